@@ -1,0 +1,63 @@
+package stats
+
+// Answer is what a comparison with the baseline comes to.
+type Answer int
+
+// The answers. The zero Answer is CannotTell: nothing is claimed by default.
+const (
+	CannotTell Answer = iota // neither a difference nor equivalence is shown
+	Different                // a difference, and it may exceed the margin
+	Small                    // a difference, and it is within the margin
+	Same                     // equivalent within the margin, no difference shown
+)
+
+// String gives the answer in words.
+func (a Answer) String() string {
+	switch a {
+	case CannotTell:
+		return "cannot tell"
+	case Different:
+		return "different"
+	case Small:
+		return "small"
+	case Same:
+		return "same"
+	}
+	return "unknown answer"
+}
+
+// minPairs is the fewest blocks an answer may rest on. The t interval would hold
+// for two if noise were truly log-normal, but then the spread is the difference
+// of two numbers, and two counts or link-limited rates that happen to agree
+// would prove anything.
+const minPairs = 3
+
+// Decide joins a test of difference with a test of equivalence, each at 5 %:
+//
+//	95 % interval excludes 1      90 % interval inside
+//	and holmP < .05               [1/(1+margin), 1+margin]
+//	yes                           no                         Different
+//	yes                           yes                        Small
+//	no                            yes                        Same
+//	no                            no                         CannotTell
+//
+// holmP is l's p value adjusted over its family ([Holm]); a NaN shows nothing.
+// If the plain interval excludes 1 but holmP does not pass, the interval counts
+// as including 1. margin is relative, 0.05 for 5 %, and at least 0. Below three
+// blocks the answer is CannotTell.
+func Decide(l LogRatio, holmP, margin float64) Answer {
+	if l.N < minPairs {
+		return CannotTell
+	}
+	differs := l.P() < 0.05 && holmP < 0.05 // the former: the 95 % interval excludes 1
+	within := l.Equivalent(margin)
+	switch {
+	case differs && within:
+		return Small
+	case differs:
+		return Different
+	case within:
+		return Same
+	}
+	return CannotTell
+}

@@ -1,0 +1,135 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// sleep is Student's own example (R's data set sleep): the published answer of a
+// paired t test, here on logarithms.
+func sleep(t *testing.T) LogRatio {
+	t.Helper()
+	first := []float64{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0}
+	second := []float64{1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4}
+	var x, b []float64
+	for i := range first {
+		x, b = append(x, math.Exp(first[i])), append(b, math.Exp(second[i]))
+	}
+	l, err := Paired(x, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestPairedKnownAnswer(t *testing.T) {
+	l := sleep(t)
+	lo, hi, ok := l.Interval(0.95)
+	if l.N != 10 || !ok {
+		t.Fatalf("n %d, interval %t", l.N, ok)
+	}
+	near(t, "mean", l.Mean, -1.58, 1e-9)
+	near(t, "t", l.Mean*math.Sqrt(10)/l.SD, -4.0621, 5e-5)
+	near(t, "p", l.P(), 0.002833, 5e-7)
+	near(t, "ln lo", math.Log(lo), -2.4598858, 5e-8)
+	near(t, "ln hi", math.Log(hi), -0.7001142, 5e-8)
+	near(t, "ratio", l.Ratio(), math.Exp(-1.58), 1e-9)
+}
+
+func TestPairedWithoutSpread(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		x, b     []float64
+		ratio, p float64
+		ok       bool
+	}{
+		{"identical", []float64{3, 5, 7}, []float64{3, 5, 7}, 1, 1, true},
+		{"half each time", []float64{1, 2, 4}, []float64{2, 4, 8}, 0.5, 0, true},
+		{"one pair", []float64{1}, []float64{2}, 0.5, math.NaN(), false},
+	} {
+		l, err := Paired(c.x, c.b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, c.name+" ratio", l.Ratio(), c.ratio, 1e-12)
+		if p := l.P(); !(math.Abs(p-c.p) < 1e-12) && math.IsNaN(p) != math.IsNaN(c.p) {
+			t.Errorf("%s: p %g, want %g", c.name, p, c.p)
+		}
+		lo, hi, ok := l.Interval(0.95)
+		if ok != c.ok {
+			t.Errorf("%s: interval %t, want %t", c.name, ok, c.ok)
+		}
+		if ok {
+			near(t, c.name+" lo", lo, c.ratio, 1e-9)
+			near(t, c.name+" hi", hi, c.ratio, 1e-9)
+		}
+	}
+	// No rounding here: SD is 0 to the bit.
+	if p := (LogRatio{N: 4, Mean: -0.2}).P(); p != 0 {
+		t.Errorf("constant difference: p %g, want 0", p)
+	}
+}
+
+func TestPairedRefuses(t *testing.T) {
+	const what = "pair values with their baseline: "
+	for _, c := range []struct {
+		x, b []float64
+		want string
+	}{
+		{nil, nil, what + "no pairs"},
+		{[]float64{1, 2}, []float64{1}, what + "2 values, 1 of the baseline"},
+		{[]float64{1, 0}, []float64{1, 2}, what + "pair 2 is 0 to 2, not both positive and finite"},
+		{[]float64{1}, []float64{-2}, what + "pair 1 is 1 to -2, not both positive and finite"},
+		{[]float64{1}, []float64{math.NaN()}, what + "pair 1 is 1 to NaN, not both positive and finite"},
+		{[]float64{math.Inf(1)}, []float64{1}, what + "pair 1 is +Inf to 1, not both positive and finite"},
+	} {
+		_, err := Paired(c.x, c.b)
+		if d := cmp.Diff(c.want, text(err)); d != "" {
+			t.Errorf("%v, %v: %s", c.x, c.b, d)
+		}
+	}
+}
+
+func TestIntervalRefuses(t *testing.T) {
+	l := LogRatio{N: 5, Mean: 0.1, SD: 0.1}
+	for _, conf := range []float64{0, 1, -1, 2, math.NaN()} {
+		if _, _, ok := l.Interval(conf); ok {
+			t.Errorf("interval at confidence %g", conf)
+		}
+	}
+	for _, margin := range []float64{-0.01, -2, math.NaN()} {
+		if (LogRatio{N: 5}).Equivalent(margin) {
+			t.Errorf("equivalent within %g", margin)
+		}
+	}
+}
+
+// Method 5, item 1: own noise 3 %, shared block noise none or 6 %, true ratio 0.8.
+func TestCoverage(t *testing.T) {
+	const ratio = 0.8
+	for _, shared := range []float64{0, 0.06} {
+		for _, n := range []int{4, 5, 10} {
+			m := newModel(n, 0.03, shared)
+			hits, hits90 := 0, 0
+			for range reps {
+				l := m.compare(t, ratio)[0]
+				if lo, hi, ok := l.Interval(0.95); ok && lo <= ratio && ratio <= hi {
+					hits++
+				}
+				if n == 5 { // of the other confidences one will do
+					if lo, hi, ok := l.Interval(0.90); ok && lo <= ratio && ratio <= hi {
+						hits90++
+					}
+				}
+			}
+			name := fmt.Sprintf("coverage at n %d, shared noise %g", n, shared)
+			inRange(t, name, float64(hits)/reps, 0.94, 0.96)
+			if n == 5 {
+				inRange(t, name+", 90 %", float64(hits90)/reps, 0.886, 0.914)
+			}
+		}
+	}
+}

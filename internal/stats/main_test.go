@@ -1,0 +1,86 @@
+package stats
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+)
+
+// TestMain fixes the seed of the property tests, unless a flag asks for another.
+func TestMain(m *testing.M) {
+	for name, value := range map[string]string{"rapid.seed": "1", "rapid.nofailfile": "true"} {
+		if err := flag.Set(name, value); err != nil { // before Parse, so that flags given win
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+const reps = 4000 // a true 95 % then lands within 94..96 (3 sigma)
+
+// model makes the trials of one simulated session: every mode once a block, with
+// log-normal noise of its own and noise that all trials of a block share.
+type model struct {
+	rng    *rand.Rand
+	blocks int
+	own    float64 // sd of ln x
+	shared float64 // sd of ln x
+}
+
+func newModel(blocks int, own, shared float64) model {
+	// A stream for each setting: with a common one the settings would share their
+	// luck and confirm each other for nothing.
+	rng := rand.New(rand.NewPCG(uint64(blocks), math.Float64bits(own)^math.Float64bits(shared)))
+	return model{rng, blocks, own, shared}
+}
+
+// session gives the trials of a baseline and of modes with these true ratios.
+func (m model) session(ratios ...float64) (base []float64, modes [][]float64) {
+	modes = make([][]float64, len(ratios))
+	for range m.blocks {
+		level := math.Log(9.4e9) + m.shared*m.rng.NormFloat64()
+		base = append(base, math.Exp(level+m.own*m.rng.NormFloat64()))
+		for i, r := range ratios {
+			modes[i] = append(modes[i], r*math.Exp(level+m.own*m.rng.NormFloat64()))
+		}
+	}
+	return base, modes
+}
+
+// compare simulates a session and compares each of its modes with the baseline.
+func (m model) compare(t *testing.T, ratios ...float64) []LogRatio {
+	t.Helper()
+	base, modes := m.session(ratios...)
+	out := make([]LogRatio, len(modes))
+	for i, x := range modes {
+		l, err := Paired(x, base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[i] = l
+	}
+	return out
+}
+
+// inRange fails the test unless lo <= got <= hi. With -v it tells what was
+// measured.
+func inRange(t *testing.T, what string, got, lo, hi float64) {
+	t.Helper()
+	t.Logf("%s: %.4f", what, got)
+	if !(got >= lo && got <= hi) {
+		t.Errorf("%s: %.4f, want %g to %g", what, got, lo, hi)
+	}
+}
+
+// near fails the test unless got is within tol of want.
+func near(t *testing.T, what string, got, want, tol float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tol) {
+		t.Errorf("%s: %.10g, want %.10g within %g", what, got, want, tol)
+	}
+}

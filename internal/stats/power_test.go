@@ -1,0 +1,88 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+// The table f(n) of the method: the detectable difference in units of SD. It is
+// rounded up at n 6 (1.425) and n 10 (0.995), hence the tolerance.
+func TestDetectableTable(t *testing.T) {
+	for n, want := range map[int]float64{3: 3.10, 4: 2.08, 5: 1.66, 6: 1.43, 8: 1.15, 10: 1.00, 15: 0.78, 20: 0.66, 30: 0.53} {
+		const sd = 0.042
+		got := math.Log1p(LogRatio{N: n, SD: sd}.Detectable()) / sd
+		near(t, fmt.Sprintf("f(%d)", n), got, want, 0.0056)
+	}
+	if d := (LogRatio{N: 1}).Detectable(); !math.IsNaN(d) {
+		t.Errorf("detectable with one block: %g, want NaN", d)
+	}
+	if d := (LogRatio{N: 5}).Detectable(); d != 0 {
+		t.Errorf("detectable without spread: %g, want 0", d)
+	}
+}
+
+// What is called detectable is found about four times out of five.
+func TestDetectableIsDetected(t *testing.T) {
+	for _, n := range []int{5, 10} {
+		const own = 0.03
+		truth := LogRatio{N: n, SD: own * math.Sqrt2}
+		m := newModel(n, own, 0.06)
+		found := 0
+		for range reps {
+			if m.compare(t, 1/(1+truth.Detectable()))[0].P() < 0.05 {
+				found++
+			}
+		}
+		inRange(t, fmt.Sprintf("power at n %d", n), float64(found)/reps, 0.77, 0.83)
+	}
+}
+
+func TestBlocksNeeded(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		family []LogRatio
+		margin float64
+		want   int
+		ok     bool
+	}{
+		// (t_.95 + 0) sd / sqrt n <= ln 1.05 by the t table: with sd 8 %, n 9 gives
+		// 1.860 * 8 % / 3 = 4.96 % > 4.88 %, n 10 gives 1.833 * 8 % / 3.16 = 4.64 %.
+		{"towards same", []LogRatio{{5, 0, 0.08}}, 0.05, 5, true},
+		// t_.975 sd / sqrt n < 10 %: with sd 10 %, n 6 gives 10.49 %, n 7 gives 9.25 %.
+		{"towards different", []LogRatio{{4, -0.10, 0.10}}, 0.05, 3, true},
+		// Two others alike: Holm asks p < .05/3 of the first, .05 of the last.
+		// p at n 9 is .0171, at n 10 .0115 (t 3, df 8 and t 3.16, df 9).
+		{"towards different, three modes", []LogRatio{{4, -0.10, 0.10}, {4, 0, 0.1}, {4, 0, 0.1}}, 0.05, 6, true},
+		{"answered", []LogRatio{{5, -0.5, 0.01}}, 0.05, 0, true},
+		{"third block", []LogRatio{{2, -0.5, 0.01}}, 0.05, 1, true},
+		{"one block", []LogRatio{{1, -0.5, 0}}, 0.05, 0, false},
+		{"too far", []LogRatio{{5, 0, 2}}, 0.05, 0, false},
+		{"a relative of one block has no say", []LogRatio{{4, -0.10, 0.10}, {N: 1}}, 0.05, 3, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, ok := BlocksNeeded(c.family, 0, c.margin)
+			if got != c.want || ok != c.ok {
+				t.Errorf("%d %t, want %d %t", got, ok, c.want, c.ok)
+			}
+		})
+	}
+}
+
+// The cap is 1000 blocks, and 1000 itself is still an answer.
+func TestBlocksNeededCap(t *testing.T) {
+	const n, margin = 3, 0.05
+	// The spread at which the 90 % interval of n+more blocks just fits the margin.
+	fits := func(more int) float64 {
+		all := float64(n + more)
+		return math.Log1p(margin) * math.Sqrt(all) / TQuantile(0.95, all-1)
+	}
+	at := []LogRatio{{n, 0, fits(MaxBlocksNeeded) * (1 - 1e-9)}}
+	if got, ok := BlocksNeeded(at, 0, margin); got != MaxBlocksNeeded || !ok {
+		t.Errorf("at the cap: %d %t", got, ok)
+	}
+	beyond := []LogRatio{{n, 0, fits(MaxBlocksNeeded) * (1 + 1e-9)}}
+	if got, ok := BlocksNeeded(beyond, 0, margin); ok {
+		t.Errorf("beyond the cap: %d", got)
+	}
+}

@@ -1,0 +1,169 @@
+package result
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// maxLine is the longest line of trials.ndjson, in bytes: enough for hours of a
+// series, and a bound on what a broken file makes a reader allocate.
+const maxLine = 16 << 20
+
+// EncodeRun is run.json: indented, with lists that are empty rather than null and
+// an empty Schema filled in. Errors: a cell with a figure that is NaN or infinite,
+// named, for which JSON has no word.
+func EncodeRun(r Run) ([]byte, error) {
+	for _, c := range r.Cells {
+		if name := c.notFinite(); name != "" {
+			return nil, fmt.Errorf("encode run: cell %s: %s is not a finite number", scope(c.Mode, c.Workload, c.Metric), name)
+		}
+	}
+	if r.Schema == "" {
+		r.Schema = Schema
+	}
+	r.Hosts, r.Modes = orEmpty(r.Hosts), orEmpty(r.Modes)
+	r.Cells, r.Warnings = orEmpty(r.Cells), orEmpty(r.Warnings)
+	data, err := encode(r, "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode run: %w", err)
+	}
+	return data, nil
+}
+
+func orEmpty[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+// notFinite names the first figure of the cell that JSON cannot hold.
+func (c Cell) notFinite() string {
+	for _, f := range []struct {
+		name string
+		p    *float64
+	}{{"value", c.Value}, {"ratio", c.Ratio}, {"p", c.P}, {"margin", &c.Margin}, {"detectable", c.Detectable}} {
+		if f.p != nil && !finite(*f.p) {
+			return f.name
+		}
+	}
+	for _, f := range []struct {
+		name string
+		p    *Interval
+	}{{"ci", c.CI}, {"ratio_ci", c.RatioCI}} {
+		if f.p != nil && !(finite(f.p[0]) && finite(f.p[1])) {
+			return f.name
+		}
+	}
+	return ""
+}
+
+// encodeTrial is a line of trials.ndjson that parseTrial reads back.
+func encodeTrial(t Trial) ([]byte, error) {
+	if t.Schema == "" {
+		t.Schema = TrialSchema
+	}
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	line, err := encode(t, "")
+	if err != nil {
+		return nil, err
+	}
+	if len(line) > maxLine {
+		return nil, fmt.Errorf("line of %d bytes, at most %d", len(line), maxLine)
+	}
+	return line, nil
+}
+
+// parseTrial reads a line of trials.ndjson, with or without its end.
+func parseTrial(line []byte) (Trial, error) {
+	// The schema first: of a later one not even the types need fit.
+	var head struct {
+		Schema string `json:"schema"`
+	}
+	if err := json.Unmarshal(line, &head); err != nil {
+		return Trial{}, err
+	}
+	if err := checkSchema(head.Schema, TrialSchema); err != nil {
+		return Trial{}, err
+	}
+	var t Trial
+	if err := json.Unmarshal(line, &t); err != nil {
+		return Trial{}, err
+	}
+	return t, t.check()
+}
+
+// check finds what would make a trial unreadable or a figure unknown to JSON.
+func (t Trial) check() error {
+	if err := checkSchema(t.Schema, TrialSchema); err != nil {
+		return err
+	}
+	switch {
+	case t.Mode == "":
+		return errors.New("no mode")
+	case t.Workload == "":
+		return errors.New("no workload")
+	case !slices.Contains([]TrialStatus{TrialOK, TrialInvalid, TrialFailed}, t.Status):
+		return fmt.Errorf("unknown status %q", t.Status)
+	}
+	return t.checkFigures()
+}
+
+// checkFigures names the first figure that JSON cannot hold.
+func (t Trial) checkFigures() error {
+	figures := map[string]float64{"settle": t.Settle, "elapsed": t.Elapsed, "traffic": t.Traffic}
+	for name, v := range t.Metrics {
+		figures["metric "+name] = v
+	}
+	for name, e := range map[string]*End{"client": t.Client, "server": t.Server} {
+		if e != nil && e.RTT != nil {
+			figures["rtt of the "+name] = *e.RTT
+		}
+	}
+	if s := t.Series; s != nil {
+		figures["interval of the "+s.Metric+" series"] = s.Interval
+		for i, v := range s.Values {
+			if !finite(v) {
+				return fmt.Errorf("value %d of the %s series is %g", i+1, s.Metric, v)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(figures)) {
+		if v := figures[name]; !finite(v) {
+			return fmt.Errorf("%s is %g", name, v)
+		}
+	}
+	return nil
+}
+
+// checkSchema lets a minor version pass (tare.run/1.2), whose additions an older
+// reader may ignore, and no other major one.
+func checkSchema(got, want string) error {
+	if got == want || strings.HasPrefix(got, want+".") {
+		return nil
+	}
+	kind, _, _ := strings.Cut(want, "/")
+	if strings.HasPrefix(got, kind+"/") {
+		return fmt.Errorf("schema %q, but this version of tare reads only %q", got, want)
+	}
+	return fmt.Errorf("schema %q where %q should be", got, want)
+}
+
+// encode is JSON as a person may read it, < and > included, ending in a newline.
+func encode(v any, indent string) ([]byte, error) {
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), nil
+}

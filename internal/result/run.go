@@ -1,0 +1,165 @@
+// Package result is the model of a run: what run.json and trials.ndjson hold,
+// and how the files of a run's directory are written and read back.
+package result
+
+import "time"
+
+// Schema and TrialSchema name the versions of run.json and of a line of
+// trials.ndjson. A reader refuses a major version it does not know.
+const (
+	Schema      = "tare.run/1"
+	TrialSchema = "tare.trial/1"
+)
+
+// RunStatus says how a run ended.
+type RunStatus string
+
+// The ways a run ends. A run whose controller was killed has no run.json yet;
+// Dir.Load reports it as interrupted.
+const (
+	RunComplete    RunStatus = "complete"
+	RunInterrupted RunStatus = "interrupted"
+	RunFailed      RunStatus = "failed"
+)
+
+// Run is run.json: one execution of a study. All figures are in base units
+// (bit/s, seconds, ratio 0..1). An unknown figure is absent, never 0.
+type Run struct {
+	Schema   string    `json:"schema"`
+	ID       string    `json:"id"`
+	Started  time.Time `json:"started"`
+	Finished time.Time `json:"finished,omitzero"`
+	Status   RunStatus `json:"status"`
+	Tare     Build     `json:"tare"`
+	Seed     uint64    `json:"seed"`
+	Profile  string    `json:"profile"`
+	Hosts    []Host    `json:"hosts"`
+	Modes    []Mode    `json:"modes"`
+	Cells    []Cell    `json:"cells"`
+	Trials   Tally     `json:"trials"`
+	Warnings []Warning `json:"warnings"`
+}
+
+// Build is the version of the program that made the run.
+type Build struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit"`
+}
+
+// Host is a machine of the run with what was found out about it.
+type Host struct {
+	Name  string `json:"name"`
+	Facts []Fact `json:"facts"`
+}
+
+// Fact is one property of a host, such as {"kernel", "6.18.44"}. Facts keep
+// the order in which they are worth reading.
+type Fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// ModeStatus says what became of a mode.
+type ModeStatus string
+
+// The fates of a mode. Only a measured mode has cells.
+const (
+	ModeMeasured    ModeStatus = "measured"
+	ModeVoid        ModeStatus = "void"        // its path was not proven
+	ModeUnsupported ModeStatus = "unsupported" // kernel or engine lacks what it needs
+	ModeFailed      ModeStatus = "failed"      // it broke
+)
+
+// Mode is one network mode of a run. Reason is set unless Status is measured.
+// Baseline is the id of the mode it is compared with, empty for a baseline.
+type Mode struct {
+	ID       string     `json:"id"`
+	Title    string     `json:"title"`
+	Status   ModeStatus `json:"status"`
+	Reason   string     `json:"reason,omitempty"`
+	Baseline string     `json:"baseline,omitempty"`
+	Topology *Topology  `json:"topology,omitempty"`
+}
+
+// Topology is a drawable graph of a mode's path.
+type Topology struct {
+	Nodes []Node `json:"nodes"`
+	Edges []Edge `json:"edges"`
+}
+
+// Node is a device, a process or a rule on the path. Host is the machine and
+// Sandbox the namespace or container it lives in, empty for the host's own
+// stack. Facts hold what was read back: MTU, addresses, offloads.
+type Node struct {
+	ID      string `json:"id"`
+	Kind    string `json:"kind"` // process, veth, bridge, vxlan, macvlan, nat, ...
+	Host    string `json:"host"`
+	Sandbox string `json:"sandbox,omitempty"`
+	Label   string `json:"label"`
+	Facts   []Fact `json:"facts,omitempty"`
+}
+
+// Edge joins two nodes, in the direction from client to server.
+type Edge struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// Interval is a closed interval [lo, hi].
+type Interval [2]float64
+
+// Verdict is the answer of a comparison with the baseline.
+type Verdict string
+
+// The verdicts. The empty verdict belongs to cells that are compared with
+// nothing: the baselines.
+const (
+	Worse      Verdict = "worse"
+	Better     Verdict = "better"
+	Same       Verdict = "same"        // equivalent within the margin
+	Small      Verdict = "small"       // a real difference, but within the margin
+	CannotTell Verdict = "cannot_tell" // neither; see BlocksNeeded
+)
+
+// Cell is mode x workload x metric over all blocks.
+//
+// Value is the geometric mean over the trials and CI its 95 % interval (the
+// arithmetic mean where a trial gave 0). Ratio is the geometric mean, over the
+// blocks that have both, of the mode's value to its baseline's, and RatioCI its
+// 95 % interval; N counts those blocks, or the cell's own trials where there is
+// no ratio. P is Holm-adjusted over the modes of one workload and metric.
+// Margin and Detectable are relative: 0.05 is 5 %. Pointers are nil when unknown.
+type Cell struct {
+	Mode         string    `json:"mode"`
+	Workload     string    `json:"workload"`
+	Metric       string    `json:"metric"`
+	Unit         string    `json:"unit"`
+	Better       Direction `json:"better"`
+	N            int       `json:"n"`
+	Value        *float64  `json:"value"`
+	CI           *Interval `json:"ci"`
+	Baseline     string    `json:"baseline,omitempty"`
+	Ratio        *float64  `json:"ratio,omitempty"`
+	RatioCI      *Interval `json:"ratio_ci,omitempty"`
+	P            *float64  `json:"p,omitempty"`
+	Verdict      Verdict   `json:"verdict,omitempty"`
+	Margin       float64   `json:"margin,omitempty"`
+	Detectable   *float64  `json:"detectable,omitempty"`
+	BlocksNeeded *int      `json:"blocks_needed,omitempty"`
+	Indicative   bool      `json:"indicative,omitempty"`
+}
+
+// Tally counts the trials of a run by how they ended.
+type Tally struct {
+	OK      int `json:"ok"`
+	Invalid int `json:"invalid"`
+	Failed  int `json:"failed"`
+}
+
+// Warning is something a careful reader must know. Scope names what it is
+// about: "run", a host, a mode, or "mode workload metric".
+type Warning struct {
+	Code  string `json:"code"`
+	Scope string `json:"scope"`
+	Text  string `json:"text"`
+}

@@ -1,0 +1,45 @@
+package result
+
+import (
+	"fmt"
+	"slices"
+
+	"tare/internal/stats"
+)
+
+// baselineMissing warns of a mode that is compared with nothing, and says why.
+func baselineMissing(m Mode, modes []Mode, workload string) Warning {
+	why := "it has no ok trial of this workload"
+	i := slices.IndexFunc(modes, func(b Mode) bool { return b.ID == m.Baseline })
+	switch {
+	case i < 0:
+		why = "it is not among the modes of the run"
+	case modes[i].Status != ModeMeasured:
+		why = "it is " + string(modes[i].Status)
+		if modes[i].Reason != "" {
+			why += " (" + modes[i].Reason + ")"
+		}
+	}
+	return Warning{"baseline_missing", scope(m.ID, workload),
+		fmt.Sprintf("nothing to compare %s with: its baseline is %s, but %s", m.ID, m.Baseline, why)}
+}
+
+// beatsBaseline warns of a mode that seems to cost less than nothing: the raw
+// path does all that the mode does, and less.
+func beatsBaseline(c Cell) Warning {
+	return Warning{"beats_baseline", scope(c.Mode, c.Workload, c.Metric), fmt.Sprintf(
+		"%s is better than its baseline %s (%.3g times its %s), which a longer path should not be; before believing it, check "+
+			"that traffic did not take a short cut (path counters), that MTU, offloads, congestion control and socket buffers "+
+			"are alike, and that both were pinned alike", c.Mode, c.Baseline, *c.Ratio, c.Metric)}
+}
+
+// twoBands warns of trials that switch between two levels.
+func twoBands(c Cell, own []reading) (Warning, bool) {
+	b, ok := stats.TwoBands(plain(own))
+	if !ok {
+		return Warning{}, false
+	}
+	return Warning{"two_bands", scope(c.Mode, c.Workload, c.Metric), fmt.Sprintf(
+		"the trials fall into two bands, %d near %.3g %s and %d near %.3g %s; their mean stands for neither",
+		b.Low.N, b.Low.Value, c.Unit, b.High.N, b.High.Value, c.Unit)}, true
+}

@@ -1,0 +1,111 @@
+package study
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Overrides is what the command line says about a study; zero values say
+// nothing.
+type Overrides struct {
+	Modes     []string // replaces the study's
+	Workloads []string // ids or kinds; replaces the study's, see Apply
+	Profile   string
+	Seed      uint64
+	MaxTime   Duration
+}
+
+// Apply lays o over s. Do it between Decode and Resolve: a profile given here
+// decides what the file leaves open, and what the file sets (blocks, a
+// duration) stays. So it has no effect on a resolved study, which sets all.
+//
+// A name in o.Workloads picks the study's workload of that id with its
+// parameters; else all of the study's workloads of that kind; else it adds the
+// kind with its defaults.
+//
+// Errors name the flag. S itself is not changed.
+func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
+	var errs []*Error
+	fail := func(flag, text string) { errs = append(errs, &Error{Text: flag + ": " + text}) }
+	if len(o.Modes) > 0 {
+		v := validator{cat: cat}
+		v.modes(o.Modes)
+		for _, p := range v.problems {
+			fail("--modes", p.text)
+		}
+		s.Modes = slices.Clone(o.Modes)
+	}
+	if len(o.Workloads) > 0 {
+		picked, problems := s.pick(o.Workloads, cat)
+		for _, text := range problems {
+			fail("--workloads", text)
+		}
+		s.Workloads = picked
+	}
+	for _, f := range []struct {
+		flag, key string
+		from, to  reflect.Value
+	}{
+		{"--profile", "profile", reflect.ValueOf(o.Profile), reflect.ValueOf(&s.Profile).Elem()},
+		{"--seed", "seed", reflect.ValueOf(o.Seed), reflect.ValueOf(&s.Seed).Elem()},
+		{"--max-time", "max_time", reflect.ValueOf(o.MaxTime), reflect.ValueOf(&s.MaxTime).Elem()},
+	} {
+		if f.from.IsZero() {
+			continue
+		}
+		if text := check(f.key, f.from); text != "" {
+			errs = append(errs, &Error{Text: f.flag + strings.TrimPrefix(text, f.key)})
+		}
+		f.to.Set(f.from)
+	}
+	if err := join(errs); err != nil {
+		return Study{}, err
+	}
+	return s, nil
+}
+
+// pick finds the workloads that names stand for, each once.
+func (s Study) pick(names []string, cat Catalog) (picked []Workload, problems []string) {
+	known := cat.kinds()
+	for _, w := range s.Workloads {
+		if !slices.Contains(known, w.Name()) {
+			known = append(known, w.Name())
+		}
+	}
+	seen := map[string]bool{}
+	for _, name := range names {
+		found := s.named(name)
+		if len(found) == 0 {
+			if _, ok := cat.Workload(name); !ok {
+				problems = append(problems, unknown("workload", name, "", known))
+				continue
+			}
+			found = []Workload{{Kind: name}}
+		}
+		for _, w := range found {
+			if seen[w.Name()] {
+				problems = append(problems, fmt.Sprintf("%q is named twice", w.Name()))
+				continue
+			}
+			seen[w.Name()] = true
+			picked = append(picked, w)
+		}
+	}
+	return picked, problems
+}
+
+// named gives the study's workload of that id, else those of that kind.
+func (s Study) named(name string) []Workload {
+	var found []Workload
+	for _, w := range s.Workloads {
+		if w.Name() == name {
+			return []Workload{w}
+		}
+		if w.Kind == name {
+			found = append(found, w)
+		}
+	}
+	return found
+}

@@ -1,0 +1,92 @@
+package study_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/study"
+)
+
+const base = `
+name: base
+profile: standard
+modes: [netns/bridge]
+workloads:
+  - {workload: tcp_stream, id: one, streams: 1}
+  - {workload: tcp_stream, id: many, streams: 50}
+  - {workload: tcp_rr, duration: 2s}
+blocks: 3
+`
+
+func TestApply(t *testing.T) {
+	one := study.Workload{Kind: "tcp_stream", ID: "one", Streams: 1}
+	many := study.Workload{Kind: "tcp_stream", ID: "many", Streams: 50}
+	rr := study.Workload{Kind: "tcp_rr", Duration: study.Duration(2 * time.Second)}
+	for name, c := range map[string]struct {
+		src    string
+		over   study.Overrides
+		change func(*study.Study)
+	}{
+		"nothing":       {base, study.Overrides{}, func(*study.Study) {}},
+		"modes":         {base, study.Overrides{Modes: []string{"host", "netns/vxlan"}}, func(s *study.Study) { s.Modes = []string{"host", "netns/vxlan"} }},
+		"an id":         {base, study.Overrides{Workloads: []string{"many"}}, func(s *study.Study) { s.Workloads = []study.Workload{many} }},
+		"a kind, twice": {base, study.Overrides{Workloads: []string{"tcp_rr", "tcp_stream"}}, func(s *study.Study) { s.Workloads = []study.Workload{rr, one, many} }},
+		"a new kind": {"name: a\nworkloads: [tcp_stream]\n", study.Overrides{Workloads: []string{"tcp_rr"}}, func(s *study.Study) {
+			s.Workloads = []study.Workload{{Kind: "tcp_rr"}}
+		}},
+		"an id of its kind's name": {"workloads: [{workload: tcp_rr, id: x}, {workload: tcp_rr, family: ipv6}]", study.Overrides{Workloads: []string{"tcp_rr"}}, func(s *study.Study) {
+			s.Workloads = s.Workloads[1:]
+		}},
+		"the others": {base, study.Overrides{Profile: study.Paper, Seed: 9, MaxTime: study.Duration(time.Minute)}, func(s *study.Study) {
+			s.Profile, s.Seed, s.MaxTime = study.Paper, 9, study.Duration(time.Minute)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := decode(t, c.src)
+			got, err := s.Apply(c.over, sample())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(decode(t, c.src), s); diff != "" {
+				t.Errorf("Apply changed its receiver (-before +after):\n%s", diff)
+			}
+			c.change(&s)
+			if diff := cmp.Diff(s, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestApplyErrors(t *testing.T) {
+	for name, c := range map[string]struct {
+		over study.Overrides
+		want string
+	}{
+		"mode":           {study.Overrides{Modes: []string{"netns/bridg"}}, `--modes: unknown mode "netns/bridg"; did you mean "netns/bridge"?`},
+		"mode twice":     {study.Overrides{Modes: []string{"host", "host"}}, `--modes: duplicate mode "host"`},
+		"empty mode":     {study.Overrides{Modes: []string{""}}, `--modes: unknown mode ""; allowed: host, host-local, netns/published, netns/bridge, netns/macvlan, netns/vxlan, netns/ipvlan, netns/colocated`},
+		"id":             {study.Overrides{Workloads: []string{"mony"}}, `--workloads: unknown workload "mony"; did you mean "many"?`},
+		"workload":       {study.Overrides{Workloads: []string{"udp"}}, `--workloads: unknown workload "udp"; allowed: tcp_stream, tcp_rr, one, many`},
+		"workload twice": {study.Overrides{Workloads: []string{"many", "tcp_stream"}}, `--workloads: "many" is named twice`},
+		"profile":        {study.Overrides{Profile: "fast"}, `--profile is "fast"; want quick, standard or paper`},
+		"seed":           {study.Overrides{Seed: 1 << 63}, `--seed is 9223372036854775808; want a whole number from 1 to 9007199254740991`},
+		"time":           {study.Overrides{MaxTime: study.Duration(-time.Hour)}, `--max-time is -1h; want a duration of 1s to 720h, written with its unit, such as 1.5s`},
+		"two": {study.Overrides{Modes: []string{"hos"}, MaxTime: study.Zero}, `--modes: unknown mode "hos"; did you mean "host"?
+--max-time is 0s; want a duration of 1s to 720h, written with its unit, such as 1.5s`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := decode(t, base).Apply(c.over, sample())
+			var one *study.Error
+			if !errors.As(err, &one) {
+				t.Fatalf("%v (%T) is not a *study.Error", err, err)
+			}
+			if diff := cmp.Diff(c.want, err.Error()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,40 @@
+package study
+
+// Mode finds a mode by id.
+func (c Catalog) Mode(id string) (ModeSpec, bool) {
+	for _, m := range c.Modes {
+		if m.ID == id {
+			return m, true
+		}
+	}
+	return ModeSpec{}, false
+}
+
+// Workload finds a workload by kind.
+func (c Catalog) Workload(kind string) (WorkloadSpec, bool) {
+	for _, w := range c.Workloads {
+		if w.Kind == kind {
+			return w, true
+		}
+	}
+	return WorkloadSpec{}, false
+}
+
+func (c Catalog) modeIDs() []string {
+	ids := make([]string, 0, len(c.Modes))
+	for _, m := range c.Modes {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+func (c Catalog) kinds() []string {
+	kinds := make([]string, 0, len(c.Workloads))
+	for _, w := range c.Workloads {
+		kinds = append(kinds, w.Kind)
+	}
+	return kinds
+}
+
+// keys lists all that a workload of this kind may hold.
+func (w WorkloadSpec) keys() []string { return append([]string{"id", "workload"}, w.Params...) }

@@ -1,0 +1,164 @@
+package study
+
+import (
+	"fmt"
+	"reflect"
+
+	yaml "go.yaml.in/yaml/v3"
+)
+
+// Decode reads a study file and checks every value in it against cat. It fills
+// in nothing: see Resolve. File is the name used in errors.
+//
+// The error joins one *Error for each problem, ordered by line; its text has
+// one line for each. Decode is made for files from anywhere: it neither panics
+// nor takes long, whatever src holds.
+func Decode(file string, src []byte, cat Catalog) (Study, error) {
+	root, err := load(file, src)
+	if err != nil {
+		return Study{}, err
+	}
+	r := reader{file: file, cat: cat, src: source{lines: map[string]int{}, failed: map[string]bool{}}}
+	var s Study
+	if root = target(root); root.Kind != yaml.MappingNode {
+		r.fail(root.Line, "a study is a mapping of keys such as modes and workloads; this is %s", describe(root))
+		return Study{}, join(r.errs)
+	}
+	v := reflect.ValueOf(&s).Elem()
+	r.mapping(root, v, "", "", keys(v.Type()))
+	for _, p := range validate(s, cat, &r.src) {
+		r.fail(r.src.lines[p.path], "%s", p.text)
+	}
+	if err := join(r.errs); err != nil {
+		return Study{}, err
+	}
+	return s, nil
+}
+
+// source is what the file said about each path (workloads[1].streams): the line
+// it stands on, and whether it could not be read at all.
+type source struct {
+	lines  map[string]int
+	failed map[string]bool
+}
+
+// reader turns nodes into a Study and notes what is wrong on the way.
+type reader struct {
+	file string
+	cat  Catalog
+	src  source
+	errs []*Error
+}
+
+func (r *reader) fail(line int, format string, args ...any) {
+	r.errs = append(r.errs, &Error{File: r.file, Line: line, Text: fmt.Sprintf(format, args...)})
+}
+
+// mapping reads the keys of n into struct v. Where names the mapping in errors,
+// and allowed lists the keys to suggest for an unknown one.
+func (r *reader) mapping(n *yaml.Node, v reflect.Value, path, where string, allowed []string) {
+	first := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		line, key := n.Content[i].Line, target(n.Content[i])
+		if key.Kind != yaml.ScalarNode {
+			r.fail(line, "%s as a key%s; allowed: plain names", describe(key), where)
+			continue
+		}
+		if key.Value == "<<" {
+			r.fail(line, `merge key "<<" is not supported; write the keys out, or give single values an alias`)
+			continue
+		}
+		if at, again := first[key.Value]; again {
+			r.fail(line, "duplicate key %s%s; it stands on line %d already", quote(key.Value), where, at)
+			continue
+		}
+		first[key.Value] = line
+		f, ok := member(v, key.Value)
+		if !ok {
+			r.fail(line, "%s", unknownKey(key.Value, where, v.Type(), allowed))
+			continue
+		}
+		r.src.lines[path+key.Value] = line
+		r.value(target(n.Content[i+1]), f, key.Value, path+key.Value)
+	}
+}
+
+// value reads the value of a key into field f.
+func (r *reader) value(n *yaml.Node, f reflect.Value, key, path string) {
+	switch f := f.Addr().Interface().(type) {
+	case *[]string:
+		for i, item := range r.items(n, key, path) {
+			*f = append(*f, r.name(item, "mode", fmt.Sprintf("%s[%d]", path, i)))
+		}
+	case *[]Workload:
+		for i, item := range r.items(n, key, path) {
+			*f = append(*f, r.workload(item, fmt.Sprintf("%s[%d]", path, i)))
+		}
+	case *Lab:
+		if n.Kind != yaml.MappingNode {
+			r.wrong(n, key, path, want(key, reflect.TypeFor[Lab]()))
+			return
+		}
+		r.mapping(n, reflect.ValueOf(f).Elem(), path+".", " in lab", keys(reflect.TypeFor[Lab]()))
+	default:
+		r.scalar(n, reflect.ValueOf(f).Elem(), key, path)
+	}
+}
+
+// items gives the items of a list, which must be one and have some.
+func (r *reader) items(n *yaml.Node, key, path string) []*yaml.Node {
+	if n.Kind != yaml.SequenceNode {
+		r.wrong(n, key, path, "a list of "+key)
+		return nil
+	}
+	if len(n.Content) == 0 {
+		r.wrong(n, key, path, "at least one")
+	}
+	return n.Content
+}
+
+// name reads an item that is a plain name.
+func (r *reader) name(n *yaml.Node, what, path string) string {
+	r.src.lines[path] = n.Line
+	if n = target(n); n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
+		r.wrong(n, "a "+what, path, "a name")
+		return ""
+	}
+	return n.Value
+}
+
+// workload reads an item of workloads: a name, or a mapping with parameters.
+func (r *reader) workload(item *yaml.Node, path string) Workload {
+	n := target(item)
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" {
+		return Workload{Kind: r.name(item, "workload", path)}
+	}
+	r.src.lines[path] = item.Line
+	if n.Kind != yaml.MappingNode {
+		r.wrong(n, "a workload", path, "a name, or a mapping with workload and parameters")
+		return Workload{}
+	}
+	var w Workload
+	where, allowed := " in a workload", keys(reflect.TypeFor[Workload]())
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if spec, ok := r.cat.Workload(target(n.Content[i+1]).Value); ok && target(n.Content[i]).Value == "workload" {
+			where, allowed = " in "+spec.Kind, spec.keys()
+		}
+	}
+	r.mapping(n, reflect.ValueOf(&w).Elem(), path+".", where, allowed)
+	return w
+}
+
+// wrong notes a value that is not of the kind its key takes.
+func (r *reader) wrong(n *yaml.Node, key, path, want string) {
+	r.src.failed[path] = true
+	r.fail(r.src.lines[path], "%s is %s; want %s", key, describe(n), want)
+}
+
+// target follows an alias.
+func target(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}

@@ -1,0 +1,167 @@
+package study_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/study"
+)
+
+// everything names every key there is.
+const everything = `# A comment
+name: one-of-each
+title: "Every key: once"
+description: |
+  Two lines,
+    one indented.
+profile: standard
+seed: 9007199254740991
+modes: [netns/bridge, host]
+workloads:
+  - tcp_rr
+  - workload: tcp_stream
+    id: big.writes_2-x
+    streams: 1000
+    write_size: 16MiB
+    no_delay: false
+    direction: reverse
+    family: ipv6
+    congestion_control: bbr
+    send_buffer: auto
+    receive_buffer: 4096
+    placement: free
+    warmup: 0
+    duration: 1m30s
+blocks: 2
+margin: 0.001
+settle: 0s
+max_time: 720h
+lab:
+  mtu: 9000
+  rate: 2.5gbit
+  offload: off
+`
+
+func TestDecode(t *testing.T) {
+	no := false
+	for name, c := range map[string]struct {
+		src  string
+		want study.Study
+	}{
+		"every key": {everything, study.Study{
+			Name: "one-of-each", Title: "Every key: once", Description: "Two lines,\n  one indented.\n",
+			Profile: study.Standard, Seed: study.MaxSeed, Modes: []string{"netns/bridge", "host"},
+			Workloads: []study.Workload{{Kind: "tcp_rr"}, {
+				ID: "big.writes_2-x", Kind: "tcp_stream", Streams: 1000, WriteSize: 16 << 20, NoDelay: &no,
+				Direction: study.Reverse, Family: study.IPv6, Congestion: "bbr", SendBuffer: study.Auto, ReceiveBuffer: 4096,
+				Placement: study.Free, Warmup: study.Zero, Duration: study.Duration(90 * time.Second),
+			}},
+			Blocks: 2, Margin: 0.001, Settle: study.Zero, MaxTime: study.Duration(720 * time.Hour),
+			Lab: study.Lab{MTU: 9000, Rate: 2_500_000_000, Offload: study.Off},
+		}},
+		"as JSON": {`{"modes": ["host"], "workloads": ["tcp_rr", {"workload": "tcp_stream", "streams": 2}], "margin": 5e-2}`, study.Study{
+			Modes: []string{"host"}, Workloads: []study.Workload{{Kind: "tcp_rr"}, {Kind: "tcp_stream", Streams: 2}}, Margin: 0.05,
+		}},
+		"aliases": {"modes: [&h host, netns/vxlan]\nworkloads:\n- &w {workload: tcp_rr, warmup: &t 1s, duration: *t}\n", study.Study{
+			Modes: []string{"host", "netns/vxlan"},
+			Workloads: []study.Workload{{
+				Kind: "tcp_rr", Warmup: study.Duration(time.Second), Duration: study.Duration(time.Second),
+			}},
+		}},
+		"windows line ends, mark and markers": {"\ufeff---\r\nname: a\r\nmodes:\r\n- host\r\n...\r\n# the end\r\n", study.Study{
+			Name: "a", Modes: []string{"host"},
+		}},
+		"nothing but a name": {"name: a", study.Study{Name: "a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := study.Decode("s.yaml", []byte(c.src), sample())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestHostileFiles has what cannot stand in testdata/bad.txt.
+func TestHostileFiles(t *testing.T) {
+	bomb := "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+	for c := 'b'; c <= 'h'; c++ {
+		bomb += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c, ", c-1), 10), ", "))
+	}
+	const mib = 1 << 20
+	for name, c := range map[string]struct{ src, want string }{
+		"10 MB":         {strings.Repeat("#234567890", mib), "s.yaml:1: the file is larger than 1MiB, the most that a study may have"},
+		"nothing":       {"", "s.yaml:1: the file is empty; a study names at least modes and workloads"},
+		"a mark only":   {"\ufeff", "s.yaml:1: the file is empty; a study names at least modes and workloads"},
+		"NUL":           {"name: a\ntitle: \x00\n", "s.yaml:2: control character U+0000; a study is plain UTF-8 text"},
+		"escape":        {"# \x1b[2J\n", "s.yaml:1: control character U+001B; a study is plain UTF-8 text"},
+		"delete":        {"a: \x7f", "s.yaml:1: control character U+007F; a study is plain UTF-8 text"},
+		"second mark":   {"a: 1\nb: \ufeff", "s.yaml:2: control character U+FEFF; a study is plain UTF-8 text"},
+		"Latin-1":       {"name: a\n\ntitle: caf\xe9\n", "s.yaml:3: byte 0xe9 is not UTF-8; a study is plain UTF-8 text"},
+		"UTF-16":        {"\xff\xfea\x00", "s.yaml:1: byte 0xff is not UTF-8; a study is plain UTF-8 text"},
+		"surrogate":     {"a: \xed\xa0\x80", "s.yaml:1: byte 0xed is not UTF-8; a study is plain UTF-8 text"},
+		"aliases":       {bomb, "s.yaml:5: more than 20000 values, aliases counted as what they stand for"},
+		"many values":   {"modes: [" + strings.Repeat("host, ", 20_000) + "]", "s.yaml:1: more than 20000 values, aliases counted as what they stand for"},
+		"lists":         {strings.Repeat("[", mib), "s.yaml:1: not valid YAML: exceeded max depth of 10000"},
+		"mappings":      {strings.Repeat("{a: ", mib/4), "s.yaml:1: not valid YAML: exceeded max depth of 10000"},
+		"dashes":        {strings.Repeat("- ", mib/2), "s.yaml:1: not valid YAML: exceeded max depth of 10000"},
+		"deep":          {"a: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "s.yaml:1: nested deeper than 16 levels"},
+		"long title":    {"title: " + strings.Repeat("é", 201), "s.yaml:1: title is \"" + strings.Repeat("é", 40) + "...\"; want one line of at most 200 characters, none of them a control character"},
+		"anchor around": {"lab: &x\n  mtu: 1500\n  rate: [{a: *x}]\n", "s.yaml:3: anchor \"&x\" contains itself"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			_, err := study.Decode("s.yaml", []byte(c.src), sample())
+			if took := time.Since(start); took > 3*time.Second {
+				t.Errorf("took %v", took)
+			}
+			got := "no error"
+			if err != nil {
+				got = err.Error()
+				checkErrors(t, err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestManyProblems(t *testing.T) {
+	_, err := study.Decode("s.yaml", []byte("modes:\n"+strings.Repeat("- x\n", 1000)), sample())
+	if err == nil {
+		t.Fatal("no error")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	if got, want := len(lines), 21; got != want {
+		t.Fatalf("%d lines, want %d", got, want)
+	}
+	if got, want := lines[20], "s.yaml:22: 980 more problems from here on"; got != want {
+		t.Errorf("last line %q, want %q", got, want)
+	}
+	checkErrors(t, err)
+}
+
+func TestTitles(t *testing.T) {
+	for name, c := range map[string]struct{ src, title, description string }{
+		"both":             {everything, "Every key: once", "Two lines,\n  one indented.\n"},
+		"a later version":  {"title: New\nmodes: [quantum/tunnel]\ncolour: red\n", "New", ""},
+		"not text":         {"title: [a]\ndescription: 5\n", "", ""},
+		"not fit to print": {"title: \"\\e[2J\"\ndescription: fine\n", "", "fine"},
+		"a list":           {"- title\n- x\n", "", ""},
+		"no YAML":          {"title: [", "", ""},
+		"nothing":          {"", "", ""},
+	} {
+		title, description := study.Titles([]byte(c.src))
+		if title != c.title || description != c.description {
+			t.Errorf("%s: %q, %q, want %q, %q", name, title, description, c.title, c.description)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package study_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"tare/internal/study"
+)
+
+// TestDocs holds docs/study.md against the code: a row for every key with its
+// bounds, the profiles' figures, and examples that work.
+func TestDocs(t *testing.T) {
+	raw, err := os.ReadFile("../../docs/study.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(raw)
+	row := func(key string) string {
+		return regexp.MustCompile("(?m)^\\| `" + key + "` \\|.*$").FindString(page)
+	}
+	for key, texts := range study.Documented() {
+		if row(key) == "" {
+			t.Errorf("no row for %s", key)
+		}
+		for _, text := range texts {
+			if !strings.Contains(row(key), text) {
+				t.Errorf("the row of %s does not have %q: %s", key, text, row(key))
+			}
+		}
+	}
+
+	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page, -1)
+	if len(examples) < 3 {
+		t.Errorf("only %d examples", len(examples))
+	}
+	for _, e := range examples {
+		s, err := study.Decode("study.md", []byte(e[1]), sample())
+		if err == nil {
+			_, err = study.Resolve(s, sample())
+		}
+		if err != nil {
+			t.Errorf("%v\n%s", err, e[1])
+		}
+	}
+
+	blocks, margin, settle := "| `blocks` |", "| `margin` |", "| `settle` |"
+	for _, p := range study.Profiles() {
+		s, err := study.Resolve(study.Study{Profile: p, Modes: []string{"host"}, Workloads: []study.Workload{{Kind: "tcp_rr"}}}, sample())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(marshal(t, s)) {
+			key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+			for _, cells := range []*string{&blocks, &margin, &settle} {
+				if strings.HasPrefix(*cells, "| `"+key+"` |") {
+					*cells += " " + value + " |"
+				}
+			}
+		}
+	}
+	for _, want := range []string{blocks, margin, settle} {
+		if !strings.Contains(page, want+"\n") {
+			t.Errorf("the table of profiles has no row %q", want)
+		}
+	}
+}

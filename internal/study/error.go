@@ -1,0 +1,48 @@
+package study
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Error is one thing wrong with a study, in one line: what is wrong, then what
+// is allowed. File is empty where the study did not come from a file.
+type Error struct {
+	File string
+	Line int
+	Text string
+}
+
+// Error gives file:line: text.
+func (e *Error) Error() string {
+	if e.File == "" {
+		return e.Text
+	}
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Text)
+}
+
+// maxErrors bounds what is told about one file: more than this helps nobody.
+const maxErrors = 20
+
+// join orders errors by line and makes one of them, whose text has a line for
+// each. It is nil when there are none.
+func join(errs []*Error) error {
+	slices.SortStableFunc(errs, func(a, b *Error) int { return a.Line - b.Line })
+	if more := len(errs) - maxErrors; more > 0 {
+		next := *errs[maxErrors]
+		next.Text = fmt.Sprintf("%d more problems from here on", more)
+		errs = append(errs[:maxErrors:maxErrors], &next)
+	}
+	switch len(errs) {
+	case 0:
+		return nil
+	case 1:
+		return errs[0]
+	}
+	all := make([]error, len(errs))
+	for i, e := range errs {
+		all[i] = e
+	}
+	return errors.Join(all...)
+}

@@ -1,0 +1,77 @@
+package study
+
+import (
+	"fmt"
+	"strings"
+)
+
+// unknown says that a name is not among names: with the nearest of them, or
+// with all where none is near. What is "key", "mode", "workload" and the like.
+func unknown(what, name, where string, names []string) string {
+	text := fmt.Sprintf("unknown %s %s%s", what, quote(name), where)
+	if near, ok := nearest(name, names); ok {
+		return fmt.Sprintf("%s; did you mean %q?", text, near)
+	}
+	return fmt.Sprintf("%s; allowed: %s", text, strings.Join(names, ", "))
+}
+
+// nearest finds the name that was probably meant: within one edit for each
+// three letters, or the only one that ends in it (bridge for netns/bridge).
+func nearest(name string, names []string) (string, bool) {
+	const longest = 64
+	if name == "" || len(name) > longest {
+		return "", false
+	}
+	got := fold(name)
+	best, found := max(1, min(len(got)/3, 3))+1, ""
+	for _, n := range names {
+		if apart := len(got) - len(n); max(apart, -apart) >= best {
+			continue // each letter more or less is an edit
+		}
+		if d := distance(got, fold(n)); d < best {
+			best, found = d, n
+		}
+	}
+	if found != "" {
+		return found, true
+	}
+	for _, n := range names {
+		if f := fold(n); strings.HasSuffix(f, "/"+got) || strings.HasSuffix(f, "_"+got) {
+			if found != "" {
+				return "", false
+			}
+			found = n
+		}
+	}
+	return found, found != ""
+}
+
+// fold removes the differences that are mere spelling: Write-Size, write_size.
+func fold(s string) string { return strings.ReplaceAll(strings.ToLower(s), "-", "_") }
+
+// distance counts the letters to insert, delete, replace or swap with a
+// neighbour to turn a into b (Damerau 1964, optimal string alignment).
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			d := min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d = min(d, rows[i-2][j-2]+1)
+			}
+			rows[i][j] = d
+		}
+	}
+	return rows[len(a)][len(b)]
+}

@@ -1,0 +1,49 @@
+package study
+
+import "testing"
+
+func TestNearest(t *testing.T) {
+	modes := []string{"host", "host-local", "netns/bridge", "netns/macvlan", "docker/overlay", "docker/macvlan"}
+	keys := []string{"name", "modes", "workloads", "max_time", "margin", "write_size", "mtu"}
+	for _, c := range []struct {
+		name  string
+		names []string
+		want  string
+	}{
+		{"netns/bridg", modes, "netns/bridge"},
+		{"netns/birdge", modes, "netns/bridge"},
+		{"docker/bridge", modes, ""}, // a whole word is not a slip of the pen
+		{"bridge", modes, "netns/bridge"},
+		{"macvlan", modes, ""}, // two end so
+		{"HOST", modes, "host"},
+		{"host_local", modes, "host-local"},
+		{"workload", keys, "workloads"},
+		{"mode", keys, "modes"},
+		{"Max-Time", keys, "max_time"},
+		{"maxtime", keys, "max_time"},
+		{"mtx", keys, "mtu"},
+		{"size", keys, "write_size"},
+		{"rate", keys, ""},
+		{"x", keys, ""},
+		{"", keys, ""},
+		{"name", nil, ""},
+	} {
+		if got, ok := nearest(c.name, c.names); got != c.want || ok != (c.want != "") {
+			t.Errorf("nearest(%q) = %q, %v, want %q", c.name, got, ok, c.want)
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"", "abc", 3}, {"abc", "abc", 0}, {"abc", "abd", 1}, {"abc", "acb", 1}, {"abc", "bc", 1},
+		{"kitten", "sitting", 3}, {"ca", "abc", 3},
+	} {
+		if got := distance(c.a, c.b); got != c.want || distance(c.b, c.a) != c.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}

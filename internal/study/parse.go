@@ -1,0 +1,117 @@
+package study
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// The spellings of the units. The JSON Schema carries the same patterns, so
+// that an editor and Decode agree.
+const (
+	durationPattern = `^([0-9]+(\.[0-9]+)?(h|m|s|ms|us|µs|ns))+$|^0$`
+	sizePattern     = `^(0|[1-9][0-9]*)(KiB|MiB|GiB)?$`
+	bufferPattern   = `^auto$|` + sizePattern
+	ratePattern     = `^([0-9]+(\.[0-9]+)?)([kKmMgG]?[bB][iI][tT](/[sS])?)?$`
+
+	// maxUnitText bounds the text of a quantity: none worth reading is longer.
+	maxUnitText = 40
+)
+
+type sizeUnit struct {
+	name  string
+	bytes int64
+}
+
+// sizeUnits lists the units of a size, the largest first.
+func sizeUnits() []sizeUnit {
+	return []sizeUnit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"", 1}}
+}
+
+type rateUnit struct {
+	name string
+	bits uint64
+}
+
+// rateUnits lists the units of a rate, the largest first.
+func rateUnits() []rateUnit {
+	return []rateUnit{{"Gbit/s", 1e9}, {"Mbit/s", 1e6}, {"kbit/s", 1e3}, {"bit/s", 1}}
+}
+
+func parseDuration(text string) (Duration, error) {
+	bad := fmt.Errorf("%s is not a duration; write a number and a unit, such as 1.5s or 300ms", quote(text))
+	if !matches(durationPattern, text) {
+		return 0, bad
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, bad // too large for 64 bits
+	}
+	if d == 0 {
+		return Zero, nil
+	}
+	return Duration(d), nil
+}
+
+func parseSize(text string) (Size, error) {
+	bad := fmt.Errorf("%s is not a size; write bytes, or a whole number with KiB, MiB or GiB", quote(text))
+	if !matches(sizePattern, text) {
+		return 0, bad
+	}
+	for _, u := range sizeUnits() {
+		digits, ok := strings.CutSuffix(text, u.name)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || n > math.MaxInt64/u.bytes {
+			return 0, bad
+		}
+		return Size(n * u.bytes), nil
+	}
+	return 0, bad
+}
+
+func parseRate(text string) (Rate, error) {
+	bad := fmt.Errorf("%s is not a rate; write it as 1Gbit/s, 500Mbit/s or plain bit/s", quote(text))
+	if !matches(ratePattern, text) {
+		return 0, bad
+	}
+	digits := strings.TrimRight(text, "kKmMgGbBiItT/sS")
+	unit := strings.ToLower(strings.TrimSuffix(strings.ToLower(text[len(digits):]), "/s"))
+	scale := uint64(1)
+	for _, u := range rateUnits() {
+		if unit == strings.ToLower(strings.TrimSuffix(u.name, "/s")) {
+			scale = u.bits
+		}
+	}
+	// Exact, so that 1.1Gbit/s is 1100000000 and not its neighbour.
+	n, ok := new(big.Rat).SetString(digits)
+	if !ok {
+		return 0, bad
+	}
+	n.Mul(n, new(big.Rat).SetInt(new(big.Int).SetUint64(scale)))
+	if !n.IsInt() || !n.Num().IsUint64() {
+		return 0, bad
+	}
+	return Rate(n.Num().Uint64()), nil
+}
+
+// matches says whether a quantity's text has the form of pattern.
+func matches(pattern, text string) bool {
+	return utf8.RuneCountInString(text) <= maxUnitText && regexp.MustCompile(pattern).MatchString(text)
+}
+
+// quote shows text from a file or a flag on one line and at a bounded length.
+func quote(text string) string {
+	const most = 40
+	if utf8.RuneCountInString(text) > most {
+		text = string([]rune(text)[:most]) + "..."
+	}
+	return strconv.Quote(text)
+}

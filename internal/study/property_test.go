@@ -1,0 +1,158 @@
+package study_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"tare/internal/study"
+)
+
+// maybe draws from g or leaves the zero value.
+func maybe[T any](t *rapid.T, label string, g *rapid.Generator[T]) T {
+	var zero T
+	if rapid.Bool().Draw(t, label+"?") {
+		return g.Draw(t, label)
+	}
+	return zero
+}
+
+func durations(from, to time.Duration) *rapid.Generator[study.Duration] {
+	return rapid.Map(rapid.Int64Range(int64(from), int64(to)), func(n int64) study.Duration {
+		if n == 0 {
+			return study.Zero
+		}
+		return study.Duration(n)
+	})
+}
+
+// prose draws text that YAML writers stumble over.
+func prose(most int, controls string) *rapid.Generator[string] {
+	letters := rapid.OneOf(
+		rapid.SampledFrom([]rune("  x#:"+controls+controls)),
+		rapid.SampledFrom([]rune(" #:-?&*!|>'\"%@`{}[],\\~=<0ynoé\u2028\u2029\ufeff\ufffe\uffff\U0001f600"+controls)),
+		rapid.Rune(),
+	)
+	return rapid.Map(rapid.SliceOfN(letters, 0, most), func(rs []rune) string {
+		return strings.Map(func(r rune) rune {
+			if (r < 0x20 || r >= 0x7f && r < 0xa0) && !strings.ContainsRune(controls, r) {
+				return -1
+			}
+			return r
+		}, string(rs))
+	})
+}
+
+func buffers() *rapid.Generator[study.BufferSize] {
+	return rapid.OneOf(rapid.Just(study.Auto), rapid.Map(rapid.Int64Range(4<<10, 1<<30), func(n int64) study.BufferSize {
+		return study.BufferSize(n)
+	}))
+}
+
+// drawWorkload sets some of what its kind takes.
+func drawWorkload(t *rapid.T, id string) study.Workload {
+	w := study.Workload{
+		ID:            id,
+		Kind:          rapid.SampledFrom([]string{"tcp_stream", "tcp_rr"}).Draw(t, "kind"),
+		Family:        maybe(t, "family", rapid.SampledFrom([]string{study.IPv4, study.IPv6})),
+		Congestion:    maybe(t, "congestion", rapid.StringMatching(`[a-z0-9_]{1,15}`)),
+		SendBuffer:    maybe(t, "send buffer", buffers()),
+		ReceiveBuffer: maybe(t, "receive buffer", buffers()),
+		Placement:     maybe(t, "placement", rapid.SampledFrom([]string{study.OneCore, study.TwoCores, study.Free})),
+		Warmup:        maybe(t, "warmup", durations(0, 10*time.Minute)),
+		Duration:      maybe(t, "duration", durations(100*time.Millisecond, time.Hour)),
+	}
+	if w.Kind == "tcp_stream" {
+		w.Streams = maybe(t, "streams", rapid.IntRange(1, 1000))
+		w.WriteSize = study.Size(maybe(t, "write size", rapid.Int64Range(1, 16<<20)))
+		w.NoDelay = maybe(t, "no delay", rapid.Ptr(rapid.Bool(), true))
+		w.Direction = maybe(t, "direction", rapid.SampledFrom([]string{study.Forward, study.Reverse}))
+	}
+	return w
+}
+
+// studies draws a study that Resolve takes.
+func studies() *rapid.Generator[study.Study] {
+	return rapid.Custom(func(t *rapid.T) study.Study {
+		s := study.Study{
+			Name:        maybe(t, "name", rapid.StringMatching(`[a-z0-9][a-z0-9_.-]{0,63}`)),
+			Title:       maybe(t, "title", prose(200, "")),
+			Description: maybe(t, "description", prose(300, "\n\t")),
+			Profile:     maybe(t, "profile", rapid.SampledFrom(study.Profiles())),
+			Seed:        maybe(t, "seed", rapid.Uint64Range(1, study.MaxSeed)),
+			Blocks:      maybe(t, "blocks", rapid.IntRange(2, 1000)),
+			Margin:      maybe(t, "margin", rapid.Float64Range(0.001, 0.5)),
+			Settle:      maybe(t, "settle", durations(0, time.Minute)),
+			MaxTime:     maybe(t, "max time", durations(time.Second, 720*time.Hour)),
+			Lab: study.Lab{
+				MTU:     maybe(t, "mtu", rapid.IntRange(1280, 9000)),
+				Rate:    study.Rate(maybe(t, "rate", rapid.Uint64Range(1e6, 400e9))),
+				Offload: maybe(t, "offload", rapid.SampledFrom([]string{study.On, study.Off})),
+			},
+		}
+		modes := sample().Modes
+		for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, len(modes)-1), 1, -1, rapid.ID[int]).Draw(t, "modes") {
+			s.Modes = append(s.Modes, modes[i].ID)
+		}
+		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`w[0-9]{1,3}`), 1, 4, rapid.ID[string]).Draw(t, "ids")
+		for _, id := range ids {
+			s.Workloads = append(s.Workloads, drawWorkload(t, id))
+		}
+		if rapid.Bool().Draw(t, "named by its kind") {
+			s.Workloads[0].ID = ""
+		}
+		return s
+	})
+}
+
+// TestRoundTrip: a study is read back as it was written, open or resolved, and
+// resolving what is resolved changes nothing.
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := studies().Draw(t, "study")
+		again(t, s)
+		before, err := study.Marshal(s)
+		if err != nil {
+			t.Fatalf("marshal: %v", err)
+		}
+		full, err := study.Resolve(s, sample())
+		if err != nil {
+			t.Fatalf("resolve: %v\n%s", err, before)
+		}
+		again(t, full)
+		if after, _ := study.Marshal(s); string(after) != string(before) {
+			t.Fatalf("Resolve changed its argument:\n%s\n%s", before, after)
+		}
+		twice, err := study.Resolve(full, sample())
+		if err != nil {
+			t.Fatalf("resolve twice: %v", err)
+		}
+		if diff := cmp.Diff(full, twice); diff != "" {
+			t.Fatalf("resolved twice (-once +twice):\n%s", diff)
+		}
+	})
+}
+
+// TestSchemaTakesStudies: what Resolve and Marshal make is good by the schema.
+func TestSchemaTakesStudies(t *testing.T) {
+	check := schemaCheck(t)
+	rapid.Check(t, func(t *rapid.T) {
+		s := studies().Draw(t, "study")
+		if rapid.Bool().Draw(t, "resolved") {
+			var err error
+			if s, err = study.Resolve(s, sample()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, err := study.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := check(text); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+	})
+}

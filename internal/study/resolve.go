@@ -1,0 +1,106 @@
+package study
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// Resolve fills in everything that s leaves open: the profile and what follows
+// from it, the lab, the parameters of each workload, and the baselines that the
+// modes are compared with. What s sets stays as it is, whatever the profile.
+// Resolving twice changes nothing more. S itself is not changed.
+//
+// The seed alone stays open, for this package has no source of chance: a caller
+// that finds 0 sets it to SeedFrom of 64 random bits.
+//
+// It is an error to have no mode or no workload, or a value that Decode would
+// refuse.
+func Resolve(s Study, cat Catalog) (Study, error) {
+	if err := valid(s, cat); err != nil {
+		return Study{}, err
+	}
+	switch {
+	case len(s.Modes) == 0:
+		return Study{}, &Error{Text: "name at least one mode: under modes in the study, or with --modes"}
+	case len(s.Workloads) == 0:
+		return Study{}, &Error{Text: "name at least one workload: under workloads in the study, or with --workloads"}
+	}
+	s.Profile = cmp.Or(s.Profile, Quick)
+	p := profileOf(s.Profile)
+	s.Blocks = cmp.Or(s.Blocks, p.blocks)
+	s.Margin = cmp.Or(s.Margin, p.margin)
+	s.Settle = cmp.Or(s.Settle, p.settle)
+	lab := labDefaults()
+	s.Lab.MTU = cmp.Or(s.Lab.MTU, lab.MTU)
+	s.Lab.Offload = cmp.Or(s.Lab.Offload, lab.Offload)
+	s.Modes = withBaselines(s.Modes, cat)
+	s.Workloads = slices.Clone(s.Workloads)
+	for i, w := range s.Workloads {
+		spec, _ := cat.Workload(w.Kind) // known: s is valid
+		full, err := fill(w, spec, s.Profile)
+		if err != nil {
+			return Study{}, err
+		}
+		s.Workloads[i] = full
+	}
+	// Once more, for what came out of the catalog.
+	if err := valid(s, cat); err != nil {
+		return Study{}, fmt.Errorf("defaults of the catalog: %w", err)
+	}
+	return s, nil
+}
+
+// SeedFrom makes a seed, 1 to MaxSeed, of 64 random bits.
+func SeedFrom(random uint64) uint64 { return random%MaxSeed + 1 }
+
+// valid checks a study that no file stands behind.
+func valid(s Study, cat Catalog) error {
+	var errs []*Error
+	for _, p := range validate(s, cat, nil) {
+		errs = append(errs, &Error{Text: place(p.path) + p.text})
+	}
+	return join(errs)
+}
+
+// withBaselines adds each baseline that is missing before the first mode that
+// is compared with it.
+func withBaselines(modes []string, cat Catalog) []string {
+	var all []string
+	for _, id := range modes {
+		m, _ := cat.Mode(id)
+		if b := m.Baseline; b != "" && !slices.Contains(modes, b) && !slices.Contains(all, b) {
+			all = append(all, b)
+		}
+		all = append(all, id)
+	}
+	return all
+}
+
+// fill sets the parameters that w's kind takes and w leaves open.
+func fill(w Workload, spec WorkloadSpec, profile string) (Workload, error) {
+	w.ID = w.Name()
+	length := spec.Lengths[profile]
+	def := spec.Defaults
+	def.Warmup = cmp.Or(length.Warmup, def.Warmup, Zero)
+	def.Duration = cmp.Or(length.Duration, def.Duration)
+	to, from := reflect.ValueOf(&w).Elem(), reflect.ValueOf(def)
+	for _, key := range spec.Params {
+		f, ok := member(to, key)
+		if !ok {
+			return Workload{}, fmt.Errorf("catalog: %s is said to take %q, which no study has", spec.Kind, key)
+		}
+		if d, _ := member(from, key); f.IsZero() {
+			f.Set(d)
+		}
+		if f.IsZero() {
+			return Workload{}, fmt.Errorf("catalog: %s has no default for %s in profile %s", spec.Kind, key, profile)
+		}
+	}
+	if w.NoDelay != nil {
+		own := *w.NoDelay // not the catalog's, nor the study's that was resolved
+		w.NoDelay = &own
+	}
+	return w, nil
+}

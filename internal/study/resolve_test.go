@@ -1,0 +1,212 @@
+package study_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/study"
+)
+
+func decode(t *testing.T, src string) study.Study {
+	t.Helper()
+	s, err := study.Decode("s.yaml", []byte(src), sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func marshal(t *testing.T, s study.Study) string {
+	t.Helper()
+	text, err := study.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestResolve shows a study and the study.yaml of its run.
+func TestResolve(t *testing.T) {
+	for name, c := range map[string]struct{ src, want string }{
+		"names only": {`
+modes: [netns/bridge, netns/colocated, netns/vxlan]
+workloads: [tcp_stream]
+`, `profile: quick
+modes:
+  - host
+  - netns/bridge
+  - host-local
+  - netns/colocated
+  - netns/vxlan
+workloads:
+  - id: tcp_stream
+    workload: tcp_stream
+    streams: 1
+    write_size: 128KiB
+    no_delay: true
+    direction: forward
+    family: ipv4
+    congestion_control: cubic
+    send_buffer: auto
+    receive_buffer: auto
+    placement: two_cores
+    warmup: 500ms
+    duration: 1.5s
+blocks: 4
+margin: 0.1
+settle: 300ms
+lab:
+  mtu: 1500
+  offload: "on"
+`},
+		"what is set wins over the profile": {`
+name: long
+profile: paper
+seed: 7
+modes: [netns/bridge, host]
+workloads:
+  - {workload: tcp_rr, id: short, duration: 1s, family: ipv6}
+  - tcp_rr
+blocks: 3
+max_time: 1h
+lab: {mtu: 9000, rate: 1Gbit/s}
+`, `name: long
+profile: paper
+seed: 7
+modes:
+  - netns/bridge
+  - host
+workloads:
+  - id: short
+    workload: tcp_rr
+    family: ipv6
+    congestion_control: cubic
+    send_buffer: auto
+    receive_buffer: auto
+    placement: one_core
+    warmup: 5s
+    duration: 1s
+  - id: tcp_rr
+    workload: tcp_rr
+    family: ipv4
+    congestion_control: cubic
+    send_buffer: auto
+    receive_buffer: auto
+    placement: one_core
+    warmup: 5s
+    duration: 30s
+blocks: 3
+margin: 0.05
+settle: 2s
+max_time: 1h
+lab:
+  mtu: 9000
+  rate: 1Gbit/s
+  offload: "on"
+`},
+		"a zero that is meant": {`
+profile: standard
+modes: [host]
+workloads: [{workload: tcp_rr, warmup: 0s, placement: free}]
+settle: 0
+lab: {offload: off}
+`, `profile: standard
+modes:
+  - host
+workloads:
+  - id: tcp_rr
+    workload: tcp_rr
+    family: ipv4
+    congestion_control: cubic
+    send_buffer: auto
+    receive_buffer: auto
+    placement: free
+    warmup: 0s
+    duration: 1s
+blocks: 8
+margin: 0.05
+settle: 0s
+lab:
+  mtu: 1500
+  offload: "off"
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := study.Resolve(decode(t, c.src), sample())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, marshal(t, s)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestResolveShares: a resolved study owns its values.
+func TestResolveShares(t *testing.T) {
+	cat := sample()
+	s, err := study.Resolve(decode(t, "modes: [host]\nworkloads: [tcp_stream]\n"), cat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	*s.Workloads[0].NoDelay = false
+	if !*cat.Workloads[0].Defaults.NoDelay {
+		t.Error("a change to the study reached the catalog")
+	}
+}
+
+// TestResolveErrors covers studies that no file stands behind.
+func TestResolveErrors(t *testing.T) {
+	rr := []study.Workload{{Kind: "tcp_rr"}}
+	for name, c := range map[string]struct {
+		s    study.Study
+		want string
+	}{
+		"no modes":     {study.Study{Workloads: rr}, "name at least one mode: under modes in the study, or with --modes"},
+		"no workloads": {study.Study{Modes: []string{"host"}}, "name at least one workload: under workloads in the study, or with --workloads"},
+		"bad values": {study.Study{
+			Name: "Z", Modes: []string{"host", "hots", "host"}, Blocks: -1, Margin: 2, MaxTime: -5, Seed: study.MaxSeed + 1,
+			Title: "\xff", Lab: study.Lab{MTU: 576}, Workloads: []study.Workload{
+				{Kind: "tcp_rr", Streams: 2, Duration: study.Duration(time.Minute) * 61}, {Kind: "tcp_rr"}, {},
+				{Kind: "tcp_stream", SendBuffer: -2, ID: "b"},
+			},
+		}, `name is "Z"; want 1 to 64 lower-case letters, digits, _, . or -, the first a letter or digit
+title is "\xff"; want one line of at most 200 characters, none of them a control character
+seed is 9007199254740992; want a whole number from 1 to 9007199254740991
+blocks is -1; want a whole number from 2 to 1000
+margin is 2; want a number from 0.001 to 0.5
+max_time is -5ns; want a duration of 1s to 720h, written with its unit, such as 1.5s
+lab: mtu is 576; want a whole number from 1280 to 9000
+unknown mode "hots"; did you mean "host"?
+duplicate mode "host"
+workloads[0]: duration is 1h1m; want a duration of 100ms to 1h, written with its unit, such as 1.5s
+workloads[0]: tcp_rr does not take streams; allowed: id, workload, family, congestion_control, send_buffer, receive_buffer, placement, warmup, duration
+duplicate workload "tcp_rr"; give one of them an id of its own
+a workload without its name; want the key workload with tcp_stream or tcp_rr
+workloads[3]: send_buffer is -2; want auto, or 4KiB to 1GiB, in bytes or with KiB, MiB or GiB`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := study.Resolve(c.s, sample())
+			got := "no error"
+			if err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSeedFrom(t *testing.T) {
+	for _, c := range []struct{ random, want uint64 }{
+		{0, 1}, {1, 2}, {study.MaxSeed - 1, study.MaxSeed}, {study.MaxSeed, 1}, {1<<64 - 1, 2048},
+	} {
+		if got := study.SeedFrom(c.random); got != c.want {
+			t.Errorf("SeedFrom(%d) = %d, want %d", c.random, got, c.want)
+		}
+	}
+}

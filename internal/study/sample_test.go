@@ -1,0 +1,57 @@
+package study_test
+
+import (
+	"time"
+
+	"tare/internal/study"
+)
+
+// sample is a catalog like the real one.
+func sample() study.Catalog {
+	yes := true
+	length := func(warmup, duration time.Duration) study.Length {
+		return study.Length{Warmup: study.Duration(warmup), Duration: study.Duration(duration)}
+	}
+	return study.Catalog{
+		Modes: []study.ModeSpec{
+			{ID: "host"},
+			{ID: "host-local"},
+			{ID: "netns/published", Baseline: "host"},
+			{ID: "netns/bridge", Baseline: "host"},
+			{ID: "netns/macvlan", Baseline: "host"},
+			{ID: "netns/vxlan", Baseline: "host"},
+			{ID: "netns/ipvlan", Baseline: "host"},
+			{ID: "netns/colocated", Baseline: "host-local"},
+		},
+		Workloads: []study.WorkloadSpec{{
+			Kind: "tcp_stream",
+			Params: []string{
+				"streams", "write_size", "no_delay", "direction", "family", "congestion_control",
+				"send_buffer", "receive_buffer", "placement", "warmup", "duration",
+			},
+			Defaults: study.Workload{
+				Streams: 1, WriteSize: 128 << 10, NoDelay: &yes, Direction: study.Forward, Family: study.IPv4,
+				Congestion: "cubic", SendBuffer: study.Auto, ReceiveBuffer: study.Auto, Placement: study.TwoCores,
+			},
+			Lengths: map[string]study.Length{
+				study.Quick:    length(500*time.Millisecond, 1500*time.Millisecond),
+				study.Standard: length(time.Second, 4*time.Second),
+				study.Paper:    length(time.Minute, time.Minute),
+			},
+		}, {
+			Kind: "tcp_rr",
+			Params: []string{
+				"family", "congestion_control", "send_buffer", "receive_buffer", "placement", "warmup", "duration",
+			},
+			Defaults: study.Workload{
+				Family: study.IPv4, Congestion: "cubic", SendBuffer: study.Auto, ReceiveBuffer: study.Auto,
+				Placement: study.OneCore,
+			},
+			Lengths: map[string]study.Length{
+				study.Quick:    length(0, 500*time.Millisecond), // a warm-up of nothing, on purpose
+				study.Standard: length(300*time.Millisecond, time.Second),
+				study.Paper:    length(5*time.Second, 30*time.Second),
+			},
+		}},
+	}
+}

@@ -1,0 +1,146 @@
+package study_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	yaml "go.yaml.in/yaml/v3"
+
+	"tare/internal/study"
+)
+
+// schemaCheck gives a function that holds a YAML text against the schema, as an
+// editor would.
+func schemaCheck(t *testing.T) func(text []byte) error {
+	t.Helper()
+	raw, err := study.Schema(sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(raw, &s); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := s.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(text []byte) error {
+		var doc any
+		if err := yaml.Unmarshal(text, &doc); err != nil {
+			return err
+		}
+		return resolved.Validate(doc)
+	}
+}
+
+// TestSchemaAgrees: the schema and Decode say the same about these files.
+func TestSchemaAgrees(t *testing.T) {
+	check := schemaCheck(t)
+	for _, c := range []struct {
+		good bool
+		src  string
+	}{
+		{true, everything},
+		{true, "{}"},
+		{true, "modes: [host]\nworkloads: [tcp_rr, tcp_stream]"},
+		{true, "workloads: [{workload: tcp_stream, write_size: '1400', send_buffer: 4KiB, warmup: 0s}]"},
+		{true, "lab: {rate: 1000000}"},
+		{true, "settle: 0"},
+		{false, "foo: 1"},
+		{false, "modes: host"},
+		{false, "modes: []"},
+		{false, "modes:"},
+		{false, "modes: [host, host]"},
+		{false, "modes: [netns/bridg]"},
+		{false, "modes: [5]"},
+		{false, "workloads: []"},
+		{false, "workloads: [udp]"},
+		{false, "workloads: [tcp_rr, tcp_rr]"},
+		{false, "workloads: [{streams: 2}]"},
+		{false, "workloads: [{workload: tcp_rr, streams: 2}]"},
+		{false, "workloads: [{workload: tcp_stream, streams: 0}]"},
+		{false, "workloads: [{workload: tcp_stream, streams: 1001}]"},
+		{false, "workloads: [{workload: tcp_stream, streams: many}]"},
+		{false, "workloads: [{workload: tcp_stream, no_delay: 'yes'}]"},
+		{false, "workloads: [{workload: tcp_stream, no_delay:}]"},
+		{false, "workloads: [{workload: tcp_stream, write_size: 0}]"},
+		{false, "workloads: [{workload: tcp_stream, write_size: 1.5KiB}]"},
+		{false, "workloads: [{workload: tcp_stream, direction: back}]"},
+		{false, "workloads: [{workload: tcp_rr, congestion_control: CUBIC}]"},
+		{false, "workloads: [{workload: tcp_rr, warmup: 5}]"},
+		{false, "workloads: [{workload: tcp_rr, warmup: -1s}]"},
+		{false, "workloads: [{workload: tcp_rr, duration: 0}]"},
+		{false, "workloads: [{workload: tcp_rr, id: A}]"},
+		{false, "name: A"},
+		{false, "name: 5"},
+		{false, "title: \"a\\nb\""},
+		{false, "title: " + strings.Repeat("x", 201)},
+		{false, "profile: fast"},
+		{false, "seed: 0"},
+		{false, "seed: 9007199254740992"},
+		{false, "blocks: 1"},
+		{false, "blocks: 2.5"},
+		{false, "margin: 0.6"},
+		{false, "margin: 5%"},
+		{false, "max_time: 5"},
+		{false, "lab: {mtu: 576}"},
+		{false, "lab: {rate: 1GB}"},
+		{false, "lab: {rate: 10}"},
+		{false, "lab: {offload: true}"},
+		{false, "lab: {foo: 1}"},
+		{false, "lab:"},
+		{false, "- host"},
+	} {
+		_, decoded := study.Decode("s.yaml", []byte(c.src), sample())
+		if got := decoded == nil; got != c.good {
+			t.Errorf("Decode %q: %v", c.src, decoded)
+		}
+		schema := check([]byte(c.src))
+		if got := schema == nil; got != c.good {
+			t.Errorf("schema on %q: %v", c.src, schema)
+		}
+	}
+}
+
+// TestTags: the schema names a field by its json tag and Decode by its yaml
+// tag, and an editor shows the description of each.
+func TestTags(t *testing.T) {
+	for _, typ := range []reflect.Type{reflect.TypeFor[study.Study](), reflect.TypeFor[study.Lab](), reflect.TypeFor[study.Workload]()} {
+		for i := range typ.NumField() {
+			tag := typ.Field(i).Tag
+			if tag.Get("yaml") == "" || tag.Get("yaml") != tag.Get("json") || tag.Get("jsonschema") == "" {
+				t.Errorf("%s.%s: %s", typ.Name(), typ.Field(i).Name, tag)
+			}
+		}
+	}
+}
+
+// TestBadCatalog: a registry that names a parameter that no workload
+// has is found out when the schema is made, and when a study is resolved.
+func TestBadCatalog(t *testing.T) {
+	cat := sample()
+	cat.Workloads[1].Params = append(cat.Workloads[1].Params, "colour")
+	if _, err := study.Schema(cat); err == nil || !strings.Contains(err.Error(), `"colour"`) {
+		t.Errorf("Schema: %v", err)
+	}
+	s := study.Study{Modes: []string{"host"}, Workloads: []study.Workload{{Kind: "tcp_rr"}}}
+	if _, err := study.Resolve(s, cat); err == nil || !strings.Contains(err.Error(), `"colour"`) {
+		t.Errorf("Resolve: %v", err)
+	}
+	cat = sample()
+	delete(cat.Workloads[1].Lengths, study.Paper)
+	s.Profile = study.Paper
+	if _, err := study.Resolve(s, cat); err == nil || !strings.Contains(err.Error(), "tcp_rr has no default for duration in profile paper") {
+		t.Errorf("Resolve without lengths: %v", err)
+	}
+	cat = sample()
+	cat.Workloads[1].Defaults.Family = "ipx"
+	s.Profile = ""
+	if _, err := study.Resolve(s, cat); err == nil || !strings.Contains(err.Error(), `defaults of the catalog: workloads[0]: family is "ipx"; want ipv4 or ipv6`) {
+		t.Errorf("Resolve with a bad default: %v", err)
+	}
+}

@@ -1,0 +1,111 @@
+// Package study is the study file: what to weigh, with which traffic, how often.
+// It decodes YAML with line numbers, fills in defaults and checks every value
+// before anything is made.
+package study
+
+// Study is a study file. After Resolve every field that applies is set, so that
+// the study.yaml of a run's directory repeats it exactly.
+type Study struct {
+	Name        string     `yaml:"name,omitempty" json:"name,omitempty" jsonschema:"short name, used in titles"`
+	Title       string     `yaml:"title,omitempty" json:"title,omitempty" jsonschema:"one line for the report's head"`
+	Description string     `yaml:"description,omitempty" json:"description,omitempty" jsonschema:"what is asked, and why"`
+	Profile     string     `yaml:"profile,omitempty" json:"profile,omitempty" jsonschema:"how thorough: quick, standard or paper"`
+	Seed        uint64     `yaml:"seed,omitempty" json:"seed,omitempty" jsonschema:"seed of the random orders; chosen and recorded when absent"`
+	Modes       []string   `yaml:"modes,omitempty" json:"modes,omitempty" jsonschema:"network modes to weigh; baselines they need are added"`
+	Workloads   []Workload `yaml:"workloads,omitempty" json:"workloads,omitempty" jsonschema:"traffic to drive: a name, or a mapping with parameters"`
+	Blocks      int        `yaml:"blocks,omitempty" json:"blocks,omitempty" jsonschema:"how often every mode is tried with every workload"`
+	Margin      float64    `yaml:"margin,omitempty" json:"margin,omitempty" jsonschema:"relative difference that still counts as same, such as 0.05"`
+	Settle      Duration   `yaml:"settle,omitempty" json:"settle,omitempty" jsonschema:"idle wait before each trial"`
+	MaxTime     Duration   `yaml:"max_time,omitempty" json:"max_time,omitempty" jsonschema:"start no block that would end later than this"`
+	Lab         Lab        `yaml:"lab,omitempty" json:"lab,omitempty" jsonschema:"the two hosts and their underlay"`
+}
+
+// Names lists the workloads of a resolved study as results name them.
+func (s Study) Names() []string {
+	var names []string
+	for _, w := range s.Workloads {
+		names = append(names, w.Name())
+	}
+	return names
+}
+
+// Lab describes the embedded lab.
+type Lab struct {
+	MTU     int    `yaml:"mtu,omitempty" json:"mtu,omitempty" jsonschema:"underlay MTU in bytes"`
+	Rate    Rate   `yaml:"rate,omitempty" json:"rate,omitempty" jsonschema:"underlay rate limit each way, such as 1Gbit/s; none when absent"`
+	Offload string `yaml:"offload,omitempty" json:"offload,omitempty" jsonschema:"segmentation and receive offloads of every device: on or off"`
+}
+
+// Workload is one traffic pattern with its parameters. Which parameters a kind
+// takes is in the Catalog; Resolve fills those in and leaves the others zero.
+type Workload struct {
+	ID            string     `yaml:"id,omitempty" json:"id,omitempty" jsonschema:"name in results; the workload's own when absent"`
+	Kind          string     `yaml:"workload" json:"workload" jsonschema:"which workload"`
+	Streams       int        `yaml:"streams,omitempty" json:"streams,omitempty" jsonschema:"parallel connections"`
+	WriteSize     Size       `yaml:"write_size,omitempty" json:"write_size,omitempty" jsonschema:"bytes handed to the kernel at once, such as 128KiB"`
+	NoDelay       *bool      `yaml:"no_delay,omitempty" json:"no_delay,omitempty" jsonschema:"disable Nagle's algorithm"`
+	Direction     string     `yaml:"direction,omitempty" json:"direction,omitempty" jsonschema:"forward: the client sends; reverse: the server sends"`
+	Family        string     `yaml:"family,omitempty" json:"family,omitempty" jsonschema:"ipv4 or ipv6"`
+	Congestion    string     `yaml:"congestion_control,omitempty" json:"congestion_control,omitempty" jsonschema:"TCP congestion control, set on every socket"`
+	SendBuffer    BufferSize `yaml:"send_buffer,omitempty" json:"send_buffer,omitempty" jsonschema:"socket send buffer, or auto for the kernel's autotuning"`
+	ReceiveBuffer BufferSize `yaml:"receive_buffer,omitempty" json:"receive_buffer,omitempty" jsonschema:"socket receive buffer, or auto for the kernel's autotuning"`
+	Placement     string     `yaml:"placement,omitempty" json:"placement,omitempty" jsonschema:"one_core: both ends on one CPU; two_cores: an end each; free: the scheduler's choice"`
+	Warmup        Duration   `yaml:"warmup,omitempty" json:"warmup,omitempty" jsonschema:"traffic before the timed window"`
+	Duration      Duration   `yaml:"duration,omitempty" json:"duration,omitempty" jsonschema:"the timed window"`
+}
+
+// Name is the workload's name in results and on the command line: its id, or
+// its kind where it has none.
+func (w Workload) Name() string {
+	if w.ID != "" {
+		return w.ID
+	}
+	return w.Kind
+}
+
+// The values of the enumerated fields.
+const (
+	Quick    = "quick"
+	Standard = "standard"
+	Paper    = "paper"
+
+	Forward = "forward"
+	Reverse = "reverse"
+
+	IPv4 = "ipv4"
+	IPv6 = "ipv6"
+
+	OneCore  = "one_core"
+	TwoCores = "two_cores"
+	Free     = "free"
+
+	On  = "on"
+	Off = "off"
+)
+
+// Catalog is what there is to choose from. The registries fill it, so that this
+// package knows no driver and no traffic.
+type Catalog struct {
+	Modes     []ModeSpec
+	Workloads []WorkloadSpec
+}
+
+// ModeSpec is a mode's id and the id of its baseline, empty for a baseline.
+type ModeSpec struct {
+	ID       string
+	Baseline string
+}
+
+// WorkloadSpec is a workload kind: the YAML keys it takes besides id and
+// workload, the defaults of those, and its lengths by profile.
+type WorkloadSpec struct {
+	Kind     string
+	Params   []string
+	Defaults Workload
+	Lengths  map[string]Length
+}
+
+// Length is how long a trial's warm-up and timed window last.
+type Length struct {
+	Warmup, Duration Duration
+}

@@ -1,0 +1,122 @@
+package study_test
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/study"
+)
+
+// TestUnits shows what is read and how it is written.
+func TestUnits(t *testing.T) {
+	type unit interface {
+		UnmarshalText([]byte) error
+		MarshalText() ([]byte, error)
+	}
+	duration := func(d time.Duration) *study.Duration { return new(study.Duration(d)) }
+	size := func(n study.Size) *study.Size { return &n }
+	buffer := func(n study.BufferSize) *study.BufferSize { return &n }
+	rate := func(n study.Rate) *study.Rate { return &n }
+	for _, c := range []struct {
+		text  string
+		want  unit
+		shown string
+	}{
+		{"1.5s", duration(1500 * time.Millisecond), "1.5s"},
+		{"300ms", duration(300 * time.Millisecond), "300ms"},
+		{"60s", duration(time.Minute), "1m"},
+		{"90m", duration(90 * time.Minute), "1h30m"},
+		{"1h0m10s", duration(time.Hour + 10*time.Second), "1h0m10s"},
+		{"10µs", duration(10 * time.Microsecond), "10µs"},
+		{"10us", duration(10 * time.Microsecond), "10µs"},
+		{"0", duration(-1), "0s"},
+		{"0s", duration(-1), "0s"},
+		{"0h0m", duration(-1), "0s"},
+		{"1400", size(1400), "1400"},
+		{"1024", size(1024), "1KiB"},
+		{"128KiB", size(128 << 10), "128KiB"},
+		{"2MiB", size(2 << 20), "2MiB"},
+		{"1536MiB", size(1536 << 20), "1536MiB"},
+		{"3GiB", size(3 << 30), "3GiB"},
+		{"0", size(0), "0"},
+		{"auto", buffer(study.Auto), "auto"},
+		{"64KiB", buffer(64 << 10), "64KiB"},
+		{"1Gbit/s", rate(1e9), "1Gbit/s"},
+		{"1gbit", rate(1e9), "1Gbit/s"},
+		{"1.1Gbit/s", rate(1_100_000_000), "1100Mbit/s"},
+		{"500Mbit/s", rate(500e6), "500Mbit/s"},
+		{"500mBIT/S", rate(500e6), "500Mbit/s"},
+		{"64kbit/s", rate(64e3), "64kbit/s"},
+		{"123456789", rate(123456789), "123456789bit/s"},
+		{"123456789bit/s", rate(123456789), "123456789bit/s"},
+		{"0", rate(0), "0bit/s"},
+	} {
+		parsed := reflect.New(reflect.TypeOf(c.want).Elem()).Interface().(unit)
+		if err := parsed.UnmarshalText([]byte(c.text)); err != nil {
+			t.Errorf("%q: %v", c.text, err)
+			continue
+		}
+		if diff := cmp.Diff(c.want, parsed); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", c.text, diff)
+		}
+		shown, err := parsed.MarshalText()
+		if err != nil || string(shown) != c.shown {
+			t.Errorf("%q is written %q (%v), want %q", c.text, shown, err, c.shown)
+		}
+	}
+}
+
+func TestBadUnits(t *testing.T) {
+	const (
+		duration = " is not a duration; write a number and a unit, such as 1.5s or 300ms"
+		size     = " is not a size; write bytes, or a whole number with KiB, MiB or GiB"
+		rate     = " is not a rate; write it as 1Gbit/s, 500Mbit/s or plain bit/s"
+	)
+	for _, c := range []struct {
+		unit interface{ UnmarshalText([]byte) error }
+		text string
+		want string
+	}{
+		{new(study.Duration), "", `""` + duration},
+		{new(study.Duration), "5", `"5"` + duration},
+		{new(study.Duration), "-5s", `"-5s"` + duration},
+		{new(study.Duration), "+5s", `"+5s"` + duration},
+		{new(study.Duration), "1 s", `"1 s"` + duration},
+		{new(study.Duration), "1d", `"1d"` + duration},
+		{new(study.Duration), ".5s", `".5s"` + duration},
+		{new(study.Duration), "1e3s", `"1e3s"` + duration},
+		{new(study.Duration), "9999999999999999999999h", `"9999999999999999999999h"` + duration},
+		{new(study.Size), "", `""` + size},
+		{new(study.Size), "KiB", `"KiB"` + size},
+		{new(study.Size), "-1", `"-1"` + size},
+		{new(study.Size), "010", `"010"` + size},
+		{new(study.Size), "0x10", `"0x10"` + size},
+		{new(study.Size), "1.5KiB", `"1.5KiB"` + size},
+		{new(study.Size), "1K", `"1K"` + size},
+		{new(study.Size), "1kib", `"1kib"` + size},
+		{new(study.Size), "9223372036854775808", `"9223372036854775808"` + size},
+		{new(study.Size), "9007199254740992GiB", `"9007199254740992GiB"` + size},
+		{new(study.BufferSize), "Auto", `"Auto"` + size + ", or auto"},
+		{new(study.Rate), "", `""` + rate},
+		{new(study.Rate), "-1", `"-1"` + rate},
+		{new(study.Rate), "fast", `"fast"` + rate},
+		{new(study.Rate), "1 Gbit/s", `"1 Gbit/s"` + rate},
+		{new(study.Rate), "1Gbps", `"1Gbps"` + rate},
+		{new(study.Rate), "1GB/s", `"1GB/s"` + rate},
+		{new(study.Rate), "1Tbit/s", `"1Tbit/s"` + rate},
+		{new(study.Rate), "0.5", `"0.5"` + rate},
+		{new(study.Rate), "1e9", `"1e9"` + rate},
+		{new(study.Rate), "99999999999Gbit/s", `"99999999999Gbit/s"` + rate},
+	} {
+		got := "no error"
+		if err := c.unit.UnmarshalText([]byte(c.text)); err != nil {
+			got = err.Error()
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%T (-want +got):\n%s", c.unit, diff)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package studies_test
+
+import (
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/study"
+	"tare/studies"
+)
+
+// TestDefault: the study that a user copies is good, and so is what stands in
+// its comments.
+func TestDefault(t *testing.T) {
+	src, ok := studies.Builtin("default")
+	if !ok {
+		t.Fatal("there is no default study")
+	}
+	s, err := study.Decode("default.yaml", src, catalog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Title == "" || s.Description == "" {
+		t.Error("no title or no description")
+	}
+	s.Title, s.Description = "", ""
+	want := study.Study{
+		Name: "first-weighing", Profile: study.Quick,
+		Modes:     []string{"host", "netns/published", "netns/bridge", "netns/macvlan", "netns/vxlan"},
+		Workloads: []study.Workload{{Kind: "tcp_stream"}, {Kind: "tcp_rr"}},
+	}
+	if diff := cmp.Diff(want, s); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	example := regexp.MustCompile(`(?m)^( *)# ((?:  |- )?(?:[a-z_]+: .*|lab:))$`).ReplaceAllString(string(src), "$1$2")
+	if s, err = study.Decode("default.yaml", []byte(example), catalog()); err != nil {
+		t.Fatalf("%v\n%s", err, example)
+	}
+	if s.Blocks == 0 || s.Lab.Offload == "" || len(s.Workloads) != 3 || s.Workloads[2].WriteSize == 0 {
+		t.Errorf("the examples were not read: %+v", s)
+	}
+}
+
+func TestNames(t *testing.T) {
+	names := studies.Names()
+	if !slices.Contains(names, "default") || !slices.IsSorted(names) {
+		t.Errorf("names are %q", names)
+	}
+	for _, name := range names {
+		src, ok := studies.Builtin(name)
+		if _, err := study.Decode(name+".yaml", src, catalog()); !ok || err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{"", "none", "default.yaml", "../studies/default", "studies.go"} {
+		if _, ok := studies.Builtin(name); ok {
+			t.Errorf("there is a study %q", name)
+		}
+	}
+}
+
+// catalog has what the studies name. The real one lies above this package and
+// is held against them where it is made.
+func catalog() study.Catalog {
+	return study.Catalog{
+		Modes: []study.ModeSpec{
+			{ID: "host"}, {ID: "netns/published", Baseline: "host"}, {ID: "netns/bridge", Baseline: "host"},
+			{ID: "netns/macvlan", Baseline: "host"}, {ID: "netns/vxlan", Baseline: "host"},
+		},
+		Workloads: []study.WorkloadSpec{
+			{Kind: "tcp_stream", Params: []string{"streams", "write_size"}}, {Kind: "tcp_rr"},
+		},
+	}
+}

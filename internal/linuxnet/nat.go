@@ -1,0 +1,167 @@
+package linuxnet
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/google/nftables"
+	"github.com/google/nftables/binaryutil"
+	"github.com/google/nftables/expr"
+	"golang.org/x/sys/unix"
+)
+
+// Gateway is what Docker's bridge driver sets up for one bridge: address
+// translation on the way out, published ports on the way in, and a forward
+// chain that lets only those two through.
+type Gateway struct {
+	Table   string // nftables table of family inet
+	Bridge  string
+	Subnets []netip.Prefix
+	Publish []Published
+}
+
+// Published is one port of the host that leads to a sandbox, for TCP and UDP.
+type Published struct {
+	Port uint16
+	To   netip.AddrPort
+}
+
+// The counters of a Gateway.
+const (
+	CountDNAT       = "dnat"        // packets: connections that were led to a sandbox
+	CountMasquerade = "masquerade"  // packets: connections that were hidden
+	CountIn         = "forward_in"  // bytes forwarded to the bridge
+	CountOut        = "forward_out" // bytes forwarded from the bridge
+)
+
+const (
+	regA = 1
+	regB = 2
+)
+
+// Gateway installs g. Connection tracking is active in the namespace from then on.
+func (ns *NS) Gateway(g Gateway) error {
+	err := ns.withTable(g.Table, func(conn *nftables.Conn, table *nftables.Table) error {
+		b := gatewayBuilder{conn: conn, g: g, table: conn.AddTable(table)}
+		for _, name := range []string{CountDNAT, CountMasquerade, CountIn, CountOut} {
+			conn.AddObj(&nftables.NamedObj{Table: b.table, Name: name, Type: nftables.ObjTypeCounter, Obj: &expr.Counter{}})
+		}
+		b.prerouting()
+		b.postrouting()
+		b.forward()
+		return conn.Flush()
+	})
+	if err != nil {
+		return fmt.Errorf("install address translation (needs nftables with inet NAT): %w", err)
+	}
+	return nil
+}
+
+// withTable opens nftables in the namespace and hands fn a table of family inet
+// that need not exist.
+func (ns *NS) withTable(name string, fn func(*nftables.Conn, *nftables.Table) error) error {
+	return ns.Do(func() error {
+		conn, err := nftables.New()
+		if err == nil {
+			err = fn(conn, &nftables.Table{Name: name, Family: nftables.TableFamilyINet})
+		}
+		if err != nil {
+			return fmt.Errorf("nftables table %s in namespace %s: %w", name, ns.name, err)
+		}
+		return nil
+	})
+}
+
+type gatewayBuilder struct {
+	conn  *nftables.Conn
+	g     Gateway
+	table *nftables.Table
+}
+
+func (b *gatewayBuilder) chain(name string, typ nftables.ChainType, hook *nftables.ChainHook, prio *nftables.ChainPriority, policy nftables.ChainPolicy) func(...expr.Any) {
+	c := b.conn.AddChain(&nftables.Chain{Name: name, Table: b.table, Type: typ, Hooknum: hook, Priority: prio, Policy: &policy})
+	return func(exprs ...expr.Any) {
+		b.conn.AddRule(&nftables.Rule{Table: b.table, Chain: c, Exprs: exprs})
+	}
+}
+
+// prerouting: to an address of this host, not from the bridge, to a published port.
+func (b *gatewayBuilder) prerouting() {
+	add := b.chain("prerouting", nftables.ChainTypeNAT, nftables.ChainHookPrerouting, nftables.ChainPriorityNATDest, nftables.ChainPolicyAccept)
+	for _, p := range b.g.Publish {
+		for _, proto := range []byte{unix.IPPROTO_TCP, unix.IPPROTO_UDP} {
+			add(join(
+				family(p.To.Addr()), toLocal(), device(expr.MetaKeyIIFNAME, expr.CmpOpNeq, b.g.Bridge),
+				destination(proto, p.Port), count(CountDNAT),
+				immediate(regA, p.To.Addr().AsSlice()), immediate(regB, binaryutil.BigEndian.PutUint16(p.To.Port())),
+				one(&expr.NAT{Type: expr.NATTypeDestNAT, Family: nfproto(p.To.Addr()), RegAddrMin: regA, RegProtoMin: regB, Specified: true}),
+			)...)
+		}
+	}
+}
+
+// postrouting: from the bridge's subnet to anywhere else.
+func (b *gatewayBuilder) postrouting() {
+	add := b.chain("postrouting", nftables.ChainTypeNAT, nftables.ChainHookPostrouting, nftables.ChainPriorityNATSource, nftables.ChainPolicyAccept)
+	for _, s := range b.g.Subnets {
+		add(join(family(s.Addr()), from(s), device(expr.MetaKeyOIFNAME, expr.CmpOpNeq, b.g.Bridge),
+			count(CountMasquerade), one(&expr.Masq{}))...)
+	}
+}
+
+// forward: replies, published ports, and what leaves the bridge; nothing else.
+func (b *gatewayBuilder) forward() {
+	add := b.chain("forward", nftables.ChainTypeFilter, nftables.ChainHookForward, nftables.ChainPriorityFilter, nftables.ChainPolicyDrop)
+	toBridge := device(expr.MetaKeyOIFNAME, expr.CmpOpEq, b.g.Bridge)
+	accept := one(&expr.Verdict{Kind: expr.VerdictAccept})
+	add(join(toBridge, established(), count(CountIn), accept)...)
+	for _, p := range b.g.Publish {
+		for _, proto := range []byte{unix.IPPROTO_TCP, unix.IPPROTO_UDP} {
+			add(join(family(p.To.Addr()), device(expr.MetaKeyIIFNAME, expr.CmpOpNeq, b.g.Bridge), toBridge,
+				to(p.To.Addr()), destination(proto, p.To.Port()), count(CountIn), accept)...)
+		}
+	}
+	add(join(device(expr.MetaKeyIIFNAME, expr.CmpOpEq, b.g.Bridge), device(expr.MetaKeyOIFNAME, expr.CmpOpNeq, b.g.Bridge), count(CountOut), accept)...)
+	add(join(device(expr.MetaKeyIIFNAME, expr.CmpOpEq, b.g.Bridge), toBridge, accept)...)
+}
+
+// Count is a counter of a Gateway: packets and bytes without link headers.
+type Count struct{ Packets, Bytes uint64 }
+
+// Counts reads the counters of a Gateway by name.
+func (ns *NS) Counts(table string) (map[string]Count, error) {
+	counts := map[string]Count{}
+	err := ns.withTable(table, func(conn *nftables.Conn, t *nftables.Table) error {
+		objs, err := conn.GetNamedObjects(t)
+		for _, o := range objs {
+			named, ok := o.(*nftables.NamedObj)
+			if !ok {
+				continue
+			}
+			if c, ok := named.Obj.(*expr.Counter); ok {
+				counts[named.Name] = Count{c.Packets, c.Bytes}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read counters: %w", err)
+	}
+	return counts, nil
+}
+
+// DropChain removes a chain's rules; tests use it to open a way round the path.
+func (ns *NS) DropChain(table, chain string) error {
+	return ns.withTable(table, func(conn *nftables.Conn, t *nftables.Table) error {
+		conn.FlushChain(&nftables.Chain{Name: chain, Table: t})
+		return conn.Flush()
+	})
+}
+
+// DropTable removes a table.
+func (ns *NS) DropTable(table string) error {
+	return ns.withTable(table, func(conn *nftables.Conn, t *nftables.Table) error {
+		conn.DelTable(t)
+		return conn.Flush()
+	})
+}

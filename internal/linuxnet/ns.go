@@ -1,0 +1,194 @@
+package linuxnet
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// PinDir is where named namespaces are mounted, so that `ip netns` shows them.
+const PinDir = "/run/netns"
+
+// NS is a network namespace. It lives as long as it is held: by an open NS, by
+// a process inside it, or by its name under PinDir.
+type NS struct {
+	name   string
+	file   *os.File
+	handle *netlink.Handle
+	pinned bool
+	close  sync.Once
+}
+
+// NewNS makes an empty network namespace with its loopback up. With pin it is
+// named under PinDir, which needs the rights of the real root; without, it is
+// gone with the last process that holds it.
+func NewNS(name string, pin bool) (*NS, error) {
+	ns := &NS{name: name}
+	if err := onSpareThread(func() error { return ns.create(pin) }); err != nil {
+		return nil, fmt.Errorf("make network namespace %s: %w", name, err)
+	}
+	// A socket belongs to the namespace it was opened in. The libraries' own way
+	// into a namespace is not used: in a user namespace there is no way back, and
+	// they would leave the thread astray.
+	err := ns.Do(func() (err error) {
+		ns.handle, err = netlink.NewHandle(unix.NETLINK_ROUTE)
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open netlink in namespace %s: %w", name, err), ns.Close())
+	}
+	if err := ns.Up("lo"); err != nil {
+		return nil, errors.Join(err, ns.Close())
+	}
+	return ns, nil
+}
+
+func (ns *NS) create(pin bool) error {
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("unshare: %w", err)
+	}
+	file, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		return err
+	}
+	ns.file = file
+	if !pin {
+		return nil
+	}
+	if err := ns.pin(); err != nil {
+		file.Close()
+		return err
+	}
+	return nil
+}
+
+func (ns *NS) pin() error {
+	if err := os.MkdirAll(PinDir, 0o755); err != nil {
+		return err
+	}
+	path := filepath.Join(PinDir, ns.name)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDONLY, 0o444)
+	if err != nil {
+		return err
+	}
+	file.Close()
+	if err := unix.Mount("/proc/thread-self/ns/net", path, "none", unix.MS_BIND, ""); err != nil {
+		_ = os.Remove(path) // the mount error is the one that matters
+		return fmt.Errorf("mount on %s: %w", path, err)
+	}
+	ns.pinned = true
+	return nil
+}
+
+// Name is the namespace's name, also where it is not pinned.
+func (ns *NS) Name() string { return ns.name }
+
+func (ns *NS) fd() int { return int(ns.file.Fd()) }
+
+// Do runs fn on a thread inside the namespace. fn must not start goroutines
+// that rely on the namespace, nor lock or unlock its thread.
+func (ns *NS) Do(fn func() error) error {
+	return onSpareThread(func() error {
+		if err := unix.Setns(ns.fd(), unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("enter namespace %s: %w", ns.name, err)
+		}
+		return fn()
+	})
+}
+
+// onSpareThread runs fn on a thread that ends with it, whatever fn did to its
+// namespaces: in a user namespace there is often no way back. The main thread
+// cannot end, and /proc/self stands for it, so it is never the one.
+func onSpareThread(fn func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // and never unlock: the thread ends with the goroutine
+		if unix.Gettid() != os.Getpid() {
+			done <- fn()
+			return
+		}
+		// As long as this goroutine holds the main thread, another has to be
+		// on a different one.
+		done <- onSpareThread(fn)
+		runtime.UnlockOSThread()
+	}()
+	return <-done
+}
+
+// Start starts cmd inside the namespace.
+func (ns *NS) Start(cmd *exec.Cmd) error { return ns.Do(cmd.Start) }
+
+// Sysctl sets a variable below /proc/sys, such as net/ipv4/ip_forward.
+func (ns *NS) Sysctl(name, value string) error {
+	return ns.Do(func() error {
+		if err := os.WriteFile(filepath.Join("/proc/sys", name), []byte(value), 0); err != nil {
+			return fmt.Errorf("set %s=%s in namespace %s: %w", name, value, ns.name, err)
+		}
+		return nil
+	})
+}
+
+// ReadSysctl reads a variable below /proc/sys as the namespace sees it.
+func (ns *NS) ReadSysctl(name string) (string, error) {
+	var text string
+	err := ns.Do(func() error {
+		data, err := os.ReadFile(filepath.Join("/proc/sys", name))
+		text = strings.Join(strings.Fields(string(data)), " ")
+		return err
+	})
+	return text, err
+}
+
+// Close lets go of the namespace and removes its name. The kernel takes down
+// what is inside as soon as the last process has left. Calling it again is fine.
+func (ns *NS) Close() error {
+	var err error
+	ns.close.Do(func() {
+		if ns.handle != nil {
+			ns.handle.Close()
+		}
+		if ns.pinned {
+			err = Unpin(ns.name)
+		}
+		ns.file.Close()
+	})
+	return err
+}
+
+// Unpin removes a namespace's name under PinDir.
+func Unpin(name string) error {
+	path := filepath.Join(PinDir, name)
+	if err := unix.Unmount(path, unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
+		return fmt.Errorf("unmount namespace %s: %w", path, err)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove namespace name: %w", err)
+	}
+	return nil
+}
+
+// Pinned lists the names under PinDir that begin with prefix.
+func Pinned(prefix string) ([]string, error) {
+	entries, err := os.ReadDir(PinDir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list namespaces: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,79 @@
+package linuxnet
+
+import (
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/vishvananda/netlink"
+)
+
+func needNS(t *testing.T) *NS {
+	t.Helper()
+	ns, err := NewNS("tare-test-linuxnet", false)
+	if err != nil {
+		t.Skipf("network namespaces need root or unprivileged user namespaces: %v", err)
+	}
+	t.Cleanup(func() { ns.Close() })
+	return ns
+}
+
+func TestLimit(t *testing.T) {
+	ns := needNS(t)
+	if err := ns.Veth(Device{Name: "x0"}, ns, Device{Name: "x1"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, rate := range []uint64{1e6, 1e9, 100e9} {
+		if err := ns.Limit("x0", rate, 1500); err != nil {
+			t.Fatal(err)
+		}
+		l, err := ns.link("x0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		qs, err := ns.handle.QdiscList(l)
+		if err != nil || len(qs) != 1 {
+			t.Fatalf("%d qdiscs, %v", len(qs), err)
+		}
+		tbf, ok := qs[0].(*netlink.Tbf)
+		if !ok || tbf.Rate != rate/8 {
+			t.Errorf("asked for %d bit/s, got %+v", rate, qs[0])
+		}
+	}
+}
+
+func TestErrorsNameWhatTheyAreAbout(t *testing.T) {
+	ns := needNS(t)
+	err := ns.Up("nothing0")
+	if want := "find nothing0 in namespace tare-test-linuxnet: Link not found"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// /proc/self stands for the main thread, which must not be lost to a namespace.
+func TestDoKeepsTheMainThread(t *testing.T) {
+	ns := needNS(t)
+	before, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 200 {
+		wg.Go(func() {
+			err := ns.Do(func() error {
+				inside, err := os.Readlink("/proc/thread-self/ns/net")
+				if inside == before {
+					t.Error("Do ran outside of the namespace")
+				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if after, err := os.Readlink("/proc/self/ns/net"); err != nil || after != before {
+		t.Errorf("the main thread is in %s (%v), was in %s", after, err, before)
+	}
+}

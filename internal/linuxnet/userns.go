@@ -1,0 +1,105 @@
+package linuxnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// inside is the variable in which Reexec leaves its own process id for the one
+// that it starts.
+const inside = "TARE_USER_NAMESPACE"
+
+// Inside reports whether Reexec started this process.
+func Inside() bool { return os.Getenv(inside) == strconv.Itoa(os.Getppid()) }
+
+// RealRoot reports whether this process is the machine's root rather than the
+// root of a user namespace.
+func RealRoot() bool {
+	data, err := os.ReadFile("/proc/self/uid_map")
+	return err == nil && os.Geteuid() == 0 && strings.Join(strings.Fields(string(data)), " ") == "0 0 4294967295"
+}
+
+// Try makes a network namespace with a veth pair in it and lets go of both: it
+// returns nil where labs can be made, and else why not.
+func Try() error {
+	ns, err := NewNS("tare-try", false)
+	if err != nil {
+		return err
+	}
+	defer ns.Close()
+	return ns.Veth(Device{Name: "try0"}, ns, Device{Name: "try1"})
+}
+
+// Reexec runs this program again with the same arguments as the root of a new
+// user namespace, passes signals on to it and returns its exit code. An ordinary
+// user makes labs in there with no rights outside.
+func Reexec(ctx context.Context) (int, error) {
+	// The group of its own leaves it to this process to pass on the terminal's
+	// signals, each exactly once.
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", os.Args[1:]...)
+	cmd.Args[0] = os.Args[0]
+	cmd.Env = append(os.Environ(), inside+"="+strconv.Itoa(os.Getpid()))
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}},
+		Setpgid:     true,
+	}
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	// The child must not outlive this process, not even its kill -9: it waits
+	// for the end of a pipe that only this process holds.
+	hold, held, err := os.Pipe()
+	if err != nil {
+		return 0, fmt.Errorf("enter a user namespace: %w", err)
+	}
+	defer held.Close()
+	cmd.ExtraFiles = []*os.File{hold}
+	err = cmd.Start()
+	hold.Close()
+	if err != nil {
+		return 0, fmt.Errorf("enter a user namespace: %w", err)
+	}
+	go func() {
+		for s := range signals {
+			// It may have ended a moment ago; then there is nobody to tell.
+			_ = cmd.Process.Signal(s)
+		}
+	}()
+	err = cmd.Wait()
+	signal.Stop(signals)
+	close(signals)
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return 0, fmt.Errorf("run in a user namespace: %w", err)
+	}
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal()), nil
+	}
+	return cmd.ProcessState.ExitCode(), nil
+}
+
+// holdFD is where Reexec leaves the pipe for its child.
+const holdFD = 3
+
+// EndWithParent ends this process when the one that called Reexec is gone. It
+// does nothing in any other process.
+func EndWithParent() {
+	if !Inside() {
+		return
+	}
+	hold := os.NewFile(holdFD, "parent")
+	syscall.CloseOnExec(holdFD)
+	go func() {
+		_, _ = hold.Read(make([]byte, 1))
+		os.Exit(1)
+	}()
+}

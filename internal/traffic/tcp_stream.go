@@ -1,0 +1,243 @@
+package traffic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// tcpStream sends as much as TCP takes over one or more connections, as
+// netperf's TCP_STREAM does. Goodput is counted at the receiver.
+type tcpStream struct{}
+
+// readSize is what the receiver asks for at once.
+const readSize = 128 << 10
+
+// stopByte goes from the receiver to the sender when the receiver's window is
+// over. The sender waits for it: the window never ends in silence because the
+// two clocks started apart.
+const stopByte = 'S'
+
+// drainWait bounds how long what is still under way may take to arrive.
+const drainWait = 5 * time.Second
+
+func (tcpStream) Spec() Spec {
+	on := true
+	return Spec{Title: "TCP bulk transfer", WorkloadSpec: study.WorkloadSpec{
+		Kind: "tcp_stream",
+		Params: []string{"streams", "write_size", "no_delay", "direction", "family", "congestion_control",
+			"send_buffer", "receive_buffer", "placement", "warmup", "duration"},
+		Defaults: study.Workload{
+			Streams: 1, WriteSize: 128 << 10, NoDelay: &on, Direction: study.Forward, Family: study.IPv4, Congestion: "cubic",
+			SendBuffer: 512 << 10, ReceiveBuffer: 512 << 10, Placement: study.TwoCores,
+		},
+		Lengths: map[string]study.Length{
+			study.Quick:    {Warmup: study.Duration(500 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond)},
+			study.Standard: {Warmup: study.Duration(time.Second), Duration: study.Duration(4 * time.Second)},
+			study.Paper:    {Warmup: study.Duration(60 * time.Second), Duration: study.Duration(60 * time.Second)},
+		},
+	}}
+}
+
+func (tcpStream) Listen(p Params) (Server, error) {
+	l, err := listen(p)
+	if err != nil {
+		return nil, err
+	}
+	return &tcpServer{listener: l, p: p, serve: func(ctx context.Context, c conns) (Report, error) {
+		return transfer(ctx, c, p, p.Reverse)
+	}}, nil
+}
+
+func (tcpStream) Dial(ctx context.Context, p Params) (Report, error) {
+	defer quiet()()
+	c, err := connect(ctx, p)
+	if err != nil {
+		return Report{}, err
+	}
+	return transfer(ctx, c, p, !p.Reverse)
+}
+
+func (tcpStream) Metrics(p Params, client, server Report) (map[string]float64, *result.Series) {
+	sender, receiver := client, server
+	if p.Reverse {
+		sender, receiver = server, client
+	}
+	bits := make([]float64, len(receiver.Window.Series))
+	for i, v := range receiver.Window.Series {
+		bits[i] = v * 8
+	}
+	m := map[string]float64{"goodput": float64(receiver.Window.Received) * 8 / receiver.Window.Seconds}
+	if n := sender.Window.Retransmits; n != nil {
+		m["retransmits"] = float64(*n)
+	}
+	return m, &result.Series{Metric: "goodput", Interval: receiver.Window.Interval, Values: bits}
+}
+
+// transfer is one end of the trial, sending or receiving on all connections.
+func transfer(ctx context.Context, c conns, p Params, send bool) (Report, error) {
+	defer c.close()
+	books := make([]*book, len(c))
+	for i := range books {
+		books[i] = newBook(p)
+	}
+	again := make([]int64, len(c)) // segments sent again, by connection
+	start := time.Now()
+	err := onThreads(len(c), p.CPU, func(i int) error {
+		if send {
+			return sendFor(ctx, c[i], p, start, books[i], &again[i])
+		}
+		return receive(ctx, c[i], start, books[i])
+	})
+	if err != nil {
+		return Report{}, err
+	}
+	r := Report{CPU: p.CPU, Traffic: time.Since(start).Seconds()}
+	c.describe(&r)
+	r.Window = Window{Seconds: p.Duration.Seconds(), Interval: SeriesInterval.Seconds()}
+	if send {
+		var resent int64
+		for i, b := range books {
+			r.Sent += b.total
+			resent += again[i]
+		}
+		r.Window.Retransmits = &resent
+		return r, nil
+	}
+	for _, b := range books {
+		r.Received += b.total
+		r.Window.Received += b.window
+	}
+	r.Window.Series = series(p, books)
+	return r, nil
+}
+
+// sendFor writes until the receiver has seen its window, closes its direction
+// and waits until the receiver has read all of it.
+func sendFor(ctx context.Context, fd int, p Params, start time.Time, b *book, resent *int64) error {
+	buf := make([]byte, p.WriteSize)
+	before, warm := int64(0), false
+	for {
+		n, err := unix.Write(fd, buf)
+		at := time.Since(start)
+		switch {
+		case err == nil:
+			b.add(at, int64(n))
+		case !again(err):
+			return fmt.Errorf("send: %w", err)
+		case ctx.Err() != nil:
+			return fmt.Errorf("send: %w", context.Cause(ctx))
+		}
+		if !warm && at >= b.warmup {
+			before, warm = retransmits(fd), true
+		}
+		if at < b.end {
+			continue
+		}
+		if stopped, err := toldToStop(fd); stopped || err != nil {
+			if err != nil {
+				return fmt.Errorf("send: %w", err)
+			}
+			break
+		}
+		if at > b.end+drainWait {
+			return fmt.Errorf("send: the receiver had not seen its window %s after it should have ended", drainWait)
+		}
+	}
+	*resent = retransmits(fd) - before
+	if err := unix.Shutdown(fd, unix.SHUT_WR); err != nil {
+		return fmt.Errorf("end the stream: %w", err)
+	}
+	return waitClosed(ctx, fd)
+}
+
+// toldToStop looks, without waiting, for the receiver's stop.
+func toldToStop(fd int) (bool, error) {
+	var b [1]byte
+	n, _, err := unix.Recvfrom(fd, b[:], unix.MSG_DONTWAIT)
+	switch {
+	case again(err):
+		return false, nil
+	case err != nil:
+		return false, err
+	case n == 0:
+		return false, errors.New("the receiver closed the connection")
+	}
+	return true, nil
+}
+
+// waitClosed waits for the peer's end of the connection.
+func waitClosed(ctx context.Context, fd int) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, drainWait, errors.New("what was sent did not all arrive within "+drainWait.String()))
+	defer cancel()
+	buf := make([]byte, 1)
+	for {
+		n, err := unix.Read(fd, buf)
+		switch {
+		case err == nil && n == 0:
+			return nil
+		case err == nil, again(err):
+			if ctx.Err() != nil {
+				return fmt.Errorf("drain: %w", context.Cause(ctx))
+			}
+		default:
+			return fmt.Errorf("drain: %w", err)
+		}
+	}
+}
+
+// receive reads until the sender closes its direction, which it does when told
+// that the window is over.
+func receive(ctx context.Context, fd int, start time.Time, b *book) error {
+	buf := make([]byte, readSize)
+	told := false
+	for {
+		n, err := unix.Read(fd, buf)
+		at := time.Since(start)
+		switch {
+		case err == nil && n == 0 && !told:
+			return fmt.Errorf("receive: the sender stopped after %s of %s", at.Round(time.Millisecond), b.end)
+		case err == nil && n == 0:
+			return unix.Shutdown(fd, unix.SHUT_WR)
+		case err == nil:
+			b.add(at, int64(n))
+		case !again(err):
+			return fmt.Errorf("receive: %w", err)
+		case ctx.Err() != nil:
+			return fmt.Errorf("receive: %w", context.Cause(ctx))
+		}
+		if !told && at >= b.end {
+			told = true
+			if err := writeFull(ctx, fd, []byte{stopByte}); err != nil {
+				return fmt.Errorf("tell the sender to stop: %w", err)
+			}
+		}
+	}
+}
+
+// tcpServer is the listening end of a TCP workload.
+type tcpServer struct {
+	listener *listener
+	p        Params
+	serve    func(context.Context, conns) (Report, error)
+}
+
+func (s *tcpServer) Port() uint16 { return s.listener.port }
+
+func (s *tcpServer) Serve(ctx context.Context) (Report, error) {
+	defer quiet()()
+	c, err := s.listener.admit(ctx, s.p)
+	s.listener.close()
+	if err != nil {
+		return Report{}, err
+	}
+	r, err := s.serve(ctx, c)
+	r.Refused = s.listener.refused
+	return r, err
+}

@@ -1,0 +1,53 @@
+package traffic
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// onThreads runs fn(0) .. fn(n-1), each on an operating system thread of its own
+// that is pinned to cpu unless that is negative, and returns the first error.
+// The threads end with their functions, so no other work inherits the pinning.
+func onThreads(n, cpu int, fn func(i int) error) error {
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			runtime.LockOSThread()
+			if errs[i] = pin(cpu); errs[i] == nil {
+				errs[i] = fn(i)
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func pin(cpu int) error {
+	if cpu < 0 {
+		return nil
+	}
+	var set unix.CPUSet
+	set.Set(cpu)
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return fmt.Errorf("pin to CPU %d: %w", cpu, err)
+	}
+	return nil
+}
+
+// quiet keeps the garbage collector out of a trial. A thread in a raw system
+// call cannot be stopped, so a collection would also wait for it.
+func quiet() (restore func()) {
+	runtime.GC()
+	old := debug.SetGCPercent(-1)
+	return func() { debug.SetGCPercent(old) }
+}

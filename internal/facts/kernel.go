@@ -1,0 +1,116 @@
+package facts
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+)
+
+// kernel tells which kernel and distribution this is.
+func (m *machine) kernel() {
+	m.factFile("kernel", "proc/sys/kernel/osrelease")
+	m.factFile("kernel_version", "proc/sys/kernel/version")
+	m.factFileIfAny("architecture", "proc/sys/kernel/arch")
+	name, err := m.distribution()
+	m.factOr("distribution", name, err)
+}
+
+// distribution is PRETTY_NAME of os-release(5).
+func (m *machine) distribution() (string, error) {
+	text, err := m.readText("etc/os-release")
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = m.readText("usr/lib/os-release")
+	}
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(text) {
+		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); ok {
+			if v = strings.Trim(v, `"'`); v != "" {
+				return v, nil
+			}
+		}
+	}
+	return "", errors.New("os-release has no PRETTY_NAME")
+}
+
+// accounting tells how the kernel counts CPU time, which decides how far the CPU
+// figures of short trials can be trusted.
+func (m *machine) accounting() {
+	config, err := m.kernelConfig()
+	if err != nil {
+		m.fact("cpu_accounting", unknown(err))
+		m.fact("irq_time_accounting", unknown(err))
+		return
+	}
+	sampled := "sampled by the tick"
+	if hz := config["CONFIG_HZ"]; hz != "" {
+		sampled += ", " + hz + " a second"
+	}
+	// VIRT_CPU_ACCOUNTING_GEN alone changes nothing: it works on the CPUs of
+	// nohz_full, a boot parameter.
+	full, err := readFile(m.fsys, sysCPU+"nohz_full")
+	if err == nil && config["CONFIG_VIRT_CPU_ACCOUNTING_GEN"] == "y" && full != "(null)" {
+		sampled = "exact on CPUs " + full + ", elsewhere " + sampled
+	}
+	if config["CONFIG_VIRT_CPU_ACCOUNTING_NATIVE"] == "y" {
+		sampled = "exact"
+	}
+	m.fact("cpu_accounting", sampled)
+
+	irq := "not built in"
+	if config["CONFIG_IRQ_TIME_ACCOUNTING"] == "y" {
+		irq = "built in"
+	}
+	m.fact("irq_time_accounting", irq)
+}
+
+// kernelConfig reads the configuration the kernel was built with, from wherever
+// the distribution left it.
+func (m *machine) kernelConfig() (map[string]string, error) {
+	if f, err := m.fsys.Open("proc/config.gz"); err == nil {
+		defer f.Close()
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			return nil, fmt.Errorf("unpack /proc/config.gz: %w", err)
+		}
+		return parseConfig(z)
+	}
+	release, err := readFile(m.fsys, "proc/sys/kernel/osrelease")
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range []string{"boot/config-" + release, "lib/modules/" + release + "/config"} {
+		if f, err := m.fsys.Open(path); err == nil {
+			defer f.Close()
+			return parseConfig(f)
+		}
+	}
+	return nil, fmt.Errorf("neither /proc/config.gz nor /boot/config-%s can be read", release)
+}
+
+// maxConfig bounds what is read of a kernel configuration; real ones are a tenth
+// of it.
+const maxConfig = 4 << 20
+
+// parseConfig parses lines such as CONFIG_HZ=250.
+func parseConfig(r io.Reader) (map[string]string, error) {
+	config := make(map[string]string)
+	lines := bufio.NewScanner(io.LimitReader(r, maxConfig))
+	for lines.Scan() {
+		if k, v, ok := strings.Cut(lines.Text(), "="); ok && strings.HasPrefix(k, "CONFIG_") {
+			config[k] = v
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read kernel configuration: %w", err)
+	}
+	if len(config) == 0 {
+		return nil, errors.New("the kernel configuration is empty")
+	}
+	return config, nil
+}

@@ -1,0 +1,157 @@
+package facts
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "write the golden reports of testdata anew")
+
+// TestMachine reads the machines in testdata, each an archive of the files that
+// matter, and compares the report with the golden file beside it.
+func TestMachine(t *testing.T) {
+	archives, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(archives) == 0 {
+		t.Fatalf("no machines in testdata: %v", err)
+	}
+	for _, path := range archives {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			root := t.TempDir()
+			tree, err := txtar.FS(archive)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.CopyFS(root, tree); err != nil {
+				t.Fatal(err)
+			}
+			report := Machine(root)
+			checkForm(t, report)
+
+			golden := strings.TrimSuffix(path, ".txtar") + ".golden"
+			got := show(report)
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(string(want), got); d != "" {
+				t.Errorf("report (-want +got), -update to accept:\n%s", d)
+			}
+		})
+	}
+}
+
+// TestMachineLive holds for any machine.
+func TestMachineLive(t *testing.T) { checkForm(t, Machine("/")) }
+
+// show prints a report for a golden file.
+func show(r Report) string {
+	var b strings.Builder
+	for _, f := range r.Facts {
+		fmt.Fprintf(&b, "%s = %s\n", f.Name, f.Value)
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintf(&b, "\n%s (%s)\n%s\n", w.Code, w.Scope, w.Text)
+	}
+	return b.String()
+}
+
+// checkForm checks what holds for every report: names are unique, no value is
+// empty or a bare "unknown", no warning is without text.
+func checkForm(t *testing.T, r Report) {
+	t.Helper()
+	name := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	seen := make(map[string]bool)
+	for _, f := range r.Facts {
+		if !name.MatchString(f.Name) || seen[f.Name] {
+			t.Errorf("fact %q: name is odd or taken", f.Name)
+		}
+		seen[f.Name] = true
+		v := strings.TrimSpace(f.Value)
+		if v == "" || v != f.Value || strings.Contains(v, "\n") || v == "unknown:" || v == "0" {
+			t.Errorf("fact %s has the value %q", f.Name, f.Value)
+		}
+	}
+	for _, w := range r.Warnings {
+		if !name.MatchString(w.Code) || seen["warning "+w.Code] || w.Text == "" || w.Scope == "" {
+			t.Errorf("warning %+v: code is odd or taken, or text or scope is missing", w)
+		}
+		seen["warning "+w.Code] = true
+	}
+}
+
+func TestKernelConfigPacked(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := fmt.Fprint(z, "# CONFIG_X is not set\nCONFIG_HZ=300\nCONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name string
+		file []byte
+		want string // of fact cpu_accounting
+	}{
+		{"whole", packed.Bytes(), "exact"},
+		{"not gzip", []byte("CONFIG_HZ=300\n"), "unknown: unpack /proc/config.gz: gzip: invalid header"},
+		{"cut off", packed.Bytes()[:packed.Len()/2], "unknown: read kernel configuration: unexpected EOF"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := &machine{fsys: fstest.MapFS{"proc/config.gz": {Data: tt.file}}}
+			m.accounting()
+			if d := cmp.Diff(tt.want, m.report.Facts[0].Value); d != "" {
+				t.Errorf("cpu_accounting (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// refuse is a file system that answers every open with one error.
+type refuse struct{ err error }
+
+func (r refuse) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: r.err}
+}
+
+func TestReadFileErrors(t *testing.T) {
+	tests := []struct {
+		fsys fs.FS
+		want string
+		is   error
+	}{
+		{refuse{fs.ErrNotExist}, "no /proc/x", fs.ErrNotExist},
+		{refuse{fs.ErrPermission}, "may not read /proc/x", fs.ErrPermission},
+		{refuse{errors.ErrUnsupported}, "read /proc/x: unsupported operation", errors.ErrUnsupported},
+		{fstest.MapFS{"proc/x": {Data: []byte(" \n")}}, "/proc/x is empty", nil},
+	}
+	for _, tt := range tests {
+		_, err := readFile(tt.fsys, "proc/x")
+		if err == nil || err.Error() != tt.want || (tt.is != nil && !errors.Is(err, tt.is)) {
+			t.Errorf("readFile: %v, want %q", err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package facts
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// congestion tells which TCP congestion controls there are.
+func (m *machine) congestion() {
+	const dir = "proc/sys/net/ipv4/"
+	standard, err := readFile(m.fsys, dir+"tcp_congestion_control")
+	m.factOr("tcp_congestion_control", standard, err)
+	available, errAvailable := readFile(m.fsys, dir+"tcp_available_congestion_control")
+	m.factOr("tcp_available_congestion_control", available, errAvailable)
+	allowed, errAllowed := readFile(m.fsys, dir+"tcp_allowed_congestion_control")
+	m.factOr("tcp_allowed_congestion_control", allowed, errAllowed)
+
+	if err == nil && strings.HasPrefix(standard, "bbr") {
+		m.warn("bbr_default", fmt.Sprintf("The default congestion control of this machine is %s, which paces what it sends and "+
+			"so slows a fast path (between two namespaces to 17 Gbit/s where cubic reached 20 to 60). tare sets cubic on its own "+
+			"sockets unless the study names another: its figures are not those of a program that keeps the default. "+
+			"`sysctl -w net.ipv4.tcp_congestion_control=cubic` makes both the same.", standard))
+	}
+	if errAvailable == nil && !slices.Contains(strings.Fields(available), "cubic") {
+		m.warn("no_cubic", fmt.Sprintf("This kernel has %s but not cubic, which tare sets on its sockets unless the study names "+
+			"another. If its module cannot be loaded either, those trials fail. `modprobe tcp_cubic` mends it; so does a study "+
+			"with congestion_control: reno.", strings.ReplaceAll(available, " ", ", ")))
+		return
+	}
+	if errAllowed == nil && !slices.Contains(strings.Fields(allowed), "cubic") {
+		m.warn("cubic_restricted", fmt.Sprintf("A process without CAP_NET_ADMIN may set only %s on a socket, and cubic, "+
+			"which tare sets unless the study names another, is not among them. An end that runs without that right, as in a "+
+			"container, cannot set it. `sysctl -w net.ipv4.tcp_allowed_congestion_control=\"%s cubic\"` mends it.", strings.ReplaceAll(allowed, " ", ", "), allowed))
+	}
+}
+
+// network tells the settings that bound what the stack does with packets.
+func (m *machine) network() {
+	for _, f := range []struct{ name, path string }{
+		{"tcp_rmem", "ipv4/tcp_rmem"},
+		{"tcp_wmem", "ipv4/tcp_wmem"},
+		{"rmem_max", "core/rmem_max"},
+		{"wmem_max", "core/wmem_max"},
+		{"rmem_default", "core/rmem_default"},
+		{"wmem_default", "core/wmem_default"},
+		{"netdev_max_backlog", "core/netdev_max_backlog"},
+		{"default_qdisc", "core/default_qdisc"},
+	} {
+		m.factFile(f.name, "proc/sys/net/"+f.path)
+	}
+	m.factFileIfAny("nf_conntrack_max", "proc/sys/net/netfilter/nf_conntrack_max")
+	bridged, err := m.bridgeNetfilter()
+	m.factOr("br_netfilter", bridged, err)
+	m.onOffIfAny("bpf_jit", "proc/sys/net/core/bpf_jit_enable")
+}
+
+// bridgeNetfilter tells which packet filters see frames that a bridge forwards.
+func (m *machine) bridgeNetfilter() (string, error) {
+	const dir = "proc/sys/net"
+	if _, err := fs.Stat(m.fsys, dir); err != nil {
+		return "", plain(dir, err)
+	}
+	var on []string
+	for _, table := range []string{"iptables", "ip6tables", "arptables"} {
+		v, err := readFile(m.fsys, dir+"/bridge/bridge-nf-call-"+table)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return "not loaded", nil
+		case err != nil:
+			return "", err
+		case v != "0":
+			on = append(on, table)
+		}
+	}
+	if len(on) == 0 {
+		return "loaded, off", nil
+	}
+	return "on for " + strings.Join(on, ", "), nil
+}

@@ -1,0 +1,104 @@
+package facts
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+const sysClock = "sys/devices/system/clocksource/clocksource0/"
+
+// frequency tells what may change the CPUs' speed while trials run.
+func (m *machine) frequency() {
+	governor, err := m.governor()
+	m.factOr("cpu_governor", governor, err)
+	if strings.Contains(governor, "powersave") {
+		m.warn("powersave_governor", "The frequency governor powersave lets CPUs slow down when they wait. Trials then "+
+			"begin on slow CPUs, latency grows with the time it takes to speed up, and CPU seconds of two modes need not be worth "+
+			"the same. `cpupower frequency-set -g performance` mends it.")
+	}
+	if v, err := readFile(m.fsys, sysCPU+"intel_pstate/no_turbo"); err == nil {
+		m.fact("cpu_turbo", onOff(v == "0"))
+	} else {
+		m.onOffIfAny("cpu_turbo", sysCPU+"cpufreq/boost")
+	}
+	m.factFileIfAny("cpu_idle_driver", sysCPU+"cpuidle/current_driver")
+}
+
+// governor is the frequency governor, with counts where CPUs differ.
+func (m *machine) governor() (string, error) {
+	const dir = "sys/devices/system/cpu"
+	if _, err := fs.Stat(m.fsys, dir); err != nil {
+		return "", plain(dir, err)
+	}
+	paths, err := fs.Glob(m.fsys, dir+"/cpufreq/policy*/scaling_governor")
+	if err != nil || len(paths) == 0 {
+		return "", errors.New("the kernel has no frequency driver here, as in most virtual machines")
+	}
+	count := make(map[string]int)
+	for _, p := range paths {
+		g, err := readFile(m.fsys, p)
+		if err != nil {
+			return "", err
+		}
+		count[g]++
+	}
+	var names []string
+	for g, n := range count {
+		if len(count) > 1 {
+			g = fmt.Sprintf("%s (%d)", g, n)
+		}
+		names = append(names, g)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", "), nil
+}
+
+// clock tells what time is read from.
+func (m *machine) clock() {
+	source, err := readFile(m.fsys, sysClock+"current_clocksource")
+	m.factOr("clock_source", source, err)
+	if err != nil || fastClock(source) {
+		return
+	}
+	mend := "A machine whose clock source is tsc (or arch_sys_counter on arm64) mends it; this one's kernel log says why it is not."
+	available, _ := readFile(m.fsys, sysClock+"available_clocksource")
+	if slices.Contains(strings.Fields(available), "tsc") {
+		mend = "`echo tsc > /" + sysClock + "current_clocksource` mends it, where the kernel has nothing against tsc in its log."
+	}
+	m.warn("no_constant_clock", fmt.Sprintf("Time is read from %s, which takes a call into the kernel and often a slow "+
+		"device each time. The generator reads the clock for every transaction, so rates come out lower and round trips longer. %s",
+		source, mend))
+}
+
+// fastClock is true of the clock sources that a program reads without entering
+// the kernel, and that do not change speed with the CPU's frequency.
+func fastClock(source string) bool {
+	return slices.Contains([]string{
+		"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", // x86
+		"arch_sys_counter", "timebase", "tod", "riscv_clocksource", "Constant", // arm64, ppc64, s390x, riscv64, loong64
+	}, source)
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// onOffIfAny adds a switch that the kernel shows as 0 or 1 and may not have.
+func (m *machine) onOffIfAny(name, path string) {
+	v, err := readFile(m.fsys, path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		m.fact(name, unknown(err))
+	case v == "0" || v == "1":
+		m.fact(name, onOff(v == "1"))
+	default:
+		m.fact(name, v)
+	}
+}

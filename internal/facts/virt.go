@@ -1,0 +1,106 @@
+package facts
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// virtualization tells whether the machine is a virtual one, and what container
+// this process is in.
+func (m *machine) virtualization() {
+	kind, err := m.hypervisor()
+	m.factOr("virtualization", kind, err)
+	m.container()
+}
+
+// hypervisor decides by the flag that x86 CPUs show inside a virtual machine.
+// Where CPUs have no such flag, a name given by the firmware is only a hint.
+func (m *machine) hypervisor() (string, error) {
+	text, err := m.readText("proc/cpuinfo")
+	if err != nil {
+		return "", err
+	}
+	var hints []string
+	if s, err := readFile(m.fsys, "sys/hypervisor/type"); err == nil {
+		hints = append(hints, s)
+	}
+	clocks, _ := readFile(m.fsys, sysClock+"available_clocksource")
+	switch {
+	case strings.Contains(clocks, "kvm-clock"):
+		hints = append(hints, "kvm")
+	case strings.Contains(clocks, "hyperv_clocksource"):
+		hints = append(hints, "hyper-v")
+	}
+	for _, f := range []string{"sys_vendor", "product_name"} {
+		if s, err := readFile(m.fsys, "sys/class/dmi/id/"+f); err == nil {
+			hints = append(hints, s)
+		}
+	}
+	flags, ok := field(text, "flags")
+	switch hint := strings.Join(hints, ", "); {
+	case !ok && hint == "":
+		return "", errors.New("this kind of CPU does not show it")
+	case !ok:
+		return "", fmt.Errorf("this kind of CPU does not show it; the firmware says %s", hint)
+	case !slices.Contains(strings.Fields(flags), "hypervisor"):
+		return "none seen", nil
+	case hint == "":
+		return "virtual machine", nil
+	default:
+		return "virtual machine (" + hint + ")", nil
+	}
+}
+
+// container names the container that the caller's file system belongs to, by the
+// marks that engines leave in it. A container without a mark is not seen.
+func (m *machine) container() {
+	mounts, err := m.readText("proc/self/mountinfo")
+	kind := m.containerMark()
+	switch {
+	case kind != "":
+	case err != nil:
+		kind = unknown(err)
+	case overlayRoot(mounts):
+		kind = "likely (the root file system is an overlay)"
+	default:
+		kind = "none seen"
+	}
+	m.fact("container", kind)
+
+	if strings.Contains(mounts, " /proc/stat ") {
+		m.warn("faked_proc_stat", "Something (lxcfs, most likely) is mounted over /proc/stat. It shows the CPU time of this "+
+			"container in place of the machine's and leaves out the kernel's packet work, so CPU costs come out too low. "+
+			"Running tare on the container's host mends it.")
+	}
+}
+
+// containerMark finds the file by which an engine marks its containers.
+func (m *machine) containerMark() string {
+	for _, mark := range []struct{ path, kind string }{
+		{"run/.containerenv", "podman"},
+		{".dockerenv", "docker"},
+	} {
+		if _, err := fs.Stat(m.fsys, mark.path); err == nil {
+			return fmt.Sprintf("%s (/%s is there)", mark.kind, mark.path)
+		}
+	}
+	// systemd notes the kind there: docker, lxc, systemd-nspawn.
+	kind, _ := readFile(m.fsys, "run/systemd/container")
+	return kind
+}
+
+// overlayRoot tells from mountinfo (proc_pid_mountinfo(5)) whether / is an
+// overlay, as in most containers, and in few other places.
+func overlayRoot(mountinfo string) bool {
+	root := false
+	for line := range strings.Lines(mountinfo) {
+		place, fstype, _ := strings.Cut(line, " - ")
+		if f := strings.Fields(place); len(f) > 4 && f[4] == "/" {
+			root = strings.HasPrefix(fstype, "overlay ") // the last one is on top
+		}
+	}
+	return root
+}

@@ -1,0 +1,218 @@
+package observe
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// rest is what the kernel prints after the cpu lines. The softirq line is one
+// that stricter parsers refuse.
+const rest = "intr 656027 0 0 9\nctxt 1058190\nbtime 1795223642\nsoftirq 1 2\n"
+
+// procStat makes a procfs that holds nothing but stat.
+func procStat(t testing.TB, stat string) string {
+	t.Helper()
+	root := t.TempDir()
+	writeStat(t, root, stat)
+	return root
+}
+
+func writeStat(t testing.TB, root, stat string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(root, "stat"), []byte(stat), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCPUSince holds the traps of /proc/stat. Columns: user nice system idle
+// iowait irq softirq steal guest guest_nice, in ticks of 10 ms.
+func TestCPUSince(t *testing.T) {
+	tests := []struct {
+		name          string
+		before, after string
+		want          map[string]float64
+		gaps          []Gap
+		busy          float64 // -1: unknown
+	}{
+		{
+			name:   "every column, steal apart",
+			before: "cpu  100 10 50 1000 5 1 20 30 0 0\n" + rest,
+			after:  "cpu  200 20 100 1100 5 2 60 80 0 0\n" + rest,
+			want:   map[string]float64{"user": 1.1, "system": 0.5, "irq": 0.01, "softirq": 0.4, "steal": 0.5, "idle": 1},
+			busy:   2.01,
+		},
+		{
+			name:   "a guest's time is inside user and nice already",
+			before: "cpu  100 10 50 1000 5 1 20 0 90 9\n",
+			after:  "cpu  300 20 50 1000 5 1 20 0 290 19\n",
+			want:   map[string]float64{"user": 2.1, "system": 0, "irq": 0, "softirq": 0, "steal": 0, "idle": 0},
+			busy:   2.1,
+		},
+		{
+			name:   "iowait runs backwards into idle",
+			before: "cpu  100 0 50 1000 50 0 0 0 0 0\n",
+			after:  "cpu  100 0 50 1120 40 0 0 0 0 0\n",
+			want:   map[string]float64{"user": 0, "system": 0, "irq": 0, "softirq": 0, "steal": 0, "idle": 1.1},
+		},
+		{
+			name:   "a counter that wraps is absent, the others stay",
+			before: "cpu  100 0 18446744073709551610 1000 0 0 7 0 0 0\n",
+			after:  "cpu  150 0 4 1100 0 0 9 0 0 0\n",
+			want:   map[string]float64{"user": 0.5, "irq": 0, "softirq": 0.02, "steal": 0, "idle": 1},
+			gaps:   []Gap{{"system", "the machine's counter went backwards, from 18446744073709551610 to 4 ticks"}},
+			busy:   -1,
+		},
+		{
+			name:   "one CPU was unplugged and back: the sum hides it, its line does not",
+			before: "cpu  100 0 50 5000 0 0 0 0 0 0\ncpu0 50 0 25 1000 0 0 0 0 0 0\ncpu1 50 0 25 4000 0 0 0 0 0 0\n",
+			after:  "cpu  120 0 60 6500 0 0 0 0 0 0\ncpu0 60 0 30 6400 0 0 0 0 0 0\ncpu1 60 0 30 100 0 0 0 0 0 0\n",
+			want:   map[string]float64{"user": 0.2, "system": 0.1, "irq": 0, "softirq": 0, "steal": 0},
+			gaps:   []Gap{{"idle", "the counter of CPU 1 went backwards, from 4000 to 100 ticks"}},
+			busy:   0.3,
+		},
+		{
+			name:   "a CPU vanishes",
+			before: "cpu  100 0 50 5000 0 0 0 0\ncpu0 50 0 25 1000 0 0 0 0\ncpu1 50 0 25 4000 0 0 0 0\ncpu2 0 0 0 1 0 0 0 0\n",
+			after:  "cpu  120 0 60 5100 0 0 0 0\ncpu0 60 0 30 1100 0 0 0 0\n",
+			gaps:   []Gap{{"", "CPU 1, 2 went away within the window"}},
+			busy:   -1,
+		},
+		{
+			name:   "a CPU comes as another goes",
+			before: "cpu  100 0 50 5000 0 0 0 0\ncpu0 50 0 25 1000 0 0 0 0\n",
+			after:  "cpu  120 0 60 5100 0 0 0 0\ncpu3 60 0 30 1100 0 0 0 0\n",
+			gaps:   []Gap{{"", "CPU 0 went away and CPU 3 came within the window"}},
+			busy:   -1,
+		},
+		{
+			name:   "a kernel without steal does not have none",
+			before: "cpu 100 0 50 1000 0 0 7\n" + rest,
+			after:  "cpu 150 0 50 1100 0 0 9\n" + rest,
+			want:   map[string]float64{"user": 0.5, "system": 0, "irq": 0, "softirq": 0.02, "idle": 1},
+			gaps:   []Gap{{"steal", "this kernel does not count it"}},
+			busy:   0.52,
+		},
+		{
+			name:   "a kernel of four columns",
+			before: "cpu 100 0 50 1000\n",
+			after:  "cpu 150 0 50 1100\n",
+			want:   map[string]float64{"user": 0.5, "system": 0},
+			gaps: []Gap{
+				{"irq", "this kernel does not count it"}, {"softirq", "this kernel does not count it"},
+				{"steal", "this kernel does not count it"}, {"idle", "this kernel does not count it"},
+			},
+			busy: -1,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			root := procStat(t, tt.before)
+			cpu := NewCPU(root)
+			before, err := cpu.Read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			writeStat(t, root, tt.after)
+			after, err := cpu.Read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, gaps := after.Since(before)
+			near := cmpopts.EquateApprox(0, 1e-9)
+			if d := cmp.Diff(tt.want, got, near); d != "" {
+				t.Errorf("figures (-want +got):\n%s", d)
+			}
+			if d := cmp.Diff(tt.gaps, gaps); d != "" {
+				t.Errorf("gaps (-want +got):\n%s", d)
+			}
+			full := make(map[string]float64)
+			for name, v := range got {
+				full["cpu_"+name] = v
+			}
+			busy, ok := Busy(full)
+			if !ok {
+				busy = -1
+			}
+			if d := cmp.Diff(tt.busy, busy, near); d != "" {
+				t.Errorf("busy (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestCPUReadRefuses(t *testing.T) {
+	tests := []struct{ name, stat, want string }{
+		{"empty", "", "no line for the whole machine"},
+		{"no cpu lines", rest, "no line for the whole machine"},
+		{"gVisor's zeros", "cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0 0 0\n" + rest, "every counter is 0"},
+		{"not a number", "cpu  1 2 x 4\n", `column 3 of "cpu  1 2 x 4\n"`},
+		{"negative", "cpu  1 -2 3 4\n", "column 2"},
+		{"odd name", "cpux 1 2 3 4\n", "number of CPU"},
+		{"order", "cpu  1 2 3 4\ncpu1 1 2 3 4\ncpu1 1 2 3 4\n", "CPU 1 is listed after CPU 1"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			root := procStat(t, tt.stat)
+			_, err := NewCPU(root).Read()
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Read: %v, want %q in it", err, tt.want)
+			}
+			if err != nil && !strings.HasPrefix(err.Error(), "read CPU time from "+root) {
+				t.Errorf("error does not say what was attempted: %v", err)
+			}
+		})
+	}
+	if _, err := NewCPU(t.TempDir()).Read(); err == nil {
+		t.Error("Read without a stat file: no error")
+	}
+}
+
+// TestCPUManyLines crosses every growth of the buffer.
+func TestCPUManyLines(t *testing.T) {
+	for _, n := range []int{1, 60, 200, 2000} {
+		s, err := NewCPU(procStat(t, bigStat(n))).Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(s.(*cpuSample).cpus); got != n {
+			t.Errorf("%d CPUs found, want %d", got, n)
+		}
+	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	f.Add([]byte("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\n"), []byte("cpu  2 2 3 4\n"))
+	f.Add([]byte("cpu  1 2 3 4\ncpu0 1\ncpu1 1\n"), []byte("cpu  1 2 3 4\ncpu0 1 2 3 4 5 6 7\ncpu1\n"))
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		before, errA := parseStat(a)
+		after, errB := parseStat(b)
+		if errA != nil || errB != nil {
+			return
+		}
+		got, _ := after.Since(before)
+		for name, v := range got {
+			if v < 0 {
+				t.Errorf("%s is %g", name, v)
+			}
+		}
+	})
+}
+
+// TestCPUReadAllocatesLittle stands for cheap: unlike a clock it is the same on
+// every machine.
+func TestCPUReadAllocatesLittle(t *testing.T) {
+	cpu := NewCPU(procStat(t, bigStat(128)))
+	allocs := testing.AllocsPerRun(20, func() {
+		if _, err := cpu.Read(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if allocs > 30 {
+		t.Errorf("a read makes %g allocations, want at most 30", allocs)
+	}
+}

@@ -1,0 +1,106 @@
+package observe
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// script is a collector that answers from a list and notes when it was asked.
+type script struct {
+	name  string
+	reads []any // error, or count
+	log   *[]string
+}
+
+// count is a sample of one counter, n.
+type count float64
+
+func (c count) Since(earlier Sample) (map[string]float64, []Gap) {
+	from := earlier.(count)
+	if c < from {
+		return nil, []Gap{{"n", "backwards"}}
+	}
+	return map[string]float64{"n": float64(c - from)}, nil
+}
+
+func (s *script) Name() string { return s.name }
+
+func (s *script) Read() (Sample, error) {
+	*s.log = append(*s.log, s.name)
+	next := s.reads[0]
+	s.reads = s.reads[1:]
+	if err, ok := next.(error); ok {
+		return nil, err
+	}
+	return next.(count), nil
+}
+
+func TestWatch(t *testing.T) {
+	var log []string
+	gone, late := errors.New("no such file"), errors.New("gone within the window")
+	w := NewWatch([]Collector{
+		&script{"good", []any{count(1), count(3), count(5), count(4), count(4), count(9)}, &log},
+		&script{"missing", []any{gone, gone, gone}, &log},
+		&script{"flaky", []any{count(1), late, count(2), count(3), count(9), count(8)}, &log},
+	})
+	type answer struct {
+		Figures map[string]float64
+		Missing []Unavailable
+	}
+	want := []answer{
+		{
+			map[string]float64{"good_n": 2},
+			[]Unavailable{{"missing", "", "no such file"}, {"flaky", "", "gone within the window"}},
+		},
+		// The collector that is still missing is not told again.
+		{map[string]float64{"flaky_n": 1}, []Unavailable{{"good", "good_n", "backwards"}}},
+		{map[string]float64{"good_n": 5}, []Unavailable{{"flaky", "flaky_n", "backwards"}}},
+	}
+	var got []answer
+	for range want {
+		figures, missing := w.Start().Stop()
+		got = append(got, answer{figures, missing})
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("windows (-want +got):\n%s", d)
+	}
+	// A window closes without asking those that were missing as it opened.
+	order := []string{"good", "missing", "flaky", "good", "flaky"}
+	if d := cmp.Diff(order, log[:len(order)]); d != "" {
+		t.Errorf("order of reads (-want +got):\n%s", d)
+	}
+}
+
+func TestUnavailableString(t *testing.T) {
+	got := []string{
+		Unavailable{"cpu", "", "no /proc/stat"}.String(),
+		Unavailable{"cpu", "cpu_idle", "the counter went backwards"}.String(),
+	}
+	want := []string{"collector cpu: no /proc/stat", "cpu_idle: the counter went backwards"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestCollectorsNamesDiffer(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, c := range Collectors(t.TempDir()) {
+		if c.Name() == "" || seen[c.Name()] {
+			t.Errorf("name %q is empty or taken", c.Name())
+		}
+		seen[c.Name()] = true
+	}
+}
+
+func TestMissingProcIsToldOnce(t *testing.T) {
+	w := NewWatch(Collectors(t.TempDir()))
+	figures, missing := w.Start().Stop()
+	if len(figures) != 0 || len(missing) != 1 {
+		t.Errorf("first window: figures %v, missing %v; want none and one", figures, missing)
+	}
+	if _, missing = w.Start().Stop(); len(missing) != 0 {
+		t.Errorf("second window tells again: %v", missing)
+	}
+}

@@ -1,0 +1,92 @@
+// Package plan turns a resolved study into the ordered list of its trials. It is
+// pure: the same study and seed give the same order, so that a run can be
+// announced, repeated and resumed.
+package plan
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"tare/internal/study"
+)
+
+// Trial is one step of a plan. Block counts from 1.
+type Trial struct {
+	Block    int
+	Mode     string
+	Workload study.Workload
+}
+
+// Plan is the trials of a study in the order they run.
+type Plan struct {
+	Seed   uint64
+	Blocks int
+	Modes  []string // in the study's order
+	Trials []Trial
+	Settle time.Duration // idle wait before each trial
+}
+
+// Make plans a resolved study. A block holds every mode once with every
+// workload. Within a block the workloads follow each other in random order, and
+// within a workload the modes do, so that a mode and its baseline stay close in
+// time (randomized multiple interleaved trials, Abedi and Brecht, ICPE 2017).
+func Make(s study.Study) Plan {
+	p := Plan{Seed: s.Seed, Blocks: s.Blocks, Modes: s.Modes, Settle: s.Settle.Std()}
+	for block := 1; block <= s.Blocks; block++ {
+		// A stream of its own for each block: later blocks do not depend on how
+		// many draws the earlier ones took.
+		rng := rand.New(rand.NewPCG(s.Seed, uint64(block)))
+		for _, w := range shuffled(rng, s.Workloads) {
+			for _, m := range shuffled(rng, s.Modes) {
+				p.Trials = append(p.Trials, Trial{Block: block, Mode: m, Workload: w})
+			}
+		}
+	}
+	return p
+}
+
+// shuffled is a copy of s in random order (Fisher and Yates).
+func shuffled[T any](rng *rand.Rand, s []T) []T {
+	s = slices.Clone(s)
+	rng.Shuffle(len(s), func(i, j int) { s[i], s[j] = s[j], s[i] })
+	return s
+}
+
+// Without drops the trials of modes that cannot be measured, leaving the order
+// of the others as it was.
+func (p Plan) Without(modes ...string) Plan {
+	gone := func(m string) bool { return slices.Contains(modes, m) }
+	p.Modes = slices.DeleteFunc(slices.Clone(p.Modes), gone)
+	p.Trials = slices.DeleteFunc(slices.Clone(p.Trials), func(t Trial) bool { return gone(t.Mode) })
+	return p
+}
+
+// What a trial and a mode take beyond the traffic and the settling wait, as
+// measured by `make bench` on two cores and rounded up.
+const (
+	TrialOverhead = 100 * time.Millisecond
+	ModeOverhead  = 400 * time.Millisecond
+)
+
+// Length is how long one trial takes, its settling wait included.
+func (p Plan) Length(t Trial) time.Duration {
+	return p.Settle + TrialOverhead + t.Traffic()
+}
+
+// Traffic is how long a trial has payload flowing.
+func (t Trial) Traffic() time.Duration { return t.Workload.Warmup.Std() + t.Workload.Duration.Std() }
+
+// Estimate is how long trials of this plan take together.
+func (p Plan) Estimate(trials []Trial) time.Duration {
+	var sum time.Duration
+	for _, t := range trials {
+		sum += p.Length(t)
+	}
+	return sum
+}
+
+// Total is how long the whole plan takes, with modes set up and taken down.
+func (p Plan) Total() time.Duration {
+	return p.Estimate(p.Trials) + time.Duration(len(p.Modes))*ModeOverhead
+}

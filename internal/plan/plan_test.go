@@ -1,0 +1,106 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"tare/internal/study"
+)
+
+func sample() study.Study {
+	return study.Study{
+		Seed: 7, Blocks: 4, Modes: []string{"host", "x", "y"}, Settle: study.Duration(300 * time.Millisecond),
+		Workloads: []study.Workload{
+			{ID: "tcp_stream", Warmup: study.Duration(500 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond)},
+			{ID: "tcp_rr", Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond)},
+		},
+	}
+}
+
+// Every block holds every mode once with every workload, and the trials of one
+// workload stand together.
+func TestBlocksAreComplete(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := sample()
+		s.Seed = rapid.Uint64Range(1, 1<<53-1).Draw(t, "seed")
+		s.Blocks = rapid.IntRange(2, 20).Draw(t, "blocks")
+		p := Make(s)
+		size := len(s.Modes) * len(s.Workloads)
+		if len(p.Trials) != s.Blocks*size {
+			t.Fatalf("%d trials, want %d", len(p.Trials), s.Blocks*size)
+		}
+		for i, tr := range p.Trials {
+			if tr.Block != i/size+1 {
+				t.Fatalf("trial %d is in block %d", i, tr.Block)
+			}
+		}
+		for group := range slices.Chunk(p.Trials, len(s.Modes)) {
+			var modes []string
+			for _, tr := range group {
+				if tr.Workload.ID != group[0].Workload.ID {
+					t.Fatalf("workloads mixed in one group: %v", group)
+				}
+				modes = append(modes, tr.Mode)
+			}
+			slices.Sort(modes)
+			if diff := cmp.Diff(s.Modes, modes); diff != "" {
+				t.Fatalf("modes of a group (-want +got):\n%s", diff)
+			}
+		}
+	})
+}
+
+func TestOrderFollowsTheSeed(t *testing.T) {
+	s := sample()
+	first, second := Make(s), Make(s)
+	if diff := cmp.Diff(first, second); diff != "" {
+		t.Errorf("the same seed gave two orders:\n%s", diff)
+	}
+	s.Seed++
+	if cmp.Equal(first.Trials, Make(s).Trials) {
+		t.Error("another seed gave the same order of 24 trials")
+	}
+}
+
+// No position of a block belongs to the baseline: over many seeds it comes first
+// about as often as the others.
+func TestOrderIsFair(t *testing.T) {
+	first := map[string]int{}
+	s := sample()
+	for s.Seed = 1; s.Seed <= 3000; s.Seed++ {
+		first[Make(s).Trials[0].Mode]++
+	}
+	for m, n := range first {
+		if n < 900 || n > 1100 { // 1000 +- 4 standard deviations
+			t.Errorf("%s opens %d of 3000 plans, want about 1000", m, n)
+		}
+	}
+}
+
+func TestWithoutKeepsTheOrder(t *testing.T) {
+	p := Make(sample())
+	var want []Trial
+	for _, tr := range p.Trials {
+		if tr.Mode != "x" {
+			want = append(want, tr)
+		}
+	}
+	got := p.Without("x")
+	if diff := cmp.Diff(want, got.Trials); diff != "" {
+		t.Errorf("trials (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"host", "y"}, got.Modes); diff != "" {
+		t.Errorf("modes (-want +got):\n%s", diff)
+	}
+}
+
+func TestTotal(t *testing.T) {
+	want := 4*3*(2*(300*time.Millisecond+TrialOverhead)+2*time.Second+700*time.Millisecond) + 3*ModeOverhead
+	if got := Make(sample()).Total(); got != want {
+		t.Errorf("total %s, want %s", got, want)
+	}
+}

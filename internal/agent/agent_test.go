@@ -1,0 +1,185 @@
+package agent_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"tare/internal/agent"
+	"tare/internal/agent/transport"
+	"tare/internal/agent/wire"
+	"tare/internal/traffic"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == agent.Command {
+		if err := agent.Serve(context.Background(), os.Stdin, os.Stdout, "test"); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func begin(t *testing.T) *agent.Client {
+	t.Helper()
+	c, err := agent.Start(t.Context(), transport.Local{}, "00000000", "here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func params(kind string) traffic.Params {
+	return traffic.Params{Kind: kind, Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Streams: 2, WriteSize: 1000,
+		SendBuffer: -1, ReceiveBuffer: -1, Warmup: 20 * time.Millisecond, Duration: 200 * time.Millisecond}
+}
+
+func TestTrial(t *testing.T) {
+	client, server := begin(t), begin(t)
+	if client.Hello.Agent != wire.Version || client.Hello.Build != "test" || client.Hello.PID == server.Hello.PID {
+		t.Errorf("hellos %+v and %+v", client.Hello, server.Hello)
+	}
+	for _, kind := range []string{"tcp_stream", "tcp_rr", "tcp_stream"} {
+		p := params(kind)
+		port, err := server.Listen(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Address = "127.0.0.1:" + itoa(port)
+		sent, err := client.Dial(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := server.Report(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sent.Sent == 0 || sent.Sent != got.Received {
+			t.Errorf("%s: %d bytes sent, %d received", kind, sent.Sent, got.Received)
+		}
+	}
+}
+
+func itoa(port uint16) string {
+	text, _ := json.Marshal(port)
+	return string(text)
+}
+
+func TestRefusals(t *testing.T) {
+	c := begin(t)
+	for name, tt := range map[string]struct {
+		call func() error
+		want string
+	}{
+		"unknown workload": {func() error { _, err := c.Listen(t.Context(), params("tcp_nothing")); return err }, "unknown workload"},
+		"bad address": {func() error {
+			p := params("tcp_rr")
+			p.Address = "nowhere"
+			_, err := c.Dial(t.Context(), p)
+			return err
+		}, "here: connect:"},
+		"nobody there": {func() error {
+			p := params("tcp_rr")
+			p.Address = "127.0.0.1:1"
+			_, err := c.Dial(t.Context(), p)
+			return err
+		}, "connection refused"},
+		"report of nothing": {func() error { _, err := c.Report(t.Context()); return err }, "no trial is being served"},
+		"unknown congestion": {func() error {
+			p := params("tcp_rr")
+			p.Congestion = "nothing"
+			_, err := c.Listen(t.Context(), p)
+			return err
+		}, "set congestion control nothing"},
+	} {
+		if err := tt.call(); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want an error with %q", name, err, tt.want)
+		}
+	}
+}
+
+// A server whose client never comes is told to give up and answers at once.
+func TestAbort(t *testing.T) {
+	c := begin(t)
+	if _, err := c.Listen(t.Context(), params("tcp_rr")); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Abort(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Report(t.Context()); err == nil || !strings.Contains(err.Error(), "gave up") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Every wait ends with its context.
+func TestDeadline(t *testing.T) {
+	c := begin(t)
+	if _, err := c.Listen(t.Context(), params("tcp_rr")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := c.Report(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// fake is an agent that says what it is told to.
+type fake struct {
+	io.Reader
+	io.Writer
+	fate string
+}
+
+func (f fake) Close(context.Context) error { return nil }
+func (f fake) Fate() string                { return f.fate }
+func (f fake) Launch(context.Context, ...string) (transport.Conn, error) {
+	return f, nil
+}
+
+func TestBadHello(t *testing.T) {
+	for name, tt := range map[string]struct{ says, want string }{
+		"another version": {`{"tare_agent":99}` + "\n", "it speaks protocol 99, this program 1"},
+		"no hello":        {"bash: tare: not found\n", "start agent in there: read message"},
+		"nothing":         {"", "start agent in there: EOF (exit status 127: no such file)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := fake{strings.NewReader(tt.says), io.Discard, "exit status 127: no such file"}
+			_, err := agent.Start(t.Context(), f, "00000000", "there")
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want an error with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// The agent ends when its stdin does, with or without a trial under way.
+func TestEndsWithStdin(t *testing.T) {
+	for name, in := range map[string]string{"idle": "", "serving": `{"id":1,"op":"listen","params":{"kind":"tcp_rr","address":"127.0.0.1:0","cpu":-1,"send_buffer":-1,"receive_buffer":-1,"duration":3600000000000}}` + "\n"} {
+		var out bytes.Buffer
+		if err := agent.Serve(t.Context(), strings.NewReader(in), &out, "test"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !strings.HasPrefix(out.String(), `{"tare_agent":1,`) {
+			t.Errorf("%s: said %q", name, out.String())
+		}
+	}
+	if err := agent.Serve(t.Context(), strings.NewReader("garbage\n"), io.Discard, "test"); err == nil {
+		t.Error("garbage was taken for a request")
+	}
+}

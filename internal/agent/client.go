@@ -1,0 +1,177 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"tare/internal/agent/transport"
+	"tare/internal/agent/wire"
+	"tare/internal/traffic"
+)
+
+// helloWait bounds how long a started agent may take to say hello.
+const helloWait = 5 * time.Second
+
+// closeWait is how long an agent may take to end by itself.
+const closeWait = 2 * time.Second
+
+// Client is the controller's handle on one agent. Its methods may be called from
+// several goroutines. Every wait ends with its context.
+type Client struct {
+	Hello wire.Hello
+	place string
+	conn  transport.Conn
+
+	mu      sync.Mutex
+	next    uint64
+	waiting map[uint64]chan wire.Reply
+	gone    error // set once the agent's stdout has ended
+}
+
+// Start launches an agent of a run and reads its hello. place is for people:
+// host/sandbox.
+func Start(ctx context.Context, l transport.Launcher, run, place string) (*Client, error) {
+	conn, err := l.Launch(ctx, Arguments(run, place)...)
+	if err != nil {
+		return nil, fmt.Errorf("start agent in %s: %w", place, err)
+	}
+	c := &Client{place: place, conn: conn, waiting: map[uint64]chan wire.Reply{}}
+	r := wire.NewReader(conn)
+	hello := make(chan error, 1)
+	go func() { hello <- r.Read(&c.Hello) }()
+	ctx, cancel := context.WithTimeoutCause(ctx, helloWait, fmt.Errorf("it said no hello within %s", helloWait))
+	defer cancel()
+	select {
+	case err = <-hello:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	switch {
+	case err != nil:
+		return nil, errors.Join(fmt.Errorf("start agent in %s: %w%s", place, err, last(conn)), c.Close())
+	case c.Hello.Agent != wire.Version:
+		return nil, errors.Join(fmt.Errorf("start agent in %s: it speaks protocol %d, this program %d", place, c.Hello.Agent, wire.Version), c.Close())
+	}
+	go c.read(r)
+	return c, nil
+}
+
+// last is how an agent ended, for the end of an error.
+func last(conn transport.Conn) string {
+	// Its stdout ends a moment before its exit is known.
+	for range 20 {
+		if fate := conn.Fate(); fate != "" {
+			return " (" + fate + ")"
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return ""
+}
+
+// read hands replies to those who wait, until the agent's stdout ends.
+func (c *Client) read(r *wire.Reader) {
+	var reply wire.Reply
+	var err error
+	for {
+		reply = wire.Reply{}
+		if err = r.Read(&reply); err != nil {
+			break
+		}
+		c.mu.Lock()
+		ch := c.waiting[reply.ID]
+		delete(c.waiting, reply.ID)
+		c.mu.Unlock()
+		if ch != nil {
+			ch <- reply
+		}
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
+		err = errors.New("it ended")
+	}
+	err = fmt.Errorf("agent in %s: %w%s", c.place, err, last(c.conn))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gone = err
+	for id, ch := range c.waiting {
+		delete(c.waiting, id)
+		close(ch)
+	}
+}
+
+func (c *Client) call(ctx context.Context, op wire.Op, p *traffic.Params) (wire.Reply, error) {
+	c.mu.Lock()
+	if c.gone != nil {
+		defer c.mu.Unlock()
+		return wire.Reply{}, c.gone
+	}
+	c.next++
+	id, ch := c.next, make(chan wire.Reply, 1)
+	c.waiting[id] = ch
+	err := wire.Write(c.conn, wire.Request{ID: id, Op: op, Params: p})
+	c.mu.Unlock()
+	if err != nil {
+		return wire.Reply{}, fmt.Errorf("agent in %s: %w%s", c.place, err, last(c.conn))
+	}
+	select {
+	case reply, ok := <-ch:
+		if !ok {
+			return wire.Reply{}, c.Gone()
+		}
+		if reply.Error != "" {
+			return wire.Reply{}, fmt.Errorf("%s: %s", c.place, reply.Error)
+		}
+		return reply, nil
+	case <-ctx.Done():
+		return wire.Reply{}, fmt.Errorf("agent in %s did not answer %s: %w", c.place, op, context.Cause(ctx))
+	}
+}
+
+// Listen makes the agent the server of a trial and returns its port.
+func (c *Client) Listen(ctx context.Context, p traffic.Params) (uint16, error) {
+	reply, err := c.call(ctx, wire.OpListen, &p)
+	return reply.Port, err
+}
+
+// Dial makes the agent the client of a trial and waits for its report.
+func (c *Client) Dial(ctx context.Context, p traffic.Params) (traffic.Report, error) {
+	return c.report(c.call(ctx, wire.OpDial, &p))
+}
+
+// Report waits for the report of the trial that Listen began.
+func (c *Client) Report(ctx context.Context) (traffic.Report, error) {
+	return c.report(c.call(ctx, wire.OpReport, nil))
+}
+
+func (c *Client) report(reply wire.Reply, err error) (traffic.Report, error) {
+	if err != nil {
+		return traffic.Report{}, err
+	}
+	if reply.Report == nil {
+		return traffic.Report{}, fmt.Errorf("agent in %s answered without a report", c.place)
+	}
+	return *reply.Report, nil
+}
+
+// Abort makes the agent give up the trial under way.
+func (c *Client) Abort(ctx context.Context) error {
+	_, err := c.call(ctx, wire.OpAbort, nil)
+	return err
+}
+
+// Gone tells why the agent is no longer there, nil while it is.
+func (c *Client) Gone() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.gone
+}
+
+// Close ends the agent, by force if it does not end by itself.
+func (c *Client) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+	defer cancel()
+	return c.conn.Close(ctx)
+}

@@ -1,0 +1,152 @@
+// Package agent is the process in a sandbox and the controller's handle on it.
+// It is told what to do over its stdin, answers on its stdout, opens no control
+// port and ends when its stdin does.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"tare/internal/agent/wire"
+	"tare/internal/traffic"
+)
+
+// Command is the hidden command that starts an agent.
+const Command = "agent"
+
+// Arguments are the command line of an agent of one run. The id and the place
+// are there only for people and for `tare gc`, who read it in /proc.
+func Arguments(run, place string) []string { return []string{Command, "--run", run, "--at", place} }
+
+// grace is what a trial may take beyond its warm-up and timed window: set-up,
+// drain and the scheduler's whims.
+const grace = 10 * time.Second
+
+// minProcs keeps the runtime going while threads sit in raw system calls, each
+// of which occupies a processor of the Go scheduler.
+const minProcs = 6
+
+// Serve is an agent's life: it answers the requests of in on out until in ends.
+// It returns nil at that end.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, build string) error {
+	runtime.GOMAXPROCS(max(minProcs, runtime.NumCPU()))
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s := &server{out: out}
+	if err := s.send(wire.Hello{Agent: wire.Version, Build: build, PID: os.Getpid()}); err != nil {
+		return err
+	}
+	for r := wire.NewReader(in); ; {
+		var req wire.Request
+		err := r.Read(&req)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read request: %w", err)
+		}
+		s.handle(ctx, req)
+	}
+}
+
+type server struct {
+	mu     sync.Mutex // of out
+	out    io.Writer
+	cancel context.CancelCauseFunc // of the trial under way
+	report chan wire.Reply         // of the served trial under way
+}
+
+func (s *server) send(v any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return wire.Write(s.out, v)
+}
+
+// handle starts what is asked for. Only the reading loop calls it, so that
+// cancel and report need no lock. A reply that cannot be sent needs no care:
+// the controller is gone, and the end of stdin follows.
+func (s *server) handle(ctx context.Context, req wire.Request) {
+	reply := wire.Reply{ID: req.ID}
+	switch req.Op {
+	case wire.OpListen, wire.OpDial:
+		if req.Params == nil {
+			reply.Error = "a trial without parameters"
+			break
+		}
+		s.trial(ctx, req)
+		return
+	case wire.OpReport:
+		if s.report == nil {
+			reply.Error = "no trial is being served"
+			break
+		}
+		report := s.report
+		s.report = nil
+		go func() {
+			r := <-report
+			r.ID = req.ID
+			_ = s.send(r)
+		}()
+		return
+	case wire.OpAbort:
+		if s.cancel != nil {
+			s.cancel(errors.New("the controller gave up the trial"))
+		}
+	default:
+		reply.Error = fmt.Sprintf("unknown request %q", req.Op)
+	}
+	_ = s.send(reply)
+}
+
+func (s *server) trial(ctx context.Context, req wire.Request) {
+	p := *req.Params
+	long := p.Warmup + p.Duration + grace
+	if s.cancel != nil {
+		s.cancel(errors.New("another trial began"))
+	}
+	ctx, stop := context.WithTimeoutCause(ctx, long, fmt.Errorf("the trial did not end within %s", long))
+	ctx, s.cancel = context.WithCancelCause(ctx)
+	fail := func(err error) {
+		stop()
+		_ = s.send(wire.Reply{ID: req.ID, Error: err.Error()})
+	}
+	work, err := traffic.Named(p.Kind)
+	if err != nil {
+		fail(err)
+		return
+	}
+	if req.Op == wire.OpDial {
+		go func() {
+			defer stop()
+			_ = s.send(outcome(req.ID)(work.Dial(ctx, p)))
+		}()
+		return
+	}
+	srv, err := work.Listen(p)
+	if err != nil {
+		fail(err)
+		return
+	}
+	report := make(chan wire.Reply, 1)
+	s.report = report
+	go func() {
+		defer stop()
+		report <- outcome(0)(srv.Serve(ctx))
+	}()
+	_ = s.send(wire.Reply{ID: req.ID, Port: srv.Port()})
+}
+
+func outcome(id uint64) func(traffic.Report, error) wire.Reply {
+	return func(r traffic.Report, err error) wire.Reply {
+		if err != nil {
+			return wire.Reply{ID: id, Error: err.Error()}
+		}
+		return wire.Reply{ID: id, Report: &r}
+	}
+}

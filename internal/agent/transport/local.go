@@ -1,0 +1,129 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// Local starts agents as processes of this machine.
+type Local struct {
+	// Start starts the command where it belongs, such as in a network
+	// namespace; nil starts it here.
+	Start func(*exec.Cmd) error
+}
+
+// self is the running program, also after its file was replaced.
+const self = "/proc/self/exe"
+
+// Launch starts the running program with args. ctx bounds only the start: the
+// agent lives until Close, or until this process is gone.
+func (l Local) Launch(_ context.Context, args ...string) (Conn, error) {
+	// No CommandContext: the agent outlives the context of its start.
+	cmd := exec.Command(self, args...) //nolint:noctx // see above
+	cmd.Args[0] = "tare"
+	// A group of its own keeps the terminal's Ctrl-C for the controller, which
+	// ends its agents in order.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Env = os.Environ()
+	p := &process{cmd: cmd, ended: make(chan struct{})}
+	cmd.Stderr = &p.words
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start agent: %w", err)
+	}
+	// An os.Pipe instead of StdoutPipe: Wait must not close it under a reader.
+	out, w, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start agent: %w", err)
+	}
+	defer w.Close()
+	cmd.Stdout = w
+	p.in, p.out = in, out
+	start := l.Start
+	if start == nil {
+		start = (*exec.Cmd).Start
+	}
+	if err := start(cmd); err != nil {
+		out.Close()
+		return nil, fmt.Errorf("start agent: %w", err)
+	}
+	go p.wait()
+	return p, nil
+}
+
+type process struct {
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	out   *os.File
+	words tail
+	ended chan struct{}
+	close sync.Once
+}
+
+func (p *process) wait() {
+	// The state that Wait leaves behind is what Fate tells.
+	_ = p.cmd.Wait()
+	close(p.ended)
+}
+
+func (p *process) Read(b []byte) (int, error)  { return p.out.Read(b) }
+func (p *process) Write(b []byte) (int, error) { return p.in.Write(b) }
+
+func (p *process) Close(ctx context.Context) error {
+	p.close.Do(func() { p.in.Close() })
+	defer p.out.Close()
+	select {
+	case <-p.ended:
+		return nil
+	case <-ctx.Done():
+	}
+	if err := p.cmd.Process.Kill(); err != nil {
+		return fmt.Errorf("end agent %d: %w", p.cmd.Process.Pid, err)
+	}
+	<-p.ended
+	return nil
+}
+
+func (p *process) Fate() string {
+	select {
+	case <-p.ended:
+	default:
+		return ""
+	}
+	fate := p.cmd.ProcessState.String()
+	if words := strings.TrimSpace(p.words.String()); words != "" {
+		fate += ": " + words
+	}
+	return fate
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+const tailSize = 2 << 10
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf.Write(b)
+	if extra := t.buf.Len() - tailSize; extra > 0 {
+		t.buf.Next(extra)
+	}
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.buf.String()
+}

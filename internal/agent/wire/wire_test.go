@@ -1,0 +1,70 @@
+package wire
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/traffic"
+)
+
+func TestRoundTrip(t *testing.T) {
+	var buf strings.Builder
+	want := []Request{{ID: 1, Op: OpListen, Params: &traffic.Params{Kind: "tcp_rr", Token: "x"}}, {ID: 2, Op: OpReport}}
+	for _, r := range want {
+		if err := Write(&buf, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := NewReader(strings.NewReader(buf.String()))
+	var got []Request
+	for {
+		var q Request
+		err := r.Read(&q)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, q)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+func TestBadLines(t *testing.T) {
+	for name, c := range map[string]struct{ in, want string }{
+		"no JSON":     {"hello\n", `read message "hello`},
+		"cut":         {`{"id":1`, "unexpected EOF"},
+		"too long":    {strings.Repeat("x", MaxLine+1), "longer than"},
+		"wrong types": {`{"id":"one"}` + "\n", "read message"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var q Request
+			err := NewReader(strings.NewReader(c.in)).Read(&q)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want an error with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"id":1,"op":"listen","params":{"kind":"tcp_rr"}}` + "\n"))
+	f.Add([]byte("\n\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := NewReader(strings.NewReader(string(data)))
+		for range 100 {
+			var q Request
+			err := r.Read(&q)
+			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				return
+			}
+		}
+	})
+}

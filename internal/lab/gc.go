@@ -1,0 +1,142 @@
+package lab
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/linuxnet"
+)
+
+// Leftover is something of a run that is no longer alive.
+type Leftover struct {
+	Run  string
+	What string // for people: namespace NAME or process PID
+	pid  int
+	name string
+}
+
+// Leftovers finds what dead runs have left on this machine, as far as this user
+// can see and remove it: processes first, then named namespaces. Links, rules and
+// addresses live inside the namespaces and go with them.
+func Leftovers() ([]Leftover, error) {
+	alive, err := Running()
+	if err != nil {
+		return nil, err
+	}
+	found, led, err := orphans(alive)
+	if err != nil {
+		return nil, err
+	}
+	alive = append(alive, led...)
+	names, err := linuxnet.Pinned(Prefix)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		id, _, ok := strings.Cut(strings.TrimPrefix(name, Prefix), "-")
+		if !ok || !isID(id) || slices.Contains(alive, id) {
+			continue
+		}
+		found = append(found, Leftover{Run: id, What: "namespace " + name, name: name})
+	}
+	return found, nil
+}
+
+// orphans finds this user's agents of dead runs. They end by themselves when
+// their stdin does; this is for one that is stopped or stuck. An agent whose
+// controller is still its parent belongs to a live run, also where that run's
+// claim cannot be seen because it was made in another network namespace; led
+// names those runs.
+func orphans(alive []string) (found []Leftover, led []string, err error) {
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, dir := range dirs {
+		id, ok := agentOf(dir)
+		if !ok || slices.Contains(alive, id) {
+			continue
+		}
+		if hasController(dir) {
+			led = append(led, id)
+			continue
+		}
+		var st unix.Stat_t
+		if unix.Stat(dir, &st) != nil || os.Geteuid() != 0 && int(st.Uid) != os.Geteuid() {
+			continue // gone meanwhile, or not ours to end
+		}
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		found = append(found, Leftover{Run: id, What: fmt.Sprintf("process %d", pid), pid: pid})
+	}
+	return found, led, nil
+}
+
+// hasController reports whether a process's parent runs the same program.
+func hasController(dir string) bool {
+	own, err := os.Stat(filepath.Join(dir, "exe"))
+	if err != nil {
+		return false
+	}
+	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
+	if err != nil {
+		return false
+	}
+	// The name in brackets may hold anything; the parent is the second field
+	// behind its last bracket (proc(5)).
+	_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
+	fields := strings.Fields(rest)
+	if len(fields) < 2 {
+		return false
+	}
+	parent, err := os.Stat(filepath.Join("/proc", fields[1], "exe"))
+	return err == nil && os.SameFile(own, parent)
+}
+
+// agentOf reads a process's command line as that of an agent: tare agent --run ID.
+func agentOf(dir string) (id string, ok bool) {
+	line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+	if err != nil {
+		return "", false // it ended meanwhile
+	}
+	args := strings.Split(string(bytes.TrimRight(line, "\x00")), "\x00")
+	if len(args) < 4 || args[0] != "tare" || args[1] != "agent" || args[2] != "--run" || !isID(args[3]) {
+		return "", false
+	}
+	return args[3], true
+}
+
+// isID reports whether s has the form of a run's id.
+func isID(s string) bool {
+	return len(s) == 2*idBytes && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// Remove removes a leftover.
+func (l Leftover) Remove() error {
+	if l.pid == 0 {
+		return linuxnet.Unpin(l.name)
+	}
+	// A pidfd makes sure that the signal meets the process that was looked at.
+	fd, err := unix.PidfdOpen(l.pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("end %s: %w", l.What, err)
+	}
+	defer unix.Close(fd)
+	if id, ok := agentOf(filepath.Join("/proc", strconv.Itoa(l.pid))); !ok || id != l.Run {
+		return nil
+	}
+	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("end %s: %w", l.What, err)
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"strings"
+
+	"tare/internal/linuxnet"
+)
+
+// Spec says what lab to make.
+type Spec struct {
+	Claim   Claim
+	Label   string // tells the labs of one run apart, usually the mode
+	MTU     int    // of the underlay, bytes
+	Rate    uint64 // bit/s each way, 0 for no limit
+	Offload bool   // segmentation offloads and GRO of every device
+	Pin     bool   // name the namespaces under /run/netns; needs the real root
+}
+
+// Lab is two hosts and their underlay.
+type Lab struct {
+	Spec   Spec
+	A, B   *Host
+	IPv6   bool // whether this kernel has it
+	spaces []*linuxnet.NS
+}
+
+// Host is one machine of a lab.
+type Host struct {
+	Name     string // a or b
+	NS       *linuxnet.NS
+	Underlay string       // its device on the underlay
+	Addr     []netip.Addr // on the underlay: IPv4, then IPv6 where there is one
+}
+
+// DefaultMTU is the underlay's unless the study says otherwise.
+const DefaultMTU = 1500
+
+// Underlay is the name of both hosts' device on the underlay.
+const Underlay = "eth0"
+
+// Up makes a lab. On error nothing of it is left.
+func Up(spec Spec) (*Lab, error) {
+	l := &Lab{Spec: spec, IPv6: hasIPv6()}
+	if err := l.build(); err != nil {
+		return nil, errors.Join(fmt.Errorf("set up lab for %s: %w", spec.Label, err), l.Close())
+	}
+	return l, nil
+}
+
+func (l *Lab) build() error {
+	a, err := l.Namespace("a")
+	if err != nil {
+		return err
+	}
+	b, err := l.Namespace("b")
+	if err != nil {
+		return err
+	}
+	dev := l.Device(Underlay, l.Spec.MTU)
+	if err := a.Veth(dev, b, dev); err != nil {
+		return err
+	}
+	l.A = &Host{Name: "a", NS: a, Underlay: Underlay}
+	l.B = &Host{Name: "b", NS: b, Underlay: Underlay}
+	for i, h := range []*Host{l.A, l.B} {
+		if err := l.Finish(h.NS, Underlay); err != nil {
+			return err
+		}
+		for _, p := range l.Addresses(NetUnderlay, i+1) {
+			if err := h.NS.Address(Underlay, p); err != nil {
+				return err
+			}
+			h.Addr = append(h.Addr, p.Addr())
+		}
+		if l.Spec.Rate == 0 {
+			continue
+		}
+		if err := h.NS.Limit(Underlay, l.Spec.Rate, l.Spec.MTU); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Namespace makes one more namespace of this lab, with the settings that all
+// sandboxes share.
+func (l *Lab) Namespace(name string) (*linuxnet.NS, error) {
+	full := strings.Join([]string{Prefix + l.Spec.Claim.ID, strings.ReplaceAll(l.Spec.Label, "/", "."), name}, "-")
+	ns, err := linuxnet.NewNS(full, l.Spec.Pin)
+	if err != nil {
+		return nil, err
+	}
+	l.spaces = append(l.spaces, ns)
+	for _, s := range l.sysctls() {
+		if err := ns.Sysctl(s[0], s[1]); err != nil {
+			return nil, err
+		}
+	}
+	// Where bridged frames can be handed to the IP hooks, they are not: whether
+	// that module happens to be loaded must not decide what a bridge costs.
+	for _, name := range []string{"net/bridge/bridge-nf-call-iptables", "net/bridge/bridge-nf-call-ip6tables"} {
+		if _, err := ns.ReadSysctl(name); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := ns.Sysctl(name, "0"); err != nil {
+			return nil, err
+		}
+	}
+	return ns, ns.Segmentation("lo", l.Spec.Offload)
+}
+
+// sysctls are what every namespace of a lab gets, whatever the machine's own
+// defaults, so that nothing but the path differs between modes. No metrics are
+// kept: a connection must not learn from the one before it.
+func (l *Lab) sysctls() [][2]string {
+	s := [][2]string{
+		{"net/ipv4/tcp_no_metrics_save", "1"},
+		{"net/ipv4/conf/all/rp_filter", "0"},
+		{"net/ipv4/conf/default/rp_filter", "0"},
+	}
+	if l.IPv6 {
+		s = append(s, [][2]string{
+			{"net/ipv6/conf/all/disable_ipv6", "0"},
+			{"net/ipv6/conf/default/disable_ipv6", "0"},
+			{"net/ipv6/conf/default/accept_ra", "0"},
+			{"net/ipv6/conf/default/autoconf", "0"},
+			{"net/ipv6/conf/default/router_solicitations", "0"},
+			// A router needs its link-local address to solicit neighbours, and at
+			// once: there is nobody here to have the same one.
+			{"net/ipv6/conf/all/accept_dad", "0"},
+			{"net/ipv6/conf/default/accept_dad", "0"},
+		}...)
+	}
+	return s
+}
+
+// Device describes a link of this lab, marked with the run's id.
+func (l *Lab) Device(name string, mtu int) linuxnet.Device {
+	return linuxnet.Device{Name: name, MTU: mtu, Alias: Prefix + l.Spec.Claim.ID}
+}
+
+// Finish gives a link the lab's offload settings and sets it up.
+func (l *Lab) Finish(ns *linuxnet.NS, name string) error {
+	if err := ns.Segmentation(name, l.Spec.Offload); err != nil {
+		return err
+	}
+	return ns.Up(name)
+}
+
+// Close takes the lab down: its namespaces, and with them all that is inside.
+// Agents must have ended. Calling it again is fine.
+func (l *Lab) Close() error {
+	var errs []error
+	for i := len(l.spaces) - 1; i >= 0; i-- {
+		errs = append(errs, l.spaces[i].Close())
+	}
+	return errors.Join(errs...)
+}
+
+func hasIPv6() bool {
+	_, err := os.Stat("/proc/sys/net/ipv6/conf/default/accept_ra")
+	return err == nil
+}

@@ -1,0 +1,32 @@
+package lab
+
+import "net/netip"
+
+// Net numbers the subnets of a run: each is a /24 of 198.18.0.0/15 (RFC 2544)
+// and a /64 of 2001:2::/48 (RFC 5180).
+type Net int
+
+// The subnets in use.
+const (
+	NetUnderlay Net = iota // the two hosts, macvlan and ipvlan ends
+	NetA                   // behind a bridge of host a
+	NetB                   // behind a bridge of host b
+	NetOverlay             // stretched over both hosts
+)
+
+// Slots is how many runs can be on one machine at once: each takes a /20.
+const Slots = 32
+
+// Addresses gives host number n of a subnet its addresses with their prefix
+// lengths: IPv4, then IPv6 where the kernel has it.
+func (l *Lab) Addresses(net Net, n int) []netip.Prefix {
+	slot := l.Spec.Claim.Slot
+	third := slot%16*16 + int(net)
+	v4 := netip.AddrFrom4([4]byte{198, byte(18 + slot/16), byte(third), byte(n)})
+	out := []netip.Prefix{netip.PrefixFrom(v4, 24)}
+	if l.IPv6 {
+		v6 := netip.AddrFrom16([16]byte{0: 0x20, 1: 0x01, 2: 0, 3: 0x02, 6: byte(slot), 7: byte(net), 15: byte(n)})
+		out = append(out, netip.PrefixFrom(v6, 64))
+	}
+	return out
+}

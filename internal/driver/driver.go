@@ -1,0 +1,91 @@
+// Package driver is the contract between a run and the code that builds network
+// modes. Each folder below is a driver: the modes with one prefix.
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"tare/internal/agent/transport"
+	"tare/internal/lab"
+	"tare/internal/result"
+)
+
+// Driver builds the modes of one prefix.
+type Driver interface {
+	// Modes lists what the driver can build. It needs no rights.
+	Modes() []Mode
+	// Probe tries whether mode can be built here and leaves nothing behind. It
+	// returns nil, an *Unsupported error that says what is lacking, or another
+	// error when it could not find out.
+	Probe(ctx context.Context, mode string) error
+	// Provision builds mode on the lab's hosts. On error nothing of it is left
+	// but the lab.
+	Provision(ctx context.Context, mode string, l *lab.Lab) (Path, error)
+}
+
+// Mode describes a mode. Baseline is the id of the mode that it is compared with
+// by default, empty for a baseline.
+type Mode struct {
+	ID       string
+	Title    string
+	Baseline string
+}
+
+// Path is a mode that stands: two ends and the devices between them.
+type Path interface {
+	Prover
+	// Ends gives the two ends.
+	Ends() (client, server Endpoint)
+	// Topology is the path as a graph, with what was read back of each device.
+	Topology() (result.Topology, error)
+	// Close takes the path down. It may be called again, and after half a
+	// Provision. The agents must have ended.
+	Close(ctx context.Context) error
+}
+
+// Prover shows that traffic took the path on the label.
+type Prover interface {
+	// Snapshot reads every counter that the proof needs.
+	Snapshot(ctx context.Context) (Counters, error)
+	// Prove compares two snapshots with what was carried between them. Its
+	// error names the counter that does not fit: the mode is then void.
+	Prove(ctx context.Context, before, after Counters, carried Carried) error
+}
+
+// Endpoint is one end of a path: where its agent is started and, for the server,
+// where it listens and what the client dials to reach it. A listening port of 0
+// is chosen by the server, and then stands in for the dialled one too.
+type Endpoint struct {
+	Name     string // host/sandbox, for people
+	Launcher transport.Launcher
+	Listen   []netip.AddrPort // by address family; empty for the client
+	Dial     []netip.AddrPort
+}
+
+// Reach picks where to listen and what to dial in one address family.
+func (e Endpoint) Reach(ipv6 bool) (listen, dial netip.AddrPort, err error) {
+	for i, a := range e.Dial {
+		if a.Addr().Is6() == ipv6 {
+			return e.Listen[i], a, nil
+		}
+	}
+	return listen, dial, fmt.Errorf("%s has no address of the family asked for (ipv6: %t)", e.Name, ipv6)
+}
+
+// Unsupported says why a mode cannot be built here.
+type Unsupported struct {
+	Mode   string
+	Reason string // what is needed and what is there
+}
+
+func (u *Unsupported) Error() string { return u.Mode + " is unsupported here: " + u.Reason }
+
+// AsUnsupported finds an Unsupported error in err.
+func AsUnsupported(err error) (*Unsupported, bool) {
+	var u *Unsupported
+	ok := errors.As(err, &u)
+	return u, ok
+}

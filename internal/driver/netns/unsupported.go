@@ -1,0 +1,39 @@
+package netns
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/driver"
+)
+
+// needs names what the kernel must have for a mode beyond namespaces and veth.
+func needs(id string) string {
+	switch id {
+	case "netns/published", "netns/bridge":
+		return "bridge, nftables with inet NAT, conntrack (CONFIG_BRIDGE, CONFIG_NF_TABLES_INET, CONFIG_NFT_NAT, CONFIG_NFT_MASQ, CONFIG_NFT_FIB_INET)"
+	case "netns/colocated":
+		return "bridge (CONFIG_BRIDGE)"
+	case "netns/macvlan":
+		return "macvlan (CONFIG_MACVLAN)"
+	case "netns/ipvlan":
+		return "ipvlan (CONFIG_IPVLAN)"
+	case "netns/vxlan":
+		return "bridge and VXLAN (CONFIG_BRIDGE, CONFIG_VXLAN)"
+	default:
+		return "network namespaces and veth (CONFIG_NET_NS, CONFIG_VETH)"
+	}
+}
+
+// unsupported tells what the kernel lacks from what merely went wrong: the
+// kernel answers a device or rule type that it does not know with one of these.
+func unsupported(id string, err error) error {
+	lacks := errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.ENOENT) ||
+		errors.Is(err, unix.EPROTONOSUPPORT) || errors.Is(err, unix.EAFNOSUPPORT)
+	if !lacks {
+		return err
+	}
+	return &driver.Unsupported{Mode: id, Reason: fmt.Sprintf("the kernel lacks %s: %v", needs(id), err)}
+}

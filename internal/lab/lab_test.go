@@ -1,0 +1,302 @@
+package lab_test
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tare/internal/agent"
+	"tare/internal/agent/transport"
+	"tare/internal/driver/drivertest"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+)
+
+func TestMain(m *testing.M) { drivertest.Main(m) }
+
+// The subnets of all slots and their nets are disjoint and inside the ranges set
+// aside for benchmarks.
+func TestAddressesAreDisjoint(t *testing.T) {
+	v4, v6 := netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("2001:2::/48")
+	seen := map[netip.Prefix]string{}
+	for slot := range lab.Slots {
+		l := &lab.Lab{Spec: lab.Spec{Claim: lab.Claim{Slot: slot}}, IPv6: true}
+		for _, n := range []lab.Net{lab.NetUnderlay, lab.NetA, lab.NetB, lab.NetOverlay} {
+			for _, p := range l.Addresses(n, 1) {
+				if !v4.Contains(p.Addr()) && !v6.Contains(p.Addr()) {
+					t.Errorf("%s is outside %s and %s", p, v4, v6)
+				}
+				if was, taken := seen[p.Masked()]; taken {
+					t.Errorf("%s of slot %d net %d is also %s", p.Masked(), slot, n, was)
+				}
+				seen[p.Masked()] = p.String()
+			}
+		}
+	}
+	if len(seen) != lab.Slots*4*2 {
+		t.Errorf("%d subnets, want %d", len(seen), lab.Slots*4*2)
+	}
+}
+
+func TestClaimsDiffer(t *testing.T) {
+	var all []lab.Claim
+	for range 3 {
+		c, err := lab.NewClaim()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Release()
+		for _, other := range all {
+			if other.ID == c.ID || other.Slot == c.Slot {
+				t.Errorf("%+v and %+v", other, c)
+			}
+		}
+		all = append(all, c)
+	}
+	running, err := lab.Running()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		if !slices.Contains(running, c.ID) {
+			t.Errorf("%s is not among the running %v", c.ID, running)
+		}
+	}
+	slot := all[0].Slot
+	all[0].Release()
+	again, err := lab.NewClaim()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Release()
+	if again.Slot > slot {
+		t.Errorf("slot %d was free, got %d", slot, again.Slot)
+	}
+}
+
+func TestFull(t *testing.T) {
+	for range lab.Slots {
+		c, err := lab.NewClaim()
+		if errors.Is(err, lab.ErrFull) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Release()
+	}
+	if _, err := lab.NewClaim(); !errors.Is(err, lab.ErrFull) {
+		t.Errorf("with all slots taken: %v", err)
+	}
+}
+
+// The two hosts reach each other over IPv4 and IPv6, and nothing else.
+func TestHostsReachEachOther(t *testing.T) {
+	l := drivertest.Lab(t, nil)
+	for _, addr := range l.B.Addr {
+		var listener net.Listener
+		err := l.B.NS.Do(func() (err error) {
+			listener, err = net.Listen("tcp", netip.AddrPortFrom(addr, 0).String())
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer listener.Close()
+		err = l.A.NS.Do(func() error {
+			c, err := net.DialTimeout("tcp", listener.Addr().String(), 5*time.Second)
+			if err == nil {
+				c.Close()
+			}
+			return err
+		})
+		if err != nil {
+			t.Errorf("a does not reach b: %v", err)
+		}
+	}
+	err := l.A.NS.Do(func() error {
+		c, err := net.DialTimeout("tcp", "192.0.2.1:80", time.Second)
+		if err == nil {
+			c.Close()
+		}
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "unreachable") {
+		t.Errorf("a way out of the lab: %v", err)
+	}
+}
+
+func TestSpecIsApplied(t *testing.T) {
+	l := drivertest.Lab(t, func(s *lab.Spec) { s.MTU, s.Offload = 9000, false })
+	for _, h := range []*lab.Host{l.A, l.B} {
+		s, err := h.NS.Stats(h.Underlay)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.MTU != 9000 || !s.Up {
+			t.Errorf("%s: %+v", h.Name, s)
+		}
+		on, err := h.NS.Offloads(h.Underlay)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if on["tso"] || on["gso"] || on["gro"] {
+			t.Errorf("%s: offloads %v, want none", h.Name, on)
+		}
+		for name, want := range map[string]string{"net/ipv4/tcp_no_metrics_save": "1", "net/ipv4/conf/eth0/rp_filter": "0"} {
+			if got, err := h.NS.ReadSysctl(name); err != nil || got != want {
+				t.Errorf("%s: %s is %q (%v), want %q", h.Name, name, got, err, want)
+			}
+		}
+	}
+	plain := drivertest.Lab(t, nil)
+	if on, err := plain.A.NS.Offloads(lab.Underlay); err != nil || !on["tso"] {
+		t.Errorf("offloads %v (%v), want tso on", on, err)
+	}
+}
+
+// A lab leaves no name behind, and closing it twice is fine.
+func TestNothingLeft(t *testing.T) {
+	drivertest.NeedLab(t)
+	if !linuxnet.RealRoot() {
+		t.Skip("only root names namespaces")
+	}
+	claim, err := lab.NewClaim()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer claim.Release()
+	l, err := lab.Up(lab.Spec{Claim: claim, Label: "x/y", MTU: 1500, Pin: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := linuxnet.Pinned(lab.Prefix + claim.ID)
+	if err != nil || !slices.Equal(names, []string{"tare-" + claim.ID + "-x.y-a", "tare-" + claim.ID + "-x.y-b"}) {
+		t.Errorf("names %v (%v)", names, err)
+	}
+	for range 2 {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if names, _ := linuxnet.Pinned(lab.Prefix + claim.ID); len(names) > 0 {
+		t.Errorf("left: %v", names)
+	}
+}
+
+// orphan starts an agent whose stdin stays open and whose parent has gone.
+func orphan(t *testing.T, run string) int {
+	t.Helper()
+	in, err := os.OpenFile(filepath.Join(t.TempDir(), "stdin"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(in.Name()), in.Close(), syscall.Mkfifo(in.Name(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// bash can give a program another name; the fifo, open for both at its own
+	// end, never comes to an end.
+	const script = `(exec -a tare "$0" agent --run "$1" <>"$2" >/dev/null 2>&1 & echo $!)`
+	out, err := exec.Command("bash", "-c", script, exe, run, in.Name()).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+		if err == nil && strings.HasPrefix(string(line), "tare\x00agent\x00") {
+			return pid
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the orphan did not start: %q, %v", line, err)
+		}
+	}
+}
+
+// gc finds what a dead run left, and only that.
+func TestLeftovers(t *testing.T) {
+	drivertest.NeedLab(t)
+	if !linuxnet.RealRoot() {
+		t.Skip("only root leaves namespaces behind")
+	}
+	alive := drivertest.Lab(t, nil)
+	dead, err := lab.NewClaim()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns, err := linuxnet.NewNS(lab.Prefix+dead.ID+"-host-a", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ns.Close()
+	pid := orphan(t, dead.ID)
+	dead.Release()
+	found, err := lab.Leftovers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[string]int{}
+	for _, l := range found {
+		of[l.Run]++
+	}
+	if of[dead.ID] != 2 || of[alive.Spec.Claim.ID] != 0 {
+		t.Fatalf("found %+v, want two of %s and none of %s", found, dead.ID, alive.Spec.Claim.ID)
+	}
+	for _, l := range found {
+		if l.Run != dead.ID {
+			continue
+		}
+		for range 2 { // the second time it is gone already
+			if err := l.Remove(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for deadline := time.Now().Add(10 * time.Second); syscall.Kill(pid, 0) == nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the stuck agent %d is still there", pid)
+		}
+	}
+	if names, _ := linuxnet.Pinned(lab.Prefix + dead.ID); len(names) > 0 {
+		t.Errorf("left: %v", names)
+	}
+}
+
+// A run is alive whose controller is, even where its claim cannot be seen.
+func TestLedAgentsAreNoLeftovers(t *testing.T) {
+	claim, err := lab.NewClaim()
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim.Release() // as it looks from another network namespace
+	c, err := agent.Start(t.Context(), transport.Local{}, claim.ID, "here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	found, err := lab.Leftovers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range found {
+		if l.Run == claim.ID {
+			t.Errorf("%s is led by this process, and yet a leftover", l.What)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+// Package live is what a run tells while it goes on: the events, and who
+// listens to them. Its folders are the listeners.
+package live
+
+import (
+	"time"
+
+	"tare/internal/result"
+)
+
+// Listener is told each event, in order, from one goroutine. It must not block.
+type Listener interface {
+	Handle(Event)
+}
+
+// Event is one of the types below.
+type Event interface{ event() }
+
+// Planned opens a run: what will be done and about how long it takes.
+type Planned struct {
+	RunID    string
+	Dir      string
+	Profile  string
+	Modes    []string
+	Trials   int
+	Blocks   int
+	Estimate time.Duration
+}
+
+// ModeSettled says that a mode is ready (Status measured) or why it is not.
+// Reason is empty for a measured mode.
+type ModeSettled struct {
+	Mode   string
+	Status result.ModeStatus
+	Reason string
+	Took   time.Duration
+}
+
+// TrialStarted announces a trial; Done of Total trials are behind it and
+// Remaining is the time still needed by the plan.
+type TrialStarted struct {
+	Done, Total   int
+	Block, Blocks int
+	Mode          string
+	Workload      string
+	Attempt       int
+	Remaining     time.Duration
+}
+
+// TrialEnded carries a trial that was just written to disk.
+type TrialEnded struct{ Trial result.Trial }
+
+// Warned carries a warning as it arises.
+type Warned struct{ Warning result.Warning }
+
+// Ended closes a run.
+type Ended struct {
+	Status result.RunStatus
+	Dir    string
+}
+
+func (Planned) event()      {}
+func (ModeSettled) event()  {}
+func (TrialStarted) event() {}
+func (TrialEnded) event()   {}
+func (Warned) event()       {}
+func (Ended) event()        {}

@@ -1,0 +1,95 @@
+// Package plain tells of a run in lines of text, for logs and for terminals
+// without more ado. On a terminal the trial in progress is one line that is
+// rewritten in place; elsewhere every change of state is a line of its own.
+package plain
+
+import (
+	"io"
+	"strings"
+
+	"tare/internal/live"
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// Options says what is written to.
+type Options struct {
+	TTY   bool // a terminal: progress is rewritten in place
+	Width int  // columns of the terminal; 80 when 0
+}
+
+// Listener writes events as they come. What cannot be written is lost: a run
+// does not end because nobody reads along.
+type Listener struct {
+	w        io.Writer
+	opt      Options
+	progress string // on screen now, empty when there is none
+	current  live.TrialStarted
+}
+
+var _ live.Listener = (*Listener)(nil)
+
+// New makes a listener that writes to w, each event with one call of Write.
+func New(w io.Writer, opt Options) *Listener {
+	if opt.Width <= 0 {
+		opt.Width = 80
+	}
+	return &Listener{w: w, opt: opt}
+}
+
+// Handle implements live.Listener.
+func (l *Listener) Handle(e live.Event) {
+	switch e := e.(type) {
+	case live.Planned:
+		l.lines(planned(e)...)
+	case live.ModeSettled:
+		l.lines(settled(e))
+	case live.TrialStarted:
+		l.current = e
+		if l.opt.TTY {
+			l.show(progress(e))
+		}
+	case live.TrialEnded:
+		if !l.opt.TTY || e.Trial.Status != result.TrialOK {
+			l.lines(l.ended(e.Trial))
+		}
+	case live.Warned:
+		l.lines(warned(e.Warning))
+	case live.Ended:
+		erase := l.erase()
+		l.progress = ""
+		l.write(erase, ended(e))
+	}
+}
+
+// longest is how many columns of a line are shown where nothing cuts it off.
+const longest = 2000
+
+// lines writes whole lines. The progress line makes room and comes back below.
+func (l *Listener) lines(lines ...string) { l.write(l.erase(), lines...) }
+
+func (l *Listener) write(before string, lines ...string) {
+	var b strings.Builder
+	b.WriteString(before)
+	for _, s := range lines {
+		b.WriteString(say.Cut(say.Clean(s), longest) + "\n")
+	}
+	b.WriteString(l.progress)
+	_, _ = io.WriteString(l.w, b.String())
+}
+
+// show replaces the progress line. It stays one column short of the terminal's
+// width, or the terminal would wrap it and \r would not lead back to its start.
+func (l *Listener) show(s string) {
+	next := say.Cut(say.Clean(s), l.opt.Width-1)
+	_, _ = io.WriteString(l.w, "\r"+next+"\x1b[K")
+	l.progress = next
+}
+
+// erase clears the progress line, if there is one.
+func (l *Listener) erase() string {
+	if l.progress == "" {
+		return ""
+	}
+	return "\r\x1b[K"
+}

@@ -1,0 +1,122 @@
+package plain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tare/internal/live"
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+func planned(e live.Planned) []string {
+	estimate := "how long is unknown"
+	if e.Estimate > 0 {
+		estimate = "about " + say.Duration(e.Estimate)
+	}
+	first := fmt.Sprintf("run %s: %s, %s in %s, profile %s, %s", orUnknown(e.RunID),
+		say.Count(len(e.Modes), "mode", "modes"), say.Count(e.Trials, "trial", "trials"),
+		say.Count(e.Blocks, "block", "blocks"), orUnknown(e.Profile), estimate)
+	out := []string{first}
+	if len(e.Modes) > 0 {
+		out = append(out, "modes: "+strings.Join(e.Modes, ", "))
+	}
+	if e.Dir != "" {
+		out = append(out, "results: "+e.Dir)
+	}
+	return out
+}
+
+func settled(e live.ModeSettled) string {
+	took := ""
+	if e.Took > 0 {
+		took = " (" + say.Duration(e.Took) + ")"
+	}
+	if e.Status == result.ModeMeasured {
+		return "ready: " + e.Mode + took
+	}
+	reason := e.Reason
+	if reason == "" {
+		reason = "no reason given"
+	}
+	return string(e.Status) + ": " + e.Mode + ": " + reason + took
+}
+
+// progress is short, and what matters comes first, for it may be cut.
+func progress(e live.TrialStarted) string {
+	s := fmt.Sprintf("block %d/%d  trial %d/%d  %s %s", e.Block, e.Blocks, e.Done+1, e.Total, e.Mode, e.Workload)
+	if e.Attempt > 1 {
+		s += fmt.Sprintf(" (attempt %d)", e.Attempt)
+	}
+	if e.Remaining > 0 {
+		s += "  about " + say.Duration(e.Remaining) + " left"
+	}
+	return s
+}
+
+// ended words a trial. Only a valid one has its figure shown.
+func (l *Listener) ended(t result.Trial) string {
+	s := fmt.Sprintf("block %d", t.Block)
+	if c := l.current; c.Total > 0 && c.Mode == t.Mode && c.Workload == t.Workload {
+		s = fmt.Sprintf("block %d/%d  trial %d/%d", t.Block, c.Blocks, c.Done+1, c.Total)
+	}
+	s += "  " + t.Mode + " " + t.Workload
+	if t.Attempt > 1 {
+		s += fmt.Sprintf(" (attempt %d)", t.Attempt)
+	}
+	if t.Status == result.TrialOK {
+		return s + "  " + figure(t)
+	}
+	reason := t.Reason
+	if reason == "" {
+		reason = "no reason given"
+	}
+	return s + "  " + string(t.Status) + ": " + reason
+}
+
+// figure is a trial's primary metric, or else its first.
+func figure(t result.Trial) string {
+	known := result.Metrics()
+	slices.SortStableFunc(known, func(a, b result.Metric) int {
+		switch {
+		case a.Primary == b.Primary:
+			return 0
+		case a.Primary:
+			return -1
+		}
+		return 1
+	})
+	for _, m := range known {
+		if v, ok := t.Metrics[m.Name]; ok {
+			return m.Name + " " + say.Value(v, m.Unit)
+		}
+	}
+	return "ok"
+}
+
+func warned(w result.Warning) string {
+	text := w.Text
+	if text == "" {
+		text = w.Code
+	}
+	if w.Scope != "" && w.Scope != "run" {
+		text = w.Scope + ": " + text
+	}
+	return "warning: " + text
+}
+
+func ended(e live.Ended) string {
+	s := "run " + orUnknown(string(e.Status))
+	if e.Dir != "" {
+		s += ": " + e.Dir
+	}
+	return s
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return s
+}

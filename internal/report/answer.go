@@ -1,0 +1,192 @@
+package report
+
+import (
+	"strings"
+
+	"tare/internal/report/chart"
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// answer is one sentence about a mode: what it costs, by the primary metric of
+// every workload. The mode's name is its first word.
+type answer struct {
+	Mode    string
+	Lead    string // before the clauses: "is a baseline: "
+	Clauses []clause
+}
+
+// clause is what an answer says about one workload.
+type clause struct {
+	Tone chart.Tone
+	Text string
+}
+
+func (a answer) String() string {
+	var texts []string
+	for _, c := range a.Clauses {
+		texts = append(texts, c.Text)
+	}
+	return a.Mode + " " + a.Lead + strings.Join(texts, "; ") + "."
+}
+
+func answers(v view, families []family) []answer {
+	var out []answer
+	for _, f := range families {
+		for _, m := range f.modes {
+			out = append(out, answerFor(v, m))
+		}
+	}
+	return out
+}
+
+func answerFor(v view, m result.Mode) answer {
+	if unmeasured(m) {
+		return answer{Mode: m.ID, Clauses: []clause{{chart.Absent, absence(m)}}}
+	}
+	a := answer{Mode: m.ID}
+	s := sentence{count: primaries(v)}
+	for _, w := range v.Workloads {
+		for _, t := range w.Tables {
+			if !t.Metric.Primary {
+				continue
+			}
+			for _, r := range t.rows() {
+				if r.Mode.ID != m.ID || r.Cell == nil || r.Cell.Value == nil && r.Cell.Ratio == nil {
+					continue
+				}
+				if r.Baseline {
+					a.Lead = "is a baseline: "
+				}
+				a.Clauses = append(a.Clauses, clause{r.tone(), s.clause(t, *r.Cell)})
+			}
+		}
+	}
+	if len(a.Clauses) == 0 {
+		a.Clauses = []clause{{chart.Plain, unjudged(v, m)}}
+	}
+	return a
+}
+
+// unjudged words what there is of a mode that has no cell.
+func unjudged(v view, m result.Mode) string {
+	n := 0
+	for _, t := range v.Trials {
+		if t.Mode == m.ID && t.Status == result.TrialOK {
+			n++
+		}
+	}
+	if n == 0 {
+		return "has no valid trial"
+	}
+	return "is not judged; it has " + say.Count(n, "valid trial", "valid trials")
+}
+
+// absence words why a mode has no figures.
+func absence(m result.Mode) string {
+	reason := strings.TrimRight(say.Cut(m.Reason, longReason), ".")
+	if reason == "" {
+		reason = "no reason is recorded"
+	}
+	switch m.Status {
+	case result.ModeVoid:
+		return "is void, its path was not proven: " + reason
+	case result.ModeUnsupported:
+		return "is unsupported here: " + reason
+	case result.ModeFailed:
+		return "failed: " + reason
+	}
+	return "was not measured, " + string(m.Status) + ": " + reason
+}
+
+// primaries counts the workloads that each primary metric appears in.
+func primaries(v view) map[string]int {
+	n := map[string]int{}
+	for _, w := range v.Workloads {
+		for _, t := range w.Tables {
+			if t.Metric.Primary {
+				n[t.Metric.Name]++
+			}
+		}
+	}
+	return n
+}
+
+// sentence remembers what the clauses so far have said.
+type sentence struct {
+	count map[string]int // workloads by metric
+	verb  bool
+	base  bool // the baseline has been named
+}
+
+func (s *sentence) clause(t table, c result.Cell) string {
+	noun := strings.ToLower(t.Metric.Title)
+	where := ""
+	if s.count[t.Metric.Name] > 1 {
+		where = " in " + t.Workload
+	}
+	switch {
+	case c.Ratio == nil && c.Baseline == "":
+		return noun + " " + valueOf(t, c) + where
+	case c.Ratio == nil:
+		return "has a " + noun + " of " + valueOf(t, c) + where + ", not compared"
+	case c.Verdict == result.CannotTell:
+		text := "cannot be told from " + s.baseline(c.Baseline, "", "it") + " by " + noun + where
+		if r := say.Range(c); r != "" {
+			text += " (" + r + ")"
+		}
+		return text
+	case c.Verdict == result.Same:
+		text := s.verbFor(t.Metric) + "the same " + noun
+		if !s.base {
+			text += " as " + s.baseline(c.Baseline, "", "")
+		}
+		if c.Margin > 0 {
+			text += " within " + say.Percent(c.Margin)
+		}
+		return text + where
+	}
+	text := s.verbFor(t.Metric) + say.Ratio(c.Ratio, c.RatioCI) + " " + say.Of(*c.Ratio) + " " +
+		s.baseline(c.Baseline, "'s", "its") + " " + noun + where
+	switch {
+	case c.Verdict == result.Small && c.Margin > 0:
+		text += ", a difference of less than " + say.Percent(c.Margin)
+	case c.Verdict == "":
+		text += ", not judged"
+	}
+	return text
+}
+
+func (s *sentence) verbFor(m result.Metric) string {
+	if s.verb {
+		return ""
+	}
+	s.verb = true
+	switch {
+	case m.Name == "goodput":
+		return "carries "
+	case m.Better == result.Lower:
+		return "has "
+	}
+	return "reaches "
+}
+
+// baseline is the baseline's name with a suffix, or later a pronoun.
+func (s *sentence) baseline(name, suffix, pronoun string) string {
+	if s.base || name == "" {
+		if pronoun == "" {
+			return "it"
+		}
+		return pronoun
+	}
+	s.base = true
+	return name + suffix
+}
+
+func valueOf(t table, c result.Cell) string {
+	text := t.Scale.Estimate(c.Value, c.CI)
+	if text != say.Unknown && t.Scale.Unit != "" {
+		text += " " + t.Scale.Unit
+	}
+	return text
+}

@@ -1,0 +1,83 @@
+// Package chart draws dot-and-interval charts as SVG.
+//
+// A row stands for one mode: every trial is a dot, nothing is hidden behind an
+// average, and below the dots lies the estimate with its interval. Colour is
+// never alone: each verdict has a mark of its own shape and its words stand in
+// the row. The same input gives the same bytes. Text of any origin is cleaned
+// and escaped; classes instead of style attributes keep a strict
+// Content-Security-Policy possible.
+package chart
+
+import _ "embed"
+
+//go:embed chart.css
+var css string
+
+// CSS is the style sheet of the charts and of the marks: light, and dark where
+// the reader prefers it. A standalone figure carries it; a page that holds
+// charts includes it once.
+func CSS() string { return css }
+
+// Tone is what a row says: it sets the shape and the colour of its mark.
+type Tone string
+
+// The tones. Plain is for a baseline and for what was not judged.
+const (
+	Plain  Tone = "plain"
+	Worse  Tone = "worse"
+	Better Tone = "better"
+	Same   Tone = "same"
+	Small  Tone = "small"
+	Unsure Tone = "unsure"
+	Absent Tone = "absent"
+)
+
+// Figure is one drawing: panels side by side.
+type Figure struct {
+	Title  string
+	Desc   string // what there is to see, for those who cannot see it
+	Legend string // below the panels of a standalone figure
+	Panels []Panel
+}
+
+// Panel is one axis with its rows.
+type Panel struct {
+	Title string
+	Axis  Axis
+	Rows  []Row
+}
+
+// Axis is the horizontal axis of a panel. Its ticks are plain numbers: values
+// come in the unit that the panel's title names.
+type Axis struct {
+	// Zero starts the axis at 0; else it covers what there is to show. An axis
+	// of ratios turns logarithmic where it has to cover more than a factor 4.
+	Zero  bool
+	Ratio bool
+	// Ref is where a line is drawn through all rows, Band what is shaded.
+	Ref    *float64
+	RefTip string // words below the line
+	Band   *[2]float64
+	// Left and Right say what lies that way: "worse", "better".
+	Left, Right string
+}
+
+// Row is one mode.
+type Row struct {
+	Heading  string // starts a group when not empty
+	Label    string
+	Note     string // the words of the verdict or of the figure
+	Tone     Tone
+	Dots     []Dot
+	Estimate *float64
+	Interval *[2]float64
+	// Absent says why there is nothing to draw.
+	Absent string
+}
+
+// Dot is one trial. Out marks one that was ruled out and counts for nothing.
+type Dot struct {
+	X   float64
+	Tip string
+	Out bool
+}

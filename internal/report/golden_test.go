@@ -1,0 +1,158 @@
+package report
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// inputs are the runs that every form of report is tested with.
+func inputs() map[string]Input {
+	full := sample()
+
+	interrupted := sample()
+	interrupted.Run.Status = result.RunInterrupted
+	interrupted.Run.Finished = time.Time{}
+	interrupted.Run.Cells = nil
+	interrupted.Trials = interrupted.Trials[:9]
+
+	unsupported := Input{Run: result.Run{Status: result.RunComplete, Warnings: full.Run.Warnings}}
+	for _, m := range sampleModes() {
+		m.Status, m.Reason = result.ModeUnsupported, "making a network namespace: operation not permitted"
+		unsupported.Run.Modes = append(unsupported.Run.Modes, m)
+	}
+
+	return map[string]Input{
+		"unsupported": unsupported,
+		"full":        full,
+		"interrupted": interrupted,
+		"empty":       {Run: result.Run{Status: result.RunFailed}},
+		"hostile":     hostile(),
+	}
+}
+
+// hostile is a small run whose strings are out to break a report.
+func hostile() Input {
+	evil := "<script>alert(1)</script>|\x1b[31mred\x1b[0m\u202eevil\u2066\n# h1\r\n`x` **b** [a](javascript:x) &lt; ]]> --> \x00\x9b\u200f"
+	value, ratio := 1e9, 0.5
+	mode := "m/" + evil
+	return Input{
+		Title: evil, Description: evil + "\n\n" + evil, Command: "tare run '" + evil + "' ```", FiguresDir: "figures",
+		Run: result.Run{
+			ID: evil, Status: result.RunComplete, Profile: evil, Tare: result.Build{Version: evil, Commit: evil},
+			Hosts: []result.Host{{Name: evil, Facts: []result.Fact{{Name: evil, Value: evil}}}},
+			Modes: []result.Mode{
+				{ID: "base " + evil, Title: evil, Status: result.ModeMeasured},
+				{ID: mode, Title: evil, Status: result.ModeMeasured, Baseline: "base " + evil, Topology: &result.Topology{
+					Nodes: []result.Node{{ID: evil, Kind: evil, Host: evil, Sandbox: evil, Label: evil, Facts: []result.Fact{{Name: evil, Value: evil}}}},
+				}},
+				{ID: "long", Status: result.ModeFailed, Reason: strings.Repeat("very long "+evil, 100)},
+				{ID: "odd", Status: "<b>odd</b>", Reason: strings.Repeat("x", 10000)},
+			},
+			Cells: []result.Cell{
+				{Mode: "base " + evil, Workload: evil, Metric: evil, Unit: evil, Better: result.Higher, N: 3, Value: &value},
+				{Mode: mode, Workload: evil, Metric: evil, Unit: evil, Better: result.Higher, N: 3, Value: &value, Ratio: &ratio, RatioCI: &result.Interval{0.4, 0.6}, Verdict: result.Verdict(evil)},
+				// A figure of a mode that was not measured must not be shown.
+				{Mode: "long", Workload: evil, Metric: evil, Unit: evil, Better: result.Higher, N: 3, Value: ptr(777e9), Ratio: ptr(7.77), Verdict: result.Better},
+			},
+			Warnings: []result.Warning{{Code: evil, Scope: evil, Text: evil}},
+		},
+		Trials: []result.Trial{
+			{Seq: 1, Block: 1, Mode: mode, Workload: evil, Status: result.TrialOK, Metrics: map[string]float64{evil: 1e9}},
+			{Seq: 2, Block: 1, Mode: "long", Workload: evil, Status: result.TrialOK, Metrics: map[string]float64{evil: 777e9}},
+			{Seq: 3, Block: 1, Mode: mode, Workload: evil, Status: result.TrialFailed, Reason: evil},
+		},
+	}
+}
+
+func TestReports(t *testing.T) {
+	forms := map[string]func(io.Writer, Input) error{
+		"txt":      func(w io.Writer, in Input) error { return Text(w, in, TextOptions{}) },
+		"wide.txt": func(w io.Writer, in Input) error { return Text(w, in, TextOptions{Width: 120, Color: true}) },
+		"md":       Markdown,
+		"html":     HTML,
+	}
+	for name, in := range inputs() {
+		for ext, write := range forms {
+			t.Run(name+"."+ext, func(t *testing.T) {
+				var a, b bytes.Buffer
+				if err := write(&a, in); err != nil {
+					t.Fatal(err)
+				}
+				if err := write(&b, in); err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(a.Bytes(), b.Bytes()) {
+					t.Error("two reports of one run differ")
+				}
+				golden(t, name+"."+ext, a.Bytes())
+			})
+		}
+	}
+}
+
+func TestFigures(t *testing.T) {
+	figures, err := Figures(sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for name, svg := range figures {
+		names = append(names, name)
+		golden(t, name, svg)
+	}
+	slices.Sort(names)
+	want := []string{"tcp_rr-rtt_p50.svg", "tcp_rr-rtt_p99.svg", "tcp_rr-transaction_rate.svg", "tcp_stream-goodput.svg", "tcp_stream-retransmits.svg"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+func TestTextFits(t *testing.T) {
+	for name, in := range inputs() {
+		for _, width := range []int{40, 60, 80, 132} {
+			var b bytes.Buffer
+			if err := Text(&b, in, TextOptions{Width: width}); err != nil {
+				t.Fatal(err)
+			}
+			text, _, _ := strings.Cut(b.String(), "Repeat:") // a command may be longer
+			for _, line := range strings.Split(text, "\n") {
+				if w := say.Width(line); w > width {
+					t.Errorf("%s at %d: %d columns: %s", name, width, w, line)
+				}
+				if line != strings.TrimRight(line, " ") {
+					t.Errorf("%s at %d: trailing space: %q", name, width, line)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"regexp"
+	"strings"
+
+	"tare/internal/report/chart"
+	"tare/internal/result"
+)
+
+//go:embed page.html
+var pageTemplate string
+
+//go:embed page.css
+var pageStyle string
+
+// HTML writes the report as one page that needs nothing else: no request to
+// anywhere, no script. A Content-Security-Policy with the hash of its style
+// holds it to that, whatever the run's strings contain.
+func HTML(w io.Writer, in Input) error {
+	v := newView(in)
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"mark":    func(t chart.Tone) template.HTML { return template.HTML(chart.Mark(t)) },
+		"nowrap":  noBreak,
+		"lost":    func(t result.Trial) string { return lost(t, 20000) },
+		"warning": warning,
+		"paths":   paths,
+		"fate":    fate,
+	}).Parse(pageTemplate)
+	if err != nil {
+		return fmt.Errorf("parse the page's template: %w", err)
+	}
+	var buf bytes.Buffer
+	if err := t.Execute(&buf, newHTMLPage(v)); err != nil {
+		return fmt.Errorf("fill the page's template: %w", err)
+	}
+	_, err = w.Write(buf.Bytes())
+	return err
+}
+
+// noBreak keeps a figure, its unit, its per cent sign and its interval on one
+// line.
+func noBreak(s string) string {
+	for _, u := range []string{"%", "Gbit/s", "Mbit/s", "kbit/s", "bit/s", "k/s", "/s", "us", "ms", "more", "("} {
+		s = strings.ReplaceAll(s, " "+u, "\u00a0"+u)
+	}
+	return regexp.MustCompile(`\(([0-9.]+)-([0-9.]+)\)`).ReplaceAllString(s, "($1\u2011$2)")
+}

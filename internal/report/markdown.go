@@ -1,0 +1,182 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/url"
+	"path"
+	"strings"
+
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// Markdown writes the report as a page of GitHub-flavoured Markdown. Its only
+// error is that of w.
+func Markdown(w io.Writer, in Input) error {
+	v := newView(in)
+	p := &page{dir: v.FiguresDir}
+	if p.dir != "" {
+		p.figures = v.figures()
+	}
+	p.line("# %s", md(v.Title))
+	for _, n := range v.Notices {
+		p.line("> **%s**", md(n.Text))
+	}
+	for _, par := range strings.Split(v.Description, "\n") {
+		if par != "" {
+			p.line("%s", md(par))
+		}
+	}
+	p.answers(v)
+	p.warnings(v)
+	for _, w := range v.Workloads {
+		p.workload(w)
+	}
+	p.modes(v)
+	p.lost(v)
+	p.about(v)
+	_, err := w.Write(p.Bytes())
+	return err
+}
+
+// page collects blocks of Markdown.
+type page struct {
+	bytes.Buffer
+	dir     string
+	figures []named
+}
+
+// line writes a block: a line and an empty one. Arguments are Markdown already.
+func (p *page) line(format string, args ...any) {
+	fmt.Fprintf(p, format+"\n\n", args...)
+}
+
+// item writes one line of a list or of a table.
+func (p *page) item(format string, args ...any) {
+	fmt.Fprintf(p, format+"\n", args...)
+}
+
+func (p *page) answers(v view) {
+	if len(v.Answers) == 0 {
+		return
+	}
+	p.line("## The answer")
+	for _, a := range v.Answers {
+		text := strings.TrimPrefix(a.String(), a.Mode)
+		p.item("- **%s** %s", md(a.Mode), md(text))
+	}
+	p.item("")
+}
+
+func (p *page) warnings(v view) {
+	if len(v.Run.Warnings) == 0 {
+		return
+	}
+	p.line("## Warnings")
+	for _, w := range v.Run.Warnings {
+		p.item("- %s", md(warning(w)))
+	}
+	p.item("")
+}
+
+func (p *page) workload(w workload) {
+	p.line("## %s", md(w.ID))
+	for _, t := range w.Tables {
+		title := "### " + md(t.heading())
+		if d := direction(t.Metric); d != "" {
+			title += " (" + d + ")"
+		}
+		p.line("%s", title)
+		p.figure(t)
+		p.table(t)
+		if s := t.seen(); s != "" {
+			p.line("%s", md(s))
+		}
+	}
+}
+
+func (p *page) figure(t table) {
+	for _, f := range p.figures {
+		if f.Table.Workload == t.Workload && f.Table.Metric.Name == t.Metric.Name {
+			link := url.URL{Path: path.Join(p.dir, f.File)}
+			p.line("![%s](%s)", md(f.Figure.Title), link.EscapedPath())
+		}
+	}
+}
+
+func (p *page) table(t table) {
+	p.item("| mode | mean (95 %% interval) | ratio (95 %% interval) | verdict | p | n |")
+	p.item("|---|--:|--:|---|--:|--:|")
+	for _, g := range t.Groups {
+		if g.Heading != "" {
+			p.item("| *%s* | | | | | |", md(g.Heading))
+		}
+		for _, r := range g.Rows {
+			p.item("| %s | %s | %s | %s | %s | %s |", md(r.Mode.ID), r.value(t.Scale), r.ratio(),
+				md(say.Cut(r.verdict(), longReason)), md(r.p()), r.n())
+		}
+	}
+	p.item("")
+}
+
+func (p *page) modes(v view) {
+	var items []string
+	for _, m := range v.Run.Modes {
+		title := m.Title
+		if unmeasured(m) {
+			title = strings.TrimPrefix(title+"; "+fate(m), "; ")
+		}
+		items = append(items, strings.TrimSuffix("- **"+md(m.ID)+"**: "+md(title), ": "))
+		for _, way := range paths(m.Topology) {
+			var labels []string
+			for _, s := range way {
+				labels = append(labels, md(s.Label))
+			}
+			items = append(items, "  - "+strings.Join(labels, " → "))
+		}
+	}
+	if len(items) > 0 {
+		p.line("## Modes and their paths")
+		p.line("%s", strings.Join(items, "\n"))
+	}
+}
+
+func (p *page) lost(v view) {
+	p.line("## Trials")
+	p.line("%s", tally(v.Tally))
+	for _, t := range v.Lost {
+		p.item("- %s", md(lost(t, 1000)))
+	}
+	if len(v.Lost) > 0 {
+		p.item("")
+	}
+}
+
+func (p *page) about(v view) {
+	p.line("## This run")
+	p.facts(about(v))
+	for _, h := range v.Run.Hosts {
+		p.line("### Host %s", md(orUnknown(h.Name)))
+		p.facts(h.Facts)
+	}
+	if v.Command != "" {
+		fence := strings.Repeat("`", max(3, longestRun(v.Command, '`')+1))
+		p.line("### How to repeat")
+		p.line("%s\n%s\n%s", fence, v.Command, fence)
+	}
+}
+
+func (p *page) facts(fs []result.Fact) {
+	if len(fs) == 0 {
+		p.line("Nothing is known.")
+		return
+	}
+	p.item("| | |")
+	p.item("|---|---|")
+	for _, f := range fs {
+		p.item("| %s | %s |", md(f.Name), md(orUnknown(f.Value)))
+	}
+	p.item("")
+}

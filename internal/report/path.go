@@ -1,0 +1,107 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"tare/internal/result"
+)
+
+// mostPaths is how many ways through a topology a page lists.
+const mostPaths = 8
+
+// stop is one node on a path: what it is and where.
+type stop struct {
+	Label string // "veth eth0"
+	Where string // "a / client"
+	Facts string // "mtu 1500"
+}
+
+// paths lists the ways through a topology along its edges, from nodes that
+// nothing leads to. A way ends where it would meet itself, and nodes on no way
+// from such a start begin one of their own, so that every node is seen.
+func paths(t *result.Topology) [][]stop {
+	if t == nil {
+		return nil
+	}
+	next := map[string][]string{}
+	entered := map[string]bool{}
+	nodes := map[string]result.Node{}
+	for _, n := range t.Nodes {
+		nodes[n.ID] = n
+	}
+	for _, e := range t.Edges {
+		_, from := nodes[e.From]
+		_, to := nodes[e.To]
+		if from && to && !slices.Contains(next[e.From], e.To) {
+			next[e.From] = append(next[e.From], e.To)
+			entered[e.To] = true
+		}
+	}
+	w := walk{next: next, seen: map[string]bool{}}
+	for _, n := range t.Nodes {
+		if !entered[n.ID] && !w.seen[n.ID] {
+			w.from(n.ID, nil)
+		}
+	}
+	for _, n := range t.Nodes {
+		if !w.seen[n.ID] {
+			w.from(n.ID, nil)
+		}
+	}
+	var out [][]stop
+	for _, ids := range w.out {
+		var stops []stop
+		for _, id := range ids {
+			stops = append(stops, stopOf(nodes[id]))
+		}
+		out = append(out, stops)
+	}
+	return out
+}
+
+// walk collects ways, depth first.
+type walk struct {
+	next map[string][]string
+	seen map[string]bool
+	out  [][]string
+}
+
+func (w *walk) from(id string, way []string) {
+	if len(w.out) >= mostPaths {
+		return
+	}
+	w.seen[id] = true
+	way = append(slices.Clip(way), id)
+	ended := true
+	for _, to := range w.next[id] {
+		if !slices.Contains(way, to) {
+			ended = false
+			w.from(to, way)
+		}
+	}
+	if ended && len(w.out) < mostPaths {
+		w.out = append(w.out, way)
+	}
+}
+
+func stopOf(n result.Node) stop {
+	s := stop{Label: n.Label}
+	switch {
+	case n.Label == "":
+		s.Label = n.Kind
+	case n.Kind != "" && !strings.Contains(strings.ToLower(n.Label), strings.ToLower(n.Kind)):
+		s.Label = n.Kind + " " + n.Label
+	}
+	if s.Label == "" {
+		s.Label = n.ID
+	}
+	s.Where = n.Host
+	if n.Sandbox != "" {
+		s.Where = strings.TrimPrefix(n.Host+" / "+n.Sandbox, " / ")
+	}
+	if len(n.Facts) > 0 {
+		s.Facts = facts(n.Facts)
+	}
+	return s
+}

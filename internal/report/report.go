@@ -1,0 +1,135 @@
+// Package report makes what people read of a run: a table for the terminal, a
+// Markdown page, one self-contained HTML page, and figures as SVG.
+//
+// All of them show the same things in the same words: every mode, measured or
+// not, with the reason where not; every figure with its interval; the verdict in
+// words; what was ruled out; what a careful reader must be warned of. They work
+// on what there is: a run that was interrupted before its first trial is a
+// report too.
+package report
+
+import (
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// Input is what a report is made of. Everything in it may come from outside and
+// is cleaned and escaped for where it is shown.
+type Input struct {
+	Run         result.Run
+	Trials      []result.Trial
+	Title       string // of the study; the run's id when empty
+	Description string
+	Command     string // how to repeat the run; not shown when empty
+	// FiguresDir is where, relative to the Markdown page, the files of Figures
+	// are; the page shows no figures when it is empty.
+	FiguresDir string
+}
+
+// clean copies in with every string fit to be shown on one line, and without the
+// figures of modes that were not measured: a mode that is void, unsupported or
+// failed has none, whatever a file says.
+func (in Input) clean() Input {
+	in.Title = say.Clean(in.Title)
+	in.Description = say.CleanLines(in.Description)
+	in.Command = say.Clean(in.Command)
+	in.Run = cleanRun(in.Run)
+	in.Trials = cleanTrials(in.Trials)
+	unfit := map[string]bool{}
+	for _, m := range in.Run.Modes {
+		unfit[m.ID] = unmeasured(m)
+	}
+	var cells []result.Cell
+	for _, c := range in.Run.Cells {
+		if !unfit[c.Mode] {
+			cells = append(cells, c)
+		}
+	}
+	in.Run.Cells = cells
+	for i, t := range in.Trials {
+		if unfit[t.Mode] {
+			in.Trials[i].Metrics = nil
+		}
+	}
+	if in.Title == "" {
+		in.Title = "Run " + orUnknown(in.Run.ID)
+	}
+	return in
+}
+
+func cleanRun(r result.Run) result.Run {
+	r.ID, r.Profile = say.Clean(r.ID), say.Clean(r.Profile)
+	r.Status = result.RunStatus(say.Clean(string(r.Status)))
+	r.Tare = result.Build{Version: say.Clean(r.Tare.Version), Commit: say.Clean(r.Tare.Commit)}
+	r.Hosts = each(r.Hosts, func(h result.Host) result.Host {
+		return result.Host{Name: say.Clean(h.Name), Facts: cleanFacts(h.Facts)}
+	})
+	r.Modes = each(r.Modes, cleanMode)
+	r.Cells = each(r.Cells, func(c result.Cell) result.Cell {
+		c.Mode, c.Workload, c.Metric = say.Clean(c.Mode), say.Clean(c.Workload), say.Clean(c.Metric)
+		c.Baseline, c.Unit = say.Clean(c.Baseline), say.Clean(c.Unit)
+		return c
+	})
+	r.Warnings = each(r.Warnings, func(w result.Warning) result.Warning {
+		return result.Warning{Code: say.Clean(w.Code), Scope: say.Clean(w.Scope), Text: say.Clean(w.Text)}
+	})
+	return r
+}
+
+func cleanMode(m result.Mode) result.Mode {
+	m.ID, m.Title, m.Reason = say.Clean(m.ID), say.Clean(m.Title), say.Clean(m.Reason)
+	m.Baseline, m.Status = say.Clean(m.Baseline), result.ModeStatus(say.Clean(string(m.Status)))
+	if m.Topology == nil {
+		return m
+	}
+	m.Topology = &result.Topology{
+		Edges: m.Topology.Edges,
+		Nodes: each(m.Topology.Nodes, func(n result.Node) result.Node {
+			n.Kind, n.Host, n.Sandbox = say.Clean(n.Kind), say.Clean(n.Host), say.Clean(n.Sandbox)
+			n.Label, n.Facts = say.Clean(n.Label), cleanFacts(n.Facts)
+			return n
+		}),
+	}
+	return m
+}
+
+func cleanFacts(facts []result.Fact) []result.Fact {
+	return each(facts, func(f result.Fact) result.Fact {
+		return result.Fact{Name: say.Clean(f.Name), Value: say.Clean(f.Value)}
+	})
+}
+
+func cleanTrials(trials []result.Trial) []result.Trial {
+	return each(trials, func(t result.Trial) result.Trial {
+		t.Mode, t.Workload, t.Reason = say.Clean(t.Mode), say.Clean(t.Workload), say.Clean(t.Reason)
+		t.Status = result.TrialStatus(say.Clean(string(t.Status)))
+		metrics := make(map[string]float64, len(t.Metrics))
+		for name, v := range t.Metrics {
+			metrics[say.Clean(name)] = v
+		}
+		t.Metrics = metrics
+		return t
+	})
+}
+
+// unmeasured says that a mode has no figures. A mode of a run that broke off may
+// not have a status yet; its trials still count.
+func unmeasured(m result.Mode) bool {
+	return m.Status != result.ModeMeasured && m.Status != ""
+}
+
+// each is a new slice of f of every element.
+func each[T any](in []T, f func(T) T) []T {
+	out := make([]T, len(in))
+	for i, v := range in {
+		out[i] = f(v)
+	}
+	return out
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return s
+}

@@ -1,0 +1,206 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// view is what every form of report is made from.
+type view struct {
+	Input
+	Notices   []notice
+	Answers   []answer
+	Workloads []workload
+	Tally     result.Tally
+	Lost      []result.Trial // invalid and failed ones, in order
+}
+
+// workload is a workload with a table for each of its metrics, the primary
+// metric first.
+type workload struct {
+	ID     string
+	Tables []table
+}
+
+// table is one metric of one workload over all modes.
+type table struct {
+	Workload string
+	Metric   result.Metric
+	Scale    say.Scale
+	Groups   []group
+}
+
+// group is a baseline with the modes that are compared with it.
+type group struct {
+	Heading string // empty where there is only one group
+	Rows    []row
+}
+
+// row is one mode. Cell is nil where there is no figure.
+type row struct {
+	Mode     result.Mode
+	Baseline bool // others are compared with it
+	Cell     *result.Cell
+	Trials   []result.Trial // of this mode and workload, in order
+	Base     []result.Trial // of the baseline it is compared with
+}
+
+func newView(in Input) view {
+	in = in.clean()
+	v := view{Input: in, Tally: in.Run.Trials}
+	if len(in.Trials) > 0 {
+		v.Tally = result.Tally{}
+	}
+	for _, t := range in.Trials {
+		switch t.Status {
+		case result.TrialOK:
+			v.Tally.OK++
+			continue
+		case result.TrialInvalid:
+			v.Tally.Invalid++
+		default:
+			v.Tally.Failed++
+		}
+		v.Lost = append(v.Lost, t)
+	}
+	families := familiesOf(in)
+	for _, id := range workloadsOf(in) {
+		v.Workloads = append(v.Workloads, newWorkload(in, families, id))
+	}
+	v.Notices = notices(v)
+	v.Answers = answers(v, families)
+	return v
+}
+
+// workloadsOf lists the workloads in the order in which they first appear.
+func workloadsOf(in Input) []string {
+	var ids []string
+	add := func(id string) {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	for _, c := range in.Run.Cells {
+		add(c.Workload)
+	}
+	for _, t := range in.Trials {
+		add(t.Workload)
+	}
+	return ids
+}
+
+func newWorkload(in Input, families []family, id string) workload {
+	w := workload{ID: id}
+	trials := map[string][]result.Trial{}
+	for _, t := range in.Trials {
+		if t.Workload == id {
+			trials[t.Mode] = append(trials[t.Mode], t)
+		}
+	}
+	for _, m := range metricsOf(in, id) {
+		t := table{Workload: id, Metric: m}
+		for _, f := range families {
+			g := group{Heading: f.heading(len(families))}
+			for _, mode := range f.modes {
+				g.Rows = append(g.Rows, row{
+					Mode:     mode,
+					Baseline: mode.ID == f.base && f.compared(),
+					Cell:     cellOf(in, mode, id, m.Name),
+					Trials:   trials[mode.ID],
+					Base:     trials[f.base],
+				})
+			}
+			t.Groups = append(t.Groups, g)
+		}
+		t.Scale = t.scale()
+		w.Tables = append(w.Tables, t)
+	}
+	return w
+}
+
+// metricsOf lists the metrics of a workload: the primary one first, then in the
+// order of result.Metrics, then those that are not known here by name.
+func metricsOf(in Input, workload string) []result.Metric {
+	seen := map[string]result.Metric{}
+	for _, t := range in.Trials {
+		if t.Workload != workload {
+			continue
+		}
+		for name := range t.Metrics {
+			seen[name] = result.Metric{Name: name, Title: name}
+		}
+	}
+	for _, c := range in.Run.Cells {
+		if c.Workload == workload {
+			seen[c.Metric] = result.Metric{Name: c.Metric, Title: c.Metric, Unit: c.Unit, Better: c.Better}
+		}
+	}
+	known := result.Metrics()
+	rank := func(m result.Metric) int {
+		if i := slices.IndexFunc(known, func(k result.Metric) bool { return k.Name == m.Name }); i >= 0 {
+			return i
+		}
+		return len(known)
+	}
+	var out []result.Metric
+	for name, m := range seen {
+		if k, ok := result.MetricNamed(name); ok {
+			m = k
+		}
+		out = append(out, m)
+	}
+	slices.SortFunc(out, func(a, b result.Metric) int {
+		switch {
+		case a.Primary != b.Primary && a.Primary:
+			return -1
+		case a.Primary != b.Primary:
+			return 1
+		case rank(a) != rank(b):
+			return rank(a) - rank(b)
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return out
+}
+
+// cellOf finds a cell; one that does not name its baseline gets its mode's.
+func cellOf(in Input, mode result.Mode, workload, metric string) *result.Cell {
+	for _, c := range in.Run.Cells {
+		if c.Mode == mode.ID && c.Workload == workload && c.Metric == metric {
+			if c.Baseline == "" {
+				c.Baseline = mode.Baseline
+			}
+			return &c
+		}
+	}
+	return nil
+}
+
+// rows are the rows of all groups.
+func (t table) rows() []row {
+	var out []row
+	for _, g := range t.Groups {
+		out = append(out, g.Rows...)
+	}
+	return out
+}
+
+// scale suits the largest figure that the table shows.
+func (t table) scale() say.Scale {
+	var values []float64
+	for _, r := range t.rows() {
+		if r.Cell != nil && r.Cell.Value != nil {
+			values = append(values, *r.Cell.Value)
+			continue
+		}
+		for _, trial := range r.Trials {
+			if v, ok := trial.Metrics[t.Metric.Name]; ok && trial.Status == result.TrialOK {
+				values = append(values, v)
+			}
+		}
+	}
+	return say.ScaleFor(t.Metric.Unit, values...)
+}

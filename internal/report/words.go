@@ -1,0 +1,163 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tare/internal/report/chart"
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// longReason is as much of a reason as a table or a sentence holds; the list of
+// modes has the whole of it.
+const longReason = 300
+
+// notice is said at the very top.
+type notice struct {
+	Grave bool
+	Text  string
+}
+
+// notices are what must be known before any figure is read.
+func notices(v view) []notice {
+	var out []notice
+	switch v.Run.Status {
+	case result.RunComplete:
+	case result.RunInterrupted:
+		out = append(out, notice{true, "This run was interrupted. What follows rests on the " +
+			say.Count(v.Tally.OK, "valid trial", "valid trials") + " it had by then."})
+	case result.RunFailed:
+		out = append(out, notice{true, "This run failed. What follows rests on the " +
+			say.Count(v.Tally.OK, "valid trial", "valid trials") + " it had by then."})
+	default:
+		out = append(out, notice{true, "How this run ended is not known."})
+	}
+	if v.Tally.OK == 0 && len(v.Run.Cells) == 0 {
+		out = append(out, notice{true, "No trial counts: there are no figures."})
+	}
+	if slices.ContainsFunc(v.Run.Cells, func(c result.Cell) bool { return c.Indicative }) {
+		out = append(out, notice{false, "Indicative only: " + say.Count(blocks(v), "block", "blocks") +
+			", warm-up not verified."})
+	}
+	return out
+}
+
+// blocks is how many blocks the run had.
+func blocks(v view) int {
+	n := 0
+	for _, t := range v.Trials {
+		n = max(n, t.Block)
+	}
+	for _, c := range v.Run.Cells {
+		n = max(n, c.N)
+	}
+	return n
+}
+
+// state words what became of a mode that was not measured, without the reason.
+func state(m result.Mode) string {
+	switch m.Status {
+	case result.ModeVoid:
+		return "void: its path was not proven"
+	case result.ModeUnsupported:
+		return "unsupported here"
+	case result.ModeFailed:
+		return "failed"
+	}
+	return string(m.Status)
+}
+
+// fate is state with the reason.
+func fate(m result.Mode) string {
+	if m.Reason == "" {
+		return state(m)
+	}
+	if m.Status == result.ModeVoid {
+		return "void: " + m.Reason
+	}
+	return string(m.Status) + ": " + m.Reason
+}
+
+// verdict words the answer of a row, whatever became of it.
+func (r row) verdict() string {
+	switch {
+	case unmeasured(r.Mode):
+		return fate(r.Mode)
+	case r.Cell == nil:
+		return r.unjudged()
+	case r.Baseline && r.Cell.Verdict == "":
+		return "baseline"
+	}
+	return say.Verdict(*r.Cell)
+}
+
+// unjudged counts the trials of a row that has no cell.
+func (r row) unjudged() string {
+	var ok, invalid, failed int
+	for _, t := range r.Trials {
+		switch t.Status {
+		case result.TrialOK:
+			ok++
+		case result.TrialInvalid:
+			invalid++
+		default:
+			failed++
+		}
+	}
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		word string
+	}{{ok, "valid"}, {invalid, "invalid"}, {failed, "failed"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
+		}
+	}
+	if len(parts) == 0 {
+		return "no trial"
+	}
+	return "not judged; trials: " + strings.Join(parts, ", ")
+}
+
+// tone is the shape and colour of a row.
+func (r row) tone() chart.Tone {
+	if unmeasured(r.Mode) {
+		return chart.Absent
+	}
+	if r.Cell == nil {
+		return chart.Plain
+	}
+	return toneOf(r.Cell.Verdict)
+}
+
+func toneOf(v result.Verdict) chart.Tone {
+	switch v {
+	case result.Worse:
+		return chart.Worse
+	case result.Better:
+		return chart.Better
+	case result.Same:
+		return chart.Same
+	case result.Small:
+		return chart.Small
+	case result.CannotTell:
+		return chart.Unsure
+	}
+	return chart.Plain
+}
+
+// tally counts the trials in words.
+func tally(t result.Tally) string {
+	return fmt.Sprintf("%d ok, %d invalid, %d failed", t.OK, t.Invalid, t.Failed)
+}
+
+// place says where in the run a trial was.
+func place(t result.Trial) string {
+	s := fmt.Sprintf("trial %d, block %d, %s %s", t.Seq, t.Block, t.Mode, t.Workload)
+	if t.Attempt > 1 {
+		s += fmt.Sprintf(", attempt %d", t.Attempt)
+	}
+	return s
+}

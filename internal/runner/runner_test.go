@@ -1,0 +1,395 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"tare/internal/driver"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/netns"
+	"tare/internal/lab"
+	"tare/internal/live"
+	"tare/internal/result"
+	"tare/internal/runner"
+	"tare/internal/study"
+	"tare/internal/traffic"
+)
+
+func TestMain(m *testing.M) { drivertest.Main(m) }
+
+// listener keeps the events and lets a test act on them.
+type listener struct {
+	mu     sync.Mutex
+	events []live.Event
+	on     func(live.Event)
+}
+
+func (l *listener) Handle(e live.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.events = append(l.events, e)
+	if l.on != nil {
+		l.on(e)
+	}
+}
+
+// weigh runs a short study of two blocks.
+func weigh(t *testing.T, d driver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial, error) {
+	t.Helper()
+	return weighAfter(t, nil, d, modes, change, on)
+}
+
+// weighAfter goes on with a run that has some trials.
+func weighAfter(t *testing.T, done []result.Trial, d driver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial, error) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("real runs are left out of the short tests")
+	}
+	drivertest.NeedLab(t)
+	defer goleak.VerifyNone(t)
+	s := study.Study{
+		Profile: study.Quick, Seed: 11, Modes: modes, Blocks: 2, Margin: 0.1, Settle: study.Duration(10 * time.Millisecond),
+		Lab: study.Lab{MTU: lab.DefaultMTU, Offload: study.On},
+		Workloads: []study.Workload{{
+			ID: "tcp_rr", Kind: "tcp_rr", Family: study.IPv4, Congestion: "reno", SendBuffer: study.Auto, ReceiveBuffer: study.Auto,
+			Placement: study.Free, Warmup: study.Duration(20 * time.Millisecond), Duration: study.Duration(300 * time.Millisecond),
+		}},
+	}
+	if change != nil {
+		change(&s)
+	}
+	claim, err := lab.NewClaim()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer claim.Release()
+	dir, err := result.Create(filepath.Join(t.TempDir(), "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	run, err := runner.Run(t.Context(), runner.Config{
+		Study: s, Claim: claim, Drivers: driver.Registry{d}, Dir: dir, Listener: &listener{on: on},
+		Build: result.Build{Version: "test"}, CPUs: []int{0}, Done: done,
+	})
+	_, trials, lerr := dir.Load()
+	if lerr != nil {
+		t.Fatal(lerr)
+	}
+	if pids := agentsOf(claim.ID, ""); len(pids) > 0 {
+		t.Errorf("agents left behind: %v", pids)
+	}
+	return run, trials, err
+}
+
+// agentsOf lists the agents of a run whose place begins with at.
+func agentsOf(run, at string) []int {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	var pids []int
+	for _, dir := range dirs {
+		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+		args := strings.Split(string(line), "\x00")
+		if err != nil || len(args) < 6 || args[1] != "agent" || args[3] != run || !strings.HasPrefix(args[5], at) {
+			continue
+		}
+		pid := 0
+		for _, c := range filepath.Base(dir) {
+			pid = pid*10 + int(c-'0')
+		}
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+// killer ends the agents of a mode shortly after each of its first n trials of
+// block 1 has begun.
+func killer(t *testing.T, mode string, n int, end string) func(live.Event) {
+	run := ""
+	return func(e live.Event) {
+		switch e := e.(type) {
+		case live.Planned:
+			run = e.RunID
+		case live.TrialStarted:
+			if e.Mode != mode || e.Block != 1 || e.Attempt > n {
+				return
+			}
+			time.AfterFunc(150*time.Millisecond, func() {
+				for _, pid := range agentsOf(run, mode+"@"+end) {
+					if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+						t.Errorf("kill agent %d: %v", pid, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+func modeOf(t *testing.T, run result.Run, id string) result.Mode {
+	t.Helper()
+	i := slices.IndexFunc(run.Modes, func(m result.Mode) bool { return m.ID == id })
+	if i < 0 {
+		t.Fatalf("the run has no mode %s", id)
+	}
+	return run.Modes[i]
+}
+
+func TestRun(t *testing.T) {
+	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/macvlan"}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run.Status != result.RunComplete || len(trials) != 4 || run.Trials.OK != 4 {
+		t.Errorf("status %s, %d trials, %+v", run.Status, len(trials), run.Trials)
+	}
+	for _, tr := range trials {
+		if tr.Metrics["transaction_rate"] <= 0 || tr.Client == nil || tr.Client.Congestion != "reno" || len(tr.Counters) < 4 {
+			t.Errorf("trial %d: %+v", tr.Seq, tr)
+		}
+		if _, counted := tr.Metrics["retransmits"]; counted {
+			t.Errorf("trial %d gives retransmits, which tcp_rr does not count", tr.Seq)
+		}
+	}
+	if m := modeOf(t, run, "netns/macvlan"); m.Topology == nil || m.Baseline != "host" {
+		t.Errorf("mode %+v", m)
+	}
+}
+
+// An agent killed once costs its trial, which is tried again in the same block.
+func TestAgentKilledOnce(t *testing.T) {
+	for _, end := range []string{"a", "b"} {
+		run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/published"}, nil, killer(t, "host", 1, end))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run.Trials.OK != 4 || run.Trials.Failed != 1 || modeOf(t, run, "host").Status != result.ModeMeasured {
+			t.Errorf("end %s: trials %+v, mode %+v", end, run.Trials, modeOf(t, run, "host"))
+		}
+		i := slices.IndexFunc(trials, func(tr result.Trial) bool { return tr.Status == result.TrialFailed })
+		if i < 0 || i+1 >= len(trials) {
+			t.Fatalf("end %s: no failed trial with one behind it: %+v", end, trials)
+		}
+		if f := trials[i]; f.Attempt != 1 || !strings.Contains(f.Reason, "killed") || f.Metrics != nil {
+			t.Errorf("end %s: the failed trial: %+v", end, f)
+		}
+		if next := trials[i+1]; next.Mode != "host" || next.Block != trials[i].Block || next.Attempt != 2 || next.Status != result.TrialOK {
+			t.Errorf("end %s: behind it: %+v", end, next)
+		}
+	}
+}
+
+// Killed twice, the mode is failed and the run goes on.
+func TestAgentKilledTwice(t *testing.T) {
+	run, _, err := weigh(t, netns.Driver{}, []string{"host", "netns/published"}, nil, killer(t, "netns/published", 2, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := modeOf(t, run, "netns/published")
+	if m.Status != result.ModeFailed || !strings.Contains(m.Reason, "2 times") {
+		t.Errorf("mode %+v", m)
+	}
+	if run.Trials.OK != 2 || run.Trials.Failed != 2 || run.Status != result.RunComplete {
+		t.Errorf("status %s, trials %+v", run.Status, run.Trials)
+	}
+	for _, c := range run.Cells {
+		if c.Mode == "netns/published" {
+			t.Errorf("a failed mode has the cell %+v", c)
+		}
+	}
+}
+
+// stub is a driver over netns whose modes can be made to go wrong.
+type stub struct {
+	netns.Driver
+	provision func(mode string, p driver.Path) (driver.Path, error)
+}
+
+func (s stub) Provision(ctx context.Context, mode string, l *lab.Lab) (driver.Path, error) {
+	p, err := s.Driver.Provision(ctx, mode, l)
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.provision(mode, p)
+	if err != nil {
+		return nil, errors.Join(err, p.Close(ctx))
+	}
+	return made, nil
+}
+
+// Probe says what Provision would, as far as it is about what the kernel lacks.
+func (s stub) Probe(_ context.Context, mode string) error {
+	_, err := s.provision(mode, nil)
+	if u, ok := driver.AsUnsupported(err); ok {
+		return u
+	}
+	return nil
+}
+
+// unproven is a path whose proof fails from the second trial on.
+type unproven struct {
+	driver.Path
+	trials *int
+}
+
+func (u unproven) Prove(ctx context.Context, before, after driver.Counters, c driver.Carried) error {
+	if *u.trials++; *u.trials > 1 {
+		return errors.New("the bridge stood still")
+	}
+	return u.Path.Prove(ctx, before, after, c)
+}
+
+// A mode whose proof fails is void and has no figure, whatever it gave before.
+func TestVoidMode(t *testing.T) {
+	trials := 0
+	d := stub{provision: func(mode string, p driver.Path) (driver.Path, error) {
+		if mode == "netns/macvlan" {
+			return unproven{p, &trials}, nil
+		}
+		return p, nil
+	}}
+	run, all, err := weigh(t, d, []string{"host", "netns/macvlan"}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := modeOf(t, run, "netns/macvlan"); m.Status != result.ModeVoid || !strings.Contains(m.Reason, "the bridge stood still") {
+		t.Errorf("mode %+v", m)
+	}
+	for _, c := range run.Cells {
+		if c.Mode == "netns/macvlan" {
+			t.Errorf("a void mode has the cell %+v", c)
+		}
+	}
+	i := slices.IndexFunc(all, func(tr result.Trial) bool { return tr.Status == result.TrialFailed })
+	if i < 0 || run.Trials.Failed != 1 || all[i].Metrics != nil || all[i].Attempt != 1 || len(all[i].Counters) == 0 {
+		t.Errorf("trials %+v: %+v", run.Trials, all)
+	}
+}
+
+// A resumed run does not try a void mode again.
+func TestVoidIsRemembered(t *testing.T) {
+	if testing.Short() {
+		t.Skip("real runs are left out of the short tests")
+	}
+	done := []result.Trial{{Schema: result.TrialSchema, Seq: 1, Block: 1, Mode: "netns/macvlan", Workload: "tcp_rr", Attempt: 1,
+		Status: result.TrialFailed, Void: true, Reason: "the bridge stood still"}}
+	run, _, err := weighAfter(t, done, netns.Driver{}, []string{"host", "netns/macvlan"}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := modeOf(t, run, "netns/macvlan"); m.Status != result.ModeVoid || m.Reason != "the bridge stood still" {
+		t.Errorf("mode %+v", m)
+	}
+	if run.Trials.OK != 2 || run.Trials.Failed != 1 {
+		t.Errorf("trials %+v", run.Trials)
+	}
+}
+
+// A mode that is unsupported or cannot be built is told with its reason; the
+// others are weighed. A run of nothing but such is an error.
+func TestModesThatCannotBeBuilt(t *testing.T) {
+	d := stub{provision: func(mode string, p driver.Path) (driver.Path, error) {
+		switch mode {
+		case "netns/macvlan":
+			return nil, &driver.Unsupported{Mode: mode, Reason: "the kernel lacks it"}
+		case "netns/bridge":
+			return nil, errors.New("no more bridges")
+		}
+		return p, nil
+	}}
+	run, _, err := weigh(t, d, []string{"host", "netns/macvlan", "netns/bridge"}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := modeOf(t, run, "netns/macvlan"); m.Status != result.ModeUnsupported || m.Reason != "the kernel lacks it" {
+		t.Errorf("mode %+v", m)
+	}
+	if m := modeOf(t, run, "netns/bridge"); m.Status != result.ModeFailed || !strings.Contains(m.Reason, "no more bridges") {
+		t.Errorf("mode %+v", m)
+	}
+	if run.Trials.OK != 2 || run.Status != result.RunComplete {
+		t.Errorf("status %s, trials %+v", run.Status, run.Trials)
+	}
+	run, _, err = weigh(t, d, []string{"netns/macvlan"}, nil, nil)
+	if !errors.Is(err, runner.ErrNothing) || run.Status != result.RunFailed {
+		t.Errorf("status %s, error %v", run.Status, err)
+	}
+}
+
+// The time limit ends a run at the end of a block.
+func TestMaxTime(t *testing.T) {
+	run, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
+		s.Blocks, s.MaxTime = 50, study.Duration(time.Second)
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(trials) == 0 || len(trials) > 10 || run.Status != result.RunComplete {
+		t.Errorf("%d trials, status %s", len(trials), run.Status)
+	}
+	if !slices.ContainsFunc(run.Warnings, func(w result.Warning) bool { return w.Code == "max_time" }) {
+		t.Errorf("no warning of the time limit: %+v", run.Warnings)
+	}
+}
+
+// The events of a run tell its whole story in order.
+func TestEvents(t *testing.T) {
+	var kinds []string
+	_, _, err := weigh(t, netns.Driver{}, []string{"host-local"}, nil, func(e live.Event) {
+		switch e.(type) {
+		case live.Planned:
+			kinds = append(kinds, "planned")
+		case live.ModeSettled:
+			kinds = append(kinds, "mode")
+		case live.TrialStarted:
+			kinds = append(kinds, "start")
+		case live.TrialEnded:
+			kinds = append(kinds, "end")
+		case live.Ended:
+			kinds = append(kinds, "ended")
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(kinds, " "); got != "planned mode start end start end ended" {
+		t.Errorf("events: %s", got)
+	}
+}
+
+// Every workload of the registry runs over every family and direction that its
+// parameters allow, through the runner's own mapping of parameters.
+func TestParametersReachTheTraffic(t *testing.T) {
+	for _, w := range traffic.All() {
+		spec := w.Spec()
+		run, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
+			load := spec.Defaults
+			load.ID, load.Kind = "w", spec.Kind
+			load.Family, load.Congestion, load.SendBuffer, load.ReceiveBuffer = study.IPv6, "reno", 64<<10, 96<<10
+			load.Placement, load.Warmup, load.Duration = study.OneCore, study.Duration(20*time.Millisecond), study.Duration(100*time.Millisecond)
+			if slices.Contains(spec.Params, "streams") {
+				load.Streams, load.Direction = 3, study.Reverse
+			}
+			s.Workloads = []study.Workload{load}
+		}, nil)
+		if err != nil || run.Trials.OK != 2 {
+			t.Fatalf("%s: %v, trials %+v", spec.Kind, err, trials)
+		}
+		for _, e := range []*result.End{trials[0].Client, trials[0].Server} {
+			if e.CPU == nil || *e.CPU != 0 || e.SendBuffer != 128<<10 || e.ReceiveBuffer != 192<<10 {
+				t.Errorf("%s: an end was set to %+v", spec.Kind, *e)
+			}
+		}
+		if slices.Contains(spec.Params, "streams") && (trials[0].Server.BytesSent == 0 || trials[0].Client.BytesReceived == 0 || trials[0].Client.BytesSent != 0) {
+			t.Errorf("%s in reverse: client %+v, server %+v", spec.Kind, *trials[0].Client, *trials[0].Server)
+		}
+	}
+}

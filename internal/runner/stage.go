@@ -1,0 +1,187 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tare/internal/agent"
+	"tare/internal/driver"
+	"tare/internal/lab"
+	"tare/internal/live"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// stage is one mode of a run: its lab, its path and its two agents.
+type stage struct {
+	mode           driver.Mode
+	status         result.ModeStatus
+	reason         string
+	lab            *lab.Lab
+	path           driver.Path
+	topology       *result.Topology
+	client, server *agent.Client
+}
+
+func (s *stage) result() result.Mode {
+	return result.Mode{ID: s.mode.ID, Title: s.mode.Title, Status: s.status, Reason: s.reason, Baseline: s.mode.Baseline, Topology: s.topology}
+}
+
+func (r *run) stage(mode string) *stage {
+	i := slices.IndexFunc(r.stages, func(s *stage) bool { return s.mode.ID == mode })
+	if i < 0 {
+		return nil
+	}
+	return r.stages[i]
+}
+
+// settle fixes a mode's fate and tells it.
+func (r *run) settle(s *stage, status result.ModeStatus, reason string) {
+	s.status, s.reason = status, reason
+	r.tell(live.ModeSettled{Mode: s.mode.ID, Status: status, Reason: reason})
+}
+
+// provisionWait bounds the set-up of one mode.
+const provisionWait = 20 * time.Second
+
+// setUp builds every mode of the plan. A mode that cannot be built is noted and
+// the others go on; only a cancelled context or an unknown mode ends the run.
+func (r *run) setUp(ctx context.Context) error {
+	for _, id := range r.plan.Modes {
+		d, m, err := r.cfg.Drivers.For(id)
+		if err != nil {
+			return err
+		}
+		s := &stage{mode: m}
+		r.stages = append(r.stages, s)
+		if why, void := voidIn(r.cfg.Done, id); void {
+			// A resumed run does not forget.
+			r.settle(s, result.ModeVoid, why)
+			continue
+		}
+		began := time.Now()
+		err = r.raise(ctx, d, s)
+		if ctx.Err() != nil {
+			s.status, s.reason = result.ModeFailed, "interrupted before it was ready"
+			return ctx.Err()
+		}
+		u, lacking := driver.AsUnsupported(err)
+		switch {
+		case err == nil:
+			s.status = result.ModeMeasured
+			r.tell(live.ModeSettled{Mode: id, Status: s.status, Took: time.Since(began)})
+		case lacking:
+			r.settle(s, result.ModeUnsupported, u.Reason)
+		default:
+			r.settle(s, result.ModeFailed, err.Error())
+		}
+	}
+	if !slices.ContainsFunc(r.stages, func(s *stage) bool { return s.status == result.ModeMeasured }) {
+		return ErrNothing
+	}
+	return nil
+}
+
+// voidIn finds the reason for which a mode came out void in earlier trials.
+func voidIn(trials []result.Trial, mode string) (why string, void bool) {
+	i := slices.IndexFunc(trials, func(t result.Trial) bool { return t.Mode == mode && t.Void })
+	if i < 0 {
+		return "", false
+	}
+	return trials[i].Reason, true
+}
+
+// ErrNothing means that not one mode could be made.
+var ErrNothing = errors.New("not one of the modes could be made; the reasons are above")
+
+// raise makes the lab, the path and the agents of one mode.
+func (r *run) raise(ctx context.Context, d driver.Driver, s *stage) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, provisionWait, fmt.Errorf("it was not ready within %s", provisionWait))
+	defer cancel()
+	l, err := lab.Up(lab.Spec{
+		Claim: r.cfg.Claim, Label: s.mode.ID, MTU: r.cfg.Study.Lab.MTU, Rate: uint64(r.cfg.Study.Lab.Rate),
+		Offload: r.cfg.Study.Lab.Offload != study.Off, Pin: r.cfg.Pin,
+	})
+	if err != nil {
+		return err
+	}
+	s.lab = l
+	if s.path, err = d.Provision(ctx, s.mode.ID, l); err != nil {
+		s.path = nil
+		// Whether it broke or cannot be built here at all, the probe tells.
+		if probed := d.Probe(ctx, s.mode.ID); probed != nil {
+			err = probed
+		}
+		return errors.Join(err, l.Close())
+	}
+	t, err := s.path.Topology()
+	if err != nil {
+		return err
+	}
+	s.topology = &t
+	return s.agents(ctx, r.cfg.Claim.ID)
+}
+
+// agents starts those of the two agents that are not there.
+func (s *stage) agents(ctx context.Context, run string) error {
+	client, server := s.path.Ends()
+	for _, a := range []struct {
+		end driver.Endpoint
+		at  **agent.Client
+	}{{client, &s.client}, {server, &s.server}} {
+		if *a.at != nil && (*a.at).Gone() == nil {
+			continue
+		}
+		c, err := agent.Start(ctx, a.end.Launcher, run, s.mode.ID+"@"+a.end.Name)
+		if err != nil {
+			return err
+		}
+		if *a.at != nil {
+			_ = (*a.at).Close() // it is gone; this only lets go of its pipes
+		}
+		*a.at = c
+	}
+	return nil
+}
+
+// dismiss ends both agents, so that the next attempt starts with fresh ones.
+func (s *stage) dismiss() error {
+	var errs []error
+	for _, c := range []**agent.Client{&s.client, &s.server} {
+		if *c != nil {
+			errs = append(errs, (*c).Close())
+			*c = nil
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// teardownWait bounds the end of a run. It has a context of its own: an
+// interrupted run is taken down like any other.
+const teardownWait = 20 * time.Second
+
+func (r *run) teardown() error {
+	ctx, cancel := context.WithTimeout(context.Background(), teardownWait)
+	defer cancel()
+	// The agents end side by side: each takes a moment, and there are many.
+	ended := make(chan error, len(r.stages))
+	for _, s := range r.stages {
+		go func() { ended <- s.dismiss() }()
+	}
+	var errs []error
+	for range r.stages {
+		errs = append(errs, <-ended)
+	}
+	for _, s := range r.stages {
+		if s.path != nil {
+			errs = append(errs, s.path.Close(ctx))
+		}
+		if s.lab != nil {
+			errs = append(errs, s.lab.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

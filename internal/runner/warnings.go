@@ -1,0 +1,88 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+
+	"tare/internal/lab"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// circumstances warns of what is known before the first trial.
+func (r *run) circumstances() {
+	r.warn("shared_kernel", "run", "both hosts of the lab share one kernel and its CPUs, and the wire is a memory copy: "+
+		"the ratios say what a mode adds to the path through the kernel, not what a network card would carry")
+	if r.cfg.Study.Profile == study.Quick {
+		r.warn("warmup_not_verified", "run", "the quick profile drops a fixed warm-up and does not check that each mode had settled by then")
+	}
+	ids, err := lab.Running()
+	if err != nil {
+		r.warn("not_observed", "run", "whether other runs are under way is unknown: %v", err)
+	}
+	if others := slices.DeleteFunc(ids, func(id string) bool { return id == r.out.ID }); len(others) > 0 {
+		r.warn("other_run", "run", "another run (%s) is under way on this machine: the two disturb each other", others[0])
+	}
+	for _, w := range r.cfg.Study.Workloads {
+		if w.Placement == study.TwoCores && len(r.cfg.CPUs) < 2 {
+			r.warn("one_cpu", w.ID, "placement two_cores was asked for, but there is one CPU to use: both ends share it")
+		}
+	}
+}
+
+// compareEnds warns where modes differed from their baseline in what should have
+// been alike, and where a buffer was not granted.
+func (r *run) compareEnds(asked study.Workload) {
+	first := map[string]result.Trial{}
+	for _, t := range r.trials {
+		if _, seen := first[t.Mode]; !seen && t.Workload == asked.ID && t.Status == result.TrialOK && t.Client != nil && t.Server != nil {
+			first[t.Mode] = t
+		}
+	}
+	for _, m := range r.out.Modes {
+		t, ok := first[m.ID]
+		if !ok {
+			continue
+		}
+		if b, ok := first[m.Baseline]; ok && b.Client.MSS != t.Client.MSS {
+			r.warn("mss_differs", m.ID+" "+asked.ID, "segments carry %d bytes here and %d in %s: part of the cost is the smaller MTU, as it is in use",
+				t.Client.MSS, b.Client.MSS, m.Baseline)
+		}
+		if cc := t.Client.Congestion; asked.Congestion != "" && cc != asked.Congestion {
+			r.warn("congestion_control", m.ID, "congestion control was %s, not %s", cc, asked.Congestion)
+		}
+		r.clamped(asked.ID, "send", int(asked.SendBuffer), t.Client.SendBuffer)
+		r.clamped(asked.ID, "receive", int(asked.ReceiveBuffer), t.Server.ReceiveBuffer)
+	}
+}
+
+// clamped warns of a socket buffer below what was asked for. The kernel reports
+// twice what it was asked to grant, to make room for its own bookkeeping
+// (socket(7)).
+func (r *run) clamped(workload, which string, asked, granted int) {
+	if asked < 0 || granted >= 2*asked {
+		return
+	}
+	r.warn("buffer_clamped", workload, "%s", fmt.Sprintf("a %s buffer of %d bytes was asked for and %d granted: raise net.core.%s to change that",
+		which, asked, granted/2, map[string]string{"send": "wmem_max", "receive": "rmem_max"}[which]))
+}
+
+// hosts describes the lab's two hosts. They are one machine.
+func hosts(cfg Config) []result.Host {
+	common := []result.Fact{
+		{Name: "underlay", Value: fmt.Sprintf("veth, MTU %d, offload %s", cfg.Study.Lab.MTU, cfg.Study.Lab.Offload)},
+		{Name: "underlay rate limit", Value: rateText(cfg.Study.Lab.Rate)},
+		{Name: "CPUs for trials", Value: fmt.Sprint(cfg.CPUs)},
+	}
+	return []result.Host{
+		{Name: "a", Facts: append(slices.Clone(cfg.Facts), common...)},
+		{Name: "b", Facts: append([]result.Fact{{Name: "machine", Value: "the same as a: two network namespaces of one kernel"}}, common...)},
+	}
+}
+
+func rateText(r study.Rate) string {
+	if r == 0 {
+		return "none"
+	}
+	return r.String()
+}

@@ -1,0 +1,140 @@
+// Package cli is the command line: it turns flags into typed options, calls what
+// does the work and turns errors into one line and an exit code. It writes only
+// to the streams it is given.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/driver"
+	"tare/internal/driver/netns"
+	"tare/internal/result"
+	"tare/internal/study"
+	"tare/internal/traffic"
+)
+
+// The exit codes.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2   // usage or study error; nothing was made
+	exitEnvironment = 3   // rights, kernel or engine lack what is needed
+	exitInterrupted = 130 // after teardown
+)
+
+// App is the program: its streams, its version and what is registered.
+type App struct {
+	Stdout, Stderr io.Writer
+	Build          result.Build
+	Drivers        driver.Registry
+}
+
+// New is the program with all its drivers.
+func New(build result.Build) App {
+	return App{Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Drivers: driver.Registry{netns.Driver{}}}
+}
+
+// codeError is an error with its exit code. An empty text has been said already.
+type codeError struct {
+	code int
+	err  error
+}
+
+func (e *codeError) Error() string { return e.err.Error() }
+func (e *codeError) Unwrap() error { return e.err }
+
+func usage(err error) error       { return &codeError{exitUsage, err} }
+func environment(err error) error { return &codeError{exitEnvironment, err} }
+
+// errSilent ends a command whose outcome has been told already.
+var errSilent = errors.New("")
+
+// Main runs a command and returns its exit code.
+func (a App) Main(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if !errors.Is(err, errSilent) {
+		fmt.Fprintf(a.Stderr, "tare: %v\n", err)
+	}
+	var coded *codeError
+	if errors.As(err, &coded) {
+		return coded.code
+	}
+	return exitFailed
+}
+
+func (a App) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "tare",
+		Short: "Weigh what a container network mode costs",
+		Long: "tare builds network modes beside the raw-host baseline, drives traffic through them,\n" +
+			"proves that the packets took the path on the label, and says what each mode costs,\n" +
+			"with an interval and a verdict, or says that it cannot tell.",
+		SilenceErrors: true, SilenceUsage: true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return usage(fmt.Errorf("unknown command %q; see tare --help", args[0]))
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.AddCommand(a.runCommand(), a.planCommand(), a.modesCommand(), a.doctorCommand(), a.reportCommand(), a.lsCommand(),
+		a.gcCommand(), a.versionCommand())
+	return root
+}
+
+// catalog is what a study can choose from.
+func (a App) catalog() study.Catalog {
+	var c study.Catalog
+	for _, m := range a.Drivers.Modes() {
+		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline})
+	}
+	for _, w := range traffic.All() {
+		c.Workloads = append(c.Workloads, w.Spec().WorkloadSpec)
+	}
+	return c
+}
+
+// exactly and atMost are cobra's checks of arguments with an exit code.
+func exactly(n int) cobra.PositionalArgs { return checked(cobra.ExactArgs(n)) }
+func atMost(n int) cobra.PositionalArgs  { return checked(cobra.MaximumNArgs(n)) }
+
+func checked(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return usage(fmt.Errorf("%w; see %s --help", err, c.CommandPath()))
+		}
+		return nil
+	}
+}
+
+func (a App) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: exactly(0),
+		RunE: func(*cobra.Command, []string) error {
+			fmt.Fprintf(a.Stdout, "tare %s (%s)\n", a.Build.Version, orUnknown(a.Build.Commit))
+			return nil
+		},
+	}
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "commit unknown"
+	}
+	return s
+}

@@ -1,0 +1,244 @@
+package cli_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/result"
+)
+
+// The run that the project promises: every mode beside its baseline, n = 4, an
+// interval round each ratio, a verdict, and nothing left behind.
+func TestQuickRun(t *testing.T) {
+	needRoot(t)
+	before := hostState(t)
+	dir := studyIn(t, "")
+	out := filepath.Join(dir, "run")
+	p := start(t, dir, "run", "--profile", "quick", "--workloads", "tcp_stream,tcp_rr",
+		"--modes", "host,netns/published,netns/bridge,netns/colocated,netns/macvlan,netns/vxlan,netns/ipvlan", "--json", "--out", out)
+	if code := p.wait(t); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
+	}
+	run := readRun(t, out)
+	if run.Status != result.RunComplete {
+		t.Errorf("status %s", run.Status)
+	}
+	measured := map[string]string{"host": "", "host-local": "", "netns/published": "host", "netns/bridge": "host",
+		"netns/colocated": "host-local", "netns/macvlan": "host", "netns/vxlan": "host"}
+	for _, m := range run.Modes {
+		_, want := measured[m.ID]
+		switch {
+		case m.ID == "netns/ipvlan" && m.Status == result.ModeUnsupported:
+			if !strings.Contains(m.Reason, "ipvlan") {
+				t.Errorf("ipvlan is unsupported without a reason that says so: %q", m.Reason)
+			}
+		case m.ID == "netns/ipvlan":
+			measured[m.ID] = "host" // this kernel has it
+		case want && m.Status != result.ModeMeasured:
+			t.Errorf("%s is %s: %s", m.ID, m.Status, m.Reason)
+		}
+	}
+	for mode, baseline := range measured {
+		for _, c := range []struct{ workload, metric string }{
+			{"tcp_stream", "goodput"}, {"tcp_rr", "transaction_rate"}, {"tcp_rr", "rtt_p50"}, {"tcp_rr", "rtt_p99"},
+		} {
+			i := slices.IndexFunc(run.Cells, func(x result.Cell) bool {
+				return x.Mode == mode && x.Workload == c.workload && x.Metric == c.metric
+			})
+			if i < 0 {
+				t.Errorf("no cell %s %s %s", mode, c.workload, c.metric)
+				continue
+			}
+			x := run.Cells[i]
+			if x.N != 4 || x.Value == nil || x.CI == nil {
+				t.Errorf("%s %s %s: n %d, value %v, interval %v", mode, c.workload, c.metric, x.N, x.Value, x.CI)
+			}
+			if baseline == "" {
+				continue
+			}
+			if x.Baseline != baseline || x.Verdict == "" || x.Ratio == nil || x.RatioCI == nil || x.RatioCI[0] > *x.Ratio || x.RatioCI[1] < *x.Ratio {
+				t.Errorf("%s %s %s: baseline %q, ratio %v in %v, verdict %q", mode, c.workload, c.metric, x.Baseline, x.Ratio, x.RatioCI, x.Verdict)
+			}
+		}
+	}
+	if found := left(t, run.ID); found != nil {
+		t.Errorf("left behind: %v", found)
+	}
+	if diff := cmp.Diff(before, hostState(t)); diff != "" {
+		t.Errorf("the machine is not as it was (-before +after):\n%s", diff)
+	}
+}
+
+// Ctrl-C ends a run in order, wherever it is: what was measured is kept, reported
+// and can be gone on with.
+func TestInterrupted(t *testing.T) {
+	needLab(t)
+	for name, trials := range map[string]int{"in set-up": 0, "in a trial": 2} {
+		t.Run(name, func(t *testing.T) {
+			dir := studyIn(t, longStudy)
+			out := filepath.Join(dir, "run")
+			p := start(t, dir, "run", "study.yaml", "--out", out)
+			until(t, "the run to be under way", func() bool {
+				return trials == 0 && exists(filepath.Join(out, result.StudyFile)) || trials > 0 && trialsIn(out) >= trials
+			})
+			if trials == 0 {
+				time.Sleep(50 * time.Millisecond) // anywhere in the set-up will do
+			}
+			if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+			if code := p.wait(t); code != 130 {
+				t.Fatalf("exit code %d, want 130\n%s", code, p.stderr.String())
+			}
+			run := readRun(t, out)
+			if run.Status != result.RunInterrupted || run.Trials.OK < trials || run.Trials.Failed != 0 {
+				t.Errorf("status %s, trials %+v", run.Status, run.Trials)
+			}
+			if found := left(t, run.ID); found != nil {
+				t.Errorf("left behind: %v", found)
+			}
+			if p := start(t, dir, "report", out); p.wait(t) != 0 || !strings.Contains(p.stdout.String(), "nterrupted") {
+				t.Errorf("report of an interrupted run:\n%s%s", p.stdout.String(), p.stderr.String())
+			}
+		})
+	}
+}
+
+// An interrupted run goes on where it stopped, in the same order.
+func TestResumed(t *testing.T) {
+	needLab(t)
+	dir := studyIn(t, strings.Replace(longStudy, "blocks: 20", "blocks: 2", 1))
+	out := filepath.Join(dir, "run")
+	p := start(t, dir, "run", "study.yaml", "--out", out, "--seed", "3")
+	until(t, "three trials", func() bool { return trialsIn(out) >= 3 })
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	p.wait(t)
+	had := trialsIn(out)
+	if p := start(t, dir, "run", "--resume", out); p.wait(t) != 0 {
+		t.Fatalf("resume:\n%s", p.stderr.String())
+	}
+	run := readRun(t, out)
+	if run.Status != result.RunComplete || run.Trials.OK != 8 || trialsIn(out) != 8 || had >= 8 {
+		t.Errorf("status %s, trials %+v after %d", run.Status, run.Trials, had)
+	}
+	d, err := result.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	_, trials, err := d.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = start(t, dir, "plan", filepath.Join(out, "study.yaml"), "--order")
+	if p.wait(t) != 0 {
+		t.Fatal(p.stderr.String())
+	}
+	var got []string
+	for _, tr := range trials {
+		got = append(got, tr.Workload+" "+tr.Mode)
+	}
+	var want []string
+	_, order, _ := strings.Cut(p.stdout.String(), "TRIAL ")
+	for line := range strings.Lines(order) {
+		if f := strings.Fields(line); len(f) == 4 && f[0] != "BLOCK" {
+			want = append(want, f[2]+" "+f[3])
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("order of trials (-plan +run):\n%s", diff)
+	}
+	if p := start(t, dir, "gc"); p.wait(t) != 0 { // of the killed controller
+		t.Error(p.stderr.String())
+	}
+}
+
+// After kill -9 the finished trials are whole, the agents end by themselves, and
+// gc removes the rest.
+func TestKilled(t *testing.T) {
+	needLab(t)
+	dir := studyIn(t, longStudy)
+	out := filepath.Join(dir, "run")
+	p := start(t, dir, "run", "study.yaml", "--out", out)
+	until(t, "two trials", func() bool { return trialsIn(out) >= 2 })
+	all := descendants(p.cmd.Process.Pid)
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	p.wait(t)
+	// The claim is two seconds; the test's own patience is longer, because a
+	// busy machine must not decide it. The time taken is logged.
+	killed := time.Now()
+	until(t, "the agents to end", func() bool { return gone(all) })
+	t.Logf("%d agents gone after %s", len(all), time.Since(killed).Round(time.Millisecond))
+	if len(all) < 4 {
+		t.Errorf("%d agents were running, want 4", len(all))
+	}
+	d, err := result.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	run, trials, err := d.Load()
+	if err != nil || run.Status != result.RunInterrupted || len(trials) < 2 {
+		t.Errorf("status %s, %d trials, %v", run.Status, len(trials), err)
+	}
+	if p := start(t, dir, "gc"); p.wait(t) != 0 {
+		t.Error(p.stderr.String())
+	}
+	if p := start(t, dir, "gc"); p.wait(t) != 0 || !strings.Contains(p.stdout.String(), "nothing to remove") {
+		t.Errorf("a second gc: %s%s", p.stdout.String(), p.stderr.String())
+	}
+	if p := start(t, dir, "report", out); p.wait(t) != 0 || !strings.Contains(p.stdout.String(), "netns/bridge") {
+		t.Errorf("report of a killed run:\n%s%s", p.stdout.String(), p.stderr.String())
+	}
+}
+
+// Two runs at once share no name, no address and no port, and know of each other.
+func TestTwoAtOnce(t *testing.T) {
+	needLab(t)
+	dir := studyIn(t, strings.Replace(longStudy, "blocks: 20", "blocks: 3", 1))
+	var ps []*program
+	for _, name := range []string{"one", "two"} {
+		ps = append(ps, start(t, dir, "run", "study.yaml", "--out", filepath.Join(dir, name)))
+	}
+	var addresses []map[string]bool
+	warned := false
+	for i, name := range []string{"one", "two"} {
+		if code := ps[i].wait(t); code != 0 {
+			t.Fatalf("run %s: exit code %d\n%s", name, code, ps[i].stderr.String())
+		}
+		run := readRun(t, filepath.Join(dir, name))
+		warned = warned || slices.ContainsFunc(run.Warnings, func(w result.Warning) bool { return w.Code == "other_run" })
+		own := map[string]bool{}
+		for _, m := range run.Modes {
+			for _, n := range m.Topology.Nodes {
+				for _, f := range n.Facts {
+					if f.Name == "address" && !strings.HasPrefix(f.Value, "127.") && !strings.HasPrefix(f.Value, "::1") {
+						own[f.Value] = true
+					}
+				}
+			}
+		}
+		if len(own) < 4 {
+			t.Errorf("run %s shows only the addresses %v", name, own)
+		}
+		addresses = append(addresses, own)
+	}
+	for a := range addresses[0] {
+		if addresses[1][a] {
+			t.Errorf("both runs had %s", a)
+		}
+	}
+	if !warned {
+		t.Error("neither run warned of the other")
+	}
+}

@@ -1,0 +1,88 @@
+package cli_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"tare/internal/agent"
+	"tare/internal/cli"
+	"tare/internal/linuxnet"
+	"tare/internal/result"
+)
+
+// The test binary is also the program: called as tare, it is tare.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"tare": tare})
+}
+
+func tare() {
+	ctx := context.Background()
+	if len(os.Args) > 1 && os.Args[1] == agent.Command {
+		if err := agent.Serve(ctx, os.Stdin, os.Stdout, "test"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(cli.New(result.Build{Version: "test", Commit: "0123456"}).Main(ctx, os.Args[1:]))
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Condition: func(cond string) (bool, error) {
+			if cond != "lab" {
+				return false, fmt.Errorf("unknown condition %q", cond)
+			}
+			return canMakeLabs(), nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+			"fill":  fill,
+		},
+		RequireUniqueNames: true,
+	})
+}
+
+// canMakeLabs: as we are, or in a user namespace.
+func canMakeLabs() bool {
+	return linuxnet.Try() == nil || exec.Command("unshare", "-Urn", "true").Run() == nil
+}
+
+// exits CODE COMMAND ARGS...: the command ends with that exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits code command [args...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	code := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if code != want {
+		ts.Fatalf("%v ended with %d, want %d", args[1:], code, want)
+	}
+}
+
+// fill FILE BYTES: writes a file of comment lines.
+func fill(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	data := make([]byte, 0, n)
+	for len(data) < n {
+		data = append(data, "# nothing\n"...)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o600))
+}

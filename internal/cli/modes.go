@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/driver"
+)
+
+func (a App) modesCommand() *cobra.Command {
+	var probe bool
+	c := &cobra.Command{
+		Use: "modes", Short: "List the network modes", Args: exactly(0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if probe {
+				if done, code, err := enter(c.Context()); err != nil || done {
+					return errors.Join(err, exitWith(code))
+				}
+			}
+			w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+			head := "MODE\tBASELINE\tWHAT IS BUILT"
+			if probe {
+				head = "MODE\tBASELINE\tHERE\tWHAT IS BUILT"
+			}
+			fmt.Fprintln(w, head)
+			for _, d := range a.Drivers {
+				for _, m := range d.Modes() {
+					fmt.Fprintf(w, "%s\t%s\t", m.ID, orDash(m.Baseline))
+					if probe {
+						fmt.Fprintf(w, "%s\t", short(d.Probe(c.Context(), m.ID)))
+					}
+					fmt.Fprintln(w, m.Title)
+				}
+			}
+			return w.Flush()
+		},
+	}
+	c.Flags().BoolVar(&probe, "probe", false, "try each mode on this machine")
+	return c
+}
+
+// short is a probe's answer in a word.
+func short(err error) string {
+	_, lacking := driver.AsUnsupported(err)
+	switch {
+	case err == nil:
+		return "yes"
+	case lacking:
+		return "unsupported"
+	default:
+		return "failed"
+	}
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/plan"
+	"tare/internal/study"
+)
+
+func (a App) planCommand() *cobra.Command {
+	var f studyFlags
+	var order bool
+	c := &cobra.Command{
+		Use: "plan [STUDY]", Short: "Say what a run would do, and how long it would take", Args: atMost(1),
+		Long: "Say what a run of this study would make, how long it would take and which rights it needs.\n" +
+			"Nothing is made and no rights are needed.",
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := f.load(c, args, a.catalog())
+			if err != nil {
+				return err
+			}
+			return a.printPlan(plan.Make(s), s, order)
+		},
+	}
+	f.register(c)
+	c.Flags().BoolVar(&order, "order", false, "also print every trial in its order")
+	return c
+}
+
+func (a App) printPlan(p plan.Plan, s study.Study, order bool) error {
+	var traffic time.Duration
+	for _, t := range p.Trials {
+		traffic += t.Traffic()
+	}
+	total := p.Total()
+	fmt.Fprintf(a.Stdout, "%d trials: %d modes x %d workloads x %d blocks, profile %s, seed %d\n",
+		len(p.Trials), len(p.Modes), len(s.Workloads), p.Blocks, s.Profile, p.Seed)
+	fmt.Fprintf(a.Stdout, "about %s, %.0f %% of it with traffic flowing\n\n", total.Round(time.Second), 100*traffic.Seconds()/total.Seconds())
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "MODE\tBASELINE\tWHAT IS BUILT")
+	for _, id := range p.Modes {
+		_, m, err := a.Drivers.For(id)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", m.ID, orDash(m.Baseline), m.Title)
+	}
+	fmt.Fprintln(w, "\nWORKLOAD\tWARM-UP\tTIMED\tPARAMETERS")
+	for _, wl := range s.Workloads {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", wl.ID, wl.Warmup, wl.Duration, parameters(wl))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stdout, "\nlab: underlay MTU %d, offload %s, rate limit %s; margin %g %%; settle %s before each trial\n",
+		s.Lab.MTU, s.Lab.Offload, orNone(s.Lab.Rate), 100*s.Margin, s.Settle)
+	fmt.Fprintln(a.Stdout, "rights: network namespaces, links and nftables rules inside them, so root or unprivileged user namespaces;\n"+
+		"nothing outside the lab's own namespaces is changed")
+	if !order {
+		return nil
+	}
+	fmt.Fprintln(w, "\nTRIAL\tBLOCK\tWORKLOAD\tMODE")
+	for i, t := range p.Trials {
+		fmt.Fprintf(w, "%d\t%d\t%s\t%s\n", i+1, t.Block, t.Workload.ID, t.Mode)
+	}
+	return w.Flush()
+}
+
+func orNone(r study.Rate) string {
+	if r == 0 {
+		return "none"
+	}
+	return r.String()
+}
+
+// parameters lists what a workload is set to besides its lengths.
+func parameters(w study.Workload) string {
+	var out []string
+	add := func(name string, value any, set bool) {
+		if set {
+			out = append(out, fmt.Sprintf("%s=%v", name, value))
+		}
+	}
+	add("streams", w.Streams, w.Streams > 0)
+	add("write_size", w.WriteSize, w.WriteSize > 0)
+	if w.NoDelay != nil {
+		add("no_delay", *w.NoDelay, true)
+	}
+	add("direction", w.Direction, w.Direction != "")
+	add("placement", w.Placement, w.Placement != "")
+	add("send_buffer", w.SendBuffer, w.SendBuffer != 0)
+	add("receive_buffer", w.ReceiveBuffer, w.ReceiveBuffer != 0)
+	add("congestion_control", w.Congestion, w.Congestion != "")
+	add("family", w.Family, w.Family != "")
+	return strings.Join(out, " ")
+}

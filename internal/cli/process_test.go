@@ -1,0 +1,276 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+	"tare/internal/result"
+)
+
+// program is tare in a process of its own.
+type program struct {
+	cmd            *exec.Cmd
+	stdout, stderr bytes.Buffer
+}
+
+// start runs tare with args in dir.
+func start(t *testing.T, dir string, args ...string) *program {
+	t.Helper()
+	return startAs(t, nil, dir, args...)
+}
+
+// startAs does so as another user, with a copy of the binary that it may read.
+func startAs(t *testing.T, attr *syscall.SysProcAttr, dir string, args ...string) *program {
+	t.Helper()
+	p := &program{cmd: exec.Command("/proc/self/exe", args...)}
+	if attr != nil {
+		p.cmd.Path = copySelf(t, dir)
+	}
+	p.cmd.Args[0] = "tare"
+	p.cmd.Dir, p.cmd.SysProcAttr = dir, attr
+	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if p.cmd.ProcessState == nil {
+			_ = p.cmd.Process.Kill()
+			_ = p.cmd.Wait()
+		}
+	})
+	return p
+}
+
+func copySelf(t *testing.T, dir string) string {
+	t.Helper()
+	in, err := os.Open("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	path := filepath.Join(dir, "tare-copy")
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// wait waits for the end and gives the exit code.
+func (p *program) wait(t *testing.T) int {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = p.cmd.Wait() // the exit code says it
+	}()
+	select {
+	case <-done:
+		return p.cmd.ProcessState.ExitCode()
+	case <-time.After(4 * time.Minute):
+		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+		<-done
+		t.Fatalf("tare did not end:\n%s", p.stderr.String())
+		return 0
+	}
+}
+
+// until waits for cond, for as long as a stuck program may take.
+func until(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !cond(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// trialsIn counts the finished trials of a run's directory.
+func trialsIn(dir string) int {
+	data, err := os.ReadFile(filepath.Join(dir, result.TrialsFile))
+	if err != nil {
+		return 0
+	}
+	return bytes.Count(data, []byte("\n"))
+}
+
+func readRun(t *testing.T, dir string) result.Run {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, result.RunFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var run result.Run
+	if err := json.Unmarshal(data, &run); err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// longStudy would run for minutes.
+const longStudy = `name: long
+blocks: 20
+settle: 10ms
+modes: [host, netns/bridge]
+workloads:
+  - {workload: tcp_stream, warmup: 50ms, duration: 500ms}
+  - {workload: tcp_rr, warmup: 50ms, duration: 500ms}
+`
+
+// studyIn writes a study into a directory that everybody may enter.
+func studyIn(t *testing.T, text string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "tare-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "study.yaml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func needLab(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("real runs are left out of the short tests")
+	}
+	if !canMakeLabs() {
+		t.Skip("labs need root or unprivileged user namespaces")
+	}
+}
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	needLab(t)
+	if !linuxnet.RealRoot() {
+		t.Skip("this needs root")
+	}
+}
+
+// agents lists the processes of a run's agents.
+func agents(id string) []int {
+	return processes(func(args []string, _ int) bool { return len(args) > 3 && args[1] == "agent" && args[3] == id })
+}
+
+// descendants lists the tare processes below a process.
+func descendants(pid int) []int {
+	below := map[int]bool{pid: true}
+	found := processes(func(_ []string, pid int) bool {
+		for p := parent(pid); p > 1; p = parent(p) {
+			if below[p] {
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// processes lists the tare processes that pick accepts.
+func processes(pick func(args []string, pid int) bool) []int {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	var pids []int
+	for _, dir := range dirs {
+		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+		args := strings.Split(string(line), "\x00")
+		if pid := atoi(filepath.Base(dir)); err == nil && args[0] == "tare" && pick(args, pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// parent reads a process's parent, 0 if it is gone.
+func parent(pid int) int {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 2 {
+		return 0
+	}
+	return atoi(fields[1])
+}
+
+// gone reports whether none of these processes is left. A zombie has ended: it
+// only waits for its parent to look.
+func gone(pids []int) bool {
+	return !slices.ContainsFunc(pids, func(pid int) bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		return err == nil && !strings.HasPrefix(rest, "Z")
+	})
+}
+
+func atoi(s string) int {
+	n := 0
+	for _, c := range s {
+		n = n*10 + int(c-'0')
+	}
+	return n
+}
+
+// left names what is still there of a run: processes, namespaces, its claim.
+func left(t *testing.T, id string) []string {
+	t.Helper()
+	var found []string
+	if len(agents(id)) > 0 {
+		found = append(found, "agents")
+	}
+	names, err := linuxnet.Pinned(lab.Prefix + id)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	found = append(found, names...)
+	ids, err := lab.Running()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.Contains(ids, id) {
+		found = append(found, "claim")
+	}
+	return found
+}
+
+// hostState is what the machine itself must look like before and after.
+func hostState(t *testing.T) string {
+	t.Helper()
+	var out bytes.Buffer
+	for _, args := range [][]string{{"ip", "-br", "link"}, {"ip", "-br", "address"}, {"ip", "route"}, {"ip", "netns"}, {"nft", "list", "ruleset"}} {
+		cmd := exec.Command(args[0], args[1:]...)
+		cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin")
+		text, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, text)
+		}
+		out.Write(text)
+	}
+	return out.String()
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/report"
+	"tare/internal/report/say"
+	"tare/internal/result"
+	"tare/internal/runner"
+	"tare/internal/study"
+)
+
+// The files of a report beside run.json.
+const (
+	htmlFile   = "report.html"
+	mdFile     = "report.md"
+	figuresDir = "figures"
+)
+
+func (a App) reportCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "report DIR", Short: "Render the report of a run again", Args: exactly(1),
+		Long: "Render report.html, report.md and the figures of a run's directory again and print the\n" +
+			"table. It works on runs that were interrupted, too.",
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir, err := result.Open(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			defer dir.Close()
+			in, err := a.render(dir)
+			if err != nil {
+				return err
+			}
+			return a.table(in, dir.Path())
+		},
+	}
+}
+
+// render writes the reports of a run into its directory.
+func (a App) render(dir *result.Dir) (report.Input, error) {
+	run, trials, err := dir.Load()
+	if err != nil {
+		return report.Input{}, err
+	}
+	if len(run.Cells) == 0 && len(trials) > 0 {
+		run = a.judge(run, trials, dir.Path())
+	}
+	in := report.Input{Run: run, Trials: trials, FiguresDir: figuresDir}
+	in.Title, in.Description = titles(dir.Path())
+	in.Command = fmt.Sprintf("tare run %s --out NEW_DIRECTORY", quote(filepath.Join(dir.Path(), result.StudyFile)))
+	var page, text bytes.Buffer
+	if err := errors.Join(report.HTML(&page, in), report.Markdown(&text, in)); err != nil {
+		return in, fmt.Errorf("render report: %w", err)
+	}
+	figures, err := report.Figures(in)
+	if err != nil {
+		return in, fmt.Errorf("render figures: %w", err)
+	}
+	errs := []error{dir.WriteFile(htmlFile, page.Bytes()), dir.WriteFile(mdFile, text.Bytes())}
+	for name, svg := range figures {
+		errs = append(errs, dir.WriteFile(figuresDir+"/"+name, svg))
+	}
+	return in, errors.Join(errs...)
+}
+
+// judge makes the cells of a run whose controller was killed before it could: its
+// trials are whole, and its study says what to compare. Without a study that can
+// be read the run stays without cells.
+func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run {
+	s, err := a.resumed(dir)
+	if err != nil {
+		return run
+	}
+	run.Profile, run.Seed = s.Profile, s.Seed
+	for i, m := range run.Modes {
+		if _, known, err := a.Drivers.For(m.ID); err == nil {
+			run.Modes[i].Title, run.Modes[i].Baseline = known.Title, known.Baseline
+		}
+	}
+	cells, warnings := result.Cells(run.Modes, s.Names(), trials, runner.Rule(s))
+	run.Cells, run.Warnings = cells, append(run.Warnings, warnings...)
+	return run
+}
+
+// titles reads what the study calls itself. A study that a later version wrote,
+// or none, leaves the run its own name.
+func titles(dir string) (title, description string) {
+	src, err := os.ReadFile(filepath.Join(dir, result.StudyFile))
+	if err != nil {
+		return "", ""
+	}
+	return study.Titles(src)
+}
+
+// table prints the final table and where the rest is.
+func (a App) table(in report.Input, dir string) error {
+	tty, width := terminal(a.Stdout)
+	if width == 0 || width > 100 {
+		width = 80
+	}
+	color := tty && os.Getenv("NO_COLOR") == ""
+	if err := report.Text(a.Stdout, in, report.TextOptions{Width: width, Color: color}); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.Stderr, "report: %s\n", filepath.Join(dir, htmlFile))
+	return err
+}
+
+func (a App) lsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "ls [DIR]", Short: "List the runs below a directory", Args: atMost(1),
+		Long: "List the runs below a directory, newest first. Without one, $TARE_RUNS or tare-runs.",
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir := runsDir()
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			runs, err := result.List(dir)
+			if errors.Is(err, fs.ErrNotExist) && len(args) == 0 {
+				fmt.Fprintf(a.Stderr, "no runs yet: there is no directory %s\n", dir)
+				return nil
+			}
+			if err != nil {
+				return usage(err)
+			}
+			return a.list(runs)
+		},
+	}
+}
+
+func (a App) list(runs []result.Summary) error {
+	if len(runs) == 0 {
+		fmt.Fprintln(a.Stderr, "no runs here")
+		return nil
+	}
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "STARTED\tSTATUS\tPROFILE\tTRIALS\tMODES\tDIRECTORY")
+	for _, r := range runs {
+		if r.Problem != "" {
+			fmt.Fprintf(w, "unknown\tunreadable: %s\t\t\t\t%s\n", say.Clean(r.Problem), say.Clean(r.Path))
+			continue
+		}
+		started := "unknown"
+		if !r.Started.IsZero() {
+			started = r.Started.Local().Format("2006-01-02 15:04")
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\n", started,
+			say.Clean(string(r.Status)), orDash(say.Clean(r.Profile)), r.Trials, len(r.Modes), say.Clean(r.Path))
+	}
+	return w.Flush()
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

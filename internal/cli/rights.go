@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"tare/internal/linuxnet"
+)
+
+// enter makes sure that labs can be made: as root as it is, else by running this
+// very command again as the root of a user namespace. done means that the other
+// process did the work and code is its exit code.
+func enter(ctx context.Context) (done bool, code int, err error) {
+	linuxnet.EndWithParent()
+	tried := linuxnet.Try()
+	if tried == nil {
+		return false, 0, nil
+	}
+	if linuxnet.Inside() {
+		return false, 0, environment(noRights(tried))
+	}
+	code, err = linuxnet.Reexec(ctx)
+	if err != nil {
+		return false, 0, environment(noRights(fmt.Errorf("%w; as this user: %w", err, tried)))
+	}
+	return true, code, nil
+}
+
+func noRights(why error) error {
+	return fmt.Errorf("no lab can be made here: %w. tare needs root (sudo tare ...), or unprivileged user namespaces: "+
+		"sysctl user.max_user_namespaces above 0, kernel.unprivileged_userns_clone=1 where it exists, and "+
+		"kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu", why)
+}
+
+// exitWith ends a command with the exit code of the process that did its work.
+func exitWith(code int) error {
+	if code == exitOK {
+		return nil
+	}
+	return &codeError{code, errSilent}
+}

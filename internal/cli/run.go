@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"tare/internal/facts"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+	"tare/internal/live/plain"
+	"tare/internal/result"
+	"tare/internal/runner"
+	"tare/internal/study"
+)
+
+type runFlags struct {
+	studyFlags
+	out, resume string
+	json        bool
+}
+
+func (a App) runCommand() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use: "run [STUDY]", Short: "Weigh the modes of a study",
+		Long: "Weigh the modes of a study file or of a built-in study (default: \"default\").\n" +
+			"The table goes to stdout, progress and warnings to stderr, and everything into the\n" +
+			"run's directory. Needs root, or unprivileged user namespaces.",
+		Example: "  tare run\n  tare run --modes host,netns/vxlan --workloads tcp_rr\n  tare run my-study.yaml --profile standard --out results/monday",
+		Args:    atMost(1),
+		RunE:    func(c *cobra.Command, args []string) error { return a.run(c, args, f) },
+	}
+	f.register(c)
+	c.Flags().StringVar(&f.out, "out", "", "directory of this run (default: tare-runs/DATE-STUDY)")
+	c.Flags().StringVar(&f.resume, "resume", "", "go on with the interrupted run in this directory")
+	c.Flags().BoolVar(&f.json, "json", false, "print run.json to stdout instead of the table")
+	return c
+}
+
+func (a App) run(c *cobra.Command, args []string, f runFlags) error {
+	var s study.Study
+	var err error
+	if f.resume != "" {
+		if len(args) > 0 || f.out != "" || f.changed(c) {
+			return usage(errors.New("--resume takes the study, its seed and its directory from the run: no other choice goes with it"))
+		}
+		s, err = a.resumed(f.resume)
+	} else {
+		s, err = f.load(c, args, a.catalog())
+	}
+	if err != nil {
+		return err
+	}
+	if f.out == "" {
+		f.out = filepath.Join(runsDir(), time.Now().Format("20060102-150405")+"-"+orName(s.Name))
+	}
+	// The user's namespace is entered before anything is made, and after
+	// everything that can be wrong with the command has been said.
+	if done, code, err := enter(c.Context()); err != nil || done {
+		return errors.Join(err, exitWith(code))
+	}
+	dir, done, err := openRun(f, s)
+	if err != nil {
+		return usage(err)
+	}
+	defer dir.Close()
+	return a.weigh(c.Context(), s, dir, done, f)
+}
+
+func orName(name string) string {
+	if name == "" {
+		return "study"
+	}
+	return name
+}
+
+// runsDir is where runs go and are looked for.
+func runsDir() string {
+	if dir := os.Getenv("TARE_RUNS"); dir != "" {
+		return dir
+	}
+	return "tare-runs"
+}
+
+// resumed reads the study of a run that is to go on.
+func (a App) resumed(path string) (study.Study, error) {
+	name := filepath.Join(path, result.StudyFile)
+	src, err := os.ReadFile(name)
+	if err != nil {
+		return study.Study{}, usage(fmt.Errorf("resume %s: %w", path, err))
+	}
+	s, err := study.Decode(name, src, a.catalog())
+	if err == nil {
+		s, err = study.Resolve(s, a.catalog())
+	}
+	if err == nil && s.Seed == 0 {
+		err = fmt.Errorf("%s:1: the study of a run has a seed, and this one has none", name)
+	}
+	if err != nil {
+		return s, usage(err)
+	}
+	return s, nil
+}
+
+// openRun makes a run's directory, or opens it again with the trials it has.
+func openRun(f runFlags, s study.Study) (*result.Dir, []result.Trial, error) {
+	if f.resume != "" {
+		dir, err := result.OpenAppend(f.resume)
+		if err != nil {
+			return nil, nil, err
+		}
+		_, trials, err := dir.Load()
+		if err != nil {
+			dir.Close()
+			return nil, nil, err
+		}
+		return dir, trials, nil
+	}
+	dir, err := result.Create(f.out)
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := study.Marshal(s)
+	if err == nil {
+		err = dir.WriteStudy(text)
+	}
+	if err != nil {
+		dir.Close()
+		return nil, nil, err
+	}
+	return dir, nil, nil
+}
+
+// weigh runs the study and reports it.
+func (a App) weigh(ctx context.Context, s study.Study, dir *result.Dir, done []result.Trial, f runFlags) error {
+	claim, err := lab.NewClaim()
+	if err != nil {
+		return environment(err)
+	}
+	defer claim.Release()
+	cpus, err := facts.CPUs("/")
+	if err != nil {
+		return environment(err)
+	}
+	// The first signal ends the run in order. Later ones find it at that.
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	machine := facts.Machine("/")
+	tty, width := terminal(a.Stderr)
+	run, err := runner.Run(ctx, runner.Config{
+		Study: s, Claim: claim, Pin: linuxnet.RealRoot(), Drivers: a.Drivers, Dir: dir, Build: a.Build,
+		Listener: plain.New(a.Stderr, plain.Options{TTY: tty, Width: width}),
+		Facts:    machine.Facts, Warnings: machine.Warnings, Done: done, CPUs: cpus,
+	})
+	if err != nil && !errors.Is(err, runner.ErrNothing) {
+		return err
+	}
+	if rerr := a.publish(dir, f.json); rerr != nil {
+		return errors.Join(err, rerr)
+	}
+	switch {
+	case run.Status == result.RunInterrupted:
+		fmt.Fprintf(a.Stderr, "tare: interrupted; what was measured is in %s, and tare run --resume %s goes on\n", dir.Path(), quote(dir.Path()))
+		return &codeError{exitInterrupted, errSilent}
+	case err != nil:
+		return environment(err)
+	case run.Trials.OK == 0:
+		return fmt.Errorf("nothing was measured: no trial succeeded; the reasons are in %s", filepath.Join(dir.Path(), result.RunFile))
+	}
+	return nil
+}
+
+// publish writes the reports of a run and prints one.
+func (a App) publish(dir *result.Dir, asJSON bool) error {
+	in, err := a.render(dir)
+	if err != nil {
+		return err
+	}
+	if !asJSON {
+		return a.table(in, dir.Path())
+	}
+	text, err := result.EncodeRun(in.Run)
+	if err != nil {
+		return fmt.Errorf("print run.json: %w", err)
+	}
+	_, err = a.Stdout.Write(text)
+	return err
+}
+
+// terminal tells whether w is one, and how wide.
+func terminal(w any) (tty bool, width int) {
+	file, ok := w.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return false, 0
+	}
+	size, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return false, 0
+	}
+	return true, int(size.Col)
+}
+
+// quote makes an argument safe to paste into a shell.
+func quote(arg string) string {
+	if arg != "" && strings.Trim(arg, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:,=@") == "" {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}

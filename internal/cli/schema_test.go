@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+var update = flag.Bool("update", false, "write docs/study.schema.json again")
+
+// The committed schema is the one that the program's own registries give.
+func TestSchema(t *testing.T) {
+	const path = "../../docs/study.schema.json"
+	want, err := study.Schema(New(result.Build{}).catalog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(path, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s is not up to date; run make schema (-want +committed):\n%s", path, diff)
+	}
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/study"
+	"tare/studies"
+)
+
+// studyFlags are the flags that choose and change a study.
+type studyFlags struct {
+	modes, workloads []string
+	profile          string
+	seed             uint64
+	maxTime          time.Duration
+}
+
+func (f *studyFlags) register(c *cobra.Command) {
+	c.Flags().StringSliceVar(&f.modes, "modes", nil, "modes to weigh instead of the study's, separated by commas")
+	c.Flags().StringSliceVar(&f.workloads, "workloads", nil, "workloads to drive instead of the study's, separated by commas")
+	c.Flags().StringVar(&f.profile, "profile", "", "how thorough: quick, standard or paper")
+	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random orders")
+	c.Flags().DurationVar(&f.maxTime, "max-time", 0, "start no block that would end later than this, such as 10m")
+}
+
+// changed reports whether any of the flags was given.
+func (f *studyFlags) changed(c *cobra.Command) bool {
+	for _, name := range []string{"modes", "workloads", "profile", "seed", "max-time"} {
+		if c.Flags().Changed(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxStudy bounds what is read of a study file; the decoder refuses less.
+const maxStudy = 4 << 20
+
+// load reads a study, built in or from a file, lays the flags over it and fills
+// in the rest. Every error is one of usage.
+func (f *studyFlags) load(c *cobra.Command, args []string, cat study.Catalog) (study.Study, error) {
+	s, err := f.resolve(c, args, cat)
+	if err != nil {
+		return s, usage(err)
+	}
+	return s, nil
+}
+
+func (f *studyFlags) resolve(c *cobra.Command, args []string, cat study.Catalog) (study.Study, error) {
+	name := "default"
+	if len(args) > 0 {
+		name = args[0]
+	}
+	src, err := source(name)
+	if err != nil {
+		return study.Study{}, err
+	}
+	s, err := study.Decode(name, src, cat)
+	if err != nil {
+		return s, err
+	}
+	for flag, given := range map[string]bool{"seed": f.seed != 0, "max-time": f.maxTime > 0} {
+		if c.Flags().Changed(flag) && !given {
+			return s, fmt.Errorf("--%s must be more than 0", flag)
+		}
+	}
+	for flag, list := range map[string][]string{"modes": f.modes, "workloads": f.workloads} {
+		if c.Flags().Changed(flag) && len(list) == 0 {
+			return s, fmt.Errorf("--%s names nothing", flag)
+		}
+	}
+	s, err = s.Apply(study.Overrides{Modes: f.modes, Workloads: f.workloads, Profile: f.profile, Seed: f.seed, MaxTime: study.Duration(f.maxTime)}, cat)
+	if err != nil {
+		return s, err
+	}
+	if s, err = study.Resolve(s, cat); err != nil {
+		return s, err
+	}
+	if s.Seed == 0 {
+		s.Seed = study.SeedFrom(rand.Uint64())
+	}
+	return s, nil
+}
+
+// source reads a study file. A name without a dot or a slash that is no file is
+// that of a built-in study.
+func source(name string) ([]byte, error) {
+	if !strings.ContainsAny(name, "./") {
+		if src, ok := studies.Builtin(name); ok {
+			return src, nil
+		}
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read study: %w (built in: %s)", err, strings.Join(studies.Names(), ", "))
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read study: %s is not a regular file", name)
+	}
+	src, err := io.ReadAll(io.LimitReader(file, maxStudy))
+	if err != nil {
+		return nil, fmt.Errorf("read study: %w", err)
+	}
+	if len(src) == 0 {
+		return nil, errors.New(name + ":1: the file is empty; see tare run --help for what a study holds")
+	}
+	return src, nil
+}

@@ -1,0 +1,128 @@
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tare/internal/result"
+)
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// nobody is an ordinary user.
+const nobody = 65534
+
+func asNobody() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+}
+
+const allModes = `name: all
+blocks: 2
+settle: 10ms
+modes: [host, host-local, netns/published, netns/bridge, netns/colocated, netns/macvlan, netns/vxlan]
+workloads:
+  - {workload: tcp_stream, warmup: 50ms, duration: 200ms}
+  - {workload: tcp_rr, warmup: 50ms, duration: 200ms}
+`
+
+// An ordinary user weighs the same modes inside a user namespace.
+func TestOrdinaryUser(t *testing.T) {
+	needRoot(t) // to become another user
+	dir := studyIn(t, allModes)
+	out := filepath.Join(dir, "run")
+	p := startAs(t, asNobody(), dir, "run", "study.yaml", "--out", out)
+	if code := p.wait(t); code != 0 {
+		if strings.Contains(p.stderr.String(), "no lab can be made here") {
+			t.Skipf("this kernel lets no ordinary user make namespaces: %s", p.stderr.String())
+		}
+		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
+	}
+	run := readRun(t, out)
+	for _, m := range run.Modes {
+		if m.Status != result.ModeMeasured {
+			t.Errorf("%s is %s: %s", m.ID, m.Status, m.Reason)
+		}
+	}
+	if run.Trials.OK != 28 || run.Trials.Failed != 0 {
+		t.Errorf("trials %+v, want 28", run.Trials)
+	}
+	if found := left(t, run.ID); found != nil {
+		t.Errorf("left behind: %v", found)
+	}
+}
+
+// Signals and kill -9 reach the process in the user namespace.
+func TestOrdinaryUserEnds(t *testing.T) {
+	needRoot(t)
+	for name, sig := range map[string]syscall.Signal{"interrupted": syscall.SIGINT, "killed": syscall.SIGKILL} {
+		t.Run(name, func(t *testing.T) {
+			dir := studyIn(t, longStudy)
+			out := filepath.Join(dir, "run")
+			p := startAs(t, asNobody(), dir, "run", "study.yaml", "--out", out)
+			until(t, "a trial", func() bool { return trialsIn(out) >= 1 || p.cmd.ProcessState != nil })
+			all := descendants(p.cmd.Process.Pid)
+			if len(all) < 5 {
+				t.Errorf("%d processes below the first one, want the controller and 4 agents", len(all))
+			}
+			if err := p.cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			code := p.wait(t)
+			if sig == syscall.SIGINT && code != 130 {
+				t.Errorf("exit code %d, want 130\n%s", code, p.stderr.String())
+			}
+			ended := time.Now()
+			until(t, "all processes to end", func() bool { return gone(all) })
+			t.Logf("%d processes gone after %s", len(all), time.Since(ended).Round(time.Millisecond))
+		})
+	}
+}
+
+// Without any rights the run ends with code 3 and says what is needed.
+func TestNoRights(t *testing.T) {
+	needRoot(t)
+	dir := studyIn(t, allModes)
+	path := copySelf(t, dir)
+	// In a user namespace whose own limit is 0 and without capabilities there is
+	// no way to a network namespace.
+	script := `echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --bounding-set -all --inh-caps -all "$0" "$@"`
+	cmd := exec.Command("unshare", "-Ur", "sh", "-c", script, path, "run", "study.yaml", "--out", "run")
+	link := filepath.Join(dir, "tare")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Args[5] = link
+	cmd.Dir = dir
+	text, _ := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); code != 3 {
+		t.Errorf("exit code %d, want 3", code)
+	}
+	if !strings.Contains(string(text), "no lab can be made here") || !strings.Contains(string(text), "sudo") || strings.Count(strings.TrimSpace(string(text)), "\n") != 0 {
+		t.Errorf("said:\n%s", text)
+	}
+	if exists(filepath.Join(dir, "run")) {
+		t.Error("the run's directory was made")
+	}
+}
+
+// A directory that cannot be written ends the run before anything is made.
+func TestNotWritable(t *testing.T) {
+	needRoot(t)
+	dir := studyIn(t, allModes)
+	locked := filepath.Join(dir, "locked")
+	if err := os.Mkdir(locked, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := startAs(t, asNobody(), dir, "run", "study.yaml", "--out", filepath.Join(locked, "run"))
+	if code := p.wait(t); code != 2 || !strings.Contains(p.stderr.String(), "locked/run") {
+		t.Errorf("exit code %d, want 2\n%s", code, p.stderr.String())
+	}
+}

@@ -1,0 +1,215 @@
+package tare_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tare/internal/driver/netns"
+	"tare/internal/traffic"
+)
+
+// tiers are the rooms of ARCHITECTURE.md from the top down. A room may import
+// those of its own tier and below. A folder counts as its longest match.
+var tiers = [][]string{
+	{"arch", "cmd", "bench"},
+	{"internal/cli"},
+	{"internal/runner", "internal/report", "internal/live"},
+	{"internal/driver", "internal/agent", "internal/lab"},
+	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts"},
+	{"internal/study", "internal/result", "studies"},
+	{"internal/stats", "internal/linuxnet"},
+}
+
+// forbidden are imports that the tiers alone would let through.
+var forbidden = []struct{ from, to, why string }{
+	{"internal/report", "internal/runner", "a report needs only the result"},
+	{"internal/report", "internal/live", "a report needs only the result"},
+	{"internal/live", "internal/runner", "a listener is told, it does not ask"},
+	{"internal/live", "internal/driver", "a listener is told, it does not ask"},
+	{"internal/report", "internal/driver", "a report needs only the result"},
+	{"internal/stats", "internal/", "stats is pure"},
+	{"internal/linuxnet", "internal/", "linuxnet knows nothing of tare"},
+	{"internal/traffic", "internal/facts", "the agent stays small"},
+	{"internal/agent", "internal/lab", "an agent is told what to do"},
+	{"internal/agent", "internal/linuxnet", "an agent is told what to do"},
+}
+
+// only lists the rooms that alone may import a library.
+var only = map[string]string{
+	"github.com/vishvananda/":         "internal/linuxnet",
+	"github.com/google/nftables":      "internal/linuxnet",
+	"github.com/safchain/ethtool":     "internal/linuxnet",
+	"github.com/spf13/cobra":          "internal/cli",
+	"go.yaml.in/yaml":                 "internal/study",
+	"gonum.org/":                      "internal/stats",
+	"github.com/google/jsonschema-go": "internal/study",
+}
+
+type file struct {
+	path, dir string
+	imports   []string
+	doc       string
+	name      string
+}
+
+func sources(t *testing.T) []file {
+	t.Helper()
+	var files []file
+	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.IsDir() && path != "." && (strings.HasPrefix(e.Name(), ".") || e.Name() == "testdata" || e.Name() == "tools" || e.Name() == "bin") {
+			return fs.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		f := file{path: path, dir: filepath.Dir(path), doc: tree.Doc.Text(), name: tree.Name.Name}
+		for _, i := range tree.Imports {
+			name, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			f.imports = append(f.imports, name)
+		}
+		files = append(files, f)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 50 {
+		t.Fatalf("only %d source files were found", len(files))
+	}
+	return files
+}
+
+func within(dir, room string) bool {
+	return dir == strings.TrimSuffix(room, "/") || strings.HasPrefix(dir, strings.TrimSuffix(room, "/")+"/")
+}
+
+func tier(dir string) int {
+	return slices.IndexFunc(tiers, func(rooms []string) bool {
+		return slices.ContainsFunc(rooms, func(room string) bool { return within(dir, room) })
+	})
+}
+
+func TestImportsPointDownwards(t *testing.T) {
+	for _, f := range sources(t) {
+		test := strings.HasSuffix(f.path, "_test.go") || f.dir == "internal/driver/drivertest"
+		from := tier(f.dir)
+		if f.dir == "." {
+			continue
+		}
+		if from < 0 {
+			t.Errorf("%s is in no room of the architecture", f.path)
+			continue
+		}
+		for _, name := range f.imports {
+			for prefix, room := range only {
+				if strings.HasPrefix(name, prefix) && !within(f.dir, room) && !test {
+					t.Errorf("%s imports %s, which only %s may", f.path, name, room)
+				}
+			}
+			to, ours := strings.CutPrefix(name, "tare/")
+			if !ours {
+				continue
+			}
+			if test {
+				continue // a test may stand on any floor
+			}
+			if tier(to) < from {
+				t.Errorf("%s imports %s, which is above it", f.path, to)
+			}
+			for _, rule := range forbidden {
+				if within(f.dir, rule.from) && within(to, rule.to) && !within(to, rule.from) {
+					t.Errorf("%s imports %s: %s", f.path, to, rule.why)
+				}
+			}
+			if d, ok := driverOf(f.dir); ok {
+				if other, ok := driverOf(to); ok && other != d {
+					t.Errorf("%s imports the driver %s: no driver imports another", f.path, other)
+				}
+			}
+		}
+	}
+}
+
+// driverOf names the driver that a folder belongs to.
+func driverOf(dir string) (string, bool) {
+	rest, ok := strings.CutPrefix(dir, "internal/driver/")
+	name, _, _ := strings.Cut(rest, "/")
+	return name, ok && name != "drivertest"
+}
+
+func TestPackagesHaveComments(t *testing.T) {
+	docs := map[string]int{}
+	for _, f := range sources(t) {
+		if strings.HasSuffix(f.path, "_test.go") {
+			continue
+		}
+		docs[f.dir] += 0
+		if f.doc == "" {
+			continue
+		}
+		docs[f.dir]++
+		want := "Package " + f.name + " "
+		if f.name == "main" {
+			want = "Command "
+		}
+		if !strings.HasPrefix(f.doc, want) {
+			t.Errorf("%s: the package comment does not begin with %q", f.path, want)
+		}
+	}
+	for dir, n := range docs {
+		if n != 1 {
+			t.Errorf("%s has %d package comments, want 1", dir, n)
+		}
+	}
+}
+
+// Every registered mode and workload has its page, titled with its name.
+func TestPages(t *testing.T) {
+	pages := map[string]string{}
+	for _, m := range (netns.Driver{}).Modes() {
+		pages[m.ID] = "docs/modes/" + strings.ReplaceAll(m.ID, "/", "-") + ".md"
+	}
+	for _, w := range traffic.All() {
+		pages[w.Spec().Kind] = "docs/workloads/" + w.Spec().Kind + ".md"
+	}
+	for name, path := range pages {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Errorf("%s has no page: %v", name, err)
+			continue
+		}
+		if !strings.HasPrefix(string(text), "# "+name+"\n") {
+			t.Errorf("%s is not titled %q", path, name)
+		}
+	}
+}
+
+// No file outgrows its reader.
+func TestFilesAreSmall(t *testing.T) {
+	for _, f := range sources(t) {
+		text, err := os.ReadFile(f.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(text), "\n"); n > 700 {
+			t.Errorf("%s has %d lines", f.path, n)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+# The two commands for a start: `make run` and `make test`.
+SHELL := /bin/bash
+BIN := bin/tare
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null)
+LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+LINT := bin/golangci-lint
+export CGO_ENABLED := 0
+
+.PHONY: run build test check fmt vet lint unit bench schema clean
+
+# Build tare and weigh the default modes on the embedded lab. Root is used where
+# there is root; an ordinary user's labs live in a user namespace.
+run: build
+	$(BIN) run --profile quick
+
+build:
+	go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/tare
+
+# Install what the tests need, then run all of them, privileged ones included.
+test: build
+	scripts/setup-tests
+	go vet ./...
+	go test -count=1 -p 1 -timeout 15m ./...
+
+# The fast inner loop.
+check: fmt vet lint unit
+
+fmt:
+	@test -z "$$(gofmt -l .)" || { echo 'not formatted by gofmt:'; gofmt -l .; exit 1; }
+
+vet:
+	go vet ./...
+
+# The linter is built once from the version that tools/go.mod pins.
+$(LINT): tools/go.mod
+	cd tools && GOFLAGS=-mod=mod go build -o ../$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+lint: $(LINT)
+	$(LINT) run ./...
+
+unit:
+	go test -short ./...
+
+# Side by side, on a machine that does nothing else: about 20 minutes.
+bench: build
+	go run ./bench -tare $(BIN)
+
+# Write the study file's JSON Schema again after a change of its types.
+schema:
+	go test ./internal/cli -run TestSchema -update
+
+clean:
+	rm -rf bin

@@ -102,16 +102,17 @@ func (c *Client) read(r *wire.Reader) {
 	}
 }
 
-func (c *Client) call(ctx context.Context, op wire.Op, p *traffic.Params) (wire.Reply, error) {
+func (c *Client) call(ctx context.Context, req wire.Request) (wire.Reply, error) {
 	c.mu.Lock()
 	if c.gone != nil {
 		defer c.mu.Unlock()
 		return wire.Reply{}, c.gone
 	}
 	c.next++
-	id, ch := c.next, make(chan wire.Reply, 1)
-	c.waiting[id] = ch
-	err := wire.Write(c.conn, wire.Request{ID: id, Op: op, Params: p})
+	req.ID = c.next
+	ch := make(chan wire.Reply, 1)
+	c.waiting[req.ID] = ch
+	err := wire.Write(c.conn, req)
 	c.mu.Unlock()
 	if err != nil {
 		return wire.Reply{}, fmt.Errorf("agent in %s: %w%s", c.place, err, last(c.conn))
@@ -126,24 +127,38 @@ func (c *Client) call(ctx context.Context, op wire.Op, p *traffic.Params) (wire.
 		}
 		return reply, nil
 	case <-ctx.Done():
-		return wire.Reply{}, fmt.Errorf("agent in %s did not answer %s: %w", c.place, op, context.Cause(ctx))
+		return wire.Reply{}, fmt.Errorf("agent in %s did not answer %s: %w", c.place, req.Op, context.Cause(ctx))
 	}
 }
 
 // Listen makes the agent the server of a trial and returns its port.
 func (c *Client) Listen(ctx context.Context, p traffic.Params) (uint16, error) {
-	reply, err := c.call(ctx, wire.OpListen, &p)
+	reply, err := c.call(ctx, wire.Request{Op: wire.OpListen, Params: &p})
 	return reply.Port, err
 }
 
 // Dial makes the agent the client of a trial and waits for its report.
 func (c *Client) Dial(ctx context.Context, p traffic.Params) (traffic.Report, error) {
-	return c.report(c.call(ctx, wire.OpDial, &p))
+	return c.report(c.call(ctx, wire.Request{Op: wire.OpDial, Params: &p}))
 }
 
-// Report waits for the report of the trial that Listen began.
+// Open makes the agent the client of a trial that is driven in slices; p.Slice
+// must be set. It returns when the agent is connected and warm.
+func (c *Client) Open(ctx context.Context, p traffic.Params) error {
+	_, err := c.call(ctx, wire.Request{Op: wire.OpDial, Params: &p})
+	return err
+}
+
+// Slice drives the opened trial for d.
+func (c *Client) Slice(ctx context.Context, d time.Duration) error {
+	_, err := c.call(ctx, wire.Request{Op: wire.OpSlice, Slice: d})
+	return err
+}
+
+// Report waits for the report of the trial that Listen or Open began, which for
+// the latter ends it.
 func (c *Client) Report(ctx context.Context) (traffic.Report, error) {
-	return c.report(c.call(ctx, wire.OpReport, nil))
+	return c.report(c.call(ctx, wire.Request{Op: wire.OpReport}))
 }
 
 func (c *Client) report(reply wire.Reply, err error) (traffic.Report, error) {
@@ -158,7 +173,7 @@ func (c *Client) report(reply wire.Reply, err error) (traffic.Report, error) {
 
 // Abort makes the agent give up the trial under way.
 func (c *Client) Abort(ctx context.Context) error {
-	_, err := c.call(ctx, wire.OpAbort, nil)
+	_, err := c.call(ctx, wire.Request{Op: wire.OpAbort})
 	return err
 }
 

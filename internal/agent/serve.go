@@ -56,10 +56,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build string) error
 }
 
 type server struct {
-	mu     sync.Mutex // of out
-	out    io.Writer
-	cancel context.CancelCauseFunc // of the trial under way
-	report chan wire.Reply         // of the served trial under way
+	mu      sync.Mutex // of out
+	out     io.Writer
+	cancel  context.CancelCauseFunc // of the trial under way
+	report  chan wire.Reply         // of the served trial under way
+	session chan *open              // of the sliced trial under way; holds it between slices
 }
 
 func (s *server) send(v any) error {
@@ -81,7 +82,19 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 		}
 		s.trial(ctx, req)
 		return
+	case wire.OpSlice:
+		if s.session == nil {
+			reply.Error = "no trial is open"
+			break
+		}
+		go s.slice(s.session, req)
+		return
 	case wire.OpReport:
+		if s.session != nil {
+			go s.close(s.session, req.ID)
+			s.session = nil
+			return
+		}
 		if s.report == nil {
 			reply.Error = "no trial is being served"
 			break
@@ -106,7 +119,10 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 
 func (s *server) trial(ctx context.Context, req wire.Request) {
 	p := *req.Params
-	long := p.Warmup + p.Duration + grace
+	long := p.Limit
+	if long <= 0 {
+		long = p.Warmup + p.Duration + grace
+	}
 	if s.cancel != nil {
 		s.cancel(errors.New("another trial began"))
 	}
@@ -119,6 +135,10 @@ func (s *server) trial(ctx context.Context, req wire.Request) {
 	work, err := traffic.Named(p.Kind)
 	if err != nil {
 		fail(err)
+		return
+	}
+	if req.Op == wire.OpDial && p.Slice > 0 {
+		s.open(ctx, stop, req.ID, work, p)
 		return
 	}
 	if req.Op == wire.OpDial {
@@ -140,6 +160,61 @@ func (s *server) trial(ctx context.Context, req wire.Request) {
 		report <- outcome(0)(srv.Serve(ctx))
 	}()
 	_ = s.send(wire.Reply{ID: req.ID, Port: srv.Port()})
+}
+
+// open is a client's trial that is driven in slices.
+type open struct {
+	ctx     context.Context //nolint:containedctx // the trial's, which outlives each request
+	stop    context.CancelFunc
+	session traffic.Session
+}
+
+// open connects and warms up, and answers when the first slice may come. The
+// channel holds the session whenever no request is using it.
+func (s *server) open(ctx context.Context, stop context.CancelFunc, id uint64, work traffic.Workload, p traffic.Params) {
+	held := make(chan *open, 1)
+	s.session = held
+	go func() {
+		reply := wire.Reply{ID: id}
+		sliced, ok := work.(traffic.Sliced)
+		if !ok {
+			reply.Error = p.Kind + " cannot be driven in slices"
+		} else if session, err := sliced.Open(ctx, p); err != nil {
+			reply.Error = err.Error()
+		} else {
+			held <- &open{ctx, stop, session}
+		}
+		if reply.Error != "" {
+			stop()
+			close(held)
+		}
+		_ = s.send(reply)
+	}()
+}
+
+func (s *server) slice(held chan *open, req wire.Request) {
+	reply := wire.Reply{ID: req.ID}
+	if o, ok := <-held; !ok {
+		reply.Error = "the trial could not be opened"
+	} else {
+		if err := o.session.Slice(o.ctx, req.Slice); err != nil {
+			reply.Error = err.Error()
+		}
+		held <- o
+	}
+	_ = s.send(reply)
+}
+
+func (s *server) close(held chan *open, id uint64) {
+	reply := wire.Reply{ID: id}
+	if o, ok := <-held; !ok {
+		reply.Error = "the trial could not be opened"
+	} else {
+		report := o.session.Close()
+		o.stop()
+		reply.Report = &report
+	}
+	_ = s.send(reply)
 }
 
 func outcome(id uint64) func(traffic.Report, error) wire.Reply {

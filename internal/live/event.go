@@ -36,12 +36,12 @@ type ModeSettled struct {
 	Took   time.Duration
 }
 
-// TrialStarted announces a trial; Done of Total trials are behind it and
+// TrialStarted announces a trial, or several that take turns; Done of Total trials are behind it and
 // Remaining is the time still needed by the plan.
 type TrialStarted struct {
 	Done, Total   int
 	Block, Blocks int
-	Mode          string
+	Modes         []string // more than one where they take turns
 	Workload      string
 	Attempt       int
 	Remaining     time.Duration

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tare/internal/study"
+	"tare/internal/traffic"
 )
 
 // Trial is one step of a plan. Block counts from 1.
@@ -69,19 +70,54 @@ const (
 	ModeOverhead  = 400 * time.Millisecond
 )
 
-// Length is how long one trial takes, its settling wait included.
-func (p Plan) Length(t Trial) time.Duration {
-	return p.Settle + TrialOverhead + t.Traffic()
+// Sliced reports whether the trial is driven in turns with those of the other
+// modes.
+func (t Trial) Sliced() bool {
+	w := t.Workload
+	return w.Slice.Std() > 0 && w.Slice.Std() < w.Duration.Std()
+}
+
+// Rounds is how many slices a sliced trial takes to have its full timed window.
+func (t Trial) Rounds() int {
+	slice := t.Workload.Slice.Std()
+	timed := slice - slice/traffic.SliceWarmup
+	return int((t.Workload.Duration.Std() + timed - 1) / timed)
 }
 
 // Traffic is how long a trial has payload flowing.
-func (t Trial) Traffic() time.Duration { return t.Workload.Warmup.Std() + t.Workload.Duration.Std() }
+func (t Trial) Traffic() time.Duration {
+	if t.Sliced() {
+		return t.Workload.Warmup.Std() + time.Duration(t.Rounds())*t.Workload.Slice.Std()
+	}
+	return t.Workload.Warmup.Std() + t.Workload.Duration.Std()
+}
 
-// Estimate is how long trials of this plan take together.
+// Groups cuts trials, in their order, into those that run together: the sliced
+// ones of one workload and block take turns, any other runs alone.
+func Groups(trials []Trial) [][]Trial {
+	var groups [][]Trial
+	for _, t := range trials {
+		if last := len(groups) - 1; last >= 0 {
+			before := groups[last][0]
+			if t.Sliced() && before.Sliced() && before.Block == t.Block && before.Workload.ID == t.Workload.ID {
+				groups[last] = append(groups[last], t)
+				continue
+			}
+		}
+		groups = append(groups, []Trial{t})
+	}
+	return groups
+}
+
+// Estimate is how long trials of this plan take together, their settling waits
+// included: one for each group.
 func (p Plan) Estimate(trials []Trial) time.Duration {
 	var sum time.Duration
-	for _, t := range trials {
-		sum += p.Length(t)
+	for _, g := range Groups(trials) {
+		sum += p.Settle
+		for _, t := range g {
+			sum += TrialOverhead + t.Traffic()
+		}
 	}
 	return sum
 }

@@ -109,36 +109,45 @@ func (r *run) remaining() []plan.Trial {
 	})
 }
 
-// blocks runs the trials in their order.
+// blocks runs the trials in their order: those that take turns together, the
+// others one by one.
 func (r *run) blocks(ctx context.Context) error {
 	r.plan = r.plan.Without(r.unready()...)
-	began, todo := time.Now(), r.remaining()
-	for i, t := range todo {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		s := r.stage(t.Mode)
-		if s == nil || s.status != result.ModeMeasured {
-			continue
-		}
-		if r.overtime(began, todo, i) {
+	began, todo, done := time.Now(), r.remaining(), 0
+	for _, group := range plan.Groups(todo) {
+		if r.overtime(began, todo, done) {
 			r.warn("max_time", "run", "stopped after block %d of %d: the next would have ended after the time limit of %s",
-				t.Block-1, r.plan.Blocks, r.cfg.Study.MaxTime)
+				group[0].Block-1, r.plan.Blocks, r.cfg.Study.MaxTime)
 			return nil
 		}
+		pending := group
 		for attempt := 1; attempt <= attempts; attempt++ {
-			r.tell(live.TrialStarted{Done: i, Total: len(todo), Block: t.Block, Blocks: r.plan.Blocks, Mode: t.Mode,
-				Workload: t.Workload.ID, Attempt: attempt, Remaining: r.plan.Estimate(todo[i:])})
-			again, err := r.attempt(ctx, s, t, attempt)
-			if err != nil {
-				return err
-			}
-			if !again {
+			if pending = r.measurable(pending); len(pending) == 0 {
 				break
 			}
+			r.tell(live.TrialStarted{Done: done, Total: len(todo), Block: group[0].Block, Blocks: r.plan.Blocks, Modes: modesOf(pending),
+				Workload: group[0].Workload.ID, Attempt: attempt, Remaining: r.plan.Estimate(todo[done:])})
+			var err error
+			if pending, err = r.attempt(ctx, pending, attempt); err != nil {
+				return err
+			}
 		}
+		done += len(group)
 	}
 	return nil
+}
+
+// measurable leaves out the trials of modes that came to grief meanwhile.
+func (r *run) measurable(trials []plan.Trial) []plan.Trial {
+	return slices.DeleteFunc(slices.Clone(trials), func(t plan.Trial) bool { return r.stage(t.Mode).status != result.ModeMeasured })
+}
+
+func modesOf(trials []plan.Trial) []string {
+	var modes []string
+	for _, t := range trials {
+		modes = append(modes, t.Mode)
+	}
+	return modes
 }
 
 // unready lists the modes that are not there to be measured.
@@ -172,27 +181,37 @@ func (r *run) overtime(began time.Time, todo []plan.Trial, i int) bool {
 // fails its mode.
 const attempts = 2
 
-// attempt runs one trial and records it. again asks for another try.
-func (r *run) attempt(ctx context.Context, s *stage, t plan.Trial, attempt int) (again bool, err error) {
-	trial, fail := r.trial(ctx, s, t, attempt)
+// attempt runs a group of trials and records them. It returns those that are to
+// be tried again.
+func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (again []plan.Trial, err error) {
+	lanes := r.lanes(trials, attempt)
+	err = r.settleDown(ctx, lanes)
+	if err == nil {
+		if trials[0].Sliced() {
+			r.inTurns(ctx, lanes)
+		} else {
+			r.atOnce(ctx, lanes[0])
+		}
+	}
 	if ctx.Err() != nil {
 		// What an interruption cut short is no result, not even a failed one.
-		return false, ctx.Err()
+		return nil, ctx.Err()
 	}
-	if err := r.record(trial); err != nil {
-		return false, err
+	for _, l := range lanes {
+		if err := r.record(l.conclude(len(r.trials) + 1)); err != nil {
+			return nil, err
+		}
+		switch {
+		case l.err == nil:
+		case l.out.Void:
+			r.settle(l.stage, result.ModeVoid, l.err.Error())
+		case attempt == attempts:
+			r.settle(l.stage, result.ModeFailed, fmt.Sprintf("a trial of %s failed %d times in block %d: %v", l.Workload.ID, attempts, l.Block, l.err))
+		default:
+			again = append(again, l.Trial)
+		}
 	}
-	switch {
-	case fail == nil:
-		return false, nil
-	case errors.As(fail, new(*voidError)):
-		r.settle(s, result.ModeVoid, fail.Error())
-		return false, nil
-	case attempt == attempts:
-		r.settle(s, result.ModeFailed, fmt.Sprintf("a trial of %s failed %d times in block %d: %v", t.Workload.ID, attempts, t.Block, fail))
-		return false, nil
-	}
-	return true, nil
+	return again, nil
 }
 
 func (r *run) record(t result.Trial) error {

@@ -120,7 +120,7 @@ func killer(t *testing.T, mode string, n int, end string) func(live.Event) {
 		case live.Planned:
 			run = e.RunID
 		case live.TrialStarted:
-			if e.Mode != mode || e.Block != 1 || e.Attempt > n {
+			if !slices.Contains(e.Modes, mode) || e.Block != 1 || e.Attempt > n {
 				return
 			}
 			time.AfterFunc(150*time.Millisecond, func() {

@@ -2,8 +2,6 @@ package runner
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -11,149 +9,191 @@ import (
 	"tare/internal/driver"
 	"tare/internal/plan"
 	"tare/internal/result"
-	"tare/internal/study"
 	"tare/internal/traffic"
 )
 
-// trialGrace is what a trial may take beyond its traffic before the controller
-// gives it up. It is more than the agents allow themselves, so that theirs, which
-// knows more, is the reason given.
-const trialGrace = 15 * time.Second
+// trialGrace is what a trial may take beyond its traffic before its agents give
+// it up; the controller waits a little longer, because their reason knows more.
+const (
+	trialGrace      = 10 * time.Second
+	controllerGrace = 5 * time.Second
+)
+
+// lane is one trial under way.
+type lane struct {
+	plan.Trial
+	stage          *stage
+	work           traffic.Workload
+	clientSide     traffic.Params
+	serverSide     traffic.Params
+	before         driver.Counters
+	out            result.Trial
+	served         chan served
+	busy           time.Duration // spent on this trial, without the turns of others
+	client, server traffic.Report
+	err            error
+}
+
+// served is the answer of a trial's server.
+type served struct {
+	report traffic.Report
+	err    error
+}
 
 // voidError is a path that was not proven.
 type voidError struct{ error }
 
-// trial runs one trial. Its error is also the reason in the trial.
-func (r *run) trial(ctx context.Context, s *stage, t plan.Trial, attempt int) (result.Trial, error) {
-	out := result.Trial{
-		Schema: result.TrialSchema, Seq: len(r.trials) + 1, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID,
-		Attempt: attempt, Status: result.TrialOK,
+func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
+	var limit time.Duration
+	for _, t := range trials {
+		limit += t.Traffic()
 	}
+	var lanes []*lane
+	for _, t := range trials {
+		l := &lane{Trial: t, stage: r.stage(t.Mode)}
+		l.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt}
+		if l.work, l.err = traffic.Named(t.Workload.Kind); l.err == nil {
+			l.clientSide, l.serverSide, l.err = r.params(l.stage, t, limit+trialGrace)
+		}
+		lanes = append(lanes, l)
+	}
+	return lanes
+}
+
+// settleDown waits before a group of trials. The wait is booked to the first.
+func (r *run) settleDown(ctx context.Context, lanes []*lane) error {
 	began := time.Now()
 	select {
 	case <-time.After(r.plan.Settle):
 	case <-ctx.Done():
-		return out, ctx.Err()
+		return ctx.Err()
 	}
-	out.Started = time.Now().UTC()
-	out.Settle = time.Since(began).Seconds()
-	began = time.Now()
-	ctx, cancel := context.WithTimeoutCause(ctx, t.Traffic()+trialGrace, fmt.Errorf("the trial was given up %s after its traffic should have ended", trialGrace))
-	defer cancel()
-	err := r.weigh(ctx, s, t, &out)
-	out.Elapsed = time.Since(began).Seconds()
-	if err != nil {
-		out.Status, out.Reason, out.Metrics, out.Series = result.TrialFailed, err.Error(), nil, nil
-		if out.Void = errors.As(err, new(*voidError)); !out.Void {
-			// Whatever state the agents are in, the next attempt gets new ones.
-			_ = s.dismiss()
-		}
-	}
-	return out, err
+	lanes[0].out.Settle = time.Since(began).Seconds()
+	return nil
 }
 
-// weigh drives the traffic between two readings of the path's counters.
-func (r *run) weigh(ctx context.Context, s *stage, t plan.Trial, out *result.Trial) error {
-	if err := s.agents(ctx, r.cfg.Claim.ID); err != nil {
-		return err
+// step does a part of a lane's trial unless an earlier one failed, and books the
+// time.
+func (l *lane) step(do func() error) {
+	if l.err != nil {
+		return
 	}
-	work, err := traffic.Named(t.Workload.Kind)
-	if err != nil {
-		return err
-	}
-	before, err := s.path.Snapshot(ctx)
-	if err != nil {
-		return err
-	}
+	began := time.Now()
+	l.err = do()
+	l.busy += time.Since(began)
+}
+
+// bounded is the context of a group of trials.
+func bounded(ctx context.Context, l *lane) (context.Context, context.CancelFunc) {
+	long := l.clientSide.Limit + controllerGrace
+	return context.WithTimeoutCause(ctx, long, fmt.Errorf("the trial was given up after %s", long))
+}
+
+// atOnce runs one trial in one piece.
+func (r *run) atOnce(ctx context.Context, l *lane) {
+	ctx, cancel := bounded(ctx, l)
+	defer cancel()
+	l.step(func() error { return r.begin(ctx, l) })
 	session := r.watch.Start()
-	clientSide, serverSide, err := r.params(s, t.Workload)
-	if err != nil {
+	l.step(func() (err error) {
+		l.client, err = l.stage.client.Dial(ctx, l.clientSide)
 		return err
-	}
-	client, server, err := drive(ctx, s, clientSide, serverSide)
+	})
+	l.step(func() error { return l.awaitServer(ctx) })
 	figures, missing := session.Stop()
 	for _, u := range missing {
 		r.warn("not_observed", "run", "%s", u)
 	}
+	l.out.Machine = figures
+	l.step(func() error { return l.prove(ctx) })
+	l.release(ctx)
+}
+
+// begin reads the path's counters and opens the server's port.
+func (r *run) begin(ctx context.Context, l *lane) (err error) {
+	l.out.Started = time.Now().UTC()
+	if err := l.stage.agents(ctx, r.cfg.Claim.ID); err != nil {
+		return err
+	}
+	if l.before, err = l.stage.path.Snapshot(ctx); err != nil {
+		return err
+	}
+	port, err := l.stage.server.Listen(ctx, l.serverSide)
 	if err != nil {
 		return err
 	}
-	after, err := s.path.Snapshot(ctx)
-	if err != nil {
+	if l.clientSide.Address, err = withPort(l.clientSide.Address, port); err != nil {
 		return err
 	}
-	out.Machine = figures
-	out.Traffic = max(client.Traffic, server.Traffic)
-	out.Client, out.Server = end(client), end(server)
-	if moved, err := before.Moved(after); err == nil {
-		out.Counters = moved
-	}
-	if err := s.path.Prove(ctx, before, after, driver.CarriedBy(client, server)); err != nil {
-		return &voidError{err}
-	}
-	out.Metrics, out.Series = work.Metrics(clientSide, client, server)
+	l.served = make(chan served, 1)
+	server := l.stage.server
+	go func() {
+		rep, err := server.Report(ctx)
+		l.served <- served{rep, err}
+	}()
 	return nil
 }
 
-// params resolves a workload for the two ends of a path.
-func (r *run) params(s *stage, w study.Workload) (client, server traffic.Params, err error) {
-	_, target := s.path.Ends()
-	listen, dial, err := target.Reach(w.Family == study.IPv6)
-	if err != nil {
-		return client, server, err
-	}
-	token := make([]byte, 16)
-	if _, err := rand.Read(token); err != nil {
-		return client, server, fmt.Errorf("draw the trial's token: %w", err)
-	}
-	p := traffic.Params{
-		Kind: w.Kind, Token: hex.EncodeToString(token), Streams: w.Streams, WriteSize: int(w.WriteSize),
-		NoDelay: w.NoDelay != nil && *w.NoDelay, Reverse: w.Direction == study.Reverse, Congestion: w.Congestion,
-		SendBuffer: int(w.SendBuffer), ReceiveBuffer: int(w.ReceiveBuffer), Warmup: w.Warmup.Std(), Duration: w.Duration.Std(),
-	}
-	client, server = p, p
-	client.CPU, server.CPU = place(w.Placement, r.cfg.CPUs)
-	client.Address, server.Address = dial.String(), listen.String()
-	return client, server, nil
+func (l *lane) awaitServer(context.Context) error {
+	s := <-l.served
+	l.served = nil
+	l.server = s.report
+	return s.err
 }
 
-// drive runs both ends of a trial.
-func drive(ctx context.Context, s *stage, clientSide, serverSide traffic.Params) (client, server traffic.Report, err error) {
-	port, err := s.server.Listen(ctx, serverSide)
+// release lets go of the server of a trial that failed: it would wait for its
+// own time limit.
+func (l *lane) release(ctx context.Context) {
+	if l.err == nil || l.served == nil {
+		return
+	}
+	_ = l.stage.server.Abort(ctx) // if it cannot be told, it is ended by force
+	if s := <-l.served; s.err != nil && l.stage.server.Gone() != nil {
+		l.err = s.err // the server's end is what the client ran into
+	}
+}
+
+// prove reads the counters again and holds the path to what was carried.
+func (l *lane) prove(ctx context.Context) error {
+	after, err := l.stage.path.Snapshot(ctx)
 	if err != nil {
-		return client, server, err
+		return err
 	}
-	if clientSide.Address, err = withPort(clientSide.Address, port); err != nil {
-		return client, server, err
+	l.out.Client, l.out.Server = end(l.client), end(l.server)
+	l.out.Traffic = max(l.client.Traffic, l.server.Traffic)
+	if l.Sliced() {
+		l.out.Traffic = l.client.Traffic // the server's clock runs on in the turns of others
 	}
-	type answer struct {
-		report traffic.Report
-		err    error
+	if moved, err := l.before.Moved(after); err == nil {
+		l.out.Counters = moved
 	}
-	served := make(chan answer, 1)
-	go func() {
-		rep, err := s.server.Report(ctx)
-		served <- answer{rep, err}
-	}()
-	client, err = s.client.Dial(ctx, clientSide)
-	if err != nil {
-		// The server would wait for its own time limit. If it cannot be told,
-		// it is ended by force right after this.
-		_ = s.server.Abort(ctx)
-		if a := <-served; a.err != nil && s.server.Gone() != nil {
-			err = a.err // the server's end is what the client ran into
-		}
-		return client, server, err
+	if err := l.stage.path.Prove(ctx, l.before, after, driver.CarriedBy(l.client, l.server)); err != nil {
+		return &voidError{err}
 	}
-	a := <-served
-	return client, a.report, a.err
+	return nil
+}
+
+// conclude makes the record of a trial that has ended.
+func (l *lane) conclude(seq int) result.Trial {
+	l.out.Seq, l.out.Elapsed = seq, l.busy.Seconds()
+	if l.err == nil {
+		l.out.Status = result.TrialOK
+		l.out.Metrics, l.out.Series = l.work.Metrics(l.clientSide, l.client, l.server)
+		return l.out
+	}
+	l.out.Status, l.out.Reason = result.TrialFailed, l.err.Error()
+	if l.out.Void = errors.As(l.err, new(*voidError)); !l.out.Void {
+		// Whatever state the agents are in, the next attempt gets new ones.
+		_ = l.stage.dismiss()
+	}
+	return l.out
 }
 
 // end is what a trial's record keeps of a report.
 func end(rep traffic.Report) *result.End {
 	e := &result.End{
 		Congestion: rep.TCP.Congestion, SendBuffer: rep.SendBuffer, ReceiveBuffer: rep.ReceiveBuffer, MSS: rep.TCP.MSS,
-		BytesSent: rep.Sent, BytesReceived: rep.Received,
+		BytesSent: rep.Sent, BytesReceived: rep.Received, Retransmits: rep.Window.Retransmits,
 	}
 	if rep.CPU >= 0 {
 		e.CPU = &rep.CPU
@@ -161,6 +201,5 @@ func end(rep traffic.Report) *result.End {
 	if rep.TCP.RTT > 0 {
 		e.RTT = &rep.TCP.RTT
 	}
-	e.Retransmits = rep.Window.Retransmits
 	return e
 }

@@ -72,6 +72,8 @@ func workloadRule(key string) rule {
 		return rule{enum: []string{OneCore, TwoCores, Free}}
 	case "congestion_control":
 		return rule{pattern: `^[a-z0-9_]{1,15}$`, words: "a name of at most 15 lower-case letters, digits or _, such as cubic"}
+	case "slice":
+		return rule{min: float64(5 * time.Millisecond), max: float64(time.Hour)}
 	case "warmup":
 		return rule{min: 0, max: float64(10 * time.Minute)}
 	case "duration":

@@ -50,6 +50,7 @@ type Workload struct {
 	SendBuffer    BufferSize `yaml:"send_buffer,omitempty" json:"send_buffer,omitempty" jsonschema:"socket send buffer, or auto for the kernel's autotuning"`
 	ReceiveBuffer BufferSize `yaml:"receive_buffer,omitempty" json:"receive_buffer,omitempty" jsonschema:"socket receive buffer, or auto for the kernel's autotuning"`
 	Placement     string     `yaml:"placement,omitempty" json:"placement,omitempty" jsonschema:"one_core: both ends on one CPU; two_cores: an end each; free: the scheduler's choice"`
+	Slice         Duration   `yaml:"slice,omitempty" json:"slice,omitempty" jsonschema:"how long a mode is driven before the next one's turn; as long as the trial or longer: all at once"`
 	Warmup        Duration   `yaml:"warmup,omitempty" json:"warmup,omitempty" jsonschema:"traffic before the timed window"`
 	Duration      Duration   `yaml:"duration,omitempty" json:"duration,omitempty" jsonschema:"the timed window"`
 }

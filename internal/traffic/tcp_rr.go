@@ -27,12 +27,13 @@ const (
 func (tcpRR) Spec() Spec {
 	return Spec{Title: "TCP request/response", WorkloadSpec: study.WorkloadSpec{
 		Kind:   "tcp_rr",
-		Params: []string{"family", "congestion_control", "send_buffer", "receive_buffer", "placement", "warmup", "duration"},
+		Params: []string{"family", "congestion_control", "send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
 		Defaults: study.Workload{
 			Family: study.IPv4, Congestion: "cubic", SendBuffer: study.Auto, ReceiveBuffer: study.Auto, Placement: study.OneCore,
+			Slice: study.Duration(25 * time.Millisecond),
 		},
 		Lengths: map[string]study.Length{
-			study.Quick:    {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond)},
+			study.Quick:    {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(time.Second)},
 			study.Standard: {Warmup: study.Duration(300 * time.Millisecond), Duration: study.Duration(time.Second)},
 			study.Paper:    {Warmup: study.Duration(time.Second), Duration: study.Duration(30 * time.Second)},
 		},
@@ -50,14 +51,37 @@ func (tcpRR) Listen(p Params) (Server, error) {
 	}}, nil
 }
 
-func (tcpRR) Dial(ctx context.Context, p Params) (Report, error) {
-	p = onlyFlow(p)
-	defer quiet()()
-	c, err := connect(ctx, p)
+func (w tcpRR) Dial(ctx context.Context, p Params) (Report, error) {
+	s, err := w.dial(ctx, p)
 	if err != nil {
 		return Report{}, err
 	}
-	return request(ctx, c, p)
+	err = s.drive(ctx, p.Warmup, p.Duration)
+	return s.Close(), err
+}
+
+func (w tcpRR) Open(ctx context.Context, p Params) (Session, error) {
+	s, err := w.dial(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.drive(ctx, p.Warmup, 0); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (tcpRR) dial(ctx context.Context, p Params) (*rrSession, error) {
+	p = onlyFlow(p)
+	s := &rrSession{p: p, hist: hdrhistogram.New(histMin, histMax, histDigits), restore: quiet()}
+	c, err := connect(ctx, p)
+	if err != nil {
+		s.restore()
+		return nil, err
+	}
+	s.c = c
+	return s, nil
 }
 
 // onlyFlow fixes what is not a parameter of tcp_rr.
@@ -76,17 +100,36 @@ func (tcpRR) Metrics(_ Params, client, _ Report) (map[string]float64, *result.Se
 	return m, &result.Series{Metric: "transaction_rate", Interval: w.Interval, Values: w.Series}
 }
 
-// request is the client: it owns the clock.
-func request(ctx context.Context, c conns, p Params) (Report, error) {
-	defer c.close()
-	hist := hdrhistogram.New(histMin, histMax, histDigits)
+// rrSession is the client, which owns the clock.
+type rrSession struct {
+	c       conns
+	p       Params
+	hist    *hdrhistogram.Histogram
+	total   int64         // exchanges, counted or not
+	driven  time.Duration // with traffic flowing
+	window  Window
+	restore func()
+}
+
+func (s *rrSession) Slice(ctx context.Context, d time.Duration) error {
+	warmup := d / SliceWarmup
+	return s.drive(ctx, warmup, d-warmup)
+}
+
+// drive exchanges for warmup + long and counts what ends in the latter.
+func (s *rrSession) drive(ctx context.Context, warmup, long time.Duration) error {
+	p := Params{Warmup: warmup, Duration: long}
 	b := newBook(p)
-	start := time.Now()
-	err := onThreads(1, p.CPU, func(int) error {
-		sent := time.Duration(0)
+	err := onThreads(1, s.p.CPU, func(int) error {
+		over, stop := givenUp(ctx)
+		defer stop()
+		start, sent := time.Now(), time.Duration(0)
 		for sent < b.end {
-			if err := exchange(ctx, c[0]); err != nil {
+			if err := exchange(ctx, s.c[0]); err != nil {
 				return err
+			}
+			if over.Load() {
+				return context.Cause(ctx)
 			}
 			at := time.Since(start)
 			b.add(at, 1)
@@ -94,22 +137,34 @@ func request(ctx context.Context, c conns, p Params) (Report, error) {
 			// ends an exchange and begins the next. Out of range is only what
 			// took longer than histMax, by when the trial has ended.
 			if sent >= b.warmup && at < b.end {
-				_ = hist.RecordValue(int64(at - sent))
+				_ = s.hist.RecordValue(int64(at - sent))
 			}
 			sent = at
 		}
+		s.driven += sent
 		return nil
 	})
 	if err != nil {
-		return Report{}, err
+		return err
 	}
-	r := Report{CPU: p.CPU, Traffic: time.Since(start).Seconds(), Messages: b.total, Sent: b.total, Received: b.total}
-	c.describe(&r)
-	r.Window = Window{
-		Seconds: p.Duration.Seconds(), Interval: SeriesInterval.Seconds(), Messages: b.window, Series: series(p, []*book{b}),
-		P50: float64(hist.ValueAtQuantile(50)) / 1e9, P99: float64(hist.ValueAtQuantile(99)) / 1e9,
+	s.total += b.total
+	s.window.Messages += b.window
+	s.window.Seconds += long.Seconds()
+	if long > 0 {
+		s.window.Series = append(s.window.Series, series(p, []*book{b})...)
+		s.window.Interval = min(SeriesInterval, long).Seconds()
 	}
-	return r, nil
+	return nil
+}
+
+func (s *rrSession) Close() Report {
+	defer s.restore()
+	defer s.c.close()
+	r := Report{CPU: s.p.CPU, Traffic: s.driven.Seconds(), Messages: s.total, Sent: s.total, Received: s.total, Window: s.window}
+	s.c.describe(&r)
+	r.Window.P50 = float64(s.hist.ValueAtQuantile(50)) / 1e9
+	r.Window.P99 = float64(s.hist.ValueAtQuantile(99)) / 1e9
+	return r
 }
 
 func exchange(ctx context.Context, fd int) error {
@@ -134,7 +189,12 @@ func respond(ctx context.Context, c conns, p Params) (Report, error) {
 	start := time.Now()
 	err := onThreads(1, p.CPU, func(int) error {
 		var b [1]byte
+		over, stop := givenUp(ctx)
+		defer stop()
 		for {
+			if over.Load() {
+				return context.Cause(ctx)
+			}
 			more, err := rawByte(ctx, unix.SYS_RECVFROM, c[0], &b)
 			if err != nil {
 				return fmt.Errorf("receive request: %w", err)

@@ -123,16 +123,18 @@ func transfer(ctx context.Context, c conns, p Params, send bool) (Report, error)
 func sendFor(ctx context.Context, fd int, p Params, start time.Time, b *book, resent *int64) error {
 	buf := make([]byte, p.WriteSize)
 	before, warm := int64(0), false
+	over, stop := givenUp(ctx)
+	defer stop()
 	for {
 		n, err := unix.Write(fd, buf)
 		at := time.Since(start)
 		switch {
+		case over.Load():
+			return fmt.Errorf("send: %w", context.Cause(ctx))
 		case err == nil:
 			b.add(at, int64(n))
 		case !again(err):
 			return fmt.Errorf("send: %w", err)
-		case ctx.Err() != nil:
-			return fmt.Errorf("send: %w", context.Cause(ctx))
 		}
 		if !warm && at >= b.warmup {
 			before, warm = retransmits(fd), true
@@ -197,10 +199,14 @@ func waitClosed(ctx context.Context, fd int) error {
 func receive(ctx context.Context, fd int, start time.Time, b *book) error {
 	buf := make([]byte, readSize)
 	told := false
+	over, stop := givenUp(ctx)
+	defer stop()
 	for {
 		n, err := unix.Read(fd, buf)
 		at := time.Since(start)
 		switch {
+		case over.Load():
+			return fmt.Errorf("receive: %w", context.Cause(ctx))
 		case err == nil && n == 0 && !told:
 			return fmt.Errorf("receive: the sender stopped after %s of %s", at.Round(time.Millisecond), b.end)
 		case err == nil && n == 0:
@@ -209,8 +215,6 @@ func receive(ctx context.Context, fd int, start time.Time, b *book) error {
 			b.add(at, int64(n))
 		case !again(err):
 			return fmt.Errorf("receive: %w", err)
-		case ctx.Err() != nil:
-			return fmt.Errorf("receive: %w", context.Cause(ctx))
 		}
 		if !told && at >= b.end {
 			told = true

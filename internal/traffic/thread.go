@@ -1,10 +1,12 @@
 package traffic
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -42,6 +44,13 @@ func pin(cpu int) error {
 		return fmt.Errorf("pin to CPU %d: %w", cpu, err)
 	}
 	return nil
+}
+
+// givenUp is a flag that is set when ctx ends, cheap enough for a loop that never
+// blocks to look at each time. stop lets go of it.
+func givenUp(ctx context.Context) (flag *atomic.Bool, stop func() bool) {
+	flag = new(atomic.Bool)
+	return flag, context.AfterFunc(ctx, func() { flag.Store(true) })
 }
 
 // quiet keeps the garbage collector out of a trial. A thread in a raw system

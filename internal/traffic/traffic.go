@@ -27,6 +27,27 @@ type Workload interface {
 	Metrics(p Params, client, server Report) (map[string]float64, *result.Series)
 }
 
+// Sliced is a workload whose client can be driven in turns with others, so that
+// a machine whose speed wavers treats them all alike.
+type Sliced interface {
+	Workload
+	// Open connects and warms up. The first slice comes behind it.
+	Open(ctx context.Context, p Params) (Session, error)
+}
+
+// Session is the client's part of a trial that is driven in slices. Its methods
+// are called one after the other.
+type Session interface {
+	// Slice drives the traffic for d. What falls into the first d/SliceWarmup is
+	// not counted: caches hold what another mode left there.
+	Slice(ctx context.Context, d time.Duration) error
+	// Close ends the trial and reports on all slices together.
+	Close() Report
+}
+
+// SliceWarmup is the part of a slice, as 1/SliceWarmup, that is not counted.
+const SliceWarmup = 5
+
 // Server is the listening end of one trial.
 type Server interface {
 	Port() uint16
@@ -72,6 +93,8 @@ type Params struct {
 	ReceiveBuffer int           `json:"receive_buffer"`
 	Warmup        time.Duration `json:"warmup"`
 	Duration      time.Duration `json:"duration"`
+	Slice         time.Duration `json:"slice,omitempty"` // 0 drives the trial at once
+	Limit         time.Duration `json:"limit,omitempty"` // the trial is given up after that; 0 is Warmup + Duration + 10 s
 }
 
 // Report is what one end saw of a trial. Counts are over the whole trial unless

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"tare/internal/traffic"
 )
@@ -33,8 +34,9 @@ type Op string
 // The requests.
 const (
 	OpListen Op = "listen" // be the server of a trial: answered as soon as the port is open
-	OpDial   Op = "dial"   // be the client of a trial: answered with the report
-	OpReport Op = "report" // end of the server's trial: answered with the report
+	OpDial   Op = "dial"   // be the client of a trial: answered with the report, or when ready for slices
+	OpSlice  Op = "slice"  // drive the dialled trial for Request.Slice: answered at its end
+	OpReport Op = "report" // end of a served or sliced trial: answered with the report
 	OpAbort  Op = "abort"  // give up what is under way
 )
 
@@ -43,6 +45,7 @@ type Request struct {
 	ID     uint64          `json:"id"`
 	Op     Op              `json:"op"`
 	Params *traffic.Params `json:"params,omitempty"`
+	Slice  time.Duration   `json:"slice,omitempty"`
 }
 
 // Reply is a line from the agent: an error, or what the request asked for.

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func story() []live.Event {
 	start := func(done int, block int, mode, workload string, attempt int, left time.Duration) live.Event {
-		return live.TrialStarted{Done: done, Total: 8, Block: block, Blocks: 2, Mode: mode, Workload: workload, Attempt: attempt, Remaining: left}
+		return live.TrialStarted{Done: done, Total: 8, Block: block, Blocks: 2, Modes: []string{mode}, Workload: workload, Attempt: attempt, Remaining: left}
 	}
 	end := func(block int, mode, workload string, attempt int, status result.TrialStatus, reason string, metrics map[string]float64) live.Event {
 		return live.TrialEnded{Trial: result.Trial{Block: block, Mode: mode, Workload: workload, Attempt: attempt, Status: status, Reason: reason, Metrics: metrics}}
@@ -51,7 +51,7 @@ func evil() []live.Event {
 	return []live.Event{
 		live.Planned{RunID: s, Profile: s, Modes: []string{s}},
 		live.ModeSettled{Mode: s, Status: result.ModeStatus(s), Reason: strings.Repeat(s, 1000)},
-		live.TrialStarted{Mode: s, Workload: strings.Repeat(s, 100), Total: 1, Blocks: 1},
+		live.TrialStarted{Modes: []string{s}, Workload: strings.Repeat(s, 100), Total: 1, Blocks: 1},
 		live.TrialEnded{Trial: result.Trial{Mode: s, Workload: s, Status: result.TrialStatus(s), Reason: s}},
 		live.TrialEnded{Trial: result.Trial{Mode: s, Workload: s, Status: result.TrialOK, Metrics: map[string]float64{s: 1}}},
 		live.Warned{Warning: result.Warning{Code: s, Scope: s}},

@@ -45,7 +45,7 @@ func settled(e live.ModeSettled) string {
 
 // progress is short, and what matters comes first, for it may be cut.
 func progress(e live.TrialStarted) string {
-	s := fmt.Sprintf("block %d/%d  trial %d/%d  %s %s", e.Block, e.Blocks, e.Done+1, e.Total, e.Mode, e.Workload)
+	s := fmt.Sprintf("block %d/%d  trial %d/%d  %s %s", e.Block, e.Blocks, e.Done+1, e.Total, turns(e.Modes), e.Workload)
 	if e.Attempt > 1 {
 		s += fmt.Sprintf(" (attempt %d)", e.Attempt)
 	}
@@ -55,10 +55,18 @@ func progress(e live.TrialStarted) string {
 	return s
 }
 
+// turns names the modes that are driven now.
+func turns(modes []string) string {
+	if len(modes) == 1 {
+		return modes[0]
+	}
+	return say.Count(len(modes), "mode", "modes") + " in turn,"
+}
+
 // ended words a trial. Only a valid one has its figure shown.
 func (l *Listener) ended(t result.Trial) string {
 	s := fmt.Sprintf("block %d", t.Block)
-	if c := l.current; c.Total > 0 && c.Mode == t.Mode && c.Workload == t.Workload {
+	if c := l.current; c.Total > 0 && slices.Contains(c.Modes, t.Mode) && c.Workload == t.Workload {
 		s = fmt.Sprintf("block %d/%d  trial %d/%d", t.Block, c.Blocks, c.Done+1, c.Total)
 	}
 	s += "  " + t.Mode + " " + t.Workload

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tare/internal/study"
+	"tare/internal/traffic"
 )
 
 func sample() study.Study {
@@ -66,6 +67,46 @@ func TestOrderFollowsTheSeed(t *testing.T) {
 	}
 }
 
+// Sliced trials of one workload and block run together, all others alone, and the
+// order stays.
+func TestGroups(t *testing.T) {
+	s := sample()
+	s.Workloads[1].Slice = study.Duration(25 * time.Millisecond)
+	s.Workloads[0].Slice = study.AtOnce
+	p := Make(s)
+	var flat []Trial
+	sizes := map[string][]int{}
+	for _, g := range Groups(p.Trials) {
+		flat = append(flat, g...)
+		id := g[0].Workload.ID
+		sizes[id] = append(sizes[id], len(g))
+	}
+	if diff := cmp.Diff(p.Trials, flat); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+	want := map[string][]int{"tcp_rr": {3, 3, 3, 3}, "tcp_stream": slices.Repeat([]int{1}, 12)}
+	if diff := cmp.Diff(want, sizes); diff != "" {
+		t.Errorf("group sizes (-want +got):\n%s", diff)
+	}
+}
+
+// The counted parts of the slices add up to at least the timed window, and to no
+// more than one slice above it.
+func TestRounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		slice := time.Duration(rapid.Int64Range(int64(5*time.Millisecond), int64(time.Second)).Draw(t, "slice"))
+		long := time.Duration(rapid.Int64Range(int64(slice)+1, int64(10*time.Second)).Draw(t, "duration"))
+		tr := Trial{Workload: study.Workload{Slice: study.Duration(slice), Duration: study.Duration(long)}}
+		if !tr.Sliced() {
+			t.Fatal("not sliced")
+		}
+		counted := time.Duration(tr.Rounds()) * (slice - slice/traffic.SliceWarmup)
+		if counted < long || counted >= long+slice {
+			t.Fatalf("%d slices of %s count %s of %s", tr.Rounds(), slice, counted, long)
+		}
+	})
+}
+
 // No position of a block belongs to the baseline: over many seeds it comes first
 // about as often as the others.
 func TestOrderIsFair(t *testing.T) {
@@ -99,8 +140,17 @@ func TestWithoutKeepsTheOrder(t *testing.T) {
 }
 
 func TestTotal(t *testing.T) {
-	want := 4*3*(2*(300*time.Millisecond+TrialOverhead)+2*time.Second+700*time.Millisecond) + 3*ModeOverhead
-	if got := Make(sample()).Total(); got != want {
+	const settle = 300 * time.Millisecond
+	s := sample()
+	want := 4*3*(2*(settle+TrialOverhead)+2*time.Second+700*time.Millisecond) + 3*ModeOverhead
+	if got := Make(s).Total(); got != want {
 		t.Errorf("total %s, want %s", got, want)
+	}
+	// In turns: one wait for each group, and each slice has a part that does not
+	// count. 500 ms are 25 slices of 25 ms with 20 ms counted.
+	s.Workloads[1].Slice = study.Duration(25 * time.Millisecond)
+	want = 4*(3*(settle+TrialOverhead+2*time.Second)+settle+3*(TrialOverhead+200*time.Millisecond+25*25*time.Millisecond)) + 3*ModeOverhead
+	if got := Make(s).Total(); got != want {
+		t.Errorf("total in turns %s, want %s", got, want)
 	}
 }

@@ -57,7 +57,7 @@ func (r *run) params(s *stage, t plan.Trial, limit time.Duration) (client, serve
 		SendBuffer: int(w.SendBuffer), ReceiveBuffer: int(w.ReceiveBuffer), Warmup: w.Warmup.Std(), Duration: w.Duration.Std(), Limit: limit,
 	}
 	if t.Sliced() {
-		p.Slice = w.Slice.Std()
+		p.Slice, p.Rounds = w.Slice.Std(), t.Rounds()
 	}
 	client, server = p, p
 	client.CPU, server.CPU = place(w.Placement, r.cfg.CPUs)

@@ -143,10 +143,22 @@ func modeOf(t *testing.T, run result.Run, id string) result.Mode {
 	return run.Modes[i]
 }
 
+// inTurns makes the trials of a study take turns.
+func inTurns(s *study.Study) { s.Workloads[0].Slice = study.Duration(25 * time.Millisecond) }
+
 func TestRun(t *testing.T) {
-	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/macvlan"}, nil, nil)
+	for name, change := range map[string]func(*study.Study){"at once": nil, "in turns": inTurns} {
+		t.Run(name, func(t *testing.T) { testRun(t, change) })
+	}
+}
+
+func testRun(t *testing.T, change func(*study.Study)) {
+	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/macvlan"}, change, nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if want := map[bool]int{true: 3, false: 15}[change == nil]; len(trials[0].Series.Values) != want {
+		t.Errorf("%d intervals, want %d", len(trials[0].Series.Values), want)
 	}
 	if run.Status != result.RunComplete || len(trials) != 4 || run.Trials.OK != 4 {
 		t.Errorf("status %s, %d trials, %+v", run.Status, len(trials), run.Trials)
@@ -167,23 +179,32 @@ func TestRun(t *testing.T) {
 // An agent killed once costs its trial, which is tried again in the same block.
 func TestAgentKilledOnce(t *testing.T) {
 	for _, end := range []string{"a", "b"} {
-		run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/published"}, nil, killer(t, "host", 1, end))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if run.Trials.OK != 4 || run.Trials.Failed != 1 || modeOf(t, run, "host").Status != result.ModeMeasured {
-			t.Errorf("end %s: trials %+v, mode %+v", end, run.Trials, modeOf(t, run, "host"))
-		}
-		i := slices.IndexFunc(trials, func(tr result.Trial) bool { return tr.Status == result.TrialFailed })
-		if i < 0 || i+1 >= len(trials) {
-			t.Fatalf("end %s: no failed trial with one behind it: %+v", end, trials)
-		}
-		if f := trials[i]; f.Attempt != 1 || !strings.Contains(f.Reason, "killed") || f.Metrics != nil {
-			t.Errorf("end %s: the failed trial: %+v", end, f)
-		}
-		if next := trials[i+1]; next.Mode != "host" || next.Block != trials[i].Block || next.Attempt != 2 || next.Status != result.TrialOK {
-			t.Errorf("end %s: behind it: %+v", end, next)
-		}
+		t.Run("at once, "+end, func(t *testing.T) { testAgentKilledOnce(t, end, nil) })
+		t.Run("in turns, "+end, func(t *testing.T) { testAgentKilledOnce(t, end, inTurns) })
+	}
+}
+
+func testAgentKilledOnce(t *testing.T, end string, change func(*study.Study)) {
+	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/published"}, change, killer(t, "host", 1, end))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run.Trials.OK != 4 || run.Trials.Failed != 1 || modeOf(t, run, "host").Status != result.ModeMeasured {
+		t.Errorf("end %s: trials %+v, mode %+v", end, run.Trials, modeOf(t, run, "host"))
+	}
+	i := slices.IndexFunc(trials, func(tr result.Trial) bool { return tr.Status == result.TrialFailed })
+	if i < 0 {
+		t.Fatalf("end %s: no failed trial: %+v", end, trials)
+	}
+	if f := trials[i]; f.Attempt != 1 || !strings.Contains(f.Reason, "killed") || f.Metrics != nil {
+		t.Errorf("end %s: the failed trial: %+v", end, f)
+	}
+	again := slices.IndexFunc(trials, func(tr result.Trial) bool { return tr.Attempt == 2 })
+	if again < i {
+		t.Fatalf("end %s: no second attempt behind the first: %+v", end, trials)
+	}
+	if next := trials[again]; next.Mode != "host" || next.Block != trials[i].Block || next.Status != result.TrialOK {
+		t.Errorf("end %s: the second attempt: %+v", end, next)
 	}
 }
 
@@ -249,6 +270,11 @@ func (u unproven) Prove(ctx context.Context, before, after driver.Counters, c dr
 
 // A mode whose proof fails is void and has no figure, whatever it gave before.
 func TestVoidMode(t *testing.T) {
+	t.Run("at once", func(t *testing.T) { testVoidMode(t, nil) })
+	t.Run("in turns", func(t *testing.T) { testVoidMode(t, inTurns) })
+}
+
+func testVoidMode(t *testing.T, change func(*study.Study)) {
 	trials := 0
 	d := stub{provision: func(mode string, p driver.Path) (driver.Path, error) {
 		if mode == "netns/macvlan" {
@@ -256,7 +282,7 @@ func TestVoidMode(t *testing.T) {
 		}
 		return p, nil
 	}}
-	run, all, err := weigh(t, d, []string{"host", "netns/macvlan"}, nil, nil)
+	run, all, err := weigh(t, d, []string{"host", "netns/macvlan"}, change, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,6 +403,9 @@ func TestParametersReachTheTraffic(t *testing.T) {
 			load.Placement, load.Warmup, load.Duration = study.OneCore, study.Duration(20*time.Millisecond), study.Duration(100*time.Millisecond)
 			if slices.Contains(spec.Params, "streams") {
 				load.Streams, load.Direction = 3, study.Reverse
+			}
+			if slices.Contains(spec.Params, "slice") {
+				load.Slice = study.Duration(50 * time.Millisecond)
 			}
 			s.Workloads = []study.Workload{load}
 		}, nil)

@@ -85,6 +85,7 @@ func fill(w Workload, spec WorkloadSpec, profile string) (Workload, error) {
 	def := spec.Defaults
 	def.Warmup = cmp.Or(length.Warmup, def.Warmup, Zero)
 	def.Duration = cmp.Or(length.Duration, def.Duration)
+	def.Slice = cmp.Or(length.Slice, def.Slice, AtOnce)
 	to, from := reflect.ValueOf(&w).Elem(), reflect.ValueOf(def)
 	for _, key := range spec.Params {
 		f, ok := member(to, key)

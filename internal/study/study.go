@@ -106,7 +106,8 @@ type WorkloadSpec struct {
 	Lengths  map[string]Length
 }
 
-// Length is how long a trial's warm-up and timed window last.
+// Length is how long a trial's warm-up and timed window last, and the slices that
+// it is cut into; without a Slice it is driven all at once.
 type Length struct {
-	Warmup, Duration Duration
+	Warmup, Duration, Slice Duration
 }

@@ -15,6 +15,9 @@ type Duration time.Duration
 // taken for a key left out and filled with a default.
 const Zero Duration = -1
 
+// AtOnce is a slice that no trial is longer than.
+const AtOnce = Duration(time.Hour)
+
 // Std returns d as the standard library's type; Zero is 0.
 func (d Duration) Std() time.Duration {
 	if d == Zero {

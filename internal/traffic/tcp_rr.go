@@ -24,17 +24,20 @@ const (
 	histDigits = 3
 )
 
+// rrSlice is long beside what an exchange takes, and short beside the seconds
+// within which the speed of a virtual machine wavers.
+const rrSlice = study.Duration(25 * time.Millisecond)
+
 func (tcpRR) Spec() Spec {
 	return Spec{Title: "TCP request/response", WorkloadSpec: study.WorkloadSpec{
 		Kind:   "tcp_rr",
 		Params: []string{"family", "congestion_control", "send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
 		Defaults: study.Workload{
 			Family: study.IPv4, Congestion: "cubic", SendBuffer: study.Auto, ReceiveBuffer: study.Auto, Placement: study.OneCore,
-			Slice: study.Duration(25 * time.Millisecond),
 		},
 		Lengths: map[string]study.Length{
-			study.Quick:    {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(time.Second)},
-			study.Standard: {Warmup: study.Duration(300 * time.Millisecond), Duration: study.Duration(time.Second)},
+			study.Quick:    {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(time.Second), Slice: rrSlice},
+			study.Standard: {Warmup: study.Duration(300 * time.Millisecond), Duration: study.Duration(time.Second), Slice: rrSlice},
 			study.Paper:    {Warmup: study.Duration(time.Second), Duration: study.Duration(30 * time.Second)},
 		},
 	}}
@@ -46,9 +49,9 @@ func (tcpRR) Listen(p Params) (Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tcpServer{listener: l, p: p, serve: func(ctx context.Context, c conns) (Report, error) {
-		return respond(ctx, c, p)
-	}}, nil
+	// Its slices share one connection, and the server cannot tell them apart.
+	p.Rounds = 0
+	return &tcpServer{listener: l, p: p, serve: respond}, nil
 }
 
 func (w tcpRR) Dial(ctx context.Context, p Params) (Report, error) {

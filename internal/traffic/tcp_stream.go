@@ -27,19 +27,22 @@ const stopByte = 'S'
 // drainWait bounds how long what is still under way may take to arrive.
 const drainWait = 5 * time.Second
 
+// streamSlice has a counted part of one SeriesInterval.
+const streamSlice = study.Duration(SeriesInterval * SliceWarmup / (SliceWarmup - 1))
+
 func (tcpStream) Spec() Spec {
 	on := true
 	return Spec{Title: "TCP bulk transfer", WorkloadSpec: study.WorkloadSpec{
 		Kind: "tcp_stream",
 		Params: []string{"streams", "write_size", "no_delay", "direction", "family", "congestion_control",
-			"send_buffer", "receive_buffer", "placement", "warmup", "duration"},
+			"send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
 		Defaults: study.Workload{
 			Streams: 1, WriteSize: 128 << 10, NoDelay: &on, Direction: study.Forward, Family: study.IPv4, Congestion: "cubic",
 			SendBuffer: 512 << 10, ReceiveBuffer: 512 << 10, Placement: study.TwoCores,
 		},
 		Lengths: map[string]study.Length{
-			study.Quick:    {Warmup: study.Duration(500 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond)},
-			study.Standard: {Warmup: study.Duration(time.Second), Duration: study.Duration(4 * time.Second)},
+			study.Quick:    {Warmup: study.Duration(100 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond), Slice: streamSlice},
+			study.Standard: {Warmup: study.Duration(500 * time.Millisecond), Duration: study.Duration(4 * time.Second), Slice: streamSlice},
 			study.Paper:    {Warmup: study.Duration(60 * time.Second), Duration: study.Duration(60 * time.Second)},
 		},
 	}}
@@ -50,9 +53,50 @@ func (tcpStream) Listen(p Params) (Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tcpServer{listener: l, p: p, serve: func(ctx context.Context, c conns) (Report, error) {
+	return &tcpServer{listener: l, p: p, serve: func(ctx context.Context, c conns, p Params) (Report, error) {
 		return transfer(ctx, c, p, p.Reverse)
 	}}, nil
+}
+
+// Open and its session make each slice a transfer of its own, over fresh
+// connections: a connection tends to keep the speed it came to first, and a
+// trial should not hang on the luck of one.
+func (tcpStream) Open(ctx context.Context, p Params) (Session, error) {
+	s := &streamSession{p: p, restore: quiet()}
+	if err := s.drive(ctx, p.opening()); err != nil {
+		s.restore()
+		return nil, err
+	}
+	s.total.Window = Window{} // the warm-up does not count
+	return s, nil
+}
+
+type streamSession struct {
+	p       Params
+	total   Report
+	restore func()
+}
+
+func (s *streamSession) Slice(ctx context.Context, d time.Duration) error {
+	return s.drive(ctx, s.p.slice(d))
+}
+
+func (s *streamSession) drive(ctx context.Context, p Params) error {
+	c, err := connect(ctx, p)
+	if err != nil {
+		return err
+	}
+	r, err := transfer(ctx, c, p, !p.Reverse)
+	if err != nil {
+		return err
+	}
+	s.total.add(r)
+	return nil
+}
+
+func (s *streamSession) Close() Report {
+	s.restore()
+	return s.total
 }
 
 func (tcpStream) Dial(ctx context.Context, p Params) (Report, error) {
@@ -100,7 +144,7 @@ func transfer(ctx context.Context, c conns, p Params, send bool) (Report, error)
 	}
 	r := Report{CPU: p.CPU, Traffic: time.Since(start).Seconds()}
 	c.describe(&r)
-	r.Window = Window{Seconds: p.Duration.Seconds(), Interval: SeriesInterval.Seconds()}
+	r.Window = Window{Seconds: p.Duration.Seconds(), Interval: min(SeriesInterval, p.Duration).Seconds()}
 	if send {
 		var resent int64
 		for i, b := range books {
@@ -223,25 +267,4 @@ func receive(ctx context.Context, fd int, start time.Time, b *book) error {
 			}
 		}
 	}
-}
-
-// tcpServer is the listening end of a TCP workload.
-type tcpServer struct {
-	listener *listener
-	p        Params
-	serve    func(context.Context, conns) (Report, error)
-}
-
-func (s *tcpServer) Port() uint16 { return s.listener.port }
-
-func (s *tcpServer) Serve(ctx context.Context) (Report, error) {
-	defer quiet()()
-	c, err := s.listener.admit(ctx, s.p)
-	s.listener.close()
-	if err != nil {
-		return Report{}, err
-	}
-	r, err := s.serve(ctx, c)
-	r.Refused = s.listener.refused
-	return r, err
 }

@@ -93,8 +93,9 @@ type Params struct {
 	ReceiveBuffer int           `json:"receive_buffer"`
 	Warmup        time.Duration `json:"warmup"`
 	Duration      time.Duration `json:"duration"`
-	Slice         time.Duration `json:"slice,omitempty"` // 0 drives the trial at once
-	Limit         time.Duration `json:"limit,omitempty"` // the trial is given up after that; 0 is Warmup + Duration + 10 s
+	Slice         time.Duration `json:"slice,omitempty"`  // 0 drives the trial at once
+	Rounds        int           `json:"rounds,omitempty"` // how many slices, 0 where the trial has none
+	Limit         time.Duration `json:"limit,omitempty"`  // the trial is given up after that; 0 is Warmup + Duration + 10 s
 }
 
 // Report is what one end saw of a trial. Counts are over the whole trial unless

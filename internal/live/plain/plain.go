@@ -53,6 +53,7 @@ func (l *Listener) Handle(e live.Event) {
 		if !l.opt.TTY || e.Trial.Status != result.TrialOK {
 			l.lines(l.ended(e.Trial))
 		}
+		l.current.Done++ // of several that took turns, the next
 	case live.Warned:
 		l.lines(warned(e.Warning))
 	case live.Ended:

@@ -27,12 +27,12 @@ type bench struct {
 }
 
 func main() {
-	sections := []section{{"cost", cost}, {"placement", placement}, {"quick", quick}}
+	sections := []section{{"cost", cost}, {"turns", turns}, {"placement", placement}, {"quick", quick}}
 	var b bench
 	var only string
 	flag.StringVar(&b.tare, "tare", "bin/tare", "binary to measure")
 	flag.IntVar(&b.runs, "runs", 5, "how many quick runs")
-	flag.StringVar(&only, "only", "", "sections to run, separated by commas: cost, placement, quick")
+	flag.StringVar(&only, "only", "", "sections to run, separated by commas: cost, turns, placement, quick")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

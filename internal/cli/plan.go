@@ -50,9 +50,13 @@ func (a App) printPlan(p plan.Plan, s study.Study, order bool) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", m.ID, orDash(m.Baseline), m.Title)
 	}
-	fmt.Fprintln(w, "\nWORKLOAD\tWARM-UP\tTIMED\tPARAMETERS")
+	fmt.Fprintln(w, "\nWORKLOAD\tWARM-UP\tTIMED\tSLICE\tPARAMETERS")
 	for _, wl := range s.Workloads {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", wl.ID, wl.Warmup, wl.Duration, parameters(wl))
+		slice := "all at once"
+		if (plan.Trial{Workload: wl}).Sliced() {
+			slice = wl.Slice.String()
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", wl.ID, wl.Warmup, wl.Duration, slice, parameters(wl))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -61,20 +61,20 @@ func (a App) run(c *cobra.Command, args []string, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.out == "" {
-		f.out = filepath.Join(runsDir(), time.Now().Format("20060102-150405")+"-"+orName(s.Name))
-	}
 	// The user's namespace is entered before anything is made, and after
 	// everything that can be wrong with the command has been said.
 	if done, code, err := enter(c.Context()); err != nil || done {
 		return errors.Join(err, exitWith(code))
 	}
+	// From here on a signal ends the run in order. Later ones find it at that.
+	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
 	dir, done, err := openRun(f, s)
 	if err != nil {
 		return usage(err)
 	}
 	defer dir.Close()
-	return a.weigh(c.Context(), s, dir, done, f)
+	return a.weigh(ctx, s, dir, done, f)
 }
 
 func orName(name string) string {
@@ -112,6 +112,21 @@ func (a App) resumed(path string) (study.Study, error) {
 	return s, nil
 }
 
+// createDir makes the directory of a new run, named by the time and the study
+// unless out says how.
+func createDir(out, name string) (*result.Dir, error) {
+	if out != "" {
+		return result.Create(out)
+	}
+	base := filepath.Join(runsDir(), time.Now().Format("20060102-150405")+"-"+orName(name))
+	dir, err := result.Create(base)
+	// Two runs may start within a second.
+	for n := 2; errors.Is(err, result.ErrExists); n++ {
+		dir, err = result.Create(fmt.Sprintf("%s-%d", base, n))
+	}
+	return dir, err
+}
+
 // openRun makes a run's directory, or opens it again with the trials it has.
 func openRun(f runFlags, s study.Study) (*result.Dir, []result.Trial, error) {
 	if f.resume != "" {
@@ -126,7 +141,7 @@ func openRun(f runFlags, s study.Study) (*result.Dir, []result.Trial, error) {
 		}
 		return dir, trials, nil
 	}
-	dir, err := result.Create(f.out)
+	dir, err := createDir(f.out, s.Name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -152,9 +167,6 @@ func (a App) weigh(ctx context.Context, s study.Study, dir *result.Dir, done []r
 	if err != nil {
 		return environment(err)
 	}
-	// The first signal ends the run in order. Later ones find it at that.
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
 	machine := facts.Machine("/")
 	tty, width := terminal(a.Stderr)
 	run, err := runner.Run(ctx, runner.Config{

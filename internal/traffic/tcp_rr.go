@@ -26,7 +26,7 @@ const (
 
 // rrSlice is long beside what an exchange takes, and short beside the seconds
 // within which the speed of a virtual machine wavers.
-const rrSlice = study.Duration(25 * time.Millisecond)
+const rrSlice = study.Duration(10 * time.Millisecond)
 
 func (tcpRR) Spec() Spec {
 	return Spec{Title: "TCP request/response", WorkloadSpec: study.WorkloadSpec{
@@ -36,7 +36,7 @@ func (tcpRR) Spec() Spec {
 			Family: study.IPv4, Congestion: "cubic", SendBuffer: study.Auto, ReceiveBuffer: study.Auto, Placement: study.OneCore,
 		},
 		Lengths: map[string]study.Length{
-			study.Quick:    {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(time.Second), Slice: rrSlice},
+			study.Quick:    {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(1250 * time.Millisecond), Slice: rrSlice},
 			study.Standard: {Warmup: study.Duration(300 * time.Millisecond), Duration: study.Duration(time.Second), Slice: rrSlice},
 			study.Paper:    {Warmup: study.Duration(time.Second), Duration: study.Duration(30 * time.Second)},
 		},

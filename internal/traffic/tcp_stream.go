@@ -38,7 +38,8 @@ func (tcpStream) Spec() Spec {
 			"send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
 		Defaults: study.Workload{
 			Streams: 1, WriteSize: 128 << 10, NoDelay: &on, Direction: study.Forward, Family: study.IPv4, Congestion: "cubic",
-			SendBuffer: 512 << 10, ReceiveBuffer: 512 << 10, Placement: study.TwoCores,
+			// The steadiest of what was tried: see docs/performance.md.
+			SendBuffer: 1 << 20, ReceiveBuffer: 1 << 20, Placement: study.OneCore,
 		},
 		Lengths: map[string]study.Length{
 			study.Quick:    {Warmup: study.Duration(100 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond), Slice: streamSlice},

@@ -157,12 +157,11 @@ func (r row) brief(t table) string {
 	}
 	value := r.bare(t)
 	text := strings.Repeat(" ", width-say.Width(value)) + value
-	if r.Cell == nil {
+	// Without a ratio (a count of 0 has none) there is nothing to judge.
+	if r.Cell == nil || r.Cell.Ratio == nil {
 		return text
 	}
-	if r.Cell.Ratio != nil {
-		text += gap + say.BareRatio(*r.Cell.Ratio)
-	}
+	text += gap + say.BareRatio(*r.Cell.Ratio)
 	if w := say.Word(r.Cell.Verdict); w != "" {
 		text += " " + w
 	}

@@ -3,6 +3,7 @@ package result
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tare/internal/stats"
 )
@@ -40,6 +41,19 @@ func twoBands(c Cell, own []reading) (Warning, bool) {
 		return Warning{}, false
 	}
 	return Warning{"two_bands", scope(c.Mode, c.Workload, c.Metric), fmt.Sprintf(
-		"the trials fall into two bands, %d near %.3g %s and %d near %.3g %s; their mean stands for neither",
-		b.Low.N, b.Low.Value, c.Unit, b.High.N, b.High.Value, c.Unit)}, true
+		"the trials fall into two bands, %d near %s and %d near %s; their mean stands for neither",
+		b.Low.N, rounded(b.Low.Value, c.Unit), b.High.N, rounded(b.High.Value, c.Unit))}, true
+}
+
+// rounded is a figure with three digits and, where it is large, a prefix.
+func rounded(v float64, unit string) string {
+	for _, p := range []struct {
+		from   float64
+		prefix string
+	}{{1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if v >= p.from {
+			return fmt.Sprintf("%.3g %s%s", v/p.from, p.prefix, strings.TrimPrefix(unit, "1"))
+		}
+	}
+	return fmt.Sprintf("%.3g %s", v, unit)
 }

@@ -18,7 +18,7 @@ func TestCellWarnings(t *testing.T) {
 	}{
 		{"nothing to say", hostAnd, join(rows("host", "goodput", 100, 101, 99), rows("veth", "goodput", 80, 81, 80)), nil},
 		{"two bands", hostAnd, join(rows("host", "goodput", 8e9, 8.1e9, 12e9, 11.9e9, 12.1e9), rows("veth", "goodput", 7e9, 7.1e9, 7e9, 7.1e9, 7e9)), []Warning{
-			{"two_bands", "host stream goodput", "the trials fall into two bands, 2 near 8.05e+09 bit/s and 3 near 1.2e+10 bit/s; their mean stands for neither"}}},
+			{"two_bands", "host stream goodput", "the trials fall into two bands, 2 near 8.05 Gbit/s and 3 near 12 Gbit/s; their mean stands for neither"}}},
 		{"two bands of a metric that is not primary", hostAnd, rows("host", "rtt_p99", 1, 1, 2, 2), nil},
 		{"beats its baseline", hostAnd, join(rows("host", "goodput", 100, 101, 99), rows("veth", "goodput", 125, 125, 124)), []Warning{
 			{"beats_baseline", "veth stream goodput", "veth is better than its baseline host (1.25 times its goodput), which a longer path should not be; " +

@@ -44,7 +44,7 @@ func (r *run) compareEnds(asked study.Workload) {
 		if !ok {
 			continue
 		}
-		if b, ok := first[m.Baseline]; ok && b.Client.MSS != t.Client.MSS {
+		if b, ok := first[m.Baseline]; ok && asked.WriteSize > 0 && b.Client.MSS != t.Client.MSS {
 			r.warn("mss_differs", m.ID+" "+asked.ID, "segments carry %d bytes here and %d in %s: part of the cost is the smaller MTU, as it is in use",
 				t.Client.MSS, b.Client.MSS, m.Baseline)
 		}

@@ -56,7 +56,8 @@ func weighAfter(t *testing.T, done []result.Trial, d driver.Driver, modes []stri
 		t.Skip("real runs are left out of the short tests")
 	}
 	drivertest.NeedLab(t)
-	defer goleak.VerifyNone(t)
+	// What runs already is the test program's own, such as its watch on a parent.
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	s := study.Study{
 		Profile: study.Quick, Seed: 11, Modes: modes, Blocks: 2, Margin: 0.1, Settle: study.Duration(10 * time.Millisecond),
 		Lab: study.Lab{MTU: lab.DefaultMTU, Offload: study.On},

@@ -46,7 +46,7 @@ type voidError struct{ error }
 func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 	var limit time.Duration
 	for _, t := range trials {
-		limit += t.Traffic()
+		limit += t.Traffic() + r.drain(t)
 	}
 	var lanes []*lane
 	for _, t := range trials {
@@ -58,6 +58,24 @@ func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 		lanes = append(lanes, l)
 	}
 	return lanes
+}
+
+// inFlight is more than a lab's connections have under way at once: both
+// buffers, doubled by the kernel, and the queue of the rate limit.
+const inFlight = 8 << 20
+
+// drain is what a trial may take on a slow underlay for what is still under way
+// when its windows end.
+func (r *run) drain(t plan.Trial) time.Duration {
+	rate := r.cfg.Study.Lab.Rate
+	if rate == 0 {
+		return 0
+	}
+	once := min(time.Duration(float64(inFlight*8)/float64(rate)*float64(time.Second)), traffic.DrainWait)
+	if t.Sliced() {
+		return time.Duration(t.Rounds()+1) * once
+	}
+	return once
 }
 
 // settleDown waits before a group of trials. The wait is booked to the first.

@@ -39,7 +39,7 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 	s.Workloads = slices.Clone(s.Workloads)
 	for i, w := range s.Workloads {
 		spec, _ := cat.Workload(w.Kind) // known: s is valid
-		full, err := fill(w, spec, s.Profile)
+		full, err := fill(w, spec, s.Profile, s.Lab.Rate > 0)
 		if err != nil {
 			return Study{}, err
 		}
@@ -79,13 +79,16 @@ func withBaselines(modes []string, cat Catalog) []string {
 }
 
 // fill sets the parameters that w's kind takes and w leaves open.
-func fill(w Workload, spec WorkloadSpec, profile string) (Workload, error) {
+func fill(w Workload, spec WorkloadSpec, profile string, limited bool) (Workload, error) {
 	w.ID = w.Name()
 	length := spec.Lengths[profile]
 	def := spec.Defaults
 	def.Warmup = cmp.Or(length.Warmup, def.Warmup, Zero)
 	def.Duration = cmp.Or(length.Duration, def.Duration)
 	def.Slice = cmp.Or(length.Slice, def.Slice, AtOnce)
+	if limited && spec.Bulk {
+		def.Slice, def.Warmup = AtOnce, max(def.Warmup, BulkWarmup)
+	}
 	to, from := reflect.ValueOf(&w).Elem(), reflect.ValueOf(def)
 	for _, key := range spec.Params {
 		f, ok := member(to, key)

@@ -1,6 +1,7 @@
 package study_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -207,6 +208,37 @@ func TestSeedFrom(t *testing.T) {
 	} {
 		if got := study.SeedFrom(c.random); got != c.want {
 			t.Errorf("SeedFrom(%d) = %d, want %d", c.random, got, c.want)
+		}
+	}
+}
+
+// A bulk workload is driven in one piece over a slow underlay unless the study
+// says otherwise; others keep their slices.
+func TestRateLimitLeavesBulkWhole(t *testing.T) {
+	cat := sample()
+	cat.Workloads[0].Bulk = true
+	for i := range cat.Workloads {
+		cat.Workloads[i].Params = append(slices.Clone(cat.Workloads[i].Params), "slice")
+		l := cat.Workloads[i].Lengths[study.Quick]
+		l.Slice = study.Duration(10 * time.Millisecond)
+		cat.Workloads[i].Lengths[study.Quick] = l
+	}
+	own := study.Duration(50 * time.Millisecond)
+	s := study.Study{Modes: []string{"host"}, Workloads: []study.Workload{
+		{Kind: "tcp_stream"}, {Kind: "tcp_rr"}, {ID: "own", Kind: "tcp_stream", Slice: own, Warmup: own},
+	}}
+	for _, rate := range []study.Rate{0, 1e8} {
+		s.Lab.Rate = rate
+		got, err := study.Resolve(s, cat)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bulk, rr, set := got.Workloads[0], got.Workloads[1], got.Workloads[2]
+		if whole := bulk.Slice == study.AtOnce && bulk.Warmup == study.BulkWarmup; whole != (rate > 0) {
+			t.Errorf("rate %s: bulk has slice %s and warm-up %s", rate, bulk.Slice, bulk.Warmup)
+		}
+		if rr.Slice != study.Duration(10*time.Millisecond) || set.Slice != own || set.Warmup != own {
+			t.Errorf("rate %s: slices %s and %s", rate, rr.Slice, set.Slice)
 		}
 	}
 }

@@ -3,6 +3,8 @@
 // before anything is made.
 package study
 
+import "time"
+
 // Study is a study file. After Resolve every field that applies is set, so that
 // the study.yaml of a run's directory repeats it exactly.
 type Study struct {
@@ -104,7 +106,13 @@ type WorkloadSpec struct {
 	Params   []string
 	Defaults Workload
 	Lengths  map[string]Length
+	// Bulk workloads need time to fill a slow path: on an underlay with a rate
+	// limit their default is one piece, with a warm-up of at least BulkWarmup.
+	Bulk bool
 }
+
+// BulkWarmup is the least default warm-up of a bulk workload in one piece.
+const BulkWarmup = Duration(time.Second)
 
 // Length is how long a trial's warm-up and timed window last, and the slices that
 // it is cut into; without a Slice it is driven all at once.

@@ -24,8 +24,8 @@ const readSize = 128 << 10
 // two clocks started apart.
 const stopByte = 'S'
 
-// drainWait bounds how long what is still under way may take to arrive.
-const drainWait = 5 * time.Second
+// DrainWait bounds how long what is still under way may take to arrive.
+const DrainWait = 5 * time.Second
 
 // streamSlice has a counted part of one SeriesInterval.
 const streamSlice = study.Duration(SeriesInterval * SliceWarmup / (SliceWarmup - 1))
@@ -34,6 +34,7 @@ func (tcpStream) Spec() Spec {
 	on := true
 	return Spec{Title: "TCP bulk transfer", WorkloadSpec: study.WorkloadSpec{
 		Kind: "tcp_stream",
+		Bulk: true,
 		Params: []string{"streams", "write_size", "no_delay", "direction", "family", "congestion_control",
 			"send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
 		Defaults: study.Workload{
@@ -193,8 +194,8 @@ func sendFor(ctx context.Context, fd int, p Params, start time.Time, b *book, re
 			}
 			break
 		}
-		if at > b.end+drainWait {
-			return fmt.Errorf("send: the receiver had not seen its window %s after it should have ended", drainWait)
+		if at > b.end+DrainWait {
+			return fmt.Errorf("send: the receiver had not seen its window %s after it should have ended", DrainWait)
 		}
 	}
 	*resent = retransmits(fd) - before
@@ -221,7 +222,7 @@ func toldToStop(fd int) (bool, error) {
 
 // waitClosed waits for the peer's end of the connection.
 func waitClosed(ctx context.Context, fd int) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, drainWait, errors.New("what was sent did not all arrive within "+drainWait.String()))
+	ctx, cancel := context.WithTimeoutCause(ctx, DrainWait, errors.New("what was sent did not all arrive within "+DrainWait.String()))
 	defer cancel()
 	buf := make([]byte, 1)
 	for {

@@ -5,8 +5,61 @@ import (
 
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
+	"tare/internal/lab"
+	"tare/internal/traffic"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
 
 func TestConformance(t *testing.T) { drivertest.Conformance(t, netns.Driver{}) }
+
+// A limited underlay carries no more than its rate, and a path stays proven on it.
+func TestRate(t *testing.T) {
+	const rate = 200e6
+	for _, mode := range []string{"host", "netns/vxlan"} {
+		s := drivertest.Provision(t, netns.Driver{}, mode, func(l *lab.Spec) { l.Rate = rate })
+		goodput := stream(t, s)
+		// The bucket's burst may add a little to a short window.
+		if goodput > 1.2*rate || goodput < 0.1*rate {
+			t.Errorf("%s: %.3g bit/s over a limit of %.3g", mode, goodput, rate)
+		}
+	}
+}
+
+// Without offloads every segment crosses by itself: the underlay counts far more
+// packets for the same bytes, and the path stays proven.
+func TestOffloadOff(t *testing.T) {
+	perPacket := map[bool]float64{}
+	for _, on := range []bool{true, false} {
+		s := drivertest.Provision(t, netns.Driver{}, "netns/bridge", func(l *lab.Spec) { l.Offload = on })
+		before, err := s.Lab.A.NS.Stats(lab.Underlay)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stream(t, s)
+		after, err := s.Lab.A.NS.Stats(lab.Underlay)
+		if err != nil {
+			t.Fatal(err)
+		}
+		perPacket[on] = float64(after.TxBytes-before.TxBytes) / float64(after.TxPackets-before.TxPackets)
+	}
+	if perPacket[false] > lab.DefaultMTU+14 || perPacket[true] < 2*lab.DefaultMTU {
+		t.Errorf("bytes a packet: %.0f with offload off, %.0f with it on", perPacket[false], perPacket[true])
+	}
+}
+
+// stream runs a short proven tcp_stream and returns its goodput in bit/s.
+func stream(t *testing.T, s *drivertest.Stand) float64 {
+	t.Helper()
+	p := drivertest.Params("tcp_stream")
+	client, server, err := s.Trial(t, p, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := traffic.Named(p.Kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics, _ := w.Metrics(p, client, server)
+	return metrics["goodput"]
+}

@@ -39,7 +39,7 @@ func (tcpStream) Spec() Spec {
 			"send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
 		Defaults: study.Workload{
 			Streams: 1, WriteSize: 128 << 10, NoDelay: &on, Direction: study.Forward, Family: study.IPv4, Congestion: "cubic",
-			// The steadiest of what was tried: see docs/performance.md.
+			// Mostly the steadiest of what was tried: see docs/performance.md.
 			SendBuffer: 1 << 20, ReceiveBuffer: 1 << 20, Placement: study.OneCore,
 		},
 		Lengths: map[string]study.Length{

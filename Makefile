@@ -34,7 +34,7 @@ vet:
 
 # The linter is built once from the version that tools/go.mod pins.
 $(LINT): tools/go.mod
-	cd tools && GOFLAGS=-mod=mod go build -o ../$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	cd tools && GOFLAGS=-mod=readonly go build -o ../$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 lint: $(LINT)
 	$(LINT) run ./...

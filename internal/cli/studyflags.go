@@ -90,8 +90,8 @@ func (f *studyFlags) resolve(c *cobra.Command, args []string, cat study.Catalog)
 	return s, nil
 }
 
-// source reads a study file. A name without a dot or a slash that is no file is
-// that of a built-in study.
+// source reads a study: a built-in one by its name, which has neither a dot nor a
+// slash, or else a file.
 func source(name string) ([]byte, error) {
 	if !strings.ContainsAny(name, "./") {
 		if src, ok := studies.Builtin(name); ok {

@@ -49,11 +49,10 @@ func Run(ctx context.Context, cfg Config) (result.Run, error) {
 	}
 	err := r.execute(ctx)
 	down := r.teardown()
-	if err == nil && ctx.Err() == nil {
-		r.out.Status = result.RunComplete
-	} else if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		r.out.Status, err = result.RunInterrupted, nil
-	} else {
+	case err != nil:
 		r.out.Status = result.RunFailed
 	}
 	r.finish()

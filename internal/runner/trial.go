@@ -29,6 +29,7 @@ type lane struct {
 	before         driver.Counters
 	out            result.Trial
 	served         chan served
+	limit          time.Duration // for all trials that take turns with this one
 	busy           time.Duration // spent on this trial, without the turns of others
 	client, server traffic.Report
 	err            error
@@ -48,12 +49,13 @@ func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 	for _, t := range trials {
 		limit += t.Traffic() + r.drain(t)
 	}
+	limit += trialGrace
 	var lanes []*lane
 	for _, t := range trials {
-		l := &lane{Trial: t, stage: r.stage(t.Mode)}
+		l := &lane{Trial: t, stage: r.stage(t.Mode), limit: limit}
 		l.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt}
 		if l.work, l.err = traffic.Named(t.Workload.Kind); l.err == nil {
-			l.clientSide, l.serverSide, l.err = r.params(l.stage, t, limit+trialGrace)
+			l.clientSide, l.serverSide, l.err = r.params(l.stage, t, limit)
 		}
 		lanes = append(lanes, l)
 	}
@@ -103,7 +105,7 @@ func (l *lane) step(do func() error) {
 
 // bounded is the context of a group of trials.
 func bounded(ctx context.Context, l *lane) (context.Context, context.CancelFunc) {
-	long := l.clientSide.Limit + controllerGrace
+	long := l.limit + controllerGrace
 	return context.WithTimeoutCause(ctx, long, fmt.Errorf("the trial was given up after %s", long))
 }
 
@@ -117,12 +119,14 @@ func (r *run) atOnce(ctx context.Context, l *lane) {
 		l.client, err = l.stage.client.Dial(ctx, l.clientSide)
 		return err
 	})
-	l.step(func() error { return l.awaitServer(ctx) })
+	l.step(l.awaitServer)
 	figures, missing := session.Stop()
 	for _, u := range missing {
 		r.warn("not_observed", "run", "%s", u)
 	}
-	l.out.Machine = figures
+	if l.err == nil {
+		l.out.Machine = figures
+	}
 	l.step(func() error { return l.prove(ctx) })
 	l.release(ctx)
 }
@@ -152,7 +156,8 @@ func (r *run) begin(ctx context.Context, l *lane) (err error) {
 	return nil
 }
 
-func (l *lane) awaitServer(context.Context) error {
+// awaitServer takes the server's report, which begin has asked for with a deadline.
+func (l *lane) awaitServer() error {
 	s := <-l.served
 	l.served = nil
 	l.server = s.report

@@ -30,7 +30,7 @@ func (r *run) inTurns(ctx context.Context, lanes []*lane) {
 			l.client, err = l.stage.client.Report(ctx)
 			return err
 		})
-		l.step(func() error { return l.awaitServer(ctx) })
+		l.step(l.awaitServer)
 		l.step(func() error { return l.prove(ctx) })
 		l.release(ctx)
 	}

@@ -175,37 +175,31 @@ func again(err error) bool {
 
 // readFull fills b or fails. It is for handshakes, not for payload.
 func readFull(ctx context.Context, fd int, b []byte) error {
-	for len(b) > 0 {
+	return full(ctx, b, func(b []byte) (int, error) {
 		n, err := unix.Read(fd, b)
-		switch {
-		case again(err):
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-		case err != nil:
-			return err
-		case n == 0:
-			return errors.New("the peer closed the connection")
-		default:
-			b = b[n:]
+		if err == nil && n == 0 {
+			err = errors.New("the peer closed the connection")
 		}
-	}
-	return nil
+		return n, err
+	})
 }
 
 // writeFull sends all of b or fails. It is for handshakes, not for payload.
 func writeFull(ctx context.Context, fd int, b []byte) error {
+	return full(ctx, b, func(b []byte) (int, error) { return unix.Write(fd, b) })
+}
+
+// full repeats a call that moves a part of b until all of it is through.
+func full(ctx context.Context, b []byte, move func([]byte) (int, error)) error {
 	for len(b) > 0 {
-		n, err := unix.Write(fd, b)
+		n, err := move(b)
 		switch {
-		case again(err):
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-		case err != nil:
-			return err
-		default:
+		case err == nil:
 			b = b[n:]
+		case !again(err):
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
 		}
 	}
 	return nil

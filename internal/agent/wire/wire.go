@@ -22,10 +22,9 @@ const MaxLine = 4 << 20
 
 // Hello is the agent's first line.
 type Hello struct {
-	Agent   int    `json:"tare_agent"` // Version
-	Build   string `json:"build"`
-	PID     int    `json:"pid"`
-	Command string `json:"command,omitempty"`
+	Agent int    `json:"tare_agent"` // Version
+	Build string `json:"build"`
+	PID   int    `json:"pid"`
 }
 
 // Op is what a request asks for.

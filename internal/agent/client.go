@@ -171,6 +171,12 @@ func (c *Client) report(reply wire.Reply, err error) (traffic.Report, error) {
 	return *reply.Report, nil
 }
 
+// Ended tells the agent how the other end of its trial did.
+func (c *Client) Ended(ctx context.Context, r traffic.Report) error {
+	_, err := c.call(ctx, wire.Request{Op: wire.OpEnded, Report: &r})
+	return err
+}
+
 // Abort makes the agent give up the trial under way.
 func (c *Client) Abort(ctx context.Context) error {
 	_, err := c.call(ctx, wire.Request{Op: wire.OpAbort})

@@ -60,6 +60,7 @@ type server struct {
 	out     io.Writer
 	cancel  context.CancelCauseFunc // of the trial under way
 	report  chan wire.Reply         // of the served trial under way
+	peer    chan traffic.Report     // where the trial under way learns how the other end did
 	session chan *open              // of the sliced trial under way; holds it between slices
 }
 
@@ -107,6 +108,13 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 			_ = s.send(r)
 		}()
 		return
+	case wire.OpEnded:
+		if s.peer == nil || req.Report == nil {
+			reply.Error = "no trial is under way that could be told"
+			break
+		}
+		s.peer <- *req.Report // has room for the one
+		s.peer = nil
 	case wire.OpAbort:
 		if s.cancel != nil {
 			s.cancel(errors.New("the controller gave up the trial"))
@@ -132,7 +140,9 @@ func (s *server) trial(ctx context.Context, req wire.Request) {
 		stop()
 		_ = s.send(wire.Reply{ID: req.ID, Error: err.Error()})
 	}
-	work, err := traffic.Named(p.Kind)
+	peer := make(chan traffic.Report, 1)
+	s.peer = peer
+	work, err := traffic.For(p)
 	if err != nil {
 		fail(err)
 		return
@@ -144,7 +154,7 @@ func (s *server) trial(ctx context.Context, req wire.Request) {
 	if req.Op == wire.OpDial {
 		go func() {
 			defer stop()
-			_ = s.send(outcome(req.ID)(work.Dial(ctx, p)))
+			_ = s.send(outcome(req.ID)(work.Dial(ctx, p, peer)))
 		}()
 		return
 	}
@@ -157,7 +167,7 @@ func (s *server) trial(ctx context.Context, req wire.Request) {
 	s.report = report
 	go func() {
 		defer stop()
-		report <- outcome(0)(srv.Serve(ctx))
+		report <- outcome(0)(srv.Serve(ctx, peer))
 	}()
 	_ = s.send(wire.Reply{ID: req.ID, Port: srv.Port()})
 }

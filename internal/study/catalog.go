@@ -1,5 +1,7 @@
 package study
 
+import "slices"
+
 // Mode finds a mode by id.
 func (c Catalog) Mode(id string) (ModeSpec, bool) {
 	for _, m := range c.Modes {
@@ -37,4 +39,6 @@ func (c Catalog) kinds() []string {
 }
 
 // keys lists all that a workload of this kind may hold.
-func (w WorkloadSpec) keys() []string { return append([]string{"id", "workload"}, w.Params...) }
+func (w WorkloadSpec) keys() []string {
+	return slices.Concat([]string{"id", "workload"}, w.Params, w.Optional)
+}

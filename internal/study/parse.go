@@ -19,6 +19,8 @@ const (
 	bufferPattern   = `^auto$|` + sizePattern
 	ratePattern     = `^([0-9]+(\.[0-9]+)?)([kKmMgG]?[bB][iI][tT](/[sS])?)?$`
 
+	loadPattern = `^unlimited$|` + ratePattern
+
 	// maxUnitText bounds the text of a quantity: none worth reading is longer.
 	maxUnitText = 40
 )

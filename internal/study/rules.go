@@ -58,14 +58,30 @@ func ruleOf(key string) rule {
 
 func workloadRule(key string) rule {
 	switch key {
-	case "streams":
+	case "streams", "flows", "threads":
 		return rule{min: 1, max: 1000}
-	case "write_size":
+	case "pairs":
+		return rule{min: 1, max: 16}
+	case "write_size", "request_size", "response_size":
 		return rule{min: 1, max: 16 << 20}
+	case "payload_size":
+		return rule{min: 40, max: 65507}
+	case "packet_rate":
+		return rule{min: 1, max: 100e6}
+	case "transaction_rate":
+		return rule{min: 1, max: 10e6}
+	case "burst":
+		return rule{min: 1, max: 1024}
+	case "fragment":
+		return rule{enum: []string{On, Off}}
+	case "close":
+		return rule{enum: []string{FIN, RST}}
+	case "tool", "verify_with":
+		return rule{enum: []string{BuiltIn, "iperf3", "iperf2", "ntttcp"}}
 	case "send_buffer", "receive_buffer":
 		return rule{min: 4 << 10, max: 1 << 30}
 	case "direction":
-		return rule{enum: []string{Forward, Reverse}}
+		return rule{enum: []string{Forward, Reverse, Both}}
 	case "family":
 		return rule{enum: []string{IPv4, IPv6}}
 	case "placement":
@@ -89,7 +105,7 @@ func check(key string, v reflect.Value) string {
 	switch {
 	case v.Kind() == reflect.String:
 		shown, ok = quote(v.String()), r.allows(v.String())
-	case r.max > 0 && v.Interface() != any(Auto):
+	case r.max > 0 && v.Interface() != any(Auto) && v.Interface() != any(Unlimited):
 		x := magnitude(v)
 		ok = r.min <= x && x <= r.max
 	}
@@ -131,7 +147,7 @@ func show(t reflect.Type, x float64) string {
 		return Duration(x).String()
 	case reflect.TypeFor[Size](), reflect.TypeFor[BufferSize]():
 		return Size(x).String()
-	case reflect.TypeFor[Rate]():
+	case reflect.TypeFor[Rate](), reflect.TypeFor[Load]():
 		return Rate(x).String()
 	}
 	return strconv.FormatFloat(x, 'f', -1, 64)
@@ -153,6 +169,8 @@ func want(key string, t reflect.Type) string {
 		return "auto, or " + span + ", in bytes or with KiB, MiB or GiB"
 	case reflect.TypeFor[Rate]():
 		return "a rate of " + span + ", such as 1Gbit/s"
+	case reflect.TypeFor[Load]():
+		return "unlimited, or a rate of " + span + ", such as 1Gbit/s"
 	case reflect.TypeFor[*bool]():
 		return "true or false"
 	case reflect.TypeFor[Lab]():

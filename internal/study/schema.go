@@ -114,6 +114,8 @@ func value(key string, t reflect.Type, description string) *jsonschema.Schema {
 		s = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, spelt(bufferPattern)}}
 	case reflect.TypeFor[Rate]():
 		s = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, spelt(ratePattern)}}
+	case reflect.TypeFor[Load]():
+		s = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, spelt(loadPattern)}}
 	case reflect.TypeFor[*bool]():
 		s = &jsonschema.Schema{Type: "boolean"}
 	}

@@ -41,20 +41,35 @@ type Lab struct {
 // Workload is one traffic pattern with its parameters. Which parameters a kind
 // takes is in the Catalog; Resolve fills those in and leaves the others zero.
 type Workload struct {
-	ID            string     `yaml:"id,omitempty" json:"id,omitempty" jsonschema:"name in results; the workload's own when absent"`
-	Kind          string     `yaml:"workload" json:"workload" jsonschema:"which workload"`
-	Streams       int        `yaml:"streams,omitempty" json:"streams,omitempty" jsonschema:"parallel connections"`
-	WriteSize     Size       `yaml:"write_size,omitempty" json:"write_size,omitempty" jsonschema:"bytes handed to the kernel at once, such as 128KiB"`
-	NoDelay       *bool      `yaml:"no_delay,omitempty" json:"no_delay,omitempty" jsonschema:"disable Nagle's algorithm"`
-	Direction     string     `yaml:"direction,omitempty" json:"direction,omitempty" jsonschema:"forward: the client sends; reverse: the server sends"`
-	Family        string     `yaml:"family,omitempty" json:"family,omitempty" jsonschema:"ipv4 or ipv6"`
-	Congestion    string     `yaml:"congestion_control,omitempty" json:"congestion_control,omitempty" jsonschema:"TCP congestion control, set on every socket"`
-	SendBuffer    BufferSize `yaml:"send_buffer,omitempty" json:"send_buffer,omitempty" jsonschema:"socket send buffer, or auto for the kernel's autotuning"`
-	ReceiveBuffer BufferSize `yaml:"receive_buffer,omitempty" json:"receive_buffer,omitempty" jsonschema:"socket receive buffer, or auto for the kernel's autotuning"`
-	Placement     string     `yaml:"placement,omitempty" json:"placement,omitempty" jsonschema:"one_core: both ends on one CPU; two_cores: an end each; free: the scheduler's choice"`
-	Slice         Duration   `yaml:"slice,omitempty" json:"slice,omitempty" jsonschema:"how long a mode is driven before the next one's turn; as long as the trial or longer: all at once"`
-	Warmup        Duration   `yaml:"warmup,omitempty" json:"warmup,omitempty" jsonschema:"traffic before the timed window"`
-	Duration      Duration   `yaml:"duration,omitempty" json:"duration,omitempty" jsonschema:"the timed window"`
+	ID              string     `yaml:"id,omitempty" json:"id,omitempty" jsonschema:"name in results; the workload's own when absent"`
+	Kind            string     `yaml:"workload" json:"workload" jsonschema:"which workload"`
+	Tool            string     `yaml:"tool,omitempty" json:"tool,omitempty" jsonschema:"who makes the traffic: tare itself, or an external generator that is installed"`
+	VerifyWith      string     `yaml:"verify_with,omitempty" json:"verify_with,omitempty" jsonschema:"weigh with this external generator too, and say whether the two agree"`
+	Pairs           int        `yaml:"pairs,omitempty" json:"pairs,omitempty" jsonschema:"pairs of endpoints driven at the same time, each in sandboxes of its own"`
+	Streams         int        `yaml:"streams,omitempty" json:"streams,omitempty" jsonschema:"parallel connections"`
+	Flows           int        `yaml:"flows,omitempty" json:"flows,omitempty" jsonschema:"parallel flows, each with an address pair of its own"`
+	Threads         int        `yaml:"threads,omitempty" json:"threads,omitempty" jsonschema:"threads that the streams are spread over at each end; one a stream when absent"`
+	WriteSize       Size       `yaml:"write_size,omitempty" json:"write_size,omitempty" jsonschema:"bytes handed to the kernel at once, such as 128KiB"`
+	PayloadSize     Size       `yaml:"payload_size,omitempty" json:"payload_size,omitempty" jsonschema:"payload of one datagram in bytes"`
+	RequestSize     Size       `yaml:"request_size,omitempty" json:"request_size,omitempty" jsonschema:"bytes of a request"`
+	ResponseSize    Size       `yaml:"response_size,omitempty" json:"response_size,omitempty" jsonschema:"bytes of a response"`
+	Rate            Load       `yaml:"rate,omitempty" json:"rate,omitempty" jsonschema:"payload offered by all streams together, such as 1Gbit/s, or unlimited"`
+	PacketRate      int        `yaml:"packet_rate,omitempty" json:"packet_rate,omitempty" jsonschema:"datagrams a second offered by all flows together; takes the place of rate"`
+	TransactionRate int        `yaml:"transaction_rate,omitempty" json:"transaction_rate,omitempty" jsonschema:"transactions a second on a fixed schedule (open loop); as fast as they come when absent (closed loop)"`
+	Burst           int        `yaml:"burst,omitempty" json:"burst,omitempty" jsonschema:"most datagrams that may leave back to back to catch up with the schedule"`
+	Offload         string     `yaml:"offload,omitempty" json:"offload,omitempty" jsonschema:"UDP segmentation and receive offload, on or off: with it super-packets cross the path"`
+	Fragment        string     `yaml:"fragment,omitempty" json:"fragment,omitempty" jsonschema:"on or off: whether IP may fragment what exceeds the path MTU"`
+	Close           string     `yaml:"close,omitempty" json:"close,omitempty" jsonschema:"how a connection ends: fin (orderly) or rst (reset)"`
+	NoDelay         *bool      `yaml:"no_delay,omitempty" json:"no_delay,omitempty" jsonschema:"disable Nagle's algorithm"`
+	Direction       string     `yaml:"direction,omitempty" json:"direction,omitempty" jsonschema:"forward: the client sends; reverse: the server sends; both: both at once"`
+	Family          string     `yaml:"family,omitempty" json:"family,omitempty" jsonschema:"ipv4 or ipv6"`
+	Congestion      string     `yaml:"congestion_control,omitempty" json:"congestion_control,omitempty" jsonschema:"TCP congestion control, set on every socket"`
+	SendBuffer      BufferSize `yaml:"send_buffer,omitempty" json:"send_buffer,omitempty" jsonschema:"socket send buffer, or auto for the kernel's autotuning"`
+	ReceiveBuffer   BufferSize `yaml:"receive_buffer,omitempty" json:"receive_buffer,omitempty" jsonschema:"socket receive buffer, or auto for the kernel's autotuning"`
+	Placement       string     `yaml:"placement,omitempty" json:"placement,omitempty" jsonschema:"one_core: both ends on one CPU; two_cores: an end each; free: the scheduler's choice"`
+	Slice           Duration   `yaml:"slice,omitempty" json:"slice,omitempty" jsonschema:"how long a mode is driven before the next one's turn; as long as the trial or longer: all at once"`
+	Warmup          Duration   `yaml:"warmup,omitempty" json:"warmup,omitempty" jsonschema:"traffic before the timed window"`
+	Duration        Duration   `yaml:"duration,omitempty" json:"duration,omitempty" jsonschema:"the timed window"`
 }
 
 // Name is the workload's name in results and on the command line: its id, or
@@ -74,6 +89,7 @@ const (
 
 	Forward = "forward"
 	Reverse = "reverse"
+	Both    = "both"
 
 	IPv4 = "ipv4"
 	IPv6 = "ipv6"
@@ -84,6 +100,11 @@ const (
 
 	On  = "on"
 	Off = "off"
+
+	FIN = "fin"
+	RST = "rst"
+
+	BuiltIn = "tare" // the tool that is this program
 )
 
 // Catalog is what there is to choose from. The registries fill it, so that this
@@ -104,8 +125,14 @@ type ModeSpec struct {
 type WorkloadSpec struct {
 	Kind     string
 	Params   []string
+	Optional []string // keys it takes too, which no default fills
 	Defaults Workload
 	Lengths  map[string]Length
+	// Directions are the values of direction it knows; forward and reverse where
+	// there are none.
+	Directions []string
+	// Tools are the external generators that can make this traffic.
+	Tools []string
 	// Bulk workloads need time to fill a slow path: on an underlay with a rate
 	// limit their default is one piece, with a warm-up of at least BulkWarmup.
 	Bulk bool

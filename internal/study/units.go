@@ -2,6 +2,7 @@ package study
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -138,6 +139,37 @@ func (r *Rate) UnmarshalText(text []byte) error {
 		*r = v
 	}
 	return err
+}
+
+// Load is an offered load in payload bit/s, or Unlimited.
+type Load uint64
+
+// Unlimited asks for as much as the generator can send.
+const Unlimited Load = math.MaxUint64
+
+// String writes l as a Rate, or unlimited.
+func (l Load) String() string {
+	if l == Unlimited {
+		return "unlimited"
+	}
+	return Rate(l).String()
+}
+
+// MarshalText writes l as String does.
+func (l Load) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalText reads a rate or unlimited.
+func (l *Load) UnmarshalText(text []byte) error {
+	if string(text) == "unlimited" {
+		*l = Unlimited
+		return nil
+	}
+	v, err := parseRate(string(text))
+	if err != nil {
+		return fmt.Errorf("%w, or unlimited", err)
+	}
+	*l = Load(v)
+	return nil
 }
 
 // bare lets YAML write a number as a number.

@@ -3,12 +3,9 @@ package traffic
 import (
 	"context"
 	"crypto/subtle"
-	"errors"
 	"fmt"
 	"net/netip"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // A trial's connections begin with the client's token and the server's go: one
@@ -24,11 +21,17 @@ const tokenWait = time.Second
 // server gives up: something else has taken to that port.
 const strangers = 100
 
+// listener is an open port that admits the peers of one trial.
+type listener struct {
+	acceptor
+	refused int
+}
+
 // admit accepts p.Streams connections that show the token.
 func (l *listener) admit(ctx context.Context, p Params) (conns, error) {
 	var c conns
 	for len(c) < p.Streams {
-		fd, _, err := unix.Accept4(l.fd, unix.SOCK_CLOEXEC)
+		s, err := l.accept()
 		switch {
 		case again(err):
 			if ctx.Err() != nil {
@@ -36,24 +39,22 @@ func (l *listener) admit(ctx context.Context, p Params) (conns, error) {
 				return nil, fmt.Errorf("wait for the client: %d of %d connections came: %w", len(c), p.Streams, context.Cause(ctx))
 			}
 			continue
-		case errors.Is(err, unix.ECONNABORTED):
-			continue
 		case err != nil:
 			c.close()
 			return nil, fmt.Errorf("accept connection: %w", err)
 		}
-		if !knows(ctx, fd, p.Token) {
-			unix.Close(fd)
+		if !knows(ctx, s, p.Token) {
+			s.close()
 			if l.refused++; l.refused >= strangers {
 				c.close()
 				return nil, fmt.Errorf("%d peers came without the trial's token", l.refused)
 			}
 			continue
 		}
-		c = append(c, fd)
+		c = append(c, s)
 	}
-	for _, fd := range c {
-		if err := errors.Join(setPatience(fd, patience), writeFull(ctx, fd, []byte{goByte})); err != nil {
+	for _, s := range c {
+		if err := writeFull(ctx, s, []byte{goByte}); err != nil {
 			c.close()
 			return nil, fmt.Errorf("start the trial: %w", err)
 		}
@@ -61,37 +62,33 @@ func (l *listener) admit(ctx context.Context, p Params) (conns, error) {
 	return c, nil
 }
 
-func knows(ctx context.Context, fd int, token string) bool {
-	if setPatience(fd, patience) != nil {
-		return false
-	}
+func knows(ctx context.Context, s stream, token string) bool {
 	ctx, cancel := context.WithTimeout(ctx, tokenWait)
 	defer cancel()
 	got := make([]byte, len(token))
-	return readFull(ctx, fd, got) == nil && subtle.ConstantTimeCompare(got, []byte(token)) == 1
+	return readFull(ctx, s, got) == nil && subtle.ConstantTimeCompare(got, []byte(token)) == 1
 }
 
 // connect opens p.Streams connections and waits for the server's go.
-func connect(ctx context.Context, p Params) (conns, error) {
+func connect(ctx context.Context, n network, p Params) (conns, error) {
 	addr, err := netip.ParseAddrPort(p.Address)
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	var c conns
 	for len(c) < p.Streams {
-		fd, err := dialOne(ctx, addr, p)
+		s, err := n.dialTCP(ctx, addr, p)
 		if err == nil {
-			c = append(c, fd)
-			err = writeFull(ctx, fd, []byte(p.Token))
+			c = append(c, s)
+			err = writeFull(ctx, s, []byte(p.Token))
 		}
 		if err != nil {
 			c.close()
 			return nil, err
 		}
 	}
-	for _, fd := range c {
-		b := make([]byte, 1)
-		if err := readFull(ctx, fd, b); err != nil {
+	for _, s := range c {
+		if err := readFull(ctx, s, make([]byte, 1)); err != nil {
 			c.close()
 			return nil, fmt.Errorf("wait for the server at %s to start the trial: %w", addr, err)
 		}
@@ -100,40 +97,38 @@ func connect(ctx context.Context, p Params) (conns, error) {
 }
 
 // conns are the connections of one trial.
-type conns []int
+type conns []stream
 
 func (c conns) close() {
-	for _, fd := range c {
-		unix.Close(fd)
+	for _, s := range c {
+		s.close()
 	}
 }
 
 // describe fills in what the kernel tells of the connections.
 func (c conns) describe(r *Report) {
 	r.Connections = len(c)
-	for i, fd := range c {
-		info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
-		if err != nil {
-			continue
-		}
-		r.TCP.Wire += info.Bytes_sent
-		r.TCP.Segments += uint64(info.Segs_out)
+	for i, s := range c {
+		st := told(s)
+		r.TCP.Wire += st.sent
+		r.TCP.Segments += st.segments
 		if i > 0 {
 			continue
 		}
-		r.TCP.MSS = int(info.Snd_mss)
-		r.TCP.RTT = float64(info.Rtt) / 1e6
-		r.TCP.Congestion, _ = unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
-		r.SendBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF)
-		r.ReceiveBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
+		r.TCP.MSS, r.TCP.RTT, r.TCP.Congestion = st.mss, st.rtt, st.congestion
+		r.SendBuffer, r.ReceiveBuffer = st.sendBuffer, st.receiveBuffer
 	}
 }
 
-// retransmits reads how many segments a connection has sent again.
-func retransmits(fd int) int64 {
-	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
-	if err != nil {
-		return 0
+// told is what the kernel tells of a connection, zero where it tells nothing.
+func told(s stream) tcpState {
+	t, ok := s.(teller)
+	if !ok {
+		return tcpState{}
 	}
-	return int64(info.Total_retrans)
+	st, err := t.tell()
+	if err != nil {
+		return tcpState{}
+	}
+	return st
 }

@@ -4,10 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-	"unsafe"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
-	"golang.org/x/sys/unix"
 
 	"tare/internal/result"
 	"tare/internal/study"
@@ -15,14 +11,7 @@ import (
 
 // tcpRR exchanges one byte each way over one connection, the next request as
 // soon as the response is there: netperf's TCP_RR in its plainest form.
-type tcpRR struct{}
-
-// The histogram's range and resolution: 0.1 % of 100 ns to 100 s.
-const (
-	histMin    = 100
-	histMax    = int64(100 * time.Second)
-	histDigits = 3
-)
+type tcpRR struct{ net network }
 
 // rrSlice is long beside what an exchange takes, and short beside the seconds
 // within which the speed of a virtual machine wavers.
@@ -43,18 +32,14 @@ func (tcpRR) Spec() Spec {
 	}}
 }
 
-func (tcpRR) Listen(p Params) (Server, error) {
+func (w tcpRR) Listen(p Params) (Server, error) {
 	p = onlyFlow(p)
-	l, err := listen(p)
-	if err != nil {
-		return nil, err
-	}
 	// Its slices share one connection, and the server cannot tell them apart.
 	p.Rounds = 0
-	return &tcpServer{listener: l, p: p, serve: respond}, nil
+	return listenTCP(w.net, p, respond)
 }
 
-func (w tcpRR) Dial(ctx context.Context, p Params) (Report, error) {
+func (w tcpRR) Dial(ctx context.Context, p Params, _ Peer) (Report, error) {
 	s, err := w.dial(ctx, p)
 	if err != nil {
 		return Report{}, err
@@ -75,10 +60,10 @@ func (w tcpRR) Open(ctx context.Context, p Params) (Session, error) {
 	return s, nil
 }
 
-func (tcpRR) dial(ctx context.Context, p Params) (*rrSession, error) {
+func (w tcpRR) dial(ctx context.Context, p Params) (*rrSession, error) {
 	p = onlyFlow(p)
-	s := &rrSession{p: p, hist: hdrhistogram.New(histMin, histMax, histDigits), restore: quiet()}
-	c, err := connect(ctx, p)
+	s := &rrSession{p: p, hist: NewDistribution(), restore: quiet()}
+	c, err := connect(ctx, w.net, p)
 	if err != nil {
 		s.restore()
 		return nil, err
@@ -98,7 +83,7 @@ func (tcpRR) Metrics(_ Params, client, _ Report) (map[string]float64, *result.Se
 	m := map[string]float64{"transaction_rate": float64(w.Messages) / w.Seconds}
 	// No exchange in the window leaves the round trip unknown, not 0.
 	if w.Messages > 0 {
-		m["rtt_p50"], m["rtt_p99"] = w.P50, w.P99
+		m["rtt_p50"], m["rtt_p99"] = w.RTT.Quantile(0.5), w.RTT.Quantile(0.99)
 	}
 	return m, &result.Series{Metric: "transaction_rate", Interval: w.Interval, Values: w.Series}
 }
@@ -107,7 +92,7 @@ func (tcpRR) Metrics(_ Params, client, _ Report) (map[string]float64, *result.Se
 type rrSession struct {
 	c       conns
 	p       Params
-	hist    *hdrhistogram.Histogram
+	hist    *Distribution
 	total   int64         // exchanges, counted or not
 	driven  time.Duration // with traffic flowing
 	window  Window
@@ -128,7 +113,7 @@ func (s *rrSession) drive(ctx context.Context, warmup, long time.Duration) error
 		defer stop()
 		start, sent := time.Now(), time.Duration(0)
 		for sent < b.end {
-			if err := exchange(ctx, s.c[0]); err != nil {
+			if err := exchange(ctx, direct(s.c[0])); err != nil {
 				return err
 			}
 			if over.Load() {
@@ -137,10 +122,9 @@ func (s *rrSession) drive(ctx context.Context, warmup, long time.Duration) error
 			at := time.Since(start)
 			b.add(at, 1)
 			// The next request leaves at once, so one reading of the clock
-			// ends an exchange and begins the next. Out of range is only what
-			// took longer than histMax, by when the trial has ended.
+			// ends an exchange and begins the next.
 			if sent >= b.warmup && at < b.end {
-				_ = s.hist.RecordValue(int64(at - sent))
+				s.hist.Record(at - sent)
 			}
 			sent = at
 		}
@@ -165,17 +149,30 @@ func (s *rrSession) Close() Report {
 	defer s.c.close()
 	r := Report{CPU: s.p.CPU, Traffic: s.driven.Seconds(), Messages: s.total, Sent: s.total, Received: s.total, Window: s.window}
 	s.c.describe(&r)
-	r.Window.P50 = float64(s.hist.ValueAtQuantile(50)) / 1e9
-	r.Window.P99 = float64(s.hist.ValueAtQuantile(99)) / 1e9
+	r.Window.RTT = s.hist
 	return r
 }
 
-func exchange(ctx context.Context, fd int) error {
+// direct is the shortest way through a stream for small messages.
+func direct(s stream) messenger {
+	if m, ok := s.(messenger); ok {
+		return m
+	}
+	return unhurried{s}
+}
+
+// unhurried is a stream without a shorter way.
+type unhurried struct{ stream }
+
+func (u unhurried) send(b []byte) (int, error) { return u.write(b) }
+func (u unhurried) recv(b []byte) (int, error) { return u.read(b) }
+
+func exchange(ctx context.Context, m messenger) error {
 	var b [1]byte
-	if _, err := rawByte(ctx, unix.SYS_SENDTO, fd, &b); err != nil {
+	if _, err := moveByte(ctx, m.send, &b); err != nil {
 		return fmt.Errorf("send request: %w", err)
 	}
-	more, err := rawByte(ctx, unix.SYS_RECVFROM, fd, &b)
+	more, err := moveByte(ctx, m.recv, &b)
 	if err != nil {
 		return fmt.Errorf("receive response: %w", err)
 	}
@@ -192,20 +189,21 @@ func respond(ctx context.Context, c conns, p Params) (Report, error) {
 	start := time.Now()
 	err := onThreads(1, p.CPU, func(int) error {
 		var b [1]byte
+		m := direct(c[0])
 		over, stop := givenUp(ctx)
 		defer stop()
 		for {
 			if over.Load() {
 				return context.Cause(ctx)
 			}
-			more, err := rawByte(ctx, unix.SYS_RECVFROM, c[0], &b)
+			more, err := moveByte(ctx, m.recv, &b)
 			if err != nil {
 				return fmt.Errorf("receive request: %w", err)
 			}
 			if !more {
 				return nil
 			}
-			if _, err := rawByte(ctx, unix.SYS_SENDTO, c[0], &b); err != nil {
+			if _, err := moveByte(ctx, m.send, &b); err != nil {
 				return fmt.Errorf("send response: %w", err)
 			}
 			n++
@@ -219,18 +217,15 @@ func respond(ctx context.Context, c conns, p Params) (Report, error) {
 	return r, nil
 }
 
-// rawByte sends or receives one byte and reports whether the peer is still
-// there. It goes round the Go scheduler's system call entry, which would take a
-// third of the transaction rate; the socket's time-out bounds how long the
-// runtime can be kept waiting for this thread.
-func rawByte(ctx context.Context, call uintptr, fd int, b *[1]byte) (more bool, err error) {
+// moveByte sends or receives one byte and reports whether the peer is still there.
+func moveByte(ctx context.Context, move func([]byte) (int, error), b *[1]byte) (more bool, err error) {
 	for {
-		n, _, errno := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(b)), 1, unix.MSG_NOSIGNAL, 0, 0)
+		n, err := move(b[:])
 		switch {
-		case errno == 0:
+		case err == nil:
 			return n == 1, nil
-		case errno != unix.EAGAIN && errno != unix.EINTR:
-			return false, errno
+		case !again(err):
+			return false, err
 		case ctx.Err() != nil:
 			return false, context.Cause(ctx)
 		}

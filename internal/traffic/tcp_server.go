@@ -12,11 +12,20 @@ type tcpServer struct {
 	serve    func(context.Context, conns, Params) (Report, error)
 }
 
-func (s *tcpServer) Port() uint16 { return s.listener.port }
+// listenTCP opens the port of a TCP workload.
+func listenTCP(n network, p Params, serve func(context.Context, conns, Params) (Report, error)) (Server, error) {
+	a, err := n.listenTCP(p)
+	if err != nil {
+		return nil, err
+	}
+	return &tcpServer{listener: &listener{acceptor: a}, p: p, serve: serve}, nil
+}
+
+func (s *tcpServer) Port() uint16 { return s.listener.port() }
 
 // Serve serves the opening transfer and then one a round, or the whole trial as
 // one where there are no rounds.
-func (s *tcpServer) Serve(ctx context.Context) (Report, error) {
+func (s *tcpServer) Serve(ctx context.Context, _ Peer) (Report, error) {
 	defer quiet()()
 	defer s.listener.close()
 	if s.p.Rounds == 0 {
@@ -57,26 +66,4 @@ func (p Params) slice(d time.Duration) Params {
 	p.Warmup = d / SliceWarmup
 	p.Duration = d - p.Warmup
 	return p
-}
-
-// add puts the report of one more slice to those before it.
-func (r *Report) add(s Report) {
-	resent := s.Window.Retransmits
-	if r.Window.Retransmits != nil && resent != nil {
-		sum := *r.Window.Retransmits + *resent
-		resent = &sum
-	}
-	s.Connections += r.Connections
-	s.Sent += r.Sent
-	s.Received += r.Received
-	s.Messages += r.Messages
-	s.Traffic += r.Traffic
-	s.TCP.Wire += r.TCP.Wire
-	s.TCP.Segments += r.TCP.Segments
-	s.Window.Seconds += r.Window.Seconds
-	s.Window.Received += r.Window.Received
-	s.Window.Messages += r.Window.Messages
-	s.Window.Retransmits = resent
-	s.Window.Series = append(r.Window.Series, s.Window.Series...)
-	*r = s
 }

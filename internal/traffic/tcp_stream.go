@@ -6,15 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"tare/internal/result"
 	"tare/internal/study"
 )
 
 // tcpStream sends as much as TCP takes over one or more connections, as
 // netperf's TCP_STREAM does. Goodput is counted at the receiver.
-type tcpStream struct{}
+type tcpStream struct{ net network }
 
 // readSize is what the receiver asks for at once.
 const readSize = 128 << 10
@@ -50,21 +48,17 @@ func (tcpStream) Spec() Spec {
 	}}
 }
 
-func (tcpStream) Listen(p Params) (Server, error) {
-	l, err := listen(p)
-	if err != nil {
-		return nil, err
-	}
-	return &tcpServer{listener: l, p: p, serve: func(ctx context.Context, c conns, p Params) (Report, error) {
+func (w tcpStream) Listen(p Params) (Server, error) {
+	return listenTCP(w.net, p, func(ctx context.Context, c conns, p Params) (Report, error) {
 		return transfer(ctx, c, p, p.Reverse)
-	}}, nil
+	})
 }
 
 // Open and its session make each slice a transfer of its own, over fresh
 // connections: a connection tends to keep the speed it came to first, and a
 // trial should not hang on the luck of one.
-func (tcpStream) Open(ctx context.Context, p Params) (Session, error) {
-	s := &streamSession{p: p, restore: quiet()}
+func (w tcpStream) Open(ctx context.Context, p Params) (Session, error) {
+	s := &streamSession{net: w.net, p: p, restore: quiet()}
 	if err := s.drive(ctx, p.opening()); err != nil {
 		s.restore()
 		return nil, err
@@ -74,6 +68,7 @@ func (tcpStream) Open(ctx context.Context, p Params) (Session, error) {
 }
 
 type streamSession struct {
+	net     network
 	p       Params
 	total   Report
 	restore func()
@@ -84,7 +79,7 @@ func (s *streamSession) Slice(ctx context.Context, d time.Duration) error {
 }
 
 func (s *streamSession) drive(ctx context.Context, p Params) error {
-	c, err := connect(ctx, p)
+	c, err := connect(ctx, s.net, p)
 	if err != nil {
 		return err
 	}
@@ -101,9 +96,9 @@ func (s *streamSession) Close() Report {
 	return s.total
 }
 
-func (tcpStream) Dial(ctx context.Context, p Params) (Report, error) {
+func (w tcpStream) Dial(ctx context.Context, p Params, _ Peer) (Report, error) {
 	defer quiet()()
-	c, err := connect(ctx, p)
+	c, err := connect(ctx, w.net, p)
 	if err != nil {
 		return Report{}, err
 	}
@@ -166,13 +161,13 @@ func transfer(ctx context.Context, c conns, p Params, send bool) (Report, error)
 
 // sendFor writes until the receiver has seen its window, closes its direction
 // and waits until the receiver has read all of it.
-func sendFor(ctx context.Context, fd int, p Params, start time.Time, b *book, resent *int64) error {
+func sendFor(ctx context.Context, s stream, p Params, start time.Time, b *book, resent *int64) error {
 	buf := make([]byte, p.WriteSize)
 	before, warm := int64(0), false
 	over, stop := givenUp(ctx)
 	defer stop()
 	for {
-		n, err := unix.Write(fd, buf)
+		n, err := s.write(buf)
 		at := time.Since(start)
 		switch {
 		case over.Load():
@@ -183,12 +178,12 @@ func sendFor(ctx context.Context, fd int, p Params, start time.Time, b *book, re
 			return fmt.Errorf("send: %w", err)
 		}
 		if !warm && at >= b.warmup {
-			before, warm = retransmits(fd), true
+			before, warm = told(s).retransmits, true
 		}
 		if at < b.end {
 			continue
 		}
-		if stopped, err := toldToStop(fd); stopped || err != nil {
+		if stopped, err := toldToStop(s); stopped || err != nil {
 			if err != nil {
 				return fmt.Errorf("send: %w", err)
 			}
@@ -198,17 +193,17 @@ func sendFor(ctx context.Context, fd int, p Params, start time.Time, b *book, re
 			return fmt.Errorf("send: the receiver had not seen its window %s after it should have ended", DrainWait)
 		}
 	}
-	*resent = retransmits(fd) - before
-	if err := unix.Shutdown(fd, unix.SHUT_WR); err != nil {
+	*resent = told(s).retransmits - before
+	if err := s.closeWrite(); err != nil {
 		return fmt.Errorf("end the stream: %w", err)
 	}
-	return waitClosed(ctx, fd)
+	return waitClosed(ctx, s)
 }
 
 // toldToStop looks, without waiting, for the receiver's stop.
-func toldToStop(fd int) (bool, error) {
+func toldToStop(s stream) (bool, error) {
 	var b [1]byte
-	n, _, err := unix.Recvfrom(fd, b[:], unix.MSG_DONTWAIT)
+	n, err := s.(glancer).readNow(b[:])
 	switch {
 	case again(err):
 		return false, nil
@@ -221,12 +216,12 @@ func toldToStop(fd int) (bool, error) {
 }
 
 // waitClosed waits for the peer's end of the connection.
-func waitClosed(ctx context.Context, fd int) error {
+func waitClosed(ctx context.Context, s stream) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, DrainWait, errors.New("what was sent did not all arrive within "+DrainWait.String()))
 	defer cancel()
 	buf := make([]byte, 1)
 	for {
-		n, err := unix.Read(fd, buf)
+		n, err := s.read(buf)
 		switch {
 		case err == nil && n == 0:
 			return nil
@@ -242,13 +237,13 @@ func waitClosed(ctx context.Context, fd int) error {
 
 // receive reads until the sender closes its direction, which it does when told
 // that the window is over.
-func receive(ctx context.Context, fd int, start time.Time, b *book) error {
+func receive(ctx context.Context, s stream, start time.Time, b *book) error {
 	buf := make([]byte, readSize)
 	told := false
 	over, stop := givenUp(ctx)
 	defer stop()
 	for {
-		n, err := unix.Read(fd, buf)
+		n, err := s.read(buf)
 		at := time.Since(start)
 		switch {
 		case over.Load():
@@ -256,7 +251,7 @@ func receive(ctx context.Context, fd int, start time.Time, b *book) error {
 		case err == nil && n == 0 && !told:
 			return fmt.Errorf("receive: the sender stopped after %s of %s", at.Round(time.Millisecond), b.end)
 		case err == nil && n == 0:
-			return unix.Shutdown(fd, unix.SHUT_WR)
+			return s.closeWrite()
 		case err == nil:
 			b.add(at, int64(n))
 		case !again(err):
@@ -264,7 +259,7 @@ func receive(ctx context.Context, fd int, start time.Time, b *book) error {
 		}
 		if !told && at >= b.end {
 			told = true
-			if err := writeFull(ctx, fd, []byte{stopByte}); err != nil {
+			if err := writeFull(ctx, s, []byte{stopByte}); err != nil {
 				return fmt.Errorf("tell the sender to stop: %w", err)
 			}
 		}

@@ -2,13 +2,10 @@ package traffic
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
-
-	"golang.org/x/sys/unix"
 )
 
 // onThreads runs fn(0) .. fn(n-1), each on an operating system thread of its own
@@ -30,18 +27,6 @@ func onThreads(n, cpu int, fn func(i int) error) error {
 		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func pin(cpu int) error {
-	if cpu < 0 {
-		return nil
-	}
-	var set unix.CPUSet
-	set.Set(cpu)
-	if err := unix.SchedSetaffinity(0, &set); err != nil {
-		return fmt.Errorf("pin to CPU %d: %w", cpu, err)
 	}
 	return nil
 }

@@ -20,8 +20,9 @@ type Workload interface {
 	Spec() Spec
 	// Listen opens the server's port. The trial itself is Server.Serve.
 	Listen(p Params) (Server, error)
-	// Dial runs the client's part of a trial.
-	Dial(ctx context.Context, p Params) (Report, error)
+	// Dial runs the client's part of a trial. peer gives the server's report as
+	// soon as the server has ended, if it ends first.
+	Dial(ctx context.Context, p Params, peer Peer) (Report, error)
 	// Metrics turns both ends' reports into the trial's figures, by the names
 	// of result.Metrics, and the series of the primary one.
 	Metrics(p Params, client, server Report) (map[string]float64, *result.Series)
@@ -51,8 +52,9 @@ const SliceWarmup = 5
 // Server is the listening end of one trial.
 type Server interface {
 	Port() uint16
-	// Serve waits for the client, runs the trial and closes the port.
-	Serve(ctx context.Context) (Report, error)
+	// Serve waits for the client, runs the trial and closes the port. peer gives
+	// the client's report as soon as the client has ended, if it ends first.
+	Serve(ctx context.Context, peer Peer) (Report, error)
 }
 
 // Spec describes a workload.
@@ -61,14 +63,28 @@ type Spec struct {
 	Title string
 }
 
-// All is the registry of workloads.
-func All() []Workload {
-	return []Workload{tcpStream{}, tcpRR{}}
+// All is the registry of workloads, by the fastest path of this system.
+func All() []Workload { return over(fastest()) }
+
+// Portable is the registry by the path that every system has.
+func Portable() []Workload { return over(portable{}) }
+
+func over(n network) []Workload {
+	return []Workload{tcpStream{n}, tcpRR{n}}
 }
 
 // Named finds a workload by its kind.
-func Named(kind string) (Workload, error) {
-	all := All()
+func Named(kind string) (Workload, error) { return named(All(), kind) }
+
+// For finds the workload of a trial.
+func For(p Params) (Workload, error) {
+	if p.Portable {
+		return named(Portable(), p.Kind)
+	}
+	return Named(p.Kind)
+}
+
+func named(all []Workload, kind string) (Workload, error) {
 	i := slices.IndexFunc(all, func(w Workload) bool { return w.Spec().Kind == kind })
 	if i < 0 {
 		return nil, fmt.Errorf("unknown workload %q", kind)
@@ -76,65 +92,42 @@ func Named(kind string) (Workload, error) {
 	return all[i], nil
 }
 
-// Params is all that one end of a trial is told. Buffers are bytes, -1 leaving
-// them to the kernel; CPU is the one to pin to, -1 for none. Address is where to
-// listen or what to dial. Token is the trial's: a peer without it is turned away.
+// Params is all that one end of a trial is told. Which fields a workload reads
+// is in its Spec; the others are zero. Address is where to listen or what to
+// dial. Token is the trial's: a peer without it is turned away.
 type Params struct {
-	Kind          string        `json:"kind"`
-	Address       string        `json:"address"`
-	Token         string        `json:"token"`
-	CPU           int           `json:"cpu"`
-	Streams       int           `json:"streams,omitempty"`
-	WriteSize     int           `json:"write_size,omitempty"`
-	NoDelay       bool          `json:"no_delay,omitempty"`
-	Reverse       bool          `json:"reverse,omitempty"`
-	Congestion    string        `json:"congestion_control"`
-	SendBuffer    int           `json:"send_buffer"`
-	ReceiveBuffer int           `json:"receive_buffer"`
-	Warmup        time.Duration `json:"warmup"`
-	Duration      time.Duration `json:"duration"`
-	Slice         time.Duration `json:"slice,omitempty"`  // 0 drives the trial at once
-	Rounds        int           `json:"rounds,omitempty"` // how many slices, 0 where the trial has none
-	Limit         time.Duration `json:"limit,omitempty"`  // the trial is given up after that; 0 is Warmup + Duration + 10 s
-}
+	Kind     string `json:"kind"`
+	Tool     string `json:"tool,omitempty"`     // an external generator; "" is the built-in one
+	Portable bool   `json:"portable,omitempty"` // take the portable path where there is a fast one too
+	Address  string `json:"address"`
+	Token    string `json:"token"`
+	CPU      int    `json:"cpu"` // to pin to, -1 for none
 
-// Report is what one end saw of a trial. Counts are over the whole trial unless
-// said otherwise; the window is the timed part behind the warm-up.
-type Report struct {
-	Connections   int     `json:"connections"`
-	Sent          int64   `json:"sent"`     // payload bytes handed to the kernel
-	Received      int64   `json:"received"` // payload bytes read
-	Messages      int64   `json:"messages"` // requests sent, or responses
-	Refused       int     `json:"refused"`  // peers without the token
-	Traffic       float64 `json:"traffic"`  // seconds with payload flowing
-	Window        Window  `json:"window"`
-	TCP           TCP     `json:"tcp"`
-	SendBuffer    int     `json:"send_buffer"`    // granted, bytes
-	ReceiveBuffer int     `json:"receive_buffer"` // granted, bytes
-	CPU           int     `json:"cpu"`            // pinned to, -1 for none
-}
+	Streams int  `json:"streams,omitempty"` // connections or flows
+	Threads int  `json:"threads,omitempty"` // that the streams are spread over; 0 is one each
+	Reverse bool `json:"reverse,omitempty"` // the server sends the payload
+	Both    bool `json:"both,omitempty"`    // both ends send at once; Reverse is then false
 
-// Window is the timed part of a trial at one end.
-type Window struct {
-	Seconds     float64   `json:"seconds"`
-	Received    int64     `json:"received"`    // payload bytes
-	Messages    int64     `json:"messages"`    // exchanges completed
-	Retransmits *int64    `json:"retransmits"` // segments, nil where not counted
-	Series      []float64 `json:"series"`      // bytes or exchanges per second
-	Interval    float64   `json:"interval"`    // of Series, seconds
-	P50         float64   `json:"p50"`         // seconds, 0 where none was taken
-	P99         float64   `json:"p99"`         // seconds, 0 where none was taken
-}
+	WriteSize       int    `json:"write_size,omitempty"`       // bytes handed to the kernel at once
+	PayloadSize     int    `json:"payload_size,omitempty"`     // bytes of one datagram's payload
+	RequestSize     int    `json:"request_size,omitempty"`     // bytes
+	ResponseSize    int    `json:"response_size,omitempty"`    // bytes
+	Rate            uint64 `json:"rate,omitempty"`             // payload bit/s asked of all streams together, each way; 0 is as fast as it goes
+	PacketRate      uint64 `json:"packet_rate,omitempty"`      // the same in datagrams/s; at most one of the two is set
+	TransactionRate uint64 `json:"transaction_rate,omitempty"` // exchanges/s of all flows together, on a fixed schedule; 0 is a closed loop
+	Burst           int    `json:"burst,omitempty"`            // most datagrams that may leave back to back to catch up
+	Offload         bool   `json:"offload,omitempty"`          // UDP segmentation and receive offload: super-packets
+	Fragment        bool   `json:"fragment,omitempty"`         // let IP fragment what exceeds the path MTU
+	Reset           bool   `json:"reset,omitempty"`            // tcp_crr: close with RST instead of FIN
 
-// TCP is what the kernel tells of the connections, summed where they add up and
-// of the first where they do not.
-type TCP struct {
-	Congestion string  `json:"congestion_control"`
-	MSS        int     `json:"mss"`
-	RTT        float64 `json:"rtt"`      // smoothed, seconds
-	Wire       uint64  `json:"wire"`     // payload bytes sent, retransmissions included
-	Segments   uint64  `json:"segments"` // sent, acknowledgements included
-}
+	NoDelay       bool   `json:"no_delay,omitempty"`
+	Congestion    string `json:"congestion_control"`
+	SendBuffer    int    `json:"send_buffer"`    // bytes, -1 leaves it to the kernel
+	ReceiveBuffer int    `json:"receive_buffer"` // bytes, -1 leaves it to the kernel
 
-// SeriesInterval is the grain of Window.Series.
-const SeriesInterval = 100 * time.Millisecond
+	Warmup   time.Duration `json:"warmup"`
+	Duration time.Duration `json:"duration"`
+	Slice    time.Duration `json:"slice,omitempty"`  // 0 drives the trial at once
+	Rounds   int           `json:"rounds,omitempty"` // how many slices, 0 where the trial has none
+	Limit    time.Duration `json:"limit,omitempty"`  // the trial is given up after that; 0 is Warmup + Duration + 10 s
+}

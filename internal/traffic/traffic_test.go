@@ -44,11 +44,11 @@ func pair(t *testing.T, p Params) (client, server Report, err error) {
 	}
 	served := make(chan answer, 1)
 	go func() {
-		r, err := s.Serve(ctx)
+		r, err := s.Serve(ctx, nil)
 		served <- answer{r, err}
 	}()
 	p.Address = fmt.Sprintf("127.0.0.1:%d", s.Port())
-	client, err = w.Dial(ctx, p)
+	client, err = w.Dial(ctx, p, nil)
 	a := <-served
 	return client, a.r, errors.Join(err, a.err)
 }
@@ -102,7 +102,7 @@ func TestSlices(t *testing.T) {
 			}
 			served := make(chan answer, 1)
 			go func() {
-				r, err := s.Serve(t.Context())
+				r, err := s.Serve(t.Context(), nil)
 				served <- answer{r, err}
 			}()
 			p.Address = fmt.Sprintf("127.0.0.1:%d", s.Port())
@@ -170,7 +170,7 @@ func TestStrangers(t *testing.T) {
 		defer cancel()
 		served := make(chan Report, 1)
 		go func() {
-			r, err := s.Serve(ctx)
+			r, err := s.Serve(ctx, nil)
 			if err != nil {
 				t.Error(err)
 			}
@@ -187,7 +187,7 @@ func TestStrangers(t *testing.T) {
 			defer c.Close() // the silent one stays, and must not hold up the trial
 		}
 		p.Address = addr
-		client, err := w.Dial(ctx, p)
+		client, err := w.Dial(ctx, p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,13 +202,13 @@ func TestStrangers(t *testing.T) {
 func TestSenderGone(t *testing.T) {
 	p := params("tcp_stream")
 	p.Duration = time.Minute
-	s, err := tcpStream{}.Listen(p)
+	s, err := tcpStream{fastest()}.Listen(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	served := make(chan error, 1)
 	go func() {
-		_, err := s.Serve(t.Context())
+		_, err := s.Serve(t.Context(), nil)
 		served <- err
 	}()
 	c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.Port()))
@@ -231,13 +231,13 @@ func TestSenderGone(t *testing.T) {
 func TestReceiverGone(t *testing.T) {
 	p := params("tcp_stream")
 	p.Duration, p.Reverse = time.Minute, true
-	s, err := tcpStream{}.Listen(p)
+	s, err := tcpStream{fastest()}.Listen(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	served := make(chan error, 1)
 	go func() {
-		_, err := s.Serve(t.Context())
+		_, err := s.Serve(t.Context(), nil)
 		served <- err
 	}()
 	c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.Port()))
@@ -269,13 +269,13 @@ func TestGivenUp(t *testing.T) {
 		}
 		served := make(chan error, 1)
 		go func() {
-			_, err := s.Serve(ctx)
+			_, err := s.Serve(ctx, nil)
 			served <- err
 		}()
 		why := errors.New("enough")
 		time.AfterFunc(100*time.Millisecond, func() { cancel(why) })
 		p.Address = fmt.Sprintf("127.0.0.1:%d", s.Port())
-		_, err = w.Dial(ctx, p)
+		_, err = w.Dial(ctx, p, nil)
 		serr := <-served
 		// To the server of tcp_rr, a client that gives up has simply finished.
 		if err == nil || serr == nil && kind != "tcp_rr" {

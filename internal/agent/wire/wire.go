@@ -15,7 +15,7 @@ import (
 
 // Version is the protocol's. Both sides are the same binary in all but a few
 // set-ups, so any difference is refused.
-const Version = 1
+const Version = 2
 
 // MaxLine bounds a message in bytes.
 const MaxLine = 4 << 20
@@ -36,6 +36,7 @@ const (
 	OpDial   Op = "dial"   // be the client of a trial: answered with the report, or when ready for slices
 	OpSlice  Op = "slice"  // drive the dialled trial for Request.Slice: answered at its end
 	OpReport Op = "report" // end of a served or sliced trial: answered with the report
+	OpEnded  Op = "ended"  // the other end has finished: Request.Report is its report
 	OpAbort  Op = "abort"  // give up what is under way
 )
 
@@ -45,6 +46,7 @@ type Request struct {
 	Op     Op              `json:"op"`
 	Params *traffic.Params `json:"params,omitempty"`
 	Slice  time.Duration   `json:"slice,omitempty"`
+	Report *traffic.Report `json:"report,omitempty"`
 }
 
 // Reply is a line from the agent: an error, or what the request asked for.

@@ -147,6 +147,9 @@ func (s *Stand) Trial(t testing.TB, p traffic.Params, ipv6 bool) (client, server
 	if client, err = s.Client.Dial(ctx, p); err != nil {
 		t.Fatal(err)
 	}
+	if err = s.Server.Ended(ctx, client); err != nil {
+		t.Fatal(err)
+	}
 	if server, err = s.Server.Report(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,260 @@
+package traffic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// fast is the network of Linux.
+type fast struct{}
+
+func fastest() network { return fast{} }
+
+// fastStream is a blocking socket with SO_RCVTIMEO and SO_SNDTIMEO.
+type fastStream int
+
+func (s fastStream) read(b []byte) (int, error) {
+	n, err := unix.Read(int(s), b)
+	return n, patient(err)
+}
+
+func (s fastStream) write(b []byte) (int, error) {
+	n, err := unix.Write(int(s), b)
+	return n, patient(err)
+}
+
+func (s fastStream) closeWrite() error { return unix.Shutdown(int(s), unix.SHUT_WR) }
+func (s fastStream) close()            { unix.Close(int(s)) }
+
+func (s fastStream) send(b []byte) (int, error) { return raw(unix.SYS_SENDTO, int(s), b) }
+func (s fastStream) recv(b []byte) (int, error) { return raw(unix.SYS_RECVFROM, int(s), b) }
+
+// raw goes round the Go scheduler's system call entry. The socket's time-out
+// bounds how long the runtime can be kept waiting for this thread.
+func raw(call uintptr, fd int, b []byte) (int, error) {
+	n, _, errno := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_NOSIGNAL, 0, 0)
+	switch errno {
+	case 0:
+		return int(n), nil
+	case unix.EAGAIN, unix.EINTR:
+		return 0, errAgain
+	}
+	return 0, errno
+}
+
+// readNow reads what is there, errAgain if nothing is.
+func (s fastStream) readNow(b []byte) (int, error) {
+	n, _, err := unix.Recvfrom(int(s), b, unix.MSG_DONTWAIT)
+	return n, patient(err)
+}
+
+func (s fastStream) tell() (tcpState, error) {
+	info, err := unix.GetsockoptTCPInfo(int(s), unix.IPPROTO_TCP, unix.TCP_INFO)
+	if err != nil {
+		return tcpState{}, fmt.Errorf("read TCP_INFO: %w", err)
+	}
+	st := tcpState{
+		mss: int(info.Snd_mss), rtt: float64(info.Rtt) / 1e6, sent: info.Bytes_sent, segments: uint64(info.Segs_out),
+		retransmits: int64(info.Total_retrans),
+	}
+	// What cannot be read stays unknown.
+	st.congestion, _ = unix.GetsockoptString(int(s), unix.IPPROTO_TCP, unix.TCP_CONGESTION)
+	st.sendBuffer, _ = unix.GetsockoptInt(int(s), unix.SOL_SOCKET, unix.SO_SNDBUF)
+	st.receiveBuffer, _ = unix.GetsockoptInt(int(s), unix.SOL_SOCKET, unix.SO_RCVBUF)
+	return st, nil
+}
+
+// patient turns the errors of a call that should be tried again into errAgain.
+func patient(err error) error {
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
+		return errAgain
+	}
+	return err
+}
+
+func openSocket(addr netip.AddrPort, kind int) (int, error) {
+	family := unix.AF_INET
+	if addr.Addr().Is6() {
+		family = unix.AF_INET6
+	}
+	fd, err := unix.Socket(family, kind|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("open socket: %w", err)
+	}
+	return fd, nil
+}
+
+func openTCP(addr netip.AddrPort, p Params) (int, error) {
+	fd, err := openSocket(addr, unix.SOCK_STREAM)
+	if err != nil {
+		return -1, err
+	}
+	if err := configure(fd, p); err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// configure sets what must be in force before the handshake: a window scale
+// follows from the receive buffer, and accepted sockets inherit from theirs.
+func configure(fd int, p Params) error {
+	if p.Congestion != "" {
+		if err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, p.Congestion); err != nil {
+			return fmt.Errorf("set congestion control %s: %w", p.Congestion, err)
+		}
+	}
+	if err := setBuffers(fd, p); err != nil {
+		return err
+	}
+	if p.NoDelay {
+		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
+			return fmt.Errorf("set TCP_NODELAY: %w", err)
+		}
+	}
+	return setPatience(fd, patience)
+}
+
+func setBuffers(fd int, p Params) error {
+	if err := setBuffer(fd, unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, p.SendBuffer); err != nil {
+		return fmt.Errorf("set send buffer: %w", err)
+	}
+	if err := setBuffer(fd, unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, p.ReceiveBuffer); err != nil {
+		return fmt.Errorf("set receive buffer: %w", err)
+	}
+	return nil
+}
+
+// setBuffer asks past the system's limit first, which only the real root may,
+// and then within it. What was granted is in the report.
+func setBuffer(fd, force, plain, bytes int) error {
+	if bytes < 0 {
+		return nil
+	}
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, bytes) == nil {
+		return nil
+	}
+	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, plain, bytes)
+}
+
+func setPatience(fd int, d time.Duration) error {
+	tv := unix.NsecToTimeval(d.Nanoseconds())
+	return errors.Join(
+		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv),
+		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &tv),
+	)
+}
+
+func sockaddr(a netip.AddrPort) unix.Sockaddr {
+	if a.Addr().Is6() {
+		return &unix.SockaddrInet6{Port: int(a.Port()), Addr: a.Addr().As16()}
+	}
+	return &unix.SockaddrInet4{Port: int(a.Port()), Addr: a.Addr().As4()}
+}
+
+// fastAcceptor is a listening socket.
+type fastAcceptor struct {
+	fd     int
+	number uint16
+}
+
+func (fast) listenTCP(p Params) (acceptor, error) {
+	addr, err := netip.ParseAddrPort(p.Address)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	fd, err := openTCP(addr, p)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", addr, err)
+	}
+	l := &fastAcceptor{fd: fd}
+	if err := l.open(addr); err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("listen on %s: %w", addr, err)
+	}
+	return l, nil
+}
+
+func (l *fastAcceptor) open(addr netip.AddrPort) error {
+	// A published port is used by trial after trial.
+	if err := unix.SetsockoptInt(l.fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
+		return err
+	}
+	if err := unix.Bind(l.fd, sockaddr(addr)); err != nil {
+		return err
+	}
+	if err := unix.Listen(l.fd, backlog); err != nil {
+		return err
+	}
+	number, err := localPort(l.fd)
+	l.number = number
+	return err
+}
+
+// localPort reads which port a socket is bound to.
+func localPort(fd int) (uint16, error) {
+	got, err := unix.Getsockname(fd)
+	switch a := got.(type) {
+	case *unix.SockaddrInet4:
+		return uint16(a.Port), nil
+	case *unix.SockaddrInet6:
+		return uint16(a.Port), nil
+	}
+	return 0, err
+}
+
+func (l *fastAcceptor) port() uint16 { return l.number }
+func (l *fastAcceptor) close()       { unix.Close(l.fd) }
+
+func (l *fastAcceptor) accept() (stream, error) {
+	fd, _, err := unix.Accept4(l.fd, unix.SOCK_CLOEXEC)
+	if err == nil {
+		if err = setPatience(fd, patience); err == nil {
+			return fastStream(fd), nil
+		}
+		unix.Close(fd)
+	}
+	if errors.Is(err, unix.ECONNABORTED) {
+		err = errAgain
+	}
+	return nil, patient(err)
+}
+
+func (fast) dialTCP(ctx context.Context, addr netip.AddrPort, p Params) (stream, error) {
+	fd, err := openTCP(addr, p)
+	if err != nil {
+		return nil, err
+	}
+	err = setPatience(fd, connectWait)
+	if err == nil {
+		err = retryInterrupted(func() error { return unix.Connect(fd, sockaddr(addr)) })
+	}
+	if err == nil {
+		err = setPatience(fd, patience)
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		unix.Close(fd)
+		if errors.Is(err, unix.EINPROGRESS) || errors.Is(err, unix.EALREADY) {
+			err = fmt.Errorf("no answer within %s", connectWait)
+		}
+		return nil, fmt.Errorf("connect to %s: %w", addr, err)
+	}
+	return fastStream(fd), nil
+}
+
+func retryInterrupted(fn func() error) error {
+	for {
+		if err := fn(); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}

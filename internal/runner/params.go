@@ -61,6 +61,8 @@ func (r *run) params(s *stage, t plan.Trial, limit time.Duration) (client, serve
 	}
 	client, server = p, p
 	client.CPU, server.CPU = place(w.Placement, r.cfg.CPUs)
+	client.SameCPU = client.CPU >= 0 && client.CPU == server.CPU
+	server.SameCPU = client.SameCPU
 	client.Address, server.Address = dial.String(), listen.String()
 	return client, server, nil
 }

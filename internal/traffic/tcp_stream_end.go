@@ -43,6 +43,7 @@ type streamEnd struct {
 
 	told bool // receiver: the sender was told to stop
 
+	yields   bool  // sender: after each batch, the receiver on this CPU may go first
 	batch    int   // sender: writes between two readings of the clock
 	rest     int   // sender with a schedule: what is left of the write under way
 	pace     *pace // sender with a schedule
@@ -85,14 +86,6 @@ func (e *streamEnd) pause(d time.Duration) {
 		return
 	}
 	e.thread.pause(d)
-}
-
-// giveWay lets a receiver on the same CPU read what was just written while it is
-// still in the cache. Where there is none, it costs next to nothing.
-func (e *streamEnd) giveWay() {
-	if e.thread != nil {
-		e.thread.yield()
-	}
 }
 
 // step goes on by one operation on the socket, or by a few small ones.
@@ -144,7 +137,9 @@ func (e *streamEnd) write() error {
 	moved := 0
 	if e.pace == nil {
 		moved, err = e.unpaced()
-		e.giveWay()
+		if e.yields {
+			e.thread.yield()
+		}
 	} else {
 		moved, err = e.paced()
 	}

@@ -101,7 +101,8 @@ type Params struct {
 	Portable bool   `json:"portable,omitempty"` // take the portable path where there is a fast one too
 	Address  string `json:"address"`
 	Token    string `json:"token"`
-	CPU      int    `json:"cpu"` // to pin to, -1 for none
+	CPU      int    `json:"cpu"`                // to pin to, -1 for none
+	SameCPU  bool   `json:"same_cpu,omitempty"` // the other end is pinned to the same one
 
 	Streams int  `json:"streams,omitempty"` // connections or flows
 	Threads int  `json:"threads,omitempty"` // that the streams are spread over; 0 is one each

@@ -103,7 +103,7 @@ func driveStreams(ctx context.Context, n network, ends []*streamEnd, p Params) e
 	var err error
 	switch {
 	case threads:
-		groups := spread(ends, p.threads())
+		groups := deal(ends, p.threads())
 		err = onThreads(len(groups), p.CPU, func(i int) error {
 			if g := groups[i]; len(g) > 1 {
 				return failing(t.several(ctx, over, g))
@@ -122,8 +122,8 @@ func driveStreams(ctx context.Context, n network, ends []*streamEnd, p Params) e
 	return err
 }
 
-// spread deals connections to threads, one after the other.
-func spread(ends []*streamEnd, threads int) [][]*streamEnd {
+// deal hands connections to threads, one after the other.
+func deal(ends []*streamEnd, threads int) [][]*streamEnd {
 	groups := make([][]*streamEnd, threads)
 	for i, e := range ends {
 		groups[i%threads] = append(groups[i%threads], e)

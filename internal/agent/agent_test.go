@@ -152,7 +152,7 @@ func TestTrialInSlices(t *testing.T) {
 			t.Fatal(err)
 		}
 		if released {
-			if err := trial.Release(t.Context(), errors.New("another pair failed")); err == nil || err.Error() != "another pair failed" {
+			if err := trial.Release(t.Context()); err != nil {
 				t.Errorf("released: %v", err)
 			}
 			continue

@@ -102,12 +102,19 @@ func (t *Trial) Abort(ctx context.Context) {
 	_, _ = t.client.Abort(ctx), t.server.Abort(ctx)
 }
 
-// Release gives up a trial that Run or Close will not end, and that ran into err.
-// It returns what is to be told of it: where an agent has died, that is what the
-// other one ran into.
-func (t *Trial) Release(ctx context.Context, err error) error {
+// Release gives up a trial that Run or Close will not end. It says which agent has
+// gone, which is then what the other one ran into, or nil.
+func (t *Trial) Release(ctx context.Context) error {
 	t.Abort(ctx)
-	return t.first(answer{err: err}, <-t.served, nil)
+	<-t.served
+	return t.gone()
+}
+
+func (t *Trial) gone() error {
+	if err := t.server.Gone(); err != nil {
+		return err
+	}
+	return t.client.Gone()
 }
 
 // pass hands the report of the end that was first to the other, or has the other
@@ -122,10 +129,8 @@ func pass(ctx context.Context, first answer, other *Client) error {
 // first chooses among the errors of a trial. The one that came first is what
 // happened, unless an agent is gone: then the other end only felt it.
 func (t *Trial) first(a, b answer, told error) error {
-	for _, c := range []*Client{t.client, t.server} {
-		if gone := c.Gone(); gone != nil && errors.Join(a.err, b.err) != nil {
-			return gone
-		}
+	if gone := t.gone(); gone != nil && errors.Join(a.err, b.err) != nil {
+		return gone
 	}
 	for _, err := range []error{a.err, b.err, told} {
 		if err != nil {

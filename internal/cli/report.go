@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -88,7 +89,8 @@ func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run
 		}
 	}
 	cells, warnings := result.Cells(run.Modes, plan.Names(s), trials, runner.Rule(s))
-	run.Cells, run.Warnings = cells, append(run.Warnings, warnings...)
+	agreements, more := result.Agreements(run.Modes, runner.Verified(s), trials, runner.Rule(s))
+	run.Cells, run.Agreements, run.Warnings = cells, agreements, slices.Concat(run.Warnings, warnings, more)
 	return run
 }
 

@@ -235,9 +235,23 @@ func (r *run) finish() {
 	for _, w := range r.plan.Workloads {
 		r.compareEnds(w)
 	}
-	for _, w := range warnings {
+	agreements, disagreements := result.Agreements(r.out.Modes, Verified(r.cfg.Study), r.trials, Rule(r.cfg.Study))
+	r.out.Agreements = agreements
+	for _, w := range append(warnings, disagreements...) {
 		r.warn(w.Code, w.Scope, "%s", w.Text)
 	}
+}
+
+// Verified lists the workloads of a study that are weighed with a second tool.
+func Verified(s study.Study) []result.Verified {
+	var out []result.Verified
+	twins := plan.Twins(s)
+	for _, w := range s.Workloads {
+		if w.VerifyWith != "" {
+			out = append(out, result.Verified{Workload: w.Name(), Twin: twins[w.Name()], Tool: w.VerifyWith})
+		}
+	}
+	return out
 }
 
 // Rule is how the cells of a study are judged.

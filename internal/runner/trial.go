@@ -114,18 +114,15 @@ func (l *lane) side(ctx context.Context, do func(*pair) error) {
 		var first error
 		var once sync.Once
 		var wg sync.WaitGroup
-		for _, p := range l.pairs {
+		for i, p := range l.pairs {
 			wg.Go(func() {
 				err := do(p)
 				if err == nil {
 					return
 				}
 				once.Do(func() {
-					first = err
-					for i, other := range l.pairs {
-						if other == p && len(l.pairs) > 1 {
-							first = fmt.Errorf("pair %d: %w", i+1, err)
-						}
+					first = l.of(i, err)
+					for _, other := range l.pairs {
 						if other != p && other.trial != nil {
 							other.trial.Abort(ctx)
 						}
@@ -174,7 +171,7 @@ func (l *lane) finish(ctx context.Context, way func(*agent.Trial, context.Contex
 	})
 	for _, p := range l.pairs {
 		p.trial = nil
-		l.step(func() error { return compatible(p.client, p.server) })
+		l.step(func() error { return compatible(p.clientSide.Tool, p.client, p.server) })
 	}
 }
 
@@ -200,14 +197,25 @@ func (r *run) begin(ctx context.Context, l *lane) (err error) {
 }
 
 // release gives up what is still under way of a trial that failed: a server would
-// wait for its own time limit.
+// wait for its own time limit. An agent that has gone is the reason for it.
 func (l *lane) release(ctx context.Context) {
-	for _, p := range l.pairs {
-		if p.trial != nil {
-			l.err = p.trial.Release(ctx, l.err)
-			p.trial = nil
+	for i, p := range l.pairs {
+		if p.trial == nil {
+			continue
 		}
+		if gone := p.trial.Release(ctx); gone != nil {
+			l.err = l.of(i, gone)
+		}
+		p.trial = nil
 	}
+}
+
+// of says which pair an error is about, where there are several.
+func (l *lane) of(i int, err error) error {
+	if len(l.pairs) == 1 {
+		return err
+	}
+	return fmt.Errorf("pair %d: %w", i+1, err)
 }
 
 // prove reads the counters again and holds the path to what was carried.

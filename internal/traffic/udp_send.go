@@ -43,6 +43,9 @@ const setbacks = 3
 func newUDPSender(e *udpEnd, n network, p Params) (*udpSender, error) {
 	flows := max(1, p.Streams)
 	s := &udpSender{udpEnd: e, net: n, p: p, unit: 1, next: make([]uint64, flows), flows: make([]FlowCount, flows), depart: NewDistribution()}
+	if s.overMTU() {
+		return nil, fmt.Errorf("send: %w", s.tooLong())
+	}
 	if p.Offload {
 		group, err := e.wire.segment(p.PayloadSize)
 		switch {

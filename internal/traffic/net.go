@@ -15,6 +15,7 @@ type network interface {
 	listenTCP(p Params) (acceptor, error)
 	// dialTCP opens one connection, within connectWait.
 	dialTCP(ctx context.Context, to netip.AddrPort, p Params) (stream, error)
+	udpNetwork
 }
 
 // acceptor is an open TCP port.

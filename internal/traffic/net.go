@@ -42,13 +42,6 @@ type glancer interface {
 	readNow(b []byte) (int, error)
 }
 
-// messenger is a stream with a shorter way for small messages: past the Go
-// scheduler, which would take a third of the transaction rate.
-type messenger interface {
-	send(b []byte) (int, error)
-	recv(b []byte) (int, error)
-}
-
 // teller is a stream whose kernel tells of it.
 type teller interface {
 	tell() (tcpState, error)

@@ -49,10 +49,13 @@ type teller interface {
 
 // tcpState is what a kernel tells of one connection. Zero is unknown.
 type tcpState struct {
+	known         bool
 	congestion    string
 	mss           int
 	rtt           float64 // smoothed, s
 	sent          uint64  // payload bytes, retransmissions included
+	resent        uint64  // of sent, payload bytes sent again
+	received      uint64  // payload bytes
 	segments      uint64  // sent, acknowledgements included
 	retransmits   int64
 	sendBuffer    int // granted, bytes

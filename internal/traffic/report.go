@@ -91,6 +91,8 @@ type TCP struct {
 	MSS        int     `json:"mss"`
 	RTT        float64 `json:"rtt"`      // smoothed, seconds
 	Wire       uint64  `json:"wire"`     // payload bytes sent, retransmissions included
+	Resent     uint64  `json:"resent"`   // of Wire, bytes sent again
+	Received   uint64  `json:"received"` // payload bytes received
 	Segments   uint64  `json:"segments"` // sent, acknowledgements included
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 )
 
 // gcRate is the rate of exchanges at which the two ends are mostly idle.
@@ -20,7 +21,13 @@ func gcPauses(ctx context.Context, b bench) error {
 				seen := make([][]answered, len(askers))
 				for range b.pairs {
 					for i, a := range askers {
-						got, err := stubborn(ctx, a.name, func(ctx context.Context) (answered, error) { return a.run(ctx, s, at, gcRate) })
+						got, err := stubborn(ctx, a.name, func(ctx context.Context) (answered, error) {
+							got, err := a.run(ctx, s, at, gcRate)
+							if err == nil && math.Abs(got.rate/gcRate-1) > rateSlack {
+								err = fmt.Errorf("%s made %.0f exchanges/s where %d were asked", a.name, got.rate, gcRate)
+							}
+							return got, err
+						})
 						if err != nil {
 							return err
 						}

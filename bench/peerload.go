@@ -39,6 +39,7 @@ type carried struct {
 	sent, received float64 // payload bytes; sent is 0 where the generator does not tell
 	seconds        float64
 	cpu            time.Duration // of both ends, from start to end
+	missed         float64       // share of the schedule's slots that the sender missed; tare only
 }
 
 // rate is the goodput in bit/s.
@@ -86,7 +87,7 @@ func tareLoad(ctx context.Context, s *stand, at placed, l load) (carried, error)
 	if err != nil {
 		return carried{}, err
 	}
-	c := carried{received: bits / 8 * l.long.Seconds(), seconds: l.long.Seconds(), cpu: t.cpu}
+	c := carried{received: bits / 8 * l.long.Seconds(), seconds: l.long.Seconds(), cpu: t.cpu, missed: missedShare(t.client)}
 	if l.udp {
 		loss, err := t.metric("loss_ratio")
 		if err != nil {

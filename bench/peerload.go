@@ -11,7 +11,7 @@ import (
 // load is what a bulk generator is asked to send.
 type load struct {
 	udp     bool
-	streams int     // TCP connections, or 1 for UDP
+	streams int     // TCP connections, 1 for UDP
 	size    int     // bytes a write, or of a datagram's payload
 	rate    float64 // payload bit/s, 0 for as fast as it goes
 	offload bool    // UDP super-packets; tare only

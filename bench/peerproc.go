@@ -122,19 +122,23 @@ func (p *proc) listening(ctx context.Context, proto string, port int) error {
 
 // end waits for the process to end by itself within linger, then tells it to.
 func (p *proc) end(linger time.Duration) error {
-	done := make(chan error, 1)
-	go func() { done <- p.cmd.Wait() }()
+	var err error
+	ended := make(chan struct{})
+	go func() {
+		err = p.cmd.Wait()
+		close(ended)
+	}()
 	select {
-	case err := <-done:
+	case <-ended:
 		return p.failed(err)
 	case <-time.After(linger):
 	}
 	_ = p.cmd.Process.Signal(unix.SIGTERM) // it may have ended just now
 	select {
-	case <-done: // how it ends when told to is its own affair
+	case <-ended: // how it ends when told to is its own affair
 	case <-time.After(endWait):
 		_ = p.cmd.Process.Kill()
-		<-done
+		<-ended
 	}
 	return nil
 }

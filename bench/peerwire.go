@@ -39,7 +39,7 @@ const (
 	slotKernel = 0 // the kernel's to fill
 )
 
-// tapSlots is room for so many packets at most.
+// newTap begins to record, with room for so many packets.
 func newTap(h *lab.Host, slots int) (t *tap, err error) {
 	t = &tap{fd: -1}
 	err = h.NS.Do(func() error { return t.open(h.Underlay, slots) })

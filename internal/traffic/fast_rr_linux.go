@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// chunk bounds what one system call moves of a message.
-const chunk = readSize
+// piece bounds what one system call moves of a message.
+const piece = readSize
 
 // request drives one flow over blocking calls, and several over epoll, from one
 // thread.
@@ -43,7 +43,7 @@ func causedBy(ctx context.Context, err error) error {
 // entry and exit would take a third of the transaction rate, and allocates
 // nothing once it runs.
 func requestAlone(over *atomic.Bool, s fastStream, w *rrWindow) error {
-	request, response := make([]byte, min(w.p.RequestSize, chunk)), make([]byte, min(w.p.ResponseSize, chunk))
+	request, response := make([]byte, min(w.p.RequestSize, piece)), make([]byte, min(w.p.ResponseSize, piece))
 	slot, limit := w.firstSlot(0)
 	clock := newPreciseClock(w.open())
 	from, at, end := time.Duration(0), time.Duration(0), w.book.end
@@ -134,7 +134,7 @@ func (fast) respond(ctx context.Context, c conns, p Params) (n int64, err error)
 }
 
 func respondAlone(over *atomic.Bool, s fastStream, p Params) (n int64, err error) {
-	request, response := make([]byte, min(p.RequestSize, chunk)), make([]byte, min(p.ResponseSize, chunk))
+	request, response := make([]byte, min(p.RequestSize, piece)), make([]byte, min(p.ResponseSize, piece))
 	for {
 		more, err := recvAll(over, s, request, p.RequestSize)
 		if err != nil {

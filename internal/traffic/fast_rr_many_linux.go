@@ -85,7 +85,7 @@ func requestMany(over *atomic.Bool, c conns, w *rrWindow) error {
 	}
 	defer poll.close()
 	m := &rrMany{rrWindow: w, poll: poll, flows: flows,
-		request: make([]byte, min(w.p.RequestSize, chunk)), response: make([]byte, min(w.p.ResponseSize, chunk))}
+		request: make([]byte, min(w.p.RequestSize, piece)), response: make([]byte, min(w.p.ResponseSize, piece))}
 	m.next = w.schedule.first(0)
 	for i := range flows {
 		flows[i].slot, m.limit = w.firstSlot(i)
@@ -237,7 +237,7 @@ func respondMany(over *atomic.Bool, c conns, p Params) (n int64, err error) {
 		return 0, err
 	}
 	defer poll.close()
-	request, response := make([]byte, min(p.RequestSize, chunk)), make([]byte, min(p.ResponseSize, chunk))
+	request, response := make([]byte, min(p.RequestSize, piece)), make([]byte, min(p.ResponseSize, piece))
 	for open := len(flows); open > 0; {
 		events, err := poll.wait(patience)
 		if err != nil {

@@ -12,8 +12,8 @@ import (
 // portablePinned is how many flows the portable path pins: each takes a thread.
 const portablePinned = 1000
 
-// spread runs fn for each flow, on pinned threads where a CPU is named.
-func spread(p Params, fn func(i int) error) error {
+// eachFlow runs fn for each flow, on pinned threads where a CPU is named.
+func eachFlow(p Params, fn func(i int) error) error {
 	if p.CPU >= 0 && p.Streams > portablePinned {
 		return fmt.Errorf("%s: %d flows on CPU %d: the portable path pins at most %d; use placement free", p.Kind, p.Streams, p.CPU, portablePinned)
 	}
@@ -40,7 +40,7 @@ func (portable) request(ctx context.Context, c conns, w *rrWindow) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	start := time.Now()
-	return spread(w.p, func(i int) error {
+	return eachFlow(w.p, func(i int) error {
 		err := requestPlain(ctx, c[i], i, w, start)
 		if err != nil {
 			fail(err)
@@ -128,7 +128,7 @@ func (portable) respond(ctx context.Context, c conns, p Params) (int64, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var total atomic.Int64
-	err := spread(p, func(i int) error {
+	err := eachFlow(p, func(i int) error {
 		request, response := make([]byte, min(p.RequestSize, readSize)), make([]byte, min(p.ResponseSize, readSize))
 		read := readSome(c[i])
 		for {

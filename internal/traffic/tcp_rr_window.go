@@ -10,7 +10,7 @@ import (
 // account of it. One thread at a time may use it, or all take turns with mu.
 type rrWindow struct {
 	p        Params // Warmup and Duration are this window's
-	schedule schedule
+	schedule rrSchedule
 	mu       sync.Mutex
 	book     *book
 	hist     *Distribution
@@ -20,7 +20,7 @@ type rrWindow struct {
 
 func newRRWindow(p Params, s *rrSession) *rrWindow {
 	return &rrWindow{
-		p: p, schedule: schedule{p.TransactionRate, s.planned},
+		p: p, schedule: rrSchedule{p.TransactionRate, s.planned},
 		book: newBook(p), hist: s.hist, streams: s.streams,
 	}
 }
@@ -86,16 +86,16 @@ func (w *rrWindow) giveUp(flow int, slot, limit uint64) {
 	}
 }
 
-// schedule says when requests are due: slot k at k/rate of the trial's traffic
+// rrSchedule says when requests are due: slot k at k/rate of the trial's traffic
 // time, of which base lies before the window. So a rate below one a slice is
 // kept, too.
-type schedule struct {
+type rrSchedule struct {
 	rate uint64 // 1/s, 0 for none
 	base time.Duration
 }
 
 // due is when a slot is due, since the window's start.
-func (s schedule) due(slot uint64) time.Duration {
+func (s rrSchedule) due(slot uint64) time.Duration {
 	hi, lo := bits.Mul64(slot, uint64(time.Second))
 	if hi >= s.rate {
 		return 1<<63 - 1
@@ -108,7 +108,7 @@ func (s schedule) due(slot uint64) time.Duration {
 }
 
 // first is the first slot that is due at or behind a moment since the window's start.
-func (s schedule) first(at time.Duration) uint64 {
+func (s rrSchedule) first(at time.Duration) uint64 {
 	hi, lo := bits.Mul64(uint64(max(at+s.base, 0)), s.rate)
 	lo, carry := bits.Add64(lo, uint64(time.Second)-1, 0)
 	slot, _ := bits.Div64(hi+carry, lo, uint64(time.Second))

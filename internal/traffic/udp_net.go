@@ -140,3 +140,10 @@ const (
 	maxFlows   = 1000
 	maxPayload = 65507
 )
+
+// messenger sends and receives single datagrams, errAgain when it ran out of
+// patience. The fast one goes past the Go scheduler.
+type messenger interface {
+	send(b []byte) (int, error)
+	recv(b []byte) (int, error)
+}

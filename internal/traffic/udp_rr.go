@@ -40,9 +40,9 @@ func (udpRR) Spec() Spec {
 	}}
 }
 
-// rrParams fixes what is not a parameter of udp_rr, and refuses sizes that have
+// udpRRParams fixes what is not a parameter of udp_rr, and refuses sizes that have
 // no room for the header.
-func rrParams(p Params) (Params, error) {
+func udpRRParams(p Params) (Params, error) {
 	p.Streams, p.Rounds, p.Offload, p.Fragment = 1, 0, false, true
 	for _, s := range []struct {
 		name  string
@@ -58,7 +58,7 @@ func rrParams(p Params) (Params, error) {
 }
 
 func (w udpRR) Listen(p Params) (Server, error) {
-	p, err := rrParams(p)
+	p, err := udpRRParams(p)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (w udpRR) Open(ctx context.Context, p Params) (Session, error) {
 }
 
 func (w udpRR) dial(ctx context.Context, p Params) (*udpRRSession, error) {
-	p, err := rrParams(p)
+	p, err := udpRRParams(p)
 	if err != nil {
 		return nil, err
 	}

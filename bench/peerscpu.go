@@ -31,8 +31,8 @@ func peersCPU(ctx context.Context, b bench) error {
 		fmt.Println()
 		fmt.Println("udp_stream at 1 Gbit/s, 1400 B, offload off. The errors are of other runs of the same rounds: recording costs CPU time.")
 		fmt.Println()
-		fmt.Println("| placement | generator | CPU | loss | error of departures p50 | p99 | largest burst |")
-		fmt.Println("|---|---|---|---|---|---|---|")
+		fmt.Println("| placement | generator | CPU | loss | error of departures p50 | p99 | largest burst | cheaper and more even than tare |")
+		fmt.Println("|---|---|---|---|---|---|---|---|")
 		for _, at := range s.placements() {
 			if err := s.trade(ctx, b.pairs, at); err != nil {
 				return err
@@ -100,9 +100,18 @@ func (s *stand) trade(ctx context.Context, n int, at placed) error {
 		}
 	}
 	for i, c := range all {
-		fmt.Printf("| %s | %s | %s ms/Gbit | %.2f %% | %s us | %s us | %s |\n", at.name, c.name, spread(costs[i]), 100*median(losses[i]),
-			spread(column(seen[i], func(e evenness) float64 { return e.p50 * 1e6 })), spread(column(seen[i], func(e evenness) float64 { return e.p99 * 1e6 })),
-			spread(column(seen[i], func(e evenness) float64 { return e.burst })))
+		fmt.Printf("| %s | %s | %s ms/Gbit | %.2f %% | %s | %s |\n", at.name, c.name, spread(costs[i]), 100*median(losses[i]), evenCells(seen[i]),
+			dominated(median(costs[0]), median(costs[i]), seen[0], seen[i]))
 	}
 	return nil
+}
+
+// dominated says whether another is both cheaper than tare and more even.
+func dominated(ourCost, theirCost float64, ours, theirs []evenness) string {
+	if theirCost < ourCost &&
+		median(column(theirs, evenness.micros50)) < median(column(ours, evenness.micros50)) &&
+		median(column(theirs, evenness.micros99)) < median(column(ours, evenness.micros99)) {
+		return "yes"
+	}
+	return "no"
 }

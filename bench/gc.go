@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 )
 
 // gcRate is the rate of exchanges at which the two ends are mostly idle.
@@ -18,29 +17,37 @@ func gcPauses(ctx context.Context, b bench) error {
 		[]string{"sockperf"}, func(ctx context.Context, s *stand) error {
 			fmt.Println("| placement | generator | exchanges/s | p50 | p99.9, median (min-max) |\n|---|---|---|---|---|")
 			for _, at := range s.placements() {
-				seen := make([][]answered, len(askers))
-				for range b.pairs {
-					for i, a := range askers {
-						got, err := stubborn(ctx, a.name, func(ctx context.Context) (answered, error) {
-							got, err := a.run(ctx, s, at, gcRate)
-							if err == nil && math.Abs(got.rate/gcRate-1) > rateSlack {
-								err = fmt.Errorf("%s made %.0f exchanges/s where %d were asked", a.name, got.rate, gcRate)
-							}
-							return got, err
-						})
-						if err != nil {
-							return err
-						}
-						seen[i] = append(seen[i], got)
-					}
-				}
-				for i, a := range askers {
-					p999 := column(seen[i], func(g answered) float64 { return g.p999 * 1e6 })
-					fmt.Printf("| %s | %s | %.0f | %.1f us | %s us |\n", at.name, a.name,
-						median(column(seen[i], func(g answered) float64 { return g.rate })),
-						median(column(seen[i], func(g answered) float64 { return g.p50 * 1e6 })), spread(p999))
+				if err := notCompared(s.idleTrips(ctx, b.pairs, at, askers), "tcp_rr", at); err != nil {
+					return err
 				}
 			}
 			return nil
 		})
+}
+
+// idleTrips prints the rows of one placement.
+func (s *stand) idleTrips(ctx context.Context, n int, at placed, askers []asker) error {
+	seen := make([][]answered, len(askers))
+	for range n {
+		for i, a := range askers {
+			got, err := stubborn(ctx, a.name, func(ctx context.Context) (answered, error) {
+				got, err := a.run(ctx, s, at, gcRate)
+				if err == nil {
+					err = holds(a.name, got.rate, gcRate, "exchanges/s")
+				}
+				return got, err
+			})
+			if err != nil {
+				return err
+			}
+			seen[i] = append(seen[i], got)
+		}
+	}
+	for i, a := range askers {
+		p999 := column(seen[i], func(g answered) float64 { return g.p999 * 1e6 })
+		fmt.Printf("| %s | %s | %.0f | %.1f us | %s us |\n", at.name, a.name,
+			median(column(seen[i], func(g answered) float64 { return g.rate })),
+			median(column(seen[i], func(g answered) float64 { return g.p50 * 1e6 })), spread(p999))
+	}
+	return nil
 }

@@ -62,8 +62,9 @@ func iperf3() carrier  { return carrier{"iperf3", iperf3Load} }
 func iperf2() carrier  { return carrier{"iperf2", iperf2Load} }
 func nuttcpr() carrier { return carrier{"nuttcp", nuttcpLoad} }
 
-// burst is the cap on what tare may send back to back to catch up, in datagrams.
-const burst = 32
+// burst is the cap on what tare may send back to back to catch up, in datagrams:
+// its default.
+const burst = 64
 
 // params are the load as tare takes it: without a warm-up, as the peers have none.
 func (l load) params() traffic.Params {

@@ -70,7 +70,7 @@ func ratios(ours, theirs []float64) []float64 {
 func (w work) against(ctx context.Context, n int, all []contestant) error {
 	values, err := interleaved(ctx, n, all)
 	if err != nil {
-		return err
+		return notCompared(err, w.name, placed{name: w.placement})
 	}
 	names := make([]string, len(all))
 	for i, c := range all {

@@ -14,6 +14,10 @@ type evenness struct {
 	burst    float64 // most datagrams ahead of a steady rate, over any stretch of time
 }
 
+func (e evenness) micros50() float64 { return e.p50 * 1e6 }
+func (e evenness) micros99() float64 { return e.p99 * 1e6 }
+func (e evenness) depth() float64    { return e.burst }
+
 // The part of a run that does not count: senders and receivers settle.
 const settleIn = 100 * time.Millisecond
 

@@ -67,10 +67,6 @@ type outbox struct {
 	group int // datagrams in one super-packet, 1 without segmentation
 }
 
-func newOutbox(size, count, group int) *outbox {
-	return &outbox{mem: make([]byte, size*count), size: size, group: group}
-}
-
 // datagram is the i-th.
 func (o *outbox) datagram(i int) []byte { return o.mem[i*o.size : (i+1)*o.size : (i+1)*o.size] }
 

@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"time"
@@ -124,7 +123,10 @@ func (l *fastPort) connect(peers []netip.AddrPort) (udpWire, error) {
 		fd, err := openUDP(l.addr, l.p)
 		if err == nil {
 			fds = append(fds, fd)
-			err = errors.Join(bindShared(fd, l.addr), unix.Connect(fd, sockaddr(peer)))
+			err = bindShared(fd, l.addr)
+		}
+		if err == nil {
+			err = unix.Connect(fd, sockaddr(peer))
 		}
 		if err != nil {
 			closeAll(fds)

@@ -107,10 +107,17 @@ func (w *fastWire) send(flow int, out *outbox, from, n int) (int, error) {
 func (w *fastWire) receive(in *inbox) error {
 	in.n = 0
 	if w.poll < 0 {
+		if in.look {
+			return w.receiveOn(0, in, unix.MSG_DONTWAIT)
+		}
 		return w.receiveOn(0, in, unix.MSG_WAITFORONE)
 	}
 	if len(w.ready) == 0 {
-		n, err := unix.EpollWait(w.poll, w.events, int(w.wait.Milliseconds()))
+		wait := int(w.wait.Milliseconds())
+		if in.look {
+			wait = 0
+		}
+		n, err := unix.EpollWait(w.poll, w.events, wait)
 		if err != nil {
 			return mapped(err)
 		}

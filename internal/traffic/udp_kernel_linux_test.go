@@ -93,6 +93,22 @@ func (s insideServer) Serve(ctx context.Context, peer Peer) (r Report, err error
 	return r, err
 }
 
+// backlogDrops is what the queues before the network layer dropped, on the whole
+// machine: on a busy one they overflow, too. 0 where this cannot be seen.
+func backlogDrops() (sum int64) {
+	text, err := os.ReadFile("/proc/net/softnet_stat")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > 1 {
+			n, _ := strconv.ParseInt(f[1], 16, 64)
+			sum += n
+		}
+	}
+	return sum
+}
+
 // udpCounters reads the Udp lines of /proc/net/snmp.
 func udpCounters(t *testing.T, ns *linuxnet.NS) map[string]int64 {
 	t.Helper()
@@ -131,7 +147,7 @@ func TestUDPAgreesWithKernel(t *testing.T) {
 	const handshake = 4
 	for way, ends := range ways(newStream) {
 		p := udpParams("udp_stream")
-		p.Rate = 200e6
+		p.Rate = 100e6
 		client, server, moved, err := inNS(t, 65536, ends[0], ends[1], p)
 		if err != nil {
 			t.Fatalf("%s: %v", way, err)
@@ -143,13 +159,13 @@ func TestUDPAgreesWithKernel(t *testing.T) {
 		}
 	}
 	for way, ends := range ways(newRR) {
-		const bye = byes
 		p := udpParams("udp_rr")
 		client, server, moved, err := inNS(t, 65536, ends[0], ends[1], p)
 		if err != nil {
 			t.Fatalf("%s: %v", way, err)
 		}
-		if want := client.Messages + server.Messages + handshake + bye; moved["OutDatagrams"] != want {
+		// Of the byes at least one left; the server may be gone at the next.
+		if left := moved["OutDatagrams"] - client.Messages - server.Messages - handshake; left < 1 || left > byes {
 			t.Errorf("%s: %d and %d sent; the kernel says %v", way, client.Messages, server.Messages, moved)
 		}
 	}
@@ -160,17 +176,19 @@ func TestUDPLossIsTheKernels(t *testing.T) {
 	for way, ends := range ways(newStream) {
 		p := udpParams("udp_stream")
 		p.Rate, p.ReceiveBuffer, p.Streams = 0, 4096, 2
+		before := backlogDrops()
 		client, server, moved, err := inNS(t, 65536, ends[0], ends[1], p)
 		if err != nil {
 			t.Fatalf("%s: %v", way, err)
 		}
+		dropped := backlogDrops() - before
 		consistent(t, way, p, client, server)
 		var got int64
 		for _, f := range server.Datagrams.Flows {
 			got += f.Received
 		}
-		if lost := client.Messages - got; lost == 0 || lost != moved["RcvbufErrors"] {
-			t.Errorf("%s: %d of %d lost; the kernel says %v", way, lost, client.Messages, moved)
+		if lost := client.Messages - got; lost == 0 || lost < moved["RcvbufErrors"] || lost > moved["RcvbufErrors"]+dropped {
+			t.Errorf("%s: %d of %d lost; the kernel says %v, and %d dropped before", way, lost, client.Messages, moved, dropped)
 		}
 		if m, _ := ends[1].Metrics(p, client, server); m["loss_ratio"] <= 0 || m["loss_ratio"] >= 1 {
 			t.Errorf("%s: %v", way, m)

@@ -37,7 +37,8 @@ type udpWire interface {
 	// given one on, which begins a super-packet. It says how many the kernel took:
 	// errAgain where there was no room for patience.
 	send(flow int, out *outbox, from, n int) (int, error)
-	// receive waits for datagrams of any one flow.
+	// receive waits for datagrams of any one flow. Where it can, it only looks
+	// for them if the inbox says so: errAgain is nothing there.
 	receive(in *inbox) error
 	// prompt makes receive wait less, for the end of a trial.
 	prompt(patience time.Duration) error
@@ -66,15 +67,12 @@ type outbox struct {
 	group int // datagrams in one super-packet, 1 without segmentation
 }
 
-func newOutbox(size, count, group int) *outbox {
-	return &outbox{mem: make([]byte, size*count), size: size, group: group}
-}
-
 // datagram is the i-th.
 func (o *outbox) datagram(i int) []byte { return o.mem[i*o.size : (i+1)*o.size : (i+1)*o.size] }
 
 // inbox is what one call received, all of one flow.
 type inbox struct {
+	look  bool     // do not wait
 	flow  int      // -1 is an unknown peer
 	n     int      // how many of bufs are filled
 	bufs  [][]byte // room for one packet each

@@ -23,6 +23,8 @@ type udpReceiver struct {
 	begun   int64       // clock, first and newest arrival of a datagram of the trial
 	newest  int64
 	reverse bool
+	flood   bool // the sender is too fast to wait for each datagram
+	net     network
 }
 
 // lastDelay is the datagram before.
@@ -42,15 +44,23 @@ const (
 // sampleMask picks the delays that are recorded at top speed: one in 64.
 const sampleMask = 63
 
-func newUDPReceiver(e *udpEnd, p Params) *udpReceiver {
+// A flood is looked for every floodNap, until none has come for floodIdle.
+const (
+	floodNap  = 50 * time.Microsecond
+	floodIdle = 5 * time.Millisecond
+)
+
+func newUDPReceiver(e *udpEnd, n network, p Params) *udpReceiver {
 	flows := max(1, p.Streams)
-	r := &udpReceiver{udpEnd: e, p: p, in: newInbox(p.PayloadSize, p.Offload), slots: make([]int64, len(intervals(p))),
+	r := &udpReceiver{udpEnd: e, net: n, p: p, in: newInbox(p.PayloadSize, p.Offload), slots: make([]int64, len(intervals(p))),
 		last: make([]lastDelay, flows), delay: NewDistribution(), vary: NewDistribution()}
 	for range flows {
 		r.ledgers = append(r.ledgers, newLedger(flows))
 	}
 	if p.Rate == 0 && p.PacketRate == 0 {
-		r.sample = sampleMask
+		r.flood, r.sample = true, sampleMask
+	} else if s, err := p.datagramSchedule(1); err == nil {
+		r.flood = s.at(1) < int64(tightSlots)
 	}
 	return r
 }
@@ -82,9 +92,18 @@ func (r *udpReceiver) receive(ctx context.Context, peer Peer) (Report, error) {
 	defer stop()
 	var sender Report
 	var told int64 // clock, when the report came
+	sleep := r.net.sleeper()
 	for {
 		err := r.wire.receive(r.in)
 		now := r.clock.now()
+		if r.flood {
+			// Asleep for a while rather than waiting for the next datagram: the
+			// sender then spends nothing on waking this end up, one by one.
+			if r.in.look && again(err) {
+				sleep(floodNap)
+			}
+			r.in.look = now-r.newest < int64(floodIdle)
+		}
 		switch {
 		case err == nil:
 			r.take(now)

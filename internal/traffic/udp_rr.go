@@ -166,7 +166,7 @@ func (s *udpRRSession) drive(ctx context.Context, warmup, long time.Duration) er
 				return err
 			}
 			open = &pacer{schedule: sched, start: start, end: sched.before(int64(b.end))}
-			nap = napper{s.net.sleeper()}
+			nap = newNapper(sched, s.net.sleeper())
 			s.window.Slots += open.end - sched.before(int64(warmup))
 		}
 		for at := time.Duration(0); at < b.end; {

@@ -124,7 +124,7 @@ func (s *udpSender) flood(ctx context.Context, start int64, warmup, long time.Du
 
 // pace sends each slot's datagrams when they are due, one flow after the other.
 func (s *udpSender) pace(ctx context.Context, start int64, warmup, long time.Duration, first uint32) error {
-	sched, err := s.schedule()
+	sched, err := s.p.datagramSchedule(s.unit)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s *udpSender) pace(ctx context.Context, start int64, warmup, long time.Dur
 	p := &pacer{schedule: sched, start: start, burst: max(1, int64(s.burst())/unit), end: sched.before(int64(warmup + long))}
 	p.missed = func(from, n int64) { s.window.Missed += max(0, from+n-max(from, warm)) * unit }
 	s.window.Slots += (p.end - warm) * unit
-	nap := napper{s.net.sleeper()}
+	nap := newNapper(sched, s.net.sleeper())
 	for p.next < p.end {
 		if s.over.Load() {
 			return fmt.Errorf("send: %w", context.Cause(ctx))
@@ -172,12 +172,12 @@ func (s *udpSender) pace(ctx context.Context, start int64, warmup, long time.Dur
 	return nil
 }
 
-// schedule has a slot for each datagram, or for each super-packet.
-func (s *udpSender) schedule() (schedule, error) {
-	if n := s.p.PacketRate; n > 0 {
-		return newSchedule(uint64(s.unit), n)
+// datagramSchedule has a slot for each unit of so many datagrams.
+func (p Params) datagramSchedule(unit int) (schedule, error) {
+	if p.PacketRate > 0 {
+		return newSchedule(uint64(unit), p.PacketRate)
 	}
-	return newSchedule(uint64(s.p.PayloadSize)*8*uint64(s.unit), s.p.Rate)
+	return newSchedule(uint64(p.PayloadSize)*8*uint64(unit), p.Rate)
 }
 
 // stamp writes the header of the outbox's i-th datagram, for the flow whose turn

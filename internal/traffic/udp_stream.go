@@ -55,7 +55,7 @@ func (w udpStream) serve(ctx context.Context, e *udpEnd, p Params, peer Peer) (R
 	}
 	// This is what the client waits for. If it is lost, its next ready is answered.
 	_ = e.wire.say(0, e.message(sayGo, 0, uint16(max(1, p.Streams))))
-	return newUDPReceiver(e, p).run(ctx, peer)
+	return newUDPReceiver(e, w.net, p).run(ctx, peer)
 }
 
 func (w udpStream) Dial(ctx context.Context, p Params, peer Peer) (Report, error) {
@@ -80,7 +80,7 @@ func (w udpStream) Dial(ctx context.Context, p Params, peer Peer) (Report, error
 		return Report{}, err
 	}
 	defer e.wire.close()
-	r := newUDPReceiver(e, p)
+	r := newUDPReceiver(e, w.net, p)
 	r.reverse = true
 	return r.run(ctx, peer)
 }

@@ -128,7 +128,7 @@ func TestUDPStream(t *testing.T) {
 		{"3 flows", func(p *Params) { p.Streams = 3 }, false},
 		{"3 flows in reverse", func(p *Params) { p.Streams, p.Reverse = 3, true }, false},
 		{"smallest", func(p *Params) { p.PayloadSize, p.Rate = 40, 2e6 }, false},
-		{"offload", func(p *Params) { p.Offload, p.Rate = true, 200e6 }, false},
+		{"offload", func(p *Params) { p.Offload, p.Rate = true, 100e6 }, false},
 		{"no warm-up", func(p *Params) { p.Warmup = 0 }, false},
 		{"unlimited", func(p *Params) { p.Rate, p.Duration = 0, 150*time.Millisecond }, true},
 		{"unlimited, 2 flows in reverse", func(p *Params) { p.Rate, p.Streams, p.Reverse = 0, 2, true }, true},
@@ -241,6 +241,9 @@ func TestUDPRR(t *testing.T) {
 			p.TransactionRate, p.ResponseSize = rate, 600
 			name := fmt.Sprintf("%s, rate %d", way, rate)
 			client, server, err := udpTrial(t, ends[0], ends[1], p)
+			for i := 0; err == nil && client.Window.Messages == 0 && i < 5; i++ { // the machine was elsewhere
+				client, server, err = udpTrial(t, ends[0], ends[1], p)
+			}
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue
@@ -252,8 +255,8 @@ func TestUDPRR(t *testing.T) {
 			if len(series.Values) != 3 || m["transaction_rate"] <= 0 || m["rtt_p50"] <= 0 || m["rtt_max"] < m["rtt_p999"] || m["rtt_p999"] < m["rtt_p50"] {
 				t.Errorf("%s: %v, %v", name, m, series)
 			}
-			if w := client.Window; rate > 0 && (w.Slots != 125 || w.Messages > w.Slots) {
-				t.Errorf("%s: %d exchanges in %d slots, want 125", name, w.Messages, w.Slots)
+			if w := client.Window; rate > 0 && (w.Slots != 125 || w.RTT.Count()+w.Missed > w.Slots) {
+				t.Errorf("%s: %d exchanges and %d missed in %d slots, want 125", name, w.RTT.Count(), w.Missed, w.Slots)
 			}
 		}
 	}
@@ -359,12 +362,20 @@ func TestUDPGarbage(t *testing.T) {
 			}
 		}
 		spray()
-		during := time.AfterFunc(200*time.Millisecond, spray)
+		sprayed := make(chan struct{})
+		during := time.AfterFunc(200*time.Millisecond, func() {
+			spray()
+			close(sprayed)
+		})
 		client, err := ends[1].Dial(ctx, p, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", way, err)
 		}
-		during.Stop()
+		if during.Stop() {
+			spray()
+		} else {
+			<-sprayed
+		}
 		peer <- client
 		server := <-served
 		cancel()
@@ -374,7 +385,7 @@ func TestUDPGarbage(t *testing.T) {
 		}
 		consistent(t, way, p, client, server.r)
 		d := server.r.Datagrams
-		if server.r.Refused != 6 || d.Foreign != 6 || d.Duplicates != 0 || d.Reordered != 0 || server.r.Received != client.Sent {
+		if server.r.Refused < 6 || int64(server.r.Refused)+d.Foreign != 12 || d.Duplicates != 0 || d.Reordered != 0 || server.r.Received != client.Sent {
 			t.Errorf("%s: refused %d, %+v, received %d of %d", way, server.r.Refused, d, server.r.Received, client.Sent)
 		}
 	}
@@ -425,18 +436,21 @@ func TestUDPReplay(t *testing.T) {
 // A peer without the token is never answered: both ends end with a reason.
 func TestUDPWrongToken(t *testing.T) {
 	for way, ends := range ways(newStream) {
-		p := udpParams("udp_stream")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		served := udpBegin(ctx, t, ends[0], &p, nil)
-		p.Token = "fedcba9876543210"
-		_, err := ends[1].Dial(ctx, p, nil)
-		if err == nil || !strings.Contains(err.Error(), "0 of 1 flows were answered") {
-			t.Errorf("%s: the client gave %v", way, err)
-		}
-		cancel(errors.New("enough"))
-		if a := <-served; a.err == nil || !strings.Contains(a.err.Error(), "without the trial's token") {
-			t.Errorf("%s: the server gave %v", way, a.err)
-		}
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			p := udpParams("udp_stream")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			served := udpBegin(ctx, t, ends[0], &p, nil)
+			p.Token = "fedcba9876543210"
+			_, err := ends[1].Dial(ctx, p, nil)
+			if err == nil || !strings.Contains(err.Error(), "0 of 1 flows were answered") {
+				t.Errorf("the client gave %v", err)
+			}
+			cancel(errors.New("enough"))
+			if a := <-served; a.err == nil || !strings.Contains(a.err.Error(), "without the trial's token") {
+				t.Errorf("the server gave %v", a.err)
+			}
+		})
 	}
 }
 

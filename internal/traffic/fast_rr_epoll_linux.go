@@ -77,6 +77,12 @@ func napUntil(ns int64) {
 	_, _, _ = unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 }
 
+// nap sleeps for a while, or shorter.
+func nap(long time.Duration) {
+	ts := unix.NsecToTimespec(int64(long))
+	_, _, _ = unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, 0, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+}
+
 // rawNow is raw without waiting: errAgain where it would.
 func rawNow(call uintptr, fd int, b []byte) (int, error) {
 	n, _, errno := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)

@@ -110,7 +110,7 @@ func (e *streamEnd) wake(at time.Duration) time.Duration {
 	case e.idle() && at < e.book.end:
 		return min(e.pace.wake, e.book.end)
 	case e.idle(): // and looking out for the receiver's stop
-		return min(e.pace.wake, at+nap)
+		return min(e.pace.wake, at+leastNap)
 	case at < e.book.end:
 		return e.book.end
 	case e.send:

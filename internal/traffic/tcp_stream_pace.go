@@ -7,9 +7,9 @@ import (
 
 // The bounds of a paced sender.
 const (
-	// nap is the least a sender sleeps: writes that are due within it leave
+	// leastNap is the least a sender sleeps: writes that are due within it leave
 	// together. It bounds how often a thread wakes.
-	nap = 500 * time.Microsecond
+	leastNap = 500 * time.Microsecond
 	// catchUp is how far behind its schedule a sender may be and still make up
 	// for it. What it falls behind beyond that is missed for good.
 	catchUp = 100 * time.Millisecond
@@ -56,7 +56,7 @@ func (p *pace) due(at time.Duration) int64 {
 
 // sleep sets when to look again.
 func (p *pace) sleep(at time.Duration) {
-	p.wake = max(time.Duration(math.Ceil(p.offset+float64(p.next)*p.gap)), at+nap)
+	p.wake = max(time.Duration(math.Ceil(p.offset+float64(p.next)*p.gap)), at+leastNap)
 }
 
 // serve takes the next slot.

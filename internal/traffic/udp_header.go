@@ -18,7 +18,7 @@ const maxSequence = 1 << 62
 // header is what a datagram says of itself. All of it is little-endian, in the
 // order of the fields, with a check over all behind it.
 type header struct {
-	tag   uint64 // the trial's: see tagOf
+	tag   uint64 // the trial's: see datagramTag
 	seq   uint64 // within its flow, from 0
 	sent  int64  // clock reading, ns
 	slot  uint32 // interval of the sender's series, for counted ones
@@ -26,9 +26,9 @@ type header struct {
 	flags uint16
 }
 
-// tagOf derives what marks a trial's datagrams from its token, which itself is
+// datagramTag derives what marks a trial's datagrams from its token, which itself is
 // shown only in the handshake.
-func tagOf(token string) uint64 {
+func datagramTag(token string) uint64 {
 	sum := sha256.Sum256([]byte("datagrams of " + token))
 	return binary.LittleEndian.Uint64(sum[:])
 }

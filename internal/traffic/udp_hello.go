@@ -29,7 +29,7 @@ type udpEnd struct {
 
 // admitUDP waits for the trial's client on the server's port.
 func admitUDP(ctx context.Context, port udpPort, p Params) (*udpEnd, error) {
-	e := &udpEnd{tag: tagOf(p.Token), clock: newClock()}
+	e := &udpEnd{tag: datagramTag(p.Token), clock: newClock()}
 	peers := make([]netip.AddrPort, max(1, p.Streams))
 	came := 0
 	buf := make([]byte, maxMessage+1)
@@ -74,7 +74,7 @@ func admitUDP(ctx context.Context, port udpPort, p Params) (*udpEnd, error) {
 // shows says whether a message of the client holds the token.
 func shows(m message, token string) bool {
 	fromClient := m.kind == sayHello || m.kind == sayReady || m.kind == sayBye
-	return fromClient && m.tag == tagOf(token) && subtle.ConstantTimeCompare([]byte(m.token), []byte(token)) == 1
+	return fromClient && m.tag == datagramTag(token) && subtle.ConstantTimeCompare([]byte(m.token), []byte(token)) == 1
 }
 
 // message is one of the server's.
@@ -85,7 +85,7 @@ func (e *udpEnd) message(kind byte, flow, flows uint16) []byte {
 // greet opens the client's flows and makes them known. With wait it comes back
 // when the server is ready to receive, without as soon as the server may send.
 func greet(ctx context.Context, n network, p Params, to netip.AddrPort, wait bool) (*udpEnd, error) {
-	e := &udpEnd{tag: tagOf(p.Token), clock: newClock()}
+	e := &udpEnd{tag: datagramTag(p.Token), clock: newClock()}
 	var err error
 	if e.wire, err = n.dialUDP(to, p); err != nil {
 		return nil, err

@@ -350,10 +350,10 @@ func TestUDPGarbage(t *testing.T) {
 			t.Fatal(err)
 		}
 		old := make([]byte, 1400) // of another trial
-		(&header{tag: tagOf("another"), flags: counted}).put(old)
+		(&header{tag: datagramTag("another"), flags: counted}).put(old)
 		ours := make([]byte, 1400) // of this one, but from elsewhere
-		(&header{tag: tagOf(p.Token), seq: 5, flags: counted}).put(ours)
-		hello := message{kind: sayHello, flows: 1, tag: tagOf(p.Token), token: "fedcba9876543210"}.bytes()
+		(&header{tag: datagramTag(p.Token), seq: 5, flags: counted}).put(ours)
+		hello := message{kind: sayHello, flows: 1, tag: datagramTag(p.Token), token: "fedcba9876543210"}.bytes()
 		spray := func() {
 			for _, b := range [][]byte{old, ours, hello, []byte("GET / HTTP/1.1\r\n\r\n"), make([]byte, 1), make([]byte, 1400)} {
 				if _, err := stranger.Write(b); err != nil {

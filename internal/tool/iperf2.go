@@ -55,10 +55,8 @@ func iperf2Command(j job) ([]string, error) {
 	case j.udp():
 		// The server too: a datagram longer than its buffer would be cut.
 		args = append(args, "-u", "-l", strconv.Itoa(j.PayloadSize))
-	case j.sends():
+	case j.sends(): // a client that only receives may not even name -Z
 		args = append(args, j.tcpOptions("-Z")...)
-	case j.Congestion != "":
-		args = append(args, "-Z", j.Congestion)
 	}
 	if j.side == atServer {
 		if j.host != "" {

@@ -24,6 +24,7 @@ func readIperf2(j job, out output) (seen, error) {
 		{"congestion control failed", fmt.Sprintf("load the kernel module tcp_%s, or name another congestion_control", j.Congestion)},
 		{"connect failed", "no iperf server can be reached there"},
 		{"bind failed", "something else listens on that port"},
+		{"recvmsg failed: Connection refused", "iperf2 takes its UDP flows one after the other and may turn a second one away: with direction both use 1"},
 	} {
 		if strings.Contains(words, fatal.text) {
 			return seen{}, fmt.Errorf("%.200s: %s", strings.ReplaceAll(words, "\n", "; "), fatal.do)
@@ -56,6 +57,9 @@ func readIperf2(j job, out output) (seen, error) {
 	for i, r := range of {
 		if err := s.flows[i].rowsOf(r); err != nil {
 			return seen{}, err
+		}
+		if f, t := s.flows[i], r[len(r)-1]; j.udp() && !f.sends && f.lost == nil {
+			s.notes = append(s.notes, lossNote(j, t.lost, t.sent))
 		}
 	}
 	return s, nil

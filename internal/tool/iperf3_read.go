@@ -269,8 +269,7 @@ func (d iperf3Doc) datagrams(j job, flows []flow) ([]traffic.Note, error) {
 			"iperf3 %s counts %.0f datagrams that it did not send (its bytes make %.0f): the bytes are what counts here", j.build.version, saidSent-sent, sent)})
 	}
 	if missing < 0 || missing > highest || highest >= math.MaxInt32 {
-		notes = append(notes, traffic.Note{Code: NoteLossCount, Text: fmt.Sprintf(
-			"iperf3 %s says that %.0f of %.0f datagrams were lost, which cannot be: loss is what was sent less what was received", j.build.version, missing, highest)})
+		notes = append(notes, lossNote(j, missing, highest))
 		for i := range flows {
 			flows[i].lost = nil
 		}

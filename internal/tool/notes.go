@@ -53,7 +53,7 @@ func (j job) notes() []traffic.Note {
 	if j.Burst > 1 {
 		add(NoteIgnored, "%s knows no bounded burst: burst %d is not in force", j.Tool, j.Burst)
 	}
-	if j.Tool == iperf3Name && j.Streams > 1 && j.build.before(3, 16) {
+	if j.Tool == iperf3Name && j.side == atClient && j.Streams > 1 && j.build.before(3, 16) {
 		add(NoteOneThread, "iperf3 %s drives all %d streams on one thread: 3.16 and later give each its own", j.build.version, j.Streams)
 	}
 	if j.udp() && j.receives() {
@@ -76,4 +76,10 @@ func slow(j job, r traffic.Report) []traffic.Note {
 	}
 	return []traffic.Note{{Code: NoteLimited, Text: fmt.Sprintf(
 		"%s offered %.4g of the %.4g Mbit/s asked for: it could not keep up", j.Tool, reached/1e6, j.asked()/1e6)}}
+}
+
+// lossNote says that a tool's own loss is not to be believed.
+func lossNote(j job, lost, of float64) traffic.Note {
+	return traffic.Note{Code: NoteLossCount, Text: fmt.Sprintf(
+		"%s %s says that %.0f of %.0f datagrams were lost, which cannot be: loss is what was sent less what was received", j.Tool, j.build.version, lost, of)}
 }

@@ -82,10 +82,7 @@ func (d ntttcpDoc) seen(j job) (seen, error) {
 		}
 	}
 	f.rows = []row{v}
-	s := seen{interval: seconds, flows: []flow{f}}
-	for range j.Streams - 1 {
-		s.flows = append(s.flows, flow{sends: f.sends, hasSegments: f.hasSegments})
-	}
+	s := seen{interval: seconds, flows: []flow{f}, merged: true}
 	if !j.udp() {
 		s.notes = append(s.notes, traffic.Note{Code: NoteIgnored, Text: "ntttcp sets neither congestion control nor, on Linux, buffers: the kernel's defaults are in force"})
 	}

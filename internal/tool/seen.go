@@ -11,6 +11,7 @@ import (
 // seen is what one end's output says, in one form for all tools.
 type seen struct {
 	flows      []flow
+	merged     bool    // one flow stands for all streams, which the tool does not tell apart
 	interval   float64 // that was asked for, seconds
 	congestion string
 	mss        int
@@ -68,13 +69,16 @@ func (s seen) report(j job) (traffic.Report, error) {
 			}
 			continue
 		}
-		if len(flows) != j.Streams {
+		if len(flows) != j.Streams && !s.merged || len(flows) == 0 {
 			return r, fmt.Errorf("its output has %d streams where %d were asked for", len(flows), j.Streams)
 		}
 		if err := fill(&r, j, flows, s.interval, way.sends); err != nil {
 			return r, err
 		}
-		r.Connections = len(flows)
+		r.Connections = j.Streams
+	}
+	if s.merged && j.Streams > 1 {
+		r.Window.Streams = nil
 	}
 	r.Notes = append(r.Notes, slow(j, r)...)
 	return r, nil

@@ -3,12 +3,10 @@ package agent_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -69,11 +67,6 @@ func TestTrial(t *testing.T) {
 	}
 }
 
-func itoa(port uint16) string {
-	text, _ := json.Marshal(port)
-	return string(text)
-}
-
 // long makes a trial that would not give itself up within a test.
 func long(p traffic.Params) traffic.Params {
 	p.Limit = 10 * time.Minute
@@ -125,7 +118,11 @@ func TestOneEndDies(t *testing.T) {
 		}
 		pid := map[string]int{"client": client.Hello.PID, "server": server.Hello.PID}[dies]
 		time.AfterFunc(300*time.Millisecond, func() {
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			p, err := os.FindProcess(pid)
+			if err == nil {
+				err = p.Kill()
+			}
+			if err != nil {
 				t.Error(err)
 			}
 		})

@@ -96,12 +96,17 @@ func (t *Trial) Close(ctx context.Context) (client, server traffic.Report, err e
 	return c.report, s.report, t.first(c, s, told)
 }
 
+// Abort has both ends give up. Run or Close then return, with the ends' reasons.
+func (t *Trial) Abort(ctx context.Context) {
+	// Whoever cannot be told is ended by force.
+	_, _ = t.client.Abort(ctx), t.server.Abort(ctx)
+}
+
 // Release gives up a trial that Run or Close will not end, and that ran into err.
 // It returns what is to be told of it: where an agent has died, that is what the
 // other one ran into.
 func (t *Trial) Release(ctx context.Context, err error) error {
-	// Whoever cannot be told is ended by force.
-	_, _ = t.client.Abort(ctx), t.server.Abort(ctx)
+	t.Abort(ctx)
 	return t.first(answer{err: err}, <-t.served, nil)
 }
 

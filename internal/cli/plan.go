@@ -39,7 +39,7 @@ func (a App) printPlan(p plan.Plan, s study.Study, order bool) error {
 	}
 	total := p.Total()
 	fmt.Fprintf(a.Stdout, "%d trials: %d modes x %d workloads x %d blocks, profile %s, seed %d\n",
-		len(p.Trials), len(p.Modes), len(s.Workloads), p.Blocks, s.Profile, p.Seed)
+		len(p.Trials), len(p.Modes), len(p.Workloads), p.Blocks, s.Profile, p.Seed)
 	fmt.Fprintf(a.Stdout, "about %s, %.0f %% of it with traffic flowing\n\n", total.Round(time.Second), 100*traffic.Seconds()/total.Seconds())
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODE\tBASELINE\tWHAT IS BUILT")
@@ -51,7 +51,7 @@ func (a App) printPlan(p plan.Plan, s study.Study, order bool) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", m.ID, orDash(m.Baseline), m.Title)
 	}
 	fmt.Fprintln(w, "\nWORKLOAD\tWARM-UP\tTIMED\tSLICE\tPARAMETERS")
-	for _, wl := range s.Workloads {
+	for _, wl := range p.Workloads {
 		slice := "all at once"
 		if (plan.Trial{Workload: wl}).Sliced() {
 			slice = wl.Slice.String()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/plan"
 	"tare/internal/report"
 	"tare/internal/report/say"
 	"tare/internal/result"
@@ -86,7 +87,7 @@ func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run
 			run.Modes[i].Title, run.Modes[i].Baseline = known.Title, known.Baseline
 		}
 	}
-	cells, warnings := result.Cells(run.Modes, s.Names(), trials, runner.Rule(s))
+	cells, warnings := result.Cells(run.Modes, plan.Names(s), trials, runner.Rule(s))
 	run.Cells, run.Warnings = cells, append(run.Warnings, warnings...)
 	return run
 }

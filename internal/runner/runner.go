@@ -230,9 +230,9 @@ func (r *run) finish() {
 		r.out.Modes = append(r.out.Modes, s.result())
 	}
 	r.out.Trials = result.Count(r.trials)
-	cells, warnings := result.Cells(r.out.Modes, r.cfg.Study.Names(), r.trials, Rule(r.cfg.Study))
+	cells, warnings := result.Cells(r.out.Modes, plan.Names(r.cfg.Study), r.trials, Rule(r.cfg.Study))
 	r.out.Cells = cells
-	for _, w := range r.cfg.Study.Workloads {
+	for _, w := range r.plan.Workloads {
 		r.compareEnds(w)
 	}
 	for _, w := range warnings {

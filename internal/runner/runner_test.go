@@ -237,8 +237,8 @@ type stub struct {
 	provision func(mode string, p driver.Path) (driver.Path, error)
 }
 
-func (s stub) Provision(ctx context.Context, mode string, l *lab.Lab) (driver.Path, error) {
-	p, err := s.Driver.Provision(ctx, mode, l)
+func (s stub) Provision(ctx context.Context, mode string, l *lab.Lab, pairs int) (driver.Path, error) {
+	p, err := s.Driver.Provision(ctx, mode, l, pairs)
 	if err != nil {
 		return nil, err
 	}
@@ -264,7 +264,7 @@ type unproven struct {
 	trials *int
 }
 
-func (u unproven) Prove(ctx context.Context, before, after driver.Counters, c driver.Carried) error {
+func (u unproven) Prove(ctx context.Context, before, after driver.Counters, c []driver.Carried) error {
 	if *u.trials++; *u.trials > 1 {
 		return errors.New("the bridge stood still")
 	}

@@ -15,6 +15,8 @@ func TestMain(m *testing.M) { drivertest.Main(m) }
 
 func TestConformance(t *testing.T) { drivertest.Conformance(t, netns.Driver{}) }
 
+func TestConformancePairs(t *testing.T) { drivertest.ConformancePairs(t, netns.Driver{}) }
+
 // A limited underlay carries no more than its rate, and a path stays proven on it.
 func TestRate(t *testing.T) {
 	const rate = 200e6

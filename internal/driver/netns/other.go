@@ -16,6 +16,6 @@ func (Driver) Probe(_ context.Context, id string) error {
 }
 
 // Provision answers what Probe does.
-func (d Driver) Provision(ctx context.Context, id string, _ *lab.Lab) (driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, id string, _ *lab.Lab, _ int) (driver.Path, error) {
 	return nil, d.Probe(ctx, id)
 }

@@ -11,6 +11,10 @@ import (
 	"tare/internal/lab"
 )
 
+// MaxPairs is how many pairs a path can have: so many have addresses of their own
+// in every subnet of a lab.
+const MaxPairs = 100
+
 // builder finds what builds a mode.
 func builder(id string) (func(*path) error, error) {
 	switch id {
@@ -46,20 +50,23 @@ func (d Driver) Probe(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	p, err := d.Provision(ctx, id, l)
+	p, err := d.Provision(ctx, id, l, 1)
 	if err != nil {
 		return errors.Join(unsupported(id, err), l.Close())
 	}
 	return errors.Join(p.Close(ctx), l.Close())
 }
 
-// Provision builds the mode on a lab.
-func (d Driver) Provision(_ context.Context, id string, l *lab.Lab) (driver.Path, error) {
+// Provision builds the mode on a lab, with 1 to MaxPairs pairs of ends.
+func (d Driver) Provision(_ context.Context, id string, l *lab.Lab, pairs int) (driver.Path, error) {
 	build, err := builder(id)
 	if err != nil {
 		return nil, err
 	}
-	p := &path{mode: id, lab: l}
+	if pairs < 1 || pairs > MaxPairs {
+		return nil, fmt.Errorf("provision %s: %d pairs of ends asked for; from 1 to %d can be had", id, pairs, MaxPairs)
+	}
+	p := &path{mode: id, lab: l, count: pairs}
 	if err := build(p); err != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", id, err), p.closeAll())
 	}

@@ -51,7 +51,7 @@ func (fast) cycle(ctx context.Context, addr netip.AddrPort, w *crrWindow) error 
 		over, stop := givenUp(ctx)
 		defer stop()
 		c := &crrClient{crrWindow: w, addr: addr, over: over, flows: make([]crrFlow, w.Streams),
-			request: make([]byte, min(w.asked(), chunk)), response: make([]byte, min(w.ResponseSize, chunk))}
+			request: make([]byte, min(w.asked(), piece)), response: make([]byte, min(w.ResponseSize, piece))}
 		err := c.prepare()
 		if err == nil {
 			err = causedBy(ctx, c.run())

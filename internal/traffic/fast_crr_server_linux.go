@@ -47,7 +47,7 @@ const listenerID = -1
 
 func (fast) answer(ctx context.Context, l *listener, control stream, t crrTrial) (crrAnswered, error) {
 	s := &crrServing{crrTrial: t, listener: l, listenFD: l.acceptor.(*fastAcceptor).fd, control: control.(fastStream),
-		request: make([]byte, min(t.asked(), chunk)), response: make([]byte, min(t.ResponseSize, chunk)),
+		request: make([]byte, min(t.asked(), piece)), response: make([]byte, min(t.ResponseSize, piece)),
 		closing: make([]int, 0, 4*t.Streams+64)}
 	err := onThreads(1, t.CPU, func(int) (err error) {
 		var stop func() bool

@@ -53,8 +53,9 @@ lint: $(LINT)
 unit:
 	go test -short ./...
 
-# Side by side, on a machine that does nothing else: about 20 minutes.
+# Side by side, on a machine that does nothing else: about 40 minutes.
 bench: build
+	scripts/setup-bench
 	go run ./bench -tare $(BIN)
 
 # Write the study file's JSON Schema again after a change of its types.

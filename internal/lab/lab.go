@@ -70,6 +70,11 @@ func (l *Lab) Namespace(name string) (*linuxnet.NS, error) {
 			return nil, err
 		}
 	}
+	// A port in TIME_WAIT is free again after a millisecond where the kernel lets
+	// that be said (6.14); else after a second.
+	if err := ns.Sysctl("net/ipv4/tcp_tw_reuse_delay", "1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
 	// Where bridged frames can be handed to the IP hooks, they are not: whether
 	// that module happens to be loaded must not decide what a bridge costs.
 	for _, name := range []string{"net/bridge/bridge-nf-call-iptables", "net/bridge/bridge-nf-call-ip6tables"} {
@@ -89,6 +94,10 @@ func (l *Lab) Namespace(name string) (*linuxnet.NS, error) {
 func (l *Lab) sysctls() [][2]string {
 	s := [][2]string{
 		{"net/ipv4/tcp_no_metrics_save", "1"},
+		// Tens of thousands of connections a second need all source ports there are,
+		// again and again. TIME_WAIT itself stays as it is.
+		{"net/ipv4/ip_local_port_range", "1024 65535"},
+		{"net/ipv4/tcp_tw_reuse", "1"},
 		{"net/ipv4/conf/all/rp_filter", "0"},
 		{"net/ipv4/conf/default/rp_filter", "0"},
 	}

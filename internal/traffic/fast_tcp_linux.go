@@ -54,21 +54,7 @@ func (s fastStream) readNow(b []byte) (int, error) {
 	return n, patient(err)
 }
 
-func (s fastStream) tell() (tcpState, error) {
-	info, err := unix.GetsockoptTCPInfo(int(s), unix.IPPROTO_TCP, unix.TCP_INFO)
-	if err != nil {
-		return tcpState{}, fmt.Errorf("read TCP_INFO: %w", err)
-	}
-	st := tcpState{
-		mss: int(info.Snd_mss), rtt: float64(info.Rtt) / 1e6, sent: info.Bytes_sent, segments: uint64(info.Segs_out),
-		retransmits: int64(info.Total_retrans),
-	}
-	// What cannot be read stays unknown.
-	st.congestion, _ = unix.GetsockoptString(int(s), unix.IPPROTO_TCP, unix.TCP_CONGESTION)
-	st.sendBuffer, _ = unix.GetsockoptInt(int(s), unix.SOL_SOCKET, unix.SO_SNDBUF)
-	st.receiveBuffer, _ = unix.GetsockoptInt(int(s), unix.SOL_SOCKET, unix.SO_RCVBUF)
-	return st, nil
-}
+func (s fastStream) tell() (tcpState, error) { return kernelTells(int(s)) }
 
 // patient turns the errors of a call that should be tried again into errAgain.
 func patient(err error) error {
@@ -102,45 +88,12 @@ func openTCP(addr netip.AddrPort, p Params) (int, error) {
 	return fd, nil
 }
 
-// configure sets what must be in force before the handshake: a window scale
-// follows from the receive buffer, and accepted sockets inherit from theirs.
+// configure sets what must be in force before the handshake.
 func configure(fd int, p Params) error {
-	if p.Congestion != "" {
-		if err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, p.Congestion); err != nil {
-			return fmt.Errorf("set congestion control %s: %w", p.Congestion, err)
-		}
-	}
-	if err := setBuffers(fd, p); err != nil {
+	if err := setOptions(fd, p); err != nil {
 		return err
 	}
-	if p.NoDelay {
-		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
-			return fmt.Errorf("set TCP_NODELAY: %w", err)
-		}
-	}
 	return setPatience(fd, patience)
-}
-
-func setBuffers(fd int, p Params) error {
-	if err := setBuffer(fd, unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, p.SendBuffer); err != nil {
-		return fmt.Errorf("set send buffer: %w", err)
-	}
-	if err := setBuffer(fd, unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, p.ReceiveBuffer); err != nil {
-		return fmt.Errorf("set receive buffer: %w", err)
-	}
-	return nil
-}
-
-// setBuffer asks past the system's limit first, which only the real root may,
-// and then within it. What was granted is in the report.
-func setBuffer(fd, force, plain, bytes int) error {
-	if bytes < 0 {
-		return nil
-	}
-	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, bytes) == nil {
-		return nil
-	}
-	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, plain, bytes)
 }
 
 func setPatience(fd int, d time.Duration) error {

@@ -15,6 +15,7 @@ type network interface {
 	listenTCP(p Params) (acceptor, error)
 	// dialTCP opens one connection, within connectWait.
 	dialTCP(ctx context.Context, to netip.AddrPort, p Params) (stream, error)
+	udpNetwork
 }
 
 // acceptor is an open TCP port.
@@ -41,13 +42,6 @@ type glancer interface {
 	readNow(b []byte) (int, error)
 }
 
-// messenger is a stream with a shorter way for small messages: past the Go
-// scheduler, which would take a third of the transaction rate.
-type messenger interface {
-	send(b []byte) (int, error)
-	recv(b []byte) (int, error)
-}
-
 // teller is a stream whose kernel tells of it.
 type teller interface {
 	tell() (tcpState, error)
@@ -55,10 +49,13 @@ type teller interface {
 
 // tcpState is what a kernel tells of one connection. Zero is unknown.
 type tcpState struct {
+	known         bool
 	congestion    string
 	mss           int
 	rtt           float64 // smoothed, s
 	sent          uint64  // payload bytes, retransmissions included
+	resent        uint64  // of sent, payload bytes sent again
+	received      uint64  // payload bytes
 	segments      uint64  // sent, acknowledgements included
 	retransmits   int64
 	sendBuffer    int // granted, bytes

@@ -14,16 +14,22 @@ import (
 // portable is the network of every system that Go runs on.
 type portable struct{}
 
-// portableStream is a connection of package net, whose kernel tells nothing.
+// portableStream is a connection of package net. Its deadlines are moved on
+// only when half of their patience is used up: setting one costs as much as
+// a small write.
 type portableStream struct {
-	c *net.TCPConn
-	p Params
+	c               *net.TCPConn
+	readBy, writeBy time.Time
 }
 
-func (s portableStream) read(b []byte) (int, error) {
-	if err := s.c.SetReadDeadline(time.Now().Add(patience)); err != nil {
+func (s *portableStream) read(b []byte) (int, error) {
+	if err := renew(&s.readBy, s.c.SetReadDeadline); err != nil {
 		return 0, err
 	}
+	return s.readOn(b)
+}
+
+func (s *portableStream) readOn(b []byte) (int, error) {
 	n, err := s.c.Read(b)
 	if errors.Is(err, io.EOF) {
 		return 0, nil
@@ -31,11 +37,21 @@ func (s portableStream) read(b []byte) (int, error) {
 	return late(n, err)
 }
 
-func (s portableStream) write(b []byte) (int, error) {
-	if err := s.c.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+func (s *portableStream) write(b []byte) (int, error) {
+	if err := renew(&s.writeBy, s.c.SetWriteDeadline); err != nil {
 		return 0, err
 	}
 	return late(s.c.Write(b))
+}
+
+// renew moves a deadline on to patience from now, if it is nearer than half of that.
+func renew(deadline *time.Time, set func(time.Time) error) error {
+	now := time.Now()
+	if deadline.Sub(now) >= patience/2 {
+		return nil
+	}
+	*deadline = now.Add(patience)
+	return set(*deadline)
 }
 
 // late turns a passed deadline into errAgain, unless something was moved.
@@ -49,20 +65,18 @@ func late(n int, err error) (int, error) {
 	return n, err
 }
 
-// readNow reads what is there, errAgain if nothing comes within a moment.
-func (s portableStream) readNow(b []byte) (int, error) {
+// readNow reads what is there, errAgain if nothing comes within a moment. It
+// must be later than now: past a deadline, package net does not even look.
+func (s *portableStream) readNow(b []byte) (int, error) {
+	s.readBy = time.Time{}
 	if err := s.c.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
 		return 0, err
 	}
-	n, err := s.c.Read(b)
-	if errors.Is(err, io.EOF) {
-		return 0, nil
-	}
-	return late(n, err)
+	return s.readOn(b)
 }
 
-func (s portableStream) closeWrite() error { return s.c.CloseWrite() }
-func (s portableStream) close()            { s.c.Close() }
+func (s *portableStream) closeWrite() error { return s.c.CloseWrite() }
+func (s *portableStream) close()            { s.c.Close() }
 
 type portableAcceptor struct {
 	l *net.TCPListener
@@ -74,11 +88,21 @@ func (portable) listenTCP(p Params) (acceptor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	l, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(addr))
+	c := net.ListenConfig{Control: beforeHandshake(p), KeepAlive: -1}
+	c.SetMultipathTCP(false) // plain TCP is what is weighed
+	l, err := c.Listen(context.Background(), "tcp", addr.String())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("listen on %s: %w", addr, bare(err))
 	}
-	return portableAcceptor{l, p}, nil
+	return portableAcceptor{l.(*net.TCPListener), p}, nil
+}
+
+// bare strips package net's own "listen tcp 1.2.3.4:5" off an error.
+func bare(err error) error {
+	if op := (*net.OpError)(nil); errors.As(err, &op) {
+		return op.Err
+	}
+	return err
 }
 
 func (a portableAcceptor) port() uint16 { return uint16(a.l.Addr().(*net.TCPAddr).Port) }
@@ -97,26 +121,27 @@ func (a portableAcceptor) accept() (stream, error) {
 }
 
 func (portable) dialTCP(ctx context.Context, addr netip.AddrPort, p Params) (stream, error) {
-	d := net.Dialer{Timeout: connectWait}
+	d := net.Dialer{Timeout: connectWait, KeepAlive: -1, Control: beforeHandshake(p)}
+	d.SetMultipathTCP(false)
 	c, err := d.DialContext(ctx, "tcp", addr.String())
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", addr, err)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			err = fmt.Errorf("no answer within %s", connectWait)
+		}
+		return nil, fmt.Errorf("connect to %s: %w", addr, bare(err))
 	}
 	return prepared(c.(*net.TCPConn), p)
 }
 
-// prepared sets what package net can set. Congestion control is the system's.
+// prepared sets what package net sets otherwise by default.
 func prepared(c *net.TCPConn, p Params) (stream, error) {
 	err := c.SetNoDelay(p.NoDelay)
-	if p.SendBuffer >= 0 {
-		err = errors.Join(err, c.SetWriteBuffer(p.SendBuffer))
-	}
-	if p.ReceiveBuffer >= 0 {
-		err = errors.Join(err, c.SetReadBuffer(p.ReceiveBuffer))
+	if err == nil {
+		err = afterHandshake(c, p)
 	}
 	if err != nil {
 		c.Close()
 		return nil, fmt.Errorf("set socket options: %w", err)
 	}
-	return portableStream{c, p}, nil
+	return &portableStream{c: c}, nil
 }

@@ -33,7 +33,8 @@ type ToolRun struct {
 	Name    string   `json:"name"`
 	Version string   `json:"version"`
 	Command []string `json:"command"`
-	Output  string   `json:"output"` // what the figures were read from
+	Output  string   `json:"output"`         // what the figures were read from
+	Lost    *int64   `json:"lost,omitempty"` // datagrams missing by the tool's own count, nil where it tells none
 }
 
 // Window is the timed part of a trial at one end.
@@ -91,6 +92,8 @@ type TCP struct {
 	MSS        int     `json:"mss"`
 	RTT        float64 `json:"rtt"`      // smoothed, seconds
 	Wire       uint64  `json:"wire"`     // payload bytes sent, retransmissions included
+	Resent     uint64  `json:"resent"`   // of Wire, bytes sent again
+	Received   uint64  `json:"received"` // payload bytes received
 	Segments   uint64  `json:"segments"` // sent, acknowledgements included
 }
 

@@ -17,6 +17,13 @@ const goByte = 'G'
 // stalls can hold up the others by no more than this.
 const tokenWait = time.Second
 
+// Where payload flows both ways, each stream has a connection for each way, and
+// the client says behind the token which one it is.
+const (
+	roleForward = 'F' // the client sends
+	roleReverse = 'R' // the server sends
+)
+
 // strangers is how many peers without the token are turned away before the
 // server gives up: something else has taken to that port.
 const strangers = 100
@@ -27,32 +34,39 @@ type listener struct {
 	refused int
 }
 
-// admit accepts p.Streams connections that show the token.
-func (l *listener) admit(ctx context.Context, p Params) (conns, error) {
-	var c conns
-	for len(c) < p.Streams {
+// admit accepts the connections of a trial, which show the token. Those that
+// carry payload from the client come first.
+func (l *listener) admit(ctx context.Context, p Params) (c conns, err error) {
+	var reverse conns
+	for len(c)+len(reverse) < p.connections() {
 		s, err := l.accept()
 		switch {
 		case again(err):
 			if ctx.Err() != nil {
-				c.close()
-				return nil, fmt.Errorf("wait for the client: %d of %d connections came: %w", len(c), p.Streams, context.Cause(ctx))
+				n := len(c) + len(reverse)
+				append(c, reverse...).close()
+				return nil, fmt.Errorf("wait for the client: %d of %d connections came: %w", n, p.connections(), context.Cause(ctx))
 			}
 			continue
 		case err != nil:
-			c.close()
+			append(c, reverse...).close()
 			return nil, fmt.Errorf("accept connection: %w", err)
 		}
-		if !knows(ctx, s, p.Token) {
+		role, ok := knows(ctx, s, p)
+		switch {
+		case ok && role == roleReverse && len(reverse) < p.Streams:
+			reverse = append(reverse, s)
+		case ok && role == roleForward && len(c) < p.Streams:
+			c = append(c, s)
+		default:
 			s.close()
 			if l.refused++; l.refused >= strangers {
-				c.close()
+				append(c, reverse...).close()
 				return nil, fmt.Errorf("%d peers came without the trial's token", l.refused)
 			}
-			continue
 		}
-		c = append(c, s)
 	}
+	c = append(c, reverse...)
 	for _, s := range c {
 		if err := writeFull(ctx, s, []byte{goByte}); err != nil {
 			c.close()
@@ -62,25 +76,45 @@ func (l *listener) admit(ctx context.Context, p Params) (conns, error) {
 	return c, nil
 }
 
-func knows(ctx context.Context, s stream, token string) bool {
+// knows reads a peer's token, and its role where the trial has roles.
+func knows(ctx context.Context, s stream, p Params) (role byte, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, tokenWait)
 	defer cancel()
-	got := make([]byte, len(token))
-	return readFull(ctx, s, got) == nil && subtle.ConstantTimeCompare(got, []byte(token)) == 1
+	got := make([]byte, len(p.hello(roleForward)))
+	if readFull(ctx, s, got) != nil || subtle.ConstantTimeCompare(got[:len(p.Token)], []byte(p.Token)) != 1 {
+		return 0, false
+	}
+	if p.Both {
+		return got[len(p.Token)], true
+	}
+	return roleForward, true
 }
 
-// connect opens p.Streams connections and waits for the server's go.
+// hello is what the client says on a connection.
+func (p Params) hello(role byte) []byte {
+	if p.Both {
+		return append([]byte(p.Token), role)
+	}
+	return []byte(p.Token)
+}
+
+// connect opens the connections of a trial, in the order of admit, and waits for
+// the server's go.
 func connect(ctx context.Context, n network, p Params) (conns, error) {
 	addr, err := netip.ParseAddrPort(p.Address)
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	var c conns
-	for len(c) < p.Streams {
+	for len(c) < p.connections() {
+		role := byte(roleForward)
+		if len(c) >= p.Streams {
+			role = roleReverse
+		}
 		s, err := n.dialTCP(ctx, addr, p)
 		if err == nil {
 			c = append(c, s)
-			err = writeFull(ctx, s, []byte(p.Token))
+			err = writeFull(ctx, s, p.hello(role))
 		}
 		if err != nil {
 			c.close()
@@ -111,6 +145,8 @@ func (c conns) describe(r *Report) {
 	for i, s := range c {
 		st := told(s)
 		r.TCP.Wire += st.sent
+		r.TCP.Resent += st.resent
+		r.TCP.Received += st.received
 		r.TCP.Segments += st.segments
 		if i > 0 {
 			continue

@@ -27,8 +27,10 @@ func Sum(a, b Report) Report {
 	b.Refused += a.Refused
 	b.Traffic = max(a.Traffic, b.Traffic)
 	b.TCP.Wire += a.TCP.Wire
+	b.TCP.Resent += a.TCP.Resent
+	b.TCP.Received += a.TCP.Received
 	b.TCP.Segments += a.TCP.Segments
-	b.Notes = append(slices.Clone(a.Notes), b.Notes...)
+	b.Notes = joined(a.Notes, b.Notes)
 	b.Datagrams = a.Datagrams.plus(b.Datagrams)
 	w, v := &b.Window, a.Window
 	w.Seconds = max(w.Seconds, v.Seconds)
@@ -46,6 +48,17 @@ func Sum(a, b Report) Report {
 	}
 	w.RTT, w.Connect, w.FirstByte = merged(v.RTT, w.RTT), merged(v.Connect, w.Connect), merged(v.FirstByte, w.FirstByte)
 	return b
+}
+
+// joined is both lists of notes, without saying anything twice.
+func joined(a, b []Note) []Note {
+	all := slices.Clone(a)
+	for _, n := range b {
+		if !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return all
 }
 
 // plus adds two series term by term; the shorter one ends in zeros.

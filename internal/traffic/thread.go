@@ -12,15 +12,21 @@ import (
 // that is pinned to cpu unless that is negative, and returns the first error.
 // The threads end with their functions, so no other work inherits the pinning.
 func onThreads(n, cpu int, fn func(i int) error) error {
+	return onGoroutines(n, func(i int) error {
+		runtime.LockOSThread()
+		if err := pin(cpu); err != nil {
+			return err
+		}
+		return fn(i)
+	})
+}
+
+// onGoroutines runs fn(0) .. fn(n-1) at once and returns the first error.
+func onGoroutines(n int, fn func(i int) error) error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup
 	for i := range n {
-		wg.Go(func() {
-			runtime.LockOSThread()
-			if errs[i] = pin(cpu); errs[i] == nil {
-				errs[i] = fn(i)
-			}
-		})
+		wg.Go(func() { errs[i] = fn(i) })
 	}
 	wg.Wait()
 	for _, err := range errs {

@@ -1,0 +1,95 @@
+package traffic
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// setOptions sets what must be in force before the handshake: a window scale
+// follows from the receive buffer, and accepted sockets inherit from theirs.
+func setOptions(fd int, p Params) error {
+	if err := setCongestion(fd, p.Congestion); err != nil {
+		return err
+	}
+	if err := setBuffers(fd, p); err != nil {
+		return err
+	}
+	on := 0
+	if p.NoDelay {
+		on = 1
+	}
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, on); err != nil {
+		return fmt.Errorf("set TCP_NODELAY: %w", err)
+	}
+	return nil
+}
+
+// setCongestion leaves the kernel's choice where name is empty.
+func setCongestion(fd int, name string) error {
+	if name == "" {
+		return nil
+	}
+	err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.ENOENT):
+		return fmt.Errorf("set congestion control %s: this kernel has only %s; load the module tcp_%s or name another", name, congestions(), name)
+	case errors.Is(err, unix.EPERM):
+		return fmt.Errorf("set congestion control %s: it takes CAP_NET_ADMIN; add it to net.ipv4.tcp_allowed_congestion_control or name another: %w", name, err)
+	}
+	return fmt.Errorf("set congestion control %s: %w", name, err)
+}
+
+func congestions() string {
+	b, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
+	if err != nil {
+		return "others"
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func setBuffers(fd int, p Params) error {
+	if err := setBuffer(fd, unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, p.SendBuffer); err != nil {
+		return fmt.Errorf("set send buffer: %w", err)
+	}
+	if err := setBuffer(fd, unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, p.ReceiveBuffer); err != nil {
+		return fmt.Errorf("set receive buffer: %w", err)
+	}
+	return nil
+}
+
+// setBuffer asks past the system's limit first, which only the real root may,
+// and then within it. What was granted is in the report.
+func setBuffer(fd, force, plain, bytes int) error {
+	if bytes < 0 {
+		return nil
+	}
+	bytes = min(bytes, math.MaxInt32) // the option is 32 bits wide
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, bytes) == nil {
+		return nil
+	}
+	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, plain, bytes)
+}
+
+// kernelTells reads what the kernel knows of a connection.
+func kernelTells(fd int) (tcpState, error) {
+	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+	if err != nil {
+		return tcpState{}, fmt.Errorf("read TCP_INFO: %w", err)
+	}
+	st := tcpState{
+		known: true, mss: int(info.Snd_mss), rtt: float64(info.Rtt) / 1e6, segments: uint64(info.Segs_out), retransmits: int64(info.Total_retrans),
+		sent: info.Bytes_sent, resent: info.Bytes_retrans, received: info.Bytes_received,
+	}
+	// What cannot be read stays unknown.
+	st.congestion, _ = unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
+	st.sendBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF)
+	st.receiveBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
+	return st, nil
+}

@@ -1,0 +1,258 @@
+package traffic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// readSize is what the receiver asks for at once.
+const readSize = 128 << 10
+
+// batchSize is how much goes out in small writes before the clock is read again.
+const batchSize = 32 << 10
+
+// stopByte goes from the receiver to the sender when the receiver's window is
+// over. The sender waits for it: the window never ends in silence because the
+// two clocks started apart.
+const stopByte = 'S'
+
+// DrainWait bounds how long what is still under way may take to arrive.
+const DrainWait = 5 * time.Second
+
+// never is a moment that no trial comes to.
+const never = time.Duration(1<<63 - 1)
+
+// streamEnd is one connection at one end. It is stepped until it is done, by a
+// thread of its own over a blocking socket or by one that serves several.
+type streamEnd struct {
+	stream
+	start time.Time
+	book  *book
+	send  bool
+	buf   []byte
+	done  bool
+
+	told bool // receiver: the sender was told to stop
+
+	batch    int   // sender: writes between two readings of the clock
+	rest     int   // sender with a schedule: what is left of the write under way
+	pace     *pace // sender with a schedule
+	warm     bool  // sender: the warm-up is over
+	resent   int64 // sender: segments sent again, before warm ever
+	draining bool  // sender: told to stop, and waiting for the receiver's end
+	drainBy  time.Duration
+}
+
+// drive steps the end over a socket that waits, until it is done.
+func (e *streamEnd) drive(ctx context.Context, over *atomic.Bool) error {
+	for !e.done {
+		if over.Load() {
+			return context.Cause(ctx)
+		}
+		if e.idle() {
+			at := time.Since(e.start)
+			if d := e.wake(at) - at; d > 0 {
+				e.pause(min(d, patience))
+			}
+		}
+		if err := e.step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pauser is a stream whose thread can be put to sleep at little cost.
+type pauser interface{ pause(d time.Duration) }
+
+func (e *streamEnd) pause(d time.Duration) {
+	if p, ok := e.stream.(pauser); ok {
+		p.pause(d)
+		return
+	}
+	time.Sleep(d)
+}
+
+// step goes on by one operation on the socket, or by a few small ones.
+func (e *streamEnd) step() error {
+	switch {
+	case !e.send:
+		if err := e.receive(); err != nil {
+			return fmt.Errorf("receive: %w", err)
+		}
+	case e.draining:
+		if err := e.drain(); err != nil {
+			return fmt.Errorf("drain: %w", err)
+		}
+	default:
+		if err := e.write(); err != nil {
+			return fmt.Errorf("send: %w", err)
+		}
+	}
+	return nil
+}
+
+// idle reports whether there is nothing to write before wake.
+func (e *streamEnd) idle() bool {
+	return e.send && !e.draining && e.pace != nil && e.rest == 0 && e.pace.wake > 0
+}
+
+// wake is when the end must be stepped even if its socket has nothing to tell.
+func (e *streamEnd) wake(at time.Duration) time.Duration {
+	switch {
+	case e.done, !e.send && e.told:
+		return never
+	case e.draining:
+		return e.drainBy
+	case e.idle() && at < e.book.end:
+		return min(e.pace.wake, e.book.end)
+	case e.idle(): // and looking out for the receiver's stop
+		return min(e.pace.wake, at+leastNap)
+	case at < e.book.end:
+		return e.book.end
+	case e.send:
+		return e.book.end + DrainWait
+	}
+	return at
+}
+
+// write sends, until the receiver has seen its window.
+func (e *streamEnd) write() error {
+	var err error
+	moved := 0
+	if e.pace == nil {
+		moved, err = e.unpaced()
+	} else {
+		moved, err = e.paced()
+	}
+	at := time.Since(e.start)
+	e.book.add(at, int64(moved))
+	if err != nil && !again(err) {
+		return err
+	}
+	if !e.warm && at >= e.book.warmup {
+		e.resent, e.warm = -told(e.stream).retransmits, true
+	}
+	if at < e.book.end {
+		return nil
+	}
+	stopped, err := toldToStop(e.stream)
+	switch {
+	case err != nil:
+		return err
+	case stopped:
+		return e.finish()
+	case at > e.book.end+DrainWait:
+		return fmt.Errorf("the receiver had not seen its window %s after it should have ended", DrainWait)
+	}
+	return nil
+}
+
+func (e *streamEnd) unpaced() (moved int, err error) {
+	for range e.batch {
+		n, err := e.stream.write(e.buf)
+		moved += n
+		if err != nil || n < len(e.buf) {
+			return moved, err
+		}
+	}
+	return moved, nil
+}
+
+// paced serves the slots that are due, as far as the socket takes them.
+func (e *streamEnd) paced() (moved int, err error) {
+	due := e.pace.due(time.Since(e.start))
+	for range e.batch {
+		if e.rest == 0 {
+			if due == 0 {
+				break
+			}
+			due--
+			e.pace.serve()
+			e.rest = len(e.buf)
+		}
+		n, err := e.stream.write(e.buf[len(e.buf)-e.rest:])
+		moved += n
+		e.rest -= n
+		if err != nil || e.rest > 0 {
+			return moved, err
+		}
+	}
+	return moved, nil
+}
+
+// finish ends the direction: what was sent before still arrives.
+func (e *streamEnd) finish() error {
+	e.resent += told(e.stream).retransmits
+	if e.pace != nil {
+		e.pace.close()
+	}
+	if err := e.closeWrite(); err != nil {
+		return fmt.Errorf("end the stream: %w", err)
+	}
+	e.draining, e.drainBy = true, time.Since(e.start)+DrainWait
+	return nil
+}
+
+// drain waits for the receiver's end of the connection.
+func (e *streamEnd) drain() error {
+	var b [1]byte
+	n, err := e.stream.read(b[:])
+	switch {
+	case err == nil && n == 0:
+		e.done = true
+	case err != nil && !again(err):
+		return err
+	case time.Since(e.start) > e.drainBy:
+		return fmt.Errorf("what was sent did not all arrive within %s", DrainWait)
+	}
+	return nil
+}
+
+// toldToStop looks, without waiting, for the receiver's stop.
+func toldToStop(s stream) (bool, error) {
+	var b [1]byte
+	n, err := s.(glancer).readNow(b[:])
+	switch {
+	case again(err):
+		return false, nil
+	case err != nil:
+		return false, err
+	case n == 0:
+		return false, errors.New("the receiver closed the connection")
+	}
+	return true, nil
+}
+
+// receive reads until the sender closes its direction, which it does when told
+// that the window is over.
+func (e *streamEnd) receive() error {
+	n, err := e.stream.read(e.buf)
+	at := time.Since(e.start)
+	switch {
+	case err == nil && n == 0 && !e.told:
+		return fmt.Errorf("the sender stopped after %s of %s", at.Round(time.Millisecond), e.book.end)
+	case err == nil && n == 0:
+		e.done = true
+		return e.closeWrite()
+	case err == nil:
+		e.book.add(at, int64(n))
+	case !again(err):
+		return err
+	}
+	if !e.told && at >= e.book.end {
+		switch n, err := e.stream.write([]byte{stopByte}); {
+		case n == 1:
+			e.told = true
+		case err != nil && !again(err):
+			return fmt.Errorf("tell the sender to stop: %w", err)
+		}
+	}
+	if at > e.book.end+2*DrainWait {
+		return fmt.Errorf("the sender went on for %s after it was told to stop", 2*DrainWait)
+	}
+	return nil
+}

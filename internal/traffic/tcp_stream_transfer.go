@@ -1,0 +1,168 @@
+package traffic
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// threaded is a network whose connections are driven by threads of the operating
+// system. One that is not gives each connection a goroutine.
+type threaded interface {
+	// bulk is the shortest way through s for an end of so many threads.
+	bulk(s stream, threads int) stream
+	// several drives a group of connections by the calling thread until all of
+	// them are done.
+	several(ctx context.Context, over *atomic.Bool, group []*streamEnd) error
+}
+
+// transfer is one end of the trial, sending or receiving on all connections.
+func transfer(ctx context.Context, n network, c conns, p Params, client bool) (Report, error) {
+	defer c.close()
+	ends := streamEnds(n, c, p, client)
+	if err := driveStreams(ctx, n, ends, p); err != nil {
+		return Report{}, fmt.Errorf("tcp_stream: %w", err)
+	}
+	return streamReport(c, ends, p), nil
+}
+
+// streamEnds makes ready everything that a transfer needs, and starts its clock.
+func streamEnds(n network, c conns, p Params, client bool) []*streamEnd {
+	t, threads := n.(threaded)
+	payload := payload(p.WriteSize) // the kernel only reads it: one for all
+	var scratch []byte
+	ends := make([]*streamEnd, len(c))
+	for i, s := range c {
+		e := &streamEnd{stream: s, book: newBook(p), send: p.sends(i, client)}
+		if threads {
+			e.stream = t.bulk(s, p.threads())
+		}
+		switch {
+		case e.send:
+			e.buf, e.batch = payload, max(1, batchSize/p.WriteSize)
+			if p.Rate > 0 {
+				e.pace = newPace(p, i%p.Streams)
+			}
+		case threads && p.CPU >= 0:
+			// Threads of one CPU read into one buffer, which so stays in its
+			// cache. Nobody looks at what is in it.
+			if scratch == nil {
+				scratch = make([]byte, readSize)
+			}
+			e.buf = scratch
+		default:
+			e.buf = make([]byte, readSize)
+		}
+		ends[i] = e
+	}
+	start := time.Now()
+	for _, e := range ends {
+		e.start = start
+	}
+	return ends
+}
+
+// sends reports whether an end sends on its i-th connection: those that carry
+// payload from the client come first.
+func (p Params) sends(i int, client bool) bool {
+	if p.Both {
+		return client == (i < p.Streams)
+	}
+	return client != p.Reverse
+}
+
+// payload is what is sent: bytes of no meaning, but written once, so that they
+// have memory of their own as an application's would. Memory that was never
+// written is one page of zeros in the cache, however long it is.
+func payload(size int) []byte {
+	b := make([]byte, size)
+	for i := range b {
+		b[i] = byte(i*31 + i>>8)
+	}
+	return b
+}
+
+// driveStreams runs all connections of an end to their end. The first one to
+// fail ends the others, and its error is the one that counts.
+func driveStreams(ctx context.Context, n network, ends []*streamEnd, p Params) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	over, stop := givenUp(ctx)
+	defer stop()
+	failing := func(err error) error {
+		if err != nil {
+			fail(err)
+		}
+		return err
+	}
+	t, threads := n.(threaded)
+	single := func(i int) error { return failing(ends[i].drive(ctx, over)) }
+	var err error
+	switch {
+	case threads:
+		groups := spread(ends, p.threads())
+		err = onThreads(len(groups), p.CPU, func(i int) error {
+			if g := groups[i]; len(g) > 1 {
+				return failing(t.several(ctx, over, g))
+			}
+			return failing(groups[i][0].drive(ctx, over))
+		})
+	case p.CPU >= 0: // only a thread can be pinned
+		err = onThreads(len(ends), p.CPU, single)
+	default:
+		err = onGoroutines(len(ends), single)
+	}
+	// Where the context has ended, the others only say that it has.
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return err
+}
+
+// spread deals connections to threads, one after the other.
+func spread(ends []*streamEnd, threads int) [][]*streamEnd {
+	groups := make([][]*streamEnd, threads)
+	for i, e := range ends {
+		groups[i%threads] = append(groups[i%threads], e)
+	}
+	return groups
+}
+
+// streamReport is what an end saw.
+func streamReport(c conns, ends []*streamEnd, p Params) Report {
+	r := Report{CPU: p.CPU, Traffic: time.Since(ends[0].start).Seconds()}
+	c.describe(&r)
+	r.Window = Window{Seconds: p.Duration.Seconds(), Interval: min(SeriesInterval, p.Duration).Seconds()}
+	var got, sent []*book
+	var resent int64
+	for _, e := range ends {
+		if !e.send {
+			got = append(got, e.book)
+			r.Received += e.book.total
+			r.Window.Received += e.book.window
+			continue
+		}
+		sent = append(sent, e.book)
+		r.Sent += e.book.total
+		r.Window.Sent += e.book.window
+		resent += e.resent
+		if e.pace != nil {
+			r.Window.Slots += e.pace.slots
+			r.Window.Missed += e.pace.missed
+		}
+	}
+	if len(sent) > 0 && told(c[0]).known {
+		r.Window.Retransmits = &resent
+	}
+	counted := got
+	if len(got) == 0 {
+		counted = sent
+	} else {
+		r.Window.Series = series(p, got)
+	}
+	for _, b := range counted {
+		r.Window.Streams = append(r.Window.Streams, b.window)
+	}
+	return r
+}

@@ -60,8 +60,8 @@ func fake(string) int {
 			fmt.Println("NTTTCP for Linux 1.4.3")
 			return 0
 		}
-		os.Stdout.Write(text)
-		return 1 // what a tool exits with says nothing
+		_, _ = os.Stdout.Write(text) // a reader that is gone is the test's
+		return 1                     // what a tool exits with says nothing
 	case "hang":
 		time.Sleep(time.Hour)
 	case "family": // a child that would outlive its parent
@@ -110,8 +110,8 @@ func fakes(t *testing.T, does, prints string) {
 	t.Setenv(fakeHelp, "  --idle-timeout #  --udp-counters-64bit  --bidir  --connect-timeout #")
 }
 
-func fakeParams(tool, kind string) traffic.Params {
-	p := params(tool, kind)
+func fakeParams(tool string) traffic.Params {
+	p := params(tool, tcpStream)
 	p.Rate = 0
 	return p
 }

@@ -25,7 +25,7 @@ func TestMisbehaviour(t *testing.T) {
 	} {
 		t.Run(c.does+c.prints, func(t *testing.T) {
 			fakes(t, c.does, c.prints)
-			p := fakeParams(iperf3Name, tcpStream)
+			p := fakeParams(iperf3Name)
 			p.Address = "127.0.0.1:5301"
 			w, err := For(p)
 			if err != nil {
@@ -57,7 +57,7 @@ func TestFakeTrial(t *testing.T) {
 		t.Run(c.tool, func(t *testing.T) {
 			fakes(t, "print", c.prints)
 			t.Setenv(fakeVersion, c.banner)
-			p := fakeParams(c.tool, tcpStream)
+			p := fakeParams(c.tool)
 			if c.tool == iperf2Name {
 				p.Address = "127.0.0.1:5301" // the port of its output tells who sends
 			}
@@ -105,7 +105,7 @@ func TestFakeNtttcp(t *testing.T) {
 	fakes(t, "print", "ntttcp-linux-1.4.3/tcp.sender.xml")
 	t.Setenv(fakeVersion, "NTTTCP for Linux 1.4.3")
 	t.Setenv("TMPDIR", t.TempDir())
-	p := fakeParams(ntttcpName, tcpStream)
+	p := fakeParams(ntttcpName)
 	p.Address, p.Streams, p.Warmup, p.Duration = "127.0.0.1:5001", 4, time.Second, 10*time.Second
 	w, err := For(p)
 	if err != nil {
@@ -118,6 +118,9 @@ func TestFakeNtttcp(t *testing.T) {
 	if r.Tool.Version != "1.4.3" || r.Window.Sent != 12505000000 || r.Connections != 4 || r.Window.Streams != nil {
 		t.Errorf("version %s, sent %d, %d connections, streams %v", r.Tool.Version, r.Window.Sent, r.Connections, r.Window.Streams)
 	}
+	if _, err := w.Listen(p); err == nil || !strings.Contains(err.Error(), "needs the one below it too") {
+		t.Errorf("a published port: got %v", err)
+	}
 	if !strings.Contains(r.Tool.Output, "<ntttcps") {
 		t.Errorf("its results are not recorded: %q", r.Tool.Output)
 	}
@@ -127,11 +130,11 @@ func TestFakeNtttcp(t *testing.T) {
 // listens is told of.
 func TestServerThatStays(t *testing.T) {
 	fakes(t, "hang", "")
-	w, err := For(fakeParams(iperf3Name, tcpStream))
+	w, err := For(fakeParams(iperf3Name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := w.Listen(fakeParams(iperf3Name, tcpStream))
+	s, err := w.Listen(fakeParams(iperf3Name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +149,7 @@ func TestServerThatStays(t *testing.T) {
 
 func TestServerThatDies(t *testing.T) {
 	fakes(t, "print", "iperf3-3.12/inuse.server.json")
-	p := fakeParams(iperf3Name, tcpStream)
+	p := fakeParams(iperf3Name)
 	p.Address = "198.18.99.1:5301" // nobody has that address: the fake listens elsewhere, and ends
 	w, err := For(p)
 	if err != nil {

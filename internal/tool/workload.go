@@ -51,6 +51,9 @@ func (w workload) listen(p traffic.Params) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if j.port != 0 && w.tool.Name == ntttcpName {
+		return nil, fmt.Errorf("this path fixes port %d, and ntttcp needs the one below it too: weigh a mode without a published port", j.port)
+	}
 	if j.port == 0 {
 		if j.port, err = freePort(p.Address, w.tool.Name == ntttcpName); err != nil {
 			return nil, err

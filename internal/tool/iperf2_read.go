@@ -24,7 +24,7 @@ func readIperf2(j job, out output) (seen, error) {
 		{"congestion control failed", fmt.Sprintf("load the kernel module tcp_%s, or name another congestion_control", j.Congestion)},
 		{"connect failed", "no iperf server can be reached there"},
 		{"bind failed", "something else listens on that port"},
-		{"recvmsg failed: Connection refused", "iperf2 takes its UDP flows one after the other and may turn a second one away: with direction both use 1"},
+		{"recvmsg failed: Connection refused", "iperf2 takes its UDP flows one after the other and may turn a second one away: with direction reverse or both use 1"},
 	} {
 		if strings.Contains(words, fatal.text) {
 			return seen{}, fmt.Errorf("%.200s: %s", strings.ReplaceAll(words, "\n", "; "), fatal.do)

@@ -12,18 +12,22 @@ func flow(from, to traffic.Report) Flow {
 		Payload: uint64(to.Received), Messages: uint64(min(from.Messages, to.Messages)), Wire: from.TCP.Wire,
 		Segments: from.TCP.Segments, Connections: uint64(from.Connections),
 	}
-	if d := from.Datagrams; d != nil {
+	switch d, t := from.Datagrams, to.Datagrams; {
+	case d == nil:
+	case from.Tool != nil:
+		f.Datagrams = true
+	default:
 		f.Datagrams = true
 		f.Wire, f.Segments, f.Messages = uint64(from.Sent), packets(from), 0
-		if t := to.Datagrams; t != nil && !d.Offloaded && !t.Offloaded { // else many share a packet
+		if t != nil && !d.Offloaded && !t.Offloaded { // else many share a packet
 			for _, n := range t.Flows {
 				f.Messages += uint64(n.Received)
 			}
 		}
 	}
-	// An external tool counts its payload, at times not all of it, and no packets.
-	// Nor does a system whose kernel does not tell.
-	f.Unbounded = from.Tool != nil || !f.Datagrams && f.Segments == 0 && from.Connections > 0
+	// What was sent is not always told: an external tool asks its kernel, and not
+	// every system's answers.
+	f.Unbounded = f.Segments == 0 && (from.Tool != nil || !f.Datagrams && from.Connections > 0)
 	return f
 }
 

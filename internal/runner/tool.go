@@ -3,37 +3,33 @@ package runner
 import (
 	"fmt"
 
+	"tare/internal/study"
+	"tare/internal/tool"
 	"tare/internal/traffic"
 )
 
-// workload finds what makes a trial's traffic and reads its figures.
-func workload(p traffic.Params) (traffic.Workload, error) { return traffic.For(p) }
-
-// compatible refuses a trial that another generator made than was asked for, or
-// versions of it that cannot be relied on together. It is the one place where that
-// is checked.
-//
-// iperf3 answers another version at its other end with anything from an error to
-// figures that mean something else, so both must be the same. The other tools
-// keep to one protocol.
-func compatible(asked string, client, server traffic.Report) error {
-	c, s := client.Tool, server.Tool
-	switch {
-	case c == nil && s == nil && asked == "":
-		return nil
-	case c == nil && s == nil:
-		return fmt.Errorf("%s was asked for, but it was tare that made the traffic", asked)
-	case c == nil || s == nil || c.Name != s.Name:
-		return fmt.Errorf("the two ends ran different generators: %s and %s", toolName(c), toolName(s))
-	case c.Name == "iperf3" && c.Version != s.Version:
-		return fmt.Errorf("iperf3 is %s at the client and %s at the server: install the same version at both ends", c.Version, s.Version)
+// checked holds the reports of a trial's two ends to what was asked for and, of
+// an external tool, to each other. What a reader must know joins the client's
+// notes; an error fails the trial.
+func checked(p traffic.Params, client, server *traffic.Report) error {
+	if made := maker(*client); made != asked(p) {
+		return fmt.Errorf("%s was asked for, but it was %s that made the traffic", asked(p), made)
 	}
-	return nil
+	notes, err := tool.Check(p, *client, *server)
+	client.Notes = append(client.Notes, notes...)
+	return err
 }
 
-func toolName(t *traffic.ToolRun) string {
-	if t == nil {
-		return "tare"
+func asked(p traffic.Params) string {
+	if p.Tool == "" {
+		return study.BuiltIn
 	}
-	return t.Name + " " + t.Version
+	return p.Tool
+}
+
+func maker(r traffic.Report) string {
+	if r.Tool == nil {
+		return study.BuiltIn
+	}
+	return r.Tool.Name
 }

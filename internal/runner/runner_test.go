@@ -425,3 +425,30 @@ func TestParametersReachTheTraffic(t *testing.T) {
 		}
 	}
 }
+
+// A workload that fails twice is dropped for its mode, and the others go on.
+func TestWorkloadDropped(t *testing.T) {
+	t.Setenv("PATH", "") // no external generator is found
+	run, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
+		s.Workloads = append(s.Workloads, study.Workload{
+			ID: "other", Kind: "tcp_stream", Tool: "ntttcp", Streams: 1, WriteSize: 1400, Family: study.IPv4, Direction: study.Forward, Congestion: "reno",
+			SendBuffer: study.Auto, ReceiveBuffer: study.Auto, Placement: study.Free, Slice: study.AtOnce, Duration: study.Duration(100 * time.Millisecond),
+		})
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := modeOf(t, run, "host"); m.Status != result.ModeMeasured {
+		t.Errorf("mode %+v", m)
+	}
+	if run.Trials.OK != 2 || run.Trials.Failed != attemptsInTest {
+		t.Errorf("trials %+v: %+v", run.Trials, trials)
+	}
+	i := slices.IndexFunc(run.Warnings, func(w result.Warning) bool { return w.Code == "workload_failed" })
+	if i < 0 || run.Warnings[i].Scope != "host other" || !strings.Contains(run.Warnings[i].Text, "not installed") {
+		t.Errorf("warnings %+v", run.Warnings)
+	}
+}
+
+// attemptsInTest is how often a trial is tried before it is dropped.
+const attemptsInTest = 2

@@ -14,16 +14,16 @@ func flow(from, to traffic.Report) Flow {
 	}
 	if d := from.Datagrams; d != nil {
 		f.Datagrams = true
-		f.Wire, f.Segments, f.Messages = uint64(from.Sent), packets(from), 0
+		f.Wire, f.Segments, f.Messages = max(f.Wire, uint64(from.Sent)), max(f.Segments, packets(from)), 0
 		if t := to.Datagrams; t != nil && !d.Offloaded && !t.Offloaded { // else many share a packet
 			for _, n := range t.Flows {
 				f.Messages += uint64(n.Received)
 			}
 		}
 	}
-	// An external tool counts its payload, at times not all of it, and no packets.
-	// Nor does a system whose kernel does not tell.
-	f.Unbounded = from.Tool != nil || !f.Datagrams && f.Segments == 0 && from.Connections > 0
+	// A built-in end that only takes datagrams sends nothing. Where any other says
+	// nothing, nobody has counted: not every system's kernel tells.
+	f.Unbounded = f.Wire == 0 && f.Segments == 0 && from.Connections > 0 && (!f.Datagrams || from.Tool != nil)
 	return f
 }
 

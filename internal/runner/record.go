@@ -92,8 +92,8 @@ func notes(client, server traffic.Report) []result.Note {
 	return out
 }
 
-// tool is what made the traffic, nil for the built-in generator.
-func tool(client, server traffic.Report) *result.Tool {
+// madeBy is what made the traffic, nil for the built-in generator.
+func madeBy(client, server traffic.Report) *result.Tool {
 	if client.Tool == nil && server.Tool == nil {
 		return nil
 	}

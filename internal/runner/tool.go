@@ -3,37 +3,22 @@ package runner
 import (
 	"fmt"
 
+	"tare/internal/tool"
 	"tare/internal/traffic"
 )
 
-// workload finds what makes a trial's traffic and reads its figures.
-func workload(p traffic.Params) (traffic.Workload, error) { return traffic.For(p) }
-
-// compatible refuses a trial that another generator made than was asked for, or
-// versions of it that cannot be relied on together. It is the one place where that
-// is checked.
-//
-// iperf3 answers another version at its other end with anything from an error to
-// figures that mean something else, so both must be the same. The other tools
-// keep to one protocol.
-func compatible(asked string, client, server traffic.Report) error {
-	c, s := client.Tool, server.Tool
-	switch {
-	case c == nil && s == nil && asked == "":
-		return nil
-	case c == nil && s == nil:
+// fit holds both ends of a pair's trial to what was asked and to each other: who
+// made the traffic, in which version, and whether a tool's figures can be. It adds
+// what a reader must know to the client's notes. It is the one place where a run
+// looks at that.
+func (p *pair) fit() error {
+	if asked := p.clientSide.Tool; asked != "" && p.client.Tool == nil && p.server.Tool == nil {
 		return fmt.Errorf("%s was asked for, but it was tare that made the traffic", asked)
-	case c == nil || s == nil || c.Name != s.Name:
-		return fmt.Errorf("the two ends ran different generators: %s and %s", toolName(c), toolName(s))
-	case c.Name == "iperf3" && c.Version != s.Version:
-		return fmt.Errorf("iperf3 is %s at the client and %s at the server: install the same version at both ends", c.Version, s.Version)
 	}
-	return nil
+	notes, err := tool.Check(p.clientSide, p.client, p.server)
+	p.client.Notes = append(p.client.Notes, notes...)
+	return err
 }
 
-func toolName(t *traffic.ToolRun) string {
-	if t == nil {
-		return "tare"
-	}
-	return t.Name + " " + t.Version
-}
+// workload finds what makes a trial's traffic and reads its figures.
+func workload(p traffic.Params) (traffic.Workload, error) { return tool.For(p) }

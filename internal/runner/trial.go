@@ -171,7 +171,7 @@ func (l *lane) finish(ctx context.Context, way func(*agent.Trial, context.Contex
 	})
 	for _, p := range l.pairs {
 		p.trial = nil
-		l.step(func() error { return compatible(p.clientSide.Tool, p.client, p.server) })
+		l.step(p.fit)
 	}
 }
 
@@ -261,7 +261,7 @@ func (l *lane) sum() {
 	}
 	l.out.GeneratorLimited = limited(l.client, l.server)
 	l.out.Notes = notes(l.client, l.server)
-	l.out.Tool = tool(l.client, l.server)
+	l.out.Tool = madeBy(l.client, l.server)
 }
 
 // finite leaves out what JSON has no word for. Of the sum, that fails the trial.

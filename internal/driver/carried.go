@@ -12,22 +12,18 @@ func flow(from, to traffic.Report) Flow {
 		Payload: uint64(to.Received), Messages: uint64(min(from.Messages, to.Messages)), Wire: from.TCP.Wire,
 		Segments: from.TCP.Segments, Connections: uint64(from.Connections),
 	}
-	switch d, t := from.Datagrams, to.Datagrams; {
-	case d == nil:
-	case from.Tool != nil:
+	if d := from.Datagrams; d != nil {
 		f.Datagrams = true
-	default:
-		f.Datagrams = true
-		f.Wire, f.Segments, f.Messages = uint64(from.Sent), packets(from), 0
-		if t != nil && !d.Offloaded && !t.Offloaded { // else many share a packet
+		f.Wire, f.Segments, f.Messages = max(f.Wire, uint64(from.Sent)), max(f.Segments, packets(from)), 0
+		if t := to.Datagrams; t != nil && !d.Offloaded && !t.Offloaded { // else many share a packet
 			for _, n := range t.Flows {
 				f.Messages += uint64(n.Received)
 			}
 		}
 	}
-	// What was sent is not always told: an external tool asks its kernel, and not
-	// every system's answers.
-	f.Unbounded = f.Segments == 0 && (from.Tool != nil || !f.Datagrams && from.Connections > 0)
+	// A built-in end that only takes datagrams sends nothing. Where any other says
+	// nothing, nobody has counted: not every system's kernel tells.
+	f.Unbounded = f.Wire == 0 && f.Segments == 0 && from.Connections > 0 && (!f.Datagrams || from.Tool != nil)
 	return f
 }
 

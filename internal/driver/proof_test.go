@@ -56,6 +56,14 @@ func external() Carried {
 	)
 }
 
+// counted is the same where the namespaces' kernel counted what left them.
+func counted() Carried {
+	return CarriedBy(
+		traffic.Report{Connections: 2, Sent: 100 << 20, TCP: traffic.TCP{Wire: 104 << 20, Segments: 75_000}, Tool: &traffic.ToolRun{Name: "iperf3"}},
+		traffic.Report{Connections: 2, Received: 100 << 20, TCP: traffic.TCP{Wire: 4 << 20}, Tool: &traffic.ToolRun{Name: "iperf3"}},
+	)
+}
+
 func TestVerify(t *testing.T) {
 	rules := []Rule{{"out", Forward, 0}, {"back", Reverse, 0}, {"nat", Connections, 0}, {"aside", Still, 0}}
 	tests := []struct {
@@ -87,6 +95,9 @@ func TestVerify(t *testing.T) {
 		{"an external tool", external(), Counters{"out": 108 << 20, "back": 2 << 20, "nat": 2, "aside": 0}, ""},
 		{"an external tool elsewhere", external(), Counters{"out": 1 << 20, "back": 2 << 20, "nat": 2, "aside": 0}, "or more"},
 		{"an external tool, a way round", external(), Counters{"out": 108 << 20, "back": 2 << 20, "nat": 2, "aside": 1 << 20}, "must stand still"},
+		{"a counted tool", counted(), Counters{"out": 105 << 20, "back": 2 << 20, "nat": 2, "aside": 0}, ""},
+		{"a counted tool twice", counted(), Counters{"out": 210 << 20, "back": 2 << 20, "nat": 2, "aside": 0}, "counter out"},
+		{"a counted tool's answers twice", counted(), Counters{"out": 105 << 20, "back": 5 << 20, "nat": 2, "aside": 0}, "counter back"},
 		{"too little to tell", Carried{Forward: Flow{Payload: 1000}}, Counters{"out": 1000, "back": 0, "nat": 1, "aside": 0}, "too little"},
 	}
 	for _, tt := range tests {

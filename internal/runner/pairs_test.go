@@ -22,7 +22,7 @@ func inPairs(change func(*study.Study)) func(*study.Study) {
 			change(s)
 		}
 		w := s.Workloads[0]
-		w.ID, w.Kind, w.Streams, w.WriteSize, w.Pairs = "bulk", "tcp_stream", 2, 64<<10, 2
+		w.ID, w.Kind, w.Flows, w.Streams, w.WriteSize, w.Pairs = "bulk", "tcp_stream", 0, 2, 64<<10, 2
 		s.Workloads = append(s.Workloads, w)
 	}
 }
@@ -97,11 +97,81 @@ func TestOnePairKilled(t *testing.T) {
 	}
 }
 
+// Datagrams are accounted for whichever end sends them, and so ends first.
+func TestDatagrams(t *testing.T) {
+	_, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/bridge"}, func(s *study.Study) {
+		w := study.Workload{
+			Kind: "udp_stream", Flows: 2, PayloadSize: 1000, Rate: 20e6, Burst: 64, Offload: study.Off, Fragment: study.Off, Family: study.IPv4,
+			SendBuffer: study.Auto, ReceiveBuffer: 1 << 20, Placement: study.Free, Warmup: study.Duration(50 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond),
+		}
+		turns, back, pairs := w, w, w
+		turns.ID, turns.Direction, turns.Slice = "turns", study.Forward, study.Duration(100*time.Millisecond)
+		back.ID, back.Direction = "back", study.Reverse
+		pairs.ID, pairs.Direction, pairs.Pairs = "pairs", study.Forward, 2
+		s.Workloads = []study.Workload{turns, back, pairs}
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tr := range trials {
+		if tr.Status != result.TrialOK {
+			t.Errorf("%s of %s: %s", tr.Workload, tr.Mode, tr.Reason)
+			continue
+		}
+		sender, receiver := tr.Client.Datagrams, tr.Server.Datagrams
+		if tr.Workload == "back" {
+			sender, receiver = receiver, sender
+		}
+		if *sender.Sent == 0 || *receiver.Received == 0 || *receiver.Received > *sender.Sent || receiver.Lost == nil || *receiver.Lost < 0 || sender.Slots == nil || tr.GeneratorLimited == nil {
+			t.Errorf("%s of %s: sender %+v, receiver %+v", tr.Workload, tr.Mode, *sender, *receiver)
+		}
+		if (len(tr.Pairs) == 2) != (tr.Workload == "pairs") {
+			t.Errorf("%s of %s: %d pairs", tr.Workload, tr.Mode, len(tr.Pairs))
+		}
+	}
+}
+
+// A workload that is verified is weighed by both tools, and the run says whether
+// they agree. Where the tool is not installed, its trials say so.
+func TestVerifyWith(t *testing.T) {
+	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
+		w := &s.Workloads[0]
+		w.Kind, w.ID, w.Flows, w.Streams, w.WriteSize, w.VerifyWith = "tcp_stream", "tcp_stream", 0, 1, 64<<10, "iperf3"
+		w.Slice = study.Duration(100 * time.Millisecond)
+		w.Duration = study.Duration(time.Second)
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	twins := 0
+	for _, tr := range trials {
+		if tr.Workload != "tcp_stream.iperf3" {
+			continue
+		}
+		twins++
+		if tr.Status != result.TrialOK {
+			t.Logf("%s: %s", tr.Mode, tr.Reason)
+			if !strings.Contains(tr.Reason, "iperf3") {
+				t.Errorf("a reason without the tool: %s", tr.Reason)
+			}
+		}
+	}
+	if twins == 0 {
+		t.Error("no trial of the twin")
+	}
+	if run.Trials.Failed > 0 {
+		return
+	}
+	if len(run.Agreements) != 1 || run.Agreements[0].N != 2 || run.Agreements[0].Ratio == nil || run.Agreements[0].Mode != "netns/macvlan" {
+		t.Errorf("agreements %+v", run.Agreements)
+	}
+}
+
 // Where an external tool was asked for, no figure comes from anything else.
 func TestToolIsNeverReplaced(t *testing.T) {
 	_, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
 		w := &s.Workloads[0]
-		w.Kind, w.ID, w.Streams, w.WriteSize, w.Tool = "tcp_stream", "tcp_stream", 1, 64<<10, "iperf3"
+		w.Kind, w.ID, w.Flows, w.Streams, w.WriteSize, w.Tool = "tcp_stream", "tcp_stream", 0, 1, 64<<10, "iperf3"
 		w.Duration = study.Duration(time.Second)
 	}, nil)
 	if err != nil {

@@ -64,7 +64,7 @@ func weighAfter(t *testing.T, done []result.Trial, d driver.Driver, modes []stri
 		Profile: study.Quick, Seed: 11, Modes: modes, Blocks: 2, Margin: 0.1, Settle: study.Duration(10 * time.Millisecond),
 		Lab: study.Lab{MTU: lab.DefaultMTU, Offload: study.On},
 		Workloads: []study.Workload{{
-			ID: "tcp_rr", Kind: "tcp_rr", Family: study.IPv4, Congestion: "reno", SendBuffer: study.Auto, ReceiveBuffer: study.Auto,
+			ID: "tcp_rr", Kind: "tcp_rr", Flows: 1, RequestSize: 1, ResponseSize: 1, Family: study.IPv4, Congestion: "reno", SendBuffer: study.Auto, ReceiveBuffer: study.Auto,
 			Placement: study.Free, Warmup: study.Duration(20 * time.Millisecond), Duration: study.Duration(300 * time.Millisecond),
 		}},
 	}

@@ -3,33 +3,22 @@ package runner
 import (
 	"fmt"
 
-	"tare/internal/study"
 	"tare/internal/tool"
 	"tare/internal/traffic"
 )
 
-// checked holds the reports of a trial's two ends to what was asked for and, of
-// an external tool, to each other. What a reader must know joins the client's
-// notes; an error fails the trial.
-func checked(p traffic.Params, client, server *traffic.Report) error {
-	if made := maker(*client); made != asked(p) {
-		return fmt.Errorf("%s was asked for, but it was %s that made the traffic", asked(p), made)
+// fit holds both ends of a pair's trial to what was asked and to each other: who
+// made the traffic, in which version, and whether a tool's figures can be. It adds
+// what a reader must know to the client's notes. It is the one place where a run
+// looks at that.
+func (p *pair) fit() error {
+	if asked := p.clientSide.Tool; asked != "" && p.client.Tool == nil && p.server.Tool == nil {
+		return fmt.Errorf("%s was asked for, but it was tare that made the traffic", asked)
 	}
-	notes, err := tool.Check(p, *client, *server)
-	client.Notes = append(client.Notes, notes...)
+	notes, err := tool.Check(p.clientSide, p.client, p.server)
+	p.client.Notes = append(p.client.Notes, notes...)
 	return err
 }
 
-func asked(p traffic.Params) string {
-	if p.Tool == "" {
-		return study.BuiltIn
-	}
-	return p.Tool
-}
-
-func maker(r traffic.Report) string {
-	if r.Tool == nil {
-		return study.BuiltIn
-	}
-	return r.Tool.Name
-}
+// workload finds what makes a trial's traffic and reads its figures.
+func workload(p traffic.Params) (traffic.Workload, error) { return tool.For(p) }

@@ -13,7 +13,6 @@ import (
 	"tare/internal/driver"
 	"tare/internal/plan"
 	"tare/internal/result"
-	"tare/internal/tool"
 	"tare/internal/traffic"
 )
 
@@ -60,7 +59,7 @@ func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 		l := &lane{Trial: t, stage: r.stage(t.Mode), limit: limit}
 		l.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt}
 		if l.pairs, l.err = r.pairs(l.stage, t, limit); l.err == nil {
-			l.work, l.err = tool.For(l.pairs[0].clientSide)
+			l.work, l.err = workload(l.pairs[0].clientSide)
 		}
 		lanes = append(lanes, l)
 	}
@@ -172,7 +171,7 @@ func (l *lane) finish(ctx context.Context, way func(*agent.Trial, context.Contex
 	})
 	for _, p := range l.pairs {
 		p.trial = nil
-		l.step(func() error { return checked(p.clientSide, &p.client, &p.server) })
+		l.step(p.fit)
 	}
 }
 

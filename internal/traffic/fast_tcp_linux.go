@@ -38,7 +38,11 @@ func (s fastStream) recv(b []byte) (int, error) { return raw(unix.SYS_RECVFROM, 
 // raw goes round the Go scheduler's system call entry. The socket's time-out
 // bounds how long the runtime can be kept waiting for this thread.
 func raw(call uintptr, fd int, b []byte) (int, error) {
-	n, _, errno := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_NOSIGNAL, 0, 0)
+	return rawFlags(call, fd, b, unix.MSG_NOSIGNAL)
+}
+
+func rawFlags(call uintptr, fd int, b []byte, flags uintptr) (int, error) {
+	n, _, errno := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), flags, 0, 0)
 	switch errno {
 	case 0:
 		return int(n), nil
@@ -48,10 +52,10 @@ func raw(call uintptr, fd int, b []byte) (int, error) {
 	return 0, errno
 }
 
-// readNow reads what is there, errAgain if nothing is.
+// readNow reads what is there, errAgain if nothing is. It never waits, and so
+// needs no processor handed on.
 func (s fastStream) readNow(b []byte) (int, error) {
-	n, _, err := unix.Recvfrom(int(s), b, unix.MSG_DONTWAIT)
-	return n, patient(err)
+	return rawFlags(unix.SYS_RECVFROM, int(s), b, unix.MSG_DONTWAIT)
 }
 
 func (s fastStream) tell() (tcpState, error) { return kernelTells(int(s)) }
@@ -120,7 +124,7 @@ type fastAcceptor struct {
 func (fast) listenTCP(p Params) (acceptor, error) {
 	addr, err := netip.ParseAddrPort(p.Address)
 	if err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
+		return nil, fmt.Errorf("listen on %q: %w", p.Address, err)
 	}
 	fd, err := openTCP(addr, p)
 	if err != nil {
@@ -182,7 +186,7 @@ func (l *fastAcceptor) accept() (stream, error) {
 func (fast) dialTCP(ctx context.Context, addr netip.AddrPort, p Params) (stream, error) {
 	fd, err := openTCP(addr, p)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("connect to %s: %w", addr, err)
 	}
 	err = setPatience(fd, connectWait)
 	if err == nil {

@@ -86,7 +86,7 @@ type portableAcceptor struct {
 func (portable) listenTCP(p Params) (acceptor, error) {
 	addr, err := netip.ParseAddrPort(p.Address)
 	if err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
+		return nil, fmt.Errorf("listen on %q: %w", p.Address, err)
 	}
 	c := net.ListenConfig{Control: beforeHandshake(p), KeepAlive: -1}
 	c.SetMultipathTCP(false) // plain TCP is what is weighed

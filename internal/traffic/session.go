@@ -3,6 +3,7 @@ package traffic
 import (
 	"context"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"net/netip"
 	"time"
@@ -103,7 +104,7 @@ func (p Params) hello(role byte) []byte {
 func connect(ctx context.Context, n network, p Params) (conns, error) {
 	addr, err := netip.ParseAddrPort(p.Address)
 	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
+		return nil, fmt.Errorf("connect to %q: %w", p.Address, err)
 	}
 	var c conns
 	for len(c) < p.connections() {
@@ -122,7 +123,12 @@ func connect(ctx context.Context, n network, p Params) (conns, error) {
 		}
 	}
 	for _, s := range c {
-		if err := readFull(ctx, s, make([]byte, 1)); err != nil {
+		var got [1]byte
+		err := readFull(ctx, s, got[:])
+		if err == nil && got[0] != goByte {
+			err = errors.New("it said something else than go: it is not the trial's server")
+		}
+		if err != nil {
 			c.close()
 			return nil, fmt.Errorf("wait for the server at %s to start the trial: %w", addr, err)
 		}

@@ -59,8 +59,8 @@ func between(ctx context.Context, client, server Workload, p Params) (c, s Repor
 	return c, s, errors.Join(err, <-served)
 }
 
-// agree holds two reports to each other and to the sizes of the messages.
-func agree(t *testing.T, name string, p Params, c, s Report) {
+// rrAgree holds two reports to each other and to the sizes of the messages.
+func rrAgree(t *testing.T, name string, p Params, c, s Report) {
 	t.Helper()
 	if c.Messages == 0 || c.Messages != s.Messages {
 		t.Errorf("%s: client %d messages, server %d", name, c.Messages, s.Messages)
@@ -99,7 +99,7 @@ func TestRRConformance(t *testing.T) {
 						c.Notes = nil // a busy machine may miss slots
 					}
 					if c.Window.Missed < c.Window.Slots {
-						agree(t, name, p, c, s)
+						rrAgree(t, name, p, c, s)
 					}
 					if c.Connections != flows || s.Connections != flows || len(c.Window.Streams) != flows {
 						t.Errorf("%s: %d and %d connections, %d streams", name, c.Connections, s.Connections, len(c.Window.Streams))
@@ -340,7 +340,7 @@ func TestScheduleDeals(t *testing.T) {
 // Extremes neither overflow nor crash.
 func TestScheduleExtremes(t *testing.T) {
 	for _, rate := range []uint64{1, 999_999_937, maxTransactionRate} {
-		s := schedule{rate, 1 << 62}
+		s := rrSchedule{rate, 1 << 62}
 		if k := s.first(1 << 61); s.due(k) < 0 && s.due(k) > 1<<62 {
 			t.Errorf("rate %d: slot %d is due at %s", rate, k, s.due(k))
 		}

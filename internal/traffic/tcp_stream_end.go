@@ -11,8 +11,12 @@ import (
 // readSize is what the receiver asks for at once.
 const readSize = 128 << 10
 
-// batchSize is how much goes out in small writes before the clock is read again.
-const batchSize = 32 << 10
+// batchSize and batchMost bound how much goes out in small writes before the clock
+// is read again.
+const (
+	batchSize = 32 << 10
+	batchMost = 16
+)
 
 // stopByte goes from the receiver to the sender when the receiver's window is
 // over. The sender waits for it: the window never ends in silence because the
@@ -33,6 +37,7 @@ type streamEnd struct {
 	book  *book
 	send  bool
 	buf   []byte
+	small [1]byte // for a stop, or for none: it is part of what is made once
 	done  bool
 
 	told bool // receiver: the sender was told to stop
@@ -139,7 +144,7 @@ func (e *streamEnd) write() error {
 	if at < e.book.end {
 		return nil
 	}
-	stopped, err := toldToStop(e.stream)
+	stopped, err := e.toldToStop()
 	switch {
 	case err != nil:
 		return err
@@ -199,8 +204,7 @@ func (e *streamEnd) finish() error {
 
 // drain waits for the receiver's end of the connection.
 func (e *streamEnd) drain() error {
-	var b [1]byte
-	n, err := e.stream.read(b[:])
+	n, err := e.stream.read(e.small[:])
 	switch {
 	case err == nil && n == 0:
 		e.done = true
@@ -213,9 +217,8 @@ func (e *streamEnd) drain() error {
 }
 
 // toldToStop looks, without waiting, for the receiver's stop.
-func toldToStop(s stream) (bool, error) {
-	var b [1]byte
-	n, err := s.(glancer).readNow(b[:])
+func (e *streamEnd) toldToStop() (bool, error) {
+	n, err := e.stream.(glancer).readNow(e.small[:])
 	switch {
 	case again(err):
 		return false, nil
@@ -244,7 +247,8 @@ func (e *streamEnd) receive() error {
 		return err
 	}
 	if !e.told && at >= e.book.end {
-		switch n, err := e.stream.write([]byte{stopByte}); {
+		e.small[0] = stopByte
+		switch n, err := e.stream.write(e.small[:]); {
 		case n == 1:
 			e.told = true
 		case err != nil && !again(err):

@@ -40,7 +40,7 @@ func streamEnds(n network, c conns, p Params, client bool) []*streamEnd {
 		}
 		switch {
 		case e.send:
-			e.buf, e.batch = payload, max(1, batchSize/p.WriteSize)
+			e.buf, e.batch = payload, min(max(1, batchSize/p.WriteSize), batchMost)
 			if p.Rate > 0 {
 				e.pace = newPace(p, i%p.Streams)
 			}

@@ -1,0 +1,109 @@
+package traffic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// way is a pair of networks that a trial's two ends may take.
+type way struct{ server, client network }
+
+func (w way) String() string { return name(w.server) + " server, " + name(w.client) + " client" }
+
+func name(n network) string {
+	if n == (portable{}) {
+		return "portable"
+	}
+	return "fast"
+}
+
+// pathways are all pairs of this system's networks.
+func pathways() []way {
+	if name(fastest()) == "portable" {
+		return []way{{portable{}, portable{}}}
+	}
+	f, p := fastest(), portable{}
+	return []way{{f, f}, {f, p}, {p, f}, {p, p}}
+}
+
+func params(kind string) Params {
+	return Params{Kind: kind, Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Streams: 1, WriteSize: 1400,
+		RequestSize: 1, ResponseSize: 1, SendBuffer: -1, ReceiveBuffer: -1, Warmup: 20 * time.Millisecond, Duration: 150 * time.Millisecond}
+}
+
+func on(t *testing.T, n network, kind string) Workload {
+	t.Helper()
+	w, err := named(over(n), kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// served is how a server ended.
+type served struct {
+	Report
+	err error
+}
+
+// serve opens a trial's port and serves it in the background.
+func serve(t *testing.T, ctx context.Context, w Workload, p Params) (address string, end <-chan served) {
+	t.Helper()
+	s, err := w.Listen(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ch := make(chan served, 1)
+	go func() {
+		r, err := s.Serve(ctx, nil)
+		ch <- served{r, err}
+	}()
+	return fmt.Sprintf("127.0.0.1:%d", s.Port()), ch
+}
+
+// pair runs both ends of a trial, in slices where it has any.
+func pair(t *testing.T, on way, p Params) (client, server Report, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	w, err := named(over(on.client), p.Kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	far, err := named(over(on.server), p.Kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, end := serve(t, ctx, far, p)
+	p.Address = address
+	client, err = runClient(ctx, w, p)
+	if err != nil {
+		cancel()
+	}
+	a := <-end
+	return client, a.Report, errors.Join(err, a.err)
+}
+
+func runClient(ctx context.Context, w Workload, p Params) (Report, error) {
+	if p.Rounds == 0 {
+		return w.Dial(ctx, p, nil)
+	}
+	session, err := w.(Sliced).Open(ctx, p)
+	if err != nil {
+		return Report{}, err
+	}
+	for range p.Rounds {
+		if err := session.Slice(ctx, p.Slice); err != nil {
+			session.Close()
+			return Report{}, err
+		}
+	}
+	return session.Close(), nil
+}

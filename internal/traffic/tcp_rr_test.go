@@ -68,7 +68,7 @@ func rrAgree(t *testing.T, name string, p Params, c, s Report) {
 	if c.Sent != s.Received || s.Sent != c.Received || c.Sent != c.Messages*int64(p.RequestSize) || s.Sent != c.Messages*int64(p.ResponseSize) {
 		t.Errorf("%s: client sent %d and received %d, server %d and %d, in %d messages", name, c.Sent, c.Received, s.Sent, s.Received, c.Messages)
 	}
-	if c.Window.Messages == 0 || c.Window.Messages > c.Messages {
+	if c.Window.Messages > c.Messages { // a busy machine may leave the window empty
 		t.Errorf("%s: %d messages in the window, of %d", name, c.Window.Messages, c.Messages)
 	}
 	if c.Refused+s.Refused > 0 || len(c.Notes) > 0 {

@@ -263,10 +263,13 @@ func (s *Stand) conforms(t *testing.T, w traffic.Workload, ipv6, reverse bool) {
 	}
 	metrics, series := w.Metrics(p, client, server)
 	for metric, v := range metrics {
-		m, known := result.MetricNamed(metric)
-		if !known || v < 0 || v == 0 && m.Primary {
+		// A window of 0.2 s may see nothing on a machine that is busy elsewhere.
+		if _, known := result.MetricNamed(metric); !known || v < 0 {
 			t.Errorf("%s: %s is %g", name, metric, v)
 		}
+	}
+	if client.Received+server.Received == 0 {
+		t.Errorf("%s: nothing was carried", name)
 	}
 	if len(series.Values) != 2 {
 		t.Errorf("%s: %d intervals in 0.2 s", name, len(series.Values))

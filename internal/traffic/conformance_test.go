@@ -172,7 +172,7 @@ func TestStrangers(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
 				far, _ := named(over(on.server), s.kind)
-				address, end := serve(t, ctx, far, p)
+				address, end := serve(ctx, t, far, p)
 				for _, says := range []string{"fedcba9876543210F", "GET / HTTP/1.1\r\n\r\n", ""} {
 					c, err := net.Dial("tcp", address)
 					if err != nil {
@@ -214,7 +214,7 @@ func TestGivenUp(t *testing.T) {
 				s.change(&p)
 				ctx, cancel := context.WithCancelCause(t.Context())
 				far, _ := named(over(on.server), s.kind)
-				address, end := serve(t, ctx, far, p)
+				address, end := serve(ctx, t, far, p)
 				time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("enough")) })
 				p.Address = address
 				w, _ := named(over(on.client), s.kind)

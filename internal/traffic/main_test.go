@@ -38,15 +38,6 @@ func params(kind string) Params {
 		RequestSize: 1, ResponseSize: 1, SendBuffer: -1, ReceiveBuffer: -1, Warmup: 20 * time.Millisecond, Duration: 150 * time.Millisecond}
 }
 
-func on(t *testing.T, n network, kind string) Workload {
-	t.Helper()
-	w, err := named(over(n), kind)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
-}
-
 // served is how a server ended.
 type served struct {
 	Report
@@ -54,7 +45,7 @@ type served struct {
 }
 
 // serve opens a trial's port and serves it in the background.
-func serve(t *testing.T, ctx context.Context, w Workload, p Params) (address string, end <-chan served) {
+func serve(ctx context.Context, t *testing.T, w Workload, p Params) (address string, end <-chan served) {
 	t.Helper()
 	s, err := w.Listen(p)
 	if err != nil {
@@ -81,7 +72,7 @@ func pair(t *testing.T, on way, p Params) (client, server Report, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address, end := serve(t, ctx, far, p)
+	address, end := serve(ctx, t, far, p)
 	p.Address = address
 	client, err = runClient(ctx, w, p)
 	if err != nil {

@@ -99,26 +99,26 @@ func TestStreamBadServer(t *testing.T) {
 		{"never says go", false, 300 * time.Millisecond, wait, "to start the trial: too long"},
 		{"closes at the token", false, time.Minute, func(*testing.T) func(net.Conn) { return func(net.Conn) {} }, "to start the trial: "},
 		{"says something else", false, time.Minute, func(t *testing.T) func(net.Conn) {
-			return func(c net.Conn) { c.Write([]byte("SSH-2.0-x\r\n")); wait(t)(c) }
+			return func(c net.Conn) { _, _ = c.Write([]byte("SSH-2.0-x\r\n")); wait(t)(c) }
 		}, "something else than go"},
 		{"never reads", false, time.Minute, func(t *testing.T) func(net.Conn) {
-			return func(c net.Conn) { c.Write([]byte{goByte}); wait(t)(c) }
+			return func(c net.Conn) { _, _ = c.Write([]byte{goByte}); wait(t)(c) }
 		}, "send: the receiver had not seen its window 5s after"},
 		{"closes mid-trial", false, time.Minute, func(*testing.T) func(net.Conn) {
 			return func(c net.Conn) {
-				c.Write([]byte{goByte})
-				io.CopyN(io.Discard, c, 100_000)
+				_, _ = c.Write([]byte{goByte})
+				_, _ = io.CopyN(io.Discard, c, 100_000)
 			}
 		}, "send: "},
 		{"never sends", true, time.Second, func(t *testing.T) func(net.Conn) {
-			return func(c net.Conn) { c.Write([]byte{goByte}); wait(t)(c) }
+			return func(c net.Conn) { _, _ = c.Write([]byte{goByte}); wait(t)(c) }
 		}, "too long"},
 		{"stops sending mid-trial", true, time.Minute, func(*testing.T) func(net.Conn) {
 			return func(c net.Conn) {
-				c.Write([]byte{goByte})
-				c.Write(make([]byte, 1000))
-				c.(*net.TCPConn).CloseWrite()
-				io.Copy(io.Discard, c)
+				_, _ = c.Write([]byte{goByte})
+				_, _ = c.Write(make([]byte, 1000))
+				_ = c.(*net.TCPConn).CloseWrite()
+				_, _ = io.Copy(io.Discard, c)
 			}
 		}, "receive: the sender stopped after"},
 	} {
@@ -147,7 +147,7 @@ func TestStreamWrongToken(t *testing.T) {
 	for _, on := range pathways() {
 		p := params("tcp_stream")
 		ctx, cancel := context.WithCancel(t.Context())
-		address, end := serve(t, ctx, tcpStream{on.server}, p)
+		address, end := serve(ctx, t, tcpStream{on.server}, p)
 		p.Address, p.Token = address, "fedcba9876543210"
 		_, err := tcpStream{on.client}.Dial(ctx, p, nil)
 		if err == nil || !strings.Contains(err.Error(), "start the trial: ") {
@@ -170,7 +170,7 @@ func TestStreamClientGone(t *testing.T) {
 				p.Duration, p.Reverse, p.Streams, p.Threads = time.Minute, reverse, 3, threads
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
-				address, end := serve(t, ctx, tcpStream{n}, p)
+				address, end := serve(ctx, t, tcpStream{n}, p)
 				var c []net.Conn
 				for range p.Streams {
 					s, err := net.Dial("tcp", address)

@@ -37,6 +37,7 @@ func streamEnds(n network, c conns, p Params, client bool) []*streamEnd {
 		e := &streamEnd{stream: s, book: newBook(p), send: p.sends(i, client)}
 		if threads {
 			e.stream = t.bulk(s, p.threads())
+			e.thread, _ = e.stream.(handler)
 		}
 		switch {
 		case e.send:

@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux || darwin
 
 package traffic
 
@@ -19,7 +19,7 @@ func enoughFiles(connections int) error {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return nil //nolint:nilerr // unknown: the trial will tell
 	}
-	if may := uint64(limit.Cur); uint64(connections)+spareFiles > may {
+	if may := limit.Cur; uint64(connections)+spareFiles > may {
 		return fmt.Errorf("%d connections take a file each, and this process may open %d: ask for fewer, or raise the limit (ulimit -Hn)", connections, may)
 	}
 	return nil

@@ -17,13 +17,13 @@ func (n portable) cycle(ctx context.Context, addr netip.AddrPort, w *crrWindow) 
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	start := time.Now()
-	return eachFlow(w.Params, func(int) error {
+	return firstOf(ctx, eachFlow(w.Params, func(int) error {
 		err := n.cycleFlow(ctx, addr, w, start)
 		if err != nil {
 			fail(err)
 		}
 		return err
-	})
+	}))
 }
 
 func (n portable) cycleFlow(ctx context.Context, addr netip.AddrPort, w *crrWindow, start time.Time) error {
@@ -46,7 +46,7 @@ func (n portable) cycleFlow(ctx context.Context, addr netip.AddrPort, w *crrWind
 			continue
 		}
 		if err != nil {
-			return err
+			return firstOf(ctx, err)
 		}
 		connected := time.Since(start)
 		first, err := n.exchangeOnce(ctx, addr, s, w, request, response, start)

@@ -34,19 +34,27 @@ func eachFlow(p Params, fn func(i int) error) error {
 	return nil
 }
 
+// firstOf is the error that made the others end, where err is one of several.
+func firstOf(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return err
+}
+
 // request drives each flow from a goroutine of its own. The first that fails
 // takes the others with it.
 func (portable) request(ctx context.Context, c conns, w *rrWindow) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	start := time.Now()
-	return eachFlow(w.p, func(i int) error {
+	return firstOf(ctx, eachFlow(w.p, func(i int) error {
 		err := requestPlain(ctx, c[i], i, w, start)
 		if err != nil {
 			fail(err)
 		}
 		return err
-	})
+	}))
 }
 
 func requestPlain(ctx context.Context, s stream, flow int, w *rrWindow, start time.Time) error {
@@ -115,10 +123,10 @@ func moveAll(ctx context.Context, move func([]byte) (int, error), buf []byte, n 
 		moved, err := move(buf[:min(n, len(buf))])
 		n -= moved
 		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
 		case err != nil && !again(err):
 			return err
+		case n > 0 && ctx.Err() != nil:
+			return context.Cause(ctx)
 		}
 	}
 	return nil
@@ -148,5 +156,5 @@ func (portable) respond(ctx context.Context, c conns, p Params) (int64, error) {
 			total.Add(1)
 		}
 	})
-	return total.Load(), err
+	return total.Load(), firstOf(ctx, err)
 }

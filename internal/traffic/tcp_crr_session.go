@@ -25,7 +25,8 @@ type crrWindow struct {
 	made      int64         // connections, in this window and before
 	lacking   int64         // attempts that found no source port
 	stalled   time.Duration // in the timed part without a source port, all flows together
-	searching time.Duration // spent in beginnings of connections that each took longer than longSearch
+	searching time.Duration // spent in beginnings of connections, several in a row, that each took longer than longSearch
+	searched  bool          // the last beginning took longer
 }
 
 // done books a connection: when it was begun, connected, had its first byte and
@@ -42,6 +43,15 @@ func (w *crrWindow) done(begun, connected, first, closed time.Duration) {
 func (w *crrWindow) stall(from, to time.Duration) {
 	from, to = max(from, w.book.warmup), min(to, w.book.end)
 	w.stalled += max(to-from, 0)
+}
+
+// begun books how long the beginning of a connection took, of which the search for
+// a source port is a part. A single long one only met another process on its CPU.
+func (w *crrWindow) begun(long time.Duration) {
+	if long > longSearch && w.searched {
+		w.searching += long
+	}
+	w.searched = long > longSearch
 }
 
 // portWait is how long a flow waits before it asks again for a source port.
@@ -148,7 +158,7 @@ func (s *crrSession) notes(now kernelTCP) []Note {
 }
 
 // searchingShare of the time, as 1/searchingShare, must have gone into the search
-// for ports to be told of: a single long one only met another process on its CPU.
+// for ports to be told of.
 const searchingShare = 20
 
 // estimate adds an upper bound of what the data connections put on the wire at

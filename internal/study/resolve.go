@@ -115,7 +115,7 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited bool) (Workload
 		if d, _ := member(from, key); f.IsZero() {
 			f.Set(d)
 		}
-		if f.IsZero() && !(key == "rate" && w.PacketRate > 0) {
+		if f.IsZero() && (key != "rate" || w.PacketRate == 0) {
 			return Workload{}, fmt.Errorf("catalog: %s has no default for %s in profile %s", spec.Kind, key, profile)
 		}
 	}

@@ -198,7 +198,7 @@ func (c *crrClient) begin(i int, at time.Duration) error {
 	}
 	f.fd, f.state, f.begun, f.connected, f.left = fd, crrAsking, at, c.since(), c.asked()
 	c.busy++
-	c.crrWindow.begun(f.connected - at)
+	c.begun(f.connected - at)
 	if err := c.ask(f); err != nil {
 		return err
 	}

@@ -246,7 +246,7 @@ func TestCRRPeerGone(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "enough") {
 			t.Errorf("%s: client given up: %v", path, err)
 		}
-		<-served // with or without an error, but it ends
+		_ = <-served // with or without an error, but it ends
 
 		// The client has another token.
 		ctx, cancel = context.WithCancelCause(t.Context())

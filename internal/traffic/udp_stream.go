@@ -21,7 +21,7 @@ func (udpStream) Spec() Spec {
 			"send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
 		Optional: []string{"packet_rate", "pairs", "tool", "verify_with"},
 		Defaults: study.Workload{
-			Flows: 1, PayloadSize: 1400, Rate: 1e9, Burst: 64, Offload: study.Off, Fragment: study.Off, Direction: study.Forward,
+			Flows: 1, PayloadSize: 1400, Rate: 500e6, Burst: 64, Offload: study.Off, Fragment: study.Off, Direction: study.Forward,
 			Family: study.IPv4, SendBuffer: study.Auto, ReceiveBuffer: 4 << 20, Placement: study.TwoCores,
 		},
 		Lengths: map[string]study.Length{

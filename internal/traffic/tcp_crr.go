@@ -35,7 +35,7 @@ func (tcpCRR) Spec() Spec {
 		Kind: "tcp_crr",
 		Params: []string{"flows", "request_size", "response_size", "close", "family", "congestion_control", "send_buffer",
 			"receive_buffer", "placement", "slice", "warmup", "duration"},
-		Optional: []string{"pairs", "tool", "verify_with"},
+		Optional: []string{"pairs", "tool"},
 		Defaults: study.Workload{
 			Flows: 1, RequestSize: 1, ResponseSize: 1, Close: study.FIN, Family: study.IPv4, Congestion: "cubic",
 			SendBuffer: study.Auto, ReceiveBuffer: study.Auto, Placement: study.OneCore,

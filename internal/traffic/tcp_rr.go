@@ -38,7 +38,7 @@ func (tcpRR) Spec() Spec {
 		Kind: "tcp_rr",
 		Params: []string{"flows", "request_size", "response_size", "family", "congestion_control", "send_buffer",
 			"receive_buffer", "placement", "slice", "warmup", "duration"},
-		Optional: []string{"transaction_rate", "pairs", "tool", "verify_with"},
+		Optional: []string{"transaction_rate", "pairs", "tool"},
 		Defaults: study.Workload{
 			Flows: 1, RequestSize: 1, ResponseSize: 1, Family: study.IPv4, Congestion: "cubic",
 			SendBuffer: study.Auto, ReceiveBuffer: study.Auto, Placement: study.OneCore,

@@ -29,8 +29,8 @@ func (udpStream) Spec() Spec {
 			study.Standard: {Warmup: study.Duration(500 * time.Millisecond), Duration: study.Duration(4 * time.Second), Slice: streamSlice},
 			study.Paper:    {Warmup: study.Duration(10 * time.Second), Duration: study.Duration(60 * time.Second)},
 		},
-		Directions: []string{study.Forward, study.Reverse},
-		Tools:      []string{"iperf3", "iperf2", "ntttcp"},
+		ReverseWhole: true,
+		Tools:        []string{"iperf3", "iperf2", "ntttcp"},
 	}}
 }
 

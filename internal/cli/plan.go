@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -85,21 +86,10 @@ func orNone(r study.Rate) string {
 // parameters lists what a workload is set to besides its lengths.
 func parameters(w study.Workload) string {
 	var out []string
-	add := func(name string, value any, set bool) {
-		if set {
-			out = append(out, fmt.Sprintf("%s=%v", name, value))
+	for _, s := range w.Settings() {
+		if !slices.Contains([]string{"id", "workload", "warmup", "duration", "slice"}, s.Key) {
+			out = append(out, s.Key+"="+s.Value)
 		}
 	}
-	add("streams", w.Streams, w.Streams > 0)
-	add("write_size", w.WriteSize, w.WriteSize > 0)
-	if w.NoDelay != nil {
-		add("no_delay", *w.NoDelay, true)
-	}
-	add("direction", w.Direction, w.Direction != "")
-	add("placement", w.Placement, w.Placement != "")
-	add("send_buffer", w.SendBuffer, w.SendBuffer != 0)
-	add("receive_buffer", w.ReceiveBuffer, w.ReceiveBuffer != 0)
-	add("congestion_control", w.Congestion, w.Congestion != "")
-	add("family", w.Family, w.Family != "")
 	return strings.Join(out, " ")
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tare/internal/study"
 )
 
@@ -67,5 +69,17 @@ func TestWhole(t *testing.T) {
 				t.Errorf("%+v: slice %s and rate %s, want %s and %s", tt.w, got.Slice, got.Rate, tt.slice, tt.rate)
 			}
 		}
+	}
+}
+
+func TestSettings(t *testing.T) {
+	yes := true
+	got := study.Workload{Kind: "udp_stream", Rate: study.Unlimited, PayloadSize: 1400, NoDelay: &yes, ReceiveBuffer: study.Auto}.Settings()
+	want := []study.Setting{
+		{Key: "workload", Value: "udp_stream"}, {Key: "payload_size", Value: "1400"}, {Key: "rate", Value: "unlimited"},
+		{Key: "no_delay", Value: "true"}, {Key: "receive_buffer", Value: "auto"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

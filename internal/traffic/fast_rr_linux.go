@@ -34,7 +34,7 @@ var errGivenUp = errors.New("given up")
 
 func causedBy(ctx context.Context, err error) error {
 	if errors.Is(err, errGivenUp) {
-		return fmt.Errorf("%s: %w", err, context.Cause(ctx))
+		return fmt.Errorf("%w: %w", err, context.Cause(ctx))
 	}
 	return err
 }

@@ -160,8 +160,8 @@ func (portable) answer(ctx context.Context, l *listener, control stream, t crrTr
 func answerOnce(ctx context.Context, s stream, t crrTrial) (tagged, answered bool, err error) {
 	read := readSome(s)
 	var tag crrTag
-	if readFull(ctx, s, tag[:]) != nil || subtle.ConstantTimeCompare(tag[:], t.tag[:]) != 1 {
-		return false, false, nil
+	if err := readFull(ctx, s, tag[:]); err != nil || subtle.ConstantTimeCompare(tag[:], t.tag[:]) != 1 {
+		return false, false, nil //nolint:nilerr // a stranger, whatever became of it
 	}
 	buf := make([]byte, min(max(t.RequestSize, t.ResponseSize), readSize))
 	if err := moveAll(ctx, read, buf, t.RequestSize); err != nil {

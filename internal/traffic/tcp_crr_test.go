@@ -238,7 +238,9 @@ func TestCRRPeerGone(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "enough") {
 			t.Errorf("%s: client given up: %v", path, err)
 		}
-		<-served // with or without an error
+		if err := <-served; err != nil {
+			t.Logf("%s: client given up: server %v", path, err)
+		}
 		unbind()
 
 		// The client has another token.

@@ -45,9 +45,9 @@ func (w *crrWindow) stall(from, to time.Duration) {
 	w.stalled += max(to-from, 0)
 }
 
-// begun books how long the beginning of a connection took, of which the search for
+// bookSearch books how long the beginning of a connection took, of which the search for
 // a source port is a part. A single long one only met another process on its CPU.
-func (w *crrWindow) begun(long time.Duration) {
+func (w *crrWindow) bookSearch(long time.Duration) {
 	if long > longSearch && w.searched {
 		w.searching += long
 	}

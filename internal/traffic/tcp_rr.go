@@ -61,7 +61,22 @@ func (w tcpRR) Listen(p Params) (Server, error) {
 	}
 	// Its slices share their connections, and the server cannot tell them apart.
 	p.Rounds = 0
-	return listenTCP(w.net, p, w.serve)
+	s, err := listenTCP(w.net, p, w.serve)
+	if err != nil {
+		return nil, err
+	}
+	return rrServer{s, p}, nil
+}
+
+// rrServer is the listening end.
+type rrServer struct {
+	Server
+	p Params
+}
+
+func (s rrServer) Serve(ctx context.Context, peer Peer) (Report, error) {
+	r, err := s.Server.Serve(ctx, peer)
+	return r, tooManyFiles(err, s.p)
 }
 
 // serve is the server's part, behind the handshake.

@@ -40,9 +40,11 @@ func between(ctx context.Context, client, server Workload, p Params) (c, s Repor
 	}
 	p.Address = fmt.Sprintf("127.0.0.1:%d", srv.Port())
 	served := make(chan error, 1)
+	sctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
 	go func() {
 		var err error
-		s, err = srv.Serve(ctx, nil)
+		s, err = srv.Serve(sctx, nil)
 		served <- err
 	}()
 	if p.Slice == 0 {
@@ -55,6 +57,10 @@ func between(ctx context.Context, client, server Workload, p Params) (c, s Repor
 			}
 			c = session.Close()
 		}
+	}
+	if err != nil {
+		// As the controller does, but it may have ended by itself.
+		time.AfterFunc(2*time.Second, func() { giveUp(errors.New("the client failed")) })
 	}
 	return c, s, errors.Join(err, <-served)
 }

@@ -98,7 +98,7 @@ func stands(ctx context.Context) error {
 				return err
 			}
 			began := time.Now()
-			p, err := d.Provision(ctx, m.ID, l)
+			p, err := d.Provision(ctx, m.ID, l, 1)
 			if err != nil {
 				return err
 			}

@@ -71,7 +71,9 @@ func catalog() study.Catalog {
 			{ID: "netns/macvlan", Baseline: "host"}, {ID: "netns/vxlan", Baseline: "host"},
 		},
 		Workloads: []study.WorkloadSpec{
-			{Kind: "tcp_stream", Params: []string{"streams", "write_size"}}, {Kind: "tcp_rr"},
+			{Kind: "tcp_stream", Params: []string{"streams", "write_size", "tool"}, Tools: []string{"iperf3", "iperf2"}},
+			{Kind: "udp_stream", Params: []string{"tool"}, Tools: []string{"iperf3", "iperf2"}},
+			{Kind: "tcp_rr"}, {Kind: "tcp_crr"}, {Kind: "udp_rr"},
 		},
 	}
 }

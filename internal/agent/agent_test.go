@@ -3,7 +3,6 @@ package agent_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -54,17 +53,11 @@ func TestTrial(t *testing.T) {
 		t.Errorf("hellos %+v and %+v", client.Hello, server.Hello)
 	}
 	for _, kind := range []string{"tcp_stream", "tcp_rr", "tcp_stream"} {
-		p := params(kind)
-		port, err := server.Listen(t.Context(), p)
+		trial, err := agent.Begin(t.Context(), client, server, params(kind), params(kind))
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Address = "127.0.0.1:" + itoa(port)
-		sent, err := client.Dial(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := server.Report(t.Context())
+		sent, got, err := trial.Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,9 +67,101 @@ func TestTrial(t *testing.T) {
 	}
 }
 
-func itoa(port uint16) string {
-	text, _ := json.Marshal(port)
-	return string(text)
+// long makes a trial that would not give itself up within a test.
+func long(p traffic.Params) traffic.Params {
+	p.Limit = 10 * time.Minute
+	return p
+}
+
+// If one end of a trial fails, the other is told to give up, and what is told is
+// what came first.
+func TestOneEndFails(t *testing.T) {
+	client, server := begin(t), begin(t)
+	stranger := long(params("tcp_rr"))
+	stranger.Token = "fedcba9876543210"
+	trial, err := agent.Begin(t.Context(), client, server, stranger, long(params("tcp_rr")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := trial.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "wait for the server") {
+		t.Errorf("a client with a wrong token: %v", err)
+	}
+	wants := long(params("tcp_stream"))
+	wants.Streams = 3 // and two come
+	trial, err = agent.Begin(t.Context(), client, server, long(params("tcp_stream")), wants)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(200*time.Millisecond, func() { _ = server.Abort(t.Context()) })
+	if _, _, err := trial.Run(t.Context()); err == nil {
+		t.Error("a server that gave up, and no error")
+	}
+	// Both agents are fit for the next trial.
+	trial, err = agent.Begin(t.Context(), client, server, params("tcp_rr"), params("tcp_rr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := trial.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Where an agent dies, its death is what is told, not what the other end felt.
+func TestOneEndDies(t *testing.T) {
+	for _, dies := range []string{"client", "server"} {
+		client, server := begin(t), begin(t)
+		p := params("tcp_stream")
+		p.Duration = 5 * time.Minute
+		trial, err := agent.Begin(t.Context(), client, server, p, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid := map[string]int{"client": client.Hello.PID, "server": server.Hello.PID}[dies]
+		time.AfterFunc(300*time.Millisecond, func() {
+			p, err := os.FindProcess(pid)
+			if err == nil {
+				err = p.Kill()
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		if _, _, err := trial.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "killed") {
+			t.Errorf("the %s was killed: %v", dies, err)
+		}
+	}
+}
+
+// In slices: the client's report ends the trial, and a trial that is released ends
+// both ends.
+func TestTrialInSlices(t *testing.T) {
+	client, server := begin(t), begin(t)
+	p := long(params("tcp_rr"))
+	p.Slice, p.Rounds = 50*time.Millisecond, 2
+	for _, released := range []bool{false, true} {
+		trial, err := agent.Begin(t.Context(), client, server, p, p)
+		if err == nil {
+			err = trial.Open(t.Context())
+		}
+		for range p.Rounds {
+			if err == nil {
+				err = trial.Slice(t.Context(), p.Slice)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if released {
+			if err := trial.Release(t.Context()); err != nil {
+				t.Errorf("released: %v", err)
+			}
+			continue
+		}
+		c, s, err := trial.Close(t.Context())
+		if err != nil || c.Sent == 0 || c.Sent != s.Received {
+			t.Errorf("client sent %d, server received %d: %v", c.Sent, s.Received, err)
+		}
+	}
 }
 
 func TestRefusals(t *testing.T) {
@@ -154,7 +239,7 @@ func (f fake) Launch(context.Context, ...string) (transport.Conn, error) {
 
 func TestBadHello(t *testing.T) {
 	for name, tt := range map[string]struct{ says, want string }{
-		"another version": {`{"tare_agent":99}` + "\n", "it speaks protocol 99, this program 1"},
+		"another version": {`{"tare_agent":99}` + "\n", "it speaks protocol 99, this program 2"},
 		"no hello":        {"bash: tare: not found\n", "start agent in there: read message"},
 		"nothing":         {"", "start agent in there: EOF (exit status 127: no such file)"},
 	} {
@@ -175,7 +260,7 @@ func TestEndsWithStdin(t *testing.T) {
 		if err := agent.Serve(t.Context(), strings.NewReader(in), &out, "test"); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if !strings.HasPrefix(out.String(), `{"tare_agent":1,`) {
+		if !strings.HasPrefix(out.String(), `{"tare_agent":2,`) {
 			t.Errorf("%s: said %q", name, out.String())
 		}
 	}

@@ -63,7 +63,7 @@ func Start(ctx context.Context, l transport.Launcher, run, place string) (*Clien
 // last is how an agent ended, for the end of an error.
 func last(conn transport.Conn) string {
 	// Its stdout ends a moment before its exit is known.
-	for range 20 {
+	for range 200 {
 		if fate := conn.Fate(); fate != "" {
 			return " (" + fate + ")"
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tare/internal/agent/wire"
+	"tare/internal/tool"
 	"tare/internal/traffic"
 )
 
@@ -142,7 +143,7 @@ func (s *server) trial(ctx context.Context, req wire.Request) {
 	}
 	peer := make(chan traffic.Report, 1)
 	s.peer = peer
-	work, err := traffic.For(p)
+	work, err := tool.For(p)
 	if err != nil {
 		fail(err)
 		return

@@ -62,9 +62,10 @@ func (a App) diagnose(c *cobra.Command, noLab error) diagnosis {
 	}
 	if noLab != nil {
 		d.Lab = noLab.Error()
-		return d
-	}
-	if !linuxnet.RealRoot() {
+		if !errors.Is(noLab, linuxnet.ErrSystem) {
+			return d // each mode would say the same
+		}
+	} else if !linuxnet.RealRoot() {
 		d.Lab = "ok, in a user namespace"
 	}
 	if cpus, err := facts.CPUs("/"); err == nil {

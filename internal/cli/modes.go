@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/driver"
+	"tare/internal/linuxnet"
 )
 
 func (a App) modesCommand() *cobra.Command {
@@ -16,7 +17,8 @@ func (a App) modesCommand() *cobra.Command {
 		Use: "modes", Short: "List the network modes", Args: exactly(0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if probe {
-				if done, code, err := enter(c.Context()); err != nil || done {
+				done, code, err := enter(c.Context())
+				if done || err != nil && !errors.Is(err, linuxnet.ErrSystem) {
 					return errors.Join(err, exitWith(code))
 				}
 			}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -39,7 +40,7 @@ func (a App) printPlan(p plan.Plan, s study.Study, order bool) error {
 	}
 	total := p.Total()
 	fmt.Fprintf(a.Stdout, "%d trials: %d modes x %d workloads x %d blocks, profile %s, seed %d\n",
-		len(p.Trials), len(p.Modes), len(s.Workloads), p.Blocks, s.Profile, p.Seed)
+		len(p.Trials), len(p.Modes), len(p.Workloads), p.Blocks, s.Profile, p.Seed)
 	fmt.Fprintf(a.Stdout, "about %s, %.0f %% of it with traffic flowing\n\n", total.Round(time.Second), 100*traffic.Seconds()/total.Seconds())
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODE\tBASELINE\tWHAT IS BUILT")
@@ -51,7 +52,7 @@ func (a App) printPlan(p plan.Plan, s study.Study, order bool) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", m.ID, orDash(m.Baseline), m.Title)
 	}
 	fmt.Fprintln(w, "\nWORKLOAD\tWARM-UP\tTIMED\tSLICE\tPARAMETERS")
-	for _, wl := range s.Workloads {
+	for _, wl := range p.Workloads {
 		slice := "all at once"
 		if (plan.Trial{Workload: wl}).Sliced() {
 			slice = wl.Slice.String()
@@ -85,21 +86,10 @@ func orNone(r study.Rate) string {
 // parameters lists what a workload is set to besides its lengths.
 func parameters(w study.Workload) string {
 	var out []string
-	add := func(name string, value any, set bool) {
-		if set {
-			out = append(out, fmt.Sprintf("%s=%v", name, value))
+	for _, s := range w.Settings() {
+		if !slices.Contains([]string{"id", "workload", "warmup", "duration", "slice"}, s.Key) {
+			out = append(out, s.Key+"="+s.Value)
 		}
 	}
-	add("streams", w.Streams, w.Streams > 0)
-	add("write_size", w.WriteSize, w.WriteSize > 0)
-	if w.NoDelay != nil {
-		add("no_delay", *w.NoDelay, true)
-	}
-	add("direction", w.Direction, w.Direction != "")
-	add("placement", w.Placement, w.Placement != "")
-	add("send_buffer", w.SendBuffer, w.SendBuffer != 0)
-	add("receive_buffer", w.ReceiveBuffer, w.ReceiveBuffer != 0)
-	add("congestion_control", w.Congestion, w.Congestion != "")
-	add("family", w.Family, w.Family != "")
 	return strings.Join(out, " ")
 }

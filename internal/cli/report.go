@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/plan"
 	"tare/internal/report"
 	"tare/internal/report/say"
 	"tare/internal/result"
@@ -86,8 +88,9 @@ func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run
 			run.Modes[i].Title, run.Modes[i].Baseline = known.Title, known.Baseline
 		}
 	}
-	cells, warnings := result.Cells(run.Modes, s.Names(), trials, runner.Rule(s))
-	run.Cells, run.Warnings = cells, append(run.Warnings, warnings...)
+	cells, warnings := result.Cells(run.Modes, plan.Names(s), trials, runner.Rule(s))
+	agreements, more := result.Agreements(run.Modes, runner.Verified(s), trials, runner.Rule(s))
+	run.Cells, run.Agreements, run.Warnings = cells, agreements, slices.Concat(run.Warnings, warnings, more)
 	return run
 }
 

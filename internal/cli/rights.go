@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"tare/internal/linuxnet"
@@ -15,6 +16,10 @@ func enter(ctx context.Context) (done bool, code int, err error) {
 	tried := linuxnet.Try()
 	if tried == nil {
 		return false, 0, nil
+	}
+	if errors.Is(tried, linuxnet.ErrSystem) {
+		return false, 0, environment(fmt.Errorf("the embedded lab cannot be made here: %w. Run tare on a Linux machine or in a "+
+			"Linux virtual machine; tare report and tare ls read here what was run there", tried))
 	}
 	if linuxnet.Inside() {
 		return false, 0, environment(noRights(tried))

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"tare/internal/facts"
 	"tare/internal/lab"
@@ -207,19 +206,6 @@ func (a App) publish(dir *result.Dir, asJSON bool) error {
 	}
 	_, err = a.Stdout.Write(text)
 	return err
-}
-
-// terminal tells whether w is one, and how wide.
-func terminal(w any) (tty bool, width int) {
-	file, ok := w.(*os.File)
-	if !ok || os.Getenv("TERM") == "dumb" {
-		return false, 0
-	}
-	size, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ)
-	if err != nil {
-		return false, 0
-	}
-	return true, int(size.Col)
 }
 
 // quote makes an argument safe to paste into a shell.

@@ -8,8 +8,39 @@ func CarriedBy(client, server traffic.Report) Carried {
 }
 
 func flow(from, to traffic.Report) Flow {
-	return Flow{
+	f := Flow{
 		Payload: uint64(to.Received), Messages: uint64(min(from.Messages, to.Messages)), Wire: from.TCP.Wire,
 		Segments: from.TCP.Segments, Connections: uint64(from.Connections),
 	}
+	if d := from.Datagrams; d != nil {
+		f.Datagrams = true
+		f.Wire, f.Segments, f.Messages = max(f.Wire, uint64(from.Sent)), max(f.Segments, packets(from)), 0
+		if t := to.Datagrams; t != nil && !d.Offloaded && !t.Offloaded { // else many share a packet
+			for _, n := range t.Flows {
+				f.Messages += uint64(n.Received)
+			}
+		}
+	}
+	// A built-in end that only takes datagrams sends nothing. Where any other says
+	// nothing, nobody has counted: not every system's kernel tells.
+	f.Unbounded = f.Wire == 0 && f.Segments == 0 && from.Connections > 0 && (!f.Datagrams || from.Tool != nil)
+	return f
+}
+
+// fragment is less than what any fragment but the last carries of a datagram: the
+// least MTU of a lab is 1280, and a tunnel and the headers take 100 of it.
+const fragment = 1100
+
+// packets is as many as the datagrams of one end can have been, cut by IP where
+// they exceed the MTU.
+func packets(from traffic.Report) uint64 {
+	var sent uint64
+	for _, f := range from.Datagrams.Flows {
+		sent += uint64(f.Sent)
+	}
+	if sent == 0 {
+		return 0
+	}
+	size := (uint64(from.Sent) + sent - 1) / sent
+	return sent * (1 + size/fragment)
 }

@@ -21,9 +21,10 @@ type Driver interface {
 	// returns nil, an *Unsupported error that says what is lacking, or another
 	// error when it could not find out.
 	Probe(ctx context.Context, mode string) error
-	// Provision builds mode on the lab's hosts. On error nothing of it is left
-	// but the lab.
-	Provision(ctx context.Context, mode string, l *lab.Lab) (Path, error)
+	// Provision builds mode on the lab's hosts, with so many pairs of ends, at
+	// least one, each in sandboxes of its own. On error nothing of it is left but
+	// the lab.
+	Provision(ctx context.Context, mode string, l *lab.Lab, pairs int) (Path, error)
 }
 
 // Mode describes a mode. Baseline is the id of the mode that it is compared with
@@ -34,11 +35,15 @@ type Mode struct {
 	Baseline string
 }
 
-// Path is a mode that stands: two ends and the devices between them.
+// Path is a mode that stands: pairs of ends and the devices between them.
 type Path interface {
 	Prover
-	// Ends gives the two ends.
-	Ends() (client, server Endpoint)
+	// Pairs gives the ends, as many pairs as were asked for, always in the same
+	// order. A trial may leave the last of them idle.
+	Pairs() []Pair
+	// Forget lets go of what the path remembers of connections that have ended,
+	// as connection tracking does, so that each trial meets it as the first did.
+	Forget(ctx context.Context) error
 	// Topology is the path as a graph, with what was read back of each device.
 	Topology() (result.Topology, error)
 	// Close takes the path down. It may be called again, and after half a
@@ -50,10 +55,15 @@ type Path interface {
 type Prover interface {
 	// Snapshot reads every counter that the proof needs.
 	Snapshot(ctx context.Context) (Counters, error)
-	// Prove compares two snapshots with what was carried between them. Its
-	// error names the counter that does not fit: the mode is then void.
-	Prove(ctx context.Context, before, after Counters, carried Carried) error
+	// Prove compares two snapshots with what each pair carried between them, in
+	// the order of Pairs. Pairs beyond that were idle, and what is theirs alone
+	// must have rested. Its error names the counter that does not fit: the mode is
+	// then void.
+	Prove(ctx context.Context, before, after Counters, carried []Carried) error
 }
+
+// Pair is a client and the server it reaches over the path.
+type Pair struct{ Client, Server Endpoint }
 
 // Endpoint is one end of a path: where its agent is started and, for the server,
 // where it listens and what the client dials to reach it. A listening port of 0

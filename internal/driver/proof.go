@@ -23,16 +23,19 @@ func (before Counters) Moved(after Counters) (Counters, error) {
 }
 
 // Flow is what one end sent to the other in one trial, by its own count and by
-// that of its kernel's TCP.
+// that of its kernel.
 type Flow struct {
 	Payload     uint64 // bytes that arrived
-	Messages    uint64 // requests or responses that each crossed by themselves
-	Wire        uint64 // payload handed to the device, retransmissions included
-	Segments    uint64 // TCP segments, acknowledgements included
+	Messages    uint64 // requests, responses or datagrams that each crossed by themselves
+	Wire        uint64 // payload handed to the device at most, retransmissions included
+	Segments    uint64 // packets at most, acknowledgements included
 	Connections uint64
+	Datagrams   bool // over UDP, which acknowledges nothing
+	Unbounded   bool // nobody counted Wire and Segments: there is no most
 }
 
-// Carried is what a trial sent: forward from the client, reverse from the server.
+// Carried is what a pair of ends sent in a trial: forward from the client,
+// reverse from the server.
 type Carried struct{ Forward, Reverse Flow }
 
 // Expect says how a counter must relate to what was carried.
@@ -50,10 +53,12 @@ const (
 	Still
 )
 
-// Rule is one line of a proof.
+// Rule is one line of a proof. Pair is whose traffic the counter sees: that of
+// one pair, counted from 1, or with 0 that of all together.
 type Rule struct {
 	Counter string
 	Expect  Expect
+	Pair    int
 }
 
 // The tolerances of a proof. Every byte of payload must be on the path; above
@@ -62,30 +67,40 @@ const (
 	// minHeader is the least that a packet of its own adds: IPv4 and TCP (20 +
 	// 20), as a netfilter counter sees it; devices see 14 more of Ethernet.
 	minHeader = 40
+	// minUDPHeader is the same with UDP (20 + 8).
+	minUDPHeader = 28
 	// maxHeader is the most that one segment adds: Ethernet, IPv6 and TCP with
 	// all options (14 + 40 + 60) within VXLAN over IPv4 (50), rounded up.
 	maxHeader = 180
 	// Slack is what background packets (ARP, neighbour discovery) may move.
 	Slack = 16 << 10
-	// minTraffic is the least traffic that tells a path from that background.
+	// minTraffic is the least traffic of a pair that tells a path from that
+	// background.
 	minTraffic = 2 * Slack
 )
 
-// Verify checks rules against how far the counters moved.
-func Verify(rules []Rule, before, after Counters, c Carried) error {
+// Verify checks rules against how far the counters moved while each pair of ends
+// carried its share. Pairs beyond those of carried were idle.
+func Verify(rules []Rule, before, after Counters, carried []Carried) error {
 	moved, err := before.Moved(after)
 	if err != nil {
 		return err
 	}
-	if total := low(c.Forward) + low(c.Reverse); total < minTraffic {
-		return fmt.Errorf("only %d bytes were carried: too little to tell the path from background packets", total)
+	for i, c := range carried {
+		if total := low(c.Forward) + low(c.Reverse); total < minTraffic {
+			who := ""
+			if len(carried) > 1 {
+				who = fmt.Sprintf(" by pair %d", i+1)
+			}
+			return fmt.Errorf("only %d bytes were carried%s: too little to tell the path from background packets (at least %d)", total, who, minTraffic)
+		}
 	}
 	for _, r := range rules {
 		got, ok := moved[r.Counter]
 		if !ok {
 			return fmt.Errorf("counter %s was not read", r.Counter)
 		}
-		lo, hi := r.Expect.bounds(c)
+		lo, hi := r.Expect.bounds(r.of(carried))
 		if got < lo || got > hi {
 			return fmt.Errorf("counter %s moved by %d, but %s", r.Counter, got, r.Expect.explain(lo, hi))
 		}
@@ -93,40 +108,90 @@ func Verify(rules []Rule, before, after Counters, c Carried) error {
 	return nil
 }
 
-// low is the least number of bytes that carrying f puts on a device. A direction
-// without payload carries acknowledgements, each a packet of its own; half of
-// them is asked for, because a queue may drop some.
-func low(f Flow) uint64 {
-	if f.Payload == 0 {
-		return minHeader * f.Segments / 2
+// of picks the shares that the rule is about.
+func (r Rule) of(carried []Carried) []Carried {
+	switch {
+	case r.Pair == 0:
+		return carried
+	case r.Pair <= len(carried):
+		return carried[r.Pair-1 : r.Pair]
 	}
-	return f.Payload + minHeader*f.Messages
+	return nil // an idle pair
 }
 
-// high is the most.
-func high(f Flow) uint64 { return f.Wire + maxHeader*f.Segments + Slack }
+// low is the least number of bytes that carrying f puts on a device. A direction
+// without payload carries TCP's acknowledgements, each a packet of its own; half
+// of them is asked for, because a queue may drop some. Of datagrams, those that
+// arrived crossed every device; UDP sends nothing back.
+func low(f Flow) uint64 {
+	switch {
+	case f.Datagrams:
+		return f.Payload + minUDPHeader*f.Messages
+	case f.Payload > 0:
+		return f.Payload + minHeader*f.Messages
+	}
+	return minHeader * f.Segments / 2
+}
 
-func (e Expect) bounds(c Carried) (lo, hi uint64) {
+// high is the most, without the background.
+func high(f Flow) uint64 {
+	if f.Unbounded {
+		return math.MaxUint64
+	}
+	return f.Wire + maxHeader*f.Segments
+}
+
+// span adds up what one direction of all pairs puts on a device.
+func span(carried []Carried, pick func(Carried) Flow) (lo, hi uint64) {
+	hi = Slack
+	for _, c := range carried {
+		f := pick(c)
+		lo, hi = lo+low(f), atMost(hi, high(f))
+	}
+	return lo, hi
+}
+
+// atMost adds two bounds, either of which may be none.
+func atMost(a, b uint64) uint64 {
+	if a > math.MaxUint64-b {
+		return math.MaxUint64
+	}
+	return a + b
+}
+
+func forward(c Carried) Flow { return c.Forward }
+func reverse(c Carried) Flow { return c.Reverse }
+
+func (e Expect) bounds(carried []Carried) (lo, hi uint64) {
 	switch e {
 	case Forward:
-		return low(c.Forward), high(c.Forward)
+		return span(carried, forward)
 	case Reverse:
-		return low(c.Reverse), high(c.Reverse)
+		return span(carried, reverse)
 	case Both:
-		return low(c.Forward) + low(c.Reverse), high(c.Forward) + high(c.Reverse)
+		flo, fhi := span(carried, forward)
+		rlo, rhi := span(carried, reverse)
+		return flo + rlo, atMost(fhi, rhi)
 	case Connections:
-		return c.Forward.Connections, math.MaxUint64
+		for _, c := range carried {
+			lo += c.Forward.Connections
+		}
+		return lo, math.MaxUint64
 	default:
 		return 0, Slack
 	}
 }
 
 func (e Expect) explain(lo, hi uint64) string {
-	switch e {
-	case Connections:
+	switch {
+	case e == Connections:
 		return fmt.Sprintf("%d connections must have met that rule", lo)
-	case Still:
+	case e == Still:
 		return fmt.Sprintf("it is off the path and must stand still (at most %d)", hi)
+	case lo == 0 && hi == Slack:
+		return fmt.Sprintf("no traffic belongs there (at most %d)", hi)
+	case hi == math.MaxUint64:
+		return fmt.Sprintf("the traffic must have moved it by %d or more", lo)
 	default:
 		return fmt.Sprintf("the traffic must have moved it by %d to %d", lo, hi)
 	}

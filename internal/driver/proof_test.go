@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"tare/internal/traffic"
 )
 
 // bulk is one second of a stream: 100 MB forward, acknowledgements back.
@@ -21,8 +23,49 @@ func chatter() Carried {
 	return Carried{Forward: f, Reverse: f}
 }
 
+// shower is 50 000 datagrams of 1400 bytes, of which a tenth was dropped by the
+// receiver or on the way.
+func shower() Carried {
+	return CarriedBy(
+		traffic.Report{Connections: 3, Sent: 50_000 * 1400, Messages: 50_000, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: 20_000}, {Sent: 30_000}}}},
+		traffic.Report{Connections: 3, Received: 45_000 * 1400, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Received: 18_000}, {Received: 27_000}}}},
+	)
+}
+
+// bundles is the same in super-packets, whose number nobody knows.
+func bundles() Carried {
+	return CarriedBy(
+		traffic.Report{Connections: 1, Sent: 50_000 * 1400, Datagrams: &traffic.Datagrams{Offloaded: true, Flows: []traffic.FlowCount{{Sent: 50_000}}}},
+		traffic.Report{Connections: 1, Received: 50_000 * 1400, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Received: 50_000}}}},
+	)
+}
+
+// cut is 10 000 datagrams of 8000 bytes that IP cut.
+func cut() Carried {
+	return CarriedBy(
+		traffic.Report{Connections: 1, Sent: 10_000 * 8000, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: 10_000}}}},
+		traffic.Report{Connections: 1, Received: 10_000 * 8000, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Received: 10_000}}}},
+	)
+}
+
+// external is what an external tool tells of 100 MB.
+func external() Carried {
+	return CarriedBy(
+		traffic.Report{Connections: 2, Sent: 100 << 20, Tool: &traffic.ToolRun{Name: "iperf3"}},
+		traffic.Report{Connections: 2, Received: 100 << 20, Tool: &traffic.ToolRun{Name: "iperf3"}},
+	)
+}
+
+// counted is the same where the namespaces' kernel counted what left them.
+func counted() Carried {
+	return CarriedBy(
+		traffic.Report{Connections: 2, Sent: 100 << 20, TCP: traffic.TCP{Wire: 104 << 20, Segments: 75_000}, Tool: &traffic.ToolRun{Name: "iperf3"}},
+		traffic.Report{Connections: 2, Received: 100 << 20, TCP: traffic.TCP{Wire: 4 << 20}, Tool: &traffic.ToolRun{Name: "iperf3"}},
+	)
+}
+
 func TestVerify(t *testing.T) {
-	rules := []Rule{{"out", Forward}, {"back", Reverse}, {"nat", Connections}, {"aside", Still}}
+	rules := []Rule{{"out", Forward, 0}, {"back", Reverse, 0}, {"nat", Connections, 0}, {"aside", Still, 0}}
 	tests := []struct {
 		name    string
 		carried Carried
@@ -40,6 +83,21 @@ func TestVerify(t *testing.T) {
 		{"acknowledgements went elsewhere", bulk(), Counters{"out": 101 << 20, "back": 5_000, "nat": 1, "aside": 0}, "counter back"},
 		{"exchanges", chatter(), Counters{"out": 50_000 * 67, "back": 50_000 * 67, "nat": 1, "aside": 0}, ""},
 		{"only payload of exchanges", chatter(), Counters{"out": 50_000, "back": 50_000 * 67, "nat": 1, "aside": 0}, "counter out"},
+		{"datagrams", shower(), Counters{"out": 50_000 * 1442, "back": 300, "nat": 3, "aside": 0}, ""},
+		{"datagrams, dropped on the way", shower(), Counters{"out": 45_000 * 1428, "back": 0, "nat": 3, "aside": 0}, ""},
+		{"fewer datagrams than arrived", shower(), Counters{"out": 44_900 * 1428, "back": 0, "nat": 3, "aside": 0}, "counter out"},
+		{"datagrams crossed twice", shower(), Counters{"out": 100_000 * 1442, "back": 0, "nat": 3, "aside": 0}, "counter out"},
+		{"datagrams acknowledged", shower(), Counters{"out": 50_000 * 1442, "back": 50_000 * 28, "nat": 3, "aside": 0}, "no traffic belongs there"},
+		{"a flow past the rule", shower(), Counters{"out": 50_000 * 1442, "back": 0, "nat": 2, "aside": 0}, "3 connections"},
+		{"super-packets", bundles(), Counters{"out": 50_000*1400 + 1200*42, "back": 0, "nat": 1, "aside": 0}, ""},
+		{"fragments", cut(), Counters{"out": 10_000 * (8000 + 6*34 + 8), "back": 0, "nat": 1, "aside": 0}, ""},
+		{"fragments twice", cut(), Counters{"out": 20_000 * (8000 + 6*34 + 8), "back": 0, "nat": 1, "aside": 0}, "counter out"},
+		{"an external tool", external(), Counters{"out": 108 << 20, "back": 2 << 20, "nat": 2, "aside": 0}, ""},
+		{"an external tool elsewhere", external(), Counters{"out": 1 << 20, "back": 2 << 20, "nat": 2, "aside": 0}, "or more"},
+		{"an external tool, a way round", external(), Counters{"out": 108 << 20, "back": 2 << 20, "nat": 2, "aside": 1 << 20}, "must stand still"},
+		{"a counted tool", counted(), Counters{"out": 105 << 20, "back": 2 << 20, "nat": 2, "aside": 0}, ""},
+		{"a counted tool twice", counted(), Counters{"out": 210 << 20, "back": 2 << 20, "nat": 2, "aside": 0}, "counter out"},
+		{"a counted tool's answers twice", counted(), Counters{"out": 105 << 20, "back": 5 << 20, "nat": 2, "aside": 0}, "counter back"},
 		{"too little to tell", Carried{Forward: Flow{Payload: 1000}}, Counters{"out": 1000, "back": 0, "nat": 1, "aside": 0}, "too little"},
 	}
 	for _, tt := range tests {
@@ -48,7 +106,43 @@ func TestVerify(t *testing.T) {
 			for name, n := range tt.moved {
 				before[name], after[name] = 1000, 1000+n
 			}
-			err := Verify(rules, before, after, tt.carried)
+			err := Verify(rules, before, after, []Carried{tt.carried})
+			if tt.want == "" && err != nil {
+				t.Errorf("not proven: %v", err)
+			}
+			if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("got %v, want an error with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// With several pairs, what they share carries the sum, what is one pair's own its
+// share, and what belongs to an idle pair rests.
+func TestVerifyPairs(t *testing.T) {
+	rules := []Rule{{"shared", Forward, 0}, {"nat", Connections, 0}, {"first", Forward, 1}, {"second", Forward, 2}, {"third", Forward, 3}}
+	twice := []Carried{bulk(), bulk()}
+	for _, tt := range []struct {
+		name    string
+		carried []Carried
+		moved   Counters
+		want    string
+	}{
+		{"both carried", twice, Counters{"shared": 202 << 20, "nat": 2, "first": 101 << 20, "second": 101 << 20, "third": 90}, ""},
+		{"one alone", twice[:1], Counters{"shared": 101 << 20, "nat": 1, "first": 101 << 20, "second": 90, "third": 90}, ""},
+		{"one carried for both", twice, Counters{"shared": 202 << 20, "nat": 2, "first": 202 << 20, "second": 0, "third": 0}, "counter first moved"},
+		{"the second went elsewhere", twice, Counters{"shared": 202 << 20, "nat": 2, "first": 101 << 20, "second": 50 << 20, "third": 0}, "counter second moved"},
+		{"half of the sum", twice, Counters{"shared": 101 << 20, "nat": 2, "first": 101 << 20, "second": 101 << 20, "third": 0}, "counter shared moved"},
+		{"the rule met once", twice, Counters{"shared": 202 << 20, "nat": 1, "first": 101 << 20, "second": 101 << 20, "third": 0}, "2 connections"},
+		{"an idle pair moved", twice, Counters{"shared": 202 << 20, "nat": 2, "first": 101 << 20, "second": 101 << 20, "third": 1 << 20}, "no traffic belongs there"},
+		{"one carried next to nothing", []Carried{bulk(), {Forward: Flow{Payload: 100}}}, Counters{}, "by pair 2"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			before := Counters{}
+			for name := range tt.moved {
+				before[name] = 0
+			}
+			err := Verify(rules, before, tt.moved, tt.carried)
 			if tt.want == "" && err != nil {
 				t.Errorf("not proven: %v", err)
 			}
@@ -73,7 +167,7 @@ func TestVerifyNeverPassesALeak(t *testing.T) {
 		payload := rapid.Uint64Range(minTraffic, 1<<40).Draw(t, "payload")
 		c := Carried{Forward: Flow{Payload: payload, Wire: payload, Segments: payload / 1448, Connections: 1}}
 		moved := rapid.Uint64Range(0, payload-payload/10).Draw(t, "moved")
-		if err := Verify([]Rule{{"out", Forward}}, Counters{"out": 0}, Counters{"out": moved}, c); err == nil {
+		if err := Verify([]Rule{{"out", Forward, 0}}, Counters{"out": 0}, Counters{"out": moved}, []Carried{c}); err == nil {
 			t.Fatalf("%d of %d bytes passed as the whole", moved, payload)
 		}
 	})

@@ -11,8 +11,11 @@
 package facts
 
 import (
+	"errors"
 	"io/fs"
 	"os"
+	"runtime"
+	"strconv"
 
 	"tare/internal/result"
 )
@@ -28,8 +31,27 @@ type Report struct {
 // Machine reads the machine whose file system is at root, normally "/": its
 // /proc, /sys and /etc. It cannot fail; what is not readable is unknown.
 // Settings of the network stack are those of the network namespace of the
-// caller, the load is that of the moment.
-func Machine(root string) Report { return machineOf(os.DirFS(root)) }
+// caller, the load is that of the moment. On another system than Linux nothing
+// is read.
+func Machine(root string) Report {
+	if runtime.GOOS != "linux" {
+		return elsewhere()
+	}
+	return machineOf(os.DirFS(root))
+}
+
+// elsewhere is what this program knows of a machine without reading anything.
+func elsewhere() Report {
+	m := &machine{}
+	m.fact("system", runtime.GOOS)
+	m.fact("architecture", runtime.GOARCH)
+	m.fact("cpus_allowed", strconv.Itoa(runtime.NumCPU()))
+	why := errors.New("it is read from Linux's /proc and /sys, and this is " + runtime.GOOS)
+	for _, name := range []string{"kernel", "distribution", "cpu_model", "memory"} {
+		m.fact(name, unknown(why))
+	}
+	return m.report
+}
 
 func machineOf(fsys fs.FS) Report {
 	m := &machine{fsys: fsys}

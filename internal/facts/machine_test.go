@@ -41,7 +41,7 @@ func TestMachine(t *testing.T) {
 			if err := os.CopyFS(root, tree); err != nil {
 				t.Fatal(err)
 			}
-			report := Machine(root)
+			report := machineOf(os.DirFS(root))
 			checkForm(t, report)
 
 			golden := strings.TrimSuffix(path, ".txtar") + ".golden"
@@ -64,6 +64,21 @@ func TestMachine(t *testing.T) {
 
 // TestMachineLive holds for any machine.
 func TestMachineLive(t *testing.T) { checkForm(t, Machine("/")) }
+
+// What is not read is said to be unknown, and no warning is made of it.
+func TestElsewhere(t *testing.T) {
+	report := elsewhere()
+	checkForm(t, report)
+	unknowns := 0
+	for _, f := range report.Facts {
+		if strings.HasPrefix(f.Value, "unknown: ") {
+			unknowns++
+		}
+	}
+	if unknowns != 4 || len(report.Facts) != 7 || report.Warnings != nil {
+		t.Errorf("%d of %d facts unknown and %d warnings, want 4 of 7 and none", unknowns, len(report.Facts), len(report.Warnings))
+	}
+}
 
 // show prints a report for a golden file.
 func show(r Report) string {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"runtime"
 	"strconv"
 
 	"tare/internal/result"
@@ -68,6 +69,11 @@ func ReadRights(root string) Rights {
 	fsys := os.DirFS(root)
 	r := Rights{EUID: os.Geteuid()}
 	r.NetAdmin, r.SysAdmin = capabilities()
+	if runtime.GOOS != "linux" {
+		const why = "only Linux has user namespaces"
+		r.MachineWide, r.UserNamespaces = Answer{Why: why}, no(why)
+		return r
+	}
 	r.MachineWide = machineWide(fsys)
 	r.UserNamespaces = userNamespaces(fsys)
 	return r

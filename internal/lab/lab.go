@@ -1,47 +1,16 @@
+//go:build linux
+
 package lab
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/netip"
 	"os"
 	"strings"
 
 	"tare/internal/linuxnet"
 )
-
-// Spec says what lab to make.
-type Spec struct {
-	Claim   Claim
-	Label   string // tells the labs of one run apart, usually the mode
-	MTU     int    // of the underlay, bytes
-	Rate    uint64 // bit/s each way, 0 for no limit
-	Offload bool   // segmentation offloads and GRO of every device
-	Pin     bool   // name the namespaces under /run/netns; needs the real root
-}
-
-// Lab is two hosts and their underlay.
-type Lab struct {
-	Spec   Spec
-	A, B   *Host
-	IPv6   bool // whether this kernel has it
-	spaces []*linuxnet.NS
-}
-
-// Host is one machine of a lab.
-type Host struct {
-	Name     string // a or b
-	NS       *linuxnet.NS
-	Underlay string       // its device on the underlay
-	Addr     []netip.Addr // on the underlay: IPv4, then IPv6 where there is one
-}
-
-// DefaultMTU is the underlay's unless the study says otherwise.
-const DefaultMTU = 1500
-
-// Underlay is the name of both hosts' device on the underlay.
-const Underlay = "eth0"
 
 // Up makes a lab. On error nothing of it is left.
 func Up(spec Spec) (*Lab, error) {
@@ -101,6 +70,11 @@ func (l *Lab) Namespace(name string) (*linuxnet.NS, error) {
 			return nil, err
 		}
 	}
+	// A port in TIME_WAIT is free again after a millisecond where the kernel lets
+	// that be said (6.14); else after a second.
+	if err := ns.Sysctl("net/ipv4/tcp_tw_reuse_delay", "1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
 	// Where bridged frames can be handed to the IP hooks, they are not: whether
 	// that module happens to be loaded must not decide what a bridge costs.
 	for _, name := range []string{"net/bridge/bridge-nf-call-iptables", "net/bridge/bridge-nf-call-ip6tables"} {
@@ -120,6 +94,10 @@ func (l *Lab) Namespace(name string) (*linuxnet.NS, error) {
 func (l *Lab) sysctls() [][2]string {
 	s := [][2]string{
 		{"net/ipv4/tcp_no_metrics_save", "1"},
+		// Tens of thousands of connections a second need all source ports there are,
+		// again and again. TIME_WAIT itself stays as it is.
+		{"net/ipv4/ip_local_port_range", "1024 65535"},
+		{"net/ipv4/tcp_tw_reuse", "1"},
 		{"net/ipv4/conf/all/rp_filter", "0"},
 		{"net/ipv4/conf/default/rp_filter", "0"},
 	}

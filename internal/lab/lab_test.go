@@ -1,3 +1,5 @@
+//go:build linux
+
 package lab_test
 
 import (
@@ -152,7 +154,8 @@ func TestSpecIsApplied(t *testing.T) {
 		if on["tso"] || on["gso"] || on["gro"] {
 			t.Errorf("%s: offloads %v, want none", h.Name, on)
 		}
-		for name, want := range map[string]string{"net/ipv4/tcp_no_metrics_save": "1", "net/ipv4/conf/eth0/rp_filter": "0"} {
+		for name, want := range map[string]string{"net/ipv4/tcp_no_metrics_save": "1", "net/ipv4/conf/eth0/rp_filter": "0",
+			"net/ipv4/ip_local_port_range": "1024 65535", "net/ipv4/tcp_tw_reuse": "1"} {
 			if got, err := h.NS.ReadSysctl(name); err != nil || got != want {
 				t.Errorf("%s: %s is %q (%v), want %q", h.Name, name, got, err, want)
 			}

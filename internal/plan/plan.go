@@ -21,11 +21,12 @@ type Trial struct {
 
 // Plan is the trials of a study in the order they run.
 type Plan struct {
-	Seed   uint64
-	Blocks int
-	Modes  []string // in the study's order
-	Trials []Trial
-	Settle time.Duration // idle wait before each trial
+	Seed      uint64
+	Blocks    int
+	Modes     []string         // in the study's order
+	Workloads []study.Workload // in the study's order, twins included
+	Trials    []Trial
+	Settle    time.Duration // idle wait before each trial
 }
 
 // Make plans a resolved study. A block holds every mode once with every
@@ -33,12 +34,12 @@ type Plan struct {
 // within a workload the modes do, so that a mode and its baseline stay close in
 // time (randomized multiple interleaved trials, Abedi and Brecht, ICPE 2017).
 func Make(s study.Study) Plan {
-	p := Plan{Seed: s.Seed, Blocks: s.Blocks, Modes: s.Modes, Settle: s.Settle.Std()}
+	p := Plan{Seed: s.Seed, Blocks: s.Blocks, Modes: s.Modes, Workloads: Workloads(s), Settle: s.Settle.Std()}
 	for block := 1; block <= s.Blocks; block++ {
 		// A stream of its own for each block: later blocks do not depend on how
 		// many draws the earlier ones took.
 		rng := rand.New(rand.NewPCG(s.Seed, uint64(block)))
-		for _, w := range shuffled(rng, s.Workloads) {
+		for _, w := range shuffled(rng, p.Workloads) {
 			for _, m := range shuffled(rng, s.Modes) {
 				p.Trials = append(p.Trials, Trial{Block: block, Mode: m, Workload: w})
 			}
@@ -65,16 +66,37 @@ func (p Plan) Without(modes ...string) Plan {
 
 // What a trial and a mode take beyond the traffic and the settling wait, as
 // measured by `make bench` on two cores and rounded up.
+// ToolOverhead is what starting an external tool at both ends, and its own
+// handshakes, take beyond that; DrainOverhead how long a receiver waits for
+// datagrams that do not come.
 const (
 	TrialOverhead = 100 * time.Millisecond
 	ModeOverhead  = 400 * time.Millisecond
+	ToolOverhead  = 400 * time.Millisecond
+	DrainOverhead = 250 * time.Millisecond
 )
 
+// External reports whether an external tool makes a workload's traffic.
+func External(w study.Workload) bool { return w.Tool != "" && w.Tool != study.BuiltIn }
+
 // Sliced reports whether the trial is driven in turns with those of the other
-// modes.
+// modes: it must be longer than its slice, and what makes its traffic must be able
+// to stop and go on.
 func (t Trial) Sliced() bool {
 	w := t.Workload
-	return w.Slice.Std() > 0 && w.Slice.Std() < w.Duration.Std()
+	return w.Slice.Std() > 0 && w.Slice.Std() < w.Duration.Std() && !External(w) && traffic.CanSlice(w.Kind, w.Direction == study.Reverse)
+}
+
+// Overhead is what the trial takes beyond its traffic.
+func (t Trial) Overhead() time.Duration {
+	long := TrialOverhead
+	if External(t.Workload) {
+		long += ToolOverhead
+	}
+	if t.Workload.PayloadSize > 0 { // a stream of datagrams
+		long += DrainOverhead
+	}
+	return long
 }
 
 // Rounds is how many slices a sliced trial takes to have its full timed window.
@@ -116,7 +138,7 @@ func (p Plan) Estimate(trials []Trial) time.Duration {
 	for _, g := range Groups(trials) {
 		sum += p.Settle
 		for _, t := range g {
-			sum += TrialOverhead + t.Traffic()
+			sum += t.Overhead() + t.Traffic()
 		}
 	}
 	return sum

@@ -16,8 +16,8 @@ func sample() study.Study {
 	return study.Study{
 		Seed: 7, Blocks: 4, Modes: []string{"host", "x", "y"}, Settle: study.Duration(300 * time.Millisecond),
 		Workloads: []study.Workload{
-			{ID: "tcp_stream", Warmup: study.Duration(500 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond)},
-			{ID: "tcp_rr", Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond)},
+			{ID: "tcp_stream", Kind: "tcp_stream", Warmup: study.Duration(500 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond)},
+			{ID: "tcp_rr", Kind: "tcp_rr", Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond)},
 		},
 	}
 }
@@ -96,7 +96,7 @@ func TestRounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		slice := time.Duration(rapid.Int64Range(int64(5*time.Millisecond), int64(time.Second)).Draw(t, "slice"))
 		long := time.Duration(rapid.Int64Range(int64(slice)+1, int64(10*time.Second)).Draw(t, "duration"))
-		tr := Trial{Workload: study.Workload{Slice: study.Duration(slice), Duration: study.Duration(long)}}
+		tr := Trial{Workload: study.Workload{Kind: "tcp_rr", Slice: study.Duration(slice), Duration: study.Duration(long)}}
 		if !tr.Sliced() {
 			t.Fatal("not sliced")
 		}

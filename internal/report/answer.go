@@ -184,7 +184,7 @@ func (s *sentence) baseline(name, suffix, pronoun string) string {
 }
 
 func valueOf(t table, c result.Cell) string {
-	text := t.Scale.Estimate(c.Value, c.CI)
+	text := say.AtLeast(c, t.Scale.Estimate(c.Value, c.CI))
 	if text != say.Unknown && t.Scale.Unit != "" {
 		text += " " + t.Scale.Unit
 	}

@@ -15,7 +15,7 @@ func (r row) value(s say.Scale) string {
 	if r.Cell == nil {
 		return say.Unknown
 	}
-	return s.Estimate(r.Cell.Value, r.Cell.CI)
+	return say.AtLeast(*r.Cell, s.Estimate(r.Cell.Value, r.Cell.CI))
 }
 
 func (r row) ratio() string {

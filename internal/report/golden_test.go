@@ -57,6 +57,7 @@ func inputs() map[string]Input {
 		"interrupted": interrupted,
 		"empty":       {Run: result.Run{Status: result.RunFailed}},
 		"hostile":     hostile(),
+		"tools":       twoTools(),
 	}
 }
 

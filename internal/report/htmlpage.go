@@ -16,13 +16,14 @@ import (
 // htmlPage is what the template is given.
 type htmlPage struct {
 	view
-	Style     template.CSS
-	StyleHash string
-	About     []result.Fact
-	Meta      string
-	Sections  []htmlSection
-	FactNames []factRow
-	Log       []logRow
+	Style      template.CSS
+	StyleHash  string
+	About      []result.Fact
+	Meta       string
+	Sections   []htmlSection
+	FactNames  []factRow
+	Log        []logRow
+	Agreements []string
 }
 
 // htmlSection is a workload.
@@ -70,12 +71,13 @@ func newHTMLPage(v view) htmlPage {
 	style := chart.CSS() + pageStyle
 	hash := sha256.Sum256([]byte(style))
 	p := htmlPage{
-		view:      v,
-		Style:     template.CSS(style),
-		StyleHash: "'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'",
-		About:     about(v),
-		Meta:      strings.Join(particulars(v), " · "),
-		FactNames: factRows(v.Run.Hosts),
+		view:       v,
+		Style:      template.CSS(style),
+		StyleHash:  "'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'",
+		About:      about(v),
+		Meta:       strings.Join(particulars(v), " · "),
+		FactNames:  factRows(v.Run.Hosts),
+		Agreements: agreements(v),
 	}
 	for i, w := range v.Workloads {
 		s := htmlSection{ID: w.ID, Anchor: fmt.Sprintf("w%d", i+1)}

@@ -34,6 +34,7 @@ func Markdown(w io.Writer, in Input) error {
 	for _, w := range v.Workloads {
 		p.workload(w)
 	}
+	p.agreements(v)
 	p.modes(v)
 	p.lost(v)
 	p.about(v)
@@ -119,6 +120,15 @@ func (p *page) table(t table) {
 		}
 	}
 	p.item("")
+}
+
+func (p *page) agreements(v view) {
+	for i, a := range agreements(v) {
+		if i == 0 {
+			p.line("## Two tools")
+		}
+		p.line("%s", md(a))
+	}
 }
 
 func (p *page) modes(v view) {

@@ -11,6 +11,9 @@ import (
 // panels are the panel of ratios, where something is compared, and the panel of
 // absolute figures. None where there is nothing to draw.
 func (t table) panels() []chart.Panel {
+	if t.Metric.Detail {
+		return nil // the table says it
+	}
 	abs, drawn := t.absolute()
 	if !drawn {
 		return nil

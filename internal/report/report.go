@@ -65,6 +65,10 @@ func cleanRun(r result.Run) result.Run {
 		return result.Host{Name: say.Clean(h.Name), Facts: cleanFacts(h.Facts)}
 	})
 	r.Modes = each(r.Modes, cleanMode)
+	r.Agreements = each(r.Agreements, func(a result.Agreement) result.Agreement {
+		a.Workload, a.Tool, a.Mode, a.Metric = say.Clean(a.Workload), say.Clean(a.Tool), say.Clean(a.Mode), say.Clean(a.Metric)
+		return a
+	})
 	r.Cells = each(r.Cells, func(c result.Cell) result.Cell {
 		c.Mode, c.Workload, c.Metric = say.Clean(c.Mode), say.Clean(c.Workload), say.Clean(c.Metric)
 		c.Baseline, c.Unit = say.Clean(c.Baseline), say.Clean(c.Unit)

@@ -35,6 +35,7 @@ func Text(w io.Writer, in Input, opt TextOptions) error {
 	if len(v.Workloads) == 0 && len(v.Answers) > 0 {
 		p.modes(v)
 	}
+	p.agreements(v)
 	p.trials(v)
 	p.notes(v)
 	_, err := w.Write(p.buf.Bytes())
@@ -93,6 +94,16 @@ func (p *printer) modes(v view) {
 	p.blank()
 	for _, a := range v.Answers {
 		p.wrap("  ", a.String())
+	}
+}
+
+func (p *printer) agreements(v view) {
+	for i, a := range agreements(v) {
+		if i == 0 {
+			p.blank()
+			p.buf.WriteString("Two tools\n")
+		}
+		p.wrap("  ", a)
 	}
 }
 

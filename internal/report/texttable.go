@@ -6,6 +6,7 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/say"
+	"tare/internal/result"
 )
 
 // Measures of a terminal table: columns are two spaces apart, and a cell never
@@ -25,7 +26,7 @@ func (p *printer) workload(w workload) {
 	}
 	var rest []table
 	for i, t := range w.Tables {
-		if i > 0 && !t.Metric.Primary && t.judged() {
+		if i > 0 && !t.Metric.Primary && t.judged() && !t.spared() {
 			rest = append(rest, t)
 		}
 	}
@@ -85,6 +86,15 @@ func (p *printer) row(r row, t table, mode, value int) {
 // judged says that a table has a figure at all.
 func (t table) judged() bool {
 	return slices.ContainsFunc(t.rows(), func(r row) bool { return r.Cell != nil && r.Cell.Value != nil })
+}
+
+// spared says that a terminal can do without the table.
+func (t table) spared() bool {
+	if !t.Metric.Detail {
+		return false
+	}
+	mishaps := t.Metric.Better == result.Lower && t.Metric.Unit != "s"
+	return !mishaps || !slices.ContainsFunc(t.rows(), func(r row) bool { return r.Cell != nil && r.Cell.Value != nil && *r.Cell.Value > 0 })
 }
 
 // secondary writes the metrics that stand beside the primary one: value, ratio
@@ -173,7 +183,7 @@ func (r row) bare(t table) string {
 	if r.Cell == nil || r.Cell.Value == nil {
 		return say.Unknown
 	}
-	return t.Scale.Number(*r.Cell.Value)
+	return say.AtLeast(*r.Cell, t.Scale.Number(*r.Cell.Value))
 }
 
 // modeWidth is the width of the column of modes: what they need, up to a third

@@ -29,11 +29,16 @@ type Rule struct {
 // retransmits may be. The verdict is then [CannotTell] and N counts the mode's own
 // trials. Only a cell whose mode has a baseline has a verdict.
 //
+// Where the generator could not keep up with its schedule in a trial of a cell, a
+// rate of that cell is a lower bound; of the verdicts only one that holds for
+// every value above the bound remains.
+//
 // The codes of the warnings are unknown_metric, bad_value, baseline_missing,
-// beats_baseline and two_bands.
+// beats_baseline and two_bands, and those of the notes of the trials.
 func Cells(modes []Mode, workloads []string, trials []Trial, rule Rule) ([]Cell, []Warning) {
 	measured := slices.DeleteFunc(slices.Clone(modes), func(m Mode) bool { return m.Status != ModeMeasured })
 	tab, warnings := tabulate(measured, workloads, trials)
+	warnings = append(warnings, tab.noted(measured, workloads)...)
 	var cells []Cell
 	for _, workload := range workloads {
 		for _, m := range measured {
@@ -67,6 +72,7 @@ func (t table) family(measured []Mode, workload string, metric Metric, rule Rule
 			N: len(own), Baseline: m.Baseline, Indicative: rule.Indicative,
 		}
 		c.Value, c.CI = summary(own)
+		c.AtLeast = metric.bounded() && t.limited(m.ID, workload)
 		if m.Baseline != "" {
 			c.Verdict, c.Margin = CannotTell, rule.Margin
 			if l, ok := compare(own, t.values(m.Baseline, workload, metric.Name)); ok {
@@ -79,6 +85,10 @@ func (t table) family(measured []Mode, workload string, metric Metric, rule Rule
 		cells = append(cells, c)
 	}
 	judge(cells, ratios, at, rule.Margin)
+	for i := range cells {
+		base := slices.IndexFunc(cells, func(b Cell) bool { return b.Mode == cells[i].Baseline })
+		cells[i].bound(base >= 0 && cells[base].AtLeast)
+	}
 	for _, c := range cells {
 		if metric.Primary && c.Verdict == Better {
 			warnings = append(warnings, beatsBaseline(c))

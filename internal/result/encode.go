@@ -122,6 +122,14 @@ func (t Trial) checkFigures() error {
 	for name, v := range t.Metrics {
 		figures["metric "+name] = v
 	}
+	if t.GeneratorLimited != nil {
+		figures["generator_limited"] = *t.GeneratorLimited
+	}
+	for i, p := range t.Pairs {
+		for name, v := range p.Metrics {
+			figures[fmt.Sprintf("metric %s of pair %d", name, i+1)] = v
+		}
+	}
 	for name, e := range map[string]*End{"client": t.Client, "server": t.Server} {
 		if e != nil && e.RTT != nil {
 			figures["rtt of the "+name] = *e.RTT

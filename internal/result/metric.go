@@ -18,39 +18,42 @@ type Metric struct {
 	// Primary marks the metric that stands for its workload where there is
 	// room for only one.
 	Primary bool
+	// Detail marks what a terminal has no room for: it is in the full reports. A
+	// count of mishaps is shown all the same where there were any.
+	Detail bool
 }
 
 // Metrics lists every metric in the order in which reports show them. Names are
 // those of RFC 2647 (goodput) and of netperf's request/response workloads.
 func Metrics() []Metric {
 	return []Metric{
-		{"goodput", "bit/s", Higher, "Goodput", true},
-		{"goodput_forward", "bit/s", Higher, "Goodput, client to server", false},
-		{"goodput_reverse", "bit/s", Higher, "Goodput, server to client", false},
-		{"send_rate", "bit/s", Higher, "Sent by the sender", false},
-		{"fairness", "ratio", Higher, "Fairness between streams", false},
-		{"offered_load", "bit/s", Higher, "Offered load reached", false},
-		{"loss_ratio", "ratio", Lower, "Loss ratio", false},
-		{"reordered_ratio", "ratio", Lower, "Reordered", false},
-		{"duplicates", "datagrams", Lower, "Duplicates", false},
-		{"late", "datagrams", Lower, "Late", false},
-		{"retransmits", "segments", Lower, "Retransmits", false},
-		{"transaction_rate", "1/s", Higher, "Transaction rate", true},
-		{"connection_rate", "1/s", Higher, "Connection rate", true},
-		{"rtt_p50", "s", Lower, "Round trip, median", false},
-		{"rtt_p90", "s", Lower, "Round trip, 90th percentile", false},
-		{"rtt_p99", "s", Lower, "Round trip, 99th percentile", false},
-		{"rtt_p999", "s", Lower, "Round trip, 99.9th percentile", false},
-		{"rtt_max", "s", Lower, "Round trip, longest", false},
-		{"connect_p50", "s", Lower, "Time to connect, median", false},
-		{"connect_p99", "s", Lower, "Time to connect, 99th percentile", false},
-		{"first_byte_p50", "s", Lower, "Time to first byte, median", false},
-		{"first_byte_p99", "s", Lower, "Time to first byte, 99th percentile", false},
-		{"delay_p50", "s", Lower, "One-way delay, median", false},
-		{"delay_p99", "s", Lower, "One-way delay, 99th percentile", false},
-		{"delay_p999", "s", Lower, "One-way delay, 99.9th percentile", false},
-		{"delay_variation_p50", "s", Lower, "Delay variation, median", false},
-		{"delay_variation_p99", "s", Lower, "Delay variation, 99th percentile", false},
+		{"goodput", "bit/s", Higher, "Goodput", true, false},
+		{"goodput_forward", "bit/s", Higher, "Goodput, client to server", false, false},
+		{"goodput_reverse", "bit/s", Higher, "Goodput, server to client", false, false},
+		{"send_rate", "bit/s", Higher, "Sent by the sender", false, true},
+		{"fairness", "ratio", Higher, "Fairness between streams", false, false},
+		{"offered_load", "bit/s", Higher, "Offered load reached", false, true},
+		{"loss_ratio", "ratio", Lower, "Loss ratio", false, false},
+		{"reordered_ratio", "ratio", Lower, "Reordered", false, true},
+		{"duplicates", "datagrams", Lower, "Duplicates", false, true},
+		{"late", "datagrams", Lower, "Late", false, true},
+		{"retransmits", "segments", Lower, "Retransmits", false, false},
+		{"transaction_rate", "1/s", Higher, "Transaction rate", true, false},
+		{"connection_rate", "1/s", Higher, "Connection rate", true, false},
+		{"rtt_p50", "s", Lower, "Round trip, median", false, false},
+		{"rtt_p90", "s", Lower, "Round trip, 90th percentile", false, true},
+		{"rtt_p99", "s", Lower, "Round trip, 99th percentile", false, false},
+		{"rtt_p999", "s", Lower, "Round trip, 99.9th percentile", false, false},
+		{"rtt_max", "s", Lower, "Round trip, longest", false, true},
+		{"connect_p50", "s", Lower, "Time to connect, median", false, false},
+		{"connect_p99", "s", Lower, "Time to connect, 99th percentile", false, true},
+		{"first_byte_p50", "s", Lower, "Time to first byte, median", false, false},
+		{"first_byte_p99", "s", Lower, "Time to first byte, 99th percentile", false, true},
+		{"delay_p50", "s", Lower, "One-way delay, median", false, false},
+		{"delay_p99", "s", Lower, "One-way delay, 99th percentile", false, false},
+		{"delay_p999", "s", Lower, "One-way delay, 99.9th percentile", false, true},
+		{"delay_variation_p50", "s", Lower, "Delay variation, median", false, true},
+		{"delay_variation_p99", "s", Lower, "Delay variation, 99th percentile", false, false},
 	}
 }
 

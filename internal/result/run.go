@@ -38,6 +38,9 @@ type Run struct {
 	Cells    []Cell    `json:"cells"`
 	Trials   Tally     `json:"trials"`
 	Warnings []Warning `json:"warnings"`
+	// Agreements say, for workloads weighed by a second tool as well, whether the
+	// two agree on what each mode costs.
+	Agreements []Agreement `json:"agreements,omitempty"`
 }
 
 // Build is the version of the program that made the run.
@@ -129,6 +132,10 @@ const (
 // 95 % interval; N counts those blocks, or the cell's own trials where there is
 // no ratio. P is Holm-adjusted over the modes of one workload and metric.
 // Margin and Detectable are relative: 0.05 is 5 %. Pointers are nil when unknown.
+//
+// AtLeast marks a rate in whose trials the generator could not keep up with its
+// schedule: the mode would carry as much or more. A verdict that this leaves open
+// is [CannotTell].
 type Cell struct {
 	Mode         string    `json:"mode"`
 	Workload     string    `json:"workload"`
@@ -137,6 +144,7 @@ type Cell struct {
 	Better       Direction `json:"better"`
 	N            int       `json:"n"`
 	Value        *float64  `json:"value"`
+	AtLeast      bool      `json:"at_least,omitempty"`
 	CI           *Interval `json:"ci"`
 	Baseline     string    `json:"baseline,omitempty"`
 	Ratio        *float64  `json:"ratio,omitempty"`

@@ -35,6 +35,41 @@ type Trial struct {
 	Series   *Series            `json:"series,omitempty"`
 	Counters map[string]uint64  `json:"counters,omitempty"` // path counters, moved by
 	Machine  map[string]float64 `json:"machine,omitempty"`  // of the whole machine, by collector
+	// Pairs are the pairs of endpoints where several were driven at once. Metrics,
+	// Client, Server and Series are then of all together.
+	Pairs []PairOutcome `json:"pairs,omitempty"`
+	// GeneratorLimited is the share of the sends that the schedule asked for and
+	// the generator did not manage; nil without a schedule.
+	GeneratorLimited *float64 `json:"generator_limited,omitempty"`
+	Tool             *Tool    `json:"tool,omitempty"`  // the external generator, if one made the traffic
+	Notes            []Note   `json:"notes,omitempty"` // what a reader of its figures must know
+}
+
+// PairOutcome is what one of several pairs of endpoints did in a trial.
+type PairOutcome struct {
+	Client  End                `json:"client"`
+	Server  End                `json:"server"`
+	Metrics map[string]float64 `json:"metrics"`
+}
+
+// Note is a circumstance of one trial that bears on its figures.
+type Note struct {
+	Code string `json:"code"` // one of docs/warnings.md
+	Text string `json:"text"`
+}
+
+// Tool is the external generator that made a trial's traffic, with what was run
+// at the two ends.
+type Tool struct {
+	Name   string  `json:"name"`
+	Client ToolEnd `json:"client"`
+	Server ToolEnd `json:"server"`
+}
+
+// ToolEnd is an external generator at one end.
+type ToolEnd struct {
+	Version string   `json:"version"`
+	Command []string `json:"command"`
 }
 
 // End is what one end of a trial was set to and what its kernel reported.
@@ -48,6 +83,26 @@ type End struct {
 	RTT           *float64 `json:"rtt,omitempty"`         // kernel's smoothed estimate, s
 	BytesSent     int64    `json:"bytes_sent"`            // payload, whole trial
 	BytesReceived int64    `json:"bytes_received"`        // payload, whole trial
+
+	Datagrams *Datagrams `json:"datagrams,omitempty"` // over UDP
+}
+
+// Datagrams is the account of one end over UDP. All but Lost and the slots are of
+// the whole trial. An external tool does not tell all of it: what it left open is
+// nil.
+type Datagrams struct {
+	Sent          *int64 `json:"sent,omitempty"`
+	Received      *int64 `json:"received,omitempty"`       // each once
+	Lost          *int64 `json:"lost,omitempty"`           // of those sent to this end in the timed window
+	Duplicates    *int64 `json:"duplicates,omitempty"`     // beyond Received
+	Reordered     *int64 `json:"reordered,omitempty"`      // came behind a later one
+	ReorderExtent *int64 `json:"reorder_extent,omitempty"` // the furthest behind the newest, in datagrams
+	Late          *int64 `json:"late,omitempty"`           // came, but too late to count
+	Foreign       *int64 `json:"foreign,omitempty"`        // not of this trial: never counted
+	LargestBurst  *int64 `json:"largest_burst,omitempty"`  // most that left back to back
+	Slots         *int64 `json:"slots,omitempty"`          // sends that the schedule asked for in the timed window
+	MissedSlots   *int64 `json:"missed_slots,omitempty"`   // of Slots, those that the generator did not manage
+	Offload       bool   `json:"offload"`                  // UDP segmentation or receive offload was in force
 }
 
 // Series is the timed window cut into intervals: Values[i] is the metric's rate

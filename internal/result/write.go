@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 )
@@ -127,7 +128,11 @@ func (d *Dir) replace(name string, data []byte) error {
 
 // sync makes new names in a folder survive a power cut, where the file system
 // has a way to: some network and shared ones refuse, and are used all the same.
+// Windows flushes no folders.
 func (d *Dir) sync(folder string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	f, err := d.root.Open(folder)
 	if err != nil {
 		return err

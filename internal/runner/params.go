@@ -1,10 +1,10 @@
 package runner
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"net/netip"
 	"time"
 
 	"tare/internal/plan"
@@ -26,43 +26,57 @@ func place(placement string, cpus []int) (client, server int) {
 	}
 }
 
-// withPort puts the port that the server opened into an address that left the
-// choice to it.
-func withPort(address string, port uint16) (string, error) {
-	a, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return "", fmt.Errorf("dial %q: %w", address, err)
+// pairs resolves a trial's workload for the ends of each pair that it drives. Each
+// has a token of its own.
+func (r *run) pairs(s *stage, t plan.Trial, limit time.Duration) ([]*pair, error) {
+	var all []*pair
+	for i, ends := range s.path.Pairs() {
+		if i == pairsOf(t.Workload) {
+			break
+		}
+		listen, dial, err := ends.Server.Reach(t.Workload.Family == study.IPv6)
+		if err != nil {
+			return nil, err
+		}
+		token := make([]byte, 16)
+		if _, err := rand.Read(token); err != nil {
+			return nil, fmt.Errorf("draw the trial's token: %w", err)
+		}
+		p := params(t)
+		p.Token, p.Limit = hex.EncodeToString(token), limit
+		client, server := p, p
+		client.CPU, server.CPU = place(t.Workload.Placement, r.cfg.CPUs)
+		client.SameCPU = client.CPU >= 0 && client.CPU == server.CPU
+		server.SameCPU = client.SameCPU
+		client.Address, server.Address = dial.String(), listen.String()
+		all = append(all, &pair{clientSide: client, serverSide: server})
 	}
-	if a.Port() != 0 {
-		return address, nil
-	}
-	return netip.AddrPortFrom(a.Addr(), port).String(), nil
+	return all, nil
 }
 
-// params resolves a trial's workload for the two ends of a path.
-func (r *run) params(s *stage, t plan.Trial, limit time.Duration) (client, server traffic.Params, err error) {
+// pairsOf is how many pairs of endpoints a workload drives at once.
+func pairsOf(w study.Workload) int { return max(1, w.Pairs) }
+
+// params is what a study says of a workload, in the generator's words.
+func params(t plan.Trial) traffic.Params {
 	w := t.Workload
-	_, target := s.path.Ends()
-	listen, dial, err := target.Reach(w.Family == study.IPv6)
-	if err != nil {
-		return client, server, err
-	}
-	token := make([]byte, 16)
-	if _, err := rand.Read(token); err != nil {
-		return client, server, fmt.Errorf("draw the trial's token: %w", err)
-	}
 	p := traffic.Params{
-		Kind: w.Kind, Token: hex.EncodeToString(token), Streams: w.Streams, WriteSize: int(w.WriteSize),
-		NoDelay: w.NoDelay != nil && *w.NoDelay, Reverse: w.Direction == study.Reverse, Congestion: w.Congestion,
-		SendBuffer: int(w.SendBuffer), ReceiveBuffer: int(w.ReceiveBuffer), Warmup: w.Warmup.Std(), Duration: w.Duration.Std(), Limit: limit,
+		Kind: w.Kind, Streams: cmp.Or(w.Streams, w.Flows), Threads: w.Threads,
+		Reverse: w.Direction == study.Reverse, Both: w.Direction == study.Both,
+		WriteSize: int(w.WriteSize), PayloadSize: int(w.PayloadSize), RequestSize: int(w.RequestSize), ResponseSize: int(w.ResponseSize),
+		Rate: uint64(w.Rate), PacketRate: uint64(w.PacketRate), TransactionRate: uint64(w.TransactionRate), Burst: w.Burst,
+		Offload: w.Offload == study.On, Fragment: w.Fragment == study.On, Reset: w.Close == study.RST,
+		NoDelay: w.NoDelay != nil && *w.NoDelay, Congestion: w.Congestion,
+		SendBuffer: int(w.SendBuffer), ReceiveBuffer: int(w.ReceiveBuffer), Warmup: w.Warmup.Std(), Duration: w.Duration.Std(),
+	}
+	if w.Rate == study.Unlimited || p.PacketRate > 0 {
+		p.Rate = 0
+	}
+	if plan.External(w) {
+		p.Tool = w.Tool
 	}
 	if t.Sliced() {
 		p.Slice, p.Rounds = w.Slice.Std(), t.Rounds()
 	}
-	client, server = p, p
-	client.CPU, server.CPU = place(w.Placement, r.cfg.CPUs)
-	client.SameCPU = client.CPU >= 0 && client.CPU == server.CPU
-	server.SameCPU = client.SameCPU
-	client.Address, server.Address = dial.String(), listen.String()
-	return client, server, nil
+	return p
 }

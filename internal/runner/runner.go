@@ -64,12 +64,13 @@ func Run(ctx context.Context, cfg Config) (result.Run, error) {
 }
 
 type run struct {
-	cfg    Config
-	plan   plan.Plan
-	stages []*stage
-	trials []result.Trial
-	watch  *observe.Watch
-	out    result.Run
+	cfg     Config
+	plan    plan.Plan
+	stages  []*stage
+	trials  []result.Trial
+	dropped []dropped
+	watch   *observe.Watch
+	out     result.Run
 }
 
 func (r *run) tell(e live.Event) { r.cfg.Listener.Handle(e) }
@@ -136,11 +137,6 @@ func (r *run) blocks(ctx context.Context) error {
 	return nil
 }
 
-// measurable leaves out the trials of modes that came to grief meanwhile.
-func (r *run) measurable(trials []plan.Trial) []plan.Trial {
-	return slices.DeleteFunc(slices.Clone(trials), func(t plan.Trial) bool { return r.stage(t.Mode).status != result.ModeMeasured })
-}
-
 func modesOf(trials []plan.Trial) []string {
 	var modes []string
 	for _, t := range trials {
@@ -176,8 +172,8 @@ func (r *run) overtime(began time.Time, todo []plan.Trial, i int) bool {
 	return time.Since(began)+r.plan.Estimate(block) > limit
 }
 
-// attempts is how often a trial is tried in its block: a trial that fails twice
-// fails its mode.
+// attempts is how often a trial is tried in its block: what fails twice is not
+// tried in later blocks.
 const attempts = 2
 
 // attempt runs a group of trials and records them. It returns those that are to
@@ -205,7 +201,7 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 		case l.out.Void:
 			r.settle(l.stage, result.ModeVoid, l.err.Error())
 		case attempt == attempts:
-			r.settle(l.stage, result.ModeFailed, fmt.Sprintf("a trial of %s failed %d times in block %d: %v", l.Workload.ID, attempts, l.Block, l.err))
+			r.drop(l)
 		default:
 			again = append(again, l.Trial)
 		}
@@ -230,14 +226,28 @@ func (r *run) finish() {
 		r.out.Modes = append(r.out.Modes, s.result())
 	}
 	r.out.Trials = result.Count(r.trials)
-	cells, warnings := result.Cells(r.out.Modes, r.cfg.Study.Names(), r.trials, Rule(r.cfg.Study))
+	cells, warnings := result.Cells(r.out.Modes, plan.Names(r.cfg.Study), r.trials, Rule(r.cfg.Study))
 	r.out.Cells = cells
-	for _, w := range r.cfg.Study.Workloads {
+	for _, w := range r.plan.Workloads {
 		r.compareEnds(w)
 	}
-	for _, w := range warnings {
+	agreements, disagreements := result.Agreements(r.out.Modes, Verified(r.cfg.Study), r.trials, Rule(r.cfg.Study))
+	r.out.Agreements = agreements
+	for _, w := range append(warnings, disagreements...) {
 		r.warn(w.Code, w.Scope, "%s", w.Text)
 	}
+}
+
+// Verified lists the workloads of a study that are weighed with a second tool.
+func Verified(s study.Study) []result.Verified {
+	var out []result.Verified
+	twins := plan.Twins(s)
+	for _, w := range s.Workloads {
+		if w.VerifyWith != "" {
+			out = append(out, result.Verified{Workload: w.Name(), Twin: twins[w.Name()], Tool: w.VerifyWith})
+		}
+	}
+	return out
 }
 
 // Rule is how the cells of a study are judged.

@@ -1,3 +1,5 @@
+//go:build linux
+
 package runner_test
 
 import (
@@ -62,7 +64,7 @@ func weighAfter(t *testing.T, done []result.Trial, d driver.Driver, modes []stri
 		Profile: study.Quick, Seed: 11, Modes: modes, Blocks: 2, Margin: 0.1, Settle: study.Duration(10 * time.Millisecond),
 		Lab: study.Lab{MTU: lab.DefaultMTU, Offload: study.On},
 		Workloads: []study.Workload{{
-			ID: "tcp_rr", Kind: "tcp_rr", Family: study.IPv4, Congestion: "reno", SendBuffer: study.Auto, ReceiveBuffer: study.Auto,
+			ID: "tcp_rr", Kind: "tcp_rr", Flows: 1, RequestSize: 1, ResponseSize: 1, Family: study.IPv4, Congestion: "reno", SendBuffer: study.Auto, ReceiveBuffer: study.Auto,
 			Placement: study.Free, Warmup: study.Duration(20 * time.Millisecond), Duration: study.Duration(300 * time.Millisecond),
 		}},
 	}
@@ -235,8 +237,8 @@ type stub struct {
 	provision func(mode string, p driver.Path) (driver.Path, error)
 }
 
-func (s stub) Provision(ctx context.Context, mode string, l *lab.Lab) (driver.Path, error) {
-	p, err := s.Driver.Provision(ctx, mode, l)
+func (s stub) Provision(ctx context.Context, mode string, l *lab.Lab, pairs int) (driver.Path, error) {
+	p, err := s.Driver.Provision(ctx, mode, l, pairs)
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +264,7 @@ type unproven struct {
 	trials *int
 }
 
-func (u unproven) Prove(ctx context.Context, before, after driver.Counters, c driver.Carried) error {
+func (u unproven) Prove(ctx context.Context, before, after driver.Counters, c []driver.Carried) error {
 	if *u.trials++; *u.trials > 1 {
 		return errors.New("the bridge stood still")
 	}
@@ -423,3 +425,30 @@ func TestParametersReachTheTraffic(t *testing.T) {
 		}
 	}
 }
+
+// A workload that fails twice is dropped for its mode, and the others go on.
+func TestWorkloadDropped(t *testing.T) {
+	t.Setenv("PATH", "") // no external generator is found
+	run, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
+		s.Workloads = append(s.Workloads, study.Workload{
+			ID: "other", Kind: "tcp_stream", Tool: "ntttcp", Streams: 1, WriteSize: 1400, Family: study.IPv4, Direction: study.Forward, Congestion: "reno",
+			SendBuffer: study.Auto, ReceiveBuffer: study.Auto, Placement: study.Free, Slice: study.AtOnce, Duration: study.Duration(100 * time.Millisecond),
+		})
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := modeOf(t, run, "host"); m.Status != result.ModeMeasured {
+		t.Errorf("mode %+v", m)
+	}
+	if run.Trials.OK != 2 || run.Trials.Failed != attemptsInTest {
+		t.Errorf("trials %+v: %+v", run.Trials, trials)
+	}
+	i := slices.IndexFunc(run.Warnings, func(w result.Warning) bool { return w.Code == "workload_failed" })
+	if i < 0 || run.Warnings[i].Scope != "host other" || !strings.Contains(run.Warnings[i].Text, "not installed") {
+		t.Errorf("warnings %+v", run.Warnings)
+	}
+}
+
+// attemptsInTest is how often a trial is tried before it is dropped.
+const attemptsInTest = 2

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"tare/internal/agent"
@@ -15,16 +16,19 @@ import (
 	"tare/internal/study"
 )
 
-// stage is one mode of a run: its lab, its path and its two agents.
+// stage is one mode of a run: its lab, its path and its agents.
 type stage struct {
-	mode           driver.Mode
-	status         result.ModeStatus
-	reason         string
-	lab            *lab.Lab
-	path           driver.Path
-	topology       *result.Topology
-	client, server *agent.Client
+	mode     driver.Mode
+	status   result.ModeStatus
+	reason   string
+	lab      *lab.Lab
+	path     driver.Path
+	topology *result.Topology
+	agents   []*ends // as many as there are pairs
 }
+
+// ends are the two agents of a pair, nil where they have not been started.
+type ends struct{ client, server *agent.Client }
 
 func (s *stage) result() result.Mode {
 	return result.Mode{ID: s.mode.ID, Title: s.mode.Title, Status: s.status, Reason: s.reason, Baseline: s.mode.Baseline, Topology: s.topology}
@@ -109,7 +113,7 @@ func (r *run) raise(ctx context.Context, d driver.Driver, s *stage) error {
 		return err
 	}
 	s.lab = l
-	if s.path, err = d.Provision(ctx, s.mode.ID, l); err != nil {
+	if s.path, err = d.Provision(ctx, s.mode.ID, l, r.mostPairs()); err != nil {
 		s.path = nil
 		// Whether it broke or cannot be built here at all, the probe tells.
 		if probed := d.Probe(ctx, s.mode.ID); probed != nil {
@@ -122,40 +126,63 @@ func (r *run) raise(ctx context.Context, d driver.Driver, s *stage) error {
 		return err
 	}
 	s.topology = &t
-	return s.agents(ctx, r.cfg.Claim.ID)
+	for range s.path.Pairs() {
+		s.agents = append(s.agents, &ends{})
+	}
+	return s.start(ctx, r.cfg.Claim.ID, len(s.agents))
 }
 
-// agents starts those of the two agents that are not there.
-func (s *stage) agents(ctx context.Context, run string) error {
-	client, server := s.path.Ends()
-	for _, a := range []struct {
-		end driver.Endpoint
-		at  **agent.Client
-	}{{client, &s.client}, {server, &s.server}} {
-		if *a.at != nil && (*a.at).Gone() == nil {
-			continue
+// mostPairs is how many pairs of endpoints the run's workloads need.
+func (r *run) mostPairs() int {
+	most := 1
+	for _, w := range r.plan.Workloads {
+		most = max(most, pairsOf(w))
+	}
+	return most
+}
+
+// start starts those agents of the first n pairs that are not there.
+func (s *stage) start(ctx context.Context, run string, n int) error {
+	for i, at := range s.agents[:n] {
+		pair := s.path.Pairs()[i]
+		for _, a := range []struct {
+			end driver.Endpoint
+			at  **agent.Client
+		}{{pair.Client, &at.client}, {pair.Server, &at.server}} {
+			if *a.at != nil && (*a.at).Gone() == nil {
+				continue
+			}
+			c, err := agent.Start(ctx, a.end.Launcher, run, s.mode.ID+"@"+a.end.Name)
+			if err != nil {
+				return err
+			}
+			if *a.at != nil {
+				_ = (*a.at).Close() // it is gone; this only lets go of its pipes
+			}
+			*a.at = c
 		}
-		c, err := agent.Start(ctx, a.end.Launcher, run, s.mode.ID+"@"+a.end.Name)
-		if err != nil {
-			return err
-		}
-		if *a.at != nil {
-			_ = (*a.at).Close() // it is gone; this only lets go of its pipes
-		}
-		*a.at = c
 	}
 	return nil
 }
 
-// dismiss ends both agents, so that the next attempt starts with fresh ones.
+// dismiss ends all agents, side by side, so that the next attempt starts with
+// fresh ones.
 func (s *stage) dismiss() error {
-	var errs []error
-	for _, c := range []**agent.Client{&s.client, &s.server} {
-		if *c != nil {
-			errs = append(errs, (*c).Close())
-			*c = nil
+	var gone []*agent.Client
+	for _, at := range s.agents {
+		for _, c := range []**agent.Client{&at.client, &at.server} {
+			if *c != nil {
+				gone = append(gone, *c)
+				*c = nil
+			}
 		}
 	}
+	errs := make([]error, len(gone))
+	var wg sync.WaitGroup
+	for i, c := range gone {
+		wg.Go(func() { errs[i] = c.Close() })
+	}
+	wg.Wait()
 	return errors.Join(errs...)
 }
 

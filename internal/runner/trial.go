@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"tare/internal/agent"
 	"tare/internal/driver"
 	"tare/internal/plan"
 	"tare/internal/result"
@@ -22,22 +23,15 @@ const (
 // lane is one trial under way.
 type lane struct {
 	plan.Trial
-	stage          *stage
-	work           traffic.Workload
-	clientSide     traffic.Params
-	serverSide     traffic.Params
-	before         driver.Counters
-	out            result.Trial
-	served         chan served
-	limit          time.Duration // for all trials that take turns with this one
-	busy           time.Duration // spent on this trial, without the turns of others
-	client, server traffic.Report
-	err            error
-}
-
-// served is the answer of a trial's server.
-type served struct {
-	report traffic.Report
+	stage  *stage
+	work   traffic.Workload
+	pairs  []*pair
+	client traffic.Report // of all pairs together, once they have ended
+	server traffic.Report
+	before driver.Counters
+	out    result.Trial
+	limit  time.Duration // for all trials that take turns with this one
+	busy   time.Duration // spent on this trial, without the turns of others
 	err    error
 }
 
@@ -47,15 +41,15 @@ type voidError struct{ error }
 func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 	var limit time.Duration
 	for _, t := range trials {
-		limit += t.Traffic() + r.drain(t)
+		limit += t.Traffic() + t.Overhead() + r.drain(t)
 	}
 	limit += trialGrace
 	var lanes []*lane
 	for _, t := range trials {
 		l := &lane{Trial: t, stage: r.stage(t.Mode), limit: limit}
 		l.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt}
-		if l.work, l.err = traffic.Named(t.Workload.Kind); l.err == nil {
-			l.clientSide, l.serverSide, l.err = r.params(l.stage, t, limit)
+		if l.pairs, l.err = r.pairs(l.stage, t, limit); l.err == nil {
+			l.work, l.err = workload(l.pairs[0].clientSide)
 		}
 		lanes = append(lanes, l)
 	}
@@ -115,11 +109,7 @@ func (r *run) atOnce(ctx context.Context, l *lane) {
 	defer cancel()
 	l.step(func() error { return r.begin(ctx, l) })
 	session := r.watch.Start()
-	l.step(func() (err error) {
-		l.client, err = l.stage.client.Dial(ctx, l.clientSide)
-		return err
-	})
-	l.step(l.awaitServer)
+	l.finish(ctx, (*agent.Trial).Run)
 	figures, missing := session.Stop()
 	for _, u := range missing {
 		r.warn("not_observed", "run", "%s", u)
@@ -131,49 +121,25 @@ func (r *run) atOnce(ctx context.Context, l *lane) {
 	l.release(ctx)
 }
 
-// begin reads the path's counters and opens the server's port.
+// begin reads the path's counters and opens the servers' ports.
 func (r *run) begin(ctx context.Context, l *lane) (err error) {
 	l.out.Started = time.Now().UTC()
-	if err := l.stage.agents(ctx, r.cfg.Claim.ID); err != nil {
+	if err := l.stage.start(ctx, r.cfg.Claim.ID, len(l.pairs)); err != nil {
+		return err
+	}
+	if err := l.stage.path.Forget(ctx); err != nil {
 		return err
 	}
 	if l.before, err = l.stage.path.Snapshot(ctx); err != nil {
 		return err
 	}
-	port, err := l.stage.server.Listen(ctx, l.serverSide)
-	if err != nil {
-		return err
+	for i, p := range l.pairs {
+		at := l.stage.agents[i]
+		if p.trial, err = agent.Begin(ctx, at.client, at.server, p.clientSide, p.serverSide); err != nil {
+			return err
+		}
 	}
-	if l.clientSide.Address, err = withPort(l.clientSide.Address, port); err != nil {
-		return err
-	}
-	l.served = make(chan served, 1)
-	server := l.stage.server
-	go func() {
-		rep, err := server.Report(ctx)
-		l.served <- served{rep, err}
-	}()
 	return nil
-}
-
-// awaitServer takes the server's report, which begin has asked for with a deadline.
-func (l *lane) awaitServer() error {
-	s := <-l.served
-	l.served = nil
-	l.server = s.report
-	return s.err
-}
-
-// release lets go of the server of a trial that failed: it would wait for its
-// own time limit.
-func (l *lane) release(ctx context.Context) {
-	if l.err == nil || l.served == nil {
-		return
-	}
-	_ = l.stage.server.Abort(ctx) // if it cannot be told, it is ended by force
-	if s := <-l.served; s.err != nil && l.stage.server.Gone() != nil {
-		l.err = s.err // the server's end is what the client ran into
-	}
 }
 
 // prove reads the counters again and holds the path to what was carried.
@@ -182,17 +148,28 @@ func (l *lane) prove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.out.Client, l.out.Server = end(l.client), end(l.server)
-	l.out.Traffic = max(l.client.Traffic, l.server.Traffic)
-	if l.Sliced() {
-		l.out.Traffic = l.client.Traffic // the server's clock runs on in the turns of others
-	}
 	if moved, err := l.before.Moved(after); err == nil {
 		l.out.Counters = moved
 	}
-	if err := l.stage.path.Prove(ctx, l.before, after, driver.CarriedBy(l.client, l.server)); err != nil {
+	var carried []driver.Carried
+	for _, p := range l.pairs {
+		carried = append(carried, driver.CarriedBy(p.client, p.server))
+	}
+	err = l.stage.path.Prove(ctx, l.before, after, carried)
+	l.sum()
+	if err != nil {
 		return &voidError{err}
 	}
+	return nil
+}
+
+// judge turns the reports of a proven trial into its figures.
+func (l *lane) judge() error {
+	metrics, series := l.work.Metrics(l.pairs[0].clientSide, l.client, l.server)
+	if err := impossible(metrics, l.client, l.server); err != nil {
+		return err
+	}
+	l.out.Metrics, l.out.Series = metrics, series
 	return nil
 }
 
@@ -200,8 +177,10 @@ func (l *lane) prove(ctx context.Context) error {
 func (l *lane) conclude(seq int) result.Trial {
 	l.out.Seq, l.out.Elapsed = seq, l.busy.Seconds()
 	if l.err == nil {
+		l.err = l.judge()
+	}
+	if l.err == nil {
 		l.out.Status = result.TrialOK
-		l.out.Metrics, l.out.Series = l.work.Metrics(l.clientSide, l.client, l.server)
 		return l.out
 	}
 	l.out.Status, l.out.Reason = result.TrialFailed, l.err.Error()
@@ -210,19 +189,4 @@ func (l *lane) conclude(seq int) result.Trial {
 		_ = l.stage.dismiss()
 	}
 	return l.out
-}
-
-// end is what a trial's record keeps of a report.
-func end(rep traffic.Report) *result.End {
-	e := &result.End{
-		Congestion: rep.TCP.Congestion, SendBuffer: rep.SendBuffer, ReceiveBuffer: rep.ReceiveBuffer, MSS: rep.TCP.MSS,
-		BytesSent: rep.Sent, BytesReceived: rep.Received, Retransmits: rep.Window.Retransmits,
-	}
-	if rep.CPU >= 0 {
-		e.CPU = &rep.CPU
-	}
-	if rep.TCP.RTT > 0 {
-		e.RTT = &rep.TCP.RTT
-	}
-	return e
 }

@@ -23,7 +23,7 @@ func (r *run) circumstances() {
 	if others := slices.DeleteFunc(ids, func(id string) bool { return id == r.out.ID }); len(others) > 0 {
 		r.warn("other_run", "run", "another run (%s) is under way on this machine: the two disturb each other", others[0])
 	}
-	for _, w := range r.cfg.Study.Workloads {
+	for _, w := range r.plan.Workloads {
 		if w.Placement == study.TwoCores && len(r.cfg.CPUs) < 2 {
 			r.warn("one_cpu", w.ID, "placement two_cores was asked for, but there is one CPU to use: both ends share it")
 		}
@@ -48,7 +48,7 @@ func (r *run) compareEnds(asked study.Workload) {
 			r.warn("mss_differs", m.ID+" "+asked.ID, "segments carry %d bytes here and %d in %s: part of the cost is the smaller MTU, as it is in use",
 				t.Client.MSS, b.Client.MSS, m.Baseline)
 		}
-		if cc := t.Client.Congestion; asked.Congestion != "" && cc != asked.Congestion {
+		if cc := t.Client.Congestion; asked.Congestion != "" && cc != "" && cc != asked.Congestion {
 			r.warn("congestion_control", m.ID, "congestion control was %s, not %s", cc, asked.Congestion)
 		}
 		r.clamped(asked.ID, "send", int(asked.SendBuffer), t.Client.SendBuffer)
@@ -58,9 +58,9 @@ func (r *run) compareEnds(asked study.Workload) {
 
 // clamped warns of a socket buffer below what was asked for. The kernel reports
 // twice what it was asked to grant, to make room for its own bookkeeping
-// (socket(7)).
+// (socket(7)). A granted 0 is unknown, as of an external tool.
 func (r *run) clamped(workload, which string, asked, granted int) {
-	if asked < 0 || granted >= 2*asked {
+	if asked < 0 || granted == 0 || granted >= 2*asked {
 		return
 	}
 	r.warn("buffer_clamped", workload, "%s", fmt.Sprintf("a %s buffer of %d bytes was asked for and %d granted: raise net.core.%s to change that",

@@ -70,7 +70,7 @@ func TestApplyErrors(t *testing.T) {
 		"mode twice":     {study.Overrides{Modes: []string{"host", "host"}}, `--modes: duplicate mode "host"`},
 		"empty mode":     {study.Overrides{Modes: []string{""}}, `--modes: unknown mode ""; allowed: host, host-local, netns/published, netns/bridge, netns/macvlan, netns/vxlan, netns/ipvlan, netns/colocated`},
 		"id":             {study.Overrides{Workloads: []string{"mony"}}, `--workloads: unknown workload "mony"; did you mean "many"?`},
-		"workload":       {study.Overrides{Workloads: []string{"udp"}}, `--workloads: unknown workload "udp"; allowed: tcp_stream, tcp_rr, one, many`},
+		"workload":       {study.Overrides{Workloads: []string{"udp"}}, `--workloads: unknown workload "udp"; allowed: tcp_stream, tcp_rr, udp_stream, one, many`},
 		"workload twice": {study.Overrides{Workloads: []string{"many", "tcp_stream"}}, `--workloads: "many" is named twice`},
 		"profile":        {study.Overrides{Profile: "fast"}, `--profile is "fast"; want quick, standard or paper`},
 		"seed":           {study.Overrides{Seed: 1 << 63}, `--seed is 9223372036854775808; want a whole number from 1 to 9007199254740991`},

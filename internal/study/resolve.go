@@ -78,6 +78,17 @@ func withBaselines(modes []string, cat Catalog) []string {
 	return all
 }
 
+// whole says why a workload's trials cannot take turns, or nothing.
+func whole(w Workload, spec WorkloadSpec) string {
+	switch {
+	case w.Tool != "" && w.Tool != BuiltIn:
+		return w.Tool + " runs a trial in one piece"
+	case spec.ReverseWhole && w.Direction == Reverse:
+		return spec.Kind + " in reverse runs in one piece"
+	}
+	return ""
+}
+
 // fill sets the parameters that w's kind takes and w leaves open.
 func fill(w Workload, spec WorkloadSpec, profile string, limited bool) (Workload, error) {
 	w.ID = w.Name()
@@ -89,6 +100,12 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited bool) (Workload
 	if limited && spec.Bulk {
 		def.Slice, def.Warmup = AtOnce, max(def.Warmup, BulkWarmup)
 	}
+	if whole(w, spec) != "" {
+		def.Slice = AtOnce
+	}
+	if w.PacketRate > 0 {
+		def.Rate = 0
+	}
 	to, from := reflect.ValueOf(&w).Elem(), reflect.ValueOf(def)
 	for _, key := range spec.Params {
 		f, ok := member(to, key)
@@ -98,7 +115,7 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited bool) (Workload
 		if d, _ := member(from, key); f.IsZero() {
 			f.Set(d)
 		}
-		if f.IsZero() {
+		if f.IsZero() && (key != "rate" || w.PacketRate == 0) {
 			return Workload{}, fmt.Errorf("catalog: %s has no default for %s in profile %s", spec.Kind, key, profile)
 		}
 	}

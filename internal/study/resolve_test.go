@@ -186,7 +186,7 @@ duplicate mode "host"
 workloads[0]: duration is 1h1m; want a duration of 100ms to 1h, written with its unit, such as 1.5s
 workloads[0]: tcp_rr does not take streams; allowed: id, workload, family, congestion_control, send_buffer, receive_buffer, placement, warmup, duration
 duplicate workload "tcp_rr"; give one of them an id of its own
-a workload without its name; want the key workload with tcp_stream or tcp_rr
+a workload without its name; want the key workload with tcp_stream, tcp_rr or udp_stream
 workloads[3]: send_buffer is -2; want auto, or 4KiB to 1GiB, in bytes or with KiB, MiB or GiB`},
 	} {
 		t.Run(name, func(t *testing.T) {

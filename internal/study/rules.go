@@ -76,8 +76,10 @@ func workloadRule(key string) rule {
 		return rule{enum: []string{On, Off}}
 	case "close":
 		return rule{enum: []string{FIN, RST}}
-	case "tool", "verify_with":
-		return rule{enum: []string{BuiltIn, "iperf3", "iperf2", "ntttcp"}}
+	case "tool":
+		return rule{enum: append([]string{BuiltIn}, externals()...)}
+	case "verify_with":
+		return rule{enum: externals()}
 	case "send_buffer", "receive_buffer":
 		return rule{min: 4 << 10, max: 1 << 30}
 	case "direction":
@@ -97,6 +99,9 @@ func workloadRule(key string) rule {
 	}
 	return rule{}
 }
+
+// externals are the generators that tare can run instead of its own.
+func externals() []string { return []string{"iperf3", "iperf2", "ntttcp"} }
 
 // check says what is wrong with the value v of a key, or nothing.
 func check(key string, v reflect.Value) string {

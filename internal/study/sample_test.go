@@ -52,6 +52,23 @@ func sample() study.Catalog {
 				study.Standard: length(300*time.Millisecond, time.Second),
 				study.Paper:    length(5*time.Second, 30*time.Second),
 			},
+		}, {
+			Kind:   "udp_stream",
+			Params: []string{"flows", "payload_size", "rate", "burst", "offload", "fragment", "direction", "tool", "pairs", "slice", "warmup", "duration"},
+			Optional: []string{
+				"packet_rate", "threads", "verify_with",
+			},
+			ReverseWhole: true,
+			Tools:        []string{"iperf3", "iperf2"},
+			Defaults: study.Workload{
+				Flows: 1, PayloadSize: 1400, Rate: study.Load(1e9), Burst: 16, Offload: study.Off, Fragment: study.Off,
+				Direction: study.Forward, Tool: study.BuiltIn, Pairs: 1,
+			},
+			Lengths: map[string]study.Length{
+				study.Quick:    {Warmup: study.Duration(100 * time.Millisecond), Duration: study.Duration(time.Second), Slice: study.Duration(125 * time.Millisecond)},
+				study.Standard: length(time.Second, 4*time.Second),
+				study.Paper:    length(time.Second, 30*time.Second),
+			},
 		}},
 	}
 }

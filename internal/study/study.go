@@ -131,6 +131,8 @@ type WorkloadSpec struct {
 	// Directions are the values of direction it knows; forward and reverse where
 	// there are none.
 	Directions []string
+	// ReverseWhole says that the workload cannot take turns when the server sends.
+	ReverseWhole bool
 	// Tools are the external generators that can make this traffic.
 	Tools []string
 	// Bulk workloads need time to fill a slow path: on an underlay with a rate

@@ -90,6 +90,7 @@ func (v *validator) workloads(all []Workload) {
 		}
 		v.fields(reflect.ValueOf(w), path+".", spec.keys())
 		v.params(path+".", w, spec)
+		v.together(path+".", w, spec)
 		at := path
 		if w.ID != "" {
 			at = path + ".id"
@@ -123,6 +124,38 @@ func (v *validator) params(prefix string, w Workload, spec WorkloadSpec) {
 		if v.said(prefix+f.key, s.Field(f.index)) && !slices.Contains(spec.keys(), f.key) {
 			v.add(prefix+f.key, "%s does not take %s; allowed: %s", spec.Kind, f.key, strings.Join(spec.keys(), ", "))
 		}
+	}
+}
+
+// together checks what the keys of one workload say of each other.
+func (v *validator) together(prefix string, w Workload, spec WorkloadSpec) {
+	fail := func(key, format string, args ...any) {
+		if v.readable(prefix + key) {
+			v.add(prefix+key, format, args...)
+		}
+	}
+	if d := w.Direction; d == Both && !slices.Contains(spec.Directions, Both) {
+		fail("direction", "direction is %q, which %s does not know; want forward or reverse", d, spec.Kind)
+	}
+	if t := w.Tool; t != "" && t != BuiltIn && !slices.Contains(spec.Tools, t) {
+		fail("tool", "tool is %q, which cannot make %s; want %s", t, spec.Kind, either(append([]string{BuiltIn}, spec.Tools...)))
+	}
+	if t := w.VerifyWith; t != "" {
+		switch {
+		case !slices.Contains(spec.Tools, t) || t == BuiltIn:
+			fail("verify_with", "verify_with is %q, which is no external generator of %s; want %s", t, spec.Kind, either(spec.Tools))
+		case t == w.Tool:
+			fail("verify_with", "verify_with is %q, as is tool: the two would agree with themselves", t)
+		}
+	}
+	if w.Rate > 0 && w.PacketRate > 0 {
+		fail("packet_rate", "packet_rate and rate both say how much to offer; leave one of them out")
+	}
+	if n := max(w.Streams, w.Flows); w.Threads > 0 && n > 0 && w.Threads > n {
+		fail("threads", "threads is %d for %d streams; want at most one each", w.Threads, n)
+	}
+	if why := whole(w, spec); why != "" && w.Slice > 0 && w.Duration > 0 && w.Slice < w.Duration {
+		fail("slice", "slice is %s, but %s; leave slice out", w.Slice, why)
 	}
 }
 

@@ -15,6 +15,7 @@ type network interface {
 	listenTCP(p Params) (acceptor, error)
 	// dialTCP opens one connection, within connectWait.
 	dialTCP(ctx context.Context, to netip.AddrPort, p Params) (stream, error)
+	udpNetwork
 }
 
 // acceptor is an open TCP port.
@@ -39,13 +40,6 @@ type stream interface {
 // glancer is a stream that can be read without waiting: errAgain is nothing there.
 type glancer interface {
 	readNow(b []byte) (int, error)
-}
-
-// messenger is a stream with a shorter way for small messages: past the Go
-// scheduler, which would take a third of the transaction rate.
-type messenger interface {
-	send(b []byte) (int, error)
-	recv(b []byte) (int, error)
 }
 
 // teller is a stream whose kernel tells of it.

@@ -33,7 +33,8 @@ type ToolRun struct {
 	Name    string   `json:"name"`
 	Version string   `json:"version"`
 	Command []string `json:"command"`
-	Output  string   `json:"output"` // what the figures were read from
+	Output  string   `json:"output"`         // what the figures were read from
+	Lost    *int64   `json:"lost,omitempty"` // datagrams missing by the tool's own count, nil where it tells none
 }
 
 // Window is the timed part of a trial at one end.

@@ -2,16 +2,32 @@ package traffic
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"tare/internal/result"
 	"tare/internal/study"
 )
 
-// tcpRR exchanges one byte each way over one connection, the next request as
-// soon as the response is there: netperf's TCP_RR in its plainest form.
+// tcpRR exchanges requests and responses over one or more connections that stay
+// open: netperf's TCP_RR. In the closed loop a flow sends its next request as
+// soon as the response is there; in the open loop requests have a schedule.
 type tcpRR struct{ net network }
+
+// rrNetwork is how a network drives requests and responses.
+type rrNetwork interface {
+	network
+	// request drives the client's flows through one window.
+	request(ctx context.Context, c conns, w *rrWindow) error
+	// respond answers on all flows until the client has closed them, and gives
+	// how many requests it answered.
+	respond(ctx context.Context, c conns, p Params) (int64, error)
+}
+
+// errPeerClosed is a connection that the other end has ended.
+var errPeerClosed = errors.New("the peer closed the connection")
 
 // rrSlice is long beside what an exchange takes, and short beside the seconds
 // within which the speed of a virtual machine wavers.
@@ -19,10 +35,13 @@ const rrSlice = study.Duration(10 * time.Millisecond)
 
 func (tcpRR) Spec() Spec {
 	return Spec{Title: "TCP request/response", WorkloadSpec: study.WorkloadSpec{
-		Kind:   "tcp_rr",
-		Params: []string{"family", "congestion_control", "send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
+		Kind: "tcp_rr",
+		Params: []string{"flows", "request_size", "response_size", "family", "congestion_control", "send_buffer",
+			"receive_buffer", "placement", "slice", "warmup", "duration"},
+		Optional: []string{"transaction_rate", "pairs", "tool"},
 		Defaults: study.Workload{
-			Family: study.IPv4, Congestion: "cubic", SendBuffer: study.Auto, ReceiveBuffer: study.Auto, Placement: study.OneCore,
+			Flows: 1, RequestSize: 1, ResponseSize: 1, Family: study.IPv4, Congestion: "cubic",
+			SendBuffer: study.Auto, ReceiveBuffer: study.Auto, Placement: study.OneCore,
 		},
 		Lengths: map[string]study.Length{
 			study.Quick:    {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(1250 * time.Millisecond), Slice: rrSlice},
@@ -32,11 +51,46 @@ func (tcpRR) Spec() Spec {
 	}}
 }
 
+// network is w.net as this workload needs it.
+func (w tcpRR) network() rrNetwork { return w.net.(rrNetwork) }
+
 func (w tcpRR) Listen(p Params) (Server, error) {
-	p = onlyFlow(p)
-	// Its slices share one connection, and the server cannot tell them apart.
+	p, err := rrParams(p)
+	if err != nil {
+		return nil, err
+	}
+	// Its slices share their connections, and the server cannot tell them apart.
 	p.Rounds = 0
-	return listenTCP(w.net, p, respond)
+	s, err := listenTCP(w.net, p, w.serve)
+	if err != nil {
+		return nil, err
+	}
+	return rrServer{s, p}, nil
+}
+
+// rrServer is the listening end.
+type rrServer struct {
+	Server
+	p Params
+}
+
+func (s rrServer) Serve(ctx context.Context, peer Peer) (Report, error) {
+	r, err := s.Server.Serve(ctx, peer)
+	return r, tooManyFiles(err, s.p)
+}
+
+// serve is the server's part, behind the handshake.
+func (w tcpRR) serve(ctx context.Context, c conns, p Params) (Report, error) {
+	defer c.close()
+	start := time.Now()
+	n, err := w.network().respond(ctx, c, p)
+	if err != nil {
+		return Report{}, err
+	}
+	r := Report{CPU: p.CPU, Traffic: time.Since(start).Seconds(), Messages: n,
+		Sent: n * int64(p.ResponseSize), Received: n * int64(p.RequestSize)}
+	c.describe(&r)
+	return r, nil
 }
 
 func (w tcpRR) Dial(ctx context.Context, p Params, _ Peer) (Report, error) {
@@ -61,40 +115,72 @@ func (w tcpRR) Open(ctx context.Context, p Params) (Session, error) {
 }
 
 func (w tcpRR) dial(ctx context.Context, p Params) (*rrSession, error) {
-	p = onlyFlow(p)
-	s := &rrSession{p: p, hist: NewDistribution(), restore: quiet()}
-	c, err := connect(ctx, w.net, p)
+	p, err := rrParams(p)
 	if err != nil {
-		s.restore()
 		return nil, err
 	}
-	s.c = c
+	s := &rrSession{net: w.network(), p: p, hist: NewDistribution(), streams: make([]int64, p.Streams), restore: quiet()}
+	if s.c, err = connect(ctx, w.net, p); err != nil {
+		s.restore()
+		return nil, tooManyFiles(err, p)
+	}
 	return s, nil
 }
 
-// onlyFlow fixes what is not a parameter of tcp_rr.
-func onlyFlow(p Params) Params {
-	p.Streams, p.NoDelay = 1, true
-	return p
+// maxTransactionRate is the finest schedule: a slot a nanosecond.
+const maxTransactionRate = 1e9
+
+// rrParams checks what an end is told and fills in what is not a parameter.
+func rrParams(p Params) (Params, error) {
+	p.NoDelay = true
+	if p.TransactionRate > maxTransactionRate {
+		return p, fmt.Errorf("%s: %d transactions/s: at most %d", p.Kind, p.TransactionRate, int64(maxTransactionRate))
+	}
+	return exchangeParams(p)
+}
+
+// exchangeParams checks what the workloads of requests and responses share.
+func exchangeParams(p Params) (Params, error) {
+	if p.Streams < 1 {
+		return p, fmt.Errorf("%s: %d flows: at least 1 is needed", p.Kind, p.Streams)
+	}
+	if p.RequestSize < 0 || p.ResponseSize < 0 {
+		return p, fmt.Errorf("%s: a request of %d and a response of %d bytes: at least 1 each is needed", p.Kind, p.RequestSize, p.ResponseSize)
+	}
+	p.RequestSize, p.ResponseSize = max(p.RequestSize, 1), max(p.ResponseSize, 1)
+	return p, nil
+}
+
+// tooManyFiles says what to do where a process may not open as many sockets.
+func tooManyFiles(err error, p Params) error {
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return fmt.Errorf("%s: %d flows need more open files than this process may have (raise ulimit -n, or ask for fewer flows): %w", p.Kind, p.Streams, err)
+	}
+	return err
 }
 
 func (tcpRR) Metrics(_ Params, client, _ Report) (map[string]float64, *result.Series) {
 	w := client.Window
 	m := map[string]float64{"transaction_rate": float64(w.Messages) / w.Seconds}
 	// No exchange in the window leaves the round trip unknown, not 0.
-	if w.Messages > 0 {
-		m["rtt_p50"], m["rtt_p99"] = w.RTT.Quantile(0.5), w.RTT.Quantile(0.99)
+	if w.RTT.Count() > 0 {
+		for name, q := range map[string]float64{"rtt_p50": 0.5, "rtt_p90": 0.9, "rtt_p99": 0.99, "rtt_p999": 0.999, "rtt_max": 1} {
+			m[name] = w.RTT.Quantile(q)
+		}
 	}
 	return m, &result.Series{Metric: "transaction_rate", Interval: w.Interval, Values: w.Series}
 }
 
 // rrSession is the client, which owns the clock.
 type rrSession struct {
+	net     rrNetwork
 	c       conns
 	p       Params
 	hist    *Distribution
+	streams []int64       // exchanges counted, by flow
 	total   int64         // exchanges, counted or not
 	driven  time.Duration // with traffic flowing
+	planned time.Duration // of the schedule so far
 	window  Window
 	restore func()
 }
@@ -104,41 +190,25 @@ func (s *rrSession) Slice(ctx context.Context, d time.Duration) error {
 	return s.drive(ctx, warmup, d-warmup)
 }
 
-// drive exchanges for warmup + long and counts what ends in the latter.
+// drive exchanges for warmup + long and counts what falls into the latter.
 func (s *rrSession) drive(ctx context.Context, warmup, long time.Duration) error {
-	p := Params{Warmup: warmup, Duration: long}
-	b := newBook(p)
-	err := onThreads(1, s.p.CPU, func(int) error {
-		over, stop := givenUp(ctx)
-		defer stop()
-		start, sent := time.Now(), time.Duration(0)
-		for sent < b.end {
-			if err := exchange(ctx, direct(s.c[0])); err != nil {
-				return err
-			}
-			if over.Load() {
-				return context.Cause(ctx)
-			}
-			at := time.Since(start)
-			b.add(at, 1)
-			// The next request leaves at once, so one reading of the clock
-			// ends an exchange and begins the next.
-			if sent >= b.warmup && at < b.end {
-				s.hist.Record(at - sent)
-			}
-			sent = at
-		}
-		s.driven += sent
-		return nil
-	})
+	p := s.p
+	p.Warmup, p.Duration = warmup, long
+	w := newRRWindow(p, s)
+	began := time.Now()
+	err := s.net.request(ctx, s.c, w)
+	s.driven += time.Since(began)
 	if err != nil {
 		return err
 	}
-	s.total += b.total
-	s.window.Messages += b.window
+	s.planned += warmup + long
+	s.total += w.book.total
+	s.window.Messages += w.book.window
 	s.window.Seconds += long.Seconds()
+	s.window.Slots += w.slots()
+	s.window.Missed += w.missed
 	if long > 0 {
-		s.window.Series = append(s.window.Series, series(p, []*book{b})...)
+		s.window.Series = append(s.window.Series, series(p, []*book{w.book})...)
 		s.window.Interval = min(SeriesInterval, long).Seconds()
 	}
 	return nil
@@ -147,87 +217,19 @@ func (s *rrSession) drive(ctx context.Context, warmup, long time.Duration) error
 func (s *rrSession) Close() Report {
 	defer s.restore()
 	defer s.c.close()
-	r := Report{CPU: s.p.CPU, Traffic: s.driven.Seconds(), Messages: s.total, Sent: s.total, Received: s.total, Window: s.window}
+	r := Report{CPU: s.p.CPU, Traffic: s.driven.Seconds(), Messages: s.total, Window: s.window,
+		Sent: s.total * int64(s.p.RequestSize), Received: s.total * int64(s.p.ResponseSize)}
 	s.c.describe(&r)
 	r.Window.RTT = s.hist
+	r.Window.Sent = s.window.Messages * int64(s.p.RequestSize)
+	r.Window.Received = s.window.Messages * int64(s.p.ResponseSize)
+	for _, n := range s.streams {
+		r.Window.Streams = append(r.Window.Streams, n*int64(s.p.ResponseSize))
+	}
+	if s.window.Missed > 0 {
+		r.Notes = append(r.Notes, Note{"generator_limited", fmt.Sprintf(
+			"%d of %d requests that the schedule of %d/s asked for were not sent: %d flows carried %.0f/s; the round trips are of those sent, and the true ones longer",
+			s.window.Missed, s.window.Slots, s.p.TransactionRate, s.p.Streams, float64(s.window.Messages)/s.window.Seconds)})
+	}
 	return r
-}
-
-// direct is the shortest way through a stream for small messages.
-func direct(s stream) messenger {
-	if m, ok := s.(messenger); ok {
-		return m
-	}
-	return unhurried{s}
-}
-
-// unhurried is a stream without a shorter way.
-type unhurried struct{ stream }
-
-func (u unhurried) send(b []byte) (int, error) { return u.write(b) }
-func (u unhurried) recv(b []byte) (int, error) { return u.read(b) }
-
-func exchange(ctx context.Context, m messenger) error {
-	var b [1]byte
-	if _, err := moveByte(ctx, m.send, &b); err != nil {
-		return fmt.Errorf("send request: %w", err)
-	}
-	more, err := moveByte(ctx, m.recv, &b)
-	if err != nil {
-		return fmt.Errorf("receive response: %w", err)
-	}
-	if !more {
-		return fmt.Errorf("receive response: the server closed the connection")
-	}
-	return nil
-}
-
-// respond is the server: it echoes until the client closes.
-func respond(ctx context.Context, c conns, p Params) (Report, error) {
-	defer c.close()
-	var n int64
-	start := time.Now()
-	err := onThreads(1, p.CPU, func(int) error {
-		var b [1]byte
-		m := direct(c[0])
-		over, stop := givenUp(ctx)
-		defer stop()
-		for {
-			if over.Load() {
-				return context.Cause(ctx)
-			}
-			more, err := moveByte(ctx, m.recv, &b)
-			if err != nil {
-				return fmt.Errorf("receive request: %w", err)
-			}
-			if !more {
-				return nil
-			}
-			if _, err := moveByte(ctx, m.send, &b); err != nil {
-				return fmt.Errorf("send response: %w", err)
-			}
-			n++
-		}
-	})
-	if err != nil {
-		return Report{}, err
-	}
-	r := Report{CPU: p.CPU, Traffic: time.Since(start).Seconds(), Messages: n, Sent: n, Received: n}
-	c.describe(&r)
-	return r, nil
-}
-
-// moveByte sends or receives one byte and reports whether the peer is still there.
-func moveByte(ctx context.Context, move func([]byte) (int, error), b *[1]byte) (more bool, err error) {
-	for {
-		n, err := move(b[:])
-		switch {
-		case err == nil:
-			return n == 1, nil
-		case !again(err):
-			return false, err
-		case ctx.Err() != nil:
-			return false, context.Cause(ctx)
-		}
-	}
 }

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 )
 
 // Local starts agents as processes of this machine.
@@ -19,18 +18,19 @@ type Local struct {
 	Start func(*exec.Cmd) error
 }
 
-// self is the running program, also after its file was replaced.
-const self = "/proc/self/exe"
-
 // Launch starts the running program with args. ctx bounds only the start: the
 // agent lives until Close, or until this process is gone.
 func (l Local) Launch(_ context.Context, args ...string) (Conn, error) {
+	program, err := self()
+	if err != nil {
+		return nil, fmt.Errorf("start agent: find the running program: %w", err)
+	}
 	// No CommandContext: the agent outlives the context of its start.
-	cmd := exec.Command(self, args...) //nolint:noctx // see above
+	cmd := exec.Command(program, args...) //nolint:noctx // see above
 	cmd.Args[0] = "tare"
 	// A group of its own keeps the terminal's Ctrl-C for the controller, which
 	// ends its agents in order.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = apart()
 	// The runtime interrupts a thread that is long in one piece of code, which a
 	// raw system call is to it: 100 needless wake-ups a second at each idle end.
 	cmd.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1")

@@ -1,7 +1,10 @@
+//go:build linux
+
 package netns
 
 import (
 	"net/netip"
+	"strconv"
 
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -29,6 +32,27 @@ func (p *path) within(h *lab.Host, name string) (place, error) {
 	ns, err := p.sandbox(h.Name + "-" + name)
 	return place{at: h.Name + "/" + name, host: h.Name, ns: ns}, err
 }
+
+// each builds the pairs one after the other, counted from 1.
+func (p *path) each(build func(pair int) error) error {
+	for pair := 1; pair <= p.count; pair++ {
+		if err := build(pair); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// numbered is a sandbox's name in its pair: client, client2, client3.
+func numbered(name string, pair int) string {
+	if pair == 1 {
+		return name
+	}
+	return name + strconv.Itoa(pair)
+}
+
+// veth names the port of a bridge by its number there, from 0.
+func veth(n int) string { return "veth" + strconv.Itoa(n) }
 
 // forwarding makes a namespace route.
 func (p *path) forwarding(ns *linuxnet.NS) error {
@@ -61,32 +85,38 @@ func (p *path) bridgeAt(w place, net lab.Net, mtu int) error {
 	return nil
 }
 
+// box is a sandbox with its own addresses.
+type box struct {
+	place
+	own []netip.Prefix
+}
+
 // plug makes a sandbox with a veth on w's bridge: eth0 inside, port outside.
-func (p *path) plug(w place, h *lab.Host, name, port string, net lab.Net, number, mtu int) (place, []netip.Prefix, error) {
-	box, err := p.within(h, name)
+func (p *path) plug(w place, h *lab.Host, name, port string, net lab.Net, number, mtu int) (box, error) {
+	in, err := p.within(h, name)
 	if err != nil {
-		return place{}, nil, err
+		return box{}, err
 	}
-	if err := w.ns.Veth(p.lab.Device(port, mtu), box.ns, p.lab.Device(eth, mtu)); err != nil {
-		return place{}, nil, err
+	if err := w.ns.Veth(p.lab.Device(port, mtu), in.ns, p.lab.Device(eth, mtu)); err != nil {
+		return box{}, err
 	}
 	if err := w.ns.Attach(port, br); err != nil {
-		return place{}, nil, err
+		return box{}, err
 	}
 	if err := p.lab.Finish(w.ns, port); err != nil {
-		return place{}, nil, err
+		return box{}, err
 	}
-	own := p.lab.Addresses(net, number)
-	return box, own, p.bring(box, own)
+	b := box{in, p.lab.Addresses(net, number)}
+	return b, p.bring(b)
 }
 
 // bring sets a sandbox's eth0 up with its addresses.
-func (p *path) bring(box place, own []netip.Prefix) error {
-	if err := p.lab.Finish(box.ns, eth); err != nil {
+func (p *path) bring(b box) error {
+	if err := p.lab.Finish(b.ns, eth); err != nil {
 		return err
 	}
-	for _, a := range own {
-		if err := box.ns.Address(eth, a); err != nil {
+	for _, a := range b.own {
+		if err := b.ns.Address(eth, a); err != nil {
 			return err
 		}
 	}
@@ -94,23 +124,27 @@ func (p *path) bring(box place, own []netip.Prefix) error {
 }
 
 // routed gives a sandbox the first address of its subnet as the way out.
-func (p *path) routed(box place, net lab.Net) error {
+func (p *path) routed(in place, net lab.Net) error {
 	for _, gw := range p.lab.Addresses(net, 1) {
-		if err := box.ns.DefaultRoute(gw.Addr()); err != nil {
+		if err := in.ns.DefaultRoute(gw.Addr()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// gateway installs what Docker's bridge driver installs for one bridge.
-func (p *path) gateway(w place, net lab.Net, publish []netip.Prefix) error {
+// gateway installs what Docker's bridge driver installs for one bridge. The
+// servers behind it are published in their order, from firstPort on.
+func (p *path) gateway(w place, net lab.Net, servers [][]netip.Prefix) error {
 	g := linuxnet.Gateway{Table: table, Bridge: br}
 	for _, a := range p.lab.Addresses(net, 0) {
 		g.Subnets = append(g.Subnets, a.Masked())
 	}
-	for _, a := range publish {
-		g.Publish = append(g.Publish, linuxnet.Published{Port: port, To: netip.AddrPortFrom(a.Addr(), port)})
+	for i, own := range servers {
+		for _, a := range own {
+			port := uint16(firstPort + i)
+			g.Publish = append(g.Publish, linuxnet.Published{Port: port, To: netip.AddrPortFrom(a.Addr(), port)})
+		}
 	}
 	if err := p.forwarding(w.ns); err != nil {
 		return err

@@ -1,3 +1,5 @@
+//go:build linux
+
 package netns
 
 import (
@@ -5,7 +7,7 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// Namespaces gives tests the namespaces of a path's two ends.
+// Namespaces gives tests the namespaces of the two ends of a path's first pair.
 func Namespaces(p driver.Path) (client, server *linuxnet.NS) {
-	return p.(*path).at[0], p.(*path).at[1]
+	return p.(*path).at[0][0], p.(*path).at[0][1]
 }

@@ -1,7 +1,8 @@
+//go:build linux
+
 package netns
 
 import (
-	"errors"
 	"net/netip"
 
 	"tare/internal/driver"
@@ -12,46 +13,55 @@ import (
 // host: process on a, underlay, process on b.
 func (p *path) host() error {
 	a, b := p.on(p.lab.A), p.on(p.lab.B)
-	p.ends("a", a.ns, "b", b.ns, p.lab.B.Addr, p.lab.B.Addr, 0)
+	err := p.each(func(int) error {
+		p.ends(a, b, p.lab.B.Addr, p.lab.B.Addr, anyPort)
+		return nil
+	})
 	p.underlay()
-	p.rests("a", a.ns, lo)
-	p.rests("b", b.ns, lo)
+	p.rests(a, lo)
+	p.rests(b, lo)
 	p.draw(process(a), device(a, eth), device(b, eth), process(b))
-	return nil
+	return err
 }
 
 // hostLocal: two processes on a, through a's own address. The kernel sends that
 // over the loopback device.
 func (p *path) hostLocal() error {
 	a := p.on(p.lab.A)
-	p.ends("a", a.ns, "a", a.ns, p.lab.A.Addr, p.lab.A.Addr, 0)
+	err := p.each(func(int) error {
+		p.ends(a, a, p.lab.A.Addr, p.lab.A.Addr, anyPort)
+		return nil
+	})
 	p.watch = append(p.watch, watched{at: "a", ns: a.ns, dev: lo})
 	// Loopback sends and receives both directions.
 	p.rules = append(p.rules,
 		driver.Rule{Counter: counter("a", lo, "tx_bytes"), Expect: driver.Both},
 		driver.Rule{Counter: counter("a", lo, "rx_bytes"), Expect: driver.Both})
-	p.rests("a", a.ns, eth)
+	p.rests(a, eth)
 	p.draw(process(a), device(a, lo), process(a))
-	return nil
+	return err
 }
 
 // published: process on a, underlay, DNAT on b, bridge, sandbox on b.
 func (p *path) published() error {
 	a := p.on(p.lab.A)
-	b, server, own, err := p.behindPort()
+	b, servers, err := p.behindPorts()
 	if err != nil {
 		return err
 	}
-	p.ends("a", a.ns, server.at, server.ns, addrs(own), p.lab.B.Addr, port)
+	for i, s := range servers {
+		p.ends(a, s.place, addrs(s.own), p.lab.B.Addr, uint16(firstPort+i))
+	}
 	p.underlay()
-	p.draw(process(a), device(a, eth), device(b, eth), nat(b, "DNAT"), device(b, br), device(b, "veth0"), device(server, eth), process(server))
+	server := servers[0].place
+	p.draw(process(a), device(a, eth), device(b, eth), nat(b, "DNAT"), device(b, br), own(device(b, veth(0))), own(device(server, eth)), process(server))
 	return nil
 }
 
-// bridge: as published, with the client in a sandbox behind a masquerading
+// bridge: as published, with the clients in sandboxes behind a masquerading
 // bridge on a.
 func (p *path) bridge() error {
-	b, server, own, err := p.behindPort()
+	b, servers, err := p.behindPorts()
 	if err != nil {
 		return err
 	}
@@ -59,47 +69,66 @@ func (p *path) bridge() error {
 	if err := p.bridgeAt(a, lab.NetA, p.lab.Spec.MTU); err != nil {
 		return err
 	}
-	client, _, err := p.plug(a, p.lab.A, "client", "veth0", lab.NetA, 2, p.lab.Spec.MTU)
+	p.carries(all, a, br, receives)
+	var client place
+	err = p.each(func(pair int) error {
+		c, err := p.plug(a, p.lab.A, numbered("client", pair), veth(pair-1), lab.NetA, 1+pair, p.lab.Spec.MTU)
+		if err != nil {
+			return err
+		}
+		if pair == 1 {
+			client = c.place
+		}
+		s := servers[pair-1]
+		p.ends(c.place, s.place, addrs(s.own), p.lab.B.Addr, uint16(firstPort+pair-1))
+		p.carries(pair, a, veth(pair-1), receives)
+		return p.routed(c.place, lab.NetA)
+	})
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(p.routed(client, lab.NetA), p.gateway(a, lab.NetA, nil)); err != nil {
+	if err := p.gateway(a, lab.NetA, nil); err != nil {
 		return err
 	}
-	p.ends(client.at, client.ns, server.at, server.ns, addrs(own), p.lab.B.Addr, port)
 	p.underlay()
-	p.carries("a", a.ns, br, receives)
-	p.carries("a", a.ns, "veth0", receives)
 	p.counts("a", linuxnet.CountOut, driver.Forward)
 	p.counts("a", linuxnet.CountIn, driver.Reverse)
 	p.rules = append(p.rules, driver.Rule{Counter: counter("a", table, linuxnet.CountMasquerade+"_packets"), Expect: driver.Connections})
-	p.draw(process(client), device(client, eth), device(a, "veth0"), device(a, br), nat(a, "masquerade"), device(a, eth),
-		device(b, eth), nat(b, "DNAT"), device(b, br), device(b, "veth0"), device(server, eth), process(server))
+	server := servers[0].place
+	p.draw(process(client), own(device(client, eth)), own(device(a, veth(0))), device(a, br), nat(a, "masquerade"), device(a, eth),
+		device(b, eth), nat(b, "DNAT"), device(b, br), own(device(b, veth(0))), own(device(server, eth)), process(server))
 	return nil
 }
 
-// behindPort builds b's side of a published port and its part of the proof.
-func (p *path) behindPort() (b, server place, own []netip.Prefix, err error) {
+// behindPorts builds b's side of published ports, one a pair, and its part of the
+// proof.
+func (p *path) behindPorts() (b place, servers []box, err error) {
 	b = p.on(p.lab.B)
-	if err = p.bridgeAt(b, lab.NetB, p.lab.Spec.MTU); err != nil {
-		return
+	if err := p.bridgeAt(b, lab.NetB, p.lab.Spec.MTU); err != nil {
+		return b, nil, err
 	}
-	if server, own, err = p.plug(b, p.lab.B, "server", "veth0", lab.NetB, 2, p.lab.Spec.MTU); err != nil {
-		return
+	p.carries(all, b, br, transmits)
+	var published [][]netip.Prefix
+	err = p.each(func(pair int) error {
+		s, err := p.plug(b, p.lab.B, numbered("server", pair), veth(pair-1), lab.NetB, 1+pair, p.lab.Spec.MTU)
+		if err != nil {
+			return err
+		}
+		servers, published = append(servers, s), append(published, s.own)
+		p.carries(pair, b, veth(pair-1), transmits)
+		return p.routed(s.place, lab.NetB)
+	})
+	if err != nil {
+		return b, nil, err
 	}
-	if err = p.routed(server, lab.NetB); err != nil {
-		return
+	if err := p.gateway(b, lab.NetB, published); err != nil {
+		return b, nil, err
 	}
-	if err = p.gateway(b, lab.NetB, own); err != nil {
-		return
-	}
-	p.carries("b", b.ns, br, transmits)
-	p.carries("b", b.ns, "veth0", transmits)
 	p.counts("b", linuxnet.CountIn, driver.Forward)
 	p.counts("b", linuxnet.CountOut, driver.Reverse)
 	p.rules = append(p.rules, driver.Rule{Counter: counter("b", table, linuxnet.CountDNAT+"_packets"), Expect: driver.Connections})
-	p.rests("b", b.ns, lo)
-	return
+	p.rests(b, lo)
+	return b, servers, nil
 }
 
 // counts declares what a counter of a gateway must have seen.
@@ -107,28 +136,35 @@ func (p *path) counts(at, name string, e driver.Expect) {
 	p.rules = append(p.rules, driver.Rule{Counter: counter(at, table, name+"_bytes"), Expect: e})
 }
 
-// colocated: two sandboxes on one bridge of a. Frames go from port to port; the
-// bridge's own device sees none of them unless they are routed.
+// colocated: two sandboxes a pair on one bridge of a. Frames go from port to port;
+// the bridge's own device sees none of them unless they are routed.
 func (p *path) colocated() error {
 	a := p.on(p.lab.A)
 	if err := p.bridgeAt(a, lab.NetA, p.lab.Spec.MTU); err != nil {
 		return err
 	}
-	client, _, err := p.plug(a, p.lab.A, "client", "veth0", lab.NetA, 2, p.lab.Spec.MTU)
-	if err != nil {
-		return err
-	}
-	server, own, err := p.plug(a, p.lab.A, "server", "veth1", lab.NetA, 3, p.lab.Spec.MTU)
-	if err != nil {
-		return err
-	}
-	p.ends(client.at, client.ns, server.at, server.ns, addrs(own), addrs(own), 0)
-	p.carries("a", a.ns, "veth0", receives)
-	p.carries("a", a.ns, "veth1", transmits)
-	p.rests("a", a.ns, br)
-	p.rests("a", a.ns, eth)
-	p.draw(process(client), device(client, eth), device(a, "veth0"), device(a, br), device(a, "veth1"), device(server, eth), process(server))
-	return nil
+	err := p.each(func(pair int) error {
+		out, in := 2*pair-2, 2*pair-1
+		client, err := p.plug(a, p.lab.A, numbered("client", pair), veth(out), lab.NetA, 2+out, p.lab.Spec.MTU)
+		if err != nil {
+			return err
+		}
+		server, err := p.plug(a, p.lab.A, numbered("server", pair), veth(in), lab.NetA, 2+in, p.lab.Spec.MTU)
+		if err != nil {
+			return err
+		}
+		p.ends(client.place, server.place, addrs(server.own), addrs(server.own), anyPort)
+		p.carries(pair, a, veth(out), receives)
+		p.carries(pair, a, veth(in), transmits)
+		if pair == 1 {
+			p.draw(process(client.place), own(device(client.place, eth)), own(device(a, veth(out))), device(a, br),
+				own(device(a, veth(in))), own(device(server.place, eth)), process(server.place))
+		}
+		return nil
+	})
+	p.rests(a, br)
+	p.rests(a, eth)
+	return err
 }
 
 // macvlan: a macvlan device of each host's underlay link, in a sandbox.
@@ -137,36 +173,45 @@ func (p *path) macvlan() error { return p.onUnderlay((*linuxnet.NS).Macvlan) }
 // ipvlan: the same with ipvlan in L2 mode.
 func (p *path) ipvlan() error { return p.onUnderlay((*linuxnet.NS).IPVlan) }
 
+// firstOnUnderlay is the first host number of sandboxes on the underlay's subnet.
+const firstOnUnderlay = 11
+
 func (p *path) onUnderlay(child func(on *linuxnet.NS, d linuxnet.Device, parent string, into *linuxnet.NS) error) error {
-	build := func(h *lab.Host, name string, number int) (place, []netip.Prefix, error) {
-		box, err := p.within(h, name)
+	build := func(h *lab.Host, name string, number int) (box, error) {
+		in, err := p.within(h, name)
 		if err != nil {
-			return place{}, nil, err
+			return box{}, err
 		}
-		if err := child(h.NS, p.lab.Device(eth, 0), h.Underlay, box.ns); err != nil {
-			return place{}, nil, err
+		if err := child(h.NS, p.lab.Device(eth, 0), h.Underlay, in.ns); err != nil {
+			return box{}, err
 		}
-		own := p.lab.Addresses(lab.NetUnderlay, number)
-		return box, own, p.bring(box, own)
+		b := box{in, p.lab.Addresses(lab.NetUnderlay, number)}
+		return b, p.bring(b)
 	}
-	client, _, err := build(p.lab.A, "client", 11)
-	if err != nil {
-		return err
-	}
-	server, own, err := build(p.lab.B, "server", 12)
-	if err != nil {
-		return err
-	}
-	p.ends(client.at, client.ns, server.at, server.ns, addrs(own), addrs(own), 0)
 	p.underlay()
-	p.carries(client.at, client.ns, eth, transmits)
-	p.carries(server.at, server.ns, eth, receives)
-	p.draw(process(client), device(client, eth), device(p.on(p.lab.A), eth), device(p.on(p.lab.B), eth), device(server, eth), process(server))
-	return nil
+	return p.each(func(pair int) error {
+		number := firstOnUnderlay + 2*(pair-1)
+		client, err := build(p.lab.A, numbered("client", pair), number)
+		if err != nil {
+			return err
+		}
+		server, err := build(p.lab.B, numbered("server", pair), number+1)
+		if err != nil {
+			return err
+		}
+		p.ends(client.place, server.place, addrs(server.own), addrs(server.own), anyPort)
+		p.carries(pair, client.place, eth, transmits)
+		p.carries(pair, server.place, eth, receives)
+		if pair == 1 {
+			p.draw(process(client.place), own(device(client.place, eth)), device(p.on(p.lab.A), eth), device(p.on(p.lab.B), eth),
+				own(device(server.place, eth)), process(server.place))
+		}
+		return nil
+	})
 }
 
-// underlay declares that the traffic must cross the underlay.
+// underlay declares that the traffic of all pairs must cross the underlay.
 func (p *path) underlay() {
-	p.carries("a", p.lab.A.NS, eth, transmits)
-	p.carries("b", p.lab.B.NS, eth, receives)
+	p.carries(all, p.on(p.lab.A), eth, transmits)
+	p.carries(all, p.on(p.lab.B), eth, receives)
 }

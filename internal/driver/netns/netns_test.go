@@ -1,3 +1,5 @@
+//go:build linux
+
 package netns_test
 
 import (
@@ -12,6 +14,8 @@ import (
 func TestMain(m *testing.M) { drivertest.Main(m) }
 
 func TestConformance(t *testing.T) { drivertest.Conformance(t, netns.Driver{}) }
+
+func TestConformancePairs(t *testing.T) { drivertest.ConformancePairs(t, netns.Driver{}) }
 
 // A limited underlay carries no more than its rate, and a path stays proven on it.
 func TestRate(t *testing.T) {

@@ -1,3 +1,5 @@
+//go:build linux
+
 package netns
 
 import (
@@ -15,14 +17,15 @@ import (
 // path is a mode that stands, and at the same time the notes taken while it was
 // built: what to watch, what the watching must show, what to draw.
 type path struct {
-	mode           string
-	lab            *lab.Lab
-	own            []*linuxnet.NS // sandboxes, beside the lab's hosts
-	client, server driver.Endpoint
-	at             [2]*linuxnet.NS // of client and server
-	watch          []watched
-	rules          []driver.Rule
-	nodes          []node
+	mode  string
+	lab   *lab.Lab
+	count int            // pairs that were asked for
+	own   []*linuxnet.NS // sandboxes, beside the lab's hosts
+	pairs []driver.Pair
+	at    [][2]*linuxnet.NS // of client and server, by pair
+	watch []watched
+	rules []driver.Rule
+	nodes []node
 }
 
 // watched is a device or a table whose counters are read around a trial.
@@ -33,8 +36,8 @@ type watched struct {
 	table string // a nftables table
 }
 
-// Ends gives the two ends.
-func (p *path) Ends() (client, server driver.Endpoint) { return p.client, p.server }
+// Pairs gives the ends.
+func (p *path) Pairs() []driver.Pair { return p.pairs }
 
 // Close takes the sandboxes down. What stands on the lab's hosts goes with them:
 // a mode has its lab to itself.
@@ -58,19 +61,30 @@ func (p *path) sandbox(name string) (*linuxnet.NS, error) {
 	return ns, nil
 }
 
-// port is the data port of paths that fix it, as a published port does.
-const port = 5201
+// firstPort is the data port of the first pair of paths that fix it, as a
+// published port does; the others follow.
+const firstPort = 5201
 
-// ends puts the agents in place. The server listens on its addresses at a port
-// and is dialled at others, both IPv4 first; port 0 leaves the choice to it.
-func (p *path) ends(clientAt string, client *linuxnet.NS, serverAt string, server *linuxnet.NS, listen, dial []netip.Addr, number uint16) {
-	p.at = [2]*linuxnet.NS{client, server}
-	p.client = driver.Endpoint{Name: clientAt, Launcher: transport.Local{Start: client.Start}}
-	p.server = driver.Endpoint{Name: serverAt, Launcher: transport.Local{Start: server.Start}}
+// anyPort leaves the choice to the server.
+const anyPort = 0
+
+// ends puts the agents of one more pair in place. The server listens on its
+// addresses at a port and is dialled at others, both IPv4 first.
+func (p *path) ends(client, server place, listen, dial []netip.Addr, port uint16) {
+	p.at = append(p.at, [2]*linuxnet.NS{client.ns, server.ns})
+	to := driver.Endpoint{Name: server.at, Launcher: transport.Local{Start: server.ns.Start}}
 	for i := range listen {
-		p.server.Listen = append(p.server.Listen, netip.AddrPortFrom(listen[i], number))
-		p.server.Dial = append(p.server.Dial, netip.AddrPortFrom(dial[i], number))
+		to.Listen = append(to.Listen, netip.AddrPortFrom(listen[i], port))
+		to.Dial = append(to.Dial, netip.AddrPortFrom(dial[i], port))
 	}
+	from := driver.Endpoint{Name: client.at, Launcher: transport.Local{Start: client.ns.Start}}
+	if n := len(p.pairs) + 1; n > 1 && client.ns == p.at[0][0] {
+		from.Name += fmt.Sprintf("#%d", n) // several processes of one host
+	}
+	if n := len(p.pairs) + 1; n > 1 && server.ns == p.at[0][1] {
+		to.Name += fmt.Sprintf("#%d", n)
+	}
+	p.pairs = append(p.pairs, driver.Pair{Client: from, Server: to})
 }
 
 // direction says which way payload from client to server crosses a device.
@@ -81,21 +95,27 @@ const (
 	receives  direction = false // the device receives it
 )
 
-// carries declares that the traffic must cross dev.
-func (p *path) carries(at string, ns *linuxnet.NS, dev string, forward direction) {
-	p.watch = append(p.watch, watched{at: at, ns: ns, dev: dev})
+// all stands for every pair in a rule.
+const all = 0
+
+// carries declares that the traffic of a pair, counted from 1, or that of all must
+// cross dev.
+func (p *path) carries(pair int, w place, dev string, forward direction) {
+	p.watch = append(p.watch, watched{at: w.at, ns: w.ns, dev: dev})
 	tx, rx := driver.Forward, driver.Reverse
 	if forward == receives {
 		tx, rx = rx, tx
 	}
-	p.rules = append(p.rules, driver.Rule{Counter: counter(at, dev, "tx_bytes"), Expect: tx}, driver.Rule{Counter: counter(at, dev, "rx_bytes"), Expect: rx})
+	p.rules = append(p.rules,
+		driver.Rule{Counter: counter(w.at, dev, "tx_bytes"), Expect: tx, Pair: pair},
+		driver.Rule{Counter: counter(w.at, dev, "rx_bytes"), Expect: rx, Pair: pair})
 }
 
 // rests declares that no traffic may cross dev.
-func (p *path) rests(at string, ns *linuxnet.NS, dev string) {
-	p.watch = append(p.watch, watched{at: at, ns: ns, dev: dev})
+func (p *path) rests(w place, dev string) {
+	p.watch = append(p.watch, watched{at: w.at, ns: w.ns, dev: dev})
 	for _, c := range []string{"tx_bytes", "rx_bytes"} {
-		p.rules = append(p.rules, driver.Rule{Counter: counter(at, dev, c), Expect: driver.Still})
+		p.rules = append(p.rules, driver.Rule{Counter: counter(w.at, dev, c), Expect: driver.Still})
 	}
 }
 
@@ -135,8 +155,21 @@ func (p *path) Snapshot(context.Context) (driver.Counters, error) {
 	return c, nil
 }
 
+// Forget empties the connection tracking of the gateways on the path.
+func (p *path) Forget(context.Context) error {
+	for _, w := range p.watch {
+		if w.table == "" {
+			continue
+		}
+		if err := w.ns.Forget(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Prove checks the counters against what was carried.
-func (p *path) Prove(_ context.Context, before, after driver.Counters, carried driver.Carried) error {
+func (p *path) Prove(_ context.Context, before, after driver.Counters, carried []driver.Carried) error {
 	if err := driver.Verify(p.rules, before, after, carried); err != nil {
 		return fmt.Errorf("the path of %s is not proven: %w", p.mode, err)
 	}

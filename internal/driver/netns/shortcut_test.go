@@ -1,3 +1,5 @@
+//go:build linux
+
 package netns_test
 
 import (
@@ -8,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/driver"
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
@@ -40,6 +43,10 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 					t.Fatalf("before the shortcut, %s: %v", kind, err)
 				}
 			}
+			before := s.Before(t)
+			if err := s.Proof(t, before, []driver.Carried{shower(t, s, 2, 0, false, false)}); err != nil {
+				t.Fatalf("before the shortcut, datagrams: %v", err)
+			}
 			if err := tt.open(t, s); err != nil {
 				t.Fatal(err)
 			}
@@ -48,6 +55,11 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), tt.want) {
 					t.Errorf("%s over the shortcut: got %v, want the proof to fail on %s", kind, err, tt.want)
 				}
+			}
+			before = s.Before(t)
+			err := s.Proof(t, before, []driver.Carried{shower(t, s, 2, 0, false, false)})
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("datagrams over the shortcut: got %v, want the proof to fail on %s", err, tt.want)
 			}
 		})
 	}
@@ -63,7 +75,7 @@ func both(s *drivertest.Stand) (client, server *linuxnet.NS) {
 // address over it.
 func cable(_ *testing.T, s *drivertest.Stand) error {
 	client, server := both(s)
-	_, target := s.Path.Ends()
+	target := s.Path.Pairs()[0].Server
 	dial, back := target.Dial[0].Addr(), netip.MustParsePrefix("198.19.255.1/24")
 	return errors.Join(
 		client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
@@ -97,7 +109,7 @@ func routeRoundBridge(_ *testing.T, s *drivertest.Stand) error {
 // relayInstead takes the DNAT rule away and lets a process on b pass the
 // connections on, as a userland proxy would.
 func relayInstead(t *testing.T, s *drivertest.Stand) error {
-	_, target := s.Path.Ends()
+	target := s.Path.Pairs()[0].Server
 	b := s.Lab.B.NS
 	if err := b.DropChain("tare", "prerouting"); err != nil {
 		return err
@@ -111,6 +123,7 @@ func relayInstead(t *testing.T, s *drivertest.Stand) error {
 		return err
 	}
 	t.Cleanup(func() { l.Close() })
+	relayDatagrams(t, b, target)
 	go func() {
 		for {
 			in, err := l.Accept()
@@ -131,6 +144,25 @@ func relayInstead(t *testing.T, s *drivertest.Stand) error {
 		}
 	}()
 	return nil
+}
+
+// relayDatagrams does the same for UDP, one way.
+func relayDatagrams(t *testing.T, b *linuxnet.NS, target driver.Endpoint) {
+	t.Helper()
+	in := socket(t, b, func() (*net.UDPConn, error) { return net.ListenUDP("udp", net.UDPAddrFromAddrPort(target.Dial[0])) })
+	out := socket(t, b, func() (*net.UDPConn, error) {
+		return net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(target.Listen[0]))
+	})
+	go func() {
+		buf := make([]byte, 64<<10)
+		for {
+			n, _, err := in.ReadFromUDPAddrPort(buf)
+			if err != nil {
+				return
+			}
+			_, _ = out.Write(buf[:n]) // between two showers nobody listens
+		}
+	}()
 }
 
 func pass(to, from net.Conn) {

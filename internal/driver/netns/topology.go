@@ -1,3 +1,5 @@
+//go:build linux
+
 package netns
 
 import (
@@ -12,20 +14,31 @@ type node struct {
 	kind  string // process, nat or device
 	label string
 	at    place
+	own   bool // one of its kind for each pair
 }
 
-func process(at place) node          { return node{"process", "process", at} }
-func nat(at place, l string) node    { return node{"nat", l, at} }
-func device(at place, d string) node { return node{"device", d, at} }
+func process(at place) node          { return node{"process", "process", at, true} }
+func nat(at place, l string) node    { return node{"nat", l, at, false} }
+func device(at place, d string) node { return node{"device", d, at, false} }
+
+// own marks what each pair has for itself.
+func own(n node) node {
+	n.own = true
+	return n
+}
 
 func (p *path) draw(nodes ...node) { p.nodes = nodes }
 
-// Topology is the path as a chain, with MTU and offloads as read back.
+// Topology is the path as a chain, with MTU and offloads as read back. Of several
+// pairs it is the first one's; what each has of its own says how many there are.
 func (p *path) Topology() (result.Topology, error) {
 	var t result.Topology
 	for i, n := range p.nodes {
 		_, sandbox, _ := strings.Cut(n.at.at, "/")
 		r := result.Node{ID: fmt.Sprintf("n%d", i), Kind: n.kind, Host: n.at.host, Sandbox: sandbox, Label: n.label}
+		if n.own && p.count > 1 {
+			r.Label += fmt.Sprintf(" x %d", p.count)
+		}
 		if n.kind == "device" {
 			kind, facts, err := n.at.ns.Describe(n.label)
 			if err != nil {

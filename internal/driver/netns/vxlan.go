@@ -1,3 +1,5 @@
+//go:build linux
+
 package netns
 
 import (
@@ -18,70 +20,76 @@ const vxlanID = 4097
 // tunnel device, as Docker's overlay driver has it; the outer packets travel in
 // the host's namespace. Who is where is known beforehand: nothing is learned.
 func (p *path) vxlan() error {
-	client, err := p.overlayEnd(p.lab.A, "client", 2)
+	near, err := p.overlay(p.lab.A)
 	if err != nil {
 		return err
 	}
-	server, err := p.overlayEnd(p.lab.B, "server", 3)
+	far, err := p.overlay(p.lab.B)
 	if err != nil {
 		return err
 	}
-	if err := server.knows(client, p.lab.A.Addr[0]); err != nil {
-		return err
-	}
-	if err := client.knows(server, p.lab.B.Addr[0]); err != nil {
-		return err
-	}
-	p.ends(client.box.at, client.box.ns, server.box.at, server.box.ns, addrs(server.own), addrs(server.own), 0)
 	p.underlay()
-	for _, end := range []struct {
-		overlayEnd
-		tunnel, port direction
-	}{{client, transmits, receives}, {server, receives, transmits}} {
-		p.carries(end.net.at, end.net.ns, tunnel, end.tunnel)
-		p.carries(end.net.at, end.net.ns, "veth0", end.port)
-		p.rests(end.net.at, end.net.ns, br)
-	}
-	a, b := p.on(p.lab.A), p.on(p.lab.B)
-	p.draw(process(client.box), device(client.box, eth), device(client.net, "veth0"), device(client.net, br), device(client.net, tunnel), device(a, eth),
-		device(b, eth), device(server.net, tunnel), device(server.net, br), device(server.net, "veth0"), device(server.box, eth), process(server.box))
-	return nil
+	p.carries(all, near, tunnel, transmits)
+	p.carries(all, far, tunnel, receives)
+	p.rests(near, br)
+	p.rests(far, br)
+	return p.each(func(pair int) error {
+		client, err := p.join(near, p.lab.A, "client", pair, 2*pair)
+		if err != nil {
+			return err
+		}
+		server, err := p.join(far, p.lab.B, "server", pair, 2*pair+1)
+		if err != nil {
+			return err
+		}
+		if err := knows(near, server, p.lab.B.Addr[0]); err != nil {
+			return err
+		}
+		if err := knows(far, client, p.lab.A.Addr[0]); err != nil {
+			return err
+		}
+		p.ends(client.place, server.place, addrs(server.own), addrs(server.own), anyPort)
+		p.carries(pair, near, veth(pair-1), receives)
+		p.carries(pair, far, veth(pair-1), transmits)
+		if pair == 1 {
+			a, b := p.on(p.lab.A), p.on(p.lab.B)
+			p.draw(process(client.place), own(device(client.place, eth)), own(device(near, veth(0))), device(near, br), device(near, tunnel), device(a, eth),
+				device(b, eth), device(far, tunnel), device(far, br), own(device(far, veth(0))), own(device(server.place, eth)), process(server.place))
+		}
+		return nil
+	})
 }
 
-// overlayEnd is one host's side of the overlay.
-type overlayEnd struct {
-	net, box place
-	own      []netip.Prefix
-}
-
-func (p *path) overlayEnd(h *lab.Host, name string, number int) (overlayEnd, error) {
+// overlay makes one host's side of the overlay, with nobody on it yet.
+func (p *path) overlay(h *lab.Host) (place, error) {
 	mtu := p.lab.Spec.MTU - vxlanOverhead
 	net, err := p.within(h, "overlay")
 	if err != nil {
-		return overlayEnd{}, err
+		return place{}, err
 	}
 	if err := p.bridgeAt(net, -1, mtu); err != nil {
-		return overlayEnd{}, err
+		return place{}, err
 	}
 	v := linuxnet.VXLAN{Device: p.lab.Device(tunnel, mtu), ID: vxlanID, Local: h.Addr[0]}
 	if err := h.NS.VXLAN(v, net.ns); err != nil {
-		return overlayEnd{}, err
+		return place{}, err
 	}
 	if err := net.ns.Attach(tunnel, br); err != nil {
-		return overlayEnd{}, err
+		return place{}, err
 	}
-	if err := p.lab.Finish(net.ns, tunnel); err != nil {
-		return overlayEnd{}, err
-	}
-	box, own, err := p.plug(net, h, name, "veth0", lab.NetOverlay, number, mtu)
-	return overlayEnd{net: net, box: box, own: own}, err
+	return net, p.lab.Finish(net.ns, tunnel)
 }
 
-// knows tells this side of the overlay where the other end is.
-func (e overlayEnd) knows(other overlayEnd, vtep netip.Addr) error {
-	mac, err := other.box.ns.Hardware(eth)
+// join puts a sandbox of a pair on one side of the overlay.
+func (p *path) join(net place, h *lab.Host, name string, pair, number int) (box, error) {
+	return p.plug(net, h, numbered(name, pair), veth(pair-1), lab.NetOverlay, number, p.lab.Spec.MTU-vxlanOverhead)
+}
+
+// knows tells one side of the overlay where a sandbox of the other is.
+func knows(net place, other box, vtep netip.Addr) error {
+	mac, err := other.ns.Hardware(eth)
 	if err != nil {
 		return err
 	}
-	return e.net.ns.Remote(tunnel, mac, vtep, addrs(other.own)...)
+	return net.ns.Remote(tunnel, mac, vtep, addrs(other.own)...)
 }

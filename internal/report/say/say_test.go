@@ -161,6 +161,8 @@ func TestVerdict(t *testing.T) {
 			"cannot tell: between -9 % and -3 %; not after correction for several modes"},
 		{"cannot tell, wide", result.Cell{Verdict: result.CannotTell, RatioCI: &result.Interval{0.1, 12}},
 			"cannot tell: between 0.10 and 12.0 times host"},
+		{"cannot tell, generator", result.Cell{Verdict: result.CannotTell, AtLeast: true, RatioCI: &result.Interval{0.91, 1.04}},
+			"cannot tell: the generator could not keep up"},
 		{"cannot tell, nothing known", result.Cell{Verdict: result.CannotTell}, "cannot tell"},
 		{"not judged", result.Cell{}, "not judged"},
 		{"from the future", result.Cell{Verdict: "odd\x1b"}, "unknown verdict: odd"},
@@ -202,6 +204,9 @@ func TestSmallThings(t *testing.T) {
 		{Change(0.9999), "0 %"},
 		{Change(0.996), "-0.4 %"},
 		{Word(result.CannotTell), "cannot tell"},
+		{AtLeast(result.Cell{AtLeast: true}, "23.4"), "≥ 23.4"},
+		{AtLeast(result.Cell{AtLeast: true}, Unknown), Unknown},
+		{AtLeast(result.Cell{}, "23.4"), "23.4"},
 		{Count(1, "block", "blocks"), "1 block"},
 	} {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {

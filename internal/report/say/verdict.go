@@ -37,6 +37,14 @@ func Verdict(c result.Cell) string {
 	return "unknown verdict: " + Clean(string(c.Verdict))
 }
 
+// AtLeast marks the text of a value that is only a lower bound: "≥ 23.4".
+func AtLeast(c result.Cell, value string) string {
+	if !c.AtLeast || value == Unknown {
+		return value
+	}
+	return "≥ " + value
+}
+
 // Word is the verdict's first words alone: "worse", "cannot tell".
 func Word(v result.Verdict) string {
 	switch v {
@@ -77,6 +85,9 @@ func margin(word string, c result.Cell) string {
 // correction for several comparisons stands in the way, and what would settle it.
 func doubts(c result.Cell) []string {
 	out := []string{"cannot tell"}
+	if c.AtLeast {
+		return append(out, ": the generator could not keep up")
+	}
 	if r := Range(c); r != "" {
 		out = append(out, ": "+r)
 		if c.RatioCI[0] > 1 || c.RatioCI[1] < 1 {

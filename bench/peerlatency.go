@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"tare/internal/traffic"
+)
+
+// answered is what a request/response generator saw.
+type answered struct {
+	rate float64 // exchanges/s
+	p999 float64 // round trip, s; 0 where the generator does not tell
+	p50  float64 // the same
+}
+
+// asker is a request/response generator over TCP, one flow. perSecond is the
+// rate of exchanges, 0 for the next as soon as the last is answered.
+type asker struct {
+	name string
+	run  func(ctx context.Context, s *stand, at placed, perSecond int) (answered, error)
+}
+
+// askSeconds is the length of one run: sockperf keeps 0.45 s less.
+const askSeconds = 2
+
+// sockperfMessage is the shortest that sockperf sends, in bytes.
+const sockperfMessage = "14"
+
+// tareAsk exchanges one byte each way.
+func tareAsk(ctx context.Context, s *stand, at placed, perSecond int) (answered, error) {
+	t, err := s.trial(ctx, at, traffic.Params{
+		Kind: "tcp_rr", Streams: 1, RequestSize: 1, ResponseSize: 1, NoDelay: true, TransactionRate: uint64(perSecond),
+		SendBuffer: -1, ReceiveBuffer: -1, Warmup: 400 * time.Millisecond, Duration: askSeconds*time.Second - 450*time.Millisecond,
+	})
+	if err != nil {
+		return answered{}, err
+	}
+	rate, err := t.metric("transaction_rate")
+	if err != nil {
+		return answered{}, err
+	}
+	// The distribution and not the metric: that may not be among a closed loop's.
+	rtt := t.client.Window.RTT
+	return answered{rate: rate, p50: rtt.Quantile(0.5), p999: rtt.Quantile(0.999)}, nil
+}
+
+// sockperfAsk runs sockperf in one of its two manners: ping-pong sends the next
+// when the last is answered, or when it is due if that is later; under-load sends
+// when due whatever is outstanding.
+func sockperfAsk(manner string) func(context.Context, *stand, placed, int) (answered, error) {
+	return func(ctx context.Context, s *stand, at placed, perSecond int) (answered, error) {
+		port := s.nextPort()
+		to := []string{"--tcp", "-i", s.target(), "-p", strconv.Itoa(port)}
+		client := append([]string{"sockperf", manner}, to...)
+		client = append(client, "-t", strconv.Itoa(askSeconds), "-m", sockperfMessage, "--full-rtt")
+		if perSecond > 0 {
+			client = append(client, "--mps="+strconv.Itoa(perSecond))
+		}
+		if manner == "under-load" {
+			client = append(client, "--reply-every", "1")
+		}
+		o, err := s.peer(ctx, at, duel{server: append([]string{"sockperf", "server"}, to...), client: client, proto: "tcp", port: port})
+		if err != nil {
+			return answered{}, err
+		}
+		return parseSockperf(o.client)
+	}
+}
+
+// parseSockperf reads the part of the run that sockperf itself calls valid.
+func parseSockperf(text string) (answered, error) {
+	seconds, err1 := numberIn(text, `\[Valid Duration\] RunTime=([0-9.]+) sec`)
+	exchanges, err2 := numberIn(text, `\[Valid Duration\].*ReceivedMessages=([0-9]+)`)
+	p50, err3 := numberIn(text, `percentile 50\.000 = +([0-9.]+)`)
+	p999, err4 := numberIn(text, `percentile 99\.900 = +([0-9.]+)`)
+	for _, err := range []error{err1, err2, err3, err4} {
+		if err != nil {
+			return answered{}, fmt.Errorf("read the figures of sockperf: %w", err)
+		}
+	}
+	return answered{rate: exchanges / seconds, p50: p50 / 1e6, p999: p999 / 1e6}, nil
+}
+
+// qperfAsk runs qperf's tcp_lat with messages of one byte.
+func qperfAsk(ctx context.Context, s *stand, at placed, _ int) (answered, error) {
+	port := s.nextPort()
+	listen, data := strconv.Itoa(port), strconv.Itoa(port+1)
+	o, err := s.peer(ctx, at, duel{
+		server: []string{"qperf", "-lp", listen},
+		client: []string{"qperf", s.target(), "-lp", listen, "-ip", data, "-t", strconv.Itoa(askSeconds), "-m", "1", "-uu", "-e", "6", "tcp_lat"},
+		proto:  "tcp", port: port,
+	})
+	if err != nil {
+		return answered{}, err
+	}
+	return parseQperf(o.client)
+}
+
+// parseQperf reads the latency, which is half a round trip. With -uu its unit is
+// the nanosecond.
+func parseQperf(text string) (answered, error) {
+	half, err := numberIn(text, `latency += +([0-9.]+) ns`)
+	if err != nil {
+		return answered{}, fmt.Errorf("read the figures of qperf: %w", err)
+	}
+	return answered{rate: 1e9 / (2 * half)}, nil
+}
+
+// numberIn finds a number in a text by an expression with one group.
+func numberIn(text, expression string) (float64, error) {
+	m := regexp.MustCompile(expression).FindStringSubmatch(text)
+	if m == nil {
+		return 0, fmt.Errorf("nothing matches %q in %q", expression, text[:min(len(text), 500)])
+	}
+	v, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q: %w", m[0], err)
+	}
+	return v, nil
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/build"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/agent"
+	"tare/internal/agent/transport"
+	"tare/internal/driver/netns"
+	"tare/internal/result"
+	"tare/internal/traffic"
+)
+
+// elsewhere builds tare out of the files that macOS would take, to run here: so
+// that what is not Linux's is not only compiled. GOOS stays linux.
+func elsewhere(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds a program of its own; run without -short")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	replace := map[string]string{}
+	mac := build.Default
+	mac.GOOS, mac.GOARCH = "darwin", "arm64"
+	for _, room := range []string{"cmd", "internal"} {
+		err := filepath.WalkDir(filepath.Join(root, room), func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			here, err := build.Default.MatchFile(filepath.Dir(path), e.Name())
+			there, errThere := mac.MatchFile(filepath.Dir(path), e.Name())
+			switch {
+			case err != nil || errThere != nil:
+				return errors.Join(err, errThere)
+			case here && !there:
+				replace[path] = ""
+			case there && !here:
+				text, err := os.ReadFile(path)
+				if err != nil {
+					return err
+				}
+				open := filepath.Join(dir, fmt.Sprintf("%d.go", len(replace)))
+				replace[strings.TrimSuffix(path, ".go")+"_elsewhere.go"] = open
+				return os.WriteFile(open, regexp.MustCompile(`(?m)^//go:build .*$`).ReplaceAll(text, nil), 0o600)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(replace) < 20 {
+		t.Fatalf("only %d files differ between Linux and macOS: %v", len(replace), replace)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "tare")
+	if err := os.WriteFile(list, overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := exec.Command("go", "build", "-overlay", list, "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("build without Linux's files: %v\n%s", err, text)
+	}
+	return binary
+}
+
+// Where no lab can be made, tare says so in a line and does all that needs none.
+func TestElsewhere(t *testing.T) {
+	binary := elsewhere(t)
+	dir := t.TempDir()
+	aRun(t, filepath.Join(dir, "tare-runs", "one"))
+	for _, tt := range []struct {
+		args           string
+		code           int
+		stdout, stderr string // expressions
+	}{
+		{"run", 3, `^$`, `^tare: the embedded lab cannot be made here: [^\n]* need Linux, [^\n]*Linux virtual machine[^\n]*\n$`},
+		{"run --modes nothing", 2, `^$`, `nothing`},
+		{"modes", 0, `netns/vxlan +host +both ends`, `^$`},
+		{"modes --probe", 0, `netns/vxlan +host +unsupported`, `^$`},
+		{"plan", 0, `netns/bridge`, `^$`},
+		{"doctor", 3, `netns/vxlan +unsupported +network namespaces need Linux`, `Linux machine`},
+		{"doctor --json", 3, `"ready": false`, `Linux machine`},
+		{"ls", 0, `one\n`, `^$`},
+		{"report tare-runs/one", 0, `tcp_rr`, `report: `},
+		{"gc", 0, `nothing to remove`, `^$`},
+		{"version", 0, `^tare `, `^$`},
+	} {
+		cmd := exec.Command(binary, strings.Fields(tt.args)...)
+		var stdout, stderr bytes.Buffer
+		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
+		if err := cmd.Run(); cmd.ProcessState == nil {
+			t.Fatal(err)
+		}
+		code := cmd.ProcessState.ExitCode()
+		if code != tt.code || !regexp.MustCompile(tt.stdout).Match(stdout.Bytes()) || !regexp.MustCompile(tt.stderr).Match(stderr.Bytes()) {
+			t.Errorf("tare %s: exit code %d, want %d\nwant on stdout %s, got\n%s\nwant on stderr %s, got\n%s",
+				tt.args, code, tt.code, tt.stdout, &stdout, tt.stderr, &stderr)
+		}
+	}
+	probe, err := exec.Command(binary, "modes", "--probe").Output()
+	if n := strings.Count(string(probe), " unsupported "); err != nil || n != len((netns.Driver{}).Modes()) {
+		t.Errorf("%d modes are unsupported (%v), want all of\n%s", n, err, probe)
+	}
+}
+
+// aRun writes the directory of a run that ended with one trial.
+func aRun(t *testing.T, dir string) {
+	t.Helper()
+	d, err := result.Create(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial := result.Trial{Seq: 1, Block: 1, Mode: "host", Workload: "tcp_rr", Status: result.TrialOK,
+		Started: time.Now(), Metrics: map[string]float64{"transaction_rate": 1000}}
+	run := result.Run{Schema: result.Schema, ID: "0123abcd", Started: trial.Started, Finished: trial.Started, Status: result.RunComplete,
+		Modes: []result.Mode{{ID: "host", Title: "process to process", Status: result.ModeMeasured}}, Trials: result.Count([]result.Trial{trial})}
+	run.Cells, run.Warnings = result.Cells(run.Modes, []string{"tcp_rr"}, []result.Trial{trial}, result.Rule{Margin: 0.05})
+	if err := errors.Join(d.Append(trial), d.WriteRun(run), d.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Two agents without Linux's fast path carry a trial between them.
+func TestElsewhereAgents(t *testing.T) {
+	binary := elsewhere(t)
+	launcher := transport.Local{Start: func(c *exec.Cmd) error {
+		c.Path = binary
+		return c.Start()
+	}}
+	begin := func(place string) *agent.Client {
+		c, err := agent.Start(t.Context(), launcher, "00000000", place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return c
+	}
+	client, server := begin("client"), begin("server")
+	for _, kind := range []string{"tcp_stream", "tcp_rr"} {
+		p := traffic.Params{Kind: kind, Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Streams: 1, WriteSize: 64 << 10,
+			SendBuffer: -1, ReceiveBuffer: -1, Warmup: 20 * time.Millisecond, Duration: 100 * time.Millisecond}
+		port, err := server.Listen(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Address = fmt.Sprintf("127.0.0.1:%d", port)
+		sent, err := client.Dial(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := server.Ended(t.Context(), sent); err != nil {
+			t.Fatal(err)
+		}
+		got, err := server.Report(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sent.Sent == 0 || sent.Sent != got.Received {
+			t.Errorf("%s: %d bytes sent, %d received", kind, sent.Sent, got.Received)
+		}
+	}
+}

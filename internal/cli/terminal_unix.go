@@ -1,0 +1,22 @@
+//go:build unix
+
+package cli
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminal tells whether w is one, and how wide.
+func terminal(w any) (tty bool, width int) {
+	file, ok := w.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return false, 0
+	}
+	size, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return false, 0
+	}
+	return true, int(size.Col)
+}

@@ -1,0 +1,182 @@
+//go:build linux
+
+package netns_test
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/netns"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+	"tare/internal/traffic"
+)
+
+// What a shower is made of: enough to be told from background packets.
+const (
+	datagram  = 1000 // bytes of payload
+	datagrams = 100  // of each flow
+)
+
+// shower sends datagrams over the first pair of a path, from ports of the client
+// on if that is not 0, and gives what both ends would report. With echo the server
+// sends each back.
+func shower(t *testing.T, s *drivertest.Stand, flows int, from uint16, ipv6, echo bool) driver.Carried {
+	t.Helper()
+	clientNS, serverNS := both(s)
+	listen, dial, err := s.Path.Pairs()[0].Server.Reach(ipv6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := socket(t, serverNS, func() (*net.UDPConn, error) { return net.ListenUDP("udp", net.UDPAddrFromAddrPort(listen)) })
+	dial = netip.AddrPortFrom(dial.Addr(), server.LocalAddr().(*net.UDPAddr).AddrPort().Port())
+	got := make(chan int64, 1)
+	go func() { got <- count(server, echo) }()
+	var wg sync.WaitGroup
+	back := make([]int64, flows)
+	for i := range flows {
+		c := socket(t, clientNS, func() (*net.UDPConn, error) {
+			local := &net.UDPAddr{}
+			if from > 0 {
+				local.Port = int(from) + i
+			}
+			return net.DialUDP("udp", local, net.UDPAddrFromAddrPort(dial))
+		})
+		wg.Go(func() {
+			defer c.Close()
+			for n := range datagrams {
+				if _, err := c.Write(make([]byte, datagram)); err != nil {
+					t.Errorf("send: %v", err)
+				}
+				if n%8 == 7 {
+					time.Sleep(time.Millisecond) // an unpaced sender overruns the receiver
+				}
+			}
+			if echo {
+				back[i] = count(c, false)
+			}
+		})
+	}
+	wg.Wait()
+	arrived := <-got
+	server.Close()
+	client := traffic.Report{Connections: flows, Sent: int64(flows * datagrams * datagram), Datagrams: &traffic.Datagrams{}}
+	answers := traffic.Report{Connections: flows, Received: arrived * datagram,
+		Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Received: arrived}}}}
+	for _, n := range back {
+		client.Received += n * datagram
+		client.Datagrams.Flows = append(client.Datagrams.Flows, traffic.FlowCount{Sent: datagrams, Received: n})
+	}
+	if echo {
+		answers.Sent, answers.Datagrams.Flows[0].Sent = answers.Received, arrived
+	}
+	if arrived < datagrams/2 {
+		t.Errorf("%d of %d datagrams arrived", arrived, flows*datagrams)
+	}
+	return driver.CarriedBy(client, answers)
+}
+
+// socket opens a socket in a namespace for as long as the test lasts.
+func socket(t *testing.T, ns *linuxnet.NS, open func() (*net.UDPConn, error)) *net.UDPConn {
+	t.Helper()
+	var c *net.UDPConn
+	err := ns.Do(func() (err error) {
+		c, err = open()
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// count reads datagrams until none has come for a while, and may send them back.
+func count(c *net.UDPConn, echo bool) (n int64) {
+	buf := make([]byte, 2*datagram)
+	for {
+		if err := c.SetReadDeadline(time.Now().Add(500 * time.Millisecond)); err != nil {
+			return n
+		}
+		size, from, err := c.ReadFromUDPAddrPort(buf)
+		if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, net.ErrClosed) {
+			return n
+		}
+		if err != nil || size != datagram {
+			continue
+		}
+		n++
+		if echo {
+			_, _ = c.WriteToUDPAddrPort(buf[:size], from) // what is lost is not counted
+		}
+	}
+}
+
+// Every mode carries datagrams, one way and both, and is proven by them.
+func TestDatagrams(t *testing.T) {
+	drivertest.NeedLab(t)
+	d := netns.Driver{}
+	for _, m := range d.Modes() {
+		t.Run(m.ID, func(t *testing.T) {
+			if err := d.Probe(t.Context(), m.ID); err != nil {
+				t.Logf("%v", err)
+				return
+			}
+			s := drivertest.Provision(t, d, m.ID, nil)
+			for _, ipv6 := range []bool{false, true} {
+				if ipv6 && !s.Lab.IPv6 {
+					continue
+				}
+				for _, echo := range []bool{false, true} {
+					before := s.Before(t)
+					carried := shower(t, s, 3, 0, ipv6, echo)
+					if err := s.Proof(t, before, []driver.Carried{carried}); err != nil {
+						t.Errorf("ipv6 %t, echo %t: %v", ipv6, echo, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Datagrams that a limited underlay drops do not make its path void.
+func TestDatagramsThatAreLost(t *testing.T) {
+	for _, mode := range []string{"host", "netns/bridge", "netns/vxlan"} {
+		s := drivertest.Provision(t, netns.Driver{}, mode, func(l *lab.Spec) { l.Rate = 1e6 })
+		before := s.Before(t)
+		carried := shower(t, s, 4, 0, false, false)
+		if err := s.Proof(t, before, []driver.Carried{carried}); err != nil {
+			t.Errorf("%s: %v", mode, err)
+		}
+		if f := carried.Forward; f.Payload >= f.Wire {
+			t.Errorf("%s: %d of %d bytes arrived over 1 Mbit/s: nothing was tested", mode, f.Payload, f.Wire)
+		}
+	}
+}
+
+// A trial with the addresses and ports of the one before meets the rules anew: the
+// first of its packets is the first of a connection again.
+func TestForget(t *testing.T) {
+	const from = 40000
+	s := drivertest.Provision(t, netns.Driver{}, "netns/bridge", nil)
+	for range 2 {
+		before := s.Before(t)
+		if err := s.Proof(t, before, []driver.Carried{shower(t, s, 2, from, false, true)}); err != nil {
+			t.Error(err)
+		}
+	}
+	before, err := s.Path.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Proof(t, before, []driver.Carried{shower(t, s, 2, from, false, true)}) == nil {
+		t.Error("the kernel had nothing to forget: nothing was tested")
+	}
+}

@@ -1,0 +1,54 @@
+package plan
+
+import (
+	"slices"
+
+	"tare/internal/study"
+)
+
+// Workloads are those of a resolved study, each that is to be verified with its
+// twin behind it: the same traffic made by the external tool, in the same blocks,
+// with baseline cells of its own.
+func Workloads(s study.Study) []study.Workload {
+	var all []study.Workload
+	for _, w := range s.Workloads {
+		all = append(all, w)
+		if w.VerifyWith != "" {
+			all = append(all, twin(w, s.Names()))
+		}
+	}
+	return all
+}
+
+// Names lists the workloads of a resolved study as results name them, twins
+// included.
+func Names(s study.Study) []string {
+	var names []string
+	for _, w := range Workloads(s) {
+		names = append(names, w.Name())
+	}
+	return names
+}
+
+// Twins gives, by the id of a workload that is to be verified, the id of its twin.
+func Twins(s study.Study) map[string]string {
+	twins := map[string]string{}
+	for _, w := range s.Workloads {
+		if w.VerifyWith != "" {
+			twins[w.Name()] = twin(w, s.Names()).ID
+		}
+	}
+	return twins
+}
+
+// twin is a workload made by the tool that it is to be verified with: id.tool, or
+// where a workload of the study has that name already, with more dots.
+func twin(w study.Workload, taken []string) study.Workload {
+	id := w.Name() + "." + w.VerifyWith
+	for slices.Contains(taken, id) {
+		id += "."
+	}
+	w.ID, w.Tool, w.VerifyWith = id, w.VerifyWith, ""
+	w.Slice = study.AtOnce // no tool can be driven in turns
+	return w
+}

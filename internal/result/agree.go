@@ -1,0 +1,107 @@
+package result
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Agree says whether two tools agree on a cost.
+type Agree string
+
+// The answers of a comparison of two tools.
+const (
+	AgreeYes        Agree = "yes"         // their costs differ by no more than the margin
+	AgreeNo         Agree = "no"          // they differ, and by more than the margin
+	AgreeCannotTell Agree = "cannot_tell" // neither shown
+)
+
+// Agreement compares what a mode costs by the workload's own tool with what it
+// costs by a second one. Ratio is the geometric mean, over the blocks in which all
+// four have a trial, of the first cost to the second, each being the ratio of the
+// mode to its baseline; RatioCI is its 95 % interval.
+type Agreement struct {
+	Workload string    `json:"workload"`
+	Twin     string    `json:"twin"` // the workload of the second tool
+	Tool     string    `json:"tool"`
+	Mode     string    `json:"mode"`
+	Metric   string    `json:"metric"`
+	N        int       `json:"n"` // blocks
+	Ratio    *float64  `json:"ratio,omitempty"`
+	RatioCI  *Interval `json:"ratio_ci,omitempty"`
+	Agree    Agree     `json:"agree"`
+}
+
+// Verified names a workload and the second tool that it was weighed with.
+type Verified struct{ Workload, Twin, Tool string }
+
+// Agreements compares, for each measured mode that has a baseline, its costs by
+// both tools, in the main metric of the workload. It warns with tools_disagree of
+// each that differs.
+func Agreements(modes []Mode, verified []Verified, trials []Trial, rule Rule) ([]Agreement, []Warning) {
+	measured := slices.DeleteFunc(slices.Clone(modes), func(m Mode) bool { return m.Status != ModeMeasured })
+	var names []string
+	for _, v := range verified {
+		names = append(names, v.Workload, v.Twin)
+	}
+	tab, _ := tabulate(measured, names, trials)
+	var out []Agreement
+	var warnings []Warning
+	for _, v := range verified {
+		for _, m := range measured {
+			if m.Baseline == "" {
+				continue
+			}
+			for _, metric := range Metrics() {
+				own, second := tab.costs(m, v.Workload, metric.Name), tab.costs(m, v.Twin, metric.Name)
+				if !metric.Primary || len(own) == 0 && len(second) == 0 {
+					continue
+				}
+				a := Agreement{Workload: v.Workload, Twin: v.Twin, Tool: v.Tool, Mode: m.ID, Metric: metric.Name, Agree: AgreeCannotTell}
+				a.judge(own, second, rule.Margin)
+				out = append(out, a)
+				if a.Agree == AgreeNo {
+					warnings = append(warnings, toolsDisagree(a))
+				}
+			}
+		}
+	}
+	return out, warnings
+}
+
+// costs are the ratios of a mode to its baseline, block by block.
+func (t table) costs(m Mode, workload, metric string) []reading {
+	var out []reading
+	base := t.values(m.Baseline, workload, metric)
+	for _, r := range t.values(m.ID, workload, metric) {
+		if i := slices.IndexFunc(base, func(b reading) bool { return b.block == r.block }); i >= 0 && base[i].value > 0 && r.value > 0 {
+			out = append(out, reading{r.block, r.value / base[i].value})
+		}
+	}
+	return out
+}
+
+func (a *Agreement) judge(own, second []reading, margin float64) {
+	l, ok := compare(own, second)
+	if !ok {
+		return
+	}
+	a.N, a.Ratio = l.N, known(l.Ratio())
+	lo, hi, ok := l.Interval(0.95)
+	if !ok || !finite(lo) || !finite(hi) {
+		return
+	}
+	a.RatioCI = &Interval{lo, hi}
+	switch {
+	case lo >= 1/(1+margin) && hi <= 1+margin:
+		a.Agree = AgreeYes
+	case (lo > 1 || hi < 1) && math.Abs(l.Mean) > math.Log1p(margin):
+		a.Agree = AgreeNo
+	}
+}
+
+func toolsDisagree(a Agreement) Warning {
+	return Warning{"tools_disagree", scope(a.Mode, a.Workload, a.Metric), fmt.Sprintf(
+		"the two tools disagree: the ratio to the baseline is %.3g times that by %s; one of them measures "+
+			"a limit of its own, so compare settings and CPU before believing either", *a.Ratio, a.Tool)}
+}

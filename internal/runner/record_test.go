@@ -1,0 +1,129 @@
+package runner
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/plan"
+	"tare/internal/result"
+	"tare/internal/study"
+	"tare/internal/traffic"
+)
+
+// account is one flow's account at both ends of a UDP trial.
+func account(sent, counted, received, inTime, late int64) (client, server traffic.Report) {
+	client = traffic.Report{CPU: -1, Sent: sent * 100, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: sent, SentCounted: counted}}, LargestBurst: 3}}
+	client.Window.Slots, client.Window.Missed = counted+10, 10
+	server = traffic.Report{CPU: -1, Received: received * 100, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Received: received, ReceivedCounted: inTime}}, Late: late, Reordered: 2, ReorderExtent: 5}}
+	return client, server
+}
+
+func TestDatagramsOfARecord(t *testing.T) {
+	client, server := account(1000, 900, 950, 860, 1)
+	n := func(v int64) *int64 { return &v }
+	want := &result.Datagrams{Sent: n(0), Received: n(950), Lost: n(39), Duplicates: n(0), Reordered: n(2), ReorderExtent: n(5), Late: n(1), Foreign: n(0), LargestBurst: n(0)}
+	if d := cmp.Diff(want, end(server, client).Datagrams); d != "" {
+		t.Errorf("receiver (-want +got):\n%s", d)
+	}
+	want = &result.Datagrams{Sent: n(1000), Received: n(0), Duplicates: n(0), Reordered: n(0), ReorderExtent: n(0), Late: n(0), Foreign: n(0), LargestBurst: n(3), Slots: n(910), MissedSlots: n(10)}
+	if d := cmp.Diff(want, end(client, server).Datagrams); d != "" {
+		t.Errorf("sender (-want +got):\n%s", d)
+	}
+	// Of a tool, 0 may be what it does not tell.
+	client.Tool, server.Tool = &traffic.ToolRun{Name: "iperf3"}, &traffic.ToolRun{Name: "iperf3"}
+	want = &result.Datagrams{Received: n(950), Lost: n(39), Reordered: n(2), ReorderExtent: n(5), Late: n(1)}
+	if d := cmp.Diff(want, end(server, client).Datagrams); d != "" {
+		t.Errorf("a tool's receiver (-want +got):\n%s", d)
+	}
+	if share := limited(client, server); share == nil || *share != 10.0/910 {
+		t.Errorf("limited: %v", share)
+	}
+	if share := limited(server, server); share != nil {
+		t.Errorf("limited without a schedule: %g", *share)
+	}
+	if d := end(traffic.Report{}, traffic.Report{}).Datagrams; d != nil {
+		t.Errorf("TCP has the datagrams %+v", d)
+	}
+}
+
+func TestImpossible(t *testing.T) {
+	fineC, fineS := account(1000, 900, 950, 860, 1)
+	tests := map[string]struct {
+		metrics map[string]float64
+		account [5]int64
+		want    string
+	}{
+		"fine":                          {map[string]float64{"goodput": 5, "loss_ratio": 0.04}, [5]int64{1000, 900, 950, 860, 1}, ""},
+		"a loss below 0":                {map[string]float64{"loss_ratio": -0.01}, [5]int64{1000, 900, 950, 860, 1}, "loss_ratio is -0.01"},
+		"a loss above 1":                {map[string]float64{"loss_ratio": 1.5}, [5]int64{1000, 900, 950, 860, 1}, "loss_ratio is 1.5"},
+		"more arrived than was sent":    {nil, [5]int64{1000, 900, 1001, 860, 1}, "1000 datagrams sent and 1001 arrived at the server"},
+		"more in time than was counted": {nil, [5]int64{1000, 900, 950, 900, 1}, "900 and 900 with 1 late"},
+	}
+	for name, tt := range tests {
+		a := tt.account
+		client, server := account(a[0], a[1], a[2], a[3], a[4])
+		checkError(t, name, impossible(tt.metrics, client, server), tt.want)
+	}
+	checkError(t, "no number", impossible(map[string]float64{"goodput": zero() / zero()}, fineC, fineS), "goodput is NaN")
+	checkError(t, "bytes from nowhere", impossible(nil, traffic.Report{Sent: 10}, traffic.Report{Received: 11}), "10 bytes sent and 11 arrived at the server")
+	checkError(t, "backwards", impossible(nil, traffic.Report{Received: 5}, traffic.Report{Sent: 4}), "arrived at the client")
+	iperf := &traffic.ToolRun{Name: "iperf3"}
+	checkError(t, "a tool's", impossible(nil, traffic.Report{Sent: 10, Tool: iperf}, traffic.Report{Received: 11, Tool: iperf}), "")
+}
+
+func zero() float64 { return 0 }
+
+func checkError(t *testing.T, name string, err error, want string) {
+	t.Helper()
+	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		t.Errorf("%s: got %v, want %q", name, err, want)
+	}
+}
+
+func TestFit(t *testing.T) {
+	of := func(name, version string) traffic.Report {
+		return traffic.Report{Tool: &traffic.ToolRun{Name: name, Version: version}}
+	}
+	none := traffic.Report{}
+	for name, tt := range map[string]struct {
+		asked          string
+		client, server traffic.Report
+		want           string
+	}{
+		"tare":           {"", none, none, ""},
+		"mixed versions": {"iperf3", of("iperf3", "3.12"), of("iperf3", "3.16"), "3.16"},
+		"mixed tools":    {"iperf3", of("iperf3", "3.12"), of("iperf2", "2.1.8"), "iperf2"},
+		"at one end":     {"iperf3", of("iperf3", "3.12"), none, "the other was not"},
+		"not at all":     {"iperf3", none, none, "iperf3 was asked for"},
+	} {
+		p := &pair{clientSide: traffic.Params{Tool: tt.asked}, client: tt.client, server: tt.server}
+		checkError(t, name, p.fit(), tt.want)
+	}
+}
+
+// Every key of a workload reaches the generator.
+func TestParams(t *testing.T) {
+	yes := true
+	w := study.Workload{
+		Kind: "udp_stream", Tool: "iperf3", Flows: 3, Threads: 2, WriteSize: 4, PayloadSize: 5, RequestSize: 6, ResponseSize: 7, Rate: 8, TransactionRate: 10, Burst: 11,
+		Offload: study.On, Fragment: study.On, Close: study.RST, NoDelay: &yes, Direction: study.Both, Congestion: "cubic", SendBuffer: 12, ReceiveBuffer: 13, Warmup: 14, Duration: 15,
+	}
+	want := traffic.Params{
+		Kind: "udp_stream", Tool: "iperf3", Streams: 3, Threads: 2, Both: true, WriteSize: 4, PayloadSize: 5, RequestSize: 6, ResponseSize: 7, Rate: 8, TransactionRate: 10, Burst: 11,
+		Offload: true, Fragment: true, Reset: true, NoDelay: true, Congestion: "cubic", SendBuffer: 12, ReceiveBuffer: 13, Warmup: 14, Duration: 15,
+	}
+	if d := cmp.Diff(want, params(plan.Trial{Workload: w})); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	w.Rate, w.PacketRate, w.Streams, w.Direction, w.Tool = 8, 9, 4, study.Reverse, study.BuiltIn
+	p := params(plan.Trial{Workload: w})
+	if p.Rate != 0 || p.PacketRate != 9 || p.Streams != 4 || !p.Reverse || p.Both || p.Tool != "" {
+		t.Errorf("%+v", p)
+	}
+	w.Rate, w.PacketRate = study.Unlimited, 0
+	if p := params(plan.Trial{Workload: w}); p.Rate != 0 || p.PacketRate != 0 {
+		t.Errorf("unlimited is %+v", p)
+	}
+}

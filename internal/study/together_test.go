@@ -1,0 +1,85 @@
+package study_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/study"
+)
+
+// TestTogether holds what the keys of one workload may say beside each other.
+func TestTogether(t *testing.T) {
+	for _, tt := range []struct{ lines, want string }{
+		{"direction: both", `direction is "both", which udp_stream does not know`},
+		{"tool: ntttcp", `tool is "ntttcp", which cannot make udp_stream; want tare, iperf3 or iperf2`},
+		{"verify_with: tare", `verify_with is "tare"; want iperf3, iperf2 or ntttcp`},
+		{"{tool: iperf3, verify_with: iperf3}", "the two would agree with themselves"},
+		{"{rate: 1Gbit/s, packet_rate: 1000}", "leave one of them out"},
+		{"{flows: 2, threads: 3}", "threads is 3 for 2 streams"},
+		{"{tool: iperf3, slice: 20ms, duration: 1s}", "iperf3 runs a trial in one piece; leave slice out"},
+		{"{direction: reverse, slice: 20ms, duration: 1s}", "udp_stream in reverse runs in one piece"},
+		{"rate: fast", "want unlimited, or a rate"},
+		{"rate: 500Gbit/s", "want unlimited, or a rate of 1Mbit/s to 400Gbit/s"},
+		{"payload_size: 10", "payload_size is 10; want 40 to 65507"},
+		{"flows: 0", "flows is 0"},
+		{"flows: 100000", "flows is 100000; want a whole number from 1 to 1000"},
+	} {
+		text := "modes: [host]\nworkloads:\n  - workload: udp_stream\n"
+		for part := range strings.SplitSeq(strings.Trim(tt.lines, "{}"), ", ") {
+			text += "    " + part + "\n"
+		}
+		_, err := study.Decode("s.yaml", []byte(text), sample())
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.lines, err, tt.want)
+		}
+	}
+}
+
+// TestWhole: what cannot take turns is driven at once, and a rate in packets
+// stands in for one in bits, also when a resolved study is read again.
+func TestWhole(t *testing.T) {
+	for _, tt := range []struct {
+		w     study.Workload
+		slice study.Duration
+		rate  study.Load
+	}{
+		{study.Workload{}, study.Duration(125e6), study.Load(1e9)},
+		{study.Workload{Direction: study.Reverse}, study.AtOnce, study.Load(1e9)},
+		{study.Workload{Tool: "iperf3"}, study.AtOnce, study.Load(1e9)},
+		{study.Workload{PacketRate: 1000}, study.Duration(125e6), 0},
+		{study.Workload{Rate: study.Unlimited}, study.Duration(125e6), study.Unlimited},
+	} {
+		tt.w.Kind = "udp_stream"
+		s, err := study.Resolve(study.Study{Modes: []string{"host"}, Workloads: []study.Workload{tt.w}}, sample())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := marshal(t, s)
+		again, err := study.Decode("study.yaml", []byte(text), sample())
+		if err == nil {
+			again, err = study.Resolve(again, sample())
+		}
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		for _, got := range []study.Workload{s.Workloads[0], again.Workloads[0]} {
+			if got.Slice != tt.slice || got.Rate != tt.rate {
+				t.Errorf("%+v: slice %s and rate %s, want %s and %s", tt.w, got.Slice, got.Rate, tt.slice, tt.rate)
+			}
+		}
+	}
+}
+
+func TestSettings(t *testing.T) {
+	yes := true
+	got := study.Workload{Kind: "udp_stream", Rate: study.Unlimited, PayloadSize: 1400, NoDelay: &yes, ReceiveBuffer: study.Auto}.Settings()
+	want := []study.Setting{
+		{Key: "workload", Value: "udp_stream"}, {Key: "payload_size", Value: "1400"}, {Key: "rate", Value: "unlimited"},
+		{Key: "no_delay", Value: "true"}, {Key: "receive_buffer", Value: "auto"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

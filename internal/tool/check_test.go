@@ -1,0 +1,156 @@
+package tool
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/traffic"
+)
+
+// end makes a report of one end of a UDP trial.
+func end(name, version string, sent, received int64, lost *int64) traffic.Report {
+	return traffic.Report{
+		Sent: sent * 1400, Received: received * 1400, Tool: &traffic.ToolRun{Name: name, Version: version, Lost: lost},
+		Window:    traffic.Window{Seconds: 2, Interval: 1, Sent: sent * 700, Received: received * 700, Series: []float64{float64(received) * 350, float64(received) * 350}},
+		Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: sent, SentCounted: sent, Received: received, ReceivedCounted: received}}},
+	}
+}
+
+func TestCheck(t *testing.T) {
+	gaps := int64(5)
+	forward := traffic.Params{Kind: udpStream}
+	for _, c := range []struct {
+		name           string
+		p              traffic.Params
+		client, server traffic.Report
+		code, err      string
+	}{
+		{"as it should be", forward, end(iperf3Name, "3.12", 1000, 995, nil), end(iperf3Name, "3.12", 0, 995, &gaps), "", ""},
+		{"mixed versions of iperf3", forward, end(iperf3Name, "3.21", 1000, 0, nil), end(iperf3Name, "3.12", 0, 1000, &gaps), "", "install the same at both ends"},
+		{"mixed versions of iperf2", forward, end(iperf2Name, "2.2.1", 1000, 0, nil), end(iperf2Name, "2.1.8", 0, 995, &gaps), NoteVersions, ""},
+		{"two tools", forward, end(iperf3Name, "3.12", 1000, 0, nil), end(iperf2Name, "2.1.8", 0, 995, &gaps), "", "the client ran iperf3 and the server iperf2"},
+		{"one end built in", forward, end(iperf3Name, "3.12", 1000, 0, nil), traffic.Report{}, "", "one end was driven by an external tool"},
+		{"both built in", forward, traffic.Report{}, traffic.Report{}, "", ""},
+		{"more than was sent", forward, end(iperf3Name, "3.12", 990, 0, nil), end(iperf3Name, "3.12", 0, 995, &gaps), "", "which cannot be"},
+		{"nothing arrived", forward, end(iperf3Name, "3.12", 990, 0, nil), end(iperf3Name, "3.12", 0, 0, nil), "", "received nothing"},
+		{"a lost tail", forward, end(iperf3Name, "3.12", 2000, 0, nil), end(iperf3Name, "3.12", 0, 1000, &gaps), NoteTailLoss, ""},
+		{"ntttcp's windows differ", forward, end(ntttcpName, "1.4.3", 990, 0, nil), end(ntttcpName, "1.4.3", 0, 995, nil), NoteNoLoss, ""},
+		{"reverse", traffic.Params{Kind: udpStream, Reverse: true}, end(iperf3Name, "3.12", 0, 995, &gaps), end(iperf3Name, "3.12", 990, 0, nil), "", "reverse: iperf3 received"},
+	} {
+		notes, err := Check(c.p, c.client, c.server)
+		switch {
+		case c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)):
+			t.Errorf("%s: got %v, want %q", c.name, err, c.err)
+		case c.err == "" && err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case (c.code == "") != (len(notes) == 0) || c.code != "" && notes[0].Code != c.code:
+			t.Errorf("%s: notes %v, want %q", c.name, notes, c.code)
+		}
+	}
+}
+
+// Loss is what was sent less what arrived, and no figure where that cannot be.
+func TestMetrics(t *testing.T) {
+	w := workload{tool: iperf3(), kind: udpStream}
+	m, series := w.Metrics(traffic.Params{Kind: udpStream}, end(iperf3Name, "3.12", 1000, 0, nil), end(iperf3Name, "3.12", 0, 900, nil))
+	want := map[string]float64{"goodput": 900 * 700 * 4, "offered_load": 1000 * 700 * 4, "loss_ratio": 0.1, "reordered_ratio": 0}
+	if diff := cmp.Diff(want, m); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if len(series.Values) != 2 || series.Values[0] != 900*350*8 || series.Interval != 1 {
+		t.Errorf("series %+v", series)
+	}
+	m, _ = w.Metrics(traffic.Params{Kind: udpStream, Reverse: true}, end(iperf3Name, "3.12", 0, 900, nil), end(iperf3Name, "3.12", 1000, 0, nil))
+	if diff := cmp.Diff(want, m); diff != "" {
+		t.Errorf("reverse: -want +got:\n%s", diff)
+	}
+	m, _ = w.Metrics(traffic.Params{Kind: udpStream, Both: true}, end(iperf3Name, "3.12", 1000, 500, nil), end(iperf3Name, "3.12", 1000, 1000, nil))
+	if m["loss_ratio"] != 0.25 || m["goodput"] != m["goodput_forward"]+m["goodput_reverse"] {
+		t.Errorf("both: %v", m)
+	}
+	m, _ = w.Metrics(traffic.Params{Kind: udpStream}, end(iperf3Name, "3.12", 900, 0, nil), end(iperf3Name, "3.12", 0, 1000, nil))
+	if v, ok := m["loss_ratio"]; ok {
+		t.Errorf("a loss of %g is shown where more arrived than was sent", v)
+	}
+}
+
+// The window is the intervals in the middle, and a piece of one does not count.
+func TestCut(t *testing.T) {
+	var a, b flow
+	for i := range 10 {
+		a.rows = append(a.rows, row{start: float64(i) / 10, seconds: 0.1, bytes: 100, retransmits: 1})
+		if i < 8 {
+			b.rows = append(b.rows, row{start: float64(i)/10 + 0.002, seconds: 0.1, bytes: 50})
+		}
+	}
+	a.rows = append(a.rows, row{start: 1, seconds: 0.01, bytes: 1e6})
+	a.hasSegments, b.hasSegments = true, true
+	w, err := cut([]flow{b, a}, 0.1, 300*time.Millisecond, 2*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(w.seconds-0.7) > 1e-9 || w.bytes != 700+250 || w.streams[0] != 250 || w.streams[1] != 700 || len(w.series) != 7 || *w.retransmits != 7 {
+		t.Errorf("window %+v", w)
+	}
+	if _, err := cut([]flow{a}, 0.1, time.Minute, time.Second); err == nil || !strings.Contains(err.Error(), "it ended early") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A bound on what is on the wire is never below what was sent.
+func TestBound(t *testing.T) {
+	j := job{Params: traffic.Params{Kind: tcpStream}}
+	r := traffic.Report{Sent: 1 << 30}
+	kernelCount{}.bound(&r, j) // nothing is known
+	if r.TCP.Wire < 2<<30 || r.TCP.Segments < (2<<30)/leastSegment {
+		t.Errorf("at most %d bytes in %d segments", r.TCP.Wire, r.TCP.Segments)
+	}
+	before, after := kernelCount{1000, 10, true}, kernelCount{51000, 60, true}
+	after.since(before).bound(&r, j)
+	if r.TCP.Wire != 50000 || r.TCP.Segments != 50 {
+		t.Errorf("at most %d bytes in %d segments", r.TCP.Wire, r.TCP.Segments)
+	}
+	j.side = atServer // acknowledgements: how many at least is not known
+	after.since(before).bound(&r, j)
+	if r.TCP.Wire != 50000+50*headerRoom || r.TCP.Segments != 0 {
+		t.Errorf("back: at most %d bytes in %d segments", r.TCP.Wire, r.TCP.Segments)
+	}
+}
+
+// What is kept of a long output is its head and its tail.
+func TestKept(t *testing.T) {
+	got := kept([]byte("head" + strings.Repeat("x", 1<<20) + "\xfftail"))
+	if len(got) > keptOutput || !strings.HasPrefix(got, "head") || !strings.HasSuffix(got, "?tail") || !strings.Contains(got, "left out") {
+		t.Errorf("kept %d bytes", len(got))
+	}
+	if kept([]byte("short")) != "short" {
+		t.Error("a short output is not kept whole")
+	}
+}
+
+// A buffer that the kernel does not grant, a rate that is not reached, and what a
+// tool does not know are told.
+func TestNotes(t *testing.T) {
+	j := job{grant: 425984 / 2, side: atClient, build: build{version: "3.12", major: 3, minor: 12}}
+	j.Params = traffic.Params{Kind: udpStream, Tool: iperf3Name, Streams: 4, SendBuffer: -1, ReceiveBuffer: 1 << 20, Burst: 16, Rate: 1e9, PayloadSize: 1400}
+	codes := map[string]bool{}
+	for _, n := range append(j.notes(), versionNotes(j)...) {
+		codes[n.Code] = true
+	}
+	want := map[string]bool{NoteBuffers: true, NoteIgnored: true, NoteOneThread: true, NotePacing: true}
+	if diff := cmp.Diff(want, codes); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	r := traffic.Report{Window: traffic.Window{Seconds: 1, Sent: 100e6}}
+	if n := slow(j, r); len(n) != 1 || n[0].Code != NoteLimited || !strings.Contains(n[0].Text, "800 of the 1000 Mbit/s") {
+		t.Errorf("notes %v", n)
+	}
+	r.Window.Sent = 125e6
+	if n := slow(j, r); len(n) != 0 {
+		t.Errorf("notes %v", n)
+	}
+}

@@ -1,0 +1,74 @@
+package tool
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"tare/internal/traffic"
+)
+
+// seeds gives a fuzz target all recorded outputs.
+func seeds(f *testing.F, add func([]byte)) {
+	f.Helper()
+	names, err := filepath.Glob("testdata/*/*")
+	if err != nil || len(names) < 30 {
+		f.Fatalf("%d fixtures, %v", len(names), err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		add(text)
+	}
+}
+
+// sane fails on figures that cannot be.
+func sane(t *testing.T, r traffic.Report) {
+	t.Helper()
+	for _, v := range append([]float64{r.Window.Seconds, r.Window.Interval, r.TCP.RTT, r.Traffic}, r.Window.Series...) {
+		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+			t.Errorf("a figure of %g", v)
+		}
+	}
+	for _, n := range append([]int64{r.Sent, r.Received, r.Window.Sent, r.Window.Received}, r.Window.Streams...) {
+		if n < 0 {
+			t.Errorf("a count of %d", n)
+		}
+	}
+}
+
+func fuzz(f *testing.F, tool Tool, put func([]byte) output) {
+	seeds(f, func(text []byte) { f.Add(text, false, false) })
+	f.Fuzz(func(t *testing.T, text []byte, udp, server bool) {
+		fix := fixture{tool: tool.Name, kind: tcpStream, streams: 1, way: "forward", side: side(server), version: "3.12"}
+		if udp {
+			fix.kind = udpStream
+		}
+		if tool.Name == iperf2Name {
+			fix.version = "2.1.8"
+		}
+		j := fix.job(t)
+		s, err := tool.read(j, put(text))
+		if err != nil {
+			return
+		}
+		if r, err := s.report(j); err == nil {
+			sane(t, r)
+		}
+	})
+}
+
+func FuzzIperf3(f *testing.F) {
+	fuzz(f, iperf3(), func(b []byte) output { return output{stdout: b} })
+}
+
+func FuzzIperf2(f *testing.F) {
+	fuzz(f, iperf2(), func(b []byte) output { return output{stdout: b} })
+}
+
+func FuzzNtttcp(f *testing.F) {
+	fuzz(f, ntttcp(), func(b []byte) output { return output{file: b} })
+}

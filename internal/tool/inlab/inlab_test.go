@@ -1,0 +1,71 @@
+// Package inlab_test runs the external tools in the sandboxes of a lab. It is a
+// package of its own because agents know the tools.
+package inlab_test
+
+import (
+	"os/exec"
+	"testing"
+	"time"
+
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/netns"
+	"tare/internal/lab"
+	"tare/internal/tool"
+	"tare/internal/traffic"
+)
+
+func TestMain(m *testing.M) { drivertest.Main(m) }
+
+// A mode's path is proven for a tool's traffic as for the built-in generator's:
+// what the tools and the kernel say bounds what the devices saw.
+func TestProof(t *testing.T) {
+	for _, c := range []struct {
+		mode string
+		rate uint64 // of the underlay, bit/s
+	}{{"host-local", 0}, {"netns/published", 0}, {"netns/vxlan", 0}, {"netns/bridge", 50e6}} {
+		t.Run(c.mode, func(t *testing.T) {
+			s := drivertest.Provision(t, netns.Driver{}, c.mode, func(spec *lab.Spec) { spec.Rate = c.rate })
+			for name, executable := range map[string]string{"iperf3": "iperf3", "iperf2": "iperf"} {
+				if _, err := exec.LookPath(executable); err != nil {
+					t.Skipf("scripts/setup-tests installs what is missing: %v", err)
+				}
+				for _, way := range []string{"forward", "reverse", "both"} {
+					for _, kind := range []string{"tcp_stream", "udp_stream"} {
+						p := drivertest.Params(kind)
+						p.Tool, p.Warmup, p.Duration = name, 100*time.Millisecond, 400*time.Millisecond
+						p.PayloadSize, p.Reverse, p.Both = 1200, way == "reverse", way == "both"
+						if kind == "udp_stream" {
+							p.Rate = 20e6
+						}
+						client, server, err := s.Trial(t, p, s.Lab.IPv6 && p.Reverse)
+						if err != nil {
+							t.Errorf("%s %s %s: %v", name, kind, way, err)
+						}
+						figures(t, p, client, server)
+					}
+				}
+			}
+		})
+	}
+}
+
+func figures(t *testing.T, p traffic.Params, client, server traffic.Report) {
+	t.Helper()
+	if _, err := tool.Check(p, client, server); err != nil {
+		t.Error(err)
+	}
+	w, err := tool.For(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Both {
+		if client.Received == 0 || server.Received == 0 {
+			t.Errorf("%d and %d bytes arrived", client.Received, server.Received)
+		}
+		return
+	}
+	m, series := w.Metrics(p, client, server)
+	if m["goodput"] <= 0 || len(series.Values) < 2 {
+		t.Errorf("%s: goodput %g over %d intervals", p.Tool, m["goodput"], len(series.Values))
+	}
+}

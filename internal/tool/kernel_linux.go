@@ -1,0 +1,156 @@
+package tool
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// readKernel reads this network namespace's counters.
+func readKernel() kernelCount {
+	v4, err4 := os.ReadFile("/proc/self/net/netstat")
+	snmp, errS := os.ReadFile("/proc/self/net/snmp")
+	if err4 != nil || errS != nil {
+		return kernelCount{}
+	}
+	v6, _ := os.ReadFile("/proc/self/net/snmp6") // a kernel without IPv6 has none
+	a, b, c := pairs(v4), pairs(snmp), singles(v6)
+	_, known := a["IpExt.OutOctets"]
+	return kernelCount{
+		octets:   a["IpExt.OutOctets"] + c["Ip6OutOctets"],
+		segments: b["Tcp.OutSegs"] + b["Udp.OutDatagrams"] + b["Ip.FragCreates"] + c["Udp6OutDatagrams"] + c["Ip6FragCreates"],
+		known:    known,
+	}
+}
+
+// pairs reads the format of /proc/net/snmp: a line of names, a line of values.
+func pairs(text []byte) map[string]uint64 {
+	out := map[string]uint64{}
+	var names []string
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
+		if len(names) != len(fields) || names[0] != fields[0] {
+			names = fields
+			continue
+		}
+		for i, v := range fields[1:] {
+			if n, err := strconv.ParseUint(v, 10, 64); err == nil {
+				out[strings.TrimSuffix(fields[0], ":")+"."+names[i+1]] = n
+			}
+		}
+		names = nil
+	}
+	return out
+}
+
+// singles reads the format of /proc/net/snmp6: a name and a value a line.
+func singles(text []byte) map[string]uint64 {
+	out := map[string]uint64{}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) == 2 {
+			if n, err := strconv.ParseUint(f[1], 10, 64); err == nil {
+				out[f[0]] = n
+			}
+		}
+	}
+	return out
+}
+
+// socket is a line of /proc/net/tcp or udp.
+type socket struct {
+	local, remote uint16
+	state         uint64
+	unsent        uint64 // bytes that wait to be sent or acknowledged
+}
+
+// stateListen is TCP_LISTEN in /proc/net/tcp; UDP sockets are in stateOpen.
+const (
+	stateListen = 0x0a
+	stateOpen   = 0x07
+)
+
+func sockets(protocol string) (out []socket, known bool) {
+	for _, suffix := range []string{"", "6"} {
+		text, err := os.ReadFile("/proc/self/net/" + protocol + suffix)
+		if err != nil {
+			continue
+		}
+		known = true
+		for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
+			if one, err := parseSocket(s.Text()); err == nil {
+				out = append(out, one)
+			}
+		}
+	}
+	return out, known
+}
+
+func parseSocket(line string) (socket, error) {
+	f := strings.Fields(line)
+	if len(f) < 5 {
+		return socket{}, fmt.Errorf("%.40q is no socket", line)
+	}
+	var s socket
+	for i, at := range []*uint16{&s.local, &s.remote} {
+		_, port, _ := strings.Cut(f[i+1], ":")
+		n, err := strconv.ParseUint(port, 16, 16)
+		if err != nil {
+			return s, err
+		}
+		*at = uint16(n)
+	}
+	var err error
+	if s.state, err = strconv.ParseUint(f[3], 16, 8); err != nil {
+		return s, err
+	}
+	tx, _, _ := strings.Cut(f[4], ":")
+	s.unsent, err = strconv.ParseUint(tx, 16, 64)
+	return s, err
+}
+
+// portOpen looks whether something listens, known is false where that cannot be
+// seen.
+func portOpen(port uint16, udp bool) (open, known bool) {
+	protocol, state := "tcp", uint64(stateListen)
+	if udp {
+		protocol, state = "udp", stateOpen
+	}
+	all, known := sockets(protocol)
+	for _, s := range all {
+		open = open || s.local == port && s.state == state
+	}
+	return open, known
+}
+
+// drainWait bounds the wait for what a tool's kernel still sends behind its end.
+const drainWait = 5 * time.Second
+
+// drain waits until no connection of the port has anything left to send: a tool
+// ends before its kernel has.
+func drain(ctx context.Context, port uint16) {
+	ctx, cancel := context.WithTimeout(ctx, drainWait)
+	defer cancel()
+	for {
+		waiting := false
+		all, _ := sockets("tcp")
+		for _, s := range all {
+			waiting = waiting || (s.local == port || s.remote == port) && s.state != stateListen && s.unsent > 0
+		}
+		if !waiting {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(listenPoll):
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+
+	"tare/internal/study"
+)
+
+// ntttcp is Microsoft's tool: ntttcp-for-linux here, NTttcp on Windows. The two
+// share a name and most of an output format, and little of a command line.
+func ntttcp() Tool {
+	t := Tool{
+		Name: ntttcpName, Kinds: []string{tcpStream, udpStream}, Directions: []string{study.Forward},
+		executable: "ntttcp", install: "build github.com/microsoft/ntttcp-for-linux and put it on the PATH",
+		ask: asking{"-h", "-h"}, probe: probeNtttcp, command: ntttcpCommand, read: readNtttcp,
+	}
+	if runtime.GOOS == "windows" {
+		t.executable, t.install = "ntttcp.exe", "take it from github.com/microsoft/ntttcp and put it on the PATH"
+		t.ask, t.command = asking{"-?", "-?"}, windowsCommand
+	}
+	return t
+}
+
+// probeNtttcp takes the version from the banner: in the Linux tool's XML it is
+// always the same.
+func probeNtttcp(banner, help string) (build, error) {
+	b := build{help: help}
+	m := regexp.MustCompile(`(?m)^(?:NTTTCP for Linux|Version|Copyright.*Version) (\d+)\.(\d+)(\S*)`).FindStringSubmatch(banner)
+	if m == nil {
+		return b, fmt.Errorf("%.60q is no version of ntttcp", banner)
+	}
+	b.major, _ = strconv.Atoi(m[1]) // digits
+	b.minor, _ = strconv.Atoi(m[2])
+	b.version = m[1] + "." + m[2] + m[3]
+	return b, nil
+}
+
+// ntttcpFile is where ntttcp writes its XML, in the job's folder.
+const ntttcpFile = "ntttcp.xml"
+
+// ntttcpCooldown keeps the sender going while the receiver ends its window, in
+// seconds.
+const ntttcpCooldown = 1
+
+// seconds are whole in ntttcp.
+func whole(seconds float64) string { return strconv.Itoa(int(math.Ceil(seconds - 1e-9))) }
+
+func (j job) window() (warmup, duration string) {
+	return whole(j.Warmup.Seconds()), whole(j.Duration.Seconds())
+}
+
+// ableNtttcp is what either ntttcp cannot do at all.
+func ableNtttcp(j job) error {
+	if j.host == "" {
+		return errors.New("ntttcp needs an address, not every one")
+	}
+	if j.port < 2 {
+		return errors.New("ntttcp needs the port below its own too")
+	}
+	return nil
+}
+
+func ntttcpCommand(j job) ([]string, error) {
+	if err := ableNtttcp(j); err != nil {
+		return nil, err
+	}
+	if j.udp() && j.ipv6 {
+		return nil, errors.New("ntttcp knows UDP over IPv4 only")
+	}
+	role := "-s"
+	if j.side == atServer {
+		role = "-r"
+	}
+	warmup, duration := j.window()
+	args := []string{role + j.host, "-P", "1", "-p", strconv.Itoa(int(j.port)), "-W", warmup, "-t", duration,
+		"-C", strconv.Itoa(ntttcpCooldown), "-x", filepath.Join(j.folder, ntttcpFile)}
+	if j.ipv6 {
+		args = append(args, "-6")
+	}
+	size := j.WriteSize
+	if j.udp() {
+		args = append(args, "-u")
+		size = j.PayloadSize
+	}
+	if size > 0 {
+		args = append(args, "-b", strconv.Itoa(size))
+	}
+	if j.side == atServer {
+		return args, nil
+	}
+	args = append(args, "-n", strconv.Itoa(j.Streams), "-l", "1")
+	if asked := j.asked(); asked > 0 {
+		args = append(args, "-B", strconv.FormatUint(uint64(asked), 10))
+	}
+	if j.NoDelay && !j.udp() && j.build.has("--no-delay") {
+		args = append(args, "--no-delay")
+	}
+	return args, nil
+}
+
+// windowsCommand is the command line of NTttcp for Windows. It must be told
+// IPv6, how many threads, and where to write.
+func windowsCommand(j job) ([]string, error) {
+	if err := ableNtttcp(j); err != nil {
+		return nil, err
+	}
+	role := "-s"
+	if j.side == atServer {
+		role = "-r"
+	}
+	warmup, duration := j.window()
+	args := []string{role, "-m", fmt.Sprintf("%d,*,%s", j.Streams, j.host), "-p", strconv.Itoa(int(j.port)),
+		"-wu", warmup, "-t", duration, "-cd", strconv.Itoa(ntttcpCooldown), "-xml", filepath.Join(j.folder, ntttcpFile)}
+	if j.ipv6 {
+		args = append(args, "-6")
+	}
+	size := j.WriteSize
+	if j.udp() {
+		args = append(args, "-u")
+		size = j.PayloadSize
+	} else if j.NoDelay {
+		args = append(args, "-ndl")
+	}
+	if size > 0 {
+		args = append(args, "-l", strconv.Itoa(size)) // its default for UDP is 128 bytes
+	}
+	if j.SendBuffer > 0 {
+		args = append(args, "-sb", strconv.Itoa(j.SendBuffer))
+	}
+	if j.ReceiveBuffer > 0 {
+		args = append(args, "-rb", strconv.Itoa(j.ReceiveBuffer))
+	}
+	if asked := j.asked(); asked > 0 && j.side == atClient {
+		perThread := asked / 8 / 1024 / float64(j.Streams) // KB a second
+		if perThread < 1 {
+			return nil, fmt.Errorf("NTttcp paces in KB a second: %g bit/s for %d threads is less than 1", asked, j.Streams)
+		}
+		args = append(args, "-thr", strconv.Itoa(int(math.Round(perThread))))
+	}
+	return args, nil
+}

@@ -1,0 +1,80 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+)
+
+// portTries is how often a free port is looked for.
+const portTries = 50
+
+// listenPoll is how often a server's port is looked at.
+const listenPoll = 5 * time.Millisecond
+
+// freePort finds a port that is free for TCP and for UDP, because a tool uses
+// the same number for both; with below, the one below it is free as well.
+func freePort(address string, below bool) (uint16, error) {
+	addr, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return 0, err
+	}
+	var last error
+	for range portTries {
+		port, err := tryPorts(addr.Addr(), 0)
+		if err == nil && below {
+			_, err = tryPorts(addr.Addr(), port-1)
+		}
+		if err == nil {
+			return port, nil
+		}
+		last = err
+	}
+	return 0, fmt.Errorf("find a free port on %s: %w", addr.Addr(), last)
+}
+
+// tryPorts binds both protocols for a moment.
+func tryPorts(addr netip.Addr, port uint16) (uint16, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(context.Background(), "tcp", netip.AddrPortFrom(addr, port).String())
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	got, err := netip.ParseAddrPort(l.Addr().String())
+	if err != nil {
+		return 0, err
+	}
+	u, err := config.ListenPacket(context.Background(), "udp", netip.AddrPortFrom(addr, got.Port()).String())
+	if err != nil {
+		return 0, err
+	}
+	u.Close()
+	return got.Port(), nil
+}
+
+// listens waits until the port is open, without touching it: a tool would take a
+// connection for its client.
+func (p *process) listens(ctx context.Context, port uint16, udp bool) error {
+	tick := time.NewTicker(listenPoll)
+	defer tick.Stop()
+	began := time.Now()
+	for {
+		if open, known := portOpen(port, udp); open || !known && time.Since(began) > blindWait {
+			return nil
+		}
+		select {
+		case <-p.ended:
+			return errors.New("the server ended at once")
+		case <-ctx.Done():
+			return fmt.Errorf("port %d was not open after %s", port, listenWait)
+		case <-tick.C:
+		}
+	}
+}
+
+// blindWait is how long a server gets where its port cannot be looked at.
+const blindWait = 500 * time.Millisecond

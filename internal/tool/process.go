@@ -1,0 +1,191 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+// output is what a process left behind.
+type output struct {
+	stdout, stderr []byte
+	file           []byte // of the files in its folder
+}
+
+// maxOutput bounds what is read of a process; more is an error.
+const maxOutput = 4 << 20
+
+// errOutput is a process that wrote more than maxOutput.
+var errOutput = fmt.Errorf("it wrote more than %d MiB", maxOutput>>20)
+
+// process is a tool under way. Its group is killed with it.
+type process struct {
+	cancel         context.CancelCauseFunc
+	ctx            context.Context //nolint:containedctx // the process's own, which outlives the call that starts it
+	stdout, stderr bounded
+	ended          chan struct{}
+	state          error // how it ended, behind ended
+}
+
+// start starts a process, pinned to cpu unless that is negative. The thread that
+// starts it stays with it: on Linux a child inherits its affinity, and is killed
+// when that thread ends.
+func start(cpu int, path string, args []string) (*process, error) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	p := &process{ctx: ctx, cancel: cancel, ended: make(chan struct{})}
+	p.stdout.full = func() { cancel(errOutput) }
+	p.stderr.full = p.stdout.full
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	cmd.Stdout, cmd.Stderr = &p.stdout, &p.stderr
+	cmd.WaitDelay = time.Second
+	group(cmd)
+	started := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // never unlocked: a pinned thread ends here
+		err := pin(cpu)
+		if err == nil {
+			err = cmd.Start()
+		}
+		started <- err
+		if err == nil {
+			p.state = cmd.Wait()
+			close(p.ended)
+		}
+	}()
+	if err := <-started; err != nil {
+		cancel(nil)
+		return nil, fmt.Errorf("start %s: %w", path, err)
+	}
+	return p, nil
+}
+
+// wait waits for the end of the process, and ends it with ctx. How it exited is
+// no error: tools exit with 0 behind failures and with 1 behind success.
+func (p *process) wait(ctx context.Context) (output, error) {
+	stop := context.AfterFunc(ctx, func() { p.cancel(context.Cause(ctx)) })
+	defer stop()
+	<-p.ended
+	out := output{stdout: p.stdout.buf.Bytes(), stderr: p.stderr.buf.Bytes()}
+	if cause := context.Cause(p.ctx); cause != nil {
+		return out, fmt.Errorf("it was ended: %w%s", cause, out.hint())
+	}
+	return out, nil
+}
+
+// hint is the last line that a process wrote to its standard error.
+func (o output) hint() string {
+	lines := strings.Split(strings.TrimSpace(string(o.stderr)), "\n")
+	if last := lines[len(lines)-1]; last != "" {
+		return fmt.Sprintf(" (it last said: %.200s)", last)
+	}
+	return ""
+}
+
+// end kills the process unless it has ended.
+func (p *process) end() output {
+	p.cancel(errors.New("it is not needed any more"))
+	<-p.ended
+	return output{stdout: p.stdout.buf.Bytes(), stderr: p.stderr.buf.Bytes()}
+}
+
+// bounded keeps up to maxOutput bytes.
+type bounded struct {
+	mu   sync.Mutex
+	buf  bytes.Buffer
+	full func()
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if room := maxOutput - b.buf.Len(); len(p) > room {
+		b.buf.Write(p[:room])
+		b.full()
+		return room, errOutput
+	}
+	return b.buf.Write(p)
+}
+
+// readFolder reads the one file that a tool may have written.
+func readFolder(folder string) []byte {
+	names, err := filepath.Glob(filepath.Join(folder, "*"))
+	if err != nil || len(names) == 0 {
+		return nil
+	}
+	f, err := os.Open(names[0])
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	buf := make([]byte, maxOutput)
+	n := 0
+	for n < len(buf) {
+		got, err := f.Read(buf[n:])
+		if n += got; err != nil {
+			break
+		}
+	}
+	return buf[:n]
+}
+
+// build is a tool as it is installed here.
+type build struct {
+	path    string
+	version string // as the tool prints it, such as "3.12"
+	major   int
+	minor   int
+	help    string // its own list of options
+}
+
+// has reports whether the tool's own help names an option.
+func (b build) has(option string) bool { return strings.Contains(b.help, option) }
+
+// before reports whether the version lies before major.minor.
+func (b build) before(major, minor int) bool {
+	return b.major < major || b.major == major && b.minor < minor
+}
+
+// find looks for the tool and asks for its version.
+func (t Tool) find(ctx context.Context) (build, error) {
+	path, err := exec.LookPath(t.executable)
+	if err != nil {
+		return build{}, fmt.Errorf("%s is not installed: %s", t.executable, t.install)
+	}
+	banner, err := ask(ctx, path, t.ask.version)
+	if err != nil {
+		return build{}, err
+	}
+	help := banner
+	if t.ask.help != t.ask.version {
+		if help, err = ask(ctx, path, t.ask.help); err != nil {
+			return build{}, err
+		}
+	}
+	b, err := t.probe(banner, help)
+	if err != nil {
+		return build{}, fmt.Errorf("%s: %w", path, err)
+	}
+	b.path, b.help = path, help
+	return b, nil
+}
+
+func ask(ctx context.Context, path, option string) (string, error) {
+	p, err := start(-1, path, []string{option})
+	if err != nil {
+		return "", err
+	}
+	out, err := p.wait(ctx)
+	if err != nil {
+		return "", fmt.Errorf("%s %s: %w", path, option, err)
+	}
+	return string(out.stdout) + string(out.stderr), nil
+}

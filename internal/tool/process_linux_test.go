@@ -1,0 +1,175 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// gone waits until a process is no more, or only waits to be buried.
+func gone(t *testing.T, pid int) {
+	t.Helper()
+	for range 500 {
+		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		if err != nil || strings.Contains(string(text), ") Z ") {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Errorf("process %d is still there", pid)
+}
+
+// pids waits for the n processes that left their id.
+func pids(t *testing.T, at string, n int) []int {
+	t.Helper()
+	for range 500 {
+		names, err := filepath.Glob(at + ".*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(names) < n {
+			time.Sleep(20 * time.Millisecond)
+			continue
+		}
+		var out []int
+		for _, name := range names {
+			pid, err := strconv.Atoi(strings.TrimPrefix(filepath.Ext(name), "."))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, pid)
+		}
+		return out
+	}
+	t.Fatalf("%d processes did not start", n)
+	return nil
+}
+
+// The end of a trial takes the tool's children too.
+func TestGroupEnds(t *testing.T) {
+	fakes(t, "family", "")
+	at := filepath.Join(t.TempDir(), "pid")
+	t.Setenv(fakePID, at)
+	path, err := exec.LookPath("iperf3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := start(-1, path, []string{"-c", "127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := pids(t, at, 2)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	if _, err := p.wait(ctx); err == nil || !strings.Contains(err.Error(), "enough") {
+		t.Errorf("got %v", err)
+	}
+	for _, pid := range both {
+		gone(t, pid)
+	}
+}
+
+// A tool does not outlive the process that started it, however that ends.
+func TestEndsWithParent(t *testing.T) {
+	if at := os.Getenv("TARE_TEST_PARENT"); at != "" {
+		path, err := exec.LookPath("iperf3")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := start(-1, path, []string{"-c", "127.0.0.1"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute) // until killed
+		return
+	}
+	fakes(t, "hang", "")
+	at := filepath.Join(t.TempDir(), "pid")
+	t.Setenv(fakePID, at)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := exec.Command(self, "-test.run", "TestEndsWithParent$")
+	parent.Env = append(os.Environ(), "TARE_TEST_PARENT="+at)
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	children := pids(t, at, 1)
+	if err := parent.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Wait() // killed
+	for _, pid := range children {
+		gone(t, pid)
+	}
+}
+
+// A pinned tool runs on its CPU only, and the threads of this process stay free.
+func TestPinned(t *testing.T) {
+	var free unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &free); err != nil {
+		t.Fatal(err)
+	}
+	cpu := 0
+	for !free.IsSet(cpu) {
+		cpu++
+	}
+	fakes(t, "nothing", "")
+	at := filepath.Join(t.TempDir(), "status")
+	t.Setenv(fakePID, at)
+	path, err := exec.LookPath("iperf3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := start(cpu, path, []string{"-c", "127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(at + ".*")
+	if err != nil || len(names) != 1 {
+		t.Fatalf("%v, %v", names, err)
+	}
+	status, err := os.ReadFile(names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "Cpus_allowed_list:\t" + strconv.Itoa(cpu) + "\n"; !strings.Contains(string(status), want) {
+		t.Errorf("the tool's status lacks %q", want)
+	}
+	var now unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &now); err != nil || now != free {
+		t.Errorf("this process may now use %v, before %v (%v)", now, free, err)
+	}
+}
+
+// The kernel's files, as they are.
+func TestKernelFiles(t *testing.T) {
+	got := pairs([]byte("IpExt: InOctets OutOctets\nIpExt: 5 7\nTcp: MaxConn OutSegs\nTcp: -1 9\nshort\n"))
+	if got["IpExt.OutOctets"] != 7 || got["Tcp.OutSegs"] != 9 {
+		t.Errorf("read %v", got)
+	}
+	s, err := parseSocket("   0: 0100007F:14B5 00000000:0000 0A 00000001:00000000 00:00000000 00000000     0")
+	if err != nil || s.local != 5301 || s.state != stateListen || s.unsent != 1 {
+		t.Errorf("read %+v, %v", s, err)
+	}
+	for _, bad := range []string{"", "sl local_address rem_address st tx_queue", "0: x:y c:d e f"} {
+		if _, err := parseSocket(bad); err == nil {
+			t.Errorf("%q is taken for a socket", bad)
+		}
+	}
+	if now := readKernel(); !now.known || now.octets == 0 {
+		t.Errorf("read %+v", now)
+	}
+}

@@ -1,0 +1,199 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/traffic"
+)
+
+// A tool that misbehaves ends with one reason, in time, and never with figures.
+func TestMisbehaviour(t *testing.T) {
+	for _, c := range []struct{ does, prints, want string }{
+		{"hang", "", "it was ended: the trial is over"},
+		{"family", "", "it was ended: the trial is over"},
+		{"flood", "", "it wrote more than 4 MiB"},
+		{"crash", "", "it printed nothing (it last said: segmentation fault, perhaps)"},
+		{"garbage", "", "its output is no JSON"},
+		{"nothing", "", "it printed nothing"},
+		{"print", "iperf3-3.12-written/cut.client.json", "its output is cut off"},
+		{"print", "iperf3-3.12/busy.client.json", "busy"},
+		{"print", "iperf3-3.12/refused.client.json", "no iperf3 server listens there"},
+	} {
+		t.Run(c.does+c.prints, func(t *testing.T) {
+			fakes(t, c.does, c.prints)
+			p := fakeParams(iperf3Name)
+			p.Address = "127.0.0.1:5301"
+			w, err := For(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			long := 20 * time.Second
+			if c.does == "hang" || c.does == "family" {
+				long = 300 * time.Millisecond
+			}
+			ctx, cancel := context.WithTimeoutCause(t.Context(), long, errors.New("the trial is over"))
+			defer cancel()
+			_, err = w.Dial(ctx, p, nil)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "\n") {
+				t.Errorf("%q is more than one line", err)
+			}
+		})
+	}
+}
+
+// A whole trial of fakes, of each tool: started, awaited, read, recorded.
+func TestFakeTrial(t *testing.T) {
+	for _, c := range []struct{ tool, banner, prints, version string }{
+		{iperf3Name, "iperf 3.12 (cJSON 1.7.15)", "iperf3-3.12/tcp.@.json", "3.12"},
+		{iperf2Name, "iperf version 2.2.1 (2025) pthreads", "iperf-2.2/tcp.@.csv", "2.2.1"},
+	} {
+		t.Run(c.tool, func(t *testing.T) {
+			fakes(t, "print", c.prints)
+			t.Setenv(fakeVersion, c.banner)
+			p := fakeParams(c.tool)
+			if c.tool == iperf2Name {
+				p.Address = "127.0.0.1:5301" // the port of its output tells who sends
+			}
+			client, server, err := fakePair(t, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Check(p, client, server); err != nil {
+				t.Error(err)
+			}
+			for _, r := range []traffic.Report{client, server} {
+				if r.Tool.Version != c.version {
+					t.Errorf("version %q, want %q", r.Tool.Version, c.version)
+				}
+			}
+			if client.Sent == 0 || client.Sent != server.Received {
+				t.Errorf("sent %d, received %d", client.Sent, server.Received)
+			}
+		})
+	}
+}
+
+func fakePair(t *testing.T, p traffic.Params) (client, server traffic.Report, err error) {
+	t.Helper()
+	if p.Address == "127.0.0.1:5301" {
+		w, err := For(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := w.Listen(p)
+		if err != nil {
+			return client, server, err
+		}
+		if server, err = s.Serve(t.Context(), nil); err != nil {
+			return client, server, err
+		}
+		client, err = w.Dial(t.Context(), p, nil)
+		return client, server, err
+	}
+	return pair(t, p)
+}
+
+// ntttcp writes its figures to a file, which is gone afterwards.
+func TestFakeNtttcp(t *testing.T) {
+	fakes(t, "print", "ntttcp-linux-1.4.3/tcp.sender.xml")
+	t.Setenv(fakeVersion, "NTTTCP for Linux 1.4.3")
+	t.Setenv("TMPDIR", t.TempDir())
+	p := fakeParams(ntttcpName)
+	p.Address, p.Streams, p.Warmup, p.Duration = "127.0.0.1:5001", 4, time.Second, 10*time.Second
+	w, err := For(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := w.Dial(t.Context(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Tool.Version != "1.4.3" || r.Window.Sent != 12505000000 || r.Connections != 4 || r.Window.Streams != nil {
+		t.Errorf("version %s, sent %d, %d connections, streams %v", r.Tool.Version, r.Window.Sent, r.Connections, r.Window.Streams)
+	}
+	if _, err := w.Listen(p); err == nil || !strings.Contains(err.Error(), "needs the one below it too") {
+		t.Errorf("a published port: got %v", err)
+	}
+	if !strings.Contains(r.Tool.Output, "<ntttcps") {
+		t.Errorf("its results are not recorded: %q", r.Tool.Output)
+	}
+}
+
+// A server that does not end behind its client is ended, and one that never
+// listens is told of.
+func TestServerThatStays(t *testing.T) {
+	fakes(t, "hang", "")
+	w, err := For(fakeParams(iperf3Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.Listen(fakeParams(iperf3Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan traffic.Report, 1)
+	ended <- traffic.Report{}
+	began := time.Now()
+	_, err = s.Serve(t.Context(), ended)
+	if err == nil || !strings.Contains(err.Error(), "it had not ended 5s behind its client") {
+		t.Errorf("got %v behind %s", err, time.Since(began))
+	}
+}
+
+func TestServerThatDies(t *testing.T) {
+	fakes(t, "print", "iperf3-3.12/inuse.server.json")
+	p := fakeParams(iperf3Name)
+	p.Address = "198.18.99.1:5301" // nobody has that address: the fake listens elsewhere, and ends
+	w, err := For(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.Listen(p)
+	if err == nil { // it was seen listening before it ended
+		_, err = s.Serve(t.Context(), nil)
+	}
+	if err == nil || !strings.Contains(err.Error(), "something else listens on that port") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What is installed, or not, and how old it is.
+func TestFind(t *testing.T) {
+	for _, c := range []struct{ tool, banner, want string }{
+		{iperf3Name, "iperf 3.0.11", "version 3.0.11 is too old"},
+		{iperf3Name, "iperf version 2.1.8", "is no version of iperf3"},
+		{iperf3Name, "", "is no version of iperf3"},
+		{iperf2Name, "iperf 3.12 (cJSON 1.7.15)", "version 3.12 is not iperf2"},
+		{iperf2Name, "iperf version 2.0.14a (2 Oct 2020) pthreads", "version 2.0.14a is too old"},
+		{ntttcpName, "hello", "is no version of ntttcp"},
+	} {
+		fakes(t, "nothing", "")
+		t.Setenv(fakeVersion, c.banner)
+		tool, err := Named(c.tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tool.find(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s with banner %q: got %v, want %q", c.tool, c.banner, err, c.want)
+		}
+	}
+	t.Setenv("PATH", t.TempDir())
+	for name, want := range map[string]string{
+		iperf3Name: "iperf3 is not installed: apt install iperf3", iperf2Name: "iperf is not installed: apt install iperf", ntttcpName: "is not installed",
+	} {
+		tool, err := Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tool.find(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"tare/internal/result"
+	"tare/internal/study"
+	"tare/internal/traffic"
+)
+
+// The test binary is also the tools that the tests of process handling start:
+// see fake_test.go.
+func TestMain(m *testing.M) {
+	if name := filepath.Base(os.Args[0]); slices.Contains([]string{"iperf3", "iperf", "ntttcp"}, name) {
+		os.Exit(fake(name))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func params(tool, kind string) traffic.Params {
+	p := traffic.Params{Kind: kind, Tool: tool, Address: "127.0.0.1:0", Token: "x", CPU: -1, Streams: 1,
+		SendBuffer: -1, ReceiveBuffer: -1, Warmup: 200 * time.Millisecond, Duration: 700 * time.Millisecond}
+	if kind == udpStream {
+		p.PayloadSize, p.Rate = 1400, 20e6
+		return p
+	}
+	p.WriteSize, p.NoDelay, p.Congestion, p.Rate = 64<<10, true, "reno", 200e6
+	return p
+}
+
+// pair runs both ends of a trial as two agents would.
+func pair(t *testing.T, p traffic.Params) (client, server traffic.Report, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+	defer cancel()
+	w, err := For(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.Listen(p)
+	if err != nil {
+		return client, server, err
+	}
+	type answer struct {
+		r   traffic.Report
+		err error
+	}
+	served, peer := make(chan answer, 1), make(chan traffic.Report, 1)
+	go func() {
+		r, err := s.Serve(ctx, peer)
+		served <- answer{r, err}
+	}()
+	host := p.Address[:len(p.Address)-1]
+	p.Address = fmt.Sprintf("%s%d", host, s.Port())
+	client, err = w.Dial(ctx, p, nil)
+	if err != nil {
+		cancel() // the controller aborts the server of a failed client
+	}
+	peer <- client
+	a := <-served
+	return client, a.r, errors.Join(err, a.err)
+}
+
+// need skips, with the reason, where a tool is missing; scripts/setup-tests
+// installs it.
+func need(t *testing.T, executable string) {
+	t.Helper()
+	if _, err := exec.LookPath(executable); err != nil {
+		t.Skipf("scripts/setup-tests installs what is missing: %v", err)
+	}
+}
+
+// The real tools, in every direction: both ends agree, the figures are there and
+// are those of the window.
+func TestRealTools(t *testing.T) {
+	executables := map[string]string{iperf3Name: "iperf3", iperf2Name: "iperf"}
+	for _, name := range []string{iperf3Name, iperf2Name} {
+		for _, kind := range []string{tcpStream, udpStream} {
+			for _, direction := range []string{study.Forward, study.Reverse, study.Both} {
+				t.Run(name+"/"+kind+"/"+direction, func(t *testing.T) {
+					need(t, executables[name])
+					p := params(name, kind)
+					p.Reverse, p.Both = direction == study.Reverse, direction == study.Both
+					if p.Streams = 2; name == iperf2Name && kind == udpStream && direction != study.Forward {
+						p.Streams = 1 // testdata/iperf-2.1.8/udpfd2.client.err has why
+					}
+					real(t, p)
+				})
+			}
+		}
+	}
+}
+
+func real(t *testing.T, p traffic.Params) {
+	client, server, err := pair(t, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes, err := Check(p, client, server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []traffic.Report{client, server} {
+		for _, n := range append(r.Notes, notes...) {
+			t.Logf("%s: %s", n.Code, n.Text)
+		}
+		if r.Tool.Name != p.Tool || r.Tool.Version == "" || len(r.Tool.Command) < 5 || len(r.Tool.Output) < 100 {
+			t.Errorf("the run is recorded as %q %q %q, %d bytes of output", r.Tool.Name, r.Tool.Version, r.Tool.Command, len(r.Tool.Output))
+		}
+		if r.Connections != p.Streams || len(r.Window.Streams) != p.Streams {
+			t.Errorf("%d connections, %d streams, want %d", r.Connections, len(r.Window.Streams), p.Streams)
+		}
+		if r.Window.Seconds <= 0 || len(r.Window.Series) == 0 || len(r.Window.Series) > 9 {
+			t.Errorf("a window of %g s with %d intervals was cut for %s", r.Window.Seconds, len(r.Window.Series), p.Duration)
+		}
+		if r.TCP.Wire < uint64(r.Sent) {
+			t.Errorf("at most %d bytes on the wire, but %d were sent", r.TCP.Wire, r.Sent)
+		}
+	}
+	w, err := For(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Both {
+		if min(client.Received, server.Received, client.Sent, server.Sent) == 0 {
+			t.Errorf("one direction has no traffic: %d, %d sent, %d, %d received", client.Sent, server.Sent, client.Received, server.Received)
+		}
+		if p.Kind == tcpStream {
+			return // the figures of both directions are the built-in workload's
+		}
+	}
+	m, series := w.Metrics(p, client, server)
+	if m["goodput"] <= 0 || len(series.Values) == 0 {
+		t.Errorf("goodput is %g, with %d intervals", m["goodput"], len(series.Values))
+	}
+	for name, v := range m {
+		if _, known := result.MetricNamed(name); !known || v < 0 || name == "loss_ratio" && v > 1 {
+			t.Errorf("%s is %g", name, v)
+		}
+	}
+	if _, ok := m["loss_ratio"]; ok != (p.Kind == udpStream) {
+		t.Errorf("figures of %s: %v", p.Kind, m)
+	}
+}
+
+// Nothing that a tool or its environment lacks is more than an error.
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*traffic.Params)
+	}{
+		{"unknown tool", func(p *traffic.Params) { p.Tool = "netperf" }},
+		{"a kind it cannot make", func(p *traffic.Params) { p.Kind = "tcp_rr" }},
+		{"no streams", func(p *traffic.Params) { p.Streams = 0 }},
+		{"no address", func(p *traffic.Params) { p.Address = "localhost" }},
+		{"no window", func(p *traffic.Params) { p.Duration = 0 }},
+		{"two buffers", func(p *traffic.Params) { p.SendBuffer, p.ReceiveBuffer = 1<<16, 1<<17 }},
+		{"offload", func(p *traffic.Params) { p.Offload = true }},
+		{"no payload", func(p *traffic.Params) { p.Kind, p.PayloadSize = udpStream, 0 }},
+		{"ntttcp in reverse", func(p *traffic.Params) { p.Tool, p.Reverse = ntttcpName, true }},
+	} {
+		p := params(iperf3Name, tcpStream)
+		c.change(&p)
+		w, err := For(p)
+		if err == nil {
+			_, err = w.Listen(p)
+		}
+		if err == nil {
+			t.Errorf("%s: no error", c.name)
+			continue
+		}
+		t.Logf("%s: %v", c.name, err)
+	}
+	if w, err := For(traffic.Params{Kind: tcpStream, Tool: study.BuiltIn}); err != nil || w.Spec().Title != "TCP bulk transfer" {
+		t.Errorf("tare as a tool is the built-in workload, got %v, %v", w, err)
+	}
+}
+
+// A trial by a tool is never driven in turns, and the catalog knows what there is.
+func TestRegistry(t *testing.T) {
+	for _, tool := range All() {
+		if got := Kinds(tool.Name); !slices.Equal(got, tool.Kinds) || len(got) == 0 {
+			t.Errorf("%s makes %v", tool.Name, got)
+		}
+		for _, kind := range tool.Kinds {
+			w, err := For(traffic.Params{Tool: tool.Name, Kind: kind})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := w.(traffic.Sliced); ok {
+				t.Errorf("%s by %s could be driven in slices", kind, tool.Name)
+			}
+			if w.Spec().Kind != kind {
+				t.Errorf("%s by %s calls itself %s", kind, tool.Name, w.Spec().Kind)
+			}
+		}
+	}
+	if Kinds("netperf") != nil {
+		t.Error("an unknown tool makes something")
+	}
+}

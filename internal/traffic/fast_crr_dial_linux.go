@@ -1,0 +1,103 @@
+package traffic
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// dialer opens connections with as few system calls as their parameters allow.
+type dialer struct {
+	family, length uintptr
+	to             [unix.SizeofSockaddrInet6]byte
+	p              Params
+	congestion     []byte // to be set, nil where it is the system's own
+	buffers        bool   // to be set
+}
+
+func newDialer(addr netip.AddrPort, p Params) (dialer, error) {
+	d := dialer{p: p, buffers: p.SendBuffer >= 0 || p.ReceiveBuffer >= 0}
+	// A sockaddr has its family in the machine's byte order, its port in the network's.
+	if a := addr.Addr(); a.Is6() {
+		d.family, d.length = unix.AF_INET6, unix.SizeofSockaddrInet6
+		ip := a.As16()
+		copy(d.to[8:], ip[:])
+	} else {
+		d.family, d.length = unix.AF_INET, unix.SizeofSockaddrInet4
+		ip := a.As4()
+		copy(d.to[4:], ip[:])
+	}
+	binary.NativeEndian.PutUint16(d.to[0:], uint16(d.family))
+	binary.BigEndian.PutUint16(d.to[2:], addr.Port())
+	fd, err := openSocket(addr, unix.SOCK_STREAM)
+	if err != nil {
+		return d, err
+	}
+	defer unix.Close(fd)
+	own, err := unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
+	if p.Congestion != "" && (err != nil || own != p.Congestion) {
+		d.congestion = []byte(p.Congestion)
+	}
+	return d, nil
+}
+
+// begin opens a socket and starts to connect it.
+func (d *dialer) begin() (int, error) {
+	fd, err := d.socket()
+	if err != nil {
+		return -1, err
+	}
+	if err := d.configure(fd); err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	_, _, errno := unix.RawSyscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&d.to)), d.length)
+	if errno == 0 || errno == unix.EINPROGRESS || errno == unix.EINTR {
+		return fd, nil
+	}
+	unix.Close(fd)
+	return -1, errno
+}
+
+func (d *dialer) socket() (int, error) {
+	fd, _, errno := unix.RawSyscall(unix.SYS_SOCKET, d.family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(fd), nil
+}
+
+func (d *dialer) configure(fd int) error {
+	if d.congestion != nil {
+		if err := setNow(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, unsafe.Pointer(&d.congestion[0]), len(d.congestion)); err != nil {
+			return fmt.Errorf("set congestion control %s: %w", d.p.Congestion, err)
+		}
+	}
+	if d.buffers {
+		if err := setBuffers(fd, d.p); err != nil {
+			return err
+		}
+	}
+	if d.p.Reset {
+		linger := unix.Linger{Onoff: 1}
+		if err := setNow(fd, unix.SOL_SOCKET, unix.SO_LINGER, unsafe.Pointer(&linger), int(unsafe.Sizeof(linger))); err != nil {
+			return fmt.Errorf("set SO_LINGER: %w", err)
+		}
+	}
+	return nil
+}
+
+// setNow is setsockopt past the Go scheduler.
+func setNow(fd, level, option int, value unsafe.Pointer, length int) error {
+	_, _, errno := unix.RawSyscall6(unix.SYS_SETSOCKOPT, uintptr(fd), uintptr(level), uintptr(option), uintptr(value), uintptr(length), 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// closeNow is close past the Go scheduler.
+func closeNow(fd int) { _, _, _ = unix.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0) }

@@ -1,0 +1,314 @@
+package traffic
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// mmsghdr is struct mmsghdr, which the system package lacks.
+type mmsghdr struct {
+	hdr unix.Msghdr
+	len uint32
+	_   [unsafe.Sizeof(uintptr(0)) - 4]byte // to the alignment of a pointer
+}
+
+// controlSize is room for the one control message that GRO gives: the size of
+// a segment.
+const controlSize = 32
+
+// fastWire is connected blocking sockets, one a flow. With one flow a call waits
+// on its socket, with more on an epoll of all.
+type fastWire struct {
+	fds    []int
+	poll   int   // epoll, -1 with one flow
+	ready  []int // flows that epoll has told of, not read yet
+	events []unix.EpollEvent
+	wait   time.Duration // of epoll
+	gro    bool
+	// listening is the server's port, -1 at the client.
+	listening int
+	foreign   int64
+
+	outVec []unix.Iovec
+	outMsg []mmsghdr
+	in     *inbox // which the next three belong to
+	inVec  []unix.Iovec
+	inMsg  []mmsghdr
+	inCtl  [][controlSize]byte
+}
+
+func newFastWire(fds []int, p Params) (*fastWire, error) {
+	w := &fastWire{fds: fds, poll: -1, listening: -1, wait: patience, gro: p.Offload}
+	if len(fds) == 1 {
+		return w, nil
+	}
+	ep, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("wait for %d flows: %w", len(fds), err)
+	}
+	w.poll = ep
+	w.events = make([]unix.EpollEvent, min(len(fds), batch))
+	w.ready = make([]int, 0, batch)
+	for i, fd := range fds {
+		if err := unix.EpollCtl(ep, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(i)}); err != nil {
+			unix.Close(ep)
+			return nil, fmt.Errorf("wait for %d flows: %w", len(fds), err)
+		}
+	}
+	return w, nil
+}
+
+func (w *fastWire) close() {
+	for _, fd := range w.fds {
+		unix.Close(fd)
+	}
+	if w.poll >= 0 {
+		unix.Close(w.poll)
+	}
+	if w.listening >= 0 {
+		unix.Close(w.listening)
+	}
+}
+
+// attach points a vector at each packet of the outbox.
+func (w *fastWire) attach(out *outbox) {
+	packet := out.size * out.group
+	n := (len(out.mem) + packet - 1) / packet
+	w.outVec, w.outMsg = make([]unix.Iovec, n), make([]mmsghdr, n)
+	for i := range n {
+		w.outVec[i].Base = &out.mem[i*packet]
+		w.outMsg[i].hdr.Iov = &w.outVec[i]
+		w.outMsg[i].hdr.SetIovlen(1)
+	}
+}
+
+func (w *fastWire) send(flow int, out *outbox, from, n int) (int, error) {
+	first := from / out.group
+	packets := first
+	for left := n; left > 0; left -= out.group {
+		w.outVec[packets].SetLen(min(left, out.group) * out.size)
+		packets++
+	}
+	sent, err := mmsg(unix.SYS_SENDMMSG, w.fds[flow], w.outMsg[first:packets], 0)
+	if err != nil {
+		if out.group > 1 && errors.Is(err, unix.EINVAL) {
+			err = errSegments
+		}
+		return 0, err
+	}
+	return min(sent*out.group, n), nil
+}
+
+func (w *fastWire) receive(in *inbox) error {
+	in.n = 0
+	if w.poll < 0 {
+		if in.look {
+			return w.receiveOn(0, in, unix.MSG_DONTWAIT)
+		}
+		return w.receiveOn(0, in, unix.MSG_WAITFORONE)
+	}
+	if len(w.ready) == 0 {
+		wait := int(w.wait.Milliseconds())
+		if in.look {
+			wait = 0
+		}
+		n, err := unix.EpollWait(w.poll, w.events, wait)
+		if err != nil {
+			return mapped(err)
+		}
+		if n == 0 {
+			return errAgain
+		}
+		for _, e := range w.events[:n] {
+			w.ready = append(w.ready, int(e.Fd))
+		}
+	}
+	last := len(w.ready) - 1
+	flow := w.ready[last]
+	w.ready = w.ready[:last]
+	return w.receiveOn(flow, in, unix.MSG_DONTWAIT)
+}
+
+func (w *fastWire) receiveOn(flow int, in *inbox, flags uintptr) error {
+	if w.in != in {
+		w.prepare(in)
+	}
+	if w.gro {
+		for i := range w.inMsg {
+			w.inMsg[i].hdr.SetControllen(controlSize)
+		}
+	}
+	n, err := mmsg(unix.SYS_RECVMMSG, w.fds[flow], w.inMsg, flags)
+	if err != nil {
+		return err
+	}
+	in.flow, in.n = flow, n
+	for i := range n {
+		in.sizes[i], in.parts[i] = int(w.inMsg[i].len), 0
+		if w.gro {
+			in.parts[i] = segmentSize(&w.inMsg[i].hdr, &w.inCtl[i])
+		}
+	}
+	return nil
+}
+
+func (w *fastWire) prepare(in *inbox) {
+	n := len(in.bufs)
+	w.in = in
+	w.inVec, w.inMsg, w.inCtl = make([]unix.Iovec, n), make([]mmsghdr, n), make([][controlSize]byte, n)
+	for i := range n {
+		w.inVec[i].Base = &in.bufs[i][0]
+		w.inVec[i].SetLen(len(in.bufs[i]))
+		w.inMsg[i].hdr.Iov = &w.inVec[i]
+		w.inMsg[i].hdr.SetIovlen(1)
+		if w.gro {
+			w.inMsg[i].hdr.Control = &w.inCtl[i][0]
+		}
+	}
+}
+
+// segmentSize reads what GRO tells of a packet: 0 is a single datagram.
+func segmentSize(h *unix.Msghdr, ctl *[controlSize]byte) int {
+	if h.Controllen < unix.SizeofCmsghdr+4 {
+		return 0
+	}
+	c := (*unix.Cmsghdr)(unsafe.Pointer(ctl))
+	if c.Level != unix.SOL_UDP || c.Type != unix.UDP_GRO {
+		return 0
+	}
+	return int(*(*int32)(unsafe.Pointer(&ctl[unix.SizeofCmsghdr])))
+}
+
+// mmsg calls sendmmsg or recvmmsg.
+func mmsg(call uintptr, fd int, m []mmsghdr, flags uintptr) (int, error) {
+	n, _, errno := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(&m[0])), uintptr(len(m)), flags, 0, 0)
+	if errno != 0 {
+		return 0, mapped(errno)
+	}
+	return int(n), nil
+}
+
+// mapped gives the errors of a UDP socket that a workload knows how to take.
+func mapped(err error) error {
+	switch {
+	// No memory for it now: it is as if the socket's buffer were full.
+	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR), errors.Is(err, unix.ENOBUFS):
+		return errAgain
+	case errors.Is(err, unix.ECONNREFUSED):
+		return errRefused
+	case errors.Is(err, unix.EMSGSIZE):
+		return errTooLong
+	case errors.Is(err, unix.EIO):
+		return errOffload
+	}
+	return err
+}
+
+func (w *fastWire) prompt(patience time.Duration) error {
+	w.wait = patience
+	for _, fd := range w.fds {
+		if err := setPatience(fd, patience); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *fastWire) say(flow int, b []byte) error {
+	_, err := unix.SendmsgN(w.fds[flow], b, nil, nil, 0)
+	return mapped(err)
+}
+
+func (w *fastWire) messenger(flow int) messenger { return fastMessenger(w.fds[flow]) }
+
+// fastMessenger goes round the Go scheduler, as a TCP stream's messenger does.
+type fastMessenger int
+
+func (m fastMessenger) send(b []byte) (int, error) { return m.move(unix.SYS_SENDTO, b) }
+func (m fastMessenger) recv(b []byte) (int, error) { return m.move(unix.SYS_RECVFROM, b) }
+
+func (m fastMessenger) move(call uintptr, b []byte) (int, error) {
+	n, err := raw(call, int(m), b)
+	if err != nil {
+		err = mapped(err)
+	}
+	return n, err
+}
+
+// maxSegments is the most that any kernel lets one super-packet have. Older ones
+// allow 64.
+const maxSegments = 128
+
+// segment sets the option. How many datagrams this kernel and path allow shows
+// only when the first super-packet is sent.
+func (w *fastWire) segment(size int) (int, error) {
+	for _, fd := range w.fds {
+		if err := unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_SEGMENT, size); err != nil {
+			return 1, fmt.Errorf("%w: set UDP_SEGMENT: %w", errOffload, err)
+		}
+	}
+	return min(maxSegments, maxPayload/size), nil
+}
+
+func (w *fastWire) coalesced() bool { return w.gro }
+
+func (w *fastWire) state() udpState {
+	var s udpState
+	fd := w.fds[0]
+	// What cannot be read stays unknown.
+	s.sendBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF)
+	s.receiveBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
+	s.mtu, _ = unix.GetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MTU)
+	if local, err := unix.Getsockname(fd); err == nil {
+		if _, six := local.(*unix.SockaddrInet6); six {
+			s.mtu, _ = unix.GetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MTU)
+		}
+	}
+	return s
+}
+
+func (w *fastWire) strangers() int64 {
+	if w.listening < 0 {
+		return w.foreign
+	}
+	var b [1]byte
+	for {
+		_, _, err := unix.Recvfrom(w.listening, b[:], unix.MSG_DONTWAIT)
+		if err != nil {
+			return w.foreign
+		}
+		w.foreign++
+	}
+}
+
+func (fast) dialUDP(to netip.AddrPort, p Params) (udpWire, error) {
+	var fds []int
+	for range max(1, p.Streams) {
+		fd, err := openUDP(to, p)
+		if err == nil {
+			fds = append(fds, fd)
+			err = unix.Connect(fd, sockaddr(to))
+		}
+		if err != nil {
+			closeAll(fds)
+			return nil, fmt.Errorf("open flow %d to %s: %w", len(fds), to, err)
+		}
+	}
+	w, err := newFastWire(fds, p)
+	if err != nil {
+		closeAll(fds)
+		return nil, err
+	}
+	return w, nil
+}
+
+func closeAll(fds []int) {
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
+}

@@ -1,0 +1,302 @@
+package traffic
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// portablePort is the one socket of a server, which serves all flows.
+type portablePort struct {
+	c *net.UDPConn
+	p Params
+	// handed is true once the wire closes the socket.
+	handed bool
+}
+
+func (portable) listenUDP(p Params) (udpPort, error) {
+	addr, err := netip.ParseAddrPort(p.Address)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	c, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(addr))
+	if err != nil {
+		return nil, err
+	}
+	if err := setPortableBuffers(c, p); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return &portablePort{c: c, p: p}, nil
+}
+
+func setPortableBuffers(c *net.UDPConn, p Params) (err error) {
+	if p.SendBuffer >= 0 {
+		err = c.SetWriteBuffer(p.SendBuffer)
+	}
+	if p.ReceiveBuffer >= 0 {
+		err = errors.Join(err, c.SetReadBuffer(p.ReceiveBuffer))
+	}
+	if err != nil {
+		return fmt.Errorf("set socket buffers: %w", err)
+	}
+	return nil
+}
+
+func (l *portablePort) port() uint16 { return uint16(l.c.LocalAddr().(*net.UDPAddr).Port) }
+
+func (l *portablePort) close() {
+	if !l.handed {
+		l.c.Close()
+	}
+}
+
+func (l *portablePort) receive(b []byte) (int, netip.AddrPort, error) {
+	if err := l.c.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		return 0, netip.AddrPort{}, err
+	}
+	n, from, err := l.c.ReadFromUDPAddrPort(b)
+	return n, plain(from), portableError(err)
+}
+
+func (l *portablePort) answer(b []byte, to netip.AddrPort) error {
+	_, err := l.c.WriteToUDPAddrPort(b, to)
+	return err
+}
+
+func (l *portablePort) connect(peers []netip.AddrPort) (udpWire, error) {
+	w := &portableWire{conns: []*net.UDPConn{l.c}, peers: peers, flows: map[netip.AddrPort]int{}, wait: patience, p: l.p}
+	for i, a := range peers {
+		w.flows[a] = i
+	}
+	l.handed = true
+	return w, nil
+}
+
+// plain undoes IPv4 in IPv6's clothes, in which some systems show it.
+func plain(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }
+
+// portableError gives the errors that a workload knows how to take.
+func portableError(err error) error {
+	var timeout net.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, syscall.ENOBUFS):
+		return errAgain
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET):
+		return errRefused
+	case errors.Is(err, syscall.EMSGSIZE):
+		return errTooLong
+	}
+	return err
+}
+
+// portableWire is a socket for each flow at the client, and one for all at the
+// server, which tells them apart by the peer's address.
+type portableWire struct {
+	conns   []*net.UDPConn
+	peers   []netip.AddrPort       // of the flows, at the server
+	flows   map[netip.AddrPort]int // the same the other way
+	wait    time.Duration
+	p       Params
+	pumps   sync.WaitGroup
+	full    chan packet // from the pumps
+	empty   chan []byte
+	closing chan struct{}
+	foreign int64
+}
+
+// packet is one that a pump has read.
+type packet struct {
+	flow int
+	b    []byte
+	n    int
+	err  error
+}
+
+func (portable) dialUDP(to netip.AddrPort, p Params) (udpWire, error) {
+	w := &portableWire{wait: patience, p: p}
+	for range max(1, p.Streams) {
+		c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
+		if err == nil {
+			w.conns = append(w.conns, c)
+			err = setPortableBuffers(c, p)
+		}
+		if err != nil {
+			w.close()
+			return nil, fmt.Errorf("open flow %d to %s: %w", len(w.conns), to, err)
+		}
+	}
+	if len(w.conns) > 1 {
+		w.pump()
+	}
+	return w, nil
+}
+
+// pump has a goroutine read each of several sockets: package net cannot wait for
+// any of them.
+func (w *portableWire) pump() {
+	n := len(w.conns) + batch // each pump holds one while it waits
+	w.full, w.empty, w.closing = make(chan packet, n), make(chan []byte, n), make(chan struct{})
+	room := max(w.p.PayloadSize, maxMessage) + 1
+	for range n {
+		w.empty <- make([]byte, room)
+	}
+	for i, c := range w.conns {
+		w.pumps.Go(func() {
+			for {
+				select {
+				case b := <-w.empty:
+					n, err := c.Read(b)
+					if errors.Is(err, net.ErrClosed) {
+						return
+					}
+					w.full <- packet{i, b, n, portableError(err)} // there is room for all there are
+				case <-w.closing:
+					return
+				}
+			}
+		})
+	}
+}
+
+func (w *portableWire) close() {
+	if w.closing != nil {
+		close(w.closing)
+	}
+	for _, c := range w.conns {
+		c.Close()
+	}
+	w.pumps.Wait()
+}
+
+func (*portableWire) attach(*outbox) {}
+
+func (w *portableWire) send(flow int, out *outbox, from, n int) (int, error) {
+	for i := range n {
+		if err := w.say(flow, out.datagram(from+i)); err != nil {
+			if i > 0 {
+				return i, nil // the next call meets it again
+			}
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
+func (w *portableWire) say(flow int, b []byte) (err error) {
+	if w.peers == nil {
+		_, err = w.conns[flow].Write(b)
+	} else {
+		_, err = w.conns[0].WriteToUDPAddrPort(b, w.peers[flow])
+	}
+	return portableError(err)
+}
+
+func (w *portableWire) receive(in *inbox) error {
+	in.n = 0
+	if w.full != nil {
+		return w.fromPumps(in)
+	}
+	c := w.conns[0]
+	if err := c.SetReadDeadline(time.Now().Add(w.wait)); err != nil {
+		return err
+	}
+	n, from, err := c.ReadFromUDPAddrPort(in.bufs[0])
+	if err != nil {
+		return portableError(err)
+	}
+	flow := 0
+	if w.peers != nil {
+		known := false
+		if flow, known = w.flows[plain(from)]; !known {
+			w.foreign++
+			return errAgain
+		}
+	}
+	in.flow, in.n, in.sizes[0] = flow, 1, n
+	return nil
+}
+
+func (w *portableWire) fromPumps(in *inbox) error {
+	select {
+	case p := <-w.full:
+		in.flow, in.n, in.sizes[0] = p.flow, 1, copy(in.bufs[0], p.b[:p.n])
+		w.empty <- p.b
+		if p.err != nil {
+			in.n = 0
+		}
+		return p.err
+	case <-time.After(w.wait):
+		return errAgain
+	}
+}
+
+func (w *portableWire) prompt(patience time.Duration) error {
+	w.wait = patience
+	return nil
+}
+
+func (w *portableWire) messenger(flow int) messenger { return &portableMessenger{w, flow} }
+
+func (*portableWire) segment(int) (int, error) {
+	return 1, fmt.Errorf("%w on the portable path", errOffload)
+}
+
+func (*portableWire) coalesced() bool    { return false }
+func (w *portableWire) strangers() int64 { return w.foreign }
+
+// state knows no more than the MTU of the device that has this end's address.
+// Package net does not say what buffers were granted.
+func (w *portableWire) state() udpState {
+	local, ok := w.conns[0].LocalAddr().(*net.UDPAddr)
+	if !ok {
+		return udpState{}
+	}
+	devices, err := net.Interfaces()
+	if err != nil {
+		return udpState{}
+	}
+	for _, d := range devices {
+		addrs, err := d.Addrs()
+		if err != nil {
+			continue
+		}
+		for _, a := range addrs {
+			if n, ok := a.(*net.IPNet); ok && n.IP.Equal(local.IP) {
+				return udpState{mtu: d.MTU}
+			}
+		}
+	}
+	return udpState{}
+}
+
+// portableMessenger sends and receives single datagrams.
+type portableMessenger struct {
+	w    *portableWire
+	flow int
+}
+
+func (m *portableMessenger) send(b []byte) (int, error) {
+	return len(b), m.w.say(m.flow, b)
+}
+
+func (m *portableMessenger) recv(b []byte) (int, error) {
+	c := m.w.conns[0]
+	if err := c.SetReadDeadline(time.Now().Add(m.w.wait)); err != nil {
+		return 0, err
+	}
+	n, from, err := c.ReadFromUDPAddrPort(b)
+	if err == nil && m.w.peers != nil && plain(from) != m.w.peers[m.flow] {
+		m.w.foreign++
+		return 0, errAgain
+	}
+	return n, portableError(err)
+}
+
+func (portable) sleeper() func(time.Duration) { return time.Sleep }

@@ -1,0 +1,271 @@
+package traffic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// udpReceiver takes what comes on all flows, on one thread.
+type udpReceiver struct {
+	*udpEnd
+	p       Params
+	in      *inbox
+	ledgers []ledger
+	slots   []int64 // counted datagrams by interval
+	foreign int64
+	sample  uint64 // delays of sequence numbers with none of these bits are recorded
+	delay   *Distribution
+	vary    *Distribution
+	last    []lastDelay // by flow
+	begun   int64       // clock, first and newest arrival of a datagram of the trial
+	newest  int64
+	reverse bool
+	flood   bool // the sender is too fast to wait for each datagram
+	net     network
+}
+
+// lastDelay is the datagram before.
+type lastDelay struct {
+	next  uint64 // the sequence number behind it
+	delay int64
+}
+
+// The end of a trial at the receiver, once it knows what was sent: when all of
+// that is there, when nothing came for drainQuiet, or after drainMost.
+const (
+	drainQuiet = 250 * time.Millisecond
+	drainMost  = 2 * time.Second
+	drainWait  = 5 * time.Millisecond // patience meanwhile
+)
+
+// sampleMask picks the delays that are recorded at top speed: one in 64.
+const sampleMask = 63
+
+// A flood is looked for every floodNap, until none has come for floodIdle.
+const (
+	floodNap  = 50 * time.Microsecond
+	floodIdle = 5 * time.Millisecond
+)
+
+func newUDPReceiver(e *udpEnd, n network, p Params) *udpReceiver {
+	flows := max(1, p.Streams)
+	r := &udpReceiver{udpEnd: e, net: n, p: p, in: newInbox(p.PayloadSize, p.Offload), slots: make([]int64, len(intervals(p))),
+		last: make([]lastDelay, flows), delay: NewDistribution(), vary: NewDistribution()}
+	for range flows {
+		r.ledgers = append(r.ledgers, newLedger(flows))
+	}
+	if p.Rate == 0 && p.PacketRate == 0 {
+		r.flood, r.sample = true, sampleMask
+	} else if s, err := p.datagramSchedule(1); err == nil {
+		r.flood = s.at(1) < int64(tightSlots)
+	}
+	return r
+}
+
+// intervals are the lengths of the series' intervals, in seconds.
+func intervals(p Params) []float64 {
+	rounds := 1
+	if p.Rounds > 0 {
+		rounds, p = p.Rounds, p.slice(p.Slice)
+	}
+	var one []float64
+	for at := time.Duration(0); at < p.Duration; at += SeriesInterval {
+		one = append(one, min(SeriesInterval, p.Duration-at).Seconds())
+	}
+	return slices.Repeat(one, rounds)
+}
+
+// run receives until the sender's report has come and all that can still arrive.
+func (r *udpReceiver) run(ctx context.Context, peer Peer) (report Report, err error) {
+	err = onThreads(1, r.p.CPU, func(int) error {
+		report, err = r.receive(ctx, peer)
+		return err
+	})
+	return report, err
+}
+
+func (r *udpReceiver) receive(ctx context.Context, peer Peer) (Report, error) {
+	over, stop := givenUp(ctx)
+	defer stop()
+	var sender Report
+	var told int64 // clock, when the report came
+	sleep := r.net.sleeper()
+	for {
+		err := r.wire.receive(r.in)
+		now := r.clock.now()
+		if r.flood {
+			// Asleep for a while rather than waiting for the next datagram: the
+			// sender then spends nothing on waking this end up, one by one.
+			if r.in.look && again(err) {
+				sleep(floodNap)
+			}
+			r.in.look = now-r.newest < int64(floodIdle)
+		}
+		switch {
+		case err == nil:
+			r.take(now)
+		case errors.Is(err, errRefused): // of the handshake; who has gone tells no more
+		case !again(err):
+			return Report{}, fmt.Errorf("receive: %w", err)
+		case r.reverse && r.begun == 0 && told == 0:
+			r.sayReady()
+		}
+		if over.Load() {
+			return Report{}, r.gaveUp(ctx, told != 0)
+		}
+		if told == 0 {
+			select {
+			case sender = <-peer:
+				if sender.Datagrams == nil || len(sender.Datagrams.Flows) != len(r.ledgers) {
+					return Report{}, errors.New("receive: the sender's report has another number of flows than this end")
+				}
+				told = now
+				if err := r.wire.prompt(drainWait); err != nil {
+					return Report{}, fmt.Errorf("receive: %w", err)
+				}
+			default:
+			}
+			continue
+		}
+		if r.complete(sender) || now-max(told, r.newest) > int64(drainQuiet) || now-told > int64(drainMost) {
+			return r.close(sender)
+		}
+	}
+}
+
+// gaveUp says what was missing when the trial was given up.
+func (r *udpReceiver) gaveUp(ctx context.Context, told bool) error {
+	var n int64
+	for i := range r.ledgers {
+		n += r.ledgers[i].received
+	}
+	what := "the sender did not say how many it sent"
+	if told {
+		what = "the drain had not ended"
+	}
+	return fmt.Errorf("receive: %d datagrams came, but %s: %w", n, what, context.Cause(ctx))
+}
+
+// sayReady repeats what the server may have missed. If it cannot be sent it is
+// said again.
+func (r *udpReceiver) sayReady() {
+	m := message{kind: sayReady, flows: uint16(len(r.ledgers)), clock: r.clock.id, tag: r.tag, token: r.p.Token}
+	_ = r.wire.say(0, m.bytes())
+}
+
+// take books what one call brought.
+func (r *udpReceiver) take(now int64) {
+	for i := range r.in.n {
+		b := r.in.bufs[i][:r.in.sizes[i]]
+		part := r.in.parts[i]
+		if part <= 0 {
+			part = len(b)
+		}
+		for len(b) > part {
+			r.datagram(b[:part], now)
+			b = b[part:]
+		}
+		r.datagram(b, now)
+	}
+}
+
+func (r *udpReceiver) datagram(b []byte, now int64) {
+	flow := r.in.flow
+	h, ok := parseHeader(b)
+	if !ok || h.tag != r.tag || len(b) != r.p.PayloadSize || int(h.flow) != flow {
+		r.other(b)
+		return
+	}
+	if r.begun == 0 {
+		r.begun = now
+	}
+	r.newest = now
+	delay := now - h.sent
+	what := r.ledgers[flow].arrive(h.seq, delay, h.flags&counted != 0)
+	if what == duplicate {
+		return
+	}
+	last := &r.last[flow]
+	if what == inTime && h.flags&counted != 0 {
+		if int(h.slot) < len(r.slots) {
+			r.slots[h.slot]++
+		}
+		if h.seq&r.sample == 0 {
+			r.delay.Record(time.Duration(delay))
+			if h.seq == last.next && h.seq > 0 {
+				r.vary.Record(time.Duration(max(delay-last.delay, last.delay-delay)))
+			}
+		}
+	}
+	last.next, last.delay = h.seq+1, delay
+}
+
+// other answers what is left of the handshake and counts what is foreign.
+func (r *udpReceiver) other(b []byte) {
+	m, ok := parseMessage(b)
+	switch {
+	case ok && m.tag == r.tag && r.reverse && (m.kind == sayWelcome || m.kind == sayGo):
+	case ok && !r.reverse && shows(m, r.p.Token):
+		// The go was lost, or is still under way. So may this one be.
+		if m.kind == sayReady && r.in.flow >= 0 {
+			_ = r.wire.say(r.in.flow, r.message(sayGo, 0, m.flows))
+		}
+	default:
+		r.foreign++
+	}
+}
+
+// complete says whether all that was sent is there.
+func (r *udpReceiver) complete(sender Report) bool {
+	for i, f := range sender.Datagrams.Flows {
+		if r.ledgers[i].received < f.Sent {
+			return false
+		}
+	}
+	return true
+}
+
+// close ends the account.
+func (r *udpReceiver) close(sender Report) (Report, error) {
+	st := r.wire.state()
+	size := int64(r.p.PayloadSize)
+	out := Report{CPU: r.p.CPU, Connections: len(r.ledgers), Refused: r.refused, SendBuffer: st.sendBuffer, ReceiveBuffer: st.receiveBuffer,
+		Traffic: float64(r.newest-r.begun) / 1e9}
+	d := &Datagrams{Foreign: r.foreign + r.wire.strangers(), Offloaded: r.wire.coalesced()}
+	for i := range r.ledgers {
+		l := &r.ledgers[i]
+		sent := sender.Datagrams.Flows[i]
+		if l.received > sent.Sent || l.counted+l.late > sent.SentCounted {
+			return Report{}, fmt.Errorf("receive: flow %d: %d datagrams came of %d sent, %d counted and %d late ones of %d: the account is wrong",
+				i, l.received, sent.Sent, l.counted, l.late, sent.SentCounted)
+		}
+		d.Flows = append(d.Flows, FlowCount{Received: l.received, ReceivedCounted: l.counted})
+		d.Duplicates += l.duplicates
+		d.Reordered += l.reordered
+		d.ReorderExtent = max(d.ReorderExtent, l.extent)
+		d.Late += l.late
+		out.Received += l.received * size
+		out.Window.Received += l.counted * size
+		out.Window.Messages += l.counted
+		out.Window.Streams = append(out.Window.Streams, l.counted*size)
+	}
+	if !d.Offloaded {
+		// As a proof reads it: so many packets crossed by themselves. Of the
+		// super-packets nobody knows how many there were.
+		out.Messages = out.Received / size
+	}
+	if r.shared {
+		d.Delay = r.delay
+	}
+	d.Variation = r.vary
+	out.Datagrams = d
+	out.Window.Seconds = sender.Window.Seconds
+	for i, long := range intervals(r.p) {
+		out.Window.Interval = max(out.Window.Interval, long)
+		out.Window.Series = append(out.Window.Series, float64(r.slots[i]*size)/long)
+	}
+	return out, nil
+}

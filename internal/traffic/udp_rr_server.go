@@ -1,0 +1,72 @@
+package traffic
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// answerUDP is the server of udp_rr: it answers each request of the trial until
+// the client has finished.
+func answerUDP(ctx context.Context, e *udpEnd, p Params, peer Peer) (Report, error) {
+	var got, sent, foreign int64
+	start := e.clock.now()
+	err := onThreads(1, p.CPU, func(int) error {
+		m := e.wire.messenger(0)
+		buf := make([]byte, max(p.PayloadSize, maxMessage)+1)
+		answer := make([]byte, p.ResponseSize)
+		over, stop := givenUp(ctx)
+		defer stop()
+		if err := e.wire.say(0, e.message(sayGo, 0, 1)); err != nil && !errors.Is(err, errRefused) && !again(err) {
+			return fmt.Errorf("start the trial: %w", err)
+		}
+		for {
+			if over.Load() {
+				return fmt.Errorf("wait for requests: %d came: %w", got, context.Cause(ctx))
+			}
+			n, err := m.recv(buf)
+			switch {
+			case again(err):
+				select {
+				case <-peer: // the client has finished, and its bye was lost
+					return nil
+				default:
+				}
+				continue
+			case errors.Is(err, errRefused):
+				continue // the client has gone; its bye or its report says whether it had finished
+			case err != nil:
+				return fmt.Errorf("receive request: %w", err)
+			}
+			b := buf[:n]
+			if n != p.RequestSize || binary.LittleEndian.Uint64(b) != e.tag {
+				msg, ok := parseMessage(b)
+				switch {
+				case !ok || !shows(msg, p.Token):
+					foreign++
+				case msg.kind == sayBye:
+					return nil
+				case msg.kind == sayReady:
+					_ = e.wire.say(0, e.message(sayGo, 0, 1)) // the first one was lost; so may this one be
+				}
+				continue
+			}
+			got++
+			copy(answer, b[:rrHeaderSize])
+			if _, err := m.send(answer); err == nil {
+				sent++
+			} else if !again(err) && !errors.Is(err, errRefused) {
+				return fmt.Errorf("send response: %w", err)
+			}
+		}
+	})
+	if err != nil {
+		return Report{}, err
+	}
+	r := e.report(p, sent*int64(p.ResponseSize), got*int64(p.RequestSize), sent)
+	r.Traffic = time.Duration(e.clock.now() - start).Seconds()
+	r.Datagrams = &Datagrams{Flows: []FlowCount{{Sent: sent, Received: got}}, Foreign: foreign + e.wire.strangers()}
+	return r, nil
+}

@@ -56,6 +56,8 @@ func (s *stand) drive(ctx context.Context, at placed, p traffic.Params, client, 
 	sp := p
 	sp.CPU, sp.Address = at.server, net.JoinHostPort(s.target(), "0")
 	p.CPU = at.client
+	p.SameCPU = at.client >= 0 && at.client == at.server
+	sp.SameCPU = p.SameCPU
 	port, err := server.Listen(ctx, sp)
 	if err != nil {
 		return t, err

@@ -176,7 +176,7 @@ func TestRefusals(t *testing.T) {
 			p.Address = "nowhere"
 			_, err := c.Dial(t.Context(), p)
 			return err
-		}, "here: connect:"},
+		}, "here: connect to"},
 		"nobody there": {func() error {
 			p := params("tcp_rr")
 			p.Address = "127.0.0.1:1"

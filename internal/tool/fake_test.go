@@ -46,7 +46,7 @@ func fake(string) int {
 			return 1
 		}
 		defer l.Close()
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(time.Second) // long enough to be seen on any machine
 	}
 	switch os.Getenv(fakeDoes) {
 	case "print":

@@ -88,6 +88,9 @@ func requestPlain(ctx context.Context, s stream, flow int, w *rrWindow, start ti
 		w.done(flow, from, at)
 		w.mu.Unlock()
 		from = at
+		if ctx.Err() != nil { // while traffic flows, nothing else asks
+			return context.Cause(ctx)
+		}
 	}
 }
 
@@ -143,6 +146,9 @@ func (portable) respond(ctx context.Context, c conns, p Params) (int64, error) {
 			err := moveAll(ctx, read, request, p.RequestSize)
 			if errors.Is(err, errPeerClosed) {
 				return nil
+			}
+			if err == nil && ctx.Err() != nil {
+				err = context.Cause(ctx)
 			}
 			if err != nil {
 				err = fmt.Errorf("receive request: %w", err)

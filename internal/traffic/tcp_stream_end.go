@@ -8,8 +8,21 @@ import (
 	"time"
 )
 
-// readSize is what the receiver asks for at once.
-const readSize = 128 << 10
+// readSize is what the receiver asks for at once. A kernel goes on with a call
+// while more keeps coming, until that is full: of small writes it is less, so that
+// a call ends soon, for it counts when it ends.
+const (
+	readSize   = 128 << 10
+	readWrites = 64 // of the sender's
+	readLeast  = 4 << 10
+)
+
+func readSizeFor(p Params) int {
+	if p.WriteSize >= readSize/readWrites {
+		return readSize
+	}
+	return max(readLeast, p.WriteSize*readWrites)
+}
 
 // batchSize and batchMost bound how much goes out in small writes before the clock
 // is read again.

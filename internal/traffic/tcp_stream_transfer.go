@@ -50,11 +50,11 @@ func streamEnds(n network, c conns, p Params, client bool) []*streamEnd {
 			// Threads of one CPU read into one buffer, which so stays in its
 			// cache. Nobody looks at what is in it.
 			if scratch == nil {
-				scratch = make([]byte, readSize)
+				scratch = make([]byte, readSizeFor(p))
 			}
 			e.buf = scratch
 		default:
-			e.buf = make([]byte, readSize)
+			e.buf = make([]byte, readSizeFor(p))
 		}
 		ends[i] = e
 	}

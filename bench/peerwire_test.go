@@ -12,7 +12,7 @@ import (
 // The tap sees each datagram that crosses a lab, and only those of the size.
 func TestTap(t *testing.T) {
 	if err := linuxnet.Try(); err != nil {
-		t.Skipf("labs need root: %v", err)
+		t.Skipf("labs need root or unprivileged user namespaces: %v", err)
 	}
 	claim, err := lab.NewClaim()
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"tare/internal/driver/netns"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/tool"
 	"tare/internal/traffic"
 )
 
@@ -104,7 +105,9 @@ func (a App) catalog() study.Catalog {
 		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline})
 	}
 	for _, w := range traffic.All() {
-		c.Workloads = append(c.Workloads, w.Spec().WorkloadSpec)
+		spec := w.Spec().WorkloadSpec
+		spec.Tools = tool.Making(spec.Kind)
+		c.Workloads = append(c.Workloads, spec)
 	}
 	return c
 }

@@ -85,8 +85,7 @@ func (l *lane) of(i int, err error) error {
 	return fmt.Errorf("pair %d: %w", i+1, err)
 }
 
-// sum records what all pairs did together, and apart where there are several. A
-// sum takes over what it adds up, and so each pair's own figures come first.
+// sum records what all pairs did together, and apart where there are several.
 func (l *lane) sum() {
 	first := l.pairs[0]
 	l.client, l.server = first.client, first.server

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"tare/internal/traffic"
 )
 
 // output is what a process left behind.
@@ -51,7 +53,7 @@ func start(cpu int, path string, args []string) (*process, error) {
 	started := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // never unlocked: a pinned thread ends here
-		err := pin(cpu)
+		err := traffic.Pin(cpu)
 		if err == nil {
 			err = cmd.Start()
 		}

@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"fmt"
 	"os/exec"
 	"syscall"
 
@@ -13,20 +12,6 @@ import (
 func group(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-}
-
-// pin binds the calling thread, and with it the processes that it starts, to a
-// CPU, unless that is negative.
-func pin(cpu int) error {
-	if cpu < 0 {
-		return nil
-	}
-	var set unix.CPUSet
-	set.Set(cpu)
-	if err := unix.SchedSetaffinity(0, &set); err != nil {
-		return fmt.Errorf("pin to CPU %d: %w", cpu, err)
-	}
-	return nil
 }
 
 // granted is how large a socket buffer the kernel lets a tool have of the bytes

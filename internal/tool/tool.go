@@ -83,13 +83,15 @@ func Named(name string) (Tool, error) {
 	return all[i], nil
 }
 
-// Kinds lists the workloads that a tool can make, none for an unknown tool.
-func Kinds(name string) []string {
-	t, err := Named(name)
-	if err != nil {
-		return nil
+// Making lists the tools that can make a workload.
+func Making(kind string) []string {
+	var names []string
+	for _, t := range All() {
+		if slices.Contains(t.Kinds, kind) {
+			names = append(names, t.Name)
+		}
 	}
-	return t.Kinds
+	return names
 }
 
 // For finds the workload of a trial: the tool's that p names, or the built-in one.

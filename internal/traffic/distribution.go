@@ -86,8 +86,11 @@ func merged(a, b *Distribution) *Distribution {
 	switch {
 	case a == nil:
 		return b
-	case b != nil:
-		a.Add(b)
+	case b == nil:
+		return a
 	}
-	return a
+	sum := NewDistribution()
+	sum.Add(a)
+	sum.Add(b)
+	return sum
 }

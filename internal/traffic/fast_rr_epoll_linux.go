@@ -83,17 +83,10 @@ func nap(long time.Duration) {
 	_, _, _ = unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, 0, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 }
 
-// rawNow is raw without waiting: errAgain where it would.
-func rawNow(call uintptr, fd int, b []byte) (int, error) {
-	n, _, errno := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
-	switch errno {
-	case 0:
-		return int(n), nil
-	case unix.EAGAIN, unix.EINTR:
-		return 0, errAgain
-	}
-	return 0, errno
+// sendNow and recvNow never wait: errAgain where they would have to.
+func sendNow(fd int, b []byte) (int, error) {
+	return rawFlags(unix.SYS_SENDTO, fd, b, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
 }
-
-func sendNow(fd int, b []byte) (int, error) { return rawNow(unix.SYS_SENDTO, fd, b) }
-func recvNow(fd int, b []byte) (int, error) { return rawNow(unix.SYS_RECVFROM, fd, b) }
+func recvNow(fd int, b []byte) (int, error) {
+	return rawFlags(unix.SYS_RECVFROM, fd, b, unix.MSG_DONTWAIT)
+}

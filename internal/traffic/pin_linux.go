@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pin binds the calling thread to a CPU, unless that is negative.
-func pin(cpu int) error {
+// Pin binds the calling thread, and with it the processes that it starts, to a
+// CPU, unless that is negative. It is for a locked thread that ends with its work.
+func Pin(cpu int) error {
 	if cpu < 0 {
 		return nil
 	}

@@ -4,7 +4,9 @@ package traffic
 
 import "fmt"
 
-func pin(cpu int) error {
+// Pin can only leave the calling thread where it is: an error unless cpu is
+// negative.
+func Pin(cpu int) error {
 	if cpu < 0 {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -20,18 +19,7 @@ func eachFlow(p Params, fn func(i int) error) error {
 	if p.CPU >= 0 {
 		return onThreads(p.Streams, p.CPU, fn)
 	}
-	errs := make([]error, p.Streams)
-	var wg sync.WaitGroup
-	for i := range errs {
-		wg.Go(func() { errs[i] = fn(i) })
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return onGoroutines(p.Streams, fn)
 }
 
 // firstOf is the error that made the others end, where err is one of several.

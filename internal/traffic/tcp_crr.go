@@ -99,8 +99,7 @@ func (w tcpCRR) Dial(ctx context.Context, p Params, _ Peer) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	err = s.drive(ctx, p.Warmup, p.Duration)
-	return s.Close(), err
+	return driveWhole(ctx, s, p)
 }
 
 func (w tcpCRR) Open(ctx context.Context, p Params) (Session, error) {
@@ -108,11 +107,7 @@ func (w tcpCRR) Open(ctx context.Context, p Params) (Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.drive(ctx, p.Warmup, 0); err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
+	return driveInSlices(ctx, s, p)
 }
 
 func (w tcpCRR) dial(ctx context.Context, p Params) (*crrSession, error) {

@@ -95,7 +95,7 @@ func timeWaits() (all, server int64) {
 func inNamespace(t *testing.T, task helperTask, sysctls map[string]string) helperResult {
 	t.Helper()
 	if err := linuxnet.Try(); err != nil {
-		t.Skipf("needs root: %v", err)
+		t.Skipf("needs root or unprivileged user namespaces: %v", err)
 	}
 	ns, err := linuxnet.NewNS("tare-test-crr", false)
 	if err != nil {

@@ -86,11 +86,6 @@ type crrSession struct {
 	restore        func()
 }
 
-func (s *crrSession) Slice(ctx context.Context, d time.Duration) error {
-	warmup := d / SliceWarmup
-	return s.drive(ctx, warmup, d-warmup)
-}
-
 // drive makes connections for warmup + long and counts those that end in the latter.
 func (s *crrSession) drive(ctx context.Context, warmup, long time.Duration) error {
 	t := s.t

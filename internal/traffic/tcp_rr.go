@@ -98,8 +98,7 @@ func (w tcpRR) Dial(ctx context.Context, p Params, _ Peer) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	err = s.drive(ctx, p.Warmup, p.Duration)
-	return s.Close(), err
+	return driveWhole(ctx, s, p)
 }
 
 func (w tcpRR) Open(ctx context.Context, p Params) (Session, error) {
@@ -107,11 +106,7 @@ func (w tcpRR) Open(ctx context.Context, p Params) (Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.drive(ctx, p.Warmup, 0); err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
+	return driveInSlices(ctx, s, p)
 }
 
 func (w tcpRR) dial(ctx context.Context, p Params) (*rrSession, error) {
@@ -183,11 +178,6 @@ type rrSession struct {
 	planned time.Duration // of the schedule so far
 	window  Window
 	restore func()
-}
-
-func (s *rrSession) Slice(ctx context.Context, d time.Duration) error {
-	warmup := d / SliceWarmup
-	return s.drive(ctx, warmup, d-warmup)
 }
 
 // drive exchanges for warmup + long and counts what falls into the latter.

@@ -28,7 +28,6 @@ func (tcpStream) Spec() Spec {
 			"send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
 		Optional:   []string{"threads", "pairs", "tool", "verify_with"},
 		Directions: []string{study.Forward, study.Reverse, study.Both},
-		Tools:      []string{"iperf3", "iperf2", "ntttcp"},
 		Defaults: study.Workload{
 			Streams: 1, WriteSize: 128 << 10, Rate: study.Unlimited, NoDelay: &on, Direction: study.Forward, Family: study.IPv4, Congestion: "cubic",
 			// Mostly the steadiest of what was tried: see docs/performance.md.

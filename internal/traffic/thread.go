@@ -14,7 +14,7 @@ import (
 func onThreads(n, cpu int, fn func(i int) error) error {
 	return onGoroutines(n, func(i int) error {
 		runtime.LockOSThread()
-		if err := pin(cpu); err != nil {
+		if err := Pin(cpu); err != nil {
 			return err
 		}
 		return fn(i)

@@ -70,8 +70,7 @@ func (w udpRR) Dial(ctx context.Context, p Params, _ Peer) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	err = s.drive(ctx, p.Warmup, p.Duration)
-	return s.Close(), err
+	return driveWhole(ctx, s, p)
 }
 
 func (w udpRR) Open(ctx context.Context, p Params) (Session, error) {
@@ -79,11 +78,7 @@ func (w udpRR) Open(ctx context.Context, p Params) (Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.drive(ctx, p.Warmup, 0); err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
+	return driveInSlices(ctx, s, p)
 }
 
 func (w udpRR) dial(ctx context.Context, p Params) (*udpRRSession, error) {
@@ -141,11 +136,6 @@ type udpRRSession struct {
 	driven            time.Duration
 	window            Window
 	restore           func()
-}
-
-func (s *udpRRSession) Slice(ctx context.Context, d time.Duration) error {
-	warmup := d / SliceWarmup
-	return s.drive(ctx, warmup, d-warmup)
 }
 
 // drive exchanges for warmup + long and counts what ends in the latter. With a

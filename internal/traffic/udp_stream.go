@@ -30,7 +30,6 @@ func (udpStream) Spec() Spec {
 			study.Paper:    {Warmup: study.Duration(10 * time.Second), Duration: study.Duration(60 * time.Second)},
 		},
 		ReverseWhole: true,
-		Tools:        []string{"iperf3", "iperf2", "ntttcp"},
 	}}
 }
 

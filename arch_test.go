@@ -21,7 +21,7 @@ var tiers = [][]string{
 	{"arch", "cmd", "bench"},
 	{"internal/cli"},
 	{"internal/runner", "internal/report", "internal/live"},
-	{"internal/driver", "internal/agent", "internal/lab"},
+	{"internal/driver", "internal/engine", "internal/agent", "internal/lab"},
 	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts"},
 	{"internal/study", "internal/result", "studies"},
 	{"internal/stats", "internal/linuxnet"},
@@ -50,6 +50,8 @@ var only = map[string]string{
 	"go.yaml.in/yaml":                 "internal/study",
 	"gonum.org/":                      "internal/stats",
 	"github.com/google/jsonschema-go": "internal/study",
+	"github.com/moby/moby/":           "internal/engine",
+	"github.com/docker/":              "internal/engine",
 }
 
 type file struct {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"time"
 
+	"tare/internal/driver"
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -88,25 +89,18 @@ func stands(ctx context.Context) error {
 	fmt.Printf("| lab up | %.0f ms |\n| lab down | %.0f ms |\n", median(up), median(down))
 	d := netns.Driver{}
 	for _, m := range d.Modes() {
-		if d.Probe(ctx, m.ID) != nil {
+		if d.Probe(ctx, driver.Order{Mode: m.ID}) != nil {
 			continue
 		}
 		provision = nil
 		for range repeats {
-			l, err := lab.Up(spec)
-			if err != nil {
-				return err
-			}
 			began := time.Now()
-			p, err := d.Provision(ctx, m.ID, l, 1)
+			p, err := d.Provision(ctx, driver.Order{Mode: m.ID, Pairs: 1, Lab: spec})
 			if err != nil {
 				return err
 			}
 			provision = append(provision, millis(began))
 			if err := p.Close(ctx); err != nil {
-				return err
-			}
-			if err := l.Close(); err != nil {
 				return err
 			}
 		}

@@ -75,7 +75,7 @@ func (a App) diagnose(c *cobra.Command, noLab error) diagnosis {
 		p := probed{Mode: m.ID, Status: "ok"}
 		drv, _, err := a.Drivers.For(m.ID)
 		if err == nil {
-			err = drv.Probe(c.Context(), m.ID)
+			err = drv.Probe(c.Context(), driver.Order{Mode: m.ID})
 		}
 		if u, lacking := driver.AsUnsupported(err); lacking {
 			p.Status, p.Reason = "unsupported", u.Reason

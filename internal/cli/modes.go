@@ -32,7 +32,7 @@ func (a App) modesCommand() *cobra.Command {
 				for _, m := range d.Modes() {
 					fmt.Fprintf(w, "%s\t%s\t", m.ID, orDash(m.Baseline))
 					if probe {
-						fmt.Fprintf(w, "%s\t", short(d.Probe(c.Context(), m.ID)))
+						fmt.Fprintf(w, "%s\t", short(d.Probe(c.Context(), driver.Order{Mode: m.ID})))
 					}
 					fmt.Fprintln(w, m.Title)
 				}

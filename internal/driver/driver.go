@@ -11,24 +11,33 @@ import (
 	"tare/internal/agent/transport"
 	"tare/internal/lab"
 	"tare/internal/result"
+	"tare/internal/study"
 )
 
 // Driver builds the modes of one prefix.
 type Driver interface {
 	// Modes lists what the driver can build. It needs no rights.
 	Modes() []Mode
-	// Probe tries whether mode can be built here and leaves nothing behind. It
-	// returns nil, an *Unsupported error that says what is lacking, or another
-	// error when it could not find out.
-	Probe(ctx context.Context, mode string) error
-	// Provision builds mode on the lab's hosts, with so many pairs of ends, at
-	// least one, each in sandboxes of its own. On error nothing of it is left but
-	// the lab.
-	Provision(ctx context.Context, mode string, l *lab.Lab, pairs int) (Path, error)
+	// Probe tries whether what is ordered can be built here and leaves nothing
+	// behind. It returns nil, an *Unsupported error that says what is lacking, or
+	// another error when it could not find out. It makes a lab of its own.
+	Probe(ctx context.Context, o Order) error
+	// Provision builds what is ordered, hosts included. On error nothing is left.
+	Provision(ctx context.Context, o Order) (Path, error)
+}
+
+// Order says what a driver is to build: one mode with its hosts.
+type Order struct {
+	Mode    string            // as Registry.For found it, its parameter included
+	Pairs   int               // of ends, at least 1, each in sandboxes of its own
+	Lab     lab.Spec          // of the hosts, where the driver makes them
+	Limits  study.Limits      // of what the sandboxes may use
+	Options map[string]string // for the network's own driver
 }
 
 // Mode describes a mode. Baseline is the id of the mode that it is compared with
-// by default, empty for a baseline.
+// by default, empty for a baseline. An id that ends in ":NAME" stands for all that
+// have a name of the user's in that place.
 type Mode struct {
 	ID       string
 	Title    string
@@ -46,8 +55,11 @@ type Path interface {
 	Forget(ctx context.Context) error
 	// Topology is the path as a graph, with what was read back of each device.
 	Topology() (result.Topology, error)
-	// Close takes the path down. It may be called again, and after half a
-	// Provision. The agents must have ended.
+	// Facts are what the mode stands on beyond the machine, such as the versions of
+	// an engine. May be empty.
+	Facts() []result.Fact
+	// Close takes the path and its hosts down. It may be called again, and after
+	// half a Provision. The agents must have ended.
 	Close(ctx context.Context) error
 }
 

@@ -1,6 +1,10 @@
 package driver
 
-import "fmt"
+import (
+	"fmt"
+
+	"tare/internal/study"
+)
 
 // Registry is the drivers there are. It is made once, in the open, by the
 // command line.
@@ -15,11 +19,13 @@ func (r Registry) Modes() []Mode {
 	return all
 }
 
-// For finds the driver of a mode.
+// For finds the driver of a mode. Of a mode with a parameter it gives the mode
+// with that filled in.
 func (r Registry) For(mode string) (Driver, Mode, error) {
 	for _, d := range r {
 		for _, m := range d.Modes() {
-			if m.ID == mode {
+			if study.Fits(m.ID, mode) {
+				m.ID = mode
 				return d, m, nil
 			}
 		}

@@ -82,6 +82,7 @@ type Mode struct {
 	Reason   string     `json:"reason,omitempty"`
 	Baseline string     `json:"baseline,omitempty"`
 	Topology *Topology  `json:"topology,omitempty"`
+	Facts    []Fact     `json:"facts,omitempty"` // what it stood on, such as an engine's version
 }
 
 // Topology is a drawable graph of a mode's path.

@@ -237,12 +237,12 @@ type stub struct {
 	provision func(mode string, p driver.Path) (driver.Path, error)
 }
 
-func (s stub) Provision(ctx context.Context, mode string, l *lab.Lab, pairs int) (driver.Path, error) {
-	p, err := s.Driver.Provision(ctx, mode, l, pairs)
+func (s stub) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+	p, err := s.Driver.Provision(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	made, err := s.provision(mode, p)
+	made, err := s.provision(o.Mode, p)
 	if err != nil {
 		return nil, errors.Join(err, p.Close(ctx))
 	}
@@ -250,8 +250,8 @@ func (s stub) Provision(ctx context.Context, mode string, l *lab.Lab, pairs int)
 }
 
 // Probe says what Provision would, as far as it is about what the kernel lacks.
-func (s stub) Probe(_ context.Context, mode string) error {
-	_, err := s.provision(mode, nil)
+func (s stub) Probe(_ context.Context, o driver.Order) error {
+	_, err := s.provision(o.Mode, nil)
 	if u, ok := driver.AsUnsupported(err); ok {
 		return u
 	}

@@ -16,14 +16,14 @@ import (
 	"tare/internal/study"
 )
 
-// stage is one mode of a run: its lab, its path and its agents.
+// stage is one mode of a run: its path and its agents.
 type stage struct {
 	mode     driver.Mode
 	status   result.ModeStatus
 	reason   string
-	lab      *lab.Lab
 	path     driver.Path
 	topology *result.Topology
+	facts    []result.Fact
 	agents   []*ends // as many as there are pairs
 }
 
@@ -31,7 +31,7 @@ type stage struct {
 type ends struct{ client, server *agent.Client }
 
 func (s *stage) result() result.Mode {
-	return result.Mode{ID: s.mode.ID, Title: s.mode.Title, Status: s.status, Reason: s.reason, Baseline: s.mode.Baseline, Topology: s.topology}
+	return result.Mode{ID: s.mode.ID, Title: s.mode.Title, Status: s.status, Reason: s.reason, Baseline: s.mode.Baseline, Topology: s.topology, Facts: s.facts}
 }
 
 func (r *run) stage(mode string) *stage {
@@ -105,22 +105,18 @@ var ErrNothing = errors.New("not one of the modes could be made; the reasons are
 func (r *run) raise(ctx context.Context, d driver.Driver, s *stage) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, provisionWait, fmt.Errorf("it was not ready within %s", provisionWait))
 	defer cancel()
-	l, err := lab.Up(lab.Spec{
-		Claim: r.cfg.Claim, Label: s.mode.ID, MTU: r.cfg.Study.Lab.MTU, Rate: uint64(r.cfg.Study.Lab.Rate),
-		Offload: r.cfg.Study.Lab.Offload != study.Off, Pin: r.cfg.Pin,
-	})
+	o := r.order(s)
+	path, err := d.Provision(ctx, o)
 	if err != nil {
+		// Whether it broke or cannot be built here at all, the probe tells.
+		if _, lacking := driver.AsUnsupported(err); !lacking {
+			if probed := d.Probe(ctx, o); probed != nil {
+				err = probed
+			}
+		}
 		return err
 	}
-	s.lab = l
-	if s.path, err = d.Provision(ctx, s.mode.ID, l, r.mostPairs()); err != nil {
-		s.path = nil
-		// Whether it broke or cannot be built here at all, the probe tells.
-		if probed := d.Probe(ctx, s.mode.ID); probed != nil {
-			err = probed
-		}
-		return errors.Join(err, l.Close())
-	}
+	s.path, s.facts = path, path.Facts()
 	t, err := s.path.Topology()
 	if err != nil {
 		return err
@@ -130,6 +126,17 @@ func (r *run) raise(ctx context.Context, d driver.Driver, s *stage) error {
 		s.agents = append(s.agents, &ends{})
 	}
 	return s.start(ctx, r.cfg.Claim.ID, len(s.agents))
+}
+
+// order is what a mode of the study asks of its driver.
+func (r *run) order(s *stage) driver.Order {
+	in := r.cfg.Study.Lab
+	return driver.Order{
+		Mode: s.mode.ID, Pairs: r.mostPairs(),
+		Lab: lab.Spec{
+			Claim: r.cfg.Claim, Label: s.mode.ID, MTU: in.MTU, Rate: uint64(in.Rate), Offload: in.Offload != study.Off, Pin: r.cfg.Pin,
+		},
+	}
 }
 
 // mostPairs is how many pairs of endpoints the run's workloads need.
@@ -205,9 +212,6 @@ func (r *run) teardown() error {
 	for _, s := range r.stages {
 		if s.path != nil {
 			errs = append(errs, s.path.Close(ctx))
-		}
-		if s.lab != nil {
-			errs = append(errs, s.lab.Close())
 		}
 	}
 	return errors.Join(errs...)

@@ -49,8 +49,8 @@ func NeedLab(t testing.TB) {
 	}
 }
 
-// Lab makes a lab that ends with the test.
-func Lab(t testing.TB, change func(*lab.Spec)) *lab.Lab {
+// Spec describes a lab of a run that ends with the test.
+func Spec(t testing.TB, change func(*lab.Spec)) lab.Spec {
 	t.Helper()
 	NeedLab(t)
 	claim, err := lab.NewClaim()
@@ -62,7 +62,13 @@ func Lab(t testing.TB, change func(*lab.Spec)) *lab.Lab {
 	if change != nil {
 		change(&spec)
 	}
-	l, err := lab.Up(spec)
+	return spec
+}
+
+// Lab makes a lab that ends with the test.
+func Lab(t testing.TB, change func(*lab.Spec)) *lab.Lab {
+	t.Helper()
+	l, err := lab.Up(Spec(t, change))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,8 +83,8 @@ func Lab(t testing.TB, change func(*lab.Spec)) *lab.Lab {
 // Stand is a provisioned mode with its agents.
 type Stand struct {
 	Path driver.Path
-	Lab  *lab.Lab
-	Ends []Ends // as many as there are pairs
+	Lab  *lab.Lab // nil where the path has none
+	Ends []Ends   // as many as there are pairs
 }
 
 // Ends are the agents of one pair.
@@ -93,9 +99,14 @@ func Provision(t testing.TB, d driver.Driver, mode string, change func(*lab.Spec
 // ProvisionPairs builds a mode with several pairs of ends.
 func ProvisionPairs(t testing.TB, d driver.Driver, mode string, pairs int, change func(*lab.Spec)) *Stand {
 	t.Helper()
-	l := Lab(t, change)
-	ctx := t.Context()
-	p, err := d.Provision(ctx, mode, l, pairs)
+	return Stands(t, d, driver.Order{Mode: mode, Pairs: pairs, Lab: Spec(t, change)})
+}
+
+// Stands builds what is ordered and starts its agents. It ends with the test.
+func Stands(t testing.TB, d driver.Driver, o driver.Order) *Stand {
+	t.Helper()
+	ctx, mode, pairs := t.Context(), o.Mode, o.Pairs
+	p, err := d.Provision(ctx, o)
 	if err != nil {
 		t.Fatalf("provision %s with %d pairs: %v", mode, pairs, err)
 	}
@@ -106,12 +117,15 @@ func ProvisionPairs(t testing.TB, d driver.Driver, mode string, pairs int, chang
 			}
 		}
 	})
-	s := &Stand{Path: p, Lab: l}
+	s := &Stand{Path: p}
+	if on, ok := p.(interface{ Lab() *lab.Lab }); ok {
+		s.Lab = on.Lab()
+	}
 	if got := len(p.Pairs()); got != pairs {
 		t.Fatalf("%s has %d pairs of %d", mode, got, pairs)
 	}
 	start := func(end driver.Endpoint) *agent.Client {
-		c, err := agent.Start(ctx, end.Launcher, l.Spec.Claim.ID, end.Name)
+		c, err := agent.Start(ctx, end.Launcher, o.Lab.Claim.ID, end.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,7 +235,7 @@ func Conformance(t *testing.T, d driver.Driver) {
 	NeedLab(t)
 	for _, m := range d.Modes() {
 		t.Run(m.ID, func(t *testing.T) {
-			if err := d.Probe(t.Context(), m.ID); err != nil {
+			if err := d.Probe(t.Context(), driver.Order{Mode: m.ID}); err != nil {
 				u, ok := driver.AsUnsupported(err)
 				if !ok || u.Reason == "" {
 					t.Fatalf("probe: %v", err)
@@ -239,8 +253,8 @@ func Conformance(t *testing.T, d driver.Driver) {
 			}
 			for _, w := range traffic.All() {
 				for _, ipv6 := range []bool{false, true} {
-					if ipv6 && !s.Lab.IPv6 {
-						continue
+					if _, _, err := s.Path.Pairs()[0].Server.Reach(ipv6); err != nil && ipv6 {
+						continue // the kernel or the engine has none of it
 					}
 					for _, reverse := range []bool{false, true} {
 						s.conforms(t, w, ipv6, reverse)
@@ -283,7 +297,7 @@ func ConformancePairs(t *testing.T, d driver.Driver) {
 	NeedLab(t)
 	for _, m := range d.Modes() {
 		t.Run(m.ID, func(t *testing.T) {
-			if err := d.Probe(t.Context(), m.ID); err != nil {
+			if err := d.Probe(t.Context(), driver.Order{Mode: m.ID}); err != nil {
 				t.Logf("%v", err)
 				return
 			}

@@ -6,16 +6,15 @@ import (
 	"context"
 
 	"tare/internal/driver"
-	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
 
 // Probe says that no mode of this package can be built here.
-func (Driver) Probe(_ context.Context, id string) error {
-	return &driver.Unsupported{Mode: id, Reason: linuxnet.ErrSystem.Error()}
+func (Driver) Probe(_ context.Context, o driver.Order) error {
+	return &driver.Unsupported{Mode: o.Mode, Reason: linuxnet.ErrSystem.Error()}
 }
 
 // Provision answers what Probe does.
-func (d Driver) Provision(ctx context.Context, id string, _ *lab.Lab, _ int) (driver.Path, error) {
-	return nil, d.Probe(ctx, id)
+func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+	return nil, d.Probe(ctx, o)
 }

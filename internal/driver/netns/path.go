@@ -12,6 +12,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/result"
 )
 
 // path is a mode that stands, and at the same time the notes taken while it was
@@ -39,8 +40,14 @@ type watched struct {
 // Pairs gives the ends.
 func (p *path) Pairs() []driver.Pair { return p.pairs }
 
-// Close takes the sandboxes down. What stands on the lab's hosts goes with them:
-// a mode has its lab to itself.
+// Facts has nothing to add to those of the machine.
+func (p *path) Facts() []result.Fact { return nil }
+
+// Lab is the lab that the path stands on, for tests that cut across it.
+func (p *path) Lab() *lab.Lab { return p.lab }
+
+// Close takes the sandboxes and the lab down. What stands on the lab's hosts goes
+// with them: a mode has its lab to itself.
 func (p *path) Close(context.Context) error { return p.closeAll() }
 
 func (p *path) closeAll() error {
@@ -48,7 +55,7 @@ func (p *path) closeAll() error {
 	for _, ns := range p.own {
 		errs = append(errs, ns.Close())
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, p.lab.Close())...)
 }
 
 // sandbox makes a namespace of the path's own.

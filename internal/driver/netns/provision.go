@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/lab"
+	"tare/internal/study"
 )
 
 // MaxPairs is how many pairs a path can have: so many have addresses of their own
@@ -40,35 +41,40 @@ func builder(id string) (func(*path) error, error) {
 }
 
 // Probe builds the mode once and takes it down again: the kernel's own answer.
-func (d Driver) Probe(ctx context.Context, id string) error {
+func (d Driver) Probe(ctx context.Context, o driver.Order) error {
 	claim, err := lab.NewClaim()
 	if err != nil {
 		return err
 	}
 	defer claim.Release()
-	l, err := lab.Up(lab.Spec{Claim: claim, Label: id, MTU: lab.DefaultMTU, Offload: true})
+	o.Lab = lab.Spec{Claim: claim, Label: o.Mode, MTU: lab.DefaultMTU, Offload: true}
+	o.Pairs = 1
+	p, err := d.Provision(ctx, o)
 	if err != nil {
-		return err
+		return unsupported(o.Mode, err)
 	}
-	p, err := d.Provision(ctx, id, l, 1)
-	if err != nil {
-		return errors.Join(unsupported(id, err), l.Close())
-	}
-	return errors.Join(p.Close(ctx), l.Close())
+	return p.Close(ctx)
 }
 
-// Provision builds the mode on a lab, with 1 to MaxPairs pairs of ends.
-func (d Driver) Provision(_ context.Context, id string, l *lab.Lab, pairs int) (driver.Path, error) {
-	build, err := builder(id)
+// Provision builds the mode on a lab of its own, with 1 to MaxPairs pairs of ends.
+func (d Driver) Provision(_ context.Context, o driver.Order) (driver.Path, error) {
+	build, err := builder(o.Mode)
 	if err != nil {
 		return nil, err
 	}
-	if pairs < 1 || pairs > MaxPairs {
-		return nil, fmt.Errorf("provision %s: %d pairs of ends asked for; from 1 to %d can be had", id, pairs, MaxPairs)
+	if o.Pairs < 1 || o.Pairs > MaxPairs {
+		return nil, fmt.Errorf("provision %s: %d pairs of ends asked for; from 1 to %d can be had", o.Mode, o.Pairs, MaxPairs)
 	}
-	p := &path{mode: id, lab: l, count: pairs}
+	if o.Limits != (study.Limits{}) {
+		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "limits are applied by an engine, and this mode has none"}
+	}
+	l, err := lab.Up(o.Lab)
+	if err != nil {
+		return nil, err
+	}
+	p := &path{mode: o.Mode, lab: l, count: o.Pairs}
 	if err := build(p); err != nil {
-		return nil, errors.Join(fmt.Errorf("provision %s: %w", id, err), p.closeAll())
+		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, err), p.closeAll())
 	}
 	return p, nil
 }

@@ -125,7 +125,7 @@ func TestDatagrams(t *testing.T) {
 	d := netns.Driver{}
 	for _, m := range d.Modes() {
 		t.Run(m.ID, func(t *testing.T) {
-			if err := d.Probe(t.Context(), m.ID); err != nil {
+			if err := d.Probe(t.Context(), driver.Order{Mode: m.ID}); err != nil {
 				t.Logf("%v", err)
 				return
 			}

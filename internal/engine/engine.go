@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"github.com/moby/moby/client"
+
+	"tare/internal/result"
+)
+
+// Engine is a Docker Engine, or what speaks its API, that has answered.
+type Engine struct {
+	Name     string // for people: a lab's host, or what the user calls it
+	Versions Versions
+	api      *client.Client
+	// proc is where the /proc is seen in which the engine's process ids count;
+	// empty where it cannot be seen from here, as on another machine.
+	proc string
+}
+
+// Versions is what an engine says of itself.
+type Versions struct {
+	Engine, API, Containerd, Runc string
+	OS, Arch, Kernel              string // Arch as Go names it
+}
+
+// Facts lists the versions for a result, leaving out what is unknown.
+func (v Versions) Facts() []result.Fact {
+	var out []result.Fact
+	for _, f := range []result.Fact{
+		{Name: "engine", Value: v.Engine}, {Name: "api", Value: v.API}, {Name: "containerd", Value: v.Containerd},
+		{Name: "runc", Value: v.Runc}, {Name: "os", Value: v.OS}, {Name: "arch", Value: v.Arch}, {Name: "kernel", Value: v.Kernel},
+	} {
+		if f.Value != "" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// The labels of everything that is made on an engine. LabelRun holds the run's id,
+// by which tare gc finds what a dead run has left.
+const (
+	LabelRun  = "io.tare.run"
+	LabelPart = "io.tare.part" // what it is to the run: client, server, network, image
+)

@@ -1,10 +1,12 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,9 +18,11 @@ import (
 	"tare/internal/study"
 )
 
-// stage is one mode of a run: its path and its agents.
+// stage is one mode of a run: its path and its agents. Its mode has the id, title
+// and baseline that the study gives it; asked is what the study says of it.
 type stage struct {
 	mode     driver.Mode
+	asked    study.Mode
 	status   result.ModeStatus
 	reason   string
 	path     driver.Path
@@ -55,11 +59,13 @@ const provisionWait = 20 * time.Second
 // the others go on; only a cancelled context or an unknown mode ends the run.
 func (r *run) setUp(ctx context.Context) error {
 	for _, id := range r.plan.Modes {
-		d, m, err := r.cfg.Drivers.For(id)
+		asked, _ := r.cfg.Study.ModeNamed(id)
+		d, m, err := r.cfg.Drivers.For(asked.Mode)
 		if err != nil {
 			return err
 		}
-		s := &stage{mode: m}
+		m.ID, m.Title, m.Baseline = id, cmp.Or(asked.Title, m.Title), r.cfg.Study.NameOf(m.Baseline)
+		s := &stage{mode: m, asked: asked}
 		r.stages = append(r.stages, s)
 		if why, void := voidIn(r.cfg.Done, id); void {
 			// A resumed run does not forget.
@@ -132,11 +138,29 @@ func (r *run) raise(ctx context.Context, d driver.Driver, s *stage) error {
 func (r *run) order(s *stage) driver.Order {
 	in := r.cfg.Study.Lab
 	return driver.Order{
-		Mode: s.mode.ID, Pairs: r.mostPairs(),
+		Mode: s.asked.Mode, Pairs: r.mostPairs(), Limits: s.asked.Limits, Options: s.asked.Options,
 		Lab: lab.Spec{
-			Claim: r.cfg.Claim, Label: s.mode.ID, MTU: in.MTU, Rate: uint64(in.Rate), Offload: in.Offload != study.Off, Pin: r.cfg.Pin,
+			Claim: r.cfg.Claim, Label: label(s.mode.ID, slices.Index(r.plan.Modes, s.mode.ID)), MTU: in.MTU, Rate: uint64(in.Rate), Offload: in.Offload != study.Off, Pin: r.cfg.Pin,
 		},
 	}
+}
+
+// maxLabel bounds a lab's label: it becomes part of names of files and namespaces.
+const maxLabel = 64
+
+// label is a mode's name as names of files and namespaces can have it. Two long
+// names that begin alike are told apart by the mode's place in the plan.
+func label(name string, place int) string {
+	safe := strings.Map(func(r rune) rune {
+		if strings.ContainsRune("/:@", r) {
+			return '.'
+		}
+		return r
+	}, name)
+	if len(safe) > maxLabel {
+		return fmt.Sprintf("%s.%d", safe[:maxLabel], place)
+	}
+	return safe
 }
 
 // mostPairs is how many pairs of endpoints the run's workloads need.

@@ -31,7 +31,7 @@ func TestApply(t *testing.T) {
 		change func(*study.Study)
 	}{
 		"nothing":       {base, study.Overrides{}, func(*study.Study) {}},
-		"modes":         {base, study.Overrides{Modes: []string{"host", "netns/vxlan"}}, func(s *study.Study) { s.Modes = []string{"host", "netns/vxlan"} }},
+		"modes":         {base, study.Overrides{Modes: []string{"host", "netns/vxlan"}}, func(s *study.Study) { s.Modes = study.ModesOf("host", "netns/vxlan") }},
 		"an id":         {base, study.Overrides{Workloads: []string{"many"}}, func(s *study.Study) { s.Workloads = []study.Workload{many} }},
 		"a kind, twice": {base, study.Overrides{Workloads: []string{"tcp_rr", "tcp_stream"}}, func(s *study.Study) { s.Workloads = []study.Workload{rr, one, many} }},
 		"a new kind": {"name: a\nworkloads: [tcp_stream]\n", study.Overrides{Workloads: []string{"tcp_rr"}}, func(s *study.Study) {

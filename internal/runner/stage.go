@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -35,7 +36,31 @@ type stage struct {
 type ends struct{ client, server *agent.Client }
 
 func (s *stage) result() result.Mode {
-	return result.Mode{ID: s.mode.ID, Title: s.mode.Title, Status: s.status, Reason: s.reason, Baseline: s.mode.Baseline, Topology: s.topology, Facts: s.facts}
+	m := result.Mode{
+		ID: s.mode.ID, Title: s.mode.Title, Description: s.asked.Description, Status: s.status, Reason: s.reason,
+		Baseline: s.mode.Baseline, Topology: s.topology, Facts: slices.Concat(told(s.asked), s.facts),
+	}
+	if s.asked.Mode != s.mode.ID {
+		m.Mode = s.asked.Mode
+	}
+	return m
+}
+
+// told lists what the study told a mode, as facts of it.
+func told(m study.Mode) []result.Fact {
+	var out []result.Fact
+	for _, end := range []struct {
+		name string
+		of   study.Limit
+	}{{"client", m.Limits.Client}, {"server", m.Limits.Server}} {
+		if end.of != (study.Limit{}) {
+			out = append(out, result.Fact{Name: "limit of the " + end.name, Value: end.of.String()})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Options)) {
+		out = append(out, result.Fact{Name: "option " + name, Value: m.Options[name]})
+	}
+	return out
 }
 
 func (r *run) stage(mode string) *stage {

@@ -18,7 +18,7 @@ func TestDocs(t *testing.T) {
 	}
 	page := string(raw)
 	row := func(key string) string {
-		return regexp.MustCompile("(?m)^\\| `" + key + "` \\|.*$").FindString(page)
+		return strings.Join(regexp.MustCompile("(?m)^\\| (?:`[a-z_]+`, )?`"+key+"`(?:, `[a-z_]+`)? \\|.*$").FindAllString(page, -1), "\n")
 	}
 	for key, texts := range study.Documented() {
 		if row(key) == "" {

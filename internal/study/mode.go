@@ -3,6 +3,7 @@ package study
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -103,6 +104,24 @@ func (l Limits) Or(def Limits) Limits {
 type Limit struct {
 	CPUs   float64 `yaml:"cpus,omitempty" json:"cpus,omitempty" jsonschema:"CPUs, such as 0.5"`
 	Memory Size    `yaml:"memory,omitempty" json:"memory,omitempty" jsonschema:"memory, such as 64MiB"`
+}
+
+// String writes a limit for people: 0.5 CPUs, 64MiB.
+func (l Limit) String() string {
+	var parts []string
+	switch {
+	case l.CPUs == 1:
+		parts = append(parts, "1 CPU")
+	case l.CPUs > 0:
+		parts = append(parts, strconv.FormatFloat(l.CPUs, 'f', -1, 64)+" CPUs")
+	}
+	if l.Memory > 0 {
+		parts = append(parts, l.Memory.String())
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
 }
 
 func (l Limit) or(def Limit) Limit {

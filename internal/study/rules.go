@@ -31,7 +31,9 @@ const enginePattern = `^(lab|docker(:[A-Za-z0-9][A-Za-z0-9_.+-]*)?|(unix|tcp|ssh
 func ruleOf(key string) rule {
 	const day = 24 * time.Hour
 	switch key {
-	case "name", "id":
+	case "id":
+		return rule{pattern: `^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`, words: "1 to 64 letters, digits, _, . or -, the first a letter or digit"}
+	case "name":
 		return rule{pattern: `^[a-z0-9][a-z0-9_.-]{0,63}$`, words: "1 to 64 lower-case letters, digits, _, . or -, the first a letter or digit"}
 	case "mode", "workload", "a", "b":
 		return rule{words: "a name"} // that there is, as the validator sees to

@@ -74,7 +74,7 @@ func TestSchemaAgrees(t *testing.T) {
 		{false, "workloads: [{workload: tcp_rr, warmup: 5}]"},
 		{false, "workloads: [{workload: tcp_rr, warmup: -1s}]"},
 		{false, "workloads: [{workload: tcp_rr, duration: 0}]"},
-		{false, "workloads: [{workload: tcp_rr, id: A}]"},
+		{false, "workloads: [{workload: tcp_rr, id: A b}]"},
 		{false, "name: A"},
 		{false, "name: 5"},
 		{false, "title: \"a\\nb\""},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -36,7 +37,7 @@ func (v *validator) engines(s Study) {
 		if h.Engine == LabEngine {
 			v.add(path+".engine", "engine is %q, which has hosts of its own; want docker:CONTEXT, or an address with unix://, tcp:// or ssh://", h.Engine)
 		}
-		if a, err := netip.ParseAddr(h.Address); err != nil || !a.IsValid() || a.IsUnspecified() || a.IsMulticast() {
+		if a, err := netip.ParseAddr(h.Address); check("address", reflect.ValueOf(h.Address)) == "" && (err != nil || !a.IsValid() || a.IsUnspecified() || a.IsMulticast()) {
 			v.add(path+".address", "address is %s; want an IPv4 or IPv6 address of that host", quote(h.Address))
 		}
 	}
@@ -112,7 +113,9 @@ func (v *validator) compare(s Study) {
 	modes, first := named(s, v.cat), map[string]string{}
 	names := slices.Clone(modes)
 	for _, sc := range s.Scenarios {
-		names = append(names, sc.ID)
+		if sc.ID != "" && !slices.Contains(names, sc.ID) {
+			names = append(names, sc.ID)
+		}
 	}
 	for i, c := range s.Compare {
 		path := fmt.Sprintf("compare[%d]", i)

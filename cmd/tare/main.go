@@ -27,5 +27,13 @@ func main() {
 		}
 		return
 	}
+	// So does the first process of a container.
+	if len(os.Args) > 1 && os.Args[1] == agent.HoldCommand {
+		if err := agent.HoldMain(os.Args[2:]); err != nil {
+			fmt.Fprintf(os.Stderr, "tare hold: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(cli.New(result.Build{Version: version, Commit: commit}).Main(ctx, os.Args[1:]))
 }

@@ -30,6 +30,13 @@ func Main(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if len(os.Args) > 1 && os.Args[1] == agent.HoldCommand {
+		if err := agent.HoldMain(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	linuxnet.EndWithParent()
 	if linuxnet.Try() != nil && !linuxnet.Inside() {
 		code, err := linuxnet.Reexec(context.Background())

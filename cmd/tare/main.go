@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/cli"
+	"tare/internal/engine"
 	"tare/internal/result"
 )
 
@@ -31,6 +32,14 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == agent.HoldCommand {
 		if err := agent.HoldMain(os.Args[2:]); err != nil {
 			fmt.Fprintf(os.Stderr, "tare hold: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
+	// So does the first process of a private engine.
+	if len(os.Args) > 1 && os.Args[1] == engine.InitCommand {
+		if err := engine.Init(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		return

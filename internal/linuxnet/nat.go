@@ -62,13 +62,17 @@ func (ns *NS) Gateway(g Gateway) error {
 // withTable opens nftables in the namespace and hands fn a table of family inet
 // that need not exist.
 func (ns *NS) withTable(name string, fn func(*nftables.Conn, *nftables.Table) error) error {
+	return ns.inTable(&nftables.Table{Name: name, Family: nftables.TableFamilyINet}, fn)
+}
+
+func (ns *NS) inTable(t *nftables.Table, fn func(*nftables.Conn, *nftables.Table) error) error {
 	return ns.Do(func() error {
 		conn, err := nftables.New()
 		if err == nil {
-			err = fn(conn, &nftables.Table{Name: name, Family: nftables.TableFamilyINet})
+			err = fn(conn, t)
 		}
 		if err != nil {
-			return fmt.Errorf("nftables table %s in namespace %s: %w", name, ns.name, err)
+			return fmt.Errorf("nftables table %s in namespace %s: %w", t.Name, ns.name, err)
 		}
 		return nil
 	})
@@ -132,24 +136,31 @@ type Count struct{ Packets, Bytes uint64 }
 
 // Counts reads the counters of a Gateway by name.
 func (ns *NS) Counts(table string) (map[string]Count, error) {
-	counts := map[string]Count{}
-	err := ns.withTable(table, func(conn *nftables.Conn, t *nftables.Table) error {
-		objs, err := conn.GetNamedObjects(t)
-		for _, o := range objs {
-			named, ok := o.(*nftables.NamedObj)
-			if !ok {
-				continue
-			}
-			if c, ok := named.Obj.(*expr.Counter); ok {
-				counts[named.Name] = Count{c.Packets, c.Bytes}
-			}
-		}
+	var counts map[string]Count
+	err := ns.withTable(table, func(conn *nftables.Conn, t *nftables.Table) (err error) {
+		counts, err = counters(conn, t)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read counters: %w", err)
 	}
 	return counts, nil
+}
+
+// counters reads a table's named counters.
+func counters(conn *nftables.Conn, t *nftables.Table) (map[string]Count, error) {
+	counts := map[string]Count{}
+	objs, err := conn.GetNamedObjects(t)
+	for _, o := range objs {
+		named, ok := o.(*nftables.NamedObj)
+		if !ok {
+			continue
+		}
+		if c, ok := named.Obj.(*expr.Counter); ok {
+			counts[named.Name] = Count{c.Packets, c.Bytes}
+		}
+	}
+	return counts, err
 }
 
 // DropChain removes a chain's rules; tests use it to open a way round the path.

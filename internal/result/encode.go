@@ -15,12 +15,21 @@ import (
 const maxLine = 16 << 20
 
 // EncodeRun is run.json: indented, with lists that are empty rather than null and
-// an empty Schema filled in. Errors: a cell with a figure that is NaN or infinite,
+// an empty Schema filled in. Errors: a cell or a comparison with a figure that is NaN or infinite,
 // named, for which JSON has no word.
 func EncodeRun(r Run) ([]byte, error) {
 	for _, c := range r.Cells {
 		if name := c.notFinite(); name != "" {
 			return nil, fmt.Errorf("encode run: cell %s: %s is not a finite number", scope(c.Mode, c.Workload, c.Metric), name)
+		}
+	}
+	for _, c := range r.Comparisons {
+		name := c.Cell().notFinite()
+		if name == "" {
+			name = Cell{Value: c.B.Value, CI: c.B.CI}.notFinite()
+		}
+		if name != "" {
+			return nil, fmt.Errorf("encode run: comparison %s: %s is not a finite number", scope(c.ID, c.Metric), name)
 		}
 	}
 	if r.Schema == "" {

@@ -38,6 +38,10 @@ type Run struct {
 	Cells    []Cell    `json:"cells"`
 	Trials   Tally     `json:"trials"`
 	Warnings []Warning `json:"warnings"`
+	// Scenarios are names that the study gives to a mode with a workload, and
+	// Comparisons what it asked to be compared beyond the baselines.
+	Scenarios   []Scenario   `json:"scenarios,omitempty"`
+	Comparisons []Comparison `json:"comparisons,omitempty"`
 	// Agreements say, for workloads weighed by a second tool as well, whether the
 	// two agree on what each mode costs.
 	Agreements []Agreement `json:"agreements,omitempty"`
@@ -74,15 +78,27 @@ const (
 )
 
 // Mode is one network mode of a run. Reason is set unless Status is measured.
-// Baseline is the id of the mode it is compared with, empty for a baseline.
+// Baseline is the id of the mode it is compared with, empty for a baseline. Mode
+// is what the drivers call it, where the study gave it an id of its own.
 type Mode struct {
-	ID       string     `json:"id"`
-	Title    string     `json:"title"`
-	Status   ModeStatus `json:"status"`
-	Reason   string     `json:"reason,omitempty"`
-	Baseline string     `json:"baseline,omitempty"`
-	Topology *Topology  `json:"topology,omitempty"`
-	Facts    []Fact     `json:"facts,omitempty"` // what it stood on, such as an engine's version
+	ID          string     `json:"id"`
+	Mode        string     `json:"mode,omitempty"`
+	Title       string     `json:"title"`
+	Description string     `json:"description,omitempty"`
+	Status      ModeStatus `json:"status"`
+	Reason      string     `json:"reason,omitempty"`
+	Baseline    string     `json:"baseline,omitempty"`
+	Topology    *Topology  `json:"topology,omitempty"`
+	Facts       []Fact     `json:"facts,omitempty"` // what it stood on, such as an engine's version, and its limits
+}
+
+// Scenario is a name that the study gives to a mode with a workload.
+type Scenario struct {
+	ID          string `json:"id"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	Mode        string `json:"mode"`
+	Workload    string `json:"workload"`
 }
 
 // Topology is a drawable graph of a mode's path.

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strconv"
 
+	"tare/internal/driver/notes"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -21,26 +22,19 @@ const (
 
 // place is a namespace with its name in counters and drawings.
 type place struct {
-	at   string // host or host/sandbox
-	host string
-	ns   *linuxnet.NS
+	notes.Place
+	ns *linuxnet.NS
 }
 
-func (p *path) on(h *lab.Host) place { return place{at: h.Name, host: h.Name, ns: h.NS} }
+func in(ns *linuxnet.NS, host, at string) place {
+	return place{notes.Place{At: at, Host: host, Stack: notes.Space{NS: ns}}, ns}
+}
+
+func (p *path) on(h *lab.Host) place { return in(h.NS, h.Name, h.Name) }
 
 func (p *path) within(h *lab.Host, name string) (place, error) {
 	ns, err := p.sandbox(h.Name + "-" + name)
-	return place{at: h.Name + "/" + name, host: h.Name, ns: ns}, err
-}
-
-// each builds the pairs one after the other, counted from 1.
-func (p *path) each(build func(pair int) error) error {
-	for pair := 1; pair <= p.count; pair++ {
-		if err := build(pair); err != nil {
-			return err
-		}
-	}
-	return nil
+	return in(ns, h.Name, h.Name+"/"+name), err
 }
 
 // numbered is a sandbox's name in its pair: client, client2, client3.
@@ -134,7 +128,7 @@ func (p *path) routed(in place, net lab.Net) error {
 }
 
 // gateway installs what Docker's bridge driver installs for one bridge. The
-// servers behind it are published in their order, from firstPort on.
+// servers behind it are published in their order, from the first port on.
 func (p *path) gateway(w place, net lab.Net, servers [][]netip.Prefix) error {
 	g := linuxnet.Gateway{Table: table, Bridge: br}
 	for _, a := range p.lab.Addresses(net, 0) {
@@ -142,13 +136,13 @@ func (p *path) gateway(w place, net lab.Net, servers [][]netip.Prefix) error {
 	}
 	for i, own := range servers {
 		for _, a := range own {
-			port := uint16(firstPort + i)
+			port := uint16(notes.FirstPort + i)
 			g.Publish = append(g.Publish, linuxnet.Published{Port: port, To: netip.AddrPortFrom(a.Addr(), port)})
 		}
 	}
 	if err := p.forwarding(w.ns); err != nil {
 		return err
 	}
-	p.watch = append(p.watch, watched{at: w.at, ns: w.ns, table: table})
+	p.reads(w)
 	return w.ns.Gateway(g)
 }

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"tare/internal/driver"
+	"tare/internal/driver/notes"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -13,14 +14,14 @@ import (
 // host: process on a, underlay, process on b.
 func (p *path) host() error {
 	a, b := p.on(p.lab.A), p.on(p.lab.B)
-	err := p.each(func(int) error {
-		p.ends(a, b, p.lab.B.Addr, p.lab.B.Addr, anyPort)
+	err := p.Each(func(int) error {
+		p.ends(a, b, p.lab.B.Addr, p.lab.B.Addr, notes.AnyPort)
 		return nil
 	})
 	p.underlay()
 	p.rests(a, lo)
 	p.rests(b, lo)
-	p.draw(process(a), device(a, eth), device(b, eth), process(b))
+	p.Draw(process(a), device(a, eth), device(b, eth), process(b))
 	return err
 }
 
@@ -28,17 +29,13 @@ func (p *path) host() error {
 // over the loopback device.
 func (p *path) hostLocal() error {
 	a := p.on(p.lab.A)
-	err := p.each(func(int) error {
-		p.ends(a, a, p.lab.A.Addr, p.lab.A.Addr, anyPort)
+	err := p.Each(func(int) error {
+		p.ends(a, a, p.lab.A.Addr, p.lab.A.Addr, notes.AnyPort)
 		return nil
 	})
-	p.watch = append(p.watch, watched{at: "a", ns: a.ns, dev: lo})
-	// Loopback sends and receives both directions.
-	p.rules = append(p.rules,
-		driver.Rule{Counter: counter("a", lo, "tx_bytes"), Expect: driver.Both},
-		driver.Rule{Counter: counter("a", lo, "rx_bytes"), Expect: driver.Both})
+	p.Loops(notes.All, a.Place, notes.Device{Name: lo})
 	p.rests(a, eth)
-	p.draw(process(a), device(a, lo), process(a))
+	p.Draw(process(a), device(a, lo), process(a))
 	return err
 }
 
@@ -50,11 +47,11 @@ func (p *path) published() error {
 		return err
 	}
 	for i, s := range servers {
-		p.ends(a, s.place, addrs(s.own), p.lab.B.Addr, uint16(firstPort+i))
+		p.ends(a, s.place, addrs(s.own), p.lab.B.Addr, uint16(notes.FirstPort+i))
 	}
 	p.underlay()
 	server := servers[0].place
-	p.draw(process(a), device(a, eth), device(b, eth), nat(b, "DNAT"), device(b, br), own(device(b, veth(0))), own(device(server, eth)), process(server))
+	p.Draw(process(a), device(a, eth), device(b, eth), nat(b, "DNAT"), device(b, br), own(device(b, veth(0))), own(device(server, eth)), process(server))
 	return nil
 }
 
@@ -69,9 +66,9 @@ func (p *path) bridge() error {
 	if err := p.bridgeAt(a, lab.NetA, p.lab.Spec.MTU); err != nil {
 		return err
 	}
-	p.carries(all, a, br, receives)
+	p.carries(notes.All, a, br, notes.Receives)
 	var client place
-	err = p.each(func(pair int) error {
+	err = p.Each(func(pair int) error {
 		c, err := p.plug(a, p.lab.A, numbered("client", pair), veth(pair-1), lab.NetA, 1+pair, p.lab.Spec.MTU)
 		if err != nil {
 			return err
@@ -80,8 +77,8 @@ func (p *path) bridge() error {
 			client = c.place
 		}
 		s := servers[pair-1]
-		p.ends(c.place, s.place, addrs(s.own), p.lab.B.Addr, uint16(firstPort+pair-1))
-		p.carries(pair, a, veth(pair-1), receives)
+		p.ends(c.place, s.place, addrs(s.own), p.lab.B.Addr, uint16(notes.FirstPort+pair-1))
+		p.carries(pair, a, veth(pair-1), notes.Receives)
 		return p.routed(c.place, lab.NetA)
 	})
 	if err != nil {
@@ -93,9 +90,9 @@ func (p *path) bridge() error {
 	p.underlay()
 	p.counts("a", linuxnet.CountOut, driver.Forward)
 	p.counts("a", linuxnet.CountIn, driver.Reverse)
-	p.rules = append(p.rules, driver.Rule{Counter: counter("a", table, linuxnet.CountMasquerade+"_packets"), Expect: driver.Connections})
+	p.Must(driver.Rule{Counter: notes.Counter("a", table, linuxnet.CountMasquerade+"_packets"), Expect: driver.Connections})
 	server := servers[0].place
-	p.draw(process(client), own(device(client, eth)), own(device(a, veth(0))), device(a, br), nat(a, "masquerade"), device(a, eth),
+	p.Draw(process(client), own(device(client, eth)), own(device(a, veth(0))), device(a, br), nat(a, "masquerade"), device(a, eth),
 		device(b, eth), nat(b, "DNAT"), device(b, br), own(device(b, veth(0))), own(device(server, eth)), process(server))
 	return nil
 }
@@ -107,15 +104,15 @@ func (p *path) behindPorts() (b place, servers []box, err error) {
 	if err := p.bridgeAt(b, lab.NetB, p.lab.Spec.MTU); err != nil {
 		return b, nil, err
 	}
-	p.carries(all, b, br, transmits)
+	p.carries(notes.All, b, br, notes.Transmits)
 	var published [][]netip.Prefix
-	err = p.each(func(pair int) error {
+	err = p.Each(func(pair int) error {
 		s, err := p.plug(b, p.lab.B, numbered("server", pair), veth(pair-1), lab.NetB, 1+pair, p.lab.Spec.MTU)
 		if err != nil {
 			return err
 		}
 		servers, published = append(servers, s), append(published, s.own)
-		p.carries(pair, b, veth(pair-1), transmits)
+		p.carries(pair, b, veth(pair-1), notes.Transmits)
 		return p.routed(s.place, lab.NetB)
 	})
 	if err != nil {
@@ -126,14 +123,14 @@ func (p *path) behindPorts() (b place, servers []box, err error) {
 	}
 	p.counts("b", linuxnet.CountIn, driver.Forward)
 	p.counts("b", linuxnet.CountOut, driver.Reverse)
-	p.rules = append(p.rules, driver.Rule{Counter: counter("b", table, linuxnet.CountDNAT+"_packets"), Expect: driver.Connections})
+	p.Must(driver.Rule{Counter: notes.Counter("b", table, linuxnet.CountDNAT+"_packets"), Expect: driver.Connections})
 	p.rests(b, lo)
 	return b, servers, nil
 }
 
 // counts declares what a counter of a gateway must have seen.
 func (p *path) counts(at, name string, e driver.Expect) {
-	p.rules = append(p.rules, driver.Rule{Counter: counter(at, table, name+"_bytes"), Expect: e})
+	p.Must(driver.Rule{Counter: notes.Counter(at, table, name+"_bytes"), Expect: e})
 }
 
 // colocated: two sandboxes a pair on one bridge of a. Frames go from port to port;
@@ -143,7 +140,7 @@ func (p *path) colocated() error {
 	if err := p.bridgeAt(a, lab.NetA, p.lab.Spec.MTU); err != nil {
 		return err
 	}
-	err := p.each(func(pair int) error {
+	err := p.Each(func(pair int) error {
 		out, in := 2*pair-2, 2*pair-1
 		client, err := p.plug(a, p.lab.A, numbered("client", pair), veth(out), lab.NetA, 2+out, p.lab.Spec.MTU)
 		if err != nil {
@@ -153,11 +150,11 @@ func (p *path) colocated() error {
 		if err != nil {
 			return err
 		}
-		p.ends(client.place, server.place, addrs(server.own), addrs(server.own), anyPort)
-		p.carries(pair, a, veth(out), receives)
-		p.carries(pair, a, veth(in), transmits)
+		p.ends(client.place, server.place, addrs(server.own), addrs(server.own), notes.AnyPort)
+		p.carries(pair, a, veth(out), notes.Receives)
+		p.carries(pair, a, veth(in), notes.Transmits)
 		if pair == 1 {
-			p.draw(process(client.place), own(device(client.place, eth)), own(device(a, veth(out))), device(a, br),
+			p.Draw(process(client.place), own(device(client.place, eth)), own(device(a, veth(out))), device(a, br),
 				own(device(a, veth(in))), own(device(server.place, eth)), process(server.place))
 		}
 		return nil
@@ -189,7 +186,7 @@ func (p *path) onUnderlay(child func(on *linuxnet.NS, d linuxnet.Device, parent 
 		return b, p.bring(b)
 	}
 	p.underlay()
-	return p.each(func(pair int) error {
+	return p.Each(func(pair int) error {
 		number := firstOnUnderlay + 2*(pair-1)
 		client, err := build(p.lab.A, numbered("client", pair), number)
 		if err != nil {
@@ -199,11 +196,11 @@ func (p *path) onUnderlay(child func(on *linuxnet.NS, d linuxnet.Device, parent 
 		if err != nil {
 			return err
 		}
-		p.ends(client.place, server.place, addrs(server.own), addrs(server.own), anyPort)
-		p.carries(pair, client.place, eth, transmits)
-		p.carries(pair, server.place, eth, receives)
+		p.ends(client.place, server.place, addrs(server.own), addrs(server.own), notes.AnyPort)
+		p.carries(pair, client.place, eth, notes.Transmits)
+		p.carries(pair, server.place, eth, notes.Receives)
 		if pair == 1 {
-			p.draw(process(client.place), own(device(client.place, eth)), device(p.on(p.lab.A), eth), device(p.on(p.lab.B), eth),
+			p.Draw(process(client.place), own(device(client.place, eth)), device(p.on(p.lab.A), eth), device(p.on(p.lab.B), eth),
 				own(device(server.place, eth)), process(server.place))
 		}
 		return nil
@@ -212,6 +209,6 @@ func (p *path) onUnderlay(child func(on *linuxnet.NS, d linuxnet.Device, parent 
 
 // underlay declares that the traffic of all pairs must cross the underlay.
 func (p *path) underlay() {
-	p.carries(all, p.on(p.lab.A), eth, transmits)
-	p.carries(all, p.on(p.lab.B), eth, receives)
+	p.carries(notes.All, p.on(p.lab.A), eth, notes.Transmits)
+	p.carries(notes.All, p.on(p.lab.B), eth, notes.Receives)
 }

@@ -5,40 +5,24 @@ package netns
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/netip"
 
 	"tare/internal/agent/transport"
 	"tare/internal/driver"
+	"tare/internal/driver/notes"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 )
 
-// path is a mode that stands, and at the same time the notes taken while it was
-// built: what to watch, what the watching must show, what to draw.
+// path is a mode that stands, with the notes taken while it was built.
 type path struct {
-	mode  string
-	lab   *lab.Lab
-	count int            // pairs that were asked for
-	own   []*linuxnet.NS // sandboxes, beside the lab's hosts
-	pairs []driver.Pair
-	at    [][2]*linuxnet.NS // of client and server, by pair
-	watch []watched
-	rules []driver.Rule
-	nodes []node
+	notes.Path
+	lab    *lab.Lab
+	own    []*linuxnet.NS    // sandboxes, beside the lab's hosts
+	at     [][2]*linuxnet.NS // of client and server, by pair
+	tables []place           // where there is a nftables table of ours
 }
-
-// watched is a device or a table whose counters are read around a trial.
-type watched struct {
-	at    string // host or host/sandbox, as counters are named
-	ns    *linuxnet.NS
-	dev   string // a device, or
-	table string // a nftables table
-}
-
-// Pairs gives the ends.
-func (p *path) Pairs() []driver.Pair { return p.pairs }
 
 // Facts has nothing to add to those of the machine.
 func (p *path) Facts() []result.Fact { return nil }
@@ -68,65 +52,22 @@ func (p *path) sandbox(name string) (*linuxnet.NS, error) {
 	return ns, nil
 }
 
-// firstPort is the data port of the first pair of paths that fix it, as a
-// published port does; the others follow.
-const firstPort = 5201
-
-// anyPort leaves the choice to the server.
-const anyPort = 0
-
-// ends puts the agents of one more pair in place. The server listens on its
-// addresses at a port and is dialled at others, both IPv4 first.
+// ends puts the agents of one more pair in place.
 func (p *path) ends(client, server place, listen, dial []netip.Addr, port uint16) {
 	p.at = append(p.at, [2]*linuxnet.NS{client.ns, server.ns})
-	to := driver.Endpoint{Name: server.at, Launcher: transport.Local{Start: server.ns.Start}}
-	for i := range listen {
-		to.Listen = append(to.Listen, netip.AddrPortFrom(listen[i], port))
-		to.Dial = append(to.Dial, netip.AddrPortFrom(dial[i], port))
+	end := func(w place) notes.End {
+		return notes.End{Place: w.Place, Launcher: transport.Local{Start: w.ns.Start}}
 	}
-	from := driver.Endpoint{Name: client.at, Launcher: transport.Local{Start: client.ns.Start}}
-	if n := len(p.pairs) + 1; n > 1 && client.ns == p.at[0][0] {
-		from.Name += fmt.Sprintf("#%d", n) // several processes of one host
-	}
-	if n := len(p.pairs) + 1; n > 1 && server.ns == p.at[0][1] {
-		to.Name += fmt.Sprintf("#%d", n)
-	}
-	p.pairs = append(p.pairs, driver.Pair{Client: from, Server: to})
+	p.Ends(end(client), end(server), listen, dial, port)
 }
 
-// direction says which way payload from client to server crosses a device.
-type direction bool
-
-const (
-	transmits direction = true  // the device sends it
-	receives  direction = false // the device receives it
-)
-
-// all stands for every pair in a rule.
-const all = 0
-
-// carries declares that the traffic of a pair, counted from 1, or that of all must
-// cross dev.
-func (p *path) carries(pair int, w place, dev string, forward direction) {
-	p.watch = append(p.watch, watched{at: w.at, ns: w.ns, dev: dev})
-	tx, rx := driver.Forward, driver.Reverse
-	if forward == receives {
-		tx, rx = rx, tx
-	}
-	p.rules = append(p.rules,
-		driver.Rule{Counter: counter(w.at, dev, "tx_bytes"), Expect: tx, Pair: pair},
-		driver.Rule{Counter: counter(w.at, dev, "rx_bytes"), Expect: rx, Pair: pair})
+// carries declares that the traffic of a pair, or that of all, must cross dev.
+func (p *path) carries(pair int, w place, dev string, forward notes.Direction) {
+	p.Carries(pair, w.Place, notes.Device{Name: dev}, forward)
 }
 
 // rests declares that no traffic may cross dev.
-func (p *path) rests(w place, dev string) {
-	p.watch = append(p.watch, watched{at: w.at, ns: w.ns, dev: dev})
-	for _, c := range []string{"tx_bytes", "rx_bytes"} {
-		p.rules = append(p.rules, driver.Rule{Counter: counter(w.at, dev, c), Expect: driver.Still})
-	}
-}
-
-func counter(at, dev, what string) string { return at + "/" + dev + "." + what }
+func (p *path) rests(w place, dev string) { p.Rests(w.Place, notes.Device{Name: dev}) }
 
 // addrs takes the addresses out of prefixes.
 func addrs(prefixes []netip.Prefix) []netip.Addr {
@@ -137,48 +78,28 @@ func addrs(prefixes []netip.Prefix) []netip.Addr {
 	return out
 }
 
-// Snapshot reads the counters of every watched device and table.
-func (p *path) Snapshot(context.Context) (driver.Counters, error) {
-	c := driver.Counters{}
-	for _, w := range p.watch {
-		if w.dev != "" {
-			s, err := w.ns.Stats(w.dev)
-			if err != nil {
-				return nil, err
-			}
-			c[counter(w.at, w.dev, "tx_bytes")] = s.TxBytes
-			c[counter(w.at, w.dev, "rx_bytes")] = s.RxBytes
-			continue
-		}
-		counts, err := w.ns.Counts(w.table)
+// reads has the counters of our nftables table read.
+func (p *path) reads(w place) {
+	p.tables = append(p.tables, w)
+	p.Watch(func(_ context.Context, c driver.Counters) error {
+		counts, err := w.ns.Counts(table)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for name, n := range counts {
-			c[counter(w.at, w.table, name+"_packets")] = n.Packets
-			c[counter(w.at, w.table, name+"_bytes")] = n.Bytes
+			c[notes.Counter(w.At, table, name+"_packets")] = n.Packets
+			c[notes.Counter(w.At, table, name+"_bytes")] = n.Bytes
 		}
-	}
-	return c, nil
+		return nil
+	})
 }
 
 // Forget empties the connection tracking of the gateways on the path.
 func (p *path) Forget(context.Context) error {
-	for _, w := range p.watch {
-		if w.table == "" {
-			continue
-		}
+	for _, w := range p.tables {
 		if err := w.ns.Forget(); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// Prove checks the counters against what was carried.
-func (p *path) Prove(_ context.Context, before, after driver.Counters, carried []driver.Carried) error {
-	if err := driver.Verify(p.rules, before, after, carried); err != nil {
-		return fmt.Errorf("the path of %s is not proven: %w", p.mode, err)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"tare/internal/driver"
+	"tare/internal/driver/notes"
 	"tare/internal/lab"
 	"tare/internal/study"
 )
@@ -72,7 +73,7 @@ func (d Driver) Provision(_ context.Context, o driver.Order) (driver.Path, error
 	if err != nil {
 		return nil, err
 	}
-	p := &path{mode: o.Mode, lab: l, count: o.Pairs}
+	p := &path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, lab: l}
 	if err := build(p); err != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, err), p.closeAll())
 	}

@@ -5,6 +5,7 @@ package netns
 import (
 	"net/netip"
 
+	"tare/internal/driver/notes"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -29,11 +30,11 @@ func (p *path) vxlan() error {
 		return err
 	}
 	p.underlay()
-	p.carries(all, near, tunnel, transmits)
-	p.carries(all, far, tunnel, receives)
+	p.carries(notes.All, near, tunnel, notes.Transmits)
+	p.carries(notes.All, far, tunnel, notes.Receives)
 	p.rests(near, br)
 	p.rests(far, br)
-	return p.each(func(pair int) error {
+	return p.Each(func(pair int) error {
 		client, err := p.join(near, p.lab.A, "client", pair, 2*pair)
 		if err != nil {
 			return err
@@ -48,12 +49,12 @@ func (p *path) vxlan() error {
 		if err := knows(far, client, p.lab.A.Addr[0]); err != nil {
 			return err
 		}
-		p.ends(client.place, server.place, addrs(server.own), addrs(server.own), anyPort)
-		p.carries(pair, near, veth(pair-1), receives)
-		p.carries(pair, far, veth(pair-1), transmits)
+		p.ends(client.place, server.place, addrs(server.own), addrs(server.own), notes.AnyPort)
+		p.carries(pair, near, veth(pair-1), notes.Receives)
+		p.carries(pair, far, veth(pair-1), notes.Transmits)
 		if pair == 1 {
 			a, b := p.on(p.lab.A), p.on(p.lab.B)
-			p.draw(process(client.place), own(device(client.place, eth)), own(device(near, veth(0))), device(near, br), device(near, tunnel), device(a, eth),
+			p.Draw(process(client.place), own(device(client.place, eth)), own(device(near, veth(0))), device(near, br), device(near, tunnel), device(a, eth),
 				device(b, eth), device(far, tunnel), device(far, br), own(device(far, veth(0))), own(device(server.place, eth)), process(server.place))
 		}
 		return nil

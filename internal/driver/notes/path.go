@@ -1,0 +1,125 @@
+// Package notes is what a driver writes down while it builds a path: where the
+// ends are, which counters to watch, what those must show, and which steps to draw.
+// From these notes the path is proven and drawn, whatever built it.
+package notes
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"tare/internal/agent/transport"
+	"tare/internal/driver"
+	"tare/internal/result"
+)
+
+// Path is the notes on a mode that stands. It fulfils what of driver.Path does not
+// depend on who built it.
+type Path struct {
+	Mode  string
+	Count int // pairs that were asked for
+
+	pairs []driver.Pair
+	first [2]string // where the ends of the first pair are
+	links []link
+	watch []Watch
+	rules []driver.Rule
+	steps []Step
+}
+
+// Place is a network stack with its name in counters and drawings.
+type Place struct {
+	At    string // host, or host/sandbox
+	Host  string
+	Stack Stack
+}
+
+// Stack is a network stack whose devices can be read. It must be comparable: the
+// devices of equal stacks are read together.
+type Stack interface {
+	// Links reads the counters of devices by their names.
+	Links(ctx context.Context, names []string) (map[string]Link, error)
+	// Describe reads what a device is and how it is set.
+	Describe(ctx context.Context, name string) (kind string, facts []result.Fact, err error)
+}
+
+// Link is the counters of a device, in bytes since it was made.
+type Link struct{ TxBytes, RxBytes uint64 }
+
+// Device is a device of a place. Role names it for people where the kernel's own
+// name is a random one, as in "server.veth".
+type Device struct{ Name, Role string }
+
+func (d Device) label() string {
+	if d.Role != "" {
+		return d.Role
+	}
+	return d.Name
+}
+
+// Watch reads further counters into those given.
+type Watch func(ctx context.Context, into driver.Counters) error
+
+type link struct {
+	at  Place
+	dev Device
+}
+
+// End is where the agent of one end is started.
+type End struct {
+	Place    Place
+	Launcher transport.Launcher
+}
+
+// FirstPort is the data port of the first pair of paths that fix it, as a
+// published port does; the others follow.
+const FirstPort = 5201
+
+// AnyPort leaves the choice to the server.
+const AnyPort = 0
+
+// Ends notes the ends of one more pair. The server listens on its addresses at a
+// port and is dialled at others, both IPv4 first. A port of AnyPort is the server's
+// choice.
+func (p *Path) Ends(client, server End, listen, dial []netip.Addr, port uint16) {
+	p.EndsAt(client, server, WithPort(listen, port), WithPort(dial, port))
+}
+
+// EndsAt is Ends with a port for each address.
+func (p *Path) EndsAt(client, server End, listen, dial []netip.AddrPort) {
+	from := driver.Endpoint{Name: client.Place.At, Launcher: client.Launcher}
+	to := driver.Endpoint{Name: server.Place.At, Launcher: server.Launcher, Listen: listen, Dial: dial}
+	n := len(p.pairs) + 1
+	if n == 1 {
+		p.first = [2]string{client.Place.At, server.Place.At}
+	}
+	if n > 1 && client.Place.At == p.first[0] {
+		from.Name += fmt.Sprintf("#%d", n) // several processes of one host
+	}
+	if n > 1 && server.Place.At == p.first[1] {
+		to.Name += fmt.Sprintf("#%d", n)
+	}
+	p.pairs = append(p.pairs, driver.Pair{Client: from, Server: to})
+}
+
+// WithPort gives every address the same port.
+func WithPort(addrs []netip.Addr, port uint16) []netip.AddrPort {
+	var out []netip.AddrPort
+	for _, a := range addrs {
+		out = append(out, netip.AddrPortFrom(a, port))
+	}
+	return out
+}
+
+// Pairs gives the ends.
+func (p *Path) Pairs() []driver.Pair { return p.pairs }
+
+// Each builds the pairs one after the other, counted from 1.
+func (p *Path) Each(build func(pair int) error) error {
+	for pair := 1; pair <= p.Count; pair++ {
+		if err := build(pair); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package notes
+
+import (
+	"context"
+	"fmt"
+
+	"tare/internal/driver"
+)
+
+// Direction says which way payload from client to server crosses a device.
+type Direction bool
+
+const (
+	Transmits Direction = true  // the device sends it
+	Receives  Direction = false // the device receives it
+)
+
+// All stands for every pair in a rule.
+const All = 0
+
+// Counter names a reading.
+func Counter(at, of, what string) string { return at + "/" + of + "." + what }
+
+// Carries declares that the traffic of a pair, counted from 1, or that of All must
+// cross a device.
+func (p *Path) Carries(pair int, at Place, dev Device, forward Direction) {
+	tx, rx := driver.Forward, driver.Reverse
+	if forward == Receives {
+		tx, rx = rx, tx
+	}
+	p.Link(at, dev)
+	p.Must(
+		driver.Rule{Counter: Counter(at.At, dev.label(), "tx_bytes"), Expect: tx, Pair: pair},
+		driver.Rule{Counter: Counter(at.At, dev.label(), "rx_bytes"), Expect: rx, Pair: pair})
+}
+
+// Loops declares that the traffic of a pair, or that of All, must cross a device
+// that sends and receives both directions, as loopback does.
+func (p *Path) Loops(pair int, at Place, dev Device) { p.same(pair, at, dev, driver.Both) }
+
+// Rests declares that no traffic may cross a device.
+func (p *Path) Rests(at Place, dev Device) { p.same(All, at, dev, driver.Still) }
+
+func (p *Path) same(pair int, at Place, dev Device, e driver.Expect) {
+	p.Link(at, dev)
+	for _, c := range []string{"tx_bytes", "rx_bytes"} {
+		p.Must(driver.Rule{Counter: Counter(at.At, dev.label(), c), Expect: e, Pair: pair})
+	}
+}
+
+// Link has a device's counters read, for rules of the driver's own. They are named
+// Counter(at, role or name, "tx_bytes") and "rx_bytes".
+func (p *Path) Link(at Place, dev Device) { p.links = append(p.links, link{at, dev}) }
+
+// Watch has further counters read around each trial.
+func (p *Path) Watch(w Watch) { p.watch = append(p.watch, w) }
+
+// Must adds rules to the proof.
+func (p *Path) Must(rules ...driver.Rule) { p.rules = append(p.rules, rules...) }
+
+// Snapshot reads the counters of everything that is watched.
+func (p *Path) Snapshot(ctx context.Context) (driver.Counters, error) {
+	names := map[Stack][]string{}
+	var order []Stack
+	for _, l := range p.links {
+		if names[l.at.Stack] == nil {
+			order = append(order, l.at.Stack)
+		}
+		names[l.at.Stack] = append(names[l.at.Stack], l.dev.Name)
+	}
+	c := driver.Counters{}
+	for _, s := range order {
+		read, err := s.Links(ctx, names[s])
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range p.links {
+			if l.at.Stack != s {
+				continue
+			}
+			got, ok := read[l.dev.Name]
+			if !ok {
+				return nil, fmt.Errorf("read counters of %s in %s: there is no such device any more", l.dev.label(), l.at.At)
+			}
+			c[Counter(l.at.At, l.dev.label(), "tx_bytes")] = got.TxBytes
+			c[Counter(l.at.At, l.dev.label(), "rx_bytes")] = got.RxBytes
+		}
+	}
+	for _, w := range p.watch {
+		if err := w(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// Prove checks the counters against what was carried.
+func (p *Path) Prove(_ context.Context, before, after driver.Counters, carried []driver.Carried) error {
+	if err := driver.Verify(p.rules, before, after, carried); err != nil {
+		return fmt.Errorf("the path of %s is not proven: %w", p.Mode, err)
+	}
+	return nil
+}

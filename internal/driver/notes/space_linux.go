@@ -1,0 +1,33 @@
+package notes
+
+import (
+	"context"
+
+	"tare/internal/linuxnet"
+	"tare/internal/result"
+)
+
+// Space is a network namespace of this machine as a Stack.
+type Space struct{ NS *linuxnet.NS }
+
+// Links reads the counters of devices.
+func (s Space) Links(_ context.Context, names []string) (map[string]Link, error) {
+	out := map[string]Link{}
+	for _, name := range names {
+		st, err := s.NS.Stats(name)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = Link{TxBytes: st.TxBytes, RxBytes: st.RxBytes}
+	}
+	return out, nil
+}
+
+// Describe reads type, MTU, queueing discipline, addresses and offloads.
+func (s Space) Describe(_ context.Context, name string) (kind string, facts []result.Fact, err error) {
+	kind, pairs, err := s.NS.Describe(name)
+	for _, f := range pairs {
+		facts = append(facts, result.Fact{Name: f[0], Value: f[1]})
+	}
+	return kind, facts, err
+}

@@ -1,0 +1,26 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Unavailable says why an engine cannot be used: its error is one line that names
+// the engine, what was tried, why that failed and what mends it.
+type Unavailable struct {
+	Engine string // as the user named it, or how it was found
+	Tried  string // the address or step, such as unix:///var/run/docker.sock
+	Why    string
+	Mend   string // what to do, with the command where there is one
+}
+
+func (u *Unavailable) Error() string {
+	return fmt.Sprintf("engine %s (%s): %s; %s", u.Engine, u.Tried, u.Why, u.Mend)
+}
+
+// AsUnavailable finds an Unavailable error in err.
+func AsUnavailable(err error) (*Unavailable, bool) {
+	var u *Unavailable
+	ok := errors.As(err, &u)
+	return u, ok
+}

@@ -1,0 +1,31 @@
+//go:build linux
+
+package linuxnet
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Open holds a network namespace that somebody else made, such as a container's:
+// path is a file that stands for it, such as /proc/PID/ns/net. Close lets go of it
+// and leaves it to its owner.
+func Open(path, name string) (*NS, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open network namespace %s: %w", name, err)
+	}
+	ns := &NS{name: name, file: file}
+	err = ns.Do(func() (err error) {
+		ns.handle, err = netlink.NewHandle(unix.NETLINK_ROUTE)
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open netlink in namespace %s: %w", name, err), ns.Close())
+	}
+	return ns, nil
+}

@@ -1,0 +1,106 @@
+//go:build linux
+
+package linuxnet
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// joined makes two namespaces with a veth between them: 192.0.2.1 and .2 on x0.
+func joined(t *testing.T) (a, b *NS) {
+	t.Helper()
+	a, b = needNS(t), needNS(t)
+	if err := a.Veth(Device{Name: "x0"}, b, Device{Name: "x0"}); err != nil {
+		t.Fatal(err)
+	}
+	for i, ns := range []*NS{a, b} {
+		at := netip.PrefixFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(1 + i)}), 24)
+		if err := errors.Join(ns.Up("x0"), ns.Address("x0", at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a, b
+}
+
+func TestTapCountsByKind(t *testing.T) {
+	a, b := joined(t)
+	if err := b.Tap("tare", "x0"); err != nil {
+		t.Fatal(err)
+	}
+	send := func(network, to string, times int) {
+		t.Helper()
+		var c net.Conn
+		err := a.Do(func() (err error) {
+			c, err = net.Dial(network, to)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		for range times {
+			_, _ = c.Write(make([]byte, 100)) // it may hear that nobody listens
+		}
+	}
+	send("udp4", "192.0.2.2:4789", 3)
+	send("udp4", "192.0.2.2:4788", 5)
+	if RealRoot() { // a raw socket of protocol 50 stands for ESP
+		send("ip4:50", "192.0.2.2", 7)
+	}
+	got, err := b.TapCounts("tare")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A refused datagram makes the sender's next write fail without being sent.
+	if n := got[CountClear]; n.Packets == 0 || n.Packets > 3 || n.Bytes != n.Packets*128 {
+		t.Errorf("%s is %+v after 3 datagrams of 100 bytes to port 4789", CountClear, n)
+	}
+	if n := got[CountESP].Packets; RealRoot() && (n == 0 || n > 7) {
+		t.Errorf("%s is %d after 7 packets of protocol 50", CountESP, n)
+	}
+}
+
+// What the kernel says to ESP decides the test: it either has an association or
+// names what it refused.
+func TestESP(t *testing.T) {
+	ns := needNS(t)
+	list, err := ns.Associations()
+	if err != nil || len(list) != 0 {
+		t.Errorf("a new namespace has associations %v, %v", list, err)
+	}
+	if err := TryESP(); err != nil {
+		t.Logf("%v", err)
+		if !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EPROTONOSUPPORT) && !errors.Is(err, unix.ENOENT) {
+			t.Errorf("the kernel's answer is none that lacks ESP: %v", err)
+		}
+	}
+}
+
+func TestOpenLeavesTheNamespaceToItsOwner(t *testing.T) {
+	a, _ := joined(t)
+	var other *NS
+	err := a.Do(func() (err error) {
+		other, err = Open("/proc/thread-self/ns/net", "other")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Stats("x0"); err != nil {
+		t.Error(err)
+	}
+	if err := other.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := a.Stats("x0"); err != nil {
+		t.Errorf("after the other was closed: %v", err)
+	}
+	if _, err := Open("/proc/self/nothing", "nothing"); err == nil {
+		t.Error("a path without a namespace was opened")
+	}
+}

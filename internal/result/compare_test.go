@@ -1,0 +1,189 @@
+package result
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+var studyB = []Scenario{
+	{ID: "A", Mode: "host", Workload: "stream"},
+	{ID: "B", Mode: "bridge", Workload: "stream"},
+	{ID: "D", Mode: "overlay", Workload: "stream"},
+	{ID: "E", Mode: "bridge", Workload: "segments"},
+	{ID: "F", Mode: "overlay", Workload: "segments"},
+}
+
+var modesB = []Mode{
+	{ID: "host", Status: ModeMeasured},
+	{ID: "bridge", Status: ModeMeasured, Baseline: "host"},
+	{ID: "overlay", Status: ModeMeasured, Baseline: "host"},
+	{ID: "encrypted", Status: ModeUnsupported, Reason: "the kernel has no ESP", Baseline: "host"},
+}
+
+// of gives trials another workload.
+func of(workload string, trials []Trial) []Trial {
+	for i := range trials {
+		trials[i].Workload = workload
+	}
+	return trials
+}
+
+var trialsB = join(
+	rows("host", "goodput", 7000, 7100, 6900, 7000, 7000),
+	rows("bridge", "goodput", 1600, 1610, 1590, 1600, 1600),
+	rows("overlay", "goodput", 660, 664, 656, 660, 660),
+	of("segments", join(
+		rows("bridge", "goodput", 236, 237, 235, 236, 236),
+		rows("overlay", "goodput", 98, 99, 97, 98, 98),
+	)),
+)
+
+type briefly struct {
+	ID, A, B, Reason, Metric string
+	N, Missing               int
+	Ratio                    float64 // NaN: none
+	Verdict                  Verdict
+}
+
+func shortly(cs []Comparison) []briefly {
+	var out []briefly
+	for _, c := range cs {
+		b := briefly{c.ID, scope(c.A.ID, c.A.Mode, c.A.Workload), scope(c.B.ID, c.B.Mode, c.B.Workload), c.Reason, c.Metric, c.N, c.Missing, math.NaN(), c.Verdict}
+		if c.Ratio != nil {
+			b.Ratio = *c.Ratio
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+func TestCompare(t *testing.T) {
+	none := math.NaN()
+	both := []string{"stream", "segments"}
+	for _, c := range []struct {
+		name   string
+		asked  []Asked
+		trials []Trial
+		want   []briefly
+	}{
+		{"scenarios", []Asked{{"D/B", "", "D", "B"}, {"F/E", "", "F", "E"}, {"A/D", "", "A", "D"}}, trialsB, []briefly{
+			{"D/B", "D overlay stream", "B bridge stream", "", "goodput", 5, 0, 0.4125, Worse},
+			{"F/E", "F overlay segments", "E bridge segments", "", "goodput", 5, 0, 0.4152, Worse},
+			{"A/D", "A host stream", "D overlay stream", "", "goodput", 5, 0, 10.606, Better},
+		}},
+		{"two workloads of one mode", []Asked{{"E/B", "", "E", "B"}}, trialsB, []briefly{
+			{"E/B", "E bridge segments", "B bridge stream", "", "goodput", 5, 0, 0.1475, Worse},
+		}},
+		{"modes, in every workload", []Asked{{"x", "", "overlay", "bridge"}}, trialsB, []briefly{
+			{"x", "overlay overlay stream", "bridge bridge stream", "", "goodput", 5, 0, 0.4125, Worse},
+			{"x", "overlay overlay segments", "bridge bridge segments", "", "goodput", 5, 0, 0.4152, Worse},
+		}},
+		{"a mode beside a scenario", []Asked{{"x", "", "overlay", "E"}, {"y", "", "E", "overlay"}}, trialsB, []briefly{
+			{"x", "overlay overlay segments", "E bridge segments", "", "goodput", 5, 0, 0.4152, Worse},
+			{"y", "E bridge segments", "overlay overlay segments", "", "goodput", 5, 0, 2.4085, Better},
+		}},
+		{"unsupported, on either side", []Asked{{"x", "", "encrypted", "bridge"}, {"y", "", "D", "encrypted"}}, trialsB, []briefly{
+			{"x", "encrypted encrypted ", "bridge bridge ", "encrypted is unsupported: the kernel has no ESP", "", 0, 0, none, ""},
+			{"y", "D overlay stream", "encrypted encrypted stream", "encrypted is unsupported: the kernel has no ESP", "", 0, 0, none, ""},
+		}},
+		{"not in the run", []Asked{{"x", "", "Z", "bridge"}}, trialsB, []briefly{
+			{"x", "Z Z ", "bridge bridge ", "Z is not among the modes of the run", "", 0, 0, none, ""},
+		}},
+		{"no trial of one workload", []Asked{{"x", "", "overlay", "host"}}, trialsB, []briefly{
+			{"x", "overlay overlay stream", "host host stream", "", "goodput", 5, 0, 0.09429, Worse},
+			{"x", "overlay overlay segments", "host host segments", "host has no ok trial of segments", "", 0, 0, none, ""},
+		}},
+		{"missing blocks", []Asked{{"D/B", "", "D", "B"}}, append(rows("bridge", "goodput", 10, 10, 10, 10), row(2, "overlay", "goodput", 4), row(3, "overlay", "goodput", 4.02),
+			row(4, "overlay", "goodput", 4), row(9, "overlay", "goodput", 1)), []briefly{
+			{"D/B", "D overlay stream", "B bridge stream", "", "goodput", 3, 2, 0.4007, Worse},
+		}},
+		{"no block has both", []Asked{{"D/B", "", "D", "B"}}, []Trial{row(1, "bridge", "goodput", 1), row(2, "overlay", "goodput", 1)}, []briefly{
+			{"D/B", "D overlay stream", "B bridge stream", "", "goodput", 0, 2, none, CannotTell},
+		}},
+		{"a zero leaves no ratio", []Asked{{"D/B", "", "D", "B"}}, join(rows("bridge", "retransmits", 0, 1, 2), rows("overlay", "retransmits", 5, 5, 5)), []briefly{
+			{"D/B", "D overlay stream", "B bridge stream", "", "retransmits", 3, 0, none, CannotTell},
+		}},
+		{"nothing in common", []Asked{{"D/B", "", "D", "B"}}, join(rows("bridge", "goodput", 1, 1, 1), rows("overlay", "rtt_p50", 5, 5, 5)), []briefly{
+			{"D/B", "D overlay stream", "B bridge stream", "the two have no metric in common", "", 0, 0, none, ""},
+		}},
+		{"only what both have", []Asked{{"D/B", "", "D", "B"}}, []Trial{
+			{Block: 1, Mode: "bridge", Workload: "stream", Status: TrialOK, Metrics: map[string]float64{"goodput": 1, "retransmits": 4}},
+			{Block: 1, Mode: "overlay", Workload: "stream", Status: TrialOK, Metrics: map[string]float64{"goodput": 2, "fairness": 1}}}, []briefly{
+			{"D/B", "D overlay stream", "B bridge stream", "", "goodput", 1, 0, 2, CannotTell},
+		}},
+		{"nothing asked", nil, trialsB, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := Compare(modesB, both, studyB, c.asked, c.trials, Rule{Margin: 0.05})
+			if d := cmp.Diff(c.want, shortly(got), cmpopts.EquateApprox(1e-3, 0), cmpopts.EquateNaNs()); d != "" {
+				t.Error(d)
+			}
+			if _, err := EncodeRun(Run{Comparisons: got}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A comparison with the baseline that a mode has anyway says what its cell says.
+func TestCompareAsCells(t *testing.T) {
+	trials := join(rows("host", "goodput", 100, 104, 97, 99, 101), rows("veth", "goodput", 93, 99, 94, 90, 97),
+		of("rr", join(rows("host", "rtt_p50", 5, 6, 5, 5, 5.5), rows("veth", "rtt_p50", 6, 6, 7, 5, 7))))
+	rule := Rule{Margin: 0.05, Indicative: true}
+	var cells []Cell
+	all, _ := Cells(hostAnd, []string{"stream", "rr"}, trials, rule)
+	for _, c := range all {
+		if c.Baseline != "" {
+			cells = append(cells, c)
+		}
+	}
+	var got []Cell
+	for _, c := range Compare(hostAnd, []string{"stream", "rr"}, nil, []Asked{{"", "", "veth", "host"}}, trials, rule) {
+		got = append(got, c.Cell())
+	}
+	if d := cmp.Diff(cells, got); d != "" || len(got) != 2 {
+		t.Errorf("%d comparisons: %s", len(got), d)
+	}
+}
+
+// Holm works over what is compared in one metric, whatever the workload.
+func TestCompareHolm(t *testing.T) {
+	off := []float64{92, 95, 101, 94, 93}
+	trials := join(rows("host", "goodput", 100, 100, 100, 100, 100), rows("veth", "goodput", off...),
+		of("other", join(rows("host", "goodput", 100, 100, 100, 100, 100), rows("veth", "goodput", off...))))
+	one := Compare(hostAnd, []string{"stream"}, nil, []Asked{{"x", "", "veth", "host"}}, trials, Rule{Margin: 0.01})
+	two := Compare(hostAnd, []string{"stream", "other"}, nil, []Asked{{"x", "", "veth", "host"}}, trials, Rule{Margin: 0.01})
+	if len(one) != 1 || len(two) != 2 || math.Abs(*two[0].P-2**one[0].P) > 1e-12 || one[0].Verdict != Worse {
+		t.Errorf("alone %+v, among two %+v", one, two)
+	}
+}
+
+// A rate that the generator kept down is a lower bound, on whichever side.
+func TestCompareAtLeast(t *testing.T) {
+	slow := func(trials []Trial) []Trial {
+		for i := range trials {
+			trials[i].GeneratorLimited = new(0.2)
+		}
+		return trials
+	}
+	high, low := []float64{100, 101, 99, 100, 100}, []float64{80, 81, 79, 80, 80}
+	for _, c := range []struct {
+		name   string
+		a, b   []Trial
+		want   Verdict
+		a2, b2 bool
+	}{
+		{"a higher, though a lower bound", slow(rows("veth", "goodput", high...)), rows("host", "goodput", low...), Better, true, false},
+		{"a lower, and a lower bound", slow(rows("veth", "goodput", low...)), rows("host", "goodput", high...), CannotTell, true, false},
+		{"a lower, and b would be higher still", rows("veth", "goodput", low...), slow(rows("host", "goodput", high...)), Worse, false, true},
+		{"a higher, but b may be too", rows("veth", "goodput", high...), slow(rows("host", "goodput", low...)), CannotTell, false, true},
+	} {
+		got := Compare(hostAnd, []string{"stream"}, nil, []Asked{{"x", "", "veth", "host"}}, join(c.a, c.b), Rule{Margin: 0.05})
+		if len(got) != 1 || got[0].Verdict != c.want || got[0].A.AtLeast != c.a2 || got[0].B.AtLeast != c.b2 || got[0].BlocksNeeded != nil {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}

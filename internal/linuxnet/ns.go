@@ -53,24 +53,6 @@ func NewNS(name string, pin bool) (*NS, error) {
 	return ns, nil
 }
 
-// OpenNS opens a network namespace that others made, such as /proc/PID/ns/net.
-// Closing it lets go of it only.
-func OpenNS(name, path string) (*NS, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open network namespace %s: %w", name, err)
-	}
-	ns := &NS{name: name, file: file}
-	err = ns.Do(func() (err error) {
-		ns.handle, err = netlink.NewHandle(unix.NETLINK_ROUTE)
-		return err
-	})
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open network namespace %s: %w", name, err), ns.Close())
-	}
-	return ns, nil
-}
-
 func (ns *NS) create(pin bool) error {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("unshare: %w", err)

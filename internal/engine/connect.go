@@ -44,7 +44,7 @@ func Connect(ctx context.Context, target string) (*Engine, error) {
 	return e, nil
 }
 
-// greet agrees on a version of the API.
+// greet agrees on a version of the API and asks the engine what it is.
 func (e *Engine) greet(ctx context.Context) error {
 	pong, err := e.api.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true})
 	if err != nil {
@@ -57,7 +57,7 @@ func (e *Engine) greet(ctx context.Context) error {
 	if v := e.api.ClientVersion(); versions.LessThan(v, MinAPI) {
 		return fmt.Errorf("DOCKER_API_VERSION asks for %s, and the minimum supported API version is %s", v, MinAPI)
 	}
-	return nil
+	return e.identify(ctx)
 }
 
 // Disconnect lets go of the connections to the engine. What was made on it stays.

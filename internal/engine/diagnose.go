@@ -23,7 +23,7 @@ func (s source) diagnose(ctx context.Context, err error) error {
 	scheme, rest, _ := strings.Cut(s.host, "://")
 	switch {
 	case strings.Contains(strings.ToLower(err.Error()), "minimum supported api version"): // in the client's words and the engine's
-		u.Why = oneLine(err.Error())
+		u.Why = short(err.Error())
 		u.Mend = "tare speaks API " + MinAPI + " and newer: upgrade that engine to Docker 19.03 or newer, and unset DOCKER_API_VERSION"
 	case scheme == "ssh":
 		u.Why, u.Mend = sshTrouble(rest, err)
@@ -59,7 +59,7 @@ func socketTrouble(path string, err error) (why, mend string) {
 	case errors.Is(dial, syscall.ECONNREFUSED):
 		return "no engine listens on that socket", "start it: sudo systemctl start docker, or " + elsewhere
 	}
-	return oneLine(dial.Error()), "docker version tells whether the engine answers"
+	return short(dial.Error()), "docker version tells whether the engine answers"
 }
 
 // answered is what is wrong where something listens.
@@ -67,7 +67,7 @@ func answered(err error) (why, mend string) {
 	if errdefs.IsNotFound(err) {
 		return "what answers there is no Docker Engine", "name an engine's address: docker context ls shows those there are"
 	}
-	return oneLine(err.Error()), "docker version tells whether the engine answers, and its log why it does not: sudo journalctl -u docker"
+	return short(err.Error()), "docker version tells whether the engine answers, and its log why it does not: sudo journalctl -u docker"
 }
 
 // sshTrouble takes what ssh or the docker command at its other end have said last.
@@ -84,7 +84,7 @@ func sshTrouble(host string, err error) (why, mend string) {
 	if strings.Contains(words, "permission denied while trying to connect") {
 		mend = "let that user use the engine, on that machine: sudo usermod -aG docker USER"
 	}
-	return oneLine(words), mend
+	return short(words), mend
 }
 
 // tlsTrouble recognises what can be wrong with TLS on either side.
@@ -107,9 +107,9 @@ func tlsTrouble(u *Unavailable, s source, err error) bool {
 	case errors.As(err, &authority):
 		u.Why, u.Mend = "TLS refused: the engine's certificate is not signed by the CA that is asked for", "put the engine's CA into ca.pem of "+where
 	case errors.As(err, &name):
-		u.Why, u.Mend = "TLS refused: "+oneLine(name.Error()), "use a name that the engine's certificate holds"
+		u.Why, u.Mend = "TLS refused: "+short(name.Error()), "use a name that the engine's certificate holds"
 	case errors.As(err, &invalid):
-		u.Why, u.Mend = "TLS refused: "+oneLine(invalid.Error()), "renew that certificate, and look at both machines' clocks"
+		u.Why, u.Mend = "TLS refused: "+short(invalid.Error()), "renew that certificate, and look at both machines' clocks"
 	case errors.As(err, &alert), strings.Contains(text, "remote error: tls:"):
 		u.Why, u.Mend = "TLS refused: the engine does not accept the client's certificate", "put a certificate signed by the engine's CA into cert.pem and key.pem of "+where
 		if errors.As(err, &alert) {
@@ -138,7 +138,7 @@ func networkTrouble(s source, err error) (why, mend string) {
 		_ = conn.Close()
 		return answered(err)
 	}
-	why, mend = oneLine(dial.Error()), "name an address and port that dockerd has as -H tcp://..., and let it through the firewall"
+	why, mend = short(dial.Error()), "name an address and port that dockerd has as -H tcp://..., and let it through the firewall"
 	var unknown *net.DNSError
 	var timeout net.Error
 	switch {
@@ -152,8 +152,8 @@ func networkTrouble(s source, err error) (why, mend string) {
 	return why, mend
 }
 
-// oneLine makes one line of a text, and not a long one.
-func oneLine(text string) string {
+// short makes one line of a text, and not a long one.
+func short(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if r := []rune(text); len(r) > 300 {
 		text = string(r[:300]) + "..."

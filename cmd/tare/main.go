@@ -28,6 +28,14 @@ func main() {
 		}
 		return
 	}
+	// So does the first process of a container.
+	if len(os.Args) > 1 && os.Args[1] == agent.HoldCommand {
+		if err := agent.HoldMain(os.Args[2:]); err != nil {
+			fmt.Fprintf(os.Stderr, "tare hold: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	// So does the first process of a private engine.
 	if len(os.Args) > 1 && os.Args[1] == engine.InitCommand {
 		if err := engine.Init(os.Args[2:]); err != nil {

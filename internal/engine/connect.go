@@ -42,10 +42,12 @@ func Connect(ctx context.Context, target string) (*Engine, error) {
 	return e, nil
 }
 
-// greet agrees on a version of the API.
+// greet agrees on a version of the API and asks the engine what it is.
 func (e *Engine) greet(ctx context.Context) error {
-	_, err := e.api.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true})
-	return err
+	if _, err := e.api.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
+		return err
+	}
+	return e.identify(ctx)
 }
 
 // Disconnect lets go of the connections to the engine. What was made on it stays.

@@ -99,7 +99,11 @@ func (p *Private) start(ctx context.Context, l *lab.Lab, h *lab.Host, args []str
 	if p.api, err = client.New(client.WithHost("unix://" + p.Socket())); err != nil {
 		return err
 	}
-	return p.ready(ctx)
+	p.gone = p.Fate
+	if err := p.ready(ctx); err != nil {
+		return err
+	}
+	return p.identify(ctx)
 }
 
 // addressFlags keep an engine's own networks inside the run's addresses.

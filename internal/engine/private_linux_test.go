@@ -2,13 +2,11 @@ package engine_test
 
 import (
 	"testing"
-	"time"
 
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
+	"tare/internal/lab"
 )
-
-func TestMain(m *testing.M) { drivertest.Main(m) }
 
 // needEngine skips the test where no private engine can be had, and says why.
 func needEngine(t *testing.T) {
@@ -19,18 +17,17 @@ func needEngine(t *testing.T) {
 	}
 }
 
-func TestStartBoth(t *testing.T) {
-	needEngine(t)
-	l := drivertest.Lab(t, nil)
-	began := time.Now()
+// bothEngines starts the engines of a lab. They end with the test, before the lab.
+func bothEngines(t *testing.T, l *lab.Lab) (a, b *engine.Private) {
+	t.Helper()
 	a, b, err := engine.StartBoth(t.Context(), l)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Log(time.Since(began))
-	began = time.Now()
-	if err := engine.CloseAll(a, b); err != nil {
-		t.Error(err)
-	}
-	t.Log(time.Since(began))
+	t.Cleanup(func() {
+		if err := engine.CloseAll(a, b); err != nil {
+			t.Error(err)
+		}
+	})
+	return a, b
 }

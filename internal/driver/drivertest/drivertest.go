@@ -31,6 +31,13 @@ func Main(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if len(os.Args) > 1 && os.Args[1] == agent.HoldCommand {
+		if err := agent.HoldMain(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if len(os.Args) > 1 && os.Args[1] == engine.InitCommand {
 		if err := engine.Init(os.Args[2:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)

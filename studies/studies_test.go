@@ -28,7 +28,7 @@ func TestDefault(t *testing.T) {
 	s.Title, s.Description = "", ""
 	want := study.Study{
 		Name: "first-weighing", Profile: study.Quick,
-		Modes:     []string{"host", "netns/published", "netns/bridge", "netns/macvlan", "netns/vxlan"},
+		Modes:     study.ModesOf("host", "netns/published", "netns/bridge", "netns/macvlan", "netns/vxlan"),
 		Workloads: []study.Workload{{Kind: "tcp_stream"}, {Kind: "tcp_rr"}},
 	}
 	if diff := cmp.Diff(want, s); diff != "" {

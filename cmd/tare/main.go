@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/cli"
+	"tare/internal/engine"
 	"tare/internal/result"
 )
 
@@ -23,6 +24,22 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == agent.Command {
 		if err := agent.Serve(ctx, os.Stdin, os.Stdout, version); err != nil {
 			fmt.Fprintf(os.Stderr, "tare agent: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
+	// So does the first process of a container.
+	if len(os.Args) > 1 && os.Args[1] == agent.HoldCommand {
+		if err := agent.HoldMain(os.Args[2:]); err != nil {
+			fmt.Fprintf(os.Stderr, "tare hold: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
+	// So does the first process of a private engine.
+	if len(os.Args) > 1 && os.Args[1] == engine.InitCommand {
+		if err := engine.Init(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		return

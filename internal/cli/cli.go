@@ -102,7 +102,7 @@ func (a App) root() *cobra.Command {
 func (a App) catalog() study.Catalog {
 	var c study.Catalog
 	for _, m := range a.Drivers.Modes() {
-		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline})
+		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options})
 	}
 	for _, w := range traffic.All() {
 		spec := w.Spec().WorkloadSpec

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -84,8 +85,9 @@ func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run
 	}
 	run.Profile, run.Seed = s.Profile, s.Seed
 	for i, m := range run.Modes {
-		if _, known, err := a.Drivers.For(m.ID); err == nil {
-			run.Modes[i].Title, run.Modes[i].Baseline = known.Title, known.Baseline
+		asked, _ := s.ModeNamed(m.ID)
+		if _, known, err := a.Drivers.For(asked.Mode); err == nil {
+			run.Modes[i].Title, run.Modes[i].Baseline = cmp.Or(asked.Title, known.Title), s.NameOf(known.Baseline)
 		}
 	}
 	cells, warnings := result.Cells(run.Modes, plan.Names(s), trials, runner.Rule(s))

@@ -42,6 +42,8 @@ type Mode struct {
 	ID       string
 	Title    string
 	Baseline string
+	Limits   bool // takes limits: an engine makes its sandboxes
+	Options  bool // takes options for the network's own driver
 }
 
 // Path is a mode that stands: pairs of ends and the devices between them.

@@ -10,10 +10,16 @@ import (
 type Engine struct {
 	Name     string // for people: a lab's host, or what the user calls it
 	Versions Versions
-	api      *client.Client
+	// Binary is the tare that containers run, where it is not the running program.
+	Binary string
+	api    *client.Client
 	// proc is where the /proc is seen in which the engine's process ids count;
 	// empty where it cannot be seen from here, as on another machine.
 	proc string
+	// gone says why the engine is no longer there, "" while it is. It is nil where
+	// nothing is known but that it does not answer.
+	gone   func() string
+	images images
 }
 
 // Versions is what an engine says of itself.

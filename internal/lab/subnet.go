@@ -14,6 +14,20 @@ const (
 	NetOverlay             // stretched over both hosts
 )
 
+// Pool numbers the larger stretches from which an engine takes subnets by itself,
+// each a /22 beyond the single subnets.
+type Pool int
+
+// The pools in use.
+const (
+	PoolA     Pool = iota + 1 // of the engine on host a
+	PoolB                     // of the engine on host b
+	PoolSwarm                 // of both engines together
+)
+
+// PoolBits is the prefix length of the subnets that are taken from a pool.
+const PoolBits = 26
+
 // Slots is how many runs can be on one machine at once: each takes a /20.
 const Slots = 32
 
@@ -29,4 +43,11 @@ func (l *Lab) Addresses(net Net, n int) []netip.Prefix {
 		out = append(out, netip.PrefixFrom(v6, 64))
 	}
 	return out
+}
+
+// Pool gives a pool's addresses, which are IPv4 only.
+func (l *Lab) Pool(p Pool) netip.Prefix {
+	slot := l.Spec.Claim.Slot
+	third := slot%16*16 + int(p)*4
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{198, byte(18 + slot/16), byte(third), 0}), 22)
 }

@@ -85,7 +85,7 @@ func TestOpenLeavesTheNamespaceToItsOwner(t *testing.T) {
 	a, _ := joined(t)
 	var other *NS
 	err := a.Do(func() (err error) {
-		other, err = Open("/proc/thread-self/ns/net", "other")
+		other, err = OpenNS("other", "/proc/thread-self/ns/net")
 		return err
 	})
 	if err != nil {
@@ -100,7 +100,7 @@ func TestOpenLeavesTheNamespaceToItsOwner(t *testing.T) {
 	if _, err := a.Stats("x0"); err != nil {
 		t.Errorf("after the other was closed: %v", err)
 	}
-	if _, err := Open("/proc/self/nothing", "nothing"); err == nil {
+	if _, err := OpenNS("nothing", "/proc/self/nothing"); err == nil {
 		t.Error("a path without a namespace was opened")
 	}
 }

@@ -3,7 +3,6 @@
 package linuxnet
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 
@@ -24,14 +23,11 @@ type Association struct {
 // Associations lists the namespace's IPsec security associations of both families.
 func (ns *NS) Associations() ([]Association, error) {
 	var list []netlink.XfrmState
-	err := ns.withXfrm(func(h *netlink.Handle) (err error) {
-		for range dumpTries {
+	err := ns.withXfrm(func(h *netlink.Handle) error {
+		return complete(func() (err error) {
 			list, err = h.XfrmStateList(netlink.FAMILY_ALL)
-			if !errors.Is(err, netlink.ErrDumpInterrupted) {
-				return err
-			}
-		}
-		return err
+			return err
+		})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list IPsec associations of namespace %s (needs CONFIG_XFRM_USER): %w", ns.name, err)
@@ -47,9 +43,6 @@ func (ns *NS) Associations() ([]Association, error) {
 	}
 	return out, nil
 }
-
-// dumpTries is how often a list is read that changed meanwhile.
-const dumpTries = 5
 
 // TryESP makes and removes the IPsec association that Docker's encrypted networks
 // use, ESP in transport mode with AES-GCM. It returns nil where the kernel has what

@@ -23,7 +23,7 @@ type Trial struct {
 type Plan struct {
 	Seed      uint64
 	Blocks    int
-	Modes     []string         // in the study's order
+	Modes     []string         // by name, in the study's order
 	Workloads []study.Workload // in the study's order, twins included
 	Trials    []Trial
 	Settle    time.Duration // idle wait before each trial
@@ -34,13 +34,13 @@ type Plan struct {
 // within a workload the modes do, so that a mode and its baseline stay close in
 // time (randomized multiple interleaved trials, Abedi and Brecht, ICPE 2017).
 func Make(s study.Study) Plan {
-	p := Plan{Seed: s.Seed, Blocks: s.Blocks, Modes: s.Modes, Workloads: Workloads(s), Settle: s.Settle.Std()}
+	p := Plan{Seed: s.Seed, Blocks: s.Blocks, Modes: s.ModeNames(), Workloads: Workloads(s), Settle: s.Settle.Std()}
 	for block := 1; block <= s.Blocks; block++ {
 		// A stream of its own for each block: later blocks do not depend on how
 		// many draws the earlier ones took.
 		rng := rand.New(rand.NewPCG(s.Seed, uint64(block)))
 		for _, w := range shuffled(rng, p.Workloads) {
-			for _, m := range shuffled(rng, s.Modes) {
+			for _, m := range shuffled(rng, p.Modes) {
 				p.Trials = append(p.Trials, Trial{Block: block, Mode: m, Workload: w})
 			}
 		}

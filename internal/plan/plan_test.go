@@ -14,7 +14,7 @@ import (
 
 func sample() study.Study {
 	return study.Study{
-		Seed: 7, Blocks: 4, Modes: []string{"host", "x", "y"}, Settle: study.Duration(300 * time.Millisecond),
+		Seed: 7, Blocks: 4, Modes: study.ModesOf("host", "x", "y"), Settle: study.Duration(300 * time.Millisecond),
 		Workloads: []study.Workload{
 			{ID: "tcp_stream", Kind: "tcp_stream", Warmup: study.Duration(500 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond)},
 			{ID: "tcp_rr", Kind: "tcp_rr", Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond)},
@@ -48,7 +48,7 @@ func TestBlocksAreComplete(t *testing.T) {
 				modes = append(modes, tr.Mode)
 			}
 			slices.Sort(modes)
-			if diff := cmp.Diff(s.Modes, modes); diff != "" {
+			if diff := cmp.Diff(s.ModeNames(), modes); diff != "" {
 				t.Fatalf("modes of a group (-want +got):\n%s", diff)
 			}
 		}

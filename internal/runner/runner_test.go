@@ -61,7 +61,7 @@ func weighAfter(t *testing.T, done []result.Trial, d driver.Driver, modes []stri
 	// What runs already is the test program's own, such as its watch on a parent.
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	s := study.Study{
-		Profile: study.Quick, Seed: 11, Modes: modes, Blocks: 2, Margin: 0.1, Settle: study.Duration(10 * time.Millisecond),
+		Profile: study.Quick, Seed: 11, Modes: study.ModesOf(modes...), Blocks: 2, Margin: 0.1, Settle: study.Duration(10 * time.Millisecond),
 		Lab: study.Lab{MTU: lab.DefaultMTU, Offload: study.On},
 		Workloads: []study.Workload{{
 			ID: "tcp_rr", Kind: "tcp_rr", Flows: 1, RequestSize: 1, ResponseSize: 1, Family: study.IPv4, Congestion: "reno", SendBuffer: study.Auto, ReceiveBuffer: study.Auto,

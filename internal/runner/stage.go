@@ -1,10 +1,13 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,9 +19,11 @@ import (
 	"tare/internal/study"
 )
 
-// stage is one mode of a run: its path and its agents.
+// stage is one mode of a run: its path and its agents. Its mode has the id, title
+// and baseline that the study gives it; asked is what the study says of it.
 type stage struct {
 	mode     driver.Mode
+	asked    study.Mode
 	status   result.ModeStatus
 	reason   string
 	path     driver.Path
@@ -31,7 +36,31 @@ type stage struct {
 type ends struct{ client, server *agent.Client }
 
 func (s *stage) result() result.Mode {
-	return result.Mode{ID: s.mode.ID, Title: s.mode.Title, Status: s.status, Reason: s.reason, Baseline: s.mode.Baseline, Topology: s.topology, Facts: s.facts}
+	m := result.Mode{
+		ID: s.mode.ID, Title: s.mode.Title, Description: s.asked.Description, Status: s.status, Reason: s.reason,
+		Baseline: s.mode.Baseline, Topology: s.topology, Facts: slices.Concat(told(s.asked), s.facts),
+	}
+	if s.asked.Mode != s.mode.ID {
+		m.Mode = s.asked.Mode
+	}
+	return m
+}
+
+// told lists what the study told a mode, as facts of it.
+func told(m study.Mode) []result.Fact {
+	var out []result.Fact
+	for _, end := range []struct {
+		name string
+		of   study.Limit
+	}{{"client", m.Limits.Client}, {"server", m.Limits.Server}} {
+		if end.of != (study.Limit{}) {
+			out = append(out, result.Fact{Name: "limit of the " + end.name, Value: end.of.String()})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Options)) {
+		out = append(out, result.Fact{Name: "option " + name, Value: m.Options[name]})
+	}
+	return out
 }
 
 func (r *run) stage(mode string) *stage {
@@ -55,11 +84,13 @@ const provisionWait = 20 * time.Second
 // the others go on; only a cancelled context or an unknown mode ends the run.
 func (r *run) setUp(ctx context.Context) error {
 	for _, id := range r.plan.Modes {
-		d, m, err := r.cfg.Drivers.For(id)
+		asked, _ := r.cfg.Study.ModeNamed(id)
+		d, m, err := r.cfg.Drivers.For(asked.Mode)
 		if err != nil {
 			return err
 		}
-		s := &stage{mode: m}
+		m.ID, m.Title, m.Baseline = id, cmp.Or(asked.Title, m.Title), r.cfg.Study.NameOf(m.Baseline)
+		s := &stage{mode: m, asked: asked}
 		r.stages = append(r.stages, s)
 		if why, void := voidIn(r.cfg.Done, id); void {
 			// A resumed run does not forget.
@@ -132,11 +163,29 @@ func (r *run) raise(ctx context.Context, d driver.Driver, s *stage) error {
 func (r *run) order(s *stage) driver.Order {
 	in := r.cfg.Study.Lab
 	return driver.Order{
-		Mode: s.mode.ID, Pairs: r.mostPairs(),
+		Mode: s.asked.Mode, Pairs: r.mostPairs(), Limits: s.asked.Limits, Options: s.asked.Options,
 		Lab: lab.Spec{
-			Claim: r.cfg.Claim, Label: s.mode.ID, MTU: in.MTU, Rate: uint64(in.Rate), Offload: in.Offload != study.Off, Pin: r.cfg.Pin,
+			Claim: r.cfg.Claim, Label: label(s.mode.ID, slices.Index(r.plan.Modes, s.mode.ID)), MTU: in.MTU, Rate: uint64(in.Rate), Offload: in.Offload != study.Off, Pin: r.cfg.Pin,
 		},
 	}
+}
+
+// maxLabel bounds a lab's label: it becomes part of names of files and namespaces.
+const maxLabel = 64
+
+// label is a mode's name as names of files and namespaces can have it. Two long
+// names that begin alike are told apart by the mode's place in the plan.
+func label(name string, place int) string {
+	safe := strings.Map(func(r rune) rune {
+		if strings.ContainsRune("/:@", r) {
+			return '.'
+		}
+		return r
+	}, name)
+	if len(safe) > maxLabel {
+		return fmt.Sprintf("%s.%d", safe[:maxLabel], place)
+	}
+	return safe
 }
 
 // mostPairs is how many pairs of endpoints the run's workloads need.

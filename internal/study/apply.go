@@ -23,7 +23,8 @@ type Overrides struct {
 //
 // A name in o.Workloads picks the study's workload of that id with its
 // parameters; else all of the study's workloads of that kind; else it adds the
-// kind with its defaults.
+// kind with its defaults. The same holds for o.Modes. Scenarios and comparisons of
+// what the two leave out are left out with it.
 //
 // Errors name the flag. S itself is not changed.
 func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
@@ -31,11 +32,12 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 	fail := func(flag, text string) { errs = append(errs, &Error{Text: flag + ": " + text}) }
 	if len(o.Modes) > 0 {
 		v := validator{cat: cat}
-		v.modes(o.Modes)
+		modes := s.pickModes(o.Modes)
+		v.modes(modes)
 		for _, p := range v.problems {
 			fail("--modes", p.text)
 		}
-		s.Modes = slices.Clone(o.Modes)
+		s.Modes = modes
 	}
 	if len(o.Workloads) > 0 {
 		picked, problems := s.pick(o.Workloads, cat)
@@ -63,7 +65,53 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 	if err := join(errs); err != nil {
 		return Study{}, err
 	}
+	if len(o.Modes)+len(o.Workloads) > 0 && len(s.Modes) > 0 && len(s.Workloads) > 0 {
+		s = s.narrow(cat)
+	}
 	return s, nil
+}
+
+// pickModes finds the modes that names stand for: the study's of that name, else
+// all of the study's that are that mode, else the mode by itself.
+func (s Study) pickModes(names []string) []Mode {
+	var picked []Mode
+	for _, name := range names {
+		if m, ok := s.ModeNamed(name); ok {
+			picked = append(picked, m)
+			continue
+		}
+		before := len(picked)
+		for _, m := range s.Modes {
+			if m.Mode == name {
+				picked = append(picked, m)
+			}
+		}
+		if len(picked) == before {
+			picked = append(picked, Mode{Mode: name})
+		}
+	}
+	return picked
+}
+
+// narrow leaves out the scenarios whose mode or workload the command line has left
+// out, and the comparisons of what is not there any more.
+func (s Study) narrow(cat Catalog) Study {
+	modes, workloads := named(s, cat), s.Names()
+	ids := slices.Clone(modes)
+	var scenarios []Scenario
+	for _, sc := range s.Scenarios {
+		if slices.Contains(modes, sc.Mode) && slices.Contains(workloads, sc.Workload) {
+			scenarios, ids = append(scenarios, sc), append(ids, sc.ID)
+		}
+	}
+	var compare []Comparison
+	for _, c := range s.Compare {
+		if slices.Contains(ids, c.A) && slices.Contains(ids, c.B) {
+			compare = append(compare, c)
+		}
+	}
+	s.Scenarios, s.Compare = scenarios, compare
+	return s
 }
 
 // pick finds the workloads that names stand for, each once.

@@ -31,7 +31,7 @@ func TestApply(t *testing.T) {
 		change func(*study.Study)
 	}{
 		"nothing":       {base, study.Overrides{}, func(*study.Study) {}},
-		"modes":         {base, study.Overrides{Modes: []string{"host", "netns/vxlan"}}, func(s *study.Study) { s.Modes = []string{"host", "netns/vxlan"} }},
+		"modes":         {base, study.Overrides{Modes: []string{"host", "netns/vxlan"}}, func(s *study.Study) { s.Modes = study.ModesOf("host", "netns/vxlan") }},
 		"an id":         {base, study.Overrides{Workloads: []string{"many"}}, func(s *study.Study) { s.Workloads = []study.Workload{many} }},
 		"a kind, twice": {base, study.Overrides{Workloads: []string{"tcp_rr", "tcp_stream"}}, func(s *study.Study) { s.Workloads = []study.Workload{rr, one, many} }},
 		"a new kind": {"name: a\nworkloads: [tcp_stream]\n", study.Overrides{Workloads: []string{"tcp_rr"}}, func(s *study.Study) {
@@ -68,7 +68,7 @@ func TestApplyErrors(t *testing.T) {
 	}{
 		"mode":           {study.Overrides{Modes: []string{"netns/bridg"}}, `--modes: unknown mode "netns/bridg"; did you mean "netns/bridge"?`},
 		"mode twice":     {study.Overrides{Modes: []string{"host", "host"}}, `--modes: duplicate mode "host"`},
-		"empty mode":     {study.Overrides{Modes: []string{""}}, `--modes: unknown mode ""; allowed: host, host-local, netns/published, netns/bridge, netns/macvlan, netns/vxlan, netns/ipvlan, netns/colocated`},
+		"empty mode":     {study.Overrides{Modes: []string{""}}, `--modes: unknown mode ""; allowed: host, host-local, netns/published, netns/bridge, netns/macvlan, netns/vxlan, netns/ipvlan, netns/colocated, docker/bridge, docker/overlay, docker/network:NAME, docker/driver:NAME`},
 		"id":             {study.Overrides{Workloads: []string{"mony"}}, `--workloads: unknown workload "mony"; did you mean "many"?`},
 		"workload":       {study.Overrides{Workloads: []string{"udp"}}, `--workloads: unknown workload "udp"; allowed: tcp_stream, tcp_rr, udp_stream, one, many`},
 		"workload twice": {study.Overrides{Workloads: []string{"many", "tcp_stream"}}, `--workloads: "many" is named twice`},

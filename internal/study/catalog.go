@@ -2,10 +2,10 @@ package study
 
 import "slices"
 
-// Mode finds a mode by id.
+// Mode finds a mode by id, one with a name of the user's included.
 func (c Catalog) Mode(id string) (ModeSpec, bool) {
 	for _, m := range c.Modes {
-		if m.ID == id {
+		if Fits(m.ID, id) {
 			return m, true
 		}
 	}
@@ -22,10 +22,13 @@ func (c Catalog) Workload(kind string) (WorkloadSpec, bool) {
 	return WorkloadSpec{}, false
 }
 
+// modeIDs and kinds list what can be measured.
 func (c Catalog) modeIDs() []string {
 	ids := make([]string, 0, len(c.Modes))
 	for _, m := range c.Modes {
-		ids = append(ids, m.ID)
+		if m.Planned == "" {
+			ids = append(ids, m.ID)
+		}
 	}
 	return ids
 }
@@ -33,7 +36,9 @@ func (c Catalog) modeIDs() []string {
 func (c Catalog) kinds() []string {
 	kinds := make([]string, 0, len(c.Workloads))
 	for _, w := range c.Workloads {
-		kinds = append(kinds, w.Kind)
+		if w.Planned == "" {
+			kinds = append(kinds, w.Kind)
+		}
 	}
 	return kinds
 }

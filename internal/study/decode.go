@@ -3,6 +3,7 @@ package study
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	yaml "go.yaml.in/yaml/v3"
 )
@@ -85,68 +86,87 @@ func (r *reader) mapping(n *yaml.Node, v reflect.Value, path, where string, allo
 
 // value reads the value of a key into field f.
 func (r *reader) value(n *yaml.Node, f reflect.Value, key, path string) {
-	switch f := f.Addr().Interface().(type) {
-	case *[]string:
-		for i, item := range r.items(n, key, path) {
-			*f = append(*f, r.name(item, "mode", fmt.Sprintf("%s[%d]", path, i)))
-		}
-	case *[]Workload:
-		for i, item := range r.items(n, key, path) {
-			*f = append(*f, r.workload(item, fmt.Sprintf("%s[%d]", path, i)))
-		}
-	case *Lab:
+	switch f.Kind() {
+	case reflect.Slice:
+		r.list(n, f, key, path)
+	case reflect.Struct:
 		if n.Kind != yaml.MappingNode {
-			r.wrong(n, key, path, want(key, reflect.TypeFor[Lab]()))
+			r.wrong(n, key, path, want(key, f.Type()))
 			return
 		}
-		r.mapping(n, reflect.ValueOf(f).Elem(), path+".", " in lab", keys(reflect.TypeFor[Lab]()))
+		r.mapping(n, f, path+".", " in "+key, keys(f.Type()))
+	case reflect.Map:
+		r.texts(n, f, key, path)
 	default:
-		r.scalar(n, reflect.ValueOf(f).Elem(), key, path)
+		r.scalar(n, f, key, path)
 	}
 }
 
-// items gives the items of a list, which must be one and have some.
-func (r *reader) items(n *yaml.Node, key, path string) []*yaml.Node {
+// list reads the items of a list, which must be one and have some.
+func (r *reader) list(n *yaml.Node, f reflect.Value, key, path string) {
 	if n.Kind != yaml.SequenceNode {
-		r.wrong(n, key, path, "a list of "+key)
-		return nil
+		r.wrong(n, key, path, want(key, f.Type()))
+		return
 	}
 	if len(n.Content) == 0 {
 		r.wrong(n, key, path, "at least one")
 	}
-	return n.Content
+	for i, item := range n.Content {
+		v := reflect.New(f.Type().Elem()).Elem()
+		r.item(item, v, fmt.Sprintf("%s[%d]", path, i))
+		f.Set(reflect.Append(f, v))
+	}
 }
 
-// name reads an item that is a plain name.
-func (r *reader) name(n *yaml.Node, what, path string) string {
-	r.src.lines[path] = n.Line
-	if n = target(n); n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
-		r.wrong(n, "a "+what, path, "a name")
-		return ""
-	}
-	return n.Value
-}
-
-// workload reads an item of workloads: a name, or a mapping with parameters.
-func (r *reader) workload(item *yaml.Node, path string) Workload {
-	n := target(item)
-	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" {
-		return Workload{Kind: r.name(item, "workload", path)}
-	}
+// item reads an item of a list into v: a mapping or, of modes and workloads, a
+// plain name as well.
+func (r *reader) item(item *yaml.Node, v reflect.Value, path string) {
 	r.src.lines[path] = item.Line
-	if n.Kind != yaml.MappingNode {
-		r.wrong(n, "a workload", path, "a name, or a mapping with workload and parameters")
-		return Workload{}
+	n, what, wanted := target(item), itemName(v.Type()), "a mapping with "+strings.Join(keys(v.Type()), ", ")
+	if named, ok := member(v, what); ok {
+		if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" {
+			named.SetString(n.Value)
+			return
+		}
+		wanted = "a name, or a mapping with " + what + " and " + map[string]string{"workload": "parameters", "mode": "an id, options or limits"}[what]
 	}
-	var w Workload
-	where, allowed := " in a workload", keys(reflect.TypeFor[Workload]())
+	if n.Kind != yaml.MappingNode {
+		r.wrong(n, "a "+what, path, wanted)
+		return
+	}
+	where, allowed := " in a "+what, keys(v.Type())
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if spec, ok := r.cat.Workload(target(n.Content[i+1]).Value); ok && target(n.Content[i]).Value == "workload" {
+		if spec, ok := r.cat.Workload(target(n.Content[i+1]).Value); ok && what == "workload" && target(n.Content[i]).Value == what {
 			where, allowed = " in "+spec.Kind, spec.keys()
 		}
 	}
-	r.mapping(n, reflect.ValueOf(&w).Elem(), path+".", where, allowed)
-	return w
+	r.mapping(n, v, path+".", where, allowed)
+}
+
+// texts reads a mapping of names to plain values, which are kept as they are
+// written.
+func (r *reader) texts(n *yaml.Node, f reflect.Value, key, path string) {
+	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
+		r.wrong(n, key, path, want(key, f.Type()))
+		return
+	}
+	all := map[string]string{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		line, k, val := n.Content[i].Line, target(n.Content[i]), target(n.Content[i+1])
+		_, again := all[k.Value]
+		switch {
+		case k.Kind != yaml.ScalarNode || k.Value == "<<":
+			r.fail(line, "%s as a key in %s; allowed: plain names", describe(k), key)
+		case again:
+			r.fail(line, "duplicate key %s in %s", quote(k.Value), key)
+		case val.Kind != yaml.ScalarNode || val.ShortTag() == "!!null":
+			r.fail(line, "%s in %s is %s; want a plain value", quote(k.Value), key, describe(val))
+		default:
+			all[k.Value] = val.Value
+			r.src.lines[path+"."+k.Value] = line
+		}
+	}
+	f.Set(reflect.ValueOf(all))
 }
 
 // wrong notes a value that is not of the kind its key takes.

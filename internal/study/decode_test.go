@@ -54,7 +54,7 @@ func TestDecode(t *testing.T) {
 	}{
 		"every key": {everything, study.Study{
 			Name: "one-of-each", Title: "Every key: once", Description: "Two lines,\n  one indented.\n",
-			Profile: study.Standard, Seed: study.MaxSeed, Modes: []string{"netns/bridge", "host"},
+			Profile: study.Standard, Seed: study.MaxSeed, Modes: study.ModesOf("netns/bridge", "host"),
 			Workloads: []study.Workload{{Kind: "tcp_rr"}, {
 				ID: "big.writes_2-x", Kind: "tcp_stream", Streams: 1000, WriteSize: 16 << 20, NoDelay: &no,
 				Direction: study.Reverse, Family: study.IPv6, Congestion: "bbr", SendBuffer: study.Auto, ReceiveBuffer: 4096,
@@ -64,16 +64,16 @@ func TestDecode(t *testing.T) {
 			Lab: study.Lab{MTU: 9000, Rate: 2_500_000_000, Offload: study.Off},
 		}},
 		"as JSON": {`{"modes": ["host"], "workloads": ["tcp_rr", {"workload": "tcp_stream", "streams": 2}], "margin": 5e-2}`, study.Study{
-			Modes: []string{"host"}, Workloads: []study.Workload{{Kind: "tcp_rr"}, {Kind: "tcp_stream", Streams: 2}}, Margin: 0.05,
+			Modes: study.ModesOf("host"), Workloads: []study.Workload{{Kind: "tcp_rr"}, {Kind: "tcp_stream", Streams: 2}}, Margin: 0.05,
 		}},
 		"aliases": {"modes: [&h host, netns/vxlan]\nworkloads:\n- &w {workload: tcp_rr, warmup: &t 1s, duration: *t}\n", study.Study{
-			Modes: []string{"host", "netns/vxlan"},
+			Modes: study.ModesOf("host", "netns/vxlan"),
 			Workloads: []study.Workload{{
 				Kind: "tcp_rr", Warmup: study.Duration(time.Second), Duration: study.Duration(time.Second),
 			}},
 		}},
 		"windows line ends, mark and markers": {"\ufeff---\r\nname: a\r\nmodes:\r\n- host\r\n...\r\n# the end\r\n", study.Study{
-			Name: "a", Modes: []string{"host"},
+			Name: "a", Modes: study.ModesOf("host"),
 		}},
 		"nothing but a name": {"name: a", study.Study{Name: "a"}},
 	} {

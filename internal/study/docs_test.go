@@ -18,7 +18,7 @@ func TestDocs(t *testing.T) {
 	}
 	page := string(raw)
 	row := func(key string) string {
-		return regexp.MustCompile("(?m)^\\| `" + key + "` \\|.*$").FindString(page)
+		return strings.Join(regexp.MustCompile("(?m)^\\| (?:`[a-z_]+`, )?`"+key+"`(?:, `[a-z_]+`)? \\|.*$").FindAllString(page, -1), "\n")
 	}
 	for key, texts := range study.Documented() {
 		if row(key) == "" {
@@ -47,7 +47,7 @@ func TestDocs(t *testing.T) {
 
 	blocks, margin, settle := "| `blocks` |", "| `margin` |", "| `settle` |"
 	for _, p := range study.Profiles() {
-		s, err := study.Resolve(study.Study{Profile: p, Modes: []string{"host"}, Workloads: []study.Workload{{Kind: "tcp_rr"}}}, sample())
+		s, err := study.Resolve(study.Study{Profile: p, Modes: study.ModesOf("host"), Workloads: []study.Workload{{Kind: "tcp_rr"}}}, sample())
 		if err != nil {
 			t.Fatal(err)
 		}

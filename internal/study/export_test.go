@@ -6,7 +6,10 @@ import "reflect"
 // have: the bounds and the allowed names.
 func Documented() map[string][]string {
 	all := map[string][]string{}
-	for _, t := range []reflect.Type{reflect.TypeFor[Study](), reflect.TypeFor[Lab](), reflect.TypeFor[Workload]()} {
+	for _, t := range []reflect.Type{
+		reflect.TypeFor[Study](), reflect.TypeFor[Lab](), reflect.TypeFor[Workload](), reflect.TypeFor[Mode](),
+		reflect.TypeFor[Scenario](), reflect.TypeFor[Comparison](), reflect.TypeFor[Host](), reflect.TypeFor[Limits](), reflect.TypeFor[Limit](),
+	} {
 		for _, f := range fields(t) {
 			r := ruleOf(f.key)
 			all[f.key] = nil

@@ -57,6 +57,12 @@ func unknownKey(key, where string, t reflect.Type, allowed []string) string {
 		{reflect.TypeFor[Study](), "at the top level"},
 		{reflect.TypeFor[Lab](), "under lab"},
 		{reflect.TypeFor[Workload](), "in an entry of workloads"},
+		{reflect.TypeFor[Mode](), "in an entry of modes"},
+		{reflect.TypeFor[Scenario](), "in an entry of scenarios"},
+		{reflect.TypeFor[Comparison](), "in an entry of compare"},
+		{reflect.TypeFor[Host](), "in an entry of hosts"},
+		{reflect.TypeFor[Limits](), "under limits"},
+		{reflect.TypeFor[Limit](), "under client or server of limits"},
 	} {
 		if home.typ != t && slices.Contains(keys(home.typ), key) {
 			return fmt.Sprintf("unknown key %s%s; it belongs %s", quote(key), where, home.place)
@@ -67,5 +73,9 @@ func unknownKey(key, where string, t reflect.Type, allowed []string) string {
 
 // leaf says whether a field holds one value rather than a list or a mapping.
 func leaf(t reflect.Type) bool {
-	return t.Kind() != reflect.Slice && t.Kind() != reflect.Struct
+	return t.Kind() != reflect.Slice && t.Kind() != reflect.Struct && t.Kind() != reflect.Map
 }
+
+// itemName is what an item of a list is called. Of those that a plain name can
+// stand for, it is the key of that name, too.
+func itemName(t reflect.Type) string { return strings.ToLower(t.Name()) }

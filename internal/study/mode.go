@@ -1,6 +1,77 @@
 package study
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Mode is one mode to weigh: what is built, under which name, and what the engine
+// that builds it is told. The same mode may stand in a study twice, under two ids.
+type Mode struct {
+	ID          string            `yaml:"id,omitempty" json:"id,omitempty" jsonschema:"name in results; the mode's own when absent"`
+	Mode        string            `yaml:"mode" json:"mode" jsonschema:"which mode"`
+	Title       string            `yaml:"title,omitempty" json:"title,omitempty" jsonschema:"one line for the report, in place of the mode's own"`
+	Description string            `yaml:"description,omitempty" json:"description,omitempty" jsonschema:"what is meant by it in this study"`
+	Options     map[string]string `yaml:"options,omitempty" json:"options,omitempty" jsonschema:"options for the network's own driver, as docker network create --opt takes them"`
+	Limits      Limits            `yaml:"limits,omitempty" json:"limits,omitempty" jsonschema:"what the sandboxes of this mode may use, in place of the study's"`
+}
+
+// Name is the mode's name in results and on the command line: its id, or the mode
+// itself where it has none.
+func (m Mode) Name() string { return cmp.Or(m.ID, m.Mode) }
+
+// MarshalYAML writes a mode of which nothing else is said as its name.
+func (m Mode) MarshalYAML() (any, error) {
+	if m.ID == "" && m.Title == "" && m.Description == "" && len(m.Options) == 0 && m.Limits == (Limits{}) {
+		return m.Mode, nil
+	}
+	type mapping Mode
+	return mapping(m), nil
+}
+
+// ModesOf is a list of modes of which nothing is said but which they are.
+func ModesOf(names ...string) []Mode {
+	modes := make([]Mode, 0, len(names))
+	for _, n := range names {
+		modes = append(modes, Mode{Mode: n})
+	}
+	return modes
+}
+
+// ModeNames lists the modes as results name them.
+func (s Study) ModeNames() []string {
+	names := make([]string, 0, len(s.Modes))
+	for _, m := range s.Modes {
+		names = append(names, m.Name())
+	}
+	return names
+}
+
+// ModeNamed finds a mode by its name in results.
+func (s Study) ModeNamed(name string) (Mode, bool) {
+	i := slices.IndexFunc(s.Modes, func(m Mode) bool { return m.Name() == name })
+	if i < 0 {
+		return Mode{}, false
+	}
+	return s.Modes[i], true
+}
+
+// NameOf is the name in results of what stands in the study for a mode that others
+// are compared with: the mode under its own name, or the first under another.
+// Empty for an empty mode, and the mode itself where the study has none of it.
+func (s Study) NameOf(mode string) string {
+	if _, own := s.ModeNamed(mode); own {
+		return mode
+	}
+	for _, m := range s.Modes {
+		if m.Mode == mode {
+			return m.Name()
+		}
+	}
+	return mode
+}
 
 // anyName ends the id of a mode that stands for all with a name in that place,
 // such as docker/network:NAME.
@@ -24,8 +95,35 @@ type Limits struct {
 	Server Limit `yaml:"server,omitempty" json:"server,omitempty" jsonschema:"of the sandbox that is connected to"`
 }
 
+// Or fills what l leaves open from def.
+func (l Limits) Or(def Limits) Limits {
+	return Limits{Client: l.Client.or(def.Client), Server: l.Server.or(def.Server)}
+}
+
 // Limit bounds one sandbox.
 type Limit struct {
 	CPUs   float64 `yaml:"cpus,omitempty" json:"cpus,omitempty" jsonschema:"CPUs, such as 0.5"`
 	Memory Size    `yaml:"memory,omitempty" json:"memory,omitempty" jsonschema:"memory, such as 64MiB"`
+}
+
+// String writes a limit for people: 0.5 CPUs, 64MiB.
+func (l Limit) String() string {
+	var parts []string
+	switch {
+	case l.CPUs == 1:
+		parts = append(parts, "1 CPU")
+	case l.CPUs > 0:
+		parts = append(parts, strconv.FormatFloat(l.CPUs, 'f', -1, 64)+" CPUs")
+	}
+	if l.Memory > 0 {
+		parts = append(parts, l.Memory.String())
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (l Limit) or(def Limit) Limit {
+	return Limit{CPUs: cmp.Or(l.CPUs, def.CPUs), Memory: cmp.Or(l.Memory, def.Memory)}
 }

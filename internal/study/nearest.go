@@ -12,6 +12,9 @@ func unknown(what, name, where string, names []string) string {
 	if near, ok := nearest(name, names); ok {
 		return fmt.Sprintf("%s; did you mean %q?", text, near)
 	}
+	if several := ending(name, names); len(several) > 1 {
+		return fmt.Sprintf("%s; did you mean %s?", text, either(several))
+	}
 	return fmt.Sprintf("%s; allowed: %s", text, strings.Join(names, ", "))
 }
 
@@ -35,15 +38,24 @@ func nearest(name string, names []string) (string, bool) {
 	if found != "" {
 		return found, true
 	}
+	if one := ending(name, names); len(one) == 1 {
+		return one[0], true
+	}
+	return "", false
+}
+
+// ending lists the names whose last part is name.
+func ending(name string, names []string) []string {
+	var found []string
+	if name == "" {
+		return nil
+	}
 	for _, n := range names {
-		if f := fold(n); strings.HasSuffix(f, "/"+got) || strings.HasSuffix(f, "_"+got) {
-			if found != "" {
-				return "", false
-			}
-			found = n
+		if f := fold(n); strings.HasSuffix(f, "/"+fold(name)) || strings.HasSuffix(f, "_"+fold(name)) {
+			found = append(found, n)
 		}
 	}
-	return found, found != ""
+	return found
 }
 
 // fold removes the differences that are mere spelling: Write-Size, write_size.

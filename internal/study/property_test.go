@@ -95,7 +95,7 @@ func studies() *rapid.Generator[study.Study] {
 		}
 		modes := sample().Modes
 		for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, len(modes)-1), 1, -1, rapid.ID[int]).Draw(t, "modes") {
-			s.Modes = append(s.Modes, modes[i].ID)
+			s.Modes = append(s.Modes, study.Mode{Mode: modes[i].ID})
 		}
 		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`w[0-9]{1,3}`), 1, 4, rapid.ID[string]).Draw(t, "ids")
 		for _, id := range ids {

@@ -3,6 +3,7 @@ package study
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 )
@@ -36,9 +37,19 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 	s.Lab.MTU = cmp.Or(s.Lab.MTU, lab.MTU)
 	s.Lab.Offload = cmp.Or(s.Lab.Offload, lab.Offload)
 	s.Modes = withBaselines(s.Modes, cat)
+	for i, m := range s.Modes {
+		if spec, _ := cat.Mode(m.Mode); spec.Limits {
+			s.Modes[i].Limits = m.Limits.Or(s.Limits)
+		}
+		s.Modes[i].Options = maps.Clone(m.Options)
+	}
 	s.Workloads = slices.Clone(s.Workloads)
 	for i, w := range s.Workloads {
 		spec, _ := cat.Workload(w.Kind) // known: s is valid
+		if spec.Planned != "" {
+			s.Workloads[i].ID = w.Name()
+			continue
+		}
 		full, err := fill(w, spec, s.Profile, s.Lab.Rate > 0)
 		if err != nil {
 			return Study{}, err
@@ -66,14 +77,17 @@ func valid(s Study, cat Catalog) error {
 
 // withBaselines adds each baseline that is missing before the first mode that
 // is compared with it.
-func withBaselines(modes []string, cat Catalog) []string {
-	var all []string
-	for _, id := range modes {
-		m, _ := cat.Mode(id)
-		if b := m.Baseline; b != "" && !slices.Contains(modes, b) && !slices.Contains(all, b) {
-			all = append(all, b)
+func withBaselines(modes []Mode, cat Catalog) []Mode {
+	var all []Mode
+	has := func(modes []Mode, mode string) bool {
+		return slices.ContainsFunc(modes, func(m Mode) bool { return m.Mode == mode })
+	}
+	for _, m := range modes {
+		spec, _ := cat.Mode(m.Mode)
+		if b := spec.Baseline; b != "" && !has(modes, b) && !has(all, b) {
+			all = append(all, Mode{Mode: b})
 		}
-		all = append(all, id)
+		all = append(all, m)
 	}
 	return all
 }

@@ -167,9 +167,9 @@ func TestResolveErrors(t *testing.T) {
 		want string
 	}{
 		"no modes":     {study.Study{Workloads: rr}, "name at least one mode: under modes in the study, or with --modes"},
-		"no workloads": {study.Study{Modes: []string{"host"}}, "name at least one workload: under workloads in the study, or with --workloads"},
+		"no workloads": {study.Study{Modes: study.ModesOf("host")}, "name at least one workload: under workloads in the study, or with --workloads"},
 		"bad values": {study.Study{
-			Name: "Z", Modes: []string{"host", "hots", "host"}, Blocks: -1, Margin: 2, MaxTime: -5, Seed: study.MaxSeed + 1,
+			Name: "Z", Modes: study.ModesOf("host", "hots", "host"), Blocks: -1, Margin: 2, MaxTime: -5, Seed: study.MaxSeed + 1,
 			Title: "\xff", Lab: study.Lab{MTU: 576}, Workloads: []study.Workload{
 				{Kind: "tcp_rr", Streams: 2, Duration: study.Duration(time.Minute) * 61}, {Kind: "tcp_rr"}, {},
 				{Kind: "tcp_stream", SendBuffer: -2, ID: "b"},
@@ -224,7 +224,7 @@ func TestRateLimitLeavesBulkWhole(t *testing.T) {
 		cat.Workloads[i].Lengths[study.Quick] = l
 	}
 	own := study.Duration(50 * time.Millisecond)
-	s := study.Study{Modes: []string{"host"}, Workloads: []study.Workload{
+	s := study.Study{Modes: study.ModesOf("host"), Workloads: []study.Workload{
 		{Kind: "tcp_stream"}, {Kind: "tcp_rr"}, {ID: "own", Kind: "tcp_stream", Slice: own, Warmup: own},
 	}}
 	for _, rate := range []study.Rate{0, 1e8} {

@@ -24,12 +24,19 @@ type rule struct {
 	runes    int      // longest text
 }
 
+// enginePattern is how an engine is named; docker contexts have names of their own.
+const enginePattern = `^(lab|docker(:[A-Za-z0-9][A-Za-z0-9_.+-]*)?|(unix|tcp|ssh)://[^\x00-\x20\x7f]+)$`
+
 // ruleOf gives the rule of a key; keys mean the same wherever they stand.
 func ruleOf(key string) rule {
 	const day = 24 * time.Hour
 	switch key {
-	case "name", "id":
+	case "id":
+		return rule{pattern: `^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`, words: "1 to 64 letters, digits, _, . or -, the first a letter or digit"}
+	case "name":
 		return rule{pattern: `^[a-z0-9][a-z0-9_.-]{0,63}$`, words: "1 to 64 lower-case letters, digits, _, . or -, the first a letter or digit"}
+	case "mode", "workload", "a", "b":
+		return rule{words: "a name"} // that there is, as the validator sees to
 	case "title":
 		return rule{pattern: `^[^\x00-\x1f\x7f-\x9f]*$`, words: "one line of at most 200 characters, none of them a control character", runes: 200}
 	case "description":
@@ -52,6 +59,14 @@ func ruleOf(key string) rule {
 		return rule{min: 1e6, max: 400e9}
 	case "offload":
 		return rule{enum: []string{On, Off}}
+	case "cpus":
+		return rule{min: 0.01, max: 1024}
+	case "memory":
+		return rule{min: 6 << 20, max: 1 << 40}
+	case "engine":
+		return rule{pattern: enginePattern, words: "lab, docker, docker:CONTEXT, or an address with unix://, tcp:// or ssh://", runes: 500}
+	case "address":
+		return rule{pattern: `^[0-9A-Fa-f.:]{2,45}$`, words: "an IPv4 or IPv6 address"}
 	}
 	return workloadRule(key)
 }
@@ -178,12 +193,16 @@ func want(key string, t reflect.Type) string {
 		return "unlimited, or a rate of " + span + ", such as 1Gbit/s"
 	case reflect.TypeFor[*bool]():
 		return "true or false"
-	case reflect.TypeFor[Lab]():
-		return "a mapping with " + strings.Join(keys(t), ", ")
-	case reflect.TypeFor[[]string](), reflect.TypeFor[[]Workload]():
-		return "a list of " + key
+	case reflect.TypeFor[[]Comparison]():
+		return "a list of comparisons"
 	}
 	switch t.Kind() {
+	case reflect.Struct:
+		return "a mapping with " + strings.Join(keys(t), ", ")
+	case reflect.Map:
+		return "a mapping of names to plain values"
+	case reflect.Slice:
+		return "a list of " + key
 	case reflect.Float64:
 		return "a number from " + span
 	case reflect.String:

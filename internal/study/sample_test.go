@@ -22,9 +22,15 @@ func sample() study.Catalog {
 			{ID: "netns/vxlan", Baseline: "host"},
 			{ID: "netns/ipvlan", Baseline: "host"},
 			{ID: "netns/colocated", Baseline: "host-local"},
+			{ID: "docker/bridge", Baseline: "host", Limits: true},
+			{ID: "docker/overlay", Baseline: "host", Limits: true},
+			{ID: "docker/network:NAME", Baseline: "host", Limits: true},
+			{ID: "docker/driver:NAME", Baseline: "host", Limits: true, Options: true},
+			{ID: "vm/virtio", Baseline: "host-local", Planned: "virtual machines come with a later version"},
 		},
 		Workloads: []study.WorkloadSpec{{
-			Kind: "tcp_stream",
+			Kind:    "tcp_stream",
+			Metrics: []string{"goodput", "retransmits"},
 			Params: []string{
 				"streams", "write_size", "no_delay", "direction", "family", "congestion_control",
 				"send_buffer", "receive_buffer", "placement", "warmup", "duration",
@@ -39,7 +45,8 @@ func sample() study.Catalog {
 				study.Paper:    length(time.Minute, time.Minute),
 			},
 		}, {
-			Kind: "tcp_rr",
+			Kind:    "tcp_rr",
+			Metrics: []string{"transaction_rate", "rtt_p50"},
 			Params: []string{
 				"family", "congestion_control", "send_buffer", "receive_buffer", "placement", "warmup", "duration",
 			},

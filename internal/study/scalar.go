@@ -20,7 +20,7 @@ func (r *reader) scalar(n *yaml.Node, f reflect.Value, key, path string) {
 	}
 	wanted := want(key, f.Type())
 	switch kind := f.Kind(); {
-	case key == "workload":
+	case key == "workload" && strings.HasPrefix(path, "workloads"):
 		wanted = either(r.cat.kinds())
 	case number(n) && !decimal(n.Value) && (kind == reflect.Int || kind == reflect.Uint64):
 		wanted += ", in plain digits"

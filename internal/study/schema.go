@@ -4,15 +4,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"regexp"
+	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // Schema gives the JSON Schema (draft 2020-12) of study files, for editors. It
-// is made of the same types and rules as Decode, with the names in cat. Three
-// things it cannot say, and Decode alone refuses: a quantity written with a
-// unit that is out of range, two workloads of one id, an id that is another
-// workload's name.
+// is made of the same types and rules as Decode, with the names in cat. What it
+// cannot say, Decode alone refuses: a quantity written with a unit that is out of
+// range, two of one id, an id that is another's name, limits and options of modes
+// that take none, and scenarios and comparisons of what the study does not have.
 func Schema(cat Catalog) ([]byte, error) {
 	root, err := object(reflect.TypeFor[Study]())
 	if err != nil {
@@ -22,27 +24,33 @@ func Schema(cat Catalog) ([]byte, error) {
 	root.Title = "tare study"
 	root.Description = "What to weigh, with which traffic, how often."
 	root.Properties["profile"].Default = asJSON(Quick)
-	root.Properties["modes"] = &jsonschema.Schema{
-		Description: root.Properties["modes"].Description,
-		Type:        "array",
-		MinItems:    jsonschema.Ptr(1),
-		UniqueItems: true,
-		Items:       &jsonschema.Schema{Type: "string", Enum: anys(cat.modeIDs())},
+	if root.Properties["modes"], err = modesSchema(cat, root.Properties["modes"].Description); err != nil {
+		return nil, err
 	}
 	root.Defs = map[string]*jsonschema.Schema{}
 	items := []*jsonschema.Schema{{Type: "string", Enum: anys(cat.kinds())}}
 	for _, spec := range cat.Workloads {
+		if spec.Planned != "" {
+			items[0].Enum = append(items[0].Enum, spec.Kind)
+			continue
+		}
 		if root.Defs[spec.Kind], err = workloadSchema(spec); err != nil {
 			return nil, err
 		}
 		items = append(items, &jsonschema.Schema{Ref: "#/$defs/" + spec.Kind})
 	}
-	root.Properties["workloads"] = &jsonschema.Schema{
-		Description: root.Properties["workloads"].Description,
-		Type:        "array",
-		MinItems:    jsonschema.Ptr(1),
-		UniqueItems: true,
-		Items:       &jsonschema.Schema{OneOf: items},
+	root.Properties["workloads"] = list(root.Properties["workloads"].Description, &jsonschema.Schema{OneOf: items})
+	for _, key := range []string{"scenarios", "compare", "hosts"} {
+		f, _ := reflect.TypeFor[Study]().FieldByNameFunc(func(name string) bool { return strings.ToLower(name) == key })
+		item, err := object(f.Type.Elem())
+		if err != nil {
+			return nil, err
+		}
+		root.Properties[key] = list(root.Properties[key].Description, item)
+	}
+	root.Properties["hosts"].MinItems, root.Properties["hosts"].MaxItems = jsonschema.Ptr(2), jsonschema.Ptr(2)
+	if root.Properties["limits"], err = limitsSchema(root.Properties["limits"].Description); err != nil {
+		return nil, err
 	}
 	lab, err := object(reflect.TypeFor[Lab]())
 	if err != nil {
@@ -56,6 +64,61 @@ func Schema(cat Catalog) ([]byte, error) {
 		return nil, fmt.Errorf("write the schema of study files: %w", err)
 	}
 	return append(out, '\n'), nil
+}
+
+// list is the schema of a list with at least one item, and none twice.
+func list(description string, item *jsonschema.Schema) *jsonschema.Schema {
+	return &jsonschema.Schema{Description: description, Type: "array", MinItems: jsonschema.Ptr(1), UniqueItems: true, Items: item}
+}
+
+// modesSchema is the schema of the list of modes.
+func modesSchema(cat Catalog, description string) (*jsonschema.Schema, error) {
+	name := &jsonschema.Schema{Type: "string"}
+	var patterns []*jsonschema.Schema
+	for _, m := range cat.Modes {
+		if prefix, open := strings.CutSuffix(m.ID, anyName); open {
+			patterns = append(patterns, &jsonschema.Schema{Type: "string", Pattern: "^" + regexp.QuoteMeta(prefix) + ":" + userName + "$"})
+		} else {
+			name.Enum = append(name.Enum, m.ID)
+		}
+	}
+	if len(patterns) > 0 {
+		name = &jsonschema.Schema{AnyOf: append([]*jsonschema.Schema{name}, patterns...)}
+	}
+	mode, err := object(reflect.TypeFor[Mode]())
+	if err != nil {
+		return nil, err
+	}
+	named := *name
+	named.Description = mode.Properties["mode"].Description
+	mode.Properties["mode"] = &named
+	mode.Properties["options"] = &jsonschema.Schema{
+		Description: mode.Properties["options"].Description, Type: "object",
+		MinProperties: jsonschema.Ptr(1), MaxProperties: jsonschema.Ptr(maxOptions),
+		AdditionalProperties: &jsonschema.Schema{Types: []string{"string", "number", "boolean"}},
+	}
+	if mode.Properties["limits"], err = limitsSchema(mode.Properties["limits"].Description); err != nil {
+		return nil, err
+	}
+	return list(description, &jsonschema.Schema{AnyOf: []*jsonschema.Schema{name, mode}}), nil
+}
+
+// limitsSchema is the schema of the limits of both ends.
+func limitsSchema(description string) (*jsonschema.Schema, error) {
+	s, err := object(reflect.TypeFor[Limits]())
+	if err != nil {
+		return nil, err
+	}
+	s.Description = description
+	for _, f := range fields(reflect.TypeFor[Limits]()) {
+		end, err := object(f.typ)
+		if err != nil {
+			return nil, err
+		}
+		end.Description = s.Properties[f.key].Description
+		s.Properties[f.key] = end
+	}
+	return s, nil
 }
 
 // workloadSchema is the schema of a workload of one kind, with its parameters.
@@ -89,7 +152,7 @@ func object(t reflect.Type) (*jsonschema.Schema, error) {
 		return nil, fmt.Errorf("schema of %s: %w", t, err)
 	}
 	for _, f := range fields(t) {
-		if leaf(f.typ) && f.key != "workload" {
+		if leaf(f.typ) && ruleOf(f.key).words != "a name" {
 			s.Properties[f.key] = value(f.key, f.typ, s.Properties[f.key].Description)
 		}
 	}

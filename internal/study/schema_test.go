@@ -74,7 +74,7 @@ func TestSchemaAgrees(t *testing.T) {
 		{false, "workloads: [{workload: tcp_rr, warmup: 5}]"},
 		{false, "workloads: [{workload: tcp_rr, warmup: -1s}]"},
 		{false, "workloads: [{workload: tcp_rr, duration: 0}]"},
-		{false, "workloads: [{workload: tcp_rr, id: A}]"},
+		{false, "workloads: [{workload: tcp_rr, id: A b}]"},
 		{false, "name: A"},
 		{false, "name: 5"},
 		{false, "title: \"a\\nb\""},
@@ -109,7 +109,11 @@ func TestSchemaAgrees(t *testing.T) {
 // TestTags: the schema names a field by its json tag and Decode by its yaml
 // tag, and an editor shows the description of each.
 func TestTags(t *testing.T) {
-	for _, typ := range []reflect.Type{reflect.TypeFor[study.Study](), reflect.TypeFor[study.Lab](), reflect.TypeFor[study.Workload]()} {
+	for _, typ := range []reflect.Type{
+		reflect.TypeFor[study.Study](), reflect.TypeFor[study.Lab](), reflect.TypeFor[study.Workload](), reflect.TypeFor[study.Mode](),
+		reflect.TypeFor[study.Scenario](), reflect.TypeFor[study.Comparison](), reflect.TypeFor[study.Host](),
+		reflect.TypeFor[study.Limits](), reflect.TypeFor[study.Limit](),
+	} {
 		for i := range typ.NumField() {
 			tag := typ.Field(i).Tag
 			if tag.Get("yaml") == "" || tag.Get("yaml") != tag.Get("json") || tag.Get("jsonschema") == "" {
@@ -127,7 +131,7 @@ func TestBadCatalog(t *testing.T) {
 	if _, err := study.Schema(cat); err == nil || !strings.Contains(err.Error(), `"colour"`) {
 		t.Errorf("Schema: %v", err)
 	}
-	s := study.Study{Modes: []string{"host"}, Workloads: []study.Workload{{Kind: "tcp_rr"}}}
+	s := study.Study{Modes: study.ModesOf("host"), Workloads: []study.Workload{{Kind: "tcp_rr"}}}
 	if _, err := study.Resolve(s, cat); err == nil || !strings.Contains(err.Error(), `"colour"`) {
 		t.Errorf("Resolve: %v", err)
 	}

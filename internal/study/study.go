@@ -8,18 +8,23 @@ import "time"
 // Study is a study file. After Resolve every field that applies is set, so that
 // the study.yaml of a run's directory repeats it exactly.
 type Study struct {
-	Name        string     `yaml:"name,omitempty" json:"name,omitempty" jsonschema:"short name, used in titles"`
-	Title       string     `yaml:"title,omitempty" json:"title,omitempty" jsonschema:"one line for the report's head"`
-	Description string     `yaml:"description,omitempty" json:"description,omitempty" jsonschema:"what is asked, and why"`
-	Profile     string     `yaml:"profile,omitempty" json:"profile,omitempty" jsonschema:"how thorough: quick, standard or paper"`
-	Seed        uint64     `yaml:"seed,omitempty" json:"seed,omitempty" jsonschema:"seed of the random orders; chosen and recorded when absent"`
-	Modes       []string   `yaml:"modes,omitempty" json:"modes,omitempty" jsonschema:"network modes to weigh; baselines they need are added"`
-	Workloads   []Workload `yaml:"workloads,omitempty" json:"workloads,omitempty" jsonschema:"traffic to drive: a name, or a mapping with parameters"`
-	Blocks      int        `yaml:"blocks,omitempty" json:"blocks,omitempty" jsonschema:"how often every mode is tried with every workload"`
-	Margin      float64    `yaml:"margin,omitempty" json:"margin,omitempty" jsonschema:"relative difference that still counts as same, such as 0.05"`
-	Settle      Duration   `yaml:"settle,omitempty" json:"settle,omitempty" jsonschema:"idle wait before each trial"`
-	MaxTime     Duration   `yaml:"max_time,omitempty" json:"max_time,omitempty" jsonschema:"start no block that would end later than this"`
-	Lab         Lab        `yaml:"lab,omitempty" json:"lab,omitempty" jsonschema:"the two hosts and their underlay"`
+	Name        string       `yaml:"name,omitempty" json:"name,omitempty" jsonschema:"short name, used in titles"`
+	Title       string       `yaml:"title,omitempty" json:"title,omitempty" jsonschema:"one line for the report's head"`
+	Description string       `yaml:"description,omitempty" json:"description,omitempty" jsonschema:"what is asked, and why"`
+	Profile     string       `yaml:"profile,omitempty" json:"profile,omitempty" jsonschema:"how thorough: quick, standard or paper"`
+	Seed        uint64       `yaml:"seed,omitempty" json:"seed,omitempty" jsonschema:"seed of the random orders; chosen and recorded when absent"`
+	Engine      string       `yaml:"engine,omitempty" json:"engine,omitempty" jsonschema:"the Docker Engine of the docker modes: lab for private ones, or an existing one"`
+	Hosts       []Host       `yaml:"hosts,omitempty" json:"hosts,omitempty" jsonschema:"two existing engines, client's first, with the address each is reached at"`
+	Modes       []Mode       `yaml:"modes,omitempty" json:"modes,omitempty" jsonschema:"network modes to weigh: a name, or a mapping; baselines they need are added"`
+	Workloads   []Workload   `yaml:"workloads,omitempty" json:"workloads,omitempty" jsonschema:"traffic to drive: a name, or a mapping with parameters"`
+	Scenarios   []Scenario   `yaml:"scenarios,omitempty" json:"scenarios,omitempty" jsonschema:"names for pairs of a mode and a workload"`
+	Compare     []Comparison `yaml:"compare,omitempty" json:"compare,omitempty" jsonschema:"which two scenarios or modes to compare with each other, beside the baselines"`
+	Blocks      int          `yaml:"blocks,omitempty" json:"blocks,omitempty" jsonschema:"how often every mode is tried with every workload"`
+	Margin      float64      `yaml:"margin,omitempty" json:"margin,omitempty" jsonschema:"relative difference that still counts as same, such as 0.05"`
+	Settle      Duration     `yaml:"settle,omitempty" json:"settle,omitempty" jsonschema:"idle wait before each trial"`
+	MaxTime     Duration     `yaml:"max_time,omitempty" json:"max_time,omitempty" jsonschema:"start no block that would end later than this"`
+	Limits      Limits       `yaml:"limits,omitempty" json:"limits,omitempty" jsonschema:"what the sandboxes of modes built by an engine may use"`
+	Lab         Lab          `yaml:"lab,omitempty" json:"lab,omitempty" jsonschema:"the two hosts and their underlay"`
 }
 
 // Names lists the workloads of a resolved study as results name them.
@@ -118,6 +123,11 @@ type Catalog struct {
 type ModeSpec struct {
 	ID       string
 	Baseline string
+	Limits   bool // takes limits
+	Options  bool // takes options
+	// Planned says why a known mode is not there yet; empty where it is. A study may
+	// name it, and its cells come out unsupported.
+	Planned string
 }
 
 // WorkloadSpec is a workload kind: the YAML keys it takes besides id and
@@ -138,6 +148,11 @@ type WorkloadSpec struct {
 	// Bulk workloads need time to fill a slow path: on an underlay with a rate
 	// limit their default is one piece, with a warm-up of at least BulkWarmup.
 	Bulk bool
+	// Metrics are those that the workload can give, as results name them.
+	Metrics []string
+	// Planned says why a known workload is not there yet; empty where it is. A study
+	// may name it, and it is left out of the trials.
+	Planned string
 }
 
 // BulkWarmup is the least default warm-up of a bulk workload in one piece.

@@ -52,7 +52,7 @@ func TestWhole(t *testing.T) {
 		{study.Workload{Rate: study.Unlimited}, study.Duration(125e6), study.Unlimited},
 	} {
 		tt.w.Kind = "udp_stream"
-		s, err := study.Resolve(study.Study{Modes: []string{"host"}, Workloads: []study.Workload{tt.w}}, sample())
+		s, err := study.Resolve(study.Study{Modes: study.ModesOf("host"), Workloads: []study.Workload{tt.w}}, sample())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,10 +22,19 @@ type validator struct {
 func validate(s Study, cat Catalog, src *source) []problem {
 	v := validator{cat: cat, src: src}
 	v.fields(reflect.ValueOf(s), "", keys(reflect.TypeFor[Study]()))
-	v.fields(reflect.ValueOf(s.Lab), "lab.", keys(reflect.TypeFor[Lab]()))
+	v.all(s.Lab, "lab.")
+	v.limits(s.Limits, "limits.")
+	v.engines(s)
 	v.modes(s.Modes)
 	v.workloads(s.Workloads)
+	v.scenarios(s)
+	v.compare(s)
 	return v.problems
+}
+
+// all checks every value of a struct.
+func (v *validator) all(s any, prefix string) {
+	v.fields(reflect.ValueOf(s), prefix, keys(reflect.TypeOf(s)))
 }
 
 func (v *validator) add(path, format string, args ...any) {
@@ -53,25 +62,6 @@ func (v *validator) fields(s reflect.Value, prefix string, only []string) {
 		if text := check(f.key, val); text != "" {
 			v.add(path, "%s", text)
 		}
-	}
-}
-
-func (v *validator) modes(ids []string) {
-	first := map[string]string{}
-	for i, id := range ids {
-		path := fmt.Sprintf("modes[%d]", i)
-		if !v.readable(path) {
-			continue
-		}
-		if _, ok := v.cat.Mode(id); !ok {
-			v.add(path, "%s", unknown("mode", id, "", v.cat.modeIDs()))
-			continue
-		}
-		if before, again := first[id]; again {
-			v.add(path, "duplicate mode %q%s", id, v.already(before))
-			continue
-		}
-		first[id] = path
 	}
 }
 
@@ -108,9 +98,7 @@ func (v *validator) workloads(all []Workload) {
 
 // kind says what is wrong with a workload's kind.
 func (v *validator) kind(path, kind string) {
-	if v.src != nil && v.src.lines[path+".workload"] > 0 {
-		path += ".workload"
-	} else if kind == "" {
+	if path = v.key(path, "workload"); kind == "" && !strings.HasSuffix(path, ".workload") {
 		v.add(path, "a workload without its name; want the key workload with %s", either(v.cat.kinds()))
 		return
 	}
@@ -165,6 +153,14 @@ func (v *validator) already(path string) string {
 		return ""
 	}
 	return fmt.Sprintf("; it stands on line %d already", v.src.lines[path])
+}
+
+// key is the path of a key of an item where the file has it, else the item's.
+func (v *validator) key(path, key string) string {
+	if v.src != nil && v.src.lines[path+"."+key] > 0 {
+		return path + "." + key
+	}
+	return path
 }
 
 // place names the mapping a path lies in, for errors without a line.

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -64,7 +63,7 @@ type process struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	out   *os.File
-	words tail
+	words Tail
 	ended chan struct{}
 	close sync.Once
 }
@@ -104,28 +103,4 @@ func (p *process) Fate() string {
 		fate += ": " + words
 	}
 	return fate
-}
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-const tailSize = 2 << 10
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf.Write(b)
-	if extra := t.buf.Len() - tailSize; extra > 0 {
-		t.buf.Next(extra)
-	}
-	return len(b), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.buf.String()
 }

@@ -13,18 +13,33 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/driver"
+	"tare/internal/engine"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 	"tare/internal/traffic"
 )
 
-// Main runs a test binary that is also its own agent: drivers start the running
-// program in their sandboxes. An ordinary user's tests run as the root of a user
+// Main runs a test binary that is also its own agent and the first process of its
+// engines: drivers start the running program in their sandboxes. An ordinary user's tests run as the root of a user
 // namespace. Call it from TestMain.
 func Main(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == agent.Command {
 		if err := agent.Serve(context.Background(), os.Stdin, os.Stdout, "test"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if len(os.Args) > 1 && os.Args[1] == agent.HoldCommand {
+		if err := agent.HoldMain(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if len(os.Args) > 1 && os.Args[1] == engine.InitCommand {
+		if err := engine.Init(os.Args[2:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

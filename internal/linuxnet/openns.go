@@ -11,10 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open holds a network namespace that somebody else made, such as a container's:
-// path is a file that stands for it, such as /proc/PID/ns/net. Close lets go of it
-// and leaves it to its owner.
-func Open(path, name string) (*NS, error) {
+// OpenNS opens a network namespace that others made, such as a container's: path is
+// a file that stands for it, such as /proc/PID/ns/net. Closing it lets go of it only.
+func OpenNS(name, path string) (*NS, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open network namespace %s: %w", name, err)

@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
+
+	"tare/internal/agent"
+	"tare/internal/study"
+)
+
+// HostNetwork as a container's network is the engine's own, without a namespace.
+const HostNetwork = "host"
+
+// ContainerSpec says what container to make. Its image is this program's.
+type ContainerSpec struct {
+	Run     string // whose it is; gc finds it by that
+	Part    string // what it is to the run, such as client
+	Name    string // see Name
+	Network string // name or id, HostNetwork, or empty for the engine's default bridge
+	// Address is fixed where it is valid, which needs a network with a subnet of the
+	// user's; else the engine gives one.
+	Address netip.Addr
+	Publish []Publish
+	Limit   study.Limit
+	Sysctls map[string]string // of the container's own network namespace, with dots; none on HostNetwork
+}
+
+// Publish makes a port of a container reachable at an address of its host, for TCP
+// and UDP both.
+type Publish struct {
+	Host netip.AddrPort // an unspecified address is every one of the host's; the port must not be 0
+	Port uint16         // in the container
+}
+
+// Container is a container that was started. It launches agents: each is a process
+// of its own in the container, so that an agent can be ended and started again
+// without a change to the container's devices and addresses.
+type Container struct {
+	ID, Name  string
+	Limit     study.Limit // as the engine says that it applies them
+	Endpoints []Endpoint  // by network name; empty on HostNetwork
+	engine    *Engine
+	pid       int
+}
+
+// Endpoint is a container's place on a network.
+type Endpoint struct {
+	Network, NetworkID string
+	Addresses          []netip.Prefix // IPv4 first
+	Gateway            netip.Addr     // of IPv4; may be none
+	MAC                string
+}
+
+// State is how a container is.
+type State struct {
+	Running  bool
+	ExitCode int  // of one that has ended
+	OOM      bool // it ran out of the memory it may use
+	Error    string
+	PID      int // in the engine's /proc, 0 unless running
+}
+
+// Name makes a name for an object of a run out of what tells it apart, with only
+// what every engine allows in one.
+func Name(run string, parts ...string) string {
+	clean := func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_':
+			return r
+		}
+		return '.'
+	}
+	return strings.Map(clean, strings.Join(append([]string{"tare", run}, parts...), "-"))
+}
+
+// Run makes and starts a container. On error nothing of it is left.
+func (e *Engine) Run(ctx context.Context, spec ContainerSpec) (*Container, error) {
+	image, err := e.Image(ctx, spec.Run)
+	if err != nil {
+		return nil, err
+	}
+	o := create(spec, image)
+	made, err := e.api.ContainerCreate(ctx, o)
+	if err != nil {
+		return nil, e.fail(err, "make container %s", spec.Name)
+	}
+	c := &Container{ID: made.ID, Name: spec.Name, engine: e}
+	if err := c.start(ctx, spec); err != nil {
+		return nil, errors.Join(err, c.Remove(context.WithoutCancel(ctx)))
+	}
+	return c, nil
+}
+
+func create(spec ContainerSpec, image string) client.ContainerCreateOptions {
+	on := spec.Network
+	if on == "" {
+		on = network.NetworkBridge
+	}
+	exposed, bound := ports(spec.Publish)
+	o := client.ContainerCreateOptions{
+		Name: spec.Name,
+		Config: &container.Config{
+			Image: image, Entrypoint: []string{program}, Cmd: agent.HoldArguments(spec.Run, spec.Name),
+			Labels:       map[string]string{LabelRun: spec.Run, LabelPart: spec.Part},
+			ExposedPorts: exposed,
+		},
+		HostConfig: &container.HostConfig{
+			NetworkMode: container.NetworkMode(on), PortBindings: bound, Sysctls: spec.Sysctls,
+			LogConfig: container.LogConfig{Type: "none"},
+			// Agents set the congestion control and force buffers, as they can in a
+			// namespace of the embedded driver.
+			CapAdd: []string{"NET_ADMIN"},
+			Resources: container.Resources{
+				NanoCPUs: int64(spec.Limit.CPUs * 1e9), Memory: int64(spec.Limit.Memory),
+				// As much memory with swap as without: a hard limit.
+				MemorySwap: int64(spec.Limit.Memory),
+			},
+		},
+	}
+	if spec.Address.IsValid() {
+		ipam := &network.EndpointIPAMConfig{}
+		if spec.Address.Is4() {
+			ipam.IPv4Address = spec.Address
+		} else {
+			ipam.IPv6Address = spec.Address
+		}
+		o.NetworkingConfig = &network.NetworkingConfig{EndpointsConfig: map[string]*network.EndpointSettings{on: {IPAMConfig: ipam}}}
+	}
+	return o
+}
+
+func ports(list []Publish) (network.PortSet, network.PortMap) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	set, bound := network.PortSet{}, network.PortMap{}
+	for _, p := range list {
+		for _, proto := range []network.IPProtocol{network.TCP, network.UDP} {
+			port, _ := network.PortFrom(p.Port, proto)
+			set[port] = struct{}{}
+			b := network.PortBinding{HostPort: strconv.Itoa(int(p.Host.Port()))}
+			if !p.Host.Addr().IsUnspecified() {
+				b.HostIP = p.Host.Addr()
+			}
+			bound[port] = append(bound[port], b)
+		}
+	}
+	return set, bound
+}
+
+func (c *Container) start(ctx context.Context, spec ContainerSpec) error {
+	if _, err := c.engine.api.ContainerStart(ctx, c.ID, client.ContainerStartOptions{}); err != nil {
+		return c.engine.fail(err, "start container %s on network %s", c.Name, spec.Network)
+	}
+	got, err := c.inspect(ctx)
+	if err != nil {
+		return err
+	}
+	c.read(got)
+	return nil
+}
+
+// Addresses are those on the container's networks, IPv4 first on each.
+func (c *Container) Addresses() []netip.Addr {
+	var out []netip.Addr
+	for _, e := range c.Endpoints {
+		for _, p := range e.Addresses {
+			out = append(out, p.Addr())
+		}
+	}
+	return out
+}
+
+// PID is the container's first process, as the engine counts.
+func (c *Container) PID() int { return c.pid }
+
+// Remove ends and removes the container. One that is gone is no error.
+func (c *Container) Remove(ctx context.Context) error {
+	return c.engine.removeContainer(ctx, c.ID, c.Name)
+}
+
+func (e *Engine) removeContainer(ctx context.Context, id, name string) error {
+	_, err := e.api.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	if err == nil || isNotFound(err) || isConflict(err) && strings.Contains(err.Error(), "already in progress") {
+		return nil
+	}
+	return e.fail(err, "remove container %s", name)
+}

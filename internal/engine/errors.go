@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/client"
+)
+
+// What an engine's refusal comes down to, for errors.Is. Each is also the part of
+// the message that says what to do.
+var (
+	ErrNotFound  = errors.New("there is no such thing on this engine")
+	ErrNameTaken = errors.New("the name is taken: remove what has it (tare gc removes what dead runs left)")
+	ErrPortTaken = errors.New("the port is taken on that host: end what listens there, or choose another")
+	ErrOverlap   = errors.New("its addresses overlap those of another network of that host: choose another subnet")
+	ErrNoAddress = errors.New("the network has no free address: remove what uses it, or choose a larger subnet")
+	ErrNoDriver  = errors.New("the engine knows no such network driver: install or start its plugin")
+	ErrGone      = errors.New("the engine does not answer: is it still running?")
+)
+
+func isNotFound(err error) bool { return errdefs.IsNotFound(err) }
+
+// isConflict reports whether something is still in use.
+func isConflict(err error) bool {
+	return errdefs.IsConflict(err) || errdefs.IsPermissionDenied(err) && strings.Contains(err.Error(), "active endpoints")
+}
+
+// refusals tell what is meant by texts of the engine, for which its API has no
+// codes. They are matched in lower case, the first that fits counts.
+func refusals() []struct {
+	text string
+	kind error
+} {
+	return []struct {
+		text string
+		kind error
+	}{
+		{"is already in use by container", ErrNameTaken},
+		{"port is already allocated", ErrPortTaken},
+		{"address already in use", ErrPortTaken},
+		{"pool overlaps", ErrOverlap},
+		{"overlaps with", ErrOverlap},
+		{"conflicts with network", ErrOverlap},
+		{"no available ip", ErrNoAddress},
+		{"could not find an available ip", ErrNoAddress},
+		{"no available ipv4 addresses", ErrNoAddress},
+		{"could not find plugin", ErrNoDriver},
+		{"error looking up network plugin", ErrNoDriver},
+		{"plugin not found", ErrNoDriver},
+	}
+}
+
+// kind is what an engine's error comes down to, nil where it is none of ours.
+func kind(err error) error {
+	if client.IsErrConnectionFailed(err) {
+		return ErrGone
+	}
+	text := strings.ToLower(err.Error())
+	for _, r := range refusals() {
+		if strings.Contains(text, r.text) {
+			return r.kind
+		}
+	}
+	switch {
+	case strings.Contains(text, "network with name") && strings.Contains(text, "already exists"):
+		return ErrNameTaken
+	case isNotFound(err):
+		return ErrNotFound
+	}
+	return nil
+}
+
+// fail puts an error of the engine into one line: what was attempted, on which
+// engine, why it failed and what mends it.
+func (e *Engine) fail(err error, doing string, args ...any) error {
+	doing = fmt.Sprintf(doing, args...)
+	why := oneLine(err)
+	if k := kind(err); k != nil {
+		return fmt.Errorf("engine %s: %s: %s (%w)", e.Name, doing, why, k)
+	}
+	if why != err.Error() {
+		return fmt.Errorf("engine %s: %s: %s", e.Name, doing, why)
+	}
+	return fmt.Errorf("engine %s: %s: %w", e.Name, doing, err)
+}
+
+// oneLine is an engine's message without the prefix that every one has.
+func oneLine(err error) string {
+	text := strings.TrimPrefix(err.Error(), "Error response from daemon: ")
+	return strings.Join(strings.Fields(text), " ")
+}

@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/moby/moby/api/pkg/stdcopy"
+	"github.com/moby/moby/client"
+
+	"tare/internal/agent"
+	"tare/internal/agent/transport"
+)
+
+// forcedWait bounds how long an agent that is ended by force may take to be gone.
+const forcedWait = 2 * time.Second
+
+// Launch starts this program with args as one more process of the container. It
+// lives until Close, or until the container ends; ctx bounds only the start.
+func (c *Container) Launch(ctx context.Context, args ...string) (transport.Conn, error) {
+	token := rand.Text()
+	made, err := c.engine.api.ExecCreate(ctx, c.ID, client.ExecCreateOptions{
+		AttachStdin: true, AttachStdout: true, AttachStderr: true, Cmd: append([]string{program}, args...),
+		// The runtime interrupts a thread that is long in one piece of code, which a
+		// raw system call is to it: 100 needless wake-ups a second at each idle end.
+		Env: []string{"GODEBUG=asyncpreemptoff=1", agent.TokenVariable + "=" + token},
+	})
+	if err != nil {
+		return nil, c.engine.fail(err, "start a process in container %s", c.Name)
+	}
+	at := time.Now()
+	attached, err := c.engine.api.ExecAttach(ctx, made.ID, client.ExecAttachOptions{})
+	if err != nil {
+		return nil, c.engine.fail(err, "start a process in container %s", c.Name)
+	}
+	x := &execution{container: c, id: made.ID, token: token, at: at, io: attached.HijackedResponse, ended: make(chan struct{})}
+	x.out, x.in = io.Pipe()
+	go x.copy()
+	return x, nil
+}
+
+// execution is a process that was started in a container, with its stdio.
+type execution struct {
+	container *Container
+	id, token string
+	at        time.Time
+	io        client.HijackedResponse
+	out       *io.PipeReader
+	in        *io.PipeWriter
+	words     transport.Tail
+	ended     chan struct{} // closed when fate is known
+	fate      string
+	half      sync.Once
+}
+
+// copy parts what the process writes into stdout and its last words.
+func (x *execution) copy() {
+	_, err := stdcopy.StdCopy(x.in, &x.words, x.io.Reader)
+	x.in.Close()
+	x.fate = x.find(err)
+	x.io.Close()
+	close(x.ended)
+}
+
+func (x *execution) Read(b []byte) (int, error)  { return x.out.Read(b) }
+func (x *execution) Write(b []byte) (int, error) { return x.io.Conn.Write(b) }
+
+// Close closes the process's stdin, and ends it by force if it is still there when
+// ctx ends.
+func (x *execution) Close(ctx context.Context) error {
+	// An error means that the connection has ended, and the process with it.
+	x.half.Do(func() { _ = x.io.CloseWrite() })
+	// What is still to be read would else keep copy from seeing the end.
+	defer x.out.Close()
+	select {
+	case <-x.ended:
+		return nil
+	case <-ctx.Done():
+	}
+	x.out.Close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forcedWait)
+	defer cancel()
+	err := x.kill(ctx)
+	select {
+	case <-x.ended:
+		return nil
+	case <-ctx.Done():
+	}
+	x.io.Close()
+	return errors.Join(fmt.Errorf("end the agent in container %s: it is still there after %s", x.container.Name, forcedWait), err)
+}
+
+// kill ends the process from within its container.
+func (x *execution) kill(ctx context.Context) error {
+	e := x.container.engine
+	made, err := e.api.ExecCreate(ctx, x.container.ID, client.ExecCreateOptions{Cmd: append([]string{program}, agent.EndArguments(x.token)...)})
+	if err == nil {
+		_, err = e.api.ExecStart(ctx, made.ID, client.ExecStartOptions{Detach: true})
+	}
+	if err != nil {
+		return e.fail(err, "end the agent in container %s by force", x.container.Name)
+	}
+	return nil
+}
+
+// Fate says how the process ended, "" while it runs.
+func (x *execution) Fate() string {
+	select {
+	case <-x.ended:
+		return x.fate
+	default:
+		return ""
+	}
+}

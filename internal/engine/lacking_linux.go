@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tare/internal/linuxnet"
+)
+
+// Lacking says what keeps this machine from having private engines, and what mends
+// it; nil where nothing does.
+func Lacking(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !linuxnet.RealRoot() {
+		return errors.New("a Docker Engine on a host of the lab needs root; run tare as root")
+	}
+	var missing []string
+	for _, program := range []string{"dockerd", "containerd", "runc", "iptables"} {
+		if _, err := lookup(program); err != nil {
+			missing = append(missing, program)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("a Docker Engine on a host of the lab needs %s, which cannot be found in %s; install Docker Engine (Debian: apt-get install docker.io iptables)",
+			strings.Join(missing, ", "), searchPath())
+	}
+	return nil
+}
+
+// searchPath is where an engine's programs are looked for: where the user's are,
+// and where an administrator's are.
+func searchPath() string {
+	dirs := filepath.SplitList(os.Getenv("PATH"))
+	for _, d := range []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"} {
+		if !slices.Contains(dirs, d) {
+			dirs = append(dirs, d)
+		}
+	}
+	// What is not an absolute path would be another one where dockerd runs.
+	dirs = slices.DeleteFunc(dirs, func(d string) bool { return !filepath.IsAbs(d) })
+	return strings.Join(dirs, string(filepath.ListSeparator))
+}
+
+// lookup finds a program on that path.
+func lookup(program string) (string, error) {
+	for _, dir := range filepath.SplitList(searchPath()) {
+		path := filepath.Join(dir, program)
+		if s, err := os.Stat(path); err == nil && s.Mode().IsRegular() && s.Mode()&0o111 != 0 {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("find %s in %s: %w", program, searchPath(), fs.ErrNotExist)
+}

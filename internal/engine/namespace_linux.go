@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"tare/internal/linuxnet"
+)
+
+// Namespace opens the container's network namespace. It needs an engine whose
+// processes can be seen from here, and the rights to look into them. Closing it
+// lets go of it only.
+func (c *Container) Namespace() (*linuxnet.NS, error) {
+	if c.engine.proc == "" {
+		return nil, fmt.Errorf("enter container %s: the processes of engine %s cannot be seen from here", c.Name, c.engine.Name)
+	}
+	if c.pid == 0 {
+		return nil, fmt.Errorf("enter container %s: it is not running", c.Name)
+	}
+	dir := filepath.Join(c.engine.proc, strconv.Itoa(c.pid))
+	// A socket that is forwarded from another machine looks like one of this one's,
+	// and its process ids are then somebody else's here.
+	line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("enter container %s: %w", c.Name, err)
+	}
+	if !bytes.Contains(line, []byte("\x00"+c.Name+"\x00")) {
+		return nil, fmt.Errorf("enter container %s: process %d is not its first: the container has ended, or engine %s runs on another machine", c.Name, c.pid, c.engine.Name)
+	}
+	ns, err := linuxnet.OpenNS(c.Name, filepath.Join(dir, "ns", "net"))
+	if err != nil {
+		return nil, fmt.Errorf("enter container %s: %w", c.Name, err)
+	}
+	return ns, nil
+}

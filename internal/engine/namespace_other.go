@@ -1,0 +1,14 @@
+//go:build !linux
+
+package engine
+
+import (
+	"fmt"
+
+	"tare/internal/linuxnet"
+)
+
+// Namespace has nothing to open where there are no network namespaces.
+func (c *Container) Namespace() (*linuxnet.NS, error) {
+	return nil, fmt.Errorf("enter container %s: %w", c.Name, linuxnet.ErrSystem)
+}

@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/netip"
+	"time"
+
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
+)
+
+// NetworkSpec says what network to make.
+type NetworkSpec struct {
+	Run        string // whose it is; gc finds it by that
+	Name       string // see Name
+	Driver     string // bridge, macvlan, overlay or whatever the engine knows; empty for the engine's own choice
+	Options    map[string]string
+	Subnet     netip.Prefix // none leaves it to the engine
+	Range      netip.Prefix // within Subnet, that addresses are given from; none for all of it
+	Gateway    netip.Addr   // none leaves it to the engine
+	Attachable bool         // of a Swarm's network: single containers may join
+	Internal   bool         // no way out of it
+}
+
+// Network is a network as an engine describes it.
+type Network struct {
+	ID, Name   string
+	Driver     string
+	Scope      string // local, or swarm
+	Attachable bool
+	Internal   bool
+	Options    map[string]string
+	Labels     map[string]string
+	Subnets    []netip.Prefix
+	Gateways   []netip.Addr
+	// Joined are the addresses of the containers on it, by container name, as far
+	// as this engine knows them.
+	Joined map[string]netip.Addr
+}
+
+// CreateNetwork makes a network that carries the run's label.
+func (e *Engine) CreateNetwork(ctx context.Context, spec NetworkSpec) (Network, error) {
+	o := client.NetworkCreateOptions{
+		Driver: spec.Driver, Options: spec.Options, Attachable: spec.Attachable, Internal: spec.Internal,
+		Labels: map[string]string{LabelRun: spec.Run, LabelPart: "network"},
+	}
+	if spec.Subnet.IsValid() {
+		o.IPAM = &network.IPAM{Config: []network.IPAMConfig{{Subnet: spec.Subnet, IPRange: spec.Range, Gateway: spec.Gateway}}}
+	}
+	made, err := e.api.NetworkCreate(ctx, spec.Name, o)
+	if err != nil {
+		return Network{}, e.fail(err, "make network %s with driver %q", spec.Name, spec.Driver)
+	}
+	n, err := e.Network(ctx, made.ID)
+	if err != nil {
+		return Network{}, errors.Join(err, e.RemoveNetwork(context.WithoutCancel(ctx), made.ID))
+	}
+	return n, nil
+}
+
+// Network describes the network with that name or id.
+func (e *Engine) Network(ctx context.Context, name string) (Network, error) {
+	got, err := e.api.NetworkInspect(ctx, name, client.NetworkInspectOptions{})
+	if err != nil {
+		return Network{}, e.fail(err, "look at network %s", name)
+	}
+	n := got.Network
+	out := Network{
+		ID: n.ID, Name: n.Name, Driver: n.Driver, Scope: n.Scope, Attachable: n.Attachable, Internal: n.Internal,
+		Options: maps.Clone(n.Options), Labels: maps.Clone(n.Labels), Joined: map[string]netip.Addr{},
+	}
+	for _, c := range n.IPAM.Config {
+		out.Subnets = append(out.Subnets, c.Subnet)
+		if c.Gateway.IsValid() {
+			out.Gateways = append(out.Gateways, c.Gateway)
+		}
+	}
+	for _, c := range n.Containers {
+		out.Joined[c.Name] = c.IPv4Address.Addr()
+	}
+	return out, nil
+}
+
+// leaving is how often RemoveNetwork asks again while the last containers are on
+// their way out of a network.
+const leaving = 20 * time.Millisecond
+
+// RemoveNetwork removes the network with that name or id. One that is not there is
+// no error. One that its last container is just leaving is waited for until ctx
+// ends, at most a second.
+func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
+	wait, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	for {
+		_, err := e.api.NetworkRemove(ctx, name, client.NetworkRemoveOptions{})
+		if err == nil || isNotFound(err) {
+			return nil
+		}
+		if !isConflict(err) {
+			return e.fail(err, "remove network %s", name)
+		}
+		select {
+		case <-wait.Done():
+			return e.fail(err, "remove network %s", name)
+		case <-time.After(leaving):
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"tare/internal/lab"
+)
+
+// InitCommand is the hidden subcommand under which this program is the first
+// process of a private engine; see Init.
+const InitCommand = "engine-init"
+
+// privateBase holds a directory for each private engine that runs, named after its
+// run, so that tare gc finds what a dead run has left.
+const privateBase = "/var/lib/tare/engines"
+
+// Private is an engine of our own on a host of a lab. It has that host's network,
+// and file system mounts, process ids, data and sockets of its own, so that it and
+// the user's engine do not meet. It ends with Close, and with this process
+// however that dies.
+type Private struct {
+	*Engine
+	dir    string // below privateBase
+	cgroup string // under which all its containers are, at the root of each hierarchy
+	init   *initProcess
+	close  sync.Once
+	closed error
+}
+
+// Dir is the engine's directory on this machine; only root can look into it.
+func (p *Private) Dir() string { return p.dir }
+
+// Socket is the path of the socket on which the engine answers.
+func (p *Private) Socket() string { return filepath.Join(p.dir, "docker.sock") }
+
+// Plugins is the directory in which the engine looks for the sockets of plugins,
+// and sees none but those that are put there.
+func (p *Private) Plugins() string { return filepath.Join(p.dir, "plugins") }
+
+// CloseAll closes engines side by side. Those that are nil are left out.
+func CloseAll(engines ...*Private) error {
+	errs := make([]error, len(engines))
+	var wg sync.WaitGroup
+	for i, p := range engines {
+		if p != nil {
+			wg.Go(func() { errs[i] = p.Close() })
+		}
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// longestLabel keeps the socket's path within what a Unix address holds, which is
+// 107 bytes.
+const longestLabel = 40
+
+// nameOf names an engine's directory: RUN-LABEL-HOST. What is cut off a label must
+// not make two of one run alike, so the lab's label has to differ before that.
+func nameOf(spec lab.Spec, host string) string {
+	label := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return '.'
+	}, strings.ToLower(spec.Label))
+	if len(label) > longestLabel {
+		label = label[:longestLabel]
+	}
+	return strings.Join([]string{spec.Claim.ID, label, host}, "-")
+}

@@ -1,0 +1,211 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"tare/internal/lab"
+)
+
+// readyWithin bounds how long an engine may take until it answers; it takes less
+// than a second on a machine that is not busy.
+const readyWithin = 10 * time.Second
+
+// execRoot is where an engine keeps what belongs to running containers, in its own
+// mounts: on the tmpfs over /run, which goes with it.
+const execRoot = "/run/docker"
+
+// StartBoth starts an engine on each host of the lab, side by side. On error
+// neither is left. What is lacking for an engine, Lacking tells beforehand.
+func StartBoth(ctx context.Context, l *lab.Lab) (a, b *Private, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var errs [2]error
+	var wg sync.WaitGroup
+	for i, one := range []struct {
+		host *lab.Host
+		into **Private
+	}{{l.A, &a}, {l.B, &b}} {
+		wg.Go(func() {
+			if *one.into, errs[i] = Start(ctx, l, one.host); errs[i] != nil {
+				cancel() // the other is of no use alone
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs[:]...); err != nil {
+		// What only was called off on account of the other has nothing to say.
+		for _, e := range errs {
+			if e != nil && !errors.Is(e, context.Canceled) {
+				err = e
+				break
+			}
+		}
+		return nil, nil, errors.Join(err, CloseAll(a, b))
+	}
+	return a, b, nil
+}
+
+// Start starts an engine on one host of a lab, with further arguments for dockerd,
+// and waits until it answers: at most ten seconds, and no longer than ctx. The
+// engine lives until Close. On error nothing is left.
+func Start(ctx context.Context, l *lab.Lab, h *lab.Host, args ...string) (*Private, error) {
+	name := nameOf(l.Spec, h.Name)
+	p := &Private{Engine: &Engine{Name: h.Name}, dir: filepath.Join(privateBase, name), cgroup: lab.Prefix + name}
+	err := p.start(ctx, l, h, args)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start a Docker Engine on host %s of the lab: %w", h.Name, err), p.Close())
+	}
+	return p, nil
+}
+
+func (p *Private) start(ctx context.Context, l *lab.Lab, h *lab.Host, args []string) error {
+	dockerd, err := lookup("dockerd")
+	if err != nil {
+		return err
+	}
+	if err := p.makeDir(); err != nil {
+		return err
+	}
+	// An empty configuration of its own: without one dockerd reads the user's.
+	config := filepath.Join(p.dir, "daemon.json")
+	if err := os.WriteFile(config, []byte("{}\n"), 0o600); err != nil {
+		return err
+	}
+	flags := append([]string{
+		"--config-file=" + config,
+		"--data-root=" + filepath.Join(p.dir, "data"),
+		"--exec-root=" + execRoot,
+		"--pidfile=" + filepath.Join(p.dir, "dockerd.pid"),
+		"--host=unix://" + p.Socket(),
+		"--group=root",
+		"--log-level=warn",
+		"--exec-opt=native.cgroupdriver=cgroupfs",
+		"--cgroup-parent=/" + p.cgroup,
+		"--mtu=" + strconv.Itoa(l.Spec.MTU),
+	}, addressFlags(l, h)...)
+	if p.init, err = startInit(l.Spec.Claim.ID, p.dir, h.NS.Start, append(append([]string{dockerd}, flags...), args...)); err != nil {
+		return err
+	}
+	p.proc = filepath.Join(p.init.root(), "proc")
+	if p.api, err = client.New(client.WithHost("unix://" + p.Socket())); err != nil {
+		return err
+	}
+	p.gone = p.Fate
+	if err := p.ready(ctx); err != nil {
+		return err
+	}
+	return p.identify(ctx)
+}
+
+// addressFlags keep an engine's own networks inside the run's addresses.
+func addressFlags(l *lab.Lab, h *lab.Host) []string {
+	bridge, pool := lab.NetA, l.Pool(lab.PoolA)
+	if h == l.B {
+		bridge, pool = lab.NetB, l.Pool(lab.PoolB)
+	}
+	return []string{
+		"--bip=" + l.Addresses(bridge, 1)[0].String(),
+		fmt.Sprintf("--default-address-pool=base=%s,size=%d", pool, lab.PoolBits),
+	}
+}
+
+// makeDir makes the engine's directory. Another run that ends may be removing the
+// one above it, because it is empty, in the same moment.
+func (p *Private) makeDir() error {
+	for tries := 0; ; tries++ {
+		if err := os.MkdirAll(privateBase, 0o755); err != nil {
+			return err
+		}
+		err := os.Mkdir(p.dir, 0o700)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, os.ErrNotExist) || tries > 10 {
+			return err
+		}
+	}
+	return os.Mkdir(p.Plugins(), 0o700)
+}
+
+// ready waits until the engine answers.
+func (p *Private) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, fmt.Errorf("it did not answer within %v", readyWithin))
+	defer cancel()
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		_, err := p.api.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true})
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-p.init.done:
+			return errors.New(p.init.fate)
+		case <-ctx.Done():
+			return fmt.Errorf("%w (%w)", context.Cause(ctx), err)
+		case <-poll.C:
+		}
+	}
+}
+
+// Exec is where the engine keeps what belongs to running containers and networks,
+// as seen from here: the namespaces of overlay networks are in netns below it.
+func (p *Private) Exec() string { return filepath.Join(p.init.root(), execRoot) }
+
+// Done is closed when the engine has ended, by itself or by Close.
+func (p *Private) Done() <-chan struct{} { return p.init.done }
+
+// Fate says how the engine ended and its last words; "" while it runs.
+func (p *Private) Fate() string {
+	select {
+	case <-p.init.done:
+		return fmt.Sprintf("the engine on host %s ended: %s", p.Name, p.init.fate)
+	default:
+		return ""
+	}
+}
+
+// Close ends the engine and everything that runs on it at once, and removes all
+// that it had. It may be called again. What a container has not written out is
+// lost.
+func (p *Private) Close() error {
+	p.close.Do(func() { p.closed = p.end() })
+	return p.closed
+}
+
+func (p *Private) end() error {
+	var errs []error
+	if p.api != nil {
+		errs = append(errs, p.api.Close())
+	}
+	if p.init != nil {
+		errs = append(errs, p.init.kill())
+	}
+	errs = append(errs, removeCgroups(p.cgroup), removeDir(p.dir))
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("end the Docker Engine on host %s: %w", p.Name, err)
+	}
+	return nil
+}
+
+// removeDir removes an engine's directory, and those above it when it was the last.
+func removeDir(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	for up := filepath.Dir(dir); up != filepath.Dir(filepath.Dir(privateBase)); up = filepath.Dir(up) {
+		if os.Remove(up) != nil {
+			break // others are in it
+		}
+	}
+	return nil
+}

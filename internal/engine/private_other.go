@@ -1,0 +1,38 @@
+//go:build !linux
+
+package engine
+
+import (
+	"context"
+
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+)
+
+// initProcess is what only Linux has.
+type initProcess struct{}
+
+// Lacking says why no private engine can be had here.
+func Lacking(context.Context) error { return linuxnet.ErrSystem }
+
+// StartBoth says why there are no private engines here.
+func StartBoth(context.Context, *lab.Lab) (a, b *Private, err error) {
+	return nil, nil, linuxnet.ErrSystem
+}
+
+// Start says why there is no private engine here.
+func Start(context.Context, *lab.Lab, *lab.Host, ...string) (*Private, error) {
+	return nil, linuxnet.ErrSystem
+}
+
+// Close has nothing to end.
+func (p *Private) Close() error { return nil }
+
+// Init says why there is no engine to begin.
+func Init([]string) error { return linuxnet.ErrSystem }
+
+// Exec is where the engine keeps what runs: nowhere here.
+func (p *Private) Exec() string { return "" }
+
+// Done never tells of an end: nothing was started.
+func (p *Private) Done() <-chan struct{} { return nil }

@@ -1,0 +1,37 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"tare/internal/driver/drivertest"
+	"tare/internal/engine"
+)
+
+// Both engines are in one Swarm, and can be taken out of it again.
+func TestSwarmBoth(t *testing.T) {
+	needEngine(t)
+	l := drivertest.Lab(t, nil)
+	a, b := bothEngines(t, l)
+	began := time.Now()
+	if err := engine.SwarmBoth(t.Context(), l, a, b); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the Swarm stood in %v", time.Since(began))
+	for i, p := range []*engine.Private{a, b} {
+		s, err := p.Swarm(t.Context())
+		if err != nil || !s.Active() || s.Manager != (i == 0) || s.Addr == "" {
+			t.Errorf("engine %s: %+v, %v", p.Name, s, err)
+		}
+	}
+	for _, p := range []*engine.Private{b, a} {
+		for range 2 {
+			if err := p.LeaveSwarm(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		if s, err := p.Swarm(t.Context()); err != nil || s.State != "inactive" {
+			t.Errorf("engine %s after it left: %+v, %v", p.Name, s, err)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package study
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// userName is what may stand in the place of NAME in a mode's id: the names that
+// Docker gives to networks and to the drivers of plugins.
+const userName = `[A-Za-z0-9][A-Za-z0-9_.:/-]{0,127}`
+
+// The most that options may hold: an engine would take more, nobody needs it.
+const (
+	maxOptions    = 100
+	maxOptionName = 200
+	maxOptionText = 4096
+)
+
+func (v *validator) modes(modes []Mode) {
+	first := map[string]string{}
+	for i, m := range modes {
+		path := fmt.Sprintf("modes[%d]", i)
+		if !v.readable(path) || !v.readable(path+".mode") {
+			continue
+		}
+		v.all(m, path+".")
+		if problem := v.unknownMode(m.Mode); problem != "" {
+			at := v.key(path, "mode")
+			if m.Mode == "" && at == path && m.ID != "" {
+				problem = "a mode without its name; want the key mode"
+			}
+			v.add(at, "%s", problem)
+			continue
+		}
+		v.takes(path, m)
+		at := path
+		if m.ID != "" {
+			at = path + ".id"
+			if _, taken := v.cat.Mode(m.ID); taken && m.ID != m.Mode {
+				v.add(at, "id %q is the name of another mode; choose one that is not", m.ID)
+			}
+		}
+		if before, again := first[m.Name()]; again {
+			v.add(at, "duplicate mode %q%s%s", m.Name(), v.already(before), ownID(v, path))
+			continue
+		}
+		first[m.Name()] = at
+	}
+}
+
+// ownID is the advice for a mode that stands twice; two plain names are a slip.
+func ownID(v *validator, path string) string {
+	if v.key(path, "mode") == path {
+		return ""
+	}
+	return "; give one of them an id of its own"
+}
+
+// unknownMode says what is wrong with a mode's name, or nothing.
+func (v *validator) unknownMode(mode string) string {
+	spec, ok := v.cat.Mode(mode)
+	if !ok {
+		for _, m := range v.cat.Modes {
+			if bare := strings.TrimSuffix(m.ID, anyName); bare != m.ID && bare == strings.TrimSuffix(mode, ":") {
+				return fmt.Sprintf("mode %s lacks a name: write %s with a name of yours in the place of NAME", quote(mode), m.ID)
+			}
+		}
+		return unknown("mode", mode, "", v.cat.modeIDs())
+	}
+	if prefix, open := strings.CutSuffix(spec.ID, anyName); open {
+		if name := strings.TrimPrefix(mode, prefix+":"); !regexp.MustCompile(`^` + userName + `$`).MatchString(name) {
+			return fmt.Sprintf("mode %s has a name that none can have; want letters, digits, _, ., -, / or :, the first a letter or digit", quote(mode))
+		}
+	}
+	return ""
+}
+
+// takes checks what a mode is told beside its name.
+func (v *validator) takes(path string, m Mode) {
+	spec, _ := v.cat.Mode(m.Mode)
+	v.limits(m.Limits, path+".limits.")
+	if m.Limits != (Limits{}) && !spec.Limits {
+		v.add(v.key(path, "limits"), "%s takes no limits: an engine applies them, to the containers it makes", m.Mode)
+	}
+	if len(m.Options) == 0 {
+		return
+	}
+	at := v.key(path, "options")
+	if !spec.Options {
+		var taking []string
+		for _, other := range v.cat.Modes {
+			if other.Options {
+				taking = append(taking, other.ID)
+			}
+		}
+		v.add(at, "%s takes no options; %s", m.Mode, orElse(either(taking), "no mode here", " does"))
+	}
+	if len(m.Options) > maxOptions {
+		v.add(at, "%d options; want at most %d", len(m.Options), maxOptions)
+	}
+	for _, name := range sortedKeys(m.Options) {
+		if !plainText(name, maxOptionName) || name == "" {
+			v.add(v.key(at, name), "option %s; want 1 to %d characters, none of them a control character", quote(name), maxOptionName)
+		} else if !plainText(m.Options[name], maxOptionText) {
+			v.add(v.key(at, name), "option %s is %s; want at most %d characters, none of them a control character", quote(name), quote(m.Options[name]), maxOptionText)
+		}
+	}
+}
+
+// limits checks the limits of both ends; prefix is their path and a dot.
+func (v *validator) limits(l Limits, prefix string) {
+	v.all(l.Client, prefix+"client.")
+	v.all(l.Server, prefix+"server.")
+}
+
+// plainText says whether s is one line of printable text of at most so many
+// characters.
+func plainText(s string, most int) bool {
+	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= most && regexp.MustCompile(`^[^\x00-\x1f\x7f-\x9f]*$`).MatchString(s)
+}
+
+func orElse(s, other, rest string) string {
+	if s == "" {
+		s = other
+	}
+	return s + rest
+}

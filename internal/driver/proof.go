@@ -51,6 +51,11 @@ const (
 	Connections
 	// Still: bytes or packets on a way round the path.
 	Still
+	// ForwardAtLeast, ReverseAtLeast and BothAtLeast: bytes on a device that others
+	// use too, so that there is no most.
+	ForwardAtLeast
+	ReverseAtLeast
+	BothAtLeast
 )
 
 // Rule is one line of a proof. Pair is whose traffic the counter sees: that of
@@ -172,6 +177,9 @@ func (e Expect) bounds(carried []Carried) (lo, hi uint64) {
 		flo, fhi := span(carried, forward)
 		rlo, rhi := span(carried, reverse)
 		return flo + rlo, atMost(fhi, rhi)
+	case ForwardAtLeast, ReverseAtLeast, BothAtLeast:
+		lo, _ = (e - ForwardAtLeast + Forward).bounds(carried)
+		return lo, math.MaxUint64
 	case Connections:
 		for _, c := range carried {
 			lo += c.Forward.Connections

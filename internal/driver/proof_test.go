@@ -153,6 +153,18 @@ func TestVerifyPairs(t *testing.T) {
 	}
 }
 
+// A device that others use too may move by more, but not by less.
+func TestVerifyShared(t *testing.T) {
+	for e, least := range map[Expect]uint64{ForwardAtLeast: 100 << 20, ReverseAtLeast: 30_000 * 20, BothAtLeast: 100<<20 + 30_000*20} {
+		for moved, proven := range map[uint64]bool{least / 2: false, least + least/10: true, 50 * least: true} {
+			err := Verify([]Rule{{"shared", e, 0}}, Counters{"shared": 7}, Counters{"shared": 7 + moved}, []Carried{bulk()})
+			if (err == nil) != proven {
+				t.Errorf("%d: moved by %d: %v", e, moved, err)
+			}
+		}
+	}
+}
+
 func TestCountersOfAReplacedDevice(t *testing.T) {
 	for name, after := range map[string]Counters{"gone": {}, "backwards": {"x": 5}} {
 		if _, err := (Counters{"x": 10}).Moved(after); err == nil || !strings.Contains(err.Error(), "replaced") {

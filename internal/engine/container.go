@@ -28,9 +28,9 @@ type ContainerSpec struct {
 	Part    string // what it is to the run, such as client
 	Name    string // see Name
 	Network string // name or id, HostNetwork, or empty for the engine's default bridge
-	// Address is fixed where it is valid, which needs a network with a subnet of the
-	// user's; else the engine gives one.
-	Address netip.Addr
+	// Addresses are fixed, at most one of each family, which needs a network with a
+	// subnet of the user's; what is not here the engine gives.
+	Addresses []netip.Addr
 	Publish []Publish
 	Limit   study.Limit
 	Sysctls map[string]string // of the container's own network namespace, with dots; none on HostNetwork
@@ -133,12 +133,14 @@ func create(spec ContainerSpec, image string) client.ContainerCreateOptions {
 			},
 		},
 	}
-	if spec.Address.IsValid() {
+	if len(spec.Addresses) > 0 {
 		ipam := &network.EndpointIPAMConfig{}
-		if spec.Address.Is4() {
-			ipam.IPv4Address = spec.Address
-		} else {
-			ipam.IPv6Address = spec.Address
+		for _, a := range spec.Addresses {
+			if a.Is4() {
+				ipam.IPv4Address = a
+			} else {
+				ipam.IPv6Address = a
+			}
 		}
 		o.NetworkingConfig = &network.NetworkingConfig{EndpointsConfig: map[string]*network.EndpointSettings{on: {IPAMConfig: ipam}}}
 	}

@@ -153,15 +153,38 @@ func TestVerifyPairs(t *testing.T) {
 	}
 }
 
-// A device that others use too may move by more, but not by less.
-func TestVerifyShared(t *testing.T) {
-	for e, least := range map[Expect]uint64{ForwardAtLeast: 100 << 20, ReverseAtLeast: 30_000 * 20, BothAtLeast: 100<<20 + 30_000*20} {
-		for moved, proven := range map[uint64]bool{least / 2: false, least + least/10: true, 50 * least: true} {
-			err := Verify([]Rule{{"shared", e, 0}}, Counters{"shared": 7}, Counters{"shared": 7 + moved}, []Carried{bulk()})
-			if (err == nil) != proven {
-				t.Errorf("%d: moved by %d: %v", e, moved, err)
+// Where a process passes the traffic on, its own packets are nobody's to count.
+func TestVerifyRelayed(t *testing.T) {
+	rules := []Rule{{"far", ForwardAtLeast, 0}, {"back", ReverseAtLeast, 0}, {"lo", BothAtLeast, 0}, {"nat", Unmet, 0},
+		{"proxy", Works, 1}, {"second proxy", Works, 2}, {"other", Idles, 0}}
+	good := Counters{"far": 150 << 20, "back": 10, "lo": 101 << 20, "nat": 0, "proxy": 40_000_000, "second proxy": 90_000, "other": 300_000}
+	for _, tt := range []struct {
+		name, counter string
+		to            uint64
+		want          string
+	}{
+		{"as it should be", "nat", 0, ""},
+		{"passed by elsewhere", "far", 90 << 20, "counter far moved"},
+		{"not by loopback", "lo", 0, "counter lo moved"},
+		{"address translation after all", "nat", 1, "no connection may meet that rule"},
+		{"no process on the path", "proxy", 20_000, "must have run"},
+		{"the process of an idle pair", "second proxy", 20_000_000, "no traffic passes through"},
+		{"another process", "other", 20_000_000, "no traffic passes through"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			before, after := Counters{}, Counters{}
+			for name, n := range good {
+				before[name], after[name] = 0, n
 			}
-		}
+			after[tt.counter] = tt.to
+			err := Verify(rules, before, after, []Carried{bulk()})
+			if tt.want == "" && err != nil {
+				t.Errorf("not proven: %v", err)
+			}
+			if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("got %v, want an error with %q", err, tt.want)
+			}
+		})
 	}
 }
 

@@ -29,9 +29,11 @@ type Host struct {
 type Guest struct {
 	hosts []Host
 	swarm bool
-	mu    sync.Mutex
+	mu    sync.Mutex       // of open
 	open  []*engine.Engine // by host, nil until spoken to
-	runs  map[string]*visit
+
+	entering sync.Mutex // of runs
+	runs     map[string]*visit
 }
 
 // Existing is the driver of modes on one existing engine, or on two. A Swarm is

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -181,6 +182,21 @@ func (c *Client) Ended(ctx context.Context, r traffic.Report) error {
 func (c *Client) Abort(ctx context.Context) error {
 	_, err := c.call(ctx, wire.Request{Op: wire.OpAbort})
 	return err
+}
+
+// Links reads the devices of the agent's network namespace. With an address it
+// also tells the local one from which that would be dialled.
+func (c *Client) Links(ctx context.Context, to netip.Addr) ([]wire.Link, netip.Addr, error) {
+	req := wire.Request{Op: wire.OpLinks}
+	if to.IsValid() {
+		req.Address = to.String()
+	}
+	reply, err := c.call(ctx, req)
+	if err != nil || reply.From == "" {
+		return reply.Links, netip.Addr{}, err
+	}
+	from, err := netip.ParseAddr(reply.From)
+	return reply.Links, from, err
 }
 
 // Gone tells why the agent is no longer there, nil while it is.

@@ -63,6 +63,9 @@ type server struct {
 	report  chan wire.Reply         // of the served trial under way
 	peer    chan traffic.Report     // where the trial under way learns how the other end did
 	session chan *open              // of the sliced trial under way; holds it between slices
+
+	knocked  chan error         // of the knock that is awaited
+	unanswer context.CancelFunc // gives up waiting for it
 }
 
 func (s *server) send(v any) error {
@@ -120,6 +123,25 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 		if s.cancel != nil {
 			s.cancel(errors.New("the controller gave up the trial"))
 		}
+		if s.unanswer != nil {
+			s.unanswer()
+		}
+	case wire.OpLinks:
+		reply = links(req)
+	case wire.OpAnswer:
+		reply = s.answer(ctx, req)
+	case wire.OpAnswered:
+		if s.knocked == nil {
+			reply.Error = "no knock is awaited"
+			break
+		}
+		knocked := s.knocked
+		s.knocked = nil
+		go func() { _ = s.send(failed(req.ID, <-knocked)) }()
+		return
+	case wire.OpKnock:
+		go func() { _ = s.send(knock(ctx, req)) }()
+		return
 	default:
 		reply.Error = fmt.Sprintf("unknown request %q", req.Op)
 	}

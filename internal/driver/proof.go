@@ -1,9 +1,6 @@
 package driver
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // Counters are readings by name, such as "b/br0.tx_bytes". They only grow.
 type Counters map[string]uint64
@@ -37,21 +34,6 @@ type Flow struct {
 // Carried is what a pair of ends sent in a trial: forward from the client,
 // reverse from the server.
 type Carried struct{ Forward, Reverse Flow }
-
-// Expect says how a counter must relate to what was carried.
-type Expect int
-
-// The expectations.
-const (
-	// Forward, Reverse and Both: bytes on the path, in one direction or summed.
-	Forward Expect = iota
-	Reverse
-	Both
-	// Connections: packets of a rule that only the first of a connection meets.
-	Connections
-	// Still: bytes or packets on a way round the path.
-	Still
-)
 
 // Rule is one line of a proof. Pair is whose traffic the counter sees: that of
 // one pair, counted from 1, or with 0 that of all together.
@@ -117,82 +99,4 @@ func (r Rule) of(carried []Carried) []Carried {
 		return carried[r.Pair-1 : r.Pair]
 	}
 	return nil // an idle pair
-}
-
-// low is the least number of bytes that carrying f puts on a device. A direction
-// without payload carries TCP's acknowledgements, each a packet of its own; half
-// of them is asked for, because a queue may drop some. Of datagrams, those that
-// arrived crossed every device; UDP sends nothing back.
-func low(f Flow) uint64 {
-	switch {
-	case f.Datagrams:
-		return f.Payload + minUDPHeader*f.Messages
-	case f.Payload > 0:
-		return f.Payload + minHeader*f.Messages
-	}
-	return minHeader * f.Segments / 2
-}
-
-// high is the most, without the background.
-func high(f Flow) uint64 {
-	if f.Unbounded {
-		return math.MaxUint64
-	}
-	return f.Wire + maxHeader*f.Segments
-}
-
-// span adds up what one direction of all pairs puts on a device.
-func span(carried []Carried, pick func(Carried) Flow) (lo, hi uint64) {
-	hi = Slack
-	for _, c := range carried {
-		f := pick(c)
-		lo, hi = lo+low(f), atMost(hi, high(f))
-	}
-	return lo, hi
-}
-
-// atMost adds two bounds, either of which may be none.
-func atMost(a, b uint64) uint64 {
-	if a > math.MaxUint64-b {
-		return math.MaxUint64
-	}
-	return a + b
-}
-
-func forward(c Carried) Flow { return c.Forward }
-func reverse(c Carried) Flow { return c.Reverse }
-
-func (e Expect) bounds(carried []Carried) (lo, hi uint64) {
-	switch e {
-	case Forward:
-		return span(carried, forward)
-	case Reverse:
-		return span(carried, reverse)
-	case Both:
-		flo, fhi := span(carried, forward)
-		rlo, rhi := span(carried, reverse)
-		return flo + rlo, atMost(fhi, rhi)
-	case Connections:
-		for _, c := range carried {
-			lo += c.Forward.Connections
-		}
-		return lo, math.MaxUint64
-	default:
-		return 0, Slack
-	}
-}
-
-func (e Expect) explain(lo, hi uint64) string {
-	switch {
-	case e == Connections:
-		return fmt.Sprintf("%d connections must have met that rule", lo)
-	case e == Still:
-		return fmt.Sprintf("it is off the path and must stand still (at most %d)", hi)
-	case lo == 0 && hi == Slack:
-		return fmt.Sprintf("no traffic belongs there (at most %d)", hi)
-	case hi == math.MaxUint64:
-		return fmt.Sprintf("the traffic must have moved it by %d or more", lo)
-	default:
-		return fmt.Sprintf("the traffic must have moved it by %d to %d", lo, hi)
-	}
 }

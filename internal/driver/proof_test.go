@@ -153,6 +153,41 @@ func TestVerifyPairs(t *testing.T) {
 	}
 }
 
+// Where a process passes the traffic on, its own packets are nobody's to count.
+func TestVerifyRelayed(t *testing.T) {
+	rules := []Rule{{"far", ForwardAtLeast, 0}, {"back", ReverseAtLeast, 0}, {"lo", BothAtLeast, 0}, {"nat", Unmet, 0},
+		{"proxy", Works, 1}, {"second proxy", Works, 2}, {"other", Idles, 0}}
+	good := Counters{"far": 150 << 20, "back": 10, "lo": 101 << 20, "nat": 0, "proxy": 40_000_000, "second proxy": 90_000, "other": 300_000}
+	for _, tt := range []struct {
+		name, counter string
+		to            uint64
+		want          string
+	}{
+		{"as it should be", "nat", 0, ""},
+		{"passed by elsewhere", "far", 90 << 20, "counter far moved"},
+		{"not by loopback", "lo", 0, "counter lo moved"},
+		{"address translation after all", "nat", 1, "no connection may meet that rule"},
+		{"no process on the path", "proxy", 20_000, "must have run"},
+		{"the process of an idle pair", "second proxy", 20_000_000, "no traffic passes through"},
+		{"another process", "other", 20_000_000, "no traffic passes through"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			before, after := Counters{}, Counters{}
+			for name, n := range good {
+				before[name], after[name] = 0, n
+			}
+			after[tt.counter] = tt.to
+			err := Verify(rules, before, after, []Carried{bulk()})
+			if tt.want == "" && err != nil {
+				t.Errorf("not proven: %v", err)
+			}
+			if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("got %v, want an error with %q", err, tt.want)
+			}
+		})
+	}
+}
+
 func TestCountersOfAReplacedDevice(t *testing.T) {
 	for name, after := range map[string]Counters{"gone": {}, "backwards": {"x": 5}} {
 		if _, err := (Counters{"x": 10}).Moved(after); err == nil || !strings.Contains(err.Error(), "replaced") {

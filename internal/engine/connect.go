@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
+	"github.com/moby/moby/client/pkg/versions"
 )
 
 // MinAPI is the oldest version of the Engine API that is spoken: Docker 19.03.
@@ -44,8 +46,16 @@ func Connect(ctx context.Context, target string) (*Engine, error) {
 
 // greet agrees on a version of the API and asks the engine what it is.
 func (e *Engine) greet(ctx context.Context) error {
-	if _, err := e.api.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
+	pong, err := e.api.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true})
+	if err != nil {
 		return err
+	}
+	if pong.APIVersion == "" {
+		return fmt.Errorf("what answers names no version of the Engine API: %w", errdefs.ErrNotFound)
+	}
+	// A version that the environment fixes is not negotiated.
+	if v := e.api.ClientVersion(); versions.LessThan(v, MinAPI) {
+		return fmt.Errorf("DOCKER_API_VERSION asks for %s, and the minimum supported API version is %s", v, MinAPI)
 	}
 	return e.identify(ctx)
 }

@@ -17,7 +17,8 @@ type NetworkSpec struct {
 	Name       string // see Name
 	Driver     string // bridge, macvlan, overlay or whatever the engine knows; empty for the engine's own choice
 	Options    map[string]string
-	Subnet     netip.Prefix // none leaves it to the engine
+	Subnet     netip.Prefix // IPv4; none leaves it to the engine
+	Subnet6    netip.Prefix // IPv6; none for a network without
 	Range      netip.Prefix // within Subnet, that addresses are given from; none for all of it
 	Gateway    netip.Addr   // none leaves it to the engine
 	Attachable bool         // of a Swarm's network: single containers may join
@@ -48,6 +49,14 @@ func (e *Engine) CreateNetwork(ctx context.Context, spec NetworkSpec) (Network, 
 	}
 	if spec.Subnet.IsValid() {
 		o.IPAM = &network.IPAM{Config: []network.IPAMConfig{{Subnet: spec.Subnet, IPRange: spec.Range, Gateway: spec.Gateway}}}
+	}
+	if spec.Subnet6.IsValid() {
+		if o.IPAM == nil {
+			o.IPAM = &network.IPAM{}
+		}
+		with := true
+		o.EnableIPv6 = &with
+		o.IPAM.Config = append(o.IPAM.Config, network.IPAMConfig{Subnet: spec.Subnet6})
 	}
 	made, err := e.api.NetworkCreate(ctx, spec.Name, o)
 	if err != nil {
@@ -95,7 +104,7 @@ func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
 	defer cancel()
 	for {
 		_, err := e.api.NetworkRemove(ctx, name, client.NetworkRemoveOptions{})
-		if err == nil || isNotFound(err) {
+		if err == nil || isNotFound(err) || e.ended() {
 			return nil
 		}
 		if !isConflict(err) {

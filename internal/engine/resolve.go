@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/cli/cli/connhelper"
 	"github.com/docker/cli/cli/context/docker"
 	"github.com/docker/cli/cli/context/store"
@@ -53,7 +54,7 @@ func resolve(target string) (source, error) {
 		return ofCLI()
 	}
 	if name, ok := strings.CutPrefix(target, "docker:"); ok && name != "" {
-		return ofContext(name, name)
+		return ofContext(target, name)
 	}
 	scheme, rest, ok := strings.Cut(target, "://")
 	if !ok || rest == "" || !slices.Contains(schemes, scheme) {
@@ -128,6 +129,9 @@ func ofContext(name, context string) (source, error) {
 		return source{}, &Unavailable{name, "the context " + context + " in " + dir, err.Error(), "docker context ls shows those there are, docker context inspect " + context + " what it says"}
 	}
 	meta, err := contexts.GetMetadata(context)
+	if errdefs.IsNotFound(err) {
+		err = errors.New("there is no such context")
+	}
 	if err != nil {
 		return fail(err)
 	}

@@ -15,6 +15,9 @@ type Unavailable struct {
 }
 
 func (u *Unavailable) Error() string {
+	if u.Tried == u.Engine {
+		return fmt.Sprintf("engine %s: %s; %s", u.Engine, u.Why, u.Mend)
+	}
 	return fmt.Sprintf("engine %s (%s): %s; %s", u.Engine, u.Tried, u.Why, u.Mend)
 }
 

@@ -65,15 +65,10 @@ func (l *Lab) Namespace(name string) (*linuxnet.NS, error) {
 		return nil, err
 	}
 	l.spaces = append(l.spaces, ns)
-	for _, s := range l.sysctls() {
+	for _, s := range l.Settings() {
 		if err := ns.Sysctl(s[0], s[1]); err != nil {
 			return nil, err
 		}
-	}
-	// A port in TIME_WAIT is free again after a millisecond where the kernel lets
-	// that be said (6.14); else after a second.
-	if err := ns.Sysctl("net/ipv4/tcp_tw_reuse_delay", "1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
 	}
 	// Where bridged frames can be handed to the IP hooks, they are not: whether
 	// that module happens to be loaded must not decide what a bridge costs.
@@ -88,10 +83,11 @@ func (l *Lab) Namespace(name string) (*linuxnet.NS, error) {
 	return ns, ns.Segmentation("lo", l.Spec.Offload)
 }
 
-// sysctls are what every namespace of a lab gets, whatever the machine's own
-// defaults, so that nothing but the path differs between modes. No metrics are
-// kept: a connection must not learn from the one before it.
-func (l *Lab) sysctls() [][2]string {
+// Settings are the sysctls that every sandbox of a lab gets, by their paths below
+// /proc/sys, whatever the machine's own defaults, so that nothing but the path
+// differs between modes. No metrics are kept: a connection must not learn from the
+// one before it.
+func (l *Lab) Settings() [][2]string {
 	s := [][2]string{
 		{"net/ipv4/tcp_no_metrics_save", "1"},
 		// Tens of thousands of connections a second need all source ports there are,
@@ -113,6 +109,12 @@ func (l *Lab) sysctls() [][2]string {
 			{"net/ipv6/conf/all/accept_dad", "0"},
 			{"net/ipv6/conf/default/accept_dad", "0"},
 		}...)
+	}
+	// A port in TIME_WAIT is free again after a millisecond where the kernel lets
+	// that be said (6.14); else after a second.
+	const delay = "net/ipv4/tcp_tw_reuse_delay"
+	if _, err := os.Stat("/proc/sys/" + delay); err == nil {
+		s = append(s, [2]string{delay, "1"})
 	}
 	return s
 }

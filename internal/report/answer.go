@@ -45,6 +45,10 @@ func answerFor(v view, m result.Mode) answer {
 		return answer{Mode: m.ID, Clauses: []clause{{chart.Absent, absence(m)}}}
 	}
 	a := answer{Mode: m.ID}
+	if l := limitsOf(m); l != "" {
+		a.Lead = "(limited to " + l + ") "
+	}
+	const base = "is a baseline: "
 	s := sentence{count: primaries(v)}
 	for _, w := range v.Workloads {
 		for _, t := range w.Tables {
@@ -56,7 +60,7 @@ func answerFor(v view, m result.Mode) answer {
 					continue
 				}
 				if r.Baseline {
-					a.Lead = "is a baseline: "
+					a.Lead = strings.TrimSuffix(a.Lead, base) + base
 				}
 				a.Clauses = append(a.Clauses, clause{r.tone(), s.clause(t, *r.Cell)})
 			}

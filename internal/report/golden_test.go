@@ -58,6 +58,7 @@ func inputs() map[string]Input {
 		"empty":       {Run: result.Run{Status: result.RunFailed}},
 		"hostile":     hostile(),
 		"tools":       twoTools(),
+		"sdn":         sdn(),
 	}
 }
 

@@ -16,6 +16,9 @@ import (
 //go:embed page.html
 var pageTemplate string
 
+//go:embed study.html
+var studyTemplate string
+
 //go:embed page.css
 var pageStyle string
 
@@ -30,8 +33,10 @@ func HTML(w io.Writer, in Input) error {
 		"lost":    func(t result.Trial) string { return lost(t, 20000) },
 		"warning": warning,
 		"paths":   paths,
+		"places":  places,
+		"facts":   facts,
 		"fate":    fate,
-	}).Parse(pageTemplate)
+	}).Parse(pageTemplate + studyTemplate)
 	if err != nil {
 		return fmt.Errorf("parse the page's template: %w", err)
 	}

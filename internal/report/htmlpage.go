@@ -24,6 +24,11 @@ type htmlPage struct {
 	FactNames  []factRow
 	Log        []logRow
 	Agreements []string
+	Standings  []standing
+
+	ScenarioTables []htmlScenarios
+	Comparisons    []htmlComparison
+	ComparedLegend string
 }
 
 // htmlSection is a workload.
@@ -78,6 +83,11 @@ func newHTMLPage(v view) htmlPage {
 		Meta:       strings.Join(particulars(v), " · "),
 		FactNames:  factRows(v.Run.Hosts),
 		Agreements: agreements(v),
+		Standings:  standingsOf(v.Run.Modes),
+
+		ScenarioTables: newHTMLScenarios(v),
+		Comparisons:    newHTMLComparisons(v),
+		ComparedLegend: comparedLegend,
 	}
 	for i, w := range v.Workloads {
 		s := htmlSection{ID: w.ID, Anchor: fmt.Sprintf("w%d", i+1)}

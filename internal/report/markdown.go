@@ -30,6 +30,8 @@ func Markdown(w io.Writer, in Input) error {
 		}
 	}
 	p.answers(v)
+	p.scenarios(v)
+	p.comparisons(v)
 	p.warnings(v)
 	for _, w := range v.Workloads {
 		p.workload(w)
@@ -131,28 +133,6 @@ func (p *page) agreements(v view) {
 	}
 }
 
-func (p *page) modes(v view) {
-	var items []string
-	for _, m := range v.Run.Modes {
-		title := m.Title
-		if unmeasured(m) {
-			title = strings.TrimPrefix(title+"; "+fate(m), "; ")
-		}
-		items = append(items, strings.TrimSuffix("- **"+md(m.ID)+"**: "+md(title), ": "))
-		for _, way := range paths(m.Topology) {
-			var labels []string
-			for _, s := range way {
-				labels = append(labels, md(s.Label))
-			}
-			items = append(items, "  - "+strings.Join(labels, " → "))
-		}
-	}
-	if len(items) > 0 {
-		p.line("## Modes and their paths")
-		p.line("%s", strings.Join(items, "\n"))
-	}
-}
-
 func (p *page) lost(v view) {
 	p.line("## Trials")
 	p.line("%s", tally(v.Tally))
@@ -170,6 +150,15 @@ func (p *page) about(v view) {
 	for _, h := range v.Run.Hosts {
 		p.line("### Host %s", md(orUnknown(h.Name)))
 		p.facts(h.Facts)
+	}
+	if s := standingsOf(v.Run.Modes); len(s) > 0 {
+		p.line("### What the modes stood on")
+		p.item("| | |")
+		p.item("|---|---|")
+		for _, s := range s {
+			p.item("| %s | %s |", md(s.Names()), md(s.Text()))
+		}
+		p.item("")
 	}
 	if v.Command != "" {
 		fence := strings.Repeat("`", max(3, longestRun(v.Command, '`')+1))

@@ -15,6 +15,39 @@ type stop struct {
 	Label string // "veth eth0"
 	Where string // "a / client"
 	Facts string // "mtu 1500"
+	Look  string // how it is drawn: device, process, rule, tunnel
+}
+
+// site is a run of stops in one host or sandbox.
+type site struct {
+	Where string
+	Stops []stop
+}
+
+// places gathers the stops of a way that follow each other in one place.
+func places(way []stop) []site {
+	var out []site
+	for _, s := range way {
+		if len(out) == 0 || out[len(out)-1].Where != s.Where {
+			out = append(out, site{Where: s.Where})
+		}
+		last := &out[len(out)-1]
+		last.Stops = append(last.Stops, s)
+	}
+	return out
+}
+
+// lookOf is how a kind of node is drawn.
+func lookOf(kind string) string {
+	switch kind {
+	case "process", "proxy", "docker-proxy", "container":
+		return "process"
+	case "nat", "dnat", "snat", "masquerade", "rule", "route":
+		return "rule"
+	case "vxlan", "geneve", "gre", "ipip", "wireguard", "esp", "xfrm", "tunnel":
+		return "tunnel"
+	}
+	return "device"
 }
 
 // paths lists the ways through a topology along its edges, from nodes that
@@ -86,7 +119,7 @@ func (w *walk) from(id string, way []string) {
 }
 
 func stopOf(n result.Node) stop {
-	s := stop{Label: n.Label}
+	s := stop{Label: n.Label, Look: lookOf(n.Kind)}
 	switch {
 	case n.Label == "":
 		s.Label = n.Kind

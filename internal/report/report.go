@@ -46,6 +46,11 @@ func (in Input) clean() Input {
 		}
 	}
 	in.Run.Cells = cells
+	for i, c := range in.Run.Comparisons {
+		if unfit[c.A.Mode] || unfit[c.B.Mode] {
+			in.Run.Comparisons[i] = withoutFigures(c)
+		}
+	}
 	for i, t := range in.Trials {
 		if unfit[t.Mode] {
 			in.Trials[i].Metrics = nil
@@ -65,6 +70,12 @@ func cleanRun(r result.Run) result.Run {
 		return result.Host{Name: say.Clean(h.Name), Facts: cleanFacts(h.Facts)}
 	})
 	r.Modes = each(r.Modes, cleanMode)
+	r.Scenarios = each(r.Scenarios, func(s result.Scenario) result.Scenario {
+		s.ID, s.Title, s.Description = say.Clean(s.ID), say.Clean(s.Title), say.Clean(s.Description)
+		s.Mode, s.Workload = say.Clean(s.Mode), say.Clean(s.Workload)
+		return s
+	})
+	r.Comparisons = each(r.Comparisons, cleanComparison)
 	r.Agreements = each(r.Agreements, func(a result.Agreement) result.Agreement {
 		a.Workload, a.Tool, a.Mode, a.Metric = say.Clean(a.Workload), say.Clean(a.Tool), say.Clean(a.Mode), say.Clean(a.Metric)
 		return a
@@ -83,6 +94,7 @@ func cleanRun(r result.Run) result.Run {
 func cleanMode(m result.Mode) result.Mode {
 	m.ID, m.Title, m.Reason = say.Clean(m.ID), say.Clean(m.Title), say.Clean(m.Reason)
 	m.Baseline, m.Status = say.Clean(m.Baseline), result.ModeStatus(say.Clean(string(m.Status)))
+	m.Mode, m.Description, m.Facts = say.Clean(m.Mode), say.Clean(m.Description), cleanFacts(m.Facts)
 	if m.Topology == nil {
 		return m
 	}
@@ -95,6 +107,18 @@ func cleanMode(m result.Mode) result.Mode {
 		}),
 	}
 	return m
+}
+
+func cleanComparison(c result.Comparison) result.Comparison {
+	c.ID, c.Title, c.Reason = say.Clean(c.ID), say.Clean(c.Title), say.Clean(c.Reason)
+	c.Metric, c.Unit = say.Clean(c.Metric), say.Clean(c.Unit)
+	for _, s := range []*result.Side{&c.A, &c.B} {
+		s.ID, s.Mode, s.Workload = say.Clean(s.ID), say.Clean(s.Mode), say.Clean(s.Workload)
+	}
+	if c.ID == "" {
+		c.ID = c.A.ID + "/" + c.B.ID
+	}
+	return c
 }
 
 func cleanFacts(facts []result.Fact) []result.Fact {
@@ -114,6 +138,12 @@ func cleanTrials(trials []result.Trial) []result.Trial {
 		t.Metrics = metrics
 		return t
 	})
+}
+
+// withoutFigures is a comparison of what was not measured.
+func withoutFigures(c result.Comparison) result.Comparison {
+	side := func(s result.Side) result.Side { return result.Side{ID: s.ID, Mode: s.Mode, Workload: s.Workload} }
+	return result.Comparison{ID: c.ID, Title: c.Title, A: side(c.A), B: side(c.B), Reason: c.Reason}
 }
 
 // unmeasured says that a mode has no figures. A mode of a run that broke off may

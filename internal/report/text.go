@@ -26,9 +26,11 @@ func Text(w io.Writer, in Input, opt TextOptions) error {
 	if opt.Width == 0 {
 		opt.Width = 80
 	}
-	p := &printer{width: max(opt.Width, 40), color: opt.Color}
+	p := &printer{width: max(opt.Width, 40), color: opt.Color, told: map[string]bool{}}
 	v := newView(in)
 	p.head(v)
+	p.scenarios(v)
+	p.comparisons(v)
 	for _, wl := range v.Workloads {
 		p.workload(wl)
 	}
@@ -47,7 +49,7 @@ type printer struct {
 	buf   bytes.Buffer
 	width int
 	color bool
-	told  bool // why modes were not measured
+	told  map[string]bool // of these modes it was said why they were not measured
 }
 
 // wrap writes text with a first prefix and the other lines indented as far.
@@ -134,6 +136,7 @@ func (p *printer) notes(v view) {
 			p.wrap("  ", say.Cut(h.Name+": "+facts(h.Facts), 600))
 		}
 	}
+	p.standings(v)
 	if v.Command != "" {
 		p.blank()
 		p.command(v.Command)

@@ -49,25 +49,31 @@ func (p *printer) primary(t table) {
 			p.row(r, t, mode, value)
 		}
 	}
-	p.told = true
 	if s := t.seen(); s != "" {
 		p.wrap(gap, s)
 	}
 }
 
-// row writes one mode. The verdict wraps below itself; where too little room is
-// left for it, it has lines of its own.
+// row writes one mode.
 func (p *printer) row(r row, t table, mode, value int) {
-	lead := gap + say.Pad(say.Cut(r.Mode.ID, mode), mode) + gap + say.Pad(r.value(t.Scale), value) + gap
+	p.beside(gap+say.Pad(say.CutMiddle(r.Mode.ID, mode), mode)+gap+say.Pad(r.value(t.Scale), value)+gap, r)
+}
+
+// beside writes the verdict of a row behind its figures. It wraps below itself;
+// where too little room is left for it, it has lines of its own.
+func (p *printer) beside(lead string, r row) {
 	room := p.width - say.Width(lead)
 	if room < 24 {
-		p.buf.WriteString(strings.TrimRight(lead, " ") + "\n")
+		p.wide(lead)
 		lead = gap + gap
 		room = p.width - len(lead)
 	}
 	verdict := r.verdict()
-	if p.told && unmeasured(r.Mode) {
+	if p.told[r.Mode.ID] {
 		verdict = string(r.Mode.Status) + ", see above"
+	}
+	if unmeasured(r.Mode) {
+		p.told[r.Mode.ID] = true
 	}
 	lines := say.Wrap(say.Cut(verdict, cellRows*room), room)
 	if len(lines) > cellRows {
@@ -130,7 +136,7 @@ func (p *printer) columns(tables []table, mode int) {
 		if unmeasured(r.Mode) {
 			continue
 		}
-		line := gap + say.Pad(say.Cut(r.Mode.ID, mode), mode)
+		line := gap + say.Pad(say.CutMiddle(r.Mode.ID, mode), mode)
 		for _, t := range tables {
 			line += gap + say.Pad(t.rows()[i].brief(t), columnWidth(t))
 		}

@@ -11,11 +11,13 @@ import (
 // view is what every form of report is made from.
 type view struct {
 	Input
-	Notices   []notice
-	Answers   []answer
-	Workloads []workload
-	Tally     result.Tally
-	Lost      []result.Trial // invalid and failed ones, in order
+	Notices     []notice
+	Answers     []answer
+	Scenarios   []scenarioTable
+	Comparisons []comparison
+	Workloads   []workload
+	Tally       result.Tally
+	Lost        []result.Trial // invalid and failed ones, in order
 }
 
 // workload is a workload with a table for each of its metrics, the primary
@@ -70,6 +72,8 @@ func newView(in Input) view {
 	for _, id := range workloadsOf(in) {
 		v.Workloads = append(v.Workloads, newWorkload(in, families, id))
 	}
+	v.Scenarios = scenariosOf(v)
+	v.Comparisons = comparisonsOf(v.Run)
 	v.Notices = notices(v)
 	v.Answers = answers(v, families)
 	return v

@@ -15,7 +15,7 @@ import (
 
 // Version is the protocol's. Both sides are the same binary in all but a few
 // set-ups, so any difference is refused.
-const Version = 2
+const Version = 3
 
 // MaxLine bounds a message in bytes.
 const MaxLine = 4 << 20
@@ -38,6 +38,11 @@ const (
 	OpReport Op = "report" // end of a served or sliced trial: answered with the report
 	OpEnded  Op = "ended"  // the other end has finished: Request.Report is its report
 	OpAbort  Op = "abort"  // give up what is under way
+
+	OpLinks    Op = "links"    // read the devices: answered with them, and with the address that Request.Address is dialled from
+	OpAnswer   Op = "answer"   // wait for one knock: answered as soon as the port is open
+	OpAnswered Op = "answered" // answered when the knock has come and the port is closed again
+	OpKnock    Op = "knock"    // dial until the other end answers: answered with what it saw
 )
 
 // Request is a line to the agent. Params belong to listen and dial.
@@ -47,6 +52,10 @@ type Request struct {
 	Params *traffic.Params `json:"params,omitempty"`
 	Slice  time.Duration   `json:"slice,omitempty"`
 	Report *traffic.Report `json:"report,omitempty"`
+
+	Address string        `json:"address,omitempty"`
+	Knock   *Knock        `json:"knock,omitempty"`
+	Wait    time.Duration `json:"wait,omitempty"` // for a knock, at most
 }
 
 // Reply is a line from the agent: an error, or what the request asked for.
@@ -55,6 +64,10 @@ type Reply struct {
 	Error  string          `json:"error,omitempty"`
 	Port   uint16          `json:"port,omitempty"`
 	Report *traffic.Report `json:"report,omitempty"`
+
+	Links []Link `json:"links,omitempty"`
+	From  string `json:"from,omitempty"` // the address that Request.Address is dialled from
+	Knock *Knock `json:"knock,omitempty"`
 }
 
 // Reader reads messages.

@@ -24,7 +24,16 @@ func Counter(at, of, what string) string { return at + "/" + of + "." + what }
 // Carries declares that the traffic of a pair, counted from 1, or that of All must
 // cross a device.
 func (p *Path) Carries(pair int, at Place, dev Device, forward Direction) {
-	tx, rx := driver.Forward, driver.Reverse
+	p.crosses(pair, at, dev, forward, driver.Forward, driver.Reverse)
+}
+
+// CarriesAtLeast is Carries where only the payload is known that must cross: beyond
+// a process that passes it on in packets of its own.
+func (p *Path) CarriesAtLeast(pair int, at Place, dev Device, forward Direction) {
+	p.crosses(pair, at, dev, forward, driver.ForwardAtLeast, driver.ReverseAtLeast)
+}
+
+func (p *Path) crosses(pair int, at Place, dev Device, forward Direction, tx, rx driver.Expect) {
 	if forward == Receives {
 		tx, rx = rx, tx
 	}
@@ -37,6 +46,11 @@ func (p *Path) Carries(pair int, at Place, dev Device, forward Direction) {
 // Loops declares that the traffic of a pair, or that of All, must cross a device
 // that sends and receives both directions, as loopback does.
 func (p *Path) Loops(pair int, at Place, dev Device) { p.same(pair, at, dev, driver.Both) }
+
+// LoopsAtLeast is Loops where only the payload is known that must cross.
+func (p *Path) LoopsAtLeast(pair int, at Place, dev Device) {
+	p.same(pair, at, dev, driver.BothAtLeast)
+}
 
 // Rests declares that no traffic may cross a device.
 func (p *Path) Rests(at Place, dev Device) { p.same(All, at, dev, driver.Still) }

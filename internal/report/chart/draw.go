@@ -121,7 +121,7 @@ func (c *canvas) strip(a Axis, s scale, x, y float64) {
 // label writes a row's name, and the whole of it as a tip where it was cut.
 func (c *canvas) label(name string, width int, x, y float64) {
 	name = say.Clean(name)
-	short := say.Cut(name, width)
+	short := say.CutMiddle(name, width)
 	if short == name {
 		c.text(x, y, "label", "start", name)
 		return

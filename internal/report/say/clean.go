@@ -68,6 +68,22 @@ func Cut(s string, width int) string {
 	return strings.TrimRight(head, " ") + dots
 }
 
+// CutMiddle shortens a name to at most width columns as Cut does, but keeps its
+// end: long names differ there more often than at their front.
+func CutMiddle(s string, width int) string {
+	const dots = "..."
+	if Width(s) <= width || width < 3*len(dots) {
+		return Cut(s, width)
+	}
+	room := width - len(dots)
+	head, _ := split(s, room*3/5)
+	tail := s
+	for Width(tail) > room-Width(head) {
+		_, tail = split(tail, 1)
+	}
+	return head + dots + tail
+}
+
 // Pad appends spaces until s is width columns wide.
 func Pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-Width(s)))

@@ -1,0 +1,222 @@
+package agent
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"tare/internal/agent/wire"
+)
+
+// A knock is one line each way between two agents: the token there, and back the
+// address that it was seen to come from. Address translation keeps a connection
+// one, and with it, as a rule, its source port; a relay makes two of it. So a
+// knock tells the one from the other on machines whose rules nobody may read.
+
+// knockPause is between two knocks where nobody answered yet, and how long an
+// answer to a datagram is waited for.
+const knockPause = 50 * time.Millisecond
+
+// answer opens a port and waits there for one knock with the right token.
+func (s *server) answer(ctx context.Context, req wire.Request) wire.Reply {
+	k := req.Knock
+	if k == nil {
+		return wire.Reply{ID: req.ID, Error: "a knock without an address"}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, req.Wait, fmt.Errorf("nobody knocked within %s", req.Wait))
+	knocked := make(chan error, 1)
+	var port uint16
+	if k.Network == "udp" {
+		conn, err := (&net.ListenConfig{}).ListenPacket(ctx, k.Network, k.Address)
+		if err != nil {
+			cancel()
+			return failed(req.ID, err)
+		}
+		port = portOf(conn.LocalAddr())
+		go func() {
+			defer cancel()
+			context.AfterFunc(ctx, func() { conn.Close() })
+			err := answerDatagram(conn, k.Token)
+			knocked <- because(ctx, errors.Join(err, conn.Close()))
+		}()
+	} else {
+		l, err := (&net.ListenConfig{}).Listen(ctx, k.Network, k.Address)
+		if err != nil {
+			cancel()
+			return failed(req.ID, err)
+		}
+		port = portOf(l.Addr())
+		go func() {
+			defer cancel()
+			context.AfterFunc(ctx, func() { l.Close() })
+			err := answerStream(l, k.Token)
+			knocked <- because(ctx, errors.Join(err, l.Close()))
+		}()
+	}
+	s.knocked, s.unanswer = knocked, cancel
+	return wire.Reply{ID: req.ID, Port: port}
+}
+
+func portOf(a net.Addr) uint16 {
+	p, err := netip.ParseAddrPort(a.String())
+	if err != nil {
+		return 0 // no other kind of address is listened on
+	}
+	return p.Port()
+}
+
+// because is why an exchange failed: its time limit, where that has cut it short.
+func because(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+func answerStream(l net.Listener, token string) error {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return err
+		}
+		good := answerConn(conn, token)
+		_ = conn.Close() // all was said, or nothing that matters
+		if good {
+			return nil
+		}
+	}
+}
+
+// answerConn answers one connection, and waits for the other end to close it
+// first: so that it is not this port that stays in TIME_WAIT.
+func answerConn(conn net.Conn, token string) bool {
+	_ = conn.SetDeadline(time.Now().Add(time.Second)) // every kind of connection here has deadlines
+	r := bufio.NewReader(conn)
+	line, err := r.ReadString('\n')
+	if err != nil || strings.TrimSpace(line) != token {
+		return false
+	}
+	if _, err := fmt.Fprintf(conn, "%s\n", conn.RemoteAddr()); err != nil {
+		return false
+	}
+	_, _ = r.ReadByte() // the end
+	return true
+}
+
+func answerDatagram(conn net.PacketConn, token string) error {
+	buf := make([]byte, 512)
+	for {
+		n, from, err := conn.ReadFrom(buf)
+		if err != nil {
+			return err
+		}
+		if strings.TrimSpace(string(buf[:n])) != token {
+			continue
+		}
+		_, err = conn.WriteTo([]byte(from.String()+"\n"), from)
+		return err
+	}
+}
+
+// knock dials until somebody answers or the time is over.
+func knock(ctx context.Context, req wire.Request) wire.Reply {
+	if req.Knock == nil {
+		return wire.Reply{ID: req.ID, Error: "a knock without an address"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, req.Wait)
+	defer cancel()
+	for k := *req.Knock; ; {
+		err := knockOnce(ctx, &k)
+		if err == nil {
+			return wire.Reply{ID: req.ID, Knock: &k}
+		}
+		select {
+		case <-time.After(knockPause):
+		case <-ctx.Done():
+			return failed(req.ID, fmt.Errorf("knock at %s over %s: no answer within %s: %w", k.Address, k.Network, req.Wait, err))
+		}
+	}
+}
+
+func knockOnce(ctx context.Context, k *wire.Knock) error {
+	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, k.Network, k.Address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	patience := time.Second
+	if k.Network == "udp" {
+		patience = knockPause
+	}
+	_ = conn.SetDeadline(time.Now().Add(patience)) // every kind of connection here has deadlines
+	if _, err := fmt.Fprintf(conn, "%s\n", k.Token); err != nil {
+		return err
+	}
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil {
+		return err
+	}
+	k.Local, k.Seen = conn.LocalAddr().String(), strings.TrimSpace(line)
+	return nil
+}
+
+func failed(id uint64, err error) wire.Reply {
+	if err == nil {
+		return wire.Reply{ID: id}
+	}
+	return wire.Reply{ID: id, Error: err.Error()}
+}
+
+// Met is what a knock told: the address the client's end dialled from, and the one
+// that the server's end saw.
+type Met struct{ From, Seen netip.AddrPort }
+
+// Same reports whether both ends saw one connection, at most with another address.
+// It is true of address translation as long as the source port is free there, and
+// false of a relay but by chance.
+func (m Met) Same() bool { return m.From.Port() == m.Seen.Port() }
+
+// Meet has a client knock at a server over tcp or udp until it is answered, for at
+// most wait. The server listens on one address and is dialled at another; where
+// the port to listen on is 0, the one it gets is dialled too.
+func Meet(ctx context.Context, client, server *Client, network string, listen, dial netip.AddrPort, wait time.Duration) (Met, error) {
+	raw := make([]byte, 16)
+	if _, err := rand.Read(raw); err != nil {
+		return Met{}, fmt.Errorf("draw a token: %w", err)
+	}
+	k := wire.Knock{Network: network, Address: listen.String(), Token: hex.EncodeToString(raw)}
+	reply, err := server.call(ctx, wire.Request{Op: wire.OpAnswer, Knock: &k, Wait: wait + time.Second})
+	if err != nil {
+		return Met{}, err
+	}
+	if listen.Port() == 0 {
+		dial = netip.AddrPortFrom(dial.Addr(), reply.Port)
+	}
+	k.Address = dial.String()
+	reply, err = client.call(ctx, wire.Request{Op: wire.OpKnock, Knock: &k, Wait: wait})
+	if err != nil || reply.Knock == nil {
+		// The port is closed before it is needed again.
+		_ = server.Abort(ctx)
+		_, _ = server.call(ctx, wire.Request{Op: wire.OpAnswered})
+		return Met{}, errors.Join(err, client.Gone(), server.Gone())
+	}
+	if _, err := server.call(ctx, wire.Request{Op: wire.OpAnswered}); err != nil {
+		return Met{}, err
+	}
+	var m Met
+	if m.From, err = netip.ParseAddrPort(reply.Knock.Local); err == nil {
+		m.Seen, err = netip.ParseAddrPort(reply.Knock.Seen)
+	}
+	m.From, m.Seen = plain(m.From), plain(m.Seen)
+	return m, err
+}
+
+// plain undoes the writing of an IPv4 address as an IPv6 one.
+func plain(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }

@@ -1,0 +1,76 @@
+package agent_test
+
+import (
+	"net"
+	"net/netip"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/agent"
+)
+
+const local = "127.0.0.1:0"
+
+// Both ends of a direct connection see the same addresses.
+func TestMeet(t *testing.T) {
+	client, server := begin(t), begin(t)
+	for _, network := range []string{"tcp", "udp", "tcp"} {
+		m, err := agent.Meet(t.Context(), client, server, network, netip.MustParseAddrPort(local), netip.MustParseAddrPort(local), 5*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.From != m.Seen || m.From.Port() == 0 || !m.Same() {
+			t.Errorf("%s: dialled from %s, seen from %s", network, m.From, m.Seen)
+		}
+	}
+}
+
+// Where nobody answers, both ends give up and say so; the port is free again.
+func TestMeetNobody(t *testing.T) {
+	client, server := begin(t), begin(t)
+	nowhere := netip.MustParseAddrPort("192.0.2.1:1")
+	for _, network := range []string{"tcp", "udp"} {
+		// A port that was free a moment ago, and that nothing was ever connected to.
+		l, err := net.Listen("tcp", local)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixed := netip.MustParseAddrPort(l.Addr().String())
+		l.Close()
+		if _, err := agent.Meet(t.Context(), client, server, network, fixed, nowhere, 100*time.Millisecond); err == nil || !strings.Contains(err.Error(), "no answer within") {
+			t.Errorf("%s: met nobody: %v", network, err)
+		}
+		if _, err := agent.Meet(t.Context(), client, server, network, fixed, fixed, 5*time.Second); err != nil {
+			t.Errorf("%s, on the same port again: %v", network, err)
+		}
+	}
+	if _, err := agent.Meet(t.Context(), client, server, "tcp", nowhere, nowhere, 100*time.Millisecond); err == nil {
+		t.Error("listened on another machine's address")
+	}
+}
+
+func TestLinks(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("devices are read on Linux only")
+	}
+	loopback := netip.MustParseAddr("127.0.0.1")
+	links, from, err := begin(t).Links(t.Context(), loopback)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if from != loopback {
+		t.Errorf("%s is dialled from %s", loopback, from)
+	}
+	for _, l := range links {
+		if !l.Loopback {
+			continue
+		}
+		if l.Name == "" || l.MTU == 0 || l.Index == 0 || l.TxBytes != l.RxBytes {
+			t.Errorf("loopback is %+v", l)
+		}
+		return
+	}
+	t.Errorf("no loopback among %d devices", len(links))
+}

@@ -1,0 +1,50 @@
+package agent
+
+import (
+	"net"
+	"net/netip"
+
+	"tare/internal/agent/wire"
+)
+
+// links answers with the devices of this namespace.
+func links(req wire.Request) wire.Reply {
+	reply := wire.Reply{ID: req.ID}
+	found, err := readLinks()
+	if err != nil {
+		return failed(req.ID, err)
+	}
+	for i := range found {
+		if found[i].Addresses, err = addressesOf(found[i].Index); err != nil {
+			return failed(req.ID, err)
+		}
+	}
+	reply.Links = found
+	if req.Address == "" {
+		return reply
+	}
+	// No packet is sent: connecting a datagram socket only asks the routing table.
+	conn, err := net.Dial("udp", net.JoinHostPort(req.Address, "9")) //nolint:noctx // see above
+	if err != nil {
+		return failed(req.ID, err)
+	}
+	defer conn.Close()
+	if from, err := netip.ParseAddrPort(conn.LocalAddr().String()); err == nil {
+		reply.From = from.Addr().Unmap().String()
+	}
+	return reply
+}
+
+func addressesOf(index int) ([]netip.Prefix, error) {
+	addrs, err := (&net.Interface{Index: index}).Addrs()
+	if err != nil {
+		return nil, err
+	}
+	var out []netip.Prefix
+	for _, a := range addrs {
+		if p, err := netip.ParsePrefix(a.String()); err == nil {
+			out = append(out, netip.PrefixFrom(p.Addr().Unmap(), p.Bits()))
+		}
+	}
+	return out, nil
+}

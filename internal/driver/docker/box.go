@@ -1,0 +1,179 @@
+//go:build linux
+
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"tare/internal/driver/notes"
+	"tare/internal/engine"
+	"tare/internal/linuxnet"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// The names of devices that Docker has.
+const (
+	eth     = "eth0"    // a container's first, and a lab host's on the underlay
+	docker0 = "docker0" // the default bridge
+	lo      = "lo"
+)
+
+// The roles of containers.
+const (
+	client = "client"
+	server = "server"
+)
+
+// box is a container of the path with its network namespace.
+type box struct {
+	notes.Place // a/client
+	role        string
+	pair        int
+	side        *side
+	container   *engine.Container
+	ns          *linuxnet.NS
+	own         bool // the namespace is its own, not the host's
+}
+
+// run starts the container of one end of a pair. spec says where it is on the
+// network; the rest is the same for all.
+func (p *path) run(ctx context.Context, s *side, role string, pair int, spec engine.ContainerSpec) (*box, error) {
+	name := numbered(role, pair)
+	spec.Run, spec.Part = p.lab.Spec.Claim.ID, role
+	spec.Name = engine.Name(spec.Run, p.lab.Spec.Label, name)
+	spec.Limit = p.limit(role)
+	b := &box{role: role, pair: pair, side: s, own: spec.Network != engine.HostNetwork}
+	b.Place = notes.Place{At: s.At + "/" + name, Host: s.Host, Stack: s.Stack}
+	if b.own {
+		spec.Sysctls = p.sysctls()
+	}
+	c, err := s.engine.Run(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	b.container, b.ns = c, s.ns
+	if b.own {
+		ns, err := c.Namespace()
+		if err != nil {
+			return nil, err
+		}
+		b.ns, b.Stack = ns, notes.Space{NS: ns}
+	}
+	p.boxes = append(p.boxes, b)
+	if !b.own {
+		return b, nil
+	}
+	return b, p.segmentation(b)
+}
+
+// segmentation gives every device of a container the lab's offload settings.
+func (p *path) segmentation(b *box) error {
+	devices, err := b.ns.Devices()
+	if err != nil {
+		return err
+	}
+	for _, d := range devices {
+		if err := b.ns.Segmentation(d, p.lab.Spec.Offload); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sysctls are those of the lab's sandboxes, as an engine wants them named. Nothing
+// is said of IPv6, which an engine switches by network.
+func (p *path) sysctls() map[string]string {
+	out := map[string]string{}
+	for _, s := range p.lab.Settings() {
+		if strings.HasPrefix(s[0], "net/ipv4/") {
+			out[strings.ReplaceAll(s[0], "/", ".")] = s[1]
+		}
+	}
+	return out
+}
+
+func (p *path) limit(role string) study.Limit {
+	if role == client {
+		return p.order.Limits.Client
+	}
+	return p.order.Limits.Server
+}
+
+// numbered is a container's name in its pair: client, client2, client3.
+func numbered(role string, pair int) string {
+	if pair == 1 {
+		return role
+	}
+	return role + strconv.Itoa(pair)
+}
+
+// end is where the container's agent is started.
+func (b *box) end() notes.End { return notes.End{Place: b.Place, Launcher: b.container} }
+
+// addr is the container's IPv4 address on its first network.
+func (b *box) addr() (netip.Addr, error) {
+	for _, a := range b.container.Addresses() {
+		if a.Is4() {
+			return a, nil
+		}
+	}
+	return netip.Addr{}, fmt.Errorf("the engine on host %s gave container %s no IPv4 address", b.Host, b.container.Name)
+}
+
+// eth is the container's device.
+func (b *box) eth() notes.Device { return notes.Device{Name: eth} }
+
+// veth finds the host's end of the container's veth, which is named for its role,
+// and gives it the lab's offload settings.
+func (p *path) veth(b *box) (notes.Device, error) { return p.vethIn(b, eth, b.side.ns) }
+
+// vethIn finds the other end of a container's device in another namespace.
+func (p *path) vethIn(b *box, device string, in *linuxnet.NS) (notes.Device, error) {
+	name, err := b.ns.PeerIn(in, device)
+	if err != nil {
+		return notes.Device{}, err
+	}
+	return notes.Device{Name: name, Role: numbered(b.role, b.pair) + ".veth"}, in.Segmentation(name, p.lab.Spec.Offload)
+}
+
+// process is the container's agent in a drawing.
+func (b *box) process() notes.Step {
+	facts := []result.Fact{{Name: "engine", Value: b.side.engine.Versions.Engine}, {Name: "container", Value: b.container.Name}}
+	if l := limitText(b.container.Limit); l != "" {
+		facts = append(facts, result.Fact{Name: "limit", Value: l})
+	}
+	return notes.ProcessAt(b.Place, facts...)
+}
+
+// fate says how the container ended, "" while it runs or when nobody knows.
+func (b *box) fate(ctx context.Context) string {
+	s, err := b.container.State(ctx)
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return "it was removed"
+	case err != nil || s.Running:
+		return ""
+	case s.OOM:
+		return fmt.Sprintf("it ran out of memory (limit %s)", b.container.Limit.Memory)
+	default:
+		return strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", s.ExitCode, s.Error), ": ")
+	}
+}
+
+// limitText says what a container may use; "" when it is not limited.
+func limitText(l study.Limit) string {
+	var parts []string
+	if l.CPUs > 0 {
+		parts = append(parts, strconv.FormatFloat(l.CPUs, 'g', -1, 64)+" CPUs")
+	}
+	if l.Memory > 0 {
+		parts = append(parts, "memory "+l.Memory.String())
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,22 @@
+//go:build linux
+
+package docker_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"tare/internal/driver/drivertest"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == pluginCommand {
+		if err := servePlugin(os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	drivertest.Main(m)
+}

@@ -1,0 +1,118 @@
+//go:build linux
+
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tare/internal/driver"
+	"tare/internal/driver/notes"
+	"tare/internal/engine"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+	"tare/internal/result"
+)
+
+// path is a mode that stands on a lab, with the notes taken while it was built.
+type path struct {
+	notes.Path
+	order  driver.Order
+	lab    *lab.Lab
+	a, b   *side
+	boxes  []*box
+	spaces []*linuxnet.NS // opened to be read, beside those of the boxes
+	facts  []result.Fact  // beside those of the engines and limits
+}
+
+// side is a host of the lab with its engine.
+type side struct {
+	notes.Place
+	host   *lab.Host
+	ns     *linuxnet.NS
+	engine *engine.Private // nil where the mode needs none
+}
+
+func hostOf(h *lab.Host) *side {
+	return &side{Place: notes.Place{At: h.Name, Host: h.Name, Stack: notes.Space{NS: h.NS}}, host: h, ns: h.NS}
+}
+
+// sides are the hosts that have an engine.
+func (p *path) sides() (with []*side) {
+	for _, s := range []*side{p.a, p.b} {
+		if s.engine != nil {
+			with = append(with, s)
+		}
+	}
+	return with
+}
+
+// Lab is the lab that the path stands on, for tests that cut across it.
+func (p *path) Lab() *lab.Lab { return p.lab }
+
+// Facts are the versions of the engines and what limits they apply, as read back.
+func (p *path) Facts() []result.Fact {
+	var facts []result.Fact
+	for _, s := range p.sides() {
+		for _, f := range s.engine.Versions.Facts() {
+			facts = append(facts, result.Fact{Name: s.At + " " + f.Name, Value: f.Value})
+		}
+	}
+	for _, b := range p.boxes {
+		if b.pair == 1 && limitText(b.container.Limit) != "" {
+			facts = append(facts, result.Fact{Name: b.role + " limit", Value: limitText(b.container.Limit)})
+		}
+	}
+	return append(facts, p.facts...)
+}
+
+// Snapshot reads every counter. What keeps it from that is most often an engine or
+// a container that has ended, and then that is what it says.
+func (p *path) Snapshot(ctx context.Context) (driver.Counters, error) {
+	c, err := p.Path.Snapshot(ctx)
+	return c, p.explain(ctx, err)
+}
+
+// Forget empties the connection tracking of both hosts.
+func (p *path) Forget(ctx context.Context) error {
+	for _, s := range p.sides() {
+		if err := s.ns.Forget(); err != nil {
+			return p.explain(ctx, err)
+		}
+	}
+	return nil
+}
+
+// explain puts the end of an engine or a container before an error that came of it.
+func (p *path) explain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, s := range p.sides() {
+		if fate := s.engine.Fate(); fate != "" {
+			return fmt.Errorf("the engine on host %s has ended: %s (%w)", s.At, fate, err)
+		}
+	}
+	for _, b := range p.boxes {
+		if fate := b.fate(ctx); fate != "" {
+			return fmt.Errorf("the container of %s has ended: %s (%w)", b.At, fate, err)
+		}
+	}
+	return err
+}
+
+// Close ends the engines with all that runs on them, and takes the lab down. What
+// engines have made on its hosts goes with it.
+func (p *path) Close(context.Context) error {
+	errs := []error{engine.CloseAll(p.a.engine, p.b.engine)}
+	for _, b := range p.boxes {
+		if b.own {
+			errs = append(errs, b.ns.Close())
+		}
+	}
+	for _, ns := range p.spaces {
+		errs = append(errs, ns.Close())
+	}
+	return errors.Join(append(errs, p.lab.Close())...)
+}

@@ -1,0 +1,107 @@
+//go:build linux
+
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tare/internal/driver"
+	"tare/internal/driver/notes"
+	"tare/internal/engine"
+	"tare/internal/lab"
+	"tare/internal/study"
+)
+
+// MaxPairs is how many pairs a path can have: so many have addresses of their own
+// in every subnet of a lab.
+const MaxPairs = 100
+
+// Probe builds the mode once, engines included, and takes it down again.
+func (d Driver) Probe(ctx context.Context, o driver.Order) error {
+	r, err := recipeFor(o.Mode)
+	if err != nil {
+		return err
+	}
+	if err := engine.Lacking(ctx); err != nil {
+		return &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
+	}
+	claim, err := lab.NewClaim()
+	if err != nil {
+		return err
+	}
+	defer claim.Release()
+	o.Lab = lab.Spec{Claim: claim, Label: o.Mode, MTU: lab.DefaultMTU, Offload: true, Pin: true}
+	o.Pairs = 1
+	p, err := d.Provision(ctx, o)
+	if err != nil {
+		if r.lacks != nil {
+			err = r.lacks(o.Mode, err)
+		}
+		return err
+	}
+	return p.Close(ctx)
+}
+
+// Provision builds the mode on a lab and engines of its own, with 1 to MaxPairs
+// pairs of ends.
+func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+	r, err := recipeFor(o.Mode)
+	if err != nil {
+		return nil, err
+	}
+	if o.Pairs < 1 || o.Pairs > MaxPairs {
+		return nil, fmt.Errorf("provision %s: %d pairs of ends asked for; from 1 to %d can be had", o.Mode, o.Pairs, MaxPairs)
+	}
+	if err := limitable(o, r); err != nil {
+		return nil, err
+	}
+	if err := engine.Lacking(ctx); err != nil {
+		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
+	}
+	l, err := lab.Up(o.Lab)
+	if err != nil {
+		return nil, err
+	}
+	p := &path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, order: o, lab: l, a: hostOf(l.A), b: hostOf(l.B)}
+	err = p.start(ctx, r.engines)
+	if err == nil && d.ready != nil {
+		err = d.ready(ctx, p)
+	}
+	if err == nil {
+		err = r.build(p, ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explain(ctx, err)), p.Close(context.WithoutCancel(ctx)))
+	}
+	return p, nil
+}
+
+// limitable refuses limits on an end that no engine has.
+func limitable(o driver.Order, r recipe) error {
+	for _, end := range []struct {
+		name  string
+		raw   bool
+		limit study.Limit
+	}{{"client", r.raw.a, o.Limits.Client}, {"server", r.raw.b, o.Limits.Server}} {
+		if end.raw && end.limit != (study.Limit{}) {
+			return &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf("limits are applied by an engine, and the %s of this mode is a process of its host", end.name)}
+		}
+	}
+	return nil
+}
+
+// start starts the engines that are needed, side by side.
+func (p *path) start(ctx context.Context, need where) error {
+	var err error
+	switch need {
+	case where{a: true}:
+		p.a.engine, err = engine.Start(ctx, p.lab, p.lab.A)
+	case where{b: true}:
+		p.b.engine, err = engine.Start(ctx, p.lab, p.lab.B)
+	default:
+		p.a.engine, p.b.engine, err = engine.StartBoth(ctx, p.lab)
+	}
+	return err
+}

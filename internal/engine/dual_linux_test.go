@@ -1,0 +1,51 @@
+package engine_test
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+
+	"tare/internal/driver/drivertest"
+	"tare/internal/engine"
+	"tare/internal/lab"
+)
+
+// A network of both families gives a container the addresses that were asked for.
+func TestFixedAddressesOfBothFamilies(t *testing.T) {
+	needEngine(t)
+	l := drivertest.Lab(t, nil)
+	if !l.IPv6 {
+		t.Skip("the kernel has no IPv6")
+	}
+	p, err := engine.Start(t.Context(), l, l.A)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	run, on := l.Spec.Claim.ID, l.Addresses(lab.NetUnderlay, 0)
+	n, err := p.CreateNetwork(t.Context(), engine.NetworkSpec{
+		Run: run, Name: engine.Name(run, "both"), Driver: "macvlan", Options: map[string]string{"parent": l.A.Underlay},
+		Subnet: on[0], Subnet6: on[1],
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []netip.Addr
+	for _, p := range l.Addresses(lab.NetUnderlay, 11) {
+		want = append(want, p.Addr())
+	}
+	c, err := p.Run(t.Context(), engine.ContainerSpec{Run: run, Part: "client", Name: engine.Name(run, "client"), Network: n.ID, Addresses: want})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Addresses(); !slices.Equal(got, want) {
+		t.Errorf("the container has %v, want %v", got, want)
+	}
+	if !slices.Equal(n.Subnets, on) {
+		t.Errorf("the network has %v, want %v", n.Subnets, on)
+	}
+}

@@ -104,10 +104,16 @@ func (a App) catalog() study.Catalog {
 	for _, m := range a.Drivers.Modes() {
 		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options})
 	}
+	for _, p := range driver.PlannedModes() {
+		c.Modes = append(c.Modes, study.ModeSpec{ID: p.ID, Baseline: p.Baseline, Planned: p.Why})
+	}
 	for _, w := range traffic.All() {
 		spec := w.Spec().WorkloadSpec
 		spec.Tools = tool.Making(spec.Kind)
 		c.Workloads = append(c.Workloads, spec)
+	}
+	for _, p := range traffic.PlannedWorkloads() {
+		c.Workloads = append(c.Workloads, study.WorkloadSpec{Kind: p.Kind, Planned: p.Why})
 	}
 	return c
 }

@@ -76,7 +76,7 @@ func valid(s Study, cat Catalog) error {
 }
 
 // withBaselines adds each baseline that is missing before the first mode that
-// is compared with it.
+// is compared with it; none for a mode that cannot be built yet.
 func withBaselines(modes []Mode, cat Catalog) []Mode {
 	var all []Mode
 	has := func(modes []Mode, mode string) bool {
@@ -84,7 +84,7 @@ func withBaselines(modes []Mode, cat Catalog) []Mode {
 	}
 	for _, m := range modes {
 		spec, _ := cat.Mode(m.Mode)
-		if b := spec.Baseline; b != "" && !has(modes, b) && !has(all, b) {
+		if b := spec.Baseline; b != "" && spec.Planned == "" && !has(modes, b) && !has(all, b) {
 			all = append(all, Mode{Mode: b})
 		}
 		all = append(all, m)

@@ -29,8 +29,8 @@ func sample() study.Catalog {
 			{ID: "vm/virtio", Baseline: "host-local", Planned: "virtual machines come with a later version"},
 		},
 		Workloads: []study.WorkloadSpec{{
-			Kind:    "tcp_stream",
-			Metrics: []string{"goodput", "retransmits"},
+			Kind:   "tcp_stream",
+			Metric: "goodput",
 			Params: []string{
 				"streams", "write_size", "no_delay", "direction", "family", "congestion_control",
 				"send_buffer", "receive_buffer", "placement", "warmup", "duration",
@@ -45,8 +45,8 @@ func sample() study.Catalog {
 				study.Paper:    length(time.Minute, time.Minute),
 			},
 		}, {
-			Kind:    "tcp_rr",
-			Metrics: []string{"transaction_rate", "rtt_p50"},
+			Kind:   "tcp_rr",
+			Metric: "transaction_rate",
 			Params: []string{
 				"family", "congestion_control", "send_buffer", "receive_buffer", "placement", "warmup", "duration",
 			},

@@ -34,5 +34,9 @@ func (Driver) Modes() []driver.Mode {
 		{ID: "docker/colocated", Title: "two containers on one bridge", Baseline: hostLocal},
 		{ID: "docker/to-host", Title: "container to a process of its own host", Baseline: hostLocal},
 		{ID: "docker/userland-proxy", Title: "process to a container of its own host, through docker-proxy", Baseline: hostLocal},
+		{ID: "docker/macvlan", Title: "containers on macvlan networks of the underlay", Baseline: host},
+		{ID: "docker/ipvlan", Title: "containers on ipvlan networks of the underlay", Baseline: host},
+		{ID: "docker/overlay", Title: "containers on an overlay of a Swarm of two engines", Baseline: host},
+		{ID: "docker/overlay-encrypted", Title: "containers on an encrypted overlay of a Swarm", Baseline: host},
 	}
 }

@@ -30,15 +30,15 @@ type guestPath struct {
 	visit    *visit
 	a, b     *site // the client's and the server's; one and the same in modes of one host
 	boxes    []*guestBox
-	networks []made
+	networks []leftNetwork
 	meets    []meet
 	facts    []result.Fact
 	close    sync.Once
 	closed   error
 }
 
-// made is a network that the path has made on an engine.
-type made struct {
+// leftNetwork is a network that the path has made on an engine.
+type leftNetwork struct {
 	on *engine.Engine
 	id string
 }

@@ -317,12 +317,17 @@ func (p *guestPath) network(ctx context.Context) error {
 // onNetwork: both ends in containers on a network, the server dialled at its
 // address there.
 func (p *guestPath) onNetwork(ctx context.Context, name string, want between) error {
+	return p.onNetworkAt(ctx, name, want, func(string, int) []netip.Addr { return nil })
+}
+
+// onNetworkAt is onNetwork with addresses that the engines do not choose.
+func (p *guestPath) onNetworkAt(ctx context.Context, name string, want between, at func(role string, pair int) []netip.Addr) error {
 	return p.Each(func(pair int) error {
-		from, err := p.boxed(ctx, p.a, client, pair, engine.ContainerSpec{Network: name})
+		from, err := p.boxed(ctx, p.a, client, pair, engine.ContainerSpec{Network: name, Addresses: at(client, pair)})
 		if err != nil {
 			return err
 		}
-		to, err := p.boxed(ctx, p.b, server, pair, engine.ContainerSpec{Network: name})
+		to, err := p.boxed(ctx, p.b, server, pair, engine.ContainerSpec{Network: name, Addresses: at(server, pair)})
 		if err != nil {
 			return err
 		}
@@ -337,8 +342,8 @@ func (p *guestPath) onNetwork(ctx context.Context, name string, want between) er
 		if pair == 1 {
 			p.drawBetween(from, to, near, far)
 			if p.a != p.b {
-				p.leaves(p.a, from, near, driver.ForwardAtLeast)
-				p.leaves(p.b, to, far, driver.ReverseAtLeast)
+				p.leaves(p.a, driver.ForwardAtLeast)
+				p.leaves(p.b, driver.ReverseAtLeast)
 			}
 		}
 		at := netip.AddrPortFrom(to.addr, notes.FirstPort)
@@ -356,9 +361,8 @@ func (p *guestPath) drawBetween(from, to *guestBox, near, far plugged) {
 
 // leaves declares that the traffic of a container also leaves its host, by which
 // of its devices only the network's driver knows: what all of them together send
-// must be at least that, but for loopback and those that are the container's own
-// way to them.
-func (p *guestPath) leaves(s *site, b *guestBox, plug plugged, e driver.Expect) {
+// must be at least that, without loopback and what containers hang on.
+func (p *guestPath) leaves(s *site, e driver.Expect) {
 	counter := notes.Counter(s.At, "devices", "tx_bytes")
 	p.Watch(func(ctx context.Context, into driver.Counters) error {
 		links, _, err := s.eye.Links(ctx, netip.Addr{})
@@ -367,7 +371,9 @@ func (p *guestPath) leaves(s *site, b *guestBox, plug plugged, e driver.Expect) 
 		}
 		var sum uint64
 		for _, l := range links {
-			if !l.Loopback && l.Kind != "bridge" && l.Kind != "vxlan" && l.Kind != "veth" || l.Kind == "veth" && l.Master == 0 {
+			switch {
+			case l.Loopback, l.Kind == "bridge", l.Kind == "vxlan", l.Kind == "veth" && l.Master != 0:
+			default:
 				sum += l.TxBytes
 			}
 		}
@@ -375,6 +381,4 @@ func (p *guestPath) leaves(s *site, b *guestBox, plug plugged, e driver.Expect) 
 		return nil
 	})
 	p.Must(driver.Rule{Counter: counter, Expect: e})
-	_ = plug
-	_ = b
 }

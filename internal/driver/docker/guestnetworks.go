@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"tare/internal/driver"
@@ -43,7 +44,7 @@ func (p *guestPath) withDriver(ctx context.Context) error { return p.made(ctx, p
 // made makes a network with a driver on the engines of both ends, or once where it
 // is a Swarm's, and joins both ends to it.
 func (p *guestPath) made(ctx context.Context, kind string) error {
-	spec := engine.NetworkSpec{Run: p.visit.run, Name: engine.Name(p.visit.run, p.order.Lab.Label), Driver: kind, Options: maps.Clone(p.order.Options)}
+	spec := engine.NetworkSpec{Run: p.visit.run, Name: p.networkName(), Driver: kind, Options: maps.Clone(p.order.Options)}
 	if err := addressing(&spec); err != nil {
 		return fmt.Errorf("mode %s: %w", p.Mode, err)
 	}
@@ -74,6 +75,13 @@ func (p *guestPath) made(ctx context.Context, kind string) error {
 		}
 		return []netip.Addr{at}
 	})
+}
+
+// networkName is a name that every engine allows and no other path of the run has.
+// A Swarm's must be a component of a name in DNS, which a mode's is not.
+func (p *guestPath) networkName() string {
+	p.visit.named++
+	return engine.Name(p.visit.run, "network"+strconv.Itoa(p.visit.named))
 }
 
 func (p *guestPath) create(ctx context.Context, s *site, spec engine.NetworkSpec) (engine.Network, error) {
@@ -127,7 +135,7 @@ func (p *guestPath) overlay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spec := engine.NetworkSpec{Run: p.visit.run, Name: engine.Name(p.visit.run, p.order.Lab.Label), Driver: "overlay", Attachable: true}
+	spec := engine.NetworkSpec{Run: p.visit.run, Name: p.networkName(), Driver: "overlay", Attachable: true}
 	if _, err := p.create(ctx, manager, spec); err != nil {
 		return err
 	}

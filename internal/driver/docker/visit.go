@@ -23,6 +23,7 @@ type visit struct {
 	paths int
 	sites []*site // by host, nil until needed
 	swarm bool    // made by this run, and to be left
+	named int     // networks so far; paths of a run are made one after the other
 }
 
 // site is a host of an existing engine, for the length of a run.

@@ -20,7 +20,7 @@ import (
 var tiers = [][]string{
 	{"arch", "cmd", "bench"},
 	{"internal/cli"},
-	{"internal/runner", "internal/report", "internal/live"},
+	{"internal/runner", "internal/report", "internal/live", "internal/inner"},
 	{"internal/driver", "internal/engine", "internal/agent", "internal/lab"},
 	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts"},
 	{"internal/study", "internal/result", "studies"},

@@ -11,8 +11,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"tare/internal/agent"
 	"tare/internal/cli"
+	"tare/internal/inner"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 )
@@ -23,15 +23,8 @@ func TestMain(m *testing.M) {
 }
 
 func tare() {
-	ctx := context.Background()
-	if len(os.Args) > 1 && os.Args[1] == agent.Command {
-		if err := agent.Serve(ctx, os.Stdin, os.Stdout, "test"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	os.Exit(cli.New(result.Build{Version: "test", Commit: "0123456"}).Main(ctx, os.Args[1:]))
+	inner.Main(os.Args, "test")
+	os.Exit(cli.New(result.Build{Version: "test", Commit: "0123456"}).Main(context.Background(), os.Args[1:]))
 }
 
 func TestScripts(t *testing.T) {

@@ -27,9 +27,9 @@ type ContainerSpec struct {
 	// Addresses are fixed, at most one of each family, which needs a network with a
 	// subnet of the user's; what is not here the engine gives.
 	Addresses []netip.Addr
-	Publish []Publish
-	Limit   study.Limit
-	Sysctls map[string]string // of the container's own network namespace, with dots; none on HostNetwork
+	Publish   []Publish
+	Limit     study.Limit
+	Sysctls   map[string]string // of the container's own network namespace, with dots; none on HostNetwork
 }
 
 // Publish makes a port of a container reachable at an address of its host, for TCP

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// initWords begin each line that Init writes into the engine's log.
+// initWords begin the line with which the program tells, in the engine's log, what
+// Init returned.
 const initWords = "tare " + InitCommand + ": "
 
 // Init is the first process of a private engine, in a namespace of process ids, of
@@ -21,14 +22,6 @@ const initWords = "tare " + InitCommand + ": "
 // when stdin comes to its end it exits at once. Either way the kernel then ends
 // whatever else runs on the engine.
 func Init(args []string) error {
-	err := runInit(args)
-	if err != nil {
-		err = fmt.Errorf("%s%w", initWords, err)
-	}
-	return err
-}
-
-func runInit(args []string) error {
 	at := slices.Index(args, "--")
 	if at != 4 || args[0] != "--run" || args[2] != "--dir" || len(args) < 6 {
 		return errors.New("is started by tare itself, for an engine of a lab")

@@ -13,7 +13,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/driver"
-	"tare/internal/engine"
+	"tare/internal/inner"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
@@ -24,27 +24,7 @@ import (
 // engines: drivers start the running program in their sandboxes. An ordinary user's tests run as the root of a user
 // namespace. Call it from TestMain.
 func Main(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == agent.Command {
-		if err := agent.Serve(context.Background(), os.Stdin, os.Stdout, "test"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	if len(os.Args) > 1 && os.Args[1] == agent.HoldCommand {
-		if err := agent.HoldMain(os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	if len(os.Args) > 1 && os.Args[1] == engine.InitCommand {
-		if err := engine.Init(os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	inner.Main(os.Args, "test")
 	linuxnet.EndWithParent()
 	if linuxnet.Try() != nil && !linuxnet.Inside() {
 		code, err := linuxnet.Reexec(context.Background())

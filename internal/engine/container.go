@@ -1,11 +1,15 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/network"
@@ -44,7 +48,7 @@ type Publish struct {
 // without a change to the container's devices and addresses.
 type Container struct {
 	ID, Name  string
-	Limit     study.Limit // as the engine says that it applies them
+	Limit     study.Limit // as read back from the engine
 	Endpoints []Endpoint  // by network name; empty on HostNetwork
 	engine    *Engine
 	pid       int
@@ -80,19 +84,24 @@ func Name(run string, parts ...string) string {
 	return strings.Map(clean, strings.Join(append([]string{"tare", run}, parts...), "-"))
 }
 
-// Run makes and starts a container. On error nothing of it is left.
+// Run makes and starts a container. On error nothing of it is left. A limit that
+// the engine does not apply is an error.
 func (e *Engine) Run(ctx context.Context, spec ContainerSpec) (*Container, error) {
+	for _, p := range spec.Publish {
+		if p.Port == 0 || p.Host.Port() == 0 {
+			return nil, fmt.Errorf("engine %s: make container %s: publish port %d at %s: both ports have to be named", e.Name, spec.Name, p.Port, p.Host)
+		}
+	}
 	image, err := e.Image(ctx, spec.Run)
 	if err != nil {
 		return nil, err
 	}
-	o := create(spec, image)
-	made, err := e.api.ContainerCreate(ctx, o)
+	made, err := e.api.ContainerCreate(ctx, create(spec, image))
 	if err != nil {
 		return nil, e.fail(err, "make container %s", spec.Name)
 	}
 	c := &Container{ID: made.ID, Name: spec.Name, engine: e}
-	if err := c.start(ctx, spec); err != nil {
+	if err := c.start(ctx, spec, made.Warnings); err != nil {
 		return nil, errors.Join(err, c.Remove(context.WithoutCancel(ctx)))
 	}
 	return c, nil
@@ -118,7 +127,7 @@ func create(spec ContainerSpec, image string) client.ContainerCreateOptions {
 			// namespace of the embedded driver.
 			CapAdd: []string{"NET_ADMIN"},
 			Resources: container.Resources{
-				NanoCPUs: int64(spec.Limit.CPUs * 1e9), Memory: int64(spec.Limit.Memory),
+				NanoCPUs: int64(math.Round(spec.Limit.CPUs * 1e9)), Memory: int64(spec.Limit.Memory),
 				// As much memory with swap as without: a hard limit.
 				MemorySwap: int64(spec.Limit.Memory),
 			},
@@ -157,16 +166,46 @@ func ports(list []Publish) (network.PortSet, network.PortMap) {
 	return set, bound
 }
 
-func (c *Container) start(ctx context.Context, spec ContainerSpec) error {
-	if _, err := c.engine.api.ContainerStart(ctx, c.ID, client.ContainerStartOptions{}); err != nil {
-		return c.engine.fail(err, "start container %s on network %s", c.Name, spec.Network)
+func (c *Container) start(ctx context.Context, spec ContainerSpec, warnings []string) error {
+	e, began := c.engine, time.Now()
+	if _, err := e.api.ContainerStart(ctx, c.ID, client.ContainerStartOptions{}); err != nil {
+		return e.fail(err, "start container %s on network %s", c.Name, cmp.Or(spec.Network, network.NetworkBridge))
 	}
 	got, err := c.inspect(ctx)
 	if err != nil {
 		return err
 	}
 	c.read(got)
+	if got.State != nil && !got.State.Running {
+		return fmt.Errorf("engine %s: start container %s: it ended at once: %s", e.Name, c.Name, c.death(ctx, time.Since(began)))
+	}
+	if c.Limit != spec.Limit {
+		return fmt.Errorf("engine %s: limit container %s to %s: the engine applies %s%s: name limits that it can keep",
+			e.Name, c.Name, limits(spec.Limit), limits(c.Limit), because(warnings))
+	}
 	return nil
+}
+
+func limits(l study.Limit) string {
+	if l == (study.Limit{}) {
+		return "no limit"
+	}
+	var out []string
+	if l.CPUs > 0 {
+		out = append(out, fmt.Sprintf("%g CPUs", l.CPUs))
+	}
+	if l.Memory > 0 {
+		out = append(out, l.Memory.String()+" of memory")
+	}
+	return strings.Join(out, " and ")
+}
+
+// because puts an engine's warnings behind what they explain.
+func because(warnings []string) string {
+	if len(warnings) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(warnings, " ") + ")"
 }
 
 // Addresses are those on the container's networks, IPv4 first on each.
@@ -190,7 +229,7 @@ func (c *Container) Remove(ctx context.Context) error {
 
 func (e *Engine) removeContainer(ctx context.Context, id, name string) error {
 	_, err := e.api.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
-	if err == nil || isNotFound(err) || isConflict(err) && strings.Contains(err.Error(), "already in progress") {
+	if err == nil || isNotFound(err) || e.ended() || isConflict(err) && strings.Contains(err.Error(), "already in progress") {
 		return nil
 	}
 	return e.fail(err, "remove container %s", name)

@@ -2,18 +2,33 @@ package engine_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"tare/internal/agent"
+	"tare/internal/agent/transport"
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
 	"tare/internal/lab"
+	"tare/internal/study"
 )
 
-// private starts an engine on host a of a lab of its own, both gone with the test.
-func private(t *testing.T) (*lab.Lab, *engine.Private) {
+// bench is an engine on host a of a lab, both gone with the test.
+type bench struct {
+	*engine.Private
+	lab *lab.Lab
+	run string
+}
+
+func newBench(t *testing.T) bench {
 	t.Helper()
 	needEngine(t)
 	l := drivertest.Lab(t, nil)
@@ -26,27 +41,34 @@ func private(t *testing.T) (*lab.Lab, *engine.Private) {
 			t.Error(err)
 		}
 	})
-	return l, p
+	return bench{p, l, l.Spec.Claim.ID}
 }
 
-// run starts a container that is removed with the test.
-func run(t *testing.T, l *lab.Lab, p *engine.Private, part string, change func(*engine.ContainerSpec)) *engine.Container {
+func (b bench) spec(part string) engine.ContainerSpec {
+	return engine.ContainerSpec{Run: b.run, Part: part, Name: engine.Name(b.run, b.lab.Spec.Label, part)}
+}
+
+// container starts a container that is removed with the test.
+func (b bench) container(t *testing.T, spec engine.ContainerSpec) *engine.Container {
 	t.Helper()
-	spec := engine.ContainerSpec{Run: l.Spec.Claim.ID, Part: part, Name: engine.Name(l.Spec.Claim.ID, l.Spec.Label, part)}
-	if change != nil {
-		change(&spec)
-	}
-	c, err := p.Run(t.Context(), spec)
+	c, err := b.Run(t.Context(), spec)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		for range 2 { // idempotent
+			if err := c.Remove(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 	return c
 }
 
-// start starts an agent in a container that ends with the test.
-func start(t *testing.T, l *lab.Lab, c *engine.Container) *agent.Client {
+// agent starts an agent that ends with the test.
+func (b bench) agent(t *testing.T, l transport.Launcher, place string) *agent.Client {
 	t.Helper()
-	a, err := agent.Start(t.Context(), c, l.Spec.Claim.ID, "a/"+c.Name)
+	a, err := agent.Start(t.Context(), l, b.run, place)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,21 +80,56 @@ func start(t *testing.T, l *lab.Lab, c *engine.Container) *agent.Client {
 	return a
 }
 
-// A container has its address, its namespace and its agent; an agent that ends is
-// started again in the same place.
-func TestRun(t *testing.T) {
-	l, p := private(t)
-	t.Log(p.Versions)
-	began := time.Now()
-	if _, err := p.Image(t.Context(), l.Spec.Claim.ID); err != nil {
+// pidOf finds on this machine the process whose command line holds an argument.
+func pidOf(t *testing.T, argument string) int {
+	t.Helper()
+	found := pidsOf(t, argument)
+	if len(found) != 1 {
+		t.Fatalf("%d processes have the argument %s", len(found), argument)
+	}
+	return found[0]
+}
+
+func pidsOf(t *testing.T, argument string) (found []int) {
+	t.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Log("image", time.Since(began))
+	for _, dir := range dirs {
+		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if err != nil || !strings.HasPrefix(string(line), "/tare\x00agent\x00") || !strings.Contains(string(line)+"\x00", "\x00"+argument+"\x00") {
+			continue
+		}
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		found = append(found, pid)
+	}
+	return found
+}
+
+// A container has its address, its namespace and its limits; its agent ends when
+// its stdin does, and is started again in the same place.
+func TestRun(t *testing.T) {
+	b := newBench(t)
+	if v := b.Versions; v.Engine == "" || v.API < "1.40" || v.Containerd == "" || v.Runc == "" || v.Kernel == "" || v.OS != "linux" {
+		t.Errorf("the engine says %+v of itself", v)
+	}
+	began := time.Now()
+	if _, err := b.Image(t.Context(), b.run); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("image in %v", time.Since(began))
+
 	began = time.Now()
-	c := run(t, l, p, "server", nil)
-	t.Log("create+start", time.Since(began), c.Endpoints)
-	a := start(t, l, c)
-	t.Log("hello", time.Since(began), a.Hello)
+	spec := b.spec("server")
+	spec.Limit = study.Limit{CPUs: 0.5, Memory: 64 << 20}
+	spec.Sysctls = map[string]string{"net.ipv4.tcp_no_metrics_save": "1"}
+	c := b.container(t, spec)
+	a := b.agent(t, c, "one/server")
+	t.Logf("create, start and hello in %v", time.Since(began))
+	if c.Limit != spec.Limit {
+		t.Errorf("limited to %+v, want %+v", c.Limit, spec.Limit)
+	}
 	ns, err := c.Namespace()
 	if err != nil {
 		t.Fatal(err)
@@ -82,23 +139,202 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Endpoints) != 1 || c.Endpoints[0].MAC != mac.String() {
-		t.Errorf("the device has %v, the engine says %+v", mac, c.Endpoints)
+	bridge := b.lab.Addresses(lab.NetA, 1)[0]
+	if len(c.Endpoints) != 1 || c.Endpoints[0].MAC != mac.String() || len(c.Addresses()) != 1 || !bridge.Contains(c.Addresses()[0]) || c.Endpoints[0].Gateway != bridge.Addr() {
+		t.Errorf("the device has %v, the bridge %v, the engine says %+v", mac, bridge, c.Endpoints)
 	}
+	if v, err := ns.ReadSysctl("net/ipv4/tcp_no_metrics_save"); err != nil || v != "1" {
+		t.Errorf("the container's sysctl is %q: %v", v, err)
+	}
+
 	began = time.Now()
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
-	t.Log("agent ended in", time.Since(began))
+	t.Logf("agent ended in %v", time.Since(began))
+	if left := pidsOf(t, "one/server"); len(left) > 0 {
+		t.Errorf("agents %v are still there", left)
+	}
+	b.agent(t, c, "two/server")
+	if again, err := ns.Hardware("eth0"); err != nil || again.String() != mac.String() {
+		t.Errorf("the device has %v, had %v: %v", again, mac, err)
+	}
+	if s, err := c.State(t.Context()); err != nil || !s.Running || s.PID != c.PID() {
+		t.Errorf("%+v, %v", s, err)
+	}
 	began = time.Now()
-	start(t, l, c)
-	t.Log("again", time.Since(began))
-	began = time.Now()
-	if err := c.Remove(context.Background()); err != nil {
+	if err := c.Remove(t.Context()); err != nil {
 		t.Error(err)
 	}
-	t.Log("remove", time.Since(began))
-	if _, err := c.State(t.Context()); err == nil || !strings.Contains(err.Error(), "no such") {
-		t.Errorf("%v", err)
+	t.Logf("removed in %v", time.Since(began))
+	if _, err := c.State(t.Context()); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("a removed container: %v", err)
 	}
+	if _, err := c.Launch(t.Context(), "agent"); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("launch in a removed container: %v", err)
+	}
+	if ns, err := c.Namespace(); err == nil {
+		ns.Close()
+		t.Error("a removed container has a namespace")
+	}
+}
+
+// A published port carries TCP and UDP from the other host.
+func TestPublish(t *testing.T) {
+	b := newBench(t)
+	const port = 5201
+	at := netip.AddrPortFrom(b.lab.A.Addr[0], 15201)
+	spec := b.spec("server")
+	spec.Publish = []engine.Publish{{Host: at, Port: port}}
+	server := b.agent(t, b.container(t, spec), "a/server")
+	client := b.agent(t, transport.Local{Start: b.lab.B.NS.Start}, "b/client")
+	for _, kind := range []string{"tcp_rr", "udp_rr"} {
+		p := drivertest.Params(kind)
+		p.Address = fmt.Sprintf("0.0.0.0:%d", port)
+		q := p
+		q.Address = at.String()
+		trial, err := agent.Begin(t.Context(), client, server, q, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent, got, err := trial.Run(t.Context())
+		if err != nil || sent.Received == 0 || got.Received == 0 {
+			t.Errorf("%s: client %d bytes, server %d bytes: %v", kind, sent.Received, got.Received, err)
+		}
+	}
+
+	second := b.spec("second")
+	second.Publish = spec.Publish
+	if _, err := b.Run(t.Context(), second); !errors.Is(err, engine.ErrPortTaken) {
+		t.Errorf("a port that is published: %v", err)
+	}
+	second.Publish = []engine.Publish{{Port: port}}
+	if _, err := b.Run(t.Context(), second); err == nil || !strings.Contains(err.Error(), "both ports") {
+		t.Errorf("a port of the engine's choice: %v", err)
+	}
+	if left, err := b.Leftovers(t.Context(), nil); err != nil || len(left) != 2 {
+		t.Errorf("want the server and its image, have %v, %v", left, err)
+	}
+}
+
+// On the host's network there is no namespace but the host's.
+func TestHostNetwork(t *testing.T) {
+	b := newBench(t)
+	spec := b.spec("server")
+	spec.Network = engine.HostNetwork
+	c := b.container(t, spec)
+	b.agent(t, c, "a/server")
+	ns, err := c.Namespace()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ns.Close()
+	got, err := ns.Hardware(lab.Underlay)
+	want, errHost := b.lab.A.NS.Hardware(lab.Underlay)
+	if err := errors.Join(err, errHost); err != nil || got.String() != want.String() {
+		t.Errorf("the container's underlay is %v, the host's %v: %v", got, want, err)
+	}
+	if len(c.Addresses()) != 0 {
+		t.Errorf("it has addresses of its own: %v", c.Addresses())
+	}
+}
+
+// How an agent ended is told with what ended it.
+func TestFates(t *testing.T) {
+	b := newBench(t)
+	wait := func(t *testing.T, c *agent.Client) string {
+		t.Helper()
+		deadline := time.Now().Add(20 * time.Second)
+		for c.Gone() == nil {
+			if time.Now().After(deadline) {
+				t.Fatal("the agent does not end")
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		return c.Gone().Error()
+	}
+	limited := b.spec("limited")
+	limited.Limit.Memory = 64 << 20
+	c := b.container(t, limited)
+
+	t.Run("killed", func(t *testing.T) {
+		a := b.agent(t, c, "killed/limited")
+		kill(t, pidOf(t, "killed/limited"))
+		if got := wait(t, a); !strings.Contains(got, "killed by a signal") {
+			t.Error(got)
+		}
+	})
+	t.Run("last words", func(t *testing.T) {
+		conn, err := c.Launch(t.Context(), agent.EndArguments("")...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(conn); err != nil || len(text) > 0 {
+			t.Errorf("%q, %v", text, err)
+		}
+		if err := conn.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := conn.Fate(); !strings.HasPrefix(got, "exit status 1: ") || !strings.Contains(got, "nothing to look for") {
+			t.Error(got)
+		}
+	})
+	t.Run("out of memory", func(t *testing.T) {
+		for range 2 {
+			conn, err := c.Launch(t.Context(), eater)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadAll(conn); err != nil {
+				t.Error(err)
+			}
+			if err := conn.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if got := conn.Fate(); got != "killed: out of memory (limit 64MiB)" {
+				t.Error(got)
+			}
+		}
+		// The container goes on, and what befell one is not told of the next.
+		a := b.agent(t, c, "after/limited")
+		kill(t, pidOf(t, "after/limited"))
+		if got := wait(t, a); !strings.Contains(got, "killed by a signal") {
+			t.Error(got)
+		}
+	})
+	t.Run("stuck", func(t *testing.T) {
+		a := b.agent(t, c, "stuck/limited")
+		pause(t, pidOf(t, "stuck/limited"))
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+		if left := pidsOf(t, "stuck/limited"); len(left) > 0 {
+			t.Errorf("agents %v are still there", left)
+		}
+	})
+	t.Run("container killed", func(t *testing.T) {
+		a := b.agent(t, c, "in-killed/limited")
+		kill(t, hostPID(t, c))
+		if got := wait(t, a); !strings.Contains(got, "its container was killed") {
+			t.Error(got)
+		}
+	})
+	t.Run("container removed", func(t *testing.T) {
+		c := b.container(t, b.spec("removed"))
+		a := b.agent(t, c, "in-removed/removed")
+		if err := c.Remove(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := wait(t, a); !strings.Contains(got, "its container was removed") && !strings.Contains(got, "its container was killed") {
+			t.Error(got)
+		}
+	})
+	t.Run("engine ended", func(t *testing.T) {
+		c := b.container(t, b.spec("last"))
+		a := b.agent(t, c, "in-ended/last")
+		kill(t, b.dockerd(t))
+		if got := wait(t, a); !strings.Contains(got, "the engine on host a ended") {
+			t.Error(got)
+		}
+	})
 }

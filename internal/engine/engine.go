@@ -22,6 +22,10 @@ type Engine struct {
 	images images
 }
 
+// ended reports whether the engine is known to have ended, and with it everything
+// that was on it: there is nothing left to remove.
+func (e *Engine) ended() bool { return e.gone != nil && e.gone() != "" }
+
 // Versions is what an engine says of itself.
 type Versions struct {
 	Engine, API, Containerd, Runc string

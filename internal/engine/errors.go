@@ -73,18 +73,24 @@ func kind(err error) error {
 	return nil
 }
 
+// failure is an error of an engine in one line, with what it comes down to.
+type failure struct {
+	text string
+	of   []error
+}
+
+func (f *failure) Error() string   { return f.text }
+func (f *failure) Unwrap() []error { return f.of }
+
 // fail puts an error of the engine into one line: what was attempted, on which
 // engine, why it failed and what mends it.
 func (e *Engine) fail(err error, doing string, args ...any) error {
-	doing = fmt.Sprintf(doing, args...)
-	why := oneLine(err)
+	f := &failure{fmt.Sprintf("engine %s: %s: %s", e.Name, fmt.Sprintf(doing, args...), oneLine(err)), []error{err}}
 	if k := kind(err); k != nil {
-		return fmt.Errorf("engine %s: %s: %s (%w)", e.Name, doing, why, k)
+		f.text += " (" + k.Error() + ")"
+		f.of = append(f.of, k)
 	}
-	if why != err.Error() {
-		return fmt.Errorf("engine %s: %s: %s", e.Name, doing, why)
-	}
-	return fmt.Errorf("engine %s: %s: %w", e.Name, doing, err)
+	return f
 }
 
 // oneLine is an engine's message without the prefix that every one has.

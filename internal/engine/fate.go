@@ -35,10 +35,10 @@ func (x *execution) exit(ctx context.Context, broken error) string {
 	c := x.container
 	code, err := x.code(ctx)
 	if err != nil {
-		return c.lost(ctx, err)
+		return c.lost(ctx, c.engine.fail(err, "ask how it ended"))
 	}
 	for until := time.Now().Add(deathWait); ; {
-		if fate := c.death(ctx, x.at); fate != "" {
+		if fate := c.death(ctx, time.Since(x.at)); fate != "" {
 			return fate
 		}
 		if code != killed || time.Now().After(until) {
@@ -79,55 +79,74 @@ func (x *execution) code(ctx context.Context) (int, error) {
 func (c *Container) lost(ctx context.Context, err error) string {
 	if isNotFound(err) {
 		if _, gone := c.State(ctx); gone == nil {
-			return "its container was restarted"
+			return "its container was started again"
 		} else if errors.Is(gone, ErrNotFound) {
 			return "its container was removed"
 		}
 	}
-	if gone := c.engine.gone; gone != nil {
-		if why := gone(); why != "" {
+	// An engine stops to answer a moment before its end is known.
+	for until := time.Now().Add(deathWait); c.engine.gone != nil; {
+		if why := c.engine.gone(); why != "" {
 			return why
 		}
+		if time.Now().After(until) {
+			break
+		}
+		time.Sleep(leaving)
 	}
-	return oneLine(c.engine.fail(err, "ask how it ended"))
+	return err.Error()
 }
 
-// death says how the container has ended or ran out of memory since a time, "" if
-// neither.
-func (c *Container) death(ctx context.Context, since time.Time) string {
+// death says how the container has ended, or ran out of memory within the last d,
+// "" if neither.
+func (c *Container) death(ctx context.Context, d time.Duration) string {
 	s, err := c.State(ctx)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return "its container was removed"
 	case err != nil:
 		return c.lost(ctx, err)
-	case s.OOM || c.outOfMemory(ctx, since):
-		limit := ""
-		if c.Limit.Memory > 0 {
-			limit = fmt.Sprintf(" (limit %s)", c.Limit.Memory)
+	case c.outOfMemory(ctx, d, s.OOM && !s.Running):
+		if c.Limit.Memory == 0 {
+			return "killed: its machine is out of memory"
 		}
-		return "killed: out of memory" + limit
+		return fmt.Sprintf("killed: out of memory (limit %s)", c.Limit.Memory)
 	case s.Running:
 		return ""
 	case s.ExitCode == killed:
 		return "its container was killed"
+	case s.Error != "":
+		return fmt.Sprintf("its container ended with exit status %d: %s", s.ExitCode, s.Error)
 	}
 	return fmt.Sprintf("its container ended with exit status %d", s.ExitCode)
 }
 
-// outOfMemory asks the engine for the container's own event: an older engine notes
-// only in that what befell a process that is not the container's first.
-func (c *Container) outOfMemory(ctx context.Context, since time.Time) bool {
-	if c.Limit.Memory == 0 {
+// outOfMemory asks for the event that a process of the container was killed within
+// the last d: an engine may note that of any but the container's first nowhere else,
+// and once it was noted it stays. With likely, the event is waited for.
+func (c *Container) outOfMemory(ctx context.Context, d time.Duration, likely bool) bool {
+	if c.Limit.Memory == 0 && !likely {
 		return false
 	}
+	since := stamp(c.engine.now(ctx).Add(-d))
+	for until := time.Now().Add(deathWait); ; time.Sleep(leaving) {
+		if c.event(ctx, "oom", since) {
+			return true
+		}
+		if !likely || time.Now().After(until) {
+			return false
+		}
+	}
+}
+
+// event reports whether the engine tells of an event of the container since a time.
+func (c *Container) event(ctx context.Context, name, since string) bool {
+	until := stamp(c.engine.now(ctx))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// The engine counts in its own machine's time, of which ours may differ; an agent
-	// that was killed earlier is told from this one by its second at worst.
 	got := c.engine.api.Events(ctx, client.EventsListOptions{
-		Since: strconv.FormatInt(since.Unix(), 10), Until: strconv.FormatInt(time.Now().Unix()+1, 10),
-		Filters: client.Filters{}.Add("type", "container").Add("container", c.ID).Add("event", "oom"),
+		Since: since, Until: until,
+		Filters: client.Filters{}.Add("type", "container").Add("container", c.ID).Add("event", name),
 	})
 	select {
 	case <-got.Messages:
@@ -137,3 +156,17 @@ func (c *Container) outOfMemory(ctx context.Context, since time.Time) bool {
 	}
 	return false
 }
+
+// now is the time by the engine's clock, or by ours where it does not say.
+func (e *Engine) now(ctx context.Context) time.Time {
+	i, err := e.api.Info(ctx, client.InfoOptions{})
+	if err == nil {
+		if at, err := time.Parse(time.RFC3339Nano, i.Info.SystemTime); err == nil {
+			return at
+		}
+	}
+	return time.Now()
+}
+
+// stamp is a time as the API takes it.
+func stamp(at time.Time) string { return fmt.Sprintf("%d.%09d", at.Unix(), at.Nanosecond()) }

@@ -18,8 +18,8 @@ const initWords = "tare " + InitCommand + ": "
 // Init is the first process of a private engine, in a namespace of process ids, of
 // mounts and of a network that its parent made. Its arguments are those behind the
 // subcommand's name: --run ID --dir DIR -- DOCKERD ARGS... . It gives the engine
-// its mounts, starts dockerd, takes in orphans, and returns when dockerd has ended;
-// when stdin comes to its end it exits at once. Either way the kernel then ends
+// its mounts, starts dockerd, takes in orphans, and returns how dockerd ended; when
+// stdin comes to its end it exits at once. Either way the kernel then ends
 // whatever else runs on the engine.
 func Init(args []string) error {
 	at := slices.Index(args, "--")

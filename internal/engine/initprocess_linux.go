@@ -112,6 +112,9 @@ func lastWords(log string) string {
 	return wordsIn(string(text))
 }
 
+// usageWords begin the line in which dockerd says that it does not take a flag.
+const usageWords = "Status: "
+
 // wordsIn does so for the end of a log. dockerd's lines are plain or of the form
 // time="..." level=fatal msg="...".
 func wordsIn(text string) string {
@@ -120,10 +123,13 @@ func wordsIn(text string) string {
 		line = strings.TrimSpace(line)
 		if own, ok := strings.CutPrefix(line, initWords); ok {
 			fate = own
+		} else if why, ok := strings.CutPrefix(last, usageWords); ok && why != "" {
+			continue // what follows is how to ask for help
 		} else if line != "" {
 			last = line
 		}
 	}
+	last = strings.TrimPrefix(last, usageWords)
 	if _, msg, ok := strings.Cut(last, ` msg="`); ok {
 		quoted, err := strconv.QuotedPrefix(`"` + msg)
 		if err == nil {

@@ -104,7 +104,7 @@ func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
 	defer cancel()
 	for {
 		_, err := e.api.NetworkRemove(ctx, name, client.NetworkRemoveOptions{})
-		if err == nil || isNotFound(err) {
+		if err == nil || isNotFound(err) || e.ended() {
 			return nil
 		}
 		if !isConflict(err) {

@@ -25,6 +25,7 @@ type Private struct {
 	*Engine
 	dir    string // below privateBase
 	cgroup string // under which all its containers are, at the root of each hierarchy
+	made   bool   // whether directory and groups are this engine's
 	init   *initProcess
 	close  sync.Once
 	closed error

@@ -62,7 +62,7 @@ func Start(ctx context.Context, l *lab.Lab, h *lab.Host, args ...string) (*Priva
 	p := &Private{Engine: &Engine{Name: h.Name}, dir: filepath.Join(privateBase, name), cgroup: lab.Prefix + name}
 	err := p.start(ctx, l, h, args)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start a Docker Engine on host %s of the lab: %w", h.Name, err), p.Close())
+		return nil, errors.Join(fmt.Errorf("start a Docker Engine on host %s of the lab %s: %w", h.Name, l.Spec.Label, err), p.Close())
 	}
 	return p, nil
 }
@@ -99,7 +99,7 @@ func (p *Private) start(ctx context.Context, l *lab.Lab, h *lab.Host, args []str
 	if p.api, err = client.New(client.WithHost("unix://" + p.Socket())); err != nil {
 		return err
 	}
-	p.gone = p.Fate
+	p.gone = func() string { return p.fateWithin(fateWait) }
 	if err := p.ready(ctx); err != nil {
 		return err
 	}
@@ -127,6 +127,7 @@ func (p *Private) makeDir() error {
 		}
 		err := os.Mkdir(p.dir, 0o700)
 		if err == nil {
+			p.made = true
 			break
 		}
 		if !errors.Is(err, os.ErrNotExist) || tries > 10 {
@@ -174,6 +175,18 @@ func (p *Private) Fate() string {
 	}
 }
 
+// fateWithin is Fate for one who has just been cut off by the engine: its end may
+// be a moment from being known.
+func (p *Private) fateWithin(d time.Duration) string {
+	timeout := time.NewTimer(d)
+	defer timeout.Stop()
+	select {
+	case <-p.init.done:
+	case <-timeout.C:
+	}
+	return p.Fate()
+}
+
 // Close ends the engine and everything that runs on it at once, and removes all
 // that it had. It may be called again. What a container has not written out is
 // lost.
@@ -190,7 +203,9 @@ func (p *Private) end() error {
 	if p.init != nil {
 		errs = append(errs, p.init.kill())
 	}
-	errs = append(errs, removeCgroups(p.cgroup), removeDir(p.dir))
+	if p.made { // else they are another's
+		errs = append(errs, removeCgroups(p.cgroup), removeDir(p.dir))
+	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("end the Docker Engine on host %s: %w", p.Name, err)
 	}
@@ -202,10 +217,9 @@ func removeDir(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	for up := filepath.Dir(dir); up != filepath.Dir(filepath.Dir(privateBase)); up = filepath.Dir(up) {
-		if os.Remove(up) != nil {
-			break // others are in it
-		}
+	// They stay where others are in them.
+	if os.Remove(privateBase) == nil {
+		_ = os.Remove(filepath.Dir(privateBase))
 	}
 	return nil
 }

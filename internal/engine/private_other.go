@@ -36,3 +36,6 @@ func (p *Private) Exec() string { return "" }
 
 // Done never tells of an end: nothing was started.
 func (p *Private) Done() <-chan struct{} { return nil }
+
+// PrivateLeftovers finds nothing: no engine was here to leave it.
+func PrivateLeftovers([]string) ([]Leftover, error) { return nil, nil }

@@ -44,7 +44,7 @@ func Leftovers() ([]Leftover, error) {
 	}
 	for _, name := range names {
 		id, _, ok := strings.Cut(strings.TrimPrefix(name, Prefix), "-")
-		if !ok || !isID(id) || slices.Contains(alive, id) {
+		if !ok || !IsID(id) || slices.Contains(alive, id) {
 			continue
 		}
 		found = append(found, Leftover{Run: id, What: "namespace " + name, name: name})
@@ -52,11 +52,22 @@ func Leftovers() ([]Leftover, error) {
 	return found, nil
 }
 
-// orphans finds this user's agents of dead runs. They end by themselves when
-// their stdin does; this is for one that is stopped or stuck. An agent whose
-// controller is still its parent belongs to a live run, also where that run's
-// claim cannot be seen because it was made in another network namespace; led
-// names those runs.
+// Alive lists the runs alive on this machine, also those of which only processes
+// can be seen, because they were claimed in another network namespace.
+func Alive() ([]string, error) {
+	alive, err := Running()
+	if err != nil {
+		return nil, err
+	}
+	_, led, err := orphans(alive)
+	return append(alive, led...), err
+}
+
+// orphans finds this user's agents, and first processes of engines, of dead runs.
+// They end by themselves when their stdin does; this is for one that is stopped or
+// stuck. One whose controller is still its parent belongs to a live run, also where
+// that run's claim cannot be seen because it was made in another network namespace;
+// led names those runs.
 func orphans(alive []string) (found []Leftover, led []string, err error) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -102,21 +113,22 @@ func hasController(dir string) bool {
 	return err == nil && os.SameFile(own, parent)
 }
 
-// agentOf reads a process's command line as that of an agent: tare agent --run ID.
+// agentOf reads a process's command line as that of an agent, tare agent --run ID,
+// or of the first process of an engine, tare engine-init --run ID.
 func agentOf(dir string) (id string, ok bool) {
 	line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 	if err != nil {
 		return "", false // it ended meanwhile
 	}
 	args := strings.Split(string(bytes.TrimRight(line, "\x00")), "\x00")
-	if len(args) < 4 || args[0] != "tare" || args[1] != "agent" || args[2] != "--run" || !isID(args[3]) {
+	if len(args) < 4 || args[0] != "tare" || args[1] != "agent" && args[1] != "engine-init" || args[2] != "--run" || !IsID(args[3]) {
 		return "", false
 	}
 	return args[3], true
 }
 
-// isID reports whether s has the form of a run's id.
-func isID(s string) bool {
+// IsID reports whether s has the form of a run's id.
+func IsID(s string) bool {
 	return len(s) == 2*idBytes && strings.Trim(s, "0123456789abcdef") == ""
 }
 

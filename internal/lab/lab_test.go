@@ -44,6 +44,22 @@ func TestAddressesAreDisjoint(t *testing.T) {
 			}
 		}
 	}
+	pools := map[netip.Prefix]bool{}
+	for slot := range lab.Slots {
+		l := &lab.Lab{Spec: lab.Spec{Claim: lab.Claim{Slot: slot}}}
+		for _, p := range []lab.Pool{lab.PoolA, lab.PoolB, lab.PoolSwarm} {
+			pool := l.Pool(p)
+			if !v4.Contains(pool.Addr()) || pool.Masked() != pool || pools[pool] {
+				t.Errorf("pool %d of slot %d is %s", p, slot, pool)
+			}
+			pools[pool] = true
+			for net, was := range seen {
+				if net.Overlaps(pool) {
+					t.Errorf("pool %d of slot %d overlaps %s", p, slot, was)
+				}
+			}
+		}
+	}
 	if len(seen) != lab.Slots*4*2 {
 		t.Errorf("%d subnets, want %d", len(seen), lab.Slots*4*2)
 	}

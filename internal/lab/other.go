@@ -20,6 +20,9 @@ func (*Claim) Release() {}
 // there are none.
 func Running() ([]string, error) { return nil, nil }
 
+// Alive lists the runs alive on this machine: none.
+func Alive() ([]string, error) { return nil, nil }
+
 // Up says why no lab can be made.
 func Up(Spec) (*Lab, error) { return nil, linuxnet.ErrSystem }
 

@@ -4,20 +4,229 @@ package docker
 
 import (
 	"context"
+	"net/netip"
 
+	"tare/internal/agent/transport"
 	"tare/internal/driver"
 	"tare/internal/driver/notes"
 	"tare/internal/engine"
+	"tare/internal/result"
 )
 
-func (p *path) published(ctx context.Context) error     { return p.pending(ctx) }
-func (p *path) bridge(ctx context.Context) error        { return p.pending(ctx) }
-func (p *path) colocated(ctx context.Context) error     { return p.pending(ctx) }
-func (p *path) toHost(ctx context.Context) error        { return p.pending(ctx) }
-func (p *path) userlandProxy(ctx context.Context) error { return p.pending(ctx) }
+// published: process on a, underlay, DNAT on b, docker0, container on b.
+func (p *path) published(ctx context.Context) error {
+	servers, err := p.behindPorts(ctx, p.b)
+	if err != nil {
+		return err
+	}
+	for _, s := range servers {
+		p.Ends(p.a.end(), s.end(), s.listens, p.b.address(), s.port)
+	}
+	if err := p.byDNAT(ctx, p.b, servers); err != nil {
+		return err
+	}
+	p.underlay()
+	s := servers[0]
+	p.Draw(notes.ProcessAt(p.a.Place), p.a.device(eth), p.b.device(eth), s.dnatStep(), p.b.bridge(),
+		s.vethStep(), s.ethStep(), s.process())
+	return nil
+}
 
-func (p *path) pending(context.Context) error {
-	_ = engine.ContainerSpec{}
-	_ = notes.All
-	return &driver.Unsupported{Mode: p.Mode, Reason: "not built yet"}
+// bridge: as published, with the clients in containers behind the masquerading
+// bridge of a.
+func (p *path) bridge(ctx context.Context) error {
+	servers, err := p.behindPorts(ctx, p.b)
+	if err != nil {
+		return err
+	}
+	var first *bridged
+	err = p.Each(func(pair int) error {
+		c, err := p.onBridge(ctx, p.a, client, pair, engine.ContainerSpec{})
+		if err != nil {
+			return err
+		}
+		if pair == 1 {
+			first = c
+		}
+		s := servers[pair-1]
+		p.Ends(c.end(), s.end(), s.listens, p.b.address(), s.port)
+		p.Carries(pair, p.a.Place, c.veth, notes.Receives)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.byDNAT(ctx, p.b, servers); err != nil {
+		return err
+	}
+	if err := p.translated(ctx, translation{side: p.a, masquerade: true}); err != nil {
+		return err
+	}
+	p.Must(driver.Rule{Counter: masqueraded(p.a), Expect: driver.Connections})
+	p.Carries(notes.All, p.a.Place, notes.Device{Name: docker0}, notes.Receives)
+	p.Rests(p.a.Place, notes.Device{Name: lo})
+	p.underlay()
+	s := servers[0]
+	p.Draw(first.process(), first.ethStep(), first.vethStep(), p.a.bridge(), notes.Rule(p.a.Place, "nat", "masquerade"), p.a.device(eth),
+		p.b.device(eth), s.dnatStep(), p.b.bridge(), s.vethStep(), s.ethStep(), s.process())
+	return nil
+}
+
+// colocated: two containers a pair on docker0 of a. Frames go from port to port; the
+// bridge's own device sees none of them unless they are routed.
+func (p *path) colocated(ctx context.Context) error {
+	err := p.Each(func(pair int) error {
+		from, err := p.onBridge(ctx, p.a, client, pair, engine.ContainerSpec{})
+		if err != nil {
+			return err
+		}
+		to, err := p.onBridge(ctx, p.a, server, pair, engine.ContainerSpec{})
+		if err != nil {
+			return err
+		}
+		p.Ends(from.end(), to.end(), to.listens, to.listens, notes.AnyPort)
+		p.Carries(pair, p.a.Place, from.veth, notes.Receives)
+		p.Carries(pair, p.a.Place, to.veth, notes.Transmits)
+		if pair == 1 {
+			p.Draw(from.process(), from.ethStep(), from.vethStep(), p.a.bridge(), to.vethStep(), to.ethStep(), to.process())
+		}
+		return nil
+	})
+	for _, d := range []string{docker0, eth, lo} {
+		p.Rests(p.a.Place, notes.Device{Name: d})
+	}
+	return err
+}
+
+// toHost: container on a to a process on a, at a's own address on the underlay.
+func (p *path) toHost(ctx context.Context) error {
+	err := p.Each(func(pair int) error {
+		from, err := p.onBridge(ctx, p.a, client, pair, engine.ContainerSpec{})
+		if err != nil {
+			return err
+		}
+		p.Ends(from.end(), p.a.end(), p.a.address(), p.a.address(), notes.AnyPort)
+		p.Carries(pair, p.a.Place, from.veth, notes.Receives)
+		if pair == 1 {
+			p.Draw(from.process(), from.ethStep(), from.vethStep(), p.a.bridge(), notes.ProcessAt(p.a.Place))
+		}
+		return nil
+	})
+	p.Carries(notes.All, p.a.Place, notes.Device{Name: docker0}, notes.Receives)
+	for _, d := range []string{eth, lo} {
+		p.Rests(p.a.Place, notes.Device{Name: d})
+	}
+	return err
+}
+
+// userlandProxy: process on a, to a published port of a at the loopback address,
+// where no rule translates it: docker-proxy takes the connection and makes another
+// to the container.
+func (p *path) userlandProxy(ctx context.Context) error {
+	servers, err := p.behindPorts(ctx, p.a)
+	if err != nil {
+		return err
+	}
+	t := translation{side: p.a}
+	loopback := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}
+	for _, s := range servers {
+		p.Ends(p.a.end(), s.end(), s.listens, loopback, s.port)
+		p.CarriesAtLeast(s.pair, p.a.Place, s.veth, notes.Transmits)
+		p.Must(driver.Rule{Counter: ran(p.a, s.port), Expect: driver.Works, Pair: s.pair},
+			driver.Rule{Counter: dnat(p.a, s.port), Expect: driver.Unmet})
+		t.ports = append(t.ports, s.publishedPort())
+	}
+	if err := p.translated(ctx, t); err != nil {
+		return err
+	}
+	p.LoopsAtLeast(notes.All, p.a.Place, notes.Device{Name: lo})
+	p.CarriesAtLeast(notes.All, p.a.Place, notes.Device{Name: docker0}, notes.Transmits)
+	p.Rests(p.a.Place, notes.Device{Name: eth})
+	s := servers[0]
+	p.Draw(notes.ProcessAt(p.a.Place), p.a.device(lo), notes.Own(notes.Rule(p.a.Place, "process", proxyProgram)), p.a.bridge(),
+		s.vethStep(), s.ethStep(), s.process())
+	return nil
+}
+
+// bridged is a container on a host's default bridge.
+type bridged struct {
+	*box
+	veth    notes.Device // its other end, on the host
+	listens []netip.Addr
+	port    uint16 // published, 0 when none is
+}
+
+// onBridge starts a container on the default bridge.
+func (p *path) onBridge(ctx context.Context, s *side, role string, pair int, spec engine.ContainerSpec) (*bridged, error) {
+	b, err := p.run(ctx, s, role, pair, spec)
+	if err != nil {
+		return nil, err
+	}
+	own, err := b.addr()
+	if err != nil {
+		return nil, err
+	}
+	veth, err := p.veth(b)
+	if err != nil {
+		return nil, err
+	}
+	// The engine made the bridge when it started, and told it nothing of offloads.
+	return &bridged{box: b, veth: veth, listens: []netip.Addr{own}}, s.ns.Segmentation(docker0, p.lab.Spec.Offload)
+}
+
+// behindPorts starts the servers on a host's default bridge, each with a published
+// port of its own, and finds what listens there.
+func (p *path) behindPorts(ctx context.Context, s *side) (servers []*bridged, err error) {
+	err = p.Each(func(pair int) error {
+		port := uint16(notes.FirstPort + pair - 1)
+		b, err := p.onBridge(ctx, s, server, pair, engine.ContainerSpec{Publish: []engine.Publish{
+			{Host: netip.AddrPortFrom(netip.IPv4Unspecified(), port), Port: port}}})
+		if err != nil {
+			return err
+		}
+		b.port = port
+		servers = append(servers, b)
+		return p.proxied(s, port)
+	})
+	return servers, err
+}
+
+// byDNAT declares that the published ports of a host are reached by its rules, and
+// not through its proxies.
+func (p *path) byDNAT(ctx context.Context, s *side, servers []*bridged) error {
+	t := translation{side: s}
+	for _, to := range servers {
+		p.Carries(to.pair, s.Place, to.veth, notes.Transmits)
+		p.Must(driver.Rule{Counter: dnat(s, to.port), Expect: driver.Connections, Pair: to.pair},
+			driver.Rule{Counter: ran(s, to.port), Expect: driver.Idles})
+		t.ports = append(t.ports, to.publishedPort())
+	}
+	p.Carries(notes.All, s.Place, notes.Device{Name: docker0}, notes.Transmits)
+	p.Rests(s.Place, notes.Device{Name: lo})
+	return p.translated(ctx, t)
+}
+
+func (b *bridged) publishedPort() publishedPort { return publishedPort{b.port, b.listens[0]} }
+
+// end is a process of the host as an end.
+func (s *side) end() notes.End {
+	return notes.End{Place: s.Place, Launcher: transport.Local{Start: s.ns.Start}}
+}
+
+// address is the host's on the underlay: IPv4 only, as the default bridge has it.
+func (s *side) address() []netip.Addr { return s.host.Addr[:1] }
+
+func (b *bridged) ethStep() notes.Step  { return notes.Own(notes.DeviceAt(b.Place, b.eth())) }
+func (b *bridged) vethStep() notes.Step { return notes.Own(notes.DeviceAt(b.side.Place, b.veth)) }
+func (b *bridged) dnatStep() notes.Step { return notes.Own(notes.Rule(b.side.Place, "nat", "DNAT")) }
+
+// bridge is the default bridge in a drawing, with whether the packet filter sees
+// what it switches.
+func (s *side) bridge() notes.Step {
+	step := s.device(docker0)
+	const name = "bridge-nf-call-iptables"
+	if v, err := s.ns.ReadSysctl("net/bridge/" + name); err == nil {
+		step = notes.With(step, result.Fact{Name: name, Value: v})
+	}
+	return step
 }

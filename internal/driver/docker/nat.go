@@ -1,0 +1,172 @@
+package docker
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// natRule is a rule of a nat table with its counters, as far as proofs need it.
+type natRule struct {
+	Chain  string
+	Target string // DNAT, MASQUERADE, ...
+
+	Proto   string // tcp, udp, ...; empty for all
+	Port    uint16 // of the destination, 0 for all
+	To      netip.AddrPort
+	Source  netip.Prefix // invalid for all
+	NotOut  string       // the device that a packet must not leave by
+	Packets uint64
+	Bytes   uint64
+}
+
+// parseNAT reads what iptables-save -c -t nat writes. Docker's rules are the same
+// whether iptables speaks to nf_tables or to the kernel's older tables, and engines
+// of all ages add only matches to them, which are passed over.
+func parseNAT(text string) ([]natRule, error) {
+	var rules []natRule
+	for n, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "[") {
+			continue // comments, the table's name, its chains, COMMIT
+		}
+		r, err := parseRule(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d of the rules, %q: %w", n+1, line, err)
+		}
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+func parseRule(line string) (natRule, error) {
+	var r natRule
+	counts, rest, ok := strings.Cut(strings.TrimPrefix(line, "["), "]")
+	packets, bytes, colon := strings.Cut(counts, ":")
+	if !ok || !colon {
+		return r, errors.New("it has no counters")
+	}
+	var err error
+	if r.Packets, err = strconv.ParseUint(packets, 10, 64); err != nil {
+		return r, err
+	}
+	if r.Bytes, err = strconv.ParseUint(bytes, 10, 64); err != nil {
+		return r, err
+	}
+	words := split(rest)
+	not := false
+	for i := 0; i < len(words); i++ {
+		word, value := words[i], ""
+		if i+1 < len(words) {
+			value = words[i+1]
+		}
+		switch word {
+		case "!":
+			not = true
+			continue
+		case "-A":
+			r.Chain = value
+		case "-j":
+			r.Target = value
+		case "-p":
+			r.Proto = value
+		case "-o":
+			if not {
+				r.NotOut = value
+			}
+		case "-s":
+			if !not {
+				r.Source, err = netip.ParsePrefix(value)
+			}
+		case "--dport":
+			r.Port = port(value)
+		case "--to-destination":
+			r.To = destination(value)
+		default:
+			not = false
+			continue // a match that no proof needs, or its value
+		}
+		if err != nil {
+			return r, fmt.Errorf("%s %s: %w", word, value, err)
+		}
+		not = false
+		i++
+	}
+	return r, nil
+}
+
+// port reads one port. A range, which Docker does not use, is none.
+func port(s string) uint16 {
+	n, err := strconv.ParseUint(s, 10, 16)
+	if err != nil {
+		return 0
+	}
+	return uint16(n)
+}
+
+// destination reads an address with a port. One without leads to no published port.
+func destination(s string) netip.AddrPort {
+	to, err := netip.ParseAddrPort(s)
+	if err != nil {
+		return netip.AddrPort{}
+	}
+	return to
+}
+
+// split parts a line into its words. A word in quotes may hold spaces and quotes
+// behind a backslash.
+func split(line string) []string {
+	var words []string
+	var word strings.Builder
+	in, quoted, escaped := false, false, false
+	for _, c := range line {
+		switch {
+		case escaped:
+			word.WriteRune(c)
+			escaped = false
+		case quoted && c == '\\':
+			escaped = true
+		case c == '"':
+			quoted, in = !quoted, true
+		case !quoted && (c == ' ' || c == '\t'):
+			if in {
+				words = append(words, word.String())
+				word.Reset()
+				in = false
+			}
+		default:
+			word.WriteRune(c)
+			in = true
+		}
+	}
+	if in {
+		words = append(words, word.String())
+	}
+	return words
+}
+
+// published finds the rules that lead a published port to a container. There is one
+// for TCP and one for UDP.
+func published(rules []natRule, port uint16, to netip.Addr) []natRule {
+	return slices.DeleteFunc(slices.Clone(rules), func(r natRule) bool {
+		return r.Target != "DNAT" || r.Port != port || r.To.Addr() != to
+	})
+}
+
+// masquerading finds the rule that hides what leaves a bridge for elsewhere.
+func masquerading(rules []natRule, bridge string) []natRule {
+	return slices.DeleteFunc(slices.Clone(rules), func(r natRule) bool {
+		return r.Target != "MASQUERADE" || r.NotOut != bridge
+	})
+}
+
+// packets sums up the packets that rules have met.
+func packets(rules []natRule) (n uint64) {
+	for _, r := range rules {
+		n += r.Packets
+	}
+	return n
+}

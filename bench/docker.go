@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"tare/internal/agent"
@@ -33,6 +34,9 @@ func engines(ctx context.Context, _ bench) error {
 	}
 	d := docker.Driver{}
 	for _, m := range d.Modes() {
+		if strings.HasSuffix(m.ID, ":NAME") {
+			continue // of the user's choice
+		}
 		if err := standing(ctx, d, driver.Order{Mode: m.ID, Pairs: 1, Lab: spec}); err != nil {
 			return err
 		}

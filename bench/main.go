@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"tare/internal/inner"
+	"tare/internal/engine"
 )
 
 // section is one table.
@@ -38,7 +38,13 @@ func sections() []section {
 }
 
 func main() {
-	inner.Main(os.Args, "bench")
+	if done, err := engine.Inner(context.Background(), os.Args, "bench"); done || err != nil {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	all := sections()
 	var names []string
 	for _, s := range all {

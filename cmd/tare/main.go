@@ -3,10 +3,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 
 	"tare/internal/cli"
-	"tare/internal/inner"
+	"tare/internal/engine"
 	"tare/internal/result"
 )
 
@@ -17,6 +18,15 @@ var (
 )
 
 func main() {
-	inner.Main(os.Args, version)
-	os.Exit(cli.New(result.Build{Version: version, Commit: commit}).Main(context.Background(), os.Args[1:]))
+	ctx := context.Background()
+	// An agent starts without the command line: it has to be ready in moments.
+	done, err := engine.Inner(ctx, os.Args, version)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if done {
+		return
+	}
+	os.Exit(cli.New(result.Build{Version: version, Commit: commit}).Main(ctx, os.Args[1:]))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/driver"
+	"tare/internal/driver/docker"
 	"tare/internal/driver/netns"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -38,7 +39,7 @@ type App struct {
 
 // New is the program with all its drivers.
 func New(build result.Build) App {
-	return App{Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Drivers: driver.Registry{netns.Driver{}}}
+	return App{Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Drivers: driver.Registry{netns.Driver{}, docker.Driver{}}}
 }
 
 // codeError is an error with its exit code. An empty text has been said already.
@@ -104,10 +105,16 @@ func (a App) catalog() study.Catalog {
 	for _, m := range a.Drivers.Modes() {
 		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options})
 	}
+	for _, p := range driver.PlannedModes() {
+		c.Modes = append(c.Modes, study.ModeSpec{ID: p.ID, Baseline: p.Baseline, Planned: p.Why})
+	}
 	for _, w := range traffic.All() {
 		spec := w.Spec().WorkloadSpec
 		spec.Tools = tool.Making(spec.Kind)
 		c.Workloads = append(c.Workloads, spec)
+	}
+	for _, p := range traffic.PlannedWorkloads() {
+		c.Workloads = append(c.Workloads, study.WorkloadSpec{Kind: p.Kind, Planned: p.Why})
 	}
 	return c
 }

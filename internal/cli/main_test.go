@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"tare/internal/cli"
-	"tare/internal/inner"
+	"tare/internal/engine"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 )
@@ -23,8 +23,16 @@ func TestMain(m *testing.M) {
 }
 
 func tare() {
-	inner.Main(os.Args, "test")
-	os.Exit(cli.New(result.Build{Version: "test", Commit: "0123456"}).Main(context.Background(), os.Args[1:]))
+	ctx := context.Background()
+	done, err := engine.Inner(ctx, os.Args, "test")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if done {
+		return
+	}
+	os.Exit(cli.New(result.Build{Version: "test", Commit: "0123456"}).Main(ctx, os.Args[1:]))
 }
 
 func TestScripts(t *testing.T) {

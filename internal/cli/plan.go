@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -9,8 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/driver"
 	"tare/internal/plan"
 	"tare/internal/study"
+	"tare/internal/traffic"
 )
 
 func (a App) planCommand() *cobra.Command {
@@ -25,7 +29,7 @@ func (a App) planCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printPlan(plan.Make(s), s, order)
+			return a.printPlan(plan.Make(s).Without(a.Drivers.Planned(s)...), s, order)
 		},
 	}
 	f.register(c)
@@ -34,22 +38,25 @@ func (a App) planCommand() *cobra.Command {
 }
 
 func (a App) printPlan(p plan.Plan, s study.Study, order bool) error {
-	var traffic time.Duration
+	var busy time.Duration
 	for _, t := range p.Trials {
-		traffic += t.Traffic()
+		busy += t.Traffic()
 	}
-	total := p.Total()
+	total := p.Estimate(p.Trials) + a.Drivers.Takes(s)
 	fmt.Fprintf(a.Stdout, "%d trials: %d modes x %d workloads x %d blocks, profile %s, seed %d\n",
 		len(p.Trials), len(p.Modes), len(p.Workloads), p.Blocks, s.Profile, p.Seed)
-	fmt.Fprintf(a.Stdout, "about %s, %.0f %% of it with traffic flowing\n\n", total.Round(time.Second), 100*traffic.Seconds()/total.Seconds())
+	fmt.Fprintf(a.Stdout, "about %s, %.0f %% of it with traffic flowing\n\n", total.Round(time.Second), 100*busy.Seconds()/total.Seconds())
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODE\tBASELINE\tWHAT IS BUILT")
-	for _, id := range p.Modes {
-		_, m, err := a.Drivers.For(id)
-		if err != nil {
+	for _, asked := range s.Modes {
+		_, m, err := a.Drivers.For(asked.Mode)
+		title := cmp.Or(asked.Title, m.Title)
+		if u, lacking := driver.AsUnsupported(err); lacking {
+			title = u.Reason
+		} else if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", m.ID, orDash(m.Baseline), m.Title)
+		fmt.Fprintf(w, "%s\t%s\t%s%s\n", asked.Name(), orDash(s.NameOf(m.Baseline)), title, limited(asked.Limits))
 	}
 	fmt.Fprintln(w, "\nWORKLOAD\tWARM-UP\tTIMED\tSLICE\tPARAMETERS")
 	for _, wl := range p.Workloads {
@@ -59,6 +66,12 @@ func (a App) printPlan(p plan.Plan, s study.Study, order bool) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", wl.ID, wl.Warmup, wl.Duration, slice, parameters(wl))
 	}
+	for _, wl := range s.Workloads {
+		if why, planned := traffic.IsPlanned(wl.Kind); planned {
+			fmt.Fprintf(w, "%s\t-\t-\t-\tnot built yet: %s\n", wl.Name(), why)
+		}
+	}
+	printScenarios(w, s)
 	if err := w.Flush(); err != nil {
 		return err
 	}
@@ -74,6 +87,30 @@ func (a App) printPlan(p plan.Plan, s study.Study, order bool) error {
 		fmt.Fprintf(w, "%d\t%d\t%s\t%s\n", i+1, t.Block, t.Workload.ID, t.Mode)
 	}
 	return w.Flush()
+}
+
+// printScenarios lists the study's own names and what it compares.
+func printScenarios(w io.Writer, s study.Study) {
+	if len(s.Scenarios) > 0 {
+		fmt.Fprintln(w, "\nSCENARIO\tMODE\tWORKLOAD\tWHAT IT IS")
+		for _, sc := range s.Scenarios {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", sc.ID, sc.Mode, sc.Workload, sc.Title)
+		}
+	}
+	if len(s.Compare) > 0 {
+		fmt.Fprintln(w, "\nCOMPARISON\tOF\tTO\tWHAT IT ASKS")
+		for _, c := range s.Compare {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", c.Name(), c.A, c.B, c.Title)
+		}
+	}
+}
+
+// limited says what the two ends of a mode may use, where that is limited.
+func limited(l study.Limits) string {
+	if l == (study.Limits{}) {
+		return ""
+	}
+	return fmt.Sprintf("; limits: client %s, server %s", l.Client, l.Server)
 }
 
 func orNone(r study.Rate) string {

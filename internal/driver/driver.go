@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"time"
 
 	"tare/internal/agent/transport"
 	"tare/internal/lab"
@@ -42,8 +43,11 @@ type Mode struct {
 	ID       string
 	Title    string
 	Baseline string
-	Limits   bool // takes limits: an engine makes its sandboxes
-	Options  bool // takes options for the network's own driver
+	Limits   study.Ends // that can be limited: an engine makes their sandboxes
+	Options  bool       // takes options for the network's own driver
+	// Takes is how long making it and taking it down takes, about; for estimates, and
+	// for how long a run waits. 0 is the time of a few namespaces: plan.ModeOverhead.
+	Takes time.Duration
 }
 
 // Path is a mode that stands: pairs of ends and the devices between them.

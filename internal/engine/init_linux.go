@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// initWords begin the line with which the program tells, in the engine's log, what
-// Init returned.
+// initWords begin each line that Init writes into the engine's log.
 const initWords = "tare " + InitCommand + ": "
 
 // Init is the first process of a private engine, in a namespace of process ids, of
@@ -22,6 +21,10 @@ const initWords = "tare " + InitCommand + ": "
 // stdin comes to its end it exits at once. Either way the kernel then ends
 // whatever else runs on the engine.
 func Init(args []string) error {
+	return fmt.Errorf("%s%w", initWords, runInit(args))
+}
+
+func runInit(args []string) error {
 	at := slices.Index(args, "--")
 	if at != 4 || args[0] != "--run" || args[2] != "--dir" || len(args) < 6 {
 		return errors.New("is started by tare itself, for an engine of a lab")

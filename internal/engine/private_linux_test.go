@@ -41,6 +41,27 @@ func bothEngines(t *testing.T, l *lab.Lab) (a, b *engine.Private) {
 	return a, b
 }
 
+// private starts an engine on host a of a lab of its own, both gone with the test.
+func private(t *testing.T) (*lab.Lab, *engine.Private) {
+	t.Helper()
+	b := newBench(t)
+	return b.lab, b.Private
+}
+
+// holder starts a container that goes with its engine.
+func holder(t *testing.T, l *lab.Lab, p *engine.Private, part string, change func(*engine.ContainerSpec)) *engine.Container {
+	t.Helper()
+	spec := bench{p, l, l.Spec.Claim.ID}.spec(part)
+	if change != nil {
+		change(&spec)
+	}
+	c, err := p.Run(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // Two engines with all that they can have running leave nothing behind, and while
 // they run nothing of theirs is mounted on the machine.
 func TestNothingLeft(t *testing.T) {
@@ -58,8 +79,8 @@ func TestNothingLeft(t *testing.T) {
 	if pool := l.Pool(lab.PoolSwarm); !pool.Contains(over.Subnets[0].Addr()) {
 		t.Errorf("the overlay network is in %v, want in %s", over.Subnets, pool)
 	}
-	run(t, l, a, "client", func(s *engine.ContainerSpec) { s.Network = over.Name })
-	run(t, l, b, "server", func(s *engine.ContainerSpec) {
+	holder(t, l, a, "client", func(s *engine.ContainerSpec) { s.Network = over.Name })
+	holder(t, l, b, "server", func(s *engine.ContainerSpec) {
 		s.Publish = []engine.Publish{{Host: netip.AddrPortFrom(l.B.Addr[0], 7000), Port: 7000}}
 	})
 	all := append(below(t, a.InitPID()), below(t, b.InitPID())...)
@@ -189,7 +210,7 @@ func TestStartTwice(t *testing.T) {
 // The end of dockerd is the end of all that it has started, and is told.
 func TestKilled(t *testing.T) {
 	l, p := private(t)
-	c := run(t, l, p, "server", nil)
+	c := holder(t, l, p, "server", nil)
 	agent, err := c.Launch(t.Context(), "agent", "--run", l.Spec.Claim.ID)
 	if err != nil {
 		t.Fatal(err)

@@ -47,8 +47,8 @@ func as(t *testing.T, what string) *exec.Cmd {
 func controller(t *testing.T) {
 	l := drivertest.Lab(t, nil)
 	a, b := bothEngines(t, l)
-	run(t, l, a, "client", nil)
-	run(t, l, b, "server", nil)
+	holder(t, l, a, "client", nil)
+	holder(t, l, b, "server", nil)
 	fmt.Printf("\nstands %s %d %d\n", l.Spec.Claim.ID, a.InitPID(), b.InitPID())
 	<-t.Context().Done()
 }

@@ -24,7 +24,7 @@ type Plan struct {
 	Seed      uint64
 	Blocks    int
 	Modes     []string         // by name, in the study's order
-	Workloads []study.Workload // in the study's order, twins included
+	Workloads []study.Workload // in the study's order, twins included, planned ones left out
 	Trials    []Trial
 	Settle    time.Duration // idle wait before each trial
 }
@@ -64,8 +64,9 @@ func (p Plan) Without(modes ...string) Plan {
 	return p
 }
 
-// What a trial and a mode take beyond the traffic and the settling wait, as
-// measured by `make bench` on two cores and rounded up.
+// What a trial takes beyond the traffic and the settling wait, and a mode of
+// namespaces to be made and taken down, as measured by `make bench` on two cores and
+// rounded up.
 // ToolOverhead is what starting an external tool at both ends, and its own
 // handshakes, take beyond that; DrainOverhead how long a receiver waits for
 // datagrams that do not come.
@@ -142,9 +143,4 @@ func (p Plan) Estimate(trials []Trial) time.Duration {
 		}
 	}
 	return sum
-}
-
-// Total is how long the whole plan takes, with modes set up and taken down.
-func (p Plan) Total() time.Duration {
-	return p.Estimate(p.Trials) + time.Duration(len(p.Modes))*ModeOverhead
 }

@@ -139,18 +139,32 @@ func TestWithoutKeepsTheOrder(t *testing.T) {
 	}
 }
 
-func TestTotal(t *testing.T) {
+func TestEstimate(t *testing.T) {
 	const settle = 300 * time.Millisecond
 	s := sample()
-	want := 4*3*(2*(settle+TrialOverhead)+2*time.Second+700*time.Millisecond) + 3*ModeOverhead
-	if got := Make(s).Total(); got != want {
-		t.Errorf("total %s, want %s", got, want)
+	estimate := func() time.Duration {
+		p := Make(s)
+		return p.Estimate(p.Trials)
+	}
+	want := 4 * 3 * (2*(settle+TrialOverhead) + 2*time.Second + 700*time.Millisecond)
+	if got := estimate(); got != want {
+		t.Errorf("all at once %s, want %s", got, want)
 	}
 	// In turns: one wait for each group, and each slice has a part that does not
 	// count. 500 ms are 25 slices of 25 ms with 20 ms counted.
 	s.Workloads[1].Slice = study.Duration(25 * time.Millisecond)
-	want = 4*(3*(settle+TrialOverhead+2*time.Second)+settle+3*(TrialOverhead+200*time.Millisecond+25*25*time.Millisecond)) + 3*ModeOverhead
-	if got := Make(s).Total(); got != want {
-		t.Errorf("total in turns %s, want %s", got, want)
+	want = 4 * (3*(settle+TrialOverhead+2*time.Second) + settle + 3*(TrialOverhead+200*time.Millisecond+25*25*time.Millisecond))
+	if got := estimate(); got != want {
+		t.Errorf("in turns %s, want %s", got, want)
+	}
+}
+
+// What is only planned is not tried.
+func TestPlannedWorkloads(t *testing.T) {
+	s := sample()
+	full := Make(s)
+	s.Workloads = append(s.Workloads, study.Workload{ID: "curve", Kind: "udp_sweep"})
+	if diff := cmp.Diff(full, Make(s)); diff != "" {
+		t.Errorf("with a planned workload (-without +with):\n%s", diff)
 	}
 }

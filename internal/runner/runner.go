@@ -85,10 +85,11 @@ func (r *run) warn(code, scope, format string, args ...any) {
 }
 
 func (r *run) execute(ctx context.Context) error {
+	r.plan.Trials = r.plan.Without(r.cfg.Drivers.Planned(r.cfg.Study)...).Trials
 	todo := r.remaining()
 	r.tell(live.Planned{
 		RunID: r.out.ID, Dir: r.cfg.Dir.Path(), Profile: r.out.Profile, Modes: r.plan.Modes,
-		Trials: len(todo), Blocks: r.plan.Blocks, Estimate: r.plan.Estimate(todo) + time.Duration(len(r.plan.Modes))*plan.ModeOverhead,
+		Trials: len(todo), Blocks: r.plan.Blocks, Estimate: r.plan.Estimate(todo) + r.cfg.Drivers.Takes(r.cfg.Study),
 	})
 	for _, w := range r.cfg.Warnings {
 		r.warn(w.Code, w.Scope, "%s", w.Text)
@@ -231,6 +232,8 @@ func (r *run) finish() {
 	for _, w := range r.plan.Workloads {
 		r.compareEnds(w)
 	}
+	r.out.Scenarios = Scenarios(r.cfg.Study)
+	r.out.Comparisons = result.Compare(r.out.Modes, plan.Names(r.cfg.Study), r.out.Scenarios, Asked(r.cfg.Study), r.trials, Rule(r.cfg.Study))
 	agreements, disagreements := result.Agreements(r.out.Modes, Verified(r.cfg.Study), r.trials, Rule(r.cfg.Study))
 	r.out.Agreements = agreements
 	for _, w := range append(warnings, disagreements...) {
@@ -246,6 +249,24 @@ func Verified(s study.Study) []result.Verified {
 		if w.VerifyWith != "" {
 			out = append(out, result.Verified{Workload: w.Name(), Twin: twins[w.Name()], Tool: w.VerifyWith})
 		}
+	}
+	return out
+}
+
+// Scenarios are those of a study, as results have them.
+func Scenarios(s study.Study) []result.Scenario {
+	var out []result.Scenario
+	for _, sc := range s.Scenarios {
+		out = append(out, result.Scenario(sc))
+	}
+	return out
+}
+
+// Asked lists the comparisons that a study asks for.
+func Asked(s study.Study) []result.Asked {
+	var out []result.Asked
+	for _, c := range s.Compare {
+		out = append(out, result.Asked{ID: c.Name(), Title: c.Title, A: c.A, B: c.B})
 	}
 	return out
 }

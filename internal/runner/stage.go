@@ -38,7 +38,7 @@ type ends struct{ client, server *agent.Client }
 func (s *stage) result() result.Mode {
 	m := result.Mode{
 		ID: s.mode.ID, Title: s.mode.Title, Description: s.asked.Description, Status: s.status, Reason: s.reason,
-		Baseline: s.mode.Baseline, Topology: s.topology, Facts: slices.Concat(told(s.asked), s.facts),
+		Baseline: s.mode.Baseline, Topology: s.topology, Facts: slices.Concat(told(s.asked, s.facts), s.facts),
 	}
 	if s.asked.Mode != s.mode.ID {
 		m.Mode = s.asked.Mode
@@ -46,21 +46,23 @@ func (s *stage) result() result.Mode {
 	return m
 }
 
-// told lists what the study told a mode, as facts of it.
-func told(m study.Mode) []result.Fact {
+// told lists what the study told a mode, as facts of it, but for what was read back.
+func told(m study.Mode, read []result.Fact) []result.Fact {
 	var out []result.Fact
 	for _, end := range []struct {
 		name string
 		of   study.Limit
 	}{{"client", m.Limits.Client}, {"server", m.Limits.Server}} {
 		if end.of != (study.Limit{}) {
-			out = append(out, result.Fact{Name: "limit of the " + end.name, Value: end.of.String()})
+			out = append(out, result.Fact{Name: end.name + " limit", Value: end.of.String()})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Options)) {
 		out = append(out, result.Fact{Name: "option " + name, Value: m.Options[name]})
 	}
-	return out
+	return slices.DeleteFunc(out, func(f result.Fact) bool {
+		return slices.ContainsFunc(read, func(r result.Fact) bool { return r.Name == f.Name })
+	})
 }
 
 func (r *run) stage(mode string) *stage {
@@ -77,8 +79,16 @@ func (r *run) settle(s *stage, status result.ModeStatus, reason string) {
 	r.tell(live.ModeSettled{Mode: s.mode.ID, Status: status, Reason: reason})
 }
 
-// provisionWait bounds the set-up of one mode.
+// provisionWait bounds the set-up of one mode of a few namespaces. What takes
+// longer is waited for longer: see patience.
 const provisionWait = 20 * time.Second
+
+// slowness is how much longer than on the machine of its estimate a mode may take
+// to stand: a busy small machine is not to be taken for one that cannot.
+const slowness = 20
+
+// patience is how long a run waits for a mode to stand.
+func patience(m driver.Mode) time.Duration { return provisionWait + slowness*m.Takes }
 
 // setUp builds every mode of the plan. A mode that cannot be built is noted and
 // the others go on; only a cancelled context or an unknown mode ends the run.
@@ -86,12 +96,17 @@ func (r *run) setUp(ctx context.Context) error {
 	for _, id := range r.plan.Modes {
 		asked, _ := r.cfg.Study.ModeNamed(id)
 		d, m, err := r.cfg.Drivers.For(asked.Mode)
-		if err != nil {
+		u, planned := driver.AsUnsupported(err)
+		if err != nil && !planned {
 			return err
 		}
 		m.ID, m.Title, m.Baseline = id, cmp.Or(asked.Title, m.Title), r.cfg.Study.NameOf(m.Baseline)
 		s := &stage{mode: m, asked: asked}
 		r.stages = append(r.stages, s)
+		if planned {
+			r.settle(s, result.ModeUnsupported, u.Reason)
+			continue
+		}
 		if why, void := voidIn(r.cfg.Done, id); void {
 			// A resumed run does not forget.
 			r.settle(s, result.ModeVoid, why)
@@ -103,13 +118,13 @@ func (r *run) setUp(ctx context.Context) error {
 			s.status, s.reason = result.ModeFailed, "interrupted before it was ready"
 			return ctx.Err()
 		}
-		u, lacking := driver.AsUnsupported(err)
+		lacks, lacking := driver.AsUnsupported(err)
 		switch {
 		case err == nil:
 			s.status = result.ModeMeasured
 			r.tell(live.ModeSettled{Mode: id, Status: s.status, Took: time.Since(began)})
 		case lacking:
-			r.settle(s, result.ModeUnsupported, u.Reason)
+			r.settle(s, result.ModeUnsupported, lacks.Reason)
 		default:
 			r.settle(s, result.ModeFailed, err.Error())
 		}
@@ -134,7 +149,8 @@ var ErrNothing = errors.New("not one of the modes could be made; the reasons are
 
 // raise makes the lab, the path and the agents of one mode.
 func (r *run) raise(ctx context.Context, d driver.Driver, s *stage) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, provisionWait, fmt.Errorf("it was not ready within %s", provisionWait))
+	wait := patience(s.mode)
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("it was not ready within %s", wait))
 	defer cancel()
 	o := r.order(s)
 	path, err := d.Provision(ctx, o)
@@ -243,25 +259,29 @@ func (s *stage) dismiss() error {
 }
 
 // teardownWait bounds the end of a run. It has a context of its own: an
-// interrupted run is taken down like any other.
-const teardownWait = 20 * time.Second
+// interrupted run is taken down like any other. Engines take a second or two each.
+const teardownWait = time.Minute
 
+// teardown ends the agents and closes the paths, each of them side by side: each
+// takes a moment, and there are many.
 func (r *run) teardown() error {
 	ctx, cancel := context.WithTimeout(context.Background(), teardownWait)
 	defer cancel()
-	// The agents end side by side: each takes a moment, and there are many.
-	ended := make(chan error, len(r.stages))
-	for _, s := range r.stages {
-		go func() { ended <- s.dismiss() }()
-	}
-	var errs []error
-	for range r.stages {
-		errs = append(errs, <-ended)
-	}
-	for _, s := range r.stages {
-		if s.path != nil {
-			errs = append(errs, s.path.Close(ctx))
+	return errors.Join(r.each((*stage).dismiss), r.each(func(s *stage) error {
+		if s.path == nil {
+			return nil
 		}
+		return s.path.Close(ctx)
+	}))
+}
+
+// each does something to all stages side by side.
+func (r *run) each(do func(*stage) error) error {
+	errs := make([]error, len(r.stages))
+	var wg sync.WaitGroup
+	for i, s := range r.stages {
+		wg.Go(func() { errs[i] = do(s) })
 	}
+	wg.Wait()
 	return errors.Join(errs...)
 }

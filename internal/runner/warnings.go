@@ -3,10 +3,12 @@ package runner
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tare/internal/lab"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/traffic"
 )
 
 // circumstances warns of what is known before the first trial.
@@ -23,10 +25,40 @@ func (r *run) circumstances() {
 	if others := slices.DeleteFunc(ids, func(id string) bool { return id == r.out.ID }); len(others) > 0 {
 		r.warn("other_run", "run", "another run (%s) is under way on this machine: the two disturb each other", others[0])
 	}
+	r.left()
 	for _, w := range r.plan.Workloads {
 		if w.Placement == study.TwoCores && len(r.cfg.CPUs) < 2 {
 			r.warn("one_cpu", w.ID, "placement two_cores was asked for, but there is one CPU to use: both ends share it")
 		}
+	}
+}
+
+// left warns of what the study asks for and the run leaves out.
+func (r *run) left() {
+	for _, w := range r.cfg.Study.Workloads {
+		if why, planned := traffic.IsPlanned(w.Kind); planned {
+			r.warn("workload_unsupported", w.Name(), "left out of the trials, not built yet: %s", why)
+		}
+	}
+	if r.cfg.Study.Limits == (study.Limits{}) {
+		return
+	}
+	var free []string
+	for _, m := range r.cfg.Study.Modes {
+		_, spec, err := r.cfg.Drivers.For(m.Mode)
+		switch limits := r.cfg.Study.Limits; {
+		case err != nil: // it is not built
+		case spec.Limits == (study.Ends{}):
+			free = append(free, m.Name())
+		case !spec.Limits.Client && limits.Client != (study.Limit{}):
+			free = append(free, "the client of "+m.Name())
+		case !spec.Limits.Server && limits.Server != (study.Limit{}):
+			free = append(free, "the server of "+m.Name())
+		}
+	}
+	if len(free) > 0 {
+		r.warn("limits_skipped", "run", "the study's limits do not hold for %s: an engine applies limits, and none makes their sandboxes. "+
+			"What is limited pays for that, too, beside what is not", strings.Join(free, ", "))
 	}
 }
 

@@ -68,7 +68,7 @@ func TestApplyErrors(t *testing.T) {
 	}{
 		"mode":           {study.Overrides{Modes: []string{"netns/bridg"}}, `--modes: unknown mode "netns/bridg"; did you mean "netns/bridge"?`},
 		"mode twice":     {study.Overrides{Modes: []string{"host", "host"}}, `--modes: duplicate mode "host"`},
-		"empty mode":     {study.Overrides{Modes: []string{""}}, `--modes: unknown mode ""; allowed: host, host-local, netns/published, netns/bridge, netns/macvlan, netns/vxlan, netns/ipvlan, netns/colocated, docker/bridge, docker/overlay, docker/network:NAME, docker/driver:NAME`},
+		"empty mode":     {study.Overrides{Modes: []string{""}}, `--modes: unknown mode ""; allowed: host, host-local, netns/published, netns/bridge, netns/macvlan, netns/vxlan, netns/ipvlan, netns/colocated, docker/bridge, docker/overlay, docker/network:NAME, docker/driver:NAME, docker/published`},
 		"id":             {study.Overrides{Workloads: []string{"mony"}}, `--workloads: unknown workload "mony"; did you mean "many"?`},
 		"workload":       {study.Overrides{Workloads: []string{"udp"}}, `--workloads: unknown workload "udp"; allowed: tcp_stream, tcp_rr, udp_stream, one, many`},
 		"workload twice": {study.Overrides{Workloads: []string{"many", "tcp_stream"}}, `--workloads: "many" is named twice`},
@@ -86,6 +86,58 @@ func TestApplyErrors(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.want, err.Error()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+const named = `
+modes: [host, {mode: docker/bridge, id: one}, {mode: docker/bridge, id: two, limits: {client: {cpus: 1}}}, docker/overlay]
+workloads: [tcp_rr, tcp_stream]
+scenarios:
+  - {id: A, mode: one, workload: tcp_rr}
+  - {id: B, mode: two, workload: tcp_rr}
+  - {id: C, mode: two, workload: tcp_stream}
+  - {id: D, mode: host, workload: tcp_stream}
+compare:
+  - {a: A, b: B}
+  - {a: C, b: D}
+  - {a: docker/overlay, b: two}
+  - {a: B, b: host}
+`
+
+// Names pick modes as they pick workloads, and what is said of modes and workloads
+// that are left out goes with them.
+func TestApplyNarrows(t *testing.T) {
+	for name, c := range map[string]struct {
+		over                 study.Overrides
+		modes, scenarios, of []string
+	}{
+		"nothing":      {study.Overrides{}, []string{"host", "one", "two", "docker/overlay"}, []string{"A", "B", "C", "D"}, []string{"A : B", "C : D", "docker/overlay : two", "B : host"}},
+		"an id":        {study.Overrides{Modes: []string{"two"}}, []string{"two"}, []string{"B", "C", "D"}, []string{"C : D", "B : host"}},
+		"a mode twice": {study.Overrides{Modes: []string{"docker/bridge"}}, []string{"one", "two"}, []string{"A", "B", "C", "D"}, []string{"A : B", "C : D", "B : host"}},
+		"a new one":    {study.Overrides{Modes: []string{"docker/network:x", "docker/overlay"}}, []string{"docker/network:x", "docker/overlay"}, []string{"D"}, nil},
+		"a workload":   {study.Overrides{Workloads: []string{"tcp_rr"}}, []string{"host", "one", "two", "docker/overlay"}, []string{"A", "B"}, []string{"A : B", "docker/overlay : two", "B : host"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := decode(t, named).Apply(c.over, sample())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := study.Resolve(s, sample()); err != nil {
+				t.Error(err)
+			}
+			var scenarios, of []string
+			for _, sc := range s.Scenarios {
+				scenarios = append(scenarios, sc.ID)
+			}
+			for _, one := range s.Compare {
+				of = append(of, one.Name())
+			}
+			for _, d := range []string{cmp.Diff(c.modes, s.ModeNames()), cmp.Diff(c.scenarios, scenarios), cmp.Diff(c.of, of)} {
+				if d != "" {
+					t.Errorf("(-want +got):\n%s", d)
+				}
 			}
 		})
 	}

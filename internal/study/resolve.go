@@ -38,9 +38,8 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 	s.Lab.Offload = cmp.Or(s.Lab.Offload, lab.Offload)
 	s.Modes = withBaselines(s.Modes, cat)
 	for i, m := range s.Modes {
-		if spec, _ := cat.Mode(m.Mode); spec.Limits {
-			s.Modes[i].Limits = m.Limits.Or(s.Limits)
-		}
+		spec, _ := cat.Mode(m.Mode)
+		s.Modes[i].Limits = m.Limits.Or(s.Limits).Only(spec.Limits)
 		s.Modes[i].Options = maps.Clone(m.Options)
 	}
 	s.Workloads = slices.Clone(s.Workloads)
@@ -76,7 +75,7 @@ func valid(s Study, cat Catalog) error {
 }
 
 // withBaselines adds each baseline that is missing before the first mode that
-// is compared with it.
+// is compared with it; none for a mode that cannot be built yet.
 func withBaselines(modes []Mode, cat Catalog) []Mode {
 	var all []Mode
 	has := func(modes []Mode, mode string) bool {
@@ -84,7 +83,7 @@ func withBaselines(modes []Mode, cat Catalog) []Mode {
 	}
 	for _, m := range modes {
 		spec, _ := cat.Mode(m.Mode)
-		if b := spec.Baseline; b != "" && !has(modes, b) && !has(all, b) {
+		if b := spec.Baseline; b != "" && spec.Planned == "" && !has(modes, b) && !has(all, b) {
 			all = append(all, Mode{Mode: b})
 		}
 		all = append(all, m)

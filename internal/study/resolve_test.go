@@ -242,3 +242,40 @@ func TestRateLimitLeavesBulkWhole(t *testing.T) {
 		}
 	}
 }
+
+// Limits of the study hold for the modes that take them, key by key, and a baseline
+// may have a name of its own.
+func TestResolveModes(t *testing.T) {
+	s, err := study.Resolve(decode(t, `
+limits: {client: {cpus: 2, memory: 64MiB}, server: {cpus: 0.5}}
+modes:
+  - docker/bridge
+  - {mode: docker/bridge, id: less, limits: {client: {cpus: 0.25}}}
+  - {mode: host, id: raw}
+  - netns/bridge
+  - vm/virtio
+  - docker/network:My.Net
+workloads: [tcp_rr]
+`), sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	common := study.Limits{Client: study.Limit{CPUs: 2, Memory: 64 << 20}, Server: study.Limit{CPUs: 0.5}}
+	less := common
+	less.Client.CPUs = 0.25
+	want := []study.Mode{
+		{Mode: "docker/bridge", Limits: common}, {ID: "less", Mode: "docker/bridge", Limits: less}, {ID: "raw", Mode: "host"},
+		{Mode: "netns/bridge"}, {Mode: "vm/virtio"}, {Mode: "docker/network:My.Net", Limits: common},
+	}
+	if diff := cmp.Diff(want, s.Modes); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"docker/bridge", "less", "raw", "netns/bridge", "vm/virtio", "docker/network:My.Net"}, s.ModeNames()); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	for mode, name := range map[string]string{"host": "raw", "docker/bridge": "docker/bridge", "": "", "other": "other"} {
+		if got := s.NameOf(mode); got != name {
+			t.Errorf("%q is called %q, want %q", mode, got, name)
+		}
+	}
+}

@@ -123,8 +123,11 @@ type Catalog struct {
 type ModeSpec struct {
 	ID       string
 	Baseline string
-	Limits   bool // takes limits
+	Limits   Ends // that can be limited: an engine makes their sandboxes
 	Options  bool // takes options
+	// Absent says why a known mode is not to be had on the engine that the study
+	// names, empty where it is.
+	Absent string
 	// Planned says why a known mode is not there yet; empty where it is. A study may
 	// name it, and its cells come out unsupported.
 	Planned string
@@ -148,8 +151,9 @@ type WorkloadSpec struct {
 	// Bulk workloads need time to fill a slow path: on an underlay with a rate
 	// limit their default is one piece, with a warm-up of at least BulkWarmup.
 	Bulk bool
-	// Metrics are those that the workload can give, as results name them.
-	Metrics []string
+	// Metric is the workload's main figure, as results name it: workloads that
+	// differ in it have nothing to compare.
+	Metric string
 	// Planned says why a known workload is not there yet; empty where it is. A study
 	// may name it, and it is left out of the trials.
 	Planned string

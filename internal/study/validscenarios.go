@@ -150,7 +150,7 @@ func (v *validator) compare(s Study) {
 	}
 }
 
-// comparable notes two scenarios whose workloads have no metric in common, and two
+// comparable notes two scenarios whose workloads measure different things, and two
 // that are one under different names.
 func (v *validator) comparable(path string, s Study, c Comparison) {
 	a, okA := s.Scenario(c.A)
@@ -162,20 +162,20 @@ func (v *validator) comparable(path string, s Study, c Comparison) {
 		v.add(path+".b", "scenarios %q and %q are the same: %s with %s", c.A, c.B, a.Mode, a.Workload)
 		return
 	}
-	first, second := v.metrics(s, a.Workload), v.metrics(s, b.Workload)
-	if len(first) > 0 && len(second) > 0 && !slices.ContainsFunc(first, func(m string) bool { return slices.Contains(second, m) }) {
-		v.add(path+".b", "scenario %q measures %s and %q %s: they have no metric in common", c.A, strings.Join(first, ", "), c.B, strings.Join(second, ", "))
+	first, second := v.metric(s, a.Workload), v.metric(s, b.Workload)
+	if first != "" && second != "" && first != second {
+		v.add(path+".b", "scenario %q measures %s and %q %s: there is nothing to compare", c.A, first, c.B, second)
 	}
 }
 
-// metrics lists what the workload of that name gives, nothing where that is
+// metric is the main figure of the workload of that name, nothing where that is
 // unknown.
-func (v *validator) metrics(s Study, name string) []string {
+func (v *validator) metric(s Study, name string) string {
 	for _, w := range s.Workloads {
 		if w.Name() == name {
 			spec, _ := v.cat.Workload(w.Kind)
-			return spec.Metrics
+			return spec.Metric
 		}
 	}
-	return nil
+	return ""
 }

@@ -32,7 +32,8 @@ const crrSlice = study.Duration(25 * time.Millisecond)
 
 func (tcpCRR) Spec() Spec {
 	return Spec{Title: "TCP connect/request/response", WorkloadSpec: study.WorkloadSpec{
-		Kind: "tcp_crr",
+		Kind:   "tcp_crr",
+		Metric: "connection_rate",
 		Params: []string{"flows", "request_size", "response_size", "close", "family", "congestion_control", "send_buffer",
 			"receive_buffer", "placement", "slice", "warmup", "duration"},
 		Optional: []string{"pairs", "tool"},

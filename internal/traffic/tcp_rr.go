@@ -35,7 +35,8 @@ const rrSlice = study.Duration(10 * time.Millisecond)
 
 func (tcpRR) Spec() Spec {
 	return Spec{Title: "TCP request/response", WorkloadSpec: study.WorkloadSpec{
-		Kind: "tcp_rr",
+		Kind:   "tcp_rr",
+		Metric: "transaction_rate",
 		Params: []string{"flows", "request_size", "response_size", "family", "congestion_control", "send_buffer",
 			"receive_buffer", "placement", "slice", "warmup", "duration"},
 		Optional: []string{"transaction_rate", "pairs", "tool"},

@@ -22,8 +22,9 @@ const streamSlice = study.Duration(SeriesInterval * SliceWarmup / (SliceWarmup -
 func (tcpStream) Spec() Spec {
 	on := true
 	return Spec{Title: "TCP bulk transfer", WorkloadSpec: study.WorkloadSpec{
-		Kind: "tcp_stream",
-		Bulk: true,
+		Kind:   "tcp_stream",
+		Metric: "goodput",
+		Bulk:   true,
 		Params: []string{"streams", "write_size", "rate", "no_delay", "direction", "family", "congestion_control",
 			"send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
 		Optional:   []string{"threads", "pairs", "tool", "verify_with"},

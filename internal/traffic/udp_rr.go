@@ -26,6 +26,7 @@ const lostAfter = 200 * time.Millisecond
 func (udpRR) Spec() Spec {
 	return Spec{Title: "UDP request/response", WorkloadSpec: study.WorkloadSpec{
 		Kind:     "udp_rr",
+		Metric:   "transaction_rate",
 		Params:   []string{"request_size", "response_size", "family", "send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
 		Optional: []string{"transaction_rate", "pairs"},
 		Defaults: study.Workload{

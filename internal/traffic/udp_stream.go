@@ -15,8 +15,9 @@ type udpStream struct{ net network }
 
 func (udpStream) Spec() Spec {
 	return Spec{Title: "UDP stream", WorkloadSpec: study.WorkloadSpec{
-		Kind: "udp_stream",
-		Bulk: true,
+		Kind:   "udp_stream",
+		Metric: "goodput",
+		Bulk:   true,
 		Params: []string{"flows", "payload_size", "rate", "burst", "offload", "fragment", "direction", "family",
 			"send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
 		Optional: []string{"packet_rate", "pairs", "tool", "verify_with"},

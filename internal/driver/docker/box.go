@@ -65,7 +65,9 @@ func (p *path) run(ctx context.Context, s *side, role string, pair int, spec eng
 		}
 		b.ns, b.Stack = ns, notes.Space{NS: ns}
 	}
+	p.mu.Lock()
 	p.boxes = append(p.boxes, b)
+	p.mu.Unlock()
 	if !b.own {
 		return b, nil
 	}

@@ -27,12 +27,16 @@ type Driver struct {
 
 // Modes lists the modes of this package. Each is built by the recipe of its name.
 func (Driver) Modes() []driver.Mode {
-	return []driver.Mode{
+	return told([]driver.Mode{
 		{ID: "docker/host", Title: "both ends in containers on their host's own network", Baseline: host},
 		{ID: "docker/published", Title: "raw client, server in a container with a published port", Baseline: host},
 		{ID: "docker/bridge", Title: "both ends in containers on the default bridge, masqueraded and published", Baseline: host},
 		{ID: "docker/colocated", Title: "two containers on one bridge", Baseline: hostLocal},
 		{ID: "docker/to-host", Title: "container to a process of its own host", Baseline: hostLocal},
 		{ID: "docker/userland-proxy", Title: "process to a container of its own host, through docker-proxy", Baseline: hostLocal},
-	}
+		{ID: "docker/macvlan", Title: "containers on macvlan networks of the underlay", Baseline: host},
+		{ID: "docker/ipvlan", Title: "containers on ipvlan networks of the underlay", Baseline: host},
+		{ID: "docker/overlay", Title: "containers on an overlay of a Swarm of two engines", Baseline: host},
+		{ID: "docker/overlay-encrypted", Title: "containers on an encrypted overlay of a Swarm", Baseline: host},
+	})
 }

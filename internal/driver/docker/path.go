@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"tare/internal/driver"
 	"tare/internal/driver/notes"
@@ -21,6 +22,7 @@ type path struct {
 	order  driver.Order
 	lab    *lab.Lab
 	a, b   *side
+	mu     sync.Mutex // of boxes while they are started side by side
 	boxes  []*box
 	spaces []*linuxnet.NS // opened to be read, beside those of the boxes
 	facts  []result.Fact  // beside those of the engines and limits

@@ -35,11 +35,15 @@ func recipeFor(mode string) (recipe, error) {
 func recipes() map[string]recipe {
 	both, onA, onB := where{a: true, b: true}, where{a: true}, where{b: true}
 	return map[string]recipe{
-		"docker/host":           {engines: both, build: (*path).host},
-		"docker/published":      {engines: onB, raw: onA, build: (*path).published},
-		"docker/bridge":         {engines: both, build: (*path).bridge},
-		"docker/colocated":      {engines: onA, build: (*path).colocated},
-		"docker/to-host":        {engines: onA, raw: onB, build: (*path).toHost},
-		"docker/userland-proxy": {engines: onA, raw: onA, build: (*path).userlandProxy},
+		"docker/host":              {engines: both, build: (*path).host},
+		"docker/published":         {engines: onB, raw: onA, build: (*path).published},
+		"docker/bridge":            {engines: both, build: (*path).bridge},
+		"docker/colocated":         {engines: onA, build: (*path).colocated},
+		"docker/to-host":           {engines: onA, raw: onB, build: (*path).toHost},
+		"docker/userland-proxy":    {engines: onA, raw: onA, build: (*path).userlandProxy},
+		"docker/macvlan":           {engines: both, build: (*path).macvlan},
+		"docker/ipvlan":            {engines: both, build: (*path).ipvlan},
+		"docker/overlay":           {engines: both, build: (*path).overlay},
+		"docker/overlay-encrypted": {engines: both, build: (*path).overlayEncrypted},
 	}
 }

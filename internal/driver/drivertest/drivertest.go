@@ -13,7 +13,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/driver"
-	"tare/internal/inner"
+	"tare/internal/engine"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
@@ -24,7 +24,14 @@ import (
 // engines: drivers start the running program in their sandboxes. An ordinary user's tests run as the root of a user
 // namespace. Call it from TestMain.
 func Main(m *testing.M) {
-	inner.Main(os.Args, "test")
+	done, err := engine.Inner(context.Background(), os.Args, "test")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if done {
+		os.Exit(0)
+	}
 	linuxnet.EndWithParent()
 	if linuxnet.Try() != nil && !linuxnet.Inside() {
 		code, err := linuxnet.Reexec(context.Background())

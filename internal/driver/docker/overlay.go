@@ -1,0 +1,170 @@
+//go:build linux
+
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"tare/internal/driver/notes"
+	"tare/internal/engine"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+)
+
+// The names of devices that Docker's overlay driver has.
+const (
+	overlayBridge = "br0"             // in the network's own namespace
+	overlayTunnel = "vxlan0"          // there
+	gwbridge      = "docker_gwbridge" // on the host: the way out of overlays
+)
+
+// The options of Docker's overlay driver.
+const (
+	optionMTU       = "com.docker.network.driver.mtu" // of the underlay, bytes
+	optionEncrypted = "encrypted"
+)
+
+// overlay: containers on an attachable overlay of a Swarm of the two engines.
+func (p *path) overlay(ctx context.Context) error {
+	if err := p.onOverlay(ctx, map[string]string{}); err != nil {
+		return err
+	}
+	return p.reachable(ctx, joinWait)
+}
+
+// onOverlay builds an overlay with the driver's options and declares what every one
+// must show, encrypted or not.
+func (p *path) onOverlay(ctx context.Context, options map[string]string) error {
+	if err := engine.SwarmBoth(ctx, p.lab, p.a.engine, p.b.engine); err != nil {
+		return err
+	}
+	// The driver takes Ethernet's MTU for the underlay's unless it is told.
+	if mtu := p.lab.Spec.MTU; mtu != lab.DefaultMTU {
+		options[optionMTU] = strconv.Itoa(mtu)
+	}
+	spec := engine.NetworkSpec{Run: p.lab.Spec.Claim.ID, Driver: "overlay", Options: options, Attachable: true}
+	spec.Name = engine.Name(spec.Run, "overlay")
+	spec.Subnet, _ = families(p.lab.Addresses(lab.NetOverlay, 0)) // the driver carries IPv4 only
+	net, err := p.a.engine.CreateNetwork(ctx, spec)
+	if err != nil {
+		return err
+	}
+	all, err := p.couples(ctx, p.a, p.b, func(string, int) engine.ContainerSpec { return engine.ContainerSpec{Network: net.Name} })
+	if err != nil {
+		return err
+	}
+	near, err := p.within(p.a, net.ID)
+	if err != nil {
+		return err
+	}
+	far, err := p.within(p.b, net.ID)
+	if err != nil {
+		return err
+	}
+	for i, c := range all {
+		if err := p.join(i+1, c, near, far); err != nil {
+			return err
+		}
+	}
+	p.underlay()
+	p.Carries(notes.All, near.Place, notes.Device{Name: overlayTunnel}, notes.Transmits)
+	p.Carries(notes.All, far.Place, notes.Device{Name: overlayTunnel}, notes.Receives)
+	for _, s := range []*inside{near, far} {
+		p.Rests(s.Place, notes.Device{Name: overlayBridge})
+	}
+	for _, s := range p.sides() {
+		p.Rests(s.Place, notes.Device{Name: docker0})
+		p.Rests(s.Place, notes.Device{Name: gwbridge})
+	}
+	return nil
+}
+
+// inside is one host's part of an overlay: the namespace with its bridge, its tunnel
+// and the host's ends of the containers' devices.
+type inside struct {
+	notes.Place
+	ns *linuxnet.NS
+}
+
+// within opens one host's part of an overlay, which stands as soon as a container
+// on that host has joined.
+func (p *path) within(s *side, id string) (*inside, error) {
+	file, err := overlaySpace(filepath.Join(s.engine.Exec(), "netns"), id)
+	if err != nil {
+		return nil, fmt.Errorf("find the overlay's namespace on host %s: %w", s.At, err)
+	}
+	at := s.At + "/overlay"
+	ns, err := linuxnet.OpenNS(at, file)
+	if err != nil {
+		return nil, err
+	}
+	p.spaces = append(p.spaces, ns)
+	for _, device := range []string{overlayBridge, overlayTunnel} {
+		if err := ns.Segmentation(device, p.lab.Spec.Offload); err != nil {
+			return nil, err
+		}
+	}
+	return &inside{notes.Place{At: at, Host: s.Host, Stack: notes.Space{NS: ns}}, ns}, nil
+}
+
+// overlaySpace finds the namespace of the overlay with that id among an engine's.
+// Its name is a counter of the driver's and as much of the id as there is room for.
+func overlaySpace(dir, id string) (string, error) {
+	found, err := filepath.Glob(filepath.Join(dir, "[0-9]*-*"))
+	if err != nil {
+		return "", err
+	}
+	for _, file := range found {
+		_, part, _ := strings.Cut(filepath.Base(file), "-")
+		if len(part) >= 8 && strings.HasPrefix(id, part) {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("none of those in %s is of network %s: %s", dir, id, strings.Join(found, " "))
+}
+
+// join notes one pair of containers on the overlay.
+func (p *path) join(pair int, c couple, near, far *inside) error {
+	device := map[*box]string{}
+	veth := map[*box]notes.Device{}
+	for b, in := range map[*box]*inside{c.from: near, c.to: far} {
+		addr, err := b.addr()
+		if err != nil {
+			return err
+		}
+		if device[b], err = b.ns.DeviceWith(addr); err != nil {
+			return err
+		}
+		if veth[b], err = p.vethIn(b, device[b], in.ns); err != nil {
+			return err
+		}
+		// The other devices are loopback and the one on docker_gwbridge.
+		if err := p.aside(b, device[b]); err != nil {
+			return err
+		}
+	}
+	at := c.to.container.Addresses()
+	p.Ends(c.from.end(), c.to.end(), at, at, notes.AnyPort)
+	p.Carries(pair, near.Place, veth[c.from], notes.Receives)
+	p.Carries(pair, far.Place, veth[c.to], notes.Transmits)
+	if pair > 1 {
+		return nil
+	}
+	on := func(at notes.Place, name string) notes.Step { return notes.DeviceAt(at, notes.Device{Name: name}) }
+	p.Draw(c.from.process(), notes.Own(on(c.from.Place, device[c.from])), notes.Own(notes.DeviceAt(near.Place, veth[c.from])),
+		on(near.Place, overlayBridge), on(near.Place, overlayTunnel), p.a.device(eth),
+		p.b.device(eth), on(far.Place, overlayTunnel), on(far.Place, overlayBridge),
+		notes.Own(notes.DeviceAt(far.Place, veth[c.to])), notes.Own(on(c.to.Place, device[c.to])), c.to.process())
+	return nil
+}
+
+// isUnreachable reports whether the ends ran and never heard of each other.
+func isUnreachable(err error) bool {
+	var u *unreachable
+	return errors.As(err, &u)
+}

@@ -1,0 +1,109 @@
+//go:build linux
+
+package docker
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"tare/internal/driver"
+	"tare/internal/driver/notes"
+	"tare/internal/engine"
+	"tare/internal/lab"
+)
+
+// macvlan: containers on a network of the macvlan driver, whose parent is their
+// host's device on the underlay.
+func (p *path) macvlan(ctx context.Context) error { return p.onUnderlay(ctx, "macvlan") }
+
+// ipvlan: the same with the ipvlan driver, in its default mode, l2.
+func (p *path) ipvlan(ctx context.Context) error { return p.onUnderlay(ctx, "ipvlan") }
+
+// firstOnUnderlay is the first host number of containers on the underlay's subnet,
+// and gatewayThere that of a gateway which nobody has: both networks are one segment
+// without a router, and the engine would else reserve host a's own address for it.
+const (
+	firstOnUnderlay = 11
+	gatewayThere    = 254
+)
+
+func (p *path) onUnderlay(ctx context.Context, kind string) error {
+	spec := engine.NetworkSpec{
+		Run: p.lab.Spec.Claim.ID, Driver: kind, Options: map[string]string{"parent": eth},
+		Gateway: p.lab.Addresses(lab.NetUnderlay, gatewayThere)[0].Addr(),
+	}
+	spec.Name = engine.Name(spec.Run, kind)
+	spec.Subnet, spec.Subnet6 = families(p.lab.Addresses(lab.NetUnderlay, 0))
+	for _, s := range p.sides() {
+		if _, err := s.engine.CreateNetwork(ctx, spec); err != nil {
+			return p.lacksParent(kind, err)
+		}
+	}
+	all, err := p.couples(ctx, p.a, p.b, func(role string, pair int) engine.ContainerSpec {
+		number := firstOnUnderlay + 2*(pair-1)
+		if role == server {
+			number++
+		}
+		return engine.ContainerSpec{Network: spec.Name, Addresses: plain(p.lab.Addresses(lab.NetUnderlay, number))}
+	})
+	if err != nil {
+		return p.lacksParent(kind, err)
+	}
+	for i, c := range all {
+		for _, b := range []*box{c.from, c.to} {
+			on, err := b.ns.Parent(b.side.ns, eth)
+			if err != nil {
+				return err
+			}
+			if on != eth {
+				return fmt.Errorf("%s in %s is of %s, not of the underlay's %s", eth, b.At, on, eth)
+			}
+			if err := p.aside(b, eth); err != nil {
+				return err
+			}
+		}
+		at := c.to.container.Addresses()
+		p.Ends(c.from.end(), c.to.end(), at, at, notes.AnyPort)
+		p.Carries(i+1, c.from.Place, c.from.eth(), notes.Transmits)
+		p.Carries(i+1, c.to.Place, c.to.eth(), notes.Receives)
+	}
+	p.underlay()
+	for _, s := range p.sides() {
+		p.Rests(s.Place, notes.Device{Name: docker0})
+	}
+	from, to := all[0].from, all[0].to
+	p.Draw(from.process(), notes.Own(notes.DeviceAt(from.Place, from.eth())), p.a.device(eth),
+		p.b.device(eth), notes.Own(notes.DeviceAt(to.Place, to.eth())), to.process())
+	return p.reachable(ctx, joinWait)
+}
+
+// lacksParent tells a kernel without such devices by what the engine said of it.
+func (p *path) lacksParent(kind string, err error) error {
+	if !strings.Contains(err.Error(), "operation not supported") {
+		return err
+	}
+	return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("the kernel lacks %s (CONFIG_%s): %v", kind, strings.ToUpper(kind), err)}
+}
+
+// families sorts at most one prefix of each family.
+func families(all []netip.Prefix) (v4, v6 netip.Prefix) {
+	for _, p := range all {
+		if p.Addr().Is6() {
+			v6 = p.Masked()
+		} else {
+			v4 = p.Masked()
+		}
+	}
+	return v4, v6
+}
+
+// plain takes the addresses out of prefixes.
+func plain(prefixes []netip.Prefix) []netip.Addr {
+	var out []netip.Addr
+	for _, p := range prefixes {
+		out = append(out, p.Addr())
+	}
+	return out
+}

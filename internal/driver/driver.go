@@ -43,8 +43,8 @@ type Mode struct {
 	ID       string
 	Title    string
 	Baseline string
-	Limits   bool // takes limits: an engine makes its sandboxes
-	Options  bool // takes options for the network's own driver
+	Limits   study.Ends // that can be limited: an engine makes their sandboxes
+	Options  bool       // takes options for the network's own driver
 	// Takes is how long making it and taking it down takes, about; for estimates, and
 	// for how long a run waits. 0 is the time of a few namespaces: plan.ModeOverhead.
 	Takes time.Duration

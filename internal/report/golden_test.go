@@ -74,7 +74,7 @@ func hostile() Input {
 			Hosts: []result.Host{{Name: evil, Facts: []result.Fact{{Name: evil, Value: evil}}}},
 			Modes: []result.Mode{
 				{ID: "base " + evil, Title: evil, Status: result.ModeMeasured},
-				{ID: mode, Title: evil, Status: result.ModeMeasured, Baseline: "base " + evil, Topology: &result.Topology{
+				{ID: mode, Mode: evil, Title: evil, Description: evil, Facts: []result.Fact{{Name: evil, Value: evil}, {Name: "client limit", Value: evil}}, Status: result.ModeMeasured, Baseline: "base " + evil, Topology: &result.Topology{
 					Nodes: []result.Node{{ID: evil, Kind: evil, Host: evil, Sandbox: evil, Label: evil, Facts: []result.Fact{{Name: evil, Value: evil}}}},
 				}},
 				{ID: "long", Status: result.ModeFailed, Reason: strings.Repeat("very long "+evil, 100)},
@@ -85,6 +85,18 @@ func hostile() Input {
 				{Mode: mode, Workload: evil, Metric: evil, Unit: evil, Better: result.Higher, N: 3, Value: &value, Ratio: &ratio, RatioCI: &result.Interval{0.4, 0.6}, Verdict: result.Verdict(evil)},
 				// A figure of a mode that was not measured must not be shown.
 				{Mode: "long", Workload: evil, Metric: evil, Unit: evil, Better: result.Higher, N: 3, Value: ptr(777e9), Ratio: ptr(7.77), Verdict: result.Better},
+			},
+			Scenarios: []result.Scenario{
+				{ID: evil, Title: evil, Description: evil, Mode: mode, Workload: evil},
+				{ID: "long", Mode: "long", Workload: evil},
+				{Mode: "nowhere", Workload: "nothing"},
+			},
+			Comparisons: []result.Comparison{
+				{ID: evil, Title: evil, A: result.Side{ID: evil, Mode: mode, Workload: evil, Value: &value}, B: result.Side{ID: "base " + evil, Mode: "base " + evil, Workload: evil}, Metric: evil,
+					Unit: evil, Better: result.Higher, N: 3, Missing: 1, Ratio: &ratio, RatioCI: &result.Interval{0.4, 0.6}, Verdict: result.Verdict(evil)},
+				// A figure of a mode that was not measured must not be shown.
+				{A: result.Side{ID: "long", Mode: "long", Value: ptr(777e9)}, B: result.Side{ID: mode, Mode: mode}, Metric: evil, Ratio: ptr(7.77), Verdict: result.Better},
+				{Title: evil, A: result.Side{ID: evil}, B: result.Side{ID: evil}, Reason: evil},
 			},
 			Warnings: []result.Warning{{Code: evil, Scope: evil, Text: evil}},
 		},

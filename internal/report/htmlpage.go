@@ -124,7 +124,7 @@ func newHTMLTable(t table, anchor string) htmlTable {
 			h.HasP = h.HasP || r.Cell != nil && r.Cell.P != nil
 			hg.Rows = append(hg.Rows, htmlRow{
 				Mode: r.Mode.ID, Tone: r.tone(), Out: unmeasured(r.Mode) || r.Cell == nil,
-				Value: r.value(t.Scale), Ratio: r.ratio(), Verdict: say.Cut(r.verdict(), longReason),
+				Value: r.value(t.Scale), Ratio: r.ratio(), Verdict: r.brieflyJudged(),
 				P: r.p(), N: r.n(), Det: r.detectable(),
 			})
 		}

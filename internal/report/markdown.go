@@ -8,7 +8,6 @@ import (
 	"path"
 	"strings"
 
-	"tare/internal/report/say"
 	"tare/internal/result"
 )
 
@@ -118,7 +117,7 @@ func (p *page) table(t table) {
 		}
 		for _, r := range g.Rows {
 			p.item("| %s | %s | %s | %s | %s | %s |", md(r.Mode.ID), r.value(t.Scale), r.ratio(),
-				md(say.Cut(r.verdict(), longReason)), md(r.p()), r.n())
+				md(r.brieflyJudged()), md(r.p()), r.n())
 		}
 	}
 	p.item("")

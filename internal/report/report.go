@@ -70,6 +70,9 @@ func cleanRun(r result.Run) result.Run {
 		return result.Host{Name: say.Clean(h.Name), Facts: cleanFacts(h.Facts)}
 	})
 	r.Modes = each(r.Modes, cleanMode)
+	for i, m := range r.Modes {
+		r.Modes[i].Facts = together(m.Facts, r.Hosts)
+	}
 	r.Scenarios = each(r.Scenarios, func(s result.Scenario) result.Scenario {
 		s.ID, s.Title, s.Description = say.Clean(s.ID), say.Clean(s.Title), say.Clean(s.Description)
 		s.Mode, s.Workload = say.Clean(s.Mode), say.Clean(s.Workload)

@@ -113,6 +113,9 @@ func (t scenarioTable) cpu() bool {
 
 // heading is the main metric with its unit.
 func (t scenarioTable) heading() string {
+	if t.Metric.Name == "" {
+		return "No figure"
+	}
 	return table{Metric: t.Metric, Scale: t.Scale}.heading()
 }
 

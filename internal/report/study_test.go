@@ -7,14 +7,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"tare/internal/result"
 )
 
 // sdn is a run as of study B: scenarios with names, two of which the machine lacks,
 // comparisons between them, engines and limits.
 func sdn() Input {
-	engine := []result.Fact{{Name: "engine", Value: "Docker Engine 20.10.24+dfsg1 (API 1.41)"}, {Name: "containerd", Value: "1.6.20~ds1"}, {Name: "runc", Value: "1.1.5+ds1"}}
-	limited := append(engine[:len(engine):len(engine)], result.Fact{Name: "client limits", Value: "0.5 CPUs, 64 MiB"}, result.Fact{Name: "server limits", Value: "0.5 CPUs, 64 MiB"})
+	var engine []result.Fact
+	for _, host := range []string{"a", "b"} {
+		for _, f := range []string{"engine 20.10.24+dfsg1", "api 1.41", "containerd 1.6.20~ds1", "runc 1.1.5+ds1"} {
+			name, value, _ := strings.Cut(f, " ")
+			engine = append(engine, result.Fact{Name: host + " " + name, Value: value})
+		}
+	}
+	limited := append(engine[:len(engine):len(engine)], result.Fact{Name: "client limit", Value: "0.5 CPUs, 64 MiB"}, result.Fact{Name: "server limit", Value: "0.5 CPUs, 64 MiB"})
 	run := result.Run{
 		Schema: result.Schema, ID: "5d50c0de", Started: time.Date(2026, 8, 2, 9, 0, 0, 0, time.UTC), Finished: time.Date(2026, 8, 2, 9, 4, 0, 0, time.UTC),
 		Status: result.RunComplete, Tare: result.Build{Version: "0.2.0"}, Seed: 7, Profile: "standard",
@@ -150,6 +157,28 @@ func TestComparisonOfUnmeasured(t *testing.T) {
 	for _, c := range newView(in).Comparisons {
 		if len(c.Lines) > 0 && strings.Contains(c.Where, "docker/bridge") {
 			t.Errorf("%s: %d figures of a mode that is void", c.ID, len(c.Lines))
+		}
+	}
+}
+
+func TestTogether(t *testing.T) {
+	got := together([]result.Fact{{Name: "a engine", Value: "20"}, {Name: "a runc", Value: "1"}, {Name: "b engine", Value: "20"}, {Name: "b runc", Value: "2"}, {Name: "mtu", Value: "1500"}},
+		[]result.Host{{Name: "a"}, {Name: "b"}})
+	want := []result.Fact{{Name: "engine", Value: "20"}, {Name: "a runc", Value: "1"}, {Name: "b runc", Value: "2"}, {Name: "mtu", Value: "1500"}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	for want, facts := range map[string][]result.Fact{
+		"":                     {{Name: "a engine", Value: "20"}},
+		"0.5 CPUs each":        {{Name: "client limit", Value: "0.5 CPUs"}, {Name: "server limit", Value: "0.5 CPUs"}},
+		"server 64 MiB":        {{Name: "server limit", Value: "64 MiB"}},
+		"client 1; server 0.5": {{Name: "client limit", Value: "1"}, {Name: "server limit", Value: "0.5"}},
+	} {
+		if d := cmp.Diff(want, limitsOf(result.Mode{Facts: facts})); d != "" {
+			t.Error(d)
 		}
 	}
 }

@@ -38,7 +38,7 @@ type ends struct{ client, server *agent.Client }
 func (s *stage) result() result.Mode {
 	m := result.Mode{
 		ID: s.mode.ID, Title: s.mode.Title, Description: s.asked.Description, Status: s.status, Reason: s.reason,
-		Baseline: s.mode.Baseline, Topology: s.topology, Facts: slices.Concat(told(s.asked), s.facts),
+		Baseline: s.mode.Baseline, Topology: s.topology, Facts: slices.Concat(told(s.asked, s.facts), s.facts),
 	}
 	if s.asked.Mode != s.mode.ID {
 		m.Mode = s.asked.Mode
@@ -46,21 +46,23 @@ func (s *stage) result() result.Mode {
 	return m
 }
 
-// told lists what the study told a mode, as facts of it.
-func told(m study.Mode) []result.Fact {
+// told lists what the study told a mode, as facts of it, but for what was read back.
+func told(m study.Mode, read []result.Fact) []result.Fact {
 	var out []result.Fact
 	for _, end := range []struct {
 		name string
 		of   study.Limit
 	}{{"client", m.Limits.Client}, {"server", m.Limits.Server}} {
 		if end.of != (study.Limit{}) {
-			out = append(out, result.Fact{Name: "limit of the " + end.name, Value: end.of.String()})
+			out = append(out, result.Fact{Name: end.name + " limit", Value: end.of.String()})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Options)) {
 		out = append(out, result.Fact{Name: "option " + name, Value: m.Options[name]})
 	}
-	return out
+	return slices.DeleteFunc(out, func(f result.Fact) bool {
+		return slices.ContainsFunc(read, func(r result.Fact) bool { return r.Name == f.Name })
+	})
 }
 
 func (r *run) stage(mode string) *stage {

@@ -43,16 +43,22 @@ func (r *run) left() {
 	if r.cfg.Study.Limits == (study.Limits{}) {
 		return
 	}
-	planned := r.cfg.Drivers.Planned(r.cfg.Study)
 	var free []string
 	for _, m := range r.cfg.Study.Modes {
-		if m.Limits == (study.Limits{}) && !slices.Contains(planned, m.Name()) {
+		_, spec, err := r.cfg.Drivers.For(m.Mode)
+		switch limits := r.cfg.Study.Limits; {
+		case err != nil: // it is not built
+		case spec.Limits == (study.Ends{}):
 			free = append(free, m.Name())
+		case !spec.Limits.Client && limits.Client != (study.Limit{}):
+			free = append(free, "the client of "+m.Name())
+		case !spec.Limits.Server && limits.Server != (study.Limit{}):
+			free = append(free, "the server of "+m.Name())
 		}
 	}
 	if len(free) > 0 {
-		r.warn("limits_skipped", "run", "the study's limits do not hold for %s, whose sandboxes no engine makes: the limited modes pay for their limits, too",
-			strings.Join(free, ", "))
+		r.warn("limits_skipped", "run", "the study's limits do not hold for %s: an engine applies limits, and none makes their sandboxes. "+
+			"What is limited pays for that, too, beside what is not", strings.Join(free, ", "))
 	}
 }
 

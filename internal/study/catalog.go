@@ -26,7 +26,7 @@ func (c Catalog) Workload(kind string) (WorkloadSpec, bool) {
 func (c Catalog) modeIDs() []string {
 	ids := make([]string, 0, len(c.Modes))
 	for _, m := range c.Modes {
-		if m.Planned == "" {
+		if m.Planned == "" && m.Absent == "" {
 			ids = append(ids, m.ID)
 		}
 	}

@@ -100,6 +100,20 @@ func (l Limits) Or(def Limits) Limits {
 	return Limits{Client: l.Client.or(def.Client), Server: l.Server.or(def.Server)}
 }
 
+// Ends says which ends of a mode something holds for.
+type Ends struct{ Client, Server bool }
+
+// Only is what l says of the given ends.
+func (l Limits) Only(ends Ends) Limits {
+	if !ends.Client {
+		l.Client = Limit{}
+	}
+	if !ends.Server {
+		l.Server = Limit{}
+	}
+	return l
+}
+
 // Limit bounds one sandbox.
 type Limit struct {
 	CPUs   float64 `yaml:"cpus,omitempty" json:"cpus,omitempty" jsonschema:"CPUs, such as 0.5"`

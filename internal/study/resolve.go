@@ -38,9 +38,8 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 	s.Lab.Offload = cmp.Or(s.Lab.Offload, lab.Offload)
 	s.Modes = withBaselines(s.Modes, cat)
 	for i, m := range s.Modes {
-		if spec, _ := cat.Mode(m.Mode); spec.Limits {
-			s.Modes[i].Limits = m.Limits.Or(s.Limits)
-		}
+		spec, _ := cat.Mode(m.Mode)
+		s.Modes[i].Limits = m.Limits.Or(s.Limits).Only(spec.Limits)
 		s.Modes[i].Options = maps.Clone(m.Options)
 	}
 	s.Workloads = slices.Clone(s.Workloads)

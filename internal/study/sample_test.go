@@ -8,7 +8,7 @@ import (
 
 // sample is a catalog like the real one.
 func sample() study.Catalog {
-	yes := true
+	yes, both := true, study.Ends{Client: true, Server: true}
 	length := func(warmup, duration time.Duration) study.Length {
 		return study.Length{Warmup: study.Duration(warmup), Duration: study.Duration(duration)}
 	}
@@ -22,10 +22,11 @@ func sample() study.Catalog {
 			{ID: "netns/vxlan", Baseline: "host"},
 			{ID: "netns/ipvlan", Baseline: "host"},
 			{ID: "netns/colocated", Baseline: "host-local"},
-			{ID: "docker/bridge", Baseline: "host", Limits: true},
-			{ID: "docker/overlay", Baseline: "host", Limits: true},
-			{ID: "docker/network:NAME", Baseline: "host", Limits: true},
-			{ID: "docker/driver:NAME", Baseline: "host", Limits: true, Options: true},
+			{ID: "docker/bridge", Baseline: "host", Limits: both},
+			{ID: "docker/overlay", Baseline: "host", Limits: both},
+			{ID: "docker/network:NAME", Baseline: "host", Limits: both},
+			{ID: "docker/driver:NAME", Baseline: "host", Limits: both, Options: true},
+			{ID: "docker/published", Baseline: "host", Limits: study.Ends{Server: true}},
 			{ID: "vm/virtio", Baseline: "host-local", Planned: "virtual machines come with a later version"},
 		},
 		Workloads: []study.WorkloadSpec{{

@@ -123,8 +123,11 @@ type Catalog struct {
 type ModeSpec struct {
 	ID       string
 	Baseline string
-	Limits   bool // takes limits
+	Limits   Ends // that can be limited: an engine makes their sandboxes
 	Options  bool // takes options
+	// Absent says why a known mode is not to be had on the engine that the study
+	// names, empty where it is.
+	Absent string
 	// Planned says why a known mode is not there yet; empty where it is. A study may
 	// name it, and its cells come out unsupported.
 	Planned string

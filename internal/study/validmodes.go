@@ -34,6 +34,10 @@ func (v *validator) modes(modes []Mode) {
 			v.add(at, "%s", problem)
 			continue
 		}
+		if spec, _ := v.cat.Mode(m.Mode); spec.Absent != "" {
+			v.add(v.key(path, "mode"), "%s: %s", m.Mode, spec.Absent)
+			continue
+		}
 		v.takes(path, m)
 		at := path
 		if m.ID != "" {
@@ -81,8 +85,13 @@ func (v *validator) unknownMode(mode string) string {
 func (v *validator) takes(path string, m Mode) {
 	spec, _ := v.cat.Mode(m.Mode)
 	v.limits(m.Limits, path+".limits.")
-	if m.Limits != (Limits{}) && !spec.Limits {
-		v.add(v.key(path, "limits"), "%s takes no limits: an engine applies them, to the containers it makes", m.Mode)
+	for _, end := range []struct {
+		key        string
+		takes, say bool
+	}{{"client", spec.Limits.Client, m.Limits.Client != (Limit{})}, {"server", spec.Limits.Server, m.Limits.Server != (Limit{})}} {
+		if end.say && !end.takes {
+			v.add(v.key(v.key(path, "limits"), end.key), "%s takes no limits of the %s: an engine applies them, to the containers it makes", m.Mode, end.key)
+		}
 	}
 	if len(m.Options) == 0 {
 		return

@@ -27,7 +27,7 @@ type Driver struct {
 
 // Modes lists the modes of this package. Each is built by the recipe of its name.
 func (Driver) Modes() []driver.Mode {
-	return []driver.Mode{
+	return told([]driver.Mode{
 		{ID: "docker/host", Title: "both ends in containers on their host's own network", Baseline: host},
 		{ID: "docker/published", Title: "raw client, server in a container with a published port", Baseline: host},
 		{ID: "docker/bridge", Title: "both ends in containers on the default bridge, masqueraded and published", Baseline: host},
@@ -40,5 +40,5 @@ func (Driver) Modes() []driver.Mode {
 		{ID: "docker/overlay-encrypted", Title: "containers on an encrypted overlay of a Swarm", Baseline: host},
 		{ID: "docker/network:NAME", Title: "containers on a network that exists", Baseline: host},
 		{ID: "docker/driver:NAME", Title: "containers on a network made with a driver and its options", Baseline: host},
-	}
+	})
 }

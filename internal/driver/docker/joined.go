@@ -68,8 +68,7 @@ func joinable(on engine.Network) error {
 
 // freeAddresses finds addresses, from the end of the subnet that two networks have
 // in common, which nobody has on either: two engines that do not know of each other
-// would give out the same ones. It finds none where they share no subnet, or one
-// that the engines chose, in which they let nobody choose an address.
+// would give out the same ones. It finds none where they share no subnet.
 func freeAddresses(a, b engine.Network, count int) []netip.Addr {
 	subnet, _ := families(a.Subnets)
 	if other, _ := families(b.Subnets); subnet != other || !subnet.IsValid() {

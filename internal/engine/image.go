@@ -16,8 +16,9 @@ import (
 const program = "/tare"
 
 // Repository is the name of the images that this program makes of itself. A tag is
-// the beginning of the program's content hash and the id of the run that uses it:
-// the tag is a run's hold on the image, which is there once.
+// the beginning of the program's content hash, the id of the run that uses it and
+// the machine that leads it: the tag is a run's hold on the image, which is there
+// once.
 const Repository = "tare"
 
 // labelContent holds the hash of the program in an image.
@@ -62,7 +63,7 @@ func (e *Engine) image(ctx context.Context, run string, file *os.File) (string, 
 	if err != nil {
 		return "", fmt.Errorf("make an image for engine %s: read %s: %w", e.Name, file.Name(), err)
 	}
-	tag := hash[:12] + "-" + run
+	tag := hash[:12] + "-" + run + "-" + machineID()
 	found, err := e.api.ImageList(ctx, client.ImageListOptions{Filters: client.Filters{}.Add("label", labelContent+"="+hash)})
 	if err != nil {
 		return "", e.fail(err, "look for the image of this program")

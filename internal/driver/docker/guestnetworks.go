@@ -143,7 +143,8 @@ func (p *guestPath) overlay(ctx context.Context) error {
 }
 
 // inSwarm finds the manager of the Swarm that both engines are in. Where they are
-// in none, one is made for the run if that is allowed.
+// in none, one is made for the run if that is allowed; it goes with the last path of
+// the run, by the note that is left on each engine.
 func (p *guestPath) inSwarm(ctx context.Context) (*site, error) {
 	p.guest.entering.Lock()
 	defer p.guest.entering.Unlock()
@@ -172,11 +173,20 @@ func (p *guestPath) inSwarm(ctx context.Context) (*site, error) {
 	case !p.guest.swarm:
 		return nil, p.noSwarm(p.a, "Swarm is not active", fmt.Sprintf("docker swarm init --advertise-addr %s there and what it prints on host %s, or let tare make one and leave it again: --yes", p.a.host.Address, p.b.At))
 	}
-	p.visit.swarm = true
+	both := []*site{p.a, p.b}
+	for _, s := range both {
+		if err := s.engine.NoteSwarm(ctx, p.visit.run); err != nil {
+			return nil, err
+		}
+	}
 	err := engine.NewSwarm(ctx, netip.Prefix{}, engine.SwarmNode{Engine: p.a.engine, Addr: p.a.host.Address}, engine.SwarmNode{Engine: p.b.engine, Addr: p.b.host.Address})
 	if err != nil {
-		p.visit.swarm = false
 		return nil, err
+	}
+	for _, s := range both {
+		if err := s.engine.SettleSwarm(ctx, p.visit.run); err != nil {
+			return nil, err
+		}
 	}
 	return p.a, nil
 }

@@ -37,7 +37,8 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 		return nil, e.fail(err, "list its containers")
 	}
 	for _, c := range containers.Items {
-		if !dead(c.Labels) {
+		// A container of the user's from this program's image has inherited its labels.
+		if !dead(c.Labels) || c.Labels[LabelPart] == partImage {
 			continue
 		}
 		name := c.ID
@@ -65,7 +66,7 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 	}
 	for _, i := range found.Items {
 		for _, tag := range i.RepoTags {
-			if run, machine, ok := holder(tag); ok && machine == own && !slices.Contains(alive, run) {
+			if run, ok := holder(tag, i.Labels[labelContent]); ok && !slices.Contains(alive, run) {
 				out = append(out, Leftover{run, e.what("image", tag), func(ctx context.Context) error { return e.removeImage(ctx, tag) }})
 			}
 		}
@@ -75,14 +76,6 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 
 func (e *Engine) what(kind, name string) string {
 	return fmt.Sprintf("%s %s on engine %s", kind, name, e.Name)
-}
-
-// holder is the run that holds an image by a tag, and the machine that leads it.
-func holder(tag string) (run, machine string, ok bool) {
-	_, tag, ok = strings.Cut(tag, Repository+":")
-	_, held, _ := strings.Cut(tag, "-")
-	run, machine, cut := strings.Cut(held, "-")
-	return run, machine, ok && cut && run != ""
 }
 
 func (e *Engine) removeImage(ctx context.Context, tag string) error {
@@ -106,8 +99,6 @@ func (e *Engine) Forget(ctx context.Context, run string) error {
 			errs = append(errs, l.Remove(ctx))
 		}
 	}
-	e.images.mu.Lock()
-	defer e.images.mu.Unlock()
-	delete(e.images.id, run)
+	e.images.forget(run)
 	return errors.Join(errs...)
 }

@@ -7,6 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"tare/internal/linuxnet"
 )
@@ -24,11 +27,11 @@ func (c *Container) Namespace() (*linuxnet.NS, error) {
 	dir := filepath.Join(c.engine.proc, strconv.Itoa(c.pid))
 	// A socket that is forwarded from another machine looks like one of this one's,
 	// and its process ids are then somebody else's here.
-	line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	is, err := c.begins(dir)
+	if err != nil {
 		return nil, fmt.Errorf("enter container %s: %w", c.Name, err)
 	}
-	if !bytes.Contains(line, []byte("\x00"+c.Name+"\x00")) {
+	if !is {
 		return nil, fmt.Errorf("enter container %s: process %d is not its first: the container has ended, or engine %s runs on another machine", c.Name, c.pid, c.engine.Name)
 	}
 	ns, err := linuxnet.OpenNS(c.Name, filepath.Join(dir, "ns", "net"))
@@ -36,4 +39,25 @@ func (c *Container) Namespace() (*linuxnet.NS, error) {
 		return nil, fmt.Errorf("enter container %s: %w", c.Name, err)
 	}
 	return ns, nil
+}
+
+// becoming bounds how long the first process of a container may take to become this
+// program: an engine says that it has started while it is still the engine's runtime.
+const becoming = 2 * time.Second
+
+// begins reports whether the process with that directory in /proc is the first of
+// this container.
+func (c *Container) begins(dir string) (bool, error) {
+	for end := time.Now().Add(becoming); ; time.Sleep(time.Millisecond) {
+		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+			return false, nil
+		}
+		if err != nil || bytes.Contains(line, []byte("\x00"+c.Name+"\x00")) {
+			return err == nil, err
+		}
+		if time.Now().After(end) {
+			return false, nil
+		}
+	}
 }

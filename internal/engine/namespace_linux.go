@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"tare/internal/linuxnet"
 )
 
@@ -27,7 +25,7 @@ func (c *Container) Namespace() (*linuxnet.NS, error) {
 	dir := filepath.Join(c.engine.proc, strconv.Itoa(c.pid))
 	// A socket that is forwarded from another machine looks like one of this one's,
 	// and its process ids are then somebody else's here.
-	is, err := c.begins(dir)
+	is, err := c.isAt(dir)
 	if err != nil {
 		return nil, fmt.Errorf("enter container %s: %w", c.Name, err)
 	}
@@ -41,22 +39,25 @@ func (c *Container) Namespace() (*linuxnet.NS, error) {
 	return ns, nil
 }
 
-// becoming bounds how long the first process of a container may take to become this
-// program: an engine says that it has started while it is still the engine's runtime.
-const becoming = 2 * time.Second
+// becomeWithin bounds how long a started container's first process may still be the
+// runtime's, which then becomes the container's.
+const becomeWithin = 2 * time.Second
 
-// begins reports whether the process with that directory in /proc is the first of
-// this container.
-func (c *Container) begins(dir string) (bool, error) {
-	for end := time.Now().Add(becoming); ; time.Sleep(time.Millisecond) {
+// isAt reports whether a directory of /proc is that of the container's first
+// process.
+func (c *Container) isAt(dir string) (bool, error) {
+	for deadline := time.Now().Add(becomeWithin); ; time.Sleep(time.Millisecond) {
 		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+		if errors.Is(err, os.ErrNotExist) {
 			return false, nil
 		}
-		if err != nil || bytes.Contains(line, []byte("\x00"+c.Name+"\x00")) {
-			return err == nil, err
+		if err != nil {
+			return false, err
 		}
-		if time.Now().After(end) {
+		if bytes.Contains(line, []byte("\x00"+c.Name+"\x00")) {
+			return true, nil
+		}
+		if time.Now().After(deadline) {
 			return false, nil
 		}
 	}

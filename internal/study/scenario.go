@@ -32,13 +32,3 @@ func (s Study) Scenario(id string) (Scenario, bool) {
 	}
 	return Scenario{}, false
 }
-
-// Host is an existing engine and the address at which the other host reaches it.
-type Host struct {
-	Name    string `yaml:"name,omitempty" json:"name,omitempty" jsonschema:"for people; a and b when absent"`
-	Engine  string `yaml:"engine" json:"engine" jsonschema:"docker:CONTEXT, or a unix://, tcp:// or ssh:// address"`
-	Address string `yaml:"address" json:"address" jsonschema:"IP address at which the other host reaches it"`
-}
-
-// LabEngine is the engine of a study that has tare start private ones.
-const LabEngine = "lab"

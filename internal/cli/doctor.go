@@ -71,12 +71,9 @@ func (a App) diagnose(c *cobra.Command, noLab error) diagnosis {
 	if cpus, err := facts.CPUs("/"); err == nil {
 		d.Machine = append(d.Machine, result.Fact{Name: "cpus_for_trials", Value: fmt.Sprint(cpus)})
 	}
-	for _, m := range a.Drivers.Modes() {
-		p := probed{Mode: m.ID, Status: "ok"}
-		drv, _, err := a.Drivers.For(m.ID)
-		if err == nil {
-			err = drv.Probe(c.Context(), driver.Order{Mode: m.ID})
-		}
+	answers := a.probe(c.Context())
+	for i, m := range a.Drivers.Modes() {
+		p, err := probed{Mode: m.ID, Status: "ok"}, answers[i]
 		if u, lacking := driver.AsUnsupported(err); lacking {
 			p.Status, p.Reason = "unsupported", u.Reason
 		} else if err != nil {

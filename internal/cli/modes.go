@@ -22,20 +22,22 @@ func (a App) modesCommand() *cobra.Command {
 					return errors.Join(err, exitWith(code))
 				}
 			}
+			var answers []error
+			if probe {
+				answers = a.probe(c.Context())
+			}
 			w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 			head := "MODE\tBASELINE\tWHAT IS BUILT"
 			if probe {
 				head = "MODE\tBASELINE\tHERE\tWHAT IS BUILT"
 			}
 			fmt.Fprintln(w, head)
-			for _, d := range a.Drivers {
-				for _, m := range d.Modes() {
-					fmt.Fprintf(w, "%s\t%s\t", m.ID, orDash(m.Baseline))
-					if probe {
-						fmt.Fprintf(w, "%s\t", short(d.Probe(c.Context(), driver.Order{Mode: m.ID})))
-					}
-					fmt.Fprintln(w, m.Title)
+			for i, m := range a.Drivers.Modes() {
+				fmt.Fprintf(w, "%s\t%s\t", m.ID, orDash(m.Baseline))
+				if probe {
+					fmt.Fprintf(w, "%s\t", short(answers[i]))
 				}
+				fmt.Fprintln(w, m.Title)
 			}
 			return w.Flush()
 		},

@@ -31,9 +31,9 @@ type ContainerSpec struct {
 	// Addresses are fixed, at most one of each family, which needs a network with a
 	// subnet of the user's; what is not here the engine gives.
 	Addresses []netip.Addr
-	Publish []Publish
-	Limit   study.Limit
-	Sysctls map[string]string // of the container's own network namespace, with dots; none on HostNetwork
+	Publish   []Publish
+	Limit     study.Limit
+	Sysctls   map[string]string // of the container's own network namespace, with dots; none on HostNetwork
 }
 
 // Publish makes a port of a container reachable at an address of its host, for TCP
@@ -127,7 +127,7 @@ func create(spec ContainerSpec, image string) client.ContainerCreateOptions {
 			// namespace of the embedded driver.
 			CapAdd: []string{"NET_ADMIN"},
 			Resources: container.Resources{
-				NanoCPUs: int64(math.Round(spec.Limit.CPUs * 1e9)), Memory: int64(spec.Limit.Memory),
+				NanoCPUs: nanoCPUs(spec.Limit), Memory: int64(spec.Limit.Memory),
 				// As much memory with swap as without: a hard limit.
 				MemorySwap: int64(spec.Limit.Memory),
 			},
@@ -179,12 +179,15 @@ func (c *Container) start(ctx context.Context, spec ContainerSpec, warnings []st
 	if got.State != nil && !got.State.Running {
 		return fmt.Errorf("engine %s: start container %s: it ended at once: %s", e.Name, c.Name, c.death(ctx, time.Since(began)))
 	}
-	if c.Limit != spec.Limit {
+	if nanoCPUs(c.Limit) != nanoCPUs(spec.Limit) || c.Limit.Memory != spec.Limit.Memory {
 		return fmt.Errorf("engine %s: limit container %s to %s: the engine applies %s%s: name limits that it can keep",
 			e.Name, c.Name, limits(spec.Limit), limits(c.Limit), because(warnings))
 	}
 	return nil
 }
+
+// nanoCPUs is a limit's CPUs as the API takes them.
+func nanoCPUs(l study.Limit) int64 { return int64(math.Round(l.CPUs * 1e9)) }
 
 func limits(l study.Limit) string {
 	if l == (study.Limit{}) {
@@ -229,7 +232,7 @@ func (c *Container) Remove(ctx context.Context) error {
 
 func (e *Engine) removeContainer(ctx context.Context, id, name string) error {
 	_, err := e.api.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
-	if err == nil || isNotFound(err) || e.ended() || isConflict(err) && strings.Contains(err.Error(), "already in progress") {
+	if err == nil || isNotFound(err) || e.ended(err) || isConflict(err) && strings.Contains(err.Error(), "already in progress") {
 		return nil
 	}
 	return e.fail(err, "remove container %s", name)

@@ -16,15 +16,18 @@ type Engine struct {
 	// proc is where the /proc is seen in which the engine's process ids count;
 	// empty where it cannot be seen from here, as on another machine.
 	proc string
-	// gone says why the engine is no longer there, "" while it is. It is nil where
-	// nothing is known but that it does not answer.
-	gone   func() string
-	images images
+	// gone says, once the engine does not answer, why it is no longer there, "" if it
+	// is. It may wait a moment for that. It is nil where nothing can be known.
+	gone func() string
+	// plugins are the directories in which the engine looks for plugins, as seen from
+	// here; none where they cannot be seen.
+	plugins []string
+	images  images
 }
 
-// ended reports whether the engine is known to have ended, and with it everything
-// that was on it: there is nothing left to remove.
-func (e *Engine) ended() bool { return e.gone != nil && e.gone() != "" }
+// ended reports whether err came of an engine that is known to have ended, and with
+// it everything that was on it: there is nothing left to remove.
+func (e *Engine) ended(err error) bool { return unanswered(err) && e.gone != nil && e.gone() != "" }
 
 // Versions is what an engine says of itself.
 type Versions struct {

@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/url"
 	"strings"
 
 	"github.com/containerd/errdefs"
@@ -12,13 +15,14 @@ import (
 // What an engine's refusal comes down to, for errors.Is. Each is also the part of
 // the message that says what to do.
 var (
-	ErrNotFound  = errors.New("there is no such thing on this engine")
-	ErrNameTaken = errors.New("the name is taken: remove what has it (tare gc removes what dead runs left)")
-	ErrPortTaken = errors.New("the port is taken on that host: end what listens there, or choose another")
-	ErrOverlap   = errors.New("its addresses overlap those of another network of that host: choose another subnet")
-	ErrNoAddress = errors.New("the network has no free address: remove what uses it, or choose a larger subnet")
-	ErrNoDriver  = errors.New("the engine knows no such network driver: install or start its plugin")
-	ErrGone      = errors.New("the engine does not answer: is it still running?")
+	ErrNotFound     = errors.New("there is no such thing on this engine")
+	ErrNameTaken    = errors.New("the name is taken: remove what has it (tare gc removes what dead runs left)")
+	ErrPortTaken    = errors.New("the port is taken on that host: end what listens there, or choose another")
+	ErrOverlap      = errors.New("its addresses overlap those of another network of that host: choose another subnet")
+	ErrNoAddress    = errors.New("the network has no free address: remove what uses it, or choose a larger subnet")
+	ErrAddressTaken = errors.New("the address is taken on that network: choose another")
+	ErrNoDriver     = errors.New("the engine knows no such network driver: install or start its plugin, and mind the spelling")
+	ErrGone         = errors.New("the engine does not answer: is it still running?")
 )
 
 func isNotFound(err error) bool { return errdefs.IsNotFound(err) }
@@ -26,6 +30,13 @@ func isNotFound(err error) bool { return errdefs.IsNotFound(err) }
 // isConflict reports whether something is still in use.
 func isConflict(err error) bool {
 	return errdefs.IsConflict(err) || errdefs.IsPermissionDenied(err) && strings.Contains(err.Error(), "active endpoints")
+}
+
+// unanswered reports whether an engine gave no answer, not even a refusal.
+func unanswered(err error) bool {
+	var transport *url.Error
+	return client.IsErrConnectionFailed(err) || errors.As(err, &transport) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // refusals tell what is meant by texts of the engine, for which its API has no
@@ -40,22 +51,22 @@ func refusals() []struct {
 	}{
 		{"is already in use by container", ErrNameTaken},
 		{"port is already allocated", ErrPortTaken},
-		{"address already in use", ErrPortTaken},
+		{"bind: address already in use", ErrPortTaken},
+		{"address already in use", ErrAddressTaken},
 		{"pool overlaps", ErrOverlap},
 		{"overlaps with", ErrOverlap},
 		{"conflicts with network", ErrOverlap},
 		{"no available ip", ErrNoAddress},
-		{"could not find an available ip", ErrNoAddress},
-		{"no available ipv4 addresses", ErrNoAddress},
-		{"could not find plugin", ErrNoDriver},
+		{"no available addresses", ErrNoAddress},
+		{"could not find an available", ErrNoAddress},
 		{"error looking up network plugin", ErrNoDriver},
-		{"plugin not found", ErrNoDriver},
+		{"could not find network driver", ErrNoDriver},
 	}
 }
 
 // kind is what an engine's error comes down to, nil where it is none of ours.
 func kind(err error) error {
-	if client.IsErrConnectionFailed(err) {
+	if unanswered(err) {
 		return ErrGone
 	}
 	text := strings.ToLower(err.Error())
@@ -65,6 +76,8 @@ func kind(err error) error {
 		}
 	}
 	switch {
+	case strings.Contains(text, "plugin ") && strings.Contains(text, "not found"):
+		return ErrNoDriver
 	case strings.Contains(text, "network with name") && strings.Contains(text, "already exists"):
 		return ErrNameTaken
 	case isNotFound(err):
@@ -87,14 +100,18 @@ func (f *failure) Unwrap() []error { return f.of }
 func (e *Engine) fail(err error, doing string, args ...any) error {
 	f := &failure{fmt.Sprintf("engine %s: %s: %s", e.Name, fmt.Sprintf(doing, args...), oneLine(err)), []error{err}}
 	if k := kind(err); k != nil {
-		f.text += " (" + k.Error() + ")"
 		f.of = append(f.of, k)
+		if k != ErrNotFound { //nolint:errorlint // the text says so already
+			f.text += " (" + k.Error() + ")"
+		}
 	}
 	return f
 }
 
-// oneLine is an engine's message without the prefix that every one has.
+// oneLine is an engine's message without the prefix that every one has, and without
+// the advice that is ours to give.
 func oneLine(err error) string {
 	text := strings.TrimPrefix(err.Error(), "Error response from daemon: ")
+	text, _, _ = strings.Cut(text, " You have to remove (or rename)")
 	return strings.Join(strings.Fields(text), " ")
 }

@@ -84,15 +84,10 @@ func (c *Container) lost(ctx context.Context, err error) string {
 			return "its container was removed"
 		}
 	}
-	// An engine stops to answer a moment before its end is known.
-	for until := time.Now().Add(deathWait); c.engine.gone != nil; {
+	if c.engine.gone != nil && unanswered(err) {
 		if why := c.engine.gone(); why != "" {
 			return why
 		}
-		if time.Now().After(until) {
-			break
-		}
-		time.Sleep(leaving)
 	}
 	return err.Error()
 }
@@ -151,7 +146,8 @@ func (c *Container) event(ctx context.Context, name, since string) bool {
 	select {
 	case <-got.Messages:
 		return true
-	case <-got.Err:
+	case err := <-got.Err:
+		_ = err // the end of what there is, or an engine that tells of nothing
 	case <-ctx.Done():
 	}
 	return false

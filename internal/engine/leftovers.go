@@ -80,7 +80,7 @@ func holder(tag string) (run string, ok bool) {
 
 func (e *Engine) removeImage(ctx context.Context, tag string) error {
 	_, err := e.api.ImageRemove(ctx, tag, client.ImageRemoveOptions{PruneChildren: true})
-	if err == nil || isNotFound(err) || e.ended() {
+	if err == nil || isNotFound(err) || e.ended(err) {
 		return nil
 	}
 	return e.fail(err, "remove image %s", tag)

@@ -1,10 +1,15 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/moby/moby/api/types/network"
@@ -58,15 +63,63 @@ func (e *Engine) CreateNetwork(ctx context.Context, spec NetworkSpec) (Network, 
 		o.EnableIPv6 = &with
 		o.IPAM.Config = append(o.IPAM.Config, network.IPAMConfig{Subnet: spec.Subnet6})
 	}
+	doing := fmt.Sprintf("make network %s with driver %s", spec.Name, cmp.Or(spec.Driver, network.NetworkBridge))
+	if spec.Subnet.IsValid() {
+		doing += " and subnet " + spec.Subnet.String()
+	}
+	if err := e.free(ctx, spec.Name); err != nil {
+		return Network{}, e.fail(err, "%s", doing)
+	}
+	if err := e.knows(ctx, spec.Driver); err != nil {
+		return Network{}, e.fail(err, "%s", doing)
+	}
 	made, err := e.api.NetworkCreate(ctx, spec.Name, o)
 	if err != nil {
-		return Network{}, e.fail(err, "make network %s with driver %q", spec.Name, spec.Driver)
+		return Network{}, e.fail(err, "%s", doing)
 	}
 	n, err := e.Network(ctx, made.ID)
 	if err != nil {
 		return Network{}, errors.Join(err, e.RemoveNetwork(context.WithoutCancel(ctx), made.ID))
 	}
 	return n, nil
+}
+
+// free returns an error where a network has the name. Older engines would make a
+// second one of the same name.
+func (e *Engine) free(ctx context.Context, name string) error {
+	found, err := e.api.NetworkList(ctx, client.NetworkListOptions{Filters: client.Filters{}.Add("name", name)})
+	if err != nil {
+		return err
+	}
+	for _, n := range found.Items { // the filter finds parts of names, too
+		if n.Name == name {
+			return fmt.Errorf("network with name %s already exists", name)
+		}
+	}
+	return nil
+}
+
+// knows returns an error where no plugin of a private engine has the driver's name.
+// The engine itself would look for one for a quarter of a minute.
+func (e *Engine) knows(ctx context.Context, driver string) error {
+	if driver == "" || len(e.plugins) == 0 {
+		return nil
+	}
+	i, err := e.api.Info(ctx, client.InfoOptions{})
+	if err != nil {
+		return err
+	}
+	if slices.Contains(i.Info.Plugins.Network, driver) {
+		return nil
+	}
+	for _, dir := range e.plugins {
+		for _, name := range []string{driver + ".sock", filepath.Join(driver, driver+".sock"), driver + ".spec", driver + ".json"} {
+			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("plugin %q not found", driver)
 }
 
 // Network describes the network with that name or id.
@@ -104,7 +157,7 @@ func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
 	defer cancel()
 	for {
 		_, err := e.api.NetworkRemove(ctx, name, client.NetworkRemoveOptions{})
-		if err == nil || isNotFound(err) || e.ended() {
+		if err == nil || isNotFound(err) || e.ended(err) {
 			return nil
 		}
 		if !isConflict(err) {

@@ -99,6 +99,7 @@ func (p *Private) start(ctx context.Context, l *lab.Lab, h *lab.Host, args []str
 	if p.api, err = client.New(client.WithHost("unix://" + p.Socket())); err != nil {
 		return err
 	}
+	p.plugins = []string{p.Plugins(), filepath.Join(p.init.root(), "etc/docker/plugins"), filepath.Join(p.init.root(), "usr/lib/docker/plugins")}
 	p.gone = func() string { return p.fateWithin(fateWait) }
 	if err := p.ready(ctx); err != nil {
 		return err

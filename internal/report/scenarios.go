@@ -22,6 +22,9 @@ type scenarioRow struct {
 	CPU      *float64 // busy share of the machine, 0..1
 }
 
+// leftOut is the code of the warning that a workload was left out, and why.
+const leftOut = "workload_unsupported"
+
 // scenariosOf gathers the scenarios into tables, in the order of the study.
 func scenariosOf(v view) []scenarioTable {
 	var out []scenarioTable
@@ -57,6 +60,11 @@ func (v view) scenario(s result.Scenario) (scenarioRow, result.Metric) {
 	}
 	i := slices.IndexFunc(v.Workloads, func(w workload) bool { return w.ID == s.Workload })
 	if i < 0 || len(v.Workloads[i].Tables) == 0 {
+		for _, w := range v.Run.Warnings {
+			if w.Code == leftOut && w.Scope == s.Workload && !unmeasured(r.Mode) {
+				r.Mode.Status, r.Mode.Reason = result.ModeUnsupported, w.Text
+			}
+		}
 		return r, result.Metric{}
 	}
 	tables := v.Workloads[i].Tables

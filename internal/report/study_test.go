@@ -42,6 +42,7 @@ func sdn() Input {
 			{ID: "D-half", Mode: "starved", Workload: "tcp_stream"},
 			{ID: "G", Title: "Encrypted", Mode: "docker/overlay-encrypted", Workload: "tcp_stream"},
 			{ID: "H", Title: "Transactions", Mode: "docker/bridge", Workload: "tcp_rr"},
+			{ID: "I", Title: "Loss against rate", Mode: "docker/bridge", Workload: "udp_sweep"},
 		},
 	}
 	level := map[string]float64{"host": 7375e6, "docker/bridge": 1592e6, "docker/driver:contrail/vrouter-2016.4": 658e6, "starved": 301e6}
@@ -66,6 +67,7 @@ func sdn() Input {
 	workloads := []string{"tcp_stream", "unsegmented", "tcp_rr"}
 	run.Trials = result.Count(trials)
 	run.Cells, run.Warnings = result.Cells(run.Modes, workloads, trials, rule)
+	run.Warnings = append(run.Warnings, result.Warning{Code: "workload_unsupported", Scope: "udp_sweep", Text: "left out of the trials, not built yet: loss over a range of rates"})
 	run.Comparisons = result.Compare(run.Modes, workloads, run.Scenarios, []result.Asked{
 		{ID: "D/B", Title: "what the SDN takes from containers", A: "D", B: "B"},
 		{ID: "F/E", Title: "the same without segmentation", A: "F", B: "E"},
@@ -137,7 +139,7 @@ func TestStudyIsAllThere(t *testing.T) {
 				t.Errorf("%s does not name comparison %s", form, c.ID)
 			}
 		}
-		for _, must := range []string{"0.5 CPUs, 64 MiB", "20.10.24+dfsg1", "the kernel has no ESP"} {
+		for _, must := range []string{"0.5 CPUs, 64 MiB", "20.10.24+dfsg1", "the kernel has no ESP", "unsupported: left out of the trials"} {
 			if !strings.Contains(text, must) {
 				t.Errorf("%s does not say %q", form, must)
 			}

@@ -49,7 +49,7 @@ type printer struct {
 	buf   bytes.Buffer
 	width int
 	color bool
-	told  map[string]bool // of these modes it was said why they were not measured
+	told  map[string]bool // modes with the reason why they were not measured
 }
 
 // wrap writes text with a first prefix and the other lines indented as far.

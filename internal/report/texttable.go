@@ -69,11 +69,11 @@ func (p *printer) beside(lead string, r row) {
 		room = p.width - len(lead)
 	}
 	verdict := r.verdict()
-	if p.told[r.Mode.ID] {
-		verdict = string(r.Mode.Status) + ", see above"
-	}
 	if unmeasured(r.Mode) {
-		p.told[r.Mode.ID] = true
+		if p.told[r.Mode.ID+verdict] {
+			verdict = string(r.Mode.Status) + ", see above"
+		}
+		p.told[r.Mode.ID+fate(r.Mode)] = true
 	}
 	lines := say.Wrap(say.Cut(verdict, cellRows*room), room)
 	if len(lines) > cellRows {

@@ -187,3 +187,32 @@ func TestCompareAtLeast(t *testing.T) {
 		}
 	}
 }
+
+// What a study named and asked for is read back as it was written, and a run from
+// before there was such a thing has none of it.
+func TestStudyInRunJSON(t *testing.T) {
+	run := Run{Schema: Schema, Modes: modesB, Scenarios: studyB, Hosts: []Host{}, Cells: []Cell{}, Warnings: []Warning{},
+		Comparisons: Compare(modesB, nil, studyB, []Asked{{"D/B", "what the SDN takes", "D", "B"}, {"x", "", "encrypted", "B"}}, trialsB, Rule{Margin: 0.05})}
+	run.Modes[1].Mode, run.Modes[1].Description, run.Modes[1].Facts = "docker/bridge", "as it comes", []Fact{{"client limit", "0.5 CPUs"}}
+	data, err := EncodeRun(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := parseRun(data)
+	if d := cmp.Diff(run, got); err != nil || d != "" {
+		t.Errorf("%v: %s", err, d)
+	}
+	old, err := parseRun([]byte(`{"schema": "tare.run/1", "modes": [{"id": "host", "title": "t", "status": "measured"}], "cells": []}`))
+	if err != nil || old.Scenarios != nil || old.Comparisons != nil || old.Modes[0].Facts != nil {
+		t.Errorf("%+v: %v", old, err)
+	}
+}
+
+// JSON has no word for an infinite figure.
+func TestComparisonNotFinite(t *testing.T) {
+	for _, c := range []Comparison{{ID: "x", Ratio: new(math.Inf(1))}, {ID: "x", B: Side{Value: new(math.NaN())}}, {ID: "x", A: Side{CI: &Interval{0, math.Inf(1)}}}} {
+		if _, err := EncodeRun(Run{Comparisons: []Comparison{c}}); err == nil {
+			t.Errorf("%+v was written", c)
+		}
+	}
+}

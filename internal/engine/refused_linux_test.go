@@ -1,0 +1,131 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"tare/internal/engine"
+	"tare/internal/lab"
+	"tare/internal/study"
+)
+
+// network makes a network that is removed with the test.
+func (b bench) network(t *testing.T, spec engine.NetworkSpec) engine.Network {
+	t.Helper()
+	n, err := b.CreateNetwork(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for range 2 { // idempotent
+			if err := b.RemoveNetwork(context.Background(), n.ID); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return n
+}
+
+// A network is as it was ordered, and a container has the address it was given.
+func TestNetwork(t *testing.T) {
+	b := newBench(t)
+	subnet := b.lab.Addresses(lab.NetB, 1)[0].Masked()
+	spec := engine.NetworkSpec{
+		Run: b.run, Name: engine.Name(b.run, "net"), Driver: "bridge", Subnet: subnet,
+		Options: map[string]string{"com.docker.network.driver.mtu": "1400"},
+	}
+	n := b.network(t, spec)
+	if n.Name != spec.Name || n.Driver != "bridge" || n.Scope != "local" || !slices.Equal(n.Subnets, []netip.Prefix{subnet}) ||
+		n.Options["com.docker.network.driver.mtu"] != "1400" || n.Labels[engine.LabelRun] != b.run {
+		t.Errorf("%+v", n)
+	}
+	order := b.spec("fixed")
+	fixed := b.lab.Addresses(lab.NetB, 7)[0].Addr()
+	order.Network, order.Addresses = n.Name, []netip.Addr{fixed}
+	c := b.container(t, order)
+	if got := c.Addresses(); !slices.Equal(got, order.Addresses) || c.Endpoints[0].NetworkID != n.ID {
+		t.Errorf("%+v", c.Endpoints)
+	}
+	n, err := b.Network(t.Context(), n.ID)
+	if err != nil || n.Joined[c.Name] != fixed {
+		t.Errorf("%+v, %v", n, err)
+	}
+	ns, err := c.Namespace()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ns.Close()
+	if _, facts, err := ns.Describe("eth0"); err != nil || !slices.Contains(facts, [2]string{"mtu", "1400"}) {
+		t.Errorf("%v, %v", facts, err)
+	}
+}
+
+// What an engine refuses is told in one line that says what to do, and nothing is
+// left of it.
+func TestRefused(t *testing.T) {
+	b := newBench(t)
+	subnet := b.lab.Addresses(lab.NetB, 1)[0].Masked()
+	tiny := netip.PrefixFrom(subnet.Addr(), 30)
+	net := engine.NetworkSpec{Run: b.run, Name: engine.Name(b.run, "net"), Driver: "bridge", Subnet: tiny}
+	b.network(t, net)
+	one := b.spec("one")
+	one.Network = net.Name
+	b.container(t, one)
+	roomy := b.network(t, engine.NetworkSpec{Run: b.run, Name: engine.Name(b.run, "roomy"), Subnet: b.lab.Addresses(lab.NetOverlay, 1)[0].Masked()})
+	two := b.spec("two")
+	two.Network = roomy.Name
+	taken := b.container(t, two).Addresses()
+	before, err := b.Leftovers(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	container := func(change func(*engine.ContainerSpec)) error {
+		spec := b.spec("refused")
+		change(&spec)
+		_, err := b.Run(t.Context(), spec)
+		return err
+	}
+	network := func(change func(*engine.NetworkSpec)) error {
+		spec := engine.NetworkSpec{Run: b.run, Name: engine.Name(b.run, "refused")}
+		change(&spec)
+		_, err := b.CreateNetwork(t.Context(), spec)
+		return err
+	}
+	for name, tt := range map[string]struct {
+		err  error
+		want error // nil where only the text tells
+		text string
+	}{
+		"name of a container": {container(func(s *engine.ContainerSpec) { s.Name = one.Name }), engine.ErrNameTaken, one.Name},
+		"unknown network":     {container(func(s *engine.ContainerSpec) { s.Network = "nowhere" }), engine.ErrNotFound, "network nowhere"},
+		"no free address":     {container(func(s *engine.ContainerSpec) { s.Network = net.Name }), engine.ErrNoAddress, net.Name},
+		"address taken": {container(func(s *engine.ContainerSpec) {
+			s.Network, s.Addresses = roomy.Name, taken
+		}), engine.ErrAddressTaken, "refused"},
+		"more CPUs than there":   {container(func(s *engine.ContainerSpec) { s.Limit = study.Limit{CPUs: 100000} }), nil, "CPUs"},
+		"too little memory":      {container(func(s *engine.ContainerSpec) { s.Limit = study.Limit{Memory: 1 << 20} }), nil, "emory limit"},
+		"a sysctl of the kernel": {container(func(s *engine.ContainerSpec) { s.Sysctls = map[string]string{"kernel.panic": "1"} }), nil, "kernel.panic"},
+		"name of a network":      {network(func(s *engine.NetworkSpec) { s.Name = net.Name }), engine.ErrNameTaken, net.Name},
+		"subnet overlaps":        {network(func(s *engine.NetworkSpec) { s.Subnet = subnet }), engine.ErrOverlap, subnet.String()},
+		"unknown driver":         {network(func(s *engine.NetworkSpec) { s.Driver = "nonesuch" }), engine.ErrNoDriver, "nonesuch"},
+		"look at no network":     {func() error { _, err := b.Network(t.Context(), "nowhere"); return err }(), engine.ErrNotFound, "nowhere"},
+	} {
+		switch {
+		case tt.err == nil:
+			t.Errorf("%s: no error", name)
+		case tt.want != nil && !errors.Is(tt.err, tt.want), strings.Contains(tt.err.Error(), "\n"), !strings.Contains(tt.err.Error(), tt.text):
+			t.Errorf("%s: %v", name, tt.err)
+		default:
+			t.Logf("%s: %v", name, tt.err)
+		}
+	}
+	after, err := b.Leftovers(t.Context(), nil)
+	if err != nil || len(after) != len(before) {
+		t.Errorf("before %v, after %v: %v", before, after, err)
+	}
+}

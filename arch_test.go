@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/driver/docker"
 	"tare/internal/driver/netns"
 	"tare/internal/traffic"
 )
@@ -185,8 +186,9 @@ func TestPackagesHaveComments(t *testing.T) {
 // Every registered mode and workload has its page, titled with its name.
 func TestPages(t *testing.T) {
 	pages := map[string]string{}
-	for _, m := range (netns.Driver{}).Modes() {
-		pages[m.ID] = "docs/modes/" + strings.ReplaceAll(m.ID, "/", "-") + ".md"
+	for _, m := range slices.Concat((netns.Driver{}).Modes(), (docker.Driver{}).Modes()) {
+		file, _, _ := strings.Cut(strings.ReplaceAll(m.ID, "/", "-"), ":")
+		pages[m.ID] = "docs/modes/" + file + ".md"
 	}
 	for _, w := range traffic.All() {
 		pages[w.Spec().Kind] = "docs/workloads/" + w.Spec().Kind + ".md"

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/driver"
+	"tare/internal/driver/docker"
 	"tare/internal/driver/netns"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -38,7 +39,7 @@ type App struct {
 
 // New is the program with all its drivers.
 func New(build result.Build) App {
-	return App{Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Drivers: driver.Registry{netns.Driver{}}}
+	return App{Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Drivers: driver.Registry{netns.Driver{}, docker.Driver{}}}
 }
 
 // codeError is an error with its exit code. An empty text has been said already.

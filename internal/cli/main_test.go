@@ -11,8 +11,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"tare/internal/agent"
 	"tare/internal/cli"
+	"tare/internal/engine"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 )
@@ -24,11 +24,12 @@ func TestMain(m *testing.M) {
 
 func tare() {
 	ctx := context.Background()
-	if len(os.Args) > 1 && os.Args[1] == agent.Command {
-		if err := agent.Serve(ctx, os.Stdin, os.Stdout, "test"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+	done, err := engine.Inner(ctx, os.Args, "test")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if done {
 		return
 	}
 	os.Exit(cli.New(result.Build{Version: "test", Commit: "0123456"}).Main(ctx, os.Args[1:]))

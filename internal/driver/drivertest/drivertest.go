@@ -24,25 +24,12 @@ import (
 // engines: drivers start the running program in their sandboxes. An ordinary user's tests run as the root of a user
 // namespace. Call it from TestMain.
 func Main(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == agent.Command {
-		if err := agent.Serve(context.Background(), os.Stdin, os.Stdout, "test"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
+	done, err := engine.Inner(context.Background(), os.Args, "test")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
-	if len(os.Args) > 1 && os.Args[1] == agent.HoldCommand {
-		if err := agent.HoldMain(os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	if len(os.Args) > 1 && os.Args[1] == engine.InitCommand {
-		if err := engine.Init(os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+	if done {
 		os.Exit(0)
 	}
 	linuxnet.EndWithParent()

@@ -12,6 +12,8 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+
+	"tare/internal/engine"
 )
 
 // section is one table.
@@ -29,13 +31,20 @@ type bench struct {
 
 func sections() []section {
 	return []section{
-		{"cost", cost}, {"turns", turns}, {"placement", placement}, {"quick", quick},
+		{"cost", cost}, {"docker", engines}, {"turns", turns}, {"placement", placement}, {"quick", quick},
 		{"peers-tcp", peersTCP}, {"peers-udp", peersUDP}, {"peers-rr", peersRR}, {"peers-crr", peersCRR},
 		{"peers-cpu", peersCPU}, {"pacing", pacing}, {"gc", gcPauses},
 	}
 }
 
 func main() {
+	if done, err := engine.Inner(context.Background(), os.Args, "bench"); done || err != nil {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	all := sections()
 	var names []string
 	for _, s := range all {

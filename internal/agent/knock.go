@@ -24,6 +24,19 @@ import (
 // answer to a datagram is waited for.
 const knockPause = 50 * time.Millisecond
 
+// door is an open port at which a knock is awaited.
+type door struct {
+	knocked chan error // receives once, when the port is closed again
+	shut    context.CancelFunc
+}
+
+func tokenOf(req wire.Request) string {
+	if req.Knock == nil {
+		return ""
+	}
+	return req.Knock.Token
+}
+
 // answer opens a port and waits there for one knock with the right token.
 func (s *server) answer(ctx context.Context, req wire.Request) wire.Reply {
 	k := req.Knock
@@ -60,7 +73,7 @@ func (s *server) answer(ctx context.Context, req wire.Request) wire.Reply {
 			knocked <- because(ctx, errors.Join(err, l.Close()))
 		}()
 	}
-	s.knocked, s.unanswer = knocked, cancel
+	s.doors[k.Token] = door{knocked, cancel}
 	return wire.Reply{ID: req.ID, Port: port}
 }
 
@@ -203,11 +216,10 @@ func Meet(ctx context.Context, client, server *Client, network string, listen, d
 	reply, err = client.call(ctx, wire.Request{Op: wire.OpKnock, Knock: &k, Wait: wait})
 	if err != nil || reply.Knock == nil {
 		// The port is closed before it is needed again.
-		_ = server.Abort(ctx)
-		_, _ = server.call(ctx, wire.Request{Op: wire.OpAnswered})
+		_, _ = server.call(ctx, wire.Request{Op: wire.OpAnswered, Knock: &k, Wait: -1})
 		return Met{}, errors.Join(err, client.Gone(), server.Gone())
 	}
-	if _, err := server.call(ctx, wire.Request{Op: wire.OpAnswered}); err != nil {
+	if _, err := server.call(ctx, wire.Request{Op: wire.OpAnswered, Knock: &k}); err != nil {
 		return Met{}, err
 	}
 	var m Met

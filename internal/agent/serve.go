@@ -39,7 +39,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build string) error
 	runtime.GOMAXPROCS(max(minProcs, runtime.NumCPU()))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &server{out: out}
+	s := &server{out: out, doors: map[string]door{}}
 	if err := s.send(wire.Hello{Agent: wire.Version, Build: build, PID: os.Getpid()}); err != nil {
 		return err
 	}
@@ -63,9 +63,7 @@ type server struct {
 	report  chan wire.Reply         // of the served trial under way
 	peer    chan traffic.Report     // where the trial under way learns how the other end did
 	session chan *open              // of the sliced trial under way; holds it between slices
-
-	knocked  chan error         // of the knock that is awaited
-	unanswer context.CancelFunc // gives up waiting for it
+	doors   map[string]door         // where a knock is awaited, by its token
 }
 
 func (s *server) send(v any) error {
@@ -123,21 +121,21 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 		if s.cancel != nil {
 			s.cancel(errors.New("the controller gave up the trial"))
 		}
-		if s.unanswer != nil {
-			s.unanswer()
-		}
 	case wire.OpLinks:
 		reply = links(req)
 	case wire.OpAnswer:
 		reply = s.answer(ctx, req)
 	case wire.OpAnswered:
-		if s.knocked == nil {
-			reply.Error = "no knock is awaited"
+		awaited, ok := s.doors[tokenOf(req)]
+		if !ok {
+			reply.Error = "no such knock is awaited"
 			break
 		}
-		knocked := s.knocked
-		s.knocked = nil
-		go func() { _ = s.send(failed(req.ID, <-knocked)) }()
+		delete(s.doors, tokenOf(req))
+		if req.Wait < 0 {
+			awaited.shut()
+		}
+		go func() { _ = s.send(failed(req.ID, <-awaited.knocked)) }()
 		return
 	case wire.OpKnock:
 		go func() { _ = s.send(knock(ctx, req)) }()

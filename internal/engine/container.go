@@ -92,13 +92,9 @@ func (e *Engine) Run(ctx context.Context, spec ContainerSpec) (*Container, error
 			return nil, fmt.Errorf("engine %s: make container %s: publish port %d at %s: both ports have to be named", e.Name, spec.Name, p.Port, p.Host)
 		}
 	}
-	image, err := e.Image(ctx, spec.Run)
+	made, err := e.create(ctx, spec)
 	if err != nil {
 		return nil, err
-	}
-	made, err := e.api.ContainerCreate(ctx, create(spec, image))
-	if err != nil {
-		return nil, e.fail(err, "make container %s", spec.Name)
 	}
 	c := &Container{ID: made.ID, Name: spec.Name, engine: e}
 	if err := c.start(ctx, spec, made.Warnings); err != nil {
@@ -107,7 +103,27 @@ func (e *Engine) Run(ctx context.Context, spec ContainerSpec) (*Container, error
 	return c, nil
 }
 
-func create(spec ContainerSpec, image string) client.ContainerCreateOptions {
+func (e *Engine) create(ctx context.Context, spec ContainerSpec) (made client.ContainerCreateResult, err error) {
+	// Somebody may have removed the image meanwhile, such as by docker image prune.
+	for range 2 {
+		var image string
+		if image, err = e.Image(ctx, spec.Run); err != nil {
+			return made, err
+		}
+		made, err = e.api.ContainerCreate(ctx, order(spec, image))
+		if err == nil {
+			return made, nil
+		}
+		if !isNotFound(err) {
+			break
+		}
+		e.images.forget(spec.Run)
+	}
+	return made, e.fail(err, "make container %s", spec.Name)
+}
+
+// order is what the API is asked for.
+func order(spec ContainerSpec, image string) client.ContainerCreateOptions {
 	on := spec.Network
 	if on == "" {
 		on = network.NetworkBridge

@@ -69,7 +69,7 @@ func kind(err error) error {
 	if unanswered(err) {
 		return ErrGone
 	}
-	text := strings.ToLower(err.Error())
+	text := strings.ToLower(oneLine(err))
 	for _, r := range refusals() {
 		if strings.Contains(text, r.text) {
 			return r.kind

@@ -23,10 +23,19 @@ const Repository = "tare"
 // labelContent holds the hash of the program in an image.
 const labelContent = "io.tare.content"
 
+// partImage is what an image is to its run.
+const partImage = "image"
+
 // images remembers what Image has found, so that it looks once.
 type images struct {
 	mu sync.Mutex
 	id map[string]string // by run
+}
+
+func (i *images) forget(run string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.id, run)
 }
 
 // Image is the id of an image with this program in it, held for a run. Nothing is
@@ -62,7 +71,7 @@ func (e *Engine) image(ctx context.Context, run string, file *os.File) (string, 
 	if err != nil {
 		return "", fmt.Errorf("make an image for engine %s: read %s: %w", e.Name, file.Name(), err)
 	}
-	tag := hash[:12] + "-" + run
+	tag := tagOf(hash, run)
 	found, err := e.api.ImageList(ctx, client.ImageListOptions{Filters: client.Filters{}.Add("label", labelContent+"="+hash)})
 	if err != nil {
 		return "", e.fail(err, "look for the image of this program")
@@ -89,7 +98,7 @@ func (e *Engine) load(ctx context.Context, run, tag, hash string, file *os.File)
 		Platform: ocispec.Platform{OS: e.Versions.OS, Architecture: e.Versions.Arch},
 		Changes: []string{
 			"ENTRYPOINT [\"" + program + "\"]",
-			label(LabelRun, run), label(LabelPart, "image"), label(labelContent, hash),
+			label(LabelRun, run), label(LabelPart, partImage), label(labelContent, hash),
 			label("org.opencontainers.image.title", "tare"),
 			label("org.opencontainers.image.description", "tare weighs container networks; this image is the program alone"),
 		},
@@ -111,6 +120,22 @@ func (e *Engine) load(ctx context.Context, run, tag, hash string, file *os.File)
 		return "", e.fail(err, "look at the image of this program")
 	}
 	return got.ID, nil
+}
+
+// tagOf is a run's tag on the image with that content.
+func tagOf(hash, run string) string { return hash[:12] + "-" + run }
+
+// holder is the run that holds the image with that content by a tag.
+func holder(name, hash string) (run string, ok bool) {
+	_, tag, ok := strings.Cut(name, Repository+":")
+	if !ok || len(hash) < 12 {
+		return "", false
+	}
+	run, ok = strings.CutPrefix(tag, tagOf(hash, ""))
+	if !ok || run == "" {
+		return "", false
+	}
+	return run, true
 }
 
 func label(name, value string) string { return fmt.Sprintf("LABEL %s=%q", name, value) }

@@ -35,7 +35,8 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 		return nil, e.fail(err, "list its containers")
 	}
 	for _, c := range containers.Items {
-		if !dead(c.Labels) {
+		// A container of the user's from this program's image has inherited its labels.
+		if !dead(c.Labels) || c.Labels[LabelPart] == partImage {
 			continue
 		}
 		name := c.ID
@@ -59,7 +60,7 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 	}
 	for _, i := range found.Items {
 		for _, tag := range i.RepoTags {
-			if run, ok := holder(tag); ok && !slices.Contains(alive, run) {
+			if run, ok := holder(tag, i.Labels[labelContent]); ok && !slices.Contains(alive, run) {
 				out = append(out, Leftover{run, e.what("image", tag), func(ctx context.Context) error { return e.removeImage(ctx, tag) }})
 			}
 		}
@@ -69,13 +70,6 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 
 func (e *Engine) what(kind, name string) string {
 	return fmt.Sprintf("%s %s on engine %s", kind, name, e.Name)
-}
-
-// holder is the run that holds an image by a tag.
-func holder(tag string) (run string, ok bool) {
-	_, tag, ok = strings.Cut(tag, Repository+":")
-	_, run, held := strings.Cut(tag, "-")
-	return run, ok && held && run != ""
 }
 
 func (e *Engine) removeImage(ctx context.Context, tag string) error {
@@ -99,8 +93,6 @@ func (e *Engine) Forget(ctx context.Context, run string) error {
 			errs = append(errs, l.Remove(ctx))
 		}
 	}
-	e.images.mu.Lock()
-	defer e.images.mu.Unlock()
-	delete(e.images.id, run)
+	e.images.forget(run)
 	return errors.Join(errs...)
 }

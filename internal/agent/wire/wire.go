@@ -41,7 +41,7 @@ const (
 
 	OpLinks    Op = "links"    // read the devices: answered with them, and with the address that Request.Address is dialled from
 	OpAnswer   Op = "answer"   // wait for one knock: answered as soon as the port is open
-	OpAnswered Op = "answered" // answered when the knock has come and the port is closed again
+	OpAnswered Op = "answered" // answered when that knock has come and the port is closed again; at once with a negative Request.Wait
 	OpKnock    Op = "knock"    // dial until the other end answers: answered with what it saw
 )
 

@@ -38,5 +38,7 @@ func (Driver) Modes() []driver.Mode {
 		{ID: "docker/ipvlan", Title: "containers on ipvlan networks of the underlay", Baseline: host},
 		{ID: "docker/overlay", Title: "containers on an overlay of a Swarm of two engines", Baseline: host},
 		{ID: "docker/overlay-encrypted", Title: "containers on an encrypted overlay of a Swarm", Baseline: host},
+		{ID: "docker/network:NAME", Title: "containers on a network that exists", Baseline: host},
+		{ID: "docker/driver:NAME", Title: "containers on a network made with a driver and its options", Baseline: host},
 	})
 }

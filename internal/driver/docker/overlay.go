@@ -66,6 +66,12 @@ func (p *path) onOverlay(ctx context.Context, options map[string]string) error {
 	if err != nil {
 		return err
 	}
+	// The way out of an overlay comes first: a published port would be that, and then
+	// that is the reason to give.
+	for _, s := range p.sides() {
+		p.Rests(s.Place, notes.Device{Name: gwbridge})
+		p.Rests(s.Place, notes.Device{Name: docker0})
+	}
 	for i, c := range all {
 		if err := p.join(i+1, c, near, far); err != nil {
 			return err
@@ -76,10 +82,6 @@ func (p *path) onOverlay(ctx context.Context, options map[string]string) error {
 	p.Carries(notes.All, far.Place, notes.Device{Name: overlayTunnel}, notes.Receives)
 	for _, s := range []*inside{near, far} {
 		p.Rests(s.Place, notes.Device{Name: overlayBridge})
-	}
-	for _, s := range p.sides() {
-		p.Rests(s.Place, notes.Device{Name: docker0})
-		p.Rests(s.Place, notes.Device{Name: gwbridge})
 	}
 	return nil
 }

@@ -5,7 +5,9 @@ package docker
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	"tare/internal/driver"
 	"tare/internal/study"
 )
 
@@ -24,6 +26,9 @@ type where struct{ a, b bool }
 
 // recipeFor finds how a mode is made, and the name that it has as a parameter.
 func recipeFor(mode string) (recipe, error) {
+	if stem, open := strings.CutSuffix(mode, ":NAME"); open {
+		return recipe{}, &driver.Unsupported{Mode: mode, Reason: "it needs a name in the place of NAME, as in " + stem + ":fabric"}
+	}
 	for id, r := range recipes() {
 		if study.Fits(id, mode) {
 			return r, nil
@@ -45,5 +50,7 @@ func recipes() map[string]recipe {
 		"docker/ipvlan":            {engines: both, build: (*path).ipvlan},
 		"docker/overlay":           {engines: both, build: (*path).overlay},
 		"docker/overlay-encrypted": {engines: both, build: (*path).overlayEncrypted},
+		"docker/network:NAME":      {engines: both, build: (*path).network},
+		"docker/driver:NAME":       {engines: both, build: (*path).driven},
 	}
 }

@@ -1,0 +1,46 @@
+//go:build linux
+
+package docker
+
+import (
+	"context"
+
+	"tare/internal/driver"
+	"tare/internal/engine"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+)
+
+// Stage is what stands of a path when its engines do.
+type Stage struct {
+	Lab  *lab.Lab
+	A, B *engine.Private
+}
+
+// Prepared gives tests a driver that has them prepare the engines of each path.
+func Prepared(prepare func(ctx context.Context, s Stage) error) Driver {
+	return Driver{ready: func(ctx context.Context, p driver.Path) error { return prepare(ctx, Staged(p)) }}
+}
+
+// Staged gives tests what a path stands on.
+func Staged(p driver.Path) Stage {
+	on := p.(*path)
+	return Stage{on.lab, on.a.engine, on.b.engine}
+}
+
+// Ends gives tests the containers of a path's first pair, with their namespaces.
+func Ends(p driver.Path) (client, server *engine.Container, at [2]*linuxnet.NS) {
+	for _, b := range p.(*path).boxes {
+		switch {
+		case b.pair != 1:
+		case b.role == "client":
+			client, at[0] = b.container, b.ns
+		default:
+			server, at[1] = b.container, b.ns
+		}
+	}
+	return client, server, at
+}
+
+// Encrypted gives tests the rules of an encrypted overlay on any other path.
+func Encrypted(p driver.Path) error { return p.(*path).encrypted() }

@@ -1,0 +1,190 @@
+//go:build linux
+
+package docker_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+
+	"tare/internal/driver"
+	"tare/internal/driver/docker"
+	"tare/internal/driver/drivertest"
+	"tare/internal/engine"
+	"tare/internal/lab"
+	"tare/internal/result"
+)
+
+// one is a driver with a single mode.
+type one struct {
+	driver.Driver
+	mode string
+}
+
+func (d one) Modes() []driver.Mode { return []driver.Mode{{ID: d.mode, Baseline: "host"}} }
+
+// A plugin's networks are weighed like Docker's own, whether they are made for the
+// run or were there before it.
+func TestPluginConforms(t *testing.T) {
+	made := docker.Prepared(func(_ context.Context, s docker.Stage) error { return startPlugins(t, s) })
+	there := docker.Prepared(func(ctx context.Context, s docker.Stage) error {
+		spec := engine.NetworkSpec{Run: s.Lab.Spec.Claim.ID, Name: "fabric", Driver: pluginName, Subnet: s.Lab.Addresses(lab.NetOverlay, 0)[0]}
+		return errors.Join(startPlugins(t, s), onBoth(ctx, s, spec))
+	})
+	drivertest.Conformance(t, one{made, "docker/driver:" + pluginName})
+	drivertest.Conformance(t, one{there, "docker/network:fabric"})
+	drivertest.ConformancePairs(t, one{there, "docker/network:fabric"})
+}
+
+// A Swarm's own network is one on both engines, and joined as such.
+func TestNetworkOfASwarm(t *testing.T) {
+	there := docker.Prepared(func(ctx context.Context, s docker.Stage) error {
+		err := engine.SwarmBoth(ctx, s.Lab, s.A, s.B)
+		if err == nil {
+			_, err = s.A.CreateNetwork(ctx, engine.NetworkSpec{Run: s.Lab.Spec.Claim.ID, Name: "wide", Driver: "overlay", Attachable: true})
+		}
+		return err
+	})
+	s := drivertest.Provision(t, there, "docker/network:wide", nil)
+	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
+		t.Error(err)
+	}
+}
+
+// A driver whose networks belong to a Swarm is given one.
+func TestDriverOfASwarm(t *testing.T) {
+	s := drivertest.Provision(t, docker.Driver{}, "docker/driver:overlay", nil)
+	if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err != nil {
+		t.Error(err)
+	}
+	if got := fact(s.Path.Facts(), "network scope"); got != "swarm" {
+		t.Errorf("the network's scope is %q", got)
+	}
+}
+
+// Options of the study reach the plugin: it makes what they ask for.
+func TestOptionsReachThePlugin(t *testing.T) {
+	d := docker.Prepared(func(_ context.Context, s docker.Stage) error { return startPlugins(t, s) })
+	spec := drivertest.Spec(t, nil)
+	s := drivertest.Stands(t, d, driver.Order{Mode: "docker/driver:" + pluginName, Pairs: 1, Lab: spec,
+		Options: map[string]string{optionMTU: "1377", optionVNI: "4711"}})
+	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
+		t.Error(err)
+	}
+	top, err := s.Path.Topology()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, n := range top.Nodes {
+		switch {
+		case n.Kind == "veth" && n.Sandbox != "":
+			seen++
+			if got := fact(n.Facts, "mtu"); got != "1377" {
+				t.Errorf("%s in %s has MTU %s, asked for 1377", n.Label, n.Sandbox, got)
+			}
+		case n.Kind == "network":
+			seen++
+			if got := fact(n.Facts, "option "+optionVNI); got != "4711" {
+				t.Errorf("the engine says the option is %q", got)
+			}
+		}
+	}
+	if seen != 4 {
+		t.Errorf("the topology shows %d of two interfaces and two networks: %+v", seen, top.Nodes)
+	}
+	for _, h := range []*lab.Host{s.Lab.A, s.Lab.B} {
+		if got := tunnels(t, h); !slices.Equal(got, []overlay{{mtu: 1377, vni: 4711}}) {
+			t.Errorf("host %s has tunnels %+v", h.Name, got)
+		}
+	}
+}
+
+// tunnels are the VXLAN devices of a host.
+func tunnels(t *testing.T, h *lab.Host) (found []overlay) {
+	t.Helper()
+	err := h.NS.Do(func() error {
+		links, err := netlink.LinkList()
+		for _, l := range links {
+			if v, ok := l.(*netlink.Vxlan); ok {
+				found = append(found, overlay{mtu: v.MTU, vni: v.VxlanId})
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func fact(facts []result.Fact, name string) string {
+	for _, f := range facts {
+		if f.Name == name {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// onBoth makes the same network on both engines.
+func onBoth(ctx context.Context, s docker.Stage, spec engine.NetworkSpec) error {
+	for _, e := range []*engine.Private{s.A, s.B} {
+		if _, err := e.CreateNetwork(ctx, spec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startPlugins runs the plugin beside both engines until the test ends.
+func startPlugins(t *testing.T, s docker.Stage) error {
+	a, b := s.Lab.A, s.Lab.B
+	return errors.Join(startPlugin(t, s.A, a, b.Addr[0]), startPlugin(t, s.B, b, a.Addr[0]))
+}
+
+func startPlugin(t *testing.T, e *engine.Private, h *lab.Host, peer netip.Addr) error {
+	socket := filepath.Join(e.Plugins(), pluginName+".sock")
+	cmd := exec.Command("/proc/self/exe", pluginCommand, socket, h.Addr[0].String(), peer.String())
+	var words bytes.Buffer // read when it has ended
+	cmd.Stderr = &words
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := h.NS.Start(cmd); err != nil {
+		return fmt.Errorf("start the plugin on host %s: %w", h.Name, err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	t.Cleanup(func() {
+		in.Close()
+		if err := <-ended; err != nil {
+			t.Errorf("plugin on host %s: %v: %s", h.Name, err, words.String())
+		}
+	})
+	for {
+		c, err := net.Dial("unix", socket)
+		if err == nil {
+			return c.Close()
+		}
+		select {
+		case err := <-ended:
+			ended <- err
+			return fmt.Errorf("the plugin on host %s ended: %w: %s", h.Name, err, words.String())
+		case <-t.Context().Done():
+			return t.Context().Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package engine_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"tare/internal/engine"
+)
+
+// user is a client of the bench's engine that knows nothing of tare.
+func (b bench) user(t *testing.T) *client.Client {
+	t.Helper()
+	c, err := client.New(client.WithHost("unix://" + b.Socket()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// objects are the ids and names of all that is on an engine.
+func objects(t *testing.T, c *client.Client) (out []string) {
+	t.Helper()
+	containers, err := c.ContainerList(t.Context(), client.ContainerListOptions{All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range containers.Items {
+		out = append(out, "container "+x.ID+" "+strings.Join(x.Names, " ")+" "+string(x.State))
+	}
+	networks, err := c.NetworkList(t.Context(), client.NetworkListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range networks.Items {
+		out = append(out, "network "+x.ID+" "+x.Name)
+	}
+	images, err := c.ImageList(t.Context(), client.ImageListOptions{All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range images.Items {
+		slices.Sort(x.RepoTags)
+		out = append(out, "image "+x.ID+" "+strings.Join(x.RepoTags, " "))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Runs share an image, each with a hold of its own on it; what dead ones leave is
+// removed, and nothing of the user's or of the living.
+func TestLeftovers(t *testing.T) {
+	b := newBench(t)
+	c := b.user(t)
+	ctx := t.Context()
+
+	const dead, alive, later = "00000001", "00000002", "00000003"
+	ids := map[string]string{}
+	for _, run := range []string{dead, alive} {
+		id, err := b.Image(ctx, run)
+		if err != nil {
+			t.Error(err)
+		}
+		ids[run] = id
+	}
+	if ids[dead] == "" || ids[alive] != ids[dead] {
+		t.Errorf("two runs have images %v of the same content", ids)
+	}
+	found, err := c.ImageInspect(ctx, ids[dead])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := found.Config.Labels; got["org.opencontainers.image.title"] != "tare" || got[engine.LabelPart] != "image" || got[engine.LabelRun] == "" {
+		t.Errorf("the image's labels: %v", got)
+	}
+
+	// What the user has: an image, containers of both images, a network.
+	var file bytes.Buffer
+	w := tar.NewWriter(&file)
+	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "theirs", Mode: 0o755}); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	reply, err := c.ImageImport(ctx, client.ImageImportSource{Source: &file, SourceName: "-"}, "theirs", client.ImageImportOptions{Tag: "tare"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, reply); err != nil {
+		t.Fatal(err)
+	}
+	reply.Close()
+	if _, err := c.ImageTag(ctx, client.ImageTagOptions{Source: ids[dead], Target: "my/tare:mine-too"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, image := range map[string]string{"tare-theirs": "theirs:tare", "tare-00000001-theirs": ids[dead]} {
+		_, err := c.ContainerCreate(ctx, client.ContainerCreateOptions{Name: name, Config: &container.Config{Image: image, Cmd: []string{"/theirs"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.NetworkCreate(ctx, "tare-00000001-net", client.NetworkCreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+
+	// What the runs have.
+	make := func(run string) {
+		n := b.network(t, engine.NetworkSpec{Run: run, Name: engine.Name(run, "network")})
+		b.container(t, engine.ContainerSpec{Run: run, Part: "client", Name: engine.Name(run, "client"), Network: n.Name})
+	}
+	make(alive)
+	before := objects(t, c)
+	make(dead)
+	before = slices.DeleteFunc(before, func(s string) bool { return strings.HasPrefix(s, "image "+ids[dead]) })
+
+	left, err := b.Leftovers(ctx, []string{alive})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var what []string
+	for _, l := range left {
+		word, _, _ := strings.Cut(l.What, " ")
+		what = append(what, word+" of "+l.Run)
+		for range 2 { // idempotent
+			if err := l.Remove(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	want := []string{"container of " + dead, "network of " + dead, "image of " + dead}
+	if diff := cmp.Diff(want, what); diff != "" {
+		t.Errorf("leftovers (-want +got):\n%s", diff)
+	}
+	after := slices.DeleteFunc(objects(t, c), func(s string) bool { return strings.HasPrefix(s, "image "+ids[dead]) })
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("the user's and the living run's (-before +after):\n%s", diff)
+	}
+	found, err = c.ImageInspect(ctx, ids[dead])
+	slices.Sort(found.RepoTags)
+	if err != nil || len(found.RepoTags) != 2 || found.RepoTags[0] != "my/tare:mine-too" || !strings.HasSuffix(found.RepoTags[1], "-"+alive) {
+		t.Errorf("the image has tags %v: %v", found.RepoTags, err)
+	}
+
+	// A run that ends in order takes its hold with it.
+	if err := b.Forget(ctx, alive); err != nil {
+		t.Error(err)
+	}
+	if left, err := b.Leftovers(ctx, nil); err != nil || len(left) != 0 {
+		t.Errorf("after its end: %v, %v", left, err)
+	}
+
+	// An image that somebody has removed is made again.
+	make(later)
+	if err := b.Forget(ctx, later); err != nil {
+		t.Error(err)
+	}
+	id, err := b.Image(ctx, later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []string{"tare-theirs", "tare-00000001-theirs"} {
+		if _, err := c.ContainerRemove(ctx, x, client.ContainerRemoveOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.ImageRemove(ctx, id, client.ImageRemoveOptions{Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	make(later)
+}
+
+// Two processes that import at once do not get into each other's way.
+func TestImageAtOnce(t *testing.T) {
+	b := newBench(t)
+	runs := []string{"00000001", "00000002"}
+	var wg sync.WaitGroup
+	for _, run := range runs {
+		e, err := engine.Connect(t.Context(), "unix://"+b.Socket())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { e.Disconnect() })
+		wg.Go(func() {
+			c, err := e.Run(t.Context(), engine.ContainerSpec{Run: run, Part: "client", Name: engine.Name(run, "client")})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if s, err := c.State(t.Context()); err != nil || !s.Running {
+				t.Errorf("%+v, %v", s, err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, run := range runs {
+		if err := b.Forget(t.Context(), run); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, x := range objects(t, b.user(t)) {
+		if !strings.HasPrefix(x, "network ") {
+			t.Errorf("left: %s", x)
+		}
+	}
+}
+
+// What cannot be the only file of an image is refused with what to do.
+func TestImageRefused(t *testing.T) {
+	b := newBench(t)
+	own, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(name string, change func([]byte) []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, change(slices.Clone(own)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	other := byte(0xf3) // EM_RISCV, which no test machine is
+	for path, want := range map[string]string{
+		"/bin/ls": "CGO_ENABLED=0",
+		write("other", func(b []byte) []byte { b[18] = other; return b }):                 "is for linux/riscv64 and the engine runs linux/" + b.Versions.Arch,
+		write("text", func([]byte) []byte { return []byte("#!/bin/sh\n# no program\n") }): "is no program for linux/" + b.Versions.Arch,
+		filepath.Join(dir, "none"): "no such file",
+	} {
+		b.Binary = path
+		if _, err := b.Image(t.Context(), b.run); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	arch := b.Versions.Arch
+	b.Binary, b.Versions.Arch = "", "riscv64"
+	if _, err := b.Image(t.Context(), b.run); err == nil || !strings.Contains(err.Error(), engine.BinaryVariable) || !strings.Contains(err.Error(), "tare-linux-riscv64") {
+		t.Errorf("an engine of another architecture: %v", err)
+	}
+
+	// An import that is called off leaves nothing.
+	b.Binary, b.Versions.Arch = "", arch
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.Image(ctx, b.run); err == nil {
+		t.Error("an import that was called off gave an image")
+	}
+	if left, err := b.Leftovers(t.Context(), nil); err != nil || len(left) != 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}

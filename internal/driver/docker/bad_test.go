@@ -5,6 +5,7 @@ package docker_test
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -51,9 +52,8 @@ func TestEngineKilled(t *testing.T) {
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err != nil {
 		t.Fatal(err)
 	}
-	_, b := docker.Engines(s.Path)
 	kill(t, s.Lab.B.NS, "dockerd")
-	<-b.Done()
+	<-docker.Staged(s.Path).B.Done()
 	_, err := s.Path.Snapshot(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "the engine on host b has ended") {
 		t.Errorf("reading counters: %v", err)
@@ -67,10 +67,10 @@ func TestEngineKilled(t *testing.T) {
 func TestContainerKilled(t *testing.T) {
 	needEngine(t)
 	s := drivertest.Provision(t, docker.Driver{}, "docker/colocated", nil)
-	_, server := docker.EndNamespaces(s.Path)
-	kill(t, server, "hold")
+	_, server, at := docker.Ends(s.Path)
+	kill(t, at[1], "hold")
 	gone := func() bool {
-		state, err := docker.Container(s.Path, "server").State(t.Context())
+		state, err := server.State(t.Context())
 		return err != nil || !state.Running
 	}
 	for !gone() { // the engine hears of it by itself
@@ -84,29 +84,47 @@ func TestContainerKilled(t *testing.T) {
 	}
 }
 
-// What fails half way leaves nothing: no engine, namespace or directory.
+// What fails half way leaves nothing: no engine, namespace, cgroup or directory.
 func TestProvisionCutShort(t *testing.T) {
 	needEngine(t)
-	cut := errors.New("cut short")
+	given := func(cause string, prepare func(docker.Stage) error) driver.Driver {
+		return docker.Prepared(func(_ context.Context, s docker.Stage) error {
+			if prepare == nil {
+				return errors.New(cause)
+			}
+			return prepare(s)
+		})
+	}
+	var taken net.Listener
 	for _, tt := range []struct {
 		name string
-		ctx  func(context.Context) (context.Context, context.CancelFunc)
+		d    driver.Driver
+		mode string
+		want string
 	}{
-		{"before the engines", func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancelCause(ctx)
-			cancel(cut)
-			return ctx, func() {}
-		}},
+		{"after the engines", given("no luck", nil), "docker/bridge", "no luck"},
+		{"port taken", given("", func(s docker.Stage) error {
+			return s.Lab.B.NS.Do(func() (err error) {
+				taken, err = net.Listen("tcp", ":5201")
+				return err
+			})
+		}), "docker/published", "5201"},
+		{"no address translation", given("", func(s docker.Stage) error {
+			// Whatever the engine writes into the table goes again.
+			return errors.Join(run(s.Lab.B.NS, "iptables", "-t", "nat", "-F"), run(s.Lab.B.NS, "iptables", "-t", "nat", "-X"))
+		}), "docker/published", "iptables"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			ctx, cancel := tt.ctx(t.Context())
-			defer cancel()
 			spec := drivertest.Spec(t, nil)
-			if _, err := (docker.Driver{}).Provision(ctx, driver.Order{Mode: "docker/bridge", Pairs: 1, Lab: spec}); err == nil {
-				t.Fatal("it was built all the same")
+			_, err := tt.d.Provision(t.Context(), driver.Order{Mode: tt.mode, Pairs: 1, Lab: spec})
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v, want one line with %q", err, tt.want)
 			}
 			nothingLeft(t, spec.Claim.ID)
 		})
+	}
+	if taken != nil {
+		taken.Close()
 	}
 }
 

@@ -4,7 +4,6 @@ package docker
 
 import (
 	"tare/internal/driver"
-	"tare/internal/engine"
 	"tare/internal/linuxnet"
 )
 
@@ -22,20 +21,4 @@ func EndNamespaces(p driver.Path) (from, to *linuxnet.NS) {
 		}
 	}
 	return from, to
-}
-
-// Engines gives tests the engines of a path; one that it does not need is nil.
-func Engines(p driver.Path) (a, b *engine.Private) {
-	on := p.(*path)
-	return on.a.engine, on.b.engine
-}
-
-// Container gives tests the container of one end of the first pair.
-func Container(p driver.Path, role string) *engine.Container {
-	for _, b := range p.(*path).boxes {
-		if b.role == role && b.pair == 1 {
-			return b.container
-		}
-	}
-	return nil
 }

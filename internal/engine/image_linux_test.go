@@ -190,7 +190,7 @@ func TestImageAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { e.Disconnect() })
+		t.Cleanup(func() { _ = e.Disconnect() }) // idle connections only
 		wg.Go(func() {
 			c, err := e.Run(t.Context(), engine.ContainerSpec{Run: run, Part: "client", Name: engine.Name(run, "client")})
 			if err != nil {

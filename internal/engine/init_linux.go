@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 
@@ -13,6 +14,9 @@ import (
 
 // initWords begin each line that Init writes into the engine's log.
 const initWords = "tare " + InitCommand + ": "
+
+// longestName is what the kernel takes for a host's name, in bytes.
+const longestName = 64
 
 // Init is the first process of a private engine, in a namespace of process ids, of
 // mounts and of a network that its parent made. Its arguments are those behind the
@@ -36,6 +40,12 @@ func runInit(args []string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
+	// A name of its own tells the nodes of a Swarm apart, and whoever looks at the
+	// engine what it is.
+	name := filepath.Base(args[3])
+	if err := unix.Sethostname([]byte(name[:min(len(name), longestName)])); err != nil {
+		return fmt.Errorf("name the host: %w", err)
+	}
 	if err := makeMounts(args[3]); err != nil {
 		return err
 	}

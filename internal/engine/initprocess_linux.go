@@ -44,7 +44,7 @@ func startInit(run, dir string, start func(*exec.Cmd) error, dockerd []string) (
 	cmd.Env = []string{"PATH=" + searchPath(), "HOME=/run", "LC_ALL=C"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Setsid:     true, // out of the terminal's Ctrl-C
-		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID,
+		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS,
 	}
 	p := &initProcess{cmd: cmd, done: make(chan struct{})}
 	if p.in, err = cmd.StdinPipe(); err != nil {

@@ -22,9 +22,17 @@ func makeMounts(dir string) error {
 	if err := mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return err
 	}
-	// Over /run, where the user's engine, containerd and plugins have their sockets.
+	// Over /run, where the user's engine, containerd and plugins have their sockets;
+	// and all that this engine keeps is on it.
 	if err := mount("tmpfs", "/run", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
 		return err
+	}
+	// dockerd raises a limit there, which is the machine's own. It does without.
+	const limits = "/proc/sys/kernel/keys"
+	if _, err := os.Stat(limits); err == nil {
+		if err := readOnly(limits); err != nil {
+			return err
+		}
 	}
 	if err := ownSys(); err != nil {
 		return err
@@ -96,6 +104,14 @@ func mount(what, at, kind string, flags uintptr, data string) error {
 		return fmt.Errorf("mount %s on %s: %w", strings.TrimSpace(kind+" "+what), at, err)
 	}
 	return nil
+}
+
+// readOnly keeps a directory from being written to.
+func readOnly(dir string) error {
+	if err := mount(dir, dir, "", unix.MS_BIND, ""); err != nil {
+		return err
+	}
+	return mount("", dir, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 }
 
 // mounted lists where something is mounted, with the kind of file system on top.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"tare/internal/linuxnet"
 )
@@ -24,11 +25,11 @@ func (c *Container) Namespace() (*linuxnet.NS, error) {
 	dir := filepath.Join(c.engine.proc, strconv.Itoa(c.pid))
 	// A socket that is forwarded from another machine looks like one of this one's,
 	// and its process ids are then somebody else's here.
-	line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	is, err := c.isAt(dir)
+	if err != nil {
 		return nil, fmt.Errorf("enter container %s: %w", c.Name, err)
 	}
-	if !bytes.Contains(line, []byte("\x00"+c.Name+"\x00")) {
+	if !is {
 		return nil, fmt.Errorf("enter container %s: process %d is not its first: the container has ended, or engine %s runs on another machine", c.Name, c.pid, c.engine.Name)
 	}
 	ns, err := linuxnet.OpenNS(c.Name, filepath.Join(dir, "ns", "net"))
@@ -36,4 +37,28 @@ func (c *Container) Namespace() (*linuxnet.NS, error) {
 		return nil, fmt.Errorf("enter container %s: %w", c.Name, err)
 	}
 	return ns, nil
+}
+
+// becomeWithin bounds how long a started container's first process may still be the
+// runtime's, which then becomes the container's.
+const becomeWithin = 2 * time.Second
+
+// isAt reports whether a directory of /proc is that of the container's first
+// process.
+func (c *Container) isAt(dir string) (bool, error) {
+	for deadline := time.Now().Add(becomeWithin); ; time.Sleep(time.Millisecond) {
+		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if errors.Is(err, os.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if bytes.Contains(line, []byte("\x00"+c.Name+"\x00")) {
+			return true, nil
+		}
+		if time.Now().After(deadline) {
+			return false, nil
+		}
+	}
 }

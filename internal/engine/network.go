@@ -77,11 +77,31 @@ func (e *Engine) CreateNetwork(ctx context.Context, spec NetworkSpec) (Network, 
 	if err != nil {
 		return Network{}, e.fail(err, "%s", doing)
 	}
-	n, err := e.Network(ctx, made.ID)
+	n, err := e.settled(ctx, made.ID)
 	if err != nil {
 		return Network{}, errors.Join(err, e.RemoveNetwork(context.WithoutCancel(ctx), made.ID))
 	}
 	return n, nil
+}
+
+// settleWithin bounds how long a Swarm may take to give a network its subnets. It
+// takes milliseconds; a network whose driver wants none never gets any.
+const settleWithin = 2 * time.Second
+
+// settled describes a network that was just made. A Swarm gives it its subnets only
+// after it has said that it is made.
+func (e *Engine) settled(ctx context.Context, id string) (Network, error) {
+	for deadline := time.Now().Add(settleWithin); ; {
+		n, err := e.Network(ctx, id)
+		if err != nil || n.Scope != "swarm" || len(n.Subnets) > 0 || time.Now().After(deadline) {
+			return n, err
+		}
+		select {
+		case <-ctx.Done():
+			return n, context.Cause(ctx)
+		case <-time.After(leaving):
+		}
+	}
 }
 
 // free returns an error where a network has the name. Older engines would make a

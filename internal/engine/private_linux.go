@@ -19,9 +19,14 @@ import (
 // than a second on a machine that is not busy.
 const readyWithin = 10 * time.Second
 
-// execRoot is where an engine keeps what belongs to running containers, in its own
-// mounts: on the tmpfs over /run, which goes with it.
-const execRoot = "/run/docker"
+// Where an engine keeps what belongs to running containers, and all else. Both are
+// in its own mounts, on the tmpfs over /run, and go with them at once. It also makes
+// an engine independent of the machine's file system, which may be one that cannot
+// be layered, such as a container's own.
+const (
+	execRoot = "/run/docker"
+	dataRoot = "/run/data"
+)
 
 // StartBoth starts an engine on each host of the lab, side by side. On error
 // neither is left. What is lacking for an engine, Lacking tells beforehand.
@@ -82,7 +87,7 @@ func (p *Private) start(ctx context.Context, l *lab.Lab, h *lab.Host, args []str
 	}
 	flags := append([]string{
 		"--config-file=" + config,
-		"--data-root=" + filepath.Join(p.dir, "data"),
+		"--data-root=" + dataRoot,
 		"--exec-root=" + execRoot,
 		"--pidfile=" + filepath.Join(p.dir, "dockerd.pid"),
 		"--host=unix://" + p.Socket(),

@@ -27,6 +27,8 @@ func TestRole(t *testing.T) {
 	case "":
 	case "controller":
 		controller(t)
+	case "unified":
+		unified(t)
 	case "badly set up":
 		badlySetUp(t)
 	default:
@@ -184,5 +186,45 @@ func badlySetUp(t *testing.T) {
 	_, p := private(t)
 	if _, err := os.Stat(filepath.Join("/proc", fmt.Sprint(p.InitPID()), "root/etc/docker/daemon.json")); err == nil {
 		t.Error("the engine sees the machine's settings")
+	}
+}
+
+// An engine finds its control groups in the one hierarchy of version 2, and leaves
+// none in it.
+func TestUnifiedControlGroups(t *testing.T) {
+	needEngine(t)
+	cmd := as(t, "unified")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
+	out, err := cmd.Output()
+	if err != nil || !strings.Contains(string(out), "PASS: TestRole") {
+		t.Errorf("an engine on control groups of version 2: %v\n%s", err, out)
+	}
+}
+
+// unified starts an engine where all that there is of control groups is version 2.
+func unified(t *testing.T) {
+	const groups = "/sys/fs/cgroup"
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Unmount(groups, unix.MNT_DETACH); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("cgroup2", groups, "cgroup2", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := engine.Hierarchies(); err != nil || !slices.Equal(all, []string{groups}) {
+		t.Fatalf("hierarchies %v, %v", all, err)
+	}
+	l, p := private(t)
+	holder(t, l, p, "server", nil)
+	if _, err := os.Stat(filepath.Join(groups, p.Cgroup())); err != nil {
+		t.Error(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if left := traces(t, l.Spec.Claim.ID); len(left) > 0 {
+		t.Errorf("left: %v", left)
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tare/internal/driver"
+	"tare/internal/engine"
 	"tare/internal/facts"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
@@ -20,28 +21,38 @@ type diagnosis struct {
 	Ready    bool             `json:"ready"`
 	Rights   []result.Fact    `json:"rights"`
 	Machine  []result.Fact    `json:"machine"`
+	Engines  engines          `json:"engines"`
 	Modes    []probed         `json:"modes"`
 	Warnings []result.Warning `json:"warnings"`
 }
 
-type probed struct {
-	Mode   string `json:"mode"`
-	Status string `json:"status"` // ok, unsupported, failed
-	Reason string `json:"reason,omitempty"`
+// engines is which Docker Engines there are to use: private ones, which tare starts
+// for a run, and the one that the docker command would use.
+type engines struct {
+	Private  string        `json:"private"` // "ok", or what is lacking
+	Programs []result.Fact `json:"programs"`
+	Existing string        `json:"existing"` // its name, or why there is none
+	Versions []result.Fact `json:"versions"`
 }
 
 func (a App) doctorCommand() *cobra.Command {
 	var asJSON bool
+	var only []string
 	c := &cobra.Command{
 		Use: "doctor", Short: "Say whether this machine can weigh, and what would bias it", Args: exactly(0),
 		Long: "Try whether labs and each mode can be made here, and list what a careful reader should know\n" +
-			"of this machine. Exit code 3 if no lab can be made.",
+			"of this machine. Each mode is built and taken down again, engines included: that takes seconds.\n" +
+			"Exit code 3 if no lab can be made.",
 		RunE: func(c *cobra.Command, _ []string) error {
+			names, err := a.chosen(only)
+			if err != nil {
+				return err
+			}
 			done, code, err := enter(c.Context())
 			if done {
 				return exitWith(code)
 			}
-			d := a.diagnose(c, err)
+			d := a.diagnose(c.Context(), names, err)
 			if asJSON {
 				enc := json.NewEncoder(a.Stdout)
 				enc.SetIndent("", "  ")
@@ -51,13 +62,14 @@ func (a App) doctorCommand() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	c.Flags().StringSliceVar(&only, "modes", nil, "modes to try, separated by commas; all when absent")
 	return c
 }
 
-func (a App) diagnose(c *cobra.Command, noLab error) diagnosis {
+func (a App) diagnose(ctx context.Context, modes []string, noLab error) diagnosis {
 	machine := facts.Machine("/")
 	d := diagnosis{
-		Lab: "ok, as root", Ready: noLab == nil, Rights: facts.ReadRights("/").Facts(), Machine: machine.Facts,
+		Lab: "ok, as root", Ready: noLab == nil, Rights: facts.ReadRights("/").Facts(), Machine: machine.Facts, Engines: findEngines(ctx),
 		Warnings: append([]result.Warning{}, machine.Warnings...), Modes: []probed{},
 	}
 	if noLab != nil {
@@ -71,17 +83,33 @@ func (a App) diagnose(c *cobra.Command, noLab error) diagnosis {
 	if cpus, err := facts.CPUs("/"); err == nil {
 		d.Machine = append(d.Machine, result.Fact{Name: "cpus_for_trials", Value: fmt.Sprint(cpus)})
 	}
-	answers := a.probe(c.Context())
-	for i, m := range a.Drivers.Modes() {
-		p, err := probed{Mode: m.ID, Status: "ok"}, answers[i]
-		if u, lacking := driver.AsUnsupported(err); lacking {
-			p.Status, p.Reason = "unsupported", u.Reason
-		} else if err != nil {
-			p.Status, p.Reason = "failed", err.Error()
-		}
-		d.Modes = append(d.Modes, p)
-	}
+	d.Modes = a.probe(ctx, modes)
 	return d
+}
+
+// findEngines looks for what private engines are made of, and speaks to the engine
+// that the docker command would use.
+func findEngines(ctx context.Context) engines {
+	found := engines{Private: probedOK, Programs: append([]result.Fact{}, engine.Programs(ctx)...), Versions: []result.Fact{}}
+	if err := engine.Lacking(ctx); err != nil {
+		found.Private = oneLine(err.Error())
+	}
+	e, err := engine.Connect(ctx, "")
+	if err != nil {
+		found.Existing = oneLine(err.Error())
+		return found
+	}
+	found.Existing, found.Versions = e.Name, e.Versions.Facts()
+	if err := e.Disconnect(); err != nil {
+		found.Existing += ": " + oneLine(err.Error())
+	}
+	return found
+}
+
+// facts are the engines for people.
+func (e engines) facts() []result.Fact {
+	out := append([]result.Fact{{Name: "private", Value: e.Private}}, e.Programs...)
+	return append(append(out, result.Fact{Name: "existing", Value: e.Existing}), e.Versions...)
 }
 
 func (a App) printDiagnosis(d diagnosis) error {
@@ -94,7 +122,7 @@ func (a App) printDiagnosis(d diagnosis) error {
 	for _, part := range []struct {
 		title string
 		facts []result.Fact
-	}{{"RIGHTS", d.Rights}, {"MACHINE", d.Machine}} {
+	}{{"DOCKER ENGINES", d.Engines.facts()}, {"RIGHTS", d.Rights}, {"MACHINE", d.Machine}} {
 		fmt.Fprintf(w, "\n%s\n", part.title)
 		for _, f := range part.facts {
 			fmt.Fprintf(w, "  %s\t%s\n", f.Name, f.Value)

@@ -2,33 +2,100 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"runtime"
+	"strings"
 	"sync"
 
 	"tare/internal/driver"
+	"tare/internal/study"
 )
 
-// atOnce is how many modes are tried at a time: one that starts engines takes a
-// second or two, most of it waiting.
-const atOnce = 4
+// probed is what came of trying a mode.
+type probed struct {
+	Mode   string `json:"mode"`
+	Status string `json:"status"` // one of the below
+	Reason string `json:"reason,omitempty"`
+}
 
-// probe tries every mode that there is and gives the answers in the order of the
-// registry's modes.
-func (a App) probe(ctx context.Context) []error {
-	modes := a.Drivers.Modes()
-	answers := make([]error, len(modes))
-	free := make(chan struct{}, atOnce)
-	var wg sync.WaitGroup
-	for i, m := range modes {
-		free <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-free }()
-			d, _, err := a.Drivers.For(m.ID)
-			if err == nil {
-				err = d.Probe(ctx, driver.Order{Mode: m.ID})
+// What trying a mode gives.
+const (
+	probedOK      = "ok"
+	probedLacking = "unsupported"
+	probedFailed  = "failed"
+	probedNeeds   = "name needed" // the mode asks for a name, and none was given
+)
+
+// mostProbes is how many modes are tried at a time: enough to use the CPUs while
+// engines start, few enough that no one waits too long for its own.
+const mostProbes = 4
+
+// probe tries modes, several at a time, and returns them in their order. Each that
+// is done is told on stderr, because those of Docker take seconds.
+func (a App) probe(ctx context.Context, modes []string) []probed {
+	out := make([]probed, len(modes))
+	next := make(chan int)
+	var told sync.Mutex
+	done := 0
+	var all sync.WaitGroup
+	for range min(mostProbes, max(2, runtime.NumCPU()), len(modes)) {
+		all.Go(func() {
+			for i := range next {
+				out[i] = a.try(ctx, modes[i])
+				told.Lock()
+				done++
+				fmt.Fprintf(a.Stderr, "tried %d of %d: %s %s\n", done, len(modes), out[i].Mode, out[i].Status)
+				told.Unlock()
 			}
-			answers[i] = err
 		})
 	}
-	wg.Wait()
-	return answers
+	for i := range modes {
+		next <- i
+	}
+	close(next)
+	all.Wait()
+	return out
+}
+
+// try builds a mode and takes it down again.
+func (a App) try(ctx context.Context, mode string) probed {
+	if study.Asks(mode) {
+		return probed{mode, probedNeeds, "write a name of yours for NAME, as in tare modes --probe " + strings.TrimSuffix(mode, "NAME") + "mine"}
+	}
+	drv, _, err := a.Drivers.For(mode)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = drv.Probe(ctx, driver.Order{Mode: mode})
+	}
+	u, lacking := driver.AsUnsupported(err)
+	switch {
+	case err == nil:
+		return probed{mode, probedOK, ""}
+	case lacking:
+		return probed{mode, probedLacking, oneLine(u.Reason)}
+	}
+	return probed{mode, probedFailed, oneLine(err.Error())}
+}
+
+// oneLine keeps a reason from breaking a table.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// chosen are the modes named, or all that there are.
+func (a App) chosen(names []string) ([]string, error) {
+	if len(names) == 0 {
+		for _, m := range a.Drivers.Modes() {
+			names = append(names, m.ID)
+		}
+		return names, nil
+	}
+	for _, n := range names {
+		if _, _, err := a.Drivers.For(n); err != nil {
+			if _, planned := driver.AsUnsupported(err); !planned {
+				return nil, usage(fmt.Errorf("%w; tare modes lists those there are", err))
+			}
+		}
+	}
+	return names, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/result"
 )
 
 // initProcess is what only Linux has.
@@ -14,6 +15,9 @@ type initProcess struct{}
 
 // Lacking says why no private engine can be had here.
 func Lacking(context.Context) error { return linuxnet.ErrSystem }
+
+// Programs lists nothing: there are no private engines here.
+func Programs(context.Context) []result.Fact { return nil }
 
 // StartBoth says why there are no private engines here.
 func StartBoth(context.Context, *lab.Lab) (a, b *Private, err error) {

@@ -10,7 +10,8 @@ import (
 // Overrides is what the command line says about a study; zero values say
 // nothing.
 type Overrides struct {
-	Modes     []string // replaces the study's
+	Engines   Engines  // replace the study's, engine and hosts alike
+	Modes     []string // names or modes; replaces the study's, see Apply
 	Workloads []string // ids or kinds; replaces the study's, see Apply
 	Profile   string
 	Seed      uint64
@@ -30,6 +31,15 @@ type Overrides struct {
 func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 	var errs []*Error
 	fail := func(flag, text string) { errs = append(errs, &Error{Text: flag + ": " + text}) }
+	if o.Engines.Engine != "" || len(o.Engines.Hosts) > 0 {
+		s.Engine, s.Hosts = o.Engines.Engine, o.Engines.Hosts
+		v := validator{cat: cat}
+		v.fields(reflect.ValueOf(s), "", []string{"engine"})
+		v.engines(s)
+		for _, p := range v.problems {
+			fail("--engine", p.text)
+		}
+	}
 	if len(o.Modes) > 0 {
 		v := validator{cat: cat}
 		modes := s.pickModes(o.Modes)

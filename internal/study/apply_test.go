@@ -113,11 +113,11 @@ func TestApplyNarrows(t *testing.T) {
 		over                 study.Overrides
 		modes, scenarios, of []string
 	}{
-		"nothing":      {study.Overrides{}, []string{"host", "one", "two", "docker/overlay"}, []string{"A", "B", "C", "D"}, []string{"A : B", "C : D", "docker/overlay : two", "B : host"}},
-		"an id":        {study.Overrides{Modes: []string{"two"}}, []string{"two"}, []string{"B", "C", "D"}, []string{"C : D", "B : host"}},
-		"a mode twice": {study.Overrides{Modes: []string{"docker/bridge"}}, []string{"one", "two"}, []string{"A", "B", "C", "D"}, []string{"A : B", "C : D", "B : host"}},
+		"nothing":      {study.Overrides{}, []string{"host", "one", "two", "docker/overlay"}, []string{"A", "B", "C", "D"}, []string{"A/B", "C/D", "docker/overlay / two", "B/host"}},
+		"an id":        {study.Overrides{Modes: []string{"two"}}, []string{"two"}, []string{"B", "C", "D"}, []string{"C/D", "B/host"}},
+		"a mode twice": {study.Overrides{Modes: []string{"docker/bridge"}}, []string{"one", "two"}, []string{"A", "B", "C", "D"}, []string{"A/B", "C/D", "B/host"}},
 		"a new one":    {study.Overrides{Modes: []string{"docker/network:x", "docker/overlay"}}, []string{"docker/network:x", "docker/overlay"}, []string{"D"}, nil},
-		"a workload":   {study.Overrides{Workloads: []string{"tcp_rr"}}, []string{"host", "one", "two", "docker/overlay"}, []string{"A", "B"}, []string{"A : B", "docker/overlay : two", "B : host"}},
+		"a workload":   {study.Overrides{Workloads: []string{"tcp_rr"}}, []string{"host", "one", "two", "docker/overlay"}, []string{"A", "B"}, []string{"A/B", "docker/overlay / two", "B/host"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := decode(t, named).Apply(c.over, sample())

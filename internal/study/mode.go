@@ -88,6 +88,10 @@ func Fits(id, named string) bool {
 	return ok && name != ""
 }
 
+// Asks reports whether a mode's id asks for a name in its last place, and so cannot
+// be built as it stands.
+func Asks(id string) bool { return strings.HasSuffix(id, anyName) }
+
 // Limits bound what the sandboxes of the two ends may use. The engine applies
 // them; a zero value is no limit.
 type Limits struct {

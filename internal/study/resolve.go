@@ -33,9 +33,10 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 	s.Blocks = cmp.Or(s.Blocks, p.blocks)
 	s.Margin = cmp.Or(s.Margin, p.margin)
 	s.Settle = cmp.Or(s.Settle, p.settle)
-	lab := labDefaults()
-	s.Lab.MTU = cmp.Or(s.Lab.MTU, lab.MTU)
-	s.Lab.Offload = cmp.Or(s.Lab.Offload, lab.Offload)
+	if lab := labDefaults(); !s.Engines().Existing() {
+		s.Lab.MTU = cmp.Or(s.Lab.MTU, lab.MTU)
+		s.Lab.Offload = cmp.Or(s.Lab.Offload, lab.Offload)
+	}
 	s.Modes = withBaselines(s.Modes, cat)
 	for i, m := range s.Modes {
 		spec, _ := cat.Mode(m.Mode)

@@ -1,6 +1,6 @@
 package study
 
-import "cmp"
+import "strings"
 
 // Scenario names one mode under one workload, as published studies do.
 type Scenario struct {
@@ -14,14 +14,23 @@ type Scenario struct {
 // Comparison puts A beside B and asks for A's ratio to B. Both are scenarios, or
 // both are modes; modes are compared under every workload.
 type Comparison struct {
-	ID    string `yaml:"id,omitempty" json:"id,omitempty" jsonschema:"name in results; a/b when absent"`
+	ID    string `yaml:"id,omitempty" json:"id,omitempty" jsonschema:"name in results; A/B when absent"`
 	Title string `yaml:"title,omitempty" json:"title,omitempty" jsonschema:"one line for the report"`
 	A     string `yaml:"a" json:"a" jsonschema:"what is compared: a scenario or a mode"`
 	B     string `yaml:"b" json:"b" jsonschema:"with what: another scenario or mode"`
 }
 
-// Name is the comparison's name in results: its id, or the two that it compares.
-func (c Comparison) Name() string { return cmp.Or(c.ID, c.A+" : "+c.B) }
+// Name is the comparison's name in results: its id, or the two that it compares,
+// D/B; with room between names that have a stroke themselves.
+func (c Comparison) Name() string {
+	switch {
+	case c.ID != "":
+		return c.ID
+	case strings.Contains(c.A+c.B, "/"):
+		return c.A + " / " + c.B
+	}
+	return c.A + "/" + c.B
+}
 
 // Scenario finds a scenario by its id.
 func (s Study) Scenario(id string) (Scenario, bool) {
@@ -32,13 +41,3 @@ func (s Study) Scenario(id string) (Scenario, bool) {
 	}
 	return Scenario{}, false
 }
-
-// Host is an existing engine and the address at which the other host reaches it.
-type Host struct {
-	Name    string `yaml:"name,omitempty" json:"name,omitempty" jsonschema:"for people; a and b when absent"`
-	Engine  string `yaml:"engine" json:"engine" jsonschema:"docker:CONTEXT, or a unix://, tcp:// or ssh:// address"`
-	Address string `yaml:"address" json:"address" jsonschema:"IP address at which the other host reaches it"`
-}
-
-// LabEngine is the engine of a study that has tare start private ones.
-const LabEngine = "lab"

@@ -21,12 +21,12 @@ type fastStream int
 
 func (s fastStream) read(b []byte) (int, error) {
 	n, err := unix.Read(int(s), b)
-	return n, patient(err)
+	return max(n, 0), patient(err) // with an error the call's n is -1
 }
 
 func (s fastStream) write(b []byte) (int, error) {
 	n, err := unix.Write(int(s), b)
-	return n, patient(err)
+	return max(n, 0), patient(err)
 }
 
 func (s fastStream) closeWrite() error { return unix.Shutdown(int(s), unix.SHUT_WR) }

@@ -1,0 +1,32 @@
+package cli
+
+import (
+	"testing"
+
+	"tare/internal/result"
+	"tare/internal/study"
+	"tare/studies"
+)
+
+// Every study that comes with tare is one that tare takes, in every profile, and
+// what its scenarios and comparisons name survives.
+func TestBuiltinStudies(t *testing.T) {
+	cat := New(result.Build{}).catalog()
+	for _, name := range studies.Names() {
+		src, _ := studies.Builtin(name)
+		s, err := study.Decode(name+".yaml", src, cat)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, profile := range study.Profiles() {
+			over, err := s.Apply(study.Overrides{Profile: profile}, cat)
+			if err == nil {
+				over, err = study.Resolve(over, cat)
+			}
+			if err != nil || over.Profile != profile || len(over.Scenarios) != len(s.Scenarios) || len(over.Compare) != len(s.Compare) {
+				t.Errorf("%s, profile %s: %v, %d scenarios, %d comparisons", name, profile, err, len(over.Scenarios), len(over.Compare))
+			}
+		}
+	}
+}

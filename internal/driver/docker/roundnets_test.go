@@ -1,0 +1,244 @@
+//go:build linux
+
+package docker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/driver/docker"
+	"tare/internal/driver/drivertest"
+	"tare/internal/engine"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+)
+
+// Ways round the networks of this package's modes. Each leaves the traffic flowing,
+// because a path that only breaks proves nothing about the proof.
+func TestWaysRoundNetworksComeOutVoid(t *testing.T) {
+	for _, tt := range []struct {
+		name, mode string
+		options    map[string]string
+		open       func(t *testing.T, s *drivertest.Stand) error
+		want       string // the counter that gives it away
+	}{
+		{"a cable beside macvlan", "docker/macvlan", nil, cableBetween, "a/client/eth0"},
+		{"a cable beside a driver's network", "docker/driver:macvlan", map[string]string{"parent": "eth0", "macvlan_mode": "vepa"}, cableBetween, "a/client/eth0"},
+		{"a cable beside the overlay", "docker/overlay", nil, cableBetween, "a/overlay/client.veth"},
+		{"the way out of the overlay", "docker/overlay", nil, routeOverGateway, "docker_gwbridge"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := drivertest.Stands(t, docker.Driver{}, driver.Order{Mode: tt.mode, Pairs: 1, Lab: drivertest.Spec(t, nil), Options: tt.options})
+			for _, kind := range []string{"tcp_stream", "tcp_rr"} {
+				if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {
+					t.Fatalf("before, %s: %v", kind, err)
+				}
+			}
+			if err := tt.open(t, s); err != nil {
+				t.Fatal(err)
+			}
+			for _, kind := range []string{"tcp_stream", "tcp_rr", "udp_stream"} {
+				_, _, err := s.Trial(t, drivertest.Params(kind), false)
+				if err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("%s: got %v, want the proof to fail on %s", kind, err, tt.want)
+				}
+			}
+		})
+	}
+}
+
+// cableBetween joins the containers directly and routes the dialled address over
+// that.
+func cableBetween(_ *testing.T, s *drivertest.Stand) error {
+	_, _, at := docker.Ends(s.Path)
+	dial := s.Path.Pairs()[0].Server.Dial[0].Addr()
+	return errors.Join(
+		at[0].Veth(linuxnet.Device{Name: "cable0"}, at[1], linuxnet.Device{Name: "cable1"}),
+		at[0].Up("cable0"), at[1].Up("cable1"),
+		at[0].Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
+		at[1].Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
+		at[0].Route(netip.PrefixFrom(dial, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
+	)
+}
+
+// routeOverGateway sends what is for the server out of the overlay, by both
+// containers' second interface and in clear over the underlay.
+func routeOverGateway(_ *testing.T, s *drivertest.Stand) error {
+	on := docker.Staged(s.Path)
+	_, _, at := docker.Ends(s.Path)
+	dial := s.Path.Pairs()[0].Server.Dial[0].Addr()
+	only := netip.PrefixFrom(dial, 32)
+	gateway, err := addressOf(at[0], "eth1", 1)
+	if err != nil {
+		return err
+	}
+	second, err := addressOf(at[1], "eth1", 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		at[0].Route(only, gateway, "eth1"),
+		on.Lab.A.NS.Route(only, on.Lab.B.Addr[0], ""),
+		on.Lab.B.NS.Route(only, second, "docker_gwbridge"),
+		in(on.Lab.B.NS, "iptables", "-I", "FORWARD", "-d", dial.String(), "-j", "ACCEPT"),
+	)
+}
+
+// addressOf is a device's IPv4 address, or with first 1 the first of its subnet.
+func addressOf(ns *linuxnet.NS, device string, first int) (netip.Addr, error) {
+	_, facts, err := ns.Describe(device)
+	if err != nil {
+		return netip.Addr{}, err
+	}
+	for _, f := range facts {
+		if p, err := netip.ParsePrefix(f[1]); f[0] == "address" && err == nil && p.Addr().Is4() {
+			if first == 1 {
+				return p.Masked().Addr().Next(), nil
+			}
+			return p.Addr(), nil
+		}
+	}
+	return netip.Addr{}, fmt.Errorf("%s has no IPv4 address: %v", device, facts)
+}
+
+// in runs a program in a network namespace.
+func in(ns *linuxnet.NS, program string, args ...string) error {
+	var words strings.Builder
+	cmd := exec.Command(program, args...)
+	cmd.Stdout, cmd.Stderr = &words, &words
+	if err := ns.Start(cmd); err != nil {
+		return err
+	}
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("%s: %w: %s", program, err, words.String())
+	}
+	return nil
+}
+
+// detour provisions a mode and then has its ends meet elsewhere, unknown to the
+// proof.
+type detour struct {
+	driver.Driver
+	to func(ctx context.Context, p driver.Path) (driver.Pair, error)
+}
+
+type detoured struct {
+	driver.Path
+	pair driver.Pair
+}
+
+func (d detoured) Pairs() []driver.Pair { return []driver.Pair{d.pair} }
+
+func (d detour) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+	p, err := d.Driver.Provision(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	pair, err := d.to(ctx, p)
+	if err != nil {
+		return nil, errors.Join(err, p.Close(ctx))
+	}
+	return detoured{p, pair}, nil
+}
+
+// A published port of a container on an overlay is reached by docker_gwbridge and
+// in clear, whatever the overlay is (moby #33133). That never passes as the overlay.
+func TestPublishedPortOnAnOverlayComesOutVoid(t *testing.T) {
+	const port = 5201
+	d := detour{docker.Driver{}, func(ctx context.Context, p driver.Path) (driver.Pair, error) {
+		on, pair := docker.Staged(p), p.Pairs()[0]
+		run := on.Lab.Spec.Claim.ID
+		published, err := on.B.Run(ctx, engine.ContainerSpec{
+			Run: run, Part: "server", Name: engine.Name(run, "published"), Network: engine.Name(run, "overlay"),
+			Publish: []engine.Publish{{Host: netip.AddrPortFrom(netip.IPv4Unspecified(), port), Port: port}},
+		})
+		if err != nil {
+			return pair, err
+		}
+		pair.Server = driver.Endpoint{Name: "b/published", Launcher: published,
+			Listen: []netip.AddrPort{netip.AddrPortFrom(netip.IPv4Unspecified(), port)},
+			Dial:   []netip.AddrPort{netip.AddrPortFrom(on.Lab.B.Addr[0], port)},
+		}
+		return pair, nil
+	}}
+	s := drivertest.Provision(t, d, "docker/overlay", nil)
+	for _, kind := range []string{"tcp_stream", "tcp_rr", "udp_stream"} {
+		_, _, err := s.Trial(t, drivertest.Params(kind), false)
+		if err == nil || !strings.Contains(err.Error(), "docker_gwbridge") {
+			t.Errorf("%s through a published port: got %v, want the proof to fail on docker_gwbridge", kind, err)
+		}
+	}
+}
+
+// An overlay that is not encrypted does not fulfil what an encrypted one must show:
+// its associations carry nothing, and VXLAN comes off the wire in clear.
+func TestClearOverlayIsNoEncryptedOne(t *testing.T) {
+	s := drivertest.Provision(t, docker.Driver{}, "docker/overlay", nil)
+	if err := docker.Encrypted(s.Path); err != nil {
+		t.Fatal(err)
+	}
+	before := s.Before(t)
+	client, server, err := s.Trial(t, drivertest.Params("tcp_stream"), false)
+	if err == nil || !strings.Contains(err.Error(), "esp") {
+		t.Errorf("got %v, want the proof to fail on esp", err)
+	}
+	after, err := s.Path.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved, err := before.Moved(after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := uint64(client.Sent)
+	if got := moved["b/eth0."+linuxnet.CountClear+"_bytes"]; got < sent {
+		t.Errorf("%d bytes of VXLAN came off b's wire in clear, %d were sent", got, sent)
+	}
+	if got := moved["b/eth0."+linuxnet.CountESP+"_bytes"]; got != 0 {
+		t.Errorf("%d bytes of ESP came off b's wire", got)
+	}
+	// Nor would it if the associations were believed.
+	for _, name := range []string{"a/esp.out_bytes", "b/esp.in_bytes", "b/eth0.esp_bytes"} {
+		after[name] += sent + sent/20
+	}
+	for _, name := range []string{"b/esp.out_bytes", "a/esp.in_bytes", "a/eth0.esp_bytes"} {
+		after[name] += moved["b/eth0.tx_bytes"]
+	}
+	err = s.Path.Prove(t.Context(), before, after, []driver.Carried{driver.CarriedBy(client, server)})
+	if err == nil || !strings.Contains(err.Error(), linuxnet.CountClear) {
+		t.Errorf("got %v, want the proof to fail on %s", err, linuxnet.CountClear)
+	}
+}
+
+// What the topology says of an overlay's MTU is what the lab's underlay leaves.
+func TestOverlayMTU(t *testing.T) {
+	for _, mtu := range []int{1500, 4000} {
+		s := drivertest.Provision(t, docker.Driver{}, "docker/overlay", func(l *lab.Spec) { l.MTU = mtu })
+		top, err := s.Path.Topology()
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := 0
+		for _, n := range top.Nodes {
+			if n.Sandbox != "client" && n.Sandbox != "server" || n.Kind != "veth" {
+				continue
+			}
+			seen++
+			if got, want := fact(n.Facts, "mtu"), fmt.Sprint(mtu-50); got != want {
+				t.Errorf("underlay %d: %s of %s has MTU %s, want %s", mtu, n.Label, n.Sandbox, got, want)
+			}
+		}
+		if seen != 2 {
+			t.Errorf("%d interfaces of containers in %+v", seen, top.Nodes)
+		}
+		if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
+			t.Errorf("underlay %d: %v", mtu, err)
+		}
+	}
+}

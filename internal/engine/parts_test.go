@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -89,21 +90,47 @@ func TestArchive(t *testing.T) {
 // A tag tells whose hold it is, and no other tag does.
 func TestHolder(t *testing.T) {
 	hash := strings.Repeat("0123456789abcdef", 4)
+	own := machineTag()
 	for tag, want := range map[string]string{
-		"tare:0123456789ab-deadbeef":           "deadbeef",
-		"localhost/tare:0123456789ab-deadbeef": "deadbeef", // as Podman has it
-		"tare:0123456789ab-":                   "",
-		"tare:0123456789ac-deadbeef":           "",
-		"tare:latest":                          "",
-		"theirs:0123456789ab-deadbeef":         "",
-		"<none>:<none>":                        "",
+		"tare:0123456789ab-deadbeef-" + own:           "deadbeef",
+		"localhost/tare:0123456789ab-deadbeef-" + own: "deadbeef", // as Podman has it
+		"tare:0123456789ab-deadbeef-00000000":         "",         // of another machine
+		"tare:0123456789ab--" + own:                   "",
+		"tare:0123456789ab-deadbeef":                  "",
+		"tare:0123456789ac-deadbeef-" + own:           "",
+		"tare:latest":                                 "",
+		"theirs:0123456789ab-deadbeef-" + own:         "",
+		"<none>:<none>":                               "",
 	} {
-		if got, ok := holder(tag, hash); got != want || ok != (want != "") {
-			t.Errorf("%s: %q, %t", tag, got, ok)
+		if got := holder(tag, hash); got != want {
+			t.Errorf("%s: %q, want %q", tag, got, want)
 		}
 	}
-	if _, ok := holder("tare:-deadbeef", ""); ok {
-		t.Error("an image without a hash is held")
+	if got := holder("tare:-deadbeef-"+own, ""); got != "" {
+		t.Errorf("an image without a hash is held by %q", got)
+	}
+}
+
+// Only what a dead run of this machine has made is left over.
+func TestDeadRun(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change map[string]string
+		alive  []string
+		want   string
+	}{
+		"dead":               {nil, []string{"00000002"}, "00000001"},
+		"alive":              {nil, []string{"00000002", "00000001"}, ""},
+		"another machine's":  {map[string]string{LabelMachine: machine() + "2"}, nil, ""},
+		"of no machine":      {map[string]string{LabelMachine: ""}, nil, ""},
+		"of no run":          {map[string]string{LabelRun: ""}, nil, ""},
+		"made of the image":  {map[string]string{LabelPart: partImage}, nil, ""},
+		"with another label": {map[string]string{"com.example.keep": "yes"}, nil, "00000001"},
+	} {
+		l := labels("00000001", "client")
+		maps.Copy(l, tt.change)
+		if got := deadRun(l, tt.alive); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
 	}
 }
 
@@ -142,7 +169,7 @@ func TestOrder(t *testing.T) {
 		"image":      {config["Image"], "sha256:1234"},
 		"entry":      {config["Entrypoint"], []any{"/tare"}},
 		"command":    {config["Cmd"], []any{"hold", "--run", "0123abcd", "--at", "tare-0123abcd-server"}},
-		"labels":     {config["Labels"], map[string]any{LabelRun: "0123abcd", LabelPart: "server"}},
+		"labels":     {config["Labels"], map[string]any{LabelRun: "0123abcd", LabelPart: "server", LabelMachine: machine()}},
 		"network":    {host["NetworkMode"], "net"},
 		"CPUs":       {host["NanoCpus"], 3e8},
 		"memory":     {host["Memory"], 64.0 * (1 << 20)},

@@ -16,8 +16,9 @@ import (
 const program = "/tare"
 
 // Repository is the name of the images that this program makes of itself. A tag is
-// the beginning of the program's content hash, the id of the run that uses it and the
-// machine of that: the tag is a run's hold on the image, which is there once.
+// the beginning of the program's content hash, the id of the run that uses it and
+// the machine that leads it: the tag is a run's hold on the image, which is there
+// once.
 const Repository = "tare"
 
 // labelContent holds the hash of the program in an image.
@@ -98,7 +99,7 @@ func (e *Engine) load(ctx context.Context, run, tag, hash string, file *os.File)
 		Platform: ocispec.Platform{OS: e.Versions.OS, Architecture: e.Versions.Arch},
 		Changes: []string{
 			"ENTRYPOINT [\"" + program + "\"]",
-			label(LabelRun, run), label(LabelPart, partImage), label(LabelMachine, machine()), label(labelContent, hash),
+			label(LabelRun, run), label(LabelPart, partImage), label(labelContent, hash),
 			label("org.opencontainers.image.title", "tare"),
 			label("org.opencontainers.image.description", "tare weighs container networks; this image is the program alone"),
 		},
@@ -122,21 +123,20 @@ func (e *Engine) load(ctx context.Context, run, tag, hash string, file *os.File)
 	return got.ID, nil
 }
 
-// tagOf is the tag of a run of this machine on the image with that content.
-func tagOf(hash, run string) string { return hash[:12] + "-" + run + "-" + machineTag() }
+// tagOf is a run's tag on the image with that content.
+func tagOf(hash, run string) string { return hash[:12] + "-" + machineID() + "-" + run }
 
-// holder is the run of this machine that holds the image with that content by a
-// tag, "" if the tag is another.
-func holder(name, hash string) string {
+// holder is the run of this machine that holds the image with that content by a tag.
+func holder(name, hash string) (run string, ok bool) {
 	_, tag, ok := strings.Cut(name, Repository+":")
 	if !ok || len(hash) < 12 {
-		return ""
+		return "", false
 	}
-	parts := strings.Split(tag, "-")
-	if len(parts) != 3 || tag != tagOf(hash, parts[1]) {
-		return ""
+	run, ok = strings.CutPrefix(tag, tagOf(hash, ""))
+	if !ok || run == "" {
+		return "", false
 	}
-	return parts[1]
+	return run, true
 }
 
 func label(name, value string) string { return fmt.Sprintf("LABEL %s=%q", name, value) }

@@ -148,7 +148,7 @@ func TestLeftovers(t *testing.T) {
 	}
 	found, err = c.ImageInspect(ctx, ids[dead])
 	slices.Sort(found.RepoTags)
-	if err != nil || len(found.RepoTags) != 2 || found.RepoTags[0] != "my/tare:mine-too" || !strings.Contains(found.RepoTags[1], "-"+alive+"-") {
+	if err != nil || len(found.RepoTags) != 2 || found.RepoTags[0] != "my/tare:mine-too" || !strings.HasSuffix(found.RepoTags[1], "-"+alive) {
 		t.Errorf("the image has tags %v: %v", found.RepoTags, err)
 	}
 

@@ -22,9 +22,10 @@ type Leftover struct {
 func (l Leftover) Remove(ctx context.Context) error { return l.remove(ctx) }
 
 // Leftovers finds what runs of this machine other than those alive have left on the
-// engine, in the order in which it can be removed: containers, networks, then images.
+// engine, in the order in which it can be removed: containers, networks,
+// places in a Swarm, then images.
 // It finds only what carries the labels of a run, and of an image only the tag by
-// which a dead run held it.
+// which a dead run held it. What runs of other machines have there is theirs to judge.
 func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, error) {
 	marked := client.Filters{}.Add("label", LabelRun)
 	containers, err := e.api.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: marked})
@@ -45,10 +46,17 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 			out = append(out, Leftover{run, fmt.Sprintf("%s %s on engine %s", kind, name, e.Name), remove})
 		}
 	}
+	var notes []func()
 	for _, c := range containers.Items {
 		name := c.ID
 		if len(c.Names) > 0 {
 			name = strings.TrimPrefix(c.Names[0], "/")
+		}
+		if c.Labels[LabelPart] == partSwarm {
+			notes = append(notes, func() {
+				add(deadRun(c.Labels, alive), "place in a Swarm, noted by container", name, func(ctx context.Context) error { return e.unjoin(ctx, c.ID, name, c.Created) })
+			})
+			continue
 		}
 		add(deadRun(c.Labels, alive), "container", name, func(ctx context.Context) error { return e.removeContainer(ctx, c.ID, name) })
 	}
@@ -62,9 +70,12 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 		}
 		add(deadRun(n.Labels, alive), "network", n.Name, func(ctx context.Context) error { return e.RemoveNetwork(ctx, n.ID) })
 	}
+	for _, note := range notes { // a Swarm goes when its networks have gone
+		note()
+	}
 	for _, i := range found.Items {
 		for _, tag := range i.RepoTags {
-			if run := holder(tag, i.Labels[labelContent]); !slices.Contains(alive, run) {
+			if run, ok := holder(tag, i.Labels[labelContent]); ok && !slices.Contains(alive, run) {
 				add(run, "image", tag, func(ctx context.Context) error { return e.removeImage(ctx, tag) })
 			}
 		}

@@ -90,24 +90,24 @@ func TestArchive(t *testing.T) {
 // A tag tells whose hold it is, and no other tag does.
 func TestHolder(t *testing.T) {
 	hash := strings.Repeat("0123456789abcdef", 4)
-	own := machineTag()
+	own := "0123456789ab-" + machineID() + "-"
 	for tag, want := range map[string]string{
-		"tare:0123456789ab-deadbeef-" + own:           "deadbeef",
-		"localhost/tare:0123456789ab-deadbeef-" + own: "deadbeef", // as Podman has it
-		"tare:0123456789ab-deadbeef-00000000":         "",         // of another machine
-		"tare:0123456789ab--" + own:                   "",
-		"tare:0123456789ab-deadbeef":                  "",
-		"tare:0123456789ac-deadbeef-" + own:           "",
-		"tare:latest":                                 "",
-		"theirs:0123456789ab-deadbeef-" + own:         "",
-		"<none>:<none>":                               "",
+		"tare:" + own + "deadbeef":                  "deadbeef",
+		"localhost/tare:" + own + "deadbeef":        "deadbeef", // as Podman has it
+		"tare:" + own:                               "",
+		"tare:0123456789ab-fedcba98-deadbeef":       "", // another machine's run
+		"tare:0123456789ab-deadbeef":                "",
+		"tare:0123456789ac" + own[12:] + "deadbeef": "",
+		"tare:latest":                               "",
+		"theirs:" + own + "deadbeef":                "",
+		"<none>:<none>":                             "",
 	} {
-		if got := holder(tag, hash); got != want {
-			t.Errorf("%s: %q, want %q", tag, got, want)
+		if got, ok := holder(tag, hash); got != want || ok != (want != "") {
+			t.Errorf("%s: %q, %t", tag, got, ok)
 		}
 	}
-	if got := holder("tare:-deadbeef-"+own, ""); got != "" {
-		t.Errorf("an image without a hash is held by %q", got)
+	if _, ok := holder("tare:-deadbeef", ""); ok {
+		t.Error("an image without a hash is held")
 	}
 }
 
@@ -120,7 +120,7 @@ func TestDeadRun(t *testing.T) {
 	}{
 		"dead":               {nil, []string{"00000002"}, "00000001"},
 		"alive":              {nil, []string{"00000002", "00000001"}, ""},
-		"another machine's":  {map[string]string{LabelMachine: machine() + "2"}, nil, ""},
+		"another machine's":  {map[string]string{LabelMachine: "01234567"}, nil, ""},
 		"of no machine":      {map[string]string{LabelMachine: ""}, nil, ""},
 		"of no run":          {map[string]string{LabelRun: ""}, nil, ""},
 		"made of the image":  {map[string]string{LabelPart: partImage}, nil, ""},
@@ -169,7 +169,7 @@ func TestOrder(t *testing.T) {
 		"image":      {config["Image"], "sha256:1234"},
 		"entry":      {config["Entrypoint"], []any{"/tare"}},
 		"command":    {config["Cmd"], []any{"hold", "--run", "0123abcd", "--at", "tare-0123abcd-server"}},
-		"labels":     {config["Labels"], map[string]any{LabelRun: "0123abcd", LabelPart: "server", LabelMachine: machine()}},
+		"labels":     {config["Labels"], map[string]any{LabelRun: "0123abcd", LabelPart: "server", LabelMachine: machineID()}},
 		"network":    {host["NetworkMode"], "net"},
 		"CPUs":       {host["NanoCpus"], 3e8},
 		"memory":     {host["Memory"], 64.0 * (1 << 20)},

@@ -55,6 +55,8 @@ func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.St
 	switch {
 	case len(args) > 0:
 		name = args[0]
+	case len(engines.Hosts) > 0:
+		name = "engines"
 	case engines.Existing():
 		name = "engine"
 	}

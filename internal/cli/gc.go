@@ -14,12 +14,24 @@ import (
 
 func (a App) gcCommand() *cobra.Command {
 	var dry bool
+	var engines []string
 	c := &cobra.Command{
 		Use: "gc", Short: "Remove what dead runs have left behind", Args: exactly(0),
 		Long: "Remove the processes, namespaces and Docker Engines of runs that are no longer alive, such as after kill -9.\n" +
-			"Runs that are under way are not touched. What root's runs left, only root can remove.",
+			"Runs that are under way are not touched. What root's runs left, only root can remove.\n" +
+			"Containers, networks and images on existing engines are found by their label: on the engines\n" +
+			"named with --engine, else on the one that the docker command would speak to, where there is one.",
 		RunE: func(c *cobra.Command, _ []string) error {
-			found, err := leftovers()
+			open, err := a.existing(c.Context(), engines)
+			if err != nil {
+				return err
+			}
+			defer func() {
+				for _, e := range open {
+					_ = e.Disconnect() // it holds no more than idle connections
+				}
+			}()
+			found, err := leftovers(c.Context(), open)
 			if err != nil {
 				return err
 			}
@@ -43,8 +55,39 @@ func (a App) gcCommand() *cobra.Command {
 			return errors.Join(errs...)
 		},
 	}
+	c.Flags().StringArrayVar(&engines, "engine", nil, "look on this engine: docker, docker:CONTEXT, unix://PATH, tcp://HOST:PORT or ssh://USER@HOST (may be repeated)")
 	c.Flags().BoolVar(&dry, "dry-run", false, "only say what would be removed")
 	return c
+}
+
+// existing speaks to the engines that are named, else to the default one. That
+// there is none is then nothing to tell.
+func (a App) existing(ctx context.Context, targets []string) ([]*engine.Engine, error) {
+	if len(targets) == 0 {
+		e, err := engine.Connect(ctx, "")
+		if u, ok := engine.AsUnavailable(err); ok {
+			if !u.Absent {
+				fmt.Fprintf(a.Stderr, "tare: not looked at: %v\n", u)
+			}
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return []*engine.Engine{e}, nil
+	}
+	var open []*engine.Engine
+	for _, t := range targets {
+		e, err := engine.Connect(ctx, t)
+		if _, ok := engine.AsUnavailable(err); ok {
+			return open, environment(err)
+		}
+		if err != nil {
+			return open, usage(err)
+		}
+		open = append(open, e)
+	}
+	return open, nil
 }
 
 // leftover is something of a run that is no longer alive, whoever found it.
@@ -55,7 +98,7 @@ type leftover struct {
 
 // leftovers finds what dead runs have left, in the order in which it can be
 // removed.
-func leftovers() ([]leftover, error) {
+func leftovers(ctx context.Context, engines []*engine.Engine) ([]leftover, error) {
 	var found []leftover
 	ofLab, err := lab.Leftovers()
 	if err != nil {
@@ -74,6 +117,15 @@ func leftovers() ([]leftover, error) {
 	}
 	for _, l := range private {
 		found = append(found, leftover{l.Run, l.What, l.Remove})
+	}
+	for _, e := range engines {
+		on, err := e.Leftovers(ctx, alive)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range on {
+			found = append(found, leftover{l.Run, l.What, l.Remove})
+		}
 	}
 	// Who is alive is asked once more, after all was found: what a run made that
 	// began meanwhile is no leftover.

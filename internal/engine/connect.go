@@ -32,7 +32,7 @@ func Connect(ctx context.Context, target string) (*Engine, error) {
 	}
 	api, err := client.New(s.options...)
 	if err != nil {
-		return nil, &Unavailable{s.name, s.host, err.Error(), "write docker, docker:CONTEXT, unix://PATH, tcp://HOST:PORT or ssh://USER@HOST"}
+		return nil, unavailable(s.name, s.host, err.Error(), "write docker, docker:CONTEXT, unix://PATH, tcp://HOST:PORT or ssh://USER@HOST")
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, connectWait, fmt.Errorf("no answer within %s", connectWait))
 	defer cancel()

@@ -29,6 +29,8 @@ func (s source) diagnose(ctx context.Context, err error) error {
 		u.Why, u.Mend = sshTrouble(rest, err)
 	case scheme == "unix":
 		u.Why, u.Mend = socketTrouble(rest, err)
+		_, stat := os.Lstat(rest)
+		u.Absent = errors.Is(stat, fs.ErrNotExist)
 	case tlsTrouble(u, s, err):
 	default:
 		u.Why, u.Mend = networkTrouble(s, err)

@@ -54,4 +54,7 @@ func (v Versions) Facts() []result.Fact {
 const (
 	LabelRun  = "io.tare.run"
 	LabelPart = "io.tare.part" // what it is to the run: client, server, network, image
+	// LabelMachine tells whose gc may decide whether the run is dead: an engine may
+	// have guests from several machines.
+	LabelMachine = "io.tare.machine"
 )

@@ -16,8 +16,9 @@ import (
 const program = "/tare"
 
 // Repository is the name of the images that this program makes of itself. A tag is
-// the beginning of the program's content hash and the id of the run that uses it:
-// the tag is a run's hold on the image, which is there once.
+// the beginning of the program's content hash, the id of the run that uses it and
+// the machine that leads it: the tag is a run's hold on the image, which is there
+// once.
 const Repository = "tare"
 
 // labelContent holds the hash of the program in an image.
@@ -123,9 +124,9 @@ func (e *Engine) load(ctx context.Context, run, tag, hash string, file *os.File)
 }
 
 // tagOf is a run's tag on the image with that content.
-func tagOf(hash, run string) string { return hash[:12] + "-" + run }
+func tagOf(hash, run string) string { return hash[:12] + "-" + machineID() + "-" + run }
 
-// holder is the run that holds the image with that content by a tag.
+// holder is the run of this machine that holds the image with that content by a tag.
 func holder(name, hash string) (run string, ok bool) {
 	_, tag, ok := strings.Cut(name, Repository+":")
 	if !ok || len(hash) < 12 {

@@ -23,10 +23,12 @@ func (l Leftover) Remove(ctx context.Context) error { return l.remove(ctx) }
 // Leftovers finds what runs other than those alive have left on the engine, in the
 // order in which it can be removed: containers, networks, then images. It finds
 // only what carries the label of a run, and of an image only the tag of a dead run.
+// What runs of other machines have there is theirs to judge.
 func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, error) {
+	own := machineID()
 	dead := func(labels map[string]string) bool {
 		run := labels[LabelRun]
-		return run != "" && !slices.Contains(alive, run)
+		return run != "" && labels[LabelMachine] == own && !slices.Contains(alive, run)
 	}
 	var out []Leftover
 	marked := client.Filters{}.Add("label", LabelRun)
@@ -43,7 +45,11 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 		if len(c.Names) > 0 {
 			name = strings.TrimPrefix(c.Names[0], "/")
 		}
-		out = append(out, Leftover{c.Labels[LabelRun], e.what("container", name), func(ctx context.Context) error { return e.removeContainer(ctx, c.ID, name) }})
+		l := Leftover{c.Labels[LabelRun], e.what("container", name), func(ctx context.Context) error { return e.removeContainer(ctx, c.ID, name) }}
+		if c.Labels[LabelPart] == partSwarm {
+			l = Leftover{c.Labels[LabelRun], e.what("place in a Swarm, noted by container", name), func(ctx context.Context) error { return e.unjoin(ctx, c.ID, name, c.Created) }}
+		}
+		out = append(out, l)
 	}
 	networks, err := e.api.NetworkList(ctx, client.NetworkListOptions{Filters: marked})
 	if err != nil {

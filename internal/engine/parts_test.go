@@ -89,14 +89,17 @@ func TestArchive(t *testing.T) {
 // A tag tells whose hold it is, and no other tag does.
 func TestHolder(t *testing.T) {
 	hash := strings.Repeat("0123456789abcdef", 4)
+	own := "0123456789ab-" + machineID() + "-"
 	for tag, want := range map[string]string{
-		"tare:0123456789ab-deadbeef":           "deadbeef",
-		"localhost/tare:0123456789ab-deadbeef": "deadbeef", // as Podman has it
-		"tare:0123456789ab-":                   "",
-		"tare:0123456789ac-deadbeef":           "",
-		"tare:latest":                          "",
-		"theirs:0123456789ab-deadbeef":         "",
-		"<none>:<none>":                        "",
+		"tare:" + own + "deadbeef":                  "deadbeef",
+		"localhost/tare:" + own + "deadbeef":        "deadbeef", // as Podman has it
+		"tare:" + own:                               "",
+		"tare:0123456789ab-fedcba98-deadbeef":       "", // another machine's run
+		"tare:0123456789ab-deadbeef":                "",
+		"tare:0123456789ac" + own[12:] + "deadbeef": "",
+		"tare:latest":                               "",
+		"theirs:" + own + "deadbeef":                "",
+		"<none>:<none>":                             "",
 	} {
 		if got, ok := holder(tag, hash); got != want || ok != (want != "") {
 			t.Errorf("%s: %q, %t", tag, got, ok)
@@ -142,7 +145,7 @@ func TestOrder(t *testing.T) {
 		"image":      {config["Image"], "sha256:1234"},
 		"entry":      {config["Entrypoint"], []any{"/tare"}},
 		"command":    {config["Cmd"], []any{"hold", "--run", "0123abcd", "--at", "tare-0123abcd-server"}},
-		"labels":     {config["Labels"], map[string]any{LabelRun: "0123abcd", LabelPart: "server"}},
+		"labels":     {config["Labels"], map[string]any{LabelRun: "0123abcd", LabelPart: "server", LabelMachine: machineID()}},
 		"network":    {host["NetworkMode"], "net"},
 		"CPUs":       {host["NanoCpus"], 3e8},
 		"memory":     {host["Memory"], 64.0 * (1 << 20)},

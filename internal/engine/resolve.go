@@ -108,7 +108,7 @@ func currentContext() (string, error) {
 		err = json.Unmarshal(text, &config)
 	}
 	if err != nil {
-		return "", &Unavailable{"docker", path, fmt.Sprintf("the docker CLI's configuration cannot be read: %v", err), "mend that file, or name the engine: --engine unix:///var/run/docker.sock"}
+		return "", unavailable("docker", path, fmt.Sprintf("the docker CLI's configuration cannot be read: %v", err), "mend that file, or name the engine: --engine unix:///var/run/docker.sock")
 	}
 	return config.CurrentContext, nil
 }
@@ -126,7 +126,7 @@ func ofContext(name, context string) (source, error) {
 	contexts := store.New(dir, store.NewConfig(func() any { return &map[string]any{} },
 		store.EndpointTypeGetter(docker.DockerEndpoint, func() any { return &docker.EndpointMeta{} })))
 	fail := func(err error) (source, error) {
-		return source{}, &Unavailable{name, "the context " + context + " in " + dir, err.Error(), "docker context ls shows those there are, docker context inspect " + context + " what it says"}
+		return source{}, unavailable(name, "the context "+context+" in "+dir, err.Error(), "docker context ls shows those there are, docker context inspect "+context+" what it says")
 	}
 	meta, err := contexts.GetMetadata(context)
 	if errdefs.IsNotFound(err) {
@@ -158,7 +158,7 @@ func ofContext(name, context string) (source, error) {
 func ofAddress(name, host string) (source, error) {
 	s := source{name: name, host: host}
 	fail := func(tried string, err error, mend string) (source, error) {
-		return s, &Unavailable{name, tried, err.Error(), mend}
+		return s, unavailable(name, tried, err.Error(), mend)
 	}
 	helper, err := connhelper.GetConnectionHelper(host)
 	if err != nil {

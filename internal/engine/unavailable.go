@@ -12,6 +12,11 @@ type Unavailable struct {
 	Tried  string // the address or step, such as unix:///var/run/docker.sock
 	Why    string
 	Mend   string // what to do, with the command where there is one
+	Absent bool   // nothing there can be an engine: no news to who only looks for one
+}
+
+func unavailable(name, tried, why, mend string) *Unavailable {
+	return &Unavailable{Engine: name, Tried: tried, Why: short(why), Mend: mend}
 }
 
 func (u *Unavailable) Error() string {

@@ -68,7 +68,7 @@ func values(ps ...*float64) []float64 {
 // scenario stands for its mode and workload, and has been told of.
 func whereOf(c result.Comparison) string {
 	var parts []string
-	if c.ID != c.A.ID+"/"+c.B.ID && c.ID != c.A.ID+" : "+c.B.ID {
+	if id := strings.ReplaceAll(c.ID, " ", ""); id != strings.ReplaceAll(c.A.ID+"/"+c.B.ID, " ", "") {
 		parts = append(parts, c.A.ID+" against "+c.B.ID)
 	}
 	switch scenario := c.A.ID != c.A.Mode && c.B.ID != c.B.Mode; {

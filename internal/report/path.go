@@ -123,6 +123,7 @@ func stopOf(n result.Node) stop {
 	switch {
 	case n.Label == "":
 		s.Label = n.Kind
+	case n.Kind == "process": // its name says that
 	case n.Kind != "" && !strings.Contains(strings.ToLower(n.Label), strings.ToLower(n.Kind)):
 		s.Label = n.Kind + " " + n.Label
 	}

@@ -50,7 +50,7 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 			s.Workloads[i].ID = w.Name()
 			continue
 		}
-		full, err := fill(w, spec, s.Profile, s.Lab.Rate > 0)
+		full, err := fill(w, spec, s.Profile, s.Lab.Rate > 0, quota(s.Modes))
 		if err != nil {
 			return Study{}, err
 		}
@@ -103,8 +103,16 @@ func whole(w Workload, spec WorkloadSpec) string {
 	return ""
 }
 
-// fill sets the parameters that w's kind takes and w leaves open.
-func fill(w Workload, spec WorkloadSpec, profile string, limited bool) (Workload, error) {
+// quota says whether the CPU time of a mode is limited. The kernel gives it out by
+// periods of 100 ms: a mode that is driven in turns never uses up what it has in one,
+// and would pass for one without a limit.
+func quota(modes []Mode) bool {
+	return slices.ContainsFunc(modes, func(m Mode) bool { return m.Limits.Client.CPUs > 0 || m.Limits.Server.CPUs > 0 })
+}
+
+// fill sets the parameters that w's kind takes and w leaves open. On a path with a
+// rate limit, and where CPU time is limited, trials take no turns.
+func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (Workload, error) {
 	w.ID = w.Name()
 	length := spec.Lengths[profile]
 	def := spec.Defaults
@@ -114,7 +122,7 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited bool) (Workload
 	if limited && spec.Bulk {
 		def.Slice, def.Warmup = AtOnce, max(def.Warmup, BulkWarmup)
 	}
-	if whole(w, spec) != "" {
+	if quota || whole(w, spec) != "" {
 		def.Slice = AtOnce
 	}
 	if w.PacketRate > 0 {

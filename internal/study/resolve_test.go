@@ -243,6 +243,35 @@ func TestRateLimitLeavesBulkWhole(t *testing.T) {
 	}
 }
 
+// A limit of CPU time shows only in trials that take no turns; one of memory does in
+// all of them.
+func TestQuotaLeavesTrialsWhole(t *testing.T) {
+	cat := sample()
+	for i := range cat.Workloads {
+		cat.Workloads[i].Params = append(slices.Clone(cat.Workloads[i].Params), "slice")
+		l := cat.Workloads[i].Lengths[study.Quick]
+		l.Slice = study.Duration(10 * time.Millisecond)
+		cat.Workloads[i].Lengths[study.Quick] = l
+	}
+	own := study.Duration(50 * time.Millisecond)
+	for _, c := range []struct {
+		limit study.Limit
+		want  study.Duration
+	}{{study.Limit{CPUs: 0.5}, study.AtOnce}, {study.Limit{Memory: 64 << 20}, study.Duration(10 * time.Millisecond)}} {
+		s := study.Study{
+			Modes:     []study.Mode{{Mode: "host"}, {Mode: "docker/bridge", Limits: study.Limits{Server: c.limit}}},
+			Workloads: []study.Workload{{Kind: "tcp_rr"}, {ID: "own", Kind: "tcp_rr", Slice: own}},
+		}
+		got, err := study.Resolve(s, cat)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Workloads[0].Slice != c.want || got.Workloads[1].Slice != own {
+			t.Errorf("%+v: slices %s and %s", c.limit, got.Workloads[0].Slice, got.Workloads[1].Slice)
+		}
+	}
+}
+
 // Limits of the study hold for the modes that take them, key by key, and a baseline
 // may have a name of its own.
 func TestResolveModes(t *testing.T) {

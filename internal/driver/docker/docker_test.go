@@ -3,12 +3,115 @@
 package docker_test
 
 import (
+	"strings"
 	"testing"
 
+	"tare/internal/driver"
 	"tare/internal/driver/docker"
 	"tare/internal/driver/drivertest"
+	"tare/internal/engine"
+	"tare/internal/lab"
+	"tare/internal/study"
+	"tare/internal/traffic"
 )
 
 func TestConformance(t *testing.T) { drivertest.Conformance(t, docker.Driver{}) }
 
 func TestConformancePairs(t *testing.T) { drivertest.ConformancePairs(t, docker.Driver{}) }
+
+// needEngine skips the test where no private engine can be had, and says what is
+// lacking.
+func needEngine(t testing.TB) {
+	t.Helper()
+	if err := engine.Lacking(t.Context()); err != nil {
+		t.Skip(err)
+	}
+}
+
+// What the study says of the lab holds for the devices that an engine makes: no
+// packet is larger than the MTU without offloads, and the underlay's rate is kept.
+func TestLabHoldsForEngines(t *testing.T) {
+	needEngine(t)
+	const rate, mtu = 200e6, 1400
+	s := drivertest.Provision(t, docker.Driver{}, "docker/bridge", func(l *lab.Spec) { l.Offload, l.Rate, l.MTU = false, rate, mtu })
+	from, _ := docker.EndNamespaces(s.Path)
+	before, err := from.Stats("eth0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := drivertest.Params("tcp_stream")
+	client, server, err := s.Trial(t, p, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := from.Stats("eth0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := float64(after.TxBytes-before.TxBytes) / float64(after.TxPackets-before.TxPackets); n > mtu+14 {
+		t.Errorf("%.0f bytes a packet left the container, with offloads off and an MTU of %d", n, mtu)
+	}
+	w, err := traffic.Named(p.Kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics, _ := w.Metrics(p, client, server)
+	// The bucket's burst may add a little to a short window.
+	if got := metrics["goodput"]; got > 1.2*rate || got < 0.1*rate {
+		t.Errorf("%.3g bit/s over a limit of %.3g", got, rate)
+	}
+	top, err := s.Path.Topology()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range top.Nodes {
+		for _, f := range n.Facts {
+			if f.Name == "mtu" && f.Value != "1400" {
+				t.Errorf("%s %s of %s has an MTU of %s", n.Kind, n.Label, n.Host, f.Value)
+			}
+			if f.Name == "offloads" && strings.ContainsAny(f.Value, "gt") && strings.Contains(f.Value, "so") {
+				t.Errorf("%s %s of %s has offloads on: %s", n.Kind, n.Label, n.Host, f.Value)
+			}
+		}
+	}
+}
+
+// Limits are applied by the engine and read back from it, and an end that is no
+// container has none.
+func TestLimits(t *testing.T) {
+	needEngine(t)
+	some := study.Limit{CPUs: 0.5, Memory: 96 << 20}
+	s := drivertest.Stands(t, docker.Driver{}, driver.Order{Mode: "docker/published", Pairs: 1, Lab: drivertest.Spec(t, nil),
+		Limits: study.Limits{Server: some}})
+	facts := map[string]string{}
+	for _, f := range s.Path.Facts() {
+		facts[f.Name] = f.Value
+	}
+	if facts["server limit"] != "0.5 CPUs, memory 96MiB" {
+		t.Errorf("the facts say of the limit %q", facts["server limit"])
+	}
+	if facts["b engine"] == "" || facts["b runc"] == "" || facts["a engine"] != "" {
+		t.Errorf("the facts name other engines than the one on b: %v", facts)
+	}
+	if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err != nil {
+		t.Error(err)
+	}
+	for mode, limits := range map[string]study.Limits{
+		"docker/published":      {Client: some},
+		"docker/to-host":        {Server: some},
+		"docker/userland-proxy": {Client: some},
+	} {
+		_, err := docker.Driver{}.Provision(t.Context(), driver.Order{Mode: mode, Pairs: 1, Lab: drivertest.Spec(t, nil), Limits: limits})
+		if u, ok := driver.AsUnsupported(err); !ok || !strings.Contains(u.Reason, "process of its host") {
+			t.Errorf("%s with %+v: %v", mode, limits, err)
+		}
+	}
+}
+
+func TestUnknownModeAndPairs(t *testing.T) {
+	for _, o := range []driver.Order{{Mode: "docker/none", Pairs: 1}, {Mode: "docker/host", Pairs: docker.MaxPairs + 1}, {Mode: "docker/host"}} {
+		if p, err := (docker.Driver{}).Provision(t.Context(), o); err == nil {
+			t.Errorf("%+v was built: %v", o, p)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package docker_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
@@ -56,38 +57,58 @@ func guest(t *testing.T, swarm bool, hosts ...docker.Host) *docker.Guest {
 	return g
 }
 
-// only is a driver with some of its modes.
-type only struct {
-	driver.Driver
-	modes []string
-}
-
-func (o only) Modes() []driver.Mode {
-	var out []driver.Mode
-	for _, id := range o.modes {
-		_, m, err := driver.Registry{o.Driver}.For(id)
-		if err != nil {
-			panic(err)
-		}
-		out = append(out, m)
+// weighs builds a mode on existing engines, and expects it to be proven for
+// streams, datagrams and connections.
+func weighs(t *testing.T, g *docker.Guest, o driver.Order) {
+	t.Helper()
+	o.Lab, o.Pairs = drivertest.Spec(t, func(l *lab.Spec) { l.Label = o.Mode }), max(o.Pairs, 1)
+	s := drivertest.Stands(t, g, o)
+	top, err := s.Path.Topology()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return out
+	if len(top.Nodes) < 3 || len(top.Edges) != len(top.Nodes)-1 {
+		t.Errorf("topology of %d nodes and %d edges is no chain", len(top.Nodes), len(top.Edges))
+	}
+	for _, kind := range []string{"tcp_stream", "tcp_crr", "udp_stream"} {
+		for _, reverse := range []bool{false, true} {
+			p := drivertest.Params(kind)
+			if kind == "tcp_crr" {
+				p.Duration = 500 * time.Millisecond // on a busy machine it carries little
+			}
+			if p.Reverse = reverse; reverse && kind == "tcp_crr" {
+				continue
+			}
+			reports, err := s.Together(t, p, false, o.Pairs)
+			if err != nil {
+				t.Errorf("%s, reverse %t: %v", kind, reverse, err)
+			}
+			for i, r := range reports {
+				if r.Client.Received+r.Server.Received == 0 {
+					t.Errorf("%s, reverse %t: pair %d carried nothing", kind, reverse, i+1)
+				}
+			}
+		}
+	}
 }
 
 func TestExistingPair(t *testing.T) {
 	s := stand(t)
 	g := guest(t, true, s.hosts...)
-	drivertest.Conformance(t, only{g, []string{"host", "host-local", "docker/host", "docker/published", "docker/bridge", "docker/colocated",
-		"docker/to-host", "docker/userland-proxy", "docker/overlay"}})
-	untouched(t, s.a, s.b)
+	t.Cleanup(func() { untouched(t, s.a, s.b) })
+	for _, mode := range []string{"host", "host-local", "docker/host", "docker/published", "docker/bridge", "docker/colocated",
+		"docker/to-host", "docker/userland-proxy", "docker/overlay"} {
+		t.Run(mode, func(t *testing.T) { weighs(t, g, driver.Order{Mode: mode}) })
+	}
 }
 
 func TestExistingOne(t *testing.T) {
 	s := stand(t)
 	g := guest(t, false, docker.Host{Target: s.hosts[0].Target})
-	drivertest.Conformance(t, only{g, []string{"host-local", "docker/host", "docker/published", "docker/bridge", "docker/colocated",
-		"docker/to-host", "docker/userland-proxy"}})
-	untouched(t, s.a)
+	t.Cleanup(func() { untouched(t, s.a) })
+	for _, mode := range []string{"host-local", "docker/host", "docker/published", "docker/colocated", "docker/to-host", "docker/userland-proxy"} {
+		t.Run(mode, func(t *testing.T) { weighs(t, g, driver.Order{Mode: mode, Pairs: 2}) })
+	}
 }
 
 // untouched fails where anything of a run is left on an engine.
@@ -100,6 +121,9 @@ func untouched(t *testing.T, engines ...*engine.Private) {
 		}
 		for _, l := range left {
 			t.Errorf("left: %s", l.What)
+		}
+		if state, err := e.Swarm(context.Background()); err != nil || state.Active() {
+			t.Errorf("engine %s is in a Swarm (%+v, %v)", e.Name, state, err)
 		}
 	}
 }

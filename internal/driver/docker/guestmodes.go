@@ -52,7 +52,7 @@ func (p *guestPath) wire(ctx context.Context, before, behind []notes.Step) error
 		for _, l := range links {
 			if l.Loopback {
 				lo := notes.Device{Name: l.Name}
-				p.least(p.a.Place, lo, driver.BothAtLeast, driver.BothAtLeast)
+				p.least(notes.All, p.a.Place, lo, driver.BothAtLeast, driver.BothAtLeast)
 				before = append(before, notes.DeviceAt(p.a.Place, lo))
 			}
 		}
@@ -63,18 +63,19 @@ func (p *guestPath) wire(ctx context.Context, before, behind []notes.Step) error
 	if err != nil {
 		return err
 	}
-	p.least(p.a.Place, out, driver.ForwardAtLeast, driver.ReverseAtLeast)
-	p.least(p.b.Place, in, driver.ReverseAtLeast, driver.ForwardAtLeast)
+	p.least(notes.All, p.a.Place, out, driver.ForwardAtLeast, driver.ReverseAtLeast)
+	p.least(notes.All, p.b.Place, in, driver.ReverseAtLeast, driver.ForwardAtLeast)
 	p.Draw(append(append(before, notes.DeviceAt(p.a.Place, out), notes.DeviceAt(p.b.Place, in)), behind...)...)
 	return nil
 }
 
-// least declares what a device that others use too must at least send and receive.
-func (p *guestPath) least(at notes.Place, dev notes.Device, tx, rx driver.Expect) {
+// least declares what a device must at least send and receive of the traffic of a
+// pair, or of All.
+func (p *guestPath) least(pair int, at notes.Place, dev notes.Device, tx, rx driver.Expect) {
 	p.Link(at, dev)
 	p.Must(
-		driver.Rule{Counter: notes.Counter(at.At, dev.Name, "tx_bytes"), Expect: tx},
-		driver.Rule{Counter: notes.Counter(at.At, dev.Name, "rx_bytes"), Expect: rx})
+		driver.Rule{Counter: notes.Counter(at.At, dev.Name, "tx_bytes"), Expect: tx, Pair: pair},
+		driver.Rule{Counter: notes.Counter(at.At, dev.Name, "rx_bytes"), Expect: rx, Pair: pair})
 }
 
 // underlay finds the device of each host that leads to the other: by the routing
@@ -133,7 +134,7 @@ func (p *guestPath) carries(ctx context.Context, b *guestBox, pair int, relayed 
 	}
 	if relayed {
 		// The relay packs anew what it passes on: only the payload is known.
-		p.least(b.Place, eth, driver.ReverseAtLeast, driver.ForwardAtLeast)
+		p.least(pair, b.Place, eth, driver.ReverseAtLeast, driver.ForwardAtLeast)
 		return at, nil
 	}
 	p.Carries(pair, b.Place, eth, forward)
@@ -256,7 +257,7 @@ func (p *guestPath) toHost(ctx context.Context) error {
 			return err
 		}
 		if plug.bridge.Name != "" && pair == 1 {
-			p.least(p.a.Place, plug.bridge, driver.ReverseAtLeast, driver.ForwardAtLeast)
+			p.least(notes.All, p.a.Place, plug.bridge, driver.ReverseAtLeast, driver.ForwardAtLeast)
 		}
 		if pair == 1 {
 			p.Draw(append(from.draw(plug), to.process())...)

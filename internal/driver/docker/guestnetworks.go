@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"tare/internal/driver"
@@ -43,7 +44,7 @@ func (p *guestPath) withDriver(ctx context.Context) error { return p.made(ctx, p
 // made makes a network with a driver on the engines of both ends, or once where it
 // is a Swarm's, and joins both ends to it.
 func (p *guestPath) made(ctx context.Context, kind string) error {
-	spec := engine.NetworkSpec{Run: p.visit.run, Name: engine.Name(p.visit.run, p.order.Lab.Label), Driver: kind, Options: maps.Clone(p.order.Options)}
+	spec := engine.NetworkSpec{Run: p.visit.run, Name: p.networkName(), Driver: kind, Options: maps.Clone(p.order.Options)}
 	if err := addressing(&spec); err != nil {
 		return fmt.Errorf("mode %s: %w", p.Mode, err)
 	}
@@ -74,6 +75,13 @@ func (p *guestPath) made(ctx context.Context, kind string) error {
 		}
 		return []netip.Addr{at}
 	})
+}
+
+// networkName is a name that every engine allows and no other path of the run has.
+// A Swarm's must be a component of a name in DNS, which a mode's is not.
+func (p *guestPath) networkName() string {
+	p.visit.named++
+	return engine.Name(p.visit.run, "network"+strconv.Itoa(p.visit.named))
 }
 
 func (p *guestPath) create(ctx context.Context, s *site, spec engine.NetworkSpec) (engine.Network, error) {
@@ -127,7 +135,7 @@ func (p *guestPath) overlay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spec := engine.NetworkSpec{Run: p.visit.run, Name: engine.Name(p.visit.run, p.order.Lab.Label), Driver: "overlay", Attachable: true}
+	spec := engine.NetworkSpec{Run: p.visit.run, Name: p.networkName(), Driver: "overlay", Attachable: true}
 	if _, err := p.create(ctx, manager, spec); err != nil {
 		return err
 	}
@@ -135,7 +143,8 @@ func (p *guestPath) overlay(ctx context.Context) error {
 }
 
 // inSwarm finds the manager of the Swarm that both engines are in. Where they are
-// in none, one is made for the run if that is allowed.
+// in none, one is made for the run if that is allowed; it goes with the last path of
+// the run, by the note that is left on each engine.
 func (p *guestPath) inSwarm(ctx context.Context) (*site, error) {
 	p.guest.entering.Lock()
 	defer p.guest.entering.Unlock()
@@ -164,11 +173,20 @@ func (p *guestPath) inSwarm(ctx context.Context) (*site, error) {
 	case !p.guest.swarm:
 		return nil, p.noSwarm(p.a, "Swarm is not active", fmt.Sprintf("docker swarm init --advertise-addr %s there and what it prints on host %s, or let tare make one and leave it again: --yes", p.a.host.Address, p.b.At))
 	}
-	p.visit.swarm = true
+	both := []*site{p.a, p.b}
+	for _, s := range both {
+		if err := s.engine.NoteSwarm(ctx, p.visit.run); err != nil {
+			return nil, err
+		}
+	}
 	err := engine.NewSwarm(ctx, netip.Prefix{}, engine.SwarmNode{Engine: p.a.engine, Addr: p.a.host.Address}, engine.SwarmNode{Engine: p.b.engine, Addr: p.b.host.Address})
 	if err != nil {
-		p.visit.swarm = false
 		return nil, err
+	}
+	for _, s := range both {
+		if err := s.engine.SettleSwarm(ctx, p.visit.run); err != nil {
+			return nil, err
+		}
 	}
 	return p.a, nil
 }

@@ -20,15 +20,9 @@ import (
 // is its engine's alone, as far as that knows.
 const scopeSwarm = "swarm"
 
-// parameter is what stands for NAME in a mode.
-func (p *path) parameter() string {
-	_, name, _ := strings.Cut(p.Mode, ":")
-	return name
-}
-
 // network: containers on a network that is there already, whatever made it.
 func (p *path) network(ctx context.Context) error {
-	name := p.parameter()
+	name := parameter(p.Mode)
 	on, err := p.a.engine.Network(ctx, name)
 	if err != nil {
 		return err
@@ -37,6 +31,10 @@ func (p *path) network(ctx context.Context) error {
 		return err
 	}
 	if on.Scope == scopeSwarm { // a worker knows it only while one of its containers is on it
+		// An engine would try for 20 seconds. Each takes an address of its own as well.
+		if err := p.roomy(on, on, 2*p.Count+len(p.sides())); err != nil {
+			return err
+		}
 		return p.joined(ctx, on, on, func(string, int) []netip.Addr { return nil })
 	}
 	far, err := p.b.engine.Network(ctx, name)
@@ -46,12 +44,18 @@ func (p *path) network(ctx context.Context) error {
 	if far.Driver != on.Driver {
 		return fmt.Errorf("join network %s: the driver of it is %s on engine a and %s on engine b; make it alike on both", name, on.Driver, far.Driver)
 	}
-	free := freeAddresses(on, far, p.Count)
+	free, shared := freeAddresses(on, far, 2*p.Count)
+	if !shared { // whether they can meet all the same is the driver's affair
+		return p.joined(ctx, on, far, func(string, int) []netip.Addr { return nil })
+	}
+	if err := p.roomy(on, far, 2*p.Count); err != nil {
+		return err
+	}
 	return p.joined(ctx, on, far, func(role string, pair int) []netip.Addr {
-		if role == client || pair > len(free) {
-			return nil
+		if role == client {
+			return free[2*pair-2 : 2*pair-1]
 		}
-		return []netip.Addr{free[pair-1]}
+		return free[2*pair-1 : 2*pair]
 	})
 }
 
@@ -66,27 +70,37 @@ func joinable(on engine.Network) error {
 	return nil
 }
 
-// freeAddresses finds addresses, from the end of the subnet that two networks have
-// in common, which nobody has on either: two engines that do not know of each other
-// would give out the same ones. It finds none where they share no subnet.
-func freeAddresses(a, b engine.Network, count int) []netip.Addr {
+// roomy says when a network, which may be two, has too few addresses left.
+func (p *path) roomy(a, b engine.Network, wanted int) error {
+	if free, known := freeAddresses(a, b, wanted); known && len(free) < wanted {
+		return fmt.Errorf("join network %s: %d addresses are wanted and %d are free; remove what has them, or make it with a larger subnet", a.Name, wanted, len(free))
+	}
+	return nil
+}
+
+// freeAddresses finds up to count addresses, from the end of the subnet that two
+// networks share, which nobody has on either: two engines that do not know of each
+// other would give out the same ones. shared is false where they share no subnet.
+func freeAddresses(a, b engine.Network, count int) (free []netip.Addr, shared bool) {
 	subnet, _ := families(a.Subnets)
 	if other, _ := families(b.Subnets); subnet != other || !subnet.IsValid() {
-		return nil
+		return nil, false
 	}
 	taken := map[netip.Addr]bool{}
 	for _, n := range []engine.Network{a, b} {
+		if len(n.Gateways) == 0 {
+			taken[nth(subnet, 1)] = true // the engine's choice, of which it says nothing
+		}
 		for _, addr := range slices.Concat(n.Gateways, slices.Collect(maps.Values(n.Joined))) {
 			taken[addr] = true
 		}
 	}
-	var free []netip.Addr
 	for at := last(subnet).Prev(); len(free) < count && at.IsValid() && subnet.Contains(at) && at != subnet.Addr(); at = at.Prev() {
 		if !taken[at] {
 			free = append(free, at)
 		}
 	}
-	return free
+	return free, true
 }
 
 // last is the last address of an IPv4 subnet, which is its broadcast address.
@@ -101,9 +115,14 @@ func last(subnet netip.Prefix) netip.Addr {
 // driven: containers on a network that is made with the driver and the options that
 // were asked for. It goes with the engines.
 func (p *path) driven(ctx context.Context) error {
-	spec := engine.NetworkSpec{Run: p.lab.Spec.Claim.ID, Driver: p.parameter(), Options: p.order.Options}
+	spec := engine.NetworkSpec{Run: p.lab.Spec.Claim.ID, Driver: parameter(p.Mode), Options: maps.Clone(p.order.Options)}
 	spec.Name = engine.Name(spec.Run, "driver")
-	spec.Subnet, _ = families(p.lab.Addresses(lab.NetOverlay, 0))
+	if err := addressing(&spec); err != nil {
+		return err
+	}
+	if !spec.Subnet.IsValid() {
+		spec.Subnet, _ = families(p.lab.Addresses(lab.NetOverlay, 0))
+	}
 	on, err := p.a.engine.CreateNetwork(ctx, spec)
 	if err != nil && strings.Contains(err.Error(), "not a swarm manager") {
 		// Networks of this driver belong to a Swarm.
@@ -123,13 +142,29 @@ func (p *path) driven(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	from := spec.Subnet
+	if spec.Range.IsValid() {
+		from = spec.Range
+	}
+	if at := nth(from, 2*p.Count+1); !from.Contains(at) || at == last(from) {
+		return fmt.Errorf("make a network with driver %s: %s has no room for %d containers; give it a larger one", spec.Driver, from, 2*p.Count)
+	}
 	return p.joined(ctx, on, far, func(role string, pair int) []netip.Addr {
-		number := 2 * pair // .1 is the gateway's
+		number := 2 * pair // the first is the gateway's, unless that is said to be elsewhere
 		if role == server {
 			number++
 		}
-		return plain(p.lab.Addresses(lab.NetOverlay, number))[:1]
+		return []netip.Addr{nth(from, number)}
 	})
+}
+
+// nth is a subnet's address number n, of which 0 is its own.
+func nth(subnet netip.Prefix, n int) netip.Addr {
+	at := subnet.Masked().Addr()
+	for range n {
+		at = at.Next()
+	}
+	return at
 }
 
 // joined puts the ends on one network, or on two that their driver makes one, and

@@ -3,6 +3,7 @@ package docker
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os/exec"
@@ -32,7 +33,7 @@ func (s *side) nat(ctx context.Context) ([]natRule, error) {
 	return rules, nil
 }
 
-// The rules of a host's nat table that a proof looks at.
+// translation is the rules of a host's nat table that a proof looks at.
 type translation struct {
 	side       *side
 	ports      []publishedPort
@@ -53,31 +54,41 @@ func dnat(s *side, port uint16) string {
 // masqueraded names the counter of what left the default bridge in disguise.
 func masqueraded(s *side) string { return notes.Counter(s.At, docker0+".masquerade", "packets") }
 
-// read has the counters of the rules read around each trial, and makes sure that
-// they are there now: what is missing shows a mode that is not what it says.
+// translated has the counters of the rules read around each trial, and makes sure
+// that they are there now: what is missing shows a mode that is not what it says.
 func (p *path) translated(ctx context.Context, t translation) error {
-	p.Watch(t.watch)
-	return t.watch(ctx, driver.Counters{})
+	p.Watch(func(ctx context.Context, into driver.Counters) error {
+		_, err := t.read(ctx, into)
+		return err
+	})
+	missing, err := t.read(ctx, driver.Counters{})
+	if err == nil && missing != "" {
+		err = errors.New(missing)
+	}
+	return err
 }
 
-func (t translation) watch(ctx context.Context, into driver.Counters) error {
+// read reads the counters. A rule that has gone has none, which no proof lets pass.
+func (t translation) read(ctx context.Context, into driver.Counters) (missing string, err error) {
 	rules, err := t.side.nat(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	for _, w := range t.ports {
 		found := published(rules, w.port, w.to)
 		if len(found) == 0 {
-			return fmt.Errorf("find the rule that leads port %d of host %s to %s: the nat table has none", w.port, t.side.At, w.to)
+			missing = fmt.Sprintf("find the rule that leads port %d of host %s to %s: the nat table has none", w.port, t.side.At, w.to)
+			continue
 		}
 		into[dnat(t.side, w.port)] = packets(found)
 	}
-	if t.masquerade {
-		found := masquerading(rules, docker0)
-		if len(found) == 0 {
-			return fmt.Errorf("find the rule that masquerades what leaves %s of host %s: the nat table has none", docker0, t.side.At)
-		}
-		into[masqueraded(t.side)] = packets(found)
+	if !t.masquerade {
+		return missing, nil
 	}
-	return nil
+	found := masquerading(rules, docker0)
+	if len(found) == 0 {
+		return fmt.Sprintf("find the rule that masquerades what leaves %s of host %s: the nat table has none", docker0, t.side.At), nil
+	}
+	into[masqueraded(t.side)] = packets(found)
+	return missing, nil
 }

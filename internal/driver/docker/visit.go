@@ -22,7 +22,7 @@ type visit struct {
 	run   string
 	paths int
 	sites []*site // by host, nil until needed
-	swarm bool    // made by this run, and to be left
+	named int     // networks so far; paths of a run are made one after the other
 }
 
 // site is a host of an existing engine, for the length of a run.
@@ -149,11 +149,6 @@ func (g *Guest) depart(ctx context.Context, v *visit) error {
 			continue
 		}
 		errs = append(errs, e.Forget(ctx, v.run))
-	}
-	if v.swarm {
-		for i := len(g.open) - 1; i >= 0; i-- {
-			errs = append(errs, g.open[i].LeaveSwarm(ctx))
-		}
 	}
 	return errors.Join(errs...)
 }

@@ -10,6 +10,7 @@ import (
 // Direction says which way payload from client to server crosses a device.
 type Direction bool
 
+// The directions.
 const (
 	Transmits Direction = true  // the device sends it
 	Receives  Direction = false // the device receives it

@@ -158,7 +158,7 @@ func TestVerdict(t *testing.T) {
 		{"cannot tell, one block", result.Cell{Verdict: result.CannotTell, RatioCI: &result.Interval{0.9852, 1.0004}, BlocksNeeded: ptr(1)},
 			"cannot tell: between -1.5 % and 0 %; about 1 more block"},
 		{"cannot tell after correction", result.Cell{Verdict: result.CannotTell, RatioCI: &result.Interval{0.91, 0.97}},
-			"cannot tell: between -9 % and -3 %; not after correction for several modes"},
+			"cannot tell: between -9 % and -3 %; not after correction for several comparisons"},
 		{"cannot tell, wide", result.Cell{Verdict: result.CannotTell, RatioCI: &result.Interval{0.1, 12}},
 			"cannot tell: between 0.10 and 12.0 times host"},
 		{"cannot tell, generator", result.Cell{Verdict: result.CannotTell, AtLeast: true, RatioCI: &result.Interval{0.91, 1.04}},

@@ -91,7 +91,7 @@ func doubts(c result.Cell) []string {
 	if r := Range(c); r != "" {
 		out = append(out, ": "+r)
 		if c.RatioCI[0] > 1 || c.RatioCI[1] < 1 {
-			out = append(out, "; not after correction for several modes")
+			out = append(out, "; not after correction for several comparisons")
 		}
 	}
 	if c.BlocksNeeded != nil && *c.BlocksNeeded > 0 {

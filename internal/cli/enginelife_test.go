@@ -1,0 +1,116 @@
+//go:build linux
+
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tare/internal/engine"
+	"tare/internal/linuxnet"
+)
+
+// engineStudy would run for minutes, on engines and a Swarm.
+const engineStudy = `name: engines
+blocks: 50
+settle: 10ms
+modes: [host, docker/bridge, docker/overlay]
+workloads:
+  - {workload: tcp_rr, warmup: 50ms, duration: 500ms}
+`
+
+// enginesOf finds the engines that a process has started: their run's id and their
+// directories.
+func enginesOf(pid int) (run string, dirs []string) {
+	for _, p := range descendants(pid) {
+		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p), "cmdline"))
+		args := strings.Split(string(line), "\x00")
+		if err == nil && len(args) > 5 && args[1] == engine.InitCommand {
+			run, dirs = args[3], append(dirs, args[5])
+		}
+	}
+	return run, dirs
+}
+
+// Wherever in its set-up kill -9 meets a run, its engines end with it, with all
+// that they run, and gc removes what is left.
+func TestKilledWithEngines(t *testing.T) {
+	needRoot(t)
+	if err := engine.Lacking(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	there := func(patterns ...string) bool {
+		for _, p := range patterns {
+			if found, err := filepath.Glob(p); err == nil && len(found) > 0 {
+				return true
+			}
+		}
+		return false
+	}
+	for _, tt := range []struct {
+		name  string
+		stage func(out, run string, dirs []string) bool
+	}{
+		{"an engine begins", func(string, string, []string) bool { return true }},
+		{"an engine answers", func(_, _ string, dirs []string) bool { return there(filepath.Join(dirs[0], "docker.sock")) }},
+		{"a container runs", func(_, run string, _ []string) bool {
+			group := "tare-" + run + "-*/*/cgroup.procs"
+			return there("/sys/fs/cgroup/"+group, "/sys/fs/cgroup/*/"+group)
+		}},
+		{"trials are made", func(out, _ string, _ []string) bool { return trialsIn(out) > 0 }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := studyIn(t, engineStudy)
+			out := filepath.Join(dir, "run")
+			p := start(t, dir, "run", "study.yaml", "--out", out)
+			var run string
+			until(t, "the stage", func() bool {
+				var dirs []string
+				run, dirs = enginesOf(p.cmd.Process.Pid)
+				return len(dirs) > 0 && tt.stage(out, run, dirs)
+			})
+			if err := p.cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			p.wait(t)
+			until(t, "the engines to end", func() bool {
+				return len(processes(func(args []string, _ int) bool { return len(args) > 3 && args[3] == run })) == 0
+			})
+			if p := start(t, dir, "gc"); p.wait(t) != 0 || !strings.Contains(p.stdout.String(), "removed Docker Engine "+run) {
+				t.Errorf("gc of run %s:\n%s%s", run, p.stdout.String(), p.stderr.String())
+			}
+			if found := append(left(t, run), enginesLeft(t, run)...); len(found) > 0 {
+				t.Errorf("left behind: %v", found)
+			}
+		})
+	}
+}
+
+// enginesLeft names what is still there of a run's engines: directories, control
+// groups, processes and mounts.
+func enginesLeft(t *testing.T, run string) []string {
+	t.Helper()
+	all, err := engine.PrivateLeftovers(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, l := range all {
+		if l.Run == run {
+			found = append(found, l.What)
+		}
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(mounts)) {
+		if strings.Contains(line, run) && !strings.Contains(line, linuxnet.PinDir) {
+			found = append(found, "mount "+line)
+		}
+	}
+	return found
+}

@@ -1,0 +1,143 @@
+//go:build linux
+
+package docker_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/driver"
+	"tare/internal/driver/docker"
+	"tare/internal/driver/drivertest"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+)
+
+// kill ends the processes of a namespace with that name.
+func kill(t *testing.T, ns *linuxnet.NS, name string) {
+	t.Helper()
+	pids, err := ns.Processes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, pid := range pids {
+		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+		if err != nil {
+			continue
+		}
+		args := strings.Split(string(line), "\x00")
+		if filepath.Base(args[0]) == name || len(args) > 1 && args[1] == name {
+			found = unix.Kill(pid, unix.SIGKILL) == nil || found
+		}
+	}
+	if !found {
+		t.Fatalf("no process %s in %s", name, ns.Name())
+	}
+}
+
+// An engine that ends under a path is what the path's errors speak of, and so are
+// its agents' ends. The path can be closed all the same.
+func TestEngineKilled(t *testing.T) {
+	needEngine(t)
+	s := drivertest.Provision(t, docker.Driver{}, "docker/bridge", nil)
+	if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err != nil {
+		t.Fatal(err)
+	}
+	kill(t, s.Lab.B.NS, "dockerd")
+	<-docker.Staged(s.Path).B.Done()
+	_, err := s.Path.Snapshot(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "the engine on host b has ended") {
+		t.Errorf("reading counters: %v", err)
+	}
+	if _, err := s.Path.Pairs()[0].Server.Launcher.Launch(t.Context(), "agent"); err == nil || !strings.Contains(err.Error(), "engine b") {
+		t.Errorf("starting an agent again: %v", err)
+	}
+}
+
+// A container that is killed is what the path's errors speak of.
+func TestContainerKilled(t *testing.T) {
+	needEngine(t)
+	s := drivertest.Provision(t, docker.Driver{}, "docker/colocated", nil)
+	_, server, at := docker.Ends(s.Path)
+	kill(t, at[1], "hold")
+	gone := func() bool {
+		state, err := server.State(t.Context())
+		return err != nil || !state.Running
+	}
+	for !gone() { // the engine hears of it by itself
+		if t.Context().Err() != nil {
+			t.Fatal("the engine never heard of its container's end")
+		}
+	}
+	_, err := s.Path.Snapshot(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "the container of a/server has ended: exit code 137") {
+		t.Errorf("reading counters: %v", err)
+	}
+}
+
+// What fails half way leaves nothing: no engine, namespace, cgroup or directory.
+func TestProvisionCutShort(t *testing.T) {
+	needEngine(t)
+	given := func(cause string, prepare func(docker.Stage) error) driver.Driver {
+		return docker.Prepared(func(_ context.Context, s docker.Stage) error {
+			if prepare == nil {
+				return errors.New(cause)
+			}
+			return prepare(s)
+		})
+	}
+	var taken net.Listener
+	for _, tt := range []struct {
+		name string
+		d    driver.Driver
+		mode string
+		want string
+	}{
+		{"after the engines", given("no luck", nil), "docker/bridge", "no luck"},
+		{"port taken", given("", func(s docker.Stage) error {
+			return s.Lab.B.NS.Do(func() (err error) {
+				taken, err = net.Listen("tcp", ":5201")
+				return err
+			})
+		}), "docker/published", "5201"},
+		{"no address translation", given("", func(s docker.Stage) error {
+			// Whatever the engine writes into the table goes again.
+			return errors.Join(run(s.Lab.B.NS, "iptables", "-t", "nat", "-F"), run(s.Lab.B.NS, "iptables", "-t", "nat", "-X"))
+		}), "docker/published", "iptables"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			spec := drivertest.Spec(t, nil)
+			_, err := tt.d.Provision(t.Context(), driver.Order{Mode: tt.mode, Pairs: 1, Lab: spec})
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v, want one line with %q", err, tt.want)
+			}
+			nothingLeft(t, spec.Claim.ID)
+		})
+	}
+	if taken != nil {
+		taken.Close()
+	}
+}
+
+// nothingLeft looks for what a run could have left on this machine.
+func nothingLeft(t *testing.T, run string) {
+	t.Helper()
+	names, err := linuxnet.Pinned(lab.Prefix + run)
+	if err != nil || len(names) > 0 {
+		t.Errorf("namespaces are left: %v, %v", names, err)
+	}
+	for _, pattern := range []string{"/var/lib/tare/engines/" + run + "*", "/sys/fs/cgroup/*/tare-" + run + "*", "/sys/fs/cgroup/tare-" + run + "*"} {
+		if left, err := filepath.Glob(pattern); err != nil || len(left) > 0 {
+			t.Errorf("%v is left, %v", left, err)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+//go:build linux
+
+package docker_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/driver/docker"
+	"tare/internal/driver/drivertest"
+	"tare/internal/engine"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+)
+
+// What cannot be joined or made is said in one line before any traffic, and nothing
+// of the attempt is left.
+func TestNetworksThatCannotBe(t *testing.T) {
+	for _, tt := range []struct {
+		name, mode string
+		options    map[string]string
+		prepare    func(ctx context.Context, s docker.Stage) error
+		want       string
+	}{
+		{name: "no such network", mode: "docker/network:nowhere", want: "nowhere"},
+		{name: "the host's own", mode: "docker/network:host", want: "no interface of its own"},
+		{name: "none", mode: "docker/network:none", want: "no interface of its own"},
+		{name: "on one engine only", mode: "docker/network:half", prepare: func(ctx context.Context, s docker.Stage) error {
+			_, err := s.A.CreateNetwork(ctx, engine.NetworkSpec{Run: s.Lab.Spec.Claim.ID, Name: "half"})
+			return err
+		}, want: "engine b: look at network half"},
+		{name: "another driver on the other", mode: "docker/network:odd", prepare: func(ctx context.Context, s docker.Stage) error {
+			spec := engine.NetworkSpec{Run: s.Lab.Spec.Claim.ID, Name: "odd"}
+			_, err := s.A.CreateNetwork(ctx, spec)
+			spec.Driver, spec.Options, spec.Subnet = "macvlan", map[string]string{"parent": "eth0"}, s.Lab.Addresses(lab.NetOverlay, 0)[0]
+			_, second := s.B.CreateNetwork(ctx, spec)
+			return errors.Join(err, second)
+		}, want: "bridge on engine a and macvlan on engine b"},
+		{name: "no free addresses", mode: "docker/network:tiny", prepare: func(ctx context.Context, s docker.Stage) error {
+			return onBoth(ctx, s, engine.NetworkSpec{Run: s.Lab.Spec.Claim.ID, Name: "tiny", Driver: "macvlan",
+				Options: map[string]string{"parent": "eth0"}, Subnet: within(s.Lab, 30)})
+		}, want: "2 addresses are wanted and 1 are free"},
+		{name: "no free addresses in a Swarm", mode: "docker/network:narrow", prepare: func(ctx context.Context, s docker.Stage) error {
+			return inSwarm(ctx, s, engine.NetworkSpec{Name: "narrow", Attachable: true, Subnet: within(s.Lab, 30)})
+		}, want: "4 addresses are wanted and 1 are free"},
+		{name: "for services only", mode: "docker/network:closed", prepare: func(ctx context.Context, s docker.Stage) error {
+			return inSwarm(ctx, s, engine.NetworkSpec{Name: "closed"})
+		}, want: "--attachable"},
+		{name: "two that do not meet", mode: "docker/driver:bridge", want: "cannot reach"},
+		{name: "an option that the driver refuses", mode: "docker/driver:macvlan", options: map[string]string{"parent": "eth0", "macvlan_mode": "sideways"}, want: "sideways"},
+		{name: "a subnet that is taken", mode: "docker/driver:bridge", options: map[string]string{"subnet": "198.18.0.0/15"}, want: engine.ErrOverlap.Error()},
+		{name: "a subnet that is none", mode: "docker/driver:bridge", options: map[string]string{"subnet": "here"}, want: "want an IPv4 prefix"},
+		{name: "a subnet that is too small", mode: "docker/driver:macvlan", options: map[string]string{"parent": "eth0", "subnet": "198.51.100.0/30"}, want: "no room for 2 containers"},
+		{name: "no such driver", mode: "docker/driver:nobodys", want: engine.ErrNoDriver.Error()},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := docker.Driver{}
+			if tt.prepare != nil {
+				d = docker.Prepared(tt.prepare)
+			}
+			refused(t, d, driver.Order{Mode: tt.mode, Pairs: 1, Lab: drivertest.Spec(t, nil), Options: tt.options}, tt.want)
+		})
+	}
+}
+
+// A plugin's own refusal comes through.
+func TestPluginRefuses(t *testing.T) {
+	d := docker.Prepared(func(_ context.Context, s docker.Stage) error { return startPlugins(t, s) })
+	refused(t, d, driver.Order{Mode: "docker/driver:" + pluginName, Pairs: 1, Lab: drivertest.Spec(t, nil),
+		Options: map[string]string{optionPrefix + "colour": "7"}}, "option org.example.colour is unknown")
+}
+
+// A name that is still to be filled in is no name.
+func TestTemplatesNeedAName(t *testing.T) {
+	for _, mode := range []string{"docker/network:NAME", "docker/driver:NAME"} {
+		if u, ok := driver.AsUnsupported(docker.Driver{}.Probe(t.Context(), driver.Order{Mode: mode})); !ok || !strings.Contains(u.Reason, "needs a name") {
+			t.Errorf("%s: %v", mode, u)
+		}
+	}
+}
+
+// refused orders what cannot be, and checks the error and that nothing is left.
+func refused(t *testing.T, d driver.Driver, o driver.Order, want string) {
+	t.Helper()
+	p, err := d.Provision(t.Context(), o)
+	if err == nil {
+		t.Error(p.Close(t.Context()))
+		t.Fatalf("%s was provisioned", o.Mode)
+	}
+	if text := err.Error(); !strings.Contains(text, want) || strings.Contains(text, "\n") {
+		t.Errorf("got %q, want one line with %q", text, want)
+	}
+	id := o.Lab.Claim.ID
+	names, err := linuxnet.Pinned(lab.Prefix + id)
+	if err != nil || len(names) > 0 {
+		t.Errorf("namespaces are left: %v, %v", names, err)
+	}
+	for _, pattern := range []string{"/var/lib/tare/engines/" + id + "-*", "/sys/fs/cgroup/*/" + lab.Prefix + id + "*", "/sys/fs/cgroup/" + lab.Prefix + id + "*"} {
+		if left, err := filepath.Glob(pattern); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+	}
+	if mounts, err := os.ReadFile("/proc/self/mounts"); err != nil || strings.Contains(string(mounts), id) {
+		t.Errorf("mounts of the run are left (%v)", err)
+	}
+}
+
+// within is the first part of the overlay's subnet.
+func within(l *lab.Lab, bits int) netip.Prefix {
+	return netip.PrefixFrom(l.Addresses(lab.NetOverlay, 0)[0].Addr(), bits)
+}
+
+// inSwarm makes a Swarm of the engines and an overlay on it.
+func inSwarm(ctx context.Context, s docker.Stage, spec engine.NetworkSpec) error {
+	if err := engine.SwarmBoth(ctx, s.Lab, s.A, s.B); err != nil {
+		return err
+	}
+	spec.Run, spec.Driver = s.Lab.Spec.Claim.ID, "overlay"
+	_, err := s.A.CreateNetwork(ctx, spec)
+	return err
+}

@@ -1,0 +1,135 @@
+//go:build linux
+
+package docker_test
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"tare/internal/driver/docker"
+	"tare/internal/driver/drivertest"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+)
+
+// shorts are ways round a path on the default bridge or none. Each must leave the
+// traffic flowing, because a path that only breaks proves nothing about the proof.
+var shorts = []struct {
+	name, mode string
+	open       func(*drivertest.Stand) error
+	want       string // the counter or rule that gives it away
+}{
+	{"docker-proxy for DNAT, the rule passed by", "docker/published", ruleByPassed, "b/dnat:5201.packets"},
+	{"docker-proxy for DNAT, the rule gone", "docker/bridge", ruleGone, "b/dnat:5201.packets"},
+	{"a route round the bridge", "docker/published", routeRoundBridge, "b/server.veth.tx_bytes"},
+	{"no masquerade, routed back", "docker/bridge", withoutMasquerade, "a/docker0.masquerade.packets"},
+	{"DNAT for docker-proxy", "docker/userland-proxy", translatedLoopback, "a/docker-proxy:5201.run_ns"},
+	{"a cable between the containers", "docker/colocated", cable, "a/client.veth"},
+	{"a cable to the host", "docker/to-host", cable, "a/client.veth"},
+	{"a cable beside the underlay", "docker/host", cable, "a/eth0.tx_bytes"},
+}
+
+func TestShortcutsComeOutVoid(t *testing.T) {
+	kinds := []string{"tcp_stream", "tcp_rr", "udp_stream"}
+	for _, tt := range shorts {
+		t.Run(tt.name, func(t *testing.T) {
+			needEngine(t)
+			s := drivertest.Provision(t, docker.Driver{}, tt.mode, nil)
+			for _, kind := range kinds {
+				if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {
+					t.Fatalf("before the shortcut, %s: %v", kind, err)
+				}
+			}
+			if err := tt.open(s); err != nil {
+				t.Fatal(err)
+			}
+			for _, kind := range kinds {
+				_, _, err := s.Trial(t, drivertest.Params(kind), false)
+				if err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("%s over the shortcut: got %v, want the proof to fail on %s", kind, err, tt.want)
+				}
+			}
+		})
+	}
+}
+
+// run runs a program in a namespace.
+func run(ns *linuxnet.NS, args ...string) error {
+	var words strings.Builder
+	cmd := exec.Command(args[0], args[1:]...) //nolint:noctx // it ends at once
+	cmd.Stdout, cmd.Stderr = &words, &words
+	err := ns.Start(cmd)
+	if err == nil {
+		err = cmd.Wait()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, words.String())
+	}
+	return nil
+}
+
+// ruleByPassed leaves the rule of the published port where it is, and lets nothing
+// get to it: docker-proxy listens, and takes what comes.
+func ruleByPassed(s *drivertest.Stand) error {
+	return run(s.Lab.B.NS, "iptables", "-t", "nat", "-I", "PREROUTING", "-j", "RETURN")
+}
+
+// ruleGone takes the rules of all published ports away.
+func ruleGone(s *drivertest.Stand) error {
+	return run(s.Lab.B.NS, "iptables", "-t", "nat", "-F", "DOCKER")
+}
+
+// cable joins the namespaces of both ends directly and routes the dialled address
+// over it.
+func cable(s *drivertest.Stand) error {
+	from, to := docker.EndNamespaces(s.Path)
+	dial := s.Path.Pairs()[0].Server.Dial[0].Addr()
+	return errors.Join(
+		from.Veth(linuxnet.Device{Name: "cable0"}, to, linuxnet.Device{Name: "cable1"}),
+		from.Up("cable0"), to.Up("cable1"),
+		from.Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
+		to.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
+		from.Route(netip.PrefixFrom(dial, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
+	)
+}
+
+// routeRoundBridge gives the server's container a second link to its host, and the
+// host a route to it over that.
+func routeRoundBridge(s *drivertest.Stand) error {
+	_, server := docker.EndNamespaces(s.Path)
+	own := s.Path.Pairs()[0].Server.Listen[0].Addr()
+	b := s.Lab.B.NS
+	return errors.Join(
+		b.Veth(linuxnet.Device{Name: "side0"}, server, linuxnet.Device{Name: "side1"}),
+		b.Up("side0"), server.Up("side1"),
+		b.Address("side0", netip.MustParsePrefix("198.19.255.1/24")),
+		server.Address("side1", netip.MustParsePrefix("198.19.255.2/24")),
+		b.Route(netip.PrefixFrom(own, 32), netip.MustParseAddr("198.19.255.2"), "side0"),
+		server.Route(netip.PrefixFrom(s.Lab.A.Addr[0], 32), netip.MustParseAddr("198.19.255.1"), "side1"),
+		// The engine lets through only what goes by the bridge.
+		run(b, "iptables", "-I", "FORWARD", "-j", "ACCEPT"),
+	)
+}
+
+// withoutMasquerade lets the client's own address out and gives b a route back.
+func withoutMasquerade(s *drivertest.Stand) error {
+	return errors.Join(
+		run(s.Lab.A.NS, "iptables", "-t", "nat", "-I", "POSTROUTING", "-j", "RETURN"),
+		s.Lab.B.NS.Route(s.Lab.Addresses(lab.NetA, 0)[0].Masked(), s.Lab.A.Addr[0], ""),
+	)
+}
+
+// translatedLoopback has the rules of published ports applied to the loopback
+// address as well, as an engine without its userland proxy does.
+func translatedLoopback(s *drivertest.Stand) error {
+	a := s.Lab.A.NS
+	return errors.Join(
+		a.Sysctl("net/ipv4/conf/all/route_localnet", "1"),
+		run(a, "iptables", "-t", "nat", "-I", "OUTPUT", "-d", "127.0.0.0/8", "-j", "DOCKER"),
+		run(a, "iptables", "-t", "nat", "-I", "POSTROUTING", "-s", "127.0.0.0/8", "-o", "docker0", "-j", "MASQUERADE"),
+	)
+}

@@ -6,11 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"tare/internal/agent"
+	"tare/internal/lab"
 	"tare/internal/study"
 )
 
@@ -95,4 +97,33 @@ func cpuGroup() (hierarchy, own string, unified bool, err error) {
 		return v2, groups[""], true, nil
 	}
 	return "", "", false, nil
+}
+
+// gathered ends the name of the group that Gather makes.
+const gathered = "-cpu"
+
+// Gather puts this process, and with it all that it starts from then on, into a
+// group of CPU scheduling of its own, into which ShareCPU then moves agents: outside
+// of any group the kernel would make one for each session by itself
+// (sched_autogroup, sched(7)), and an agent in a container has a session of its own.
+// Where this process is in a group already, nothing is done. leave undoes it; it is
+// never nil.
+func Gather(run string) (leave func() error, err error) {
+	nothing := func() error { return nil }
+	h, own, _, err := cpuGroup()
+	if err != nil || h == "" || own != "/" {
+		return nothing, err
+	}
+	name := lab.Prefix + run + gathered
+	group := filepath.Join(h, name)
+	if err := os.Mkdir(group, 0o755); err != nil {
+		return nothing, fmt.Errorf("make a group in which all ends are scheduled alike: %w", err)
+	}
+	self := []byte(strconv.Itoa(os.Getpid()))
+	if err := os.WriteFile(filepath.Join(group, groupProcesses), self, 0); err != nil {
+		return nothing, errors.Join(fmt.Errorf("enter a group in which all ends are scheduled alike: %w", err), removeCgroup(group))
+	}
+	return func() error {
+		return errors.Join(os.WriteFile(filepath.Join(h, groupProcesses), self, 0), removeCgroup(group))
+	}, nil
 }

@@ -35,6 +35,11 @@ type App struct {
 	Stdout, Stderr io.Writer
 	Build          result.Build
 	Drivers        driver.Registry
+
+	guest      *docker.Guest   // among Drivers, where a study names engines that exist
+	lab        driver.Registry // then: the drivers of labs, which are not to be had
+	named      study.Engines   // then: the engines
+	allowSwarm bool            // then: whether a Swarm may be made on them
 }
 
 // New is the program with all its drivers.
@@ -104,6 +109,12 @@ func (a App) catalog() study.Catalog {
 	var c study.Catalog
 	for _, m := range a.Drivers.Modes() {
 		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options})
+	}
+	for _, m := range a.lab.Modes() {
+		if _, there := c.Mode(m.ID); !there {
+			c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Absent: fmt.Sprintf(
+				"it is built on a lab's hosts, and the engine asked for exists (%s): weigh docker modes, or leave out engine", a.named)})
+		}
 	}
 	for _, p := range driver.PlannedModes() {
 		c.Modes = append(c.Modes, study.ModeSpec{ID: p.ID, Baseline: p.Baseline, Planned: p.Why})

@@ -17,14 +17,10 @@ import (
 	"tare/internal/result"
 )
 
-// The test binary is also the program: called as tare, it is tare.
+// The test binary is also the program: called as tare, it is tare. Whatever it is
+// called, it is what runs in sandboxes and engines that tests make themselves.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"tare": tare})
-}
-
-func tare() {
-	ctx := context.Background()
-	done, err := engine.Inner(ctx, os.Args, "test")
+	done, err := engine.Inner(context.Background(), os.Args, "test")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -32,6 +28,11 @@ func tare() {
 	if done {
 		return
 	}
+	testscript.Main(m, map[string]func(){"tare": tare})
+}
+
+func tare() {
+	ctx := context.Background()
 	os.Exit(cli.New(result.Build{Version: "test", Commit: "0123456"}).Main(ctx, os.Args[1:]))
 }
 

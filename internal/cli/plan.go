@@ -25,7 +25,7 @@ func (a App) planCommand() *cobra.Command {
 		Long: "Say what a run of this study would make, how long it would take and which rights it needs.\n" +
 			"Nothing is made and no rights are needed.",
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := f.load(c, args, a.catalog())
+			a, s, err := f.load(c, args, a)
 			if err != nil {
 				return err
 			}
@@ -75,10 +75,10 @@ func (a App) printPlan(p plan.Plan, s study.Study, order bool) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stdout, "\nlab: underlay MTU %d, offload %s, rate limit %s; margin %g %%; settle %s before each trial\n",
-		s.Lab.MTU, s.Lab.Offload, orNone(s.Lab.Rate), 100*s.Margin, s.Settle)
-	fmt.Fprintln(a.Stdout, "rights: network namespaces, links and nftables rules inside them, so root or unprivileged user namespaces;\n"+
-		"nothing outside the lab's own namespaces is changed")
+	fmt.Fprintf(a.Stdout, "\nmargin %g %%; settle %s before each trial\n", 100*s.Margin, s.Settle)
+	for _, line := range a.made(s) {
+		fmt.Fprintln(a.Stdout, line)
+	}
 	if !order {
 		return nil
 	}

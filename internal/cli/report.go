@@ -79,7 +79,7 @@ func (a App) render(dir *result.Dir) (report.Input, error) {
 // trials are whole, and its study says what to compare. Without a study that can
 // be read the run stays without cells.
 func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run {
-	s, err := a.resumed(dir)
+	a, s, err := a.resumed(dir, false)
 	if err != nil {
 		return run
 	}

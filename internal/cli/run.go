@@ -36,10 +36,12 @@ func (a App) runCommand() *cobra.Command {
 		Use: "run [STUDY]", Short: "Weigh the modes of a study",
 		Long: "Weigh the modes of a study file or of a built-in study (default: \"default\").\n" +
 			"The table goes to stdout, progress and warnings to stderr, and everything into the\n" +
-			"run's directory. Needs root, or unprivileged user namespaces.",
-		Example: "  tare run\n  tare run --modes host,netns/vxlan --workloads tcp_rr\n  tare run my-study.yaml --profile standard --out results/monday",
-		Args:    atMost(1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.run(c, args, f) },
+			"run's directory. Needs root, or unprivileged user namespaces; docker modes need root,\n" +
+			"or with --engine an existing engine that this user may speak to.",
+		Example: "  tare run\n  tare run --modes host,netns/vxlan --workloads tcp_rr\n  tare run my-study.yaml --profile standard --out results/monday\n" +
+			"  tare run overlays\n  tare run --engine docker\n  tare run sdn --engine docker:left=192.0.2.1 --engine docker:right=192.0.2.2",
+		Args: atMost(1),
+		RunE: func(c *cobra.Command, args []string) error { return a.run(c, args, f) },
 	}
 	f.register(c)
 	c.Flags().StringVar(&f.out, "out", "", "directory of this run (default: tare-runs/DATE-STUDY)")
@@ -48,25 +50,26 @@ func (a App) runCommand() *cobra.Command {
 	return c
 }
 
-func (a App) run(c *cobra.Command, args []string, f runFlags) error {
+func (a App) run(c *cobra.Command, args []string, f runFlags) (failed error) {
 	var s study.Study
 	var err error
 	if f.resume != "" {
 		if len(args) > 0 || f.out != "" || f.changed(c) {
 			return usage(errors.New("--resume takes the study, its seed and its directory from the run: no other choice goes with it"))
 		}
-		s, err = a.resumed(f.resume)
+		a, s, err = a.resumed(f.resume, f.yes)
 	} else {
-		s, err = f.load(c, args, a.catalog())
+		a, s, err = f.load(c, args, a)
 	}
 	if err != nil {
 		return err
 	}
 	// The user's namespace is entered before anything is made, and after
 	// everything that can be wrong with the command has been said.
-	if done, code, err := enter(c.Context()); err != nil || done {
+	if done, code, err := a.reach(c.Context()); err != nil || done {
 		return errors.Join(err, exitWith(code))
 	}
+	defer func() { failed = errors.Join(failed, a.leave()) }()
 	// From here on a signal ends the run in order. Later ones find it at that.
 	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -93,13 +96,15 @@ func runsDir() string {
 	return "tare-runs"
 }
 
-// resumed reads the study of a run that is to go on.
-func (a App) resumed(path string) (study.Study, error) {
+// resumed reads the study of a run that is to go on, and returns the program with
+// the drivers for its engines.
+func (a App) resumed(path string, allowSwarm bool) (App, study.Study, error) {
 	name := filepath.Join(path, result.StudyFile)
 	src, err := os.ReadFile(name)
 	if err != nil {
-		return study.Study{}, usage(fmt.Errorf("resume %s: %w", path, err))
+		return a, study.Study{}, usage(fmt.Errorf("resume %s: %w", path, err))
 	}
+	a = a.on(study.EnginesOf(src), allowSwarm)
 	s, err := study.Decode(name, src, a.catalog())
 	if err == nil {
 		s, err = study.Resolve(s, a.catalog())
@@ -108,9 +113,9 @@ func (a App) resumed(path string) (study.Study, error) {
 		err = fmt.Errorf("%s:1: the study of a run has a seed, and this one has none", name)
 	}
 	if err != nil {
-		return s, usage(err)
+		return a, s, usage(err)
 	}
-	return s, nil
+	return a, s, nil
 }
 
 // createDir makes the directory of a new run, named by the time and the study
@@ -178,6 +183,9 @@ func (a App) weigh(ctx context.Context, s study.Study, dir *result.Dir, done []r
 		return environment(err)
 	}
 	machine := facts.Machine("/")
+	if !local(s.Engines()) {
+		cpus, machine.Warnings = nil, nil // they are about this machine
+	}
 	tty, width := terminal(a.Stderr)
 	run, err := runner.Run(ctx, runner.Config{
 		Study: s, Claim: claim, Pin: linuxnet.RealRoot(), Drivers: a.Drivers, Dir: dir, Build: a.Build,

@@ -17,6 +17,7 @@ import (
 
 // studyFlags are the flags that choose and change a study.
 type studyFlags struct {
+	engineFlags
 	modes, workloads []string
 	profile          string
 	seed             uint64
@@ -24,6 +25,7 @@ type studyFlags struct {
 }
 
 func (f *studyFlags) register(c *cobra.Command) {
+	f.engineFlags.register(c)
 	c.Flags().StringSliceVar(&f.modes, "modes", nil, "modes to weigh instead of the study's, separated by commas")
 	c.Flags().StringSliceVar(&f.workloads, "workloads", nil, "workloads to drive instead of the study's, separated by commas")
 	c.Flags().StringVar(&f.profile, "profile", "", "how thorough: quick, standard or paper")
@@ -33,7 +35,7 @@ func (f *studyFlags) register(c *cobra.Command) {
 
 // changed reports whether any of the flags was given.
 func (f *studyFlags) changed(c *cobra.Command) bool {
-	for _, name := range []string{"modes", "workloads", "profile", "seed", "max-time"} {
+	for _, name := range []string{"engine", "modes", "workloads", "profile", "seed", "max-time"} {
 		if c.Flags().Changed(name) {
 			return true
 		}
@@ -45,24 +47,39 @@ func (f *studyFlags) changed(c *cobra.Command) bool {
 const maxStudy = 4 << 20
 
 // load reads a study, built in or from a file, lays the flags over it and fills
-// in the rest. Every error is one of usage.
-func (f *studyFlags) load(c *cobra.Command, args []string, cat study.Catalog) (study.Study, error) {
-	s, err := f.resolve(c, args, cat)
-	if err != nil {
-		return s, usage(err)
+// in the rest. It returns the program with the drivers for the study's engines.
+// Every error is one of usage.
+func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.Study, error) {
+	engines, err := f.choice()
+	name := "default"
+	switch {
+	case len(args) > 0:
+		name = args[0]
+	case len(engines.Hosts) > 0:
+		name = "engines"
+	case engines.Existing():
+		name = "engine"
 	}
-	return s, nil
+	var src []byte
+	if err == nil {
+		src, err = source(name)
+	}
+	if err != nil {
+		return a, study.Study{}, usage(err)
+	}
+	named := engines
+	if !c.Flags().Changed("engine") {
+		named = study.EnginesOf(src)
+	}
+	a = a.on(named, f.yes)
+	s, err := f.resolve(c, name, src, engines, a.catalog())
+	if err != nil {
+		return a, s, usage(err)
+	}
+	return a, s, nil
 }
 
-func (f *studyFlags) resolve(c *cobra.Command, args []string, cat study.Catalog) (study.Study, error) {
-	name := "default"
-	if len(args) > 0 {
-		name = args[0]
-	}
-	src, err := source(name)
-	if err != nil {
-		return study.Study{}, err
-	}
+func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, engines study.Engines, cat study.Catalog) (study.Study, error) {
 	s, err := study.Decode(name, src, cat)
 	if err != nil {
 		return s, err
@@ -77,7 +94,7 @@ func (f *studyFlags) resolve(c *cobra.Command, args []string, cat study.Catalog)
 			return s, fmt.Errorf("--%s names nothing", flag)
 		}
 	}
-	s, err = s.Apply(study.Overrides{Modes: f.modes, Workloads: f.workloads, Profile: f.profile, Seed: f.seed, MaxTime: study.Duration(f.maxTime)}, cat)
+	s, err = s.Apply(study.Overrides{Engines: engines, Modes: f.modes, Workloads: f.workloads, Profile: f.profile, Seed: f.seed, MaxTime: study.Duration(f.maxTime)}, cat)
 	if err != nil {
 		return s, err
 	}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,8 +14,14 @@ import (
 
 // circumstances warns of what is known before the first trial.
 func (r *run) circumstances() {
-	r.warn("shared_kernel", "run", "both hosts of the lab share one kernel and its CPUs, and the wire is a memory copy: "+
-		"the ratios say what a mode adds to the path through the kernel, not what a network card would carry")
+	switch e := r.cfg.Study.Engines(); {
+	case !e.Existing():
+		r.warn("shared_kernel", "run", "both hosts of the lab share one kernel and its CPUs, and the wire is a memory copy: "+
+			"the ratios say what a mode adds to the path through the kernel, not what a network card would carry")
+	case len(e.Hosts) == 0:
+		r.warn("shared_kernel", "run", "both ends are on the engine's host and share its kernel and its CPUs: "+
+			"the ratios say what a mode adds to the path through the kernel, not what a network card would carry")
+	}
 	if r.cfg.Study.Profile == study.Quick {
 		r.warn("warmup_not_verified", "run", "the quick profile drops a fixed warm-up and does not check that each mode had settled by then")
 	}
@@ -27,7 +34,10 @@ func (r *run) circumstances() {
 	}
 	r.left()
 	for _, w := range r.plan.Workloads {
-		if w.Placement == study.TwoCores && len(r.cfg.CPUs) < 2 {
+		switch {
+		case len(r.cfg.CPUs) == 0 && w.Placement != "" && w.Placement != study.Free:
+			r.warn("placement_free", w.ID, "placement %s was asked for, but nothing is known here of the CPUs of the engines' machines: each end runs where their schedulers put it", w.Placement)
+		case w.Placement == study.TwoCores && len(r.cfg.CPUs) < 2:
 			r.warn("one_cpu", w.ID, "placement two_cores was asked for, but there is one CPU to use: both ends share it")
 		}
 	}
@@ -99,8 +109,21 @@ func (r *run) clamped(workload, which string, asked, granted int) {
 		which, asked, granted/2, map[string]string{"send": "wmem_max", "receive": "rmem_max"}[which]))
 }
 
-// hosts describes the lab's two hosts. They are one machine.
+// hosts describes the hosts of a run: those of the lab, which are one machine, or
+// those of engines that exist. What an engine says of itself is with its modes.
 func hosts(cfg Config) []result.Host {
+	e := cfg.Study.Engines()
+	if e.Existing() {
+		tare := result.Host{Name: "tare", Facts: append([]result.Fact{{Name: "role", Value: "the machine that led the run, which an engine need not be on"}}, cfg.Facts...)}
+		if len(e.Hosts) == 0 {
+			return []result.Host{{Name: "a", Facts: []result.Fact{{Name: "engine", Value: e.Engine}}}, tare}
+		}
+		var out []result.Host
+		for i, h := range e.Hosts {
+			out = append(out, result.Host{Name: cmp.Or(h.Name, string(rune('a'+i))), Facts: []result.Fact{{Name: "engine", Value: h.Engine}, {Name: "address", Value: h.Address}}})
+		}
+		return append(out, tare)
+	}
 	common := []result.Fact{
 		{Name: "underlay", Value: fmt.Sprintf("veth, MTU %d, offload %s", cfg.Study.Lab.MTU, cfg.Study.Lab.Offload)},
 		{Name: "underlay rate limit", Value: rateText(cfg.Study.Lab.Rate)},

@@ -10,7 +10,7 @@ import (
 // Overrides is what the command line says about a study; zero values say
 // nothing.
 type Overrides struct {
-	Engines   Engines  // replace the study's, engine and hosts alike
+	Engines   Engines  // replace the study's, engine and hosts alike; see Engines.Check
 	Modes     []string // names or modes; replaces the study's, see Apply
 	Workloads []string // ids or kinds; replaces the study's, see Apply
 	Profile   string
@@ -33,12 +33,6 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 	fail := func(flag, text string) { errs = append(errs, &Error{Text: flag + ": " + text}) }
 	if o.Engines.Engine != "" || len(o.Engines.Hosts) > 0 {
 		s.Engine, s.Hosts = o.Engines.Engine, o.Engines.Hosts
-		v := validator{cat: cat}
-		v.fields(reflect.ValueOf(s), "", []string{"engine"})
-		v.engines(s)
-		for _, p := range v.problems {
-			fail("--engine", p.text)
-		}
 	}
 	if len(o.Modes) > 0 {
 		v := validator{cat: cat}

@@ -40,6 +40,20 @@ func (e Engines) String() string {
 	return e.Engine
 }
 
+// Check says what is wrong with engines that the command line names, one line for
+// each problem.
+func (e Engines) Check() error {
+	s := Study{Engine: e.Engine, Hosts: e.Hosts}
+	var v validator
+	v.fields(reflect.ValueOf(s), "", []string{"engine"})
+	v.engines(s)
+	var errs []*Error
+	for _, p := range v.problems {
+		errs = append(errs, &Error{Text: p.text})
+	}
+	return join(errs)
+}
+
 // EnginesOf reads which engines a study file names and nothing else of it: what
 // there is to choose from depends on them. What it cannot read is left to Decode to
 // complain about.

@@ -35,7 +35,9 @@ func (v *validator) modes(modes []Mode) {
 			continue
 		}
 		if spec, _ := v.cat.Mode(m.Mode); spec.Absent != "" {
-			v.add(v.key(path, "mode"), "%s: %s", m.Mode, spec.Absent)
+			if v.src == nil { // the command line may yet replace what a file names
+				v.add(path, "%s: %s", m.Mode, spec.Absent)
+			}
 			continue
 		}
 		v.takes(path, m)

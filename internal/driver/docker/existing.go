@@ -56,7 +56,7 @@ func (g *Guest) Modes() []driver.Mode {
 	if len(g.hosts) == 1 {
 		far = hostLocal
 	}
-	return []driver.Mode{
+	return toldOfGuest([]driver.Mode{
 		{ID: host, Title: "process on one host to process on the other, started by their engines"},
 		{ID: hostLocal, Title: "two processes of one host, through its own address, started by its engine"},
 		{ID: "docker/host", Title: "both ends in containers on their host's own network", Baseline: far},
@@ -71,7 +71,7 @@ func (g *Guest) Modes() []driver.Mode {
 		{ID: "docker/overlay-encrypted", Title: "both ends on an encrypted overlay network of a Swarm", Baseline: far},
 		{ID: "docker/network:NAME", Title: "both ends on a network that exists", Baseline: far},
 		{ID: "docker/driver:NAME", Title: "both ends on a network made with a driver of the user's", Baseline: far},
-	}
+	})
 }
 
 // Open speaks to every engine, so that what keeps one from being used is known

@@ -9,10 +9,12 @@ import (
 )
 
 // What a mode takes to be made and taken down, about: an engine on each host that
-// needs one, containers, agents; for an overlay a Swarm as well.
+// needs one, containers, agents; for an overlay a Swarm as well. On an engine that
+// exists it is containers and agents.
 const (
 	takesEngines = 2500 * time.Millisecond
 	takesSwarm   = 5 * time.Second
+	takesGuest   = 2 * time.Second
 )
 
 // told adds what the ids of modes tell: which ends are containers, and so can be
@@ -33,6 +35,18 @@ func told(modes []driver.Mode) []driver.Mode {
 		case strings.HasPrefix(m.ID, "docker/overlay"):
 			m.Takes = takesSwarm
 		}
+	}
+	return modes
+}
+
+// toldOfGuest is the same for engines that exist: there, macvlan and ipvlan have to
+// be told which link of the hosts they are to use.
+func toldOfGuest(modes []driver.Mode) []driver.Mode {
+	modes = told(modes)
+	for i := range modes {
+		m := &modes[i]
+		m.Options = m.Options || m.ID == "docker/macvlan" || m.ID == "docker/ipvlan"
+		m.Takes = takesGuest
 	}
 	return modes
 }

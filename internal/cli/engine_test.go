@@ -1,0 +1,84 @@
+//go:build linux
+
+package cli_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tare/internal/driver/drivertest"
+	"tare/internal/engine"
+	"tare/internal/lab"
+	"tare/internal/result"
+)
+
+// A run on two engines that exist, here those of a lab, and one on a single one:
+// all modes measured, the engines told, and nothing left on them.
+func TestExistingEngines(t *testing.T) {
+	needRoot(t)
+	if err := engine.Lacking(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	l := drivertest.Lab(t, nil)
+	a, b, err := engine.StartBoth(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.CloseAll(a, b); err != nil {
+			t.Error(err)
+		}
+	})
+	first, second := "unix://"+a.Socket(), "unix://"+b.Socket()
+	for _, tt := range []struct {
+		name, study string
+		args, modes []string
+		baseline    string
+	}{
+		{"one", "blocks: 2\nsettle: 10ms\nmodes: [docker/colocated]\nworkloads: [{workload: tcp_rr, duration: 300ms}]\n",
+			[]string{"--engine", first}, []string{"host-local", "docker/colocated"}, "host-local"},
+		{"two", fmt.Sprintf("blocks: 2\nsettle: 10ms\nhosts:\n  - {name: left, engine: %q, address: %s}\n  - {engine: %q, address: %s}\n"+
+			"modes: [{mode: docker/published, id: mine, limits: {server: {cpus: 1}}}]\nworkloads: [{workload: tcp_rr, duration: 300ms}]\n", first, l.A.Addr[0], second, l.B.Addr[0]),
+			nil, []string{"host", "mine"}, "host"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := studyIn(t, tt.study)
+			out := filepath.Join(dir, "run")
+			p := start(t, dir, append([]string{"run", "study.yaml", "--out", out}, tt.args...)...)
+			if code := p.wait(t); code != 0 {
+				t.Fatalf("exit code %d\n%s", code, p.stderr.String())
+			}
+			run := readRun(t, out)
+			var modes []string
+			for _, m := range run.Modes {
+				modes = append(modes, m.ID)
+				if m.Status != result.ModeMeasured || m.ID != tt.baseline && (m.Baseline != tt.baseline || len(m.Facts) == 0) {
+					t.Errorf("%+v", m)
+				}
+			}
+			if strings.Join(modes, " ") != strings.Join(tt.modes, " ") || run.Trials.Failed > 0 {
+				t.Errorf("modes %q, want %q; trials %+v\n%s", modes, tt.modes, run.Trials, p.stderr.String())
+			}
+			if f := run.Hosts[0].Facts; len(f) == 0 || f[0].Value != first {
+				t.Errorf("hosts %+v", run.Hosts)
+			}
+			alive, err := lab.Alive()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range []*engine.Private{a, b} {
+				left, err := e.Leftovers(t.Context(), alive)
+				if err != nil || len(left) > 0 {
+					t.Errorf("left on the engine: %v, %v", left, err)
+				}
+			}
+			// The run says where it was, so that it can go on there.
+			p = start(t, dir, "run", "--resume", out)
+			if code := p.wait(t); code != 0 {
+				t.Errorf("resumed: exit code %d\n%s", code, p.stderr.String())
+			}
+		})
+	}
+}

@@ -166,6 +166,13 @@ func TestApart(t *testing.T) {
 			t.Errorf("the engine sees the machine's %s", dir)
 		}
 	}
+	// containerd makes a directory in /opt, which must not be the machine's.
+	made, err := os.Stat(filepath.Join(root, "opt/containerd"))
+	if err == nil {
+		if ours, err := os.Stat("/opt/containerd"); err == nil && os.SameFile(ours, made) {
+			t.Error("the engine's /opt is the machine's")
+		}
+	}
 	limit := "/proc/sys/kernel/keys/root_maxkeys"
 	if is, err := os.ReadFile(limit); err == nil {
 		if err := os.WriteFile(filepath.Join(root, limit), is, 0); !errors.Is(err, syscall.EROFS) {

@@ -133,7 +133,7 @@ func order(spec ContainerSpec, image string) client.ContainerCreateOptions {
 		Name: spec.Name,
 		Config: &container.Config{
 			Image: image, Entrypoint: []string{program}, Cmd: agent.HoldArguments(spec.Run, spec.Name),
-			Labels:       map[string]string{LabelRun: spec.Run, LabelPart: spec.Part, LabelMachine: machineID()},
+			Labels:       labels(spec.Run, spec.Part),
 			ExposedPorts: exposed,
 		},
 		HostConfig: &container.HostConfig{

@@ -48,7 +48,7 @@ func fits(path, system, arch string) error {
 		return fmt.Errorf("%s is no program for %s/%s: %w", path, system, arch, err)
 	}
 	defer file.Close()
-	if got := machine(file); system != "linux" || got != arch {
+	if got := architecture(file); system != "linux" || got != arch {
 		return fmt.Errorf("%s is for linux/%s and the engine runs %s/%s: name one that fits with %s", path, got, system, arch, BinaryVariable)
 	}
 	for _, p := range file.Progs {
@@ -59,8 +59,8 @@ func fits(path, system, arch string) error {
 	return nil
 }
 
-// machine is a program's architecture as Go names it.
-func machine(file *elf.File) string {
+// architecture is a program's architecture as Go names it.
+func architecture(file *elf.File) string {
 	little := file.Data == elf.ELFDATA2LSB
 	switch file.Machine {
 	case elf.EM_X86_64:

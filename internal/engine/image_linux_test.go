@@ -190,7 +190,11 @@ func TestImageAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { e.Disconnect() })
+		t.Cleanup(func() {
+			if err := e.Disconnect(); err != nil {
+				t.Error(err)
+			}
+		})
 		wg.Go(func() {
 			c, err := e.Run(t.Context(), engine.ContainerSpec{Run: run, Part: "client", Name: engine.Name(run, "client")})
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
 )
 
@@ -20,62 +21,78 @@ type Leftover struct {
 // Remove removes it. One that is gone meanwhile is no error.
 func (l Leftover) Remove(ctx context.Context) error { return l.remove(ctx) }
 
-// Leftovers finds what runs other than those alive have left on the engine, in the
-// order in which it can be removed: containers, networks, then images. It finds
-// only what carries the label of a run, and of an image only the tag of a dead run.
-// What runs of other machines have there is theirs to judge.
+// Leftovers finds what runs of this machine other than those alive have left on the
+// engine, in the order in which it can be removed: containers, networks,
+// places in a Swarm, then images.
+// It finds only what carries the labels of a run, and of an image only the tag by
+// which a dead run held it. What runs of other machines have there is theirs to judge.
 func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, error) {
-	own := machineID()
-	dead := func(labels map[string]string) bool {
-		run := labels[LabelRun]
-		return run != "" && labels[LabelMachine] == own && !slices.Contains(alive, run)
-	}
-	var out []Leftover
 	marked := client.Filters{}.Add("label", LabelRun)
 	containers, err := e.api.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: marked})
 	if err != nil {
 		return nil, e.fail(err, "list its containers")
 	}
-	for _, c := range containers.Items {
-		// A container of the user's from this program's image has inherited its labels.
-		if !dead(c.Labels) || c.Labels[LabelPart] == partImage {
-			continue
-		}
-		name := c.ID
-		if len(c.Names) > 0 {
-			name = strings.TrimPrefix(c.Names[0], "/")
-		}
-		l := Leftover{c.Labels[LabelRun], e.what("container", name), func(ctx context.Context) error { return e.removeContainer(ctx, c.ID, name) }}
-		if c.Labels[LabelPart] == partSwarm {
-			l = Leftover{c.Labels[LabelRun], e.what("place in a Swarm, noted by container", name), func(ctx context.Context) error { return e.unjoin(ctx, c.ID, name, c.Created) }}
-		}
-		out = append(out, l)
-	}
 	networks, err := e.api.NetworkList(ctx, client.NetworkListOptions{Filters: marked})
 	if err != nil {
 		return nil, e.fail(err, "list its networks")
-	}
-	for _, n := range networks.Items {
-		if dead(n.Labels) {
-			out = append(out, Leftover{n.Labels[LabelRun], e.what("network", n.Name), func(ctx context.Context) error { return e.RemoveNetwork(ctx, n.ID) }})
-		}
 	}
 	found, err := e.api.ImageList(ctx, client.ImageListOptions{Filters: client.Filters{}.Add("label", labelContent)})
 	if err != nil {
 		return nil, e.fail(err, "list its images")
 	}
+	var out []Leftover
+	add := func(run, kind, name string, remove func(context.Context) error) {
+		if run != "" {
+			out = append(out, Leftover{run, fmt.Sprintf("%s %s on engine %s", kind, name, e.Name), remove})
+		}
+	}
+	var notes []func()
+	for _, c := range containers.Items {
+		name := c.ID
+		if len(c.Names) > 0 {
+			name = strings.TrimPrefix(c.Names[0], "/")
+		}
+		if c.Labels[LabelPart] == partSwarm {
+			notes = append(notes, func() {
+				add(deadRun(c.Labels, alive), "place in a Swarm, noted by container", name, func(ctx context.Context) error { return e.unjoin(ctx, c.ID, name, c.Created) })
+			})
+			continue
+		}
+		add(deadRun(c.Labels, alive), "container", name, func(ctx context.Context) error { return e.removeContainer(ctx, c.ID, name) })
+	}
+	manager, err := e.manager(ctx, networks.Items)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range networks.Items {
+		if n.Scope == scopeSwarm && !manager {
+			continue // the Swarm's managers list it, too, and only they can remove it
+		}
+		add(deadRun(n.Labels, alive), "network", n.Name, func(ctx context.Context) error { return e.RemoveNetwork(ctx, n.ID) })
+	}
+	for _, note := range notes { // a Swarm goes when its networks have gone
+		note()
+	}
 	for _, i := range found.Items {
 		for _, tag := range i.RepoTags {
 			if run, ok := holder(tag, i.Labels[labelContent]); ok && !slices.Contains(alive, run) {
-				out = append(out, Leftover{run, e.what("image", tag), func(ctx context.Context) error { return e.removeImage(ctx, tag) }})
+				add(run, "image", tag, func(ctx context.Context) error { return e.removeImage(ctx, tag) })
 			}
 		}
 	}
 	return out, nil
 }
 
-func (e *Engine) what(kind, name string) string {
-	return fmt.Sprintf("%s %s on engine %s", kind, name, e.Name)
+const scopeSwarm = "swarm"
+
+// manager reports whether the engine may remove those of the networks that are a
+// Swarm's.
+func (e *Engine) manager(ctx context.Context, networks []network.Summary) (bool, error) {
+	if !slices.ContainsFunc(networks, func(n network.Summary) bool { return n.Scope == scopeSwarm }) {
+		return false, nil
+	}
+	s, err := e.Swarm(ctx)
+	return s.Manager, err
 }
 
 func (e *Engine) removeImage(ctx context.Context, tag string) error {

@@ -1,19 +1,39 @@
 package engine_test
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"testing"
 	"time"
 
 	"tare/internal/driver/drivertest"
 )
 
-// eater is the argument that makes the test binary, started in a container, use
-// more memory than it may.
-const eater = "eat"
+// What the test binary does in a container when it is given one of these arguments.
+const (
+	eater  = "eat"    // use more memory than it may
+	parent = "parent" // leave an orphan behind
+	orphan = "orphan" // say so once it is one, and end
+)
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == eater {
+	switch arg := os.Args[len(os.Args)-1]; {
+	case len(os.Args) == 2 && arg == parent:
+		c := exec.Command("/proc/self/exe", orphan)
+		c.Stdout = os.Stdout
+		if err := c.Start(); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	case len(os.Args) == 2 && arg == orphan:
+		for os.Getppid() != 1 {
+			time.Sleep(time.Millisecond)
+		}
+		fmt.Print("orphan")
+		os.Exit(0)
+	case len(os.Args) == 2 && arg == eater:
 		var held [][]byte
 		for range 64 {
 			b := make([]byte, 8<<20)

@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -44,7 +43,7 @@ func makeMounts(dir string) error {
 	if err := mount(filepath.Join(dir, "plugins"), plugins, "", unix.MS_BIND, ""); err != nil {
 		return err
 	}
-	return hideSettings()
+	return shadow()
 }
 
 // ownSys mounts the view of /sys that belongs to this network namespace: bridges
@@ -80,23 +79,42 @@ func ownSys() error {
 	return os.RemoveAll(shelf)
 }
 
-// hideSettings takes the settings of the user's engine out of sight, and keeps
-// dockerd from writing to them: up to 20.10 it puts a key there. A layer over /etc
-// does so also where the directory does not exist; where layers cannot be, an
-// empty directory over it has to do.
-func hideSettings() error {
-	const upper, work, settings = "/run/etc/upper", "/run/etc/work", "/etc/docker"
-	if err := errors.Join(os.MkdirAll(filepath.Join(upper, "docker"), 0o755), os.MkdirAll(work, 0o755)); err != nil {
+// shadow keeps an engine's hands off two directories. /etc/docker has the settings
+// of the user's engine, which are not to be seen, and up to 20.10 dockerd writes a
+// key there; containerd makes a directory in /opt. A layer over each takes what is
+// written, also where the directory does not exist. Where layers cannot be, an
+// empty directory over the settings has to do.
+func shadow() error {
+	const settings = "/etc/docker"
+	upper := upperOf("/etc")
+	hidden := filepath.Join(upper, filepath.Base(settings))
+	if err := os.MkdirAll(hidden, 0o755); err != nil {
 		return err
 	}
-	opaque := unix.Setxattr(filepath.Join(upper, "docker"), "trusted.overlay.opaque", []byte("y"), 0)
-	if opaque == nil && mount("overlay", "/etc", "overlay", 0, "lowerdir=/etc,upperdir="+upper+",workdir="+work) == nil {
-		return nil
+	// As an opaque directory of the upper layer it hides the one below.
+	opaque := unix.Setxattr(hidden, "trusted.overlay.opaque", []byte("y"), 0)
+	if opaque != nil || layer("/etc") != nil {
+		if _, err := os.Stat(settings); err == nil {
+			if err := mount("tmpfs", settings, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
+				return err
+			}
+		}
 	}
-	if _, err := os.Stat(settings); errors.Is(err, fs.ErrNotExist) {
-		return nil
+	// Without it there may be an empty directory more on the machine.
+	_ = layer("/opt")
+	return nil
+}
+
+func upperOf(dir string) string { return filepath.Join("/run/layers", dir, "upper") }
+
+// layer puts a layer over a directory that takes what is written.
+func layer(dir string) error {
+	upper := upperOf(dir)
+	work := filepath.Join(filepath.Dir(upper), "work")
+	if err := errors.Join(os.MkdirAll(upper, 0o755), os.MkdirAll(work, 0o755)); err != nil {
+		return err
 	}
-	return mount("tmpfs", settings, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755")
+	return mount("overlay", dir, "overlay", 0, "lowerdir="+dir+",upperdir="+upper+",workdir="+work)
 }
 
 func mount(what, at, kind string, flags uintptr, data string) error {

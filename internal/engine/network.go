@@ -50,7 +50,7 @@ type Network struct {
 func (e *Engine) CreateNetwork(ctx context.Context, spec NetworkSpec) (Network, error) {
 	o := client.NetworkCreateOptions{
 		Driver: spec.Driver, Options: spec.Options, Attachable: spec.Attachable, Internal: spec.Internal,
-		Labels: map[string]string{LabelRun: spec.Run, LabelPart: "network", LabelMachine: machineID()},
+		Labels: labels(spec.Run, "network"),
 	}
 	if spec.Subnet.IsValid() {
 		o.IPAM = &network.IPAM{Config: []network.IPAMConfig{{Subnet: spec.Subnet, IPRange: spec.Range, Gateway: spec.Gateway}}}

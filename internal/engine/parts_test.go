@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -107,6 +108,29 @@ func TestHolder(t *testing.T) {
 	}
 	if _, ok := holder("tare:-deadbeef", ""); ok {
 		t.Error("an image without a hash is held")
+	}
+}
+
+// Only what a dead run of this machine has made is left over.
+func TestDeadRun(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change map[string]string
+		alive  []string
+		want   string
+	}{
+		"dead":               {nil, []string{"00000002"}, "00000001"},
+		"alive":              {nil, []string{"00000002", "00000001"}, ""},
+		"another machine's":  {map[string]string{LabelMachine: "01234567"}, nil, ""},
+		"of no machine":      {map[string]string{LabelMachine: ""}, nil, ""},
+		"of no run":          {map[string]string{LabelRun: ""}, nil, ""},
+		"made of the image":  {map[string]string{LabelPart: partImage}, nil, ""},
+		"with another label": {map[string]string{"com.example.keep": "yes"}, nil, "00000001"},
+	} {
+		l := labels("00000001", "client")
+		maps.Copy(l, tt.change)
+		if got := deadRun(l, tt.alive); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
 	}
 }
 

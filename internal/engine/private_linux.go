@@ -15,9 +15,10 @@ import (
 	"tare/internal/lab"
 )
 
-// readyWithin bounds how long an engine may take until it answers; it takes less
-// than a second on a machine that is not busy.
-const readyWithin = 10 * time.Second
+// readyWithin bounds how long an engine may take until it answers. Half a second is
+// usual; two dozen may be starting at once on a machine that is slow or busy. One
+// that fails is not waited for.
+const readyWithin = 30 * time.Second
 
 // Where an engine keeps what belongs to running containers, and all else. Both are
 // in its own mounts, on the tmpfs over /run, and go with them at once. It also makes
@@ -46,21 +47,18 @@ func StartBoth(ctx context.Context, l *lab.Lab) (a, b *Private, err error) {
 		})
 	}
 	wg.Wait()
-	if err := errors.Join(errs[:]...); err != nil {
-		// What only was called off on account of the other has nothing to say.
-		for _, e := range errs {
-			if e != nil && !errors.Is(e, context.Canceled) {
-				err = e
-				break
-			}
-		}
+	err = errs[0]
+	if err == nil || errs[1] != nil && errors.Is(err, context.Canceled) {
+		err = errs[1] // one was called off on account of the other
+	}
+	if err != nil {
 		return nil, nil, errors.Join(err, CloseAll(a, b))
 	}
 	return a, b, nil
 }
 
 // Start starts an engine on one host of a lab, with further arguments for dockerd,
-// and waits until it answers: at most ten seconds, and no longer than ctx. The
+// and waits until it answers: half a minute at most, and no longer than ctx. The
 // engine lives until Close. On error nothing is left.
 func Start(ctx context.Context, l *lab.Lab, h *lab.Host, args ...string) (*Private, error) {
 	name := nameOf(l.Spec, h.Name)
@@ -145,7 +143,8 @@ func (p *Private) makeDir() error {
 
 // ready waits until the engine answers.
 func (p *Private) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, fmt.Errorf("it did not answer within %v", readyWithin))
+	late := fmt.Errorf("it did not answer within %v", readyWithin)
+	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, late)
 	defer cancel()
 	poll := time.NewTicker(10 * time.Millisecond)
 	defer poll.Stop()
@@ -158,7 +157,10 @@ func (p *Private) ready(ctx context.Context) error {
 		case <-p.init.done:
 			return errors.New(p.init.fate)
 		case <-ctx.Done():
-			return fmt.Errorf("%w (%w)", context.Cause(ctx), err)
+			if why := context.Cause(ctx); !errors.Is(why, late) {
+				return why
+			}
+			return fmt.Errorf("%w (%s)", late, oneLine(err))
 		case <-poll.C:
 		}
 	}

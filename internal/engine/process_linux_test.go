@@ -1,14 +1,21 @@
 package engine_test
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/moby/moby/client"
 	"golang.org/x/sys/unix"
 
+	"tare/internal/agent"
+	"tare/internal/agent/transport"
+	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
 )
 
@@ -63,4 +70,85 @@ func find(t *testing.T, fits func(args []string) bool) int {
 		t.Fatalf("%d processes fit, want one", len(found))
 	}
 	return found[0]
+}
+
+// children are the processes, also those that have ended and were not waited for,
+// whose parent is pid.
+func children(t *testing.T, pid int) (found []string) {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		// State and parent follow the name's last bracket (proc(5)).
+		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		if len(fields) > 1 && fields[1] == strconv.Itoa(pid) {
+			found = append(found, path+" "+fields[0])
+		}
+	}
+	return found
+}
+
+// A container's first process takes leave of orphans and ends when it is asked to.
+func TestHold(t *testing.T) {
+	b := newBench(t)
+	c := b.container(t, b.spec("client"))
+	hold := hostPID(t, c)
+	conn, err := c.Launch(t.Context(), parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The orphan holds stdout open for as long as it lives.
+	text, err := io.ReadAll(conn)
+	if err := errors.Join(err, conn.Close(t.Context())); err != nil || string(text) != "orphan" {
+		t.Fatalf("%q, %v", text, err)
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for len(children(t, hold)) > 0 {
+		if time.Now().After(deadline) {
+			t.Fatalf("left with %v", children(t, hold))
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if _, err := b.user(t).ContainerStop(t.Context(), c.ID, client.ContainerStopOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// One that had to be ended by force would have 137.
+	if s, err := c.State(t.Context()); err != nil || s.Running || s.ExitCode != 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// The way to an agent in a container, beside that to one of this machine.
+func BenchmarkAgent(b *testing.B) {
+	l := drivertest.Lab(b, nil)
+	p, err := engine.Start(b.Context(), l, l.A)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer p.Close()
+	run := l.Spec.Claim.ID
+	c, err := p.Run(b.Context(), engine.ContainerSpec{Run: run, Part: "client", Name: engine.Name(run, "client")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, launcher := range map[string]transport.Launcher{"container": c, "process": transport.Local{}} {
+		b.Run(name, func(b *testing.B) {
+			a, err := agent.Start(b.Context(), launcher, run, name)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer a.Close()
+			for b.Loop() {
+				if err := a.Abort(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

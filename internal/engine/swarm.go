@@ -15,7 +15,7 @@ import (
 )
 
 // swarmWithin bounds how long a Swarm may take until all its nodes are ready.
-const swarmWithin = 15 * time.Second
+const swarmWithin = 30 * time.Second
 
 // SwarmNode is an engine with the address at which the others of its Swarm reach
 // it, for control and for data.
@@ -61,7 +61,7 @@ func SwarmBoth(ctx context.Context, l *lab.Lab, a, b *Private) error {
 }
 
 // NewSwarm makes a Swarm: manager begins it, workers join it, and all are ready
-// when it returns, which may take up to fifteen seconds. Subnets of its networks
+// when it returns, which may take half a minute at most, and a second usually. Subnets of its networks
 // come from pool; the engine chooses where that is the zero Prefix. On error the
 // engines that had joined have left again.
 func NewSwarm(ctx context.Context, pool netip.Prefix, manager SwarmNode, workers ...SwarmNode) error {

@@ -30,7 +30,7 @@ func (e *Engine) NoteSwarm(ctx context.Context, run string) error {
 		Name: Name(run, partSwarm),
 		Config: &container.Config{
 			Image: image, Entrypoint: []string{program}, Cmd: []string{"version"},
-			Labels: map[string]string{LabelRun: run, LabelPart: partSwarm, LabelMachine: machineID()},
+			Labels: labels(run, partSwarm),
 		},
 		HostConfig: &container.HostConfig{NetworkMode: "none"},
 	})

@@ -43,7 +43,16 @@ func (r row) detectable() string {
 	if r.Cell == nil || r.Cell.Detectable == nil {
 		return say.Unknown
 	}
-	return say.Percent(*r.Cell.Detectable)
+	return change(*r.Cell.Detectable)
+}
+
+// change words the smallest change that could have been seen; what is beyond
+// anything that a mode does is not spelled out.
+func change(d float64) string {
+	if d > 10 {
+		return "> 1000 %"
+	}
+	return say.Percent(d)
 }
 
 // seen words the smallest changes that a table could have seen; empty when that
@@ -58,8 +67,8 @@ func (t table) seen() string {
 	if math.IsInf(lo, 0) || math.IsInf(hi, 0) {
 		return ""
 	}
-	text := "Smallest change this could have seen: " + say.Percent(lo)
-	if a, b := say.Percent(lo), say.Percent(hi); a != b {
+	text := "Smallest change this could have seen: " + change(lo)
+	if a, b := change(lo), change(hi); a != b {
 		text += " to " + b + ", depending on the mode"
 	}
 	return text + "."

@@ -184,3 +184,38 @@ func TestLimits(t *testing.T) {
 		}
 	}
 }
+
+func TestSeen(t *testing.T) {
+	for want, ds := range map[string][]float64{
+		"Smallest change this could have seen: 5 %.":                                    {0.05, 0.05},
+		"Smallest change this could have seen: 5 % to > 1000 %, depending on the mode.": {7038, 0.05},
+		"Smallest change this could have seen: 4.7 % to 1000 %, depending on the mode.": {0.047, 10},
+		"": {math.Inf(1)},
+	} {
+		var tab table
+		for _, d := range ds {
+			tab.Groups = append(tab.Groups, group{Rows: []row{{Cell: &result.Cell{Detectable: &d}}}})
+		}
+		if diff := cmp.Diff(want, tab.seen()); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// A scenario whose trials all failed says so, and why.
+func TestScenarioWithoutTrials(t *testing.T) {
+	in := Input{Run: result.Run{
+		Modes:     []result.Mode{{ID: "host", Status: result.ModeMeasured}},
+		Scenarios: []result.Scenario{{ID: "A", Mode: "host", Workload: "tcp-50"}, {ID: "B", Mode: "host", Workload: "tcp_rr"}},
+	}, Trials: []result.Trial{
+		{Block: 1, Mode: "host", Workload: "tcp-50", Status: result.TrialFailed, Reason: "0 of 50 connections came"},
+		{Block: 1, Mode: "host", Workload: "tcp-50", Status: result.TrialFailed, Reason: "1 of 50 connections came"},
+	}}
+	var got []string
+	for _, r := range newView(in).Scenarios[0].Rows {
+		got = append(got, r.verdict())
+	}
+	if d := cmp.Diff([]string{"no valid trial, 2 failed: 1 of 50 connections came", "no trial"}, got); d != "" {
+		t.Error(d)
+	}
+}

@@ -1,0 +1,63 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/driver/drivertest"
+	"tare/internal/engine"
+	"tare/internal/lab"
+)
+
+// A Swarm's network is left over on the manager, which alone can remove it, and what
+// is on it on each engine that has it.
+func TestLeftoversOfSwarm(t *testing.T) {
+	needEngine(t)
+	l := drivertest.Lab(t, nil)
+	a, b := bothEngines(t, l)
+	ctx := t.Context()
+	if err := engine.SwarmBoth(ctx, l, a, b); err != nil {
+		t.Fatal(err)
+	}
+	const dead = "00000001"
+	spec := engine.NetworkSpec{Run: dead, Name: engine.Name(dead, "net"), Driver: "overlay", Attachable: true, Subnet: l.Addresses(lab.NetOverlay, 1)[0].Masked()}
+	n, err := a.CreateNetwork(ctx, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n.Scope != "swarm" || !n.Attachable {
+		t.Errorf("%+v", n)
+	}
+	for _, p := range []*engine.Private{a, b} {
+		c, err := p.Run(ctx, engine.ContainerSpec{Run: dead, Part: "client", Name: engine.Name(dead, "client", p.Name), Network: spec.Name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Addresses()) == 0 || !spec.Subnet.Contains(c.Addresses()[0]) {
+			t.Errorf("engine %s: %+v", p.Name, c.Endpoints)
+		}
+	}
+	for _, p := range []*engine.Private{b, a} {
+		left, err := p.Leftovers(ctx, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var what []string
+		for _, x := range left {
+			word, _, _ := strings.Cut(x.What, " ")
+			what = append(what, word)
+			if err := x.Remove(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		want := []string{"container", "network", "image"}
+		if p == b {
+			want = []string{"container", "image"}
+		}
+		if diff := cmp.Diff(want, what); diff != "" {
+			t.Errorf("engine %s (-want +got):\n%s", p.Name, diff)
+		}
+	}
+}

@@ -73,9 +73,9 @@ func descriptions(root *yaml.Node) []*yaml.Node {
 
 // fitsBlock says whether text can stand as a block of plain lines. The encoder
 // always writes it so, and white space at the start of a line is then read as
-// indentation.
+// indentation, and Unicode's own separators of lines as such.
 func fitsBlock(text string) bool {
-	if strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\n") {
+	if strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\n") || strings.ContainsAny(text, "\u2028\u2029\ufeff") {
 		return false
 	}
 	for line := range strings.SplitSeq(text, "\n") {

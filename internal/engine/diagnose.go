@@ -28,12 +28,12 @@ func (s source) diagnose(ctx context.Context, err error) error {
 	case scheme == "ssh":
 		u.Why, u.Mend = sshTrouble(rest, err)
 	case scheme == "unix":
-		u.Why, u.Mend = socketTrouble(rest, err)
+		u.Why, u.Mend = socketTrouble(ctx, rest, err)
 		_, stat := os.Lstat(rest)
 		u.Absent = errors.Is(stat, fs.ErrNotExist)
 	case tlsTrouble(u, s, err):
 	default:
-		u.Why, u.Mend = networkTrouble(s, err)
+		u.Why, u.Mend = networkTrouble(ctx, s, err)
 	}
 	// The time limit says more than what it cut short.
 	if ctx.Err() != nil && scheme != "unix" {
@@ -44,8 +44,8 @@ func (s source) diagnose(ctx context.Context, err error) error {
 
 // socketTrouble asks the kernel again what is wrong with a socket: the client
 // keeps its error number to itself.
-func socketTrouble(path string, err error) (why, mend string) {
-	conn, dial := net.DialTimeout("unix", path, time.Second)
+func socketTrouble(ctx context.Context, path string, err error) (why, mend string) {
+	conn, dial := again(ctx, "unix", path)
 	if dial == nil {
 		_ = conn.Close()
 		return answered(err)
@@ -62,6 +62,11 @@ func socketTrouble(path string, err error) (why, mend string) {
 		return "no engine listens on that socket", "start it: sudo systemctl start docker, or " + elsewhere
 	}
 	return short(dial.Error()), "docker version tells whether the engine answers"
+}
+
+// again dials once more, also where the first time has taken all there was.
+func again(ctx context.Context, network, address string) (net.Conn, error) {
+	return (&net.Dialer{Timeout: 2 * time.Second}).DialContext(context.WithoutCancel(ctx), network, address)
 }
 
 // answered is what is wrong where something listens.
@@ -132,10 +137,10 @@ func certDir() string {
 
 // networkTrouble is what keeps an engine elsewhere from being reached. The client
 // keeps the reason to itself, so the kernel is asked again.
-func networkTrouble(s source, err error) (why, mend string) {
+func networkTrouble(ctx context.Context, s source, err error) (why, mend string) {
 	_, address, _ := strings.Cut(s.host, "://")
 	address, _, _ = strings.Cut(address, "/")
-	conn, dial := net.DialTimeout("tcp", address, 2*time.Second)
+	conn, dial := again(ctx, "tcp", address)
 	if dial == nil {
 		_ = conn.Close()
 		return answered(err)

@@ -152,3 +152,55 @@ func BenchmarkAgent(b *testing.B) {
 		})
 	}
 }
+
+// Both ends of a mode on two engines that have the image: made, started and their
+// agents' hello, side by side as a driver does it; and removed.
+func BenchmarkEnds(b *testing.B) {
+	l := drivertest.Lab(b, nil)
+	x, y, err := engine.StartBoth(b.Context(), l)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer x.Close()
+	defer y.Close()
+	run := l.Spec.Claim.ID
+	both := func(do func(p *engine.Private) error) {
+		errs := make(chan error, 2)
+		for _, p := range []*engine.Private{x, y} {
+			go func() { errs <- do(p) }()
+		}
+		if err := errors.Join(<-errs, <-errs); err != nil {
+			b.Fatal(err)
+		}
+	}
+	began := time.Now()
+	both(func(p *engine.Private) error {
+		_, err := p.Image(b.Context(), run)
+		return err
+	})
+	b.ReportMetric(float64(time.Since(began).Milliseconds()), "ms/image")
+	var removing time.Duration
+	for b.Loop() {
+		both(func(p *engine.Private) error {
+			c, err := p.Run(b.Context(), engine.ContainerSpec{Run: run, Part: "end", Name: engine.Name(run, p.Name)})
+			if err != nil {
+				return err
+			}
+			a, err := agent.Start(b.Context(), c, run, p.Name+"/end")
+			if err != nil {
+				return err
+			}
+			return a.Close()
+		})
+		b.StopTimer()
+		began := time.Now()
+		both(func(p *engine.Private) error { return p.Forget(b.Context(), run) })
+		removing += time.Since(began)
+		both(func(p *engine.Private) error {
+			_, err := p.Image(b.Context(), run)
+			return err
+		})
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(removing.Milliseconds())/float64(b.N), "ms/removed")
+}

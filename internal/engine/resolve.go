@@ -44,9 +44,6 @@ type source struct {
 	tls     bool
 }
 
-// schemes are the ways to reach an engine.
-var schemes = []string{"unix", "tcp", "ssh", "npipe"}
-
 // resolve finds what a target names. It looks at the environment and at the docker
 // CLI's files, and opens no connection.
 func resolve(target string) (source, error) {
@@ -57,7 +54,7 @@ func resolve(target string) (source, error) {
 		return ofContext(target, name)
 	}
 	scheme, rest, ok := strings.Cut(target, "://")
-	if !ok || rest == "" || !slices.Contains(schemes, scheme) {
+	if !ok || rest == "" || !slices.Contains([]string{"unix", "tcp", "ssh", "npipe"}, scheme) {
 		return source{}, fmt.Errorf("%q names no engine: it takes docker, docker:CONTEXT, unix://PATH, tcp://HOST:PORT or ssh://USER@HOST", target)
 	}
 	return ofAddress(target, target)

@@ -2,8 +2,8 @@ package docker_test
 
 import (
 	"context"
+	"net/netip"
 	"testing"
-	"time"
 
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
@@ -57,11 +57,28 @@ func guest(t *testing.T, swarm bool, hosts ...docker.Host) *docker.Guest {
 	return g
 }
 
+// stay keeps a path standing for the length of a test, and with it what all paths
+// of a run share, as other modes do in a run. It gives the run.
+func stay(t *testing.T, g *docker.Guest) lab.Spec {
+	t.Helper()
+	spec := drivertest.Spec(t, func(l *lab.Spec) { l.Label = "first" })
+	p, err := g.Provision(t.Context(), driver.Order{Mode: "host-local", Pairs: 1, Lab: spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return spec
+}
+
 // weighs builds a mode on existing engines, and expects it to be proven for
 // streams, datagrams and connections.
 func weighs(t *testing.T, g *docker.Guest, o driver.Order) {
 	t.Helper()
-	o.Lab, o.Pairs = drivertest.Spec(t, func(l *lab.Spec) { l.Label = o.Mode }), max(o.Pairs, 1)
+	o.Lab.Label, o.Pairs = o.Mode, max(o.Pairs, 1)
 	s := drivertest.Stands(t, g, o)
 	top, err := s.Path.Topology()
 	if err != nil {
@@ -74,7 +91,7 @@ func weighs(t *testing.T, g *docker.Guest, o driver.Order) {
 		for _, reverse := range []bool{false, true} {
 			p := drivertest.Params(kind)
 			if kind == "tcp_crr" {
-				p.Duration = 500 * time.Millisecond // on a busy machine it carries little
+				p.RequestSize, p.ResponseSize = 2000, 2000 // on a busy machine connections are few
 			}
 			if p.Reverse = reverse; reverse && kind == "tcp_crr" {
 				continue
@@ -96,18 +113,34 @@ func TestExistingPair(t *testing.T) {
 	s := stand(t)
 	g := guest(t, true, s.hosts...)
 	t.Cleanup(func() { untouched(t, s.a, s.b) })
+	run := stay(t, g)
 	for _, mode := range []string{"host", "host-local", "docker/host", "docker/published", "docker/bridge", "docker/colocated",
 		"docker/to-host", "docker/userland-proxy", "docker/overlay"} {
-		t.Run(mode, func(t *testing.T) { weighs(t, g, driver.Order{Mode: mode}) })
+		t.Run(mode, func(t *testing.T) { weighs(t, g, driver.Order{Mode: mode, Lab: run}) })
 	}
+	// Two networks of one link, as of a LAN of the user's, with addresses set aside.
+	wire := s.lab.Addresses(lab.NetUnderlay, 64)[0]
+	t.Run("docker/driver:macvlan", func(t *testing.T) {
+		weighs(t, g, driver.Order{Mode: "docker/driver:macvlan", Lab: run, Pairs: 2, Options: map[string]string{
+			"parent": lab.Underlay, "subnet": wire.Masked().String(), "gateway": s.lab.Addresses(lab.NetUnderlay, 254)[0].Addr().String(),
+			"ip-range": netip.PrefixFrom(wire.Addr(), 28).String(),
+		}})
+	})
 }
 
 func TestExistingOne(t *testing.T) {
 	s := stand(t)
 	g := guest(t, false, docker.Host{Target: s.hosts[0].Target})
 	t.Cleanup(func() { untouched(t, s.a) })
+	run := stay(t, g)
 	for _, mode := range []string{"host-local", "docker/host", "docker/published", "docker/colocated", "docker/to-host", "docker/userland-proxy"} {
-		t.Run(mode, func(t *testing.T) { weighs(t, g, driver.Order{Mode: mode, Pairs: 2}) })
+		t.Run(mode, func(t *testing.T) { weighs(t, g, driver.Order{Mode: mode, Lab: run, Pairs: 2}) })
+	}
+	if _, err := s.a.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "home", Driver: "bridge"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []string{"docker/network:home", "docker/driver:bridge"} {
+		t.Run(mode, func(t *testing.T) { weighs(t, g, driver.Order{Mode: mode, Lab: run}) })
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"tare/internal/engine"
 	"tare/internal/linuxnet"
@@ -67,11 +69,18 @@ func TestKilledWithEngines(t *testing.T) {
 			out := filepath.Join(dir, "run")
 			p := start(t, dir, "run", "study.yaml", "--out", out)
 			var run string
-			until(t, "the stage", func() bool {
+			reached := func() bool {
 				var dirs []string
 				run, dirs = enginesOf(p.cmd.Process.Pid)
 				return len(dirs) > 0 && tt.stage(out, run, dirs)
-			})
+			}
+			// Four engines and a Swarm take two seconds, and minutes beside a dozen others.
+			for deadline := time.Now().Add(4 * time.Minute); !reached(); time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					_ = p.cmd.Process.Signal(syscall.SIGINT)
+					t.Fatalf("exit code %d before the stage was reached:\n%s", p.wait(t), p.stderr.String())
+				}
+			}
 			if err := p.cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}

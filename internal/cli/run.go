@@ -7,12 +7,14 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/engine"
 	"tare/internal/facts"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -167,6 +169,15 @@ func (a App) weigh(ctx context.Context, s study.Study, dir *result.Dir, done []r
 		return environment(err)
 	}
 	defer claim.Release()
+	leave, err := gather(s, claim.ID)
+	if err != nil {
+		return environment(err)
+	}
+	defer func() {
+		if err := leave(); err != nil {
+			fmt.Fprintf(a.Stderr, "tare: %v\n", err)
+		}
+	}()
 	cpus, err := facts.CPUs("/")
 	if err != nil {
 		return environment(err)
@@ -197,6 +208,15 @@ func (a App) weigh(ctx context.Context, s study.Study, dir *result.Dir, done []r
 		return fmt.Errorf("nothing was measured: no trial succeeded; the reasons are in %s", filepath.Join(dir.Path(), result.RunFile))
 	}
 	return nil
+}
+
+// gather has all ends of a run scheduled alike where some are in containers of
+// private engines. The baseline and the embedded modes are then in it too.
+func gather(s study.Study, run string) (leave func() error, err error) {
+	if linuxnet.RealRoot() && slices.ContainsFunc(s.Modes, func(m study.Mode) bool { return strings.HasPrefix(m.Mode, "docker/") }) {
+		return engine.Gather(run)
+	}
+	return func() error { return nil }, nil
 }
 
 // publish writes the reports of a run and prints one.

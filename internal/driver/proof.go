@@ -1,6 +1,9 @@
 package driver
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Counters are readings by name, such as "b/br0.tx_bytes". They only grow.
 type Counters map[string]uint64
@@ -61,6 +64,9 @@ const (
 	minTraffic = 2 * Slack
 )
 
+// ErrTooLittle says that a trial carried too little for a proof either way.
+var ErrTooLittle = errors.New("too little to tell the path from background packets")
+
 // Verify checks rules against how far the counters moved while each pair of ends
 // carried its share. Pairs beyond those of carried were idle.
 func Verify(rules []Rule, before, after Counters, carried []Carried) error {
@@ -74,7 +80,7 @@ func Verify(rules []Rule, before, after Counters, carried []Carried) error {
 			if len(carried) > 1 {
 				who = fmt.Sprintf(" by pair %d", i+1)
 			}
-			return fmt.Errorf("only %d bytes were carried%s: too little to tell the path from background packets (at least %d)", total, who, minTraffic)
+			return fmt.Errorf("only %d bytes were carried%s: %w (at least %d)", total, who, ErrTooLittle, minTraffic)
 		}
 	}
 	for _, r := range rules {

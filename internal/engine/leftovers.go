@@ -22,10 +22,10 @@ type Leftover struct {
 func (l Leftover) Remove(ctx context.Context) error { return l.remove(ctx) }
 
 // Leftovers finds what runs of this machine other than those alive have left on the
-// engine, in the order in which it can be removed: containers, networks,
-// places in a Swarm, then images.
-// It finds only what carries the labels of a run, and of an image only the tag by
-// which a dead run held it. What runs of other machines have there is theirs to judge.
+// engine, in the order in which it can be removed: containers, networks, places in a
+// Swarm, then images. It finds only what carries the labels of a run, and of an image
+// only the tag by which a dead run held it. What runs of other machines have there is
+// theirs to judge.
 func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, error) {
 	marked := client.Filters{}.Add("label", LabelRun)
 	containers, err := e.api.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: marked})
@@ -40,25 +40,22 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 	if err != nil {
 		return nil, e.fail(err, "list its images")
 	}
-	var out []Leftover
-	add := func(run, kind, name string, remove func(context.Context) error) {
+	var out, notes []Leftover
+	add := func(to *[]Leftover, run, kind, name string, remove func(context.Context) error) {
 		if run != "" {
-			out = append(out, Leftover{run, fmt.Sprintf("%s %s on engine %s", kind, name, e.Name), remove})
+			*to = append(*to, Leftover{run, fmt.Sprintf("%s %s on engine %s", kind, name, e.Name), remove})
 		}
 	}
-	var notes []func()
 	for _, c := range containers.Items {
 		name := c.ID
 		if len(c.Names) > 0 {
 			name = strings.TrimPrefix(c.Names[0], "/")
 		}
 		if c.Labels[LabelPart] == partSwarm {
-			notes = append(notes, func() {
-				add(deadRun(c.Labels, alive), "place in a Swarm, noted by container", name, func(ctx context.Context) error { return e.unjoin(ctx, c.ID, name, c.Created) })
-			})
+			add(&notes, deadRun(c.Labels, alive), "place in a Swarm, noted by container", name, func(ctx context.Context) error { return e.unjoin(ctx, c.ID, name, c.Created) })
 			continue
 		}
-		add(deadRun(c.Labels, alive), "container", name, func(ctx context.Context) error { return e.removeContainer(ctx, c.ID, name) })
+		add(&out, deadRun(c.Labels, alive), "container", name, func(ctx context.Context) error { return e.removeContainer(ctx, c.ID, name) })
 	}
 	manager, err := e.manager(ctx, networks.Items)
 	if err != nil {
@@ -68,15 +65,13 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 		if n.Scope == scopeSwarm && !manager {
 			continue // the Swarm's managers list it, too, and only they can remove it
 		}
-		add(deadRun(n.Labels, alive), "network", n.Name, func(ctx context.Context) error { return e.RemoveNetwork(ctx, n.ID) })
+		add(&out, deadRun(n.Labels, alive), "network", n.Name, func(ctx context.Context) error { return e.RemoveNetwork(ctx, n.ID) })
 	}
-	for _, note := range notes { // a Swarm goes when its networks have gone
-		note()
-	}
+	out = append(out, notes...) // a Swarm goes when its networks have gone
 	for _, i := range found.Items {
 		for _, tag := range i.RepoTags {
 			if run, ok := holder(tag, i.Labels[labelContent]); ok && !slices.Contains(alive, run) {
-				add(run, "image", tag, func(ctx context.Context) error { return e.removeImage(ctx, tag) })
+				add(&out, run, "image", tag, func(ctx context.Context) error { return e.removeImage(ctx, tag) })
 			}
 		}
 	}

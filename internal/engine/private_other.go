@@ -43,3 +43,9 @@ func (p *Private) Done() <-chan struct{} { return nil }
 
 // PrivateLeftovers finds nothing: no engine was here to leave it.
 func PrivateLeftovers([]string) ([]Leftover, error) { return nil, nil }
+
+// ShareCPU has nothing to move: there is no container here.
+func (p *Private) ShareCPU(*Container) (moved int, held bool, err error) { return 0, true, nil }
+
+// Gather has no groups to make here.
+func Gather(string) (leave func() error, err error) { return func() error { return nil }, nil }

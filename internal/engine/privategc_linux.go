@@ -32,7 +32,11 @@ func PrivateLeftovers(alive []string) ([]Leftover, error) {
 		if slices.Contains(alive, run) {
 			continue
 		}
-		found = append(found, Leftover{run, "Docker Engine " + name, func(ctx context.Context) error { return removePrivate(ctx, name) }})
+		what := "Docker Engine " + name
+		if strings.HasSuffix(name, gathered) {
+			what = "control group " + lab.Prefix + name
+		}
+		found = append(found, Leftover{run, what, func(ctx context.Context) error { return removePrivate(ctx, name) }})
 	}
 	return found, nil
 }

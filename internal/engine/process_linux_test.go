@@ -49,14 +49,26 @@ func (b bench) dockerd(t *testing.T) int {
 	})
 }
 
-// find finds the one process on this machine whose command line fits.
+// find finds the one process on this machine whose command line fits. A container
+// counts as started a moment before its first process is ours.
 func find(t *testing.T, fits func(args []string) bool) int {
+	t.Helper()
+	var found []int
+	for until := time.Now().Add(10 * time.Second); len(found) == 0 && time.Now().Before(until); time.Sleep(time.Millisecond) {
+		found = all(t, fits)
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d processes fit, want one", len(found))
+	}
+	return found[0]
+}
+
+func all(t *testing.T, fits func(args []string) bool) (found []int) {
 	t.Helper()
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var found []int
 	for _, dir := range dirs {
 		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 		args := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
@@ -66,10 +78,7 @@ func find(t *testing.T, fits func(args []string) bool) int {
 		pid, _ := strconv.Atoi(filepath.Base(dir))
 		found = append(found, pid)
 	}
-	if len(found) != 1 {
-		t.Fatalf("%d processes fit, want one", len(found))
-	}
-	return found[0]
+	return found
 }
 
 // children are the processes, also those that have ended and were not waited for,
@@ -151,4 +160,56 @@ func BenchmarkAgent(b *testing.B) {
 			}
 		})
 	}
+}
+
+// Both ends of a mode on two engines that have the image: made, started and their
+// agents' hello, side by side as a driver does it; and removed.
+func BenchmarkEnds(b *testing.B) {
+	l := drivertest.Lab(b, nil)
+	x, y, err := engine.StartBoth(b.Context(), l)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer x.Close()
+	defer y.Close()
+	run := l.Spec.Claim.ID
+	both := func(do func(p *engine.Private) error) {
+		errs := make(chan error, 2)
+		for _, p := range []*engine.Private{x, y} {
+			go func() { errs <- do(p) }()
+		}
+		if err := errors.Join(<-errs, <-errs); err != nil {
+			b.Fatal(err)
+		}
+	}
+	began := time.Now()
+	both(func(p *engine.Private) error {
+		_, err := p.Image(b.Context(), run)
+		return err
+	})
+	b.ReportMetric(float64(time.Since(began).Milliseconds()), "ms/image")
+	var removing time.Duration
+	for b.Loop() {
+		both(func(p *engine.Private) error {
+			c, err := p.Run(b.Context(), engine.ContainerSpec{Run: run, Part: "end", Name: engine.Name(run, p.Name)})
+			if err != nil {
+				return err
+			}
+			a, err := agent.Start(b.Context(), c, run, p.Name+"/end")
+			if err != nil {
+				return err
+			}
+			return a.Close()
+		})
+		b.StopTimer()
+		began := time.Now()
+		both(func(p *engine.Private) error { return p.Forget(b.Context(), run) })
+		removing += time.Since(began)
+		both(func(p *engine.Private) error {
+			_, err := p.Image(b.Context(), run)
+			return err
+		})
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(removing.Milliseconds())/float64(b.N), "ms/removed")
 }

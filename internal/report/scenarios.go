@@ -58,6 +58,11 @@ func (v view) scenario(s result.Scenario) (scenarioRow, result.Metric) {
 			r.Mode = m
 		}
 	}
+	for _, t := range v.Trials {
+		if t.Mode == s.Mode && t.Workload == s.Workload {
+			r.Trials = append(r.Trials, t)
+		}
+	}
 	i := slices.IndexFunc(v.Workloads, func(w workload) bool { return w.ID == s.Workload })
 	if i < 0 || len(v.Workloads[i].Tables) == 0 {
 		for _, w := range v.Run.Warnings {

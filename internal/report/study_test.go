@@ -201,3 +201,21 @@ func TestSeen(t *testing.T) {
 		}
 	}
 }
+
+// A scenario whose trials all failed says so, and why.
+func TestScenarioWithoutTrials(t *testing.T) {
+	in := Input{Run: result.Run{
+		Modes:     []result.Mode{{ID: "host", Status: result.ModeMeasured}},
+		Scenarios: []result.Scenario{{ID: "A", Mode: "host", Workload: "tcp-50"}, {ID: "B", Mode: "host", Workload: "tcp_rr"}},
+	}, Trials: []result.Trial{
+		{Block: 1, Mode: "host", Workload: "tcp-50", Status: result.TrialFailed, Reason: "0 of 50 connections came"},
+		{Block: 1, Mode: "host", Workload: "tcp-50", Status: result.TrialFailed, Reason: "1 of 50 connections came"},
+	}}
+	var got []string
+	for _, r := range newView(in).Scenarios[0].Rows {
+		got = append(got, r.verdict())
+	}
+	if d := cmp.Diff([]string{"no valid trial, 2 failed: 1 of 50 connections came", "no trial"}, got); d != "" {
+		t.Error(d)
+	}
+}

@@ -93,10 +93,15 @@ func (r row) verdict() string {
 	return say.Verdict(*r.Cell)
 }
 
-// unjudged counts the trials of a row that has no cell.
+// unjudged counts the trials of a row that has no cell, and says why there is none
+// where all have come to nothing.
 func (r row) unjudged() string {
 	var ok, invalid, failed int
+	why := ""
 	for _, t := range r.Trials {
+		if t.Reason != "" {
+			why = ": " + t.Reason
+		}
 		switch t.Status {
 		case result.TrialOK:
 			ok++
@@ -117,6 +122,9 @@ func (r row) unjudged() string {
 	}
 	if len(parts) == 0 {
 		return "no trial"
+	}
+	if ok == 0 {
+		return "no valid trial, " + strings.Join(parts, ", ") + why
 	}
 	return "not judged; trials: " + strings.Join(parts, ", ")
 }

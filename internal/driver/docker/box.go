@@ -116,7 +116,9 @@ func numbered(role string, pair int) string {
 }
 
 // end is where the container's agent is started.
-func (b *box) end() notes.End { return notes.End{Place: b.Place, Launcher: b.container} }
+func (b *box) end() notes.End {
+	return notes.End{Place: b.Place, Launcher: together{b.container, b.side.engine}}
+}
 
 // addr is the container's IPv4 address on its first network.
 func (b *box) addr() (netip.Addr, error) {

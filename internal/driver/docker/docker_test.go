@@ -93,6 +93,9 @@ func TestLimits(t *testing.T) {
 	if facts["b engine"] == "" || facts["b runc"] == "" || facts["a engine"] != "" {
 		t.Errorf("the facts name other engines than the one on b: %v", facts)
 	}
+	if !strings.HasSuffix(facts["b userland proxy"], "docker-proxy") {
+		t.Errorf("the facts do not name the userland proxy: %v", facts)
+	}
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err != nil {
 		t.Error(err)
 	}

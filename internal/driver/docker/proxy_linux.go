@@ -11,6 +11,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/notes"
+	"tare/internal/result"
 )
 
 // proxies are the processes that pass on, in user space, what comes to a published
@@ -52,6 +53,15 @@ func (p *path) proxied(s *side, port uint16) error {
 		return fmt.Errorf("find docker-proxy for TCP and for UDP at port %d of host %s: there are %d: the engine runs without its userland proxy", port, s.At, len(x.pids))
 	}
 	p.Watch(x.watch)
+	what := s.At + " userland proxy"
+	if slices.ContainsFunc(p.facts, func(f result.Fact) bool { return f.Name == what }) {
+		return nil // the proxies of all ports are the same program
+	}
+	program, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(x.pids[0]), "exe"))
+	if err != nil {
+		return fmt.Errorf("find the program that is docker-proxy at port %d of host %s: %w", port, s.At, err)
+	}
+	p.facts = append(p.facts, result.Fact{Name: what, Value: program})
 	return nil
 }
 

@@ -1,0 +1,128 @@
+package notes_test
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/driver"
+	"tare/internal/driver/notes"
+	"tare/internal/result"
+)
+
+// stack is a network stack with made-up devices. It counts how often it is read.
+type stack struct {
+	links map[string]notes.Link
+	reads int
+}
+
+func (s *stack) Links(_ context.Context, names []string) (map[string]notes.Link, error) {
+	s.reads++
+	out := map[string]notes.Link{}
+	for _, n := range names {
+		if l, ok := s.links[n]; ok {
+			out[n] = l
+		}
+	}
+	return out, nil
+}
+
+func (s *stack) Describe(_ context.Context, name string) (string, []result.Fact, error) {
+	if _, ok := s.links[name]; !ok {
+		return "", nil, fmt.Errorf("no device %s", name)
+	}
+	return "veth", []result.Fact{{Name: "mtu", Value: "1500"}}, nil
+}
+
+func TestSnapshotAndProof(t *testing.T) {
+	on := &stack{links: map[string]notes.Link{"eth0": {TxBytes: 10, RxBytes: 20}, "veth1a2b": {}, "lo": {}}}
+	a := notes.Place{At: "a", Host: "a", Stack: on}
+	p := notes.Path{Mode: "x/y", Count: 1}
+	p.Carries(notes.All, a, notes.Device{Name: "eth0"}, notes.Transmits)
+	p.CarriesAtLeast(1, a, notes.Device{Name: "veth1a2b", Role: "server.veth"}, notes.Receives)
+	p.Rests(a, notes.Device{Name: "lo"})
+	p.Watch(func(_ context.Context, into driver.Counters) error { into["a/rule.packets"] = 7; return nil })
+	p.Must(driver.Rule{Counter: "a/rule.packets", Expect: driver.Unmet})
+
+	before, err := p.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := driver.Counters{"a/eth0.tx_bytes": 10, "a/eth0.rx_bytes": 20, "a/server.veth.tx_bytes": 0, "a/server.veth.rx_bytes": 0,
+		"a/lo.tx_bytes": 0, "a/lo.rx_bytes": 0, "a/rule.packets": 7}
+	if d := cmp.Diff(want, before); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	if on.reads != 1 {
+		t.Errorf("one stack was read %d times for a snapshot", on.reads)
+	}
+	on.links["eth0"] = notes.Link{TxBytes: 10 + 1<<20, RxBytes: 20}
+	on.links["veth1a2b"] = notes.Link{RxBytes: 3 << 20}
+	after, err := p.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	carried := []driver.Carried{{Forward: driver.Flow{Payload: 1 << 20, Wire: 1 << 20}}}
+	if err := p.Prove(t.Context(), before, after, carried); err != nil {
+		t.Error(err)
+	}
+	after["a/lo.tx_bytes"] = 1 << 20
+	err = p.Prove(t.Context(), before, after, carried)
+	if err == nil || !strings.Contains(err.Error(), "the path of x/y is not proven: counter a/lo.tx_bytes") {
+		t.Errorf("traffic on a way round: %v", err)
+	}
+	delete(on.links, "veth1a2b")
+	if _, err := p.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "server.veth in a") {
+		t.Errorf("a device that has gone: %v", err)
+	}
+}
+
+func TestEndsAndTopology(t *testing.T) {
+	on := &stack{links: map[string]notes.Link{"eth0": {}}}
+	a, box := notes.Place{At: "a", Host: "a", Stack: on}, notes.Place{At: "b/server", Host: "b", Stack: on}
+	addr := []netip.Addr{netip.MustParseAddr("192.0.2.1")}
+	p := notes.Path{Mode: "x/y", Count: 2}
+	err := p.Each(func(pair int) error {
+		to := box
+		if pair == 2 {
+			to.At = "b/server2"
+		}
+		p.Ends(notes.End{Place: a}, notes.End{Place: to}, addr, addr, notes.FirstPort)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, pair := range p.Pairs() {
+		names = append(names, pair.Client.Name, pair.Server.Name)
+	}
+	if d := cmp.Diff([]string{"a", "b/server", "a#2", "b/server2"}, names); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	if got := p.Pairs()[0].Server.Dial[0].String(); got != "192.0.2.1:5201" {
+		t.Errorf("the server is dialled at %s", got)
+	}
+	p.Draw(notes.ProcessAt(a), notes.With(notes.DeviceAt(a, notes.Device{Name: "eth0"}), result.Fact{Name: "more", Value: "1"}),
+		notes.Rule(a, "nat", "DNAT"), notes.ProcessAt(box))
+	top, err := p.Topology()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []result.Node{
+		{ID: "n0", Kind: "process", Host: "a", Label: "process x 2"},
+		{ID: "n1", Kind: "veth", Host: "a", Label: "eth0", Facts: []result.Fact{{Name: "mtu", Value: "1500"}, {Name: "more", Value: "1"}}},
+		{ID: "n2", Kind: "nat", Host: "a", Label: "DNAT"},
+		{ID: "n3", Kind: "process", Host: "b", Sandbox: "server", Label: "process x 2"},
+	}
+	if d := cmp.Diff(want, top.Nodes); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	if len(top.Edges) != 3 {
+		t.Errorf("%d edges", len(top.Edges))
+	}
+}

@@ -1,6 +1,7 @@
 package study_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,32 @@ func drawWorkload(t *rapid.T, id string) study.Workload {
 	return w
 }
 
+func drawLimit(t *rapid.T) study.Limit {
+	return study.Limit{
+		CPUs:   maybe(t, "cpus", rapid.Float64Range(0.01, 1024)),
+		Memory: study.Size(maybe(t, "memory", rapid.Int64Range(6<<20, 1<<40))),
+	}
+}
+
+func drawLimits(t *rapid.T) study.Limits {
+	return study.Limits{Client: drawLimit(t), Server: drawLimit(t)}
+}
+
+// drawMode says some of what a mode takes.
+func drawMode(t *rapid.T, spec study.ModeSpec) study.Mode {
+	m := study.Mode{
+		Mode:        strings.Replace(spec.ID, ":NAME", ":"+rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9_.:/-]{0,20}`).Draw(t, "name"), 1),
+		ID:          maybe(t, "mode id", rapid.StringMatching(`m[A-Z0-9]{8}`)),
+		Title:       maybe(t, "mode title", prose(60, "")),
+		Description: maybe(t, "mode description", prose(60, "\n\t")),
+		Limits:      maybe(t, "mode limits", rapid.Custom(drawLimits)).Only(spec.Limits),
+	}
+	if spec.Options && rapid.Bool().Draw(t, "options") {
+		m.Options = rapid.MapOfN(rapid.StringMatching(`[a-z.]{1,10}`), prose(20, ""), 1, 4).Draw(t, "options")
+	}
+	return m
+}
+
 // studies draws a study that Resolve takes.
 func studies() *rapid.Generator[study.Study] {
 	return rapid.Custom(func(t *rapid.T) study.Study {
@@ -95,7 +122,11 @@ func studies() *rapid.Generator[study.Study] {
 		}
 		modes := sample().Modes
 		for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, len(modes)-1), 1, -1, rapid.ID[int]).Draw(t, "modes") {
-			s.Modes = append(s.Modes, study.Mode{Mode: modes[i].ID})
+			s.Modes = append(s.Modes, drawMode(t, modes[i]))
+		}
+		s.Limits = maybe(t, "limits", rapid.Custom(drawLimits))
+		if !rapid.Bool().Draw(t, "on a lab") {
+			s.Lab, s.Engine = study.Lab{}, maybe(t, "engine", rapid.SampledFrom([]string{"docker", "docker:x", "ssh://me@there"}))
 		}
 		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`w[0-9]{1,3}`), 1, 4, rapid.ID[string]).Draw(t, "ids")
 		for _, id := range ids {
@@ -103,6 +134,15 @@ func studies() *rapid.Generator[study.Study] {
 		}
 		if rapid.Bool().Draw(t, "named by its kind") {
 			s.Workloads[0].ID = ""
+		}
+		for i, m := range s.Modes {
+			if rapid.Bool().Draw(t, "a scenario") {
+				w := rapid.SampledFrom(s.Workloads).Draw(t, "its workload").Name()
+				s.Scenarios = append(s.Scenarios, study.Scenario{ID: fmt.Sprintf("S%d", i), Title: maybe(t, "its title", prose(50, "")), Mode: m.Name(), Workload: w})
+			}
+			if i > 0 && rapid.Bool().Draw(t, "a comparison") {
+				s.Compare = append(s.Compare, study.Comparison{A: m.Name(), B: s.Modes[i-1].Name()})
+			}
 		}
 		return s
 	})

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"tare/internal/linuxnet"
@@ -33,33 +34,9 @@ func (c *Container) Namespace() (*linuxnet.NS, error) {
 	return ns, nil
 }
 
-// becomeWithin bounds how long a started container's first process may still be the
-// runtime's, which then becomes the container's.
-const becomeWithin = 2 * time.Second
-
-// isAt reports whether a directory of /proc is that of the container's first
-// process.
-func (c *Container) isAt(dir string) (bool, error) {
-	for deadline := time.Now().Add(becomeWithin); ; time.Sleep(time.Millisecond) {
-		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
-		if errors.Is(err, os.ErrNotExist) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		if bytes.Contains(line, []byte("\x00"+c.Name+"\x00")) {
-			return true, nil
-		}
-		if time.Now().After(deadline) {
-			return false, nil
-		}
-	}
-}
-
 // becoming bounds how long a container's first process may still be the runtime's,
 // which becomes this program a moment after the container counts as started.
-const becoming = time.Second
+const becoming = 2 * time.Second
 
 // isFirst returns an error unless dir is that of the container's first process. A
 // socket that is forwarded from another machine looks like one of this one's, and its
@@ -68,7 +45,7 @@ func (c *Container) isFirst(dir string) error {
 	for until := time.Now().Add(becoming); ; time.Sleep(time.Millisecond) {
 		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 		switch {
-		case err != nil && !errors.Is(err, os.ErrNotExist):
+		case err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ESRCH):
 			return err
 		case bytes.Contains(line, []byte("\x00"+c.Name+"\x00")):
 			return nil

@@ -5,6 +5,7 @@ package runner_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -262,11 +263,12 @@ func (s stub) Probe(_ context.Context, o driver.Order) error {
 type unproven struct {
 	driver.Path
 	trials *int
+	why    error
 }
 
 func (u unproven) Prove(ctx context.Context, before, after driver.Counters, c []driver.Carried) error {
 	if *u.trials++; *u.trials > 1 {
-		return errors.New("the bridge stood still")
+		return u.why
 	}
 	return u.Path.Prove(ctx, before, after, c)
 }
@@ -277,11 +279,39 @@ func TestVoidMode(t *testing.T) {
 	t.Run("in turns", func(t *testing.T) { testVoidMode(t, inTurns) })
 }
 
+// A trial that carried too little for a proof says nothing of its path: it is tried
+// again, and failed when that is no better.
+func TestTooLittleForAProof(t *testing.T) {
+	trials := 0
+	d := stub{provision: func(mode string, p driver.Path) (driver.Path, error) {
+		if mode == "netns/macvlan" {
+			return unproven{p, &trials, fmt.Errorf("only 7 bytes were carried: %w", driver.ErrTooLittle)}, nil
+		}
+		return p, nil
+	}}
+	run, all, err := weigh(t, d, []string{"host", "netns/macvlan"}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for _, tr := range all {
+		if tr.Void {
+			t.Errorf("trial %+v is void", tr)
+		}
+		if tr.Status == result.TrialFailed && strings.Contains(tr.Reason, "only 7 bytes") {
+			failed++
+		}
+	}
+	if failed != 2 || modeOf(t, run, "netns/macvlan").Status == result.ModeVoid {
+		t.Errorf("%d trials failed, want two attempts of one; mode %+v", failed, modeOf(t, run, "netns/macvlan"))
+	}
+}
+
 func testVoidMode(t *testing.T, change func(*study.Study)) {
 	trials := 0
 	d := stub{provision: func(mode string, p driver.Path) (driver.Path, error) {
 		if mode == "netns/macvlan" {
-			return unproven{p, &trials}, nil
+			return unproven{p, &trials, errors.New("the bridge stood still")}, nil
 		}
 		return p, nil
 	}}

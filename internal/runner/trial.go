@@ -157,10 +157,10 @@ func (l *lane) prove(ctx context.Context) error {
 	}
 	err = l.stage.path.Prove(ctx, l.before, after, carried)
 	l.sum()
-	if err != nil {
-		return &voidError{err}
+	if err == nil || errors.Is(err, driver.ErrTooLittle) {
+		return err // too little says nothing of the path: the trial failed, and is tried again
 	}
-	return nil
+	return &voidError{err}
 }
 
 // judge turns the reports of a proven trial into its figures.

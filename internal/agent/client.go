@@ -20,6 +20,10 @@ const helloWait = 5 * time.Second
 // closeWait is how long an agent may take to end by itself.
 const closeWait = 2 * time.Second
 
+// fateWait bounds how long it may take to learn how an agent ended. That of a process
+// is known at once; an engine has to be asked, and may just be ending itself.
+const fateWait = 3 * time.Second
+
 // Client is the controller's handle on one agent. Its methods may be called from
 // several goroutines. Every wait ends with its context.
 type Client struct {
@@ -64,11 +68,10 @@ func Start(ctx context.Context, l transport.Launcher, run, place string) (*Clien
 // last is how an agent ended, for the end of an error.
 func last(conn transport.Conn) string {
 	// Its stdout ends a moment before its exit is known.
-	for range 200 {
+	for until := time.Now().Add(fateWait); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 		if fate := conn.Fate(); fate != "" {
 			return " (" + fate + ")"
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 	return ""
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/containerd/errdefs"
+	"github.com/docker/cli/cli/connhelper"
 )
 
 // diagnose turns the failure to speak to an engine into a line that says why and
@@ -26,7 +27,7 @@ func (s source) diagnose(ctx context.Context, err error) error {
 		u.Why = short(err.Error())
 		u.Mend = "tare speaks API " + MinAPI + " and newer: upgrade that engine to Docker 19.03 or newer, and unset DOCKER_API_VERSION"
 	case scheme == "ssh":
-		u.Why, u.Mend = sshTrouble(rest, err)
+		u.Why, u.Mend = sshTrouble(ctx, s.host, err)
 	case scheme == "unix":
 		u.Why, u.Mend = socketTrouble(ctx, rest, err)
 		_, stat := os.Lstat(rest)
@@ -78,20 +79,58 @@ func answered(err error) (why, mend string) {
 }
 
 // sshTrouble takes what ssh or the docker command at its other end have said last.
-func sshTrouble(host string, err error) (why, mend string) {
+func sshTrouble(ctx context.Context, target string, err error) (why, mend string) {
+	_, host, _ := strings.Cut(target, "://")
 	host, _, _ = strings.Cut(host, "/")
 	if errors.Is(err, exec.ErrNotFound) {
 		return "there is no ssh command", "install an ssh client, such as Debian's openssh-client"
 	}
-	_, words, ok := strings.Cut(err.Error(), "stderr=")
-	if !ok || strings.TrimSpace(words) == "" {
-		words = err.Error()
+	words := saidLast(err)
+	if words == "" {
+		// It ended before the request was written, and the words were lost.
+		if words = saidLast(hearOut(ctx, target)); words == "" {
+			words = err.Error()
+		}
 	}
 	mend = "this must work without asking anything: ssh " + host + " docker version"
 	if strings.Contains(words, "permission denied while trying to connect") {
 		mend = "let that user use the engine, on that machine: sudo usermod -aG docker USER"
 	}
 	return short(words), mend
+}
+
+// saidLast are those of the command at this end of an ssh connection.
+func saidLast(err error) string {
+	if err == nil {
+		return ""
+	}
+	_, words, _ := strings.Cut(err.Error(), "stderr=")
+	return strings.TrimSpace(words)
+}
+
+// hearOut opens an ssh connection, says nothing and returns how it ends. One that
+// works does not end.
+func hearOut(ctx context.Context, target string) error {
+	helper, err := connhelper.GetConnectionHelper(target)
+	if err != nil || helper == nil {
+		return err
+	}
+	conn, err := helper.Dialer(ctx, "", "")
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := conn.Read(make([]byte, 1))
+		ended <- err
+	}()
+	select {
+	case err = <-ended:
+	case <-time.After(dialWait):
+	case <-ctx.Done():
+	}
+	_ = conn.Close() // only its end was of interest
+	return err
 }
 
 // tlsTrouble recognises what can be wrong with TLS on either side.

@@ -94,8 +94,9 @@ func (e *Engine) load(ctx context.Context, run, tag, hash string, file *os.File)
 	stop := context.AfterFunc(ctx, func() { tar.Close() })
 	defer stop()
 	defer tar.Close()
-	reply, err := e.api.ImageImport(ctx, client.ImageImportSource{Source: tar, SourceName: "-"}, Repository, client.ImageImportOptions{
-		Tag: tag, Message: "tare, imported from the running program",
+	// The tag stands in the name: Podman passes over the option of that name.
+	reply, err := e.api.ImageImport(ctx, client.ImageImportSource{Source: tar, SourceName: "-"}, Repository+":"+tag, client.ImageImportOptions{
+		Message:  "tare, imported from the running program",
 		Platform: ocispec.Platform{OS: e.Versions.OS, Architecture: e.Versions.Arch},
 		Changes: []string{
 			"ENTRYPOINT [\"" + program + "\"]",

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"tare/internal/linuxnet"
@@ -23,14 +24,8 @@ func (c *Container) Namespace() (*linuxnet.NS, error) {
 		return nil, fmt.Errorf("enter container %s: it is not running", c.Name)
 	}
 	dir := filepath.Join(c.engine.proc, strconv.Itoa(c.pid))
-	// A socket that is forwarded from another machine looks like one of this one's,
-	// and its process ids are then somebody else's here.
-	is, err := c.isAt(dir)
-	if err != nil {
+	if err := c.isFirst(dir); err != nil {
 		return nil, fmt.Errorf("enter container %s: %w", c.Name, err)
-	}
-	if !is {
-		return nil, fmt.Errorf("enter container %s: process %d is not its first: the container has ended, or engine %s runs on another machine", c.Name, c.pid, c.engine.Name)
 	}
 	ns, err := linuxnet.OpenNS(c.Name, filepath.Join(dir, "ns", "net"))
 	if err != nil {
@@ -39,26 +34,23 @@ func (c *Container) Namespace() (*linuxnet.NS, error) {
 	return ns, nil
 }
 
-// becomeWithin bounds how long a started container's first process may still be the
-// runtime's, which then becomes the container's.
-const becomeWithin = 2 * time.Second
+// becoming bounds how long a container's first process may still be the runtime's,
+// which becomes this program a moment after the container counts as started.
+const becoming = 2 * time.Second
 
-// isAt reports whether a directory of /proc is that of the container's first
-// process.
-func (c *Container) isAt(dir string) (bool, error) {
-	for deadline := time.Now().Add(becomeWithin); ; time.Sleep(time.Millisecond) {
+// isFirst returns an error unless dir is that of the container's first process. A
+// socket that is forwarded from another machine looks like one of this one's, and its
+// process ids are then somebody else's here.
+func (c *Container) isFirst(dir string) error {
+	for until := time.Now().Add(becoming); ; time.Sleep(time.Millisecond) {
 		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
-		if errors.Is(err, os.ErrNotExist) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		if bytes.Contains(line, []byte("\x00"+c.Name+"\x00")) {
-			return true, nil
-		}
-		if time.Now().After(deadline) {
-			return false, nil
+		switch {
+		case err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ESRCH):
+			return err
+		case bytes.Contains(line, []byte("\x00"+c.Name+"\x00")):
+			return nil
+		case err != nil, time.Now().After(until):
+			return fmt.Errorf("process %d is not its first: the container has ended, or engine %s runs on another machine", c.pid, c.engine.Name)
 		}
 	}
 }

@@ -49,14 +49,26 @@ func (b bench) dockerd(t *testing.T) int {
 	})
 }
 
-// find finds the one process on this machine whose command line fits.
+// find finds the one process on this machine whose command line fits. A container
+// counts as started a moment before its first process is ours.
 func find(t *testing.T, fits func(args []string) bool) int {
+	t.Helper()
+	var found []int
+	for until := time.Now().Add(10 * time.Second); len(found) == 0 && time.Now().Before(until); time.Sleep(time.Millisecond) {
+		found = all(t, fits)
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d processes fit, want one", len(found))
+	}
+	return found[0]
+}
+
+func all(t *testing.T, fits func(args []string) bool) (found []int) {
 	t.Helper()
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var found []int
 	for _, dir := range dirs {
 		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 		args := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
@@ -66,10 +78,7 @@ func find(t *testing.T, fits func(args []string) bool) int {
 		pid, _ := strconv.Atoi(filepath.Base(dir))
 		found = append(found, pid)
 	}
-	if len(found) != 1 {
-		t.Fatalf("%d processes fit, want one", len(found))
-	}
-	return found[0]
+	return found
 }
 
 // children are the processes, also those that have ended and were not waited for,

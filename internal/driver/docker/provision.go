@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"tare/internal/driver"
 	"tare/internal/driver/notes"
@@ -103,5 +104,21 @@ func (p *path) start(ctx context.Context, need where) error {
 	default:
 		p.a.engine, p.b.engine, err = engine.StartBoth(ctx, p.lab)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return p.images(ctx)
+}
+
+// images has every engine take in the image that its containers are made of, all of
+// them at once, so that no container waits for it.
+func (p *path) images(ctx context.Context) error {
+	sides := p.sides()
+	errs := make([]error, len(sides))
+	var wg sync.WaitGroup
+	for i, s := range sides {
+		wg.Go(func() { _, errs[i] = s.engine.Image(ctx, p.lab.Spec.Claim.ID) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }

@@ -34,6 +34,7 @@ func TestWaysRoundNetworksComeOutVoid(t *testing.T) {
 		{"the way out of the overlay", "docker/overlay", nil, routeOverGateway, "docker_gwbridge"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			s := drivertest.Stands(t, docker.Driver{}, driver.Order{Mode: tt.mode, Pairs: 1, Lab: drivertest.Spec(t, nil), Options: tt.options})
 			for _, kind := range []string{"tcp_stream", "tcp_rr"} {
 				if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {

@@ -92,6 +92,9 @@ func sshTrouble(ctx context.Context, target string, err error) (why, mend string
 			words = err.Error()
 		}
 	}
+	if name, port, ok := strings.Cut(host, ":"); ok {
+		host = "-p " + port + " " + name
+	}
 	mend = "this must work without asking anything: ssh " + host + " docker version"
 	if strings.Contains(words, "permission denied while trying to connect") {
 		mend = "let that user use the engine, on that machine: sudo usermod -aG docker USER"

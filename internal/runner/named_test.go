@@ -1,0 +1,55 @@
+//go:build linux
+
+package runner_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"tare/internal/driver/netns"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// A run keeps the study's own names, compares what the study asks for, and says what
+// it left out: what is not built yet, and limits that hold for nothing.
+func TestNames(t *testing.T) {
+	run, trials, err := weigh(t, netns.Driver{}, nil, func(s *study.Study) {
+		s.Modes = []study.Mode{
+			{Mode: "host", ID: "raw"}, {Mode: "netns/bridge", ID: "one", Title: "mine", Description: "as asked"},
+			{Mode: "netns/bridge", ID: "two"}, {Mode: "vm/virtio", ID: "vm"},
+		}
+		s.Limits = study.Limits{Client: study.Limit{CPUs: 1}}
+		s.Workloads = append(s.Workloads, study.Workload{ID: "curve", Kind: "udp_sweep"})
+		s.Scenarios = []study.Scenario{{ID: "A", Mode: "raw", Workload: "tcp_rr"}, {ID: "B", Title: "the one", Mode: "one", Workload: "tcp_rr"}, {ID: "V", Mode: "vm", Workload: "tcp_rr"}}
+		s.Compare = []study.Comparison{{A: "B", B: "A"}, {ID: "modes", A: "two", B: "one"}, {A: "V", B: "A"}}
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, vm := modeOf(t, run, "one"), modeOf(t, run, "vm")
+	if one.Mode != "netns/bridge" || one.Title != "mine" || one.Description != "as asked" || one.Baseline != "raw" || one.Status != result.ModeMeasured {
+		t.Errorf("%+v", one)
+	}
+	if vm.Status != result.ModeUnsupported || !strings.HasPrefix(vm.Reason, "not built yet: ") {
+		t.Errorf("%+v", vm)
+	}
+	if len(trials) != 6 || run.Trials.OK != 6 {
+		t.Errorf("%d trials, %+v", len(trials), run.Trials)
+	}
+	if len(run.Scenarios) != 3 || run.Scenarios[1] != (result.Scenario{ID: "B", Title: "the one", Mode: "one", Workload: "tcp_rr"}) {
+		t.Errorf("scenarios %+v", run.Scenarios)
+	}
+	for id, figures := range map[string]bool{"B/A": true, "modes": true, "V/A": false} {
+		i := slices.IndexFunc(run.Comparisons, func(c result.Comparison) bool { return c.ID == id })
+		if i < 0 || figures != (run.Comparisons[i].Ratio != nil) || figures == (run.Comparisons[i].Reason != "") {
+			t.Errorf("comparison %s: %+v", id, run.Comparisons)
+		}
+	}
+	for code, text := range map[string]string{"workload_unsupported": "not built yet", "limits_skipped": "raw, one, two:"} {
+		if !slices.ContainsFunc(run.Warnings, func(w result.Warning) bool { return w.Code == code && strings.Contains(w.Text, text) }) {
+			t.Errorf("no warning %s with %q: %+v", code, text, run.Warnings)
+		}
+	}
+}

@@ -17,6 +17,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
+	"tare/internal/driver/docker"
 	"tare/internal/driver/netns"
 	"tare/internal/result"
 	"tare/internal/traffic"
@@ -94,7 +95,7 @@ func TestElsewhere(t *testing.T) {
 		{"run", 3, `^$`, `^tare: the embedded lab cannot be made here: [^\n]* need Linux, [^\n]*Linux virtual machine[^\n]*\n$`},
 		{"run --modes nothing", 2, `^$`, `nothing`},
 		{"modes", 0, `netns/vxlan +host +both ends`, `^$`},
-		{"modes --probe", 0, `netns/vxlan +host +unsupported`, `^$`},
+		{"modes --probe", 0, `netns/vxlan +host +unsupported`, `tried 1 of `},
 		{"plan", 0, `netns/bridge`, `^$`},
 		{"doctor", 3, `netns/vxlan +unsupported +network namespaces need Linux`, `Linux machine`},
 		{"doctor --json", 3, `"ready": false`, `Linux machine`},
@@ -116,8 +117,10 @@ func TestElsewhere(t *testing.T) {
 		}
 	}
 	probe, err := exec.Command(binary, "modes", "--probe").Output()
-	if n := strings.Count(string(probe), " unsupported "); err != nil || n != len((netns.Driver{}).Modes()) {
-		t.Errorf("%d modes are unsupported (%v), want all of\n%s", n, err, probe)
+	all := len(netns.Driver{}.Modes()) + len(docker.Driver{}.Modes())
+	unnamed := strings.Count(string(probe), " name needed ")
+	if n := strings.Count(string(probe), " unsupported "); err != nil || n < len(netns.Driver{}.Modes()) || n+unnamed != all {
+		t.Errorf("%d modes are unsupported and %d want a name (%v); want that of all %d in\n%s", n, unnamed, err, all, probe)
 	}
 }
 

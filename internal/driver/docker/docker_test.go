@@ -15,9 +15,16 @@ import (
 	"tare/internal/traffic"
 )
 
-func TestConformance(t *testing.T) { drivertest.Conformance(t, docker.Driver{}) }
+// These two run side by side: most of what they take is waiting for engines.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	drivertest.Conformance(t, docker.Driver{})
+}
 
-func TestConformancePairs(t *testing.T) { drivertest.ConformancePairs(t, docker.Driver{}) }
+func TestConformancePairs(t *testing.T) {
+	t.Parallel()
+	drivertest.ConformancePairs(t, docker.Driver{})
+}
 
 // needEngine skips the test where no private engine can be had, and says what is
 // lacking.

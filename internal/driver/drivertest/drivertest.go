@@ -258,15 +258,10 @@ func Conformance(t *testing.T, d driver.Driver) {
 	NeedLab(t)
 	for _, m := range d.Modes() {
 		t.Run(m.ID, func(t *testing.T) {
-			if err := d.Probe(t.Context(), driver.Order{Mode: m.ID}); err != nil {
-				u, ok := driver.AsUnsupported(err)
-				if !ok || u.Reason == "" {
-					t.Fatalf("probe: %v", err)
-				}
-				t.Logf("%v", u)
+			s := standOrLacking(t, d, driver.Order{Mode: m.ID, Pairs: 1, Lab: Spec(t, nil)})
+			if s == nil {
 				return
 			}
-			s := Provision(t, d, m.ID, nil)
 			top, err := s.Path.Topology()
 			if err != nil {
 				t.Fatal(err)
@@ -286,6 +281,22 @@ func Conformance(t *testing.T, d driver.Driver) {
 			}
 		})
 	}
+}
+
+// standOrLacking builds what is ordered, or gives nil where that cannot be had here.
+// Then the probe must say why, as it is asked when a run could not build a mode.
+func standOrLacking(t *testing.T, d driver.Driver, o driver.Order) *Stand {
+	t.Helper()
+	p, err := d.Provision(t.Context(), o)
+	if err == nil {
+		return stand(t, p, o)
+	}
+	probed := d.Probe(t.Context(), driver.Order{Mode: o.Mode})
+	if u, lacking := driver.AsUnsupported(probed); !lacking || u.Reason == "" {
+		t.Fatalf("provision: %v, though the probe says: %v", err, probed)
+	}
+	t.Logf("%v", probed)
+	return nil
 }
 
 // conforms runs one trial and checks its proof and its figures.
@@ -320,17 +331,10 @@ func ConformancePairs(t *testing.T, d driver.Driver) {
 	NeedLab(t)
 	for _, m := range d.Modes() {
 		t.Run(m.ID, func(t *testing.T) {
-			o := driver.Order{Mode: m.ID, Pairs: 2, Lab: Spec(t, nil)}
-			p, err := d.Provision(t.Context(), o)
-			if err != nil {
-				probed := d.Probe(t.Context(), driver.Order{Mode: m.ID})
-				if _, lacking := driver.AsUnsupported(probed); !lacking {
-					t.Fatalf("provision: %v, though the probe says: %v", err, probed)
-				}
-				t.Logf("%v", probed)
+			s := standOrLacking(t, d, driver.Order{Mode: m.ID, Pairs: 2, Lab: Spec(t, nil)})
+			if s == nil {
 				return
 			}
-			s := stand(t, p, o)
 			if top, err := s.Path.Topology(); err != nil || len(top.Nodes) < 3 {
 				t.Errorf("topology of %d nodes: %v", len(top.Nodes), err)
 			}

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +94,9 @@ func fakePair(t *testing.T, p traffic.Params) (client, server traffic.Report, er
 	}
 	if server, err = s.Serve(t.Context(), nil); err != nil {
 		return client, server, err
+	}
+	if at := netip.MustParseAddrPort(p.Address); at.Port() == 0 {
+		p.Address = netip.AddrPortFrom(at.Addr(), uint16(s.Port())).String()
 	}
 	client, err = w.Dial(t.Context(), p, nil)
 	return client, server, err

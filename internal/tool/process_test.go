@@ -96,7 +96,7 @@ func fakePair(t *testing.T, p traffic.Params) (client, server traffic.Report, er
 		return client, server, err
 	}
 	if at := netip.MustParseAddrPort(p.Address); at.Port() == 0 {
-		p.Address = netip.AddrPortFrom(at.Addr(), uint16(s.Port())).String()
+		p.Address = netip.AddrPortFrom(at.Addr(), s.Port()).String()
 	}
 	client, err = w.Dial(t.Context(), p, nil)
 	return client, server, err

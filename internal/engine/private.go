@@ -2,6 +2,8 @@ package engine
 
 import (
 	"errors"
+	"fmt"
+	"hash/fnv"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -58,8 +60,8 @@ func CloseAll(engines ...*Private) error {
 // 107 bytes.
 const longestLabel = 40
 
-// nameOf names an engine's directory: RUN-LABEL-HOST. What is cut off a label must
-// not make two of one run alike, so the lab's label has to differ before that.
+// nameOf names an engine's directory: RUN-LABEL-HOST. A label that is cut ends in a
+// hash of the whole, so that two of one run differ.
 func nameOf(spec lab.Spec, host string) string {
 	label := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
@@ -68,7 +70,10 @@ func nameOf(spec lab.Spec, host string) string {
 		return '.'
 	}, strings.ToLower(spec.Label))
 	if len(label) > longestLabel {
-		label = label[:longestLabel]
+		sum := fnv.New32a()
+		sum.Write([]byte(label))
+		end := fmt.Sprintf(".%08x", sum.Sum32())
+		label = label[:longestLabel-len(end)] + end
 	}
 	return strings.Join([]string{spec.Claim.ID, label, host}, "-")
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/moby/moby/api/types/network"
@@ -177,7 +178,9 @@ func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
 	defer cancel()
 	for {
 		_, err := e.api.NetworkRemove(ctx, name, client.NetworkRemoveOptions{})
-		if err == nil || isNotFound(err) || e.ended(err) {
+		// A Swarm's network that went with the Swarm is no longer known, and 20.10 calls
+		// that an internal error.
+		if err == nil || isNotFound(err) || e.ended(err) || strings.HasSuffix(err.Error(), "not found") {
 			return nil
 		}
 		if !isConflict(err) {

@@ -28,7 +28,7 @@ func (p *path) overlayEncrypted(ctx context.Context) error {
 	// An engine starts containers on an encrypted network whatever the kernel says to
 	// its security associations. Only traffic shows it; the kernel's own word is the
 	// reason.
-	refused, wait := linuxnet.TryESP(), joinWait
+	refused, wait := linuxnet.TryESP(), gossipWait
 	if refused != nil {
 		wait = hopelessWait
 	}

@@ -31,6 +31,7 @@ type guestPath struct {
 	a, b     *site // the client's and the server's; one and the same in modes of one host
 	boxes    []*guestBox
 	networks []leftNetwork
+	gossips  bool // the network is a Swarm's
 	meets    []meet
 	facts    []result.Fact
 	close    sync.Once
@@ -273,8 +274,12 @@ const tries = 3
 // introduce has the ends of a pair meet over TCP and UDP, and at every snapshot
 // again over TCP.
 func (p *guestPath) introduce(ctx context.Context, m meet) error {
+	wait := firstMeet
+	if p.gossips {
+		wait = gossipWait
+	}
 	for _, network := range []string{"tcp", "udp"} {
-		fits, met, err := m.try(ctx, network, firstMeet)
+		fits, met, err := m.try(ctx, network, wait)
 		if err != nil {
 			return fmt.Errorf("the ends cannot reach each other (a firewall on a host?): %w", err)
 		}

@@ -305,6 +305,7 @@ func (p *guestPath) network(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		p.gossips = p.gossips || n.Scope == "swarm"
 		switch {
 		case n.Driver == "host" || n.Driver == "null":
 			return fmt.Errorf("network %s of host %s is none that containers have an address on (driver %s)", name, s.At, n.Driver)

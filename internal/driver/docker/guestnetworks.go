@@ -52,7 +52,8 @@ func (p *guestPath) made(ctx context.Context, kind string) error {
 	if err != nil {
 		return err
 	}
-	if p.a != p.b && n.Scope != "swarm" {
+	p.gossips = n.Scope == "swarm"
+	if p.a != p.b && !p.gossips {
 		if !spec.Range.IsValid() {
 			return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf(
 				"each engine gives out addresses of a %s network by itself, and so the same twice: name free ones with the options %s and %s", kind, optionSubnet, optionRange)}
@@ -135,6 +136,7 @@ func (p *guestPath) overlay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.gossips = true
 	spec := engine.NetworkSpec{Run: p.visit.run, Name: p.networkName(), Driver: "overlay", Attachable: true}
 	if _, err := p.create(ctx, manager, spec); err != nil {
 		return err

@@ -34,7 +34,7 @@ func (p *path) overlay(ctx context.Context) error {
 	if err := p.onOverlay(ctx, map[string]string{}); err != nil {
 		return err
 	}
-	return p.reachable(ctx, joinWait)
+	return p.reachable(ctx, gossipWait)
 }
 
 // onOverlay builds an overlay with the driver's options and declares what every one

@@ -18,6 +18,11 @@ import (
 // its other hosts where that container is.
 const joinWait = 5 * time.Second
 
+// gossipWait is the same for a Swarm's networks, whose hosts tell each other by
+// gossip: what is lost of that on a busy machine comes with the next full exchange,
+// which there is every 30 seconds.
+const gossipWait = 45 * time.Second
+
 // unreachable is what is wrong with a network whose ends never heard of each other.
 type unreachable struct{ err error }
 

@@ -169,7 +169,7 @@ func (a App) weigh(ctx context.Context, s study.Study, dir *result.Dir, done []r
 		return environment(err)
 	}
 	defer claim.Release()
-	leave, err := gather(s, claim.ID)
+	leave, err := a.gather(s, claim.ID)
 	if err != nil {
 		return environment(err)
 	}
@@ -212,8 +212,8 @@ func (a App) weigh(ctx context.Context, s study.Study, dir *result.Dir, done []r
 
 // gather has all ends of a run scheduled alike where some are in containers of
 // private engines. The baseline and the embedded modes are then in it too.
-func gather(s study.Study, run string) (leave func() error, err error) {
-	if linuxnet.RealRoot() && slices.ContainsFunc(s.Modes, func(m study.Mode) bool { return strings.HasPrefix(m.Mode, "docker/") }) {
+func (a App) gather(s study.Study, run string) (leave func() error, err error) {
+	if linuxnet.RealRoot() && a.guest == nil && slices.ContainsFunc(s.Modes, func(m study.Mode) bool { return strings.HasPrefix(m.Mode, "docker/") }) {
 		return engine.Gather(run)
 	}
 	return func() error { return nil }, nil

@@ -55,7 +55,7 @@ func TestEngineKilled(t *testing.T) {
 	kill(t, s.Lab.B.NS, "dockerd")
 	<-docker.Staged(s.Path).B.Done()
 	_, err := s.Path.Snapshot(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "the engine on host b has ended") {
+	if err == nil || !strings.Contains(err.Error(), "the engine on host b ended: dockerd ended (signal: killed)") {
 		t.Errorf("reading counters: %v", err)
 	}
 	if _, err := s.Path.Pairs()[0].Server.Launcher.Launch(t.Context(), "agent"); err == nil || !strings.Contains(err.Error(), "engine b") {

@@ -10,8 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"tare/internal/driver"
 	"tare/internal/driver/notes"
 	"tare/internal/engine"
+	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -47,11 +49,11 @@ func (p *path) run(ctx context.Context, s *side, role string, pair int, spec eng
 	name := numbered(role, pair)
 	spec.Run, spec.Part = p.lab.Spec.Claim.ID, role
 	spec.Name = engine.Name(spec.Run, p.lab.Spec.Label, name)
-	spec.Limit = p.limit(role)
+	spec.Limit = limitOf(p.order, role)
 	b := &box{role: role, pair: pair, side: s, own: spec.Network != engine.HostNetwork}
 	b.Place = notes.Place{At: s.At + "/" + name, Host: s.Host, Stack: s.Stack}
 	if b.own {
-		spec.Sysctls = p.sysctls()
+		spec.Sysctls = sandboxSysctls(p.lab)
 	}
 	c, err := s.engine.Run(ctx, spec)
 	if err != nil {
@@ -88,11 +90,11 @@ func (p *path) segmentation(b *box) error {
 	return nil
 }
 
-// sysctls are those of the lab's sandboxes, as an engine wants them named. Nothing
-// is said of IPv6, which an engine switches by network.
-func (p *path) sysctls() map[string]string {
+// sandboxSysctls are those of a lab's sandboxes, as an engine wants them named.
+// Nothing is said of IPv6, which an engine switches by network.
+func sandboxSysctls(l *lab.Lab) map[string]string {
 	out := map[string]string{}
-	for _, s := range p.lab.Settings() {
+	for _, s := range l.Settings() {
 		if strings.HasPrefix(s[0], "net/ipv4/") {
 			out[strings.ReplaceAll(s[0], "/", ".")] = s[1]
 		}
@@ -100,11 +102,12 @@ func (p *path) sysctls() map[string]string {
 	return out
 }
 
-func (p *path) limit(role string) study.Limit {
+// limitOf is what the container in a role may use.
+func limitOf(o driver.Order, role string) study.Limit {
 	if role == client {
-		return p.order.Limits.Client
+		return o.Limits.Client
 	}
-	return p.order.Limits.Server
+	return o.Limits.Server
 }
 
 // numbered is a container's name in its pair: client, client2, client3.
@@ -148,11 +151,16 @@ func (p *path) vethIn(b *box, device string, in *linuxnet.NS) (notes.Device, err
 
 // process is the container's agent in a drawing.
 func (b *box) process() notes.Step {
-	facts := []result.Fact{{Name: "engine", Value: b.side.engine.Versions.Engine}, {Name: "container", Value: b.container.Name}}
-	if l := limitText(b.container.Limit); l != "" {
+	return notes.ProcessAt(b.Place, containerFacts(b.side.engine.Engine, b.container)...)
+}
+
+// containerFacts are what a drawing says of a container.
+func containerFacts(e *engine.Engine, c *engine.Container) []result.Fact {
+	facts := []result.Fact{{Name: "engine", Value: e.Versions.Engine}, {Name: "container", Value: c.Name}}
+	if l := limitText(c.Limit); l != "" {
 		facts = append(facts, result.Fact{Name: "limit", Value: l})
 	}
-	return notes.ProcessAt(b.Place, facts...)
+	return facts
 }
 
 // fate says how the container ended, "" while it runs or when nobody knows.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"strings"
 	"sync"
 	"time"
 
@@ -146,7 +145,7 @@ func (p *guestPath) explain(ctx context.Context, err error) error {
 // has a limit, else in the one of the host's witness.
 func (p *guestPath) raw(ctx context.Context, s *site, role string, pair int) (*guestBox, error) {
 	b := &guestBox{Place: s.Place, role: role, site: s, launcher: s.container, eye: s.eye}
-	if p.limit(role) == (study.Limit{}) && p.Mode != "docker/host" {
+	if limitOf(p.order, role) == (study.Limit{}) && p.Mode != "docker/host" {
 		p.boxes = append(p.boxes, b)
 		return b, nil
 	}
@@ -157,7 +156,7 @@ func (p *guestPath) raw(ctx context.Context, s *site, role string, pair int) (*g
 // boxed is an end in a container on a network.
 func (p *guestPath) boxed(ctx context.Context, s *site, role string, pair int, spec engine.ContainerSpec) (*guestBox, error) {
 	b := &guestBox{role: role, site: s, own: true}
-	spec.Sysctls = sandboxSysctls()
+	spec.Sysctls = sandboxSysctls(&lab.Lab{})
 	if err := p.contain(ctx, b, pair, spec); err != nil {
 		return nil, err
 	}
@@ -185,7 +184,7 @@ func (p *guestPath) boxed(ctx context.Context, s *site, role string, pair int, s
 func (p *guestPath) contain(ctx context.Context, b *guestBox, pair int, spec engine.ContainerSpec) error {
 	name := numbered(b.role, pair)
 	b.Place = notes.Place{At: b.site.At + "/" + name, Host: b.site.Host, Stack: b.site.Stack}
-	spec.Run, spec.Part, spec.Limit = p.visit.run, b.role, p.limit(b.role)
+	spec.Run, spec.Part, spec.Limit = p.visit.run, b.role, limitOf(p.order, b.role)
 	spec.Name = engine.Name(spec.Run, p.order.Lab.Label, b.site.At, name)
 	c, err := b.site.engine.Run(ctx, spec)
 	if err != nil {
@@ -196,24 +195,6 @@ func (p *guestPath) contain(ctx context.Context, b *guestBox, pair int, spec eng
 	return nil
 }
 
-// sandboxSysctls are those of a lab's sandboxes, as an engine wants them named.
-func sandboxSysctls() map[string]string {
-	out := map[string]string{}
-	for _, s := range (&lab.Lab{}).Settings() {
-		if strings.HasPrefix(s[0], "net/ipv4/") {
-			out[strings.ReplaceAll(s[0], "/", ".")] = s[1]
-		}
-	}
-	return out
-}
-
-func (p *guestPath) limit(role string) study.Limit {
-	if role == client {
-		return p.order.Limits.Client
-	}
-	return p.order.Limits.Server
-}
-
 func (b *guestBox) end() notes.End { return notes.End{Place: b.Place, Launcher: b.launcher} }
 
 // process is the end's agent in a drawing.
@@ -221,11 +202,7 @@ func (b *guestBox) process() notes.Step {
 	if b.container == nil {
 		return notes.ProcessAt(b.Place, result.Fact{Name: "started by", Value: "engine " + b.site.engine.Versions.Engine + ", on the host's own network"})
 	}
-	facts := []result.Fact{{Name: "engine", Value: b.site.engine.Versions.Engine}, {Name: "container", Value: b.container.Name}}
-	if l := limitText(b.container.Limit); l != "" {
-		facts = append(facts, result.Fact{Name: "limit", Value: l})
-	}
-	return notes.ProcessAt(b.Place, facts...)
+	return notes.ProcessAt(b.Place, containerFacts(b.site.engine, b.container)...)
 }
 
 func linkWith(ctx context.Context, eye *agent.Client, addr netip.Addr) (wire.Link, error) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"tare/internal/agent/wire"
 	"tare/internal/driver"
@@ -157,10 +158,8 @@ func (b *guestBox) draw(at plugged) []notes.Step {
 }
 
 func reversed(steps []notes.Step) []notes.Step {
-	var out []notes.Step
-	for i := len(steps) - 1; i >= 0; i-- {
-		out = append(out, steps[i])
-	}
+	out := slices.Clone(steps)
+	slices.Reverse(out)
 	return out
 }
 
@@ -305,11 +304,11 @@ func (p *guestPath) network(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.gossips = p.gossips || n.Scope == "swarm"
+		p.gossips = p.gossips || n.Scope == scopeSwarm
 		switch {
 		case n.Driver == "host" || n.Driver == "null":
 			return fmt.Errorf("network %s of host %s is none that containers have an address on (driver %s)", name, s.At, n.Driver)
-		case n.Scope == "swarm" && !n.Attachable:
+		case n.Scope == scopeSwarm && !n.Attachable:
 			return fmt.Errorf("network %s belongs to a Swarm's services: single containers may join only one made with --attachable", name)
 		}
 	}

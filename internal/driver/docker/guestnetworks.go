@@ -52,7 +52,7 @@ func (p *guestPath) made(ctx context.Context, kind string) error {
 	if err != nil {
 		return err
 	}
-	p.gossips = n.Scope == "swarm"
+	p.gossips = n.Scope == scopeSwarm
 	if p.a != p.b && !p.gossips {
 		if !spec.Range.IsValid() {
 			return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf(

@@ -202,7 +202,7 @@ func (p *path) joined(ctx context.Context, near, far engine.Network, fixed func(
 	}
 	p.underlay()
 	p.facts = append(p.facts, result.Fact{Name: "network driver", Value: near.Driver}, result.Fact{Name: "network scope", Value: near.Scope})
-	if near.Scope == "swarm" {
+	if near.Scope == scopeSwarm {
 		return p.reachable(ctx, gossipWait)
 	}
 	return p.reachable(ctx, joinWait)

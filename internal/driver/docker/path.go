@@ -93,7 +93,7 @@ func (p *path) explain(ctx context.Context, err error) error {
 	}
 	for _, s := range p.sides() {
 		if fate := s.engine.Fate(); fate != "" {
-			return fmt.Errorf("the engine on host %s has ended: %s (%w)", s.At, fate, err)
+			return fmt.Errorf("%s (%w)", fate, err)
 		}
 	}
 	for _, b := range p.boxes {

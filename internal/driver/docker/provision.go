@@ -21,8 +21,7 @@ const MaxPairs = 100
 
 // Probe builds the mode once, engines included, and takes it down again.
 func (d Driver) Probe(ctx context.Context, o driver.Order) error {
-	r, err := recipeFor(o.Mode)
-	if err != nil {
+	if _, err := recipeFor(o.Mode); err != nil {
 		return err
 	}
 	if err := engine.Lacking(ctx); err != nil {
@@ -37,9 +36,6 @@ func (d Driver) Probe(ctx context.Context, o driver.Order) error {
 	o.Pairs = 1
 	p, err := d.Provision(ctx, o)
 	if err != nil {
-		if r.lacks != nil {
-			err = r.lacks(o.Mode, err)
-		}
 		return err
 	}
 	return p.Close(ctx)

@@ -16,9 +16,6 @@ type recipe struct {
 	engines where // that the mode needs
 	raw     where // whose end is a process of the host, which no engine limits: a's is the client
 	build   func(*path, context.Context) error
-	// lacks turns what went wrong into what the kernel lacks, and gives anything else
-	// back as it is; nil where nothing beyond Docker's own needs can be lacking.
-	lacks func(mode string, err error) error
 }
 
 // where names hosts of a lab.

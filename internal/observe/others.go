@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 )
 
 // Own says which processes are the run's own.
@@ -35,12 +34,12 @@ type Own struct {
 type Others struct {
 	root string
 	own  Own
-	mine *sync.Map // process ids whose command line was looked at: own, or not
+	seen map[int]looked // by process id: whose command line was looked at
 }
 
 // NewOthers makes the collector over the procfs mounted at procRoot.
 func NewOthers(procRoot string, own Own) Others {
-	return Others{root: procRoot, own: own, mine: new(sync.Map)}
+	return Others{root: procRoot, own: own, seen: map[int]looked{}}
 }
 
 // Name is "others".
@@ -100,8 +99,8 @@ func (o Others) named(p process) bool {
 	if o.own.Run == "" {
 		return false
 	}
-	if v, ok := o.mine.Load(p.pid); ok && v.(looked).started == p.started {
-		return v.(looked).own
+	if l, ok := o.seen[p.pid]; ok && l.started == p.started {
+		return l.own
 	}
 	line, err := os.ReadFile(filepath.Join(o.root, strconv.Itoa(p.pid), "cmdline"))
 	if err != nil {
@@ -111,7 +110,7 @@ func (o Others) named(p process) bool {
 	for word := range bytes.SplitSeq(line, []byte{0}) {
 		l.own = l.own || string(word) == o.own.Run
 	}
-	o.mine.Store(p.pid, l)
+	o.seen[p.pid] = l
 	return l.own
 }
 

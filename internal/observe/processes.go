@@ -82,7 +82,6 @@ func parseProcess(line []byte) (process, error) {
 	}
 	var bad error
 	number := func(s string) uint64 {
-		// Times that children spent may be written as negative by old kernels.
 		n, err := strconv.ParseUint(s, 10, 64)
 		if err != nil && bad == nil {
 			bad = fmt.Errorf("%q in %q is not a count", s, line)

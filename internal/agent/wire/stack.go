@@ -17,6 +17,8 @@ type Link struct {
 	TxBytes   uint64         `json:"tx_bytes"`
 	RxBytes   uint64         `json:"rx_bytes"`
 	TxPackets uint64         `json:"tx_packets"`
+	// CarrierChanges is how often it lost or found its carrier, nil where unknown.
+	CarrierChanges *uint64 `json:"carrier_changes,omitempty"`
 	RxPackets uint64         `json:"rx_packets"`
 }
 

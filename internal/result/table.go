@@ -2,6 +2,7 @@ package result
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -123,6 +124,23 @@ func inBoth(own, base []reading) (x, b []float64) {
 	return x, b
 }
 
+// ratios are the quotients of two values, block by block.
+func ratios(own, base []reading) []reading {
+	var out []reading
+	for i, j := 0, 0; i < len(own) && j < len(base); {
+		switch {
+		case own[i].block < base[j].block:
+			i++
+		case own[i].block > base[j].block:
+			j++
+		default:
+			out = append(out, reading{own[i].block, own[i].value / base[j].value})
+			i, j = i+1, j+1
+		}
+	}
+	return out
+}
+
 // leftOut names the values that are left out: once a metric that is not known,
 // and once a cell those that no measurement can give.
 func (t table) leftOut(in Input) []Warning {
@@ -134,7 +152,7 @@ func (t table) leftOut(in Input) []Warning {
 			if c == nil {
 				continue
 			}
-			for name := range c.values {
+			for _, name := range slices.AppendSeq(slices.Collect(maps.Keys(c.values)), maps.Keys(c.bad)) {
 				if !slices.ContainsFunc(in.Metrics, func(m Metric) bool { return m.Name == name }) {
 					unknown = append(unknown, name)
 				}

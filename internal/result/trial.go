@@ -44,9 +44,9 @@ type Trial struct {
 	GeneratorLimited *float64 `json:"generator_limited,omitempty"`
 	// AtLeast names those of Metrics of which the trial shows only that they are as
 	// high as this or higher.
-	AtLeast          []string `json:"at_least,omitempty"`
-	Tool             *Tool    `json:"tool,omitempty"`  // the external generator, if one made the traffic
-	Notes            []Note   `json:"notes,omitempty"` // what a reader of its figures must know
+	AtLeast []string `json:"at_least,omitempty"`
+	Tool    *Tool    `json:"tool,omitempty"`  // the external generator, if one made the traffic
+	Notes   []Note   `json:"notes,omitempty"` // what a reader of its figures must know
 }
 
 // PairOutcome is what one of several pairs of endpoints did in a trial.

@@ -233,7 +233,8 @@ func (r *run) finish() {
 		r.compareEnds(w)
 	}
 	r.out.Scenarios = Scenarios(r.cfg.Study)
-	r.out.Comparisons = result.Compare(r.out.Modes, plan.Names(r.cfg.Study), r.out.Scenarios, Asked(r.cfg.Study), r.trials, Rule(r.cfg.Study))
+	r.out.Comparisons = result.Compare(
+		result.Input{Modes: r.out.Modes, Workloads: plan.Names(r.cfg.Study), Trials: r.trials, Rule: Rule(r.cfg.Study)}, r.out.Scenarios, Asked(r.cfg.Study))
 	agreements, disagreements := result.Agreements(r.out.Modes, Verified(r.cfg.Study), r.trials, Rule(r.cfg.Study))
 	r.out.Agreements = agreements
 	for _, w := range append(warnings, disagreements...) {
@@ -266,7 +267,7 @@ func Scenarios(s study.Study) []result.Scenario {
 func Asked(s study.Study) []result.Asked {
 	var out []result.Asked
 	for _, c := range s.Compare {
-		out = append(out, result.Asked{ID: c.Name(), Title: c.Title, A: c.A, B: c.B})
+		out = append(out, result.Asked{ID: c.Name(), Title: c.Title, A: []string{c.A}, B: []string{c.B}})
 	}
 	return out
 }

@@ -50,6 +50,12 @@ type Run struct {
 	// Metrics are those of numbers that came from elsewhere, in the order of their
 	// reports. Absent where they are those of [Metrics].
 	Metrics []Metric `json:"metrics,omitempty"`
+	// Stopping says when and why no more blocks were added, Pilots what the trials
+	// before the first block found, and Lengths how long trials were made from that
+	// and from the run's own variance.
+	Stopping *Stopping `json:"stopping,omitempty"`
+	Pilots   []Pilot   `json:"pilots,omitempty"`
+	Lengths  []Length  `json:"lengths,omitempty"`
 }
 
 // Build is the version of the program that made the run.

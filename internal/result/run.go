@@ -45,6 +45,12 @@ type Run struct {
 	// Agreements say, for workloads weighed by a second tool as well, whether the
 	// two agree on what each mode costs.
 	Agreements []Agreement `json:"agreements,omitempty"`
+	// Stopping says when and why no more blocks were added, Pilots what the trials
+	// before the first block found, and Lengths how long trials were made from that
+	// and from the run's own variance.
+	Stopping *Stopping `json:"stopping,omitempty"`
+	Pilots   []Pilot   `json:"pilots,omitempty"`
+	Lengths  []Length  `json:"lengths,omitempty"`
 }
 
 // Build is the version of the program that made the run.
@@ -88,6 +94,7 @@ type Mode struct {
 	Status      ModeStatus `json:"status"`
 	Reason      string     `json:"reason,omitempty"`
 	Baseline    string     `json:"baseline,omitempty"`
+	Control     bool       `json:"control,omitempty"` // the baseline once more: what it differs by is noise
 	Topology    *Topology  `json:"topology,omitempty"`
 	Facts       []Fact     `json:"facts,omitempty"` // what it stood on, such as an engine's version, and its limits
 }

@@ -19,6 +19,7 @@ type Trial struct {
 	Schema   string             `json:"schema"`
 	Seq      int                `json:"seq"`
 	Block    int                `json:"block"`
+	Pilot    bool               `json:"pilot,omitempty"` // in block 0: it sets the warm-up and counts in no cell
 	Mode     string             `json:"mode"`
 	Workload string             `json:"workload"`
 	Attempt  int                `json:"attempt"`

@@ -36,22 +36,22 @@ func TestDecide(t *testing.T) {
 		margin float64
 		want   Answer
 	}{
-		{"far off", LogRatio{5, -0.20, 0.02}, math.NaN(), 0.05, Different},
-		{"far off, above", LogRatio{5, 0.20, 0.02}, math.NaN(), 0.05, Different},
-		{"real, may exceed the margin", LogRatio{5, -0.04, 0.02}, math.NaN(), 0.05, Different},
-		{"real, within the margin", LogRatio{5, -0.02, 0.01}, math.NaN(), 0.05, Small},
-		{"the same beyond a narrower margin", LogRatio{5, -0.02, 0.01}, math.NaN(), 0.02, Different},
-		{"equivalent", LogRatio{5, 0.005, 0.02}, math.NaN(), 0.05, Same},
-		{"noisy", LogRatio{5, 0.005, 0.10}, math.NaN(), 0.05, CannotTell},
-		{"not after correction", LogRatio{5, -0.20, 0.10}, 0.06, 0.05, CannotTell},
-		{"not after correction, but within", LogRatio{5, -0.02, 0.01}, 0.06, 0.05, Same},
-		{"Holm's p is strict", LogRatio{5, -0.20, 0.02}, 0.05, 0.05, CannotTell},
-		{"p alone is not enough", LogRatio{5, -0.10, 0.10}, 0.01, 0.05, CannotTell},
-		{"identical", LogRatio{3, 0, 0}, math.NaN(), 0.05, Same},
-		{"identical, no margin", LogRatio{3, 0, 0}, math.NaN(), 0, Same},
-		{"constant difference", LogRatio{3, -0.3, 0}, math.NaN(), 0.05, Different},
-		{"two blocks", LogRatio{2, -0.3, 1e-6}, math.NaN(), 0.05, CannotTell},
-		{"one block", LogRatio{1, -0.3, 0}, 0, 0.05, CannotTell},
+		{"far off", LogRatio{N: 5, Mean: -0.20, SD: 0.02}, math.NaN(), 0.05, Different},
+		{"far off, above", LogRatio{N: 5, Mean: 0.20, SD: 0.02}, math.NaN(), 0.05, Different},
+		{"real, may exceed the margin", LogRatio{N: 5, Mean: -0.04, SD: 0.02}, math.NaN(), 0.05, Different},
+		{"real, within the margin", LogRatio{N: 5, Mean: -0.02, SD: 0.01}, math.NaN(), 0.05, Small},
+		{"the same beyond a narrower margin", LogRatio{N: 5, Mean: -0.02, SD: 0.01}, math.NaN(), 0.02, Different},
+		{"equivalent", LogRatio{N: 5, Mean: 0.005, SD: 0.02}, math.NaN(), 0.05, Same},
+		{"noisy", LogRatio{N: 5, Mean: 0.005, SD: 0.10}, math.NaN(), 0.05, CannotTell},
+		{"not after correction", LogRatio{N: 5, Mean: -0.20, SD: 0.10}, 0.06, 0.05, CannotTell},
+		{"not after correction, but within", LogRatio{N: 5, Mean: -0.02, SD: 0.01}, 0.06, 0.05, Same},
+		{"Holm's p is strict", LogRatio{N: 5, Mean: -0.20, SD: 0.02}, 0.05, 0.05, CannotTell},
+		{"p alone is not enough", LogRatio{N: 5, Mean: -0.10, SD: 0.10}, 0.01, 0.05, CannotTell},
+		{"identical", LogRatio{N: 3, Mean: 0, SD: 0}, math.NaN(), 0.05, Same},
+		{"identical, no margin", LogRatio{N: 3, Mean: 0, SD: 0}, math.NaN(), 0, Same},
+		{"constant difference", LogRatio{N: 3, Mean: -0.3, SD: 0}, math.NaN(), 0.05, Different},
+		{"two blocks", LogRatio{N: 2, Mean: -0.3, SD: 1e-6}, math.NaN(), 0.05, CannotTell},
+		{"one block", LogRatio{N: 1, Mean: -0.3, SD: 0}, 0, 0.05, CannotTell},
 		{"nothing", LogRatio{}, 0, 0.05, CannotTell},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestDecide(t *testing.T) {
 			}
 		})
 	}
-	if got := Decide(LogRatio{5, -0.2, 0.02}, math.NaN(), 0.05); got != CannotTell {
+	if got := Decide(LogRatio{N: 5, Mean: -0.2, SD: 0.02}, math.NaN(), 0.05); got != CannotTell {
 		t.Errorf("without a p: %v, want cannot tell", got)
 	}
 }

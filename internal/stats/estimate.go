@@ -37,17 +37,14 @@ func MeanInterval(xs []float64, conf float64) (Estimate, error) {
 // the right one for values whose noise is proportional to them, such as rates
 // and times. Errors: those of MeanInterval, and a value that is not positive.
 func GeoMeanInterval(xs []float64, conf float64) (Estimate, error) {
-	if err := check(xs, conf); err != nil {
+	lx, err := logs(xs)
+	if err == nil {
+		err = check(xs, conf)
+	}
+	if err != nil {
 		return Estimate{}, fmt.Errorf("geometric mean: %w", err)
 	}
-	logs := make([]float64, len(xs))
-	for i, x := range xs {
-		if x <= 0 {
-			return Estimate{}, fmt.Errorf("geometric mean: value %d is %g, not positive", i+1, x)
-		}
-		logs[i] = math.Log(x)
-	}
-	e := interval(logs, conf)
+	e := interval(lx, conf)
 	e.Value = math.Exp(e.Value)
 	if e.HasInterval {
 		e.Lo, e.Hi = math.Exp(e.Lo), math.Exp(e.Hi)

@@ -6,17 +6,21 @@ import (
 	"math"
 )
 
-// LogRatio sums up the paired comparison of a mode with its baseline: N blocks
-// with d_i = ln(x_i / b_i), their Mean and their sample standard deviation SD
-// (divisor N-1; 0 and meaningless for N = 1).
+// LogRatio sums up the comparison of a mode with its baseline on a log scale:
+// the Mean difference of the logarithms, and its standard error SD / sqrt N.
 //
-// Whatever the trials of one block share, such as a slow minute of the machine,
-// cancels in d_i. The log makes the answer the same, upside down, for mode to
-// baseline and baseline to mode, and needs no care for a noisy denominator.
+// From [Paired], N is the number of blocks with d_i = ln(x_i / b_i), and SD their
+// sample standard deviation (divisor N-1; 0 and meaningless for N = 1). Whatever
+// the trials of one block share, such as a slow minute of the machine, cancels in
+// d_i. From [Unpaired], N is the smaller of the two numbers of values, and SD is
+// what the standard error makes of it. The log makes the answer the same, upside
+// down, for mode to baseline and baseline to mode, and needs no care for a noisy
+// denominator.
 type LogRatio struct {
 	N    int
 	Mean float64
 	SD   float64
+	DF   float64 // degrees of freedom of SD; 0 stands for N-1
 }
 
 // Paired compares x[i] with b[i], the values of one block. Errors: different
@@ -44,25 +48,49 @@ func positive(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
 // Ratio is exp(Mean): the geometric mean of the ratios to the baseline.
 func (l LogRatio) Ratio() float64 { return math.Exp(l.Mean) }
 
+// df is the degrees of freedom of SD, for N >= 2.
+func (l LogRatio) df() float64 {
+	if l.DF > 0 {
+		return l.DF
+	}
+	return float64(l.N - 1)
+}
+
+// logHalfWidth is that of the t interval of Mean, for N >= 2.
+func (l LogRatio) logHalfWidth(conf float64) float64 {
+	return TQuantile((1+conf)/2, l.df()) * l.SD / math.Sqrt(float64(l.N))
+}
+
 // Interval is the interval of the ratio at confidence conf, from the t interval
-// of the paired log ratios:
+// of the log ratio:
 //
-//	exp(Mean +- t_{(1+conf)/2, N-1} SD / sqrt N)
+//	exp(Mean +- t_{(1+conf)/2, DF} SD / sqrt N)
 //
-// Its coverage is exact for log-normal noise, shared within blocks or not. It is
-// a point if SD is 0. ok is false if N < 2 or conf is not within (0, 1).
+// Its coverage is exact for paired log-normal noise, shared within blocks or not,
+// and for unpaired noise as good as Welch's approximation. It is a point if SD is
+// 0. ok is false if N < 2 or conf is not within (0, 1).
 func (l LogRatio) Interval(conf float64) (lo, hi float64, ok bool) {
 	if l.N < 2 || !(conf > 0 && conf < 1) {
 		return 0, 0, false
 	}
-	h := halfWidth(l.SD, l.N, conf)
+	h := l.logHalfWidth(conf)
 	return math.Exp(l.Mean - h), math.Exp(l.Mean + h), true
 }
 
-// P is the two-sided p value of the paired t test of ratio 1, t = Mean sqrt N /
-// SD with N-1 degrees of freedom. Without any spread it is 1 if every pair is
-// equal and 0 if every pair differs by the same ratio. It is NaN, which [Holm]
-// passes over, if N < 2.
+// HalfWidth is half the width of [LogRatio.Interval] relative to the ratio,
+// sinh(t SD / sqrt N): 0.025 is 2.5 % of the ratio. It is NaN where there is no
+// interval and +Inf where it overflows.
+func (l LogRatio) HalfWidth(conf float64) float64 {
+	if l.N < 2 || !(conf > 0 && conf < 1) {
+		return math.NaN()
+	}
+	return math.Sinh(l.logHalfWidth(conf))
+}
+
+// P is the two-sided p value of the t test of ratio 1, t = Mean sqrt N / SD with
+// DF degrees of freedom. Without any spread it is 1 if every pair is equal and 0
+// if every pair differs by the same ratio. It is NaN, which [Holm] passes over,
+// if N < 2.
 func (l LogRatio) P() float64 {
 	switch {
 	case l.N < 2:
@@ -70,7 +98,7 @@ func (l LogRatio) P() float64 {
 	case l.SD == 0 && l.Mean == 0:
 		return 1
 	}
-	return TTwoSidedP(l.inErrors(l.Mean), float64(l.N-1))
+	return TTwoSidedP(l.inErrors(l.Mean), l.df())
 }
 
 // inErrors is a distance in units of the standard error of Mean.
@@ -78,15 +106,35 @@ func (l LogRatio) inErrors(distance float64) float64 {
 	return distance * math.Sqrt(float64(l.N)) / l.SD
 }
 
-// Equivalent is the two one-sided tests procedure (Schuirmann, J. Pharmacokinet.
-// Biopharm. 15, 1987) at 5 %: whether the ratio is shown to lie above 1/(1+margin)
-// and below 1+margin, each by a one-sided t test. This is so if and only if the
-// 90 % interval lies inside. It is false if N < 2, and for a margin below 0.
-func (l LogRatio) Equivalent(margin float64) bool {
-	room := math.Log1p(margin) - math.Abs(l.Mean) // to the nearer limit
-	if l.N < 2 || !(room >= 0) {
-		return false
+// EquivalentP is the p value of the two one-sided tests procedure (TOST:
+// Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987), the larger of the two: that
+// of the test that the ratio is beyond the nearer of 1/(1+margin) and 1+margin,
+//
+//	P(T_DF > (ln(1+margin) - |Mean|) sqrt N / SD)
+//
+// It is below one half if the ratio found is inside. Without spread it is 0
+// inside and on the limit, 1 beyond. NaN if N < 2, or for a margin below 0.
+func (l LogRatio) EquivalentP(margin float64) float64 {
+	if l.N < 2 || !(margin >= 0) {
+		return math.NaN()
 	}
-	// The other limit is further away: its test passes with this one.
-	return l.SD == 0 || TTwoSidedP(l.inErrors(room), float64(l.N-1))/2 <= 0.05
+	room := math.Log1p(margin) - math.Abs(l.Mean) // to the nearer limit; the other test passes with this one
+	if l.SD == 0 {
+		if room >= 0 {
+			return 0
+		}
+		return 1
+	}
+	p := TTwoSidedP(l.inErrors(room), l.df()) / 2
+	if room < 0 {
+		return 1 - p
+	}
+	return p
+}
+
+// Equivalent is whether the ratio is shown to lie above 1/(1+margin) and below
+// 1+margin, each by a one-sided test at 5 %. This is so if and only if the 90 %
+// interval lies inside. It is false if N < 2, and for a margin below 0.
+func (l LogRatio) Equivalent(margin float64) bool {
+	return l.EquivalentP(margin) <= 0.05 // a NaN is not
 }

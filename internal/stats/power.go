@@ -9,7 +9,7 @@ import (
 // spread would have found four times out of five (80 % power, two-sided 5 %, one
 // comparison):
 //
-//	exp((t_{.975, N-1} + t_{.80, N-1}) SD / sqrt N) - 1
+//	exp((t_{.975, DF} + t_{.80, DF}) SD / sqrt N) - 1
 //
 // 0.05 is 5 %. The sum of quantiles is the usual approximation to the noncentral
 // t; below 5 blocks the true power at this difference is a little off 80 %. With
@@ -19,7 +19,7 @@ func (l LogRatio) Detectable() float64 {
 	if l.N < 2 {
 		return math.NaN()
 	}
-	df := float64(l.N - 1)
+	df := l.df()
 	f := (TQuantile(0.975, df) + TQuantile(0.80, df)) / math.Sqrt(float64(l.N))
 	return math.Expm1(f * l.SD)
 }
@@ -56,9 +56,11 @@ func BlocksNeeded(family []LogRatio, i int, margin float64) (blocks int, ok bool
 }
 
 // grown is l after more blocks that change neither Mean nor SD. A single block
-// has no SD to keep and stays as it is.
+// has no SD to keep and stays as it is. Degrees of freedom of their own grow with
+// N-1, as Welch's do where both sides have N values.
 func (l LogRatio) grown(more int) LogRatio {
 	if l.N >= 2 {
+		l.DF *= float64(l.N+more-1) / float64(l.N-1)
 		l.N += more
 	}
 	return l

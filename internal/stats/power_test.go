@@ -48,17 +48,17 @@ func TestBlocksNeeded(t *testing.T) {
 	}{
 		// (t_.95 + 0) sd / sqrt n <= ln 1.05 by the t table: with sd 8 %, n 9 gives
 		// 1.860 * 8 % / 3 = 4.96 % > 4.88 %, n 10 gives 1.833 * 8 % / 3.16 = 4.64 %.
-		{"towards same", []LogRatio{{5, 0, 0.08}}, 0.05, 5, true},
+		{"towards same", []LogRatio{{N: 5, Mean: 0, SD: 0.08}}, 0.05, 5, true},
 		// t_.975 sd / sqrt n < 10 %: with sd 10 %, n 6 gives 10.49 %, n 7 gives 9.25 %.
-		{"towards different", []LogRatio{{4, -0.10, 0.10}}, 0.05, 3, true},
+		{"towards different", []LogRatio{{N: 4, Mean: -0.10, SD: 0.10}}, 0.05, 3, true},
 		// Two others alike: Holm asks p < .05/3 of the first, .05 of the last.
 		// p at n 9 is .0171, at n 10 .0115 (t 3, df 8 and t 3.16, df 9).
-		{"towards different, three modes", []LogRatio{{4, -0.10, 0.10}, {4, 0, 0.1}, {4, 0, 0.1}}, 0.05, 6, true},
-		{"answered", []LogRatio{{5, -0.5, 0.01}}, 0.05, 0, true},
-		{"third block", []LogRatio{{2, -0.5, 0.01}}, 0.05, 1, true},
-		{"one block", []LogRatio{{1, -0.5, 0}}, 0.05, 0, false},
-		{"too far", []LogRatio{{5, 0, 2}}, 0.05, 0, false},
-		{"a relative of one block has no say", []LogRatio{{4, -0.10, 0.10}, {N: 1}}, 0.05, 3, true},
+		{"towards different, three modes", []LogRatio{{N: 4, Mean: -0.10, SD: 0.10}, {N: 4, Mean: 0, SD: 0.1}, {N: 4, Mean: 0, SD: 0.1}}, 0.05, 6, true},
+		{"answered", []LogRatio{{N: 5, Mean: -0.5, SD: 0.01}}, 0.05, 0, true},
+		{"third block", []LogRatio{{N: 2, Mean: -0.5, SD: 0.01}}, 0.05, 1, true},
+		{"one block", []LogRatio{{N: 1, Mean: -0.5, SD: 0}}, 0.05, 0, false},
+		{"too far", []LogRatio{{N: 5, Mean: 0, SD: 2}}, 0.05, 0, false},
+		{"a relative of one block has no say", []LogRatio{{N: 4, Mean: -0.10, SD: 0.10}, {N: 1}}, 0.05, 3, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, ok := BlocksNeeded(c.family, 0, c.margin)
@@ -77,11 +77,11 @@ func TestBlocksNeededCap(t *testing.T) {
 		all := float64(n + more)
 		return math.Log1p(margin) * math.Sqrt(all) / TQuantile(0.95, all-1)
 	}
-	at := []LogRatio{{n, 0, fits(MaxBlocksNeeded) * (1 - 1e-9)}}
+	at := []LogRatio{{N: n, Mean: 0, SD: fits(MaxBlocksNeeded) * (1 - 1e-9)}}
 	if got, ok := BlocksNeeded(at, 0, margin); got != MaxBlocksNeeded || !ok {
 		t.Errorf("at the cap: %d %t", got, ok)
 	}
-	beyond := []LogRatio{{n, 0, fits(MaxBlocksNeeded) * (1 + 1e-9)}}
+	beyond := []LogRatio{{N: n, Mean: 0, SD: fits(MaxBlocksNeeded) * (1 + 1e-9)}}
 	if got, ok := BlocksNeeded(beyond, 0, margin); ok {
 		t.Errorf("beyond the cap: %d", got)
 	}

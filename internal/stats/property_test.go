@@ -148,9 +148,9 @@ func TestBlocksNeededIsTheFirst(t *testing.T) {
 		for more := 0; more <= far && want < 0; more++ {
 			ps := make([]float64, len(family))
 			for j, l := range family {
-				ps[j] = LogRatio{l.N + more, l.Mean, l.SD}.P()
+				ps[j] = LogRatio{N: l.N + more, Mean: l.Mean, SD: l.SD}.P()
 			}
-			if Decide(LogRatio{family[0].N + more, family[0].Mean, family[0].SD}, Holm(ps)[0], margin) != CannotTell {
+			if Decide(LogRatio{N: family[0].N + more, Mean: family[0].Mean, SD: family[0].SD}, Holm(ps)[0], margin) != CannotTell {
 				want = more
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
@@ -13,6 +14,9 @@ import (
 type Own struct {
 	PID int    // of tare: itself and all below it, engines of its own included
 	Run string // the run's id: whoever has it in the command line, as agents in containers do
+	// Programs work for the run without being below it, as an engine that exists
+	// does. What is below them is not the run's.
+	Programs []string
 }
 
 // Others is the collector "others": the CPU time of everything that runs beside
@@ -21,8 +25,8 @@ type Own struct {
 //	cpu  of processes that are not the run's own, nor threads of the kernel
 //
 // The run's own are the tree below Own.PID; each process with Own.Run as a word of
-// its command line, with the tree below it; and that one's parent where nothing
-// but containers is below it (a container's shim).
+// its command line, with the tree below it, and with the shim that it is in a
+// container of; and Own.Programs.
 //
 // A process that began and ended within the window counts if its parent waited
 // for it, as shells and build tools do. One that nobody waits for is missed, and so
@@ -76,6 +80,9 @@ func (o Others) ours(all map[int]process) map[int]bool {
 		}
 	}
 	own := map[int]bool{}
+	for pid, p := range all {
+		own[pid] = slices.Contains(o.own.Programs, p.name)
+	}
 	for pid := range all {
 		for at, depth := pid, 0; at > 0 && depth < len(all); at, depth = all[at].parent, depth+1 {
 			if marked[at] {

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"strings"
 	"time"
 
 	"tare/internal/agent"
 	"tare/internal/driver"
+	"tare/internal/observe"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/traffic"
@@ -33,7 +36,9 @@ type lane struct {
 	limit  time.Duration // for all trials that take turns with this one
 	busy   time.Duration // spent on this trial, without the turns of others
 	err    error
-	ruled  string // why it is ruled out, by a rule fixed beforehand; empty: it counts
+	ruled  string         // why it is ruled out, by a rule fixed beforehand; empty: it counts
+	window observe.Window // what was observed of the machine around it
+	shared bool           // and around the trials that it took turns with
 }
 
 // voidError is a path that was not proven.
@@ -109,15 +114,7 @@ func (r *run) atOnce(ctx context.Context, l *lane) {
 	ctx, cancel := bounded(ctx, l)
 	defer cancel()
 	l.step(func() error { return r.begin(ctx, l) })
-	session := r.watch.Start()
-	l.finish(ctx, (*agent.Trial).Run)
-	figures, missing := session.Stop()
-	for _, u := range missing {
-		r.warn("not_observed", "run", "%s", u)
-	}
-	if l.err == nil {
-		l.out.Machine = figures
-	}
+	r.around([]*lane{l}, func() { l.finish(ctx, (*agent.Trial).Run) })
 	l.step(func() error { return l.prove(ctx) })
 	l.release(ctx)
 }
@@ -150,6 +147,7 @@ func (l *lane) prove(ctx context.Context) error {
 		return err
 	}
 	if moved, err := l.before.Moved(after); err == nil {
+		maps.DeleteFunc(moved, func(name string, n uint64) bool { return n == 0 && strings.HasSuffix(name, "."+driver.CarrierChanges) })
 		l.out.Counters = moved
 	}
 	var carried []driver.Carried

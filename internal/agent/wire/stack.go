@@ -19,7 +19,7 @@ type Link struct {
 	TxPackets uint64         `json:"tx_packets"`
 	// CarrierChanges is how often it lost or found its carrier, nil where unknown.
 	CarrierChanges *uint64 `json:"carrier_changes,omitempty"`
-	RxPackets uint64         `json:"rx_packets"`
+	RxPackets      uint64  `json:"rx_packets"`
 }
 
 // Knock is one short exchange with another agent.

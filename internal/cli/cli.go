@@ -27,6 +27,7 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2   // usage or study error; nothing was made
 	exitEnvironment = 3   // rights, kernel or engine lack what is needed
+	exitUnfit       = 4   // measured, but not fit to judge
 	exitInterrupted = 130 // after teardown
 )
 

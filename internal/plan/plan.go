@@ -12,11 +12,13 @@ import (
 	"tare/internal/traffic"
 )
 
-// Trial is one step of a plan. Block counts from 1.
+// Trial is one step of a plan. Block counts from 1. Requeued is one that is run
+// once more, at the end: the plan itself holds none.
 type Trial struct {
 	Block    int
 	Mode     string
 	Workload study.Workload
+	Requeued bool
 }
 
 // Plan is the trials of a study in the order they run.

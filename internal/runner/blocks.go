@@ -13,7 +13,7 @@ import (
 func (r *run) remaining() []plan.Trial {
 	return slices.DeleteFunc(slices.Clone(r.plan.Trials), func(t plan.Trial) bool {
 		return slices.ContainsFunc(r.cfg.Done, func(d result.Trial) bool {
-			return d.Status == result.TrialOK && d.Block == t.Block && d.Mode == t.Mode && d.Workload == t.Workload.ID
+			return d.Status != result.TrialFailed && d.Block == t.Block && d.Mode == t.Mode && d.Workload == t.Workload.ID
 		})
 	})
 }
@@ -24,6 +24,7 @@ func (r *run) blocks(ctx context.Context) error {
 	r.plan = r.plan.Without(r.unready()...)
 	r.todo, r.done = r.remaining(), 0
 	began := time.Now()
+	r.began = began
 	for _, group := range plan.Groups(r.todo) {
 		if r.overtime(began, r.todo, r.done) {
 			r.warn("max_time", "run", "stopped after block %d of %d: the next would have ended after the time limit of %s",
@@ -36,17 +37,6 @@ func (r *run) blocks(ctx context.Context) error {
 		r.done += len(group)
 	}
 	return r.makeUp(ctx)
-}
-
-// makeUp runs the groups of which a trial was ruled out once more, at the end of
-// the session.
-func (r *run) makeUp(ctx context.Context) error {
-	for _, group := range r.later {
-		if err := r.together(ctx, group); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // unready lists the modes that are not there to be measured.

@@ -69,9 +69,9 @@ type run struct {
 	plan    plan.Plan
 	stages  []*stage
 	trials  []result.Trial
-	todo    []plan.Trial   // of the plan, without what a resumed run has
-	done    int            // of todo
-	later   [][]plan.Trial // groups to be run once more at the end, because one of them was ruled out
+	todo    []plan.Trial // of the plan, without what a resumed run has
+	done    int          // of todo
+	began   time.Time    // with the first block
 	dropped []dropped
 	watch   *observe.Watch
 	out     result.Run
@@ -113,15 +113,19 @@ func (r *run) finish() {
 		r.out.Modes = append(r.out.Modes, s.result())
 	}
 	r.out.Trials = result.Count(r.trials)
-	cells, warnings := result.Cells(r.out.Modes, plan.Names(r.cfg.Study), r.trials, Rule(r.cfg.Study))
+	rule := Rule(r.cfg.Study, r.trials)
+	r.out.Noisy = rule.Noisy
+	r.ruledOut()
+	r.busyTurns()
+	cells, warnings := result.Cells(r.out.Modes, plan.Names(r.cfg.Study), r.trials, rule)
 	r.out.Cells = cells
 	for _, w := range r.plan.Workloads {
 		r.compareEnds(w)
 	}
 	r.out.Scenarios = Scenarios(r.cfg.Study)
 	r.out.Comparisons = result.Compare(
-		result.Input{Modes: r.out.Modes, Workloads: plan.Names(r.cfg.Study), Trials: r.trials, Rule: Rule(r.cfg.Study)}, r.out.Scenarios, Asked(r.cfg.Study))
-	agreements, disagreements := result.Agreements(r.out.Modes, Verified(r.cfg.Study), r.trials, Rule(r.cfg.Study))
+		result.Input{Modes: r.out.Modes, Workloads: plan.Names(r.cfg.Study), Trials: r.trials, Rule: rule}, r.out.Scenarios, Asked(r.cfg.Study))
+	agreements, disagreements := result.Agreements(r.out.Modes, Verified(r.cfg.Study), r.trials, rule)
 	r.out.Agreements = agreements
 	for _, w := range append(warnings, disagreements...) {
 		r.warn(w.Code, w.Scope, "%s", w.Text)

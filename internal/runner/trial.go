@@ -39,6 +39,7 @@ type lane struct {
 	ruled  string         // why it is ruled out, by a rule fixed beforehand; empty: it counts
 	window observe.Window // what was observed of the machine around it
 	shared bool           // and around the trials that it took turns with
+	flaps  []string       // devices of the path whose carrier came or went
 }
 
 // voidError is a path that was not proven.
@@ -53,7 +54,7 @@ func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 	var lanes []*lane
 	for _, t := range trials {
 		l := &lane{Trial: t, stage: r.stage(t.Mode), limit: limit}
-		l.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt}
+		l.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Requeued: t.Requeued}
 		if l.pairs, l.err = r.pairs(l.stage, t, limit); l.err == nil {
 			l.work, l.err = workload(l.pairs[0].clientSide)
 		}
@@ -147,6 +148,7 @@ func (l *lane) prove(ctx context.Context) error {
 		return err
 	}
 	if moved, err := l.before.Moved(after); err == nil {
+		l.flaps = moved.Flaps()
 		maps.DeleteFunc(moved, func(name string, n uint64) bool { return n == 0 && strings.HasSuffix(name, "."+driver.CarrierChanges) })
 		l.out.Counters = moved
 	}
@@ -162,6 +164,13 @@ func (l *lane) prove(ctx context.Context) error {
 	return &voidError{err}
 }
 
+// figure judges a lane whose trial has ended well so far.
+func (l *lane) figure() {
+	if l.err == nil {
+		l.err = l.judge()
+	}
+}
+
 // judge turns the reports of a proven trial into its figures.
 func (l *lane) judge() error {
 	metrics, series := l.work.Metrics(l.pairs[0].clientSide, l.client, l.server)
@@ -175,9 +184,6 @@ func (l *lane) judge() error {
 // conclude makes the record of a trial that has ended.
 func (l *lane) conclude(seq int) result.Trial {
 	l.out.Seq, l.out.Elapsed = seq, l.busy.Seconds()
-	if l.err == nil {
-		l.err = l.judge()
-	}
 	switch {
 	case l.err == nil && l.ruled == "":
 		l.out.Status = result.TrialOK

@@ -9,6 +9,12 @@ import (
 	"tare/internal/result"
 )
 
+// learn takes from the trials so far how long those to come are.
+func (r *run) learn() {
+	r.warm()
+	r.lengthen()
+}
+
 // remaining is the plan without what a resumed run has already.
 func (r *run) remaining() []plan.Trial {
 	return slices.DeleteFunc(slices.Clone(r.plan.Trials), func(t plan.Trial) bool {

@@ -77,7 +77,7 @@ func (r *run) window(next plan.Trial) (time.Duration, string) {
 	if needed(c, batch, now, aim, r.cfg.Study.Stop, r.plan.Blocks) <= r.cfg.Study.Stop.MinBlocks {
 		return now, "" // narrow enough as it is
 	}
-	trials := r.together1(next)
+	trials := r.group(next)
 	per := func(d time.Duration) time.Duration { return r.plan.Estimate(retimed(trials, d)) }
 	second := per(now+time.Second) - per(now)
 	rest := per(now) - time.Duration(now.Seconds()*float64(second))
@@ -97,8 +97,8 @@ func (r *run) window(next plan.Trial) (time.Duration, string) {
 	return best, why
 }
 
-// together1 is the group of a trial in the block it is in.
-func (r *run) together1(next plan.Trial) []plan.Trial {
+// group is the group of a trial in the block it is in.
+func (r *run) group(next plan.Trial) []plan.Trial {
 	var group []plan.Trial
 	for _, t := range r.todo[r.done:] {
 		if t.Block == next.Block && t.Workload.ID == next.Workload.ID {

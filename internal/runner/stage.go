@@ -53,6 +53,15 @@ func (s *stage) result() result.Mode {
 	return m
 }
 
+// modes are those of the run as they are now.
+func (r *run) modes() []result.Mode {
+	out := []result.Mode{}
+	for _, s := range r.stages {
+		out = append(out, s.result())
+	}
+	return out
+}
+
 // told lists what the study told a mode, as facts of it, but for what was read back.
 func told(m study.Mode, read []result.Fact) []result.Fact {
 	var out []result.Fact
@@ -141,21 +150,14 @@ func (r *run) setUp(ctx context.Context) error {
 // cast finds what a mode of the plan is and who builds it. The error of a mode that
 // is only planned says so.
 func (r *run) cast(id string) (*stage, error) {
-	asked, own := r.cfg.Study.ModeNamed(id)
-	s := &stage{control: !own && id == study.ControlMode}
-	if s.control {
-		asked = r.cfg.Study.Controlled()
-	}
+	asked, _ := r.cfg.Study.ModeNamed(id)
+	s := &stage{asked: asked, control: r.cfg.Study.Control && id == study.ControlID}
 	d, m, err := r.cfg.Drivers.For(asked.Mode)
 	if _, planned := driver.AsUnsupported(err); err != nil && !planned {
 		return nil, err
 	}
-	m.Baseline = r.cfg.Study.BaselineOf(asked, m.Baseline)
-	m.ID, m.Title = id, cmp.Or(asked.Title, m.Title)
-	if s.control {
-		m.Title, m.Baseline = asked.Name()+" once more, as a control", asked.Name()
-	}
-	s.driver, s.mode, s.asked = d, m, asked
+	m.ID, m.Title, m.Baseline = id, cmp.Or(asked.Title, m.Title), r.cfg.Study.BaselineOf(asked, m.Baseline)
+	s.driver, s.mode = d, m
 	return s, err
 }
 

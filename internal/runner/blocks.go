@@ -24,19 +24,28 @@ func (r *run) remaining() []plan.Trial {
 	})
 }
 
-// blocks runs the trials in their order, block by block: those that take turns
-// together, the others one by one. Whether one more block is run is decided between
-// blocks alone, so that every mode is in each as often as every other. What was
-// ruled out is made up for at the end.
+// blocks runs the trials in their order, block by block, until it is enough. What
+// was ruled out is made up for at the end.
 func (r *run) blocks(ctx context.Context) error {
 	r.plan = r.plan.Without(r.unready()...)
 	r.todo, r.done = r.remaining(), 0
+	err := r.untilEnough(ctx)
+	r.stopped(r.finished())
+	if err != nil {
+		return err
+	}
+	return r.makeUp(ctx)
+}
+
+// untilEnough runs block after block: in each, those trials that take turns
+// together, the others one by one. Whether one more is run is decided between blocks
+// alone, so that every mode is measured as often as every other.
+func (r *run) untilEnough(ctx context.Context) error {
 	r.learn()
-	first := true
-	for r.done < len(r.todo) {
+	for first := true; r.done < len(r.todo); first = false {
 		block := r.todo[r.done].Block
 		if r.enough(block) {
-			break
+			return nil
 		}
 		if !first {
 			if err := r.renew(ctx, block); err != nil {
@@ -46,11 +55,9 @@ func (r *run) blocks(ctx context.Context) error {
 		if err := r.block(ctx, block); err != nil {
 			return err
 		}
-		first = false
 		r.learn()
 	}
-	r.stopped(r.finished())
-	return r.makeUp(ctx)
+	return nil
 }
 
 // block runs what is left of one block. How long that took, beside the estimate,

@@ -64,13 +64,13 @@ func Run(ctx context.Context, cfg Config) (result.Run, error) {
 }
 
 type run struct {
-	cfg     Config
-	plan    plan.Plan
-	stages  []*stage
-	trials  []result.Trial
-	todo    []plan.Trial   // of the plan, without what a resumed run has
-	done    int            // of todo
-	later   [][]plan.Trial // groups to be run once more at the end, because one of them was ruled out
+	cfg    Config
+	plan   plan.Plan
+	stages []*stage
+	trials []result.Trial
+	todo   []plan.Trial   // of the plan, without what a resumed run has
+	done   int            // of todo
+	later  [][]plan.Trial // groups to be run once more at the end, because one of them was ruled out
 	// began is when the run did, announced how long it was said to take at most, pace
 	// how many times as long as estimated a block took, and late says that the time
 	// limit kept it from one more.
@@ -79,9 +79,9 @@ type run struct {
 	pace      float64
 	late      bool
 	chosen    map[string]bool // workloads whose length has been looked at
-	dropped []dropped
-	watch   *observe.Watch
-	out     result.Run
+	dropped   []dropped
+	watch     *observe.Watch
+	out       result.Run
 }
 
 func (r *run) tell(e live.Event) { r.cfg.Listener.Handle(e) }

@@ -55,7 +55,7 @@ func (r *run) decide(n int) (stats.Stopping, stats.Halt) {
 	for block := 1; block <= n && halt == stats.GoOn; block++ {
 		var ratios []stats.LogRatio
 		for _, o := range r.ratios(block) {
-			ratios = append(ratios, o.LogRatio)
+			ratios = append(ratios, o.Ratio)
 		}
 		rule, halt = rule.After(block, ratios...)
 	}
@@ -63,18 +63,21 @@ func (r *run) decide(n int) (stats.Stopping, stats.Halt) {
 }
 
 // ratios are what the run waits for: those of workloads that run in every block,
-// but for what was dropped.
-func (r *run) ratios(last int) []result.Ratio {
-	var workloads []string
+// but for what was dropped and what has no ratio, because a value is 0.
+func (r *run) ratios(last int) []result.ModeRatio {
+	in := result.Input{Modes: r.modes()}
 	for _, w := range r.plan.Workloads {
 		if w.Every <= 1 && w.Times == 0 {
-			workloads = append(workloads, w.Name())
+			in.Workloads = append(in.Workloads, w.Name())
 		}
 	}
-	modes := r.modes()
-	return slices.DeleteFunc(result.Ratios(modes, workloads, r.trials, last), func(o result.Ratio) bool {
-		i := slices.IndexFunc(modes, func(m result.Mode) bool { return m.ID == o.Mode })
-		return slices.Contains(r.dropped, dropped{o.Mode, o.Workload}) || slices.Contains(r.dropped, dropped{modes[i].Baseline, o.Workload})
+	for _, t := range r.trials {
+		if t.Block <= last {
+			in.Trials = append(in.Trials, t)
+		}
+	}
+	return slices.DeleteFunc(result.Ratios(in), func(o result.ModeRatio) bool {
+		return !o.Known || r.gaveUp(o.Mode, o.Workload) || r.gaveUp(r.stage(o.Mode).mode.Baseline, o.Workload)
 	})
 }
 
@@ -90,7 +93,7 @@ func (r *run) stopped(n int) {
 			s.Reason = result.StopSettled
 		}
 		for _, o := range r.ratios(n) {
-			if !rule.Settles(o.LogRatio) {
+			if !rule.Settles(o.Ratio) {
 				s.Unsettled = append(s.Unsettled, unsettled(o))
 			}
 		}
@@ -110,10 +113,10 @@ func (r *run) stopped(n int) {
 	}
 }
 
-func unsettled(o result.Ratio) result.Unsettled {
+func unsettled(o result.ModeRatio) result.Unsettled {
 	u := result.Unsettled{Mode: o.Mode, Workload: o.Workload, Metric: o.Metric}
-	if o.N >= 2 {
-		w := o.HalfWidth(0.95)
+	if o.Ratio.N >= 2 {
+		w := o.Ratio.HalfWidth(0.95)
 		u.Width = &w
 	}
 	return u

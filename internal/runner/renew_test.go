@@ -143,7 +143,7 @@ func TestInterruptedRenewal(t *testing.T) {
 		}
 		return nil
 	})
-	run, trials, err := weighUntil(t, ctx, nil, d, []string{"host", "netns/macvlan"}, renewing, nil)
+	run, trials, err := weighUntil(ctx, t, nil, d, []string{"host", "netns/macvlan"}, renewing, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,11 +55,11 @@ func weigh(t *testing.T, d driver.Driver, modes []string, change func(*study.Stu
 // weighAfter goes on with a run that has some trials.
 func weighAfter(t *testing.T, done []result.Trial, d driver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial, error) {
 	t.Helper()
-	return weighUntil(t, t.Context(), done, d, modes, change, on)
+	return weighUntil(t.Context(), t, done, d, modes, change, on)
 }
 
 // weighUntil does so until a context ends.
-func weighUntil(t *testing.T, ctx context.Context, done []result.Trial, d driver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial, error) {
+func weighUntil(ctx context.Context, t *testing.T, done []result.Trial, d driver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial, error) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("real runs are left out of the short tests")

@@ -118,7 +118,8 @@ func (r *run) finish() {
 		r.compareEnds(w)
 	}
 	r.out.Scenarios = Scenarios(r.cfg.Study)
-	r.out.Comparisons = result.Compare(r.out.Modes, plan.Names(r.cfg.Study), r.out.Scenarios, Asked(r.cfg.Study), r.trials, Rule(r.cfg.Study))
+	r.out.Comparisons = result.Compare(
+		result.Input{Modes: r.out.Modes, Workloads: plan.Names(r.cfg.Study), Trials: r.trials, Rule: Rule(r.cfg.Study)}, r.out.Scenarios, Asked(r.cfg.Study))
 	agreements, disagreements := result.Agreements(r.out.Modes, Verified(r.cfg.Study), r.trials, Rule(r.cfg.Study))
 	r.out.Agreements = agreements
 	for _, w := range append(warnings, disagreements...) {

@@ -256,7 +256,7 @@ func Verified(s study.Study) []result.Verified {
 // Scenarios are those of a study, as results have them.
 func Scenarios(s study.Study) []result.Scenario {
 	var out []result.Scenario
-	for _, sc := range s.Scenarios {
+	for _, sc := range plan.Scenarios(s) {
 		out = append(out, result.Scenario(sc))
 	}
 	return out
@@ -266,7 +266,10 @@ func Scenarios(s study.Study) []result.Scenario {
 func Asked(s study.Study) []result.Asked {
 	var out []result.Asked
 	for _, c := range s.Compare {
-		out = append(out, result.Asked{ID: c.Name(), Title: c.Title, A: c.A, B: c.B})
+		suffixes, sides := plan.Sides(s, c.A, c.B)
+		for i, side := range sides {
+			out = append(out, result.Asked{ID: c.Name() + suffixes[i], Title: c.Title, A: side[0], B: side[1]})
+		}
 	}
 	return out
 }

@@ -37,7 +37,8 @@ func (r *reader) convert(n *yaml.Node, f reflect.Value) bool {
 	}
 	tag := n.ShortTag()
 	if u, ok := f.Addr().Interface().(encoding.TextUnmarshaler); ok {
-		return (tag == "!!str" || tag == "!!int") && u.UnmarshalText([]byte(n.Value)) == nil
+		_, share := u.(*Portion)
+		return (tag == "!!str" != share || tag == "!!int" || tag == "!!float" && share) && u.UnmarshalText([]byte(n.Value)) == nil
 	}
 	switch f.Kind() {
 	case reflect.String:

@@ -93,7 +93,8 @@ func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run
 	cells, warnings := result.Cells(run.Modes, plan.Names(s), trials, runner.Rule(s))
 	agreements, more := result.Agreements(run.Modes, runner.Verified(s), trials, runner.Rule(s))
 	run.Scenarios = runner.Scenarios(s)
-	run.Comparisons = result.Compare(run.Modes, plan.Names(s), run.Scenarios, runner.Asked(s), trials, runner.Rule(s))
+	run.Comparisons = result.Compare(
+		result.Input{Modes: run.Modes, Workloads: plan.Names(s), Trials: trials, Rule: runner.Rule(s)}, run.Scenarios, runner.Asked(s))
 	run.Cells, run.Agreements, run.Warnings = cells, agreements, slices.Concat(run.Warnings, warnings, more)
 	return run
 }

@@ -53,6 +53,17 @@ type TrialEnded struct{ Trial result.Trial }
 // Warned carries a warning as it arises.
 type Warned struct{ Warning result.Warning }
 
+// Provisional carries what a run would say if it ended now: no verdict, for more
+// blocks are to come.
+type Provisional struct {
+	Blocks int // behind it
+	Cells  []result.Cell
+}
+
+// Told carries a decision of the run about itself, in words: a warm-up, a length,
+// a mode made anew, the end of adding blocks.
+type Told struct{ Text string }
+
 // Ended closes a run.
 type Ended struct {
 	Status result.RunStatus
@@ -63,5 +74,7 @@ func (Planned) event()      {}
 func (ModeSettled) event()  {}
 func (TrialStarted) event() {}
 func (TrialEnded) event()   {}
+func (Provisional) event()  {}
+func (Told) event()         {}
 func (Warned) event()       {}
 func (Ended) event()        {}

@@ -68,13 +68,13 @@ func sdn() Input {
 	run.Trials = result.Count(trials)
 	run.Cells, run.Warnings = result.Cells(run.Modes, workloads, trials, rule)
 	run.Warnings = append(run.Warnings, result.Warning{Code: "workload_unsupported", Scope: "udp_sweep", Text: "left out of the trials, not built yet: loss over a range of rates"})
-	run.Comparisons = result.Compare(run.Modes, workloads, run.Scenarios, []result.Asked{
-		{ID: "D/B", Title: "what the SDN takes from containers", A: "D", B: "B"},
-		{ID: "F/E", Title: "the same without segmentation", A: "F", B: "E"},
-		{ID: "E/B", A: "E", B: "B"},
-		{ID: "G/D", Title: "what encryption takes", A: "G", B: "D"},
-		{ID: "bridge", Title: "the bridge beside the host", A: "docker/bridge", B: "host"},
-	}, trials, rule)
+	run.Comparisons = result.Compare(result.Input{Modes: run.Modes, Workloads: workloads, Trials: trials, Rule: rule}, run.Scenarios, []result.Asked{
+		{ID: "D/B", Title: "what the SDN takes from containers", A: []string{"D"}, B: []string{"B"}},
+		{ID: "F/E", Title: "the same without segmentation", A: []string{"F"}, B: []string{"E"}},
+		{ID: "E/B", A: []string{"E"}, B: []string{"B"}},
+		{ID: "G/D", Title: "what encryption takes", A: []string{"G"}, B: []string{"D"}},
+		{ID: "bridge", Title: "the bridge beside the host", A: []string{"docker/bridge"}, B: []string{"host"}},
+	})
 	return Input{Run: run, Trials: trials, Title: "What an SDN costs containers", Command: "tare run sdn --seed 7", FiguresDir: "figures"}
 }
 

@@ -3,7 +3,6 @@ package result
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Agree says whether two tools agree on a cost.
@@ -39,17 +38,16 @@ type Verified struct{ Workload, Twin, Tool string }
 // both tools, in the main metric of the workload. It warns with tools_disagree of
 // each that differs.
 func Agreements(modes []Mode, verified []Verified, trials []Trial, rule Rule) ([]Agreement, []Warning) {
-	measured := slices.DeleteFunc(slices.Clone(modes), func(m Mode) bool { return m.Status != ModeMeasured })
 	var names []string
 	for _, v := range verified {
 		names = append(names, v.Workload, v.Twin)
 	}
-	tab, _ := tabulate(measured, names, trials)
+	tab := tabulate(modes, names, trials)
 	var out []Agreement
 	var warnings []Warning
 	for _, v := range verified {
-		for _, m := range measured {
-			if m.Baseline == "" {
+		for _, m := range modes {
+			if m.Status != ModeMeasured || m.Baseline == "" {
 				continue
 			}
 			for _, metric := range Metrics() {
@@ -58,7 +56,7 @@ func Agreements(modes []Mode, verified []Verified, trials []Trial, rule Rule) ([
 					continue
 				}
 				a := Agreement{Workload: v.Workload, Twin: v.Twin, Tool: v.Tool, Mode: m.ID, Metric: metric.Name, Agree: AgreeCannotTell}
-				a.judge(own, second, rule.Margin)
+				a.judge(own, second, rule)
 				out = append(out, a)
 				if a.Agree == AgreeNo {
 					warnings = append(warnings, toolsDisagree(a))
@@ -72,17 +70,16 @@ func Agreements(modes []Mode, verified []Verified, trials []Trial, rule Rule) ([
 // costs are the ratios of a mode to its baseline, block by block.
 func (t table) costs(m Mode, workload, metric string) []reading {
 	var out []reading
-	base := t.values(m.Baseline, workload, metric)
-	for _, r := range t.values(m.ID, workload, metric) {
-		if i := slices.IndexFunc(base, func(b reading) bool { return b.block == r.block }); i >= 0 && base[i].value > 0 && r.value > 0 {
-			out = append(out, reading{r.block, r.value / base[i].value})
+	for _, r := range ratios(t.values(m.ID, workload, metric), t.values(m.Baseline, workload, metric)) {
+		if r.value > 0 && finite(r.value) {
+			out = append(out, r)
 		}
 	}
 	return out
 }
 
-func (a *Agreement) judge(own, second []reading, margin float64) {
-	l, ok := compare(own, second)
+func (a *Agreement) judge(own, second []reading, rule Rule) {
+	l, ok := compare(own, second, PairBlocks)
 	if !ok {
 		return
 	}
@@ -93,9 +90,10 @@ func (a *Agreement) judge(own, second []reading, margin float64) {
 	}
 	a.RatioCI = &Interval{lo, hi}
 	switch {
-	case lo >= 1/(1+margin) && hi <= 1+margin:
+	case rule.Noisy != "":
+	case lo >= 1/(1+rule.Margin) && hi <= 1+rule.Margin:
 		a.Agree = AgreeYes
-	case (lo > 1 || hi < 1) && math.Abs(l.Mean) > math.Log1p(margin):
+	case (lo > 1 || hi < 1) && math.Abs(l.Mean) > math.Log1p(rule.Margin):
 		a.Agree = AgreeNo
 	}
 }

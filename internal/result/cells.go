@@ -7,98 +7,172 @@ import (
 	"tare/internal/stats"
 )
 
+// Pairing says which values of a mode and its baseline belong together.
+type Pairing string
+
+// The pairings.
+const (
+	// PairBlocks compares values of one block: what its trials share cancels.
+	PairBlocks Pairing = ""
+	// PairNone compares all values with all: Welch's test of the logarithms.
+	PairNone Pairing = "none"
+)
+
 // Rule is how the cells of a run are judged. Margin is the relative difference
 // that still counts as the same, 0.05 for 5 %. Indicative marks every cell of a
-// run too short for more than a hint.
+// run too short for more than a hint. Noisy, unless empty, says why the run is not
+// fit to judge: figures and intervals stay, every verdict is [CannotTell].
 type Rule struct {
 	Margin     float64
 	Indicative bool
+	Pairing    Pairing
+	Noisy      string
 }
 
-// Cells sums up the trials of a run, one cell for each workload (in the order
-// given), metric (in the order of [Metrics]) and measured mode (in the order
-// given) that has a value, and says what a careful reader must know about them.
+// Input is what there is to judge: modes and workloads in the order of the cells,
+// and the trials. Metrics are those that count, in order; nil stands for [Metrics].
+type Input struct {
+	Modes     []Mode
+	Workloads []string
+	Metrics   []Metric
+	Trials    []Trial
+	Rule      Rule
+}
+
+// Cells judges the trials of a run in the metrics of [Metrics], as [Judge] does.
+func Cells(modes []Mode, workloads []string, trials []Trial, rule Rule) ([]Cell, []Warning) {
+	return Judge(Input{Modes: modes, Workloads: workloads, Trials: trials, Rule: rule})
+}
+
+// Judge sums up trials, one cell for each workload, metric and measured mode that
+// has a value, and says what a careful reader must know about them.
 //
-// Only ok trials of measured modes count. Of several for the same block, mode and
-// workload the last one in trials counts. The value is a mode's own, over all its
-// trials. The ratio is over the blocks in which both the mode and its baseline
-// have a trial, by the paired log-ratio interval, Holm's correction over the
+// Only ok trials of measured modes count, and no pilots. Of several for the same
+// block, mode and workload the last one in Trials counts. The value is a mode's
+// own, over all its trials. The ratio is over the blocks in which both the mode and
+// its baseline have a trial, so that a block which lacks one of them is left out of
+// this pair alone; by the paired log-ratio interval, Holm's correction over the
 // modes of one workload and metric, and the test of equivalence of [stats.Decide].
+// Without pairing it is over all values of both. A control, which is no claim about
+// a mode, is corrected alone.
 //
 // A ratio is unknown where no block has both or where a value is 0, as a count of
 // retransmits may be. The verdict is then [CannotTell] and N counts the mode's own
 // trials. Only a cell whose mode has a baseline has a verdict.
 //
-// Where the generator could not keep up with its schedule in a trial of a cell, a
-// rate of that cell is a lower bound; of the verdicts only one that holds for
-// every value above the bound remains.
+// Where a trial of a cell shows no more than that a rate is as high as this, because
+// the generator could not keep up with its schedule or a search ended at its most,
+// the cell is a lower bound; of the verdicts only one that holds for every value
+// above the bound remains.
 //
 // The codes of the warnings are unknown_metric, bad_value, baseline_missing,
-// beats_baseline and two_bands, and those of the notes of the trials.
-func Cells(modes []Mode, workloads []string, trials []Trial, rule Rule) ([]Cell, []Warning) {
-	measured := slices.DeleteFunc(slices.Clone(modes), func(m Mode) bool { return m.Status != ModeMeasured })
-	tab, warnings := tabulate(measured, workloads, trials)
-	warnings = append(warnings, tab.noted(measured, workloads)...)
+// beats_baseline, control_differs and two_bands, and those of the notes of the
+// trials.
+func Judge(in Input) ([]Cell, []Warning) {
+	if in.Metrics == nil {
+		in.Metrics = Metrics()
+	}
+	tab := tabulate(in.Modes, in.Workloads, in.Trials)
+	warnings := append(tab.leftOut(in), tab.noted(in)...)
 	var cells []Cell
-	for _, workload := range workloads {
-		for _, m := range measured {
-			if m.Baseline != "" && tab.has(m.ID, workload) && !tab.has(m.Baseline, workload) {
-				warnings = append(warnings, baselineMissing(m, modes, workload))
+	for _, workload := range in.Workloads {
+		for _, m := range in.Modes {
+			if m.Status == ModeMeasured && m.Baseline != "" && tab.has(m.ID, workload) && !tab.has(m.Baseline, workload) {
+				warnings = append(warnings, baselineMissing(m, in.Modes, workload))
 			}
 		}
-		for _, metric := range Metrics() {
-			family, more := tab.family(measured, workload, metric, rule)
-			cells = append(cells, family...)
-			warnings = append(warnings, more...)
+		for _, metric := range in.Metrics {
+			f := family{metric: metric, rule: in.Rule}
+			for _, m := range in.Modes {
+				f.add(tab, m, workload)
+			}
+			f.judge()
+			cells = append(cells, f.cells...)
+			warnings = append(warnings, f.warnings()...)
 		}
 	}
 	return cells, warnings
 }
 
-// family makes the cells of one workload and metric: those that are corrected
-// together.
-func (t table) family(measured []Mode, workload string, metric Metric, rule Rule) ([]Cell, []Warning) {
-	var cells []Cell
-	var warnings []Warning
-	var ratios []stats.LogRatio // of the cells compared so far, at
-	var at []int
-	for _, m := range measured {
-		own := t.values(m.ID, workload, metric.Name)
-		if len(own) == 0 {
+// family is the cells of one workload and metric, with the modes' values.
+type family struct {
+	metric  Metric
+	rule    Rule
+	cells   []Cell
+	control []bool
+	values  [][]reading
+}
+
+func (f *family) add(t table, m Mode, workload string) {
+	own := t.values(m.ID, workload, f.metric.Name)
+	if len(own) == 0 {
+		return
+	}
+	c := Cell{
+		Mode: m.ID, Workload: workload, Metric: f.metric.Name, Unit: f.metric.Unit, Better: f.metric.Better,
+		N: len(own), Baseline: m.Baseline, Indicative: f.rule.Indicative,
+	}
+	c.Value, c.CI = summary(own)
+	c.AtLeast = t.limited(m.ID, workload, f.metric)
+	c.Bands = bands(own)
+	f.cells, f.control, f.values = append(f.cells, c), append(f.control, m.Control), append(f.values, own)
+}
+
+// judge compares what has a baseline: the modes together, controls each alone.
+func (f *family) judge() {
+	var modes []judged
+	for i := range f.cells {
+		c := &f.cells[i]
+		if c.Baseline == "" {
 			continue
 		}
-		c := Cell{
-			Mode: m.ID, Workload: workload, Metric: metric.Name, Unit: metric.Unit, Better: metric.Better,
-			N: len(own), Baseline: m.Baseline, Indicative: rule.Indicative,
+		c.Verdict, c.Margin = CannotTell, f.rule.Margin
+		base := slices.IndexFunc(f.cells, func(b Cell) bool { return b.Mode == c.Baseline })
+		if base < 0 {
+			continue
 		}
-		c.Value, c.CI = summary(own)
-		c.AtLeast = metric.bounded() && t.limited(m.ID, workload)
-		if m.Baseline != "" {
-			c.Verdict, c.Margin = CannotTell, rule.Margin
-			if l, ok := compare(own, t.values(m.Baseline, workload, metric.Name)); ok {
-				ratios, at = append(ratios, l), append(at, len(cells))
-			}
+		l, ok := compare(f.values[i], f.values[base], f.rule.Pairing)
+		if !ok {
+			continue
 		}
-		if w, ok := twoBands(c, own); ok && metric.Primary {
-			warnings = append(warnings, w)
+		j := judged{cell: c, ratio: l, mayRise: c.AtLeast, mayFall: f.cells[base].AtLeast}
+		if f.rule.Pairing == PairBlocks {
+			c.N = l.N
 		}
-		cells = append(cells, c)
-	}
-	judge(cells, ratios, at, rule.Margin)
-	for i := range cells {
-		base := slices.IndexFunc(cells, func(b Cell) bool { return b.Mode == cells[i].Baseline })
-		cells[i].bound(base >= 0 && cells[base].AtLeast)
-	}
-	for _, c := range cells {
-		if metric.Primary && c.Verdict == Better {
-			warnings = append(warnings, beatsBaseline(c))
+		if f.control[i] {
+			judge([]judged{j}, f.rule)
+		} else {
+			modes = append(modes, j)
 		}
 	}
-	return cells, warnings
+	judge(modes, f.rule)
+}
+
+// warnings are those about the cells of the metric that stands for its workload.
+func (f *family) warnings() []Warning {
+	if !f.metric.Primary {
+		return nil
+	}
+	var out []Warning
+	for _, c := range f.cells {
+		if c.Bands != nil {
+			out = append(out, twoBands(c))
+		}
+	}
+	for i, c := range f.cells {
+		switch {
+		case f.control[i] && (c.Verdict == Better || c.Verdict == Worse):
+			out = append(out, controlDiffers(c))
+		case c.Verdict == Better:
+			out = append(out, beatsBaseline(c))
+		}
+	}
+	return out
 }
 
 // summary is the mean of a mode's own trials with its 95 % interval, nil where
 // unknown: geometric, or arithmetic if a trial gave 0, which has no logarithm.
+// Trials that all gave 0 do not say how near to 0 the mean is: no interval.
 func summary(own []reading) (*float64, *Interval) {
 	xs := plain(own)
 	mean := stats.GeoMeanInterval
@@ -109,7 +183,7 @@ func summary(own []reading) (*float64, *Interval) {
 	if err != nil || !finite(e.Value) {
 		return nil, nil // tabulate lets no value through that could cause it
 	}
-	if !e.HasInterval || !finite(e.Lo) || !finite(e.Hi) {
+	if !e.HasInterval || !finite(e.Lo) || !finite(e.Hi) || slices.Max(xs) == 0 {
 		return &e.Value, nil
 	}
 	// Nothing measured here can be negative, and an interval cut off at what is
@@ -117,48 +191,77 @@ func summary(own []reading) (*float64, *Interval) {
 	return &e.Value, &Interval{max(0, e.Lo), e.Hi}
 }
 
-// compare pairs the values of the blocks that both have. A pair with a 0 leaves
-// the ratio unknown: leaving out that block would favour one side.
-func compare(own, base []reading) (stats.LogRatio, bool) {
-	var x, b []float64
-	for _, o := range own {
-		if i := slices.IndexFunc(base, func(r reading) bool { return r.block == o.block }); i >= 0 {
-			x, b = append(x, o.value), append(b, base[i].value)
-		}
+// bands are the two levels that values fall into, nil if they do not.
+func bands(own []reading) *Bands {
+	b, ok := stats.TwoBands(plain(own))
+	if !ok {
+		return nil
 	}
-	l, err := stats.Paired(x, b)
+	return &Bands{Low: Band(b.Low), High: Band(b.High)}
+}
+
+// compare pairs the values of the blocks that both have, or takes all of both. A
+// pair with a 0 leaves the ratio unknown: leaving out that block would favour one
+// side.
+func compare(own, base []reading, pairing Pairing) (stats.LogRatio, bool) {
+	var l stats.LogRatio
+	var err error
+	if pairing == PairNone {
+		l, err = stats.Unpaired(plain(own), plain(base))
+	} else {
+		l, err = stats.Paired(inBoth(own, base))
+	}
 	return l, err == nil && finite(l.Ratio()) && l.Ratio() > 0
 }
 
-// judge fills in what is known of the cells at[i] from their ratios[i].
-func judge(cells []Cell, ratios []stats.LogRatio, at []int, margin float64) {
-	ps := make([]float64, len(ratios))
-	for i, l := range ratios {
-		ps[i] = l.P()
+// judged is a cell with the ratio that it is judged by.
+type judged struct {
+	cell  *Cell
+	ratio stats.LogRatio
+	// expect is the ratio that would be no news, 0 for 1.
+	expect float64
+	// mayRise and mayFall say that the true ratio may lie above or below the one
+	// measured, because a value in it is only a lower bound.
+	mayRise, mayFall bool
+}
+
+// judge fills in what is known of cells that are corrected together.
+func judge(family []judged, rule Rule) {
+	ratios, ps := make([]stats.LogRatio, len(family)), make([]float64, len(family))
+	for i, j := range family {
+		ratios[i] = j.ratio
+		if j.expect > 0 {
+			ratios[i].Mean -= math.Log(j.expect)
+		}
+		ps[i] = ratios[i].P()
 	}
 	ps = stats.Holm(ps)
-	for i, l := range ratios {
-		c := &cells[at[i]]
-		c.N = l.N
-		c.Ratio = known(l.Ratio())
-		if lo, hi, ok := l.Interval(0.95); ok && finite(lo) && finite(hi) {
+	for i, j := range family {
+		c := j.cell
+		c.Ratio = known(j.ratio.Ratio())
+		if lo, hi, ok := j.ratio.Interval(0.95); ok && finite(lo) && finite(hi) {
 			c.RatioCI = &Interval{lo, hi}
 		}
 		c.P = known(ps[i])
-		c.Detectable = known(l.Detectable())
-		c.Verdict = verdict(stats.Decide(l, ps[i], margin), *c.Ratio, c.Better)
+		c.Detectable = known(ratios[i].Detectable())
+		if rule.Noisy != "" {
+			c.Verdict = CannotTell // more of the same would not help
+			continue
+		}
+		c.Verdict = verdict(stats.Decide(ratios[i], ps[i], rule.Margin), ratios[i].Mean, c.Better)
 		if c.Verdict == CannotTell {
-			if n, ok := stats.BlocksNeeded(ratios, i, margin); ok {
+			if n, ok := stats.BlocksNeeded(ratios, i, rule.Margin); ok {
 				c.BlocksNeeded = &n
 			}
 		}
+		c.bound(j.mayRise, j.mayFall)
 	}
 }
 
-func verdict(a stats.Answer, ratio float64, better Direction) Verdict {
+func verdict(a stats.Answer, logRatio float64, better Direction) Verdict {
 	switch a {
 	case stats.Different:
-		if (ratio > 1) == (better == Higher) {
+		if (logRatio > 0) == (better == Higher) {
 			return Better
 		}
 		return Worse

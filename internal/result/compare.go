@@ -3,18 +3,24 @@ package result
 import (
 	"fmt"
 	"slices"
-
-	"tare/internal/stats"
+	"strings"
 )
 
 // Asked is a comparison that a study asks for: A against B, each the id of a
-// scenario or of a mode. A mode is taken with every workload.
-type Asked struct{ ID, Title, A, B string }
+// scenario or of a mode, or of two of them that stand for the ratio of the first to
+// the second ("did it scale": (d / c) over (b / a)). A mode is taken with every
+// workload. Expect is the ratio that would be no news; 0 stands for 1.
+type Asked struct {
+	ID, Title string
+	A, B      []string
+	Expect    float64
+}
 
 // Comparison is what A does beside B, in one metric, over all blocks. Ratio is the
-// geometric mean, over the N blocks that have both, of A's value to B's; all that
+// geometric mean, over the N blocks that have all of it, of A's value to B's; all that
 // it shares with [Cell] means the same here. P is Holm-adjusted over the comparisons
-// of one metric.
+// of one metric. Where there is an Expect, Ratio is judged against it: better is more
+// (or less, where that is better) than expected, same is as expected within the margin.
 //
 // Where there is nothing to compare, Reason says why, Metric is empty and there are
 // no figures.
@@ -23,12 +29,13 @@ type Comparison struct {
 	Title        string    `json:"title,omitempty"`
 	A            Side      `json:"a"`
 	B            Side      `json:"b"`
+	Expect       *float64  `json:"expect,omitempty"`
 	Reason       string    `json:"reason,omitempty"`
 	Metric       string    `json:"metric,omitempty"`
-	Unit         string    `json:"unit,omitempty"`
+	Unit         string    `json:"unit,omitempty"` // of the metric; two sides that are ratios have none
 	Better       Direction `json:"better,omitempty"`
 	N            int       `json:"n"`
-	Missing      int       `json:"missing,omitempty"` // blocks that have only one of the two
+	Missing      int       `json:"missing,omitempty"` // blocks that have only some of it
 	Ratio        *float64  `json:"ratio,omitempty"`
 	RatioCI      *Interval `json:"ratio_ci,omitempty"`
 	P            *float64  `json:"p,omitempty"`
@@ -42,6 +49,10 @@ type Comparison struct {
 // Side is one of the two of a comparison: its id in the study, the mode and the
 // workload that it stands for, and its own figure. Workload is empty where a mode
 // as a whole could not be compared.
+//
+// Of are the two sides of which this one is the ratio: Value is then the geometric
+// mean over the blocks that have both, ID is "first / second", and mode and workload
+// are theirs where they share one.
 type Side struct {
 	ID       string    `json:"id"`
 	Mode     string    `json:"mode,omitempty"`
@@ -49,6 +60,7 @@ type Side struct {
 	Value    *float64  `json:"value,omitempty"`
 	AtLeast  bool      `json:"at_least,omitempty"`
 	CI       *Interval `json:"ci,omitempty"`
+	Of       []Side    `json:"of,omitempty"`
 }
 
 // Cell is the comparison as the cell of A, with B in the baseline's place.
@@ -60,158 +72,182 @@ func (c Comparison) Cell() Cell {
 	}
 }
 
-// Compare judges what a study asked to be compared, as [Cells] judges modes beside
-// their baselines: for each asked, in the order given, in every metric that both
-// sides have; two modes in each of the workloads, a mode beside a scenario in that
-// scenario's. What cannot be compared is in the result all the same, with the reason.
-func Compare(modes []Mode, workloads []string, scenarios []Scenario, asked []Asked, trials []Trial, rule Rule) []Comparison {
-	measured := slices.DeleteFunc(slices.Clone(modes), func(m Mode) bool { return m.Status != ModeMeasured })
-	names := slices.Clone(workloads)
+// Terms are the sides that have a mode and a workload: the side itself, or the two
+// of which it is the ratio.
+func (s *Side) Terms() []*Side {
+	if len(s.Of) == 0 {
+		return []*Side{s}
+	}
+	var out []*Side
+	for i := range s.Of {
+		out = append(out, &s.Of[i])
+	}
+	return out
+}
+
+// Compare judges what a study asked to be compared, as [Judge] judges modes beside
+// their baselines: for each asked, in the order given, in every metric that all its
+// terms have; modes alone in each of the workloads, a mode beside a scenario in that
+// scenario's. A scenario of a sweep, whose workload is there as several with what
+// [Sweep] adds to their names, is compared at each of them. What cannot be compared
+// is in the result all the same, with the reason.
+func Compare(in Input, scenarios []Scenario, asked []Asked) []Comparison {
+	if in.Metrics == nil {
+		in.Metrics = Metrics()
+	}
+	c := comparer{Input: in, scenarios: scenarios, named: slices.Clone(in.Workloads)}
 	for _, s := range scenarios {
-		if !slices.Contains(names, s.Workload) {
-			names = append(names, s.Workload)
+		if len(sweep(s.Workload, c.named)) == 0 {
+			c.named = append(c.named, s.Workload)
 		}
 	}
-	c := comparer{modes: modes, scenarios: scenarios, rule: rule}
-	c.table, _ = tabulate(measured, names, trials)
+	c.table = tabulate(in.Modes, c.named, in.Trials)
 	for _, a := range asked {
-		c.ask(a, workloads)
+		c.ask(a)
 	}
-	for _, m := range Metrics() {
+	for _, m := range in.Metrics {
 		c.judge(m)
 	}
 	return c.out
 }
 
+// Sweep parts the name of a workload from what tells one of a sweep's steps from
+// another: udp_sweep@200Mbit/s.
+const Sweep = "@"
+
+// sweep lists those of the workloads that a name stands for.
+func sweep(name string, workloads []string) []string {
+	if slices.Contains(workloads, name) {
+		return []string{name}
+	}
+	var out []string
+	for _, w := range workloads {
+		if strings.HasPrefix(w, name+Sweep) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
 // comparer collects comparisons.
 type comparer struct {
-	modes     []Mode
+	Input
 	scenarios []Scenario
-	rule      Rule
+	named     []string // Workloads, and those that only scenarios name
 	table     table
 	out       []Comparison
 }
 
 // ask adds one that was asked for, once for each workload.
-func (c *comparer) ask(asked Asked, workloads []string) {
-	a, b := c.side(asked.A), c.side(asked.B)
-	if a.Workload == "" {
-		a.Workload = b.Workload
+func (c *comparer) ask(asked Asked) {
+	found := Comparison{ID: asked.ID, Title: asked.Title, A: c.side(asked.A), B: c.side(asked.B)}
+	if asked.Expect > 0 && asked.Expect != 1 {
+		found.Expect = &asked.Expect
 	}
-	if b.Workload == "" {
-		b.Workload = a.Workload
-	}
-	found := Comparison{ID: asked.ID, Title: asked.Title, A: a, B: b}
-	for _, s := range []Side{a, b} {
-		if found.Reason = c.unfit(s); found.Reason != "" {
-			c.out = append(c.out, found)
-			return
+	terms := found.terms()
+	workload := "" // that of the scenarios among the terms goes for the modes, too
+	for _, t := range terms {
+		if workload == "" {
+			workload = t.Workload
 		}
 	}
-	if a.Workload != "" {
-		c.metrics(found)
+	for _, t := range terms {
+		if t.Workload == "" {
+			t.Workload = workload
+		}
+	}
+	found.A.join()
+	found.B.join()
+	if found.Reason = c.unfit(found, asked); found.Reason != "" {
+		c.out = append(c.out, found)
 		return
 	}
-	for _, w := range workloads {
-		found.A.Workload, found.B.Workload = w, w
-		c.metrics(found)
+	for _, w := range c.steps(terms, workload) {
+		c.metrics(found.at(w, c.named))
 	}
 }
 
-// side finds what an id stands for; a mode has no workload yet.
-func (c *comparer) side(id string) Side {
-	for _, s := range c.scenarios {
-		if s.ID == id {
-			return Side{ID: id, Mode: s.Mode, Workload: s.Workload}
+// side finds what ids stand for; a mode has no workload yet.
+func (c *comparer) side(ids []string) Side {
+	if len(ids) == 1 {
+		for _, s := range c.scenarios {
+			if s.ID == ids[0] {
+				return Side{ID: s.ID, Mode: s.Mode, Workload: s.Workload}
+			}
+		}
+		return Side{ID: ids[0], Mode: ids[0]}
+	}
+	s := Side{ID: strings.Join(ids, " / ")}
+	for _, id := range ids {
+		s.Of = append(s.Of, c.side([]string{id}))
+	}
+	return s
+}
+
+// join gives a ratio what its two terms share.
+func (s *Side) join() {
+	if len(s.Of) != 2 {
+		return
+	}
+	s.Mode, s.Workload = "", ""
+	if s.Of[0].Mode == s.Of[1].Mode {
+		s.Mode = s.Of[0].Mode
+	}
+	if s.Of[0].Workload == s.Of[1].Workload {
+		s.Workload = s.Of[0].Workload
+	}
+}
+
+func (c *Comparison) terms() []*Side { return append(c.A.Terms(), c.B.Terms()...) }
+
+// unfit says why a comparison has no figures, empty if it may have.
+func (c *comparer) unfit(found Comparison, asked Asked) string {
+	if len(asked.A) != len(asked.B) || len(asked.A) < 1 || len(asked.A) > 2 {
+		return "a ratio can only be compared with a ratio"
+	}
+	for _, t := range found.terms() {
+		i := slices.IndexFunc(c.Modes, func(m Mode) bool { return m.ID == t.Mode })
+		switch {
+		case i < 0:
+			return t.Mode + " is not among the modes of the run"
+		case c.Modes[i].Status == ModeMeasured:
+		case c.Modes[i].Reason == "":
+			return fmt.Sprintf("%s is %s", t.Mode, c.Modes[i].Status)
+		default:
+			return fmt.Sprintf("%s is %s: %s", t.Mode, c.Modes[i].Status, c.Modes[i].Reason)
 		}
 	}
-	return Side{ID: id, Mode: id}
+	return ""
 }
 
-// unfit says why a side's mode has no figures, empty if it may have.
-func (c *comparer) unfit(s Side) string {
-	i := slices.IndexFunc(c.modes, func(m Mode) bool { return m.ID == s.Mode })
-	switch {
-	case i < 0:
-		return s.Mode + " is not among the modes of the run"
-	case c.modes[i].Status == ModeMeasured:
-		return ""
-	case c.modes[i].Reason == "":
-		return fmt.Sprintf("%s is %s", s.Mode, c.modes[i].Status)
+// steps lists the workloads of which there is a comparison each: those of the first
+// sweep among the terms, the one workload of the terms, or all.
+func (c *comparer) steps(terms []*Side, workload string) []string {
+	if workload == "" {
+		return c.Workloads
 	}
-	return fmt.Sprintf("%s is %s: %s", s.Mode, c.modes[i].Status, c.modes[i].Reason)
-}
-
-// metrics adds a comparison for each metric that both sides have.
-func (c *comparer) metrics(found Comparison) {
-	for _, s := range []Side{found.A, found.B} {
-		if !c.table.has(s.Mode, s.Workload) {
-			found.Reason = fmt.Sprintf("%s has no ok trial of %s", s.Mode, s.Workload)
-			c.out = append(c.out, found)
-			return
+	for _, t := range terms {
+		if steps := sweep(t.Workload, c.named); len(steps) > 0 && steps[0] != t.Workload {
+			return steps
 		}
 	}
-	before := len(c.out)
-	for _, m := range Metrics() {
-		a, b := c.readings(found.A, m), c.readings(found.B, m)
-		if len(a) == 0 || len(b) == 0 {
-			continue
-		}
-		one := found
-		one.Metric, one.Unit, one.Better, one.Margin, one.Indicative = m.Name, m.Unit, m.Better, c.rule.Margin, c.rule.Indicative
-		c.value(&one.A, a, m)
-		c.value(&one.B, b, m)
-		one.N = shared(a, b)
-		one.Missing = len(a) + len(b) - 2*one.N
-		c.out = append(c.out, one)
-	}
-	if len(c.out) == before {
-		found.Reason = "the two have no metric in common"
-		c.out = append(c.out, found)
-	}
+	return []string{workload}
 }
 
-func (c *comparer) readings(s Side, m Metric) []reading {
-	return c.table.values(s.Mode, s.Workload, m.Name)
-}
-
-func (c *comparer) value(s *Side, own []reading, m Metric) {
-	s.Value, s.CI = summary(own)
-	s.AtLeast = m.bounded() && c.table.limited(s.Mode, s.Workload)
-}
-
-// shared counts the blocks that both have.
-func shared(a, b []reading) int {
-	n := 0
-	for _, r := range a {
-		if slices.ContainsFunc(b, func(o reading) bool { return o.block == r.block }) {
-			n++
+// at is the comparison at a workload: terms without one get it, and those of a
+// sweep their own step of it.
+func (c Comparison) at(workload string, workloads []string) Comparison {
+	c.A.Of, c.B.Of = slices.Clone(c.A.Of), slices.Clone(c.B.Of)
+	_, step, swept := strings.Cut(workload, Sweep)
+	for _, t := range c.terms() {
+		switch {
+		case t.Workload == "":
+			t.Workload = workload
+		case swept && !slices.Contains(workloads, t.Workload):
+			t.Workload += Sweep + step
 		}
 	}
-	return n
-}
-
-// judge fills in what is known of the comparisons in one metric: those that are
-// corrected together.
-func (c *comparer) judge(m Metric) {
-	var cells []Cell
-	var at, compared []int // in out, and of cells
-	var ratios []stats.LogRatio
-	for i := range c.out {
-		if c.out[i].Metric != m.Name {
-			continue
-		}
-		c.out[i].Verdict = CannotTell
-		if l, ok := compare(c.readings(c.out[i].A, m), c.readings(c.out[i].B, m)); ok {
-			ratios, compared = append(ratios, l), append(compared, len(cells))
-		}
-		cells, at = append(cells, c.out[i].Cell()), append(at, i)
-	}
-	judge(cells, ratios, compared, c.rule.Margin)
-	for i, cell := range cells {
-		o := &c.out[at[i]]
-		cell.bound(o.B.AtLeast)
-		o.Ratio, o.RatioCI, o.P, o.Verdict = cell.Ratio, cell.RatioCI, cell.P, cell.Verdict
-		o.Detectable, o.BlocksNeeded = cell.Detectable, cell.BlocksNeeded
-	}
+	c.A.join()
+	c.B.join()
+	return c
 }

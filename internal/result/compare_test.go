@@ -69,47 +69,47 @@ func TestCompare(t *testing.T) {
 		trials []Trial
 		want   []briefly
 	}{
-		{"scenarios", []Asked{{"D/B", "", "D", "B"}, {"F/E", "", "F", "E"}, {"A/D", "", "A", "D"}}, trialsB, []briefly{
+		{"scenarios", []Asked{{"D/B", "", []string{"D"}, []string{"B"}, 0}, {"F/E", "", []string{"F"}, []string{"E"}, 0}, {"A/D", "", []string{"A"}, []string{"D"}, 0}}, trialsB, []briefly{
 			{"D/B", "D overlay stream", "B bridge stream", "", "goodput", 5, 0, 0.4125, Worse},
 			{"F/E", "F overlay segments", "E bridge segments", "", "goodput", 5, 0, 0.4152, Worse},
 			{"A/D", "A host stream", "D overlay stream", "", "goodput", 5, 0, 10.606, Better},
 		}},
-		{"two workloads of one mode", []Asked{{"E/B", "", "E", "B"}}, trialsB, []briefly{
+		{"two workloads of one mode", []Asked{{"E/B", "", []string{"E"}, []string{"B"}, 0}}, trialsB, []briefly{
 			{"E/B", "E bridge segments", "B bridge stream", "", "goodput", 5, 0, 0.1475, Worse},
 		}},
-		{"modes, in every workload", []Asked{{"x", "", "overlay", "bridge"}}, trialsB, []briefly{
+		{"modes, in every workload", []Asked{{"x", "", []string{"overlay"}, []string{"bridge"}, 0}}, trialsB, []briefly{
 			{"x", "overlay overlay stream", "bridge bridge stream", "", "goodput", 5, 0, 0.4125, Worse},
 			{"x", "overlay overlay segments", "bridge bridge segments", "", "goodput", 5, 0, 0.4152, Worse},
 		}},
-		{"a mode beside a scenario", []Asked{{"x", "", "overlay", "E"}, {"y", "", "E", "overlay"}}, trialsB, []briefly{
+		{"a mode beside a scenario", []Asked{{"x", "", []string{"overlay"}, []string{"E"}, 0}, {"y", "", []string{"E"}, []string{"overlay"}, 0}}, trialsB, []briefly{
 			{"x", "overlay overlay segments", "E bridge segments", "", "goodput", 5, 0, 0.4152, Worse},
 			{"y", "E bridge segments", "overlay overlay segments", "", "goodput", 5, 0, 2.4085, Better},
 		}},
-		{"unsupported, on either side", []Asked{{"x", "", "encrypted", "bridge"}, {"y", "", "D", "encrypted"}}, trialsB, []briefly{
+		{"unsupported, on either side", []Asked{{"x", "", []string{"encrypted"}, []string{"bridge"}, 0}, {"y", "", []string{"D"}, []string{"encrypted"}, 0}}, trialsB, []briefly{
 			{"x", "encrypted encrypted ", "bridge bridge ", "encrypted is unsupported: the kernel has no ESP", "", 0, 0, none, ""},
 			{"y", "D overlay stream", "encrypted encrypted stream", "encrypted is unsupported: the kernel has no ESP", "", 0, 0, none, ""},
 		}},
-		{"not in the run", []Asked{{"x", "", "Z", "bridge"}}, trialsB, []briefly{
+		{"not in the run", []Asked{{"x", "", []string{"Z"}, []string{"bridge"}, 0}}, trialsB, []briefly{
 			{"x", "Z Z ", "bridge bridge ", "Z is not among the modes of the run", "", 0, 0, none, ""},
 		}},
-		{"no trial of one workload", []Asked{{"x", "", "overlay", "host"}}, trialsB, []briefly{
+		{"no trial of one workload", []Asked{{"x", "", []string{"overlay"}, []string{"host"}, 0}}, trialsB, []briefly{
 			{"x", "overlay overlay stream", "host host stream", "", "goodput", 5, 0, 0.09429, Worse},
 			{"x", "overlay overlay segments", "host host segments", "host has no ok trial of segments", "", 0, 0, none, ""},
 		}},
-		{"missing blocks", []Asked{{"D/B", "", "D", "B"}}, append(rows("bridge", "goodput", 10, 10, 10, 10), row(2, "overlay", "goodput", 4), row(3, "overlay", "goodput", 4.02),
+		{"missing blocks", []Asked{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, append(rows("bridge", "goodput", 10, 10, 10, 10), row(2, "overlay", "goodput", 4), row(3, "overlay", "goodput", 4.02),
 			row(4, "overlay", "goodput", 4), row(9, "overlay", "goodput", 1)), []briefly{
 			{"D/B", "D overlay stream", "B bridge stream", "", "goodput", 3, 2, 0.4007, Worse},
 		}},
-		{"no block has both", []Asked{{"D/B", "", "D", "B"}}, []Trial{row(1, "bridge", "goodput", 1), row(2, "overlay", "goodput", 1)}, []briefly{
+		{"no block has both", []Asked{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, []Trial{row(1, "bridge", "goodput", 1), row(2, "overlay", "goodput", 1)}, []briefly{
 			{"D/B", "D overlay stream", "B bridge stream", "", "goodput", 0, 2, none, CannotTell},
 		}},
-		{"a zero leaves no ratio", []Asked{{"D/B", "", "D", "B"}}, join(rows("bridge", "retransmits", 0, 1, 2), rows("overlay", "retransmits", 5, 5, 5)), []briefly{
+		{"a zero leaves no ratio", []Asked{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, join(rows("bridge", "retransmits", 0, 1, 2), rows("overlay", "retransmits", 5, 5, 5)), []briefly{
 			{"D/B", "D overlay stream", "B bridge stream", "", "retransmits", 3, 0, none, CannotTell},
 		}},
-		{"nothing in common", []Asked{{"D/B", "", "D", "B"}}, join(rows("bridge", "goodput", 1, 1, 1), rows("overlay", "rtt_p50", 5, 5, 5)), []briefly{
+		{"nothing in common", []Asked{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, join(rows("bridge", "goodput", 1, 1, 1), rows("overlay", "rtt_p50", 5, 5, 5)), []briefly{
 			{"D/B", "D overlay stream", "B bridge stream", "the two have no metric in common", "", 0, 0, none, ""},
 		}},
-		{"only what both have", []Asked{{"D/B", "", "D", "B"}}, []Trial{
+		{"only what both have", []Asked{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, []Trial{
 			{Block: 1, Mode: "bridge", Workload: "stream", Status: TrialOK, Metrics: map[string]float64{"goodput": 1, "retransmits": 4}},
 			{Block: 1, Mode: "overlay", Workload: "stream", Status: TrialOK, Metrics: map[string]float64{"goodput": 2, "fairness": 1}}}, []briefly{
 			{"D/B", "D overlay stream", "B bridge stream", "", "goodput", 1, 0, 2, CannotTell},
@@ -117,7 +117,7 @@ func TestCompare(t *testing.T) {
 		{"nothing asked", nil, trialsB, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := Compare(modesB, both, studyB, c.asked, c.trials, Rule{Margin: 0.05})
+			got := Compare(Input{Modes: modesB, Workloads: both, Trials: c.trials, Rule: Rule{Margin: 0.05}}, studyB, c.asked)
 			if d := cmp.Diff(c.want, shortly(got), cmpopts.EquateApprox(1e-3, 0), cmpopts.EquateNaNs()); d != "" {
 				t.Error(d)
 			}
@@ -141,7 +141,7 @@ func TestCompareAsCells(t *testing.T) {
 		}
 	}
 	var got []Cell
-	for _, c := range Compare(hostAnd, []string{"stream", "rr"}, nil, []Asked{{"", "", "veth", "host"}}, trials, rule) {
+	for _, c := range Compare(Input{Modes: hostAnd, Workloads: []string{"stream", "rr"}, Trials: trials, Rule: rule}, nil, []Asked{{"", "", []string{"veth"}, []string{"host"}, 0}}) {
 		got = append(got, c.Cell())
 	}
 	if d := cmp.Diff(cells, got); d != "" || len(got) != 2 {
@@ -154,8 +154,8 @@ func TestCompareHolm(t *testing.T) {
 	off := []float64{92, 95, 101, 94, 93}
 	trials := join(rows("host", "goodput", 100, 100, 100, 100, 100), rows("veth", "goodput", off...),
 		of("other", join(rows("host", "goodput", 100, 100, 100, 100, 100), rows("veth", "goodput", off...))))
-	one := Compare(hostAnd, []string{"stream"}, nil, []Asked{{"x", "", "veth", "host"}}, trials, Rule{Margin: 0.01})
-	two := Compare(hostAnd, []string{"stream", "other"}, nil, []Asked{{"x", "", "veth", "host"}}, trials, Rule{Margin: 0.01})
+	one := Compare(Input{Modes: hostAnd, Workloads: []string{"stream"}, Trials: trials, Rule: Rule{Margin: 0.01}}, nil, []Asked{{"x", "", []string{"veth"}, []string{"host"}, 0}})
+	two := Compare(Input{Modes: hostAnd, Workloads: []string{"stream", "other"}, Trials: trials, Rule: Rule{Margin: 0.01}}, nil, []Asked{{"x", "", []string{"veth"}, []string{"host"}, 0}})
 	if len(one) != 1 || len(two) != 2 || math.Abs(*two[0].P-2**one[0].P) > 1e-12 || one[0].Verdict != Worse {
 		t.Errorf("alone %+v, among two %+v", one, two)
 	}
@@ -181,7 +181,7 @@ func TestCompareAtLeast(t *testing.T) {
 		{"a lower, and b would be higher still", rows("veth", "goodput", low...), slow(rows("host", "goodput", high...)), Worse, false, true},
 		{"a higher, but b may be too", rows("veth", "goodput", high...), slow(rows("host", "goodput", low...)), CannotTell, false, true},
 	} {
-		got := Compare(hostAnd, []string{"stream"}, nil, []Asked{{"x", "", "veth", "host"}}, join(c.a, c.b), Rule{Margin: 0.05})
+		got := Compare(Input{Modes: hostAnd, Workloads: []string{"stream"}, Trials: join(c.a, c.b), Rule: Rule{Margin: 0.05}}, nil, []Asked{{"x", "", []string{"veth"}, []string{"host"}, 0}})
 		if len(got) != 1 || got[0].Verdict != c.want || got[0].A.AtLeast != c.a2 || got[0].B.AtLeast != c.b2 || got[0].BlocksNeeded != nil {
 			t.Errorf("%s: %+v", c.name, got)
 		}
@@ -192,7 +192,7 @@ func TestCompareAtLeast(t *testing.T) {
 // before there was such a thing has none of it.
 func TestStudyInRunJSON(t *testing.T) {
 	run := Run{Schema: Schema, Modes: modesB, Scenarios: studyB, Hosts: []Host{}, Cells: []Cell{}, Warnings: []Warning{},
-		Comparisons: Compare(modesB, nil, studyB, []Asked{{"D/B", "what the SDN takes", "D", "B"}, {"x", "", "encrypted", "B"}}, trialsB, Rule{Margin: 0.05})}
+		Comparisons: Compare(Input{Modes: modesB, Trials: trialsB, Rule: Rule{Margin: 0.05}}, studyB, []Asked{{"D/B", "what the SDN takes", []string{"D"}, []string{"B"}, 0}, {"x", "", []string{"encrypted"}, []string{"B"}, 0}})}
 	run.Modes[1].Mode, run.Modes[1].Description, run.Modes[1].Facts = "docker/bridge", "as it comes", []Fact{{"client limit", "0.5 CPUs"}}
 	data, err := EncodeRun(run)
 	if err != nil {

@@ -9,21 +9,31 @@ import (
 // rate it reached is only a lower bound.
 const limitedAbove = 0.001
 
-// limited says whether the generator could not keep up in a trial that counts.
-func (t table) limited(mode, workload string) bool {
-	return slices.ContainsFunc(t[cellKey(mode, workload)], func(tr Trial) bool {
-		return tr.GeneratorLimited != nil && *tr.GeneratorLimited > limitedAbove
-	})
+// limited says whether a trial that counts shows only a lower bound of a metric.
+func (t table) limited(mode, workload string, m Metric) bool {
+	return slices.ContainsFunc(t.trials(mode, workload), func(tr *Trial) bool { return tr.Limited(m) })
+}
+
+// Limited says whether the trial shows only that the metric is as high as this or
+// higher: the generator fell behind its schedule by more than 0.1 %, which keeps
+// every rate down, or the metric is among AtLeast.
+func (t *Trial) Limited(m Metric) bool {
+	slow := t.GeneratorLimited != nil && *t.GeneratorLimited > limitedAbove
+	return slow && m.bounded() || slices.Contains(t.AtLeast, m.Name)
 }
 
 // bounded says whether a metric is a rate, which a slow generator keeps down.
 func (m Metric) bounded() bool { return m.Better == Higher && m.Unit != "ratio" }
 
-// bound takes back what a lower bound does not show. If only the mode's own value
-// may be higher, so may the ratio: better stands. If only the baseline's may be,
-// the ratio may be lower: worse stands. More blocks would not tell more.
-func (c *Cell) bound(base bool) {
-	if c.Verdict == "" || !c.AtLeast && !base || c.AtLeast && !base && c.Verdict == Better || !c.AtLeast && c.Verdict == Worse {
+// bound takes back what a lower bound does not show. If the ratio may only be
+// higher than measured, a verdict that it is high stands; if it may only be lower,
+// one that it is low. More blocks would not tell more.
+func (c *Cell) bound(mayRise, mayFall bool) {
+	high, low := Better, Worse
+	if c.Better == Lower {
+		high, low = Worse, Better
+	}
+	if c.Verdict == "" || !mayRise && !mayFall || !mayFall && c.Verdict == high || !mayRise && c.Verdict == low {
 		return
 	}
 	c.Verdict, c.BlocksNeeded = CannotTell, nil
@@ -31,11 +41,11 @@ func (c *Cell) bound(base bool) {
 
 // noted turns the notes of the trials that count into warnings, one for each code,
 // mode and workload, with the text of the first.
-func (t table) noted(measured []Mode, workloads []string) []Warning {
+func (t table) noted(in Input) []Warning {
 	var out []Warning
-	for _, w := range workloads {
-		for _, m := range measured {
-			trials := t[cellKey(m.ID, w)]
+	for _, w := range in.Workloads {
+		for _, m := range in.Modes {
+			trials := t.trials(m.ID, w)
 			var codes []string
 			first, n := map[string]string{}, map[string]int{}
 			for _, trial := range trials {

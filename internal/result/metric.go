@@ -11,16 +11,16 @@ const (
 
 // Metric describes one figure a workload gives.
 type Metric struct {
-	Name   string
-	Unit   string // base unit: bit/s, s, 1/s, segments
-	Better Direction
-	Title  string
+	Name   string    `json:"name"`
+	Unit   string    `json:"unit"` // base unit: bit/s, s, 1/s, segments
+	Better Direction `json:"better"`
+	Title  string    `json:"title"`
 	// Primary marks the metric that stands for its workload where there is
 	// room for only one.
-	Primary bool
+	Primary bool `json:"primary,omitempty"`
 	// Detail marks what a terminal has no room for: it is in the full reports. A
 	// count of mishaps is shown all the same where there were any.
-	Detail bool
+	Detail bool `json:"detail,omitempty"`
 }
 
 // Metrics lists every metric in the order in which reports show them. Names are

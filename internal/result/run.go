@@ -33,6 +33,8 @@ type Run struct {
 	Tare     Build     `json:"tare"`
 	Seed     uint64    `json:"seed"`
 	Profile  string    `json:"profile"`
+	// Noisy says why the run is not fit to judge; every verdict is then cannot_tell.
+	Noisy    string    `json:"noisy,omitempty"`
 	Hosts    []Host    `json:"hosts"`
 	Modes    []Mode    `json:"modes"`
 	Cells    []Cell    `json:"cells"`
@@ -45,6 +47,15 @@ type Run struct {
 	// Agreements say, for workloads weighed by a second tool as well, whether the
 	// two agree on what each mode costs.
 	Agreements []Agreement `json:"agreements,omitempty"`
+	// Metrics are those of numbers that came from elsewhere, in the order of their
+	// reports. Absent where they are those of [Metrics].
+	Metrics []Metric `json:"metrics,omitempty"`
+	// Stopping says when and why no more blocks were added, Pilots what the trials
+	// before the first block found, and Lengths how long trials were made from that
+	// and from the run's own variance.
+	Stopping *Stopping `json:"stopping,omitempty"`
+	Pilots   []Pilot   `json:"pilots,omitempty"`
+	Lengths  []Length  `json:"lengths,omitempty"`
 }
 
 // Build is the version of the program that made the run.
@@ -88,6 +99,7 @@ type Mode struct {
 	Status      ModeStatus `json:"status"`
 	Reason      string     `json:"reason,omitempty"`
 	Baseline    string     `json:"baseline,omitempty"`
+	Control     bool       `json:"control,omitempty"` // the baseline once more: what it differs by is noise
 	Topology    *Topology  `json:"topology,omitempty"`
 	Facts       []Fact     `json:"facts,omitempty"` // what it stood on, such as an engine's version, and its limits
 }
@@ -148,7 +160,11 @@ const (
 // blocks that have both, of the mode's value to its baseline's, and RatioCI its
 // 95 % interval; N counts those blocks, or the cell's own trials where there is
 // no ratio. P is Holm-adjusted over the modes of one workload and metric.
-// Margin and Detectable are relative: 0.05 is 5 %. Pointers are nil when unknown.
+// A control is corrected alone. Margin and Detectable are relative: 0.05 is 5 %.
+// Pointers are nil when unknown.
+//
+// Bands are the two levels that the trials fall into, if they do; Value stands for
+// neither. Lossy counts the trials with any loss, for a ratio of loss.
 //
 // AtLeast marks a rate in whose trials the generator could not keep up with its
 // schedule: the mode would carry as much or more. A verdict that this leaves open
@@ -163,6 +179,8 @@ type Cell struct {
 	Value        *float64  `json:"value"`
 	AtLeast      bool      `json:"at_least,omitempty"`
 	CI           *Interval `json:"ci"`
+	Bands        *Bands    `json:"bands,omitempty"`
+	Lossy        *Lossy    `json:"lossy,omitempty"`
 	Baseline     string    `json:"baseline,omitempty"`
 	Ratio        *float64  `json:"ratio,omitempty"`
 	RatioCI      *Interval `json:"ratio_ci,omitempty"`
@@ -172,6 +190,29 @@ type Cell struct {
 	Detectable   *float64  `json:"detectable,omitempty"`
 	BlocksNeeded *int      `json:"blocks_needed,omitempty"`
 	Indicative   bool      `json:"indicative,omitempty"`
+}
+
+// Bands are two levels between which the trials of a cell switch: how many are at
+// each, and their geometric mean.
+type Bands struct {
+	Low  Band `json:"low"`
+	High Band `json:"high"`
+}
+
+// Band is one of two levels.
+type Band struct {
+	N     int     `json:"n"`
+	Value float64 `json:"value"`
+}
+
+// Lossy says in how many of so many trials anything was lost, and the share of
+// trials (0..1) that it is below at 95 %: the one-sided limit of Clopper and
+// Pearson. No loss in 21 trials is no proof that there is none: the share is below
+// 0.13.
+type Lossy struct {
+	Lossy  int     `json:"lossy"`
+	Trials int     `json:"trials"`
+	Upper  float64 `json:"upper"`
 }
 
 // Tally counts the trials of a run by how they ended.

@@ -2,12 +2,23 @@ package result
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
 
-// table holds the trials that count, by mode and workload, in order of blocks.
-type table map[string][]Trial
+// table holds what counts of the trials, by mode and workload.
+type table map[key]*column
+
+type key struct{ mode, workload string }
+
+// column is one mode with one workload: its trials, one a block in order of
+// blocks, and of each metric the usable values in the same order.
+type column struct {
+	trials []*Trial
+	values map[string][]reading
+	bad    map[string]int // values that no measurement can give
+}
 
 // reading is one trial's value of one metric.
 type reading struct {
@@ -15,40 +26,74 @@ type reading struct {
 	value float64
 }
 
-// tabulate picks the trials that count in a cell of these modes and workloads and
-// warns of values that cannot be used.
-func tabulate(measured []Mode, workloads []string, trials []Trial) (table, []Warning) {
+// tabulate picks the trials that count in a cell of these modes and workloads: ok,
+// no pilot, and of several of one block the last.
+func tabulate(modes []Mode, workloads []string, trials []Trial) table {
 	tab := table{}
-	for _, t := range trials {
-		if t.Status != TrialOK || !slices.Contains(workloads, t.Workload) ||
-			!slices.ContainsFunc(measured, func(m Mode) bool { return m.ID == t.Mode }) {
+	for _, m := range modes {
+		if m.Status != ModeMeasured {
 			continue
 		}
-		key := cellKey(t.Mode, t.Workload)
-		i, again := slices.BinarySearchFunc(tab[key], t, func(a, b Trial) int { return a.Block - b.Block })
-		if again {
-			tab[key][i] = t
-		} else {
-			tab[key] = slices.Insert(tab[key], i, t)
+		for _, w := range workloads {
+			tab[key{m.ID, w}] = &column{}
 		}
 	}
-	return tab, tab.warnings(measured, workloads)
+	for i := range trials {
+		t := &trials[i]
+		if t.Status != TrialOK || t.Pilot {
+			continue
+		}
+		if c := tab[key{t.Mode, t.Workload}]; c != nil {
+			c.trials = append(c.trials, t)
+		}
+	}
+	for _, c := range tab {
+		c.settle()
+	}
+	return tab
 }
 
-// cellKey joins two ids by what neither can hold.
-func cellKey(mode, workload string) string { return mode + "\x00" + workload }
+// settle puts the trials in order and reads their values.
+func (c *column) settle() {
+	if !slices.IsSortedFunc(c.trials, byBlock) {
+		slices.SortStableFunc(c.trials, byBlock)
+	}
+	kept := c.trials[:0]
+	for i, t := range c.trials {
+		if i+1 == len(c.trials) || c.trials[i+1].Block != t.Block {
+			kept = append(kept, t)
+		}
+	}
+	c.trials = kept
+	c.values, c.bad = map[string][]reading{}, map[string]int{}
+	for _, t := range c.trials {
+		for name, v := range t.Metrics {
+			if usable(v) {
+				c.values[name] = append(c.values[name], reading{t.Block, v})
+			} else {
+				c.bad[name]++
+			}
+		}
+	}
+}
 
-func (t table) has(mode, workload string) bool { return len(t[cellKey(mode, workload)]) > 0 }
+func byBlock(a, b *Trial) int { return a.Block - b.Block }
+
+func (t table) has(mode, workload string) bool { return len(t.trials(mode, workload)) > 0 }
+
+func (t table) trials(mode, workload string) []*Trial {
+	if c := t[key{mode, workload}]; c != nil {
+		return c.trials
+	}
+	return nil
+}
 
 // values are the usable values of a metric, in order of blocks.
 func (t table) values(mode, workload, metric string) []reading {
-	var out []reading
-	for _, trial := range t[cellKey(mode, workload)] {
-		if v, ok := trial.Metrics[metric]; ok && usable(v) {
-			out = append(out, reading{trial.Block, v})
-		}
+	if c := t[key{mode, workload}]; c != nil {
+		return c.values[metric]
 	}
-	return out
+	return nil
 }
 
 // usable is what a metric may be: every one of them is a rate, a time, a count or
@@ -63,25 +108,57 @@ func plain(rs []reading) []float64 {
 	return xs
 }
 
-// warnings names the values that are left out: once a metric that this version
-// does not know, and once a cell those that no measurement can give.
-func (t table) warnings(measured []Mode, workloads []string) []Warning {
+// inBoth are the values of the blocks that both have, side by side.
+func inBoth(own, base []reading) (x, b []float64) {
+	for i, j := 0, 0; i < len(own) && j < len(base); {
+		switch {
+		case own[i].block < base[j].block:
+			i++
+		case own[i].block > base[j].block:
+			j++
+		default:
+			x, b = append(x, own[i].value), append(b, base[j].value)
+			i, j = i+1, j+1
+		}
+	}
+	return x, b
+}
+
+// ratios are the quotients of two values, block by block.
+func ratios(own, base []reading) []reading {
+	var out []reading
+	for i, j := 0, 0; i < len(own) && j < len(base); {
+		switch {
+		case own[i].block < base[j].block:
+			i++
+		case own[i].block > base[j].block:
+			j++
+		default:
+			out = append(out, reading{own[i].block, own[i].value / base[j].value})
+			i, j = i+1, j+1
+		}
+	}
+	return out
+}
+
+// leftOut names the values that are left out: once a metric that is not known,
+// and once a cell those that no measurement can give.
+func (t table) leftOut(in Input) []Warning {
 	var unknown []string
 	var out []Warning
-	for _, w := range workloads {
-		for _, m := range measured {
-			bad := map[string]int{}
-			for _, trial := range t[cellKey(m.ID, w)] {
-				for name, v := range trial.Metrics {
-					if _, ok := MetricNamed(name); !ok {
-						unknown = append(unknown, name)
-					} else if !usable(v) {
-						bad[name]++
-					}
+	for _, w := range in.Workloads {
+		for _, m := range in.Modes {
+			c := t[key{m.ID, w}]
+			if c == nil {
+				continue
+			}
+			for _, name := range slices.AppendSeq(slices.Collect(maps.Keys(c.values)), maps.Keys(c.bad)) {
+				if !slices.ContainsFunc(in.Metrics, func(m Metric) bool { return m.Name == name }) {
+					unknown = append(unknown, name)
 				}
 			}
-			for _, metric := range Metrics() {
-				if n := bad[metric.Name]; n > 0 {
+			for _, metric := range in.Metrics {
+				if n := c.bad[metric.Name]; n > 0 {
 					out = append(out, Warning{"bad_value", scope(m.ID, w, metric.Name),
 						fmt.Sprintf("values that are negative or no finite number are left out of this cell: %d", n)})
 				}

@@ -19,6 +19,7 @@ type Trial struct {
 	Schema   string             `json:"schema"`
 	Seq      int                `json:"seq"`
 	Block    int                `json:"block"`
+	Pilot    bool               `json:"pilot,omitempty"` // in block 0: it sets the warm-up and counts in no cell
 	Mode     string             `json:"mode"`
 	Workload string             `json:"workload"`
 	Attempt  int                `json:"attempt"`
@@ -41,8 +42,11 @@ type Trial struct {
 	// GeneratorLimited is the share of the sends that the schedule asked for and
 	// the generator did not manage; nil without a schedule.
 	GeneratorLimited *float64 `json:"generator_limited,omitempty"`
-	Tool             *Tool    `json:"tool,omitempty"`  // the external generator, if one made the traffic
-	Notes            []Note   `json:"notes,omitempty"` // what a reader of its figures must know
+	// AtLeast names those of Metrics of which the trial shows only that they are as
+	// high as this or higher.
+	AtLeast []string `json:"at_least,omitempty"`
+	Tool    *Tool    `json:"tool,omitempty"`  // the external generator, if one made the traffic
+	Notes   []Note   `json:"notes,omitempty"` // what a reader of its figures must know
 }
 
 // PairOutcome is what one of several pairs of endpoints did in a trial.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"tare/internal/stats"
 )
 
 // baselineMissing warns of a mode that is compared with nothing, and says why.
@@ -34,15 +32,18 @@ func beatsBaseline(c Cell) Warning {
 			"are alike, and that both were pinned alike", c.Mode, c.Baseline, *c.Ratio, c.Metric)}
 }
 
+// controlDiffers warns of a control that is told apart from what it is a copy of.
+func controlDiffers(c Cell) Warning {
+	return Warning{"control_differs", scope(c.Mode, c.Workload, c.Metric), fmt.Sprintf(
+		"%s is %s once more, and yet it is %s (%.3g times its %s): something other than the mode tells trials apart here, "+
+			"so believe no difference of that size", c.Mode, c.Baseline, c.Verdict, *c.Ratio, c.Metric)}
+}
+
 // twoBands warns of trials that switch between two levels.
-func twoBands(c Cell, own []reading) (Warning, bool) {
-	b, ok := stats.TwoBands(plain(own))
-	if !ok {
-		return Warning{}, false
-	}
+func twoBands(c Cell) Warning {
 	return Warning{"two_bands", scope(c.Mode, c.Workload, c.Metric), fmt.Sprintf(
 		"the trials fall into two bands, %d near %s and %d near %s; their mean stands for neither",
-		b.Low.N, rounded(b.Low.Value, c.Unit), b.High.N, rounded(b.High.Value, c.Unit))}, true
+		c.Bands.Low.N, rounded(c.Bands.Low.Value, c.Unit), c.Bands.High.N, rounded(c.Bands.High.Value, c.Unit))}
 }
 
 // rounded is a figure with three digits and, where it is large, a prefix.

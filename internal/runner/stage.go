@@ -100,7 +100,7 @@ func (r *run) setUp(ctx context.Context) error {
 		if err != nil && !planned {
 			return err
 		}
-		m.ID, m.Title, m.Baseline = id, cmp.Or(asked.Title, m.Title), r.cfg.Study.NameOf(m.Baseline)
+		m.ID, m.Title, m.Baseline = id, cmp.Or(asked.Title, m.Title), r.cfg.Study.BaselineOf(asked, m.Baseline)
 		s := &stage{mode: m, asked: asked}
 		r.stages = append(r.stages, s)
 		if planned {
@@ -177,7 +177,7 @@ func (r *run) raise(ctx context.Context, d driver.Driver, s *stage) error {
 
 // order is what a mode of the study asks of its driver.
 func (r *run) order(s *stage) driver.Order {
-	in := r.cfg.Study.Lab
+	in := r.cfg.Study.LabOf(s.asked)
 	return driver.Order{
 		Mode: s.asked.Mode, Pairs: r.mostPairs(), Limits: s.asked.Limits, Options: s.asked.Options,
 		Lab: lab.Spec{

@@ -33,6 +33,7 @@ type lane struct {
 	limit  time.Duration // for all trials that take turns with this one
 	busy   time.Duration // spent on this trial, without the turns of others
 	err    error
+	ruled  string // why it is ruled out, by a rule fixed beforehand; empty: it counts
 }
 
 // voidError is a path that was not proven.
@@ -179,8 +180,12 @@ func (l *lane) conclude(seq int) result.Trial {
 	if l.err == nil {
 		l.err = l.judge()
 	}
-	if l.err == nil {
+	switch {
+	case l.err == nil && l.ruled == "":
 		l.out.Status = result.TrialOK
+		return l.out
+	case l.err == nil:
+		l.out.Status, l.out.Reason = result.TrialInvalid, l.ruled
 		return l.out
 	}
 	l.out.Status, l.out.Reason = result.TrialFailed, l.err.Error()

@@ -1,0 +1,86 @@
+package runner
+
+import (
+	"context"
+
+	"tare/internal/live"
+	"tare/internal/plan"
+	"tare/internal/result"
+)
+
+// attempts is how often a trial is tried in its block: what fails twice is not
+// tried in later blocks.
+const attempts = 2
+
+// together runs the trials of a group, and again those that failed.
+func (r *run) together(ctx context.Context, group []plan.Trial) error {
+	pending := group
+	for attempt := 1; attempt <= attempts; attempt++ {
+		if pending = r.measurable(pending); len(pending) == 0 {
+			break
+		}
+		r.tell(live.TrialStarted{Done: r.done, Total: len(r.todo), Block: group[0].Block, Blocks: r.plan.Blocks, Modes: modesOf(pending),
+			Workload: group[0].Workload.ID, Attempt: attempt, Remaining: r.plan.Estimate(r.todo[min(r.done, len(r.todo)):])})
+		var err error
+		if pending, err = r.attempt(ctx, pending, attempt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func modesOf(trials []plan.Trial) []string {
+	var modes []string
+	for _, t := range trials {
+		modes = append(modes, t.Mode)
+	}
+	return modes
+}
+
+// attempt runs a group of trials and records them. It returns those that are to
+// be tried again.
+func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (again []plan.Trial, err error) {
+	lanes := r.lanes(trials, attempt)
+	if err = r.settleDown(ctx, lanes); err == nil {
+		r.drive(ctx, lanes)
+	}
+	if ctx.Err() != nil {
+		// What an interruption cut short is no result, not even a failed one.
+		return nil, ctx.Err()
+	}
+	for _, l := range lanes {
+		if err := r.record(l.conclude(len(r.trials) + 1)); err != nil {
+			return nil, err
+		}
+		switch {
+		case l.err == nil:
+		case l.out.Void:
+			r.settle(l.stage, result.ModeVoid, l.err.Error())
+		case attempt == attempts:
+			r.drop(l)
+		default:
+			again = append(again, l.Trial)
+		}
+	}
+	return again, nil
+}
+
+// drive carries out the trials of a group in the way that their traffic takes.
+func (r *run) drive(ctx context.Context, lanes []*lane) {
+	if lanes[0].Sliced() {
+		r.inTurns(ctx, lanes)
+		return
+	}
+	for _, l := range lanes {
+		r.atOnce(ctx, l)
+	}
+}
+
+func (r *run) record(t result.Trial) error {
+	if err := r.cfg.Dir.Append(t); err != nil {
+		return err
+	}
+	r.trials = append(r.trials, t)
+	r.tell(live.TrialEnded{Trial: t})
+	return nil
+}

@@ -58,7 +58,7 @@ func (r *run) makeUp(ctx context.Context) error {
 	if n := result.Count(r.trials); r.hopeless(n, len(todo)) {
 		return nil // and the run is noisy, which says it all
 	}
-	r.todo = append(slices.Clone(r.todo), todo...)
+	r.todo = append(slices.Clone(r.todo[:r.done]), todo...)
 	for i, group := range plan.Groups(todo) {
 		if limit := r.cfg.Study.MaxTime.Std(); limit > 0 && time.Since(r.began)+r.plan.Estimate(group) > limit {
 			r.warn("max_time", "run", "%d of %d groups of trials with one that was ruled out were not run again: they would have ended after the time limit of %s",

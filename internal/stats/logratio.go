@@ -26,21 +26,31 @@ type LogRatio struct {
 // Paired compares x[i] with b[i], the values of one block. Errors: different
 // lengths, no pairs, a value that is not finite and positive.
 func Paired(x, b []float64) (LogRatio, error) {
+	ds, err := Differences(x, b)
+	if err != nil {
+		return LogRatio{}, err
+	}
+	mean, sd := meanSD(ds)
+	return LogRatio{N: len(ds), Mean: mean, SD: sd}, nil
+}
+
+// Differences are the d_i = ln(x[i] / b[i]) that [Paired] sums up and [SignFlip]
+// flips. Errors: those of Paired.
+func Differences(x, b []float64) ([]float64, error) {
 	if len(x) != len(b) {
-		return LogRatio{}, fmt.Errorf("pair values with their baseline: %d values, %d of the baseline", len(x), len(b))
+		return nil, fmt.Errorf("pair values with their baseline: %d values, %d of the baseline", len(x), len(b))
 	}
 	if len(x) == 0 {
-		return LogRatio{}, errors.New("pair values with their baseline: no pairs")
+		return nil, errors.New("pair values with their baseline: no pairs")
 	}
 	ds := make([]float64, len(x))
 	for i := range x {
 		if !positive(x[i]) || !positive(b[i]) {
-			return LogRatio{}, fmt.Errorf("pair values with their baseline: pair %d is %g to %g, not both positive and finite", i+1, x[i], b[i])
+			return nil, fmt.Errorf("pair values with their baseline: pair %d is %g to %g, not both positive and finite", i+1, x[i], b[i])
 		}
 		ds[i] = math.Log(x[i]) - math.Log(b[i]) // the quotient could overflow
 	}
-	mean, sd := meanSD(ds)
-	return LogRatio{N: len(ds), Mean: mean, SD: sd}, nil
+	return ds, nil
 }
 
 func positive(x float64) bool { return x > 0 && !math.IsInf(x, 1) }

@@ -8,25 +8,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sleep is Student's own example (R's data set sleep): the published answer of a
-// paired t test, here on logarithms.
-func sleep(t *testing.T) LogRatio {
-	t.Helper()
+// sleepers are Student's own example (R's data set sleep), made values whose
+// logarithms they are.
+func sleepers() (x, b []float64) {
 	first := []float64{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0}
 	second := []float64{1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4}
-	var x, b []float64
 	for i := range first {
 		x, b = append(x, math.Exp(first[i])), append(b, math.Exp(second[i]))
 	}
-	l, err := Paired(x, b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return x, b
 }
 
 func TestPairedKnownAnswer(t *testing.T) {
-	l := sleep(t)
+	l, err := Paired(sleepers())
+	if err != nil {
+		t.Fatal(err)
+	}
 	lo, hi, ok := l.Interval(0.95)
 	if l.N != 10 || !ok {
 		t.Fatalf("n %d, interval %t", l.N, ok)

@@ -1,0 +1,182 @@
+package stats
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Method 5, item 7: a published run of R's mratios (t.test.ratio with unequal
+// variances on rnorm(5, 1) and rnorm(5, 2) after set.seed(12345)), which prints
+// 0.8643849 and 0.4056763 to 2.6170008.
+func TestFiellerKnownAnswer(t *testing.T) {
+	x := []float64{1.5855288, 1.7094660, 0.8906967, 0.5465028, 1.6058875}
+	b := []float64{0.1820440, 2.6300986, 1.7238159, 1.7158403, 1.0806780}
+	m, err := Fieller(x, b, 0.95)
+	if err != nil || !m.HasInterval || m.Unbounded || m.N != 5 {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	near(t, "ratio", m.Value, 0.8643849, 1e-7)
+	near(t, "lo", m.Lo, 0.4056763, 1e-6)
+	near(t, "hi", m.Hi, 2.6170008, 1e-5)
+}
+
+// The interval is the set of ratios that the t test does not reject: at its limits
+// the test is exactly at its quantile. And it does not mind units, nor which of the
+// two is called the baseline.
+func TestFiellerIsTheTestInverted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		x := rapid.SliceOfN(rapid.Float64Range(1, 100), 2, 8).Draw(t, "x")
+		b := rapid.SliceOfN(rapid.Float64Range(1, 100), 2, 8).Draw(t, "b")
+		m, err := Fieller(x, b, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.HasInterval == m.Unbounded {
+			t.Fatalf("neither or both: %+v", m)
+		}
+		mx, sx := meanSD(x)
+		mb, sb := meanSD(b)
+		ex, eb := sx/math.Sqrt(float64(len(x))), sb/math.Sqrt(float64(len(b)))
+		if ex == 0 && eb == 0 || m.Unbounded {
+			return
+		}
+		q := TQuantile(0.975, m.DF)
+		for _, r := range []float64{m.Lo, m.Hi} {
+			got := math.Abs(mx-r*mb) / math.Hypot(ex, r*eb)
+			if math.Abs(got-q) > 1e-5*q && mb*mb/(eb*eb) > 1.01*q*q {
+				t.Fatalf("t at the limit %g is %g, not %g", r, got, q)
+			}
+		}
+		back, err := Fieller(b, x, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back.HasInterval && m.Lo > 0 && m.Hi < 1e3 {
+			alike(t, "lo the other way round", 1/back.Hi, m.Lo)
+			alike(t, "hi the other way round", 1/back.Lo, m.Hi)
+		}
+	})
+}
+
+func TestFiellerEdges(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		x, b           []float64
+		value          float64
+		has, unbounded bool
+	}{
+		{"baseline not to be told from 0", []float64{1, 2, 3}, []float64{-1, 2, 3}, 1.5, false, true},
+		{"one value", []float64{1}, []float64{2, 3, 4}, 1.0 / 3, false, false},
+		{"no spread", []float64{1, 1}, []float64{4, 4, 4}, 0.25, true, false},
+		{"only the baseline varies", []float64{3, 3}, []float64{4, 4.1, 3.9}, 0.75, true, false},
+		{"of nothing", []float64{0, 0}, []float64{4, 4.1, 3.9}, 0, true, false},
+		{"negative", []float64{-3, -3.1}, []float64{-4, -4.1, -3.9}, 0.7625, true, false},
+	} {
+		m, err := Fieller(c.x, c.b, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, c.name, m.Value, c.value, 1e-12)
+		if m.HasInterval != c.has || m.Unbounded != c.unbounded || c.has && !(m.Lo <= m.Value && m.Value <= m.Hi) {
+			t.Errorf("%s: %+v", c.name, m)
+		}
+	}
+	const what = "ratio of arithmetic means: "
+	for _, c := range []struct {
+		x, b []float64
+		conf float64
+		want string
+	}{
+		{nil, []float64{1}, 0.95, what + "no values"},
+		{[]float64{1}, nil, 0.95, what + "baseline: no values"},
+		{[]float64{1, math.NaN()}, []float64{1}, 0.95, what + "value 2 is NaN"},
+		{[]float64{1, 2}, []float64{1, -1}, 0.95, what + "the mean of the baseline is 0"},
+		{[]float64{1, 2}, []float64{1, 1}, 2, what + "confidence 2 is not within (0, 1)"},
+	} {
+		if _, err := Fieller(c.x, c.b, c.conf); text(err) != c.want {
+			t.Errorf("%q, want %q", text(err), c.want)
+		}
+	}
+}
+
+// Student's sleep data again, this time as two groups: Welch's test of R on the
+// same numbers (t = -1.8608, df = 17.776, p = 0.07939, -3.3654832 to 0.2054832).
+func TestUnpairedKnownAnswer(t *testing.T) {
+	x, b := sleepers()
+	l, err := Unpaired(x, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lo, hi, ok := l.Interval(0.95)
+	if !ok || l.N != 10 {
+		t.Fatalf("%+v", l)
+	}
+	near(t, "df", l.DF, 17.776, 5e-4)
+	near(t, "p", l.P(), 0.07939, 5e-6)
+	near(t, "t", l.inErrors(l.Mean), -1.8608, 5e-5)
+	near(t, "ln lo", math.Log(lo), -3.3654832, 5e-7)
+	near(t, "ln hi", math.Log(hi), 0.2054832, 5e-7)
+}
+
+func TestUnpairedEdges(t *testing.T) {
+	one, err := Unpaired([]float64{2}, []float64{1, 1, 1, 1})
+	if err != nil || one.N != 1 || !math.IsNaN(one.P()) || Decide(one, 0, 0.05) != CannotTell {
+		t.Errorf("one value: %+v, %v", one, err)
+	}
+	same, err := Unpaired([]float64{2, 2}, []float64{2, 2, 2})
+	if err != nil || same.P() != 1 || same.DF != 3 {
+		t.Errorf("no spread, equal: %+v, %v", same, err)
+	}
+	far, err := Unpaired([]float64{4, 4, 4}, []float64{2, 2, 2})
+	if err != nil || far.P() != 0 || Decide(far, 0, 0.05) != Different {
+		t.Errorf("no spread, twice: %+v, %v", far, err)
+	}
+	const what = "compare values with those of the baseline: "
+	for _, c := range []struct {
+		x, b []float64
+		want string
+	}{
+		{nil, []float64{1}, what + "no values"},
+		{[]float64{1}, nil, what + "baseline: no values"},
+		{[]float64{1, 0}, []float64{1}, what + "value 2 is 0, not positive"},
+		{[]float64{1}, []float64{1, math.Inf(1)}, what + "baseline: value 2 is +Inf"},
+	} {
+		if _, err := Unpaired(c.x, c.b); text(err) != c.want {
+			t.Errorf("%q, want %q", text(err), c.want)
+		}
+	}
+}
+
+// More values on either side come to what the forecast says of them: degrees of
+// freedom of Welch grow with n-1.
+func TestUnpairedGrows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 6).Draw(t, "n")
+		value := rapid.Float64Range(1, 3)
+		x, b := rapid.SliceOfN(value, n, n).Draw(t, "x"), rapid.SliceOfN(value, n, n).Draw(t, "b")
+		l, err := Unpaired(x, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.SD == 0 {
+			return
+		}
+		if lo, hi := float64(n-1), float64(2*n-2); l.DF < lo*(1-1e-9) || l.DF > hi*(1+1e-9) {
+			t.Fatalf("%g degrees of freedom of %d and %d values", l.DF, n, n)
+		}
+		alike(t, "degrees of freedom", l.grown(n).DF/float64(2*n-1), l.DF/float64(n-1))
+		back, err := Unpaired(b, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alike(t, "p the other way round", back.P(), l.P())
+		if got, ok := BlocksNeeded([]LogRatio{l}, 0, 0.05); ok && got > 0 {
+			grown := l.grown(got)
+			if Decide(grown, grown.P(), 0.05) == CannotTell {
+				t.Fatalf("%d more blocks do not do: %+v", got, l)
+			}
+		}
+	})
+}

@@ -1,0 +1,118 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	moremath "github.com/aclements/go-moremath/stats"
+)
+
+// relative fails the test unless got is within tol of want, relative to want.
+func relative(t *testing.T, what string, got, want, tol float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tol*math.Abs(want)) {
+		t.Errorf("%s: %.12g, want %.12g within %g", what, got, want, tol)
+	}
+}
+
+// The tails are where gonum is known to be weak: closed forms of 1, 2 and 4 degrees
+// of freedom hold it there, and its own inverse elsewhere.
+func TestTQuantileTails(t *testing.T) {
+	for _, p := range []float64{1e-8, 1e-6, 1e-4, 0.001, 0.0125, 0.025, 0.1, 0.4, 0.499} {
+		relative(t, fmt.Sprintf("t_%g,1", p), TQuantile(p, 1), -1/math.Tan(math.Pi*p), 1e-9)
+		relative(t, fmt.Sprintf("t_%g,2", p), TQuantile(p, 2), (2*p-1)/math.Sqrt(2*p*(1-p)), 1e-9)
+		a := 4 * p * (1 - p)
+		four := -2 * math.Sqrt(math.Cos(math.Acos(math.Sqrt(a))/3)/math.Sqrt(a)-1)
+		relative(t, fmt.Sprintf("t_%g,4", p), TQuantile(p, 4), four, 1e-7)
+		for _, df := range []float64{0.5, 1.3, 3, 4.6, 9, 29.7, 200, 1e4} {
+			q := TQuantile(p, df)
+			relative(t, fmt.Sprintf("P(t < t_%g,%g)", p, df), TTwoSidedP(q, df)/2, p, 1e-8)
+			relative(t, fmt.Sprintf("t_%g,%g mirrored", p, df), TQuantile(1-p, df), -q, 1e-7)
+		}
+	}
+	for _, df := range []float64{4.6, 9, 29.7, 200} { // another's arithmetic
+		d := moremath.TDist{V: df}
+		relative(t, fmt.Sprintf("go-moremath's P(t > 2.1), df %g", df), TTwoSidedP(2.1, df)/2, d.CDF(-2.1), 1e-9)
+		relative(t, fmt.Sprintf("go-moremath's P(t < t_.975), df %g", df), d.CDF(TQuantile(0.975, df)), 0.975, 1e-9)
+	}
+	// Beyond gonum's reach: both sides of the switch, and the normal limit.
+	for _, p := range []float64{1e-8, 0.025, 0.4999} {
+		relative(t, "the switch", TQuantile(p, tNear*(1+1e-9)), TQuantile(p, tNear), 1e-7)
+	}
+	relative(t, "t_.975,1e9", TQuantile(0.975, 1e9), 1.959963985, 1e-8)
+	relative(t, "t_.975,2e4", TQuantile(0.975, 2e4), 1.9600826, 1e-6)
+}
+
+func TestFQuantile(t *testing.T) {
+	// Any printed F table, upper 5 % and 2.5 %.
+	for _, c := range []struct{ p, d1, d2, want float64 }{
+		{0.95, 1, 1, 161.45}, {0.95, 2, 10, 4.103}, {0.95, 5, 2, 19.296}, {0.95, 4, 20, 2.866}, {0.975, 9, 9, 4.026},
+	} {
+		near(t, fmt.Sprintf("F_%g,%g,%g", c.p, c.d1, c.d2), FQuantile(c.p, c.d1, c.d2), c.want, 0.006)
+	}
+	for _, p := range []float64{1e-6, 0.025, 0.5, 0.975, 0.999999} {
+		for _, d := range []float64{1, 3.5, 10, 1000} {
+			closed := d / 2 * math.Expm1(-2/d*math.Log1p(-p)) // of 2 degrees of freedom above
+			relative(t, fmt.Sprintf("F_%g,2,%g", p, d), FQuantile(p, 2, d), closed, 1e-7)
+		}
+	}
+	q := TQuantile(0.975, 7)
+	relative(t, "t squared", FQuantile(0.95, 1, 7), q*q, 1e-8)
+	for _, c := range [][3]float64{{0, 1, 1}, {1, 1, 1}, {math.NaN(), 1, 1}, {0.5, 0, 1}, {0.5, 1, -1}, {0.5, math.Inf(1), 1}, {0.5, 1, math.NaN()}} {
+		if got := FQuantile(c[0], c[1], c[2]); !math.IsNaN(got) {
+			t.Errorf("FQuantile%v = %g, want NaN", c, got)
+		}
+	}
+}
+
+func TestBetaQuantile(t *testing.T) {
+	for _, p := range []float64{1e-6, 0.025, 0.5, 0.975, 0.999999} {
+		for _, s := range []float64{0.5, 1, 5, 100} {
+			relative(t, fmt.Sprintf("B_%g;1,%g", p, s), BetaQuantile(p, 1, s), -math.Expm1(math.Log1p(-p)/s), 1e-7)
+			relative(t, fmt.Sprintf("B_%g;%g,1", p, s), BetaQuantile(p, s, 1), math.Pow(p, 1/s), 1e-7)
+		}
+		arcsine := math.Sin(math.Pi * p / 2)
+		relative(t, fmt.Sprintf("B_%g;.5,.5", p), BetaQuantile(p, 0.5, 0.5), arcsine*arcsine, 1e-9)
+	}
+	for _, c := range [][3]float64{{0, 1, 1}, {1, 1, 1}, {math.NaN(), 1, 1}, {0.5, 0, 1}, {0.5, 1, -1}, {0.5, math.Inf(1), 1}} {
+		if got := BetaQuantile(c[0], c[1], c[2]); !math.IsNaN(got) {
+			t.Errorf("BetaQuantile%v = %g, want NaN", c, got)
+		}
+	}
+}
+
+// Against the sum of its terms.
+func TestBinomial(t *testing.T) {
+	for _, n := range []int{1, 2, 7, 60, 1000} {
+		for _, q := range []float64{0.001, 0.1, 0.5, 0.93} {
+			sum := 0.0
+			for k := range n + 1 {
+				lg := func(x int) float64 { v, _ := math.Lgamma(float64(x) + 1); return v }
+				sum += math.Exp(lg(n) - lg(k) - lg(n-k) + float64(k)*math.Log(q) + float64(n-k)*math.Log1p(-q))
+				near(t, fmt.Sprintf("P(B <= %d), n %d, q %g", k, n, q), BinomialCDF(k, n, q), sum, 1e-10)
+			}
+			for _, p := range []float64{0.001, 0.025, 0.5, 0.975} {
+				k := BinomialQuantile(p, n, q)
+				if k < 0 || k > n || BinomialCDF(k, n, q) < p || BinomialCDF(k-1, n, q) >= p {
+					t.Errorf("quantile %g of n %d, q %g: %d", p, n, q, k)
+				}
+			}
+		}
+	}
+	for _, c := range []struct {
+		k, n int
+		q    float64
+		want float64
+	}{{-1, 5, 0.5, 0}, {5, 5, 0.5, 1}, {9, 5, 0.5, 1}, {0, 0, 0.5, 1}, {0, 5, 0, 1}, {4, 5, 1, 0}, {5, 5, 1, 1}} {
+		near(t, fmt.Sprintf("P(B <= %d), n %d, q %g", c.k, c.n, c.q), BinomialCDF(c.k, c.n, c.q), c.want, 0)
+	}
+	if !math.IsNaN(BinomialCDF(0, -1, 0.5)) || !math.IsNaN(BinomialCDF(0, 5, 1.1)) || !math.IsNaN(BinomialCDF(0, 5, math.NaN())) {
+		t.Error("a binomial that is none has a probability")
+	}
+	for _, got := range []int{BinomialQuantile(0, 5, 0.5), BinomialQuantile(1, 5, 0.5), BinomialQuantile(0.5, -1, 0.5), BinomialQuantile(0.5, 5, -0.1)} {
+		if got != -1 {
+			t.Errorf("quantile of what is none: %d", got)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package ratesearch
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Goal is what is asked of a rate: how much may be lost, in how many of the trials,
+// and on how much evidence.
+type Goal struct {
+	Name      string  // what outcomes and brackets are told apart by; unique in a search
+	LossRatio float64 // 0..1: the most that a good trial loses of what was sent
+
+	// ExceedRatio, from 0 to below 1, is the share of the time in which trials may
+	// lose more. At 0.5 the median trial decides, at 0 a single lossy trial condemns.
+	ExceedRatio float64
+
+	FinalDuration float64 // seconds of a trial that counts in full
+	DurationSum   float64 // seconds of trials at one load that decide it
+
+	// Width is the widest bracket that answers the question, relative to its upper
+	// end: (upper-lower)/upper, above 0, at most 0.5.
+	Width float64
+
+	// InitialDuration is the seconds of the first, coarse trials: at most
+	// FinalDuration. 0 means 1 s, or FinalDuration if that is shorter.
+	InitialDuration float64
+}
+
+// Strict is the goal with no lossy trial allowed at all: exceed ratio 0.
+func Strict(g Goal) Goal {
+	g.ExceedRatio = 0
+	return g
+}
+
+// RFC2544 is the goal whose answer is RFC 2544's throughput: trials of 60 s, and
+// not one datagram lost in them. width is relative.
+func RFC2544(width float64) Goal {
+	return Goal{Name: "throughput_0", FinalDuration: 60, DurationSum: 60, Width: width}
+}
+
+// Pair is the two goals asked for together: no loss, and at most 1 % of it, in the
+// median trial. Their names are those of the metrics. trial and sum are seconds.
+func Pair(trial, sum, width float64) []Goal {
+	g := Goal{ExceedRatio: 0.5, FinalDuration: trial, DurationSum: sum, Width: width}
+	none, some := g, g
+	none.Name, some.Name, some.LossRatio = "throughput_0", "throughput_1", 0.01
+	return []Goal{none, some}
+}
+
+// Quick is the pair of the profile of that name: 0.5 s trials, 1.5 s of evidence, a
+// bracket of 2 %.
+func Quick() []Goal { return Pair(0.5, 1.5, 0.02) }
+
+// Standard is the pair of that profile: 1 s, 5 s, 1 %.
+func Standard() []Goal { return Pair(1, 5, 0.01) }
+
+// Paper is the pair of that profile: 1 s, 21 s, 0.5 %.
+func Paper() []Goal { return Pair(1, 21, 0.005) }
+
+// String says what the exceed ratio and the loss ratio ask, for reading: "median
+// trial without loss", "every trial with at most 1 % loss".
+func (g Goal) String() string {
+	what := "without loss"
+	if g.LossRatio > 0 {
+		what = fmt.Sprintf("with at most %g %% loss", 100*g.LossRatio)
+	}
+	switch g.ExceedRatio {
+	case 0:
+		return "every trial " + what
+	case 0.5:
+		return "median trial " + what
+	}
+	return fmt.Sprintf("%g %% of trial time %s", 100*(1-g.ExceedRatio), what)
+}
+
+// check refuses goals that no search can answer, or none safely.
+func (g Goal) check() error {
+	bad := func(format string, a ...any) error {
+		return fmt.Errorf("goal %q: %s", g.Name, fmt.Sprintf(format, a...))
+	}
+	switch {
+	case strings.TrimSpace(g.Name) == "":
+		return bad("has no name")
+	case !(g.LossRatio >= 0 && g.LossRatio < 1):
+		return bad("loss ratio %g: want 0 to below 1", g.LossRatio)
+	case !(g.ExceedRatio >= 0 && g.ExceedRatio < 1):
+		return bad("exceed ratio %g: want 0 to below 1", g.ExceedRatio)
+	case !(g.FinalDuration > 0 && g.FinalDuration <= 3600):
+		return bad("trials of %g s: want above 0, at most an hour", g.FinalDuration)
+	case !(g.InitialDuration >= 0 && g.InitialDuration <= g.FinalDuration):
+		return bad("first trials of %g s: want at most the %g s of a full one", g.InitialDuration, g.FinalDuration)
+	case !(g.Width > 0 && g.Width <= 0.5):
+		return bad("width %g: want above 0, at most 0.5", g.Width)
+	case !(g.DurationSum >= g.FinalDuration && g.DurationSum <= 86400):
+		return bad("%g s of evidence: want at least one trial's %g s", g.DurationSum, g.FinalDuration)
+	// An exceed ratio of 0 lets one bad trial decide on purpose.
+	case g.ExceedRatio > 0 && micro(g.DurationSum) < 3*micro(g.FinalDuration):
+		return bad("%g s of evidence let one trial of %g s decide: want at least three trials' worth", g.DurationSum, g.FinalDuration)
+	}
+	return nil
+}
+
+// initial is the seconds of the first trials.
+func (g Goal) initial() float64 {
+	if g.InitialDuration > 0 {
+		return g.InitialDuration
+	}
+	return min(1, g.FinalDuration)
+}

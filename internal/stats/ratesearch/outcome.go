@@ -1,0 +1,145 @@
+package ratesearch
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Outcome is the answer of a search for one goal.
+type Outcome struct {
+	Goal
+
+	// Lower is the relevant lower bound, the greatest load below Upper that the
+	// goal holds at, and Upper the relevant upper bound, the least load that it
+	// does not hold at; datagrams/s, nil where there is none.
+	Lower, Upper *float64
+
+	// Throughput is the conditional throughput at Lower, datagrams/s: the number
+	// to report. nil without a lower bound: there is no result, which is not 0.
+	Throughput *float64
+
+	Regular bool // both bounds are there, no further apart than the goal's width
+	AtLeast bool // the greatest load that could be tried is within the goal: read ">="
+	Limited bool // that load was the sender's limit, not the configured one
+
+	// Lossy of Trials full-length trials at Lower lost more than the goal allows;
+	// LossyUpper is the upper 95 % limit (one-sided, Clopper-Pearson) of the share
+	// of such trials, nil without a lower bound.
+	Lossy, Trials int
+	LossyUpper    *float64
+
+	Notes []string // what a reader must know of it, a line each
+}
+
+// Outcomes is the answers on the trials so far, in the order of the goals. Before
+// the search has ended they are provisional.
+func (s *Search) Outcomes() []Outcome {
+	_, open := s.nominate()
+	out := make([]Outcome, len(s.goals))
+	for i, g := range s.goals {
+		out[i] = s.outcome(g, open)
+	}
+	return out
+}
+
+func (s *Search) outcome(g goalState, open bool) Outcome {
+	t := g.final()
+	b := s.bounds(t)
+	o := Outcome{Goal: g.Goal}
+	if b.upper != none {
+		o.Upper = new(s.grid.load(b.upper))
+	}
+	if b.lower != none {
+		load := s.grid.load(b.lower)
+		o.Lower, o.Throughput = &load, new(Throughput(g.Goal, load, s.byLoad[b.lower]))
+		o.count(s.byLoad[b.lower])
+		o.AtLeast = b.lower >= s.ceiling
+		o.Limited = o.AtLeast && s.limited
+	}
+	o.Regular = b.lower != none && b.upper != none && b.upper-b.lower <= t.steps
+	o.Notes = s.notes(g, b, o, open)
+	return o
+}
+
+// count takes the share of lossy trials at the lower bound.
+func (o *Outcome) count(trials []Trial) {
+	for _, t := range trials {
+		if t.Limited() || micro(t.Duration) < micro(o.FinalDuration) {
+			continue
+		}
+		o.Trials++
+		if t.LossRatio() > o.LossRatio {
+			o.Lossy++
+		}
+	}
+	limit := 1.0
+	if o.Lossy < o.Trials {
+		limit = distuv.Beta{Alpha: float64(o.Lossy + 1), Beta: float64(o.Trials - o.Lossy)}.Quantile(0.95)
+	}
+	o.LossyUpper = &limit
+}
+
+// notes says what is out of the ordinary, a line each.
+func (s *Search) notes(g goalState, b bounds, o Outcome, open bool) []string {
+	var notes []string
+	say := func(format string, a ...any) { notes = append(notes, fmt.Sprintf(format, a...)) }
+	if above := s.inverted(g, b); above > 0 {
+		say("loss inversion: %s was lossy, yet %d higher loads looked good; the answer is the one below it", rate(*o.Upper), above)
+	}
+	switch {
+	case s.ceiling < 0:
+		say("no result: the sender did not reach the least load, %s", rate(s.grid.least))
+	case b.upper == 0:
+		say("no result: the least load, %s, lost too much already", rate(s.grid.least))
+	case o.Limited:
+		say("at least this rate: the sender reached no more than %s", rate(s.grid.load(s.ceiling)))
+	case o.AtLeast:
+		say("at least this rate: the greatest load allowed, %s, was within the goal", rate(s.grid.most))
+	}
+	if _, asks := s.ask(g); asks && open {
+		say("not finished: %.3g s of trials did not reach the width of %g %%", s.spent, 100*g.Width)
+	}
+	return notes
+}
+
+// inverted counts loads above the upper bound that are good on full evidence, or
+// on what there is where they are well above it. Luck right at the knee is no
+// inversion.
+func (s *Search) inverted(g goalState, b bounds) int {
+	n := len(b.above)
+	if b.upper == none || n > 0 {
+		return n
+	}
+	const well = 1.05
+	for _, i := range s.bounds(g.targets[0]).lowersAndAbove() {
+		if s.grid.load(i) > well*s.grid.load(b.upper) {
+			n++
+		}
+	}
+	return n
+}
+
+func (b bounds) lowersAndAbove() []int { return append(append([]int(nil), b.lowers...), b.above...) }
+
+func rate(load float64) string { return fmt.Sprintf("%.6g datagrams/s", load) }
+
+// Brackets is where searches ended, for the next search on the same path to begin
+// at. Goals without both bounds give the one they have, or nothing.
+func Brackets(outcomes []Outcome) []Bracket {
+	var out []Bracket
+	for _, o := range outcomes {
+		lower, upper := o.Lower, o.Upper
+		if lower == nil && upper == nil {
+			continue
+		}
+		if lower == nil {
+			lower = upper
+		}
+		if upper == nil {
+			upper = lower
+		}
+		out = append(out, Bracket{o.Name, *lower, *upper})
+	}
+	return out
+}

@@ -1,0 +1,153 @@
+package ratesearch
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// DefaultMaxTime is the seconds of trials after which a search ends where its
+// configuration says nothing.
+const DefaultMaxTime = 1200.0
+
+// Config is what a search is asked.
+type Config struct {
+	Goals []Goal // at least one; all are searched for together
+
+	// Min and Max bound the loads tried, datagrams/s; 0 < Min <= Max.
+	Min, Max float64
+
+	// Near is where earlier searches on the same path ended: [Brackets] of their
+	// outcomes. A goal that has one begins there instead of at Max. A bracket may
+	// be wrong, by any factor: that costs trials, and changes no answer.
+	Near []Bracket
+
+	// MaxTime is the most seconds of trials, what they take beside sending not
+	// counted; 0 means [DefaultMaxTime]. A search that it cuts short says so.
+	MaxTime float64
+}
+
+// Bracket is where a search for a goal ended, datagrams/s.
+type Bracket struct {
+	Goal         string // a goal's name
+	Lower, Upper float64
+}
+
+// Search is one search for the rates of several goals. It is not safe for use by
+// several goroutines at once.
+type Search struct {
+	goals   []goalState
+	grid    grid
+	maxTime float64
+
+	trials  []Trial
+	byLoad  map[int][]Trial // by index in the grid
+	spent   float64         // seconds of trials
+	hint    float64         // the most datagrams/s that were seen to arrive
+	ceiling int             // index of the greatest load that may be tried
+	limited bool            // the sender has lowered the ceiling
+}
+
+// New is a search that has made no trial yet. It refuses goals without evidence
+// enough to survive one bad trial, and bounds that are none.
+func New(c Config) (*Search, error) {
+	if len(c.Goals) == 0 {
+		return nil, errors.New("search for a rate: no goal")
+	}
+	if !(c.Min > 0 && c.Min <= c.Max) || math.IsInf(c.Max, 0) {
+		return nil, fmt.Errorf("search for a rate: loads from %g to %g datagrams/s: want the least above 0 and the most no less", c.Min, c.Max)
+	}
+	if !(c.MaxTime >= 0) {
+		return nil, fmt.Errorf("search for a rate: %g s of trials at most: want 0 or more", c.MaxTime)
+	}
+	width, names := math.Inf(1), map[string]bool{}
+	for _, g := range c.Goals {
+		if err := g.check(); err != nil {
+			return nil, fmt.Errorf("search for a rate: %w", err)
+		}
+		if names[g.Name] {
+			return nil, fmt.Errorf("search for a rate: two goals are named %q", g.Name)
+		}
+		names[g.Name] = true
+		width = min(width, g.Width)
+	}
+	s := &Search{grid: newGrid(c.Min, c.Max, width), maxTime: c.MaxTime, byLoad: map[int][]Trial{}}
+	if s.maxTime == 0 {
+		s.maxTime = DefaultMaxTime
+	}
+	s.ceiling = s.grid.top
+	for _, g := range c.Goals {
+		s.goals = append(s.goals, goalState{Goal: g, targets: targets(g, s.grid), near: s.near(g, c.Near)})
+	}
+	return s, nil
+}
+
+// near gives the indices of the bracket that an earlier search left for g.
+func (s *Search) near(g Goal, brackets []Bracket) []int {
+	for _, b := range brackets {
+		if b.Goal != g.Name || !(b.Lower > 0 && b.Upper >= b.Lower) {
+			continue
+		}
+		lower := min(max(s.grid.below(b.Lower), 0), s.grid.top)
+		upper := min(max(s.grid.below(b.Upper), lower+1), s.grid.top)
+		return []int{lower, upper}
+	}
+	return nil
+}
+
+// Next is the trial to make now, false where the search has ended. Asked again
+// before the next [Search.Add] it says the same: a trial that failed may be made
+// again, or left.
+func (s *Search) Next() (Request, bool) {
+	n, ok := s.nominate()
+	if !ok {
+		return Request{}, false
+	}
+	r := Request{Load: s.grid.load(n.load), Duration: n.duration}
+	return r, s.spent+r.Duration <= s.maxTime+1e-9
+}
+
+// Add takes what a trial gave. The trial's load must be one that the search asked
+// for or could ask for; every trial counts for every goal, whoever asked for it.
+func (s *Search) Add(t Trial) error {
+	if err := t.check(); err != nil {
+		return err
+	}
+	i, ok := s.grid.index(t.Load)
+	if !ok {
+		return fmt.Errorf("trial at %.9g datagrams/s: no load of this search, which tries %.9g and the like",
+			t.Load, s.grid.load(max(0, s.grid.below(t.Load))))
+	}
+	s.trials = append(s.trials, t)
+	s.byLoad[i] = append(s.byLoad[i], t)
+	s.spent += t.Duration
+	s.hint = max(s.hint, t.forwarded())
+	s.lower(i)
+	return nil
+}
+
+// lower brings the ceiling down to what the sender can send. It takes two trials
+// at a load to say that it cannot: one may have been a hiccup. A load whose trials
+// came about otherwise can be sent.
+func (s *Search) lower(i int) {
+	n, best := 0, 0.0
+	for _, t := range s.byLoad[i] {
+		if !t.Limited() {
+			return
+		}
+		n++
+		best = max(best, float64(t.Sent)/t.Duration)
+	}
+	if n < 2 {
+		return
+	}
+	s.limited = true
+	s.ceiling = min(s.ceiling, i-1, s.grid.below(best))
+}
+
+// Trials is every trial so far in the order of Add, those of limited senders among
+// them: the curve of loss over load.
+func (s *Search) Trials() []Trial { return append([]Trial(nil), s.trials...) }
+
+// Spent is the seconds of the trials so far.
+func (s *Search) Spent() float64 { return s.spent }

@@ -1,0 +1,38 @@
+package ratesearch
+
+import "math"
+
+// coarser is how many targets precede a goal's own.
+const coarser = 2
+
+// target is a step on the way to a goal: a bracket and evidence to reach.
+type target struct {
+	Goal      // with the duration, the sum and the width of this target
+	steps int // of the grid, for the width
+}
+
+// targets gives the way to g, coarse to fine: each has half the width of the one
+// before, the first has single trials of the initial duration, and the seconds of
+// evidence grow geometrically.
+func targets(g Goal, on grid) []target {
+	out := make([]target, coarser+1)
+	first := g.initial()
+	for i := range out {
+		t := g
+		t.DurationSum = first * math.Pow(g.DurationSum/first, float64(i)/coarser)
+		t.FinalDuration = min(g.FinalDuration, t.DurationSum)
+		out[i] = target{t, on.steps(g.Width) << (coarser - i)}
+	}
+	out[coarser] = target{g, on.steps(g.Width)}
+	return out
+}
+
+// goalState is a goal on its way.
+type goalState struct {
+	Goal
+	targets []target
+	near    []int // lower and upper index to begin at; nil begins at the most
+}
+
+// final is the goal itself as the last of its targets.
+func (g goalState) final() target { return g.targets[len(g.targets)-1] }

@@ -1,0 +1,161 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// simulated is a series of samples: level(i) times noise of relative sd, AR(1)
+// with phi.
+func simulated(rng *rand.Rand, n int, sd, phi float64, level func(i int) float64) []float64 {
+	out := make([]float64, n)
+	e := rng.NormFloat64()
+	for i := range out {
+		out[i] = level(i) * (1 + sd*e)
+		e = phi*e + math.Sqrt(1-phi*phi)*rng.NormFloat64()
+	}
+	return out
+}
+
+// steadyRates is how a pilot trial of 30 s in samples of 0.5 s is judged.
+type steadyRates struct {
+	cut                 float64 // median, seconds
+	unsettled, drifting float64
+	uncut, kept         float64 // bias of the mean of all samples and of those kept
+}
+
+func rates(sd, truth float64, level func(i int) float64) steadyRates {
+	rng := rand.New(rand.NewPCG(8, math.Float64bits(sd)^math.Float64bits(level(40))))
+	var r steadyRates
+	cuts := make([]float64, reps)
+	for i := range cuts {
+		xs := simulated(rng, 60, sd, 0.3, level)
+		s := SteadyState(xs, 2)
+		all, _ := meanSD(xs)
+		cuts[i] = float64(s.Cut) * 0.5
+		r.uncut += (all/truth - 1) / reps
+		r.kept += (s.Mean/truth - 1) / reps
+		if s.Unsettled {
+			r.unsettled += 1.0 / reps
+		}
+		if s.Drifting {
+			r.drifting += 1.0 / reps
+		}
+	}
+	o, _ := MedianInterval(cuts, 0.95)
+	r.cut = o.Value
+	return r
+}
+
+func flat(int) float64 { return 1 }
+
+// Method 5, item 8: 30 s in samples of 0.5 s.
+func TestSteadyState(t *testing.T) {
+	got := rates(0.02, 1, flat)
+	inRange(t, "flat: median cut", got.cut, 0, 0)
+	inRange(t, "flat: unsettled", got.unsettled, 0, 0.03)
+	inRange(t, "flat: drifting", got.drifting, 0, 0.03)
+	inRange(t, "flat: bias", got.kept, -0.001, 0.001)
+
+	got = rates(0.02, 1, func(i int) float64 { return 1 - 0.3*math.Exp(-float64(i)*0.5/3) })
+	inRange(t, "start-up of 3 s: median cut", got.cut, 6, 10)
+	inRange(t, "start-up of 3 s: bias uncut", got.uncut, -0.035, -0.031)
+	inRange(t, "start-up of 3 s: bias cut", got.kept, -0.005, 0.005)
+
+	step := func(i int) float64 {
+		if i >= 36 {
+			return 0.9
+		}
+		return 1
+	}
+	inRange(t, "step of -10 % at 60 %: unsettled", rates(0.02, 1, step).unsettled, 0.90, 1)
+	inRange(t, "step of -10 % at 60 %, noise 7 %: unsettled", rates(0.07, 1, step).unsettled, 0.45, 0.65)
+
+	got = rates(0.02, 1.05, func(i int) float64 { return 1 + 0.1*float64(i)/59 })
+	inRange(t, "drift of +10 %: unsettled", got.unsettled, 0.50, 0.70)
+	inRange(t, "drift of +10 %: drifting", got.drifting, 0.60, 0.80)
+}
+
+// The guard of a timed trial has few batches: 3 plain standard errors of them would
+// reject many steady trials.
+func TestSteadyStateShort(t *testing.T) {
+	for _, n := range []int{20, 25, 30, 40, 100} {
+		rng := rand.New(rand.NewPCG(8, uint64(n)))
+		var rule, plain float64
+		for range reps {
+			xs := simulated(rng, n, 0.07, 0.3, flat)
+			s := SteadyState(xs, 5)
+			if s.Unsettled {
+				rule += 1.0 / reps
+			}
+			z := Batches(xs[s.Cut:], 5)
+			h := len(z) / 2
+			_, s1 := meanSD(z[:h])
+			_, s2 := meanSD(z[len(z)-h:])
+			if math.Abs(s.Shift) > max(0.02, 3*math.Hypot(s1, s2)/math.Sqrt(float64(h))) {
+				plain += 1.0 / reps
+			}
+		}
+		inRange(t, "steady, short: unsettled", rule, 0, 0.01)
+		if n <= 30 {
+			inRange(t, "steady, short: by 3 standard errors", plain, 0.10, 0.40)
+		}
+	}
+	rng := rand.New(rand.NewPCG(8, 2))
+	var uncut, kept float64
+	for range reps { // a start-up of 0.7 s in a trial of 4 s
+		xs := simulated(rng, 40, 0.02, 0.3, func(i int) float64 { return 1 - 0.3*math.Exp(-float64(i)*0.1/0.7) })
+		all, _ := meanSD(xs)
+		uncut += (all - 1) / reps
+		kept += (SteadyState(xs, 5).Mean - 1) / reps
+	}
+	inRange(t, "start-up of 0.7 s: bias uncut", uncut, -0.065, -0.045)
+	inRange(t, "start-up of 0.7 s: bias cut", kept, -0.01, 0)
+}
+
+// Method 5, item 8: what has no answer has none, and nothing panics.
+func TestSteadyStateEdges(t *testing.T) {
+	constant := make([]float64, 60)
+	for i := range constant {
+		constant[i] = 0.1
+	}
+	falling := make([]float64, 40)
+	for i := range falling {
+		falling[i] = math.Exp(-float64(i))
+	}
+	step := append(make([]float64, 10), constant[:30]...)
+	for _, c := range []struct {
+		name   string
+		xs     []float64
+		m      int
+		cut    int
+		judged bool
+	}{
+		{"constant", constant, 2, 0, true},
+		{"zeros", make([]float64, 60), 2, 0, true},
+		{"from zero to constant", step, 2, 10, true},
+		{"at most half", falling, 2, 20, true},
+		{"4 batches", constant[:8], 2, 0, true},
+		{"3 batches and a rest", constant[:7], 2, 0, false},
+		{"one sample", constant[:1], 1, 0, false},
+		{"none", nil, 2, 0, false},
+		{"no batches", constant, 0, 0, false},
+		{"negative batches", constant, -3, 0, false},
+		{"not a number", []float64{1, 1, 1, math.NaN(), 1, 1}, 1, 0, false},
+		{"infinite", []float64{1, 1, 1, math.Inf(1), 1, 1}, 1, 0, false},
+	} {
+		s := SteadyState(c.xs, c.m)
+		if s.Cut != c.cut || s.Judged != c.judged {
+			t.Errorf("%s: cut %d, judged %t, want %d, %t", c.name, s.Cut, s.Judged, c.cut, c.judged)
+		}
+		if c.name != "at most half" && (s.Unsettled || s.Drifting || math.IsNaN(s.Mean) || math.IsNaN(s.Shift)) {
+			t.Errorf("%s: %+v", c.name, s)
+		}
+	}
+	// Two halves that do not vary at all but differ.
+	s := SteadyState([]float64{1, 1, 1, 1, 2, 2, 2, 2, 1, 1, 1, 1, 2, 2, 2, 2}, 1)
+	if !s.Judged || math.IsNaN(s.Drift) {
+		t.Errorf("blocks of equals: %+v", s)
+	}
+}

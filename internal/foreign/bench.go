@@ -24,7 +24,9 @@ func (b *builder) bench(in *bufio.Reader) error {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		r.line++
-		r.read(strings.TrimRight(lines.Text(), " \t\r"))
+		if err := r.read(strings.TrimRight(lines.Text(), " \t\r")); err != nil {
+			return fmt.Errorf("line %d: %w", r.line, err)
+		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
 		return fmt.Errorf("line %d is longer than 1 MiB", r.line+1)
@@ -47,30 +49,36 @@ type benchReader struct {
 	better  map[string]result.Direction // by metric, from lines of units
 }
 
-func (r *benchReader) read(text string) {
+// read reads a line. Its error ends the reading: it would be that of every line.
+func (r *benchReader) read(text string) error {
 	if key, value, ok := config(text); ok {
 		r.config[key] = value
-		return
+		return nil
 	}
 	if rest, ok := strings.CutPrefix(text, "Unit "); ok {
 		r.unit(strings.Fields(rest))
-		return
+		return nil
 	}
 	rest, ok := strings.CutPrefix(text, "Benchmark")
 	if !ok {
-		return
+		return nil
 	}
 	if next, _ := firstRune(rest); unicode.IsLower(next) {
-		return // Benchmarking is fun
+		return nil // Benchmarking is fun
 	}
 	fields := strings.Fields(rest)
 	if len(fields) < 3 || strings.HasPrefix(rest, " ") || strings.HasPrefix(rest, "\t") {
-		return // the line that go test -v writes when a benchmark begins
+		return nil // the line that go test -v writes when a benchmark begins
 	}
-	if _, err := strconv.ParseUint(fields[1], 10, 64); err != nil {
-		return // a log line
+	if !whole(fields[1]) {
+		return nil // a log line
 	}
-	r.result(fields[0], fields[2:])
+	return r.result(fields[0], fields[2:])
+}
+
+func whole(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 64)
+	return err == nil
 }
 
 func firstRune(s string) (rune, bool) {
@@ -115,55 +123,60 @@ func (r *benchReader) unit(fields []string) {
 }
 
 // result reads the values of one line.
-func (r *benchReader) result(name string, pairs []string) {
+func (r *benchReader) result(name string, pairs []string) error {
 	if len(pairs)%2 != 0 {
 		r.refuse(r.line, "a value without a unit behind it: %s", quote(pairs[len(pairs)-1]))
-		return
+		return nil
 	}
 	one := row{line: int32(r.line), file: r.file, status: result.TrialOK, block: noBlock}
 	mode, workload, err := r.place(name)
 	if err != nil {
-		r.refuse(r.line, "%v", err)
-		return
+		return err
 	}
-	ok := true
-	if mode, ok = r.name(r.line, "mode", mode); !ok {
-		return
-	}
-	if workload, ok = r.name(r.line, "name of a benchmark", workload); !ok {
-		return
+	mode, named := r.name(r.line, "mode", mode)
+	workload, called := r.name(r.line, "name of a benchmark", workload)
+	if !named || !called {
+		return nil
 	}
 	one.mode, one.workload = r.modes.of(mode), r.loads.of(workload)
 	if block := r.config["block"]; block != "" && r.opt.Pairing != NoPairs && r.opt.Pairing != ByOrder {
-		if block, ok = r.name(r.line, "block", block); !ok {
-			return
+		block, ok := r.name(r.line, "block", block)
+		if !ok {
+			return nil
 		}
 		one.block = r.blocks.of(block)
 	}
 	r.results++
 	for i := 0; i < len(pairs); i += 2 {
-		v, err := strconv.ParseFloat(pairs[i], 64)
-		if err != nil {
-			r.refuse(r.line, "value %s is not a number", quote(pairs[i]))
-			return
+		if !r.figure(one, pairs[i], pairs[i+1]) {
+			break
 		}
-		if !r.value(r.line, v) {
-			return
-		}
-		name, base, to, better := benchUnit(pairs[i+1])
-		if name, ok = r.name(r.line, "unit", name); !ok {
-			return
-		}
-		at, _, ok := r.measured(r.line, name, base, r.better[name])
-		if !ok {
-			return
-		}
-		if m := &r.metrics[at]; !m.known && m.Better == "" {
-			m.Better = better
-		}
-		one.metric, one.value = at, to.of(v)
-		r.rows = append(r.rows, one)
 	}
+	return nil
+}
+
+// figure reads one value of a result.
+func (r *benchReader) figure(one row, text, unit string) bool {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		r.refuse(r.line, "value %s is not a number", quote(text))
+		return false
+	}
+	name, base, to, better := benchUnit(unit)
+	name, ok := r.name(r.line, "unit", name)
+	if !ok || !r.value(r.line, v) {
+		return false
+	}
+	at, _, ok := r.measured(r.line, name, base, r.better[name])
+	if !ok {
+		return false
+	}
+	if m := &r.metrics[at]; !m.known && m.Better == "" {
+		m.Better = better
+	}
+	one.metric, one.value = at, to.of(v)
+	r.rows = append(r.rows, one)
+	return true
 }
 
 // place tells a benchmark's mode and workload from its name, RR/mode=host/size=1-8,

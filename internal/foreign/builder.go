@@ -111,7 +111,10 @@ func (b *builder) problem() error {
 	if b.more > 0 {
 		text += fmt.Sprintf("; and %d more", b.more)
 	}
-	return errors.New(text)
+	if b.several {
+		return errors.New("read numbers: " + text)
+	}
+	return fmt.Errorf("read %s: %s", b.file, text)
 }
 
 func (b *builder) warn(code, scope, format string, args ...any) {

@@ -13,12 +13,13 @@ import (
 	"tare/internal/result"
 )
 
-// columns are what a table may have. Those of spare are what `tare export` writes
-// beside them.
-var (
-	columns = []string{"mode", "value", "block", "workload", "metric", "unit", "better", "baseline", "status", "at_least"}
-	spare   = []string{"run", "seq", "attempt", "started", "reason"}
-)
+// columns are what a table may have.
+func columns() []string {
+	return []string{"mode", "value", "block", "workload", "metric", "unit", "better", "baseline", "status", "at_least"}
+}
+
+// spare are what `tare export` writes beside them.
+func spare() []string { return []string{"run", "seq", "attempt", "started", "reason"} }
 
 // header says at which field of a record each column is, -1 where there is none.
 type header map[string]int
@@ -77,7 +78,7 @@ func separator(in *bufio.Reader) rune {
 // header finds the columns. An unknown one is warned of.
 func (b *builder) header(record []string, line int) (header, error) {
 	head := header{}
-	for _, c := range columns {
+	for _, c := range columns() {
 		head[c] = -1
 	}
 	var all, odd []string
@@ -89,7 +90,7 @@ func (b *builder) header(record []string, line int) (header, error) {
 			return nil, fmt.Errorf("line %d: two columns %s", line, name)
 		case known:
 			head[name] = i
-		case !slices.Contains(spare, name):
+		case !slices.Contains(spare(), name):
 			odd = append(odd, quote(field))
 		}
 		all = append(all, quote(field))
@@ -172,7 +173,7 @@ func (t *tableReader) place(line int, record []string, r *row) bool {
 		return false
 	}
 	r.mode = t.modes.of(mode)
-	workload := "value"
+	workload := "values"
 	if t.has("workload") {
 		if workload, ok = t.name(line, "workload", t.field(record, "workload")); !ok {
 			return false

@@ -12,12 +12,11 @@ type factor struct{ times, over float64 }
 
 func (f factor) of(v float64) float64 { return v * f.times / f.over }
 
-var same = factor{1, 1}
-
 // baseUnit takes the common units of rates, times and shares to those in which
 // tare keeps figures, and says which way they are better, where a unit tells. Any
 // other unit stays as it is.
 func baseUnit(unit string) (base string, to factor, better result.Direction) {
+	same := factor{1, 1}
 	switch unit {
 	case "bit/s", "bps", "b/s":
 		return "bit/s", same, result.Higher

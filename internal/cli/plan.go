@@ -56,7 +56,7 @@ func (a App) printPlan(p plan.Plan, s study.Study, order bool) error {
 		} else if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s%s\n", asked.Name(), orDash(s.NameOf(m.Baseline)), title, limited(asked.Limits))
+		fmt.Fprintf(w, "%s\t%s\t%s%s\n", asked.Name(), orDash(s.BaselineOf(asked, m.Baseline)), title, limited(asked.Limits))
 	}
 	fmt.Fprintln(w, "\nWORKLOAD\tWARM-UP\tTIMED\tSLICE\tPARAMETERS")
 	for _, wl := range p.Workloads {

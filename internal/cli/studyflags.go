@@ -22,6 +22,8 @@ type studyFlags struct {
 	profile          string
 	seed             uint64
 	maxTime          time.Duration
+	control          bool
+	adaptive         bool
 }
 
 func (f *studyFlags) register(c *cobra.Command) {
@@ -31,11 +33,13 @@ func (f *studyFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.profile, "profile", "", "how thorough: quick, standard or paper")
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random orders")
 	c.Flags().DurationVar(&f.maxTime, "max-time", 0, "start no block that would end later than this, such as 10m")
+	c.Flags().BoolVar(&f.control, "control", false, "weigh the baseline once more as a mode named control: what it shows is the noise")
+	c.Flags().BoolVar(&f.adaptive, "adaptive", false, "end when the intervals are narrow enough, as the profile standard does by itself")
 }
 
 // changed reports whether any of the flags was given.
 func (f *studyFlags) changed(c *cobra.Command) bool {
-	for _, name := range []string{"engine", "modes", "workloads", "profile", "seed", "max-time"} {
+	for _, name := range []string{"engine", "modes", "workloads", "profile", "seed", "max-time", "control", "adaptive"} {
 		if c.Flags().Changed(name) {
 			return true
 		}
@@ -94,7 +98,8 @@ func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, engines 
 			return s, fmt.Errorf("--%s names nothing", flag)
 		}
 	}
-	s, err = s.Apply(study.Overrides{Engines: engines, Modes: f.modes, Workloads: f.workloads, Profile: f.profile, Seed: f.seed, MaxTime: study.Duration(f.maxTime)}, cat)
+	s, err = s.Apply(study.Overrides{Engines: engines, Modes: f.modes, Workloads: f.workloads, Profile: f.profile, Seed: f.seed, MaxTime: study.Duration(f.maxTime),
+		Control: f.control, Adaptive: f.adaptive}, cat)
 	if err != nil {
 		return s, err
 	}

@@ -45,6 +45,10 @@ type Network struct {
 	// Joined are the addresses of the containers on it, by container name, as far
 	// as this engine knows them.
 	Joined map[string]netip.Addr
+	// Peers are the engines of a Swarm that have containers on it, by the addresses at
+	// which the others of the Swarm reach them, as far as this engine has heard. This one
+	// is among them while it has any.
+	Peers []netip.Addr
 }
 
 // CreateNetwork makes a network that carries the run's label.
@@ -162,6 +166,9 @@ func (e *Engine) Network(ctx context.Context, name string) (Network, error) {
 	}
 	for _, c := range n.Containers {
 		out.Joined[c.Name] = c.IPv4Address.Addr()
+	}
+	for _, p := range n.Peers {
+		out.Peers = append(out.Peers, p.IP)
 	}
 	return out, nil
 }

@@ -31,7 +31,7 @@ func Scenarios(s study.Study) []result.Scenario {
 func Asked(s study.Study) []result.Asked {
 	var out []result.Asked
 	for _, c := range s.Compare {
-		out = append(out, result.Asked{ID: c.Name(), Title: c.Title, A: []string{c.A}, B: []string{c.B}})
+		out = append(out, result.Asked{ID: c.Name(), Title: c.Title, A: c.A.Names(), B: c.B.Names(), Expect: c.Expect})
 	}
 	return out
 }

@@ -23,7 +23,7 @@ func TestNames(t *testing.T) {
 		s.Limits = study.Limits{Client: study.Limit{CPUs: 1}}
 		s.Workloads = append(s.Workloads, study.Workload{ID: "curve", Kind: "udp_sweep"})
 		s.Scenarios = []study.Scenario{{ID: "A", Mode: "raw", Workload: "tcp_rr"}, {ID: "B", Title: "the one", Mode: "one", Workload: "tcp_rr"}, {ID: "V", Mode: "vm", Workload: "tcp_rr"}}
-		s.Compare = []study.Comparison{{A: "B", B: "A"}, {ID: "modes", A: "two", B: "one"}, {A: "V", B: "A"}}
+		s.Compare = []study.Comparison{{A: study.SideOf("B"), B: study.SideOf("A")}, {ID: "modes", A: study.SideOf("two"), B: study.SideOf("one")}, {A: study.SideOf("V"), B: study.SideOf("A")}}
 	}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -3,11 +3,20 @@
 // clock, no randomness, and it imports nothing of tare's.
 //
 // The unit of replication is the trial. Samples inside one trial are correlated
-// and must not be fed to these functions: an interval from them is several times
-// too narrow.
+// and must not be fed to the comparisons: an interval from them is several times
+// too narrow. They are for [SteadyState], which finds where a trial's warm-up ends,
+// and for [VarianceComponents] and [OptimalLength], which say how long a trial
+// should be.
 //
 // The way from trials to an answer is [Paired] (log ratios within blocks), [Holm]
 // over the modes compared, and [Decide], which says different, small, same or
-// cannot tell. [BlocksNeeded] says how far a cannot-tell is from an answer.
-// Nothing here drops an outlier; [TwoBands] only flags.
+// cannot tell. [BlocksNeeded] says how far a cannot-tell is from an answer. Without
+// blocks there is [Unpaired], and for a ratio of arithmetic means [Fieller].
+// [SignFlip] and [MannWhitney] are the checks that assume nothing of the noise, and
+// [QuantileInterval] the interval. [Stopping] ends a run on the width of its
+// intervals.
+//
+// There is no bootstrap: with a handful of trials the percentile bootstrap covers
+// 79 to 91 % where it says 95 %. Nothing here drops an outlier; [TwoBands] only
+// flags.
 package stats

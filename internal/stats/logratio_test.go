@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
@@ -100,33 +99,6 @@ func TestIntervalRefuses(t *testing.T) {
 	for _, margin := range []float64{-0.01, -2, math.NaN()} {
 		if (LogRatio{N: 5}).Equivalent(margin) {
 			t.Errorf("equivalent within %g", margin)
-		}
-	}
-}
-
-// Method 5, item 1: own noise 3 %, shared block noise none or 6 %, true ratio 0.8.
-func TestCoverage(t *testing.T) {
-	const ratio = 0.8
-	for _, shared := range []float64{0, 0.06} {
-		for _, n := range []int{4, 5, 10} {
-			m := newModel(n, 0.03, shared)
-			hits, hits90 := 0, 0
-			for range reps {
-				l := m.compare(t, ratio)[0]
-				if lo, hi, ok := l.Interval(0.95); ok && lo <= ratio && ratio <= hi {
-					hits++
-				}
-				if n == 5 { // of the other confidences one will do
-					if lo, hi, ok := l.Interval(0.90); ok && lo <= ratio && ratio <= hi {
-						hits90++
-					}
-				}
-			}
-			name := fmt.Sprintf("coverage at n %d, shared noise %g", n, shared)
-			inRange(t, name, float64(hits)/reps, 0.94, 0.96)
-			if n == 5 {
-				inRange(t, name+", 90 %", float64(hits90)/reps, 0.886, 0.914)
-			}
 		}
 	}
 }

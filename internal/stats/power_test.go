@@ -86,3 +86,60 @@ func TestBlocksNeededCap(t *testing.T) {
 		t.Errorf("beyond the cap: %d", got)
 	}
 }
+
+// Method 5, item 7, and the table g(n) of the method: the half-width of the 95 %
+// interval in units of SD.
+func TestHalfWidthTable(t *testing.T) {
+	for n, want := range map[int]float64{4: 1.59, 5: 1.24, 6: 1.05, 8: 0.84, 10: 0.72, 20: 0.47} {
+		const sd = 0.042
+		got := math.Asinh(LogRatio{N: n, SD: sd}.HalfWidth(0.95)) / sd
+		near(t, fmt.Sprintf("g(%d)", n), got, want, 0.0051)
+	}
+	l := LogRatio{N: 5, Mean: -0.3, SD: 0.1}
+	lo, hi, _ := l.Interval(0.95)
+	near(t, "half of the width, relative", l.HalfWidth(0.95), (hi-lo)/2/l.Ratio(), 1e-12)
+	if w := (LogRatio{N: 1}).HalfWidth(0.95); !math.IsNaN(w) {
+		t.Errorf("half-width with one block: %g, want NaN", w)
+	}
+	if w := l.HalfWidth(1); !math.IsNaN(w) {
+		t.Errorf("half-width at 100 %%: %g, want NaN", w)
+	}
+}
+
+// At true equality a margin of 5 % is shown at least four times out of five with 4 blocks of a
+// spread of 2 %, or 9 of 4.2 %.
+func TestEquivalentP(t *testing.T) {
+	for _, c := range []struct {
+		n  int
+		sd float64
+	}{{4, 0.02}, {9, 0.042}} {
+		m := newModel(c.n, c.sd/math.Sqrt2, 0.06)
+		shown := 0
+		for range reps {
+			if l := m.compare(t, 1)[0]; l.Equivalent(0.05) {
+				shown++
+			}
+		}
+		inRange(t, fmt.Sprintf("equivalence shown at n %d, spread %g", c.n, c.sd), float64(shown)/reps, 0.80, 0.96)
+	}
+	for _, c := range []struct {
+		name   string
+		l      LogRatio
+		margin float64
+		want   float64
+	}{
+		// t = ln 1.05 * sqrt 5 / 0.05 = 2.182 with 4 df.
+		{"in the middle", LogRatio{N: 5, SD: 0.05}, 0.05, 0.0473},
+		{"on the limit", LogRatio{N: 5, Mean: math.Log1p(0.05), SD: 0.05}, 0.05, 0.5},
+		{"beyond", LogRatio{N: 5, Mean: 2 * math.Log1p(0.05), SD: 0.05}, 0.05, 1 - 0.0473},
+		{"constant, inside", LogRatio{N: 5, Mean: 0.01}, 0.05, 0},
+		{"constant, beyond", LogRatio{N: 5, Mean: -0.1}, 0.05, 1},
+		{"no margin", LogRatio{N: 5, Mean: 0.0, SD: 0.1}, 0, 0.5},
+		{"one block", LogRatio{N: 1}, 0.05, math.NaN()},
+		{"negative margin", LogRatio{N: 5, SD: 0.1}, -0.1, math.NaN()},
+	} {
+		if p := c.l.EquivalentP(c.margin); !(math.Abs(p-c.want) < 5e-4) && !(math.IsNaN(p) && math.IsNaN(c.want)) {
+			t.Errorf("%s: p %g, want %g", c.name, p, c.want)
+		}
+	}
+}

@@ -159,3 +159,37 @@ func TestBlocksNeededIsTheFirst(t *testing.T) {
 		}
 	})
 }
+
+// Method 5, item 6: where nothing can be told there are both limits, and the blocks
+// still needed or the knowledge that no number within reach would do.
+func TestCannotTellSaysWhatIsMissing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		family := rapid.SliceOfN(rapid.Custom(drawLogRatio), 1, 4).Draw(t, "family")
+		margin := rapid.SampledFrom([]float64{0.02, 0.05, 0.1}).Draw(t, "margin")
+		ps := make([]float64, len(family))
+		for i, l := range family {
+			ps[i] = l.P()
+		}
+		l := family[0]
+		if Decide(l, Holm(ps)[0], margin) != CannotTell {
+			return
+		}
+		lo, hi, ok := l.Interval(0.95)
+		if !ok || !(lo > 0 && lo < l.Ratio() && l.Ratio() < hi) {
+			t.Fatalf("%+v: limits %g to %g", l, lo, hi)
+		}
+		more, ok := BlocksNeeded(family, 0, margin)
+		if ok && more < 1 {
+			t.Fatalf("%+v: %d more blocks", l, more)
+		}
+		if !ok { // so many would not do either
+			at := make([]float64, len(family))
+			for i, l := range family {
+				at[i] = l.grown(MaxBlocksNeeded).P()
+			}
+			if a := Decide(l.grown(MaxBlocksNeeded), Holm(at)[0], margin); a != CannotTell {
+				t.Fatalf("%+v: no answer within reach, but then %v", l, a)
+			}
+		}
+	})
+}

@@ -16,6 +16,8 @@ type Overrides struct {
 	Profile   string
 	Seed      uint64
 	MaxTime   Duration
+	Control   bool // weigh the baseline once more
+	Adaptive  bool // stop on width, in every profile
 }
 
 // Apply lays o over s. Do it between Decode and Resolve: a profile given here
@@ -66,6 +68,10 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 		}
 		f.to.Set(f.from)
 	}
+	s.Control = s.Control || o.Control
+	if o.Adaptive && s.Stop == nil {
+		s.Stop = new(Stop)
+	}
 	if err := join(errs); err != nil {
 		return Study{}, err
 	}
@@ -110,7 +116,7 @@ func (s Study) narrow(cat Catalog) Study {
 	}
 	var compare []Comparison
 	for _, c := range s.Compare {
-		if slices.Contains(ids, c.A) && slices.Contains(ids, c.B) {
+		if !slices.ContainsFunc(append(c.A.Names(), c.B.Names()...), func(name string) bool { return !slices.Contains(ids, name) }) {
 			compare = append(compare, c)
 		}
 	}

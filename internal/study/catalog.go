@@ -45,5 +45,14 @@ func (c Catalog) kinds() []string {
 
 // keys lists all that a workload of this kind may hold.
 func (w WorkloadSpec) keys() []string {
-	return slices.Concat([]string{"id", "workload"}, w.Params, w.Optional)
+	all := slices.Concat([]string{"id", "workload"}, w.Params, w.Optional)
+	if slices.Contains(w.Params, "duration") {
+		all = append(all, "duration_min", "duration_max")
+	}
+	for _, key := range []string{"every", "times"} {
+		if !slices.Contains(all, key) {
+			all = append(all, key)
+		}
+	}
+	return all
 }

@@ -86,6 +86,14 @@ func (r *reader) mapping(n *yaml.Node, v reflect.Value, path, where string, allo
 
 // value reads the value of a key into field f.
 func (r *reader) value(n *yaml.Node, f reflect.Value, key, path string) {
+	if side, ok := f.Addr().Interface().(*Side); ok {
+		r.side(n, side, key, path)
+		return
+	}
+	if f.Kind() == reflect.Pointer && f.Type().Elem().Kind() == reflect.Struct {
+		f.Set(reflect.New(f.Type().Elem()))
+		f = f.Elem()
+	}
 	switch f.Kind() {
 	case reflect.Slice:
 		r.list(n, f, key, path)
@@ -99,6 +107,28 @@ func (r *reader) value(n *yaml.Node, f reflect.Value, key, path string) {
 		r.texts(n, f, key, path)
 	default:
 		r.scalar(n, f, key, path)
+	}
+}
+
+// side reads one side of a comparison: a name, or a list of two.
+func (r *reader) side(n *yaml.Node, to *Side, key, path string) {
+	names := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		names = n.Content
+	}
+	var texts []string
+	for _, n := range names {
+		if n = target(n); n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" && n.Value != "" {
+			texts = append(texts, n.Value)
+		}
+	}
+	switch {
+	case n.Kind == yaml.SequenceNode && len(texts) == 2 && len(names) == 2:
+		*to = Side{Of: texts[0], Over: texts[1]}
+	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str":
+		*to = Side{Of: n.Value}
+	default:
+		r.wrong(n, key, path, want(key, reflect.TypeFor[Side]()))
 	}
 }
 
@@ -128,7 +158,7 @@ func (r *reader) item(item *yaml.Node, v reflect.Value, path string) {
 			named.SetString(n.Value)
 			return
 		}
-		wanted = "a name, or a mapping with " + what + " and " + map[string]string{"workload": "parameters", "mode": "an id, options or limits"}[what]
+		wanted = "a name, or a mapping with " + what + " and " + map[string]string{"workload": "parameters", "mode": "an id, options, limits or a lab"}[what]
 	}
 	if n.Kind != yaml.MappingNode {
 		r.wrong(n, "a "+what, path, wanted)

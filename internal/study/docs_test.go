@@ -45,23 +45,28 @@ func TestDocs(t *testing.T) {
 		}
 	}
 
-	blocks, margin, settle := "| `blocks` |", "| `margin` |", "| `settle` |"
+	rows := []string{"blocks", "min_blocks", "width", "extra_blocks", "pilot", "renew", "margin", "settle"}
+	cells := map[string]string{}
 	for _, p := range study.Profiles() {
 		s, err := study.Resolve(study.Study{Profile: p, Modes: study.ModesOf("host"), Workloads: []study.Workload{{Kind: "tcp_rr"}}}, sample())
 		if err != nil {
 			t.Fatal(err)
 		}
+		value := map[string]string{}
 		for line := range strings.Lines(marshal(t, s)) {
-			key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-			for _, cells := range []*string{&blocks, &margin, &settle} {
-				if strings.HasPrefix(*cells, "| `"+key+"` |") {
-					*cells += " " + value + " |"
-				}
+			key, x, _ := strings.Cut(strings.TrimSpace(line), ": ")
+			value[key] = x
+		}
+		for _, key := range rows {
+			x, ok := value[key]
+			if !ok {
+				x = "-"
 			}
+			cells[key] += " " + x + " |"
 		}
 	}
-	for _, want := range []string{blocks, margin, settle} {
-		if !strings.Contains(page, want+"\n") {
+	for _, key := range rows {
+		if want := "| `" + key + "` |" + cells[key]; !strings.Contains(page, want+"\n") {
 			t.Errorf("the table of profiles has no row %q", want)
 		}
 	}

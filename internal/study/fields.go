@@ -61,6 +61,8 @@ func unknownKey(key, where string, t reflect.Type, allowed []string) string {
 		{reflect.TypeFor[Scenario](), "in an entry of scenarios"},
 		{reflect.TypeFor[Comparison](), "in an entry of compare"},
 		{reflect.TypeFor[Host](), "in an entry of hosts"},
+		{reflect.TypeFor[Stop](), "under stop"},
+		{reflect.TypeFor[Invalid](), "under invalid"},
 		{reflect.TypeFor[Limits](), "under limits"},
 		{reflect.TypeFor[Limit](), "under client or server of limits"},
 	} {
@@ -73,6 +75,9 @@ func unknownKey(key, where string, t reflect.Type, allowed []string) string {
 
 // leaf says whether a field holds one value rather than a list or a mapping.
 func leaf(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem().Kind() != reflect.Struct
+	}
 	return t.Kind() != reflect.Slice && t.Kind() != reflect.Struct && t.Kind() != reflect.Map
 }
 

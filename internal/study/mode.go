@@ -16,6 +16,7 @@ type Mode struct {
 	Description string            `yaml:"description,omitempty" json:"description,omitempty" jsonschema:"what is meant by it in this study"`
 	Options     map[string]string `yaml:"options,omitempty" json:"options,omitempty" jsonschema:"options for the network's own driver, as docker network create --opt takes them"`
 	Limits      Limits            `yaml:"limits,omitempty" json:"limits,omitempty" jsonschema:"what the sandboxes of this mode may use, in place of the study's"`
+	Lab         *Lab              `yaml:"lab,omitempty" json:"lab,omitempty" jsonschema:"the lab of this mode alone, where it differs from the study's"`
 }
 
 // Name is the mode's name in results and on the command line: its id, or the mode
@@ -24,7 +25,7 @@ func (m Mode) Name() string { return cmp.Or(m.ID, m.Mode) }
 
 // MarshalYAML writes a mode of which nothing else is said as its name.
 func (m Mode) MarshalYAML() (any, error) {
-	if m.ID == "" && m.Title == "" && m.Description == "" && len(m.Options) == 0 && m.Limits == (Limits{}) {
+	if m.ID == "" && m.Title == "" && m.Description == "" && len(m.Options) == 0 && m.Limits == (Limits{}) && m.Lab == nil {
 		return m.Mode, nil
 	}
 	type mapping Mode
@@ -71,6 +72,33 @@ func (s Study) NameOf(mode string) string {
 		}
 	}
 	return mode
+}
+
+// BaselineOf is the name in results of the mode that m is compared with, where its
+// driver compares m.Mode with baseline: empty for a mode that is one itself. A
+// baseline that stands in the study once more, such as the control or one on a slower
+// lab, is compared with the first.
+func (s Study) BaselineOf(m Mode, baseline string) string {
+	if baseline != "" {
+		return s.NameOf(baseline)
+	}
+	if first := s.NameOf(m.Mode); first != m.Name() {
+		return first
+	}
+	return ""
+}
+
+// LabOf is the lab that m stands on: its own, or the study's.
+func (s Study) LabOf(m Mode) Lab {
+	if m.Lab != nil {
+		return m.Lab.or(s.Lab)
+	}
+	return s.Lab
+}
+
+// or fills what l leaves open from def.
+func (l Lab) or(def Lab) Lab {
+	return Lab{MTU: cmp.Or(l.MTU, def.MTU), Rate: cmp.Or(l.Rate, def.Rate), Offload: cmp.Or(l.Offload, def.Offload)}
 }
 
 // anyName ends the id of a mode that stands for all with a name in that place,

@@ -19,6 +19,9 @@ const (
 	bufferPattern   = `^auto$|` + sizePattern
 	ratePattern     = `^([0-9]+(\.[0-9]+)?)([kKmMgG]?[bB][iI][tT](/[sS])?)?$`
 
+	sharePattern = `^off$|^[0-9]+(\.[0-9]+)?$`
+	renewPattern = `^(once|auto)$`
+
 	loadPattern = `^unlimited$|` + ratePattern
 
 	// maxUnitText bounds the text of a quantity: none worth reading is longer.

@@ -5,9 +5,14 @@ import "time"
 // profile is what a profile's name stands for, apart from the lengths of
 // trials, which each workload has of its own (see WorkloadSpec).
 type profile struct {
-	blocks int
-	margin float64
-	settle Duration
+	blocks   int  // in a run that has a fixed number
+	most     int  // in one that stops on width
+	adaptive bool // stops on width by itself
+	margin   float64
+	settle   Duration
+	pilot    Duration
+	renew    Renew
+	lengths  bool // a bulk trial's length may be chosen by the run's own variance
 }
 
 // Profiles lists the profiles, the shortest first. The first is the default.
@@ -18,13 +23,25 @@ func profileOf(name string) profile {
 	const wait = Duration(300 * time.Millisecond)
 	switch name {
 	case Standard:
-		// Fixed until blocks are added as the intervals need them, up to 12.
-		return profile{blocks: 8, margin: 0.05, settle: wait}
+		return profile{most: 12, adaptive: true, margin: 0.05, settle: wait, pilot: Duration(15 * time.Second), renew: RenewAuto, lengths: true}
 	case Paper:
-		return profile{blocks: 10, margin: 0.05, settle: Duration(2 * time.Second)}
+		// Its trials are long enough to be pilots themselves.
+		return profile{blocks: 10, most: 10, margin: 0.05, settle: Duration(2 * time.Second), pilot: Zero, renew: 1}
 	}
-	return profile{blocks: 4, margin: 0.10, settle: wait}
+	return profile{blocks: 4, most: 12, margin: 0.10, settle: wait, pilot: Zero, renew: RenewOnce}
 }
+
+// stopDefaults is how a run stops on width that does not say how.
+func stopDefaults() Stop { return Stop{MinBlocks: 5, Width: 0.025, ExtraBlocks: 2} }
+
+// invalidDefaults are the rules of every profile.
+func invalidDefaults() Invalid { return Invalid{Steal: 0.02, Others: 0.05, Unsettled: On, Most: 0.2} }
+
+// The bounds between which a run may choose the length of a bulk trial.
+const (
+	ShortestChosen = Duration(2 * time.Second)
+	LongestChosen  = Duration(15 * time.Second)
+)
 
 // labDefaults is the lab of a study that says nothing about it: Ethernet's MTU,
 // offloads as a real host has them, no rate limit.

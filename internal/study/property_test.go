@@ -53,6 +53,29 @@ func buffers() *rapid.Generator[study.BufferSize] {
 	}))
 }
 
+func shares() *rapid.Generator[study.Share] {
+	return rapid.OneOf(rapid.Just(study.NotApplied), rapid.Map(rapid.Float64Range(0.001, 1), func(x float64) study.Share { return study.Share(x) }))
+}
+
+// drawStop draws what goes with any number of blocks.
+func drawStop(t *rapid.T) *study.Stop {
+	if !rapid.Bool().Draw(t, "stop?") {
+		return nil
+	}
+	return &study.Stop{
+		MinBlocks: maybe(t, "min blocks", rapid.Just(2)), Width: maybe(t, "width", rapid.Float64Range(0.001, 0.5)),
+		ExtraBlocks: maybe(t, "extra blocks", rapid.IntRange(1, 100)),
+	}
+}
+
+func drawLab(t *rapid.T) study.Lab {
+	return study.Lab{
+		MTU:     maybe(t, "mtu", rapid.IntRange(1280, 9000)),
+		Rate:    study.Rate(maybe(t, "rate", rapid.Uint64Range(1e6, 400e9))),
+		Offload: maybe(t, "offload", rapid.SampledFrom([]string{study.On, study.Off})),
+	}
+}
+
 // drawWorkload sets some of what its kind takes.
 func drawWorkload(t *rapid.T, id string) study.Workload {
 	w := study.Workload{
@@ -65,6 +88,13 @@ func drawWorkload(t *rapid.T, id string) study.Workload {
 		Placement:     maybe(t, "placement", rapid.SampledFrom([]string{study.OneCore, study.TwoCores, study.Free})),
 		Warmup:        maybe(t, "warmup", durations(0, 10*time.Minute)),
 		Duration:      maybe(t, "duration", durations(100*time.Millisecond, time.Hour)),
+		Every:         maybe(t, "every", rapid.IntRange(1, 1000)),
+		Times:         maybe(t, "times", rapid.IntRange(1, 1000)),
+	}
+	if rapid.Bool().Draw(t, "bounds") {
+		at := max(w.Duration, study.Duration(100*time.Millisecond))
+		w.DurationMin = maybe(t, "shortest", durations(100*time.Millisecond, at.Std()))
+		w.DurationMax = maybe(t, "longest", durations(at.Std(), time.Hour))
 	}
 	if w.Kind == "tcp_stream" {
 		w.Streams = maybe(t, "streams", rapid.IntRange(1, 1000))
@@ -95,6 +125,10 @@ func drawMode(t *rapid.T, spec study.ModeSpec) study.Mode {
 		Description: maybe(t, "mode description", prose(60, "\n\t")),
 		Limits:      maybe(t, "mode limits", rapid.Custom(drawLimits)).Only(spec.Limits),
 	}
+	if rapid.Bool().Draw(t, "mode's lab") {
+		own := drawLab(t)
+		m.Lab = &own
+	}
 	if spec.Options && rapid.Bool().Draw(t, "options") {
 		m.Options = rapid.MapOfN(rapid.StringMatching(`[a-z.]{1,10}`), prose(20, ""), 1, 4).Draw(t, "options")
 	}
@@ -113,12 +147,16 @@ func studies() *rapid.Generator[study.Study] {
 			Blocks:      maybe(t, "blocks", rapid.IntRange(2, 1000)),
 			Margin:      maybe(t, "margin", rapid.Float64Range(0.001, 0.5)),
 			Settle:      maybe(t, "settle", durations(0, time.Minute)),
-			MaxTime:     maybe(t, "max time", durations(time.Second, 720*time.Hour)),
-			Lab: study.Lab{
-				MTU:     maybe(t, "mtu", rapid.IntRange(1280, 9000)),
-				Rate:    study.Rate(maybe(t, "rate", rapid.Uint64Range(1e6, 400e9))),
-				Offload: maybe(t, "offload", rapid.SampledFrom([]string{study.On, study.Off})),
+			Stop:        drawStop(t),
+			Control:     rapid.Bool().Draw(t, "control"),
+			Pilot:       maybe(t, "pilot", rapid.OneOf(rapid.Just(study.Zero), durations(time.Second, 10*time.Minute))),
+			Renew:       maybe(t, "renew", rapid.OneOf(rapid.SampledFrom([]study.Renew{study.RenewOnce, study.RenewAuto}), rapid.Map(rapid.IntRange(1, 1000), func(n int) study.Renew { return study.Renew(n) }))),
+			Invalid: study.Invalid{
+				Steal: maybe(t, "steal", shares()), Others: maybe(t, "others", shares()), Most: maybe(t, "most", shares()),
+				Unsettled: maybe(t, "unsettled", rapid.SampledFrom([]string{study.On, study.Off})),
 			},
+			MaxTime: maybe(t, "max time", durations(time.Second, 720*time.Hour)),
+			Lab:     drawLab(t),
 		}
 		modes := sample().Modes
 		for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, len(modes)-1), 1, -1, rapid.ID[int]).Draw(t, "modes") {
@@ -126,6 +164,9 @@ func studies() *rapid.Generator[study.Study] {
 		}
 		s.Limits = maybe(t, "limits", rapid.Custom(drawLimits))
 		if !rapid.Bool().Draw(t, "on a lab") {
+			for i := range s.Modes {
+				s.Modes[i].Lab = nil
+			}
 			s.Lab, s.Engine = study.Lab{}, maybe(t, "engine", rapid.SampledFrom([]string{"docker", "docker:x", "ssh://me@there"}))
 		}
 		ids := rapid.SliceOfNDistinct(rapid.StringMatching(`w[0-9]{1,3}`), 1, 4, rapid.ID[string]).Draw(t, "ids")
@@ -141,7 +182,11 @@ func studies() *rapid.Generator[study.Study] {
 				s.Scenarios = append(s.Scenarios, study.Scenario{ID: fmt.Sprintf("S%d", i), Title: maybe(t, "its title", prose(50, "")), Mode: m.Name(), Workload: w})
 			}
 			if i > 0 && rapid.Bool().Draw(t, "a comparison") {
-				s.Compare = append(s.Compare, study.Comparison{A: m.Name(), B: s.Modes[i-1].Name()})
+				s.Compare = append(s.Compare, study.Comparison{A: study.SideOf(m.Name()), B: study.SideOf(s.Modes[i-1].Name()), Expect: maybe(t, "expect", rapid.Float64Range(0.001, 1000))})
+			}
+			if i > 1 && rapid.Bool().Draw(t, "a comparison of ratios") {
+				a, b, c := m.Name(), s.Modes[i-1].Name(), s.Modes[i-2].Name()
+				s.Compare = append(s.Compare, study.Comparison{A: study.Side{Of: a, Over: b}, B: study.Side{Of: b, Over: c}})
 			}
 		}
 		return s

@@ -30,18 +30,27 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 	}
 	s.Profile = cmp.Or(s.Profile, Quick)
 	p := profileOf(s.Profile)
-	s.Blocks = cmp.Or(s.Blocks, p.blocks)
+	s = p.stopping(s)
+	s.Pilot = cmp.Or(s.Pilot, p.pilot)
+	s.Renew = cmp.Or(s.Renew, p.renew)
+	s.Invalid = s.Invalid.or(invalidDefaults())
 	s.Margin = cmp.Or(s.Margin, p.margin)
 	s.Settle = cmp.Or(s.Settle, p.settle)
 	if lab := labDefaults(); !s.Engines().Existing() {
 		s.Lab.MTU = cmp.Or(s.Lab.MTU, lab.MTU)
 		s.Lab.Offload = cmp.Or(s.Lab.Offload, lab.Offload)
 	}
-	s.Modes = withBaselines(s.Modes, cat)
+	s.Modes = complete(s, cat)
+	limited := s.Lab.Rate > 0
 	for i, m := range s.Modes {
 		spec, _ := cat.Mode(m.Mode)
 		s.Modes[i].Limits = m.Limits.Or(s.Limits).Only(spec.Limits)
 		s.Modes[i].Options = maps.Clone(m.Options)
+		if m.Lab != nil {
+			own := s.LabOf(m)
+			s.Modes[i].Lab = &own
+			limited = limited || own.Rate > 0
+		}
 	}
 	s.Workloads = slices.Clone(s.Workloads)
 	for i, w := range s.Workloads {
@@ -50,7 +59,7 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 			s.Workloads[i].ID = w.Name()
 			continue
 		}
-		full, err := fill(w, spec, s.Profile, s.Lab.Rate > 0, quota(s.Modes))
+		full, err := fill(w, spec, s.Profile, limited, quota(s.Modes))
 		if err != nil {
 			return Study{}, err
 		}
@@ -61,6 +70,33 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 		return Study{}, fmt.Errorf("defaults of the catalog: %w", err)
 	}
 	return s, nil
+}
+
+// stopping fills in after how many blocks s ends. Blocks that it sets and no stop
+// beside them are exactly so many, in every profile.
+func (p profile) stopping(s Study) Study {
+	if s.Stop == nil && (s.Blocks > 0 || !p.adaptive) {
+		s.Blocks = cmp.Or(s.Blocks, p.blocks)
+		return s
+	}
+	stop, def := Stop{}, stopDefaults()
+	if s.Stop != nil {
+		stop = *s.Stop
+	}
+	stop.Width = cmp.Or(stop.Width, def.Width)
+	stop.ExtraBlocks = cmp.Or(stop.ExtraBlocks, def.ExtraBlocks)
+	s.Blocks = cmp.Or(s.Blocks, min(int(ruleOf("blocks").max), max(p.most, cmp.Or(stop.MinBlocks, def.MinBlocks)+stop.ExtraBlocks)))
+	stop.MinBlocks = cmp.Or(stop.MinBlocks, min(def.MinBlocks, s.Blocks))
+	s.Stop = &stop
+	return s
+}
+
+// or fills what i leaves open from def.
+func (i Invalid) or(def Invalid) Invalid {
+	return Invalid{
+		Steal: cmp.Or(i.Steal, def.Steal), Others: cmp.Or(i.Others, def.Others),
+		Unsettled: cmp.Or(i.Unsettled, def.Unsettled), Most: cmp.Or(i.Most, def.Most),
+	}
 }
 
 // SeedFrom makes a seed, 1 to MaxSeed, of 64 random bits.
@@ -115,7 +151,7 @@ func quota(modes []Mode) bool {
 func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (Workload, error) {
 	w.ID = w.Name()
 	length := spec.Lengths[profile]
-	def := spec.Defaults
+	def := spec.defaults(profile)
 	def.Warmup = cmp.Or(length.Warmup, def.Warmup, Zero)
 	def.Duration = cmp.Or(length.Duration, def.Duration)
 	def.Slice = cmp.Or(length.Slice, def.Slice, AtOnce)
@@ -128,6 +164,10 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (W
 	if w.PacketRate > 0 {
 		def.Rate = 0
 	}
+	if w.Every == 0 && w.Times == 0 {
+		w.Every, w.Times = def.Every, def.Times
+	}
+	w = w.bounded(&def, spec, profileOf(profile).lengths)
 	to, from := reflect.ValueOf(&w).Elem(), reflect.ValueOf(def)
 	for _, key := range spec.Params {
 		f, ok := member(to, key)
@@ -146,4 +186,31 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (W
 		w.NoDelay = &own
 	}
 	return w, nil
+}
+
+// bounded fills in between which bounds the run may choose w's timed window: those
+// that w has half of, and where the profile wants it those of a bulk workload that
+// leaves the window open. The default of the window is moved between them.
+func (w Workload) bounded(def *Workload, spec WorkloadSpec, wanted bool) Workload {
+	given := w.DurationMin != 0 || w.DurationMax != 0
+	if !slices.Contains(spec.Params, "duration") || !given && !(wanted && spec.Bulk && w.Duration == 0) {
+		return w
+	}
+	at := cmp.Or(w.Duration, def.Duration)
+	w.DurationMin = cmp.Or(w.DurationMin, min(ShortestChosen, cmp.Or(w.Duration, ShortestChosen), cmp.Or(w.DurationMax, ShortestChosen)))
+	w.DurationMax = cmp.Or(w.DurationMax, max(LongestChosen, w.Duration, w.DurationMin))
+	def.Duration = min(max(at, w.DurationMin), w.DurationMax)
+	return w
+}
+
+// defaults are the defaults of a kind in a profile.
+func (w WorkloadSpec) defaults(profile string) Workload {
+	def := w.Defaults
+	own := reflect.ValueOf(w.Profiles[profile])
+	for i := range own.NumField() {
+		if f := own.Field(i); !f.IsZero() {
+			reflect.ValueOf(&def).Elem().Field(i).Set(f)
+		}
+	}
+	return def
 }

@@ -56,6 +56,13 @@ workloads:
     warmup: 500ms
     duration: 1.5s
 blocks: 4
+pilot: 0s
+renew: once
+invalid:
+  steal: 0.02
+  others: 0.05
+  unsettled: "on"
+  most: 0.2
 margin: 0.1
 settle: 300ms
 lab:
@@ -99,6 +106,13 @@ workloads:
     warmup: 5s
     duration: 30s
 blocks: 3
+pilot: 0s
+renew: 1
+invalid:
+  steal: 0.02
+  others: 0.05
+  unsettled: "on"
+  most: 0.2
 margin: 0.05
 settle: 2s
 max_time: 1h
@@ -126,7 +140,18 @@ workloads:
     placement: free
     warmup: 0s
     duration: 1s
-blocks: 8
+blocks: 12
+stop:
+  min_blocks: 5
+  width: 0.025
+  extra_blocks: 2
+pilot: 15s
+renew: auto
+invalid:
+  steal: 0.02
+  others: 0.05
+  unsettled: "on"
+  most: 0.2
 margin: 0.05
 settle: 0s
 lab:
@@ -184,7 +209,7 @@ lab: mtu is 576; want a whole number from 1280 to 9000
 unknown mode "hots"; did you mean "host"?
 duplicate mode "host"
 workloads[0]: duration is 1h1m; want a duration of 100ms to 1h, written with its unit, such as 1.5s
-workloads[0]: tcp_rr does not take streams; allowed: id, workload, family, congestion_control, send_buffer, receive_buffer, placement, warmup, duration
+workloads[0]: tcp_rr does not take streams; allowed: id, workload, family, congestion_control, send_buffer, receive_buffer, placement, warmup, duration, duration_min, duration_max, every, times
 duplicate workload "tcp_rr"; give one of them an id of its own
 a workload without its name; want the key workload with tcp_stream, tcp_rr or udp_stream
 workloads[3]: send_buffer is -2; want auto, or 4KiB to 1GiB, in bytes or with KiB, MiB or GiB`},

@@ -49,6 +49,22 @@ func ruleOf(key string) rule {
 		return rule{min: 2, max: 1000}
 	case "margin":
 		return rule{min: 0.001, max: 0.5}
+	case "expect":
+		return rule{min: 0.001, max: 1000}
+	case "min_blocks":
+		return rule{min: 2, max: 1000}
+	case "extra_blocks":
+		return rule{min: 1, max: 100}
+	case "width":
+		return rule{min: 0.001, max: 0.5}
+	case "pilot":
+		return rule{min: 0, max: float64(10 * time.Minute)}
+	case "renew":
+		return rule{min: 1, max: 1000}
+	case "steal", "others", "most":
+		return rule{min: 0.001, max: 1}
+	case "unsettled":
+		return rule{enum: []string{On, Off}}
 	case "settle":
 		return rule{min: 0, max: float64(time.Minute)}
 	case "max_time":
@@ -109,7 +125,9 @@ func workloadRule(key string) rule {
 		return rule{min: float64(5 * time.Millisecond), max: float64(time.Hour)}
 	case "warmup":
 		return rule{min: 0, max: float64(10 * time.Minute)}
-	case "duration":
+	case "every", "times":
+		return rule{min: 1, max: 1000}
+	case "duration", "duration_min", "duration_max":
 		return rule{min: float64(100 * time.Millisecond), max: float64(time.Hour)}
 	}
 	return rule{}
@@ -125,7 +143,7 @@ func check(key string, v reflect.Value) string {
 	switch {
 	case v.Kind() == reflect.String:
 		shown, ok = quote(v.String()), r.allows(v.String())
-	case r.max > 0 && v.Interface() != any(Auto) && v.Interface() != any(Unlimited):
+	case r.max > 0 && !word(v.Interface()):
 		x := magnitude(v)
 		ok = r.min <= x && x <= r.max
 	}
@@ -133,6 +151,11 @@ func check(key string, v reflect.Value) string {
 		return ""
 	}
 	return fmt.Sprintf("%s is %s; want %s", key, shown, want(key, v.Type()))
+}
+
+// word says whether a value is one of those that a word stands for, and no number.
+func word(v any) bool {
+	return slices.Contains([]any{Auto, Unlimited, NotApplied, RenewOnce, RenewAuto}, v)
 }
 
 // allows says whether a text keeps to the rule.
@@ -153,6 +176,8 @@ func magnitude(v reflect.Value) float64 {
 		return float64(x.Std())
 	case float64:
 		return x
+	case Share:
+		return float64(x)
 	}
 	if v.CanUint() {
 		return float64(v.Uint())
@@ -191,12 +216,20 @@ func want(key string, t reflect.Type) string {
 		return "a rate of " + span + ", such as 1Gbit/s"
 	case reflect.TypeFor[Load]():
 		return "unlimited, or a rate of " + span + ", such as 1Gbit/s"
-	case reflect.TypeFor[*bool]():
+	case reflect.TypeFor[*bool](), reflect.TypeFor[bool]():
 		return "true or false"
+	case reflect.TypeFor[Share]():
+		return "off, or a number from " + span
+	case reflect.TypeFor[Renew]():
+		return "once, auto, or every so many blocks, " + span
+	case reflect.TypeFor[Side]():
+		return "a name, or a list of two for the ratio of the first to the second"
 	case reflect.TypeFor[[]Comparison]():
 		return "a list of comparisons"
 	}
 	switch t.Kind() {
+	case reflect.Pointer:
+		return want(key, t.Elem())
 	case reflect.Struct:
 		return "a mapping with " + strings.Join(keys(t), ", ")
 	case reflect.Map:

@@ -37,13 +37,17 @@ func (r *reader) convert(n *yaml.Node, f reflect.Value) bool {
 	}
 	tag := n.ShortTag()
 	if u, ok := f.Addr().Interface().(encoding.TextUnmarshaler); ok {
-		return (tag == "!!str" || tag == "!!int") && u.UnmarshalText([]byte(n.Value)) == nil
+		_, share := u.(*Share)
+		return (tag == "!!str" || tag == "!!int" || share && tag == "!!float") && u.UnmarshalText([]byte(n.Value)) == nil
 	}
 	switch f.Kind() {
 	case reflect.String:
 		f.SetString(n.Value)
 		return tag == "!!str"
-	case reflect.Pointer: // *bool, the only pointer there is
+	case reflect.Bool:
+		f.SetBool(strings.EqualFold(n.Value, "true"))
+		return tag == "!!bool"
+	case reflect.Pointer: // *bool; of those to mappings the reader takes care
 		yes := strings.EqualFold(n.Value, "true")
 		f.Set(reflect.ValueOf(&yes))
 		return tag == "!!bool"

@@ -1,6 +1,11 @@
 package study
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+
+	yaml "go.yaml.in/yaml/v3"
+)
 
 // Scenario names one mode under one workload, as published studies do.
 type Scenario struct {
@@ -11,25 +16,85 @@ type Scenario struct {
 	Workload    string `yaml:"workload" json:"workload" jsonschema:"a workload of this study, by its name in results"`
 }
 
-// Comparison puts A beside B and asks for A's ratio to B. Both are scenarios, or
-// both are modes; modes are compared under every workload.
+// Comparison puts A beside B and asks for A's ratio to B. Both sides are scenarios or
+// modes, or both are ratios of two of them; modes are compared under every workload.
 type Comparison struct {
-	ID    string `yaml:"id,omitempty" json:"id,omitempty" jsonschema:"name in results; A/B when absent"`
-	Title string `yaml:"title,omitempty" json:"title,omitempty" jsonschema:"one line for the report"`
-	A     string `yaml:"a" json:"a" jsonschema:"what is compared: a scenario or a mode"`
-	B     string `yaml:"b" json:"b" jsonschema:"with what: another scenario or mode"`
+	ID     string  `yaml:"id,omitempty" json:"id,omitempty" jsonschema:"name in results; A/B when absent"`
+	Title  string  `yaml:"title,omitempty" json:"title,omitempty" jsonschema:"one line for the report"`
+	A      Side    `yaml:"a" json:"a" jsonschema:"what is compared: a scenario or a mode, or two of them for the ratio of the first to the second"`
+	B      Side    `yaml:"b" json:"b" jsonschema:"with what: another scenario or mode, or a ratio of two"`
+	Expect float64 `yaml:"expect,omitempty" json:"expect,omitempty" jsonschema:"the ratio of a to b that is expected, and judged against; 1 when absent"`
+}
+
+// Side is one side of a comparison: what has the name Of, or its ratio to what has the
+// name Over.
+type Side struct{ Of, Over string }
+
+// SideOf is the side of one name.
+func SideOf(name string) Side { return Side{Of: name} }
+
+// IsRatio reports whether the side is a ratio of two.
+func (s Side) IsRatio() bool { return s.Over != "" }
+
+// Names lists the one or two names of the side.
+func (s Side) Names() []string {
+	if s.Over == "" {
+		return []string{s.Of}
+	}
+	return []string{s.Of, s.Over}
+}
+
+// String names the side: D, or D/C, with room between names that have a stroke
+// themselves.
+func (s Side) String() string { return ratio(s.Names()...) }
+
+// MarshalYAML writes one name plainly and two as a list on one line.
+func (s Side) MarshalYAML() (any, error) {
+	if !s.IsRatio() {
+		return s.Of, nil
+	}
+	var n yaml.Node
+	if err := n.Encode(s.Names()); err != nil {
+		return nil, err
+	}
+	n.Style = yaml.FlowStyle
+	return &n, nil
+}
+
+// MarshalJSON writes one name as a text and two as a list.
+func (s Side) MarshalJSON() ([]byte, error) {
+	if !s.IsRatio() {
+		return json.Marshal(s.Of)
+	}
+	return json.Marshal(s.Names())
 }
 
 // Name is the comparison's name in results: its id, or the two that it compares,
-// D/B; with room between names that have a stroke themselves.
+// D/B or (D/C)/(B/A); with room between names that have a stroke themselves.
 func (c Comparison) Name() string {
-	switch {
-	case c.ID != "":
+	if c.ID != "" {
 		return c.ID
-	case strings.Contains(c.A+c.B, "/"):
-		return c.A + " / " + c.B
 	}
-	return c.A + "/" + c.B
+	names := make([]string, 0, 2)
+	for _, s := range []Side{c.A, c.B} {
+		if s.IsRatio() {
+			names = append(names, "("+s.String()+")")
+		} else {
+			names = append(names, s.Of)
+		}
+	}
+	if c.A.IsRatio() && c.B.IsRatio() && !strings.Contains(c.A.String()+c.B.String(), " ") {
+		return names[0] + "/" + names[1]
+	}
+	return ratio(names...)
+}
+
+// ratio names a ratio of names.
+func ratio(names ...string) string {
+	if strings.Contains(strings.Join(names, ""), "/") {
+		return strings.Join(names, " / ")
+	}
+	return strings.Join(names, "/")
 }
 
 // Scenario finds a scenario by its id.

@@ -46,24 +46,45 @@ func Schema(cat Catalog) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		for side := range item.Properties {
+			if key == "compare" && (side == "a" || side == "b") {
+				item.Properties[side] = sideSchema(item.Properties[side].Description)
+			}
+		}
 		root.Properties[key] = list(root.Properties[key].Description, item)
 	}
 	root.Properties["hosts"].MinItems, root.Properties["hosts"].MaxItems = jsonschema.Ptr(2), jsonschema.Ptr(2)
 	if root.Properties["limits"], err = limitsSchema(root.Properties["limits"].Description); err != nil {
 		return nil, err
 	}
-	lab, err := object(reflect.TypeFor[Lab]())
-	if err != nil {
-		return nil, err
+	for key, part := range map[string]any{"lab": labDefaults(), "stop": stopDefaults(), "invalid": invalidDefaults()} {
+		if root.Properties[key], err = partSchema(root.Properties[key].Description, part); err != nil {
+			return nil, err
+		}
 	}
-	lab.Description = root.Properties["lab"].Description
-	setDefaults(lab, reflect.ValueOf(labDefaults()))
-	root.Properties["lab"] = lab
 	out, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("write the schema of study files: %w", err)
 	}
 	return append(out, '\n'), nil
+}
+
+// partSchema is the schema of a mapping of plain values with their defaults.
+func partSchema(description string, defaults any) (*jsonschema.Schema, error) {
+	s, err := object(reflect.TypeOf(defaults))
+	if err != nil {
+		return nil, err
+	}
+	s.Description = description
+	setDefaults(s, reflect.ValueOf(defaults))
+	return s, nil
+}
+
+// sideSchema is the schema of one side of a comparison.
+func sideSchema(description string) *jsonschema.Schema {
+	name := &jsonschema.Schema{Type: "string", MinLength: jsonschema.Ptr(1)}
+	two := &jsonschema.Schema{Type: "array", MinItems: jsonschema.Ptr(2), MaxItems: jsonschema.Ptr(2), UniqueItems: true, Items: name}
+	return &jsonschema.Schema{Description: description, OneOf: []*jsonschema.Schema{name, two}}
 }
 
 // list is the schema of a list with at least one item, and none twice.
@@ -98,6 +119,9 @@ func modesSchema(cat Catalog, description string) (*jsonschema.Schema, error) {
 		AdditionalProperties: &jsonschema.Schema{Types: []string{"string", "number", "boolean"}},
 	}
 	if mode.Properties["limits"], err = limitsSchema(mode.Properties["limits"].Description); err != nil {
+		return nil, err
+	}
+	if mode.Properties["lab"], err = partSchema(mode.Properties["lab"].Description, Lab{}); err != nil {
 		return nil, err
 	}
 	return list(description, &jsonschema.Schema{AnyOf: []*jsonschema.Schema{name, mode}}), nil
@@ -179,7 +203,11 @@ func value(key string, t reflect.Type, description string) *jsonschema.Schema {
 		s = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, spelt(ratePattern)}}
 	case reflect.TypeFor[Load]():
 		s = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, spelt(loadPattern)}}
-	case reflect.TypeFor[*bool]():
+	case reflect.TypeFor[Share]():
+		s = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, {Type: "string", Const: jsonschema.Ptr(any(Off))}}}
+	case reflect.TypeFor[Renew]():
+		s = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, spelt(renewPattern)}}
+	case reflect.TypeFor[*bool](), reflect.TypeFor[bool]():
 		s = &jsonschema.Schema{Type: "boolean"}
 	}
 	switch t.Kind() {
@@ -189,7 +217,7 @@ func value(key string, t reflect.Type, description string) *jsonschema.Schema {
 			s.MaxLength = &r.runes
 		}
 	case reflect.Float64:
-		s.Type = "number"
+		number.Type = "number"
 	}
 	s.Description = description
 	if len(s.AnyOf) > 0 || s.Pattern != "" {

@@ -19,7 +19,12 @@ type Study struct {
 	Workloads   []Workload   `yaml:"workloads,omitempty" json:"workloads,omitempty" jsonschema:"traffic to drive: a name, or a mapping with parameters"`
 	Scenarios   []Scenario   `yaml:"scenarios,omitempty" json:"scenarios,omitempty" jsonschema:"names for pairs of a mode and a workload"`
 	Compare     []Comparison `yaml:"compare,omitempty" json:"compare,omitempty" jsonschema:"which two scenarios or modes to compare with each other, beside the baselines"`
-	Blocks      int          `yaml:"blocks,omitempty" json:"blocks,omitempty" jsonschema:"how often every mode is tried with every workload"`
+	Blocks      int          `yaml:"blocks,omitempty" json:"blocks,omitempty" jsonschema:"how often every mode is tried with every workload; with stop, at most"`
+	Stop        *Stop        `yaml:"stop,omitempty" json:"stop,omitempty" jsonschema:"end the run when the intervals are narrow enough, instead of after a fixed number of blocks"`
+	Control     bool         `yaml:"control,omitempty" json:"control,omitempty" jsonschema:"weigh the baseline once more, as a mode named control: what it shows is the noise"`
+	Pilot       Duration     `yaml:"pilot,omitempty" json:"pilot,omitempty" jsonschema:"length of the pilot trial of each mode, which sets the warm-up; 0s for none"`
+	Renew       Renew        `yaml:"renew,omitempty" json:"renew,omitempty" jsonschema:"how often the endpoints of a mode are made anew"`
+	Invalid     Invalid      `yaml:"invalid,omitempty" json:"invalid,omitempty" jsonschema:"rules by which a trial is ruled out and tried again"`
 	Margin      float64      `yaml:"margin,omitempty" json:"margin,omitempty" jsonschema:"relative difference that still counts as same, such as 0.05"`
 	Settle      Duration     `yaml:"settle,omitempty" json:"settle,omitempty" jsonschema:"idle wait before each trial"`
 	MaxTime     Duration     `yaml:"max_time,omitempty" json:"max_time,omitempty" jsonschema:"start no block that would end later than this"`
@@ -73,8 +78,12 @@ type Workload struct {
 	ReceiveBuffer   BufferSize `yaml:"receive_buffer,omitempty" json:"receive_buffer,omitempty" jsonschema:"socket receive buffer, or auto for the kernel's autotuning"`
 	Placement       string     `yaml:"placement,omitempty" json:"placement,omitempty" jsonschema:"one_core: both ends on one CPU; two_cores: an end each; free: the scheduler's choice"`
 	Slice           Duration   `yaml:"slice,omitempty" json:"slice,omitempty" jsonschema:"how long a mode is driven before the next one's turn; as long as the trial or longer: all at once"`
+	Every           int        `yaml:"every,omitempty" json:"every,omitempty" jsonschema:"driven in every so-many-th block, from the first on; in each when absent"`
+	Times           int        `yaml:"times,omitempty" json:"times,omitempty" jsonschema:"driven in so many blocks at most; without a bound when absent"`
 	Warmup          Duration   `yaml:"warmup,omitempty" json:"warmup,omitempty" jsonschema:"traffic before the timed window"`
 	Duration        Duration   `yaml:"duration,omitempty" json:"duration,omitempty" jsonschema:"the timed window"`
+	DurationMin     Duration   `yaml:"duration_min,omitempty" json:"duration_min,omitempty" jsonschema:"the shortest timed window that the run may choose by its own variance"`
+	DurationMax     Duration   `yaml:"duration_max,omitempty" json:"duration_max,omitempty" jsonschema:"the longest such window"`
 }
 
 // Name is the workload's name in results and on the command line: its id, or
@@ -140,6 +149,7 @@ type WorkloadSpec struct {
 	Params   []string
 	Optional []string // keys it takes too, which no default fills
 	Defaults Workload
+	Profiles map[string]Workload // defaults that a profile has of its own, by its name
 	Lengths  map[string]Length
 	// Directions are the values of direction it knows; forward and reverse where
 	// there are none.

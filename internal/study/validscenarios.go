@@ -48,10 +48,10 @@ func (v *validator) scenarios(s Study) {
 	}
 }
 
-// named lists the modes of a study by name, baselines included; none where the
+// named lists the modes of a study by name, baselines and the control included; none where the
 // command line is to say which.
 func named(s Study, cat Catalog) []string {
-	s.Modes = withBaselines(s.Modes, cat)
+	s.Modes = complete(s, cat)
 	return s.ModeNames()
 }
 
@@ -79,24 +79,38 @@ func (v *validator) compare(s Study) {
 			continue
 		}
 		v.all(c, path+".")
-		noA := v.lacks(path, "a", c.A, "a comparison without its a")
-		noB := v.lacks(path, "b", c.B, "a comparison without its b")
+		noA := v.lacks(path, "a", c.A.Of, "a comparison without its a")
+		noB := v.lacks(path, "b", c.B.Of, "a comparison without its b")
 		if noA || noB {
 			continue
 		}
 		bad := false
-		for _, side := range []struct{ key, value string }{{"a", c.A}, {"b", c.B}} {
-			if len(modes) > 0 && !slices.Contains(names, side.value) {
-				v.add(path+"."+side.key, "%s", unknown("scenario or mode", side.value, "", names))
+		for _, side := range []struct {
+			key string
+			of  Side
+		}{{"a", c.A}, {"b", c.B}} {
+			for _, name := range side.of.Names() {
+				if len(modes) > 0 && !slices.Contains(names, name) {
+					v.add(path+"."+side.key, "%s", unknown("scenario or mode", name, "", names))
+					bad = true
+				}
+			}
+			if side.of.Of == side.of.Over {
+				v.add(path+"."+side.key, "%s is put in relation to itself", quote(side.of.Of))
 				bad = true
 			}
 		}
 		switch {
 		case bad:
 		case c.A == c.B:
-			v.add(path+".b", "%s is compared with itself", quote(c.A))
+			v.add(path+".b", "%s is compared with itself", quote(c.A.String()))
+		case c.A.IsRatio() != c.B.IsRatio():
+			v.add(path+".b", "a ratio of two beside a figure; want a name on both sides, or a list of two on both")
+		case c.A.IsRatio():
+			v.comparable(path, "a", s, c.A.Of, c.A.Over)
+			v.comparable(path, "b", s, c.B.Of, c.B.Over)
 		default:
-			v.comparable(path, s, c)
+			v.comparable(path, "b", s, c.A.Of, c.B.Of)
 		}
 		if before, again := first[c.Name()]; again {
 			v.add(v.key(path, "id"), "duplicate comparison %s%s", quote(c.Name()), v.already(before))
@@ -108,19 +122,19 @@ func (v *validator) compare(s Study) {
 
 // comparable notes two scenarios whose workloads measure different things, and two
 // that are one under different names.
-func (v *validator) comparable(path string, s Study, c Comparison) {
-	a, okA := s.Scenario(c.A)
-	b, okB := s.Scenario(c.B)
+func (v *validator) comparable(path, key string, s Study, nameA, nameB string) {
+	a, okA := s.Scenario(nameA)
+	b, okB := s.Scenario(nameB)
 	if !okA || !okB {
 		return
 	}
 	if a.Mode == b.Mode && a.Workload == b.Workload {
-		v.add(path+".b", "scenarios %q and %q are the same: %s with %s", c.A, c.B, a.Mode, a.Workload)
+		v.add(path+"."+key, "scenarios %q and %q are the same: %s with %s", nameA, nameB, a.Mode, a.Workload)
 		return
 	}
 	first, second := v.metric(s, a.Workload), v.metric(s, b.Workload)
 	if first != "" && second != "" && first != second {
-		v.add(path+".b", "scenario %q measures %s and %q %s: there is nothing to compare", c.A, first, c.B, second)
+		v.add(path+"."+key, "scenario %q measures %s and %q %s: there is nothing to compare", nameA, first, nameB, second)
 	}
 }
 

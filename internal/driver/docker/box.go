@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -74,6 +75,18 @@ func (p *path) run(ctx context.Context, s *side, role string, pair int, spec eng
 		return b, nil
 	}
 	return b, p.segmentation(b)
+}
+
+// discard removes a container of the path.
+func (p *path) discard(ctx context.Context, b *box) error {
+	p.mu.Lock()
+	p.boxes = slices.DeleteFunc(p.boxes, func(o *box) bool { return o == b })
+	p.mu.Unlock()
+	err := b.container.Remove(ctx)
+	if b.own {
+		err = errors.Join(err, b.ns.Close())
+	}
+	return err
 }
 
 // segmentation gives every device of a container the lab's offload settings.

@@ -22,9 +22,6 @@ const hopelessWait = time.Second
 
 // overlayEncrypted: the same with what goes between the hosts in IPsec ESP.
 func (p *path) overlayEncrypted(ctx context.Context) error {
-	if err := p.onOverlay(ctx, map[string]string{optionEncrypted: ""}); err != nil {
-		return err
-	}
 	// An engine starts containers on an encrypted network whatever the kernel says to
 	// its security associations. Only traffic shows it; the kernel's own word is the
 	// reason.
@@ -32,7 +29,7 @@ func (p *path) overlayEncrypted(ctx context.Context) error {
 	if refused != nil {
 		wait = hopelessWait
 	}
-	err := p.reachable(ctx, wait)
+	err := p.onOverlay(ctx, map[string]string{optionEncrypted: ""}, wait)
 	if isUnreachable(err) && refused != nil {
 		return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf(
 			"the kernel lacks IPsec ESP (CONFIG_INET_ESP, CONFIG_CRYPTO_GCM): %v; the containers start, but %v", refused, err)}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -181,6 +182,12 @@ func (p *guestPath) boxed(ctx context.Context, s *site, role string, pair int, s
 	return b, nil
 }
 
+// discard removes an end of the path.
+func (p *guestPath) discard(ctx context.Context, b *guestBox) error {
+	p.boxes = slices.DeleteFunc(p.boxes, func(o *guestBox) bool { return o == b })
+	return b.remove(ctx)
+}
+
 func (p *guestPath) contain(ctx context.Context, b *guestBox, pair int, spec engine.ContainerSpec) error {
 	name := numbered(b.role, pair)
 	b.Place = notes.Place{At: b.site.At + "/" + name, Host: b.site.Host, Stack: b.site.Stack}
@@ -248,17 +255,16 @@ const (
 // has to change a port only where another connection has it.
 const tries = 3
 
+// apart is what is wrong with ends that ran and got no answer.
+const apart = "the ends cannot reach each other (a firewall on a host?)"
+
 // introduce has the ends of a pair meet over TCP and UDP, and at every snapshot
 // again over TCP.
 func (p *guestPath) introduce(ctx context.Context, m meet) error {
-	wait := firstMeet
-	if p.gossips {
-		wait = gossipWait
-	}
 	for _, network := range []string{"tcp", "udp"} {
-		fits, met, err := m.try(ctx, network, wait)
+		fits, met, err := m.try(ctx, network, firstMeet)
 		if err != nil {
-			return fmt.Errorf("the ends cannot reach each other (a firewall on a host?): %w", err)
+			return fmt.Errorf("%s: %w", apart, err)
 		}
 		if !fits && m.want == oneConnection {
 			return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf(

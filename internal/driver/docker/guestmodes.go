@@ -324,11 +324,21 @@ func (p *guestPath) onNetwork(ctx context.Context, name string, want between) er
 // onNetworkAt is onNetwork with addresses that the engines do not choose.
 func (p *guestPath) onNetworkAt(ctx context.Context, name string, want between, at func(role string, pair int) []netip.Addr) error {
 	return p.Each(func(pair int) error {
-		from, err := p.boxed(ctx, p.a, client, pair, engine.ContainerSpec{Network: name, Addresses: at(client, pair)})
+		boxed := func(role string) (*guestBox, error) {
+			s := p.a
+			if role == server {
+				s = p.b
+			}
+			return p.boxed(ctx, s, role, pair, engine.ContainerSpec{Network: name, Addresses: at(role, pair)})
+		}
+		from, err := boxed(client)
 		if err != nil {
 			return err
 		}
-		to, err := p.boxed(ctx, p.b, server, pair, engine.ContainerSpec{Network: name, Addresses: at(server, pair)})
+		to, err := boxed(server)
+		if err == nil && p.gossips && p.a != p.b {
+			from, to, err = p.acquainted(ctx, name, from, to, boxed)
+		}
 		if err != nil {
 			return err
 		}

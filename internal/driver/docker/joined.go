@@ -171,13 +171,19 @@ func nth(subnet netip.Prefix, n int) netip.Addr {
 // declares what is known of any: what the containers' own interfaces must show, and
 // that the hosts of a lab have one wire between them.
 func (p *path) joined(ctx context.Context, near, far engine.Network, fixed func(role string, pair int) []netip.Addr) error {
-	all, err := p.couples(ctx, p.a, p.b, func(role string, pair int) engine.ContainerSpec {
-		on := near
-		if role == server {
-			on = far
-		}
-		return engine.ContainerSpec{Network: on.Name, Addresses: fixed(role, pair)}
-	})
+	start := func() ([]couple, error) {
+		return p.couples(ctx, p.a, p.b, func(role string, pair int) engine.ContainerSpec {
+			on := near
+			if role == server {
+				on = far
+			}
+			return engine.ContainerSpec{Network: on.Name, Addresses: fixed(role, pair)}
+		})
+	}
+	if near.Scope == scopeSwarm {
+		start = func() ([]couple, error) { return p.onSwarm(ctx, near, gossipWait) }
+	}
+	all, err := start()
 	if err != nil {
 		return err
 	}
@@ -202,10 +208,7 @@ func (p *path) joined(ctx context.Context, near, far engine.Network, fixed func(
 	}
 	p.underlay()
 	p.facts = append(p.facts, result.Fact{Name: "network driver", Value: near.Driver}, result.Fact{Name: "network scope", Value: near.Scope})
-	if near.Scope == scopeSwarm {
-		return p.reachable(ctx, gossipWait)
-	}
-	return p.reachable(ctx, joinWait)
+	return p.reachable(ctx, p.Pairs(), joinWait)
 }
 
 // only declares that a container's traffic goes by the device with its address on

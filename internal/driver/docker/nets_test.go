@@ -46,19 +46,69 @@ func TestPluginConforms(t *testing.T) {
 	drivertest.ConformancePairs(t, one{there, "docker/network:fabric"})
 }
 
-// A Swarm's own network is one on both engines, and joined as such.
+// A Swarm's own network is one on both engines, and joined as such: also where all
+// that the engines tell each other of joining is lost.
 func TestNetworkOfASwarm(t *testing.T) {
+	lifted := make(chan bool, 1)
 	there := docker.Prepared(func(ctx context.Context, s docker.Stage) error {
-		err := engine.SwarmBoth(ctx, s.Lab, s.A, s.B)
-		if err == nil {
-			_, err = s.A.CreateNetwork(ctx, engine.NetworkSpec{Run: s.Lab.Spec.Claim.ID, Name: "wide", Driver: "overlay", Attachable: true})
+		if err := engine.SwarmBoth(ctx, s.Lab, s.A, s.B); err != nil {
+			return err
 		}
-		return err
+		if _, err := s.A.CreateNetwork(ctx, engine.NetworkSpec{Run: s.Lab.Spec.Claim.ID, Name: "wide", Driver: "overlay", Attachable: true}); err != nil {
+			return err
+		}
+		if err := gossip(s, "-I", "DROP"); err != nil {
+			return err
+		}
+		go func() { lifted <- moved(ctx, s, "wide") && gossip(s, "-D", "DROP") == nil }()
+		return nil
 	})
 	s := drivertest.Provision(t, there, "docker/network:wide", nil)
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 		t.Error(err)
 	}
+	if again := fact(s.Path.Facts(), "joined again"); again == "" || !<-lifted {
+		t.Errorf("no end had to join again (%q), though nothing of it could be told", again)
+	}
+}
+
+// gossip has both hosts of a lab begin or end to drop a Swarm's gossip.
+func gossip(s docker.Stage, change, target string) error {
+	for _, h := range []*lab.Host{s.Lab.A, s.Lab.B} {
+		var words bytes.Buffer
+		cmd := exec.Command("iptables", "-w", change, "INPUT", "-p", "udp", "--dport", "7946", "-j", target)
+		cmd.Stderr = &words
+		err := h.NS.Start(cmd)
+		if err == nil {
+			err = cmd.Wait()
+		}
+		if err != nil {
+			return fmt.Errorf("%s on host %s: %w: %s", change, h.Name, err, words.String())
+		}
+	}
+	return nil
+}
+
+// moved waits until a container on a network has another address than it had before:
+// until it is another one of the same name on the same engine.
+func moved(ctx context.Context, s docker.Stage, network string) bool {
+	had := map[string]netip.Addr{}
+	for ctx.Err() == nil {
+		for _, e := range []*engine.Private{s.A, s.B} {
+			n, err := e.Network(ctx, network)
+			if err != nil {
+				continue // a worker knows it only while it is on it
+			}
+			for name, at := range n.Joined {
+				if was, known := had[e.Name+name]; known && was != at {
+					return true
+				}
+				had[e.Name+name] = at
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return false
 }
 
 // A driver whose networks belong to a Swarm is given one.

@@ -4,11 +4,11 @@ package docker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"tare/internal/driver/notes"
 	"tare/internal/engine"
@@ -31,15 +31,12 @@ const (
 
 // overlay: containers on an attachable overlay of a Swarm of the two engines.
 func (p *path) overlay(ctx context.Context) error {
-	if err := p.onOverlay(ctx, map[string]string{}); err != nil {
-		return err
-	}
-	return p.reachable(ctx, gossipWait)
+	return p.onOverlay(ctx, map[string]string{}, gossipWait)
 }
 
-// onOverlay builds an overlay with the driver's options and declares what every one
-// must show, encrypted or not.
-func (p *path) onOverlay(ctx context.Context, options map[string]string) error {
+// onOverlay builds an overlay with the driver's options, has its ends reach each other
+// within a time, and declares what every one must show, encrypted or not.
+func (p *path) onOverlay(ctx context.Context, options map[string]string, wait time.Duration) error {
 	if err := engine.SwarmBoth(ctx, p.lab, p.a.engine, p.b.engine); err != nil {
 		return err
 	}
@@ -54,7 +51,7 @@ func (p *path) onOverlay(ctx context.Context, options map[string]string) error {
 	if err != nil {
 		return err
 	}
-	all, err := p.couples(ctx, p.a, p.b, func(string, int) engine.ContainerSpec { return engine.ContainerSpec{Network: net.Name} })
+	all, err := p.onSwarm(ctx, net, wait)
 	if err != nil {
 		return err
 	}
@@ -163,10 +160,4 @@ func (p *path) join(pair int, c couple, near, far *inside) error {
 		p.b.device(eth), on(far.Place, overlayTunnel), on(far.Place, overlayBridge),
 		notes.Own(notes.DeviceAt(far.Place, veth[c.to])), notes.Own(on(c.to.Place, device[c.to])), c.to.process())
 	return nil
-}
-
-// isUnreachable reports whether the ends ran and never heard of each other.
-func isUnreachable(err error) bool {
-	var u *unreachable
-	return errors.As(err, &u)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -18,21 +19,21 @@ import (
 // its other hosts where that container is.
 const joinWait = 5 * time.Second
 
-// gossipWait is the same for a Swarm's networks, whose hosts tell each other by
-// gossip: what is lost of that on a busy machine comes with the next full exchange,
-// which there is every 30 seconds.
-const gossipWait = 45 * time.Second
-
 // unreachable is what is wrong with a network whose ends never heard of each other.
 type unreachable struct{ err error }
 
 func (u *unreachable) Error() string { return u.err.Error() }
 func (u *unreachable) Unwrap() error { return u.err }
 
-// reachable has the ends of all pairs exchange a few bytes, and waits until they
-// have. Its error is an *unreachable where agents ran and nothing came through.
-func (p *path) reachable(ctx context.Context, wait time.Duration) error {
-	pairs := p.Pairs()
+// isUnreachable reports whether the ends ran and never heard of each other.
+func isUnreachable(err error) bool {
+	var u *unreachable
+	return errors.As(err, &u)
+}
+
+// reachable has the ends of pairs exchange a few bytes, and waits until they have.
+// Its error is an *unreachable where agents ran and nothing came through.
+func (p *path) reachable(ctx context.Context, pairs []driver.Pair, wait time.Duration) error {
 	errs := make([]error, len(pairs))
 	var wg sync.WaitGroup
 	for i, pair := range pairs {
@@ -60,13 +61,22 @@ func (p *path) meet(ctx context.Context, pair driver.Pair, wait time.Duration) (
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
 	for i, dial := range pair.Server.Dial {
-		_, err := agent.Meet(ctx, client, server, "tcp", pair.Server.Listen[i], dial, wait)
-		if gone := errors.Join(client.Gone(), server.Gone()); gone != nil {
-			return gone
+		if err := exchange(ctx, client, server, pair.Client.Name, pair.Server.Name, pair.Server.Listen[i], dial, wait); err != nil {
+			return err
 		}
-		if err != nil {
-			return &unreachable{fmt.Errorf("%s cannot reach %s: %w", pair.Client.Name, pair.Server.Name, err)}
-		}
+	}
+	return nil
+}
+
+// exchange has the agents of a pair exchange a few bytes over TCP. Its error is as
+// reachable's.
+func exchange(ctx context.Context, client, server *agent.Client, from, to string, listen, dial netip.AddrPort, wait time.Duration) error {
+	_, err := agent.Meet(ctx, client, server, "tcp", listen, dial, wait)
+	if gone := errors.Join(client.Gone(), server.Gone()); gone != nil {
+		return gone
+	}
+	if err != nil {
+		return &unreachable{fmt.Errorf("%s cannot reach %s: %w", from, to, err)}
 	}
 	return nil
 }

@@ -1,0 +1,48 @@
+//go:build linux
+
+package docker
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+)
+
+// Ends that do not hear of each other join again until they do, and no longer than
+// there is time; what else goes wrong ends it at once.
+func TestAcquaint(t *testing.T) {
+	deaf, broken := &unreachable{errors.New("no answer")}, errors.New("broken")
+	for _, tt := range []struct {
+		name   string
+		within time.Duration
+		meets  []error // one after the other, the last for ever
+		again  error
+		waits  []time.Duration
+		times  int
+		want   error
+	}{
+		{name: "at once", within: gossipWait, meets: []error{nil}, waits: []time.Duration{firstHeard}},
+		{name: "after two", within: gossipWait, meets: []error{deaf, deaf, nil}, times: 2,
+			waits: []time.Duration{firstHeard, 2 * firstHeard, 4 * firstHeard}},
+		{name: "never", within: 17 * time.Second, meets: []error{deaf}, times: 3, want: deaf,
+			waits: []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 3 * time.Second}},
+		{name: "hopeless", within: hopelessWait, meets: []error{deaf}, want: deaf, waits: []time.Duration{hopelessWait}},
+		{name: "another fault", within: gossipWait, meets: []error{deaf, broken}, times: 1, want: broken,
+			waits: []time.Duration{firstHeard, 2 * firstHeard}},
+		{name: "cannot join again", within: gossipWait, meets: []error{deaf}, again: broken, want: broken, waits: []time.Duration{firstHeard}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var waits []time.Duration
+			meet := func(_ context.Context, wait time.Duration) error {
+				waits = append(waits, wait)
+				return tt.meets[min(len(waits), len(tt.meets))-1]
+			}
+			times, err := acquaint(t.Context(), tt.within, meet, func(context.Context) error { return tt.again })
+			if !errors.Is(err, tt.want) || times != tt.times || !slices.Equal(waits, tt.waits) {
+				t.Errorf("%d times again, after waits of %v: %v; want %d, %v, %v", times, waits, err, tt.times, tt.waits, tt.want)
+			}
+		})
+	}
+}

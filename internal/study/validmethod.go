@@ -1,0 +1,104 @@
+package study
+
+import (
+	"fmt"
+	"time"
+)
+
+// ControlID is the name in results of the baseline that is weighed once more.
+const ControlID = "control"
+
+// ShortestPilot is the least that a steady part can be found in.
+const ShortestPilot = Duration(time.Second)
+
+// method checks how a study is to be measured and stopped.
+func (v *validator) method(s Study) {
+	v.all(s.Invalid, "invalid.")
+	if s.Pilot > 0 && s.Pilot < ShortestPilot && v.readable("pilot") {
+		v.add("pilot", "pilot is %s; want 0s for none, or at least %s", s.Pilot, ShortestPilot)
+	}
+	if s.Stop != nil {
+		v.all(*s.Stop, "stop.")
+		if n := s.Stop.MinBlocks; s.Blocks > 0 && n > s.Blocks {
+			v.add(v.key("stop", "min_blocks"), "min_blocks is %d, and there are %d blocks at most; want no more than blocks", n, s.Blocks)
+		}
+	}
+	if !s.Control {
+		return
+	}
+	for i, m := range s.Modes {
+		if want, ok := controlOf(s.Modes, v.cat); ok && m.Name() == ControlID && m.Mode != want.Mode {
+			v.add(v.key(fmt.Sprintf("modes[%d]", i), "id"), "mode %q has the name of the control that this study asks for; choose another id, or leave control out", ControlID)
+		}
+	}
+}
+
+// lengths checks what the bounds of a workload's timed window say of each other.
+func (v *validator) lengths(prefix string, w Workload) {
+	low, high, at := w.DurationMin, w.DurationMax, w.Duration
+	switch {
+	case low > 0 && high > 0 && low > high:
+		v.add(prefix+"duration_min", "duration_min is %s and duration_max %s; want the former no longer than the latter", low, high)
+	case at > 0 && low > at:
+		v.add(prefix+"duration_min", "duration_min is %s and duration %s; want it no longer", low, at)
+	case at > 0 && high > 0 && high < at:
+		v.add(prefix+"duration_max", "duration_max is %s and duration %s; want it no shorter", high, at)
+	}
+}
+
+// lab checks the lab that a mode has of its own.
+func (v *validator) lab(path string, m Mode, e Engines) {
+	if m.Lab == nil {
+		return
+	}
+	v.all(*m.Lab, path+".lab.")
+	if e.Existing() {
+		v.add(v.key(path, "lab"), "lab describes hosts that tare makes, and this study names engines that exist (%s); leave one of the two out", e)
+	}
+}
+
+// controlOf is the baseline once more: that of the first mode that has one, else the
+// first mode. False where the modes have none that can be built.
+func controlOf(modes []Mode, cat Catalog) (Mode, bool) {
+	s := Study{Modes: withBaselines(modes, cat)}
+	for _, m := range s.Modes {
+		spec, known := cat.Mode(m.Mode)
+		if !known || spec.Planned != "" || spec.Absent != "" || spec.Baseline == "" && s.hasCompared(cat) {
+			continue
+		}
+		base := m
+		if spec.Baseline != "" {
+			found, ok := s.ModeNamed(s.NameOf(spec.Baseline))
+			if !ok {
+				continue
+			}
+			base = found
+		}
+		base.ID, base.Title = ControlID, "the baseline once more, as a control"
+		return base, true
+	}
+	return Mode{}, false
+}
+
+// hasCompared says whether any mode of s is compared with another.
+func (s Study) hasCompared(cat Catalog) bool {
+	for _, m := range s.Modes {
+		if spec, ok := cat.Mode(m.Mode); ok && spec.Baseline != "" && spec.Planned == "" && spec.Absent == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// complete is the modes of s with what is added to them by itself: the baselines and,
+// where it is asked for, the control, which comes last.
+func complete(s Study, cat Catalog) []Mode {
+	modes := withBaselines(s.Modes, cat)
+	if _, there := s.ModeNamed(ControlID); !s.Control || there {
+		return modes
+	}
+	if c, ok := controlOf(modes, cat); ok {
+		modes = append(modes, c)
+	}
+	return modes
+}

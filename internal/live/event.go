@@ -60,8 +60,15 @@ type Provisional struct {
 	Cells  []result.Cell
 }
 
+// Renewed says that modes were made anew before a block.
+type Renewed struct {
+	Block int
+	Modes []string
+	Took  time.Duration
+}
+
 // Told carries a decision of the run about itself, in words: a warm-up, a length,
-// a mode made anew, the end of adding blocks.
+// the end of adding blocks.
 type Told struct{ Text string }
 
 // Ended closes a run.
@@ -75,6 +82,7 @@ func (ModeSettled) event()  {}
 func (TrialStarted) event() {}
 func (TrialEnded) event()   {}
 func (Provisional) event()  {}
+func (Renewed) event()      {}
 func (Told) event()         {}
 func (Warned) event()       {}
 func (Ended) event()        {}

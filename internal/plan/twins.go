@@ -7,7 +7,7 @@ import (
 	"tare/internal/traffic"
 )
 
-// Workloads are those of a resolved study, each that is to be verified with its
+// Workloads are those of a resolved study, a sweep once for each of its rates, and each that is to be verified with its
 // twin behind it: the same traffic made by the external tool, in the same blocks,
 // with baseline cells of its own. Those that are only planned are left out.
 func Workloads(s study.Study) []study.Workload {
@@ -16,7 +16,7 @@ func Workloads(s study.Study) []study.Workload {
 		if _, planned := traffic.IsPlanned(w.Kind); planned {
 			continue
 		}
-		all = append(all, w)
+		all = append(all, rates(w)...)
 		if w.VerifyWith != "" {
 			all = append(all, twin(w, s.Names()))
 		}
@@ -53,7 +53,7 @@ func twin(w study.Workload, taken []string) study.Workload {
 		id += "."
 	}
 	w.ID, w.Tool, w.VerifyWith = id, w.VerifyWith, ""
-	w.DurationMin, w.DurationMax = 0, 0 // as long as the other: see Plan.WithDuration
-	w.Slice = study.AtOnce              // no tool can be driven in turns
+	w.DurationMin, w.DurationMax = 0, 0
+	w.Slice = study.AtOnce // no tool can be driven in turns
 	return w
 }

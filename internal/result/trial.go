@@ -30,6 +30,8 @@ type Trial struct {
 	Settle   float64            `json:"settle"`  // waited before the trial
 	Elapsed  float64            `json:"elapsed"` // the whole trial without Settle
 	Traffic  float64            `json:"traffic"` // of Elapsed, with payload flowing
+	Warmup   float64            `json:"warmup"`  // asked for
+	Window   float64            `json:"window"`  // timed window asked for
 	Metrics  map[string]float64 `json:"metrics,omitempty"`
 	Client   *End               `json:"client,omitempty"`
 	Server   *End               `json:"server,omitempty"`

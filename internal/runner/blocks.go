@@ -9,6 +9,12 @@ import (
 	"tare/internal/result"
 )
 
+// learn takes from the trials so far how long those to come are.
+func (r *run) learn() {
+	r.warm()
+	r.lengthen()
+}
+
 // remaining is the plan without what a resumed run has already.
 func (r *run) remaining() []plan.Trial {
 	return slices.DeleteFunc(slices.Clone(r.plan.Trials), func(t plan.Trial) bool {
@@ -18,24 +24,74 @@ func (r *run) remaining() []plan.Trial {
 	})
 }
 
-// blocks runs the trials in their order: those that take turns together, the
-// others one by one. What was ruled out is made up for at the end.
+// blocks runs the trials in their order, block by block, until it is enough. What
+// was ruled out is made up for at the end.
 func (r *run) blocks(ctx context.Context) error {
 	r.plan = r.plan.Without(r.unready()...)
 	r.todo, r.done = r.remaining(), 0
-	began := time.Now()
-	for _, group := range plan.Groups(r.todo) {
-		if r.overtime(began, r.todo, r.done) {
-			r.warn("max_time", "run", "stopped after block %d of %d: the next would have ended after the time limit of %s",
-				group[0].Block-1, r.plan.Blocks, r.cfg.Study.MaxTime)
-			break
+	err := r.untilEnough(ctx)
+	r.stopped(r.finished())
+	if err != nil {
+		return err
+	}
+	return r.makeUp(ctx)
+}
+
+// untilEnough runs block after block: in each, those trials that take turns
+// together, the others one by one. Whether one more is run is decided between blocks
+// alone, so that every mode is measured as often as every other.
+func (r *run) untilEnough(ctx context.Context) error {
+	r.learn()
+	for first := true; r.done < len(r.todo); first = false {
+		block := r.todo[r.done].Block
+		if r.enough(block) {
+			return nil
 		}
+		if !first {
+			if err := r.renew(ctx, block); err != nil {
+				return err
+			}
+		}
+		if err := r.block(ctx, block); err != nil {
+			return err
+		}
+		r.learn()
+	}
+	return nil
+}
+
+// block runs what is left of one block. How long that took, beside the estimate,
+// is how the time of the next is told.
+func (r *run) block(ctx context.Context, block int) error {
+	rest := r.of(block)
+	began, estimate := time.Now(), r.plan.Estimate(rest)
+	for _, group := range plan.Groups(rest) {
 		if err := r.together(ctx, group); err != nil {
 			return err
 		}
 		r.done += len(group)
 	}
-	return r.makeUp(ctx)
+	r.pace = max(r.pace, float64(time.Since(began))/float64(max(estimate, 1)))
+	r.provisional(block)
+	return nil
+}
+
+// of lists the trials of a block that are still to run; those of one block follow
+// each other.
+func (r *run) of(block int) []plan.Trial {
+	rest := r.todo[r.done:]
+	if i := slices.IndexFunc(rest, func(t plan.Trial) bool { return t.Block != block }); i >= 0 {
+		rest = rest[:i]
+	}
+	return rest
+}
+
+// finished is the last block that is run to its end.
+func (r *run) finished() int {
+	if r.done < len(r.todo) {
+		return r.todo[r.done].Block - 1
+	}
+	return r.plan.Blocks
 }
 
 // makeUp runs the groups of which a trial was ruled out once more, at the end of
@@ -58,20 +114,4 @@ func (r *run) unready() []string {
 		}
 	}
 	return out
-}
-
-// overtime says, at the first trial of a block, whether the block would end
-// after the study's time limit.
-func (r *run) overtime(began time.Time, todo []plan.Trial, i int) bool {
-	limit := r.cfg.Study.MaxTime.Std()
-	if limit == 0 || i > 0 && todo[i-1].Block == todo[i].Block {
-		return false
-	}
-	var block []plan.Trial
-	for _, t := range todo[i:] {
-		if t.Block == todo[i].Block {
-			block = append(block, t)
-		}
-	}
-	return time.Since(began)+r.plan.Estimate(block) > limit
 }

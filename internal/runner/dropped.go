@@ -18,7 +18,7 @@ func (r *run) drop(l *lane) {
 	reason := fmt.Sprintf("a trial of %s failed %d times in block %d: %v", l.Workload.ID, attempts, l.Block, l.err)
 	r.dropped = append(r.dropped, dropped{l.Mode, l.Workload.ID})
 	for _, w := range r.plan.Workloads {
-		if !slices.Contains(r.dropped, dropped{l.Mode, w.Name()}) {
+		if !r.gaveUp(l.Mode, w.Name()) {
 			r.warn("workload_failed", l.Mode+" "+l.Workload.ID, "%s; it was not tried again", reason)
 			return
 		}
@@ -26,10 +26,15 @@ func (r *run) drop(l *lane) {
 	r.settle(l.stage, result.ModeFailed, reason)
 }
 
+// gaveUp reports whether a workload was dropped for a mode.
+func (r *run) gaveUp(mode, workload string) bool {
+	return slices.Contains(r.dropped, dropped{mode, workload})
+}
+
 // measurable leaves out the trials of modes that came to grief meanwhile, and of
 // workloads that were dropped.
 func (r *run) measurable(trials []plan.Trial) []plan.Trial {
 	return slices.DeleteFunc(slices.Clone(trials), func(t plan.Trial) bool {
-		return r.stage(t.Mode).status != result.ModeMeasured || slices.Contains(r.dropped, dropped{t.Mode, t.Workload.ID})
+		return r.stage(t.Mode).status != result.ModeMeasured || r.gaveUp(t.Mode, t.Workload.ID)
 	})
 }

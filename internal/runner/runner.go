@@ -39,7 +39,7 @@ type Config struct {
 // says so. The error is for what kept a run from being recorded at all, or left
 // something behind.
 func Run(ctx context.Context, cfg Config) (result.Run, error) {
-	r := &run{cfg: cfg, plan: plan.Make(cfg.Study), trials: slices.Clone(cfg.Done), watch: observe.NewWatch(observe.Collectors("/proc"))}
+	r := &run{cfg: cfg, plan: plan.Make(cfg.Study).Taking(cfg.Drivers.TakesEach(cfg.Study)), trials: slices.Clone(cfg.Done), watch: observe.NewWatch(observe.Collectors("/proc"))}
 	r.out = result.Run{
 		Schema: result.Schema, ID: cfg.Claim.ID, Started: time.Now().UTC(), Status: result.RunComplete, Tare: cfg.Build,
 		Seed: cfg.Study.Seed, Profile: cfg.Study.Profile, Hosts: hosts(cfg), Warnings: []result.Warning{},
@@ -64,16 +64,24 @@ func Run(ctx context.Context, cfg Config) (result.Run, error) {
 }
 
 type run struct {
-	cfg     Config
-	plan    plan.Plan
-	stages  []*stage
-	trials  []result.Trial
-	todo    []plan.Trial   // of the plan, without what a resumed run has
-	done    int            // of todo
-	later   [][]plan.Trial // groups to be run once more at the end, because one of them was ruled out
-	dropped []dropped
-	watch   *observe.Watch
-	out     result.Run
+	cfg    Config
+	plan   plan.Plan
+	stages []*stage
+	trials []result.Trial
+	todo   []plan.Trial   // of the plan, without what a resumed run has
+	done   int            // of todo
+	later  [][]plan.Trial // groups to be run once more at the end, because one of them was ruled out
+	// began is when the run did, announced how long it was said to take at most, pace
+	// how many times as long as estimated a block took, and late says that the time
+	// limit kept it from one more.
+	began     time.Time
+	announced time.Duration
+	pace      float64
+	late      bool
+	chosen    map[string]bool // workloads whose length has been looked at
+	dropped   []dropped
+	watch     *observe.Watch
+	out       result.Run
 }
 
 func (r *run) tell(e live.Event) { r.cfg.Listener.Handle(e) }
@@ -90,9 +98,11 @@ func (r *run) warn(code, scope, format string, args ...any) {
 func (r *run) execute(ctx context.Context) error {
 	r.plan.Trials = r.plan.Without(r.cfg.Drivers.Planned(r.cfg.Study)...).Trials
 	todo := r.remaining()
+	r.began, r.chosen = time.Now(), map[string]bool{}
+	r.announced = r.plan.Estimate(todo) + r.cfg.Drivers.Takes(r.cfg.Study)
 	r.tell(live.Planned{
 		RunID: r.out.ID, Dir: r.cfg.Dir.Path(), Profile: r.out.Profile, Modes: r.plan.Modes,
-		Trials: len(todo), Blocks: r.plan.Blocks, Estimate: r.plan.Estimate(todo) + r.cfg.Drivers.Takes(r.cfg.Study),
+		Trials: len(todo), Blocks: r.plan.Blocks, Estimate: r.announced,
 	})
 	for _, w := range r.cfg.Warnings {
 		r.warn(w.Code, w.Scope, "%s", w.Text)
@@ -107,10 +117,7 @@ func (r *run) execute(ctx context.Context) error {
 // finish turns trials into cells and counts them.
 func (r *run) finish() {
 	r.out.Finished = time.Now().UTC()
-	r.out.Modes = []result.Mode{}
-	for _, s := range r.stages {
-		r.out.Modes = append(r.out.Modes, s.result())
-	}
+	r.out.Modes = r.modes()
 	r.out.Trials = result.Count(r.trials)
 	cells, warnings := result.Cells(r.out.Modes, plan.Names(r.cfg.Study), r.trials, Rule(r.cfg.Study))
 	r.out.Cells = cells

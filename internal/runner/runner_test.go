@@ -55,6 +55,12 @@ func weigh(t *testing.T, d driver.Driver, modes []string, change func(*study.Stu
 // weighAfter goes on with a run that has some trials.
 func weighAfter(t *testing.T, done []result.Trial, d driver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial, error) {
 	t.Helper()
+	return weighUntil(t.Context(), t, done, d, modes, change, on)
+}
+
+// weighUntil does so until a context ends.
+func weighUntil(ctx context.Context, t *testing.T, done []result.Trial, d driver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial, error) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("real runs are left out of the short tests")
 	}
@@ -82,7 +88,7 @@ func weighAfter(t *testing.T, done []result.Trial, d driver.Driver, modes []stri
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	run, err := runner.Run(t.Context(), runner.Config{
+	run, err := runner.Run(ctx, runner.Config{
 		Study: s, Claim: claim, Drivers: driver.Registry{d}, Dir: dir, Listener: &listener{on: on},
 		Build: result.Build{Version: "test"}, CPUs: []int{0}, Done: done,
 	})
@@ -386,12 +392,12 @@ func TestModesThatCannotBeBuilt(t *testing.T) {
 // The time limit ends a run at the end of a block.
 func TestMaxTime(t *testing.T) {
 	run, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
-		s.Blocks, s.MaxTime = 50, study.Duration(time.Second)
+		s.Blocks, s.MaxTime = 50, study.Duration(4*time.Second)
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(trials) == 0 || len(trials) > 10 || run.Status != result.RunComplete {
+	if len(trials) == 0 || len(trials) > 12 || run.Status != result.RunComplete {
 		t.Errorf("%d trials, status %s", len(trials), run.Status)
 	}
 	if !slices.ContainsFunc(run.Warnings, func(w result.Warning) bool { return w.Code == "max_time" }) {

@@ -24,6 +24,10 @@ import (
 type stage struct {
 	mode     driver.Mode
 	asked    study.Mode
+	control  bool // the baseline once more
+	driver   driver.Driver
+	took     time.Duration // to be made
+	made     int           // how often
 	status   result.ModeStatus
 	reason   string
 	path     driver.Path
@@ -38,12 +42,24 @@ type ends struct{ client, server *agent.Client }
 func (s *stage) result() result.Mode {
 	m := result.Mode{
 		ID: s.mode.ID, Title: s.mode.Title, Description: s.asked.Description, Status: s.status, Reason: s.reason,
-		Baseline: s.mode.Baseline, Topology: s.topology, Facts: slices.Concat(told(s.asked, s.facts), s.facts),
+		Baseline: s.mode.Baseline, Control: s.control, Topology: s.topology, Facts: slices.Concat(told(s.asked, s.facts), s.facts),
+	}
+	if s.made > 1 {
+		m.Facts = append(m.Facts, result.Fact{Name: "made", Value: fmt.Sprintf("%d times", s.made)})
 	}
 	if s.asked.Mode != s.mode.ID {
 		m.Mode = s.asked.Mode
 	}
 	return m
+}
+
+// modes are those of the run as they are now.
+func (r *run) modes() []result.Mode {
+	out := []result.Mode{}
+	for _, s := range r.stages {
+		out = append(out, s.result())
+	}
+	return out
 }
 
 // told lists what the study told a mode, as facts of it, but for what was read back.
@@ -94,14 +110,11 @@ func patience(m driver.Mode) time.Duration { return provisionWait + slowness*m.T
 // the others go on; only a cancelled context or an unknown mode ends the run.
 func (r *run) setUp(ctx context.Context) error {
 	for _, id := range r.plan.Modes {
-		asked, _ := r.cfg.Study.ModeNamed(id)
-		d, m, err := r.cfg.Drivers.For(asked.Mode)
+		s, err := r.cast(id)
 		u, planned := driver.AsUnsupported(err)
 		if err != nil && !planned {
 			return err
 		}
-		m.ID, m.Title, m.Baseline = id, cmp.Or(asked.Title, m.Title), r.cfg.Study.BaselineOf(asked, m.Baseline)
-		s := &stage{mode: m, asked: asked}
 		r.stages = append(r.stages, s)
 		if planned {
 			r.settle(s, result.ModeUnsupported, u.Reason)
@@ -112,8 +125,7 @@ func (r *run) setUp(ctx context.Context) error {
 			r.settle(s, result.ModeVoid, why)
 			continue
 		}
-		began := time.Now()
-		err = r.raise(ctx, d, s)
+		err = r.raise(ctx, s)
 		if ctx.Err() != nil {
 			s.status, s.reason = result.ModeFailed, "interrupted before it was ready"
 			return ctx.Err()
@@ -121,8 +133,8 @@ func (r *run) setUp(ctx context.Context) error {
 		lacks, lacking := driver.AsUnsupported(err)
 		switch {
 		case err == nil:
-			s.status = result.ModeMeasured
-			r.tell(live.ModeSettled{Mode: id, Status: s.status, Took: time.Since(began)})
+			s.status, s.made = result.ModeMeasured, 1
+			r.tell(live.ModeSettled{Mode: id, Status: s.status, Took: s.took})
 		case lacking:
 			r.settle(s, result.ModeUnsupported, lacks.Reason)
 		default:
@@ -133,6 +145,20 @@ func (r *run) setUp(ctx context.Context) error {
 		return ErrNothing
 	}
 	return nil
+}
+
+// cast finds what a mode of the plan is and who builds it. The error of a mode that
+// is only planned says so.
+func (r *run) cast(id string) (*stage, error) {
+	asked, _ := r.cfg.Study.ModeNamed(id)
+	s := &stage{asked: asked, control: r.cfg.Study.Control && id == study.ControlID}
+	d, m, err := r.cfg.Drivers.For(asked.Mode)
+	if _, planned := driver.AsUnsupported(err); err != nil && !planned {
+		return nil, err
+	}
+	m.ID, m.Title, m.Baseline = id, cmp.Or(asked.Title, m.Title), r.cfg.Study.BaselineOf(asked, m.Baseline)
+	s.driver, s.mode = d, m
+	return s, err
 }
 
 // voidIn finds the reason for which a mode came out void in earlier trials.
@@ -148,16 +174,17 @@ func voidIn(trials []result.Trial, mode string) (why string, void bool) {
 var ErrNothing = errors.New("not one of the modes could be made; the reasons are above")
 
 // raise makes the lab, the path and the agents of one mode.
-func (r *run) raise(ctx context.Context, d driver.Driver, s *stage) error {
+func (r *run) raise(ctx context.Context, s *stage) error {
+	began := time.Now()
 	wait := patience(s.mode)
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("it was not ready within %s", wait))
 	defer cancel()
 	o := r.order(s)
-	path, err := d.Provision(ctx, o)
+	path, err := s.driver.Provision(ctx, o)
 	if err != nil {
 		// Whether it broke or cannot be built here at all, the probe tells.
 		if _, lacking := driver.AsUnsupported(err); !lacking {
-			if probed := d.Probe(ctx, o); probed != nil {
+			if probed := s.driver.Probe(ctx, o); probed != nil {
 				err = probed
 			}
 		}
@@ -172,7 +199,11 @@ func (r *run) raise(ctx context.Context, d driver.Driver, s *stage) error {
 	for range s.path.Pairs() {
 		s.agents = append(s.agents, &ends{})
 	}
-	return s.start(ctx, r.cfg.Claim.ID, len(s.agents))
+	if err := s.start(ctx, r.cfg.Claim.ID, len(s.agents)); err != nil {
+		return err
+	}
+	s.took = time.Since(began)
+	return nil
 }
 
 // order is what a mode of the study asks of its driver.
@@ -262,17 +293,11 @@ func (s *stage) dismiss() error {
 // interrupted run is taken down like any other. Engines take a second or two each.
 const teardownWait = time.Minute
 
-// teardown ends the agents and closes the paths, each of them side by side: each
-// takes a moment, and there are many.
+// teardown ends the agents and closes the paths, all modes side by side: each takes
+// a moment, and there are many. All agents end first, so that no mode's path is
+// closed while another's are still about.
 func (r *run) teardown() error {
-	ctx, cancel := context.WithTimeout(context.Background(), teardownWait)
-	defer cancel()
-	return errors.Join(r.each((*stage).dismiss), r.each(func(s *stage) error {
-		if s.path == nil {
-			return nil
-		}
-		return s.path.Close(ctx)
-	}))
+	return errors.Join(r.each((*stage).dismiss), r.each((*stage).takeDown))
 }
 
 // each does something to all stages side by side.

@@ -54,6 +54,16 @@ func (l *Listener) Handle(e live.Event) {
 			l.lines(l.ended(e.Trial))
 		}
 		l.current.Done++ // of several that took turns, the next
+	case live.Provisional:
+		if line := provisional(e); line != "" {
+			l.lines(line)
+		}
+	case live.Renewed:
+		if !l.opt.TTY {
+			l.lines(renewed(e))
+		}
+	case live.Told:
+		l.lines(e.Text)
 	case live.Warned:
 		l.lines(warned(e.Warning))
 	case live.Ended:

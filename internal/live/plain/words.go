@@ -103,6 +103,26 @@ func figure(t result.Trial) string {
 	return "ok"
 }
 
+// provisional is one line of what ratios there are so far, in the primary metrics,
+// empty where there are none. It gives no verdict and no interval: two blocks show
+// where a ratio is about, and no more.
+func provisional(e live.Provisional) string {
+	var ratios []string
+	for _, c := range e.Cells {
+		if m, ok := result.MetricNamed(c.Metric); ok && m.Primary && c.Ratio != nil {
+			ratios = append(ratios, fmt.Sprintf("%s %s %s", c.Mode, c.Workload, say.BareRatio(*c.Ratio)))
+		}
+	}
+	if len(ratios) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("provisional, after %s: %s of their baselines", say.Count(e.Blocks, "block", "blocks"), strings.Join(ratios, ", "))
+}
+
+func renewed(e live.Renewed) string {
+	return fmt.Sprintf("made anew for block %d: %s (%s)", e.Block, strings.Join(e.Modes, ", "), say.Duration(e.Took))
+}
+
 func warned(w result.Warning) string {
 	text := w.Text
 	if text == "" {

@@ -1,0 +1,143 @@
+package runner
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"tare/internal/live"
+	"tare/internal/plan"
+	"tare/internal/report/say"
+	"tare/internal/result"
+	"tare/internal/stats"
+	"tare/internal/study"
+	"tare/internal/traffic"
+)
+
+// A warm-up that pilots find is held within these bounds (method 1.4); pilotBatch is
+// how long the batches are in which their series are looked at.
+const (
+	shortestWarmup = 500 * time.Millisecond
+	longestWarmup  = 5 * time.Second
+	pilotBatch     = 500 * time.Millisecond
+)
+
+// warm sets the warm-up of the bulk workloads from the pilot trials, once they are
+// all run: the longest that any mode needed. It is the same for all modes, and for a
+// run that is resumed.
+func (r *run) warm() {
+	piloted := slices.ContainsFunc(r.plan.Trials, pilot)
+	if !piloted || r.out.Pilots != nil || slices.ContainsFunc(r.todo[r.done:], pilot) {
+		return
+	}
+	var most time.Duration
+	known := false
+	for _, s := range r.stages {
+		if s.status != result.ModeMeasured {
+			continue
+		}
+		p := r.pilotOf(s.mode.ID)
+		r.out.Pilots = append(r.out.Pilots, p)
+		switch {
+		case p.Warmup == nil:
+			r.warn("pilot_failed", s.mode.ID, "how long it takes to warm up is unknown: %s", p.Reason)
+			continue
+		case p.Unsettled:
+			r.warn("pilot_unsettled", s.mode.ID+" "+p.Workload, "its pilot trial of %s came to no steady state: what trials show of it depends on how long they are", seconds(p.Length))
+		}
+		most, known = max(most, duration(*p.Warmup)), true
+	}
+	if !known {
+		return
+	}
+	most = min(max(most, shortestWarmup), longestWarmup)
+	for _, w := range r.plan.Workloads {
+		if warms(w, r.cfg.Study) {
+			r.relength(w.Name(), most, 0, "the longest warm-up that a pilot trial showed, from 0.5 s to 5 s")
+		}
+	}
+}
+
+func pilot(t plan.Trial) bool { return t.Block == 0 }
+
+// pilotOf looks at the pilot trial of a mode.
+func (r *run) pilotOf(mode string) result.Pilot {
+	p := result.Pilot{Mode: mode}
+	for _, t := range slices.Backward(r.trials) {
+		if t.Mode != mode || !t.Pilot {
+			continue
+		}
+		p.Workload = t.Workload
+		if t.Status != result.TrialOK {
+			p.Reason = fmt.Sprintf("its pilot trial is %s: %s", t.Status, t.Reason)
+			return p
+		}
+		if t.Series == nil || t.Series.Interval <= 0 {
+			p.Reason = "its pilot trial gave no series"
+			return p
+		}
+		p.Length = float64(len(t.Series.Values)) * t.Series.Interval
+		steady := stats.SteadyState(t.Series.Values, perBatch(t.Series.Interval))
+		if !steady.Judged {
+			p.Reason = fmt.Sprintf("its pilot trial of %s was too short to say", seconds(p.Length))
+			return p
+		}
+		cut := float64(steady.Cut) * t.Series.Interval
+		p.Warmup, p.Unsettled = &cut, steady.Unsettled
+		return p
+	}
+	p.Reason = "it has no pilot trial"
+	return p
+}
+
+// perBatch is how many samples make a batch.
+func perBatch(interval float64) int {
+	return max(1, int(math.Round(pilotBatch.Seconds()/interval)))
+}
+
+// warms reports whether the warm-up of a workload is the run's to set: it is a bulk
+// workload, and the study has left it at what its profile says.
+func warms(w study.Workload, s study.Study) bool {
+	i := slices.IndexFunc(traffic.All(), func(t traffic.Workload) bool { return t.Spec().Kind == w.Kind })
+	if i < 0 {
+		return false
+	}
+	spec := traffic.All()[i].Spec()
+	def := max(spec.Lengths[s.Profile].Warmup, spec.Profiles[s.Profile].Warmup)
+	return spec.Bulk && (w.Warmup == def || w.Warmup == max(def, study.BulkWarmup))
+}
+
+// relength sets the warm-up and, unless it is 0, the timed window of a workload in
+// all trials to come, and records that. What it is already is left alone.
+func (r *run) relength(workload string, warmup, window time.Duration, why string) {
+	from, was := 0, study.Workload{}
+	for i := range r.todo[r.done:] {
+		t := &r.todo[r.done+i]
+		if t.Workload.ID != workload || pilot(*t) {
+			continue
+		}
+		if from == 0 {
+			from, was = t.Block, t.Workload
+		}
+		t.Workload.Warmup = study.Duration(warmup)
+		if warmup == 0 {
+			t.Workload.Warmup = study.Zero
+		}
+		if window > 0 {
+			t.Workload.Duration = study.Duration(window)
+		}
+	}
+	if from == 0 || was.Warmup.Std() == warmup && (window == 0 || was.Duration.Std() == window) {
+		return
+	}
+	if window == 0 {
+		window = was.Duration.Std()
+	}
+	r.out.Lengths = append(r.out.Lengths, result.Length{Workload: workload, FromBlock: from, Warmup: warmup.Seconds(), Duration: window.Seconds(), Reason: why})
+	r.tell(live.Told{Text: fmt.Sprintf("%s from block %d on: %s warm-up, %s timed (%s)", workload, from, say.Duration(warmup), say.Duration(window), why)})
+}
+
+func duration(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+func seconds(s float64) string { return say.Duration(duration(s)) }

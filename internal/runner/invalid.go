@@ -89,7 +89,9 @@ const steadyBatch = 0.5
 
 // settledTogether judges, for each lane that transferred in bulk, whether it was
 // steady. Those that took turns share the machine's weather; it is taken out of the
-// series, round by round, by dividing by the geometric mean of all of them.
+// series, round by round, by dividing by the geometric mean of all of them. Below
+// 2 s there is no answer, and one of 4 s shows only the grossest change: the rule
+// guards the long trials, and the pilot trial the short ones.
 func settledTogether(lanes []*lane, rules study.Invalid) []stats.Steady {
 	out := make([]stats.Steady, len(lanes))
 	if rules.Unsettled != study.On {

@@ -1,7 +1,5 @@
 package ratesearch
 
-import "slices"
-
 // none is no index of the grid.
 const none = -1
 
@@ -17,13 +15,8 @@ type bounds struct {
 // it below that. Good loads above the upper bound are set aside: loss inversion.
 func (s *Search) bounds(t target) bounds {
 	b := bounds{lower: none, upper: none}
-	loads := make([]int, 0, len(s.byLoad))
-	for i := range s.byLoad {
-		loads = append(loads, i)
-	}
-	slices.Sort(loads)
-	for _, i := range loads {
-		switch Classify(t.Goal, s.byLoad[i]) {
+	for _, i := range s.loads {
+		switch t.class(i) {
 		case Upper:
 			b.uppers = append(b.uppers, i)
 			if b.upper == none {

@@ -47,20 +47,26 @@ type evidence struct{ fullLow, fullHigh, shortLow, shortHigh int64 }
 func evidenceOf(g Goal, trials []Trial) evidence {
 	var ev evidence
 	for _, t := range trials {
-		if t.Limited() {
-			continue
-		}
-		d, high := micro(t.Duration), t.LossRatio() > g.LossRatio
-		switch full := d >= micro(g.FinalDuration); {
-		case full && high:
-			ev.fullHigh += d
-		case full:
-			ev.fullLow += d
-		case high:
-			ev.shortHigh += d
-		default:
-			ev.shortLow += d
-		}
+		ev = ev.with(g, t)
+	}
+	return ev
+}
+
+// with is the evidence and one trial more.
+func (ev evidence) with(g Goal, t Trial) evidence {
+	if t.Limited() {
+		return ev
+	}
+	d, high := micro(t.Duration), t.LossRatio() > g.LossRatio
+	switch full := d >= micro(g.FinalDuration); {
+	case full && high:
+		ev.fullHigh += d
+	case full:
+		ev.fullLow += d
+	case high:
+		ev.shortHigh += d
+	default:
+		ev.shortLow += d
 	}
 	return ev
 }

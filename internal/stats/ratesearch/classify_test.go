@@ -55,3 +55,87 @@ func TestClassifyGolden(t *testing.T) {
 		}
 	}
 }
+
+// Method 5, item 10: what decides at the edges.
+func TestClassifyEdges(t *testing.T) {
+	half := Goal{Name: "half", FinalDuration: 0.5, DurationSum: 1.5, ExceedRatio: 0.5}
+	fifth := Goal{Name: "fifth", FinalDuration: 0.1, DurationSum: 1.5, ExceedRatio: 0.2}
+	for _, c := range []struct {
+		what   string
+		goal   Goal
+		trials []Trial
+		want   Class
+	}{
+		{"nothing measured", half, nil, Undecided},
+		{"nothing measured, strict", Strict(half), nil, Undecided},
+		{"one good", half, trials(1, 0.5, 0), Undecided},
+		{"two good of three", half, trials(2, 0.5, 0), Lower},
+		{"one bad", half, trials(1, 0.5, 0.1), Undecided},
+		{"two bad of three", half, trials(2, 0.5, 0.1), Upper},
+		{"exactly half bad", half, slices.Concat(trials(2, 0.5, 0), trials(2, 0.5, 0.1)), Lower},
+		{"exactly a fifth bad", fifth, slices.Concat(trials(12, 0.1, 0), trials(3, 0.1, 0.1)), Lower},
+		{"more than a fifth bad", fifth, slices.Concat(trials(11, 0.1, 0), trials(4, 0.1, 0.1)), Upper},
+		{"one bad, strict", Strict(half), slices.Concat(trials(9, 0.5, 0), trials(1, 0.5, 0.1)), Upper},
+		{"all good, strict", Strict(half), trials(3, 0.5, 0), Lower},
+		{"some good, strict", Strict(half), trials(2, 0.5, 0), Undecided},
+		{"short good ones alone", half, trials(100, 0.4, 0), Undecided},
+		{"short bad ones alone", half, trials(2, 0.4, 0.1), Upper},
+		{"short ones in balance", half, slices.Concat(trials(50, 0.4, 0), trials(50, 0.4, 0.1)), Undecided},
+		{"short bad one, strict", Strict(half), trials(1, 0.01, 0.1), Upper},
+		{"as much lost as allowed", Goal{LossRatio: 0.25, FinalDuration: 0.5, DurationSum: 0.5}, trials(1, 0.5, 0.25), Lower},
+		{"the sender fell short", half, slices.Repeat([]Trial{{Load: 1e6, Duration: 0.5, Intended: 500, Sent: 400, Received: 100}}, 9), Undecided},
+	} {
+		if got := Classify(c.goal, c.trials); got != c.want {
+			t.Errorf("%s: %v, want %v", c.what, got, c.want)
+		}
+	}
+}
+
+// Method 5, item 13: duplicates never make a negative loss, and what the sender did
+// not send is no loss of the network's, but not delivered either.
+func TestTrialLoss(t *testing.T) {
+	for _, c := range []struct {
+		trial     Trial
+		loss      float64
+		limited   bool
+		delivered float64
+	}{
+		{Trial{Duration: 1, Intended: 1000, Sent: 1000, Received: 1000}, 0, false, 1},
+		{Trial{Duration: 1, Intended: 1000, Sent: 1000, Received: 1003}, 0, false, 1},
+		{Trial{Duration: 1, Intended: 1000, Sent: 1000, Received: 990}, 0.01, false, 0.99},
+		{Trial{Duration: 1, Intended: 1000, Sent: 992, Received: 992}, 0, false, 0.992},
+		{Trial{Duration: 1, Intended: 1000, Sent: 1001, Received: 1001}, 0, false, 1},
+		{Trial{Duration: 1, Intended: 1000, Sent: 989, Received: 989}, 0, true, 0.989},
+		{Trial{Duration: 1, Intended: 1000, Sent: 1000}, 1, false, 0},
+		{Trial{Duration: 1, Intended: 1000}, 0, true, 0},
+	} {
+		if got := c.trial; got.LossRatio() != c.loss || got.Limited() != c.limited || got.delivered() != c.delivered {
+			t.Errorf("%+v: loss %g, limited %t, delivered %g; want %g, %t, %g",
+				c.trial, got.LossRatio(), got.Limited(), got.delivered(), c.loss, c.limited, c.delivered)
+		}
+	}
+}
+
+// The conditional throughput is that of the trial at the quantile, and none where
+// the evidence does not reach so far.
+func TestThroughput(t *testing.T) {
+	half := Goal{LossRatio: 0.01, FinalDuration: 1, DurationSum: 5, ExceedRatio: 0.5}
+	mixed := slices.Concat(trials(1, 1, 0.02), trials(2, 1, 0.004), trials(2, 1, 0), trials(9, 0.1, 0.5))
+	for _, c := range []struct {
+		what   string
+		goal   Goal
+		trials []Trial
+		want   float64
+	}{
+		{"median", half, mixed, 996e3},
+		{"worst", Strict(half), mixed, 980e3},
+		{"too little", half, trials(2, 1, 0), 0},
+		{"enough", half, trials(3, 1, 0), 1e6},
+		{"nothing", half, nil, 0},
+		{"not all of it sent", half, slices.Repeat([]Trial{{Load: 1e6, Duration: 1, Intended: 1e6, Sent: 995e3, Received: 995e3}}, 5), 995e3},
+	} {
+		if got := Throughput(c.goal, 1e6, c.trials); got != c.want {
+			t.Errorf("%s: %g, want %g", c.what, got, c.want)
+		}
+	}
+}

@@ -3,7 +3,7 @@ package ratesearch
 import (
 	"fmt"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"tare/internal/stats"
 )
 
 // Outcome is the answer of a search for one goal.
@@ -73,11 +73,9 @@ func (o *Outcome) count(trials []Trial) {
 			o.Lossy++
 		}
 	}
-	limit := 1.0
-	if o.Lossy < o.Trials {
-		limit = distuv.Beta{Alpha: float64(o.Lossy + 1), Beta: float64(o.Trials - o.Lossy)}.Quantile(0.95)
+	if limit, ok := stats.ClopperPearsonUpper(o.Lossy, o.Trials, 0.95); ok {
+		o.LossyUpper = &limit
 	}
-	o.LossyUpper = &limit
 }
 
 // notes says what is out of the ordinary, a line each.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // DefaultMaxTime is the seconds of trials after which a search ends where its
@@ -42,8 +43,8 @@ type Search struct {
 
 	trials  []Trial
 	byLoad  map[int][]Trial // by index in the grid
+	loads   []int           // the keys of byLoad, ascending
 	spent   float64         // seconds of trials
-	hint    float64         // the most datagrams/s that were seen to arrive
 	ceiling int             // index of the greatest load that may be tried
 	limited bool            // the sender has lowered the ceiling
 }
@@ -85,8 +86,8 @@ func New(c Config) (*Search, error) {
 // near gives the indices of the bracket that an earlier search left for g.
 func (s *Search) near(g Goal, brackets []Bracket) []int {
 	for _, b := range brackets {
-		if b.Goal != g.Name || !(b.Lower > 0 && b.Upper >= b.Lower) {
-			continue
+		if b.Goal != g.Name || !(b.Lower > 0 && b.Upper >= b.Lower && b.Upper >= s.grid.least && b.Lower <= s.grid.most) {
+			continue // none of this goal, or nowhere near
 		}
 		lower := min(max(s.grid.below(b.Lower), 0), s.grid.top)
 		upper := min(max(s.grid.below(b.Upper), lower+1), s.grid.top)
@@ -119,35 +120,45 @@ func (s *Search) Add(t Trial) error {
 			t.Load, s.grid.load(max(0, s.grid.below(t.Load))))
 	}
 	s.trials = append(s.trials, t)
+	if at, seen := slices.BinarySearch(s.loads, i); !seen {
+		s.loads = slices.Insert(s.loads, at, i)
+	}
+	for _, g := range s.goals {
+		for _, target := range g.targets {
+			target.seen[i] = target.seen[i].with(target.Goal, t)
+		}
+	}
 	s.byLoad[i] = append(s.byLoad[i], t)
 	s.spent += t.Duration
-	s.hint = max(s.hint, t.forwarded())
 	s.lower(i)
 	return nil
 }
 
-// lower brings the ceiling down to what the sender can send. It takes two trials
-// at a load to say that it cannot: one may have been a hiccup. A load whose trials
-// came about otherwise can be sent.
+// lower brings the ceiling down to what the sender can send. One trial cannot: it
+// may have been a hiccup. It takes two that fell short of a load, and more than
+// have reached it or a higher one.
 func (s *Search) lower(i int) {
-	n, best := 0, 0.0
-	for _, t := range s.byLoad[i] {
-		if !t.Limited() {
-			return
+	short, reached, best := 0, 0, 0.0
+	for _, at := range s.loads {
+		for _, t := range s.byLoad[at] {
+			switch {
+			case at >= i && !t.Limited():
+				reached++
+			case at == i:
+				short++
+				best = max(best, float64(t.Sent)/t.Duration)
+			}
 		}
-		n++
-		best = max(best, float64(t.Sent)/t.Duration)
 	}
-	if n < 2 {
-		return
+	if short >= 2 && short > reached {
+		s.limited = true
+		s.ceiling = min(s.ceiling, i-1, s.grid.below(best))
 	}
-	s.limited = true
-	s.ceiling = min(s.ceiling, i-1, s.grid.below(best))
 }
 
 // Trials is every trial so far in the order of Add, those of limited senders among
 // them: the curve of loss over load.
-func (s *Search) Trials() []Trial { return append([]Trial(nil), s.trials...) }
+func (s *Search) Trials() []Trial { return slices.Clone(s.trials) }
 
 // Spent is the seconds of the trials so far.
 func (s *Search) Spent() float64 { return s.spent }

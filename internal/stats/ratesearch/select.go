@@ -36,23 +36,23 @@ func (s *Search) ask(g goalState) (nominee, bool) {
 		if i == 0 {
 			load = s.explore(g, t, b)
 		} else {
-			load = refine(t, b, before)
+			load = s.refine(t, before)
 		}
 		// The ceiling may have come down below a bracket measured earlier.
 		return nominee{min(load, s.ceiling), t.FinalDuration}, true
 	}
-	return nominee{}, false
+	return s.doubt(g, before)
 }
 
 // refine works within the bracket of the target before: it halves it if it is too
 // wide, and else measures its lower and then its upper end on this target's
 // evidence. What turns out otherwise is undone in the target before, which is then
 // no longer reached.
-func refine(t target, b, before bounds) int {
+func (s *Search) refine(t target, before bounds) int {
 	switch {
 	case before.lower != none && before.upper != none && before.upper-before.lower > t.steps:
 		return split(before.lower, before.upper, t.steps)
-	case before.lower != none && before.lower != b.lower:
+	case before.lower != none && t.class(before.lower) != Lower:
 		return before.lower
 	}
 	return before.upper
@@ -77,14 +77,9 @@ func (s *Search) explore(g goalState, t target, b bounds) int {
 	case b.lower == none && b.upper == none:
 		return s.ceiling
 	case b.lower == none:
-		// Nothing good yet: what arrived is the first place to look, and steps that
-		// double lead down from there.
-		if hint := s.grid.below(s.hint / (1 - g.LossRatio)); len(b.uppers) == 1 && hint >= 0 && hint < b.upper {
-			return hint
-		}
-		return max(0, b.upper-gap(t, b.uppers[:min(2, len(b.uppers))]))
+		return s.descend(g, t, b)
 	}
-	next := b.lower + gap(t, b.lowers[max(0, len(b.lowers)-2):])
+	next := b.lower + s.gap(t, b.lowers[max(0, len(b.lowers)-2):])
 	if b.upper == none {
 		return next
 	}
@@ -106,8 +101,30 @@ func begin(g goalState, b bounds) (int, bool) {
 	return 0, false
 }
 
+// descend goes down from the least load known to be too much, where nothing good
+// is known yet: to what arrived, if that was less, and else by steps that double.
+func (s *Search) descend(g goalState, t target, b bounds) int {
+	arrived := 0.0
+	for _, t := range s.byLoad[b.upper] {
+		arrived = max(arrived, t.forwarded())
+	}
+	if hint := s.grid.below(arrived / (1 - g.LossRatio)); hint >= 0 && hint < b.upper {
+		return hint
+	}
+	return max(0, b.upper-s.gap(t, b.uppers[:min(2, len(b.uppers))]))
+}
+
+// leap is the ratio of loads above which two of them were not steps of one
+// extension: a hint lay between them.
+const leap = 1.5
+
 // gap is the next step of an extension: twice what lies between the last two loads
 // on the same side, and a narrow one at first.
-func gap(t target, last []int) int {
-	return max(2*(last[len(last)-1]-last[0]), t.steps/4, 1)
+func (s *Search) gap(t target, last []int) int {
+	step := max(1, t.steps>>coarser)
+	first, second := last[0], last[len(last)-1]
+	if s.grid.load(second) > leap*s.grid.load(first) {
+		return step
+	}
+	return max(step, 2*(second-first))
 }

@@ -7,9 +7,13 @@ const coarser = 2
 
 // target is a step on the way to a goal: a bracket and evidence to reach.
 type target struct {
-	Goal      // with the duration, the sum and the width of this target
-	steps int // of the grid, for the width
+	Goal                   // with the duration and the sum of this target
+	steps int              // of the grid, for the width of this target
+	seen  map[int]evidence // by index in the grid
 }
+
+// class is what the trials at a load say of it for this target.
+func (t target) class(i int) Class { return t.seen[i].class(t.Goal) }
 
 // targets gives the way to g, coarse to fine: each has half the width of the one
 // before, the first has single trials of the initial duration, and the seconds of
@@ -21,9 +25,9 @@ func targets(g Goal, on grid) []target {
 		t := g
 		t.DurationSum = first * math.Pow(g.DurationSum/first, float64(i)/coarser)
 		t.FinalDuration = min(g.FinalDuration, t.DurationSum)
-		out[i] = target{t, on.steps(g.Width) << (coarser - i)}
+		out[i] = target{t, on.steps(g.Width) << (coarser - i), map[int]evidence{}}
 	}
-	out[coarser] = target{g, on.steps(g.Width)}
+	out[coarser].Goal = g // not what rounding makes of it
 	return out
 }
 

@@ -109,7 +109,7 @@ func warms(w study.Workload, s study.Study) bool {
 }
 
 // relength sets the warm-up and, unless it is 0, the timed window of a workload in
-// all trials to come, and records that. What it is already is left alone.
+// all trials to come, and records that.
 func (r *run) relength(workload string, warmup, window time.Duration, why string) {
 	from, was := 0, study.Workload{}
 	for i := range r.todo[r.done:] {
@@ -128,7 +128,7 @@ func (r *run) relength(workload string, warmup, window time.Duration, why string
 			t.Workload.Duration = study.Duration(window)
 		}
 	}
-	if from == 0 || was.Warmup.Std() == warmup && (window == 0 || was.Duration.Std() == window) {
+	if from == 0 {
 		return
 	}
 	if window == 0 {

@@ -163,7 +163,7 @@ func TestEstimate(t *testing.T) {
 func TestPlannedWorkloads(t *testing.T) {
 	s := sample()
 	full := Make(s)
-	s.Workloads = append(s.Workloads, study.Workload{ID: "curve", Kind: "udp_sweep"})
+	s.Workloads = append(s.Workloads, study.Workload{ID: "most", Kind: "udp_search"})
 	if diff := cmp.Diff(full, Make(s)); diff != "" {
 		t.Errorf("with a planned workload (-without +with):\n%s", diff)
 	}

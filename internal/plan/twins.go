@@ -7,7 +7,7 @@ import (
 	"tare/internal/traffic"
 )
 
-// Workloads are those of a resolved study, each that is to be verified with its
+// Workloads are those of a resolved study, a sweep once for each of its rates, and each that is to be verified with its
 // twin behind it: the same traffic made by the external tool, in the same blocks,
 // with baseline cells of its own. Those that are only planned are left out.
 func Workloads(s study.Study) []study.Workload {
@@ -16,7 +16,7 @@ func Workloads(s study.Study) []study.Workload {
 		if _, planned := traffic.IsPlanned(w.Kind); planned {
 			continue
 		}
-		all = append(all, w)
+		all = append(all, rates(w)...)
 		if w.VerifyWith != "" {
 			all = append(all, twin(w, s.Names()))
 		}

@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"slices"
+
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -18,20 +20,24 @@ func Verified(s study.Study) []result.Verified {
 	return out
 }
 
-// Scenarios are those of a study, as results have them.
+// Scenarios are those of a study, as results have them: one of a sweep for each rate.
 func Scenarios(s study.Study) []result.Scenario {
 	var out []result.Scenario
-	for _, sc := range s.Scenarios {
+	for _, sc := range plan.Scenarios(s) {
 		out = append(out, result.Scenario(sc))
 	}
 	return out
 }
 
-// Asked lists the comparisons that a study asks for.
+// Asked lists the comparisons that a study asks for, those of sweeps for each rate.
 func Asked(s study.Study) []result.Asked {
 	var out []result.Asked
 	for _, c := range s.Compare {
-		out = append(out, result.Asked{ID: c.Name(), Title: c.Title, A: c.A.Names(), B: c.B.Names(), Expect: c.Expect})
+		suffixes, sides := plan.Sides(s, slices.Concat(c.A.Names(), c.B.Names())...)
+		for i, names := range sides {
+			a, b := names[:len(c.A.Names())], names[len(c.A.Names()):]
+			out = append(out, result.Asked{ID: c.Name() + suffixes[i], Title: c.Title, A: a, B: b, Expect: c.Expect})
+		}
 	}
 	return out
 }

@@ -21,7 +21,7 @@ func TestNames(t *testing.T) {
 			{Mode: "netns/bridge", ID: "two"}, {Mode: "vm/virtio", ID: "vm"},
 		}
 		s.Limits = study.Limits{Client: study.Limit{CPUs: 1}}
-		s.Workloads = append(s.Workloads, study.Workload{ID: "curve", Kind: "udp_sweep"})
+		s.Workloads = append(s.Workloads, study.Workload{ID: "most", Kind: "udp_search"})
 		s.Scenarios = []study.Scenario{{ID: "A", Mode: "raw", Workload: "tcp_rr"}, {ID: "B", Title: "the one", Mode: "one", Workload: "tcp_rr"}, {ID: "V", Mode: "vm", Workload: "tcp_rr"}}
 		s.Compare = []study.Comparison{{A: study.SideOf("B"), B: study.SideOf("A")}, {ID: "modes", A: study.SideOf("two"), B: study.SideOf("one")}, {A: study.SideOf("V"), B: study.SideOf("A")}}
 	}, nil)

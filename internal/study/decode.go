@@ -86,6 +86,14 @@ func (r *reader) mapping(n *yaml.Node, v reflect.Value, path, where string, allo
 
 // value reads the value of a key into field f.
 func (r *reader) value(n *yaml.Node, f reflect.Value, key, path string) {
+	switch {
+	case f.Type() == reflect.TypeFor[Rates]():
+		r.rates(n, f, key, path)
+		return
+	case plainList(f.Type()):
+		r.scalars(n, f, key, path)
+		return
+	}
 	if side, ok := f.Addr().Interface().(*Side); ok {
 		r.side(n, side, key, path)
 		return

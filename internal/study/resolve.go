@@ -151,7 +151,8 @@ func quota(modes []Mode) bool {
 func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (Workload, error) {
 	w.ID = w.Name()
 	length := spec.Lengths[profile]
-	def := spec.defaults(profile)
+	def := layered(spec.defaults(profile), spec.Goals[cmp.Or(w.Goal, spec.defaults(profile).Goal)])
+	def = fit(def, w)
 	def.Warmup = cmp.Or(length.Warmup, def.Warmup, Zero)
 	def.Duration = cmp.Or(length.Duration, def.Duration)
 	def.Slice = cmp.Or(length.Slice, def.Slice, AtOnce)
@@ -181,6 +182,7 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (W
 			return Workload{}, fmt.Errorf("catalog: %s has no default for %s in profile %s", spec.Kind, key, profile)
 		}
 	}
+	ownLists(&w) // not the catalog's
 	if w.NoDelay != nil {
 		own := *w.NoDelay // not the catalog's, nor the study's that was resolved
 		w.NoDelay = &own

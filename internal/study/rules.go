@@ -130,7 +130,7 @@ func workloadRule(key string) rule {
 	case "duration", "duration_min", "duration_max":
 		return rule{min: float64(100 * time.Millisecond), max: float64(time.Hour)}
 	}
-	return rule{}
+	return searchRule(key)
 }
 
 // externals are the generators that tare can run instead of its own.
@@ -176,6 +176,8 @@ func magnitude(v reflect.Value) float64 {
 		return float64(x.Std())
 	case float64:
 		return x
+	case Portion:
+		return x.Float()
 	case Share:
 		return float64(x)
 	}
@@ -192,7 +194,7 @@ func show(t reflect.Type, x float64) string {
 		return Duration(x).String()
 	case reflect.TypeFor[Size](), reflect.TypeFor[BufferSize]():
 		return Size(x).String()
-	case reflect.TypeFor[Rate](), reflect.TypeFor[Load]():
+	case reflect.TypeFor[Rate](), reflect.TypeFor[Load](), reflect.TypeFor[Rates]():
 		return Rate(x).String()
 	}
 	return strconv.FormatFloat(x, 'f', -1, 64)
@@ -226,6 +228,14 @@ func want(key string, t reflect.Type) string {
 		return "a name, or a list of two for the ratio of the first to the second"
 	case reflect.TypeFor[[]Comparison]():
 		return "a list of comparisons"
+	}
+	switch t {
+	case reflect.TypeFor[LossGoals]():
+		return "a list of loss ratios of " + span + ", such as [0, 0.01]"
+	case reflect.TypeFor[Rates]():
+		return "a list of rates, such as [100Mbit/s, 200Mbit/s], or a mapping with from, to and steps"
+	case reflect.TypeFor[Portion]():
+		return "a number from " + span
 	}
 	switch t.Kind() {
 	case reflect.Pointer:

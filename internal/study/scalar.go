@@ -37,8 +37,9 @@ func (r *reader) convert(n *yaml.Node, f reflect.Value) bool {
 	}
 	tag := n.ShortTag()
 	if u, ok := f.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		_, portion := u.(*Portion)
 		_, share := u.(*Share)
-		return (tag == "!!str" || tag == "!!int" || share && tag == "!!float") && u.UnmarshalText([]byte(n.Value)) == nil
+		return (tag == "!!str" && !portion || tag == "!!int" || (share || portion) && tag == "!!float") && u.UnmarshalText([]byte(n.Value)) == nil
 	}
 	switch f.Kind() {
 	case reflect.String:

@@ -176,11 +176,31 @@ func object(t reflect.Type) (*jsonschema.Schema, error) {
 		return nil, fmt.Errorf("schema of %s: %w", t, err)
 	}
 	for _, f := range fields(t) {
+		if plainList(f.typ) {
+			if s.Properties[f.key], err = plainListSchema(f, s.Properties[f.key].Description); err != nil {
+				return nil, err
+			}
+		}
 		if leaf(f.typ) && ruleOf(f.key).words != "a name" {
 			s.Properties[f.key] = value(f.key, f.typ, s.Properties[f.key].Description)
 		}
 	}
 	return s, nil
+}
+
+// plainListSchema is the schema of a list of plain values; of a range of rates as well.
+func plainListSchema(f field, description string) (*jsonschema.Schema, error) {
+	s := list(description, value(f.key, f.typ.Elem(), ""))
+	s.Items.Description = ""
+	if f.typ != reflect.TypeFor[Rates]() {
+		return s, nil
+	}
+	span, err := object(reflect.TypeFor[rateRange]())
+	if err != nil {
+		return nil, err
+	}
+	s.Description = ""
+	return &jsonschema.Schema{Description: description, AnyOf: []*jsonschema.Schema{s, span}}, nil
 }
 
 // value is the schema of one value.

@@ -65,6 +65,17 @@ type Workload struct {
 	ResponseSize    Size       `yaml:"response_size,omitempty" json:"response_size,omitempty" jsonschema:"bytes of a response"`
 	Rate            Load       `yaml:"rate,omitempty" json:"rate,omitempty" jsonschema:"payload offered by all streams together, such as 1Gbit/s, or unlimited"`
 	PacketRate      int        `yaml:"packet_rate,omitempty" json:"packet_rate,omitempty" jsonschema:"datagrams a second offered by all flows together; takes the place of rate"`
+	Rates           Rates      `yaml:"rates,omitempty" json:"rates,omitempty" jsonschema:"loads to step through, each a workload of its own: a list, or from, to and steps of a range"`
+	LossGoals       LossGoals  `yaml:"loss_goals,omitempty" json:"loss_goals,omitempty" jsonschema:"loss ratios to search the highest rate for, such as [0, 0.01]; all in one search"`
+	Goal            string     `yaml:"goal,omitempty" json:"goal,omitempty" jsonschema:"what a rate must hold: median (most steps keep the loss goal), strict (each does), both, or rfc2544 (each of a minute does)"`
+	ExceedRatio     Portion    `yaml:"exceed_ratio,omitempty" json:"exceed_ratio,omitempty" jsonschema:"share of the steps' time that may exceed the loss goal at a rate that holds"`
+	Step            Duration   `yaml:"step,omitempty" json:"step,omitempty" jsonschema:"how long a step of the search sends at one load"`
+	StepSum         Duration   `yaml:"step_sum,omitempty" json:"step_sum,omitempty" jsonschema:"time of steps at one load by which it is decided; three steps or more"`
+	Precision       float64    `yaml:"precision,omitempty" json:"precision,omitempty" jsonschema:"relative distance of the bounds that a search ends with"`
+	Pause           Duration   `yaml:"pause,omitempty" json:"pause,omitempty" jsonschema:"time without traffic before each step of a search, for the queues to drain"`
+	MinRate         Rate       `yaml:"min_rate,omitempty" json:"min_rate,omitempty" jsonschema:"least load of a search, payload"`
+	MaxRate         Rate       `yaml:"max_rate,omitempty" json:"max_rate,omitempty" jsonschema:"highest load of a search, payload; the first step offers it"`
+	MaxSearch       Duration   `yaml:"max_search,omitempty" json:"max_search,omitempty" jsonschema:"most time that the steps of a search may take; it then ends with what it knows"`
 	TransactionRate int        `yaml:"transaction_rate,omitempty" json:"transaction_rate,omitempty" jsonschema:"transactions a second on a fixed schedule (open loop); as fast as they come when absent (closed loop)"`
 	Burst           int        `yaml:"burst,omitempty" json:"burst,omitempty" jsonschema:"most datagrams that may leave back to back to catch up with the schedule"`
 	Offload         string     `yaml:"offload,omitempty" json:"offload,omitempty" jsonschema:"UDP segmentation and receive offload, on or off: with it super-packets cross the path"`
@@ -151,6 +162,8 @@ type WorkloadSpec struct {
 	Defaults Workload
 	Profiles map[string]Workload // defaults that a profile has of its own, by its name
 	Lengths  map[string]Length
+	// Goals are defaults by the value of goal, which go before those of the profile.
+	Goals map[string]Workload
 	// Directions are the values of direction it knows; forward and reverse where
 	// there are none.
 	Directions []string

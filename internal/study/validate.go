@@ -146,6 +146,7 @@ func (v *validator) together(prefix string, w Workload, spec WorkloadSpec) {
 	if n := max(w.Streams, w.Flows); w.Threads > 0 && n > 0 && w.Threads > n {
 		fail("threads", "threads is %d for %d streams; want at most one each", w.Threads, n)
 	}
+	v.search(prefix, w)
 	v.lengths(prefix, w)
 	if why := whole(w, spec); why != "" && w.Slice > 0 && w.Duration > 0 && w.Slice < w.Duration {
 		fail("slice", "slice is %s, but %s; leave slice out", w.Slice, why)

@@ -9,7 +9,6 @@ type Planned struct{ Kind, Why string }
 func PlannedWorkloads() []Planned {
 	return []Planned{
 		{"udp_search", "tare cannot search for the highest rate at a loss goal yet"},
-		{"udp_sweep", "tare cannot step through a list of rates yet; udp_stream measures one"},
 	}
 }
 

@@ -61,6 +61,9 @@ type Server interface {
 type Spec struct {
 	study.WorkloadSpec
 	Title string
+	// MadeOf is the workload whose trials this one is made of, empty where they are
+	// its own.
+	MadeOf string
 }
 
 // All is the registry of workloads, by the fastest path of this system.
@@ -70,7 +73,7 @@ func All() []Workload { return over(fastest()) }
 func Portable() []Workload { return over(portable{}) }
 
 func over(n network) []Workload {
-	return []Workload{tcpStream{n}, tcpRR{n}, tcpCRR{n}, udpStream{n}, udpRR{n}}
+	return []Workload{tcpStream{n}, tcpRR{n}, tcpCRR{n}, udpStream{n}, udpSweep{udpStream{n}}, udpRR{n}}
 }
 
 // Named finds a workload by its kind.

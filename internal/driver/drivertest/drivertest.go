@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -269,7 +270,7 @@ func Conformance(t *testing.T, d driver.Driver) {
 			if len(top.Nodes) < 3 || len(top.Edges) != len(top.Nodes)-1 {
 				t.Errorf("topology of %d nodes and %d edges is no chain", len(top.Nodes), len(top.Edges))
 			}
-			for _, w := range traffic.All() {
+			for _, w := range Patterns() {
 				for _, ipv6 := range []bool{false, true} {
 					if _, _, err := s.Path.Pairs()[0].Server.Reach(ipv6); err != nil && ipv6 {
 						continue // the kernel or the engine has none of it
@@ -297,6 +298,12 @@ func standOrLacking(t *testing.T, d driver.Driver, o driver.Order) *Stand {
 	}
 	t.Logf("%v", probed)
 	return nil
+}
+
+// Patterns are the workloads whose trials are their own: what is made of another's
+// has no traffic that a path could tell from it.
+func Patterns() []traffic.Workload {
+	return slices.DeleteFunc(traffic.All(), func(w traffic.Workload) bool { return w.Spec().MadeOf != "" })
 }
 
 // conforms runs one trial and checks its proof and its figures.
@@ -338,7 +345,7 @@ func ConformancePairs(t *testing.T, d driver.Driver) {
 			if top, err := s.Path.Topology(); err != nil || len(top.Nodes) < 3 {
 				t.Errorf("topology of %d nodes: %v", len(top.Nodes), err)
 			}
-			for _, w := range traffic.All() {
+			for _, w := range Patterns() {
 				p := Params(w.Spec().Kind)
 				all, err := s.Together(t, p, false, 2)
 				if err != nil {

@@ -1,0 +1,128 @@
+package study
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// searches is a catalog with a search and a sweep.
+func searches() Catalog {
+	return Catalog{
+		Modes: []ModeSpec{{ID: "host"}},
+		Workloads: []WorkloadSpec{
+			{
+				Kind: "search", Params: []string{"loss_goals", "goal", "exceed_ratio", "step", "step_sum", "precision", "pause", "min_rate", "max_rate", "max_search"},
+				Defaults: Workload{LossGoals: LossGoals{0, 0.01}, Goal: Median, ExceedRatio: 0.5, Pause: 3e8, MinRate: 1e6, MaxRate: 10e9, Precision: 0.02},
+				Profiles: map[string]Workload{
+					Quick: {Step: 5e8, StepSum: 15e8, MaxSearch: 20e9},
+					Paper: {Step: 1e9, StepSum: 21e9, MaxSearch: 600e9, Goal: Beside},
+				},
+				Goals: map[string]Workload{Strict: {ExceedRatio: NoPortion}, RFC2544: {ExceedRatio: NoPortion, Step: 60e9, StepSum: 60e9, LossGoals: LossGoals{0}, MaxSearch: 3600e9}},
+			},
+			{Kind: "sweep", Params: []string{"rates"}, Defaults: Workload{Rates: Rates{1e6, 2e6}}},
+		},
+	}
+}
+
+// What is wrong with a search or a sweep is said with its line and its key.
+func TestBadSearches(t *testing.T) {
+	for _, tt := range []struct{ keys, want string }{
+		{"workload: sweep, rates: [0]", "rates holds 0bit/s; want"},
+		{"workload: sweep, rates: [1Mbit/s, 1Mbit/s]", "rates holds 1Mbit/s behind 1Mbit/s; want them ascending"},
+		{"workload: sweep, rates: [2Mbit/s, 1Mbit/s]", "rates holds 1Mbit/s behind 2Mbit/s"},
+		{"workload: sweep, rates: []", "rates is an empty list; want"},
+		{"workload: sweep, rates: 5Mbit/s", `rates is "5Mbit/s"; want`},
+		{"workload: sweep, rates: [fast]", `rates holds "fast"; want`},
+		{"workload: sweep, rates: {from: 9Mbit/s, to: 3Mbit/s, steps: 4}", "from is 9Mbit/s and to 3Mbit/s in rates"},
+		{"workload: sweep, rates: {from: 1Mbit/s, to: 3Mbit/s}", "rates without its steps"},
+		{"workload: sweep, rates: {from: 1Mbit/s, to: 3Mbit/s, steps: 1}", "steps is 1; want a whole number from 2 to 100 of rates"},
+		{"workload: sweep, rates: {from: 1Mbit/s, to: 3Mbit/s, step: 1}", `unknown key "step" in rates; did you mean "steps"?`},
+		{"workload: search, loss_goals: [0, 2]", "loss_goals holds 2; want a number from 0 to 0.5"},
+		{"workload: search, loss_goals: [0.01, 0]", "loss_goals holds 0 behind 0.01"},
+		{"workload: search, exceed_ratio: 1", "exceed_ratio is 1; want a number from 0 to 0.9"},
+		{"workload: search, exceed_ratio: lots", `exceed_ratio is "lots"; want`},
+		{"workload: search, goal: best", `goal is "best"; want median, strict, both or rfc2544`},
+		{"workload: search, goal: strict, exceed_ratio: 0.5", "goal strict lets not one step exceed"},
+		{"workload: search, goal: both, exceed_ratio: 0", "goal both searches for in any case"},
+		{"workload: search, step: 1s, step_sum: 2s", "step_sum is 2s, less than 3 steps of 1s; want at least 3s"},
+		{"workload: search, goal: strict, step: 2s, step_sum: 1s", "less than one step of 2s"},
+		{"workload: search, max_rate: 1Mbit/s, min_rate: 2Mbit/s", "max_rate is 1Mbit/s, not above the min_rate of 2Mbit/s"},
+		{"workload: search, step_sum: 30s, step: 1s, max_search: 40s", "max_search is 40s, in which no search ends"},
+		{"workload: search, precision: 0", "precision is 0; want"},
+	} {
+		_, err := Decode("s.yaml", []byte("modes: [host]\nworkloads:\n  - {"+tt.keys+"}\n"), searches())
+		if err == nil || !strings.HasPrefix(err.Error(), "s.yaml:3: ") || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("{%s}: %v, want line 3 and %q", tt.keys, err, tt.want)
+		}
+	}
+}
+
+// What a search leaves open follows from its goal and profile, and from what it sets.
+func TestSearchDefaults(t *testing.T) {
+	base := Workload{
+		ID: "search", Kind: "search", LossGoals: LossGoals{0, 0.01}, Goal: Median, ExceedRatio: 0.5, Pause: 3e8, MinRate: 1e6, MaxRate: 10e9, Precision: 0.02,
+		Step: 5e8, StepSum: 15e8, MaxSearch: 20e9,
+	}
+	for _, tt := range []struct {
+		keys   string
+		change func(*Workload)
+	}{
+		{"", func(*Workload) {}},
+		{"exceed_ratio: 0", func(w *Workload) { w.ExceedRatio = NoPortion }},
+		{"goal: strict", func(w *Workload) { w.Goal, w.ExceedRatio = Strict, NoPortion }},
+		{"goal: rfc2544", func(w *Workload) {
+			w.Goal, w.ExceedRatio, w.LossGoals, w.Step, w.StepSum, w.MaxSearch = RFC2544, NoPortion, LossGoals{0}, 60e9, 60e9, 3600e9
+		}},
+		{"step: 1s", func(w *Workload) { w.Step, w.StepSum, w.MaxSearch = 1e9, 3e9, 40e9 }},
+		{"step_sum: 600ms", func(w *Workload) { w.Step, w.StepSum, w.MaxSearch = 2e8, 6e8, 8e9 }},
+		{"step_sum: 3s", func(w *Workload) { w.StepSum, w.MaxSearch = 3e9, 40e9 }},
+		{"max_rate: 50Mbit/s", func(w *Workload) { w.MinRate, w.MaxRate = 500e3, 50e6 }},
+		{"min_rate: 1Gbit/s", func(w *Workload) { w.MinRate, w.MaxRate = 1e9, 100e9 }},
+		{"loss_goals: [0.005]", func(w *Workload) { w.LossGoals = LossGoals{0.005} }},
+	} {
+		s, err := Decode("s.yaml", []byte("modes: [host]\nworkloads:\n  - {workload: search, "+tt.keys+"}\n"), searches())
+		if err != nil {
+			t.Errorf("%q: %v", tt.keys, err)
+			continue
+		}
+		s, err = Resolve(s, searches())
+		if err != nil {
+			t.Errorf("%q: %v", tt.keys, err)
+			continue
+		}
+		want := base
+		tt.change(&want)
+		if diff := cmp.Diff(want, s.Workloads[0]); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", tt.keys, diff)
+		}
+		text, err := Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Decode("study.yaml", text, searches())
+		if err == nil {
+			again, err = Resolve(again, searches())
+		}
+		if diff := cmp.Diff(s, again); err != nil || diff != "" {
+			t.Errorf("%q resolved again: %v (-first +second):\n%s", tt.keys, err, diff)
+		}
+	}
+}
+
+// A range of rates has both its ends, and what is between can be read.
+func TestRateRange(t *testing.T) {
+	for _, tt := range []struct {
+		in   rateRange
+		want Rates
+	}{
+		{rateRange{100e6, 1000e6, 10}, Rates{100e6, 200e6, 300e6, 400e6, 500e6, 600e6, 700e6, 800e6, 900e6, 1000e6}},
+		{rateRange{10e6, 20e6, 4}, Rates{10e6, 13330e3, 16670e3, 20e6}},
+		{rateRange{10000, 10001, 3}, Rates{10000, 10001}},
+	} {
+		if diff := cmp.Diff(tt.want, tt.in.list()); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", tt.in, diff)
+		}
+	}
+}

@@ -49,7 +49,7 @@ func (r *run) lengthen() {
 // next is the next trial of a workload.
 func (r *run) next(workload string) (plan.Trial, bool) {
 	for _, t := range r.todo[r.done:] {
-		if t.Workload.ID == workload && !pilot(t) {
+		if t.Workload.ID == workload && !t.Pilot() {
 			return t, true
 		}
 	}

@@ -23,13 +23,25 @@ func (r *run) enough(block int) bool {
 		}
 	}
 	limit := r.limit()
-	r.late = limit > 0 && time.Since(r.began)+r.takes(r.of(block)) > limit
+	r.late = limit > 0 && time.Since(r.began)+r.takes(r.of(block))+r.remaking(block) > limit
 	return r.late
 }
 
 // takes is how long trials will take, as far as the blocks so far tell.
 func (r *run) takes(trials []plan.Trial) time.Duration {
 	return time.Duration(max(1, r.pace) * float64(r.plan.Estimate(trials)))
+}
+
+// remaking is how long what is made anew before a block will take, to be taken down
+// and to be made.
+func (r *run) remaking(block int) time.Duration {
+	var sum time.Duration
+	for _, s := range r.stages {
+		if s.status == result.ModeMeasured && r.cfg.Study.Renew.Due(block, s.took) {
+			sum += 2 * s.took
+		}
+	}
+	return sum
 }
 
 // slack is how much longer than announced at most a run may be that ends by itself.

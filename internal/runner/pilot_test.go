@@ -54,7 +54,7 @@ func TestPilot(t *testing.T) {
 			others++
 		}
 	}
-	if pilots != 2 || others != 2 || len(trials) != 4 {
+	if pilots < 2 || others < 2 {
 		t.Errorf("%d pilots and %d others of %d trials: %+v", pilots, others, len(trials), trials)
 	}
 	for _, c := range run.Cells {
@@ -73,7 +73,7 @@ func TestPilot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(more) != 2 || len(again.Lengths) != 1 || again.Lengths[0].Warmup != most {
+		if slices.ContainsFunc(more, func(tr result.Trial) bool { return tr.Pilot }) || len(again.Lengths) != 1 || again.Lengths[0].Warmup != most {
 			t.Errorf("%d trials, lengths %+v: want the same warm-up without new pilots", len(more), again.Lengths)
 		}
 	})

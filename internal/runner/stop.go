@@ -44,8 +44,12 @@ func (r *run) remaking(block int) time.Duration {
 	return sum
 }
 
-// slack is how much longer than announced at most a run may be that ends by itself.
-const slack = 1.2
+// A run that ends by itself may be longer than announced by a fifth, and a short one
+// by leastSlack, for which a busy moment is enough.
+const (
+	slack      = 0.2
+	leastSlack = 10 * time.Second
+)
 
 // limit is how long the run may take, 0 for as long as it likes: what the study
 // says, or what was announced.
@@ -54,7 +58,7 @@ func (r *run) limit() time.Duration {
 	case r.cfg.Study.MaxTime > 0:
 		return r.cfg.Study.MaxTime.Std()
 	case r.cfg.Study.Stop != nil:
-		return time.Duration(slack * float64(r.announced))
+		return r.announced + max(leastSlack, time.Duration(slack*float64(r.announced)))
 	}
 	return 0
 }

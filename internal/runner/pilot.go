@@ -27,8 +27,8 @@ const (
 // all run: the longest that any mode needed. It is the same for all modes, and for a
 // run that is resumed.
 func (r *run) warm() {
-	piloted := slices.ContainsFunc(r.plan.Trials, pilot)
-	if !piloted || r.out.Pilots != nil || slices.ContainsFunc(r.todo[r.done:], pilot) {
+	piloted := slices.ContainsFunc(r.plan.Trials, plan.Trial.Pilot)
+	if !piloted || r.out.Pilots != nil || slices.ContainsFunc(r.todo[r.done:], plan.Trial.Pilot) {
 		return
 	}
 	var most time.Duration
@@ -58,8 +58,6 @@ func (r *run) warm() {
 		}
 	}
 }
-
-func pilot(t plan.Trial) bool { return t.Block == 0 }
 
 // pilotOf looks at the pilot trial of a mode.
 func (r *run) pilotOf(mode string) result.Pilot {
@@ -97,24 +95,24 @@ func perBatch(interval float64) int {
 }
 
 // warms reports whether the warm-up of a workload is the run's to set: it is a bulk
-// workload, and the study has left it at what its profile says.
+// workload, and the study has left it at what its profile says. Where that is longer
+// than any that a pilot could find, as in the paper profile, it stays.
 func warms(w study.Workload, s study.Study) bool {
-	i := slices.IndexFunc(traffic.All(), func(t traffic.Workload) bool { return t.Spec().Kind == w.Kind })
-	if i < 0 {
+	t, err := traffic.Named(w.Kind)
+	if err != nil || !t.Spec().Bulk || w.Warmup.Std() > longestWarmup {
 		return false
 	}
-	spec := traffic.All()[i].Spec()
-	def := max(spec.Lengths[s.Profile].Warmup, spec.Profiles[s.Profile].Warmup)
-	return spec.Bulk && (w.Warmup == def || w.Warmup == max(def, study.BulkWarmup))
+	def := t.Spec().Lengths[s.Profile].Warmup
+	return w.Warmup == def || w.Warmup == max(def, study.BulkWarmup)
 }
 
 // relength sets the warm-up and, unless it is 0, the timed window of a workload in
-// all trials to come, and records that. What it is already is left alone.
+// all trials to come, and records that.
 func (r *run) relength(workload string, warmup, window time.Duration, why string) {
 	from, was := 0, study.Workload{}
 	for i := range r.todo[r.done:] {
 		t := &r.todo[r.done+i]
-		if t.Workload.ID != workload || pilot(*t) {
+		if t.Workload.ID != workload || t.Pilot() {
 			continue
 		}
 		if from == 0 {
@@ -128,7 +126,7 @@ func (r *run) relength(workload string, warmup, window time.Duration, why string
 			t.Workload.Duration = study.Duration(window)
 		}
 	}
-	if from == 0 || was.Warmup.Std() == warmup && (window == 0 || was.Duration.Std() == window) {
+	if from == 0 {
 		return
 	}
 	if window == 0 {

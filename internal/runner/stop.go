@@ -23,7 +23,7 @@ func (r *run) enough(block int) bool {
 		}
 	}
 	limit := r.limit()
-	r.late = limit > 0 && time.Since(r.began)+r.takes(r.of(block)) > limit
+	r.late = limit > 0 && time.Since(r.began)+r.takes(r.of(block))+r.remaking(block) > limit
 	return r.late
 }
 
@@ -32,8 +32,24 @@ func (r *run) takes(trials []plan.Trial) time.Duration {
 	return time.Duration(max(1, r.pace) * float64(r.plan.Estimate(trials)))
 }
 
-// slack is how much longer than announced at most a run may be that ends by itself.
-const slack = 1.2
+// remaking is how long what is made anew before a block will take, to be taken down
+// and to be made.
+func (r *run) remaking(block int) time.Duration {
+	var sum time.Duration
+	for _, s := range r.stages {
+		if s.status == result.ModeMeasured && r.cfg.Study.Renew.Due(block, s.took) {
+			sum += 2 * s.took
+		}
+	}
+	return sum
+}
+
+// A run that ends by itself may be longer than announced by a fifth, and a short one
+// by leastSlack, for which a busy moment is enough.
+const (
+	slack      = 0.2
+	leastSlack = 10 * time.Second
+)
 
 // limit is how long the run may take, 0 for as long as it likes: what the study
 // says, or what was announced.
@@ -42,7 +58,7 @@ func (r *run) limit() time.Duration {
 	case r.cfg.Study.MaxTime > 0:
 		return r.cfg.Study.MaxTime.Std()
 	case r.cfg.Study.Stop != nil:
-		return time.Duration(slack * float64(r.announced))
+		return r.announced + max(leastSlack, time.Duration(slack*float64(r.announced)))
 	}
 	return 0
 }

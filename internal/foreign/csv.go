@@ -225,7 +225,7 @@ func (t *tableReader) figure(line int, record []string, text string, r *row) boo
 		}
 	}
 	at, to, ok := t.measured(line, name, unit, better)
-	if !ok {
+	if !ok || !t.value(line, to.of(v)) {
 		return false
 	}
 	switch strings.ToLower(t.field(record, "at_least")) {

@@ -24,8 +24,8 @@ const (
 )
 
 // warm sets the warm-up of the bulk workloads from the pilot trials, once they are
-// all run: the longest that any mode needed. It is the same for all modes, and for a
-// run that is resumed.
+// all run: the longest that any mode needed, and never less than the study says. It
+// is the same for all modes, and for a run that is resumed.
 func (r *run) warm() {
 	piloted := slices.ContainsFunc(r.plan.Trials, plan.Trial.Pilot)
 	if !piloted || r.out.Pilots != nil || slices.ContainsFunc(r.todo[r.done:], plan.Trial.Pilot) {
@@ -53,8 +53,12 @@ func (r *run) warm() {
 	}
 	most = min(max(most, shortestWarmup), longestWarmup)
 	for _, w := range r.plan.Workloads {
-		if warms(w, r.cfg.Study) {
-			r.relength(w.Name(), most, 0, "the longest warm-up that a pilot trial showed, from 0.5 s to 5 s")
+		switch own := w.Warmup.Std(); {
+		case !bulk(w):
+		case own >= most:
+			r.relength(w.Name(), own, 0, fmt.Sprintf("the study's own; pilot trials showed %s or less", say.Duration(most)))
+		default:
+			r.relength(w.Name(), most, 0, fmt.Sprintf("the longest warm-up that a pilot trial showed, %s to %s", say.Duration(shortestWarmup), say.Duration(longestWarmup)))
 		}
 	}
 }
@@ -94,16 +98,10 @@ func perBatch(interval float64) int {
 	return max(1, int(math.Round(pilotBatch.Seconds()/interval)))
 }
 
-// warms reports whether the warm-up of a workload is the run's to set: it is a bulk
-// workload, and the study has left it at what its profile says. Where that is longer
-// than any that a pilot could find, as in the paper profile, it stays.
-func warms(w study.Workload, s study.Study) bool {
+// bulk reports whether a workload is one that needs time to fill a slow path.
+func bulk(w study.Workload) bool {
 	t, err := traffic.Named(w.Kind)
-	if err != nil || !t.Spec().Bulk || w.Warmup.Std() > longestWarmup {
-		return false
-	}
-	def := t.Spec().Lengths[s.Profile].Warmup
-	return w.Warmup == def || w.Warmup == max(def, study.BulkWarmup)
+	return err == nil && t.Spec().Bulk
 }
 
 // relength sets the warm-up and, unless it is 0, the timed window of a workload in

@@ -18,7 +18,7 @@ func streaming(s *study.Study) {
 	s.Workloads = []study.Workload{{
 		ID: "tcp_stream", Kind: "tcp_stream", Streams: 1, WriteSize: 16 << 10, Direction: study.Forward, Family: study.IPv4, Congestion: "cubic",
 		SendBuffer: study.Auto, ReceiveBuffer: study.Auto, Placement: study.Free, Slice: study.AtOnce,
-		Warmup: study.BulkWarmup, Duration: study.Duration(200 * time.Millisecond),
+		Warmup: study.Duration(100 * time.Millisecond), Duration: study.Duration(200 * time.Millisecond),
 	}}
 }
 
@@ -79,17 +79,17 @@ func TestPilot(t *testing.T) {
 	})
 }
 
-// A warm-up of the study's own stays, whatever pilots show.
-func TestPilotLeavesOwnWarmup(t *testing.T) {
-	run, _, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
+// A longer warm-up of the study's own stays, whatever pilots show.
+func TestPilotLeavesLongerWarmup(t *testing.T) {
+	run, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
 		streaming(s)
-		s.Workloads[0].Warmup = study.Duration(70 * time.Millisecond)
+		s.Workloads[0].Warmup = study.Duration(1200 * time.Millisecond)
 		s.Pilot, s.Blocks = study.Duration(2*time.Second), 1
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(run.Pilots) != 1 || len(run.Lengths) != 0 {
-		t.Errorf("pilots %+v, lengths %+v", run.Pilots, run.Lengths)
+	if last := trials[len(trials)-1]; len(run.Pilots) != 1 || last.Warmup != 1.2 {
+		t.Errorf("pilots %+v, a trial with %g s of warm-up", run.Pilots, last.Warmup)
 	}
 }

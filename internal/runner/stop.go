@@ -44,21 +44,15 @@ func (r *run) remaking(block int) time.Duration {
 	return sum
 }
 
-// A run that ends by itself may be longer than announced by a fifth, and a short one
-// by leastSlack, for which a busy moment is enough.
-const (
-	slack      = 0.2
-	leastSlack = 10 * time.Second
-)
-
 // limit is how long the run may take, 0 for as long as it likes: what the study
-// says, or what was announced.
+// says or, where it ends by itself, what was announced with some slack; of a run that
+// is resumed, what is left of it.
 func (r *run) limit() time.Duration {
 	switch {
 	case r.cfg.Study.MaxTime > 0:
 		return r.cfg.Study.MaxTime.Std()
 	case r.cfg.Study.Stop != nil:
-		return r.announced + max(leastSlack, time.Duration(slack*float64(r.announced)))
+		return time.Duration(plan.Slack * float64(r.announced))
 	}
 	return 0
 }

@@ -13,6 +13,7 @@ import (
 	"tare/internal/facts"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
+	"tare/internal/study"
 )
 
 // diagnosis is what doctor finds, as --json prints it.
@@ -83,6 +84,8 @@ func (a App) diagnose(ctx context.Context, modes []string, noLab error) diagnosi
 	if cpus, err := facts.CPUs("/"); err == nil {
 		d.Machine = append(d.Machine, result.Fact{Name: "cpus_for_trials", Value: fmt.Sprint(cpus)})
 	}
+	facts, warnings := weather(ctx, study.InvalidDefaults())
+	d.Machine, d.Warnings = append(d.Machine, facts...), append(d.Warnings, warnings...)
 	d.Modes = a.probe(ctx, modes)
 	return d
 }

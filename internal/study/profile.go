@@ -34,8 +34,8 @@ func profileOf(name string) profile {
 // stopDefaults is how a run stops on width that does not say how.
 func stopDefaults() Stop { return Stop{MinBlocks: 5, Width: 0.025, ExtraBlocks: 2} }
 
-// invalidDefaults are the rules of every profile.
-func invalidDefaults() Invalid { return Invalid{Steal: 0.02, Others: 0.05, Unsettled: On, Most: 0.2} }
+// InvalidDefaults are the rules of every profile.
+func InvalidDefaults() Invalid { return Invalid{Steal: 0.02, Others: 0.05, Unsettled: On, Most: 0.2} }
 
 // The bounds between which a run may choose the length of a bulk trial.
 const (

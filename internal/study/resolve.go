@@ -33,7 +33,7 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 	s = p.stopping(s)
 	s.Pilot = cmp.Or(s.Pilot, p.pilot)
 	s.Renew = cmp.Or(s.Renew, p.renew)
-	s.Invalid = s.Invalid.or(invalidDefaults())
+	s.Invalid = s.Invalid.or(InvalidDefaults())
 	s.Margin = cmp.Or(s.Margin, p.margin)
 	s.Settle = cmp.Or(s.Settle, p.settle)
 	if lab := labDefaults(); !s.Engines().Existing() {

@@ -57,7 +57,7 @@ func Schema(cat Catalog) ([]byte, error) {
 	if root.Properties["limits"], err = limitsSchema(root.Properties["limits"].Description); err != nil {
 		return nil, err
 	}
-	for key, part := range map[string]any{"lab": labDefaults(), "stop": stopDefaults(), "invalid": invalidDefaults()} {
+	for key, part := range map[string]any{"lab": labDefaults(), "stop": stopDefaults(), "invalid": InvalidDefaults()} {
 		if root.Properties[key], err = partSchema(root.Properties[key].Description, part); err != nil {
 			return nil, err
 		}

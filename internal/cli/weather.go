@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"tare/internal/observe"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// weatherTime is how long doctor looks at what else uses the machine.
+const weatherTime = time.Second
+
+// weather is what others take of the machine now, and a warning where a trial that
+// runs alone would be ruled out for it by the limits that a study has by default.
+// What cannot be found out is left out.
+func weather(ctx context.Context, limits study.Invalid) ([]result.Fact, []result.Warning) {
+	session := observe.NewWatch(observe.Collectors("/proc", observe.Own{PID: os.Getpid()})).Start()
+	select {
+	case <-time.After(weatherTime):
+	case <-ctx.Done():
+	}
+	w := session.Stop()
+	long := w.Figures["clock_elapsed"]
+	if long <= 0 {
+		return nil, nil
+	}
+	var facts []result.Fact
+	var warnings []result.Warning
+	for _, what := range []struct {
+		name, figure, text string
+		most               study.Share
+	}{
+		{"others_now", "others_cpu", "other programs use", limits.Others},
+		{"steal_now", "cpu_steal", "the hypervisor takes", limits.Steal},
+	} {
+		used, known := w.Figures[what.figure]
+		if !known {
+			continue
+		}
+		value := fmt.Sprintf("%.0f %% of a CPU", 100*used/long)
+		if words := w.Words[what.figure]; words != "" {
+			value += ", " + words
+		}
+		facts = append(facts, result.Fact{Name: what.name, Value: value})
+		if what.most.On() && used/long > float64(what.most) {
+			warnings = append(warnings, result.Warning{Code: what.name, Scope: "run", Text: fmt.Sprintf(
+				"%s %s: a trial that ran alone would be ruled out (from %.0f %% on); modes that take turns share it", what.text, value, 100*float64(what.most))})
+		}
+	}
+	return facts, warnings
+}

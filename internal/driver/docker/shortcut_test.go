@@ -37,6 +37,7 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 	kinds := []string{"tcp_stream", "tcp_rr", "udp_stream"}
 	for _, tt := range shorts {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			drivertest.NeedEngine(t)
 			s := drivertest.Provision(t, docker.Driver{}, tt.mode, nil)
 			for _, kind := range kinds {

@@ -93,7 +93,7 @@ func (s *Side) Terms() []*Side {
 // is in the result all the same, with the reason.
 func Compare(in Input, scenarios []Scenario, asked []Asked) []Comparison {
 	if in.Metrics == nil {
-		in.Metrics = Metrics()
+		in.Metrics = MetricsOf(in.Trials)
 	}
 	c := comparer{Input: in, scenarios: scenarios, named: slices.Clone(in.Workloads)}
 	for _, s := range scenarios {

@@ -10,7 +10,7 @@ export CGO_ENABLED := 0
 # What tare is built for: see docs/platforms.md.
 SYSTEMS := linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: run build test check fmt vet cross lint unit bench schema clean
+.PHONY: run build test check fmt vet cross lint unit bench bench-aa schema clean
 
 # Build tare and weigh the default modes on the embedded lab. Root is used where
 # there is root; an ordinary user's labs live in a user namespace.
@@ -57,6 +57,12 @@ unit:
 bench: build
 	scripts/setup-bench
 	go run ./bench -tare $(BIN)
+
+# The method on the real lab: the host against itself, 40 times, about 10 minutes on
+# a machine that does nothing else. Of the same kind, and named in the same way:
+# effect (a difference of known size) and protocol (two profiles that must agree).
+bench-aa: build
+	go run ./bench -tare $(BIN) -only aa
 
 # Write the study file's JSON Schema again after a change of its types.
 schema:

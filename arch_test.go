@@ -21,9 +21,9 @@ import (
 var tiers = [][]string{
 	{"arch", "cmd", "bench"},
 	{"internal/cli"},
-	{"internal/runner", "internal/report", "internal/live"},
+	{"internal/runner", "internal/report", "internal/export", "internal/live"},
 	{"internal/driver", "internal/engine", "internal/agent", "internal/lab"},
-	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts"},
+	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts", "internal/foreign"},
 	{"internal/study", "internal/result", "studies"},
 	{"internal/stats", "internal/linuxnet"},
 }

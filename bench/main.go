@@ -1,7 +1,8 @@
 // Command bench measures tare itself: how steady its trials are under each
 // placement and buffer size, what a quick run takes and resolves, what the
 // program costs, and how its generator does beside others. `make bench` runs it;
-// the tables it prints are those of docs/performance.md.
+// the tables it prints are those of docs/performance.md. Of the method on the real
+// lab, for docs/method.md: `make bench-aa`, and the sections effect and protocol.
 package main
 
 import (
@@ -18,8 +19,9 @@ import (
 
 // section is one table.
 type section struct {
-	name string
-	run  func(context.Context, bench) error
+	name  string
+	run   func(context.Context, bench) error
+	asked bool // takes so long that it runs only when -only names it
 }
 
 // bench is what the sections share.
@@ -27,13 +29,18 @@ type bench struct {
 	tare  string // the binary under test
 	runs  int    // repeats of a quick run
 	pairs int    // interleaved pairs of a comparison with a peer
+
+	aaRuns, effectRuns int      // runs of a baseline against itself, and with a known effect
+	aaWorkload         string   // what drives the former
+	protocols          []string // the two profiles that must agree
 }
 
 func sections() []section {
 	return []section{
-		{"cost", cost}, {"docker", engines}, {"turns", turns}, {"placement", placement}, {"quick", quick},
-		{"peers-tcp", peersTCP}, {"peers-udp", peersUDP}, {"peers-rr", peersRR}, {"peers-crr", peersCRR},
-		{"peers-cpu", peersCPU}, {"pacing", pacing}, {"gc", gcPauses},
+		{name: "cost", run: cost}, {name: "docker", run: engines}, {name: "turns", run: turns}, {name: "placement", run: placement},
+		{name: "quick", run: quick}, {name: "peers-tcp", run: peersTCP}, {name: "peers-udp", run: peersUDP}, {name: "peers-rr", run: peersRR},
+		{name: "peers-crr", run: peersCRR}, {name: "peers-cpu", run: peersCPU}, {name: "pacing", run: pacing}, {name: "gc", run: gcPauses},
+		{name: "aa", run: aa, asked: true}, {name: "effect", run: effect, asked: true}, {name: "protocol", run: protocol, asked: true},
 	}
 }
 
@@ -51,23 +58,33 @@ func main() {
 		names = append(names, s.name)
 	}
 	var b bench
-	var only string
+	var only, protocols string
 	flag.StringVar(&b.tare, "tare", "bin/tare", "binary to measure")
 	flag.IntVar(&b.runs, "runs", 5, "how many quick runs")
 	flag.IntVar(&b.pairs, "pairs", 7, "how many interleaved pairs a comparison with a peer has")
-	flag.StringVar(&only, "only", "", "sections to run, separated by commas: "+strings.Join(names, ", "))
+	flag.IntVar(&b.aaRuns, "aa-runs", 40, "how many runs of a baseline against itself")
+	flag.StringVar(&b.aaWorkload, "aa-workload", "tcp_rr", "what drives these: tcp_rr or tcp_stream")
+	flag.IntVar(&b.effectRuns, "effect-runs", 10, "how many runs with a known effect")
+	flag.StringVar(&protocols, "protocols", "standard,paper", "the two profiles that must agree")
+	flag.StringVar(&only, "only", "", "sections to run, separated by commas: "+strings.Join(names, ", ")+"; the last three only when named")
 	flag.Parse()
-	if err := chosen(only, names); err != nil || b.pairs < 1 || b.runs < 1 {
-		if err == nil {
-			err = fmt.Errorf("-pairs and -runs must be 1 or more")
-		}
+	b.protocols = strings.Split(protocols, ",")
+	err := chosen(only, names)
+	switch {
+	case err != nil:
+	case min(b.pairs, b.runs, b.aaRuns, b.effectRuns) < 1:
+		err = fmt.Errorf("-pairs, -runs, -aa-runs and -effect-runs must be 1 or more")
+	case len(b.protocols) != 2:
+		err = fmt.Errorf("-protocols must name two profiles, not %q", protocols)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	for _, s := range all {
-		if only != "" && !slices.Contains(strings.Split(only, ","), s.name) {
+		if only == "" && s.asked || only != "" && !slices.Contains(strings.Split(only, ","), s.name) {
 			continue
 		}
 		if err := s.run(ctx, b); err != nil {

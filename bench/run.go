@@ -18,11 +18,25 @@ type outcome struct {
 	run    result.Run
 	trials []result.Trial
 	wall   time.Duration
+	exit   int // 0, or unfit
 	memory memory
 }
 
-// weigh runs a study in a directory of its own and reads the results back.
+// unfit is how a run ends that was measured but is not fit to judge.
+const unfit = 4
+
+// weigh runs a study in a directory of its own and reads the results back. It is an
+// error if the run is not fit to judge.
 func (b bench) weigh(ctx context.Context, study string, args ...string) (outcome, error) {
+	o, err := b.attempt(ctx, study, args...)
+	if err == nil && o.exit != 0 {
+		err = fmt.Errorf("tare run ended with exit code %d: measured, but not fit to judge", o.exit)
+	}
+	return o, err
+}
+
+// attempt is weigh for sections that count runs not fit to judge too.
+func (b bench) attempt(ctx context.Context, study string, args ...string) (outcome, error) {
 	dir, err := os.MkdirTemp("", "tare-bench-")
 	if err != nil {
 		return outcome{}, err
@@ -42,7 +56,9 @@ func (b bench) weigh(ctx context.Context, study string, args ...string) (outcome
 	text, err := cmd.CombinedOutput()
 	o := outcome{wall: time.Since(began), memory: watch.stop()}
 	if err != nil {
-		return o, fmt.Errorf("%v: %w\n%s", cmd.Args, err, text)
+		if o.exit = cmd.ProcessState.ExitCode(); o.exit != unfit {
+			return o, fmt.Errorf("%v: %w\n%s", cmd.Args, err, text)
+		}
 	}
 	d, err := result.Open(out)
 	if err != nil {

@@ -27,11 +27,13 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2   // usage or study error; nothing was made
 	exitEnvironment = 3   // rights, kernel or engine lack what is needed
+	exitUnfit       = 4   // measured, but not fit to judge
 	exitInterrupted = 130 // after teardown
 )
 
 // App is the program: its streams, its version and what is registered.
 type App struct {
+	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Build          result.Build
 	Drivers        driver.Registry
@@ -44,7 +46,7 @@ type App struct {
 
 // New is the program with all its drivers.
 func New(build result.Build) App {
-	return App{Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Drivers: driver.Registry{netns.Driver{}, docker.Driver{}}}
+	return App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Drivers: driver.Registry{netns.Driver{}, docker.Driver{}}}
 }
 
 // codeError is an error with its exit code. An empty text has been said already.
@@ -99,7 +101,7 @@ func (a App) root() *cobra.Command {
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(a.runCommand(), a.planCommand(), a.modesCommand(), a.doctorCommand(), a.reportCommand(), a.lsCommand(),
+	root.AddCommand(a.runCommand(), a.planCommand(), a.modesCommand(), a.doctorCommand(), a.reportCommand(), a.judgeCommand(), a.exportCommand(), a.lsCommand(),
 		a.gcCommand(), a.versionCommand())
 	return root
 }
@@ -133,6 +135,7 @@ func (a App) catalog() study.Catalog {
 // exactly and atMost are cobra's checks of arguments with an exit code.
 func exactly(n int) cobra.PositionalArgs { return checked(cobra.ExactArgs(n)) }
 func atMost(n int) cobra.PositionalArgs  { return checked(cobra.MaximumNArgs(n)) }
+func atLeast(n int) cobra.PositionalArgs { return checked(cobra.MinimumNArgs(n)) }
 
 func checked(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {

@@ -111,16 +111,20 @@ func titles(dir string) (title, description string) {
 
 // table prints the final table and where the rest is.
 func (a App) table(in report.Input, dir string) error {
-	tty, width := terminal(a.Stdout)
-	if width == 0 || width > 100 {
-		width = 80
-	}
-	color := tty && os.Getenv("NO_COLOR") == ""
-	if err := report.Text(a.Stdout, in, report.TextOptions{Width: width, Color: color}); err != nil {
+	if err := a.text(in); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.Stderr, "report: %s\n", filepath.Join(dir, htmlFile))
 	return err
+}
+
+// text prints a report as suits the terminal.
+func (a App) text(in report.Input) error {
+	tty, width := terminal(a.Stdout)
+	if width == 0 || width > 100 {
+		width = 80
+	}
+	return report.Text(a.Stdout, in, report.TextOptions{Width: width, Color: tty && os.Getenv("NO_COLOR") == ""})
 }
 
 func (a App) lsCommand() *cobra.Command {

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -56,15 +57,20 @@ func (r Registry) Planned(s study.Study) []string {
 // Takes is how long the modes of a study take to be made and taken down, about.
 func (r Registry) Takes(s study.Study) time.Duration {
 	var sum time.Duration
-	for _, asked := range s.Modes {
-		_, m, err := r.For(asked.Mode)
-		switch {
-		case err != nil: // nothing is made
-		case m.Takes > 0:
-			sum += m.Takes
-		default:
-			sum += plan.ModeOverhead
-		}
+	for _, takes := range r.TakesEach(s) {
+		sum += takes
 	}
 	return sum
+}
+
+// TakesEach is the same for each mode, by its name in the study; those that cannot be
+// built are left out.
+func (r Registry) TakesEach(s study.Study) map[string]time.Duration {
+	each := map[string]time.Duration{}
+	for _, asked := range s.Modes {
+		if _, m, err := r.For(asked.Mode); err == nil {
+			each[asked.Name()] = cmp.Or(m.Takes, plan.ModeOverhead)
+		}
+	}
+	return each
 }

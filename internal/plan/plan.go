@@ -9,37 +9,53 @@ import (
 	"time"
 
 	"tare/internal/study"
-	"tare/internal/traffic"
 )
 
-// Trial is one step of a plan. Block counts from 1.
+// Trial is one step of a plan. Blocks count from 1; block 0 holds the pilots.
 type Trial struct {
 	Block    int
 	Mode     string
 	Workload study.Workload
 }
 
+// Pilot reports whether the trial is only there to show how long the mode takes to
+// warm up.
+func (t Trial) Pilot() bool { return t.Block == 0 }
+
 // Plan is the trials of a study in the order they run.
 type Plan struct {
 	Seed      uint64
-	Blocks    int
-	Modes     []string         // by name, in the study's order
+	Least     int              // blocks that there are in any case
+	Blocks    int              // blocks that there are at most
+	Modes     []string         // by name, in the study's order; the control last
 	Workloads []study.Workload // in the study's order, twins included, planned ones left out
 	Trials    []Trial
 	Settle    time.Duration // idle wait before each trial
+	Renew     study.Renew
+	Takes     map[string]time.Duration // by mode, as far as known; see Taking
 }
 
 // Make plans a resolved study. A block holds every mode once with every
-// workload. Within a block the workloads follow each other in random order, and
+// workload that is driven in it. Within a block the workloads follow each other in random order, and
 // within a workload the modes do, so that a mode and its baseline stay close in
-// time (randomized multiple interleaved trials, Abedi and Brecht, ICPE 2017).
+// time (randomized multiple interleaved trials, Abedi and Brecht, ICPE 2017). The
+// blocks up to any one are the same however many may follow.
+//
+// Before the first block stand the pilots, one of each mode.
 func Make(s study.Study) Plan {
-	p := Plan{Seed: s.Seed, Blocks: s.Blocks, Modes: s.ModeNames(), Workloads: Workloads(s), Settle: s.Settle.Std()}
+	p := Plan{
+		Seed: s.Seed, Least: s.Stop.Least(s.Blocks), Blocks: s.Blocks, Modes: s.ModeNames(), Workloads: Workloads(s),
+		Settle: s.Settle.Std(), Renew: s.Renew,
+	}
+	if w, piloted := Pilot(s); piloted {
+		for _, m := range shuffled(rng(s, 0), p.Modes) {
+			p.Trials = append(p.Trials, Trial{Mode: m, Workload: w})
+		}
+	}
 	for block := 1; block <= s.Blocks; block++ {
-		// A stream of its own for each block: later blocks do not depend on how
-		// many draws the earlier ones took.
-		rng := rand.New(rand.NewPCG(s.Seed, uint64(block)))
-		for _, w := range shuffled(rng, p.Workloads) {
+		due := slices.DeleteFunc(slices.Clone(p.Workloads), func(w study.Workload) bool { return !w.In(block) })
+		rng := rng(s, block)
+		for _, w := range shuffled(rng, due) {
 			for _, m := range shuffled(rng, p.Modes) {
 				p.Trials = append(p.Trials, Trial{Block: block, Mode: m, Workload: w})
 			}
@@ -47,6 +63,10 @@ func Make(s study.Study) Plan {
 	}
 	return p
 }
+
+// rng is a stream of its own for each block: later blocks do not depend on how many
+// draws the earlier ones took.
+func rng(s study.Study, block int) *rand.Rand { return rand.New(rand.NewPCG(s.Seed, uint64(block))) }
 
 // shuffled is a copy of s in random order (Fisher and Yates).
 func shuffled[T any](rng *rand.Rand, s []T) []T {
@@ -62,85 +82,4 @@ func (p Plan) Without(modes ...string) Plan {
 	p.Modes = slices.DeleteFunc(slices.Clone(p.Modes), gone)
 	p.Trials = slices.DeleteFunc(slices.Clone(p.Trials), func(t Trial) bool { return gone(t.Mode) })
 	return p
-}
-
-// What a trial takes beyond the traffic and the settling wait, and a mode of
-// namespaces to be made and taken down, as measured by `make bench` on two cores and
-// rounded up.
-// ToolOverhead is what starting an external tool at both ends, and its own
-// handshakes, take beyond that; DrainOverhead how long a receiver waits for
-// datagrams that do not come.
-const (
-	TrialOverhead = 100 * time.Millisecond
-	ModeOverhead  = 400 * time.Millisecond
-	ToolOverhead  = 400 * time.Millisecond
-	DrainOverhead = 250 * time.Millisecond
-)
-
-// External reports whether an external tool makes a workload's traffic.
-func External(w study.Workload) bool { return w.Tool != "" && w.Tool != study.BuiltIn }
-
-// Sliced reports whether the trial is driven in turns with those of the other
-// modes: it must be longer than its slice, and what makes its traffic must be able
-// to stop and go on.
-func (t Trial) Sliced() bool {
-	w := t.Workload
-	return w.Slice.Std() > 0 && w.Slice.Std() < w.Duration.Std() && !External(w) && traffic.CanSlice(w.Kind, w.Direction == study.Reverse)
-}
-
-// Overhead is what the trial takes beyond its traffic.
-func (t Trial) Overhead() time.Duration {
-	long := TrialOverhead
-	if External(t.Workload) {
-		long += ToolOverhead
-	}
-	if t.Workload.PayloadSize > 0 { // a stream of datagrams
-		long += DrainOverhead
-	}
-	return long
-}
-
-// Rounds is how many slices a sliced trial takes to have its full timed window.
-func (t Trial) Rounds() int {
-	slice := t.Workload.Slice.Std()
-	timed := slice - slice/traffic.SliceWarmup
-	return int((t.Workload.Duration.Std() + timed - 1) / timed)
-}
-
-// Traffic is how long a trial has payload flowing.
-func (t Trial) Traffic() time.Duration {
-	if t.Sliced() {
-		return t.Workload.Warmup.Std() + time.Duration(t.Rounds())*t.Workload.Slice.Std()
-	}
-	return t.Workload.Warmup.Std() + t.Workload.Duration.Std()
-}
-
-// Groups cuts trials, in their order, into those that run together: the sliced
-// ones of one workload and block take turns, any other runs alone.
-func Groups(trials []Trial) [][]Trial {
-	var groups [][]Trial
-	for _, t := range trials {
-		if last := len(groups) - 1; last >= 0 {
-			before := groups[last][0]
-			if t.Sliced() && before.Sliced() && before.Block == t.Block && before.Workload.ID == t.Workload.ID {
-				groups[last] = append(groups[last], t)
-				continue
-			}
-		}
-		groups = append(groups, []Trial{t})
-	}
-	return groups
-}
-
-// Estimate is how long trials of this plan take together, their settling waits
-// included: one for each group.
-func (p Plan) Estimate(trials []Trial) time.Duration {
-	var sum time.Duration
-	for _, g := range Groups(trials) {
-		sum += p.Settle
-		for _, t := range g {
-			sum += t.Overhead() + t.Traffic()
-		}
-	}
-	return sum
 }

@@ -53,7 +53,7 @@ func twin(w study.Workload, taken []string) study.Workload {
 		id += "."
 	}
 	w.ID, w.Tool, w.VerifyWith = id, w.VerifyWith, ""
-	w.DurationMin, w.DurationMax = 0, 0 // as long as the other: see Plan.WithDuration
-	w.Slice = study.AtOnce              // no tool can be driven in turns
+	w.DurationMin, w.DurationMax = 0, 0
+	w.Slice = study.AtOnce // no tool can be driven in turns
 	return w
 }

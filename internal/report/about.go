@@ -10,6 +10,14 @@ import (
 // about lists what identifies a run, for the long reports.
 func about(v view) []result.Fact {
 	r := v.Run
+	if r.Source != "" {
+		return []result.Fact{
+			{Name: "numbers of", Value: r.Source},
+			{Name: "compared", Value: paired(r)},
+			{Name: "judged by", Value: "tare " + version(r)},
+			{Name: "values", Value: tally(v.Tally)},
+		}
+	}
 	finished := "unknown"
 	if !r.Finished.IsZero() {
 		finished = say.Time(r.Finished)
@@ -27,6 +35,17 @@ func about(v view) []result.Fact {
 		{Name: "tare", Value: version(r)},
 		{Name: "trials", Value: tally(v.Tally)},
 	}
+}
+
+// paired says how numbers that came from elsewhere were compared.
+func paired(r result.Run) string {
+	switch r.Pairing {
+	case "block":
+		return "values paired by block"
+	case "order":
+		return "values paired in their order"
+	}
+	return "values not paired"
 }
 
 // seed is the run's seed; a run that broke off before it wrote run.json has none.

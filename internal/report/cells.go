@@ -3,7 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
-	"strings"
+	"unicode"
 
 	"tare/internal/report/say"
 	"tare/internal/result"
@@ -85,8 +85,15 @@ func direction(m result.Metric) string {
 // heading is a metric with its unit: "Goodput, Gbit/s".
 func (t table) heading() string { return t.withUnit(t.Metric.Title) }
 
-// inline is heading as part of a line: "goodput, Gbit/s".
-func (t table) inline() string { return t.withUnit(strings.ToLower(t.Metric.Title)) }
+// inline is heading as part of a line: "goodput, Gbit/s". A title that begins with
+// an abbreviation keeps it: "B/op".
+func (t table) inline() string {
+	title := []rune(t.Metric.Title)
+	if len(title) > 1 && unicode.IsLower(title[1]) {
+		title[0] = unicode.ToLower(title[0])
+	}
+	return t.withUnit(string(title))
+}
 
 func (t table) withUnit(title string) string {
 	if t.Scale.Unit == "" {

@@ -65,6 +65,11 @@ func (in Input) clean() Input {
 func cleanRun(r result.Run) result.Run {
 	r.ID, r.Profile = say.Clean(r.ID), say.Clean(r.Profile)
 	r.Status = result.RunStatus(say.Clean(string(r.Status)))
+	r.Source, r.Pairing = say.Clean(r.Source), say.Clean(r.Pairing)
+	r.Metrics = each(r.Metrics, func(m result.Metric) result.Metric {
+		m.Name, m.Title, m.Unit, m.Better = say.Clean(m.Name), say.Clean(m.Title), say.Clean(m.Unit), result.Direction(say.Clean(string(m.Better)))
+		return m
+	})
 	r.Tare = result.Build{Version: say.Clean(r.Tare.Version), Commit: say.Clean(r.Tare.Commit)}
 	r.Hosts = each(r.Hosts, func(h result.Host) result.Host {
 		return result.Host{Name: say.Clean(h.Name), Facts: cleanFacts(h.Facts)}

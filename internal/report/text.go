@@ -80,6 +80,9 @@ func (p *printer) head(v view) {
 
 // particulars are what identifies a run, in one line.
 func particulars(v view) []string {
+	if v.Run.Source != "" {
+		return []string{paired(v.Run), "judged by tare " + version(v.Run)}
+	}
 	out := []string{"run " + orUnknown(v.Run.ID)}
 	if v.Run.Profile != "" {
 		out = append(out, "profile "+v.Run.Profile)

@@ -142,7 +142,10 @@ func metricsOf(in Input, workload string) []result.Metric {
 			seen[c.Metric] = result.Metric{Name: c.Metric, Title: c.Metric, Unit: c.Unit, Better: c.Better}
 		}
 	}
-	known := result.Metrics()
+	known := in.Run.Metrics
+	if len(known) == 0 {
+		known = result.Metrics()
+	}
 	rank := func(m result.Metric) int {
 		if i := slices.IndexFunc(known, func(k result.Metric) bool { return k.Name == m.Name }); i >= 0 {
 			return i
@@ -150,9 +153,9 @@ func metricsOf(in Input, workload string) []result.Metric {
 		return len(known)
 	}
 	var out []result.Metric
-	for name, m := range seen {
-		if k, ok := result.MetricNamed(name); ok {
-			m = k
+	for _, m := range seen {
+		if i := rank(m); i < len(known) {
+			m = known[i]
 		}
 		out = append(out, m)
 	}

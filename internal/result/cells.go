@@ -115,6 +115,8 @@ func (f *family) add(t table, m Mode, workload string) {
 	c.Value, c.CI = summary(own)
 	c.AtLeast = t.limited(m.ID, workload, f.metric)
 	c.Bands = bands(own)
+	c.Lossy = f.metric.lossy(own)
+	c.Unpaired = m.Baseline != "" && f.rule.Pairing == PairNone
 	f.cells, f.control, f.values = append(f.cells, c), append(f.control, m.Control), append(f.values, own)
 }
 
@@ -198,6 +200,26 @@ func bands(own []reading) *Bands {
 		return nil
 	}
 	return &Bands{Low: Band(b.Low), High: Band(b.High)}
+}
+
+// lossy counts the values of a ratio of loss that are above 0, nil for any other
+// metric.
+func (m Metric) lossy(own []reading) *Lossy {
+	if m.Name != "loss_ratio" {
+		return nil
+	}
+	l := Lossy{Trials: len(own)}
+	for _, r := range own {
+		if r.value > 0 {
+			l.Lossy++
+		}
+	}
+	upper, ok := stats.ClopperPearsonUpper(l.Lossy, l.Trials, 0.95)
+	if !ok {
+		return nil
+	}
+	l.Upper = upper
+	return &l
 }
 
 // compare pairs the values of the blocks that both have, or takes all of both. A

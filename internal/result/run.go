@@ -26,13 +26,13 @@ const (
 // (bit/s, seconds, ratio 0..1). An unknown figure is absent, never 0.
 type Run struct {
 	Schema   string    `json:"schema"`
-	ID       string    `json:"id"`
-	Started  time.Time `json:"started"`
+	ID       string    `json:"id,omitempty"`
+	Started  time.Time `json:"started,omitzero"`
 	Finished time.Time `json:"finished,omitzero"`
 	Status   RunStatus `json:"status"`
 	Tare     Build     `json:"tare"`
-	Seed     uint64    `json:"seed"`
-	Profile  string    `json:"profile"`
+	Seed     uint64    `json:"seed,omitempty"`
+	Profile  string    `json:"profile,omitempty"`
 	// Noisy says why the run is not fit to judge; every verdict is then cannot_tell.
 	Noisy    string    `json:"noisy,omitempty"`
 	Hosts    []Host    `json:"hosts"`
@@ -50,6 +50,10 @@ type Run struct {
 	// Metrics are those of numbers that came from elsewhere, in the order of their
 	// reports. Absent where they are those of [Metrics].
 	Metrics []Metric `json:"metrics,omitempty"`
+	// Source is where the numbers came from that tare judged but did not measure, and
+	// Pairing how it compared them: block, order or none.
+	Source  string `json:"source,omitempty"`
+	Pairing string `json:"pairing,omitempty"`
 	// Stopping says when and why no more blocks were added, Pilots what the trials
 	// before the first block found, and Lengths how long trials were made from that
 	// and from the run's own variance.
@@ -190,6 +194,9 @@ type Cell struct {
 	Detectable   *float64  `json:"detectable,omitempty"`
 	BlocksNeeded *int      `json:"blocks_needed,omitempty"`
 	Indicative   bool      `json:"indicative,omitempty"`
+	// Unpaired says that the values have no blocks in which to be compared: N are the
+	// mode's own, and BlocksNeeded counts further values of each side.
+	Unpaired bool `json:"unpaired,omitempty"`
 }
 
 // Bands are two levels between which the trials of a cell switch: how many are at

@@ -190,3 +190,25 @@ func Count(trials []Trial) Tally {
 	}
 	return n
 }
+
+// Counted says of each trial whether it counts in a cell: ok, of a measured mode, no
+// pilot, and the one of its block that stands.
+func Counted(modes []Mode, trials []Trial) []bool {
+	var workloads []string
+	for _, t := range trials {
+		if !slices.Contains(workloads, t.Workload) {
+			workloads = append(workloads, t.Workload)
+		}
+	}
+	counts := map[*Trial]bool{}
+	for _, c := range tabulate(modes, workloads, trials) {
+		for _, t := range c.trials {
+			counts[t] = true
+		}
+	}
+	out := make([]bool, len(trials))
+	for i := range trials {
+		out[i] = counts[&trials[i]]
+	}
+	return out
+}

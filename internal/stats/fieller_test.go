@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 )
 
@@ -179,4 +181,36 @@ func TestUnpairedGrows(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The ratio of two ratios to a constant baseline is what Welch makes of the values
+// themselves.
+func TestOver(t *testing.T) {
+	x, b := sleepers()
+	ones := make([]float64, len(x))
+	for i := range ones {
+		ones[i] = 1
+	}
+	lx, err := Paired(x, ones)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lb, err := Paired(b[:7], ones[:7])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := Unpaired(x, b[:7])
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := lx.Over(lb)
+	if d := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 0)); d != "" {
+		t.Error(d)
+	}
+	if l := lx.Over(LogRatio{N: 1, Mean: 0.5}); l.N != 1 || !math.IsNaN(l.P()) {
+		t.Errorf("over a single block: %+v", l)
+	}
+	if l := (LogRatio{N: 3}).Over(LogRatio{N: 4, Mean: 0.1}); l.P() != 0 || l.DF != 5 {
+		t.Errorf("without spread: %+v", l)
+	}
 }

@@ -49,10 +49,33 @@ func welch(sx float64, nx int, sb float64, nb int) (se, df float64) {
 	if se == 0 {
 		return 0, x + b - 2
 	}
-	// Shares of the variance, so that no square under- or overflows.
-	share := sx / math.Sqrt(x) / se
-	share *= share
-	return se, 1 / (share*share/(x-1) + (1-share)*(1-share)/(b-1))
+	return se, satterthwaite(sx/math.Sqrt(x)/se, x-1, b-1)
+}
+
+// satterthwaite is the degrees of freedom of a variance that is a sum of two, the
+// standard error of the first being part of the whole one. Shares of the variance, so
+// that no square under- or overflows.
+func satterthwaite(part, df, other float64) float64 {
+	share := part * part
+	return 1 / (share*share/df + (1-share)*(1-share)/other)
+}
+
+// Over is the ratio of two ratios that share no values, such as those of the same
+// comparison in two runs: the difference of the Means, with a standard error that is
+// the root of the sum of squares of both and Satterthwaite's degrees of freedom. N is
+// the smaller one. Where either has no spread to tell (N < 2), N is 1.
+func (l LogRatio) Over(other LogRatio) LogRatio {
+	r := LogRatio{N: min(l.N, other.N), Mean: l.Mean - other.Mean}
+	if r.N < 2 {
+		return r
+	}
+	own, others := l.SD/math.Sqrt(float64(l.N)), other.SD/math.Sqrt(float64(other.N))
+	se := math.Hypot(own, others)
+	r.SD, r.DF = se*math.Sqrt(float64(r.N)), l.df()+other.df()
+	if se > 0 {
+		r.DF = satterthwaite(own/se, l.df(), other.df())
+	}
+	return r
 }
 
 // logs are the logarithms of values that must be finite and positive.

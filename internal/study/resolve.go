@@ -161,6 +161,9 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (W
 	}
 	if quota || whole(w, spec) != "" {
 		def.Slice = AtOnce
+		if spec.Bulk {
+			def.Warmup = max(def.Warmup, WholeWarmup)
+		}
 	}
 	if w.PacketRate > 0 {
 		def.Rate = 0

@@ -182,8 +182,13 @@ type WorkloadSpec struct {
 	Planned string
 }
 
-// BulkWarmup is the least default warm-up of a bulk workload in one piece.
-const BulkWarmup = Duration(time.Second)
+// BulkWarmup is the least default warm-up of a bulk workload in one piece on an
+// underlay with a rate limit, and WholeWarmup the least of one in one piece for
+// another reason. Of trials in turns each slice warms up by itself.
+const (
+	BulkWarmup  = Duration(time.Second)
+	WholeWarmup = Duration(500 * time.Millisecond)
+)
 
 // Length is how long a trial's warm-up and timed window last, and the slices that
 // it is cut into; without a Slice it is driven all at once.

@@ -34,6 +34,8 @@ func (tcpStream) Spec() Spec {
 			// Mostly the steadiest of what was tried: see docs/performance.md.
 			SendBuffer: 1 << 20, ReceiveBuffer: 1 << 20, Placement: study.OneCore,
 		},
+		// As the published studies that the profile is after.
+		Profiles: map[string]study.Workload{study.Paper: {Streams: 50}},
 		Lengths: map[string]study.Length{
 			study.Quick:    {Warmup: study.Duration(100 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond), Slice: streamSlice},
 			study.Standard: {Warmup: study.Duration(500 * time.Millisecond), Duration: study.Duration(4 * time.Second), Slice: streamSlice},

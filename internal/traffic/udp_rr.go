@@ -35,7 +35,7 @@ func (udpRR) Spec() Spec {
 		},
 		Lengths: map[string]study.Length{
 			study.Quick:    {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(1250 * time.Millisecond), Slice: rrSlice},
-			study.Standard: {Warmup: study.Duration(300 * time.Millisecond), Duration: study.Duration(time.Second), Slice: rrSlice},
+			study.Standard: {Warmup: study.Duration(300 * time.Millisecond), Duration: study.Duration(1250 * time.Millisecond), Slice: rrSlice},
 			study.Paper:    {Warmup: study.Duration(time.Second), Duration: study.Duration(30 * time.Second)},
 		},
 	}}

@@ -44,6 +44,8 @@ func stepsOf(unit string) []Scale {
 		return []Scale{{"ns", 1e9, false}, {"us", 1e6, false}, {"ms", 1e3, false}, {"s", 1, false}}
 	case "1/s":
 		return []Scale{{"/s", 1, false}, {"k/s", 1e-3, false}, {"M/s", 1e-6, false}}
+	case "B/s":
+		return []Scale{{"B/s", 1, false}, {"kB/s", 1e-3, false}, {"MB/s", 1e-6, false}, {"GB/s", 1e-9, false}}
 	case "segments", "packets", "bytes":
 		return []Scale{{unit, 1, true}}
 	case "ratio":

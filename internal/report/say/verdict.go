@@ -95,7 +95,11 @@ func doubts(c result.Cell) []string {
 		}
 	}
 	if c.BlocksNeeded != nil && *c.BlocksNeeded > 0 {
-		out = append(out, "; about "+Count(*c.BlocksNeeded, "more block", "more blocks"))
+		one, many := "more block", "more blocks"
+		if c.Unpaired {
+			one, many = "more value of each", "more values of each"
+		}
+		out = append(out, "; about "+Count(*c.BlocksNeeded, one, many))
 	}
 	return out
 }

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"time"
+
+	"tare/internal/result"
+	"tare/internal/stats"
+)
+
+// effectRatio is what the slowed mode is allowed of the baseline's rate.
+const effectRatio = 0.9
+
+// effect weighs a mode whose path is held to 0.9 of the baseline's rate: a difference
+// of known size, which every run must find.
+func effect(ctx context.Context, b bench) error {
+	study := fmt.Sprintf(`name: known-effect
+profile: standard
+modes:
+  - host
+  - {id: slowed, mode: netns/bridge, lab: {rate: %dMbit/s}}
+workloads: [tcp_stream]
+lab: {rate: 1Gbit/s}
+`, int(effectRatio*1000))
+	fmt.Printf("### A known effect: %d runs of the standard profile, tcp_stream, 1 Gbit/s, one mode's path at %g of that\n\n", b.effectRuns, effectRatio)
+	fmt.Println("| run | blocks | ratio (95 %) | half-width | verdict | took |")
+	fmt.Println("|---|---|---|---|---|---|")
+	var logs []float64
+	found, wrong, hits := 0, 0, 0
+	for i := range b.effectRuns {
+		fmt.Fprintf(os.Stderr, "bench effect: run %d of %d\n", i+1, b.effectRuns)
+		o, err := b.attempt(ctx, study, "--seed", fmt.Sprint(i+1))
+		if err != nil {
+			return err
+		}
+		c, err := o.cell("slowed", "tcp_stream", "goodput")
+		if err != nil {
+			return err
+		}
+		if c.Ratio == nil || c.RatioCI == nil {
+			return fmt.Errorf("run %d has no ratio with an interval", i+1)
+		}
+		switch {
+		case c.Verdict == result.Worse:
+			found++
+		case c.Verdict == result.Better, c.RatioCI[0] > 1:
+			wrong++
+		}
+		if c.RatioCI[0] <= effectRatio && effectRatio <= c.RatioCI[1] {
+			hits++
+		}
+		logs = append(logs, math.Log(*c.Ratio))
+		fmt.Printf("| %d | %d | %.4f (%.4f-%.4f) | %.2f %% | %s | %s |\n", i+1, c.N, *c.Ratio, c.RatioCI[0], c.RatioCI[1],
+			100*halfWidth(c), c.Verdict, o.wall.Round(time.Second))
+	}
+	e, err := stats.MeanInterval(logs, 0.95)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("| all | | %.4f (%.4f-%.4f) | | found in %d of %d, wrong sign in %d, interval holds %g in %d | |\n\n",
+		math.Exp(e.Value), math.Exp(e.Lo), math.Exp(e.Hi), found, b.effectRuns, wrong, effectRatio, hits)
+	if found*10 < 9*b.effectRuns || wrong > 0 {
+		return fmt.Errorf("the effect was found in %d of %d runs, with the wrong sign in %d: want 9 of 10 and none", found, b.effectRuns, wrong)
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/export"
+	"tare/internal/result"
+)
+
+func (a App) exportCommand() *cobra.Command {
+	var format string
+	var names []string
+	long := "Write the trials of a run to stdout in a format of other programs. RUN is the run's\ndirectory, or its id if it is below $TARE_RUNS or tare-runs.\n\nFormats:"
+	for _, f := range export.All() {
+		names = append(names, f.Name)
+		long += fmt.Sprintf("\n  %-10s %s", f.Name, f.What)
+	}
+	c := &cobra.Command{
+		Use: "export RUN", Short: "Write the trials of a run for other programs", Long: long, Args: exactly(1),
+		Example: "  tare export tare-runs/20261121-101500-default >trials.csv",
+		RunE: func(_ *cobra.Command, args []string) error {
+			f, ok := export.Named(format)
+			if !ok {
+				return usage(fmt.Errorf("--format is %q; allowed: %s", format, strings.Join(names, ", ")))
+			}
+			return a.export(args[0], f)
+		},
+	}
+	c.Flags().StringVar(&format, "format", "csv", "how to write them: "+strings.Join(names, ", "))
+	return c
+}
+
+func (a App) export(name string, f export.Format) error {
+	dir, err := findRun(name)
+	if err != nil {
+		return usage(err)
+	}
+	defer dir.Close()
+	run, trials, err := dir.Load()
+	if err != nil {
+		return err
+	}
+	if len(run.Cells) == 0 && len(trials) > 0 {
+		run = a.judge(run, trials, dir.Path())
+	}
+	return f.Write(a.Stdout, run, trials)
+}
+
+// findRun opens a run by its directory or its id.
+func findRun(name string) (*result.Dir, error) {
+	if _, err := os.Stat(name); err == nil || strings.ContainsRune(name, filepath.Separator) || !errors.Is(err, fs.ErrNotExist) {
+		return result.Open(name)
+	}
+	runs, err := result.List(runsDir())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	i := slices.IndexFunc(runs, func(s result.Summary) bool { return s.ID == name || filepath.Base(s.Path) == name })
+	if i < 0 {
+		return nil, fmt.Errorf("find run %s: there is neither such a directory nor a run of that id below %s; tare ls lists runs", name, runsDir())
+	}
+	return result.Open(runs[i].Path)
+}

@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/foreign"
+	"tare/internal/report"
+	"tare/internal/result"
+)
+
+type judgeFlags struct {
+	baseline, margin, pairing, better, modeBy, format string
+	html, md                                          string
+	json                                              bool
+}
+
+func (a App) judgeCommand() *cobra.Command {
+	var f judgeFlags
+	c := &cobra.Command{
+		Use: "judge FILE...", Short: "Judge numbers that something else measured", Args: atLeast(1),
+		Long: "Judge anybody's numbers as a run's own are judged: what each mode differs by from the\n" +
+			"baseline, with an interval and a verdict. FILE (- for stdin) is a table with a header line\n" +
+			"and the columns mode and value, and perhaps block, workload, metric, unit, better (higher\n" +
+			"or lower), baseline; or the output of go test -bench, as benchstat reads it. tare export\n" +
+			"writes such a table of a run.",
+		Example: "  tare judge numbers.csv\n  tare judge --baseline plain --margin 2% --pairing order numbers.csv\n" +
+			"  tare judge host.txt bridge.txt\n  go test -bench . -count 10 | tare judge --mode-by /net -",
+		RunE: func(_ *cobra.Command, args []string) error { return a.judgeNumbers(args, f) },
+	}
+	c.Flags().StringVar(&f.baseline, "baseline", "", "the mode to compare with (default: what the numbers say, else host, else the first)")
+	c.Flags().StringVar(&f.margin, "margin", "5%", "the difference that still counts as the same")
+	c.Flags().StringVar(&f.pairing, "pairing", "", "which values belong together: block, order or none (default: block if there is such a column)")
+	c.Flags().StringVar(&f.better, "better", "", "higher or lower, for metrics of which nothing else says it")
+	c.Flags().StringVar(&f.modeBy, "mode-by", "", "what the mode of a Go benchmark is: .file, /KEY of its name, KEY of its configuration")
+	c.Flags().StringVar(&f.format, "format", "auto", "of the numbers: auto, csv or bench")
+	c.Flags().BoolVar(&f.json, "json", false, "print the cells as in run.json instead of the table")
+	c.Flags().StringVar(&f.html, "html", "", "also write the report as a page to this file")
+	c.Flags().StringVar(&f.md, "md", "", "also write the report as Markdown to this file")
+	return c
+}
+
+// options turns flags into what the reader is told.
+func (f judgeFlags) options() (foreign.Options, float64, error) {
+	o := foreign.Options{Format: foreign.Format(f.format), Pairing: foreign.Pairing(f.pairing), Baseline: f.baseline,
+		Better: result.Direction(f.better), ModeBy: f.modeBy}
+	margin, err := share(f.margin)
+	switch {
+	case err != nil:
+		return o, 0, fmt.Errorf("--margin %w", err)
+	case f.pairing != "" && !slices.Contains(foreign.Pairings(), o.Pairing):
+		return o, 0, fmt.Errorf("--pairing is %q; allowed: block, order, none", f.pairing)
+	case !slices.Contains(foreign.Formats(), o.Format):
+		return o, 0, fmt.Errorf("--format is %q; allowed: auto, csv, bench", f.format)
+	case f.better != "" && o.Better != result.Higher && o.Better != result.Lower:
+		return o, 0, fmt.Errorf("--better is %q; allowed: higher, lower", f.better)
+	}
+	return o, margin, nil
+}
+
+// share reads 5% or 0.05.
+func share(text string) (float64, error) {
+	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v > 0 && v < 1) {
+		return 0, fmt.Errorf("is %q; write a share between 0 and 1, such as 5%% or 0.05", text)
+	}
+	return v, nil
+}
+
+func (a App) judgeNumbers(args []string, f judgeFlags) error {
+	opt, margin, err := f.options()
+	if err != nil {
+		return usage(err)
+	}
+	sources, done, err := a.sources(args)
+	if err != nil {
+		return usage(err)
+	}
+	defer done()
+	numbers, err := foreign.Read(sources, opt)
+	if err != nil {
+		return usage(err)
+	}
+	numbers.Input.Rule.Margin = margin
+	in := judged(numbers, a.Build, args)
+	if err := f.write(in); err != nil {
+		return err
+	}
+	if err := a.show(in, f.json); err != nil {
+		return err
+	}
+	if len(in.Run.Modes) == 1 {
+		return &codeError{exitUnfit, fmt.Errorf("nothing could be judged: %s is the only mode, and there is nothing to compare it with", in.Run.Modes[0].ID)}
+	}
+	if !slices.ContainsFunc(in.Run.Cells, func(c result.Cell) bool { return c.RatioCI != nil }) {
+		return &codeError{exitUnfit, errors.New("nothing could be judged: no mode and its baseline have two values or more each that can be compared")}
+	}
+	return nil
+}
+
+// sources opens the files.
+func (a App) sources(args []string) (sources []foreign.Source, done func(), err error) {
+	var files []*os.File
+	done = func() {
+		for _, f := range files {
+			f.Close()
+		}
+	}
+	for i, name := range args {
+		switch {
+		case slices.Contains(args[:i], name):
+			err = fmt.Errorf("judge %s: it is named twice", name)
+		case name == "-":
+			sources = append(sources, foreign.Source{Name: "stdin", R: a.Stdin})
+			continue
+		default:
+			var f *os.File
+			if f, err = os.Open(name); err == nil {
+				files, sources = append(files, f), append(sources, foreign.Source{Name: name, R: f})
+			}
+		}
+		if err != nil {
+			done()
+			return nil, nil, fmt.Errorf("judge: %w", err)
+		}
+	}
+	return sources, done, nil
+}
+
+// judged is what reports are made of.
+func judged(n foreign.Numbers, build result.Build, args []string) report.Input {
+	cells, warnings := result.Judge(n.Input)
+	names := make([]string, len(args))
+	for i, name := range args {
+		if names[i] = filepath.Base(name); name == "-" {
+			names[i] = "stdin"
+		}
+	}
+	run := result.Run{
+		Schema: result.Schema, Status: result.RunComplete, Tare: build, Source: strings.Join(names, ", "), Pairing: string(n.Pairing),
+		Modes: n.Input.Modes, Cells: cells, Metrics: n.Input.Metrics, Trials: result.Count(n.Input.Trials), Warnings: append(n.Warnings, warnings...),
+	}
+	return report.Input{Run: run, Trials: n.Input.Trials, Title: "Numbers of " + run.Source}
+}
+
+// write makes the files that were asked for.
+func (f judgeFlags) write(in report.Input) error {
+	for _, out := range []struct {
+		name string
+		make func(io.Writer, report.Input) error
+	}{{f.html, report.HTML}, {f.md, report.Markdown}} {
+		if out.name == "" {
+			continue
+		}
+		var buf bytes.Buffer
+		if err := out.make(&buf, in); err != nil {
+			return fmt.Errorf("render report: %w", err)
+		}
+		if err := os.WriteFile(out.name, buf.Bytes(), 0o644); err != nil { //nolint:gosec // a report is for others to read
+			return fmt.Errorf("write report: %w", err)
+		}
+	}
+	return nil
+}
+
+func (a App) show(in report.Input, asJSON bool) error {
+	if !asJSON {
+		return a.text(in)
+	}
+	text, err := result.EncodeRun(in.Run)
+	if err != nil {
+		return fmt.Errorf("print the cells: %w", err)
+	}
+	_, err = a.Stdout.Write(text)
+	return err
+}

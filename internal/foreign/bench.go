@@ -1,0 +1,254 @@
+package foreign
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"tare/internal/result"
+)
+
+// bench reads the format of Go's benchmarks (golang.org/design/14313-benchmark-format):
+// lines of configuration (key: value), of units (Unit ns/op better=lower) and of
+// results (BenchmarkName-8 100 123 ns/op 5 B/op). All other lines are passed over, as
+// by benchstat.
+//
+// The parser is our own: the module that has one brings the dependencies of a
+// service with it, and the format is a page.
+func (b *builder) bench(in *bufio.Reader) error {
+	r := benchReader{builder: b, file: b.files.of(b.file), config: map[string]string{}, better: map[string]result.Direction{}}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		r.line++
+		if err := r.read(strings.TrimRight(lines.Text(), " \t\r")); err != nil {
+			return fmt.Errorf("line %d: %w", r.line, err)
+		}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return fmt.Errorf("line %d is longer than 1 MiB", r.line+1)
+	}
+	if lines.Err() != nil {
+		return lines.Err()
+	}
+	if r.results == 0 && len(b.problems) == 0 {
+		return errors.New("there is no line of a benchmark (BenchmarkName-8 100 123 ns/op)")
+	}
+	return nil
+}
+
+type benchReader struct {
+	*builder
+	file    int32
+	line    int
+	results int
+	config  map[string]string
+	better  map[string]result.Direction // by metric, from lines of units
+}
+
+// read reads a line. Its error ends the reading: it would be that of every line.
+func (r *benchReader) read(text string) error {
+	if key, value, ok := config(text); ok {
+		r.config[key] = value
+		return nil
+	}
+	if rest, ok := strings.CutPrefix(text, "Unit "); ok {
+		r.unit(strings.Fields(rest))
+		return nil
+	}
+	rest, ok := strings.CutPrefix(text, "Benchmark")
+	if !ok {
+		return nil
+	}
+	if next, _ := firstRune(rest); unicode.IsLower(next) {
+		return nil // Benchmarking is fun
+	}
+	fields := strings.Fields(rest)
+	if len(fields) < 3 || strings.HasPrefix(rest, " ") || strings.HasPrefix(rest, "\t") {
+		return nil // the line that go test -v writes when a benchmark begins
+	}
+	if !whole(fields[1]) {
+		return nil // a log line
+	}
+	return r.result(fields[0], fields[2:])
+}
+
+func whole(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 64)
+	return err == nil
+}
+
+func firstRune(s string) (rune, bool) {
+	for _, c := range s {
+		return c, true
+	}
+	return 0, false
+}
+
+// config parts a line of configuration: the key begins with a lower-case letter and
+// has neither upper-case letters nor spaces.
+func config(text string) (key, value string, ok bool) {
+	key, value, ok = strings.Cut(text, ":")
+	first, some := firstRune(key)
+	if !ok || !some || !unicode.IsLower(first) || strings.ContainsFunc(key, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsUpper(c) }) {
+		return "", "", false
+	}
+	if value != "" && value[0] != ' ' && value[0] != '\t' {
+		return "", "", false
+	}
+	return strings.Clone(key), strings.Clone(strings.TrimSpace(value)), true
+}
+
+// unit reads what is said of a unit.
+func (r *benchReader) unit(fields []string) {
+	if len(fields) == 0 {
+		return
+	}
+	name, _, _, _ := benchUnit(fields[0])
+	for _, f := range fields[1:] {
+		key, value, _ := strings.Cut(f, "=")
+		if key != "better" {
+			continue
+		}
+		switch d := result.Direction(value); d {
+		case result.Higher, result.Lower:
+			r.better[name] = d
+		default:
+			r.refuse(r.line, "better is %s, neither higher nor lower", quote(value))
+		}
+	}
+}
+
+// result reads the values of one line.
+func (r *benchReader) result(name string, pairs []string) error {
+	if len(pairs)%2 != 0 {
+		r.refuse(r.line, "a value without a unit behind it: %s", quote(pairs[len(pairs)-1]))
+		return nil
+	}
+	one := row{line: int32(r.line), file: r.file, status: result.TrialOK, block: noBlock}
+	mode, workload, err := r.place(name)
+	if err != nil {
+		return err
+	}
+	mode, named := r.name(r.line, "mode", mode)
+	workload, called := r.name(r.line, "name of a benchmark", workload)
+	if !named || !called {
+		return nil
+	}
+	one.mode, one.workload = r.modes.of(mode), r.loads.of(workload)
+	if block := r.config["block"]; block != "" && r.opt.Pairing != NoPairs && r.opt.Pairing != ByOrder {
+		block, ok := r.name(r.line, "block", block)
+		if !ok {
+			return nil
+		}
+		one.block = r.blocks.of(block)
+	}
+	r.results++
+	for i := 0; i < len(pairs); i += 2 {
+		if !r.figure(one, pairs[i], pairs[i+1]) {
+			break
+		}
+	}
+	return nil
+}
+
+// figure reads one value of a result.
+func (r *benchReader) figure(one row, text, unit string) bool {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		r.refuse(r.line, "value %s is not a number", quote(text))
+		return false
+	}
+	name, base, to, better := benchUnit(unit)
+	name, ok := r.name(r.line, "unit", name)
+	if !ok || !r.value(r.line, v) {
+		return false
+	}
+	at, _, ok := r.measured(r.line, name, base, r.better[name])
+	if !ok {
+		return false
+	}
+	if m := &r.metrics[at]; !m.known && m.Better == "" {
+		m.Better = better
+	}
+	one.metric, one.value = at, to.of(v)
+	r.rows = append(r.rows, one)
+	return true
+}
+
+// place tells a benchmark's mode and workload from its name, RR/mode=host/size=1-8,
+// the file and the configuration.
+func (r *benchReader) place(name string) (mode, workload string, err error) {
+	by := r.opt.ModeBy
+	if by == "" {
+		_, _, named := cutPart(name, "mode")
+		switch {
+		case r.several:
+			by = ".file"
+		case named:
+			by = "/mode"
+		case r.config["mode"] != "":
+			by = "mode"
+		default:
+			return "", "", fmt.Errorf("nothing says which mode %s belongs to: give each mode a file, or a part /mode=NAME of the name, "+
+				"or a line mode: NAME before it; or say with --mode-by what else to take", quote(name))
+		}
+	}
+	workload = name
+	switch key, part := strings.CutPrefix(by, "/"); {
+	case by == ".file":
+		mode = stem(r.builder.file)
+	case part:
+		var ok bool
+		if mode, workload, ok = cutPart(name, key); !ok {
+			return "", "", fmt.Errorf("the name %s has no part /%s to take the mode from", quote(name), key)
+		}
+	case r.config[by] == "":
+		return "", "", fmt.Errorf("no line %q before it to take the mode of %s from", by+": ...", quote(name))
+	default:
+		mode = r.config[by]
+	}
+	if pkg := r.config["pkg"]; pkg != "" && by != "pkg" {
+		workload = r.packaged(pkg, workload)
+	}
+	return mode, workload, nil
+}
+
+// packaged tells benchmarks of one name apart by their package; those of the first
+// package keep the bare name.
+func (r *benchReader) packaged(pkg, workload string) string {
+	if first, there := r.pkgs[0]; !there {
+		r.pkgs[0] = pkg
+	} else if first != pkg {
+		return pkg + "." + workload
+	}
+	return workload
+}
+
+// cutPart takes the part key=VALUE, or the part of that number counted from 1, out
+// of a benchmark's name. What go test adds for GOMAXPROCS stays with the rest.
+func cutPart(name, key string) (value, rest string, ok bool) {
+	procs := ""
+	if i := strings.LastIndexByte(name, '-'); i >= 0 {
+		if _, err := strconv.ParseUint(name[i+1:], 10, 32); err == nil {
+			name, procs = name[:i], name[i:]
+		}
+	}
+	parts := strings.Split(name, "/")
+	n, err := strconv.Atoi(key)
+	for i, p := range parts[1:] {
+		switch {
+		case err == nil && n == i+1:
+			value = p
+		case strings.HasPrefix(p, key+"="):
+			value = p[len(key)+1:]
+		default:
+			continue
+		}
+		return value, strings.Join(append(parts[:i+1:i+1], parts[i+2:]...), "/") + procs, true
+	}
+	return "", "", false
+}

@@ -1,0 +1,240 @@
+package foreign
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+
+	"tare/internal/result"
+)
+
+// names numbers names in the order in which they came.
+type names struct {
+	list []string
+	at   map[string]int32
+}
+
+func (n *names) of(name string) int32 {
+	i, ok := n.at[name]
+	if !ok {
+		i = int32(len(n.list))
+		name = strings.Clone(name) // not the whole line with it
+		n.list, n.at[name] = append(n.list, name), i
+	}
+	return i
+}
+
+// row is one value. Names are numbers in the builder's lists; block is noBlock
+// where there is none.
+type row struct {
+	mode, workload, metric, block int32
+	line, file                    int32
+	value                         float64
+	status                        result.TrialStatus
+	atLeast                       bool
+}
+
+const noBlock = -1
+
+// metric is what is known of one of the numbers' metrics.
+type metric struct {
+	result.Metric
+	known  bool   // to this program
+	unit   string // base unit of the first value, empty if it had none
+	line   int32  // where that was, and
+	file   int32
+	better result.Direction
+}
+
+// builder collects rows and what is wrong with them.
+type builder struct {
+	opt      Options
+	several  bool // sources
+	file     string
+	files    names
+	modes    names
+	loads    names
+	metricAt names
+	blocks   names
+	metrics  []metric
+	rows     []row
+	baseOf   map[int32]int32 // mode to baseline, where the numbers say so
+	pkgs     map[int32]string
+	problems []string
+	more     int // problems beyond those kept
+	warnings []result.Warning
+}
+
+func newBuilder(opt Options, sources int) *builder {
+	b := &builder{opt: opt, several: sources > 1, baseOf: map[int32]int32{}, pkgs: map[int32]string{}}
+	for _, n := range []*names{&b.files, &b.modes, &b.loads, &b.metricAt, &b.blocks} {
+		n.at = map[string]int32{}
+	}
+	return b
+}
+
+// mostProblems is how many problems an error names; the others are counted.
+const mostProblems = 8
+
+// refuse notes a problem. line counts from 1.
+func (b *builder) refuse(line int, format string, args ...any) {
+	if len(b.problems) == mostProblems {
+		b.more++
+		return
+	}
+	b.problems = append(b.problems, b.where(line)+": "+fmt.Sprintf(format, args...))
+}
+
+func (b *builder) where(line int) string {
+	if b.several {
+		return fmt.Sprintf("%s line %d", b.file, line)
+	}
+	return fmt.Sprintf("line %d", line)
+}
+
+func (b *builder) at(r row) string {
+	if b.several {
+		return fmt.Sprintf("%s line %d", b.files.list[r.file], r.line)
+	}
+	return fmt.Sprintf("line %d", r.line)
+}
+
+// problem is the error for all that was refused, nil if nothing was.
+func (b *builder) problem() error {
+	if len(b.problems) == 0 {
+		return nil
+	}
+	text := strings.Join(b.problems, "; ")
+	if b.more > 0 {
+		text += fmt.Sprintf("; and %d more", b.more)
+	}
+	if b.several {
+		return errors.New("read numbers: " + text)
+	}
+	return fmt.Errorf("read %s: %s", b.file, text)
+}
+
+func (b *builder) warn(code, scope, format string, args ...any) {
+	b.warnings = append(b.warnings, result.Warning{Code: code, Scope: scope, Text: fmt.Sprintf(format, args...)})
+}
+
+// longest is the longest name that is taken, in bytes.
+const longest = 200
+
+// name is a name as it will be printed; ok is false, and a problem noted, if it
+// holds what could not be.
+func (b *builder) name(line int, what, text string) (string, bool) {
+	text = strings.TrimSpace(text)
+	switch {
+	case text == "":
+		b.refuse(line, "no %s", what)
+	case len(text) > longest:
+		b.refuse(line, "a %s of %d bytes, at most %d", what, len(text), longest)
+	case strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }):
+		b.refuse(line, "%s %s holds characters that cannot be printed", what, quote(text))
+	default:
+		return text, true
+	}
+	return "", false
+}
+
+// value checks a number that must have a logarithm or be 0.
+func (b *builder) value(line int, v float64) bool {
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		b.refuse(line, "value %g is not finite", v)
+	case v < 0:
+		b.refuse(line, "value %g is negative, and nothing that is judged here (rates, times, counts, shares) can be", v)
+	default:
+		return true
+	}
+	return false
+}
+
+// quote shows text of the numbers, not all of a long one.
+func quote(s string) string {
+	const most = 60
+	if len(s) > most {
+		s = s[:most] + "..."
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// measured finds the metric of a value, with the factor that takes the value to
+// the metric's base unit. Name, unit and better may be empty. ok is false, and a
+// problem noted, where they contradict what is known of the metric.
+func (b *builder) measured(line int, name, unit string, better result.Direction) (at int32, to factor, ok bool) {
+	base, to, says := baseUnit(unit)
+	at = b.metricAt.of(name)
+	if int(at) == len(b.metrics) {
+		m := metric{Metric: result.Metric{Name: b.metricAt.list[at], Title: b.metricAt.list[at], Unit: base, Better: says, Primary: true},
+			unit: base, line: int32(line), file: b.files.of(b.file)}
+		if k, known := result.MetricNamed(name); known {
+			m.Metric, m.known = k, true
+		}
+		b.metrics = append(b.metrics, m)
+	}
+	m := &b.metrics[at]
+	switch {
+	case unit != "" && m.known && base != m.Unit:
+		b.refuse(line, "%s is in %s, not in %s", name, m.Unit, unit)
+		return at, to, false
+	case base != m.unit && !m.known:
+		b.refuse(line, "%s has the unit %s here and %s in line %d", name, orNone(base), orNone(m.unit), m.line)
+		return at, to, false
+	}
+	if better == "" {
+		return at, to, true
+	}
+	if m.known && better != m.Better || m.better != "" && better != m.better {
+		b.refuse(line, "of %s, %s is better, not %s", name, either(m.better, m.Better), better)
+		return at, to, false
+	}
+	m.better = better
+	return at, to, true
+}
+
+func either(a, b result.Direction) result.Direction {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func orNone(unit string) string {
+	if unit == "" {
+		return "(none)"
+	}
+	return unit
+}
+
+// settleMetrics decides which way is better and puts the metrics in their order:
+// those that this program knows as its reports do, then the others as they came.
+func (b *builder) settleMetrics() []result.Metric {
+	var out []result.Metric
+	for i := range b.metrics {
+		m := &b.metrics[i]
+		switch {
+		case m.known:
+			continue
+		case m.better != "":
+			m.Better = m.better
+		case m.Better != "" && b.opt.Better == "": // by its unit
+		case b.opt.Better != "":
+			m.Better = b.opt.Better
+		default:
+			m.Better = result.Higher
+			b.warn("better_assumed", "run", "nothing says which way %s is better, so higher is taken for it; "+
+				"a column better (higher or lower) or --better lower says otherwise", m.Name)
+		}
+		out = append(out, m.Metric)
+	}
+	known := slices.DeleteFunc(result.Metrics(), func(m result.Metric) bool {
+		_, there := b.metricAt.at[m.Name]
+		return !there
+	})
+	return append(known, out...)
+}

@@ -1,0 +1,215 @@
+package foreign
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tare/internal/result"
+)
+
+// finish makes trials of the rows.
+func (b *builder) finish() (Numbers, error) {
+	if err := b.problem(); err != nil {
+		return Numbers{}, err
+	}
+	if !slices.ContainsFunc(b.rows, func(r row) bool { return r.status == result.TrialOK }) {
+		return Numbers{}, errors.New("there are no values")
+	}
+	pairing, err := b.pair()
+	if err != nil {
+		return Numbers{}, err
+	}
+	order := b.order()
+	b.duplicates(order)
+	if err := b.problem(); err != nil {
+		return Numbers{}, err
+	}
+	modes, err := b.baselines()
+	if err != nil {
+		return Numbers{}, err
+	}
+	n := Numbers{Pairing: pairing, Input: result.Input{
+		Modes: modes, Workloads: b.loads.list, Metrics: b.settleMetrics(), Trials: b.trials(order),
+	}}
+	if pairing == NoPairs {
+		n.Input.Rule.Pairing = result.PairNone
+	}
+	b.gaps(n)
+	b.zeros()
+	n.Warnings = b.warnings
+	return n, nil
+}
+
+// pair settles how values are paired, and gives blocks to those that have none: the
+// place in order among the values of their mode, workload and metric.
+func (b *builder) pair() (Pairing, error) {
+	blocks := len(b.blocks.list) > 0
+	pairing := b.opt.Pairing
+	switch {
+	case pairing == "" && blocks:
+		pairing = ByBlock
+	case pairing == "":
+		pairing = NoPairs
+	case pairing == ByBlock && !blocks:
+		return "", errors.New("values cannot be paired by block, for they have none: add a column block, or choose --pairing order or none")
+	}
+	if pairing == ByBlock {
+		return pairing, b.numberBlocks()
+	}
+	next := map[[3]int32]int32{}
+	for i := range b.rows {
+		r := &b.rows[i]
+		k := [3]int32{r.mode, r.workload, r.metric}
+		if r.status != result.TrialOK {
+			k[2] = -1
+		}
+		next[k]++
+		r.block = next[k]
+	}
+	return pairing, nil
+}
+
+// numberBlocks turns the names of blocks into numbers: themselves where all are
+// numbers, else in the order in which they came.
+func (b *builder) numberBlocks() error {
+	ids := make([]int32, len(b.blocks.list))
+	taken := map[int32]bool{}
+	numbers := true
+	for i, name := range b.blocks.list {
+		n, err := strconv.ParseInt(name, 10, 32)
+		numbers = numbers && err == nil && !taken[int32(n)]
+		ids[i] = int32(n)
+		taken[ids[i]] = true
+	}
+	for i := range b.rows {
+		r := &b.rows[i]
+		switch {
+		case r.block == noBlock:
+			// A file without blocks among others that have them.
+			return fmt.Errorf("%s has no block, but other values have: give each one, or choose --pairing order or none", b.at(*r))
+		case numbers:
+			r.block = ids[r.block]
+		default:
+			r.block++
+		}
+	}
+	return nil
+}
+
+// order sorts the rows by block, workload and mode, those first that do not count,
+// and by metric. It leaves them where they are, in the order of the lines.
+func (b *builder) order() []int32 {
+	order := make([]int32, len(b.rows))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(i, j int32) int {
+		p, q := &b.rows[i], &b.rows[j]
+		return cmp.Or(cmp.Compare(p.block, q.block), cmp.Compare(p.workload, q.workload), cmp.Compare(p.mode, q.mode),
+			cmp.Compare(p.status, q.status), cmp.Compare(p.metric, q.metric))
+	})
+	return order
+}
+
+// together says whether two values are of one trial.
+func (p *row) together(q *row) bool {
+	return p.status == result.TrialOK && q.status == result.TrialOK && p.block == q.block && p.workload == q.workload && p.mode == q.mode
+}
+
+// duplicates refuses two values where there can be one.
+func (b *builder) duplicates(order []int32) {
+	last := -1 // in order, the last that counts
+	for i, at := range order {
+		r := &b.rows[at]
+		if r.status != result.TrialOK {
+			continue
+		}
+		if last >= 0 {
+			if was := &b.rows[order[last]]; was.together(r) && was.metric == r.metric {
+				b.file = b.files.list[r.file]
+				b.refuse(int(r.line), "a second %s of %s in block %d, after %s; --pairing none takes all values as they are",
+					b.metrics[r.metric].Name, scope(b.modes.list[r.mode], b.loads.list[r.workload]), r.block, b.at(*was))
+			}
+		}
+		last = i
+	}
+}
+
+// baselines says which mode each is compared with.
+func (b *builder) baselines() ([]result.Mode, error) {
+	base := b.opt.Baseline
+	if base != "" && !slices.Contains(b.modes.list, base) {
+		return nil, fmt.Errorf("the baseline %s is not among the modes: %s", quote(base), shown(b.modes.list))
+	}
+	named := base != ""
+	switch {
+	case named:
+	case slices.Contains(b.modes.list, "host"):
+		base = "host"
+	default:
+		base = b.modes.list[0]
+	}
+	var modes []result.Mode
+	for i, id := range b.modes.list {
+		m := result.Mode{ID: id, Title: id, Status: result.ModeMeasured}
+		own, there := b.baseOf[int32(i)]
+		switch {
+		case len(b.baseOf) > 0 && !named:
+			if there && own != int32(i) {
+				m.Baseline = b.modes.list[own]
+			}
+		case id != base:
+			m.Baseline = base
+		}
+		modes = append(modes, m)
+	}
+	return modes, nil
+}
+
+// shown lists names, not all of many.
+func shown(names []string) string {
+	const most = 12
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if len(names) > most {
+		text += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return text
+}
+
+// trials joins the metrics of a block into one trial. What does not count is a trial
+// of its own.
+func (b *builder) trials(order []int32) []result.Trial {
+	n := 0
+	for i, at := range order {
+		if i == 0 || !b.rows[order[i-1]].together(&b.rows[at]) {
+			n++
+		}
+	}
+	out := make([]result.Trial, 0, n)
+	for i, at := range order {
+		r := &b.rows[at]
+		if i == 0 || !b.rows[order[i-1]].together(r) {
+			out = append(out, result.Trial{Schema: result.TrialSchema, Seq: len(out) + 1, Block: int(r.block), Attempt: 1,
+				Mode: b.modes.list[r.mode], Workload: b.loads.list[r.workload], Status: r.status})
+		}
+		t := &out[len(out)-1]
+		if r.status != result.TrialOK {
+			continue
+		}
+		name := b.metrics[r.metric].Name
+		if t.Metrics == nil {
+			t.Metrics = map[string]float64{}
+		}
+		t.Status, t.Metrics[name] = r.status, r.value
+		if r.atLeast {
+			t.AtLeast = append(t.AtLeast, name)
+		}
+	}
+	return out
+}
+
+func scope(mode, workload string) string { return mode + " " + workload }

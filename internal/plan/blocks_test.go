@@ -1,0 +1,170 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"tare/internal/study"
+)
+
+// drawStudy draws a study with modes, workloads that skip blocks, pilots and a stop.
+func drawStudy(t *rapid.T) study.Study {
+	s := sample()
+	s.Seed = rapid.Uint64Range(1, study.MaxSeed).Draw(t, "seed")
+	s.Blocks = rapid.IntRange(2, 20).Draw(t, "blocks")
+	s.Modes = study.ModesOf("host", "x", "y", "z")[:rapid.IntRange(1, 4).Draw(t, "modes")]
+	for i := range s.Workloads {
+		s.Workloads[i].Every = rapid.IntRange(0, 4).Draw(t, "every")
+		s.Workloads[i].Times = rapid.IntRange(0, 6).Draw(t, "times")
+		s.Workloads[i].Slice = rapid.SampledFrom([]study.Duration{study.AtOnce, study.Duration(25 * time.Millisecond)}).Draw(t, "slice")
+	}
+	s.Pilot = rapid.SampledFrom([]study.Duration{study.Zero, study.Duration(15 * time.Second)}).Draw(t, "pilot")
+	if rapid.Bool().Draw(t, "stops") {
+		s.Stop = &study.Stop{MinBlocks: rapid.IntRange(2, s.Blocks).Draw(t, "least"), Width: 0.025, ExtraBlocks: 2}
+	}
+	s.Renew = rapid.SampledFrom([]study.Renew{study.RenewOnce, study.RenewAuto, 1, 2}).Draw(t, "renew")
+	return s
+}
+
+// A block has each mode exactly once with each workload that is driven in it, and no
+// other workload.
+func TestBlocksAreBalanced(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawStudy(t)
+		type cell struct {
+			block          int
+			mode, workload string
+		}
+		seen := map[cell]int{}
+		for _, tr := range Make(s).Trials {
+			seen[cell{tr.Block, tr.Mode, tr.Workload.ID}]++
+		}
+		for _, w := range s.Workloads {
+			for block := 1; block <= s.Blocks; block++ {
+				want := 1
+				if e := max(1, w.Every); (block-1)%e != 0 || w.Times > 0 && (block-1)/e >= w.Times {
+					want = 0
+				}
+				for _, m := range s.ModeNames() {
+					if got := seen[cell{block, m, w.ID}]; got != want {
+						t.Fatalf("block %d has %d trials of %s with %s, want %d", block, got, m, w.ID, want)
+					}
+				}
+			}
+		}
+	})
+}
+
+// Blocks 1 to n do not depend on how many more may follow: a run that is given more
+// of them, or is resumed, goes on as it began.
+func TestPrefix(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawStudy(t)
+		few := Make(s).Trials
+		s.Blocks += rapid.IntRange(1, 20).Draw(t, "more")
+		if diff := cmp.Diff(few, Make(s).Trials[:len(few)]); diff != "" {
+			t.Fatalf("the first blocks (-few +many):\n%s", diff)
+		}
+	})
+}
+
+// Pilots come first, one of each mode, without a warm-up and as long as asked, of the
+// bulk workload; they run together where its trials do.
+func TestPilots(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawStudy(t)
+		if rapid.Bool().Draw(t, "bulk last") {
+			slices.Reverse(s.Workloads)
+		}
+		bulk := s.Workloads[slices.IndexFunc(s.Workloads, func(w study.Workload) bool { return w.Kind == "tcp_stream" })]
+		p := Make(s)
+		pilots := slices.IndexFunc(p.Trials, func(tr Trial) bool { return !tr.Pilot() })
+		if pilots < 0 {
+			pilots = len(p.Trials)
+		}
+		if slices.ContainsFunc(p.Trials[pilots:], Trial.Pilot) {
+			t.Fatal("a pilot behind the first block")
+		}
+		if s.Pilot == study.Zero {
+			if pilots > 0 {
+				t.Fatalf("%d pilots that nobody asked for", pilots)
+			}
+			return
+		}
+		var modes []string
+		for _, tr := range p.Trials[:pilots] {
+			modes = append(modes, tr.Mode)
+			if w := tr.Workload; w.ID != bulk.ID || w.Warmup != study.Zero || w.Duration != s.Pilot || tr.Sliced() != (Trial{Workload: bulk}).Sliced() {
+				t.Fatalf("pilot %+v", w)
+			}
+		}
+		slices.Sort(modes)
+		if diff := cmp.Diff(s.ModeNames(), modes); diff != "" {
+			t.Fatalf("modes of the pilots (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Where there is no bulk workload the first is piloted; a tool's traffic never is.
+func TestPilotOf(t *testing.T) {
+	s := sample()
+	s.Pilot = study.Duration(15 * time.Second)
+	s.Workloads = s.Workloads[1:]
+	if w, ok := Pilot(s); !ok || w.ID != "tcp_rr" {
+		t.Errorf("pilot of %q, %t", w.ID, ok)
+	}
+	s.Workloads[0].Tool = "iperf3"
+	if w, ok := Pilot(s); ok {
+		t.Errorf("pilot of %q by %s", w.ID, w.Tool)
+	}
+}
+
+// A run has at least the blocks that its stop asks for, and never more than the most.
+func TestLeast(t *testing.T) {
+	for _, tt := range []struct {
+		stop         *study.Stop
+		blocks, want int
+	}{
+		{nil, 4, 4}, {&study.Stop{MinBlocks: 5, ExtraBlocks: 2}, 12, 7}, {&study.Stop{MinBlocks: 5, ExtraBlocks: 2}, 6, 6},
+	} {
+		s := sample()
+		s.Stop, s.Blocks = tt.stop, tt.blocks
+		if p := Make(s); p.Least != tt.want || p.Blocks != tt.blocks {
+			t.Errorf("%+v, %d blocks: at least %d and at most %d, want %d and %d", tt.stop, tt.blocks, p.Least, p.Blocks, tt.want, tt.blocks)
+		}
+	}
+}
+
+// What is made anew between blocks takes the time that its modes do; and the whole
+// is the set-up, the pilots and the blocks.
+func TestTime(t *testing.T) {
+	s := sample()
+	s.Workloads = s.Workloads[1:] // tcp_rr: 700 ms
+	quick, slow := time.Second, 5*time.Second
+	takes := map[string]time.Duration{"host": quick, "x": slow} // y is not told of
+	const trial = 300*time.Millisecond + TrialOverhead + 700*time.Millisecond
+	for _, tt := range []struct {
+		renew study.Renew
+		want  time.Duration // spent on renewal in 4 blocks
+	}{
+		{study.RenewOnce, 0}, {1, 3 * (quick + slow)}, {2, quick + slow}, {study.RenewAuto, 3*quick + slow},
+	} {
+		s.Renew, s.Blocks = tt.renew, 4
+		p := Make(s).Taking(takes)
+		if got, want := p.Time(4), 12*trial+quick+slow+tt.want; got != want {
+			t.Errorf("renew %s: %s, want %s", tt.renew, got, want)
+		}
+	}
+	s.Renew, s.Pilot = study.RenewOnce, study.Duration(15*time.Second)
+	p := Make(s).Taking(takes)
+	if got, want := p.Time(4), 12*trial+quick+slow+3*(300*time.Millisecond+TrialOverhead+15*time.Second); got != want {
+		t.Errorf("with pilots %s, want %s", got, want)
+	}
+	if got, want := p.Time(1), 3*trial+quick+slow+3*(300*time.Millisecond+TrialOverhead+15*time.Second); got != want {
+		t.Errorf("with pilots, one block: %s, want %s", got, want)
+	}
+}

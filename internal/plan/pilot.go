@@ -1,0 +1,31 @@
+package plan
+
+import (
+	"slices"
+
+	"tare/internal/study"
+	"tare/internal/traffic"
+)
+
+// Pilot is the workload of a study's pilot trials, without a warm-up and as long as
+// the study says: the first bulk one, else the first, of those that the built-in
+// generator drives and that can show how they go on while they run. False where the
+// study has none or wants none.
+func Pilot(s study.Study) (study.Workload, bool) {
+	if s.Pilot.Std() == 0 {
+		return study.Workload{}, false
+	}
+	fit := slices.DeleteFunc(Workloads(s), func(w study.Workload) bool { return External(w) || !traffic.CanSlice(w.Kind, false) })
+	if len(fit) == 0 {
+		return study.Workload{}, false
+	}
+	w := fit[max(0, slices.IndexFunc(fit, bulk))]
+	w.Warmup, w.Duration = study.Zero, s.Pilot
+	w.DurationMin, w.DurationMax, w.Every, w.Times = 0, 0, 0, 0
+	return w, true
+}
+
+func bulk(w study.Workload) bool {
+	t, err := traffic.Named(w.Kind)
+	return err == nil && t.Spec().Bulk
+}

@@ -16,6 +16,7 @@ type Trial struct {
 	Block    int
 	Mode     string
 	Workload study.Workload
+	Expected time.Duration // of a rate search: how long it takes; its most is Most
 }
 
 // Pilot reports whether the trial is only there to show how long the mode takes to
@@ -61,6 +62,7 @@ func Make(s study.Study) Plan {
 			}
 		}
 	}
+	p.expect()
 	return p
 }
 

@@ -178,6 +178,9 @@ func (f judgeFlags) write(in report.Input) error {
 
 func (a App) show(in report.Input, asJSON bool) error {
 	if !asJSON {
+		if in.Run.Trials.OK == len(in.Trials) {
+			in.Trials = nil // the table needs none of them, and there may be very many
+		}
 		return a.text(in)
 	}
 	text, err := result.EncodeRun(in.Run)

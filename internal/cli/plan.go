@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +28,7 @@ func (a App) planCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printPlan(plan.Make(s).Without(a.Drivers.Planned(s)...), s, order)
+			return a.printPlan(plan.Make(s).Taking(a.Drivers.TakesEach(s)).Without(a.Drivers.Planned(s)...), s, order)
 		},
 	}
 	f.register(c)
@@ -38,14 +37,7 @@ func (a App) planCommand() *cobra.Command {
 }
 
 func (a App) printPlan(p plan.Plan, s study.Study, order bool) error {
-	var busy time.Duration
-	for _, t := range p.Trials {
-		busy += t.Traffic()
-	}
-	total := p.Estimate(p.Trials) + a.Drivers.Takes(s)
-	fmt.Fprintf(a.Stdout, "%d trials: %d modes x %d workloads x %d blocks, profile %s, seed %d\n",
-		len(p.Trials), len(p.Modes), len(p.Workloads), p.Blocks, s.Profile, p.Seed)
-	fmt.Fprintf(a.Stdout, "about %s, %.0f %% of it with traffic flowing\n\n", total.Round(time.Second), 100*busy.Seconds()/total.Seconds())
+	printTime(a.Stdout, p, s)
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODE\tBASELINE\tWHAT IS BUILT")
 	for _, asked := range s.Modes {
@@ -64,7 +56,11 @@ func (a App) printPlan(p plan.Plan, s study.Study, order bool) error {
 		if (plan.Trial{Workload: wl}).Sliced() {
 			slice = wl.Slice.String()
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", wl.ID, wl.Warmup, wl.Duration, slice, parameters(wl))
+		timed := wl.Duration.String()
+		if wl.Step > 0 {
+			timed = "steps of " + wl.Step.String()
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", wl.ID, wl.Warmup, timed, slice, parameters(wl))
 	}
 	for _, wl := range s.Workloads {
 		if why, planned := traffic.IsPlanned(wl.Kind); planned {
@@ -75,7 +71,7 @@ func (a App) printPlan(p plan.Plan, s study.Study, order bool) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stdout, "\nmargin %g %%; settle %s before each trial\n", 100*s.Margin, s.Settle)
+	printMethod(a.Stdout, p, s)
 	for _, line := range a.made(s) {
 		fmt.Fprintln(a.Stdout, line)
 	}
@@ -84,7 +80,11 @@ func (a App) printPlan(p plan.Plan, s study.Study, order bool) error {
 	}
 	fmt.Fprintln(w, "\nTRIAL\tBLOCK\tWORKLOAD\tMODE")
 	for i, t := range p.Trials {
-		fmt.Fprintf(w, "%d\t%d\t%s\t%s\n", i+1, t.Block, t.Workload.ID, t.Mode)
+		block := fmt.Sprint(t.Block)
+		if t.Pilot() {
+			block = "pilot"
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", i+1, block, t.Workload.ID, t.Mode)
 	}
 	return w.Flush()
 }
@@ -124,7 +124,7 @@ func orNone(r study.Rate) string {
 func parameters(w study.Workload) string {
 	var out []string
 	for _, s := range w.Settings() {
-		if !slices.Contains([]string{"id", "workload", "warmup", "duration", "slice"}, s.Key) {
+		if !slices.Contains([]string{"id", "workload", "warmup", "duration", "duration_min", "duration_max", "every", "times", "slice"}, s.Key) {
 			out = append(out, s.Key+"="+s.Value)
 		}
 	}

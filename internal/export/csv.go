@@ -14,7 +14,7 @@ import (
 
 // columns of the table, in order.
 func columns() []string {
-	return []string{"run", "block", "seq", "attempt", "mode", "baseline", "workload", "metric", "unit", "better", "value", "at_least", "status", "started", "reason"}
+	return []string{"run", "block", "seq", "attempt", "mode", "baseline", "control", "workload", "metric", "unit", "better", "value", "at_least", "status", "started", "reason"}
 }
 
 // CSV writes one line for each metric of each trial, in base units and with all
@@ -55,8 +55,8 @@ type table struct {
 }
 
 // order sorts trials by block, workload and mode, the latter two as the run has
-// them, so that readers who take names in the order in which they come find the
-// run's.
+// them, and pilots last, so that readers who take names in the order in which they
+// come find the run's.
 func (t table) order(trials []result.Trial) []int {
 	modes, workloads := map[string]int{}, map[string]int{}
 	number := func(m map[string]int, name string) {
@@ -78,6 +78,12 @@ func (t table) order(trials []result.Trial) []int {
 	}
 	slices.SortStableFunc(order, func(i, j int) int {
 		a, b := trials[i], trials[j]
+		switch {
+		case a.Pilot && !b.Pilot:
+			return 1
+		case b.Pilot && !a.Pilot:
+			return -1
+		}
 		return cmp.Or(a.Block-b.Block, workloads[a.Workload]-workloads[b.Workload], modes[a.Mode]-modes[b.Mode])
 	})
 	return order
@@ -99,16 +105,19 @@ func (t table) status(tr result.Trial, counts bool) string {
 
 // lines are those of one trial: at least one, and one for each of its metrics.
 func (t table) lines(tr result.Trial, status string) [][]string {
-	base := ""
+	base, control := "", ""
 	if i := slices.IndexFunc(t.run.Modes, func(m result.Mode) bool { return m.ID == tr.Mode }); i >= 0 {
 		base = t.run.Modes[i].Baseline
+		if t.run.Modes[i].Control {
+			control = "true"
+		}
 	}
 	started := ""
 	if !tr.Started.IsZero() {
 		started = tr.Started.UTC().Format(time.RFC3339Nano)
 	}
 	line := func(m result.Metric, value, atLeast string) []string {
-		return []string{t.run.ID, strconv.Itoa(tr.Block), strconv.Itoa(tr.Seq), strconv.Itoa(tr.Attempt), tr.Mode, base, tr.Workload,
+		return []string{t.run.ID, strconv.Itoa(tr.Block), strconv.Itoa(tr.Seq), strconv.Itoa(tr.Attempt), tr.Mode, base, control, tr.Workload,
 			m.Name, m.Unit, string(m.Better), value, atLeast, status, started, tr.Reason}
 	}
 	var out [][]string

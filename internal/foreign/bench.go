@@ -164,7 +164,7 @@ func (r *benchReader) figure(one row, text, unit string) bool {
 	}
 	name, base, to, better := benchUnit(unit)
 	name, ok := r.name(r.line, "unit", name)
-	if !ok || !r.value(r.line, v) {
+	if !ok || !r.value(r.line, v) || !r.value(r.line, to.of(v)) {
 		return false
 	}
 	at, _, ok := r.measured(r.line, name, base, r.better[name])

@@ -62,6 +62,7 @@ type builder struct {
 	metrics  []metric
 	rows     []row
 	baseOf   map[int32]int32 // mode to baseline, where the numbers say so
+	controls map[int32]bool  // modes that are the baseline once more
 	pkgs     map[int32]string
 	problems []string
 	more     int // problems beyond those kept
@@ -69,7 +70,7 @@ type builder struct {
 }
 
 func newBuilder(opt Options, sources int) *builder {
-	b := &builder{opt: opt, several: sources > 1, baseOf: map[int32]int32{}, pkgs: map[int32]string{}}
+	b := &builder{opt: opt, several: sources > 1, baseOf: map[int32]int32{}, controls: map[int32]bool{}, pkgs: map[int32]string{}}
 	for _, n := range []*names{&b.files, &b.modes, &b.loads, &b.metricAt, &b.blocks} {
 		n.at = map[string]int32{}
 	}

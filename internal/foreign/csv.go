@@ -15,7 +15,7 @@ import (
 
 // columns are what a table may have.
 func columns() []string {
-	return []string{"mode", "value", "block", "workload", "metric", "unit", "better", "baseline", "status", "at_least"}
+	return []string{"mode", "value", "block", "workload", "metric", "unit", "better", "baseline", "control", "status", "at_least"}
 }
 
 // spare are what `tare export` writes beside them.
@@ -187,6 +187,13 @@ func (t *tableReader) place(line int, record []string, r *row) bool {
 		}
 		r.block = t.blocks.of(block)
 	}
+	control, ok := t.truth(line, record, "control")
+	if !ok {
+		return false
+	}
+	if control {
+		t.controls[r.mode] = true
+	}
 	if base := t.field(record, "baseline"); base != "" {
 		if base, ok = t.name(line, "baseline", base); !ok {
 			return false
@@ -225,19 +232,25 @@ func (t *tableReader) figure(line int, record []string, text string, r *row) boo
 		}
 	}
 	at, to, ok := t.measured(line, name, unit, better)
-	if !ok {
-		return false
-	}
-	switch strings.ToLower(t.field(record, "at_least")) {
-	case "", "false", "0", "no":
-	case "true", "1", "yes":
-		r.atLeast = true
-	default:
-		t.refuse(line, "at_least is %s, neither true nor false", quote(t.field(record, "at_least")))
+	if !ok || !t.value(line, to.of(v)) {
 		return false
 	}
 	r.metric, r.value = at, to.of(v)
-	return true
+	r.atLeast, ok = t.truth(line, record, "at_least")
+	return ok
+}
+
+// truth reads true or false; nothing is false.
+func (t *tableReader) truth(line int, record []string, column string) (yes, ok bool) {
+	switch text := t.field(record, column); strings.ToLower(text) {
+	case "", "false", "0", "no":
+		return false, true
+	case "true", "1", "yes":
+		return true, true
+	default:
+		t.refuse(line, "%s is %s, neither true nor false", column, quote(text))
+		return false, false
+	}
 }
 
 // number reads a value. Where a comma does not part the fields, it may stand for

@@ -155,7 +155,7 @@ func (b *builder) baselines() ([]result.Mode, error) {
 	}
 	var modes []result.Mode
 	for i, id := range b.modes.list {
-		m := result.Mode{ID: id, Title: id, Status: result.ModeMeasured}
+		m := result.Mode{ID: id, Title: id, Status: result.ModeMeasured, Control: b.controls[int32(i)]}
 		own, there := b.baseOf[int32(i)]
 		switch {
 		case len(b.baseOf) > 0 && !named:

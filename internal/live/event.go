@@ -16,7 +16,9 @@ type Listener interface {
 // Event is one of the types below.
 type Event interface{ event() }
 
-// Planned opens a run: what will be done and about how long it takes.
+// Planned opens a run: what will be done and about how long it takes. Trials, Blocks
+// and Estimate are the most; a run that may end by itself before has fewer blocks as
+// Least, and takes Soonest then.
 type Planned struct {
 	RunID    string
 	Dir      string
@@ -24,7 +26,9 @@ type Planned struct {
 	Modes    []string
 	Trials   int
 	Blocks   int
+	Least    int // 0: there are as many as Blocks
 	Estimate time.Duration
+	Soonest  time.Duration
 }
 
 // ModeSettled says that a mode is ready (Status measured) or why it is not.
@@ -37,7 +41,7 @@ type ModeSettled struct {
 }
 
 // TrialStarted announces a trial, or several that take turns; Done of Total trials are behind it and
-// Remaining is the time still needed by the plan.
+// Remaining is the time still needed by the plan, at most. Pilots are of block 0.
 type TrialStarted struct {
 	Done, Total   int
 	Block, Blocks int

@@ -132,3 +132,19 @@ func (p Plan) Time(blocks int) time.Duration {
 	}
 	return sum
 }
+
+// Slack is how many times as long as announced at most a run may be that ends by
+// itself.
+const Slack = 1.2
+
+// Limit is how long a run of s may take, 0 for as long as it likes: what the study
+// says or, where it ends by itself, what was announced at most, with some slack.
+func (p Plan) Limit(s study.Study) time.Duration {
+	switch {
+	case s.MaxTime > 0:
+		return s.MaxTime.Std()
+	case s.Stop != nil:
+		return time.Duration(Slack * float64(p.Time(p.Blocks)))
+	}
+	return 0
+}

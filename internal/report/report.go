@@ -139,13 +139,22 @@ func cleanTrials(trials []result.Trial) []result.Trial {
 	return each(trials, func(t result.Trial) result.Trial {
 		t.Mode, t.Workload, t.Reason = say.Clean(t.Mode), say.Clean(t.Workload), say.Clean(t.Reason)
 		t.Status = result.TrialStatus(say.Clean(string(t.Status)))
-		metrics := make(map[string]float64, len(t.Metrics))
-		for name, v := range t.Metrics {
-			metrics[say.Clean(name)] = v
+		for name := range t.Metrics {
+			if say.Clean(name) != name {
+				t.Metrics = cleanNames(t.Metrics)
+				break
+			}
 		}
-		t.Metrics = metrics
 		return t
 	})
+}
+
+func cleanNames(metrics map[string]float64) map[string]float64 {
+	out := make(map[string]float64, len(metrics))
+	for name, v := range metrics {
+		out[say.Clean(name)] = v
+	}
+	return out
 }
 
 // withoutFigures is a comparison of what was not measured.

@@ -88,20 +88,18 @@ func (s *Side) Terms() []*Side {
 // Compare judges what a study asked to be compared, as [Judge] judges modes beside
 // their baselines: for each asked, in the order given, in every metric that all its
 // terms have; modes alone in each of the workloads, a mode beside a scenario in that
-// scenario's. A scenario of a sweep, whose workload is there as several with what
-// [Sweep] adds to their names, is compared at each of them. What cannot be compared
-// is in the result all the same, with the reason.
+// scenario's. What cannot be compared is in the result all the same, with the reason.
 func Compare(in Input, scenarios []Scenario, asked []Asked) []Comparison {
 	if in.Metrics == nil {
 		in.Metrics = MetricsOf(in.Trials)
 	}
-	c := comparer{Input: in, scenarios: scenarios, named: slices.Clone(in.Workloads)}
+	named := slices.Clone(in.Workloads)
 	for _, s := range scenarios {
-		if len(sweep(s.Workload, c.named)) == 0 {
-			c.named = append(c.named, s.Workload)
+		if !slices.Contains(named, s.Workload) {
+			named = append(named, s.Workload)
 		}
 	}
-	c.table = tabulate(in.Modes, c.named, in.Trials)
+	c := comparer{Input: in, scenarios: scenarios, table: tabulate(in.Modes, named, in.Trials)}
 	for _, a := range asked {
 		c.ask(a)
 	}
@@ -111,29 +109,10 @@ func Compare(in Input, scenarios []Scenario, asked []Asked) []Comparison {
 	return c.out
 }
 
-// Sweep parts the name of a workload from what tells one of a sweep's steps from
-// another: udp_sweep@200Mbit/s.
-const Sweep = "@"
-
-// sweep lists those of the workloads that a name stands for.
-func sweep(name string, workloads []string) []string {
-	if slices.Contains(workloads, name) {
-		return []string{name}
-	}
-	var out []string
-	for _, w := range workloads {
-		if strings.HasPrefix(w, name+Sweep) {
-			out = append(out, w)
-		}
-	}
-	return out
-}
-
 // comparer collects comparisons.
 type comparer struct {
 	Input
 	scenarios []Scenario
-	named     []string // Workloads, and those that only scenarios name
 	table     table
 	out       []Comparison
 }
@@ -162,8 +141,12 @@ func (c *comparer) ask(asked Asked) {
 		c.out = append(c.out, found)
 		return
 	}
-	for _, w := range c.steps(terms, workload) {
-		c.metrics(found.at(w, c.named))
+	if workload != "" {
+		c.metrics(found)
+		return
+	}
+	for _, w := range c.Workloads {
+		c.metrics(found.at(w))
 	}
 }
 
@@ -220,32 +203,11 @@ func (c *comparer) unfit(found Comparison, asked Asked) string {
 	return ""
 }
 
-// steps lists the workloads of which there is a comparison each: those of the first
-// sweep among the terms, the one workload of the terms, or all.
-func (c *comparer) steps(terms []*Side, workload string) []string {
-	if workload == "" {
-		return c.Workloads
-	}
-	for _, t := range terms {
-		if steps := sweep(t.Workload, c.named); len(steps) > 0 && steps[0] != t.Workload {
-			return steps
-		}
-	}
-	return []string{workload}
-}
-
-// at is the comparison at a workload: terms without one get it, and those of a
-// sweep their own step of it.
-func (c Comparison) at(workload string, workloads []string) Comparison {
+// at is the comparison of modes at a workload.
+func (c Comparison) at(workload string) Comparison {
 	c.A.Of, c.B.Of = slices.Clone(c.A.Of), slices.Clone(c.B.Of)
-	_, step, swept := strings.Cut(workload, Sweep)
 	for _, t := range c.terms() {
-		switch {
-		case t.Workload == "":
-			t.Workload = workload
-		case swept && !slices.Contains(workloads, t.Workload):
-			t.Workload += Sweep + step
-		}
+		t.Workload = workload
 	}
 	c.A.join()
 	c.B.join()

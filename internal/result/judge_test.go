@@ -135,30 +135,3 @@ func TestRatioOfRatiosAtLeast(t *testing.T) {
 		}
 	}
 }
-
-// A scenario of a sweep is compared at each of its rates.
-func TestCompareSweep(t *testing.T) {
-	scenarios := []Scenario{{ID: "A", Mode: "host", Workload: "sweep"}, {ID: "B", Mode: "veth", Workload: "sweep"}, {ID: "C", Mode: "veth", Workload: "stream"}}
-	steps := []string{"stream", "sweep@1Mbit/s", "sweep@2Mbit/s"}
-	var trials []Trial
-	for i, w := range steps {
-		trials = join(trials, of(w, rows("host", "goodput", 100, 101, 100)), of(w, rows("veth", "goodput", 50+float64(i), 50+float64(i), 50+float64(i))))
-	}
-	in := Input{Modes: hostAnd, Workloads: steps, Trials: trials, Rule: Rule{Margin: 0.05}}
-	want := map[string]int{}
-	for _, c := range Compare(in, scenarios, []Asked{{ID: "x", A: []string{"B"}, B: []string{"A"}}, {ID: "y", A: []string{"veth"}, B: []string{"A"}}, {ID: "z", A: []string{"B"}, B: []string{"C"}}}) {
-		if c.Verdict != Worse && c.ID != "z" || c.Metric != "goodput" {
-			t.Errorf("%+v", c)
-		}
-		want[c.ID+" "+c.A.Workload+" "+c.B.Workload]++
-	}
-	for _, k := range []string{"x sweep@1Mbit/s sweep@1Mbit/s", "x sweep@2Mbit/s sweep@2Mbit/s", "y sweep@1Mbit/s sweep@1Mbit/s", "y sweep@2Mbit/s sweep@2Mbit/s",
-		"z sweep@1Mbit/s stream", "z sweep@2Mbit/s stream"} {
-		if want[k] != 1 {
-			t.Errorf("no comparison %q among %v", k, want)
-		}
-	}
-	if len(want) != 6 {
-		t.Errorf("%v", want)
-	}
-}

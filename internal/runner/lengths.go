@@ -32,13 +32,16 @@ func (r *run) lengthen() {
 		if !ok {
 			continue
 		}
-		now := next.Workload
+		window, why := r.window(next)
 		if was, ok := r.resumedAt(w.Name()); ok {
-			r.relength(w.Name(), now.Warmup.Std(), was, "as before the interruption")
+			window, why = was, "as before the interruption"
+		}
+		if window == next.Workload.Duration.Std() {
 			continue
 		}
-		if window, why := r.window(next); window != now.Duration.Std() {
-			r.relength(w.Name(), now.Warmup.Std(), window, why)
+		r.relength(w.Name(), next.Workload.Warmup.Std(), window, why)
+		if twin, ok := plan.Twins(r.cfg.Study)[w.Name()]; ok {
+			r.relength(twin, next.Workload.Warmup.Std(), window, "as long as "+w.Name()+", which it is held against")
 		}
 	}
 }
@@ -46,7 +49,7 @@ func (r *run) lengthen() {
 // next is the next trial of a workload.
 func (r *run) next(workload string) (plan.Trial, bool) {
 	for _, t := range r.todo[r.done:] {
-		if t.Workload.ID == workload && !pilot(t) {
+		if t.Workload.ID == workload && !t.Pilot() {
 			return t, true
 		}
 	}

@@ -24,11 +24,11 @@ const (
 )
 
 // warm sets the warm-up of the bulk workloads from the pilot trials, once they are
-// all run: the longest that any mode needed. It is the same for all modes, and for a
-// run that is resumed.
+// all run: the longest that any mode needed, and never less than the study says. It
+// is the same for all modes, and for a run that is resumed.
 func (r *run) warm() {
-	piloted := slices.ContainsFunc(r.plan.Trials, pilot)
-	if !piloted || r.out.Pilots != nil || slices.ContainsFunc(r.todo[r.done:], pilot) {
+	piloted := slices.ContainsFunc(r.plan.Trials, plan.Trial.Pilot)
+	if !piloted || r.out.Pilots != nil || slices.ContainsFunc(r.todo[r.done:], plan.Trial.Pilot) {
 		return
 	}
 	var most time.Duration
@@ -53,13 +53,15 @@ func (r *run) warm() {
 	}
 	most = min(max(most, shortestWarmup), longestWarmup)
 	for _, w := range r.plan.Workloads {
-		if warms(w, r.cfg.Study) {
-			r.relength(w.Name(), most, 0, "the longest warm-up that a pilot trial showed, from 0.5 s to 5 s")
+		switch own := w.Warmup.Std(); {
+		case !bulk(w):
+		case own >= most:
+			r.relength(w.Name(), own, 0, fmt.Sprintf("the study's own; pilot trials showed %s or less", say.Duration(most)))
+		default:
+			r.relength(w.Name(), most, 0, fmt.Sprintf("the longest warm-up that a pilot trial showed, %s to %s", say.Duration(shortestWarmup), say.Duration(longestWarmup)))
 		}
 	}
 }
-
-func pilot(t plan.Trial) bool { return t.Block == 0 }
 
 // pilotOf looks at the pilot trial of a mode.
 func (r *run) pilotOf(mode string) result.Pilot {
@@ -96,25 +98,19 @@ func perBatch(interval float64) int {
 	return max(1, int(math.Round(pilotBatch.Seconds()/interval)))
 }
 
-// warms reports whether the warm-up of a workload is the run's to set: it is a bulk
-// workload, and the study has left it at what its profile says.
-func warms(w study.Workload, s study.Study) bool {
-	i := slices.IndexFunc(traffic.All(), func(t traffic.Workload) bool { return t.Spec().Kind == w.Kind })
-	if i < 0 {
-		return false
-	}
-	spec := traffic.All()[i].Spec()
-	def := max(spec.Lengths[s.Profile].Warmup, spec.Profiles[s.Profile].Warmup)
-	return spec.Bulk && (w.Warmup == def || w.Warmup == max(def, study.BulkWarmup))
+// bulk reports whether a workload is one that needs time to fill a slow path.
+func bulk(w study.Workload) bool {
+	t, err := traffic.Named(w.Kind)
+	return err == nil && t.Spec().Bulk
 }
 
 // relength sets the warm-up and, unless it is 0, the timed window of a workload in
-// all trials to come, and records that. What it is already is left alone.
+// all trials to come, and records that.
 func (r *run) relength(workload string, warmup, window time.Duration, why string) {
 	from, was := 0, study.Workload{}
 	for i := range r.todo[r.done:] {
 		t := &r.todo[r.done+i]
-		if t.Workload.ID != workload || pilot(*t) {
+		if t.Workload.ID != workload || t.Pilot() {
 			continue
 		}
 		if from == 0 {
@@ -128,7 +124,7 @@ func (r *run) relength(workload string, warmup, window time.Duration, why string
 			t.Workload.Duration = study.Duration(window)
 		}
 	}
-	if from == 0 || was.Warmup.Std() == warmup && (window == 0 || was.Duration.Std() == window) {
+	if from == 0 {
 		return
 	}
 	if window == 0 {

@@ -99,10 +99,13 @@ func (r *run) execute(ctx context.Context) error {
 	r.plan.Trials = r.plan.Without(r.cfg.Drivers.Planned(r.cfg.Study)...).Trials
 	todo := r.remaining()
 	r.began, r.chosen = time.Now(), map[string]bool{}
-	r.announced = r.plan.Estimate(todo) + r.cfg.Drivers.Takes(r.cfg.Study)
+	takes := r.cfg.Drivers.Takes(r.cfg.Study)
+	r.announced = r.plan.Estimate(todo) + takes
+	least := slices.DeleteFunc(slices.Clone(todo), func(t plan.Trial) bool { return t.Block > r.plan.Least })
 	r.tell(live.Planned{
 		RunID: r.out.ID, Dir: r.cfg.Dir.Path(), Profile: r.out.Profile, Modes: r.plan.Modes,
 		Trials: len(todo), Blocks: r.plan.Blocks, Estimate: r.announced,
+		Least: r.plan.Least, Soonest: r.plan.Estimate(least) + takes,
 	})
 	for _, w := range r.cfg.Warnings {
 		r.warn(w.Code, w.Scope, "%s", w.Text)

@@ -389,22 +389,6 @@ func TestModesThatCannotBeBuilt(t *testing.T) {
 	}
 }
 
-// The time limit ends a run at the end of a block.
-func TestMaxTime(t *testing.T) {
-	run, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
-		s.Blocks, s.MaxTime = 50, study.Duration(4*time.Second)
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(trials) == 0 || len(trials) > 12 || run.Status != result.RunComplete {
-		t.Errorf("%d trials, status %s", len(trials), run.Status)
-	}
-	if !slices.ContainsFunc(run.Warnings, func(w result.Warning) bool { return w.Code == "max_time" }) {
-		t.Errorf("no warning of the time limit: %+v", run.Warnings)
-	}
-}
-
 // The events of a run tell its whole story in order.
 func TestEvents(t *testing.T) {
 	var kinds []string
@@ -434,9 +418,13 @@ func TestEvents(t *testing.T) {
 // parameters allow, through the runner's own mapping of parameters.
 func TestParametersReachTheTraffic(t *testing.T) {
 	for _, w := range traffic.All() {
-		spec := w.Spec()
+		spec, rates := w.Spec(), 1 // a sweep is a workload for each of its rates
 		run, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
 			load := spec.Defaults
+			if len(load.Rates) > 0 {
+				load.Rates = load.Rates[:2]
+				rates = len(load.Rates)
+			}
 			load.ID, load.Kind = "w", spec.Kind
 			load.Family, load.Congestion, load.SendBuffer, load.ReceiveBuffer = study.IPv6, "reno", 64<<10, 96<<10
 			load.Placement, load.Warmup, load.Duration = study.OneCore, study.Duration(20*time.Millisecond), study.Duration(100*time.Millisecond)
@@ -448,7 +436,7 @@ func TestParametersReachTheTraffic(t *testing.T) {
 			}
 			s.Workloads = []study.Workload{load}
 		}, nil)
-		if err != nil || run.Trials.OK != 2 {
+		if err != nil || run.Trials.OK != 2*rates {
 			t.Fatalf("%s: %v, trials %+v", spec.Kind, err, trials)
 		}
 		for _, e := range []*result.End{trials[0].Client, trials[0].Server} {

@@ -23,7 +23,7 @@ func (r *run) enough(block int) bool {
 		}
 	}
 	limit := r.limit()
-	r.late = limit > 0 && time.Since(r.began)+r.takes(r.of(block)) > limit
+	r.late = limit > 0 && time.Since(r.began)+r.takes(r.of(block))+r.remaking(block) > limit
 	return r.late
 }
 
@@ -32,17 +32,27 @@ func (r *run) takes(trials []plan.Trial) time.Duration {
 	return time.Duration(max(1, r.pace) * float64(r.plan.Estimate(trials)))
 }
 
-// slack is how much longer than announced at most a run may be that ends by itself.
-const slack = 1.2
+// remaking is how long what is made anew before a block will take, to be taken down
+// and to be made.
+func (r *run) remaking(block int) time.Duration {
+	var sum time.Duration
+	for _, s := range r.stages {
+		if s.status == result.ModeMeasured && r.cfg.Study.Renew.Due(block, s.took) {
+			sum += 2 * s.took
+		}
+	}
+	return sum
+}
 
 // limit is how long the run may take, 0 for as long as it likes: what the study
-// says, or what was announced.
+// says or, where it ends by itself, what was announced with some slack; of a run that
+// is resumed, what is left of it.
 func (r *run) limit() time.Duration {
 	switch {
 	case r.cfg.Study.MaxTime > 0:
 		return r.cfg.Study.MaxTime.Std()
 	case r.cfg.Study.Stop != nil:
-		return time.Duration(slack * float64(r.announced))
+		return time.Duration(plan.Slack * float64(r.announced))
 	}
 	return 0
 }

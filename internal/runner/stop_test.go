@@ -20,6 +20,7 @@ import (
 func adaptive(width, margin float64) func(*study.Study) {
 	return func(s *study.Study) {
 		s.Blocks, s.Margin = 6, margin
+		s.MaxTime = study.Duration(time.Hour)
 		s.Stop = &study.Stop{MinBlocks: 2, Width: width, ExtraBlocks: 1}
 		s.Workloads[0].Duration = study.Duration(100 * time.Millisecond)
 	}
@@ -59,7 +60,7 @@ func TestStopsSettled(t *testing.T) {
 	if s == nil || s.Reason != result.StopSettled || s.Blocks != 3 || s.SettledAt != 2 || s.MinBlocks != 3 || s.MostBlocks != 6 || len(s.Unsettled) != 0 {
 		t.Errorf("stopping %+v", s)
 	}
-	if len(trials) != 6 || lastBlock(trials) != 3 || run.Status != result.RunComplete {
+	if run.Trials.OK != 6 || lastBlock(trials) != 3 || run.Status != result.RunComplete {
 		t.Errorf("%d trials to block %d, status %s", len(trials), lastBlock(trials), run.Status)
 	}
 	if len(told) != 1 || !strings.Contains(told[0], "after block 2") {
@@ -134,7 +135,7 @@ func TestResumedStopsSettled(t *testing.T) {
 			cancel()
 		}
 	})
-	if err != nil || run.Status != result.RunInterrupted || lastBlock(trials) != 2 || len(trials) == 4 {
+	if err != nil || run.Status != result.RunInterrupted || lastBlock(trials) != 2 || run.Trials.OK != 3 {
 		t.Fatalf("%v, status %s, %d trials to block %d", err, run.Status, len(trials), lastBlock(trials))
 	}
 	if run.Stopping == nil || run.Stopping.Reason != result.StopInterrupted || run.Stopping.Blocks != 1 {

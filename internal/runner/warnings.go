@@ -22,8 +22,8 @@ func (r *run) circumstances() {
 		r.warn("shared_kernel", "run", "both ends are on the engine's host and share its kernel and its CPUs: "+
 			"the ratios say what a mode adds to the path through the kernel, not what a network card would carry")
 	}
-	if r.cfg.Study.Profile == study.Quick {
-		r.warn("warmup_not_verified", "run", "the quick profile drops a fixed warm-up and does not check that each mode had settled by then")
+	if r.cfg.Study.Pilot.Std() == 0 && r.cfg.Study.Profile != study.Paper {
+		r.warn("warmup_not_verified", "run", "without pilot trials a fixed warm-up is dropped, and nothing shows that each mode had settled by then")
 	}
 	ids, err := lab.Running()
 	if err != nil {

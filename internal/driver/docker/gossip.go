@@ -103,7 +103,7 @@ func (p *path) onSwarm(ctx context.Context, on engine.Network, within time.Durat
 		return p.half(ctx, s, role, all, spec)
 	}
 	times, err := acquaint(ctx, within, meet, again)
-	p.facts = append(p.facts, rejoined(times)...)
+	p.facts, p.met = append(p.facts, rejoined(times)...), err == nil
 	return all, err
 }
 

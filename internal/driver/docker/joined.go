@@ -208,7 +208,7 @@ func (p *path) joined(ctx context.Context, near, far engine.Network, fixed func(
 	}
 	p.underlay()
 	p.facts = append(p.facts, result.Fact{Name: "network driver", Value: near.Driver}, result.Fact{Name: "network scope", Value: near.Scope})
-	return p.reachable(ctx, p.Pairs(), joinWait)
+	return nil
 }
 
 // only declares that a container's traffic goes by the device with its address on

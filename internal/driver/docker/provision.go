@@ -69,6 +69,9 @@ func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, err
 	if err == nil {
 		err = r.build(p, ctx)
 	}
+	if err == nil && !p.met {
+		err = p.reachable(ctx, p.Pairs(), joinWait)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explain(ctx, err)), p.Close(context.WithoutCancel(ctx)))
 	}

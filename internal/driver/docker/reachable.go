@@ -14,9 +14,9 @@ import (
 	"tare/internal/driver"
 )
 
-// joinWait is how long the ends of a network may take until they reach each other:
-// an engine returns from starting a container before the network's driver has told
-// its other hosts where that container is.
+// joinWait is how long the ends of a path may take until they reach each other: an
+// engine returns from starting a container before the network's driver has told its
+// other hosts where that container is, or a bridge who is behind a new port.
 const joinWait = 5 * time.Second
 
 // unreachable is what is wrong with a network whose ends never heard of each other.

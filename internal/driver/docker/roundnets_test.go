@@ -44,6 +44,7 @@ func TestWaysRoundNetworksComeOutVoid(t *testing.T) {
 			if err := tt.open(t, s); err != nil {
 				t.Fatal(err)
 			}
+			s.Meet(t)
 			for _, kind := range []string{"tcp_stream", "tcp_rr", "udp_stream"} {
 				_, _, err := s.Trial(t, drivertest.Params(kind), false)
 				if err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -47,6 +47,7 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 			if err := tt.open(s); err != nil {
 				t.Fatal(err)
 			}
+			s.Meet(t)
 			for _, kind := range kinds {
 				_, _, err := s.Trial(t, drivertest.Params(kind), false)
 				if err == nil || !strings.Contains(err.Error(), tt.want) {

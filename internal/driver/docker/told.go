@@ -46,7 +46,9 @@ func toldOfGuest(modes []driver.Mode) []driver.Mode {
 	for i := range modes {
 		m := &modes[i]
 		m.Options = m.Options || m.ID == "docker/macvlan" || m.ID == "docker/ipvlan"
-		m.Takes = takesGuest
+		if m.Takes != takesSwarm { // one may have to be made there as well
+			m.Takes = takesGuest
+		}
 	}
 	return modes
 }

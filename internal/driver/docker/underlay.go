@@ -76,7 +76,7 @@ func (p *path) onUnderlay(ctx context.Context, kind string) error {
 	from, to := all[0].from, all[0].to
 	p.Draw(from.process(), notes.Own(notes.DeviceAt(from.Place, from.eth())), p.a.device(eth),
 		p.b.device(eth), notes.Own(notes.DeviceAt(to.Place, to.eth())), to.process())
-	return p.reachable(ctx, p.Pairs(), joinWait)
+	return nil
 }
 
 // lacksParent tells a kernel without such devices by what the engine said of it.

@@ -229,6 +229,24 @@ func (s *Stand) once(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Re
 	return all, s.Proof(t, before, carried)
 }
 
+// meetWithin is how long ends may take until they reach each other after a test has
+// cut across their path: a device that was just set up carries nothing until the
+// kernel has gone round to it, which waits for all that sets up and takes down networks
+// elsewhere on the machine.
+const meetWithin = 20 * time.Second
+
+// Meet waits until the ends of the first pair reach each other again.
+func (s *Stand) Meet(t testing.TB) {
+	t.Helper()
+	listen, dial, err := s.Path.Pairs()[0].Server.Reach(false)
+	if err == nil {
+		_, err = agent.Meet(t.Context(), s.Ends[0].Client, s.Ends[0].Server, "tcp", listen, dial, meetWithin)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Before reads the counters of a path on which a trial is about to begin.
 func (s *Stand) Before(t testing.TB) driver.Counters {
 	t.Helper()

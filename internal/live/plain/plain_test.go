@@ -46,6 +46,25 @@ func story() []live.Event {
 	}
 }
 
+// enough is a run that decides for itself how long it goes on.
+func enough() []live.Event {
+	ratio := 0.853
+	return []live.Event{
+		live.Planned{RunID: "7746c31a", Dir: "d", Profile: "standard", Modes: []string{"host", "netns/vxlan"}, Trials: 26, Blocks: 12, Least: 7, Estimate: 12 * time.Minute, Soonest: 8 * time.Minute},
+		live.TrialStarted{Total: 26, Block: 0, Blocks: 12, Modes: []string{"host"}, Workload: "tcp_stream", Remaining: 12 * time.Minute},
+		live.TrialEnded{Trial: result.Trial{Pilot: true, Mode: "host", Workload: "tcp_stream", Status: result.TrialOK, Metrics: map[string]float64{"goodput": 9e9}}},
+		live.Told{Text: "tcp_stream from block 1 on: 0.5 s warm-up, 4 s timed (why)"},
+		live.Renewed{Block: 2, Modes: []string{"host", "netns/vxlan"}, Took: 400 * time.Millisecond},
+		live.TrialStarted{Done: 4, Total: 26, Block: 2, Blocks: 12, Modes: []string{"host"}, Workload: "tcp_stream", Remaining: 10 * time.Minute},
+		live.Provisional{Blocks: 2, Cells: []result.Cell{
+			{Mode: "host", Workload: "tcp_stream", Metric: "goodput"}, {Mode: "netns/vxlan", Workload: "tcp_stream", Metric: "goodput", Ratio: &ratio},
+			{Mode: "netns/vxlan", Workload: "tcp_stream", Metric: "retransmits", Ratio: &ratio},
+		}},
+		live.Provisional{Blocks: 2},
+		live.Ended{Status: result.RunComplete, Dir: "d"},
+	}
+}
+
 func evil() []live.Event {
 	s := "\x1b]0;pwned\x07\u202e\r\nfake line\x9b31m"
 	return []live.Event{
@@ -55,6 +74,8 @@ func evil() []live.Event {
 		live.TrialEnded{Trial: result.Trial{Mode: s, Workload: s, Status: result.TrialStatus(s), Reason: s}},
 		live.TrialEnded{Trial: result.Trial{Mode: s, Workload: s, Status: result.TrialOK, Metrics: map[string]float64{s: 1}}},
 		live.Warned{Warning: result.Warning{Code: s, Scope: s}},
+		live.Told{Text: s},
+		live.Renewed{Modes: []string{s}},
 		live.Ended{},
 	}
 }
@@ -67,6 +88,8 @@ func TestGolden(t *testing.T) {
 		"log":        {story(), Options{}},
 		"tty":        {story(), Options{TTY: true}},
 		"tty_narrow": {story(), Options{TTY: true, Width: 40}},
+		"enough_log": {enough(), Options{}},
+		"enough_tty": {enough(), Options{TTY: true}},
 		"evil_log":   {evil(), Options{}},
 		"evil_tty":   {evil(), Options{TTY: true}},
 	} {

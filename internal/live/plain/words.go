@@ -15,9 +15,16 @@ func planned(e live.Planned) []string {
 	if e.Estimate > 0 {
 		estimate = "about " + say.Duration(e.Estimate)
 	}
+	trials, blocks := say.Count(e.Trials, "trial", "trials"), say.Count(e.Blocks, "block", "blocks")
+	if e.Least > 0 && e.Least < e.Blocks {
+		// It ends by itself when it knows enough.
+		trials, blocks = "up to "+trials, fmt.Sprintf("%d to %s", e.Least, blocks)
+		if e.Estimate > 0 && e.Soonest > 0 {
+			estimate = fmt.Sprintf("about %s to %s", say.Duration(e.Soonest), say.Duration(e.Estimate))
+		}
+	}
 	first := fmt.Sprintf("run %s: %s, %s in %s, profile %s, %s", orUnknown(e.RunID),
-		say.Count(len(e.Modes), "mode", "modes"), say.Count(e.Trials, "trial", "trials"),
-		say.Count(e.Blocks, "block", "blocks"), orUnknown(e.Profile), estimate)
+		say.Count(len(e.Modes), "mode", "modes"), trials, blocks, orUnknown(e.Profile), estimate)
 	out := []string{first}
 	if len(e.Modes) > 0 {
 		out = append(out, "modes: "+strings.Join(e.Modes, ", "))
@@ -45,7 +52,7 @@ func settled(e live.ModeSettled) string {
 
 // progress is short, and what matters comes first, for it may be cut.
 func progress(e live.TrialStarted) string {
-	s := fmt.Sprintf("block %d/%d  trial %d/%d  %s %s", e.Block, e.Blocks, e.Done+1, e.Total, turns(e.Modes), e.Workload)
+	s := fmt.Sprintf("%s  trial %d/%d  %s %s", place(e.Block, e.Blocks), e.Done+1, e.Total, turns(e.Modes), e.Workload)
 	if e.Attempt > 1 {
 		s += fmt.Sprintf(" (attempt %d)", e.Attempt)
 	}
@@ -53,6 +60,18 @@ func progress(e live.TrialStarted) string {
 		s += "  about " + say.Duration(e.Remaining) + " left"
 	}
 	return s
+}
+
+// place is where in the run a trial is: a block, of so many if that is known, or
+// before the first.
+func place(block, blocks int) string {
+	switch {
+	case block == 0:
+		return "pilot"
+	case blocks == 0:
+		return fmt.Sprintf("block %d", block)
+	}
+	return fmt.Sprintf("block %d/%d", block, blocks)
 }
 
 // turns names the modes that are driven now.
@@ -65,9 +84,9 @@ func turns(modes []string) string {
 
 // ended words a trial. Only a valid one has its figure shown.
 func (l *Listener) ended(t result.Trial) string {
-	s := fmt.Sprintf("block %d", t.Block)
+	s := place(t.Block, 0)
 	if c := l.current; c.Total > 0 && slices.Contains(c.Modes, t.Mode) && c.Workload == t.Workload {
-		s = fmt.Sprintf("block %d/%d  trial %d/%d", t.Block, c.Blocks, c.Done+1, c.Total)
+		s = fmt.Sprintf("%s  trial %d/%d", place(t.Block, c.Blocks), c.Done+1, c.Total)
 	}
 	s += "  " + t.Mode + " " + t.Workload
 	if t.Attempt > 1 {
@@ -116,7 +135,7 @@ func provisional(e live.Provisional) string {
 	if len(ratios) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("provisional, after %s: %s of their baselines", say.Count(e.Blocks, "block", "blocks"), strings.Join(ratios, ", "))
+	return fmt.Sprintf("provisional, after %s, no verdict yet (ratios to the baseline): %s", say.Count(e.Blocks, "block", "blocks"), strings.Join(ratios, ", "))
 }
 
 func renewed(e live.Renewed) string {

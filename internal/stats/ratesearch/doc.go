@@ -1,6 +1,7 @@
 // Package ratesearch finds the highest rate of datagrams that a path carries
 // within a loss goal, or within several goals at once: a search for several loss
-// ratios after RFC 9971 (MLRsearch). It is pure: no I/O, no clock, no randomness.
+// ratios after RFC 9971 (MLRsearch, draft-ietf-bmwg-mlrsearch-15). It is pure: no
+// I/O, no clock, no randomness.
 //
 // A [Search] is a state machine. [Search.Next] names the trial to make, whoever
 // asks makes it, and [Search.Add] takes what it gave; so several searches can

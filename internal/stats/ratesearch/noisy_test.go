@@ -81,6 +81,22 @@ func TestSearchNoisy(t *testing.T) {
 	}
 }
 
+// Method 5, item 11: an upper bound that stands alone is doubted. On the way up from a
+// livelock a search looks at many loads below the knee, and two bad trials of three
+// at one of them would end it there: in 1 search of 200, without the doubt.
+func TestSearchIsRarelyFooled(t *testing.T) {
+	const searches = 4000
+	w := weathers()[1]
+	fooled := 0.0
+	for seed := range uint64(searches) {
+		m := &sim{rng: rand.New(rand.NewPCG(seed, 12)), curve: livelock, jitter: w.jitter, spikes: w.spikes}
+		if _, out := search(t, m, Quick()); *out[0].Throughput < 0.9*capacity {
+			fooled += 1.0 / searches
+		}
+	}
+	inRange(t, "answers below 0.9 of the capacity", fooled, 0, 0.001)
+}
+
 // Method 5, item 11, the guard: in the same weather a bisection by single trials is
 // wrong, not merely scattered. One lossy spike caps everything above it for good,
 // and longer trials meet more of them. Where this test fails, the simulated paths

@@ -130,6 +130,35 @@ func TestSearchSenderLimited(t *testing.T) {
 	}
 }
 
+// wavering is a path whose sender differs by 3 % from trial to trial.
+type wavering struct{ *sim }
+
+func (m wavering) Measure(ctx context.Context, r Request) (Trial, error) {
+	m.sender = 0.5 * capacity * (1 + 0.03*m.rng.NormFloat64())
+	return m.sim.Measure(ctx, r)
+}
+
+// A sender that wavers is a limit all the same, found without chasing it down.
+func TestSearchSenderWavers(t *testing.T) {
+	for seed := range uint64(50) {
+		m := wavering{&sim{rng: rand.New(rand.NewPCG(seed, 5)), curve: sharp, jitter: 0.01, spikes: 0.02}}
+		s, err := New(Config{Goals: Standard(), Min: 10e3, Max: 2e6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := Run(t.Context(), s, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := out[0]; !o.Limited || *o.Throughput < 0.45*capacity || *o.Throughput > 0.52*capacity {
+			t.Errorf("seed %d: %+v", seed, o)
+		}
+		if len(s.Trials()) > 25 {
+			t.Errorf("seed %d: %d trials", seed, len(s.Trials()))
+		}
+	}
+}
+
 // One trial in which the sender stumbled lowers nothing.
 func TestSearchSenderStumbles(t *testing.T) {
 	m := &sim{rng: rand.New(rand.NewPCG(1, 1)), curve: sharp}

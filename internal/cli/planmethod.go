@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"tare/internal/plan"
+	"tare/internal/report/say"
+	"tare/internal/study"
+)
+
+// printTime says how many trials there are, and how long they take.
+func printTime(w io.Writer, p plan.Plan, s study.Study) {
+	trials := func(blocks int) (n int, busy time.Duration) {
+		for _, t := range p.Trials {
+			if t.Block <= blocks && !t.Pilot() {
+				n++
+			}
+			if t.Block <= blocks {
+				busy += t.Traffic()
+			}
+		}
+		return n, busy
+	}
+	least, _ := trials(p.Least)
+	most, busy := trials(p.Blocks)
+	fmt.Fprintf(w, "%s trials: %d modes x %d workloads x %s blocks, profile %s, seed %d\n",
+		span(least, most), len(p.Modes), len(p.Workloads), span(p.Least, p.Blocks), s.Profile, p.Seed)
+	long := p.Time(p.Blocks)
+	share := fmt.Sprintf("%.0f %% of it with traffic flowing", 100*busy.Seconds()/max(long, 1).Seconds())
+	switch {
+	case s.Stop == nil:
+		fmt.Fprintf(w, "about %s, %s\n", long.Round(time.Second), share)
+	default:
+		fmt.Fprintf(w, "about %s with %d blocks, %s with %d, %s\n", p.Time(p.Least).Round(time.Second), p.Least, long.Round(time.Second), p.Blocks, share)
+	}
+	if limit := p.Limit(s); limit > 0 {
+		fmt.Fprintf(w, "starts no block that would end after %s\n", limit.Round(time.Second))
+	}
+	fmt.Fprintln(w)
+}
+
+// span writes a number, or from which to which.
+func span(from, to int) string {
+	if from == to {
+		return fmt.Sprint(to)
+	}
+	return fmt.Sprintf("%d to %d", from, to)
+}
+
+// printMethod says in words how a run measures, stops and rules out.
+func printMethod(w io.Writer, p plan.Plan, s study.Study) {
+	fmt.Fprintf(w, "\nmargin %g %%; settle %s before each trial\n", 100*s.Margin, s.Settle)
+	for _, line := range slices.Concat([]string{stopping(s), piloting(p, s)}, lengths(p), skipping(p), []string{renewing(p, s), ruling(s.Invalid)}) {
+		if line != "" {
+			fmt.Fprintln(w, line)
+		}
+	}
+	if s.Control {
+		if c, ok := s.ModeNamed(study.ControlID); ok {
+			fmt.Fprintf(w, "control: %s once more, as the mode %s; the blocks do not wait for it\n", c.Mode, study.ControlID)
+		}
+	}
+}
+
+func stopping(s study.Study) string {
+	if s.Stop == nil {
+		return fmt.Sprintf("stop: after %d blocks", s.Blocks)
+	}
+	return fmt.Sprintf("stop: from block %d on, once every ratio is known to within %s or shown to be the same, and %s more; after %d blocks in any case",
+		s.Stop.MinBlocks, say.Percent(s.Stop.Width), say.Count(s.Stop.ExtraBlocks, "block", "blocks"), s.Blocks)
+}
+
+func piloting(p plan.Plan, s study.Study) string {
+	w, piloted := plan.Pilot(s)
+	switch {
+	case piloted:
+		return fmt.Sprintf("pilot: %s of %s with each mode, which may make the warm-up of bulk workloads longer, up to 5s", s.Pilot, w.Name())
+	case s.Pilot.Std() > 0:
+		return "pilot: none, because no workload here can show how it warms up"
+	case s.Profile == study.Quick:
+		return "pilot: none, so whether the warm-up is long enough is not looked at beforehand"
+	}
+	return "pilot: none"
+}
+
+// lengths says which trials may become longer or shorter.
+func lengths(p plan.Plan) []string {
+	var out []string
+	names := map[string][]string{}
+	for _, w := range p.Workloads {
+		if w.DurationMax == 0 {
+			continue
+		}
+		bounds := fmt.Sprintf("%s at first, and then %s to %s, as the trials vary", w.Duration, w.DurationMin, w.DurationMax)
+		if names[bounds] == nil {
+			out = append(out, bounds)
+		}
+		names[bounds] = append(names[bounds], w.Name())
+	}
+	for i, bounds := range out {
+		out[i] = "length: " + listed(names[bounds]) + ": " + bounds
+	}
+	return out
+}
+
+// skipping says which workloads are not driven in every block, and in which they are.
+func skipping(p plan.Plan) []string {
+	var out []string
+	for _, w := range p.Workloads {
+		var in []string
+		for block := 1; block <= p.Blocks; block++ {
+			if w.In(block) {
+				in = append(in, fmt.Sprint(block))
+			}
+		}
+		if len(in) < p.Blocks {
+			out = append(out, fmt.Sprintf("%s: in %s %s", w.Name(), strings.TrimPrefix(say.Count(len(in), "block", "blocks"), fmt.Sprint(len(in), " ")), listed(in)))
+		}
+	}
+	return out
+}
+
+// listed joins numbers or names, the middle of a long row left out.
+func listed(all []string) string {
+	if len(all) > 6 {
+		all = append(slices.Clone(all[:3]), "...", all[len(all)-1])
+	}
+	return strings.Join(all, ", ")
+}
+
+func renewing(p plan.Plan, s study.Study) string {
+	const what = "endpoints: "
+	switch {
+	case s.Renew == study.RenewOnce:
+		return what + "made once"
+	case s.Renew == study.RenewAuto:
+		var seldom []string
+		for _, m := range p.Modes {
+			if !s.Renew.Due(2, p.Takes[m]) {
+				seldom = append(seldom, m)
+			}
+		}
+		switch len(seldom) {
+		case 0:
+			return what + "made anew before each block"
+		case len(p.Modes):
+			return fmt.Sprintf("%smade anew before every %d blocks", what, study.RenewSeldom)
+		}
+		return fmt.Sprintf("%smade anew before each block, those of %s before every %d", what, strings.Join(seldom, ", "), study.RenewSeldom)
+	case s.Renew == 1:
+		return what + "made anew before each block"
+	}
+	return fmt.Sprintf("%smade anew before every %d blocks", what, s.Renew)
+}
+
+// ruling says by which rules a trial does not count.
+func ruling(i study.Invalid) string {
+	var rules []string
+	if i.Steal.On() {
+		rules = append(rules, fmt.Sprintf("the hypervisor takes more than %s of a CPU", say.Percent(float64(i.Steal))))
+	}
+	if i.Others.On() {
+		rules = append(rules, fmt.Sprintf("other programs take more than %s", say.Percent(float64(i.Others))))
+	}
+	if i.Unsettled == study.On {
+		rules = append(rules, "it never settles")
+	}
+	rules = append(rules, "a link goes down", "the clock is set")
+	line := "invalid, and tried again at the end: a trial in which " + strings.Join(rules[:len(rules)-1], ", ") + " or " + rules[len(rules)-1]
+	if i.Most.On() {
+		line += fmt.Sprintf("; with more than %s of them nothing is judged", say.Percent(float64(i.Most)))
+	}
+	return line
+}

@@ -1,0 +1,138 @@
+package runner
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/live"
+	"tare/internal/plan"
+	"tare/internal/result"
+	"tare/internal/stats"
+	"tare/internal/study"
+)
+
+type nobody struct{}
+
+func (nobody) Handle(live.Event) {}
+
+// made is a run after so many blocks of two modes, whose samples scatter by within
+// (of half a second) and whose trials by between beyond that, as parts of the level.
+func made(blocks int, within, between float64) *run {
+	rng := rand.New(rand.NewPCG(5, 7))
+	w := study.Workload{ID: "w", Kind: "tcp_stream", Slice: study.AtOnce, Warmup: study.Duration(time.Second), Duration: study.Duration(4 * time.Second),
+		DurationMin: study.Duration(2 * time.Second), DurationMax: study.Duration(15 * time.Second)}
+	r := &run{chosen: map[string]bool{}, began: time.Now(), announced: time.Hour}
+	r.cfg.Listener = nobody{}
+	r.cfg.Study = study.Study{Profile: study.Standard, Margin: 0.05, Stop: &study.Stop{MinBlocks: 5, Width: 0.025, ExtraBlocks: 2}}
+	r.plan = plan.Plan{Blocks: 12, Workloads: []study.Workload{w}, Settle: 300 * time.Millisecond}
+	for _, m := range []driver.Mode{{ID: "host"}, {ID: "m", Baseline: "host"}} {
+		r.stages = append(r.stages, &stage{mode: m, status: result.ModeMeasured})
+	}
+	for block := 1; block <= 12; block++ {
+		for _, s := range r.stages {
+			if block > blocks {
+				r.todo = append(r.todo, plan.Trial{Block: block, Mode: s.mode.ID, Workload: w})
+				continue
+			}
+			level := 1e9 * math.Exp(between*rng.NormFloat64())
+			series := &result.Series{Metric: "goodput", Interval: 0.1}
+			for range 8 { // half a second each, five samples alike
+				half := level * math.Exp(within*rng.NormFloat64())
+				for range 5 {
+					series.Values = append(series.Values, half)
+				}
+			}
+			r.trials = append(r.trials, result.Trial{Block: block, Mode: s.mode.ID, Workload: "w", Status: result.TrialOK, Series: series, Window: 4})
+		}
+	}
+	return r
+}
+
+// Method 1.5: trials become longer where their own samples are what scatters, shorter
+// where it is the trials, and stay as they are where that is narrow enough.
+func TestLengths(t *testing.T) {
+	for name, c := range map[string]struct {
+		within, between float64
+		from, to        time.Duration
+	}{
+		"samples scatter":         {0.20, 0, 8 * time.Second, 15 * time.Second},
+		"trials scatter":          {0.01, 0.10, 2 * time.Second, 3 * time.Second},
+		"both":                    {0.06, 0.03, 3 * time.Second, 15 * time.Second},
+		"nothing that would tell": {0.001, 0.001, 4 * time.Second, 4 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := made(3, c.within, c.between)
+			r.lengthen()
+			for _, trial := range r.todo {
+				if d := trial.Workload.Duration.Std(); d < c.from || d > c.to || d != r.todo[0].Workload.Duration.Std() {
+					t.Fatalf("block %d of %s is timed %s, want %s to %s, the same for all", trial.Block, trial.Mode, d, c.from, c.to)
+				}
+			}
+			if changed := r.todo[0].Workload.Duration.Std() != 4*time.Second; changed != (len(r.out.Lengths) == 1) {
+				t.Errorf("recorded %+v", r.out.Lengths)
+			}
+		})
+	}
+}
+
+// They are looked at after the third block, in runs that stop by themselves, once.
+func TestLengthsWhen(t *testing.T) {
+	if r := made(2, 0.2, 0); true {
+		r.lengthen()
+		if len(r.chosen) != 0 {
+			t.Error("a length was chosen after 2 blocks")
+		}
+	}
+	r := made(3, 0.2, 0)
+	r.cfg.Study.Stop = nil
+	r.lengthen()
+	if len(r.out.Lengths) != 0 {
+		t.Errorf("a run of fixed blocks chose %+v", r.out.Lengths)
+	}
+	r = made(3, 0.2, 0)
+	r.lengthen()
+	r.lengthen()
+	if len(r.out.Lengths) != 1 {
+		t.Errorf("chosen %+v, want one choice", r.out.Lengths)
+	}
+}
+
+// No length is chosen that the run's time could not hold.
+func TestLengthsInTime(t *testing.T) {
+	r := made(3, 0.2, 0)
+	r.announced = r.plan.Estimate(r.todo)
+	r.lengthen()
+	if total, limit := r.plan.Estimate(r.todo), r.limit(); total > limit {
+		t.Errorf("trials of %s take %s, the limit is %s", r.todo[0].Workload.Duration, total, limit)
+	}
+	if len(r.out.Lengths) != 1 || r.out.Lengths[0].Duration <= 4 {
+		t.Errorf("lengths %+v, want longer trials within the limit", r.out.Lengths)
+	}
+}
+
+// A run that is resumed keeps to the length it had chosen.
+func TestLengthsResumed(t *testing.T) {
+	r := made(3, 0.2, 0)
+	r.cfg.Done = append(r.cfg.Done, r.trials...)
+	r.cfg.Done = append(r.cfg.Done, result.Trial{Block: 4, Mode: "host", Workload: "w", Status: result.TrialOK, Window: 7.5})
+	r.lengthen()
+	if d := r.todo[0].Workload.Duration.Std(); d != 7500*time.Millisecond {
+		t.Errorf("timed %s, want 7.5s", d)
+	}
+}
+
+func TestNeeded(t *testing.T) {
+	stop := &study.Stop{MinBlocks: 5, Width: 0.025, ExtraBlocks: 2}
+	aim := math.Log1p(stop.Width)
+	for _, c := range []struct {
+		sd   float64
+		want int
+	}{{0, 5}, {0.01, 5}, {0.03, 11}, {0.2, 12}} {
+		if got := needed(stats.Components{Between: c.sd * c.sd}, time.Second, time.Second, aim, stop, 12); got != c.want {
+			t.Errorf("spread of %g: %d blocks, want %d", c.sd, got, c.want)
+		}
+	}
+}

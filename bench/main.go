@@ -33,6 +33,7 @@ type bench struct {
 	aaRuns, effectRuns int      // runs of a baseline against itself, and with a known effect
 	aaWorkload         string   // what drives the former
 	protocols          []string // the two profiles that must agree
+	aloud              bool     // a run's own progress is shown, because it takes long
 }
 
 func sections() []section {

@@ -30,7 +30,7 @@ func placement(ctx context.Context, b bench) error {
 		}
 	}
 	var study strings.Builder
-	study.WriteString("name: placement\nprofile: quick\nblocks: 8\nmodes: [host, netns/vxlan]\nworkloads:\n")
+	study.WriteString("name: placement\nprofile: quick\nblocks: 8\nmodes: [host, netns/vxlan]\ninvalid: {steal: off, others: off, unsettled: off}\nworkloads:\n")
 	for _, v := range all {
 		study.WriteString(v.yaml())
 	}

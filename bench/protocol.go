@@ -18,6 +18,7 @@ const protocolMargin = 0.05
 // tests that their answers are equivalent. What is limited by the underlay's rate does
 // not change from run to run, so that all difference is the protocol's.
 func protocol(ctx context.Context, b bench) error {
+	b.aloud = true
 	fmt.Printf("### %s against %s: host and netns/vxlan, tcp_stream, 1 Gbit/s\n\n", b.protocols[0], b.protocols[1])
 	fmt.Println("| profile | blocks | ratio (95 %) | half-width | verdict | took |")
 	fmt.Println("|---|---|---|---|---|---|")

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -51,13 +53,18 @@ func (b bench) attempt(ctx context.Context, study string, args ...string) (outco
 	}
 	out := filepath.Join(dir, "run")
 	cmd := exec.CommandContext(ctx, b.tare, append(append([]string{"run"}, args...), "--json", "--out", out)...)
+	var text bytes.Buffer // stdout is run.json once more
+	cmd.Stderr = &text
+	if b.aloud {
+		cmd.Stderr = io.MultiWriter(&text, os.Stderr)
+	}
 	watch := watchMemory()
 	began := time.Now()
-	text, err := cmd.CombinedOutput()
+	err = cmd.Run()
 	o := outcome{wall: time.Since(began), memory: watch.stop()}
 	if err != nil {
 		if o.exit = cmd.ProcessState.ExitCode(); o.exit != unfit {
-			return o, fmt.Errorf("%v: %w\n%s", cmd.Args, err, text)
+			return o, fmt.Errorf("%v: %w\n%s", cmd.Args, err, text.Bytes())
 		}
 	}
 	d, err := result.Open(out)

@@ -12,6 +12,7 @@ func turns(ctx context.Context, b bench) error {
 profile: quick
 blocks: 8
 modes: [host, netns/published, netns/vxlan]
+invalid: {steal: off, others: off, unsettled: off}
 workloads:
   - {id: rr-turns, workload: tcp_rr}
   - {id: rr-at-once, workload: tcp_rr, slice: 1h}

@@ -64,6 +64,10 @@ func attribute(l *wire.Link, kind uint16, v []byte) {
 		l.MTU = number()
 	case unix.IFLA_LINKINFO:
 		l.Kind = kindIn(v)
+	case unix.IFLA_CARRIER_CHANGES:
+		if n := uint64(number()); len(v) >= 4 {
+			l.CarrierChanges = &n
+		}
 	case unix.IFLA_STATS64:
 		if len(v) >= 32 {
 			at := func(i int) uint64 { return binary.NativeEndian.Uint64(v[8*i:]) }

@@ -31,10 +31,9 @@ func printTime(w io.Writer, p plan.Plan, s study.Study) {
 		span(least, most), len(p.Modes), len(p.Workloads), span(p.Least, p.Blocks), s.Profile, p.Seed)
 	long := p.Time(p.Blocks)
 	share := fmt.Sprintf("%.0f %% of it with traffic flowing", 100*busy.Seconds()/max(long, 1).Seconds())
-	switch {
-	case s.Stop == nil:
+	if s.Stop == nil {
 		fmt.Fprintf(w, "about %s, %s\n", long.Round(time.Second), share)
-	default:
+	} else {
 		fmt.Fprintf(w, "about %s with %d blocks, %s with %d, %s\n", p.Time(p.Least).Round(time.Second), p.Least, long.Round(time.Second), p.Blocks, share)
 	}
 	if limit := p.Limit(s); limit > 0 {
@@ -54,7 +53,7 @@ func span(from, to int) string {
 // printMethod says in words how a run measures, stops and rules out.
 func printMethod(w io.Writer, p plan.Plan, s study.Study) {
 	fmt.Fprintf(w, "\nmargin %g %%; settle %s before each trial\n", 100*s.Margin, s.Settle)
-	for _, line := range slices.Concat([]string{stopping(s), piloting(p, s)}, lengths(p), skipping(p), []string{renewing(p, s), ruling(s.Invalid)}) {
+	for _, line := range slices.Concat([]string{stopping(s), piloting(s)}, lengths(p), skipping(p), []string{renewing(p, s), ruling(s.Invalid)}) {
 		if line != "" {
 			fmt.Fprintln(w, line)
 		}
@@ -74,7 +73,7 @@ func stopping(s study.Study) string {
 		s.Stop.MinBlocks, say.Percent(s.Stop.Width), say.Count(s.Stop.ExtraBlocks, "block", "blocks"), s.Blocks)
 }
 
-func piloting(p plan.Plan, s study.Study) string {
+func piloting(s study.Study) string {
 	w, piloted := plan.Pilot(s)
 	switch {
 	case piloted:
@@ -133,28 +132,26 @@ func listed(all []string) string {
 }
 
 func renewing(p plan.Plan, s study.Study) string {
-	const what = "endpoints: "
-	switch {
-	case s.Renew == study.RenewOnce:
+	const what, always = "endpoints: ", "made anew before each block"
+	switch s.Renew {
+	case study.RenewOnce:
 		return what + "made once"
-	case s.Renew == study.RenewAuto:
-		var seldom []string
-		for _, m := range p.Modes {
-			if !s.Renew.Due(2, p.Takes[m]) {
-				seldom = append(seldom, m)
-			}
-		}
-		switch len(seldom) {
-		case 0:
-			return what + "made anew before each block"
-		case len(p.Modes):
-			return fmt.Sprintf("%smade anew before every %d blocks", what, study.RenewSeldom)
-		}
-		return fmt.Sprintf("%smade anew before each block, those of %s before every %d", what, strings.Join(seldom, ", "), study.RenewSeldom)
-	case s.Renew == 1:
-		return what + "made anew before each block"
+	case 1:
+		return what + always
+	case study.RenewAuto:
+	default:
+		return fmt.Sprintf("%smade anew before every %d blocks", what, s.Renew)
 	}
-	return fmt.Sprintf("%smade anew before every %d blocks", what, s.Renew)
+	var seldom []string
+	for _, m := range p.Modes {
+		if !s.Renew.Due(2, p.Takes[m]) {
+			seldom = append(seldom, m)
+		}
+	}
+	if len(seldom) == 0 {
+		return what + always
+	}
+	return fmt.Sprintf("%s%s, those of %s before every %d, because they take long to make", what, always, strings.Join(seldom, ", "), study.RenewSeldom)
 }
 
 // ruling says by which rules a trial does not count.

@@ -90,11 +90,13 @@ func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run
 			run.Modes[i].Title, run.Modes[i].Baseline = cmp.Or(asked.Title, known.Title), s.NameOf(known.Baseline)
 		}
 	}
-	cells, warnings := result.Cells(run.Modes, plan.Names(s), trials, runner.Rule(s))
-	agreements, more := result.Agreements(run.Modes, runner.Verified(s), trials, runner.Rule(s))
+	rule := runner.Rule(s, trials)
+	run.Noisy = rule.Noisy
+	cells, warnings := result.Cells(run.Modes, plan.Names(s), trials, rule)
+	agreements, more := result.Agreements(run.Modes, runner.Verified(s), trials, rule)
 	run.Scenarios = runner.Scenarios(s)
 	run.Comparisons = result.Compare(
-		result.Input{Modes: run.Modes, Workloads: plan.Names(s), Trials: trials, Rule: runner.Rule(s)}, run.Scenarios, runner.Asked(s))
+		result.Input{Modes: run.Modes, Workloads: plan.Names(s), Trials: trials, Rule: rule}, run.Scenarios, runner.Asked(s))
 	run.Cells, run.Agreements, run.Warnings = cells, agreements, slices.Concat(run.Warnings, warnings, more)
 	return run
 }

@@ -204,6 +204,10 @@ func (a App) weigh(ctx context.Context, s study.Study, dir *result.Dir, done []r
 		return &codeError{exitInterrupted, errSilent}
 	case err != nil:
 		return environment(err)
+	case run.Noisy != "":
+		fmt.Fprintf(a.Stderr, "tare: measured, but not fit to judge: %s; end what else runs here, or choose what rules a trial out (invalid: in the study), and run again; what was measured is in %s\n",
+			run.Noisy, dir.Path())
+		return &codeError{exitUnfit, errSilent}
 	case run.Trials.OK == 0:
 		return fmt.Errorf("nothing was measured: no trial succeeded; the reasons are in %s", filepath.Join(dir.Path(), result.RunFile))
 	}

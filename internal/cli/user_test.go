@@ -30,6 +30,7 @@ const allModes = `name: all
 blocks: 2
 settle: 10ms
 modes: [host, host-local, netns/published, netns/bridge, netns/colocated, netns/macvlan, netns/vxlan]
+invalid: {steal: off, others: off, unsettled: off}
 workloads:
   - {workload: tcp_stream, warmup: 50ms, duration: 200ms}
   - {workload: tcp_rr, warmup: 50ms, duration: 200ms}

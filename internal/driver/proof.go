@@ -3,10 +3,28 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // Counters are readings by name, such as "b/br0.tx_bytes". They only grow.
 type Counters map[string]uint64
+
+// CarrierChanges ends the name of a counter of a device's carrier. It is in no
+// proof, but a trial in which it moved is ruled out.
+const CarrierChanges = "carrier_changes"
+
+// Flaps lists the devices, as counters name them, whose carrier came or went.
+func (c Counters) Flaps() []string {
+	var out []string
+	for name, n := range c {
+		if device, ok := strings.CutSuffix(name, "."+CarrierChanges); ok && n > 0 {
+			out = append(out, device)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
 
 // Moved gives how far every counter of after moved since before. A counter that
 // vanished or ran backwards is an error: its device was replaced meanwhile.

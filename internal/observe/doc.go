@@ -10,10 +10,15 @@
 // never negative: a counter that went backwards tells nothing about the window.
 package observe
 
+import (
+	"maps"
+	"slices"
+)
+
 // Collector reads one source of counters.
 //
-// Read is called on the edges of a timed window and must be cheap: well below a
-// millisecond, few allocations, no network. Its error says what was attempted;
+// Read is called just before the traffic of a trial begins and after it has ended,
+// and must be cheap: milliseconds, no network. Its error says what was attempted;
 // it means that the source is not there, and the run goes on without it.
 type Collector interface {
 	// Name is short, lower case and unlike any other collector's. It begins
@@ -37,10 +42,22 @@ type Gap struct {
 	Reason string
 }
 
-// Collectors is the registry: every collector there is, in the order in which
-// they are read. procRoot is where procfs is mounted, normally /proc.
-func Collectors(procRoot string) []Collector {
+// Explainer is a Sample that can say more of its figures in words.
+type Explainer interface {
+	// Explain has words for figures, by their names as in Since. May be nil.
+	Explain(earlier Sample) map[string]string
+}
+
+// Collectors is the registry: every collector there is, the cheapest first. As a
+// window opens they are read from the last to the first, and as it closes from the
+// first to the last, so that no reading is in the window of a cheaper one. procRoot
+// is where procfs is mounted, normally /proc; own is what belongs to the run.
+func Collectors(procRoot string, own Own) []Collector {
 	return []Collector{
+		NewClock(nil),
 		NewCPU(procRoot),
+		NewOthers(procRoot, own),
 	}
 }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -21,14 +21,15 @@ func TestCPULive(t *testing.T) {
 	if cpus == 0 {
 		t.Skip("needs CPU counters: /proc/stat lists no single CPU")
 	}
-	watch := NewWatch(Collectors("/proc"))
+	watch := NewWatch([]Collector{cpu})
 	opened := time.Now()
 	session := watch.Start()
 	var all float64
 	for all == 0 && time.Since(opened) < 20*time.Second {
 		time.Sleep(50 * time.Millisecond)
-		figures, missing := session.Stop()
-		for _, m := range missing {
+		w := session.Stop()
+		figures := w.Figures
+		for _, m := range w.Missing {
 			t.Skipf("needs a quiet set of CPUs: %v", m)
 		}
 		all = 0

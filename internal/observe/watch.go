@@ -1,6 +1,10 @@
 package observe
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // Unavailable says which figure of which collector a window lacks, and why. An
 // empty Figure stands for all figures of the collector.
@@ -31,6 +35,13 @@ func NewWatch(collectors []Collector) *Watch {
 	return &Watch{collectors: collectors, told: make(map[Unavailable]bool)}
 }
 
+// Window is what was found of a window that has closed.
+type Window struct {
+	Figures map[string]float64 // by full name (cpu_user), in the units of their collector
+	Words   map[string]string  // what a collector can say of a figure, by its full name
+	Missing []Unavailable
+}
+
 // Session is one open window.
 type Session struct {
 	watch *Watch
@@ -46,55 +57,56 @@ type reading struct {
 // Start opens a window. It cannot fail: a collector that does is left out of
 // this window and named by Stop.
 func (w *Watch) Start() *Session {
-	return &Session{watch: w, start: w.read(func(int) bool { return true })}
+	s := &Session{watch: w, start: make([]reading, len(w.collectors))}
+	for i, c := range slices.Backward(w.collectors) {
+		s.start[i].sample, s.start[i].err = c.Read()
+	}
+	return s
 }
 
-// Stop closes the window and gives its figures by full name (cpu_user), in the
-// units of their collector, and what is missing. A collector that could not be
-// read is named once a Watch for each reason; a single figure that this window
-// lost is named each time, because that is about this window alone.
-func (s *Session) Stop() (map[string]float64, []Unavailable) {
+// Stop closes the window and gives its figures and what is missing. A collector
+// that could not be read is named once a Watch for each reason; a single figure
+// that this window lost is named each time, because that is about this window alone.
+func (s *Session) Stop() Window {
 	// All reads come before any arithmetic, so that one collector's work is
 	// not inside another's window.
-	end := s.watch.read(func(i int) bool { return s.start[i].err == nil })
-
-	figures := make(map[string]float64)
-	var missing []Unavailable
+	end := make([]reading, len(s.start))
 	for i, c := range s.watch.collectors {
-		err := s.start[i].err
-		if err == nil {
-			err = end[i].err
+		if s.start[i].err == nil {
+			end[i].sample, end[i].err = c.Read()
 		}
-		if err != nil {
+	}
+	out := Window{Figures: map[string]float64{}, Words: map[string]string{}}
+	for i, c := range s.watch.collectors {
+		if err := cmp.Or(s.start[i].err, end[i].err); err != nil {
 			u := Unavailable{Collector: c.Name(), Reason: err.Error()}
 			if !s.watch.told[u] {
 				s.watch.told[u] = true
-				missing = append(missing, u)
+				out.Missing = append(out.Missing, u)
 			}
 			continue
 		}
-		moved, gaps := end[i].sample.Since(s.start[i].sample)
-		for name, v := range moved {
-			figures[c.Name()+"_"+name] = v
-		}
-		for _, g := range gaps {
-			u := Unavailable{Collector: c.Name(), Reason: g.Reason}
-			if g.Figure != "" {
-				u.Figure = c.Name() + "_" + g.Figure
-			}
-			missing = append(missing, u)
-		}
-	}
-	return figures, missing
-}
-
-// read asks the collectors that wanted picks.
-func (w *Watch) read(wanted func(int) bool) []reading {
-	out := make([]reading, len(w.collectors))
-	for i, c := range w.collectors {
-		if wanted(i) {
-			out[i].sample, out[i].err = c.Read()
-		}
+		out.add(c.Name(), s.start[i].sample, end[i].sample)
 	}
 	return out
+}
+
+// add takes in what a collector found.
+func (w *Window) add(collector string, from, to Sample) {
+	moved, gaps := to.Since(from)
+	for name, v := range moved {
+		w.Figures[collector+"_"+name] = v
+	}
+	for _, g := range gaps {
+		u := Unavailable{Collector: collector, Reason: g.Reason}
+		if g.Figure != "" {
+			u.Figure = collector + "_" + g.Figure
+		}
+		w.Missing = append(w.Missing, u)
+	}
+	if e, ok := to.(Explainer); ok {
+		for name, words := range e.Explain(from) {
+			w.Words[collector+"_"+name] = words
+		}
+	}
 }

@@ -12,11 +12,13 @@ import (
 )
 
 // Trial is one step of a plan. Blocks count from 1; block 0 holds the pilots.
+// Requeued is one that is run once more, at the end: the plan itself holds none.
 type Trial struct {
 	Block    int
 	Mode     string
 	Workload study.Workload
 	Expected time.Duration // of a rate search: how long it takes; its most is Most
+	Requeued bool
 }
 
 // Pilot reports whether the trial is only there to show how long the mode takes to

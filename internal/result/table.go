@@ -27,7 +27,8 @@ type reading struct {
 }
 
 // tabulate picks the trials that count in a cell of these modes and workloads: ok,
-// no pilot, and of several of one block the last.
+// no pilot, not superseded by a set that was run once more, and of several of one
+// block the last.
 func tabulate(modes []Mode, workloads []string, trials []Trial) table {
 	tab := table{}
 	for _, m := range modes {
@@ -38,9 +39,10 @@ func tabulate(modes []Mode, workloads []string, trials []Trial) table {
 			tab[key{m.ID, w}] = &column{}
 		}
 	}
+	old := superseded(trials)
 	for i := range trials {
 		t := &trials[i]
-		if t.Status != TrialOK || t.Pilot {
+		if t.Status != TrialOK || t.Pilot || old(t) {
 			continue
 		}
 		if c := tab[key{t.Mode, t.Workload}]; c != nil {

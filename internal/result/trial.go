@@ -23,6 +23,7 @@ type Trial struct {
 	Mode     string             `json:"mode"`
 	Workload string             `json:"workload"`
 	Attempt  int                `json:"attempt"`
+	Requeued bool               `json:"requeued,omitempty"` // run once more at the end: a trial of its set was ruled out
 	Status   TrialStatus        `json:"status"`
 	Reason   string             `json:"reason,omitempty"`
 	Void     bool               `json:"void,omitempty"` // failed because its path was not proven

@@ -19,7 +19,7 @@ func (r *run) learn() {
 func (r *run) remaining() []plan.Trial {
 	return slices.DeleteFunc(slices.Clone(r.plan.Trials), func(t plan.Trial) bool {
 		return slices.ContainsFunc(r.cfg.Done, func(d result.Trial) bool {
-			return d.Status == result.TrialOK && d.Block == t.Block && d.Mode == t.Mode && d.Workload == t.Workload.ID
+			return d.Status != result.TrialFailed && d.Block == t.Block && d.Mode == t.Mode && d.Workload == t.Workload.ID
 		})
 	})
 }
@@ -92,17 +92,6 @@ func (r *run) finished() int {
 		return r.todo[r.done].Block - 1
 	}
 	return r.plan.Blocks
-}
-
-// makeUp runs the groups of which a trial was ruled out once more, at the end of
-// the session.
-func (r *run) makeUp(ctx context.Context) error {
-	for _, group := range r.later {
-		if err := r.together(ctx, group); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // unready lists the modes that are not there to be measured.

@@ -42,7 +42,8 @@ func Asked(s study.Study) []result.Asked {
 	return out
 }
 
-// Rule is how the cells of a study are judged.
-func Rule(s study.Study) result.Rule {
-	return result.Rule{Margin: s.Margin, Indicative: s.Profile == study.Quick}
+// Rule is how the cells of a study are judged, whose trials came out as given: with
+// too many ruled out, they tell nothing.
+func Rule(s study.Study, trials []result.Trial) result.Rule {
+	return result.Rule{Margin: s.Margin, Indicative: s.Profile == study.Quick, Noisy: noisy(trials, s.Invalid)}
 }

@@ -49,6 +49,10 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 		return nil, ctx.Err()
 	}
 	for _, l := range lanes {
+		l.figure()
+	}
+	r.ruleOut(lanes)
+	for _, l := range lanes {
 		if err := r.record(l.conclude(len(r.trials) + 1)); err != nil {
 			return nil, err
 		}

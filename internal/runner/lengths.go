@@ -85,14 +85,18 @@ func (r *run) window(next plan.Trial) (time.Duration, string) {
 	second := per(now+time.Second) - per(now)
 	rest := per(now) - time.Duration(now.Seconds()*float64(second))
 	best := w.DurationMax.Std()
-	why := "trials differ by no more than their own samples do, and so the longer the better"
+	why := "trials differ by no more than their own samples do, and so longer ones are better"
 	if n, ok := stats.OptimalLength(batch.Seconds()*second.Seconds(), rest.Seconds(), c); ok {
 		best = time.Duration(min(float64(n)*batch.Seconds(), best.Seconds()) * float64(time.Second))
-		why = fmt.Sprintf("best for the time it takes: samples of %s scatter by %.2g %% within trials, trials by %.2g %% beyond that", batch, 100*math.Sqrt(c.Within), 100*math.Sqrt(c.Between))
+		why = fmt.Sprintf("best for the time that it takes: samples of %s scatter by %.2g %% within trials, trials by %.2g %% beyond that", batch, 100*math.Sqrt(c.Within), 100*math.Sqrt(c.Between))
 	}
 	best = min(max(best, w.DurationMin.Std()), w.DurationMax.Std()).Round(100 * time.Millisecond)
+	wanted := best
 	for best > now && !r.affords(w.Name(), best, needed(c, batch, best, aim, r.cfg.Study.Stop, r.plan.Blocks)) {
 		best = max(now, (best - best/10).Round(100*time.Millisecond))
+	}
+	if best < wanted {
+		why += fmt.Sprintf("; %s would be, but for the run's time", wanted)
 	}
 	if diff := best - now; diff.Abs() < now/10 {
 		return now, "" // not worth a change

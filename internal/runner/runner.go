@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -39,7 +40,7 @@ type Config struct {
 // says so. The error is for what kept a run from being recorded at all, or left
 // something behind.
 func Run(ctx context.Context, cfg Config) (result.Run, error) {
-	r := &run{cfg: cfg, plan: plan.Make(cfg.Study).Taking(cfg.Drivers.TakesEach(cfg.Study)), trials: slices.Clone(cfg.Done), watch: observe.NewWatch(observe.Collectors("/proc"))}
+	r := &run{cfg: cfg, plan: plan.Make(cfg.Study).Taking(cfg.Drivers.TakesEach(cfg.Study)), trials: slices.Clone(cfg.Done), watch: observe.NewWatch(collectors(cfg, os.Getpid()))}
 	r.out = result.Run{
 		Schema: result.Schema, ID: cfg.Claim.ID, Started: time.Now().UTC(), Status: result.RunComplete, Tare: cfg.Build,
 		Seed: cfg.Study.Seed, Profile: cfg.Study.Profile, Hosts: hosts(cfg), Warnings: []result.Warning{},
@@ -68,9 +69,8 @@ type run struct {
 	plan   plan.Plan
 	stages []*stage
 	trials []result.Trial
-	todo   []plan.Trial   // of the plan, without what a resumed run has
-	done   int            // of todo
-	later  [][]plan.Trial // groups to be run once more at the end, because one of them was ruled out
+	todo   []plan.Trial // of the plan, without what a resumed run has
+	done   int          // of todo
 	// began is when the run did, announced how long it was said to take at most, pace
 	// how many times as long as estimated a block took, and late says that the time
 	// limit kept it from one more.
@@ -122,15 +122,19 @@ func (r *run) finish() {
 	r.out.Finished = time.Now().UTC()
 	r.out.Modes = r.modes()
 	r.out.Trials = result.Count(r.trials)
-	cells, warnings := result.Cells(r.out.Modes, plan.Names(r.cfg.Study), r.trials, Rule(r.cfg.Study))
+	rule := Rule(r.cfg.Study, r.trials)
+	r.out.Noisy = rule.Noisy
+	r.ruledOut()
+	r.busyTurns()
+	cells, warnings := result.Cells(r.out.Modes, plan.Names(r.cfg.Study), r.trials, rule)
 	r.out.Cells = cells
 	for _, w := range r.plan.Workloads {
 		r.compareEnds(w)
 	}
 	r.out.Scenarios = Scenarios(r.cfg.Study)
 	r.out.Comparisons = result.Compare(
-		result.Input{Modes: r.out.Modes, Workloads: plan.Names(r.cfg.Study), Trials: r.trials, Rule: Rule(r.cfg.Study)}, r.out.Scenarios, Asked(r.cfg.Study))
-	agreements, disagreements := result.Agreements(r.out.Modes, Verified(r.cfg.Study), r.trials, Rule(r.cfg.Study))
+		result.Input{Modes: r.out.Modes, Workloads: plan.Names(r.cfg.Study), Trials: r.trials, Rule: rule}, r.out.Scenarios, Asked(r.cfg.Study))
+	agreements, disagreements := result.Agreements(r.out.Modes, Verified(r.cfg.Study), r.trials, rule)
 	r.out.Agreements = agreements
 	for _, w := range append(warnings, disagreements...) {
 		r.warn(w.Code, w.Scope, "%s", w.Text)

@@ -163,7 +163,7 @@ func (r *run) provisional(block int) {
 	if block != provisionalAfter || r.plan.Blocks <= block {
 		return
 	}
-	cells, _ := result.Cells(r.modes(), plan.Names(r.cfg.Study), r.trials, Rule(r.cfg.Study))
+	cells, _ := result.Cells(r.modes(), plan.Names(r.cfg.Study), r.trials, Rule(r.cfg.Study, nil))
 	for i := range cells {
 		c := &cells[i]
 		c.Verdict, c.P, c.BlocksNeeded = "", nil, nil

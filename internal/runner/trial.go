@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"strings"
 	"time"
 
 	"tare/internal/agent"
 	"tare/internal/driver"
+	"tare/internal/observe"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/traffic"
@@ -34,7 +37,10 @@ type lane struct {
 	busy   time.Duration // spent on this trial, without the turns of others
 	search *search       // of a rate search
 	err    error
-	ruled  string // why it is ruled out, by a rule fixed beforehand; empty: it counts
+	ruled  string         // why it is ruled out, by a rule fixed beforehand; empty: it counts
+	window observe.Window // what was observed of the machine around it
+	shared bool           // and around the trials that it took turns with
+	flaps  []string       // devices of the path whose carrier came or went
 }
 
 // voidError is a path that was not proven.
@@ -49,7 +55,7 @@ func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 	var lanes []*lane
 	for _, t := range trials {
 		l := &lane{Trial: t, stage: r.stage(t.Mode), limit: limit}
-		l.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt,
+		l.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Requeued: t.Requeued,
 			Pilot: t.Pilot(), Warmup: t.Workload.Warmup.Std().Seconds(), Window: t.Workload.Duration.Std().Seconds()}
 		if l.pairs, l.err = r.pairs(l.stage, t, limit); l.err == nil {
 			l.work, l.err = workload(l.pairs[0].clientSide)
@@ -111,15 +117,7 @@ func (r *run) atOnce(ctx context.Context, l *lane) {
 	ctx, cancel := bounded(ctx, l)
 	defer cancel()
 	l.step(func() error { return r.begin(ctx, l) })
-	session := r.watch.Start()
-	l.finish(ctx, (*agent.Trial).Run)
-	figures, missing := session.Stop()
-	for _, u := range missing {
-		r.warn("not_observed", "run", "%s", u)
-	}
-	if l.err == nil {
-		l.out.Machine = figures
-	}
+	r.around([]*lane{l}, func() { l.finish(ctx, (*agent.Trial).Run) })
 	l.step(func() error { return l.prove(ctx) })
 	l.release(ctx)
 }
@@ -152,6 +150,8 @@ func (l *lane) prove(ctx context.Context) error {
 		return err
 	}
 	if moved, err := l.before.Moved(after); err == nil {
+		l.flaps = moved.Flaps()
+		maps.DeleteFunc(moved, func(name string, n uint64) bool { return n == 0 && strings.HasSuffix(name, "."+driver.CarrierChanges) })
 		l.out.Counters = moved
 	}
 	var carried []driver.Carried
@@ -171,6 +171,13 @@ func proven(err error) error {
 	return &voidError{err}
 }
 
+// figure judges a lane whose trial has ended well so far.
+func (l *lane) figure() {
+	if l.err == nil {
+		l.err = l.judge()
+	}
+}
+
 // judge turns the reports of a proven trial into its figures.
 func (l *lane) judge() error {
 	if l.search != nil {
@@ -187,9 +194,6 @@ func (l *lane) judge() error {
 // conclude makes the record of a trial that has ended.
 func (l *lane) conclude(seq int) result.Trial {
 	l.out.Seq, l.out.Elapsed = seq, l.busy.Seconds()
-	if l.err == nil {
-		l.err = l.judge()
-	}
 	switch {
 	case l.err == nil && l.ruled == "":
 		l.out.Status = result.TrialOK

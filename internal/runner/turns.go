@@ -20,12 +20,14 @@ func (r *run) inTurns(ctx context.Context, lanes []*lane) {
 		l.side(ctx, func(p *pair) error { return p.trial.Open(ctx) })
 	}
 	first := lanes[0].Trial
-	for round := range first.Rounds() {
-		rng := rand.New(rand.NewPCG(r.plan.Seed, uint64(first.Block)<<32|uint64(round)))
-		for _, i := range rng.Perm(len(lanes)) {
-			lanes[i].side(ctx, func(p *pair) error { return p.trial.Slice(ctx, first.Workload.Slice.Std()) })
+	r.around(lanes, func() {
+		for round := range first.Rounds() {
+			rng := rand.New(rand.NewPCG(r.plan.Seed, uint64(first.Block)<<32|uint64(round)))
+			for _, i := range rng.Perm(len(lanes)) {
+				lanes[i].side(ctx, func(p *pair) error { return p.trial.Slice(ctx, first.Workload.Slice.Std()) })
+			}
 		}
-	}
+	})
 	for _, l := range lanes {
 		l.finish(ctx, (*agent.Trial).Close)
 		l.step(func() error { return l.prove(ctx) })

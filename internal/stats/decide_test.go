@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
+// Method 5, item 7: Holm.
 func TestHolm(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct{ ps, want []float64 }{

@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// Method 5, item 7: t quantiles against a table.
 func TestTQuantile(t *testing.T) {
 	// Any printed t table; two-sided 95 %, one-sided 95 %, 99.5 % and 80 %.
 	for _, c := range []struct{ p, df, want float64 }{

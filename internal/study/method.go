@@ -97,8 +97,10 @@ const (
 	// else in every RenewSeldom-th.
 	RenewAuto Renew = -2
 
-	// RenewQuick and RenewSeldom are what RenewAuto goes by.
-	RenewQuick  = 2 * time.Second
+	// RenewQuick is how long a mode may take to be made that RenewAuto makes anew in
+	// every block.
+	RenewQuick = 2 * time.Second
+	// RenewSeldom is in every how many blocks it makes the others anew.
 	RenewSeldom = 3
 
 	onceWord = "once"

@@ -198,7 +198,8 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (W
 // leaves the window open. The default of the window is moved between them.
 func (w Workload) bounded(def *Workload, spec WorkloadSpec, wanted bool) Workload {
 	given := w.DurationMin != 0 || w.DurationMax != 0
-	if !slices.Contains(spec.Params, "duration") || !given && !(wanted && spec.Bulk && w.Duration == 0) {
+	open := wanted && spec.Bulk && w.Duration == 0
+	if !slices.Contains(spec.Params, "duration") || !given && !open {
 		return w
 	}
 	at := cmp.Or(w.Duration, def.Duration)

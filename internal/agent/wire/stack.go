@@ -17,7 +17,9 @@ type Link struct {
 	TxBytes   uint64         `json:"tx_bytes"`
 	RxBytes   uint64         `json:"rx_bytes"`
 	TxPackets uint64         `json:"tx_packets"`
-	RxPackets uint64         `json:"rx_packets"`
+	// CarrierChanges is how often it lost or found its carrier, nil where unknown.
+	CarrierChanges *uint64 `json:"carrier_changes,omitempty"`
+	RxPackets      uint64  `json:"rx_packets"`
 }
 
 // Knock is one short exchange with another agent.

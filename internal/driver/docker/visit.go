@@ -46,7 +46,7 @@ func (s *sight) Links(ctx context.Context, names []string) (map[string]notes.Lin
 	}
 	out := map[string]notes.Link{}
 	for _, l := range all {
-		out[l.Name] = notes.Link{TxBytes: l.TxBytes, RxBytes: l.RxBytes}
+		out[l.Name] = notes.Link{TxBytes: l.TxBytes, RxBytes: l.RxBytes, CarrierChanges: l.CarrierChanges}
 	}
 	return out, nil
 }

@@ -43,8 +43,12 @@ type Stack interface {
 	Describe(ctx context.Context, name string) (kind string, facts []result.Fact, err error)
 }
 
-// Link is the counters of a device, in bytes since it was made.
-type Link struct{ TxBytes, RxBytes uint64 }
+// Link is the counters of a device since it was made: bytes, and how often it lost
+// or found its carrier, nil where nobody counts.
+type Link struct {
+	TxBytes, RxBytes uint64
+	CarrierChanges   *uint64
+}
 
 // Device is a device of a place. Role names it for people where the kernel's own
 // name is a random one, as in "server.veth".

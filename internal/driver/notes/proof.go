@@ -99,6 +99,9 @@ func (p *Path) Snapshot(ctx context.Context) (driver.Counters, error) {
 			}
 			c[Counter(l.at.At, l.dev.label(), "tx_bytes")] = got.TxBytes
 			c[Counter(l.at.At, l.dev.label(), "rx_bytes")] = got.RxBytes
+			if got.CarrierChanges != nil {
+				c[Counter(l.at.At, l.dev.label(), driver.CarrierChanges)] = *got.CarrierChanges
+			}
 		}
 	}
 	for _, w := range p.watch {

@@ -13,12 +13,20 @@ type Space struct{ NS *linuxnet.NS }
 // Links reads the counters of devices.
 func (s Space) Links(_ context.Context, names []string) (map[string]Link, error) {
 	out := map[string]Link{}
+	carrier, err := s.NS.CarrierChanges()
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range names {
 		st, err := s.NS.Stats(name)
 		if err != nil {
 			return nil, err
 		}
-		out[name] = Link{TxBytes: st.TxBytes, RxBytes: st.RxBytes}
+		l := Link{TxBytes: st.TxBytes, RxBytes: st.RxBytes}
+		if n, ok := carrier[name]; ok {
+			l.CarrierChanges = &n
+		}
+		out[name] = l
 	}
 	return out, nil
 }

@@ -1,0 +1,155 @@
+package runner
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"tare/internal/result"
+	"tare/internal/stats"
+	"tare/internal/study"
+)
+
+// ruleOut holds the trials of a group to the rules that the study fixed beforehand,
+// and notes with each lane why it is ruled out. None of the rules looks at how good
+// a trial's figures are: to leave out the slow ones would make every mode fast.
+//
+// What others take of the machine while modes take turns is taken from all of them
+// alike, and leaves their ratios as they are; that is what turns are for. The limits
+// of steal and of others hold for trials that ran alone. What hits one mode alone
+// within the turns is seen by the rule of the steady state.
+func (r *run) ruleOut(lanes []*lane) {
+	steady := settledTogether(lanes, r.cfg.Study.Invalid)
+	for i, l := range lanes {
+		if l.err != nil || l.Block == 0 { // a pilot trial counts in nothing
+			continue
+		}
+		var why []string
+		if !r.elsewhere() {
+			why = append(why, overLimits(l, r.cfg.Study.Invalid)...)
+			why = append(why, clockSet(l.window.Figures)...)
+		}
+		if down := l.flaps; len(down) > 0 {
+			why = append(why, fmt.Sprintf("the link of %s went down or up", strings.Join(down, ", ")))
+		}
+		if steady[i].Judged && steady[i].Unsettled {
+			why = append(why, fmt.Sprintf("it was not steady: its second half was %+.1f %% beside its first%s", 100*steady[i].Shift, beside(lanes)))
+		}
+		l.ruled = strings.Join(why, "; ")
+	}
+}
+
+func beside(lanes []*lane) string {
+	if len(lanes) > 1 {
+		return ", beside what the modes that took turns with it did"
+	}
+	return ""
+}
+
+// overLimits says which limits on the machine were passed around a trial that ran
+// alone. What is unknown passes none.
+func overLimits(l *lane, rules study.Invalid) (why []string) {
+	long := l.window.Figures[figureElapsed]
+	if l.shared || long <= 0 {
+		return nil
+	}
+	for _, limit := range []struct {
+		figure string
+		most   study.Share
+		text   string
+	}{
+		{figureSteal, rules.Steal, "the hypervisor took"},
+		{figureOthers, rules.Others, "other programs used"},
+	} {
+		used, known := l.window.Figures[limit.figure]
+		if share := used / long; known && limit.most.On() && share > float64(limit.most) {
+			text := fmt.Sprintf("%s %s of a CPU, more than %s", limit.text, percent(share), percent(float64(limit.most)))
+			if words := l.window.Words[limit.figure]; words != "" {
+				text += " (" + words + ")"
+			}
+			why = append(why, text)
+		}
+	}
+	return why
+}
+
+// clockSet says that the clock of the day was set.
+func clockSet(figures map[string]float64) []string {
+	if step := figures[figureStep]; step > 0 {
+		return []string{fmt.Sprintf("the clock was set by %.3g s, or the machine slept", step)}
+	}
+	return nil
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
+
+// steadyBatch is how long a batch of the steady-state rule is, in seconds: five
+// samples of 0.1 s.
+const steadyBatch = 0.5
+
+// settledTogether judges, for each lane that transferred in bulk, whether it was
+// steady. Those that took turns share the machine's weather; it is taken out of the
+// series, round by round, by dividing by the geometric mean of all of them. Below
+// 2 s there is no answer, and one of 4 s shows only the grossest change: the rule
+// guards the long trials, and the pilot trial the short ones.
+func settledTogether(lanes []*lane, rules study.Invalid) []stats.Steady {
+	out := make([]stats.Steady, len(lanes))
+	if rules.Unsettled != study.On {
+		return out
+	}
+	var together [][]float64
+	var at []int
+	var interval float64
+	for i, l := range lanes {
+		if l.err != nil || l.out.Series == nil || !transfers(l.Workload) {
+			continue
+		}
+		together, at, interval = append(together, l.out.Series.Values), append(at, i), l.out.Series.Interval
+	}
+	if interval <= 0 {
+		return out
+	}
+	m := max(1, int(math.Round(steadyBatch/interval)))
+	for j, series := range withoutWeather(together) {
+		out[at[j]] = stats.SteadyState(series, m)
+	}
+	return out
+}
+
+// transfers is whether a workload's figure is an amount of payload by time.
+func transfers(w study.Workload) bool { return w.WriteSize > 0 || w.PayloadSize > 0 }
+
+// withoutWeather divides series, sample by sample, by the geometric mean of all of
+// them: what hit all alike is gone, and what hit one remains. One series alone stays
+// as it is. Series of different lengths, or with a sample that is not above 0, tell
+// nothing of the weather and come back empty.
+func withoutWeather(together [][]float64) [][]float64 {
+	if len(together) < 2 {
+		return together
+	}
+	out := make([][]float64, len(together))
+	for i := range together[0] {
+		var sum float64
+		for _, s := range together {
+			if len(s) != len(together[0]) || !(s[i] > 0) {
+				return make([][]float64, len(together))
+			}
+			sum += math.Log(s[i])
+		}
+		for j, s := range together {
+			out[j] = append(out[j], math.Exp(math.Log(s[i])-sum/float64(len(together))))
+		}
+	}
+	return out
+}
+
+// noisy says why a run is not fit to judge: more of its trials were ruled out than
+// the study allows. Empty: it is fit.
+func noisy(trials []result.Trial, rules study.Invalid) string {
+	n := result.Count(trials)
+	all := n.OK + n.Invalid
+	if !rules.Most.On() || n.Invalid == 0 || float64(n.Invalid) <= float64(rules.Most)*float64(all) {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d trials were ruled out, more than %s: no difference is to be believed", n.Invalid, all, percent(float64(rules.Most)))
+}

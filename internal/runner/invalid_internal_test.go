@@ -1,0 +1,220 @@
+package runner
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/observe"
+	"tare/internal/plan"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// rules are those of method 1.10.
+func rules() study.Invalid {
+	return study.Invalid{Steal: 0.02, Others: 0.05, Unsettled: study.On, Most: 0.2}
+}
+
+// around makes a lane of block 1 whose window of 10 s had these figures.
+func laneWith(figures map[string]float64) *lane {
+	figures[figureElapsed] = 10
+	l := &lane{Trial: plan.Trial{Block: 1, Mode: "host", Workload: study.Workload{ID: "tcp_stream", WriteSize: 1}}}
+	l.window = observe.Window{Figures: figures, Words: map[string]string{figureOthers: "mostly cc1"}}
+	return l
+}
+
+func runWith(r study.Invalid) *run {
+	return &run{cfg: Config{Study: study.Study{Invalid: r}}}
+}
+
+func TestRules(t *testing.T) {
+	off := study.Invalid{Steal: study.NotApplied, Others: study.NotApplied, Unsettled: study.Off, Most: 0.2}
+	for _, tt := range []struct {
+		name  string
+		rules study.Invalid
+		lane  *lane
+		want  string
+	}{
+		{"a quiet machine", rules(), laneWith(map[string]float64{figureSteal: 0.2, figureOthers: 0.5}), ""},
+		{"steal", rules(), laneWith(map[string]float64{figureSteal: 0.21}), "the hypervisor took 2.1 % of a CPU, more than 2 %"},
+		{"others", rules(), laneWith(map[string]float64{figureOthers: 1.5}), "other programs used 15 % of a CPU, more than 5 % (mostly cc1)"},
+		{"both", rules(), laneWith(map[string]float64{figureSteal: 1, figureOthers: 1}), "the hypervisor took 10 % of a CPU, more than 2 %; other programs used 10 % of a CPU, more than 5 % (mostly cc1)"},
+		{"what is unknown", rules(), laneWith(map[string]float64{}), ""},
+		{"rules switched off", off, laneWith(map[string]float64{figureSteal: 9, figureOthers: 9}), ""},
+		{"a study without rules", study.Invalid{}, laneWith(map[string]float64{figureSteal: 9, figureOthers: 9}), ""},
+		{"a clock that was set", off, laneWith(map[string]float64{figureStep: 2.5}), "the clock was set by 2.5 s, or the machine slept"},
+		{"a link that flapped", off, func() *lane {
+			l := laneWith(map[string]float64{})
+			l.flaps = []string{"a/eth0", "b/eth0"}
+			return l
+		}(), "the link of a/eth0, b/eth0 went down or up"},
+		{"in turns, where all share it", rules(), func() *lane {
+			l := laneWith(map[string]float64{figureSteal: 9, figureOthers: 9})
+			l.shared = true
+			return l
+		}(), ""},
+		{"a failed trial", rules(), func() *lane {
+			l := laneWith(map[string]float64{figureSteal: 9})
+			l.err = errors.New("it broke")
+			return l
+		}(), ""},
+		{"a pilot trial", rules(), func() *lane {
+			l := laneWith(map[string]float64{figureSteal: 9})
+			l.Block = 0
+			return l
+		}(), ""},
+	} {
+		r := runWith(tt.rules)
+		r.ruleOut([]*lane{tt.lane})
+		if d := cmp.Diff(tt.want, tt.lane.ruled); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, d)
+		}
+	}
+}
+
+// series makes 150 samples of 0.1 s near 100, with a ripple of 1 %, times what at
+// says of the sample's number.
+func series(at func(i int) float64) *result.Series {
+	s := &result.Series{Interval: 0.1}
+	for i := range 150 {
+		s.Values = append(s.Values, (100+float64(i*7%5-2)/2)*at(i))
+	}
+	return s
+}
+
+// TestUnsteady: a mode that changed its pace is ruled out, whether it ran alone or in
+// turns. A machine that changed its pace under all of them is not held against any.
+func TestUnsteady(t *testing.T) {
+	steady := func(int) float64 { return 1 }
+	step := func(i int) float64 {
+		if i >= 90 { // at 60 %: what lies in the first half may be cut off as warm-up
+			return 0.8
+		}
+		return 1
+	}
+	short := series(step)
+	short.Values = short.Values[:15] // three batches, as in the quick profile
+	for _, tt := range []struct {
+		name string
+		of   []*result.Series
+		want []bool // by lane: ruled out
+	}{
+		{"steady", []*result.Series{series(steady)}, []bool{false}},
+		{"a step", []*result.Series{series(step)}, []bool{true}},
+		{"too short to say", []*result.Series{short}, []bool{false}},
+		{"no series", []*result.Series{nil, nil}, []bool{false, false}},
+		{"in turns, all steady", []*result.Series{series(steady), series(steady), series(steady)}, []bool{false, false, false}},
+		{"in turns, a machine with a step", []*result.Series{series(step), series(step), series(step)}, []bool{false, false, false}},
+		{"in turns, one with a step", []*result.Series{series(steady), series(step)}, []bool{true, true}},
+		{"in turns, lengths that differ", []*result.Series{series(steady), short}, []bool{false, false}},
+	} {
+		var lanes []*lane
+		for _, s := range tt.of {
+			l := laneWith(map[string]float64{})
+			l.out.Series, l.shared = s, len(tt.of) > 1
+			lanes = append(lanes, l)
+		}
+		runWith(rules()).ruleOut(lanes)
+		for i, l := range lanes {
+			if (l.ruled != "") != tt.want[i] {
+				t.Errorf("%s: lane %d is ruled out: %q", tt.name, i, l.ruled)
+			}
+			if l.ruled != "" && !strings.HasPrefix(l.ruled, "it was not steady: its second half was ") {
+				t.Errorf("%s: %q", tt.name, l.ruled)
+			}
+		}
+		runWith(study.Invalid{Unsettled: study.Off}).ruleOut(lanes)
+		for _, l := range lanes {
+			if l.ruled != "" {
+				t.Errorf("%s: ruled out with the rule off: %s", tt.name, l.ruled)
+			}
+		}
+	}
+}
+
+// TestOwed: the whole set of an invalid trial is run once more, once.
+func TestOwed(t *testing.T) {
+	var planned []plan.Trial
+	for block := 1; block <= 2; block++ {
+		for _, w := range []string{"rr", "stream"} {
+			for _, m := range []string{"host", "bridge"} {
+				planned = append(planned, plan.Trial{Block: block, Mode: m, Workload: study.Workload{ID: w}})
+			}
+		}
+	}
+	trial := func(block int, mode, workload string, s result.TrialStatus, again bool) result.Trial {
+		return result.Trial{Block: block, Mode: mode, Workload: workload, Status: s, Requeued: again}
+	}
+	names := func(trials []plan.Trial) (out []string) {
+		for _, t := range trials {
+			if !t.Requeued {
+				out = append(out, "not marked:")
+			}
+			out = append(out, strings.Join([]string{string(rune('0' + t.Block)), t.Mode, t.Workload.ID}, " "))
+		}
+		return out
+	}
+	ok, bad, broke := result.TrialOK, result.TrialInvalid, result.TrialFailed
+	ran := []result.Trial{
+		trial(1, "host", "rr", ok, false), trial(1, "bridge", "rr", ok, false),
+		trial(2, "host", "stream", ok, false), trial(2, "bridge", "stream", bad, false),
+		trial(1, "host", "stream", bad, false), trial(1, "bridge", "stream", bad, false),
+	}
+	if d := cmp.Diff([]string{"2 host stream", "2 bridge stream", "1 host stream", "1 bridge stream"}, names(owed(planned, ran))); d != "" {
+		t.Errorf("in the order in which they were ruled out (-want +got):\n%s", d)
+	}
+	// A run that is resumed owes what is left: not what has come out once more,
+	// invalid or not, but what broke.
+	ran = append(ran, trial(2, "host", "stream", ok, true), trial(2, "bridge", "stream", bad, true), trial(1, "host", "stream", broke, true))
+	if d := cmp.Diff([]string{"1 host stream", "1 bridge stream"}, names(owed(planned, ran))); d != "" {
+		t.Errorf("after a part of it (-want +got):\n%s", d)
+	}
+	if got := owed(planned, ran[:2]); got != nil {
+		t.Errorf("nothing was ruled out, and %v is owed", got)
+	}
+}
+
+func TestNoisy(t *testing.T) {
+	trials := func(ok, invalid, failed int) (out []result.Trial) {
+		for range ok {
+			out = append(out, result.Trial{Status: result.TrialOK})
+		}
+		for range invalid {
+			out = append(out, result.Trial{Status: result.TrialInvalid})
+		}
+		for range failed {
+			out = append(out, result.Trial{Status: result.TrialFailed})
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		ok, invalid, failed int
+		most                study.Share
+		want                string
+	}{
+		{0, 0, 0, 0.2, ""},
+		{8, 2, 0, 0.2, ""},
+		{8, 3, 9, 0.2, "3 of 11 trials were ruled out, more than 20 %: no difference is to be believed"},
+		{0, 4, 0, 0.2, "4 of 4 trials were ruled out, more than 20 %: no difference is to be believed"},
+		{0, 4, 0, study.NotApplied, ""},
+		{0, 4, 0, 0, ""},
+	} {
+		got := noisy(trials(tt.ok, tt.invalid, tt.failed), study.Invalid{Most: tt.most})
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%+v (-want +got):\n%s", tt, d)
+		}
+	}
+}
+
+func TestHopeless(t *testing.T) {
+	r := runWith(rules())
+	if r.hopeless(result.Tally{OK: 8, Invalid: 4}, 8) {
+		t.Error("4 of 20 would be fit to judge")
+	}
+	if !r.hopeless(result.Tally{OK: 8, Invalid: 6}, 8) {
+		t.Error("6 of 22 would not be fit to judge")
+	}
+}

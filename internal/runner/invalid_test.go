@@ -1,0 +1,237 @@
+//go:build linux
+
+package runner_test
+
+import (
+	"context"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/driver"
+	"tare/internal/driver/netns"
+	"tare/internal/live"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// hog starts a program that keeps a CPU busy, as no child of this test: it is none
+// of the run's own.
+func hog(t *testing.T) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", `sh -c 'while :; do :; done' >/dev/null 2>&1 & echo $!`).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Errorf("end the program that kept a CPU busy: %v", err)
+		}
+	})
+}
+
+// limited is a short study at once, with a limit on what others use of a CPU.
+func limited(others, most study.Share) func(*study.Study) {
+	return func(s *study.Study) {
+		s.Blocks, s.Invalid = 1, study.Invalid{Others: others, Most: most}
+		s.Workloads[0].Duration = study.Duration(600 * time.Millisecond)
+	}
+}
+
+// outcomes lists trials in order: what they were, how they ended, and whether they
+// were run once more.
+func outcomes(trials []result.Trial) (out []string) {
+	for _, t := range trials {
+		words := []string{strconv.Itoa(t.Block), t.Mode, string(t.Status)}
+		if t.Requeued {
+			words = append(words, "again")
+		}
+		out = append(out, strings.Join(words, " "))
+	}
+	return out
+}
+
+// broke leaves out what failed and was tried again, as anything may on a machine
+// that is busy enough.
+func broke(t result.Trial) bool { return t.Status == result.TrialFailed }
+
+// TestHogMakesInvalid: beside a program that keeps a CPU busy, trials are ruled out
+// by what others use. The limit is far below what it gets on any machine.
+func TestHogMakesInvalid(t *testing.T) {
+	hog(t)
+	modes := []string{"host", "netns/macvlan"}
+	run, trials, err := weigh(t, netns.Driver{}, modes, limited(0.001, study.NotApplied), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trials = slices.DeleteFunc(trials, broke)
+	run.Trials.Failed = 0
+	got := outcomes(trials)
+	slices.Sort(got[:min(2, len(got))])
+	slices.Sort(got[min(2, len(got)):])
+	want := []string{"1 host invalid", "1 netns/macvlan invalid", "1 host invalid again", "1 netns/macvlan invalid again"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("trials (-want +got):\n%s", d)
+	}
+	if why := trials[0].Reason; !strings.HasPrefix(why, "other programs used ") {
+		t.Errorf("reason %q", why)
+	}
+	if run.Trials != (result.Tally{Invalid: 4}) || run.Noisy != "" || len(run.Cells) != 0 {
+		t.Errorf("tally %+v, noisy %q, %d cells", run.Trials, run.Noisy, len(run.Cells))
+	}
+	if !slices.ContainsFunc(run.Warnings, func(w result.Warning) bool { return w.Code == "invalid_trials" }) {
+		t.Errorf("no warning among %v", run.Warnings)
+	}
+
+	// With a limit that no program reaches, the same trials count.
+	_, trials, err = weigh(t, netns.Driver{}, modes, limited(1000, 0.2), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tr := range slices.DeleteFunc(trials, broke) {
+		if tr.Status != result.TrialOK || tr.Machine["others_cpu"] <= 0 || tr.Machine["clock_elapsed"] <= 0 {
+			t.Errorf("%s is %s (%s), machine %v", tr.Mode, tr.Status, tr.Reason, tr.Machine)
+		}
+	}
+}
+
+// TestNoisyRun: with more invalid trials than may be, nothing is run again, and no
+// verdict is given.
+func TestNoisyRun(t *testing.T) {
+	hog(t)
+	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
+		limited(0.001, 0.2)(s)
+		s.Workloads = append(s.Workloads, s.Workloads[0])
+		s.Workloads[1].ID = "turns"
+		s.Workloads[1].Slice = study.Duration(25 * time.Millisecond)
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trials = slices.DeleteFunc(trials, broke)
+	run.Trials.Failed = 0
+	if len(trials) != 4 || run.Trials != (result.Tally{OK: 2, Invalid: 2}) {
+		t.Errorf("%v, tally %+v", outcomes(trials), run.Trials)
+	}
+	if run.Noisy == "" || run.Status != result.RunComplete {
+		t.Errorf("noisy %q, status %s", run.Noisy, run.Status)
+	}
+	for _, tr := range trials {
+		// In turns all share what others use: it is recorded, and rules nothing out.
+		// What is not of a single mode is not recorded as if it were.
+		if _, own := tr.Machine["cpu_user"]; tr.Workload == "turns" && (tr.Status != result.TrialOK || tr.Machine["others_cpu"] <= 0 || own) {
+			t.Errorf("in turns: %s, machine %v", tr.Status, tr.Machine)
+		}
+	}
+	for _, c := range run.Cells {
+		if c.Baseline != "" && c.Verdict != result.CannotTell {
+			t.Errorf("%s %s: verdict %s of a noisy run", c.Mode, c.Metric, c.Verdict)
+		}
+	}
+	if !slices.ContainsFunc(run.Warnings, func(w result.Warning) bool { return w.Code == "busy_turns" }) {
+		t.Errorf("no warning of busy turns among %v", run.Warnings)
+	}
+}
+
+// flapping is a path with a device whose carrier comes and goes in some readings.
+type flapping struct {
+	driver.Path
+	reads, changes *atomic.Int64
+	at             int64 // the reading from which on it has changed
+}
+
+func (f flapping) Snapshot(ctx context.Context) (driver.Counters, error) {
+	c, err := f.Path.Snapshot(ctx)
+	if err == nil {
+		if f.reads.Add(1) == f.at {
+			f.changes.Add(2)
+		}
+		c["b/eth9."+driver.CarrierChanges] = uint64(f.changes.Load())
+	}
+	return c, err
+}
+
+// TestFlapIsMadeUpFor: a trial whose link flapped is ruled out, and its whole set,
+// the mode with the good trial included, is run once more behind all others.
+func TestFlapIsMadeUpFor(t *testing.T) {
+	for name, change := range map[string]func(*study.Study){"at once": nil, "in turns": inTurns} {
+		t.Run(name, func(t *testing.T) {
+			d := stub{provision: func(mode string, p driver.Path) (driver.Path, error) {
+				if mode == "host" {
+					return p, nil
+				}
+				return flapping{p, new(atomic.Int64), new(atomic.Int64), 2}, nil // behind the first trial
+			}}
+			var total, last int
+			run, trials, err := weigh(t, d, []string{"host", "netns/macvlan"}, func(s *study.Study) {
+				s.Invalid = study.Invalid{Most: 0.2}
+				if change != nil {
+					change(s)
+				}
+			}, func(e live.Event) {
+				if s, ok := e.(live.TrialStarted); ok {
+					total, last = s.Total, s.Done+len(s.Modes)
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			trials = slices.DeleteFunc(trials, broke)
+			run.Trials.Failed = 0
+			got := outcomes(trials)
+			for i := 0; i+1 < len(got); i += 2 {
+				slices.Sort(got[i : i+2])
+			}
+			want := []string{"1 host ok", "1 netns/macvlan invalid", "2 host ok", "2 netns/macvlan ok", "1 host ok again", "1 netns/macvlan ok again"}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("trials (-want +got):\n%s", d)
+			}
+			if total != 6 || last != 6 {
+				t.Errorf("the last of %d trials was told as number %d, want 6 of 6", total, last)
+			}
+			for _, tr := range trials {
+				if tr.Status == result.TrialInvalid && tr.Reason != "the link of b/eth9 went down or up" {
+					t.Errorf("reason %q", tr.Reason)
+				}
+			}
+			if run.Noisy != "" || run.Trials != (result.Tally{OK: 5, Invalid: 1}) {
+				t.Errorf("noisy %q, tally %+v", run.Noisy, run.Trials)
+			}
+			for _, c := range run.Cells {
+				if c.N != 2 {
+					t.Errorf("%s %s has %d blocks, want 2", c.Mode, c.Metric, c.N)
+				}
+			}
+
+			// A resumed run finds nothing owed; one that was cut off before the end
+			// runs what is.
+			for keep, more := range map[int]int{6: 0, 4: 2} {
+				d := stub{provision: func(_ string, p driver.Path) (driver.Path, error) { return p, nil }}
+				_, after, err := weighAfter(t, trials[:keep], d, []string{"host", "netns/macvlan"}, func(s *study.Study) {
+					s.Invalid = study.Invalid{Most: 0.2}
+					if change != nil {
+						change(s)
+					}
+				}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				after = slices.DeleteFunc(after, broke)
+				if len(after) != more || slices.ContainsFunc(after, func(tr result.Trial) bool { return !tr.Requeued || tr.Block != 1 }) {
+					t.Errorf("resumed behind %d trials: %v", keep, outcomes(after))
+				}
+			}
+		})
+	}
+}

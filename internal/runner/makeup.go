@@ -1,0 +1,138 @@
+package runner
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"tare/internal/plan"
+	"tare/internal/result"
+)
+
+// set is what is ruled out together: all modes with a workload in a block. Their
+// ratios need trials that are close in time, and so one of them alone cannot be
+// made up for later.
+type set struct {
+	block    int
+	workload string
+}
+
+// owed lists the trials of the plan that are to be run once more, in the order in
+// which their sets were ruled out: those of each set with an invalid trial, but for
+// what has been run once more already. The second outcome stands.
+func owed(planned []plan.Trial, ran []result.Trial) []plan.Trial {
+	var sets []set
+	type again struct {
+		set
+		mode string
+	}
+	made := map[again]bool{}
+	for _, t := range ran {
+		s := set{t.Block, t.Workload}
+		switch {
+		case t.Requeued && t.Status != result.TrialFailed:
+			made[again{s, t.Mode}] = true
+		case t.Status == result.TrialInvalid && !slices.Contains(sets, s):
+			sets = append(sets, s)
+		}
+	}
+	var out []plan.Trial
+	for _, s := range sets {
+		for _, t := range planned {
+			if t.Block == s.block && t.Workload.ID == s.workload && !made[again{s, t.Mode}] {
+				t.Requeued = true
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+// makeUp runs the sets of which a trial was ruled out once more, at the end of the
+// session: what disturbed them may have passed by then.
+func (r *run) makeUp(ctx context.Context) error {
+	todo := r.measurable(owed(r.plan.Trials, r.trials))
+	if len(todo) == 0 {
+		return nil
+	}
+	if n := result.Count(r.trials); r.hopeless(n, len(todo)) {
+		return nil // and the run is noisy, which says it all
+	}
+	r.todo = append(slices.Clone(r.todo[:r.done]), todo...)
+	for i, group := range plan.Groups(todo) {
+		if limit := r.cfg.Study.MaxTime.Std(); limit > 0 && time.Since(r.began)+r.plan.Estimate(group) > limit {
+			r.warn("max_time", "run", "%d of %d groups of trials with one that was ruled out were not run again: they would have ended after the time limit of %s",
+				len(plan.Groups(todo))-i, len(plan.Groups(todo)), r.cfg.Study.MaxTime)
+			return nil
+		}
+		if err := r.together(ctx, group); err != nil {
+			return err
+		}
+		r.done += len(group)
+	}
+	return nil
+}
+
+// hopeless is whether the run would be noisy even if every trial that is run once
+// more counted.
+func (r *run) hopeless(n result.Tally, more int) bool {
+	most := r.cfg.Study.Invalid.Most
+	return most.On() && float64(n.Invalid) > float64(most)*float64(n.OK+n.Invalid+more)
+}
+
+// ruledOut tells in one warning how many trials the rules cost.
+func (r *run) ruledOut() {
+	n := result.Count(r.trials)
+	if n.Invalid == 0 {
+		return
+	}
+	sets := map[set]bool{}
+	made := 0
+	for _, t := range r.trials {
+		if t.Requeued {
+			sets[set{t.Block, t.Workload}] = true
+			made++
+		}
+	}
+	first := r.trials[slices.IndexFunc(r.trials, func(t result.Trial) bool { return t.Status == result.TrialInvalid })]
+	r.warn("invalid_trials", "run", "%d of %d trials were ruled out by rules fixed beforehand, and %d run again at the end, in %d groups; the first, %s %s in block %d: %s",
+		n.Invalid, n.OK+n.Invalid, made, len(sets), first.Mode, first.Workload, first.Block, first.Reason)
+}
+
+// busyTurns warns of what others took of the machine while modes took turns: it
+// rules nothing out, but the figures of each are not those of a quiet machine.
+func (r *run) busyTurns() {
+	rules := r.cfg.Study.Invalid
+	if r.elsewhere() {
+		return
+	}
+	for _, what := range []struct {
+		figure string
+		most   float64
+		on     bool
+		text   string
+	}{
+		{figureSteal, float64(rules.Steal), rules.Steal.On(), "the hypervisor took"},
+		{figureOthers, float64(rules.Others), rules.Others.On(), "other programs used"},
+	} {
+		var over, all int
+		var worst float64
+		for _, t := range r.trials {
+			_, alone := t.Machine["cpu_idle"]
+			long := t.Machine[figureElapsed]
+			used, known := t.Machine[what.figure]
+			if alone || t.Pilot || !known || long <= 0 {
+				continue
+			}
+			all++
+			if used/long > what.most {
+				over++
+				worst = max(worst, used/long)
+			}
+		}
+		if what.on && over > 0 {
+			r.warn("busy_turns", "run", "in %d of %d trials in turns %s more than %s of a CPU, up to %s: the modes shared that, and their ratios stand; "+
+				"but the figures of each are not those of a quiet machine", over, all, what.text, percent(what.most), percent(worst))
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package study_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/study"
+)
+
+func resolved(t *testing.T, src string, cat study.Catalog) study.Study {
+	t.Helper()
+	s, err := study.Resolve(decode(t, src), cat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// When a run ends: blocks by themselves are a fixed number in every profile, beside a
+// stop they are the most.
+func TestResolveStop(t *testing.T) {
+	stop := func(least int, width float64, extra int) *study.Stop {
+		return &study.Stop{MinBlocks: least, Width: width, ExtraBlocks: extra}
+	}
+	for src, want := range map[string]struct {
+		blocks int
+		stop   *study.Stop
+	}{
+		"profile: quick":                                            {4, nil},
+		"profile: standard":                                         {12, stop(5, 0.025, 2)},
+		"profile: paper":                                            {10, nil},
+		"profile: standard\nblocks: 8":                              {8, nil},
+		"profile: standard\nblocks: 8\nstop: {}":                    {8, stop(5, 0.025, 2)},
+		"profile: standard\nblocks: 3\nstop: {}":                    {3, stop(3, 0.025, 2)},
+		"profile: quick\nstop: {}":                                  {12, stop(5, 0.025, 2)},
+		"profile: paper\nstop: {width: 0.01}":                       {10, stop(5, 0.01, 2)},
+		"profile: standard\nstop: {min_blocks: 20}":                 {22, stop(20, 0.025, 2)},
+		"profile: standard\nstop: {min_blocks: 999}":                {1000, stop(999, 0.025, 2)},
+		"profile: quick\nblocks: 30\nstop: {extra_blocks: 1}":       {30, stop(5, 0.025, 1)},
+		"profile: standard\nstop: {min_blocks: 5, extra_blocks: 9}": {14, stop(5, 0.025, 9)},
+	} {
+		s := resolved(t, src+"\nmodes: [host]\nworkloads: [tcp_rr]\n", sample())
+		if s.Blocks != want.blocks {
+			t.Errorf("%q: %d blocks, want %d", src, s.Blocks, want.blocks)
+		}
+		if diff := cmp.Diff(want.stop, s.Stop); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", src, diff)
+		}
+	}
+}
+
+// The control is the baseline of the first mode that has one, as the study has it,
+// and comes last; a study that is resolved has it already.
+func TestControl(t *testing.T) {
+	for _, c := range []struct{ modes, mode, baseline string }{
+		{"[host, netns/bridge]", "host", "host"},
+		{"[netns/colocated, netns/bridge]", "host-local", "host-local"},
+		{"[host]", "host", "host"},
+		{"[vm/virtio, netns/vxlan]", "host", "host"},
+		{"[netns/bridge, {mode: host, id: raw, title: Raw, lab: {mtu: 1400}}]", "host", "raw"},
+	} {
+		s := resolved(t, "control: true\nworkloads: [tcp_rr]\nmodes: "+c.modes+"\ncompare: [{a: control, b: "+c.baseline+"}]\n", sample())
+		last := s.Modes[len(s.Modes)-1]
+		if last.Name() != study.ControlID || last.Mode != c.mode {
+			t.Errorf("%s: the last mode is %+v", c.modes, last)
+		}
+		base, _ := s.ModeNamed(c.baseline)
+		if diff := cmp.Diff(base.Lab, last.Lab); diff != "" {
+			t.Errorf("%s: its lab (-baseline +control):\n%s", c.modes, diff)
+		}
+		if got := s.BaselineOf(last, ""); got != c.baseline {
+			t.Errorf("%s: the control is compared with %q, want %q", c.modes, got, c.baseline)
+		}
+		if got := s.BaselineOf(base, ""); got != "" {
+			t.Errorf("%s: the baseline is compared with %q", c.modes, got)
+		}
+	}
+	if s := resolved(t, "modes: [host]\nworkloads: [tcp_rr]\n", sample()); len(s.Modes) != 1 {
+		t.Errorf("a control that nobody asked for: %v", s.ModeNames())
+	}
+}
+
+// The lab of a mode is the study's but for what it says itself, and a rate there
+// leaves bulk trials whole as one of the study does.
+func TestModeLab(t *testing.T) {
+	cat := sample()
+	cat.Workloads[2].Bulk = true
+	s := resolved(t, `
+modes: [host, {mode: host, id: slow, lab: {rate: 900Mbit/s}}, {mode: netns/bridge, lab: {mtu: 9000, offload: off}}]
+workloads: [udp_stream]
+lab: {mtu: 1400}
+`, cat)
+	slow, big := study.Lab{MTU: 1400, Rate: 9e8, Offload: study.On}, study.Lab{MTU: 9000, Offload: study.Off}
+	want := []study.Lab{{MTU: 1400, Offload: study.On}, slow, big}
+	for i, m := range s.Modes {
+		if diff := cmp.Diff(want[i], s.LabOf(m)); diff != "" {
+			t.Errorf("lab of %s (-want +got):\n%s", m.Name(), diff)
+		}
+	}
+	if got := s.BaselineOf(s.Modes[1], ""); got != "host" {
+		t.Errorf("the slow host is compared with %q", got)
+	}
+	if w := s.Workloads[0]; w.Slice != study.AtOnce || w.Warmup != study.BulkWarmup {
+		t.Errorf("slice %s and warm-up %s beside a rate", w.Slice, w.Warmup)
+	}
+}
+
+// The profile standard leaves the length of bulk trials to the run, unless the study
+// says how long they are; half of a pair of bounds gets the other.
+func TestResolveLengths(t *testing.T) {
+	cat := sample()
+	cat.Workloads[0].Bulk = true
+	const s = study.Duration(time.Second)
+	for _, c := range []struct {
+		profile, keys       string
+		low, duration, high study.Duration
+	}{
+		{"standard", "", 2 * s, 4 * s, 15 * s},
+		{"quick", "", 0, 3 * s / 2, 0},
+		{"paper", "", 0, 60 * s, 0},
+		{"standard", ", duration: 3s", 0, 3 * s, 0},
+		{"standard", ", duration: 1s, duration_max: 5s", s, s, 5 * s},
+		{"standard", ", duration: 30s, duration_min: 5s", 5 * s, 30 * s, 30 * s},
+		{"quick", ", duration_max: 10s", 2 * s, 2 * s, 10 * s},
+		{"standard", ", duration_max: 1s", s, s, s},
+		{"standard", ", duration_min: 20s", 20 * s, 20 * s, 20 * s},
+	} {
+		w := resolved(t, "profile: "+c.profile+"\nmodes: [host]\nworkloads: [{workload: tcp_stream"+c.keys+"}]\n", cat).Workloads[0]
+		if w.DurationMin != c.low || w.Duration != c.duration || w.DurationMax != c.high {
+			t.Errorf("%s%s: %s in %s to %s, want %s in %s to %s", c.profile, c.keys, w.Duration, w.DurationMin, w.DurationMax, c.duration, c.low, c.high)
+		}
+	}
+}
+
+// A profile's own defaults of a workload stand before the common ones and behind the
+// study's; every and times go together.
+func TestProfileDefaults(t *testing.T) {
+	cat := sample()
+	cat.Workloads[0].Profiles = map[string]study.Workload{study.Paper: {Streams: 50}, study.Standard: {Every: 2, Times: 3}}
+	for _, c := range []struct {
+		profile, keys         string
+		streams, every, times int
+	}{
+		{"quick", "", 1, 0, 0}, {"paper", "", 50, 0, 0}, {"paper", ", streams: 8", 8, 0, 0},
+		{"standard", "", 1, 2, 3}, {"standard", ", every: 1", 1, 1, 0}, {"standard", ", times: 5", 1, 0, 5},
+	} {
+		w := resolved(t, "profile: "+c.profile+"\nmodes: [host]\nworkloads: [{workload: tcp_stream"+c.keys+"}]\n", cat).Workloads[0]
+		if w.Streams != c.streams || w.Every != c.every || w.Times != c.times {
+			t.Errorf("%s%s: %d streams, every %d, %d times", c.profile, c.keys, w.Streams, w.Every, w.Times)
+		}
+	}
+}
+
+func TestRenewDue(t *testing.T) {
+	for _, c := range []struct {
+		renew study.Renew
+		takes time.Duration
+		want  []int // of blocks 1 to 7
+	}{
+		{study.RenewOnce, 0, nil}, {1, time.Hour, []int{2, 3, 4, 5, 6, 7}}, {3, 0, []int{4, 7}},
+		{study.RenewAuto, time.Second, []int{2, 3, 4, 5, 6, 7}}, {study.RenewAuto, study.RenewQuick, []int{4, 7}},
+	} {
+		var due []int
+		for block := range 8 {
+			if c.renew.Due(block, c.takes) {
+				due = append(due, block)
+			}
+		}
+		if diff := cmp.Diff(c.want, due); diff != "" {
+			t.Errorf("%s, %s (-want +got):\n%s", c.renew, c.takes, diff)
+		}
+	}
+}
+
+// Comparisons without an id are named after what they compare.
+func TestComparisonName(t *testing.T) {
+	for want, c := range map[string]study.Comparison{
+		"x":                 {ID: "x", A: study.SideOf("a"), B: study.SideOf("b")},
+		"a/b":               {A: study.SideOf("a"), B: study.SideOf("b")},
+		"n/a / n/b":         {A: study.SideOf("n/a"), B: study.SideOf("n/b")},
+		"(d/c)/(b/a)":       {A: study.Side{Of: "d", Over: "c"}, B: study.Side{Of: "b", Over: "a"}},
+		"(n/d / c) / (b/a)": {A: study.Side{Of: "n/d", Over: "c"}, B: study.Side{Of: "b", Over: "a"}},
+	} {
+		if got := c.Name(); got != want {
+			t.Errorf("%+v is named %q, want %q", c, got, want)
+		}
+	}
+}
+
+// The flags lay a control and a stop over a study, and leave a stop of its own alone.
+func TestApplyMethod(t *testing.T) {
+	on := study.Overrides{Control: true, Adaptive: true}
+	s, err := decode(t, "modes: [host]\nworkloads: [tcp_rr]\n").Apply(on, sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.Control || s.Stop == nil {
+		t.Errorf("control %t, stop %v", s.Control, s.Stop)
+	}
+	s, err = decode(t, "modes: [host]\nworkloads: [tcp_rr]\ncontrol: true\nstop: {width: 0.1}\n").Apply(on, sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&study.Stop{Width: 0.1}, s.Stop); diff != "" || !s.Control {
+		t.Errorf("control %t, stop (-want +got):\n%s", s.Control, diff)
+	}
+	// A comparison goes with any of its names.
+	s, err = decode(t, "modes: [host, netns/bridge, netns/vxlan]\nworkloads: [tcp_rr]\ncompare: [{a: [netns/vxlan, host], b: [netns/bridge, host]}]\n").
+		Apply(study.Overrides{Modes: []string{"host", "netns/bridge"}}, sample())
+	if err != nil || len(s.Compare) > 0 {
+		t.Errorf("%v, %v", s.Compare, err)
+	}
+}

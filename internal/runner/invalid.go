@@ -101,7 +101,7 @@ func settledTogether(lanes []*lane, rules study.Invalid) []stats.Steady {
 	var at []int
 	var interval float64
 	for i, l := range lanes {
-		if l.err != nil || l.out.Series == nil || !transfers(l.Workload) {
+		if l.err != nil || l.out.Series == nil || !bulk(l.Workload) {
 			continue
 		}
 		together, at, interval = append(together, l.out.Series.Values), append(at, i), l.out.Series.Interval
@@ -115,9 +115,6 @@ func settledTogether(lanes []*lane, rules study.Invalid) []stats.Steady {
 	}
 	return out
 }
-
-// transfers is whether a workload's figure is an amount of payload by time.
-func transfers(w study.Workload) bool { return w.WriteSize > 0 || w.PayloadSize > 0 }
 
 // withoutWeather divides series, sample by sample, by the geometric mean of all of
 // them: what hit all alike is gone, and what hit one remains. One series alone stays

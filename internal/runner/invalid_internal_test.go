@@ -21,7 +21,7 @@ func rules() study.Invalid {
 // around makes a lane of block 1 whose window of 10 s had these figures.
 func laneWith(figures map[string]float64) *lane {
 	figures[figureElapsed] = 10
-	l := &lane{Trial: plan.Trial{Block: 1, Mode: "host", Workload: study.Workload{ID: "tcp_stream", WriteSize: 1}}}
+	l := &lane{Trial: plan.Trial{Block: 1, Mode: "host", Workload: study.Workload{ID: "tcp_stream", Kind: "tcp_stream"}}}
 	l.window = observe.Window{Figures: figures, Words: map[string]string{figureOthers: "mostly cc1"}}
 	return l
 }

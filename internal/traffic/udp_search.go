@@ -30,7 +30,7 @@ func (w udpSearch) Spec() Spec {
 			Family: study.IPv4, SendBuffer: 4 << 20, ReceiveBuffer: 4 << 20, Placement: study.TwoCores,
 		},
 		Profiles: map[string]study.Workload{
-			study.Quick:    {Step: second / 2, StepSum: second * 3 / 2, Precision: 0.02, MaxSearch: 25 * second},
+			study.Quick:    {Step: second / 2, StepSum: second * 3 / 2, Precision: 0.02, MaxSearch: 25 * second, Times: 1},
 			study.Standard: {Step: second, StepSum: 5 * second, Precision: 0.01, MaxSearch: 90 * second, Every: 2, Times: 3},
 			study.Paper:    {Step: second, StepSum: 21 * second, Precision: 0.005, MaxSearch: 600 * second, Goal: study.Beside},
 		},

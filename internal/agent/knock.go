@@ -20,13 +20,19 @@ import (
 // one, and with it, as a rule, its source port; a relay makes two of it. So a
 // knock tells the one from the other on machines whose rules nobody may read.
 
-// knockPause is between two knocks where nobody answered yet, and how long an
-// answer to a datagram is waited for.
-const knockPause = 50 * time.Millisecond
+// knockPause is between two knocks where nobody answered yet. longestPatience is the
+// most that an answer is waited for: a datagram's for knockPause at first and then
+// each time twice as long, since it may have been lost, or be on its way on a machine
+// that is busy.
+const (
+	knockPause      = 50 * time.Millisecond
+	longestPatience = time.Second
+)
 
-// door is an open port at which a knock is awaited.
+// door is an open port at which knocks are awaited. All are answered until it is shut:
+// who knocked may have missed the answer.
 type door struct {
-	knocked chan error // receives once, when the port is closed again
+	knocked chan error // receives once, when the port is closed again; nil if one was answered
 	shut    context.CancelFunc
 }
 
@@ -37,7 +43,7 @@ func tokenOf(req wire.Request) string {
 	return req.Knock.Token
 }
 
-// answer opens a port and waits there for one knock with the right token.
+// answer opens a port and answers there to knocks with the right token.
 func (s *server) answer(ctx context.Context, req wire.Request) wire.Reply {
 	k := req.Knock
 	if k == nil {
@@ -56,8 +62,7 @@ func (s *server) answer(ctx context.Context, req wire.Request) wire.Reply {
 		go func() {
 			defer cancel()
 			context.AfterFunc(ctx, func() { conn.Close() })
-			err := answerDatagram(conn, k.Token)
-			knocked <- because(ctx, errors.Join(err, conn.Close()))
+			knocked <- because(ctx, answerDatagrams(conn, k.Token))
 		}()
 	} else {
 		l, err := (&net.ListenConfig{}).Listen(ctx, k.Network, k.Address)
@@ -69,8 +74,7 @@ func (s *server) answer(ctx context.Context, req wire.Request) wire.Reply {
 		go func() {
 			defer cancel()
 			context.AfterFunc(ctx, func() { l.Close() })
-			err := answerStream(l, k.Token)
-			knocked <- because(ctx, errors.Join(err, l.Close()))
+			knocked <- because(ctx, answerStreams(l, k.Token))
 		}()
 	}
 	s.doors[k.Token] = door{knocked, cancel}
@@ -93,24 +97,29 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-func answerStream(l net.Listener, token string) error {
-	for {
+// answerStreams answers until the port is closed, and closes it. It returns what ended
+// it where it has answered nobody.
+func answerStreams(l net.Listener, token string) error {
+	defer l.Close()
+	for good := false; ; {
 		conn, err := l.Accept()
+		if err != nil && good {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
-		good := answerConn(conn, token)
-		_ = conn.Close() // all was said, or nothing that matters
-		if good {
-			return nil
+		if answerConn(conn, token) {
+			good = true
 		}
+		_ = conn.Close() // all was said, or nothing that matters
 	}
 }
 
 // answerConn answers one connection, and waits for the other end to close it
 // first: so that it is not this port that stays in TIME_WAIT.
 func answerConn(conn net.Conn, token string) bool {
-	_ = conn.SetDeadline(time.Now().Add(time.Second)) // every kind of connection here has deadlines
+	_ = conn.SetDeadline(time.Now().Add(longestPatience)) // every kind of connection here has deadlines
 	r := bufio.NewReader(conn)
 	line, err := r.ReadString('\n')
 	if err != nil || strings.TrimSpace(line) != token {
@@ -123,18 +132,24 @@ func answerConn(conn net.Conn, token string) bool {
 	return true
 }
 
-func answerDatagram(conn net.PacketConn, token string) error {
+// answerDatagrams is answerStreams for datagrams.
+func answerDatagrams(conn net.PacketConn, token string) error {
+	defer conn.Close()
 	buf := make([]byte, 512)
-	for {
+	for good := false; ; {
 		n, from, err := conn.ReadFrom(buf)
+		if err != nil && good {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
 		if strings.TrimSpace(string(buf[:n])) != token {
 			continue
 		}
-		_, err = conn.WriteTo([]byte(from.String()+"\n"), from)
-		return err
+		if _, err = conn.WriteTo([]byte(from.String()+"\n"), from); err == nil {
+			good = true
+		}
 	}
 }
 
@@ -145,8 +160,13 @@ func knock(ctx context.Context, req wire.Request) wire.Reply {
 	}
 	ctx, cancel := context.WithTimeout(ctx, req.Wait)
 	defer cancel()
-	for k := *req.Knock; ; {
-		err := knockOnce(ctx, &k)
+	k := *req.Knock
+	patience := longestPatience
+	if k.Network == "udp" {
+		patience = knockPause
+	}
+	for ; ; patience = min(2*patience, longestPatience) {
+		err := knockOnce(ctx, &k, patience)
 		if err == nil {
 			return wire.Reply{ID: req.ID, Knock: &k}
 		}
@@ -158,16 +178,13 @@ func knock(ctx context.Context, req wire.Request) wire.Reply {
 	}
 }
 
-func knockOnce(ctx context.Context, k *wire.Knock) error {
-	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, k.Network, k.Address)
+// knockOnce dials anew: address translation keeps what it has once chosen for a flow.
+func knockOnce(ctx context.Context, k *wire.Knock, patience time.Duration) error {
+	conn, err := (&net.Dialer{Timeout: longestPatience}).DialContext(ctx, k.Network, k.Address)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	patience := time.Second
-	if k.Network == "udp" {
-		patience = knockPause
-	}
 	_ = conn.SetDeadline(time.Now().Add(patience)) // every kind of connection here has deadlines
 	if _, err := fmt.Fprintf(conn, "%s\n", k.Token); err != nil {
 		return err
@@ -216,7 +233,7 @@ func Meet(ctx context.Context, client, server *Client, network string, listen, d
 	reply, err = client.call(ctx, wire.Request{Op: wire.OpKnock, Knock: &k, Wait: wait})
 	if err != nil || reply.Knock == nil {
 		// The port is closed before it is needed again.
-		_, _ = server.call(ctx, wire.Request{Op: wire.OpAnswered, Knock: &k, Wait: -1})
+		_, _ = server.call(ctx, wire.Request{Op: wire.OpAnswered, Knock: &k})
 		return Met{}, errors.Join(err, client.Gone(), server.Gone())
 	}
 	if _, err := server.call(ctx, wire.Request{Op: wire.OpAnswered, Knock: &k}); err != nil {

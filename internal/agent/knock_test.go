@@ -51,6 +51,81 @@ func TestMeetNobody(t *testing.T) {
 	}
 }
 
+// Who misses an answer is answered again.
+func TestMeetAgain(t *testing.T) {
+	client, server := begin(t), begin(t)
+	for _, network := range []string{"tcp", "udp"} {
+		l, err := net.Listen("tcp", local)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixed := netip.MustParseAddrPort(l.Addr().String())
+		l.Close()
+		at := forgetful(t, network, fixed.String())
+		if _, err := agent.Meet(t.Context(), client, server, network, fixed, at, 20*time.Second); err != nil {
+			t.Errorf("%s: %v", network, err)
+		}
+	}
+}
+
+// forgetful is a relay of one line each way that keeps the first answer to itself.
+func forgetful(t *testing.T, network, to string) netip.AddrPort {
+	t.Helper()
+	ask := func(line []byte) []byte {
+		conn, err := net.Dial(network, to)
+		if err != nil {
+			return nil // it answers no more
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+		buf := make([]byte, 512)
+		_, _ = conn.Write(line)
+		n, _ := conn.Read(buf)
+		return buf[:n]
+	}
+	buf, first := make([]byte, 512), true
+	if network == "udp" {
+		conn, err := net.ListenPacket(network, local)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		go func() {
+			for {
+				n, from, err := conn.ReadFrom(buf)
+				if err != nil {
+					return
+				}
+				if answer := ask(buf[:n]); !first {
+					_, _ = conn.WriteTo(answer, from)
+				}
+				first = false
+			}
+		}()
+		return netip.MustParseAddrPort(conn.LocalAddr().String())
+	}
+	l, err := net.Listen(network, local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			n, _ := conn.Read(buf)
+			if answer := ask(buf[:n]); !first {
+				_, _ = conn.Write(answer)
+			}
+			first = false
+			_ = conn.Close()
+		}
+	}()
+	return netip.MustParseAddrPort(l.Addr().String())
+}
+
 func TestLinks(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("devices are read on Linux only")

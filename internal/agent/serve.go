@@ -132,9 +132,7 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 			break
 		}
 		delete(s.doors, tokenOf(req))
-		if req.Wait < 0 {
-			awaited.shut()
-		}
+		awaited.shut()
 		go func() { _ = s.send(failed(req.ID, <-awaited.knocked)) }()
 		return
 	case wire.OpKnock:

@@ -18,9 +18,7 @@ import (
 // all modes measured, the engines told, and nothing left on them.
 func TestExistingEngines(t *testing.T) {
 	needRoot(t)
-	if err := engine.Lacking(t.Context()); err != nil {
-		t.Skip(err)
-	}
+	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
 	a, b, err := engine.StartBoth(t.Context(), l)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
 	"tare/internal/linuxnet"
 )
@@ -42,9 +43,7 @@ func enginesOf(pid int) (run string, dirs []string) {
 // that they run, and gc removes what is left.
 func TestKilledWithEngines(t *testing.T) {
 	needRoot(t)
-	if err := engine.Lacking(t.Context()); err != nil {
-		t.Skip(err)
-	}
+	drivertest.NeedEngine(t)
 	there := func(patterns ...string) bool {
 		for _, p := range patterns {
 			if found, err := filepath.Glob(p); err == nil && len(found) > 0 {

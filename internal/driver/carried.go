@@ -44,3 +44,15 @@ func packets(from traffic.Report) uint64 {
 	size := (uint64(from.Sent) + sent - 1) / sent
 	return sent * (1 + size/fragment)
 }
+
+// Plus is what was carried in two trials that followed each other.
+func (c Carried) Plus(d Carried) Carried {
+	return Carried{Forward: c.Forward.plus(d.Forward), Reverse: c.Reverse.plus(d.Reverse)}
+}
+
+func (f Flow) plus(g Flow) Flow {
+	return Flow{
+		Payload: f.Payload + g.Payload, Messages: f.Messages + g.Messages, Wire: f.Wire + g.Wire, Segments: f.Segments + g.Segments,
+		Connections: f.Connections + g.Connections, Datagrams: f.Datagrams || g.Datagrams, Unbounded: f.Unbounded || g.Unbounded,
+	}
+}

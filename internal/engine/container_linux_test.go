@@ -30,7 +30,7 @@ type bench struct {
 
 func newBench(t *testing.T) bench {
 	t.Helper()
-	needEngine(t)
+	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
 	p, err := engine.Start(t.Context(), l, l.A)
 	if err != nil {

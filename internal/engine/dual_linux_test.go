@@ -12,7 +12,7 @@ import (
 
 // A network of both families gives a container the addresses that were asked for.
 func TestFixedAddressesOfBothFamilies(t *testing.T) {
-	needEngine(t)
+	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
 	if !l.IPv6 {
 		t.Skip("the kernel has no IPv6")

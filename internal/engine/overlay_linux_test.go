@@ -14,7 +14,7 @@ import (
 // A Swarm's network is left over on the manager, which alone can remove it, and what
 // is on it on each engine that has it.
 func TestLeftoversOfSwarm(t *testing.T) {
-	needEngine(t)
+	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
 	a, b := bothEngines(t, l)
 	ctx := t.Context()

@@ -17,15 +17,6 @@ import (
 	"tare/internal/lab"
 )
 
-// needEngine skips the test where no private engine can be had, and says why.
-func needEngine(t *testing.T) {
-	t.Helper()
-	drivertest.NeedLab(t)
-	if err := engine.Lacking(t.Context()); err != nil {
-		t.Skip(err)
-	}
-}
-
 // bothEngines starts the engines of a lab. They end with the test, before the lab.
 func bothEngines(t *testing.T, l *lab.Lab) (a, b *engine.Private) {
 	t.Helper()
@@ -65,7 +56,7 @@ func holder(t *testing.T, l *lab.Lab, p *engine.Private, part string, change fun
 // Two engines with all that they can have running leave nothing behind, and while
 // they run nothing of theirs is mounted on the machine.
 func TestNothingLeft(t *testing.T) {
-	needEngine(t)
+	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
 	id := l.Spec.Claim.ID
 	a, b := bothEngines(t, l)
@@ -118,7 +109,7 @@ func TestNothingLeft(t *testing.T) {
 
 // An engine has its networks inside the run's addresses and on its own host only.
 func TestAddressesOfEngines(t *testing.T) {
-	needEngine(t)
+	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
 	a, b := bothEngines(t, l)
 	for _, e := range []struct {
@@ -143,7 +134,7 @@ func TestAddressesOfEngines(t *testing.T) {
 
 // Neither this process's environment nor the user's settings reach an engine.
 func TestApart(t *testing.T) {
-	needEngine(t)
+	drivertest.NeedEngine(t)
 	for _, name := range []string{"DOCKER_HOST", "DOCKER_CONTEXT", "HTTP_PROXY", "https_proxy", "NOTIFY_SOCKET"} {
 		t.Setenv(name, "unix:///nowhere")
 	}
@@ -189,7 +180,7 @@ func TestApart(t *testing.T) {
 
 // An engine that does not start says in dockerd's own words why, and leaves nothing.
 func TestStartFails(t *testing.T) {
-	needEngine(t)
+	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
 	_, err := engine.Start(t.Context(), l, l.B, "--no-such-flag")
 	if err == nil || !strings.Contains(err.Error(), "host b") || !strings.Contains(err.Error(), "unknown flag: --no-such-flag") {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
 )
 
@@ -52,7 +53,7 @@ func as(t *testing.T, what string) *exec.Cmd {
 // The settings of the machine's own engine are not read: with these it would not
 // start.
 func TestSettingsAreNotRead(t *testing.T) {
-	needEngine(t)
+	drivertest.NeedEngine(t)
 	cmd := as(t, "badly set up")
 	// It changes /etc in mounts of its own.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
@@ -99,7 +100,7 @@ func badlySetUp(t *testing.T) {
 // An engine finds its control groups in the one hierarchy of version 2, and leaves
 // none in it.
 func TestUnifiedControlGroups(t *testing.T) {
-	needEngine(t)
+	drivertest.NeedEngine(t)
 	cmd := as(t, "unified")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	out, err := cmd.Output()
@@ -141,7 +142,7 @@ func unified(t *testing.T) {
 
 // What is lacking for an engine is named, with what mends it.
 func TestLacking(t *testing.T) {
-	needEngine(t)
+	drivertest.NeedEngine(t)
 	cmd := as(t, "lacking")
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER,

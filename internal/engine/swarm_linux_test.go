@@ -10,7 +10,7 @@ import (
 
 // Both engines are in one Swarm, and can be taken out of it again.
 func TestSwarmBoth(t *testing.T) {
-	needEngine(t)
+	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
 	a, b := bothEngines(t, l)
 	began := time.Now()

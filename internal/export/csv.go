@@ -33,7 +33,7 @@ func CSV(w io.Writer, run result.Run, trials []result.Trial) error {
 	if err := out.Write(columns()); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	t := table{run: run, counts: result.Counted(run.Modes, trials), metrics: append(slices.Clone(run.Metrics), result.Metrics()...)}
+	t := table{run: run, counts: result.Counted(run.Modes, trials), metrics: metricsOf(run)}
 	for _, i := range t.order(trials) {
 		for _, line := range t.lines(trials[i], t.status(trials[i], t.counts[i])) {
 			if err := out.Write(line); err != nil {
@@ -52,6 +52,18 @@ type table struct {
 	run     result.Run
 	counts  []bool
 	metrics []result.Metric
+}
+
+// metricsOf lists the metrics that a run may have in their order: those that always
+// are, then what else its cells have.
+func metricsOf(run result.Run) []result.Metric {
+	all := append(slices.Clone(run.Metrics), result.Metrics()...)
+	for _, c := range run.Cells {
+		if !slices.ContainsFunc(all, func(m result.Metric) bool { return m.Name == c.Metric }) {
+			all = append(all, result.Metric{Name: c.Metric, Unit: c.Unit, Better: c.Better})
+		}
+	}
+	return all
 }
 
 // order sorts trials by block, workload and mode, the latter two as the run has

@@ -215,11 +215,14 @@ func orNone(unit string) string {
 // settleMetrics decides which way is better and puts the metrics in their order:
 // those that this program knows as its reports do, then the others as they came.
 func (b *builder) settleMetrics() []result.Metric {
-	var out []result.Metric
+	var out, more []result.Metric // unknown; known by their names only, as those of searches
 	for i := range b.metrics {
 		m := &b.metrics[i]
 		switch {
+		case m.known && slices.ContainsFunc(result.Metrics(), func(k result.Metric) bool { return k.Name == m.Name }):
+			continue
 		case m.known:
+			more = append(more, m.Metric)
 			continue
 		case m.better != "":
 			m.Better = m.better
@@ -237,5 +240,5 @@ func (b *builder) settleMetrics() []result.Metric {
 		_, there := b.metricAt.at[m.Name]
 		return !there
 	})
-	return append(known, out...)
+	return slices.Concat(known, more, out)
 }

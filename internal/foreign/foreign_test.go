@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -280,4 +281,25 @@ func FuzzBench(f *testing.F) {
 			judgeable(t, n)
 		}
 	})
+}
+
+// Reading costs memory in proportion to the values: no more than 1500 bytes for each
+// of 100 000 values in 100 cells, most of it the trials that come out.
+func TestReadingManyValues(t *testing.T) {
+	const n = 100_000
+	var text strings.Builder
+	text.WriteString("block,mode,workload,metric,value\n")
+	for i := range n {
+		fmt.Fprintf(&text, "%d,mode%d,w%d,goodput,%d\n", i/100, i%10, i/10%10, 1_000_000+i)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	numbers, err := read(Options{}, text.String())
+	runtime.ReadMemStats(&after)
+	if err != nil || len(numbers.Input.Trials) != n || len(numbers.Warnings) > 0 {
+		t.Fatalf("%d trials, warnings %v: %v", len(numbers.Input.Trials), numbers.Warnings, err)
+	}
+	if got := after.TotalAlloc - before.TotalAlloc; got > 1500*n {
+		t.Errorf("%d bytes were allocated, %d a value", got, got/n)
+	}
 }

@@ -117,7 +117,11 @@ func TestPilotOf(t *testing.T) {
 	if w, ok := Pilot(s); !ok || w.ID != "tcp_rr" {
 		t.Errorf("pilot of %q, %t", w.ID, ok)
 	}
-	s.Workloads[0].Tool = "iperf3"
+	s.Workloads[0] = study.Workload{ID: "udp_search", Kind: "udp_search"}
+	if w, ok := Pilot(s); ok {
+		t.Errorf("pilot of %q, which has no timed window", w.ID)
+	}
+	s.Workloads[0] = study.Workload{ID: "tcp_rr", Kind: "tcp_rr", Tool: "iperf3"}
 	if w, ok := Pilot(s); ok {
 		t.Errorf("pilot of %q by %s", w.ID, w.Tool)
 	}

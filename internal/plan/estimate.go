@@ -34,6 +34,9 @@ func (t Trial) Sliced() bool {
 
 // Overhead is what the trial takes beyond its traffic.
 func (t Trial) Overhead() time.Duration {
+	if t.Searching() {
+		return t.Expected - t.Traffic()
+	}
 	long := TrialOverhead
 	if External(t.Workload) {
 		long += ToolOverhead
@@ -53,6 +56,9 @@ func (t Trial) Rounds() int {
 
 // Traffic is how long a trial has payload flowing.
 func (t Trial) Traffic() time.Duration {
+	if w := t.Workload; t.Searching() {
+		return time.Duration(float64(t.Expected) * float64(w.Warmup.Std()+w.Step.Std()) / float64(step(w, w.Step.Std())))
+	}
 	if t.Sliced() {
 		return t.Workload.Warmup.Std() + time.Duration(t.Rounds())*t.Workload.Slice.Std()
 	}
@@ -60,13 +66,13 @@ func (t Trial) Traffic() time.Duration {
 }
 
 // Groups cuts trials, in their order, into those that run together: the sliced
-// ones of one workload and block take turns, any other runs alone.
+// ones and the searches of one workload and block take turns, any other runs alone.
 func Groups(trials []Trial) [][]Trial {
 	var groups [][]Trial
 	for _, t := range trials {
 		if last := len(groups) - 1; last >= 0 {
 			before := groups[last][0]
-			if t.Sliced() && before.Sliced() && before.Block == t.Block && before.Workload.ID == t.Workload.ID {
+			if turns := t.Sliced() && before.Sliced() || t.Searching() && before.Searching(); turns && before.Block == t.Block && before.Workload.ID == t.Workload.ID {
 				groups[last] = append(groups[last], t)
 				continue
 			}

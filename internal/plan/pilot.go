@@ -15,7 +15,7 @@ func Pilot(s study.Study) (study.Workload, bool) {
 	if s.Pilot.Std() == 0 {
 		return study.Workload{}, false
 	}
-	fit := slices.DeleteFunc(Workloads(s), func(w study.Workload) bool { return External(w) || !traffic.CanSlice(w.Kind, false) })
+	fit := slices.DeleteFunc(Workloads(s), func(w study.Workload) bool { return External(w) || !timed(w) })
 	if len(fit) == 0 {
 		return study.Workload{}, false
 	}
@@ -23,6 +23,13 @@ func Pilot(s study.Study) (study.Workload, bool) {
 	w.Warmup, w.Duration = study.Zero, s.Pilot
 	w.DurationMin, w.DurationMax, w.Every, w.Times = 0, 0, 0, 0
 	return w, true
+}
+
+// timed reports whether a trial of w has a timed window that is looked at piece by
+// piece; a rate search, whose trial is many, has none.
+func timed(w study.Workload) bool {
+	t, err := traffic.Named(w.Kind)
+	return err == nil && slices.Contains(t.Spec().Params, "duration") && traffic.CanSlice(w.Kind, false)
 }
 
 func bulk(w study.Workload) bool {

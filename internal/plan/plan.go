@@ -17,6 +17,7 @@ type Trial struct {
 	Block    int
 	Mode     string
 	Workload study.Workload
+	Expected time.Duration // of a rate search: how long it takes; its most is Most
 	Requeued bool
 }
 
@@ -63,6 +64,7 @@ func Make(s study.Study) Plan {
 			}
 		}
 	}
+	p.expect()
 	return p
 }
 

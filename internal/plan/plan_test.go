@@ -158,13 +158,3 @@ func TestEstimate(t *testing.T) {
 		t.Errorf("in turns %s, want %s", got, want)
 	}
 }
-
-// What is only planned is not tried.
-func TestPlannedWorkloads(t *testing.T) {
-	s := sample()
-	full := Make(s)
-	s.Workloads = append(s.Workloads, study.Workload{ID: "most", Kind: "udp_search"})
-	if diff := cmp.Diff(full, Make(s)); diff != "" {
-		t.Errorf("with a planned workload (-without +with):\n%s", diff)
-	}
-}

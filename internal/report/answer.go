@@ -124,7 +124,7 @@ type sentence struct {
 }
 
 func (s *sentence) clause(t table, c result.Cell) string {
-	noun := strings.ToLower(t.Metric.Title)
+	noun := noun(t.Metric)
 	where := ""
 	if s.count[t.Metric.Name] > 1 {
 		where = " in " + t.Workload

@@ -85,14 +85,17 @@ func direction(m result.Metric) string {
 // heading is a metric with its unit: "Goodput, Gbit/s".
 func (t table) heading() string { return t.withUnit(t.Metric.Title) }
 
-// inline is heading as part of a line: "goodput, Gbit/s". A title that begins with
-// an abbreviation keeps it: "B/op".
-func (t table) inline() string {
-	title := []rune(t.Metric.Title)
+// inline is heading as part of a line: "goodput, Gbit/s".
+func (t table) inline() string { return t.withUnit(noun(t.Metric)) }
+
+// noun is a metric's title within a sentence. One that begins with an abbreviation
+// keeps it: B/op.
+func noun(m result.Metric) string {
+	title := []rune(m.Title)
 	if len(title) > 1 && unicode.IsLower(title[1]) {
 		title[0] = unicode.ToLower(title[0])
 	}
-	return t.withUnit(string(title))
+	return string(title)
 }
 
 func (t table) withUnit(title string) string {

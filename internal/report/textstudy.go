@@ -76,7 +76,7 @@ func (p *printer) comparisons(v view) {
 		for i, l := range c.Lines {
 			switch {
 			case i == 0 || l.Known.Primary:
-				p.wrap(gap+gap, strings.ToLower(l.Known.Title)+" "+l.figures()+" in "+l.blocks()+"; "+l.verdict())
+				p.wrap(gap+gap, noun(l.Known)+" "+l.figures()+" in "+l.blocks()+"; "+l.verdict())
 			case !l.Known.Detail && l.Ratio != nil:
 				brief = append(brief, l.Known.Name+" "+say.BareRatio(*l.Ratio)+" "+say.Word(l.Verdict))
 			}

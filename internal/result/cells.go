@@ -30,7 +30,7 @@ type Rule struct {
 }
 
 // Input is what there is to judge: modes and workloads in the order of the cells,
-// and the trials. Metrics are those that count, in order; nil stands for [Metrics].
+// and the trials. Metrics are those that count, in order; nil stands for [MetricsOf] the trials.
 type Input struct {
 	Modes     []Mode
 	Workloads []string
@@ -39,7 +39,7 @@ type Input struct {
 	Rule      Rule
 }
 
-// Cells judges the trials of a run in the metrics of [Metrics], as [Judge] does.
+// Cells judges the trials of a run in the metrics of [MetricsOf] them, as [Judge] does.
 func Cells(modes []Mode, workloads []string, trials []Trial, rule Rule) ([]Cell, []Warning) {
 	return Judge(Input{Modes: modes, Workloads: workloads, Trials: trials, Rule: rule})
 }
@@ -70,7 +70,7 @@ func Cells(modes []Mode, workloads []string, trials []Trial, rule Rule) ([]Cell,
 // trials.
 func Judge(in Input) ([]Cell, []Warning) {
 	if in.Metrics == nil {
-		in.Metrics = Metrics()
+		in.Metrics = MetricsOf(in.Trials)
 	}
 	tab := tabulate(in.Modes, in.Workloads, in.Trials)
 	warnings := append(tab.leftOut(in), tab.noted(in)...)

@@ -91,7 +91,7 @@ func (s *Side) Terms() []*Side {
 // scenario's. What cannot be compared is in the result all the same, with the reason.
 func Compare(in Input, scenarios []Scenario, asked []Asked) []Comparison {
 	if in.Metrics == nil {
-		in.Metrics = Metrics()
+		in.Metrics = MetricsOf(in.Trials)
 	}
 	named := slices.Clone(in.Workloads)
 	for _, s := range scenarios {

@@ -134,6 +134,7 @@ func (t Trial) checkFigures() error {
 	if t.GeneratorLimited != nil {
 		figures["generator_limited"] = *t.GeneratorLimited
 	}
+	t.searchFigures(figures)
 	for i, p := range t.Pairs {
 		for name, v := range p.Metrics {
 			figures[fmt.Sprintf("metric %s of pair %d", name, i+1)] = v

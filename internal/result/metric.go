@@ -28,6 +28,8 @@ type Metric struct {
 func Metrics() []Metric {
 	return []Metric{
 		{"goodput", "bit/s", Higher, "Goodput", true, false},
+		search("throughput_0"),
+		search("throughput_1"),
 		{"goodput_forward", "bit/s", Higher, "Goodput, client to server", false, false},
 		{"goodput_reverse", "bit/s", Higher, "Goodput, server to client", false, false},
 		{"send_rate", "bit/s", Higher, "Sent by the sender", false, true},
@@ -57,12 +59,19 @@ func Metrics() []Metric {
 	}
 }
 
-// MetricNamed finds a metric by name.
+// MetricNamed finds a metric by name, those of a rate search for any loss goal
+// included.
 func MetricNamed(name string) (Metric, bool) {
 	for _, m := range Metrics() {
 		if m.Name == name {
 			return m, true
 		}
 	}
-	return Metric{}, false
+	return throughput(name)
+}
+
+// search is a metric of a rate search that is always listed.
+func search(name string) Metric {
+	m, _ := throughput(name)
+	return m
 }

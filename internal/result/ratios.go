@@ -16,7 +16,7 @@ type ModeRatio struct {
 // Controls are left out, and metrics that the mode has no value of.
 func Ratios(in Input) []ModeRatio {
 	if in.Metrics == nil {
-		in.Metrics = Metrics()
+		in.Metrics = MetricsOf(in.Trials)
 	}
 	tab := tabulate(in.Modes, in.Workloads, in.Trials)
 	var out []ModeRatio

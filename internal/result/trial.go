@@ -48,8 +48,10 @@ type Trial struct {
 	// AtLeast names those of Metrics of which the trial shows only that they are as
 	// high as this or higher.
 	AtLeast []string `json:"at_least,omitempty"`
-	Tool    *Tool    `json:"tool,omitempty"`  // the external generator, if one made the traffic
-	Notes   []Note   `json:"notes,omitempty"` // what a reader of its figures must know
+	Search  *Search  `json:"search,omitempty"` // of a rate search
+	Steps   []Step   `json:"steps,omitempty"`  // of a rate search, in order: the curve of loss over load
+	Tool    *Tool    `json:"tool,omitempty"`   // the external generator, if one made the traffic
+	Notes   []Note   `json:"notes,omitempty"`  // what a reader of its figures must know
 }
 
 // PairOutcome is what one of several pairs of endpoints did in a trial.

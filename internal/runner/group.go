@@ -74,7 +74,11 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 
 // drive carries out the trials of a group in the way that their traffic takes.
 func (r *run) drive(ctx context.Context, lanes []*lane) {
-	if lanes[0].Sliced() {
+	switch {
+	case lanes[0].Searching():
+		r.searches(ctx, lanes)
+		return
+	case lanes[0].Sliced():
 		r.inTurns(ctx, lanes)
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tare/internal/plan"
+	"tare/internal/report/say"
 	"tare/internal/result"
 )
 
@@ -60,9 +61,9 @@ func (r *run) makeUp(ctx context.Context) error {
 	}
 	r.todo = append(slices.Clone(r.todo[:r.done]), todo...)
 	for i, group := range plan.Groups(todo) {
-		if limit := r.cfg.Study.MaxTime.Std(); limit > 0 && time.Since(r.began)+r.plan.Estimate(group) > limit {
+		if limit := r.limit(); limit > 0 && time.Since(r.began)+r.takes(group) > limit {
 			r.warn("max_time", "run", "%d of %d groups of trials with one that was ruled out were not run again: they would have ended after the time limit of %s",
-				len(plan.Groups(todo))-i, len(plan.Groups(todo)), r.cfg.Study.MaxTime)
+				len(plan.Groups(todo))-i, len(plan.Groups(todo)), say.Duration(limit))
 			return nil
 		}
 		if err := r.together(ctx, group); err != nil {

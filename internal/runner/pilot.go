@@ -116,22 +116,34 @@ func (r *run) relength(workload string, warmup, window time.Duration, why string
 		if from == 0 {
 			from, was = t.Block, t.Workload
 		}
-		t.Workload.Warmup = study.Duration(warmup)
-		if warmup == 0 {
-			t.Workload.Warmup = study.Zero
-		}
-		if window > 0 {
-			t.Workload.Duration = study.Duration(window)
-		}
+		t.Workload = timed(t.Workload, warmup, window)
 	}
 	if from == 0 {
 		return
+	}
+	// What is run once more later is as long as it was.
+	for i := range r.plan.Trials {
+		if t := &r.plan.Trials[i]; t.Workload.ID == workload && t.Block >= from {
+			t.Workload = timed(t.Workload, warmup, window)
+		}
 	}
 	if window == 0 {
 		window = was.Duration.Std()
 	}
 	r.out.Lengths = append(r.out.Lengths, result.Length{Workload: workload, FromBlock: from, Warmup: warmup.Seconds(), Duration: window.Seconds(), Reason: why})
 	r.tell(live.Told{Text: fmt.Sprintf("%s from block %d on: %s warm-up, %s timed (%s)", workload, from, say.Duration(warmup), say.Duration(window), why)})
+}
+
+// timed is a workload with another warm-up and, unless it is 0, timed window.
+func timed(w study.Workload, warmup, window time.Duration) study.Workload {
+	w.Warmup = study.Duration(warmup)
+	if warmup == 0 {
+		w.Warmup = study.Zero
+	}
+	if window > 0 {
+		w.Duration = study.Duration(window)
+	}
+	return w
 }
 
 func duration(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -425,6 +425,10 @@ func TestParametersReachTheTraffic(t *testing.T) {
 				load.Rates = load.Rates[:2]
 				rates = len(load.Rates)
 			}
+			if len(load.LossGoals) > 0 {
+				load.Step, load.StepSum, load.Precision = study.Duration(100*time.Millisecond), study.Duration(300*time.Millisecond), 0.2
+				load.MaxRate, load.Pause, load.MaxSearch = 20e6, study.Zero, study.Duration(2*time.Second)
+			}
 			load.ID, load.Kind = "w", spec.Kind
 			load.Family, load.Congestion, load.SendBuffer, load.ReceiveBuffer = study.IPv6, "reno", 64<<10, 96<<10
 			load.Placement, load.Warmup, load.Duration = study.OneCore, study.Duration(20*time.Millisecond), study.Duration(100*time.Millisecond)

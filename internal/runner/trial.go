@@ -35,6 +35,7 @@ type lane struct {
 	out    result.Trial
 	limit  time.Duration // for all trials that take turns with this one
 	busy   time.Duration // spent on this trial, without the turns of others
+	search *search       // of a rate search
 	err    error
 	ruled  string         // why it is ruled out, by a rule fixed beforehand; empty: it counts
 	window observe.Window // what was observed of the machine around it
@@ -48,7 +49,7 @@ type voidError struct{ error }
 func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 	var limit time.Duration
 	for _, t := range trials {
-		limit += t.Traffic() + t.Overhead() + r.drain(t)
+		limit += t.Most() + r.drain(t)
 	}
 	limit += trialGrace
 	var lanes []*lane
@@ -159,6 +160,11 @@ func (l *lane) prove(ctx context.Context) error {
 	}
 	err = l.stage.path.Prove(ctx, l.before, after, carried)
 	l.sum()
+	return proven(err)
+}
+
+// proven is what the outcome of a proof means for the trial.
+func proven(err error) error {
 	if err == nil || errors.Is(err, driver.ErrTooLittle) {
 		return err // too little says nothing of the path: the trial failed, and is tried again
 	}
@@ -174,6 +180,9 @@ func (l *lane) figure() {
 
 // judge turns the reports of a proven trial into its figures.
 func (l *lane) judge() error {
+	if l.search != nil {
+		return l.search.judge(&l.out)
+	}
 	metrics, series := l.work.Metrics(l.pairs[0].clientSide, l.client, l.server)
 	if err := impossible(metrics, l.client, l.server); err != nil {
 		return err

@@ -271,7 +271,7 @@ func TestRegistry(t *testing.T) {
 			t.Errorf("%s is there, and planned: %s", s.Kind, why)
 		}
 		for _, profile := range []string{"quick", "standard", "paper"} {
-			if l := s.Lengths[profile]; l.Duration <= 0 {
+			if l := s.Lengths[profile]; l.Duration <= 0 && s.Profiles[profile].Step <= 0 {
 				t.Errorf("%s has no length in profile %s", s.Kind, profile)
 			}
 		}

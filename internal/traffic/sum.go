@@ -94,3 +94,25 @@ func (a *Datagrams) plus(b *Datagrams) *Datagrams {
 		Variation:     merged(a.Variation, b.Variation),
 	}
 }
+
+// Then is the report of two trials of one pair of ends that followed each other, as
+// of the steps of a search: all counts add up, those of each stream and flow too,
+// and so do the times.
+func Then(a, b Report) Report {
+	flows := a.Datagrams
+	a.add(b)
+	if flows == nil || b.Datagrams == nil || len(flows.Flows) != len(b.Datagrams.Flows) {
+		return a
+	}
+	d := *a.Datagrams
+	d.Flows = slices.Clone(flows.Flows)
+	for i, f := range b.Datagrams.Flows {
+		d.Flows[i].Sent += f.Sent
+		d.Flows[i].SentCounted += f.SentCounted
+		d.Flows[i].Received += f.Received
+		d.Flows[i].ReceivedCounted += f.ReceivedCounted
+	}
+	d.LargestBurst = max(flows.LargestBurst, b.Datagrams.LargestBurst)
+	a.Datagrams = &d
+	return a
+}

@@ -73,7 +73,7 @@ func All() []Workload { return over(fastest()) }
 func Portable() []Workload { return over(portable{}) }
 
 func over(n network) []Workload {
-	return []Workload{tcpStream{n}, tcpRR{n}, tcpCRR{n}, udpStream{n}, udpSweep{udpStream{n}}, udpRR{n}}
+	return []Workload{tcpStream{n}, tcpRR{n}, tcpCRR{n}, udpStream{n}, udpSweep{udpStream{n}}, udpSearch{stream: udpStream{n}}, udpRR{n}}
 }
 
 // Named finds a workload by its kind.

@@ -1,18 +1,20 @@
 package traffic
 
 import (
+	"context"
 	"math"
 	"strconv"
 	"strings"
 	"time"
 
+	"tare/internal/result"
 	"tare/internal/study"
 )
 
 // udpSearch looks for the highest rates whose loss keeps to given goals. Each of its
 // steps is udp_stream at one packet rate, with flows of its own; which loads to try
 // is for whoever drives the search.
-type udpSearch struct{ udpStream }
+type udpSearch struct{ stream udpStream } // no embedding: it cannot be driven in slices
 
 func (w udpSearch) Spec() Spec {
 	const second = study.Duration(time.Second)
@@ -28,8 +30,8 @@ func (w udpSearch) Spec() Spec {
 			Family: study.IPv4, SendBuffer: 4 << 20, ReceiveBuffer: 4 << 20, Placement: study.TwoCores,
 		},
 		Profiles: map[string]study.Workload{
-			study.Quick:    {Step: second / 2, StepSum: second * 3 / 2, Precision: 0.02, MaxSearch: 25 * second},
-			study.Standard: {Step: second, StepSum: 5 * second, Precision: 0.01, MaxSearch: 90 * second},
+			study.Quick:    {Step: second / 2, StepSum: second * 3 / 2, Precision: 0.02, MaxSearch: 25 * second, Times: 1},
+			study.Standard: {Step: second, StepSum: 5 * second, Precision: 0.01, MaxSearch: 90 * second, Every: 2, Times: 3},
 			study.Paper:    {Step: second, StepSum: 21 * second, Precision: 0.005, MaxSearch: 600 * second, Goal: study.Beside},
 		},
 		Goals: map[string]study.Workload{
@@ -43,6 +45,17 @@ func (w udpSearch) Spec() Spec {
 			study.Paper:    {Warmup: study.Duration(100 * time.Millisecond)},
 		},
 	}}
+}
+
+func (w udpSearch) Listen(p Params) (Server, error) { return w.stream.Listen(p) }
+
+func (w udpSearch) Dial(ctx context.Context, p Params, peer Peer) (Report, error) {
+	return w.stream.Dial(ctx, p, peer)
+}
+
+// Metrics are those of udp_stream, of one step or of steps together.
+func (w udpSearch) Metrics(p Params, client, server Report) (map[string]float64, *result.Series) {
+	return w.stream.Metrics(p, client, server)
 }
 
 // ThroughputMetric names the figure of a search at a loss goal: the goal in percent,

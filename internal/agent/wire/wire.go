@@ -40,8 +40,8 @@ const (
 	OpAbort  Op = "abort"  // give up what is under way
 
 	OpLinks    Op = "links"    // read the devices: answered with them, and with the address that Request.Address is dialled from
-	OpAnswer   Op = "answer"   // wait for one knock: answered as soon as the port is open
-	OpAnswered Op = "answered" // answered when that knock has come and the port is closed again; at once with a negative Request.Wait
+	OpAnswer   Op = "answer"   // answer knocks: answered as soon as the port is open
+	OpAnswered Op = "answered" // no more of them: answered when the port is closed again, with an error if nobody knocked
 	OpKnock    Op = "knock"    // dial until the other end answers: answered with what it saw
 )
 

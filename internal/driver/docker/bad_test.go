@@ -47,7 +47,7 @@ func kill(t *testing.T, ns *linuxnet.NS, name string) {
 // An engine that ends under a path is what the path's errors speak of, and so are
 // its agents' ends. The path can be closed all the same.
 func TestEngineKilled(t *testing.T) {
-	needEngine(t)
+	drivertest.NeedEngine(t)
 	s := drivertest.Provision(t, docker.Driver{}, "docker/bridge", nil)
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestEngineKilled(t *testing.T) {
 
 // A container that is killed is what the path's errors speak of.
 func TestContainerKilled(t *testing.T) {
-	needEngine(t)
+	drivertest.NeedEngine(t)
 	s := drivertest.Provision(t, docker.Driver{}, "docker/colocated", nil)
 	_, server, at := docker.Ends(s.Path)
 	kill(t, at[1], "hold")
@@ -86,7 +86,7 @@ func TestContainerKilled(t *testing.T) {
 
 // What fails half way leaves nothing: no engine, namespace, cgroup or directory.
 func TestProvisionCutShort(t *testing.T) {
-	needEngine(t)
+	drivertest.NeedEngine(t)
 	given := func(cause string, prepare func(docker.Stage) error) driver.Driver {
 		return docker.Prepared(func(_ context.Context, s docker.Stage) error {
 			if prepare == nil {

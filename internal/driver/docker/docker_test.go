@@ -9,7 +9,6 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
 	"tare/internal/driver/drivertest"
-	"tare/internal/engine"
 	"tare/internal/lab"
 	"tare/internal/study"
 	"tare/internal/traffic"
@@ -26,19 +25,10 @@ func TestConformancePairs(t *testing.T) {
 	drivertest.ConformancePairs(t, docker.Driver{})
 }
 
-// needEngine skips the test where no private engine can be had, and says what is
-// lacking.
-func needEngine(t testing.TB) {
-	t.Helper()
-	if err := engine.Lacking(t.Context()); err != nil {
-		t.Skip(err)
-	}
-}
-
 // What the study says of the lab holds for the devices that an engine makes: no
 // packet is larger than the MTU without offloads, and the underlay's rate is kept.
 func TestLabHoldsForEngines(t *testing.T) {
-	needEngine(t)
+	drivertest.NeedEngine(t)
 	const rate, mtu = 200e6, 1400
 	s := drivertest.Provision(t, docker.Driver{}, "docker/bridge", func(l *lab.Spec) { l.Offload, l.Rate, l.MTU = false, rate, mtu })
 	from, _ := docker.EndNamespaces(s.Path)
@@ -86,7 +76,7 @@ func TestLabHoldsForEngines(t *testing.T) {
 // Limits are applied by the engine and read back from it, and an end that is no
 // container has none.
 func TestLimits(t *testing.T) {
-	needEngine(t)
+	drivertest.NeedEngine(t)
 	some := study.Limit{CPUs: 0.5, Memory: 96 << 20}
 	s := drivertest.Stands(t, docker.Driver{}, driver.Order{Mode: "docker/published", Pairs: 1, Lab: drivertest.Spec(t, nil),
 		Limits: study.Limits{Server: some}})
@@ -119,7 +109,7 @@ func TestLimits(t *testing.T) {
 }
 
 func TestUnknownModeAndPairs(t *testing.T) {
-	for _, o := range []driver.Order{{Mode: "docker/none", Pairs: 1}, {Mode: "docker/host", Pairs: docker.MaxPairs + 1}, {Mode: "docker/host"}} {
+	for _, o := range []driver.Order{{Mode: "docker/none", Pairs: 1}, {Mode: "docker/host", Pairs: driver.MaxPairs + 1}, {Mode: "docker/host"}} {
 		if p, err := (docker.Driver{}).Provision(t.Context(), o); err == nil {
 			t.Errorf("%+v was built: %v", o, p)
 		}

@@ -196,10 +196,7 @@ func TestExistingPassesOverTakenPorts(t *testing.T) {
 // A relay is never taken for address translation, nor the other way round: not
 // where the engine is set up that way, and not where it changes under way.
 func TestExistingRelayOrTranslation(t *testing.T) {
-	drivertest.NeedLab(t)
-	if err := engine.Lacking(t.Context()); err != nil {
-		t.Skip(err)
-	}
+	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
 	start := func(h *lab.Host, args ...string) *docker.Guest {
 		p, err := engine.Start(t.Context(), l, h, args...)

@@ -22,10 +22,7 @@ type standing struct {
 
 func stand(t *testing.T) standing {
 	t.Helper()
-	drivertest.NeedLab(t)
-	if err := engine.Lacking(t.Context()); err != nil {
-		t.Skip(err)
-	}
+	drivertest.NeedEngine(t)
 	s := standing{lab: drivertest.Lab(t, nil)}
 	var err error
 	if s.a, s.b, err = engine.StartBoth(t.Context(), s.lab); err != nil {

@@ -11,7 +11,6 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/notes"
 	"tare/internal/engine"
-	"tare/internal/lab"
 	"tare/internal/study"
 )
 
@@ -43,18 +42,7 @@ func guestRecipes() map[string]guestRecipe {
 
 // Probe builds the mode once and takes it down again.
 func (g *Guest) Probe(ctx context.Context, o driver.Order) error {
-	claim, err := lab.NewClaim()
-	if err != nil {
-		return err
-	}
-	defer claim.Release()
-	o.Lab = lab.Spec{Claim: claim, Label: o.Mode, MTU: lab.DefaultMTU, Offload: true}
-	o.Pairs = 1
-	p, err := g.Provision(ctx, o)
-	if err != nil {
-		return err
-	}
-	return p.Close(ctx)
+	return driver.Try(ctx, o, g.Provision)
 }
 
 // Provision builds the mode on the existing engines.
@@ -83,8 +71,8 @@ func (g *Guest) recipe(o driver.Order) (guestRecipe, error) {
 	unsupported := func(format string, args ...any) (guestRecipe, error) {
 		return guestRecipe{}, &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf(format, args...)}
 	}
-	if o.Pairs < 1 || o.Pairs > MaxPairs {
-		return guestRecipe{}, fmt.Errorf("provision %s: %d pairs of ends asked for; from 1 to %d can be had", o.Mode, o.Pairs, MaxPairs)
+	if err := o.Countable(); err != nil {
+		return guestRecipe{}, err
 	}
 	for id, r := range guestRecipes() {
 		if !study.Fits(id, o.Mode) {

@@ -49,6 +49,7 @@ func TestPluginConforms(t *testing.T) {
 // A Swarm's own network is one on both engines, and joined as such: also where all
 // that the engines tell each other of joining is lost.
 func TestNetworkOfASwarm(t *testing.T) {
+	t.Parallel()
 	lifted := make(chan bool, 1)
 	there := docker.Prepared(func(ctx context.Context, s docker.Stage) error {
 		if err := engine.SwarmBoth(ctx, s.Lab, s.A, s.B); err != nil {
@@ -113,6 +114,7 @@ func moved(ctx context.Context, s docker.Stage, network string) bool {
 
 // A driver whose networks belong to a Swarm is given one.
 func TestDriverOfASwarm(t *testing.T) {
+	t.Parallel()
 	s := drivertest.Provision(t, docker.Driver{}, "docker/driver:overlay", nil)
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err != nil {
 		t.Error(err)

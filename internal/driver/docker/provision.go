@@ -15,10 +15,6 @@ import (
 	"tare/internal/study"
 )
 
-// MaxPairs is how many pairs a path can have: so many have addresses of their own
-// in every subnet of a lab.
-const MaxPairs = 100
-
 // Probe builds the mode once, engines included, and takes it down again.
 func (d Driver) Probe(ctx context.Context, o driver.Order) error {
 	if _, err := recipeFor(o.Mode); err != nil {
@@ -27,18 +23,8 @@ func (d Driver) Probe(ctx context.Context, o driver.Order) error {
 	if err := engine.Lacking(ctx); err != nil {
 		return &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
-	claim, err := lab.NewClaim()
-	if err != nil {
-		return err
-	}
-	defer claim.Release()
-	o.Lab = lab.Spec{Claim: claim, Label: o.Mode, MTU: lab.DefaultMTU, Offload: true, Pin: true}
-	o.Pairs = 1
-	p, err := d.Provision(ctx, o)
-	if err != nil {
-		return err
-	}
-	return p.Close(ctx)
+	o.Lab.Pin = true
+	return driver.Try(ctx, o, d.Provision)
 }
 
 // Provision builds the mode on a lab and engines of its own, with 1 to MaxPairs
@@ -48,8 +34,8 @@ func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, err
 	if err != nil {
 		return nil, err
 	}
-	if o.Pairs < 1 || o.Pairs > MaxPairs {
-		return nil, fmt.Errorf("provision %s: %d pairs of ends asked for; from 1 to %d can be had", o.Mode, o.Pairs, MaxPairs)
+	if err := o.Countable(); err != nil {
+		return nil, err
 	}
 	if err := limitable(o, r); err != nil {
 		return nil, err

@@ -37,7 +37,8 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 	kinds := []string{"tcp_stream", "tcp_rr", "udp_stream"}
 	for _, tt := range shorts {
 		t.Run(tt.name, func(t *testing.T) {
-			needEngine(t)
+			t.Parallel()
+			drivertest.NeedEngine(t)
 			s := drivertest.Provision(t, docker.Driver{}, tt.mode, nil)
 			for _, kind := range kinds {
 				if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {

@@ -52,6 +52,16 @@ func NeedLab(t testing.TB) {
 	}
 }
 
+// NeedEngine skips the test where no private engine can be had, and says what is
+// lacking.
+func NeedEngine(t testing.TB) {
+	t.Helper()
+	NeedLab(t)
+	if err := engine.Lacking(t.Context()); err != nil {
+		t.Skip(err)
+	}
+}
+
 // Spec describes a lab of a run that ends with the test.
 func Spec(t testing.TB, change func(*lab.Spec)) lab.Spec {
 	t.Helper()

@@ -13,10 +13,6 @@ import (
 	"tare/internal/study"
 )
 
-// MaxPairs is how many pairs a path can have: so many have addresses of their own
-// in every subnet of a lab.
-const MaxPairs = 100
-
 // builder finds what builds a mode.
 func builder(id string) (func(*path) error, error) {
 	switch id {
@@ -43,18 +39,13 @@ func builder(id string) (func(*path) error, error) {
 
 // Probe builds the mode once and takes it down again: the kernel's own answer.
 func (d Driver) Probe(ctx context.Context, o driver.Order) error {
-	claim, err := lab.NewClaim()
-	if err != nil {
-		return err
-	}
-	defer claim.Release()
-	o.Lab = lab.Spec{Claim: claim, Label: o.Mode, MTU: lab.DefaultMTU, Offload: true}
-	o.Pairs = 1
-	p, err := d.Provision(ctx, o)
-	if err != nil {
-		return unsupported(o.Mode, err)
-	}
-	return p.Close(ctx)
+	return driver.Try(ctx, o, func(ctx context.Context, o driver.Order) (driver.Path, error) {
+		p, err := d.Provision(ctx, o)
+		if err != nil {
+			return nil, unsupported(o.Mode, err)
+		}
+		return p, nil
+	})
 }
 
 // Provision builds the mode on a lab of its own, with 1 to MaxPairs pairs of ends.
@@ -63,8 +54,8 @@ func (d Driver) Provision(_ context.Context, o driver.Order) (driver.Path, error
 	if err != nil {
 		return nil, err
 	}
-	if o.Pairs < 1 || o.Pairs > MaxPairs {
-		return nil, fmt.Errorf("provision %s: %d pairs of ends asked for; from 1 to %d can be had", o.Mode, o.Pairs, MaxPairs)
+	if err := o.Countable(); err != nil {
+		return nil, err
 	}
 	if o.Limits != (study.Limits{}) {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "limits are applied by an engine, and this mode has none"}

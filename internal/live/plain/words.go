@@ -104,7 +104,7 @@ func (l *Listener) ended(t result.Trial) string {
 
 // figure is a trial's primary metric, or else its first.
 func figure(t result.Trial) string {
-	known := result.Metrics()
+	known := result.MetricsOf([]result.Trial{t})
 	slices.SortStableFunc(known, func(a, b result.Metric) int {
 		switch {
 		case a.Primary == b.Primary:

@@ -76,7 +76,7 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 func (r *run) drive(ctx context.Context, lanes []*lane) {
 	switch {
 	case lanes[0].Searching():
-		r.searches(ctx, lanes)
+		r.around(lanes, func() { r.searches(ctx, lanes) })
 		return
 	case lanes[0].Sliced():
 		r.inTurns(ctx, lanes)

@@ -263,7 +263,7 @@ func (l *lane) endSearch(ctx context.Context) error {
 		return fmt.Errorf("the search for a rate made no step within %s", l.Workload.MaxSearch)
 	}
 	err := l.proveSegment(ctx)
-	l.out.Counters = s.moved
+	l.count(s.moved)
 	l.sum()
 	l.out.GeneratorLimited = nil // what could not be offered is in the steps, and in the answers
 	l.out.Notes = slices.DeleteFunc(l.out.Notes, func(n result.Note) bool { return n.Code == "generator_limited" })

@@ -150,9 +150,7 @@ func (l *lane) prove(ctx context.Context) error {
 		return err
 	}
 	if moved, err := l.before.Moved(after); err == nil {
-		l.flaps = moved.Flaps()
-		maps.DeleteFunc(moved, func(name string, n uint64) bool { return n == 0 && strings.HasSuffix(name, "."+driver.CarrierChanges) })
-		l.out.Counters = moved
+		l.count(moved)
 	}
 	var carried []driver.Carried
 	for _, p := range l.pairs {
@@ -169,6 +167,14 @@ func proven(err error) error {
 		return err // too little says nothing of the path: the trial failed, and is tried again
 	}
 	return &voidError{err}
+}
+
+// count records how far the path's counters moved, and which links flapped. Those
+// of carriers are left out where nothing happened.
+func (l *lane) count(moved driver.Counters) {
+	l.flaps = moved.Flaps()
+	maps.DeleteFunc(moved, func(name string, n uint64) bool { return n == 0 && strings.HasSuffix(name, "."+driver.CarrierChanges) })
+	l.out.Counters = moved
 }
 
 // figure judges a lane whose trial has ended well so far.

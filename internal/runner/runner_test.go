@@ -121,8 +121,14 @@ func agentsOf(run, at string) []int {
 	return pids
 }
 
-// killer ends the agents of a mode shortly after each of its first n trials of
-// block 1 has begun.
+// talks says whether a process's network namespace has an established TCP connection.
+func talks(pid int) bool {
+	table, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", pid))
+	return err == nil && strings.Contains(string(table), " 01 ")
+}
+
+// killer ends the agents of a mode in each of its first n trials of block 1, as soon
+// as its ends are connected: before that, the trial would get new agents.
 func killer(t *testing.T, mode string, n int, end string) func(live.Event) {
 	run := ""
 	return func(e live.Event) {
@@ -133,13 +139,19 @@ func killer(t *testing.T, mode string, n int, end string) func(live.Event) {
 			if !slices.Contains(e.Modes, mode) || e.Block != 1 || e.Attempt > n {
 				return
 			}
-			time.AfterFunc(150*time.Millisecond, func() {
-				for _, pid := range agentsOf(run, mode+"@"+end) {
-					if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-						t.Errorf("kill agent %d: %v", pid, err)
+			go func() {
+				for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(2 * time.Millisecond) {
+					if pids := agentsOf(run, mode+"@"+end); slices.ContainsFunc(pids, talks) {
+						for _, pid := range pids {
+							if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+								t.Errorf("kill agent %d: %v", pid, err)
+							}
+						}
+						return
 					}
 				}
-			})
+				t.Errorf("the agents of %s@%s never had a connection", mode, end)
+			}()
 		}
 	}
 }
@@ -195,7 +207,13 @@ func TestAgentKilledOnce(t *testing.T) {
 }
 
 func testAgentKilledOnce(t *testing.T, end string, change func(*study.Study)) {
-	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/published"}, change, killer(t, "host", 1, end))
+	long := func(s *study.Study) {
+		if change != nil {
+			change(s)
+		}
+		s.Workloads[0].Duration = study.Duration(time.Second) // the kill must find the trial under way
+	}
+	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/published"}, long, killer(t, "host", 1, end))
 	if err != nil {
 		t.Fatal(err)
 	}

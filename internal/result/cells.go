@@ -137,7 +137,7 @@ func (f *family) judge() {
 		if !ok {
 			continue
 		}
-		j := judged{cell: c, ratio: l, mayRise: c.AtLeast, mayFall: f.cells[base].AtLeast}
+		j := judged{cell: c, ratio: l, mayRise: c.AtLeast, mayFall: f.cells[base].AtLeast, oneSender: true}
 		if f.rule.Pairing == PairBlocks {
 			c.N = l.N
 		}
@@ -243,8 +243,9 @@ type judged struct {
 	// expect is the ratio that would be no news, 0 for 1.
 	expect float64
 	// mayRise and mayFall say that the true ratio may lie above or below the one
-	// measured, because a value in it is only a lower bound.
-	mayRise, mayFall bool
+	// measured, because a value in it is only a lower bound; oneSender that it is of
+	// two values of the same traffic, so that the same sender made both.
+	mayRise, mayFall, oneSender bool
 }
 
 // judge fills in what is known of cells that are corrected together.
@@ -276,7 +277,11 @@ func judge(family []judged, rule Rule) {
 				c.BlocksNeeded = &n
 			}
 		}
-		c.bound(j.mayRise, j.mayFall)
+		if j.oneSender {
+			c.level(j.mayRise || j.mayFall)
+		} else {
+			c.bound(j.mayRise, j.mayFall)
+		}
 	}
 }
 

@@ -99,6 +99,7 @@ func (c *comparer) judge(m Metric) {
 		aUp, aDown := o.A.loose()
 		bUp, bDown := o.B.loose()
 		j.mayRise, j.mayFall = aUp || bDown, aDown || bUp
+		j.oneSender = len(o.A.Of) == 0 && o.A.Workload == o.B.Workload && o.Expect == nil
 		family, at = append(family, j), append(at, i)
 	}
 	judge(family, c.Rule)

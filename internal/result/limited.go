@@ -25,9 +25,10 @@ func (t *Trial) Limited(m Metric) bool {
 // bounded says whether a metric is a rate, which a slow generator keeps down.
 func (m Metric) bounded() bool { return m.Better == Higher && m.Unit != "ratio" }
 
-// bound takes back what a lower bound does not show. If the ratio may only be
-// higher than measured, a verdict that it is high stands; if it may only be lower,
-// one that it is low. More blocks would not tell more.
+// bound takes back what a lower bound does not show, of a comparison of more than two
+// values or with a ratio that was expected. If the ratio may only be higher than
+// measured, a verdict that it is high stands; if it may only be lower, one that it is
+// low. More blocks would not tell more.
 func (c *Cell) bound(mayRise, mayFall bool) {
 	high, low := Better, Worse
 	if c.Better == Lower {
@@ -37,6 +38,17 @@ func (c *Cell) bound(mayRise, mayFall bool) {
 		return
 	}
 	c.Verdict, c.BlocksNeeded = CannotTell, nil
+}
+
+// level takes back what a lower bound does not show, of two values that one and the
+// same sender reached. That they are alike may be the sender's limit and not theirs.
+// That they differ is not: the sender reached more on the other path, so what holds it
+// down here is this path's work, done in its calls or on its CPU, and a sender with
+// less work of its own would show the difference larger, not smaller.
+func (c *Cell) level(limited bool) {
+	if limited && (c.Verdict == Same || c.Verdict == Small || c.Verdict == CannotTell) {
+		c.Verdict, c.BlocksNeeded = CannotTell, nil
+	}
 }
 
 // noted turns the notes of the trials that count into warnings, one for each code,

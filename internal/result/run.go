@@ -171,8 +171,9 @@ const (
 // neither. Lossy counts the trials with any loss, for a ratio of loss.
 //
 // AtLeast marks a rate in whose trials the generator could not keep up with its
-// schedule: the mode would carry as much or more. A verdict that this leaves open
-// is [CannotTell].
+// schedule: with a faster sender the mode would carry as much or more. That two such
+// rates are alike may be the sender's doing, and the verdict is then [CannotTell];
+// that the same sender reached more beside the other is the mode's.
 type Cell struct {
 	Mode         string    `json:"mode"`
 	Workload     string    `json:"workload"`

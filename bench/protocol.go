@@ -19,14 +19,15 @@ const protocolMargin = 0.05
 // not change from run to run, so that all difference is the protocol's.
 func protocol(ctx context.Context, b bench) error {
 	b.aloud = true
-	fmt.Printf("### %s against %s: host and netns/vxlan, tcp_stream, 1 Gbit/s\n\n", b.protocols[0], b.protocols[1])
+	fmt.Printf("### %s against %s: host and netns/vxlan, tcp_stream, %d Mbit/s\n\n", b.protocols[0], b.protocols[1], underlayRate)
 	fmt.Println("| profile | blocks | ratio (95 %) | half-width | verdict | took |")
 	fmt.Println("|---|---|---|---|---|---|")
 	var ratios []stats.LogRatio
 	var walls []time.Duration
 	for _, profile := range b.protocols {
 		fmt.Fprintf(os.Stderr, "bench protocol: the %s run, from %s\n", profile, time.Now().Format(time.TimeOnly))
-		o, err := b.attempt(ctx, "name: protocol\nprofile: "+profile+"\nmodes: [host, netns/vxlan]\nworkloads: [tcp_stream]\nlab: {rate: 1Gbit/s}\n", "--seed", "1")
+		o, err := b.attempt(ctx, fmt.Sprintf("name: protocol\nprofile: %s\nmodes: [host, netns/vxlan]\nworkloads: [tcp_stream]\nlab: {rate: %dMbit/s}\n%s",
+			profile, underlayRate, onlyTheRate), "--seed", "1")
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ func about(v view) []result.Fact {
 			{Name: "numbers of", Value: r.Source},
 			{Name: "compared", Value: paired(r)},
 			{Name: "judged by", Value: "tare " + version(r)},
-			{Name: "values", Value: tally(v.Tally)},
+			{Name: "values", Value: v.Tally.String()},
 		}
 	}
 	finished := "unknown"
@@ -33,7 +33,7 @@ func about(v view) []result.Fact {
 		{Name: "profile", Value: orUnknown(r.Profile)},
 		{Name: "seed", Value: seed(r)},
 		{Name: "tare", Value: version(r)},
-		{Name: "trials", Value: tally(v.Tally)},
+		{Name: "trials", Value: v.Tally.String()},
 	}
 }
 

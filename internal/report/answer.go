@@ -48,11 +48,14 @@ func answerFor(v view, m result.Mode) answer {
 	if l := limitsOf(m); l != "" {
 		a.Lead = "(limited to " + l + ") "
 	}
+	if m.Control {
+		a.Lead += "is " + m.Baseline + " once more, the A/A control: "
+	}
 	const base = "is a baseline: "
 	s := sentence{count: primaries(v)}
 	for _, w := range v.Workloads {
 		for _, t := range w.Tables {
-			if !t.Metric.Primary {
+			if !t.Metric.Primary || v.swept(w.ID) {
 				continue
 			}
 			for _, r := range t.rows() {
@@ -62,8 +65,20 @@ func answerFor(v view, m result.Mode) answer {
 				if r.Baseline {
 					a.Lead = strings.TrimSuffix(a.Lead, base) + base
 				}
-				a.Clauses = append(a.Clauses, clause{r.tone(), s.clause(t, *r.Cell)})
+				text := s.clause(t, *r.Cell)
+				if m.Control && r.Cell.Ratio != nil {
+					text = s.control(t, r)
+				}
+				if r.Cell.Bands != nil {
+					text += ", though its trials fall into two bands"
+				}
+				a.Clauses = append(a.Clauses, clause{r.tone(), text})
 			}
+		}
+	}
+	for _, sw := range v.Sweeps {
+		if text := sw.words(m.ID); text != "" {
+			a.Clauses = append(a.Clauses, clause{chart.Plain, text})
 		}
 	}
 	if len(a.Clauses) == 0 {
@@ -76,7 +91,7 @@ func answerFor(v view, m result.Mode) answer {
 func unjudged(v view, m result.Mode) string {
 	n := 0
 	for _, t := range v.Trials {
-		if t.Mode == m.ID && t.Status == result.TrialOK {
+		if t.Mode == m.ID && t.Status == result.TrialOK && !t.Pilot {
 			n++
 		}
 	}
@@ -108,7 +123,7 @@ func primaries(v view) map[string]int {
 	n := map[string]int{}
 	for _, w := range v.Workloads {
 		for _, t := range w.Tables {
-			if t.Metric.Primary {
+			if t.Metric.Primary && !v.swept(w.ID) {
 				n[t.Metric.Name]++
 			}
 		}
@@ -157,6 +172,19 @@ func (s *sentence) clause(t table, c result.Cell) string {
 		text += ", a difference of less than " + say.Percent(c.Margin)
 	case c.Verdict == "":
 		text += ", not judged"
+	}
+	return text
+}
+
+// control is what a control says of a metric: how large noise is.
+func (s *sentence) control(t table, r row) string {
+	c := *r.Cell
+	text := noun(t.Metric) + " " + say.Ratio(c.Ratio, c.RatioCI)
+	if s.count[t.Metric.Name] > 1 {
+		text += " in " + t.Workload
+	}
+	if floor, ok := noise(c); ok && !c.AtLeast && !r.Bounded && !r.strange() {
+		text += ", so that less than " + floor + " is noise"
 	}
 	return text
 }

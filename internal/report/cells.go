@@ -52,6 +52,9 @@ func change(d float64) string {
 	if d > 10 {
 		return "> 1000 %"
 	}
+	if d < 0.0005 {
+		return "< 0.1 %"
+	}
 	return say.Percent(d)
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ type comparison struct {
 // comparedLine is a comparison in one metric.
 type comparedLine struct {
 	result.Comparison
+	Noisy bool // the run is not fit to judge
 	Known result.Metric
 	Scale say.Scale
 }
@@ -40,7 +42,7 @@ func comparisonsOf(run result.Run) []comparison {
 			out[i].Reason = c.Reason
 			continue
 		}
-		l := comparedLine{Comparison: c, Known: result.Metric{Name: c.Metric, Title: c.Metric, Unit: c.Unit, Better: c.Better}}
+		l := comparedLine{Comparison: c, Noisy: run.Noisy != "", Known: result.Metric{Name: c.Metric, Title: c.Metric, Unit: c.Unit, Better: c.Better}}
 		if m, ok := result.MetricNamed(c.Metric); ok {
 			l.Known = m
 		}
@@ -68,10 +70,12 @@ func values(ps ...*float64) []float64 {
 // scenario stands for its mode and workload, and has been told of.
 func whereOf(c result.Comparison) string {
 	var parts []string
-	if id := strings.ReplaceAll(c.ID, " ", ""); id != strings.ReplaceAll(c.A.ID+"/"+c.B.ID, " ", "") {
+	bare := strings.NewReplacer(" ", "", "(", "", ")", "")
+	if bare.Replace(c.ID) != bare.Replace(c.A.ID+"/"+c.B.ID) {
 		parts = append(parts, c.A.ID+" against "+c.B.ID)
 	}
-	switch scenario := c.A.ID != c.A.Mode && c.B.ID != c.B.Mode; {
+	scenario := !slices.ContainsFunc(slices.Concat(c.A.Terms(), c.B.Terms()), func(s *result.Side) bool { return s.ID == s.Mode })
+	switch {
 	case scenario || c.A.Workload == "" || c.B.Workload == "":
 	case c.A.Workload == c.B.Workload:
 		parts = append(parts, c.A.Workload)
@@ -98,11 +102,64 @@ func (l comparedLine) verdict() string {
 	if l.N == 0 && l.Verdict == result.CannotTell {
 		return "cannot tell: no block has both"
 	}
+	c := l.Cell()
+	switch {
+	case l.Noisy && l.Verdict == result.CannotTell:
+		return "cannot tell, because the run is noisy" + andRange(c)
+	case l.Expect != nil:
+		return l.besideExpected()
+	}
+	return say.Verdict(c)
+}
+
+// besideExpected is the verdict on a ratio that was expected to be another than 1:
+// "1.93 (1.90-1.96), expected 2: same within 5 %".
+func (l comparedLine) besideExpected() string {
+	text := "expected " + say.Plain(*l.Expect)
+	if l.Ratio != nil {
+		text = say.Ratio(l.Ratio, l.RatioCI) + ", " + text
+	}
+	return text + ": " + l.expectedWord()
+}
+
+// expectedWord is besideExpected for where the ratio stands beside it.
+func (l comparedLine) expectedWord() string {
+	switch l.Verdict {
+	case result.Worse, result.Better:
+		more := "more"
+		if (l.Verdict == result.Better) != (l.Better == result.Higher) {
+			more = "less"
+		}
+		if l.Ratio == nil {
+			return string(l.Verdict) + " than expected"
+		}
+		return string(l.Verdict) + " than expected, " + say.Percent(math.Abs(*l.Ratio / *l.Expect - 1)) + " " + more
+	case result.CannotTell:
+		text := "cannot tell"
+		if l.RatioCI != nil {
+			text += ": between " + say.Change(l.RatioCI[0] / *l.Expect) + " and " + say.Change(l.RatioCI[1] / *l.Expect) + " of that"
+		}
+		if n := l.BlocksNeeded; n != nil && *n > 0 {
+			text += "; about " + say.Count(*n, "more block", "more blocks")
+		}
+		return text
+	}
 	return say.Verdict(l.Cell())
+}
+
+// inFull is the verdict with the ratio, whatever it is.
+func (l comparedLine) inFull() string {
+	if l.Ratio != nil && l.Expect == nil && (l.Verdict == result.Same || l.Verdict == result.Small) {
+		return "ratio " + say.Ratio(l.Ratio, l.RatioCI) + ", " + l.verdict()
+	}
+	return l.verdict()
 }
 
 // brieflyJudged is the verdict for where the ratio stands beside it.
 func (l comparedLine) brieflyJudged() string {
+	if l.Expect != nil && (!l.Noisy || l.Verdict != result.CannotTell) {
+		return "expected " + say.Plain(*l.Expect) + ": " + l.expectedWord()
+	}
 	if besideRatio(l.Cell()) {
 		return say.Word(l.Verdict)
 	}
@@ -127,7 +184,15 @@ func (l comparedLine) figures() string {
 	return strings.TrimRight(bare(l.A)+" against "+bare(l.B)+" "+l.Scale.Unit, " ")
 }
 
-// count is how many blocks it rests on, with those that have only one of the two:
+// detectable is the smallest change that the comparison could have seen.
+func (l comparedLine) detectable() string {
+	if l.Detectable == nil {
+		return say.Unknown
+	}
+	return change(*l.Detectable)
+}
+
+// count is how many blocks it rests on, with those that have only some of it:
 // "5 (1 missing)".
 func (l comparedLine) count() string {
 	if l.Missing == 0 {
@@ -148,7 +213,7 @@ func (c comparison) without() string {
 func (l comparedLine) blocks() string {
 	text := say.Count(l.N, "block", "blocks")
 	if l.Missing > 0 {
-		text += " (" + say.Count(l.Missing, "more has", "more have") + " only one of the two)"
+		text += " (" + say.Count(l.Missing, "more has", "more have") + " only some of it)"
 	}
 	return text
 }
@@ -158,7 +223,7 @@ func (l comparedLine) heading() string { return table{Metric: l.Known, Scale: l.
 
 // The legends of long reports.
 const (
-	comparedLegend = "A ratio is that of A to B, the mean over the blocks that have both; \"missing\" counts blocks that have only one. " +
+	comparedLegend = "A ratio is that of A to B, the mean over the blocks that have all of it; \"missing\" counts blocks that have only some. " +
 		"p is adjusted over the comparisons in one metric."
 	cpuLegend = "CPU is the share of the whole machine, both ends and all else, that was busy while the trials ran."
 )

@@ -59,6 +59,8 @@ func inputs() map[string]Input {
 		"hostile":     hostile(),
 		"tools":       twoTools(),
 		"sdn":         sdn(),
+		"settled":     settled(),
+		"noisy":       noisyRun(),
 	}
 }
 

@@ -19,6 +19,9 @@ var pageTemplate string
 //go:embed study.html
 var studyTemplate string
 
+//go:embed method.html
+var methodTemplate string
+
 //go:embed page.css
 var pageStyle string
 
@@ -36,7 +39,7 @@ func HTML(w io.Writer, in Input) error {
 		"places":  places,
 		"facts":   facts,
 		"fate":    fate,
-	}).Parse(pageTemplate + studyTemplate)
+	}).Parse(pageTemplate + studyTemplate + methodTemplate)
 	if err != nil {
 		return fmt.Errorf("parse the page's template: %w", err)
 	}
@@ -54,5 +57,6 @@ func noBreak(s string) string {
 	for _, u := range []string{"%", "Gbit/s", "Mbit/s", "kbit/s", "bit/s", "k/s", "/s", "us", "ms", "more", "("} {
 		s = strings.ReplaceAll(s, " "+u, "\u00a0"+u)
 	}
+	s = strings.ReplaceAll(s, "≥ ", "≥\u00a0")
 	return regexp.MustCompile(`\(([0-9.]+)-([0-9.]+)\)`).ReplaceAllString(s, "($1\u2011$2)")
 }

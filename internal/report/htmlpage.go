@@ -35,6 +35,9 @@ type htmlPage struct {
 type htmlSection struct {
 	ID, Anchor string
 	Tables     []htmlTable
+	Rates      []rateShare
+	Curves     []curve
+	Legend     string // of Rates
 }
 
 // htmlTable is a metric: its figures and the table behind them.
@@ -57,6 +60,7 @@ type htmlRow struct {
 	Tone                             chart.Tone
 	Out                              bool
 	Value, Ratio, Verdict, P, N, Det string
+	Remarks                          []string
 }
 
 // factRow is one fact over all hosts.
@@ -70,6 +74,7 @@ type logRow struct {
 	result.Trial
 	Figures string
 	Fine    bool
+	Old     bool // its set was run once more
 }
 
 func newHTMLPage(v view) htmlPage {
@@ -90,14 +95,15 @@ func newHTMLPage(v view) htmlPage {
 		ComparedLegend: comparedLegend,
 	}
 	for i, w := range v.Workloads {
-		s := htmlSection{ID: w.ID, Anchor: fmt.Sprintf("w%d", i+1)}
+		s := htmlSection{ID: w.ID, Anchor: fmt.Sprintf("w%d", i+1), Rates: w.Rates, Curves: w.Curves, Legend: searchLegend}
 		for j, t := range w.Tables {
 			s.Tables = append(s.Tables, newHTMLTable(t, fmt.Sprintf("%s-%d", s.Anchor, j+1)))
 		}
 		p.Sections = append(p.Sections, s)
 	}
+	old := result.Superseded(v.Trials)
 	for _, t := range v.Trials {
-		p.Log = append(p.Log, logRow{t, figuresOf(t), t.Status == result.TrialOK})
+		p.Log = append(p.Log, logRow{t, figuresOf(t), t.Status == result.TrialOK, old(&t)})
 	}
 	return p
 }
@@ -125,7 +131,7 @@ func newHTMLTable(t table, anchor string) htmlTable {
 			hg.Rows = append(hg.Rows, htmlRow{
 				Mode: r.Mode.ID, Tone: r.tone(), Out: unmeasured(r.Mode) || r.Cell == nil,
 				Value: r.value(t.Scale), Ratio: r.ratio(), Verdict: r.brieflyJudged(),
-				P: r.p(), N: r.n(), Det: r.detectable(),
+				P: r.p(), N: r.n(), Det: r.detectable(), Remarks: r.remarks(t.Scale),
 			})
 		}
 		h.Groups = append(h.Groups, hg)
@@ -151,6 +157,7 @@ func (h htmlTable) All() int { return h.Span() + 1 }
 // figuresOf lists the metrics of a trial in the order of the tables.
 func figuresOf(t result.Trial) string {
 	var parts []string
+	t.Pilot = false
 	for _, m := range metricsOf(Input{Trials: []result.Trial{t}}, t.Workload) {
 		parts = append(parts, m.Name+" "+say.Value(t.Metrics[m.Name], m.Unit))
 	}

@@ -22,6 +22,7 @@ type htmlScenario struct {
 	Tone                                                   chart.Tone
 	Out                                                    bool
 	Value, Sent, CPU, Ratio, Verdict                       string
+	Remarks                                                []string
 }
 
 // htmlComparison is a comparison that the study asked for.
@@ -32,8 +33,8 @@ type htmlComparison struct {
 
 // htmlCompared is a comparison in one metric.
 type htmlCompared struct {
-	Tone                               chart.Tone
-	Metric, A, B, Ratio, Verdict, P, N string
+	Tone                                    chart.Tone
+	Metric, A, B, Ratio, Verdict, P, Det, N string
 }
 
 // Span is how many columns stand beside the scenario and its mode.
@@ -56,7 +57,7 @@ func newHTMLScenarios(v view) []htmlScenarios {
 			s := htmlScenario{
 				ID: r.Scenario.ID, Title: r.Scenario.Title, Description: r.Scenario.Description, Mode: r.Mode.ID, Workload: r.Scenario.Workload,
 				Limits: limitsOf(r.Mode), Tone: r.tone(), Out: unmeasured(r.Mode) || r.Cell == nil, Value: r.value(t.Scale),
-				Sent: r.sentText(t.Scale), CPU: r.cpuText(), Ratio: r.ratio(), Verdict: r.brieflyJudged(),
+				Sent: r.sentText(t.Scale), CPU: r.cpuText(), Ratio: r.ratio(), Verdict: r.brieflyJudged(), Remarks: r.remarks(t.Scale),
 			}
 			if i := slices.IndexFunc(v.Run.Modes, func(m result.Mode) bool { return m.ID == r.Mode.ID }); i >= 0 {
 				s.Anchor = fmt.Sprintf("m%d", i)
@@ -75,7 +76,7 @@ func newHTMLComparisons(v view) []htmlComparison {
 		for _, l := range c.Lines {
 			h.Rows = append(h.Rows, htmlCompared{
 				Tone: l.tone(), Metric: l.heading(), A: l.value(l.A), B: l.value(l.B), Ratio: say.Ratio(l.Ratio, l.RatioCI),
-				Verdict: l.brieflyJudged(), P: say.P(l.P), N: l.count(),
+				Verdict: l.brieflyJudged(), P: say.P(l.P), Det: l.detectable(), N: l.count(),
 			})
 		}
 		out = append(out, h)

@@ -32,11 +32,13 @@ func Markdown(w io.Writer, in Input) error {
 	p.scenarios(v)
 	p.comparisons(v)
 	p.warnings(v)
+	p.sweeps(v)
 	for _, w := range v.Workloads {
 		p.workload(w)
 	}
 	p.agreements(v)
 	p.modes(v)
+	p.course(v)
 	p.lost(v)
 	p.about(v)
 	_, err := w.Write(p.Bytes())
@@ -97,6 +99,7 @@ func (p *page) workload(w workload) {
 			p.line("%s", md(s))
 		}
 	}
+	p.searches(w)
 }
 
 func (p *page) figure(t table) {
@@ -109,15 +112,15 @@ func (p *page) figure(t table) {
 }
 
 func (p *page) table(t table) {
-	p.item("| mode | mean (95 %% interval) | ratio (95 %% interval) | verdict | p | n |")
-	p.item("|---|--:|--:|---|--:|--:|")
+	p.item("| mode | mean (95 %% interval) | ratio (95 %% interval) | verdict | p | smallest seen | n |")
+	p.item("|---|--:|--:|---|--:|--:|--:|")
 	for _, g := range t.Groups {
 		if g.Heading != "" {
-			p.item("| *%s* | | | | | |", md(g.Heading))
+			p.item("| *%s* | | | | | | |", md(g.Heading))
 		}
 		for _, r := range g.Rows {
-			p.item("| %s | %s | %s | %s | %s | %s |", md(r.Mode.ID), r.value(t.Scale), r.ratio(),
-				md(r.brieflyJudged()), md(r.p()), r.n())
+			p.item("| %s | %s | %s | %s | %s | %s | %s |", md(r.Mode.ID), r.value(t.Scale), r.ratio(),
+				md(r.judgedBriefly(t.Scale)), md(r.p()), md(r.detectable()), r.n())
 		}
 	}
 	p.item("")
@@ -134,7 +137,7 @@ func (p *page) agreements(v view) {
 
 func (p *page) lost(v view) {
 	p.line("## Trials")
-	p.line("%s", tally(v.Tally))
+	p.line("%s", v.Tally.String())
 	for _, t := range v.Lost {
 		p.item("- %s", md(lost(t, 1000)))
 	}

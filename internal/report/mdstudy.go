@@ -29,7 +29,7 @@ func (p *page) scenarios(v view) {
 			if t.cpu() {
 				line += " " + r.cpuText() + " |"
 			}
-			p.item("%s %s | %s |", line, r.ratio(), md(r.brieflyJudged()))
+			p.item("%s %s | %s |", line, r.ratio(), md(r.judgedBriefly(t.Scale)))
 		}
 		p.item("")
 		if t.cpu() {
@@ -48,19 +48,19 @@ func (p *page) comparisons(v view) {
 		return
 	}
 	p.line("## Comparisons")
-	p.item("| comparison | metric | A | B | ratio (95 %% interval) | verdict | p | n |")
-	p.item("|---|---|--:|--:|--:|---|--:|--:|")
+	p.item("| comparison | metric | A | B | ratio (95 %% interval) | verdict | p | smallest seen | n |")
+	p.item("|---|---|--:|--:|--:|---|--:|--:|--:|")
 	for _, c := range v.Comparisons {
 		name := md(c.heading())
 		if len(c.Lines) == 0 {
-			p.item("| %s | - | - | - | - | %s | - | - |", name, md(c.without()))
+			p.item("| %s | - | - | - | - | %s | - | - | - |", name, md(c.without()))
 		}
 		for i, l := range c.Lines {
 			if i > 0 {
 				name = ""
 			}
-			p.item("| %s | %s | %s | %s | %s | %s | %s | %s |", name, md(l.heading()), l.value(l.A), l.value(l.B),
-				say.Ratio(l.Ratio, l.RatioCI), md(l.brieflyJudged()), md(say.P(l.P)), md(l.count()))
+			p.item("| %s | %s | %s | %s | %s | %s | %s | %s | %s |", name, md(l.heading()), l.value(l.A), l.value(l.B),
+				say.Ratio(l.Ratio, l.RatioCI), md(l.brieflyJudged()), md(say.P(l.P)), md(l.detectable()), md(l.count()))
 		}
 	}
 	p.item("")

@@ -62,6 +62,9 @@ func (t table) ratios() (p chart.Panel, drawn bool) {
 			if c.Absent == "" {
 				c.Dots = r.blockRatios(t)
 				c.Note = firstPart(r.verdict())
+				if r.Mode.Control && r.Cell != nil {
+					c.Note = "A/A control: " + r.ratio()
+				}
 			}
 			if r.Cell != nil && finite(r.Cell.Ratio) {
 				c.Estimate, c.Interval = r.Cell.Ratio, limits(r.Cell.RatioCI)

@@ -9,6 +9,8 @@
 package report
 
 import (
+	"slices"
+
 	"tare/internal/report/say"
 	"tare/internal/result"
 )
@@ -47,13 +49,13 @@ func (in Input) clean() Input {
 	}
 	in.Run.Cells = cells
 	for i, c := range in.Run.Comparisons {
-		if unfit[c.A.Mode] || unfit[c.B.Mode] {
+		if slices.ContainsFunc(slices.Concat(c.A.Terms(), c.B.Terms()), func(s *result.Side) bool { return unfit[s.Mode] }) {
 			in.Run.Comparisons[i] = withoutFigures(c)
 		}
 	}
 	for i, t := range in.Trials {
 		if unfit[t.Mode] {
-			in.Trials[i].Metrics = nil
+			in.Trials[i].Metrics, in.Trials[i].Search, in.Trials[i].Steps = nil, nil, nil
 		}
 	}
 	if in.Title == "" {
@@ -65,6 +67,7 @@ func (in Input) clean() Input {
 func cleanRun(r result.Run) result.Run {
 	r.ID, r.Profile = say.Clean(r.ID), say.Clean(r.Profile)
 	r.Status = result.RunStatus(say.Clean(string(r.Status)))
+	r.Noisy, r.Stopping, r.Pilots, r.Lengths = say.Clean(r.Noisy), cleanStopping(r.Stopping), each(r.Pilots, cleanPilot), each(r.Lengths, cleanLength)
 	r.Source, r.Pairing = say.Clean(r.Source), say.Clean(r.Pairing)
 	r.Metrics = each(r.Metrics, func(m result.Metric) result.Metric {
 		m.Name, m.Title, m.Unit, m.Better = say.Clean(m.Name), say.Clean(m.Title), say.Clean(m.Unit), result.Direction(say.Clean(string(m.Better)))
@@ -99,6 +102,29 @@ func cleanRun(r result.Run) result.Run {
 	return r
 }
 
+func cleanStopping(s *result.Stopping) *result.Stopping {
+	if s == nil {
+		return nil
+	}
+	clean := *s
+	clean.Text = say.Clean(s.Text)
+	clean.Unsettled = each(s.Unsettled, func(u result.Unsettled) result.Unsettled {
+		u.Mode, u.Workload, u.Metric = say.Clean(u.Mode), say.Clean(u.Workload), say.Clean(u.Metric)
+		return u
+	})
+	return &clean
+}
+
+func cleanPilot(p result.Pilot) result.Pilot {
+	p.Mode, p.Workload, p.Reason = say.Clean(p.Mode), say.Clean(p.Workload), say.Clean(p.Reason)
+	return p
+}
+
+func cleanLength(l result.Length) result.Length {
+	l.Workload, l.Reason = say.Clean(l.Workload), say.Clean(l.Reason)
+	return l
+}
+
 func cleanMode(m result.Mode) result.Mode {
 	m.ID, m.Title, m.Reason = say.Clean(m.ID), say.Clean(m.Title), say.Clean(m.Reason)
 	m.Baseline, m.Status = say.Clean(m.Baseline), result.ModeStatus(say.Clean(string(m.Status)))
@@ -120,13 +146,19 @@ func cleanMode(m result.Mode) result.Mode {
 func cleanComparison(c result.Comparison) result.Comparison {
 	c.ID, c.Title, c.Reason = say.Clean(c.ID), say.Clean(c.Title), say.Clean(c.Reason)
 	c.Metric, c.Unit = say.Clean(c.Metric), say.Clean(c.Unit)
-	for _, s := range []*result.Side{&c.A, &c.B} {
-		s.ID, s.Mode, s.Workload = say.Clean(s.ID), say.Clean(s.Mode), say.Clean(s.Workload)
-	}
+	c.A, c.B = cleanSide(c.A), cleanSide(c.B)
 	if c.ID == "" {
 		c.ID = c.A.ID + "/" + c.B.ID
 	}
 	return c
+}
+
+func cleanSide(s result.Side) result.Side {
+	s.ID, s.Mode, s.Workload = say.Clean(s.ID), say.Clean(s.Mode), say.Clean(s.Workload)
+	if len(s.Of) > 0 {
+		s.Of = each(s.Of, cleanSide)
+	}
+	return s
 }
 
 func cleanFacts(facts []result.Fact) []result.Fact {
@@ -139,6 +171,14 @@ func cleanTrials(trials []result.Trial) []result.Trial {
 	return each(trials, func(t result.Trial) result.Trial {
 		t.Mode, t.Workload, t.Reason = say.Clean(t.Mode), say.Clean(t.Workload), say.Clean(t.Reason)
 		t.Status = result.TrialStatus(say.Clean(string(t.Status)))
+		if t.Search != nil {
+			search := *t.Search
+			search.Goals = each(search.Goals, func(g result.SearchGoal) result.SearchGoal {
+				g.Metric = say.Clean(g.Metric)
+				return g
+			})
+			t.Search = &search
+		}
 		for name := range t.Metrics {
 			if say.Clean(name) != name {
 				t.Metrics = cleanNames(t.Metrics)
@@ -159,7 +199,14 @@ func cleanNames(metrics map[string]float64) map[string]float64 {
 
 // withoutFigures is a comparison of what was not measured.
 func withoutFigures(c result.Comparison) result.Comparison {
-	side := func(s result.Side) result.Side { return result.Side{ID: s.ID, Mode: s.Mode, Workload: s.Workload} }
+	var side func(s result.Side) result.Side
+	side = func(s result.Side) result.Side {
+		bare := result.Side{ID: s.ID, Mode: s.Mode, Workload: s.Workload}
+		if len(s.Of) > 0 {
+			bare.Of = each(s.Of, side)
+		}
+		return bare
+	}
 	return result.Comparison{ID: c.ID, Title: c.Title, A: side(c.A), B: side(c.B), Reason: c.Reason}
 }
 

@@ -59,7 +59,7 @@ func (v view) scenario(s result.Scenario) (scenarioRow, result.Metric) {
 		}
 	}
 	for _, t := range v.Trials {
-		if t.Mode == s.Mode && t.Workload == s.Workload {
+		if t.Mode == s.Mode && t.Workload == s.Workload && !t.Pilot {
 			r.Trials = append(r.Trials, t)
 		}
 	}
@@ -148,7 +148,11 @@ func (r scenarioRow) cpuText() string {
 
 // brieflyJudged is the verdict for where the ratio stands beside it.
 func (r row) brieflyJudged() string {
-	if !unmeasured(r.Mode) && r.Cell != nil && besideRatio(*r.Cell) {
+	switch {
+	case unmeasured(r.Mode) || r.Cell == nil:
+	case r.Mode.Control && r.Cell.Baseline != "":
+		return r.control(true)
+	case besideRatio(*r.Cell):
 		return say.Word(r.Cell.Verdict)
 	}
 	return say.Cut(r.verdict(), longReason)

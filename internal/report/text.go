@@ -31,6 +31,7 @@ func Text(w io.Writer, in Input, opt TextOptions) error {
 	p.head(v)
 	p.scenarios(v)
 	p.comparisons(v)
+	p.sweeps(v)
 	for _, wl := range v.Workloads {
 		p.workload(wl)
 	}
@@ -38,6 +39,7 @@ func Text(w io.Writer, in Input, opt TextOptions) error {
 		p.modes(v)
 	}
 	p.agreements(v)
+	p.course(v)
 	p.trials(v)
 	p.notes(v)
 	_, err := w.Write(p.buf.Bytes())
@@ -114,7 +116,7 @@ func (p *printer) agreements(v view) {
 
 func (p *printer) trials(v view) {
 	p.blank()
-	p.buf.WriteString("Trials: " + tally(v.Tally) + "\n")
+	p.wrap("", "Trials: "+v.Tally.String())
 	for i, t := range v.Lost {
 		if i == mostLost {
 			p.wrap("  ", "and "+say.Count(len(v.Lost)-i, "more", "more"))

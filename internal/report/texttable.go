@@ -31,6 +31,10 @@ func (p *printer) workload(w workload) {
 		}
 	}
 	p.secondary(rest)
+	for _, text := range remarked(rest) {
+		p.wrap(gap, text)
+	}
+	p.rates(w)
 }
 
 func (p *printer) primary(t table) {
@@ -56,12 +60,12 @@ func (p *printer) primary(t table) {
 
 // row writes one mode.
 func (p *printer) row(r row, t table, mode, value int) {
-	p.beside(gap+say.Pad(say.CutMiddle(r.Mode.ID, mode), mode)+gap+say.Pad(r.value(t.Scale), value)+gap, r)
+	p.beside(gap+say.Pad(say.CutMiddle(r.Mode.ID, mode), mode)+gap+say.Pad(r.value(t.Scale), value)+gap, r, r.remarks(t.Scale))
 }
 
-// beside writes the verdict of a row behind its figures. It wraps below itself;
-// where too little room is left for it, it has lines of its own.
-func (p *printer) beside(lead string, r row) {
+// beside writes the verdict of a row behind its figures, and the remarks below it. It
+// wraps below itself; where too little room is left for it, it has lines of its own.
+func (p *printer) beside(lead string, r row, remarks []string) {
 	room := p.width - say.Width(lead)
 	if room < 24 {
 		p.wide(lead)
@@ -86,6 +90,9 @@ func (p *printer) beside(lead string, r row) {
 			lead = indent
 		}
 		p.buf.WriteString(strings.TrimRight(lead+p.paint(r.tone(), l), " ") + "\n")
+	}
+	for _, text := range remarks {
+		p.wrap(indent, text)
 	}
 }
 
@@ -178,7 +185,9 @@ func (r row) brief(t table) string {
 		return text
 	}
 	text += gap + say.BareRatio(*r.Cell.Ratio)
-	if w := say.Word(r.Cell.Verdict); w != "" {
+	if w := say.Word(r.Cell.Verdict); r.Mode.Control && !r.strange() {
+		text += " A/A"
+	} else if w != "" {
 		text += " " + w
 	}
 	return text

@@ -16,7 +16,9 @@ type view struct {
 	Scenarios   []scenarioTable
 	Comparisons []comparison
 	Workloads   []workload
-	Tally       result.Tally
+	Sweeps      []sweep
+	Course      []string // how the run decided about itself
+	Tally       tallied
 	Lost        []result.Trial // invalid and failed ones, in order
 }
 
@@ -25,6 +27,10 @@ type view struct {
 type workload struct {
 	ID     string
 	Tables []table
+	// Rates and Curves are of rate searches: how sure a mode is at the rates found, and
+	// its loss over load.
+	Rates  []rateShare
+	Curves []curve
 }
 
 // table is one metric of one workload over all modes.
@@ -46,32 +52,26 @@ type row struct {
 	Mode     result.Mode
 	Baseline bool // others are compared with it
 	Cell     *result.Cell
-	Trials   []result.Trial // of this mode and workload, in order
+	Trials   []result.Trial // of this mode and workload, in order, without pilots
 	Base     []result.Trial // of the baseline it is compared with
+	Noisy    bool           // the run is not fit to judge
+	Bounded  bool           // the baseline's figure is only a lower bound
+	Zero     bool           // its own figure or the baseline's is 0
 }
 
 func newView(in Input) view {
 	in = in.clean()
-	v := view{Input: in, Tally: in.Run.Trials}
-	if len(in.Trials) > 0 {
-		v.Tally = result.Tally{}
-	}
+	v := view{Input: in, Tally: tallyOf(in), Course: course(in.Run)}
 	for _, t := range in.Trials {
-		switch t.Status {
-		case result.TrialOK:
-			v.Tally.OK++
-			continue
-		case result.TrialInvalid:
-			v.Tally.Invalid++
-		default:
-			v.Tally.Failed++
+		if t.Status != result.TrialOK {
+			v.Lost = append(v.Lost, t)
 		}
-		v.Lost = append(v.Lost, t)
 	}
 	families := familiesOf(in)
 	for _, id := range workloadsOf(in) {
 		v.Workloads = append(v.Workloads, newWorkload(in, families, id))
 	}
+	v.Sweeps = sweepsOf(v.Workloads)
 	v.Scenarios = scenariosOf(v)
 	v.Comparisons = comparisonsOf(v.Run)
 	v.Notices = notices(v)
@@ -91,7 +91,9 @@ func workloadsOf(in Input) []string {
 		add(c.Workload)
 	}
 	for _, t := range in.Trials {
-		add(t.Workload)
+		if !t.Pilot {
+			add(t.Workload)
+		}
 	}
 	return ids
 }
@@ -99,7 +101,7 @@ func workloadsOf(in Input) []string {
 func newWorkload(in Input, families []family, id string) workload {
 	w := workload{ID: id}
 	trials := map[string][]result.Trial{}
-	for _, t := range in.Trials {
+	for _, t := range tabled(in.Trials) {
 		if t.Workload == id {
 			trials[t.Mode] = append(trials[t.Mode], t)
 		}
@@ -115,14 +117,52 @@ func newWorkload(in Input, families []family, id string) workload {
 					Cell:     cellOf(in, mode, id, m.Name),
 					Trials:   trials[mode.ID],
 					Base:     trials[f.base],
+					Noisy:    in.Run.Noisy != "",
 				})
 			}
+			g.bound()
 			t.Groups = append(t.Groups, g)
 		}
 		t.Scale = t.scale()
 		w.Tables = append(w.Tables, t)
 	}
+	for _, f := range families {
+		for _, m := range f.modes {
+			w.searched(m, trials[m.ID])
+		}
+	}
 	return w
+}
+
+// tabled are the trials without the pilots, which count in no cell, and with those
+// ruled out whose set was run once more.
+func tabled(trials []result.Trial) []result.Trial {
+	old := result.Superseded(trials)
+	var out []result.Trial
+	for _, t := range trials {
+		if t.Pilot {
+			continue
+		}
+		if t.Status == result.TrialOK && old(&t) {
+			t.Status, t.Reason = result.TrialInvalid, "run once more, with all of its set"
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+func zero(c *result.Cell) bool { return c != nil && c.Value != nil && *c.Value == 0 }
+
+// bound tells the rows of a group what their baseline's figure is.
+func (g group) bound() {
+	for _, b := range g.Rows {
+		for i := range g.Rows {
+			if r := &g.Rows[i]; b.Baseline && !r.Baseline && b.Cell != nil {
+				r.Bounded = b.Cell.AtLeast
+				r.Zero = zero(b.Cell) || zero(r.Cell)
+			}
+		}
+	}
 }
 
 // metricsOf lists the metrics of a workload: the primary one first, then in the
@@ -130,7 +170,7 @@ func newWorkload(in Input, families []family, id string) workload {
 func metricsOf(in Input, workload string) []result.Metric {
 	seen := map[string]result.Metric{}
 	for _, t := range in.Trials {
-		if t.Workload != workload {
+		if t.Workload != workload || t.Pilot {
 			continue
 		}
 		for name := range t.Metrics {
@@ -144,7 +184,7 @@ func metricsOf(in Input, workload string) []result.Metric {
 	}
 	known := in.Run.Metrics
 	if len(known) == 0 {
-		known = result.Metrics()
+		known = result.MetricsOf(in.Trials)
 	}
 	rank := func(m result.Metric) int {
 		if i := slices.IndexFunc(known, func(k result.Metric) bool { return k.Name == m.Name }); i >= 0 {
@@ -156,6 +196,8 @@ func metricsOf(in Input, workload string) []result.Metric {
 	for _, m := range seen {
 		if i := rank(m); i < len(known) {
 			m = known[i]
+		} else if named, ok := result.MetricNamed(m.Name); ok {
+			m = named
 		}
 		out = append(out, m)
 	}

@@ -37,9 +37,32 @@ func notices(v view) []notice {
 	if v.Tally.OK == 0 && len(v.Run.Cells) == 0 {
 		out = append(out, notice{true, "No trial counts: there are no figures."})
 	}
+	if v.Run.Noisy != "" {
+		out = append(out, notice{true, "This run is not fit to judge: " + strings.TrimRight(v.Run.Noisy, ".") + ". Figures and intervals stand as measured; " +
+			"of every difference it says \"cannot tell\". The exit code of such a run is 4."})
+	}
+	out = append(out, strangeControls(v)...)
 	if slices.ContainsFunc(v.Run.Cells, func(c result.Cell) bool { return c.Indicative }) {
 		out = append(out, notice{false, "Indicative only: " + say.Count(blocks(v), "block", "blocks") +
 			", warm-up not verified."})
+	}
+	return out
+}
+
+// strangeControls are controls that are told apart, by a main metric, from what they
+// are a copy of.
+func strangeControls(v view) []notice {
+	var out []notice
+	for _, w := range v.Workloads {
+		for _, t := range w.Tables {
+			for _, r := range t.rows() {
+				if t.Metric.Primary && r.strange() {
+					out = append(out, notice{true, fmt.Sprintf("The A/A control, which is %s once more, comes out %s: %s in %s %s. "+
+						"Something other than the mode tells trials apart here: believe no difference of that size.",
+						r.Cell.Baseline, say.Word(r.Cell.Verdict), r.ratio(), w.ID, noun(t.Metric))})
+				}
+			}
+		}
 	}
 	return out
 }
@@ -89,6 +112,11 @@ func (r row) verdict() string {
 		return r.unjudged()
 	case r.Baseline && r.Cell.Verdict == "":
 		return "baseline"
+	case r.Mode.Control && r.Cell.Baseline != "":
+		return r.control(false)
+	}
+	if d := r.doubt(); d != "" {
+		return d
 	}
 	return say.Verdict(*r.Cell)
 }
@@ -134,7 +162,7 @@ func (r row) tone() chart.Tone {
 	if unmeasured(r.Mode) {
 		return chart.Absent
 	}
-	if r.Cell == nil {
+	if r.Cell == nil || r.Mode.Control && !r.strange() {
 		return chart.Plain
 	}
 	return toneOf(r.Cell.Verdict)
@@ -156,16 +184,17 @@ func toneOf(v result.Verdict) chart.Tone {
 	return chart.Plain
 }
 
-// tally counts the trials in words.
-func tally(t result.Tally) string {
-	return fmt.Sprintf("%d ok, %d invalid, %d failed", t.OK, t.Invalid, t.Failed)
-}
-
 // place says where in the run a trial was.
 func place(t result.Trial) string {
 	s := fmt.Sprintf("trial %d, block %d, %s %s", t.Seq, t.Block, t.Mode, t.Workload)
+	if t.Pilot {
+		s = fmt.Sprintf("trial %d, pilot, %s %s", t.Seq, t.Mode, t.Workload)
+	}
 	if t.Attempt > 1 {
 		s += fmt.Sprintf(", attempt %d", t.Attempt)
+	}
+	if t.Requeued {
+		s += ", run once more"
 	}
 	return s
 }

@@ -1,9 +1,9 @@
 package result
 
-// superseded tells which trials no longer count because their set, all modes with
+// Superseded tells which trials no longer count because their set, all modes with
 // a workload in a block, was run once more: of the two outcomes the second stands,
 // for each mode. A pair of one from each would lie too far apart in time.
-func superseded(trials []Trial) func(*Trial) bool {
+func Superseded(trials []Trial) func(*Trial) bool {
 	type set struct {
 		block    int
 		workload string

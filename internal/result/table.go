@@ -39,7 +39,7 @@ func tabulate(modes []Mode, workloads []string, trials []Trial) table {
 			tab[key{m.ID, w}] = &column{}
 		}
 	}
-	old := superseded(trials)
+	old := Superseded(trials)
 	for i := range trials {
 		t := &trials[i]
 		if t.Status != TrialOK || t.Pilot || old(t) {

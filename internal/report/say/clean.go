@@ -95,7 +95,7 @@ func Wrap(s string, width int) []string {
 	width = max(width, 1)
 	var lines []string
 	line, used := "", 0
-	for _, word := range strings.Fields(s) {
+	for _, word := range words(s) {
 		w := Width(word)
 		if line != "" && used+1+w <= width {
 			line += " " + word
@@ -115,6 +115,19 @@ func Wrap(s string, width int) []string {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// words are the words of s; a per cent sign stays with its number.
+func words(s string) []string {
+	var out []string
+	for _, w := range strings.Fields(s) {
+		if len(out) > 0 && strings.HasPrefix(w, "%") {
+			out[len(out)-1] += " " + w
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
 }
 
 // split cuts s after at most width columns, but not before its first rune.

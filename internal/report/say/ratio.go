@@ -92,3 +92,12 @@ func P(p *float64) string {
 	}
 	return strconv.FormatFloat(*p, 'f', 2, 64)
 }
+
+// Plain shows a number that somebody wrote, such as an expected ratio, as they wrote
+// it: "2", "0.5".
+func Plain(x float64) string {
+	if !known(x) {
+		return Unknown
+	}
+	return strconv.FormatFloat(x, 'g', 6, 64)
+}

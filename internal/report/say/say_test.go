@@ -45,6 +45,8 @@ func TestCutAndWrap(t *testing.T) {
 		{"a abcdefghijk b", 4, []string{"a", "abcd", "efgh", "ijk", "b"}},
 		{"世界世界", 3, []string{"世", "界", "世", "界"}},
 		{"世", 1, []string{"世"}},
+		{"same within 5 %", 13, []string{"same within", "5 %"}}, // a number keeps its sign
+		{"% of what", 4, []string{"% of", "what"}},
 	} {
 		if diff := cmp.Diff(c.want, Wrap(c.text, c.width)); diff != "" {
 			t.Errorf("Wrap(%q, %d) (-want +got):\n%s", c.text, c.width, diff)
@@ -163,6 +165,8 @@ func TestVerdict(t *testing.T) {
 			"cannot tell: between 0.10 and 12.0 times host"},
 		{"cannot tell, generator", result.Cell{Verdict: result.CannotTell, AtLeast: true, RatioCI: &result.Interval{0.91, 1.04}},
 			"cannot tell: the generator could not keep up"},
+		{"cannot tell, the search's end", result.Cell{Verdict: result.CannotTell, Metric: "throughput_0", AtLeast: true},
+			"cannot tell: no higher load could be offered"},
 		{"cannot tell, nothing known", result.Cell{Verdict: result.CannotTell}, "cannot tell"},
 		{"not judged", result.Cell{}, "not judged"},
 		{"from the future", result.Cell{Verdict: "odd\x1b"}, "unknown verdict: odd"},
@@ -208,6 +212,13 @@ func TestSmallThings(t *testing.T) {
 		{AtLeast(result.Cell{AtLeast: true}, Unknown), Unknown},
 		{AtLeast(result.Cell{}, "23.4"), "23.4"},
 		{Count(1, "block", "blocks"), "1 block"},
+		{Lossy(0, 21, "trials"), "0 of 21 trials lossy: < 13 % of trials"},
+		{Lossy(1, 5, "trials"), "1 of 5 trials lossy (1-72 %)"},
+		{Lossy(5, 5, "steps"), "5 of 5 steps lossy (48-100 %)"},
+		{Lossy(0, 0, "trials"), "0 of 0 trials lossy"},
+		{Plain(2), "2"},
+		{Plain(0.5), "0.5"},
+		{Plain(math.Inf(1)), "-"},
 	} {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

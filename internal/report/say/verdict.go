@@ -85,6 +85,9 @@ func margin(word string, c result.Cell) string {
 // correction for several comparisons stands in the way, and what would settle it.
 func doubts(c result.Cell) []string {
 	out := []string{"cannot tell"}
+	if c.AtLeast && strings.HasPrefix(c.Metric, "throughput_") {
+		return append(out, ": no higher load could be offered")
+	}
 	if c.AtLeast {
 		return append(out, ": the generator could not keep up")
 	}

@@ -1,0 +1,251 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// rateShare says how sure a mode is of the rate that a search found for one goal: in
+// how many of the steps at it more was lost than the goal allows.
+type rateShare struct {
+	Mode, Metric, Goal string
+	Text               string
+}
+
+// curve is the loss of one mode over the loads that its searches offered.
+type curve struct {
+	Mode, Unit string
+	Searches   int
+	Points     []curvePoint
+}
+
+// curvePoint is one load.
+type curvePoint struct {
+	Load          string // payload, in the curve's unit
+	Steps         int
+	Seconds       string
+	Median, Worst string // loss of the steps
+	Lossy         int
+	Limited       int // steps in which the sender did not reach the load
+}
+
+// searchLegend explains the lossy steps of searches.
+const searchLegend = "A trial is a whole search, and a step one load of it. Lossy is a step that lost more than the goal allows; at the rate found the " +
+	"median step keeps the goal, and in a strict search every step."
+
+// searched adds what the searches of a mode found beside its figures.
+func (w *workload) searched(m result.Mode, trials []result.Trial) {
+	if unmeasured(m) {
+		return
+	}
+	var goals []result.SearchGoal // by metric, with the steps of all searches counted together
+	c := curve{Mode: m.ID}
+	var steps []result.Step
+	payload := 0
+	for _, t := range trials {
+		if t.Search == nil || t.Status != result.TrialOK {
+			continue
+		}
+		for _, g := range t.Search.Goals {
+			if g.Throughput == nil {
+				continue
+			}
+			i := slices.IndexFunc(goals, func(o result.SearchGoal) bool { return o.Metric == g.Metric })
+			if i < 0 {
+				goals = append(goals, g)
+				continue
+			}
+			goals[i].Lossy, goals[i].Trials = goals[i].Lossy+g.Lossy, goals[i].Trials+g.Trials
+		}
+		c.Searches++
+		payload = t.Search.Payload
+		steps = append(steps, t.Steps...)
+	}
+	for _, g := range goals {
+		if g.Trials > 0 {
+			w.Rates = append(w.Rates, rateShare{m.ID, g.Metric, goalText(g), say.Lossy(g.Lossy, g.Trials, "steps")})
+		}
+	}
+	if len(steps) > 0 && payload > 0 {
+		c.points(steps, 8*float64(payload))
+		w.Curves = append(w.Curves, c)
+	}
+}
+
+// goalText is a loss goal: "without loss, median step".
+func goalText(g result.SearchGoal) string {
+	text := "at " + strconv.FormatFloat(100*g.LossGoal, 'g', 6, 64) + " % loss"
+	if g.LossGoal == 0 {
+		text = "without loss"
+	}
+	switch g.ExceedRatio {
+	case 0:
+		return text + ", strict"
+	case 0.5:
+		return text + ", median step"
+	}
+	return text + ", at most " + say.Percent(g.ExceedRatio) + " of the steps' time lossier"
+}
+
+// points gathers steps by their load, from the lowest on. Loads that read alike are
+// one; bits are those of a datagram.
+func (c *curve) points(steps []result.Step, bits float64) {
+	var loads []float64
+	for _, s := range steps {
+		loads = append(loads, s.Load*bits)
+	}
+	scale := say.ScaleFor("bit/s", loads...)
+	c.Unit = scale.Unit
+	sorted := slices.Clone(steps)
+	slices.SortStableFunc(sorted, func(a, b result.Step) int { return cmp.Compare(a.Load, b.Load) })
+	for len(sorted) > 0 {
+		p := curvePoint{Load: scale.Number(sorted[0].Load * bits)}
+		var losses []float64
+		sum := 0.0
+		for len(sorted) > 0 && scale.Number(sorted[0].Load*bits) == p.Load {
+			s := sorted[0]
+			sorted = sorted[1:]
+			p.Steps++
+			sum += s.Duration
+			if s.Limited {
+				p.Limited++
+			}
+			if s.LossRatio > 0 {
+				p.Lossy++
+			}
+			losses = append(losses, s.LossRatio)
+		}
+		slices.Sort(losses)
+		p.Seconds, p.Worst = seconds(sum), loss(losses[len(losses)-1])
+		p.Median = loss(median(losses))
+		c.Points = append(c.Points, p)
+	}
+}
+
+// median of sorted values.
+func median(sorted []float64) float64 {
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// loss shows a ratio of loss in percent.
+func loss(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return say.Unknown
+	}
+	return say.Value(v, "ratio")
+}
+
+// Caption says what a curve is of.
+func (c curve) Caption() string {
+	return c.Mode + ": loss over load, " + say.Count(c.Searches, "search", "searches")
+}
+
+// rateLines are the shares of lossy steps for a terminal: a line a goal, modes alike
+// together.
+func (w workload) rateLines() []string {
+	var out, goals []string
+	for _, r := range w.Rates {
+		if !slices.Contains(goals, r.Goal) {
+			goals = append(goals, r.Goal)
+		}
+	}
+	for _, goal := range goals {
+		var texts, parts []string
+		modes := map[string][]string{}
+		for _, r := range w.Rates {
+			if r.Goal != goal {
+				continue
+			}
+			if !slices.Contains(texts, r.Text) {
+				texts = append(texts, r.Text)
+			}
+			modes[r.Text] = append(modes[r.Text], r.Mode)
+		}
+		for _, text := range texts {
+			parts = append(parts, strings.Join(modes[text], ", ")+" "+text)
+		}
+		out = append(out, goal+": "+strings.Join(parts, "; "))
+	}
+	return out
+}
+
+// sweep is a workload at several loads: a row a load, a column a mode.
+type sweep struct {
+	ID    string
+	Modes []string
+	Rows  []sweepRow
+}
+
+// sweepRow is one load: of each mode the loss with its interval, in percent.
+type sweepRow struct {
+	Rate  string
+	Loss  []string
+	cells []*result.Cell
+}
+
+// words says from which load on a mode loses; empty where nothing is known of it.
+func (s sweep) words(mode string) string {
+	c := slices.Index(s.Modes, mode)
+	if c < 0 {
+		return ""
+	}
+	known := ""
+	for _, r := range s.Rows {
+		switch cell := r.cells[c]; {
+		case cell == nil || cell.Value == nil:
+		case *cell.Value > 0:
+			return "loses from " + r.Rate + " on in " + s.ID + " (" + r.Loss[c] + " % there)"
+		default:
+			known = r.Rate
+		}
+	}
+	if known == "" {
+		return ""
+	}
+	return "loses nothing up to " + known + " in " + s.ID
+}
+
+// swept says whether a workload is one load of a sweep that is told of as a whole.
+func (v view) swept(id string) bool {
+	before, _, ok := strings.Cut(id, "@")
+	return ok && slices.ContainsFunc(v.Sweeps, func(s sweep) bool { return s.ID == before })
+}
+
+// sweepsOf gathers the workloads that are one at several loads, udp_sweep@200Mbit/s
+// and its like, by what stands before the load.
+func sweepsOf(ws []workload) []sweep {
+	var out []sweep
+	for _, w := range ws {
+		id, rate, ok := strings.Cut(w.ID, "@")
+		i := slices.IndexFunc(w.Tables, func(t table) bool { return t.Metric.Name == "loss_ratio" })
+		if !ok || i < 0 {
+			continue
+		}
+		at := slices.IndexFunc(out, func(s sweep) bool { return s.ID == id })
+		if at < 0 {
+			at = len(out)
+			s := sweep{ID: id}
+			for _, r := range w.Tables[i].rows() {
+				if !unmeasured(r.Mode) {
+					s.Modes = append(s.Modes, r.Mode.ID)
+				}
+			}
+			out = append(out, s)
+		}
+		row := sweepRow{Rate: rate}
+		scale := say.ScaleFor("ratio")
+		for _, mode := range out[at].Modes {
+			r, _ := w.Tables[i].of(mode)
+			row.Loss, row.cells = append(row.Loss, r.value(scale)), append(row.cells, r.Cell)
+		}
+		out[at].Rows = append(out[at].Rows, row)
+	}
+	return slices.DeleteFunc(out, func(s sweep) bool { return len(s.Rows) < 2 })
+}

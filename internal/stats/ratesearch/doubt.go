@@ -40,9 +40,9 @@ func (s *Search) doubt(g goalState, b bounds) (nominee, bool) {
 	switch {
 	case !good:
 		above := max(b.upper+1, s.grid.below(probe*s.grid.load(b.upper)))
-		return nominee{min(above, s.ceiling), first.FinalDuration}, true
+		return nominee{load: min(above, s.ceiling), duration: first.FinalDuration}, true
 	case ev.fullLow+ev.fullHigh < believed*micro(g.FinalDuration):
-		return nominee{b.upper, g.FinalDuration}, true
+		return nominee{load: b.upper, duration: g.FinalDuration}, true
 	}
 	return nominee{}, false
 }

@@ -47,6 +47,7 @@ type Search struct {
 	spent   float64         // seconds of trials
 	ceiling int             // index of the greatest load that may be tried
 	limited bool            // the sender has lowered the ceiling
+	settled int             // the ceiling that a last look above it has confirmed
 }
 
 // New is a search that has made no trial yet. It refuses goals without evidence
@@ -76,7 +77,7 @@ func New(c Config) (*Search, error) {
 	if s.maxTime == 0 {
 		s.maxTime = DefaultMaxTime
 	}
-	s.ceiling = s.grid.top
+	s.ceiling, s.settled = s.grid.top, none
 	for _, g := range c.Goals {
 		s.goals = append(s.goals, goalState{Goal: g, targets: targets(g, s.grid), near: s.near(g, c.Near)})
 	}
@@ -119,6 +120,7 @@ func (s *Search) Add(t Trial) error {
 		return fmt.Errorf("trial at %.9g datagrams/s: no load of this search, which tries %.9g and the like",
 			t.Load, s.grid.load(max(0, s.grid.below(t.Load))))
 	}
+	n, asked := s.nominate()
 	s.trials = append(s.trials, t)
 	if at, seen := slices.BinarySearch(s.loads, i); !seen {
 		s.loads = slices.Insert(s.loads, at, i)
@@ -130,30 +132,11 @@ func (s *Search) Add(t Trial) error {
 	}
 	s.byLoad[i] = append(s.byLoad[i], t)
 	s.spent += t.Duration
-	s.lower(i)
+	if asked && n.look && n.load == i && t.Limited() {
+		s.settled = s.ceiling
+	}
+	s.limit()
 	return nil
-}
-
-// lower brings the ceiling down to what the sender can send. One trial cannot: it
-// may have been a hiccup. It takes two that fell short of a load, and more than
-// have reached it or a higher one.
-func (s *Search) lower(i int) {
-	short, reached, best := 0, 0, 0.0
-	for _, at := range s.loads {
-		for _, t := range s.byLoad[at] {
-			switch {
-			case at >= i && !t.Limited():
-				reached++
-			case at == i:
-				short++
-				best = max(best, float64(t.Sent)/t.Duration)
-			}
-		}
-	}
-	if short >= 2 && short > reached {
-		s.limited = true
-		s.ceiling = min(s.ceiling, i-1, s.grid.below(best))
-	}
 }
 
 // Trials is every trial so far in the order of Add, those of limited senders among

@@ -183,6 +183,36 @@ func TestSearchSenderStumbles(t *testing.T) {
 	within(t, "a sender that stumbles", s.Outcomes()[0], capacity)
 }
 
+// A sender that was held down for a while is not held down for good, whenever that
+// was: before a search ends at its sender's limit, it looks above it once more.
+func TestSearchSenderRecovers(t *testing.T) {
+	for from := range 12 {
+		m := &sim{rng: rand.New(rand.NewPCG(1, uint64(from))), curve: sharp}
+		s, err := New(Config{Goals: Quick(), Min: 10e3, Max: 2e6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := 0; ; n++ {
+			r, more := s.Next()
+			if !more {
+				break
+			}
+			m.sender = 0
+			if n >= from && n < from+3 {
+				m.sender = 0.4 * capacity
+			}
+			trial, _ := m.Measure(t.Context(), r)
+			if err := s.Add(trial); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o := s.Outcomes()[0]
+		if !o.Regular || o.AtLeast || *o.Lower < 0.98*capacity || *o.Lower > capacity {
+			t.Errorf("held down from trial %d on: %+v of %g after %d trials", from, o, capacity, len(s.Trials()))
+		}
+	}
+}
+
 // Method 5, item 13: a load that is lossy although higher ones are not. The answer
 // is the conservative one, and says so.
 func TestSearchLossInversion(t *testing.T) {

@@ -4,6 +4,7 @@ package ratesearch
 type nominee struct {
 	load     int // index
 	duration float64
+	look     bool // above the ceiling, to see whether it holds
 }
 
 // nominate chooses among what the goals ask for: the lowest load, since an upper
@@ -19,7 +20,10 @@ func (s *Search) nominate() (nominee, bool) {
 			best, found = n, true
 		}
 	}
-	return best, found
+	if !found {
+		return s.above()
+	}
+	return best, true
 }
 
 // ask is what one goal wants measured: the first of its targets that is not
@@ -39,7 +43,7 @@ func (s *Search) ask(g goalState) (nominee, bool) {
 			load = s.refine(t, before)
 		}
 		// The ceiling may have come down below a bracket measured earlier.
-		return nominee{min(load, s.ceiling), t.FinalDuration}, true
+		return nominee{load: min(load, s.ceiling), duration: t.FinalDuration}, true
 	}
 	return s.doubt(g, before)
 }

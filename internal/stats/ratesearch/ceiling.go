@@ -1,0 +1,53 @@
+package ratesearch
+
+// limit finds the ceiling: the greatest load that the sender can be expected to
+// reach. One trial that fell short says nothing, it may have been a hiccup: a load is
+// out of reach if two or more trials of it fell short, and more than have reached it
+// or a higher one. Below it, what was sent there is the ceiling, or a greater load
+// that was reached.
+func (s *Search) limit() {
+	s.ceiling, s.limited = s.grid.top, false
+	reached := 0 // trials at this load and above
+	for n := len(s.loads) - 1; n >= 0; n-- {
+		i, short, best := s.loads[n], 0, 0.0
+		for _, t := range s.byLoad[i] {
+			if !t.Limited() {
+				reached++
+				continue
+			}
+			short++
+			best = max(best, float64(t.Sent)/t.Duration)
+		}
+		if short >= 2 && short > reached {
+			s.limited = true
+			s.ceiling = min(s.ceiling, i-1, max(s.grid.below(best), s.highest(n)))
+		}
+	}
+}
+
+// highest is the greatest load below the n-th that was reached as often as not.
+func (s *Search) highest(n int) int {
+	for n--; n >= 0; n-- {
+		short := 0
+		for _, t := range s.byLoad[s.loads[n]] {
+			if t.Limited() {
+				short++
+			}
+		}
+		if 2*short <= len(s.byLoad[s.loads[n]]) {
+			return s.loads[n]
+		}
+	}
+	return none
+}
+
+// above is the load close above a ceiling at which a search looks once more before it
+// ends there. A sender that was disturbed for a moment gets beyond it, and the search
+// goes on: without that, a neighbour's busy second would pass for the sender's limit.
+func (s *Search) above() (nominee, bool) {
+	if !s.limited || s.ceiling < 0 || s.settled == s.ceiling {
+		return nominee{}, false
+	}
+	load := min(max(s.ceiling+1, s.grid.below(probe*s.grid.load(s.ceiling))), s.grid.top)
+	return nominee{load, s.goals[0].targets[0].FinalDuration, true}, true
+}

@@ -38,6 +38,7 @@ type htmlSection struct {
 	Rates      []rateShare
 	Curves     []curve
 	Legend     string // of Rates
+	Empty      string
 }
 
 // htmlTable is a metric: its figures and the table behind them.
@@ -95,7 +96,7 @@ func newHTMLPage(v view) htmlPage {
 		ComparedLegend: comparedLegend,
 	}
 	for i, w := range v.Workloads {
-		s := htmlSection{ID: w.ID, Anchor: fmt.Sprintf("w%d", i+1), Rates: w.Rates, Curves: w.Curves, Legend: searchLegend}
+		s := htmlSection{ID: w.ID, Anchor: fmt.Sprintf("w%d", i+1), Rates: w.Rates, Curves: w.Curves, Legend: searchLegend, Empty: w.Empty}
 		for j, t := range w.Tables {
 			s.Tables = append(s.Tables, newHTMLTable(t, fmt.Sprintf("%s-%d", s.Anchor, j+1)))
 		}

@@ -87,6 +87,9 @@ func (p *page) warnings(v view) {
 
 func (p *page) workload(w workload) {
 	p.line("## %s", md(w.ID))
+	if w.Empty != "" {
+		p.line("%s", md(w.Empty))
+	}
 	for _, t := range w.Tables {
 		title := "### " + md(t.heading())
 		if d := direction(t.Metric); d != "" {

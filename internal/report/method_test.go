@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"tare/internal/result"
 )
 
@@ -208,5 +209,37 @@ func TestPilotsAreNotDrawn(t *testing.T) {
 	// Of the set that was run once more, the first outcomes are crosses.
 	if svg := figures["tcp_rr-transaction_rate.svg"]; bytes.Count(svg, []byte("run once more, with all of its set")) != 3 {
 		t.Error("trials whose set was run once more are not drawn as ruled out")
+	}
+}
+
+// A workload of which no trial gave a figure is told of all the same, and a mode
+// without one in a table of others.
+func TestWorkloadWithoutFigures(t *testing.T) {
+	trial := result.Trial{Block: 1, Mode: "host", Workload: "udp_search", Status: result.TrialOK}
+	in := Input{Run: result.Run{Modes: []result.Mode{{ID: "host", Status: result.ModeMeasured}}}, Trials: []result.Trial{trial}}
+	for form, text := range everything(t, in) {
+		if !strings.Contains(text, "No figure came of 1 trial") {
+			t.Errorf("%s does not say that udp_search has no figure", form)
+		}
+	}
+	r := row{Metric: "throughput_0", Trials: []result.Trial{trial}}
+	if got := r.verdict(); got != "no figure from 1 valid trial" {
+		t.Error(got)
+	}
+}
+
+// Steps that the sender did not reach say nothing of the path's loss.
+func TestCurveLeavesOutLimitedSteps(t *testing.T) {
+	var c curve
+	c.points([]result.Step{
+		{Load: 2000, Duration: 1, LossRatio: 0.5, Limited: true}, {Load: 1000, Duration: 1, LossRatio: 0.02},
+		{Load: 1000, Duration: 0.5, LossRatio: 0.9, Limited: true}, {Load: 1000, Duration: 1},
+	}, 8000)
+	want := []curvePoint{
+		{Load: "8.00", Steps: 3, Seconds: "2.5 s", Median: "1.00 %", Worst: "2.00 %", Lossy: 1, Limited: 1},
+		{Load: "16.0", Steps: 1, Seconds: "1.0 s", Median: "-", Worst: "-", Limited: 1},
+	}
+	if diff := cmp.Diff(want, c.Points); diff != "" || c.Unit != "Mbit/s" {
+		t.Errorf("%s (-want +got):\n%s", c.Unit, diff)
 	}
 }

@@ -30,7 +30,7 @@ type curvePoint struct {
 	Load          string // payload, in the curve's unit
 	Steps         int
 	Seconds       string
-	Median, Worst string // loss of the steps
+	Median, Worst string // loss of the steps but those that were limited
 	Lossy         int
 	Limited       int // steps in which the sender did not reach the load
 }
@@ -114,16 +114,19 @@ func (c *curve) points(steps []result.Step, bits float64) {
 			p.Steps++
 			sum += s.Duration
 			if s.Limited {
-				p.Limited++
+				p.Limited++ // and says nothing of the path
+				continue
 			}
 			if s.LossRatio > 0 {
 				p.Lossy++
 			}
 			losses = append(losses, s.LossRatio)
 		}
-		slices.Sort(losses)
-		p.Seconds, p.Worst = seconds(sum), loss(losses[len(losses)-1])
-		p.Median = loss(median(losses))
+		p.Seconds, p.Median, p.Worst = seconds(sum), say.Unknown, say.Unknown
+		if len(losses) > 0 {
+			slices.Sort(losses)
+			p.Median, p.Worst = loss(median(losses)), loss(losses[len(losses)-1])
+		}
 		c.Points = append(c.Points, p)
 	}
 }

@@ -19,6 +19,11 @@ const (
 // workload writes the primary metric with its verdicts, then the others in as
 // few tables as fit.
 func (p *printer) workload(w workload) {
+	if w.Empty != "" {
+		p.blank()
+		p.wrap("", say.Cut(w.ID, p.width/2))
+		p.wrap(gap, w.Empty)
+	}
 	for i, t := range w.Tables {
 		if i == 0 || t.Metric.Primary {
 			p.primary(t)

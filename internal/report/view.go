@@ -31,6 +31,8 @@ type workload struct {
 	// its loss over load.
 	Rates  []rateShare
 	Curves []curve
+	// Empty says that no trial gave a figure; empty where one did.
+	Empty string
 }
 
 // table is one metric of one workload over all modes.
@@ -57,6 +59,7 @@ type row struct {
 	Noisy    bool           // the run is not fit to judge
 	Bounded  bool           // the baseline's figure is only a lower bound
 	Zero     bool           // its own figure or the baseline's is 0
+	Metric   string         // of the table it is in
 }
 
 func newView(in Input) view {
@@ -118,6 +121,7 @@ func newWorkload(in Input, families []family, id string) workload {
 					Trials:   trials[mode.ID],
 					Base:     trials[f.base],
 					Noisy:    in.Run.Noisy != "",
+					Metric:   m.Name,
 				})
 			}
 			g.bound()
@@ -126,10 +130,15 @@ func newWorkload(in Input, families []family, id string) workload {
 		t.Scale = t.scale()
 		w.Tables = append(w.Tables, t)
 	}
+	n := 0
 	for _, f := range families {
 		for _, m := range f.modes {
 			w.searched(m, trials[m.ID])
+			n += len(trials[m.ID])
 		}
+	}
+	if len(w.Tables) == 0 {
+		w.Empty = "No figure came of " + say.Count(n, "trial", "trials") + "; what is known of why is among the warnings and the trials that do not count."
 	}
 	return w
 }

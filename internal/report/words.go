@@ -124,7 +124,7 @@ func (r row) verdict() string {
 // unjudged counts the trials of a row that has no cell, and says why there is none
 // where all have come to nothing.
 func (r row) unjudged() string {
-	var ok, invalid, failed int
+	var ok, invalid, failed, figures int
 	why := ""
 	for _, t := range r.Trials {
 		if t.Reason != "" {
@@ -133,6 +133,9 @@ func (r row) unjudged() string {
 		switch t.Status {
 		case result.TrialOK:
 			ok++
+			if _, has := t.Metrics[r.Metric]; has {
+				figures++
+			}
 		case result.TrialInvalid:
 			invalid++
 		default:
@@ -153,6 +156,9 @@ func (r row) unjudged() string {
 	}
 	if ok == 0 {
 		return "no valid trial, " + strings.Join(parts, ", ") + why
+	}
+	if r.Metric != "" && figures == 0 {
+		return "no figure from " + say.Count(ok, "valid trial", "valid trials")
 	}
 	return "not judged; trials: " + strings.Join(parts, ", ")
 }

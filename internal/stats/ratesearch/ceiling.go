@@ -1,5 +1,7 @@
 package ratesearch
 
+import "math"
+
 // limit finds the ceiling: the greatest load that the sender can be expected to
 // reach. One trial that fell short says nothing, it may have been a hiccup: a load is
 // out of reach if two or more trials of it fell short, and more than have reached it
@@ -41,13 +43,30 @@ func (s *Search) highest(n int) int {
 	return none
 }
 
-// above is the load close above a ceiling at which a search looks once more before it
-// ends there. A sender that was disturbed for a moment gets beyond it, and the search
-// goes on: without that, a neighbour's busy second would pass for the sender's limit.
+// above is the load above a ceiling at which a search looks once more before it ends
+// there: close above it, and ever farther as long as that goes well. A sender that was
+// disturbed for a moment gets beyond it, and the search goes on: without that, a
+// neighbour's busy second would pass for the sender's limit.
 func (s *Search) above() (nominee, bool) {
 	if !s.limited || s.ceiling < 0 || s.settled == s.ceiling {
 		return nominee{}, false
 	}
-	load := min(max(s.ceiling+1, s.grid.below(probe*s.grid.load(s.ceiling))), s.grid.top)
+	next := s.grid.below(math.Pow(probe, float64(int(1)<<s.looks)) * s.grid.load(s.ceiling))
+	load := min(max(s.ceiling+1, next), s.grid.top)
 	return nominee{load, s.goals[0].targets[0].FinalDuration, true}, true
+}
+
+// mostLooks bounds how far a look goes: 1.06 to the power of 2 to the power of this.
+const mostLooks = 4
+
+// looked takes what a look above the ceiling gave.
+func (s *Search) looked(t Trial) {
+	switch {
+	case !t.Limited():
+		s.looks = min(s.looks+1, mostLooks)
+	case s.looks > 0:
+		s.looks = 0 // it went too far
+	default:
+		s.settled = s.ceiling
+	}
 }

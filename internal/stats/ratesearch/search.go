@@ -48,6 +48,7 @@ type Search struct {
 	ceiling int             // index of the greatest load that may be tried
 	limited bool            // the sender has lowered the ceiling
 	settled int             // the ceiling that a last look above it has confirmed
+	looks   int             // looks above the ceiling that went well, one after the other
 }
 
 // New is a search that has made no trial yet. It refuses goals without evidence
@@ -132,8 +133,8 @@ func (s *Search) Add(t Trial) error {
 	}
 	s.byLoad[i] = append(s.byLoad[i], t)
 	s.spent += t.Duration
-	if asked && n.look && n.load == i && t.Limited() {
-		s.settled = s.ceiling
+	if asked && n.look && n.load == i {
+		s.looked(t)
 	}
 	s.limit()
 	return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,19 +73,25 @@ func hostile() Input {
 	return Input{
 		Title: evil, Description: evil + "\n\n" + evil, Command: "tare run '" + evil + "' ```", FiguresDir: "figures",
 		Run: result.Run{
-			ID: evil, Status: result.RunComplete, Profile: evil, Tare: result.Build{Version: evil, Commit: evil},
+			ID: evil, Status: result.RunComplete, Profile: evil, Noisy: evil,
+			Stopping: &result.Stopping{Reason: result.StopReason(evil), Text: evil, Width: math.NaN(), Unsettled: []result.Unsettled{{Mode: evil, Workload: evil, Metric: evil, Width: ptr(math.Inf(1))}}},
+			Pilots:   []result.Pilot{{Mode: evil, Workload: evil, Length: -1, Warmup: ptr(math.NaN())}, {Mode: evil, Reason: evil}},
+			Lengths:  []result.Length{{Workload: evil, Reason: evil, Duration: math.Inf(1)}}, Tare: result.Build{Version: evil, Commit: evil},
 			Hosts: []result.Host{{Name: evil, Facts: []result.Fact{{Name: evil, Value: evil}}}},
 			Modes: []result.Mode{
 				{ID: "base " + evil, Title: evil, Status: result.ModeMeasured},
 				{ID: mode, Mode: evil, Title: evil, Description: evil, Facts: []result.Fact{{Name: evil, Value: evil}, {Name: "client limit", Value: evil}}, Status: result.ModeMeasured, Baseline: "base " + evil, Topology: &result.Topology{
 					Nodes: []result.Node{{ID: evil, Kind: evil, Host: evil, Sandbox: evil, Label: evil, Facts: []result.Fact{{Name: evil, Value: evil}}}},
 				}},
+				{ID: "control " + evil, Baseline: "base " + evil, Control: true, Status: result.ModeMeasured},
 				{ID: "long", Status: result.ModeFailed, Reason: strings.Repeat("very long "+evil, 100)},
 				{ID: "odd", Status: "<b>odd</b>", Reason: strings.Repeat("x", 10000)},
 			},
 			Cells: []result.Cell{
 				{Mode: "base " + evil, Workload: evil, Metric: evil, Unit: evil, Better: result.Higher, N: 3, Value: &value},
 				{Mode: mode, Workload: evil, Metric: evil, Unit: evil, Better: result.Higher, N: 3, Value: &value, Ratio: &ratio, RatioCI: &result.Interval{0.4, 0.6}, Verdict: result.Verdict(evil)},
+				{Mode: "control " + evil, Workload: evil, Metric: evil, Unit: evil, Better: result.Higher, N: 3, Value: &value, Bands: &result.Bands{},
+					Lossy: &result.Lossy{Lossy: 5, Trials: 3, Upper: math.NaN()}, Ratio: &ratio, RatioCI: &result.Interval{math.NaN(), 0.6}, Verdict: result.Worse},
 				// A figure of a mode that was not measured must not be shown.
 				{Mode: "long", Workload: evil, Metric: evil, Unit: evil, Better: result.Higher, N: 3, Value: ptr(777e9), Ratio: ptr(7.77), Verdict: result.Better},
 			},
@@ -98,12 +105,16 @@ func hostile() Input {
 					Unit: evil, Better: result.Higher, N: 3, Missing: 1, Ratio: &ratio, RatioCI: &result.Interval{0.4, 0.6}, Verdict: result.Verdict(evil)},
 				// A figure of a mode that was not measured must not be shown.
 				{A: result.Side{ID: "long", Mode: "long", Value: ptr(777e9)}, B: result.Side{ID: mode, Mode: mode}, Metric: evil, Ratio: ptr(7.77), Verdict: result.Better},
+				{ID: evil, A: result.Side{ID: evil, Of: []result.Side{{ID: evil, Mode: mode}, {ID: "long", Mode: "long", Value: ptr(777e9)}}}, B: result.Side{ID: evil}, Metric: evil, Ratio: ptr(7.77)},
+				{ID: evil, A: result.Side{ID: evil, Mode: mode}, B: result.Side{ID: evil}, Metric: evil, Ratio: &ratio, Expect: ptr(0.0), Verdict: result.Worse},
 				{Title: evil, A: result.Side{ID: evil}, B: result.Side{ID: evil}, Reason: evil},
 			},
 			Warnings: []result.Warning{{Code: evil, Scope: evil, Text: evil}},
 		},
 		Trials: []result.Trial{
 			{Seq: 1, Block: 1, Mode: mode, Workload: evil, Status: result.TrialOK, Metrics: map[string]float64{evil: 1e9}},
+			{Seq: 4, Block: 1, Mode: mode, Workload: evil, Status: result.TrialOK, Requeued: true, Steps: []result.Step{{Load: math.NaN(), LossRatio: math.Inf(1)}, {Load: -1, Duration: math.NaN()}},
+				Search: &result.Search{Payload: 1, Goals: []result.SearchGoal{{Metric: evil, LossGoal: math.NaN(), ExceedRatio: math.Inf(1), Throughput: ptr(1.0), Lossy: 9, Trials: 1}}}},
 			{Seq: 2, Block: 1, Mode: "long", Workload: evil, Status: result.TrialOK, Metrics: map[string]float64{evil: 777e9}},
 			{Seq: 3, Block: 1, Mode: mode, Workload: evil, Status: result.TrialFailed, Reason: evil},
 		},

@@ -1,6 +1,9 @@
 package report
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // course says what the run decided about itself.
 func (p *page) course(v view) {
@@ -49,7 +52,7 @@ func (p *page) searches(w workload) {
 		p.item("")
 	}
 	for _, c := range w.Curves {
-		p.line("<details><summary>%s</summary>", md(c.Caption()))
+		p.line("<details><summary>%s</summary>", entities(c.Caption()))
 		p.item("| load, %s | median loss | most | lossy | steps | time | sender short |", md(c.Unit))
 		p.item("|--:|--:|--:|--:|--:|--:|--:|")
 		for _, o := range c.Points {
@@ -58,4 +61,18 @@ func (p *page) searches(w workload) {
 		p.item("")
 		p.line("</details>")
 	}
+}
+
+// entities escapes text within HTML that stands in Markdown, where a backslash would
+// be seen: whatever means something in either is written as a number.
+func entities(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strings.ContainsRune("\\`*_[]()<>&|#!~\"'", r) {
+			fmt.Fprintf(&b, "&#%d;", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/net/html"
 	"tare/internal/report/say"
 	"tare/internal/result"
@@ -54,6 +55,7 @@ func TestHostileStrings(t *testing.T) {
 		}
 		if form == "Markdown" {
 			body, _, _ := strings.Cut(text, "### How to repeat")
+			body = strings.NewReplacer("<details><summary>", "", "</summary>", "", "</details>", "").Replace(body)
 			for _, bad := range []string{"<", "a](", " **b**"} {
 				if strings.Contains(body, bad) {
 					t.Errorf("Markdown holds %q", bad)
@@ -272,7 +274,7 @@ func TestWriteErrors(t *testing.T) {
 func TestInputUntouched(t *testing.T) {
 	in, want := hostile(), hostile()
 	everything(t, in)
-	if diff := cmp.Diff(want, in); diff != "" {
+	if diff := cmp.Diff(want, in, cmpopts.EquateNaNs()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if say.Clean(in.Title) == in.Title {

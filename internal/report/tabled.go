@@ -1,0 +1,34 @@
+package report
+
+import "tare/internal/result"
+
+// tabled are the trials without the pilots, which count in no cell, and with those
+// ruled out whose set was run once more.
+func tabled(trials []result.Trial) []result.Trial {
+	old := result.Superseded(trials)
+	var out []result.Trial
+	for _, t := range trials {
+		if t.Pilot {
+			continue
+		}
+		if t.Status == result.TrialOK && old(&t) {
+			t.Status, t.Reason = result.TrialInvalid, "run once more, with all of its set"
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+func zero(c *result.Cell) bool { return c != nil && c.Value != nil && *c.Value == 0 }
+
+// bound tells the rows of a group what their baseline's figure is.
+func (g group) bound() {
+	for _, b := range g.Rows {
+		for i := range g.Rows {
+			if r := &g.Rows[i]; b.Baseline && !r.Baseline && b.Cell != nil {
+				r.Bounded = b.Cell.AtLeast
+				r.Zero = zero(b.Cell) || zero(r.Cell)
+			}
+		}
+	}
+}

@@ -53,6 +53,7 @@ type Trial struct {
 	Steps   []Step   `json:"steps,omitempty"`  // of a rate search, in order: the curve of loss over load
 	Tool    *Tool    `json:"tool,omitempty"`   // the external generator, if one made the traffic
 	Notes   []Note   `json:"notes,omitempty"`  // what a reader of its figures must know
+	Losses  *Losses  `json:"losses,omitempty"` // where its datagrams died, over UDP
 }
 
 // PairOutcome is what one of several pairs of endpoints did in a trial.

@@ -60,6 +60,8 @@ type Run struct {
 	Stopping *Stopping `json:"stopping,omitempty"`
 	Pilots   []Pilot   `json:"pilots,omitempty"`
 	Lengths  []Length  `json:"lengths,omitempty"`
+	// Breakdowns say where the CPU time of each mode went, by sampled stacks.
+	Breakdowns []Breakdown `json:"breakdowns,omitempty"`
 }
 
 // Build is the version of the program that made the run.

@@ -60,6 +60,8 @@ type Run struct {
 	Stopping *Stopping `json:"stopping,omitempty"`
 	Pilots   []Pilot   `json:"pilots,omitempty"`
 	Lengths  []Length  `json:"lengths,omitempty"`
+	// TCPLimits say who limited TCP, for each mode, workload and sender.
+	TCPLimits []TCPLimits `json:"tcp_limits,omitempty"`
 }
 
 // Build is the version of the program that made the run.

@@ -52,6 +52,8 @@ type Trial struct {
 	Steps   []Step   `json:"steps,omitempty"`  // of a rate search, in order: the curve of loss over load
 	Tool    *Tool    `json:"tool,omitempty"`   // the external generator, if one made the traffic
 	Notes   []Note   `json:"notes,omitempty"`  // what a reader of its figures must know
+	// Limits say of each sender of a TCP workload who kept it from being faster.
+	Limits []TCPLimits `json:"limits,omitempty"`
 }
 
 // PairOutcome is what one of several pairs of endpoints did in a trial.

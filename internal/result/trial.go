@@ -28,11 +28,12 @@ type Trial struct {
 	Reason   string             `json:"reason,omitempty"`
 	Void     bool               `json:"void,omitempty"` // failed because its path was not proven
 	Started  time.Time          `json:"started"`
-	Settle   float64            `json:"settle"`  // waited before the trial
-	Elapsed  float64            `json:"elapsed"` // the whole trial without Settle
-	Traffic  float64            `json:"traffic"` // of Elapsed, with payload flowing
-	Warmup   float64            `json:"warmup"`  // asked for
-	Window   float64            `json:"window"`  // timed window asked for
+	Settle   float64            `json:"settle"`         // waited before the trial
+	Elapsed  float64            `json:"elapsed"`        // the whole trial without Settle
+	Traffic  float64            `json:"traffic"`        // of Elapsed, with payload flowing
+	Warmup   float64            `json:"warmup"`         // asked for
+	Window   float64            `json:"window"`         // timed window asked for
+	Rate     float64            `json:"rate,omitempty"` // payload asked for, bit/s; absent without a set rate
 	Metrics  map[string]float64 `json:"metrics,omitempty"`
 	Client   *End               `json:"client,omitempty"`
 	Server   *End               `json:"server,omitempty"`

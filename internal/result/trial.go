@@ -30,11 +30,12 @@ type Trial struct {
 	Reason   string             `json:"reason,omitempty"`
 	Void     bool               `json:"void,omitempty"` // failed because its path was not proven
 	Started  time.Time          `json:"started"`
-	Settle   float64            `json:"settle"`  // waited before the trial
-	Elapsed  float64            `json:"elapsed"` // the whole trial without Settle
-	Traffic  float64            `json:"traffic"` // of Elapsed, with payload flowing
-	Warmup   float64            `json:"warmup"`  // asked for
-	Window   float64            `json:"window"`  // timed window asked for
+	Settle   float64            `json:"settle"`         // waited before the trial
+	Elapsed  float64            `json:"elapsed"`        // the whole trial without Settle
+	Traffic  float64            `json:"traffic"`        // of Elapsed, with payload flowing
+	Warmup   float64            `json:"warmup"`         // asked for
+	Window   float64            `json:"window"`         // timed window asked for
+	Rate     float64            `json:"rate,omitempty"` // payload asked for, bit/s; absent without a set rate
 	Metrics  map[string]float64 `json:"metrics,omitempty"`
 	Client   *End               `json:"client,omitempty"`
 	Server   *End               `json:"server,omitempty"`
@@ -56,6 +57,8 @@ type Trial struct {
 	Notes   []Note   `json:"notes,omitempty"`  // what a reader of its figures must know
 	// Stacks are those sampled in it, nil where none were.
 	Stacks *Stacks `json:"stacks,omitempty"`
+	// Limits say of each sender of a TCP workload who kept it from being faster.
+	Limits []TCPLimits `json:"limits,omitempty"`
 }
 
 // Aside says that a trial counts in no cell, because it was run for something else: to

@@ -42,6 +42,9 @@ type Trial struct {
 	Series   *Series            `json:"series,omitempty"`
 	Counters map[string]uint64  `json:"counters,omitempty"` // path counters, moved by
 	Machine  map[string]float64 `json:"machine,omitempty"`  // of the whole machine, by collector
+	// Processes are those that belong to the mode and are no part of the generator,
+	// by the name of their program. What they spent is part of the machine's bill.
+	Processes []ProcessCPU `json:"processes,omitempty"`
 	// Pairs are the pairs of endpoints where several were driven at once. Metrics,
 	// Client, Server and Series are then of all together.
 	Pairs []PairOutcome `json:"pairs,omitempty"`
@@ -64,6 +67,14 @@ type Trial struct {
 // Aside says that a trial counts in no cell, because it was run for something else: to
 // set the warm-up or to sample stacks.
 func (t Trial) Aside() bool { return t.Pilot || t.Profiled }
+
+// ProcessCPU is what the processes of one program spent on behalf of a mode while
+// it had traffic, in CPU seconds: in user space and in calls to the kernel, not in
+// soft interrupts.
+type ProcessCPU struct {
+	Name string  `json:"name"`
+	CPU  float64 `json:"cpu"`
+}
 
 // PairOutcome is what one of several pairs of endpoints did in a trial.
 type PairOutcome struct {

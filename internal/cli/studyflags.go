@@ -24,6 +24,8 @@ type studyFlags struct {
 	maxTime          time.Duration
 	control          bool
 	adaptive         bool
+	evidence         string
+	costPass         string
 }
 
 func (f *studyFlags) register(c *cobra.Command) {
@@ -34,12 +36,14 @@ func (f *studyFlags) register(c *cobra.Command) {
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random orders")
 	c.Flags().DurationVar(&f.maxTime, "max-time", 0, "start no block that would end later than this, such as 10m")
 	c.Flags().BoolVar(&f.control, "control", false, "weigh the baseline once more as a mode named control: what it shows is the noise")
+	c.Flags().StringVar(&f.evidence, "evidence", "", "on or off: gather where losses happen and what the CPU time goes to; stacks and drop reasons need rights")
+	c.Flags().StringVar(&f.costPass, "cost-pass", "", "compare CPU use in a pass at one rate for every mode: RATE, auto (half the slowest mode's goodput) or off")
 	c.Flags().BoolVar(&f.adaptive, "adaptive", false, "end when the intervals are narrow enough, as the profile standard does by itself")
 }
 
 // changed reports whether any of the flags was given.
 func (f *studyFlags) changed(c *cobra.Command) bool {
-	for _, name := range []string{"engine", "modes", "workloads", "profile", "seed", "max-time", "control", "adaptive"} {
+	for _, name := range []string{"engine", "modes", "workloads", "profile", "seed", "max-time", "control", "adaptive", "evidence", "cost-pass"} {
 		if c.Flags().Changed(name) {
 			return true
 		}
@@ -93,13 +97,18 @@ func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, engines 
 			return s, fmt.Errorf("--%s must be more than 0", flag)
 		}
 	}
+	for flag, value := range map[string]string{"evidence": f.evidence, "cost-pass": f.costPass} {
+		if c.Flags().Changed(flag) && value == "" {
+			return s, fmt.Errorf("--%s says nothing", flag)
+		}
+	}
 	for flag, list := range map[string][]string{"modes": f.modes, "workloads": f.workloads} {
 		if c.Flags().Changed(flag) && len(list) == 0 {
 			return s, fmt.Errorf("--%s names nothing", flag)
 		}
 	}
 	s, err = s.Apply(study.Overrides{Engines: engines, Modes: f.modes, Workloads: f.workloads, Profile: f.profile, Seed: f.seed, MaxTime: study.Duration(f.maxTime),
-		Control: f.control, Adaptive: f.adaptive}, cat)
+		Control: f.control, Adaptive: f.adaptive, Evidence: f.evidence, CostPass: f.costPass}, cat)
 	if err != nil {
 		return s, err
 	}

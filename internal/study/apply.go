@@ -16,8 +16,10 @@ type Overrides struct {
 	Profile   string
 	Seed      uint64
 	MaxTime   Duration
-	Control   bool // weigh the baseline once more
-	Adaptive  bool // stop on width, in every profile
+	Control   bool   // weigh the baseline once more
+	Adaptive  bool   // stop on width, in every profile
+	Evidence  string // on or off, for all of it; empty says nothing
+	CostPass  string // the rate of the fixed-rate pass, auto or off; empty says nothing
 }
 
 // Apply lays o over s. Do it between Decode and Resolve: a profile given here
@@ -67,6 +69,20 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 			errs = append(errs, &Error{Text: f.flag + strings.TrimPrefix(text, f.key)})
 		}
 		f.to.Set(f.from)
+	}
+	if o.Evidence != "" {
+		if s.Evidence = EvidenceOf(o.Evidence); s.Evidence == (Evidence{}) {
+			fail("--evidence", quote(o.Evidence)+" is no choice; want on or off")
+		}
+	}
+	if o.CostPass != "" {
+		var rate PassRate
+		if err := rate.UnmarshalText([]byte(o.CostPass)); err != nil {
+			fail("--cost-pass", err.Error())
+		} else if text := check("rate", reflect.ValueOf(rate)); text != "" {
+			fail("--cost-pass", text)
+		}
+		s.CostPass.Rate = rate
 	}
 	s.Control = s.Control || o.Control
 	if o.Adaptive && s.Stop == nil {

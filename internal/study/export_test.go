@@ -8,7 +8,7 @@ func Documented() map[string][]string {
 	all := map[string][]string{}
 	for _, t := range []reflect.Type{
 		reflect.TypeFor[Study](), reflect.TypeFor[Lab](), reflect.TypeFor[Workload](), reflect.TypeFor[Mode](),
-		reflect.TypeFor[Scenario](), reflect.TypeFor[Comparison](), reflect.TypeFor[Host](), reflect.TypeFor[Stop](), reflect.TypeFor[Invalid](),
+		reflect.TypeFor[Scenario](), reflect.TypeFor[Comparison](), reflect.TypeFor[Host](), reflect.TypeFor[Stop](), reflect.TypeFor[Invalid](), reflect.TypeFor[Evidence](), reflect.TypeFor[CostPass](),
 		reflect.TypeFor[Limits](), reflect.TypeFor[Limit](),
 	} {
 		for _, f := range fields(t) {

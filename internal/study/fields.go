@@ -63,6 +63,8 @@ func unknownKey(key, where string, t reflect.Type, allowed []string) string {
 		{reflect.TypeFor[Host](), "in an entry of hosts"},
 		{reflect.TypeFor[Stop](), "under stop"},
 		{reflect.TypeFor[Invalid](), "under invalid"},
+		{reflect.TypeFor[Evidence](), "under evidence"},
+		{reflect.TypeFor[CostPass](), "under cost_pass"},
 		{reflect.TypeFor[Limits](), "under limits"},
 		{reflect.TypeFor[Limit](), "under client or server of limits"},
 	} {

@@ -104,7 +104,8 @@ const (
 	RenewSeldom = 3
 
 	onceWord = "once"
-	autoWord = "auto"
+	// AutoWord is the value of what tare chooses, or does where it can.
+	AutoWord = "auto"
 )
 
 // Due reports whether a mode that takes so long to be made is made anew before the
@@ -126,7 +127,7 @@ func (r Renew) String() string {
 	case RenewOnce:
 		return onceWord
 	case RenewAuto:
-		return autoWord
+		return AutoWord
 	}
 	return strconv.Itoa(int(r))
 }
@@ -143,7 +144,7 @@ func (r *Renew) UnmarshalText(text []byte) error {
 	case onceWord:
 		*r = RenewOnce
 		return nil
-	case autoWord:
+	case AutoWord:
 		*r = RenewAuto
 		return nil
 	}

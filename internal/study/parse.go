@@ -22,6 +22,8 @@ const (
 	sharePattern = `^off$|^[0-9]+(\.[0-9]+)?$`
 	renewPattern = `^(once|auto)$`
 
+	passPattern = `^(auto|off)$|` + ratePattern
+
 	loadPattern = `^unlimited$|` + ratePattern
 
 	// maxUnitText bounds the text of a quantity: none worth reading is longer.

@@ -68,6 +68,17 @@ func drawStop(t *rapid.T) *study.Stop {
 	}
 }
 
+// drawPass draws a pass that keeps to the rule for its first block.
+func drawPass(t *rapid.T) study.CostPass {
+	rates := rapid.OneOf(rapid.SampledFrom([]study.PassRate{study.PassAuto, study.NoPass}),
+		rapid.Map(rapid.Uint64Range(1e6, 400e9), func(n uint64) study.PassRate { return study.PassRate(n) }))
+	return study.CostPass{
+		Rate: maybe(t, "pass rate", rates), FromBlock: maybe(t, "from block", rapid.IntRange(2, 1000)),
+		Every: maybe(t, "pass every", rapid.IntRange(1, 1000)), Times: maybe(t, "pass times", rapid.IntRange(1, 1000)),
+		Warmup: maybe(t, "pass warmup", durations(0, 10*time.Minute)), Duration: maybe(t, "pass duration", durations(100*time.Millisecond, time.Hour)),
+	}
+}
+
 func drawLab(t *rapid.T) study.Lab {
 	return study.Lab{
 		MTU:     maybe(t, "mtu", rapid.IntRange(1280, 9000)),
@@ -155,8 +166,14 @@ func studies() *rapid.Generator[study.Study] {
 				Steal: maybe(t, "steal", shares()), Others: maybe(t, "others", shares()), Most: maybe(t, "most", shares()),
 				Unsettled: maybe(t, "unsettled", rapid.SampledFrom([]string{study.On, study.Off})),
 			},
-			MaxTime: maybe(t, "max time", durations(time.Second, 720*time.Hour)),
-			Lab:     drawLab(t),
+			Evidence: study.Evidence{
+				Counters: maybe(t, "counters", rapid.SampledFrom([]string{study.On, study.Off})),
+				Stacks:   maybe(t, "stacks", rapid.SampledFrom([]string{study.On, study.Off, study.AutoWord})),
+				Drops:    maybe(t, "drops", rapid.SampledFrom([]string{study.On, study.Off, study.AutoWord})),
+			},
+			CostPass: maybe(t, "cost pass", rapid.Custom(drawPass)),
+			MaxTime:  maybe(t, "max time", durations(time.Second, 720*time.Hour)),
+			Lab:      drawLab(t),
 		}
 		modes := sample().Modes
 		for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, len(modes)-1), 1, -1, rapid.ID[int]).Draw(t, "modes") {

@@ -34,6 +34,7 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 	s.Pilot = cmp.Or(s.Pilot, p.pilot)
 	s.Renew = cmp.Or(s.Renew, p.renew)
 	s.Invalid = s.Invalid.or(InvalidDefaults())
+	s.Evidence = s.Evidence.or(evidenceDefaults())
 	s.Margin = cmp.Or(s.Margin, p.margin)
 	s.Settle = cmp.Or(s.Settle, p.settle)
 	if lab := labDefaults(); !s.Engines().Existing() {
@@ -52,6 +53,11 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 			limited = limited || own.Rate > 0
 		}
 	}
+	pass := passDefaults(s.Profile)
+	if limited {
+		pass.Warmup = max(pass.Warmup, BulkWarmup)
+	}
+	s.CostPass = s.CostPass.or(pass)
 	s.Workloads = slices.Clone(s.Workloads)
 	for i, w := range s.Workloads {
 		spec, _ := cat.Workload(w.Kind) // known: s is valid

@@ -63,6 +63,12 @@ invalid:
   others: 0.05
   unsettled: "on"
   most: 0.2
+evidence:
+  counters: "on"
+  stacks: auto
+  drops: auto
+cost_pass:
+  rate: "off"
 margin: 0.1
 settle: 300ms
 lab:
@@ -113,6 +119,16 @@ invalid:
   others: 0.05
   unsettled: "on"
   most: 0.2
+evidence:
+  counters: "on"
+  stacks: auto
+  drops: auto
+cost_pass:
+  rate: auto
+  from_block: 2
+  every: 1
+  warmup: 1s
+  duration: 30s
 margin: 0.05
 settle: 2s
 max_time: 1h
@@ -152,6 +168,17 @@ invalid:
   others: 0.05
   unsettled: "on"
   most: 0.2
+evidence:
+  counters: "on"
+  stacks: auto
+  drops: auto
+cost_pass:
+  rate: auto
+  from_block: 2
+  every: 1
+  times: 4
+  warmup: 500ms
+  duration: 3s
 margin: 0.05
 settle: 0s
 lab:

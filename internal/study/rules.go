@@ -63,8 +63,12 @@ func ruleOf(key string) rule {
 		return rule{min: 1, max: 1000}
 	case "steal", "others", "most":
 		return rule{min: 0.001, max: 1}
-	case "unsettled":
+	case "unsettled", "counters":
 		return rule{enum: []string{On, Off}}
+	case "stacks", "drops":
+		return rule{enum: []string{On, Off, AutoWord}}
+	case "from_block":
+		return rule{min: 1, max: 1000}
 	case "settle":
 		return rule{min: 0, max: float64(time.Minute)}
 	case "max_time":
@@ -155,7 +159,7 @@ func check(key string, v reflect.Value) string {
 
 // word says whether a value is one of those that a word stands for, and no number.
 func word(v any) bool {
-	return slices.Contains([]any{Auto, Unlimited, NotApplied, RenewOnce, RenewAuto}, v)
+	return slices.Contains([]any{Auto, Unlimited, NotApplied, RenewOnce, RenewAuto, PassAuto, NoPass}, v)
 }
 
 // allows says whether a text keeps to the rule.
@@ -194,7 +198,7 @@ func show(t reflect.Type, x float64) string {
 		return Duration(x).String()
 	case reflect.TypeFor[Size](), reflect.TypeFor[BufferSize]():
 		return Size(x).String()
-	case reflect.TypeFor[Rate](), reflect.TypeFor[Load](), reflect.TypeFor[Rates]():
+	case reflect.TypeFor[Rate](), reflect.TypeFor[Load](), reflect.TypeFor[Rates](), reflect.TypeFor[PassRate]():
 		return Rate(x).String()
 	}
 	return strconv.FormatFloat(x, 'f', -1, 64)
@@ -218,6 +222,8 @@ func want(key string, t reflect.Type) string {
 		return "a rate of " + span + ", such as 1Gbit/s"
 	case reflect.TypeFor[Load]():
 		return "unlimited, or a rate of " + span + ", such as 1Gbit/s"
+	case reflect.TypeFor[PassRate]():
+		return "auto, off, or a rate of " + span + ", such as 1Gbit/s"
 	case reflect.TypeFor[*bool](), reflect.TypeFor[bool]():
 		return "true or false"
 	case reflect.TypeFor[Share]():

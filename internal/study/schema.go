@@ -57,7 +57,7 @@ func Schema(cat Catalog) ([]byte, error) {
 	if root.Properties["limits"], err = limitsSchema(root.Properties["limits"].Description); err != nil {
 		return nil, err
 	}
-	for key, part := range map[string]any{"lab": labDefaults(), "stop": stopDefaults(), "invalid": InvalidDefaults()} {
+	for key, part := range map[string]any{"lab": labDefaults(), "stop": stopDefaults(), "invalid": InvalidDefaults(), "evidence": evidenceDefaults(), "cost_pass": passDefaults(Standard)} {
 		if root.Properties[key], err = partSchema(root.Properties[key].Description, part); err != nil {
 			return nil, err
 		}
@@ -223,6 +223,8 @@ func value(key string, t reflect.Type, description string) *jsonschema.Schema {
 		s = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, spelt(ratePattern)}}
 	case reflect.TypeFor[Load]():
 		s = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, spelt(loadPattern)}}
+	case reflect.TypeFor[PassRate]():
+		s = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, spelt(passPattern)}}
 	case reflect.TypeFor[Share]():
 		s = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, {Type: "string", Const: jsonschema.Ptr(any(Off))}}}
 	case reflect.TypeFor[Renew]():

@@ -64,6 +64,19 @@ func TestSchemaAgrees(t *testing.T) {
 		{true, "modes: [{mode: host, id: slow, lab: {rate: 900Mbit/s, mtu: 1400}}]"},
 		{true, "workloads: [{workload: tcp_rr, every: 2, times: 3, duration_min: 1s, duration_max: 2s}]"},
 		{true, "compare: [{a: [A, B], b: [C, D], expect: 2}]"},
+		{true, "evidence: {}\ncost_pass: {}"},
+		{true, "evidence: {counters: off, stacks: auto, drops: on}"},
+		{true, "cost_pass: {rate: 1Gbit/s, from_block: 1, every: 2, times: 3, warmup: 0, duration: 3s}"},
+		{true, "cost_pass: {rate: auto}"},
+		{true, "cost_pass: {rate: off}"},
+		{false, "evidence: on"},
+		{false, "evidence: {counters: auto}"},
+		{false, "evidence: {stacks: true}"},
+		{false, "cost_pass: auto"},
+		{false, "cost_pass: {rate: half}"},
+		{false, "cost_pass: {rate: 10}"},
+		{false, "cost_pass: {from_block: 0}"},
+		{false, "cost_pass: {duration: 0}"},
 		{false, "stop:"},
 		{false, "stop: 5"},
 		{false, "stop: {width: 0}"},
@@ -166,6 +179,7 @@ func TestTags(t *testing.T) {
 		reflect.TypeFor[study.Study](), reflect.TypeFor[study.Lab](), reflect.TypeFor[study.Workload](), reflect.TypeFor[study.Mode](),
 		reflect.TypeFor[study.Scenario](), reflect.TypeFor[study.Comparison](), reflect.TypeFor[study.Host](),
 		reflect.TypeFor[study.Limits](), reflect.TypeFor[study.Limit](), reflect.TypeFor[study.Stop](), reflect.TypeFor[study.Invalid](),
+		reflect.TypeFor[study.Evidence](), reflect.TypeFor[study.CostPass](),
 	} {
 		for i := range typ.NumField() {
 			tag := typ.Field(i).Tag

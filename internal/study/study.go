@@ -25,6 +25,8 @@ type Study struct {
 	Pilot       Duration     `yaml:"pilot,omitempty" json:"pilot,omitempty" jsonschema:"length of the pilot trial of each mode, which sets the warm-up; 0s for none"`
 	Renew       Renew        `yaml:"renew,omitempty" json:"renew,omitempty" jsonschema:"how often the endpoints of a mode are made anew"`
 	Invalid     Invalid      `yaml:"invalid,omitempty" json:"invalid,omitempty" jsonschema:"rules by which a trial is ruled out and tried again"`
+	Evidence    Evidence     `yaml:"evidence,omitempty" json:"evidence,omitempty" jsonschema:"what is gathered beside the figures: where losses happened, what the CPU time went to"`
+	CostPass    CostPass     `yaml:"cost_pass,omitempty" json:"cost_pass,omitempty" jsonschema:"a pass at one rate for every mode, at which their CPU use can be compared"`
 	Margin      float64      `yaml:"margin,omitempty" json:"margin,omitempty" jsonschema:"relative difference that still counts as same, such as 0.05"`
 	Settle      Duration     `yaml:"settle,omitempty" json:"settle,omitempty" jsonschema:"idle wait before each trial"`
 	MaxTime     Duration     `yaml:"max_time,omitempty" json:"max_time,omitempty" jsonschema:"start no block that would end later than this"`

@@ -26,6 +26,8 @@ func validate(s Study, cat Catalog, src *source) []problem {
 	v.limits(s.Limits, "limits.")
 	v.engines(s)
 	v.method(s)
+	v.all(s.Evidence, "evidence.")
+	v.costPass(s)
 	v.modes(s.Modes)
 	for i, m := range s.Modes {
 		v.lab(fmt.Sprintf("modes[%d]", i), m, s.Engines())
@@ -90,6 +92,9 @@ func (v *validator) workloads(all []Workload) {
 			at = path + ".id"
 			if _, taken := v.cat.Workload(w.ID); taken && w.ID != w.Kind {
 				v.add(at, "id %q is the name of another workload; choose one that is not", w.ID)
+			}
+			if w.ID == CostPassID {
+				v.add(at, "id %q is the name of the pass at a fixed rate; choose another", w.ID)
 			}
 		}
 		if before, again := first[w.Name()]; again {

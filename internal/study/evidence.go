@@ -1,0 +1,136 @@
+package study
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Evidence says what is gathered beside the figures. What costs a trial more than
+// about 1 % of its goodput is gathered in trials of its own.
+type Evidence struct {
+	Counters string `yaml:"counters,omitempty" json:"counters,omitempty" jsonschema:"on or off: counters of namespaces, devices and sockets around each trial, which book losses to places and say who limits TCP"`
+	Stacks   string `yaml:"stacks,omitempty" json:"stacks,omitempty" jsonschema:"on, off or auto: sampled stacks, which split the CPU cost into components; auto: in the cost pass, where there is the right to"`
+	Drops    string `yaml:"drops,omitempty" json:"drops,omitempty" jsonschema:"on, off or auto: the kernel's own reasons for dropped packets; auto: where there is the right to"`
+}
+
+// or fills what e leaves open from def.
+func (e Evidence) or(def Evidence) Evidence {
+	return Evidence{Counters: cmp.Or(e.Counters, def.Counters), Stacks: cmp.Or(e.Stacks, def.Stacks), Drops: cmp.Or(e.Drops, def.Drops)}
+}
+
+// evidenceDefaults is what every profile gathers.
+func evidenceDefaults() Evidence { return Evidence{Counters: On, Stacks: AutoWord, Drops: AutoWord} }
+
+// EvidenceOf is what the command line's one word for all of it stands for; empty for
+// any other word.
+func EvidenceOf(word string) Evidence {
+	if word != On && word != Off {
+		return Evidence{}
+	}
+	return Evidence{Counters: word, Stacks: word, Drops: word}
+}
+
+// CostPassID is the name in results of the fixed-rate pass, as of a workload.
+const CostPassID = "cost_pass"
+
+// CostPass is a pass at one rate for every mode: CPU use at different speeds cannot
+// be compared, at the same rate it can. It is driven in trials of its own, one mode
+// after the other, which no run waits for to stop.
+type CostPass struct {
+	Rate      PassRate `yaml:"rate,omitempty" json:"rate,omitempty" jsonschema:"payload offered to every mode alike: auto (half the slowest mode's goodput so far), a rate, or off"`
+	FromBlock int      `yaml:"from_block,omitempty" json:"from_block,omitempty" jsonschema:"the first block with the pass; not the first of all where the run chooses the rate"`
+	Every     int      `yaml:"every,omitempty" json:"every,omitempty" jsonschema:"in every so-many-th block from there on"`
+	Times     int      `yaml:"times,omitempty" json:"times,omitempty" jsonschema:"in so many blocks at most; without a bound when absent"`
+	Warmup    Duration `yaml:"warmup,omitempty" json:"warmup,omitempty" jsonschema:"traffic before the timed window"`
+	Duration  Duration `yaml:"duration,omitempty" json:"duration,omitempty" jsonschema:"the timed window"`
+}
+
+// On reports whether a resolved study has the pass.
+func (c CostPass) On() bool { return c.Rate != 0 && c.Rate != NoPass }
+
+// In reports whether the pass is driven in the block of that number, from 1 on.
+func (c CostPass) In(block int) bool {
+	nth := block - c.FromBlock
+	every := max(1, c.Every)
+	return c.On() && nth >= 0 && nth%every == 0 && (c.Times == 0 || nth/every < c.Times)
+}
+
+// PassRate is the payload in bit/s that a pass offers, or PassAuto or NoPass.
+type PassRate uint64
+
+const (
+	// PassAuto has the run choose the rate, once it has seen each mode.
+	PassAuto PassRate = math.MaxUint64
+	// NoPass has no pass made.
+	NoPass PassRate = math.MaxUint64 - 1
+)
+
+// String writes r as a Rate, auto or off.
+func (r PassRate) String() string {
+	switch r {
+	case PassAuto:
+		return AutoWord
+	case NoPass:
+		return Off
+	}
+	return Rate(r).String()
+}
+
+// MarshalText writes r as String does.
+func (r PassRate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads a rate, auto or off.
+func (r *PassRate) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case AutoWord:
+		*r = PassAuto
+		return nil
+	case Off:
+		*r = NoPass
+		return nil
+	}
+	v, err := parseRate(string(text))
+	if err != nil {
+		return fmt.Errorf("%w, or auto, or off", err)
+	}
+	*r = PassRate(v)
+	return nil
+}
+
+// passDefaults is the pass of a study that asks for one and says no more: short
+// trials in a few blocks, or in the profile paper as long as those of published
+// studies, in all.
+func passDefaults(profile string) CostPass {
+	c := CostPass{Rate: PassAuto, FromBlock: 2, Every: 1, Times: 4, Warmup: Duration(500 * time.Millisecond), Duration: Duration(3 * time.Second)}
+	switch profile {
+	case Paper:
+		c.Times, c.Duration = 0, Duration(30*time.Second)
+	case Quick:
+		c.Rate = NoPass
+	}
+	return c
+}
+
+// or fills what c leaves open from def, if there is a pass at all. A given schedule
+// stands as it is.
+func (c CostPass) or(def CostPass) CostPass {
+	if c.Rate = cmp.Or(c.Rate, def.Rate); c.Rate == NoPass {
+		return c
+	}
+	if c.Every == 0 && c.Times == 0 {
+		c.Times = def.Times
+	}
+	c.FromBlock, c.Every = cmp.Or(c.FromBlock, def.FromBlock), cmp.Or(c.Every, def.Every)
+	c.Warmup, c.Duration = cmp.Or(c.Warmup, def.Warmup), cmp.Or(c.Duration, def.Duration)
+	return c
+}
+
+// costPass checks what the keys of the pass say of each other and of the study.
+func (v *validator) costPass(s Study) {
+	v.all(s.CostPass, "cost_pass.")
+	if at := "cost_pass.from_block"; s.CostPass.FromBlock == 1 && (s.CostPass.Rate == PassAuto || s.CostPass.Rate == 0) && v.readable(at) {
+		v.add(at, "from_block is 1 and rate auto, which is chosen after the first block; want 2 or more, or a rate")
+	}
+}

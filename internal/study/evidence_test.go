@@ -1,0 +1,95 @@
+package study_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/study"
+)
+
+// Every profile gathers the same evidence; a pass is part of those that answer.
+func TestResolveEvidence(t *testing.T) {
+	const s = study.Duration(time.Second)
+	auto := study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 1, Times: 4, Warmup: s / 2, Duration: 3 * s}
+	long, fixed, sparse, slow := auto, auto, auto, auto
+	long.Times, long.Duration = 0, 30*s
+	fixed.Rate = 2e9
+	sparse.Every, sparse.Times, sparse.FromBlock = 3, 0, 4
+	slow.Warmup = study.BulkWarmup
+	all := study.Evidence{Counters: study.On, Stacks: study.AutoWord, Drops: study.AutoWord}
+	for src, want := range map[string]struct {
+		evidence study.Evidence
+		pass     study.CostPass
+	}{
+		"profile: quick":                                           {all, study.CostPass{Rate: study.NoPass}},
+		"profile: standard":                                        {all, auto},
+		"profile: paper":                                           {all, long},
+		"profile: quick\ncost_pass: {rate: auto}":                  {all, auto},
+		"profile: standard\ncost_pass: {rate: off}":                {all, study.CostPass{Rate: study.NoPass}},
+		"profile: standard\ncost_pass: {rate: 2Gbit/s}":            {all, fixed},
+		"profile: standard\ncost_pass: {every: 3, from_block: 4}":  {all, sparse},
+		"profile: standard\nlab: {rate: 1Gbit/s}":                  {all, slow},
+		"evidence: {stacks: on, counters: off}\nprofile: standard": {study.Evidence{Counters: study.Off, Stacks: study.On, Drops: study.AutoWord}, auto},
+	} {
+		got := resolved(t, src+"\nmodes: [host]\nworkloads: [tcp_stream]\n", sample())
+		if diff := cmp.Diff(want.evidence, got.Evidence); diff != "" {
+			t.Errorf("%q: evidence (-want +got):\n%s", src, diff)
+		}
+		if diff := cmp.Diff(want.pass, got.CostPass); diff != "" {
+			t.Errorf("%q: cost pass (-want +got):\n%s", src, diff)
+		}
+	}
+}
+
+// A pass counts its blocks from its first one.
+func TestCostPassIn(t *testing.T) {
+	for _, c := range []struct {
+		pass study.CostPass
+		in   []int
+	}{
+		{study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 1, Times: 4}, []int{2, 3, 4, 5}},
+		{study.CostPass{Rate: 1e9, FromBlock: 1, Every: 3}, []int{1, 4, 7, 10}},
+		{study.CostPass{Rate: 1e9, FromBlock: 3, Every: 2, Times: 2}, []int{3, 5}},
+		{study.CostPass{Rate: study.NoPass, FromBlock: 2, Every: 1}, nil},
+		{study.CostPass{}, nil},
+	} {
+		var in []int
+		for block := 1; block <= 10; block++ {
+			if c.pass.In(block) {
+				in = append(in, block)
+			}
+		}
+		if diff := cmp.Diff(c.in, in); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", c.pass, diff)
+		}
+	}
+}
+
+// The command line's words replace what the study says.
+func TestApplyEvidence(t *testing.T) {
+	s, err := decode(t, "evidence: {stacks: auto}\ncost_pass: {rate: auto, duration: 9s}").Apply(study.Overrides{Evidence: study.Off, CostPass: "1.5Gbit/s"}, sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (study.Evidence{Counters: study.Off, Stacks: study.Off, Drops: study.Off}); s.Evidence != want {
+		t.Errorf("evidence %+v", s.Evidence)
+	}
+	if want := (study.CostPass{Rate: 15e8, Duration: study.Duration(9 * time.Second)}); s.CostPass != want {
+		t.Errorf("cost pass %+v", s.CostPass)
+	}
+	for _, c := range []struct {
+		with study.Overrides
+		want string
+	}{
+		{study.Overrides{Evidence: "auto"}, `--evidence: "auto" is no choice; want on or off`},
+		{study.Overrides{CostPass: "half"}, `--cost-pass: "half" is not a rate; write it as 1Gbit/s, 500Mbit/s or plain bit/s, or auto, or off`},
+		{study.Overrides{CostPass: "5"}, "--cost-pass: rate is 5bit/s; want auto, off, or a rate of 1Mbit/s to 400Gbit/s, such as 1Gbit/s"},
+	} {
+		if _, err := (study.Study{}).Apply(c.with, sample()); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %s", c.with, err, c.want)
+		}
+	}
+}

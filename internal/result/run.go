@@ -60,6 +60,8 @@ type Run struct {
 	Stopping *Stopping `json:"stopping,omitempty"`
 	Pilots   []Pilot   `json:"pilots,omitempty"`
 	Lengths  []Length  `json:"lengths,omitempty"`
+	// Breakdowns say where the CPU time of each mode went, by sampled stacks.
+	Breakdowns []Breakdown `json:"breakdowns,omitempty"`
 	// TCPLimits say who limited TCP, for each mode, workload and sender.
 	TCPLimits []TCPLimits `json:"tcp_limits,omitempty"`
 	// CostPass is the pass at one rate for every mode, nil where none was asked for.

@@ -89,24 +89,6 @@ func nftFilters() ([]Filter, error) {
 	return out, nil
 }
 
-func familyName(f nftables.TableFamily) string {
-	switch f {
-	case nftables.TableFamilyINet:
-		return "inet"
-	case nftables.TableFamilyIPv4:
-		return "ip"
-	case nftables.TableFamilyIPv6:
-		return "ip6"
-	case nftables.TableFamilyARP:
-		return "arp"
-	case nftables.TableFamilyBridge:
-		return "bridge"
-	case nftables.TableFamilyNetdev:
-		return "netdev"
-	}
-	return fmt.Sprintf("family %d", f)
-}
-
 // hookName names a hook (linux/netfilter.h). Those of devices and of ARP are counted
 // from 0 anew.
 func hookName(f nftables.TableFamily, hook nftables.ChainHook) string {

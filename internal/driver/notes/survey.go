@@ -13,30 +13,11 @@ type Surveyed interface {
 	Tracked(ctx context.Context) (t driver.Tracked, tracks bool, err error)
 }
 
-// places are the network stacks of the path, from client to server as far as they
-// were drawn, each once.
-func (p *Path) places() []Place {
-	var out []Place
-	seen := map[Stack]bool{}
-	add := func(at Place) {
-		if at.Stack != nil && !seen[at.Stack] {
-			seen[at.Stack] = true
-			out = append(out, at)
-		}
-	}
-	for _, s := range p.steps {
-		add(s.at)
-	}
-	for _, l := range p.links {
-		add(l.at)
-	}
-	return out
-}
-
-// Survey reads how those stacks are set that can be read from here.
+// Survey reads how the stacks that were noted are set, as far as that can be done
+// from here.
 func (p *Path) Survey(ctx context.Context) ([]driver.Stack, error) {
 	var out []driver.Stack
-	for _, at := range p.places() {
+	for _, at := range p.stood {
 		s, ok := at.Stack.(Surveyed)
 		if !ok {
 			continue
@@ -54,7 +35,7 @@ func (p *Path) Survey(ctx context.Context) ([]driver.Stack, error) {
 // Tracked reads how full the connection tracking of those stacks is.
 func (p *Path) Tracked(ctx context.Context) (map[string]driver.Tracked, error) {
 	out := map[string]driver.Tracked{}
-	for _, at := range p.places() {
+	for _, at := range p.stood {
 		s, ok := at.Stack.(Surveyed)
 		if !ok {
 			continue

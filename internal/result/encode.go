@@ -131,6 +131,12 @@ func (t Trial) checkFigures() error {
 	for name, v := range t.Metrics {
 		figures["metric "+name] = v
 	}
+	for name, v := range t.Machine {
+		figures[name] = v
+	}
+	for _, p := range t.Processes {
+		figures["CPU time of "+p.Name] = p.CPU
+	}
 	if t.GeneratorLimited != nil {
 		figures["generator_limited"] = *t.GeneratorLimited
 	}

@@ -12,7 +12,7 @@ const (
 // Metric describes one figure a workload gives.
 type Metric struct {
 	Name   string    `json:"name"`
-	Unit   string    `json:"unit"` // base unit: bit/s, s, 1/s, segments
+	Unit   string    `json:"unit"` // base unit: bit/s, s, 1/s, segments, s/Gbit (CPU seconds), CPUs
 	Better Direction `json:"better"`
 	Title  string    `json:"title"`
 	// Primary marks the metric that stands for its workload where there is
@@ -22,6 +22,19 @@ type Metric struct {
 	// count of mishaps is shown all the same where there were any.
 	Detail bool `json:"detail,omitempty"`
 }
+
+// The metrics of the CPU bill. Costs are CPU seconds of whole machines, without what
+// they use when idle, for what was carried in the same time. The others are how many
+// CPUs were busy in the mean: of the one machine on which both ends run, or of each
+// where they are two.
+const (
+	CPUCost             = "cpu_cost"
+	CPUCostTransactions = "cpu_cost_transactions"
+	CPUCostConnections  = "cpu_cost_connections"
+	CPUMachine          = "cpu_machine"
+	CPUSender           = "cpu_sender"
+	CPUReceiver         = "cpu_receiver"
+)
 
 // Metrics lists every metric in the order in which reports show them. Names are
 // those of RFC 2647 (goodput) and of netperf's request/response workloads.
@@ -56,6 +69,13 @@ func Metrics() []Metric {
 		{"delay_p999", "s", Lower, "One-way delay, 99.9th percentile", false, true},
 		{"delay_variation_p50", "s", Lower, "Delay variation, median", false, true},
 		{"delay_variation_p99", "s", Lower, "Delay variation, 99th percentile", false, false},
+		// What they hold and how they are measured is in docs/method.md, "CPU".
+		{CPUCost, "s/Gbit", Lower, "CPU cost", false, false},
+		{CPUCostTransactions, "s/1000 transactions", Lower, "CPU cost", false, false},
+		{CPUCostConnections, "s/1000 connections", Lower, "CPU cost", false, false},
+		{CPUMachine, "CPUs", Lower, "CPUs busy", false, true},
+		{CPUSender, "CPUs", Lower, "CPUs busy at the sender", false, true},
+		{CPUReceiver, "CPUs", Lower, "CPUs busy at the receiver", false, true},
 	}
 }
 

@@ -31,6 +31,7 @@ func owed(planned []plan.Trial, ran []result.Trial) []plan.Trial {
 	for _, t := range ran {
 		s := set{t.Block, t.Workload}
 		switch {
+		case t.Profiled: // it counts in no cell
 		case t.Requeued && t.Status != result.TrialFailed:
 			made[again{s, t.Mode}] = true
 		case t.Status == result.TrialInvalid && !slices.Contains(sets, s):
@@ -122,7 +123,7 @@ func (r *run) busyTurns() {
 			_, alone := t.Machine["cpu_idle"]
 			long := t.Machine[figureElapsed]
 			used, known := t.Machine[what.figure]
-			if alone || t.Pilot || !known || long <= 0 {
+			if alone || t.Aside() || !known || long <= 0 {
 				continue
 			}
 			all++

@@ -50,6 +50,7 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 	}
 	for _, l := range lanes {
 		l.figure()
+		r.bill(l)
 	}
 	r.ruleOut(lanes)
 	for _, l := range lanes {

@@ -91,9 +91,9 @@ func (t table) order(trials []result.Trial) []int {
 	slices.SortStableFunc(order, func(i, j int) int {
 		a, b := trials[i], trials[j]
 		switch {
-		case a.Pilot && !b.Pilot:
+		case a.Aside() && !b.Aside():
 			return 1
-		case b.Pilot && !a.Pilot:
+		case b.Aside() && !a.Aside():
 			return -1
 		}
 		return cmp.Or(a.Block-b.Block, workloads[a.Workload]-workloads[b.Workload], modes[a.Mode]-modes[b.Mode])
@@ -109,6 +109,8 @@ func (t table) status(tr result.Trial, counts bool) string {
 		return string(tr.Status)
 	case tr.Pilot:
 		return "pilot"
+	case tr.Profiled:
+		return "profiled"
 	case i >= 0 && t.run.Modes[i].Status != result.ModeMeasured:
 		return string(t.run.Modes[i].Status)
 	}

@@ -91,7 +91,7 @@ func answerFor(v view, m result.Mode) answer {
 func unjudged(v view, m result.Mode) string {
 	n := 0
 	for _, t := range v.Trials {
-		if t.Mode == m.ID && t.Status == result.TrialOK && !t.Pilot {
+		if t.Mode == m.ID && t.Status == result.TrialOK && !t.Aside() {
 			n++
 		}
 	}

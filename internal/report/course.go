@@ -133,7 +133,7 @@ func seconds(s float64) string {
 // tallied counts the trials of a run, with those that are more than they seem.
 type tallied struct {
 	result.Tally
-	Pilots, Again int // of them all: pilot trials; trials of sets that were run once more
+	Pilots, Profiled, Again int // of them all: pilot trials; those to sample stacks; trials of sets that were run once more
 }
 
 func tallyOf(in Input) tallied {
@@ -144,6 +144,9 @@ func tallyOf(in Input) tallied {
 	for _, trial := range in.Trials {
 		if trial.Pilot {
 			t.Pilots++
+		}
+		if trial.Profiled {
+			t.Profiled++
 		}
 		if trial.Requeued {
 			t.Again++
@@ -159,6 +162,9 @@ func (t tallied) String() string {
 	var of []string
 	if t.Pilots > 0 {
 		of = append(of, say.Count(t.Pilots, "pilot trial, which counts in no cell", "pilot trials, which count in no cell"))
+	}
+	if t.Profiled > 0 {
+		of = append(of, say.Count(t.Profiled, "trial to sample stacks, which counts in no cell", "trials to sample stacks, which count in no cell"))
 	}
 	if t.Again > 0 {
 		of = append(of, fmt.Sprintf("%d run once more because one of their set was ruled out", t.Again))

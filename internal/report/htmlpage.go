@@ -158,7 +158,7 @@ func (h htmlTable) All() int { return h.Span() + 1 }
 // figuresOf lists the metrics of a trial in the order of the tables.
 func figuresOf(t result.Trial) string {
 	var parts []string
-	t.Pilot = false
+	t.Pilot, t.Profiled = false, false
 	for _, m := range metricsOf(Input{Trials: []result.Trial{t}}, t.Workload) {
 		parts = append(parts, m.Name+" "+say.Value(t.Metrics[m.Name], m.Unit))
 	}

@@ -59,7 +59,7 @@ func (v view) scenario(s result.Scenario) (scenarioRow, result.Metric) {
 		}
 	}
 	for _, t := range v.Trials {
-		if t.Mode == s.Mode && t.Workload == s.Workload && !t.Pilot {
+		if t.Mode == s.Mode && t.Workload == s.Workload && !t.Aside() {
 			r.Trials = append(r.Trials, t)
 		}
 	}

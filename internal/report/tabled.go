@@ -2,13 +2,13 @@ package report
 
 import "tare/internal/result"
 
-// tabled are the trials without the pilots, which count in no cell, and with those
+// tabled are the trials without those that count in no cell by design, and with those
 // ruled out whose set was run once more.
 func tabled(trials []result.Trial) []result.Trial {
 	old := result.Superseded(trials)
 	var out []result.Trial
 	for _, t := range trials {
-		if t.Pilot {
+		if t.Aside() {
 			continue
 		}
 		if t.Status == result.TrialOK && old(&t) {

@@ -94,7 +94,7 @@ func workloadsOf(in Input) []string {
 		add(c.Workload)
 	}
 	for _, t := range in.Trials {
-		if !t.Pilot {
+		if !t.Aside() {
 			add(t.Workload)
 		}
 	}
@@ -148,7 +148,7 @@ func newWorkload(in Input, families []family, id string) workload {
 func metricsOf(in Input, workload string) []result.Metric {
 	seen := map[string]result.Metric{}
 	for _, t := range in.Trials {
-		if t.Workload != workload || t.Pilot {
+		if t.Workload != workload || t.Aside() {
 			continue
 		}
 		for name := range t.Metrics {

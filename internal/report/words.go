@@ -196,6 +196,9 @@ func place(t result.Trial) string {
 	if t.Pilot {
 		s = fmt.Sprintf("trial %d, pilot, %s %s", t.Seq, t.Mode, t.Workload)
 	}
+	if t.Profiled {
+		s += ", to sample stacks"
+	}
 	if t.Attempt > 1 {
 		s += fmt.Sprintf(", attempt %d", t.Attempt)
 	}

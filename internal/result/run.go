@@ -60,12 +60,16 @@ type Run struct {
 	Stopping *Stopping `json:"stopping,omitempty"`
 	Pilots   []Pilot   `json:"pilots,omitempty"`
 	Lengths  []Length  `json:"lengths,omitempty"`
+	// Breakdowns say where the CPU time of each mode went, by sampled stacks.
+	Breakdowns []Breakdown `json:"breakdowns,omitempty"`
 	// TCPLimits say who limited TCP, for each mode, workload and sender.
 	TCPLimits []TCPLimits `json:"tcp_limits,omitempty"`
 	// CostPass is the pass at one rate for every mode, nil where none was asked for.
 	// LinkLimited names the bulk workloads in which the link set every mode's goodput.
 	CostPass    *CostPass     `json:"cost_pass,omitempty"`
 	LinkLimited []LinkLimited `json:"link_limited,omitempty"`
+	// Losses say, for each mode and workload over UDP, where datagrams died.
+	Losses []LossSummary `json:"losses,omitempty"`
 }
 
 // Build is the version of the program that made the run.

@@ -42,7 +42,7 @@ func tabulate(modes []Mode, workloads []string, trials []Trial) table {
 	old := Superseded(trials)
 	for i := range trials {
 		t := &trials[i]
-		if t.Status != TrialOK || t.Pilot || old(t) {
+		if t.Status != TrialOK || t.Aside() || old(t) {
 			continue
 		}
 		if c := tab[key{t.Mode, t.Workload}]; c != nil {

@@ -16,10 +16,12 @@ const (
 // the unit of replication. Seq counts attempts from 1 in the order they ran,
 // Block from 1. Durations are seconds.
 type Trial struct {
-	Schema   string             `json:"schema"`
-	Seq      int                `json:"seq"`
-	Block    int                `json:"block"`
-	Pilot    bool               `json:"pilot,omitempty"` // in block 0: it sets the warm-up and counts in no cell
+	Schema string `json:"schema"`
+	Seq    int    `json:"seq"`
+	Block  int    `json:"block"`
+	Pilot  bool   `json:"pilot,omitempty"` // in block 0: it sets the warm-up and counts in no cell
+	// Profiled marks a trial that was only there to sample stacks: it counts in no cell.
+	Profiled bool               `json:"profiled,omitempty"`
 	Mode     string             `json:"mode"`
 	Workload string             `json:"workload"`
 	Attempt  int                `json:"attempt"`
@@ -57,9 +59,17 @@ type Trial struct {
 	Steps   []Step   `json:"steps,omitempty"`  // of a rate search, in order: the curve of loss over load
 	Tool    *Tool    `json:"tool,omitempty"`   // the external generator, if one made the traffic
 	Notes   []Note   `json:"notes,omitempty"`  // what a reader of its figures must know
+	// Losses say where its datagrams died, over UDP.
+	Losses *Losses `json:"losses,omitempty"`
+	// Stacks are those sampled in it, nil where none were.
+	Stacks *Stacks `json:"stacks,omitempty"`
 	// Limits say of each sender of a TCP workload who kept it from being faster.
 	Limits []TCPLimits `json:"limits,omitempty"`
 }
+
+// Aside says that a trial counts in no cell, because it was run for something else: to
+// set the warm-up or to sample stacks.
+func (t Trial) Aside() bool { return t.Pilot || t.Profiled }
 
 // ProcessCPU is what the processes of one program spent on behalf of a mode while
 // it had traffic, in CPU seconds: in user space and in calls to the kernel, not in

@@ -209,7 +209,7 @@ func logRatios(x, b []float64) []float64 {
 func (r *run) series(mode, workload string, block int) *result.Series {
 	var found *result.Series
 	for _, t := range r.trials {
-		if t.Mode == mode && t.Workload == workload && t.Block == block && t.Status == result.TrialOK && !t.Pilot && t.Series != nil && t.Series.Interval > 0 {
+		if t.Mode == mode && t.Workload == workload && t.Block == block && t.Status == result.TrialOK && !t.Aside() && t.Series != nil && t.Series.Interval > 0 {
 			found = t.Series
 		}
 	}

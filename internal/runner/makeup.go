@@ -31,6 +31,7 @@ func owed(planned []plan.Trial, ran []result.Trial) []plan.Trial {
 	for _, t := range ran {
 		s := set{t.Block, t.Workload}
 		switch {
+		case t.Profiled: // it counts in no cell
 		case t.Requeued && t.Status != result.TrialFailed:
 			made[again{s, t.Mode}] = true
 		case t.Status == result.TrialInvalid && !slices.Contains(sets, s):
@@ -56,7 +57,7 @@ func (r *run) makeUp(ctx context.Context) error {
 	if len(todo) == 0 {
 		return nil
 	}
-	if n := result.Count(r.trials); r.hopeless(n, len(todo)) {
+	if n := result.Count(ordinary(r.trials)); r.hopeless(n, len(slices.DeleteFunc(slices.Clone(todo), plan.Trial.Costing))) {
 		return nil // and the run is noisy, which says it all
 	}
 	r.todo = append(slices.Clone(r.todo[:r.done]), todo...)
@@ -121,7 +122,7 @@ func (r *run) busyTurns() {
 		for _, t := range r.trials {
 			long := t.Machine[what.of]
 			used, known := t.Machine[what.figure]
-			if t.Turns < 2 || t.Pilot || !known || long <= 0 {
+			if t.Turns < 2 || t.Aside() || !known || long <= 0 {
 				continue
 			}
 			all++

@@ -114,6 +114,7 @@ func (r *run) execute(ctx context.Context) error {
 		r.warn(w.Code, w.Scope, "%s", w.Text)
 	}
 	r.circumstances()
+	r.passing()
 	if err := r.setUp(ctx); err != nil {
 		return err
 	}
@@ -127,19 +128,23 @@ func (r *run) finish() {
 	r.out.Trials = result.Count(r.trials)
 	rule := Rule(r.cfg.Study, r.trials)
 	r.out.Noisy = rule.Noisy
+	r.passed()
 	r.ruledOut()
 	r.busyTurns()
 	r.unpaid()
 	cells, warnings := result.Cells(r.out.Modes, plan.Names(r.cfg.Study), r.trials, rule)
 	r.out.Cells = cells
-	for _, w := range r.plan.Workloads {
+	for _, w := range plan.Workloads(r.cfg.Study) {
 		r.compareEnds(w)
 	}
+	r.alike()
+	r.pressed()
 	r.out.Scenarios = Scenarios(r.cfg.Study)
 	r.out.Comparisons = result.Compare(
 		result.Input{Modes: r.out.Modes, Workloads: plan.Names(r.cfg.Study), Trials: r.trials, Rule: rule}, r.out.Scenarios, Asked(r.cfg.Study))
 	agreements, disagreements := result.Agreements(r.out.Modes, Verified(r.cfg.Study), r.trials, rule)
 	r.out.Agreements = agreements
+	r.out.TCPLimits = r.limitTCP()
 	for _, w := range append(warnings, disagreements...) {
 		r.warn(w.Code, w.Scope, "%s", w.Text)
 	}

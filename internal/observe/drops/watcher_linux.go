@@ -1,0 +1,185 @@
+package drops
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+	"github.com/cilium/ebpf/link"
+)
+
+// Bounds of the maps: flows of one session, ports of all of them, and pairs of a
+// reason and a function for each flow, of which a kernel on a bad day shows a dozen.
+const (
+	maxFlows  = 256
+	maxPorts  = 4 * maxFlows
+	maxCounts = 4096
+)
+
+// license is that of the program which the kernel is given, because reading the
+// kernel's memory is only for programs under its own licence. It is of program_linux.go
+// as it stands there, and of nothing else.
+const license = "Dual MIT/GPL"
+
+// tunnelPorts returns the UDP ports on which datagrams are looked for inside VXLAN:
+// that of RFC 7348, and the one which Linux takes where it is told none.
+func tunnelPorts() []uint16 { return []uint16{4789, 8472} }
+
+// Watcher has the program in the kernel. The program is hooked up only while a
+// session is under way. Neither it nor its sessions may be used from several goroutines at once.
+type Watcher struct {
+	procRoot string
+	layout   layout
+	ports    *ebpf.Map
+	turn     *ebpf.Map
+	lost     *ebpf.Map
+	counts   *ebpf.Map
+	program  *ebpf.Program
+	symbols  map[uint64]string // "" for those without
+	session  *Session
+}
+
+// New loads the program and hooks it up once for a moment, so that whatever keeps it
+// from working is known at the beginning of a run. procRoot is where procfs is
+// mounted, for the names of functions. What this machine lacks is an
+// *UnavailableError.
+func New(procRoot string) (*Watcher, error) {
+	kernel, err := btf.LoadKernelSpec()
+	if err != nil {
+		return nil, &UnavailableError{"drop reasons need the kernel's types (CONFIG_DEBUG_INFO_BTF, /sys/kernel/btf/vmlinux)", err}
+	}
+	l, err := readLayout(kernel)
+	if err != nil {
+		return nil, &UnavailableError{"drop reasons cannot be read on this kernel", err}
+	}
+	w := &Watcher{procRoot: procRoot, layout: l, symbols: map[uint64]string{}}
+	if err := w.load(); err != nil {
+		return nil, errors.Join(refused(err), w.Close())
+	}
+	s, err := w.Start(0)
+	if err == nil {
+		err = s.Stop()
+	}
+	if err != nil {
+		return nil, errors.Join(refused(err), w.Close())
+	}
+	return w, nil
+}
+
+// refused is what it means that the kernel did not take the program.
+func refused(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return &UnavailableError{"drop reasons need root, or CAP_BPF and CAP_PERFMON, on the machine itself", err}
+	}
+	return &UnavailableError{"this kernel does not take the program that reads drop reasons", err}
+}
+
+func (w *Watcher) load() (err error) {
+	for _, m := range []struct {
+		to   **ebpf.Map
+		spec ebpf.MapSpec
+	}{
+		{&w.ports, ebpf.MapSpec{Name: "tare_ports", Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: maxPorts}},
+		{&w.turn, ebpf.MapSpec{Name: "tare_turn", Type: ebpf.Array, KeySize: 4, ValueSize: 4, MaxEntries: 1}},
+		{&w.lost, ebpf.MapSpec{Name: "tare_lost", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1}},
+		{&w.counts, ebpf.MapSpec{Name: "tare_drops", Type: ebpf.Hash, KeySize: 16, ValueSize: 8, MaxEntries: maxCounts}},
+	} {
+		if *m.to, err = ebpf.NewMap(&m.spec); err != nil {
+			return err
+		}
+	}
+	w.program, err = ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name: "tare_drops", Type: ebpf.RawTracepoint, License: license,
+		Instructions: program(w.layout, fds{ports: w.ports.FD(), turn: w.turn.FD(), lost: w.lost.FD(), counts: w.counts.FD()}),
+	})
+	return err
+}
+
+// Start begins to count, for so many flows whose ports Set tells. A session must be
+// stopped before the next one starts.
+func (w *Watcher) Start(flows int) (*Session, error) {
+	if w.session != nil {
+		return nil, errors.New("count drops: the session before has not been stopped")
+	}
+	if flows > maxFlows {
+		return nil, fmt.Errorf("count drops: %d flows, more than %d", flows, maxFlows)
+	}
+	s := &Session{watcher: w, flows: make([]Flow, flows)}
+	if err := w.clear(); err != nil {
+		return nil, err
+	}
+	if err := s.tell(); err != nil {
+		return nil, err
+	}
+	stats, err := w.program.Stats()
+	if err != nil {
+		return nil, fmt.Errorf("count drops: %w", err)
+	}
+	s.missed = stats.RecursionMisses
+	if s.hook, err = link.AttachRawTracepoint(link.RawTracepointOptions{Name: tracepoint, Program: w.program}); err != nil {
+		return nil, fmt.Errorf("hook up to the tracepoint skb:%s: %w", tracepoint, err)
+	}
+	w.session = s
+	return s, nil
+}
+
+// clear empties all maps.
+func (w *Watcher) clear() error {
+	if err := errors.Join(w.turn.Put(uint32(0), uint32(0)), w.lost.Put(uint32(0), uint64(0))); err != nil {
+		return fmt.Errorf("count drops: %w", err)
+	}
+	var port, value uint32
+	ports, err := keysOf(w.ports, port, value)
+	if err != nil {
+		return err
+	}
+	var k key
+	var n uint64
+	counts, err := keysOf(w.counts, k, n)
+	if err != nil {
+		return err
+	}
+	for _, p := range ports {
+		if err := w.ports.Delete(p); err != nil {
+			return fmt.Errorf("count drops: forget a port: %w", err)
+		}
+	}
+	for _, c := range counts {
+		if err := w.counts.Delete(c); err != nil {
+			return fmt.Errorf("count drops: forget a count: %w", err)
+		}
+	}
+	return nil
+}
+
+// keysOf are all keys of a map.
+func keysOf[K, V any](m *ebpf.Map, k K, v V) ([]K, error) {
+	var out []K
+	all := m.Iterate()
+	for all.Next(&k, &v) {
+		out = append(out, k)
+	}
+	if err := all.Err(); err != nil {
+		return nil, fmt.Errorf("count drops: read a map: %w", err)
+	}
+	return out, nil
+}
+
+// Close takes the program out of the kernel. It may be called again.
+func (w *Watcher) Close() error {
+	var errs []error
+	if w.session != nil {
+		errs = append(errs, w.session.Stop())
+	}
+	if w.program != nil {
+		errs = append(errs, w.program.Close())
+	}
+	for _, m := range []*ebpf.Map{w.ports, w.turn, w.lost, w.counts} {
+		if m != nil {
+			errs = append(errs, m.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -134,11 +134,14 @@ func (r *run) finish() {
 	for _, w := range plan.Workloads(r.cfg.Study) {
 		r.compareEnds(w)
 	}
+	r.alike()
+	r.pressed()
 	r.out.Scenarios = Scenarios(r.cfg.Study)
 	r.out.Comparisons = result.Compare(
 		result.Input{Modes: r.out.Modes, Workloads: plan.Names(r.cfg.Study), Trials: r.trials, Rule: rule}, r.out.Scenarios, Asked(r.cfg.Study))
 	agreements, disagreements := result.Agreements(r.out.Modes, Verified(r.cfg.Study), r.trials, rule)
 	r.out.Agreements = agreements
+	r.out.TCPLimits = r.limitTCP()
 	for _, w := range append(warnings, disagreements...) {
 		r.warn(w.Code, w.Scope, "%s", w.Text)
 	}

@@ -13,6 +13,7 @@ import (
 	"tare/internal/observe"
 	"tare/internal/plan"
 	"tare/internal/result"
+	"tare/internal/study"
 	"tare/internal/traffic"
 )
 
@@ -26,21 +27,22 @@ const (
 // lane is one trial under way.
 type lane struct {
 	plan.Trial
-	stage  *stage
-	work   traffic.Workload
-	pairs  []*pair
-	client traffic.Report // of all pairs together, once they have ended
-	server traffic.Report
-	before driver.Counters
-	out    result.Trial
-	limit  time.Duration // for all trials that take turns with this one
-	busy   time.Duration // spent on this trial, without the turns of others
-	search *search       // of a rate search
-	err    error
-	ruled  string         // why it is ruled out, by a rule fixed beforehand; empty: it counts
-	window observe.Window // what was observed of the machine around it
-	shared bool           // and around the trials that it took turns with
-	flaps  []string       // devices of the path whose carrier came or went
+	stage   *stage
+	work    traffic.Workload
+	pairs   []*pair
+	client  traffic.Report // of all pairs together, once they have ended
+	server  traffic.Report
+	before  driver.Counters
+	out     result.Trial
+	limit   time.Duration // for all trials that take turns with this one
+	busy    time.Duration // spent on this trial, without the turns of others
+	search  *search       // of a rate search
+	err     error
+	ruled   string         // why it is ruled out, by a rule fixed beforehand; empty: it counts
+	window  observe.Window // what was observed of the machine around it
+	shared  bool           // and around the trials that it took turns with
+	flaps   []string       // devices of the path whose carrier came or went
+	counted bool           // the study wants the counters of its trials as evidence
 }
 
 // voidError is a path that was not proven.
@@ -54,7 +56,7 @@ func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 	limit += trialGrace
 	var lanes []*lane
 	for _, t := range trials {
-		l := &lane{Trial: t, stage: r.stage(t.Mode), limit: limit}
+		l := &lane{Trial: t, stage: r.stage(t.Mode), limit: limit, counted: r.cfg.Study.Evidence.Counters != study.Off}
 		l.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Requeued: t.Requeued,
 			Pilot: t.Pilot(), Rate: plan.Offered(t.Workload), Warmup: t.Workload.Warmup.Std().Seconds(), Window: t.Workload.Duration.Std().Seconds()}
 		if t.Costing() && l.out.Rate == 0 {

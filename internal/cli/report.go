@@ -99,7 +99,9 @@ func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run
 	run.Scenarios = runner.Scenarios(s)
 	run.Comparisons = result.Compare(
 		result.Input{Modes: run.Modes, Workloads: plan.Names(s), Trials: trials, Rule: rule}, run.Scenarios, runner.Asked(s))
-	run.Cells, run.Agreements, run.Warnings = cells, agreements, slices.Concat(run.Warnings, warnings, more)
+	limited, saturated := result.LinkLimits(runner.Links(s, run.Modes), cells, trials)
+	run.CostPass = runner.CostPass(s, trials)
+	run.Cells, run.Agreements, run.LinkLimited, run.Warnings = cells, agreements, limited, slices.Concat(run.Warnings, warnings, more, saturated)
 	return run
 }
 

@@ -24,7 +24,7 @@ const rrHeaderSize = 16
 const lostAfter = 200 * time.Millisecond
 
 func (udpRR) Spec() Spec {
-	return Spec{Title: "UDP request/response", WorkloadSpec: study.WorkloadSpec{
+	return Spec{Title: "UDP request/response", Datagrams: true, WorkloadSpec: study.WorkloadSpec{
 		Kind:     "udp_rr",
 		Metric:   "transaction_rate",
 		Params:   []string{"request_size", "response_size", "family", "send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},

@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"slices"
 	"strings"
 
 	"tare/internal/result"
@@ -30,7 +31,7 @@ type drops struct {
 // other one's ring full, only its own moves; where a network card or a tunnel has no
 // room, only that device's. So the backlog is what both the machine and a device saw.
 func (b *booking) queues() {
-	var tx, rx []drops
+	var tx, rx, tunnels []drops
 	for _, s := range b.in.Stacks {
 		for _, name := range s.named("dev/", "_dropped") {
 			device := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(name, ".tx_dropped"), ".rx_dropped"), "dev/")
@@ -38,6 +39,8 @@ func (b *booking) queues() {
 			switch {
 			case s.Kinds[device] == "bridge":
 				b.exact(result.PlaceBridge, s, name, d.n)
+			case strings.HasSuffix(name, ".tx_dropped") && s.tunnel(device):
+				tunnels = append(tunnels, d)
 			case strings.HasSuffix(name, ".tx_dropped"):
 				tx = append(tx, d)
 			default:
@@ -57,6 +60,14 @@ func (b *booking) queues() {
 	for _, d := range rx {
 		b.exact(result.PlaceDeviceRx, d.s, d.counter, d.n)
 	}
+	b.tunnels = tunnels
+}
+
+// tunnel says whether a device sends by a table of remote ends. What it has none for
+// it drops, and that is first of all what nobody asked for: neighbour discovery and
+// multicast reports.
+func (s Stack) tunnel(device string) bool {
+	return slices.Contains([]string{"vxlan", "geneve", "gre", "gretap", "ip6gre", "ipip", "sit", "wireguard"}, s.Kinds[device])
 }
 
 // softnet is what the backlogs of the path's machines dropped, of anybody's. Where

@@ -45,6 +45,20 @@ type End struct {
 	SendsSuper, TakesSuper bool
 }
 
+// Plus is two accounts of one stack together; the first may be nil.
+func (e *End) Plus(o End) *End {
+	if e == nil {
+		return &o
+	}
+	sum := End{Sent: e.Sent + o.Sent, Received: e.Received + o.Received, Denied: e.Denied + o.Denied, Unread: e.Unread + o.Unread,
+		SendsSuper: e.SendsSuper || o.SendsSuper, TakesSuper: e.TakesSuper || o.TakesSuper}
+	if e.Drops != nil && o.Drops != nil {
+		n := *e.Drops + *o.Drops
+		sum.Drops = &n
+	}
+	return &sum
+}
+
 // Book books what was lost. Unexplained is what is left, below 0 where counters that
 // are taken at their word moved by more than was lost; Missing then says so.
 func Book(in Input) result.Losses {
@@ -70,7 +84,7 @@ func Book(in Input) result.Losses {
 	b.echoes()
 	slices.SortStableFunc(out.Places, func(x, y result.LossPlace) int { return order(x.Place) - order(y.Place) })
 	if out.Unexplained < 0 {
-		out.Missing = append(out.Missing, fmt.Sprintf("%d more were booked than lost: others use the same path, or one datagram moved two counters", -out.Unexplained))
+		out.Missing = append(out.Missing, "more were booked than lost: others use the same path, or one datagram moved two counters")
 	}
 	return out
 }
@@ -84,6 +98,7 @@ type booking struct {
 	in        Input
 	out       *result.Losses
 	factor    float64 // datagrams that a packet stands for
+	tunnels   []drops // of what devices found no way for, the trial's or not
 	fragments bool    // datagrams crossed in several packets
 }
 
@@ -103,7 +118,7 @@ func (b *booking) packets() {
 	}
 	if left > 0 && sent > left {
 		b.factor = float64(sent) / float64(left)
-		b.lack("datagrams were sent %.3g to a packet: what devices, queues and rules counted was multiplied by that, which is right on average only", b.factor)
+		b.lack("datagrams were sent %.2g to a packet: what devices, queues and rules counted was multiplied by that, which is right on average only", b.factor)
 	}
 	if b.fragments {
 		b.lack("datagrams were sent in fragments: devices, queues and rules count those, and one that is lost costs a whole datagram; what they say is booked as far as datagrams are missing")

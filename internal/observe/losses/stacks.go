@@ -120,6 +120,9 @@ func (b *booking) echoes() {
 		}
 		b.fill(result.PlaceRouting, s, "Ip.OutDiscards", b.datagrams(s.moved("Ip.OutDiscards", "Ip6.OutDiscards")))
 	}
+	for _, d := range b.tunnels {
+		b.fill(result.PlaceDeviceTx, d.s, d.counter, b.datagrams(d.n))
+	}
 	for _, s := range b.in.Stacks {
 		if s.End == nil {
 			continue

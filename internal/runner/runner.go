@@ -40,7 +40,7 @@ type Config struct {
 // says so. The error is for what kept a run from being recorded at all, or left
 // something behind.
 func Run(ctx context.Context, cfg Config) (result.Run, error) {
-	r := &run{cfg: cfg, plan: plan.Make(cfg.Study).Taking(cfg.Drivers.TakesEach(cfg.Study)), trials: slices.Clone(cfg.Done), watch: observe.NewWatch(collectors(cfg, os.Getpid()))}
+	r := &run{cfg: cfg, plan: plan.Make(cfg.Study).Taking(cfg.Drivers.TakesEach(cfg.Study)), trials: slices.Clone(cfg.Done), watch: observe.NewWatch(collectors(cfg, os.Getpid())), cpu: observe.NewCPU("/proc")}
 	r.out = result.Run{
 		Schema: result.Schema, ID: cfg.Claim.ID, Started: time.Now().UTC(), Status: result.RunComplete, Tare: cfg.Build,
 		Seed: cfg.Study.Seed, Profile: cfg.Study.Profile, Hosts: hosts(cfg), Warnings: []result.Warning{},
@@ -81,6 +81,9 @@ type run struct {
 	chosen    map[string]bool // workloads whose length has been looked at
 	dropped   []dropped
 	watch     *observe.Watch
+	cpu       observe.Collector // read at the edges of what a mode does
+	idle      []idled           // the waits before trials, in order
+	unbilled  []string          // trials of which the CPU cost is unknown, and why
 	out       result.Run
 }
 
@@ -111,6 +114,7 @@ func (r *run) execute(ctx context.Context) error {
 		r.warn(w.Code, w.Scope, "%s", w.Text)
 	}
 	r.circumstances()
+	r.passing()
 	if err := r.setUp(ctx); err != nil {
 		return err
 	}
@@ -124,19 +128,25 @@ func (r *run) finish() {
 	r.out.Trials = result.Count(r.trials)
 	rule := Rule(r.cfg.Study, r.trials)
 	r.out.Noisy = rule.Noisy
+	r.passed()
 	r.ruledOut()
 	r.busyTurns()
+	r.unpaid()
 	cells, warnings := result.Cells(r.out.Modes, plan.Names(r.cfg.Study), r.trials, rule)
 	r.out.Cells = cells
-	for _, w := range r.plan.Workloads {
+	r.limitedByLinks()
+	for _, w := range plan.Workloads(r.cfg.Study) {
 		r.compareEnds(w)
 	}
+	r.alike()
+	r.pressed()
 	r.out.Scenarios = Scenarios(r.cfg.Study)
 	r.out.Comparisons = result.Compare(
 		result.Input{Modes: r.out.Modes, Workloads: plan.Names(r.cfg.Study), Trials: r.trials, Rule: rule}, r.out.Scenarios, Asked(r.cfg.Study))
 	agreements, disagreements := result.Agreements(r.out.Modes, Verified(r.cfg.Study), r.trials, rule)
 	r.out.Agreements = agreements
 	r.out.Losses = result.SumLosses(r.out.Modes, plan.Names(r.cfg.Study), r.trials)
+	r.out.TCPLimits = r.limitTCP()
 	for _, w := range append(warnings, disagreements...) {
 		r.warn(w.Code, w.Scope, "%s", w.Text)
 	}

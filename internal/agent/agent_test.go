@@ -239,7 +239,7 @@ func (f fake) Launch(context.Context, ...string) (transport.Conn, error) {
 
 func TestBadHello(t *testing.T) {
 	for name, tt := range map[string]struct{ says, want string }{
-		"another version": {`{"tare_agent":99}` + "\n", "it speaks protocol 99, this program 3"},
+		"another version": {`{"tare_agent":99}` + "\n", "it speaks protocol 99, this program 4"},
 		"no hello":        {"bash: tare: not found\n", "start agent in there: read message"},
 		"nothing":         {"", "start agent in there: EOF (exit status 127: no such file)"},
 	} {
@@ -260,7 +260,7 @@ func TestEndsWithStdin(t *testing.T) {
 		if err := agent.Serve(t.Context(), strings.NewReader(in), &out, "test"); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if !strings.HasPrefix(out.String(), `{"tare_agent":3,`) {
+		if !strings.HasPrefix(out.String(), `{"tare_agent":4,`) {
 			t.Errorf("%s: said %q", name, out.String())
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"tare/internal/agent/transport"
 	"tare/internal/agent/wire"
+	"tare/internal/observe/netstack"
 	"tare/internal/traffic"
 )
 
@@ -200,6 +201,19 @@ func (c *Client) Links(ctx context.Context, to netip.Addr) ([]wire.Link, netip.A
 	}
 	from, err := netip.ParseAddr(reply.From)
 	return reply.Links, from, err
+}
+
+// Read reads the counters of the agent's network stack and the CPU times of its
+// machine. It is not for while a trial is timed.
+func (c *Client) Read(ctx context.Context) (netstack.Reading, error) {
+	reply, err := c.call(ctx, wire.Request{Op: wire.OpRead})
+	if err != nil {
+		return netstack.Reading{}, fmt.Errorf("read counters: %w", err)
+	}
+	if reply.Reading == nil {
+		return netstack.Reading{}, fmt.Errorf("read counters: agent in %s answered without a reading", c.place)
+	}
+	return *reply.Reading, nil
 }
 
 // Gone tells why the agent is no longer there, nil while it is.

@@ -149,3 +149,24 @@ func TestLinks(t *testing.T) {
 	}
 	t.Errorf("no loopback among %d devices", len(links))
 }
+
+func TestRead(t *testing.T) {
+	got, err := begin(t).Read(t.Context())
+	if runtime.GOOS != "linux" {
+		if err != nil || len(got.Gaps) != 1 || len(got.Counters) > 0 {
+			t.Errorf("read %+v and %v, want one gap: there is no procfs", got, err)
+		}
+		return
+	}
+	if err != nil || got.Boot == "" || got.NS == "" || !strings.HasPrefix(got.CPU, "cpu ") {
+		t.Errorf("read %+v and %v, want a boot id, a namespace and CPU times", got, err)
+	}
+	for _, want := range []string{"Udp.RcvbufErrors", "dev/lo.tx_packets", "softnet.dropped"} {
+		if _, ok := got.Counters[want]; !ok {
+			t.Errorf("no counter %s among %d", want, len(got.Counters))
+		}
+	}
+	if kind, ok := got.Kinds["lo"]; !ok || kind != "" {
+		t.Errorf("lo is a %q (there: %t), want hardware or loopback", kind, ok)
+	}
+}

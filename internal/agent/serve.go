@@ -121,6 +121,9 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 		if s.cancel != nil {
 			s.cancel(errors.New("the controller gave up the trial"))
 		}
+	case wire.OpRead:
+		reading := readStack("/proc")
+		reply.Reading = &reading
 	case wire.OpLinks:
 		reply = links(req)
 	case wire.OpAnswer:

@@ -28,6 +28,7 @@ const (
 	exitUsage       = 2   // usage or study error; nothing was made
 	exitEnvironment = 3   // rights, kernel or engine lack what is needed
 	exitUnfit       = 4   // measured, but not fit to judge
+	exitRegression  = 10  // check found one
 	exitInterrupted = 130 // after teardown
 )
 
@@ -101,7 +102,7 @@ func (a App) root() *cobra.Command {
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(a.runCommand(), a.planCommand(), a.modesCommand(), a.doctorCommand(), a.reportCommand(), a.judgeCommand(), a.exportCommand(), a.lsCommand(),
+	root.AddCommand(a.runCommand(), a.planCommand(), a.modesCommand(), a.doctorCommand(), a.reportCommand(), a.compareCommand(), a.checkCommand(), a.judgeCommand(), a.exportCommand(), a.lsCommand(),
 		a.gcCommand(), a.versionCommand())
 	return root
 }

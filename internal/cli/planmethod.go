@@ -27,8 +27,12 @@ func printTime(w io.Writer, p plan.Plan, s study.Study) {
 	}
 	least, _ := trials(p.Least)
 	most, busy := trials(p.Blocks)
-	fmt.Fprintf(w, "%s trials: %d modes x %d workloads x %s blocks, profile %s, seed %d\n",
-		span(least, most), len(p.Modes), len(p.Workloads), span(p.Least, p.Blocks), s.Profile, p.Seed)
+	pass := ""
+	if slices.ContainsFunc(p.Trials, plan.Trial.Costing) {
+		pass = " and a cost pass"
+	}
+	fmt.Fprintf(w, "%s trials: %d modes x %d workloads x %s blocks%s, profile %s, seed %d\n",
+		span(least, most), len(p.Modes), len(plan.Workloads(s)), span(p.Least, p.Blocks), pass, s.Profile, p.Seed)
 	long := p.Time(p.Blocks)
 	share := fmt.Sprintf("%.0f %% of it with traffic flowing", 100*busy.Seconds()/max(long, 1).Seconds())
 	if s.Stop == nil {
@@ -53,7 +57,7 @@ func span(from, to int) string {
 // printMethod says in words how a run measures, stops and rules out.
 func printMethod(w io.Writer, p plan.Plan, s study.Study) {
 	fmt.Fprintf(w, "\nmargin %g %%; settle %s before each trial\n", 100*s.Margin, s.Settle)
-	for _, line := range slices.Concat([]string{stopping(s), piloting(s)}, lengths(p), skipping(p), []string{renewing(p, s), ruling(s.Invalid)}) {
+	for _, line := range slices.Concat([]string{stopping(s), piloting(s)}, lengths(p), skipping(p, s), []string{passing(p, s), watching(s.Evidence), renewing(p, s), ruling(s.Invalid)}) {
 		if line != "" {
 			fmt.Fprintln(w, line)
 		}
@@ -107,9 +111,9 @@ func lengths(p plan.Plan) []string {
 }
 
 // skipping says which workloads are not driven in every block, and in which they are.
-func skipping(p plan.Plan) []string {
+func skipping(p plan.Plan, s study.Study) []string {
 	var out []string
-	for _, w := range p.Workloads {
+	for _, w := range plan.Workloads(s) {
 		var in []string
 		for block := 1; block <= p.Blocks; block++ {
 			if w.In(block) {
@@ -121,6 +125,38 @@ func skipping(p plan.Plan) []string {
 		}
 	}
 	return out
+}
+
+// passing says at which rate the modes are driven in the cost pass, and in which
+// blocks.
+func passing(p plan.Plan, s study.Study) string {
+	pass, why, ok := plan.CostPass(s)
+	switch {
+	case why != "":
+		return study.CostPassID + ": none, because " + why
+	case !ok:
+		return ""
+	}
+	var in []string
+	for block := 1; block <= p.Blocks; block++ {
+		if s.CostPass.In(block) {
+			in = append(in, fmt.Sprint(block))
+		}
+	}
+	if len(in) == 0 {
+		return study.CostPassID + ": none, because it begins with block " + fmt.Sprint(s.CostPass.FromBlock)
+	}
+	rate := s.CostPass.Rate.String()
+	if s.CostPass.Rate == study.PassAuto {
+		rate = "half of what the slowest has in " + listed(pass.From) + " in block 1"
+	}
+	return fmt.Sprintf("%s: every mode at one rate, %s; in %s %s", study.CostPassID, rate,
+		strings.TrimPrefix(say.Count(len(in), "block", "blocks"), fmt.Sprint(len(in), " ")), listed(in))
+}
+
+// watching says what is gathered beside the figures.
+func watching(e study.Evidence) string {
+	return fmt.Sprintf("evidence: counters %s, stacks %s, drop reasons %s", e.Counters, e.Stacks, e.Drops)
 }
 
 // listed joins numbers or names, the middle of a long row left out.

@@ -121,12 +121,14 @@ func (a App) table(in report.Input, dir string) error {
 }
 
 // text prints a report as suits the terminal.
-func (a App) text(in report.Input) error {
+func (a App) text(in report.Input) error { return report.Text(a.Stdout, in, a.textOptions()) }
+
+func (a App) textOptions() report.TextOptions {
 	tty, width := terminal(a.Stdout)
 	if width == 0 || width > 100 {
 		width = 80
 	}
-	return report.Text(a.Stdout, in, report.TextOptions{Width: width, Color: tty && os.Getenv("NO_COLOR") == ""})
+	return report.TextOptions{Width: width, Color: tty && os.Getenv("NO_COLOR") == ""}
 }
 
 func (a App) lsCommand() *cobra.Command {

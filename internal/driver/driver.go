@@ -88,6 +88,7 @@ type Pair struct{ Client, Server Endpoint }
 // is chosen by the server, and then stands in for the dialled one too.
 type Endpoint struct {
 	Name     string // host/sandbox, for people
+	Place    string // the network stack it is in, as Place names it
 	Launcher transport.Launcher
 	Listen   []netip.AddrPort // by address family; empty for the client
 	Dial     []netip.AddrPort

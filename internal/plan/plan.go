@@ -31,7 +31,7 @@ type Plan struct {
 	Least     int              // blocks that there are in any case
 	Blocks    int              // blocks that there are at most
 	Modes     []string         // by name, in the study's order; the control last
-	Workloads []study.Workload // in the study's order, twins included, planned ones left out
+	Workloads []study.Workload // in the study's order, twins included, planned ones left out; the cost pass last
 	Trials    []Trial
 	Settle    time.Duration // idle wait before each trial
 	Renew     study.Renew
@@ -44,12 +44,14 @@ type Plan struct {
 // time (randomized multiple interleaved trials, Abedi and Brecht, ICPE 2017). The
 // blocks up to any one are the same however many may follow.
 //
-// Before the first block stand the pilots, one of each mode.
+// Before the first block stand the pilots, one of each mode. The cost pass stands
+// somewhere between the workloads of the blocks that have it.
 func Make(s study.Study) Plan {
 	p := Plan{
 		Seed: s.Seed, Least: s.Stop.Least(s.Blocks), Blocks: s.Blocks, Modes: s.ModeNames(), Workloads: Workloads(s),
 		Settle: s.Settle.Std(), Renew: s.Renew,
 	}
+	pass, _, passing := CostPass(s)
 	if w, piloted := Pilot(s); piloted {
 		for _, m := range shuffled(rng(s, 0), p.Modes) {
 			p.Trials = append(p.Trials, Trial{Mode: m, Workload: w})
@@ -58,11 +60,21 @@ func Make(s study.Study) Plan {
 	for block := 1; block <= s.Blocks; block++ {
 		due := slices.DeleteFunc(slices.Clone(p.Workloads), func(w study.Workload) bool { return !w.In(block) })
 		rng := rng(s, block)
+		var groups [][]Trial
 		for _, w := range shuffled(rng, due) {
+			var trials []Trial
 			for _, m := range shuffled(rng, p.Modes) {
-				p.Trials = append(p.Trials, Trial{Block: block, Mode: m, Workload: w})
+				trials = append(trials, Trial{Block: block, Mode: m, Workload: w})
 			}
+			groups = append(groups, trials)
 		}
+		if passing && s.CostPass.In(block) {
+			groups = passIn(s, block, groups, p.Modes, pass.Workload)
+		}
+		p.Trials = append(p.Trials, slices.Concat(groups...)...)
+	}
+	if passing {
+		p.Workloads = append(p.Workloads, pass.Workload)
 	}
 	p.expect()
 	return p

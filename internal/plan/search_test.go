@@ -16,7 +16,8 @@ func searchOf(t *testing.T, profile string) study.Study {
 	for _, w := range traffic.All() {
 		cat.Workloads = append(cat.Workloads, w.Spec().WorkloadSpec)
 	}
-	s, err := study.Resolve(study.Study{Seed: 1, Profile: profile, Modes: study.ModesOf("host", "x"), Workloads: []study.Workload{{Kind: "udp_search"}}}, cat)
+	s, err := study.Resolve(study.Study{Seed: 1, Profile: profile, Modes: study.ModesOf("host", "x"), Workloads: []study.Workload{{Kind: "udp_search"}},
+		CostPass: study.CostPass{Rate: study.NoPass}}, cat)
 	if err != nil {
 		t.Fatal(err)
 	}

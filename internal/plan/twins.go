@@ -24,12 +24,15 @@ func Workloads(s study.Study) []study.Workload {
 	return all
 }
 
-// Names lists the workloads of a resolved study as results name them, twins
-// included.
+// Names lists the workloads of a resolved study as results name them, twins and the
+// cost pass included.
 func Names(s study.Study) []string {
 	var names []string
 	for _, w := range Workloads(s) {
 		names = append(names, w.Name())
+	}
+	if _, _, passing := CostPass(s); passing {
+		names = append(names, study.CostPassID)
 	}
 	return names
 }

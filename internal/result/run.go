@@ -68,6 +68,8 @@ type Run struct {
 	// LinkLimited names the bulk workloads in which the link set every mode's goodput.
 	CostPass    *CostPass     `json:"cost_pass,omitempty"`
 	LinkLimited []LinkLimited `json:"link_limited,omitempty"`
+	// Losses say, for each mode and workload over UDP, where datagrams died.
+	Losses []LossSummary `json:"losses,omitempty"`
 }
 
 // Build is the version of the program that made the run.

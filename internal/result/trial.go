@@ -58,6 +58,8 @@ type Trial struct {
 	Steps   []Step   `json:"steps,omitempty"`  // of a rate search, in order: the curve of loss over load
 	Tool    *Tool    `json:"tool,omitempty"`   // the external generator, if one made the traffic
 	Notes   []Note   `json:"notes,omitempty"`  // what a reader of its figures must know
+	// Losses say where its datagrams died, over UDP.
+	Losses *Losses `json:"losses,omitempty"`
 	// Stacks are those sampled in it, nil where none were.
 	Stacks *Stacks `json:"stacks,omitempty"`
 	// Limits say of each sender of a TCP workload who kept it from being faster.

@@ -13,6 +13,7 @@ import (
 func (r *run) learn() {
 	r.warm()
 	r.lengthen()
+	r.choosePass()
 }
 
 // remaining is the plan without what a resumed run has already.

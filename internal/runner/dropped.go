@@ -6,6 +6,7 @@ import (
 
 	"tare/internal/plan"
 	"tare/internal/result"
+	"tare/internal/study"
 )
 
 // dropped is a workload that a mode failed at as often as it is tried. The other
@@ -18,7 +19,7 @@ func (r *run) drop(l *lane) {
 	reason := fmt.Sprintf("a trial of %s failed %d times in block %d: %v", l.Workload.ID, attempts, l.Block, l.err)
 	r.dropped = append(r.dropped, dropped{l.Mode, l.Workload.ID})
 	for _, w := range r.plan.Workloads {
-		if !r.gaveUp(l.Mode, w.Name()) {
+		if w.ID != study.CostPassID && !r.gaveUp(l.Mode, w.Name()) {
 			r.warn("workload_failed", l.Mode+" "+l.Workload.ID, "%s; it was not tried again", reason)
 			return
 		}

@@ -3,6 +3,7 @@ package runner
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"tare/internal/result"
@@ -140,10 +141,16 @@ func withoutWeather(together [][]float64) [][]float64 {
 	return out
 }
 
+// ordinary leaves out the trials of the cost pass.
+func ordinary(trials []result.Trial) []result.Trial {
+	return slices.DeleteFunc(slices.Clone(trials), func(t result.Trial) bool { return t.Workload == study.CostPassID })
+}
+
 // noisy says why a run is not fit to judge: more of its trials were ruled out than
-// the study allows. Empty: it is fit.
+// the study allows. Empty: it is fit. The cost pass, which alone runs outside of
+// turns as a rule, does not decide about the figures of the others.
 func noisy(trials []result.Trial, rules study.Invalid) string {
-	n := result.Count(trials)
+	n := result.Count(ordinary(trials))
 	all := n.OK + n.Invalid
 	if !rules.Most.On() || n.Invalid == 0 || float64(n.Invalid) <= float64(rules.Most)*float64(all) {
 		return ""

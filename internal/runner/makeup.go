@@ -57,7 +57,7 @@ func (r *run) makeUp(ctx context.Context) error {
 	if len(todo) == 0 {
 		return nil
 	}
-	if n := result.Count(r.trials); r.hopeless(n, len(todo)) {
+	if n := result.Count(ordinary(r.trials)); r.hopeless(n, len(slices.DeleteFunc(slices.Clone(todo), plan.Trial.Costing))) {
 		return nil // and the run is noisy, which says it all
 	}
 	r.todo = append(slices.Clone(r.todo[:r.done]), todo...)

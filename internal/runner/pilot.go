@@ -54,7 +54,7 @@ func (r *run) warm() {
 	most = min(max(most, shortestWarmup), longestWarmup)
 	for _, w := range r.plan.Workloads {
 		switch own := w.Warmup.Std(); {
-		case !bulk(w):
+		case !bulk(w) || w.ID == study.CostPassID:
 		case own >= most:
 			r.relength(w.Name(), own, 0, fmt.Sprintf("the study's own; pilot trials showed %s or less", say.Duration(most)))
 		default:

@@ -111,6 +111,7 @@ func (r *run) execute(ctx context.Context) error {
 		r.warn(w.Code, w.Scope, "%s", w.Text)
 	}
 	r.circumstances()
+	r.passing()
 	if err := r.setUp(ctx); err != nil {
 		return err
 	}
@@ -124,11 +125,12 @@ func (r *run) finish() {
 	r.out.Trials = result.Count(r.trials)
 	rule := Rule(r.cfg.Study, r.trials)
 	r.out.Noisy = rule.Noisy
+	r.passed()
 	r.ruledOut()
 	r.busyTurns()
 	cells, warnings := result.Cells(r.out.Modes, plan.Names(r.cfg.Study), r.trials, rule)
 	r.out.Cells = cells
-	for _, w := range r.plan.Workloads {
+	for _, w := range plan.Workloads(r.cfg.Study) {
 		r.compareEnds(w)
 	}
 	r.out.Scenarios = Scenarios(r.cfg.Study)

@@ -10,6 +10,7 @@ import (
 	"tare/internal/report/say"
 	"tare/internal/result"
 	"tare/internal/stats"
+	"tare/internal/study"
 )
 
 // enough says, before a block, whether the run ends instead: every ratio is settled
@@ -77,7 +78,7 @@ func (r *run) decide(n int) (stats.Stopping, stats.Halt) {
 func (r *run) ratios(last int) []result.ModeRatio {
 	in := result.Input{Modes: r.modes()}
 	for _, w := range r.plan.Workloads {
-		if w.Every <= 1 && w.Times == 0 {
+		if w.Every <= 1 && w.Times == 0 && w.ID != study.CostPassID {
 			in.Workloads = append(in.Workloads, w.Name())
 		}
 	}

@@ -56,7 +56,12 @@ func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 	for _, t := range trials {
 		l := &lane{Trial: t, stage: r.stage(t.Mode), limit: limit}
 		l.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Requeued: t.Requeued,
-			Pilot: t.Pilot(), Warmup: t.Workload.Warmup.Std().Seconds(), Window: t.Workload.Duration.Std().Seconds()}
+			Pilot: t.Pilot(), Rate: plan.Offered(t.Workload), Warmup: t.Workload.Warmup.Std().Seconds(), Window: t.Workload.Duration.Std().Seconds()}
+		if t.Costing() && l.out.Rate == 0 {
+			l.err = errNoRate
+			lanes = append(lanes, l)
+			continue
+		}
 		if l.pairs, l.err = r.pairs(l.stage, t, limit); l.err == nil {
 			l.work, l.err = workload(l.pairs[0].clientSide)
 		}

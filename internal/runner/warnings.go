@@ -35,6 +35,7 @@ func (r *run) circumstances() {
 	r.left()
 	for _, w := range r.plan.Workloads {
 		switch {
+		case w.ID == study.CostPassID: // as what it is made of
 		case len(r.cfg.CPUs) == 0 && w.Placement != "" && w.Placement != study.Free:
 			r.warn("placement_free", w.ID, "placement %s was asked for, but nothing is known here of the CPUs of the engines' machines: each end runs where their schedulers put it", w.Placement)
 		case w.Placement == study.TwoCores && len(r.cfg.CPUs) < 2:

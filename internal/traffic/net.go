@@ -42,6 +42,12 @@ type glancer interface {
 	readNow(b []byte) (int, error)
 }
 
+// queuer is a stream whose system tells how many bytes its peer has not acknowledged,
+// those that are not sent yet included.
+type queuer interface {
+	queued() (int, error)
+}
+
 // teller is a stream whose kernel tells of it.
 type teller interface {
 	tell() (tcpState, error)
@@ -58,6 +64,7 @@ type tcpState struct {
 	received      uint64  // payload bytes
 	segments      uint64  // sent, acknowledgements included
 	retransmits   int64
+	times         chronograph
 	sendBuffer    int // granted, bytes
 	receiveBuffer int // granted, bytes
 }

@@ -26,6 +26,16 @@ func beforeHandshake(p Params) func(network, address string, c syscall.RawConn) 
 // afterHandshake has nothing to add.
 func afterHandshake(*net.TCPConn, Params) error { return nil }
 
+func (s *portableStream) queued() (n int, err error) {
+	raw, err := s.c.SyscallConn()
+	if err != nil {
+		return 0, fmt.Errorf("reach socket: %w", err)
+	}
+	var asked error
+	err = raw.Control(func(fd uintptr) { n, asked = kernelQueued(int(fd)) })
+	return n, errors.Join(err, asked)
+}
+
 // tell asks the kernel, which on Linux it can: a report should not be blind
 // because of the path that was taken.
 func (s *portableStream) tell() (tcpState, error) {

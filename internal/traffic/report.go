@@ -49,6 +49,7 @@ type Window struct {
 	Streams     []int64   `json:"streams"`     // bytes received by each stream, or sent where this end only sends
 	Slots       int64     `json:"slots"`       // sends that the schedule asked for, 0 without one
 	Missed      int64     `json:"missed"`      // of Slots, not sent: this end could not keep up
+	Limits      *Limits   `json:"limits"`      // of a TCP stream's sender, nil where the kernel does not tell
 
 	RTT       *Distribution `json:"rtt,omitempty"`        // request to response
 	Connect   *Distribution `json:"connect,omitempty"`    // until connected

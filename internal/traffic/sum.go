@@ -46,6 +46,7 @@ func Sum(a, b Report) Report {
 		sum := *v.Retransmits + *w.Retransmits
 		w.Retransmits = &sum
 	}
+	w.Limits = v.Limits.plus(w.Limits)
 	w.RTT, w.Connect, w.FirstByte = merged(v.RTT, w.RTT), merged(v.Connect, w.Connect), merged(v.FirstByte, w.FirstByte)
 	return b
 }

@@ -79,13 +79,14 @@ func setBuffer(fd, force, plain, bytes int) error {
 
 // kernelTells reads what the kernel knows of a connection.
 func kernelTells(fd int) (tcpState, error) {
-	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+	info, size, err := tcpInfo(fd)
 	if err != nil {
-		return tcpState{}, fmt.Errorf("read TCP_INFO: %w", err)
+		return tcpState{}, err
 	}
 	st := tcpState{
 		known: true, mss: int(info.Snd_mss), rtt: float64(info.Rtt) / 1e6, segments: uint64(info.Segs_out), retransmits: int64(info.Total_retrans),
 		sent: info.Bytes_sent, resent: info.Bytes_retrans, received: info.Bytes_received,
+		times: chronographOf(&info, size),
 	}
 	// What cannot be read stays unknown.
 	st.congestion, _ = unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)

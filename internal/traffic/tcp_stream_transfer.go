@@ -138,6 +138,7 @@ func streamReport(c conns, ends []*streamEnd, p Params) Report {
 	r.Window = Window{Seconds: p.Duration.Seconds(), Interval: min(SeriesInterval, p.Duration).Seconds()}
 	var got, sent []*book
 	var resent int64
+	known := true
 	for _, e := range ends {
 		if !e.send {
 			got = append(got, e.book)
@@ -148,13 +149,17 @@ func streamReport(c conns, ends []*streamEnd, p Params) Report {
 		sent = append(sent, e.book)
 		r.Sent += e.book.total
 		r.Window.Sent += e.book.window
-		resent += e.resent
+		known = known && e.before.known && e.after.known
+		resent += e.after.retransmits - e.before.retransmits
+		if l, ok := limitsOf(e.before.times, e.after.times, e.window); ok {
+			r.Window.Limits = r.Window.Limits.plus(&l)
+		}
 		if e.pace != nil {
 			r.Window.Slots += e.pace.slots
 			r.Window.Missed += e.pace.missed
 		}
 	}
-	if len(sent) > 0 && told(c[0]).known {
+	if len(sent) > 0 && known {
 		r.Window.Retransmits = &resent
 	}
 	counted := got

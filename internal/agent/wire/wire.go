@@ -10,12 +10,13 @@ import (
 	"io"
 	"time"
 
+	"tare/internal/observe/netstack"
 	"tare/internal/traffic"
 )
 
 // Version is the protocol's. Both sides are the same binary in all but a few
 // set-ups, so any difference is refused.
-const Version = 3
+const Version = 4
 
 // MaxLine bounds a message in bytes.
 const MaxLine = 4 << 20
@@ -43,6 +44,8 @@ const (
 	OpAnswer   Op = "answer"   // answer knocks: answered as soon as the port is open
 	OpAnswered Op = "answered" // no more of them: answered when the port is closed again, with an error if nobody knocked
 	OpKnock    Op = "knock"    // dial until the other end answers: answered with what it saw
+
+	OpRead Op = "read" // read the counters of the agent's network stack, never while a trial is timed: answered with them
 )
 
 // Request is a line to the agent. Params belong to listen and dial.
@@ -68,6 +71,8 @@ type Reply struct {
 	Links []Link `json:"links,omitempty"`
 	From  string `json:"from,omitempty"` // the address that Request.Address is dialled from
 	Knock *Knock `json:"knock,omitempty"`
+
+	Reading *netstack.Reading `json:"reading,omitempty"` // with the CPU times of the agent's machine
 }
 
 // Reader reads messages.

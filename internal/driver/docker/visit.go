@@ -12,6 +12,7 @@ import (
 	"tare/internal/agent/wire"
 	"tare/internal/driver/notes"
 	"tare/internal/engine"
+	"tare/internal/observe/netstack"
 	"tare/internal/result"
 )
 
@@ -50,6 +51,9 @@ func (s *sight) Links(ctx context.Context, names []string) (map[string]notes.Lin
 	}
 	return out, nil
 }
+
+// Read reads all counters that the agent can see.
+func (s *sight) Read(ctx context.Context) (netstack.Reading, error) { return s.eye.Read(ctx) }
 
 // Describe reads what a device is.
 func (s *sight) Describe(ctx context.Context, name string) (string, []result.Fact, error) {

@@ -21,6 +21,7 @@ type Path struct {
 
 	pairs []driver.Pair
 	first [2]string // where the ends of the first pair are
+	stood []Place   // network stacks, each once
 	links []link
 	watch []Watch
 	rules []driver.Rule
@@ -91,8 +92,10 @@ func (p *Path) Ends(client, server End, listen, dial []netip.Addr, port uint16) 
 
 // EndsAt is Ends with a port for each address.
 func (p *Path) EndsAt(client, server End, listen, dial []netip.AddrPort) {
-	from := driver.Endpoint{Name: client.Place.At, Launcher: client.Launcher}
-	to := driver.Endpoint{Name: server.Place.At, Launcher: server.Launcher, Listen: listen, Dial: dial}
+	p.stands(client.Place)
+	p.stands(server.Place)
+	from := driver.Endpoint{Name: client.Place.At, Place: p.placeOf(client.Place), Launcher: client.Launcher}
+	to := driver.Endpoint{Name: server.Place.At, Place: p.placeOf(server.Place), Launcher: server.Launcher, Listen: listen, Dial: dial}
 	n := len(p.pairs) + 1
 	if n == 1 {
 		p.first = [2]string{client.Place.At, server.Place.At}

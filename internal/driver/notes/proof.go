@@ -65,7 +65,10 @@ func (p *Path) same(pair int, at Place, dev Device, e driver.Expect) {
 
 // Link has a device's counters read, for rules of the driver's own. They are named
 // Counter(at, role or name, "tx_bytes") and "rx_bytes".
-func (p *Path) Link(at Place, dev Device) { p.links = append(p.links, link{at, dev}) }
+func (p *Path) Link(at Place, dev Device) {
+	p.stands(at)
+	p.links = append(p.links, link{at, dev})
+}
 
 // Watch has further counters read around each trial.
 func (p *Path) Watch(w Watch) { p.watch = append(p.watch, w) }

@@ -1,0 +1,269 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/report"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+type compareFlags struct {
+	format  string
+	margin  string
+	metrics []string
+}
+
+func (f *compareFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.format, "format", "text", "how to print it: text, md or json")
+	c.Flags().StringVar(&f.margin, "margin", "", "the change that still counts as the same (default: that of the later run's study)")
+	c.Flags().StringSliceVar(&f.metrics, "metrics", nil, "metrics to look at, separated by commas; all when absent")
+}
+
+func (a App) compareCommand() *cobra.Command {
+	var f compareFlags
+	c := &cobra.Command{
+		Use: "compare BEFORE AFTER", Short: "Say what changed from one run to another", Args: exactly(2),
+		Long: "Compare two runs of one study: first what they were made with, then cell by cell whether\n" +
+			"the cost of a mode changed, by the noise of both runs. What is not comparable is refused.\n" +
+			"A run is its directory, or its id if it is below $TARE_RUNS or tare-runs.",
+		Example: "  tare compare before after\n  tare compare --format md before after >changes.md",
+		RunE: func(_ *cobra.Command, args []string) error {
+			changes, err := a.changes(args[0], args[1], f)
+			if err != nil {
+				return err
+			}
+			return a.printChanges(changes, f.format)
+		},
+	}
+	f.add(c)
+	return c
+}
+
+// changes compares two runs by their names.
+func (a App) changes(before, after string, f compareFlags) (result.Changes, error) {
+	formats := []string{"text", "md", "json"}
+	if !slices.Contains(formats, f.format) {
+		return result.Changes{}, usage(fmt.Errorf("--format is %q; allowed: %s", f.format, strings.Join(formats, ", ")))
+	}
+	for _, name := range f.metrics {
+		if _, ok := result.MetricNamed(name); !ok {
+			return result.Changes{}, usage(fmt.Errorf("--metrics names %q, which is no metric; docs/results.md lists them", name))
+		}
+	}
+	b, err := a.takeRun(before)
+	if err != nil {
+		return result.Changes{}, err
+	}
+	n, err := a.takeRun(after)
+	if err != nil {
+		return result.Changes{}, err
+	}
+	margin := n.study.Margin
+	if f.margin != "" {
+		if margin, err = share(f.margin); err != nil {
+			return result.Changes{}, usage(fmt.Errorf("--margin %w", err))
+		}
+	}
+	differences := study.Differences(b.study, n.study)
+	out := result.Across(b.Taken, n.Taken, refusals(differences), margin)
+	for _, d := range differences {
+		if !d.Decides {
+			out.Environment = append(out.Environment, result.Difference{Scope: d.Scope, Name: d.Key, Before: d.Before, After: d.After})
+		}
+	}
+	if len(f.metrics) > 0 {
+		out.Cells = slices.DeleteFunc(out.Cells, func(c result.Change) bool { return !slices.Contains(f.metrics, c.Metric) })
+	}
+	return out, nil
+}
+
+// takenRun is a run with its study.
+type takenRun struct {
+	result.Taken
+	study study.Study
+}
+
+// takeRun reads a run and its study.
+func (a App) takeRun(name string) (takenRun, error) {
+	dir, err := findRun(name)
+	if err != nil {
+		return takenRun{}, usage(err)
+	}
+	defer dir.Close()
+	run, trials, err := dir.Load()
+	if err != nil {
+		return takenRun{}, usage(err)
+	}
+	_, s, err := a.resumed(dir.Path(), false)
+	if err != nil {
+		return takenRun{}, usage(fmt.Errorf("compare %s: it does not tell what was asked: %w", name, err))
+	}
+	if len(run.Cells) == 0 && len(trials) > 0 {
+		run = a.judge(run, trials, dir.Path())
+	}
+	return takenRun{result.Taken{Run: run, Trials: trials}, s}, nil
+}
+
+// refusals are what two studies forbid to compare.
+func refusals(differences []study.Difference) []result.Refusal {
+	var out []result.Refusal
+	for _, d := range differences {
+		if !d.Decides {
+			continue
+		}
+		value := func(s string) string {
+			if s == "" {
+				return "not set"
+			}
+			return s
+		}
+		r := result.Refusal{Reason: fmt.Sprintf("%s was %s and is %s", d.Key, value(d.Before), value(d.After))}
+		if name, ok := strings.CutPrefix(d.Scope, "workload "); ok {
+			r.Workload = name
+		} else if name, ok := strings.CutPrefix(d.Scope, "mode "); ok {
+			r.Mode = name
+		} else {
+			r.Reason = d.Scope + " " + r.Reason
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func (a App) printChanges(c result.Changes, format string) error {
+	switch format {
+	case "json":
+		enc := json.NewEncoder(a.Stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(c)
+	case "md":
+		return report.ChangesMarkdown(a.Stdout, c)
+	}
+	return report.ChangesText(a.Stdout, c, a.textOptions())
+}
+
+func (a App) checkCommand() *cobra.Command {
+	var f compareFlags
+	var baseline string
+	var failOn []string
+	c := &cobra.Command{
+		Use: "check --baseline RUN RUN", Short: "Fail if a run shows a regression beside an earlier one", Args: exactly(1),
+		Long: "Compare a run with an earlier one of the same study, as tare compare does, and end with exit\n" +
+			"code 10 if something is worse: the noise of both runs decides, not a fixed percentage. Only\n" +
+			"the metrics that stand for their workloads count, and the cost in CPU, unless --metrics says\n" +
+			"which; a baseline's own figures do not, for they change with the machine.\n\n" +
+			"--fail-on lists what is a regression:\n" +
+			"  worse        a mode costs more, beyond what the noise explains; worse:5% where a change\n" +
+			"               within 5 % is shown to be none\n" +
+			"  lost         a mode was measured and no longer can be\n" +
+			"  cannot_tell  there may be one, and the runs are too noisy or too short to say\n" +
+			"  refused      something is not comparable",
+		Example: "  tare check --baseline before after\n  tare check --baseline before --fail-on worse:5%,lost,refused after",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if baseline == "" {
+				return usage(errors.New("check: --baseline is missing: the earlier run to compare with"))
+			}
+			g, err := gateOf(failOn)
+			if err != nil {
+				return usage(err)
+			}
+			if g.margin != "" {
+				if f.margin != "" {
+					return usage(errors.New("check: --margin and --fail-on worse:SHARE both say which change counts as the same; use one"))
+				}
+				f.margin = g.margin
+			}
+			changes, err := a.changes(baseline, args[0], f)
+			if err != nil {
+				return err
+			}
+			if len(f.metrics) == 0 {
+				changes.Cells = slices.DeleteFunc(changes.Cells, func(c result.Change) bool { return !gated(c) })
+			}
+			return errors.Join(a.printChanges(changes, f.format), g.verdict(changes))
+		},
+	}
+	f.add(c)
+	c.Flags().StringVar(&baseline, "baseline", "", "the earlier run")
+	c.Flags().StringSliceVar(&failOn, "fail-on", []string{"worse", "lost"}, "what is a regression, separated by commas")
+	return c
+}
+
+// gated is whether a cell counts for the gate where nothing is said.
+func gated(c result.Change) bool {
+	m, ok := result.MetricNamed(c.Metric)
+	return ok && (m.Primary || strings.HasPrefix(m.Name, "cpu_cost"))
+}
+
+// gate is what a check fails on.
+type gate struct {
+	on     []string
+	margin string // of worse, as it was written
+}
+
+func gateOf(failOn []string) (gate, error) {
+	var g gate
+	for _, text := range failOn {
+		name, margin, has := strings.Cut(strings.TrimSpace(text), ":")
+		if !slices.Contains([]string{"worse", "lost", "cannot_tell", "refused"}, name) || has && name != "worse" {
+			return g, fmt.Errorf("--fail-on is %q; allowed: worse, worse:SHARE such as worse:5%%, lost, cannot_tell, refused", text)
+		}
+		if has {
+			if _, err := share(margin); err != nil {
+				return g, fmt.Errorf("--fail-on %s: the share %w", text, err)
+			}
+			g.margin = margin
+		}
+		g.on = append(g.on, name)
+	}
+	return g, nil
+}
+
+// verdict is the error of a check: of a regression, or that nothing could be judged.
+func (g gate) verdict(c result.Changes) error {
+	var found []string
+	told := 0
+	for _, cell := range c.Cells {
+		switch {
+		case cell.Own:
+			continue
+		case cell.Verdict == result.Worse && slices.Contains(g.on, "worse"),
+			cell.Verdict == result.CannotTell && slices.Contains(g.on, "cannot_tell"):
+			found = append(found, fmt.Sprintf("%s %s %s is %s", cell.Mode, cell.Workload, cell.Metric, report.ChangeVerdict(cell)))
+		}
+		if cell.Verdict != result.CannotTell {
+			told++
+		}
+	}
+	for _, m := range c.Modes {
+		if m.Lost() && slices.Contains(g.on, "lost") {
+			found = append(found, fmt.Sprintf("%s was measured and is %s now", m.Mode, orMissing(m.After)))
+		}
+	}
+	if len(c.Refused) > 0 && slices.Contains(g.on, "refused") {
+		found = append(found, fmt.Sprintf("%d parts of the study are not comparable", len(c.Refused)))
+	}
+	switch {
+	case len(found) > 0:
+		return &codeError{exitRegression, fmt.Errorf("check: %s", strings.Join(found, "; "))}
+	case c.Noisy != "":
+		return &codeError{exitUnfit, errors.New("check: " + c.Noisy)}
+	case told == 0:
+		return &codeError{exitUnfit, errors.New("check: no mode could be judged: see what is not comparable and what cannot be told above")}
+	}
+	return nil
+}
+
+func orMissing(s result.ModeStatus) string {
+	if s == "" {
+		return "not in the run"
+	}
+	return string(s)
+}

@@ -1,0 +1,24 @@
+package driver
+
+import (
+	"context"
+
+	"tare/internal/observe/netstack"
+)
+
+// Placed is a Path that says which network stacks it leads through. It is optional:
+// where a path has none, nothing is known of where its datagrams die.
+type Placed interface {
+	// Places lists every network stack of the path once: those of the ends, whose
+	// names are in Endpoint.Place, and those between them. Reading one takes
+	// milliseconds and is not for while traffic is timed.
+	Places() []Place
+}
+
+// Place is a network stack of a path: host, or host/sandbox.
+type Place struct {
+	Name string
+	// Read reads its counters. An error means that none could be read; what single
+	// sources lack is among the reading's gaps.
+	Read func(context.Context) (netstack.Reading, error)
+}

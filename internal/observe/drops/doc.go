@@ -1,0 +1,47 @@
+// Package drops asks the kernel why it threw datagrams away. A small program on the
+// raw tracepoint skb:kfree_skb counts, for the ports of a trial and for nothing else,
+// which packets the kernel gives up, by its own reason and by the function that did
+// it. It costs nothing while no packet is dropped.
+//
+// It takes Linux 5.17 or newer with BTF, and root or the capabilities CAP_BPF and
+// CAP_PERFMON. Where these are lacking, [New] says which, and a run goes on without.
+//
+// What it cannot see: what another kernel drops; datagrams inside a tunnel other
+// than VXLAN on UDP ports 4789 and 8472; fragments behind the first, which carry no
+// ports; and what the kernel frees without calling it a drop.
+package drops
+
+import (
+	"fmt"
+
+	"tare/internal/result"
+)
+
+// Flow is what is counted together, usually the traffic of one trial. A packet
+// belongs to it if its source or its destination port is one of Ports, over
+// UDP, or TCP if that is set. Address translation gives a flow several.
+type Flow struct {
+	Ports []uint16
+	TCP   bool
+}
+
+// Found is what a session counted.
+type Found struct {
+	Flows   [][]result.DropReason // by flow, in the order given to Start; the most frequent first
+	Missing string                // why the counts may be too low, empty where they are whole
+}
+
+// UnavailableError says why drops cannot be counted here, and what would mend it.
+type UnavailableError struct {
+	Reason string
+	Err    error // what the kernel said; may be nil
+}
+
+func (e *UnavailableError) Error() string {
+	if e.Err == nil {
+		return e.Reason
+	}
+	return fmt.Sprintf("%s: %v", e.Reason, e.Err)
+}
+
+func (e *UnavailableError) Unwrap() error { return e.Err }

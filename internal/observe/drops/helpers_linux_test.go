@@ -1,0 +1,165 @@
+package drops_test
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"tare/internal/linuxnet"
+	"tare/internal/observe/drops"
+	"tare/internal/result"
+)
+
+const size = 1000 // bytes of payload
+
+// watcher is one for the whole test. Only where the machine itself lacks what it
+// takes, and says so, there is none.
+func watcher(t *testing.T) *drops.Watcher {
+	t.Helper()
+	w, err := drops.New("/proc")
+	if u := new(drops.UnavailableError); errors.As(err, &u) {
+		t.Skipf("needs drop reasons: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func namespace(t *testing.T, name string) *linuxnet.NS {
+	t.Helper()
+	ns, err := linuxnet.NewNS("tare-test-drops-"+name, false)
+	if err != nil {
+		t.Skipf("needs network namespaces: %v", err)
+	}
+	t.Cleanup(func() { ns.Close() })
+	return ns
+}
+
+// listen opens a UDP socket in a namespace, with the smallest receive buffer there is.
+func listen(t *testing.T, ns *linuxnet.NS, on string) *net.UDPConn {
+	t.Helper()
+	var c *net.UDPConn
+	err := ns.Do(func() (err error) {
+		c, err = net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.MustParseAddrPort(on)))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if err := c.SetReadBuffer(1); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func portOf(c *net.UDPConn) uint16 { return c.LocalAddr().(*net.UDPAddr).AddrPort().Port() }
+
+// send sends datagrams to a port, and is content where nobody wants them.
+func send(t *testing.T, ns *linuxnet.NS, to netip.AddrPort, n int) {
+	t.Helper()
+	var c *net.UDPConn
+	err := ns.Do(func() (err error) {
+		c, err = net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for range n {
+		for {
+			_, err := c.Write(make([]byte, size))
+			if errors.Is(err, syscall.ECONNREFUSED) {
+				continue // of an earlier datagram: this one was not sent
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+}
+
+// settle reads what arrives at c, which may be nil, until that and what was counted
+// are as many as were sent: the kernel may take its time. It gives up after a while;
+// whoever calls it then finds the sum wrong.
+func settle(t *testing.T, s *drops.Session, c *net.UDPConn, sent int) (got int) {
+	t.Helper()
+	buf := make([]byte, 64<<10)
+	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); {
+		if c != nil {
+			if err := c.SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
+				t.Fatal(err)
+			}
+			switch n, err := c.Read(buf); {
+			case err == nil:
+				got += n / size
+				continue
+			case !errors.Is(err, os.ErrDeadlineExceeded):
+				t.Fatal(err)
+			}
+		}
+		dropped, err := s.Peek()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got+int(dropped) >= sent {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return got
+}
+
+// sum is how many were dropped for a reason, and how many for others.
+func sum(all []result.DropReason, reason string) (of, other int64) {
+	for _, d := range all {
+		if d.Reason == reason {
+			of += d.Count
+		} else {
+			other += d.Count
+		}
+	}
+	return of, other
+}
+
+// stop ends a session, and tells by how much its counts may be too low: on a busy
+// machine a packet may be dropped in an interrupt of the very moment in which another
+// one is counted.
+func stop(t *testing.T, s *drops.Session) ([][]result.DropReason, tolerance) {
+	t.Helper()
+	found, err := s.Stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.Missing == "" {
+		return found.Flows, 0
+	}
+	t.Logf("the counts may be too low: %s", found.Missing)
+	return found.Flows, 5
+}
+
+// tolerance is how many datagrams may be missing.
+type tolerance int64
+
+func (t tolerance) fits(got, want int64) bool { return got <= want && got >= want-int64(t) }
+
+func start(t *testing.T, w *drops.Watcher, flows ...drops.Flow) *drops.Session {
+	t.Helper()
+	s, err := w.Start(flows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

@@ -1,0 +1,50 @@
+package drops
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// symbolise finds the functions that addresses of the kernel are in, in the form of
+// /proc/kallsyms. Where the kernel hides its addresses, which then are all 0, and for
+// an address below every function, there is no name.
+func symbolise(kallsyms io.Reader, addresses []uint64) (map[uint64]string, error) {
+	type best struct {
+		at   uint64
+		name string
+	}
+	sorted := slices.Compact(slices.Sorted(slices.Values(addresses)))
+	found := make([]best, len(sorted))
+	lines := bufio.NewScanner(kallsyms)
+	for lines.Scan() {
+		// ADDRESS TYPE NAME [MODULE]
+		address, rest, ok := strings.Cut(lines.Text(), " ")
+		kind, name, ok2 := strings.Cut(rest, " ")
+		at, err := strconv.ParseUint(address, 16, 64)
+		if !ok || !ok2 || err != nil {
+			return nil, fmt.Errorf("line %.80q is no symbol", lines.Text())
+		}
+		if at == 0 || !strings.ContainsAny(kind, "tTwW") {
+			continue
+		}
+		name, _, _ = strings.Cut(name, "\t")
+		// An address is that of the call's return: it belongs to the last function that
+		// begins below it. Only those addresses above at are concerned.
+		for i := len(sorted) - 1; i >= 0 && sorted[i] > at; i-- {
+			if found[i].at < at {
+				found[i] = best{at, name}
+			}
+		}
+	}
+	out := make(map[uint64]string, len(sorted))
+	for i, f := range found {
+		if f.name != "" {
+			out[sorted[i]] = f.name
+		}
+	}
+	return out, lines.Err()
+}

@@ -1,0 +1,74 @@
+package drops
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/result"
+)
+
+func TestSymbolise(t *testing.T) {
+	const text = `ffffffff81000000 T _text
+ffffffff81000100 t first
+ffffffff81000180 D data_is_no_function
+ffffffff81000200 T second
+ffffffff81000200 T second_alias
+ffffffffa0000000 t in_a_module	[nft]
+`
+	got, err := symbolise(strings.NewReader(text), []uint64{0xffffffff810001ff, 0xffffffff81000200, 0xffffffff81000204, 0xffffffffa0000010, 0x10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[uint64]string{
+		0xffffffff810001ff: "first", 0xffffffff81000200: "first", 0xffffffff81000204: "second", 0xffffffffa0000010: "in_a_module",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	hidden := "0000000000000000 T _text\n0000000000000000 t first\n"
+	if got, err := symbolise(strings.NewReader(hidden), []uint64{0xffffffff810001ff}); err != nil || len(got) > 0 {
+		t.Errorf("hidden addresses gave %v, %v", got, err)
+	}
+	for _, bad := range []string{"no symbol\n", "ffffffff81000000\n", "xyz T name\n"} {
+		if _, err := symbolise(strings.NewReader(bad), []uint64{1}); err == nil {
+			t.Errorf("%q was taken", bad)
+		}
+	}
+}
+
+func FuzzSymbolise(f *testing.F) {
+	f.Add("ffffffff81000000 T _text\nffffffffa0000000 t in_a_module\t[nft]\n", uint64(0xffffffff81000010))
+	f.Fuzz(func(t *testing.T, text string, address uint64) {
+		names, err := symbolise(strings.NewReader(text), []uint64{address, address})
+		if err == nil && len(names) > 1 {
+			t.Errorf("%d names of one address", len(names))
+		}
+	})
+}
+
+func TestReasonName(t *testing.T) {
+	names := map[uint32]string{3: "NO_SOCKET"}
+	for reason, want := range map[uint32]string{3: "NO_SOCKET", 200: "REASON_200", 3<<16 | 5: "SUBSYSTEM_3_REASON_5"} {
+		if got := reasonName(names, reason); got != want {
+			t.Errorf("%d: %s, want %s", reason, got, want)
+		}
+	}
+}
+
+// What is booked is booked to a place that there is.
+func TestPlaces(t *testing.T) {
+	known := map[string]bool{}
+	for _, p := range result.LossPlaces() {
+		known[p.ID] = true
+	}
+	for reason, place := range places() {
+		if !known[place] {
+			t.Errorf("%s is at %q, which is no place", reason, place)
+		}
+	}
+	if got := Place(result.DropReason{Reason: "NOT_SPECIFIED", Location: "anything"}); got != "" {
+		t.Errorf("a drop without a reason is at %q", got)
+	}
+}

@@ -1,0 +1,26 @@
+//go:build !linux
+
+package drops
+
+// Watcher needs Linux.
+type Watcher struct{}
+
+// Session needs Linux.
+type Session struct{}
+
+// New says that drop reasons are told by Linux only.
+func New(string) (*Watcher, error) {
+	return nil, &UnavailableError{Reason: "drop reasons are told by Linux only"}
+}
+
+// Start is not reached: there is no Watcher.
+func (*Watcher) Start([]Flow) (*Session, error) { return &Session{}, nil }
+
+// Close has nothing to let go of.
+func (*Watcher) Close() error { return nil }
+
+// Turn is not reached.
+func (*Session) Turn(int) error { return nil }
+
+// Stop is not reached.
+func (*Session) Stop() (Found, error) { return Found{}, nil }

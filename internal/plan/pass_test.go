@@ -1,0 +1,129 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"tare/internal/study"
+)
+
+// passing is a study with a pass in some blocks.
+func passing(rate study.PassRate, workloads ...study.Workload) study.Study {
+	s := sample()
+	if len(workloads) > 0 {
+		s.Workloads = workloads
+	}
+	s.CostPass = study.CostPass{Rate: rate, FromBlock: 2, Every: 1, Times: 2, Warmup: study.Duration(time.Second / 2), Duration: study.Duration(3 * time.Second)}
+	return s
+}
+
+// The pass is the study's first bulk stream at a rate, all at once, by this program.
+func TestCostPass(t *testing.T) {
+	const second = study.Duration(time.Second)
+	tcp := study.Workload{ID: "t", Kind: "tcp_stream", Streams: 4, WriteSize: 128 << 10, Rate: study.Unlimited, Slice: second / 8, Duration: second, DurationMax: 9 * second, Every: 2, VerifyWith: "iperf3"}
+	iperf := study.Workload{ID: "i", Kind: "tcp_stream", Tool: "iperf3", Streams: 1, WriteSize: 128 << 10}
+	both := study.Workload{ID: "b", Kind: "tcp_stream", Pairs: 2, Direction: study.Both, WriteSize: 128 << 10}
+	rr := study.Workload{ID: "rr", Kind: "tcp_rr"}
+	search := study.Workload{ID: "s", Kind: "udp_search", LossGoals: study.LossGoals{0, 0.01}, Flows: 2, PayloadSize: 1400, Burst: 64, MaxRate: 1e10, Step: second}
+	sweep := study.Workload{ID: "w", Kind: "udp_sweep", Rates: study.Rates{1e8, 2e8}, Flows: 1, PayloadSize: 100}
+	for name, c := range map[string]struct {
+		rate study.PassRate
+		of   []study.Workload
+		want study.Workload // less its lengths, which are the pass's own
+		from []string
+		by   []string
+	}{
+		"tcp":            {study.PassAuto, []study.Workload{rr, iperf, tcp, search}, study.Workload{Kind: "tcp_stream", Streams: 4, WriteSize: 128 << 10}, []string{"t"}, []string{"goodput"}},
+		"by a tool":      {study.PassAuto, []study.Workload{search, iperf}, study.Workload{Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10}, []string{"i"}, []string{"goodput"}},
+		"a rate":         {2e9, []study.Workload{tcp}, study.Workload{Kind: "tcp_stream", Streams: 4, WriteSize: 128 << 10, Rate: 2e9}, []string{"t"}, []string{"goodput"}},
+		"shared":         {2e9, []study.Workload{both}, study.Workload{Kind: "tcp_stream", Pairs: 2, Direction: study.Both, WriteSize: 128 << 10, Rate: 5e8}, []string{"b"}, []string{"goodput"}},
+		"a low rate":     {10e6, []study.Workload{tcp}, study.Workload{Kind: "tcp_stream", Streams: 4, WriteSize: 8 << 10, Rate: 10e6}, []string{"t"}, []string{"goodput"}},
+		"udp, a search":  {study.PassAuto, []study.Workload{rr, search, sweep}, study.Workload{Kind: "udp_stream", Flows: 2, PayloadSize: 1400, Burst: 64}, []string{"s"}, []string{"throughput_0", "throughput_1"}},
+		"udp, its rates": {study.PassAuto, []study.Workload{sweep}, study.Workload{Kind: "udp_stream", Flows: 1, PayloadSize: 100}, []string{"w@100Mbit/s", "w@200Mbit/s"}, []string{"goodput"}},
+	} {
+		p, _, ok := CostPass(passing(c.rate, c.of...))
+		if !ok {
+			t.Errorf("%s: no pass", name)
+			continue
+		}
+		c.want.ID, c.want.Tool, c.want.Slice, c.want.Warmup, c.want.Duration = study.CostPassID, study.BuiltIn, study.AtOnce, second/2, 3*second
+		if diff := cmp.Diff(c.want, p.Workload); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(c.from, p.From); diff != "" {
+			t.Errorf("%s is made of (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(c.by, p.Figures()); diff != "" {
+			t.Errorf("%s has its rate from (-want +got):\n%s", name, diff)
+		}
+		if (Trial{Workload: p.Workload}).Sliced() {
+			t.Errorf("%s is driven in turns", name)
+		}
+		if asked := Offered(p.Workload); c.rate != study.PassAuto && asked != float64(c.rate) || c.rate == study.PassAuto && asked != 0 {
+			t.Errorf("%s offers %g bit/s in all", name, asked)
+		}
+	}
+	if _, why, ok := CostPass(passing(study.PassAuto, rr)); ok || !strings.Contains(why, "in bulk") {
+		t.Errorf("without a bulk workload: %q, %t", why, ok)
+	}
+	if _, why, ok := CostPass(passing(study.NoPass)); ok || why != "" {
+		t.Errorf("without being asked for: %q, %t", why, ok)
+	}
+}
+
+// The trials of the pass come into the blocks that have it and leave the order of all
+// others as it is; each mode has one.
+func TestPassInPlan(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawStudy(t)
+		without := Make(s).Trials
+		s.CostPass = study.CostPass{Rate: study.PassAuto, FromBlock: rapid.IntRange(2, 6).Draw(t, "from"), Every: rapid.IntRange(1, 3).Draw(t, "every"),
+			Times: rapid.IntRange(0, 4).Draw(t, "times"), Warmup: study.Zero, Duration: study.Duration(time.Second)}
+		p := Make(s)
+		if diff := cmp.Diff(without, slices.DeleteFunc(slices.Clone(p.Trials), Trial.Costing)); diff != "" {
+			t.Fatalf("the others (-without +beside a pass):\n%s", diff)
+		}
+		seen := map[int]int{}
+		for _, g := range Groups(p.Trials) {
+			if g[0].Costing() && len(g) != 1 {
+				t.Fatalf("%d trials of the pass at once", len(g))
+			}
+		}
+		for i, tr := range p.Trials {
+			if tr.Costing() {
+				seen[tr.Block]++
+			}
+			if i > 0 && tr.Block < p.Trials[i-1].Block {
+				t.Fatalf("block %d behind block %d", tr.Block, p.Trials[i-1].Block)
+			}
+		}
+		for block := 0; block <= s.Blocks; block++ {
+			want := 0
+			if block > 0 && s.CostPass.In(block) {
+				want = len(s.Modes)
+			}
+			if seen[block] != want {
+				t.Fatalf("block %d has %d trials of the pass, want %d", block, seen[block], want)
+			}
+		}
+		if !slices.Contains(Names(s), study.CostPassID) || p.Workloads[len(p.Workloads)-1].ID != study.CostPassID {
+			t.Fatal("the pass is not among the names of the results")
+		}
+	})
+}
+
+// The estimate holds the trials of the pass, each with a wait of its own.
+func TestPassTakesTime(t *testing.T) {
+	s := passing(study.PassAuto)
+	with := Make(s).Time(4)
+	s.CostPass = study.CostPass{}
+	want := Make(s).Time(4) + 2*3*(300*time.Millisecond+TrialOverhead+3500*time.Millisecond)
+	if with != want {
+		t.Errorf("%s with the pass, want %s", with, want)
+	}
+}

@@ -1,0 +1,248 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"tare/internal/report/chart"
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// ChangesText writes for a terminal what changed from one run to another: first what the
+// two were made with, then cell by cell. Width and colour are as in [Text]. Its only
+// error is that of w.
+func ChangesText(w io.Writer, c result.Changes, opt TextOptions) error {
+	if opt.Width == 0 {
+		opt.Width = 80
+	}
+	p := &printer{width: max(opt.Width, 40), color: opt.Color, told: map[string]bool{}}
+	v := changesView{c}
+	p.wrap("Before: ", runRef(c.Before))
+	p.wrap("After:  ", runRef(c.After))
+	for _, s := range v.sections() {
+		p.blank()
+		p.wrap("", s.heading)
+		for _, l := range s.lines {
+			p.wrap(gap, say.Cut(l, 10*p.width))
+		}
+	}
+	for _, t := range v.tables() {
+		if !t.spared() {
+			p.changes(t)
+		}
+	}
+	p.blank()
+	p.wrap("", changesLegend)
+	_, err := w.Write(p.buf.Bytes())
+	return err
+}
+
+// ChangesMarkdown writes the same as Markdown.
+func ChangesMarkdown(w io.Writer, c result.Changes) error {
+	v := changesView{c}
+	var b strings.Builder
+	fmt.Fprintf(&b, "# What changed\n\nBefore: %s\n\nAfter: %s\n", md(runRef(c.Before)), md(runRef(c.After)))
+	for _, s := range v.sections() {
+		fmt.Fprintf(&b, "\n%s\n\n", md(s.heading))
+		for _, l := range s.lines {
+			fmt.Fprintf(&b, "- %s\n", md(l))
+		}
+	}
+	for _, t := range v.tables() {
+		fmt.Fprintf(&b, "\n## %s\n\n| mode | before | after | change |\n|---|---|---|---|\n", md(t.heading))
+		for _, r := range t.rows {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", md(r.mode), md(r.before), md(r.after), md(r.verdict))
+		}
+	}
+	fmt.Fprintf(&b, "\n%s\n", md(changesLegend))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+const changesLegend = "Before and after are ratios to the baseline; a change is that of the ratio, with the interval that the spread of " +
+	"both runs gives. A baseline's own figures change with the machine. Two runs are one sample each: what differs from run to " +
+	"run, and not within one, is in no interval."
+
+func runRef(r result.RunRef) string {
+	parts := []string{"run " + orUnknown(say.Clean(r.ID)), say.Clean(r.Started), "tare " + orUnknown(say.Clean(r.Tare.Version))}
+	if r.Profile != "" {
+		parts = append(parts, "profile "+say.Clean(r.Profile))
+	}
+	if r.Status != result.RunComplete {
+		parts = append(parts, say.Clean(string(r.Status)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// changesView words changes.
+type changesView struct{ result.Changes }
+
+// remarkSection is a heading with lines below it.
+type remarkSection struct {
+	heading string
+	lines   []string
+}
+
+// sections are what stands above the figures.
+func (v changesView) sections() []remarkSection {
+	var out []remarkSection
+	add := func(heading string, lines []string) {
+		if len(lines) > 0 {
+			out = append(out, remarkSection{heading, lines})
+		}
+	}
+	if v.Noisy != "" {
+		add("! Nothing can be told", []string{say.Clean(v.Noisy)})
+	}
+	var lines []string
+	for _, d := range v.Environment {
+		lines = append(lines, difference(d.Scope, d.Name, d.Before, d.After))
+	}
+	add("The two were made with something else", lines)
+	lines = nil
+	for _, m := range v.Modes {
+		text := fmt.Sprintf("%s: %s, now %s", say.Clean(m.Mode), fateWord(m.Before), fateWord(m.After))
+		if m.Reason != "" {
+			text += ": " + say.Clean(m.Reason)
+		}
+		lines = append(lines, text)
+	}
+	add("Modes of which something else became", lines)
+	lines = nil
+	for _, r := range v.Refused {
+		where := strings.TrimSpace(say.Clean(r.Mode) + " " + say.Clean(r.Workload))
+		if where == "" {
+			where = "everything"
+		}
+		lines = append(lines, where+": "+say.Clean(r.Reason))
+	}
+	add("Not comparable", lines)
+	if len(v.Cells) == 0 {
+		add("Nothing was compared", []string{"no cell is in both runs and comparable"})
+	}
+	return out
+}
+
+func fateWord(s result.ModeStatus) string {
+	if s == "" {
+		return "not in the run"
+	}
+	return say.Clean(string(s))
+}
+
+func difference(scope, name, before, after string) string {
+	value := func(s string) string {
+		if s == "" {
+			return "not told"
+		}
+		return say.Cut(say.Clean(s), 200)
+	}
+	return strings.TrimSpace(say.Clean(scope)+" "+say.Clean(name)) + ": " + value(before) + ", now " + value(after)
+}
+
+// changeTable is the changes in one metric of one workload.
+type changeTable struct {
+	heading string
+	detail  bool
+	rows    []changeRow
+}
+
+// spared says that a terminal can do without the table: a detail that nothing is known
+// to have changed in.
+func (t changeTable) spared() bool {
+	return t.detail && !slices.ContainsFunc(t.rows, func(r changeRow) bool { return r.tone == chart.Worse || r.tone == chart.Better })
+}
+
+// changeRow is one mode.
+type changeRow struct {
+	mode, before, after, verdict string
+	tone                         chart.Tone
+}
+
+// tables gathers the cells, the metric that stands for its workload first.
+func (v changesView) tables() []changeTable {
+	var out []changeTable
+	var keys []string
+	for _, c := range v.Cells {
+		key := c.Workload + "\x00" + c.Metric
+		i := slices.Index(keys, key)
+		if i < 0 {
+			i, keys = len(keys), append(keys, key)
+			m, ok := result.MetricNamed(c.Metric)
+			if !ok {
+				m = result.Metric{Name: c.Metric, Title: c.Metric, Better: c.Better}
+			}
+			heading := say.Clean(c.Workload) + ": " + say.Clean(m.Title)
+			if d := direction(m); d != "" {
+				heading += "; " + d
+			}
+			out = append(out, changeTable{heading: heading, detail: m.Detail})
+		}
+		out[i].rows = append(out[i].rows, rowOf(c))
+	}
+	return out
+}
+
+func rowOf(c result.Change) changeRow {
+	r := changeRow{mode: say.Clean(c.Mode), tone: toneOf(c.Verdict)}
+	if c.Own {
+		scale := say.ScaleFor(c.Unit, values(c.Before, c.After)...)
+		unit := strings.TrimRight(" "+scale.Unit, " ")
+		r.before, r.after = scale.Estimate(c.Before, c.BeforeCI)+unit, scale.Estimate(c.After, c.AfterCI)+unit
+	} else {
+		r.before, r.after = say.Ratio(c.Before, c.BeforeCI), say.Ratio(c.After, c.AfterCI)
+	}
+	r.verdict = ChangeVerdict(c)
+	return r
+}
+
+// ChangeVerdict words the answer: "worse: -14 % (-17 % to -11 %)".
+func ChangeVerdict(c result.Change) string {
+	switch {
+	case c.Ratio == nil:
+		return "cannot tell: a value is 0"
+	case c.Verdict == result.Worse || c.Verdict == result.Better:
+		text := string(c.Verdict) + ": " + say.Change(*c.Ratio)
+		if c.RatioCI != nil {
+			text += " (" + say.Change(c.RatioCI[0]) + " to " + say.Change(c.RatioCI[1]) + ")"
+		}
+		return text
+	case c.Verdict == result.CannotTell && c.RatioCI == nil:
+		return "cannot tell: too few blocks"
+	}
+	return say.Verdict(c.Cell())
+}
+
+// changes writes a table.
+func (p *printer) changes(t changeTable) {
+	p.blank()
+	p.wrap("", t.heading)
+	var mode, before, after int
+	for _, r := range t.rows {
+		mode, before, after = max(mode, say.Width(r.mode)), max(before, say.Width(r.before)), max(after, say.Width(r.after))
+	}
+	mode = min(mode, p.width/3)
+	for _, r := range t.rows {
+		lead := gap + say.Pad(say.CutMiddle(r.mode, mode), mode) + gap + say.Pad(r.before, before) + gap + say.Pad(r.after, after) + gap
+		room := p.width - say.Width(lead)
+		switch {
+		case room < 0: // not even the figures fit
+			p.wide(gap + r.mode)
+			p.wrap(gap+gap, r.before+", now "+r.after)
+			lead = gap + gap
+		case room < 24:
+			p.wide(lead)
+			lead = gap + gap
+		}
+		room = p.width - say.Width(lead)
+		for i, l := range say.Wrap(r.verdict, room) {
+			if i > 0 {
+				lead = strings.Repeat(" ", say.Width(lead))
+			}
+			p.buf.WriteString(strings.TrimRight(lead+p.paint(r.tone, l), " ") + "\n")
+		}
+	}
+}

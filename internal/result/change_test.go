@@ -1,0 +1,133 @@
+package result
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// taken is a run of these trials.
+func taken(trials []Trial, modes ...Mode) Taken {
+	if modes == nil {
+		modes = []Mode{{ID: "host", Status: ModeMeasured}, {ID: "bridge", Status: ModeMeasured, Baseline: "host"}, {ID: "overlay", Status: ModeMeasured, Baseline: "host"}}
+	}
+	cells, _ := Cells(modes, []string{"stream"}, trials, Rule{Margin: 0.05})
+	return Taken{Run{ID: "x", Started: time.Unix(0, 0).UTC(), Status: RunComplete, Modes: modes, Cells: cells}, trials}
+}
+
+func earlier() []Trial {
+	return join(
+		rows("host", "goodput", 1000, 1010, 990, 1000, 1000),
+		rows("bridge", "goodput", 800, 806, 794, 800, 802),
+		rows("overlay", "goodput", 500, 506, 494, 500, 501))
+}
+
+// Whatever the machine did to all modes alike is no change of a mode; what one mode lost
+// beside the baseline is.
+func TestAcrossComparesCosts(t *testing.T) {
+	later := join(
+		rows("host", "goodput", 500, 505, 495, 500, 500), // half as fast a machine
+		rows("bridge", "goodput", 400, 403, 397, 400, 401),
+		rows("overlay", "goodput", 200, 202, 198, 200, 201)) // 0.4 of the host, where it was 0.5
+	c := Across(taken(earlier()), taken(later), nil, 0.05)
+	got := map[string]Verdict{}
+	for _, x := range c.Cells {
+		got[x.Mode] = x.Verdict
+		if x.Own != (x.Mode == "host") {
+			t.Errorf("%s: own is %t", x.Mode, x.Own)
+		}
+	}
+	if diff := cmp.Diff(map[string]Verdict{"host": Worse, "bridge": Same, "overlay": Worse}, got); diff != "" {
+		t.Errorf("verdicts (-want +got):\n%s", diff)
+	}
+	overlay := c.Cells[2]
+	if math.Abs(*overlay.Ratio-0.8) > 0.005 || math.Abs(*overlay.Before-0.5) > 0.005 || math.Abs(*overlay.After-0.4) > 0.005 {
+		t.Errorf("overlay went from %.3f to %.3f, %.3f times; want 0.5, 0.4, 0.8", *overlay.Before, *overlay.After, *overlay.Ratio)
+	}
+	// Welch's interval of the difference of the two mean log ratios, by hand.
+	b := stderr([]float64{500. / 1000, 506. / 1010, 494. / 990, 500. / 1000, 501. / 1000})
+	a := stderr([]float64{200. / 500, 202. / 505, 198. / 495, 200. / 500, 201. / 500})
+	if want := math.Hypot(a, b); math.Abs(math.Log(overlay.RatioCI[1]/(*overlay.Ratio))/want-2.5) > 0.5 { // t with 4 to 8 degrees of freedom: 2.3 to 2.8
+		t.Errorf("interval %v is not 2 to 3 standard errors (%.5f) wide", *overlay.RatioCI, want)
+	}
+}
+
+// stderr is the standard error of the mean of the logarithms.
+func stderr(xs []float64) float64 {
+	var mean, ss float64
+	for _, x := range xs {
+		mean += math.Log(x) / float64(len(xs))
+	}
+	for _, x := range xs {
+		ss += (math.Log(x) - mean) * (math.Log(x) - mean)
+	}
+	return math.Sqrt(ss / float64(len(xs)-1) / float64(len(xs)))
+}
+
+func TestAcrossLeavesOut(t *testing.T) {
+	plain := taken(earlier())
+	noisy := taken(earlier())
+	noisy.Run.Noisy = "31 % of its trials were ruled out"
+	other := taken(earlier(), Mode{ID: "host", Status: ModeMeasured}, Mode{ID: "bridge", Status: ModeMeasured, Baseline: "host"},
+		Mode{ID: "overlay", Status: ModeMeasured, Baseline: "bridge"})
+	broken := taken(earlier(), Mode{ID: "host", Status: ModeMeasured}, Mode{ID: "bridge", Status: ModeVoid, Reason: "went round", Baseline: "host"})
+	bounded := earlier()
+	for i := range bounded {
+		if bounded[i].Mode == "bridge" {
+			bounded[i].AtLeast = []string{"goodput"}
+			bounded[i].Metrics["goodput"] *= 0.5
+		}
+	}
+	for _, c := range []struct {
+		name          string
+		before, after Taken
+		refused       []Refusal
+		want          string // mode verdict, ...
+		modes         string // of which something else became
+	}{
+		{"nothing", plain, plain, nil, "host same, bridge same, overlay same", ""},
+		{"a workload", plain, plain, []Refusal{{Workload: "stream"}}, "", ""},
+		{"a mode", plain, plain, []Refusal{{Mode: "bridge"}}, "host same, overlay same", ""},
+		{"the baseline, and so all beside it", plain, plain, []Refusal{{Mode: "host"}}, "", ""},
+		{"everything", plain, plain, []Refusal{{}}, "", ""},
+		{"verdicts of a noisy run", plain, noisy, nil, "host cannot_tell, bridge cannot_tell, overlay cannot_tell", ""},
+		{"a mode with another baseline", plain, other, nil, "host same, bridge same", ""},
+		{"modes that are lost", plain, broken, nil, "host same", "bridge measured void, overlay measured "},
+		{"what a lower bound does not bear", plain, taken(bounded), nil, "host same, bridge cannot_tell, overlay same", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := Across(c.before, c.after, c.refused, 0.05)
+			var cells, modes []string
+			for _, x := range got.Cells {
+				cells = append(cells, x.Mode+" "+string(x.Verdict))
+			}
+			for _, m := range got.Modes {
+				modes = append(modes, strings.Join([]string{m.Mode, string(m.Before), string(m.After)}, " "))
+				if !m.Lost() {
+					t.Errorf("%s is not lost", m.Mode)
+				}
+			}
+			if s := strings.Join(cells, ", "); s != c.want {
+				t.Errorf("cells: %s; want %s", s, c.want)
+			}
+			if s := strings.Join(modes, ", "); s != c.modes {
+				t.Errorf("modes: %s; want %s", s, c.modes)
+			}
+		})
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	before := Run{Tare: Build{Version: "1"}, Hosts: []Host{{Name: "a", Facts: []Fact{{"kernel", "6.1"}, {"load_average", "0.1"}, {"cpus", "2"}}}},
+		Modes: []Mode{{ID: "docker/bridge", Facts: []Fact{{"engine", "20.10"}, {"made", "3 times"}}}}}
+	after := Run{Tare: Build{Version: "2"}, Hosts: []Host{{Name: "a", Facts: []Fact{{"kernel", "6.18"}, {"load_average", "0.9"}, {"cpus", "2"}, {"numa", "1"}}}, {Name: "b"}},
+		Modes: []Mode{{ID: "docker/bridge", Facts: []Fact{{"engine", "28"}, {"made", "5 times"}}}}}
+	want := []Difference{{"tare", "version", "1", "2"}, {"host a", "kernel", "6.1", "6.18"}, {"host a", "numa", "", "1"}, {"host b", "", "", "there"},
+		{"mode docker/bridge", "engine", "20.10", "28"}}
+	if diff := cmp.Diff(want, Environment(before, after)); diff != "" {
+		t.Errorf("differences (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,162 @@
+package runner
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/plan"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// halfway is a run of two modes before its block of that number, whose trials of one
+// second each had what speed says.
+func halfway(before int, rate study.PassRate, speed func(mode string, block int) (bitPerSecond float64, status result.TrialStatus)) *run {
+	s := study.Study{
+		Seed: 3, Blocks: 4, Modes: study.ModesOf("host", "m"),
+		CostPass:  study.CostPass{Rate: rate, FromBlock: 2, Every: 1, Times: 2, Warmup: study.Zero, Duration: study.Duration(time.Second)},
+		Workloads: []study.Workload{{ID: "t", Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, Duration: study.Duration(time.Second)}},
+	}
+	r := &run{chosen: map[string]bool{}, began: time.Now()}
+	r.cfg.Listener, r.cfg.Study, r.plan = nobody{}, s, plan.Make(s)
+	for _, m := range []driver.Mode{{ID: "host"}, {ID: "m", Baseline: "host"}} {
+		r.stages = append(r.stages, &stage{mode: m, status: result.ModeMeasured})
+	}
+	for _, t := range r.plan.Trials {
+		if t.Block >= before {
+			r.todo = append(r.todo, t)
+		} else if v, status := speed(t.Mode, t.Block); !t.Costing() {
+			r.trials = append(r.trials, result.Trial{Block: t.Block, Mode: t.Mode, Workload: "t", Status: status, Metrics: map[string]float64{"goodput": v}})
+		}
+	}
+	r.passing()
+	return r
+}
+
+func steadily(mode string, _ int) (float64, result.TrialStatus) {
+	return map[string]float64{"host": 9.99e9, "m": 4.4449e9}[mode], result.TrialOK
+}
+
+// The rate is half of what the slowest mode had, rounded down, the same for all trials
+// of the pass, and chosen once.
+func TestChoosePass(t *testing.T) {
+	r := halfway(2, study.PassAuto, steadily)
+	r.choosePass()
+	want := result.CostPass{Asked: "auto", Kind: "tcp_stream", Rate: 2.22e9, Of: "m", Workload: "t", Block: 1}
+	if *r.out.CostPass != want {
+		t.Errorf("%+v, want %+v", *r.out.CostPass, want)
+	}
+	n := 0
+	for _, tr := range slices.Concat(r.todo, r.plan.Trials) {
+		switch {
+		case tr.Costing() && tr.Workload.Rate == 2.22e9:
+			n++
+		case tr.Costing() || tr.Workload.Rate != 0:
+			t.Errorf("%s in block %d at %s", tr.Workload.ID, tr.Block, tr.Workload.Rate)
+		}
+	}
+	if n != 8 {
+		t.Errorf("%d trials of the pass have the rate, want 4 each in the plan and to do", n)
+	}
+	r.trials = append(r.trials, result.Trial{Block: 2, Mode: "m", Workload: "t", Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1e9}})
+	r.choosePass()
+	if r.out.CostPass.Rate != 2.22e9 {
+		t.Errorf("chosen again: %+v", *r.out.CostPass)
+	}
+}
+
+// A mode without a trial that counts is waited for, for a block; then what is known
+// decides. The pass is left out of the blocks before.
+func TestChoosePassLater(t *testing.T) {
+	r := halfway(2, study.PassAuto, func(mode string, _ int) (float64, result.TrialStatus) {
+		return 1e9, map[string]result.TrialStatus{"host": result.TrialOK, "m": result.TrialInvalid}[mode]
+	})
+	r.choosePass()
+	if r.out.CostPass.Rate != 0 || slices.ContainsFunc(r.todo, func(tr plan.Trial) bool { return tr.Costing() && tr.Block == 2 }) {
+		t.Fatalf("a pass in block 2 at %g bit/s", r.out.CostPass.Rate)
+	}
+	if !slices.ContainsFunc(r.todo, func(tr plan.Trial) bool { return tr.Costing() && tr.Block == 3 }) {
+		t.Fatal("no pass left for block 3")
+	}
+	r.todo = slices.DeleteFunc(r.todo, func(tr plan.Trial) bool { return tr.Block == 2 })
+	r.choosePass()
+	if c := r.out.CostPass; c.Rate != 5e8 || c.Of != "host" || c.Block != 2 {
+		t.Errorf("%+v, want half of the host's after block 2", *c)
+	}
+}
+
+// A run that is resumed goes on at the rate it had, also where its block 1 was run
+// again in part, and where all that is left is to be made up for.
+func TestChoosePassResumed(t *testing.T) {
+	r := halfway(3, study.PassAuto, steadily)
+	r.trials = append(r.trials, result.Trial{Block: 1, Mode: "m", Workload: "t", Requeued: true, Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1e6}})
+	r.cfg.Done = r.trials
+	r.choosePass()
+	if c := r.out.CostPass; c.Rate != 2.22e9 || c.Block != 1 {
+		t.Errorf("%+v: what was run again decided", *c)
+	}
+	r = halfway(5, study.PassAuto, steadily)
+	r.cfg.Done = append(slices.Clone(r.trials), result.Trial{Block: 2, Mode: "m", Workload: study.CostPassID, Rate: 1.5e9})
+	r.choosePass()
+	if c := r.out.CostPass; c.Rate != 1.5e9 || c.Of != "" {
+		t.Errorf("%+v, want the rate that there was", *c)
+	}
+	for _, tr := range r.plan.Trials {
+		if tr.Costing() && tr.Workload.Rate != 1.5e9 {
+			t.Errorf("made up for at %s", tr.Workload.Rate)
+		}
+	}
+}
+
+// Without anything to choose from there is no pass, and the run says so once.
+func TestNoPass(t *testing.T) {
+	r := halfway(2, study.PassAuto, func(string, int) (float64, result.TrialStatus) { return 0, result.TrialFailed })
+	r.out.Status = result.RunComplete
+	for block := 2; block <= 4; block++ {
+		r.choosePass()
+		if slices.ContainsFunc(r.todo, func(tr plan.Trial) bool { return tr.Costing() && tr.Block == block }) {
+			t.Errorf("a pass without a rate in block %d", block)
+		}
+		r.todo = slices.DeleteFunc(r.todo, func(tr plan.Trial) bool { return tr.Block == block })
+	}
+	r.passed()
+	if c := r.out.CostPass; c.Missing == "" || len(r.out.Warnings) != 1 || r.out.Warnings[0].Code != "cost_pass_missing" {
+		t.Errorf("%+v, warnings %+v", *c, r.out.Warnings)
+	}
+	r = halfway(2, 3e9, steadily)
+	r.choosePass()
+	if want := (result.CostPass{Asked: "3Gbit/s", Kind: "tcp_stream", Rate: 3e9}); *r.out.CostPass != want {
+		t.Errorf("%+v, want %+v", *r.out.CostPass, want)
+	}
+}
+
+func TestPassRate(t *testing.T) {
+	for of, want := range map[float64]float64{
+		9.99e9: 4.99e9, 10e9: 5e9, 4.4449e9: 2.22e9, 123456: 61700, 2000: 1000, 555: 277, 2: 1, 1: 0, 0: 0, -5: 0, math.Inf(1): 0,
+	} {
+		if got := passRate(of); got != want {
+			t.Errorf("half of %g is %g, want %g", of, got, want)
+		}
+	}
+	if got := passRate(math.NaN()); got != 0 {
+		t.Errorf("half of nothing is %g", got)
+	}
+}
+
+// Trials of the pass that were ruled out do not make a run unfit to judge.
+func TestPassIsNotNoise(t *testing.T) {
+	trials := []result.Trial{{Status: result.TrialOK, Workload: "t"}}
+	for range 9 {
+		trials = append(trials, result.Trial{Status: result.TrialInvalid, Workload: study.CostPassID})
+	}
+	if why := noisy(trials, study.InvalidDefaults()); why != "" {
+		t.Error(why)
+	}
+	trials[9].Workload = "t"
+	if noisy(trials, study.InvalidDefaults()) == "" {
+		t.Error("half of the others ruled out, and still fit to judge")
+	}
+}

@@ -1,0 +1,107 @@
+package study
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// Difference is a key of which two studies say different things. Scope is what it
+// belongs to: "study", "lab", "workload NAME" or "mode NAME". Before and After are the
+// values as a study file has them, empty where there is none.
+type Difference struct {
+	Scope  string `json:"scope"`
+	Key    string `json:"key"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+	// Decides says that figures from the two are not to be compared: other traffic, other
+	// hosts, another network. What it does not say only makes them wider or narrower.
+	Decides bool `json:"decides"`
+}
+
+// Differences lists what two resolved studies say differently, as far as it bears on
+// figures. A mode or workload that only one of them has is left out, and so are names,
+// titles, the seed and what is asked to be compared.
+func Differences(before, after Study) []Difference {
+	var out []Difference
+	out = diff(out, "study", before, after, told(), precision())
+	out = diff(out, "lab", before.Lab, after.Lab, nil, nil)
+	for _, w := range before.Workloads {
+		i := slices.IndexFunc(after.Workloads, func(o Workload) bool { return o.Name() == w.Name() })
+		if i >= 0 {
+			out = diff(out, "workload "+w.Name(), w, after.Workloads[i], nil, lengths())
+		}
+	}
+	for _, m := range before.Modes {
+		i := slices.IndexFunc(after.Modes, func(o Mode) bool { return o.Name() == m.Name() })
+		if i >= 0 {
+			out = diff(out, "mode "+m.Name(), m, after.Modes[i], titles(), nil)
+		}
+	}
+	return out
+}
+
+// told are the keys of a study that say nothing of a figure, or are looked at by
+// themselves.
+func told() []string {
+	return []string{"name", "title", "description", "seed", "modes", "workloads", "scenarios", "compare", "control", "lab"}
+}
+
+// titles are those of a mode.
+func titles() []string {
+	return []string{"id", "title", "description"}
+}
+
+// precision are the keys of a study that make its answers more or less certain.
+func precision() []string {
+	return []string{"profile", "blocks", "stop", "pilot", "renew", "invalid", "margin", "settle", "max_time", "evidence", "cost_pass"}
+}
+
+// lengths are the keys of a workload that do so.
+func lengths() []string {
+	return []string{"warmup", "duration", "duration_min", "duration_max", "slice", "every", "times", "verify_with",
+		"step", "step_sum", "precision", "pause", "max_search"}
+}
+
+// diff adds the keys in which two structs of one type differ. Those of spare are
+// passed over, those of loose do not decide.
+func diff[T any](out []Difference, scope string, before, after T, spare, loose []string) []Difference {
+	b, a := reflect.ValueOf(before), reflect.ValueOf(after)
+	for _, f := range fields(b.Type()) {
+		x, y := b.Field(f.index).Interface(), a.Field(f.index).Interface()
+		if f.key == "" || f.key == "-" || slices.Contains(spare, f.key) || reflect.DeepEqual(x, y) {
+			continue
+		}
+		out = append(out, Difference{Scope: scope, Key: f.key, Before: inAFile(x), After: inAFile(y), Decides: !slices.Contains(loose, f.key)})
+	}
+	return out
+}
+
+// inAFile words a value as a study file has it, on one line.
+func inAFile(v any) string {
+	r := reflect.ValueOf(v)
+	for r.Kind() == reflect.Pointer {
+		if r.IsNil() {
+			return ""
+		}
+		r = r.Elem()
+		v = r.Interface()
+	}
+	if r.IsZero() {
+		return ""
+	}
+	if s, ok := v.(fmt.Stringer); ok {
+		return cmp.Or(s.String(), fmt.Sprint(v))
+	}
+	if r.Kind() != reflect.Struct {
+		return fmt.Sprint(v)
+	}
+	text := ""
+	for _, f := range fields(r.Type()) {
+		if part := inAFile(r.Field(f.index).Interface()); part != "" {
+			text += fmt.Sprintf("%s: %s, ", f.key, part)
+		}
+	}
+	return text[:max(0, len(text)-2)]
+}

@@ -1,0 +1,41 @@
+package study
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDifferences(t *testing.T) {
+	base := func() Study {
+		return Study{
+			Name: "n", Profile: Quick, Seed: 1, Blocks: 4, Margin: 0.1, Lab: labDefaults(), Engine: "lab",
+			Modes: []Mode{{Mode: "host"}, {Mode: "docker/driver:x", Options: map[string]string{"o": "1"}}, {Mode: "netns/bridge"}},
+			Workloads: []Workload{{Kind: "tcp_stream", Streams: 1, Duration: Duration(time.Second)},
+				{Kind: "udp_stream", Rate: Load(500e6)}},
+		}
+	}
+	after := base()
+	after.Name, after.Seed, after.Profile, after.Stop = "other", 2, Standard, &Stop{MinBlocks: 5, Width: 0.025, ExtraBlocks: 2}
+	after.Lab.MTU = 9000
+	after.Modes[1].Options = map[string]string{"o": "2"}
+	after.Modes[1].Title = "a title"
+	after.Modes = after.Modes[:2]
+	after.Workloads[0].Duration = Duration(4 * time.Second)
+	after.Workloads[1].Rate = Load(1e9)
+	want := []Difference{
+		{"study", "profile", "quick", "standard", false},
+		{"study", "stop", "", "min_blocks: 5, width: 0.025, extra_blocks: 2", false},
+		{"lab", "mtu", "1500", "9000", true},
+		{"workload tcp_stream", "duration", "1s", "4s", false},
+		{"workload udp_stream", "rate", "500Mbit/s", "1Gbit/s", true},
+		{"mode docker/driver:x", "options", "map[o:1]", "map[o:2]", true},
+	}
+	if diff := cmp.Diff(want, Differences(base(), after)); diff != "" {
+		t.Errorf("differences (-want +got):\n%s", diff)
+	}
+	if d := Differences(base(), base()); len(d) != 0 {
+		t.Errorf("a study differs from itself: %v", d)
+	}
+}

@@ -1,8 +1,11 @@
 package result
 
 import (
+	"fmt"
+	"hash/crc32"
 	"maps"
 	"slices"
+	"strings"
 
 	"tare/internal/stats"
 )
@@ -194,3 +197,33 @@ func sampledCost(t Trial) (cost float64, unit string, ok bool) {
 	}
 	return 0, "", false
 }
+
+// StacksFile is the file in a run's directory that the folded stacks of a mode and
+// workload are in. Its name has only letters, digits and . _ - in it.
+func StacksFile(mode, workload string) string {
+	return "stacks/" + fileWord(mode) + "." + fileWord(workload) + ".folded"
+}
+
+// fileWord is a name as every file system takes it. What is replaced is told apart by a
+// sum of the whole, unless it is only the / of a mode.
+func fileWord(name string) string {
+	changed := false
+	safe := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("._-", r):
+			return r
+		case r == '/':
+			return '-'
+		}
+		changed = true
+		return '_'
+	}, name)
+	if changed || len(safe) > longestWord {
+		return fmt.Sprintf("%.*s-%08x", longestWord, safe, crc32.ChecksumIEEE([]byte(name)))
+	}
+	return safe
+}
+
+// longestWord bounds a part of a file's name, so that two and what is around them fit
+// into 255 bytes.
+const longestWord = 80

@@ -10,11 +10,7 @@ import (
 // collectors are those of a run: what is its own is known by this process and by
 // the run's id. An engine that exists works for the run, too.
 func collectors(cfg Config, pid int) []observe.Collector {
-	own := observe.Own{PID: pid, Run: cfg.Claim.ID}
-	if cfg.Study.Engines().Existing() {
-		own.Programs = daemons()
-	}
-	return observe.Collectors("/proc", own)
+	return observe.Collectors("/proc", ownOf(cfg, pid))
 }
 
 // daemons are the programs of an engine that carry or serve the run's traffic, by

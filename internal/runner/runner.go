@@ -81,6 +81,7 @@ type run struct {
 	chosen    map[string]bool // workloads whose length has been looked at
 	dropped   []dropped
 	watch     *observe.Watch
+	noStacks  string // why stacks cannot be sampled here; empty while nothing speaks against it
 	out       result.Run
 }
 
@@ -130,6 +131,7 @@ func (r *run) finish() {
 	r.busyTurns()
 	cells, warnings := result.Cells(r.out.Modes, plan.Names(r.cfg.Study), r.trials, rule)
 	r.out.Cells = cells
+	r.breakdowns()
 	for _, w := range plan.Workloads(r.cfg.Study) {
 		r.compareEnds(w)
 	}

@@ -37,20 +37,25 @@ func (r *run) sampler(l *lane) *sampling {
 	if l.err != nil || !r.wantsStacks(l) || r.noStacks != "" {
 		return nil
 	}
-	s, err := r.openStacks()
-	if err != nil {
-		r.noStacks = err.Error()
-		r.warn("stacks_unavailable", "run", "what the CPU time went to is not split into components: %s", r.noStacks)
+	s := r.openStacks()
+	if s == nil {
 		return nil
 	}
 	return &sampling{sampler: s, from: l.Workload.Warmup.Std(), window: l.Workload.Duration.Std()}
 }
 
-func (r *run) openStacks() (*stacks.Sampler, error) {
-	if r.elsewhere() {
-		return nil, errors.New("the ends run on machines whose stacks cannot be sampled from here")
+// openStacks is nil where stacks cannot be sampled, and tells why once.
+func (r *run) openStacks() *stacks.Sampler {
+	err := errors.New("the ends run on machines whose stacks cannot be sampled from here")
+	if !r.elsewhere() {
+		var s *stacks.Sampler
+		if s, err = stacks.Open("/proc", ownOf(r.cfg, os.Getpid())); err == nil {
+			return s
+		}
 	}
-	return stacks.Open("/proc", ownOf(r.cfg, os.Getpid()))
+	r.noStacks = err.Error()
+	r.warn("stacks_unavailable", "run", "what the CPU time went to is not split into components: %s", r.noStacks)
+	return nil
 }
 
 // while samples during the timed window of a trial that do drives: from when its warm-up
@@ -122,10 +127,8 @@ func (r *run) profiles(ctx context.Context) error {
 		return nil
 	}
 	// Where stacks cannot be sampled, the trials would be for nothing.
-	s, err := r.openStacks()
-	if err != nil {
-		r.noStacks = err.Error()
-		r.warn("stacks_unavailable", "run", "what the CPU time went to is not split into components: %s", r.noStacks)
+	s := r.openStacks()
+	if s == nil {
 		return nil
 	}
 	if err := s.Close(); err != nil {

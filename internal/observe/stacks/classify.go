@@ -74,7 +74,7 @@ func (s *Sorter) Component(of Stack) string {
 	frames := of.Kernel
 	if of.Kind == Other || of.Kind == Watching {
 		at := slices.IndexFunc(frames, interrupts)
-		if at < 0 {
+		if at < 0 || slices.ContainsFunc(frames[at:], returns) {
 			return inProgram(of.Kind)
 		}
 		frames = frames[at:]
@@ -112,6 +112,10 @@ func inProgram(k Kind) string {
 	}
 	return result.Unclassified
 }
+
+// returns is whether a frame is of the way back from an interrupt, on which a program may
+// be suspended or signalled: that is the program's again.
+func returns(frame string) bool { return strings.HasPrefix(frame, "irqentry_exit") }
 
 // interrupts is whether a frame is the entry of a hardware interrupt: what is inside of
 // it has nothing to do with what is outside.

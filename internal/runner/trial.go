@@ -13,6 +13,7 @@ import (
 	"tare/internal/observe"
 	"tare/internal/plan"
 	"tare/internal/result"
+	"tare/internal/study"
 	"tare/internal/traffic"
 )
 
@@ -26,21 +27,23 @@ const (
 // lane is one trial under way.
 type lane struct {
 	plan.Trial
-	stage  *stage
-	work   traffic.Workload
-	pairs  []*pair
-	client traffic.Report // of all pairs together, once they have ended
-	server traffic.Report
-	before driver.Counters
-	out    result.Trial
-	limit  time.Duration // for all trials that take turns with this one
-	busy   time.Duration // spent on this trial, without the turns of others
-	search *search       // of a rate search
-	err    error
-	ruled  string         // why it is ruled out, by a rule fixed beforehand; empty: it counts
-	window observe.Window // what was observed of the machine around it
-	shared bool           // and around the trials that it took turns with
-	flaps  []string       // devices of the path whose carrier came or went
+	stage   *stage
+	work    traffic.Workload
+	pairs   []*pair
+	client  traffic.Report // of all pairs together, once they have ended
+	server  traffic.Report
+	before  driver.Counters
+	out     result.Trial
+	limit   time.Duration // for all trials that take turns with this one
+	busy    time.Duration // spent on this trial, without the turns of others
+	search  *search       // of a rate search
+	err     error
+	ruled   string         // why it is ruled out, by a rule fixed beforehand; empty: it counts
+	window  observe.Window // what was observed of the machine around it
+	spent   observe.Spent  // CPU time of the machine in its own time
+	shared  bool           // and around the trials that it took turns with
+	flaps   []string       // devices of the path whose carrier came or went
+	counted bool           // the study wants the counters of its trials as evidence
 }
 
 // voidError is a path that was not proven.
@@ -54,7 +57,7 @@ func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 	limit += trialGrace
 	var lanes []*lane
 	for _, t := range trials {
-		l := &lane{Trial: t, stage: r.stage(t.Mode), limit: limit}
+		l := &lane{Trial: t, stage: r.stage(t.Mode), limit: limit, counted: r.cfg.Study.Evidence.Counters != study.Off}
 		l.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Requeued: t.Requeued,
 			Pilot: t.Pilot(), Profiled: t.Profiled, Rate: plan.Offered(t.Workload), Warmup: t.Workload.Warmup.Std().Seconds(), Window: t.Workload.Duration.Std().Seconds()}
 		if t.Costing() && l.out.Rate == 0 {
@@ -88,12 +91,17 @@ func (r *run) drain(t plan.Trial) time.Duration {
 	return once
 }
 
-// settleDown waits before a group of trials. The wait is booked to the first.
+// settleDown waits before a group of trials. The wait is booked to the first. What the
+// machine works meanwhile is its idle baseline: all modes stand, and none has traffic.
 func (r *run) settleDown(ctx context.Context, lanes []*lane) error {
 	began := time.Now()
-	select {
-	case <-time.After(r.plan.Settle):
-	case <-ctx.Done():
+	r.idling(lanes[0].Block, func() {
+		select {
+		case <-time.After(r.plan.Settle):
+		case <-ctx.Done():
+		}
+	})
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	lanes[0].out.Settle = time.Since(began).Seconds()
@@ -124,7 +132,9 @@ func (r *run) atOnce(ctx context.Context, l *lane) {
 	l.step(func() error { return r.begin(ctx, l) })
 	sampling := r.sampler(l)
 	r.around([]*lane{l}, func() {
-		sampling.while(func() { l.finish(ctx, (*agent.Trial).Run) })
+		l.spent = r.metered(func() {
+			sampling.while(func() { l.finish(ctx, (*agent.Trial).Run) })
+		})
 	})
 	r.keep(l, sampling)
 	l.step(func() error { return l.prove(ctx) })

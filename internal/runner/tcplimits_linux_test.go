@@ -1,0 +1,61 @@
+package runner_test
+
+import (
+	"testing"
+	"time"
+
+	"tare/internal/driver/netns"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// On a real lab with a slow underlay, what limits TCP is what was made to: the
+// underlay, the receiver's buffer, or a sender with little to send.
+func TestWhoLimits(t *testing.T) {
+	stream := func(id string, change func(*study.Workload)) study.Workload {
+		w := study.Workload{
+			ID: id, Kind: "tcp_stream", Streams: 2, WriteSize: 64 << 10, Rate: study.Unlimited, Direction: study.Forward, Family: study.IPv4, Congestion: "reno",
+			SendBuffer: 4 << 20, ReceiveBuffer: 4 << 20, Placement: study.Free,
+			Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond),
+		}
+		change(&w)
+		return w
+	}
+	run, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
+		s.Blocks, s.Lab.Rate = 1, 100_000_000
+		s.Evidence = study.EvidenceOf(study.On)
+		s.Workloads = []study.Workload{
+			stream("underlay", func(*study.Workload) {}),
+			stream("receiver", func(w *study.Workload) { w.ReceiveBuffer = 2048 }),
+			stream("sender", func(w *study.Workload) { w.Rate, w.WriteSize, w.Direction = 1e6, 10_000, study.Reverse }),
+		}
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := map[string]result.TCPLimits{}
+	for _, l := range run.TCPLimits {
+		limits[l.Workload] = l
+	}
+	for id, c := range map[string]struct {
+		most   func(result.TCPLimits) *float64
+		sender string
+	}{
+		"underlay": {func(l result.TCPLimits) *float64 { return l.Network }, "client"},
+		"receiver": {func(l result.TCPLimits) *float64 { return l.ReceiveWindow }, "client"},
+		"sender":   {func(l result.TCPLimits) *float64 { return l.Application }, "server"},
+	} {
+		l := limits[id]
+		share := c.most(l)
+		if share == nil || *share < 0.6 || l.Sender != c.sender || l.Trials != 1 || len(l.Missing) > 0 || l.Mode != "host" {
+			t.Errorf("%s: %+v", id, l)
+			continue
+		}
+		t.Logf("%s: application %.2f, receive window %.2f, send buffer %.2f, network %.2f, retransmits %v", id, *l.Application, *l.ReceiveWindow, *l.SendBuffer, *l.Network, l.Retransmits)
+	}
+	for _, tr := range trials {
+		if len(tr.Limits) != 1 || tr.Limits[0].Mode != "" || tr.Limits[0].Trials != 0 {
+			t.Errorf("trial of %s: %+v", tr.Workload, tr.Limits)
+		}
+	}
+}

@@ -23,6 +23,7 @@ type search struct {
 	state   *ratesearch.Search
 	payload float64 // bits of a datagram
 	steps   []result.Step
+	costs   []stepCost      // what each of steps cost
 	last    driver.Counters // of the path, behind the last step that went well
 	carried *driver.Carried // since lane.before, nil for nothing
 	moved   driver.Counters // over what has been proven
@@ -169,7 +170,7 @@ func (r *run) measure(ctx context.Context, l *lane, req ratesearch.Request, quie
 	if l.search.began.IsZero() {
 		l.search.began = began
 	}
-	p.client, p.server, err = p.trial.Run(ctx)
+	spent := r.metered(func() { p.client, p.server, err = p.trial.Run(ctx) })
 	*quiet = began.Add(long)
 	if err == nil {
 		err = arrived("server", p.client, p.server)
@@ -183,6 +184,9 @@ func (r *run) measure(ctx context.Context, l *lane, req ratesearch.Request, quie
 	if l.search.last, err = l.stage.path.Snapshot(ctx); err != nil {
 		return t, 0, err
 	}
+	l.search.costs = append(l.search.costs, stepCost{
+		load: req.Load, gbit: gbit(p.client, p.server), flowing: max(p.client.Traffic, p.server.Traffic), spent: spent,
+	})
 	l.carry(p)
 	t, backlog = l.search.trial(req, at.Workload, p)
 	return t, backlog, nil
@@ -265,6 +269,7 @@ func (l *lane) endSearch(ctx context.Context) error {
 	err := l.proveSegment(ctx)
 	l.count(s.moved)
 	l.sum()
+	l.spent = s.whole()
 	l.out.GeneratorLimited = nil // what could not be offered is in the steps, and in the answers
 	l.out.Notes = slices.DeleteFunc(l.out.Notes, func(n result.Note) bool { return n.Code == "generator_limited" })
 	return err

@@ -40,6 +40,7 @@ type lane struct {
 	err     error
 	ruled   string         // why it is ruled out, by a rule fixed beforehand; empty: it counts
 	window  observe.Window // what was observed of the machine around it
+	spent   observe.Spent  // CPU time of the machine in its own time
 	shared  bool           // and around the trials that it took turns with
 	flaps   []string       // devices of the path whose carrier came or went
 	counted bool           // the study wants the counters of its trials as evidence
@@ -90,12 +91,17 @@ func (r *run) drain(t plan.Trial) time.Duration {
 	return once
 }
 
-// settleDown waits before a group of trials. The wait is booked to the first.
+// settleDown waits before a group of trials. The wait is booked to the first. What the
+// machine works meanwhile is its idle baseline: all modes stand, and none has traffic.
 func (r *run) settleDown(ctx context.Context, lanes []*lane) error {
 	began := time.Now()
-	select {
-	case <-time.After(r.plan.Settle):
-	case <-ctx.Done():
+	r.idling(lanes[0].Block, func() {
+		select {
+		case <-time.After(r.plan.Settle):
+		case <-ctx.Done():
+		}
+	})
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	lanes[0].out.Settle = time.Since(began).Seconds()
@@ -124,7 +130,9 @@ func (r *run) atOnce(ctx context.Context, l *lane) {
 	ctx, cancel := bounded(ctx, l)
 	defer cancel()
 	l.step(func() error { return r.begin(ctx, l) })
-	r.around([]*lane{l}, func() { l.finish(ctx, (*agent.Trial).Run) })
+	r.around([]*lane{l}, func() {
+		l.spent = r.metered(func() { l.finish(ctx, (*agent.Trial).Run) })
+	})
 	l.step(func() error { return l.prove(ctx) })
 	l.release(ctx)
 }

@@ -25,10 +25,10 @@ type Flow struct {
 	TCP   bool
 }
 
-// Found is what a session counted.
+// Found is what a session has counted of a flow.
 type Found struct {
-	Flows   [][]result.DropReason // by flow, in the order given to Start; the most frequent first
-	Missing string                // why the counts may be too low, empty where they are whole
+	Reasons []result.DropReason // the most frequent first
+	Missing string              // why the counts may be too low, empty where they are whole
 }
 
 // UnavailableError says why drops cannot be counted here, and what would mend it.

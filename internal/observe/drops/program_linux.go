@@ -1,23 +1,12 @@
 package drops
 
-import (
-	"fmt"
-
-	"github.com/cilium/ebpf/asm"
-)
+import "github.com/cilium/ebpf/asm"
 
 // What a port stands for in the map of ports. From portFlow on it is a flow's number.
 const (
 	portShared = 0 // of several flows: the one whose turn it is
 	portTunnel = 1 // of VXLAN: what counts is inside
 	portFlow   = 2
-)
-
-// Slots of the array of state.
-const (
-	slotTurn = 0 // the flow whose turn it is
-	slotLost = 1 // datagrams that found no room in the map of counts
-	slots    = 2
 )
 
 // key is what drops are counted by, as the program writes it.
@@ -36,8 +25,7 @@ const (
 	bytesFragment = 8
 	bytesVXLAN    = 8 + 8 + 14 // UDP, VXLAN, the inner Ethernet header
 	notDropped    = 1          // the last of the reasons that are none: SKB_CONSUMED
-	slotBytes     = 8
-	noExist       = 1 // BPF_NOEXIST
+	noExist       = 1          // BPF_NOEXIST
 )
 
 // The stack, as offsets from its top.
@@ -62,7 +50,12 @@ const (
 )
 
 // fds are the file descriptors of what the program reads and writes.
-type fds struct{ ports, state, counts int }
+type fds struct {
+	ports  int // what a port of a protocol stands for
+	turn   int // the flow whose turn it is, as one of those
+	lost   int // datagrams that found no room in counts
+	counts int // datagrams by key
+}
 
 // program is the one that is hooked to the tracepoint. It has no loop, and reads the
 // packet only by bpf_probe_read_kernel, which fails where nothing is.
@@ -154,8 +147,8 @@ func find(m fds, name, tunnel string) asm.Instructions {
 func count(l layout, m fds) asm.Instructions {
 	p := asm.Instructions{
 		asm.JNE.Imm(scratch, portShared, "flow").WithSymbol("count"),
-		asm.LoadMapValue(second, m.state, slotTurn*slotBytes),
-		asm.LoadMem(scratch, second, 0, asm.DWord),
+		asm.LoadMapValue(second, m.turn, 0),
+		asm.LoadMem(scratch, second, 0, asm.Word),
 		asm.StoreMem(asm.RFP, atKey+12, scratch, asm.Word).WithSymbol("flow"),
 	}
 	p = append(p, read(atField, 4, packet, l.end)...)
@@ -185,7 +178,7 @@ func count(l layout, m fds) asm.Instructions {
 	p = append(p, lookup(m)...) // another CPU was faster, or there is no room
 	return append(p,
 		asm.JNE.Imm(asm.R0, 0, "known"),
-		asm.LoadMapValue(asm.R0, m.state, slotLost*slotBytes),
+		asm.LoadMapValue(asm.R0, m.lost, 0),
 		asm.StoreXAdd(asm.R0, proto, asm.DWord).WithSymbol("known"),
 	)
 }
@@ -201,9 +194,4 @@ func lookup(m fds) asm.Instructions {
 func portKey(proto, port uint16) uint32 { return uint32(proto)<<16 | uint32(port) }
 
 // flowValue is what stands for a flow.
-func flowValue(n int) (uint32, error) {
-	if n < 0 || n >= maxFlows {
-		return 0, fmt.Errorf("flow %d of at most %d", n, maxFlows)
-	}
-	return portFlow + uint32(n), nil
-}
+func flowValue(n int) uint32 { return portFlow + uint32(n) } //nolint:gosec // at most maxFlows

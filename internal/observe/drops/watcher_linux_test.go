@@ -2,11 +2,7 @@ package drops_test
 
 import (
 	"errors"
-	"io/fs"
 	"net/netip"
-	"os"
-	"os/exec"
-	"syscall"
 	"testing"
 
 	"github.com/google/nftables"
@@ -54,7 +50,7 @@ func TestReasons(t *testing.T) {
 				c = nil
 			}
 			got := settle(t, s, c, n)
-			flows, tol := stop(t, s)
+			flows, tol := stop(t, s, 1)
 			found, others := sum(flows[0], tt.reason)
 			if want := int64(n - got); !tol.fits(found, want) || want == 0 || others != 0 {
 				t.Errorf("%d of %d arrived, %d dropped by %s, %d by others: %+v", got, n, found, tt.reason, others, flows[0])
@@ -130,7 +126,7 @@ func TestSuperPackets(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := settle(t, s, c, packets*each)
-			flows, tol := stop(t, s)
+			flows, tol := stop(t, s, 1)
 			found, others := sum(flows[0], "SOCKET_RCVBUFF")
 			if want := int64(packets*each - got); !tol.fits(found, want) || want < packets*each/2 || others != 0 {
 				t.Errorf("%d of %d arrived, found %+v", got, packets*each, flows[0])
@@ -171,7 +167,7 @@ func TestInsideVXLAN(t *testing.T) {
 		send(t, a, netip.AddrPortFrom(netip.MustParseAddr("198.18.1.2"), portOf(c)), each)
 	}
 	got := settle(t, s, c, n)
-	flows, tol := stop(t, s)
+	flows, tol := stop(t, s, 2)
 	booked := map[string]int64{}
 	for _, d := range flows[0] {
 		booked[drops.Place(d)] += d.Count
@@ -207,11 +203,36 @@ func TestTurns(t *testing.T) {
 	send(t, second, own, 5)
 	want[1] += 5
 	settle(t, s, nil, int(want[0]+want[1]))
-	flows, tol := stop(t, s)
+	flows, tol := stop(t, s, 3)
 	for i := range want {
 		if got, others := sum(flows[i], "NO_SOCKET"); !tol.fits(got, want[i]) || others != 0 {
 			t.Errorf("flow %d: %+v, want %d", i, flows[i], want[i])
 		}
+	}
+}
+
+// A flow whose ports change, as those of the steps of a search do, keeps its counts and
+// lets go of its old ports.
+func TestPortsChange(t *testing.T) {
+	w := watcher(t)
+	ns := namespace(t, "change")
+	const n = 4
+	s := start(t, w, drops.Flow{})
+	for port := uint16(5210); port < 5213; port++ {
+		if err := s.Set(0, drops.Flow{Ports: []uint16{port}}); err != nil {
+			t.Fatal(err)
+		}
+		for old := uint16(5210); old <= port; old++ {
+			send(t, ns, netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), old), n)
+		}
+		settle(t, s, nil, n*int(port-5209))
+	}
+	if err := s.Set(1, drops.Flow{}); err == nil {
+		t.Error("a flow too many was taken")
+	}
+	flows, tol := stop(t, s, 1)
+	if got, _ := sum(flows[0], "NO_SOCKET"); !tol.fits(got, 3*n) {
+		t.Errorf("%+v, want %d", flows[0], 3*n)
 	}
 }
 
@@ -222,17 +243,20 @@ func TestSessionsAreApart(t *testing.T) {
 	to := netip.MustParseAddrPort("127.0.0.1:5202")
 	for i, n := range []int{7, 3, 0} {
 		s := start(t, w, drops.Flow{Ports: []uint16{to.Port()}})
-		if _, err := w.Start(nil); err == nil {
+		if _, err := w.Start(1); err == nil {
 			t.Error("two sessions at once")
 		}
 		send(t, ns, to, n)
 		settle(t, s, nil, n)
-		flows, tol := stop(t, s)
+		flows, tol := stop(t, s, 1)
 		if got, _ := sum(flows[0], "NO_SOCKET"); !tol.fits(got, int64(n)) {
 			t.Errorf("session %d: %+v, want %d", i, flows[0], n)
 		}
-		if _, err := s.Stop(); err == nil {
+		if err := s.Stop(); err == nil {
 			t.Error("stopped twice")
+		}
+		if _, err := s.Read(0); err == nil {
+			t.Error("read what has been stopped")
 		}
 		send(t, ns, to, 11) // between sessions
 	}
@@ -261,74 +285,8 @@ func TestOverTCP(t *testing.T) {
 		t.Fatal(err)
 	}
 	settle(t, s, nil, n)
-	flows, tol := stop(t, s)
+	flows, tol := stop(t, s, 1)
 	if got, _ := sum(flows[0], "NO_SOCKET"); !tol.fits(got, n) {
 		t.Errorf("%+v, want %d", flows[0], n)
 	}
-}
-
-// childEnv makes the test binary try what it can do without rights.
-const childEnv = "TARE_TEST_DROPS_CHILD"
-
-// Without the rights the reason says which. In a user namespace a process has all
-// capabilities over what is its own, but none over the kernel.
-func TestWithoutRights(t *testing.T) {
-	if os.Getenv(childEnv) != "" {
-		w, err := drops.New("/proc")
-		var u *drops.UnavailableError
-		switch {
-		case err == nil:
-			w.Close()
-			t.Error("it was allowed")
-		case !errors.As(err, &u), !errors.Is(err, fs.ErrPermission):
-			t.Errorf("it failed otherwise: %v", err)
-		}
-		return
-	}
-	for name, attr := range map[string]*syscall.SysProcAttr{
-		"ordinary user":  {Credential: &syscall.Credential{Uid: 65534, Gid: 65534}},
-		"user namespace": {Cloneflags: syscall.CLONE_NEWUSER, UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if attr.Credential != nil && os.Getuid() != 0 {
-				t.Skip("needs root, to become an ordinary user")
-			}
-			self, err := os.Executable()
-			if err != nil {
-				t.Fatal(err)
-			}
-			// The binary's own directory may be root's alone.
-			binary, err := os.CreateTemp(openDir(t), "child")
-			if err != nil {
-				t.Fatal(err)
-			}
-			data, err := os.ReadFile(self)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = binary.Write(data)
-			if err := errors.Join(err, binary.Chmod(0o755), binary.Close()); err != nil {
-				t.Fatal(err)
-			}
-			cmd := exec.CommandContext(t.Context(), binary.Name(), "-test.run=^TestWithoutRights$", "-test.v")
-			cmd.Env, cmd.SysProcAttr, cmd.Dir = append(os.Environ(), childEnv+"=1"), attr, "/"
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%v\n%s", err, out)
-			}
-		})
-	}
-}
-
-// openDir is a directory that everybody may enter.
-func openDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "tare-drops")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }

@@ -14,7 +14,7 @@ func New(string) (*Watcher, error) {
 }
 
 // Start is not reached: there is no Watcher.
-func (*Watcher) Start([]Flow) (*Session, error) { return &Session{}, nil }
+func (*Watcher) Start(int) (*Session, error) { return &Session{}, nil }
 
 // Close has nothing to let go of.
 func (*Watcher) Close() error { return nil }
@@ -22,5 +22,11 @@ func (*Watcher) Close() error { return nil }
 // Turn is not reached.
 func (*Session) Turn(int) error { return nil }
 
+// Set is not reached.
+func (*Session) Set(int, Flow) error { return nil }
+
+// Read is not reached.
+func (*Session) Read(int) (Found, error) { return Found{}, nil }
+
 // Stop is not reached.
-func (*Session) Stop() (Found, error) { return Found{}, nil }
+func (*Session) Stop() error { return nil }

@@ -1,0 +1,56 @@
+package drops
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"tare/internal/result"
+)
+
+// sorted gives counts in the kernel's and its functions' names.
+func (w *Watcher) sorted(counts map[key]uint64) []result.DropReason {
+	sums := map[result.DropReason]uint64{} // by all but the count
+	for k, n := range counts {
+		d := result.DropReason{Reason: reasonName(w.layout.reasons, k.Reason), Location: w.symbols[k.Location]}
+		if !harmless(d.Reason, d.Location) {
+			sums[d] += n
+		}
+	}
+	var out []result.DropReason
+	for d, n := range sums {
+		d.Count = int64(n) //nolint:gosec // packets
+		out = append(out, d)
+	}
+	slices.SortFunc(out, func(a, b result.DropReason) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Location, b.Location))
+	})
+	return out
+}
+
+// locate finds the names of functions that have not been met before.
+func (w *Watcher) locate(keys []key) error {
+	var unknown []uint64
+	for _, k := range keys {
+		if _, ok := w.symbols[k.Location]; !ok {
+			unknown = append(unknown, k.Location)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	// Without the names the reasons still stand.
+	names := map[uint64]string{}
+	if f, err := os.Open(filepath.Join(w.procRoot, "kallsyms")); err == nil {
+		defer f.Close()
+		if names, err = symbolise(f, unknown); err != nil {
+			return fmt.Errorf("read the names of the kernel's functions: %w", err)
+		}
+	}
+	for _, a := range unknown {
+		w.symbols[a] = names[a]
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package drops_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"tare/internal/observe/drops"
+)
+
+// childEnv makes the test binary try what it can do without rights.
+const childEnv = "TARE_TEST_DROPS_CHILD"
+
+// Without the rights the reason says which. In a user namespace a process has all
+// capabilities over what is its own, but none over the kernel.
+func TestWithoutRights(t *testing.T) {
+	if os.Getenv(childEnv) != "" {
+		w, err := drops.New("/proc")
+		var u *drops.UnavailableError
+		switch {
+		case err == nil:
+			w.Close()
+			t.Error("it was allowed")
+		case !errors.As(err, &u), !errors.Is(err, fs.ErrPermission):
+			t.Errorf("it failed otherwise: %v", err)
+		}
+		return
+	}
+	for name, attr := range map[string]*syscall.SysProcAttr{
+		"ordinary user":  {Credential: &syscall.Credential{Uid: 65534, Gid: 65534}},
+		"user namespace": {Cloneflags: syscall.CLONE_NEWUSER, UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if attr.Credential != nil && os.Getuid() != 0 {
+				t.Skip("needs root, to become an ordinary user")
+			}
+			self, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The binary's own directory may be root's alone.
+			binary, err := os.CreateTemp(openDir(t), "child")
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := os.ReadFile(self)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = binary.Write(data)
+			if err := errors.Join(err, binary.Chmod(0o755), binary.Close()); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(t.Context(), binary.Name(), "-test.run=^TestWithoutRights$", "-test.v")
+			cmd.Env, cmd.SysProcAttr, cmd.Dir = append(os.Environ(), childEnv+"=1"), attr, "/"
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// openDir is a directory that everybody may enter.
+func openDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "tare-drops")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

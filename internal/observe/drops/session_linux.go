@@ -1,0 +1,126 @@
+package drops
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cilium/ebpf/link"
+)
+
+// Session counts between Start and Stop.
+type Session struct {
+	watcher *Watcher
+	flows   []Flow
+	ports   map[uint32]uint32 // in the kernel now
+	hook    link.Link
+	missed  uint64 // of the program, before
+}
+
+// Set gives a flow its ports, in place of those that it had, and the turn. What has
+// been counted stays. Two flows may have a port in common if they take turns.
+func (s *Session) Set(flow int, f Flow) error {
+	if flow < 0 || flow >= len(s.flows) {
+		return fmt.Errorf("count drops: flow %d of %d", flow, len(s.flows))
+	}
+	s.flows[flow] = f
+	if err := s.tell(); err != nil {
+		return err
+	}
+	return s.Turn(flow)
+}
+
+// tell makes the kernel's ports those of the flows.
+func (s *Session) tell() error {
+	ports, err := portsOf(s.flows)
+	if err != nil {
+		return err
+	}
+	w := s.watcher
+	for port := range s.ports {
+		if _, still := ports[port]; !still {
+			if err := w.ports.Delete(port); err != nil {
+				return fmt.Errorf("count drops: forget a port: %w", err)
+			}
+		}
+	}
+	for port, value := range ports {
+		if before, same := s.ports[port]; same && before == value {
+			continue
+		}
+		if err := w.ports.Put(port, value); err != nil {
+			return fmt.Errorf("count drops: note a port: %w", err)
+		}
+	}
+	s.ports = ports
+	return nil
+}
+
+// Turn says that what has a port of several flows is the given one's from now on.
+func (s *Session) Turn(flow int) error {
+	if flow < 0 || flow >= len(s.flows) {
+		return fmt.Errorf("count drops: flow %d of %d takes its turn", flow, len(s.flows))
+	}
+	if err := s.watcher.turn.Put(uint32(0), flowValue(flow)); err != nil {
+		return fmt.Errorf("count drops: take turns: %w", err)
+	}
+	return nil
+}
+
+// Read gives what the session has counted of a flow so far.
+func (s *Session) Read(flow int) (Found, error) {
+	w := s.watcher
+	if w.session != s {
+		return Found{}, errors.New("count drops: the session has been stopped")
+	}
+	counts := map[key]uint64{}
+	var k key
+	var n uint64
+	all := w.counts.Iterate()
+	for all.Next(&k, &n) {
+		if k.Flow == flowValue(flow) {
+			counts[k] = n
+		}
+	}
+	if err := all.Err(); err != nil {
+		return Found{}, fmt.Errorf("count drops: read the counts: %w", err)
+	}
+	if err := w.locate(slices.Collect(maps.Keys(counts))); err != nil {
+		return Found{}, err
+	}
+	missing, err := s.missing()
+	return Found{Reasons: w.sorted(counts), Missing: missing}, err
+}
+
+// missing says by how much the counts may be too low.
+func (s *Session) missing() (string, error) {
+	var lost uint64
+	if err := s.watcher.lost.Lookup(uint32(0), &lost); err != nil {
+		return "", fmt.Errorf("count drops: %w", err)
+	}
+	stats, err := s.watcher.program.Stats()
+	if err != nil {
+		return "", fmt.Errorf("count drops: %w", err)
+	}
+	switch missed := stats.RecursionMisses - s.missed; {
+	case lost > 0:
+		return fmt.Sprintf("drop reasons: %d datagrams were dropped for more reasons than there is room for", lost), nil
+	case missed > 0:
+		return fmt.Sprintf("drop reasons: up to %d dropped packets, of anybody's, came while another was counted", missed), nil
+	}
+	return "", nil
+}
+
+// Stop ends the session. What was not read by then is gone.
+func (s *Session) Stop() error {
+	w := s.watcher
+	if w.session != s {
+		return errors.New("count drops: the session has been stopped")
+	}
+	w.session = nil
+	if err := s.hook.Close(); err != nil {
+		return fmt.Errorf("let go of the tracepoint skb:%s: %w", tracepoint, err)
+	}
+	return nil
+}

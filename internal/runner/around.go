@@ -32,9 +32,12 @@ func daemons() []string {
 // their trials can be held to the rules. What bears on all of them alike is recorded
 // with each; its own CPU time a lane has from [run.metered].
 func (r *run) around(lanes []*lane, do func()) {
-	session := r.watch.Start()
-	do()
-	w := session.Stop()
+	var w observe.Window
+	r.manned(lanes, func() {
+		session := r.watch.Start()
+		do()
+		w = session.Stop()
+	})
 	r.missing(w)
 	for _, l := range lanes {
 		l.window, l.shared = w, len(lanes) > 1

@@ -81,6 +81,7 @@ type run struct {
 	chosen    map[string]bool // workloads whose length has been looked at
 	dropped   []dropped
 	watch     *observe.Watch
+	noStacks  string            // why stacks cannot be sampled here; empty while nothing speaks against it
 	cpu       observe.Collector // read at the edges of what a mode does
 	idle      []idled           // the waits before trials, in order
 	unbilled  []string          // trials of which the CPU cost is unknown, and why
@@ -134,6 +135,7 @@ func (r *run) finish() {
 	r.unpaid()
 	cells, warnings := result.Cells(r.out.Modes, plan.Names(r.cfg.Study), r.trials, rule)
 	r.out.Cells = cells
+	r.breakdowns()
 	r.limitedByLinks()
 	for _, w := range plan.Workloads(r.cfg.Study) {
 		r.compareEnds(w)
@@ -145,6 +147,7 @@ func (r *run) finish() {
 		result.Input{Modes: r.out.Modes, Workloads: plan.Names(r.cfg.Study), Trials: r.trials, Rule: rule}, r.out.Scenarios, Asked(r.cfg.Study))
 	agreements, disagreements := result.Agreements(r.out.Modes, Verified(r.cfg.Study), r.trials, rule)
 	r.out.Agreements = agreements
+	r.out.Losses = result.SumLosses(r.out.Modes, plan.Names(r.cfg.Study), r.trials)
 	r.out.TCPLimits = r.limitTCP()
 	for _, w := range append(warnings, disagreements...) {
 		r.warn(w.Code, w.Scope, "%s", w.Text)

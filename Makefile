@@ -10,7 +10,7 @@ export CGO_ENABLED := 0
 # What tare is built for: see docs/platforms.md.
 SYSTEMS := linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: run build install test check fmt vet cross lint unit bench bench-aa schema clean
+.PHONY: run build install test check fmt vet cross lint unit bench bench-aa schema man clean
 
 # Build tare and weigh the default modes on the embedded lab. Root is used where
 # there is root; an ordinary user's labs live in a user namespace.
@@ -27,6 +27,7 @@ install: build
 	install -d $(DESTDIR)$(PREFIX)/libexec/docker/cli-plugins $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	ln -sf ../../../bin/tare $(DESTDIR)$(PREFIX)/libexec/docker/cli-plugins/docker-tare
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/man/*.1
 	$(BIN) completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/tare
 	$(BIN) completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tare
 	$(BIN) completion fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tare.fish
@@ -78,6 +79,10 @@ bench-aa: build
 # Write the study file's JSON Schema again after a change of its types.
 schema:
 	go test ./internal/cli -run TestSchema -update
+
+# Write the man pages again after a change of a command or its flags.
+man:
+	go test ./internal/cli -run TestManPages -update-man
 
 clean:
 	rm -rf bin

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,23 +28,24 @@ const (
 // lane is one trial under way.
 type lane struct {
 	plan.Trial
-	stage   *stage
-	work    traffic.Workload
-	pairs   []*pair
-	client  traffic.Report // of all pairs together, once they have ended
-	server  traffic.Report
-	before  driver.Counters
-	out     result.Trial
-	limit   time.Duration // for all trials that take turns with this one
-	busy    time.Duration // spent on this trial, without the turns of others
-	search  *search       // of a rate search
-	err     error
-	ruled   string         // why it is ruled out, by a rule fixed beforehand; empty: it counts
-	window  observe.Window // what was observed of the machine around it
-	spent   observe.Spent  // CPU time of the machine in its own time
-	shared  bool           // and around the trials that it took turns with
-	flaps   []string       // devices of the path whose carrier came or went
-	counted bool           // the study wants the counters of its trials as evidence
+	stage    *stage
+	work     traffic.Workload
+	pairs    []*pair
+	client   traffic.Report // of all pairs together, once they have ended
+	server   traffic.Report
+	before   driver.Counters
+	out      result.Trial
+	limit    time.Duration // for all trials that take turns with this one
+	busy     time.Duration // spent on this trial, without the turns of others
+	search   *search       // of a rate search
+	err      error
+	ruled    string         // why it is ruled out, by a rule fixed beforehand; empty: it counts
+	window   observe.Window // what was observed of the machine around it
+	spent    observe.Spent  // CPU time of the machine in its own time
+	shared   bool           // and around the trials that it took turns with
+	flaps    []string       // devices of the path whose carrier came or went
+	underlay study.Lab      // of its lab, zero where the path is no lab's
+	counted  bool           // the study wants the counters of its trials as evidence
 }
 
 // voidError is a path that was not proven.
@@ -58,6 +60,9 @@ func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 	var lanes []*lane
 	for _, t := range trials {
 		l := &lane{Trial: t, stage: r.stage(t.Mode), limit: limit, counted: r.cfg.Study.Evidence.Counters != study.Off}
+		if !r.cfg.Study.Engines().Existing() {
+			l.underlay = r.cfg.Study.LabOf(l.stage.asked)
+		}
 		l.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Requeued: t.Requeued,
 			Pilot: t.Pilot(), Rate: plan.Offered(t.Workload), Warmup: t.Workload.Warmup.Std().Seconds(), Window: t.Workload.Duration.Std().Seconds()}
 		if t.Costing() && l.out.Rate == 0 {
@@ -202,10 +207,20 @@ func (l *lane) figure() {
 // judge turns the reports of a proven trial into its figures.
 func (l *lane) judge() error {
 	if l.search != nil {
-		return l.search.judge(&l.out)
+		if err := l.search.judge(&l.out); err != nil {
+			return err
+		}
+		return tooMuch(l.underlay, l.out)
 	}
-	metrics, series := l.work.Metrics(l.pairs[0].clientSide, l.client, l.server)
-	if err := impossible(metrics, l.client, l.server); err != nil {
+	p := l.pairs[0].clientSide
+	metrics, series := l.work.Metrics(p, l.client, l.server)
+	for i, one := range l.pairs {
+		own, _ := l.work.Metrics(one.clientSide, one.client, one.server)
+		if err := cmp.Or(impossible(own, one.client, one.server), nothing(p, own, one.client, one.server), longer(l.busy, one.client, one.server)); err != nil {
+			return l.of(i, err)
+		}
+	}
+	if err := cmp.Or(impossible(metrics, l.client, l.server), tooFast(l.underlay, len(l.pairs), p, l.out.Counters, l.client, l.server)); err != nil {
 		return err
 	}
 	l.out.Metrics, l.out.Series = metrics, series

@@ -40,7 +40,9 @@ func (a App) doctorCommand() *cobra.Command {
 	var asJSON bool
 	var only []string
 	c := &cobra.Command{
-		Use: "doctor", Short: "Say whether this machine can weigh, and what would bias it", Args: exactly(0),
+		Use: "doctor", Short: "Say whether this machine can weigh, and what would bias it",
+		Example: "  tare doctor\n  tare doctor --modes docker/overlay,netns/vxlan\n  tare doctor --json >doctor.json",
+		Args:    exactly(0),
 		Long: "Try whether labs and each mode can be made here, and list what a careful reader should know\n" +
 			"of this machine. Each mode is built and taken down again, engines included: that takes seconds.\n" +
 			"Exit code 3 if no lab can be made.",

@@ -134,6 +134,7 @@ func (r *run) finish() {
 	r.unpaid()
 	cells, warnings := result.Cells(r.out.Modes, plan.Names(r.cfg.Study), r.trials, rule)
 	r.out.Cells = cells
+	r.limitedByLinks()
 	for _, w := range plan.Workloads(r.cfg.Study) {
 		r.compareEnds(w)
 	}

@@ -105,6 +105,9 @@ func (r *run) bill(l *lane) {
 	for name, v := range l.spent.Figures() {
 		l.out.Machine[name] = v
 	}
+	if share, known := l.spent.Fullest(); known {
+		l.out.Machine[figureFullest] = share
+	}
 	idle, err := r.baseline(l.Block)
 	if err == nil {
 		l.out.Machine[figureBaseline] = idle

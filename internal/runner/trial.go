@@ -78,18 +78,28 @@ func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 	return lanes
 }
 
-// inFlight is more than a lab's connections have under way at once: both
-// buffers, doubled by the kernel, and the queue of the rate limit.
-const inFlight = 8 << 20
+// inFlight is more than one connection has under way at once where its buffers are not
+// the study's: what the kernel lets it grow to, and the queue of the rate limit.
+// drainMost bounds what a trial is given for all of them.
+const (
+	inFlight  = 8 << 20
+	drainMost = 2 * time.Minute
+)
 
-// drain is what a trial may take on a slow underlay for what is still under way
-// when its windows end.
+// drain is what a trial may take on a slow underlay for what is still under way when
+// its windows end. Bulk transfers leave whole buffers, which the kernel makes twice as
+// large as asked for, and those of fifty streams take seconds.
 func (r *run) drain(t plan.Trial) time.Duration {
-	rate := r.cfg.Study.Lab.Rate
+	rate := r.cfg.Study.LabOf(r.stage(t.Mode).asked).Rate
 	if rate == 0 {
 		return 0
 	}
-	once := min(time.Duration(float64(inFlight*8)/float64(rate)*float64(time.Second)), traffic.DrainWait)
+	each := float64(inFlight)
+	if t.Workload.SendBuffer >= 0 {
+		each = max(each/float64(max(1, t.Workload.Streams)), 2*float64(t.Workload.SendBuffer))
+	}
+	bytes := each * float64(max(1, t.Workload.Streams)*max(1, t.Workload.Pairs))
+	once := min(time.Duration(bytes*8/float64(rate)*float64(time.Second)), drainMost)
 	if t.Sliced() {
 		return time.Duration(t.Rounds()+1) * once
 	}

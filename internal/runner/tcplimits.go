@@ -55,7 +55,7 @@ func (r *run) limitTCP() []result.TCPLimits {
 		for _, s := range r.stages {
 			var trials []result.Trial
 			for _, t := range r.trials {
-				if t.Mode == s.mode.ID && t.Workload == w.ID && t.Status == result.TrialOK && t.Block > 0 {
+				if t.Mode == s.mode.ID && t.Workload == w.ID && t.Status == result.TrialOK && !t.Aside() {
 					trials = append(trials, t)
 				}
 			}

@@ -190,12 +190,13 @@ func (l *lane) prove(ctx context.Context) error {
 	}
 	l.readAgain(ctx)
 	var carried []driver.Carried
-	for _, p := range l.pairs {
-		carried = append(carried, driver.CarriedBy(p.client, p.server))
+	for i, p := range l.pairs {
+		carried = append(carried, l.held(i, driver.CarriedBy(p.client, p.server)))
 	}
 	err = l.stage.path.Prove(ctx, l.before, after, carried)
 	l.sum()
 	l.bookLosses()
+	l.senders()
 	return proven(err)
 }
 

@@ -82,10 +82,10 @@ func sumLimits(mode string, w study.Workload, trials []result.Trial) []result.TC
 				if l.Sender != way.sender {
 					continue
 				}
+				if l.Retransmits != nil && sum.Retransmits == nil {
+					sum.Retransmits = map[string]int64{} // a count, if of nothing
+				}
 				for cause, n := range l.Retransmits {
-					if sum.Retransmits == nil {
-						sum.Retransmits = map[string]int64{}
-					}
 					sum.Retransmits[cause] += n
 				}
 				if l.Application == nil || l.ReceiveWindow == nil || l.SendBuffer == nil || l.Network == nil {

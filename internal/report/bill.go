@@ -26,8 +26,8 @@ type processes struct {
 
 // sharedLegend and apartLegend say whose CPU time it is.
 const (
-	sharedLegend = "One bill for both ends, which share a kernel and its CPUs. What the machine used when idle is subtracted."
-	apartLegend  = "The bill of both ends together. What the machines used when idle is subtracted."
+	sharedLegend = "One bill for both ends, which share a kernel and its CPUs. What the machine used when idle is subtracted, and what other programs used."
+	apartLegend  = "The bill of both ends together. What the machines used when idle is subtracted, and what other programs used."
 )
 
 // Legend says whose CPU time the bill is of.

@@ -101,6 +101,7 @@ func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run
 		result.Input{Modes: run.Modes, Workloads: plan.Names(s), Trials: trials, Rule: rule}, run.Scenarios, runner.Asked(s))
 	limited, saturated := result.LinkLimits(runner.Links(s, run.Modes), cells, trials)
 	run.CostPass = runner.CostPass(s, trials)
+	run.Breakdowns = result.Breakdowns(run.Modes, plan.Names(s), trials)
 	run.Cells, run.Agreements, run.LinkLimited, run.Warnings = cells, agreements, limited, slices.Concat(run.Warnings, warnings, more, saturated)
 	return run
 }

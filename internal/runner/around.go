@@ -13,10 +13,8 @@ import (
 // collectors are those of a run: what is its own is known by this process and by
 // the run's id. An engine that exists works for the run, too.
 func collectors(cfg Config, pid int) []observe.Collector {
-	own := observe.Own{PID: pid, Run: cfg.Claim.ID, MemoryGroups: facts.MemoryGroups("/")}
-	if cfg.Study.Engines().Existing() {
-		own.Programs = daemons()
-	}
+	own := ownOf(cfg, pid)
+	own.MemoryGroups = facts.MemoryGroups("/")
 	all := observe.Collectors("/proc", own)
 	if cfg.Study.Evidence.Counters == study.Off {
 		all = slices.DeleteFunc(all, func(c observe.Collector) bool { return slices.Contains([]string{"pressure", "memory"}, c.Name()) })
@@ -34,9 +32,12 @@ func daemons() []string {
 // their trials can be held to the rules. What bears on all of them alike is recorded
 // with each; its own CPU time a lane has from [run.metered].
 func (r *run) around(lanes []*lane, do func()) {
-	session := r.watch.Start()
-	do()
-	w := session.Stop()
+	var w observe.Window
+	r.manned(lanes, func() {
+		session := r.watch.Start()
+		do()
+		w = session.Stop()
+	})
 	r.missing(w)
 	for _, l := range lanes {
 		l.window, l.shared = w, len(lanes) > 1

@@ -81,6 +81,7 @@ type run struct {
 	chosen    map[string]bool // workloads whose length has been looked at
 	dropped   []dropped
 	watch     *observe.Watch
+	noStacks  string            // why stacks cannot be sampled here; empty while nothing speaks against it
 	cpu       observe.Collector // read at the edges of what a mode does
 	idle      []idled           // the waits before trials, in order
 	unbilled  []string          // trials of which the CPU cost is unknown, and why
@@ -134,6 +135,7 @@ func (r *run) finish() {
 	r.unpaid()
 	cells, warnings := result.Cells(r.out.Modes, plan.Names(r.cfg.Study), r.trials, rule)
 	r.out.Cells = cells
+	r.breakdowns()
 	r.limitedByLinks()
 	for _, w := range plan.Workloads(r.cfg.Study) {
 		r.compareEnds(w)

@@ -59,7 +59,7 @@ func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 	for _, t := range trials {
 		l := &lane{Trial: t, stage: r.stage(t.Mode), limit: limit, counted: r.cfg.Study.Evidence.Counters != study.Off}
 		l.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Requeued: t.Requeued,
-			Pilot: t.Pilot(), Rate: plan.Offered(t.Workload), Warmup: t.Workload.Warmup.Std().Seconds(), Window: t.Workload.Duration.Std().Seconds()}
+			Pilot: t.Pilot(), Profiled: t.Profiled, Rate: plan.Offered(t.Workload), Warmup: t.Workload.Warmup.Std().Seconds(), Window: t.Workload.Duration.Std().Seconds()}
 		if t.Costing() && l.out.Rate == 0 {
 			l.err = errNoRate
 			lanes = append(lanes, l)
@@ -130,9 +130,13 @@ func (r *run) atOnce(ctx context.Context, l *lane) {
 	ctx, cancel := bounded(ctx, l)
 	defer cancel()
 	l.step(func() error { return r.begin(ctx, l) })
+	sampling := r.sampler(l)
 	r.around([]*lane{l}, func() {
-		l.spent = r.metered(func() { l.finish(ctx, (*agent.Trial).Run) })
+		l.spent = r.metered(func() {
+			sampling.while(func() { l.finish(ctx, (*agent.Trial).Run) })
+		})
 	})
+	r.keep(l, sampling)
 	l.step(func() error { return l.prove(ctx) })
 	l.release(ctx)
 }

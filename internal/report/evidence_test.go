@@ -290,6 +290,17 @@ func TestLimitsAlike(t *testing.T) {
 	}
 }
 
+// A pass of which every trial was ruled out is told of as such.
+func TestPassWithoutTrials(t *testing.T) {
+	in := Input{Run: result.Run{CostPass: &result.CostPass{Rate: 1e9}, Modes: []result.Mode{{ID: "host", Status: result.ModeMeasured}}}}
+	in.Trials = []result.Trial{{Block: 2, Mode: "host", Workload: "cost_pass", Status: result.TrialInvalid, Metrics: map[string]float64{"goodput": 1e9, "cpu_cost": 0.1}}}
+	for form, text := range everything(t, in) {
+		if !strings.HasSuffix(form, ".svg") && !strings.Contains(strings.Join(strings.Fields(text), " "), "None of its trials counts") {
+			t.Errorf("%s does not say that no trial of the pass counts", form)
+		}
+	}
+}
+
 // A full report with evidence stays small enough to be mailed.
 func TestEvidenceStaysSmall(t *testing.T) {
 	var b bytes.Buffer

@@ -109,6 +109,9 @@ func (e End) unit(s Stack) float64 {
 // echoes books what is left by counters that may tell what others have told already,
 // or what was not of the trial.
 func (b *booking) echoes() {
+	for _, book := range b.unsure {
+		book()
+	}
 	for _, s := range b.in.Stacks {
 		b.fill(result.PlaceNetfilter, s, "vanished within IP", b.datagrams(s.vanished()))
 	}

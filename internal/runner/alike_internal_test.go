@@ -146,7 +146,7 @@ func TestPressed(t *testing.T) {
 		return result.Trial{Mode: "m", Workload: "w", Status: result.TrialOK, Machine: figures}
 	}
 	quiet := func() result.Trial {
-		return with(map[string]float64{figurePressureMemory: 0.1, figurePressureCPU: 2.5, figureAvailable: littleMemory, figureSwapped: muchSwap, figureStalls: 3,
+		return with(map[string]float64{figurePressureMemory: 0.1, figurePressureCPU: 2.5, figureAvailable: littleMemory, figureSwapped: muchSwap,
 			figureKills: 0, figureGroupStalls: 0, figureTracked: fullTracking})
 	}
 	ruledOut := with(map[string]float64{figurePressureMemory: 9, figureTracked: 1})

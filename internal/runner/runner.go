@@ -104,6 +104,7 @@ func (r *run) execute(ctx context.Context) error {
 	todo := r.remaining()
 	r.began, r.chosen = time.Now(), map[string]bool{}
 	takes := r.cfg.Drivers.Takes(r.cfg.Study)
+	takes += r.plan.Estimate(plan.Profiles(r.cfg.Study))
 	r.announced = r.plan.Estimate(todo) + takes
 	least := slices.DeleteFunc(slices.Clone(todo), func(t plan.Trial) bool { return t.Block > r.plan.Least })
 	r.tell(live.Planned{
@@ -147,6 +148,7 @@ func (r *run) finish() {
 		result.Input{Modes: r.out.Modes, Workloads: plan.Names(r.cfg.Study), Trials: r.trials, Rule: rule}, r.out.Scenarios, Asked(r.cfg.Study))
 	agreements, disagreements := result.Agreements(r.out.Modes, Verified(r.cfg.Study), r.trials, rule)
 	r.out.Agreements = agreements
+	r.out.Losses = result.SumLosses(r.out.Modes, plan.Names(r.cfg.Study), r.trials)
 	r.out.TCPLimits = r.limitTCP()
 	for _, w := range append(warnings, disagreements...) {
 		r.warn(w.Code, w.Scope, "%s", w.Text)

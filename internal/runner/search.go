@@ -29,6 +29,7 @@ type search struct {
 	moved   driver.Counters // over what has been proven
 	began   time.Time       // of the first step
 	ended   bool
+	broken  bool // a step failed: what it carried nobody knows
 }
 
 // searches drives the searches of one workload and block, a step each in turn, in a
@@ -92,7 +93,11 @@ func (r *run) beginSearch(ctx context.Context, l *lane) (err error) {
 		return err
 	}
 	l.search = s
-	return r.freshSegment(ctx, l)
+	if err := r.freshSegment(ctx, l); err != nil {
+		return err
+	}
+	l.stacks = r.readStacks(ctx, l)
+	return nil
 }
 
 // freshSegment begins what is proven together: agents there, counters read.
@@ -138,6 +143,7 @@ func (r *run) searchStep(ctx context.Context, l *lane, req ratesearch.Request, q
 		if ctx.Err() != nil || attempt == stepAttempts {
 			return fmt.Errorf("step of %.6g datagrams/s: %w", req.Load, err)
 		}
+		l.search.broken = true
 		if err := l.proveSegment(ctx); err != nil {
 			return err
 		}
@@ -267,8 +273,10 @@ func (l *lane) endSearch(ctx context.Context) error {
 		return fmt.Errorf("the search for a rate made no step within %s", l.Workload.MaxSearch)
 	}
 	err := l.proveSegment(ctx)
+	l.readAgain(ctx)
 	l.count(s.moved)
 	l.sum()
+	l.bookLosses()
 	l.spent = s.whole()
 	l.out.GeneratorLimited = nil // what could not be offered is in the steps, and in the answers
 	l.out.Notes = slices.DeleteFunc(l.out.Notes, func(n result.Note) bool { return n.Code == "generator_limited" })

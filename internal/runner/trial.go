@@ -45,6 +45,7 @@ type lane struct {
 	shared  bool           // and around the trials that it took turns with
 	flaps   []string       // devices of the path whose carrier came or went
 	counted bool           // the study wants the counters of its trials as evidence
+	stacks  []stackReading // of the network stacks of the path; see losses.go
 }
 
 // voidError is a path that was not proven.
@@ -154,6 +155,7 @@ func (r *run) begin(ctx context.Context, l *lane) (err error) {
 	if l.before, err = l.stage.path.Snapshot(ctx); err != nil {
 		return err
 	}
+	l.stacks = r.readStacks(ctx, l)
 	for i, p := range l.pairs {
 		at := l.stage.agents[i]
 		if p.trial, err = agent.Begin(ctx, at.client, at.server, p.clientSide, p.serverSide); err != nil {
@@ -172,12 +174,14 @@ func (l *lane) prove(ctx context.Context) error {
 	if moved, err := l.before.Moved(after); err == nil {
 		l.count(moved)
 	}
+	l.readAgain(ctx)
 	var carried []driver.Carried
 	for _, p := range l.pairs {
 		carried = append(carried, driver.CarriedBy(p.client, p.server))
 	}
 	err = l.stage.path.Prove(ctx, l.before, after, carried)
 	l.sum()
+	l.bookLosses()
 	return proven(err)
 }
 
@@ -202,6 +206,7 @@ func (l *lane) figure() {
 	if l.err == nil {
 		l.err = l.judge()
 	}
+	l.unexplained()
 }
 
 // judge turns the reports of a proven trial into its figures.

@@ -42,8 +42,9 @@ func (s Sampled) Components() map[string]int {
 	return out
 }
 
-// kind is what a process is to a component.
-func kind(p observe.Program, known bool) Kind {
+// kind is what a process is to a component. Where what carries a mode's traffic may be
+// outside of the run, as with an engine that exists, a stranger may be a proxy by name.
+func kind(p observe.Program, known, outside bool) Kind {
 	switch {
 	case !known:
 		return Other
@@ -53,7 +54,7 @@ func kind(p observe.Program, known bool) Kind {
 		return Watching
 	case p.Party == observe.Agent:
 		return Generator
-	case proxy(p.Name):
+	case proxy(p.Name) && (outside || p.Party == observe.Kin):
 		return Proxy
 	case p.Party == observe.Kin && !engine(p.Name):
 		return Proxy

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"tare/internal/driver"
+	"tare/internal/facts"
+	"tare/internal/observe"
+	"tare/internal/observe/drops"
+)
+
+// watcher gathers evidence of one trial in turns as a run does of a whole one: with
+// what is read before and after it, and what goes on while the traffic does.
+type watcher interface {
+	// before and after enclose the trial, off and on each of its slices.
+	before(ctx context.Context, path driver.Path) error
+	on() error
+	off() error
+	after(ctx context.Context, path driver.Path) error
+	Close() error
+}
+
+// allWatchers gives those that can be had here by name, and why others cannot.
+func allWatchers(run string) (have map[string]watcher, lacking []error) {
+	have = map[string]watcher{"nothing": nothing{}, "counters": newCounters(run)}
+	if r, err := newReasons(); err != nil {
+		lacking = append(lacking, fmt.Errorf("drop reasons: %w", err))
+	} else {
+		have["drop reasons"] = r
+	}
+	return have, lacking
+}
+
+// nothing is watched: what its figures differ by from those of an unwatched trial is
+// noise.
+type nothing struct{}
+
+func (nothing) before(context.Context, driver.Path) error { return nil }
+func (nothing) on() error                                 { return nil }
+func (nothing) off() error                                { return nil }
+func (nothing) after(context.Context, driver.Path) error  { return nil }
+func (nothing) Close() error                              { return nil }
+
+// counters reads every network stack of the path before and after the trial, and the
+// machine around each slice: a run that takes turns does so around all of them.
+type counters struct {
+	watch   *observe.Watch
+	session *observe.Session
+}
+
+func newCounters(run string) *counters {
+	own := observe.Own{PID: os.Getpid(), Run: run, MemoryGroups: facts.MemoryGroups("/")}
+	return &counters{watch: observe.NewWatch(observe.Collectors("/proc", own))}
+}
+
+func (c *counters) before(ctx context.Context, path driver.Path) error { return readPlaces(ctx, path) }
+func (c *counters) after(ctx context.Context, path driver.Path) error  { return readPlaces(ctx, path) }
+func (c *counters) Close() error                                       { return nil }
+
+func (c *counters) on() error {
+	c.session = c.watch.Start()
+	return nil
+}
+
+func (c *counters) off() error {
+	c.session.Stop()
+	return nil
+}
+
+// readPlaces reads the network stacks of a path.
+func readPlaces(ctx context.Context, path driver.Path) error {
+	placed, ok := path.(driver.Placed)
+	if !ok {
+		return errors.New("the path does not say which network stacks it leads through")
+	}
+	for _, p := range placed.Places() {
+		if _, err := p.Read(ctx); err != nil {
+			return fmt.Errorf("read the counters of %s: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
+// reasons counts the kernel's drop reasons of the trial's port.
+type reasons struct {
+	watcher *drops.Watcher
+	session *drops.Session
+}
+
+func newReasons() (*reasons, error) {
+	w, err := drops.New("/proc")
+	if err != nil {
+		return nil, err
+	}
+	return &reasons{watcher: w}, nil
+}
+
+func (r *reasons) before(context.Context, driver.Path) error { return nil }
+func (r *reasons) after(context.Context, driver.Path) error  { return nil }
+func (r *reasons) Close() error                              { return r.watcher.Close() }
+
+func (r *reasons) on() (err error) {
+	if r.session, err = r.watcher.Start(1); err != nil {
+		return err
+	}
+	return r.session.Set(0, drops.Flow{Ports: []uint16{watchedPort}})
+}
+
+func (r *reasons) off() error {
+	_, err := r.session.Read(0)
+	return errors.Join(err, r.session.Stop())
+}

@@ -77,7 +77,13 @@ func (r *run) meanFullest(mode, workload string) (mean float64, known bool) {
 		if t.Mode != mode || t.Workload != workload || t.Status != result.TrialOK || t.Aside() {
 			continue
 		}
-		if share, ok := t.Machine[figureFullest]; ok {
+		share, ok := 0.0, false
+		for name, v := range t.Machine { // of two machines, each has its own
+			if strings.HasSuffix(name, figureFullest) {
+				share, ok = max(share, v), true
+			}
+		}
+		if ok {
 			mean, n = mean+share, n+1
 		}
 	}

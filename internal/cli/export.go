@@ -18,14 +18,14 @@ import (
 func (a App) exportCommand() *cobra.Command {
 	var format string
 	var names []string
-	long := "Write the trials of a run to stdout in a format of other programs. RUN is the run's\ndirectory, or its id if it is below $TARE_RUNS or tare-runs.\n\nFormats:"
+	long := "Write a run to stdout in a format of other programs. RUN is the run's\ndirectory, or its id if it is below $TARE_RUNS or tare-runs.\n\nFormats:"
 	for _, f := range export.All() {
 		names = append(names, f.Name)
 		long += fmt.Sprintf("\n  %-10s %s", f.Name, f.What)
 	}
 	c := &cobra.Command{
-		Use: "export RUN", Short: "Write the trials of a run for other programs", Long: long, Args: exactly(1),
-		Example: "  tare export tare-runs/20261121-101500-default >trials.csv",
+		Use: "export RUN", Short: "Write a run for other programs", Long: long, Args: exactly(1),
+		Example: "  tare export tare-runs/20261121-101500-default >trials.csv\n  tare export --format openmetrics 2fa57c4b >tare.prom",
 		RunE: func(_ *cobra.Command, args []string) error {
 			f, ok := export.Named(format)
 			if !ok {

@@ -1,4 +1,4 @@
-// Package export writes the trials of a run in the formats of other programs.
+// Package export writes a run in the formats of other programs.
 package export
 
 import (
@@ -19,6 +19,11 @@ type Format struct {
 func All() []Format {
 	return []Format{
 		{"csv", "one line for each value of each trial, as tare judge reads it", CSV},
+		{"cells", "one line for each cell: value, ratio, verdict, as CSV", Cells},
+		{"json", "run.json", JSON},
+		{"benchfmt", "Go benchmarks, for benchstat -col mode", Benchfmt},
+		{"openmetrics", "gauges for Prometheus and its textfile collector", OpenMetrics},
+		{"md", "the report as Markdown", Markdown},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -14,6 +15,20 @@ import (
 // smallest of its own and those of the groups above it that can be seen. It is
 // false when there is none.
 func (m *machine) cpuQuota() (float64, bool, error) {
+	return m.least("cpu", m.quotaV2, m.quotaV1, func(float64, string) {})
+}
+
+// memoryLimit is the limit on memory of this process's control group, in bytes: the
+// smallest of its own and those of the groups above it that can be seen. It is false
+// when there is none. dirs are all groups that have a limit.
+func (m *machine) memoryLimit() (bytes float64, dirs []string, limited bool, err error) {
+	bytes, limited, err = m.least("memory", m.memoryV2, m.memoryV1, func(_ float64, dir string) { dirs = append(dirs, dir) })
+	return bytes, dirs, limited, err
+}
+
+// least reads a limit of this process's group and of those above it, and gives the
+// smallest. each is told every limit with its group's directory.
+func (m *machine) least(controller string, v2, v1 func(dir string) (float64, error), each func(float64, string)) (float64, bool, error) {
 	text, err := m.readText("proc/self/cgroup")
 	if err != nil {
 		return 0, false, err
@@ -24,27 +39,80 @@ func (m *machine) cpuQuota() (float64, bool, error) {
 		if len(parts) != 3 {
 			continue
 		}
-		root, read := "sys/fs/cgroup", m.quotaV2
+		root, read := "sys/fs/cgroup", v2
 		if controllers := strings.Split(parts[1], ","); parts[1] != "" {
-			if !slices.Contains(controllers, "cpu") {
+			if !slices.Contains(controllers, controller) {
 				continue
 			}
-			root, read = "sys/fs/cgroup/cpu", m.quotaV1
+			root, read = "sys/fs/cgroup/"+controller, v1
 		}
 		for _, dir := range upwards(parts[2]) {
-			cpus, err := read(path.Join(root, dir))
+			dir = path.Join(root, dir)
+			limit, err := read(dir)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // outside this cgroup namespace, or the root group
 			}
 			if err != nil {
 				return 0, false, err
 			}
-			if cpus > 0 && (!limited || cpus < least) {
-				least, limited = cpus, true
+			if limit > 0 {
+				each(limit, dir)
+			}
+			if limit > 0 && (!limited || limit < least) {
+				least, limited = limit, true
 			}
 		}
 	}
 	return least, limited, nil
+}
+
+// memoryV2 reads memory.max: bytes, or "max". 0 is no limit.
+func (m *machine) memoryV2(dir string) (float64, error) {
+	s, err := readFile(m.fsys, dir+"/memory.max")
+	if err != nil || s == "max" {
+		return 0, err
+	}
+	return limitOf(dir, s)
+}
+
+// memoryV1 reads memory.limit_in_bytes, which is near the largest number there is
+// where there is no limit. 0 is no limit.
+func (m *machine) memoryV1(dir string) (float64, error) {
+	s, err := readFile(m.fsys, dir+"/memory.limit_in_bytes")
+	if err != nil {
+		return 0, err
+	}
+	bytes, err := limitOf(dir, s)
+	if bytes > noLimit {
+		return 0, err
+	}
+	return bytes, err
+}
+
+// noLimit is more memory than any machine has, in bytes.
+const noLimit = 1 << 60
+
+func limitOf(dir, s string) (float64, error) {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("memory limit of /%s is %q bytes", dir, s)
+	}
+	return float64(n), nil
+}
+
+// MemoryGroups lists the directories below root, normally "/", of those control
+// groups of this process that limit its memory. What cannot be read is not listed:
+// the facts say why.
+func MemoryGroups(root string) []string {
+	m := &machine{fsys: os.DirFS(root)}
+	_, dirs, _, err := m.memoryLimit()
+	if err != nil {
+		return nil
+	}
+	for i, dir := range dirs {
+		dirs[i] = path.Join(root, dir)
+	}
+	return dirs
 }
 
 // upwards lists a group and all above it: /a/b gives a/b, a and the root.

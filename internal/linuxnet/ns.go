@@ -149,6 +149,26 @@ func (ns *NS) ReadSysctl(name string) (string, error) {
 	return text, err
 }
 
+// ReadSysctls reads several variables at once, by their paths below /proc/sys. Those
+// that are not there are left out.
+func (ns *NS) ReadSysctls(names []string) (map[string]string, error) {
+	out := map[string]string{}
+	err := ns.Do(func() error {
+		for _, name := range names {
+			data, err := os.ReadFile(filepath.Join("/proc/sys", name))
+			switch {
+			case errors.Is(err, os.ErrNotExist):
+			case err != nil:
+				return fmt.Errorf("read settings of namespace %s: %w", ns.name, err)
+			default:
+				out[name] = strings.Join(strings.Fields(string(data)), " ")
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
 // Close lets go of the namespace and removes its name. The kernel takes down
 // what is inside as soon as the last process has left. Calling it again is fine.
 func (ns *NS) Close() error {

@@ -21,3 +21,9 @@ func Reexec(context.Context) (int, error) { return 0, ErrSystem }
 
 // EndWithParent has nothing to do where Reexec starts nothing.
 func EndWithParent() {}
+
+// HereFilters lists packet filters, which are read on Linux alone.
+func HereFilters() ([]Filter, error) { return nil, ErrSystem }
+
+// HereOffloads reads a device's offloads, which is done on Linux alone.
+func HereOffloads(string) (map[string]bool, error) { return nil, ErrSystem }

@@ -83,13 +83,33 @@ func (ns *NS) Offloads(name string) (map[string]bool, error) {
 		if err != nil {
 			return fmt.Errorf("read offloads of %s in namespace %s: %w", name, ns.name, err)
 		}
-		out["tso"] = have["tx-tcp-segmentation"]
-		out["gso"] = have["tx-generic-segmentation"]
-		out["gro"] = have["rx-gro"]
-		out["tx-checksum"] = have["tx-checksum-ip-generic"]
+		out = inForce(have)
 		return nil
 	})
 	return out, err
+}
+
+// HereOffloads reads those of a device of the namespace that this process is in.
+func HereOffloads(name string) (map[string]bool, error) {
+	e, err := ethtool.NewEthtool()
+	if err != nil {
+		return nil, fmt.Errorf("open ethtool: %w", err)
+	}
+	defer e.Close()
+	have, err := e.Features(name)
+	if err != nil {
+		return nil, fmt.Errorf("read offloads of %s: %w", name, err)
+	}
+	return inForce(have), nil
+}
+
+// inForce picks those that decide what a packet costs. Devices of hardware may offer
+// the checksums of each family alone.
+func inForce(have map[string]bool) map[string]bool {
+	return map[string]bool{
+		"tso": have["tx-tcp-segmentation"], "gso": have["tx-generic-segmentation"], "gro": have["rx-gro"],
+		"tx-checksum": have["tx-checksum-ip-generic"] || have["tx-checksum-ipv4"],
+	}
 }
 
 func (ns *NS) withEthtool(fn func(*ethtool.Ethtool) error) error {

@@ -56,6 +56,8 @@ func Collectors(procRoot string, own Own) []Collector {
 	return []Collector{
 		NewClock(nil),
 		NewCPU(procRoot),
+		NewPressure(procRoot),
+		NewMemory(procRoot, own.MemoryGroups),
 		NewOthers(procRoot, own),
 	}
 }

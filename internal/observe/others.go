@@ -17,6 +17,9 @@ type Own struct {
 	// Programs work for the run without being below it, as an engine that exists
 	// does. What is below them is not the run's.
 	Programs []string
+	// MemoryGroups are the directories of the control groups that limit the run's
+	// memory, of which collector "memory" reads what they count.
+	MemoryGroups []string
 }
 
 // Others is the collector "others": the CPU time of everything that runs beside

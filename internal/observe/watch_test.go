@@ -111,7 +111,7 @@ func TestMissingProcIsToldOnce(t *testing.T) {
 	if d := cmp.Diff([]string{"clock_elapsed", "clock_step"}, figures); d != "" {
 		t.Errorf("figures of the first window (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff([]string{"cpu", "others"}, missing); d != "" {
+	if d := cmp.Diff([]string{"cpu", "pressure", "memory", "others"}, missing); d != "" {
 		t.Errorf("missing from the first window (-want +got):\n%s", d)
 	}
 	if second := w.Start().Stop(); len(second.Missing) != 0 {

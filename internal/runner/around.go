@@ -4,17 +4,23 @@ import (
 	"maps"
 	"slices"
 
+	"tare/internal/facts"
 	"tare/internal/observe"
+	"tare/internal/study"
 )
 
 // collectors are those of a run: what is its own is known by this process and by
 // the run's id. An engine that exists works for the run, too.
 func collectors(cfg Config, pid int) []observe.Collector {
-	own := observe.Own{PID: pid, Run: cfg.Claim.ID}
+	own := observe.Own{PID: pid, Run: cfg.Claim.ID, MemoryGroups: facts.MemoryGroups("/")}
 	if cfg.Study.Engines().Existing() {
 		own.Programs = daemons()
 	}
-	return observe.Collectors("/proc", own)
+	all := observe.Collectors("/proc", own)
+	if cfg.Study.Evidence.Counters == study.Off {
+		all = slices.DeleteFunc(all, func(c observe.Collector) bool { return slices.Contains([]string{"pressure", "memory"}, c.Name()) })
+	}
+	return all
 }
 
 // daemons are the programs of an engine that carry or serve the run's traffic, by
@@ -46,9 +52,9 @@ func (r *run) around(lanes []*lane, do func()) {
 }
 
 // common are the figures that bear on all trials of a group alike: those of what is
-// not the run's own.
+// not the run's own, and those that nobody can be said to own.
 func common() []string {
-	return []string{figureSteal, figureOthers, figureElapsed, figureStep}
+	return append([]string{figureSteal, figureOthers, figureElapsed, figureStep}, pressures()...)
 }
 
 // The figures that the rules go by; see package observe.

@@ -6,6 +6,7 @@ import (
 	"tare/internal/live"
 	"tare/internal/plan"
 	"tare/internal/result"
+	"tare/internal/study"
 )
 
 // attempts is how often a trial is tried in its block: what fails twice is not
@@ -50,6 +51,9 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 	}
 	for _, l := range lanes {
 		l.figure()
+		if l.err == nil && r.cfg.Study.Evidence.Counters != study.Off {
+			l.tracked(ctx)
+		}
 	}
 	r.ruleOut(lanes)
 	for _, l := range lanes {

@@ -33,7 +33,8 @@ type stage struct {
 	path     driver.Path
 	topology *result.Topology
 	facts    []result.Fact
-	agents   []*ends // as many as there are pairs
+	stacks   []driver.Stack // how those on its path are set, as far as that can be read
+	agents   []*ends        // as many as there are pairs
 }
 
 // ends are the two agents of a pair, nil where they have not been started.
@@ -196,6 +197,7 @@ func (r *run) raise(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.topology = &t
+	r.survey(ctx, s)
 	for range s.path.Pairs() {
 		s.agents = append(s.agents, &ends{})
 	}

@@ -93,9 +93,34 @@ func (r *run) compareEnds(asked study.Workload) {
 		}
 		if cc := t.Client.Congestion; asked.Congestion != "" && cc != "" && cc != asked.Congestion {
 			r.warn("congestion_control", m.ID, "congestion control was %s, not %s", cc, asked.Congestion)
+		} else if b, ok := first[m.Baseline]; ok && asked.Congestion == "" && cc != "" && b.Client.Congestion != "" && b.Client.Congestion != cc {
+			r.warn("congestion_differs", m.ID+" "+asked.ID, "congestion control was %s here and %s in %s, and the study leaves it to each stack: part of the difference "+
+				"is the algorithm; congestion_control in the study mends it", cc, b.Client.Congestion, m.Baseline)
+		}
+		if b, ok := first[m.Baseline]; ok {
+			r.buffersDiffer(m, asked, t, b)
 		}
 		r.clamped(asked.ID, "send", int(asked.SendBuffer), t.Client.SendBuffer)
 		r.clamped(asked.ID, "receive", int(asked.ReceiveBuffer), t.Server.ReceiveBuffer)
+	}
+}
+
+// buffersDiffer warns of socket buffers of a fixed size that were granted otherwise
+// than to the baseline, whose stack may have another limit. Those that the kernel
+// sizes by itself differ from trial to trial.
+func (r *run) buffersDiffer(m result.Mode, asked study.Workload, t, b result.Trial) {
+	for _, end := range []struct {
+		which     string
+		fixed     bool
+		got, base int
+	}{
+		{"send", asked.SendBuffer > 0, t.Client.SendBuffer, b.Client.SendBuffer},
+		{"receive", asked.ReceiveBuffer > 0, t.Server.ReceiveBuffer, b.Server.ReceiveBuffer},
+	} {
+		if end.fixed && end.got > 0 && end.base > 0 && end.got != end.base {
+			r.warn("buffers_differ", m.ID+" "+asked.ID, "the %s buffer granted was %d bytes here and %d in %s: part of the difference is the buffer; "+
+				"a smaller %s_buffer in the study, or the same limits in both stacks, mend it", end.which, end.got, end.base, m.Baseline, end.which)
+		}
 	}
 }
 

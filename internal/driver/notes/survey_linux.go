@@ -1,0 +1,44 @@
+package notes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+
+	"tare/internal/driver"
+)
+
+// Survey reads the variables of driver.Surveyed and the packet filters.
+func (s Space) Survey(context.Context) (driver.Stack, error) {
+	settings, err := s.NS.ReadSysctls(driver.Surveyed())
+	if err != nil {
+		return driver.Stack{}, err
+	}
+	out := driver.Stack{Settings: settings}
+	if out.Filters, err = s.NS.Filters(); err != nil {
+		out.NoFilters = err.Error()
+	}
+	return out, nil
+}
+
+// Tracked reads how many connections are tracked.
+func (s Space) Tracked(context.Context) (t driver.Tracked, tracks bool, err error) {
+	got, err := s.NS.ReadSysctls([]string{driver.SysctlTracked, driver.SysctlTrackedMax})
+	if errors.Is(err, fs.ErrPermission) {
+		return t, false, nil // as in a user namespace: it cannot be known here
+	}
+	count, counts := got[driver.SysctlTracked]
+	most, limits := got[driver.SysctlTrackedMax]
+	if err != nil || !counts || !limits {
+		return t, false, err
+	}
+	if t.Count, err = strconv.ParseUint(count, 10, 53); err == nil {
+		t.Max, err = strconv.ParseUint(most, 10, 53)
+	}
+	if err != nil {
+		return t, false, fmt.Errorf("read the size of connection tracking in namespace %s: %w", s.NS.Name(), err)
+	}
+	return t, true, nil
+}

@@ -1,0 +1,151 @@
+package export
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"tare/internal/result"
+)
+
+// The real benchstat reads it and finds each mode's geometric means.
+func TestBenchstatReads(t *testing.T) {
+	run, trials := recorded(t)
+	var out bytes.Buffer
+	if err := Benchfmt(&out, run, trials); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "run.txt")
+	if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "-C", "../../tools", "run", "golang.org/x/perf/cmd/benchstat", "-format", "csv", "-col", "mode", file)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	table, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("benchstat: %v\n%s", err, stderr.String())
+	}
+	for _, m := range run.Modes {
+		if m.Status == result.ModeMeasured && !strings.Contains(string(table), m.ID) {
+			t.Errorf("benchstat has no column of %s:\n%s", m.ID, table)
+		}
+	}
+	for _, unit := range []string{"goodput-bit/s", "transaction_rate-1/s"} {
+		if strings.Contains(out.String(), unit) && !strings.Contains(string(table), unit) {
+			t.Errorf("benchstat has no table of %s:\n%s", unit, table)
+		}
+	}
+	if strings.Contains(stderr.String(), "syntax") || strings.Contains(stderr.String(), "missing") {
+		t.Errorf("benchstat complains: %s", stderr.String())
+	}
+}
+
+// What promtool checks finds nothing to say, whatever names there are.
+func TestOpenMetricsIsClean(t *testing.T) {
+	run, _ := recorded(t)
+	hostile := run
+	hostile.ID = "a\"b\\c\nd\xff"
+	hostile.Modes = []result.Mode{{ID: "x\"} 1\n# EOF", Status: result.ModeVoid}}
+	every := result.Run{ID: "every"}
+	one := 1.
+	for _, m := range result.Metrics() {
+		every.Cells = append(every.Cells, result.Cell{Mode: "host", Workload: "w", Metric: m.Name, Unit: m.Unit, Value: &one})
+	}
+	for name, r := range map[string]result.Run{"recorded": run, "hostile": hostile, "every metric": every, "empty": {}} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := OpenMetrics(&out, r, nil); err != nil {
+				t.Fatal(err)
+			}
+			text := out.String()
+			if !strings.HasSuffix(text, "\n# EOF\n") || strings.Count(text, "\n# EOF\n") != 1 {
+				t.Errorf("it does not end with one # EOF:\n%s", text)
+			}
+			problems, err := promlint.New(strings.NewReader(text)).Lint()
+			if err != nil {
+				t.Fatalf("it does not parse: %v\n%s", err, text)
+			}
+			for _, p := range problems {
+				t.Errorf("%s: %s", p.Metric, p.Text)
+			}
+		})
+	}
+}
+
+// Every value, ratio and verdict of the run is among the samples, and nothing unknown is.
+func TestOpenMetricsHoldsTheCells(t *testing.T) {
+	run, _ := recorded(t)
+	var out bytes.Buffer
+	if err := OpenMetrics(&out, run, nil); err != nil {
+		t.Fatal(err)
+	}
+	lines := map[string]bool{}
+	for _, l := range strings.Split(out.String(), "\n") {
+		lines[l] = true
+	}
+	samples, judged := 0, 0
+	for _, c := range run.Cells {
+		m, _ := result.MetricNamed(c.Metric)
+		if c.Value != nil {
+			samples++
+			name, scale := gauge(m)
+			if l := name + `{run="` + run.ID + `",mode="` + c.Mode + `",workload="` + c.Workload + `"} ` + strconv.FormatFloat(*c.Value*scale, 'g', -1, 64); !lines[l] {
+				t.Errorf("no sample %s", l)
+			}
+		}
+		if c.Verdict != "" {
+			judged++
+			if l := `tare_verdict{run="` + run.ID + `",mode="` + c.Mode + `",workload="` + c.Workload + `",metric="` + c.Metric + `",verdict="` + string(c.Verdict) + `"} 1`; !lines[l] {
+				t.Errorf("no sample %s", l)
+			}
+		}
+	}
+	if samples == 0 || judged == 0 {
+		t.Fatalf("the recorded run has %d values and %d verdicts", samples, judged)
+	}
+	if strings.Contains(out.String(), "NaN") {
+		t.Error("something unknown has a sample")
+	}
+}
+
+func TestCellsAndJSONHoldTheRun(t *testing.T) {
+	run, trials := recorded(t)
+	var table, text bytes.Buffer
+	if err := Cells(&table, run, trials); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&table).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != len(run.Cells)+1 {
+		t.Fatalf("%d rows for %d cells", len(rows), len(run.Cells))
+	}
+	for i, c := range run.Cells {
+		got := []string{rows[i+1][1], rows[i+1][2], rows[i+1][3], rows[i+1][7], rows[i+1][12], rows[i+1][16]}
+		want := []string{c.Mode, c.Workload, c.Metric, digits(c.Value), digits(c.Ratio), string(c.Verdict)}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("row %d (-want +got):\n%s", i+1, diff)
+		}
+	}
+	if err := JSON(&text, run, trials); err != nil {
+		t.Fatal(err)
+	}
+	var back result.Run
+	if err := json.Unmarshal(text.Bytes(), &back); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(run, back); diff != "" {
+		t.Errorf("run.json (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,84 @@
+package linuxnet
+
+import (
+	"context"
+	"net/netip"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What packets can meet is listed: nothing in a fresh namespace, and a gateway's
+// chains with the number of their rules.
+func TestFilters(t *testing.T) {
+	ns := needNS(t)
+	if found, err := ns.Filters(); err != nil || len(found) != 0 {
+		t.Fatalf("a fresh namespace has %v, %v", found, err)
+	}
+	g := Gateway{Table: "tare", Bridge: "br0", Subnets: []netip.Prefix{netip.MustParsePrefix("198.18.0.0/24")},
+		Publish: []Published{{Port: 5201, To: netip.MustParseAddrPort("198.18.0.2:5201")}}}
+	if err := ns.Gateway(g); err != nil {
+		t.Skipf("needs address translation: %v", err)
+	}
+	want := []Filter{
+		{Family: "inet", Table: "tare", Chain: "forward", Hook: "forward", Drops: true, Rules: 5, All: 8},
+		{Family: "inet", Table: "tare", Chain: "postrouting", Hook: "postrouting", Rules: 1, All: 8},
+		{Family: "inet", Table: "tare", Chain: "prerouting", Hook: "prerouting", Rules: 2, All: 8},
+	}
+	found, err := ns.Filters()
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(found, func(a, b Filter) int { return strings.Compare(a.Chain, b.Chain) })
+	if d := cmp.Diff(want, found); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// Tables of the old iptables are counted, without what the kernel puts there itself,
+// and none is made by asking. Those of today's are chains of nftables.
+func TestFiltersOfIptables(t *testing.T) {
+	for _, tt := range []struct {
+		program string
+		old     bool
+	}{{"iptables-legacy", true}, {"iptables-nft", false}} {
+		t.Run(tt.program, func(t *testing.T) {
+			path, err := exec.LookPath(tt.program)
+			if err != nil {
+				t.Skipf("needs %s: %v", tt.program, err)
+			}
+			ns := needNS(t)
+			for _, args := range [][]string{
+				{"-w", "-P", "FORWARD", "DROP"}, {"-w", "-A", "FORWARD", "-s", "198.18.0.1", "-j", "ACCEPT"}, {"-w", "-A", "INPUT", "-s", "198.18.0.1", "-j", "ACCEPT"},
+			} {
+				cmd := exec.CommandContext(context.Background(), path, args...)
+				if err := ns.Start(cmd); err != nil {
+					t.Fatal(err)
+				}
+				if err := cmd.Wait(); err != nil {
+					t.Skipf("needs a kernel with what %s uses: %v", tt.program, err)
+				}
+			}
+			found, err := ns.Filters()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.old {
+				if d := cmp.Diff([]Filter{{Family: "ip", Table: "filter", Rules: 2, All: 2}}, found); d != "" {
+					t.Errorf("(-want +got):\n%s", d)
+				}
+				return
+			}
+			i := slices.IndexFunc(found, func(f Filter) bool { return f.Hook == "forward" })
+			if i < 0 {
+				t.Fatalf("no chain at forward among %+v", found)
+			}
+			if d := cmp.Diff(Filter{Family: "ip", Table: "filter", Chain: "FORWARD", Hook: "forward", Drops: true, Rules: 1, All: 2}, found[i]); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}

@@ -1,0 +1,110 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tare/internal/driver"
+	"tare/internal/linuxnet"
+	"tare/internal/result"
+)
+
+// survey reads how the network stacks on a mode's path are set, where that can be
+// done from here, and notes with the mode what is worth reading. What cannot be read
+// is told once.
+func (r *run) survey(ctx context.Context, s *stage) {
+	from, ok := s.path.(driver.Surveyor)
+	if !ok {
+		return
+	}
+	stacks, err := from.Survey(ctx)
+	if err != nil {
+		r.warn("not_observed", "run", "how the network stacks of modes are set is unknown: %v", err)
+		return
+	}
+	s.stacks = stacks
+	for _, st := range stacks {
+		if st.NoFilters != "" {
+			r.warn("not_observed", "run", "which packet filters are on a path is unknown: %s", st.NoFilters)
+		}
+		if text := filterText(st.Filters); text != "" {
+			s.facts = append(slices.Clip(s.facts), result.Fact{Name: st.At + " packet filter", Value: text})
+		}
+	}
+}
+
+// filterText lists packet filters by table: where packets meet them, and how many
+// rules there are.
+func filterText(filters []linuxnet.Filter) string {
+	var parts []string
+	for _, f := range filters {
+		if f.Chain == "" {
+			parts = append(parts, fmt.Sprintf("%s %s (old iptables): %s", f.Family, f.Table, rulesText(f.All)))
+			continue
+		}
+		text := fmt.Sprintf("%s %s %s: %s", f.Family, f.Table, f.Hook, rulesText(f.Rules))
+		if f.Drops {
+			text += ", else drop"
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+func rulesText(n int) string {
+	if n == 1 {
+		return "1 rule"
+	}
+	return fmt.Sprintf("%d rules", n)
+}
+
+// figureTracked is the share of a connection tracking's room that was in use after a
+// trial, in the fullest stack of its path.
+const figureTracked = "conntrack_use"
+
+// tracked notes how full the connection tracking of the path is as a trial ends.
+// What cannot be read is left out: the loss that it would explain has other signs.
+func (l *lane) tracked(ctx context.Context) {
+	from, ok := l.stage.path.(driver.Surveyor)
+	if !ok {
+		return
+	}
+	all, err := from.Tracked(ctx)
+	if err != nil || len(all) == 0 {
+		return
+	}
+	var most float64
+	for _, t := range all {
+		if t.Max > 0 {
+			most = max(most, float64(t.Count)/float64(t.Max))
+		}
+	}
+	if l.out.Machine == nil {
+		l.out.Machine = map[string]float64{}
+	}
+	l.out.Machine[figureTracked] = most
+}
+
+// endStacks are the stacks of a path that its client and its server run in: the first and
+// the last. It is false where neither is known.
+func endStacks(stacks []driver.Stack, t *result.Topology) (client, server driver.Stack, known bool) {
+	if t == nil || len(t.Nodes) == 0 {
+		return client, server, false
+	}
+	find := func(n result.Node) (driver.Stack, bool) {
+		at := n.Host
+		if n.Sandbox != "" {
+			at += "/" + n.Sandbox
+		}
+		i := slices.IndexFunc(stacks, func(s driver.Stack) bool { return s.At == at })
+		if i < 0 {
+			return driver.Stack{}, false
+		}
+		return stacks[i], true
+	}
+	client, okClient := find(t.Nodes[0])
+	server, okServer := find(t.Nodes[len(t.Nodes)-1])
+	return client, server, okClient && okServer
+}

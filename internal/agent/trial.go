@@ -17,6 +17,7 @@ import (
 type Trial struct {
 	client, server *Client
 	params         traffic.Params // the client's
+	port           uint16         // that the server listens on
 	served         chan answer    // holds the server's once it has ended
 }
 
@@ -40,12 +41,22 @@ func Begin(ctx context.Context, client, server *Client, clientSide, serverSide t
 	if to.Port() == 0 {
 		clientSide.Address = netip.AddrPortFrom(to.Addr(), port).String()
 	}
-	t := &Trial{client: client, server: server, params: clientSide, served: make(chan answer, 1)}
+	t := &Trial{client: client, server: server, params: clientSide, port: port, served: make(chan answer, 1)}
 	go func() {
 		r, err := server.Report(ctx)
 		t.served <- answer{r, err}
 	}()
 	return t, nil
+}
+
+// Ports are those by which packets of the trial can be told: the one that is listened
+// on, and the one that is dialled where the path leads that to it.
+func (t *Trial) Ports() []uint16 {
+	ports := []uint16{t.port}
+	if to, err := netip.ParseAddrPort(t.params.Address); err == nil && to.Port() != t.port {
+		ports = append(ports, to.Port())
+	}
+	return ports
 }
 
 // Run drives the whole trial at once and gives both ends' reports. If one end

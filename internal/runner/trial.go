@@ -42,6 +42,7 @@ type lane struct {
 	window  observe.Window // what was observed of the machine around it
 	shared  bool           // and around the trials that it took turns with
 	flaps   []string       // devices of the path whose carrier came or went
+	drops   *laneDrops     // what the kernel dropped of it, nil where that is not known
 	counted bool           // the study wants the counters of its trials as evidence
 }
 
@@ -147,6 +148,7 @@ func (r *run) begin(ctx context.Context, l *lane) (err error) {
 			return err
 		}
 	}
+	l.watchPorts(l.pairs...)
 	return nil
 }
 

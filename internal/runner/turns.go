@@ -24,11 +24,13 @@ func (r *run) inTurns(ctx context.Context, lanes []*lane) {
 		for round := range first.Rounds() {
 			rng := rand.New(rand.NewPCG(r.plan.Seed, uint64(first.Block)<<32|uint64(round)))
 			for _, i := range rng.Perm(len(lanes)) {
+				lanes[i].turn()
 				lanes[i].side(ctx, func(p *pair) error { return p.trial.Slice(ctx, first.Workload.Slice.Std()) })
 			}
 		}
 	})
 	for _, l := range lanes {
+		l.turn()
 		l.finish(ctx, (*agent.Trial).Close)
 		l.step(func() error { return l.prove(ctx) })
 		l.release(ctx)

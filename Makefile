@@ -10,7 +10,7 @@ export CGO_ENABLED := 0
 # What tare is built for: see docs/platforms.md.
 SYSTEMS := linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: run build test check fmt vet cross lint unit bench bench-aa schema clean
+.PHONY: run build install test check fmt vet cross lint unit bench bench-aa schema clean
 
 # Build tare and weigh the default modes on the embedded lab. Root is used where
 # there is root; an ordinary user's labs live in a user namespace.
@@ -19,6 +19,17 @@ run: build
 
 build:
 	go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/tare
+
+# Install the program, its completions and the docker command's plugin.
+PREFIX ?= /usr/local
+install: build
+	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/tare
+	install -d $(DESTDIR)$(PREFIX)/libexec/docker/cli-plugins $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	ln -sf ../../../bin/tare $(DESTDIR)$(PREFIX)/libexec/docker/cli-plugins/docker-tare
+	$(BIN) completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/tare
+	$(BIN) completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tare
+	$(BIN) completion fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tare.fish
 
 # Install what the tests need, then run all of them, privileged ones included.
 test: build

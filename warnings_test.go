@@ -59,7 +59,7 @@ func given(t *testing.T) (codes map[string]string, others []string) {
 			case *ast.CallExpr:
 				// add is that of tool, which takes constants.
 				name := lastName(n.Fun)
-				if len(n.Args) >= 2 && (name == "warn" || name == "add" && strings.HasPrefix(lastName(n.Args[0]), "Note")) {
+				if len(n.Args) >= 2 && (name == "warn" || name == "warnExisting" || name == "add" && strings.HasPrefix(lastName(n.Args[0]), "Note")) {
 					take(n.Args[0])
 				}
 			case *ast.CompositeLit:
@@ -161,7 +161,7 @@ func TestWarningsAreDocumented(t *testing.T) {
 	written := map[string][]string{
 		"internal/cli/weather.go name":     {"others_now", "steal_now"},
 		"internal/runner/searched.go code": {"search_at_least", "search_no_result", "search_unfinished", "loss_inversion"},
-		"internal/facts/machine.go code":   {}, "internal/foreign/builder.go code": {}, "internal/result/limited.go code": {},
+		"internal/facts/machine.go code":   {}, "internal/facts/device.go code": {}, "internal/foreign/builder.go code": {}, "internal/result/limited.go code": {},
 		"internal/runner/pressure.go code": {}, "internal/runner/runner.go code": {}, "internal/tool/notes.go code": {},
 	}
 	for _, o := range others {

@@ -28,5 +28,7 @@ func main() {
 	if done {
 		return
 	}
-	os.Exit(cli.New(result.Build{Version: version, Commit: commit}).Main(ctx, os.Args[1:]))
+	app := cli.New(result.Build{Version: version, Commit: commit})
+	app.Plugin = cli.IsPlugin(os.Args[0])
+	os.Exit(app.Main(ctx, os.Args[1:]))
 }

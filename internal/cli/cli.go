@@ -38,6 +38,7 @@ type App struct {
 	Stdout, Stderr io.Writer
 	Build          result.Build
 	Drivers        driver.Registry
+	Plugin         bool // called by the docker command, as its plugin
 
 	guest      *docker.Guest   // among Drivers, where a study names engines that exist
 	lab        driver.Registry // then: the drivers of labs, which are not to be had
@@ -68,6 +69,9 @@ var errSilent = errors.New("")
 // Main runs a command and returns its exit code.
 func (a App) Main(ctx context.Context, args []string) int {
 	root := a.root()
+	if a.Plugin {
+		root = a.plugin(root)
+	}
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
@@ -104,6 +108,7 @@ func (a App) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.AddCommand(a.runCommand(), a.planCommand(), a.modesCommand(), a.doctorCommand(), a.reportCommand(), a.compareCommand(), a.checkCommand(), a.judgeCommand(), a.exportCommand(), a.lsCommand(),
 		a.gcCommand(), a.versionCommand())
+	a.completions(root)
 	return root
 }
 
@@ -149,7 +154,9 @@ func checked(check cobra.PositionalArgs) cobra.PositionalArgs {
 
 func (a App) versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: exactly(0),
+		Use: "version", Short: "Print the version",
+		Example: "  tare version",
+		Args:    exactly(0),
 		RunE: func(*cobra.Command, []string) error {
 			fmt.Fprintf(a.Stdout, "tare %s (%s)\n", a.Build.Version, orUnknown(a.Build.Commit))
 			return nil

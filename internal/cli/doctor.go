@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"text/tabwriter"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -18,13 +18,18 @@ import (
 
 // diagnosis is what doctor finds, as --json prints it.
 type diagnosis struct {
-	Lab      string           `json:"lab"` // "ok as root", "ok in a user namespace", or why none can be made
+	Lab      string           `json:"lab"` // "ok, as root", "ok, in a user namespace", or why none can be made
 	Ready    bool             `json:"ready"`
 	Rights   []result.Fact    `json:"rights"`
 	Machine  []result.Fact    `json:"machine"`
 	Engines  engines          `json:"engines"`
 	Modes    []probed         `json:"modes"`
 	Warnings []result.Warning `json:"warnings"`
+	// Existing are warnings for runs on an engine that exists, whose ends use this
+	// machine's own network stack.
+	Existing []result.Warning `json:"warnings_existing"`
+
+	groups []facts.Group // of Machine, for people
 }
 
 // engines is which Docker Engines there are to use: private ones, which tare starts
@@ -36,58 +41,101 @@ type engines struct {
 	Versions []result.Fact `json:"versions"`
 }
 
+// doctorFlags are the choices of tare doctor.
+type doctorFlags struct {
+	json, machine bool
+	modes         []string
+}
+
 func (a App) doctorCommand() *cobra.Command {
-	var asJSON bool
-	var only []string
+	var f doctorFlags
 	c := &cobra.Command{
 		Use: "doctor", Short: "Say whether this machine can weigh, and what would bias it", Args: exactly(0),
-		Long: "Try whether labs and each mode can be made here, and list what a careful reader should know\n" +
-			"of this machine. Each mode is built and taken down again, engines included: that takes seconds.\n" +
-			"Exit code 3 if no lab can be made.",
-		RunE: func(c *cobra.Command, _ []string) error {
-			names, err := a.chosen(only)
-			if err != nil {
-				return err
-			}
-			done, code, err := enter(c.Context())
-			if done {
-				return exitWith(code)
-			}
-			d := a.diagnose(c.Context(), names, err)
-			if asJSON {
-				enc := json.NewEncoder(a.Stdout)
-				enc.SetIndent("", "  ")
-				return errors.Join(enc.Encode(d), err)
-			}
-			return errors.Join(a.printDiagnosis(d), err)
-		},
+		Long: "Say what a careful reader should know of this machine, and try whether labs and each mode can\n" +
+			"be made here. What is known of the machine comes first, within two seconds; then each mode is\n" +
+			"built and taken down again, engines included: that takes seconds for each of Docker's, four at\n" +
+			"a time. Exit code 3 if no lab can be made.",
+		Example: "  tare doctor\n  tare doctor --machine\n  tare doctor --modes host,docker/overlay --json",
+		RunE:    func(c *cobra.Command, _ []string) error { return a.doctor(c.Context(), f) },
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
-	c.Flags().StringSliceVar(&only, "modes", nil, "modes to try, separated by commas; all when absent")
+	c.Flags().BoolVar(&f.json, "json", false, "print as JSON, when all is known")
+	c.Flags().BoolVar(&f.machine, "machine", false, "the machine alone: make no mode")
+	c.Flags().StringSliceVar(&f.modes, "modes", nil, "modes to try, separated by commas; all when absent")
 	return c
 }
 
-func (a App) diagnose(ctx context.Context, modes []string, noLab error) diagnosis {
+func (a App) doctor(ctx context.Context, f doctorFlags) error {
+	if f.machine && len(f.modes) > 0 {
+		return usage(errors.New("--machine tries no mode: leave out --modes"))
+	}
+	names, err := a.chosen(f.modes)
+	if err != nil {
+		return err
+	}
+	done, code, noLab := enter(ctx)
+	if done {
+		return exitWith(code)
+	}
+	// What takes longer comes later, and each part is printed as it is known.
+	show := func(part func(io.Writer) error) error {
+		if f.json {
+			return nil
+		}
+		return part(a.Stdout)
+	}
+	d := examine(noLab)
+	if err := show(d.printMachine); err != nil {
+		return err
+	}
+	d.look(ctx)
+	if err := show(d.printWeather); err != nil {
+		return err
+	}
+	d.Engines = findEngines(ctx)
+	if err := show(d.printEngines); err != nil {
+		return err
+	}
+	if !f.machine && (noLab == nil || errors.Is(noLab, linuxnet.ErrSystem)) { // else each mode would say the same
+		d.Modes = a.probe(ctx, names)
+		if err := show(d.printModes); err != nil {
+			return err
+		}
+	}
+	if f.json {
+		enc := json.NewEncoder(a.Stdout)
+		enc.SetIndent("", "  ")
+		return errors.Join(enc.Encode(d), noLab)
+	}
+	return noLab
+}
+
+// examine reads what is known of the machine without waiting for anything.
+func examine(noLab error) diagnosis {
 	machine := facts.Machine("/")
 	d := diagnosis{
-		Lab: "ok, as root", Ready: noLab == nil, Rights: facts.ReadRights("/").Facts(), Machine: machine.Facts, Engines: findEngines(ctx),
-		Warnings: append([]result.Warning{}, machine.Warnings...), Modes: []probed{},
+		Lab: "ok, as root", Ready: noLab == nil, Rights: facts.ReadRights("/").Facts(), Machine: machine.Facts, groups: machine.Groups, Modes: []probed{},
+		Engines:  engines{Programs: []result.Fact{}, Versions: []result.Fact{}},
+		Warnings: append([]result.Warning{}, machine.Warnings...), Existing: append([]result.Warning{}, machine.Existing...),
 	}
-	if noLab != nil {
+	switch {
+	case noLab != nil:
 		d.Lab = noLab.Error()
-		if !errors.Is(noLab, linuxnet.ErrSystem) {
-			return d // each mode would say the same
-		}
-	} else if !linuxnet.RealRoot() {
+	case !linuxnet.RealRoot():
 		d.Lab = "ok, in a user namespace"
 	}
 	if cpus, err := facts.CPUs("/"); err == nil {
-		d.Machine = append(d.Machine, result.Fact{Name: "cpus_for_trials", Value: fmt.Sprint(cpus)})
+		f := result.Fact{Name: "cpus_for_trials", Value: fmt.Sprint(cpus)}
+		d.Machine = append(d.Machine, f)
+		d.groups = append(d.groups, facts.Group{Title: "trials", Facts: []result.Fact{f}})
 	}
-	facts, warnings := weather(ctx, study.InvalidDefaults())
-	d.Machine, d.Warnings = append(d.Machine, facts...), append(d.Warnings, warnings...)
-	d.Modes = a.probe(ctx, modes)
 	return d
+}
+
+// look sees for a second what else uses the machine.
+func (d *diagnosis) look(ctx context.Context) {
+	found, warnings := weather(ctx, study.InvalidDefaults())
+	d.Machine, d.Warnings = append(d.Machine, found...), append(d.Warnings, warnings...)
+	d.groups = append(d.groups, facts.Group{Title: weatherGroup, Facts: found})
 }
 
 // findEngines looks for what private engines are made of, and speaks to the engine
@@ -113,33 +161,4 @@ func findEngines(ctx context.Context) engines {
 func (e engines) facts() []result.Fact {
 	out := append([]result.Fact{{Name: "private", Value: e.Private}}, e.Programs...)
 	return append(append(out, result.Fact{Name: "existing", Value: e.Existing}), e.Versions...)
-}
-
-func (a App) printDiagnosis(d diagnosis) error {
-	fmt.Fprintf(a.Stdout, "lab: %s\n\n", d.Lab)
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "MODES")
-	for _, m := range d.Modes {
-		fmt.Fprintf(w, "  %s\t%s\t%s\n", m.Mode, m.Status, m.Reason)
-	}
-	for _, part := range []struct {
-		title string
-		facts []result.Fact
-	}{{"DOCKER ENGINES", d.Engines.facts()}, {"RIGHTS", d.Rights}, {"MACHINE", d.Machine}} {
-		fmt.Fprintf(w, "\n%s\n", part.title)
-		for _, f := range part.facts {
-			fmt.Fprintf(w, "  %s\t%s\n", f.Name, f.Value)
-		}
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintln(a.Stdout, "\nWARNINGS")
-	if len(d.Warnings) == 0 {
-		fmt.Fprintln(a.Stdout, "  none")
-	}
-	for _, warning := range d.Warnings {
-		fmt.Fprintf(a.Stdout, "  %s: %s\n", warning.Code, warning.Text)
-	}
-	return nil
 }

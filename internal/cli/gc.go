@@ -16,7 +16,9 @@ func (a App) gcCommand() *cobra.Command {
 	var dry bool
 	var engines []string
 	c := &cobra.Command{
-		Use: "gc", Short: "Remove what dead runs have left behind", Args: exactly(0),
+		Use: "gc", Short: "Remove what dead runs have left behind",
+		Example: "  tare gc",
+		Args:    exactly(0),
 		Long: "Remove the processes, namespaces and Docker Engines of runs that are no longer alive, such as after kill -9.\n" +
 			"Runs that are under way are not touched. What root's runs left, only root can remove.\n" +
 			"Containers, networks and images on existing engines are found by their label: on the engines\n" +

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -28,12 +29,13 @@ func TestMain(m *testing.M) {
 	if done {
 		return
 	}
-	testscript.Main(m, map[string]func(){"tare": tare})
+	testscript.Main(m, map[string]func(){"tare": tare, "docker-tare": tare})
 }
 
 func tare() {
-	ctx := context.Background()
-	os.Exit(cli.New(result.Build{Version: "test", Commit: "0123456"}).Main(ctx, os.Args[1:]))
+	app := cli.New(result.Build{Version: "test", Commit: "0123456"})
+	app.Plugin = cli.IsPlugin(os.Args[0])
+	os.Exit(app.Main(context.Background(), os.Args[1:]))
 }
 
 func TestScripts(t *testing.T) {
@@ -46,8 +48,9 @@ func TestScripts(t *testing.T) {
 			return canMakeLabs(), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
-			"fill":  fill,
+			"exits":  exits,
+			"fill":   fill,
+			"plugin": plugin,
 		},
 		RequireUniqueNames: true,
 	})
@@ -87,4 +90,19 @@ func fill(ts *testscript.TestScript, _ bool, args []string) {
 		data = append(data, "# nothing\n"...)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o600))
+}
+
+// plugin DIR: puts the program where the docker command with that configuration looks
+// for its plugins.
+func plugin(ts *testscript.TestScript, _ bool, args []string) {
+	dir := filepath.Join(ts.MkAbs(args[0]), "cli-plugins")
+	ts.Check(os.MkdirAll(dir, 0o700))
+	for _, path := range filepath.SplitList(ts.Getenv("PATH")) {
+		program := filepath.Join(path, "docker-tare")
+		if _, err := os.Stat(program); err == nil {
+			ts.Check(os.Symlink(program, filepath.Join(dir, "docker-tare")))
+			return
+		}
+	}
+	ts.Fatalf("docker-tare is not in PATH")
 }

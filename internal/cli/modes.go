@@ -13,7 +13,9 @@ import (
 func (a App) modesCommand() *cobra.Command {
 	var probe bool
 	c := &cobra.Command{
-		Use: "modes [MODE...]", Short: "List the network modes", Args: cobra.ArbitraryArgs,
+		Use: "modes [MODE...]", Short: "List the network modes",
+		Example: "  tare modes\n  tare modes --probe docker/ipvlan netns/ipvlan",
+		Args:    cobra.ArbitraryArgs,
 		Long: "List the network modes, or those named. With --probe, try each on this machine: it is built\n" +
 			"and taken down again, several at a time.",
 		RunE: func(c *cobra.Command, args []string) error {

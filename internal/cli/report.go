@@ -30,7 +30,9 @@ const (
 
 func (a App) reportCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "report DIR", Short: "Render the report of a run again", Args: exactly(1),
+		Use: "report DIR", Short: "Render the report of a run again",
+		Example: "  tare report tare-runs/20261121-101500-default",
+		Args:    exactly(1),
 		Long: "Render report.html, report.md and the figures of a run's directory again and print the\n" +
 			"table. It works on runs that were interrupted, too.",
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -97,7 +99,10 @@ func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run
 	run.Scenarios = runner.Scenarios(s)
 	run.Comparisons = result.Compare(
 		result.Input{Modes: run.Modes, Workloads: plan.Names(s), Trials: trials, Rule: rule}, run.Scenarios, runner.Asked(s))
-	run.Cells, run.Agreements, run.Warnings = cells, agreements, slices.Concat(run.Warnings, warnings, more)
+	limited, saturated := result.LinkLimits(runner.Links(s, run.Modes), cells, trials)
+	run.CostPass = runner.CostPass(s, trials)
+	run.Breakdowns = result.Breakdowns(run.Modes, plan.Names(s), trials)
+	run.Cells, run.Agreements, run.LinkLimited, run.Warnings = cells, agreements, limited, slices.Concat(run.Warnings, warnings, more, saturated)
 	return run
 }
 
@@ -133,8 +138,10 @@ func (a App) textOptions() report.TextOptions {
 
 func (a App) lsCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "ls [DIR]", Short: "List the runs below a directory", Args: atMost(1),
-		Long: "List the runs below a directory, newest first. Without one, $TARE_RUNS or tare-runs.",
+		Use: "ls [DIR]", Short: "List the runs below a directory",
+		Example: "  tare ls\n  tare ls results",
+		Args:    atMost(1),
+		Long:    "List the runs below a directory, newest first. Without one, $TARE_RUNS or tare-runs.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := runsDir()
 			if len(args) > 0 {

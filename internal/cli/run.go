@@ -185,6 +185,8 @@ func (a App) weigh(ctx context.Context, s study.Study, dir *result.Dir, done []r
 	machine := facts.Machine("/")
 	if !local(s.Engines()) {
 		cpus, machine.Warnings = nil, nil // they are about this machine
+	} else if s.Engines().Existing() {
+		machine.Warnings = append(machine.Warnings, machine.Existing...)
 	}
 	tty, width := terminal(a.Stderr)
 	run, err := runner.Run(ctx, runner.Config{

@@ -17,7 +17,8 @@ type Placed interface {
 
 // Place is a network stack of a path: host, or host/sandbox.
 type Place struct {
-	Name string
+	Name   string
+	Shared bool // others have traffic there too, as on a host that is not the run's own
 	// Read reads its counters. An error means that none could be read; what single
 	// sources lack is among the reading's gaps.
 	Read func(context.Context) (netstack.Reading, error)

@@ -170,6 +170,10 @@ func (p *Private) ready(ctx context.Context) error {
 // as seen from here: the namespaces of overlay networks are in netns below it.
 func (p *Private) Exec() string { return filepath.Join(p.init.root(), execRoot) }
 
+// Root is the id on this machine of the engine's first process: all that belongs to it is
+// below.
+func (p *Private) Root() int { return p.init.cmd.Process.Pid }
+
 // Done is closed when the engine has ended, by itself or by Close.
 func (p *Private) Done() <-chan struct{} { return p.init.done }
 

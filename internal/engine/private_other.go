@@ -38,6 +38,9 @@ func Init([]string) error { return linuxnet.ErrSystem }
 // Exec is where the engine keeps what runs: nowhere here.
 func (p *Private) Exec() string { return "" }
 
+// Root is no process: nothing was started.
+func (p *Private) Root() int { return 0 }
+
 // Done never tells of an end: nothing was started.
 func (p *Private) Done() <-chan struct{} { return nil }
 

@@ -41,9 +41,6 @@ func (m *machine) cpus() {
 	smt, err := readFile(m.fsys, sysCPU+"smt/control")
 	m.factOr("smt", strings.Replace(smt, "not", "not ", 1), err) // the kernel says notsupported
 
-	nodes, err := m.cpuList("sys/devices/system/node/online")
-	m.factOr("numa_nodes", countedList(nodes), err)
-
 	switch {
 	case errAllowed != nil:
 	case len(allowed) < enoughCPUs:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 
 	"tare/internal/result"
@@ -12,11 +13,21 @@ import (
 // machine gathers a Report from a file system.
 type machine struct {
 	fsys   fs.FS
+	ask    asker // nil: what is in no file is left out
 	report Report
 }
 
 func (m *machine) fact(name, value string) {
-	m.report.Facts = append(m.report.Facts, result.Fact{Name: name, Value: value})
+	f := result.Fact{Name: name, Value: value}
+	m.report.Facts = append(m.report.Facts, f)
+	if n := len(m.report.Groups); n > 0 {
+		m.report.Groups[n-1].Facts = append(m.report.Groups[n-1].Facts, f)
+	}
+}
+
+// group begins a group of facts.
+func (m *machine) group(title string) {
+	m.report.Groups = append(m.report.Groups, Group{Title: title})
 }
 
 // factOr adds value, or why it is not known.
@@ -95,6 +106,19 @@ func field(text, key string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// readCount reads a file that holds one count.
+func readCount(fsys fs.FS, path string) (uint64, error) {
+	s, err := readFile(fsys, path)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseUint(s, 10, 53)
+	if err != nil {
+		return 0, fmt.Errorf("/%s holds %q, which is no count", path, s)
+	}
+	return n, nil
 }
 
 // readText reads a text file as it is.

@@ -10,12 +10,15 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"tare/internal/result"
 )
 
 var update = flag.Bool("update", false, "write the golden reports of testdata anew")
@@ -41,7 +44,7 @@ func TestMachine(t *testing.T) {
 			if err := os.CopyFS(root, tree); err != nil {
 				t.Fatal(err)
 			}
-			report := machineOf(os.DirFS(root))
+			report := machineOf(os.DirFS(root), nil)
 			checkForm(t, report)
 
 			golden := strings.TrimSuffix(path, ".txtar") + ".golden"
@@ -89,6 +92,9 @@ func show(r Report) string {
 	for _, w := range r.Warnings {
 		fmt.Fprintf(&b, "\n%s (%s)\n%s\n", w.Code, w.Scope, w.Text)
 	}
+	for _, w := range r.Existing {
+		fmt.Fprintf(&b, "\nof this machine's own stack: %s (%s)\n%s\n", w.Code, w.Scope, w.Text)
+	}
 	return b.String()
 }
 
@@ -108,7 +114,17 @@ func checkForm(t *testing.T, r Report) {
 			t.Errorf("fact %s has the value %q", f.Name, f.Value)
 		}
 	}
-	for _, w := range r.Warnings {
+	grouped := []result.Fact{}
+	for _, g := range r.Groups {
+		if g.Title == "" {
+			t.Error("a group has no title")
+		}
+		grouped = append(grouped, g.Facts...)
+	}
+	if d := cmp.Diff(r.Facts, grouped); d != "" && r.Groups != nil {
+		t.Errorf("facts, and those in groups (-want +got):\n%s", d)
+	}
+	for _, w := range slices.Concat(r.Warnings, r.Existing) {
 		if !name.MatchString(w.Code) || seen["warning "+w.Code] || w.Text == "" || w.Scope == "" {
 			t.Errorf("warning %+v: code is odd or taken, or text or scope is missing", w)
 		}

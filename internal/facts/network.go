@@ -51,10 +51,35 @@ func (m *machine) network() {
 	} {
 		m.factFile(f.name, "proc/sys/net/"+f.path)
 	}
-	m.factFileIfAny("nf_conntrack_max", "proc/sys/net/netfilter/nf_conntrack_max")
+	for _, f := range []struct{ name, path string }{
+		{"tcp_mem", "ipv4/tcp_mem"},
+		{"udp_mem", "ipv4/udp_mem"},
+		{"netdev_budget", "core/netdev_budget"},
+		{"netdev_budget_usecs", "core/netdev_budget_usecs"},
+		{"somaxconn", "core/somaxconn"},
+		{"ip_local_port_range", "ipv4/ip_local_port_range"},
+		{"tcp_max_tw_buckets", "ipv4/tcp_max_tw_buckets"},
+	} {
+		m.factFileIfAny(f.name, "proc/sys/net/"+f.path)
+	}
+	m.flowSteering()
 	bridged, err := m.bridgeNetfilter()
 	m.factOr("br_netfilter", bridged, err)
 	m.onOffIfAny("bpf_jit", "proc/sys/net/core/bpf_jit_enable")
+}
+
+// flowSteering tells whether packets follow their flow to the CPU that reads it (RFS).
+func (m *machine) flowSteering() {
+	v, err := readFile(m.fsys, "proc/sys/net/core/rps_sock_flow_entries")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		m.fact("rps_sock_flow_entries", unknown(err))
+	case v == "0":
+		m.fact("rps_sock_flow_entries", "off")
+	default:
+		m.fact("rps_sock_flow_entries", v)
+	}
 }
 
 // bridgeNetfilter tells which packet filters see frames that a bridge forwards.

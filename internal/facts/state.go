@@ -12,25 +12,6 @@ import (
 // busyLoad is the load a CPU, of others, above which a machine counts as busy.
 const busyLoad = 0.5
 
-// memory tells how much memory there is.
-func (m *machine) memory() {
-	bytes, err := m.memTotal()
-	m.factOr("memory", fmt.Sprintf("%.1f GiB", bytes/(1<<30)), err)
-}
-
-func (m *machine) memTotal() (float64, error) {
-	text, err := m.readText("proc/meminfo")
-	if err != nil {
-		return 0, err
-	}
-	v, _ := field(text, "MemTotal")
-	kib, err := strconv.ParseUint(strings.TrimSuffix(v, " kB"), 10, 53)
-	if err != nil || kib == 0 {
-		return 0, fmt.Errorf("MemTotal of /proc/meminfo is %q", v)
-	}
-	return float64(kib) * 1024, nil
-}
-
 // load tells how busy the machine was in the last minutes.
 func (m *machine) load() {
 	text, err := readFile(m.fsys, "proc/loadavg")
@@ -117,6 +98,7 @@ func (m *machine) cgroups() {
 			"used up its share until the next period, up to 100 ms later as a rule: rates show the limit and not the mode, and the "+
 			"longest round trips are such pauses. Removing the limit (--cpus, CPUQuota=, a pod's CPU limit) mends it.", cpus))
 	}
+	m.memoryLimited()
 }
 
 func (m *machine) cgroupVersion() (string, error) {

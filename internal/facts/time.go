@@ -24,7 +24,7 @@ func (m *machine) frequency() {
 	} else {
 		m.onOffIfAny("cpu_turbo", sysCPU+"cpufreq/boost")
 	}
-	m.factFileIfAny("cpu_idle_driver", sysCPU+"cpuidle/current_driver")
+	m.idleStates()
 }
 
 // governor is the frequency governor, with counts where CPUs differ.

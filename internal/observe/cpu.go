@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // CPU is the collector "cpu": how the CPU time of the whole machine was spent,
@@ -31,14 +32,35 @@ func NewCPU(procRoot string) CPU { return CPU{filepath.Join(procRoot, "stat")} }
 // Name is "cpu".
 func (CPU) Name() string { return "cpu" }
 
+// A reading that was interrupted tells a moment between its beginning and its end,
+// and nobody knows which: it is made again, at most readAttempts times in all, unless
+// it took no longer than promptRead.
+const (
+	promptRead   = time.Millisecond
+	readAttempts = 3
+)
+
 // Read takes a sample. It fails where /proc/stat cannot be read, makes no sense
 // or counts nothing at all, as that of gVisor.
 func (c CPU) Read() (Sample, error) {
-	s, err := readStat(c.path)
-	if err != nil {
-		return nil, fmt.Errorf("read CPU time from %s: %w", c.path, err)
+	var best *cpuSample
+	var shortest time.Duration
+	for range readAttempts {
+		began := time.Now()
+		s, err := readStat(c.path)
+		took := time.Since(began)
+		if err != nil {
+			return nil, fmt.Errorf("read CPU time from %s: %w", c.path, err)
+		}
+		if best == nil || took < shortest {
+			s.at = began.Add(took / 2)
+			best, shortest = s, took
+		}
+		if took <= promptRead {
+			break
+		}
 	}
-	return s, nil
+	return best, nil
 }
 
 // Busy sums the seconds in which CPUs worked: user, system, irq and softirq of
@@ -99,27 +121,33 @@ func (s *cpuSample) Since(earlier Sample) (map[string]float64, []Gap) {
 	return figures, gaps
 }
 
-// between gives the figure's seconds from one sample to another, or why not. The
-// seconds are those of the machine's own line, which is rounded once, and not
-// the sum of the CPUs' lines, which are rounded each. But each CPU's line must
-// not run backwards either: in the sum another CPU's work would hide it.
+// between gives the figure's seconds from one sample to another, or why not.
 func (f cpuFigure) between(from, to *cpuSample) (float64, string) {
+	n, reason := f.moved(from, to, 0)
+	return float64(n) / ticksPerSecond, reason
+}
+
+// moved gives the figure's ticks from one sample to another, or why not. They are
+// those of the machine's own line, which is rounded once, and not the sum of the
+// CPUs' lines, which are rounded each. But each CPU's line must not run backwards
+// either, by more than slack: in the sum another CPU's work would hide it.
+func (f cpuFigure) moved(from, to *cpuSample, slack uint64) (int64, string) {
 	before, known := from.total.sum(f.columns)
 	after, stillKnown := to.total.sum(f.columns)
 	if !known || !stillKnown {
 		return 0, "this kernel does not count it"
 	}
-	if after < before {
+	if after+slack < before {
 		return 0, fmt.Sprintf("the machine's counter went backwards, from %d to %d ticks", before, after)
 	}
 	for i := range from.cpus {
 		b, _ := from.cpus[i].sum(f.columns)
 		a, _ := to.cpus[i].sum(f.columns)
-		if a < b {
+		if a+slack < b {
 			return 0, fmt.Sprintf("the counter of CPU %d went backwards, from %d to %d ticks", from.cpus[i].id, b, a)
 		}
 	}
-	return float64(after-before) / ticksPerSecond, ""
+	return int64(after - before), "" //nolint:gosec // two's complement: a step back of slack is negative
 }
 
 // cpusChanged compares the CPUs that two samples list. A CPU that comes or goes

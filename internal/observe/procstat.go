@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"time"
 )
 
 // /proc/stat is read here and not by prometheus/procfs, which takes a missing
@@ -45,6 +46,7 @@ type cpuLine struct {
 
 // cpuSample is the cpu part of /proc/stat.
 type cpuSample struct {
+	at    time.Time // when it was read
 	total cpuLine
 	cpus  []cpuLine
 }
@@ -133,6 +135,22 @@ func parseStat(b []byte) (*cpuSample, error) {
 	if s.total.ticks == [columns]uint64{} {
 		return nil, errors.New("every counter is 0, so nothing is counted here")
 	}
+	return s, nil
+}
+
+// ParseCPU is a sample of the collector [CPU] from the text of /proc/stat, as another
+// process read it at the given moment of a clock that only runs forward. What follows
+// the CPU lines may be there or not.
+func ParseCPU(at time.Time, text []byte) (Sample, error) {
+	head, whole := cpuHead(text)
+	if !whole {
+		head = text
+	}
+	s, err := parseStat(head)
+	if err != nil {
+		return nil, fmt.Errorf("read CPU time: %w", err)
+	}
+	s.at = at
 	return s, nil
 }
 

@@ -19,6 +19,7 @@ type Trial struct {
 	Workload study.Workload
 	Expected time.Duration // of a rate search: how long it takes; its most is Most
 	Requeued bool
+	Profiled bool // only there to sample stacks: see Profiles
 }
 
 // Pilot reports whether the trial is only there to show how long the mode takes to

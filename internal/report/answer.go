@@ -53,6 +53,13 @@ func answerFor(v view, m result.Mode) answer {
 	}
 	const base = "is a baseline: "
 	s := sentence{count: primaries(v)}
+	cost, priced := price{}, false
+	limited := len(v.Run.LinkLimited) > 0
+	if limited { // what is carried tells nothing apart: what it costs comes first
+		if cost, priced = v.priceOf(m.ID, &s); priced {
+			a.Clauses = append(a.Clauses, clause{cost.row.tone(), cost.text})
+		}
+	}
 	for _, w := range v.Workloads {
 		for _, t := range w.Tables {
 			if !t.Metric.Primary || v.swept(w.ID) {
@@ -74,6 +81,14 @@ func answerFor(v view, m result.Mode) answer {
 				}
 				a.Clauses = append(a.Clauses, clause{r.tone(), text})
 			}
+		}
+	}
+	if !limited {
+		if cost, priced = v.priceOf(m.ID, &s); priced {
+			if cost.row.Cell.Ratio != nil && len(a.Clauses) > 0 {
+				cost.text = "and " + cost.text
+			}
+			a.Clauses = append(a.Clauses, clause{cost.row.tone(), cost.text})
 		}
 	}
 	for _, sw := range v.Sweeps {

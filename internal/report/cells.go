@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 	"unicode"
 
 	"tare/internal/report/say"
@@ -102,8 +103,17 @@ func noun(m result.Metric) string {
 }
 
 func (t table) withUnit(title string) string {
-	if t.Scale.Unit == "" {
+	if t.unit() == "" {
 		return title
 	}
-	return title + ", " + t.Scale.Unit
+	return title + ", " + t.unit()
+}
+
+// unit is the unit to stand behind the title; empty where the title begins with it:
+// CPUs busy.
+func (t table) unit() string {
+	if strings.HasPrefix(t.Metric.Title, t.Scale.Unit) {
+		return ""
+	}
+	return t.Scale.Unit
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"slices"
 	"strings"
 
 	"tare/internal/report/chart"
@@ -26,6 +27,7 @@ type named struct {
 	File   string
 	Table  table
 	Figure chart.Figure
+	Stack  bool // of a breakdown; of Table only the workload is set
 }
 
 // figures lists the figures of all tables that have something to show, in order
@@ -33,24 +35,37 @@ type named struct {
 func (v view) figures() []named {
 	used := map[string]bool{}
 	var out []named
-	for _, w := range v.Workloads {
+	add := func(n named, base string) {
+		n.File = base + ".svg"
+		for i := 2; used[n.File]; i++ {
+			n.File = fmt.Sprintf("%s-%d.svg", base, i)
+		}
+		used[n.File] = true
+		out = append(out, n)
+	}
+	workloads := v.Workloads
+	if p := v.Evidence.Pass; p != nil {
+		priced := p.workload
+		priced.Tables = p.billed()
+		workloads = append(slices.Clone(workloads), priced)
+	}
+	for _, w := range workloads {
 		for _, t := range w.Tables {
 			panels := t.panels()
 			if len(panels) == 0 {
 				continue
 			}
-			base := slug(w.ID) + "-" + slug(t.Metric.Name)
-			file := base + ".svg"
-			for i := 2; used[file]; i++ {
-				file = fmt.Sprintf("%s-%d.svg", base, i)
-			}
-			used[file] = true
-			out = append(out, named{file, t, chart.Figure{
+			add(named{Table: t, Figure: chart.Figure{
 				Title:  w.ID + ": " + t.Metric.Title,
 				Desc:   t.description(),
 				Legend: t.legend(len(panels) > 1),
 				Panels: panels,
-			}})
+			}}, slug(w.ID)+"-"+slug(t.Metric.Name))
+		}
+	}
+	for _, b := range v.Evidence.Breakdowns {
+		if f, ok := b.finer().figure(); ok {
+			add(named{Table: table{Workload: b.Workload}, Figure: f, Stack: true}, slug(b.Workload)+"-breakdown")
 		}
 	}
 	return out

@@ -62,6 +62,8 @@ func inputs() map[string]Input {
 		"sdn":         sdn(),
 		"settled":     settled(),
 		"noisy":       noisyRun(),
+		"priced":      priced(),
+		"limited":     atTheLimit(),
 	}
 }
 
@@ -90,6 +92,7 @@ func hostile() Input {
 			Cells: []result.Cell{
 				{Mode: "base " + evil, Workload: evil, Metric: evil, Unit: evil, Better: result.Higher, N: 3, Value: &value},
 				{Mode: mode, Workload: evil, Metric: evil, Unit: evil, Better: result.Higher, N: 3, Value: &value, Ratio: &ratio, RatioCI: &result.Interval{0.4, 0.6}, Verdict: result.Verdict(evil)},
+				{Mode: mode, Workload: evil, Metric: "cpu_cost", Unit: evil, Better: result.Lower, N: 3, Value: &value, Ratio: &ratio, RatioCI: &result.Interval{0.4, 0.6}, Verdict: result.Better},
 				{Mode: "control " + evil, Workload: evil, Metric: evil, Unit: evil, Better: result.Higher, N: 3, Value: &value, Bands: &result.Bands{},
 					Lossy: &result.Lossy{Lossy: 5, Trials: 3, Upper: math.NaN()}, Ratio: &ratio, RatioCI: &result.Interval{math.NaN(), 0.6}, Verdict: result.Worse},
 				// A figure of a mode that was not measured must not be shown.
@@ -110,9 +113,28 @@ func hostile() Input {
 				{Title: evil, A: result.Side{ID: evil}, B: result.Side{ID: evil}, Reason: evil},
 			},
 			Warnings: []result.Warning{{Code: evil, Scope: evil, Text: evil}},
+			CostPass: &result.CostPass{Asked: evil, Kind: evil, Of: evil, Workload: evil, Rate: math.Inf(1)}, LinkLimited: []result.LinkLimited{{Workload: evil, Link: math.NaN()}},
+			Breakdowns: []result.Breakdown{
+				{Mode: "base " + evil, Workload: evil, Samples: 5, Unit: evil, Unknown: math.NaN(), File: evil, Components: []result.Component{{Name: evil, Cost: ptr(1.0), CI: &result.Interval{math.NaN(), 2}}}},
+				{Mode: mode, Workload: evil, Samples: 5, Unit: evil, Unknown: 7, Components: []result.Component{{Name: evil, Cost: ptr(1e300)}, {Name: evil + "2", Cost: ptr(-1.0)}}},
+				{Mode: mode, Workload: "shares", Samples: 5, Components: []result.Component{{Name: evil, Share: math.Inf(1)}, {Name: evil, Share: math.NaN(), Cost: ptr(math.NaN())}}},
+				{Mode: "control " + evil, Workload: evil, Missing: evil},
+				{Mode: "long", Workload: evil, Samples: 777, Components: []result.Component{{Name: evil, Share: 1, Cost: ptr(777e9)}}},
+			},
+			Losses: []result.LossSummary{
+				{Mode: mode, Workload: evil, Trials: 2, Lost: 5, Sent: -1, Unexplained: 3, Missing: []string{evil}, Reasons: []result.DropReason{{Reason: evil, Location: evil, Count: 2}},
+					Places: []result.LossPlace{{Place: evil, Where: evil, Counter: evil, Count: 2}}},
+				{Mode: "control " + evil, Workload: evil, Trials: 1, Lost: -5, Unexplained: -9, Places: []result.LossPlace{{Count: 4}}},
+				{Mode: "long", Workload: evil, Trials: 7, Lost: 777},
+			},
+			TCPLimits: []result.TCPLimits{
+				{Mode: mode, Workload: evil, Sender: evil, Application: ptr(math.NaN()), Network: ptr(9.0), Retransmits: map[string]int64{evil: 1}, Missing: []string{evil}},
+				{Mode: mode, Workload: evil, Sender: evil + "2"},
+				{Mode: "long", Workload: evil, Network: ptr(0.777)},
+			},
 		},
 		Trials: []result.Trial{
-			{Seq: 1, Block: 1, Mode: mode, Workload: evil, Status: result.TrialOK, Metrics: map[string]float64{evil: 1e9}},
+			{Seq: 1, Block: 1, Mode: mode, Workload: evil, Status: result.TrialOK, Metrics: map[string]float64{evil: 1e9, "cpu_cost": 2}, Processes: []result.ProcessCPU{{Name: evil, CPU: math.NaN()}}},
 			{Seq: 4, Block: 1, Mode: mode, Workload: evil, Status: result.TrialOK, Requeued: true, Steps: []result.Step{{Load: math.NaN(), LossRatio: math.Inf(1)}, {Load: -1, Duration: math.NaN()}},
 				Search: &result.Search{Payload: 1, Goals: []result.SearchGoal{{Metric: evil, LossGoal: math.NaN(), ExceedRatio: math.Inf(1), Throughput: ptr(1.0), Lossy: 9, Trials: 1}}}},
 			{Seq: 2, Block: 1, Mode: "long", Workload: evil, Status: result.TrialOK, Metrics: map[string]float64{evil: 777e9}},

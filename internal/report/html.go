@@ -22,6 +22,9 @@ var studyTemplate string
 //go:embed method.html
 var methodTemplate string
 
+//go:embed evidence.html
+var evidenceTemplate string
+
 //go:embed page.css
 var pageStyle string
 
@@ -32,6 +35,8 @@ func HTML(w io.Writer, in Input) error {
 	v := newView(in)
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"mark":    func(t chart.Tone) template.HTML { return template.HTML(chart.Mark(t)) },
+		"swatch":  func(key int) template.HTML { return template.HTML(chart.Swatch(key)) },
+		"share":   func(of float64) template.HTML { return template.HTML(chart.Share(of)) },
 		"nowrap":  noBreak,
 		"lost":    func(t result.Trial) string { return lost(t, 20000) },
 		"warning": warning,
@@ -39,7 +44,7 @@ func HTML(w io.Writer, in Input) error {
 		"places":  places,
 		"facts":   facts,
 		"fate":    fate,
-	}).Parse(pageTemplate + studyTemplate + methodTemplate)
+	}).Parse(pageTemplate + studyTemplate + methodTemplate + evidenceTemplate)
 	if err != nil {
 		return fmt.Errorf("parse the page's template: %w", err)
 	}
@@ -54,7 +59,7 @@ func HTML(w io.Writer, in Input) error {
 // noBreak keeps a figure, its unit, its per cent sign and its interval on one
 // line.
 func noBreak(s string) string {
-	for _, u := range []string{"%", "Gbit/s", "Mbit/s", "kbit/s", "bit/s", "k/s", "/s", "us", "ms", "more", "("} {
+	for _, u := range []string{"%", "Gbit/s", "Mbit/s", "kbit/s", "bit/s", "k/s", "/s", "us", "ms", "more", "ms/Gbit", "s/Gbit", "CPUs", "("} {
 		s = strings.ReplaceAll(s, " "+u, "\u00a0"+u)
 	}
 	s = strings.ReplaceAll(s, "≥ ", "≥\u00a0")

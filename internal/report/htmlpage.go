@@ -26,6 +26,7 @@ type htmlPage struct {
 	Agreements []string
 	Standings  []standing
 
+	Evidence       htmlEvidence
 	ScenarioTables []htmlScenarios
 	Comparisons    []htmlComparison
 	ComparedLegend string
@@ -43,11 +44,12 @@ type htmlSection struct {
 
 // htmlTable is a metric: its figures and the table behind them.
 type htmlTable struct {
-	Anchor, Title, Unit, Direction string
-	Caption, Seen                  string
-	Ratios, HasP                   bool
-	Figures                        []template.HTML
-	Groups                         []htmlGroup
+	Anchor, Lead           string // Lead stands before the title: of which workload it is
+	Title, Unit, Direction string
+	Caption, Seen          string
+	Ratios, HasP           bool
+	Figures                []template.HTML
+	Groups                 []htmlGroup
 }
 
 type htmlGroup struct {
@@ -91,6 +93,7 @@ func newHTMLPage(v view) htmlPage {
 		Agreements: agreements(v),
 		Standings:  standingsOf(v.Run.Modes),
 
+		Evidence:       newHTMLEvidence(v.Evidence),
 		ScenarioTables: newHTMLScenarios(v),
 		Comparisons:    newHTMLComparisons(v),
 		ComparedLegend: comparedLegend,
@@ -98,6 +101,9 @@ func newHTMLPage(v view) htmlPage {
 	for i, w := range v.Workloads {
 		s := htmlSection{ID: w.ID, Anchor: fmt.Sprintf("w%d", i+1), Rates: w.Rates, Curves: w.Curves, Legend: searchLegend, Empty: w.Empty}
 		for j, t := range w.Tables {
+			if v.billed(t) {
+				continue
+			}
 			s.Tables = append(s.Tables, newHTMLTable(t, fmt.Sprintf("%s-%d", s.Anchor, j+1)))
 		}
 		p.Sections = append(p.Sections, s)
@@ -114,7 +120,7 @@ func newHTMLTable(t table, anchor string) htmlTable {
 	h := htmlTable{
 		Anchor:    anchor,
 		Title:     t.Metric.Title,
-		Unit:      t.Scale.Unit,
+		Unit:      t.unit(),
 		Direction: direction(t.Metric),
 		Caption:   t.Workload + ": " + t.inline(),
 		Seen:      t.seen(),

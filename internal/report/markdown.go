@@ -34,8 +34,9 @@ func Markdown(w io.Writer, in Input) error {
 	p.warnings(v)
 	p.sweeps(v)
 	for _, w := range v.Workloads {
-		p.workload(w)
+		p.workload(v, w)
 	}
+	p.evidence(v.Evidence)
 	p.agreements(v)
 	p.modes(v)
 	p.course(v)
@@ -67,6 +68,7 @@ func (p *page) answers(v view) {
 		return
 	}
 	p.line("## The answer")
+	p.leads(v.Evidence)
 	for _, a := range v.Answers {
 		text := strings.TrimPrefix(a.String(), a.Mode)
 		p.item("- **%s** %s", md(a.Mode), md(text))
@@ -85,29 +87,39 @@ func (p *page) warnings(v view) {
 	p.item("")
 }
 
-func (p *page) workload(w workload) {
+func (p *page) workload(v view, w workload) {
 	p.line("## %s", md(w.ID))
 	if w.Empty != "" {
 		p.line("%s", md(w.Empty))
 	}
 	for _, t := range w.Tables {
-		title := "### " + md(t.heading())
-		if d := direction(t.Metric); d != "" {
-			title += " (" + d + ")"
-		}
-		p.line("%s", title)
-		p.figure(t)
-		p.table(t)
-		if s := t.seen(); s != "" {
-			p.line("%s", md(s))
+		if !v.billed(t) {
+			p.metric(t, "### ")
 		}
 	}
 	p.searches(w)
 }
 
-func (p *page) figure(t table) {
+// metric writes one metric below a heading that begins with head.
+func (p *page) metric(t table, head string) {
+	title := head + md(t.heading())
+	if d := direction(t.Metric); d != "" {
+		title += " (" + d + ")"
+	}
+	p.line("%s", title)
+	p.drawn(func(f named) bool {
+		return !f.Stack && f.Table.Workload == t.Workload && f.Table.Metric.Name == t.Metric.Name
+	})
+	p.table(t)
+	if s := t.seen(); s != "" {
+		p.line("%s", md(s))
+	}
+}
+
+// drawn shows the figures that are as asked.
+func (p *page) drawn(is func(named) bool) {
 	for _, f := range p.figures {
-		if f.Table.Workload == t.Workload && f.Table.Metric.Name == t.Metric.Name {
+		if is(f) {
 			link := url.URL{Path: path.Join(p.dir, f.File)}
 			p.line("![%s](%s)", md(f.Figure.Title), link.EscapedPath())
 		}

@@ -48,6 +48,7 @@ func (in Input) clean() Input {
 		}
 	}
 	in.Run.Cells = cells
+	withoutUnfit(&in.Run, unfit)
 	for i, c := range in.Run.Comparisons {
 		if slices.ContainsFunc(slices.Concat(c.A.Terms(), c.B.Terms()), func(s *result.Side) bool { return unfit[s.Mode] }) {
 			in.Run.Comparisons[i] = withoutFigures(c)
@@ -96,6 +97,7 @@ func cleanRun(r result.Run) result.Run {
 		c.Baseline, c.Unit = say.Clean(c.Baseline), say.Clean(c.Unit)
 		return c
 	})
+	cleanEvidence(&r)
 	r.Warnings = each(r.Warnings, func(w result.Warning) result.Warning {
 		return result.Warning{Code: say.Clean(w.Code), Scope: say.Clean(w.Scope), Text: say.Clean(w.Text)}
 	})
@@ -171,6 +173,10 @@ func cleanTrials(trials []result.Trial) []result.Trial {
 	return each(trials, func(t result.Trial) result.Trial {
 		t.Mode, t.Workload, t.Reason = say.Clean(t.Mode), say.Clean(t.Workload), say.Clean(t.Reason)
 		t.Status = result.TrialStatus(say.Clean(string(t.Status)))
+		t.Processes = each(t.Processes, func(p result.ProcessCPU) result.ProcessCPU {
+			p.Name = say.Clean(p.Name)
+			return p
+		})
 		if t.Search != nil {
 			search := *t.Search
 			search.Goals = each(search.Goals, func(g result.SearchGoal) result.SearchGoal {

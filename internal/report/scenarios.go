@@ -158,6 +158,14 @@ func (r row) brieflyJudged() string {
 	return say.Cut(r.verdict(), longReason)
 }
 
+// judged is the verdict with the ratio, for where it is plain what it is a ratio to.
+func (r row) judged() string {
+	if r.Cell != nil && !unmeasured(r.Mode) && !r.Mode.Control && besideRatio(*r.Cell) {
+		return say.Word(r.Cell.Verdict) + ": " + say.Ratio(r.Cell.Ratio, r.Cell.RatioCI)
+	}
+	return r.verdict()
+}
+
 // besideRatio says that a verdict adds but a word to the ratio.
 func besideRatio(c result.Cell) bool {
 	return c.Ratio != nil && (c.Verdict == result.Worse || c.Verdict == result.Better)

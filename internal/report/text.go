@@ -38,6 +38,7 @@ func Text(w io.Writer, in Input, opt TextOptions) error {
 	if len(v.Workloads) == 0 && len(v.Answers) > 0 {
 		p.modes(v)
 	}
+	p.evidence(v.Evidence)
 	p.agreements(v)
 	p.course(v)
 	p.trials(v)
@@ -76,6 +77,10 @@ func (p *printer) head(v view) {
 		if n.Grave {
 			text = "! " + text
 		}
+		p.wrap("", text)
+	}
+	for _, text := range v.Evidence.Lead {
+		p.blank()
 		p.wrap("", text)
 	}
 }

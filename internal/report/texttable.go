@@ -31,7 +31,7 @@ func (p *printer) workload(w workload) {
 	}
 	var rest []table
 	for i, t := range w.Tables {
-		if i > 0 && !t.Metric.Primary && t.judged() && !t.spared() {
+		if i > 0 && !t.Metric.Primary && !billed(t.Metric) && t.judged() && !t.spared() {
 			rest = append(rest, t)
 		}
 	}
@@ -71,13 +71,17 @@ func (p *printer) row(r row, t table, mode, value int) {
 // beside writes the verdict of a row behind its figures, and the remarks below it. It
 // wraps below itself; where too little room is left for it, it has lines of its own.
 func (p *printer) beside(lead string, r row, remarks []string) {
+	p.said(lead, r, r.verdict(), remarks)
+}
+
+// said is beside with the words for the verdict.
+func (p *printer) said(lead string, r row, verdict string, remarks []string) {
 	room := p.width - say.Width(lead)
 	if room < 24 {
 		p.wide(lead)
 		lead = gap + gap
 		room = p.width - len(lead)
 	}
-	verdict := r.verdict()
 	if unmeasured(r.Mode) {
 		if p.told[r.Mode.ID+verdict] {
 			verdict = string(r.Mode.Status) + ", see above"

@@ -20,6 +20,7 @@ type view struct {
 	Course      []string // how the run decided about itself
 	Tally       tallied
 	Lost        []result.Trial // invalid and failed ones, in order
+	Evidence    evidence
 }
 
 // workload is a workload with a table for each of its metrics, the primary
@@ -74,6 +75,7 @@ func newView(in Input) view {
 	for _, id := range workloadsOf(in) {
 		v.Workloads = append(v.Workloads, newWorkload(in, families, id))
 	}
+	v.addEvidence(families)
 	v.Sweeps = sweepsOf(v.Workloads)
 	v.Scenarios = scenariosOf(v)
 	v.Comparisons = comparisonsOf(v.Run)

@@ -1,8 +1,11 @@
 package result
 
 import (
+	"fmt"
+	"hash/crc32"
 	"maps"
 	"slices"
+	"strings"
 
 	"tare/internal/stats"
 )
@@ -43,6 +46,21 @@ func ComponentNames() []string {
 	}
 }
 
+// Beside is whether a component is no part of a mode's cost: work that others do on the
+// machine all the time, which a bill leaves out.
+func Beside(component string) bool { return component == "other programs" || component == "watching" }
+
+// own counts the busy samples that are the mode's cost.
+func (s Stacks) own() int {
+	n := s.Busy
+	for name, of := range s.Components {
+		if Beside(name) {
+			n -= of
+		}
+	}
+	return n
+}
+
 // Breakdown says where the CPU time of a mode with a workload went, by sampled
 // stacks. Those of one workload have the same components in the same order, so that
 // a mode stands beside its baseline line by line.
@@ -54,8 +72,8 @@ type Breakdown struct {
 	Lost     int    `json:"lost,omitempty"` // samples
 	// CPUs is the mean number of CPUs at work by the samples, nil where unknown.
 	CPUs *float64 `json:"cpus,omitempty"`
-	// Cost is the whole, in Unit, and every component's Cost a part of it. Nil where it
-	// is unknown.
+	// Cost is the whole, in Unit, and every component's Cost a part of it, in proportion to
+	// the samples that are not [Beside] the mode. Nil where it is unknown.
 	Cost *float64 `json:"cost,omitempty"`
 	Unit string   `json:"unit,omitempty"` // of costs, such as s/Gbit
 	// Unknown is the share (0..1) that no rule knows. It is among Components, too.
@@ -67,7 +85,8 @@ type Breakdown struct {
 
 // Component is one line of a breakdown. Share is of the samples of CPUs at work, 0..1;
 // a 0 is a count: none of them was in it. Cost is its part of the CPU cost, and CI the
-// 95 % interval of that over the trials; nil where unknown.
+// 95 % interval of that over the trials; nil where unknown, and for what is [Beside] the
+// mode.
 type Component struct {
 	Name  string    `json:"name"`
 	Share float64   `json:"share"`
@@ -129,7 +148,7 @@ func breakdown(mode, workload string, names []string, trials []Trial) Breakdown 
 		cpu, ok := t.Stacks.CPU()
 		cpus += cpu / float64(len(trials))
 		cost, unit, priced := sampledCost(t)
-		if !ok || !priced || t.Stacks.Busy == 0 || b.Unit != "" && unit != b.Unit {
+		if !ok || !priced || t.Stacks.own() == 0 || b.Unit != "" && unit != b.Unit {
 			known = false
 			continue
 		}
@@ -147,10 +166,10 @@ func breakdown(mode, workload string, names []string, trials []Trial) Breakdown 
 	}
 	for _, name := range names {
 		c := Component{Name: name, Share: float64(counts[name]) / float64(b.Samples)}
-		if known {
+		if known && !Beside(name) {
 			parts := make([]float64, len(trials))
 			for i, t := range trials {
-				parts[i] = costs[i] * float64(t.Stacks.Components[name]) / float64(t.Stacks.Busy)
+				parts[i] = costs[i] * float64(t.Stacks.Components[name]) / float64(t.Stacks.own())
 			}
 			c.Cost, c.CI = overTrials(parts)
 		}
@@ -173,7 +192,8 @@ func overTrials(xs []float64) (*float64, *Interval) {
 }
 
 // sampledCost is the CPU cost of a sampled trial and its unit: the bill of the whole
-// machine, or where there is none what the samples themselves come to.
+// machine without what it does anyway, or where there is none what the samples that are
+// the mode's come to.
 func sampledCost(t Trial) (cost float64, unit string, ok bool) {
 	for _, of := range []struct{ metric, unit string }{
 		{"cpu_cost", "s/Gbit"}, {"cpu_cost_transactions", "s/1000 transactions"}, {"cpu_cost_connections", "s/1000 connections"},
@@ -183,6 +203,9 @@ func sampledCost(t Trial) (cost float64, unit string, ok bool) {
 		}
 	}
 	cpus, ok := t.Stacks.CPU()
+	if ok && t.Stacks.Busy > 0 {
+		cpus *= float64(t.Stacks.own()) / float64(t.Stacks.Busy)
+	}
 	for _, of := range []struct {
 		metric string
 		scale  float64
@@ -194,3 +217,33 @@ func sampledCost(t Trial) (cost float64, unit string, ok bool) {
 	}
 	return 0, "", false
 }
+
+// StacksFile is the file in a run's directory that the folded stacks of a mode and
+// workload are in. Its name has only letters, digits and . _ - in it.
+func StacksFile(mode, workload string) string {
+	return "stacks/" + fileWord(mode) + "." + fileWord(workload) + ".folded"
+}
+
+// fileWord is a name as every file system takes it. What is replaced is told apart by a
+// sum of the whole, unless it is only the / of a mode.
+func fileWord(name string) string {
+	changed := false
+	safe := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("._-", r):
+			return r
+		case r == '/':
+			return '-'
+		}
+		changed = true
+		return '_'
+	}, name)
+	if changed || len(safe) > longestWord {
+		return fmt.Sprintf("%.*s-%08x", longestWord, safe, crc32.ChecksumIEEE([]byte(name)))
+	}
+	return safe
+}
+
+// longestWord bounds a part of a file's name, so that two and what is around them fit
+// into 255 bytes.
+const longestWord = 80

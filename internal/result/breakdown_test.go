@@ -32,7 +32,7 @@ func TestBreakdowns(t *testing.T) {
 	failed.Status = TrialFailed
 	got := Breakdowns(measured, []string{"none", "w"}, []Trial{
 		sampled("host", 1e9, 1000, map[string]int{"copy": 900, Unclassified: 100}),
-		sampled("host", 1e9, 1000, map[string]int{"copy": 1000}),
+		sampled("host", 1e9, 750, map[string]int{"copy": 1000, "other programs": 250}),
 		priced, failed, {Mode: "cut", Workload: "none", Status: TrialOK},
 		sampled("void", 1e9, 0, map[string]int{"copy": 9}),
 	})
@@ -41,22 +41,26 @@ func TestBreakdowns(t *testing.T) {
 	}
 	host, vxlan := got[0], got[1]
 	// All lines stand side by side, and what no mode has is left out.
-	for i, name := range []string{"copy", "VXLAN", Unclassified} {
+	for i, name := range []string{"copy", "VXLAN", "other programs", Unclassified} {
 		if host.Components[i].Name != name || vxlan.Components[i].Name != name {
 			t.Errorf("line %d is %q and %q, want %q", i, host.Components[i].Name, vxlan.Components[i].Name, name)
 		}
 	}
-	if len(host.Components) != 3 || host.Trials != 2 || host.Samples != 2000 || host.Unknown != 0.05 {
+	if len(host.Components) != 4 || host.Trials != 2 || host.Samples != 2250 || host.Unknown != 100./2250 {
 		t.Errorf("host: %+v", host)
 	}
 	// One of two CPUs at work for a Gbit/s is a CPU second a Gbit, without a bill.
-	near(t, "CPUs of host", host.CPUs, 1)
+	near(t, "CPUs of host", host.CPUs, 1.125)
 	near(t, "cost of host", host.Cost, 1)
 	near(t, "copy of host", host.Components[0].Cost, 0.95)
 	if ci := host.Components[0].CI; ci == nil || ci[0] >= 0.95 || ci[1] <= 0.95 {
 		t.Errorf("interval of two trials: %v", ci)
 	}
 	near(t, "VXLAN of host", host.Components[1].Cost, 0)
+	// What others do meanwhile has a share of the samples and none of the cost.
+	if c := host.Components[2]; c.Share != 250./2250 || c.Cost != nil {
+		t.Errorf("other programs: %+v", c)
+	}
 	// The machine's bill goes before what the samples come to.
 	near(t, "cost of vxlan", vxlan.Cost, 4)
 	near(t, "VXLAN of vxlan", vxlan.Components[1].Cost, 2)

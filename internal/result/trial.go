@@ -40,6 +40,7 @@ type Trial struct {
 	Client   *End               `json:"client,omitempty"`
 	Server   *End               `json:"server,omitempty"`
 	Series   *Series            `json:"series,omitempty"`
+	Turns    int                `json:"turns,omitempty"`    // how many trials shared its time by taking turns, itself included
 	Counters map[string]uint64  `json:"counters,omitempty"` // path counters, moved by
 	Machine  map[string]float64 `json:"machine,omitempty"`  // of the whole machine, by collector
 	// Processes are those that belong to the mode and are no part of the generator,

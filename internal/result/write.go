@@ -73,6 +73,35 @@ func (d *Dir) WriteFile(name string, data []byte) error {
 	return d.write(name, data)
 }
 
+// AppendFile adds to a file beside the run's own, which is made if it is not there, as
+// WriteFile would make it. A run that is resumed goes on with what an earlier part of
+// it wrote. Errors: those of WriteFile; a failed write may leave a part.
+func (d *Dir) AppendFile(name string, data []byte) error {
+	err := checkName(name)
+	if err == nil {
+		err = d.add(name, data)
+	}
+	if err != nil {
+		return fmt.Errorf("append to %q in %s: %w", name, d.path, err)
+	}
+	return nil
+}
+
+func (d *Dir) add(name string, data []byte) error {
+	folder, _ := path.Split(name)
+	if folder != "" {
+		if err := d.root.Mkdir(path.Clean(folder), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
 func checkName(name string) error {
 	switch {
 	// path.Clean: a name has one spelling, so that the comparison below holds.

@@ -3,6 +3,7 @@ package runner
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"tare/internal/facts"
 	"tare/internal/observe"
@@ -12,10 +13,8 @@ import (
 // collectors are those of a run: what is its own is known by this process and by
 // the run's id. An engine that exists works for the run, too.
 func collectors(cfg Config, pid int) []observe.Collector {
-	own := observe.Own{PID: pid, Run: cfg.Claim.ID, MemoryGroups: facts.MemoryGroups("/")}
-	if cfg.Study.Engines().Existing() {
-		own.Programs = daemons()
-	}
+	own := ownOf(cfg, pid)
+	own.MemoryGroups = facts.MemoryGroups("/")
 	all := observe.Collectors("/proc", own)
 	if cfg.Study.Evidence.Counters == study.Off {
 		all = slices.DeleteFunc(all, func(c observe.Collector) bool { return slices.Contains([]string{"pressure", "memory"}, c.Name()) })
@@ -30,39 +29,44 @@ func daemons() []string {
 }
 
 // around reads the machine's counters around what the lanes do together, so that
-// their trials can be held to the rules. A lane that was alone has all figures; what
-// several did together is recorded with each of them only where it bears on all alike.
+// their trials can be held to the rules. What bears on all of them alike is recorded
+// with each; its own CPU time a lane has from [run.metered].
 func (r *run) around(lanes []*lane, do func()) {
-	session := r.watch.Start()
-	do()
-	w := session.Stop()
-	for _, u := range w.Missing {
-		r.warn("not_observed", "run", "%s", u)
-	}
+	var w observe.Window
+	r.manned(lanes, func() {
+		session := r.watch.Start()
+		do()
+		w = session.Stop()
+	})
+	r.missing(w)
 	for _, l := range lanes {
 		l.window, l.shared = w, len(lanes) > 1
 		if l.err != nil {
 			continue
 		}
 		l.out.Machine = maps.Clone(w.Figures)
+		maps.DeleteFunc(l.out.Machine, func(name string, _ float64) bool { return strings.HasPrefix(name, "cpu_") })
 		if l.shared {
-			maps.DeleteFunc(l.out.Machine, func(name string, _ float64) bool { return !slices.Contains(common(), name) })
+			l.out.Turns = len(lanes)
 		}
 	}
 }
 
-// common are the figures that bear on all trials of a group alike: those of what is
-// not the run's own, and those that nobody can be said to own.
-func common() []string {
-	return append([]string{figureSteal, figureOthers, figureElapsed, figureStep}, pressures()...)
+// missing tells what could not be observed in a window.
+func (r *run) missing(w observe.Window) {
+	for _, u := range w.Missing {
+		r.warn("not_observed", "run", "%s", u)
+	}
 }
 
 // The figures that the rules go by; see package observe.
 const (
-	figureSteal   = "cpu_steal"
-	figureOthers  = "others_cpu"
-	figureElapsed = "clock_elapsed"
-	figureStep    = "clock_step"
+	figureSteal    = "cpu_steal"
+	figureOthers   = "others_cpu"
+	figureElapsed  = "clock_elapsed"
+	figureBaseline = "cpu_baseline"
+	figureTime     = "cpu_time" // of a trial's own time, of which figureSteal is recorded
+	figureStep     = "clock_step"
 )
 
 // elsewhere is whether the ends run on machines of which nothing is read here.

@@ -20,7 +20,7 @@ func (r *run) learn() {
 func (r *run) remaining() []plan.Trial {
 	return slices.DeleteFunc(slices.Clone(r.plan.Trials), func(t plan.Trial) bool {
 		return slices.ContainsFunc(r.cfg.Done, func(d result.Trial) bool {
-			return d.Status != result.TrialFailed && d.Block == t.Block && d.Mode == t.Mode && d.Workload == t.Workload.ID
+			return !d.Profiled && d.Status != result.TrialFailed && d.Block == t.Block && d.Mode == t.Mode && d.Workload == t.Workload.ID
 		})
 	})
 }
@@ -35,7 +35,10 @@ func (r *run) blocks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.makeUp(ctx)
+	if err := r.makeUp(ctx); err != nil {
+		return err
+	}
+	return r.profiles(ctx)
 }
 
 // untilEnough runs block after block: in each, those trials that take turns

@@ -31,6 +31,28 @@ func (r *run) passing() {
 	r.out.CostPass.Kind, r.out.CostPass.Rate = p.Workload.Kind, plan.Offered(p.Workload)
 }
 
+// CostPass is what the trials of a run, of which nothing else is left, say of its
+// pass; nil where the study asks for none.
+func CostPass(s study.Study, trials []result.Trial) *result.CostPass {
+	r := run{trials: trials}
+	r.cfg.Study = s
+	r.passing()
+	c := r.out.CostPass
+	if c == nil || c.Missing != "" || c.Rate > 0 {
+		return c
+	}
+	i := slices.IndexFunc(trials, func(t result.Trial) bool { return t.Workload == study.CostPassID && t.Rate > 0 })
+	if i < 0 {
+		c.Missing = noPassYet
+		return c
+	}
+	c.Rate = trials[i].Rate
+	return c
+}
+
+// noPassYet is why a run that did not come to its end has no pass.
+const noPassYet = "the run ended before its rate could be chosen"
+
 // choosePass sets the rate of the pass where the run is to choose it: once, between blocks,
 // as soon as it knows how fast every mode is. Until then the trials of the pass in the
 // block to come are left out.
@@ -115,14 +137,15 @@ func (r *run) chosenAfter(p plan.Pass, last int) (result.CostPass, bool) {
 
 // had is the most payload in bit/s that a mode carried in one of the workloads that
 // the pass is made of, as the mean of its trials up to a block, and in which; 0 where
-// that is unknown.
+// that is unknown. A trial that was ruled out tells enough for that: the rate is a
+// choice, and no figure.
 func (r *run) had(mode string, p plan.Pass, last int) (most float64, workload string) {
 	for _, figure := range p.Figures() {
 		for _, name := range p.From {
 			var sum float64
 			n := 0
 			for _, t := range r.trials {
-				if t.Mode == mode && t.Workload == name && t.Block >= 1 && t.Block <= last && t.Status == result.TrialOK && !t.Requeued {
+				if t.Mode == mode && t.Workload == name && t.Block >= 1 && t.Block <= last && t.Status != result.TrialFailed && !t.Requeued {
 					if v := t.Metrics[figure]; v > 0 {
 						sum, n = sum+v, n+1
 					}
@@ -159,7 +182,7 @@ func (r *run) passed() {
 		return
 	}
 	if r.out.Status != result.RunComplete {
-		c.Missing = "the run ended before the rate could be chosen"
+		c.Missing = noPassYet
 		return
 	}
 	c.Missing = "no mode had a trial of the traffic that it is made of from which a rate could be chosen"

@@ -72,7 +72,7 @@ func TestChoosePass(t *testing.T) {
 // decides. The pass is left out of the blocks before.
 func TestChoosePassLater(t *testing.T) {
 	r := halfway(2, study.PassAuto, func(mode string, _ int) (float64, result.TrialStatus) {
-		return 1e9, map[string]result.TrialStatus{"host": result.TrialOK, "m": result.TrialInvalid}[mode]
+		return 1e9, map[string]result.TrialStatus{"host": result.TrialInvalid, "m": result.TrialFailed}[mode]
 	})
 	r.choosePass()
 	if r.out.CostPass.Rate != 0 || slices.ContainsFunc(r.todo, func(tr plan.Trial) bool { return tr.Costing() && tr.Block == 2 }) {
@@ -108,6 +108,21 @@ func TestChoosePassResumed(t *testing.T) {
 		if tr.Costing() && tr.Workload.Rate != 1.5e9 {
 			t.Errorf("made up for at %s", tr.Workload.Rate)
 		}
+	}
+}
+
+// Of a run whose end is lost, the trials tell at which rate its pass was.
+func TestCostPassOfTrials(t *testing.T) {
+	s := halfway(2, study.PassAuto, steadily).cfg.Study
+	if c := CostPass(s, nil); c == nil || c.Missing != noPassYet || c.Rate != 0 {
+		t.Errorf("without trials: %+v", c)
+	}
+	if c := CostPass(s, []result.Trial{{Workload: "t"}, {Workload: study.CostPassID, Rate: 4e9}}); c == nil || c.Missing != "" || c.Rate != 4e9 || c.Asked != "auto" {
+		t.Errorf("with a trial of the pass: %+v", c)
+	}
+	s.CostPass = study.CostPass{Rate: study.NoPass}
+	if c := CostPass(s, nil); c != nil {
+		t.Errorf("nobody asked for %+v", c)
 	}
 }
 

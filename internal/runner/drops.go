@@ -77,8 +77,8 @@ func (l *lane) watchPorts(pairs ...*pair) {
 	l.drops.note(l.drops.session.Set(l.drops.flow, f))
 }
 
-// turn says that what comes now is the lane's, where its ports are not its alone.
-func (l *lane) turn() {
+// takeTurn says that what comes now is the lane's, where its ports are not its alone.
+func (l *lane) takeTurn() {
 	if l.drops != nil && l.err == nil {
 		l.drops.note(l.drops.session.Turn(l.drops.flow))
 	}
@@ -107,6 +107,3 @@ func (l *lane) explain() {
 	}
 	l.out.Losses.Missing = append(l.out.Losses.Missing, l.drops.missing...)
 }
-
-// overUDP is whether what a workload loses stays lost.
-func overUDP(w study.Workload) bool { return len(w.Kind) > 3 && w.Kind[:4] == "udp_" }

@@ -25,7 +25,7 @@ func TestDropReasons(t *testing.T) {
 	run, trials, err := weigh(t, netns.Driver{}, nil, func(s *study.Study) {
 		s.Modes, s.Blocks = []study.Mode{{Mode: "netns/published"}, {ID: "again", Mode: "netns/published"}}, 1
 		searching(s, 50e6)
-		s.Workloads[0].MaxSearch = study.Duration(2 * time.Second)
+		s.Workloads[0].MaxSearch = study.Duration(time.Second)
 		s.Workloads = append(s.Workloads, study.Workload{
 			ID: "turns", Kind: "udp_stream", Flows: 2, PayloadSize: 1000, Rate: 200e6, Burst: 64, Offload: study.Off, Fragment: study.Off, Family: study.IPv4,
 			Direction: study.Forward, Slice: study.Duration(100 * time.Millisecond), SendBuffer: 4 << 20, ReceiveBuffer: 4 << 20, Placement: study.Free,

@@ -51,6 +51,7 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 	}
 	for _, l := range lanes {
 		l.figure()
+		r.bill(l)
 		if l.err == nil && r.cfg.Study.Evidence.Counters != study.Off {
 			l.tracked(ctx)
 		}
@@ -64,7 +65,7 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 		case l.err == nil:
 		case l.out.Void:
 			r.settle(l.stage, result.ModeVoid, l.err.Error())
-		case attempt == attempts && l.Pilot():
+		case attempt == attempts && (l.Pilot() || l.Profiled):
 			// Its fate is told when the pilots are looked at: the mode has done nothing
 			// yet that counts.
 		case attempt == attempts:

@@ -22,7 +22,7 @@ import (
 func (r *run) ruleOut(lanes []*lane) {
 	steady := settledTogether(lanes, r.cfg.Study.Invalid)
 	for i, l := range lanes {
-		if l.err != nil || l.Block == 0 { // a pilot trial counts in nothing
+		if l.err != nil || l.Block == 0 || l.Profiled { // it counts in no cell
 			continue
 		}
 		var why []string

@@ -109,21 +109,20 @@ func (r *run) busyTurns() {
 		return
 	}
 	for _, what := range []struct {
-		figure string
-		most   float64
-		on     bool
-		text   string
+		figure, of string
+		most       float64
+		on         bool
+		text       string
 	}{
-		{figureSteal, float64(rules.Steal), rules.Steal.On(), "the hypervisor took"},
-		{figureOthers, float64(rules.Others), rules.Others.On(), "other programs used"},
+		{figureSteal, figureTime, float64(rules.Steal), rules.Steal.On(), "the hypervisor took"},
+		{figureOthers, figureElapsed, float64(rules.Others), rules.Others.On(), "other programs used"},
 	} {
 		var over, all int
 		var worst float64
 		for _, t := range r.trials {
-			_, alone := t.Machine["cpu_idle"]
-			long := t.Machine[figureElapsed]
+			long := t.Machine[what.of]
 			used, known := t.Machine[what.figure]
-			if alone || t.Aside() || !known || long <= 0 {
+			if t.Turns < 2 || t.Aside() || !known || long <= 0 {
 				continue
 			}
 			all++

@@ -23,12 +23,6 @@ const (
 	figureGroupKills     = "memory_group_oom_kills"
 )
 
-// pressures are the figures of memory and pressure.
-func pressures() []string {
-	return []string{figurePressureCPU, figurePressureMemory, figurePressureIO, figureAvailable, figureFaults, figureSwapped,
-		figureStalls, figureKills, figureGroupStalls, figureGroupKills}
-}
-
 // From where on pressure is worth a warning. None of it rules a trial out: what waits
 // is counted with the ends of the trial in it, and how long a mode makes them wait
 // may be what it costs.

@@ -41,7 +41,7 @@ type Config struct {
 // says so. The error is for what kept a run from being recorded at all, or left
 // something behind.
 func Run(ctx context.Context, cfg Config) (result.Run, error) {
-	r := &run{cfg: cfg, plan: plan.Make(cfg.Study).Taking(cfg.Drivers.TakesEach(cfg.Study)), trials: slices.Clone(cfg.Done), watch: observe.NewWatch(collectors(cfg, os.Getpid()))}
+	r := &run{cfg: cfg, plan: plan.Make(cfg.Study).Taking(cfg.Drivers.TakesEach(cfg.Study)), trials: slices.Clone(cfg.Done), watch: observe.NewWatch(collectors(cfg, os.Getpid())), cpu: observe.NewCPU("/proc")}
 	r.out = result.Run{
 		Schema: result.Schema, ID: cfg.Claim.ID, Started: time.Now().UTC(), Status: result.RunComplete, Tare: cfg.Build,
 		Seed: cfg.Study.Seed, Profile: cfg.Study.Profile, Hosts: hosts(cfg), Warnings: []result.Warning{},
@@ -82,7 +82,11 @@ type run struct {
 	chosen    map[string]bool // workloads whose length has been looked at
 	dropped   []dropped
 	watch     *observe.Watch
-	drops     *drops.Watcher // nil where the kernel is not asked for drop reasons
+	drops     *drops.Watcher    // nil where the kernel is not asked for drop reasons
+	noStacks  string            // why stacks cannot be sampled here; empty while nothing speaks against it
+	cpu       observe.Collector // read at the edges of what a mode does
+	idle      []idled           // the waits before trials, in order
+	unbilled  []string          // trials of which the CPU cost is unknown, and why
 	out       result.Run
 }
 
@@ -131,8 +135,11 @@ func (r *run) finish() {
 	r.passed()
 	r.ruledOut()
 	r.busyTurns()
+	r.unpaid()
 	cells, warnings := result.Cells(r.out.Modes, plan.Names(r.cfg.Study), r.trials, rule)
 	r.out.Cells = cells
+	r.breakdowns()
+	r.limitedByLinks()
 	for _, w := range plan.Workloads(r.cfg.Study) {
 		r.compareEnds(w)
 	}
@@ -143,6 +150,7 @@ func (r *run) finish() {
 		result.Input{Modes: r.out.Modes, Workloads: plan.Names(r.cfg.Study), Trials: r.trials, Rule: rule}, r.out.Scenarios, Asked(r.cfg.Study))
 	agreements, disagreements := result.Agreements(r.out.Modes, Verified(r.cfg.Study), r.trials, rule)
 	r.out.Agreements = agreements
+	r.out.Losses = result.SumLosses(r.out.Modes, plan.Names(r.cfg.Study), r.trials)
 	r.out.TCPLimits = r.limitTCP()
 	for _, w := range append(warnings, disagreements...) {
 		r.warn(w.Code, w.Scope, "%s", w.Text)

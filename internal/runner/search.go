@@ -23,11 +23,13 @@ type search struct {
 	state   *ratesearch.Search
 	payload float64 // bits of a datagram
 	steps   []result.Step
+	costs   []stepCost      // what each of steps cost
 	last    driver.Counters // of the path, behind the last step that went well
 	carried *driver.Carried // since lane.before, nil for nothing
 	moved   driver.Counters // over what has been proven
 	began   time.Time       // of the first step
 	ended   bool
+	broken  bool // a step failed: what it carried nobody knows
 }
 
 // searches drives the searches of one workload and block, a step each in turn, in a
@@ -91,7 +93,11 @@ func (r *run) beginSearch(ctx context.Context, l *lane) (err error) {
 		return err
 	}
 	l.search = s
-	return r.freshSegment(ctx, l)
+	if err := r.freshSegment(ctx, l); err != nil {
+		return err
+	}
+	l.stacks = r.readStacks(ctx, l)
+	return nil
 }
 
 // freshSegment begins what is proven together: agents there, counters read.
@@ -137,6 +143,7 @@ func (r *run) searchStep(ctx context.Context, l *lane, req ratesearch.Request, q
 		if ctx.Err() != nil || attempt == stepAttempts {
 			return fmt.Errorf("step of %.6g datagrams/s: %w", req.Load, err)
 		}
+		l.search.broken = true
 		if err := l.proveSegment(ctx); err != nil {
 			return err
 		}
@@ -170,7 +177,7 @@ func (r *run) measure(ctx context.Context, l *lane, req ratesearch.Request, quie
 	if l.search.began.IsZero() {
 		l.search.began = began
 	}
-	p.client, p.server, err = p.trial.Run(ctx)
+	spent := r.metered(func() { p.client, p.server, err = p.trial.Run(ctx) })
 	*quiet = began.Add(long)
 	if err == nil {
 		err = arrived("server", p.client, p.server)
@@ -184,6 +191,9 @@ func (r *run) measure(ctx context.Context, l *lane, req ratesearch.Request, quie
 	if l.search.last, err = l.stage.path.Snapshot(ctx); err != nil {
 		return t, 0, err
 	}
+	l.search.costs = append(l.search.costs, stepCost{
+		load: req.Load, gbit: gbit(p.client, p.server), flowing: max(p.client.Traffic, p.server.Traffic), spent: spent,
+	})
 	l.carry(p)
 	t, backlog = l.search.trial(req, at.Workload, p)
 	return t, backlog, nil
@@ -264,8 +274,11 @@ func (l *lane) endSearch(ctx context.Context) error {
 		return fmt.Errorf("the search for a rate made no step within %s", l.Workload.MaxSearch)
 	}
 	err := l.proveSegment(ctx)
+	l.readAgain(ctx)
 	l.count(s.moved)
 	l.sum()
+	l.bookLosses()
+	l.spent = s.whole()
 	l.out.GeneratorLimited = nil // what could not be offered is in the steps, and in the answers
 	l.out.Notes = slices.DeleteFunc(l.out.Notes, func(n result.Note) bool { return n.Code == "generator_limited" })
 	return err

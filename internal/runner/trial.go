@@ -40,10 +40,12 @@ type lane struct {
 	err     error
 	ruled   string         // why it is ruled out, by a rule fixed beforehand; empty: it counts
 	window  observe.Window // what was observed of the machine around it
+	spent   observe.Spent  // CPU time of the machine in its own time
 	shared  bool           // and around the trials that it took turns with
 	flaps   []string       // devices of the path whose carrier came or went
 	drops   *laneDrops     // what the kernel dropped of it, nil where that is not known
 	counted bool           // the study wants the counters of its trials as evidence
+	stacks  []stackReading // of the network stacks of the path; see losses.go
 }
 
 // voidError is a path that was not proven.
@@ -59,7 +61,7 @@ func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 	for _, t := range trials {
 		l := &lane{Trial: t, stage: r.stage(t.Mode), limit: limit, counted: r.cfg.Study.Evidence.Counters != study.Off}
 		l.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Requeued: t.Requeued,
-			Pilot: t.Pilot(), Rate: plan.Offered(t.Workload), Warmup: t.Workload.Warmup.Std().Seconds(), Window: t.Workload.Duration.Std().Seconds()}
+			Pilot: t.Pilot(), Profiled: t.Profiled, Rate: plan.Offered(t.Workload), Warmup: t.Workload.Warmup.Std().Seconds(), Window: t.Workload.Duration.Std().Seconds()}
 		if t.Costing() && l.out.Rate == 0 {
 			l.err = errNoRate
 			lanes = append(lanes, l)
@@ -91,12 +93,17 @@ func (r *run) drain(t plan.Trial) time.Duration {
 	return once
 }
 
-// settleDown waits before a group of trials. The wait is booked to the first.
+// settleDown waits before a group of trials. The wait is booked to the first. What the
+// machine works meanwhile is its idle baseline: all modes stand, and none has traffic.
 func (r *run) settleDown(ctx context.Context, lanes []*lane) error {
 	began := time.Now()
-	select {
-	case <-time.After(r.plan.Settle):
-	case <-ctx.Done():
+	r.idling(lanes[0].Block, func() {
+		select {
+		case <-time.After(r.plan.Settle):
+		case <-ctx.Done():
+		}
+	})
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	lanes[0].out.Settle = time.Since(began).Seconds()
@@ -125,7 +132,13 @@ func (r *run) atOnce(ctx context.Context, l *lane) {
 	ctx, cancel := bounded(ctx, l)
 	defer cancel()
 	l.step(func() error { return r.begin(ctx, l) })
-	r.around([]*lane{l}, func() { l.finish(ctx, (*agent.Trial).Run) })
+	sampling := r.sampler(l)
+	r.around([]*lane{l}, func() {
+		l.spent = r.metered(func() {
+			sampling.while(func() { l.finish(ctx, (*agent.Trial).Run) })
+		})
+	})
+	r.keep(l, sampling)
 	l.step(func() error { return l.prove(ctx) })
 	l.release(ctx)
 }
@@ -142,6 +155,7 @@ func (r *run) begin(ctx context.Context, l *lane) (err error) {
 	if l.before, err = l.stage.path.Snapshot(ctx); err != nil {
 		return err
 	}
+	l.stacks = r.readStacks(ctx, l)
 	for i, p := range l.pairs {
 		at := l.stage.agents[i]
 		if p.trial, err = agent.Begin(ctx, at.client, at.server, p.clientSide, p.serverSide); err != nil {
@@ -161,12 +175,14 @@ func (l *lane) prove(ctx context.Context) error {
 	if moved, err := l.before.Moved(after); err == nil {
 		l.count(moved)
 	}
+	l.readAgain(ctx)
 	var carried []driver.Carried
 	for _, p := range l.pairs {
 		carried = append(carried, driver.CarriedBy(p.client, p.server))
 	}
 	err = l.stage.path.Prove(ctx, l.before, after, carried)
 	l.sum()
+	l.bookLosses()
 	return proven(err)
 }
 
@@ -191,6 +207,7 @@ func (l *lane) figure() {
 	if l.err == nil {
 		l.err = l.judge()
 	}
+	l.unexplained()
 }
 
 // judge turns the reports of a proven trial into its figures.

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"math/rand/v2"
+	"time"
 
 	"tare/internal/agent"
 )
@@ -17,22 +18,40 @@ func (r *run) inTurns(ctx context.Context, lanes []*lane) {
 	defer cancel()
 	for _, l := range lanes {
 		l.step(func() error { return r.begin(ctx, l) })
-		l.side(ctx, func(p *pair) error { return p.trial.Open(ctx) })
+		l.spent = r.metered(func() { l.side(ctx, func(p *pair) error { return p.trial.Open(ctx) }) })
 	}
 	first := lanes[0].Trial
 	r.around(lanes, func() {
 		for round := range first.Rounds() {
 			rng := rand.New(rand.NewPCG(r.plan.Seed, uint64(first.Block)<<32|uint64(round)))
 			for _, i := range rng.Perm(len(lanes)) {
-				lanes[i].turn()
-				lanes[i].side(ctx, func(p *pair) error { return p.trial.Slice(ctx, first.Workload.Slice.Std()) })
+				r.turn(ctx, lanes[i])
 			}
 		}
 	})
 	for _, l := range lanes {
-		l.turn()
+		l.takeTurn()
 		l.finish(ctx, (*agent.Trial).Close)
 		l.step(func() error { return l.prove(ctx) })
 		l.release(ctx)
 	}
 }
+
+// turn gives a lane its slice. What the machine works in it is the lane's, and so it
+// ends when what was sent has been worked off: else the next would pay for it.
+func (r *run) turn(ctx context.Context, l *lane) {
+	l.takeTurn()
+	s := r.metered(func() {
+		l.side(ctx, func(p *pair) error { return p.trial.Slice(ctx, l.Workload.Slice.Std()) })
+		if l.err == nil && l.Workload.PayloadSize > 0 {
+			time.Sleep(afterglow)
+		}
+	})
+	l.spent = l.spent.Plus(s)
+}
+
+// afterglow is how long a receiver of datagrams works on after the last was sent. A
+// slice of TCP or of exchanges ends with what was sent, but of datagrams nobody hears
+// at once that they have come: a buffer of 4 MiB holds 1800, which take a receiver 3 ms,
+// and it looks out for more for 5 ms.
+const afterglow = 5 * time.Millisecond

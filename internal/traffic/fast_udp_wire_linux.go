@@ -272,6 +272,28 @@ func (w *fastWire) state() udpState {
 	return s
 }
 
+// meminfo is what SO_MEMINFO gives, and at which place it has the drops
+// (linux/sock_diag.h). It is read before a socket is closed: SO_RXQ_OVFL, which comes
+// with a datagram, tells nothing of what was dropped behind the last one.
+const (
+	meminfoVars  = 9
+	meminfoDrops = 8
+)
+
+func (w *fastWire) dropped() *int64 {
+	var sum int64
+	for _, fd := range w.fds {
+		var vars [meminfoVars]uint32
+		size := uint32(unsafe.Sizeof(vars))
+		_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, unix.SO_MEMINFO, uintptr(unsafe.Pointer(&vars[0])), uintptr(unsafe.Pointer(&size)), 0)
+		if errno != 0 || size < 4*meminfoVars {
+			return nil // before Linux 4.12
+		}
+		sum += int64(vars[meminfoDrops])
+	}
+	return &sum
+}
+
 func (w *fastWire) strangers() int64 {
 	if w.listening < 0 {
 		return w.foreign

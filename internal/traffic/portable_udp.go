@@ -248,6 +248,9 @@ func (*portableWire) segment(int) (int, error) {
 	return 1, fmt.Errorf("%w on the portable path", errOffload)
 }
 
+// dropped is nothing that package net would tell.
+func (*portableWire) dropped() *int64 { return nil }
+
 func (*portableWire) coalesced() bool    { return false }
 func (w *portableWire) strangers() int64 { return w.foreign }
 

@@ -68,6 +68,14 @@ type Datagrams struct {
 	Offloaded     bool        `json:"offloaded"`      // UDP segmentation (sender) or receive offload (receiver) was in force
 	LargestBurst  int64       `json:"largest_burst"`  // most datagrams that left back to back
 
+	// SocketDrops is what the kernel threw away at this end's sockets, for want of
+	// room or otherwise, as their own counters say (SO_MEMINFO): datagrams, or
+	// super-packets with receive offload. Nil where nobody counts.
+	SocketDrops *int64 `json:"socket_drops,omitempty"`
+	Retried     int64  `json:"retried,omitempty"` // sends that the kernel had no room for and that were made again
+	Denied      int64  `json:"denied,omitempty"`  // sends that a filter of this end's host refused, made again as well
+	Unread      int64  `json:"unread,omitempty"`  // datagrams of the trial that were still coming when this end stopped
+
 	Departure *Distribution `json:"departure,omitempty"` // sender: how far behind its slot each send was
 	Delay     *Distribution `json:"delay,omitempty"`     // receiver: one-way, where both ends share a clock
 	Variation *Distribution `json:"variation,omitempty"` // receiver: |difference of successive delays| (RFC 3393 IPDV)

@@ -74,6 +74,15 @@ func plus(a, b []float64) []float64 {
 	return a
 }
 
+// known is the sum of two counts that are known.
+func known(a, b *int64) *int64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	sum := *a + *b
+	return &sum
+}
+
 func (a *Datagrams) plus(b *Datagrams) *Datagrams {
 	if a == nil || b == nil {
 		if a == nil {
@@ -88,6 +97,10 @@ func (a *Datagrams) plus(b *Datagrams) *Datagrams {
 		ReorderExtent: max(a.ReorderExtent, b.ReorderExtent),
 		Late:          a.Late + b.Late,
 		Foreign:       a.Foreign + b.Foreign,
+		SocketDrops:   known(a.SocketDrops, b.SocketDrops),
+		Retried:       a.Retried + b.Retried,
+		Denied:        a.Denied + b.Denied,
+		Unread:        a.Unread + b.Unread,
 		Offloaded:     a.Offloaded && b.Offloaded,
 		LargestBurst:  max(a.LargestBurst, b.LargestBurst),
 		Departure:     merged(a.Departure, b.Departure),

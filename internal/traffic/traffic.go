@@ -64,6 +64,8 @@ type Spec struct {
 	// MadeOf is the workload whose trials this one is made of, empty where they are
 	// its own.
 	MadeOf string
+	// Datagrams marks a workload over UDP: what is lost stays lost.
+	Datagrams bool
 }
 
 // All is the registry of workloads, by the fastest path of this system.

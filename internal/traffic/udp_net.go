@@ -53,6 +53,9 @@ type udpWire interface {
 	state() udpState
 	// coalesced says whether receive offload is in force.
 	coalesced() bool
+	// dropped is what the kernel threw away at the flows' sockets so far, nil where
+	// that is unknown. Of a closed socket nobody knows it.
+	dropped() *int64
 	// strangers counts what has come to the port from elsewhere.
 	strangers() int64
 	close()

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ type udpReceiver struct {
 	ledgers []ledger
 	slots   []int64 // counted datagrams by interval
 	foreign int64
+	unread  int64
 	sample  uint64 // delays of sequence numbers with none of these bits are recorded
 	delay   *Distribution
 	vary    *Distribution
@@ -130,8 +132,29 @@ func (r *udpReceiver) receive(ctx context.Context, peer Peer) (Report, error) {
 			}
 			continue
 		}
-		if r.complete(sender) || now-max(told, r.newest) > int64(drainQuiet) || now-told > int64(drainMost) {
+		late := now-told > int64(drainMost)
+		if r.complete(sender) || now-max(told, r.newest) > int64(drainQuiet) || late {
+			if late {
+				r.countUnread()
+			}
 			return r.close(sender)
+		}
+	}
+}
+
+// mostUnread bounds how long is counted what still comes.
+const mostUnread = 1 << 16
+
+// countUnread counts what is still waiting at the sockets of what the drain had no
+// time for.
+func (r *udpReceiver) countUnread() {
+	r.in.look = true
+	for r.unread < mostUnread && r.wire.receive(r.in) == nil {
+		for i := range r.in.n {
+			part := max(1, cmp.Or(r.in.parts[i], r.in.sizes[i]))
+			if h, ok := parseHeader(r.in.bufs[i][:r.in.sizes[i]]); ok && h.tag == r.tag {
+				r.unread += int64((r.in.sizes[i] + part - 1) / part)
+			}
 		}
 	}
 }
@@ -234,7 +257,7 @@ func (r *udpReceiver) close(sender Report) (Report, error) {
 	size := int64(r.p.PayloadSize)
 	out := Report{CPU: r.p.CPU, Connections: len(r.ledgers), Refused: r.refused, SendBuffer: st.sendBuffer, ReceiveBuffer: st.receiveBuffer,
 		Traffic: float64(r.newest-r.begun) / 1e9}
-	d := &Datagrams{Foreign: r.foreign + r.wire.strangers(), Offloaded: r.wire.coalesced()}
+	d := &Datagrams{Foreign: r.foreign + r.wire.strangers(), Offloaded: r.wire.coalesced(), Unread: r.unread, SocketDrops: r.wire.dropped()}
 	for i := range r.ledgers {
 		l := &r.ledgers[i]
 		sent := sender.Datagrams.Flows[i]

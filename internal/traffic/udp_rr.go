@@ -24,7 +24,7 @@ const rrHeaderSize = 16
 const lostAfter = 200 * time.Millisecond
 
 func (udpRR) Spec() Spec {
-	return Spec{Title: "UDP request/response", WorkloadSpec: study.WorkloadSpec{
+	return Spec{Title: "UDP request/response", Datagrams: true, WorkloadSpec: study.WorkloadSpec{
 		Kind:     "udp_rr",
 		Metric:   "transaction_rate",
 		Params:   []string{"request_size", "response_size", "family", "send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
@@ -295,7 +295,7 @@ func (s *udpRRSession) Close() Report {
 	r := s.report(s.p, s.flow.Sent*int64(s.p.RequestSize), s.flow.Received*int64(s.p.ResponseSize), s.flow.Sent)
 	r.Traffic, r.Window = s.driven.Seconds(), s.window
 	r.Window.RTT = s.hist
-	r.Datagrams = &Datagrams{Flows: []FlowCount{s.flow}, Late: s.late, Foreign: s.foreign + s.wire.strangers()}
+	r.Datagrams = &Datagrams{Flows: []FlowCount{s.flow}, Late: s.late, Foreign: s.foreign + s.wire.strangers(), SocketDrops: s.wire.dropped()}
 	if lost := s.flow.Sent - s.flow.Received; lost > 0 {
 		r.Notes = append(r.Notes, Note{"lost_exchanges", fmt.Sprintf("%d of %d exchanges had no response within %s", lost, s.flow.Sent, lostAfter)})
 	}

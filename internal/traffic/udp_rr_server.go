@@ -67,6 +67,6 @@ func answerUDP(ctx context.Context, e *udpEnd, p Params, peer Peer) (Report, err
 	}
 	r := e.report(p, sent*int64(p.ResponseSize), got*int64(p.RequestSize), sent)
 	r.Traffic = time.Duration(e.clock.now() - start).Seconds()
-	r.Datagrams = &Datagrams{Flows: []FlowCount{{Sent: sent, Received: got}}, Foreign: foreign + e.wire.strangers()}
+	r.Datagrams = &Datagrams{Flows: []FlowCount{{Sent: sent, Received: got}}, Foreign: foreign + e.wire.strangers(), SocketDrops: e.wire.dropped()}
 	return r, nil
 }

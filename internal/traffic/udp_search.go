@@ -18,7 +18,7 @@ type udpSearch struct{ stream udpStream } // no embedding: it cannot be driven i
 
 func (w udpSearch) Spec() Spec {
 	const second = study.Duration(time.Second)
-	return Spec{Title: "UDP rate search", MadeOf: "udp_stream", WorkloadSpec: study.WorkloadSpec{
+	return Spec{Title: "UDP rate search", MadeOf: "udp_stream", Datagrams: true, WorkloadSpec: study.WorkloadSpec{
 		Kind:   "udp_search",
 		Metric: ThroughputMetric(0, false),
 		Params: []string{"loss_goals", "goal", "exceed_ratio", "step", "step_sum", "precision", "pause", "min_rate", "max_rate", "max_search",

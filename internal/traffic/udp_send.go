@@ -28,6 +28,8 @@ type udpSender struct {
 	driven  time.Duration
 	denied  int // sends in a row that a filter refused
 	turned  int // sends that the peer's host turned away
+	retried int64
+	refusal int64 // sends that a filter refused, in all
 	over    *atomic.Bool
 }
 
@@ -216,6 +218,7 @@ func (s *udpSender) hand(ctx context.Context, n int, counts bool) error {
 func (s *udpSender) trouble(err error) error {
 	switch {
 	case again(err):
+		s.retried++
 		return nil
 	case errors.Is(err, errTooLong), errors.Is(err, errSegments) && s.overMTU():
 		return s.tooLong()
@@ -240,6 +243,7 @@ func (s *udpSender) trouble(err error) error {
 		tries = s.turned
 	case errors.Is(err, syscall.EPERM):
 		s.denied++
+		s.refusal++
 		tries = s.denied
 	}
 	if tries < setbacks {
@@ -275,7 +279,8 @@ func (s *udpSender) report() Report {
 	st := s.wire.state()
 	r := Report{CPU: s.p.CPU, Connections: len(s.flows), Refused: s.refused, Traffic: s.driven.Seconds(), Window: s.window,
 		SendBuffer: st.sendBuffer, ReceiveBuffer: st.receiveBuffer, Notes: slices.Clone(s.notes)}
-	d := &Datagrams{Flows: s.flows, Offloaded: s.offload, LargestBurst: s.largest, Foreign: s.wire.strangers()}
+	d := &Datagrams{Flows: s.flows, Offloaded: s.offload, LargestBurst: s.largest, Foreign: s.wire.strangers(),
+		SocketDrops: s.wire.dropped(), Retried: s.retried, Denied: s.refusal}
 	if !s.unlimited() {
 		d.Departure = s.depart
 	}

@@ -14,7 +14,7 @@ import (
 type udpStream struct{ net network }
 
 func (udpStream) Spec() Spec {
-	return Spec{Title: "UDP stream", WorkloadSpec: study.WorkloadSpec{
+	return Spec{Title: "UDP stream", Datagrams: true, WorkloadSpec: study.WorkloadSpec{
 		Kind:   "udp_stream",
 		Metric: "goodput",
 		Bulk:   true,

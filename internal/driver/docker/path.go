@@ -70,6 +70,15 @@ func (p *path) Facts() []result.Fact {
 	return append(facts, p.facts...)
 }
 
+// Roots are the first processes of the engines.
+func (p *path) Roots() []int {
+	var roots []int
+	for _, s := range p.sides() {
+		roots = append(roots, s.engine.Root())
+	}
+	return roots
+}
+
 // Snapshot reads every counter. What keeps it from that is most often an engine or
 // a container that has ended, and then that is what it says.
 func (p *path) Snapshot(ctx context.Context) (driver.Counters, error) {

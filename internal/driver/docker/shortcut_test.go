@@ -5,15 +5,19 @@ package docker_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
+	"tare/internal/driver"
 	"tare/internal/driver/docker"
 	"tare/internal/driver/drivertest"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/observe"
 )
 
 // shorts are ways round a path on the default bridge or none. Each must leave the
@@ -40,10 +44,19 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 			t.Parallel()
 			drivertest.NeedEngine(t)
 			s := drivertest.Provision(t, docker.Driver{}, tt.mode, nil)
+			before := table(t)
 			for _, kind := range kinds {
 				if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {
 					t.Fatalf("before the shortcut, %s: %v", kind, err)
 				}
+			}
+			// Its engines and their proxies are the mode's own, the ends of the trials are not.
+			spent := table(t).Spent(before, observe.Belonging{Roots: s.Path.(driver.Manned).Roots()})
+			_, engine := spent["dockerd"]
+			_, proxy := spent["docker-proxy"]
+			ends := slices.ContainsFunc(slices.Collect(maps.Keys(spent)), func(name string) bool { return name == "tare" || strings.HasSuffix(name, ".test") })
+			if !engine || ends || tt.mode == "docker/userland-proxy" && !proxy {
+				t.Errorf("processes of the mode: %v", spent)
 			}
 			if err := tt.open(s); err != nil {
 				t.Fatal(err)
@@ -57,6 +70,15 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 			}
 		})
 	}
+}
+
+func table(t *testing.T) observe.Table {
+	t.Helper()
+	now, err := observe.ReadTable("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now
 }
 
 // run runs a program in a namespace.

@@ -39,6 +39,12 @@ type site struct {
 // sight is a network stack as an agent in it sees it.
 type sight struct{ eye *agent.Client }
 
+// hostSight is that of a host, which the run shares with whatever else runs there.
+type hostSight struct{ *sight }
+
+// Shared marks it so.
+func (hostSight) Shared() {}
+
 // Links reads the counters of devices.
 func (s *sight) Links(ctx context.Context, names []string) (map[string]notes.Link, error) {
 	all, _, err := s.eye.Links(ctx, netip.Addr{})
@@ -125,7 +131,7 @@ func (g *Guest) settle(ctx context.Context, run string, i int) (*site, error) {
 		return nil, errors.Join(err, c.Remove(context.WithoutCancel(ctx)))
 	}
 	s := &site{host: h, engine: e, container: c, eye: eye, nextPort: notes.FirstPort}
-	s.Place = notes.Place{At: h.Name, Host: h.Name, Stack: &sight{eye}}
+	s.Place = notes.Place{At: h.Name, Host: h.Name, Stack: hostSight{&sight{eye}}}
 	return s, nil
 }
 

@@ -13,6 +13,9 @@ type Reader interface {
 	Read(ctx context.Context) (netstack.Reading, error)
 }
 
+// Shared marks a Stack in which others have traffic too.
+type Shared interface{ Shared() }
+
 // Stands notes a network stack that traffic passes and no device of which is
 // watched, so that its counters are read all the same.
 func (p *Path) Stands(at Place) { p.stands(at) }
@@ -34,7 +37,8 @@ func (p *Path) Places() []driver.Place {
 	var out []driver.Place
 	for _, s := range p.stood {
 		if r, ok := s.Stack.(Reader); ok {
-			out = append(out, driver.Place{Name: s.At, Read: r.Read})
+			_, shared := s.Stack.(Shared)
+			out = append(out, driver.Place{Name: s.At, Shared: shared, Read: r.Read})
 		}
 	}
 	return out

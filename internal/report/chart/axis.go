@@ -57,6 +57,7 @@ func newScale(p Panel, x0, x1 float64) scale {
 		if r.Estimate != nil {
 			core.add(*r.Estimate)
 		}
+		core.reach(r.Parts)
 	}
 	all := core
 	reach := (core.hi - core.lo) / 2
@@ -138,7 +139,8 @@ func (s scale) evenTicks(step float64) []tick {
 	}
 	var out []tick
 	for i := math.Ceil(s.lo / step); i*step <= s.hi && len(out) < 20; i++ {
-		out = append(out, tick{i * step, strconv.FormatFloat(i*step, 'f', places, 64)})
+		v := i*step + 0 // no -0
+		out = append(out, tick{v, strconv.FormatFloat(v, 'f', places, 64)})
 	}
 	return out
 }

@@ -1,9 +1,9 @@
-// Package chart draws dot-and-interval charts as SVG.
+// Package chart draws dot-and-interval charts and stacked bars as SVG.
 //
 // A row stands for one mode: every trial is a dot, nothing is hidden behind an
 // average, and below the dots lies the estimate with its interval. Colour is
 // never alone: each verdict has a mark of its own shape and its words stand in
-// the row. The same input gives the same bytes. Text of any origin is cleaned
+// the row; each piece of a bar has a letter. The same input gives the same bytes. Text of any origin is cleaned
 // and escaped; classes instead of style attributes keep a strict
 // Content-Security-Policy possible.
 package chart
@@ -13,10 +13,13 @@ import _ "embed"
 //go:embed chart.css
 var css string
 
+//go:embed stack.css
+var stackCSS string
+
 // CSS is the style sheet of the charts and of the marks: light, and dark where
 // the reader prefers it. A standalone figure carries it; a page that holds
 // charts includes it once.
-func CSS() string { return css }
+func CSS() string { return css + stackCSS }
 
 // Tone is what a row says: it sets the shape and the colour of its mark.
 type Tone string
@@ -38,6 +41,9 @@ type Figure struct {
 	Desc   string // what there is to see, for those who cannot see it
 	Legend string // below the panels of a standalone figure
 	Panels []Panel
+	// Keys name the pieces of stacked bars, where there are any. The legend of them is
+	// drawn below the panels of a standalone figure; a page has its own.
+	Keys []string
 }
 
 // Panel is one axis with its rows.
@@ -71,6 +77,8 @@ type Row struct {
 	Dots     []Dot
 	Estimate *float64
 	Interval *[2]float64
+	// Parts make the row a stacked bar instead of dots and an interval.
+	Parts []Part
 	// Absent says why there is nothing to draw.
 	Absent string
 }

@@ -45,6 +45,30 @@ func row(label string, tone Tone, mid, lo, hi float64, dots ...float64) Row {
 	return r
 }
 
+// stack is a figure of stacked bars: what modes cost, and what they cost more or less
+// than the first.
+func stack() Figure {
+	bar := func(label string, values ...float64) Row {
+		r := Row{Label: label, Note: "in all", Tone: Worse}
+		for i, v := range values {
+			key := i
+			if i == 9 {
+				key = Unsorted
+			}
+			r.Parts = append(r.Parts, Part{Key: key, Value: v, Tip: fmt.Sprintf("%s %v", label, v)})
+		}
+		return r
+	}
+	zero := 0.0
+	return Figure{
+		Title: "Stacked", Desc: "Two modes.", Legend: "A bar is a mode.", Keys: []string{"copy", "TCP/UDP", "IP", "VXLAN", "bridge", "veth", "netfilter", "a component with a <long> & hostile name", "5 others"},
+		Panels: []Panel{
+			{Title: "CPU, ms/Gbit", Axis: Axis{Zero: true}, Rows: []Row{bar("host", 38, 15, 4, 0, 0, 4, 0, 2, 11, 1.5), bar("m", 39, 22, 9, 24, 6, 9, 3, 0.1, 20, 4), {Label: "n", Absent: "nothing was sampled"}}},
+			{Title: "More than host", Axis: Axis{Ref: &zero, RefTip: "0 = host"}, Rows: []Row{bar("m", 1, 7, 5, 24, 6, 5, 3, -1.9, 9, 2.5)}},
+		},
+	}
+}
+
 func TestGolden(t *testing.T) {
 	evil := "<script>alert(1)</script>&\"'\x1b[31m\u202e]]>" + strings.Repeat(" long", 50)
 	for name, f := range map[string]Figure{
@@ -61,6 +85,7 @@ func TestGolden(t *testing.T) {
 				{Label: evil, Dots: []Dot{{X: 1, Tip: evil}}},
 			},
 		}}},
+		"stack": stack(),
 		"empty": {},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,7 +148,8 @@ func TestOddNumbers(t *testing.T) {
 	for _, a := range odd {
 		for _, b := range odd {
 			for _, axis := range []Axis{{}, {Zero: true}, {Ratio: true}, {Ratio: true, Ref: &b, Band: &[2]float64{a, b}}} {
-				f := Figure{Panels: []Panel{{Axis: axis, Rows: []Row{row("m", Same, a, b, a, a, b), row("n", Worse, b, a, b)}}}}
+				f := Figure{Panels: []Panel{{Axis: axis, Rows: []Row{row("m", Same, a, b, a, a, b), row("n", Worse, b, a, b)}},
+					{Axis: axis, Rows: []Row{{Parts: []Part{{Value: a}, {Key: 99, Value: b}, {Key: -5, Value: a}}}}}}}
 				wellFormed(t, f.Inline("x"))
 			}
 		}

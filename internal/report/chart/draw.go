@@ -98,6 +98,10 @@ func (c *canvas) row(a Axis, r Row, s scale, x, y float64) {
 		return
 	}
 	c.strip(a, s, x, y)
+	if len(r.Parts) > 0 {
+		c.parts(r.Parts, s, y+(stripHeight-barHeight)/2)
+		return
+	}
 	for i, lane := range lanes(r.Dots, s) {
 		c.dot(s.x(r.Dots[i].X), y+9.5+lane, r.Dots[i])
 	}

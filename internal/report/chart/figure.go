@@ -18,7 +18,11 @@ func (f Figure) Inline(id string) []byte {
 func (f Figure) Standalone() []byte {
 	var c canvas
 	c.WriteString("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n")
-	f.draw(&c, "chart", css, margin, 28)
+	style := css
+	if f.has(func(r Row) bool { return len(r.Parts) > 0 }) {
+		style += stackCSS
+	}
+	f.draw(&c, "chart", style, margin, 28)
 	return c.Bytes()
 }
 
@@ -28,7 +32,12 @@ func (f Figure) draw(c *canvas, id, style string, edge, title float64) {
 	if style != "" && f.Legend != "" {
 		legend = say.Wrap(say.Clean(f.Legend), int(f.width()/5.6))
 	}
-	h := f.height() + 2*edge + title + float64(len(legend))*15 + 6
+	var keys [][]keyed
+	if style != "" {
+		keys = f.legend(f.width())
+	}
+	below := float64(len(keys)) * keyHeight
+	h := f.height() + 2*edge + title + below + float64(len(legend))*15 + 6
 	c.printf("<svg class=\"tare-chart\" viewBox=\"0 0 %s %s\"", n(w), n(h))
 	if style != "" {
 		c.printf(" xmlns=\"http://www.w3.org/2000/svg\" width=\"%s\" height=\"%s\"", n(w), n(h))
@@ -44,8 +53,9 @@ func (f Figure) draw(c *canvas, id, style string, edge, title float64) {
 		c.panel(p, x, edge+title)
 		x += panelWidth + gutter
 	}
+	c.keys(keys, edge, edge+title+f.height()+4)
 	for i, l := range legend {
-		c.text(edge, edge+title+f.height()+float64(i+1)*15+2, "dim", "start", l)
+		c.text(edge, edge+title+f.height()+below+float64(i+1)*15+2, "dim", "start", l)
 	}
 	c.WriteString("</svg>\n")
 }

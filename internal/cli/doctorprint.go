@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"tare/internal/facts"
+	"tare/internal/result"
+)
+
+// The titles of the last groups of facts, which take a second to be known.
+const weatherGroup = "others"
+
+// printMachine prints what is known at once: whether labs can be made, the rights and
+// the machine.
+func (d *diagnosis) printMachine(w io.Writer) error {
+	fmt.Fprintf(w, "lab: %s\n", d.Lab)
+	groups := append([]facts.Group{{Title: "rights", Facts: d.Rights}}, d.groups...)
+	return printGroups(w, groups)
+}
+
+// printWeather prints what took a second to see, and what it all means for a run.
+func (d *diagnosis) printWeather(w io.Writer) error {
+	for _, g := range d.groups {
+		if g.Title == weatherGroup && len(g.Facts) > 0 {
+			if err := printGroups(w, []facts.Group{{Title: "others, in the last second", Facts: g.Facts}}); err != nil {
+				return err
+			}
+		}
+	}
+	fmt.Fprintln(w, "\nWARNINGS")
+	if len(d.Warnings) == 0 {
+		fmt.Fprintln(w, "  none")
+	}
+	printWarnings(w, d.Warnings)
+	if len(d.Existing) > 0 {
+		fmt.Fprintln(w, "\nWARNINGS FOR RUNS ON AN EXISTING ENGINE HERE (--engine), whose ends use this machine's own network stack")
+		printWarnings(w, d.Existing)
+	}
+	return nil
+}
+
+// lineWidth is where warnings are broken, so that they can be read on any terminal.
+const lineWidth = 100
+
+func printWarnings(w io.Writer, warnings []result.Warning) {
+	for _, warning := range warnings {
+		fmt.Fprintf(w, "  %s\n", warning.Code)
+		for _, line := range wrapped(warning.Text, lineWidth-4) {
+			fmt.Fprintf(w, "    %s\n", line)
+		}
+	}
+}
+
+// wrapped breaks a text at its spaces into lines of at most width bytes. A longer word
+// has a line of its own.
+func wrapped(text string, width int) []string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	return append(lines, line)
+}
+
+func (d *diagnosis) printEngines(w io.Writer) error {
+	return printGroups(w, []facts.Group{{Title: "Docker Engines", Facts: d.Engines.facts()}})
+}
+
+// printModes prints what came of trying each mode, and counts.
+func (d *diagnosis) printModes(w io.Writer) error {
+	fmt.Fprintln(w, "\nMODES")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	can := 0
+	for _, m := range d.Modes {
+		fmt.Fprintf(t, "  %s\t%s\t%s\n", m.Mode, m.Status, m.Reason)
+		if m.Status == probedOK {
+			can++
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%d of %d modes can be made here; %s above, each explained in docs/warnings.md\n",
+		can, len(d.Modes), cmp.Or(counted(len(d.Warnings), "warning"), "no warnings"))
+	return err
+}
+
+// counted is "2 warnings", empty for none.
+func counted(n int, noun string) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// printGroups prints groups of facts, each under its title.
+func printGroups(w io.Writer, groups []facts.Group) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, g := range groups {
+		if len(g.Facts) == 0 {
+			continue
+		}
+		fmt.Fprintf(t, "\n%s\n", strings.ToUpper(g.Title))
+		for _, f := range g.Facts {
+			fmt.Fprintf(t, "  %s\t%s\n", f.Name, f.Value)
+		}
+	}
+	return t.Flush()
+}

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// pluginName is the name of the file by which the docker command knows this program as
+// its plugin.
+const pluginName = "docker-tare"
+
+// IsPlugin reports whether a program of this name was started as the docker command's
+// plugin.
+func IsPlugin(program string) bool {
+	name := filepath.Base(program)
+	return strings.TrimSuffix(name, ".exe") == pluginName
+}
+
+// metadata is what the docker command asks a plugin before it lists or runs it (its
+// documentation calls it the plugin metadata).
+type metadata struct {
+	SchemaVersion    string
+	Vendor           string
+	Version          string
+	ShortDescription string
+}
+
+// plugin puts the program below the name that the docker command calls it by: it is
+// started as `docker-tare tare ARGUMENTS`, and once before that to tell what it is.
+func (a App) plugin(tare *cobra.Command) *cobra.Command {
+	docker := &cobra.Command{Use: "docker", SilenceErrors: true, SilenceUsage: true, TraverseChildren: true}
+	engine := dockersFlags(docker)
+	docker.PersistentPreRunE = func(*cobra.Command, []string) error { return engine.apply() }
+	docker.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	docker.SetOut(a.Stdout)
+	docker.SetErr(a.Stderr)
+	docker.AddCommand(tare, &cobra.Command{
+		Use: "docker-cli-plugin-metadata", Hidden: true,
+		RunE: func(*cobra.Command, []string) error {
+			return json.NewEncoder(a.Stdout).Encode(metadata{
+				SchemaVersion: "0.1.0", Vendor: "tare", Version: a.Build.Version, ShortDescription: tare.Short,
+			})
+		},
+	})
+	return docker
+}
+
+// dockerFlags are the docker command's own, which it hands on before the name of its
+// plugin. They say which engine is the user's.
+type dockerFlags struct {
+	config, context, host     string
+	logLevel                  string
+	debug, tls, tlsVerify     bool
+	caFile, certFile, keyFile string
+}
+
+func dockersFlags(docker *cobra.Command) *dockerFlags {
+	var f dockerFlags
+	set := docker.Flags()
+	set.StringVar(&f.config, "config", "", "location of client config files")
+	set.StringVarP(&f.context, "context", "c", "", "context of the engine to connect to")
+	set.StringVarP(&f.host, "host", "H", "", "socket of the engine to connect to")
+	set.StringVarP(&f.logLevel, "log-level", "l", "", "of the docker command; tare has none")
+	set.BoolVarP(&f.debug, "debug", "D", false, "of the docker command; tare has none")
+	set.BoolVar(&f.tls, "tls", false, "use TLS")
+	set.BoolVar(&f.tlsVerify, "tlsverify", false, "use TLS and verify the remote")
+	set.StringVar(&f.caFile, "tlscacert", "", "trust certs signed only by this CA")
+	set.StringVar(&f.certFile, "tlscert", "", "path to TLS certificate file")
+	set.StringVar(&f.keyFile, "tlskey", "", "path to TLS key file")
+	return &f
+}
+
+// apply says it the way in which the engine is looked for: by the environment.
+func (f *dockerFlags) apply() error {
+	if f.tls || f.tlsVerify || f.caFile != "" || f.certFile != "" || f.keyFile != "" {
+		return usage(errors.New("docker's --tls flags are not taken by this plugin: name the engine by a context (docker context create), which holds its certificates"))
+	}
+	var errs []error
+	for name, value := range map[string]string{"DOCKER_CONFIG": f.config, "DOCKER_CONTEXT": f.context, "DOCKER_HOST": f.host} {
+		if value != "" {
+			errs = append(errs, os.Setenv(name, value))
+		}
+	}
+	return errors.Join(errs...)
+}

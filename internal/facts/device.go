@@ -1,0 +1,213 @@
+package facts
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"tare/internal/result"
+)
+
+const sysNet = "sys/class/net/"
+
+// devices tells of the devices that lead out of the machine: those with hardware, or
+// a hypervisor's like of it, behind them. A lab's traffic crosses none.
+func (m *machine) devices() {
+	entries, err := fs.ReadDir(m.fsys, strings.TrimSuffix(sysNet, "/"))
+	if err != nil {
+		m.fact("devices", unknown(plain(strings.TrimSuffix(sysNet, "/"), err)))
+		return
+	}
+	var names []string
+	for _, e := range entries {
+		if _, err := fs.Stat(m.fsys, sysNet+e.Name()+"/device"); err == nil {
+			names = append(names, e.Name())
+		}
+	}
+	if len(names) == 0 {
+		m.fact("devices", "none with hardware behind it")
+		return
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		m.device(name)
+	}
+}
+
+// device tells of one.
+func (m *machine) device(name string) {
+	dir := sysNet + name + "/"
+	var parts []string
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if driver, err := m.driverOf(dir); err == nil {
+		add("%s", driver)
+	}
+	if v, err := readFile(m.fsys, dir+"operstate"); err == nil {
+		add("%s", v)
+	}
+	// A device that is down, or does not know, fails the read or says -1.
+	if v, err := readFile(m.fsys, dir+"speed"); err == nil && v != "-1" && v != "4294967295" {
+		add("%s Mbit/s", v)
+	} else {
+		add("speed unknown")
+	}
+	if v, err := readFile(m.fsys, dir+"mtu"); err == nil {
+		add("MTU %s", v)
+	}
+	if v, err := readFile(m.fsys, dir+"device/numa_node"); err == nil && v != "-1" {
+		add("NUMA node %s", v)
+	}
+	add("%s", m.queues(dir))
+	if m.ask == nil {
+		m.fact("device_"+factName(name), strings.Join(parts, ", "))
+		return
+	}
+	on, err := m.ask.Offloads(name)
+	if err != nil {
+		add("offloads unknown: %v", err)
+	} else {
+		var have, lack []string
+		for o, set := range on {
+			if set {
+				have = append(have, o)
+			} else {
+				lack = append(lack, o)
+			}
+		}
+		slices.Sort(have)
+		slices.Sort(lack)
+		add("offloads %s", orNone(have))
+		if len(lack) > 0 {
+			m.warnExisting("device_offloads", fmt.Sprintf("The device %s has no %s. The kernel then cuts, joins or sums packets in software, one by one, so that its packet work "+
+				"and not the wire may set the rate, and modes whose own devices have these offloads look cheaper. `ethtool -K %s ...` mends it where the hardware can.",
+				name, strings.Join(lack, ", "), name))
+		}
+	}
+	m.fact("device_"+factName(name), strings.Join(parts, ", "))
+}
+
+func orNone(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, " ")
+}
+
+// factName is a device's name as part of the name of a fact.
+func factName(device string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, strings.ToLower(device))
+}
+
+// driverOf is the name of a device's driver: that of its module, or of the directory
+// that the kernel links to.
+func (m *machine) driverOf(dir string) (string, error) {
+	text, err := readFile(m.fsys, dir+"device/uevent")
+	if err != nil {
+		return "", err
+	}
+	for f := range strings.FieldsSeq(text) {
+		if v, ok := strings.CutPrefix(f, "DRIVER="); ok {
+			return v, nil
+		}
+	}
+	return "", errors.New("no driver named")
+}
+
+// queues counts the queues of a device and says whether the kernel spreads packets
+// over CPUs beyond them.
+func (m *machine) queues(dir string) string {
+	count := map[string]int{}
+	steered := map[string]bool{}
+	entries, err := fs.ReadDir(m.fsys, path.Clean(dir+"queues"))
+	if err != nil {
+		return "queues unknown"
+	}
+	for _, e := range entries {
+		kind, _, _ := strings.Cut(e.Name(), "-")
+		count[kind]++
+		for what, file := range map[string]string{"RPS": "rps_cpus", "XPS": "xps_cpus"} {
+			mask, err := readFile(m.fsys, dir+"queues/"+e.Name()+"/"+file)
+			steered[what] = steered[what] || err == nil && strings.Trim(mask, "0,") != ""
+		}
+	}
+	return fmt.Sprintf("%d receive and %d send queues, RPS %s, XPS %s", count["rx"], count["tx"], onOff(steered["RPS"]), onOff(steered["XPS"]))
+}
+
+// filters tells which packet filters packets of this network stack meet.
+func (m *machine) filters() {
+	if m.ask == nil {
+		return
+	}
+	found, err := m.ask.Filters()
+	if err != nil {
+		m.fact("packet_filter", unknown(err))
+		return
+	}
+	rules, docker := 0, false
+	var parts []string
+	for _, f := range found {
+		rules += f.Rules
+		docker = docker || f.Docker
+		hook := f.Hook
+		if hook == "" {
+			hook = "(old iptables)"
+		}
+		text := fmt.Sprintf("%s %s %s: %s", f.Family, f.Table, hook, plural(f.Rules, "rule"))
+		if f.Drops {
+			text += ", else drop"
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 {
+		parts = []string{"none"}
+	}
+	m.fact("packet_filter", strings.Join(parts, "; "))
+	if rules == 0 {
+		return
+	}
+	by := ""
+	if docker {
+		by = ", Docker's among them"
+	}
+	m.warnExisting("host_filtered", fmt.Sprintf("Packets of this network stack meet %s of a packet filter%s. A baseline in it pays for them, and for the connection "+
+		"tracking that they may need, so that every mode beside it looks cheaper than it is. A lab has stacks of its own and is not concerned.", plural(rules, "rule"), by))
+}
+
+// tracking tells how full connection tracking is.
+func (m *machine) tracking() {
+	const dir = "proc/sys/net/netfilter/"
+	m.factFileIfAny("nf_conntrack_max", dir+"nf_conntrack_max")
+	m.factFileIfAny("nf_conntrack_buckets", dir+"nf_conntrack_buckets")
+	most, errMost := readCount(m.fsys, dir+"nf_conntrack_max")
+	now, errNow := readCount(m.fsys, dir+"nf_conntrack_count")
+	if errors.Is(errNow, fs.ErrNotExist) {
+		return
+	}
+	if errNow != nil {
+		m.fact("nf_conntrack_count", unknown(errNow))
+		return
+	}
+	m.fact("nf_conntrack_count", fmt.Sprintf("%d tracked", now))
+	if errMost == nil && most > 0 && float64(now) > trackedMuch*float64(most) {
+		m.warnExisting("conntrack_filled", fmt.Sprintf("Connection tracking holds %d of %d entries. With no room left new connections, and datagrams of new flows, are dropped, "+
+			"which looks like the mode's loss. `sysctl -w net.netfilter.nf_conntrack_max=...` with a larger number mends it.", now, most))
+	}
+}
+
+// trackedMuch is the share of connection tracking's room above which a trial that
+// makes connections may fill it.
+const trackedMuch = 0.8
+
+// warnExisting adds a warning of what bears only on runs whose ends use this
+// machine's own network stack.
+func (m *machine) warnExisting(code, text string) {
+	m.report.Existing = append(m.report.Existing, result.Warning{Code: code, Scope: "run", Text: text})
+}

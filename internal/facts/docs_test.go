@@ -1,0 +1,47 @@
+package facts
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Every fact of the machines in testdata and of this one has its line in
+// docs/facts.md.
+func TestFactsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/facts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths, err := filepath.Glob("testdata/*.golden")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no machines in testdata: %v", err)
+	}
+	names := map[string]string{}
+	fact := regexp.MustCompile(`(?m)^([a-z0-9_]+) = `)
+	for _, p := range paths {
+		text, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range fact.FindAllStringSubmatch(string(text), -1) {
+			names[m[1]] = p
+		}
+	}
+	for _, f := range append(machineOf(os.DirFS("/"), answers{}).Facts, elsewhere().Facts...) {
+		names[f.Name] = "this machine"
+	}
+	if len(names) < 50 {
+		t.Errorf("only %d facts were found", len(names))
+	}
+	for name, at := range names {
+		if strings.HasPrefix(name, "device_") {
+			name = "device_NAME"
+		}
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("fact %s, of %s, has no line in docs/facts.md", name, at)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package facts
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// numa tells the memory nodes of the machine, and whether the CPUs that may be used
+// are of more than one.
+func (m *machine) numa() {
+	nodes, err := m.cpuList("sys/devices/system/node/online")
+	m.factOr("numa_nodes", countedList(nodes), err)
+	if err != nil || len(nodes) < 2 {
+		return
+	}
+	allowed, err := m.allowedCPUs()
+	if err != nil {
+		return
+	}
+	var parts []string
+	for _, node := range nodes {
+		cpus, err := m.cpuList(fmt.Sprintf("sys/devices/system/node/node%d/cpulist", node))
+		if err != nil {
+			m.fact("numa_cpus", unknown(err))
+			return
+		}
+		cpus = slices.DeleteFunc(cpus, func(c int) bool { return !slices.Contains(allowed, c) })
+		if len(cpus) > 0 {
+			parts = append(parts, fmt.Sprintf("node %d: %s", node, formatCPUList(cpus)))
+		}
+	}
+	m.fact("numa_cpus", strings.Join(parts, "; "))
+	if len(parts) > 1 {
+		m.warn("numa_spans", fmt.Sprintf("The CPUs that may be used are on %d NUMA nodes (%s). Two ends on different nodes reach each other's memory over the link between "+
+			"the nodes, so rates depend on where the scheduler puts them, and trials fall into bands. `numactl --cpunodebind=0 --membind=0 tare ...` keeps all of a run on one.",
+			len(parts), strings.Join(parts, "; ")))
+	}
+}
+
+// apart tells which CPUs and interrupts are kept from the scheduler's ordinary way.
+func (m *machine) apart() {
+	if v, err := m.cpuList(sysCPU + "isolated"); err == nil && len(v) > 0 {
+		m.fact("cpus_isolated", countedList(v))
+	}
+	m.factFileIfAny("irq_default_affinity", "proc/irq/default_smp_affinity")
+	running, err := m.runs("irqbalance")
+	switch {
+	case err != nil:
+		m.fact("irqbalance", unknown(err))
+	case running:
+		m.fact("irqbalance", "running: it moves interrupts between CPUs while trials run")
+	default:
+		m.fact("irqbalance", "not running")
+	}
+	if words, err := m.bootWords(); err != nil {
+		m.fact("boot_parameters", unknown(err))
+	} else {
+		m.fact("boot_parameters", orNone(words))
+	}
+}
+
+// bootWords are those words of the kernel's command line that bear on CPUs and their
+// time. The rest of it is nobody's business.
+func (m *machine) bootWords() ([]string, error) {
+	text, err := readFile(m.fsys, "proc/cmdline")
+	if err != nil {
+		return nil, err
+	}
+	bearing := []string{
+		"isolcpus", "nohz", "nohz_full", "rcu_nocbs", "mitigations", "nosmt", "idle", "processor.max_cstate", "intel_idle.max_cstate", "intel_pstate", "amd_pstate",
+		"cpufreq.default_governor", "clocksource", "tsc", "threadirqs", "preempt", "psi", "irqaffinity", "skew_tick", "maxcpus", "nr_cpus", "swapaccount",
+	}
+	var out []string
+	for word := range strings.FieldsSeq(text) {
+		if word == "--" {
+			break // what follows is the first process's
+		}
+		name, _, _ := strings.Cut(word, "=")
+		if slices.Contains(bearing, name) {
+			out = append(out, word)
+		}
+	}
+	return out, nil
+}
+
+// runs reports whether a process of that name is there. Where processes of others are
+// hidden nobody can tell.
+func (m *machine) runs(name string) (bool, error) {
+	entries, err := fs.ReadDir(m.fsys, "proc")
+	if err != nil {
+		return false, plain("proc", err)
+	}
+	first := false
+	for _, e := range entries {
+		if e.Name() == "" || e.Name()[0] < '0' || e.Name()[0] > '9' {
+			continue
+		}
+		comm, err := readFile(m.fsys, "proc/"+e.Name()+"/comm")
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		if comm == name {
+			return true, nil
+		}
+		first = first || e.Name() == "1"
+	}
+	if !first {
+		return false, errors.New("processes of other users are hidden")
+	}
+	return false, nil
+}
+
+// idleStates names how deep the CPUs may sleep, which the first packet after a wait
+// pays for.
+func (m *machine) idleStates() {
+	m.factFileIfAny("cpu_idle_driver", sysCPU+"cpuidle/current_driver")
+	m.factFileIfAny("cpu_idle_governor", sysCPU+"cpuidle/current_governor")
+	paths, err := fs.Glob(m.fsys, sysCPU+"cpu0/cpuidle/state*/name")
+	if err != nil || len(paths) == 0 {
+		return // a kernel that has no such states, as most virtual machines
+	}
+	var names []string
+	for _, p := range paths {
+		name, err := readFile(m.fsys, p)
+		if err != nil {
+			continue
+		}
+		dir := strings.TrimSuffix(p, "name")
+		if v, err := readFile(m.fsys, dir+"disable"); err == nil && v != "0" {
+			name += " (off)"
+		}
+		if v, err := readFile(m.fsys, dir+"latency"); err == nil {
+			name += " " + v + " us"
+		}
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		m.fact("cpu_idle_states", unknown(errors.New("none of their names can be read")))
+		return
+	}
+	m.fact("cpu_idle_states", strings.Join(names, ", "))
+}

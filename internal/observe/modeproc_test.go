@@ -1,0 +1,63 @@
+package observe
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestBelonging(t *testing.T) {
+	table := func(own string, all ...proc) Table {
+		t.Helper()
+		root := t.TempDir()
+		procTree(t, root, all...)
+		got, err := ReadTable(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.own = own
+		return got
+	}
+	engine := func(scale int) []proc {
+		return []proc{
+			{pid: 1, name: "systemd", user: 5 * scale},
+			{pid: 2, name: "kthreadd", kernel: true},
+			{pid: 50, parent: 1, name: "tare", user: 1000 * scale},
+			{pid: 60, parent: 50, name: "tare", user: 3 * scale}, // first process of the engine
+			{pid: 61, parent: 60, name: "dockerd", user: 10 * scale, system: 5 * scale},
+			{pid: 62, parent: 61, name: "containerd", user: 2 * scale},
+			{pid: 63, parent: 61, name: "docker-proxy", user: 30 * scale, system: 90 * scale},
+			{pid: 64, parent: 61, name: "docker-proxy", user: 10 * scale},
+			{pid: 65, parent: 60, name: "containerd-shim", system: scale},
+			{pid: 66, parent: 65, name: "tare", user: 800 * scale},
+			{pid: 67, parent: 65, name: "iperf3", user: 800 * scale},
+			{pid: 68, parent: 67, name: "helper", user: 800 * scale},
+			{pid: 80, parent: 1, name: "dockerd", user: 700 * scale}, // the user's own
+		}
+	}
+	before, after := table("tare", engine(1)...), table("tare", append(engine(3), proc{pid: 90, parent: 61, name: "runc", user: 4, started: 9})...)
+	for _, c := range []struct {
+		name string
+		of   Belonging
+		want map[string]float64
+	}{
+		{"a tree, without what is in containers", Belonging{Roots: []int{60}},
+			map[string]float64{"dockerd": 0.3, "containerd": 0.04, "docker-proxy": 2.6, "containerd-shim": 0.02, "runc": 0.04}},
+		{"programs by name, wherever", Belonging{Programs: []string{"dockerd", "systemd"}}, map[string]float64{"dockerd": 14.3, "systemd": 0.1}},
+		{"a root that is gone", Belonging{Roots: []int{777}}, map[string]float64{}},
+		{"nothing", Belonging{}, map[string]float64{}},
+	} {
+		if d := cmp.Diff(c.want, after.Spent(before, c.of), nearly); d != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, d)
+		}
+	}
+	// What has the id of a process that ended is another one.
+	reused := table("tare", proc{pid: 1, name: "init"}, proc{pid: 70, name: "dockerd", user: 900, started: 5})
+	later := table("tare", proc{pid: 1, name: "init"}, proc{pid: 70, name: "dockerd", user: 20, started: 800})
+	if d := cmp.Diff(map[string]float64{"dockerd": 0.2}, later.Spent(reused, Belonging{Roots: []int{70}}), nearly); d != "" {
+		t.Errorf("an id that was used again (-want +got):\n%s", d)
+	}
+	if _, err := ReadTable(t.TempDir() + "/none"); err == nil {
+		t.Error("there are processes where there is no procfs")
+	}
+}

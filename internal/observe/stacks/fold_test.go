@@ -1,0 +1,60 @@
+package stacks
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFold(t *testing.T) {
+	for _, s := range []Stack{
+		{Kind: Generator, Name: "tare", User: []string{"main.main", "write"}, Kernel: []string{"do_syscall_64", "tcp_sendmsg"}},
+		{Kind: Kernel, Name: "ksoftirqd/0", Kernel: []string{"run_ksoftirqd"}},
+		{Kind: Other, Name: "a (b)", User: []string{"[a (b)]"}},
+		{Kind: Idle, Name: "swapper"},
+	} {
+		if d := cmp.Diff(s, Unfold(Fold(s))); d != "" {
+			t.Errorf("%s (-want +got):\n%s", Fold(s), d)
+		}
+	}
+	hostile := Stack{Kind: Other, Name: "a;b\nc \x1b[31m", User: []string{"x;y\r"}}
+	if got := Fold(hostile); got != "other (a?b?c ?[31m);x?y?" {
+		t.Errorf("a hostile name came out as %q", got)
+	}
+}
+
+func TestWriteAndRead(t *testing.T) {
+	want := map[string]int{"generator (tare);main.main": 3, "idle (swapper)": 1, "other (two words);f g_[k]": 12}
+	var b bytes.Buffer
+	if err := Write(&b, want); err != nil {
+		t.Fatal(err)
+	}
+	twice := append(bytes.Clone(b.Bytes()), "\r\nidle (swapper) 4\n"...)
+	got, err := Read(twice)
+	want["idle (swapper)"] = 5
+	if d := cmp.Diff(want, got); d != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, d)
+	}
+	for _, bad := range []string{"nocount\n", "a;b many\n", "a -1\n"} {
+		if _, err := Read([]byte(bad)); err == nil {
+			t.Errorf("%q was read", bad)
+		}
+	}
+}
+
+func FuzzUnfold(f *testing.F) {
+	f.Add("generator (tare);main.main;tcp_sendmsg_[k]")
+	f.Add("idle (swapper")
+	f.Add(";;_[k]; 1")
+	sorter := NewSorter()
+	f.Fuzz(func(t *testing.T, line string) {
+		s := Unfold(line)
+		if sorter.Component(s) == "" {
+			t.Errorf("%q is in no component", line)
+		}
+		if again := Unfold(Fold(s)); again.Kind != s.Kind || len(again.Kernel) != len(s.Kernel) && len(s.Kernel) > 0 {
+			t.Errorf("%q: %+v came back as %+v", line, s, again)
+		}
+	})
+}

@@ -1,0 +1,80 @@
+package stacks
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// The records of perf_event_open(2) that matter here, and what marks the parts of a
+// chain of addresses (linux/perf_event.h).
+const (
+	recordLost        = 2
+	recordSample      = 9
+	recordLostSamples = 13
+
+	headerSize  = 8
+	contextMax  = ^uint64(4095) + 1 // -4095: from here up, a marker and no address
+	contextKern = ^uint64(0x80) + 1
+	contextUser = ^uint64(0x200) + 1
+)
+
+// sample is a record of a sample: whose it is and its addresses, innermost first.
+type sample struct {
+	pid          int
+	kernel, user []uint64
+}
+
+// eachRecord hands the records in b to take, one after the other, without their
+// headers. Errors: a length that leads nowhere, after which nothing can be read.
+func eachRecord(b []byte, take func(kind uint32, body []byte)) error {
+	for len(b) > 0 {
+		if len(b) < headerSize {
+			return fmt.Errorf("%d bytes at the end of the kernel's buffer are no record", len(b))
+		}
+		kind, size := binary.NativeEndian.Uint32(b), int(binary.NativeEndian.Uint16(b[6:]))
+		if size < headerSize || size > len(b) {
+			return fmt.Errorf("a record of %d bytes in %d of the kernel's buffer", size, len(b))
+		}
+		take(kind, b[headerSize:size])
+		b = b[size:]
+	}
+	return nil
+}
+
+// parseSample reads the body of a sample with PERF_SAMPLE_TID and
+// PERF_SAMPLE_CALLCHAIN: pid and tid, then the number of addresses and they.
+func parseSample(b []byte) (sample, bool) {
+	if len(b) < 16 {
+		return sample{}, false
+	}
+	s := sample{pid: int(int32(binary.NativeEndian.Uint32(b)))} //nolint:gosec // a process id
+	n, b := binary.NativeEndian.Uint64(b[8:]), b[16:]
+	if n > uint64(len(b)/8) {
+		return sample{}, false
+	}
+	var part *[]uint64
+	for i := range int(n) { //nolint:gosec // bounded by the record
+		switch address := binary.NativeEndian.Uint64(b[8*i:]); {
+		case address == contextKern:
+			part = &s.kernel
+		case address == contextUser:
+			part = &s.user
+		case address >= contextMax:
+			part = nil // a guest's or a hypervisor's
+		case part != nil:
+			*part = append(*part, address)
+		}
+	}
+	return s, true
+}
+
+// lostIn is how many samples a record says were lost.
+func lostIn(kind uint32, body []byte) int {
+	switch {
+	case kind == recordLost && len(body) >= 16: // an id, then the number
+		return int(binary.NativeEndian.Uint64(body[8:])) //nolint:gosec // a count
+	case kind == recordLostSamples && len(body) >= 8:
+		return int(binary.NativeEndian.Uint64(body)) //nolint:gosec // a count
+	}
+	return 0
+}

@@ -1,0 +1,79 @@
+package stacks
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/observe"
+)
+
+// recordOf is a record as the kernel writes it.
+func recordOf(kind uint32, words ...uint64) []byte {
+	b := binary.NativeEndian.AppendUint32(nil, kind)
+	b = binary.NativeEndian.AppendUint16(b, 0)
+	b = binary.NativeEndian.AppendUint16(b, uint16(8+8*len(words)))
+	for _, w := range words {
+		b = binary.NativeEndian.AppendUint64(b, w)
+	}
+	return b
+}
+
+// of is the word that holds a process and a thread id.
+func of(pid uint32) uint64 {
+	return binary.NativeEndian.Uint64(binary.NativeEndian.AppendUint32(binary.NativeEndian.AppendUint32(nil, pid), pid))
+}
+
+const (
+	kern  = ^uint64(0x80) + 1
+	user  = ^uint64(0x200) + 1
+	guest = ^uint64(0x800) + 1
+)
+
+func TestTally(t *testing.T) {
+	k, u := uint64(0xffffffff81000101), uint64(0x401000)
+	both := recordOf(recordSample, of(7), 6, kern, k, k+0x1000, user, u, u+1)
+	tl := tally{counts: map[string]int{}}
+	tl.take(append(append(append([]byte{}, both...), recordOf(recordLost, 0, 5)...), both...))
+	tl.take(recordOf(recordLostSamples, 2))
+	tl.take(recordOf(recordSample, of(0), 2, kern, k))           // a number of addresses that is too high, by 0
+	tl.take(recordOf(recordSample, of(9), 4, guest, 1, user, u)) // a guest's are left out
+	tl.take(recordOf(recordSample, of(8), 99, kern))             // broken
+	tl.take(recordOf(3, 1, 2, 3))                                // a kind that nobody asked for
+	if tl.lost != 8 || tl.broken != nil {
+		t.Errorf("lost %d, %v; want 8", tl.lost, tl.broken)
+	}
+	syms := &symbols{addresses: []uint64{k - 1, k + 0x800}, names: []string{"tcp_sendmsg", "do_syscall_64"}}
+	got := tl.sampled(names{
+		kernel: syms, programs: map[int]observe.Program{7: {Name: "tare", Party: observe.Agent}},
+		own: func(pid int) bool { return pid == 7 }, function: func(a uint64) string { return map[uint64]string{u: "write"}[a] },
+	})
+	want := map[string]int{
+		"generator (tare);write;write;do_syscall_64_[k];tcp_sendmsg_[k]": 2, // what returns to u+1 was called in what holds u
+		"idle (swapper);tcp_sendmsg_[k]":                                 1,
+		"other (gone);[gone]":                                            1,
+	}
+	if d := cmp.Diff(want, got.Stacks); d != "" || got.Busy != 4 || got.Lost != 8 {
+		t.Errorf("busy %d, lost %d (-want +got):\n%s", got.Busy, got.Lost, d)
+	}
+	tl.take([]byte{1, 2, 3})
+	if tl.broken == nil {
+		t.Error("half a header was read")
+	}
+}
+
+func FuzzEachRecord(f *testing.F) {
+	f.Add(recordOf(recordSample, of(7), 3, kern, 1, 2))
+	f.Add(recordOf(recordLost, 0, 5))
+	f.Add([]byte{9, 0, 0, 0, 0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		tl := tally{counts: map[string]int{}}
+		tl.take(b)
+		for key := range tl.counts {
+			if again := sampleOf(key).key(); again != key {
+				t.Errorf("%x came back as %x", key, again)
+			}
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package stacks
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// symbols are the functions of a kernel by address, modules and eBPF programs included.
+type symbols struct {
+	addresses []uint64
+	names     []string
+}
+
+// readSymbols reads /proc/kallsyms (proc(5)): an address, a type and a name a line, a
+// module in brackets behind it. Errors: no functions, as where the file is empty, or
+// all addresses 0, as kernel.kptr_restrict makes them.
+func readSymbols(r io.Reader) (*symbols, error) {
+	type symbol struct {
+		at   uint64
+		name string
+	}
+	var all []symbol
+	hidden := 0
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		fields := bytes.Fields(lines.Bytes())
+		if len(fields) < 3 || !strings.ContainsAny(string(fields[1]), "tTwW") {
+			continue
+		}
+		at, err := strconv.ParseUint(string(fields[0]), 16, 64)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("address in %q: %w", lines.Text(), err)
+		case at == 0:
+			hidden++
+			continue
+		}
+		all = append(all, symbol{at, plainName(string(fields[2]))})
+	}
+	switch err := lines.Err(); {
+	case err != nil:
+		return nil, err
+	case len(all) == 0 && hidden > 0:
+		return nil, errors.New("the addresses of the kernel's functions are hidden: set kernel.kptr_restrict to 0, or 1 with the capability CAP_SYSLOG")
+	case len(all) == 0:
+		return nil, errors.New("it names no functions")
+	}
+	slices.SortStableFunc(all, func(a, b symbol) int { return cmp.Compare(a.at, b.at) })
+	s := &symbols{addresses: make([]uint64, 0, len(all)), names: make([]string, 0, len(all))}
+	for i, sym := range all {
+		if i > 0 && sym.at == all[i-1].at {
+			continue // of several names the first: the others are aliases
+		}
+		s.addresses, s.names = append(s.addresses, sym.at), append(s.names, sym.name)
+	}
+	return s, nil
+}
+
+// plainName cuts off what a compiler hung onto a name: .isra.0, .cold, .constprop.0.
+func plainName(name string) string {
+	plain, _, _ := strings.Cut(name, ".")
+	return cmp.Or(plain, name)
+}
+
+// longest is more than any function takes. What is farther from the last name before
+// it is code that the list does not have.
+const longest = 1 << 20
+
+// at names the function that an address is in; false where none is listed.
+func (s *symbols) at(address uint64) (string, bool) {
+	i, exact := slices.BinarySearch(s.addresses, address)
+	if !exact {
+		i--
+	}
+	if i < 0 || address-s.addresses[i] > longest {
+		return "", false
+	}
+	return s.names[i], true
+}

@@ -1,0 +1,193 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// breakdown says where the CPU time of the modes went in one workload, side by side.
+type breakdown struct {
+	Workload string
+	Unit     string // of all figures: "ms/Gbit", or "% of the samples"
+	Modes    []breakdownMode
+	Rows     []breakdownRow // the biggest difference first, what no rule knows last
+	Missing  []string       // of modes that have none, why
+
+	places int // decimals of all figures
+}
+
+// breakdownMode is a column.
+type breakdownMode struct {
+	Mode, Base string // Base is empty for a baseline
+	Total      float64
+	Unknown    float64 // share that no rule knows, 0..1
+	Samples    int
+	File       string
+}
+
+// breakdownRow is a component in all modes.
+type breakdownRow struct {
+	Name    string
+	Cells   []breakdownCell // as Modes
+	Unknown bool            // no rule knows what this is
+}
+
+// breakdownCell is a component in one mode. Diff is to its baseline, nil where there
+// is none.
+type breakdownCell struct {
+	Value float64
+	CI    *result.Interval
+	Diff  *float64
+}
+
+// breakdownsOf gathers what was sampled, a table for each workload.
+func breakdownsOf(run result.Run, families []family) []breakdown {
+	all := ordered(families, run.Breakdowns, func(b result.Breakdown) string { return b.Mode })
+	var out []breakdown
+	for _, id := range workloadsIn(run.Breakdowns, func(b result.Breakdown) string { return b.Workload }) {
+		of := slices.DeleteFunc(slices.Clone(all), func(b result.Breakdown) bool { return b.Workload != id })
+		if b := newBreakdown(id, of, run.Modes); len(b.Modes)+len(b.Missing) > 0 {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+func newBreakdown(id string, of []result.Breakdown, modes []result.Mode) breakdown {
+	b := breakdown{Workload: id}
+	var there []result.Breakdown
+	var missing gaps
+	for _, d := range of {
+		if d.Missing == "" && d.Samples > 0 {
+			there = append(there, d)
+			continue
+		}
+		reason := d.Missing
+		if reason == "" {
+			reason = "nothing was sampled"
+		}
+		missing.add(d.Mode, "no breakdown: "+reason)
+	}
+	b.Missing = missing.list()
+	value := b.measure(there)
+	for _, d := range there {
+		m := breakdownMode{Mode: d.Mode, Unknown: d.Unknown, Samples: d.Samples, File: d.File}
+		i := slices.IndexFunc(modes, func(m result.Mode) bool { return m.ID == d.Mode })
+		if i >= 0 && slices.ContainsFunc(there, func(o result.Breakdown) bool { return o.Mode == modes[i].Baseline }) {
+			m.Base = modes[i].Baseline
+		}
+		for _, c := range d.Components {
+			v, _ := value(c)
+			m.Total += v
+		}
+		b.Modes = append(b.Modes, m)
+	}
+	b.fill(there, value)
+	b.sort()
+	return b
+}
+
+// measure chooses the unit of all figures: CPU time for what was carried, where that
+// is known of every mode, else shares of the samples. It returns how to read them.
+func (b *breakdown) measure(of []result.Breakdown) func(result.Component) (float64, *result.Interval) {
+	most, unit, priced := 0.0, "", len(of) > 0
+	for i, d := range of {
+		sum := 0.0
+		for _, c := range d.Components {
+			if !finite(c.Cost) {
+				priced = false
+				continue
+			}
+			sum += *c.Cost
+		}
+		if i > 0 && d.Unit != unit {
+			priced = false
+		}
+		most, unit = max(most, sum), d.Unit
+	}
+	if !priced || most <= 0 {
+		b.Unit, b.places = "% of the samples", 1
+		return func(c result.Component) (float64, *result.Interval) { return 100 * kept(c.Share), nil }
+	}
+	scale := say.ScaleFor(unit, most)
+	b.Unit = scale.Unit
+	// One number of decimals for all, so that figures can be compared by eye.
+	b.places = min(max(0, 2-int(math.Floor(math.Log10(scale.In(most))))), 9)
+	return func(c result.Component) (float64, *result.Interval) {
+		if l := limits(c.CI); l != nil {
+			return scale.In(*c.Cost), &result.Interval{scale.In(l[0]), scale.In(l[1])}
+		}
+		return scale.In(*c.Cost), nil
+	}
+}
+
+// kept is a share as far as it can be one.
+func kept(share float64) float64 {
+	if math.IsNaN(share) {
+		return 0
+	}
+	return min(max(share, 0), 1)
+}
+
+// fill makes a row of every component that any mode has.
+func (b *breakdown) fill(of []result.Breakdown, value func(result.Component) (float64, *result.Interval)) {
+	for _, d := range of {
+		for _, c := range d.Components {
+			if !slices.ContainsFunc(b.Rows, func(r breakdownRow) bool { return r.Name == c.Name }) {
+				b.Rows = append(b.Rows, breakdownRow{Name: c.Name, Unknown: c.Name == result.Unclassified, Cells: make([]breakdownCell, len(of))})
+			}
+		}
+	}
+	for i := range b.Rows {
+		r := &b.Rows[i]
+		for j, d := range of {
+			if k := slices.IndexFunc(d.Components, func(c result.Component) bool { return c.Name == r.Name }); k >= 0 {
+				r.Cells[j].Value, r.Cells[j].CI = value(d.Components[k])
+			}
+		}
+		for j, m := range b.Modes {
+			if k := slices.IndexFunc(b.Modes, func(o breakdownMode) bool { return o.Mode == m.Base }); k >= 0 && m.Base != "" {
+				r.Cells[j].Diff = ptrTo(r.Cells[j].Value - r.Cells[k].Value)
+			}
+		}
+	}
+}
+
+// sort puts the biggest difference first, or without any the biggest figure, and what
+// no rule knows last.
+func (b *breakdown) sort() {
+	slices.SortStableFunc(b.Rows, func(x, y breakdownRow) int {
+		switch {
+		case x.Unknown != y.Unknown && x.Unknown:
+			return 1
+		case x.Unknown != y.Unknown:
+			return -1
+		case x.moved() != y.moved():
+			return cmp.Compare(y.moved(), x.moved())
+		}
+		return cmp.Compare(y.most(), x.most())
+	})
+}
+
+// moved is the biggest difference of any mode to its baseline; most the biggest figure.
+func (r breakdownRow) moved() float64 {
+	most := 0.0
+	for _, c := range r.Cells {
+		if c.Diff != nil {
+			most = max(most, math.Abs(*c.Diff))
+		}
+	}
+	return most
+}
+
+func (r breakdownRow) most() float64 {
+	most := 0.0
+	for _, c := range r.Cells {
+		most = max(most, c.Value)
+	}
+	return most
+}

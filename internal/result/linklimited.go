@@ -1,0 +1,109 @@
+package result
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// linkReached is the share of what a link carries from which on it is what limits a
+// mode: kernel networking beside bare metal on a saturated 10 Gbit/s link had 0.97 to
+// 1.00. A link does not carry more than it can: a mode beyond linkPassed does not
+// cross it, as one on a single host.
+const (
+	linkReached = 0.97
+	linkPassed  = 1.03
+)
+
+// Link is what a mode's traffic in a workload has to cross, as far as it is known.
+type Link struct {
+	Mode, Workload string
+	Rate           float64 // bit/s, each way
+	Frame          int     // bytes of a full packet that count against Rate, headers included
+	Payload        int     // bytes of payload in it; 0 for a TCP segment, of which the trials say so
+	Ways           int     // directions with payload: 1 or 2
+}
+
+// LinkLimits finds the bulk workloads in which every mode with a figure reached what
+// its link carries, of at least two modes that cross one, each of the same rate. What
+// is unknown of a mode leaves its workload out. The figure is the goodput, or of a rate
+// search the highest rate found.
+func LinkLimits(links []Link, cells []Cell, trials []Trial) ([]LinkLimited, []Warning) {
+	var out []LinkLimited
+	var warnings []Warning
+	var seen []string
+	for _, l := range links {
+		if slices.Contains(seen, l.Workload) {
+			continue
+		}
+		seen = append(seen, l.Workload)
+		same := slices.DeleteFunc(slices.Clone(links), func(o Link) bool { return o.Workload != l.Workload })
+		if found, ok := limitedBy(same, cells, trials); ok {
+			out = append(out, found)
+			warnings = append(warnings, Warning{"link_limited", l.Workload, fmt.Sprintf(
+				"every mode that crosses it reached at least %.3g %% of what the underlay of %s carries, which is %s of payload: "+
+					"their goodput does not tell them apart, their CPU cost does", 100*found.Least, rounded(found.Link, "bit/s"), rounded(found.Payload, "bit/s"))})
+		}
+	}
+	return out, warnings
+}
+
+// limitedBy looks at the modes with one workload.
+func limitedBy(links []Link, cells []Cell, trials []Trial) (LinkLimited, bool) {
+	found := LinkLimited{Workload: links[0].Workload, Link: links[0].Rate}
+	modes := 0
+	for _, c := range best(cells, found.Workload) {
+		i := slices.IndexFunc(links, func(l Link) bool { return l.Mode == c.Mode })
+		if i < 0 || c.Value == nil {
+			return LinkLimited{}, false
+		}
+		carries := links[i].carries(trials)
+		reached := *c.Value / carries
+		if carries > 0 && reached > linkPassed {
+			continue
+		}
+		if links[i].Rate != found.Link || !(reached >= linkReached && carries > 0) {
+			return LinkLimited{}, false
+		}
+		if modes++; modes == 1 || reached < found.Least {
+			found.Least = reached
+		}
+		found.Payload = max(found.Payload, carries)
+	}
+	found.Least = min(1, found.Least)
+	return found, modes > 1
+}
+
+// best are the cells of a workload by which its modes are held to their links: one a
+// mode, that with the most bit/s of its goodput or of what a search found.
+func best(cells []Cell, workload string) []Cell {
+	var out []Cell
+	for _, c := range cells {
+		if c.Workload != workload || c.Metric != "goodput" && !strings.HasPrefix(c.Metric, "throughput_") || c.Value == nil {
+			continue
+		}
+		i := slices.IndexFunc(out, func(o Cell) bool { return o.Mode == c.Mode })
+		switch {
+		case i < 0:
+			out = append(out, c)
+		case cmp.Compare(*c.Value, *out[i].Value) > 0:
+			out[i] = c
+		}
+	}
+	return out
+}
+
+// carries is the most payload that fits through the link, bit/s; 0 if unknown.
+func (l Link) carries(trials []Trial) float64 {
+	payload := l.Payload
+	for _, t := range trials {
+		if payload == 0 && t.Mode == l.Mode && t.Workload == l.Workload && t.Status == TrialOK && t.Client != nil {
+			payload = t.Client.MSS
+		}
+	}
+	if l.Frame <= 0 || payload <= 0 {
+		return 0
+	}
+	return l.Rate * float64(payload) / float64(l.Frame) * float64(max(1, l.Ways))
+}

@@ -1,0 +1,63 @@
+package result
+
+import "slices"
+
+// SumLosses adds up where each mode lost the datagrams of each workload, over its ok
+// trials that have an account. A mode that lost nothing is in it, too: that is an
+// answer.
+func SumLosses(modes []Mode, workloads []string, trials []Trial) []LossSummary {
+	var out []LossSummary
+	for _, w := range workloads {
+		for _, m := range modes {
+			s := LossSummary{Mode: m.ID, Workload: w}
+			for _, t := range trials {
+				if t.Mode == m.ID && t.Workload == w && t.Status == TrialOK && !t.Aside() && t.Losses != nil {
+					s.add(*t.Losses)
+				}
+			}
+			if s.Trials > 0 || len(s.Missing) > 0 {
+				slices.SortStableFunc(s.Places, func(a, b LossPlace) int { return placeOrder(a.Place) - placeOrder(b.Place) })
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// add takes in one trial. One that was not booked only says why.
+func (s *LossSummary) add(l Losses) {
+	for _, text := range l.Missing {
+		if !slices.Contains(s.Missing, text) {
+			s.Missing = append(s.Missing, text)
+		}
+	}
+	if l.Sent == 0 {
+		return
+	}
+	s.Trials++
+	s.Sent += l.Sent
+	s.Lost += l.Lost
+	s.Unexplained += l.Unexplained
+	for _, p := range l.Places {
+		i := slices.IndexFunc(s.Places, func(o LossPlace) bool {
+			return o.Place == p.Place && o.Where == p.Where && o.Counter == p.Counter
+		})
+		if i < 0 {
+			s.Places = append(s.Places, p)
+			continue
+		}
+		s.Places[i].Count += p.Count
+	}
+	for _, r := range l.Reasons {
+		i := slices.IndexFunc(s.Reasons, func(o DropReason) bool { return o.Reason == r.Reason && o.Location == r.Location })
+		if i < 0 {
+			s.Reasons = append(s.Reasons, r)
+			continue
+		}
+		s.Reasons[i].Count += r.Count
+	}
+}
+
+func placeOrder(id string) int {
+	return slices.IndexFunc(LossPlaces(), func(p PlaceKind) bool { return p.ID == id })
+}

@@ -1,0 +1,214 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"tare/internal/observe"
+	"tare/internal/result"
+	"tare/internal/traffic"
+)
+
+// The CPU bill of a trial is what the whole machine worked, less what it works when
+// idle, from before the client dials until both ends have ended, without the turns
+// of others; what it is set against is the payload that arrived in that very time,
+// warm-up and drain included. So neither can be longer than the other.
+
+// mark reads the machine's CPU time at an edge of a window, nil where it cannot be
+// read.
+func (r *run) mark() observe.Sample {
+	if r.elsewhere() {
+		return nil
+	}
+	s, err := r.cpu.Read()
+	if err != nil {
+		return nil // the collector of the same source tells why, once
+	}
+	return s
+}
+
+// metered does something in a window of its own.
+func (r *run) metered(do func()) (s observe.Spent) {
+	from := r.mark()
+	do()
+	s.Add(from, r.mark())
+	return s
+}
+
+// idled is one wait without traffic while all modes stood: what the machine worked,
+// and of that other programs, as CPUs busy; nil where unknown.
+type idled struct {
+	block int
+	observe.Spent
+	others *float64
+}
+
+// idling is such a wait.
+func (r *run) idling(block int, wait func()) {
+	session := r.watch.Start()
+	s := r.metered(wait)
+	w := session.Stop()
+	r.missing(w)
+	r.idle = append(r.idle, idled{block, s, othersOf(w.Figures)})
+}
+
+// othersOf is how many CPUs other programs kept busy, nil where unknown.
+func othersOf(figures map[string]float64) *float64 {
+	used, known := figures[figureOthers]
+	long := figures[figureElapsed]
+	if !known || !(long > 0) {
+		return nil
+	}
+	share := used / long
+	return &share
+}
+
+// leastIdle is the shortest time that tells what an idle machine works: of 10 ms of
+// idle time, the step in which the kernel tells it, it is 4 %.
+const leastIdle = 250 * time.Millisecond
+
+// baseline is how many CPUs are busy in the mean when there is no traffic, without
+// those of other programs where that is known: in the waits of this block so far and,
+// where these are shorter than leastIdle, in those of earlier blocks. Error: why that is
+// not known.
+func (r *run) baseline(block int) (float64, error) {
+	var all observe.Spent
+	var others float64 // CPU seconds
+	for i := len(r.idle) - 1; i >= 0; i-- {
+		w := r.idle[i]
+		if w.block != block && all.Length() >= leastIdle {
+			continue
+		}
+		all = all.Plus(w.Spent)
+		if w.others != nil {
+			others += *w.others * w.Length().Seconds()
+		}
+	}
+	if long := all.Length(); long < leastIdle {
+		return 0, fmt.Errorf("the machine was watched idle for %s, and %s are needed: let trials settle for longer", long.Round(time.Millisecond), leastIdle)
+	}
+	busy, err := all.Busy()
+	return max(0, busy-others) / all.Length().Seconds(), err
+}
+
+// bill puts what the machine worked into the record of a lane's trial that went well,
+// and into its metrics.
+func (r *run) bill(l *lane) {
+	if l.err != nil || r.elsewhere() {
+		return
+	}
+	if l.out.Machine == nil {
+		l.out.Machine = map[string]float64{}
+	}
+	for name, v := range l.spent.Figures() {
+		l.out.Machine[name] = v
+	}
+	idle, err := r.baseline(l.Block)
+	if err == nil {
+		l.out.Machine[figureBaseline] = idle
+		if others := othersOf(l.window.Figures); others != nil {
+			idle += *others
+		}
+		err = l.price(idle)
+	}
+	if err != nil && !l.Pilot() {
+		r.unbilled = append(r.unbilled, fmt.Sprintf("%s %s in block %d: %v", l.Mode, l.Workload.ID, l.Block, err))
+	}
+}
+
+// unpaid tells in one warning of how many trials the CPU cost is unknown.
+func (r *run) unpaid() {
+	if n := len(r.unbilled); n > 0 {
+		r.warn("no_cpu_bill", "run", "of %d trials the CPU cost is unknown; the first, %s", n, r.unbilled[0])
+	}
+}
+
+// price adds the metrics of the bill: CPU seconds by what was carried, and CPUs busy
+// in the mean while there was traffic. idle is how many are busy all the same.
+func (l *lane) price(idle float64) error {
+	spent, carried, flowing := l.spent, l.carried(), l.out.Traffic
+	if l.search != nil {
+		spent, carried, flowing = l.search.atThroughput()
+		if carried == 0 {
+			return nil // a search without an answer has no rate to tell the cost of
+		}
+	}
+	busy, err := spent.Busy()
+	if err != nil {
+		return err
+	}
+	net := busy - idle*spent.Length().Seconds()
+	switch least := spent.Resolution(); {
+	case net < least:
+		return fmt.Errorf("the machine worked %.3g CPU seconds more than without the trial, and less than %.3g cannot be told from nothing", net, least)
+	case !(carried > 0) || !(flowing > 0) || math.IsInf(carried, 0):
+		return errors.New("nothing is known of what was carried")
+	}
+	if l.out.Metrics == nil {
+		l.out.Metrics = map[string]float64{}
+	}
+	l.out.Metrics[costOf(l.work.Spec().Metric)] = net / carried
+	l.out.Metrics[result.CPUMachine] = net / flowing
+	return nil
+}
+
+// costOf is the metric of the cost of what a workload carries, by its primary metric.
+func costOf(primary string) string {
+	switch primary {
+	case "transaction_rate":
+		return result.CPUCostTransactions
+	case "connection_rate":
+		return result.CPUCostConnections
+	}
+	return result.CPUCost
+}
+
+// carried is what the trial carried at all, warm-up and drain included: Gbit received
+// by both ends, or thousands of exchanges.
+func (l *lane) carried() float64 {
+	if costOf(l.work.Spec().Metric) == result.CPUCost {
+		return gbit(l.client, l.server)
+	}
+	return float64(l.client.Messages) / 1000
+}
+
+// gbit is the payload that both ends received.
+func gbit(client, server traffic.Report) float64 {
+	return float64(client.Received+server.Received) * 8 / 1e9
+}
+
+// stepCost is what a step of a search cost.
+type stepCost struct {
+	load    float64 // datagrams/s
+	gbit    float64
+	flowing float64 // seconds
+	spent   observe.Spent
+}
+
+// atThroughput sums up the steps at the rate that the search found: for the first
+// of its goals that has an answer. The cost of a Gbit at rates that lose much of it, or
+// at which the path is half idle, is another one.
+func (s *search) atThroughput() (spent observe.Spent, carried, flowing float64) {
+	for _, o := range s.state.Outcomes() {
+		if o.Lower == nil {
+			continue
+		}
+		for _, m := range s.costs {
+			if m.load == *o.Lower {
+				spent, carried, flowing = spent.Plus(m.spent), carried+m.gbit, flowing+m.flowing
+			}
+		}
+		break
+	}
+	return spent, carried, flowing
+}
+
+// whole is what all steps cost together.
+func (s *search) whole() (all observe.Spent) {
+	for _, m := range s.costs {
+		all = all.Plus(m.spent)
+	}
+	return all
+}

@@ -64,20 +64,20 @@ func (r *run) withDrops(lanes []*lane, do func()) {
 	}
 }
 
-// watchPorts tells by which ports the traffic of some of a lane's pairs can be told,
-// in place of those before, and that it is the lane's turn.
-func (l *lane) watchPorts(pairs ...*pair) {
+// watchEnds tells between which ends the traffic of some of a lane's pairs is, in place
+// of those before, and that it is the lane's turn.
+func (l *lane) watchEnds(pairs ...*pair) {
 	if l.drops == nil {
 		return
 	}
 	var f drops.Flow
 	for _, p := range pairs {
-		f.Ports = append(f.Ports, p.trial.Ports()...)
+		f.Ends = append(f.Ends, p.trial.Ends()...)
 	}
 	l.drops.note(l.drops.session.Set(l.drops.flow, f))
 }
 
-// takeTurn says that what comes now is the lane's, where its ports are not its alone.
+// takeTurn says that what comes now is the lane's, where its ends are not its alone.
 func (l *lane) takeTurn() {
 	if l.drops != nil && l.err == nil {
 		l.drops.note(l.drops.session.Turn(l.drops.flow))

@@ -3,6 +3,9 @@
 package runner_test
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -17,9 +20,14 @@ import (
 // the same port: in slices, and in the steps of a search. The path is slower than
 // what is offered, so that its queue drops.
 func TestDropReasons(t *testing.T) {
-	if w, err := drops.New("/proc"); err != nil {
-		t.Skipf("needs drop reasons: %v", err)
-	} else if err := w.Close(); err != nil {
+	w, err := drops.New("/proc")
+	if _, none := os.Stat("/sys/kernel/btf/vmlinux"); errors.Is(err, fs.ErrPermission) || err != nil && none != nil {
+		t.Skipf("needs the right to load eBPF, and BTF: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
 	run, trials, err := weigh(t, netns.Driver{}, nil, func(s *study.Study) {

@@ -162,7 +162,7 @@ func (r *run) begin(ctx context.Context, l *lane) (err error) {
 			return err
 		}
 	}
-	l.watchPorts(l.pairs...)
+	l.watchEnds(l.pairs...)
 	return nil
 }
 

@@ -2,7 +2,8 @@
 // placement and buffer size, what a quick run takes and resolves, what the
 // program costs, and how its generator does beside others. `make bench` runs it;
 // the tables it prints are those of docs/performance.md. Of the method on the real
-// lab, for docs/method.md: `make bench-aa`, and the sections effect and protocol.
+// lab, for docs/method.md: `make bench-aa`, and the sections effect and protocol. What it costs to gather evidence: the section
+// watching.
 package main
 
 import (
@@ -13,6 +14,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"time"
 
 	"tare/internal/engine"
 )
@@ -33,7 +35,9 @@ type bench struct {
 	aaRuns, effectRuns int      // runs of a baseline against itself, and with a known effect
 	aaWorkload         string   // what drives the former
 	protocols          []string // the two profiles that must agree
-	aloud              bool     // a run's own progress is shown, because it takes long
+	watchPairs         int      // pairs of trials, one of each watched
+	watchLong          time.Duration
+	aloud              bool // a run's own progress is shown, because it takes long
 }
 
 func sections() []section {
@@ -42,6 +46,7 @@ func sections() []section {
 		{name: "quick", run: quick}, {name: "peers-tcp", run: peersTCP}, {name: "peers-udp", run: peersUDP}, {name: "peers-rr", run: peersRR},
 		{name: "peers-crr", run: peersCRR}, {name: "peers-cpu", run: peersCPU}, {name: "pacing", run: pacing}, {name: "gc", run: gcPauses},
 		{name: "aa", run: aa, asked: true}, {name: "effect", run: effect, asked: true}, {name: "protocol", run: protocol, asked: true},
+		{name: "watching", run: watching, asked: true},
 	}
 }
 
@@ -67,14 +72,18 @@ func main() {
 	flag.StringVar(&b.aaWorkload, "aa-workload", "tcp_rr", "what drives these: tcp_rr or tcp_stream")
 	flag.IntVar(&b.effectRuns, "effect-runs", 10, "how many runs with a known effect")
 	flag.StringVar(&protocols, "protocols", "standard,paper", "the two profiles that must agree")
-	flag.StringVar(&only, "only", "", "sections to run, separated by commas: "+strings.Join(names, ", ")+"; the last three only when named")
+	flag.StringVar(&only, "only", "", "sections to run, separated by commas: "+strings.Join(names, ", ")+"; the last four only when named")
+	flag.IntVar(&b.watchPairs, "watch-pairs", 21, "how many pairs of trials the price of watching is measured by")
+	flag.DurationVar(&b.watchLong, "watch-long", 1500*time.Millisecond, "how long each of these trials is timed")
 	flag.Parse()
 	b.protocols = strings.Split(protocols, ",")
 	err := chosen(only, names)
 	switch {
 	case err != nil:
-	case min(b.pairs, b.runs, b.aaRuns, b.effectRuns) < 1:
-		err = fmt.Errorf("-pairs, -runs, -aa-runs and -effect-runs must be 1 or more")
+	case min(b.pairs, b.runs, b.aaRuns, b.effectRuns, b.watchPairs) < 1:
+		err = fmt.Errorf("-pairs, -runs, -aa-runs, -effect-runs and -watch-pairs must be 1 or more")
+	case b.watchLong < 200*time.Millisecond:
+		err = fmt.Errorf("-watch-long must be 200ms or more")
 	case len(b.protocols) != 2:
 		err = fmt.Errorf("-protocols must name two profiles, not %q", protocols)
 	}

@@ -1,12 +1,16 @@
 package agent
 
-import "tare/internal/observe/netstack"
+import (
+	"tare/internal/observe"
+	"tare/internal/observe/netstack"
+)
 
 // readStack reads the counters of this agent's network stack and the CPU times of
 // its machine, and asks what its devices are.
 func readStack(proc string) netstack.Reading {
 	r := netstack.Read(proc)
 	r.ReadCPU(proc)
+	r.Strain = observe.ReadStrain(proc)
 	links, err := readLinks()
 	if err != nil {
 		return r // without kinds, only a bridge's drops cannot be told from a card's

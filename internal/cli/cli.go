@@ -106,7 +106,7 @@ func (a App) root() *cobra.Command {
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.AddCommand(a.runCommand(), a.planCommand(), a.modesCommand(), a.doctorCommand(), a.reportCommand(), a.compareCommand(), a.checkCommand(), a.judgeCommand(), a.exportCommand(), a.lsCommand(),
+	root.AddCommand(a.runCommand(), a.planCommand(), a.modesCommand(), a.doctorCommand(), a.reportCommand(), a.compareCommand(), a.checkCommand(), a.judgeCommand(), a.exportCommand(), a.lsCommand(), a.serveCommand(),
 		a.gcCommand(), a.versionCommand())
 	a.completions(root)
 	return root
@@ -140,7 +140,7 @@ func (a App) catalog() study.Catalog {
 
 // exactly and atMost are cobra's checks of arguments with an exit code.
 func exactly(n int) cobra.PositionalArgs { return checked(cobra.ExactArgs(n)) }
-func atMost(n int) cobra.PositionalArgs  { return checked(cobra.MaximumNArgs(n)) }
+func atMostOne() cobra.PositionalArgs    { return checked(cobra.MaximumNArgs(1)) }
 func atLeast(n int) cobra.PositionalArgs { return checked(cobra.MinimumNArgs(n)) }
 
 func checked(check cobra.PositionalArgs) cobra.PositionalArgs {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +18,7 @@ import (
 
 func (a App) exportCommand() *cobra.Command {
 	var format string
+	var most int
 	var names []string
 	long := "Write a run to stdout in a format of other programs. RUN is the run's\ndirectory, or its id if it is below $TARE_RUNS or tare-runs.\n\nFormats:"
 	for _, f := range export.All() {
@@ -31,14 +33,18 @@ func (a App) exportCommand() *cobra.Command {
 			if !ok {
 				return usage(fmt.Errorf("--format is %q; allowed: %s", format, strings.Join(names, ", ")))
 			}
-			return a.export(args[0], f)
+			if most < 0 || most > 0 && f.Name != "md" {
+				return usage(errors.New("--max-bytes is for --format md, which can be cut, and at least 1"))
+			}
+			return a.export(args[0], f, most)
 		},
 	}
+	c.Flags().IntVar(&most, "max-bytes", 0, "cut Markdown before a section so that it is no longer; 0 for all of it")
 	c.Flags().StringVar(&format, "format", "csv", "how to write them: "+strings.Join(names, ", "))
 	return c
 }
 
-func (a App) export(name string, f export.Format) error {
+func (a App) export(name string, f export.Format, most int) error {
 	dir, err := findRun(name)
 	if err != nil {
 		return usage(err)
@@ -51,7 +57,15 @@ func (a App) export(name string, f export.Format) error {
 	if len(run.Cells) == 0 && len(trials) > 0 {
 		run = a.judge(run, trials, dir.Path())
 	}
-	return f.Write(a.Stdout, run, trials)
+	if most == 0 {
+		return f.Write(a.Stdout, run, trials)
+	}
+	var text bytes.Buffer
+	if err := f.Write(&text, run, trials); err != nil {
+		return err
+	}
+	_, err = a.Stdout.Write(export.Cut(text.Bytes(), most))
+	return err
 }
 
 // findRun opens a run by its directory or its id.

@@ -52,6 +52,11 @@ func TestScripts(t *testing.T) {
 			"fill":   fill,
 			"plugin": plugin,
 		},
+		Setup: func(e *testscript.Env) error {
+			root, err := filepath.Abs("../..")
+			e.Setenv("ROOT", root)
+			return err
+		},
 		RequireUniqueNames: true,
 	})
 }

@@ -22,7 +22,7 @@ func (a App) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "plan [STUDY]", Short: "Say what a run would do, and how long it would take",
 		Example: "  tare plan\n  tare plan overlays --profile standard\n  tare plan my-study.yaml",
-		Args:    atMost(1),
+		Args:    atMostOne(),
 		Long: "Say what a run of this study would make, how long it would take and which rights it needs.\n" +
 			"Nothing is made and no rights are needed.",
 		RunE: func(c *cobra.Command, args []string) error {

@@ -52,16 +52,10 @@ func (a App) reportCommand() *cobra.Command {
 
 // render writes the reports of a run into its directory.
 func (a App) render(dir *result.Dir) (report.Input, error) {
-	run, trials, err := dir.Load()
+	in, err := a.input(dir)
 	if err != nil {
-		return report.Input{}, err
+		return in, err
 	}
-	if len(run.Cells) == 0 && len(trials) > 0 {
-		run = a.judge(run, trials, dir.Path())
-	}
-	in := report.Input{Run: run, Trials: trials, FiguresDir: figuresDir}
-	in.Title, in.Description = titles(dir.Path())
-	in.Command = fmt.Sprintf("tare run %s --out NEW_DIRECTORY", quote(filepath.Join(dir.Path(), result.StudyFile)))
 	var page, text bytes.Buffer
 	if err := errors.Join(report.HTML(&page, in), report.Markdown(&text, in)); err != nil {
 		return in, fmt.Errorf("render report: %w", err)
@@ -75,6 +69,21 @@ func (a App) render(dir *result.Dir) (report.Input, error) {
 		errs = append(errs, dir.WriteFile(figuresDir+"/"+name, svg))
 	}
 	return in, errors.Join(errs...)
+}
+
+// input reads what the report of a run needs.
+func (a App) input(dir *result.Dir) (report.Input, error) {
+	run, trials, err := dir.Load()
+	if err != nil {
+		return report.Input{}, err
+	}
+	if len(run.Cells) == 0 && len(trials) > 0 {
+		run = a.judge(run, trials, dir.Path())
+	}
+	in := report.Input{Run: run, Trials: trials, FiguresDir: figuresDir}
+	in.Title, in.Description = titles(dir.Path())
+	in.Command = fmt.Sprintf("tare run %s --out NEW_DIRECTORY", quote(filepath.Join(dir.Path(), result.StudyFile)))
+	return in, nil
 }
 
 // judge makes the cells of a run whose controller was killed before it could: its
@@ -140,7 +149,7 @@ func (a App) lsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "ls [DIR]", Short: "List the runs below a directory",
 		Example: "  tare ls\n  tare ls results",
-		Args:    atMost(1),
+		Args:    atMostOne(),
 		Long:    "List the runs below a directory, newest first. Without one, $TARE_RUNS or tare-runs.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := runsDir()

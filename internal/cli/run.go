@@ -40,7 +40,7 @@ func (a App) runCommand() *cobra.Command {
 			"or with --engine an existing engine that this user may speak to.",
 		Example: "  tare run\n  tare run --modes host,netns/vxlan --workloads tcp_rr\n  tare run my-study.yaml --profile standard --out results/monday\n" +
 			"  tare run overlays\n  tare run --engine docker\n  tare run sdn --engine docker:left=192.0.2.1 --engine docker:right=192.0.2.2",
-		Args: atMost(1),
+		Args: atMostOne(),
 		RunE: func(c *cobra.Command, args []string) error { return a.run(c, args, f) },
 	}
 	f.register(c)

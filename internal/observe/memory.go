@@ -25,12 +25,13 @@ import (
 type Memory struct {
 	meminfo, vmstat string
 	groups          []string
+	read            func(path string) ([]byte, error)
 }
 
 // NewMemory makes the collector over the procfs mounted at procRoot. groups are the
 // directories of the control groups that limit the run's memory.
 func NewMemory(procRoot string, groups []string) Memory {
-	return Memory{filepath.Join(procRoot, "meminfo"), filepath.Join(procRoot, "vmstat"), groups}
+	return Memory{filepath.Join(procRoot, "meminfo"), filepath.Join(procRoot, "vmstat"), groups, os.ReadFile}
 }
 
 // Name is "memory".
@@ -39,8 +40,8 @@ func (Memory) Name() string { return "memory" }
 // Read takes a sample. It fails where neither of the two files can be read.
 func (m Memory) Read() (Sample, error) {
 	s := &memorySample{}
-	s.available, s.availableErr = readKeyed(m.meminfo, "MemAvailable:")
-	s.counts, s.countsErr = readCounts(m.vmstat)
+	s.available, s.availableErr = m.readKeyed(m.meminfo, "MemAvailable:")
+	s.counts, s.countsErr = m.readCounts(m.vmstat)
 	if s.availableErr != nil && s.countsErr != nil {
 		return nil, s.availableErr
 	}
@@ -163,8 +164,8 @@ func firstError(errs ...error) error {
 }
 
 // readCounts reads the counters of memoryFigures from a file of lines "name count".
-func readCounts(path string) (map[string]uint64, error) {
-	text, err := os.ReadFile(path)
+func (m Memory) readCounts(path string) (map[string]uint64, error) {
+	text, err := m.read(path)
 	if err != nil {
 		return nil, fmt.Errorf("read counters of memory: %w", err)
 	}
@@ -188,8 +189,8 @@ func parseCounts(text []byte) (map[string]uint64, error) {
 }
 
 // readKeyed reads one count from a file of lines that begin with a key.
-func readKeyed(path, key string) (uint64, error) {
-	text, err := os.ReadFile(path)
+func (m Memory) readKeyed(path, key string) (uint64, error) {
+	text, err := m.read(path)
 	if err != nil {
 		return 0, fmt.Errorf("read memory: %w", err)
 	}

@@ -22,10 +22,15 @@ import (
 // The kernel counts whoever waits, the ends of the trial too: two programs that
 // share a CPU by design wait for each other. Of several CPUs it takes the mean,
 // weighted by how busy each was, so that no figure is above the window's length.
-type Pressure struct{ dir string }
+type Pressure struct {
+	dir  string
+	read func(path string) ([]byte, error)
+}
 
 // NewPressure makes the collector over the procfs mounted at procRoot.
-func NewPressure(procRoot string) Pressure { return Pressure{filepath.Join(procRoot, "pressure")} }
+func NewPressure(procRoot string) Pressure {
+	return Pressure{filepath.Join(procRoot, "pressure"), os.ReadFile}
+}
 
 // Name is "pressure".
 func (Pressure) Name() string { return "pressure" }
@@ -41,7 +46,7 @@ func (p Pressure) Read() (Sample, error) {
 	known := false
 	for _, name := range pressures() {
 		path := filepath.Join(p.dir, name)
-		text, err := os.ReadFile(path)
+		text, err := p.read(path)
 		if err == nil {
 			s[name], err = parsePressure(text)
 		}

@@ -1,7 +1,9 @@
 package report
 
 import (
+	_ "embed"
 	"fmt"
+	"html/template"
 	"io"
 	"slices"
 	"strings"
@@ -24,8 +26,8 @@ func ChangesText(w io.Writer, c result.Changes, opt TextOptions) error {
 	p.wrap("After:  ", runRef(c.After))
 	for _, s := range v.sections() {
 		p.blank()
-		p.wrap("", s.heading)
-		for _, l := range s.lines {
+		p.wrap("", s.Heading)
+		for _, l := range s.Lines {
 			p.wrap(gap, say.Cut(l, 10*p.width))
 		}
 	}
@@ -46,20 +48,41 @@ func ChangesMarkdown(w io.Writer, c result.Changes) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# What changed\n\nBefore: %s\n\nAfter: %s\n", md(runRef(c.Before)), md(runRef(c.After)))
 	for _, s := range v.sections() {
-		fmt.Fprintf(&b, "\n%s\n\n", md(s.heading))
-		for _, l := range s.lines {
+		fmt.Fprintf(&b, "\n%s\n\n", md(s.Heading))
+		for _, l := range s.Lines {
 			fmt.Fprintf(&b, "- %s\n", md(l))
 		}
 	}
 	for _, t := range v.tables() {
-		fmt.Fprintf(&b, "\n## %s\n\n| mode | before | after | change |\n|---|---|---|---|\n", md(t.heading))
-		for _, r := range t.rows {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", md(r.mode), md(r.before), md(r.after), md(r.verdict))
+		fmt.Fprintf(&b, "\n## %s\n\n| mode | before | after | change |\n|---|---|---|---|\n", md(t.Heading))
+		for _, r := range t.Rows {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", md(r.Mode), md(r.Before), md(r.After), md(r.Verdict))
 		}
 	}
 	fmt.Fprintf(&b, "\n%s\n", md(changesLegend))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+//go:embed changes.html
+var changesTemplate string
+
+// ChangesHTML writes the same as a page like that of [HTML].
+func ChangesHTML(w io.Writer, c result.Changes) error {
+	t, err := template.New("changes").Funcs(template.FuncMap{"mark": markOf, "nowrap": noBreak}).Parse(changesTemplate)
+	if err != nil {
+		return fmt.Errorf("parse the page's template: %w", err)
+	}
+	v := changesView{c}
+	style, hash := Style()
+	return t.Execute(w, struct {
+		Style     template.CSS
+		StyleHash string
+		From, To  string
+		Sections  []remarkSection
+		Tables    []changeTable
+		Legend    string
+	}{style, hash, runRef(c.Before), runRef(c.After), v.sections(), v.tables(), changesLegend})
 }
 
 const changesLegend = "Before and after are ratios to the baseline; a change is that of the ratio, with the interval that the spread of " +
@@ -82,8 +105,8 @@ type changesView struct{ result.Changes }
 
 // remarkSection is a heading with lines below it.
 type remarkSection struct {
-	heading string
-	lines   []string
+	Heading string
+	Lines   []string
 }
 
 // sections are what stands above the figures.
@@ -145,21 +168,21 @@ func difference(scope, name, before, after string) string {
 
 // changeTable is the changes in one metric of one workload.
 type changeTable struct {
-	heading string
+	Heading string
+	Rows    []changeRow
 	detail  bool
-	rows    []changeRow
 }
 
 // spared says that a terminal can do without the table: a detail that nothing is known
 // to have changed in.
 func (t changeTable) spared() bool {
-	return t.detail && !slices.ContainsFunc(t.rows, func(r changeRow) bool { return r.tone == chart.Worse || r.tone == chart.Better })
+	return t.detail && !slices.ContainsFunc(t.Rows, func(r changeRow) bool { return r.Tone == chart.Worse || r.Tone == chart.Better })
 }
 
 // changeRow is one mode.
 type changeRow struct {
-	mode, before, after, verdict string
-	tone                         chart.Tone
+	Mode, Before, After, Verdict string
+	Tone                         chart.Tone
 }
 
 // tables gathers the cells, the metric that stands for its workload first.
@@ -179,23 +202,23 @@ func (v changesView) tables() []changeTable {
 			if d := direction(m); d != "" {
 				heading += "; " + d
 			}
-			out = append(out, changeTable{heading: heading, detail: m.Detail})
+			out = append(out, changeTable{Heading: heading, detail: m.Detail})
 		}
-		out[i].rows = append(out[i].rows, rowOf(c))
+		out[i].Rows = append(out[i].Rows, rowOf(c))
 	}
 	return out
 }
 
 func rowOf(c result.Change) changeRow {
-	r := changeRow{mode: say.Clean(c.Mode), tone: toneOf(c.Verdict)}
+	r := changeRow{Mode: say.Clean(c.Mode), Tone: toneOf(c.Verdict)}
 	if c.Own {
 		scale := say.ScaleFor(c.Unit, values(c.Before, c.After)...)
 		unit := strings.TrimRight(" "+scale.Unit, " ")
-		r.before, r.after = scale.Estimate(c.Before, c.BeforeCI)+unit, scale.Estimate(c.After, c.AfterCI)+unit
+		r.Before, r.After = scale.Estimate(c.Before, c.BeforeCI)+unit, scale.Estimate(c.After, c.AfterCI)+unit
 	} else {
-		r.before, r.after = say.Ratio(c.Before, c.BeforeCI), say.Ratio(c.After, c.AfterCI)
+		r.Before, r.After = say.Ratio(c.Before, c.BeforeCI), say.Ratio(c.After, c.AfterCI)
 	}
-	r.verdict = ChangeVerdict(c)
+	r.Verdict = ChangeVerdict(c)
 	return r
 }
 
@@ -219,30 +242,30 @@ func ChangeVerdict(c result.Change) string {
 // changes writes a table.
 func (p *printer) changes(t changeTable) {
 	p.blank()
-	p.wrap("", t.heading)
+	p.wrap("", t.Heading)
 	var mode, before, after int
-	for _, r := range t.rows {
-		mode, before, after = max(mode, say.Width(r.mode)), max(before, say.Width(r.before)), max(after, say.Width(r.after))
+	for _, r := range t.Rows {
+		mode, before, after = max(mode, say.Width(r.Mode)), max(before, say.Width(r.Before)), max(after, say.Width(r.After))
 	}
 	mode = min(mode, p.width/3)
-	for _, r := range t.rows {
-		lead := gap + say.Pad(say.CutMiddle(r.mode, mode), mode) + gap + say.Pad(r.before, before) + gap + say.Pad(r.after, after) + gap
+	for _, r := range t.Rows {
+		lead := gap + say.Pad(say.CutMiddle(r.Mode, mode), mode) + gap + say.Pad(r.Before, before) + gap + say.Pad(r.After, after) + gap
 		room := p.width - say.Width(lead)
 		switch {
 		case room < 0: // not even the figures fit
-			p.wide(gap + r.mode)
-			p.wrap(gap+gap, r.before+", now "+r.after)
+			p.wide(gap + r.Mode)
+			p.wrap(gap+gap, r.Before+", now "+r.After)
 			lead = gap + gap
 		case room < 24:
 			p.wide(lead)
 			lead = gap + gap
 		}
 		room = p.width - say.Width(lead)
-		for i, l := range say.Wrap(r.verdict, room) {
+		for i, l := range say.Wrap(r.Verdict, room) {
 			if i > 0 {
 				lead = strings.Repeat(" ", say.Width(lead))
 			}
-			p.buf.WriteString(strings.TrimRight(lead+p.paint(r.tone, l), " ") + "\n")
+			p.buf.WriteString(strings.TrimRight(lead+p.paint(r.Tone, l), " ") + "\n")
 		}
 	}
 }

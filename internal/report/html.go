@@ -2,7 +2,9 @@ package report
 
 import (
 	"bytes"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
@@ -34,7 +36,7 @@ var pageStyle string
 func HTML(w io.Writer, in Input) error {
 	v := newView(in)
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"mark":    func(t chart.Tone) template.HTML { return template.HTML(chart.Mark(t)) },
+		"mark":    markOf,
 		"swatch":  func(key int) template.HTML { return template.HTML(chart.Swatch(key)) },
 		"share":   func(of float64) template.HTML { return template.HTML(chart.Share(of)) },
 		"nowrap":  noBreak,
@@ -54,6 +56,17 @@ func HTML(w io.Writer, in Input) error {
 	}
 	_, err = w.Write(buf.Bytes())
 	return err
+}
+
+// markOf is the sign of a verdict, which the chart draws and escapes.
+func markOf(t chart.Tone) template.HTML { return template.HTML(chart.Mark(t)) }
+
+// Style is how pages look, with the source by which a Content-Security-Policy lets it
+// in and nothing else.
+func Style() (style template.CSS, source string) {
+	text := chart.CSS() + pageStyle
+	hash := sha256.Sum256([]byte(text))
+	return template.CSS(text), "'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
 }
 
 // noBreak keeps a figure, its unit, its per cent sign and its interval on one

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"html/template"
 	"slices"
@@ -81,12 +79,11 @@ type logRow struct {
 }
 
 func newHTMLPage(v view) htmlPage {
-	style := chart.CSS() + pageStyle
-	hash := sha256.Sum256([]byte(style))
+	style, source := Style()
 	p := htmlPage{
 		view:       v,
-		Style:      template.CSS(style),
-		StyleHash:  "'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'",
+		Style:      style,
+		StyleHash:  source,
 		About:      about(v),
 		Meta:       strings.Join(particulars(v), " · "),
 		FactNames:  factRows(v.Run.Hosts),

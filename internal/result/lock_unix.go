@@ -5,6 +5,7 @@ package result
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -22,4 +23,15 @@ func lock(f *os.File) error {
 			return nil
 		}
 	}
+}
+
+// Held is whether a process is writing trials in a run's directory now. Where that
+// cannot be told, it is false.
+func Held(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, TrialsFile))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }

@@ -45,7 +45,9 @@ func (r *run) around(lanes []*lane, do func()) {
 			continue
 		}
 		l.out.Machine = maps.Clone(w.Figures)
-		maps.DeleteFunc(l.out.Machine, func(name string, _ float64) bool { return strings.HasPrefix(name, "cpu_") })
+		maps.DeleteFunc(l.out.Machine, func(name string, _ float64) bool {
+			return strings.HasPrefix(name, "cpu_") || r.elsewhere() && strained(name)
+		})
 		if l.shared {
 			l.out.Turns = len(lanes)
 		}

@@ -43,7 +43,9 @@ func modesOf(trials []plan.Trial) []string {
 func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (again []plan.Trial, err error) {
 	lanes := r.lanes(trials, attempt)
 	if err = r.settleDown(ctx, lanes); err == nil {
+		strain := r.strains(ctx, lanes)
 		r.withDrops(lanes, func() { r.drive(ctx, lanes) })
+		strain()
 	}
 	if ctx.Err() != nil {
 		// What an interruption cut short is no result, not even a failed one.

@@ -85,7 +85,10 @@ func machineFigure(name string) func(result.Trial) (float64, bool) {
 func perTime(name string) func(result.Trial) (float64, bool) {
 	return func(t result.Trial) (float64, bool) {
 		v, ok := t.Machine[name]
-		long := t.Machine[figureElapsed]
+		long, apart := t.Machine[figureEnds]
+		if !apart {
+			long = t.Machine[figureElapsed]
+		}
 		return v / long, ok && long > 0
 	}
 }

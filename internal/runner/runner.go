@@ -106,6 +106,7 @@ func (r *run) execute(ctx context.Context) error {
 	todo := r.remaining()
 	r.began, r.chosen = time.Now(), map[string]bool{}
 	takes := r.cfg.Drivers.Takes(r.cfg.Study)
+	takes += r.plan.Estimate(plan.Profiles(r.cfg.Study))
 	r.announced = r.plan.Estimate(todo) + takes
 	least := slices.DeleteFunc(slices.Clone(todo), func(t plan.Trial) bool { return t.Block > r.plan.Least })
 	r.tell(live.Planned{

@@ -28,8 +28,9 @@ type Reading struct {
 	Boot     string            `json:"boot,omitempty"` // the kernel's boot id: two ends with one share a kernel
 	NS       string            `json:"ns,omitempty"`   // inode of the network namespace
 	Counters map[string]uint64 `json:"counters,omitempty"`
-	Kinds    map[string]string `json:"kinds,omitempty"` // of devices, such as veth; only where they could be asked
-	CPU      string            `json:"cpu,omitempty"`   // the cpu lines of the machine's /proc/stat
+	Kinds    map[string]string `json:"kinds,omitempty"`  // of devices, such as veth; only where they could be asked
+	CPU      string            `json:"cpu,omitempty"`    // the cpu lines of the machine's /proc/stat
+	Strain   map[string]string `json:"strain,omitempty"` // of the machine: see observe.Strain
 	Gaps     []Gap             `json:"gaps,omitempty"`
 }
 

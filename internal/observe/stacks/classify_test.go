@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tare/internal/observe"
 	"tare/internal/result"
 )
 
@@ -131,5 +132,30 @@ func TestPrograms(t *testing.T) {
 		if got := [2]bool{proxy(name), engine(name)}; got != want {
 			t.Errorf("%s: proxy, engine %v, want %v", name, got, want)
 		}
+	}
+}
+
+func TestKind(t *testing.T) {
+	for _, tt := range []struct {
+		program observe.Program
+		outside bool
+		want    Kind
+	}{
+		{observe.Program{Name: "tare", Party: observe.Self}, false, Watching},
+		{observe.Program{Name: "iperf3", Party: observe.Agent}, false, Generator},
+		{observe.Program{Name: "docker-proxy", Party: observe.Kin}, false, Proxy},
+		{observe.Program{Name: "mytunneld", Party: observe.Kin}, false, Proxy},
+		{observe.Program{Name: "dockerd", Party: observe.Kin}, false, Other},
+		{observe.Program{Name: "docker-proxy", Party: observe.Stranger}, false, Other}, // of another engine
+		{observe.Program{Name: "docker-proxy", Party: observe.Stranger}, true, Proxy},
+		{observe.Program{Name: "cc1", Party: observe.Stranger}, true, Other},
+		{observe.Program{Name: "ksoftirqd/0", Party: observe.KernelThread}, false, Kernel},
+	} {
+		if got := kind(tt.program, true, tt.outside); got != tt.want {
+			t.Errorf("%+v, outside %t: %s, want %s", tt.program, tt.outside, got, tt.want)
+		}
+	}
+	if got := kind(observe.Program{}, false, true); got != Other {
+		t.Errorf("a process that is gone: %s", got)
 	}
 }

@@ -183,7 +183,7 @@ func (s *Sampler) Stop(long time.Duration) (Sampled, error) {
 			programs[pid] = p
 		}
 	}
-	out := s.tally.sampled(names{kernel: s.symbols, programs: programs, function: function, own: s.ownBinary(programs)})
+	out := s.tally.sampled(names{kernel: s.symbols, programs: programs, outside: len(s.own.Programs) > 0, function: function, own: s.ownBinary(programs)})
 	out.CPUs, out.Elapsed = len(s.rings), long
 	return out, nil
 }

@@ -76,6 +76,7 @@ func sampleOf(key string) sample {
 type names struct {
 	kernel   *symbols
 	programs map[int]observe.Program
+	outside  bool // see kind
 	// function names a function of tare's own binary, in which agents run, too; own
 	// tells which processes do. Both may be nil.
 	function func(address uint64) string
@@ -85,7 +86,7 @@ type names struct {
 // stack puts names to a sample.
 func (n names) stack(s sample) Stack {
 	p, known := n.programs[s.pid]
-	out := Stack{Kind: kind(p, known), Name: p.Name}
+	out := Stack{Kind: kind(p, known, n.outside), Name: p.Name}
 	switch {
 	case s.pid == 0:
 		out.Kind, out.Name = Idle, "swapper"

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"tare/internal/facts"
+	"tare/internal/lab"
+	"tare/internal/stats"
+)
+
+// watchingMost is the share of a figure that watching ordinary trials may cost.
+const watchingMost = 0.03
+
+// watchedCase is one row of the table.
+type watchedCase struct {
+	mode, watcher, load string
+	ordinary            bool // what is so watched counts: its price is bounded
+	ratios              []float64
+}
+
+// watching measures what it costs to watch: the same mode twice, in turns, one of the
+// two watched. What costs more than ordinary trials may pay has trials of its own in
+// a run, and is measured here as what it is.
+func watching(ctx context.Context, b bench) (err error) {
+	claim, err := lab.NewClaim()
+	if err != nil {
+		return err
+	}
+	defer claim.Release()
+	cpus, err := facts.CPUs("/")
+	if err != nil {
+		return err
+	}
+	watchers, lacking := allWatchers(claim.ID)
+	defer func() {
+		for _, w := range watchers {
+			err = errors.Join(err, w.Close())
+		}
+	}()
+	var cases []watchedCase
+	for _, mode := range []string{"host", "netns/vxlan"} {
+		for _, load := range []string{"tcp_stream", "tcp_rr", "udp_stream"} {
+			for _, w := range []struct {
+				name     string
+				ordinary bool
+			}{{"nothing", true}, {"counters", true}, {"drop reasons", true}, {"stacks", false}} {
+				if watchers[w.name] == nil {
+					continue // lacking says why
+				}
+				cases = append(cases, watchedCase{mode: mode, watcher: w.name, load: load, ordinary: w.ordinary})
+			}
+		}
+	}
+	long := b.watchLong
+	if err := watchAll(ctx, b, claim, cpus, watchers, cases, watchedLoads(long)); err != nil {
+		return err
+	}
+	err = tellWatching(cases, b.watchPairs, long)
+	for _, l := range lacking {
+		fmt.Println("Not measured:", l)
+	}
+	return err
+}
+
+// watchAll drives all pairs: each case once, then each once more, so that the
+// machine's weather is that of all of them.
+func watchAll(ctx context.Context, b bench, claim lab.Claim, cpus []int, watchers map[string]watcher, cases []watchedCase, loads map[string]watchedLoad) (err error) {
+	couples := map[string]*couple{}
+	defer func() {
+		for _, c := range couples {
+			err = errors.Join(err, c.close())
+		}
+	}()
+	for _, c := range cases {
+		if couples[c.mode] != nil {
+			continue
+		}
+		if couples[c.mode], err = newCouple(ctx, claim, c.mode); err != nil {
+			delete(couples, c.mode)
+			return err
+		}
+	}
+	rng := rand.New(rand.NewPCG(1, uint64(b.watchPairs))) //nolint:gosec // an order, no secret
+	for n := range b.watchPairs {
+		fmt.Fprintf(os.Stderr, "bench watching: pair %d of %d, from %s\n", n+1, b.watchPairs, time.Now().Format(time.TimeOnly))
+		for _, i := range rng.Perm(len(cases)) {
+			c := &cases[i]
+			r, err := couples[c.mode].ratio(ctx, loads[c.load], watchers[c.watcher], cpus, rng)
+			if err != nil {
+				return fmt.Errorf("%s %s watched by %s: %w", c.mode, c.load, c.watcher, err)
+			}
+			c.ratios = append(c.ratios, r)
+		}
+	}
+	return nil
+}
+
+// tellWatching prints the table and holds ordinary trials to their bound.
+func tellWatching(cases []watchedCase, pairs int, long time.Duration) error {
+	fmt.Printf("### The price of watching: %d pairs of %s in turns, one of each watched\n\n", pairs, long)
+	fmt.Println("| mode | workload | watched by | watched / unwatched, median | mean (95 %) | under 3 % | in trials that count |")
+	fmt.Println("|---|---|---|---|---|---|---|")
+	var dear []error
+	for _, c := range cases {
+		e, err := stats.GeoMeanInterval(c.ratios, 0.95)
+		if err != nil {
+			return err
+		}
+		mean := fmt.Sprintf("%.3f", e.Value)
+		if e.HasInterval {
+			mean += fmt.Sprintf(" (%.3f-%.3f)", e.Lo, e.Hi)
+		}
+		cheap := "cannot tell"
+		switch {
+		case e.HasInterval && e.Lo > 1-watchingMost:
+			cheap = "yes"
+		case e.HasInterval && e.Hi < 1-watchingMost:
+			cheap = "no"
+			if c.ordinary {
+				dear = append(dear, fmt.Errorf("watching %s %s by %s costs %.1f %%, more than %.0f %%", c.mode, c.load, c.watcher, 100*(1-e.Value), 100*watchingMost))
+			}
+		}
+		ordinary := "no"
+		if c.ordinary {
+			ordinary = "yes"
+		}
+		fmt.Printf("| %s | %s | %s | %.3f | %s | %s | %s |\n", c.mode, c.load, c.watcher, median(c.ratios), mean, cheap, ordinary)
+	}
+	fmt.Println()
+	return errors.Join(dear...)
+}

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tare/internal/live/web"
+	"tare/internal/report"
+	"tare/internal/result"
+)
+
+// defaultListen is on loopback; the port spells TARE on a telephone.
+const defaultListen = "127.0.0.1:8273"
+
+func (a App) serveCommand() *cobra.Command {
+	var listen string
+	c := &cobra.Command{
+		Use: "serve [DIR]", Short: "Show runs as local web pages", Args: atMostOne(),
+		Long: "Show the runs below a directory ($TARE_RUNS or tare-runs when absent) as web pages: a list,\n" +
+			"their reports, two of them compared, and those that are under way as they fill up. Nothing\n" +
+			"can be changed there. It listens on loopback; on any other address every page needs the\n" +
+			"token in the address that is printed, and the traffic is not encrypted.",
+		Example: "  tare serve\n  tare serve results --listen 127.0.0.1:0",
+		RunE: func(c *cobra.Command, args []string) error {
+			dir := runsDir()
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			return a.serve(c, dir, listen)
+		},
+	}
+	c.Flags().StringVar(&listen, "listen", defaultListen, "address and port to listen on; port 0 takes a free one")
+	return c
+}
+
+func (a App) serve(c *cobra.Command, dir, listen string) error {
+	if _, err := result.List(dir); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w: make a run first, or name the directory of those there are", err)
+		}
+		return usage(fmt.Errorf("serve: %w", err))
+	}
+	if _, _, err := net.SplitHostPort(listen); err != nil {
+		return usage(fmt.Errorf("serve: --listen is %q; write an address and a port, such as %s", listen, defaultListen))
+	}
+	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return environment(fmt.Errorf("serve: %s is taken, perhaps by another tare serve: choose another with --listen, or port 0 for a free one", listen))
+	}
+	if err != nil {
+		return environment(fmt.Errorf("serve: listen on %s: %w", listen, err))
+	}
+	s := web.Server{Runs: dir, Load: a.loadInput, Compare: func(before, after string) (result.Changes, error) {
+		return a.changes(before, after, compareFlags{format: "text"})
+	}, Every: time.Second}
+	if name, err := os.Hostname(); err == nil {
+		s.Hosts = append(s.Hosts, strings.ToLower(name))
+	}
+	if host, _, _ := net.SplitHostPort(listen); host != "" {
+		s.Hosts = append(s.Hosts, strings.ToLower(host))
+	}
+	at := "http://" + l.Addr().String() + "/"
+	if addr, err := netip.ParseAddrPort(l.Addr().String()); err != nil || !addr.Addr().IsLoopback() {
+		s.Token = token()
+		at += s.Token + "/"
+		fmt.Fprintln(a.Stderr, "others can reach this address: whoever has the whole of it can read the runs")
+	}
+	fmt.Fprintln(a.Stdout, at)
+	err = web.Listen(ctx, func(h *http.Server) error { return h.Serve(l) }, s.Handler())
+	if err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
+}
+
+// token is 128 random bits.
+func token() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails (crypto/rand)
+	return hex.EncodeToString(b[:])
+}
+
+// loadInput reads a run as its report needs it, and writes nothing.
+func (a App) loadInput(path string) (report.Input, error) {
+	dir, err := result.Open(path)
+	if err != nil {
+		return report.Input{}, err
+	}
+	defer dir.Close()
+	return a.input(dir)
+}

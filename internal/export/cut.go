@@ -1,0 +1,30 @@
+package export
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+)
+
+// Cut shortens Markdown to at most so many bytes, before a heading where there is one,
+// and says at its end how much is missing. What fits is left as it is.
+func Cut(text []byte, most int) []byte {
+	if len(text) <= most {
+		return text
+	}
+	note := func(kept int) []byte {
+		return fmt.Appendf(nil, "\n\n*%d of %d bytes are left out here: the whole is in the run's report.md.*\n", len(text)-kept, len(text))
+	}
+	room := max(0, most-len(note(0))) // the note is longest where nothing is kept
+	kept := text[:room]
+	for _, edge := range []string{"\n## ", "\n\n", "\n"} {
+		if at := bytes.LastIndex(kept, []byte(edge)); at > room/2 {
+			kept = kept[:at]
+			break
+		}
+	}
+	for len(kept) < len(text) && len(kept) > 0 && !utf8.RuneStart(text[len(kept)]) {
+		kept = kept[:len(kept)-1] // no half of a letter
+	}
+	return append(bytes.Clone(kept), note(len(kept))...)
+}

@@ -1,0 +1,62 @@
+package web
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strings"
+
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// listed is a run in the list.
+type listed struct {
+	Name, Link, Started, Status, Profile, Modes, Problem string
+	Trials                                               int
+	UnderWay                                             bool
+}
+
+// list shows the runs, newest first, or those that a search finds.
+func (s Server) list(w http.ResponseWriter, r *http.Request) {
+	runs, err := result.List(s.Runs)
+	if err != nil {
+		s.fail(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	query := strings.TrimSpace(r.URL.Query().Get("q"))
+	var shown []listed
+	for _, found := range runs {
+		if l := s.listed(found); matches(query, l, found) {
+			shown = append(shown, l)
+		}
+	}
+	s.page(w, func(b *bytes.Buffer) error {
+		return render(b, "list", struct {
+			frame
+			Query string
+			Total int
+			Runs  []listed
+		}{s.frame("Runs"), query, len(runs), shown})
+	})
+}
+
+func (s Server) listed(r result.Summary) listed {
+	l := listed{
+		Name: s.name(r), Link: s.link("run", pathEscape(s.name(r))), Status: string(r.Status), Profile: r.Profile, Modes: strings.Join(r.Modes, ", "),
+		Problem: r.Problem, Trials: r.Trials, UnderWay: r.Problem == "" && underWay(r.Path), Started: "unknown",
+	}
+	if !r.Started.IsZero() {
+		l.Started = say.Time(r.Started)
+	}
+	if l.UnderWay {
+		l.Status = "under way"
+	}
+	return l
+}
+
+// matches is whether all words of a search are somewhere in what is told of a run.
+func matches(query string, l listed, r result.Summary) bool {
+	text := strings.ToLower(strings.Join([]string{l.Name, r.ID, l.Started, l.Status, l.Profile, l.Modes}, " "))
+	return !slices.ContainsFunc(strings.Fields(strings.ToLower(query)), func(word string) bool { return !strings.Contains(text, word) })
+}

@@ -1,0 +1,166 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tare/internal/report"
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// underWay is whether a run is writing in its directory now. One that was killed has no
+// run.json either, but nobody holds its trials.
+func underWay(dir string) bool { return result.Held(dir) }
+
+// watched is a run under way: the matrix so far.
+type watched struct {
+	Columns []string
+	Rows    []watchedRow
+	Trials  result.Tally
+	Last    []string // trials, the newest first
+	Lately  string
+}
+
+type watchedRow struct {
+	Mode  string
+	Cells []string
+}
+
+// watch shows a run under way. The page asks for events and shows what they bring.
+func (s Server) watch(w http.ResponseWriter, found result.Summary, in report.Input) {
+	s.page(w, func(b *bytes.Buffer) error {
+		return render(b, "watch", struct {
+			frame
+			Name, Events string
+			Now          watched
+		}{s.frame("Under way"), s.name(found), s.link("events", pathEscape(s.name(found))), soFar(in)})
+	})
+}
+
+// lastTrials is how many trials are listed one by one.
+const lastTrials = 8
+
+// soFar is what the trials of a run say until now. Verdicts belong to its end.
+func soFar(in report.Input) watched {
+	out := watched{Trials: result.Count(in.Trials)}
+	type column struct{ workload, metric string }
+	var columns []column
+	for _, c := range in.Run.Cells {
+		m, _ := result.MetricNamed(c.Metric)
+		at := column{c.Workload, c.Metric}
+		if !m.Primary {
+			continue
+		}
+		known := false
+		for _, o := range columns {
+			known = known || o == at
+		}
+		if !known {
+			columns = append(columns, at)
+			out.Columns = append(out.Columns, c.Workload+" "+c.Metric)
+		}
+	}
+	for _, m := range in.Run.Modes {
+		row := watchedRow{Mode: m.ID}
+		for _, at := range columns {
+			row.Cells = append(row.Cells, cellSoFar(in.Run.Cells, m.ID, at.workload, at.metric))
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	for i := len(in.Trials) - 1; i >= 0 && len(out.Last) < lastTrials; i-- {
+		out.Last = append(out.Last, told(in.Trials[i]))
+	}
+	return out
+}
+
+func cellSoFar(cells []result.Cell, mode, workload, metric string) string {
+	for _, c := range cells {
+		if c.Mode != mode || c.Workload != workload || c.Metric != metric || c.Value == nil {
+			continue
+		}
+		text := say.AtLeast(c, say.Value(*c.Value, c.Unit))
+		if c.Ratio != nil {
+			text += " · " + say.Ratio(c.Ratio, c.RatioCI)
+		}
+		return text + fmt.Sprintf(" · n %d", c.N)
+	}
+	return say.Unknown
+}
+
+// told words a trial.
+func told(t result.Trial) string {
+	text := fmt.Sprintf("block %d: %s %s", t.Block, say.Clean(t.Mode), say.Clean(t.Workload))
+	if t.Status != result.TrialOK {
+		return text + " " + string(t.Status) + ": " + say.Cut(say.Clean(t.Reason), 300)
+	}
+	for _, m := range result.Metrics() {
+		if v, ok := t.Metrics[m.Name]; ok && m.Primary {
+			text += " " + say.Value(v, m.Unit)
+		}
+	}
+	return text
+}
+
+// events sends the matrix whenever there are more trials, until the run has ended.
+func (s Server) events(w http.ResponseWriter, r *http.Request) {
+	found, ok := s.wanted(w, r.PathValue("path"))
+	if !ok {
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := http.NewResponseController(w)
+	send := func(event, data string) error {
+		var b strings.Builder
+		fmt.Fprintf(&b, "event: %s\n", event)
+		for line := range strings.SplitSeq(strings.TrimRight(data, "\n"), "\n") {
+			fmt.Fprintf(&b, "data: %s\n", strings.TrimRight(line, "\r"))
+		}
+		if _, err := w.Write([]byte(b.String() + "\n")); err != nil {
+			return err
+		}
+		return out.Flush()
+	}
+	every := time.NewTicker(max(s.Every, 50*time.Millisecond))
+	defer every.Stop()
+	seen := int64(-1)
+	for {
+		ended := !underWay(found.Path)
+		if size := sizeOf(found.Path); size != seen {
+			seen = size
+			in, err := s.Load(found.Path)
+			if err != nil {
+				// It may have been removed, or be in the midst of a line.
+				_ = send("trouble", err.Error())
+			} else {
+				var b bytes.Buffer
+				if render(&b, "matrix", soFar(in)) != nil || send("matrix", b.String()) != nil {
+					return
+				}
+			}
+		}
+		if ended {
+			_ = send("ended", "the run has ended")
+			return
+		}
+		select {
+		case <-every.C:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// sizeOf is how much of trials there is, 0 where there is none.
+func sizeOf(dir string) int64 {
+	info, err := os.Stat(filepath.Join(dir, result.TrialsFile))
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}

@@ -1,0 +1,220 @@
+// Package web shows the runs below a directory as local web pages: a list, the reports,
+// two runs compared, and a run under way as it fills up. It only reads.
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"tare/internal/report"
+	"tare/internal/result"
+)
+
+// Server is what the pages are made of.
+type Server struct {
+	Runs string // the directory below which the runs lie
+	// Load reads a run's directory as its report needs it; of a run that is under way,
+	// with the cells that its trials give so far.
+	Load func(dir string) (report.Input, error)
+	// Compare judges what changed from one run's directory to another's.
+	Compare func(before, after string) (result.Changes, error)
+	// Token, unless empty, is the first element of every path: who does not have it gets
+	// nothing.
+	Token string
+	// Hosts are names besides addresses and localhost by which a browser may ask. Any
+	// other is refused, or a page from elsewhere could have its name lead here.
+	Hosts []string
+	// Every is how often a run under way is looked at.
+	Every time.Duration
+}
+
+// watchers bounds how many pages may watch runs at the same time.
+const watchers = 64
+
+// Handler answers requests.
+func (s Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	busy := make(chan struct{}, watchers)
+	mux.HandleFunc("GET /{$}", s.list)
+	mux.HandleFunc("GET /run/{path...}", s.run)
+	mux.HandleFunc("GET /events/{path...}", func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case busy <- struct{}{}:
+			defer func() { <-busy }()
+			s.events(w, r)
+		default:
+			s.fail(w, http.StatusServiceUnavailable, fmt.Sprintf("%d pages are watching runs already: close one", watchers))
+		}
+	})
+	mux.HandleFunc("GET /compare", s.compare)
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {
+		s.fail(w, http.StatusNotFound, "there is no such page")
+	})
+	return s.guard(mux)
+}
+
+// guard lets in what may come in, and says what a browser may do with the answer.
+func (s Server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; style-src "+styleSource()+
+			"; script-src "+scriptSource()+"; connect-src 'self'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		switch {
+		case !s.known(r.Host):
+			s.fail(w, http.StatusMisdirectedRequest, "this server is not asked by that name")
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			h.Set("Allow", "GET, HEAD")
+			s.fail(w, http.StatusMethodNotAllowed, "nothing can be changed here")
+		case s.Token == "":
+			next.ServeHTTP(w, r)
+		default:
+			rest, ok := strings.CutPrefix(r.URL.Path, "/"+s.Token)
+			if !ok || rest != "" && rest[0] != '/' {
+				s.fail(w, http.StatusForbidden, "the address lacks the token that tare serve printed")
+				return
+			}
+			inner := r.Clone(r.Context())
+			inner.URL.Path, inner.URL.RawPath = "/"+strings.TrimPrefix(rest, "/"), ""
+			next.ServeHTTP(w, inner)
+		}
+	})
+}
+
+// link is the address of a page.
+func (s Server) link(parts ...string) string {
+	path := "/"
+	if s.Token != "" {
+		path += s.Token + "/"
+	}
+	return path + strings.Join(parts, "/")
+}
+
+// find looks a run up by its path below the directory of runs. Only what a list of them
+// shows can be had, whatever the path says.
+func (s Server) find(name string) (result.Summary, error) {
+	runs, err := result.List(s.Runs)
+	if err != nil {
+		return result.Summary{}, fmt.Errorf("list the runs: %w", err)
+	}
+	i := slices.IndexFunc(runs, func(r result.Summary) bool { return s.name(r) == name })
+	if i < 0 {
+		return result.Summary{}, fs.ErrNotExist
+	}
+	return runs[i], nil
+}
+
+// name is a run's path below the directory of runs, with slashes; "." is that itself.
+func (s Server) name(r result.Summary) string {
+	rel, err := filepath.Rel(s.Runs, r.Path)
+	if err != nil {
+		return filepath.ToSlash(r.Path)
+	}
+	return filepath.ToSlash(rel)
+}
+
+// run shows a report, or of a run under way what there is.
+func (s Server) run(w http.ResponseWriter, r *http.Request) {
+	found, ok := s.wanted(w, r.PathValue("path"))
+	if !ok {
+		return
+	}
+	in, err := s.Load(found.Path)
+	if err != nil {
+		s.fail(w, http.StatusUnprocessableEntity, err.Error())
+		return
+	}
+	if underWay(found.Path) {
+		s.watch(w, found, in)
+		return
+	}
+	s.page(w, func(b *bytes.Buffer) error {
+		// Figures are not served beside the page: it has them in it.
+		in.FiguresDir = ""
+		return report.HTML(b, in)
+	})
+}
+
+// wanted finds a run, or answers that there is none.
+func (s Server) wanted(w http.ResponseWriter, name string) (result.Summary, bool) {
+	found, err := s.find(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		s.fail(w, http.StatusNotFound, fmt.Sprintf("there is no run %s: it may have been removed", name))
+	case err != nil:
+		s.fail(w, http.StatusInternalServerError, err.Error())
+	case found.Problem != "":
+		s.fail(w, http.StatusUnprocessableEntity, found.Problem)
+	default:
+		return found, true
+	}
+	return found, false
+}
+
+func (s Server) compare(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	if q.Get("before") == "" || q.Get("after") == "" || q.Get("before") == q.Get("after") {
+		s.fail(w, http.StatusBadRequest, "choose two runs, one as before and another as after")
+		return
+	}
+	before, ok := s.wanted(w, q.Get("before"))
+	if !ok {
+		return
+	}
+	after, ok := s.wanted(w, q.Get("after"))
+	if !ok {
+		return
+	}
+	changes, err := s.Compare(before.Path, after.Path)
+	if err != nil {
+		s.fail(w, http.StatusUnprocessableEntity, err.Error())
+		return
+	}
+	s.page(w, func(b *bytes.Buffer) error { return report.ChangesHTML(b, changes) })
+}
+
+// page writes a page that is made whole before a byte of it is sent.
+func (s Server) page(w http.ResponseWriter, make func(*bytes.Buffer) error) {
+	var b bytes.Buffer
+	if err := make(&b); err != nil {
+		s.fail(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(b.Bytes()) // a browser that has gone away needs no answer
+}
+
+// Listen serves until ctx ends, then lets requests under way end, too.
+func Listen(ctx context.Context, serve func(*http.Server) error, h http.Handler) error {
+	base, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10}
+	ended := make(chan error, 1)
+	go func() { ended <- serve(server) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		stop()
+		wait, cancel := context.WithTimeout(base, time.Second)
+		defer cancel()
+		if server.Shutdown(wait) != nil {
+			server.Close()
+		}
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	}
+}

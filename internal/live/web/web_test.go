@@ -1,0 +1,241 @@
+package web
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/report"
+	"tare/internal/result"
+)
+
+// site is a server over a directory with a run, a run under way and one that cannot be
+// read.
+func site(t *testing.T, token string) (Server, *result.Dir) {
+	t.Helper()
+	top := t.TempDir()
+	done, err := result.Create(filepath.Join(top, "a b", "done"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(done.WriteRun(result.Run{Schema: result.Schema, ID: "d0d0", Status: result.RunComplete, Profile: "quick",
+		Modes: []result.Mode{{ID: "<b>host</b>", Status: result.ModeMeasured}}}), done.Close()); err != nil {
+		t.Fatal(err)
+	}
+	bad := filepath.Join(top, "bad")
+	if err := errors.Join(os.Mkdir(bad, 0o700), os.WriteFile(filepath.Join(bad, result.RunFile), []byte(`{"schema":"tare.run/9"}`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	now, err := result.Create(filepath.Join(top, "now"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { now.Close() })
+	append1(t, now, 1, 9e9)
+	return Server{Runs: top, Token: token, Hosts: []string{"bench.example"}, Every: 50 * time.Millisecond,
+		Load: func(dir string) (report.Input, error) {
+			d, err := result.Open(dir)
+			if err != nil {
+				return report.Input{}, err
+			}
+			defer d.Close()
+			run, trials, err := d.Load()
+			if run.Cells == nil {
+				run.Cells, _ = result.Cells(run.Modes, []string{"tcp_stream"}, trials, result.Rule{Margin: 0.05})
+			}
+			return report.Input{Run: run, Trials: trials}, err
+		},
+		Compare: func(before, after string) (result.Changes, error) {
+			if filepath.Base(before) == filepath.Base(after) {
+				return result.Changes{}, errors.New("the same")
+			}
+			return result.Changes{Before: result.RunRef{ID: filepath.Base(before)}, After: result.RunRef{ID: filepath.Base(after)}}, nil
+		},
+	}, now
+}
+
+func append1(t *testing.T, d *result.Dir, seq int, goodput float64) {
+	t.Helper()
+	if err := d.Append(result.Trial{Schema: result.TrialSchema, Seq: seq, Block: seq, Mode: "host", Workload: "tcp_stream", Attempt: 1,
+		Status: result.TrialOK, Metrics: map[string]float64{"goodput": goodput}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPages(t *testing.T) {
+	s, _ := site(t, "")
+	for _, c := range []struct {
+		name, method, path, host string
+		code                     int
+		want, not                string
+	}{
+		{"the list", "GET", "/", "", 200, `href="/run/a%20b/done"`, "<b>host"},
+		{"names are escaped", "GET", "/", "", 200, "&lt;b&gt;host", ""},
+		{"a run that cannot be read", "GET", "/", "", 200, "unreadable: .*tare.run/9", ""},
+		{"a run under way", "GET", "/", "", 200, `class="now">under way`, ""},
+		{"a search", "GET", "/?q=quick+done", "", 200, "a b/done", `/run/now`},
+		{"a search for nothing", "GET", "/?q=%3Cscript%3E", "", 200, "No run has all", "<script>"},
+		{"a report", "GET", "/run/a%20b/done", "", 200, "d0d0", ""},
+		{"what cannot be read", "GET", "/run/bad", "", 422, "tare.run/9", ""},
+		{"no such run", "GET", "/run/gone", "", 404, "no run gone", ""},
+		{"a run elsewhere", "GET", "/run/..%2f..%2fetc", "", 404, "no run", ""},
+		{"the directory itself", "GET", "/run/.", "", 404, "", ""},
+		{"no such page", "GET", "/nothing", "", 404, "no such page", ""},
+		{"a run that is watched", "GET", "/run/now", "", 200, `data-events="/events/now"`, ""},
+		{"a comparison", "GET", "/compare?before=a+b/done&after=now", "", 200, "What changed", ""},
+		{"a comparison of one", "GET", "/compare?before=now&after=now", "", 400, "choose two runs", ""},
+		{"a comparison with nothing", "GET", "/compare?before=now&after=gone", "", 404, "no run gone", ""},
+		{"something to change", "POST", "/", "", 405, "nothing can be changed", ""},
+		{"a removal", "DELETE", "/run/now", "", 405, "", ""},
+		{"another's name", "GET", "/", "evil.example", 421, "not asked by that name", ""},
+		{"another's name with a port", "GET", "/run/now", "evil.example:8273", 421, "", ""},
+		{"an address", "GET", "/", "127.0.0.1:8273", 200, "Runs", ""},
+		{"an address of six", "GET", "/", "[::1]:8273", 200, "Runs", ""},
+		{"localhost", "GET", "/", "localhost:8273", 200, "Runs", ""},
+		{"a name of its own", "GET", "/", "Bench.example:8273", 200, "Runs", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := httptest.NewRequest(c.method, "http://127.0.0.1"+c.path, nil)
+			if c.host != "" {
+				r.Host = c.host
+			}
+			w := httptest.NewRecorder()
+			s.Handler().ServeHTTP(w, r)
+			body := w.Body.String()
+			// Redirects to a cleaned path are the mux's own.
+			if c.path == "/run/." && w.Code/100 == 3 {
+				return
+			}
+			if w.Code != c.code {
+				t.Errorf("code %d, want %d:\n%s", w.Code, c.code, body[max(0, len(body)-400):])
+			}
+			if !regexp.MustCompile(c.want).MatchString(body) {
+				t.Errorf("no %q in\n%s", c.want, body[max(0, len(body)-2000):])
+			}
+			if c.not != "" && strings.Contains(body, c.not) {
+				t.Errorf("%q is in it", c.not)
+			}
+			if csp := w.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") {
+				t.Errorf("policy %q", csp)
+			}
+		})
+	}
+}
+
+// Without the token there is nothing, and what is refused does not tell it.
+func TestToken(t *testing.T) {
+	s, _ := site(t, "0123456789abcdef")
+	for path, code := range map[string]int{"/": 403, "/run/now": 403, "/0123456789abcdeX/": 403, "/0123456789abcdefg/": 403,
+		"/0123456789abcdef": 200, "/0123456789abcdef/": 200, "/0123456789abcdef/run/now": 200} {
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://192.0.2.1"+path, nil))
+		if w.Code != code {
+			t.Errorf("%s: code %d, want %d", path, w.Code, code)
+		}
+		if code == 403 && strings.Contains(w.Body.String(), s.Token) {
+			t.Errorf("%s: the answer tells the token", path)
+		}
+		if code == 200 && path != "/0123456789abcdef/run/now" && !strings.Contains(w.Body.String(), "/0123456789abcdef/run/now") {
+			t.Errorf("%s: links lack the token", path)
+		}
+	}
+}
+
+// A page that watches a run is told of each trial as it is written, and of the end.
+func TestWatch(t *testing.T) {
+	s, now := site(t, "")
+	server := httptest.NewServer(s.Handler())
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/events/now", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if kind := answer.Header.Get("Content-Type"); kind != "text/event-stream" {
+		t.Fatalf("it is %s", kind)
+	}
+	in := bufio.NewReader(answer.Body)
+	if e := event(t, in); !strings.Contains(e, "event: matrix") || !strings.Contains(e, "9.00 Gbit/s") || !strings.Contains(e, "1 ok") {
+		t.Errorf("first event:\n%s", e)
+	}
+	append1(t, now, 2, 9e9)
+	if e := event(t, in); !strings.Contains(e, "2 ok") || !strings.Contains(e, "n 2") {
+		t.Errorf("second event:\n%s", e)
+	}
+	if err := now.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if e := event(t, in); !strings.Contains(e, "event: ended") {
+		t.Errorf("last event:\n%s", e)
+	}
+	if _, err := in.ReadByte(); !errors.Is(err, io.EOF) {
+		t.Errorf("there is more behind the end: %v", err)
+	}
+}
+
+// event reads the next event.
+func event(t *testing.T, in *bufio.Reader) string {
+	t.Helper()
+	var b strings.Builder
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			t.Fatalf("after %q: %v", b.String(), err)
+		}
+		if line == "\n" {
+			return b.String()
+		}
+		b.WriteString(line)
+	}
+}
+
+// A run that is removed while it is watched ends the watch, and its page says so.
+func TestRemovedWhileServed(t *testing.T) {
+	s, _ := site(t, "")
+	if err := os.RemoveAll(filepath.Join(s.Runs, "now")); err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/run/now", nil))
+	if w.Code != 404 || !strings.Contains(w.Body.String(), "may have been removed") {
+		t.Errorf("code %d:\n%s", w.Code, w.Body.String())
+	}
+}
+
+// The end of the context ends the server, pages that watch included.
+func TestListenEnds(t *testing.T) {
+	s, _ := site(t, "")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Listen(ctx, func(h *http.Server) error { return h.Serve(l) }, s.Handler()) }()
+	answer, err := http.Get("http://" + l.Addr().String() + "/events/now") //nolint:noctx // bounded by the server's end
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	event(t, bufio.NewReader(answer.Body))
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

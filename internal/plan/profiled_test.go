@@ -1,0 +1,41 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"tare/internal/study"
+)
+
+func TestProfiles(t *testing.T) {
+	s := study.Study{
+		Blocks: 3, Modes: study.ModesOf("host", "netns/vxlan"), Evidence: study.Evidence{Stacks: study.On}, CostPass: study.CostPass{Rate: study.NoPass},
+		Workloads: []study.Workload{
+			{ID: "t", Kind: "tcp_stream", Slice: study.Duration(time.Millisecond), Duration: study.Duration(time.Second)},
+			{ID: "sweep", Kind: "udp_stream", Rates: study.Rates{1e6, 2e6}, Duration: study.Duration(time.Second)},
+			{ID: "search", Kind: "udp_search"},
+		},
+	}
+	got := Profiles(s)
+	var names []string
+	for _, p := range got {
+		names = append(names, p.Mode+" "+p.Workload.ID)
+		if !p.Profiled || p.Sliced() || p.Block != 3 || p.Pilot() {
+			t.Errorf("%+v", p)
+		}
+	}
+	// A search has no window to sample; of a sweep one rate is enough.
+	if want := []string{"host t", "netns/vxlan t", "host sweep@1Mbit/s", "netns/vxlan sweep@1Mbit/s"}; !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
+	for _, word := range []string{study.Off, study.AutoWord, ""} {
+		if s.Evidence.Stacks = word; len(Profiles(s)) != 0 {
+			t.Errorf("stacks %q: trials of their own", word)
+		}
+	}
+	s.Evidence.Stacks, s.CostPass = study.On, study.CostPass{Rate: 1e9, FromBlock: 2, Every: 1}
+	if len(Profiles(s)) != 0 {
+		t.Error("trials of their own beside a cost pass, in which stacks are sampled")
+	}
+}

@@ -1,0 +1,51 @@
+package runner
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/observe/netstack"
+	"tare/internal/result"
+)
+
+// What the machines of two ends were short of is one record: of two machines what was
+// worse, of one machine what it says, and nothing where nothing could be read.
+func TestStrainOfEnds(t *testing.T) {
+	read := func(boot, available, stalled string) *netstack.Reading {
+		return &netstack.Reading{Boot: boot, Strain: map[string]string{"meminfo": "MemAvailable: " + available + " kB\n", "pressure/cpu": "some total=" + stalled + "\n"}}
+	}
+	at := time.Unix(1000, 0)
+	tests := []struct {
+		name          string
+		before, after endsRead
+		want          map[string]float64
+	}{
+		{
+			"two machines", endsRead{read("x", "8", "0"), read("y", "4", "0"), at}, endsRead{read("x", "8", "2000000"), read("y", "9", "1000000"), at.Add(4 * time.Second)},
+			map[string]float64{"pressure_cpu": 2, "memory_available": 4096, figureEnds: 4},
+		},
+		{
+			"one machine", endsRead{read("x", "8", "0"), read("x", "4", "0"), at}, endsRead{read("x", "8", "1000000"), read("x", "4", "5000000"), at.Add(time.Second)},
+			map[string]float64{"pressure_cpu": 1, "memory_available": 8192, figureEnds: 1},
+		},
+		{
+			"one end that could not", endsRead{nil, read("y", "4", "0"), at}, endsRead{read("x", "8", "0"), read("y", "4", "1000000"), at.Add(time.Second)},
+			map[string]float64{"pressure_cpu": 1, "memory_available": 4096, figureEnds: 1},
+		},
+		{"neither could", endsRead{at: at}, endsRead{at: at.Add(time.Second)}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := &lane{}
+			l.strain(tt.before, tt.after)
+			if d := cmp.Diff(tt.want, l.out.Machine); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+	if got, known := perTime(figurePressureCPU)(result.Trial{Machine: map[string]float64{figurePressureCPU: 2, figureEnds: 4, figureElapsed: 1}}); !known || got != 0.5 {
+		t.Errorf("the share is %g (known: %t), want that of the time between the readings, 0.5", got, known)
+	}
+}

@@ -66,7 +66,7 @@ func (l *lane) resent(end string) map[string]int64 {
 
 // senders records who limited the senders of a TCP workload, and why they sent again.
 func (l *lane) senders() {
-	if !l.counted || l.overUDP() {
+	if !l.counted || overUDP(l.Workload) {
 		return
 	}
 	first := l.pairs[0].clientSide

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"tare/internal/report/say"
 	"tare/internal/result"
@@ -12,10 +13,11 @@ import (
 // breakdown says where the CPU time of the modes went in one workload, side by side.
 type breakdown struct {
 	Workload string
-	Unit     string // of all figures: "ms/Gbit", or "% of the samples"
+	Unit     string // of all figures: "ms/Gbit", or "% of the mode's samples"
 	Modes    []breakdownMode
 	Rows     []breakdownRow // the biggest difference first, what no rule knows last
 	Missing  []string       // of modes that have none, why
+	Beside   string         // what else took samples, and is in no figure; empty for nothing worth a word
 
 	places int // decimals of all figures
 }
@@ -60,6 +62,7 @@ func breakdownsOf(run result.Run, families []family) []breakdown {
 func newBreakdown(id string, of []result.Breakdown, modes []result.Mode) breakdown {
 	b := breakdown{Workload: id}
 	var there []result.Breakdown
+	var beside []float64
 	var missing gaps
 	for _, d := range of {
 		if d.Missing == "" && d.Samples > 0 {
@@ -67,6 +70,7 @@ func newBreakdown(id string, of []result.Breakdown, modes []result.Mode) breakdo
 				d.Components = slices.DeleteFunc(slices.Clone(d.Components), func(c result.Component) bool { return c.Cost == nil && result.Beside(c.Name) })
 			}
 			there = append(there, d)
+			beside = append(beside, besideOf(d))
 			continue
 		}
 		reason := d.Missing
@@ -76,6 +80,8 @@ func newBreakdown(id string, of []result.Breakdown, modes []result.Mode) breakdo
 		missing.add(d.Mode, "no breakdown: "+reason)
 	}
 	b.Missing = missing.list()
+	b.Beside = besideText(beside)
+	there = each(there, ownOf)
 	value := b.measure(there)
 	for _, d := range there {
 		m := breakdownMode{Mode: d.Mode, Unknown: d.Unknown, Samples: d.Samples, File: d.File}
@@ -92,6 +98,58 @@ func newBreakdown(id string, of []result.Breakdown, modes []result.Mode) breakdo
 	b.fill(there, value)
 	b.sort()
 	return b
+}
+
+// besideOf is the share of samples that were of other things than the mode.
+func besideOf(d result.Breakdown) float64 {
+	share := 0.0
+	for _, c := range d.Components {
+		if result.Beside(c.Name) {
+			share += kept(c.Share)
+		}
+	}
+	return kept(share)
+}
+
+// ownOf is a breakdown without what is beside the mode: no cost of its own.
+func ownOf(d result.Breakdown) result.Breakdown {
+	rest := 1 - besideOf(d)
+	var own []result.Component
+	for _, c := range d.Components {
+		if result.Beside(c.Name) {
+			continue
+		}
+		if rest > 0 {
+			c.Share = kept(c.Share) / rest
+		}
+		own = append(own, c)
+	}
+	d.Components = own
+	return d
+}
+
+// besideText says how much of the samples was of other things than the modes; empty
+// where it is next to nothing.
+func besideText(shares []float64) string {
+	if len(shares) == 0 || slices.Max(shares) < 0.01 {
+		return ""
+	}
+	return "Other programs, and tare itself, took " + reach(slices.Min(shares), slices.Max(shares)) + " of the busy samples; they are in no figure."
+}
+
+// reach is a range of shares: "2 to 5 %", or one where both ends read alike.
+func reach(lo, hi float64) string {
+	a, z := portion(lo), portion(hi)
+	switch {
+	case a == z:
+		return a
+	case lo == 0 && strings.HasPrefix(z, "<"):
+		return z
+	}
+	if !strings.HasPrefix(a, "<") && !strings.HasPrefix(z, "> ") {
+		a = strings.TrimSuffix(a, " %")
+	}
+	return a + " to " + z
 }
 
 // measure chooses the unit of all figures: CPU time for what was carried, where that
@@ -113,7 +171,7 @@ func (b *breakdown) measure(of []result.Breakdown) func(result.Component) (float
 		most, unit = max(most, sum), d.Unit
 	}
 	if !priced || most <= 0 {
-		b.Unit, b.places = "% of the samples", 1
+		b.Unit, b.places = "% of the mode's samples", 1
 		return func(c result.Component) (float64, *result.Interval) { return 100 * kept(c.Share), nil }
 	}
 	scale := say.ScaleFor(unit, most)

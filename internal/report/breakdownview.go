@@ -126,11 +126,11 @@ func (b breakdown) unknown() string {
 	if len(b.Modes) == 0 {
 		return ""
 	}
-	a, z := portion(lo), portion(hi)
-	if a != z {
-		a += " to " + z
+	text := fmt.Sprintf("By sampled stacks, %s of busy CPUs in all; no rule knows %s of them.", say.Count(samples, "sample", "samples"), reach(lo, hi))
+	if b.Beside != "" {
+		text += " " + b.Beside
 	}
-	return fmt.Sprintf("By sampled stacks, %s of busy CPUs in all; no rule knows %s of them.", say.Count(samples, "sample", "samples"), a)
+	return text
 }
 
 // finer is the breakdown with one more decimal, for where there is room.

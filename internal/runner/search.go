@@ -176,7 +176,7 @@ func (r *run) measure(ctx context.Context, l *lane, req ratesearch.Request, quie
 	if l.search.began.IsZero() {
 		l.search.began = began
 	}
-	spent := r.metered(func() { p.client, p.server, err = p.trial.Run(ctx) })
+	spent := r.metered(ctx, r.eyes(l.stage), func() { p.client, p.server, err = p.trial.Run(ctx) })
 	*quiet = began.Add(long)
 	if err == nil {
 		err = arrived("server", p.client, p.server)

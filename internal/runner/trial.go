@@ -40,7 +40,8 @@ type lane struct {
 	err     error
 	ruled   string         // why it is ruled out, by a rule fixed beforehand; empty: it counts
 	window  observe.Window // what was observed of the machine around it
-	spent   observe.Spent  // CPU time of the machine in its own time
+	spent   work           // of the machines in its own time
+	kernel  string         // of the client's machine, where there are two
 	shared  bool           // and around the trials that it took turns with
 	flaps   []string       // devices of the path whose carrier came or went
 	counted bool           // the study wants the counters of its trials as evidence
@@ -96,7 +97,7 @@ func (r *run) drain(t plan.Trial) time.Duration {
 // machine works meanwhile is its idle baseline: all modes stand, and none has traffic.
 func (r *run) settleDown(ctx context.Context, lanes []*lane) error {
 	began := time.Now()
-	r.idling(lanes[0].Block, func() {
+	r.idling(ctx, lanes, func() {
 		select {
 		case <-time.After(r.plan.Settle):
 		case <-ctx.Done():
@@ -133,7 +134,7 @@ func (r *run) atOnce(ctx context.Context, l *lane) {
 	l.step(func() error { return r.begin(ctx, l) })
 	sampling := r.sampler(l)
 	r.around([]*lane{l}, func() {
-		l.spent = r.metered(func() {
+		l.spent = r.metered(ctx, r.eyes(l.stage), func() {
 			sampling.while(func() { l.finish(ctx, (*agent.Trial).Run) })
 		})
 	})

@@ -97,9 +97,10 @@ func order(place string) int {
 type booking struct {
 	in        Input
 	out       *result.Losses
-	factor    float64 // datagrams that a packet stands for
-	tunnels   []drops // of what devices found no way for, the trial's or not
-	fragments bool    // datagrams crossed in several packets
+	factor    float64  // datagrams that a packet stands for
+	tunnels   []drops  // of what devices found no way for, the trial's or not
+	unsure    []func() // what is booked once everything sure is
+	fragments bool     // datagrams crossed in several packets
 }
 
 // packets finds out how many datagrams stand behind a packet that a device, a queue
@@ -134,7 +135,7 @@ func (b *booking) lack(format string, args ...any) {
 func (b *booking) exact(place string, s Stack, counter string, n uint64) {
 	datagrams := int64(math.Round(float64(n) * b.factor))
 	if s.Shared || b.fragments {
-		b.fill(place, s, counter, datagrams)
+		b.unsure = append(b.unsure, func() { b.fill(place, s, counter, datagrams) })
 		return
 	}
 	b.book(place, s.Name, counter, datagrams)

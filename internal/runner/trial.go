@@ -44,6 +44,7 @@ type lane struct {
 	kernel  string         // of the client's machine, where there are two
 	shared  bool           // and around the trials that it took turns with
 	flaps   []string       // devices of the path whose carrier came or went
+	drops   *laneDrops     // what the kernel dropped of it, nil where that is not known
 	counted bool           // the study wants the counters of its trials as evidence
 	stacks  []stackReading // of the network stacks of the path; see losses.go
 }
@@ -162,6 +163,7 @@ func (r *run) begin(ctx context.Context, l *lane) (err error) {
 			return err
 		}
 	}
+	l.watchEnds(l.pairs...)
 	return nil
 }
 

@@ -66,9 +66,6 @@ func newBreakdown(id string, of []result.Breakdown, modes []result.Mode) breakdo
 	var missing gaps
 	for _, d := range of {
 		if d.Missing == "" && d.Samples > 0 {
-			if d.Cost != nil { // what is beside the mode has no part in it
-				d.Components = slices.DeleteFunc(slices.Clone(d.Components), func(c result.Component) bool { return c.Cost == nil && result.Beside(c.Name) })
-			}
 			there = append(there, d)
 			beside = append(beside, besideOf(d))
 			continue

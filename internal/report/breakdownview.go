@@ -126,7 +126,7 @@ func (b breakdown) unknown() string {
 	if len(b.Modes) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("By sampled stacks, %s of busy CPUs in all; no rule knows %s of them.", say.Count(samples, "sample", "samples"), reach(lo, hi))
+	text := fmt.Sprintf("By sampled stacks, %s of busy CPUs in all; of the modes' own no rule knows %s.", say.Count(samples, "sample", "samples"), reach(lo, hi))
 	if b.Beside != "" {
 		text += " " + b.Beside
 	}

@@ -141,6 +141,7 @@ func (r *run) finish() {
 	r.out.Cells = cells
 	r.breakdowns()
 	r.limitedByLinks()
+	r.saturated()
 	for _, w := range plan.Workloads(r.cfg.Study) {
 		r.compareEnds(w)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"time"
 
@@ -113,7 +114,7 @@ func (r *reasons) on() (err error) {
 	if r.session, err = r.watcher.Start(1); err != nil {
 		return err
 	}
-	return r.session.Set(0, drops.Flow{Ports: []uint16{watchedPort}})
+	return r.session.Set(0, drops.Flow{Ends: []netip.AddrPort{netip.AddrPortFrom(netip.Addr{}, watchedPort)}})
 }
 
 func (r *reasons) off() error {

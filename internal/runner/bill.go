@@ -105,6 +105,9 @@ func (r *run) bill(ctx context.Context, l *lane) {
 		for name, v := range s.Figures() {
 			l.out.Machine[at+name] = v
 		}
+		if share, known := s.Fullest(); known {
+			l.out.Machine[at+figureFullest] = share
+		}
 		if idle, err := r.baseline(kernel, l.Block); err == nil {
 			l.out.Machine[at+figureBaseline] = idle
 		}

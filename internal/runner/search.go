@@ -172,6 +172,7 @@ func (r *run) measure(ctx context.Context, l *lane, req ratesearch.Request, quie
 	if p.trial, err = agent.Begin(ctx, agents.client, agents.server, p.clientSide, p.serverSide); err != nil {
 		return t, 0, err
 	}
+	l.watchEnds(p)
 	began := time.Now()
 	if l.search.began.IsZero() {
 		l.search.began = began

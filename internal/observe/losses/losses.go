@@ -134,7 +134,18 @@ func (b *booking) lack(format string, args ...any) {
 // use, or of fragments, nothing is sure.
 func (b *booking) exact(place string, s Stack, counter string, n uint64) {
 	datagrams := int64(math.Round(float64(n) * b.factor))
-	if s.Shared || b.fragments {
+	b.sure(!b.fragments, place, s, counter, datagrams)
+}
+
+// whole books n datagrams, as a socket counts them that takes them one by one: super-packets
+// are cut, and fragments put together, before they come to it.
+func (b *booking) whole(place string, s Stack, counter string, n uint64) {
+	b.sure(true, place, s, counter, int64(min(n, math.MaxInt64)))
+}
+
+// sure books datagrams at once, or later as far as they are still missing.
+func (b *booking) sure(sure bool, place string, s Stack, counter string, datagrams int64) {
+	if !sure || s.Shared {
 		b.unsure = append(b.unsure, func() { b.fill(place, s, counter, datagrams) })
 		return
 	}

@@ -110,6 +110,9 @@ func TestBook(t *testing.T) {
 			stack("a", counters{"Udp.OutDatagrams": 100}, &losses.End{Sent: 2000, SendsSuper: true}),
 			stack("b", counters{"Udp.InDatagrams": 50, "Udp.RcvbufErrors": 50}, &losses.End{Received: 1000, Drops: count(50), TakesSuper: true})},
 			map[string]int64{result.PlaceReceive: 1000}, 0, "20 to a packet"},
+		"nor a proxy's socket, which takes them one by one": {2000, 1300, []losses.Stack{
+			stack("a", counters{"Udp.OutDatagrams": 100, "socket/udp:5201#7.drops": 700, "Udp.RcvbufErrors": 700}, &losses.End{Sent: 2000, SendsSuper: true}),
+			stack("a/server", nil, receiver(1300, 0))}, map[string]int64{result.PlaceProxy: 700}, 0, "20 to a packet"},
 		"but not without: there the kernel cuts them first": {2000, 1264, []losses.Stack{
 			stack("a", counters{"Udp.OutDatagrams": 100}, &losses.End{Sent: 2000, SendsSuper: true}),
 			stack("b", counters{"Udp.InDatagrams": 1264, "Udp.RcvbufErrors": 736}, receiver(1264, 736))}, map[string]int64{result.PlaceReceive: 736}, 0, "20 to a packet"},

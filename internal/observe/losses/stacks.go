@@ -66,11 +66,11 @@ func (b *booking) sockets() {
 		var others uint64
 		for _, name := range s.named("socket/", ".drops") {
 			others += s.Moved.Counters[name]
-			b.exact(result.PlaceProxy, s, name, s.Moved.Counters[name])
+			b.whole(result.PlaceProxy, s, name, s.Moved.Counters[name])
 		}
 		if s.End == nil {
 			// Checksums and memory are among what those sockets dropped.
-			b.exact(result.PlaceProxy, s, "Udp.InErrors", less(all, others))
+			b.whole(result.PlaceProxy, s, "Udp.InErrors", less(all, others))
 			continue
 		}
 		unit := s.End.unit(s)

@@ -215,8 +215,8 @@ func (b *breakdown) fill(of []result.Breakdown, value func(result.Component) (fl
 	}
 }
 
-// sort puts the biggest difference first, or without any the biggest figure, and what
-// no rule knows last.
+// sort puts first what differs most, or without any difference the biggest figure, and
+// what no rule knows last.
 func (b *breakdown) sort() {
 	slices.SortStableFunc(b.Rows, func(x, y breakdownRow) int {
 		switch {
@@ -224,24 +224,54 @@ func (b *breakdown) sort() {
 			return 1
 		case x.Unknown != y.Unknown:
 			return -1
-		case x.moved() != y.moved():
-			return cmp.Compare(y.moved(), x.moved())
+		}
+		if a, z := b.weight(x), b.weight(y); a != z {
+			return cmp.Compare(z, a)
 		}
 		return cmp.Compare(y.most(), x.most())
 	})
 }
 
-// moved is the biggest difference of any mode to its baseline; most the biggest figure.
-func (r breakdownRow) moved() float64 {
+// weight is the biggest part that a component has in what a mode spends more or less
+// than its baseline, so that a mode which costs little more has its say beside one that
+// costs twice as much; a mode that hardly differs has little.
+func (b breakdown) weight(r breakdownRow) float64 {
 	most := 0.0
-	for _, c := range r.Cells {
-		if c.Diff != nil {
-			most = max(most, math.Abs(*c.Diff))
+	for j, c := range r.Cells {
+		if c.Diff == nil {
+			continue
+		}
+		all := b.Modes[j].Total / 10
+		sum := 0.0
+		for _, o := range b.Rows {
+			sum += math.Abs(*o.Cells[j].Diff)
+		}
+		if all = max(all, sum); all > 0 {
+			most = max(most, math.Abs(*c.Diff)/all)
 		}
 	}
 	return most
 }
 
+// matters says that a component makes at least a fiftieth of what some mode spends, or
+// where modes are compared, that it differs by as much.
+func (b breakdown) matters(r breakdownRow) bool {
+	for j, c := range r.Cells {
+		size := c.Value
+		if b.compared() {
+			size = 0
+			if c.Diff != nil {
+				size = math.Abs(*c.Diff)
+			}
+		}
+		if size > 0 && size >= b.Modes[j].Total/50 {
+			return true
+		}
+	}
+	return false
+}
+
+// most is the biggest figure of a component.
 func (r breakdownRow) most() float64 {
 	most := 0.0
 	for _, c := range r.Cells {

@@ -14,26 +14,18 @@ func (b breakdown) compared() bool {
 	return slices.ContainsFunc(b.Modes, func(m breakdownMode) bool { return m.Base != "" })
 }
 
-// short keeps the rows that matter: those that differ by at least a fiftieth of the
-// biggest total, twelve at most. The others are one row, what no rule knows stays, and
+// short keeps the rows that matter: those that differ by at least a fiftieth of
+// what their mode spends, twelve at most. The others are one row, what no rule knows stays, and
 // the last row is all of it.
 func (b breakdown) short() []breakdownRow {
 	const most = 12
-	total := 0.0
-	for _, m := range b.Modes {
-		total = max(total, m.Total)
-	}
 	var out, rest []breakdownRow
 	var unknown *breakdownRow
 	for i, r := range b.Rows {
-		size := r.moved()
-		if !b.compared() {
-			size = r.most()
-		}
 		switch {
 		case r.Unknown:
 			unknown = &b.Rows[i]
-		case len(out) < most && size >= total/50:
+		case len(out) < most && b.matters(r):
 			out = append(out, r)
 		default:
 			rest = append(rest, r)

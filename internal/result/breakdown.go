@@ -159,7 +159,7 @@ func breakdown(mode, workload string, names []string, trials []Trial) Breakdown 
 		b.Unit, b.Missing = "", "every sample found the CPUs idle"
 		return b
 	}
-	b.CPUs = &cpus
+	b.CPUs, b.File = &cpus, StacksFile(mode, workload)
 	if own := (Stacks{Busy: b.Samples, Components: counts}).own(); own > 0 {
 		b.Unknown = float64(counts[Unclassified]) / float64(own)
 	}

@@ -53,6 +53,7 @@ var only = map[string]string{
 	"github.com/google/jsonschema-go": "internal/study",
 	"github.com/moby/moby/":           "internal/engine",
 	"github.com/docker/":              "internal/engine",
+	"github.com/cilium/ebpf":          "internal/observe/drops",
 }
 
 type file struct {

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
+	"time"
 
 	"tare/internal/driver"
 	"tare/internal/facts"
 	"tare/internal/observe"
 	"tare/internal/observe/drops"
+	"tare/internal/observe/stacks"
 )
 
 // watcher gathers evidence of one trial in turns as a run does of a whole one: with
@@ -25,7 +28,13 @@ type watcher interface {
 
 // allWatchers gives those that can be had here by name, and why others cannot.
 func allWatchers(run string) (have map[string]watcher, lacking []error) {
-	have = map[string]watcher{"nothing": nothing{}, "counters": newCounters(run)}
+	own := observe.Own{PID: os.Getpid(), Run: run, MemoryGroups: facts.MemoryGroups("/")}
+	have = map[string]watcher{"nothing": nothing{}, "counters": newCounters(own)}
+	if s, err := stacks.Open("/proc", own); err != nil {
+		lacking = append(lacking, fmt.Errorf("stacks: %w", err))
+	} else if err := s.Close(); err == nil {
+		have["stacks"] = &samples{own: own}
+	}
 	if r, err := newReasons(); err != nil {
 		lacking = append(lacking, fmt.Errorf("drop reasons: %w", err))
 	} else {
@@ -51,8 +60,7 @@ type counters struct {
 	session *observe.Session
 }
 
-func newCounters(run string) *counters {
-	own := observe.Own{PID: os.Getpid(), Run: run, MemoryGroups: facts.MemoryGroups("/")}
+func newCounters(own observe.Own) *counters {
 	return &counters{watch: observe.NewWatch(observe.Collectors("/proc", own))}
 }
 
@@ -106,10 +114,41 @@ func (r *reasons) on() (err error) {
 	if r.session, err = r.watcher.Start(1); err != nil {
 		return err
 	}
-	return r.session.Set(0, drops.Flow{Ports: []uint16{watchedPort}})
+	return r.session.Set(0, drops.Flow{Ends: []netip.AddrPort{netip.AddrPortFrom(netip.Addr{}, watchedPort)}})
 }
 
 func (r *reasons) off() error {
 	_, err := r.session.Read(0)
 	return errors.Join(err, r.session.Stop())
+}
+
+// samples samples the stacks of the whole machine.
+type samples struct {
+	own     observe.Own
+	sampler *stacks.Sampler
+	began   time.Time
+}
+
+func (s *samples) Close() error {
+	if s.sampler == nil {
+		return nil
+	}
+	return s.sampler.Close() // once more does no harm
+}
+
+func (s *samples) before(context.Context, driver.Path) (err error) {
+	s.sampler, err = stacks.Open("/proc", s.own)
+	return err
+}
+
+func (s *samples) after(context.Context, driver.Path) error { return s.sampler.Close() }
+
+func (s *samples) on() error {
+	s.began = time.Now()
+	return s.sampler.Start()
+}
+
+func (s *samples) off() error {
+	_, err := s.sampler.Stop(time.Since(s.began))
+	return err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tare/internal/agent"
+	"tare/internal/observe"
 )
 
 const local = "127.0.0.1:0"
@@ -168,5 +169,29 @@ func TestRead(t *testing.T) {
 	}
 	if kind, ok := got.Kinds["lo"]; !ok || kind != "" {
 		t.Errorf("lo is a %q (there: %t), want hardware or loopback", kind, ok)
+	}
+}
+
+// An agent reads the CPU times of its machine, by a clock of its own that goes on.
+func TestCPU(t *testing.T) {
+	c := begin(t)
+	boot, first, err := c.CPU(t.Context())
+	if runtime.GOOS != "linux" {
+		if err == nil {
+			t.Errorf("read CPU times of kernel %q: there is no procfs", boot)
+		}
+		return
+	}
+	if err != nil || boot == "" {
+		t.Fatalf("kernel %q, %v", boot, err)
+	}
+	again, second, err := c.CPU(t.Context())
+	if err != nil || again != boot {
+		t.Fatalf("kernel %q, then %q: %v", boot, again, err)
+	}
+	var s observe.Spent
+	s.Add(first, second)
+	if _, err := s.Busy(); err != nil || s.Length() <= 0 {
+		t.Errorf("between two readings are %s: %v", s.Length(), err)
 	}
 }

@@ -39,7 +39,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build string) error
 	runtime.GOMAXPROCS(max(minProcs, runtime.NumCPU()))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &server{out: out, doors: map[string]door{}}
+	s := &server{began: time.Now(), out: out, doors: map[string]door{}}
 	if err := s.send(wire.Hello{Agent: wire.Version, Build: build, PID: os.Getpid()}); err != nil {
 		return err
 	}
@@ -57,6 +57,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build string) error
 }
 
 type server struct {
+	began   time.Time
 	mu      sync.Mutex // of out
 	out     io.Writer
 	cancel  context.CancelCauseFunc // of the trial under way
@@ -124,6 +125,8 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 	case wire.OpRead:
 		reading := readStack("/proc")
 		reply.Reading = &reading
+	case wire.OpCPU:
+		readCPU("/proc", s.began, &reply)
 	case wire.OpLinks:
 		reply = links(req)
 	case wire.OpAnswer:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"tare/internal/traffic"
@@ -17,6 +18,7 @@ import (
 type Trial struct {
 	client, server *Client
 	params         traffic.Params // the client's
+	at             netip.AddrPort // where the server listens
 	served         chan answer    // holds the server's once it has ended
 }
 
@@ -41,11 +43,28 @@ func Begin(ctx context.Context, client, server *Client, clientSide, serverSide t
 		clientSide.Address = netip.AddrPortFrom(to.Addr(), port).String()
 	}
 	t := &Trial{client: client, server: server, params: clientSide, served: make(chan answer, 1)}
+	if on, err := netip.ParseAddrPort(serverSide.Address); err == nil {
+		t.at = netip.AddrPortFrom(on.Addr(), port)
+	}
 	go func() {
 		r, err := server.Report(ctx)
 		t.served <- answer{r, err}
 	}()
 	return t, nil
+}
+
+// Ends are the addresses and ports by which packets of the trial can be told: what is
+// listened on, and what is dialled where the path leads that to it. An address that is
+// listened on may be unspecified.
+func (t *Trial) Ends() []netip.AddrPort {
+	var ends []netip.AddrPort
+	if to, err := netip.ParseAddrPort(t.params.Address); err == nil {
+		ends = append(ends, to)
+	}
+	if t.at.IsValid() && !slices.Contains(ends, t.at) {
+		ends = append(ends, t.at)
+	}
+	return ends
 }
 
 // Run drives the whole trial at once and gives both ends' reports. If one end

@@ -77,9 +77,12 @@ func (d *diagnosis) printEngines(w io.Writer) error {
 func (d *diagnosis) printModes(w io.Writer) error {
 	fmt.Fprintln(w, "\nMODES")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	can := 0
+	can, tried := 0, 0
 	for _, m := range d.Modes {
 		fmt.Fprintf(t, "  %s\t%s\t%s\n", m.Mode, m.Status, m.Reason)
+		if m.Status != probedNeeds {
+			tried++
+		}
 		if m.Status == probedOK {
 			can++
 		}
@@ -87,8 +90,8 @@ func (d *diagnosis) printModes(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%d of %d modes can be made here; %s above, each explained in docs/warnings.md\n",
-		can, len(d.Modes), cmp.Or(counted(len(d.Warnings), "warning"), "no warnings"))
+	_, err := fmt.Fprintf(w, "\n%d of the %d modes that were tried can be made here; %s above, each explained in docs/warnings.md\n",
+		can, tried, cmp.Or(counted(len(d.Warnings), "warning"), "no warnings"))
 	return err
 }
 

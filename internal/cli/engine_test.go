@@ -4,6 +4,8 @@ package cli_test
 
 import (
 	"fmt"
+	"io"
+	"net"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -78,5 +80,50 @@ func TestExistingEngines(t *testing.T) {
 				t.Errorf("resumed: exit code %d\n%s", code, p.stderr.String())
 			}
 		})
+	}
+	t.Run("afar", func(t *testing.T) { afar(t, a) })
+}
+
+// afar weighs on an engine that is spoken to as if it were on another machine: what its
+// machine was short of is then read by the agents, and nothing is said of this one.
+func afar(t *testing.T, e *engine.Private) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("unix", e.Socket())
+			if err != nil {
+				from.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(to, from); _ = to.(*net.UnixConn).CloseWrite() }()
+			go func() { _, _ = io.Copy(from, to); _ = from.(*net.TCPConn).CloseWrite() }()
+		}
+	}()
+	dir := studyIn(t, "blocks: 2\npilot: 0s\nsettle: 10ms\nmodes: [docker/colocated]\ninvalid: {steal: off, others: off, unsettled: off}\nworkloads: [{workload: tcp_rr, duration: 300ms, slice: 1s}]\n")
+	out := filepath.Join(dir, "run")
+	p := start(t, dir, "run", "study.yaml", "--out", out, "--engine", "tcp://"+l.Addr().String())
+	if code := p.wait(t); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
+	}
+	opened, err := result.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, trials, err := opened.Load()
+	if err != nil || len(trials) == 0 {
+		t.Fatalf("%d trials, %v", len(trials), err)
+	}
+	for _, tr := range trials {
+		if tr.Machine["memory_available"] <= 0 || tr.Machine["pressure_elapsed"] <= 0 {
+			t.Errorf("%s %s: nothing is known of the memory of its ends' machine: %v", tr.Mode, tr.Workload, tr.Machine)
+		}
 	}
 }

@@ -51,7 +51,9 @@ func (m *machine) apart() {
 	case err != nil:
 		m.fact("irqbalance", unknown(err))
 	case running:
-		m.fact("irqbalance", "running: it moves interrupts between CPUs while trials run")
+		m.fact("irqbalance", "running")
+		m.warnExisting("irqbalance", "irqbalance runs: it moves the devices' interrupts between CPUs while trials run, so that packet work changes its place within "+
+			"a run. A lab has no device with interrupts and is not concerned. `systemctl stop irqbalance` for the length of a run mends it.")
 	default:
 		m.fact("irqbalance", "not running")
 	}
@@ -59,6 +61,10 @@ func (m *machine) apart() {
 		m.fact("boot_parameters", unknown(err))
 	} else {
 		m.fact("boot_parameters", orNone(words))
+		if slices.Contains(words, "mitigations=off") {
+			m.warn("mitigations_off", "The kernel was booted with mitigations=off: entering it, and its indirect calls, cost less than on a machine as distributions set it up, "+
+				"and so does every mode, most of all those with many small packets. To compare with such machines, boot without it.")
+		}
 	}
 }
 

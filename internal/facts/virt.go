@@ -13,6 +13,10 @@ import (
 func (m *machine) virtualization() {
 	kind, err := m.hypervisor()
 	m.factOr("virtualization", kind, err)
+	if err == nil && strings.HasPrefix(kind, "virtual machine") {
+		m.warn("virtual_machine", "This is a virtual machine: what its CPUs, caches and wake-ups cost depends on the host below and on its other guests, and so does how much they "+
+			"vary. Ratios within a run hold for it; figures are not those of the bare machine. A machine of its own mends it; modes in turns, as by default, help.")
+	}
 	m.container()
 }
 
@@ -69,6 +73,10 @@ func (m *machine) container() {
 		kind = "none seen"
 	}
 	m.fact("container", kind)
+	if kind != "none seen" && !strings.HasPrefix(kind, "unknown: ") {
+		m.warn("in_container", "tare runs in a container: its engine's limits, seccomp filter and view of /proc and /sys hold for the ends as well, and settings of the machine may "+
+			"be hidden or not to be changed. `tare` on the container's host, or a container with the host's own namespaces and without a seccomp filter, mends it.")
+	}
 
 	if strings.Contains(mounts, " /proc/stat ") {
 		m.warn("faked_proc_stat", "Something (lxcfs, most likely) is mounted over /proc/stat. It shows the CPU time of this "+

@@ -53,6 +53,7 @@ func TestFiltersOfIptables(t *testing.T) {
 			ns := needNS(t)
 			for _, args := range [][]string{
 				{"-w", "-P", "FORWARD", "DROP"}, {"-w", "-A", "FORWARD", "-s", "198.18.0.1", "-j", "ACCEPT"}, {"-w", "-A", "INPUT", "-s", "198.18.0.1", "-j", "ACCEPT"},
+				{"-w", "-N", "DOCKER-USER"},
 			} {
 				cmd := exec.CommandContext(context.Background(), path, args...)
 				if err := ns.Start(cmd); err != nil {
@@ -66,8 +67,8 @@ func TestFiltersOfIptables(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tt.old {
-				if d := cmp.Diff([]Filter{{Family: "ip", Table: "filter", Rules: 2, All: 2}}, found); d != "" {
+			if tt.old { // a chain of the user's has two entries of its own
+				if d := cmp.Diff([]Filter{{Family: "ip", Table: "filter", Rules: 4, All: 4}}, found); d != "" {
 					t.Errorf("(-want +got):\n%s", d)
 				}
 				return
@@ -76,7 +77,7 @@ func TestFiltersOfIptables(t *testing.T) {
 			if i < 0 {
 				t.Fatalf("no chain at forward among %+v", found)
 			}
-			if d := cmp.Diff(Filter{Family: "ip", Table: "filter", Chain: "FORWARD", Hook: "forward", Drops: true, Rules: 1, All: 2}, found[i]); d != "" {
+			if d := cmp.Diff(Filter{Family: "ip", Table: "filter", Chain: "FORWARD", Hook: "forward", Drops: true, Rules: 1, All: 2, Docker: true}, found[i]); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})

@@ -10,17 +10,15 @@ import (
 )
 
 // Limit shapes what a link sends to rate bit/s with a token bucket. The bucket
-// holds 2 ms or 32 full GSO packets' worth of one MTU, whichever is more, and
-// the queue behind it 50 ms, so that TCP sees a short router queue and no loss
-// from the bucket's own coarseness.
+// and the queue behind it hold what [Bucket] says, so that TCP sees a short router
+// queue and no loss from the bucket's own coarseness.
 func (ns *NS) Limit(name string, rate uint64, mtu int) error {
 	l, err := ns.link(name)
 	if err != nil {
 		return err
 	}
 	bytes := rate / 8
-	burst := max(bytes/500, uint64(32*mtu), 64<<10)
-	queue := max(bytes/20, 2*burst)
+	burst, queue := Bucket(rate, mtu)
 	q := &netlink.Tbf{
 		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: l.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT},
 		Rate:       bytes,

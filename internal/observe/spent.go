@@ -23,6 +23,7 @@ type Spent struct {
 	long    time.Duration
 	whole   float64 // CPU seconds there were: CPUs times length, window by window
 	ticks   map[string]int64
+	cores   map[int]int64     // idle ticks by CPU
 	gaps    map[string]string // by figure, the first reason; of "" all are lost
 }
 
@@ -52,6 +53,7 @@ func (s *Spent) Add(from, to Sample) {
 	long := b.at.Sub(a.at)
 	s.long += long
 	s.whole += long.Seconds() * float64(len(b.cpus))
+	s.coreIdle(a, b)
 	for _, f := range cpuFigures() {
 		n, reason := f.moved(a, b, jitter)
 		if reason != "" {
@@ -67,10 +69,13 @@ func (s *Spent) Add(from, to Sample) {
 
 // Plus is both together.
 func (s Spent) Plus(o Spent) Spent {
-	sum := Spent{windows: s.windows + o.windows, long: s.long + o.long, whole: s.whole + o.whole, ticks: map[string]int64{}}
+	sum := Spent{windows: s.windows + o.windows, long: s.long + o.long, whole: s.whole + o.whole, ticks: map[string]int64{}, cores: map[int]int64{}}
 	for _, one := range []Spent{s, o} {
 		for name, n := range one.ticks {
 			sum.ticks[name] += n
+		}
+		for id, idle := range one.cores {
+			sum.cores[id] += idle
 		}
 		for name, why := range one.gaps {
 			sum.lose(name, why)

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,13 +23,14 @@ type bill struct {
 // processes are those that belong to a mode, with what they used.
 type processes struct {
 	Mode string
-	Text string // "docker-proxy 0.93 CPUs; dockerd 0.01 CPUs"
+	Text string // "docker-proxy 0.93 CPUs; dockerd < 0.01 CPUs"
+	Most string // Text without those that used next to nothing, unless all did
 }
 
 // sharedLegend and apartLegend say whose CPU time it is.
 const (
-	sharedLegend = "One bill for both ends, which share a kernel and its CPUs. What the machine used when idle is subtracted."
-	apartLegend  = "The bill of both ends together. What the machines used when idle is subtracted."
+	sharedLegend = "One bill for both ends, which share a kernel and its CPUs. What the machine used when idle is subtracted, and what other programs used."
+	apartLegend  = "The bill of both ends together. What the machines used when idle is subtracted, and what other programs used."
 )
 
 // Legend says whose CPU time the bill is of.
@@ -100,8 +103,9 @@ func newBill(w workload) (bill, bool) {
 		return bill{}, false
 	}
 	for _, r := range b.Cost.rows() {
-		if text := processesOf(r.Trials); text != "" && !unmeasured(r.Mode) {
-			b.Processes = append(b.Processes, processes{r.Mode.ID, text})
+		if p := processesOf(r.Trials); p.Text != "" && !unmeasured(r.Mode) {
+			p.Mode = r.Mode.ID
+			b.Processes = append(b.Processes, p)
 		}
 	}
 	return b, true
@@ -109,40 +113,37 @@ func newBill(w workload) (bill, bool) {
 
 // processesOf words what the mode's own processes used in the trials that count, the
 // hungriest first; empty where there are none.
-func processesOf(trials []result.Trial) string {
+func processesOf(trials []result.Trial) processes {
 	used, elapsed := map[string]float64{}, 0.0
-	var names []string
 	for _, t := range trials {
 		if t.Status != result.TrialOK || len(t.Processes) == 0 {
 			continue
 		}
 		elapsed += t.Machine["cpu_time"]
 		for _, p := range t.Processes {
-			if !slices.Contains(names, p.Name) {
-				names = append(names, p.Name)
-			}
 			used[p.Name] += p.CPU
 		}
 	}
-	slices.SortStableFunc(names, func(a, b string) int {
-		switch {
-		case used[a] > used[b]:
-			return -1
-		case used[a] < used[b]:
-			return 1
-		}
-		return strings.Compare(a, b)
-	})
-	var parts []string
+	names := slices.Sorted(maps.Keys(used))
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(used[b], used[a]) })
+	var all, most []string
 	for _, name := range names {
+		text := orUnknown(name) + " "
 		switch busy := used[name] / elapsed; {
 		case !(elapsed > 0):
-			parts = append(parts, orUnknown(name)+" "+say.Value(used[name], "s")+" of CPU")
-		case busy < 0.005:
-			parts = append(parts, orUnknown(name)+" < 0.01 CPUs")
+			text += say.Value(used[name], "s") + " of CPU"
+		case busy < leastBusy:
+			text += fmt.Sprintf("< %.2f CPUs", 2*leastBusy)
 		default:
-			parts = append(parts, fmt.Sprintf("%s %.2f CPUs", orUnknown(name), busy))
+			text += fmt.Sprintf("%.2f CPUs", busy)
+		}
+		all = append(all, text)
+		if len(most) == 0 || !(used[name]/elapsed < leastBusy) {
+			most = append(most, text)
 		}
 	}
-	return strings.Join(parts, "; ")
+	return processes{Text: strings.Join(all, "; "), Most: strings.Join(most, "; ")}
 }
+
+// leastBusy is the least that is worth a figure, in CPUs.
+const leastBusy = 0.005

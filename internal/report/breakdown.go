@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"tare/internal/report/say"
 	"tare/internal/result"
@@ -12,10 +13,11 @@ import (
 // breakdown says where the CPU time of the modes went in one workload, side by side.
 type breakdown struct {
 	Workload string
-	Unit     string // of all figures: "ms/Gbit", or "% of the samples"
+	Unit     string // of all figures: "ms/Gbit", or "% of the mode's samples"
 	Modes    []breakdownMode
 	Rows     []breakdownRow // the biggest difference first, what no rule knows last
 	Missing  []string       // of modes that have none, why
+	Beside   string         // what else took samples, and is in no figure; empty for nothing worth a word
 
 	places int // decimals of all figures
 }
@@ -60,10 +62,12 @@ func breakdownsOf(run result.Run, families []family) []breakdown {
 func newBreakdown(id string, of []result.Breakdown, modes []result.Mode) breakdown {
 	b := breakdown{Workload: id}
 	var there []result.Breakdown
+	var beside []float64
 	var missing gaps
 	for _, d := range of {
 		if d.Missing == "" && d.Samples > 0 {
 			there = append(there, d)
+			beside = append(beside, besideOf(d))
 			continue
 		}
 		reason := d.Missing
@@ -73,6 +77,8 @@ func newBreakdown(id string, of []result.Breakdown, modes []result.Mode) breakdo
 		missing.add(d.Mode, "no breakdown: "+reason)
 	}
 	b.Missing = missing.list()
+	b.Beside = besideText(beside)
+	there = each(there, ownOf)
 	value := b.measure(there)
 	for _, d := range there {
 		m := breakdownMode{Mode: d.Mode, Unknown: d.Unknown, Samples: d.Samples, File: d.File}
@@ -89,6 +95,58 @@ func newBreakdown(id string, of []result.Breakdown, modes []result.Mode) breakdo
 	b.fill(there, value)
 	b.sort()
 	return b
+}
+
+// besideOf is the share of samples that were of other things than the mode.
+func besideOf(d result.Breakdown) float64 {
+	share := 0.0
+	for _, c := range d.Components {
+		if result.Beside(c.Name) {
+			share += kept(c.Share)
+		}
+	}
+	return kept(share)
+}
+
+// ownOf is a breakdown without what is beside the mode: no cost of its own.
+func ownOf(d result.Breakdown) result.Breakdown {
+	rest := 1 - besideOf(d)
+	var own []result.Component
+	for _, c := range d.Components {
+		if result.Beside(c.Name) {
+			continue
+		}
+		if rest > 0 {
+			c.Share = kept(c.Share) / rest
+		}
+		own = append(own, c)
+	}
+	d.Components = own
+	return d
+}
+
+// besideText says how much of the samples was of other things than the modes; empty
+// where it is next to nothing.
+func besideText(shares []float64) string {
+	if len(shares) == 0 || slices.Max(shares) < 0.01 {
+		return ""
+	}
+	return "Other programs, and tare itself, took " + reach(slices.Min(shares), slices.Max(shares)) + " of the busy samples; they are in no figure."
+}
+
+// reach is a range of shares: "2 to 5 %", or one where both ends read alike.
+func reach(lo, hi float64) string {
+	a, z := portion(lo), portion(hi)
+	switch {
+	case a == z:
+		return a
+	case lo == 0 && strings.HasPrefix(z, "<"):
+		return z
+	}
+	if !strings.HasPrefix(a, "<") && !strings.HasPrefix(z, "> ") {
+		a = strings.TrimSuffix(a, " %")
+	}
+	return a + " to " + z
 }
 
 // measure chooses the unit of all figures: CPU time for what was carried, where that
@@ -110,7 +168,7 @@ func (b *breakdown) measure(of []result.Breakdown) func(result.Component) (float
 		most, unit = max(most, sum), d.Unit
 	}
 	if !priced || most <= 0 {
-		b.Unit, b.places = "% of the samples", 1
+		b.Unit, b.places = "% of the mode's samples", 1
 		return func(c result.Component) (float64, *result.Interval) { return 100 * kept(c.Share), nil }
 	}
 	scale := say.ScaleFor(unit, most)
@@ -157,8 +215,8 @@ func (b *breakdown) fill(of []result.Breakdown, value func(result.Component) (fl
 	}
 }
 
-// sort puts the biggest difference first, or without any the biggest figure, and what
-// no rule knows last.
+// sort puts first what differs most, or without any difference the biggest figure, and
+// what no rule knows last.
 func (b *breakdown) sort() {
 	slices.SortStableFunc(b.Rows, func(x, y breakdownRow) int {
 		switch {
@@ -166,24 +224,54 @@ func (b *breakdown) sort() {
 			return 1
 		case x.Unknown != y.Unknown:
 			return -1
-		case x.moved() != y.moved():
-			return cmp.Compare(y.moved(), x.moved())
+		}
+		if a, z := b.weight(x), b.weight(y); a != z {
+			return cmp.Compare(z, a)
 		}
 		return cmp.Compare(y.most(), x.most())
 	})
 }
 
-// moved is the biggest difference of any mode to its baseline; most the biggest figure.
-func (r breakdownRow) moved() float64 {
+// weight is the biggest part that a component has in what a mode spends more or less
+// than its baseline, so that a mode which costs little more has its say beside one that
+// costs twice as much; a mode that hardly differs has little.
+func (b breakdown) weight(r breakdownRow) float64 {
 	most := 0.0
-	for _, c := range r.Cells {
-		if c.Diff != nil {
-			most = max(most, math.Abs(*c.Diff))
+	for j, c := range r.Cells {
+		if c.Diff == nil {
+			continue
+		}
+		all := b.Modes[j].Total / 10
+		sum := 0.0
+		for _, o := range b.Rows {
+			sum += math.Abs(*o.Cells[j].Diff)
+		}
+		if all = max(all, sum); all > 0 {
+			most = max(most, math.Abs(*c.Diff)/all)
 		}
 	}
 	return most
 }
 
+// matters says that a component makes at least a fiftieth of what some mode spends, or
+// where modes are compared, that it differs by as much.
+func (b breakdown) matters(r breakdownRow) bool {
+	for j, c := range r.Cells {
+		size := c.Value
+		if b.compared() {
+			size = 0
+			if c.Diff != nil {
+				size = math.Abs(*c.Diff)
+			}
+		}
+		if size > 0 && size >= b.Modes[j].Total/50 {
+			return true
+		}
+	}
+	return false
+}
+
+// most is the biggest figure of a component.
 func (r breakdownRow) most() float64 {
 	most := 0.0
 	for _, c := range r.Cells {

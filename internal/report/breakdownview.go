@@ -14,26 +14,18 @@ func (b breakdown) compared() bool {
 	return slices.ContainsFunc(b.Modes, func(m breakdownMode) bool { return m.Base != "" })
 }
 
-// short keeps the rows that matter: those that differ by at least a fiftieth of the
-// biggest total, twelve at most. The others are one row, what no rule knows stays, and
+// short keeps the rows that matter: those that differ by at least a fiftieth of
+// what their mode spends, twelve at most. The others are one row, what no rule knows stays, and
 // the last row is all of it.
 func (b breakdown) short() []breakdownRow {
 	const most = 12
-	total := 0.0
-	for _, m := range b.Modes {
-		total = max(total, m.Total)
-	}
 	var out, rest []breakdownRow
 	var unknown *breakdownRow
 	for i, r := range b.Rows {
-		size := r.moved()
-		if !b.compared() {
-			size = r.most()
-		}
 		switch {
 		case r.Unknown:
 			unknown = &b.Rows[i]
-		case len(out) < most && size >= total/50:
+		case len(out) < most && b.matters(r):
 			out = append(out, r)
 		default:
 			rest = append(rest, r)
@@ -126,11 +118,11 @@ func (b breakdown) unknown() string {
 	if len(b.Modes) == 0 {
 		return ""
 	}
-	a, z := portion(lo), portion(hi)
-	if a != z {
-		a += " to " + z
+	text := fmt.Sprintf("By sampled stacks, %s of busy CPUs in all; of the modes' own no rule knows %s.", say.Count(samples, "sample", "samples"), reach(lo, hi))
+	if b.Beside != "" {
+		text += " " + b.Beside
 	}
-	return fmt.Sprintf("By sampled stacks, %s of busy CPUs in all; no rule knows %s of them.", say.Count(samples, "sample", "samples"), a)
+	return text
 }
 
 // finer is the breakdown with one more decimal, for where there is room.

@@ -101,7 +101,7 @@ func priceBreakdown(mode string, i int, total float64) result.Breakdown {
 		{"generator", [4]float64{2, 2, 2, 2}}, {"userspace proxy", [4]float64{0, 0, 0, 18}}, {"syscall entry", [4]float64{7, 7, 7, 21}},
 		{"copy", [4]float64{38, 38, 39, 84}}, {"memory", [4]float64{11, 11, 14, 24}}, {"TCP/UDP", [4]float64{15, 15, 22, 33}}, {"IP", [4]float64{4, 4.5, 9, 9}},
 		{"netfilter", [4]float64{0, 1.5, 3, 11}}, {"VXLAN", [4]float64{0, 0, 24, 0}}, {"bridge", [4]float64{0, 3, 6, 4}}, {"checksum", [4]float64{0, 0, 13, 0}},
-		{"veth", [4]float64{4, 6, 9, 9}}, {"softirq and device core", [4]float64{5, 6, 12, 13}}, {"scheduler", [4]float64{4, 4, 8, 14}}, {"other programs", [4]float64{1, 1, 1, 1}},
+		{"veth", [4]float64{4, 6, 9, 9}}, {"softirq and device core", [4]float64{5, 6, 12, 13}}, {"scheduler", [4]float64{4, 4, 8, 14}}, {"other programs", [4]float64{3, 1, 1, 1}},
 		{result.Unclassified, [4]float64{1.5, 1.6, 4, 3}},
 	}
 	b := result.Breakdown{Mode: mode, Workload: "cost_pass", Trials: 4, Samples: 6000 + 2500*i, Unit: "s/Gbit", CPUs: ptr(4.2 * total / 1e3), Cost: ptr(total / 1e3), File: "stacks/x.cost_pass.folded"}
@@ -113,6 +113,10 @@ func priceBreakdown(mode string, i int, total float64) result.Breakdown {
 		share := p.of[i] / sum
 		cost := share * total / 1e3
 		b.Components = append(b.Components, result.Component{Name: p.name, Share: share, Cost: &cost, CI: &result.Interval{cost * 0.97, cost * 1.03}})
+		if result.Beside(p.name) {
+			c := &b.Components[len(b.Components)-1]
+			c.Cost, c.CI = nil, nil
+		}
 		if p.name == result.Unclassified {
 			b.Unknown = share
 		}
@@ -161,9 +165,9 @@ func TestEvidenceIsAllThere(t *testing.T) {
 		must []string
 	}{
 		"priced": {priced(), []string{
-			"One bill for both ends, which share a kernel", "88.0 (87.4-88.5)", "1.52 (1.51-1.52)", "ms/1000 transactions", "docker-proxy 0.93 CPUs", "dockerd < 0.01 CPUs",
+			"One bill for both ends, which share a kernel", "88.0 (87.4-88.5)", "1.52 (1.51-1.52)", "ms/1000 transactions", "docker-proxy 0.93 CPUs",
 			"Every mode was offered 4.20 Gbit/s, half the goodput of the slowest (docker/userland-proxy)", "1.92 (1.91-1.92)",
-			"copy", "VXLAN", "+24", "userspace proxy", "unknown", "no rule knows 1.2 % to 2.3 % of them",
+			"copy", "VXLAN", "+24", "userspace proxy", "unknown", "of the modes' own no rule knows 1.2 to 2.3 %.", "Other programs, and tare itself, took",
 			"receiver's socket buffer", "b/server", "per-CPU receive backlog", "socket of a userland proxy", "unexplained", "more booked than lost", "SOCKET_RCVBUFF 34045 in __udp_enqueue_schedule_skb",
 			"nothing lost in 7 trials", "BPF is not permitted here", "receive window", "71 %", "fast retransmit 151; tail loss probe 12; timeout 1",
 		}},
@@ -254,7 +258,7 @@ func TestBreakdownInShares(t *testing.T) {
 		got = append(got, line)
 	}
 	want := []string{"copy 80.0 50.0 -30.0", "VXLAN 0.0 30.0 +30.0", "2 others 20.0 20.0 0.0", "all 100.0 100.0 0.0"}
-	if diff := cmp.Diff(want, got); diff != "" || b.Unit != "% of the samples" || b.Modes[0].Mode != "host" {
+	if diff := cmp.Diff(want, got); diff != "" || b.Unit != "% of the mode's samples" || b.Modes[0].Mode != "host" {
 		t.Errorf("%s, %s first (-want +got):\n%s", b.Unit, b.Modes[0].Mode, diff)
 	}
 }
@@ -286,6 +290,17 @@ func TestLimitsAlike(t *testing.T) {
 	for _, rows := range [][]limitRow{{row("a", 0.5, 0, 0, 0.5), row("b", 0.4, 0.1, 0, 0.5)}, {row("a", 0.5, 0, 0, 0.5), row("b", 0.5)}, {row("a", 1, 0, 0, 0)}} {
 		if got := (limitTable{Rows: rows}).alike(); got != "" {
 			t.Errorf("%v: %s", rows, got)
+		}
+	}
+}
+
+// A pass of which every trial was ruled out is told of as such.
+func TestPassWithoutTrials(t *testing.T) {
+	in := Input{Run: result.Run{CostPass: &result.CostPass{Rate: 1e9}, Modes: []result.Mode{{ID: "host", Status: result.ModeMeasured}}}}
+	in.Trials = []result.Trial{{Block: 2, Mode: "host", Workload: "cost_pass", Status: result.TrialInvalid, Metrics: map[string]float64{"goodput": 1e9, "cpu_cost": 0.1}}}
+	for form, text := range everything(t, in) {
+		if !strings.HasSuffix(form, ".svg") && !strings.Contains(strings.Join(strings.Fields(text), " "), "None of its trials counts") {
+			t.Errorf("%s does not say that no trial of the pass counts", form)
 		}
 	}
 }

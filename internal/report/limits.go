@@ -149,11 +149,7 @@ func (t limitTable) alike() string {
 		if hi-lo > near {
 			return ""
 		}
-		a, b := portion(lo), portion(hi)
-		if a != b {
-			a = strings.TrimSuffix(a, " %") + " to " + b
-		}
-		parts = append(parts, name+" "+a)
+		parts = append(parts, name+" "+reach(lo, hi))
 	}
 	return "all modes alike: " + strings.Join(parts, ", ")
 }

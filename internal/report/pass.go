@@ -31,6 +31,8 @@ func newPass(c *result.CostPass, w workload) pass {
 	p := pass{workload: w, Text: "Every mode was offered the same rate"}
 	if b, ok := newBill(w); ok {
 		p.Bill = &b
+	} else if w.ID != "" && w.Empty == "" {
+		p.Empty = "None of its trials counts with a bill; why is among the trials that do not count, and the warnings."
 	}
 	const why = ": CPU use at different speeds cannot be compared, at the same it can."
 	switch {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"tare/internal/report/say"
+	"tare/internal/result"
 )
 
 // mostReasons is how many of the kernel's reasons a terminal is shown.
@@ -67,7 +68,7 @@ func (p *printer) bill(b bill) {
 		p.said(line+gap, r, r.judged(), r.remarks(b.Cost.Scale))
 	}
 	for _, own := range b.Processes {
-		p.wrap(gap, "of it "+own.Mode+"'s own: "+own.Text)
+		p.wrap(gap, "of it "+own.Mode+"'s own: "+own.Most)
 	}
 }
 
@@ -175,10 +176,15 @@ func (p *printer) losses(tables []lossTable) {
 
 // limits says what held TCP back, in one line where all modes are alike.
 func (p *printer) limits(tables []limitTable) {
-	for i, t := range tables {
-		if i == 0 {
+	head := "Who limited TCP, share of the time"
+	for _, t := range tables {
+		if t.Workload == result.CostPassID {
+			continue // its rate is set: the application, by design
+		}
+		if head != "" {
 			p.blank()
-			p.wrap("", "Who limited TCP, share of the time")
+			p.wrap("", head)
+			head = ""
 		}
 		p.limit(t)
 	}

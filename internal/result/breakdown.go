@@ -76,7 +76,8 @@ type Breakdown struct {
 	// the samples that are not [Beside] the mode. Nil where it is unknown.
 	Cost *float64 `json:"cost,omitempty"`
 	Unit string   `json:"unit,omitempty"` // of costs, such as s/Gbit
-	// Unknown is the share (0..1) that no rule knows. It is among Components, too.
+	// Unknown is the share (0..1) that no rule knows, of the samples that are not [Beside]
+	// the mode. It is among Components, too, as of all.
 	Unknown    float64     `json:"unknown"`
 	Components []Component `json:"components"`
 	File       string      `json:"file,omitempty"`    // of the folded stacks, in the run's directory
@@ -158,7 +159,10 @@ func breakdown(mode, workload string, names []string, trials []Trial) Breakdown 
 		b.Unit, b.Missing = "", "every sample found the CPUs idle"
 		return b
 	}
-	b.CPUs, b.Unknown = &cpus, float64(counts[Unclassified])/float64(b.Samples)
+	b.CPUs, b.File = &cpus, StacksFile(mode, workload)
+	if own := (Stacks{Busy: b.Samples, Components: counts}).own(); own > 0 {
+		b.Unknown = float64(counts[Unclassified]) / float64(own)
+	}
 	if known {
 		b.Cost, _ = overTrials(costs)
 	} else {

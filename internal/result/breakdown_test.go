@@ -46,7 +46,7 @@ func TestBreakdowns(t *testing.T) {
 			t.Errorf("line %d is %q and %q, want %q", i, host.Components[i].Name, vxlan.Components[i].Name, name)
 		}
 	}
-	if len(host.Components) != 4 || host.Trials != 2 || host.Samples != 2250 || host.Unknown != 100./2250 {
+	if len(host.Components) != 4 || host.Trials != 2 || host.Samples != 2250 || host.Unknown != 0.05 {
 		t.Errorf("host: %+v", host)
 	}
 	// One of two CPUs at work for a Gbit/s is a CPU second a Gbit, without a bill.

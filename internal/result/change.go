@@ -116,6 +116,9 @@ func Across(before, after Taken, refused []Refusal, margin float64) Changes {
 				if m.Control || slices.ContainsFunc(refused, func(r Refusal) bool { return r.covers(m.ID, w) || r.covers(m.Baseline, w) && m.Baseline != "" }) {
 					continue
 				}
+				if w == CostPassID && m.Baseline == "" && !sameRate(before.Run.CostPass, after.Run.CostPass) {
+					continue // what it had is what it was offered; the ratios beside it can be compared
+				}
 				c, ok := changeOf(b, a, m, w, metric, margin)
 				if !ok {
 					continue

@@ -40,6 +40,6 @@ type TCPLimits struct {
 	ReceiveWindow *float64         `json:"receive_window,omitempty"`
 	SendBuffer    *float64         `json:"send_buffer,omitempty"`
 	Network       *float64         `json:"network,omitempty"`
-	Retransmits   map[string]int64 `json:"retransmits,omitempty"`
+	Retransmits   map[string]int64 `json:"retransmits"`
 	Missing       []string         `json:"missing,omitempty"`
 }

@@ -196,14 +196,14 @@ func TestSurvey(t *testing.T) {
 	r := &run{cfg: Config{Listener: nobody{}}}
 	s := &stage{path: looked{
 		stacks: []driver.Stack{
-			{At: "a"},
-			{At: "b", Filters: []linuxnet.Filter{{Family: "inet", Table: "t", Chain: "c", Hook: "forward", Drops: true, Rules: 1, All: 1}, {Family: "ip", Table: "filter", Rules: 2, All: 2}}},
+			{At: "a", Settings: map[string]string{driver.SysctlCongestion: "bbr"}},
+			{At: "b", Settings: map[string]string{driver.SysctlCongestion: "cubic"}, Filters: []linuxnet.Filter{{Family: "inet", Table: "t", Chain: "c", Hook: "forward", Drops: true, Rules: 1, All: 1}, {Family: "ip", Table: "filter", Rules: 2, All: 2}}},
 			{At: "c", NoFilters: "it may not be asked"},
 		},
 		tracked: map[string]driver.Tracked{"a": {Count: 10, Max: 100}, "b": {Count: 30, Max: 60}, "c": {Count: 1}},
 	}}
 	r.survey(t.Context(), s)
-	want := []result.Fact{{Name: "b packet filter", Value: "inet t forward: 1 rule, else drop; ip filter (old iptables): 2 rules"}}
+	want := []result.Fact{{Name: "default congestion control", Value: "a bbr, b cubic"}, {Name: "b packet filter", Value: "inet t forward: 1 rule, else drop; ip filter (old iptables): 2 rules"}}
 	if d := cmp.Diff(want, s.facts); d != "" {
 		t.Errorf("facts (-want +got):\n%s", d)
 	}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 
 	"tare/internal/observe"
 	"tare/internal/result"
+	"tare/internal/study"
 	"tare/internal/traffic"
 )
 
@@ -16,42 +18,34 @@ import (
 // of others; what it is set against is the payload that arrived in that very time,
 // warm-up and drain included. So neither can be longer than the other.
 
-// mark reads the machine's CPU time at an edge of a window, nil where it cannot be
-// read.
-func (r *run) mark() observe.Sample {
-	if r.elsewhere() {
-		return nil
-	}
-	s, err := r.cpu.Read()
-	if err != nil {
-		return nil // the collector of the same source tells why, once
-	}
-	return s
-}
-
-// metered does something in a window of its own.
-func (r *run) metered(do func()) (s observe.Spent) {
-	from := r.mark()
-	do()
-	s.Add(from, r.mark())
-	return s
-}
-
 // idled is one wait without traffic while all modes stood: what the machine worked,
 // and of that other programs, as CPUs busy; nil where unknown.
 type idled struct {
-	block int
-	observe.Spent
+	block  int
+	worked work
 	others *float64
 }
 
-// idling is such a wait.
-func (r *run) idling(block int, wait func()) {
+// idling is such a wait, before trials of these modes.
+func (r *run) idling(ctx context.Context, lanes []*lane, wait func()) {
+	var all []eye
+	for _, l := range lanes {
+		if r.elsewhere() && l.err == nil {
+			// Agents that are not there yet would be started behind the wait. What keeps them
+			// from it is told then.
+			_ = l.stage.start(ctx, r.cfg.Claim.ID, len(l.pairs))
+		}
+		all = append(all, r.eyes(l.stage)...)
+	}
 	session := r.watch.Start()
-	s := r.metered(wait)
+	worked := r.metered(ctx, all, wait)
 	w := session.Stop()
 	r.missing(w)
-	r.idle = append(r.idle, idled{block, s, othersOf(w.Figures)})
+	one := idled{lanes[0].Block, worked, nil}
+	if !r.elsewhere() {
+		one.others = othersOf(w.Figures)
+	}
+	r.idle = append(r.idle, one)
 }
 
 // othersOf is how many CPUs other programs kept busy, nil where unknown.
@@ -69,21 +63,21 @@ func othersOf(figures map[string]float64) *float64 {
 // idle time, the step in which the kernel tells it, it is 4 %.
 const leastIdle = 250 * time.Millisecond
 
-// baseline is how many CPUs are busy in the mean when there is no traffic, without
+// baseline is how many CPUs of a machine are busy in the mean when there is no traffic, without
 // those of other programs where that is known: in the waits of this block so far and,
 // where these are shorter than leastIdle, in those of earlier blocks. Error: why that is
 // not known.
-func (r *run) baseline(block int) (float64, error) {
+func (r *run) baseline(kernel string, block int) (float64, error) {
 	var all observe.Spent
 	var others float64 // CPU seconds
 	for i := len(r.idle) - 1; i >= 0; i-- {
-		w := r.idle[i]
-		if w.block != block && all.Length() >= leastIdle {
+		w, seen := r.idle[i].worked[kernel]
+		if !seen || r.idle[i].block != block && all.Length() >= leastIdle {
 			continue
 		}
-		all = all.Plus(w.Spent)
-		if w.others != nil {
-			others += *w.others * w.Length().Seconds()
+		all = all.Plus(w)
+		if o := r.idle[i].others; o != nil {
+			others += *o * w.Length().Seconds()
 		}
 	}
 	if long := all.Length(); long < leastIdle {
@@ -93,29 +87,52 @@ func (r *run) baseline(block int) (float64, error) {
 	return max(0, busy-others) / all.Length().Seconds(), err
 }
 
-// bill puts what the machine worked into the record of a lane's trial that went well,
+// bill puts what the machines worked into the record of a lane's trial that went well,
 // and into its metrics.
-func (r *run) bill(l *lane) {
-	if l.err != nil || r.elsewhere() {
+func (r *run) bill(ctx context.Context, l *lane) {
+	if l.err != nil {
 		return
+	}
+	if eyes := r.eyes(l.stage); len(l.spent) == 2 && len(eyes) > 0 {
+		// Which of the two the client is on; if it cannot say that any more, it has no name.
+		l.kernel, _, _ = eyes[0].CPU(ctx)
 	}
 	if l.out.Machine == nil {
 		l.out.Machine = map[string]float64{}
 	}
-	for name, v := range l.spent.Figures() {
-		l.out.Machine[name] = v
+	for kernel, s := range l.spent {
+		at := l.at(kernel)
+		for name, v := range s.Figures() {
+			l.out.Machine[at+name] = v
+		}
+		if share, known := s.Fullest(); known {
+			l.out.Machine[at+figureFullest] = share
+		}
+		if idle, err := r.baseline(kernel, l.Block); err == nil {
+			l.out.Machine[at+figureBaseline] = idle
+		}
 	}
-	idle, err := r.baseline(l.Block)
-	if err == nil {
-		l.out.Machine[figureBaseline] = idle
-		if others := othersOf(l.window.Figures); others != nil {
+	err := l.price(func(kernel string) (float64, error) {
+		idle, err := r.baseline(kernel, l.Block)
+		if others := othersOf(l.window.Figures); kernel == here && others != nil {
 			idle += *others
 		}
-		err = l.price(idle)
-	}
+		return idle, err
+	})
 	if err != nil && !l.Pilot() {
 		r.unbilled = append(r.unbilled, fmt.Sprintf("%s %s in block %d: %v", l.Mode, l.Workload.ID, l.Block, err))
 	}
+}
+
+// at is what a figure of one of two machines begins with, empty where there is one.
+func (l *lane) at(kernel string) string {
+	switch {
+	case len(l.spent) < 2:
+		return ""
+	case kernel == l.kernel:
+		return "client_"
+	}
+	return "server_"
 }
 
 // unpaid tells in one warning of how many trials the CPU cost is unknown.
@@ -127,7 +144,7 @@ func (r *run) unpaid() {
 
 // price adds the metrics of the bill: CPU seconds by what was carried, and CPUs busy
 // in the mean while there was traffic. idle is how many are busy all the same.
-func (l *lane) price(idle float64) error {
+func (l *lane) price(idle func(kernel string) (float64, error)) error {
 	spent, carried, flowing := l.spent, l.carried(), l.out.Traffic
 	if l.search != nil {
 		spent, carried, flowing = l.search.atThroughput()
@@ -135,12 +152,10 @@ func (l *lane) price(idle float64) error {
 			return nil // a search without an answer has no rate to tell the cost of
 		}
 	}
-	busy, err := spent.Busy()
-	if err != nil {
+	net, least, err := spent.busy(idle)
+	switch {
+	case err != nil:
 		return err
-	}
-	net := busy - idle*spent.Length().Seconds()
-	switch least := spent.Resolution(); {
 	case net < least:
 		return fmt.Errorf("the machine worked %.3g CPU seconds more than without the trial, and less than %.3g cannot be told from nothing", net, least)
 	case !(carried > 0) || !(flowing > 0) || math.IsInf(carried, 0):
@@ -150,7 +165,21 @@ func (l *lane) price(idle float64) error {
 		l.out.Metrics = map[string]float64{}
 	}
 	l.out.Metrics[costOf(l.work.Spec().Metric)] = net / carried
-	l.out.Metrics[result.CPUMachine] = net / flowing
+	if len(spent) == 1 {
+		l.out.Metrics[result.CPUMachine] = net / flowing
+		return nil
+	}
+	for kernel, s := range spent {
+		own, _, err := work{kernel: s}.busy(idle)
+		if err != nil {
+			return err
+		}
+		metric := result.CPUReceiver
+		if (l.at(kernel) == "client_") != (l.Workload.Direction == study.Reverse) {
+			metric = result.CPUSender
+		}
+		l.out.Metrics[metric] = max(0, own) / flowing
+	}
 	return nil
 }
 
@@ -184,20 +213,20 @@ type stepCost struct {
 	load    float64 // datagrams/s
 	gbit    float64
 	flowing float64 // seconds
-	spent   observe.Spent
+	spent   work
 }
 
 // atThroughput sums up the steps at the rate that the search found: for the first
 // of its goals that has an answer. The cost of a Gbit at rates that lose much of it, or
 // at which the path is half idle, is another one.
-func (s *search) atThroughput() (spent observe.Spent, carried, flowing float64) {
+func (s *search) atThroughput() (spent work, carried, flowing float64) {
 	for _, o := range s.state.Outcomes() {
 		if o.Lower == nil {
 			continue
 		}
 		for _, m := range s.costs {
 			if m.load == *o.Lower {
-				spent, carried, flowing = spent.Plus(m.spent), carried+m.gbit, flowing+m.flowing
+				spent, carried, flowing = spent.plus(m.spent), carried+m.gbit, flowing+m.flowing
 			}
 		}
 		break
@@ -206,9 +235,9 @@ func (s *search) atThroughput() (spent observe.Spent, carried, flowing float64) 
 }
 
 // whole is what all steps cost together.
-func (s *search) whole() (all observe.Spent) {
+func (s *search) whole() (all work) {
 	for _, m := range s.costs {
-		all = all.Plus(m.spent)
+		all = all.plus(m.spent)
 	}
 	return all
 }

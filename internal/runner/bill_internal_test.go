@@ -1,12 +1,16 @@
 package runner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tare/internal/observe"
 	"tare/internal/plan"
@@ -47,7 +51,7 @@ func (s *script) Read() (observe.Sample, error) {
 func spent(t *testing.T, ms, busy int) observe.Spent {
 	t.Helper()
 	r := &run{cpu: &script{t: t, next: []string{"1000 50", fmt.Sprint(1000+ms, " ", 50+busy)}}}
-	return r.metered(func() {})
+	return r.metered(t.Context(), nil, func() {})[here]
 }
 
 // Each lane pays for its own turns. Between a turn of datagrams and what the next lane
@@ -65,8 +69,9 @@ func TestTurnsAreMeteredApart(t *testing.T) {
 		busy float64
 		long time.Duration
 	}{{first, 0.05, 200 * time.Millisecond}, {second, 0.1, 100 * time.Millisecond}} {
-		if got, err := c.l.spent.Busy(); err != nil || math.Abs(got-c.busy) > 1e-9 || c.l.spent.Length() != c.long {
-			t.Errorf("lane %d: busy %g (%v) in %s, want %g in %s", i, got, err, c.l.spent.Length(), c.busy, c.long)
+		s := c.l.spent[here]
+		if got, err := s.Busy(); err != nil || math.Abs(got-c.busy) > 1e-9 || s.Length() != c.long {
+			t.Errorf("lane %d: busy %g (%v) in %s, want %g in %s", i, got, err, s.Length(), c.busy, c.long)
 		}
 	}
 	if d := cpu.reads[1].Sub(cpu.reads[0]); d < afterglow {
@@ -76,9 +81,12 @@ func TestTurnsAreMeteredApart(t *testing.T) {
 
 func TestBaseline(t *testing.T) {
 	others := 0.1
-	wait := func(block, ms, busy int, others *float64) idled { return idled{block, spent(t, ms, busy), others} }
-	lost := idled{block: 1}
-	lost.Add(nil, nil)
+	wait := func(block, ms, busy int, others *float64) idled {
+		return idled{block, work{here: spent(t, ms, busy)}, others}
+	}
+	var none observe.Spent
+	none.Add(nil, nil)
+	lost := idled{block: 1, worked: work{here: none}}
 	for _, c := range []struct {
 		name string
 		idle []idled
@@ -98,7 +106,7 @@ func TestBaseline(t *testing.T) {
 			if c.name == "of a reading that failed nothing is known" {
 				block = 1
 			}
-			got, err := (&run{idle: c.idle}).baseline(block)
+			got, err := (&run{idle: c.idle}).baseline(here, block)
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Errorf("%g, %v; want %q", got, err, c.err)
@@ -115,11 +123,11 @@ func TestBaseline(t *testing.T) {
 // costing is a lane that worked 1.5 CPU s in 2 s and carried something.
 func costing(t *testing.T, kind string, client, server traffic.Report) *lane {
 	t.Helper()
-	work, err := traffic.Named(kind)
+	made, err := traffic.Named(kind)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &lane{Trial: plan.Trial{Block: 1, Mode: "host", Workload: study.Workload{ID: kind, Kind: kind}}, work: work, client: client, server: server, spent: spent(t, 2000, 150)}
+	l := &lane{Trial: plan.Trial{Block: 1, Mode: "host", Workload: study.Workload{ID: kind, Kind: kind}}, work: made, client: client, server: server, spent: work{here: spent(t, 2000, 150)}}
 	l.out.Traffic = 1.6
 	return l
 }
@@ -144,8 +152,8 @@ func TestPrices(t *testing.T) {
 	} {
 		l := costing(t, c.kind, c.client, c.server)
 		l.window = observe.Window{Figures: map[string]float64{figureOthers: 0.75, figureElapsed: 5}}
-		r := &run{idle: []idled{{1, spent(t, 400, 8), &[]float64{0.0}[0]}}} // 0.2 CPUs, and 0.15 of others
-		r.bill(l)
+		r := &run{idle: []idled{{1, work{here: spent(t, 400, 8)}, &[]float64{0.0}[0]}}} // 0.2 CPUs, and 0.15 of others
+		r.bill(t.Context(), l)
 		want := map[string]float64{c.metric: c.want, result.CPUMachine: 0.5}
 		for name, v := range want {
 			if got := l.out.Metrics[name]; math.Abs(got-v) > 1e-9 {
@@ -179,7 +187,7 @@ func TestPriceOfASearch(t *testing.T) {
 		if err := state.Add(ratesearch.Trial{Load: req.Load, Duration: req.Duration, Intended: sent, Sent: sent, Received: min(sent, int64(most*req.Duration))}); err != nil {
 			t.Fatal(err)
 		}
-		l.search.costs = append(l.search.costs, stepCost{load: req.Load, gbit: 0.1, flowing: req.Duration, spent: spent(t, 1000, 100)})
+		l.search.costs = append(l.search.costs, stepCost{load: req.Load, gbit: 0.1, flowing: req.Duration, spent: work{here: spent(t, 1000, 100)}})
 	}
 	lower := state.Outcomes()[0].Lower
 	if lower == nil {
@@ -189,14 +197,14 @@ func TestPriceOfASearch(t *testing.T) {
 	for i := range l.search.costs {
 		if c := &l.search.costs[i]; c.load == *lower {
 			at, long = at+1, long+c.flowing
-			c.spent = spent(t, 1000, 40)
+			c.spent = work{here: spent(t, 1000, 40)}
 		}
 	}
 	if at == 0 || at == len(l.search.costs) {
 		t.Fatalf("%d of %d steps are at the rate found", at, len(l.search.costs))
 	}
-	r := &run{idle: []idled{{1, spent(t, 1000, 10), nil}}}
-	r.bill(l)
+	r := &run{idle: []idled{{1, work{here: spent(t, 1000, 10)}, nil}}}
+	r.bill(t.Context(), l)
 	if got := l.out.Metrics[result.CPUCost]; math.Abs(got-3) > 1e-9 {
 		t.Errorf("cost %g, want 0.4 less 0.1 CPU s for 0.1 Gbit each", got)
 	}
@@ -207,7 +215,7 @@ func TestPriceOfASearch(t *testing.T) {
 
 // Where the bill cannot be had, it is absent, and one warning says why.
 func TestNoBill(t *testing.T) {
-	idle := func(ticks int) []idled { return []idled{{1, spent(t, 1000, ticks), nil}} }
+	idle := func(ticks int) []idled { return []idled{{1, work{here: spent(t, 1000, ticks)}, nil}} }
 	carried := traffic.Report{Received: 1e9}
 	lost := observe.Spent{}
 	lost.Add(nil, nil)
@@ -218,9 +226,9 @@ func TestNoBill(t *testing.T) {
 		want   string
 	}{
 		{"no baseline", nil, func(*lane) {}, "watched idle"},
-		{"no CPU time", idle(1), func(l *lane) { l.spent = lost }, "could not be read"},
+		{"no CPU time", idle(1), func(l *lane) { l.spent = work{here: lost} }, "could not be read"},
 		{"no more than when idle", idle(75), func(*lane) {}, "worked 0 CPU seconds more"},
-		{"less than can be seen", idle(74), func(l *lane) { l.spent = spent(t, 2000, 149) }, "worked 0.01 CPU seconds more than without the trial, and less than 0.0122"},
+		{"less than can be seen", idle(74), func(l *lane) { l.spent = work{here: spent(t, 2000, 149)} }, "worked 0.01 CPU seconds more than without the trial, and less than 0.0122"},
 		{"nothing carried", idle(1), func(l *lane) { l.server = traffic.Report{} }, "nothing is known of what was carried"},
 		{"no time with traffic", idle(1), func(l *lane) { l.out.Traffic = 0 }, "nothing is known"},
 	} {
@@ -228,13 +236,73 @@ func TestNoBill(t *testing.T) {
 			l := costing(t, "tcp_stream", traffic.Report{}, carried)
 			c.change(l)
 			r := &run{idle: c.idle, cfg: Config{Listener: nobody{}}}
-			r.bill(l)
+			r.bill(t.Context(), l)
 			r.unpaid()
 			if _, priced := l.out.Metrics[result.CPUCost]; priced {
 				t.Errorf("metrics %v", l.out.Metrics)
 			}
 			if w := r.out.Warnings; len(w) != 1 || w[0].Code != "no_cpu_bill" || !strings.Contains(w[0].Text, c.want) {
 				t.Errorf("warnings %v, want one with %q", w, c.want)
+			}
+		})
+	}
+}
+
+// distant is an agent on a machine with a kernel of its own.
+type distant struct {
+	kernel string
+	cpu    *script
+}
+
+func (d distant) CPU(context.Context) (string, observe.Sample, error) {
+	s, err := d.cpu.Read()
+	return d.kernel, s, err
+}
+
+// Where the ends run on machines elsewhere, their agents read for each of them; two on
+// one machine count once, and what one of them could not read leaves the bill unknown.
+func TestBillOfMachinesElsewhere(t *testing.T) {
+	far := func() *run {
+		return &run{cfg: Config{Study: study.Study{Hosts: []study.Host{{Name: "a", Engine: "tcp://a:1", Address: "198.18.0.1"}, {Name: "b", Engine: "tcp://b:1", Address: "198.18.0.2"}}}, Listener: nobody{}}}
+	}
+	if !far().elsewhere() {
+		t.Fatal("the machines are not elsewhere")
+	}
+	at := func(kernel string, next ...string) eye { return distant{kernel, &script{t: t, next: next}} }
+	for _, c := range []struct {
+		name      string
+		direction string
+		eyes      []eye
+		want      map[string]float64 // metrics
+		machine   []string
+		warns     bool
+	}{
+		{"two machines", study.Forward, []eye{at("one", "1000 50", "2000 90"), at("two", "1000 3", "2000 63")},
+			map[string]float64{result.CPUCost: 0.08, result.CPUSender: 0.3, result.CPUReceiver: 0.5}, []string{"client_cpu_busy", "server_cpu_baseline"}, false},
+		{"in reverse", study.Reverse, []eye{at("one", "1000 50", "2000 90"), at("two", "1000 3", "2000 63")},
+			map[string]float64{result.CPUCost: 0.08, result.CPUSender: 0.5, result.CPUReceiver: 0.3}, nil, false},
+		{"one machine", study.Forward, []eye{at("one", "1000 50", "2000 90"), at("one", "1000 50", "2000 95")},
+			map[string]float64{result.CPUCost: 0.03, result.CPUMachine: 0.3}, []string{"cpu_busy", "cpu_baseline"}, false},
+		{"one that cannot be read", study.Forward, []eye{at("one", "1000 50", "2000 90"), at("two", "1000 3", "")}, nil, nil, true},
+		{"no agents", study.Forward, nil, nil, nil, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := far()
+			l := costing(t, "tcp_stream", traffic.Report{}, traffic.Report{Received: 10e9 / 8})
+			l.Workload.Direction, l.out.Traffic, l.kernel = c.direction, 1, "one"
+			l.spent = r.metered(t.Context(), c.eyes, func() {})
+			r.idle = []idled{{1, work{"one": spent(t, 1000, 10), "two": spent(t, 1000, 10)}, nil}}
+			r.bill(t.Context(), l)
+			if d := cmp.Diff(c.want, l.out.Metrics, cmpopts.EquateApprox(0, 1e-9), cmpopts.EquateEmpty()); d != "" {
+				t.Errorf("metrics (-want +got):\n%s", d)
+			}
+			for _, name := range c.machine {
+				if _, there := l.out.Machine[name]; !there {
+					t.Errorf("no %s in %v", name, l.out.Machine)
+				}
+			}
+			if warned := len(r.unbilled) > 0; warned != c.warns {
+				t.Errorf("unbilled: %v", r.unbilled)
 			}
 		})
 	}

@@ -44,7 +44,7 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 	lanes := r.lanes(trials, attempt)
 	if err = r.settleDown(ctx, lanes); err == nil {
 		strain := r.strains(ctx, lanes)
-		r.drive(ctx, lanes)
+		r.withDrops(lanes, func() { r.drive(ctx, lanes) })
 		strain()
 	}
 	if ctx.Err() != nil {
@@ -53,7 +53,7 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 	}
 	for _, l := range lanes {
 		l.figure()
-		r.bill(l)
+		r.bill(ctx, l)
 		if l.err == nil && r.cfg.Study.Evidence.Counters != study.Off {
 			l.tracked(ctx)
 		}

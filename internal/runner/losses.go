@@ -52,11 +52,13 @@ func (l *lane) readAgain(ctx context.Context) {
 	}
 }
 
-// bookLosses books what a lane over UDP lost to the places where it died.
+// bookLosses books what a lane over UDP lost to the places where it died, and adds what
+// the kernel itself says of it.
 func (l *lane) bookLosses() {
-	if len(l.stacks) == 0 || !l.overUDP() {
+	if len(l.stacks) == 0 || !overUDP(l.Workload) {
 		return
 	}
+	defer l.explain()
 	if l.search != nil && l.search.broken {
 		l.out.Losses = &result.Losses{Missing: []string{"a step of the search failed, and what it carried nobody knows: nothing was booked"}}
 		return
@@ -84,10 +86,10 @@ func (l *lane) bookLosses() {
 	l.out.Losses = &booked
 }
 
-// overUDP says whether the lane's traffic is datagrams.
-func (l *lane) overUDP() bool {
-	w, err := traffic.Named(l.Workload.Kind)
-	return err == nil && w.Spec().Datagrams
+// overUDP says whether a workload's traffic is datagrams.
+func overUDP(w study.Workload) bool {
+	made, err := traffic.Named(w.Kind)
+	return err == nil && made.Spec().Datagrams
 }
 
 // accounts are what the two ends of a pair say of their datagrams, over the whole

@@ -107,9 +107,6 @@ func (l *lane) sum() {
 	l.out.GeneratorLimited = limited(l.client, l.server)
 	l.out.Notes = notes(l.client, l.server)
 	l.out.Tool = madeBy(l.client, l.server)
-	if l.counted {
-		l.out.Limits = limitsOf(first.clientSide, l.client, l.server)
-	}
 }
 
 // finite leaves out what JSON has no word for. Of the sum, that fails the trial.

@@ -1,9 +1,6 @@
 package runner
 
 import (
-	"errors"
-	"fmt"
-	"math"
 	"slices"
 
 	"tare/internal/result"
@@ -107,40 +104,4 @@ func madeBy(client, server traffic.Report) *result.Tool {
 		}
 	}
 	return &t
-}
-
-// impossible says why a trial's figures cannot be true: no measurement gives
-// them, and so something in the counting is broken.
-func impossible(metrics map[string]float64, client, server traffic.Report) error {
-	for _, m := range result.Metrics() {
-		v, ok := metrics[m.Name]
-		switch {
-		case !ok:
-		case math.IsNaN(v) || math.IsInf(v, 0) || v < 0:
-			return fmt.Errorf("impossible figures: %s is %g", m.Name, v)
-		case m.Unit == "ratio" && v > 1:
-			return fmt.Errorf("impossible figures: %s is %g, above 1", m.Name, v)
-		}
-	}
-	return errors.Join(arrived("server", client, server), arrived("client", server, client))
-}
-
-// arrived refuses what arrived without having been sent. An external tool's two
-// ends need not count from the same moment, and so nothing is said of it.
-func arrived(at string, from, to traffic.Report) error {
-	if from.Tool != nil || to.Tool != nil {
-		return nil
-	}
-	if from.Datagrams != nil && to.Datagrams != nil {
-		sent, got := flows(from.Datagrams), flows(to.Datagrams)
-		if got.Received > sent.Sent || got.ReceivedCounted+to.Datagrams.Late > sent.SentCounted && sent.SentCounted > 0 {
-			return fmt.Errorf("impossible figures: %d datagrams sent and %d arrived at the %s, in the timed window %d and %d with %d late",
-				sent.Sent, got.Received, at, sent.SentCounted, got.ReceivedCounted, to.Datagrams.Late)
-		}
-		return nil
-	}
-	if to.Received > from.Sent {
-		return fmt.Errorf("impossible figures: %d bytes sent and %d arrived at the %s", from.Sent, to.Received, at)
-	}
-	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/live"
 	"tare/internal/observe"
+	"tare/internal/observe/drops"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -49,7 +50,7 @@ func Run(ctx context.Context, cfg Config) (result.Run, error) {
 		r.out.Started = cfg.Done[0].Started
 	}
 	err := r.execute(ctx)
-	down := r.teardown()
+	down := errors.Join(r.teardown(), r.forgetDrops())
 	switch {
 	case ctx.Err() != nil:
 		r.out.Status, err = result.RunInterrupted, nil
@@ -81,6 +82,7 @@ type run struct {
 	chosen    map[string]bool // workloads whose length has been looked at
 	dropped   []dropped
 	watch     *observe.Watch
+	drops     *drops.Watcher    // nil where the kernel is not asked for drop reasons
 	noStacks  string            // why stacks cannot be sampled here; empty while nothing speaks against it
 	cpu       observe.Collector // read at the edges of what a mode does
 	idle      []idled           // the waits before trials, in order
@@ -116,6 +118,7 @@ func (r *run) execute(ctx context.Context) error {
 		r.warn(w.Code, w.Scope, "%s", w.Text)
 	}
 	r.circumstances()
+	r.watchDrops()
 	r.passing()
 	if err := r.setUp(ctx); err != nil {
 		return err
@@ -138,6 +141,7 @@ func (r *run) finish() {
 	r.out.Cells = cells
 	r.breakdowns()
 	r.limitedByLinks()
+	r.saturated()
 	for _, w := range plan.Workloads(r.cfg.Study) {
 		r.compareEnds(w)
 	}

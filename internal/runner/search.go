@@ -172,11 +172,12 @@ func (r *run) measure(ctx context.Context, l *lane, req ratesearch.Request, quie
 	if p.trial, err = agent.Begin(ctx, agents.client, agents.server, p.clientSide, p.serverSide); err != nil {
 		return t, 0, err
 	}
+	l.watchEnds(p)
 	began := time.Now()
 	if l.search.began.IsZero() {
 		l.search.began = began
 	}
-	spent := r.metered(func() { p.client, p.server, err = p.trial.Run(ctx) })
+	spent := r.metered(ctx, r.eyes(l.stage), func() { p.client, p.server, err = p.trial.Run(ctx) })
 	*quiet = began.Add(long)
 	if err == nil {
 		err = arrived("server", p.client, p.server)

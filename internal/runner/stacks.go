@@ -181,7 +181,6 @@ func (r *run) breakdowns() {
 		if b.Samples == 0 {
 			continue
 		}
-		b.File = result.StacksFile(b.Mode, b.Workload)
 		if b.Unknown > mostUnknown {
 			r.warn("stacks_unknown", b.Mode+" "+b.Workload, "no rule knows %s of the sampled stacks: the components beside them are too small by that", percent(b.Unknown))
 		}

@@ -25,6 +25,9 @@ func (r *run) survey(ctx context.Context, s *stage) {
 		return
 	}
 	s.stacks = stacks
+	if text := congestionText(stacks); text != "" {
+		s.facts = append(slices.Clip(s.facts), result.Fact{Name: "default congestion control", Value: text})
+	}
 	for _, st := range stacks {
 		if st.NoFilters != "" {
 			r.warn("not_observed", "run", "which packet filters are on a path is unknown: %s", st.NoFilters)
@@ -33,6 +36,29 @@ func (r *run) survey(ctx context.Context, s *stage) {
 			s.facts = append(slices.Clip(s.facts), result.Fact{Name: st.At + " packet filter", Value: text})
 		}
 	}
+}
+
+// congestionText is what congestion control the stacks give to who asks for none:
+// one word where all are alike. Empty where none is known.
+func congestionText(stacks []driver.Stack) string {
+	var parts []string
+	alike := true
+	first := ""
+	for _, st := range stacks {
+		v, known := st.Settings[driver.SysctlCongestion]
+		if !known {
+			continue
+		}
+		if first == "" {
+			first = v
+		}
+		alike = alike && v == first
+		parts = append(parts, st.At+" "+v)
+	}
+	if alike {
+		return first
+	}
+	return strings.Join(parts, ", ")
 }
 
 // filterText lists packet filters by table: where packets meet them, and how many

@@ -55,7 +55,7 @@ func (r *run) limitTCP() []result.TCPLimits {
 		for _, s := range r.stages {
 			var trials []result.Trial
 			for _, t := range r.trials {
-				if t.Mode == s.mode.ID && t.Workload == w.ID && t.Status == result.TrialOK && t.Block > 0 {
+				if t.Mode == s.mode.ID && t.Workload == w.ID && t.Status == result.TrialOK && !t.Aside() {
 					trials = append(trials, t)
 				}
 			}
@@ -82,10 +82,10 @@ func sumLimits(mode string, w study.Workload, trials []result.Trial) []result.TC
 				if l.Sender != way.sender {
 					continue
 				}
+				if l.Retransmits != nil && sum.Retransmits == nil {
+					sum.Retransmits = map[string]int64{} // a count, if of nothing
+				}
 				for cause, n := range l.Retransmits {
-					if sum.Retransmits == nil {
-						sum.Retransmits = map[string]int64{}
-					}
 					sum.Retransmits[cause] += n
 				}
 				if l.Application == nil || l.ReceiveWindow == nil || l.SendBuffer == nil || l.Network == nil {

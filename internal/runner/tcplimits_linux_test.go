@@ -23,7 +23,7 @@ func TestWhoLimits(t *testing.T) {
 	}
 	run, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
 		s.Blocks, s.Lab.Rate = 1, 100_000_000
-		s.Evidence = study.EvidenceOf(study.On)
+		s.Evidence = study.Evidence{Counters: study.On}
 		s.Workloads = []study.Workload{
 			stream("underlay", func(*study.Workload) {}),
 			stream("receiver", func(w *study.Workload) { w.ReceiveBuffer = 2048 }),

@@ -78,11 +78,12 @@ func TestLimitTCP(t *testing.T) {
 		return result.Trial{Mode: mode, Workload: "up", Block: block, Status: status, Limits: []result.TCPLimits{{
 			Sender: "client", Application: n(application), ReceiveWindow: n(0), SendBuffer: n(0), Network: n(1 - application), Retransmits: map[string]int64{"fast": 2}}}}
 	}
+	aside := func(t result.Trial) result.Trial { t.Pilot = true; return t }
 	blind := result.Trial{Mode: "bridge", Workload: "up", Block: 1, Status: result.TrialOK}
 	tool := blind
 	tool.Mode, tool.Tool = "tool", &result.Tool{Name: "iperf3"}
 	r.trials = []result.Trial{
-		trial("host", 0, result.TrialOK, 1), trial("host", 1, result.TrialOK, 0.25), trial("host", 2, result.TrialOK, 0.75), trial("host", 3, result.TrialFailed, 1),
+		aside(trial("host", 0, result.TrialOK, 1)), trial("host", 1, result.TrialOK, 0.25), trial("host", 2, result.TrialOK, 0.75), trial("host", 3, result.TrialFailed, 1),
 		trial("host", 4, result.TrialInvalid, 1), blind, tool,
 	}
 	want := []result.TCPLimits{

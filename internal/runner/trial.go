@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,11 +41,15 @@ type lane struct {
 	err     error
 	ruled   string         // why it is ruled out, by a rule fixed beforehand; empty: it counts
 	window  observe.Window // what was observed of the machine around it
-	spent   observe.Spent  // CPU time of the machine in its own time
+	spent   work           // of the machines in its own time
+	kernel  string         // of the client's machine, where there are two
 	shared  bool           // and around the trials that it took turns with
 	flaps   []string       // devices of the path whose carrier came or went
+	drops   *laneDrops     // what the kernel dropped of it, nil where that is not known
 	counted bool           // the study wants the counters of its trials as evidence
 	stacks  []stackReading // of the network stacks of the path; see losses.go
+
+	underlay study.Lab // of its lab, zero where the path is no lab's
 }
 
 // voidError is a path that was not proven.
@@ -59,6 +64,9 @@ func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 	var lanes []*lane
 	for _, t := range trials {
 		l := &lane{Trial: t, stage: r.stage(t.Mode), limit: limit, counted: r.cfg.Study.Evidence.Counters != study.Off}
+		if !r.cfg.Study.Engines().Existing() {
+			l.underlay = r.cfg.Study.LabOf(l.stage.asked)
+		}
 		l.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Requeued: t.Requeued,
 			Pilot: t.Pilot(), Profiled: t.Profiled, Rate: plan.Offered(t.Workload), Warmup: t.Workload.Warmup.Std().Seconds(), Window: t.Workload.Duration.Std().Seconds()}
 		if t.Costing() && l.out.Rate == 0 {
@@ -74,18 +82,28 @@ func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 	return lanes
 }
 
-// inFlight is more than a lab's connections have under way at once: both
-// buffers, doubled by the kernel, and the queue of the rate limit.
-const inFlight = 8 << 20
+// inFlight is more than one connection has under way at once where its buffers are not
+// the study's: what the kernel lets it grow to, and the queue of the rate limit.
+// drainMost bounds what a trial is given for all of them.
+const (
+	inFlight  = 8 << 20
+	drainMost = 2 * time.Minute
+)
 
-// drain is what a trial may take on a slow underlay for what is still under way
-// when its windows end.
+// drain is what a trial may take on a slow underlay for what is still under way when
+// its windows end. Bulk transfers leave whole buffers, which the kernel makes twice as
+// large as asked for, and those of fifty streams take seconds.
 func (r *run) drain(t plan.Trial) time.Duration {
-	rate := r.cfg.Study.Lab.Rate
+	rate := r.cfg.Study.LabOf(r.stage(t.Mode).asked).Rate
 	if rate == 0 {
 		return 0
 	}
-	once := min(time.Duration(float64(inFlight*8)/float64(rate)*float64(time.Second)), traffic.DrainWait)
+	each := float64(inFlight)
+	if t.Workload.SendBuffer >= 0 {
+		each = max(each/float64(max(1, t.Workload.Streams)), 2*float64(t.Workload.SendBuffer))
+	}
+	bytes := each * float64(max(1, t.Workload.Streams)*max(1, t.Workload.Pairs))
+	once := min(time.Duration(bytes*8/float64(rate)*float64(time.Second)), drainMost)
 	if t.Sliced() {
 		return time.Duration(t.Rounds()+1) * once
 	}
@@ -96,7 +114,7 @@ func (r *run) drain(t plan.Trial) time.Duration {
 // machine works meanwhile is its idle baseline: all modes stand, and none has traffic.
 func (r *run) settleDown(ctx context.Context, lanes []*lane) error {
 	began := time.Now()
-	r.idling(lanes[0].Block, func() {
+	r.idling(ctx, lanes, func() {
 		select {
 		case <-time.After(r.plan.Settle):
 		case <-ctx.Done():
@@ -133,7 +151,7 @@ func (r *run) atOnce(ctx context.Context, l *lane) {
 	l.step(func() error { return r.begin(ctx, l) })
 	sampling := r.sampler(l)
 	r.around([]*lane{l}, func() {
-		l.spent = r.metered(func() {
+		l.spent = r.metered(ctx, r.eyes(l.stage), func() {
 			sampling.while(func() { l.finish(ctx, (*agent.Trial).Run) })
 		})
 	})
@@ -161,6 +179,7 @@ func (r *run) begin(ctx context.Context, l *lane) (err error) {
 			return err
 		}
 	}
+	l.watchEnds(l.pairs...)
 	return nil
 }
 
@@ -175,12 +194,13 @@ func (l *lane) prove(ctx context.Context) error {
 	}
 	l.readAgain(ctx)
 	var carried []driver.Carried
-	for _, p := range l.pairs {
-		carried = append(carried, driver.CarriedBy(p.client, p.server))
+	for i, p := range l.pairs {
+		carried = append(carried, l.held(i, driver.CarriedBy(p.client, p.server)))
 	}
 	err = l.stage.path.Prove(ctx, l.before, after, carried)
 	l.sum()
 	l.bookLosses()
+	l.senders()
 	return proven(err)
 }
 
@@ -211,10 +231,20 @@ func (l *lane) figure() {
 // judge turns the reports of a proven trial into its figures.
 func (l *lane) judge() error {
 	if l.search != nil {
-		return l.search.judge(&l.out)
+		if err := l.search.judge(&l.out); err != nil {
+			return err
+		}
+		return tooMuch(l.underlay, l.out)
 	}
-	metrics, series := l.work.Metrics(l.pairs[0].clientSide, l.client, l.server)
-	if err := impossible(metrics, l.client, l.server); err != nil {
+	p := l.pairs[0].clientSide
+	metrics, series := l.work.Metrics(p, l.client, l.server)
+	for i, one := range l.pairs {
+		own, _ := l.work.Metrics(one.clientSide, one.client, one.server)
+		if err := cmp.Or(impossible(own, one.client, one.server), nothing(p, own, one.client, one.server), longer(l.busy, one.client, one.server)); err != nil {
+			return l.of(i, err)
+		}
+	}
+	if err := cmp.Or(impossible(metrics, l.client, l.server), tooFast(l.underlay, len(l.pairs), p, l.out.Counters, l.client, l.server)); err != nil {
 		return err
 	}
 	l.out.Metrics, l.out.Series = metrics, series

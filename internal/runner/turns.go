@@ -18,7 +18,7 @@ func (r *run) inTurns(ctx context.Context, lanes []*lane) {
 	defer cancel()
 	for _, l := range lanes {
 		l.step(func() error { return r.begin(ctx, l) })
-		l.spent = r.metered(func() { l.side(ctx, func(p *pair) error { return p.trial.Open(ctx) }) })
+		l.spent = r.metered(ctx, r.eyes(l.stage), func() { l.side(ctx, func(p *pair) error { return p.trial.Open(ctx) }) })
 	}
 	first := lanes[0].Trial
 	r.around(lanes, func() {
@@ -30,6 +30,7 @@ func (r *run) inTurns(ctx context.Context, lanes []*lane) {
 		}
 	})
 	for _, l := range lanes {
+		l.takeTurn()
 		l.finish(ctx, (*agent.Trial).Close)
 		l.step(func() error { return l.prove(ctx) })
 		l.release(ctx)
@@ -39,13 +40,14 @@ func (r *run) inTurns(ctx context.Context, lanes []*lane) {
 // turn gives a lane its slice. What the machine works in it is the lane's, and so it
 // ends when what was sent has been worked off: else the next would pay for it.
 func (r *run) turn(ctx context.Context, l *lane) {
-	s := r.metered(func() {
+	l.takeTurn()
+	s := r.metered(ctx, r.eyes(l.stage), func() {
 		l.side(ctx, func(p *pair) error { return p.trial.Slice(ctx, l.Workload.Slice.Std()) })
 		if l.err == nil && l.Workload.PayloadSize > 0 {
 			time.Sleep(afterglow)
 		}
 	})
-	l.spent = l.spent.Plus(s)
+	l.spent = l.spent.plus(s)
 }
 
 // afterglow is how long a receiver of datagrams works on after the last was sent. A

@@ -56,7 +56,7 @@ func checkWay(p traffic.Params, name string, from, to traffic.Report) ([]traffic
 	if to.Received == 0 {
 		return nil, fmt.Errorf("%s: %s received nothing", name, to.Tool.Name)
 	}
-	if to.Tool.Name == ntttcpName { // its ends count over windows of their own
+	if OwnTimes(to.Tool.Name) { // its ends count over windows of their own
 		if p.Kind == udpStream && loss(from, to) == nil {
 			return []traffic.Note{{Code: NoteNoLoss, Text: "ntttcp received more in its window than it sent in its own: loss is not known"}}, nil
 		}
@@ -76,6 +76,10 @@ func checkWay(p traffic.Params, name string, from, to traffic.Report) ([]traffic
 	}
 	return nil, nil
 }
+
+// OwnTimes says whether the two ends of a tool count over times of their own, so that
+// their totals are not of the whole trial.
+func OwnTimes(name string) bool { return name == ntttcpName }
 
 // A tail is worth a note above both of these.
 const (

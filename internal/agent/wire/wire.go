@@ -46,6 +46,7 @@ const (
 	OpKnock    Op = "knock"    // dial until the other end answers: answered with what it saw
 
 	OpRead Op = "read" // read the counters of the agent's network stack, never while a trial is timed: answered with them
+	OpCPU  Op = "cpu"  // read the CPU times of the agent's machine, never while a trial is timed: answered with Reply.Clock and, of Reply.Reading, boot and CPU
 )
 
 // Request is a line to the agent. Params belong to listen and dial.
@@ -73,6 +74,7 @@ type Reply struct {
 	Knock *Knock `json:"knock,omitempty"`
 
 	Reading *netstack.Reading `json:"reading,omitempty"` // with the CPU times of the agent's machine
+	Clock   time.Duration     `json:"clock,omitempty"`   // when it was read, since the agent began
 }
 
 // Reader reads messages.

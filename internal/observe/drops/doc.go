@@ -1,5 +1,5 @@
 // Package drops asks the kernel why it threw datagrams away. A small program on the
-// raw tracepoint skb:kfree_skb counts, for the ports of a trial and for nothing else,
+// raw tracepoint skb:kfree_skb counts, for the ends of a trial and for nothing else,
 // which packets the kernel gives up, by its own reason and by the function that did
 // it. It costs nothing while no packet is dropped.
 //
@@ -13,16 +13,18 @@ package drops
 
 import (
 	"fmt"
+	"net/netip"
 
 	"tare/internal/result"
 )
 
 // Flow is what is counted together, usually the traffic of one trial. A packet
-// belongs to it if its source or its destination port is one of Ports, over
-// UDP, or TCP if that is set. Address translation gives a flow several.
+// belongs to it if it is from or to one of Ends, over UDP, or TCP if that is set. An
+// end without an address, or with an unspecified one, is all that have the port.
+// Address translation gives a flow several.
 type Flow struct {
-	Ports []uint16
-	TCP   bool
+	Ends []netip.AddrPort
+	TCP  bool
 }
 
 // Found is what a session has counted of a flow.

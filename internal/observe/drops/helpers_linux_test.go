@@ -2,6 +2,7 @@ package drops_test
 
 import (
 	"errors"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -16,13 +17,13 @@ import (
 
 const size = 1000 // bytes of payload
 
-// watcher is one for the whole test. Only where the machine itself lacks what it
-// takes, and says so, there is none.
+// watcher is one for the whole test. Only where the right is lacking or the kernel does
+// not tell of its types, there is none: a program that it refuses is a fault.
 func watcher(t *testing.T) *drops.Watcher {
 	t.Helper()
 	w, err := drops.New("/proc")
-	if u := new(drops.UnavailableError); errors.As(err, &u) {
-		t.Skipf("needs drop reasons: %v", err)
+	if _, none := os.Stat("/sys/kernel/btf/vmlinux"); errors.Is(err, fs.ErrPermission) || err != nil && none != nil {
+		t.Skipf("needs the right to load eBPF, and BTF: %v", err)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -64,6 +65,14 @@ func listen(t *testing.T, ns *linuxnet.NS, on string) *net.UDPConn {
 }
 
 func portOf(c *net.UDPConn) uint16 { return c.LocalAddr().(*net.UDPAddr).AddrPort().Port() }
+
+// ends are all with some ports.
+func ends(ports ...uint16) (out []netip.AddrPort) {
+	for _, p := range ports {
+		out = append(out, netip.AddrPortFrom(netip.Addr{}, p))
+	}
+	return out
+}
 
 // send sends datagrams to a port, and is content where nobody wants them.
 func send(t *testing.T, ns *linuxnet.NS, to netip.AddrPort, n int) {

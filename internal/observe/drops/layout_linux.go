@@ -19,9 +19,6 @@ type layout struct {
 	reasons map[uint32]string // names of enum skb_drop_reason, without prefix
 }
 
-// tracepoint is where the kernel tells of a packet that it gives up.
-const tracepoint = "kfree_skb"
-
 // readLayout finds the layout in the kernel's own description of its types.
 func readLayout(kernel *btf.Spec) (layout, error) {
 	l := layout{}

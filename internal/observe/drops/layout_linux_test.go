@@ -3,6 +3,7 @@ package drops
 import (
 	"bytes"
 	"encoding/binary"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -82,22 +83,31 @@ func TestKernelsThatTellTooLittle(t *testing.T) {
 	}
 }
 
-func TestPortsOf(t *testing.T) {
-	got, err := portsOf([]Flow{{Ports: []uint16{5201, 40000}}, {Ports: []uint16{5201, 4789}}, {Ports: []uint16{5201}, TCP: true}})
+func TestTable(t *testing.T) {
+	at := netip.MustParseAddrPort
+	got, err := tableOf([]Flow{
+		{Ends: []netip.AddrPort{at("198.18.0.2:5201"), at("0.0.0.0:40000")}}, {Ends: []netip.AddrPort{at("198.18.0.2:5201"), at("[2001:2::1]:4789"), at("198.18.0.3:40000")}},
+		{Ends: []netip.AddrPort{at("198.18.0.2:5201")}, TCP: true},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[uint32]uint32{
-		17<<16 | 5201: portShared, 17<<16 | 40000: portFlow, 17<<16 | 4789: portFlow + 1, 17<<16 | 8472: portTunnel, 6<<16 | 5201: portFlow + 2,
+	as16 := func(a string) [16]byte { return netip.MustParseAddr(a).As16() }
+	want := table{
+		ports: map[uint32]uint32{17<<16 | 5201: portEnd, 17<<16 | 40000: portFlow, 17<<16 | 4789: portEnd, 17<<16 | 8472: portTunnel, 6<<16 | 5201: portEnd},
+		ends: map[end]uint32{
+			{as16("198.18.0.2"), 17<<16 | 5201}: portShared, {as16("2001:2::1"), 17<<16 | 4789}: portFlow + 1,
+			{as16("198.18.0.3"), 17<<16 | 40000}: portFlow + 1, {as16("198.18.0.2"), 6<<16 | 5201}: portFlow + 2,
+		},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(table{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	many := make([]uint16, maxPorts)
+	many := make([]netip.AddrPort, maxPorts+1)
 	for i := range many {
-		many[i] = uint16(10000 + i)
+		many[i] = netip.AddrPortFrom(netip.Addr{}, uint16(10000+i))
 	}
-	if _, err := portsOf([]Flow{{Ports: many}}); err == nil {
+	if _, err := tableOf([]Flow{{Ends: many}}); err == nil {
 		t.Error("more ports were taken than there is room for")
 	}
 }

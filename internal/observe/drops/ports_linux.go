@@ -2,29 +2,50 @@ package drops
 
 import "fmt"
 
-// portsOf is what each port stands for.
-func portsOf(flows []Flow) (map[uint32]uint32, error) {
-	out := map[uint32]uint32{}
+// table is what ports, and addresses with a port, stand for.
+type table struct {
+	ports map[uint32]uint32
+	ends  map[end]uint32
+}
+
+// tableOf is what those of flows and of tunnels stand for.
+func tableOf(flows []Flow) (table, error) {
+	t := table{map[uint32]uint32{}, map[end]uint32{}}
 	for _, port := range tunnelPorts() {
-		out[portKey(protoUDP, port)] = portTunnel
+		t.ports[portKey(protoUDP, port)] = portTunnel
 	}
 	for n, f := range flows {
-		value := flowValue(n)
 		proto := uint16(protoUDP)
 		if f.TCP {
 			proto = protoTCP
 		}
-		for _, port := range f.Ports {
-			k := portKey(proto, port)
-			if before, ok := out[k]; ok && before != portTunnel && before != value {
-				out[k] = portShared
-			} else {
-				out[k] = value
+		for _, at := range f.Ends {
+			k := portKey(proto, at.Port())
+			before, taken := t.ports[k]
+			taken = taken && before != portTunnel
+			if a := at.Addr(); a.IsValid() && !a.IsUnspecified() {
+				take(t.ends, end{a.As16(), k}, flowValue(n))
+				if !taken {
+					t.ports[k] = portEnd
+				}
+				continue
 			}
+			if !taken || before == portEnd {
+				delete(t.ports, k)
+			}
+			take(t.ports, k, flowValue(n))
 		}
 	}
-	if len(out) > maxPorts {
-		return nil, fmt.Errorf("count drops: %d ports, more than %d", len(out), maxPorts)
+	if len(t.ports) > maxPorts || len(t.ends) > maxPorts {
+		return t, fmt.Errorf("count drops: %d ports at %d ends, more than %d", len(t.ports), len(t.ends), maxPorts)
 	}
-	return out, nil
+	return t, nil
+}
+
+// take gives a flow what may be another one's already.
+func take[K comparable](from map[K]uint32, k K, flow uint32) {
+	if before, taken := from[k]; taken && before != flow {
+		flow = portShared
+	}
+	from[k] = flow
 }

@@ -2,12 +2,20 @@ package drops
 
 import "github.com/cilium/ebpf/asm"
 
-// What a port stands for in the map of ports. From portFlow on it is a flow's number.
+// What a port of a protocol stands for, in the map of ports, and an address with a port
+// in that of ends. From portFlow on it is a flow's number.
 const (
 	portShared = 0 // of several flows: the one whose turn it is
 	portTunnel = 1 // of VXLAN: what counts is inside
-	portFlow   = 2
+	portEnd    = 2 // of those addresses only that are in the map of ends
+	portFlow   = 3
 )
+
+// end is the key of the map of ends: an address, IPv4 as IPv6 has it, and a port.
+type end struct {
+	Address [16]byte
+	Port    uint32
+}
 
 // key is what drops are counted by, as the program writes it.
 type key struct {
@@ -30,13 +38,15 @@ const (
 
 // The stack, as offsets from its top.
 const (
-	atHeader = -48 // an IP header, or what else was read of the packet
-	atKey    = -64
-	atPort   = -72
-	atValue  = -80
-	atField  = -88 // a field of a kernel structure
+	atHeader = -40  // an IP header, or what else was read of the packet
+	atFrom   = -64  // an end: where the packet is from
+	atTo     = -88  // and where it is bound for
+	atKey    = -104 // of the map of counts
+	atValue  = -112
+	atField  = -120 // a field of a kernel structure
 
 	sizeHeader = 40
+	atPort     = 16 // within an end
 )
 
 // Registers that outlive a call.
@@ -52,6 +62,7 @@ const (
 // fds are the file descriptors of what the program reads and writes.
 type fds struct {
 	ports  int // what a port of a protocol stands for
+	ends   int // and one of an address
 	turn   int // the flow whose turn it is, as one of those
 	lost   int // datagrams that found no room in counts
 	counts int // datagrams by key
@@ -91,9 +102,9 @@ func read(to int16, size int32, base asm.Register, offset int) asm.Instructions 
 	}
 }
 
-// find parses the IP packet at the cursor and looks its ports up. It goes on at
-// "count" with what they stand for in R1, or at tunnel with the cursor on the packet
-// inside, or leaves the program. name tells its labels apart.
+// find parses the IP packet at the cursor and looks its ends up. It goes on at "count"
+// with what they stand for in R1, or at tunnel with the cursor on the packet inside, or
+// leaves the program. name tells its labels apart.
 func find(m fds, name, tunnel string) asm.Instructions {
 	at := func(label string) string { return name + "_" + label }
 	p := read(atHeader, sizeHeader, cursor, 0)
@@ -102,7 +113,14 @@ func find(m fds, name, tunnel string) asm.Instructions {
 		asm.LoadMem(scratch, asm.RFP, atHeader, asm.Byte),
 		asm.Mov.Reg(second, scratch), asm.RSh.Imm(second, 4),
 		asm.JEq.Imm(second, 4, at("v4")), asm.JNE.Imm(second, 6, "exit"),
-
+	)
+	for n := range int16(2) { // 8 bytes each of both addresses
+		p = append(p,
+			asm.LoadMem(second, asm.RFP, atHeader+8+8*n, asm.DWord), asm.StoreMem(asm.RFP, atFrom+8*n, second, asm.DWord),
+			asm.LoadMem(second, asm.RFP, atHeader+24+8*n, asm.DWord), asm.StoreMem(asm.RFP, atTo+8*n, second, asm.DWord),
+		)
+	}
+	p = append(p,
 		asm.LoadMem(proto, asm.RFP, atHeader+6, asm.Byte), asm.Add.Imm(cursor, bytesIPv6),
 		asm.JNE.Imm(proto, protoFragment, at("transport")),
 	)
@@ -117,29 +135,59 @@ func find(m fds, name, tunnel string) asm.Instructions {
 		asm.And.Imm(second, 0x1fff), asm.JNE.Imm(second, 0, "exit"),
 		asm.LoadMem(proto, asm.RFP, atHeader+9, asm.Byte),
 		asm.And.Imm(scratch, 15), asm.LSh.Imm(scratch, 2), asm.Add.Reg(cursor, scratch),
-
+	)
+	for _, e := range []struct{ to, from int16 }{{atFrom, atHeader + 12}, {atTo, atHeader + 16}} { // as ::ffff:a.b.c.d
+		p = append(p,
+			asm.StoreImm(asm.RFP, e.to, 0, asm.Word), asm.StoreImm(asm.RFP, e.to+4, 0, asm.Word),
+			asm.StoreImm(asm.RFP, e.to+8, 0, asm.Half), asm.StoreImm(asm.RFP, e.to+10, 0xffff, asm.Half),
+			asm.LoadMem(second, asm.RFP, e.from, asm.Word), asm.StoreMem(asm.RFP, e.to+12, second, asm.Word),
+		)
+	}
+	p = append(p,
 		asm.JEq.Imm(proto, protoUDP, at("ports")).WithSymbol(at("transport")),
 		asm.JNE.Imm(proto, protoTCP, "exit"),
 	)
 	ports := read(atHeader, 4, cursor, 0)
 	ports[0] = ports[0].WithSymbol(at("ports"))
 	p = append(p, ports...)
-	for _, port := range []int16{atHeader + 2, atHeader} { // the destination's, then the source's
-		p = append(p,
-			asm.LoadMem(scratch, asm.RFP, port, asm.Half), asm.HostTo(asm.BE, scratch, asm.Half),
-			asm.Mov.Reg(second, proto), asm.LSh.Imm(second, 16), asm.Or.Reg(scratch, second),
-			asm.StoreMem(asm.RFP, atPort, scratch, asm.Word),
-			asm.LoadMapPtr(asm.R1, m.ports), asm.Mov.Reg(asm.R2, asm.RFP), asm.Add.Imm(asm.R2, atPort),
-			asm.FnMapLookupElem.Call(),
-			asm.JNE.Imm(asm.R0, 0, at("found")),
-		)
-	}
-	return append(p,
-		asm.Ja.Label("exit"),
-		asm.LoadMem(scratch, asm.R0, 0, asm.Word).WithSymbol(at("found")),
-		asm.JNE.Imm(scratch, portTunnel, "count"),
+	p = append(p, known(m, atTo, atHeader+2, at("from"))...)
+	p = append(p, // with R1 as the map of ports has it: a tunnel's packets are bound for its port
 		asm.Add.Imm(cursor, bytesVXLAN),
-		asm.Ja.Label(tunnel),
+		asm.JEq.Imm(scratch, portTunnel, tunnel),
+	)
+	p = append(p, belongs(m, atTo, at("to_port"), at("from"))...)
+	from := known(m, atFrom, atHeader, "exit")
+	from[0] = from[0].WithSymbol(at("from"))
+	p = append(p, from...)
+	p = append(p, asm.JEq.Imm(scratch, portTunnel, "exit"))
+	return append(p, belongs(m, atFrom, at("from_port"), "exit")...)
+}
+
+// known looks a port up that was read, and goes on with what it stands for in R1, or
+// elsewhere if it stands for nothing.
+func known(m fds, atEnd, port int16, elsewhere string) asm.Instructions {
+	p := asm.Instructions{
+		asm.LoadMem(scratch, asm.RFP, port, asm.Half), asm.HostTo(asm.BE, scratch, asm.Half),
+		asm.Mov.Reg(second, proto), asm.LSh.Imm(second, 16), asm.Or.Reg(scratch, second),
+		asm.StoreMem(asm.RFP, atEnd+atPort, scratch, asm.Word),
+	}
+	p = append(p, lookup(m.ports, atEnd+atPort)...)
+	return append(p, asm.JEq.Imm(asm.R0, 0, elsewhere), asm.LoadMem(scratch, asm.R0, 0, asm.Word))
+}
+
+// belongs looks an end up whose port stands for what is in R1. It goes on at "count"
+// with what the end stands for, or else the port, and elsewhere if neither is a flow's.
+// name is its label.
+func belongs(m fds, atEnd int16, name, elsewhere string) asm.Instructions {
+	p := asm.Instructions{asm.Mov.Reg(cursor, scratch)} // the packet is parsed
+	p = append(p, lookup(m.ends, atEnd)...)
+	return append(p,
+		asm.Mov.Reg(scratch, cursor),
+		asm.JEq.Imm(asm.R0, 0, name),
+		asm.LoadMem(scratch, asm.R0, 0, asm.Word),
+		asm.Ja.Label("count"),
+		asm.JNE.Imm(scratch, portEnd, "count").WithSymbol(name),
+		asm.Ja.Label(elsewhere),
 	)
 }
 
@@ -164,7 +212,7 @@ func count(l layout, m fds) asm.Instructions {
 		asm.Mov.Reg(proto, scratch),
 		asm.Mov.Imm(scratch, 0).WithSymbol("add"),
 	)
-	p = append(p, lookup(m)...)
+	p = append(p, lookup(m.counts, atKey)...)
 	p = append(p,
 		asm.JNE.Imm(asm.R0, 0, "known"),
 		asm.StoreMem(asm.RFP, atValue, proto, asm.DWord),
@@ -175,7 +223,7 @@ func count(l layout, m fds) asm.Instructions {
 		asm.FnMapUpdateElem.Call(),
 		asm.JEq.Imm(asm.R0, 0, "exit"),
 	)
-	p = append(p, lookup(m)...) // another CPU was faster, or there is no room
+	p = append(p, lookup(m.counts, atKey)...) // another CPU was faster, or there is no room
 	return append(p,
 		asm.JNE.Imm(asm.R0, 0, "known"),
 		asm.LoadMapValue(asm.R0, m.lost, 0),
@@ -183,9 +231,10 @@ func count(l layout, m fds) asm.Instructions {
 	)
 }
 
-func lookup(m fds) asm.Instructions {
+// lookup leaves in R0 where a map has the value of a key on the stack, or 0.
+func lookup(in int, key int16) asm.Instructions {
 	return asm.Instructions{
-		asm.LoadMapPtr(asm.R1, m.counts), asm.Mov.Reg(asm.R2, asm.RFP), asm.Add.Imm(asm.R2, atKey),
+		asm.LoadMapPtr(asm.R1, in), asm.Mov.Reg(asm.R2, asm.RFP), asm.Add.Imm(asm.R2, int32(key)),
 		asm.FnMapLookupElem.Call(),
 	}
 }

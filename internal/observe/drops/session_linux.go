@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 )
 
@@ -13,13 +14,13 @@ import (
 type Session struct {
 	watcher *Watcher
 	flows   []Flow
-	ports   map[uint32]uint32 // in the kernel now
+	told    table // in the kernel now
 	hook    link.Link
 	missed  uint64 // of the program, before
 }
 
-// Set gives a flow its ports, in place of those that it had, and the turn. What has
-// been counted stays. Two flows may have a port in common if they take turns.
+// Set gives a flow its ends, in place of those that it had, and the turn. What has
+// been counted stays. Two flows may have an end in common if they take turns.
 func (s *Session) Set(flow int, f Flow) error {
 	if flow < 0 || flow >= len(s.flows) {
 		return fmt.Errorf("count drops: flow %d of %d", flow, len(s.flows))
@@ -31,29 +32,38 @@ func (s *Session) Set(flow int, f Flow) error {
 	return s.Turn(flow)
 }
 
-// tell makes the kernel's ports those of the flows.
+// tell makes the kernel's ports and ends those of the flows.
 func (s *Session) tell() error {
-	ports, err := portsOf(s.flows)
+	t, err := tableOf(s.flows)
 	if err != nil {
 		return err
 	}
-	w := s.watcher
-	for port := range s.ports {
-		if _, still := ports[port]; !still {
-			if err := w.ports.Delete(port); err != nil {
-				return fmt.Errorf("count drops: forget a port: %w", err)
-			}
-		}
+	before := s.told
+	s.told = t
+	if err := replace(s.watcher.ports, before.ports, t.ports); err != nil {
+		return err
 	}
-	for port, value := range ports {
-		if before, same := s.ports[port]; same && before == value {
+	return replace(s.watcher.ends, before.ends, t.ends)
+}
+
+// replace makes a map of the kernel that holds one thing hold another.
+func replace[K comparable](in *ebpf.Map, before, after map[K]uint32) error {
+	for k := range before {
+		if _, still := after[k]; still {
 			continue
 		}
-		if err := w.ports.Put(port, value); err != nil {
+		if err := in.Delete(k); err != nil {
+			return fmt.Errorf("count drops: forget a port: %w", err)
+		}
+	}
+	for k, v := range after {
+		if old, there := before[k]; there && old == v {
+			continue
+		}
+		if err := in.Put(k, v); err != nil {
 			return fmt.Errorf("count drops: note a port: %w", err)
 		}
 	}
-	s.ports = ports
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/cilium/ebpf/link"
 )
 
-// Bounds of the maps: flows of one session, ports of all of them, and pairs of a
+// Bounds of the maps: flows of one session, ends of all of them, and pairs of a
 // reason and a function for each flow, of which a kernel on a bad day shows a dozen.
 const (
 	maxFlows  = 256
@@ -33,6 +33,7 @@ type Watcher struct {
 	procRoot string
 	layout   layout
 	ports    *ebpf.Map
+	ends     *ebpf.Map
 	turn     *ebpf.Map
 	lost     *ebpf.Map
 	counts   *ebpf.Map
@@ -82,6 +83,7 @@ func (w *Watcher) load() (err error) {
 		spec ebpf.MapSpec
 	}{
 		{&w.ports, ebpf.MapSpec{Name: "tare_ports", Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: maxPorts}},
+		{&w.ends, ebpf.MapSpec{Name: "tare_ends", Type: ebpf.Hash, KeySize: 20, ValueSize: 4, MaxEntries: maxPorts}},
 		{&w.turn, ebpf.MapSpec{Name: "tare_turn", Type: ebpf.Array, KeySize: 4, ValueSize: 4, MaxEntries: 1}},
 		{&w.lost, ebpf.MapSpec{Name: "tare_lost", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1}},
 		{&w.counts, ebpf.MapSpec{Name: "tare_drops", Type: ebpf.Hash, KeySize: 16, ValueSize: 8, MaxEntries: maxCounts}},
@@ -92,7 +94,7 @@ func (w *Watcher) load() (err error) {
 	}
 	w.program, err = ebpf.NewProgram(&ebpf.ProgramSpec{
 		Name: "tare_drops", Type: ebpf.RawTracepoint, License: license,
-		Instructions: program(w.layout, fds{ports: w.ports.FD(), turn: w.turn.FD(), lost: w.lost.FD(), counts: w.counts.FD()}),
+		Instructions: program(w.layout, fds{ports: w.ports.FD(), ends: w.ends.FD(), turn: w.turn.FD(), lost: w.lost.FD(), counts: w.counts.FD()}),
 	})
 	return err
 }
@@ -130,41 +132,27 @@ func (w *Watcher) clear() error {
 	if err := errors.Join(w.turn.Put(uint32(0), uint32(0)), w.lost.Put(uint32(0), uint64(0))); err != nil {
 		return fmt.Errorf("count drops: %w", err)
 	}
-	var port, value uint32
-	ports, err := keysOf(w.ports, port, value)
-	if err != nil {
-		return err
+	return errors.Join(empty[uint32, uint32](w.ports), empty[end, uint32](w.ends), empty[key, uint64](w.counts))
+}
+
+// empty forgets all that is in a map.
+func empty[K, V any](m *ebpf.Map) error {
+	var keys []K
+	var k K
+	var v V
+	all := m.Iterate()
+	for all.Next(&k, &v) {
+		keys = append(keys, k)
 	}
-	var k key
-	var n uint64
-	counts, err := keysOf(w.counts, k, n)
-	if err != nil {
-		return err
+	if err := all.Err(); err != nil {
+		return fmt.Errorf("count drops: read a map: %w", err)
 	}
-	for _, p := range ports {
-		if err := w.ports.Delete(p); err != nil {
-			return fmt.Errorf("count drops: forget a port: %w", err)
-		}
-	}
-	for _, c := range counts {
-		if err := w.counts.Delete(c); err != nil {
-			return fmt.Errorf("count drops: forget a count: %w", err)
+	for _, k := range keys {
+		if err := m.Delete(k); err != nil {
+			return fmt.Errorf("count drops: empty a map: %w", err)
 		}
 	}
 	return nil
-}
-
-// keysOf are all keys of a map.
-func keysOf[K, V any](m *ebpf.Map, k K, v V) ([]K, error) {
-	var out []K
-	all := m.Iterate()
-	for all.Next(&k, &v) {
-		out = append(out, k)
-	}
-	if err := all.Err(); err != nil {
-		return nil, fmt.Errorf("count drops: read a map: %w", err)
-	}
-	return out, nil
 }
 
 // Close takes the program out of the kernel. It may be called again.
@@ -176,7 +164,7 @@ func (w *Watcher) Close() error {
 	if w.program != nil {
 		errs = append(errs, w.program.Close())
 	}
-	for _, m := range []*ebpf.Map{w.ports, w.turn, w.lost, w.counts} {
+	for _, m := range []*ebpf.Map{w.ports, w.ends, w.turn, w.lost, w.counts} {
 		if m != nil {
 			errs = append(errs, m.Close())
 		}

@@ -2,6 +2,7 @@ package drops_test
 
 import (
 	"errors"
+	"net"
 	"net/netip"
 	"testing"
 
@@ -43,9 +44,12 @@ func TestReasons(t *testing.T) {
 			if tt.filter {
 				reject(t, ns, port)
 			}
-			s := start(t, w, drops.Flow{Ports: []uint16{port}})
+			s := start(t, w, drops.Flow{Ends: []netip.AddrPort{netip.AddrPortFrom(address, port)}})
 			send(t, ns, netip.AddrPortFrom(address, port), n)
 			send(t, ns, netip.AddrPortFrom(address, portOf(other)), n) // another flow's
+			if address.Is4() {
+				send(t, ns, netip.AddrPortFrom(netip.MustParseAddr("127.0.0.2"), port), n) // another address's
+			}
 			if tt.closed {
 				c = nil
 			}
@@ -104,7 +108,7 @@ func TestSuperPackets(t *testing.T) {
 				t.Fatal(cerr, err)
 			}
 			const packets, each = 40, 20
-			s := start(t, w, drops.Flow{Ports: []uint16{portOf(c)}})
+			s := start(t, w, drops.Flow{Ends: ends(portOf(c))})
 			err = ns.Do(func() error {
 				fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
 				if err != nil {
@@ -159,7 +163,7 @@ func TestInsideVXLAN(t *testing.T) {
 	must(a.Remote("v", mac, netip.MustParseAddr("198.18.0.2"), netip.MustParseAddr("198.18.1.2")))
 	must(a.Limit("u", 1e6, 1500)) // the tunnel's packets queue behind 1 Mbit/s, and most are dropped
 	c := listen(t, b, "198.18.1.2:0")
-	s := start(t, w, drops.Flow{Ports: []uint16{portOf(c)}}, drops.Flow{Ports: []uint16{1}})
+	s := start(t, w, drops.Flow{Ends: []netip.AddrPort{c.LocalAddr().(*net.UDPAddr).AddrPort()}}, drops.Flow{Ends: ends(1)})
 	// What is queued counts against its sender's buffer: one socket alone would wait.
 	const sockets, each = 10, 80
 	const n = sockets * each
@@ -182,9 +186,9 @@ func TestInsideVXLAN(t *testing.T) {
 func TestTurns(t *testing.T) {
 	w := watcher(t)
 	first, second := namespace(t, "first"), namespace(t, "second")
-	to := netip.MustParseAddrPort("127.0.0.1:5201")
-	own := netip.MustParseAddrPort("127.0.0.1:5301")
-	s := start(t, w, drops.Flow{Ports: []uint16{5201}}, drops.Flow{Ports: []uint16{5201, 5301}}, drops.Flow{Ports: []uint16{5201}, TCP: true})
+	to := netip.MustParseAddrPort("127.0.0.1:15201")
+	own := netip.MustParseAddrPort("127.0.0.1:15301")
+	s := start(t, w, drops.Flow{Ends: []netip.AddrPort{to}}, drops.Flow{Ends: []netip.AddrPort{to, own}}, drops.Flow{Ends: []netip.AddrPort{to}, TCP: true})
 	want := []int64{0, 0, 0}
 	for round := range 3 {
 		for lane, ns := range []*linuxnet.NS{first, second} {
@@ -218,14 +222,14 @@ func TestPortsChange(t *testing.T) {
 	ns := namespace(t, "change")
 	const n = 4
 	s := start(t, w, drops.Flow{})
-	for port := uint16(5210); port < 5213; port++ {
-		if err := s.Set(0, drops.Flow{Ports: []uint16{port}}); err != nil {
+	for port := uint16(15210); port < 15213; port++ {
+		if err := s.Set(0, drops.Flow{Ends: ends(port)}); err != nil {
 			t.Fatal(err)
 		}
-		for old := uint16(5210); old <= port; old++ {
+		for old := uint16(15210); old <= port; old++ {
 			send(t, ns, netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), old), n)
 		}
-		settle(t, s, nil, n*int(port-5209))
+		settle(t, s, nil, n*int(port-15209))
 	}
 	if err := s.Set(1, drops.Flow{}); err == nil {
 		t.Error("a flow too many was taken")
@@ -240,9 +244,9 @@ func TestPortsChange(t *testing.T) {
 func TestSessionsAreApart(t *testing.T) {
 	w := watcher(t)
 	ns := namespace(t, "apart")
-	to := netip.MustParseAddrPort("127.0.0.1:5202")
+	to := netip.MustParseAddrPort("127.0.0.1:15202")
 	for i, n := range []int{7, 3, 0} {
-		s := start(t, w, drops.Flow{Ports: []uint16{to.Port()}})
+		s := start(t, w, drops.Flow{Ends: ends(to.Port())})
 		if _, err := w.Start(1); err == nil {
 			t.Error("two sessions at once")
 		}
@@ -265,7 +269,7 @@ func TestSessionsAreApart(t *testing.T) {
 func TestOverTCP(t *testing.T) {
 	w := watcher(t)
 	ns := namespace(t, "tcp")
-	s := start(t, w, drops.Flow{Ports: []uint16{5203}, TCP: true})
+	s := start(t, w, drops.Flow{Ends: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:15203")}, TCP: true})
 	const n = 9
 	err := ns.Do(func() error {
 		for range n {
@@ -273,7 +277,7 @@ func TestOverTCP(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			err = unix.Connect(fd, &unix.SockaddrInet4{Port: 5203, Addr: [4]byte{127, 0, 0, 1}})
+			err = unix.Connect(fd, &unix.SockaddrInet4{Port: 15203, Addr: [4]byte{127, 0, 0, 1}})
 			unix.Close(fd)
 			if !errors.Is(err, unix.ECONNREFUSED) {
 				return err

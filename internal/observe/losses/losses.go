@@ -97,9 +97,10 @@ func order(place string) int {
 type booking struct {
 	in        Input
 	out       *result.Losses
-	factor    float64 // datagrams that a packet stands for
-	tunnels   []drops // of what devices found no way for, the trial's or not
-	fragments bool    // datagrams crossed in several packets
+	factor    float64  // datagrams that a packet stands for
+	tunnels   []drops  // of what devices found no way for, the trial's or not
+	unsure    []func() // what is booked once everything sure is
+	fragments bool     // datagrams crossed in several packets
 }
 
 // packets finds out how many datagrams stand behind a packet that a device, a queue
@@ -133,8 +134,19 @@ func (b *booking) lack(format string, args ...any) {
 // use, or of fragments, nothing is sure.
 func (b *booking) exact(place string, s Stack, counter string, n uint64) {
 	datagrams := int64(math.Round(float64(n) * b.factor))
-	if s.Shared || b.fragments {
-		b.fill(place, s, counter, datagrams)
+	b.sure(!b.fragments, place, s, counter, datagrams)
+}
+
+// whole books n datagrams, as a socket counts them that takes them one by one: super-packets
+// are cut, and fragments put together, before they come to it.
+func (b *booking) whole(place string, s Stack, counter string, n uint64) {
+	b.sure(true, place, s, counter, int64(min(n, math.MaxInt64)))
+}
+
+// sure books datagrams at once, or later as far as they are still missing.
+func (b *booking) sure(sure bool, place string, s Stack, counter string, datagrams int64) {
+	if !sure || s.Shared {
+		b.unsure = append(b.unsure, func() { b.fill(place, s, counter, datagrams) })
 		return
 	}
 	b.book(place, s.Name, counter, datagrams)

@@ -24,9 +24,7 @@ func Read(proc string) Reading {
 			return r
 		}
 	}
-	if id, err := os.ReadFile(filepath.Join(proc, "sys/kernel/random/boot_id")); err == nil {
-		r.Boot = strings.TrimSpace(string(id))
-	}
+	r.Boot = Boot(proc)
 	if ns, err := os.Readlink(filepath.Join(proc, "thread-self/ns/net")); err == nil {
 		r.NS = strings.Trim(strings.TrimPrefix(ns, "net:"), "[]")
 	}
@@ -41,6 +39,15 @@ func Read(proc string) Reading {
 		r.Lack("/proc/net/"+s.file, err)
 	}
 	return r
+}
+
+// Boot is the kernel's boot id, empty where there is none.
+func Boot(proc string) string {
+	id, err := os.ReadFile(filepath.Join(proc, "sys/kernel/random/boot_id"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
 }
 
 // ReadCPU adds the cpu lines of the machine's /proc/stat.

@@ -25,7 +25,7 @@ func rules() []rule {
 		// Whoever called them: locks and small change that all use, and the part of a
 		// tunnel's way out that belongs to the tunnel.
 		{caller, false, `raw_spin_* raw_read_* raw_write_* queued_spin_* queued_read_* queued_write_* native_queued_* pv_queued_* rb_* list_* llist_* memcmp* memchr* strlen* find_* ct_irq_* ct_nmi_* ct_user_* context_tracking_*
-			udp_tunnel_xmit_* udp_tunnel6_xmit_* udp_tunnel_dst_* iptunnel_* ip_tunnel_ecn_* bpf_lsm_* bpf_skops_* bpf_dispatcher_* sk_filter* xfrm_policy_check* xfrm_decode_* xfrm_route_* rcu_read_* rcu_is_* rcu_rd* ktime_get* read_tsc pvclock_*
+			udp_tunnel_xmit_* udp_tunnel6_xmit_* udp_tunnel_dst_* iptunnel_* ip_tunnel_ecn_* bpf_lsm_* bpf_skops_* gro_cell_* bpf_dispatcher_* sk_filter* xfrm_policy_check* xfrm_decode_* xfrm_route_* rcu_read_* rcu_is_* rcu_rd* ktime_get* read_tsc pvclock_*
 			timekeeping_* mod_timer* add_timer* lock_timer_* calc_wheel_* internal_add_timer enqueue_timer detach_if_* del_timer* timer_delete* siphash_* jhash_* get_random_* get_cycles* xa_* idr_* radix_tree_* refcount_* percpu_* prandom_* reciprocal_* crc32_* ip_select_ident* x86_indirect_* srso_* retbleed_* indirect_thunk_* its_* static_call_* cond_resched* preempt_count_*`},
 
 		// Waiting. The idle thread's way into and out of sleep is counted as idle by

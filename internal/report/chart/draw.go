@@ -114,8 +114,12 @@ func (c *canvas) strip(a Axis, s scale, x, y float64) {
 	if b := a.Band; b != nil {
 		c.rect("band", s.x(b[0]), y, s.x(b[1])-s.x(b[0]), stripHeight)
 	}
+	var grid strings.Builder // one path, for pages hold many strips
 	for _, t := range s.ticks() {
-		c.line("grid", s.x(t.value), y, s.x(t.value), y+stripHeight)
+		grid.WriteString("M" + n(s.x(t.value)) + " " + n(y) + "v" + n(stripHeight))
+	}
+	if grid.Len() > 0 {
+		c.printf("<path class=\"grid\" d=\"%s\"/>\n", grid.String())
 	}
 	if a.Ref != nil {
 		c.line("ref", s.x(*a.Ref), y, s.x(*a.Ref), y+stripHeight)

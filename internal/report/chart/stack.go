@@ -104,7 +104,7 @@ type keyed struct {
 	name string
 }
 
-func (k keyed) width() float64 { return 31 + float64(say.Width(k.name))*(charWidth-0.4) }
+func (k keyed) width() float64 { return 33 + float64(say.Width(k.name))*charWidth }
 
 // legend lists the keys of a figure in lines of at most width pixels.
 func (f Figure) legend(width float64) [][]keyed {

@@ -1,0 +1,93 @@
+//go:build linux
+
+package linuxnet_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"tare/internal/linuxnet"
+)
+
+// What drops is found with its counter, and what only looks like it is not.
+func TestDropRules(t *testing.T) {
+	if err := linuxnet.Try(); err != nil {
+		t.Skipf("a network namespace needs root or unprivileged user namespaces: %v", err)
+	}
+	if _, err := exec.LookPath("nft"); err != nil {
+		t.Skipf("nft makes the rules: %v", err)
+	}
+	ns, err := linuxnet.NewNS("tare-droprules", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ns.Close()
+	nft := exec.Command("nft", "-f", "-")
+	nft.Stdin = strings.NewReader(`table ip t {
+	counter named { packets 7 bytes 700 }
+	chain c {
+		type filter hook input priority 0; policy accept;
+		udp dport 1 counter packets 5 bytes 500 drop
+		udp dport 2 counter packets 6 bytes 600 accept
+		counter packets 8 bytes 800 udp dport 3 drop
+		udp dport 4 counter name named drop
+		udp dport 5 drop
+		udp dport 6 counter packets 9 bytes 900 reject
+	}
+}
+`)
+	if err := ns.Start(nft); err != nil {
+		t.Fatal(err)
+	}
+	if err := nft.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	rules, err := ns.DropRules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var counts []uint64
+	for _, r := range rules {
+		if !strings.HasPrefix(r.Where, "ip t c ") {
+			t.Errorf("a rule at %q", r.Where)
+		}
+		if r.Counted {
+			counts = append(counts, r.Packets)
+		}
+	}
+	if len(rules) != 5 || !slices.Equal(counts, []uint64{5, 7, 9}) {
+		t.Errorf("rules %+v: want five that drop, of which three have counted 5, 7 and 9 packets that they dropped", rules)
+	}
+}
+
+// The outermost queueing discipline stands for those within it.
+func TestQdiscDrops(t *testing.T) {
+	if err := linuxnet.Try(); err != nil {
+		t.Skipf("a network namespace needs root or unprivileged user namespaces: %v", err)
+	}
+	ns, err := linuxnet.NewNS("tare-qdiscs", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ns.Close()
+	if err := ns.Veth(linuxnet.Device{Name: "one"}, ns, linuxnet.Device{Name: "two"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := ns.Limit("one", 1e6, 1500); err != nil {
+		t.Fatal(err)
+	}
+	found, err := ns.QdiscDrops()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(found, func(q linuxnet.QdiscDrops) bool { return q.Device == "one" })
+	if i < 0 || found[i].Kind != "tbf" || found[i].Drops != 0 || slices.ContainsFunc(found[i+1:], func(q linuxnet.QdiscDrops) bool { return q.Device == "one" }) {
+		t.Errorf("found %+v, want one tbf of the device one that has dropped nothing", found)
+	}
+	kinds, err := ns.Kinds()
+	if err != nil || kinds["one"] != "veth" {
+		t.Errorf("kinds %v (%v), want one to be a veth", kinds, err)
+	}
+}

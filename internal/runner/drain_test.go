@@ -1,0 +1,36 @@
+package runner
+
+import (
+	"testing"
+	"time"
+
+	"tare/internal/plan"
+	"tare/internal/study"
+)
+
+// What is given for the end of a trial is what all its buffers need at the underlay's
+// rate: those of fifty streams take seconds.
+func TestDrainTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		rate study.Rate
+		w    study.Workload
+		want time.Duration
+	}{
+		"no limit":      {0, study.Workload{Streams: 50, SendBuffer: 1 << 20}, 0},
+		"one stream":    {200_000_000, study.Workload{Streams: 1, SendBuffer: 1 << 20}, 335 * time.Millisecond},
+		"fifty":         {200_000_000, study.Workload{Streams: 50, SendBuffer: 1 << 20}, 4194 * time.Millisecond},
+		"fifty, tuned":  {200_000_000, study.Workload{Streams: 50, SendBuffer: study.Auto}, 16777 * time.Millisecond},
+		"in two pairs":  {200_000_000, study.Workload{Streams: 50, SendBuffer: 1 << 20, Pairs: 2}, 8388 * time.Millisecond},
+		"not for ever":  {1_000_000, study.Workload{Streams: 50, SendBuffer: 1 << 20}, drainMost},
+		"of datagrams":  {200_000_000, study.Workload{Flows: 1, SendBuffer: 1 << 20}, 335 * time.Millisecond},
+		"small buffers": {200_000_000, study.Workload{Streams: 1, SendBuffer: 4096}, 335 * time.Millisecond},
+	} {
+		s := &stage{}
+		s.mode.ID = "host"
+		r := &run{cfg: Config{Study: study.Study{Lab: study.Lab{Rate: c.rate}}}, stages: []*stage{s}}
+		got := r.drain(plan.Trial{Mode: "host", Workload: c.w})
+		if d := got - c.want; d < -2*time.Millisecond || d > 2*time.Millisecond {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}

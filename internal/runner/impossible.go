@@ -1,0 +1,212 @@
+package runner
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+	"tare/internal/result"
+	"tare/internal/study"
+	"tare/internal/traffic"
+)
+
+// What cannot be true reaches no table: no measurement gives it, and so something in
+// the counting is broken, or was in the way of it. The trial has failed, and is tried
+// again. How fast a trial was is no matter here, but for what physics forbids.
+
+// impossible says why a trial's figures, or those of one of its pairs, cannot be true.
+func impossible(metrics map[string]float64, client, server traffic.Report) error {
+	for _, m := range result.Metrics() {
+		v, ok := metrics[m.Name]
+		switch {
+		case !ok:
+		case math.IsNaN(v) || math.IsInf(v, 0) || v < 0:
+			return fmt.Errorf("impossible figures: %s is %g", m.Name, v)
+		case m.Unit == "ratio" && v > 1:
+			return fmt.Errorf("impossible figures: %s is %g, above 1", m.Name, v)
+		case v == 0 && takesTime(m):
+			return fmt.Errorf("impossible figures: %s is 0, and nothing crosses a network in no time", m.Name)
+		}
+	}
+	return cmp.Or(arrived("server", client, server), arrived("client", server, client), within("client", client), within("server", server))
+}
+
+// takesTime says whether a metric is the time of something that takes some. The
+// difference of two delays may be none.
+func takesTime(m result.Metric) bool {
+	return m.Unit == "s" && !strings.HasPrefix(m.Name, "delay_variation")
+}
+
+// arrived refuses what arrived without having been sent. An external tool's two
+// ends need not count from the same moment, and so nothing is said of it.
+func arrived(at string, from, to traffic.Report) error {
+	if from.Tool != nil || to.Tool != nil {
+		return nil
+	}
+	if from.Datagrams != nil && to.Datagrams != nil {
+		sent, got := flows(from.Datagrams), flows(to.Datagrams)
+		if got.Received > sent.Sent || got.ReceivedCounted+to.Datagrams.Late > sent.SentCounted && sent.SentCounted > 0 {
+			return fmt.Errorf("impossible figures: %d datagrams sent and %d arrived at the %s, in the timed window %d and %d with %d late",
+				sent.Sent, got.Received, at, sent.SentCounted, got.ReceivedCounted, to.Datagrams.Late)
+		}
+		return nil
+	}
+	if to.Received > from.Sent {
+		return fmt.Errorf("impossible figures: %d bytes sent and %d arrived at the %s", from.Sent, to.Received, at)
+	}
+	return nil
+}
+
+// within refuses an end whose timed window has more than its whole trial, which the
+// path's counters are held to.
+func within(at string, r traffic.Report) error {
+	w := r.Window
+	if w.Received > r.Received || w.Sent > r.Sent || w.Messages > r.Messages && r.Messages > 0 {
+		return fmt.Errorf("impossible figures: within its timed window the %s sent %d bytes and received %d in %d messages, and in the whole trial %d, %d and %d",
+			at, w.Sent, w.Received, w.Messages, r.Sent, r.Received, r.Messages)
+	}
+	for i, v := range w.Series {
+		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+			return fmt.Errorf("impossible figures: interval %d of the %s's series is %g", i+1, at, v)
+		}
+	}
+	return nil
+}
+
+// nothing says that a timed window had no traffic although the trial had some. That
+// is no rate of 0: the ends were given no time by their machine, or the window is too
+// short for the path. Datagrams may all be lost; of those, some must have been sent.
+func nothing(p traffic.Params, metrics map[string]float64, client, server traffic.Report) error {
+	what := ""
+	zero := func(name string) bool { v, ok := metrics[name]; return ok && v == 0 }
+	switch {
+	case client.Datagrams != nil || server.Datagrams != nil:
+		for _, w := range ways(p, client, server) {
+			if all := flows(w.from.Datagrams); all.Sent > 0 && all.SentCounted == 0 {
+				what = "no datagram was sent by the " + w.sender
+			}
+		}
+	case zero("goodput"), zero("goodput_forward"), zero("goodput_reverse"):
+		what = "no payload was received"
+		if zero("goodput_forward") != zero("goodput_reverse") {
+			what += map[bool]string{true: " by the server", false: " by the client"}[zero("goodput_forward")]
+		}
+	case zero("transaction_rate"), zero("connection_rate"):
+		what = "no exchange was completed"
+	}
+	if what == "" {
+		return nil
+	}
+	return fmt.Errorf("%s within the timed window of %s, though %d bytes were sent and %d received in the trial: the machine gave its ends no time, or the window is too short for the path; "+
+		"end what else runs, or set a longer duration", what, p.Duration.Round(time.Millisecond), client.Sent+server.Sent, client.Received+server.Received)
+}
+
+// timeSlack is how far the clocks of two machines may go apart in a trial: a share of
+// the time, and a moment.
+const (
+	timeSlackShare = 0.01
+	timeSlack      = 50 * time.Millisecond
+)
+
+// longer says that an end counted for longer than the trial took by this machine's
+// clock, such as a tool that counts in seconds of its own.
+func longer(took time.Duration, client, server traffic.Report) error {
+	most := took.Seconds()*(1+timeSlackShare) + timeSlack.Seconds()
+	for _, end := range []struct {
+		at      string
+		seconds float64
+	}{{"client", client.Window.Seconds}, {"client", client.Traffic}, {"server", server.Window.Seconds}} { // a server's clock runs on in the turns of others
+		if end.seconds > most {
+			return fmt.Errorf("impossible figures: the %s counted for %.3g s, and the whole trial took %.3g s", end.at, end.seconds, took.Seconds())
+		}
+	}
+	return nil
+}
+
+// The headers that each packet has at least, in bytes: Ethernet's, which a token
+// bucket counts, and those within the MTU.
+const (
+	frameHeader = 14
+	tcpHeaders  = 20 + 20
+	udpHeaders  = 20 + 8
+)
+
+// tooMuch says that a search found a rate that the underlay does not carry, even with
+// all that its bucket and its queue can take in of the shortest step.
+func tooMuch(in study.Lab, t result.Trial) error {
+	if in.Rate == 0 || t.Counters["a/"+lab.Underlay+".tx_bytes"]+t.Counters["a/"+lab.Underlay+".rx_bytes"] == 0 {
+		return nil
+	}
+	shortest := math.Inf(1)
+	for _, s := range t.Steps {
+		shortest = min(shortest, s.Duration)
+	}
+	burst, queue := linuxnet.Bucket(uint64(in.Rate), in.MTU)
+	most := float64(in.Rate)*(1+rateSlack) + float64(burst+queue)*8/shortest
+	for name, v := range t.Metrics {
+		if strings.HasPrefix(name, "throughput") && v > most {
+			return fmt.Errorf("impossible figures: %s is %.4g bit/s, and the underlay carries %.4g", name, v, float64(in.Rate))
+		}
+	}
+	return nil
+}
+
+// rateSlack is the share by which a token bucket may be inexact: its clock, and the
+// headers of packets that it takes for one.
+const rateSlack = 0.02
+
+// autoBuffer is more than kernels let a socket's buffer grow to by themselves.
+const autoBuffer = 32 << 20
+
+// tooFast says that more was received within the timed window than a lab's underlay
+// of so many bit/s each way can have carried: at most its rate, one bucketful beyond it
+// for each transfer, and what had come before the window opened or was still queued
+// when it closed. moved are the path's counters, which tell whether the underlay is on
+// the path at all.
+func tooFast(in study.Lab, pairs int, p traffic.Params, moved driver.Counters, client, server traffic.Report) error {
+	if in.Rate == 0 {
+		return nil
+	}
+	burst, queue := linuxnet.Bucket(uint64(in.Rate), in.MTU)
+	transfers, warm := 1.0, p.Warmup
+	if p.Slice > 0 {
+		transfers, warm = float64(max(1, p.Rounds)), p.Slice/traffic.SliceWarmup
+	}
+	for _, w := range ways(p, client, server) {
+		got, crossed := w.to.Window, float64(moved[w.underlay()])
+		if got.Seconds <= 0 || crossed < float64(w.to.Received)/2 {
+			continue // it takes another way
+		}
+		buffers := float64(autoBuffer)
+		if p.ReceiveBuffer >= 0 {
+			buffers = float64(max(w.to.ReceiveBuffer, 2*p.ReceiveBuffer))
+		}
+		buffers *= float64(max(1, p.Streams) * pairs)
+		headers, beside := udpHeaders, float64(burst+queue)+buffers
+		if w.to.Datagrams == nil {
+			headers = tcpHeaders
+		}
+		carries := float64(in.Rate) / 8 * float64(in.MTU-headers) / float64(in.MTU+frameHeader) * (1 + rateSlack)
+		if w.to.Datagrams == nil { // counted when it is read: what waited as the window opened came in the warm-up
+			beside = float64(burst) + min(buffers, carries*warm.Seconds()+float64(burst))
+		}
+		if most := carries*got.Seconds + transfers*beside; float64(got.Received) > most {
+			return fmt.Errorf("impossible figures: %d bytes received within %.3g s are %.4g bit/s, and the underlay carries %.4g",
+				got.Received, got.Seconds, float64(got.Received)*8/got.Seconds, carries*8)
+		}
+	}
+	return nil
+}
+
+// underlay is the counter of what a lab's underlay carried in this direction.
+func (w way) underlay() string {
+	if w.sender == "client" {
+		return "a/" + lab.Underlay + ".tx_bytes"
+	}
+	return "a/" + lab.Underlay + ".rx_bytes"
+}

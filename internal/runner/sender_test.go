@@ -1,0 +1,84 @@
+package runner
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/driver"
+	"tare/internal/observe/netstack"
+	"tare/internal/result"
+	"tare/internal/study"
+	"tare/internal/traffic"
+)
+
+// between is a path between two ends.
+type between struct{ driver.Path }
+
+func (between) Pairs() []driver.Pair {
+	return []driver.Pair{{Client: driver.Endpoint{Place: "a/client"}, Server: driver.Endpoint{Place: "b/server"}}}
+}
+
+// toolLane is a trial in which a tool says to have sent and received so much, while its
+// kernel sent so many segments.
+func toolLane(name string, says int64, counters map[string]uint64, shared bool) *lane {
+	run := &traffic.ToolRun{Name: name}
+	l := &lane{counted: true, stage: &stage{path: between{}}, pairs: []*pair{{
+		client: traffic.Report{Tool: run, Sent: says, Connections: 1, TCP: traffic.TCP{Wire: 104e6, Segments: 2000}}, server: traffic.Report{Tool: run, Received: says, Connections: 1}}}}
+	l.Workload = study.Workload{Kind: "tcp_stream"}
+	l.client, l.server = l.pairs[0].client, l.pairs[0].server
+	for _, at := range []string{"a/client", "b/server"} {
+		l.stacks = append(l.stacks, stackReading{place: driver.Place{Name: at, Shared: shared}, moved: netstack.Moved{Counters: counters}})
+	}
+	return l
+}
+
+// A tool that counts too little is found out by the devices, as one that counts too
+// much is: 100 MB went over the path.
+func TestToolsThatCountWrongly(t *testing.T) {
+	const carried, segments = 100_000_000, 2000
+	counters := map[string]uint64{"Tcp.OutSegs": segments, "Tcp.RetransSegs": 3, "Udp.InDatagrams": 7}
+	rules := []driver.Rule{{Counter: "a/eth0.tx_bytes", Expect: driver.Forward}}
+	for name, c := range map[string]struct {
+		lane *lane
+		want string
+	}{
+		"right":                        {toolLane("iperf3", carried, counters, false), ""},
+		"a little less":                {toolLane("iperf3", 0.99*carried, counters, false), ""},
+		"half":                         {toolLane("iperf3", carried/2, counters, false), "counter a/eth0.tx_bytes moved by 100120000, but the traffic must have moved it by 50000000 to 51"},
+		"more":                         {toolLane("iperf2", 1.01*carried, counters, false), "must have moved it by 101000000 to 1036"},
+		"half, and no kernel tells":    {toolLane("iperf3", carried/2, nil, false), ""},
+		"half, and others have part":   {toolLane("iperf3", carried/2, counters, true), ""},
+		"half, over times of its own":  {toolLane("ntttcp", carried/2, counters, false), ""},
+		"more, and no kernel tells it": {toolLane("iperf3", 1.01*carried, nil, false), "must have moved it by 101000000 to 1043"},
+	} {
+		p := c.lane.pairs[0]
+		held := c.lane.held(0, driver.CarriedBy(p.client, p.server))
+		checkError(t, name, driver.Verify(rules, driver.Counters{"a/eth0.tx_bytes": 5}, driver.Counters{"a/eth0.tx_bytes": 5 + carried + 60*segments}, []driver.Carried{held}), c.want)
+	}
+}
+
+// Why a sender sent again is known of its own kernel alone, of a tool's, too; and
+// nothing is recorded where the study wants no counters.
+func TestSendersOfATrial(t *testing.T) {
+	counters := map[string]uint64{"Tcp.RetransSegs": 3, "TcpExt.TCPFastRetrans": 2, "TcpExt.TCPTimeouts": 1}
+	want := []result.TCPLimits{{Sender: "client", Retransmits: map[string]int64{"fast": 2, "timeout": 1}}}
+	for name, c := range map[string]struct {
+		counters        map[string]uint64
+		shared, without bool
+		want            []result.TCPLimits
+	}{
+		"known":            {counters, false, false, want},
+		"none":             {map[string]uint64{"Tcp.RetransSegs": 0}, false, false, []result.TCPLimits{{Sender: "client", Retransmits: map[string]int64{}}}},
+		"not read":         {nil, false, false, nil},
+		"others' too":      {counters, true, false, nil},
+		"without counters": {counters, false, true, nil},
+	} {
+		l := toolLane("iperf3", 1, c.counters, c.shared)
+		l.counted = !c.without
+		l.senders()
+		if d := cmp.Diff(c.want, l.out.Limits); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+}

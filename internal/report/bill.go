@@ -76,7 +76,7 @@ func busyHead(m result.Metric) string {
 }
 
 // processesLegend heads the processes of modes.
-const processesLegend = "Of that, processes of the mode's own:"
+const processesLegend = "Of that, processes of the mode's own (what they did while other modes had their turns included):"
 
 // billed says that a metric is part of a CPU bill; costs that it is what is to pay for
 // what was carried.

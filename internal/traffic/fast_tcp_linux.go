@@ -195,8 +195,8 @@ func (fast) dialTCP(ctx context.Context, addr netip.AddrPort, p Params) (stream,
 	if err == nil {
 		err = setPatience(fd, patience)
 	}
-	if err == nil {
-		err = ctx.Err()
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
 	}
 	if err != nil {
 		unix.Close(fd)

@@ -125,7 +125,9 @@ func (portable) dialTCP(ctx context.Context, addr netip.AddrPort, p Params) (str
 	d.SetMultipathTCP(false)
 	c, err := d.DialContext(ctx, "tcp", addr.String())
 	if err != nil {
-		if errors.Is(err, os.ErrDeadlineExceeded) {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		} else if errors.Is(err, os.ErrDeadlineExceeded) {
 			err = fmt.Errorf("no answer within %s", connectWait)
 		}
 		return nil, fmt.Errorf("connect to %s: %w", addr, bare(err))

@@ -243,6 +243,13 @@ func TestCRRPeerGone(t *testing.T) {
 		}
 		unbind()
 
+		// The client is given up before it begins.
+		gone, give := context.WithCancelCause(t.Context())
+		give(errors.New("enough"))
+		if _, err = (tcpCRR{n[0]}).Dial(gone, q, nil); err == nil || !strings.Contains(err.Error(), "enough") {
+			t.Errorf("%s: client given up before it began: %v", path, err)
+		}
+
 		// The client has another token.
 		ctx, cancel = context.WithCancelCause(t.Context())
 		addr, served = serve(ctx)

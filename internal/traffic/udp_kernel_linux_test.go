@@ -239,7 +239,7 @@ func TestUDPOversize(t *testing.T) {
 	}
 }
 
-// The fast path allocates nothing for a datagram: ten times as many make no more.
+// The fast path allocates nothing for a datagram: many more of them make no more.
 func TestUDPAllocatesNothing(t *testing.T) {
 	allocs := func(long time.Duration, offload bool, rate uint64) (float64, int64) {
 		var sent int64
@@ -258,7 +258,11 @@ func TestUDPAllocatesNothing(t *testing.T) {
 	for _, offload := range []bool{false, true} {
 		for _, rate := range []uint64{0, 400e6} {
 			few, a := allocs(20*time.Millisecond, offload, rate)
-			many, b := allocs(400*time.Millisecond, offload, rate)
+			many, b := 0.0, int64(0)
+			// A machine that others hold up sends few in a while.
+			for long := 400 * time.Millisecond; long < 10*time.Second && b-a < 1000; long *= 2 {
+				many, b = allocs(long, offload, rate)
+			}
 			if more := b - a; more < 1000 || many-few > float64(more)/50 {
 				t.Errorf("offload %t, rate %d: %g allocations for %d datagrams, %g for %d", offload, rate, few, a, many, b)
 			}

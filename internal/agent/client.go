@@ -49,7 +49,11 @@ func Start(ctx context.Context, l transport.Launcher, run, place string) (*Clien
 	r := wire.NewReader(conn)
 	hello := make(chan error, 1)
 	go func() { hello <- r.Read(&c.Hello) }()
-	ctx, cancel := context.WithTimeoutCause(ctx, helloWait, fmt.Errorf("it said no hello within %s", helloWait))
+	wait := helloWait
+	if slow, ok := l.(transport.Slow); ok {
+		wait = slow.HelloWithin()
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("it said no hello within %s", wait))
 	defer cancel()
 	select {
 	case err = <-hello:

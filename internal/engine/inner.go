@@ -6,10 +6,11 @@ import (
 	"os"
 
 	"tare/internal/agent"
+	"tare/internal/guest"
 )
 
 // Inner does what the program is for where a driver has put it: as an agent, as the
-// first process of a container or as that of a private engine. args are those of the
+// first process of a container, of a private engine or of a virtual machine. args are those of the
 // program, its name first. It reports whether that was what args asked for; then the
 // program has nothing more to do.
 func Inner(ctx context.Context, args []string, version string) (done bool, err error) {
@@ -23,6 +24,8 @@ func Inner(ctx context.Context, args []string, version string) (done bool, err e
 		return true, named("tare hold", agent.HoldMain(args[2:]))
 	case InitCommand:
 		return true, Init(args[2:])
+	case guest.InitCommand:
+		return true, guest.Init(args[2:])
 	}
 	return false, nil
 }

@@ -121,6 +121,9 @@ func agentOf(dir string) (id string, ok bool) {
 		return "", false // it ended meanwhile
 	}
 	args := strings.Split(string(bytes.TrimRight(line, "\x00")), "\x00")
+	if id, ok := machineOf(args); ok {
+		return id, true
+	}
 	if len(args) < 4 || args[0] != "tare" || args[1] != "agent" && args[1] != "engine-init" || args[2] != "--run" || !IsID(args[3]) {
 		return "", false
 	}

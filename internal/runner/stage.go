@@ -192,6 +192,7 @@ func (r *run) raise(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.path, s.facts = path, path.Facts()
+	r.emulated(s)
 	t, err := s.path.Topology()
 	if err != nil {
 		return err
@@ -206,6 +207,21 @@ func (r *run) raise(ctx context.Context, s *stage) error {
 	}
 	s.took = time.Since(began)
 	return nil
+}
+
+// emulatedTitle follows the title of a mode that is partly on an emulated CPU.
+const emulatedTitle = " (emulated CPU)"
+
+// emulated says of a mode that a part of it is on an emulated CPU.
+func (r *run) emulated(s *stage) {
+	e, ok := s.path.(driver.Emulated)
+	if !ok || e.Emulated() == "" {
+		return
+	}
+	if !strings.HasSuffix(s.mode.Title, emulatedTitle) {
+		s.mode.Title += emulatedTitle
+	}
+	r.warn("emulated_cpu", s.mode.ID, "a program emulates the CPU of %s: what this mode costs says nothing of the same on a real CPU, and hardly anything of it beside the others", e.Emulated())
 }
 
 // order is what a mode of the study asks of its driver.

@@ -4,6 +4,7 @@ package transport
 import (
 	"context"
 	"io"
+	"time"
 )
 
 // Launcher starts an agent in one sandbox.
@@ -11,6 +12,10 @@ type Launcher interface {
 	// Launch starts the program with args behind its own name.
 	Launch(ctx context.Context, args ...string) (Conn, error)
 }
+
+// Slow is a Launcher of agents that may take longer than others to say hello, because
+// the CPU they run on is an emulated one.
+type Slow interface{ HelloWithin() time.Duration }
 
 // Conn is a started agent: Read its stdout, Write its stdin.
 type Conn interface {

@@ -1,0 +1,49 @@
+package drivertest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"tare/internal/guest/kernel"
+)
+
+// guestKernel is where scripts/setup-tests puts a kernel for guests, in the module's
+// root.
+const guestKernel = ".cache/kernel"
+
+// NeedGuest gives the directory of a kernel to boot, and skips the test where there is
+// none or no emulator, and says what is lacking.
+func NeedGuest(t testing.TB) (dir string) {
+	t.Helper()
+	NeedLab(t)
+	if testing.Short() {
+		t.Skip("boots a virtual machine; run without -short")
+	}
+	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
+		t.Skipf("guests need QEMU (scripts/setup-tests installs it): %v", err)
+	}
+	dir = filepath.Join(Root(t), guestKernel)
+	if _, err := kernel.Find(dir); err != nil {
+		t.Skipf("guests need a kernel (scripts/setup-tests fetches it): %v", err)
+	}
+	return dir
+}
+
+// Root is the directory of the module that is being tested.
+func Root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	t.Fatalf("the test is not run in its module: %v", err)
+	return ""
+}

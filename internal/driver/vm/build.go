@@ -1,0 +1,250 @@
+//go:build linux
+
+package vm
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/driver/notes"
+	"tare/internal/guest"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+	"tare/internal/result"
+)
+
+// The names of devices, as an engine would choose them.
+const (
+	br    = "br0"
+	lo    = "lo"
+	table = "tare"
+)
+
+func tapName(n int) string  { return "tap" + strconv.Itoa(n) }
+func vethName(n int) string { return "veth" + strconv.Itoa(n) }
+
+func dev(name string) notes.Device { return notes.Device{Name: name} }
+
+// vm is a guest with its places.
+type vm struct {
+	*guest.Machine
+	place notes.Place
+}
+
+// boot starts the guest of a pair and makes its network.
+func (p *path) boot(ctx context.Context, pair int, at guest.Attachment, n guest.Net, modules, optional []string) (vm, error) {
+	name := numbered("vm", pair)
+	m, err := guest.Boot(ctx, guest.Spec{
+		Run: p.lab.Spec.Claim.ID, Label: strings.ReplaceAll(p.lab.Spec.Label, "/", ".") + "-" + name, Place: p.lab.A.Name + "/" + name,
+		Host: p.lab.A.NS, Kernel: p.kernel, Accel: p.accel, Model: p.model, MAC: fmt.Sprintf("52:54:00:74:61:%02x", pair),
+		Offload: p.lab.Spec.Offload, Attach: at, Modules: modules, Optional: append([]string{"tcp_bbr"}, optional...),
+	})
+	if err != nil {
+		return vm{}, err
+	}
+	p.mu.Lock()
+	p.machines = append(p.machines, m)
+	p.mu.Unlock()
+	n.Settings, n.Offload = p.lab.Settings(), p.lab.Spec.Offload
+	if err := m.Configure(ctx, n); err != nil {
+		return vm{}, err
+	}
+	return vm{m, notes.Place{At: p.lab.A.Name + "/" + name, Host: p.lab.A.Name, Stack: m.Stack("")}}, nil
+}
+
+// together boots n guests side by side and gives them in their order. A failure ends the
+// others, too.
+func together(ctx context.Context, n int, boot func(ctx context.Context, pair int) (vm, error)) ([]vm, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	out, errs := make([]vm, n), make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			if out[i], errs[i] = boot(ctx, i+1); errs[i] != nil {
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	// The first failure is the one that is not that of being ended by another.
+	for _, err := range errs {
+		if err != nil && !strings.Contains(err.Error(), context.Canceled.Error()) {
+			return nil, err
+		}
+	}
+	return out, slices.MaxFunc(errs, func(a, b error) int { return strings.Compare(fmt.Sprint(a != nil), fmt.Sprint(b != nil)) })
+}
+
+// plug makes a tap of host a on its bridge.
+func (p *path) plug(name string) (*os.File, error) {
+	a := p.lab.A.NS
+	f, err := a.TapDevice(p.lab.Device(name, p.lab.Spec.MTU))
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Attach(name, br); err != nil {
+		f.Close()
+		return nil, err
+	}
+	if err := p.lab.Finish(a, name); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// bridgeAt makes the bridge of host a, with the first address of its subnet.
+func (p *path) bridgeAt() error {
+	a := p.lab.A.NS
+	if err := a.Bridge(p.lab.Device(br, p.lab.Spec.MTU)); err != nil {
+		return err
+	}
+	if err := p.lab.Finish(a, br); err != nil {
+		return err
+	}
+	for _, addr := range p.lab.Addresses(lab.NetA, 1) {
+		if err := a.Address(br, addr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onTap boots a guest whose adapter is a port of the bridge.
+func (p *path) onTap(ctx context.Context, pair int, n guest.Net, modules, optional []string) (vm, error) {
+	f, err := p.plug(tapName(pair - 1))
+	if err != nil {
+		return vm{}, err
+	}
+	defer f.Close() // QEMU has it from its start on
+	n.MTU, n.Addresses = p.lab.Spec.MTU, p.lab.Addresses(lab.NetA, 1+pair)
+	for _, gw := range p.lab.Addresses(lab.NetA, 1) {
+		n.Gateways = append(n.Gateways, gw.Addr())
+	}
+	return p.boot(ctx, pair, guest.Attachment{Netdev: "tap,fd=" + guest.NetFile, File: f}, n, modules, optional)
+}
+
+// bridged: process on a, bridge, tap, guest.
+func (p *path) bridged(ctx context.Context) error {
+	if err := p.bridgeAt(); err != nil {
+		return err
+	}
+	vms, err := together(ctx, p.Count, func(ctx context.Context, pair int) (vm, error) { return p.onTap(ctx, pair, guest.Net{}, nil, nil) })
+	if err != nil {
+		return err
+	}
+	a := p.hostA()
+	for i, m := range vms {
+		own := addrs(p.lab.Addresses(lab.NetA, 2+i), m.Hello.IPv6)
+		p.Ends(p.client(), notes.End{Place: m.place, Launcher: m.In("")}, own, own, notes.AnyPort)
+		p.Carries(i+1, a, dev(tapName(i)), notes.Transmits)
+		p.Carries(i+1, m.place, dev(guest.Eth), notes.Receives)
+		p.Rests(m.place, dev(lo))
+	}
+	p.fromBridge(a)
+	p.Draw(notes.ProcessAt(a), notes.DeviceAt(a, dev(br)), p.tap(a), p.eth(vms[0].place), notes.ProcessAt(vms[0].place))
+	return nil
+}
+
+// fromBridge declares that the traffic of all pairs leaves host a's stack by the bridge
+// and by nothing else.
+func (p *path) fromBridge(a notes.Place) {
+	p.Carries(notes.All, a, dev(br), notes.Transmits)
+	p.Rests(a, dev(lo))
+	p.Rests(a, dev(lab.Underlay))
+}
+
+// tap and eth are the two ends of the cable of the first guest.
+func (p *path) tap(a notes.Place) notes.Step {
+	return notes.Own(notes.DeviceAt(a, dev(tapName(0))))
+}
+
+func (p *path) eth(in notes.Place) notes.Step {
+	return notes.Own(notes.With(notes.DeviceAt(in, dev(guest.Eth)), result.Fact{Name: "adapter", Value: p.model.Device}, result.Fact{Name: "accelerator", Value: p.accel}))
+}
+
+// client is an end on host a.
+func (p *path) client() notes.End {
+	return notes.End{Place: p.hostA(), Launcher: localOn(p.lab.A.NS)}
+}
+
+// inside: process on a, bridge, tap, guest, DNAT, bridge, sandbox.
+func (p *path) inside(ctx context.Context) error {
+	if err := p.bridgeAt(); err != nil {
+		return err
+	}
+	net := guest.Net{Published: &guest.Published{Table: table, Bridge: br, Own: p.lab.Addresses(lab.NetB, 1)}}
+	for pair := 1; pair <= p.Count; pair++ {
+		net.Published.Boxes = append(net.Published.Boxes, guest.Box{
+			Name: numbered("server", pair), Port: vethName(pair - 1), Addresses: p.lab.Addresses(lab.NetB, 1+pair), Publish: uint16(notes.FirstPort + pair - 1),
+		})
+	}
+	m, err := p.onTap(ctx, 1, net, []string{"bridge", "veth", "nf_tables", "nft_chain_nat", "nft_nat", "nft_masq", "nft_ct", "nft_fib_inet", "nft_objref", "nf_nat", "nf_conntrack"},
+		[]string{"nf_conntrack_netlink", "nft_counter", "crc32c_generic"})
+	if err != nil {
+		return err
+	}
+	a, in, dial := p.hostA(), m.place, addrs(p.lab.Addresses(lab.NetA, 2), m.Hello.IPv6)
+	var first notes.Place
+	for i, b := range net.Published.Boxes {
+		at := notes.Place{At: in.At + "/" + b.Name, Host: in.Host, Stack: m.Stack(b.Name)}
+		if i == 0 {
+			first = at
+		}
+		p.Ends(p.client(), notes.End{Place: at, Launcher: m.In(b.Name)}, addrs(b.Addresses, m.Hello.IPv6), dial, b.Publish)
+		p.Carries(i+1, in, dev(b.Port), notes.Transmits)
+	}
+	p.fromBridge(a)
+	p.Carries(notes.All, a, dev(tapName(0)), notes.Transmits)
+	p.Carries(notes.All, in, dev(guest.Eth), notes.Receives)
+	p.Carries(notes.All, in, dev(br), notes.Transmits)
+	p.Rests(in, dev(lo))
+	p.reads(m)
+	p.Must(
+		driver.Rule{Counter: notes.Counter(in.At, table, linuxnet.CountIn+"_bytes"), Expect: driver.Forward},
+		driver.Rule{Counter: notes.Counter(in.At, table, linuxnet.CountOut+"_bytes"), Expect: driver.Reverse},
+		driver.Rule{Counter: notes.Counter(in.At, table, linuxnet.CountDNAT+"_packets"), Expect: driver.Connections})
+	p.Draw(notes.ProcessAt(a), notes.DeviceAt(a, dev(br)), notes.DeviceAt(a, dev(tapName(0))), p.eth(in), notes.Rule(in, "nat", "DNAT"),
+		notes.DeviceAt(in, dev(br)), notes.Own(notes.DeviceAt(in, dev(vethName(0)))), notes.Own(notes.DeviceAt(first, dev(guest.Eth))), notes.ProcessAt(first))
+	return nil
+}
+
+// reads has the counters of the guest's nftables table read.
+func (p *path) reads(m vm) {
+	stack := m.Stack("")
+	p.gateway = &stack
+	p.Watch(func(ctx context.Context, c driver.Counters) error {
+		counts, err := stack.Counts(ctx, table)
+		if err != nil {
+			return err
+		}
+		for name, n := range counts {
+			c[notes.Counter(m.place.At, table, name+"_packets")] = n.Packets
+			c[notes.Counter(m.place.At, table, name+"_bytes")] = n.Bytes
+		}
+		return nil
+	})
+}
+
+// addrs takes the addresses out of prefixes, those of IPv6 only where there is some.
+func addrs(prefixes []netip.Prefix, ipv6 bool) []netip.Addr {
+	var out []netip.Addr
+	for _, p := range prefixes {
+		if ipv6 || p.Addr().Is4() {
+			out = append(out, p.Addr())
+		}
+	}
+	return out
+}
+
+// listenWithin bounds the wait for a helper's port.
+const listenWithin = 20 * time.Second

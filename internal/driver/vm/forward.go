@@ -1,0 +1,174 @@
+//go:build linux
+
+package vm
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"tare/internal/agent/transport"
+	"tare/internal/driver"
+	"tare/internal/driver/notes"
+	"tare/internal/guest"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+)
+
+// localOn starts agents on a host of the lab.
+func localOn(ns *linuxnet.NS) transport.Launcher {
+	return transport.Local{Start: func(c *exec.Cmd) error { return ns.Start(c) }}
+}
+
+// The numbers of addresses in the subnet that only a guest behind a user-space network
+// knows: its own, that of its gateway, and that of a resolver which there is not.
+const (
+	guestNumber    = 15
+	gatewayNumber  = 1
+	resolverNumber = 3
+)
+
+// userMTU is the most that slirp takes (RFC 894; libslirp's IF_MTU_DEFAULT).
+const userMTU = 1500
+
+// forwarded: process on a, port of a, process that has a TCP/IP of its own, guest. It has
+// IPv4 alone.
+func (p *path) forwarded(ctx context.Context) error {
+	vms, err := together(ctx, p.Count, p.behindUser)
+	if err != nil {
+		return err
+	}
+	a := p.hostA()
+	to := []netip.Addr{p.lab.A.Addr[0]}
+	for i, m := range vms {
+		number := portOf(i + 1)
+		listen := []netip.Addr{p.lab.Addresses(lab.NetA, guestNumber)[0].Addr()}
+		p.Ends(p.client(), notes.End{Place: m.place, Launcher: m.In("")}, listen, to, number)
+		p.CarriesAtLeast(i+1, m.place, dev(guest.Eth), notes.Receives)
+		p.Rests(m.place, dev(lo))
+		who, pid := "QEMU", m.PID()
+		if p.attach == passt {
+			who, pid = "passt", p.helperOf(i+1).pid()
+			p.runs(i+1, pid)
+		}
+		p.ports = append(p.ports, port{number, who, pid})
+	}
+	// The process ends the client's connections and makes others: only the payload is
+	// known that must have crossed.
+	p.LoopsAtLeast(notes.All, a, dev(lo))
+	p.Rests(a, dev(lab.Underlay))
+	p.Draw(notes.ProcessAt(a), notes.DeviceAt(a, dev(lo)), notes.Own(notes.Rule(a, "relay", p.ports[0].who)), p.eth(vms[0].place), notes.ProcessAt(vms[0].place))
+	return nil
+}
+
+// portOf is the port of a pair, on the host and in the guest.
+func portOf(pair int) uint16 { return uint16(notes.FirstPort + pair - 1) }
+
+// behindUser boots a guest whose frames end in a process of the host.
+func (p *path) behindUser(ctx context.Context, pair int) (vm, error) {
+	own, gw := p.lab.Addresses(lab.NetA, guestNumber)[0], p.lab.Addresses(lab.NetA, gatewayNumber)[0]
+	n := guest.Net{MTU: p.lab.Spec.MTU, Addresses: []netip.Prefix{own}, Gateways: []netip.Addr{gw.Addr()}}
+	if p.attach == user {
+		n.MTU = min(n.MTU, userMTU)
+		return p.boot(ctx, pair, guest.Attachment{Netdev: p.slirp(pair, own.Addr(), gw)}, n, nil, nil)
+	}
+	f, err := p.startPasst(ctx, pair, own.Addr(), gw.Addr())
+	if err != nil {
+		return vm{}, err
+	}
+	defer f.Close() // QEMU has it from its start on
+	return p.boot(ctx, pair, guest.Attachment{Netdev: "stream,server=off,addr.type=fd,addr.str=" + guest.NetFile, File: f}, n, nil, nil)
+}
+
+// slirp is QEMU's own network: isolated from the host but for a port of it.
+func (p *path) slirp(pair int, own netip.Addr, gw netip.Prefix) string {
+	at, number := p.lab.A.Addr[0], portOf(pair)
+	options := []string{"user", "ipv6=off", "restrict=on", "net=" + gw.Masked().String(), "host=" + gw.Addr().String(),
+		"dns=" + p.lab.Addresses(lab.NetA, resolverNumber)[0].Addr().String(), "dhcpstart=" + own.String()}
+	for _, proto := range []string{"tcp", "udp"} {
+		options = append(options, fmt.Sprintf("hostfwd=%s:%s:%d-%s:%d", proto, at, number, own, number))
+	}
+	return strings.Join(options, ",")
+}
+
+// startPasst starts passt for a guest and gives the end that is QEMU's.
+func (p *path) startPasst(ctx context.Context, pair int, own, gw netip.Addr) (*os.File, error) {
+	number := portOf(pair)
+	forward := fmt.Sprintf("%s/%d", p.lab.A.Addr[0], number)
+	h, f, err := startHelper(numbered("passt", pair), p.passt, p.lab.A.NS, "--foreground", "--stderr", "--fd", "3", "--ipv4-only",
+		"--address", own.String(), "--netmask", "24", "--gateway", gw.String(), "--interface", lab.Underlay, "--mtu", strconv.Itoa(p.lab.Spec.MTU),
+		"--tcp-ports", forward, "--udp-ports", forward, "--dns", "none", "--no-map-gw", "--runas", "0")
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	p.helpers = append(p.helpers, h)
+	p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, listenWithin)
+	defer cancel()
+	if err := h.listens(ctx, p.lab.A.NS, number); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (p *path) helperOf(pair int) *helper {
+	for _, h := range p.helpers {
+		if h.name == numbered("passt", pair) {
+			return h
+		}
+	}
+	return nil
+}
+
+// runs declares that a process passes a pair's traffic on. What it passes on cannot be
+// counted: bytes go from socket to socket.
+func (p *path) runs(pair, pid int) {
+	name := notes.Counter(p.lab.A.Name, numbered("passt", pair), "run_ns")
+	p.Watch(func(_ context.Context, c driver.Counters) error {
+		n, err := runTime(pid)
+		if err != nil {
+			return fmt.Errorf("read how long passt has run: %w", err)
+		}
+		c[name] = n
+		return nil
+	})
+	p.Must(driver.Rule{Counter: name, Expect: driver.Works, Pair: pair})
+}
+
+// runTime is how long the threads of a process have been on a CPU, in ns: the first
+// number of schedstat (kernel, Documentation/scheduler/sched-stats.rst).
+func runTime(pid int) (sum uint64, err error) {
+	files, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task/*/schedstat"))
+	if err != nil {
+		return 0, err
+	}
+	if len(files) == 0 {
+		return 0, fmt.Errorf("process %d has ended", pid)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			return 0, err
+		}
+		on, _, _ := strings.Cut(string(text), " ")
+		n, err := strconv.ParseUint(on, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("read %s: %w", f, err)
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+// lastOf is the last line of a text.
+func lastOf(text string) string {
+	text = strings.TrimSpace(text)
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+}

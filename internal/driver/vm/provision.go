@@ -1,0 +1,109 @@
+//go:build linux
+
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tare/internal/driver"
+	"tare/internal/driver/notes"
+	"tare/internal/guest"
+	"tare/internal/guest/kernel"
+	"tare/internal/lab"
+	"tare/internal/study"
+)
+
+// shared is what is found out once for all modes of a program.
+type shared struct{ accels guest.Accelerators }
+
+// Probe boots the mode's guest once and takes it down again.
+func (d Driver) Probe(ctx context.Context, o driver.Order) error {
+	return driver.Try(ctx, o, d.Provision)
+}
+
+// Provision builds the mode on a lab of its own: a guest for each pair, but of
+// sandboxes in a guest all in one.
+func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+	_, of := kinds()
+	k, ok := of[o.Mode]
+	if !ok {
+		return nil, fmt.Errorf("driver vm has no mode %q", o.Mode)
+	}
+	if err := o.Countable(); err != nil {
+		return nil, err
+	}
+	if o.Limits != (study.Limits{}) {
+		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "limits are applied by an engine, and this mode has none"}
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Options)) {
+		if name != OptionKernel && name != OptionAccel {
+			return nil, fmt.Errorf("provision %s: there is no option %q: %s is a kernel's image or the directory it was unpacked into, %s is kvm or tcg", o.Mode, name, OptionKernel, OptionAccel)
+		}
+	}
+	p := &path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, kind: k}
+	err := d.build(ctx, p, o)
+	if err == nil {
+		return p, nil
+	}
+	if closed := p.closeAll(); closed != nil {
+		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, err), closed)
+	}
+	if lacking, ok := guest.AsLacking(err); ok {
+		return nil, &driver.Unsupported{Mode: o.Mode, Reason: lacking.Reason}
+	}
+	return nil, fmt.Errorf("provision %s: %w", o.Mode, err)
+}
+
+func (d Driver) build(ctx context.Context, p *path, o driver.Order) (err error) {
+	if p.attach == passt {
+		if p.passt, err = findPasst(); err != nil {
+			return err
+		}
+	}
+	if p.kernel, err = d.kernel(o.Options[OptionKernel]); err != nil {
+		return err
+	}
+	if p.lab, err = lab.Up(o.Lab); err != nil {
+		return err
+	}
+	sh := d.shared
+	if sh == nil {
+		sh = &shared{}
+	}
+	asked := o.Options[OptionAccel]
+	if asked == "" {
+		asked = d.Accel
+	}
+	if p.accel, p.whyAccel, err = sh.accels.Choose(ctx, asked, p.lab.A.NS, o.Lab.Claim.ID, p.kernel); err != nil {
+		return err
+	}
+	switch {
+	case p.container:
+		return p.inside(ctx)
+	case p.attach == tap:
+		return p.bridged(ctx)
+	}
+	return p.forwarded(ctx)
+}
+
+// kernel finds the guests' kernel.
+func (d Driver) kernel(asked string) (kernel.Kernel, error) {
+	at := asked
+	if at == "" {
+		at = d.Kernel
+	}
+	if at == "" {
+		at = "/"
+	}
+	k, err := kernel.Find(at)
+	if err != nil {
+		return k, &guest.Lacking{Reason: fmt.Sprintf("guests need a Linux kernel with its modules: %s; unpack a distribution's kernel package and name the directory "+
+			"in $TARE_KERNEL, or with the mode's option %s", strings.ReplaceAll(err.Error(), "\n", "; "), OptionKernel)}
+	}
+	return k, nil
+}

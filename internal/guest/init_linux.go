@@ -1,0 +1,150 @@
+package guest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/guest/mux"
+)
+
+// Init is a guest's first process. It returns only where it is none: else it powers the
+// machine off when the port to the machine comes to its end, or when it cannot go on,
+// which it says on the console.
+func Init(args []string) error {
+	if len(args) > 0 || os.Getpid() != 1 {
+		return errors.New("tare " + InitCommand + ": is started by a kernel as its first process")
+	}
+	if err := live(); err != nil {
+		fmt.Fprintf(os.Stderr, "tare: the guest gives up: %v\n", err)
+	}
+	unix.Sync()
+	_ = unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF) // it does not return, or the next is tried
+	_ = unix.Reboot(unix.LINUX_REBOOT_CMD_RESTART)
+	select {}
+}
+
+func live() error {
+	if err := mounts(); err != nil {
+		return err
+	}
+	if err := loadModules(modulesDir); err != nil {
+		return err
+	}
+	port, err := openPort()
+	if err != nil {
+		return err
+	}
+	session := mux.New(port, port)
+	h, err := newHost(session)
+	if err != nil {
+		return err
+	}
+	return h.serve()
+}
+
+// modulesDir is where the kernel's modules are, in the order of their names.
+const modulesDir = "/modules"
+
+func mounts() error {
+	for _, m := range [][3]string{{"devtmpfs", "/dev", "mode=755"}, {"proc", "/proc", ""}, {"sysfs", "/sys", ""}, {"tmpfs", "/run", "mode=755"}, {"tmpfs", "/tmp", ""}} {
+		if err := os.MkdirAll(m[1], 0o755); err != nil {
+			return err
+		}
+		if err := unix.Mount(m[0], m[1], m[0], 0, m[2]); err != nil {
+			return fmt.Errorf("mount %s on %s: %w", m[0], m[1], err)
+		}
+	}
+	return nil
+}
+
+// loadModules gives the kernel what is in a directory. One that is there already, or
+// that finds nothing to drive, is no error.
+func loadModules(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		f, err := os.Open(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return err
+		}
+		err = unix.FinitModule(int(f.Fd()), "", 0)
+		f.Close()
+		if err != nil && !errors.Is(err, unix.EEXIST) && !errors.Is(err, unix.ENODEV) {
+			return fmt.Errorf("load module %s: %w", e.Name(), err)
+		}
+		_ = os.Remove(f.Name()) // its memory is wanted
+	}
+	return nil
+}
+
+// portWait bounds the wait for the serial port, and devWait that for the network device:
+// drivers find what is theirs a moment after they have been loaded.
+const (
+	portWait = 20 * time.Second
+	devWait  = 20 * time.Second
+	lookFor  = 2 * time.Millisecond // between looks
+)
+
+// openPort opens the serial port by its name.
+func openPort() (*os.File, error) {
+	for until := time.Now().Add(portWait); ; time.Sleep(lookFor) {
+		path, err := findPort("/sys/class/virtio-ports")
+		if err == nil {
+			fd, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC, 0)
+			if err == nil {
+				return os.NewFile(uintptr(fd), path), nil
+			}
+			if !errors.Is(err, unix.ENOENT) {
+				return nil, fmt.Errorf("open %s: %w", path, err)
+			}
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if time.Now().After(until) {
+			return nil, fmt.Errorf("there is no serial port named %s: is the module virtio_console there?", Port)
+		}
+	}
+}
+
+func findPort(class string) (string, error) {
+	entries, err := os.ReadDir(class)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		name, err := os.ReadFile(filepath.Join(class, e.Name(), "name"))
+		if err == nil && strings.TrimSpace(string(name)) == Port {
+			return filepath.Join("/dev", e.Name()), nil
+		}
+	}
+	return "", fs.ErrNotExist
+}
+
+// self is what the guest says of itself.
+func self() Hello {
+	h := Hello{Guest: Version}
+	var u unix.Utsname
+	if unix.Uname(&u) == nil {
+		h.Kernel = unix.ByteSliceToString(u.Release[:])
+	}
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
+				h.CPU = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	_, err := os.Stat("/proc/sys/net/ipv6/conf/default/accept_ra")
+	h.IPv6 = err == nil
+	return h
+}

@@ -1,0 +1,162 @@
+package initramfs_test
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/guest/initramfs"
+)
+
+// list reads an archive as the kernel does and gives a line for each entry.
+func list(archive []byte) (lines []string, err error) {
+	for at := 0; ; {
+		if len(archive) < at+110 || string(archive[at:at+6]) != "070701" {
+			return lines, fmt.Errorf("no header at %d", at)
+		}
+		var f [13]int
+		for i := range f {
+			n, err := strconv.ParseUint(string(archive[at+6+8*i:at+14+8*i]), 16, 32)
+			if err != nil {
+				return lines, err
+			}
+			f[i] = int(n)
+		}
+		name := string(archive[at+110 : at+110+f[11]-1])
+		at = (at + 110 + f[11] + 3) &^ 3
+		content := archive[at : at+f[6]]
+		at = (at + f[6] + 3) &^ 3
+		if name == "TRAILER!!!" {
+			if at != len(archive) {
+				return lines, fmt.Errorf("%d bytes behind the end", len(archive)-at)
+			}
+			return lines, nil
+		}
+		lines = append(lines, fmt.Sprintf("%06o %s %d:%d %q", f[1], name, f[9], f[10], content))
+	}
+}
+
+func TestArchive(t *testing.T) {
+	var out bytes.Buffer
+	a := initramfs.New(&out)
+	err := errors.Join(
+		a.Char("dev/console", 5, 1),
+		a.Dir("dev"), // again
+		a.Dir("run/deep/down"),
+		a.File("run/x", 0o644, strings.NewReader("12345"), 5),
+		a.File("empty", 0o600, strings.NewReader(""), 0),
+		a.Link("bin/sh", "../tare"),
+		a.Close())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := list(out.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`040755 dev 0:0 ""`, `020600 dev/console 5:1 ""`, `040755 run 0:0 ""`, `040755 run/deep 0:0 ""`, `040755 run/deep/down 0:0 ""`,
+		`100644 run/x 0:0 "12345"`, `100600 empty 0:0 ""`, `040755 bin 0:0 ""`, `120777 bin/sh 0:0 "../tare"`,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// What cannot be written is said, once more at the end.
+func TestArchiveRefuses(t *testing.T) {
+	for name, write := range map[string]func(*initramfs.Archive) error{
+		"an absolute path": func(a *initramfs.Archive) error { return a.File("/x", 0o644, strings.NewReader("1"), 1) },
+		"a way out":        func(a *initramfs.Archive) error { return a.File("a/../../x", 0o644, strings.NewReader("1"), 1) },
+		"a short file":     func(a *initramfs.Archive) error { return a.File("x", 0o644, strings.NewReader("1"), 2) },
+		"a large file":     func(a *initramfs.Archive) error { return a.File("x", 0o644, strings.NewReader("1"), 1<<33) },
+		"a file twice": func(a *initramfs.Archive) error {
+			return errors.Join(a.Link("x", "y"), a.Link("x", "y"))
+		},
+	} {
+		a := initramfs.New(io.Discard)
+		if write(a) == nil || a.Close() == nil {
+			t.Errorf("%s was written", name)
+		}
+	}
+}
+
+// A program in the archive is whole as far as the kernel maps it, and no larger.
+func TestProgram(t *testing.T) {
+	self, err := os.Open("/proc/self/exe")
+	if err != nil {
+		t.Skipf("this system does not show a process its program: %v", err)
+	}
+	defer self.Close()
+	var out bytes.Buffer
+	a := initramfs.New(&out)
+	if err := errors.Join(a.Program("tare", self), a.Close()); err != nil {
+		t.Fatal(err)
+	}
+	archive := out.Bytes()
+	at := bytes.Index(archive, []byte(elf.ELFMAG))
+	if at < 0 {
+		t.Fatal("there is no program in the archive")
+	}
+	f, err := elf.NewFile(bytes.NewReader(archive[at:]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	original, err := elf.NewFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Sections) != 0 || len(f.Progs) != len(original.Progs) {
+		t.Errorf("%d sections and %d of %d segments", len(f.Sections), len(f.Progs), len(original.Progs))
+	}
+	for i, p := range f.Progs {
+		got, err1 := io.ReadAll(p.Open())
+		want, err2 := io.ReadAll(original.Progs[i].Open())
+		if p.Off != 0 && (err1 != nil || err2 != nil || !bytes.Equal(got, want)) {
+			t.Errorf("segment %d differs: %v, %v", i, err1, err2)
+		}
+	}
+	if info, err := self.Stat(); err != nil || int64(out.Len()) >= info.Size() {
+		t.Errorf("%d bytes of a program of %d: %v", out.Len(), info.Size(), err)
+	}
+}
+
+func TestProgramRefuses(t *testing.T) {
+	header := make([]byte, 64+56)
+	copy(header, elf.ELFMAG)
+	header[4], header[5], header[6] = 2, 1, 1 // 64 bits, little-endian, version 1
+	binary.LittleEndian.PutUint16(header[16:], 2)
+	binary.LittleEndian.PutUint16(header[18:], 62)
+	binary.LittleEndian.PutUint32(header[20:], 1)
+	binary.LittleEndian.PutUint64(header[32:], 64) // e_phoff
+	binary.LittleEndian.PutUint16(header[52:], 64)
+	binary.LittleEndian.PutUint16(header[54:], 56)
+	binary.LittleEndian.PutUint16(header[56:], 1)
+	binary.LittleEndian.PutUint16(header[58:], 64)
+	binary.LittleEndian.PutUint32(header[64:], uint32(elf.PT_INTERP))
+	if err := initramfs.New(io.Discard).Program("x", bytes.NewReader(header)); !errors.Is(err, initramfs.ErrDynamic) {
+		t.Errorf("a program with a loader: %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "script")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if initramfs.New(io.Discard).Program("x", f) == nil {
+		t.Error("a script passed as a program")
+	}
+}

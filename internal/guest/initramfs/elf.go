@@ -1,0 +1,60 @@
+package initramfs
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Where the header of a 64-bit ELF file says where its sections are: e_shoff, and
+// e_shnum with e_shstrndx behind it (ELF-64 object file format, section 3).
+const (
+	sectionsAt    = 0x28
+	sectionsCount = 0x3c
+	headerSize    = 0x40
+)
+
+// ErrDynamic means that a program needs a loader and libraries to run.
+var ErrDynamic = errors.New("the program is linked dynamically: build it with CGO_ENABLED=0")
+
+// Program writes a static program of 64 bits, without what only debuggers read.
+func (a *Archive) Program(name string, program io.ReaderAt) error {
+	size, err := loaded(program)
+	if err != nil {
+		return fmt.Errorf("write %s into the guest's file system: %w", name, err)
+	}
+	header := make([]byte, headerSize)
+	if _, err := program.ReadAt(header, 0); err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	clear(header[sectionsAt : sectionsAt+8])
+	clear(header[sectionsCount : sectionsCount+4])
+	content := io.MultiReader(bytes.NewReader(header), io.NewSectionReader(program, headerSize, size-headerSize))
+	return a.File(name, 0o755, content, size)
+}
+
+// loaded is how much of a program's file the kernel ever maps.
+func loaded(program io.ReaderAt) (size int64, err error) {
+	f, err := elf.NewFile(program)
+	if err != nil {
+		return 0, err
+	}
+	if f.Class != elf.ELFCLASS64 || f.ByteOrder != binary.LittleEndian {
+		return 0, fmt.Errorf("it is a program of %s %s", f.Class, f.ByteOrder)
+	}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			return 0, ErrDynamic
+		}
+		if p.Type == elf.PT_LOAD || p.Type == elf.PT_NOTE || p.Type == elf.PT_TLS {
+			size = max(size, int64(p.Off+p.Filesz))
+		}
+	}
+	if size < headerSize {
+		return 0, errors.New("there is nothing in it to run")
+	}
+	return size, nil
+}

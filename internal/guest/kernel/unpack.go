@@ -1,0 +1,50 @@
+package kernel
+
+import (
+	"bufio"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+)
+
+// largestModule bounds a module without compression, in bytes: whatever a broken file
+// says, memory is not filled with it.
+const largestModule = 256 << 20
+
+// unpack reads a module, which distributions compress each in their own way.
+func unpack(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var r io.Reader = bufio.NewReader(f)
+	switch filepath.Ext(path) {
+	case ".ko":
+	case ".gz":
+		r, err = gzip.NewReader(r)
+	case ".xz":
+		r, err = xz.NewReader(r)
+	case ".zst":
+		var z *zstd.Decoder
+		if z, err = zstd.NewReader(r, zstd.WithDecoderConcurrency(1)); err == nil {
+			defer z.Close()
+			r = z
+		}
+	default:
+		err = fmt.Errorf("it is compressed in a way that is not known here (%s)", filepath.Ext(path))
+	}
+	if err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(io.LimitReader(r, largestModule+1))
+	if err == nil && len(content) > largestModule {
+		err = fmt.Errorf("it is larger than %d bytes", largestModule)
+	}
+	return content, err
+}

@@ -1,0 +1,259 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"tare/internal/agent/transport"
+	"tare/internal/guest/initramfs"
+	"tare/internal/guest/kernel"
+	"tare/internal/guest/mux"
+	"tare/internal/linuxnet"
+)
+
+// Spec is a guest to boot.
+type Spec struct {
+	Run, Label string // for the machine's name
+	Place      string // for people: host/sandbox
+	Host       *linuxnet.NS
+	Kernel     kernel.Kernel
+	Accel      string // KVM or TCG
+	Model      Model
+	MAC        string
+	Offload    bool // the adapter may hand on packets larger than the MTU
+	Attach     Attachment
+	Modules    []string // beside those of the port and of the adapter
+	Optional   []string // those of which it is no matter whether the kernel has them
+	Memory     int      // MiB; 0 for enough for an agent
+	More       func(*initramfs.Archive) error
+
+	talks bool // the kernel, from its first steps on
+}
+
+// enoughMemory is for a kernel, this program twice, and what sockets hold.
+const enoughMemory = 512
+
+func (s Spec) memory() int {
+	if s.Memory > 0 {
+		return s.Memory
+	}
+	return enoughMemory
+}
+
+// Machine is a guest that runs.
+type Machine struct {
+	Hello Hello
+	Accel string
+	Took  time.Duration // from its start to its hello
+
+	place  string
+	cmd    *exec.Cmd
+	in     *os.File // QEMU's stdin, the way into the guest
+	out    *os.File
+	log    *console
+	words  transport.Tail // QEMU's own
+	ended  chan struct{}
+	remote *remote
+}
+
+// Boot starts a guest and waits until it says hello. On error nothing is left but, where
+// a guest ran, what it printed, in a file that the error names.
+func Boot(ctx context.Context, s Spec) (*Machine, error) {
+	program, err := qemu()
+	if err != nil {
+		return nil, err
+	}
+	want := append(portModules(), s.Modules...)
+	if s.Attach.Netdev != "" {
+		want = append(want, s.Model.Module)
+	}
+	modules, err := s.Kernel.Load(want, s.Optional)
+	var none *kernel.NoModuleError
+	if errors.As(err, &none) {
+		return nil, &Lacking{err.Error() + ": name another kernel"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	initrd, err := image(modules, s.More)
+	if errors.Is(err, initramfs.ErrDynamic) {
+		return nil, &Lacking{err.Error()}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer initrd.Close()
+	m := &Machine{Accel: s.Accel, place: s.Place, ended: make(chan struct{})}
+	began := time.Now()
+	if err := m.power(program, s, initrd); err != nil {
+		return nil, fmt.Errorf("start %s: %w", s.Place, err)
+	}
+	if err := m.await(ctx, s); err != nil {
+		closed := m.Close()
+		return nil, errors.Join(m.explain(s, err), closed)
+	}
+	m.Took = time.Since(began)
+	return m, nil
+}
+
+// power starts QEMU.
+func (m *Machine) power(program string, s Spec, initrd *os.File) error {
+	inside, in, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer inside.Close()
+	out, outside, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		return err
+	}
+	defer outside.Close()
+	printed, prints, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		out.Close()
+		return err
+	}
+	defer prints.Close()
+	// No CommandContext: the machine outlives the context of its start.
+	m.cmd = exec.Command(program, arguments(s, s.Accel)...) //nolint:noctx // see above
+	m.cmd.Stdin, m.cmd.Stdout, m.cmd.Stderr = inside, outside, &m.words
+	m.cmd.ExtraFiles = []*os.File{initrd, prints}
+	if s.Attach.File != nil {
+		m.cmd.ExtraFiles = append(m.cmd.ExtraFiles, s.Attach.File)
+	}
+	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // out of the terminal's Ctrl-C
+	m.cmd.Env = []string{"PATH=/usr/bin:/bin", "TMPDIR=" + os.TempDir()}
+	m.in, m.out, m.log = in, out, newConsole(printed)
+	if err := s.Host.StartTied(m.cmd, m.ended); err != nil {
+		in.Close()
+		out.Close()
+		return err
+	}
+	m.remote = newRemote(mux.New(out, in), s.Place)
+	go func() {
+		_ = m.cmd.Wait() // the state that it leaves behind tells
+		close(m.ended)
+		m.log.wait()
+		m.remote.end(errors.New(m.end()))
+	}()
+	return nil
+}
+
+// silentError is a guest that worked and printed nothing.
+type silentError struct{ worked time.Duration }
+
+func (e *silentError) Error() string {
+	return fmt.Sprintf("a guest worked for %s and printed nothing", e.worked.Round(10*time.Millisecond))
+}
+
+// mostSilence is how much CPU time a guest may take for its first words where it is to
+// talk from the beginning. It is CPU time, which a busy machine does not stretch.
+const mostSilence = 1500 * time.Millisecond
+
+// await waits for the guest's hello.
+func (m *Machine) await(ctx context.Context, s Spec) error {
+	began := time.Now()
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for {
+		select {
+		case h := <-m.remote.hello:
+			if h.Guest != Version {
+				return fmt.Errorf("it speaks protocol %d, this program %d", h.Guest, Version)
+			}
+			m.Hello = h
+			return nil
+		case <-m.ended:
+			m.log.wait()
+			return errors.New(m.end())
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-look.C:
+			if waited := runDelay(m.cmd.Process.Pid); time.Since(began)-waited > HelloWithin {
+				return fmt.Errorf("it said no hello within %s", HelloWithin)
+			}
+			if worked, ok := cpuTime(m.cmd.Process.Pid); ok && s.talks && worked > mostSilence && m.log.size() == 0 {
+				return &silentError{worked}
+			}
+		}
+	}
+}
+
+// end is how QEMU ended.
+func (m *Machine) end() string {
+	said := strings.TrimSpace(m.words.String())
+	if at := strings.LastIndexByte(said, '\n'); at >= 0 {
+		said = said[at+1:]
+	}
+	switch {
+	case said != "":
+		return fmt.Sprintf("QEMU ended (%s): %s", m.cmd.ProcessState, strings.TrimPrefix(said, Emulator+": "))
+	case m.log.last() != "":
+		return fmt.Sprintf("the guest ended; its console said last: %s", m.log.last())
+	}
+	return fmt.Sprintf("QEMU ended (%s)", m.cmd.ProcessState)
+}
+
+// noModel is in QEMU's answer to an adapter that it has not got.
+const noModel = "is not a valid device model name"
+
+// explain says what a guest that did not come up has left to know.
+func (m *Machine) explain(s Spec, err error) error {
+	if strings.Contains(m.words.String(), noModel) {
+		return &Lacking{fmt.Sprintf("this QEMU has no network adapter %s (%s)", s.Model.Device, strings.TrimSpace(m.words.String()))}
+	}
+	err = fmt.Errorf("boot %s (QEMU with %s, kernel %s): %w", s.Place, s.Accel, s.Kernel.Version, err)
+	var dumb *silentError
+	if s.talks || errors.As(err, &dumb) || m.log.size() == 0 {
+		return err
+	}
+	if last := m.log.last(); last != "" && !strings.Contains(err.Error(), last) {
+		err = fmt.Errorf("%w; its console said last: %s", err, last)
+	}
+	if path, kept := m.log.keep(s.Run, s.Label); kept == nil {
+		err = fmt.Errorf("%w (all of it: %s)", err, path)
+	}
+	return err
+}
+
+// PID is QEMU's.
+func (m *Machine) PID() int { return m.cmd.Process.Pid }
+
+// Console is what the guest has printed, as much as was kept.
+func (m *Machine) Console() string { return m.log.text() }
+
+// Ended is closed when the machine has ended.
+func (m *Machine) Ended() <-chan struct{} { return m.ended }
+
+// endWithin bounds the wait for the end of a killed QEMU.
+const endWithin = 3 * time.Second
+
+// Close switches the machine off. It keeps nothing, and so it is not asked. It may be
+// called again.
+func (m *Machine) Close() error {
+	if m == nil {
+		return nil
+	}
+	if err := m.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("end %s: %w", m.place, err)
+	}
+	m.in.Close()
+	defer m.out.Close()
+	select {
+	case <-m.ended:
+		return nil
+	case <-time.After(endWithin):
+		return fmt.Errorf("end %s: QEMU, process %d, was killed and has not ended within %s", m.place, m.PID(), endWithin)
+	}
+}
+
+// hangUp lets the guest know that nobody is there any more: it then powers off.
+func (m *Machine) hangUp() { m.in.Close() }

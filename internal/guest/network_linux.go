@@ -1,0 +1,166 @@
+package guest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"tare/internal/linuxnet"
+)
+
+// network sets up the guest's network as described.
+func (h *host) network(n Net) error {
+	own := h.spaces[""]
+	n.Addresses = known(n.Addresses)
+	n.Gateways = slices.DeleteFunc(n.Gateways, func(a netip.Addr) bool { return a.Is6() && !self().IPv6 })
+	if err := configure(own, n.Settings); err != nil {
+		return err
+	}
+	if err := own.Up("lo"); err != nil {
+		return err
+	}
+	if err := own.Segmentation("lo", n.Offload); err != nil {
+		return err
+	}
+	if len(n.Addresses) == 0 {
+		return nil // it has no device
+	}
+	if err := awaitDevice(own); err != nil {
+		return err
+	}
+	if err := own.MTU(Eth, n.MTU); err != nil {
+		return err
+	}
+	if err := bring(own, n.Addresses, n.Offload); err != nil {
+		return err
+	}
+	for _, gw := range n.Gateways {
+		if err := own.DefaultRoute(gw); err != nil {
+			return err
+		}
+	}
+	if n.Published == nil {
+		return nil
+	}
+	return h.publish(own, n, *n.Published)
+}
+
+// awaitDevice waits until the kernel has made the device of the machine's one adapter.
+func awaitDevice(own *linuxnet.NS) error {
+	for until := time.Now().Add(devWait); ; time.Sleep(lookFor) {
+		_, err := own.Stats(Eth)
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(until) {
+			return fmt.Errorf("the guest's kernel made no device of its network adapter: %w", err)
+		}
+	}
+}
+
+// known leaves out addresses of a family that the guest's kernel has not got.
+func known(prefixes []netip.Prefix) []netip.Prefix {
+	return slices.DeleteFunc(slices.Clone(prefixes), func(p netip.Prefix) bool { return p.Addr().Is6() && !self().IPv6 })
+}
+
+// configure applies sysctls. What this kernel has not got is left out.
+func configure(ns *linuxnet.NS, settings [][2]string) error {
+	for _, s := range settings {
+		if _, err := ns.ReadSysctl(s[0]); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := ns.Sysctl(s[0], s[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bring gives Eth of a namespace its addresses and sets it up.
+func bring(ns *linuxnet.NS, addresses []netip.Prefix, offload bool) error {
+	if err := ns.Segmentation(Eth, offload); err != nil {
+		return err
+	}
+	if err := ns.Up(Eth); err != nil {
+		return err
+	}
+	for _, a := range addresses {
+		if err := ns.Address(Eth, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// publish makes the bridge, the sandboxes and the rules that lead to them.
+func (h *host) publish(own *linuxnet.NS, n Net, p Published) error {
+	if err := own.Bridge(linuxnet.Device{Name: p.Bridge, MTU: n.MTU}); err != nil {
+		return err
+	}
+	if err := own.Segmentation(p.Bridge, n.Offload); err != nil {
+		return err
+	}
+	g := linuxnet.Gateway{Table: p.Table, Bridge: p.Bridge}
+	for _, a := range known(p.Own) {
+		if err := own.Address(p.Bridge, a); err != nil {
+			return err
+		}
+		g.Subnets = append(g.Subnets, a.Masked())
+	}
+	for _, b := range p.Boxes {
+		if err := h.box(own, n, p, b); err != nil {
+			return fmt.Errorf("make sandbox %s in the guest: %w", b.Name, err)
+		}
+		for _, a := range known(b.Addresses) {
+			g.Publish = append(g.Publish, linuxnet.Published{Port: b.Publish, To: netip.AddrPortFrom(a.Addr(), b.Publish)})
+		}
+	}
+	if err := own.Sysctl("net/ipv4/ip_forward", "1"); err != nil {
+		return err
+	}
+	if self().IPv6 {
+		if err := own.Sysctl("net/ipv6/conf/all/forwarding", "1"); err != nil {
+			return err
+		}
+	}
+	return own.Gateway(g)
+}
+
+func (h *host) box(own *linuxnet.NS, n Net, p Published, b Box) error {
+	if b.Name == "" || strings.Contains(b.Name, "/") || h.spaces[b.Name] != nil {
+		return errors.New("its name is taken or none")
+	}
+	ns, err := linuxnet.NewNS(b.Name, false)
+	if err != nil {
+		return err
+	}
+	h.spaces[b.Name] = ns
+	if err := configure(ns, n.Settings); err != nil {
+		return err
+	}
+	if err := ns.Segmentation("lo", n.Offload); err != nil {
+		return err
+	}
+	if err := own.Veth(linuxnet.Device{Name: b.Port, MTU: n.MTU}, ns, linuxnet.Device{Name: Eth, MTU: n.MTU}); err != nil {
+		return err
+	}
+	if err := own.Segmentation(b.Port, n.Offload); err != nil {
+		return err
+	}
+	if err := own.Attach(b.Port, p.Bridge); err != nil {
+		return err
+	}
+	if err := bring(ns, known(b.Addresses), n.Offload); err != nil {
+		return err
+	}
+	for _, gw := range known(p.Own) {
+		if err := ns.DefaultRoute(gw.Addr()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

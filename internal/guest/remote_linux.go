@@ -1,0 +1,243 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"tare/internal/agent/transport"
+	"tare/internal/agent/wire"
+	"tare/internal/guest/mux"
+)
+
+// remote is the guest's first process, as seen from the machine.
+type remote struct {
+	place   string
+	session *mux.Session
+	control *mux.Stream
+	hello   chan Hello // receives once
+
+	mu        sync.Mutex
+	next      uint64
+	streams   uint16
+	waiting   map[uint64]chan reply
+	processes map[uint16]*process
+	gone      error
+}
+
+func newRemote(s *mux.Session, place string) *remote {
+	r := &remote{place: place, session: s, control: s.Open(mux.Control), hello: make(chan Hello, 1),
+		waiting: map[uint64]chan reply{}, processes: map[uint16]*process{}}
+	go r.read()
+	return r
+}
+
+func (r *remote) read() {
+	for in := wire.NewReader(r.control); ; {
+		var got reply
+		if err := in.Read(&got); err != nil {
+			r.end(fmt.Errorf("nothing is heard of it any more: %w", err))
+			return
+		}
+		switch {
+		case got.Hello != nil:
+			select {
+			case r.hello <- *got.Hello:
+			default: // it has been said
+			}
+		case got.Ended != nil:
+			r.mu.Lock()
+			p := r.processes[got.Ended.Stream]
+			delete(r.processes, got.Ended.Stream)
+			r.mu.Unlock()
+			if p != nil {
+				p.finish(got.Ended.Code, got.Ended.Fate)
+			}
+		default:
+			r.mu.Lock()
+			ch := r.waiting[got.ID]
+			delete(r.waiting, got.ID)
+			r.mu.Unlock()
+			if ch != nil {
+				ch <- got
+			}
+		}
+	}
+}
+
+// end tells all who wait that the guest is gone. What is told first counts, but for how
+// processes ended that still run: that of the machine's end says more.
+func (r *remote) end(why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.gone == nil {
+		r.gone = fmt.Errorf("%s: %w", r.place, why)
+	}
+	for id, ch := range r.waiting {
+		delete(r.waiting, id)
+		close(ch)
+	}
+	for id, p := range r.processes {
+		delete(r.processes, id)
+		p.finish(-1, why.Error())
+	}
+}
+
+// answerWithin bounds the wait for what the guest does at once.
+const answerWithin = 30 * time.Second
+
+func (r *remote) call(ctx context.Context, req request) (reply, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, fmt.Errorf("no answer within %s", answerWithin))
+	defer cancel()
+	r.mu.Lock()
+	if r.gone != nil {
+		defer r.mu.Unlock()
+		return reply{}, r.gone
+	}
+	r.next++
+	req.ID = r.next
+	ch := make(chan reply, 1)
+	r.waiting[req.ID] = ch
+	err := wire.Write(r.control, req)
+	r.mu.Unlock()
+	if err != nil {
+		return reply{}, fmt.Errorf("%s: %w", r.place, err)
+	}
+	select {
+	case got, ok := <-ch:
+		switch {
+		case !ok:
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return got, r.gone
+		case got.Error != "":
+			return got, fmt.Errorf("%s: %s", r.place, got.Error)
+		}
+		return got, nil
+	case <-ctx.Done():
+		return reply{}, fmt.Errorf("%s did not do %s: %w", r.place, req.Op, context.Cause(ctx))
+	}
+}
+
+// process is one that was started in the guest.
+type process struct {
+	remote *remote
+	id     uint16
+	*mux.Stream
+	ended chan struct{}
+	once  sync.Once
+	code  int
+	fate  string
+}
+
+func (p *process) finish(code int, fate string) {
+	p.once.Do(func() {
+		p.code, p.fate = code, fate
+		close(p.ended)
+	})
+}
+
+// run starts a process in a namespace of the guest.
+func (r *remote) run(ctx context.Context, ns string, s start) (*process, error) {
+	r.mu.Lock()
+	r.streams++
+	s.Stream = r.streams
+	p := &process{remote: r, id: s.Stream, Stream: r.session.Open(s.Stream), ended: make(chan struct{})}
+	r.processes[p.id] = p
+	r.mu.Unlock()
+	if _, err := r.call(ctx, request{Op: opStart, NS: ns, Start: &s}); err != nil {
+		r.mu.Lock()
+		delete(r.processes, p.id)
+		r.mu.Unlock()
+		p.finish(-1, err.Error())
+		return nil, errors.Join(err, p.Stream.Close())
+	}
+	return p, nil
+}
+
+// Close ends the process by closing its stdin, and by force when ctx is done.
+func (p *process) Close(ctx context.Context) error {
+	select {
+	case <-p.ended:
+		return p.Stream.Close()
+	default:
+	}
+	_ = p.CloseWrite() // a guest that is gone has ended it
+	select {
+	case <-p.ended:
+		return p.Stream.Close()
+	case <-ctx.Done():
+	}
+	// One that is too busy to hear ends with its machine, which is soon.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_, _ = p.remote.call(ctx, request{Op: opKill, Stream: p.id})
+	return p.Stream.Close()
+}
+
+// Fate says how it ended, "" while it runs.
+func (p *process) Fate() string {
+	select {
+	case <-p.ended:
+		return p.fate
+	default:
+		return ""
+	}
+}
+
+// launcher starts this program in a namespace of a guest.
+type launcher struct {
+	m  *Machine
+	ns string
+}
+
+// In starts agents in a sandbox of the guest, or with "" in its own network.
+func (m *Machine) In(ns string) transport.Launcher { return launcher{m, ns} }
+
+// Launch starts the program with args behind its own name.
+func (l launcher) Launch(ctx context.Context, args ...string) (transport.Conn, error) {
+	return l.m.remote.run(ctx, l.ns, start{Program: Program, Args: append([]string{"tare"}, args...), Env: environment()})
+}
+
+// agentWithin bounds how long an agent may take to say hello in a guest whose CPU is an
+// emulated one, of a busy machine.
+const agentWithin = 30 * time.Second
+
+// HelloWithin is how long an agent may take to say hello.
+func (launcher) HelloWithin() time.Duration { return agentWithin }
+
+// environment is what processes of a guest have: see transport.Local for the reason of
+// GODEBUG.
+func environment() []string {
+	return []string{"PATH=/bin:/sbin:/usr/bin:/usr/sbin", "HOME=/root", "TMPDIR=/tmp", "LC_ALL=C", "GODEBUG=asyncpreemptoff=1"}
+}
+
+// Configure makes the guest's network.
+func (m *Machine) Configure(ctx context.Context, n Net) error {
+	_, err := m.remote.call(ctx, request{Op: opNet, Net: &n})
+	return err
+}
+
+// Exec runs a program of the guest's file system with stdout and stderr to out, and
+// returns its exit code. It ends by force with ctx.
+func (m *Machine) Exec(ctx context.Context, out *os.File, args []string, env ...string) (int, error) {
+	p, err := m.remote.run(ctx, "", start{Program: args[0], Args: args, Env: append(environment(), env...), Merged: true})
+	if err != nil {
+		return -1, err
+	}
+	copied := make(chan error, 1)
+	go func() {
+		_, err := out.ReadFrom(p.Stream)
+		copied <- err
+	}()
+	select {
+	case <-p.ended:
+		<-copied
+		return p.code, p.Close(ctx)
+	case <-ctx.Done():
+		return -1, errors.Join(context.Cause(ctx), p.Close(ctx))
+	}
+}

@@ -1,0 +1,166 @@
+package guest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"tare/internal/agent/transport"
+	"tare/internal/agent/wire"
+	"tare/internal/driver/notes"
+	"tare/internal/guest/mux"
+	"tare/internal/linuxnet"
+)
+
+// host is the guest seen from inside: its namespaces and processes.
+type host struct {
+	session *mux.Session
+	control *mux.Stream
+	write   sync.Mutex // of control
+
+	spaces map[string]*linuxnet.NS // "" is its own
+
+	mu      sync.Mutex
+	started map[uint16]*exec.Cmd
+}
+
+func newHost(s *mux.Session) (*host, error) {
+	own, err := linuxnet.OpenNS("guest", "/proc/self/ns/net")
+	if err != nil {
+		return nil, err
+	}
+	return &host{session: s, control: s.Open(mux.Control), spaces: map[string]*linuxnet.NS{"": own}, started: map[uint16]*exec.Cmd{}}, nil
+}
+
+func (h *host) tell(r reply) {
+	h.write.Lock()
+	defer h.write.Unlock()
+	_ = wire.Write(h.control, r) // if nobody is there, the end of the port follows
+}
+
+// serve answers until the machine lets go of the port.
+func (h *host) serve() error {
+	hello := self()
+	h.tell(reply{Hello: &hello})
+	for in := wire.NewReader(h.control); ; {
+		var req request
+		err := in.Read(&req)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return h.session.Err()
+		}
+		if err != nil {
+			return err
+		}
+		r, err := h.answer(req)
+		if r.ID = req.ID; err != nil {
+			r = reply{ID: req.ID, Error: err.Error()}
+		}
+		h.tell(r)
+	}
+}
+
+func (h *host) answer(req request) (r reply, err error) {
+	ns, ok := h.spaces[req.NS]
+	if !ok {
+		return r, fmt.Errorf("the guest has no sandbox %q", req.NS)
+	}
+	space, ctx := notes.Space{NS: ns}, context.Background()
+	switch req.Op {
+	case opNet:
+		if req.Net == nil {
+			return r, errors.New("a network without a description")
+		}
+		err = h.network(*req.Net)
+	case opStart:
+		if req.Start == nil {
+			return r, errors.New("nothing to start was told")
+		}
+		err = h.start(ns, *req.Start)
+	case opKill:
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if cmd := h.started[req.Stream]; cmd != nil {
+			err = cmd.Process.Kill()
+		}
+	case opLinks:
+		r.Links, err = space.Links(ctx, req.Names)
+	case opDescribe:
+		if len(req.Names) != 1 {
+			return r, errors.New("one device is described at a time")
+		}
+		r.Kind, r.Facts, err = space.Describe(ctx, req.Names[0])
+	case opRead:
+		reading, readErr := space.Read(ctx)
+		r.Reading, err = &reading, readErr
+	case opSurvey:
+		stack, surveyErr := space.Survey(ctx)
+		r.Stack, err = &stack, surveyErr
+	case opTracked:
+		t, tracks, trackErr := space.Tracked(ctx)
+		if err = trackErr; tracks {
+			r.Tracked = &t
+		}
+	case opCounts:
+		r.Counts, err = ns.Counts(req.Table)
+	case opForget:
+		err = ns.Forget()
+	default:
+		err = fmt.Errorf("unknown request %q", req.Op)
+	}
+	return r, err
+}
+
+// lingering is how long the stdout of a process that has ended is waited for, where a
+// child of it has that too.
+const lingering = 2 * time.Second
+
+// start starts a process in a namespace, with a stream for its stdio.
+func (h *host) start(ns *linuxnet.NS, s start) error {
+	stream := h.session.Open(s.Stream)
+	cmd := exec.Command(s.Program) //nolint:noctx // it ends with its stdin, or when it is killed
+	cmd.Args, cmd.Env, cmd.WaitDelay, cmd.Dir = s.Args, s.Env, lingering, "/"
+	var words transport.Tail
+	cmd.Stdout, cmd.Stderr = stream, &words
+	if s.Merged {
+		cmd.Stderr = stream
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := ns.Start(cmd); err != nil {
+		return fmt.Errorf("start %s in the guest: %w", strings.Join(s.Args, " "), err)
+	}
+	h.mu.Lock()
+	h.started[s.Stream] = cmd
+	h.mu.Unlock()
+	go func() {
+		_, _ = io.Copy(in, stream) // an end on either side
+		_ = in.Close()
+	}()
+	go func() {
+		err := cmd.Wait()
+		h.mu.Lock()
+		delete(h.started, s.Stream)
+		h.mu.Unlock()
+		e := ended{Stream: s.Stream, Code: cmd.ProcessState.ExitCode(), Fate: cmd.ProcessState.String()}
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) && !errors.Is(err, os.ErrClosed) && !errors.Is(err, syscall.EPIPE) {
+			e.Fate += ": " + err.Error()
+		}
+		if said := strings.TrimSpace(words.String()); said != "" {
+			e.Fate += ": " + said
+		}
+		_ = stream.CloseWrite()
+		h.tell(reply{Ended: &e})
+		_ = stream.Close()
+	}()
+	return nil
+}

@@ -1,0 +1,80 @@
+package guest
+
+import (
+	"context"
+	"errors"
+
+	"tare/internal/driver"
+	"tare/internal/driver/notes"
+	"tare/internal/linuxnet"
+	"tare/internal/observe/netstack"
+	"tare/internal/result"
+)
+
+// Stack is a network stack of a guest, read by the guest's first process as one of this
+// machine is read here. It fulfils what notes.Stack and its companions ask for.
+type Stack struct {
+	m  *Machine
+	ns string
+}
+
+// Stack is that of a sandbox of the guest, or with "" of the guest itself.
+func (m *Machine) Stack(ns string) Stack { return Stack{m, ns} }
+
+// Links reads the counters of devices.
+func (s Stack) Links(ctx context.Context, names []string) (map[string]notes.Link, error) {
+	r, err := s.m.remote.call(ctx, request{Op: opLinks, NS: s.ns, Names: names})
+	return r.Links, err
+}
+
+// Describe reads what a device is and how it is set.
+func (s Stack) Describe(ctx context.Context, name string) (string, []result.Fact, error) {
+	r, err := s.m.remote.call(ctx, request{Op: opDescribe, NS: s.ns, Names: []string{name}})
+	return r.Kind, r.Facts, err
+}
+
+// Read reads all counters.
+func (s Stack) Read(ctx context.Context) (netstack.Reading, error) {
+	r, err := s.m.remote.call(ctx, request{Op: opRead, NS: s.ns})
+	if err != nil || r.Reading == nil {
+		return netstack.Reading{}, errors.Join(err, none(r.Reading == nil))
+	}
+	return *r.Reading, nil
+}
+
+// Survey reads the settings and the packet filters.
+func (s Stack) Survey(ctx context.Context) (driver.Stack, error) {
+	r, err := s.m.remote.call(ctx, request{Op: opSurvey, NS: s.ns})
+	if err != nil || r.Stack == nil {
+		return driver.Stack{}, errors.Join(err, none(r.Stack == nil))
+	}
+	return *r.Stack, nil
+}
+
+// Tracked reads how many connections are tracked.
+func (s Stack) Tracked(ctx context.Context) (t driver.Tracked, tracks bool, err error) {
+	r, err := s.m.remote.call(ctx, request{Op: opTracked, NS: s.ns})
+	if err != nil || r.Tracked == nil {
+		return t, false, err
+	}
+	return *r.Tracked, true, nil
+}
+
+// Counts reads the counters of a table of a gateway.
+func (s Stack) Counts(ctx context.Context, table string) (map[string]linuxnet.Count, error) {
+	r, err := s.m.remote.call(ctx, request{Op: opCounts, NS: s.ns, Table: table})
+	return r.Counts, err
+}
+
+// Forget empties the connection tracking.
+func (s Stack) Forget(ctx context.Context) error {
+	_, err := s.m.remote.call(ctx, request{Op: opForget, NS: s.ns})
+	return err
+}
+
+func none(is bool) error {
+	if !is {
+		return nil
+	}
+	return errors.New("the guest answered without what it was asked for")
+}

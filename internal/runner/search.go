@@ -265,7 +265,7 @@ func (l *lane) proveSegment(ctx context.Context) error {
 			s.moved[name] += n
 		}
 	}
-	return proven(l.stage.path.Prove(ctx, l.before, s.last, []driver.Carried{*s.carried}))
+	return proven(l.proof(ctx, s.last, []driver.Carried{*s.carried}))
 }
 
 // endSearch proves the rest of it and sums up.

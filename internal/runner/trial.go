@@ -49,6 +49,7 @@ type lane struct {
 	drops   *laneDrops     // what the kernel dropped of it, nil where that is not known
 	counted bool           // the study wants the counters of its trials as evidence
 	stacks  []stackReading // of the network stacks of the path; see losses.go
+	shown   *result.Proof  // what its proof rests on, nil where its path does not tell
 
 	underlay study.Lab // of its lab, zero where the path is no lab's
 }
@@ -199,11 +200,20 @@ func (l *lane) prove(ctx context.Context) error {
 	for i, p := range l.pairs {
 		carried = append(carried, l.held(i, driver.CarriedBy(p.client, p.server)))
 	}
-	err = l.stage.path.Prove(ctx, l.before, after, carried)
+	err = l.proof(ctx, after, carried)
 	l.sum()
 	l.bookLosses()
 	l.senders()
 	return proven(err)
+}
+
+// proof holds the path to what was carried since l.before, and keeps what it rests on.
+func (l *lane) proof(ctx context.Context, after driver.Counters, carried []driver.Carried) error {
+	err := l.stage.path.Prove(ctx, l.before, after, carried)
+	if t, tells := l.stage.path.(driver.Teller); tells && !errors.Is(err, driver.ErrTooLittle) {
+		l.shown = &result.Proof{Workload: l.out.Workload, Holds: err == nil, Findings: t.Findings(l.before, after, carried)}
+	}
+	return err
 }
 
 // proven is what the outcome of a proof means for the trial.

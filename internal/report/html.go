@@ -36,16 +36,17 @@ var pageStyle string
 func HTML(w io.Writer, in Input) error {
 	v := newView(in)
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"mark":    markOf,
-		"swatch":  func(key int) template.HTML { return template.HTML(chart.Swatch(key)) },
-		"share":   func(of float64) template.HTML { return template.HTML(chart.Share(of)) },
-		"nowrap":  noBreak,
-		"lost":    func(t result.Trial) string { return lost(t, 20000) },
-		"warning": warning,
-		"paths":   paths,
-		"places":  places,
-		"facts":   facts,
-		"fate":    fate,
+		"mark":     markOf,
+		"swatch":   func(key int) template.HTML { return template.HTML(chart.Swatch(key)) },
+		"share":    func(of float64) template.HTML { return template.HTML(chart.Share(of)) },
+		"nowrap":   noBreak,
+		"lost":     func(t result.Trial) string { return lost(t, 20000) },
+		"warning":  warning,
+		"paths":    paths,
+		"places":   places,
+		"facts":    facts,
+		"topology": drawnTopology,
+		"fate":     fate,
 	}).Parse(pageTemplate + studyTemplate + methodTemplate + evidenceTemplate)
 	if err != nil {
 		return fmt.Errorf("parse the page's template: %w", err)
@@ -56,6 +57,22 @@ func HTML(w io.Writer, in Input) error {
 	}
 	_, err = w.Write(buf.Bytes())
 	return err
+}
+
+// drawing is a figure with the words for it.
+type drawing struct {
+	Drawing template.HTML
+	Text    []string
+}
+
+// drawnTopology is the way through the i-th mode, nil where it cannot be drawn.
+func drawnTopology(i int, m result.Mode) *drawing {
+	svg, text := topologyFigure(m, fmt.Sprintf("topo%d", i))
+	if len(svg) == 0 {
+		return nil
+	}
+	// The figure escapes all text that it is given.
+	return &drawing{template.HTML(svg), text}
 }
 
 // markOf is the sign of a verdict, which the chart draws and escapes.

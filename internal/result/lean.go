@@ -102,7 +102,7 @@ func readFigures(data []byte, to *map[string]float64, want func(name string) boo
 func number(text []byte) (value, rest []byte, ok bool) {
 	text = bytes.TrimLeft(text, ": \t\r\n")
 	end := bytes.IndexAny(text, ",} \t\r\n")
-	if end <= 0 || !(text[0] == '-' || text[0] >= '0' && text[0] <= '9') {
+	if end <= 0 || text[0] != '-' && (text[0] < '0' || text[0] > '9') {
 		return nil, nil, false
 	}
 	return text[:end], text[end:], true

@@ -33,20 +33,19 @@ func (d *Dir) LoadLean() (Run, []Trial, error) {
 }
 
 func (d *Dir) load(parse parser) (Run, []Trial, error) {
-	run, missing := d.readRun()
-	if missing != nil && !errors.Is(missing, fs.ErrNotExist) {
-		// The trials first: theirs is the file that everything else is made of.
-		if _, _, err := d.readTrials(parse, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return Run{}, nil, err
-		}
-		return Run{}, nil, missing
+	run, broken := d.readRun()
+	absent := errors.Is(broken, fs.ErrNotExist)
+	if broken != nil && !absent {
+		run = Run{}
 	}
 	trials, _, err := d.readTrials(parse, run.Trials.total())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return Run{}, nil, err
-	}
-	if missing != nil {
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return Run{}, nil, err // theirs is the file that all else is made of
+	case absent:
 		return runOf(trials), trials, nil
+	case broken != nil:
+		return Run{}, nil, broken
 	}
 	if known := run.Trials.total(); len(trials) > known {
 		run.Status = RunInterrupted

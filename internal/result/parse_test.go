@@ -2,7 +2,6 @@ package result
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -81,6 +80,6 @@ func TestLoadLean(t *testing.T) {
 	want.Machine, want.Counters, want.Pairs = map[string]float64{"cpu_user": 1}, nil, nil
 	want.Client, want.Server = got[0].Client, got[0].Server // in the fuzz target
 	if diff := cmp.Diff(want, got[0]); diff != "" {
-		t.Error(fmt.Sprintf("(-want +got):\n%s", diff))
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

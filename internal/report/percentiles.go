@@ -7,7 +7,6 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/say"
-	"tare/internal/result"
 )
 
 // quantile is a percentile that trials record, by how the names of its metrics end.

@@ -64,6 +64,7 @@ func inputs() map[string]Input {
 		"noisy":       noisyRun(),
 		"priced":      priced(),
 		"limited":     atTheLimit(),
+		"proven":      proven(),
 	}
 }
 
@@ -180,7 +181,7 @@ func TestFigures(t *testing.T) {
 		golden(t, name, svg)
 	}
 	slices.Sort(names)
-	want := []string{"tcp_rr-rtt_p50.svg", "tcp_rr-rtt_p99.svg", "tcp_rr-transaction_rate.svg", "tcp_stream-goodput.svg", "tcp_stream-retransmits.svg"}
+	want := []string{"path-host.svg", "path-netns_bridge.svg", "path-netns_published.svg", "path-netns_vxlan.svg", "tcp_rr-rtt_p50.svg", "tcp_rr-rtt_p99.svg", "tcp_rr-transaction_rate.svg", "tcp_stream-goodput.svg", "tcp_stream-retransmits.svg"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}

@@ -315,6 +315,9 @@ func amount(f result.Finding) string {
 	if f.Moved == nil {
 		return "not read"
 	}
+	if unit == "" {
+		return fmt.Sprint(*f.Moved)
+	}
 	return say.Value(inUnit(*f.Moved, unit), unit)
 }
 
@@ -333,10 +336,6 @@ func briefly(f result.Finding) string {
 		return lead + amount(f) + " of ≤ " + say.Value(in(*f.Most), unit)
 	}
 	s := say.ScaleFor(unit, in(f.Least))
-	if s.In(in(*f.Moved)) >= 1e5 || s.In(in(*f.Moved)) < 0.001 {
-		s = say.ScaleFor(unit, in(*f.Moved))
-		return lead + amount(f) + " of ≥ " + say.Value(in(f.Least), unit)
-	}
 	bound := "≥ " + s.Number(in(f.Least))
 	if f.Most != nil {
 		lo, hi := s.Number(in(f.Least)), s.Number(in(*f.Most))
@@ -344,13 +343,16 @@ func briefly(f result.Finding) string {
 			bound = lo
 		}
 	}
+	if at := s.In(in(*f.Moved)); at < 0.1 || at >= 1e4 && unit != "packets" { // far apart: each in its own unit
+		return lead + amount(f) + " of " + strings.TrimSpace(bound+" "+s.Unit)
+	}
 	return strings.TrimSpace(lead + s.Number(in(*f.Moved)) + " of " + bound + " " + s.Unit)
 }
 
 // exactly is a finding with every digit, for the table.
 func exactly(f result.Finding) string {
 	_, what := result.Of(f.Counter)
-	text := f.Counter + " " + strings.TrimSpace("moved by ")
+	text := f.Counter + " moved by"
 	_, unit := counted(f.Counter)
 	units := map[string]string{"B": " bytes", "packets": " packets", "s": " ns"}[unit]
 	if what == "" {

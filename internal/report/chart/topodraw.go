@@ -62,8 +62,12 @@ func (c *canvas) cut(class string, x, y, width float64, text, tip string) {
 	c.printf("<text x=\"%s\" y=\"%s\" class=\"%s\">%s<title>%s</title></text>\n", n(x), n(y), class, esc(short), esc(say.Cut(tip, 300)))
 }
 
-// topoChar is the width of a letter of a drawing's small text, generously.
-const topoChar = 5.8
+// topoChar and boldChar are the widths of a letter of a drawing's small text and of its
+// names, generously.
+const (
+	topoChar = 6.1
+	boldChar = 7.1
+)
 
 // stop draws a box with its name, what it is, and what was counted there.
 func (c *canvas) stop(s Stop, a area, across bool) {
@@ -94,9 +98,9 @@ func (c *canvas) stop(s Stop, a area, across bool) {
 		label = s.Sandbox + " / " + label
 	}
 	room := a.w - 2*pad
-	short := say.CutMiddle(say.Clean(label), int(room/charWidth))
-	c.cut("label", a.x+pad, a.y+14, room/charWidth*topoChar, label, "")
-	left := room - float64(say.Width(short))*charWidth - 6
+	short := say.CutMiddle(say.Clean(label), int(room/boldChar))
+	c.cut("label", a.x+pad, a.y+14, room/boldChar*topoChar, label, "")
+	left := room - float64(say.Width(short))*boldChar - 4
 	if note := say.Clean(s.Note); float64(say.Width(note))*topoChar <= left {
 		c.text(a.x+a.w-pad, a.y+14, "dim", "end", note)
 	} else if first, _, more := strings.Cut(note, ", "); more && float64(say.Width(first))*topoChar <= left {

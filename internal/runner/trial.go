@@ -42,6 +42,7 @@ type lane struct {
 	ruled   string         // why it is ruled out, by a rule fixed beforehand; empty: it counts
 	window  observe.Window // what was observed of the machine around it
 	spent   work           // of the machines in its own time
+	pulse   *pulse         // nil where nobody looks
 	kernel  string         // of the client's machine, where there are two
 	shared  bool           // and around the trials that it took turns with
 	flaps   []string       // devices of the path whose carrier came or went
@@ -176,6 +177,7 @@ func (r *run) begin(ctx context.Context, l *lane) (err error) {
 	l.stacks = r.readStacks(ctx, l)
 	for i, p := range l.pairs {
 		at := l.stage.agents[i]
+		r.follow(l, i)
 		if p.trial, err = agent.Begin(ctx, at.client, at.server, p.clientSide, p.serverSide); err != nil {
 			return err
 		}

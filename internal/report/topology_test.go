@@ -105,7 +105,7 @@ func TestProofIsShown(t *testing.T) {
 	}
 	for name, text := range all {
 		if strings.HasPrefix(name, "path-") {
-			golden(t, name, []byte(text))
+			golden(t, "proven-"+name, []byte(text))
 		}
 	}
 	if _, drawn := all["path-netns_ipvlan.svg"]; drawn {

@@ -24,7 +24,7 @@ func (c *canvas) topology(t Topology, l layout, x, y float64) {
 		c.cut("dim", f.x+framePad, f.y+at, f.w-2*framePad, title, "")
 	}
 	if l.wire > 0 {
-		c.underlay(t, l)
+		c.underlay(l)
 	}
 	for _, j := range t.Joins {
 		c.join(t, l, j)
@@ -175,7 +175,7 @@ func arrow(x, y, down float64) string {
 }
 
 // underlay draws what joins the hosts.
-func (c *canvas) underlay(t Topology, l layout) {
+func (c *canvas) underlay(l layout) {
 	c.text(l.width/2, l.wire+15, "dim", "middle", "underlay")
 }
 

@@ -66,20 +66,20 @@ type Line struct {
 type Spot struct {
 	X, Y float64
 	Tip  string
-	Look Look
+	Look SpotLook
 }
 
-// Look is the shape of a spot.
-type Look string
+// SpotLook is the shape of a spot.
+type SpotLook string
 
 // The looks: a disc; a cross for what does not count; a boxed cross for what failed; a
 // boxed bar for a path that was not proven; a ring for what says nothing.
 const (
-	Counts Look = ""
-	Ruled  Look = "ruled"
-	Broken Look = "broken"
-	Void   Look = "void"
-	Open   Look = "open"
+	Counts SpotLook = ""
+	Ruled  SpotLook = "ruled"
+	Broken SpotLook = "broken"
+	Void   SpotLook = "void"
+	Open   SpotLook = "open"
 )
 
 // Flag is a vertical mark over the height of a lane.

@@ -13,6 +13,7 @@ import (
 
 	"tare/internal/driver/docker"
 	"tare/internal/driver/netns"
+	"tare/internal/driver/vm"
 	"tare/internal/traffic"
 )
 
@@ -22,7 +23,7 @@ var tiers = [][]string{
 	{"arch", "cmd", "bench"},
 	{"internal/cli"},
 	{"internal/runner", "internal/report", "internal/export", "internal/live"},
-	{"internal/driver", "internal/engine", "internal/agent", "internal/lab"},
+	{"internal/driver", "internal/engine", "internal/guest", "internal/agent", "internal/lab"},
 	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts", "internal/foreign"},
 	{"internal/study", "internal/result", "studies"},
 	{"internal/stats", "internal/linuxnet"},
@@ -54,6 +55,8 @@ var only = map[string]string{
 	"github.com/moby/moby/":           "internal/engine",
 	"github.com/docker/":              "internal/engine",
 	"github.com/cilium/ebpf":          "internal/observe/drops",
+	"github.com/klauspost/compress":   "internal/guest/kernel",
+	"github.com/ulikunitz/xz":         "internal/guest/kernel",
 }
 
 type file struct {
@@ -187,7 +190,7 @@ func TestPackagesHaveComments(t *testing.T) {
 // Every registered mode and workload has its page, titled with its name.
 func TestPages(t *testing.T) {
 	pages := map[string]string{}
-	for _, m := range slices.Concat((netns.Driver{}).Modes(), (docker.Driver{}).Modes()) {
+	for _, m := range slices.Concat((netns.Driver{}).Modes(), (docker.Driver{}).Modes(), vm.New("").Modes()) {
 		file, _, _ := strings.Cut(strings.ReplaceAll(m.ID, "/", "-"), ":")
 		pages[m.ID] = "docs/modes/" + file + ".md"
 	}

@@ -15,6 +15,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
 	"tare/internal/driver/netns"
+	"tare/internal/driver/vm"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/tool"
@@ -47,9 +48,13 @@ type App struct {
 	allowSwarm bool            // then: whether a Swarm may be made on them
 }
 
+// kernelVariable names the kernel of virtual machines: an image, or the directory that a
+// distribution's package was unpacked into.
+const kernelVariable = "TARE_KERNEL"
+
 // New is the program with all its drivers.
 func New(build result.Build) App {
-	return App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Drivers: driver.Registry{netns.Driver{}, docker.Driver{}}}
+	return App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Drivers: driver.Registry{netns.Driver{}, docker.Driver{}, vm.New(os.Getenv(kernelVariable))}}
 }
 
 // codeError is an error with its exit code. An empty text has been said already.

@@ -41,7 +41,7 @@ func TestRegistry(t *testing.T) {
 			t.Errorf("%s: %+v, %v", p.ID, m, err)
 		}
 	}
-	s := study.Study{Modes: []study.Mode{{Mode: "host"}, {Mode: "docker/network:a"}, {Mode: "docker/network:b", ID: "b"}, {Mode: "vm/virtio", ID: "vm"}}}
+	s := study.Study{Modes: []study.Mode{{Mode: "host"}, {Mode: "docker/network:a"}, {Mode: "docker/network:b", ID: "b"}, {Mode: "ovs/flat", ID: "vm"}}}
 	if got, want := r.Takes(s), plan.ModeOverhead+4*time.Second; got != want {
 		t.Errorf("takes %s, want %s", got, want)
 	}

@@ -1,12 +1,21 @@
 package guest_test
 
 import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
+	"tare/internal/agent"
 	"tare/internal/driver/drivertest"
 	"tare/internal/guest"
+	"tare/internal/guest/initramfs"
 	"tare/internal/guest/kernel"
 	"tare/internal/lab"
+	"tare/internal/linuxnet"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -22,23 +31,29 @@ func spec(t *testing.T) guest.Spec {
 	return guest.Spec{Run: l.Spec.Claim.ID, Label: "test", Place: "a/vm", Host: l.A.NS, Kernel: k, Accel: guest.TCG}
 }
 
-func boot(t *testing.T, s guest.Spec) *guest.Machine {
-	t.Helper()
+// endsWithin is for what takes a moment where nothing else runs.
+const endsWithin = time.Minute
+
+// A guest boots, sets up its network as told, runs programs, hands on how they ended,
+// tells of its network stack, and powers itself off when nobody is there any more.
+func TestBoot(t *testing.T) {
+	s := spec(t)
+	const word = "carried in\n"
+	s.Modules = []string{"veth"}
+	s.More = func(a *initramfs.Archive) error {
+		return a.File("etc/word", 0o644, strings.NewReader(word), int64(len(word)))
+	}
 	m, err := guest.Boot(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
+		for range 2 { // again is fine
+			if err := m.Close(); err != nil {
+				t.Error(err)
+			}
 		}
 	})
-	return m
-}
-
-func TestBoot(t *testing.T) {
-	s := spec(t)
-	m := boot(t, s)
 	t.Logf("hello after %s: %+v", m.Took, m.Hello)
 	if m.Hello.Kernel != s.Kernel.Version {
 		t.Errorf("the guest runs %s, not %s", m.Hello.Kernel, s.Kernel.Version)
@@ -46,4 +61,133 @@ func TestBoot(t *testing.T) {
 	if err := m.Configure(t.Context(), guest.Net{Settings: (&lab.Lab{IPv6: true}).Settings()}); err != nil {
 		t.Error(err)
 	}
+	links, err := m.Stack("").Links(t.Context(), []string{"lo"})
+	if err != nil || len(links) != 1 {
+		t.Errorf("devices: %v, %v", links, err)
+	}
+	if _, err := m.Stack("nowhere").Links(t.Context(), []string{"lo"}); err == nil || !strings.Contains(err.Error(), `no sandbox "nowhere"`) {
+		t.Errorf("a sandbox that is not there: %v", err)
+	}
+	for _, tt := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{guest.Program, "-test.run", "TestInside", "-test.v"}, 0, word},
+		{[]string{guest.Program, "-test.run", "["}, 1, "invalid regexp"},
+		{[]string{"/bin/nothing"}, -1, "no such file"},
+	} {
+		var out bytes.Buffer
+		code, err := m.Exec(t.Context(), &out, tt.args, "TARE_INSIDE=yes")
+		if err != nil {
+			out.WriteString(err.Error())
+		}
+		if code != tt.code || !strings.Contains(out.String(), tt.says) {
+			t.Errorf("%v: exit code %d, want %d; said %s, want %q", tt.args, code, tt.code, &out, tt.says)
+		}
+	}
+	conn, err := m.In("").Launch(t.Context(), agent.Arguments(s.Run, "a/vm")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), endsWithin)
+	defer cancel()
+	if err := conn.Close(ctx); err != nil || conn.Fate() == "" {
+		t.Errorf("a process whose stdin ended: %q, %v", conn.Fate(), err)
+	}
+	m.HangUp()
+	select {
+	case <-m.Ended():
+	case <-time.After(endsWithin):
+		t.Errorf("the guest is still there: %s", m.Console())
+	}
+}
+
+// TestInside runs in the guest.
+func TestInside(t *testing.T) {
+	if os.Getenv("TARE_INSIDE") == "" || os.Getpid() == 1 {
+		t.Skip("it is for the guest of TestBoot")
+	}
+	text, err := os.ReadFile("/etc/word")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s", text)
+	if !linuxnet.RealRoot() || linuxnet.Try() != nil {
+		t.Error("no labs can be made in the guest")
+	}
+}
+
+// Whatever goes wrong ends within its limit with one line, and nothing is left but what
+// the guest printed, where that says anything.
+func TestBootFails(t *testing.T) {
+	good := spec(t)
+	silent := good
+	silent.Accel = "none"
+	adapter := good
+	adapter.Model, adapter.Attach.Netdev, adapter.MAC = guest.Model{Name: "odd", Device: "odd-net", Module: "virtio_net"}, "user", "52:54:00:00:00:01"
+	port := adapter
+	port.Model, port.Attach.Netdev = guest.Models()[0], "user,hostfwd=tcp:203.0.113.9:80-:80"
+	for _, tt := range []struct {
+		name    string
+		spec    guest.Spec
+		want    string
+		lacking bool
+		keeps   bool
+	}{
+		{"it panics", good.With(guest.Hooks{Init: "/nothing"}), "Kernel panic - not syncing", false, true},
+		{"it says nothing", good.With(guest.Hooks{Frozen: true, Within: 300 * time.Millisecond}), "it said no hello within 300ms", false, false},
+		{"no such accelerator", silent, "none", false, false},
+		{"no such adapter", adapter, "this QEMU has no network adapter odd-net", true, false},
+		{"a port that cannot be had", port, "203.0.113.9", false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			temp := t.TempDir()
+			t.Setenv("TMPDIR", temp)
+			m, err := guest.Boot(t.Context(), tt.spec)
+			if err == nil {
+				t.Fatal(m.Close(), "it came up")
+			}
+			if _, lacking := guest.AsLacking(err); lacking != tt.lacking || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v, lacking %t; want %q in one line", err, lacking, tt.want)
+			}
+			kept, _ := filepath.Glob(filepath.Join(temp, "*"))
+			if (len(kept) > 0) != tt.keeps || tt.keeps && !strings.Contains(err.Error(), kept[0]) {
+				t.Errorf("kept are %v, after %v", kept, err)
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if m, err := guest.Boot(ctx, good); err == nil {
+		t.Error(m.Close(), "it came up, though nobody waited")
+	}
+	left(t, good.Run)
+}
+
+func left(t *testing.T, run string) {
+	t.Helper()
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, l := range lines {
+		if text, err := os.ReadFile(l); err == nil && strings.Contains(string(text), lab.Prefix+run) {
+			t.Errorf("left: %s", strings.ReplaceAll(string(text), "\x00", " "))
+		}
+	}
+}
+
+// KVM is used only where a guest has come up with it, and else there is a reason.
+func TestChoose(t *testing.T) {
+	s := spec(t)
+	var a guest.Accelerators
+	for range 2 { // it is found out once
+		name, why, err := a.Choose(t.Context(), "", s.Host, s.Run, s.Kernel)
+		if err != nil || name != guest.KVM && name != guest.TCG || (name == guest.TCG) == (why == "") {
+			t.Errorf("chosen is %q (%s): %v", name, why, err)
+		}
+		t.Logf("%s: %s", name, why)
+	}
+	if _, _, err := a.Choose(t.Context(), "fast", s.Host, s.Run, s.Kernel); err == nil {
+		t.Error("an accelerator that is none was chosen")
+	}
+	left(t, s.Run)
 }

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,11 @@ type Spec struct {
 	More       func(*initramfs.Archive) error
 
 	talks bool // the kernel, from its first steps on
+
+	// Of guests that are to go wrong.
+	init   string
+	frozen bool
+	within time.Duration
 }
 
 // enoughMemory is for a kernel, this program twice, and what sockets hold.
@@ -160,7 +166,7 @@ const mostSilence = 1500 * time.Millisecond
 
 // await waits for the guest's hello.
 func (m *Machine) await(ctx context.Context, s Spec) error {
-	began := time.Now()
+	began, within := time.Now(), cmp.Or(s.within, HelloWithin)
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 	for {
@@ -177,8 +183,8 @@ func (m *Machine) await(ctx context.Context, s Spec) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-look.C:
-			if waited := runDelay(m.cmd.Process.Pid); time.Since(began)-waited > HelloWithin {
-				return fmt.Errorf("it said no hello within %s", HelloWithin)
+			if waited := runDelay(m.cmd.Process.Pid); time.Since(began)-waited > within {
+				return fmt.Errorf("it said no hello within %s", within)
 			}
 			if worked, ok := cpuTime(m.cmd.Process.Pid); ok && s.talks && worked > mostSilence && m.log.size() == 0 {
 				return &silentError{worked}

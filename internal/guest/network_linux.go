@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -43,10 +44,27 @@ func (h *host) network(n Net) error {
 			return err
 		}
 	}
+	announce(n.Gateways)
 	if n.Published == nil {
 		return nil
 	}
 	return h.publish(own, n, *n.Published)
+}
+
+// discard is the port that throws away what it gets (RFC 863).
+const discard = 9
+
+// announce lets the way out hear from the guest. passt knows a guest's hardware address
+// only from what it sends, and until then what passt sends to it is lost.
+func announce(gateways []netip.Addr) {
+	for _, gw := range gateways {
+		c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(netip.AddrPortFrom(gw, discard)))
+		if err != nil {
+			continue // there is no need of it anywhere else
+		}
+		_, _ = c.Write([]byte{0})
+		_ = c.Close()
+	}
 }
 
 // awaitDevice waits until the kernel has made the device of the machine's one adapter.

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -57,9 +58,12 @@ func arguments(s Spec, accel string) []string {
 		"-name", lab.Prefix + s.Run + "-" + s.Label,
 		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-machine", "q35", "-accel", accelArgument(accel), "-cpu", cpu,
 		"-smp", "1", "-m", strconv.Itoa(s.memory()),
-		"-kernel", s.Kernel.Image, "-initrd", "/dev/fd/" + strconv.Itoa(imageFD), "-append", commandLine(s),
+		"-kernel", s.Kernel.Image, "-initrd", "/dev/fd/" + strconv.Itoa(imageFD), "-append", commandLine(s, accel),
 		"-serial", "file:/dev/fd/" + strconv.Itoa(consoleFD),
 		"-chardev", "stdio,id=ag,signal=off", "-device", "virtio-serial-pci", "-device", "virtserialport,chardev=ag,name=" + Port,
+	}
+	if s.frozen {
+		args = append(args, "-S")
 	}
 	if s.Attach.Netdev == "" {
 		return args
@@ -80,14 +84,22 @@ func accelArgument(accel string) string {
 	return accel
 }
 
+// emulatedWords spare an emulated CPU, whose speed says nothing anyway, what takes it the
+// longest: placing the kernel at random, comparing its clocks, testing ciphers, and keeping
+// programs from looking into each other through the CPU's caches.
+const emulatedWords = "nokaslr tsc=reliable no_timer_check cryptomgr.notests audit=0 apparmor=0 mitigations=off"
+
 // commandLine is the kernel's. While KVM is tried the kernel prints from its first
 // steps on: silence then means that it does not run.
-func commandLine(s Spec) string {
+func commandLine(s Spec, accel string) string {
 	words := "quiet"
+	if accel == TCG {
+		words += " " + emulatedWords
+	}
 	if s.talks {
 		words = "earlyprintk=ttyS0"
 	}
-	return fmt.Sprintf("console=ttyS0 %s panic=-1 rdinit=%s -- %s", words, Program, InitCommand)
+	return fmt.Sprintf("console=ttyS0 %s panic=-1 rdinit=%s -- %s", words, cmp.Or(s.init, Program), InitCommand)
 }
 
 // adapter are further options of the adapter. Without offloads one that could hand on

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"sync"
 	"time"
 
@@ -39,8 +39,11 @@ func (r *remote) read() {
 	for in := wire.NewReader(r.control); ; {
 		var got reply
 		if err := in.Read(&got); err != nil {
-			r.end(fmt.Errorf("nothing is heard of it any more: %w", err))
-			return
+			<-r.session.Done()
+			if err := r.session.Err(); err != nil {
+				r.end(fmt.Errorf("nothing of sense is heard of it any more: %w", err))
+			}
+			return // else the machine has ended, and who waits for it knows how
 		}
 		switch {
 		case got.Hello != nil:
@@ -223,14 +226,14 @@ func (m *Machine) Configure(ctx context.Context, n Net) error {
 
 // Exec runs a program of the guest's file system with stdout and stderr to out, and
 // returns its exit code. It ends by force with ctx.
-func (m *Machine) Exec(ctx context.Context, out *os.File, args []string, env ...string) (int, error) {
+func (m *Machine) Exec(ctx context.Context, out io.Writer, args []string, env ...string) (int, error) {
 	p, err := m.remote.run(ctx, "", start{Program: args[0], Args: args, Env: append(environment(), env...), Merged: true})
 	if err != nil {
 		return -1, err
 	}
 	copied := make(chan error, 1)
 	go func() {
-		_, err := out.ReadFrom(p.Stream)
+		_, err := io.Copy(out, p.Stream)
 		copied <- err
 	}()
 	select {

@@ -71,9 +71,24 @@ func (ns *NS) child(d Device, parent string, into *NS, of func(netlink.LinkAttrs
 	if err != nil {
 		return err
 	}
-	a := d.attrs()
+	// Kernels before 6.13 refuse a name that the parent's namespace has a device of.
+	a := Device{Name: "new-" + d.Name, MTU: d.MTU}.attrs()
 	a.ParentIndex, a.Namespace = p.Attrs().Index, netlink.NsFd(into.fd())
-	return ns.add(of(a), d, into)
+	link := of(a)
+	if err := ns.handle.LinkAdd(link); err != nil {
+		return fmt.Errorf("make %s %s in namespace %s: %w", link.Type(), d.Name, into.name, err)
+	}
+	made, err := into.link(a.Name)
+	if err != nil {
+		return err
+	}
+	if err := into.handle.LinkSetName(made, d.Name); err != nil {
+		return fmt.Errorf("name %s %s in namespace %s: %w", link.Type(), d.Name, into.name, err)
+	}
+	if err := into.alias(d); err != nil {
+		return err
+	}
+	return into.Up(d.Name)
 }
 
 // VXLAN is a point-to-multipoint tunnel (RFC 7348) with static entries only.

@@ -18,7 +18,7 @@ func TestNames(t *testing.T) {
 	run, trials, err := weigh(t, netns.Driver{}, nil, func(s *study.Study) {
 		s.Modes = []study.Mode{
 			{Mode: "host", ID: "raw"}, {Mode: "netns/bridge", ID: "one", Title: "mine", Description: "as asked"},
-			{Mode: "netns/bridge", ID: "two"}, {Mode: "vm/virtio", ID: "vm"},
+			{Mode: "netns/bridge", ID: "two"}, {Mode: "ovs/flat", ID: "vm"},
 		}
 		s.Limits = study.Limits{Client: study.Limit{CPUs: 1}}
 		s.Scenarios = []study.Scenario{{ID: "A", Mode: "raw", Workload: "tcp_rr"}, {ID: "B", Title: "the one", Mode: "one", Workload: "tcp_rr"}, {ID: "V", Mode: "vm", Workload: "tcp_rr"}}

@@ -85,10 +85,11 @@ func (p *path) behindUser(ctx context.Context, pair int) (vm, error) {
 	return p.boot(ctx, pair, guest.Attachment{Netdev: "stream,server=off,addr.type=fd,addr.str=" + guest.NetFile, File: f}, n, nil, nil)
 }
 
-// slirp is QEMU's own network: isolated from the host but for a port of it.
+// slirp is QEMU's own network. It is not restricted, for then it drops answers over UDP,
+// those to a port of the host among them; from a host of the lab there is no way out.
 func (p *path) slirp(pair int, own netip.Addr, gw netip.Prefix) string {
 	at, number := p.lab.A.Addr[0], portOf(pair)
-	options := []string{"user", "ipv6=off", "restrict=on", "net=" + gw.Masked().String(), "host=" + gw.Addr().String(),
+	options := []string{"user", "ipv6=off", "net=" + gw.Masked().String(), "host=" + gw.Addr().String(),
 		"dns=" + p.lab.Addresses(lab.NetA, resolverNumber)[0].Addr().String(), "dhcpstart=" + own.String()}
 	for _, proto := range []string{"tcp", "udp"} {
 		options = append(options, fmt.Sprintf("hostfwd=%s:%s:%d-%s:%d", proto, at, number, own, number))

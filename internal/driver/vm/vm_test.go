@@ -3,14 +3,25 @@
 package vm_test
 
 import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"tare/internal/agent"
 	"tare/internal/driver"
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/vm"
 	"tare/internal/guest"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -24,40 +35,254 @@ func emulated(t *testing.T) vm.Driver {
 	return d
 }
 
-// some is a driver of which only some modes are looked at: a boot of each would take
-// minutes.
-type some struct {
-	driver.Driver
-	ids []string
+func order(t *testing.T, mode string) driver.Order {
+	t.Helper()
+	return driver.Order{Mode: mode, Pairs: 1, Lab: drivertest.Spec(t, func(s *lab.Spec) { s.Label = mode })}
 }
 
-func (s some) Modes() []driver.Mode {
-	var out []driver.Mode
-	for _, m := range s.Driver.Modes() {
-		for _, id := range s.ids {
-			if m.ID == id {
-				out = append(out, m)
+// Each guest is booted once: what it carries is proven, a way round its path comes out
+// void, and nothing of it is left.
+func TestModes(t *testing.T) {
+	d := emulated(t)
+	for _, tt := range []struct {
+		mode, facts string
+		short       func(*testing.T, *drivertest.Stand)
+		want        string // the counter that gives the way round away
+	}{
+		{"vm/virtio", "virtio-net-pci", besideTheGuest, "a/tap0.tx_bytes"},
+		{"vm/virtio-user", "virtio-net-pci", redirected, "a/vm/eth0.rx_bytes"},
+		{"vm/virtio-passt", "passt", redirected, "a/vm/eth0.rx_bytes"},
+		{"vm/virtio-container", "virtio-net-pci", besideTheSandbox, "a/vm/veth0.tx_bytes"},
+	} {
+		t.Run(tt.mode, func(t *testing.T) {
+			o := order(t, tt.mode)
+			left(t, o.Lab.Claim.ID)
+			began := time.Now()
+			s := drivertest.Brief(t, d, o)
+			t.Logf("proven after %s, hello after %s", time.Since(began), vm.Machines(s.Path)[0].Took)
+			if all := fmt.Sprint(s.Path.Facts()); !strings.Contains(all, tt.facts) || !strings.Contains(all, "emulated") {
+				t.Errorf("the facts are %s", all)
+			}
+			if e, ok := s.Path.(driver.Emulated); !ok || e.Emulated() == "" {
+				t.Error("nothing says that the guest's CPU is an emulated one")
+			}
+			if got := fmt.Sprint(s.Path.(driver.Manned).Roots()); !strings.Contains(got, fmt.Sprint(vm.Machines(s.Path)[0].PID())) {
+				t.Errorf("QEMU is not among the path's processes %s", got)
+			}
+			surveyed(t, s.Path, tt.mode)
+			tt.short(t, s)
+			s.Meet(t)
+			for _, kind := range []string{"tcp_stream", "udp_stream"} {
+				_, _, err := s.Trial(t, drivertest.Params(kind), false)
+				if err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("%s the short way: got %v, want the proof to fail on %s", kind, err, tt.want)
+				}
+			}
+		})
+	}
+}
+
+// left checks, after all else of the test, that nothing of its run is there any more.
+func left(t *testing.T, run string) {
+	t.Helper()
+	t.Cleanup(func() {
+		if names, err := linuxnet.Pinned(lab.Prefix + run); err != nil || len(names) > 0 {
+			t.Errorf("left: %v, %v", names, err)
+		}
+		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		for _, l := range lines {
+			if text, err := os.ReadFile(l); err == nil && strings.Contains(string(text), lab.Prefix+run) {
+				t.Errorf("left: %s", strings.ReplaceAll(string(text), "\x00", " "))
 			}
 		}
-	}
-	return out
+		if files, _ := filepath.Glob(filepath.Join(os.TempDir(), lab.Prefix+run+"*")); len(files) > 0 {
+			t.Errorf("left: %v", files)
+		}
+	})
 }
 
-func TestConformance(t *testing.T) {
+// surveyed checks that a guest's stack is looked at as one of this machine is.
+func surveyed(t *testing.T, p driver.Path, mode string) {
+	t.Helper()
+	stacks, err := p.(driver.Surveyor).Survey(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := slices.IndexFunc(stacks, func(s driver.Stack) bool { return s.At == "a/vm" })
+	if in < 0 || stacks[in].Settings[driver.SysctlCongestion] == "" {
+		t.Fatalf("%s leads through %+v", mode, stacks)
+	}
+	filtered := slices.ContainsFunc(stacks[in].Filters, func(f linuxnet.Filter) bool { return f.Hook == "prerouting" && f.Rules > 0 })
+	if want := mode == "vm/virtio-container"; filtered != want {
+		t.Errorf("the guest of %s translates addresses: %t", mode, filtered)
+	}
+	for _, at := range p.(driver.Placed).Places() {
+		if r, err := at.Read(t.Context()); err != nil || len(r.Counters) == 0 {
+			t.Errorf("read %s: %d counters, %v", at.Name, len(r.Counters), err)
+		}
+	}
+}
+
+// besideTheGuest puts the server on host a itself, at the guest's address.
+func besideTheGuest(t *testing.T, s *drivertest.Stand) {
+	t.Helper()
+	a := vm.HostA(s.Path)
+	for _, at := range s.Path.Pairs()[0].Server.Dial {
+		if err := a.Address("lo", netip.PrefixFrom(at.Addr(), at.Addr().BitLen())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Ends[0].Server = another(t, s, s.Path.Pairs()[0].Client)
+}
+
+// redirected sends what is meant for the process that listens to a server on host a.
+func redirected(t *testing.T, s *drivertest.Stand) {
+	t.Helper()
+	nft, err := exec.LookPath("nft")
+	if err != nil {
+		t.Skipf("a redirect is made with nft: %v", err)
+	}
+	cmd := exec.CommandContext(t.Context(), nft, "-f", "-")
+	to := netip.AddrPortFrom(s.Path.Pairs()[0].Server.Dial[0].Addr(), 5301)
+	cmd.Stdin = strings.NewReader(fmt.Sprintf("table ip short {\n chain output {\n type nat hook output priority -100;\n"+
+		"tcp dport 5201 dnat to %s\n udp dport 5201 dnat to %s\n }\n}\n", to, to))
+	var said strings.Builder
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := vm.HostA(s.Path).Start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("redirect: %v: %s", err, &said)
+	}
+	server := &s.Path.Pairs()[0].Server
+	server.Listen = slices.Clone(server.Dial)
+	server.Listen[0] = to
+	s.Ends[0].Server = another(t, s, s.Path.Pairs()[0].Client)
+}
+
+// besideTheSandbox puts the server into the guest's own network, at a port that leads
+// nowhere else.
+func besideTheSandbox(t *testing.T, s *drivertest.Stand) {
+	t.Helper()
+	server := &s.Path.Pairs()[0].Server
+	server.Dial = slices.Clone(server.Dial)
+	for i, at := range server.Dial {
+		server.Dial[i] = netip.AddrPortFrom(at.Addr(), 5301)
+	}
+	server.Listen = slices.Clone(server.Dial)
+	s.Ends[0].Server = another(t, s, driver.Endpoint{Name: "a/vm", Launcher: vm.Machines(s.Path)[0].In("")})
+}
+
+// another starts one more agent.
+func another(t *testing.T, s *drivertest.Stand, at driver.Endpoint) *agent.Client {
+	t.Helper()
+	c, err := agent.Start(t.Context(), at.Launcher, s.Lab.Spec.Claim.ID, at.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// A port that a process of the host opened accepts before anybody in the guest listens.
+// That is no sign of life, and it is not taken for one.
+func TestAcceptedTooSoon(t *testing.T) {
 	d := emulated(t)
-	for _, id := range []string{"vm/virtio", "vm/virtio-user", "vm/virtio-passt", "vm/virtio-container"} {
-		began := time.Now()
-		drivertest.Conformance(t, some{d, []string{id}})
-		t.Logf("%s: %s", id, time.Since(began))
+	o := order(t, "vm/virtio-user")
+	left(t, o.Lab.Claim.ID)
+	s := drivertest.Stands(t, d, o)
+	s.Grace = 2 * time.Minute
+	server := s.Path.Pairs()[0].Server
+	err := vm.HostA(s.Path).Do(func() error {
+		c, err := net.DialTimeout("tcp", server.Dial[0].String(), 10*time.Second)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		if err := c.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+			return err
+		}
+		if n, err := c.Read(make([]byte, 1)); err == nil {
+			return fmt.Errorf("somebody said %d bytes", n)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Errorf("a connection to the open port: %v", err)
+	}
+	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
+		t.Error(err)
+	}
+	// A machine that is killed takes its agents with it, and they say how it ended.
+	m := vm.Machines(s.Path)[0]
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := s.Ends[0].Server.Read(ctx); err == nil || !strings.Contains(err.Error(), "QEMU ended") {
+		t.Errorf("an agent of a machine that is gone: %v", err)
+	}
+	if _, err := s.Path.Snapshot(ctx); err == nil || !strings.Contains(err.Error(), "QEMU ended") {
+		t.Errorf("counters of a machine that is gone: %v", err)
+	}
+}
+
+// What is lacking is told in one line, and nothing is left.
+func TestLacking(t *testing.T) {
+	dir := drivertest.NeedGuest(t)
+	empty := t.TempDir()
+	for _, tt := range []struct {
+		name, mode, kernel string
+		hide               bool // the programs
+		options            map[string]string
+		want               string
+	}{
+		{name: "no QEMU", mode: "vm/virtio", kernel: dir, hide: true, want: "qemu-system-x86_64 is not installed"},
+		{name: "no passt", mode: "vm/virtio-passt", kernel: dir, hide: true, want: "passt is not installed"},
+		{name: "no module", mode: "vm/e1000e", kernel: dir, want: "has no module e1000e"},
+		{name: "no kernel", mode: "vm/virtio", kernel: empty, want: "no kernel image with its modules below " + empty},
+		{name: "no such kernel", mode: "vm/virtio", kernel: dir, options: map[string]string{vm.OptionKernel: "/nowhere/vmlinuz"}, want: "/nowhere/vmlinuz: no such file"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := vm.New(tt.kernel)
+			d.Accel = guest.TCG
+			if tt.hide {
+				t.Setenv("PATH", empty)
+			}
+			o := order(t, tt.mode)
+			o.Options = tt.options
+			left(t, o.Lab.Claim.ID)
+			_, err := d.Provision(t.Context(), o)
+			u, ok := driver.AsUnsupported(err)
+			if !ok || !strings.Contains(u.Reason, tt.want) || strings.Contains(u.Reason, "\n") {
+				t.Errorf("got %v, want an unsupported mode and %q", err, tt.want)
+			}
+		})
+	}
+	d := emulated(t)
+	for name, options := range map[string]map[string]string{"an option that is none": {"cores": "2"}, "an accelerator that is none": {vm.OptionAccel: "fast"}} {
+		o := order(t, "vm/virtio")
+		o.Options = options
+		if _, err := d.Provision(t.Context(), o); err == nil {
+			t.Errorf("%s was taken", name)
+		}
 	}
 }
 
 func TestTitles(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range vm.New("").Modes() {
-		if seen[m.Title] || !strings.HasPrefix(m.ID, "vm/") || m.Baseline != "host-local" {
+		if seen[m.Title] || !strings.HasPrefix(m.ID, "vm/") || m.Baseline != "host-local" || !m.Options {
 			t.Errorf("%+v", m)
 		}
 		seen[m.Title] = true
+	}
+	if len(seen) != 10 {
+		t.Errorf("%d modes", len(seen))
 	}
 }

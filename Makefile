@@ -3,14 +3,17 @@ SHELL := /bin/bash
 BIN := bin/tare
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null)
-LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+# The commit's, not today's: the same sources are to give the same program.
+DATE := $(shell TZ=UTC0 git log -1 --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ 2>/dev/null)
+LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
+GOBUILD := go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 LINT := bin/golangci-lint
 export CGO_ENABLED := 0
 
 # What tare is built for: see docs/platforms.md.
 SYSTEMS := linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: run build install test check fmt vet cross lint unit bench bench-aa schema man clean
+.PHONY: run build share install uninstall image licences dist dist-check test check fmt vet cross lint unit bench bench-aa schema man clean
 
 # Build tare and weigh the default modes on the embedded lab. Root is used where
 # there is root; an ordinary user's labs live in a user namespace.
@@ -18,19 +21,61 @@ run: build
 	$(BIN) run --profile quick
 
 build:
-	go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/tare
+	$(GOBUILD) -o $(BIN) ./cmd/tare
 
-# Install the program, its completions and the docker command's plugin.
+# What lies beside the program, laid out as it is installed.
+SHARE := bin/share
+PAGES := $(notdir $(wildcard docs/man/*.1))
+share: $(if $(shell command -v go 2>/dev/null),build)
+	@test -x $(BIN) || { echo 'share: there is no $(BIN), and no go to build it with' >&2; exit 1; }
+	rm -rf $(SHARE)
+	install -d $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d $(SHARE)/man/man1
+	$(BIN) completion bash >$(SHARE)/bash-completion/completions/tare
+	$(BIN) completion zsh >$(SHARE)/zsh/site-functions/_tare
+	$(BIN) completion fish >$(SHARE)/fish/vendor_completions.d/tare.fish
+	for page in $(PAGES); do gzip -9n <docs/man/$$page >$(SHARE)/man/man1/$$page.gz || exit 1; done
+
+# Install the program, its completions, its man pages and the docker command's plugin.
+# What `make build` built is taken where there is no go, as often under sudo.
 PREFIX ?= /usr/local
-install: build
-	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/tare
-	install -d $(DESTDIR)$(PREFIX)/libexec/docker/cli-plugins $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
-		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+BESIDE := share/bash-completion/completions/tare share/zsh/site-functions/_tare \
+	share/fish/vendor_completions.d/tare.fish $(PAGES:%=share/man/man1/%.gz)
+install: share
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/docker/cli-plugins
+	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/tare
 	ln -sf ../../../bin/tare $(DESTDIR)$(PREFIX)/libexec/docker/cli-plugins/docker-tare
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/man/*.1
-	$(BIN) completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/tare
-	$(BIN) completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_tare
-	$(BIN) completion fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/tare.fish
+	for file in $(BESIDE); do install -d $(DESTDIR)$(PREFIX)/$${file%/*} && \
+		install -m 644 $(dir $(SHARE))$$file $(DESTDIR)$(PREFIX)/$$file || exit 1; done
+
+# Take away what install put there, and no directory.
+uninstall:
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/tare libexec/docker/cli-plugins/docker-tare $(BESIDE))
+
+# An image with nothing but the program, in whatever engine the docker command means.
+# For a registry of several architectures, see .goreleaser.yaml.
+IMAGE ?= tare:$(VERSION)
+image: ARCH = $(shell go env GOARCH)
+image:
+	rm -rf bin/image
+	GOOS=linux $(GOBUILD) -o bin/image/linux/$(ARCH)/tare ./cmd/tare
+	docker build --build-arg TARGETPLATFORM=linux/$(ARCH) --label org.opencontainers.image.version=$(VERSION) \
+		--label org.opencontainers.image.revision=$(COMMIT) --label org.opencontainers.image.created=$(DATE) \
+		-t $(IMAGE) -f Dockerfile bin/image
+
+# The licences of all that is linked into the program, on any of its systems.
+licences:
+	SYSTEMS='$(SYSTEMS)' scripts/licences >bin/licences.txt
+
+# All of a release in dist/, of the sources as they lie, published nowhere: see docs/install.md.
+dist: bin/goreleaser bin/syft
+	scripts/dist
+
+# Only whether the release's recipe is sound.
+dist-check: bin/goreleaser
+	bin/goreleaser check
+
+bin/goreleaser bin/syft: scripts/setup-dist
+	scripts/setup-dist $(@F)
 
 # Tests of these look at all runs of the machine, end those that are dead, or change a
 # setting of its kernel for a moment: one package at a time.
@@ -90,4 +135,4 @@ man:
 	go test ./internal/cli -run TestManPages -update-man
 
 clean:
-	rm -rf bin
+	rm -rf bin dist

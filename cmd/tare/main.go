@@ -15,6 +15,7 @@ import (
 var (
 	version = "dev"
 	commit  = ""
+	date    = "" // of the commit
 )
 
 func main() {
@@ -28,7 +29,9 @@ func main() {
 	if done {
 		return
 	}
-	app := cli.New(result.Build{Version: version, Commit: commit})
+	build, date := cli.Stamp(result.Build{Version: version, Commit: commit}, date)
+	app := cli.New(build)
+	app.Date = date
 	app.Plugin = cli.IsPlugin(os.Args[0])
 	os.Exit(app.Main(ctx, os.Args[1:]))
 }

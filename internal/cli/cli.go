@@ -38,6 +38,7 @@ type App struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Build          result.Build
+	Date           string // of the build's commit, RFC 3339; "" if unknown
 	Drivers        driver.Registry
 	Plugin         bool // called by the docker command, as its plugin
 
@@ -151,23 +152,4 @@ func checked(check cobra.PositionalArgs) cobra.PositionalArgs {
 		}
 		return nil
 	}
-}
-
-func (a App) versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version",
-		Example: "  tare version",
-		Args:    exactly(0),
-		RunE: func(*cobra.Command, []string) error {
-			fmt.Fprintf(a.Stdout, "tare %s (%s)\n", a.Build.Version, orUnknown(a.Build.Commit))
-			return nil
-		},
-	}
-}
-
-func orUnknown(s string) string {
-	if s == "" {
-		return "commit unknown"
-	}
-	return s
 }

@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 
 func tare() {
 	app := cli.New(result.Build{Version: "test", Commit: "0123456"})
+	app.Date = "2026-11-20T12:00:00Z"
 	app.Plugin = cli.IsPlugin(os.Args[0])
 	os.Exit(app.Main(context.Background(), os.Args[1:]))
 }

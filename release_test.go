@@ -1,0 +1,264 @@
+package tare_test
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+)
+
+// recipe is what these tests read of .goreleaser.yaml.
+type recipe struct {
+	Before struct{ Hooks []string }
+	Builds []struct {
+		Main, Binary                 string
+		Env, Targets, Flags, Ldflags []string
+	}
+	Archives []struct {
+		Files []struct{ Src, Dst string }
+	}
+	Packages []struct {
+		Formats  []string
+		Bindir   string
+		Contents []struct{ Src, Dst, Type, Packager string }
+	} `yaml:"nfpms"`
+	SBOMs    []struct{ Artifacts string }
+	Checksum struct{ Algorithm string }
+	Images   []struct {
+		Dockerfile string
+		Platforms  []string
+	} `yaml:"dockers_v2"`
+}
+
+func readRecipe(t *testing.T) recipe {
+	t.Helper()
+	text, err := os.ReadFile(".goreleaser.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r recipe
+	if err := yaml.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Builds) != 1 || len(r.Archives) != 1 || len(r.Packages) != 1 || len(r.Images) != 1 {
+		t.Fatalf("%d builds, %d archives, %d packages, %d images; want 1 of each", len(r.Builds), len(r.Archives), len(r.Packages), len(r.Images))
+	}
+	return r
+}
+
+// variable is what the Makefile gives a variable.
+func variable(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`(?m)^` + name + ` :?= (.*)$`).FindSubmatch(text)
+	if m == nil {
+		t.Fatalf("the Makefile has no variable %s", name)
+	}
+	return string(m[1])
+}
+
+// A release holds what `make build` builds, for all systems of the Makefile.
+func TestReleaseBuildsAsTheMakefile(t *testing.T) {
+	r := readRecipe(t)
+	b := r.Builds[0]
+	// goreleaser runs the same commands of git.
+	stamps := strings.NewReplacer("$(VERSION)", "{{ .Summary }}", "$(COMMIT)", "{{ .ShortCommit }}", "$(DATE)", "{{ .CommitDate }}")
+	if diff := cmp.Diff([]string{stamps.Replace(variable(t, "LDFLAGS"))}, b.Ldflags); diff != "" {
+		t.Errorf("ldflags (-Makefile +release):\n%s", diff)
+	}
+	command := "go build " + strings.Join(b.Flags, " ") + " -ldflags '$(LDFLAGS)'"
+	if diff := cmp.Diff(variable(t, "GOBUILD"), command); diff != "" {
+		t.Errorf("command (-Makefile +release):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"CGO_ENABLED=" + variable(t, "export CGO_ENABLED")}, b.Env); diff != "" {
+		t.Errorf("environment (-Makefile +release):\n%s", diff)
+	}
+	systems := strings.Fields(variable(t, "SYSTEMS"))
+	slices.Sort(systems)
+	slices.Sort(b.Targets)
+	if diff := cmp.Diff(systems, strings.Split(strings.ReplaceAll(strings.Join(b.Targets, " "), "_", "/"), " ")); diff != "" {
+		t.Errorf("systems (-Makefile +release):\n%s", diff)
+	}
+	for _, p := range r.Images[0].Platforms {
+		if !slices.Contains(systems, p) {
+			t.Errorf("the image is to be for %s, which is not built", p)
+		}
+	}
+	if _, err := os.Stat(r.Images[0].Dockerfile); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a build is stamped with here, as make is told.
+func stamp() []string {
+	return []string{"VERSION=v1.2.3", "COMMIT=0123456", "DATE=2026-11-20T12:00:00Z"}
+}
+
+// The same sources give the same program, byte for byte, wherever they lie; and what
+// make install makes of it is what packages hold.
+func TestMade(t *testing.T) {
+	made := t.TempDir() // stands for bin
+	here := build(t, ".", filepath.Join(made, "tare"))
+	t.Run("again", func(t *testing.T) {
+		// Elsewhere there is no checkout, as in an archive of the sources.
+		elsewhere := t.TempDir()
+		for _, name := range []string{"Makefile", "go.mod", "go.sum"} {
+			text, err := os.ReadFile(name)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(elsewhere, name), text, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, room := range []string{"cmd", "internal", "studies"} {
+			if err := os.CopyFS(filepath.Join(elsewhere, room), os.DirFS(room)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		there := build(t, elsewhere, filepath.Join(elsewhere, "tare"))
+		if !bytes.Equal(here, there) {
+			t.Errorf("two builds of the same sources differ: %d and %d bytes", len(here), len(there))
+		}
+		if at, err := os.Getwd(); err != nil || bytes.Contains(here, []byte(at)) {
+			t.Errorf("the program holds the place of its sources, %s (%v)", at, err)
+		}
+	})
+	t.Run("installed", func(t *testing.T) { installed(t, made) })
+}
+
+// build builds the program of a directory.
+func build(t *testing.T, dir, binary string) []byte {
+	t.Helper()
+	makes(t, dir, "build", "BIN="+binary)
+	want := "tare v1.2.3 (0123456)\n  date of the commit  2026-11-20T12:00:00Z\n"
+	if out := run(t, exec.Command(binary, "version")); !strings.HasPrefix(out, want) {
+		t.Errorf("the version is not the Makefile's:\n%s", out)
+	}
+	program, err := os.ReadFile(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// A package holds what `make install` installs, and what a release takes exists.
+func installed(t *testing.T, made string) {
+	r := readRecipe(t)
+	root := t.TempDir()
+	args := []string{"BIN=" + filepath.Join(made, "tare"), "SHARE=" + filepath.Join(made, "share"), "DESTDIR=" + root, "PREFIX=/usr"}
+	prefix := filepath.Join(root, "usr")
+	makes(t, ".", append(args, "install")...)
+	run(t, exec.Command(filepath.Join(prefix, "bin", "tare"), "version"))
+	plugin := exec.Command(filepath.Join(prefix, "libexec/docker/cli-plugins/docker-tare"), "docker-cli-plugin-metadata")
+	if out := run(t, plugin); !strings.Contains(out, "SchemaVersion") {
+		t.Errorf("the docker command's plugin says %q", out)
+	}
+	installed := files(t, prefix)
+
+	for _, format := range []string{"deb", "rpm"} {
+		p := r.Packages[0]
+		if !slices.Contains(p.Formats, format) {
+			t.Errorf("no %s is made", format)
+		}
+		packed := []string{strings.TrimPrefix(p.Bindir, "/usr/") + "/" + r.Builds[0].Binary}
+		for _, c := range p.Contents {
+			if c.Packager != "" && c.Packager != format {
+				continue
+			}
+			to := strings.TrimPrefix(c.Dst, "/usr/")
+			if c.Type == "symlink" {
+				there, err := os.Readlink(filepath.Join(prefix, to))
+				if err != nil || there != c.Src {
+					t.Errorf("the %s links %s to %s, make install to %s (%v)", format, to, c.Src, there, err)
+				}
+				packed = append(packed, to)
+				continue
+			}
+			for _, file := range sourcesOf(t, made, c.Src) {
+				if strings.HasSuffix(to, "/") {
+					packed = append(packed, to+filepath.Base(file))
+				} else {
+					packed = append(packed, to)
+				}
+			}
+		}
+		for _, file := range installed {
+			if format == "deb" { // Debian's zsh has a place for packages
+				file = strings.Replace(file, "zsh/site-functions", "zsh/vendor-completions", 1)
+			}
+			if !slices.Contains(packed, file) {
+				t.Errorf("the %s lacks %s, which make install installs", format, file)
+			}
+		}
+	}
+	for _, f := range r.Archives[0].Files {
+		sourcesOf(t, made, f.Src)
+	}
+	makes(t, ".", append(args, "uninstall")...)
+	if left := files(t, prefix); len(left) > 0 {
+		t.Errorf("make uninstall leaves %v", left)
+	}
+}
+
+// sourcesOf lists the files that a pattern of the recipe means, with made in place of bin.
+func sourcesOf(t *testing.T, made, pattern string) []string {
+	t.Helper()
+	if pattern == "bin/licences.txt" {
+		return []string{pattern} // by make licences, which needs every module's sources
+	}
+	if below, ok := strings.CutPrefix(pattern, "bin/"); ok {
+		pattern = filepath.Join(made, below)
+	}
+	found, err := filepath.Glob(pattern)
+	if err != nil || len(found) == 0 {
+		t.Errorf("the release takes %s, and there is none (%v)", pattern, err)
+	}
+	return found
+}
+
+// makes calls make with the stamp, free of what a make above it would tell.
+func makes(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	c := exec.Command("make", append(args, stamp()...)...)
+	c.Dir = dir
+	c.Env = slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "MAKE") || strings.HasPrefix(s, "MFLAGS") })
+	run(t, c)
+}
+
+func run(t *testing.T, c *exec.Cmd) string {
+	t.Helper()
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", c.Args, err, out)
+	}
+	return string(out)
+}
+
+// files lists what lies below a directory, without directories.
+func files(t *testing.T, dir string) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			rel, errRel := filepath.Rel(dir, path)
+			out, err = append(out, rel), errRel
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

@@ -73,13 +73,15 @@ func (p *Path) Space(pair int) (client, server *linuxnet.NS) { return p.at[pair-
 
 // work is what handles the tunnel's packets on a side, for the drawing.
 type work struct {
-	side       *Side
-	kind, what string
+	side           *Side
+	kind, what, of string
 }
 
-// Works notes what handles the tunnel's packets on a side: a process, or a rule of the
-// kernel's.
-func (p *Path) Works(s *Side, kind, what string) { p.works = append(p.works, work{s, kind, what}) }
+// Works notes what handles the tunnel's packets on a side: a process, or a part of the
+// kernel. of is what counts them, as for Transfer.
+func (p *Path) Works(s *Side, kind, what, of string) {
+	p.works = append(p.works, work{s, kind, what, of})
+}
 
 // Runs notes a process of the mode. It ends with the path.
 func (p *Path) Runs(d *daemon.Process) { p.processes = append(p.processes, d) }

@@ -8,6 +8,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/notes"
 	"tare/internal/linuxnet"
+	"tare/internal/result"
 )
 
 // proof declares what must move and what must stand still, but for what only the
@@ -69,24 +70,34 @@ func (p *Path) Into(s *Side) driver.Expect {
 // OutOf is which direction of the traffic goes into the tunnel at a side.
 func (p *Path) OutOf(s *Side) driver.Expect { return p.Into(p.Other(s)) }
 
-// Prove checks the counters against what was carried. A tunnel may put the datagrams of
-// a flow together, and then devices behind it see one header for many: of datagrams the
-// payload is asked for, whole.
+// Prove checks the counters against what was carried.
 func (p *Path) Prove(ctx context.Context, before, after driver.Counters, carried []driver.Carried) error {
-	together := make([]driver.Carried, len(carried))
+	return p.Path.Prove(ctx, before, after, together(carried))
+}
+
+// Findings are the rules of the proof with what each showed.
+func (p *Path) Findings(before, after driver.Counters, carried []driver.Carried) []result.Finding {
+	return p.Path.Findings(before, after, together(carried))
+}
+
+// together is what was carried where datagrams need not have crossed one by one. A
+// tunnel may put those of a flow together, and then devices behind it see one header
+// for many: of datagrams the payload is asked for, whole.
+func together(carried []driver.Carried) []driver.Carried {
+	out := make([]driver.Carried, len(carried))
 	for i, c := range carried {
 		for _, f := range []*driver.Flow{&c.Forward, &c.Reverse} {
 			if f.Datagrams {
 				f.Messages = 0
 			}
 		}
-		together[i] = c
+		out[i] = c
 	}
-	return p.Path.Prove(ctx, before, after, together)
+	return out
 }
 
 // Transfer is what a tunnel says of itself, in bytes, as both rules and counters name
-// it: of is what counts them, such as wg0 or esp.
+// it: of is what counts them, such as wireguard or esp.
 func (p *Path) Transfer(s *Side, of string, read func() (out, in uint64, err error)) {
 	p.Watch(func(_ context.Context, into driver.Counters) error {
 		out, in, err := read()
@@ -118,7 +129,7 @@ func (p *Path) crossing(s *Side, device string) (steps []notes.Step) {
 	}
 	for _, w := range p.works {
 		if w.side == s {
-			steps = append(steps, notes.Rule(s.Place, w.kind, w.what))
+			steps = append(steps, notes.By(notes.Rule(s.Place, w.kind, w.what), s.At+"/"+w.of))
 		}
 	}
 	return steps

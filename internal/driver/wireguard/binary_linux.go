@@ -50,7 +50,7 @@ func inBinary(ctx context.Context, p *tunnel.Path, both ends) (peers [2]peer, er
 			return peers, err
 		}
 		p.Runs(proc)
-		p.Works(s, "process", program)
+		p.Works(s, "process", program, counts)
 		up[i] = &installed{proc, filepath.Join(proc.RunDir(), "wireguard", device+".sock")}
 		peers[i] = up[i]
 	}

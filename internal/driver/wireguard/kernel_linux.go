@@ -33,7 +33,7 @@ func inKernel(_ context.Context, p *tunnel.Path, both ends) (peers [2]peer, err 
 		if err := p.Adopt(s, device); err != nil {
 			return peers, err
 		}
-		p.Works(s, "crypto", "WireGuard")
+		p.Works(s, "wireguard", "WireGuard", counts)
 		peers[i] = inside{s}
 	}
 	p.Tells("WireGuard", "in the kernel"+moduleVersion())

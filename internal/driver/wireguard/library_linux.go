@@ -48,7 +48,7 @@ func inLibrary(_ context.Context, p *tunnel.Path, both ends) (peers [2]peer, err
 			return peers, err
 		}
 		p.Runs(proc)
-		p.Works(s, "process", comm)
+		p.Works(s, "process", comm, counts)
 		up[i] = &served{Process: proc, lines: bufio.NewReader(proc)}
 		peers[i] = up[i]
 		if err := up[i].ask(both[i]); err != nil {

@@ -15,6 +15,9 @@ import (
 // device is the tunnel's device on both hosts.
 const device = "wg0"
 
+// counts is what the tunnel's own counters belong to.
+const counts = "wireguard"
+
 // port is WireGuard's usual one.
 const port = 51820
 
@@ -114,7 +117,7 @@ func lay(ctx context.Context, p *tunnel.Path, start func(context.Context, *tunne
 		if err := p.Routes(s, device); err != nil {
 			return err
 		}
-		p.Transfer(s, device, func() (out, in uint64, err error) {
+		p.Transfer(s, counts, func() (out, in uint64, err error) {
 			out, in, _, err = peers[i].transfer()
 			return out, in, err
 		})

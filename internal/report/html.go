@@ -27,6 +27,9 @@ var methodTemplate string
 //go:embed evidence.html
 var evidenceTemplate string
 
+//go:embed topology.html
+var topologyTemplate string
+
 //go:embed page.css
 var pageStyle string
 
@@ -47,7 +50,7 @@ func HTML(w io.Writer, in Input) error {
 		"facts":    facts,
 		"topology": drawnTopology,
 		"fate":     fate,
-	}).Parse(pageTemplate + studyTemplate + methodTemplate + evidenceTemplate)
+	}).Parse(pageTemplate + studyTemplate + methodTemplate + evidenceTemplate + topologyTemplate)
 	if err != nil {
 		return fmt.Errorf("parse the page's template: %w", err)
 	}
@@ -59,20 +62,21 @@ func HTML(w io.Writer, in Input) error {
 	return err
 }
 
-// drawing is a figure with the words for it.
+// drawing is a path with its drawing for the page.
 type drawing struct {
+	*pathDrawing
 	Drawing template.HTML
-	Text    []string
+	Anchor  string
 }
 
 // drawnTopology is the way through the i-th mode, nil where it cannot be drawn.
 func drawnTopology(i int, m result.Mode) *drawing {
-	svg, text := topologyFigure(m, fmt.Sprintf("topo%d", i))
-	if len(svg) == 0 {
+	svg, d := topologyFigure(m, fmt.Sprintf("topo%d", i))
+	if d == nil {
 		return nil
 	}
 	// The figure escapes all text that it is given.
-	return &drawing{template.HTML(svg), text}
+	return &drawing{d, template.HTML(svg), fmt.Sprintf("m%d", i)}
 }
 
 // markOf is the sign of a verdict, which the chart draws and escapes.

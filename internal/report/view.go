@@ -65,6 +65,7 @@ type row struct {
 
 func newView(in Input) view {
 	in = in.clean()
+	withProofs(in.Run.Modes, in.Trials)
 	v := view{Input: in, Tally: tallyOf(in), Course: course(in.Run)}
 	for _, t := range in.Trials {
 		if t.Status != result.TrialOK {

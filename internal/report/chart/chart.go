@@ -16,10 +16,13 @@ var css string
 //go:embed stack.css
 var stackCSS string
 
+//go:embed topology.css
+var topologyCSS string
+
 // CSS is the style sheet of the charts and of the marks: light, and dark where
 // the reader prefers it. A standalone figure carries it; a page that holds
 // charts includes it once.
-func CSS() string { return css + stackCSS }
+func CSS() string { return css + stackCSS + topologyCSS }
 
 // Tone is what a row says: it sets the shape and the colour of its mark.
 type Tone string

@@ -37,7 +37,7 @@ func (passt) args(b behind) []string {
 		"--config-net", "--ns-ifname", tap, "--interface", lab.Underlay, "--no-map-gw", "--dns", "none",
 		"--address", b.own.Addr().String(), "--netmask", strconv.Itoa(b.own.Bits()), "--gateway", b.gateway.String(),
 		"--tcp-ports", published, "--udp-ports", published, "--tcp-ns", "none", "--udp-ns", "none",
-		"--netns", b.space.Path(),
+		"--netns", netns,
 	}
 }
 

@@ -98,6 +98,10 @@ func poll(ctx context.Context, proc *daemon.Process, what string, holds func() e
 	}
 }
 
+// netns is where the program finds the sandbox's network: in the /run that it has to
+// itself.
+const netns = "/run/sandbox"
+
 // tap is the sandbox's device.
 const tap = "tap0"
 

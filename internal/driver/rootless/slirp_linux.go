@@ -1,6 +1,7 @@
 package rootless
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -48,7 +49,7 @@ const api = "slirp.sock"
 func (slirp4netns) args(b behind) []string {
 	return []string{
 		"--configure", "--mtu=" + strconv.Itoa(b.mtu), "--cidr=" + b.own.Masked().String(), "--disable-host-loopback", "--disable-dns",
-		"--api-socket=/run/" + api, "--netns-type=path", b.space.Path(), tap,
+		"--api-socket=/run/" + api, "--netns-type=path", netns, tap,
 	}
 }
 
@@ -75,17 +76,7 @@ func (slirp4netns) publish(ctx context.Context, proc *daemon.Process, b behind) 
 			return nil
 		})
 		if err != nil || refused != nil {
-			return cmpErr(err, refused)
-		}
-	}
-	return nil
-}
-
-// cmpErr is the first that is one.
-func cmpErr(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
+			return cmp.Or(err, refused)
 		}
 	}
 	return nil

@@ -166,6 +166,18 @@ func (ns *NS) Address(name string, addr netip.Prefix) error {
 	return nil
 }
 
+// RemoveAddress takes an address from a link.
+func (ns *NS) RemoveAddress(name string, addr netip.Prefix) error {
+	l, err := ns.link(name)
+	if err != nil {
+		return err
+	}
+	if err := ns.handle.AddrDel(l, &netlink.Addr{IPNet: ipNet(addr)}); err != nil {
+		return fmt.Errorf("take address %s from %s in namespace %s: %w", addr, name, ns.name, err)
+	}
+	return nil
+}
+
 // HasAddress is whether a link is there and has an address.
 func (ns *NS) HasAddress(name string, addr netip.Addr) (bool, error) {
 	l, err := ns.handle.LinkByName(name)

@@ -1,7 +1,6 @@
 package rootless
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +9,8 @@ import (
 	"slices"
 	"strconv"
 
-	"tare/internal/driver"
 	"tare/internal/driver/daemon"
+	"tare/internal/driver/manned"
 	"tare/internal/driver/notes"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -28,43 +27,42 @@ func (p *path) box(ctx context.Context, h *lab.Host, host notes.Place, role stri
 	if pair > 1 {
 		role += strconv.Itoa(pair)
 	}
-	ns, err := p.lab.Namespace(host.At + "-" + role)
+	ns, err := p.Sandbox(host.At, role)
 	if err != nil {
 		return sandbox{}, err
 	}
-	p.own = append(p.own, ns)
 	net := lab.NetA
-	if h == p.lab.B {
+	if h == p.Stands.B {
 		net = lab.NetB
 	}
-	s := sandbox{at: place(ns, host.At, host.At+"/"+role)}
-	s.behind = behind{space: ns, own: p.lab.Addresses(net, p.prog.guest())[0], gateway: p.lab.Addresses(net, 2)[0].Addr(), mtu: p.mtu}
+	s := sandbox{at: manned.At(ns, host.At, host.At+"/"+role)}
+	s.behind = behind{space: ns, own: p.Stands.Addresses(net, p.prog.guest())[0], gateway: p.Stands.Addresses(net, 2)[0].Addr(), mtu: p.mtu}
 	if publish {
 		s.public = netip.AddrPortFrom(h.Addr[0], port(pair))
 	}
 	proc, err := daemon.Program{
-		Name: p.prog.name() + " of sandbox " + s.at.At, Run: p.lab.Spec.Claim.ID, Path: p.prog.path, Args: p.prog.args(s.behind),
+		Name: p.prog.name() + " of sandbox " + s.at.At, Run: p.Stands.Spec.Claim.ID, Path: p.prog.path, Args: p.prog.args(s.behind),
 		Binds: map[string]string{filepath.Base(netns): ns.Path()}, Start: h.NS.Start,
 	}.Launch()
 	if err != nil {
 		return s, err
 	}
-	p.procs = append(p.procs, proc)
-	if err := poll(ctx, proc, "give the sandbox its device", s.connected); err != nil {
+	p.Runs(proc)
+	if err := proc.Until(ctx, readyWithin, "give the sandbox its device", s.connected); err != nil {
 		return s, err
 	}
-	if err := errors.Join(ns.Mark(p.lab.Device(tap, 0)), ns.SetMTU(tap, p.mtu), p.lab.Finish(ns, tap)); err != nil {
+	if err := errors.Join(ns.Mark(p.Stands.Device(tap, 0)), ns.SetMTU(tap, p.mtu), p.Stands.Finish(ns, tap)); err != nil {
 		return s, err
 	}
 	if publish {
 		if err := p.prog.publish(ctx, proc, s.behind); err != nil {
 			return s, err
 		}
-		if err := poll(ctx, proc, "listen at the published port", func() error { return listens(h.NS, proc, s.public) }); err != nil {
+		if err := proc.Until(ctx, readyWithin, "listen at the published port", func() error { return listens(h.NS, proc, s.public) }); err != nil {
 			return s, err
 		}
 	}
-	return s, p.works(host, proc, pair)
+	return s, p.Worked(proc, notes.Counter(host.At, p.counts(pair), "run_ns"), pair)
 }
 
 // connected is nil when the sandbox has its address and a way out.
@@ -89,29 +87,5 @@ func listens(on *linuxnet.NS, proc *daemon.Process, at netip.AddrPort) error {
 	if !slices.ContainsFunc(who, func(pid int) bool { return slices.Contains(family, pid) }) {
 		return fmt.Errorf("nobody of it listens at %s", at)
 	}
-	return nil
-}
-
-// works has the program's run time read around each trial: what it passes on goes
-// through its own memory and shows in no counter of the kernel. Helpers that it has for
-// moments do not count.
-func (p *path) works(host notes.Place, proc *daemon.Process, pair int) error {
-	name := notes.Counter(host.At, p.counts(pair), "run_ns")
-	main, err := linuxnet.Children(proc.PID())
-	if err == nil && len(main) == 0 {
-		err = cmp.Or(proc.Running(), fmt.Errorf("find the process of %s: there is none", proc.Name))
-	}
-	if err != nil {
-		return err
-	}
-	p.Watch(func(_ context.Context, into driver.Counters) error {
-		n, err := linuxnet.RunTime(main[0])
-		if err != nil {
-			return fmt.Errorf("read how long %s has run: %w", proc.Name, err)
-		}
-		into[name] = n
-		return nil
-	})
-	p.Must(driver.Rule{Counter: name, Expect: driver.Works, Pair: pair})
 	return nil
 }

@@ -76,28 +76,6 @@ var errOther = errors.New("it says nothing that is known")
 // readyWithin bounds how long a program may take to be there. Either takes 0.1 s.
 const readyWithin = 10 * time.Second
 
-// poll tries something until it holds, the program has ended, or time is up. what says
-// what is waited for.
-func poll(ctx context.Context, proc *daemon.Process, what string, holds func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
-	defer cancel()
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	for {
-		err := holds()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-proc.Done():
-			return errors.New(proc.Fate())
-		case <-ctx.Done():
-			return fmt.Errorf("wait for %s to %s: it did not within %v (%w)", proc.Name, what, readyWithin, err)
-		case <-again.C:
-		}
-	}
-}
-
 // netns is where the program finds the sandbox's network: in the /run that it has to
 // itself.
 const netns = "/run/sandbox"

@@ -8,9 +8,9 @@ import (
 	"strconv"
 
 	"tare/internal/driver"
+	"tare/internal/driver/manned"
 	"tare/internal/driver/notes"
 	"tare/internal/lab"
-	"tare/internal/result"
 	"tare/internal/study"
 )
 
@@ -60,10 +60,11 @@ func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, err
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, lab: l, mtu: mtu, prog: found}
-	p.facts = []result.Fact{{Name: prog.name(), Value: found.version + " (" + found.path + ")"}, {Name: "sandbox MTU", Value: strconv.Itoa(mtu)}}
+	p := &path{Path: manned.Path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, Stands: l, What: "the network of a sandbox"}, mtu: mtu, prog: found}
+	p.Tells(prog.name(), found.version+" ("+found.path+")")
+	p.Tells("sandbox MTU", strconv.Itoa(mtu))
 	if err := p.build(ctx, out); err != nil {
-		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explain(err)), p.Close(ctx))
+		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.Explain(err)), p.Close(ctx))
 	}
 	return p, nil
 }

@@ -47,7 +47,9 @@ func TestShortcutComesOutVoid(t *testing.T) {
 			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 				t.Fatalf("before the shortcut: %v", err)
 			}
-			client, server := rootless.Spaces(s.Path)
+			client, server := s.Path.(interface {
+				Spaces(int) (*linuxnet.NS, *linuxnet.NS)
+			}).Spaces(1)
 			at := s.Path.Pairs()[0].Server
 			to := at.Dial[0].Addr()
 			err := errors.Join(

@@ -63,7 +63,7 @@ func (slirp4netns) publish(ctx context.Context, proc *daemon.Process, b behind) 
 			"guest_addr": b.own.Addr().String(), "guest_port": b.public.Port(),
 		}}
 		var refused error
-		err := poll(ctx, proc, "open its socket", func() error {
+		err := proc.Until(ctx, readyWithin, "open its socket", func() error {
 			var answer struct {
 				Error *struct{ Desc string } `json:"error"`
 			}

@@ -1,0 +1,4 @@
+//go:build !linux
+
+// Package manned is of Linux alone: labs are.
+package manned

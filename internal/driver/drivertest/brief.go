@@ -40,8 +40,6 @@ func (s *Stand) brief(t *testing.T) {
 		case "udp_stream":
 			s.conforms(t, w, none == nil, false)
 			s.conforms(t, w, false, true)
-		case "tcp_crr":
-			s.conforms(t, w, false, false)
 		}
 	}
 	all, err := s.Together(t, Params("tcp_stream"), false, 2)

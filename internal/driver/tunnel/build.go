@@ -21,6 +21,23 @@ type Kind struct {
 	Port     uint16 // of its packets on the underlay, UDP
 	Overhead int    // bytes that it adds to a packet at most, its outer IPv4 header included
 	Default  int    // the MTU inside is by so much less than the underlay's unless it is ordered
+	Most     int    // MTU inside that what makes the tunnel can carry; 0 is any
+}
+
+// mtu is the MTU inside that is ordered, or the tunnel's own; or why it cannot be had.
+func (k Kind) mtu(o driver.Order) (int, error) {
+	mtu, most := o.Lab.MTU-k.Default, o.Lab.MTU-k.Overhead
+	if k.Most > 0 {
+		mtu, most = min(mtu, k.Most), min(most, k.Most)
+	}
+	if o.MTU > 0 {
+		mtu = o.MTU
+	}
+	if mtu > most || mtu < leastMTU {
+		return 0, fmt.Errorf("provision %s: an MTU of %d inside the tunnel cannot be had: it wraps packets in %d bytes, and the underlay's MTU is %d; from %d to %d fit",
+			o.Mode, mtu, k.Overhead, o.Lab.MTU, leastMTU, most)
+	}
+	return mtu, nil
 }
 
 // Build builds what is ordered on a lab of its own: make sets the tunnel up, names the
@@ -32,13 +49,9 @@ func Build(ctx context.Context, o driver.Order, k Kind, make func(context.Contex
 	if o.Limits != (study.Limits{}) {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "limits are applied by an engine, and this mode has none"}
 	}
-	mtu := o.Lab.MTU - k.Default
-	if o.MTU > 0 {
-		mtu = o.MTU
-	}
-	if most := o.Lab.MTU - k.Overhead; mtu > most || mtu < leastMTU {
-		return nil, fmt.Errorf("provision %s: an MTU of %d inside the tunnel cannot be had: it wraps packets in %d bytes, and the underlay's MTU is %d; from %d to %d fit",
-			o.Mode, mtu, k.Overhead, o.Lab.MTU, leastMTU, most)
+	mtu, err := k.mtu(o)
+	if err != nil {
+		return nil, err
 	}
 	l, err := lab.Up(o.Lab)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 
 	"tare/internal/agent/transport"
@@ -40,6 +41,7 @@ type Path struct {
 	own       []*linuxnet.NS
 	at        [][2]*linuxnet.NS // of client and server, by pair
 	processes []*daemon.Process
+	talks     []io.Closer // with processes
 	works     []work
 	facts     []result.Fact
 }
@@ -85,6 +87,9 @@ func (p *Path) Works(s *Side, kind, what, of string) {
 
 // Runs notes a process of the mode. It ends with the path.
 func (p *Path) Runs(d *daemon.Process) { p.processes = append(p.processes, d) }
+
+// Talks notes a connection to a process. It is closed with the path.
+func (p *Path) Talks(c io.Closer) { p.talks = append(p.talks, c) }
 
 // Roots are the processes of the mode.
 func (p *Path) Roots() []int {
@@ -137,6 +142,9 @@ func (p *Path) Close(context.Context) error {
 	var errs []error
 	for _, d := range p.processes {
 		errs = append(errs, d.Close())
+	}
+	for _, c := range p.talks {
+		_ = c.Close() // the other end is gone
 	}
 	for _, ns := range p.own {
 		errs = append(errs, ns.Close())

@@ -1,4 +1,0 @@
-//go:build !linux
-
-// Package manned is of Linux alone: labs are.
-package manned

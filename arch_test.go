@@ -54,6 +54,8 @@ var only = map[string]string{
 	"github.com/moby/moby/":           "internal/engine",
 	"github.com/docker/":              "internal/engine",
 	"github.com/cilium/ebpf":          "internal/observe/drops",
+	"charm.land/":                     "internal/live/term",
+	"github.com/charmbracelet/":       "internal/live/term",
 }
 
 type file struct {

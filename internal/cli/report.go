@@ -138,7 +138,7 @@ func (a App) table(in report.Input, dir string) error {
 func (a App) text(in report.Input) error { return report.Text(a.Stdout, in, a.textOptions()) }
 
 func (a App) textOptions() report.TextOptions {
-	tty, width := terminal(a.Stdout)
+	tty, width, _ := terminal(a.Stdout)
 	if width == 0 || width > 100 {
 		width = 80
 	}

@@ -74,7 +74,7 @@ func middle() []live.Event {
 // evil is what no mode, reason or warning should be able to do to a terminal.
 func evil() []live.Event {
 	s := "\x1b]0;pwned\x07\x1b[2J\u202e\r\n\tfake line\x9b31m" + strings.Repeat("界", 5)
-	long := strings.Repeat(s, 500)
+	long := strings.Repeat(s, 150)
 	return []live.Event{
 		live.Planned{RunID: s, Profile: s, Modes: []string{s, long}, Columns: []live.Column{{Workload: long, Metric: long}}},
 		live.ModeSettled{Mode: s, Status: result.ModeStatus(s), Reason: long},

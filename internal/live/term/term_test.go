@@ -218,8 +218,8 @@ func TestStoppedTerminal(t *testing.T) {
 	}
 	l := Start(tty, Options{Environ: []string{"TERM=xterm"}})
 	// Nobody reads the other end: its buffer is full soon.
-	for i := range 200000 {
-		l.Handle(live.TrialStarted{Done: i, Total: 200000, Block: 1, Blocks: 1, Modes: []string{"host"}, Workload: strings.Repeat("w", i%190)})
+	for i := range 20000 {
+		l.Handle(live.TrialStarted{Done: i, Total: 20000, Block: 1, Blocks: 1, Modes: []string{"host"}, Workload: strings.Repeat("w", i%190)})
 	}
 	_ = l.Close() // says so where it had to give up
 	end.Close()

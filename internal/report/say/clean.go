@@ -77,11 +77,15 @@ func CutMiddle(s string, width int) string {
 	}
 	room := width - len(dots)
 	head, _ := split(s, room*3/5)
-	tail := s
-	for Width(tail) > room-Width(head) {
-		_, tail = split(tail, 1)
+	left, from := room-Width(head), len(s)
+	for from > 0 {
+		r, size := utf8.DecodeLastRuneInString(s[:from])
+		if left -= runeWidth(r); left < 0 {
+			break
+		}
+		from -= size
 	}
-	return head + dots + tail
+	return head + dots + s[from:]
 }
 
 // Pad appends spaces until s is width columns wide.

@@ -175,7 +175,7 @@ func TestLoadRun(t *testing.T) {
 		{"later minor schema, unknown fields", map[string]string{RunFile: `{"schema":"tare.run/1.3","id":"x","new":{}}`}, Run{Schema: "tare.run/1.3", ID: "x"}, ""},
 		{"something else", map[string]string{RunFile: `{"schema":"tare.runner/1"}`}, Run{}, `: schema "tare.runner/1" where "tare.run/1" should be`},
 		{"broken", map[string]string{RunFile: whole[:50]}, Run{}, ": it was cut or edited, for it is no JSON from byte 50 on: unexpected end of JSON input"},
-		{"broken beside trials", map[string]string{RunFile: whole[:50], TrialsFile: three}, Run{}, "JSON input; without that file, what the trials tell can still be had"},
+		{"broken beside trials", map[string]string{RunFile: whole[:50], TrialsFile: three}, Run{}, ": it was cut or edited, for it is no JSON from byte 50 on: unexpected end of JSON input; without that file, what the trials tell can still be had"},
 		{"empty", map[string]string{RunFile: ""}, Run{}, ": it was cut or edited, for it is no JSON from byte 0 on"},
 		{"a list", map[string]string{RunFile: "[]"}, Run{}, ": it was edited, for it is no object but array"},
 		{"not a number", map[string]string{RunFile: strings.Replace(whole, `"n": 1`, `"n": NaN`, 1)}, Run{}, ": it was cut or edited, for it is no JSON"},

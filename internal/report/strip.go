@@ -51,7 +51,7 @@ func (t table) strip(begin time.Time) (shown, bool) {
 			} else {
 				bad++
 			}
-			if v := math.Abs(spot.Y); spot.Look != chart.Broken && spot.Look != chart.Void {
+			if v := math.Abs(spot.Y); !math.IsInf(v, 0) {
 				most = max(most, v)
 			}
 			l.Spots = append(l.Spots, spot)

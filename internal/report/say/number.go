@@ -126,8 +126,15 @@ func decimals(v float64, significant int) int {
 // digits would fill a page.
 const absurd = 1e15
 
+// Fixed shows a plain number with so many decimals, and one that is absurdly large by its
+// power of ten.
+func Fixed(v float64, decimals int) string { return fixed(v, decimals) }
+
 // fixed is v with so many decimals, without a sign on zero.
 func fixed(v float64, decimals int) string {
+	if !known(v) {
+		return Unknown // the largest figures overflow in another unit
+	}
 	if math.Abs(v) >= absurd {
 		return strconv.FormatFloat(v, 'e', 2, 64)
 	}

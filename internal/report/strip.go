@@ -51,7 +51,7 @@ func (t table) strip(begin time.Time) (shown, bool) {
 			} else {
 				bad++
 			}
-			if v := math.Abs(spot.Y); !math.IsInf(v, 0) {
+			if v := math.Abs(spot.Y); !math.IsInf(v, 0) && spot.Look != chart.Broken && spot.Look != chart.Void {
 				most = max(most, v)
 			}
 			l.Spots = append(l.Spots, spot)

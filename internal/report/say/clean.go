@@ -77,15 +77,13 @@ func CutMiddle(s string, width int) string {
 	}
 	room := width - len(dots)
 	head, _ := split(s, room*3/5)
-	left, from := room-Width(head), len(s)
-	for from > 0 {
-		r, size := utf8.DecodeLastRuneInString(s[:from])
-		if left -= runeWidth(r); left < 0 {
-			break
-		}
-		from -= size
+	tail, left := s, Width(s)
+	for most := room - Width(head); left > most; {
+		var cut string
+		cut, tail = split(tail, 1)
+		left -= Width(cut)
 	}
-	return head + dots + s[from:]
+	return head + dots + tail
 }
 
 // Pad appends spaces until s is width columns wide.

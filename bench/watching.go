@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"time"
 
 	"tare/internal/facts"
@@ -100,37 +101,58 @@ func watchAll(ctx context.Context, b bench, claim lab.Claim, cpus []int, watcher
 	return nil
 }
 
-// tellWatching prints the table and holds ordinary trials to their bound.
+// tellWatching prints a row for each case, and one for each watcher over all modes and
+// workloads: so many pairs tell more than those of one case.
 func tellWatching(cases []watchedCase, pairs int, long time.Duration) error {
 	fmt.Printf("### The price of watching: %d pairs of %s in turns, one of each watched\n\n", pairs, long)
 	fmt.Println("| mode | workload | watched by | watched / unwatched, median | mean (95 %) | under 3 % | in trials that count |")
 	fmt.Println("|---|---|---|---|---|---|---|")
 	var dear []error
-	for _, c := range cases {
-		e, err := stats.GeoMeanInterval(c.ratios, 0.95)
-		if err != nil {
-			return err
-		}
-		mean := fmt.Sprintf("%.3f", e.Value)
-		if e.HasInterval {
-			mean += fmt.Sprintf(" (%.3f-%.3f)", e.Lo, e.Hi)
-		}
-		cheap := "cannot tell"
-		switch {
-		case e.HasInterval && e.Lo > 1-watchingMost:
-			cheap = "yes"
-		case e.HasInterval && e.Hi < 1-watchingMost:
-			cheap = "no"
-			if c.ordinary {
-				dear = append(dear, fmt.Errorf("watching %s %s by %s costs %.1f %%, more than %.0f %%", c.mode, c.load, c.watcher, 100*(1-e.Value), 100*watchingMost))
-			}
-		}
-		ordinary := "no"
-		if c.ordinary {
-			ordinary = "yes"
-		}
-		fmt.Printf("| %s | %s | %s | %.3f | %s | %s | %s |\n", c.mode, c.load, c.watcher, median(c.ratios), mean, cheap, ordinary)
+	for _, c := range append(slices.Clone(cases), pooled(cases)...) {
+		dear = append(dear, c.tell())
 	}
 	fmt.Println()
 	return errors.Join(dear...)
+}
+
+// pooled has one case for each watcher, with the ratios of all its cases.
+func pooled(cases []watchedCase) []watchedCase {
+	var all []watchedCase
+	for _, c := range cases {
+		i := slices.IndexFunc(all, func(a watchedCase) bool { return a.watcher == c.watcher })
+		if i < 0 {
+			i, all = len(all), append(all, watchedCase{mode: "both", load: "all three", watcher: c.watcher, ordinary: c.ordinary})
+		}
+		all[i].ratios = append(all[i].ratios, c.ratios...)
+	}
+	return all
+}
+
+// tell prints the case's row. Its error says that what trials that count are watched
+// by costs more than it may.
+func (c watchedCase) tell() error {
+	e, err := stats.GeoMeanInterval(c.ratios, 0.95)
+	if err != nil {
+		return err
+	}
+	mean := fmt.Sprintf("%.3f", e.Value)
+	if e.HasInterval {
+		mean += fmt.Sprintf(" (%.3f-%.3f)", e.Lo, e.Hi)
+	}
+	cheap := "cannot tell"
+	switch {
+	case e.HasInterval && e.Lo > 1-watchingMost:
+		cheap = "yes"
+	case e.HasInterval && e.Hi < 1-watchingMost:
+		cheap = "no"
+		if c.ordinary {
+			err = fmt.Errorf("watching %s %s by %s costs %.1f %%, more than %.0f %%", c.mode, c.load, c.watcher, 100*(1-e.Value), 100*watchingMost)
+		}
+	}
+	ordinary := "no"
+	if c.ordinary {
+		ordinary = "yes"
+	}
+	fmt.Printf("| %s | %s | %s | %.3f | %s | %s | %s |\n", c.mode, c.load, c.watcher, median(c.ratios), mean, cheap, ordinary)
+	return err
 }

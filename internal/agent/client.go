@@ -36,6 +36,8 @@ type Client struct {
 	next    uint64
 	waiting map[uint64]chan wire.Reply
 	gone    error // set once the agent's stdout has ended
+	watch   func(traffic.Progress)
+	watched uint64 // the request whose progress is told
 }
 
 // Start launches an agent of a run and reads its hello. place is for people:
@@ -86,6 +88,10 @@ func (c *Client) read(r *wire.Reader) {
 		if err = r.Read(&reply); err != nil {
 			break
 		}
+		if reply.Progress != nil {
+			c.progress(reply)
+			continue
+		}
 		c.mu.Lock()
 		ch := c.waiting[reply.ID]
 		delete(c.waiting, reply.ID)
@@ -115,6 +121,9 @@ func (c *Client) call(ctx context.Context, req wire.Request) (wire.Reply, error)
 	}
 	c.next++
 	req.ID = c.next
+	if req.Params != nil && req.Params.Progress > 0 {
+		c.watched = req.ID
+	}
 	ch := make(chan wire.Reply, 1)
 	c.waiting[req.ID] = ch
 	err := wire.Write(c.conn, req)

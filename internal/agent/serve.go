@@ -172,6 +172,7 @@ func (s *server) trial(ctx context.Context, req wire.Request) {
 		fail(err)
 		return
 	}
+	s.tellProgress(ctx, req.ID, &p)
 	if req.Op == wire.OpDial && p.Slice > 0 {
 		s.open(ctx, stop, req.ID, work, p)
 		return

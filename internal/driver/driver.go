@@ -80,6 +80,13 @@ type Prover interface {
 	Prove(ctx context.Context, before, after Counters, carried []Carried) error
 }
 
+// Teller is a Prover that can say what its proof rests on. It is optional: where a path
+// does not say, its drawing shows counters without what they had to show.
+type Teller interface {
+	// Findings are what Prove holds against what was carried, rule by rule.
+	Findings(before, after Counters, carried []Carried) []result.Finding
+}
+
 // Pair is a client and the server it reaches over the path.
 type Pair struct{ Client, Server Endpoint }
 

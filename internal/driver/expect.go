@@ -32,6 +32,38 @@ const (
 	Idles
 )
 
+// String is the word for the expectation in results; docs/proof.md explains each.
+func (e Expect) String() string {
+	switch e {
+	case Forward:
+		return "forward"
+	case Reverse:
+		return "reverse"
+	case Both:
+		return "both"
+	case Connections:
+		return "connections"
+	case Still:
+		return "still"
+	case ForwardAtLeast:
+		return "forward at least"
+	case ReverseAtLeast:
+		return "reverse at least"
+	case BothAtLeast:
+		return "both at least"
+	case Unmet:
+		return "unmet"
+	case Works:
+		return "works"
+	case Idles:
+		return "idles"
+	}
+	return fmt.Sprintf("expectation %d", int(e))
+}
+
+// Rests says that no traffic belongs where such a counter is.
+func (e Expect) Rests() bool { return e == Still || e == Unmet || e == Idles }
+
 // low is the least number of bytes that carrying f puts on a device. A direction
 // without payload carries TCP's acknowledgements, each a packet of its own; half
 // of them is asked for, because a queue may drop some. Of datagrams, those that

@@ -3,8 +3,11 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+
+	"tare/internal/result"
 )
 
 // Counters are readings by name, such as "b/br0.tx_bytes". They only grow.
@@ -112,6 +115,26 @@ func Verify(rules []Rule, before, after Counters, carried []Carried) error {
 		}
 	}
 	return nil
+}
+
+// Findings says of every rule, in their order, how far its counter moved and how far
+// it had to. One that vanished or ran backwards has not moved at all.
+func Findings(rules []Rule, before, after Counters, carried []Carried) []result.Finding {
+	var out []result.Finding
+	for _, r := range rules {
+		lo, hi := r.Expect.bounds(r.of(carried))
+		f := result.Finding{Counter: r.Counter, Expect: r.Expect.String(), Pair: r.Pair, Least: lo}
+		if hi != math.MaxUint64 {
+			f.Most = &hi
+		}
+		was, there := before[r.Counter]
+		if is, still := after[r.Counter]; there && still && is >= was {
+			moved := is - was
+			f.Moved = &moved
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // of picks the shares that the rule is about.

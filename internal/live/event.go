@@ -8,7 +8,7 @@ import (
 	"tare/internal/result"
 )
 
-// Listener is told each event, in order, from one goroutine. It must not block.
+// Listener is told one event at a time, in order. It must not block: the run waits for it.
 type Listener interface {
 	Handle(Event)
 }
@@ -51,6 +51,16 @@ type TrialStarted struct {
 	Remaining     time.Duration
 }
 
+// Progress says at which rate a trial that is under way carries, where the runner was
+// asked for it: about twice a second, or less where modes take turns. At is for how long
+// its traffic has flowed.
+type Progress struct {
+	Mode, Workload string
+	At             time.Duration
+	Rate           float64 // in Unit, that of the workload's primary metric
+	Unit           string
+}
+
 // TrialEnded carries a trial that was just written to disk.
 type TrialEnded struct{ Trial result.Trial }
 
@@ -84,6 +94,7 @@ type Ended struct {
 func (Planned) event()      {}
 func (ModeSettled) event()  {}
 func (TrialStarted) event() {}
+func (Progress) event()     {}
 func (TrialEnded) event()   {}
 func (Provisional) event()  {}
 func (Renewed) event()      {}

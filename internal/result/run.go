@@ -115,6 +115,7 @@ type Mode struct {
 	Baseline    string     `json:"baseline,omitempty"`
 	Control     bool       `json:"control,omitempty"` // the baseline once more: what it differs by is noise
 	Topology    *Topology  `json:"topology,omitempty"`
+	Proof       *Proof     `json:"proof,omitempty"` // nil: none was made, or an older program ran
 	Facts       []Fact     `json:"facts,omitempty"` // what it stood on, such as an engine's version, and its limits
 }
 
@@ -127,10 +128,12 @@ type Scenario struct {
 	Workload    string `json:"workload"`
 }
 
-// Topology is a drawable graph of a mode's path.
+// Topology is a drawable graph of a mode's path. Beside are what lies off the path
+// and must rest for the path to be proven: the ways round it.
 type Topology struct {
-	Nodes []Node `json:"nodes"`
-	Edges []Edge `json:"edges"`
+	Nodes  []Node `json:"nodes"`
+	Edges  []Edge `json:"edges"`
+	Beside []Node `json:"beside,omitempty"`
 }
 
 // Node is a device, a process or a rule on the path. Host is the machine and
@@ -143,6 +146,9 @@ type Node struct {
 	Sandbox string `json:"sandbox,omitempty"`
 	Label   string `json:"label"`
 	Facts   []Fact `json:"facts,omitempty"`
+	// Counters name what proves that the traffic took this node, or left it alone; empty
+	// where nothing counts it, and in runs of older programs.
+	Counters []string `json:"counters,omitempty"`
 }
 
 // Edge joins two nodes, in the direction from client to server.

@@ -63,6 +63,9 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 		if err := r.record(l.conclude(len(r.trials) + 1)); err != nil {
 			return nil, err
 		}
+		if l.shown != nil {
+			l.shown.Trial, l.stage.proof = len(r.trials), l.shown
+		}
 		switch {
 		case l.err == nil:
 		case l.out.Void:

@@ -43,7 +43,7 @@ func (r *run) pairs(s *stage, t plan.Trial, limit time.Duration) ([]*pair, error
 			return nil, fmt.Errorf("draw the trial's token: %w", err)
 		}
 		p := params(t)
-		p.Token, p.Limit = hex.EncodeToString(token), limit
+		p.Token, p.Limit, p.Progress = hex.EncodeToString(token), limit, r.cfg.Progress
 		client, server := p, p
 		client.CPU, server.CPU = place(t.Workload.Placement, r.cfg.CPUs)
 		client.SameCPU = client.CPU >= 0 && client.CPU == server.CPU

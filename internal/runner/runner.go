@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"tare/internal/driver"
@@ -34,6 +35,9 @@ type Config struct {
 	Warnings []result.Warning // found before the run
 	Done     []result.Trial   // of the run that is resumed
 	CPUs     []int            // that trials may be placed on, ascending
+	// Progress is how often agents tell how far a trial is while it is timed, for
+	// live.Progress, and what is known is told after every block; 0: nobody looks.
+	Progress time.Duration
 }
 
 // Run executes the study and writes trials.ndjson as it goes and run.json at its
@@ -88,9 +92,14 @@ type run struct {
 	idle      []idled           // the waits before trials, in order
 	unbilled  []string          // trials of which the CPU cost is unknown, and why
 	out       result.Run
+	telling   sync.Mutex // agents tell of their progress meanwhile
 }
 
-func (r *run) tell(e live.Event) { r.cfg.Listener.Handle(e) }
+func (r *run) tell(e live.Event) {
+	r.telling.Lock()
+	defer r.telling.Unlock()
+	r.cfg.Listener.Handle(e)
+}
 
 func (r *run) warn(code, scope, format string, args ...any) {
 	w := result.Warning{Code: code, Scope: scope, Text: fmt.Sprintf(format, args...)}

@@ -193,8 +193,14 @@ func testRun(t *testing.T, change func(*study.Study)) {
 			t.Errorf("trial %d gives retransmits, which tcp_rr does not count", tr.Seq)
 		}
 	}
-	if m := modeOf(t, run, "netns/macvlan"); m.Topology == nil || m.Baseline != "host" {
+	m := modeOf(t, run, "netns/macvlan")
+	if m.Topology == nil || m.Baseline != "host" {
 		t.Errorf("mode %+v", m)
+	}
+	if p := m.Proof; p == nil || !p.Holds || trials[p.Trial-1].Mode != m.ID || slices.ContainsFunc(p.Findings, func(f result.Finding) bool {
+		return !f.Fits() || *f.Moved != trials[p.Trial-1].Counters[f.Counter]
+	}) {
+		t.Errorf("the last proof: %+v", p)
 	}
 }
 

@@ -169,6 +169,7 @@ func (r *run) measure(ctx context.Context, l *lane, req ratesearch.Request, quie
 	if err := l.stage.path.Forget(ctx); err != nil {
 		return t, 0, err
 	}
+	r.follow(l, 0)
 	if p.trial, err = agent.Begin(ctx, agents.client, agents.server, p.clientSide, p.serverSide); err != nil {
 		return t, 0, err
 	}
@@ -264,7 +265,7 @@ func (l *lane) proveSegment(ctx context.Context) error {
 			s.moved[name] += n
 		}
 	}
-	return proven(l.stage.path.Prove(ctx, l.before, s.last, []driver.Carried{*s.carried}))
+	return proven(l.proof(ctx, s.last, []driver.Carried{*s.carried}))
 }
 
 // endSearch proves the rest of it and sums up.

@@ -32,6 +32,7 @@ type stage struct {
 	reason   string
 	path     driver.Path
 	topology *result.Topology
+	proof    *result.Proof // the last one
 	facts    []result.Fact
 	stacks   []driver.Stack // how those on its path are set, as far as that can be read
 	agents   []*ends        // as many as there are pairs
@@ -43,7 +44,7 @@ type ends struct{ client, server *agent.Client }
 func (s *stage) result() result.Mode {
 	m := result.Mode{
 		ID: s.mode.ID, Title: s.mode.Title, Description: s.asked.Description, Status: s.status, Reason: s.reason,
-		Baseline: s.mode.Baseline, Control: s.control, Topology: s.topology, Facts: slices.Concat(told(s.asked, s.facts), s.facts),
+		Baseline: s.mode.Baseline, Control: s.control, Topology: s.topology, Proof: s.proof, Facts: slices.Concat(told(s.asked, s.facts), s.facts),
 	}
 	if s.made > 1 {
 		m.Facts = append(m.Facts, result.Fact{Name: "made", Value: fmt.Sprintf("%d times", s.made)})

@@ -158,10 +158,15 @@ func stopText(s result.Stopping) string {
 // the first with which an interval can be given.
 const provisionalAfter = 2
 
-// provisional tells what there is after so many blocks. No verdict is given away:
-// a run that could be ended for it would be ended when it looks well.
+// manyTrials is when judging them takes so long that it is not done after every block.
+const manyTrials = 5000
+
+// provisional tells what there is after so many blocks, once, or from then on after every
+// block where somebody looks. No verdict is given away: a run that could be ended for it
+// would be ended when it looks well.
 func (r *run) provisional(block int) {
-	if block != provisionalAfter || r.plan.Blocks <= block {
+	again := r.cfg.Progress > 0 && block > provisionalAfter && (len(r.trials) < manyTrials || block%10 == 0)
+	if block != provisionalAfter && !again || r.plan.Blocks <= block {
 		return
 	}
 	cells, _ := result.Cells(r.modes(), plan.Names(r.cfg.Study), r.trials, Rule(r.cfg.Study, nil))

@@ -42,12 +42,14 @@ type lane struct {
 	ruled   string         // why it is ruled out, by a rule fixed beforehand; empty: it counts
 	window  observe.Window // what was observed of the machine around it
 	spent   work           // of the machines in its own time
+	pulse   *pulse         // nil where nobody looks
 	kernel  string         // of the client's machine, where there are two
 	shared  bool           // and around the trials that it took turns with
 	flaps   []string       // devices of the path whose carrier came or went
 	drops   *laneDrops     // what the kernel dropped of it, nil where that is not known
 	counted bool           // the study wants the counters of its trials as evidence
 	stacks  []stackReading // of the network stacks of the path; see losses.go
+	shown   *result.Proof  // what its proof rests on, nil where its path does not tell
 
 	underlay study.Lab // of its lab, zero where the path is no lab's
 }
@@ -175,6 +177,7 @@ func (r *run) begin(ctx context.Context, l *lane) (err error) {
 	l.stacks = r.readStacks(ctx, l)
 	for i, p := range l.pairs {
 		at := l.stage.agents[i]
+		r.follow(l, i)
 		if p.trial, err = agent.Begin(ctx, at.client, at.server, p.clientSide, p.serverSide); err != nil {
 			return err
 		}
@@ -197,11 +200,20 @@ func (l *lane) prove(ctx context.Context) error {
 	for i, p := range l.pairs {
 		carried = append(carried, l.held(i, driver.CarriedBy(p.client, p.server)))
 	}
-	err = l.stage.path.Prove(ctx, l.before, after, carried)
+	err = l.proof(ctx, after, carried)
 	l.sum()
 	l.bookLosses()
 	l.senders()
 	return proven(err)
+}
+
+// proof holds the path to what was carried since l.before, and keeps what it rests on.
+func (l *lane) proof(ctx context.Context, after driver.Counters, carried []driver.Carried) error {
+	err := l.stage.path.Prove(ctx, l.before, after, carried)
+	if t, tells := l.stage.path.(driver.Teller); tells && !errors.Is(err, driver.ErrTooLittle) {
+		l.shown = &result.Proof{Workload: l.out.Workload, Holds: err == nil, Findings: t.Findings(l.before, after, carried)}
+	}
+	return err
 }
 
 // proven is what the outcome of a proof means for the trial.

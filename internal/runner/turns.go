@@ -40,6 +40,9 @@ func (r *run) inTurns(ctx context.Context, lanes []*lane) {
 // turn gives a lane its slice. What the machine works in it is the lane's, and so it
 // ends when what was sent has been worked off: else the next would pay for it.
 func (r *run) turn(ctx context.Context, l *lane) {
+	if l.err != nil {
+		return // and the turns of a long trial that was given up are many
+	}
 	l.takeTurn()
 	s := r.metered(ctx, r.eyes(l.stage), func() {
 		l.side(ctx, func(p *pair) error { return p.trial.Slice(ctx, l.Workload.Slice.Std()) })

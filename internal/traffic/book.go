@@ -10,16 +10,31 @@ type book struct {
 	total       int64
 	window      int64
 	slots       []int64
+
+	hand   *hand         // who watches reads it; nil where nobody does
+	showAt time.Duration // when it is set next
 }
 
 func newBook(p Params) *book {
 	n := int((p.Duration + SeriesInterval - 1) / SeriesInterval)
-	return &book{warmup: p.Warmup, end: p.Warmup + p.Duration, slots: make([]int64, n)}
+	return &book{warmup: p.Warmup, end: p.Warmup + p.Duration, slots: make([]int64, n), showAt: never}
 }
 
-// add books n at the time at since the trial's start.
+// shown makes a book show how far it is by the i-th of the hands that a meter gave.
+func (b *book) shown(hands []hand, i int) *book {
+	if i < len(hands) {
+		b.hand, b.showAt = &hands[i], 0
+	}
+	return b
+}
+
+// add books n at the time at since the transfer's start.
 func (b *book) add(at time.Duration, n int64) {
 	b.total += n
+	if at >= b.showAt {
+		b.hand.show(b.total, at)
+		b.showAt = at + showEvery
+	}
 	if at < b.warmup || at >= b.end {
 		return
 	}

@@ -90,7 +90,7 @@ type crrSession struct {
 func (s *crrSession) drive(ctx context.Context, warmup, long time.Duration) error {
 	t := s.t
 	t.Warmup, t.Duration = warmup, long
-	w := &crrWindow{crrTrial: t, book: newBook(t.Params), connect: s.connect, firstByte: s.first, made: s.made}
+	w := &crrWindow{crrTrial: t, book: newBook(t.Params).shown(t.Meter.begin(1), 0), connect: s.connect, firstByte: s.first, made: s.made}
 	began := time.Now()
 	err := s.net.cycle(ctx, s.addr, w)
 	s.driven += time.Since(began)

@@ -21,7 +21,7 @@ type rrWindow struct {
 func newRRWindow(p Params, s *rrSession) *rrWindow {
 	return &rrWindow{
 		p: p, schedule: rrSchedule{p.TransactionRate, s.planned},
-		book: newBook(p), hist: s.hist, streams: s.streams,
+		book: newBook(p).shown(p.Meter.begin(1), 0), hist: s.hist, streams: s.streams,
 	}
 }
 

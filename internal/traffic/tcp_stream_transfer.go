@@ -33,8 +33,12 @@ func streamEnds(n network, c conns, p Params, client bool) []*streamEnd {
 	payload := payload(p.WriteSize) // the kernel only reads it: one for all
 	var scratch []byte
 	ends := make([]*streamEnd, len(c))
+	hands := p.Meter.begin(p.received(len(c), client))
 	for i, s := range c {
 		e := &streamEnd{stream: s, book: newBook(p), send: p.sends(i, client)}
+		if !e.send {
+			e.book.shown(hands, i%p.Streams)
+		}
 		if threads {
 			e.stream = t.bulk(s, p.threads())
 			e.thread, _ = e.stream.(handler)
@@ -72,6 +76,17 @@ func (p Params) sends(i int, client bool) bool {
 		return client == (i < p.Streams)
 	}
 	return client != p.Reverse
+}
+
+// received is on how many of n connections an end receives.
+func (p Params) received(n int, client bool) int {
+	got := 0
+	for i := range n {
+		if !p.sends(i, client) {
+			got++
+		}
+	}
+	return got
 }
 
 // payload is what is sent: bytes of no meaning, but written once, so that they

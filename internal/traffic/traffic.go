@@ -136,4 +136,9 @@ type Params struct {
 	Slice    time.Duration `json:"slice,omitempty"`  // 0 drives the trial at once
 	Rounds   int           `json:"rounds,omitempty"` // how many slices, 0 where the trial has none
 	Limit    time.Duration `json:"limit,omitempty"`  // the trial is given up after that; 0 is Warmup + Duration + 10 s
+
+	// Progress is how often the end that counts tells how far it is, LeastProgress or
+	// more; 0 is never.
+	Progress time.Duration `json:"progress,omitempty"`
+	Meter    *Meter        `json:"-"` // where it shows that; nil where nobody asked
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -27,6 +28,13 @@ type udpReceiver struct {
 	reverse bool
 	flood   bool // the sender is too fast to wait for each datagram
 	net     network
+
+	slot   uint32    // that the newest counted datagram was sent in
+	hand   *hand     // who watches reads it; nil where nobody does
+	showAt int64     // clock, when it is set next
+	behind uint32    // slots that are behind, as it shows
+	gone   Progress  // in those
+	long   []float64 // intervals of the slots, seconds
 }
 
 // lastDelay is the datagram before.
@@ -54,8 +62,9 @@ const (
 
 func newUDPReceiver(e *udpEnd, n network, p Params) *udpReceiver {
 	flows := max(1, p.Streams)
-	r := &udpReceiver{udpEnd: e, net: n, p: p, in: newInbox(p.PayloadSize, p.Offload), slots: make([]int64, len(intervals(p))),
+	r := &udpReceiver{udpEnd: e, net: n, p: p, in: newInbox(p.PayloadSize, p.Offload), long: intervals(p),
 		last: make([]lastDelay, flows), delay: NewDistribution(), vary: NewDistribution()}
+	r.slots = make([]int64, len(r.long))
 	for range flows {
 		r.ledgers = append(r.ledgers, newLedger(flows))
 	}
@@ -64,7 +73,23 @@ func newUDPReceiver(e *udpEnd, n network, p Params) *udpReceiver {
 	} else if s, err := p.datagramSchedule(1); err == nil {
 		r.flood = s.at(1) < int64(tightSlots)
 	}
+	if hands := p.Meter.begin(1); hands != nil {
+		r.hand = &hands[0]
+	} else {
+		r.showAt = math.MaxInt64
+	}
 	return r
+}
+
+// tell sets the hand: to what came in the intervals of the series that are behind, and
+// how long those were. Where modes take turns, the clock ran on in those of others.
+func (r *udpReceiver) tell(now int64) {
+	r.showAt = now + int64(showEvery)
+	for ; r.behind < r.slot && int(r.behind) < len(r.slots); r.behind++ {
+		r.gone.Count += r.slots[r.behind] * int64(r.p.PayloadSize)
+		r.gone.Busy += time.Duration(r.long[r.behind] * 1e9)
+	}
+	r.hand.show(r.gone.Count, r.gone.Busy)
 }
 
 // intervals are the lengths of the series' intervals, in seconds.
@@ -193,6 +218,9 @@ func (r *udpReceiver) take(now int64) {
 		}
 		r.datagram(b, now)
 	}
+	if now >= r.showAt {
+		r.tell(now)
+	}
 }
 
 func (r *udpReceiver) datagram(b []byte, now int64) {
@@ -215,6 +243,7 @@ func (r *udpReceiver) datagram(b []byte, now int64) {
 	if what == inTime && h.flags&counted != 0 {
 		if int(h.slot) < len(r.slots) {
 			r.slots[h.slot]++
+			r.slot = h.slot
 		}
 		if h.seq&r.sample == 0 {
 			r.delay.Record(time.Duration(delay))
@@ -286,7 +315,7 @@ func (r *udpReceiver) close(sender Report) (Report, error) {
 	d.Variation = r.vary
 	out.Datagrams = d
 	out.Window.Seconds = sender.Window.Seconds
-	for i, long := range intervals(r.p) {
+	for i, long := range r.long {
 		out.Window.Interval = max(out.Window.Interval, long)
 		out.Window.Series = append(out.Window.Series, float64(r.slots[i]*size)/long)
 	}

@@ -144,7 +144,7 @@ type udpRRSession struct {
 // has ended, and its round trip is taken from the slot.
 func (s *udpRRSession) drive(ctx context.Context, warmup, long time.Duration) error {
 	p := Params{Warmup: warmup, Duration: long}
-	b := newBook(p)
+	b := newBook(p).shown(s.p.Meter.begin(1), 0)
 	err := onThreads(1, s.p.CPU, func(int) error {
 		over, stop := givenUp(ctx)
 		defer stop()

@@ -15,7 +15,8 @@ import (
 )
 
 // Version is the protocol's. Both sides are the same binary in all but a few
-// set-ups, so any difference is refused.
+// set-ups, so any difference is refused. Progress is no difference: an agent without
+// it sends none, and nobody is sent any who did not ask.
 const Version = 4
 
 // MaxLine bounds a message in bytes.
@@ -75,6 +76,10 @@ type Reply struct {
 
 	Reading *netstack.Reading `json:"reading,omitempty"` // with the CPU times of the agent's machine
 	Clock   time.Duration     `json:"clock,omitempty"`   // when it was read, since the agent began
+
+	// Progress is how far the trial of the request is that asked for it. Such a line is no
+	// answer: that comes for itself.
+	Progress *traffic.Progress `json:"progress,omitempty"`
 }
 
 // Reader reads messages.

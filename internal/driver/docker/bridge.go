@@ -67,7 +67,7 @@ func (p *path) bridge(ctx context.Context) error {
 	p.Rests(p.a.Place, notes.Device{Name: lo})
 	p.underlay()
 	s := servers[0]
-	p.Draw(first.process(), first.ethStep(), first.vethStep(), p.a.bridge(), notes.Rule(p.a.Place, "nat", "masquerade"), p.a.device(eth),
+	p.Draw(first.process(), first.ethStep(), first.vethStep(), p.a.bridge(), p.a.masqueradeStep(), p.a.device(eth),
 		p.b.device(eth), s.dnatStep(), p.b.bridge(), s.vethStep(), s.ethStep(), s.process())
 	return nil
 }
@@ -143,7 +143,7 @@ func (p *path) userlandProxy(ctx context.Context) error {
 	p.CarriesAtLeast(notes.All, p.a.Place, notes.Device{Name: docker0}, notes.Transmits)
 	p.Rests(p.a.Place, notes.Device{Name: eth})
 	s := servers[0]
-	p.Draw(notes.ProcessAt(p.a.Place), p.a.device(lo), notes.Own(notes.Rule(p.a.Place, "process", proxyProgram)), p.a.bridge(),
+	p.Draw(notes.ProcessAt(p.a.Place), p.a.device(lo), s.proxyStep(), p.a.bridge(),
 		s.vethStep(), s.ethStep(), s.process())
 	return nil
 }
@@ -218,7 +218,22 @@ func (s *side) address() []netip.Addr { return s.host.Addr[:1] }
 
 func (b *bridged) ethStep() notes.Step  { return notes.Own(notes.DeviceAt(b.Place, b.eth())) }
 func (b *bridged) vethStep() notes.Step { return notes.Own(notes.DeviceAt(b.side.Place, b.veth)) }
-func (b *bridged) dnatStep() notes.Step { return notes.Own(notes.Rule(b.side.Place, "nat", "DNAT")) }
+func (b *bridged) dnatStep() notes.Step {
+	of, _ := result.Of(dnat(b.side, b.port))
+	return notes.Own(notes.By(notes.Rule(b.side.Place, "nat", "DNAT"), of))
+}
+
+// masqueradeStep is the rule that hides a container's address.
+func (s *side) masqueradeStep() notes.Step {
+	of, _ := result.Of(masqueraded(s))
+	return notes.By(notes.Rule(s.Place, "nat", "masquerade"), of)
+}
+
+// proxyStep is the process that passes a published port's traffic on.
+func (b *bridged) proxyStep() notes.Step {
+	of, _ := result.Of(ran(b.side, b.port))
+	return notes.Own(notes.By(notes.Rule(b.side.Place, "process", proxyProgram), of))
+}
 
 // bridge is the default bridge in a drawing, with whether the packet filter sees
 // what it switches.

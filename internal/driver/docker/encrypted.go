@@ -29,6 +29,7 @@ func (p *path) overlayEncrypted(ctx context.Context) error {
 	if refused != nil {
 		wait = hopelessWait
 	}
+	p.sealed = true
 	err := p.onOverlay(ctx, map[string]string{optionEncrypted: ""}, wait)
 	if isUnreachable(err) && refused != nil {
 		return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf(
@@ -62,6 +63,11 @@ func (p *path) encrypted() error {
 		driver.Rule{Counter: notes.Counter("b", eth, linuxnet.CountClear+"_bytes"), Expect: driver.Still},
 	)
 	return nil
+}
+
+// espStep is the encryption of what leaves and reaches a host.
+func (s *side) espStep() notes.Step {
+	return notes.By(notes.Rule(s.Place, "esp", "IPsec ESP"), s.At+"/esp")
 }
 
 // tapped reads what a host received of ESP and of VXLAN in clear.

@@ -210,7 +210,7 @@ func (p *guestPath) behindPort(ctx context.Context, begin func(context.Context, 
 		}
 		if pair == 1 {
 			p.port(dial)
-			right := append([]notes.Step{notes.Rule(p.b.Place, "nat", "DNAT")}, reversed(to.draw(plug))...)
+			right := append([]notes.Step{p.met("nat", "DNAT")}, reversed(to.draw(plug))...)
 			if p.a == p.b {
 				p.Draw(append(left, right...)...)
 			} else if err := p.wire(ctx, left, right); err != nil {
@@ -284,7 +284,7 @@ func (p *guestPath) userlandProxy(ctx context.Context) error {
 		}
 		if pair == 1 {
 			p.port(dial)
-			right := append([]notes.Step{notes.Rule(p.b.Place, "process", "docker-proxy")}, reversed(to.draw(plug))...)
+			right := append([]notes.Step{p.met("process", "docker-proxy")}, reversed(to.draw(plug))...)
 			if err := p.wire(ctx, []notes.Step{from.process()}, right); err != nil {
 				return err
 			}
@@ -367,7 +367,21 @@ func (p *guestPath) drawBetween(from, to *guestBox, near, far plugged) {
 	if p.a == p.b && near.bridge == far.bridge && near.bridge.Name != "" {
 		right = right[1:] // the one bridge between them
 	}
+	if p.a != p.b {
+		left, right = append(left, wired(p.a)), append([]notes.Step{wired(p.b)}, right...)
+	}
 	p.Draw(append(left, right...)...)
+}
+
+// met is what the server's host does with a connection to a published port: that the
+// ends meet as they should shows it.
+func (p *guestPath) met(kind, label string) notes.Step {
+	return notes.By(notes.Rule(p.b.Place, kind, label), p.b.At+"/connections")
+}
+
+// wired is whichever device of a host leads to the other.
+func wired(s *site) notes.Step {
+	return notes.By(notes.Rule(s.Place, "devices", "the host's own"), s.At+"/devices")
 }
 
 // leaves declares that the traffic of a container also leaves its host, by which

@@ -155,9 +155,14 @@ func (p *path) join(pair int, c couple, near, far *inside) error {
 		return nil
 	}
 	on := func(at notes.Place, name string) notes.Step { return notes.DeviceAt(at, notes.Device{Name: name}) }
-	p.Draw(c.from.process(), notes.Own(on(c.from.Place, device[c.from])), notes.Own(notes.DeviceAt(near.Place, veth[c.from])),
-		on(near.Place, overlayBridge), on(near.Place, overlayTunnel), p.a.device(eth),
-		p.b.device(eth), on(far.Place, overlayTunnel), on(far.Place, overlayBridge),
-		notes.Own(notes.DeviceAt(far.Place, veth[c.to])), notes.Own(on(c.to.Place, device[c.to])), c.to.process())
+	steps := []notes.Step{c.from.process(), notes.Own(on(c.from.Place, device[c.from])), notes.Own(notes.DeviceAt(near.Place, veth[c.from])),
+		on(near.Place, overlayBridge), on(near.Place, overlayTunnel)}
+	if p.sealed {
+		steps = append(steps, p.a.espStep(), p.a.device(eth), p.b.device(eth), p.b.espStep())
+	} else {
+		steps = append(steps, p.a.device(eth), p.b.device(eth))
+	}
+	p.Draw(append(steps, on(far.Place, overlayTunnel), on(far.Place, overlayBridge),
+		notes.Own(notes.DeviceAt(far.Place, veth[c.to])), notes.Own(on(c.to.Place, device[c.to])), c.to.process())...)
 	return nil
 }

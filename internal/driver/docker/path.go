@@ -26,6 +26,7 @@ type path struct {
 	boxes  []*box
 	spaces []*linuxnet.NS // opened to be read, beside those of the boxes
 	facts  []result.Fact  // beside those of the engines and limits
+	sealed bool           // the overlay is to be encrypted
 	met    bool           // the ends have reached each other while the path was built
 }
 

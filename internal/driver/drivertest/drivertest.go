@@ -298,6 +298,9 @@ func Conformance(t *testing.T, d driver.Driver) {
 			if len(top.Nodes) < 3 || len(top.Edges) != len(top.Nodes)-1 {
 				t.Errorf("topology of %d nodes and %d edges is no chain", len(top.Nodes), len(top.Edges))
 			}
+			if !slices.ContainsFunc(top.Nodes, func(n result.Node) bool { return len(n.Counters) > 0 }) {
+				t.Error("no step of the topology has a counter that proves it")
+			}
 			for _, w := range Patterns() {
 				for _, ipv6 := range []bool{false, true} {
 					if _, _, err := s.Path.Pairs()[0].Server.Reach(ipv6); err != nil && ipv6 {

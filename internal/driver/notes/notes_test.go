@@ -126,3 +126,43 @@ func TestEndsAndTopology(t *testing.T) {
 		t.Errorf("%d edges", len(top.Edges))
 	}
 }
+
+// What proves a step stands with it, and what must rest beside the path.
+func TestProvenTopology(t *testing.T) {
+	on := &stack{links: map[string]notes.Link{"eth0": {}, "lo": {}, "br0": {}}}
+	a := notes.Place{At: "a", Host: "a", Stack: on}
+	p := notes.Path{Mode: "x/y", Count: 1}
+	p.Carries(notes.All, a, notes.Device{Name: "eth0"}, notes.Transmits)
+	p.Rests(a, notes.Device{Name: "lo"})
+	p.Rests(a, notes.Device{Name: "br0"})
+	p.Must(driver.Rule{Counter: "a/nat.met_packets", Expect: driver.Connections}, driver.Rule{Counter: "a/nat.bytes", Expect: driver.Forward},
+		driver.Rule{Counter: "a/relay:1.run_ns", Expect: driver.Idles}, driver.Rule{Counter: "a/elsewhere.bytes", Expect: driver.Forward})
+	p.Draw(notes.ProcessAt(a), notes.By(notes.Rule(a, "nat", "DNAT"), "a/nat"), notes.DeviceAt(a, notes.Device{Name: "br0"}), notes.DeviceAt(a, notes.Device{Name: "eth0"}))
+	top, err := p.Topology()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]string{}
+	for _, n := range append(top.Nodes, top.Beside...) {
+		got[n.ID+" "+n.Kind+" "+n.Host+" "+n.Label] = n.Counters
+	}
+	want := map[string][]string{
+		"n0 process a process": nil, "n1 nat a DNAT": {"a/nat.met_packets", "a/nat.bytes"},
+		"n2 veth a br0": {"a/br0.tx_bytes", "a/br0.rx_bytes"}, "n3 veth a eth0": {"a/eth0.tx_bytes", "a/eth0.rx_bytes"},
+		"b0 veth a lo": {"a/lo.tx_bytes", "a/lo.rx_bytes"}, "b1 process a relay:1": {"a/relay:1.run_ns"},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	findings := p.Findings(driver.Counters{"a/eth0.tx_bytes": 5, "a/eth0.rx_bytes": 5}, driver.Counters{"a/eth0.tx_bytes": 105, "a/eth0.rx_bytes": 4},
+		[]driver.Carried{{Forward: driver.Flow{Payload: 100, Unbounded: true}}})
+	if f := findings[0]; f.Expect != "forward" || *f.Moved != 100 || f.Least != 100 || f.Most != nil || !f.Fits() {
+		t.Errorf("of a counter that moved as it had to: %+v", f)
+	}
+	if f := findings[1]; f.Moved != nil || f.Fits() {
+		t.Errorf("of a counter that ran backwards: %+v", f)
+	}
+	if f := findings[2]; f.Expect != "still" || f.Moved != nil || *f.Most != driver.Slack {
+		t.Errorf("of a counter that was not read: %+v", f)
+	}
+}

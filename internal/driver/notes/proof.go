@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tare/internal/driver"
+	"tare/internal/result"
 )
 
 // Direction says which way payload from client to server crosses a device.
@@ -121,4 +122,9 @@ func (p *Path) Prove(_ context.Context, before, after driver.Counters, carried [
 		return fmt.Errorf("the path of %s is not proven: %w", p.Mode, err)
 	}
 	return nil
+}
+
+// Findings are the rules of the proof with what each showed.
+func (p *Path) Findings(before, after driver.Counters, carried []driver.Carried) []result.Finding {
+	return driver.Findings(p.rules, before, after, carried)
 }

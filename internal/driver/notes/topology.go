@@ -3,6 +3,7 @@ package notes
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tare/internal/result"
@@ -16,6 +17,7 @@ type Step struct {
 	dev   Device
 	own   bool // one of its kind for each pair
 	facts []result.Fact
+	by    []string // whose counters prove it
 }
 
 // ProcessAt is the agent of an end, or another process on the path.
@@ -43,6 +45,13 @@ func With(s Step, facts ...result.Fact) Step {
 	return s
 }
 
+// By says whose counters prove a step, without what they count: Counter(at, of, "...")
+// up to the last dot. A device is proven by its own and needs not be told.
+func By(s Step, of ...string) Step {
+	s.by = append(s.by[:len(s.by):len(s.by)], of...)
+	return s
+}
+
 // Draw notes the steps of the path.
 func (p *Path) Draw(steps ...Step) { p.steps = steps }
 
@@ -65,10 +74,66 @@ func (p *Path) Topology() (result.Topology, error) {
 			n.Kind, n.Facts = kind, facts
 		}
 		n.Facts = append(n.Facts, s.facts...)
+		n.Counters = p.counters(s.proven()...)
 		t.Nodes = append(t.Nodes, n)
 		if i > 0 {
 			t.Edges = append(t.Edges, result.Edge{From: fmt.Sprintf("n%d", i-1), To: n.ID})
 		}
 	}
-	return t, nil
+	var err error
+	t.Beside, err = p.beside()
+	return t, err
+}
+
+// proven lists whose counters prove a step.
+func (s Step) proven() []string {
+	if s.kind != "" {
+		return s.by
+	}
+	return append(s.by[:len(s.by):len(s.by)], s.at.At+"/"+s.dev.label())
+}
+
+// counters are those of the proof's rules that belong to one of the named.
+func (p *Path) counters(of ...string) (out []string) {
+	for _, r := range p.rules {
+		if whose, _ := result.Of(r.Counter); slices.Contains(of, whose) && !slices.Contains(out, r.Counter) {
+			out = append(out, r.Counter)
+		}
+	}
+	return out
+}
+
+// beside are what must rest and is no step of the path.
+func (p *Path) beside() (out []result.Node, err error) {
+	var drawn []string
+	for _, s := range p.steps {
+		drawn = append(drawn, s.proven()...)
+	}
+	for _, r := range p.rules {
+		of, what := result.Of(r.Counter)
+		if !r.Expect.Rests() || slices.Contains(drawn, of) {
+			continue
+		}
+		drawn = append(drawn, of)
+		at, name := of, ""
+		if i := strings.LastIndexByte(of, '/'); i >= 0 {
+			at, name = of[:i], of[i+1:]
+		}
+		host, sandbox, _ := strings.Cut(at, "/")
+		n := result.Node{ID: fmt.Sprintf("b%d", len(out)), Kind: "rule", Host: host, Sandbox: sandbox, Label: name, Counters: p.counters(of)}
+		if what == "run_ns" {
+			n.Kind = "process"
+		}
+		for _, l := range p.links {
+			if l.at.At == at && l.dev.label() == name {
+				n.Host = l.at.Host
+				if n.Kind, n.Facts, err = l.at.Stack.Describe(context.Background(), l.dev.Name); err != nil {
+					return nil, err
+				}
+				break
+			}
+		}
+		out = append(out, n)
+	}
+	return out, nil
 }

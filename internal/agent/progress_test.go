@@ -1,0 +1,130 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"tare/internal/agent"
+	"tare/internal/traffic"
+)
+
+// The end that counts tells how far it is while the trial goes on, no more than was
+// counted by then; the other end tells nothing.
+func TestProgress(t *testing.T) {
+	for _, c := range []struct {
+		kind, tells string
+		change      func(*traffic.Params)
+	}{
+		{"tcp_stream", "server", func(*traffic.Params) {}},
+		{"tcp_stream", "client", func(p *traffic.Params) { p.Reverse = true }},
+		{"tcp_stream", "both", func(p *traffic.Params) { p.Both = true }},
+		{"tcp_rr", "client", func(*traffic.Params) {}},
+		{"tcp_crr", "client", func(*traffic.Params) {}},
+		{"udp_stream", "server", func(p *traffic.Params) { p.PayloadSize, p.Rate = 1000, 8e6 }},
+		{"udp_rr", "client", func(p *traffic.Params) { p.RequestSize, p.ResponseSize = 16, 16 }},
+	} {
+		t.Run(c.kind+" "+c.tells, func(t *testing.T) {
+			t.Parallel()
+			client, server := begin(t), begin(t)
+			p := long(params(c.kind))
+			p.Duration, p.Progress = 5*time.Minute, traffic.LeastProgress
+			c.change(&p)
+			type told struct {
+				by string
+				traffic.Progress
+			}
+			heard := make(chan told, 1000)
+			client.Watch(func(p traffic.Progress) { heard <- told{"client", p} })
+			server.Watch(func(p traffic.Progress) { heard <- told{"server", p} })
+			trial, err := agent.Begin(t.Context(), client, server, p, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go func() {
+				_, _, err := trial.Run(ctx)
+				ended <- err
+			}()
+			last, by := map[string]traffic.Progress{}, map[string]int{}
+			for enough := false; !enough; {
+				select {
+				case h := <-heard:
+					if rate, ok := h.Rate(last[h.by]); !ok || rate <= 0 {
+						t.Errorf("the %s told %+v after %+v", h.by, h.Progress, last[h.by])
+					}
+					if h.Busy > p.Warmup+p.Duration {
+						t.Errorf("the %s was busy for %s", h.by, h.Busy)
+					}
+					last[h.by] = h.Progress
+					by[h.by]++
+				case err := <-ended:
+					t.Fatalf("the trial ended: %v", err)
+				}
+				enough = by["client"] >= 2 || by["server"] >= 2
+				if c.tells == "both" {
+					enough = by["client"] >= 2 && by["server"] >= 2
+				}
+			}
+			trial.Abort(t.Context())
+			if err := <-ended; err == nil {
+				t.Error("a trial that was given up, and no error")
+			}
+			if c.tells != "both" && (by[c.tells] < 2 || len(by) > 1) {
+				t.Errorf("progress came of %v, want of the %s only", by, c.tells)
+			}
+		})
+	}
+}
+
+// Nobody is told who did not ask, and a trial in slices counts only its own.
+func TestProgressAsked(t *testing.T) {
+	client, server := begin(t), begin(t)
+	none := func(traffic.Progress) { t.Error("progress came that nobody had asked for") }
+	client.Watch(none)
+	server.Watch(none)
+	p := params("tcp_rr")
+	p.Duration = traffic.LeastProgress * 3 / 2
+	trial, err := agent.Begin(t.Context(), client, server, p, p)
+	if err == nil {
+		_, _, err = trial.Run(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	heard := make(chan traffic.Progress, 1000)
+	client.Watch(func(p traffic.Progress) { heard <- p })
+	p = long(params("tcp_rr"))
+	p.Slice, p.Progress = 20*time.Millisecond, traffic.LeastProgress
+	trial, err = agent.Begin(t.Context(), client, server, p, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if err = trial.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var now traffic.Progress
+	for slices := 0; err == nil && now.Count == 0; slices++ {
+		if err = trial.Slice(t.Context(), p.Slice); err != nil {
+			break
+		}
+		time.Sleep(p.Slice) // the turns of others
+		select {
+		case now = <-heard:
+			if most := time.Since(began) - time.Duration(slices)*p.Slice; now.Busy <= 0 || now.Busy > most {
+				err = fmt.Errorf("%s of traffic after %d slices of %s", now.Busy, slices+1, p.Slice)
+			}
+		default:
+		}
+	}
+	_, _, closed := trial.Close(t.Context())
+	if err := errors.Join(err, closed); err != nil {
+		t.Error(err)
+	}
+}

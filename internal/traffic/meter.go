@@ -1,0 +1,85 @@
+package traffic
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Progress is how far one end of a trial has come.
+type Progress struct {
+	// Count is payload bytes received by a workload of bulk transfer, else exchanges or
+	// connections completed; the warm-up is in it.
+	Count int64 `json:"count"`
+	// Busy is for how long the traffic has flowed that Count is of. The turns of other
+	// trials are not in it, so that the two make a rate.
+	Busy time.Duration `json:"busy"`
+}
+
+// LeastProgress is the least time between two messages of one end's progress.
+const LeastProgress = 500 * time.Millisecond
+
+// Meter is where the end that counts shows what it has counted while it goes on. Who
+// counts puts numbers there once in showEvery, and who reads takes no lock that a
+// thread with traffic ever waits for. A nil Meter shows nothing, at the cost of one
+// comparison.
+type Meter struct {
+	mu    sync.Mutex // of what follows; taken between transfers, and by who reads
+	ended Progress   // of the transfers before
+	hands []hand     // of the transfer under way, one for each that counts
+}
+
+// hand is the number of one that counts.
+type hand struct {
+	count, at atomic.Int64
+}
+
+// showEvery is how old what a meter shows may be.
+const showEvery = time.Millisecond
+
+// begin gives n who count together a hand each, in place of those of the transfer
+// before. It gives none where nobody reads.
+func (m *Meter) begin(n int) []hand {
+	if m == nil || n == 0 {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ended = m.sum()
+	m.hands = make([]hand, n)
+	return m.hands
+}
+
+// Read tells how far the trial is, and whether this end counts at all.
+func (m *Meter) Read() (p Progress, counts bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sum(), m.hands != nil
+}
+
+// sum is what has ended and what is under way; of several, the longest.
+func (m *Meter) sum() Progress {
+	p := m.ended
+	var longest time.Duration
+	for i := range m.hands {
+		p.Count += m.hands[i].count.Load()
+		longest = max(longest, time.Duration(m.hands[i].at.Load()))
+	}
+	p.Busy += longest
+	return p
+}
+
+// show sets a hand.
+func (h *hand) show(count int64, at time.Duration) {
+	h.count.Store(count)
+	h.at.Store(int64(at))
+}
+
+// Rate is how much a second came between two readings, in the unit of Count; ok is
+// false where no time passed, or a trial began anew.
+func (p Progress) Rate(before Progress) (rate float64, ok bool) {
+	if p.Busy <= before.Busy || p.Count < before.Count {
+		return 0, false
+	}
+	return float64(p.Count-before.Count) / (p.Busy - before.Busy).Seconds(), true
+}

@@ -97,7 +97,7 @@ func (a App) takeRun(name string) (takenRun, error) {
 		return takenRun{}, usage(err)
 	}
 	defer dir.Close()
-	run, trials, err := dir.Load()
+	run, trials, err := dir.LoadLean()
 	if err != nil {
 		return takenRun{}, usage(err)
 	}

@@ -50,7 +50,7 @@ func (a App) export(name string, f export.Format, most int) error {
 		return usage(err)
 	}
 	defer dir.Close()
-	run, trials, err := dir.Load()
+	run, trials, err := dir.LoadLean()
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func (a App) render(dir *result.Dir) (report.Input, error) {
 
 // input reads what the report of a run needs.
 func (a App) input(dir *result.Dir) (report.Input, error) {
-	run, trials, err := dir.Load()
+	run, trials, err := dir.LoadLean()
 	if err != nil {
 		return report.Input{}, err
 	}

@@ -122,7 +122,7 @@ func (d *Dir) reopenTrials() error {
 		return err
 	}
 	// Read only now that the lock is held: nobody else is in the midst of a line.
-	_, end, err := d.readTrials()
+	_, end, err := d.readTrials(parseTrial, 0)
 	if err != nil {
 		return err
 	}

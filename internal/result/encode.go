@@ -14,6 +14,9 @@ import (
 // series, and a bound on what a broken file makes a reader allocate.
 const maxLine = 16 << 20
 
+// shortestLine is less than any line of trials.ndjson has, in bytes.
+const shortestLine = 64
+
 // EncodeRun is run.json: indented, with lists that are empty rather than null and
 // an empty Schema filled in. Errors: a cell or a comparison with a figure that is NaN or infinite,
 // named, for which JSON has no word.
@@ -92,21 +95,30 @@ func encodeTrial(t Trial) ([]byte, error) {
 
 // parseTrial reads a line of trials.ndjson, with or without its end.
 func parseTrial(line []byte) (Trial, error) {
-	// The schema first: of a later one not even the types need fit.
-	var head struct {
-		Schema string `json:"schema"`
-	}
-	if err := json.Unmarshal(line, &head); err != nil {
-		return Trial{}, err
-	}
-	if err := checkSchema(head.Schema, TrialSchema); err != nil {
-		return Trial{}, err
-	}
 	var t Trial
-	if err := json.Unmarshal(line, &t); err != nil {
+	err := json.Unmarshal(line, &t)
+	return checked(t, line, err)
+}
+
+// checked is a trial that was read from a line, or why it cannot be had. The schema
+// comes first: of a later one not even the types need fit.
+func checked(t Trial, line []byte, err error) (Trial, error) {
+	if err != nil || t.Schema != TrialSchema {
+		var head struct {
+			Schema string `json:"schema"`
+		}
+		if err := json.Unmarshal(line, &head); err != nil {
+			return Trial{}, err
+		}
+		if err := checkSchema(head.Schema, TrialSchema); err != nil {
+			return Trial{}, err
+		}
+	}
+	if err != nil {
 		return Trial{}, err
 	}
-	return t, t.check()
+	// JSON holds only finite figures.
+	return t, t.checkNames()
 }
 
 // check finds what would make a trial unreadable or a figure unknown to JSON.
@@ -114,6 +126,14 @@ func (t Trial) check() error {
 	if err := checkSchema(t.Schema, TrialSchema); err != nil {
 		return err
 	}
+	if err := t.checkNames(); err != nil {
+		return err
+	}
+	return t.checkFigures()
+}
+
+// checkNames finds what every trial has.
+func (t *Trial) checkNames() error {
 	switch {
 	case t.Mode == "":
 		return errors.New("no mode")
@@ -122,7 +142,7 @@ func (t Trial) check() error {
 	case !slices.Contains([]TrialStatus{TrialOK, TrialInvalid, TrialFailed}, t.Status):
 		return fmt.Errorf("unknown status %q", t.Status)
 	}
-	return t.checkFigures()
+	return nil
 }
 
 // checkFigures names the first figure that JSON cannot hold.

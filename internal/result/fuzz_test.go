@@ -2,6 +2,8 @@ package result
 
 import (
 	"bytes"
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,7 +43,7 @@ func FuzzParseTrials(f *testing.F) {
 	f.Add([]byte(lineOf(1) + "\n" + lineOf(2)))
 	f.Add([]byte(lineOf(1) + "\n\n" + lineOf(2)[:50]))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		trials, end, _, err := parseTrials(bytes.NewReader(data))
+		trials, end, _, err := parseTrials(bytes.NewReader(data), parseTrial, 0)
 		if err != nil {
 			return
 		}
@@ -52,9 +54,40 @@ func FuzzParseTrials(f *testing.F) {
 		if len(kept) > 0 && kept[len(kept)-1] != '\n' {
 			t.Fatalf("kept %q does not end a line", kept)
 		}
-		again, end, _, err := parseTrials(bytes.NewReader(kept))
+		again, end, _, err := parseTrials(bytes.NewReader(kept), parseTrial, 0)
 		if diff := cmp.Diff(trials, again); err != nil || diff != "" || end.offset != int64(len(kept)) || end.noNewline {
 			t.Fatalf("%v, %+v of %d bytes, %s", err, end, len(kept), diff)
+		}
+	})
+}
+
+// What a report reads of a line is what a run would.
+func FuzzParseLean(f *testing.F) {
+	f.Add([]byte(lineOf(1)))
+	whole, err := encodeTrial(sample(1))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Add(whole[:len(whole)/2])
+	for _, metrics := range []string{`{}`, `null`, `{"a":1,"a":2}`, `{ "a" : -1.5e3 , "\u0062":0}`, "{\"\xff\":1}", `{"a":1},"metrics":{"b":2}`, `{"cpu_user":1,"x":2}`, `{"a":null}`, `{"a":"1"}`, `{"a":{"b":1}}`, `[1]`, `{"a":1e999}`} {
+		f.Add([]byte(`{"schema":"tare.trial/1","mode":"m","workload":"w","status":"ok","client":{"mss":5},"machine":` + metrics + `,"metrics":` + metrics + `}`))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		want, err := parseTrial(line)
+		got, leanErr := parseLean(line)
+		if err != nil {
+			return // what is left out is not looked at
+		}
+		want.Counters, want.Pairs = nil, nil
+		maps.DeleteFunc(want.Machine, func(name string, _ float64) bool { return !strings.HasPrefix(name, "cpu_") })
+		if want.Server = nil; want.Client != nil {
+			if want.Client = (&End{MSS: want.Client.MSS}); want.Client.MSS == 0 {
+				want.Client = nil
+			}
+		}
+		if diff := cmp.Diff(want, got); leanErr != nil || diff != "" {
+			t.Fatalf("%v\n%s", leanErr, diff)
 		}
 	})
 }

@@ -1,12 +1,9 @@
 package result
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -24,16 +21,31 @@ import (
 // Errors name the file and the line: broken JSON, an unknown schema (a later
 // major version of tare wrote it), a line above 16 MiB.
 func (d *Dir) Load() (Run, []Trial, error) {
-	trials, _, err := d.readTrials()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return Run{}, nil, err
+	return d.load(parseTrial)
+}
+
+// LoadLean is Load without what neither judging nor a report looks at, so that a run of
+// very many trials takes little memory: the counters of paths, the pairs of several
+// endpoints, the server's end and of the client's all but the segment size, and of the
+// machine all but what begins with cpu_.
+func (d *Dir) LoadLean() (Run, []Trial, error) {
+	return d.load(parseLean)
+}
+
+func (d *Dir) load(parse parser) (Run, []Trial, error) {
+	run, broken := d.readRun()
+	absent := errors.Is(broken, fs.ErrNotExist)
+	if broken != nil && !absent {
+		run = Run{}
 	}
-	run, err := d.readRun()
-	if errors.Is(err, fs.ErrNotExist) {
+	trials, _, err := d.readTrials(parse, run.Trials.total())
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return Run{}, nil, err // theirs is the file that all else is made of
+	case absent:
 		return runOf(trials), trials, nil
-	}
-	if err != nil {
-		return Run{}, nil, err
+	case broken != nil:
+		return Run{}, nil, broken
 	}
 	if known := run.Trials.total(); len(trials) > known {
 		run.Status = RunInterrupted
@@ -98,68 +110,21 @@ func parseRun(data []byte) (Run, error) {
 	return run, err
 }
 
-func (d *Dir) readTrials() ([]Trial, fileEnd, error) {
+func (d *Dir) readTrials(parse parser, expected int) ([]Trial, fileEnd, error) {
 	f, err := d.root.Open(TrialsFile)
 	if err != nil {
 		return nil, fileEnd{}, fmt.Errorf("read trials: %w", err)
 	}
 	defer f.Close()
-	trials, end, line, err := parseTrials(f)
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fileEnd{}, fmt.Errorf("read trials: %w", err)
+	}
+	// No line is shorter than this, whatever run.json says.
+	expected = max(0, min(expected, int(info.Size()/shortestLine)))
+	trials, end, line, err := parseTrials(f, parse, expected)
 	if err != nil {
 		return nil, fileEnd{}, fmt.Errorf("read %s:%d: %w", filepath.Join(d.path, TrialsFile), line, err)
 	}
 	return trials, end, nil
-}
-
-// fileEnd says where the last whole line ends, and whether its newline is missing.
-type fileEnd struct {
-	offset    int64
-	noNewline bool
-}
-
-// parseTrials reads lines of trials. An error belongs to the line it names,
-// counted from 1. Only a last line that was cut is forgiven, and a cut line shows:
-// its newline is missing, and no proper part of a JSON object is JSON. Blank lines
-// are passed over.
-func parseTrials(r io.Reader) (trials []Trial, end fileEnd, line int, err error) {
-	in := bufio.NewReaderSize(r, 64<<10)
-	var offset int64
-	for line = 1; ; line++ {
-		text, err := readLine(in)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, end, line, err
-		}
-		last := errors.Is(err, io.EOF) // and so without a newline
-		if last && !json.Valid(text) {
-			return trials, end, line, nil
-		}
-		offset += int64(len(text))
-		if len(bytes.TrimSpace(text)) > 0 {
-			t, err := parseTrial(text)
-			if err != nil {
-				return nil, end, line, err
-			}
-			trials = append(trials, t)
-		}
-		end = fileEnd{offset, last}
-		if last {
-			return trials, end, line, nil
-		}
-	}
-}
-
-// readLine reads a line with its newline. It gives io.EOF with what follows the
-// last newline, and an error of its own for a line that is too long.
-func readLine(in *bufio.Reader) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := in.ReadSlice('\n')
-		if len(line)+len(part) > maxLine {
-			return nil, fmt.Errorf("line of more than %d bytes", maxLine)
-		}
-		line = append(line, part...)
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
-		}
-	}
 }

@@ -165,11 +165,7 @@ func (s *sentence) clause(t table, c result.Cell) string {
 	case c.Ratio == nil:
 		return "has a " + noun + " of " + valueOf(t, c) + where + ", not compared"
 	case c.Verdict == result.CannotTell:
-		text := "cannot be told from " + s.baseline(c.Baseline, "", "it") + " by " + noun + where
-		if r := say.Range(c); r != "" {
-			text += " (" + r + ")"
-		}
-		return text
+		return "cannot be told from " + s.baseline(c.Baseline, "", "it") + " by " + noun + where + because(c)
 	case c.Verdict == result.Same:
 		text := s.verbFor(t.Metric) + "the same " + noun
 		if !s.base {
@@ -189,6 +185,23 @@ func (s *sentence) clause(t table, c result.Cell) string {
 		text += ", not judged"
 	}
 	return text
+}
+
+// because says in brackets what a difference that cannot be told lies between, and how
+// much more it would take.
+func because(c result.Cell) string {
+	text := say.Range(c)
+	if n := c.BlocksNeeded; n != nil && *n > 0 && !c.AtLeast {
+		one, many := "more block", "more blocks"
+		if c.Unpaired {
+			one, many = "more value of each", "more values of each"
+		}
+		text = strings.TrimPrefix(text+"; would need about "+say.Count(*n, one, many), "; ")
+	}
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
 }
 
 // control is what a control says of a metric: how large noise is.

@@ -12,12 +12,13 @@ import (
 	"tare/internal/result"
 )
 
-// Figures draws one figure for each workload and metric: file name, such as
-// "tcp_stream-goodput.svg", to a standalone SVG. What nobody measured has none.
+// Figures draws one figure for each workload and metric and one for the path of each
+// mode: file name, such as "tcp_stream-goodput.svg" or "path-netns_vxlan.svg", to a
+// standalone SVG. What nobody measured has none.
 func Figures(in Input) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for _, f := range newView(in).figures() {
-		out[f.File] = f.Figure.Standalone()
+		out[f.File] = f.svg()
 	}
 	return out, nil
 }
@@ -28,6 +29,23 @@ type named struct {
 	Table  table
 	Figure chart.Figure
 	Stack  bool // of a breakdown; of Table only the workload is set
+	// Path is drawn in place of Figure, and Mode is whose path it is.
+	Path *chart.Topology
+	Mode string
+}
+
+func (f named) svg() []byte {
+	if f.Path != nil {
+		return f.Path.Standalone()
+	}
+	return f.Figure.Standalone()
+}
+
+func (f named) title() string {
+	if f.Path != nil {
+		return f.Path.Title
+	}
+	return f.Figure.Title
 }
 
 // figures lists the figures of all tables that have something to show, in order
@@ -66,6 +84,11 @@ func (v view) figures() []named {
 	for _, b := range v.Evidence.Breakdowns {
 		if f, ok := b.finer().figure(); ok {
 			add(named{Table: table{Workload: b.Workload}, Figure: f, Stack: true}, slug(b.Workload)+"-breakdown")
+		}
+	}
+	for _, m := range v.Run.Modes {
+		if d := topologyOf(m); d != nil {
+			add(named{Path: &d.Figure, Mode: m.ID}, "path-"+slug(m.ID))
 		}
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -64,6 +65,7 @@ func inputs() map[string]Input {
 		"noisy":       noisyRun(),
 		"priced":      priced(),
 		"limited":     atTheLimit(),
+		"proven":      proven(),
 	}
 }
 
@@ -83,8 +85,11 @@ func hostile() Input {
 			Modes: []result.Mode{
 				{ID: "base " + evil, Title: evil, Status: result.ModeMeasured},
 				{ID: mode, Mode: evil, Title: evil, Description: evil, Facts: []result.Fact{{Name: evil, Value: evil}, {Name: "client limit", Value: evil}}, Status: result.ModeMeasured, Baseline: "base " + evil, Topology: &result.Topology{
-					Nodes: []result.Node{{ID: evil, Kind: evil, Host: evil, Sandbox: evil, Label: evil, Facts: []result.Fact{{Name: evil, Value: evil}}}},
-				}},
+					Nodes: []result.Node{{ID: evil, Kind: evil, Host: evil, Sandbox: evil, Label: evil, Facts: []result.Fact{{Name: evil, Value: evil}}, Counters: []string{evil}},
+						{ID: "2", Host: evil, Label: strings.Repeat(evil, 20), Counters: []string{"a/" + evil + ".tx_bytes"}}},
+					Edges:  []result.Edge{{From: evil, To: "2"}, {From: "2", To: evil}, {From: evil, To: "nowhere"}},
+					Beside: []result.Node{{ID: evil, Kind: evil, Host: evil, Sandbox: evil, Label: evil, Counters: []string{evil}}, {Host: "elsewhere"}},
+				}, Proof: &result.Proof{Trial: -1, Workload: evil, Findings: []result.Finding{{Counter: evil, Expect: evil, Least: 7}, {Counter: "a/" + evil + ".tx_bytes", Expect: "still", Moved: ptr(^uint64(0))}}}},
 				{ID: "control " + evil, Baseline: "base " + evil, Control: true, Status: result.ModeMeasured},
 				{ID: "long", Status: result.ModeFailed, Reason: strings.Repeat("very long "+evil, 100)},
 				{ID: "odd", Status: "<b>odd</b>", Reason: strings.Repeat("x", 10000)},
@@ -163,10 +168,18 @@ func TestReports(t *testing.T) {
 				if !bytes.Equal(a.Bytes(), b.Bytes()) {
 					t.Error("two reports of one run differ")
 				}
-				golden(t, name+"."+ext, a.Bytes())
+				golden(t, name+"."+ext, bare(a.Bytes()))
 			})
 		}
 	}
+}
+
+// bare is a page without its style and its script, which have files of their own.
+func bare(page []byte) []byte {
+	style, _ := Style()
+	page = bytes.ReplaceAll(page, []byte(style), []byte("/* page.css */"))
+	page = bytes.ReplaceAll(page, []byte(pageScript), []byte("/* page.js */"))
+	return regexp.MustCompile(`sha256-[^ "]*=&#39;`).ReplaceAll(page, []byte("sha256-...&#39;"))
 }
 
 func TestFigures(t *testing.T) {
@@ -180,7 +193,7 @@ func TestFigures(t *testing.T) {
 		golden(t, name, svg)
 	}
 	slices.Sort(names)
-	want := []string{"tcp_rr-rtt_p50.svg", "tcp_rr-rtt_p99.svg", "tcp_rr-transaction_rate.svg", "tcp_stream-goodput.svg", "tcp_stream-retransmits.svg"}
+	want := []string{"path-host.svg", "path-netns_bridge.svg", "path-netns_published.svg", "path-netns_vxlan.svg", "tcp_rr-rtt_p50.svg", "tcp_rr-rtt_p99.svg", "tcp_rr-transaction_rate.svg", "tcp_stream-goodput.svg", "tcp_stream-retransmits.svg"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}

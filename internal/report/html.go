@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"tare/internal/report/chart"
+	"tare/internal/report/say"
 	"tare/internal/result"
 )
 
@@ -27,16 +28,29 @@ var methodTemplate string
 //go:embed evidence.html
 var evidenceTemplate string
 
+//go:embed charts.html
+var chartsTemplate string
+
+//go:embed page.js
+var pageScript string
+
+//go:embed topology.html
+var topologyTemplate string
+
 //go:embed page.css
 var pageStyle string
 
 // HTML writes the report as one page that needs nothing else: no request to
-// anywhere, no script. A Content-Security-Policy with the hash of its style
-// holds it to that, whatever the run's strings contain.
+// anywhere. Its one script makes it handier, and nothing is missing without it. A
+// Content-Security-Policy with the hashes of its style and of its script holds it to
+// that, whatever the run's strings contain.
 func HTML(w io.Writer, in Input) error {
 	v := newView(in)
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"mark":     markOf,
+		"mark":     func(t chart.Tone) template.HTML { return template.HTML(chart.MarkRef(t)) },
+		"symbols":  func() template.HTML { return template.HTML(chart.MarkSymbols()) },
+		"line":     func(key int) template.HTML { return template.HTML(chart.LineKey(key)) },
+		"count":    say.Count,
 		"swatch":   func(key int) template.HTML { return template.HTML(chart.Swatch(key)) },
 		"share":    func(of float64) template.HTML { return template.HTML(chart.Share(of)) },
 		"nowrap":   noBreak,
@@ -47,7 +61,7 @@ func HTML(w io.Writer, in Input) error {
 		"facts":    facts,
 		"topology": drawnTopology,
 		"fate":     fate,
-	}).Parse(pageTemplate + studyTemplate + methodTemplate + evidenceTemplate)
+	}).Parse(pageTemplate + studyTemplate + methodTemplate + evidenceTemplate + chartsTemplate + topologyTemplate)
 	if err != nil {
 		return fmt.Errorf("parse the page's template: %w", err)
 	}
@@ -59,20 +73,21 @@ func HTML(w io.Writer, in Input) error {
 	return err
 }
 
-// drawing is a figure with the words for it.
+// drawing is a path with its drawing for the page.
 type drawing struct {
+	*pathDrawing
 	Drawing template.HTML
-	Text    []string
+	Anchor  string
 }
 
 // drawnTopology is the way through the i-th mode, nil where it cannot be drawn.
 func drawnTopology(i int, m result.Mode) *drawing {
-	svg, text := topologyFigure(m, fmt.Sprintf("topo%d", i))
-	if len(svg) == 0 {
+	svg, d := topologyFigure(m, fmt.Sprintf("topo%d", i))
+	if d == nil {
 		return nil
 	}
 	// The figure escapes all text that it is given.
-	return &drawing{template.HTML(svg), text}
+	return &drawing{d, template.HTML(svg), fmt.Sprintf("m%d", i)}
 }
 
 // markOf is the sign of a verdict, which the chart draws and escapes.
@@ -84,6 +99,13 @@ func Style() (style template.CSS, source string) {
 	text := chart.CSS() + pageStyle
 	hash := sha256.Sum256([]byte(text))
 	return template.CSS(text), "'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
+}
+
+// Script is what makes pages handier, with the source by which a
+// Content-Security-Policy lets it in and nothing else.
+func Script() (script template.JS, source string) {
+	hash := sha256.Sum256([]byte(pageScript))
+	return template.JS(pageScript), "'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
 }
 
 // noBreak keeps a figure, its unit, its per cent sign and its interval on one

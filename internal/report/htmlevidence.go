@@ -36,6 +36,7 @@ type htmlPass struct {
 	Text, Empty string
 	Bill        htmlBill
 	Carried     []htmlTable
+	Log         *htmlLog
 }
 
 // htmlBreakdown is where the CPU time of a workload went.
@@ -109,14 +110,14 @@ func newHTMLEvidence(e evidence) htmlEvidence {
 	h.Costs = len(e.Bills)+len(e.Breakdowns) > 0 || e.Pass != nil
 	for i, b := range e.Bills {
 		h.Legend = b.Legend()
-		bill := newHTMLBill(b, fmt.Sprintf("c%d", i+1))
+		bill := newHTMLBill(b, i+1)
 		for j := range bill.Tables {
 			bill.Tables[j].Lead = b.Workload
 		}
 		h.Bills = append(h.Bills, bill)
 	}
 	if p := e.Pass; p != nil {
-		h.Pass = &htmlPass{Text: p.Text, Bill: newHTMLBill(bill{Tables: p.billed()}, "c0")}
+		h.Pass = &htmlPass{Text: p.Text, Bill: newHTMLBill(bill{Tables: p.billed()}, 0)}
 		for j, t := range p.carried() {
 			table := newHTMLTable(t, fmt.Sprintf("r%d", j+1))
 			table.Figures = nil // every mode's are alike
@@ -161,10 +162,14 @@ func newHTMLEvidence(e evidence) htmlEvidence {
 	return h
 }
 
-func newHTMLBill(b bill, anchor string) htmlBill {
+// billAnchor is where the j-th table of the i-th bill stands; 0 is that of the pass at
+// a fixed rate.
+func billAnchor(i, j int) string { return fmt.Sprintf("c%d-%d", i, j+1) }
+
+func newHTMLBill(b bill, nth int) htmlBill {
 	h := htmlBill{Processes: b.Processes, ProcessesLegend: processesLegend}
 	for i, t := range b.Tables {
-		h.Tables = append(h.Tables, newHTMLTable(t, fmt.Sprintf("%s-%d", anchor, i+1)))
+		h.Tables = append(h.Tables, newHTMLTable(t, billAnchor(nth, i)))
 	}
 	return h
 }

@@ -108,7 +108,7 @@ func (p *page) metric(t table, head string) {
 	}
 	p.line("%s", title)
 	p.drawn(func(f named) bool {
-		return !f.Stack && f.Table.Workload == t.Workload && f.Table.Metric.Name == t.Metric.Name
+		return !f.Stack && f.Path == nil && f.Table.Workload == t.Workload && f.Table.Metric.Name == t.Metric.Name
 	})
 	p.table(t)
 	if s := t.seen(); s != "" {
@@ -120,10 +120,15 @@ func (p *page) metric(t table, head string) {
 func (p *page) drawn(is func(named) bool) {
 	for _, f := range p.figures {
 		if is(f) {
-			link := url.URL{Path: path.Join(p.dir, f.File)}
-			p.line("![%s](%s)", md(f.Figure.Title), link.EscapedPath())
+			p.line("%s", p.image(f))
 		}
 	}
+}
+
+// image is a figure by its file.
+func (p *page) image(f named) string {
+	link := url.URL{Path: path.Join(p.dir, f.File)}
+	return "![" + md(f.title()) + "](" + link.EscapedPath() + ")"
 }
 
 func (p *page) table(t table) {

@@ -87,6 +87,14 @@ func (p *page) modes(v view) {
 		for _, way := range paths(m.Topology) {
 			items = append(items, "  - "+mdPath(way))
 		}
+		if m.Topology != nil {
+			items = append(items, "  - "+md(provenInWords(m.Proof)))
+		}
+		for _, f := range p.figures {
+			if f.Path != nil && f.Mode == m.ID {
+				items = append(items, "  - "+p.image(f))
+			}
+		}
 	}
 	if len(items) > 0 {
 		p.line("## Modes and their paths")

@@ -15,8 +15,8 @@ func (t table) panels() []chart.Panel {
 		return nil // the table says it
 	}
 	abs, drawn := t.absolute()
-	if !drawn {
-		return nil
+	if !drawn || !t.worthAColumn() {
+		return nil // or all is 0, which the table says as well
 	}
 	if ratio, ok := t.ratios(); ok {
 		return []chart.Panel{ratio, abs}
@@ -33,7 +33,7 @@ func (t table) absolute() (p chart.Panel, drawn bool) {
 		for i, r := range g.Rows {
 			c := r.chartRow(g, i)
 			if c.Absent == "" {
-				c.Dots = r.dots(t)
+				c.Dots = fewer(r.dots(t))
 				c.Note = r.verdict()
 			}
 			if r.Cell != nil && finite(r.Cell.Value) {
@@ -60,7 +60,7 @@ func (t table) ratios() (p chart.Panel, drawn bool) {
 		for i, r := range g.Rows {
 			c := r.chartRow(g, i)
 			if c.Absent == "" {
-				c.Dots = r.blockRatios(t)
+				c.Dots = fewer(r.blockRatios(t))
 				c.Note = firstPart(r.verdict())
 				if r.Mode.Control && r.Cell != nil {
 					c.Note = "A/A control: " + r.ratio()
@@ -78,7 +78,7 @@ func (t table) ratios() (p chart.Panel, drawn bool) {
 
 // chartRow is what both panels say alike about the i-th row of a group.
 func (r row) chartRow(g group, i int) chart.Row {
-	c := chart.Row{Label: r.Mode.ID, Tone: r.tone()}
+	c := chart.Row{Label: r.Mode.ID, Tone: r.tone(), Group: r.No}
 	if i == 0 {
 		c.Heading = g.Heading
 	}

@@ -57,33 +57,12 @@ func paths(t *result.Topology) [][]stop {
 	if t == nil {
 		return nil
 	}
-	next := map[string][]string{}
-	entered := map[string]bool{}
 	nodes := map[string]result.Node{}
 	for _, n := range t.Nodes {
 		nodes[n.ID] = n
 	}
-	for _, e := range t.Edges {
-		_, from := nodes[e.From]
-		_, to := nodes[e.To]
-		if from && to && !slices.Contains(next[e.From], e.To) {
-			next[e.From] = append(next[e.From], e.To)
-			entered[e.To] = true
-		}
-	}
-	w := walk{next: next, seen: map[string]bool{}}
-	for _, n := range t.Nodes {
-		if !entered[n.ID] && !w.seen[n.ID] {
-			w.from(n.ID, nil)
-		}
-	}
-	for _, n := range t.Nodes {
-		if !w.seen[n.ID] {
-			w.from(n.ID, nil)
-		}
-	}
 	var out [][]stop
-	for _, ids := range w.out {
+	for _, ids := range ways(t) {
 		var stops []stop
 		for _, id := range ids {
 			stops = append(stops, stopOf(nodes[id]))
@@ -91,6 +70,38 @@ func paths(t *result.Topology) [][]stop {
 		out = append(out, stops)
 	}
 	return out
+}
+
+// mostNodes is how many nodes of a topology are looked at: no driver makes dozens.
+const mostNodes = 500
+
+// ways are the ways through a topology by the ids of their nodes.
+func ways(t *result.Topology) [][]string {
+	next := map[string][]string{}
+	entered := map[string]bool{}
+	nodes := map[string]bool{}
+	all := t.Nodes[:min(len(t.Nodes), mostNodes)]
+	for _, n := range all {
+		nodes[n.ID] = true
+	}
+	for _, e := range t.Edges {
+		if nodes[e.From] && nodes[e.To] && !slices.Contains(next[e.From], e.To) {
+			next[e.From] = append(next[e.From], e.To)
+			entered[e.To] = true
+		}
+	}
+	w := walk{next: next, seen: map[string]bool{}}
+	for _, n := range all {
+		if !entered[n.ID] && !w.seen[n.ID] {
+			w.from(n.ID, nil)
+		}
+	}
+	for _, n := range all {
+		if !w.seen[n.ID] {
+			w.from(n.ID, nil)
+		}
+	}
+	return w.out
 }
 
 // walk collects ways, depth first.

@@ -57,11 +57,7 @@ func (s *sentence) priced(t table, c result.Cell) string {
 	case c.Verdict == result.Small && c.Margin > 0:
 		return "costs " + say.Ratio(c.Ratio, c.RatioCI) + " " + say.Of(*c.Ratio) + " " + s.baseline(c.Baseline, "'s", "its") + " CPU" + per(t) + ", a difference of less than " + say.Percent(c.Margin)
 	case c.Verdict == result.CannotTell:
-		text := "cannot be told from " + s.baseline(c.Baseline, "", "it") + " by CPU cost"
-		if r := say.Range(c); r != "" {
-			text += " (" + r + ")"
-		}
-		return text
+		return "cannot be told from " + s.baseline(c.Baseline, "", "it") + " by CPU cost" + because(c)
 	}
 	return ""
 }

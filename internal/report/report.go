@@ -131,18 +131,25 @@ func cleanMode(m result.Mode) result.Mode {
 	m.ID, m.Title, m.Reason = say.Clean(m.ID), say.Clean(m.Title), say.Clean(m.Reason)
 	m.Baseline, m.Status = say.Clean(m.Baseline), result.ModeStatus(say.Clean(string(m.Status)))
 	m.Mode, m.Description, m.Facts = say.Clean(m.Mode), say.Clean(m.Description), cleanFacts(m.Facts)
-	if m.Topology == nil {
-		return m
+	if m.Topology != nil {
+		m.Topology = &result.Topology{Edges: m.Topology.Edges, Nodes: each(m.Topology.Nodes, cleanNode), Beside: each(m.Topology.Beside, cleanNode)}
 	}
-	m.Topology = &result.Topology{
-		Edges: m.Topology.Edges,
-		Nodes: each(m.Topology.Nodes, func(n result.Node) result.Node {
-			n.Kind, n.Host, n.Sandbox = say.Clean(n.Kind), say.Clean(n.Host), say.Clean(n.Sandbox)
-			n.Label, n.Facts = say.Clean(n.Label), cleanFacts(n.Facts)
-			return n
-		}),
+	if m.Proof != nil {
+		p := *m.Proof
+		p.Workload = say.Clean(p.Workload)
+		p.Findings = each(p.Findings, func(f result.Finding) result.Finding {
+			f.Counter, f.Expect = say.Clean(f.Counter), say.Clean(f.Expect)
+			return f
+		})
+		m.Proof = &p
 	}
 	return m
+}
+
+func cleanNode(n result.Node) result.Node {
+	n.Kind, n.Host, n.Sandbox = say.Clean(n.Kind), say.Clean(n.Host), say.Clean(n.Sandbox)
+	n.Label, n.Facts, n.Counters = say.Clean(n.Label), cleanFacts(n.Facts), each(n.Counters, say.Clean)
+	return n
 }
 
 func cleanComparison(c result.Comparison) result.Comparison {

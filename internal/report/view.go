@@ -21,6 +21,7 @@ type view struct {
 	Tally       tallied
 	Lost        []result.Trial // invalid and failed ones, in order
 	Evidence    evidence
+	order       []string // of modes, as reports list them
 }
 
 // workload is a workload with a table for each of its metrics, the primary
@@ -53,6 +54,7 @@ type group struct {
 // row is one mode. Cell is nil where there is no figure.
 type row struct {
 	Mode     result.Mode
+	No       int  // of the mode, from 1, in the order of reports
 	Baseline bool // others are compared with it
 	Cell     *result.Cell
 	Trials   []result.Trial // of this mode and workload, in order, without pilots
@@ -65,6 +67,7 @@ type row struct {
 
 func newView(in Input) view {
 	in = in.clean()
+	withProofs(in.Run.Modes, in.Trials)
 	v := view{Input: in, Tally: tallyOf(in), Course: course(in.Run)}
 	for _, t := range in.Trials {
 		if t.Status != result.TrialOK {
@@ -72,6 +75,11 @@ func newView(in Input) view {
 		}
 	}
 	families := familiesOf(in)
+	for _, f := range families {
+		for _, m := range f.modes {
+			v.order = append(v.order, m.ID)
+		}
+	}
 	for _, id := range workloadsOf(in) {
 		v.Workloads = append(v.Workloads, newWorkload(in, families, id))
 	}
@@ -113,11 +121,14 @@ func newWorkload(in Input, families []family, id string) workload {
 	}
 	for _, m := range metricsOf(in, id) {
 		t := table{Workload: id, Metric: m}
+		no := 0
 		for _, f := range families {
 			g := group{Heading: f.heading(len(families))}
 			for _, mode := range f.modes {
+				no++
 				g.Rows = append(g.Rows, row{
 					Mode:     mode,
+					No:       no,
 					Baseline: mode.ID == f.base && f.compared(),
 					Cell:     cellOf(in, mode, id, m.Name),
 					Trials:   trials[mode.ID],

@@ -41,6 +41,13 @@ func (p *path) underlay() {
 	p.Carries(notes.All, p.b.Place, notes.Device{Name: eth}, notes.Receives)
 }
 
+// sharedUnderlay is underlay where a Swarm's managers talk over it as well: as long
+// as they stand, and so without a most.
+func (p *path) sharedUnderlay() {
+	p.CarriesAtLeast(notes.All, p.a.Place, notes.Device{Name: eth}, notes.Transmits)
+	p.CarriesAtLeast(notes.All, p.b.Place, notes.Device{Name: eth}, notes.Receives)
+}
+
 // device is a device of a host in a drawing.
 func (s *side) device(name string) notes.Step {
 	return notes.DeviceAt(s.Place, notes.Device{Name: name})

@@ -206,7 +206,11 @@ func (p *path) joined(ctx context.Context, near, far engine.Network, fixed func(
 				p.b.device(eth), drawn(p.b, far), notes.Own(notes.DeviceAt(c.to.Place, to)), c.to.process())
 		}
 	}
-	p.underlay()
+	if near.Scope == scopeSwarm {
+		p.sharedUnderlay()
+	} else {
+		p.underlay()
+	}
 	p.facts = append(p.facts, result.Fact{Name: "network driver", Value: near.Driver}, result.Fact{Name: "network scope", Value: near.Scope})
 	return nil
 }

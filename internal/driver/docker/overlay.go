@@ -74,7 +74,7 @@ func (p *path) onOverlay(ctx context.Context, options map[string]string, wait ti
 			return err
 		}
 	}
-	p.underlay()
+	p.sharedUnderlay()
 	p.Carries(notes.All, near.Place, notes.Device{Name: overlayTunnel}, notes.Transmits)
 	p.Carries(notes.All, far.Place, notes.Device{Name: overlayTunnel}, notes.Receives)
 	for _, s := range []*inside{near, far} {

@@ -182,6 +182,7 @@ func TestPublishedPortOnAnOverlayComesOutVoid(t *testing.T) {
 // its associations carry nothing, and VXLAN comes off the wire in clear.
 func TestClearOverlayIsNoEncryptedOne(t *testing.T) {
 	s := drivertest.Provision(t, docker.Driver{}, "docker/overlay", nil)
+	talkBeside(t, s)
 	if err := docker.Encrypted(s.Path); err != nil {
 		t.Fatal(err)
 	}
@@ -215,6 +216,33 @@ func TestClearOverlayIsNoEncryptedOne(t *testing.T) {
 	err = s.Path.Prove(t.Context(), before, after, []driver.Carried{driver.CarriedBy(client, server)})
 	if err == nil || !strings.Contains(err.Error(), linuxnet.CountClear) {
 		t.Errorf("got %v, want the proof to fail on %s", err, linuxnet.CountClear)
+	}
+}
+
+// talkBeside shows that what a Swarm's managers say to each other over the underlay,
+// however long they do, makes no trial void; but that the tunnel carries only what
+// the ends sent.
+func talkBeside(t *testing.T, s *drivertest.Stand) {
+	t.Helper()
+	before := s.Before(t)
+	client, server, err := s.Trial(t, drivertest.Params("udp_stream"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := s.Path.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	carried := []driver.Carried{driver.CarriedBy(client, server)}
+	for _, name := range []string{"a/eth0.rx_bytes", "a/eth0.tx_bytes", "b/eth0.rx_bytes", "b/eth0.tx_bytes"} {
+		after[name] += 1 << 20
+	}
+	if err := s.Path.Prove(t.Context(), before, after, carried); err != nil {
+		t.Errorf("with the engines' talk on the underlay: %v", err)
+	}
+	after["a/overlay/vxlan0.rx_bytes"] += 1 << 20
+	if err := s.Path.Prove(t.Context(), before, after, carried); err == nil || !strings.Contains(err.Error(), "vxlan0") {
+		t.Errorf("with other traffic in the tunnel: got %v, want the proof to fail on vxlan0", err)
 	}
 }
 

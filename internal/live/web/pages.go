@@ -46,7 +46,10 @@ func styleSource() string {
 	return reports + " " + source(string(style()))
 }
 
-func scriptSource() string { return source(watchScript) }
+func scriptSource() string {
+	_, reports := report.Script()
+	return reports + " " + source(watchScript)
+}
 
 func source(text string) string {
 	hash := sha256.Sum256([]byte(text))

@@ -1,4 +1,5 @@
-// Package chart draws dot-and-interval charts and stacked bars as SVG.
+// Package chart draws dot-and-interval charts, stacked bars, and lanes over time, load
+// or share as SVG.
 //
 // A row stands for one mode: every trial is a dot, nothing is hidden behind an
 // average, and below the dots lies the estimate with its interval. Colour is
@@ -16,10 +17,16 @@ var css string
 //go:embed stack.css
 var stackCSS string
 
+//go:embed plane.css
+var planeCSS string
+
+//go:embed topology.css
+var topologyCSS string
+
 // CSS is the style sheet of the charts and of the marks: light, and dark where
 // the reader prefers it. A standalone figure carries it; a page that holds
 // charts includes it once.
-func CSS() string { return css + stackCSS }
+func CSS() string { return css + stackCSS + planeCSS + topologyCSS }
 
 // Tone is what a row says: it sets the shape and the colour of its mark.
 type Tone string
@@ -41,6 +48,7 @@ type Figure struct {
 	Desc   string // what there is to see, for those who cannot see it
 	Legend string // below the panels of a standalone figure
 	Panels []Panel
+	Planes []Plane // beside the panels
 	// Keys name the pieces of stacked bars, where there are any. The legend of them is
 	// drawn below the panels of a standalone figure; a page has its own.
 	Keys []string
@@ -77,6 +85,7 @@ type Row struct {
 	Dots     []Dot
 	Estimate *float64
 	Interval *[2]float64
+	Group    int // which mode it is, from 1; 0 for none
 	// Parts make the row a stacked bar instead of dots and an interval.
 	Parts []Part
 	// Absent says why there is nothing to draw.

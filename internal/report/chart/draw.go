@@ -86,7 +86,7 @@ func (c *canvas) axis(a Axis, s scale, x, y float64) {
 // row draws the words of a row and, below, a strip with its dots and its
 // interval. Lines and band are drawn in the strips only: no word is crossed.
 func (c *canvas) row(a Axis, r Row, s scale, x, y float64) {
-	c.printf("<g class=\"t-%s\">\n", toneClass(r.Tone))
+	c.printf("<g class=\"t-%s\"%s>\n", toneClass(r.Tone), group(r.Group))
 	defer c.printf("</g>\n")
 	note := say.Cut(say.Clean(r.Note), 46)
 	room := int((panelWidth-float64(say.Width(note))*(charWidth-0.4))/charWidth) - 2
@@ -102,9 +102,11 @@ func (c *canvas) row(a Axis, r Row, s scale, x, y float64) {
 		c.parts(r.Parts, s, y+(stripHeight-barHeight)/2)
 		return
 	}
+	c.printf("<g class=\"dots\">\n")
 	for i, lane := range lanes(r.Dots, s) {
 		c.dot(s.x(r.Dots[i].X), y+9.5+lane, r.Dots[i])
 	}
+	c.printf("</g>\n")
 	c.estimate(r, s, y+22.5)
 }
 

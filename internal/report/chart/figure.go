@@ -22,6 +22,9 @@ func (f Figure) Standalone() []byte {
 	if f.has(func(r Row) bool { return len(r.Parts) > 0 }) {
 		style += stackCSS
 	}
+	if len(f.Planes) > 0 {
+		style += planeCSS
+	}
 	f.draw(&c, "chart", style, margin, 28)
 	return c.Bytes()
 }
@@ -53,6 +56,10 @@ func (f Figure) draw(c *canvas, id, style string, edge, title float64) {
 		c.panel(p, x, edge+title)
 		x += panelWidth + gutter
 	}
+	for _, p := range f.Planes {
+		c.plane(p, x, edge+title)
+		x += panelWidth + gutter
+	}
 	c.keys(keys, edge, edge+title+f.height()+4)
 	for i, l := range legend {
 		c.text(edge, edge+title+f.height()+below+float64(i+1)*15+2, "dim", "start", l)
@@ -61,13 +68,16 @@ func (f Figure) draw(c *canvas, id, style string, edge, title float64) {
 }
 
 func (f Figure) width() float64 {
-	return max(panelWidth, float64(len(f.Panels))*(panelWidth+gutter)-gutter)
+	return max(panelWidth, float64(len(f.Panels)+len(f.Planes))*(panelWidth+gutter)-gutter)
 }
 
 func (f Figure) height() float64 {
 	h := 0.0
 	for _, p := range f.Panels {
 		h = max(h, panelHeight(p))
+	}
+	for _, p := range f.Planes {
+		h = max(h, p.height())
 	}
 	return h
 }

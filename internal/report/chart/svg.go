@@ -62,10 +62,10 @@ func (c *canvas) dot(x, y float64, d Dot) {
 		tip = "<title>" + esc(d.Tip) + "</title>"
 	}
 	if d.Out {
-		c.printf("<path class=\"out\" d=\"M%s %sl6 6m0 -6l-6 6\">%s</path>\n", n(x-3), n(y-3), tip)
+		c.printf("<path class=\"out\" d=\"M%s %sl6 6m0-6l-6 6\">%s</path>\n", n(x-3), n(y-3), tip)
 		return
 	}
-	c.printf("<circle class=\"dot\" cx=\"%s\" cy=\"%s\" r=\"%s\">%s</circle>\n", n(x), n(y), n(dotRadius), tip)
+	c.printf("<path d=\"M%s %sh0\">%s</path>\n", n(x), n(y), tip) // a round cap: the shortest way to say disc
 }
 
 // mark draws the shape of a tone around x, y.
@@ -106,4 +106,34 @@ func Mark(t Tone) string {
 	}
 	return `<svg class="icon t-` + string(t) + `" viewBox="-7 -7 14 14" aria-hidden="true" focusable="false"><path class="` +
 		class + `" d="` + shape(t, 0, 0) + `"/></svg>`
+}
+
+// MarkSymbols are the marks of all tones for a page that shows many: once, near its
+// beginning; [MarkRef] shows one.
+func MarkSymbols() string {
+	out := `<svg width="0" height="0" class="symbols" aria-hidden="true" focusable="false">`
+	for _, t := range []Tone{Plain, Worse, Better, Same, Small, Unsure, Absent} {
+		class := "mark"
+		if t == Unsure {
+			class += " hollow"
+		}
+		out += `<symbol id="mk-` + string(t) + `" viewBox="-7 -7 14 14"><path class="` + class + `" d="` + shape(t, 0, 0) + `"/></symbol>`
+	}
+	return out + "</svg>"
+}
+
+// MarkRef is a tone's mark on a page that has [MarkSymbols]. It carries no words: those
+// stand beside it.
+func MarkRef(t Tone) string {
+	class := toneClass(t)
+	return `<svg class="icon t-` + class + `" aria-hidden="true"><use href="#mk-` + class + `"/></svg>`
+}
+
+// LineKey is a line's colour, dash and letter as inline SVG, to stand before its name.
+func LineKey(key int) string {
+	class, name := keyClass(key), ""
+	if key >= 0 && key < MostKeys {
+		name = `<text class="end ` + class + `" x="29" y="11">` + letter(key) + `</text>`
+	}
+	return `<svg class="tare-chart linekey" viewBox="0 0 40 14" aria-hidden="true" focusable="false"><path class="curve ` + class + `" d="M0 7h26"/>` + name + `</svg>`
 }

@@ -49,6 +49,8 @@ func stepsOf(unit string) []Scale {
 	case "s/Gbit", "s/1000 transactions", "s/1000 connections":
 		per := unit[1:]
 		return []Scale{{"us" + per, 1e6, false}, {"ms" + per, 1e3, false}, {unit, 1, false}}
+	case "B":
+		return []Scale{{"B", 1, true}, {"kB", 1e-3, false}, {"MB", 1e-6, false}, {"GB", 1e-9, false}, {"TB", 1e-12, false}}
 	case "segments", "packets", "bytes":
 		return []Scale{{unit, 1, true}}
 	case "ratio":

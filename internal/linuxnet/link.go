@@ -189,6 +189,33 @@ func (ns *NS) Route(dst netip.Prefix, gateway netip.Addr, dev string) error {
 	return nil
 }
 
+// lastResort is the metric of an Unreachable: any other route goes before it.
+const lastResort = 1 << 20
+
+// Unreachable refuses dst where no other route leads to it, a default one included.
+func (ns *NS) Unreachable(dst netip.Prefix) error {
+	r := &netlink.Route{Dst: ipNet(dst), Type: unix.RTN_UNREACHABLE, Priority: lastResort}
+	if err := ns.handle.RouteAdd(r); err != nil {
+		return fmt.Errorf("make %s unreachable in namespace %s: %w", dst, ns.name, err)
+	}
+	return nil
+}
+
+// Mark gives a link that something else made the mark of Device.
+func (ns *NS) Mark(d Device) error { return ns.alias(d) }
+
+// Remove takes a link away.
+func (ns *NS) Remove(name string) error {
+	l, err := ns.link(name)
+	if err != nil {
+		return err
+	}
+	if err := ns.handle.LinkDel(l); err != nil {
+		return fmt.Errorf("remove %s from namespace %s: %w", name, ns.name, err)
+	}
+	return nil
+}
+
 // Hardware reads a link's MAC address.
 func (ns *NS) Hardware(name string) (net.HardwareAddr, error) {
 	l, err := ns.link(name)
@@ -228,4 +255,16 @@ func zero(like netip.Addr) netip.Addr {
 		return netip.IPv6Unspecified()
 	}
 	return netip.IPv4Unspecified()
+}
+
+// SetMTU sets the MTU of a link.
+func (ns *NS) SetMTU(name string, mtu int) error {
+	l, err := ns.link(name)
+	if err != nil {
+		return err
+	}
+	if err := ns.handle.LinkSetMTU(l, mtu); err != nil {
+		return fmt.Errorf("give %s an MTU of %d in namespace %s: %w", name, mtu, ns.name, err)
+	}
+	return nil
 }

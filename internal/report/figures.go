@@ -171,7 +171,7 @@ func (r row) dots(t table) []chart.Dot {
 		if !ok || math.IsNaN(v) || math.IsInf(v, 0) || trial.Status == result.TrialFailed {
 			continue
 		}
-		d := chart.Dot{X: t.Scale.In(v), Out: trial.Status != result.TrialOK}
+		d := chart.Dot{X: t.Scale.In(v), No: trial.Block, Out: trial.Status != result.TrialOK}
 		d.Tip = fmt.Sprintf("block %d, trial %d: %s", trial.Block, trial.Seq, t.Scale.Value(v))
 		if d.Out {
 			d.Tip += ", " + say.Cut(string(trial.Status)+": "+trial.Reason, 200)
@@ -194,7 +194,7 @@ func (r row) blockRatios(t table) []chart.Dot {
 		if trial.Status != result.TrialOK || v <= 0 || b <= 0 || math.IsNaN(ratio) || math.IsInf(ratio, 0) {
 			continue
 		}
-		out = append(out, chart.Dot{X: ratio, Tip: fmt.Sprintf("block %d: %s", trial.Block, say.BareRatio(ratio))})
+		out = append(out, chart.Dot{X: ratio, No: trial.Block, Tip: fmt.Sprintf("block %d: %s", trial.Block, say.BareRatio(ratio))})
 	}
 	return out
 }

@@ -168,7 +168,11 @@ func newHTMLTable(t table, anchor string) htmlTable {
 		Seen:      t.seen(),
 	}
 	for i, p := range panels {
-		f := chart.Figure{Title: t.Workload + ": " + p.Title, Desc: t.description(), Panels: []chart.Panel{p}}
+		desc := t.description()
+		if i > 0 {
+			desc = "The trials that the ratios are of; the table has the figures."
+		}
+		f := chart.Figure{Title: t.Workload + ": " + p.Title, Desc: desc, Panels: []chart.Panel{p}}
 		// The chart escapes all text that it is given.
 		h.Figures = append(h.Figures, template.HTML(f.Inline(fmt.Sprintf("%s-%d", anchor, i+1))))
 	}

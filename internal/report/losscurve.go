@@ -28,7 +28,7 @@ func (w workload) lossCurve() (shown, bool) {
 	scale := say.ScaleFor("bit/s", loads...)
 	zero := 0.0
 	s.Plane.X = chart.Dim{Lo: &zero, Label: "offered load, payload, " + scale.Unit}
-	s.Plane.Y = chart.Dim{Ticks: chart.LossTicks(), Lo: &zero, Hi: ptrTo(chart.LossAt(0.1))}
+	s.Plane.Y = chart.Dim{Ticks: chart.LossTicks(), Kind: chart.LossKind, Lo: &zero, Hi: ptrTo(chart.LossAt(0.1))}
 	most, cut, limited := max(40, mostSpots/max(1, len(rows))), false, false
 	for _, r := range rows {
 		l := chart.Lane{Label: r.Mode.ID, Group: r.No}
@@ -43,7 +43,7 @@ func (w workload) lossCurve() (shown, bool) {
 			for _, p := range thinned(steps, most) {
 				spot := chart.Spot{X: scale.In(p.load), Y: chart.LossAt(p.loss), Tip: scale.Value(p.load) + ": " + loss(p.loss)}
 				if p.limited {
-					spot.Look, spot.Tip, limited = chart.Open, spot.Tip+", the sender did not reach the load", true
+					spot.Look, spot.Tip, limited = chart.Open, "", true
 				}
 				l.Spots = append(l.Spots, spot)
 			}
@@ -180,7 +180,7 @@ func (s sweep) chart(v view) (shown, bool) {
 	slices.SortStableFunc(loads, func(a, b load) int { return cmp.Compare(a.rate, b.rate) })
 	scale, zero := say.ScaleFor("bit/s", rates...), 0.0
 	out.Plane.X = chart.Dim{Lo: &zero, Label: "offered load, payload, " + scale.Unit}
-	out.Plane.Y = chart.Dim{Ticks: chart.LossTicks(), Lo: &zero, Hi: ptrTo(chart.LossAt(0.1))}
+	out.Plane.Y = chart.Dim{Ticks: chart.LossTicks(), Kind: chart.LossKind, Lo: &zero, Hi: ptrTo(chart.LossAt(0.1))}
 	rows := loads[0].t.rows()
 	most, cut := max(40, mostSpots/len(rows)), false
 	for _, r := range rows {
@@ -195,7 +195,7 @@ func (s sweep) chart(v view) (shown, bool) {
 			own, _ := at.t.of(r.Mode.ID)
 			for _, trial := range own.Trials {
 				if x, ok := trial.Metrics["loss_ratio"]; ok && trial.Status == result.TrialOK && finite(&x) {
-					l.Spots = append(l.Spots, chart.Spot{X: scale.In(at.rate), Y: chart.LossAt(x), Tip: fmt.Sprintf("block %d, %s: %s", trial.Block, scale.Value(at.rate), loss(x))})
+					l.Spots = append(l.Spots, chart.Spot{X: scale.In(at.rate), Y: chart.LossAt(x), No: trial.Block, Tip: fmt.Sprintf("block %d, %s: %s", trial.Block, scale.Value(at.rate), loss(x))})
 				}
 			}
 			if own.Cell != nil && finite(own.Cell.Value) {

@@ -54,8 +54,8 @@ func newMatrix(v view, anchor func(table) string) *matrix {
 	add := func(id string, tables []table) {
 		n := 0
 		for _, t := range tables {
-			if t.Metric.Detail || !t.worthAColumn() {
-				continue
+			if t.Metric.Detail || strings.HasSuffix(t.Metric.Name, "_p999") || !t.worthAColumn() {
+				continue // the far tail has a chart of its own
 			}
 			n++
 			m.Columns = append(m.Columns, matrixColumn{t.Metric.Title, t.unit(), anchor(t), t})

@@ -43,33 +43,60 @@ const nearest = (svg, x, y) => {
   }
   return best;
 };
-// A line without dots: the value of its point next to the pointer, from the axes.
-const onLine = (svg, x, y) => {
-  for (const plane of all('[data-x]', svg)) {
-    const m = svg.getScreenCTM();
-    if (!m) return '';
-    const p = new DOMPoint(x, y).matrixTransform(m.inverse());
-    const ax = plane.dataset.x.split(' ').map(Number), ay = plane.dataset.y.split(' ').map(Number);
-    for (const lane of all('[data-top]', plane)) {
-      const top = +lane.dataset.top;
-      if (p.y < top || p.y > top + ay[0] + 5) continue;
-      let best = null;
-      for (const line of all('.curve', lane)) {
-        let at = [0, 0];
-        for (const s of line.getAttribute('d').match(/[Ml][^Ml]+/g) || []) {
-          const n = s.slice(1).match(/-?[\d.]+/g).map(Number);
-          at = s[0] === 'M' ? n : [at[0] + n[0], at[1] + n[1]];
+// A dot or a point of a line next to the pointer: its value, from the axes.
+const axis = text => {
+  const [p0, p1, lo, hi, kind] = text.split(' ');
+  const short = v => String(+v.toPrecision(3));
+  return px => {
+    const f = (px - p0) / (p1 - p0), v = +lo + f * (hi - lo);
+    switch (kind) {
+    case 'log': return short(lo * (hi / lo) ** f);
+    case 'percent': return (v < 0 ? '' : '+') + (v * 100).toFixed(1) + ' %';
+    case 'loss': return (v < 0.4 ? '0' : short(10 ** (v - 5.8 + 2))) + ' %';
+    }
+    return short(v);
+  };
+};
+const dotsOf = path => [...path.getAttribute('d').matchAll(/M(-?[\d.]+) ?(-?[\d.]+)h0/g)].map(m => [+m[1], +m[2]]);
+const pointsOf = path => {
+  let at = [0, 0];
+  return (path.getAttribute('d').match(/[Ml][^Ml]+/g) || []).map(s => {
+    const n = s.slice(1).match(/-?[\d.]+/g).map(Number);
+    return at = s[0] === 'M' ? n : [at[0] + n[0], at[1] + n[1]];
+  });
+};
+const valueAt = (svg, x, y) => {
+  const m = svg.getScreenCTM();
+  if (!m) return '';
+  const p = new DOMPoint(x, y).matrixTransform(m.inverse());
+  let text = '', least = 12;
+  for (const g of all('[data-x]', svg)) {
+    const ax = axis(g.dataset.x), ay = g.dataset.y && axis(g.dataset.y);
+    const told = (at, path, block) => {
+      const lane = path.closest('[data-top]');
+      const head = +block ? 'block ' + block + ': ' : '';
+      return head + (ay ? ay(at[1] - (lane ? lane.dataset.top : 0)) + ' at ' : '') + ax(at[0]);
+    };
+    for (const path of all('[data-n]', g)) {
+      const blocks = path.dataset.n.split(' ');
+      dotsOf(path).forEach((at, i) => {
+        const d = Math.hypot(at[0] - p.x, at[1] - p.y);
+        if (d < least) [text, least] = [told(at, path, blocks[i]), d];
+      });
+    }
+    if (text) continue;
+    for (const lane of all('[data-top]', g)) {
+      const top = +lane.dataset.top, foot = top + +g.dataset.y.split(' ')[0] + 5;
+      if (p.y < top || p.y > foot || lane.querySelector('[data-n]')) continue;
+      for (const path of all('.curve:not([class*=" k"])', lane)) {
+        for (const at of pointsOf(path)) {
           const d = Math.abs(at[0] - p.x) + Math.abs(at[1] - p.y) / 50;
-          if (d < 12 && (!best || d < best[2])) best = [at[0], at[1], d];
+          if (d < least) [text, least] = [told(at, path, 0), d];
         }
       }
-      if (!best) continue;
-      const value = (a, px) => a[2] + (px - a[0]) / (a[1] - a[0]) * (a[3] - a[2]);
-      const short = v => String(+v.toPrecision(3));
-      return short(value(ay, best[1] - top)) + ' at ' + short(value(ax, best[0]));
     }
   }
-  return '';
+  return text;
 };
 for (const svg of all('svg.tare-chart')) {
   svg.addEventListener('pointermove', ev => {
@@ -83,7 +110,7 @@ for (const svg of all('svg.tare-chart')) {
       show(muted[1], ev.clientX, ev.clientY);
       return;
     }
-    const text = onLine(svg, ev.clientX, ev.clientY);
+    const text = valueAt(svg, ev.clientX, ev.clientY);
     if (text) show(text, ev.clientX, ev.clientY); else hide();
   });
   svg.addEventListener('pointerleave', hide);
@@ -144,7 +171,7 @@ const copy = async text => {
 };
 for (const table of all('main table')) {
   const heads = table.tHead && table.tHead.rows.length ? [...table.tHead.rows].at(-1).cells : [];
-  if (table.querySelectorAll('tbody tr:not(.group)').length > 1 && [...heads].every(h => h.colSpan === 1)) {
+  if (heads.length && table.querySelectorAll('tbody tr:not(.group)').length > 1 && [...heads].every(h => h.colSpan === 1)) {
     const lead = table.tBodies[0] && table.tHead.rows.length > 1 ? 1 : 0; // the first head spans both rows
     [...heads].forEach((th, i) => {
       const text = th.textContent.trim();

@@ -81,7 +81,7 @@ func (t table) strip(begin time.Time) (shown, bool) {
 	}
 	zero := 0.0
 	s.Plane.X = chart.Dim{Lo: &zero, Hi: &long, Label: "time since the run began, " + unitName(unit)}
-	s.Plane.Y = chart.Dim{Lo: ptrTo(-most), Hi: ptrTo(most), Ticks: deviations(most)}
+	s.Plane.Y = chart.Dim{Lo: ptrTo(-most), Hi: ptrTo(most), Ticks: deviations(most), Kind: chart.Fraction}
 	s.Caption = "A dot is a trial, where it ran and how far it is from the median of its mode. What drifts in all modes alike is the machine."
 	if bad > 0 {
 		s.Caption += " A cross was ruled out, a boxed cross failed, a boxed bar is a trial whose path was not proven; those without a figure stand at the foot."
@@ -96,7 +96,7 @@ func (t table) strip(begin time.Time) (shown, bool) {
 // spot is a trial at x in the strip; one without a figure stands at minus infinity,
 // which becomes the foot.
 func (t table) spot(trial result.Trial, mid, x float64) chart.Spot {
-	s := chart.Spot{X: x, Y: math.Inf(-1), Tip: fmt.Sprintf("block %d, trial %d", trial.Block, trial.Seq)}
+	s := chart.Spot{X: x, Y: math.Inf(-1), No: trial.Block, Tip: fmt.Sprintf("block %d, trial %d", trial.Block, trial.Seq)}
 	v, ok := trial.Metrics[t.Metric.Name]
 	if ok = ok && finite(&v) && mid > 0; ok {
 		s.Y = min(max(v/mid-1, -farOff), farOff)

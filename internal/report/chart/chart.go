@@ -95,6 +95,7 @@ type Row struct {
 // Dot is one trial. Out marks one that was ruled out and counts for nothing.
 type Dot struct {
 	X   float64
+	No  int // of its block, 0 for none
 	Tip string
 	Out bool
 }

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"tare/internal/report/say"
@@ -31,15 +32,68 @@ func (c *canvas) panel(p Panel, x, y float64) {
 	s := newScale(p, x+inset, x+panelWidth-inset)
 	c.text(x, y+13, "head", "start", say.Cut(say.Clean(p.Title), 54))
 	top := y + headHeight
+	if at := axisData("x", s, ""); c.page && at != "" {
+		c.printf("<g%s>\n", at)
+		defer c.printf("</g>\n")
+	}
+	c.ground(p, s, x, top)
 	for _, r := range p.Rows {
 		if r.Heading != "" {
 			c.text(x, top+16, "group", "start", say.Cut(say.Clean(r.Heading), 58))
 			top += groupHeight
 		}
-		c.row(p.Axis, r, s, x, top)
+		c.row(r, s, x, top)
 		top += r.height()
 	}
 	c.axis(p.Axis, s, x, top)
+}
+
+// ground draws what lies below the rows: strips, band, grid and reference line, each as
+// one path, for pages hold many rows. They are in the strips only: no word is crossed.
+func (c *canvas) ground(p Panel, s scale, x, top float64) {
+	var strip, band, grid, ref strings.Builder
+	ticks := s.ticks()
+	for _, r := range p.Rows {
+		if r.Heading != "" {
+			top += groupHeight
+		}
+		y := top + labelHeight
+		top += r.height()
+		if r.Absent != "" {
+			continue
+		}
+		strip.WriteString("M" + pair(x, y) + "h" + n(panelWidth) + "v" + n(stripHeight) + "h-" + n(panelWidth) + "z")
+		if b := p.Axis.Band; b != nil {
+			w := n(s.x(b[1]) - s.x(b[0]))
+			band.WriteString("M" + pair(s.x(b[0]), y) + "h" + w + "v" + n(stripHeight) + "h-" + w + "z")
+		}
+		for _, t := range ticks {
+			grid.WriteString("M" + pair(s.x(t.value), y) + "v" + n(stripHeight))
+		}
+		if p.Axis.Ref != nil {
+			ref.WriteString("M" + pair(s.x(*p.Axis.Ref), y) + "v" + n(stripHeight))
+		}
+	}
+	for _, g := range []struct {
+		class string
+		d     *strings.Builder
+	}{{"strip", &strip}, {"band", &band}, {"grid", &grid}, {"ref", &ref}} {
+		if g.d.Len() > 0 {
+			c.printf("<path class=\"%s\" d=\"%s\"/>\n", g.class, g.d.String())
+		}
+	}
+}
+
+// axisData tells a page which values the pixels of an axis stand for: those of its two
+// ends, their values, and what kind of axis it is.
+func axisData(name string, s scale, kind string) string {
+	if s.log {
+		kind = "log"
+	}
+	if kind != "" {
+		kind = " " + kind
+	}
+	return " data-" + name + "=\"" + n(s.x0) + " " + n(s.x1) + " " + strconv.FormatFloat(s.lo, 'g', 6, 64) + " " + strconv.FormatFloat(s.hi, 'g', 6, 64) + kind + "\""
 }
 
 func (r Row) height() float64 {
@@ -83,9 +137,8 @@ func (c *canvas) axis(a Axis, s scale, x, y float64) {
 	c.text(at, y+33, "dim", "middle", say.Cut(say.Clean(tip), 40))
 }
 
-// row draws the words of a row and, below, a strip with its dots and its
-// interval. Lines and band are drawn in the strips only: no word is crossed.
-func (c *canvas) row(a Axis, r Row, s scale, x, y float64) {
+// row draws the words of a row and, below, its dots and its interval.
+func (c *canvas) row(r Row, s scale, x, y float64) {
 	c.printf("<g class=\"t-%s\"%s>\n", toneClass(r.Tone), group(r.Group))
 	defer c.printf("</g>\n")
 	note := say.Cut(say.Clean(r.Note), 46)
@@ -97,35 +150,33 @@ func (c *canvas) row(a Axis, r Row, s scale, x, y float64) {
 		c.text(x, y+11, "dim", "start", say.Cut(say.Clean(r.Absent), 60))
 		return
 	}
-	c.strip(a, s, x, y)
 	if len(r.Parts) > 0 {
 		c.parts(r.Parts, s, y+(stripHeight-barHeight)/2)
 		return
 	}
-	c.printf("<g class=\"dots\">\n")
-	for i, lane := range lanes(r.Dots, s) {
-		c.dot(s.x(r.Dots[i].X), y+9.5+lane, r.Dots[i])
-	}
-	c.printf("</g>\n")
+	c.dots(r.Dots, s, y+9.5)
 	c.estimate(r, s, y+22.5)
 }
 
-// strip is the ground of a row: band, grid and reference line.
-func (c *canvas) strip(a Axis, s scale, x, y float64) {
-	c.rect("strip", x, y, panelWidth, stripHeight)
-	if b := a.Band; b != nil {
-		c.rect("band", s.x(b[0]), y, s.x(b[1])-s.x(b[0]), stripHeight)
+// dots draws the trials of a row around y.
+func (c *canvas) dots(dots []Dot, s scale, y float64) {
+	if len(dots) == 0 {
+		return
 	}
-	var grid strings.Builder // one path, for pages hold many strips
-	for _, t := range s.ticks() {
-		grid.WriteString("M" + n(s.x(t.value)) + " " + n(y) + "v" + n(stripHeight))
+	var all, blocks strings.Builder
+	c.printf("<g class=\"dots\">\n")
+	for i, lane := range lanes(dots, s) {
+		if d := dots[i]; c.page && !d.Out {
+			all.WriteString("M" + pair(s.x(d.X), y+lane) + "h0")
+			blocks.WriteString(" " + strconv.Itoa(d.No))
+		} else {
+			c.dot(s.x(d.X), y+lane, d)
+		}
 	}
-	if grid.Len() > 0 {
-		c.printf("<path class=\"grid\" d=\"%s\"/>\n", grid.String())
+	if all.Len() > 0 {
+		c.printf("<path data-n=\"%s\" d=\"%s\"/>\n", blocks.String()[1:], all.String())
 	}
-	if a.Ref != nil {
-		c.line("ref", s.x(*a.Ref), y, s.x(*a.Ref), y+stripHeight)
-	}
+	c.printf("</g>\n")
 }
 
 // label writes a row's name, and the whole of it as a tip where it was cut.

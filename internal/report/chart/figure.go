@@ -8,7 +8,7 @@ import (
 // prefixes the ids of its title and description: letters, digits and hyphens,
 // once per page.
 func (f Figure) Inline(id string) []byte {
-	var c canvas
+	c := canvas{page: true}
 	f.draw(&c, id, "", 0, 0)
 	return c.Bytes()
 }

@@ -25,7 +25,20 @@ type Dim struct {
 	// Ticks are fixed ones; round values where there are none.
 	Ticks []Tick
 	Label string // below a horizontal axis
+	// Kind says how a value is read from its place, where it is not the value itself.
+	Kind Kind
 }
+
+// Kind is what the places on an axis stand for.
+type Kind string
+
+// The kinds: the value itself; a ratio of loss, by [LossAt]; a fraction to be read in
+// percent.
+const (
+	Itself   Kind = ""
+	LossKind Kind = "loss"
+	Fraction Kind = "percent"
+)
 
 // Tick is a place on an axis with what is written there.
 type Tick struct {
@@ -65,6 +78,7 @@ type Line struct {
 // Spot is one trial or step.
 type Spot struct {
 	X, Y float64
+	No   int // of its block, 0 for none
 	Tip  string
 	Look SpotLook
 }
@@ -125,7 +139,11 @@ func (p Plane) height() float64 {
 // plane draws p with its top left corner at x, y.
 func (c *canvas) plane(p Plane, x, y float64) {
 	xs, ys := p.scales(x)
-	c.printf("<g%s>\n", axes(p, xs, ys))
+	at := ""
+	if c.page {
+		at = axisData("x", xs, string(p.X.Kind)) + axisData("y", ys, string(p.Y.Kind))
+	}
+	c.printf("<g%s>\n", at)
 	defer c.printf("</g>\n")
 	c.text(x, y+13, "head", "start", say.Cut(say.Clean(p.Title), 54))
 	top := y + headHeight
@@ -253,7 +271,7 @@ func spread(all []Tick, s scale) []Tick {
 // lane draws one lane with its top left corner at x, y.
 func (c *canvas) lane(p Plane, l Lane, xs, ys scale, x, y float64) {
 	at := ""
-	if len(l.Lines) > 0 && len(l.Spots) == 0 {
+	if c.page && l.Absent == "" {
 		at = " data-top=\"" + n(y+p.laneHeight(l)-rowGap-p.tall()) + "\""
 	}
 	c.printf("<g class=\"t-%s\"%s%s>\n", toneClass(l.Tone), group(l.Group), at)
@@ -273,7 +291,7 @@ func (c *canvas) lane(p Plane, l Lane, xs, ys scale, x, y float64) {
 	var grid strings.Builder
 	for _, t := range levels(p.Y, ys) {
 		at := y + ys.x(t.At)
-		grid.WriteString("M" + n(xs.x0-6) + " " + n(at) + "H" + n(xs.x1+6))
+		grid.WriteString("M" + pair(xs.x0-6, at) + "H" + n(xs.x1+6))
 		c.text(xs.x0-10, at+4, "tick", "end", t.Label)
 	}
 	if grid.Len() > 0 {
@@ -290,22 +308,7 @@ func (c *canvas) lane(p Plane, l Lane, xs, ys scale, x, y float64) {
 		c.curve(line, xs, ys, y)
 	}
 	c.ends(l.Lines, xs, ys, y, p.tall())
-	for _, s := range l.Spots {
-		c.spot(s, xs.x(s.X), y+ys.x(s.Y))
-	}
-}
-
-// axes tell a page which values the pixels of lines without spots stand for: of both
-// axes the pixels of the two ends and their values.
-func axes(p Plane, xs, ys scale) string {
-	bare := slices.ContainsFunc(p.Lanes, func(l Lane) bool { return len(l.Lines) > 0 && len(l.Spots) == 0 })
-	if !bare || xs.log || ys.log {
-		return ""
-	}
-	of := func(s scale) string {
-		return n(s.x0) + " " + n(s.x1) + " " + strconv.FormatFloat(s.lo, 'g', 5, 64) + " " + strconv.FormatFloat(s.hi, 'g', 5, 64)
-	}
-	return " data-x=\"" + of(xs) + "\" data-y=\"" + of(ys) + "\""
+	c.spots(l.Spots, xs, ys, y)
 }
 
 // group marks what belongs to a mode.

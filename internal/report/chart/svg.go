@@ -10,8 +10,12 @@ import (
 	"tare/internal/report/say"
 )
 
-// canvas collects SVG elements.
-type canvas struct{ bytes.Buffer }
+// canvas collects SVG elements. On a page each dot is a piece of one path, whose place
+// tells its value by the axis; a file of its own has a tip for each.
+type canvas struct {
+	bytes.Buffer
+	page bool
+}
 
 // n writes a coordinate: a tenth of a pixel, no more digits than needed.
 func n(v float64) string {

@@ -3,6 +3,7 @@ package chart
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tare/internal/report/say"
@@ -119,6 +120,33 @@ func (c *canvas) flag(f Flag, x, top, tall float64) {
 	c.text(x+4, top+10, "tick", "start", say.Cut(say.Clean(f.Text), 8))
 }
 
+// spots draws trials or steps. On a page those that count are one path, and so are
+// those that say nothing.
+func (c *canvas) spots(spots []Spot, xs, ys scale, top float64) {
+	var discs, rings, blocks strings.Builder
+	for _, s := range spots {
+		x, y := xs.x(s.X), top+ys.x(s.Y)
+		switch {
+		case c.page && s.Look == Counts:
+			discs.WriteString("M" + pair(x, y) + "h0")
+			blocks.WriteString(" " + strconv.Itoa(s.No))
+		case c.page && s.Look == Open && s.Tip == "":
+			rings.WriteString("M" + pair(x-2.5, y) + ring)
+		default:
+			c.spot(s, x, y)
+		}
+	}
+	if rings.Len() > 0 {
+		c.printf("<path class=\"ring\" d=\"%s\"/>\n", rings.String())
+	}
+	if discs.Len() > 0 {
+		c.printf("<path class=\"spot\" data-n=\"%s\" d=\"%s\"/>\n", blocks.String()[1:], discs.String())
+	}
+}
+
+// ring is a circle to the right of where a path is.
+const ring = "a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0z"
+
 // spot draws one trial or step.
 func (c *canvas) spot(s Spot, x, y float64) {
 	d, class := "", "out"
@@ -130,7 +158,7 @@ func (c *canvas) spot(s Spot, x, y float64) {
 	case Void:
 		d = "M" + n(x-4) + " " + n(y-4) + "h8v8h-8zm1 4h6"
 	case Open:
-		d, class = "M"+n(x-2.5)+" "+n(y)+"a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0z", "ring"
+		d, class = "M"+pair(x-2.5, y)+ring, "ring"
 	default:
 		d, class = "M"+n(x)+" "+n(y)+"h0", "spot"
 	}

@@ -67,15 +67,15 @@ licences:
 	SYSTEMS='$(SYSTEMS)' scripts/licences >bin/licences.txt
 
 # All of a release in dist/, of the sources as they lie, published nowhere: see docs/install.md.
-dist: bin/goreleaser bin/syft
+dist: bin/goreleaser
 	scripts/dist
 
 # Only whether the release's recipe is sound.
 dist-check: bin/goreleaser
 	bin/goreleaser check
 
-bin/goreleaser bin/syft: scripts/setup-dist
-	scripts/setup-dist $(@F)
+bin/goreleaser: scripts/setup-dist
+	scripts/setup-dist
 
 # Tests of these look at all runs of the machine and end those that are dead, or change a
 # setting of its kernel for a moment: one package at a time, behind the others. So are tests

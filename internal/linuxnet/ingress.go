@@ -82,6 +82,23 @@ func (ns *NS) tap(table, dev string, kinds []kind) error {
 	return nil
 }
 
+// DropIngress keeps all frames that a device receives from the kernel's own stack. Packet
+// sockets get them nonetheless, for they are asked first, and a Tap counts them. It goes
+// with the device. A table may hold several devices.
+func (ns *NS) DropIngress(table, dev string) error {
+	err := ns.withIngress(table, func(conn *nftables.Conn, t *nftables.Table) error {
+		conn.AddTable(t)
+		drop := nftables.ChainPolicyDrop
+		conn.AddChain(&nftables.Chain{Name: "drop-" + dev, Table: t, Type: nftables.ChainTypeFilter, Hooknum: nftables.ChainHookIngress,
+			Priority: nftables.ChainPriorityRef(*nftables.ChainPriorityFilter + 1), Device: dev, Policy: &drop})
+		return conn.Flush()
+	})
+	if err != nil {
+		return fmt.Errorf("keep what %s receives from the kernel (needs CONFIG_NF_TABLES_NETDEV): %w", dev, err)
+	}
+	return nil
+}
+
 // TapCounts reads the counters of a Tap by name.
 func (ns *NS) TapCounts(table string) (map[string]Count, error) {
 	var counts map[string]Count

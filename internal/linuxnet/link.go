@@ -3,9 +3,11 @@
 package linuxnet
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -162,6 +164,34 @@ func (ns *NS) Address(name string, addr netip.Prefix) error {
 		return fmt.Errorf("give %s the address %s in namespace %s: %w", name, addr, ns.name, err)
 	}
 	return nil
+}
+
+// RemoveAddress takes an address from a link.
+func (ns *NS) RemoveAddress(name string, addr netip.Prefix) error {
+	l, err := ns.link(name)
+	if err != nil {
+		return err
+	}
+	if err := ns.handle.AddrDel(l, &netlink.Addr{IPNet: ipNet(addr)}); err != nil {
+		return fmt.Errorf("take address %s from %s in namespace %s: %w", addr, name, ns.name, err)
+	}
+	return nil
+}
+
+// HasAddress is whether a link is there and has an address.
+func (ns *NS) HasAddress(name string, addr netip.Addr) (bool, error) {
+	l, err := ns.handle.LinkByName(name)
+	if errors.As(err, new(netlink.LinkNotFoundError)) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("find %s in namespace %s: %w", name, ns.name, err)
+	}
+	all, err := ns.handle.AddrList(l, netlink.FAMILY_ALL)
+	if err != nil {
+		return false, fmt.Errorf("list the addresses of %s in namespace %s: %w", name, ns.name, err)
+	}
+	return slices.ContainsFunc(all, func(a netlink.Addr) bool { return a.IP.Equal(addr.AsSlice()) }), nil
 }
 
 // DefaultRoute sends what has no route of its own through gateway.

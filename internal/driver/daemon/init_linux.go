@@ -80,6 +80,15 @@ func ownRun(o orders) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make the mounts its own: %w", err)
 	}
+	binds := map[string]*os.File{}
+	for name, path := range o.Binds { // while /run is still everybody's
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		binds[name] = f
+	}
 	if err := unix.Mount("tmpfs", "/run", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=700"); err != nil {
 		return fmt.Errorf("mount a /run of its own: %w", err)
 	}
@@ -96,6 +105,15 @@ func ownRun(o orders) error {
 	for name, text := range o.Files {
 		if err := os.WriteFile(filepath.Join("/run", name), []byte(text), 0o600); err != nil {
 			return err
+		}
+	}
+	for name, f := range binds {
+		at := filepath.Join("/run", name)
+		if err := os.WriteFile(at, nil, 0o600); err != nil {
+			return err
+		}
+		if err := unix.Mount(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), at, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("show it %s as %s: %w", f.Name(), at, err)
 		}
 	}
 	return nil

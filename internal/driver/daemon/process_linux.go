@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"tare/internal/agent/transport"
+	"tare/internal/linuxnet"
 )
 
 // Process is a process of a mode. It is made by Launch.
@@ -86,6 +89,40 @@ func (p *Process) Within(d time.Duration) error { return p.out.SetReadDeadline(t
 
 // PID is its id on this machine. All that belongs to it is below.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Program is the id of the program itself, below its first process.
+func (p *Process) Program() (int, error) {
+	started, err := linuxnet.Children(p.PID())
+	if err == nil && len(started) == 0 {
+		err = errors.New("it has started none")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("find the process of %s: %w", p.Name, cmp.Or(p.Running(), err))
+	}
+	return started[0], nil
+}
+
+// Until tries something again and again until it holds, the process has ended, ctx is
+// done or within has gone by. what says what the process is waited for to do.
+func (p *Process) Until(ctx context.Context, within time.Duration, what string, holds func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	again := time.NewTicker(3 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := holds()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-p.done:
+			return errors.New(p.Fate())
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %s to %s: it did not within %v (%w)", p.Name, what, within, err)
+		case <-again.C:
+		}
+	}
+}
 
 // Done is closed when it has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }

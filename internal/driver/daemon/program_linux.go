@@ -19,6 +19,7 @@ type Program struct {
 	Env   []string          // beside PATH, HOME and LC_ALL
 	Dirs  []string          // directories of its /run that have to be there
 	Files map[string]string // files of its /run, by their paths below it; only root reads them
+	Binds map[string]string // files of this machine to be found in its /run, by their paths below it
 	Start func(*exec.Cmd) error
 }
 
@@ -28,6 +29,7 @@ type orders struct {
 	Env   []string          `json:"env"`
 	Dirs  []string          `json:"dirs"`
 	Files map[string]string `json:"files"`
+	Binds map[string]string `json:"binds"`
 }
 
 // Launch starts the program. How far it has come, its /run tells.
@@ -41,7 +43,7 @@ func (g Program) Launch() (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	line, err := json.Marshal(orders{g.Env, g.Dirs, g.Files})
+	line, err := json.Marshal(orders{g.Env, g.Dirs, g.Files, g.Binds})
 	if err == nil {
 		_, err = p.Write(append(line, '\n'))
 	}

@@ -57,6 +57,8 @@ var only = map[string]string{
 	"github.com/cilium/ebpf":            "internal/observe/drops",
 	"golang.zx2c4.com/wireguard/wgctrl": "internal/linuxnet",
 	"golang.zx2c4.com/wireguard/device": "internal/driver/wireguard",
+	"charm.land/":                       "internal/live/term",
+	"github.com/charmbracelet/":         "internal/live/term",
 }
 
 type file struct {

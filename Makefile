@@ -132,7 +132,7 @@ bench-aa: build
 # Write the graphs of the modes as their drivers build them, and the drawings of docs/modes
 # from them. Of modes that cannot be built here both stay as they are.
 drawings:
-	-TARE_WRITE_DRAWN=1 go test -count=1 -run 'TestConformance$$|TestPluginConforms' ./internal/driver/netns ./internal/driver/docker
+	-TARE_WRITE_DRAWN=1 go test -count=1 -run 'TestConformance$$|TestPluginConforms|TestBrief' ./internal/driver/...
 	go test -count=1 -run TestModeDrawings . -update-drawings
 
 # Write the study file's JSON Schema again after a change of its types.

@@ -14,8 +14,13 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
+	"tare/internal/driver/ipsec"
 	"tare/internal/driver/netns"
+	"tare/internal/driver/ovs"
+	"tare/internal/driver/rootless"
 	"tare/internal/driver/vm"
+	"tare/internal/driver/wireguard"
+	"tare/internal/report/say"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/tool"
@@ -54,7 +59,9 @@ const kernelVariable = "TARE_KERNEL"
 
 // New is the program with all its drivers.
 func New(build result.Build) App {
-	return App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Drivers: driver.Registry{netns.Driver{}, docker.Driver{}, vm.New(os.Getenv(kernelVariable))}}
+	return App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Drivers: driver.Registry{
+		netns.Driver{}, docker.Driver{}, ipsec.Driver{}, wireguard.Driver{}, rootless.Driver{}, ovs.Driver{}, vm.New(os.Getenv(kernelVariable)),
+	}}
 }
 
 // codeError is an error with its exit code. An empty text has been said already.
@@ -84,7 +91,7 @@ func (a App) Main(ctx context.Context, args []string) int {
 		return exitOK
 	}
 	if !errors.Is(err, errSilent) {
-		fmt.Fprintf(a.Stderr, "tare: %v\n", err)
+		fmt.Fprintf(a.Stderr, "tare: %s\n", shown(err))
 	}
 	var coded *codeError
 	if errors.As(err, &coded) {
@@ -92,6 +99,12 @@ func (a App) Main(ctx context.Context, args []string) int {
 	}
 	return exitFailed
 }
+
+// mostError is how many columns of an error are shown: a file may bring in any name.
+const mostError = 4000
+
+// shown is an error fit for a terminal, whatever names it quotes.
+func shown(err error) string { return say.Cut(say.CleanLines(err.Error()), mostError) }
 
 func (a App) root() *cobra.Command {
 	root := &cobra.Command{

@@ -7,15 +7,5 @@ type Planned struct {
 	Why string // what is missing
 }
 
-// PlannedModes lists them. Whoever builds one takes its line away.
-func PlannedModes() []Planned {
-	const (
-		ipsec = "tare cannot make IPsec tunnels yet"
-		ovs   = "tare cannot start Open vSwitch yet"
-	)
-	return []Planned{
-		{Mode{ID: "ipsec/kernel", Title: "an IPsec tunnel between the hosts, by the kernel", Baseline: "host"}, ipsec},
-		{Mode{ID: "ipsec/userspace", Title: "an IPsec tunnel between the hosts, by a process", Baseline: "host"}, ipsec},
-		{Mode{ID: "ovs/flat", Title: "Open vSwitch without a tunnel", Baseline: "host"}, ovs},
-	}
-}
+// PlannedModes lists them: at present there are none.
+func PlannedModes() []Planned { return nil }

@@ -3,22 +3,38 @@
 package runner_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
+	"tare/internal/driver"
 	"tare/internal/driver/netns"
 	"tare/internal/result"
 	"tare/internal/study"
 )
 
+// withLacking is a driver with one more mode, which cannot be had.
+type withLacking struct{ netns.Driver }
+
+func (d withLacking) Modes() []driver.Mode {
+	return append(d.Driver.Modes(), driver.Mode{ID: "elsewhere", Baseline: netns.Host})
+}
+
+func (d withLacking) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+	if o.Mode == "elsewhere" {
+		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "it is not to be had"}
+	}
+	return d.Driver.Provision(ctx, o)
+}
+
 // A run keeps the study's own names, compares what the study asks for, and says what
-// it left out: what is not built yet, and limits that hold for nothing.
+// it left out: what cannot be had, and limits that hold for nothing.
 func TestNames(t *testing.T) {
-	run, trials, err := weigh(t, netns.Driver{}, nil, func(s *study.Study) {
+	run, trials, err := weigh(t, withLacking{}, nil, func(s *study.Study) {
 		s.Modes = []study.Mode{
 			{Mode: "host", ID: "raw"}, {Mode: "netns/bridge", ID: "one", Title: "mine", Description: "as asked"},
-			{Mode: "netns/bridge", ID: "two"}, {Mode: "ovs/flat", ID: "vm"},
+			{Mode: "netns/bridge", ID: "two"}, {Mode: "elsewhere", ID: "vm"},
 		}
 		s.Limits = study.Limits{Client: study.Limit{CPUs: 1}}
 		s.Scenarios = []study.Scenario{{ID: "A", Mode: "raw", Workload: "tcp_rr"}, {ID: "B", Title: "the one", Mode: "one", Workload: "tcp_rr"}, {ID: "V", Mode: "vm", Workload: "tcp_rr"}}
@@ -31,7 +47,7 @@ func TestNames(t *testing.T) {
 	if one.Mode != "netns/bridge" || one.Title != "mine" || one.Description != "as asked" || one.Baseline != "raw" || one.Status != result.ModeMeasured {
 		t.Errorf("%+v", one)
 	}
-	if vm.Status != result.ModeUnsupported || !strings.HasPrefix(vm.Reason, "not built yet: ") {
+	if vm.Status != result.ModeUnsupported || !strings.HasPrefix(vm.Reason, "it is not to be had") {
 		t.Errorf("%+v", vm)
 	}
 	if len(trials) != 6 || run.Trials.OK != 6 {

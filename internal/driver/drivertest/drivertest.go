@@ -14,6 +14,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/driver"
+	"tare/internal/driver/inner"
 	"tare/internal/engine"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -25,7 +26,7 @@ import (
 // engines: drivers start the running program in their sandboxes. An ordinary user's tests run as the root of a user
 // namespace. Call it from TestMain.
 func Main(m *testing.M) {
-	done, err := engine.Inner(context.Background(), os.Args, "test")
+	done, err := inner.Inner(context.Background(), os.Args, "test")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -307,6 +308,7 @@ func Conformance(t *testing.T, d driver.Driver) {
 			if !slices.ContainsFunc(top.Nodes, func(n result.Node) bool { return len(n.Counters) > 0 }) {
 				t.Error("no step of the topology has a counter that proves it")
 			}
+			s.Drawn(t, m.ID)
 			for _, w := range Patterns() {
 				for _, ipv6 := range []bool{false, true} {
 					if _, _, err := s.Path.Pairs()[0].Server.Reach(ipv6); err != nil && ipv6 {

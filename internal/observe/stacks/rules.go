@@ -113,7 +113,7 @@ func owners() []string {
 // connections on behalf of a mode: a proxy, a tunnel or a virtual machine.
 func proxy(name string) bool {
 	for _, p := range []string{
-		"docker-proxy", "rootlessport", "rootlesskit", "slirp4netns", "vpnkit", "pasta", "passt", "gvproxy", "gvforwarder", "wireguard-go", "boringtun", "tailscaled",
+		"docker-proxy", "rootlessport", "rootlesskit", "slirp4netns", "vpnkit", "pasta", "passt", "gvproxy", "gvforwarder", "wireguard-go", "tare-wireguard", "boringtun", "tailscaled",
 		"charon", "openvpn", "nebula", "ovs-vswitchd", "vpp", "vhost-", "qemu-", "firecracker", "cloud-hyperviso", "envoy", "haproxy", "nginx", "socat", "kube-proxy", "flanneld", "weaver", "lima-guestagent", "com.docker.back",
 	} {
 		if strings.HasPrefix(name, p) {
@@ -125,6 +125,9 @@ func proxy(name string) bool {
 
 // engine is whether a program serves a container engine without being on a path.
 func engine(name string) bool {
+	if proxy(name) {
+		return false // such as tare's own tunnel
+	}
 	for _, p := range []string{"dockerd", "containerd", "runc", "podman", "conmon", "crun", "docker-init", "tare", "exe"} {
 		if strings.HasPrefix(name, p) {
 			return true

@@ -77,9 +77,11 @@ func CutMiddle(s string, width int) string {
 	}
 	room := width - len(dots)
 	head, _ := split(s, room*3/5)
-	tail := s
-	for Width(tail) > room-Width(head) {
-		_, tail = split(tail, 1)
+	tail, left := s, Width(s)
+	for most := room - Width(head); left > most; {
+		var cut string
+		cut, tail = split(tail, 1)
+		left -= Width(cut)
 	}
 	return head + dots + tail
 }

@@ -323,10 +323,10 @@ func Conformance(t *testing.T, d driver.Driver) {
 	}
 }
 
-// Brief is Conformance for modes that are dear to make: of every workload one trial, the
+// Once is Conformance for modes that are dear to make: of every workload one trial, the
 // first forward over IPv4, the next reverse, over IPv6 where there is some, and so on by
 // turns. It leaves the mode to the caller.
-func Brief(t *testing.T, d driver.Driver, o driver.Order) *Stand {
+func Once(t *testing.T, d driver.Driver, o driver.Order) *Stand {
 	t.Helper()
 	s := Stands(t, d, o)
 	s.Grace = 2 * time.Minute

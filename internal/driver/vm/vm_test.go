@@ -58,7 +58,7 @@ func TestModes(t *testing.T) {
 			o := order(t, tt.mode)
 			left(t, o.Lab.Claim.ID)
 			began := time.Now()
-			s := drivertest.Brief(t, d, o)
+			s := drivertest.Once(t, d, o)
 			t.Logf("proven after %s, hello after %s", time.Since(began), vm.Machines(s.Path)[0].Took)
 			if all := fmt.Sprint(s.Path.Facts()); !strings.Contains(all, tt.facts) || !strings.Contains(all, "emulated") {
 				t.Errorf("the facts are %s", all)

@@ -238,8 +238,7 @@ func (m *Machine) Exec(ctx context.Context, out io.Writer, args []string, env ..
 	}()
 	select {
 	case <-p.ended:
-		<-copied
-		return p.code, p.Close(ctx)
+		return p.code, errors.Join(<-copied, p.Close(ctx))
 	case <-ctx.Done():
 		return -1, errors.Join(context.Cause(ctx), p.Close(ctx))
 	}

@@ -66,7 +66,9 @@ func TestTogether(t *testing.T) {
 	for id := range 8 {
 		wg.Go(func() {
 			for line := range 50 {
-				fmt.Fprintf(a.Open(uint16(id)), "%d\n", line)
+				if _, err := fmt.Fprintf(a.Open(uint16(id)), "%d\n", line); err != nil {
+					t.Error(err)
+				}
 			}
 			if err := a.Open(uint16(id)).CloseWrite(); err != nil {
 				t.Error(err)

@@ -19,7 +19,7 @@ import (
 // tiers are the rooms of ARCHITECTURE.md from the top down. A room may import
 // those of its own tier and below. A folder counts as its longest match.
 var tiers = [][]string{
-	{"arch", "cmd", "bench"},
+	{"arch", "cmd", "bench", "internal/browser"},
 	{"internal/cli"},
 	{"internal/runner", "internal/report", "internal/export", "internal/live"},
 	{"internal/driver", "internal/engine", "internal/agent", "internal/lab"},
@@ -54,6 +54,7 @@ var only = map[string]string{
 	"github.com/moby/moby/":           "internal/engine",
 	"github.com/docker/":              "internal/engine",
 	"github.com/cilium/ebpf":          "internal/observe/drops",
+	"github.com/chromedp/":            "internal/browser",
 }
 
 type file struct {

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"tare/internal/engine"
+	"tare/internal/driver/inner"
 )
 
 // section is one table.
@@ -51,7 +51,7 @@ func sections() []section {
 }
 
 func main() {
-	if done, err := engine.Inner(context.Background(), os.Args, "bench"); done || err != nil {
+	if done, err := inner.Inner(context.Background(), os.Args, "bench"); done || err != nil {
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

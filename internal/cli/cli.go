@@ -15,6 +15,9 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
 	"tare/internal/driver/netns"
+	"tare/internal/driver/ovs"
+	"tare/internal/driver/rootless"
+	"tare/internal/driver/wireguard"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/tool"
@@ -49,7 +52,7 @@ type App struct {
 
 // New is the program with all its drivers.
 func New(build result.Build) App {
-	return App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Drivers: driver.Registry{netns.Driver{}, docker.Driver{}}}
+	return App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Drivers: driver.Registry{netns.Driver{}, docker.Driver{}, wireguard.Driver{}, rootless.Driver{}, ovs.Driver{}}}
 }
 
 // codeError is an error with its exit code. An empty text has been said already.

@@ -34,6 +34,7 @@ type Order struct {
 	Lab     lab.Spec          // of the hosts, where the driver makes them
 	Limits  study.Limits      // of what the sandboxes may use
 	Options map[string]string // for the network's own driver
+	MTU     int               // inside the mode's tunnel, bytes; 0 leaves it to the mode
 }
 
 // Mode describes a mode. Baseline is the id of the mode that it is compared with
@@ -45,6 +46,7 @@ type Mode struct {
 	Baseline string
 	Limits   study.Ends // that can be limited: an engine makes their sandboxes
 	Options  bool       // takes options for the network's own driver
+	MTU      bool       // takes an MTU for the inside of its tunnel
 	// Takes is how long making it and taking it down takes, about; for estimates, and
 	// for how long a run waits. 0 is the time of a few namespaces: plan.ModeOverhead.
 	Takes time.Duration

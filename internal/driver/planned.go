@@ -12,12 +12,10 @@ func PlannedModes() []Planned {
 	const (
 		ipsec = "tare cannot make IPsec tunnels yet"
 		vm    = "tare cannot start virtual machines yet"
-		ovs   = "tare cannot start Open vSwitch yet"
 	)
 	return []Planned{
 		{Mode{ID: "ipsec/kernel", Title: "an IPsec tunnel between the hosts, by the kernel", Baseline: "host"}, ipsec},
 		{Mode{ID: "ipsec/userspace", Title: "an IPsec tunnel between the hosts, by a process", Baseline: "host"}, ipsec},
-		{Mode{ID: "ovs/flat", Title: "Open vSwitch without a tunnel", Baseline: "host"}, ovs},
 		{Mode{ID: "vm/virtio", Title: "a virtual machine with a virtio interface", Baseline: "host-local"}, vm},
 		{Mode{ID: "vm/user", Title: "a virtual machine behind user-mode address translation", Baseline: "host-local"}, vm},
 		{Mode{ID: "vm/virtio-container", Title: "a container behind a published port in a virtual machine", Baseline: "host-local"}, vm},

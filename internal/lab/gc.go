@@ -63,7 +63,7 @@ func Alive() ([]string, error) {
 	return append(alive, led...), err
 }
 
-// orphans finds this user's agents, and first processes of engines, of dead runs.
+// orphans finds this user's agents, and processes of engines and modes, of dead runs.
 // They end by themselves when their stdin does; this is for one that is stopped or
 // stuck. One whose controller is still its parent belongs to a live run, also where
 // that run's claim cannot be seen because it was made in another network namespace;
@@ -113,15 +113,19 @@ func hasController(dir string) bool {
 	return err == nil && os.SameFile(own, parent)
 }
 
-// agentOf reads a process's command line as that of an agent, tare agent --run ID,
-// or of the first process of an engine, tare engine-init --run ID.
+// hidden are the subcommands under which this program runs for a run, in the way of
+// tare agent --run ID: an agent, the first process of an engine, that of an installed
+// program of a mode, a tunnel.
+func hidden() []string { return []string{"agent", "engine-init", "daemon", "wireguard"} }
+
+// agentOf reads a process's command line as that of one of those.
 func agentOf(dir string) (id string, ok bool) {
 	line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 	if err != nil {
 		return "", false // it ended meanwhile
 	}
 	args := strings.Split(string(bytes.TrimRight(line, "\x00")), "\x00")
-	if len(args) < 4 || args[0] != "tare" || args[1] != "agent" && args[1] != "engine-init" || args[2] != "--run" || !IsID(args[3]) {
+	if len(args) < 4 || args[0] != "tare" || !slices.Contains(hidden(), args[1]) || args[2] != "--run" || !IsID(args[3]) {
 		return "", false
 	}
 	return args[3], true

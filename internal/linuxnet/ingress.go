@@ -4,6 +4,7 @@ package linuxnet
 
 import (
 	"fmt"
+	"net/netip"
 
 	"github.com/google/nftables"
 	"github.com/google/nftables/binaryutil"
@@ -21,24 +22,79 @@ const (
 // Tap counts, by kind, the IPv4 packets that a device receives. They pass as
 // before. Read it with TapCounts; it goes with the device.
 func (ns *NS) Tap(table, dev string) error {
+	return ns.tap(table, dev, []kind{
+		{CountESP, [][]expr.Any{join(isIPv4(), transport(unix.IPPROTO_ESP))}},
+		{CountClear, [][]expr.Any{join(isIPv4(), destination(unix.IPPROTO_UDP, vxlanPort))}},
+	})
+}
+
+// The counters of a TunnelTap.
+const (
+	CountSealed = "sealed" // of the tunnel's UDP port
+	CountInside = "inside" // with an address of its inside
+	CountESPSPI = "spi"    // ESP in UDP with the security parameter index that was given
+)
+
+// TunnelTap counts the packets that a device receives: IPv4 to the UDP port of a
+// tunnel, of those the ones of ESP with an SPI if that is not 0 (RFC 3948 section 2.1),
+// and packets from one of the prefixes, which belong inside of the tunnel. They pass as
+// before. Read it with TapCounts; it goes with the device.
+func (ns *NS) TunnelTap(table, dev string, port uint16, spi uint32, inside []netip.Prefix) error {
+	kinds := []kind{{CountSealed, [][]expr.Any{join(isIPv4(), destination(unix.IPPROTO_UDP, port))}}}
+	if spi != 0 {
+		kinds = append(kinds, kind{CountESPSPI, [][]expr.Any{join(isIPv4(), destination(unix.IPPROTO_UDP, port), []expr.Any{
+			&expr.Payload{DestRegister: regA, Base: expr.PayloadBaseTransportHeader, Offset: 8, Len: 4}, equal(expr.CmpOpEq, binaryutil.BigEndian.PutUint32(spi)),
+		})}})
+	}
+	in := kind{name: CountInside}
+	for _, p := range inside {
+		protocol := isIPv4()
+		if p.Addr().Is6() {
+			protocol = isProtocol(unix.ETH_P_IPV6)
+		}
+		in.match = append(in.match, join(protocol, from(p)))
+	}
+	return ns.tap(table, dev, append(kinds, in))
+}
+
+// kind is packets that are counted together: those that fit any of match.
+type kind struct {
+	name  string
+	match [][]expr.Any
+}
+
+func (ns *NS) tap(table, dev string, kinds []kind) error {
 	err := ns.withIngress(table, func(conn *nftables.Conn, t *nftables.Table) error {
 		conn.AddTable(t)
 		c := conn.AddChain(&nftables.Chain{Name: "ingress", Table: t, Type: nftables.ChainTypeFilter,
 			Hooknum: nftables.ChainHookIngress, Priority: nftables.ChainPriorityFilter, Device: dev})
-		for _, kind := range []struct {
-			name  string
-			match []expr.Any
-		}{
-			{CountESP, transport(unix.IPPROTO_ESP)},
-			{CountClear, destination(unix.IPPROTO_UDP, vxlanPort)},
-		} {
-			conn.AddObj(&nftables.NamedObj{Table: t, Name: kind.name, Type: nftables.ObjTypeCounter, Obj: &expr.Counter{}})
-			conn.AddRule(&nftables.Rule{Table: t, Chain: c, Exprs: join(isIPv4(), kind.match, count(kind.name))})
+		for _, k := range kinds {
+			conn.AddObj(&nftables.NamedObj{Table: t, Name: k.name, Type: nftables.ObjTypeCounter, Obj: &expr.Counter{}})
+			for _, m := range k.match {
+				conn.AddRule(&nftables.Rule{Table: t, Chain: c, Exprs: join(m, count(k.name))})
+			}
 		}
 		return conn.Flush()
 	})
 	if err != nil {
 		return fmt.Errorf("count what %s receives (needs CONFIG_NF_TABLES_NETDEV): %w", dev, err)
+	}
+	return nil
+}
+
+// DropIngress keeps all frames that a device receives from the kernel's own stack. Packet
+// sockets get them nonetheless, for they are asked first, and a Tap counts them. It goes
+// with the device. A table may hold several devices.
+func (ns *NS) DropIngress(table, dev string) error {
+	err := ns.withIngress(table, func(conn *nftables.Conn, t *nftables.Table) error {
+		conn.AddTable(t)
+		drop := nftables.ChainPolicyDrop
+		conn.AddChain(&nftables.Chain{Name: "drop-" + dev, Table: t, Type: nftables.ChainTypeFilter, Hooknum: nftables.ChainHookIngress,
+			Priority: nftables.ChainPriorityRef(*nftables.ChainPriorityFilter + 1), Device: dev, Policy: &drop})
+		return conn.Flush()
+	})
+	if err != nil {
+		return fmt.Errorf("keep what %s receives from the kernel (needs CONFIG_NF_TABLES_NETDEV): %w", dev, err)
 	}
 	return nil
 }
@@ -61,8 +117,11 @@ func (ns *NS) withIngress(name string, fn func(*nftables.Conn, *nftables.Table) 
 }
 
 // isIPv4: meta protocol ip.
-func isIPv4() []expr.Any {
-	return []expr.Any{&expr.Meta{Key: expr.MetaKeyPROTOCOL, Register: regA}, equal(expr.CmpOpEq, binaryutil.BigEndian.PutUint16(unix.ETH_P_IP))}
+func isIPv4() []expr.Any { return isProtocol(unix.ETH_P_IP) }
+
+// isProtocol: meta protocol number.
+func isProtocol(number uint16) []expr.Any {
+	return []expr.Any{&expr.Meta{Key: expr.MetaKeyPROTOCOL, Register: regA}, equal(expr.CmpOpEq, binaryutil.BigEndian.PutUint16(number))}
 }
 
 // transport: meta l4proto proto.

@@ -3,9 +3,11 @@
 package linuxnet
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -164,6 +166,34 @@ func (ns *NS) Address(name string, addr netip.Prefix) error {
 	return nil
 }
 
+// RemoveAddress takes an address from a link.
+func (ns *NS) RemoveAddress(name string, addr netip.Prefix) error {
+	l, err := ns.link(name)
+	if err != nil {
+		return err
+	}
+	if err := ns.handle.AddrDel(l, &netlink.Addr{IPNet: ipNet(addr)}); err != nil {
+		return fmt.Errorf("take address %s from %s in namespace %s: %w", addr, name, ns.name, err)
+	}
+	return nil
+}
+
+// HasAddress is whether a link is there and has an address.
+func (ns *NS) HasAddress(name string, addr netip.Addr) (bool, error) {
+	l, err := ns.handle.LinkByName(name)
+	if errors.As(err, new(netlink.LinkNotFoundError)) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("find %s in namespace %s: %w", name, ns.name, err)
+	}
+	all, err := ns.handle.AddrList(l, netlink.FAMILY_ALL)
+	if err != nil {
+		return false, fmt.Errorf("list the addresses of %s in namespace %s: %w", name, ns.name, err)
+	}
+	return slices.ContainsFunc(all, func(a netlink.Addr) bool { return a.IP.Equal(addr.AsSlice()) }), nil
+}
+
 // DefaultRoute sends what has no route of its own through gateway.
 func (ns *NS) DefaultRoute(gateway netip.Addr) error {
 	return ns.Route(netip.PrefixFrom(zero(gateway), 0), gateway, "")
@@ -185,6 +215,33 @@ func (ns *NS) Route(dst netip.Prefix, gateway netip.Addr, dev string) error {
 	}
 	if err := ns.handle.RouteReplace(r); err != nil {
 		return fmt.Errorf("route %s through %s %s in namespace %s: %w", dst, gateway, dev, ns.name, err)
+	}
+	return nil
+}
+
+// lastResort is the metric of an Unreachable: any other route goes before it.
+const lastResort = 1 << 20
+
+// Unreachable refuses dst where no other route leads to it, a default one included.
+func (ns *NS) Unreachable(dst netip.Prefix) error {
+	r := &netlink.Route{Dst: ipNet(dst), Type: unix.RTN_UNREACHABLE, Priority: lastResort}
+	if err := ns.handle.RouteAdd(r); err != nil {
+		return fmt.Errorf("make %s unreachable in namespace %s: %w", dst, ns.name, err)
+	}
+	return nil
+}
+
+// Mark gives a link that something else made the mark of Device.
+func (ns *NS) Mark(d Device) error { return ns.alias(d) }
+
+// Remove takes a link away.
+func (ns *NS) Remove(name string) error {
+	l, err := ns.link(name)
+	if err != nil {
+		return err
+	}
+	if err := ns.handle.LinkDel(l); err != nil {
+		return fmt.Errorf("remove %s from namespace %s: %w", name, ns.name, err)
 	}
 	return nil
 }
@@ -228,4 +285,16 @@ func zero(like netip.Addr) netip.Addr {
 		return netip.IPv6Unspecified()
 	}
 	return netip.IPv4Unspecified()
+}
+
+// SetMTU sets the MTU of a link.
+func (ns *NS) SetMTU(name string, mtu int) error {
+	l, err := ns.link(name)
+	if err != nil {
+		return err
+	}
+	if err := ns.handle.LinkSetMTU(l, mtu); err != nil {
+		return fmt.Errorf("give %s an MTU of %d in namespace %s: %w", name, mtu, ns.name, err)
+	}
+	return nil
 }

@@ -95,6 +95,9 @@ func (ns *NS) Name() string { return ns.name }
 
 func (ns *NS) fd() int { return int(ns.file.Fd()) }
 
+// Path is where another program finds the namespace as long as this process has it.
+func (ns *NS) Path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), ns.fd()) }
+
 // Do runs fn on a thread inside the namespace. fn must not start goroutines
 // that rely on the namespace, nor lock or unlock its thread.
 func (ns *NS) Do(fn func() error) error {

@@ -72,6 +72,30 @@ func (ns *NS) Segmentation(name string, on bool) error {
 	})
 }
 
+// ChecksumOff has the kernel finish checksums before packets leave by a link, which
+// then cuts large ones, too: for devices whose frames a process reads.
+func (ns *NS) ChecksumOff(name string) error {
+	return ns.withEthtool(func(e *ethtool.Ethtool) error {
+		have, err := e.Features(name)
+		if err != nil {
+			return fmt.Errorf("read offloads of %s in namespace %s: %w", name, ns.name, err)
+		}
+		want := map[string]bool{}
+		for _, f := range []string{"tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6", "tx-checksum-sctp"} {
+			if have[f] {
+				want[f] = false
+			}
+		}
+		if len(want) == 0 {
+			return nil
+		}
+		if err := e.Change(name, want); err != nil {
+			return fmt.Errorf("switch checksum offload of %s off in namespace %s: %w", name, ns.name, err)
+		}
+		return nil
+	})
+}
+
 // Offloads reads which of a link's segmentation offloads and checksum offload
 // are on: "tso", "gso", "gro", "tx-checksum".
 func (ns *NS) Offloads(name string) (map[string]bool, error) {

@@ -3,6 +3,7 @@
 package linuxnet
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 
@@ -42,6 +43,24 @@ func (ns *NS) Associations() ([]Association, error) {
 		})
 	}
 	return out, nil
+}
+
+// WithoutXfrm is whether err is the answer of a kernel that has no IPsec to ask.
+func WithoutXfrm(err error) bool { return errors.Is(err, unix.EPROTONOSUPPORT) }
+
+// leastPriority is that of a policy that gives way to any other.
+const leastPriority = 1 << 30
+
+// Refuse has the namespace's IPsec drop what goes to dst unless another policy takes it.
+func (ns *NS) Refuse(dst netip.Prefix) error {
+	any := netip.PrefixFrom(zero(dst.Addr()), 0)
+	err := ns.withXfrm(func(h *netlink.Handle) error {
+		return h.XfrmPolicyAdd(&netlink.XfrmPolicy{Src: ipNet(any), Dst: ipNet(dst), Dir: netlink.XFRM_DIR_OUT, Action: netlink.XFRM_POLICY_BLOCK, Priority: leastPriority})
+	})
+	if err != nil {
+		return fmt.Errorf("refuse packets to %s without IPsec in namespace %s: %w", dst, ns.name, err)
+	}
+	return nil
 }
 
 // TryESP makes and removes the IPsec association that Docker's encrypted networks

@@ -168,7 +168,7 @@ func TestEvidenceIsAllThere(t *testing.T) {
 			"One bill for both ends, which share a kernel", "88.0 (87.4-88.5)", "1.52 (1.51-1.52)", "ms/1000 transactions", "docker-proxy 0.93 CPUs",
 			"Every mode was offered 4.20 Gbit/s, half the goodput of the slowest (docker/userland-proxy)", "1.92 (1.91-1.92)",
 			"copy", "VXLAN", "+24", "userspace proxy", "unknown", "of the modes' own no rule knows 1.2 to 2.3 %.", "Other programs, and tare itself, took",
-			"receiver's socket buffer", "b/server", "per-CPU receive backlog", "socket of a userland proxy", "unexplained", "more booked than lost", "SOCKET_RCVBUFF 34045 in __udp_enqueue_schedule_skb",
+			"receiver's socket buffer", "b/server", "per-CPU receive backlog", "socket of a userland proxy or tunnel", "unexplained", "more booked than lost", "SOCKET_RCVBUFF 34045 in __udp_enqueue_schedule_skb",
 			"nothing lost in 7 trials", "BPF is not permitted here", "receive window", "71 %", "fast retransmit 151; tail loss probe 12; timeout 1",
 		}},
 		"limited": {atTheLimit(), []string{

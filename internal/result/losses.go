@@ -79,7 +79,7 @@ func LossPlaces() []PlaceKind {
 		{PlaceNetfilter, "firewall, NAT or connection tracking"},
 		{PlaceRouting, "routing, forwarding or fragmentation"},
 		{PlaceDeviceRx, "a device's receive side (network card or tunnel)"},
-		{PlaceProxy, "socket of a userland proxy"},
+		{PlaceProxy, "socket of a userland proxy or tunnel"},
 		{PlaceProtocol, "receiver's UDP (no socket, checksum, memory)"},
 		{PlaceReceive, "receiver's socket buffer"},
 		{PlaceReceiver, "receiving program (came after it had stopped)"},

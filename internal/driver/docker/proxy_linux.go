@@ -11,6 +11,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/notes"
+	"tare/internal/linuxnet"
 	"tare/internal/result"
 )
 
@@ -76,7 +77,7 @@ func isProxy(args []string, port uint16) bool {
 func (x proxies) watch(_ context.Context, into driver.Counters) error {
 	var sum uint64
 	for _, pid := range x.pids {
-		n, err := runTime(pid)
+		n, err := linuxnet.RunTime(pid)
 		if err != nil {
 			return fmt.Errorf("read how long docker-proxy of port %d on host %s has run: %w", x.port, x.side.At, err)
 		}
@@ -84,29 +85,4 @@ func (x proxies) watch(_ context.Context, into driver.Counters) error {
 	}
 	into[ran(x.side, x.port)] = sum
 	return nil
-}
-
-// runTime is how long the threads of a process have been on a CPU, in ns.
-func runTime(pid int) (sum uint64, err error) {
-	files, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task/*/schedstat"))
-	if err != nil {
-		return 0, err
-	}
-	if len(files) == 0 {
-		return 0, fmt.Errorf("process %d has ended", pid)
-	}
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			return 0, err
-		}
-		// Run time, wait time and time slices (kernel, Documentation/scheduler).
-		on, _, _ := strings.Cut(string(text), " ")
-		n, err := strconv.ParseUint(on, 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("read %s: %w", f, err)
-		}
-		sum += n
-	}
-	return sum, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/driver"
+	"tare/internal/driver/inner"
 	"tare/internal/engine"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -25,7 +26,7 @@ import (
 // engines: drivers start the running program in their sandboxes. An ordinary user's tests run as the root of a user
 // namespace. Call it from TestMain.
 func Main(m *testing.M) {
-	done, err := engine.Inner(context.Background(), os.Args, "test")
+	done, err := inner.Inner(context.Background(), os.Args, "test")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

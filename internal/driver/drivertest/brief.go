@@ -1,0 +1,54 @@
+package drivertest
+
+import (
+	"testing"
+
+	"tare/internal/driver"
+)
+
+// Brief checks of every mode that can be built here what Conformance does, with a few
+// trials that together meet TCP and UDP, both directions and both families, and then
+// two pairs at once: for drivers whose modes are costly to drive.
+func Brief(t *testing.T, d driver.Driver) {
+	NeedLab(t)
+	for _, m := range d.Modes() {
+		t.Run(m.ID, func(t *testing.T) {
+			s := standOrLacking(t, d, driver.Order{Mode: m.ID, Pairs: 2, Lab: Spec(t, nil)})
+			if s == nil {
+				return
+			}
+			top, err := s.Path.Topology()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(top.Nodes) < 3 || len(top.Edges) != len(top.Nodes)-1 {
+				t.Errorf("topology of %d nodes and %d edges is no chain", len(top.Nodes), len(top.Edges))
+			}
+			s.brief(t)
+		})
+	}
+}
+
+func (s *Stand) brief(t *testing.T) {
+	t.Helper()
+	for _, w := range Patterns() {
+		_, _, none := s.Path.Pairs()[0].Server.Reach(true)
+		switch w.Spec().Kind {
+		case "tcp_stream":
+			s.conforms(t, w, false, false)
+			s.conforms(t, w, none == nil, true)
+		case "udp_stream":
+			s.conforms(t, w, none == nil, false)
+			s.conforms(t, w, false, true)
+		}
+	}
+	all, err := s.Together(t, Params("tcp_stream"), false, 2)
+	if err != nil {
+		t.Errorf("both pairs: %v", err)
+	}
+	for i, r := range all {
+		if r.Client.Sent+r.Server.Sent == 0 {
+			t.Errorf("pair %d carried nothing", i+1)
+		}
+	}
+}

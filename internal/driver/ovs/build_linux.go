@@ -1,0 +1,246 @@
+package ovs
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"tare/internal/driver/manned"
+	"tare/internal/driver/notes"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+)
+
+// The names of devices and ports.
+const (
+	eth      = lab.Underlay // the hosts' underlay and the sandboxes' device
+	lo       = "lo"
+	inside   = "br-int" // the bridge of the sandboxes
+	physical = "br-phy" // that of the underlay, where a process switches and tunnels
+	tunnel   = "tun0"
+	table    = "tare"
+)
+
+// key is the tunnel's network identifier; a lab has but one.
+const key = 77
+
+// side is one host with its switch.
+type side struct {
+	notes.Place
+	host *lab.Host
+	vswitch
+	uplink string // its port towards the other host
+}
+
+// box is a sandbox with its own addresses.
+type box struct {
+	notes.Place
+	ns  *linuxnet.NS
+	own []netip.Prefix
+}
+
+func (b box) addrs() (out []netip.Addr) {
+	for _, p := range b.own {
+		out = append(out, p.Addr())
+	}
+	return out
+}
+
+func (p *hosts) other(s *side) *side {
+	if s == p.near {
+		return p.far
+	}
+	return p.near
+}
+
+// hosts are both sides, the client's first.
+type hosts struct{ near, far *side }
+
+func (p *path) build(ctx context.Context, progs programs) error {
+	h := hosts{p.side(p.Stands.A, progs), p.side(p.Stands.B, progs)}
+	p.sides = []*side{h.near, h.far}
+	for _, s := range p.sides {
+		if err := s.start(ctx, s.At, p.Stands.Spec.Claim.ID, s.host.NS, p.Runs); err != nil {
+			return err
+		}
+		if err := p.bridges(ctx, s, h.other(s)); err != nil {
+			return fmt.Errorf("set the switch of host %s: %w", s.At, err)
+		}
+	}
+	if err := p.proof(h); err != nil {
+		return err
+	}
+	datapath := "kernel"
+	if p.process {
+		datapath = "netdev: in the process of ovs-vswitchd, by packet sockets"
+		p.Tells("checksum offload of the sandboxes", "off: the switch's process passes no unfinished checksums on")
+	}
+	p.Tells("datapath", datapath)
+	return p.Each(func(pair int) error {
+		client, err := p.plug(ctx, h.near, "client", pair, 2*pair)
+		if err != nil {
+			return err
+		}
+		server, err := p.plug(ctx, h.far, "server", pair, 2*pair+1)
+		if err != nil {
+			return err
+		}
+		p.Between(client.ns, server.ns)
+		p.Ends(manned.End(client.Place, client.ns), manned.End(server.Place, server.ns), server.addrs(), server.addrs(), notes.AnyPort)
+		p.Carries(pair, h.near.Place, notes.Device{Name: veth(pair)}, notes.Receives)
+		p.Carries(pair, h.far.Place, notes.Device{Name: veth(pair)}, notes.Transmits)
+		if pair == 1 {
+			p.draw(h, client, server)
+		}
+		return nil
+	})
+}
+
+func (p *path) side(h *lab.Host, progs programs) *side {
+	s := &side{Place: manned.At(h.NS, h.Name, h.Name), host: h, vswitch: vswitch{programs: progs}, uplink: tunnel}
+	if p.way == flat {
+		s.uplink = eth
+	}
+	return s
+}
+
+// bridges sets up one switch: without a tunnel a bridge with the underlay as a port; with
+// one a bridge with the tunnel as a port. Where a process tunnels, its packets leave by a
+// second bridge, which has the underlay and the host's address on it: the process looks
+// the way up in its own tables.
+func (p *path) bridges(ctx context.Context, s, other *side) error {
+	if p.way == flat {
+		if err := s.set(ctx, p.bridge(inside, "--", "add-port", inside, eth)...); err != nil {
+			return err
+		}
+		return p.deaf(s, eth)
+	}
+	if p.process {
+		mac, err := s.host.NS.Hardware(eth)
+		if err != nil {
+			return err
+		}
+		if err := s.set(ctx, p.bridge(physical, "other-config:hwaddr="+mac.String(), "--", "add-port", physical, eth)...); err != nil {
+			return err
+		}
+		if err := p.move(s); err != nil {
+			return err
+		}
+	}
+	return s.set(ctx, p.bridge(inside, "--", "add-port", inside, tunnel, "--", "set", "interface", tunnel, "type="+strings.TrimPrefix(p.way, "ovs/"),
+		"options:local_ip="+s.host.Addr[0].String(), "options:remote_ip="+other.host.Addr[0].String(), "options:key="+strconv.Itoa(key))...)
+}
+
+// bridge is the call that makes a bridge, with more behind it.
+func (p *path) bridge(name string, more ...string) []string {
+	datapath := "system"
+	if p.process {
+		datapath = "netdev"
+	}
+	return append([]string{"add-br", name, "--", "set", "bridge", name, "datapath_type=" + datapath}, more...)
+}
+
+// move takes the host's addresses from the underlay's device to the bridge that has it as
+// a port, as Open vSwitch asks for (its userspace tunnelling guide).
+func (p *path) move(s *side) error {
+	n := 1
+	if s.host == p.Stands.B {
+		n = 2
+	}
+	for _, a := range p.Stands.Addresses(lab.NetUnderlay, n) {
+		if err := s.host.NS.RemoveAddress(eth, a); err != nil {
+			return err
+		}
+		if err := s.host.NS.Address(physical, a); err != nil {
+			return err
+		}
+	}
+	if err := s.host.NS.SetMTU(physical, p.Stands.Spec.MTU); err != nil {
+		return err
+	}
+	if err := s.host.NS.Up(physical); err != nil {
+		return err
+	}
+	return p.deaf(s, eth)
+}
+
+// deaf keeps the kernel's own stack from frames of a port: a packet socket gets a copy,
+// and the stack would answer what is not meant for it.
+func (p *path) deaf(s *side, dev string) error {
+	if !p.process {
+		return nil
+	}
+	return s.host.NS.DropIngress(table, dev)
+}
+
+// plug makes a sandbox with a port on a side's switch.
+func (p *path) plug(ctx context.Context, s *side, role string, pair, number int) (box, error) {
+	if pair > 1 {
+		role += strconv.Itoa(pair)
+	}
+	ns, err := p.Sandbox(s.At, role)
+	if err != nil {
+		return box{}, err
+	}
+	if p.way == flat {
+		number += firstOnUnderlay
+	}
+	b := box{manned.At(ns, s.At, s.At+"/"+role), ns, p.Stands.Addresses(p.net(), number)}
+	port := veth(pair)
+	if err := s.host.NS.Veth(p.Stands.Device(port, p.mtu), ns, p.Stands.Device(eth, p.mtu)); err != nil {
+		return b, err
+	}
+	if err := p.Stands.Finish(s.host.NS, port); err != nil {
+		return b, err
+	}
+	if p.process {
+		if err := ns.ChecksumOff(eth); err != nil {
+			return b, err
+		}
+		if err := p.deaf(s, port); err != nil {
+			return b, err
+		}
+	}
+	if err := p.Stands.Finish(ns, eth); err != nil {
+		return b, err
+	}
+	for _, a := range b.own {
+		if err := ns.Address(eth, a); err != nil {
+			return b, err
+		}
+	}
+	return b, s.set(ctx, "add-port", inside, port)
+}
+
+// net is the subnet of the sandboxes.
+func (p *path) net() lab.Net {
+	if p.way == flat {
+		return lab.NetUnderlay
+	}
+	return lab.NetOverlay
+}
+
+// subnet is theirs, by address family.
+func (p *path) subnet() []netip.Prefix { return p.Stands.Addresses(p.net(), 0) }
+
+// firstOnUnderlay is beyond the hosts' own numbers on the underlay's subnet.
+const firstOnUnderlay = 9
+
+// veth names the port of a pair's sandbox.
+func veth(pair int) string { return "veth" + strconv.Itoa(pair-1) }
+
+// draw notes the steps.
+func (p *path) draw(h hosts, client, server box) {
+	dev := func(at notes.Place, name string) notes.Step { return notes.DeviceAt(at, notes.Device{Name: name}) }
+	crossing := func(s *side) notes.Step {
+		label := "Open vSwitch"
+		if s.uplink == tunnel {
+			label += ", " + strings.TrimPrefix(p.way, "ovs/")
+		}
+		return notes.By(notes.Rule(s.Place, "switch", label), s.At+"/"+p.counts(s))
+	}
+	p.Draw(notes.ProcessAt(client.Place), notes.Own(dev(client.Place, eth)), notes.Own(dev(h.near.Place, veth(1))), crossing(h.near), dev(h.near.Place, eth),
+		dev(h.far.Place, eth), crossing(h.far), notes.Own(dev(h.far.Place, veth(1))), notes.Own(dev(server.Place, eth)), notes.ProcessAt(server.Place))
+}

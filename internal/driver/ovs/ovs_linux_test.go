@@ -1,0 +1,165 @@
+package ovs_test
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/ovs"
+	"tare/internal/linuxnet"
+)
+
+func TestMain(m *testing.M) { drivertest.Main(m) }
+
+func TestBrief(t *testing.T) { drivertest.Brief(t, ovs.Driver{}) }
+
+// stand builds a mode with one pair, or ends the test where the probe says why it cannot
+// be had here.
+func stand(t *testing.T, mode string, mtu int) *drivertest.Stand {
+	t.Helper()
+	drivertest.NeedLab(t)
+	began := time.Now()
+	if err := (ovs.Driver{}).Probe(t.Context(), driver.Order{Mode: mode}); err != nil {
+		if u, lacking := driver.AsUnsupported(err); lacking && u.Reason != "" {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	probed := time.Since(began)
+	began = time.Now()
+	s := drivertest.Stands(t, ovs.Driver{}, driver.Order{Mode: mode, Pairs: 1, MTU: mtu, Lab: drivertest.Spec(t, nil)})
+	t.Logf("%s: probed and taken down in %v, provisioned to both ends' hello in %v", mode, probed, time.Since(began))
+	return s
+}
+
+// spaces are the namespaces of the first pair's ends.
+func spaces(s *drivertest.Stand) (client, server *linuxnet.NS) {
+	return s.Path.(interface {
+		Spaces(pair int) (client, server *linuxnet.NS)
+	}).Spaces(1)
+}
+
+// A cable round the switches, and the sandboxes' frames on the underlay without the
+// tunnel, come out void.
+func TestShortcutsComeOutVoid(t *testing.T) {
+	for _, way := range []struct {
+		mode, want string
+		open       func(*drivertest.Stand) error
+	}{
+		{"ovs/flat-netdev", "counter a/eth0.tx_bytes", cable},
+		{"ovs/vxlan-netdev", "counter a/eth0.tx_bytes", cable},
+		{"ovs/geneve-netdev", ".sealed_bytes", inClear},
+		{"ovs/vxlan", "counter ", cable},
+	} {
+		t.Run(way.mode, func(t *testing.T) {
+			s := stand(t, way.mode, 0)
+			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
+				t.Fatalf("before the shortcut: %v", err)
+			}
+			if err := way.open(s); err != nil {
+				t.Fatal(err)
+			}
+			s.Meet(t)
+			for _, kind := range []string{"tcp_stream", "udp_stream"} {
+				_, _, err := s.Trial(t, drivertest.Params(kind), false)
+				if err == nil || !strings.Contains(err.Error(), way.want) {
+					t.Errorf("%s over the shortcut: got %v, want the proof to fail on %s", kind, err, way.want)
+				}
+			}
+		})
+	}
+}
+
+// cable joins the sandboxes directly and routes the server's address over it.
+func cable(s *drivertest.Stand) error {
+	client, server := spaces(s)
+	to := s.Path.Pairs()[0].Server.Dial[0].Addr()
+	return errors.Join(
+		client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
+		client.Up("cable0"), server.Up("cable1"),
+		client.Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
+		server.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
+		client.Route(netip.PrefixFrom(to, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
+	)
+}
+
+// inClear gives each switch the underlay as a port among the sandboxes', in the place of
+// the tunnel.
+func inClear(s *drivertest.Stand) error { return ovs.Untunnel(s.Path) }
+
+// A switch that is killed is what the path says has happened.
+func TestSwitchKilled(t *testing.T) {
+	s := stand(t, "ovs/vxlan-netdev", 1400)
+	for _, pid := range s.Path.(driver.Manned).Roots() {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var err error
+	for end := time.Now().Add(20 * time.Second); err == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		_, err = s.Path.Snapshot(t.Context())
+	}
+	if err == nil || !strings.Contains(err.Error(), "has ended") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The facts tell the switch's version, who switches, and the MTU, which is the one that
+// was ordered.
+func TestFacts(t *testing.T) {
+	s := stand(t, "ovs/geneve-netdev", 1400)
+	facts := map[string]string{}
+	for _, f := range s.Path.Facts() {
+		facts[f.Name] = f.Value
+	}
+	if facts["sandbox MTU"] != "1400" || !strings.Contains(facts["Open vSwitch"], "/ovs-vswitchd)") || !strings.HasPrefix(facts["datapath"], "netdev") {
+		t.Errorf("facts %v", facts)
+	}
+	client, _ := spaces(s)
+	if off, err := client.Offloads("eth0"); err != nil || off["tx-checksum"] || off["tso"] {
+		t.Errorf("offloads of the sandbox: %v, %v", off, err)
+	}
+}
+
+// What cannot be had is said in one line.
+func TestBadLuck(t *testing.T) {
+	drivertest.NeedLab(t)
+	for name, tt := range map[string]struct {
+		mode, program, script string
+		mtu                   int
+		want                  string
+		unsupported           bool
+	}{
+		"another program":              {"ovs/flat-netdev", "ovs-vswitchd", "echo something else", 0, `for its version: it says "something else"; install Open vSwitch`, true},
+		"no database":                  {"ovs/flat-netdev", "ovsdb-tool", "echo no space >&2; exit 1", 0, "make a database for the switch: ovsdb-tool: no space", false},
+		"the database's daemon ends":   {"ovs/vxlan-netdev", "ovsdb-server", "echo no luck >&2; exit 7", 0, "ovsdb-server of host a has ended: ovsdb-server ended (exit status 7): no luck", false},
+		"the switch ends":              {"ovs/vxlan-netdev", "ovs-vswitchd", `[ "$1" = --version ] && { echo "ovs-vswitchd (Open vSwitch) 9"; exit; }; echo no luck >&2; exit 7`, 0, "ovs-vswitchd ended (exit status 7): no luck", false},
+		"an MTU without room":          {"ovs/geneve-netdev", "", "", 1451, "from 1280 to 1450 fit", false},
+		"an MTU of more than the wire": {"ovs/flat-netdev", "", "", 1501, "from 1280 to 1500 fit", false},
+		"an unknown mode":              {"ovs/none", "", "", 0, "has no mode", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tt.program != "" {
+				dir := t.TempDir()
+				if err := os.WriteFile(filepath.Join(dir, tt.program), []byte("#!/bin/sh\n"+tt.script+"\n"), 0o755); err != nil { //nolint:gosec // it is to be run
+					t.Fatal(err)
+				}
+				t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+			}
+			_, err := ovs.Driver{}.Provision(t.Context(), driver.Order{Mode: tt.mode, Pairs: 1, MTU: tt.mtu, Lab: drivertest.Spec(t, nil)})
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+			if _, is := driver.AsUnsupported(err); is != tt.unsupported {
+				t.Errorf("unsupported: %t, want %t: %v", is, tt.unsupported, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,99 @@
+package ovs
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"tare/internal/driver"
+	"tare/internal/driver/notes"
+	"tare/internal/linuxnet"
+)
+
+// port is the UDP port of either tunnel (RFC 7348 section 8.1, RFC 8926 section 3.3).
+func (p *path) port() uint16 {
+	if p.way == geneve {
+		return 6081
+	}
+	return 4789
+}
+
+// proof declares what must move: the underlay; where there is a tunnel, its packets there
+// and none that should have been inside of it; and the switch itself, by the kernel's
+// account of its port or by the time that the process ran.
+func (p *path) proof(h hosts) error {
+	p.Carries(notes.All, h.near.Place, notes.Device{Name: eth}, notes.Transmits)
+	p.Carries(notes.All, h.far.Place, notes.Device{Name: eth}, notes.Receives)
+	for _, s := range []*side{h.near, h.far} {
+		p.Rests(s.Place, notes.Device{Name: lo})
+		p.Rests(s.Place, notes.Device{Name: inside})
+		if p.way != flat {
+			if err := p.tapped(h, s); err != nil {
+				return err
+			}
+		}
+		if !p.process {
+			p.switched(h, s)
+		} else if err := p.Worked(s.sw, notes.Counter(s.At, p.counts(s), "run_ns"), notes.All); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// into is the direction of the traffic that comes to a side, and out the one that leaves.
+func (h hosts) into(s *side) (in, out driver.Expect) {
+	if s == h.far {
+		return driver.Forward, driver.Reverse
+	}
+	return driver.Reverse, driver.Forward
+}
+
+// tapped counts the tunnel's packets as they come off the underlay.
+func (p *path) tapped(h hosts, s *side) error {
+	var hidden []netip.Prefix
+	for _, a := range p.subnet() {
+		hidden = append(hidden, a.Masked())
+	}
+	if err := s.host.NS.TunnelTap(table, eth, p.port(), 0, hidden); err != nil {
+		return err
+	}
+	p.Watch(func(_ context.Context, into driver.Counters) error {
+		counts, err := s.host.NS.TapCounts(table)
+		for name, n := range counts {
+			into[notes.Counter(s.At, eth, name+"_bytes")] = n.Bytes
+		}
+		return err
+	})
+	in, _ := h.into(s)
+	p.Must(driver.Rule{Counter: notes.Counter(s.At, eth, linuxnet.CountSealed+"_bytes"), Expect: in},
+		driver.Rule{Counter: notes.Counter(s.At, eth, linuxnet.CountInside+"_bytes"), Expect: driver.Still})
+	return nil
+}
+
+// counts names what tells of a side's switch.
+func (p *path) counts(s *side) string {
+	if p.process {
+		return "ovs-vswitchd"
+	}
+	return "ovs:" + s.uplink
+}
+
+// switched reads the account of the switch's port towards the other host.
+func (p *path) switched(h hosts, s *side) {
+	received, sent := notes.Counter(s.At, p.counts(s), "rx_bytes"), notes.Counter(s.At, p.counts(s), "tx_bytes")
+	p.Watch(func(ctx context.Context, into driver.Counters) error {
+		ports, err := s.ports(ctx, inside)
+		if err != nil {
+			return err
+		}
+		t, ok := ports[s.uplink]
+		if !ok {
+			return fmt.Errorf("the switch of host %s has no port %s any more", s.At, s.uplink)
+		}
+		into[received], into[sent] = t.rx, t.tx
+		return nil
+	})
+	in, out := h.into(s)
+	p.Must(driver.Rule{Counter: received, Expect: in}, driver.Rule{Counter: sent, Expect: out})
+}

@@ -1,0 +1,92 @@
+package ovs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"tare/internal/driver"
+	"tare/internal/driver/manned"
+	"tare/internal/driver/notes"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+	"tare/internal/study"
+)
+
+// overhead is what either tunnel adds to a packet over IPv4: outer IPv4 20, UDP 8, its own
+// header 8 and the inner Ethernet header 14 (RFC 7348 section 5; RFC 8926 section 3.4,
+// without options).
+const overhead = 50
+
+// leastMTU is the least that IPv6 works with (RFC 8200 section 5).
+const leastMTU = 1280
+
+// Probe builds the mode once and takes it down again.
+func (d Driver) Probe(ctx context.Context, o driver.Order) error {
+	return driver.Try(ctx, o, d.Provision)
+}
+
+// Provision builds the mode on a lab of its own, with 1 to MaxPairs pairs of ends and a
+// private switch on each host.
+func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+	way, process := split(o.Mode)
+	most := o.Lab.MTU
+	switch way {
+	case flat:
+	case vxlan, geneve:
+		most -= overhead
+	default:
+		return nil, fmt.Errorf("driver ovs has no mode %q", o.Mode)
+	}
+	if err := o.Countable(); err != nil {
+		return nil, err
+	}
+	if o.Limits != (study.Limits{}) {
+		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "limits are applied by an engine, and this mode has none"}
+	}
+	mtu := most
+	if o.MTU > 0 {
+		mtu = o.MTU
+	}
+	if mtu < leastMTU || mtu > most {
+		return nil, fmt.Errorf("provision %s: an MTU of %d cannot be had on the switch: the underlay's is %d; from %d to %d fit", o.Mode, mtu, o.Lab.MTU, leastMTU, most)
+	}
+	progs, err := find(ctx)
+	if err != nil {
+		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
+	}
+	if err := needs(process); err != nil {
+		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
+	}
+	l, err := lab.Up(o.Lab)
+	if err != nil {
+		return nil, err
+	}
+	p := &path{Path: manned.Path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, Stands: l, What: "the switch"}, mtu: mtu, way: way, process: process}
+	p.Tells("Open vSwitch", progs.version+" ("+progs.switchd+")")
+	p.Tells("sandbox MTU", strconv.Itoa(mtu))
+	if err := p.build(ctx, progs); err != nil {
+		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.Explain(err)), p.Close(ctx))
+	}
+	return p, nil
+}
+
+// tunDevice is where the switch's process gets the devices of its bridges.
+const tunDevice = "/dev/net/tun"
+
+// needs says what this machine lacks for who switches.
+func needs(process bool) error {
+	if !process {
+		if err := linuxnet.Family("ovs_datapath"); err != nil {
+			return fmt.Errorf("the kernel lacks Open vSwitch's datapath (CONFIG_OPENVSWITCH; modprobe openvswitch): %w; the mode with %s behind its name switches without it", err, netdev)
+		}
+		return nil
+	}
+	tun, err := os.OpenFile(tunDevice, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("a switch in a process needs %s (CONFIG_TUN; in a container: --device %s): %w", tunDevice, tunDevice, err)
+	}
+	return tun.Close()
+}

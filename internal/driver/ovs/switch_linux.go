@@ -1,0 +1,147 @@
+package ovs
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"tare/internal/driver/daemon"
+	"tare/internal/linuxnet"
+)
+
+// vswitch is a private Open vSwitch of one host: its database and the switch, each below
+// a first process of its own, with a /run that nobody else has.
+type vswitch struct {
+	programs
+	db, sw *daemon.Process
+}
+
+// The files of their /run.
+const (
+	dbSocket = "db.sock"
+	dbFile   = "conf.db"
+	control  = "switch.ctl"
+)
+
+// start starts the switch of a host in its namespace. What has been started is noted as
+// it is, for the end.
+func (v *vswitch) start(ctx context.Context, host, runID string, ns *linuxnet.NS, note func(*daemon.Process)) error {
+	text, err := v.database(ctx)
+	if err != nil {
+		return err
+	}
+	env := []string{"OVS_RUNDIR=/run", "OVS_DBDIR=/run", "OVS_LOGDIR=/run", "OVS_SYSCONFDIR=/run"}
+	quiet := []string{"-vsyslog:off", "-vfile:off", "-vconsole:warn"}
+	program := daemon.Program{
+		Name: "ovsdb-server of host " + host, Run: runID, Path: v.server, Env: env, Files: map[string]string{dbFile: text}, Start: ns.Start,
+		Args: append([]string{"/run/" + dbFile, "--remote=punix:/run/" + dbSocket, "--unixctl=/run/ovsdb.ctl"}, quiet...),
+	}
+	if v.db, err = program.Launch(); err != nil {
+		return err
+	}
+	note(v.db)
+	if err := waits(ctx, v.db, dbSocket); err != nil {
+		return err
+	}
+	if err := v.set(ctx, "--no-wait", "init"); err != nil {
+		return err
+	}
+	program = daemon.Program{
+		Name: "ovs-vswitchd of host " + host, Run: runID, Path: v.switchd, Env: env, Start: ns.Start,
+		Args: append([]string{"unix:" + v.socket(), "--unixctl=/run/" + control}, quiet...),
+	}
+	if v.sw, err = program.Launch(); err != nil {
+		return err
+	}
+	note(v.sw)
+	return waits(ctx, v.sw, control)
+}
+
+// socket is that of the database, as everybody on this machine finds it.
+func (v *vswitch) socket() string { return filepath.Join(v.db.RunDir(), dbSocket) }
+
+// set has the switch set by ovs-vsctl, and waits until it is.
+func (v *vswitch) set(ctx context.Context, args ...string) error {
+	before := ""
+	if v.sw != nil {
+		before = v.sw.Words()
+	}
+	_, err := run(ctx, v.vsctl, append([]string{"--db=unix:" + v.socket(), "--timeout=8"}, args...)...)
+	if err != nil && v.sw != nil {
+		if said := last(strings.TrimPrefix(v.sw.Words(), before)); said != "" {
+			err = fmt.Errorf("%w; the switch says: %s", err, said)
+		}
+	}
+	return err
+}
+
+// ports reads how many bytes the ports of a bridge have received and sent, by name, where
+// the kernel switches. Of tunnels in the process nothing can be learnt this way: they are
+// booked late, and twice (3.1).
+func (v *vswitch) ports(ctx context.Context, bridge string) (map[string]transfer, error) {
+	text, err := run(ctx, v.ofctl, "--names", "dump-ports", "unix:"+filepath.Join(v.sw.RunDir(), bridge+".mgmt"))
+	if err != nil {
+		return nil, fmt.Errorf("read the ports of %s: %w", bridge, err)
+	}
+	return parsePorts(text)
+}
+
+// transfer is what went through a port, in bytes.
+type transfer struct{ rx, tx uint64 }
+
+// parsePorts reads what ovs-ofctl dump-ports prints: of each port a line with its name
+// and what it received, and one with what it sent (ovs-ofctl(8)).
+//
+//	port  tun0: rx pkts=7, bytes=586, drop=0, errs=0, frame=0, over=0, crc=0
+//	         tx pkts=9, bytes=742, drop=0, errs=0, coll=0
+func parsePorts(text string) (map[string]transfer, error) {
+	all := map[string]transfer{}
+	port := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if rest, ok := strings.CutPrefix(line, "port "); ok {
+			name, counts, ok := strings.Cut(strings.TrimSpace(rest), ": rx ")
+			if !ok {
+				return nil, fmt.Errorf("%q is no line of a port", line)
+			}
+			port = strings.Trim(name, `"`)
+			n, err := bytesOf(counts)
+			if err != nil {
+				return nil, err
+			}
+			all[port] = transfer{rx: n}
+		} else if counts, ok := strings.CutPrefix(line, "tx "); ok && port != "" {
+			n, err := bytesOf(counts)
+			if err != nil {
+				return nil, err
+			}
+			all[port] = transfer{all[port].rx, n}
+		}
+	}
+	return all, nil
+}
+
+// bytesOf finds the bytes in the counts of one direction.
+func bytesOf(counts string) (uint64, error) {
+	for field := range strings.SplitSeq(counts, ", ") {
+		if n, ok := strings.CutPrefix(field, "bytes="); ok {
+			return strconv.ParseUint(n, 10, 64)
+		}
+	}
+	return 0, fmt.Errorf("no bytes in %q", counts)
+}
+
+// readyWithin bounds how long a daemon may take to be there. Each takes some 20 ms.
+const readyWithin = 10 * time.Second
+
+// waits until a daemon has made a file of its /run.
+func waits(ctx context.Context, p *daemon.Process, file string) error {
+	return p.Until(ctx, readyWithin, "make "+file, func() error {
+		_, err := os.Stat(filepath.Join(p.RunDir(), file))
+		return err
+	})
+}

@@ -1,0 +1,45 @@
+package rootless
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tare/internal/driver/daemon"
+	"tare/internal/lab"
+)
+
+// passt is pasta, of the project and package passt.
+type passt struct{}
+
+func (passt) name() string     { return "pasta" }
+func (passt) packaged() string { return "passt" }
+
+// guest is an address like any other: pasta takes what it is told.
+func (passt) guest() int { return 15 }
+
+func (passt) identify(said string) (string, error) {
+	version, ok := strings.CutPrefix(firstLine(said), "pasta ")
+	if !ok {
+		return "", errOther
+	}
+	return version, nil // some builds say "unknown version"
+}
+
+func (passt) args(b behind) []string {
+	published := "none"
+	if b.public.IsValid() {
+		published = fmt.Sprintf("%s/%d", b.public.Addr(), b.public.Port())
+	}
+	return []string{
+		"--foreground", "--stderr", "--quiet", "--runas", "0", "--ipv4-only", "--mtu", strconv.Itoa(b.mtu),
+		"--config-net", "--ns-ifname", tap, "--interface", lab.Underlay, "--no-map-gw", "--dns", "none",
+		"--address", b.own.Addr().String(), "--netmask", strconv.Itoa(b.own.Bits()), "--gateway", b.gateway.String(),
+		"--tcp-ports", published, "--udp-ports", published, "--tcp-ns", "none", "--udp-ns", "none",
+		"--netns", netns,
+	}
+}
+
+// publish has nothing to do: the arguments have said it.
+func (passt) publish(context.Context, *daemon.Process, behind) error { return nil }

@@ -1,0 +1,86 @@
+package rootless
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+
+	"tare/internal/driver"
+	"tare/internal/driver/manned"
+	"tare/internal/driver/notes"
+	"tare/internal/lab"
+	"tare/internal/study"
+)
+
+// The MTU of the sandbox: what rootless Docker and Podman give their users with either
+// program, and the least and the most that both take.
+const (
+	usualMTU = 65520
+	leastMTU = 1280
+)
+
+// Probe builds the mode once and takes it down again.
+func (d Driver) Probe(ctx context.Context, o driver.Order) error {
+	return driver.Try(ctx, o, d.Provision)
+}
+
+// Provision builds the mode on a lab of its own, with 1 to MaxPairs pairs of ends, each
+// with a sandbox and a process of its own.
+func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+	which, out := split(o.Mode)
+	var prog program
+	switch which {
+	case slirp:
+		prog = slirp4netns{}
+	case pasta:
+		prog = passt{}
+	default:
+		return nil, fmt.Errorf("driver rootless has no mode %q", o.Mode)
+	}
+	if err := o.Countable(); err != nil {
+		return nil, err
+	}
+	if o.Limits != (study.Limits{}) {
+		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "limits are applied by an engine, and this mode has none"}
+	}
+	mtu := usualMTU
+	if o.MTU > 0 {
+		mtu = o.MTU
+	}
+	if mtu < leastMTU || mtu > usualMTU {
+		return nil, fmt.Errorf("provision %s: an MTU of %d cannot be had in the sandbox: %s takes from %d to %d", o.Mode, mtu, prog.name(), leastMTU, usualMTU)
+	}
+	found, err := find(ctx, prog, o.Mode)
+	if err != nil {
+		return nil, err
+	}
+	l, err := lab.Up(o.Lab)
+	if err != nil {
+		return nil, err
+	}
+	p := &path{Path: manned.Path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, Stands: l, What: "the network of a sandbox"}, mtu: mtu, prog: found}
+	p.Tells(prog.name(), found.version+" ("+found.path+")")
+	p.Tells("sandbox MTU", strconv.Itoa(mtu))
+	if err := p.build(ctx, out); err != nil {
+		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.Explain(err)), p.Close(ctx))
+	}
+	return p, nil
+}
+
+// tunDevice is where the sandbox's device comes from.
+const tunDevice = "/dev/net/tun"
+
+// find looks for the program, for its version, and for what it needs of the machine.
+func find(ctx context.Context, prog program, mode string) (installed, error) {
+	got, err := lookUp(ctx, prog)
+	if err != nil {
+		return got, &driver.Unsupported{Mode: mode, Reason: err.Error()}
+	}
+	tun, err := os.OpenFile(tunDevice, os.O_RDWR, 0)
+	if err != nil {
+		return got, &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf("%s needs %s (CONFIG_TUN; in a container: --device %s): %v", prog.name(), tunDevice, tunDevice, err)}
+	}
+	return got, tun.Close()
+}

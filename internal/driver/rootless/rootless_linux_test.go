@@ -1,0 +1,164 @@
+package rootless_test
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/rootless"
+	"tare/internal/linuxnet"
+)
+
+func TestMain(m *testing.M) { drivertest.Main(m) }
+
+func TestBrief(t *testing.T) { drivertest.Brief(t, rootless.Driver{}) }
+
+// stand builds a mode with one pair, or ends the test where the probe says why it cannot
+// be had here.
+func stand(t *testing.T, mode string, mtu int) *drivertest.Stand {
+	t.Helper()
+	drivertest.NeedLab(t)
+	began := time.Now()
+	if err := (rootless.Driver{}).Probe(t.Context(), driver.Order{Mode: mode}); err != nil {
+		if u, lacking := driver.AsUnsupported(err); lacking && u.Reason != "" {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	probed := time.Since(began)
+	began = time.Now()
+	s := drivertest.Stands(t, rootless.Driver{}, driver.Order{Mode: mode, Pairs: 1, MTU: mtu, Lab: drivertest.Spec(t, nil)})
+	t.Logf("%s: probed and taken down in %v, provisioned to both ends' hello in %v", mode, probed, time.Since(began))
+	return s
+}
+
+// A cable between the client and the server, round the program, comes out void.
+func TestShortcutComesOutVoid(t *testing.T) {
+	for _, mode := range []string{"rootless/slirp4netns", "rootless/pasta-out"} {
+		t.Run(mode, func(t *testing.T) {
+			s := stand(t, mode, 0)
+			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
+				t.Fatalf("before the shortcut: %v", err)
+			}
+			client, server := s.Path.(interface {
+				Spaces(int) (*linuxnet.NS, *linuxnet.NS)
+			}).Spaces(1)
+			at := s.Path.Pairs()[0].Server
+			to := at.Dial[0].Addr()
+			err := errors.Join(
+				client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
+				client.Up("cable0"), server.Up("cable1"),
+				client.Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
+				server.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
+				client.Route(netip.PrefixFrom(to, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
+			)
+			if at.Listen[0].Addr() != to { // the server has to take what was meant for its host
+				err = errors.Join(err, server.Address("cable1", netip.PrefixFrom(to, 32)))
+				s.Path.Pairs()[0].Server.Listen[0] = netip.AddrPortFrom(to, at.Listen[0].Port())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Meet(t)
+			for _, kind := range []string{"tcp_stream", "udp_stream"} {
+				_, _, err := s.Trial(t, drivertest.Params(kind), false)
+				if err == nil || !strings.Contains(err.Error(), "is not proven: counter ") {
+					t.Errorf("%s over the shortcut: got %v, want the proof to fail on a counter", kind, err)
+				}
+			}
+		})
+	}
+}
+
+// A program that is killed is what the path says has happened.
+func TestProgramKilled(t *testing.T) {
+	for _, mode := range []string{"rootless/slirp4netns", "rootless/pasta"} {
+		t.Run(mode, func(t *testing.T) {
+			s := stand(t, mode, 1500)
+			for _, pid := range s.Path.(driver.Manned).Roots() {
+				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var err error
+			for end := time.Now().Add(20 * time.Second); err == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+				_, err = s.Path.Snapshot(t.Context())
+			}
+			want := filepath.Base(mode) + " of sandbox b/server has ended"
+			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		})
+	}
+}
+
+// The facts tell the program's version and the MTU, which is the one that was ordered.
+func TestFacts(t *testing.T) {
+	for mode, version := range map[string]string{"rootless/slirp4netns": ", libslirp ", "rootless/pasta-out": "/pasta)"} {
+		s := stand(t, mode, 1400)
+		facts := map[string]string{}
+		for _, f := range s.Path.Facts() {
+			facts[f.Name] = f.Value
+		}
+		name := strings.TrimSuffix(filepath.Base(mode), "-out")
+		if facts["sandbox MTU"] != "1400" || !strings.Contains(facts[name], version) {
+			t.Errorf("%s: facts %v", mode, facts)
+		}
+		top, err := s.Path.Topology()
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := false
+		for _, n := range top.Nodes {
+			for _, f := range n.Facts {
+				seen = seen || n.Label == "tap0" && f.Name == "mtu" && f.Value == "1400"
+			}
+		}
+		if !seen {
+			t.Errorf("%s: no tap0 with an MTU of 1400 in %+v", mode, top.Nodes)
+		}
+	}
+}
+
+// What cannot be had is said in one line, and nothing is left.
+func TestBadLuck(t *testing.T) {
+	drivertest.NeedLab(t)
+	for name, tt := range map[string]struct {
+		mode, program, script string
+		mtu                   int
+		want                  string
+		unsupported           bool
+	}{
+		"another program":  {"rootless/slirp4netns", "slirp4netns", "echo something else", 0, "for its version: it says nothing that is known; install", true},
+		"too old":          {"rootless/slirp4netns", "slirp4netns", "echo slirp4netns version 0.3.2", 0, "it is 0.3.2, which cannot publish ports", true},
+		"does not start":   {"rootless/pasta", "pasta", "exit 3", 0, "exit status 3", true},
+		"ends at once":     {"rootless/pasta", "pasta", `[ "$1" = --version ] && { echo pasta 1; exit; }; echo no luck >&2; exit 7`, 0, "has ended: pasta ended (exit status 7): no luck", false},
+		"an MTU too small": {"rootless/pasta", "", "", 1279, "takes from 1280 to 65520", false},
+		"an MTU too large": {"rootless/slirp4netns-out", "", "", 65521, "takes from 1280 to 65520", false},
+		"an unknown mode":  {"rootless/none", "", "", 0, "has no mode", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tt.program != "" {
+				dir := t.TempDir()
+				if err := os.WriteFile(filepath.Join(dir, tt.program), []byte("#!/bin/sh\n"+tt.script+"\n"), 0o755); err != nil { //nolint:gosec // it is to be run
+					t.Fatal(err)
+				}
+				t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+			}
+			_, err := rootless.Driver{}.Provision(t.Context(), driver.Order{Mode: tt.mode, Pairs: 1, MTU: tt.mtu, Lab: drivertest.Spec(t, nil)})
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+			if _, is := driver.AsUnsupported(err); is != tt.unsupported {
+				t.Errorf("unsupported: %t, want %t: %v", is, tt.unsupported, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,215 @@
+//go:build linux
+
+package tunnel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+
+	"tare/internal/driver"
+	"tare/internal/driver/notes"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+	"tare/internal/study"
+)
+
+// Kind is how a tunnel wraps packets.
+type Kind struct {
+	Port     uint16 // of its packets on the underlay, UDP
+	Overhead int    // bytes that it adds to a packet at most, its outer IPv4 header included
+	Default  int    // the MTU inside is by so much less than the underlay's unless it is ordered
+	Most     int    // MTU inside that what makes the tunnel can carry; 0 is any
+}
+
+// mtu is the MTU inside that is ordered, or the tunnel's own; or why it cannot be had.
+func (k Kind) mtu(o driver.Order) (int, error) {
+	mtu, most := o.Lab.MTU-k.Default, o.Lab.MTU-k.Overhead
+	if k.Most > 0 {
+		mtu, most = min(mtu, k.Most), min(most, k.Most)
+	}
+	if o.MTU > 0 {
+		mtu = o.MTU
+	}
+	if mtu > most || mtu < leastMTU {
+		return 0, fmt.Errorf("provision %s: an MTU of %d inside the tunnel cannot be had: it wraps packets in %d bytes, and the underlay's MTU is %d; from %d to %d fit",
+			o.Mode, mtu, k.Overhead, o.Lab.MTU, leastMTU, most)
+	}
+	return mtu, nil
+}
+
+// Build builds what is ordered on a lab of its own: make sets the tunnel up, names the
+// device that it ends in on both hosts, and adds to the proof. On error nothing is left.
+func Build(ctx context.Context, o driver.Order, k Kind, make func(context.Context, *Path) (device string, err error)) (*Path, error) {
+	if err := o.Countable(); err != nil {
+		return nil, err
+	}
+	if o.Limits != (study.Limits{}) {
+		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "limits are applied by an engine, and this mode has none"}
+	}
+	mtu, err := k.mtu(o)
+	if err != nil {
+		return nil, err
+	}
+	l, err := lab.Up(o.Lab)
+	if err != nil {
+		return nil, err
+	}
+	p := &Path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, lab: l, MTU: mtu}
+	if err := p.build(ctx, k, make); err != nil {
+		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.Explain(err)), p.Close(ctx))
+	}
+	return p, nil
+}
+
+// leastMTU is the least that IPv6 works with (RFC 8200 section 5), which the sandboxes
+// have, too.
+const leastMTU = 1280
+
+func (p *Path) build(ctx context.Context, k Kind, make func(context.Context, *Path) (string, error)) error {
+	var err error
+	if p.Near, err = p.side(p.lab.A, lab.NetA); err != nil {
+		return err
+	}
+	if p.Far, err = p.side(p.lab.B, lab.NetB); err != nil {
+		return err
+	}
+	for _, s := range p.Sides() {
+		// Without the tunnel nothing may leave in clear, whatever route there is.
+		for _, behind := range p.Other(s).Subnets {
+			if err := s.NS.Unreachable(behind); err != nil {
+				return err
+			}
+		}
+	}
+	device, err := make(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err := p.sandboxes(device); err != nil {
+		return err
+	}
+	p.proof(device)
+	p.Tells("inner MTU", strconv.Itoa(p.MTU))
+	p.Tells("overhead", fmt.Sprintf("%d bytes a packet at most, UDP port %d", k.Overhead, k.Port))
+	if err := p.reaches(ctx); err != nil {
+		if p.Diagnose != nil {
+			return p.Diagnose(err)
+		}
+		return err
+	}
+	return nil
+}
+
+// side makes one host a router with a bridge for its sandboxes.
+func (p *Path) side(h *lab.Host, net lab.Net) (*Side, error) {
+	s := &Side{Place: notes.Place{At: h.Name, Host: h.Name, Stack: notes.Space{NS: h.NS}}, Host: h, NS: h.NS, net: net}
+	if err := h.NS.Bridge(p.lab.Device(br, p.MTU)); err != nil {
+		return nil, err
+	}
+	if err := p.lab.Finish(h.NS, br); err != nil {
+		return nil, err
+	}
+	for _, a := range p.lab.Addresses(net, 1) {
+		if err := h.NS.Address(br, a); err != nil {
+			return nil, err
+		}
+		s.Subnets, s.Gateway = append(s.Subnets, a.Masked()), append(s.Gateway, a.Addr())
+	}
+	if err := h.NS.Sysctl("net/ipv4/ip_forward", "1"); err != nil {
+		return nil, err
+	}
+	if !p.lab.IPv6 {
+		return s, nil
+	}
+	return s, h.NS.Sysctl("net/ipv6/conf/all/forwarding", "1")
+}
+
+// Routes sends what is behind the other side into the tunnel's device.
+func (p *Path) Routes(s *Side, device string) error {
+	for _, behind := range p.Other(s).Subnets {
+		if err := s.NS.Route(behind, netip.Addr{}, device); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Adopt marks a device that the tunnel's process has made as the run's, gives it the
+// lab's offloads and sets it up.
+func (p *Path) Adopt(s *Side, device string) error {
+	if err := s.NS.Mark(p.lab.Device(device, 0)); err != nil {
+		return err
+	}
+	return p.lab.Finish(s.NS, device)
+}
+
+// Device describes a device that ends the tunnel.
+func (p *Path) Device(name string) linuxnet.Device { return p.lab.Device(name, p.MTU) }
+
+// box is a sandbox with its own addresses.
+type box struct {
+	notes.Place
+	ns  *linuxnet.NS
+	own []netip.Addr
+}
+
+// sandboxes puts the ends of all pairs behind the bridges.
+func (p *Path) sandboxes(device string) error {
+	return p.Each(func(pair int) error {
+		client, err := p.plug(p.Near, "client", pair)
+		if err != nil {
+			return err
+		}
+		server, err := p.plug(p.Far, "server", pair)
+		if err != nil {
+			return err
+		}
+		p.at = append(p.at, [2]*linuxnet.NS{client.ns, server.ns})
+		p.Ends(end(client), end(server), server.own, server.own, notes.AnyPort)
+		if pair == 1 {
+			p.draw(client, server, device)
+		}
+		return nil
+	})
+}
+
+// plug makes a sandbox of a pair behind a side's bridge.
+func (p *Path) plug(s *Side, role string, pair int) (box, error) {
+	if pair > 1 {
+		role += strconv.Itoa(pair)
+	}
+	ns, err := p.lab.Namespace(s.At + "-" + role)
+	if err != nil {
+		return box{}, err
+	}
+	p.own = append(p.own, ns)
+	b := box{notes.Place{At: s.At + "/" + role, Host: s.At, Stack: notes.Space{NS: ns}}, ns, nil}
+	port := veth(pair)
+	if err := s.NS.Veth(p.lab.Device(port, p.MTU), ns, p.lab.Device(eth, p.MTU)); err != nil {
+		return b, err
+	}
+	if err := s.NS.Attach(port, br); err != nil {
+		return b, err
+	}
+	if err := errors.Join(p.lab.Finish(s.NS, port), p.lab.Finish(ns, eth)); err != nil {
+		return b, err
+	}
+	for _, a := range p.lab.Addresses(s.net, 1+pair) {
+		if err := ns.Address(eth, a); err != nil {
+			return b, err
+		}
+		b.own = append(b.own, a.Addr())
+	}
+	for _, gw := range s.Gateway {
+		if err := ns.DefaultRoute(gw); err != nil {
+			return b, err
+		}
+	}
+	return b, nil
+}
+
+// veth names the port of a pair's sandbox, as its bridge counts ports.
+func veth(pair int) string { return "veth" + strconv.Itoa(pair-1) }

@@ -1,0 +1,184 @@
+//go:build linux
+
+// Package tunneltest holds what every driver of an encrypted tunnel must do beside what
+// all drivers must.
+package tunneltest
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/tunnel"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+)
+
+// Stands builds a mode with one pair, or ends the test where that cannot be had here
+// and the probe says why.
+func Stands(t *testing.T, d driver.Driver, mode string, mtu int) (*drivertest.Stand, *tunnel.Path) {
+	t.Helper()
+	drivertest.NeedLab(t)
+	began := time.Now()
+	if err := d.Probe(t.Context(), driver.Order{Mode: mode}); err != nil {
+		if u, lacking := driver.AsUnsupported(err); lacking && u.Reason != "" {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	probed := time.Since(began)
+	began = time.Now()
+	s := drivertest.Stands(t, d, driver.Order{Mode: mode, Pairs: 1, MTU: mtu, Lab: drivertest.Spec(t, nil)})
+	t.Logf("%s: probed and taken down in %v, provisioned to both ends' hello in %v", mode, probed, time.Since(began))
+	return s, s.Path.(*tunnel.Path)
+}
+
+// Shortcuts opens ways round the tunnel, over which the traffic goes on flowing, and
+// wants each to come out void.
+func Shortcuts(t *testing.T, d driver.Driver, mode, counts string) {
+	for _, way := range []struct {
+		name string
+		open func(*tunnel.Path) error
+		want string
+	}{
+		{"a cable between the sandboxes", cable, "counter "},
+		{"in clear over the underlay", Clear, counts},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			s, p := Stands(t, d, mode, 0)
+			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
+				t.Fatalf("before the shortcut: %v", err)
+			}
+			if err := way.open(p); err != nil {
+				t.Fatal(err)
+			}
+			s.Meet(t)
+			for _, kind := range []string{"tcp_stream", "udp_stream"} {
+				_, _, err := s.Trial(t, drivertest.Params(kind), false)
+				if err == nil || !strings.Contains(err.Error(), way.want) {
+					t.Errorf("%s over the shortcut: got %v, want the proof to fail on %s", kind, err, way.want)
+				}
+			}
+		})
+	}
+}
+
+// cable joins the sandboxes of the first pair directly and routes the server's address
+// over it.
+func cable(p *tunnel.Path) error {
+	client, server := p.Space(1)
+	to := p.Pairs()[0].Server.Dial[0].Addr()
+	return errors.Join(
+		client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
+		client.Up("cable0"), server.Up("cable1"),
+		client.Address("cable0", netip.MustParsePrefix("198.19.255.1/24")),
+		server.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
+		client.Route(netip.PrefixFrom(to, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
+	)
+}
+
+// Clear routes the sandboxes' subnets over the underlay as they are, by routes that are
+// longer than the tunnel's.
+func Clear(p *tunnel.Path) error {
+	var errs []error
+	for _, s := range p.Sides() {
+		for _, half := range halves(p.Other(s).Subnets[0]) {
+			errs = append(errs, s.NS.Route(half, p.Other(s).Host.Addr[0], lab.Underlay))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// halves are the two halves of an IPv4 prefix.
+func halves(p netip.Prefix) []netip.Prefix {
+	b := p.Addr().As4()
+	b[3] |= 128
+	return []netip.Prefix{netip.PrefixFrom(p.Addr(), p.Bits()+1), netip.PrefixFrom(netip.AddrFrom4(b), p.Bits()+1)}
+}
+
+// Down ends the tunnel by down, and wants that nothing comes through, that nothing
+// leaves in clear, also where the hosts have a default route to each other, and that the
+// path says what happened where a process of it has ended.
+func Down(t *testing.T, d driver.Driver, mode string, down func(*testing.T, *tunnel.Path)) {
+	s, p := Stands(t, d, mode, 0)
+	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
+		t.Fatal(err)
+	}
+	for _, side := range p.Sides() {
+		if err := side.NS.DefaultRoute(p.Other(side).Host.Addr[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	down(t, p)
+	client, server := p.Space(1)
+	to := p.Pairs()[0].Server.Dial[0].Addr()
+	in := socket(t, server, func() (*net.UDPConn, error) {
+		return net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(to, 0)))
+	})
+	out := socket(t, client, func() (*net.UDPConn, error) { return net.DialUDP("udp", nil, in.LocalAddr().(*net.UDPAddr)) })
+	for range 20 {
+		_, _ = out.Write(make([]byte, 1000)) // refused, or lost
+		time.Sleep(time.Millisecond)
+	}
+	if err := in.SetReadDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := in.Read(make([]byte, 2000)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%d bytes arrived without a tunnel: %v", n, err)
+	}
+	counts, err := p.Far.NS.TapCounts("tare")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := counts[linuxnet.CountInside]; c.Packets > 0 {
+		t.Errorf("%d packets crossed the underlay in clear", c.Packets)
+	}
+	if len(p.Roots()) == 0 {
+		return
+	}
+	if _, err := p.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "has ended") {
+		t.Errorf("of a process that was killed the path says: %v", err)
+	}
+}
+
+// Kill ends the processes of the tunnel as kill -9 does.
+func Kill(t *testing.T, p *tunnel.Path) {
+	for _, pid := range p.Roots() {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone(t, p)
+}
+
+// gone waits until the processes have ended.
+func gone(t *testing.T, p *tunnel.Path) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if _, err := p.Snapshot(t.Context()); err != nil {
+			return
+		}
+	}
+	t.Fatal("the processes have not ended")
+}
+
+func socket(t *testing.T, ns *linuxnet.NS, open func() (*net.UDPConn, error)) *net.UDPConn {
+	t.Helper()
+	var c *net.UDPConn
+	err := ns.Do(func() (err error) {
+		c, err = open()
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}

@@ -1,0 +1,152 @@
+package wireguard
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/driver/daemon"
+	"tare/internal/driver/tunnel"
+)
+
+// program is what an installed WireGuard in user space is called.
+const program = "wireguard-go"
+
+// installed is an end that wireguard-go is.
+type installed struct {
+	*daemon.Process
+	socket string
+}
+
+// inBinary starts the installed wireguard-go as both ends.
+func inBinary(ctx context.Context, p *tunnel.Path, both ends) (peers [2]peer, err error) {
+	path, err := daemon.Find(program)
+	if err != nil {
+		return peers, &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("it needs %s, and there is none: %v; install it (Debian: apt-get install wireguard-go)", program, err)}
+	}
+	if err := needTUN(p.Mode); err != nil {
+		return peers, err
+	}
+	version, err := versionOf(ctx, path)
+	if err != nil {
+		return peers, &driver.Unsupported{Mode: p.Mode, Reason: err.Error()}
+	}
+	var up [2]*installed
+	for i, s := range p.Sides() {
+		// Its MTU at the start is what it keeps buffers for; WG_TUN_NAME_FILE and the like
+		// stay out, for nothing of the environment is passed on.
+		proc, err := daemon.Program{
+			Name: program + " of host " + s.At, Run: both[i].Run, Path: path, Args: []string{"--foreground", device},
+			Env: []string{"LOG_LEVEL=error", "WG_PROCESS_FOREGROUND=1"}, Dirs: []string{"wireguard"}, Start: s.NS.Start,
+		}.Launch()
+		if err != nil {
+			return peers, err
+		}
+		p.Runs(proc)
+		p.Works(s, "process", program, counts)
+		up[i] = &installed{proc, filepath.Join(proc.RunDir(), "wireguard", device+".sock")}
+		peers[i] = up[i]
+	}
+	for i, s := range p.Sides() {
+		if err := up[i].waits(ctx); err != nil {
+			return peers, err
+		}
+		if err := s.NS.SetMTU(device, p.MTU); err != nil {
+			return peers, err
+		}
+		if _, err := up[i].say("set=1\n" + both[i].uapi() + "\n"); err != nil {
+			return peers, err
+		}
+		if err := p.Adopt(s, device); err != nil {
+			return peers, err
+		}
+	}
+	p.Tells("WireGuard", fmt.Sprintf("%s (%s)", version, path))
+	return peers, nil
+}
+
+// versionOf is what wireguard-go says of itself. One that cannot say is too old, or is
+// another program.
+func versionOf(ctx context.Context, path string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	said, err := exec.CommandContext(ctx, path, "--version").Output()
+	line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
+	if err == nil && !strings.HasPrefix(line, program+" ") {
+		err = fmt.Errorf("it says %.80q", line)
+	}
+	if err != nil {
+		return "", fmt.Errorf("ask %s for its version: %w; install a %s that tells it, or leave this mode out", path, err, program)
+	}
+	return line, nil
+}
+
+// waits until the process listens on its socket.
+func (w *installed) waits(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		_, err := os.Stat(w.socket)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-w.Done():
+			return fmt.Errorf("%s", w.Fate())
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %s: it did not open its socket within %v (%w)", w.Name, answerWithin, err)
+		case <-poll.C:
+		}
+	}
+}
+
+// say speaks to the process in WireGuard's configuration protocol, and checks that it
+// agrees. What is said may hold keys, and so it is in no error.
+func (w *installed) say(what string) (c counters, err error) {
+	conn, err := (&net.Dialer{Timeout: answerWithin}).DialContext(context.Background(), "unix", w.socket)
+	if err == nil {
+		defer conn.Close()
+		if err = conn.SetDeadline(time.Now().Add(answerWithin)); err == nil {
+			_, err = io.WriteString(conn, what)
+		}
+	}
+	if err != nil {
+		return c, fmt.Errorf("speak to %s: %w", w.Name, err)
+	}
+	answer, err := untilEmpty(conn)
+	if err != nil {
+		return c, fmt.Errorf("read the answer of %s: %w", w.Name, err)
+	}
+	if c, err = counted(answer); err != nil {
+		return c, fmt.Errorf("%s: %w", w.Name, err)
+	}
+	return c, nil
+}
+
+// untilEmpty reads an answer, which an empty line ends.
+func untilEmpty(r io.Reader) (string, error) {
+	var all []byte
+	buf := make([]byte, 4096)
+	for !strings.HasSuffix(string(all), "\n\n") {
+		n, err := r.Read(buf)
+		all = append(all, buf[:n]...)
+		if err != nil {
+			return "", err
+		}
+	}
+	return string(all), nil
+}
+
+func (w *installed) transfer() (tx, rx uint64, agreed time.Time, err error) {
+	c, err := w.say("get=1\n\n")
+	return c.TX, c.RX, c.Agreed, err
+}

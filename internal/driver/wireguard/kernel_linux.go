@@ -1,0 +1,54 @@
+package wireguard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/driver"
+	"tare/internal/driver/tunnel"
+	"tare/internal/linuxnet"
+)
+
+// inside is an end that the kernel is.
+type inside struct{ *tunnel.Side }
+
+// inKernel makes both ends in the kernel.
+func inKernel(_ context.Context, p *tunnel.Path, both ends) (peers [2]peer, err error) {
+	for i, s := range p.Sides() {
+		e := both[i]
+		err := s.NS.WireGuard(linuxnet.WireGuard{Device: p.Device(device), Port: e.Port, Private: linuxnet.WireGuardKey(e.Private),
+			Peer: linuxnet.WireGuardKey(e.Peer), At: e.At, Allowed: e.Allowed})
+		if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, os.ErrNotExist) {
+			return peers, &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("the kernel lacks WireGuard (CONFIG_WIREGUARD, or its module): %v", err)}
+		}
+		if err != nil {
+			return peers, err
+		}
+		if err := p.Adopt(s, device); err != nil {
+			return peers, err
+		}
+		p.Works(s, "wireguard", "WireGuard", counts)
+		peers[i] = inside{s}
+	}
+	p.Tells("WireGuard", "in the kernel"+moduleVersion())
+	return peers, nil
+}
+
+// moduleVersion is what the kernel's module says, where it is one that does.
+func moduleVersion() string {
+	text, err := os.ReadFile("/sys/module/wireguard/version")
+	if err != nil {
+		return ""
+	}
+	return ", version " + strings.TrimSpace(string(text))
+}
+
+func (w inside) transfer() (tx, rx uint64, agreed time.Time, err error) {
+	return w.NS.WireGuardTransfer(device)
+}

@@ -50,6 +50,7 @@ func HTML(w io.Writer, in Input) error {
 		"mark":     func(t chart.Tone) template.HTML { return template.HTML(chart.MarkRef(t)) },
 		"symbols":  func() template.HTML { return template.HTML(chart.MarkSymbols()) },
 		"line":     func(key int) template.HTML { return template.HTML(chart.LineKey(key)) },
+		"split":    firstWord,
 		"count":    say.Count,
 		"swatch":   func(key int) template.HTML { return template.HTML(chart.Swatch(key)) },
 		"share":    func(of float64) template.HTML { return template.HTML(chart.Share(of)) },
@@ -106,6 +107,15 @@ func Style() (style template.CSS, source string) {
 func Script() (script template.JS, source string) {
 	hash := sha256.Sum256([]byte(pageScript))
 	return template.JS(pageScript), "'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"
+}
+
+// firstWord is the first word of a text and all that is behind it.
+func firstWord(text string) [2]string {
+	i := strings.IndexByte(text, ' ')
+	if i < 0 {
+		return [2]string{text, ""}
+	}
+	return [2]string{text[:i], text[i:]}
 }
 
 // noBreak keeps a figure, its unit, its per cent sign and its interval on one

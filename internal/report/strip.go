@@ -87,7 +87,7 @@ func (t table) strip(begin time.Time) (shown, bool) {
 		s.Caption += " A cross was ruled out, a boxed cross failed, a boxed bar is a trial whose path was not proven; those without a figure stand at the foot."
 	}
 	if cut {
-		s.Caption += fmt.Sprintf(" Of more than %d trials of a mode that many are drawn, evenly.", each)
+		s.Caption += fmt.Sprintf(" Of a mode's trials at most %d are drawn, evenly.", each)
 	}
 	s.Desc = t.drift()
 	return s, s.Plane.Has()

@@ -39,6 +39,7 @@ func TestBrowser(t *testing.T) {
 	b := launch(t)
 	t.Run("watchful", func(t *testing.T) { testWatchful(t, b) })
 	t.Run("report", func(t *testing.T) { testReport(t, b) })
+	t.Run("controls", func(t *testing.T) { testControls(t, b) })
 	t.Run("evil", func(t *testing.T) { testEvil(t, b) })
 	t.Run("serve", func(t *testing.T) { testServe(t, b) })
 	t.Run("watch", func(t *testing.T) { testWatch(t, b) })

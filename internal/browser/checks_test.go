@@ -66,8 +66,9 @@ func (p *tab) fits(width int) {
 const sheetWidth, sheetHeight = 718, 1046
 
 // printed prints the page and fails where a chart would be cut in two: each must be less
-// high than a sheet, and it or what it is part of must be kept together.
-func (p *tab) printed() {
+// high than a sheet, and it or what it is part of must be kept together. A legible
+// print has nothing so wide that Chromium would have to make all of it small.
+func (p *tab) printed(legible bool) {
 	p.t.Helper()
 	p.do("make the window as wide as a sheet", chromedp.EmulateViewport(sheetWidth, sheetHeight))
 	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
@@ -80,9 +81,8 @@ func (p *tab) printed() {
 	for _, b := range broken {
 		p.t.Errorf("printing breaks it: %s", b)
 	}
-	// Chromium makes a page that is too wide smaller, up to a half.
-	if wide := eval[int](p, "document.documentElement.scrollWidth"); wide > sheetWidth*5/4 {
-		p.t.Errorf("printing makes it too small to read: it is %d px wide, and a sheet has %d", wide, sheetWidth)
+	if legible {
+		p.legible()
 	}
 	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{})
 	pdf, err := chromedp.Run(p.ctx, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4)))
@@ -93,6 +93,14 @@ func (p *tab) printed() {
 		p.t.Errorf("%d bytes of PDF have no page", len(pdf))
 	}
 	p.wide()
+}
+
+func (p *tab) legible() {
+	p.t.Helper()
+	if wide := eval[int](p, "document.documentElement.scrollWidth"); wide > sheetWidth*5/4 {
+		p.t.Errorf("printing makes it too small to read: it is %d px wide, and a sheet has %d: %s", wide, sheetWidth, eval[string](p, fmt.Sprintf(
+			`[...document.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > %d).slice(0, 4).map(e => e.outerHTML.slice(0, 150)).join("\n")`, sheetWidth*5/4)))
+	}
 }
 
 // tabbed goes through the page with the Tab key and fails for a control that is not

@@ -81,7 +81,7 @@ func testEvil(t *testing.T, b browser) {
 	p.narrow()
 	p.fits(390)
 	p.wide()
-	p.printed()
+	p.printed(false)
 	p.clean()
 	if eval[bool](p, `"owned" in window || document.querySelector("img, iframe, object, embed, link, base, main script, a[href^='javascript:']") !== null`) {
 		t.Error("a string of the run became part of the page")

@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # What tare is built for: see docs/platforms.md.
 SYSTEMS := linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: run build share install uninstall image licences dist dist-check test check fmt vet cross lint unit bench bench-aa schema man pictures clean
+.PHONY: run build share install uninstall image licences dist dist-check test check fmt vet cross lint unit bench bench-aa drawings schema man pictures clean
 
 # Build tare and weigh the default modes on the embedded lab. Root is used where
 # there is root; an ordinary user's labs live in a user namespace.
@@ -125,6 +125,12 @@ bench: build
 # effect (a difference of known size) and protocol (two profiles that must agree).
 bench-aa: build
 	go run ./bench -tare $(BIN) -only aa
+
+# Write the graphs of the modes as their drivers build them, and the drawings of docs/modes
+# from them. Of modes that cannot be built here both stay as they are.
+drawings:
+	-TARE_WRITE_DRAWN=1 go test -count=1 -run 'TestConformance$$|TestPluginConforms' ./internal/driver/netns ./internal/driver/docker
+	go test -count=1 -run TestModeDrawings . -update-drawings
 
 # Write the study file's JSON Schema again after a change of its types.
 schema:

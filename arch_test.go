@@ -58,6 +58,8 @@ var only = map[string]string{
 	"golang.zx2c4.com/wireguard/wgctrl": "internal/linuxnet",
 	"golang.zx2c4.com/wireguard/device": "internal/driver/wireguard",
 	"github.com/chromedp/":              "internal/browser",
+	"charm.land/":                       "internal/live/term",
+	"github.com/charmbracelet/":         "internal/live/term",
 }
 
 type file struct {
@@ -159,7 +161,7 @@ func TestImportsPointDownwards(t *testing.T) {
 func driverOf(dir string) (string, bool) {
 	rest, ok := strings.CutPrefix(dir, "internal/driver/")
 	name, _, _ := strings.Cut(rest, "/")
-	return name, ok && !slices.Contains([]string{"drivertest", "notes", "daemon", "manned", "tunnel", "inner"}, name)
+	return name, ok && !slices.Contains([]string{"drivertest", "notes", "daemon", "manned", "tunnel", "inner", "drawn"}, name)
 }
 
 func TestPackagesHaveComments(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"tare/internal/driver/ovs"
 	"tare/internal/driver/rootless"
 	"tare/internal/driver/wireguard"
+	"tare/internal/report/say"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/tool"
@@ -82,7 +83,7 @@ func (a App) Main(ctx context.Context, args []string) int {
 		return exitOK
 	}
 	if !errors.Is(err, errSilent) {
-		fmt.Fprintf(a.Stderr, "tare: %v\n", err)
+		fmt.Fprintf(a.Stderr, "tare: %s\n", shown(err))
 	}
 	var coded *codeError
 	if errors.As(err, &coded) {
@@ -90,6 +91,12 @@ func (a App) Main(ctx context.Context, args []string) int {
 	}
 	return exitFailed
 }
+
+// mostError is how many columns of an error are shown: a file may bring in any name.
+const mostError = 4000
+
+// shown is an error fit for a terminal, whatever names it quotes.
+func shown(err error) string { return say.Cut(say.CleanLines(err.Error()), mostError) }
 
 func (a App) root() *cobra.Command {
 	root := &cobra.Command{

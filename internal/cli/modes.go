@@ -3,20 +3,23 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/driver/drawn"
 	"tare/internal/linuxnet"
+	"tare/internal/report"
 )
 
 func (a App) modesCommand() *cobra.Command {
 	var probe bool
 	c := &cobra.Command{
 		Use: "modes [MODE...]", Short: "List the network modes",
-		Example: "  tare modes\n  tare modes --probe docker/ipvlan netns/ipvlan",
+		Example: "  tare modes\n  tare modes netns/vxlan\n  tare modes --probe docker/ipvlan netns/ipvlan",
 		Args:    cobra.ArbitraryArgs,
-		Long: "List the network modes, or those named. With --probe, try each on this machine: it is built\n" +
+		Long: "List the network modes, or those named with the way of their packets. With --probe, try each on this machine: it is built\n" +
 			"and taken down again, several at a time.",
 		RunE: func(c *cobra.Command, args []string) error {
 			names, err := a.chosen(args)
@@ -31,7 +34,10 @@ func (a App) modesCommand() *cobra.Command {
 				}
 				tried = a.probe(c.Context(), names)
 			}
-			return a.listModes(names, tried)
+			if err := a.listModes(names, tried); err != nil || len(args) == 0 || probe {
+				return err
+			}
+			return a.listPaths(names)
 		},
 	}
 	c.Flags().BoolVar(&probe, "probe", false, "try each mode on this machine")
@@ -53,6 +59,31 @@ func (a App) listModes(names []string, tried []probed) error {
 			fmt.Fprintf(w, "%s\t", short(tried[i]))
 		}
 		fmt.Fprintln(w, m.Title)
+	}
+	return w.Flush()
+}
+
+// listPaths prints the way through each mode, place by place, from client to server.
+func (a App) listPaths(names []string) error {
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	for _, name := range names {
+		p, err := drawn.Of(name)
+		if err != nil {
+			continue // of a planned mode, which nobody builds yet
+		}
+		fmt.Fprintf(w, "\nPATH OF %s\n", name)
+		m := p.Mode(name, "")
+		for _, at := range report.PathInWords(m) {
+			where, steps, _ := strings.Cut(at, ": ")
+			fmt.Fprintf(w, "%s\t%s\n", where, steps)
+		}
+		var rest []string
+		for _, n := range p.Topology.Beside {
+			rest = append(rest, strings.TrimSuffix(n.Host+"/"+n.Sandbox, "/")+"/"+n.Label)
+		}
+		if len(rest) > 0 {
+			fmt.Fprintf(w, "must rest\t%s\n", strings.Join(rest, ", "))
+		}
 	}
 	return w.Flush()
 }

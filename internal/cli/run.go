@@ -18,7 +18,6 @@ import (
 	"tare/internal/facts"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/live/plain"
 	"tare/internal/result"
 	"tare/internal/runner"
 	"tare/internal/study"
@@ -100,7 +99,7 @@ func runsDir() string {
 // the drivers for its engines.
 func (a App) resumed(path string, allowSwarm bool) (App, study.Study, error) {
 	name := filepath.Join(path, result.StudyFile)
-	src, err := os.ReadFile(name)
+	src, err := result.ReadStudy(path)
 	if err != nil {
 		return a, study.Study{}, usage(fmt.Errorf("resume %s: %w", path, err))
 	}
@@ -188,12 +187,14 @@ func (a App) weigh(ctx context.Context, s study.Study, dir *result.Dir, done []r
 	} else if s.Engines().Existing() {
 		machine.Warnings = append(machine.Warnings, machine.Existing...)
 	}
-	tty, width := terminal(a.Stderr)
+	view := a.view()
+	defer view.close() // after a panic, too
 	run, err := runner.Run(ctx, runner.Config{
 		Study: s, Claim: claim, Pin: linuxnet.RealRoot(), Drivers: a.Drivers, Dir: dir, Build: a.Build,
-		Listener: plain.New(a.Stderr, plain.Options{TTY: tty, Width: width}),
-		Facts:    machine.Facts, Warnings: machine.Warnings, Done: done, CPUs: cpus,
+		Listener: view.Listener, Progress: view.progress,
+		Facts: machine.Facts, Warnings: machine.Warnings, Done: done, CPUs: cpus,
 	})
+	view.close() // the table comes in its place
 	if err != nil && !errors.Is(err, runner.ErrNothing) {
 		return err
 	}

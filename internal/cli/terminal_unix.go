@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal tells whether w is one, and how wide.
-func terminal(w any) (tty bool, width int) {
+// terminal tells whether w is one, and how large.
+func terminal(w any) (tty bool, width, height int) {
 	file, ok := w.(*os.File)
 	if !ok || os.Getenv("TERM") == "dumb" {
-		return false, 0
+		return false, 0, 0
 	}
 	size, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
-		return false, 0
+		return false, 0, 0
 	}
-	return true, int(size.Col)
+	return true, int(size.Col), int(size.Row)
 }

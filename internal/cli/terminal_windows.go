@@ -6,16 +6,16 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// terminal tells how wide a console is. It is never called one that understands
+// terminal tells how large a console is. It is never called one that understands
 // colours: the older ones print the codes instead.
-func terminal(w any) (tty bool, width int) {
+func terminal(w any) (tty bool, width, height int) {
 	file, ok := w.(*os.File)
 	if !ok {
-		return false, 0
+		return false, 0, 0
 	}
 	var info windows.ConsoleScreenBufferInfo
 	if err := windows.GetConsoleScreenBufferInfo(windows.Handle(file.Fd()), &info); err != nil {
-		return false, 0
+		return false, 0, 0
 	}
-	return false, int(info.Window.Right-info.Window.Left) + 1
+	return false, int(info.Window.Right-info.Window.Left) + 1, int(info.Window.Bottom-info.Window.Top) + 1
 }

@@ -24,12 +24,16 @@ type Planned struct {
 	Dir      string
 	Profile  string
 	Modes    []string
+	Columns  []Column // what will be known of each mode
 	Trials   int
 	Blocks   int
 	Least    int // 0: there are as many as Blocks
 	Estimate time.Duration
 	Soonest  time.Duration
 }
+
+// Column is the figure that stands for a workload. A workload may come to have more.
+type Column struct{ Workload, Metric string }
 
 // ModeSettled says that a mode is ready (Status measured) or why it is not.
 // Reason is empty for a measured mode.

@@ -74,7 +74,8 @@ func topologyOf(m result.Mode) *pathDrawing {
 	}
 	for _, n := range t.Beside[:min(len(t.Beside), mostRows)] {
 		s := drawnStop(n, m.Proof)
-		if found := findingsOf(n, m.Proof); len(found) > 0 {
+		s.Readings = nil
+		if found := findingsOf(n, m.Proof); len(found) > 0 && !m.Proof.Planned() {
 			s.Readings = []chart.Reading{atRest(found, "")}
 		}
 		d.Figure.Beside = append(d.Figure.Beside, s)
@@ -130,14 +131,26 @@ func drawnStop(n result.Node, p *result.Proof) chart.Stop {
 	}
 	s.Note = strings.Join(notes, ", ")
 	found := findingsOf(n, p)
+	if p.Planned() {
+		s.Readings = demanded(found, s.Label)
+		return s
+	}
 	if len(found) > 0 && !slices.ContainsFunc(found, func(f result.Finding) bool { return !rests(f) }) {
 		s.Readings = []chart.Reading{atRest(found, "itself at rest: ")}
 		return s
 	}
 	for _, f := range found {
-		s.Readings = append(s.Readings, chart.Reading{Text: briefly(f), Sign: signOf(f), Tip: exactly(f)})
+		s.Readings = append(s.Readings, chart.Reading{Text: shortened(briefly(f), s.Label), Sign: signOf(f), Tip: exactly(f)})
 	}
 	return s
+}
+
+// shortened leaves the name of what is counted away where it is that of the step.
+func shortened(text, label string) string {
+	if n := len(label); len(text) > n && text[n] == ' ' && strings.EqualFold(text[:n], label) {
+		return text[n+1:]
+	}
+	return text
 }
 
 // findingsOf are those of a node's counters: one each, one that does not fit first.
@@ -181,7 +194,7 @@ func atRest(found []result.Finding, lead string) chart.Reading {
 // captionOf says what the signs of a drawing mean.
 func captionOf(p *result.Proof) string {
 	text := provenInWords(p)
-	if p == nil || len(p.Findings) == 0 || p.Findings[0].Expect == "" {
+	if p == nil || p.Planned() || len(p.Findings) == 0 || p.Findings[0].Expect == "" {
 		return text + "."
 	}
 	sign := "A tick is one that did"
@@ -193,6 +206,9 @@ func captionOf(p *result.Proof) string {
 
 // provenInWords says what a mode's last proof found, without a full stop.
 func provenInWords(p *result.Proof) string {
+	if p.Planned() {
+		return "Beside a step stands what its counters must show for the path to be proven"
+	}
 	if p == nil || len(p.Findings) == 0 {
 		return "No trial has counted what crossed this path"
 	}
@@ -335,7 +351,11 @@ func briefly(f result.Finding) string {
 	case f.Least == 0:
 		return lead + amount(f) + " of ≤ " + say.Value(in(*f.Most), unit)
 	}
-	s := say.ScaleFor(unit, in(f.Least))
+	s := say.ScaleFor(unit, in(f.Least), in(*f.Moved))
+	apart := s.In(in(f.Least)) < 0.01 || s.In(in(*f.Moved)) < 0.01
+	if apart { // each in its own unit
+		s = say.ScaleFor(unit, in(f.Least))
+	}
 	bound := "≥ " + s.Number(in(f.Least))
 	if f.Most != nil {
 		lo, hi := s.Number(in(f.Least)), s.Number(in(*f.Most))
@@ -343,7 +363,7 @@ func briefly(f result.Finding) string {
 			bound = lo
 		}
 	}
-	if at := s.In(in(*f.Moved)); at < 0.1 || at >= 1e4 && unit != "packets" { // far apart: each in its own unit
+	if apart {
 		return lead + amount(f) + " of " + strings.TrimSpace(bound+" "+s.Unit)
 	}
 	return strings.TrimSpace(lead + s.Number(in(*f.Moved)) + " of " + bound + " " + s.Unit)

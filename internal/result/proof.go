@@ -11,6 +11,10 @@ type Proof struct {
 	Findings []Finding `json:"findings"`
 }
 
+// Planned says that nothing has been carried: the findings are only what each counter
+// would have to show.
+func (p *Proof) Planned() bool { return p != nil && p.Trial == 0 && p.Holds }
+
 // Finding is one rule of a proof: a counter, what it had to show of the trial's
 // traffic, and how far it moved.
 type Finding struct {

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"tare/internal/live"
+	"tare/internal/plan"
 	"tare/internal/result"
+	"tare/internal/study"
 	"tare/internal/traffic"
 )
 
@@ -22,6 +24,17 @@ type endPulse struct {
 	last  traffic.Progress
 	rate  float64
 	known bool
+}
+
+// columns are the figures that stand for the workloads of a study.
+func columns(s study.Study) []live.Column {
+	var all []live.Column
+	for _, w := range plan.Workloads(s) {
+		if made, err := traffic.Named(w.Kind); err == nil {
+			all = append(all, live.Column{Workload: w.Name(), Metric: made.Spec().Metric})
+		}
+	}
+	return all
 }
 
 // follow makes ready to hear of the ends of a pair that begin next, where anybody asked.

@@ -119,7 +119,7 @@ func (r *run) execute(ctx context.Context) error {
 	r.announced = r.plan.Estimate(todo) + takes
 	least := slices.DeleteFunc(slices.Clone(todo), func(t plan.Trial) bool { return t.Block > r.plan.Least })
 	r.tell(live.Planned{
-		RunID: r.out.ID, Dir: r.cfg.Dir.Path(), Profile: r.out.Profile, Modes: r.plan.Modes,
+		RunID: r.out.ID, Dir: r.cfg.Dir.Path(), Profile: r.out.Profile, Modes: r.plan.Modes, Columns: columns(r.cfg.Study),
 		Trials: len(todo), Blocks: r.plan.Blocks, Estimate: r.announced,
 		Least: r.plan.Least, Soonest: r.plan.Estimate(least) + takes,
 	})

@@ -302,6 +302,7 @@ func Conformance(t *testing.T, d driver.Driver) {
 			if !slices.ContainsFunc(top.Nodes, func(n result.Node) bool { return len(n.Counters) > 0 }) {
 				t.Error("no step of the topology has a counter that proves it")
 			}
+			s.Drawn(t, m.ID)
 			for _, w := range Patterns() {
 				for _, ipv6 := range []bool{false, true} {
 					if _, _, err := s.Path.Pairs()[0].Server.Reach(ipv6); err != nil && ipv6 {

@@ -65,7 +65,7 @@ func (c *canvas) cut(class string, x, y, width float64, text, tip string) {
 // topoChar and boldChar are the widths of a letter of a drawing's small text and of its
 // names, generously.
 const (
-	topoChar = 6.1
+	topoChar = 5.5
 	boldChar = 7.1
 )
 
@@ -182,7 +182,7 @@ func (c *canvas) underlay(l layout) {
 // besides lists what had to rest.
 func (c *canvas) besides(t Topology, b besides) {
 	c.rounded("frame aside", b.area, 5)
-	c.cut("dim", b.x+framePad, b.y+14, b.w-2*framePad, "beside the path on "+say.Clean(b.title), "")
+	c.cut("dim", b.x+framePad, b.y+14, b.w-2*framePad, "must rest on "+say.Clean(b.title), "")
 	y := b.y + stopTitle
 	for _, at := range b.stops {
 		s := t.Beside[at]

@@ -1,0 +1,71 @@
+package tare_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/driver"
+	"tare/internal/driver/docker"
+	"tare/internal/driver/drawn"
+	"tare/internal/driver/netns"
+	"tare/internal/report"
+)
+
+var updateDrawings = flag.Bool("update-drawings", false, "write the drawings of docs/modes")
+
+// Every mode's page shows its path, drawn from the graph that its driver builds: the
+// drivers' conformance tests hold that graph to what stands.
+func TestModeDrawings(t *testing.T) {
+	want := map[string]bool{}
+	for _, m := range slices.Concat((netns.Driver{}).Modes(), (docker.Driver{}).Modes()) {
+		drawing(t, m)
+		want[svgOf(m.ID)] = true
+	}
+	files, err := filepath.Glob("docs/modes/figures/*.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !want[filepath.Base(f)] {
+			t.Errorf("%s is of no mode", f)
+		}
+	}
+}
+
+func svgOf(mode string) string { return strings.TrimSuffix(drawn.File(mode), ".json") + ".svg" }
+
+func drawing(t *testing.T, m driver.Mode) {
+	t.Helper()
+	p, err := drawn.Of(m.ID)
+	if err != nil {
+		t.Errorf("%v: `make drawings` writes it where the mode can be built", err)
+		return
+	}
+	svg := report.PathFigure(p.Mode(m.ID, m.Title))
+	file := filepath.Join("docs/modes/figures", svgOf(m.ID))
+	if *updateDrawings {
+		if err := os.WriteFile(file, svg, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(file)
+	if err != nil {
+		t.Error(err)
+	}
+	if d := cmp.Diff(string(have), string(svg)); d != "" {
+		t.Errorf("%s is not what is built; `make drawings` (-file +built):\n%s", file, d)
+	}
+	page, err := os.ReadFile(filepath.Join("docs/modes", strings.TrimSuffix(svgOf(m.ID), ".svg")+".md"))
+	if err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(string(page), "](figures/"+svgOf(m.ID)+")") {
+		t.Errorf("the page of %s does not show figures/%s", m.ID, svgOf(m.ID))
+	}
+}

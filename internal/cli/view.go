@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"tare/internal/live"
+	"tare/internal/live/plain"
+	"tare/internal/live/term"
+	"tare/internal/traffic"
+)
+
+// view is who shows a run while it goes on.
+type view struct {
+	live.Listener
+	progress time.Duration // how often it wants to know the rate of a trial, 0 for never
+	close    func()
+}
+
+// view chooses by where progress goes: a terminal that can be drawn on shows the matrix
+// filling up, a very small one a line that is rewritten, and anything else a line for each
+// change.
+func (a App) view() view {
+	tty, width, height := terminal(a.Stderr)
+	file, ok := a.Stderr.(*os.File)
+	if !tty || !ok || width < term.LeastWidth || height < term.LeastHeight {
+		return view{Listener: plain.New(a.Stderr, plain.Options{TTY: tty, Width: width}), close: func() {}}
+	}
+	drawn := term.Start(file, term.Options{ASCII: !unicode(os.Getenv)})
+	return view{Listener: drawn, progress: traffic.LeastProgress, close: sync.OnceFunc(func() {
+		if err := drawn.Close(); err != nil {
+			fmt.Fprintf(a.Stderr, "tare: the live view ended: %v\n", err)
+		}
+	})}
+}
+
+// unicode is whether a terminal shows letters beyond ASCII: unless its locale says
+// otherwise, or it is the kernel's console, whose font has few.
+func unicode(env func(string) string) bool {
+	if env("TERM") == "linux" {
+		return false
+	}
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := strings.ToLower(env(name)); v != "" {
+			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
+		}
+	}
+	return true
+}

@@ -1,0 +1,178 @@
+//go:build linux
+
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+
+	"tare/internal/live/term/screen"
+	"tare/internal/result"
+)
+
+// atTerminal is tare on a terminal of its own, as somebody would see it.
+type atTerminal struct {
+	cmd    *exec.Cmd
+	master *os.File
+	read   chan struct{} // closed when nothing more comes
+
+	mu  sync.Mutex
+	s   *screen.Screen
+	raw strings.Builder
+}
+
+func runAt(t *testing.T, width, height int, env []string, args ...string) *atTerminal {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe", args...)
+	cmd.Args[0] = "tare"
+	cmd.Env = append(os.Environ(), env...)
+	a := &atTerminal{cmd: cmd, s: screen.New(width, height), read: make(chan struct{})}
+	var err error
+	if a.master, err = pty.StartWithSize(cmd, &pty.Winsize{Rows: uint16(height), Cols: uint16(width)}); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(a.read)
+		b := make([]byte, 8192)
+		for {
+			n, err := a.master.Read(b)
+			a.mu.Lock()
+			a.raw.Write(b[:n])
+			_, _ = a.s.Write(b[:n])
+			a.mu.Unlock()
+			if err != nil {
+				return // EIO: the program has ended
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		if cmd.ProcessState == nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+		<-a.read
+		a.master.Close()
+	})
+	return a
+}
+
+// until waits until the screen shows all of that, for as long as a stuck program may take.
+func (a *atTerminal) until(t *testing.T, what ...string) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		a.mu.Lock()
+		seen := a.s.String()
+		a.mu.Unlock()
+		missing := slices.DeleteFunc(slices.Clone(what), func(w string) bool { return strings.Contains(seen, w) })
+		if len(missing) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %q; the screen shows:\n%s", missing, seen)
+		}
+	}
+}
+
+func (a *atTerminal) modes(t *testing.T) unix.Termios {
+	t.Helper()
+	m, err := unix.IoctlGetTermios(int(a.master.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *m
+}
+
+// livelyStudy would run for minutes, and has two blocks behind it soon, of trials that are
+// long enough for their rate to be told.
+const livelyStudy = `name: lively
+blocks: 100
+settle: 10ms
+modes: [host, netns/bridge]
+invalid: {steal: off, others: off, unsettled: off}
+workloads:
+  - {workload: tcp_rr, warmup: 20ms, duration: 900ms}
+`
+
+// A run on a terminal shows the matrix filling up and the rates of the trial under way.
+// Interrupted with Ctrl-C it takes that away, prints the table in its place, and leaves
+// the terminal as it was.
+func TestLiveView(t *testing.T) {
+	needLab(t)
+	dir := studyIn(t, livelyStudy)
+	out := filepath.Join(dir, "run")
+	a := runAt(t, 80, 30, []string{"TERM=xterm-256color", "LANG=C.UTF-8"}, "run", filepath.Join(dir, "study.yaml"), "--out", out)
+	before := a.modes(t)
+	a.until(t, "now: tcp_rr", " left")
+	a.until(t, "█")
+	a.until(t, "to block ", "ratios are provisional")
+	if during := a.modes(t); during != before {
+		t.Errorf("the terminal's modes were changed from %+v to %+v", before, during)
+	}
+	if _, err := a.master.WriteString("\x03"); err != nil { // Ctrl-C, as typed
+		t.Fatal(err)
+	}
+	<-a.read
+	_ = a.cmd.Wait() // the exit code says it
+	if code := a.cmd.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("exit code %d, want 130", code)
+	}
+	lines := append(a.s.Above(), a.s.Lines()...)
+	whole := strings.Join(lines, "") // as no line is longer than the terminal is wide
+	if strings.Contains(whole, "now: ") || strings.Contains(whole, "verdicts come at the end") || !strings.Contains(whole, "tare run --resume") || !strings.Contains(whole, "netns/bridge") {
+		t.Errorf("the screen at the end shows:\n%s", strings.Join(lines, "\n"))
+	}
+	for _, l := range lines {
+		if strings.ContainsAny(l, "━─█▇▆▅▄▃▂▁") {
+			t.Errorf("of the live view there is left: %s", l)
+		}
+	}
+	if a.s.Hidden || len(a.s.Modes) > 0 || len(a.s.Unknown) > 0 {
+		t.Errorf("left behind: cursor hidden %t, modes %q, unknown sequences %q", a.s.Hidden, a.s.Modes, a.s.Unknown)
+	}
+	if run := readRun(t, out); run.Status != result.RunInterrupted {
+		t.Errorf("the run is %s", run.Status)
+	}
+}
+
+// Where a terminal cannot be drawn on there is a line for each change, and no sequence.
+func TestDumbTerminal(t *testing.T) {
+	needLab(t)
+	dir := studyIn(t, strings.Replace(longStudy, "blocks: 20", "blocks: 2", 1))
+	a := runAt(t, 80, 30, []string{"TERM=dumb"}, "run", filepath.Join(dir, "study.yaml"), "--out", filepath.Join(dir, "run"))
+	<-a.read
+	if err := a.cmd.Wait(); err != nil {
+		t.Errorf("%v:\n%s", err, a.raw.String())
+	}
+	if raw := a.raw.String(); strings.Contains(raw, "\x1b") || !regexp.MustCompile(`(?m)^block 1/2  trial \d/8  host tcp_`).MatchString(raw) {
+		t.Errorf("on a dumb terminal:\n%q", raw)
+	}
+}
+
+// A terminal that goes away ends the run in order.
+func TestTerminalGoesAway(t *testing.T) {
+	needLab(t)
+	dir := studyIn(t, longStudy)
+	out := filepath.Join(dir, "run")
+	a := runAt(t, 80, 30, []string{"TERM=xterm"}, "run", filepath.Join(dir, "study.yaml"), "--out", out)
+	a.until(t, "now: tcp_")
+	if err := a.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	a.master.Close()
+	<-a.read
+	_ = a.cmd.Wait()
+	if run := readRun(t, out); run.Status != result.RunInterrupted {
+		t.Errorf("the run is %s, exit code %d", run.Status, a.cmd.ProcessState.ExitCode())
+	}
+}

@@ -1,0 +1,49 @@
+package drivertest
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/driver"
+	"tare/internal/driver/drawn"
+)
+
+// writeDrawn is the variable of the environment with which the paths are written, in
+// place of being compared: see `make drawings`.
+const writeDrawn = "TARE_WRITE_DRAWN"
+
+// Drawn holds the path that stands to what package drawn says of its mode.
+func (s *Stand) Drawn(t *testing.T, mode string) {
+	t.Helper()
+	top, err := s.Path.Topology()
+	if err != nil {
+		t.Fatal(err)
+	}
+	teller, ok := s.Path.(driver.Teller)
+	if !ok {
+		t.Fatalf("the path of %s does not tell what its proof rests on", mode)
+	}
+	built := drawn.New(top, teller.Findings(nil, nil, nil))
+	if os.Getenv(writeDrawn) != "" {
+		text, err := built.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, here, _, _ := runtime.Caller(0)
+		if err := os.WriteFile(filepath.Join(filepath.Dir(here), "..", "drawn", "paths", drawn.File(mode)), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	known, err := drawn.Of(mode)
+	if err != nil {
+		t.Fatalf("%v: write it by `make drawings`", err)
+	}
+	if d := cmp.Diff(known, built); d != "" {
+		t.Errorf("%s is built otherwise than it is drawn; if that is right, `make drawings` (-drawn +built):\n%s", mode, d)
+	}
+}

@@ -1,0 +1,215 @@
+package term
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// frame is what there is to draw on.
+type frame struct {
+	width, height int
+	ascii         bool
+	now           time.Time
+}
+
+const gap = 2 // columns between columns
+
+// draw is the whole drawing, no larger than the frame. Where there is little room the
+// empty lines go first, then warnings, then the rates of modes that take turns, then modes.
+func (s *state) draw(f frame) []line {
+	head := []line{s.head(f), s.bar(f)}
+	matrix, now, warnings := s.matrix(f, 1<<10), s.now(f), s.sayings()
+	room := f.height - len(head)
+	if room < 4 {
+		return fit(head, f)
+	}
+	spaced := slices.DeleteFunc([][]line{matrix, now, warnings}, func(part []line) bool { return len(part) == 0 })
+	if len(matrix)+len(now)+len(warnings)+len(spaced) <= room {
+		for _, part := range spaced {
+			head = append(append(head, line{}), part...)
+		}
+		return fit(head, f)
+	}
+	least := func(part []line, n int) int { return min(len(part), n) }
+	rows := min(len(matrix), room-least(now, 2)-least(warnings, 1))
+	if rows < len(matrix) {
+		matrix = s.matrix(f, rows)
+	}
+	now = now[:max(0, min(len(now), room-len(matrix)-least(warnings, 1)))]
+	if n := max(0, room-len(matrix)-len(now)); n < len(warnings) {
+		warnings = warnings[len(warnings)-n:] // the newest
+	}
+	return fit(slices.Concat(head, matrix, now, warnings), f)
+}
+
+// fit cuts what is too wide or too high all the same.
+func fit(lines []line, f frame) []line {
+	lines = lines[:min(len(lines), max(0, f.height))]
+	for i, l := range lines {
+		lines[i] = l.cut(f.width)
+	}
+	return lines
+}
+
+// narrow is a frame whose head has to be brief.
+func (f frame) narrow() bool { return f.width < 60 }
+
+// head is where in the run it is, and how long it will still take.
+func (s *state) head(f frame) line {
+	right := s.remaining(f)
+	var left line
+	for i, piece := range s.pieces(f) {
+		before := strings.Repeat(" ", min(i, 1)*gap)
+		if left.width()+len(before)+say.Width(piece)+gap+say.Width(right) > f.width {
+			break
+		}
+		left = append(left, span{text: before + piece})
+	}
+	return left.to(f.width-say.Width(right), span{strong, right})
+}
+
+// pieces are what the head says as far as there is room for it, the more important first.
+func (s *state) pieces(f frame) []string {
+	of := func(what string, n, total int) string {
+		switch {
+		case total <= 0:
+			return fmt.Sprintf("%s %d", what, n)
+		case f.narrow():
+			return fmt.Sprintf("%s %d/%d", what, min(n, total), total)
+		}
+		return fmt.Sprintf("%s %d of %d", what, min(n, total), total)
+	}
+	var out []string
+	switch t := s.trial; {
+	case s.began.IsZero():
+		out = append(out, of("modes", len(s.settled), len(s.modes())))
+	case t.Block == 0:
+		out = append(out, "pilots", of("trial", s.done+1, t.Total))
+	default:
+		out = append(out, of("block", t.Block, t.Blocks), of("trial", s.done+1, t.Total))
+	}
+	if s.plan.Profile != "" {
+		out = append(out, s.plan.Profile)
+	}
+	if s.plan.RunID != "" {
+		out = append(out, "run "+s.plan.RunID)
+	}
+	return out
+}
+
+// remaining is the time left. A run that ends by itself takes no longer.
+func (s *state) remaining(f frame) string {
+	left, ok := s.left(f.now)
+	about := "about "
+	if s.plan.Least > 0 && s.plan.Least < s.plan.Blocks {
+		about = "at most "
+	}
+	if f.narrow() {
+		about = ""
+	}
+	switch {
+	case !ok:
+		return ""
+	case left < time.Second:
+		return "any moment now"
+	}
+	return about + say.Duration(left.Truncate(time.Second)) + " left"
+}
+
+// bar is how many of the trials are behind.
+func (s *state) bar(f frame) line {
+	full, empty := "━", "─"
+	if f.ascii {
+		full, empty = "=", "-"
+	}
+	filled := 0
+	if s.trial.Total > 0 {
+		filled = min(f.width, f.width*s.done/s.trial.Total)
+	}
+	return line{{rate, strings.Repeat(full, filled)}, {quiet, strings.Repeat(empty, f.width-filled)}}
+}
+
+// now is the trial under way, with the rate of each of its modes.
+func (s *state) now(f frame) []line {
+	t := s.trial
+	if s.began.IsZero() {
+		return nil
+	}
+	title := "now: " + t.Workload
+	if len(t.Modes) > 1 {
+		title += fmt.Sprintf(", %d modes in turn", len(t.Modes))
+	}
+	if t.Attempt > 1 {
+		title += fmt.Sprintf(" (attempt %d)", t.Attempt)
+	}
+	out := []line{words(strong, title)}
+	const least = 38 // columns for a mode
+	across := max(1, min(len(t.Modes), (f.width+gap)/(least+gap)))
+	each := (f.width+gap)/across - gap
+	for i := 0; i < len(t.Modes); i += across {
+		var l line
+		for j, mode := range t.Modes[i:min(i+across, len(t.Modes))] {
+			l = l.to(j*(each+gap), s.pulse(f, mode, each)...)
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// pulse is one mode's rate: its name, how it went, and what it is.
+func (s *state) pulse(f frame, mode string, width int) []span {
+	const value, indent, least, most = 12, 2, 6, 20
+	names := 0
+	for _, m := range s.trial.Modes {
+		names = max(names, say.Width(m))
+	}
+	room := width - indent - gap - 1 - value
+	names = max(4, min(names, room-least))
+	bars := min(max(least, room-names), most)
+	out := []span{{text: strings.Repeat(" ", indent) + say.Pad(say.CutMiddle(mode, names), names+gap)}}
+	p := s.pulses[mode]
+	if len(p.rates) == 0 {
+		return append(out, span{quiet, "no rate yet"})
+	}
+	last := p.rates[len(p.rates)-1]
+	return append(out, span{rate, sparkline(p.rates, bars, f.ascii)}, span{text: " " + say.Value(last, p.unit)})
+}
+
+// sayings is what the run said: its latest decision about itself, and its warnings.
+func (s *state) sayings() []line {
+	const most = 3
+	var out []line
+	if s.told != "" {
+		out = append(out, words(quiet, s.told))
+	}
+	n := min(most, len(s.warnings))
+	if more := s.warned - n; more > 0 {
+		out = append(out, words(quiet, say.Count(more, "earlier warning", "earlier warnings")))
+	}
+	for _, w := range s.warnings[len(s.warnings)-n:] {
+		out = append(out, line{{warning, "warning:"}, {text: " " + w}})
+	}
+	return out
+}
+
+// nameWidth is how wide the names of modes are.
+func (s *state) nameWidth(f frame) int {
+	longest := 12 // as the words over the names
+	for _, m := range s.modes() {
+		longest = max(longest, say.Width(m))
+	}
+	return min(longest, max(12, f.width/4+4))
+}
+
+// settledAs is what a mode has become, where that is not measured.
+func settledAs(status result.ModeStatus, reason string) line {
+	if reason == "" {
+		reason = "no reason given"
+	}
+	return line{{bad, name(string(status)) + ":"}, {text: " " + reason}}
+}

@@ -1,0 +1,221 @@
+package term
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"tare/internal/live"
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// state is what is known of a run so far.
+type state struct {
+	plan     live.Planned
+	planned  time.Time
+	settled  map[string]live.ModeSettled
+	columns  []live.Column
+	cells    map[cellKey]cell
+	blocks   int // that the ratios are of
+	trial    live.TrialStarted
+	began    time.Time // trial
+	done     int       // trials
+	pulses   map[string]pulse
+	warnings []string // the newest last
+	warned   int
+	told     string
+	failed   error // why it is not drawn any more
+}
+
+type cellKey struct{ mode, workload, metric string }
+
+// cell is one place of the matrix: what a run would say if it ended now, or before that
+// the mean of the trials so far.
+type cell struct {
+	sum   float64
+	n     int
+	told  bool
+	value *float64
+	ratio *float64
+	ci    *result.Interval
+	least bool // a lower limit
+}
+
+func (c cell) known() (float64, bool) {
+	switch {
+	case c.told && c.value != nil:
+		return *c.value, true
+	case c.n > 0:
+		return c.sum / float64(c.n), true
+	}
+	return 0, false
+}
+
+// pulse is how the rate of a trial goes, the newest last.
+type pulse struct {
+	unit  string
+	rates []float64
+}
+
+// What is kept of things without end.
+const (
+	keptRates    = 40
+	keptWarnings = 8
+	longestName  = 200 // columns
+	longestText  = 1000
+)
+
+// name and text are what may be drawn of a string of foreign origin. All names are cleaned
+// as they come: a frame is drawn more often than anything happens.
+func name(s string) string { return say.Cut(say.Clean(s), longestName) }
+func text(s string) string { return say.Cut(say.Clean(s), longestText) }
+
+func names(all []string) []string {
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = name(s)
+	}
+	return out
+}
+
+// note takes an event in.
+func (s *state) note(e live.Event, now time.Time) {
+	switch e := e.(type) {
+	case live.Planned:
+		e.RunID, e.Profile, e.Modes = name(e.RunID), name(e.Profile), names(e.Modes)
+		*s = state{plan: e, planned: now, settled: map[string]live.ModeSettled{}, cells: map[cellKey]cell{}}
+		for _, c := range e.Columns {
+			s.column(live.Column{Workload: name(c.Workload), Metric: name(c.Metric)})
+		}
+	case live.ModeSettled:
+		if s.settled == nil {
+			s.settled = map[string]live.ModeSettled{}
+		}
+		e.Mode, e.Reason = name(e.Mode), text(e.Reason)
+		s.settled[e.Mode] = e
+	case live.TrialStarted:
+		e.Modes, e.Workload = names(e.Modes), name(e.Workload)
+		s.trial, s.began, s.done, s.pulses = e, now, e.Done, map[string]pulse{}
+	case live.Progress:
+		s.progress(e)
+	case live.TrialEnded:
+		s.ended(e.Trial)
+	case live.Provisional:
+		s.provisional(e)
+	case live.Warned:
+		s.warn(e.Warning)
+	case live.Told:
+		s.told = text(e.Text)
+	}
+}
+
+// progress adds to the rate of a trial that is under way, if it is.
+func (s *state) progress(e live.Progress) {
+	e.Mode, e.Workload = name(e.Mode), name(e.Workload)
+	if e.Workload != s.trial.Workload || !slices.Contains(s.trial.Modes, e.Mode) {
+		return
+	}
+	p := s.pulses[e.Mode]
+	p.unit = e.Unit
+	p.rates = append(p.rates, e.Rate)
+	if len(p.rates) > keptRates {
+		p.rates = slices.Clone(p.rates[1:])
+	}
+	s.pulses[e.Mode] = p
+}
+
+func (s *state) ended(t result.Trial) {
+	if t.Status == result.TrialOK {
+		s.done++
+	}
+	if t.Status != result.TrialOK || t.Pilot || t.Profiled {
+		return
+	}
+	for _, m := range result.MetricsOf([]result.Trial{t}) {
+		v, ok := t.Metrics[m.Name]
+		if !ok || !m.Primary {
+			continue
+		}
+		at := cellKey{name(t.Mode), name(t.Workload), m.Name}
+		s.column(live.Column{Workload: at.workload, Metric: m.Name})
+		c := s.cells[at]
+		c.sum, c.n = c.sum+v, c.n+1
+		s.put(at, c)
+	}
+}
+
+// column makes room for a figure that was not announced, beside those of its workload.
+func (s *state) column(c live.Column) {
+	if slices.Contains(s.columns, c) {
+		return
+	}
+	at := len(s.columns)
+	for i, o := range s.columns {
+		if o.Workload == c.Workload {
+			at = i + 1
+		}
+	}
+	s.columns = slices.Insert(s.columns, at, c)
+}
+
+func (s *state) put(at cellKey, c cell) {
+	if s.cells == nil {
+		s.cells = map[cellKey]cell{}
+	}
+	s.cells[at] = c
+}
+
+func (s *state) provisional(e live.Provisional) {
+	s.blocks = e.Blocks
+	for _, c := range e.Cells {
+		m, known := result.MetricNamed(c.Metric)
+		if !known || !m.Primary || c.Value == nil {
+			continue
+		}
+		at := cellKey{name(c.Mode), name(c.Workload), c.Metric}
+		s.column(live.Column{Workload: at.workload, Metric: c.Metric})
+		old := s.cells[at]
+		old.told, old.value, old.ratio, old.ci, old.least = true, c.Value, c.Ratio, c.RatioCI, c.AtLeast
+		s.put(at, old)
+	}
+}
+
+func (s *state) warn(w result.Warning) {
+	said := w.Text
+	if said == "" {
+		said = w.Code
+	}
+	if w.Scope != "" && w.Scope != "run" {
+		said = w.Scope + ": " + said
+	}
+	s.warned++
+	s.warnings = append(s.warnings, text(said))
+	if len(s.warnings) > keptWarnings {
+		s.warnings = slices.Clone(s.warnings[1:])
+	}
+}
+
+// modes are those of the plan, and whatever else was told of.
+func (s *state) modes() []string {
+	all := slices.Clone(s.plan.Modes)
+	for _, m := range slices.Sorted(maps.Keys(s.settled)) {
+		if !slices.Contains(all, m) {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// left is how long the run will still take, as far as the plan knows; ok is false where
+// it does not.
+func (s *state) left(now time.Time) (d time.Duration, ok bool) {
+	total, since := s.trial.Remaining, s.began
+	if s.began.IsZero() {
+		total, since = s.plan.Estimate, s.planned
+	}
+	if total <= 0 {
+		return 0, false
+	}
+	return max(0, total-now.Sub(since)), true
+}

@@ -1,0 +1,228 @@
+//go:build unix
+
+package term
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"go.uber.org/goleak"
+
+	"tare/internal/live"
+	"tare/internal/live/term/screen"
+)
+
+// glass is a terminal that somebody looks at: a pty, and the screen at its other end.
+type glass struct {
+	t        *testing.T
+	tty, end *os.File
+	ended    chan struct{}
+
+	mu  sync.Mutex
+	s   *screen.Screen
+	raw strings.Builder
+}
+
+func watch(t *testing.T, width, height int) *glass {
+	t.Helper()
+	end, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &glass{t: t, tty: tty, end: end, ended: make(chan struct{}), s: screen.New(width, height)}
+	g.size(width, height)
+	go func() {
+		defer close(g.ended)
+		b := make([]byte, 4096)
+		for {
+			n, err := end.Read(b)
+			if err != nil {
+				return // the other end is closed
+			}
+			g.mu.Lock()
+			g.raw.Write(b[:n])
+			_, _ = g.s.Write(b[:n])
+			g.mu.Unlock()
+		}
+	}()
+	t.Cleanup(func() {
+		tty.Close()
+		end.Close()
+		<-g.ended
+	})
+	return g
+}
+
+func (g *glass) size(width, height int) {
+	g.t.Helper()
+	if err := pty.Setsize(g.tty, &pty.Winsize{Rows: uint16(height), Cols: uint16(width)}); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// seen is what is on the screen.
+func (g *glass) seen() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.s.String()
+}
+
+// until waits until the screen is as wanted.
+func (g *glass) until(what string, is func(seen string) bool) {
+	g.t.Helper()
+	for deadline := time.Now().Add(time.Minute); !is(g.seen()); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			g.t.Fatalf("waited in vain for %s; the screen shows:\n%s", what, g.seen())
+		}
+	}
+}
+
+// start begins to draw there, with a clock that stands still.
+func (g *glass) start(environ ...string) *Listener {
+	if environ == nil {
+		environ = []string{"TERM=xterm-256color", "LANG=C.UTF-8"}
+	}
+	return Start(g.tty, Options{Environ: environ, Now: func() time.Time { return began().Add(42 * time.Second) }})
+}
+
+// tell hands events to a listener. The clock of the notes stands at their beginning.
+func tell(l *Listener, events []live.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range events {
+		l.s.note(e, began())
+	}
+}
+
+// shows is the golden drawing, below what was on the screen before.
+func shows(t *testing.T, name, before string) func(string) bool {
+	t.Helper()
+	want, err := os.ReadFile("testdata/" + name + ".txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(seen string) bool { return seen == before+string(want) }
+}
+
+const prompt = "$ tare run\n"
+
+func TestScreen(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	for _, c := range []struct {
+		name          string
+		width, height int
+	}{{"middle_140", 140, 50}, {"middle_80", 80, 26}, {"middle_40", 40, 26}} {
+		t.Run(c.name, func(t *testing.T) {
+			g := watch(t, c.width, c.height)
+			_, _ = g.tty.WriteString(prompt)
+			l := g.start()
+			tell(l, opening())
+			g.until("the opening", func(s string) bool { return strings.Contains(s, "is being made") })
+			tell(l, middle())
+			g.until("the matrix", shows(t, c.name, prompt))
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+			_, _ = g.tty.WriteString("the final table\n")
+			g.until("the end", func(s string) bool { return s == prompt+"the final table\n" })
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			if g.s.Hidden || len(g.s.Modes) > 0 || len(g.s.Unknown) > 0 {
+				t.Errorf("left behind: cursor hidden %t, modes %q, unknown sequences %q", g.s.Hidden, g.s.Modes, g.s.Unknown)
+			}
+			if raw := g.raw.String(); regexp.MustCompile(`\x1b\[(\?1049|\?2004|[0-9]* q|[0-9;?]*n|[0-9;?>]*c)`).MatchString(raw) {
+				t.Errorf("the terminal was asked something, or set to another screen, mode or cursor: %q", raw)
+			}
+			if err := l.Close(); err != nil {
+				t.Errorf("closed again: %v", err)
+			}
+			l.Handle(live.Told{Text: "late"})
+		})
+	}
+}
+
+// Without colour the screen says the same, and nothing that it shows has a colour.
+func TestNoColor(t *testing.T) {
+	colour := regexp.MustCompile(`\x1b\[([0-9;]*;)?(3[0-8]|4[0-8]|9[0-7]|10[0-7])(;[0-9;]*)?m`)
+	for _, c := range []struct {
+		environ []string
+		colours bool
+	}{
+		{[]string{"TERM=xterm-256color"}, true},
+		{[]string{"TERM=xterm-256color", "NO_COLOR=1"}, false},
+	} {
+		g := watch(t, 80, 26)
+		l := g.start(c.environ...)
+		tell(l, middle())
+		g.until("the matrix", shows(t, "middle_80", ""))
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		if got := colour.MatchString(g.raw.String()); got != c.colours {
+			t.Errorf("%q: colours %t", c.environ, got)
+		}
+	}
+}
+
+// A window that gets narrower or wider is filled again, whether the terminal breaks the
+// lines that are there or cuts them off.
+func TestResize(t *testing.T) {
+	for _, breaks := range []bool{true, false} {
+		g := watch(t, 80, 26)
+		_, _ = g.tty.WriteString(prompt)
+		l := g.start()
+		tell(l, middle())
+		g.until("the matrix", shows(t, "middle_80", prompt))
+		for _, to := range []struct {
+			name, before  string
+			width, height int
+		}{
+			{"middle_40", "", 40, 26}, {"middle_80", "", 80, 26}, {"middle_80x12", "", 80, 12}, {"middle_80", "", 80, 26}, {"middle_140", "", 140, 50}, {"middle_40", "", 40, 26},
+		} {
+			g.mu.Lock()
+			g.s.Resize(to.width, to.height, breaks)
+			g.mu.Unlock()
+			g.size(to.width, to.height)
+			sigwinch(t)
+			g.until(to.name, shows(t, to.name, to.before))
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		g.until("nothing", func(s string) bool { return s == "\n" })
+	}
+}
+
+// sigwinch is what the kernel sends to who has the pty as its terminal; this test has not.
+func sigwinch(t *testing.T) {
+	t.Helper()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGWINCH); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A terminal that takes nothing does not hold up the run.
+func TestStoppedTerminal(t *testing.T) {
+	end, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pty.Setsize(tty, &pty.Winsize{Rows: 60, Cols: 200}); err != nil {
+		t.Fatal(err)
+	}
+	l := Start(tty, Options{Environ: []string{"TERM=xterm"}})
+	// Nobody reads the other end: its buffer is full soon.
+	for i := range 20000 {
+		l.Handle(live.TrialStarted{Done: i, Total: 20000, Block: 1, Blocks: 1, Modes: []string{"host"}, Workload: strings.Repeat("w", i%190)})
+	}
+	_ = l.Close() // says so where it had to give up
+	end.Close()
+	tty.Close()
+	<-l.ended
+}

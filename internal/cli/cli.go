@@ -14,6 +14,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
+	"tare/internal/driver/ipsec"
 	"tare/internal/driver/netns"
 	"tare/internal/driver/ovs"
 	"tare/internal/driver/rootless"
@@ -53,7 +54,9 @@ type App struct {
 
 // New is the program with all its drivers.
 func New(build result.Build) App {
-	return App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Drivers: driver.Registry{netns.Driver{}, docker.Driver{}, wireguard.Driver{}, rootless.Driver{}, ovs.Driver{}}}
+	return App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Drivers: driver.Registry{
+		netns.Driver{}, docker.Driver{}, ipsec.Driver{}, wireguard.Driver{}, rootless.Driver{}, ovs.Driver{},
+	}}
 }
 
 // codeError is an error with its exit code. An empty text has been said already.

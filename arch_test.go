@@ -21,7 +21,7 @@ import (
 // tiers are the rooms of ARCHITECTURE.md from the top down. A room may import
 // those of its own tier and below. A folder counts as its longest match.
 var tiers = [][]string{
-	{"arch", "cmd", "bench"},
+	{"arch", "cmd", "bench", "scripts"},
 	{"internal/cli"},
 	{"internal/runner", "internal/report", "internal/export", "internal/live"},
 	{"internal/driver", "internal/engine", "internal/agent", "internal/lab"},

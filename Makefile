@@ -67,26 +67,29 @@ licences:
 	SYSTEMS='$(SYSTEMS)' scripts/licences >bin/licences.txt
 
 # All of a release in dist/, of the sources as they lie, published nowhere: see docs/install.md.
-dist: bin/goreleaser bin/syft
+dist: bin/goreleaser
 	scripts/dist
 
 # Only whether the release's recipe is sound.
 dist-check: bin/goreleaser
 	bin/goreleaser check
 
-bin/goreleaser bin/syft: scripts/setup-dist
-	scripts/setup-dist $(@F)
+bin/goreleaser: scripts/setup-dist
+	scripts/setup-dist
 
-# Tests of these look at all runs of the machine, end those that are dead, or change a
-# setting of its kernel for a moment: one package at a time.
-ALONE := ./internal/cli ./internal/driver/docker ./internal/engine ./internal/lab ./internal/runner
+# Tests of these look at all runs of the machine and end those that are dead, or change a
+# setting of its kernel for a moment: one package at a time, behind the others. So are tests
+# called TestAlone...: these do such a thing, too, or tell figures apart that a neighbour blurs.
+ALONE := ./internal/cli ./internal/engine ./internal/lab
 
 # Install what the tests need, then run all of them, privileged ones included.
 test: build
 	scripts/setup-tests
 	go vet ./...
-	go test -count=1 -p 2 -timeout 15m $$(go list ./... | grep -vxF "$$(go list $(ALONE))")
+	go test -count=1 -p 2 -timeout 15m -skip '^TestAlone' $$(go list ./... | grep -vxF "$$(go list $(ALONE))")
 	go test -count=1 -p 1 -timeout 15m $(ALONE)
+	go test -count=1 -p 1 -timeout 15m -run '^TestAlone' $$(go list -f '{{.Dir}}' ./... | \
+		while read -r dir; do if grep -qs '^func TestAlone' "$$dir"/*_test.go; then echo "$$dir"; fi; done)
 
 # The fast inner loop.
 check: fmt vet cross lint unit
@@ -129,7 +132,7 @@ bench-aa: build
 # Write the graphs of the modes as their drivers build them, and the drawings of docs/modes
 # from them. Of modes that cannot be built here both stay as they are.
 drawings:
-	-TARE_WRITE_DRAWN=1 go test -count=1 -run 'TestConformance$$|TestPluginConforms' ./internal/driver/netns ./internal/driver/docker
+	-TARE_WRITE_DRAWN=1 go test -count=1 -run 'TestConformance$$|TestPluginConforms|TestBrief' ./internal/driver/...
 	go test -count=1 -run TestModeDrawings . -update-drawings
 
 # Write the study file's JSON Schema again after a change of its types.

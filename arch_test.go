@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tare/internal/driver/docker"
+	"tare/internal/driver/ipsec"
 	"tare/internal/driver/netns"
 	"tare/internal/driver/wireguard"
 	"tare/internal/traffic"
@@ -20,7 +21,7 @@ import (
 // tiers are the rooms of ARCHITECTURE.md from the top down. A room may import
 // those of its own tier and below. A folder counts as its longest match.
 var tiers = [][]string{
-	{"arch", "cmd", "bench"},
+	{"arch", "cmd", "bench", "scripts"},
 	{"internal/cli"},
 	{"internal/runner", "internal/report", "internal/export", "internal/live"},
 	{"internal/driver", "internal/engine", "internal/agent", "internal/lab"},
@@ -55,6 +56,7 @@ var only = map[string]string{
 	"github.com/moby/moby/":             "internal/engine",
 	"github.com/docker/":                "internal/engine",
 	"github.com/cilium/ebpf":            "internal/observe/drops",
+	"github.com/strongswan/":            "internal/driver/ipsec",
 	"golang.zx2c4.com/wireguard/wgctrl": "internal/linuxnet",
 	"golang.zx2c4.com/wireguard/device": "internal/driver/wireguard",
 	"charm.land/":                       "internal/live/term",
@@ -192,7 +194,7 @@ func TestPackagesHaveComments(t *testing.T) {
 // Every registered mode and workload has its page, titled with its name.
 func TestPages(t *testing.T) {
 	pages := map[string]string{}
-	for _, m := range slices.Concat((netns.Driver{}).Modes(), (docker.Driver{}).Modes(), (wireguard.Driver{}).Modes()) {
+	for _, m := range slices.Concat((netns.Driver{}).Modes(), (docker.Driver{}).Modes(), (ipsec.Driver{}).Modes(), (wireguard.Driver{}).Modes()) {
 		file, _, _ := strings.Cut(strings.ReplaceAll(m.ID, "/", "-"), ":")
 		pages[m.ID] = "docs/modes/" + file + ".md"
 	}

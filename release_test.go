@@ -2,6 +2,8 @@ package tare_test
 
 import (
 	"bytes"
+	"debug/buildinfo"
+	"encoding/json"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -136,6 +138,42 @@ func TestMade(t *testing.T) {
 		}
 	})
 	t.Run("installed", func(t *testing.T) { installed(t, made) })
+	t.Run("listed", func(t *testing.T) { listed(t, filepath.Join(made, "tare")) })
+}
+
+// listed fails unless the list of what is linked in names every module of the program.
+func listed(t *testing.T, binary string) {
+	list := filepath.Join(t.TempDir(), "tare.sbom.json")
+	run(t, exec.Command("go", "run", "./scripts/sbom", binary, list, "2026-11-20T12:00:00Z"))
+	data, err := os.ReadFile(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		SPDXVersion string
+		Packages    []struct{ Name, VersionInfo, SPDXID string }
+	}
+	if err := json.Unmarshal(data, &doc); err != nil || doc.SPDXVersion != "SPDX-2.3" {
+		t.Fatalf("%v, version %q", err, doc.SPDXVersion)
+	}
+	var got []string
+	ids := map[string]bool{}
+	for _, p := range doc.Packages {
+		ids[p.SPDXID] = true
+		got = append(got, p.Name+" "+p.VersionInfo)
+	}
+	if len(ids) != len(got) {
+		t.Errorf("%d ids of %d packages", len(ids), len(got))
+	}
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil || len(info.Deps) < 20 {
+		t.Fatalf("%v: %v", err, info)
+	}
+	for _, m := range info.Deps {
+		if !slices.Contains(got, m.Path+" "+m.Version) {
+			t.Errorf("%s %s is linked in and not listed", m.Path, m.Version)
+		}
+	}
 }
 
 // build builds the program of a directory.

@@ -18,6 +18,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
 	"tare/internal/driver/docker"
+	"tare/internal/driver/ipsec"
 	"tare/internal/driver/netns"
 	"tare/internal/driver/wireguard"
 	"tare/internal/result"
@@ -118,7 +119,7 @@ func TestElsewhere(t *testing.T) {
 		}
 	}
 	probe, err := exec.Command(binary, "modes", "--probe").Output()
-	all := len(netns.Driver{}.Modes()) + len(docker.Driver{}.Modes()) + len(wireguard.Driver{}.Modes())
+	all := len(netns.Driver{}.Modes()) + len(docker.Driver{}.Modes()) + len(ipsec.Driver{}.Modes()) + len(wireguard.Driver{}.Modes())
 	unnamed := strings.Count(string(probe), " name needed ")
 	if n := strings.Count(string(probe), " unsupported "); err != nil || n < len(netns.Driver{}.Modes()) || n+unnamed != all {
 		t.Errorf("%d modes are unsupported and %d want a name (%v); want that of all %d in\n%s", n, unnamed, err, all, probe)

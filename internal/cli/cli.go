@@ -14,10 +14,12 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
+	"tare/internal/driver/ipsec"
 	"tare/internal/driver/netns"
 	"tare/internal/driver/ovs"
 	"tare/internal/driver/rootless"
 	"tare/internal/driver/wireguard"
+	"tare/internal/report/say"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/tool"
@@ -52,7 +54,9 @@ type App struct {
 
 // New is the program with all its drivers.
 func New(build result.Build) App {
-	return App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Drivers: driver.Registry{netns.Driver{}, docker.Driver{}, wireguard.Driver{}, rootless.Driver{}, ovs.Driver{}}}
+	return App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Drivers: driver.Registry{
+		netns.Driver{}, docker.Driver{}, ipsec.Driver{}, wireguard.Driver{}, rootless.Driver{}, ovs.Driver{},
+	}}
 }
 
 // codeError is an error with its exit code. An empty text has been said already.
@@ -82,7 +86,7 @@ func (a App) Main(ctx context.Context, args []string) int {
 		return exitOK
 	}
 	if !errors.Is(err, errSilent) {
-		fmt.Fprintf(a.Stderr, "tare: %v\n", err)
+		fmt.Fprintf(a.Stderr, "tare: %s\n", shown(err))
 	}
 	var coded *codeError
 	if errors.As(err, &coded) {
@@ -90,6 +94,12 @@ func (a App) Main(ctx context.Context, args []string) int {
 	}
 	return exitFailed
 }
+
+// mostError is how many columns of an error are shown: a file may bring in any name.
+const mostError = 4000
+
+// shown is an error fit for a terminal, whatever names it quotes.
+func shown(err error) string { return say.Cut(say.CleanLines(err.Error()), mostError) }
 
 func (a App) root() *cobra.Command {
 	root := &cobra.Command{

@@ -52,20 +52,21 @@ func (a App) export(name string, f export.Format, most int) error {
 	defer dir.Close()
 	run, trials, err := dir.LoadLean()
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	if len(run.Cells) == 0 && len(trials) > 0 {
 		run = a.judge(run, trials, dir.Path())
 	}
+	out := export.Visible(a.Stdout)
 	if most == 0 {
-		return f.Write(a.Stdout, run, trials)
+		return errors.Join(f.Write(out, run, trials), out.Close())
 	}
 	var text bytes.Buffer
 	if err := f.Write(&text, run, trials); err != nil {
 		return err
 	}
-	_, err = a.Stdout.Write(export.Cut(text.Bytes(), most))
-	return err
+	_, err = out.Write(export.Cut(text.Bytes(), most))
+	return errors.Join(err, out.Close())
 }
 
 // findRun opens a run by its directory or its id.

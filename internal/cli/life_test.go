@@ -20,10 +20,10 @@ import (
 func TestQuickRun(t *testing.T) {
 	needRoot(t)
 	before := hostState(t)
-	dir := studyIn(t, "")
+	// The profile's blocks and rules, and shorter trials than its own.
+	dir := studyIn(t, "profile: quick\nworkloads:\n  - {workload: tcp_stream, duration: 500ms}\n  - {workload: tcp_rr, duration: 400ms}\n")
 	out := filepath.Join(dir, "run")
-	p := start(t, dir, "run", "--profile", "quick", "--workloads", "tcp_stream,tcp_rr",
-		"--modes", "host,netns/bridge,netns/colocated,netns/vxlan,netns/ipvlan", "--json", "--out", out)
+	p := start(t, dir, "run", "study.yaml", "--modes", "host,netns/bridge,netns/colocated,netns/vxlan,netns/ipvlan", "--json", "--out", out)
 	if code := p.wait(t); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
 	}

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -41,9 +43,12 @@ func (a App) reportCommand() *cobra.Command {
 				return usage(err)
 			}
 			defer dir.Close()
-			in, err := a.render(dir)
+			in, err := a.input(dir)
 			if err != nil {
-				return err
+				return usage(err)
+			}
+			if err := a.write(dir, in); err != nil {
+				return errors.Join(a.text(in), unwritten(dir.Path(), err)) // the table can be had all the same
 			}
 			return a.table(in, dir.Path())
 		},
@@ -56,19 +61,38 @@ func (a App) render(dir *result.Dir) (report.Input, error) {
 	if err != nil {
 		return in, err
 	}
+	return in, a.write(dir, in)
+}
+
+// write writes the reports of what was read into a run's directory.
+func (a App) write(dir *result.Dir, in report.Input) error {
 	var page, text bytes.Buffer
 	if err := errors.Join(report.HTML(&page, in), report.Markdown(&text, in)); err != nil {
-		return in, fmt.Errorf("render report: %w", err)
+		return fmt.Errorf("render report: %w", err)
 	}
 	figures, err := report.Figures(in)
 	if err != nil {
-		return in, fmt.Errorf("render figures: %w", err)
+		return fmt.Errorf("render figures: %w", err)
 	}
-	errs := []error{dir.WriteFile(htmlFile, page.Bytes()), dir.WriteFile(mdFile, text.Bytes())}
+	files := map[string][]byte{htmlFile: page.Bytes(), mdFile: text.Bytes()}
 	for name, svg := range figures {
-		errs = append(errs, dir.WriteFile(figuresDir+"/"+name, svg))
+		files[figuresDir+"/"+name] = svg
 	}
-	return in, errors.Join(errs...)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := dir.WriteFile(name, files[name]); err != nil {
+			return err // the others would fail alike
+		}
+	}
+	return nil
+}
+
+// unwritten is why no report could be written into a run's directory, with what to do
+// about it.
+func unwritten(dir string, err error) error {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOSPC) {
+		return environment(fmt.Errorf("%w: make %s writable, or copy the run to where there is room; the table is all there is of its report", err, dir))
+	}
+	return fmt.Errorf("%w: move away what stands in the way", err)
 }
 
 // input reads what the report of a run needs.
@@ -118,7 +142,7 @@ func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run
 // titles reads what the study calls itself. A study that a later version wrote,
 // or none, leaves the run its own name.
 func titles(dir string) (title, description string) {
-	src, err := os.ReadFile(filepath.Join(dir, result.StudyFile))
+	src, err := result.ReadStudy(dir)
 	if err != nil {
 		return "", ""
 	}

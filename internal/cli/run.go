@@ -99,7 +99,7 @@ func runsDir() string {
 // the drivers for its engines.
 func (a App) resumed(path string, allowSwarm bool) (App, study.Study, error) {
 	name := filepath.Join(path, result.StudyFile)
-	src, err := os.ReadFile(name)
+	src, err := result.ReadStudy(path)
 	if err != nil {
 		return a, study.Study{}, usage(fmt.Errorf("resume %s: %w", path, err))
 	}

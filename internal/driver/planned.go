@@ -10,12 +10,9 @@ type Planned struct {
 // PlannedModes lists them. Whoever builds one takes its line away.
 func PlannedModes() []Planned {
 	const (
-		ipsec = "tare cannot make IPsec tunnels yet"
-		vm    = "tare cannot start virtual machines yet"
+		vm = "tare cannot start virtual machines yet"
 	)
 	return []Planned{
-		{Mode{ID: "ipsec/kernel", Title: "an IPsec tunnel between the hosts, by the kernel", Baseline: "host"}, ipsec},
-		{Mode{ID: "ipsec/userspace", Title: "an IPsec tunnel between the hosts, by a process", Baseline: "host"}, ipsec},
 		{Mode{ID: "vm/virtio", Title: "a virtual machine with a virtio interface", Baseline: "host-local"}, vm},
 		{Mode{ID: "vm/user", Title: "a virtual machine behind user-mode address translation", Baseline: "host-local"}, vm},
 		{Mode{ID: "vm/virtio-container", Title: "a container behind a published port in a virtual machine", Baseline: "host-local"}, vm},

@@ -231,6 +231,17 @@ func (ns *NS) Unreachable(dst netip.Prefix) error {
 	return nil
 }
 
+// MainFirst has the namespace look up IPv4 routes in its main table before any other;
+// tests use it to open a way round the path.
+func (ns *NS) MainFirst() error {
+	r := netlink.NewRule()
+	r.Family, r.Priority, r.Table = unix.AF_INET, 1, unix.RT_TABLE_MAIN
+	if err := ns.handle.RuleAdd(r); err != nil {
+		return fmt.Errorf("prefer the main table in namespace %s: %w", ns.name, err)
+	}
+	return nil
+}
+
 // Mark gives a link that something else made the mark of Device.
 func (ns *NS) Mark(d Device) error { return ns.alias(d) }
 

@@ -63,6 +63,22 @@ func (ns *NS) Refuse(dst netip.Prefix) error {
 	return nil
 }
 
+// DropPolicies removes the namespace's policies of IPsec; tests use it to open a way
+// round the path.
+func (ns *NS) DropPolicies() error {
+	err := ns.withXfrm(func(h *netlink.Handle) error {
+		list, err := h.XfrmPolicyList(netlink.FAMILY_ALL)
+		for i := range list {
+			err = errors.Join(err, h.XfrmPolicyDel(&list[i]))
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("remove the IPsec policies of namespace %s: %w", ns.name, err)
+	}
+	return nil
+}
+
 // TryESP makes and removes the IPsec association that Docker's encrypted networks
 // use, ESP in transport mode with AES-GCM. It returns nil where the kernel has what
 // that takes, and else the kernel's answer.

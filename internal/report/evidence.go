@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"tare/internal/report/say"
 	"tare/internal/result"
 )
 
@@ -49,47 +48,47 @@ func (v view) billed(t table) bool {
 // cleanEvidence copies what is in r with every string fit to be shown on one line.
 func cleanEvidence(r *result.Run) {
 	r.Breakdowns = each(r.Breakdowns, func(b result.Breakdown) result.Breakdown {
-		b.Mode, b.Workload, b.Unit = say.Clean(b.Mode), say.Clean(b.Workload), say.Clean(b.Unit)
-		b.File, b.Missing = say.Clean(b.File), say.Clean(b.Missing)
+		b.Mode, b.Workload, b.Unit = name(b.Mode), name(b.Workload), name(b.Unit)
+		b.File, b.Missing = name(b.File), name(b.Missing)
 		b.Components = each(b.Components, func(c result.Component) result.Component {
-			c.Name = say.Clean(c.Name)
+			c.Name = name(c.Name)
 			return c
 		})
 		return b
 	})
 	r.Losses = each(r.Losses, func(l result.LossSummary) result.LossSummary {
-		l.Mode, l.Workload = say.Clean(l.Mode), say.Clean(l.Workload)
+		l.Mode, l.Workload = name(l.Mode), name(l.Workload)
 		l.Places = each(l.Places, func(p result.LossPlace) result.LossPlace {
-			p.Place, p.Where, p.Counter = say.Clean(p.Place), say.Clean(p.Where), say.Clean(p.Counter)
+			p.Place, p.Where, p.Counter = name(p.Place), name(p.Where), name(p.Counter)
 			return p
 		})
-		l.Missing = each(l.Missing, say.Clean)
+		l.Missing = each(l.Missing, prose)
 		l.Reasons = each(l.Reasons, func(d result.DropReason) result.DropReason {
-			d.Reason, d.Location = say.Clean(d.Reason), say.Clean(d.Location)
+			d.Reason, d.Location = prose(d.Reason), name(d.Location)
 			return d
 		})
 		return l
 	})
 	r.TCPLimits = each(r.TCPLimits, func(l result.TCPLimits) result.TCPLimits {
-		l.Mode, l.Workload, l.Sender = say.Clean(l.Mode), say.Clean(l.Workload), say.Clean(l.Sender)
-		l.Missing = each(l.Missing, say.Clean)
+		l.Mode, l.Workload, l.Sender = name(l.Mode), name(l.Workload), name(l.Sender)
+		l.Missing = each(l.Missing, prose)
 		if l.Retransmits != nil {
 			clean := make(map[string]int64, len(l.Retransmits))
 			for cause, n := range l.Retransmits {
-				clean[say.Clean(cause)] += n
+				clean[name(cause)] += n
 			}
 			l.Retransmits = clean
 		}
 		return l
 	})
 	r.LinkLimited = each(r.LinkLimited, func(l result.LinkLimited) result.LinkLimited {
-		l.Workload = say.Clean(l.Workload)
+		l.Workload = name(l.Workload)
 		return l
 	})
 	if r.CostPass != nil {
 		p := *r.CostPass
-		p.Asked, p.Kind, p.Of = say.Clean(p.Asked), say.Clean(p.Kind), say.Clean(p.Of)
-		p.Workload, p.Missing = say.Clean(p.Workload), say.Clean(p.Missing)
+		p.Asked, p.Kind, p.Of = name(p.Asked), name(p.Kind), name(p.Of)
+		p.Workload, p.Missing = name(p.Workload), name(p.Missing)
 		r.CostPass = &p
 	}
 }

@@ -33,7 +33,8 @@ func limitNames() []string {
 
 // limitLegend explains them.
 const limitLegend = "Shares of the time, at the sender. Application: it had nothing to send. Receive window: the receiver had no room. " +
-	"Send buffer: its own had none. Network: the rest, in which congestion control or the path set the pace."
+	"Send buffer: its own had none. Network: the rest, in which congestion control or the path set the pace. " +
+	"Retransmits are summed over whole trials, warm-up included; the metric of that name counts timed windows alone."
 
 // limitsTables gathers the limits, a table for each workload.
 func limitsTables(run result.Run, families []family) []limitTable {

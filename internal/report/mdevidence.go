@@ -140,7 +140,7 @@ func (p *page) limits(tables []limitTable) {
 		}
 		p.line("### %s", md(t.Workload))
 		if len(t.Rows) > 0 {
-			p.item("| mode | %s | retransmits |", strings.Join(limitNames(), " | "))
+			p.item("| mode | %s | retransmits, whole trials |", strings.Join(limitNames(), " | "))
 			p.item("|---|--:|--:|--:|--:|---|")
 		}
 		for _, r := range t.Rows {

@@ -131,7 +131,8 @@ const sort = (table, th, at) => {
     const last = all('tr.sum', body);
     const keyed = rows.map((r, i) => {
       const c = r.cells.length > at && [...r.cells].every(x => x.colSpan === 1) ? r.cells[at].textContent.trim() : '';
-      const n = number(c);
+      // A baseline's own figure stands among ratios: it is 1 of itself.
+      const n = table.id === 'matrix-table' && c.endsWith('baseline') ? 1 : number(c);
       return {r, i, n, text: c, none: c === '' || c === '-'};
     });
     keyed.sort((a, b) => {
@@ -154,8 +155,14 @@ const cell = c => {
   if (/^[=+@\t]/.test(text) && number(text) === null) text = "'" + text; // no formula in a spreadsheet
   return /[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
 };
-const csv = table => all('tr', table).filter(r => !r.hidden).map(r =>
-  [...r.cells].flatMap(c => [cell(c), ...Array(c.colSpan - 1).fill('')]).join(',')).join('\r\n') + '\r\n';
+const csv = table => {
+  let above = 0; // columns that a head of the line above reaches down into
+  return all('tr', table).filter(r => !r.hidden).map(r => {
+    const line = [...Array(above).fill(''), ...[...r.cells].flatMap(c => [cell(c), ...Array(c.colSpan - 1).fill('')])];
+    above = [...r.cells].filter(c => c.rowSpan > 1).length;
+    return line.join(',') + '\r\n';
+  }).join('');
+};
 const copy = async text => {
   try {
     await navigator.clipboard.writeText(text);
@@ -171,7 +178,7 @@ const copy = async text => {
 };
 for (const table of all('main table')) {
   const heads = table.tHead && table.tHead.rows.length ? [...table.tHead.rows].at(-1).cells : [];
-  if (heads.length && table.querySelectorAll('tbody tr:not(.group)').length > 1 && [...heads].every(h => h.colSpan === 1)) {
+  if (heads.length && !table.classList.contains('facts') && table.querySelectorAll('tbody tr:not(.group)').length > 1 && [...heads].every(h => h.colSpan === 1)) {
     const lead = table.tBodies[0] && table.tHead.rows.length > 1 ? 1 : 0; // the first head spans both rows
     [...heads].forEach((th, i) => {
       const text = th.textContent.trim();

@@ -32,9 +32,9 @@ type Input struct {
 // figures of modes that were not measured: a mode that is void, unsupported or
 // failed has none, whatever a file says.
 func (in Input) clean() Input {
-	in.Title = say.Clean(in.Title)
-	in.Description = say.CleanLines(in.Description)
-	in.Command = say.Clean(in.Command)
+	in.Title = say.Cut(say.Clean(in.Title), 1000)
+	in.Description = say.Cut(say.CleanLines(in.Description), mostProse)
+	in.Command = prose(in.Command)
 	in.Run = cleanRun(in.Run)
 	in.Trials = cleanTrials(in.Trials)
 	unfit := map[string]bool{}
@@ -66,40 +66,40 @@ func (in Input) clean() Input {
 }
 
 func cleanRun(r result.Run) result.Run {
-	r.ID, r.Profile = say.Clean(r.ID), say.Clean(r.Profile)
-	r.Status = result.RunStatus(say.Clean(string(r.Status)))
-	r.Noisy, r.Stopping, r.Pilots, r.Lengths = say.Clean(r.Noisy), cleanStopping(r.Stopping), each(r.Pilots, cleanPilot), each(r.Lengths, cleanLength)
-	r.Source, r.Pairing = say.Clean(r.Source), say.Clean(r.Pairing)
+	r.ID, r.Profile = name(r.ID), name(r.Profile)
+	r.Status = result.RunStatus(name(string(r.Status)))
+	r.Noisy, r.Stopping, r.Pilots, r.Lengths = prose(r.Noisy), cleanStopping(r.Stopping), each(r.Pilots, cleanPilot), each(r.Lengths, cleanLength)
+	r.Source, r.Pairing = prose(r.Source), name(r.Pairing)
 	r.Metrics = each(r.Metrics, func(m result.Metric) result.Metric {
-		m.Name, m.Title, m.Unit, m.Better = say.Clean(m.Name), say.Clean(m.Title), say.Clean(m.Unit), result.Direction(say.Clean(string(m.Better)))
+		m.Name, m.Title, m.Unit, m.Better = name(m.Name), prose(m.Title), name(m.Unit), result.Direction(name(string(m.Better)))
 		return m
 	})
-	r.Tare = result.Build{Version: say.Clean(r.Tare.Version), Commit: say.Clean(r.Tare.Commit)}
+	r.Tare = result.Build{Version: name(r.Tare.Version), Commit: name(r.Tare.Commit)}
 	r.Hosts = each(r.Hosts, func(h result.Host) result.Host {
-		return result.Host{Name: say.Clean(h.Name), Facts: cleanFacts(h.Facts)}
+		return result.Host{Name: name(h.Name), Facts: cleanFacts(h.Facts)}
 	})
 	r.Modes = each(r.Modes, cleanMode)
 	for i, m := range r.Modes {
 		r.Modes[i].Facts = together(m.Facts, r.Hosts)
 	}
 	r.Scenarios = each(r.Scenarios, func(s result.Scenario) result.Scenario {
-		s.ID, s.Title, s.Description = say.Clean(s.ID), say.Clean(s.Title), say.Clean(s.Description)
-		s.Mode, s.Workload = say.Clean(s.Mode), say.Clean(s.Workload)
+		s.ID, s.Title, s.Description = name(s.ID), prose(s.Title), prose(s.Description)
+		s.Mode, s.Workload = name(s.Mode), name(s.Workload)
 		return s
 	})
 	r.Comparisons = each(r.Comparisons, cleanComparison)
 	r.Agreements = each(r.Agreements, func(a result.Agreement) result.Agreement {
-		a.Workload, a.Tool, a.Mode, a.Metric = say.Clean(a.Workload), say.Clean(a.Tool), say.Clean(a.Mode), say.Clean(a.Metric)
+		a.Workload, a.Tool, a.Mode, a.Metric = name(a.Workload), name(a.Tool), name(a.Mode), name(a.Metric)
 		return a
 	})
 	r.Cells = each(r.Cells, func(c result.Cell) result.Cell {
-		c.Mode, c.Workload, c.Metric = say.Clean(c.Mode), say.Clean(c.Workload), say.Clean(c.Metric)
-		c.Baseline, c.Unit = say.Clean(c.Baseline), say.Clean(c.Unit)
+		c.Mode, c.Workload, c.Metric = name(c.Mode), name(c.Workload), name(c.Metric)
+		c.Baseline, c.Unit = name(c.Baseline), name(c.Unit)
 		return c
 	})
 	cleanEvidence(&r)
 	r.Warnings = each(r.Warnings, func(w result.Warning) result.Warning {
-		return result.Warning{Code: say.Clean(w.Code), Scope: say.Clean(w.Scope), Text: say.Clean(w.Text)}
+		return result.Warning{Code: name(w.Code), Scope: prose(w.Scope), Text: prose(w.Text)}
 	})
 	return r
 }
@@ -109,36 +109,36 @@ func cleanStopping(s *result.Stopping) *result.Stopping {
 		return nil
 	}
 	clean := *s
-	clean.Text = say.Clean(s.Text)
+	clean.Text = prose(s.Text)
 	clean.Unsettled = each(s.Unsettled, func(u result.Unsettled) result.Unsettled {
-		u.Mode, u.Workload, u.Metric = say.Clean(u.Mode), say.Clean(u.Workload), say.Clean(u.Metric)
+		u.Mode, u.Workload, u.Metric = name(u.Mode), name(u.Workload), name(u.Metric)
 		return u
 	})
 	return &clean
 }
 
 func cleanPilot(p result.Pilot) result.Pilot {
-	p.Mode, p.Workload, p.Reason = say.Clean(p.Mode), say.Clean(p.Workload), say.Clean(p.Reason)
+	p.Mode, p.Workload, p.Reason = name(p.Mode), name(p.Workload), prose(p.Reason)
 	return p
 }
 
 func cleanLength(l result.Length) result.Length {
-	l.Workload, l.Reason = say.Clean(l.Workload), say.Clean(l.Reason)
+	l.Workload, l.Reason = name(l.Workload), prose(l.Reason)
 	return l
 }
 
 func cleanMode(m result.Mode) result.Mode {
-	m.ID, m.Title, m.Reason = say.Clean(m.ID), say.Clean(m.Title), say.Clean(m.Reason)
-	m.Baseline, m.Status = say.Clean(m.Baseline), result.ModeStatus(say.Clean(string(m.Status)))
-	m.Mode, m.Description, m.Facts = say.Clean(m.Mode), say.Clean(m.Description), cleanFacts(m.Facts)
+	m.ID, m.Title, m.Reason = name(m.ID), prose(m.Title), prose(m.Reason)
+	m.Baseline, m.Status = name(m.Baseline), result.ModeStatus(name(string(m.Status)))
+	m.Mode, m.Description, m.Facts = name(m.Mode), prose(m.Description), cleanFacts(m.Facts)
 	if m.Topology != nil {
 		m.Topology = &result.Topology{Edges: m.Topology.Edges, Nodes: each(m.Topology.Nodes, cleanNode), Beside: each(m.Topology.Beside, cleanNode)}
 	}
 	if m.Proof != nil {
 		p := *m.Proof
-		p.Workload = say.Clean(p.Workload)
+		p.Workload = name(p.Workload)
 		p.Findings = each(p.Findings, func(f result.Finding) result.Finding {
-			f.Counter, f.Expect = say.Clean(f.Counter), say.Clean(f.Expect)
+			f.Counter, f.Expect = name(f.Counter), prose(f.Expect)
 			return f
 		})
 		m.Proof = &p
@@ -147,14 +147,14 @@ func cleanMode(m result.Mode) result.Mode {
 }
 
 func cleanNode(n result.Node) result.Node {
-	n.Kind, n.Host, n.Sandbox = say.Clean(n.Kind), say.Clean(n.Host), say.Clean(n.Sandbox)
-	n.Label, n.Facts, n.Counters = say.Clean(n.Label), cleanFacts(n.Facts), each(n.Counters, say.Clean)
+	n.Kind, n.Host, n.Sandbox = name(n.Kind), name(n.Host), name(n.Sandbox)
+	n.Label, n.Facts, n.Counters = name(n.Label), cleanFacts(n.Facts), each(n.Counters, name)
 	return n
 }
 
 func cleanComparison(c result.Comparison) result.Comparison {
-	c.ID, c.Title, c.Reason = say.Clean(c.ID), say.Clean(c.Title), say.Clean(c.Reason)
-	c.Metric, c.Unit = say.Clean(c.Metric), say.Clean(c.Unit)
+	c.ID, c.Title, c.Reason = name(c.ID), prose(c.Title), prose(c.Reason)
+	c.Metric, c.Unit = name(c.Metric), name(c.Unit)
 	c.A, c.B = cleanSide(c.A), cleanSide(c.B)
 	if c.ID == "" {
 		c.ID = c.A.ID + "/" + c.B.ID
@@ -163,7 +163,7 @@ func cleanComparison(c result.Comparison) result.Comparison {
 }
 
 func cleanSide(s result.Side) result.Side {
-	s.ID, s.Mode, s.Workload = say.Clean(s.ID), say.Clean(s.Mode), say.Clean(s.Workload)
+	s.ID, s.Mode, s.Workload = name(s.ID), name(s.Mode), name(s.Workload)
 	if len(s.Of) > 0 {
 		s.Of = each(s.Of, cleanSide)
 	}
@@ -172,28 +172,28 @@ func cleanSide(s result.Side) result.Side {
 
 func cleanFacts(facts []result.Fact) []result.Fact {
 	return each(facts, func(f result.Fact) result.Fact {
-		return result.Fact{Name: say.Clean(f.Name), Value: say.Clean(f.Value)}
+		return result.Fact{Name: name(f.Name), Value: prose(f.Value)}
 	})
 }
 
 func cleanTrials(trials []result.Trial) []result.Trial {
 	return each(trials, func(t result.Trial) result.Trial {
-		t.Mode, t.Workload, t.Reason = say.Clean(t.Mode), say.Clean(t.Workload), say.Clean(t.Reason)
-		t.Status = result.TrialStatus(say.Clean(string(t.Status)))
+		t.Mode, t.Workload, t.Reason = name(t.Mode), name(t.Workload), say.Cut(say.Clean(t.Reason), mostWhy)
+		t.Status = result.TrialStatus(name(string(t.Status)))
 		t.Processes = each(t.Processes, func(p result.ProcessCPU) result.ProcessCPU {
-			p.Name = say.Clean(p.Name)
+			p.Name = name(p.Name)
 			return p
 		})
 		if t.Search != nil {
 			search := *t.Search
 			search.Goals = each(search.Goals, func(g result.SearchGoal) result.SearchGoal {
-				g.Metric = say.Clean(g.Metric)
+				g.Metric = name(g.Metric)
 				return g
 			})
 			t.Search = &search
 		}
-		for name := range t.Metrics {
-			if say.Clean(name) != name {
+		for metric := range t.Metrics {
+			if name(metric) != metric {
 				t.Metrics = cleanNames(t.Metrics)
 				break
 			}
@@ -204,8 +204,8 @@ func cleanTrials(trials []result.Trial) []result.Trial {
 
 func cleanNames(metrics map[string]float64) map[string]float64 {
 	out := make(map[string]float64, len(metrics))
-	for name, v := range metrics {
-		out[say.Clean(name)] = v
+	for metric, v := range metrics {
+		out[name(metric)] = v
 	}
 	return out
 }

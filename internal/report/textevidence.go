@@ -228,7 +228,7 @@ func (p *printer) limit(t limitTable) {
 	}
 	for _, r := range t.Rows {
 		if r.Retransmits != "" {
-			p.wrap(gap+gap, "retransmits of "+r.name(t)+": "+r.Retransmits)
+			p.wrap(gap+gap, "retransmits of "+r.name(t)+" over whole trials: "+r.Retransmits)
 		}
 	}
 	for _, m := range t.Missing {

@@ -195,10 +195,13 @@ func checkSchema(got, want string) error {
 	}
 	kind, _, _ := strings.Cut(want, "/")
 	if strings.HasPrefix(got, kind+"/") {
-		return fmt.Errorf("schema %q, but this version of tare reads only %q", got, want)
+		return fmt.Errorf("%w %q, but this version of tare reads only %q: use the one that made it, or a later one", errSchema, got, want)
 	}
-	return fmt.Errorf("schema %q where %q should be", got, want)
+	return fmt.Errorf("%w %q where %q should be", errSchema, got, want)
 }
+
+// errSchema begins what is said of a schema that is not known here.
+var errSchema = errors.New("schema")
 
 // encode is JSON as a person may read it, < and > included, ending in a newline.
 func encode(v any, indent string) ([]byte, error) {

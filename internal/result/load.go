@@ -16,10 +16,12 @@ import (
 // the modes, without titles and baselines. A last line that was cut in the middle
 // is dropped. If trials were added after run.json was written, the run is
 // interrupted too, and a warning with code stale_run says that its cells lack
-// them. Without trials.ndjson there are no trials.
+// them; if there are fewer, trials_missing says so. Without trials.ndjson there are no
+// trials.
 //
 // Errors name the file and the line: broken JSON, an unknown schema (a later
-// major version of tare wrote it), a line above 16 MiB.
+// major version of tare wrote it), a line above 16 MiB, something that is not a plain
+// file.
 func (d *Dir) Load() (Run, []Trial, error) {
 	return d.load(parseTrial)
 }
@@ -47,10 +49,15 @@ func (d *Dir) load(parse parser) (Run, []Trial, error) {
 	case broken != nil:
 		return Run{}, nil, broken
 	}
-	if known := run.Trials.total(); len(trials) > known {
+	switch known := run.Trials.total(); {
+	case len(trials) > known:
 		run.Status = RunInterrupted
 		run.Warnings = append(run.Warnings, Warning{"stale_run", "run", fmt.Sprintf(
 			"%s holds %d trials, %s was written after %d: the run went on and was killed", TrialsFile, len(trials), RunFile, known)})
+	case len(trials) < known:
+		run.Warnings = append(run.Warnings, Warning{"trials_missing", "run", fmt.Sprintf(
+			"%s holds %d trials, %s was written after %d: the others are not shown, though the figures rest on them; the file was cut, edited or left behind",
+			TrialsFile, len(trials), RunFile, known)})
 	}
 	return run, trials, nil
 }
@@ -84,13 +91,13 @@ func runOf(trials []Trial) Run {
 }
 
 func (d *Dir) readRun() (Run, error) {
-	data, err := d.root.ReadFile(RunFile)
+	data, err := d.read(RunFile)
 	if err != nil {
-		return Run{}, fmt.Errorf("read run: %w", err)
+		return Run{}, fmt.Errorf("read the run %s: %w", d.path, err)
 	}
 	run, err := parseRun(data)
 	if err != nil {
-		return Run{}, fmt.Errorf("read %s: %w", filepath.Join(d.path, RunFile), err)
+		return Run{}, d.runUnreadable(err)
 	}
 	return run, nil
 }
@@ -111,20 +118,16 @@ func parseRun(data []byte) (Run, error) {
 }
 
 func (d *Dir) readTrials(parse parser, expected int) ([]Trial, fileEnd, error) {
-	f, err := d.root.Open(TrialsFile)
+	f, size, err := d.openPlain(TrialsFile)
 	if err != nil {
-		return nil, fileEnd{}, fmt.Errorf("read trials: %w", err)
+		return nil, fileEnd{}, fmt.Errorf("read the trials of %s: %w", d.path, err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fileEnd{}, fmt.Errorf("read trials: %w", err)
-	}
 	// No line is shorter than this, whatever run.json says.
-	expected = max(0, min(expected, int(info.Size()/shortestLine)))
+	expected = max(0, min(expected, int(size/shortestLine)))
 	trials, end, line, err := parseTrials(f, parse, expected)
 	if err != nil {
-		return nil, fileEnd{}, fmt.Errorf("read %s:%d: %w", filepath.Join(d.path, TrialsFile), line, err)
+		return nil, fileEnd{}, fmt.Errorf("read %s:%d: %w", filepath.Join(d.path, TrialsFile), line, unreadable(err))
 	}
 	return trials, end, nil
 }

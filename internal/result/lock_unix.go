@@ -28,7 +28,11 @@ func lock(f *os.File) error {
 // Held is whether a process is writing trials in a run's directory now. Where that
 // cannot be told, it is false.
 func Held(dir string) bool {
-	f, err := os.Open(filepath.Join(dir, TrialsFile))
+	name := filepath.Join(dir, TrialsFile)
+	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
+		return false // to open a pipe is to wait
+	}
+	f, err := os.Open(name)
 	if err != nil {
 		return false
 	}

@@ -17,7 +17,7 @@ import (
 // alone or in turns: what the machine worked beyond its baseline and other programs,
 // for all that arrived, warm-up included. On a machine so busy that a trial's part
 // cannot be told, it says so instead.
-func TestBill(t *testing.T) {
+func TestAloneBill(t *testing.T) {
 	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
 		s.Blocks, s.Settle = 1, study.Duration(300*time.Millisecond)
 		stream := s.Workloads[0]

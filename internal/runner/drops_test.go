@@ -19,7 +19,7 @@ import (
 // The kernel's own reasons account for what each of two modes lost that take turns on
 // the same port: in slices, and in the steps of a search. The path is slower than
 // what is offered, so that its queue drops.
-func TestDropReasons(t *testing.T) {
+func TestAloneDropReasons(t *testing.T) {
 	w, err := drops.New("/proc")
 	if _, none := os.Stat("/sys/kernel/btf/vmlinux"); errors.Is(err, fs.ErrPermission) || err != nil && none != nil {
 		t.Skipf("needs the right to load eBPF, and BTF: %v", err)

@@ -66,9 +66,9 @@ func outcomes(trials []result.Trial) (out []string) {
 // that is busy enough.
 func broke(t result.Trial) bool { return t.Status == result.TrialFailed }
 
-// TestHogMakesInvalid: beside a program that keeps a CPU busy, trials are ruled out
+// TestAloneHogMakesInvalid: beside a program that keeps a CPU busy, trials are ruled out
 // by what others use. The limit is far below what it gets on any machine.
-func TestHogMakesInvalid(t *testing.T) {
+func TestAloneHogMakesInvalid(t *testing.T) {
 	hog(t)
 	modes := []string{"host", "netns/macvlan"}
 	run, trials, err := weigh(t, netns.Driver{}, modes, limited(0.001, study.NotApplied), nil)
@@ -82,7 +82,7 @@ func TestHogMakesInvalid(t *testing.T) {
 	slices.Sort(got[min(2, len(got)):])
 	want := []string{"1 host invalid", "1 netns/macvlan invalid", "1 host invalid again", "1 netns/macvlan invalid again"}
 	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("trials (-want +got):\n%s", d)
+		t.Fatalf("trials (-want +got):\n%s\nmodes %+v", d, run.Modes)
 	}
 	if why := trials[0].Reason; !strings.HasPrefix(why, "other programs used ") {
 		t.Errorf("reason %q", why)
@@ -106,9 +106,9 @@ func TestHogMakesInvalid(t *testing.T) {
 	}
 }
 
-// TestNoisyRun: with more invalid trials than may be, nothing is run again, and no
+// TestAloneNoisyRun: with more invalid trials than may be, nothing is run again, and no
 // verdict is given.
-func TestNoisyRun(t *testing.T) {
+func TestAloneNoisyRun(t *testing.T) {
 	hog(t)
 	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
 		limited(0.001, 0.2)(s)

@@ -126,7 +126,7 @@ func needNFT(t *testing.T) {
 
 // Six ways to lose datagrams, each provoked: what is lost is booked to the place where
 // it died.
-func TestLossesAreBooked(t *testing.T) {
+func TestAloneLossesAreBooked(t *testing.T) {
 	t.Run("tiny receive buffer", func(t *testing.T) {
 		out, tr := lose(t, "host", datagrams(func(w *study.Workload) { w.ReceiveBuffer = 4096 }), nil, nil, nil)
 		diedAt(t, *tr.Losses, result.PlaceReceive)

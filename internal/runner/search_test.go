@@ -27,7 +27,7 @@ func searching(s *study.Study, rate study.Rate) {
 // A search on a path of known rate ends near it, its steps add up to what the path was
 // proven to carry, and the next one begins where it ended. The bounds are wide: a busy
 // machine keeps a sender from its schedule, and only ever makes the answer lower.
-func TestSearch(t *testing.T) {
+func TestAloneSearch(t *testing.T) {
 	const limit, frame, payload = 100e6, 1400 + 28 + 14, 1400
 	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/bridge"}, func(s *study.Study) { searching(s, limit) }, nil)
 	if err != nil || run.Trials.OK != 4 {
@@ -67,7 +67,7 @@ func TestSearch(t *testing.T) {
 }
 
 // On a slower path the answer is lower, and loss goals are the study's.
-func TestSearchTellsPathsApart(t *testing.T) {
+func TestAloneSearchTellsPathsApart(t *testing.T) {
 	found := map[study.Rate]float64{}
 	for _, rate := range []study.Rate{20e6, 100e6} {
 		run, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {

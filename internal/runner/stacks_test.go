@@ -60,7 +60,7 @@ func needStacks(t *testing.T) {
 // Of the real lab: each mode's own part shows in its breakdown, and not in that of the
 // bare host. A neighbour's soft interrupts may be among the samples, so that "not" is
 // a third of what the mode has, or less; and shares are of what is not beside the mode.
-func TestBreakdown(t *testing.T) {
+func TestAloneBreakdown(t *testing.T) {
 	drivertest.NeedLab(t)
 	needStacks(t)
 	modes := []string{"host", "netns/published", "netns/vxlan"}

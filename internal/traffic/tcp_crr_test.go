@@ -16,35 +16,29 @@ import (
 // way to close.
 func TestCRRConformance(t *testing.T) {
 	room(t)
-	for path, n := range pathPairs() {
-		for _, flows := range []int{1, 3, 32} {
-			for _, size := range [][2]int{{1, 1}, {7, 20}, {300_000, 2}, {1, 300_000}} {
-				for _, reset := range []bool{false, true} {
-					name := fmt.Sprintf("%s, %d flows, %d/%d bytes, reset %t", path, flows, size[0], size[1], reset)
-					p := params("tcp_crr")
-					p.Streams, p.RequestSize, p.ResponseSize, p.Reset = flows, size[0], size[1], reset
-					p.Warmup, p.Duration = 5*time.Millisecond, 40*time.Millisecond
-					ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-					c, s, err := between(ctx, tcpCRR{n[0]}, tcpCRR{n[1]}, p)
-					cancel()
-					if err != nil {
-						t.Errorf("%s: %v", name, err)
-						continue
-					}
-					if c.Window.Messages == 0 && c.Messages > 0 {
-						t.Logf("%s: none of %d connections ended in the window of a busy machine", name, c.Messages)
-						c.Window.Messages = c.Messages
-					}
-					c.Notes = nil // this machine's own source ports may be few
-					rrAgree(t, name, p, c, s)
-					if int64(c.Connections) != c.Messages || s.Connections != c.Connections {
-						t.Errorf("%s: %d messages over %d connections, the server saw %d", name, c.Messages, c.Connections, s.Connections)
-					}
-					if c.TCP.Wire < uint64(c.Sent) || s.TCP.Wire < uint64(s.Sent) || c.TCP.Segments < 5*uint64(c.Connections) {
-						t.Errorf("%s: sent %d and %d bytes, bounds %+v and %+v", name, c.Sent, s.Sent, c.TCP, s.TCP)
-					}
-				}
-			}
+	for _, x := range exchanges([][2]int{{1, 1}, {7, 20}, {300_000, 2}, {1, 300_000}}) {
+		name := fmt.Sprintf("%s, reset %t", x, x.other)
+		p := params("tcp_crr")
+		p.Streams, p.RequestSize, p.ResponseSize, p.Reset = x.flows, x.request, x.response, x.other
+		p.Warmup, p.Duration = 5*time.Millisecond, 40*time.Millisecond
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		c, s, err := between(ctx, tcpCRR{x.on.client}, tcpCRR{x.on.server}, p)
+		cancel()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if c.Window.Messages == 0 && c.Messages > 0 {
+			t.Logf("%s: none of %d connections ended in the window of a busy machine", name, c.Messages)
+			c.Window.Messages = c.Messages
+		}
+		c.Notes = nil // this machine's own source ports may be few
+		rrAgree(t, name, p, c, s)
+		if int64(c.Connections) != c.Messages || s.Connections != c.Connections {
+			t.Errorf("%s: %d messages over %d connections, the server saw %d", name, c.Messages, c.Connections, s.Connections)
+		}
+		if c.TCP.Wire < uint64(c.Sent) || s.TCP.Wire < uint64(s.Sent) || c.TCP.Segments < 5*uint64(c.Connections) {
+			t.Errorf("%s: sent %d and %d bytes, bounds %+v and %+v", name, c.Sent, s.Sent, c.TCP, s.TCP)
 		}
 	}
 }

@@ -12,31 +12,28 @@ import (
 // that is told to send little. Slices add up, warm-ups count for nothing, and a
 // receiver has nothing to say.
 func TestLimits(t *testing.T) {
-	for _, on := range pathways() {
-		for what, c := range map[string]struct {
-			change func(*Params)
-			most   func(Limits) float64
-		}{
-			"a tiny receive buffer": {func(p *Params) { p.ReceiveBuffer, p.SendBuffer, p.WriteSize = 2048, 1<<20, 128<<10 }, func(l Limits) float64 { return l.ReceiveWindow }},
-			"little to send":        {func(p *Params) { p.Rate, p.WriteSize = 2e6, 10_000 }, func(l Limits) float64 { return l.Application }},
-		} {
-			for _, sliced := range []bool{false, true} {
-				if sliced && on.server != on.client {
-					continue // slices are no matter of the network
-				}
-				p := params("tcp_stream")
-				p.Streams, p.Warmup, p.Duration = 1, 50*time.Millisecond, 300*time.Millisecond
-				c.change(&p)
-				if sliced {
-					p.Slice, p.Rounds = 150*time.Millisecond, 2
-				}
-				shown := false
-				for n := 0; n < attempts && !shown; n++ {
-					shown = limitedAs(t, what, on, p, c.most)
-				}
-				if !shown {
-					t.Errorf("%s, %s, sliced %t: in none of %d trials was it mostly that", on, what, sliced, attempts)
-				}
+	for i, c := range []struct {
+		what   string
+		change func(*Params)
+		most   func(Limits) float64
+	}{
+		{"a tiny receive buffer", func(p *Params) { p.ReceiveBuffer, p.SendBuffer, p.WriteSize = 2048, 1<<20, 128<<10 }, func(l Limits) float64 { return l.ReceiveWindow }},
+		{"little to send", func(p *Params) { p.Rate, p.WriteSize = 2e6, 10_000 }, func(l Limits) float64 { return l.Application }},
+	} {
+		for row, on := range append(covering(i), covering(i + 1)[0]) {
+			sliced := row == 2 // no matter of the network
+			p := params("tcp_stream")
+			p.Streams, p.Warmup, p.Duration = 1, 50*time.Millisecond, 300*time.Millisecond
+			c.change(&p)
+			if sliced {
+				p.Slice, p.Rounds = 150*time.Millisecond, 2
+			}
+			shown := false
+			for n := 0; n < attempts && !shown; n++ {
+				shown = limitedAs(t, c.what, on, p, c.most)
+			}
+			if !shown {
+				t.Errorf("%s, %s, sliced %t: in none of %d trials was it mostly that", on, c.what, sliced, attempts)
 			}
 		}
 	}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,46 +84,89 @@ func rrAgree(t *testing.T, name string, p Params, c, s Report) {
 	}
 }
 
+// exchange is one row of a table of trials of tcp_rr and tcp_crr.
+type exchange struct {
+	on                way
+	flows             int
+	request, response int
+	other             bool // the workload's own choice
+}
+
+func (x exchange) String() string {
+	return fmt.Sprintf("%s, %d flows, %d/%d bytes", x.on, x.flows, x.request, x.response)
+}
+
+// exchanges covers every pair of what its rows may be, and every three of flows, sizes
+// and the workload's own choice, in a quarter of all rows there could be.
+func exchanges(sizes [][2]int) (out []exchange) {
+	for f, flows := range []int{1, 3, 32} {
+		for s, size := range sizes {
+			for r, on := range covering(f + s) {
+				out = append(out, exchange{on, flows, size[0], size[1], (f+s)/2%2 != r})
+			}
+		}
+	}
+	return out
+}
+
+// The table of exchanges holds every pair.
+func TestExchangesCoverPairs(t *testing.T) {
+	if len(pathways()) == 1 {
+		t.Skip("this system has one network")
+	}
+	pairs := map[string]bool{}
+	for _, x := range exchanges([][2]int{{1, 1}, {2, 2}, {3, 3}, {4, 4}}) {
+		row := []string{"client " + name(x.on.client), "server " + name(x.on.server), fmt.Sprint("flows ", x.flows), fmt.Sprint("size ", x.request), fmt.Sprint("other ", x.other)}
+		for i, a := range row {
+			for _, b := range row[i+1:] {
+				pairs[a+", "+b] = true
+			}
+		}
+	}
+	// Of 2, 2, 3, 4 and 2 values.
+	if want := 2*2 + 2*3 + 2*4 + 2*2 + 2*3 + 2*4 + 2*2 + 3*4 + 3*2 + 4*2; len(pairs) != want {
+		t.Errorf("%d pairs of %d: %v", len(pairs), want, slices.Sorted(maps.Keys(pairs)))
+	}
+}
+
 // Both ends count the same, whatever their paths, the flows, the sizes, and
 // whether requests have a schedule.
 func TestRRConformance(t *testing.T) {
 	room(t)
-	for path, n := range pathPairs() {
-		for _, flows := range []int{1, 3, 32} {
-			for _, size := range [][2]int{{1, 1}, {100, 3000}, {300_000, 2}, {1, 300_000}} {
-				for _, rate := range []uint64{0, 500} {
-					name := fmt.Sprintf("%s, %d flows, %d/%d bytes, rate %d", path, flows, size[0], size[1], rate)
-					p := params("tcp_rr")
-					p.Streams, p.RequestSize, p.ResponseSize, p.TransactionRate = flows, size[0], size[1], rate
-					p.Warmup, p.Duration = 10*time.Millisecond, 60*time.Millisecond
-					ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-					c, s, err := between(ctx, tcpRR{n[0]}, tcpRR{n[1]}, p)
-					cancel()
-					if err != nil {
-						t.Errorf("%s: %v", name, err)
-						continue
-					}
-					if rate > 0 {
-						c.Notes = nil // a busy machine may miss slots
-					}
-					if c.Window.Missed < c.Window.Slots {
-						rrAgree(t, name, p, c, s)
-					}
-					if c.Connections != flows || s.Connections != flows || len(c.Window.Streams) != flows {
-						t.Errorf("%s: %d and %d connections, %d streams", name, c.Connections, s.Connections, len(c.Window.Streams))
-					}
-					var received int64
-					for _, n := range c.Window.Streams {
-						received += n
-					}
-					if received != c.Window.Received {
-						t.Errorf("%s: the streams received %d, the window %d", name, received, c.Window.Received)
-					}
-					if rate > 0 && c.Window.Slots != 30 {
-						t.Errorf("%s: %d slots in 60 ms at %d/s", name, c.Window.Slots, rate)
-					}
-				}
-			}
+	for _, x := range exchanges([][2]int{{1, 1}, {100, 3000}, {300_000, 2}, {1, 300_000}}) {
+		rate := uint64(0)
+		if x.other {
+			rate = 500
+		}
+		name := fmt.Sprintf("%s, rate %d", x, rate)
+		p := params("tcp_rr")
+		p.Streams, p.RequestSize, p.ResponseSize, p.TransactionRate = x.flows, x.request, x.response, rate
+		p.Warmup, p.Duration = 10*time.Millisecond, 60*time.Millisecond
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		c, s, err := between(ctx, tcpRR{x.on.client}, tcpRR{x.on.server}, p)
+		cancel()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if rate > 0 {
+			c.Notes = nil // a busy machine may miss slots
+		}
+		if c.Window.Missed < c.Window.Slots {
+			rrAgree(t, name, p, c, s)
+		}
+		if c.Connections != x.flows || s.Connections != x.flows || len(c.Window.Streams) != x.flows {
+			t.Errorf("%s: %d and %d connections, %d streams", name, c.Connections, s.Connections, len(c.Window.Streams))
+		}
+		var received int64
+		for _, n := range c.Window.Streams {
+			received += n
+		}
+		if received != c.Window.Received {
+			t.Errorf("%s: the streams received %d, the window %d", name, received, c.Window.Received)
+		}
+		if rate > 0 && c.Window.Slots != 30 {
+			t.Errorf("%s: %d slots in 60 ms at %d/s", name, c.Window.Slots, rate)
 		}
 	}
 }
@@ -250,18 +295,25 @@ func TestRRBadServer(t *testing.T) {
 	for name, test := range cases {
 		for _, n := range []network{fastest(), portable{}} {
 			for _, flows := range []int{1, 4} {
-				p := params("tcp_rr")
-				p.Streams, p.Duration = flows, time.Minute
-				p.Address = "127.0.0.1:1"
-				if test.serve != nil {
-					p.Address = fakeServer(t, p, test.serve)
-				}
-				ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Second, errors.New("enough"))
-				_, err := tcpRR{n}.Dial(ctx, p, nil)
-				cancel()
-				if err == nil || !strings.Contains(err.Error(), test.want) && !strings.Contains(err.Error(), "broken pipe") {
-					t.Errorf("%s, %T, %d flows: %v", name, n, flows, err)
-				}
+				t.Run(fmt.Sprintf("%s/%T/%d", name, n, flows), func(t *testing.T) {
+					t.Parallel()
+					p := params("tcp_rr")
+					p.Streams, p.Duration = flows, time.Minute
+					p.Address = "127.0.0.1:1"
+					limit := time.Minute
+					if test.serve != nil {
+						p.Address = fakeServer(t, p, test.serve)
+					}
+					if test.want == "enough" {
+						limit = 2 * time.Second // for it to begin; then only this ends it
+					}
+					ctx, cancel := context.WithTimeoutCause(t.Context(), limit, errors.New("enough"))
+					defer cancel()
+					_, err := tcpRR{n}.Dial(ctx, p, nil)
+					if err == nil || !strings.Contains(err.Error(), test.want) && !strings.Contains(err.Error(), "broken pipe") {
+						t.Errorf("got %v, want %q", err, test.want)
+					}
+				})
 			}
 		}
 	}

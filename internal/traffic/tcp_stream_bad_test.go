@@ -84,7 +84,7 @@ func impostor(t *testing.T, p Params, then func(net.Conn)) (address string) {
 }
 
 // A peer that plays along and then does not ends the trial with a reason, within
-// the trial's own deadlines.
+// the trial's own deadlines; or it is given up, as soon as the peer has got that far.
 func TestStreamBadServer(t *testing.T) {
 	wait := func(t *testing.T) func(net.Conn) {
 		return func(net.Conn) { <-t.Context().Done() } // the test's context ends before its cleanup
@@ -92,28 +92,29 @@ func TestStreamBadServer(t *testing.T) {
 	for _, c := range []struct {
 		what    string
 		reverse bool
-		limit   time.Duration
-		server  func(t *testing.T) func(net.Conn)
+		server  func(t *testing.T, giveUp func()) func(net.Conn)
 		says    string
 	}{
-		{"never says go", false, 300 * time.Millisecond, wait, "to start the trial: too long"},
-		{"closes at the token", false, time.Minute, func(*testing.T) func(net.Conn) { return func(net.Conn) {} }, "to start the trial: "},
-		{"says something else", false, time.Minute, func(t *testing.T) func(net.Conn) {
+		{"never says go", false, func(t *testing.T, giveUp func()) func(net.Conn) {
+			return func(c net.Conn) { giveUp(); wait(t)(c) }
+		}, "to start the trial: too long"},
+		{"closes at the token", false, func(*testing.T, func()) func(net.Conn) { return func(net.Conn) {} }, "to start the trial: "},
+		{"says something else", false, func(t *testing.T, _ func()) func(net.Conn) {
 			return func(c net.Conn) { _, _ = c.Write([]byte("SSH-2.0-x\r\n")); wait(t)(c) }
 		}, "something else than go"},
-		{"never reads", false, time.Minute, func(t *testing.T) func(net.Conn) {
+		{"never reads", false, func(t *testing.T, _ func()) func(net.Conn) {
 			return func(c net.Conn) { _, _ = c.Write([]byte{goByte}); wait(t)(c) }
 		}, "send: the receiver had not seen its window 5s after"},
-		{"closes mid-trial", false, time.Minute, func(*testing.T) func(net.Conn) {
+		{"closes mid-trial", false, func(*testing.T, func()) func(net.Conn) {
 			return func(c net.Conn) {
 				_, _ = c.Write([]byte{goByte})
 				_, _ = io.CopyN(io.Discard, c, 100_000)
 			}
 		}, "send: "},
-		{"never sends", true, time.Second, func(t *testing.T) func(net.Conn) {
-			return func(c net.Conn) { _, _ = c.Write([]byte{goByte}); wait(t)(c) }
+		{"never sends", true, func(t *testing.T, giveUp func()) func(net.Conn) {
+			return func(c net.Conn) { _, _ = c.Write([]byte{goByte}); giveUp(); wait(t)(c) }
 		}, "too long"},
-		{"stops sending mid-trial", true, time.Minute, func(*testing.T) func(net.Conn) {
+		{"stops sending mid-trial", true, func(*testing.T, func()) func(net.Conn) {
 			return func(c net.Conn) {
 				_, _ = c.Write([]byte{goByte})
 				_, _ = c.Write(make([]byte, 1000))
@@ -130,9 +131,9 @@ func TestStreamBadServer(t *testing.T) {
 				if strings.Contains(c.what, "mid-trial") {
 					p.Duration = time.Minute
 				}
-				p.Address = impostor(t, p, c.server(t))
-				ctx, cancel := context.WithTimeoutCause(t.Context(), c.limit, errors.New("too long"))
-				defer cancel()
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				p.Address = impostor(t, p, c.server(t, func() { cancel(errors.New("too long")) }))
 				_, err := tcpStream{n}.Dial(ctx, p, nil)
 				if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
 					t.Errorf("got %q, want one line with %q", err, c.says)

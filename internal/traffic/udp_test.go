@@ -117,7 +117,7 @@ func consistent(t *testing.T, name string, p Params, sender, receiver Report) {
 }
 
 func TestUDPStream(t *testing.T) {
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name   string
 		change func(*Params)
 		lossy  bool // as fast as it goes: only the accounts must agree
@@ -135,10 +135,11 @@ func TestUDPStream(t *testing.T) {
 		{"unlimited with offload", func(p *Params) { p.Rate, p.Offload, p.Duration = 0, true, 150*time.Millisecond }, true},
 		{"ipv6", func(p *Params) { p.Address = "[::1]:0" }, false},
 	} {
-		for way, ends := range ways(newStream) {
-			name := c.name + ", " + way
+		for _, on := range covering(i) {
+			name := fmt.Sprintf("%s, %s", c.name, on)
 			p := udpParams("udp_stream")
 			c.change(&p)
+			ends := [2]Workload{udpStream{on.server}, udpStream{on.client}}
 			client, server, err := udpTrial(t, ends[0], ends[1], p)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)

@@ -53,13 +53,17 @@ func File(mode string) string {
 }
 
 // New keeps of a path what is the same wherever it is built: of what was read back of
-// its devices only the MTU, and what rests and the rules in an order of their own.
+// its devices only the MTU, of several pairs the first, and what rests and the rules in
+// an order of their own.
 func New(t result.Topology, findings []result.Finding) Path {
 	p := Path{Topology: result.Topology{Edges: t.Edges}}
 	for _, n := range t.Nodes {
 		p.Topology.Nodes = append(p.Topology.Nodes, lasting(n))
 	}
 	for _, n := range t.Beside {
+		if further(n.Sandbox) {
+			continue
+		}
 		p.Topology.Beside = append(p.Topology.Beside, lasting(n))
 	}
 	where := func(n result.Node) string { return n.Host + "/" + n.Sandbox + "/" + n.Label }
@@ -68,6 +72,11 @@ func New(t result.Topology, findings []result.Finding) Path {
 		p.Topology.Beside[i].ID = fmt.Sprintf("b%d", i)
 	}
 	for _, f := range findings {
+		at, _ := result.Of(f.Counter)
+		parts := strings.Split(at, "/")
+		if f.Pair > 1 || len(parts) > 2 && further(parts[1]) {
+			continue
+		}
 		p.Rules = append(p.Rules, Rule{f.Counter, f.Expect})
 	}
 	slices.SortFunc(p.Rules, func(a, b Rule) int {
@@ -77,7 +86,14 @@ func New(t result.Topology, findings []result.Finding) Path {
 	return p
 }
 
+// further says that a sandbox is of a pair behind the first: client2.
+func further(sandbox string) bool {
+	name := strings.TrimRight(sandbox, "0123456789")
+	return name != sandbox && (name == "client" || name == "server")
+}
+
 func lasting(n result.Node) result.Node {
+	n.Label, _, _ = strings.Cut(n.Label, " x ")
 	n.Facts = slices.DeleteFunc(slices.Clone(n.Facts), func(f result.Fact) bool { return f.Name != "mtu" })
 	if len(n.Facts) == 0 {
 		n.Facts = nil

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -26,7 +25,7 @@ func modes() []string {
 
 func TestShortcutsComeOutVoid(t *testing.T) {
 	for _, mode := range modes()[:2] { // the third has the first one's device
-		t.Run(mode, func(t *testing.T) { tunneltest.Shortcuts(t, wireguard.Driver{}, mode, "/wireguard.") })
+		t.Run(mode, func(t *testing.T) { tunneltest.Shortcuts(t, wireguard.Driver{}, mode, tunneltest.Clear, "/wireguard.") })
 	}
 }
 
@@ -78,27 +77,8 @@ func TestFactsAndSecrets(t *testing.T) {
 					t.Errorf("the MTU of %s is %s", d.name, mtu)
 				}
 			}
-			for _, pid := range p.Roots() {
-				secretless(t, pid)
-			}
+			tunneltest.Secretless(t, p)
 		})
-	}
-}
-
-// secretless looks at what everybody can read of a process for what a key looks like:
-// 64 digits in hex, or 43 letters in base64.
-func secretless(t *testing.T, pid int) {
-	t.Helper()
-	for _, file := range []string{"cmdline", "environ"} {
-		text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, word := range strings.FieldsFunc(string(text), func(r rune) bool { return strings.ContainsRune("\x00=, ", r) }) {
-			if len(word) >= 43 && !strings.Contains(word, "/") {
-				t.Errorf("%s of process %d has %q", file, pid, word)
-			}
-		}
 	}
 }
 

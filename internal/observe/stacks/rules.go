@@ -125,6 +125,9 @@ func proxy(name string) bool {
 
 // engine is whether a program serves a container engine without being on a path.
 func engine(name string) bool {
+	if proxy(name) {
+		return false // such as tare's own tunnel
+	}
 	for _, p := range []string{"dockerd", "containerd", "runc", "podman", "conmon", "crun", "docker-init", "tare", "exe"} {
 		if strings.HasPrefix(name, p) {
 			return true

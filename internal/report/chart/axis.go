@@ -2,7 +2,8 @@ package chart
 
 import (
 	"math"
-	"strconv"
+
+	"tare/internal/report/say"
 )
 
 // scale maps values to pixels.
@@ -140,7 +141,7 @@ func (s scale) evenTicks(step float64) []tick {
 	var out []tick
 	for i := math.Ceil(s.lo / step); i*step <= s.hi && len(out) < 20; i++ {
 		v := i*step + 0 // no -0
-		out = append(out, tick{v, strconv.FormatFloat(v, 'f', places, 64)})
+		out = append(out, tick{v, say.Fixed(v, places)})
 	}
 	return out
 }
@@ -176,7 +177,7 @@ func (s scale) logTicks() []tick {
 			}
 			for _, m := range steps {
 				if v := m * math.Pow10(e); v >= s.lo && v <= s.hi {
-					out = append(out, tick{v, strconv.FormatFloat(v, 'f', max(0, -e), 64)})
+					out = append(out, tick{v, say.Fixed(v, max(0, -e))})
 				}
 			}
 		}

@@ -122,8 +122,22 @@ func decimals(v float64, significant int) int {
 	return min(max(0, significant-1-exp), 9)
 }
 
+// absurd is more than anything that is measured comes to: a broken file has it, and its
+// digits would fill a page.
+const absurd = 1e15
+
+// Fixed shows a plain number with so many decimals, and one that is absurdly large by its
+// power of ten.
+func Fixed(v float64, decimals int) string { return fixed(v, decimals) }
+
 // fixed is v with so many decimals, without a sign on zero.
 func fixed(v float64, decimals int) string {
+	if !known(v) {
+		return Unknown // the largest figures overflow in another unit
+	}
+	if math.Abs(v) >= absurd {
+		return strconv.FormatFloat(v, 'e', 2, 64)
+	}
 	t := strconv.FormatFloat(v, 'f', decimals, 64)
 	if zero := strconv.FormatFloat(0, 'f', decimals, 64); t == "-"+zero {
 		return zero

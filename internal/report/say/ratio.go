@@ -83,7 +83,7 @@ func Change(ratio float64) string {
 // P shows a probability: "0.012", "<0.001". Nil is Unknown.
 func P(p *float64) string {
 	switch {
-	case p == nil || !known(*p):
+	case p == nil || !(*p >= 0 && *p <= 1):
 		return Unknown
 	case *p < 0.001:
 		return "<0.001"

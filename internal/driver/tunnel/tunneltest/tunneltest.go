@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -41,15 +43,17 @@ func Stands(t *testing.T, d driver.Driver, mode string, mtu int) (*drivertest.St
 }
 
 // Shortcuts opens ways round the tunnel, over which the traffic goes on flowing, and
-// wants each to come out void.
-func Shortcuts(t *testing.T, d driver.Driver, mode, counts string) {
+// wants each to come out void. clear opens the one in clear over the underlay; Clear is
+// enough where the tunnel has no rules of its own beside routes. wants is in what the
+// proof then says.
+func Shortcuts(t *testing.T, d driver.Driver, mode string, clear func(*tunnel.Path) error, wants string) {
 	for _, way := range []struct {
 		name string
 		open func(*tunnel.Path) error
 		want string
 	}{
 		{"a cable between the sandboxes", cable, "counter "},
-		{"in clear over the underlay", Clear, counts},
+		{"in clear over the underlay", clear, wants},
 	} {
 		t.Run(way.name, func(t *testing.T) {
 			s, p := Stands(t, d, mode, 0)
@@ -145,6 +149,25 @@ func Down(t *testing.T, d driver.Driver, mode string, down func(*testing.T, *tun
 	}
 	if _, err := p.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "has ended") {
 		t.Errorf("of a process that was killed the path says: %v", err)
+	}
+}
+
+// Secretless looks at what others can read of the mode's processes for what a key looks
+// like: 43 letters or more without a slash.
+func Secretless(t *testing.T, p *tunnel.Path) {
+	t.Helper()
+	for _, pid := range p.Roots() {
+		for _, file := range []string{"cmdline", "environ"} {
+			text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, word := range strings.FieldsFunc(string(text), func(r rune) bool { return strings.ContainsRune("\x00=, ", r) }) {
+				if len(word) >= 43 && !strings.Contains(word, "/") {
+					t.Errorf("%s of process %d has %q", file, pid, word)
+				}
+			}
+		}
 	}
 }
 

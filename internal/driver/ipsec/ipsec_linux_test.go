@@ -1,0 +1,108 @@
+package ipsec_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/ipsec"
+	"tare/internal/driver/tunnel"
+	"tare/internal/driver/tunnel/tunneltest"
+)
+
+func TestMain(m *testing.M) { drivertest.Main(m) }
+
+func TestBrief(t *testing.T) { drivertest.Brief(t, ipsec.Driver{}) }
+
+func TestShortcutsComeOutVoid(t *testing.T) {
+	t.Run("ipsec/userspace", func(t *testing.T) {
+		tunneltest.Shortcuts(t, ipsec.Driver{}, "ipsec/userspace", func(p *tunnel.Path) error {
+			return errors.Join(p.Near.NS.MainFirst(), p.Far.NS.MainFirst(), tunneltest.Clear(p))
+		}, "/esp.")
+	})
+	t.Run("ipsec/kernel", func(t *testing.T) {
+		tunneltest.Shortcuts(t, ipsec.Driver{}, "ipsec/kernel", func(p *tunnel.Path) error {
+			return errors.Join(p.Near.NS.DropPolicies(), p.Far.NS.DropPolicies())
+		}, "/esp.")
+	})
+}
+
+// Without its processes the tunnel in user space lets nothing through and nothing out;
+// that of the kernel goes on with the keys that it has, which is how IPsec is meant.
+func TestDown(t *testing.T) {
+	tunneltest.Down(t, ipsec.Driver{}, "ipsec/userspace", func(t *testing.T, p *tunnel.Path) { tunneltest.Kill(t, p) })
+}
+
+// Facts tell which IPsec it is; the kernel has associations in the one mode and none in
+// the other; the MTU is the one that was ordered; no key can be read where others look.
+func TestFactsAndSecrets(t *testing.T) {
+	for mode, esp := range map[string]string{"ipsec/userspace": "in charon", "ipsec/kernel": "in the kernel"} {
+		t.Run(mode, func(t *testing.T) {
+			_, p := tunneltest.Stands(t, ipsec.Driver{}, mode, 1300)
+			facts := map[string]string{}
+			for _, f := range p.Facts() {
+				facts[f.Name] = f.Value
+			}
+			if facts["inner MTU"] != "1300" || !strings.HasPrefix(facts["strongSwan"], "strongSwan 5.") && !strings.HasPrefix(facts["strongSwan"], "strongSwan 6.") ||
+				!strings.HasPrefix(facts["ESP"], esp) || facts["cipher"] != "AES_GCM_16-128" || !strings.Contains(facts["key exchange"], "CURVE_25519") {
+				t.Errorf("facts %v", facts)
+			}
+			for _, s := range p.Sides() {
+				list, err := s.NS.Associations()
+				if mode == "ipsec/kernel" && (err != nil || len(list) < 2) || mode != "ipsec/kernel" && len(list) > 0 {
+					t.Errorf("host %s: the kernel has %d associations, %v", s.At, len(list), err)
+				}
+			}
+			if mode == "ipsec/userspace" {
+				st, err := p.Near.NS.Stats("ipsec0")
+				if err != nil || st.MTU != 1300 {
+					t.Errorf("the MTU of ipsec0 is %d, %v", st.MTU, err)
+				}
+			}
+			tunneltest.Secretless(t, p)
+		})
+	}
+}
+
+// Two hosts with different keys do not come together, and that is what is said. Nothing
+// of either key is.
+func TestKeyExchangeFails(t *testing.T) {
+	drivertest.NeedLab(t)
+	if !ipsec.Here() {
+		t.Skip("strongSwan is not installed")
+	}
+	secrets := [2]string{"one key, secret", "another, secret"}
+	err := ipsec.ProvisionWith(t.Context(), driver.Order{Mode: "ipsec/userspace", Pairs: 1, Lab: drivertest.Spec(t, nil)}, secrets)
+	if err == nil || !strings.Contains(err.Error(), "key exchange has failed") || !strings.Contains(err.Error(), "AUTH") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v", err)
+	}
+	if strings.Contains(fmt.Sprint(err), "secret") {
+		t.Errorf("a key is told: %v", err)
+	}
+}
+
+// What strongSwan lacks is said with how to get it.
+func TestLacking(t *testing.T) {
+	if err := ipsec.Find("ipsec/kernel", t.TempDir()); err == nil || !strings.Contains(err.Error(), "strongswan-charon") {
+		t.Errorf("without charon: %v", err)
+	}
+	dir := t.TempDir()
+	charon, plugins := filepath.Join(dir, "charon"), filepath.Join(dir, "plugins")
+	if err := errors.Join(os.WriteFile(charon, []byte("#!/bin/sh\n"), 0o755), os.Mkdir(plugins, 0o755)); err != nil { //nolint:gosec // it is to be run
+		t.Fatal(err)
+	}
+	for mode, want := range map[string]string{
+		"ipsec/kernel":    "lacks the plugin vici (Debian: strongswan-swanctl) and socket-default",
+		"ipsec/userspace": "kernel-libipsec (Debian: libcharon-extra-plugins)",
+	} {
+		err := ipsec.Find(mode, dir)
+		if u, ok := driver.AsUnsupported(err); !ok || !strings.Contains(u.Reason, want) {
+			t.Errorf("%s: %v", mode, err)
+		}
+	}
+}

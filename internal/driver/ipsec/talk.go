@@ -1,0 +1,274 @@
+//go:build linux
+
+package ipsec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/strongswan/govici/vici"
+
+	"tare/internal/driver/daemon"
+	"tare/internal/driver/tunnel"
+)
+
+// socket is where charon is spoken to, in its own /run.
+const socket = "charon.vici"
+
+// name is what connection and tunnel are called in charon.
+const name = "tare"
+
+// The algorithms, in strongSwan's words: AES-GCM with a key of 128 bits throughout.
+const (
+	ikeProposal = "aes128gcm16-prfsha256-curve25519"
+	espProposal = "aes128gcm16"
+)
+
+// charon is the key exchange of one host and, in user space, its ESP.
+type charon struct {
+	*daemon.Process
+	session *vici.Session
+	conns   []net.Conn // the session's: the first for commands
+	version string
+}
+
+// connect opens charon's socket and asks for its version.
+func (c *charon) connect() error {
+	c.hangUp()
+	session, err := vici.NewSession(vici.WithAddr("unix", filepath.Join(c.RunDir(), socket)),
+		vici.WithDialContext(func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := (&net.Dialer{Timeout: answerWithin}).DialContext(ctx, network, addr)
+			if err == nil {
+				c.conns = append(c.conns, conn)
+			}
+			return conn, err
+		}))
+	if err != nil {
+		return err
+	}
+	c.session = session
+	m, err := c.ask("version", nil)
+	if err != nil {
+		return err
+	}
+	c.version = "strongSwan " + text(m, "version")
+	return nil
+}
+
+// hangUp closes the connections, whatever became of the session.
+func (c *charon) hangUp() {
+	for _, conn := range c.conns {
+		_ = conn.Close()
+	}
+	c.conns = nil
+}
+
+// Close closes what is open to charon and ends it.
+func (c *charon) Close() error {
+	c.hangUp()
+	return c.Process.Close()
+}
+
+// within gives charon a time for the next command.
+func (c *charon) within(d time.Duration) error { return c.conns[0].SetDeadline(time.Now().Add(d)) }
+
+// ask has charon do something. What is asked may hold the key, and is in no error.
+func (c *charon) ask(what string, with map[string]any) (*vici.Message, error) {
+	m, err := message(with)
+	if err == nil {
+		err = c.within(answerWithin)
+	}
+	if err == nil {
+		m, err = c.session.CommandRequest(what, m)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask %s to %s: %w", c.Name, what, err)
+	}
+	return m, nil
+}
+
+// message is a map as charon is told it. Values are strings, lists and maps.
+func message(of map[string]any) (*vici.Message, error) {
+	m := vici.NewMessage()
+	for key, v := range of {
+		if section, ok := v.(map[string]any); ok {
+			inner, err := message(section)
+			if err != nil {
+				return nil, err
+			}
+			v = inner
+		}
+		if err := m.Set(key, v); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// identity is what a host calls itself.
+func identity(s *tunnel.Side) string { return s.At + ".tare" }
+
+// load tells charon of the other host, of the subnets of both, and of the key.
+func (c *charon) load(own, other *tunnel.Side, secret string) error {
+	if _, err := c.ask("load-shared", map[string]any{
+		"id": name, "type": "IKE", "data": secret, "owners": []string{identity(own), identity(other)},
+	}); err != nil {
+		return err
+	}
+	behind := func(s *tunnel.Side) (subnets []string) {
+		for _, p := range s.Subnets {
+			subnets = append(subnets, p.String())
+		}
+		return subnets
+	}
+	_, err := c.ask("load-conn", map[string]any{name: map[string]any{
+		"version": "2", "local_addrs": []string{own.Host.Addr[0].String()}, "remote_addrs": []string{other.Host.Addr[0].String()},
+		"proposals": []string{ikeProposal}, "encap": "yes", "mobike": "no", "rekey_time": "0", "dpd_delay": "0",
+		"local":  map[string]any{"auth": "psk", "id": identity(own)},
+		"remote": map[string]any{"auth": "psk", "id": identity(other)},
+		"children": map[string]any{name: map[string]any{
+			"mode": "tunnel", "esp_proposals": []string{espProposal}, "rekey_time": "0",
+			"local_ts": behind(own), "remote_ts": behind(other),
+		}},
+	}})
+	return err
+}
+
+// initiate has charon agree on keys with the other host.
+func (c *charon) initiate() error {
+	m, err := message(map[string]any{"child": name, "ike": name, "timeout": strconv.Itoa(int(answerWithin.Milliseconds()))})
+	if err == nil {
+		err = c.within(2 * answerWithin)
+	}
+	if err != nil {
+		return err
+	}
+	all, err := c.session.StreamedCommandRequest("initiate", "control-log", m)
+	var said []string
+	for _, m := range all {
+		if line := text(m, "msg"); line != "" {
+			said = append(said, line)
+		}
+		err = errors.Join(err, m.Err())
+	}
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the key exchange has failed: %s (%s)", telling(said), oneLine(err))
+}
+
+// telling is the line of a key exchange that tells best why it failed.
+func telling(said []string) string {
+	last := "charon says nothing of it"
+	for _, line := range said {
+		for _, word := range []string{"NO_PROPOSAL_CHOSEN", "AUTHENTICATION_FAILED", "failed", "unable", "giving up", "no matching", "TS_UNACCEPTABLE", "error"} {
+			if strings.Contains(line, word) {
+				return line
+			}
+		}
+		last = line
+	}
+	return last
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ": ") }
+
+// sa is the pair of associations of the tunnel at one host.
+type sa struct {
+	in, out           uint32 // SPIs
+	inBytes, outBytes uint64
+	cipher, exchange  string
+}
+
+// agreed reads the tunnel's associations: there must be one pair, in use.
+func (c *charon) agreed() (sa, error) {
+	m, err := message(map[string]any{"ike": name})
+	if err == nil {
+		err = c.within(answerWithin)
+	}
+	if err != nil {
+		return sa{}, err
+	}
+	all, err := c.session.StreamedCommandRequest("list-sas", "list-sa", m)
+	if err != nil {
+		if fate := c.Fate(); fate != "" {
+			return sa{}, errors.New(fate)
+		}
+		return sa{}, fmt.Errorf("ask %s for its associations: %w", c.Name, err)
+	}
+	var found []sa
+	for _, m := range all {
+		ike := section(m, name)
+		children := section(ike, "child-sas")
+		for _, key := range keys(children) {
+			child := section(children, key)
+			if text(child, "state") != "INSTALLED" {
+				continue
+			}
+			got, err := parse(ike, child)
+			if err != nil {
+				return sa{}, fmt.Errorf("read the associations of %s: %w", c.Name, err)
+			}
+			found = append(found, got)
+		}
+	}
+	if len(found) != 1 {
+		return sa{}, fmt.Errorf("%s has %d tunnels in use; want one", c.Name, len(found))
+	}
+	return found[0], nil
+}
+
+// parse reads a pair of associations.
+func parse(ike, child *vici.Message) (got sa, err error) {
+	for _, n := range []struct {
+		key  string
+		base int
+		into func(uint64)
+	}{
+		{"spi-in", 16, func(n uint64) { got.in = uint32(n) }}, {"spi-out", 16, func(n uint64) { got.out = uint32(n) }}, //nolint:gosec // of 32 bits, below
+		{"bytes-in", 10, func(n uint64) { got.inBytes = n }}, {"bytes-out", 10, func(n uint64) { got.outBytes = n }},
+	} {
+		bits := 64
+		if n.base == 16 {
+			bits = 32
+		}
+		v, err := strconv.ParseUint(text(child, n.key), n.base, bits)
+		if err != nil {
+			return got, fmt.Errorf("%s: %w", n.key, err)
+		}
+		n.into(v)
+	}
+	got.cipher = strings.TrimSuffix(fmt.Sprintf("%s-%s", text(child, "encr-alg"), text(child, "encr-keysize")), "-")
+	got.exchange = fmt.Sprintf("IKEv2 with %s-%s, %s, %s", text(ike, "encr-alg"), text(ike, "encr-keysize"), text(ike, "prf-alg"), text(ike, "dh-group"))
+	return got, nil
+}
+
+// text, section and keys read a message that may not be there.
+func text(m *vici.Message, key string) string {
+	if m == nil {
+		return ""
+	}
+	s, _ := m.Get(key).(string)
+	return s
+}
+
+func section(m *vici.Message, key string) *vici.Message {
+	if m == nil {
+		return nil
+	}
+	s, _ := m.Get(key).(*vici.Message)
+	return s
+}
+
+func keys(m *vici.Message) []string {
+	if m == nil {
+		return nil
+	}
+	return m.Keys()
+}

@@ -1,0 +1,34 @@
+package export
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+)
+
+func TestVisible(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                                       "",
+		"a,\"b\"\n\tc\r\n":                       "a,\"b\"\n\tc\r\n",
+		"x\x1b[31mred\x1b]0;t\x07\u202ey\u200fz": "x[31mred]0;tyz",
+		"\x00\x9b\u009b\x7f":                     "\uFFFD",
+		"für 東京 😀":                               "für 東京 😀",
+		"cut \xe6\x9d":                           "cut \uFFFD",
+	} {
+		for name, r := range map[string]io.Reader{"whole": strings.NewReader(in), "by bytes": iotest.OneByteReader(strings.NewReader(in))} {
+			var b strings.Builder
+			v := Visible(&b)
+			if _, err := io.Copy(struct{ io.Writer }{v}, r); err != nil {
+				t.Fatal(err)
+			}
+			if err := v.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if got := b.String(); got != want || !utf8.ValidString(got) {
+				t.Errorf("%s: %q became %q, want %q", name, in, got, want)
+			}
+		}
+	}
+}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -23,15 +24,15 @@ func main() {
 	width := flag.Int("width", 80, "columns of the terminal")
 	height := flag.Int("height", 30, "lines of the terminal")
 	flag.Parse()
-	if err := pictures(*tare, *into, *width, *height, flag.Args()); err != nil {
+	if err := pictures(context.Background(), *tare, *into, *width, *height, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "picture:", err)
 		os.Exit(1)
 	}
 }
 
 // pictures runs tare on a terminal of its own and writes what is seen there.
-func pictures(tare, into string, width, height int, args []string) error {
-	cmd := exec.Command(tare, append([]string{"run"}, args...)...)
+func pictures(ctx context.Context, tare, into string, width, height int, args []string) error {
+	cmd := exec.CommandContext(ctx, tare, append([]string{"run"}, args...)...)
 	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "LANG=C.UTF-8", "LC_ALL=C.UTF-8")
 	end, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: uint16(height), Cols: uint16(width)})
 	if err != nil {

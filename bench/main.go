@@ -3,7 +3,7 @@
 // program costs, and how its generator does beside others. `make bench` runs it;
 // the tables it prints are those of docs/performance.md. Of the method on the real
 // lab, for docs/method.md: `make bench-aa`, and the sections effect and protocol. What it costs to gather evidence: the section
-// watching. What rendering a report takes: the section report.
+// watching. What the live view costs: live. What rendering a report takes: the section report.
 package main
 
 import (
@@ -46,7 +46,7 @@ func sections() []section {
 		{name: "quick", run: quick}, {name: "peers-tcp", run: peersTCP}, {name: "peers-udp", run: peersUDP}, {name: "peers-rr", run: peersRR},
 		{name: "peers-crr", run: peersCRR}, {name: "peers-cpu", run: peersCPU}, {name: "pacing", run: pacing}, {name: "gc", run: gcPauses},
 		{name: "aa", run: aa, asked: true}, {name: "effect", run: effect, asked: true}, {name: "protocol", run: protocol, asked: true},
-		{name: "watching", run: watching, asked: true}, {name: "report", run: reports, asked: true},
+		{name: "watching", run: watching, asked: true}, {name: "live", run: liveView, asked: true}, {name: "report", run: reports, asked: true},
 	}
 }
 

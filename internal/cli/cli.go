@@ -130,7 +130,7 @@ func (a App) root() *cobra.Command {
 func (a App) catalog() study.Catalog {
 	var c study.Catalog
 	for _, m := range a.Drivers.Modes() {
-		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options})
+		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU})
 	}
 	for _, m := range a.lab.Modes() {
 		if _, there := c.Mode(m.ID); !there {

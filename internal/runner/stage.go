@@ -213,7 +213,7 @@ func (r *run) raise(ctx context.Context, s *stage) error {
 func (r *run) order(s *stage) driver.Order {
 	in := r.cfg.Study.LabOf(s.asked)
 	return driver.Order{
-		Mode: s.asked.Mode, Pairs: r.mostPairs(), Limits: s.asked.Limits, Options: s.asked.Options,
+		Mode: s.asked.Mode, Pairs: r.mostPairs(), Limits: s.asked.Limits, Options: s.asked.Options, MTU: s.asked.MTU,
 		Lab: lab.Spec{
 			Claim: r.cfg.Claim, Label: label(s.mode.ID, slices.Index(r.plan.Modes, s.mode.ID)), MTU: in.MTU, Rate: uint64(in.Rate), Offload: in.Offload != study.Off, Pin: r.cfg.Pin,
 		},

@@ -166,7 +166,7 @@ func (r *reader) item(item *yaml.Node, v reflect.Value, path string) {
 			named.SetString(n.Value)
 			return
 		}
-		wanted = "a name, or a mapping with " + what + " and " + map[string]string{"workload": "parameters", "mode": "an id, options, limits or a lab"}[what]
+		wanted = "a name, or a mapping with " + what + " and " + map[string]string{"workload": "parameters", "mode": "an id, options, an mtu, limits or a lab"}[what]
 	}
 	if n.Kind != yaml.MappingNode {
 		r.wrong(n, "a "+what, path, wanted)

@@ -15,6 +15,7 @@ type Mode struct {
 	Title       string            `yaml:"title,omitempty" json:"title,omitempty" jsonschema:"one line for the report, in place of the mode's own"`
 	Description string            `yaml:"description,omitempty" json:"description,omitempty" jsonschema:"what is meant by it in this study"`
 	Options     map[string]string `yaml:"options,omitempty" json:"options,omitempty" jsonschema:"options for the network's own driver, as docker network create --opt takes them"`
+	MTU         int               `yaml:"mtu,omitempty" json:"mtu,omitempty" jsonschema:"MTU inside the mode's tunnel in bytes; the mode's own when absent"`
 	Limits      Limits            `yaml:"limits,omitempty" json:"limits,omitempty" jsonschema:"what the sandboxes of this mode may use, in place of the study's"`
 	Lab         *Lab              `yaml:"lab,omitempty" json:"lab,omitempty" jsonschema:"the lab of this mode alone, where it differs from the study's"`
 }
@@ -25,7 +26,7 @@ func (m Mode) Name() string { return cmp.Or(m.ID, m.Mode) }
 
 // MarshalYAML writes a mode of which nothing else is said as its name.
 func (m Mode) MarshalYAML() (any, error) {
-	if m.ID == "" && m.Title == "" && m.Description == "" && len(m.Options) == 0 && m.Limits == (Limits{}) && m.Lab == nil {
+	if m.ID == "" && m.Title == "" && m.Description == "" && len(m.Options) == 0 && m.MTU == 0 && m.Limits == (Limits{}) && m.Lab == nil {
 		return m.Mode, nil
 	}
 	type mapping Mode

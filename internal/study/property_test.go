@@ -140,6 +140,9 @@ func drawMode(t *rapid.T, spec study.ModeSpec) study.Mode {
 		own := drawLab(t)
 		m.Lab = &own
 	}
+	if spec.MTU {
+		m.MTU = maybe(t, "mode mtu", rapid.IntRange(1280, 9000))
+	}
 	if spec.Options && rapid.Bool().Draw(t, "options") {
 		m.Options = rapid.MapOfN(rapid.StringMatching(`[a-z.]{1,10}`), prose(20, ""), 1, 4).Draw(t, "options")
 	}

@@ -19,7 +19,7 @@ func sample() study.Catalog {
 			{ID: "netns/published", Baseline: "host"},
 			{ID: "netns/bridge", Baseline: "host"},
 			{ID: "netns/macvlan", Baseline: "host"},
-			{ID: "netns/vxlan", Baseline: "host"},
+			{ID: "netns/vxlan", Baseline: "host", MTU: true},
 			{ID: "netns/ipvlan", Baseline: "host"},
 			{ID: "netns/colocated", Baseline: "host-local"},
 			{ID: "docker/bridge", Baseline: "host", Limits: both},

@@ -147,6 +147,7 @@ type ModeSpec struct {
 	Baseline string
 	Limits   Ends // that can be limited: an engine makes their sandboxes
 	Options  bool // takes options
+	MTU      bool // takes an MTU for the inside of its tunnel
 	// Absent says why a known mode is not to be had on the engine that the study
 	// names, empty where it is.
 	Absent string

@@ -95,18 +95,15 @@ func (v *validator) takes(path string, m Mode) {
 			v.add(v.key(v.key(path, "limits"), end.key), "%s takes no limits of the %s: an engine applies them, to the containers it makes", m.Mode, end.key)
 		}
 	}
+	if m.MTU != 0 && !spec.MTU {
+		v.add(v.key(path, "mtu"), "%s takes no mtu; %s", m.Mode, orElse(either(v.taking(func(s ModeSpec) bool { return s.MTU })), "no mode here", " does"))
+	}
 	if len(m.Options) == 0 {
 		return
 	}
 	at := v.key(path, "options")
 	if !spec.Options {
-		var taking []string
-		for _, other := range v.cat.Modes {
-			if other.Options {
-				taking = append(taking, other.ID)
-			}
-		}
-		v.add(at, "%s takes no options; %s", m.Mode, orElse(either(taking), "no mode here", " does"))
+		v.add(at, "%s takes no options; %s", m.Mode, orElse(either(v.taking(func(s ModeSpec) bool { return s.Options })), "no mode here", " does"))
 	}
 	if len(m.Options) > maxOptions {
 		v.add(at, "%d options; want at most %d", len(m.Options), maxOptions)
@@ -118,6 +115,16 @@ func (v *validator) takes(path string, m Mode) {
 			v.add(v.key(at, name), "option %s is %s; want at most %d characters, none of them a control character", quote(name), quote(m.Options[name]), maxOptionText)
 		}
 	}
+}
+
+// taking lists the modes that take something.
+func (v *validator) taking(takes func(ModeSpec) bool) (ids []string) {
+	for _, m := range v.cat.Modes {
+		if takes(m) {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids
 }
 
 // limits checks the limits of both ends; prefix is their path and a dot.

@@ -32,6 +32,10 @@ func runInit(args []string, stdin io.Reader) error {
 	if os.Getpid() != 1 {
 		return fmt.Errorf("is process %d; it has to be the first of its namespace", os.Getpid())
 	}
+	// What it spends is tare's, and not the mode's: it bears tare's name.
+	if err := os.WriteFile("/proc/self/comm", []byte("tare"), 0); err != nil {
+		return fmt.Errorf("take a name: %w", err)
+	}
 	in := bufio.NewReader(stdin)
 	line, err := in.ReadBytes('\n')
 	if err != nil {

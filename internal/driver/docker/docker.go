@@ -36,8 +36,8 @@ func (Driver) Modes() []driver.Mode {
 		{ID: "docker/userland-proxy", Title: "process to a container of its own host, through docker-proxy", Baseline: hostLocal},
 		{ID: "docker/macvlan", Title: "containers on macvlan networks of the underlay", Baseline: host},
 		{ID: "docker/ipvlan", Title: "containers on ipvlan networks of the underlay", Baseline: host},
-		{ID: "docker/overlay", Title: "containers on an overlay of a Swarm of two engines", Baseline: host},
-		{ID: "docker/overlay-encrypted", Title: "containers on an encrypted overlay of a Swarm", Baseline: host},
+		{ID: "docker/overlay", Title: "containers on an overlay of a Swarm of two engines", Baseline: host, MTU: true},
+		{ID: "docker/overlay-encrypted", Title: "containers on an encrypted overlay of a Swarm", Baseline: host, MTU: true},
 		{ID: "docker/network:NAME", Title: "containers on a network that exists", Baseline: host},
 		{ID: "docker/driver:NAME", Title: "containers on a network made with a driver and its options", Baseline: host},
 	})

@@ -41,7 +41,11 @@ func (p *path) onOverlay(ctx context.Context, options map[string]string, wait ti
 		return err
 	}
 	// The driver takes Ethernet's MTU for the underlay's unless it is told.
-	if mtu := p.lab.Spec.MTU; mtu != lab.DefaultMTU {
+	mtu, err := p.outside()
+	if err != nil {
+		return err
+	}
+	if mtu != lab.DefaultMTU {
 		options[optionMTU] = strconv.Itoa(mtu)
 	}
 	spec := engine.NetworkSpec{Run: p.lab.Spec.Claim.ID, Driver: "overlay", Options: options, Attachable: true}
@@ -81,6 +85,34 @@ func (p *path) onOverlay(ctx context.Context, options map[string]string, wait ti
 		p.Rests(s.Place, notes.Device{Name: overlayBridge})
 	}
 	return nil
+}
+
+// What Docker's overlay driver takes off the underlay's MTU for VXLAN and for ESP; what
+// is left for an encrypted overlay it rounds down to a multiple of 4 (libnetwork,
+// drivers/overlay).
+const (
+	vxlanRoom = 50
+	espRoom   = 26
+	espRound  = 4
+)
+
+// outside is the MTU of the underlay, or the one that makes the driver give the overlay
+// the MTU that was ordered.
+func (p *path) outside() (int, error) {
+	room := vxlanRoom
+	if p.sealed {
+		room += espRoom
+	}
+	want := p.order.MTU
+	switch {
+	case want == 0:
+		return p.lab.Spec.MTU, nil
+	case want+room > p.lab.Spec.MTU:
+		return 0, fmt.Errorf("an MTU of %d inside the overlay cannot be had: it takes %d bytes, and the underlay's MTU is %d", want, room, p.lab.Spec.MTU)
+	case p.sealed && want%espRound != 0:
+		return 0, fmt.Errorf("an MTU of %d inside the overlay cannot be had: an encrypted one has a multiple of %d", want, espRound)
+	}
+	return want + room, nil
 }
 
 // inside is one host's part of an overlay: the namespace with its bridge, its tunnel

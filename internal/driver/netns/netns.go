@@ -25,6 +25,6 @@ func (Driver) Modes() []driver.Mode {
 		{ID: "netns/colocated", Title: "two sandboxes on one bridge", Baseline: HostLocal},
 		{ID: "netns/macvlan", Title: "both ends on macvlan devices of the underlay", Baseline: Host},
 		{ID: "netns/ipvlan", Title: "both ends on ipvlan devices of the underlay", Baseline: Host},
-		{ID: "netns/vxlan", Title: "both ends on bridges joined by a VXLAN tunnel", Baseline: Host},
+		{ID: "netns/vxlan", Title: "both ends on bridges joined by a VXLAN tunnel", Baseline: Host, MTU: true},
 	}
 }

@@ -19,6 +19,7 @@ import (
 type path struct {
 	notes.Path
 	lab    *lab.Lab
+	mtu    int               // that was ordered for the inside of a tunnel; 0 is as much as fits
 	own    []*linuxnet.NS    // sandboxes, beside the lab's hosts
 	at     [][2]*linuxnet.NS // of client and server, by pair
 	tables []place           // where there is a nftables table of ours

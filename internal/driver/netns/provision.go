@@ -64,7 +64,7 @@ func (d Driver) Provision(_ context.Context, o driver.Order) (driver.Path, error
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, lab: l}
+	p := &path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, lab: l, mtu: o.MTU}
 	if err := build(p); err != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, err), p.closeAll())
 	}

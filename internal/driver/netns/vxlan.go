@@ -3,6 +3,8 @@
 package netns
 
 import (
+	"cmp"
+	"fmt"
 	"net/netip"
 
 	"tare/internal/driver/notes"
@@ -61,9 +63,21 @@ func (p *path) vxlan() error {
 	})
 }
 
+// inside is the MTU inside the tunnel: the one that was ordered, or as much as fits.
+func (p *path) inside() (int, error) {
+	most := p.lab.Spec.MTU - vxlanOverhead
+	if p.mtu > most {
+		return 0, fmt.Errorf("an MTU of %d inside the tunnel cannot be had: VXLAN adds %d bytes, and the underlay's MTU is %d", p.mtu, vxlanOverhead, p.lab.Spec.MTU)
+	}
+	return cmp.Or(p.mtu, most), nil
+}
+
 // overlay makes one host's side of the overlay, with nobody on it yet.
 func (p *path) overlay(h *lab.Host) (place, error) {
-	mtu := p.lab.Spec.MTU - vxlanOverhead
+	mtu, err := p.inside()
+	if err != nil {
+		return place{}, err
+	}
 	net, err := p.within(h, "overlay")
 	if err != nil {
 		return place{}, err
@@ -83,7 +97,11 @@ func (p *path) overlay(h *lab.Host) (place, error) {
 
 // join puts a sandbox of a pair on one side of the overlay.
 func (p *path) join(net place, h *lab.Host, name string, pair, number int) (box, error) {
-	return p.plug(net, h, numbered(name, pair), veth(pair-1), lab.NetOverlay, number, p.lab.Spec.MTU-vxlanOverhead)
+	mtu, err := p.inside()
+	if err != nil {
+		return box{}, err
+	}
+	return p.plug(net, h, numbered(name, pair), veth(pair-1), lab.NetOverlay, number, mtu)
 }
 
 // knows tells one side of the overlay where a sandbox of the other is.

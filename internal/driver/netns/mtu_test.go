@@ -1,0 +1,33 @@
+//go:build linux
+
+package netns_test
+
+import (
+	"strings"
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/netns"
+)
+
+// The MTU that is ordered for the inside of the tunnel is that of the sandboxes; one
+// without room for VXLAN's headers is refused.
+func TestInnerMTU(t *testing.T) {
+	s := drivertest.Stands(t, netns.Driver{}, driver.Order{Mode: "netns/vxlan", Pairs: 1, MTU: 1400, Lab: drivertest.Spec(t, nil)})
+	client, server := both(s)
+	for _, ns := range []interface {
+		ReadSysctl(string) (string, error)
+	}{client, server} {
+		if mtu, err := ns.ReadSysctl("net/ipv6/conf/eth0/mtu"); s.Lab.IPv6 && (err != nil || mtu != "1400") {
+			t.Errorf("the MTU of a sandbox is %s, %v", mtu, err)
+		}
+	}
+	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
+		t.Error(err)
+	}
+	_, err := netns.Driver{}.Provision(t.Context(), driver.Order{Mode: "netns/vxlan", Pairs: 1, MTU: 1451, Lab: drivertest.Spec(t, nil)})
+	if err == nil || !strings.Contains(err.Error(), "VXLAN adds 50 bytes") {
+		t.Errorf("no room: %v", err)
+	}
+}

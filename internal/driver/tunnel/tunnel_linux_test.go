@@ -1,0 +1,54 @@
+package tunnel_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/tunnel"
+	"tare/internal/lab"
+)
+
+func TestMain(m *testing.M) { drivertest.Main(m) }
+
+// A tunnel that stands, and into which nothing is routed, is found out within its time
+// limit, in one line, and nothing of it is left.
+func TestRoutesAreWrong(t *testing.T) {
+	spec := drivertest.Spec(t, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err := tunnel.Build(ctx, driver.Order{Mode: "x/y", Pairs: 1, Lab: spec}, tunnel.Kind{Port: 4500, Overhead: 60, Default: 80},
+		func(context.Context, *tunnel.Path) (string, error) { return "", nil })
+	if err == nil || !strings.Contains(err.Error(), "provision x/y: send a datagram through the tunnel") ||
+		!strings.Contains(err.Error(), "it stands, and what is routed into it does not arrive") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v", err)
+	}
+	left, globErr := filepath.Glob("/run/netns/" + lab.Prefix + spec.Claim.ID + "*")
+	if globErr != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, globErr)
+	}
+}
+
+// The MTU inside is the underlay's less what is usual, or the one that was ordered, as
+// far as there is room.
+func TestMTU(t *testing.T) {
+	for _, tt := range []struct {
+		underlay, ordered, most int
+		want                    string
+	}{
+		{1500, 1441, 0, "from 1280 to 1440 fit"}, {9000, 1401, 1400, "from 1280 to 1400 fit"},
+		{1300, 0, 0, "from 1280 to 1240 fit"}, {1500, 1279, 0, "from 1280 to 1440 fit"},
+	} {
+		spec := drivertest.Spec(t, func(s *lab.Spec) { s.MTU = tt.underlay })
+		_, err := tunnel.Build(t.Context(), driver.Order{Mode: "x/y", Pairs: 1, MTU: tt.ordered, Lab: spec}, tunnel.Kind{Port: 4500, Overhead: 60, Default: 80, Most: tt.most},
+			func(context.Context, *tunnel.Path) (string, error) { return "", os.ErrInvalid })
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: %v", tt, err)
+		}
+	}
+}

@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # What tare is built for: see docs/platforms.md.
 SYSTEMS := linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: run build share install uninstall image licences dist dist-check test check fmt vet cross lint unit bench bench-aa drawings schema man clean
+.PHONY: run build share install uninstall image licences dist dist-check test check fmt vet cross lint unit bench bench-aa drawings schema man pictures pictures-terminal clean
 
 # Build tare and weigh the default modes on the embedded lab. Root is used where
 # there is root; an ordinary user's labs live in a user namespace.
@@ -142,6 +142,15 @@ schema:
 # Write the man pages again after a change of a command or its flags.
 man:
 	go test ./internal/cli -run TestManPages -update-man
+
+# Make README's pictures again, from real runs of about a minute: the report's, and
+# the terminal's.
+pictures: pictures-terminal
+	scripts/pictures
+
+# Make the pictures of the terminal again, from a real run of about a minute.
+pictures-terminal: build
+	scripts/pictures-terminal
 
 clean:
 	rm -rf bin dist

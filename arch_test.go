@@ -21,7 +21,7 @@ import (
 // tiers are the rooms of ARCHITECTURE.md from the top down. A room may import
 // those of its own tier and below. A folder counts as its longest match.
 var tiers = [][]string{
-	{"arch", "cmd", "bench", "scripts"},
+	{"arch", "cmd", "bench", "scripts", "internal/browser"},
 	{"internal/cli"},
 	{"internal/runner", "internal/report", "internal/export", "internal/live"},
 	{"internal/driver", "internal/engine", "internal/agent", "internal/lab"},
@@ -59,6 +59,7 @@ var only = map[string]string{
 	"github.com/strongswan/":            "internal/driver/ipsec",
 	"golang.zx2c4.com/wireguard/wgctrl": "internal/linuxnet",
 	"golang.zx2c4.com/wireguard/device": "internal/driver/wireguard",
+	"github.com/chromedp/":              "internal/browser",
 	"charm.land/":                       "internal/live/term",
 	"github.com/charmbracelet/":         "internal/live/term",
 }

@@ -3,7 +3,7 @@
 // program costs, and how its generator does beside others. `make bench` runs it;
 // the tables it prints are those of docs/performance.md. Of the method on the real
 // lab, for docs/method.md: `make bench-aa`, and the sections effect and protocol. What it costs to gather evidence: the section
-// watching.
+// watching. What the live view costs: live. What rendering a report takes: the section report.
 package main
 
 import (
@@ -46,7 +46,7 @@ func sections() []section {
 		{name: "quick", run: quick}, {name: "peers-tcp", run: peersTCP}, {name: "peers-udp", run: peersUDP}, {name: "peers-rr", run: peersRR},
 		{name: "peers-crr", run: peersCRR}, {name: "peers-cpu", run: peersCPU}, {name: "pacing", run: pacing}, {name: "gc", run: gcPauses},
 		{name: "aa", run: aa, asked: true}, {name: "effect", run: effect, asked: true}, {name: "protocol", run: protocol, asked: true},
-		{name: "watching", run: watching, asked: true},
+		{name: "watching", run: watching, asked: true}, {name: "live", run: liveView, asked: true}, {name: "report", run: reports, asked: true},
 	}
 }
 
@@ -72,7 +72,7 @@ func main() {
 	flag.StringVar(&b.aaWorkload, "aa-workload", "tcp_rr", "what drives these: tcp_rr or tcp_stream")
 	flag.IntVar(&b.effectRuns, "effect-runs", 10, "how many runs with a known effect")
 	flag.StringVar(&protocols, "protocols", "standard,paper", "the two profiles that must agree")
-	flag.StringVar(&only, "only", "", "sections to run, separated by commas: "+strings.Join(names, ", ")+"; the last four only when named")
+	flag.StringVar(&only, "only", "", "sections to run, separated by commas: "+strings.Join(names, ", ")+"; those from aa on only when named")
 	flag.IntVar(&b.watchPairs, "watch-pairs", 21, "how many pairs of trials the price of watching is measured by")
 	flag.DurationVar(&b.watchLong, "watch-long", 1500*time.Millisecond, "how long each of these trials is timed")
 	flag.Parse()

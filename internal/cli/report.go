@@ -67,10 +67,11 @@ func (a App) render(dir *result.Dir) (report.Input, error) {
 // write writes the reports of what was read into a run's directory.
 func (a App) write(dir *result.Dir, in report.Input) error {
 	var page, text bytes.Buffer
-	if err := errors.Join(report.HTML(&page, in), report.Markdown(&text, in)); err != nil {
+	prepared := report.Prepare(in)
+	if err := errors.Join(prepared.HTML(&page), prepared.Markdown(&text)); err != nil {
 		return fmt.Errorf("render report: %w", err)
 	}
-	figures, err := report.Figures(in)
+	figures, err := prepared.Figures()
 	if err != nil {
 		return fmt.Errorf("render figures: %w", err)
 	}

@@ -16,8 +16,13 @@ import (
 // mode: file name, such as "tcp_stream-goodput.svg" or "path-netns_vxlan.svg", to a
 // standalone SVG. What nobody measured has none.
 func Figures(in Input) (map[string][]byte, error) {
+	return Prepare(in).Figures()
+}
+
+// Figures draws them as [Figures] does.
+func (r Prepared) Figures() (map[string][]byte, error) {
 	out := map[string][]byte{}
-	for _, f := range newView(in).figures() {
+	for _, f := range r.view.figures() {
 		out[f.File] = f.svg()
 	}
 	return out, nil

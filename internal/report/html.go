@@ -45,7 +45,12 @@ var pageStyle string
 // Content-Security-Policy with the hashes of its style and of its script holds it to
 // that, whatever the run's strings contain.
 func HTML(w io.Writer, in Input) error {
-	v := newView(in)
+	return Prepare(in).HTML(w)
+}
+
+// HTML writes the report as [HTML] does.
+func (r Prepared) HTML(w io.Writer) error {
+	v := r.view
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"mark":     func(t chart.Tone) template.HTML { return template.HTML(chart.MarkRef(t)) },
 		"symbols":  func() template.HTML { return template.HTML(chart.MarkSymbols()) },

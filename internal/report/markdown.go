@@ -14,7 +14,12 @@ import (
 // Markdown writes the report as a page of GitHub-flavoured Markdown. Its only
 // error is that of w.
 func Markdown(w io.Writer, in Input) error {
-	v := newView(in)
+	return Prepare(in).Markdown(w)
+}
+
+// Markdown writes the report as [Markdown] does.
+func (r Prepared) Markdown(w io.Writer) error {
+	v := r.view
 	p := &page{dir: v.FiguresDir}
 	if p.dir != "" {
 		p.figures = v.figures()

@@ -2,15 +2,16 @@ package report
 
 import "tare/internal/result"
 
-// tabled are the trials without those that count in no cell by design, and with those
+// tabled are the trials of a workload without those that count in no cell by design, and with those
 // ruled out whose set was run once more.
-func tabled(trials []result.Trial) []result.Trial {
+func tabled(trials []result.Trial, workload string) []result.Trial {
 	old := result.Superseded(trials)
 	var out []result.Trial
-	for _, t := range trials {
-		if t.Aside() {
+	for i := range trials {
+		if trials[i].Workload != workload || trials[i].Aside() {
 			continue
 		}
+		t := trials[i] // a copy, and there may be very many
 		if t.Status == result.TrialOK && old(&t) {
 			t.Status, t.Reason = result.TrialInvalid, "run once more, with all of its set"
 		}

@@ -114,10 +114,8 @@ func workloadsOf(in Input) []string {
 func newWorkload(in Input, families []family, id string) workload {
 	w := workload{ID: id}
 	trials := map[string][]result.Trial{}
-	for _, t := range tabled(in.Trials) {
-		if t.Workload == id {
-			trials[t.Mode] = append(trials[t.Mode], t)
-		}
+	for _, t := range tabled(in.Trials, id) {
+		trials[t.Mode] = append(trials[t.Mode], t)
 	}
 	for _, m := range metricsOf(in, id) {
 		t := table{Workload: id, Metric: m}

@@ -27,8 +27,8 @@ func TestAppendRefuses(t *testing.T) {
 		"no mode":                               func(t *Trial) { t.Mode = "" },
 		"no workload":                           func(t *Trial) { t.Workload = "" },
 		`unknown status "fine"`:                 func(t *Trial) { t.Status = "fine" },
-		`schema "tare.trial/2", but this version of tare reads only "tare.trial/1"`: func(t *Trial) { t.Schema = "tare.trial/2" },
-		fmt.Sprintf("at most %d", maxLine):                                          func(t *Trial) { t.Reason = strings.Repeat("x", maxLine) },
+		`schema "tare.trial/2", but this version of tare reads only "tare.trial/1": use the one that made it, or a later one`: func(t *Trial) { t.Schema = "tare.trial/2" },
+		fmt.Sprintf("at most %d", maxLine): func(t *Trial) { t.Reason = strings.Repeat("x", maxLine) },
 	} {
 		bad := sample(7)
 		spoil(&bad)

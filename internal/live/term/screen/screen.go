@@ -175,6 +175,9 @@ func (s *Screen) Cursor() (x, y int) { return s.x, s.y }
 // Rows are the lines that are seen.
 func (s *Screen) Rows() [][]Cell { return s.rows }
 
+// All are the lines that have left the screen at its top, and those that are seen.
+func (s *Screen) All() [][]Cell { return slices.Concat(s.scroll, s.rows) }
+
 // Lines are their texts, without what is empty at their ends and below the last.
 func (s *Screen) Lines() []string { return lines(s.rows) }
 

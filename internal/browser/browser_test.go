@@ -1,0 +1,89 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"tare/internal/cli"
+	"tare/internal/engine"
+	"tare/internal/result"
+)
+
+// The test binary is also the program: called as tare, it is tare, and whatever it is
+// called, it is the agent in a sandbox.
+func TestMain(m *testing.M) {
+	done, err := engine.Inner(context.Background(), os.Args, "test")
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	case done:
+	case os.Args[0] == "tare":
+		os.Exit(cli.New(result.Build{Version: "test"}).Main(context.Background(), os.Args[1:]))
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// TestBrowser is one test, so that all that is in it share one browser, which is the
+// dearest thing here, and so that its clean-up ends that browser even when one panics.
+func TestBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts a browser")
+	}
+	b := launch(t)
+	t.Run("watchful", func(t *testing.T) { testWatchful(t, b) })
+	t.Run("report", func(t *testing.T) { testReport(t, b) })
+	t.Run("controls", func(t *testing.T) { testControls(t, b) })
+	t.Run("evil", func(t *testing.T) { testEvil(t, b) })
+	t.Run("serve", func(t *testing.T) { testServe(t, b) })
+	t.Run("watch", func(t *testing.T) { testWatch(t, b) })
+	t.Run("live", func(t *testing.T) { testLive(t, b) })
+}
+
+// browser is a running Chromium. Its context is that of its process.
+type browser struct{ ctx context.Context }
+
+// launch starts the browser with a profile of its own, which goes with it. The kernel
+// ends it should this process be killed. It is let reach nothing but this machine, and as
+// root it has to do without its sandbox: there it would not start.
+func launch(t *testing.T) browser {
+	t.Helper()
+	flags := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(program(t)),
+		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-domain-reliability", true),
+		chromedp.Flag("disable-gpu", true),
+		chromedp.Flag("no-pings", true),
+		chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"),
+	)
+	outer, end := chromedp.NewExecAllocator(context.Background(), flags...)
+	t.Cleanup(end)
+	ctx, stop := chromedp.NewContext(outer)
+	t.Cleanup(stop)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("start the browser: %v", err)
+	}
+	return browser{ctx}
+}
+
+// program finds a Chromium. Where all tests must run, it is an error that there is none.
+func program(t *testing.T) string {
+	t.Helper()
+	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatalf("none of %q is in PATH: scripts/setup-tests installs it", names)
+	}
+	t.Skipf("none of %q is in PATH: scripts/setup-tests installs it", names)
+	return ""
+}

@@ -1,0 +1,145 @@
+package browser
+
+import (
+	_ "embed"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+//go:embed testdata/axe/axe.min.js
+var axe string
+
+// sound is what holds for every page: nothing to complain about, no request but its own,
+// usable by everybody in light and in dark, and no scrolling sideways on a telephone.
+// Where it is left, the window is wide and the scheme light.
+func (p *tab) sound(allowed ...string) {
+	p.t.Helper()
+	p.clean(allowed...)
+	for _, scheme := range []string{"dark", "light"} {
+		p.scheme(scheme)
+		p.accessible(scheme)
+	}
+	p.narrow()
+	p.fits(390)
+	p.wide()
+	p.clean()
+}
+
+// accessible fails for whatever axe-core takes for serious or critical.
+func (p *tab) accessible(where string) {
+	p.t.Helper()
+	if !eval[bool](p, `"axe" in window`) {
+		eval[any](p, axe+";null")
+	}
+	found := eval[struct {
+		Passes     int
+		Violations []string
+	}](p, `axe.run(document, {resultTypes: ["violations"]}).then(r => ({Passes: r.passes.length, Violations: r.violations
+		.filter(v => v.impact === "serious" || v.impact === "critical")
+		.map(v => v.id + " (" + v.impact + "): " + v.help + v.nodes.slice(0, 4).map(n => "\n  " + n.html.slice(0, 200) + "\n    " + n.failureSummary).join(""))}))`)
+	if found.Passes < 8 {
+		p.t.Errorf("%s: only %d rules of axe-core had anything to look at", where, found.Passes)
+	}
+	for _, v := range found.Violations {
+		p.t.Errorf("%s: axe-core: %s", where, v)
+	}
+}
+
+// fits fails for a page that has to be scrolled sideways, and names what sticks out.
+func (p *tab) fits(width int) {
+	p.t.Helper()
+	if wide := eval[int](p, "document.documentElement.scrollWidth"); wide > width {
+		p.t.Errorf("the page is %d px wide in a window of %d px: %s", wide, width, eval[string](p, fmt.Sprintf(
+			`[...document.body.querySelectorAll("*")].filter(e => e.getBoundingClientRect().right > %d && !e.closest(".scroll"))
+			.slice(0, 5).map(e => e.outerHTML.slice(0, 150)).join("\n")`, width)))
+	}
+}
+
+// The part of a sheet of A4 that Chromium prints on by default, in CSS pixels: 1 cm of
+// margin all around.
+const sheetWidth, sheetHeight = 718, 1046
+
+// printed prints the page and fails where a chart would be cut in two: each must be less
+// high than a sheet, and it or what it is part of must be kept together. A legible
+// print has nothing so wide that Chromium would have to make all of it small.
+func (p *tab) printed(legible bool) {
+	p.t.Helper()
+	p.do("make the window as wide as a sheet", chromedp.EmulateViewport(sheetWidth, sheetHeight))
+	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	broken := eval[[]string](p, fmt.Sprintf(`[...document.querySelectorAll("figure, figure svg, svg.tare-chart, tr")].filter(e => e.checkVisibility()).flatMap(e => {
+		const high = e.getBoundingClientRect().height, name = e.outerHTML.slice(0, 120);
+		// A picture is never cut where it fits; other boxes are, unless they ask not to be.
+		const kept = e.tagName === "svg" || getComputedStyle(e).breakInside === "avoid" || e.tagName === "FIGURE" && high > %[1]d;
+		return [...high > %[1]d && e.tagName === "svg" ? [Math.round(high) + " px high: " + name] : [], ...kept ? [] : ["not kept together: " + name]];
+	})`, sheetHeight))
+	for _, b := range broken {
+		p.t.Errorf("printing breaks it: %s", b)
+	}
+	if legible {
+		p.legible()
+	}
+	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{})
+	pdf, err := chromedp.Run(p.ctx, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4)))
+	if err != nil {
+		p.t.Fatalf("print: %v", err)
+	}
+	if sheets := len(regexp.MustCompile(`/Type\s*/Page\b`).FindAll(pdf, -1)); sheets == 0 {
+		p.t.Errorf("%d bytes of PDF have no page", len(pdf))
+	}
+	p.wide()
+}
+
+func (p *tab) legible() {
+	p.t.Helper()
+	if wide := eval[int](p, "document.documentElement.scrollWidth"); wide > sheetWidth*5/4 {
+		p.t.Errorf("printing makes it too small to read: it is %d px wide, and a sheet has %d: %s", wide, sheetWidth, eval[string](p, fmt.Sprintf(
+			`[...document.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > %d).slice(0, 4).map(e => e.outerHTML.slice(0, 150)).join("\n")`, sheetWidth*5/4)))
+	}
+}
+
+// tabbed goes through the page with the Tab key and fails for a control that is not
+// reached, or that does not show that it has the focus.
+func (p *tab) tabbed() {
+	p.t.Helper()
+	n := eval[int](p, `(() => {
+		const name = e => e.outerHTML.slice(0, 120);
+		window.reached = new Map();
+		document.addEventListener("focusin", e => {
+			const s = getComputedStyle(e.target);
+			reached.set(e.target, s.outlineStyle !== "none" && parseFloat(s.outlineWidth) > 0 || s.boxShadow !== "none");
+		});
+		window.controls = () => [...document.querySelectorAll("a[href],button,input,select,textarea,summary,[tabindex='0']")].filter(e => e.checkVisibility() && !e.disabled);
+		window.left = () => controls().filter(e => !reached.has(e) && !(e.type === "radio" && [...reached.keys()].some(r => r.name === e.name))).map(name);
+		window.unseen = () => [...reached].filter(([, seen]) => !seen).map(([e]) => name(e));
+		document.activeElement.blur();
+		return controls().length;
+	})()`)
+	if n == 0 {
+		p.t.Error("there is nothing to go to with the Tab key")
+	}
+	p.do("press Tab", slices.Repeat([]chromedp.Action[chromedp.Void]{chromedp.KeyEvent(kb.Tab)}, n+2)...)
+	for _, e := range eval[[]string](p, "left()") {
+		p.t.Errorf("the Tab key does not reach %s", e)
+	}
+	for _, e := range eval[[]string](p, "unseen()") {
+		p.t.Errorf("that it has the focus does not show: %s", e)
+	}
+}
+
+// inventory counts what can be seen of each kind of thing that a report is made of.
+func (p *tab) inventory() map[string]int {
+	p.t.Helper()
+	return eval[map[string]int](p, `Object.fromEntries("figure svg table tr h2 h3 dt li".split(" ").map(s => [s, [...document.querySelectorAll(s)].filter(e => e.checkVisibility()).length]))`)
+}
+
+// text is all that can be read on the page, its white space as single blanks.
+func (p *tab) text() string {
+	p.t.Helper()
+	return strings.Join(strings.Fields(eval[string](p, "document.body.innerText")), " ")
+}

@@ -1,0 +1,98 @@
+package browser
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tare/internal/result"
+)
+
+// evil is a name that would be markup, a script, a terminal's command, text turned
+// around, if it were let.
+func evil(name string) string {
+	return name + `</style></script><img src=x onerror="window.owned=1"><script>window.owned=1</script>` +
+		"'\"&amp;{{.}}\x1b[31m\x00\u202egnorw\u2066"
+}
+
+// testEvil looks at the report of a run that was not meant well: modes of every fate, and
+// every string that others give is hostile. All of it stays text.
+func testEvil(t *testing.T, b browser) {
+	dir := filepath.Join(t.TempDir(), "run")
+	recorded(t, "before", dir)
+	for _, file := range []string{result.RunFile, result.TrialsFile} {
+		path := filepath.Join(dir, file)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, err := json.Marshal(evil("bridge"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kept strings.Builder
+		for line := range strings.Lines(strings.ReplaceAll(string(text), `"netns/bridge"`, string(name))) {
+			// Half of the trials will do, and make half the page.
+			if file == result.RunFile || strings.Contains(line, `"workload":"tcp_`) {
+				kept.WriteString(line)
+			}
+		}
+		if err := os.WriteFile(path, []byte(kept.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	study := "title: '<script>window.owned=1</script> \u202etitle'\ndescription: '</main><img src=x onerror=window.owned=1>'\n"
+	if err := os.WriteFile(filepath.Join(dir, result.StudyFile), []byte(study), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := result.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, _, err := d.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.Cells = slices.DeleteFunc(run.Cells, func(c result.Cell) bool { return !strings.HasPrefix(c.Workload, "tcp_") })
+	for _, s := range []result.ModeStatus{result.ModeVoid, result.ModeUnsupported, result.ModeFailed} {
+		run.Modes = append(run.Modes, result.Mode{ID: evil("mode " + string(s)), Title: evil("title"), Baseline: "host", Status: s, Reason: evil("because " + string(s))})
+	}
+	// One word that no line can hold.
+	endless := strings.Repeat("w", 10_000)
+	run.Modes = append(run.Modes, result.Mode{ID: endless, Title: endless, Status: result.ModeFailed, Reason: endless})
+	run.Warnings = append(run.Warnings, result.Warning{Code: "endless", Scope: endless, Text: endless})
+	run.Warnings = append(run.Warnings, result.Warning{Code: evil("code"), Scope: evil("scope"), Text: evil("warned")})
+	run.Hosts[0].Facts = append(run.Hosts[0].Facts, result.Fact{Name: evil("fact"), Value: evil("value")})
+	if err := d.WriteRun(run); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	at := rendered(t, dir)
+	p := b.tab(t)
+	p.open(at)
+	p.clean(at)
+	p.accessible("a hostile run")
+	p.narrow()
+	p.fits(390)
+	p.wide()
+	p.printed(false)
+	p.clean()
+	if eval[bool](p, `"owned" in window || document.querySelector("img, iframe, object, embed, link, base, main script, a[href^='javascript:']") !== null`) {
+		t.Error("a string of the run became part of the page")
+	}
+	text := p.text()
+	for _, want := range []string{"because void", "because unsupported", "because failed", "warned", "<script>window.owned=1"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if strings.ContainsAny(text, "\x1b\x00\u202e\u2066") {
+		t.Error("control characters came through")
+	}
+}

@@ -1,0 +1,86 @@
+package browser
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"tare/internal/linuxnet"
+	"tare/internal/result"
+)
+
+// long is a study that would go on for minutes; the test ends it when it has seen enough.
+const long = `name: watched
+blocks: 200
+settle: 10ms
+modes: [host, netns/bridge]
+invalid: {steal: off, others: off, unsettled: off}
+evidence: {counters: off, stacks: off, drops: off}
+workloads:
+  - {workload: tcp_rr, warmup: 20ms, duration: 200ms}
+`
+
+// testLive watches a real run on the lab until there are trials of it on the page, ends
+// it as Ctrl-C does, and sees its report come by itself.
+func testLive(t *testing.T, b browser) {
+	if linuxnet.Try() != nil && exec.Command("unshare", "-Urn", "true").Run() != nil {
+		t.Skip("there is neither the right to make network namespaces nor one to make user namespaces")
+	}
+	top := t.TempDir()
+	study, dir := filepath.Join(top, "long.yaml"), filepath.Join(top, "runs", "now")
+	if err := os.WriteFile(study, []byte(long), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Dir(dir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var told bytes.Buffer
+	run := exec.Command("/proc/self/exe", "run", study, "--out", dir)
+	run.Args[0] = "tare"
+	run.Stderr = &told
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { _ = run.Wait(); close(ended) }() // its exit code says the rest
+	t.Cleanup(func() {
+		_ = run.Process.Signal(syscall.SIGINT) // it may have ended
+		<-ended
+		if t.Failed() {
+			t.Logf("the run said:\n%s", told.String())
+		}
+	})
+
+	home := serve(t, filepath.Dir(dir))
+	p := b.tab(t)
+	p.open(home)
+	for !result.Held(dir) {
+		select {
+		case <-ended:
+			t.Fatalf("the run ended with %d", run.ProcessState.ExitCode())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	p.open(home)
+	p.until("the list says that it is under way", "document.querySelector('td.now') !== null")
+	p.open(home + "run/now")
+	eval[any](p, "window.same = true; null")
+	ok := `Number((document.body.innerText.match(/Trials: (\d+) ok/) || [0, 0])[1])`
+	p.until("it has a trial", ok+" > 0")
+	before := eval[int](p, ok)
+	p.until("it has more", fmt.Sprintf("%s > %d && window.same", ok, before))
+	if err := run.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	if code := run.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("the run ended with %d, want 130", code)
+	}
+	p.until("its report comes by itself", "!window.same && document.readyState === 'complete' && document.querySelectorAll('figure').length > 0")
+	p.clean(home, home+"run/now", home+"events/now")
+}

@@ -1,0 +1,74 @@
+package browser
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"tare/internal/result"
+)
+
+// wrote is a study as a run writes it down when it begins.
+const wrote = `name: watched
+profile: quick
+seed: 1
+modes: [host, netns/bridge]
+workloads: [tcp_stream]
+`
+
+// testWatch watches a run that is written trial by trial, as a runner does: each trial
+// is on the page without the page being loaded again; the end brings the report.
+func testWatch(t *testing.T, b browser) {
+	top := t.TempDir()
+	d, err := result.Create(filepath.Join(top, "now"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	if err := d.WriteStudy([]byte(wrote)); err != nil {
+		t.Fatal(err)
+	}
+	seq := 0
+	add := func(mode string, goodput float64) {
+		t.Helper()
+		seq++
+		if err := d.Append(result.Trial{Schema: result.TrialSchema, Seq: seq, Block: 1 + (seq-1)/2, Mode: mode, Workload: "tcp_stream",
+			Attempt: 1, Status: result.TrialOK, Metrics: map[string]float64{"goodput": goodput}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	home := serve(t, top)
+	p := b.tab(t)
+	p.open(home + "run/now")
+	p.until("it says that there is nothing yet", "document.body.innerText.includes('0 ok')")
+	eval[any](p, "window.same = true; null")
+	add("host", 9e9)
+	p.until("the first trial is there", "document.body.innerText.includes('1 ok') && document.body.innerText.includes('9.00 Gbit/s')")
+	add("netns/bridge", 4.5e9)
+	p.until("the second trial is there", "document.body.innerText.includes('2 ok') && document.body.innerText.includes('4.50 Gbit/s')")
+	add("host", 9.1e9)
+	add("netns/bridge", 4.6e9)
+	p.until("a ratio is there", "document.body.innerText.includes('4 ok') && document.body.innerText.includes('0.5')")
+	if !eval[bool](p, "window.same === true") {
+		t.Error("the page was loaded again")
+	}
+	p.sound(home+"run/now", home+"events/now")
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.until("the end brings the report", "!window.same && document.readyState === 'complete' && document.querySelectorAll('figure').length > 0")
+	p.clean(home+"run/now", home+"events/now")
+
+	// A run whose directory goes away while it is watched.
+	d, err = result.Create(filepath.Join(top, "lost"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	p.open(home + "run/lost")
+	p.until("it is watched", "document.getElementById('state').innerText === 'under way'")
+	if err := os.RemoveAll(d.Path()); err != nil {
+		t.Fatal(err)
+	}
+	p.until("the page says that it is gone", "document.body.innerText.includes('there is no run lost')")
+}

@@ -1,0 +1,49 @@
+package report
+
+import (
+	"bytes"
+	"testing"
+
+	"tare/internal/result"
+	"tare/internal/result/synthetic"
+)
+
+// A report stays small enough to be opened and sent, however many trials there were:
+// under 500 kB for a run of the standard profile, under 2 MB for 100 000 trials.
+func TestSize(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		shape synthetic.Shape
+		most  int
+	}{{"standard", synthetic.Standard(), 500e3}, {"huge", synthetic.Huge(), 2e6}} {
+		t.Run(c.name, func(t *testing.T) {
+			run := c.shape.Run()
+			var trials []result.Trial
+			for tr := range c.shape.Each() {
+				trials = append(trials, tr)
+			}
+			run.Cells, _ = result.Cells(run.Modes, synthetic.Workloads(), trials, result.Rule{Margin: 0.05})
+			p := Prepare(Input{Run: run, Trials: trials, FiguresDir: "figures"})
+			var page, text bytes.Buffer
+			if err := p.HTML(&page); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Markdown(&text); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d trials: %d bytes of HTML, %d of Markdown", len(trials), page.Len(), text.Len())
+			if page.Len() > c.most || text.Len() > 500e3 {
+				t.Errorf("%d bytes of HTML, at most %d; %d of Markdown", page.Len(), c.most, text.Len())
+			}
+			figures, err := p.Figures()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, svg := range figures {
+				if len(svg) > 400e3 {
+					t.Errorf("%s has %d bytes", name, len(svg))
+				}
+			}
+		})
+	}
+}

@@ -54,7 +54,7 @@ func rendered(ctx context.Context, b bench, name string, shape synthetic.Shape) 
 		wall = append(wall, time.Since(began).Seconds())
 		cpu = append(cpu, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds())
 		if used, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-			peak = max(peak, int64(used.Maxrss)<<10)
+			peak = max(peak, used.Maxrss<<10)
 		}
 	}
 	info, err := os.Stat(filepath.Join(dir, "report.html"))

@@ -79,7 +79,7 @@ func (b *build) config() string {
   }
   filelog {
     stderr {
-      default = 0
+      default = 1
       flush_line = yes
     }
   }

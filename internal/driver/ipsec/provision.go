@@ -171,7 +171,7 @@ func (b *build) belongs(s *tunnel.Side, got sa) error {
 		return false
 	}
 	switch {
-	case b.kernel && !(has(got.in) && has(got.out)):
+	case b.kernel && (!has(got.in) || !has(got.out)):
 		return fmt.Errorf("the kernel of host %s has not the associations %08x and %08x that charon says are installed", s.At, got.in, got.out)
 	case !b.kernel && len(list) > 0:
 		return fmt.Errorf("the kernel of host %s has %d associations, though ESP is to be charon's", s.At, len(list))

@@ -43,8 +43,8 @@ func (s Server) list(w http.ResponseWriter, r *http.Request) {
 
 func (s Server) listed(r result.Summary) listed {
 	l := listed{
-		Name: s.name(r), Link: s.link("run", pathEscape(s.name(r))), Status: string(r.Status), Profile: r.Profile, Modes: strings.Join(r.Modes, ", "),
-		Problem: r.Problem, Trials: r.Trials, UnderWay: r.Problem == "" && underWay(r.Path), Started: "unknown",
+		Name: s.name(r), Link: s.link("run", pathEscape(s.name(r))), Status: short(string(r.Status)), Profile: short(r.Profile), Modes: short(strings.Join(r.Modes, ", ")),
+		Problem: short(r.Problem), Trials: r.Trials, UnderWay: r.Problem == "" && underWay(r.Path), Started: "unknown",
 	}
 	if !r.Started.IsZero() {
 		l.Started = say.Time(r.Started)
@@ -54,6 +54,9 @@ func (s Server) listed(r result.Summary) listed {
 	}
 	return l
 }
+
+// short is text of a run as a list has room for it: a file may bring in anything.
+func short(s string) string { return say.Cut(say.Clean(s), 400) }
 
 // matches is whether all words of a search are somewhere in what is told of a run.
 func matches(query string, l listed, r result.Summary) bool {

@@ -63,11 +63,11 @@ func soFar(in report.Input) watched {
 		}
 		if !known {
 			columns = append(columns, at)
-			out.Columns = append(out.Columns, c.Workload+" "+c.Metric)
+			out.Columns = append(out.Columns, short(c.Workload+" "+c.Metric))
 		}
 	}
 	for _, m := range in.Run.Modes {
-		row := watchedRow{Mode: m.ID}
+		row := watchedRow{Mode: short(m.ID)}
 		for _, at := range columns {
 			row.Cells = append(row.Cells, cellSoFar(in.Run.Cells, m.ID, at.workload, at.metric))
 		}
@@ -95,7 +95,7 @@ func cellSoFar(cells []result.Cell, mode, workload, metric string) string {
 
 // told words a trial.
 func told(t result.Trial) string {
-	text := fmt.Sprintf("block %d: %s %s", t.Block, say.Clean(t.Mode), say.Clean(t.Workload))
+	text := fmt.Sprintf("block %d: %s %s", t.Block, short(t.Mode), short(t.Workload))
 	if t.Status != result.TrialOK {
 		return text + " " + string(t.Status) + ": " + say.Cut(say.Clean(t.Reason), 300)
 	}

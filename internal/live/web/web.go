@@ -131,6 +131,10 @@ func (s Server) run(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in, err := s.Load(found.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		s.fail(w, http.StatusNotFound, fmt.Sprintf("there is no run %s any more: it was removed", s.name(found)))
+		return
+	}
 	if err != nil {
 		s.fail(w, http.StatusUnprocessableEntity, err.Error())
 		return

@@ -239,3 +239,57 @@ func TestListenEnds(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A run that goes between the list and its page, and the directory of all runs.
+func TestRemovedInBetween(t *testing.T) {
+	s, _ := site(t, "")
+	load := s.Load
+	s.Load = func(dir string) (report.Input, error) {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+		return load(dir)
+	}
+	ask := func(path string, code int, want string) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path, nil))
+		if w.Code != code || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: code %d:\n%s", path, w.Code, w.Body.String())
+		}
+	}
+	ask("/run/now", 404, "it was removed")
+	if err := os.RemoveAll(s.Runs); err != nil {
+		t.Fatal(err)
+	}
+	ask("/", 500, "no such file or directory")
+	ask("/run/a%20b/done", 404, "may have been removed")
+}
+
+// Whatever a run calls itself, the list stays a list: nothing invisible, nothing endless.
+func TestHostileList(t *testing.T) {
+	s, _ := site(t, "")
+	evil := "<script>alert(1)</script>\x1b[31m\u202e\u2066" + strings.Repeat("x", 10000)
+	d, err := result.Create(filepath.Join(s.Runs, "a?b#c%25<i>\"'\nd"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(d.WriteRun(result.Run{ID: evil, Status: result.RunStatus(evil), Profile: evil, Modes: []result.Mode{{ID: evil}}}), d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/", nil))
+	body := w.Body.String()
+	if w.Code != 200 || len(body) > 40000 || strings.ContainsAny(body, "\x1b\u202e\u2066") || strings.Contains(body, "<script>alert") || strings.Contains(body, "<i>") {
+		t.Errorf("code %d, %d bytes:\n%.3000s", w.Code, len(body), body)
+	}
+	link := regexp.MustCompile(`href="(/run/a%3F[^"]*)"`).FindStringSubmatch(body)
+	if link == nil {
+		t.Fatalf("no link to it in\n%.3000s", body)
+	}
+	w = httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+link[1], nil))
+	if w.Code != 200 {
+		t.Errorf("%s: code %d", link[1], w.Code)
+	}
+}

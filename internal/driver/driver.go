@@ -99,6 +99,7 @@ type Endpoint struct {
 	Name     string // host/sandbox, for people
 	Place    string // the network stack it is in, as Place names it
 	Launcher transport.Launcher
+	OwnCPUs  bool             // it is on a virtual machine's, which have numbers of their own
 	Listen   []netip.AddrPort // by address family; empty for the client
 	Dial     []netip.AddrPort
 }

@@ -319,3 +319,66 @@ func TestLedAgentsAreNoLeftovers(t *testing.T) {
 		}
 	}
 }
+
+// The emulator of a dead run's virtual machine is found by the name of the machine, and
+// that of anybody else's is not.
+func TestMachinesOfDeadRuns(t *testing.T) {
+	drivertest.NeedLab(t)
+	qemu, err := exec.LookPath("qemu-system-x86_64")
+	if err != nil {
+		t.Skipf("needs QEMU (scripts/setup-tests installs it): %v", err)
+	}
+	dead, err := lab.NewClaim()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead.Release()
+	start := func(name string) int {
+		// It starts and runs nothing; its parent, a shell, is gone at once.
+		const script = `"$0" -nodefaults -no-user-config -display none -machine none -S -name "$1" <>/dev/null >/dev/null 2>&1 & echo $!`
+		out, err := exec.Command("bash", "-c", script, qemu, name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+			if err == nil && strings.HasPrefix(string(line), qemu+"\x00") {
+				return pid
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("QEMU did not start: %q, %v", line, err)
+			}
+		}
+	}
+	ours, other := start(lab.Prefix+dead.ID+"-vm.virtio-vm"), start("tare-farm-"+dead.ID)
+	found, err := lab.Leftovers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := slices.DeleteFunc(found, func(l lab.Leftover) bool { return l.Run != dead.ID })
+	if len(of) != 1 || of[0].What != "process "+strconv.Itoa(ours) {
+		t.Fatalf("found %+v, want process %d alone", of, ours)
+	}
+	if err := of[0].Remove(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); running(ours); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("QEMU, process %d, is still there", ours)
+		}
+	}
+	if !running(other) {
+		t.Error("somebody else's QEMU was ended")
+	}
+}
+
+// running is whether a process is there that has not ended.
+func running(pid int) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	return err == nil && !strings.Contains(string(stat), ") Z ")
+}

@@ -26,6 +26,9 @@ func place(placement string, cpus []int) (client, server int) {
 	}
 }
 
+// anyCPU is no place: the scheduler chooses.
+const anyCPU = -1
+
 // pairs resolves a trial's workload for the ends of each pair that it drives. Each
 // has a token of its own.
 func (r *run) pairs(s *stage, t plan.Trial, limit time.Duration) ([]*pair, error) {
@@ -46,6 +49,12 @@ func (r *run) pairs(s *stage, t plan.Trial, limit time.Duration) ([]*pair, error
 		p.Token, p.Limit, p.Progress = hex.EncodeToString(token), limit, r.cfg.Progress
 		client, server := p, p
 		client.CPU, server.CPU = place(t.Workload.Placement, r.cfg.CPUs)
+		if ends.Client.OwnCPUs {
+			client.CPU = anyCPU
+		}
+		if ends.Server.OwnCPUs {
+			server.CPU = anyCPU
+		}
 		client.SameCPU = client.CPU >= 0 && client.CPU == server.CPU
 		server.SameCPU = client.SameCPU
 		client.Address, server.Address = dial.String(), listen.String()

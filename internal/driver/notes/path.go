@@ -74,6 +74,7 @@ type link struct {
 type End struct {
 	Place    Place
 	Launcher transport.Launcher
+	OwnCPUs  bool // as driver.Endpoint has it
 }
 
 // FirstPort is the data port of the first pair of paths that fix it, as a
@@ -94,8 +95,8 @@ func (p *Path) Ends(client, server End, listen, dial []netip.Addr, port uint16) 
 func (p *Path) EndsAt(client, server End, listen, dial []netip.AddrPort) {
 	p.stands(client.Place)
 	p.stands(server.Place)
-	from := driver.Endpoint{Name: client.Place.At, Place: p.placeOf(client.Place), Launcher: client.Launcher}
-	to := driver.Endpoint{Name: server.Place.At, Place: p.placeOf(server.Place), Launcher: server.Launcher, Listen: listen, Dial: dial}
+	from := driver.Endpoint{Name: client.Place.At, Place: p.placeOf(client.Place), Launcher: client.Launcher, OwnCPUs: client.OwnCPUs}
+	to := driver.Endpoint{Name: server.Place.At, Place: p.placeOf(server.Place), Launcher: server.Launcher, OwnCPUs: server.OwnCPUs, Listen: listen, Dial: dial}
 	n := len(p.pairs) + 1
 	if n == 1 {
 		p.first = [2]string{client.Place.At, server.Place.At}

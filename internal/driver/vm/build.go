@@ -145,7 +145,7 @@ func (p *path) bridged(ctx context.Context) error {
 	a := p.hostA()
 	for i, m := range vms {
 		own := addrs(p.lab.Addresses(lab.NetA, 2+i), m.Hello.IPv6)
-		p.Ends(p.client(), notes.End{Place: m.place, Launcher: m.In("")}, own, own, notes.AnyPort)
+		p.Ends(p.client(), notes.End{Place: m.place, Launcher: m.In(""), OwnCPUs: true}, own, own, notes.AnyPort)
 		p.Carries(i+1, a, dev(tapName(i)), notes.Transmits)
 		p.Carries(i+1, m.place, dev(guest.Eth), notes.Receives)
 		p.Rests(m.place, dev(lo))
@@ -200,7 +200,7 @@ func (p *path) inside(ctx context.Context) error {
 		if i == 0 {
 			first = at
 		}
-		p.Ends(p.client(), notes.End{Place: at, Launcher: m.In(b.Name)}, addrs(b.Addresses, m.Hello.IPv6), dial, b.Publish)
+		p.Ends(p.client(), notes.End{Place: at, Launcher: m.In(b.Name), OwnCPUs: true}, addrs(b.Addresses, m.Hello.IPv6), dial, b.Publish)
 		p.Carries(i+1, in, dev(b.Port), notes.Transmits)
 	}
 	p.fromBridge(a)

@@ -48,7 +48,7 @@ func (p *path) forwarded(ctx context.Context) error {
 	for i, m := range vms {
 		number := portOf(i + 1)
 		listen := []netip.Addr{p.lab.Addresses(lab.NetA, guestNumber)[0].Addr()}
-		p.Ends(p.client(), notes.End{Place: m.place, Launcher: m.In("")}, listen, to, number)
+		p.Ends(p.client(), notes.End{Place: m.place, Launcher: m.In(""), OwnCPUs: true}, listen, to, number)
 		p.CarriesAtLeast(i+1, m.place, dev(guest.Eth), notes.Receives)
 		p.Rests(m.place, dev(lo))
 		who, pid := "QEMU", m.PID()

@@ -59,11 +59,11 @@ func (p *path) Facts() []result.Fact {
 		{Name: "accelerator", Value: accel}, {Name: "adapter", Value: p.model.Device},
 	}
 	if version, err := versionOf(guest.Emulator); err == nil {
-		out = append(out, result.Fact{Name: "QEMU", Value: version})
+		out = append(out, result.Fact{Name: "QEMU", Value: strings.TrimPrefix(version, "QEMU emulator version ")})
 	}
 	if p.attach == passt {
 		if version, err := versionOf(p.passt); err == nil {
-			out = append(out, result.Fact{Name: "passt", Value: version})
+			out = append(out, result.Fact{Name: "passt", Value: strings.TrimPrefix(version, "passt ")})
 		}
 	}
 	return out

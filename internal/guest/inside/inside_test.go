@@ -35,6 +35,7 @@ var modes = []struct {
 	{mode: "netns/vxlan", modules: []string{"bridge", "veth", "vxlan"}},
 	{mode: "netns/macvlan", modules: []string{"veth", "macvlan"}},
 	{mode: "netns/ipvlan", modules: []string{"veth", "ipvlan"}},
+	{mode: "wireguard/kernel", modules: []string{"veth", "bridge", "wireguard"}},
 }
 
 // tests are tests of a package that are run in the guest. Where the kernel lacks what

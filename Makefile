@@ -77,10 +77,11 @@ dist-check: bin/goreleaser
 bin/goreleaser: scripts/setup-dist
 	scripts/setup-dist
 
-# Tests of these look at all runs of the machine and end those that are dead, or change a
-# setting of its kernel for a moment: one package at a time, behind the others. So are tests
+# Tests of these look at all runs of the machine and end those that are dead, change a
+# setting of its kernel for a moment, or have a Swarm whose gossip is lost on a busy
+# machine: one package at a time, behind the others. So are tests
 # called TestAlone...: these do such a thing, too, or tell figures apart that a neighbour blurs.
-ALONE := ./internal/cli ./internal/engine ./internal/lab
+ALONE := ./internal/cli ./internal/driver/docker ./internal/engine ./internal/lab
 
 # Install what the tests need, then run all of them, privileged ones included.
 test: build

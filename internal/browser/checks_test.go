@@ -110,10 +110,14 @@ func (p *tab) tabbed() {
 	n := eval[int](p, `(() => {
 		const name = e => e.outerHTML.slice(0, 120);
 		window.reached = new Map();
-		document.addEventListener("focusin", e => {
-			const s = getComputedStyle(e.target);
-			reached.set(e.target, s.outlineStyle !== "none" && parseFloat(s.outlineWidth) > 0 || s.boxShadow !== "none");
-		});
+		// Whether the focus is to be shown may be settled only after it has moved, so it is
+		// looked at again when the key is let go.
+		const look = e => {
+			const s = getComputedStyle(e);
+			reached.set(e, reached.get(e) || s.outlineStyle !== "none" && parseFloat(s.outlineWidth) > 0 || s.boxShadow !== "none");
+		};
+		document.addEventListener("focusin", e => look(e.target));
+		document.addEventListener("keyup", e => reached.has(e.target) && look(e.target));
 		window.controls = () => [...document.querySelectorAll("a[href],button,input,select,textarea,summary,[tabindex='0']")].filter(e => e.checkVisibility() && !e.disabled);
 		window.left = () => controls().filter(e => !reached.has(e) && !(e.type === "radio" && [...reached.keys()].some(r => r.name === e.name))).map(name);
 		window.unseen = () => [...reached].filter(([, seen]) => !seen).map(([e]) => name(e));

@@ -16,7 +16,7 @@ import (
 type programs struct {
 	server, switchd string // the database's daemon and the switch's
 	tool, vsctl     string // what makes a database, and what sets the switch
-	appctl, ofctl   string // what asks the switch's daemon, and what asks its bridges
+	ofctl           string // what reads it
 	schema          string // of the database
 	version         string
 }

@@ -58,7 +58,11 @@ func TestModes(t *testing.T) {
 			o := order(t, tt.mode)
 			left(t, o.Lab.Claim.ID)
 			began := time.Now()
-			s := drivertest.Once(t, d, o)
+			var unborne []string
+			if tt.facts == "passt" {
+				unborne = []string{"tcp_crr"} // the passt of 2023 resets some of many connections
+			}
+			s := drivertest.Once(t, d, o, unborne...)
 			t.Logf("proven after %s, hello after %s", time.Since(began), vm.Machines(s.Path)[0].Took)
 			if all := fmt.Sprint(s.Path.Facts()); !strings.Contains(all, tt.facts) || !strings.Contains(all, "emulated") {
 				t.Errorf("the facts are %s", all)

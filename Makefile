@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # What tare is built for: see docs/platforms.md.
 SYSTEMS := linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: run build share install uninstall image licences dist dist-check test check fmt vet cross lint unit bench bench-aa drawings schema man pictures pictures-terminal clean
+.PHONY: run build share install uninstall image licences dist dist-check test test-guest check fmt vet cross lint unit bench bench-aa drawings schema man pictures pictures-terminal clean
 
 # Build tare and weigh the default modes on the embedded lab. Root is used where
 # there is root; an ordinary user's labs live in a user namespace.
@@ -83,20 +83,23 @@ bin/goreleaser: scripts/setup-dist
 # called TestAlone...: these do such a thing, too, or tell figures apart that a neighbour blurs.
 ALONE := ./internal/cli ./internal/driver/docker ./internal/engine ./internal/lab
 
-# Install what the tests need, then run all of them, privileged ones included.
+# Tests of these boot virtual machines, which takes an emulated CPU minutes: make test-guest.
+GUESTS := ./internal/driver/vm ./internal/guest ./internal/guest/inside
+
+# Install what the tests need, then run them, privileged ones included; but those of GUESTS.
 test: build
 	scripts/setup-tests
 	go vet ./...
-	go test -count=1 -p 2 -timeout 15m -skip '^TestAlone' $$(go list ./... | grep -vxF "$$(go list $(ALONE))")
+	go test -count=1 -p 2 -timeout 15m -skip '^TestAlone' $$(go list ./... | grep -vxF "$$(go list $(ALONE) $(GUESTS))")
 	go test -count=1 -p 1 -timeout 15m $(ALONE)
 	go test -count=1 -p 1 -timeout 15m -run '^TestAlone' $$(go list -f '{{.Dir}}' ./... | \
 		while read -r dir; do if grep -qs '^func TestAlone' "$$dir"/*_test.go; then echo "$$dir"; fi; done)
 
-# Kernel paths that this machine may lack, in a virtual machine with a distribution's
-# kernel: part of the above, too.
+# Virtual machines as modes, and kernel paths that this machine may lack in one with a
+# distribution's kernel.
 test-guest:
 	scripts/setup-tests
-	go test -count=1 -v ./internal/guest/inside
+	go test -count=1 -p 1 -v $(GUESTS)
 
 # The fast inner loop.
 check: fmt vet cross lint unit

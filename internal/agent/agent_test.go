@@ -224,6 +224,28 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
+// An agent that reads nothing holds up no wait, and nobody who asks whether it is there.
+func TestNobodyReads(t *testing.T) {
+	says, tells := io.Pipe()
+	reads, writes := io.Pipe()
+	defer func() { tells.Close(); reads.Close() }() // as the end of its process does
+	go func() { _, _ = io.WriteString(tells, `{"tare_agent":4}`+"\n") }()
+	c, err := agent.Start(t.Context(), fake{says, writes, "killed"}, "00000000", "there")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the first is being written, the second waits for it
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if _, err := c.Read(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "there did not take read") {
+			t.Errorf("got %v", err)
+		}
+		if err := c.Gone(); err != nil {
+			t.Errorf("it is there, and said to be gone: %v", err)
+		}
+	}
+}
+
 // fake is an agent that says what it is told to.
 type fake struct {
 	io.Reader

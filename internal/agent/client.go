@@ -25,12 +25,20 @@ const closeWait = 2 * time.Second
 // is known at once; an engine has to be asked, and may just be ending itself.
 const fateWait = 3 * time.Second
 
+// answerWait bounds the wait for what an agent answers at once, however busy or far away
+// its machine is.
+const answerWait = 30 * time.Second
+
 // Client is the controller's handle on one agent. Its methods may be called from
 // several goroutines. Every wait ends with its context.
 type Client struct {
 	Hello wire.Hello
 	place string
 	conn  transport.Conn
+
+	// writing holds a token while a request is written. It is not mu: who hands out replies
+	// must not wait until an agent reads, which itself may wait until it is read from.
+	writing chan struct{}
 
 	mu      sync.Mutex
 	next    uint64
@@ -47,7 +55,7 @@ func Start(ctx context.Context, l transport.Launcher, run, place string) (*Clien
 	if err != nil {
 		return nil, fmt.Errorf("start agent in %s: %w", place, err)
 	}
-	c := &Client{place: place, conn: conn, waiting: map[uint64]chan wire.Reply{}}
+	c := &Client{place: place, conn: conn, writing: make(chan struct{}, 1), waiting: map[uint64]chan wire.Reply{}}
 	r := wire.NewReader(conn)
 	hello := make(chan error, 1)
 	go func() { hello <- r.Read(&c.Hello) }()
@@ -130,10 +138,9 @@ func (c *Client) call(ctx context.Context, req wire.Request) (wire.Reply, error)
 	}
 	ch := make(chan wire.Reply, 1)
 	c.waiting[req.ID] = ch
-	err := wire.Write(c.conn, req)
 	c.mu.Unlock()
-	if err != nil {
-		return wire.Reply{}, fmt.Errorf("agent in %s: %w%s", c.place, err, last(c.conn))
+	if err := c.write(ctx, req); err != nil {
+		return wire.Reply{}, err
 	}
 	select {
 	case reply, ok := <-ch:
@@ -147,6 +154,37 @@ func (c *Client) call(ctx context.Context, req wire.Request) (wire.Reply, error)
 	case <-ctx.Done():
 		return wire.Reply{}, fmt.Errorf("agent in %s did not answer %s: %w", c.place, req.Op, context.Cause(ctx))
 	}
+}
+
+// write sends a request. One that an agent does not take ends with its context, and is
+// given up when the agent is closed; no other request gets past it.
+func (c *Client) write(ctx context.Context, req wire.Request) error {
+	select {
+	case c.writing <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("agent in %s did not take %s: %w", c.place, req.Op, context.Cause(ctx))
+	}
+	written := make(chan error, 1)
+	go func() {
+		defer func() { <-c.writing }()
+		written <- wire.Write(c.conn, req)
+	}()
+	select {
+	case err := <-written:
+		if err != nil {
+			return fmt.Errorf("agent in %s: %w%s", c.place, err, last(c.conn))
+		}
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("agent in %s did not take %s: %w", c.place, req.Op, context.Cause(ctx))
+	}
+}
+
+// ask calls for what is answered at once.
+func (c *Client) ask(ctx context.Context, req wire.Request) (wire.Reply, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerWait, fmt.Errorf("it did not within %s", answerWait))
+	defer cancel()
+	return c.call(ctx, req)
 }
 
 // Listen makes the agent the server of a trial and returns its port.
@@ -191,13 +229,13 @@ func (c *Client) report(reply wire.Reply, err error) (traffic.Report, error) {
 
 // Ended tells the agent how the other end of its trial did.
 func (c *Client) Ended(ctx context.Context, r traffic.Report) error {
-	_, err := c.call(ctx, wire.Request{Op: wire.OpEnded, Report: &r})
+	_, err := c.ask(ctx, wire.Request{Op: wire.OpEnded, Report: &r})
 	return err
 }
 
 // Abort makes the agent give up the trial under way.
 func (c *Client) Abort(ctx context.Context) error {
-	_, err := c.call(ctx, wire.Request{Op: wire.OpAbort})
+	_, err := c.ask(ctx, wire.Request{Op: wire.OpAbort})
 	return err
 }
 
@@ -208,7 +246,7 @@ func (c *Client) Links(ctx context.Context, to netip.Addr) ([]wire.Link, netip.A
 	if to.IsValid() {
 		req.Address = to.String()
 	}
-	reply, err := c.call(ctx, req)
+	reply, err := c.ask(ctx, req)
 	if err != nil || reply.From == "" {
 		return reply.Links, netip.Addr{}, err
 	}
@@ -219,7 +257,7 @@ func (c *Client) Links(ctx context.Context, to netip.Addr) ([]wire.Link, netip.A
 // Read reads the counters of the agent's network stack and the CPU times of its
 // machine. It is not for while a trial is timed.
 func (c *Client) Read(ctx context.Context) (netstack.Reading, error) {
-	reply, err := c.call(ctx, wire.Request{Op: wire.OpRead})
+	reply, err := c.ask(ctx, wire.Request{Op: wire.OpRead})
 	if err != nil {
 		return netstack.Reading{}, fmt.Errorf("read counters: %w", err)
 	}

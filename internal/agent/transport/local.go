@@ -2,13 +2,19 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
+	"time"
 )
+
+// forcedWait bounds the wait for the end of an agent that was ended by force, and for
+// that of its last words.
+const forcedWait = 5 * time.Second
 
 // Local starts agents as processes of this machine.
 type Local struct {
@@ -34,7 +40,7 @@ func (l Local) Launch(_ context.Context, args ...string) (Conn, error) {
 	// raw system call is to it: 100 needless wake-ups a second at each idle end.
 	cmd.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1")
 	p := &process{cmd: cmd, ended: make(chan struct{})}
-	cmd.Stderr = &p.words
+	cmd.Stderr, cmd.WaitDelay = &p.words, forcedWait
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start agent: %w", err)
@@ -85,11 +91,16 @@ func (p *process) Close(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	if err := p.cmd.Process.Kill(); err != nil {
+	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("end agent %d: %w", p.cmd.Process.Pid, err)
 	}
-	<-p.ended
-	return nil
+	// Its end, and then that of its words.
+	select {
+	case <-p.ended:
+		return nil
+	case <-time.After(2 * forcedWait):
+		return fmt.Errorf("end agent %d: it is still there %s after it was ended by force", p.cmd.Process.Pid, 2*forcedWait)
+	}
 }
 
 func (p *process) Fate() string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tare/internal/lab"
+	"tare/internal/study"
 )
 
 // MaxPairs is how many pairs a path can have: so many have addresses of their own
@@ -15,6 +16,14 @@ const MaxPairs = 100
 func (o Order) Countable() error {
 	if o.Pairs < 1 || o.Pairs > MaxPairs {
 		return fmt.Errorf("provision %s: %d pairs of ends asked for; from 1 to %d can be had", o.Mode, o.Pairs, MaxPairs)
+	}
+	return nil
+}
+
+// Unlimited refuses an order with limits: of a mode whose sandboxes no engine makes.
+func (o Order) Unlimited() error {
+	if o.Limits != (study.Limits{}) {
+		return &Unsupported{Mode: o.Mode, Reason: "limits are applied by an engine, and this mode has none"}
 	}
 	return nil
 }

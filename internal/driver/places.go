@@ -15,6 +15,14 @@ type Placed interface {
 	Places() []Place
 }
 
+// Discarder is a Path on which a process takes in copies of what arrives, and the kernel
+// is told to drop the originals. It is optional.
+type Discarder interface {
+	// Discards names the reasons by which the kernel drops them, as it calls them: of
+	// these it cannot be told what was lost.
+	Discards() []string
+}
+
 // Place is a network stack of a path: host, or host/sandbox.
 type Place struct {
 	Name   string

@@ -106,7 +106,7 @@ func TestBoot(t *testing.T) {
 // TestInside runs in the guest.
 func TestInside(t *testing.T) {
 	if os.Getenv("TARE_INSIDE") == "" || os.Getpid() == 1 {
-		t.Skip("it is for the guest of TestBoot")
+		t.Skip("it runs in the guest that TestBoot boots, and nowhere else")
 	}
 	text, err := os.ReadFile("/etc/word")
 	if err != nil {

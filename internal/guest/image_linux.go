@@ -22,16 +22,41 @@ const consoleMajor, consoleMinor = 5, 1
 // image makes the guest's first file system, in memory: this program as the first
 // process, and modules in the order in which they are to be loaded.
 func image(modules []kernel.Module, more func(*initramfs.Archive) error) (*os.File, error) {
-	fd, err := unix.MemfdCreate("tare-initramfs", unix.MFD_CLOEXEC)
+	f, err := memory("tare-initramfs")
 	if err != nil {
 		return nil, fmt.Errorf("make the guest's file system in memory: %w", err)
 	}
-	f := os.NewFile(uintptr(fd), "initramfs")
 	if err := fill(f, modules, more); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// direct unpacks the kernel of a guest with an emulated CPU into memory, which spares that
+// CPU to do so; nil where the image is to be booted as it is.
+func direct(s Spec) *os.File {
+	if s.Accel != TCG {
+		return nil
+	}
+	f, err := memory("tare-kernel")
+	if err != nil {
+		return nil
+	}
+	if err := s.Kernel.Direct(f); err != nil {
+		f.Close()
+		return nil
+	}
+	return f
+}
+
+// memory is a file that is nowhere but in memory.
+func memory(name string) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
 }
 
 func fill(w io.Writer, modules []kernel.Module, more func(*initramfs.Archive) error) error {
@@ -45,6 +70,7 @@ func fill(w io.Writer, modules []kernel.Module, more func(*initramfs.Archive) er
 	for _, dir := range []string{"proc", "sys", "run", "tmp", "root", modulesDir[1:]} {
 		_ = a.Dir(dir)
 	}
+	_ = a.Link("var/run", "../run") // where programs of distributions look, too
 	if err := a.Program(Program[1:], program); err != nil {
 		return err
 	}

@@ -97,7 +97,11 @@ func Boot(ctx context.Context, s Spec) (*Machine, error) {
 	defer initrd.Close()
 	m := &Machine{Accel: s.Accel, place: s.Place, ended: make(chan struct{})}
 	began := time.Now()
-	if err := m.power(program, s, initrd); err != nil {
+	direct := direct(s)
+	if direct != nil {
+		defer direct.Close()
+	}
+	if err := m.power(program, s, initrd, direct); err != nil {
 		return nil, fmt.Errorf("start %s: %w", s.Place, err)
 	}
 	if err := m.await(ctx, s); err != nil {
@@ -108,8 +112,8 @@ func Boot(ctx context.Context, s Spec) (*Machine, error) {
 	return m, nil
 }
 
-// power starts QEMU.
-func (m *Machine) power(program string, s Spec, initrd *os.File) error {
+// power starts QEMU, with a kernel that can be started directly if there is one.
+func (m *Machine) power(program string, s Spec, initrd, direct *os.File) error {
 	inside, in, err := os.Pipe()
 	if err != nil {
 		return err
@@ -129,13 +133,14 @@ func (m *Machine) power(program string, s Spec, initrd *os.File) error {
 	}
 	defer prints.Close()
 	// No CommandContext: the machine outlives the context of its start.
-	m.cmd = exec.Command(program, arguments(s, s.Accel)...) //nolint:noctx // see above
-	m.cmd.Stdin, m.cmd.Stdout, m.cmd.Stderr = inside, outside, &m.words
-	m.cmd.ExtraFiles = []*os.File{initrd, prints}
-	if s.Attach.File != nil {
-		m.cmd.ExtraFiles = append(m.cmd.ExtraFiles, s.Attach.File)
+	image := s.Kernel.Image
+	if direct != nil {
+		image = fdPath(kernelFD)
 	}
-	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // out of the terminal's Ctrl-C
+	m.cmd = exec.Command(program, arguments(s, s.Accel, image)...) //nolint:noctx // see above
+	m.cmd.Stdin, m.cmd.Stdout, m.cmd.Stderr = inside, outside, &m.words
+	m.cmd.ExtraFiles = []*os.File{initrd, prints, direct, s.Attach.File} // those that are nil are closed there
+	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}              // out of the terminal's Ctrl-C
 	m.cmd.Env = []string{"PATH=/usr/bin:/bin", "TMPDIR=" + os.TempDir()}
 	m.in, m.out, m.log = in, out, newConsole(printed)
 	if err := s.Host.StartTied(m.cmd, m.ended); err != nil {

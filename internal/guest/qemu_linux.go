@@ -32,8 +32,12 @@ func qemu() (string, error) {
 const (
 	imageFD   = 3
 	consoleFD = 4
-	netFD     = 5
+	kernelFD  = 5
+	netFD     = 6
 )
+
+// fdPath is the name of such a file.
+func fdPath(number int) string { return "/dev/fd/" + strconv.Itoa(number) }
 
 // NetFile stands in an Attachment's Netdev for the number of its file.
 const NetFile = "$FILE"
@@ -47,9 +51,9 @@ type Attachment struct {
 // netdev is the id of the attachment on QEMU's command line.
 const netdev = "n0"
 
-// arguments are QEMU's command line. The name begins as that of everything a run makes,
-// which is how tare gc knows it.
-func arguments(s Spec, accel string) []string {
+// arguments are QEMU's command line, with the file of the kernel that it starts. The name
+// begins as that of everything a run makes, which is how tare gc knows it.
+func arguments(s Spec, accel, kernel string) []string {
 	cpu := "qemu64" // of all emulated models the one whose network code is fastest: no rep movsb
 	if accel == KVM {
 		cpu = "host"
@@ -58,8 +62,8 @@ func arguments(s Spec, accel string) []string {
 		"-name", lab.Prefix + s.Run + "-" + s.Label,
 		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-machine", "q35", "-accel", accelArgument(accel), "-cpu", cpu,
 		"-smp", "1", "-m", strconv.Itoa(s.memory()),
-		"-kernel", s.Kernel.Image, "-initrd", "/dev/fd/" + strconv.Itoa(imageFD), "-append", commandLine(s, accel),
-		"-serial", "file:/dev/fd/" + strconv.Itoa(consoleFD),
+		"-kernel", kernel, "-initrd", fdPath(imageFD), "-append", commandLine(s, accel),
+		"-serial", "file:" + fdPath(consoleFD),
 		"-chardev", "stdio,id=ag,signal=off", "-device", "virtio-serial-pci", "-device", "virtserialport,chardev=ag,name=" + Port,
 	}
 	if s.frozen {

@@ -14,7 +14,7 @@ import (
 // request (CONFIG_NF_CT_NETLINK) is left alone: its entries end by themselves.
 func (ns *NS) Forget() error {
 	err := ns.Do(func() error {
-		h, err := netlink.NewHandle(unix.NETLINK_NETFILTER)
+		h, err := openNetlink(unix.NETLINK_NETFILTER)
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ type DropRule struct {
 func (ns *NS) DropRules() ([]DropRule, error) {
 	var out []DropRule
 	err := ns.Do(func() error {
-		conn, err := nftables.New()
+		conn, err := openNFTables()
 		if err != nil {
 			return err
 		}

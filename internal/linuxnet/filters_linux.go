@@ -48,7 +48,7 @@ func filters() ([]Filter, error) {
 
 // nftFilters asks nftables. A kernel without it has none.
 func nftFilters() ([]Filter, error) {
-	conn, err := nftables.New()
+	conn, err := openNFTables()
 	if err != nil {
 		return nil, err
 	}

@@ -35,22 +35,37 @@ const (
 	CountESPSPI = "spi"    // ESP in UDP with the security parameter index that was given
 )
 
-// TunnelTap counts the packets that a device receives: IPv4 to the UDP port of a
-// tunnel, of those the ones of ESP with an SPI if that is not 0 (RFC 3948 section 2.1),
-// and packets from one of the prefixes, which belong inside of the tunnel. They pass as
-// before. Read it with TapCounts; it goes with the device.
-func (ns *NS) TunnelTap(table, dev string, port uint16, spi uint32, inside []netip.Prefix) error {
-	kinds := []kind{{CountSealed, [][]expr.Any{join(isIPv4(), destination(unix.IPPROTO_UDP, port))}}}
-	if spi != 0 {
-		kinds = append(kinds, kind{CountESPSPI, [][]expr.Any{join(isIPv4(), destination(unix.IPPROTO_UDP, port), []expr.Any{
-			&expr.Payload{DestRegister: regA, Base: expr.PayloadBaseTransportHeader, Offset: 8, Len: 4}, equal(expr.CmpOpEq, binaryutil.BigEndian.PutUint32(spi)),
+// metaSecpath is the key by which nftables tells whether IPsec has opened a packet
+// (linux/netfilter/nf_tables.h, NFT_META_SECPATH).
+const metaSecpath = expr.MetaKeyPRANDOM + 1
+
+// Sealed describes a tunnel to a TunnelTap.
+type Sealed struct {
+	Port   uint16         // of its packets, UDP over IPv4
+	SPI    uint32         // of its ESP (RFC 3948 section 2.1), 0 where it is of another kind
+	Kernel bool           // ESP is the kernel's
+	Inside []netip.Prefix // what belongs inside of it
+}
+
+// TunnelTap counts the packets that a device receives: those of a tunnel, of those the
+// ones of ESP with its SPI, and packets from its inside. Those that the kernel's ESP has
+// just opened come by the device once more and are none of them. All pass as before. Read
+// it with TapCounts; it goes with the device.
+func (ns *NS) TunnelTap(table, dev string, t Sealed) error {
+	kinds := []kind{{CountSealed, [][]expr.Any{join(isIPv4(), destination(unix.IPPROTO_UDP, t.Port))}}}
+	if t.SPI != 0 {
+		kinds = append(kinds, kind{CountESPSPI, [][]expr.Any{join(isIPv4(), destination(unix.IPPROTO_UDP, t.Port), []expr.Any{
+			&expr.Payload{DestRegister: regA, Base: expr.PayloadBaseTransportHeader, Offset: 8, Len: 4}, equal(expr.CmpOpEq, binaryutil.BigEndian.PutUint32(t.SPI)),
 		})}})
 	}
 	in := kind{name: CountInside}
-	for _, p := range inside {
+	for _, p := range t.Inside {
 		protocol := isIPv4()
 		if p.Addr().Is6() {
 			protocol = isProtocol(unix.ETH_P_IPV6)
+		}
+		if t.Kernel {
+			protocol = join(protocol, []expr.Any{&expr.Meta{Key: metaSecpath, Register: regA}, equal(expr.CmpOpEq, []byte{0})})
 		}
 		in.match = append(in.match, join(protocol, from(p)))
 	}

@@ -67,7 +67,7 @@ func (ns *NS) withTable(name string, fn func(*nftables.Conn, *nftables.Table) er
 
 func (ns *NS) inTable(t *nftables.Table, fn func(*nftables.Conn, *nftables.Table) error) error {
 	return ns.Do(func() error {
-		conn, err := nftables.New()
+		conn, err := openNFTables()
 		if err == nil {
 			err = fn(conn, t)
 		}

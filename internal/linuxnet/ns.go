@@ -42,7 +42,7 @@ func NewNS(name string, pin bool) (*NS, error) {
 	// into a namespace is not used: in a user namespace there is no way back, and
 	// they would leave the thread astray.
 	err := ns.Do(func() (err error) {
-		ns.handle, err = netlink.NewHandle(unix.NETLINK_ROUTE)
+		ns.handle, err = openNetlink(unix.NETLINK_ROUTE)
 		return err
 	})
 	if err != nil {

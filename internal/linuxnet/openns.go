@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
 
@@ -20,7 +19,7 @@ func OpenNS(name, path string) (*NS, error) {
 	}
 	ns := &NS{name: name, file: file}
 	err = ns.Do(func() (err error) {
-		ns.handle, err = netlink.NewHandle(unix.NETLINK_ROUTE)
+		ns.handle, err = openNetlink(unix.NETLINK_ROUTE)
 		return err
 	})
 	if err != nil {

@@ -9,15 +9,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// tunDevice is where a process gets a tun or tap device from.
+const tunDevice = "/dev/net/tun"
+
+// NeedTUN says what is lacking where a process cannot have a tun or tap device.
+func NeedTUN() error {
+	f, err := os.OpenFile(tunDevice, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("a process needs %s for its device (CONFIG_TUN; in a container: --device %s): %w", tunDevice, tunDevice, err)
+	}
+	return f.Close()
+}
+
 // TapDevice makes a tap device whose frames the file carries, each behind a virtio-net
 // header that tells of offloads. It is gone when the file is closed, by whoever has it
 // last.
 func (ns *NS) TapDevice(d Device) (*os.File, error) {
 	var file *os.File
 	err := ns.Do(func() error {
-		fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+		fd, err := unix.Open(tunDevice, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 		if err != nil {
-			return fmt.Errorf("open /dev/net/tun: %w", err)
+			return fmt.Errorf("open %s: %w", tunDevice, err)
 		}
 		req, err := unix.NewIfreq(d.Name)
 		if err == nil {

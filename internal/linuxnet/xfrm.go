@@ -103,7 +103,7 @@ func TryESP() error {
 // withXfrm hands fn a socket of the namespace to the kernel's IPsec.
 func (ns *NS) withXfrm(fn func(*netlink.Handle) error) error {
 	return ns.Do(func() error {
-		h, err := netlink.NewHandle(unix.NETLINK_XFRM)
+		h, err := openNetlink(unix.NETLINK_XFRM)
 		if err != nil {
 			return err
 		}

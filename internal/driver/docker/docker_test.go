@@ -14,7 +14,7 @@ import (
 	"tare/internal/traffic"
 )
 
-// These two run side by side: most of what they take is waiting for engines.
+// Tests with engines run side by side: most of what they take is waiting.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	drivertest.Conformance(t, docker.Driver{})

@@ -119,6 +119,7 @@ func order(t *testing.T, mode string, options map[string]string) driver.Order {
 // What cannot be had is told in one line before there is any traffic, and nothing
 // is left. A port that is taken is passed over.
 func TestExistingRefuses(t *testing.T) {
+	t.Parallel()
 	s := stand(t)
 	c := speak(t, s.a)
 	furnish(t, c)

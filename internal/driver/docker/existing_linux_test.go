@@ -77,13 +77,7 @@ func weighs(t *testing.T, g *docker.Guest, o driver.Order) {
 	t.Helper()
 	o.Lab.Label, o.Pairs = o.Mode, max(o.Pairs, 1)
 	s := drivertest.Stands(t, g, o)
-	top, err := s.Path.Topology()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(top.Nodes) < 3 || len(top.Edges) != len(top.Nodes)-1 {
-		t.Errorf("topology of %d nodes and %d edges is no chain", len(top.Nodes), len(top.Edges))
-	}
+	s.Chain(t)
 	for _, kind := range []string{"tcp_stream", "tcp_crr", "udp_stream"} {
 		for _, reverse := range []bool{false, true} {
 			p := drivertest.Params(kind)
@@ -107,6 +101,7 @@ func weighs(t *testing.T, g *docker.Guest, o driver.Order) {
 }
 
 func TestExistingPair(t *testing.T) {
+	t.Parallel()
 	s := stand(t)
 	g := guest(t, true, s.hosts...)
 	t.Cleanup(func() { untouched(t, s.a, s.b) })
@@ -126,6 +121,7 @@ func TestExistingPair(t *testing.T) {
 }
 
 func TestExistingOne(t *testing.T) {
+	t.Parallel()
 	s := stand(t)
 	g := guest(t, false, docker.Host{Target: s.hosts[0].Target})
 	t.Cleanup(func() { untouched(t, s.a) })

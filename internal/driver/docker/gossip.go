@@ -23,11 +23,12 @@ import (
 // machine. So whoever was not heard joins again, which is told again.
 
 // gossipWait is how long the ends of a Swarm's network are given to reach each other,
-// beside what it takes to start containers again. firstHeard and longestHeard are how
+// beside what it takes to start containers again: as long as gossip takes to heal by
+// itself, and a little more, where a busy machine loses what is told again as well. firstHeard and longestHeard are how
 // long gossip is given before an end joins again: each time twice as long, so that an
 // engine that is merely slow is not kept from it.
 const (
-	gossipWait   = 45 * time.Second
+	gossipWait   = 75 * time.Second
 	firstHeard   = 2 * time.Second
 	longestHeard = 8 * time.Second
 )

@@ -36,6 +36,7 @@ func (d one) Modes() []driver.Mode { return []driver.Mode{{ID: d.mode, Baseline:
 // A plugin's networks are weighed like Docker's own, whether they are made for the
 // run or were there before it.
 func TestPluginConforms(t *testing.T) {
+	t.Parallel()
 	made := docker.Prepared(func(_ context.Context, s docker.Stage) error { return startPlugins(t, s) })
 	there := docker.Prepared(func(ctx context.Context, s docker.Stage) error {
 		spec := engine.NetworkSpec{Run: s.Lab.Spec.Claim.ID, Name: "fabric", Driver: pluginName, Subnet: s.Lab.Addresses(lab.NetOverlay, 0)[0]}

@@ -46,10 +46,7 @@ func TestWaysRoundNetworksComeOutVoid(t *testing.T) {
 			}
 			s.Meet(t)
 			for _, kind := range []string{"tcp_stream", "tcp_rr", "udp_stream"} {
-				_, _, err := s.Trial(t, drivertest.Params(kind), false)
-				if err == nil || !strings.Contains(err.Error(), tt.want) {
-					t.Errorf("%s: got %v, want the proof to fail on %s", kind, err, tt.want)
-				}
+				s.Void(t, drivertest.Params(kind), tt.want)
 			}
 		})
 	}
@@ -248,6 +245,7 @@ func talkBeside(t *testing.T, s *drivertest.Stand) {
 
 // What the topology says of an overlay's MTU is what the lab's underlay leaves.
 func TestOverlayMTU(t *testing.T) {
+	t.Parallel()
 	for _, mtu := range []int{1500, 4000} {
 		s := drivertest.Provision(t, docker.Driver{}, "docker/overlay", func(l *lab.Spec) { l.MTU = mtu })
 		top, err := s.Path.Topology()

@@ -1,11 +1,9 @@
 package drivertest
 
 import (
-	"os"
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drawn"
 )
 
 // Brief checks of every mode that can be built here what Conformance does, with a few
@@ -19,16 +17,8 @@ func Brief(t *testing.T, d driver.Driver) {
 			if s == nil {
 				return
 			}
-			top, err := s.Path.Topology()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(top.Nodes) < 3 || len(top.Edges) != len(top.Nodes)-1 {
-				t.Errorf("topology of %d nodes and %d edges is no chain", len(top.Nodes), len(top.Edges))
-			}
-			if _, err := drawn.Of(m.ID); err == nil || os.Getenv(writeDrawn) != "" {
-				s.Drawn(t, m.ID) // else nobody has built it where drawings were made
-			}
+			s.Chain(t)
+			s.Drawn(t, m.ID)
 			s.brief(t)
 		})
 	}

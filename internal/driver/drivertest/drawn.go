@@ -27,8 +27,16 @@ func (s *Stand) Drawn(t *testing.T, mode string) {
 	if !ok {
 		t.Fatalf("the path of %s does not tell what its proof rests on", mode)
 	}
-	built := drawn.New(top, teller.Findings(nil, nil, nil))
-	if os.Getenv(writeDrawn) != "" {
+	Built(t, mode, drawn.New(top, teller.Findings(nil, nil, nil)))
+}
+
+// Writes is whether what is built is written in place of being compared.
+func Writes() bool { return os.Getenv(writeDrawn) != "" }
+
+// Built holds a path to what package drawn says of its mode.
+func Built(t *testing.T, mode string, built drawn.Path) {
+	t.Helper()
+	if Writes() {
 		text, err := built.Encode()
 		if err != nil {
 			t.Fatal(err)

@@ -9,13 +9,27 @@ import (
 	"tare/internal/guest/kernel"
 )
 
-// guestKernel is where scripts/setup-tests puts a kernel for guests, in the module's
-// root.
-const guestKernel = ".cache/kernel"
+// Where scripts/setup-tests puts kernels for guests, in the module's root: one that starts
+// fast, and one that has drivers of more adapters.
+const (
+	guestKernel = ".cache/kernel"
+	fullKernel  = ".cache/kernel-full"
+)
 
 // NeedGuest gives the directory of a kernel to boot, and skips the test where there is
 // none or no emulator, and says what is lacking.
 func NeedGuest(t testing.TB) (dir string) {
+	t.Helper()
+	return needKernel(t, guestKernel)
+}
+
+// NeedFullGuest is NeedGuest for the kernel with drivers of e1000 and e1000e.
+func NeedFullGuest(t testing.TB) (dir string) {
+	t.Helper()
+	return needKernel(t, fullKernel)
+}
+
+func needKernel(t testing.TB, dir string) string {
 	t.Helper()
 	NeedLab(t)
 	if testing.Short() {
@@ -24,7 +38,7 @@ func NeedGuest(t testing.TB) (dir string) {
 	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
 		t.Skipf("guests need QEMU (scripts/setup-tests installs it): %v", err)
 	}
-	dir = filepath.Join(Root(t), guestKernel)
+	dir = filepath.Join(Root(t), dir)
 	if _, err := kernel.Find(dir); err != nil {
 		t.Skipf("guests need a kernel (scripts/setup-tests fetches it): %v", err)
 	}

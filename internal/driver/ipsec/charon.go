@@ -88,7 +88,7 @@ func (b *build) config() string {
 }
 
 // answerWithin bounds how long charon may take to start, or to do what it is asked.
-const answerWithin = 10 * time.Second
+func answerWithin() time.Duration { return driver.Patience(10 * time.Second) }
 
 // start starts charon on a host.
 func (b *build) start(s *tunnel.Side) (*charon, error) {
@@ -105,7 +105,8 @@ func (b *build) start(s *tunnel.Side) (*charon, error) {
 
 // ready waits until charon can be spoken to.
 func (c *charon) ready(ctx context.Context, mode string) error {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	within := answerWithin()
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	poll := time.NewTicker(5 * time.Millisecond)
 	defer poll.Stop()
@@ -118,7 +119,7 @@ func (c *charon) ready(ctx context.Context, mode string) error {
 		case <-c.Done():
 			return c.lacks(mode)
 		case <-ctx.Done():
-			return fmt.Errorf("wait for %s: it did not answer within %v (%w)", c.Name, answerWithin, err)
+			return fmt.Errorf("wait for %s: it did not answer within %v (%w)", c.Name, within, err)
 		case <-poll.C:
 		}
 	}

@@ -74,7 +74,7 @@ func TestFactsAndSecrets(t *testing.T) {
 func TestKeyExchangeFails(t *testing.T) {
 	drivertest.NeedLab(t)
 	if !ipsec.Here() {
-		t.Skip("strongSwan is not installed")
+		t.Skip("strongSwan's program charon is not installed: apt-get install strongswan-charon, or scripts/setup-tests")
 	}
 	secrets := [2]string{"one key, secret", "another, secret"}
 	err := ipsec.ProvisionWith(t.Context(), driver.Order{Mode: "ipsec/userspace", Pairs: 1, Lab: drivertest.Spec(t, nil)}, secrets)

@@ -147,11 +147,12 @@ func (b *build) settle() error {
 	b.Tells("ESP", map[bool]string{true: "in the kernel", false: "in charon (kernel-libipsec)"}[b.kernel])
 	b.Tells("cipher", spis[0].cipher)
 	b.Tells("key exchange", spis[0].exchange)
-	return b.Taps(port, func(s *tunnel.Side) uint32 {
+	return b.Taps(func(s *tunnel.Side) linuxnet.Sealed {
+		spi := spis[1].in
 		if s == b.Near {
-			return spis[0].in
+			spi = spis[0].in
 		}
-		return spis[1].in
+		return linuxnet.Sealed{Port: port, SPI: spi, Kernel: b.kernel}
 	})
 }
 

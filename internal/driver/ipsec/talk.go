@@ -43,7 +43,7 @@ func (c *charon) connect() error {
 	c.hangUp()
 	session, err := vici.NewSession(vici.WithAddr("unix", filepath.Join(c.RunDir(), socket)),
 		vici.WithDialContext(func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := (&net.Dialer{Timeout: answerWithin}).DialContext(ctx, network, addr)
+			conn, err := (&net.Dialer{Timeout: answerWithin()}).DialContext(ctx, network, addr)
 			if err == nil {
 				c.conns = append(c.conns, conn)
 			}
@@ -82,7 +82,7 @@ func (c *charon) within(d time.Duration) error { return c.conns[0].SetDeadline(t
 func (c *charon) ask(what string, with map[string]any) (*vici.Message, error) {
 	m, err := message(with)
 	if err == nil {
-		err = c.within(answerWithin)
+		err = c.within(answerWithin())
 	}
 	if err == nil {
 		m, err = c.session.CommandRequest(what, m)
@@ -142,9 +142,9 @@ func (c *charon) load(own, other *tunnel.Side, secret string) error {
 
 // initiate has charon agree on keys with the other host.
 func (c *charon) initiate() error {
-	m, err := message(map[string]any{"child": name, "ike": name, "timeout": strconv.Itoa(int(answerWithin.Milliseconds()))})
+	m, err := message(map[string]any{"child": name, "ike": name, "timeout": strconv.Itoa(int(answerWithin().Milliseconds()))})
 	if err == nil {
-		err = c.within(2 * answerWithin)
+		err = c.within(2 * answerWithin())
 	}
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ type sa struct {
 func (c *charon) agreed() (sa, error) {
 	m, err := message(map[string]any{"ike": name})
 	if err == nil {
-		err = c.within(answerWithin)
+		err = c.within(answerWithin())
 	}
 	if err != nil {
 		return sa{}, err

@@ -10,7 +10,6 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/notes"
 	"tare/internal/lab"
-	"tare/internal/study"
 )
 
 // builder finds what builds a mode.
@@ -57,8 +56,8 @@ func (d Driver) Provision(_ context.Context, o driver.Order) (driver.Path, error
 	if err := o.Countable(); err != nil {
 		return nil, err
 	}
-	if o.Limits != (study.Limits{}) {
-		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "limits are applied by an engine, and this mode has none"}
+	if err := o.Unlimited(); err != nil {
+		return nil, err
 	}
 	l, err := lab.Up(o.Lab)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,6 +79,14 @@ func (p *path) build(ctx context.Context, progs programs) error {
 		p.Tells("checksum offload of the sandboxes", "off: the switch's process passes no unfinished checksums on")
 	}
 	p.Tells("datapath", datapath)
+	if err := p.pairs(ctx, h); err != nil {
+		return err
+	}
+	return p.Reaches(ctx, "the switches")
+}
+
+// pairs puts the ends of all pairs behind the switches.
+func (p *path) pairs(ctx context.Context, h hosts) error {
 	return p.Each(func(pair int) error {
 		client, err := p.plug(ctx, h.near, "client", pair, 2*pair)
 		if err != nil {
@@ -234,13 +243,21 @@ func veth(pair int) string { return "veth" + strconv.Itoa(pair-1) }
 // draw notes the steps.
 func (p *path) draw(h hosts, client, server box) {
 	dev := func(at notes.Place, name string) notes.Step { return notes.DeviceAt(at, notes.Device{Name: name}) }
-	crossing := func(s *side) notes.Step {
+	crossing := func(s *side) []notes.Step {
+		if device := p.kernelDevice(); device != "" {
+			return []notes.Step{notes.Rule(s.Place, "switch", "Open vSwitch"), dev(s.Place, device), dev(s.Place, eth)}
+		}
 		label := "Open vSwitch"
 		if s.uplink == tunnel {
 			label += ", " + strings.TrimPrefix(p.way, "ovs/")
 		}
-		return notes.By(notes.Rule(s.Place, "switch", label), s.At+"/"+p.counts(s))
+		return []notes.Step{notes.By(notes.Rule(s.Place, "switch", label), s.At+"/"+p.counts(s)), dev(s.Place, eth)}
 	}
-	p.Draw(notes.ProcessAt(client.Place), notes.Own(dev(client.Place, eth)), notes.Own(dev(h.near.Place, veth(1))), crossing(h.near), dev(h.near.Place, eth),
-		dev(h.far.Place, eth), crossing(h.far), notes.Own(dev(h.far.Place, veth(1))), notes.Own(dev(server.Place, eth)), notes.ProcessAt(server.Place))
+	back := crossing(h.far)
+	slices.Reverse(back)
+	p.Draw(slices.Concat(
+		[]notes.Step{notes.ProcessAt(client.Place), notes.Own(dev(client.Place, eth)), notes.Own(dev(h.near.Place, veth(1)))},
+		crossing(h.near), back,
+		[]notes.Step{notes.Own(dev(h.far.Place, veth(1))), notes.Own(dev(server.Place, eth)), notes.ProcessAt(server.Place)},
+	)...)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"tare/internal/driver"
 	"tare/internal/driver/daemon"
 )
 
@@ -59,12 +60,12 @@ func find(ctx context.Context) (programs, error) {
 	return p, nil
 }
 
-// runWithin bounds one call of a program. Each takes some 10 ms.
+// runWithin bounds one call of a program, on a real CPU. Each takes some 10 ms.
 const runWithin = 10 * time.Second
 
 // run runs a program to its end. Its error has the last line that the program wrote.
 func run(ctx context.Context, program string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, runWithin)
+	ctx, cancel := context.WithTimeout(ctx, driver.Patience(runWithin))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}

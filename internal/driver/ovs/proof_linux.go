@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"strconv"
 
 	"tare/internal/driver"
 	"tare/internal/driver/notes"
@@ -18,9 +19,23 @@ func (p *path) port() uint16 {
 	return 4789
 }
 
+// kernelDevice is the device by which the switch of the kernel tunnels; empty where it
+// does not. The module makes and names it, a device for all tunnels of a kind and a port
+// (dpif_port in lib/netdev-vport.c).
+func (p *path) kernelDevice() string {
+	switch {
+	case p.process || p.way == flat:
+		return ""
+	case p.way == geneve:
+		return "genev_sys_" + strconv.Itoa(int(p.port()))
+	}
+	return "vxlan_sys_" + strconv.Itoa(int(p.port()))
+}
+
 // proof declares what must move: the underlay; where there is a tunnel, its packets there
 // and none that should have been inside of it; and the switch itself, by the kernel's
-// account of its port or by the time that the process ran.
+// counters of the device by which it tunnels, else by its account of its port, or by the
+// time that the process ran.
 func (p *path) proof(h hosts) error {
 	p.Carries(notes.All, h.near.Place, notes.Device{Name: eth}, notes.Transmits)
 	p.Carries(notes.All, h.far.Place, notes.Device{Name: eth}, notes.Receives)
@@ -32,11 +47,17 @@ func (p *path) proof(h hosts) error {
 				return err
 			}
 		}
-		if !p.process {
+		if p.process {
+			if err := p.Worked(s.sw, notes.Counter(s.At, p.counts(s), "run_ns"), notes.All); err != nil {
+				return err
+			}
+		} else if p.way == flat {
 			p.switched(h, s)
-		} else if err := p.Worked(s.sw, notes.Counter(s.At, p.counts(s), "run_ns"), notes.All); err != nil {
-			return err
 		}
+	}
+	if device := p.kernelDevice(); device != "" {
+		p.Carries(notes.All, h.near.Place, notes.Device{Name: device}, notes.Transmits)
+		p.Carries(notes.All, h.far.Place, notes.Device{Name: device}, notes.Receives)
 	}
 	return nil
 }
@@ -55,7 +76,7 @@ func (p *path) tapped(h hosts, s *side) error {
 	for _, a := range p.subnet() {
 		hidden = append(hidden, a.Masked())
 	}
-	if err := s.host.NS.TunnelTap(table, eth, p.port(), 0, hidden); err != nil {
+	if err := s.host.NS.TunnelTap(table, eth, linuxnet.Sealed{Port: p.port(), Inside: hidden}); err != nil {
 		return err
 	}
 	p.Watch(func(_ context.Context, into driver.Counters) error {
@@ -79,7 +100,8 @@ func (p *path) counts(s *side) string {
 	return "ovs:" + s.uplink
 }
 
-// switched reads the account of the switch's port towards the other host.
+// switched reads the account of the switch's port towards the other host, where that is
+// the underlay: the kernel's own count, as it is when it is read.
 func (p *path) switched(h hosts, s *side) {
 	received, sent := notes.Counter(s.At, p.counts(s), "rx_bytes"), notes.Counter(s.At, p.counts(s), "tx_bytes")
 	p.Watch(func(ctx context.Context, into driver.Counters) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 
 	"tare/internal/driver"
@@ -12,7 +11,6 @@ import (
 	"tare/internal/driver/notes"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/study"
 )
 
 // overhead is what either tunnel adds to a packet over IPv4: outer IPv4 20, UDP 8, its own
@@ -43,8 +41,8 @@ func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, err
 	if err := o.Countable(); err != nil {
 		return nil, err
 	}
-	if o.Limits != (study.Limits{}) {
-		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "limits are applied by an engine, and this mode has none"}
+	if err := o.Unlimited(); err != nil {
+		return nil, err
 	}
 	mtu := most
 	if o.MTU > 0 {
@@ -54,6 +52,9 @@ func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, err
 		return nil, fmt.Errorf("provision %s: an MTU of %d cannot be had on the switch: the underlay's is %d; from %d to %d fit", o.Mode, mtu, o.Lab.MTU, leastMTU, most)
 	}
 	progs, err := find(ctx)
+	if err != nil && ctx.Err() != nil { // time was too short to ask, which tells nothing of what there is
+		return nil, fmt.Errorf("provision %s: %w (%w)", o.Mode, err, context.Cause(ctx))
+	}
 	if err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
@@ -73,9 +74,6 @@ func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, err
 	return p, nil
 }
 
-// tunDevice is where the switch's process gets the devices of its bridges.
-const tunDevice = "/dev/net/tun"
-
 // needs says what this machine lacks for who switches.
 func needs(process bool) error {
 	if !process {
@@ -84,9 +82,5 @@ func needs(process bool) error {
 		}
 		return nil
 	}
-	tun, err := os.OpenFile(tunDevice, os.O_RDWR, 0)
-	if err != nil {
-		return fmt.Errorf("a switch in a process needs %s (CONFIG_TUN; in a container: --device %s): %w", tunDevice, tunDevice, err)
-	}
-	return tun.Close()
+	return linuxnet.NeedTUN()
 }

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"tare/internal/driver"
 	"tare/internal/driver/daemon"
 	"tare/internal/linuxnet"
 )
@@ -50,6 +53,9 @@ func (v *vswitch) start(ctx context.Context, host, runID string, ns *linuxnet.NS
 	if err := v.set(ctx, "--no-wait", "init"); err != nil {
 		return err
 	}
+	if err := upLong(ctx); err != nil {
+		return err
+	}
 	program = daemon.Program{
 		Name: "ovs-vswitchd of host " + host, Run: runID, Path: v.switchd, Env: env, Start: ns.Start,
 		Args: append([]string{"unix:" + v.socket(), "--unixctl=/run/" + control}, quiet...),
@@ -61,8 +67,33 @@ func (v *vswitch) start(ctx context.Context, host, runID string, ns *linuxnet.NS
 	return waits(ctx, v.sw, control)
 }
 
+// leastUp is how long a machine must have been up for ovs-vswitchd to start. The daemon
+// asks again every 10 s for the number of CPUs, by a clock that begins with the machine,
+// and takes the first 10 s for a time in which it has asked already: it finds 0 (3.1,
+// count_cpu_cores), starts no thread for the packets that the kernel hands it, and all of
+// them are lost, later ones too.
+const leastUp = 11 * time.Second
+
+// upLong waits until the machine has been up for long enough.
+func upLong(ctx context.Context) error {
+	var up unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &up); err != nil {
+		return fmt.Errorf("read for how long this machine has been up: %w", err)
+	}
+	select {
+	case <-time.After(leastUp - time.Duration(up.Nano())):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // socket is that of the database, as everybody on this machine finds it.
 func (v *vswitch) socket() string { return filepath.Join(v.db.RunDir(), dbSocket) }
+
+// setWithin bounds how long the switch may take to do what it is told, on a real CPU: a
+// little less than the call.
+const setWithin = 8 * time.Second
 
 // set has the switch set by ovs-vsctl, and waits until it is.
 func (v *vswitch) set(ctx context.Context, args ...string) error {
@@ -70,7 +101,7 @@ func (v *vswitch) set(ctx context.Context, args ...string) error {
 	if v.sw != nil {
 		before = v.sw.Words()
 	}
-	_, err := run(ctx, v.vsctl, append([]string{"--db=unix:" + v.socket(), "--timeout=8"}, args...)...)
+	_, err := run(ctx, v.vsctl, append([]string{"--db=unix:" + v.socket(), "--timeout=" + strconv.Itoa(int(driver.Patience(setWithin).Seconds()))}, args...)...)
 	if err != nil && v.sw != nil {
 		if said := last(strings.TrimPrefix(v.sw.Words(), before)); said != "" {
 			err = fmt.Errorf("%w; the switch says: %s", err, said)
@@ -80,8 +111,10 @@ func (v *vswitch) set(ctx context.Context, args ...string) error {
 }
 
 // ports reads how many bytes the ports of a bridge have received and sent, by name, where
-// the kernel switches. Of tunnels in the process nothing can be learnt this way: they are
-// booked late, and twice (3.1).
+// the kernel switches. Of tunnels nothing can be learnt this way, whoever switches: the
+// daemon books their packets by the flows that it looks through now and then, up to
+// half a second late (netdev_vport_inc_tx of 3.1, by the revalidators), and those of a
+// process twice.
 func (v *vswitch) ports(ctx context.Context, bridge string) (map[string]transfer, error) {
 	text, err := run(ctx, v.ofctl, "--names", "dump-ports", "unix:"+filepath.Join(v.sw.RunDir(), bridge+".mgmt"))
 	if err != nil {
@@ -135,12 +168,12 @@ func bytesOf(counts string) (uint64, error) {
 	return 0, fmt.Errorf("no bytes in %q", counts)
 }
 
-// readyWithin bounds how long a daemon may take to be there. Each takes some 20 ms.
+// readyWithin bounds how long a daemon may take to be there, on a real CPU. Each takes some 20 ms.
 const readyWithin = 10 * time.Second
 
 // waits until a daemon has made a file of its /run.
 func waits(ctx context.Context, p *daemon.Process, file string) error {
-	return p.Until(ctx, readyWithin, "make "+file, func() error {
+	return p.Until(ctx, driver.Patience(readyWithin), "make "+file, func() error {
 		_, err := os.Stat(filepath.Join(p.RunDir(), file))
 		return err
 	})

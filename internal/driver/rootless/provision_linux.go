@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 
 	"tare/internal/driver"
 	"tare/internal/driver/manned"
 	"tare/internal/driver/notes"
 	"tare/internal/lab"
-	"tare/internal/study"
+	"tare/internal/linuxnet"
 )
 
 // The MTU of the sandbox: what rootless Docker and Podman give their users with either
@@ -42,8 +41,8 @@ func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, err
 	if err := o.Countable(); err != nil {
 		return nil, err
 	}
-	if o.Limits != (study.Limits{}) {
-		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "limits are applied by an engine, and this mode has none"}
+	if err := o.Unlimited(); err != nil {
+		return nil, err
 	}
 	mtu := usualMTU
 	if o.MTU > 0 {
@@ -69,18 +68,14 @@ func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, err
 	return p, nil
 }
 
-// tunDevice is where the sandbox's device comes from.
-const tunDevice = "/dev/net/tun"
-
 // find looks for the program, for its version, and for what it needs of the machine.
 func find(ctx context.Context, prog program, mode string) (installed, error) {
 	got, err := lookUp(ctx, prog)
 	if err != nil {
 		return got, &driver.Unsupported{Mode: mode, Reason: err.Error()}
 	}
-	tun, err := os.OpenFile(tunDevice, os.O_RDWR, 0)
-	if err != nil {
-		return got, &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf("%s needs %s (CONFIG_TUN; in a container: --device %s): %v", prog.name(), tunDevice, tunDevice, err)}
+	if err := linuxnet.NeedTUN(); err != nil {
+		return got, &driver.Unsupported{Mode: mode, Reason: err.Error()}
 	}
-	return got, tun.Close()
+	return got, nil
 }

@@ -10,10 +10,10 @@ import (
 	"strconv"
 
 	"tare/internal/driver"
+	"tare/internal/driver/manned"
 	"tare/internal/driver/notes"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/study"
 )
 
 // Kind is how a tunnel wraps packets.
@@ -46,8 +46,8 @@ func Build(ctx context.Context, o driver.Order, k Kind, make func(context.Contex
 	if err := o.Countable(); err != nil {
 		return nil, err
 	}
-	if o.Limits != (study.Limits{}) {
-		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "limits are applied by an engine, and this mode has none"}
+	if err := o.Unlimited(); err != nil {
+		return nil, err
 	}
 	mtu, err := k.mtu(o)
 	if err != nil {
@@ -57,7 +57,7 @@ func Build(ctx context.Context, o driver.Order, k Kind, make func(context.Contex
 	if err != nil {
 		return nil, err
 	}
-	p := &Path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, lab: l, MTU: mtu}
+	p := &Path{Path: manned.Path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, Stands: l, What: "the tunnel"}, MTU: mtu}
 	if err := p.build(ctx, k, make); err != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.Explain(err)), p.Close(ctx))
 	}
@@ -70,10 +70,10 @@ const leastMTU = 1280
 
 func (p *Path) build(ctx context.Context, k Kind, make func(context.Context, *Path) (string, error)) error {
 	var err error
-	if p.Near, err = p.side(p.lab.A, lab.NetA); err != nil {
+	if p.Near, err = p.side(p.Stands.A, lab.NetA); err != nil {
 		return err
 	}
-	if p.Far, err = p.side(p.lab.B, lab.NetB); err != nil {
+	if p.Far, err = p.side(p.Stands.B, lab.NetB); err != nil {
 		return err
 	}
 	for _, s := range p.Sides() {
@@ -94,7 +94,8 @@ func (p *Path) build(ctx context.Context, k Kind, make func(context.Context, *Pa
 	p.proof(device)
 	p.Tells("inner MTU", strconv.Itoa(p.MTU))
 	p.Tells("overhead", fmt.Sprintf("%d bytes a packet at most, UDP port %d", k.Overhead, k.Port))
-	if err := p.reaches(ctx); err != nil {
+	if err := p.Reaches(ctx, "the tunnel"); err != nil {
+		err = fmt.Errorf("%w: it stands, and what is routed into it does not arrive", err)
 		if p.Diagnose != nil {
 			return p.Diagnose(err)
 		}
@@ -105,14 +106,14 @@ func (p *Path) build(ctx context.Context, k Kind, make func(context.Context, *Pa
 
 // side makes one host a router with a bridge for its sandboxes.
 func (p *Path) side(h *lab.Host, net lab.Net) (*Side, error) {
-	s := &Side{Place: notes.Place{At: h.Name, Host: h.Name, Stack: notes.Space{NS: h.NS}}, Host: h, NS: h.NS, net: net}
-	if err := h.NS.Bridge(p.lab.Device(br, p.MTU)); err != nil {
+	s := &Side{Place: manned.At(h.NS, h.Name, h.Name), Host: h, NS: h.NS, net: net}
+	if err := h.NS.Bridge(p.Stands.Device(br, p.MTU)); err != nil {
 		return nil, err
 	}
-	if err := p.lab.Finish(h.NS, br); err != nil {
+	if err := p.Stands.Finish(h.NS, br); err != nil {
 		return nil, err
 	}
-	for _, a := range p.lab.Addresses(net, 1) {
+	for _, a := range p.Stands.Addresses(net, 1) {
 		if err := h.NS.Address(br, a); err != nil {
 			return nil, err
 		}
@@ -121,7 +122,7 @@ func (p *Path) side(h *lab.Host, net lab.Net) (*Side, error) {
 	if err := h.NS.Sysctl("net/ipv4/ip_forward", "1"); err != nil {
 		return nil, err
 	}
-	if !p.lab.IPv6 {
+	if !p.Stands.IPv6 {
 		return s, nil
 	}
 	return s, h.NS.Sysctl("net/ipv6/conf/all/forwarding", "1")
@@ -140,14 +141,14 @@ func (p *Path) Routes(s *Side, device string) error {
 // Adopt marks a device that the tunnel's process has made as the run's, gives it the
 // lab's offloads and sets it up.
 func (p *Path) Adopt(s *Side, device string) error {
-	if err := s.NS.Mark(p.lab.Device(device, 0)); err != nil {
+	if err := s.NS.Mark(p.Stands.Device(device, 0)); err != nil {
 		return err
 	}
-	return p.lab.Finish(s.NS, device)
+	return p.Stands.Finish(s.NS, device)
 }
 
 // Device describes a device that ends the tunnel.
-func (p *Path) Device(name string) linuxnet.Device { return p.lab.Device(name, p.MTU) }
+func (p *Path) Device(name string) linuxnet.Device { return p.Stands.Device(name, p.MTU) }
 
 // box is a sandbox with its own addresses.
 type box struct {
@@ -167,8 +168,8 @@ func (p *Path) sandboxes(device string) error {
 		if err != nil {
 			return err
 		}
-		p.at = append(p.at, [2]*linuxnet.NS{client.ns, server.ns})
-		p.Ends(end(client), end(server), server.own, server.own, notes.AnyPort)
+		p.Between(client.ns, server.ns)
+		p.Ends(manned.End(client.Place, client.ns), manned.End(server.Place, server.ns), server.own, server.own, notes.AnyPort)
 		if pair == 1 {
 			p.draw(client, server, device)
 		}
@@ -181,23 +182,22 @@ func (p *Path) plug(s *Side, role string, pair int) (box, error) {
 	if pair > 1 {
 		role += strconv.Itoa(pair)
 	}
-	ns, err := p.lab.Namespace(s.At + "-" + role)
+	ns, err := p.Sandbox(s.At, role)
 	if err != nil {
 		return box{}, err
 	}
-	p.own = append(p.own, ns)
-	b := box{notes.Place{At: s.At + "/" + role, Host: s.At, Stack: notes.Space{NS: ns}}, ns, nil}
+	b := box{manned.At(ns, s.At, s.At+"/"+role), ns, nil}
 	port := veth(pair)
-	if err := s.NS.Veth(p.lab.Device(port, p.MTU), ns, p.lab.Device(eth, p.MTU)); err != nil {
+	if err := s.NS.Veth(p.Stands.Device(port, p.MTU), ns, p.Stands.Device(eth, p.MTU)); err != nil {
 		return b, err
 	}
 	if err := s.NS.Attach(port, br); err != nil {
 		return b, err
 	}
-	if err := errors.Join(p.lab.Finish(s.NS, port), p.lab.Finish(ns, eth)); err != nil {
+	if err := errors.Join(p.Stands.Finish(s.NS, port), p.Stands.Finish(ns, eth)); err != nil {
 		return b, err
 	}
-	for _, a := range p.lab.Addresses(s.net, 1+pair) {
+	for _, a := range p.Stands.Addresses(s.net, 1+pair) {
 		if err := ns.Address(eth, a); err != nil {
 			return b, err
 		}

@@ -33,12 +33,12 @@ func (p *Path) proof(device string) {
 }
 
 // Taps counts at the underlay what comes in of the tunnel and what comes in that should
-// have been inside of it. spi is that of the packets that a side receives, where the
-// tunnel is of ESP, else 0.
-func (p *Path) Taps(port uint16, spi func(*Side) uint32) error {
+// have been inside of it, as tunnel describes what a side receives; the inside is added.
+func (p *Path) Taps(tunnel func(*Side) linuxnet.Sealed) error {
 	for _, s := range p.Sides() {
-		inside := append(p.Other(s).Subnets[:len(s.Subnets):len(s.Subnets)], s.Subnets...)
-		if err := s.NS.TunnelTap(table, eth, port, spi(s), inside); err != nil {
+		sealed := tunnel(s)
+		sealed.Inside = append(p.Other(s).Subnets[:len(s.Subnets):len(s.Subnets)], s.Subnets...)
+		if err := s.NS.TunnelTap(table, eth, sealed); err != nil {
 			return err
 		}
 		p.Watch(func(_ context.Context, into driver.Counters) error {
@@ -51,7 +51,7 @@ func (p *Path) Taps(port uint16, spi func(*Side) uint32) error {
 		toward := p.Into(s)
 		p.Must(driver.Rule{Counter: notes.Counter(s.At, eth, linuxnet.CountSealed+"_bytes"), Expect: toward},
 			driver.Rule{Counter: notes.Counter(s.At, eth, linuxnet.CountInside+"_bytes"), Expect: driver.Still})
-		if spi(s) != 0 {
+		if sealed.SPI != 0 {
 			p.Must(driver.Rule{Counter: notes.Counter(s.At, eth, linuxnet.CountESPSPI+"_bytes"), Expect: toward})
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -133,7 +132,7 @@ func (p *path) helperOf(pair int) *helper {
 func (p *path) runs(pair, pid int) {
 	name := notes.Counter(p.lab.A.Name, numbered("passt", pair), "run_ns")
 	p.Watch(func(_ context.Context, c driver.Counters) error {
-		n, err := runTime(pid)
+		n, err := linuxnet.RunTime(pid)
 		if err != nil {
 			return fmt.Errorf("read how long passt has run: %w", err)
 		}
@@ -141,31 +140,6 @@ func (p *path) runs(pair, pid int) {
 		return nil
 	})
 	p.Must(driver.Rule{Counter: name, Expect: driver.Works, Pair: pair})
-}
-
-// runTime is how long the threads of a process have been on a CPU, in ns: the first
-// number of schedstat (kernel, Documentation/scheduler/sched-stats.rst).
-func runTime(pid int) (sum uint64, err error) {
-	files, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task/*/schedstat"))
-	if err != nil {
-		return 0, err
-	}
-	if len(files) == 0 {
-		return 0, fmt.Errorf("process %d has ended", pid)
-	}
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			return 0, err
-		}
-		on, _, _ := strings.Cut(string(text), " ")
-		n, err := strconv.ParseUint(on, 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("read %s: %w", f, err)
-		}
-		sum += n
-	}
-	return sum, nil
 }
 
 // lastOf is the last line of a text.

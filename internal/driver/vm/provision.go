@@ -15,7 +15,6 @@ import (
 	"tare/internal/guest"
 	"tare/internal/guest/kernel"
 	"tare/internal/lab"
-	"tare/internal/study"
 )
 
 // shared is what is found out once for all modes of a program.
@@ -37,8 +36,8 @@ func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, err
 	if err := o.Countable(); err != nil {
 		return nil, err
 	}
-	if o.Limits != (study.Limits{}) {
-		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "limits are applied by an engine, and this mode has none"}
+	if err := o.Unlimited(); err != nil {
+		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Options)) {
 		if name != OptionKernel && name != OptionAccel {
@@ -103,7 +102,7 @@ func (d Driver) kernel(asked string) (kernel.Kernel, error) {
 	k, err := kernel.Find(at)
 	if err != nil {
 		return k, &guest.Lacking{Reason: fmt.Sprintf("guests need a Linux kernel with its modules: %s; unpack a distribution's kernel package and name the directory "+
-			"in $TARE_KERNEL, or with the mode's option %s", strings.ReplaceAll(err.Error(), "\n", "; "), OptionKernel)}
+			"in $%s, or with the mode's option %s", strings.ReplaceAll(err.Error(), "\n", "; "), KernelVariable, OptionKernel)}
 	}
 	return k, nil
 }

@@ -20,6 +20,10 @@ const (
 	OptionAccel  = "accel"  // kvm or tcg
 )
 
+// KernelVariable names, in the environment of the program, where guests' kernels are looked
+// for: an image, or the directory that a distribution's package was unpacked into.
+const KernelVariable = "TARE_KERNEL"
+
 // takes is how long a mode takes to be made and taken down on an emulated CPU.
 const takes = 4 * time.Second
 

@@ -90,23 +90,10 @@ func versionOf(ctx context.Context, path string) (string, error) {
 
 // waits until the process listens on its socket.
 func (w *installed) waits(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
-	defer cancel()
-	poll := time.NewTicker(5 * time.Millisecond)
-	defer poll.Stop()
-	for {
+	return w.Until(ctx, answerWithin, "open its socket", func() error {
 		_, err := os.Stat(w.socket)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-w.Done():
-			return fmt.Errorf("%s", w.Fate())
-		case <-ctx.Done():
-			return fmt.Errorf("wait for %s: it did not open its socket within %v (%w)", w.Name, answerWithin, err)
-		case <-poll.C:
-		}
-	}
+		return err
+	})
 }
 
 // say speaks to the process in WireGuard's configuration protocol, and checks that it

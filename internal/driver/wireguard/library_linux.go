@@ -5,28 +5,24 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
 	"tare/internal/driver"
 	"tare/internal/driver/daemon"
 	"tare/internal/driver/tunnel"
+	"tare/internal/linuxnet"
 )
 
 // answerWithin bounds how long an end may take to stand, or to tell its counters.
 const answerWithin = 10 * time.Second
 
-// tunDevice is where a process gets a tunnel's device from.
-const tunDevice = "/dev/net/tun"
-
 // needTUN says what is lacking where a process cannot have a tunnel's device.
 func needTUN(mode string) error {
-	f, err := os.OpenFile(tunDevice, os.O_RDWR, 0)
-	if err != nil {
-		return &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf("a tunnel in a process needs %s (CONFIG_TUN; in a container: --device %s): %v", tunDevice, tunDevice, err)}
+	if err := linuxnet.NeedTUN(); err != nil {
+		return &driver.Unsupported{Mode: mode, Reason: err.Error()}
 	}
-	return f.Close()
+	return nil
 }
 
 // served is an end that this program is.

@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/tunnel"
+	"tare/internal/linuxnet"
 )
 
 // device is the tunnel's device on both hosts.
@@ -124,5 +125,5 @@ func lay(ctx context.Context, p *tunnel.Path, start func(context.Context, *tunne
 	}
 	p.Diagnose = func(err error) error { return unkeyed(peers, err) }
 	p.Tells("cipher", "ChaCha20-Poly1305, keys by Curve25519 (WireGuard has no other)")
-	return p.Taps(port, func(*tunnel.Side) uint32 { return 0 })
+	return p.Taps(func(*tunnel.Side) linuxnet.Sealed { return linuxnet.Sealed{Port: port} })
 }

@@ -76,7 +76,7 @@ func TestFactsAndSecrets(t *testing.T) {
 			if !strings.Contains(facts["WireGuard"], version) {
 				t.Errorf("WireGuard is %q, want its version: %s", facts["WireGuard"], version)
 			}
-			client, _ := p.Space(1)
+			client, _ := p.Spaces(1)
 			for _, d := range []struct {
 				of interface {
 					ReadSysctl(string) (string, error)

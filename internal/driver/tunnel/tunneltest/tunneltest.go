@@ -77,7 +77,7 @@ func Shortcuts(t *testing.T, d driver.Driver, mode string, clear func(*tunnel.Pa
 // cable joins the sandboxes of the first pair directly and routes the server's address
 // over it.
 func cable(p *tunnel.Path) error {
-	client, server := p.Space(1)
+	client, server := p.Spaces(1)
 	to := p.Pairs()[0].Server.Dial[0].Addr()
 	return errors.Join(
 		client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
@@ -121,7 +121,7 @@ func Down(t *testing.T, d driver.Driver, mode string, down func(*testing.T, *tun
 		}
 	}
 	down(t, p)
-	client, server := p.Space(1)
+	client, server := p.Spaces(1)
 	to := p.Pairs()[0].Server.Dial[0].Addr()
 	in := socket(t, server, func() (*net.UDPConn, error) {
 		return net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(to, 0)))

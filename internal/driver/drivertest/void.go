@@ -1,0 +1,44 @@
+package drivertest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/result"
+	"tare/internal/traffic"
+)
+
+// Void drives the first pair over a way round the path and expects its proof to fail, and
+// the counter or rule of this name to be among what gives it away: which of several is
+// looked at first, and is named, is no matter.
+func (s *Stand) Void(t testing.TB, p traffic.Params, want string) {
+	t.Helper()
+	before := s.Before(t)
+	client, server, err := s.Trial(t, p, false)
+	if err != nil && strings.Contains(err.Error(), want) {
+		return
+	}
+	if err != nil && slices.ContainsFunc(s.findings(t, before, client, server), func(f result.Finding) bool {
+		return strings.Contains(f.Counter, want) && !f.Fits()
+	}) {
+		return
+	}
+	t.Errorf("%s over the shortcut: got %v, want the proof to fail on %s", p.Kind, err, want)
+}
+
+// findings are what the proof holds against what one pair has carried, nil where the path
+// does not tell.
+func (s *Stand) findings(t testing.TB, before driver.Counters, client, server traffic.Report) []result.Finding {
+	t.Helper()
+	told, ok := s.Path.(driver.Teller)
+	if !ok {
+		return nil
+	}
+	after, err := s.Path.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return told.Findings(before, after, []driver.Carried{driver.CarriedBy(client, server)})
+}

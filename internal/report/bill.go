@@ -113,7 +113,7 @@ func newBill(w workload) (bill, bool) {
 
 // processesOf words what the mode's own processes used in the trials that count, the
 // hungriest first; empty where there are none.
-func processesOf(trials []result.Trial) processes {
+func processesOf(trials []*result.Trial) processes {
 	used, elapsed := map[string]float64{}, 0.0
 	for _, t := range trials {
 		if t.Status != result.TrialOK || len(t.Processes) == 0 {

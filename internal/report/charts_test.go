@@ -102,14 +102,16 @@ func TestSeries(t *testing.T) {
 func TestBinned(t *testing.T) {
 	long := &result.Series{Interval: 0.5, Values: []float64{1, 3, 5, 7}}
 	short := &result.Series{Interval: 0.25, Values: []float64{2, 4, 6, 8}}
-	if diff := cmp.Diff(series{2, 6}, binned(long, 1, 2)); diff != "" {
+	got, count := make(series, 2), make([]float64, 2)
+	binned(long, 1, got, count)
+	if diff := cmp.Diff(series{2, 6}, got); diff != "" {
 		t.Errorf("long (-want +got):\n%s", diff)
 	}
-	if got := binned(short, 1, 2); got[0] != 5 || !math.IsNaN(got[1]) {
+	if binned(short, 1, got, count); got[0] != 5 || !math.IsNaN(got[1]) {
 		t.Errorf("short: %v", got)
 	}
 	for _, odd := range []*result.Series{nil, {}, {Interval: math.NaN(), Values: []float64{1, 2}}, {Interval: math.Inf(1), Values: []float64{1, 2}}, {Interval: -1, Values: []float64{1, 2}}} {
-		if usable(result.Trial{Status: result.TrialOK, Series: odd}) != nil {
+		if usable(&result.Trial{Status: result.TrialOK, Series: odd}) != nil {
 			t.Errorf("%+v can be used", odd)
 		}
 	}
@@ -229,15 +231,18 @@ func TestThinned(t *testing.T) {
 	if len(thinned(all, 10)) != 10 || len(thinned(all, 1)) != 10 {
 		t.Error("not as it was")
 	}
-	dots := make([]chart.Dot, 1000)
-	for i := range dots {
-		dots[i] = chart.Dot{X: float64((i * 7) % 1000), Out: i < 20}
+	points := make([]point, 1000)
+	for i := range points {
+		points[i] = point{float64((i * 7) % 1000), &result.Trial{Seq: i, Status: result.TrialOK}}
+		if i < 20 {
+			points[i].trial.Status = result.TrialInvalid
+		}
 	}
-	few := fewer(dots)
+	few := fewer(points)
 	lo, hi, out := math.Inf(1), math.Inf(-1), 0
-	for _, d := range few {
-		lo, hi = min(lo, d.X), max(hi, d.X)
-		if d.Out {
+	for _, p := range few {
+		lo, hi = min(lo, p.value), max(hi, p.value)
+		if p.out() {
 			out++
 		}
 	}

@@ -69,6 +69,10 @@ func cleanEvidence(r *result.Run) {
 		})
 		return l
 	})
+	r.ECDFs = each(r.ECDFs, func(e result.ECDF) result.ECDF {
+		e.Mode, e.Workload, e.Of = name(e.Mode), name(e.Workload), name(e.Of)
+		return e
+	})
 	r.TCPLimits = each(r.TCPLimits, func(l result.TCPLimits) result.TCPLimits {
 		l.Mode, l.Workload, l.Sender = name(l.Mode), name(l.Workload), name(l.Sender)
 		l.Missing = each(l.Missing, prose)
@@ -97,6 +101,7 @@ func cleanEvidence(r *result.Run) {
 func withoutUnfit(r *result.Run, unfit map[string]bool) {
 	r.Breakdowns = slices.DeleteFunc(r.Breakdowns, func(b result.Breakdown) bool { return unfit[b.Mode] })
 	r.Losses = slices.DeleteFunc(r.Losses, func(l result.LossSummary) bool { return unfit[l.Mode] })
+	r.ECDFs = slices.DeleteFunc(r.ECDFs, func(e result.ECDF) bool { return unfit[e.Mode] })
 	r.TCPLimits = slices.DeleteFunc(r.TCPLimits, func(l result.TCPLimits) bool { return unfit[l.Mode] })
 }
 

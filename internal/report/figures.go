@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"path"
 	"slices"
 	"strings"
@@ -155,57 +154,72 @@ func (t table) margin() float64 {
 }
 
 func (t table) ruledOut() bool {
-	for _, r := range t.rows() {
-		for _, d := range r.dots(t) {
-			if d.Out {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.rows(), func(r row) bool {
+		return slices.ContainsFunc(r.points(t), point.out)
+	})
 }
 
-// dots are all trials of a row that gave a figure, in the table's unit.
-func (r row) dots(t table) []chart.Dot {
-	var out []chart.Dot
+// point is a trial with what a dot shows of it. There may be very many, of which few
+// are drawn.
+type point struct {
+	value float64
+	trial *result.Trial
+}
+
+func (p point) out() bool { return p.trial.Status != result.TrialOK }
+
+// points are all trials of a row that gave a figure.
+func (r row) points(t table) []point {
 	if unmeasured(r.Mode) {
 		return nil
 	}
+	out := make([]point, 0, len(r.Trials))
 	for _, trial := range r.Trials {
-		v, ok := trial.Metrics[t.Metric.Name]
-		if !ok || math.IsNaN(v) || math.IsInf(v, 0) || trial.Status == result.TrialFailed {
-			continue
+		if v, ok := trial.Metrics[t.Metric.Name]; ok && finite(&v) && trial.Status != result.TrialFailed {
+			out = append(out, point{v, trial})
 		}
-		d := chart.Dot{X: t.Scale.In(v), No: trial.Block, Out: trial.Status != result.TrialOK}
-		d.Tip = fmt.Sprintf("block %d, trial %d: %s", trial.Block, trial.Seq, t.Scale.Value(v))
+	}
+	return out
+}
+
+// dots are trials of a row, in the table's unit: all that gave a figure, or as many as
+// can be told apart.
+func (r row) dots(t table) []chart.Dot {
+	var out []chart.Dot
+	for _, p := range fewer(r.points(t)) {
+		d := chart.Dot{X: t.Scale.In(p.value), No: p.trial.Block, Out: p.out()}
+		d.Tip = fmt.Sprintf("block %d, trial %d: %s", p.trial.Block, p.trial.Seq, t.Scale.Value(p.value))
 		if d.Out {
-			d.Tip += ", " + say.Cut(string(trial.Status)+": "+trial.Reason, 200)
+			d.Tip += ", " + say.Cut(string(p.trial.Status)+": "+p.trial.Reason, 200)
 		}
 		out = append(out, d)
 	}
 	return out
 }
 
-// blockRatios are the ratios, block by block, that the estimate is the mean of.
+// blockRatios are the ratios, block by block, that the estimate is the mean of: all, or
+// as many as can be told apart.
 func (r row) blockRatios(t table) []chart.Dot {
 	if unmeasured(r.Mode) || r.Mode.Baseline == "" {
 		return nil
 	}
 	base := byBlock(r.Base, t.Metric.Name)
-	var out []chart.Dot
+	all := make([]point, 0, len(r.Trials))
 	for _, trial := range r.Trials {
 		v, b := trial.Metrics[t.Metric.Name], base[trial.Block]
-		ratio := v / b
-		if trial.Status != result.TrialOK || v <= 0 || b <= 0 || math.IsNaN(ratio) || math.IsInf(ratio, 0) {
-			continue
+		if ratio := v / b; trial.Status == result.TrialOK && v > 0 && b > 0 && finite(&ratio) {
+			all = append(all, point{ratio, trial})
 		}
-		out = append(out, chart.Dot{X: ratio, No: trial.Block, Tip: fmt.Sprintf("block %d: %s", trial.Block, say.BareRatio(ratio))})
+	}
+	var out []chart.Dot
+	for _, p := range fewer(all) {
+		out = append(out, chart.Dot{X: p.value, No: p.trial.Block, Tip: fmt.Sprintf("block %d: %s", p.trial.Block, say.BareRatio(p.value))})
 	}
 	return out
 }
 
-func byBlock(trials []result.Trial, metric string) map[int]float64 {
-	out := map[int]float64{}
+func byBlock(trials []*result.Trial, metric string) map[int]float64 {
+	out := make(map[int]float64, len(trials))
 	for _, t := range trials {
 		if v, ok := t.Metrics[metric]; ok && t.Status == result.TrialOK {
 			out[t.Block] = v

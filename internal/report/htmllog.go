@@ -19,7 +19,7 @@ type htmlLog struct {
 
 // logRow is one trial. At is when it began, in seconds since the run did.
 type logRow struct {
-	result.Trial
+	*result.Trial
 	Group    int
 	At, More string
 	Fine     bool
@@ -29,9 +29,9 @@ type logRow struct {
 // newHTMLLog lists the trials of a workload with the metrics that have a column; nil
 // where there are none. Of very many it has some, evenly, and those that do not count.
 func (v view) newHTMLLog(w workload, begin time.Time, numbers map[string]int) *htmlLog {
-	var all []result.Trial
-	for _, t := range v.Trials {
-		if t.Workload == w.ID {
+	var all []*result.Trial
+	for i := range v.Trials {
+		if t := &v.Trials[i]; t.Workload == w.ID {
 			all = append(all, t)
 		}
 	}
@@ -53,7 +53,7 @@ func (v view) newHTMLLog(w workload, begin time.Time, numbers map[string]int) *h
 	l.Caption += "; trials.ndjson has all that was recorded"
 	old := result.Superseded(v.Trials)
 	for _, t := range all {
-		row := logRow{Trial: t, Group: numbers[t.Mode], At: say.Unknown, Fine: t.Status == result.TrialOK, More: logNote(t, old(&t))}
+		row := logRow{Trial: t, Group: numbers[t.Mode], At: say.Unknown, Fine: t.Status == result.TrialOK, More: logNote(t, old(t))}
 		if !t.Started.IsZero() {
 			row.At = strconv.FormatFloat(t.Started.Sub(begin).Seconds(), 'f', 0, 64)
 		}
@@ -70,7 +70,7 @@ func (v view) newHTMLLog(w workload, begin time.Time, numbers map[string]int) *h
 }
 
 // logNote is what else a trial was.
-func logNote(t result.Trial, old bool) string {
+func logNote(t *result.Trial, old bool) string {
 	text := ""
 	for _, n := range []struct {
 		is   bool

@@ -222,7 +222,7 @@ func TestWorkloadWithoutFigures(t *testing.T) {
 			t.Errorf("%s does not say that udp_search has no figure", form)
 		}
 	}
-	r := row{Metric: "throughput_0", Trials: []result.Trial{trial}}
+	r := row{Metric: "throughput_0", Trials: []*result.Trial{&trial}}
 	if got := r.verdict(); got != "no figure from 1 valid trial" {
 		t.Error(got)
 	}

@@ -52,6 +52,7 @@ const axis = text => {
     switch (kind) {
     case 'log': return short(lo * (hi / lo) ** f);
     case 'percent': return (v < 0 ? '' : '+') + (v * 100).toFixed(1) + ' %';
+    case 'tail': return ((1 - 10 ** -v) * 100).toFixed(Math.max(1, Math.ceil(v) - 1)) + ' %';
     case 'loss': return (v < 0.4 ? '0' : short(10 ** (v - 5.8 + 2))) + ' %';
     }
     return short(v);
@@ -74,7 +75,8 @@ const valueAt = (svg, x, y) => {
     const ax = axis(g.dataset.x), ay = g.dataset.y && axis(g.dataset.y);
     const told = (at, path, block) => {
       const lane = path.closest('[data-top]');
-      const head = +block ? 'block ' + block + ': ' : '';
+      const key = path.getAttribute('class').match(/ k(\d+)/);
+      const head = +block ? 'block ' + block + ': ' : key ? String.fromCharCode(65 + +key[1]) + ': ' : '';
       return head + (ay ? ay(at[1] - (lane ? lane.dataset.top : 0)) + ' at ' : '') + ax(at[0]);
     };
     for (const path of all('[data-n]', g)) {
@@ -88,9 +90,10 @@ const valueAt = (svg, x, y) => {
     for (const lane of all('[data-top]', g)) {
       const top = +lane.dataset.top, foot = top + +g.dataset.y.split(' ')[0] + 5;
       if (p.y < top || p.y > foot || lane.querySelector('[data-n]')) continue;
-      for (const path of all('.curve:not([class*=" k"])', lane)) {
+      const tail = g.dataset.x.endsWith('tail');
+      for (const path of all(tail ? '.curve[class*=" k"]' : '.curve:not([class*=" k"])', lane)) {
         for (const at of pointsOf(path)) {
-          const d = Math.abs(at[0] - p.x) + Math.abs(at[1] - p.y) / 50;
+          const d = Math.abs(at[0] - p.x) + Math.abs(at[1] - p.y) / (tail ? 1 : 50);
           if (d < least) [text, least] = [told(at, path, 0), d];
         }
       }

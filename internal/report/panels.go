@@ -10,7 +10,10 @@ import (
 
 // panels are the panel of ratios, where something is compared, and the panel of
 // absolute figures. None where there is nothing to draw.
-func (t table) panels() []chart.Panel {
+func (t table) panels() []chart.Panel { return t.drawn() }
+
+// draw works out the panels, once for all forms of a report.
+func (t table) draw() []chart.Panel {
 	if t.Metric.Detail {
 		return nil // the table says it
 	}
@@ -33,7 +36,7 @@ func (t table) absolute() (p chart.Panel, drawn bool) {
 		for i, r := range g.Rows {
 			c := r.chartRow(g, i)
 			if c.Absent == "" {
-				c.Dots = fewer(r.dots(t))
+				c.Dots = r.dots(t)
 				c.Note = r.verdict()
 			}
 			if r.Cell != nil && finite(r.Cell.Value) {
@@ -60,7 +63,7 @@ func (t table) ratios() (p chart.Panel, drawn bool) {
 		for i, r := range g.Rows {
 			c := r.chartRow(g, i)
 			if c.Absent == "" {
-				c.Dots = fewer(r.blockRatios(t))
+				c.Dots = r.blockRatios(t)
 				c.Note = firstPart(r.verdict())
 				if r.Mode.Control && r.Cell != nil {
 					c.Note = "A/A control: " + r.ratio()

@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/say"
+	"tare/internal/result"
 )
 
 // quantile is a percentile that trials record, by how the names of its metrics end.
@@ -26,10 +27,13 @@ type percentileCurve struct {
 	Known  []quantile
 	Tables []table // of each of Known
 	Modes  []row
+	// Pooled are the whole distributions, by mode, nil of one of which only percentiles
+	// are known; it is nil where no mode has one.
+	Pooled []*result.ECDF
 }
 
-// percentileCurves are the durations of which a workload has two percentiles or more,
-// in the order of its tables.
+// percentileCurves are the durations of which a workload has whole distributions, or two
+// percentiles or more, in the order of its tables.
 func (w workload) percentileCurves() []percentileCurve {
 	var stems []string
 	for _, t := range w.Tables {
@@ -47,15 +51,20 @@ func (w workload) percentileCurves() []percentileCurve {
 			}
 			c.Known, c.Tables = append(c.Known, q), append(c.Tables, w.Tables[i])
 		}
-		if len(c.Known) < 2 {
+		c.Modes = c.Tables[0].rows()
+		if c.Pooled = pooledOf(w.ECDFs, w.ID, stem, c.Modes); c.Pooled == nil && len(c.Known) < 2 {
 			continue
 		}
-		c.Modes = c.Tables[0].rows()
 		c.Title, _, _ = strings.Cut(c.Tables[0].Metric.Title, ",")
 		var all []float64
 		for i := range c.Modes {
 			for _, v := range c.values(i) {
 				all = append(all, v)
+			}
+		}
+		for _, e := range c.Pooled {
+			if e != nil {
+				all = append(all, e.Quantile(0.5))
 			}
 		}
 		// The scale of the smallest: a tail of some milliseconds must not turn medians
@@ -89,64 +98,40 @@ func (c percentileCurve) values(mode int) map[float64]float64 {
 	return out
 }
 
+// rings are the percentiles of a mode as spots from left to right, and in words.
+func (c percentileCurve) rings(mode int, last float64) (rings []chart.Spot, words string) {
+	values, name := c.values(mode), say.Cut(c.Modes[mode].Mode.ID, 60)
+	for _, q := range c.Known {
+		if v, ok := values[q.q]; ok {
+			words += " " + q.label + " " + c.Scale.Value(v)
+			rings = append(rings, chart.Spot{X: chart.QuantileAt(q.q, last), Y: c.Scale.In(v), Look: chart.Open, Tip: name + ", " + q.label + ": " + c.Scale.Value(v)})
+		}
+	}
+	return rings, words
+}
+
 // chart draws the curves of all modes in one plot.
 func (c percentileCurve) chart() shown {
-	s := shown{Plane: chart.Plane{Title: c.Title + ", percentiles, " + c.Scale.Unit, Tall: 190}}
-	l := chart.Lane{Tone: chart.Plain}
-	lo, hi := math.Inf(1), 0.0
+	if c.Pooled != nil {
+		return c.ecdf()
+	}
+	p := newCurves(c.Title + ", percentiles, " + c.Scale.Unit)
 	last := chart.QuantileAt(c.Known[len(c.Known)-1].q, 3.6)
-	var absent, grey int
-	for i, r := range c.Modes {
-		values := c.values(i)
-		if len(values) == 0 {
-			absent++
-			continue
-		}
-		line := chart.Line{Key: len(s.Keys), Group: r.No}
-		text := say.Cut(r.Mode.ID, 60) + ":"
-		for _, q := range c.Known {
-			v, ok := values[q.q]
-			if !ok {
-				continue
-			}
-			lo, hi = min(lo, v), max(hi, v)
-			at := chart.XY{X: chart.QuantileAt(q.q, last), Y: c.Scale.In(v)}
-			line.Points = append(line.Points, at)
-			text += " " + q.label + " " + c.Scale.Value(v)
-			l.Spots = append(l.Spots, chart.Spot{X: at.X, Y: at.Y, Look: chart.Open, Tip: say.Cut(r.Mode.ID, 60) + ", " + q.label + ": " + c.Scale.Value(v)})
-		}
-		if line.Key >= chart.MostKeys {
-			grey++
-		}
-		s.Keys = append(s.Keys, r.Mode.ID)
-		s.Desc += text + ". "
-		l.Lines = append(l.Lines, line)
+	for i := range c.Modes {
+		p.drawRings(c, i, last)
 	}
-	s.Plane.Lanes = []chart.Lane{l}
+	var x chart.Dim
 	for _, q := range c.Known {
-		s.Plane.X.Ticks = append(s.Plane.X.Ticks, chart.Tick{At: chart.QuantileAt(q.q, last), Label: q.label})
+		x.Ticks = append(x.Ticks, chart.Tick{At: chart.QuantileAt(q.q, last), Label: q.label})
 	}
-	s.Plane.X.Label = "share of all that took no longer"
-	s.Plane.Y.Log = hi > 8*lo
-	if !s.Plane.Y.Log {
-		s.Plane.Y.Lo = ptrTo(0.0)
-	}
-	s.Caption = "A curve of percentiles: each ring is the mean over the trials, and between rings nothing is recorded, only a line drawn."
-	if s.Plane.Y.Log {
-		s.Caption += " Log scale."
-	}
-	if absent > 0 {
-		s.Caption += " " + say.Count(absent, "mode has", "modes have") + " none."
-	}
-	if grey > 0 {
-		s.Caption += " Lines without a letter are those of further modes."
-	}
-	s.Desc = say.Cut(s.Desc, 1500)
-	return s
+	return p.drawn(x, "A curve of percentiles: each ring is the mean over the trials, and between rings nothing is recorded, only a line drawn.", "")
 }
 
 // tableOf is the table behind the curves.
 func (c percentileCurve) tableOf() behind {
+	if c.Pooled != nil {
+		return c.ecdfTable()
+	}
 	b := behind{Caption: c.Title + ", " + c.Scale.Unit + " (95 % interval)", First: "Mode"}
 	for _, q := range c.Known {
 		b.Heads = append(b.Heads, q.label)

@@ -36,7 +36,6 @@ func (in Input) clean() Input {
 	in.Description = say.Cut(say.CleanLines(in.Description), mostProse)
 	in.Command = prose(in.Command)
 	in.Run = cleanRun(in.Run)
-	in.Trials = cleanTrials(in.Trials)
 	unfit := map[string]bool{}
 	for _, m := range in.Run.Modes {
 		unfit[m.ID] = unmeasured(m)
@@ -54,11 +53,7 @@ func (in Input) clean() Input {
 			in.Run.Comparisons[i] = withoutFigures(c)
 		}
 	}
-	for i, t := range in.Trials {
-		if unfit[t.Mode] {
-			in.Trials[i].Metrics, in.Trials[i].Search, in.Trials[i].Steps = nil, nil, nil
-		}
-	}
+	in.Trials = cleanTrials(in.Trials, unfit)
 	if in.Title == "" {
 		in.Title = "Run " + orUnknown(in.Run.ID)
 	}
@@ -174,40 +169,6 @@ func cleanFacts(facts []result.Fact) []result.Fact {
 	return each(facts, func(f result.Fact) result.Fact {
 		return result.Fact{Name: name(f.Name), Value: prose(f.Value)}
 	})
-}
-
-func cleanTrials(trials []result.Trial) []result.Trial {
-	return each(trials, func(t result.Trial) result.Trial {
-		t.Mode, t.Workload, t.Reason = name(t.Mode), name(t.Workload), say.Cut(say.Clean(t.Reason), mostWhy)
-		t.Status = result.TrialStatus(name(string(t.Status)))
-		t.Processes = each(t.Processes, func(p result.ProcessCPU) result.ProcessCPU {
-			p.Name = name(p.Name)
-			return p
-		})
-		if t.Search != nil {
-			search := *t.Search
-			search.Goals = each(search.Goals, func(g result.SearchGoal) result.SearchGoal {
-				g.Metric = name(g.Metric)
-				return g
-			})
-			t.Search = &search
-		}
-		for metric := range t.Metrics {
-			if name(metric) != metric {
-				t.Metrics = cleanNames(t.Metrics)
-				break
-			}
-		}
-		return t
-	})
-}
-
-func cleanNames(metrics map[string]float64) map[string]float64 {
-	out := make(map[string]float64, len(metrics))
-	for metric, v := range metrics {
-		out[name(metric)] = v
-	}
-	return out
 }
 
 // withoutFigures is a comparison of what was not measured.

@@ -58,8 +58,8 @@ func (v view) scenario(s result.Scenario) (scenarioRow, result.Metric) {
 			r.Mode = m
 		}
 	}
-	for _, t := range v.Trials {
-		if t.Mode == s.Mode && t.Workload == s.Workload && !t.Aside() {
+	for i := range v.Trials {
+		if t := &v.Trials[i]; t.Mode == s.Mode && t.Workload == s.Workload && !t.Aside() {
 			r.Trials = append(r.Trials, t)
 		}
 	}
@@ -96,7 +96,7 @@ func (t table) of(mode string) (row, bool) {
 
 // busy is the share of the machine's CPU time that was not idle in the trials that
 // count, in the mean; nil where that was not recorded.
-func busy(trials []result.Trial) *float64 {
+func busy(trials []*result.Trial) *float64 {
 	sum, n := 0.0, 0
 	for _, t := range trials {
 		idle, known := t.Machine["cpu_idle"]

@@ -39,7 +39,7 @@ const searchLegend = "A trial is a whole search, and a step one load of it. Loss
 	"median step keeps the goal, and in a strict search every step."
 
 // searched adds what the searches of a mode found beside its figures.
-func (w *workload) searched(m result.Mode, trials []result.Trial) {
+func (w *workload) searched(m result.Mode, trials []*result.Trial) {
 	if unmeasured(m) {
 		return
 	}

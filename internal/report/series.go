@@ -32,7 +32,8 @@ type timed struct {
 	Width  float64 // of a slot, s
 	Modes  []row
 	Slots  [][]slot   // by mode
-	Lines  [][]series // of modes with few trials: each by itself
+	Trials []int      // by mode: how many have a series
+	Lines  [][]series // by mode: of few trials each by itself, none of more
 }
 
 type series []float64
@@ -60,34 +61,42 @@ func (t table) timedOf(most int) (timed, bool) {
 		return out, false
 	}
 	out.Width = long / float64(n)
-	var all []float64
+	var ends []float64 // the lowest and the highest of each slot
+	line, count := make(series, n), make([]float64, n)
 	for _, r := range t.rows() {
-		slots, lines := make([]slot, n), []series(nil)
+		slots, lines, trials := make([]slot, n), []series(nil), 0
 		for _, trial := range r.Trials {
 			s := usable(trial)
 			if s == nil || s.Metric != out.Metric.Name || unmeasured(r.Mode) {
 				continue
 			}
-			line := binned(s, out.Width, n)
-			lines = append(lines, line)
+			binned(s, out.Width, line, count)
+			if trials++; trials <= fewLines {
+				lines = append(lines, slices.Clone(line))
+			}
 			for i, v := range line {
 				if !math.IsNaN(v) {
 					slots[i].Values = append(slots[i].Values, v)
-					all = append(all, v)
 				}
 			}
 		}
 		for i := range slots {
-			slices.Sort(slots[i].Values)
+			if v := slots[i].Values; len(v) > 0 {
+				slices.Sort(v)
+				ends = append(ends, v[0], v[len(v)-1])
+			}
 		}
-		out.Modes, out.Slots, out.Lines = append(out.Modes, r), append(out.Slots, slots), append(out.Lines, lines)
+		if trials > fewLines {
+			lines = nil
+		}
+		out.Modes, out.Slots, out.Trials, out.Lines = append(out.Modes, r), append(out.Slots, slots), append(out.Trials, trials), append(out.Lines, lines)
 	}
-	out.Scale = say.ScaleFor(out.Metric.Unit, all...)
-	return out, len(all) > 0
+	out.Scale = say.ScaleFor(out.Metric.Unit, ends...)
+	return out, len(ends) > 0
 }
 
 // usable is the series of a trial that counts, nil where it cannot be drawn.
-func usable(t result.Trial) *result.Series {
+func usable(t *result.Trial) *result.Series {
 	s := t.Series
 	if t.Status != result.TrialOK || s == nil || len(s.Values) < 2 || !(s.Interval > 0) || s.Interval > 1e6 {
 		return nil
@@ -95,13 +104,14 @@ func usable(t result.Trial) *result.Series {
 	return s
 }
 
-// binned are the means of a series over n slots of that width; where it has nothing
-// they are not a number.
-func binned(s *result.Series, width float64, n int) series {
-	sum, count := make([]float64, n), make([]float64, n)
+// binned makes sum the means of a series over as many slots of that width; where it has
+// nothing they are not a number. It counts in count, which is as long.
+func binned(s *result.Series, width float64, sum series, count []float64) {
+	clear(sum)
+	clear(count)
 	for i, v := range s.Values {
 		at := int((float64(i) + 0.5) * s.Interval / width)
-		if at >= 0 && at < n && finite(&v) {
+		if at >= 0 && at < len(sum) && finite(&v) {
 			sum[at] += v
 			count[at]++
 		}
@@ -109,7 +119,6 @@ func binned(s *result.Series, width float64, n int) series {
 	for i := range sum {
 		sum[i] /= count[i] // 0/0 is not a number, which is what it means
 	}
-	return sum
 }
 
 // chart draws the lanes.
@@ -124,9 +133,9 @@ func (t timed) chart() shown {
 		switch {
 		case unmeasured(r.Mode):
 			l.Tone, l.Note, l.Absent = chart.Absent, state(r.Mode), orText(r.Mode.Reason, state(r.Mode))
-		case len(t.Lines[i]) == 0:
+		case t.Trials[i] == 0:
 			l.Tone, l.Absent = chart.Absent, "no trial with a series"
-		case len(t.Lines[i]) <= fewLines:
+		case len(t.Lines[i]) > 0:
 			lines = true
 			for _, one := range t.Lines[i] {
 				l.Lines = append(l.Lines, chart.Line{Points: t.points(func(j int) float64 { return one[j] }), Key: -1})
@@ -140,7 +149,7 @@ func (t timed) chart() shown {
 			}
 			l.Lines = []chart.Line{{Points: t.points(func(j int) float64 { return t.Slots[i][j].mid() }), Key: -1}}
 		}
-		if n := len(t.Lines[i]); n > 0 {
+		if n := t.Trials[i]; n > 0 {
 			l.Note = say.Count(n, "trial", "trials")
 			s.Desc += say.Cut(r.Mode.ID, 60) + ": " + t.spread(i) + ". "
 		}
@@ -187,7 +196,7 @@ func (t timed) tableOf() behind {
 	b := behind{Caption: (table{Metric: t.Metric, Scale: t.Scale}).heading() + ": median (lowest to highest trial)", First: "Time, s"}
 	var at []int
 	for i, r := range t.Modes {
-		if len(t.Lines[i]) > 0 {
+		if t.Trials[i] > 0 {
 			b.Heads = append(b.Heads, r.Mode.ID)
 			at = append(at, i)
 		}

@@ -23,6 +23,7 @@ func TestSize(t *testing.T) {
 				trials = append(trials, tr)
 			}
 			run.Cells, _ = result.Cells(run.Modes, synthetic.Workloads(), trials, result.Rule{Margin: 0.05})
+			run.ECDFs = result.ECDFs(run.Modes, synthetic.Workloads(), trials)
 			p := Prepare(Input{Run: run, Trials: trials, FiguresDir: "figures"})
 			var page, text bytes.Buffer
 			if err := p.HTML(&page); err != nil {

@@ -43,7 +43,7 @@ func (t table) strip(begin time.Time) (shown, bool) {
 			continue
 		}
 		mid, n := r.middle(t.Metric.Name)
-		var line []chart.XY
+		line, all := make([]chart.XY, 0, n), make([]placed, 0, len(r.Trials))
 		for _, trial := range r.Trials {
 			spot := t.spot(trial, mid, trial.Started.Sub(begin).Seconds()/unit)
 			if spot.Look == chart.Counts {
@@ -54,18 +54,21 @@ func (t table) strip(begin time.Time) (shown, bool) {
 			if v := math.Abs(spot.Y); !math.IsInf(v, 0) && spot.Look != chart.Broken && spot.Look != chart.Void {
 				most = max(most, v)
 			}
-			l.Spots = append(l.Spots, spot)
+			all = append(all, spot)
 		}
 		switch {
-		case len(l.Spots) == 0:
+		case len(all) == 0:
 			l.Tone, l.Absent = chart.Absent, "no trial"
 		case n == 0:
 			l.Note = "no valid trial"
 		default:
 			l.Note = "median " + t.Scale.Value(mid)
 		}
-		cut = cut || len(l.Spots) > each
-		l.Spots = thinSpots(l.Spots, each)
+		cut = cut || len(all) > each
+		for _, p := range thinSpots(all, each) {
+			p.Tip = t.tip(p.trial, mid)
+			l.Spots = append(l.Spots, p.Spot)
+		}
 		if len(line) > 1 {
 			l.Lines = []chart.Line{{Points: thinned(line, each), Key: -1, Thin: true}}
 		}
@@ -93,18 +96,23 @@ func (t table) strip(begin time.Time) (shown, bool) {
 	return s, s.Plane.Has()
 }
 
-// spot is a trial at x in the strip; one without a figure stands at minus infinity,
-// which becomes the foot.
-func (t table) spot(trial result.Trial, mid, x float64) chart.Spot {
-	s := chart.Spot{X: x, Y: math.Inf(-1), No: trial.Block, Tip: fmt.Sprintf("block %d, trial %d", trial.Block, trial.Seq)}
+// placed is a trial with its spot in the strip. There may be very many, of which few
+// are drawn.
+type placed struct {
+	chart.Spot
+	trial *result.Trial
+}
+
+// spot is a trial at x in the strip, without its tip; one without a figure stands at
+// minus infinity, which becomes the foot.
+func (t table) spot(trial *result.Trial, mid, x float64) placed {
+	s := placed{chart.Spot{X: x, Y: math.Inf(-1), No: trial.Block}, trial}
 	v, ok := trial.Metrics[t.Metric.Name]
 	if ok = ok && finite(&v) && mid > 0; ok {
 		s.Y = min(max(v/mid-1, -farOff), farOff)
-		s.Tip += ": " + t.Scale.Value(v) + ", " + say.Change(v/mid)
 	}
 	switch {
 	case trial.Status == result.TrialOK && ok:
-		return s
 	case trial.Status == result.TrialOK, trial.Status == result.TrialInvalid:
 		s.Look = chart.Ruled
 	case trial.Void:
@@ -112,13 +120,25 @@ func (t table) spot(trial result.Trial, mid, x float64) chart.Spot {
 	default:
 		s.Look = chart.Broken
 	}
-	s.Tip += ", " + say.Cut(string(trial.Status)+": "+orText(trial.Reason, "no reason is recorded"), 160)
 	return s
+}
+
+// tip is what is said of a trial in the strip.
+func (t table) tip(trial *result.Trial, mid float64) string {
+	text := fmt.Sprintf("block %d, trial %d", trial.Block, trial.Seq)
+	v, ok := trial.Metrics[t.Metric.Name]
+	if ok = ok && finite(&v) && mid > 0; ok {
+		text += ": " + t.Scale.Value(v) + ", " + say.Change(v/mid)
+	}
+	if trial.Status == result.TrialOK && ok {
+		return text
+	}
+	return text + ", " + say.Cut(string(trial.Status)+": "+orText(trial.Reason, "no reason is recorded"), 160)
 }
 
 // middle is the median of a row's valid trials, 0 of none.
 func (r row) middle(metric string) (mid float64, n int) {
-	var values []float64
+	values := make([]float64, 0, len(r.Trials))
 	for _, t := range r.Trials {
 		if v, ok := t.Metrics[metric]; ok && t.Status == result.TrialOK && finite(&v) {
 			values = append(values, v)
@@ -132,11 +152,11 @@ func (r row) middle(metric string) (mid float64, n int) {
 }
 
 // thinSpots keeps what is not a plain trial as long as there is room.
-func thinSpots(all []chart.Spot, most int) []chart.Spot {
+func thinSpots(all []placed, most int) []placed {
 	if len(all) <= most {
 		return all
 	}
-	var plain, other []chart.Spot
+	var plain, other []placed
 	for _, s := range all {
 		if s.Look == chart.Counts {
 			plain = append(plain, s)
@@ -212,7 +232,7 @@ func (t table) drift() string {
 			text += r.Mode.ID + ": " + state(r.Mode) + ". "
 			continue
 		}
-		var ok []result.Trial
+		var ok []*result.Trial
 		for _, trial := range r.Trials {
 			if _, has := trial.Metrics[t.Metric.Name]; has && trial.Status == result.TrialOK {
 				ok = append(ok, trial)
@@ -220,7 +240,7 @@ func (t table) drift() string {
 		}
 		text += say.Cut(r.Mode.ID, 60) + ": " + say.Count(len(ok), "valid trial", "valid trials")
 		if n := len(ok); n >= 4 {
-			slices.SortStableFunc(ok, func(a, b result.Trial) int { return a.Started.Compare(b.Started) })
+			slices.SortStableFunc(ok, func(a, b *result.Trial) int { return a.Started.Compare(b.Started) })
 			early, late := row{Trials: ok[:n/2]}, row{Trials: ok[n-n/2:]}
 			a, _ := early.middle(t.Metric.Name)
 			b, _ := late.middle(t.Metric.Name)

@@ -4,16 +4,20 @@ import "tare/internal/result"
 
 // tabled are the trials of a workload without those that count in no cell by design, and with those
 // ruled out whose set was run once more.
-func tabled(trials []result.Trial, workload string) []result.Trial {
+//
+// There may be very many trials: only those of such sets are copied.
+func tabled(trials []result.Trial, workload string) []*result.Trial {
 	old := result.Superseded(trials)
-	var out []result.Trial
+	var out []*result.Trial
 	for i := range trials {
-		if trials[i].Workload != workload || trials[i].Aside() {
+		t := &trials[i]
+		if t.Workload != workload || t.Aside() {
 			continue
 		}
-		t := trials[i] // a copy, and there may be very many
-		if t.Status == result.TrialOK && old(&t) {
-			t.Status, t.Reason = result.TrialInvalid, "run once more, with all of its set"
+		if t.Status == result.TrialOK && old(t) {
+			again := *t
+			again.Status, again.Reason = result.TrialInvalid, "run once more, with all of its set"
+			t = &again
 		}
 		out = append(out, t)
 	}

@@ -22,12 +22,15 @@ const mostLost = 10
 // Text writes the report for a terminal: no line is wider than opt.Width, but for
 // a quoted command, and only opt.Color brings in escape sequences. Its only error
 // is that of w.
-func Text(w io.Writer, in Input, opt TextOptions) error {
+func Text(w io.Writer, in Input, opt TextOptions) error { return Prepare(in).Text(w, opt) }
+
+// Text writes the report as [Text] does.
+func (r Prepared) Text(w io.Writer, opt TextOptions) error {
 	if opt.Width == 0 {
 		opt.Width = 80
 	}
 	p := &printer{width: max(opt.Width, 40), color: opt.Color, told: map[string]bool{}}
-	v := newView(in)
+	v := r.view
 	p.head(v)
 	p.scenarios(v)
 	p.comparisons(v)

@@ -3,8 +3,6 @@ package report
 import (
 	"cmp"
 	"slices"
-
-	"tare/internal/report/chart"
 )
 
 // The most that one chart draws; what it leaves out its caption says.
@@ -27,21 +25,22 @@ func thinned[T any](all []T, most int) []T {
 	return out
 }
 
-// fewer are at most mostDots dots of a row, evenly by rank, so that the shape of the
+// fewer are at most mostDots points of a row, evenly by rank, so that the shape of the
 // cloud and its ends stay; those that were ruled out give way last.
-func fewer(dots []chart.Dot) []chart.Dot {
-	if len(dots) <= mostDots {
-		return dots
+func fewer(all []point) []point {
+	if len(all) <= mostDots {
+		return all
 	}
-	var in, out []chart.Dot
-	for _, d := range dots {
-		if d.Out {
-			out = append(out, d)
+	var out []point
+	in := make([]point, 0, len(all))
+	for _, p := range all {
+		if p.out() {
+			out = append(out, p)
 		} else {
-			in = append(in, d)
+			in = append(in, p)
 		}
 	}
-	slices.SortStableFunc(in, func(a, b chart.Dot) int { return cmp.Compare(a.X, b.X) })
+	slices.SortFunc(in, func(a, b point) int { return cmp.Or(cmp.Compare(a.value, b.value), a.trial.Seq-b.trial.Seq) })
 	out = thinned(out, mostDots/2)
 	return append(thinned(in, mostDots-len(out)), out...)
 }

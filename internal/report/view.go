@@ -3,7 +3,9 @@ package report
 import (
 	"slices"
 	"strings"
+	"sync"
 
+	"tare/internal/report/chart"
 	"tare/internal/report/say"
 	"tare/internal/result"
 )
@@ -33,6 +35,7 @@ type workload struct {
 	// its loss over load.
 	Rates  []rateShare
 	Curves []curve
+	ECDFs  []result.ECDF
 	// Empty says that no trial gave a figure; empty where one did.
 	Empty string
 }
@@ -43,6 +46,7 @@ type table struct {
 	Metric   result.Metric
 	Scale    say.Scale
 	Groups   []group
+	drawn    func() []chart.Panel // its panels
 }
 
 // group is a baseline with the modes that are compared with it.
@@ -57,12 +61,12 @@ type row struct {
 	No       int  // of the mode, from 1, in the order of reports
 	Baseline bool // others are compared with it
 	Cell     *result.Cell
-	Trials   []result.Trial // of this mode and workload, in order, without pilots
-	Base     []result.Trial // of the baseline it is compared with
-	Noisy    bool           // the run is not fit to judge
-	Bounded  bool           // the baseline's figure is only a lower bound
-	Zero     bool           // its own figure or the baseline's is 0
-	Metric   string         // of the table it is in
+	Trials   []*result.Trial // of this mode and workload, in order, without pilots
+	Base     []*result.Trial // of the baseline it is compared with
+	Noisy    bool            // the run is not fit to judge
+	Bounded  bool            // the baseline's figure is only a lower bound
+	Zero     bool            // its own figure or the baseline's is 0
+	Metric   string          // of the table it is in
 }
 
 func newView(in Input) view {
@@ -112,8 +116,8 @@ func workloadsOf(in Input) []string {
 }
 
 func newWorkload(in Input, families []family, id string) workload {
-	w := workload{ID: id}
-	trials := map[string][]result.Trial{}
+	w := workload{ID: id, ECDFs: in.Run.ECDFs}
+	trials := map[string][]*result.Trial{}
 	for _, t := range tabled(in.Trials, id) {
 		trials[t.Mode] = append(trials[t.Mode], t)
 	}
@@ -139,6 +143,7 @@ func newWorkload(in Input, families []family, id string) workload {
 			t.Groups = append(t.Groups, g)
 		}
 		t.Scale = t.scale()
+		t.drawn = sync.OnceValue(t.draw)
 		w.Tables = append(w.Tables, t)
 	}
 	n := 0

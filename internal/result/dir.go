@@ -97,8 +97,8 @@ func Open(path string) (*Dir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open run directory %s: %w", path, err)
 	}
-	if !d.isRun() {
-		return nil, errors.Join(fmt.Errorf("open run directory %s: %w", path, ErrNotRun), d.Close())
+	if err := d.isRun(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open run directory %s: %w", path, err), d.Close())
 	}
 	return d, nil
 }
@@ -173,14 +173,19 @@ func (d *Dir) names() ([]string, error) {
 	return names, nil
 }
 
-// isRun tells by the files that only a run has: study.yaml may be anybody's.
-func (d *Dir) isRun() bool {
+// isRun tells by the files that only a run has: study.yaml may be anybody's. Without the
+// right to look it cannot tell, which is not ErrNotRun.
+func (d *Dir) isRun() error {
 	for _, name := range []string{TrialsFile, RunFile} {
-		if info, err := d.root.Stat(name); err == nil && info.Mode().IsRegular() {
-			return true
+		info, err := d.root.Stat(name)
+		if err == nil && info.Mode().IsRegular() {
+			return nil
+		}
+		if errors.Is(err, fs.ErrPermission) {
+			return err
 		}
 	}
-	return false
+	return ErrNotRun
 }
 
 // Path is the directory, as it was given.

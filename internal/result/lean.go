@@ -1,131 +1,118 @@
 package result
 
 import (
-	"bytes"
-	"encoding/json"
-	"slices"
-	"strconv"
+	"maps"
 	"strings"
 	"unique"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
-// parseLean reads a line of trials.ndjson as [Dir.LoadLean] has it. It accepts what
-// parseTrial accepts but for the types of what it leaves out.
-func parseLean(line []byte) (Trial, error) {
-	var l leanTrial
-	err := json.Unmarshal(line, &l)
-	t := l.Trial
-	t.Metrics, t.Machine, t.Client, t.Server = l.Metrics, l.Machine, l.Client.end(), nil
-	// Of these there are few, and very many trials.
-	t.Schema, t.Mode, t.Workload = one(t.Schema), one(t.Mode), one(t.Workload)
-	return checked(t, line, err)
+// lean says what [Dir.LoadLean] reads of trials beside what every reader needs.
+type lean struct {
+	toJudge bool // what only judging looks at
+	machine bool // the figures of machines about their CPUs; else only of trials in which a mode had processes of its own
 }
 
-// leanTrial stands in the way of what is left out, and of what a quicker reader is
-// worth writing for.
-type leanTrial struct {
+// leanFor is what readers of a run need of its trials: one that has its cells is judged.
+func leanFor(run Run) lean {
+	judged := len(run.Cells) > 0
+	return lean{toJudge: !judged, machine: !judged || len(run.Scenarios) > 0}
+}
+
+// parse reads a line of trials.ndjson. It accepts what parseTrial accepts, and what has
+// other types in what is left out.
+func (l lean) parse(line []byte) (Trial, error) {
+	t, err := l.quickly(line)
+	if err == nil {
+		t, err = checked(t, line, nil)
+	} else {
+		// Wrong, which is told as by every other reader, or out of the ordinary.
+		t, err = parseTrial(line)
+	}
+	l.slim(&t)
+	return t, err
+}
+
+// quickly reads of a line what is needed, and little more.
+func (l lean) quickly(line []byte) (Trial, error) {
+	if l.toJudge {
+		var some toJudge
+		return l.read(line, &some, &some.part)
+	}
+	var some wasJudged
+	return l.read(line, &some, &some.part)
+}
+
+// read decodes a line into a part of a trial.
+func (l lean) read(line []byte, into any, p *part) (Trial, error) {
+	// Names stand for members as they do for encoding/json. All else that this library does
+	// in another way, such as with a name that comes twice, is an error to it.
+	names := json.JoinOptions(json.MatchCaseInsensitiveNames(true), jsonv1.MatchCaseSensitiveDelimiter(true))
+	err := json.Unmarshal(line, into, names)
+	if err == nil && len(p.Machine) > 0 && l.wantsMachine(&p.Trial) {
+		err = json.Unmarshal(p.Machine, &p.Trial.Machine)
+	}
+	return p.Trial, err
+}
+
+// part is a trial without what no reader of lean ones wants. Its own members go before
+// those of the trial.
+type part struct {
 	Trial
-	Metrics  figures  `json:"metrics"`
-	Machine  cpuTimes `json:"machine"`
-	Client   leanEnd  `json:"client"`
-	Server   passed   `json:"server"`
-	Counters passed   `json:"counters"`
-	Pairs    passed   `json:"pairs"`
+	Server   passed         `json:"server"`
+	Counters passed         `json:"counters"`
+	Pairs    passed         `json:"pairs"`
+	Machine  jsontext.Value `json:"machine"` // for later
 }
 
-// passed is passed over.
+// toJudge is what is read of a trial that is still to be judged, wasJudged of another.
+type (
+	toJudge   struct{ part }
+	wasJudged struct {
+		part
+		Client        passed `json:"client"`
+		Tool          passed `json:"tool"`
+		Notes         passed `json:"notes"`
+		Losses        passed `json:"losses"`
+		Stacks        passed `json:"stacks"`
+		Limits        passed `json:"limits"`
+		Distributions passed `json:"distributions"`
+	}
+)
+
+// passed is a value that is passed over.
 type passed struct{}
 
-func (passed) UnmarshalJSON([]byte) error { return nil }
+// UnmarshalJSONFrom implements [json.UnmarshalerFrom].
+func (*passed) UnmarshalJSONFrom(d *jsontext.Decoder) error { return d.SkipValue() }
 
-// leanEnd is an end's segment size.
-type leanEnd struct {
-	MSS int `json:"mss"`
-}
+// wantsMachine is whether a trial's figures of the machine are needed.
+func (l lean) wantsMachine(t *Trial) bool { return l.machine || len(t.Processes) > 0 }
 
-func (e leanEnd) end() *End {
-	if e.MSS == 0 {
-		return nil
+// slim leaves out what is not needed.
+func (l lean) slim(t *Trial) {
+	t.Counters, t.Pairs, t.Server = nil, nil, nil
+	if l.toJudge && t.Client != nil && t.Client.MSS != 0 {
+		t.Client = &End{MSS: t.Client.MSS}
+	} else {
+		t.Client = nil
 	}
-	return &End{MSS: e.MSS}
-}
-
-// cpuTimes are the figures of a machine that are about its CPUs.
-type cpuTimes map[string]float64
-
-func (c *cpuTimes) UnmarshalJSON(data []byte) error {
-	return readFigures(data, (*map[string]float64)(c), func(name string) bool { return strings.HasPrefix(name, "cpu_") })
-}
-
-// figures are names with numbers.
-type figures map[string]float64
-
-func (f *figures) UnmarshalJSON(data []byte) error {
-	return readFigures(data, (*map[string]float64)(f), func(string) bool { return true })
-}
-
-// readFigures reads an object of numbers, of which the syntax has been checked. It
-// leaves anything unusual to encoding/json.
-func readFigures(data []byte, to *map[string]float64, want func(name string) bool) error {
-	out := *to // of a name that comes twice, the last holds
-	if out == nil {
-		out = make(map[string]float64, bytes.Count(data, []byte{':'}))
+	if !l.wantsMachine(t) {
+		t.Machine = nil
 	}
-	for rest := data; ; {
-		open := bytes.IndexByte(rest, '"')
-		if open < 0 {
-			break
-		}
-		name, after, _ := bytes.Cut(rest[open+1:], []byte{'"'})
-		value, more, isNumber := number(after)
-		if !isNumber || !plainName(name) {
-			return readUnusual(data, to, want)
-		}
-		if rest = more; !want(string(name)) {
-			continue
-		}
-		v, err := strconv.ParseFloat(string(value), 64)
-		if err != nil {
-			return readUnusual(data, to, want)
-		}
-		out[one(string(name))] = v
+	maps.DeleteFunc(t.Machine, func(name string, _ float64) bool { return !aboutCPUs(name) })
+	if !l.toJudge {
+		t.Tool, t.Notes, t.Losses, t.Stacks, t.Limits, t.Distributions = nil, nil, nil, nil, nil, nil
 	}
-	if data[0] != '{' {
-		return readUnusual(data, to, want)
-	}
-	*to = out
-	return nil
+	// Of these there are few, and very many trials.
+	t.Schema, t.Mode, t.Workload = one(t.Schema), one(t.Mode), one(t.Workload)
 }
 
-// number is what stands behind a name and its colon, if it is a number, and what
-// follows it.
-func number(text []byte) (value, rest []byte, ok bool) {
-	text = bytes.TrimLeft(text, ": \t\r\n")
-	end := bytes.IndexAny(text, ",} \t\r\n")
-	if end <= 0 || text[0] != '-' && (text[0] < '0' || text[0] > '9') {
-		return nil, nil, false
-	}
-	return text[:end], text[end:], true
-}
-
-// plainName says that a name in JSON stands for itself.
-func plainName(name []byte) bool {
-	return !slices.ContainsFunc(name, func(c byte) bool { return c == '\\' || c >= 0x80 })
-}
-
-func readUnusual(data []byte, to *map[string]float64, want func(name string) bool) error {
-	all := *to
-	if err := json.Unmarshal(data, &all); err != nil {
-		return err
-	}
-	for name := range all {
-		if !want(name) {
-			delete(all, name)
-		}
-	}
-	*to = all
-	return nil
-}
+// aboutCPUs says that a figure of a machine is about its CPUs.
+func aboutCPUs(name string) bool { return strings.HasPrefix(name, "cpu_") }
 
 // one is the one copy that there is of a string.
 func one(s string) string { return unique.Make(s).Value() }

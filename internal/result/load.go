@@ -23,24 +23,27 @@ import (
 // major version of tare wrote it), a line above 16 MiB, something that is not a plain
 // file.
 func (d *Dir) Load() (Run, []Trial, error) {
-	return d.load(parseTrial)
+	return d.load(func(Run) parser { return parseTrial })
 }
 
 // LoadLean is Load without what neither judging nor a report looks at, so that a run of
-// very many trials takes little memory: the counters of paths, the pairs of several
-// endpoints, the server's end and of the client's all but the segment size, and of the
-// machine all but what begins with cpu_.
+// very many trials takes little time and memory: the counters of paths, the pairs of
+// several endpoints, the server's end and of the client's all but the segment size, and of
+// the machine all but what begins with cpu_. A run that is judged, which is one with cells,
+// has in run.json what is summed up over its trials; without their ends, tools, notes,
+// losses, stacks, limits and distributions, and without the machine's figures but for a run with
+// scenarios and for trials in which a mode had processes of its own.
 func (d *Dir) LoadLean() (Run, []Trial, error) {
-	return d.load(parseLean)
+	return d.load(func(run Run) parser { return leanFor(run).parse })
 }
 
-func (d *Dir) load(parse parser) (Run, []Trial, error) {
+func (d *Dir) load(of func(Run) parser) (Run, []Trial, error) {
 	run, broken := d.readRun()
 	absent := errors.Is(broken, fs.ErrNotExist)
 	if broken != nil && !absent {
 		run = Run{}
 	}
-	trials, _, err := d.readTrials(parse, run.Trials.total())
+	trials, _, err := d.readTrials(of(run), run.Trials.total())
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return Run{}, nil, err // theirs is the file that all else is made of

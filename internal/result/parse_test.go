@@ -49,7 +49,7 @@ func TestParseInOrder(t *testing.T) {
 			if c.end != nil {
 				r = io.MultiReader(r, iotest.ErrReader(c.end))
 			}
-			got, end, line, err := parseTrials(r, parseLean, 0)
+			got, end, line, err := parseTrials(r, lean{}.parse, 0)
 			if (err != nil) != (c.badLine > 0) || err != nil && line != c.badLine {
 				t.Fatalf("line %d: %v", line, err)
 			}
@@ -81,5 +81,47 @@ func TestLoadLean(t *testing.T) {
 	want.Client, want.Server = got[0].Client, got[0].Server // in the fuzz target
 	if diff := cmp.Diff(want, got[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Of a run that has its cells nothing is read that is only there to judge it.
+func TestLoadLeanJudged(t *testing.T) {
+	whole := sample(1)
+	whole.Machine, whole.Notes = map[string]float64{"cpu_user": 1}, []Note{{"c", "t"}}
+	whole.Limits, whole.Stacks = []TCPLimits{{}}, &Stacks{Busy: 1}
+	served := whole
+	served.Processes = []ProcessCPU{{"docker-proxy", 0.5}}
+	text := must[[]byte](t)(encodeTrial(whole))
+	text = append(text, must[[]byte](t)(encodeTrial(served))...)
+	run := must[[]byte](t)(EncodeRun(wholeRun()))
+	d := must[*Dir](t)(Open(onDisk(t, map[string]string{TrialsFile: string(text), RunFile: string(run)})))
+	defer d.Close()
+	_, got, err := d.LoadLean()
+	if err != nil || len(got) != 2 {
+		t.Fatalf("%d trials, %v", len(got), err)
+	}
+	for _, tr := range got {
+		if tr.Client != nil || tr.Notes != nil || tr.Limits != nil || tr.Stacks != nil || tr.Metrics["goodput"] != 9.41e9 || len(tr.Series.Values) != 3 {
+			t.Errorf("%+v", tr)
+		}
+	}
+	if got[0].Machine != nil || got[1].Machine["cpu_user"] != 1 {
+		t.Errorf("machine %v, with processes %v", got[0].Machine, got[1].Machine)
+	}
+}
+
+// A line as a run writes it takes the quick way.
+func TestQuick(t *testing.T) {
+	whole := sample(1)
+	whole.Machine = map[string]float64{"cpu_user": 1, "memory_available": 2}
+	line := must[[]byte](t)(encodeTrial(whole))
+	for _, l := range []lean{{}, {toJudge: true, machine: true}} {
+		got := must[Trial](t)(l.quickly(line))
+		l.slim(&got)
+		l.slim(&whole)
+		if diff := cmp.Diff(whole, got); diff != "" {
+			t.Errorf("%+v: %s", l, diff)
+		}
+		whole = must[Trial](t)(parseTrial(line))
 	}
 }

@@ -68,6 +68,9 @@ type Run struct {
 	// LinkLimited names the bulk workloads in which the link set every mode's goodput.
 	CostPass    *CostPass     `json:"cost_pass,omitempty"`
 	LinkLimited []LinkLimited `json:"link_limited,omitempty"`
+	// ECDFs are how long exchanges and datagrams took, for each mode, workload and kind of
+	// duration.
+	ECDFs []ECDF `json:"ecdfs,omitempty"`
 	// Losses say, for each mode and workload over UDP, where datagrams died.
 	Losses []LossSummary `json:"losses,omitempty"`
 }

@@ -40,9 +40,12 @@ type Trial struct {
 	Client   *End               `json:"client,omitempty"`
 	Server   *End               `json:"server,omitempty"`
 	Series   *Series            `json:"series,omitempty"`
-	Turns    int                `json:"turns,omitempty"`    // how many trials shared its time by taking turns, itself included
-	Counters map[string]uint64  `json:"counters,omitempty"` // path counters, moved by
-	Machine  map[string]float64 `json:"machine,omitempty"`  // of the whole machine, by collector
+	// Distributions are of the durations of which Metrics have percentiles; none of an
+	// external tool.
+	Distributions []Distribution     `json:"distributions,omitempty"`
+	Turns         int                `json:"turns,omitempty"`    // how many trials shared its time by taking turns, itself included
+	Counters      map[string]uint64  `json:"counters,omitempty"` // path counters, moved by
+	Machine       map[string]float64 `json:"machine,omitempty"`  // of the whole machine, by collector
 	// Processes are those that belong to the mode and are no part of the generator,
 	// by the name of their program. What they spent is part of the machine's bill.
 	Processes []ProcessCPU `json:"processes,omitempty"`

@@ -1,9 +1,12 @@
 package runner
 
 import (
+	"fmt"
 	"slices"
 
+	"tare/internal/driver"
 	"tare/internal/observe/drops"
+	"tare/internal/result"
 	"tare/internal/study"
 )
 
@@ -84,6 +87,17 @@ func (l *lane) takeTurn() {
 	}
 }
 
+// without leaves reasons out by which a mode has the kernel drop what was not lost.
+func (d *laneDrops) without(reasons []result.DropReason, discards []string) []result.DropReason {
+	return slices.DeleteFunc(reasons, func(r result.DropReason) bool {
+		if !slices.Contains(discards, r.Reason) {
+			return false
+		}
+		d.note(fmt.Errorf("drops by %s are not told apart: the mode has the kernel drop so what its own process has taken in", r.Reason))
+		return true
+	})
+}
+
 // note keeps what went wrong, once.
 func (d *laneDrops) note(err error) {
 	if err != nil && !slices.Contains(d.missing, err.Error()) {
@@ -99,6 +113,9 @@ func (l *lane) explain() {
 	}
 	found, err := l.drops.session.Read(l.drops.flow)
 	l.drops.note(err)
+	if d, ok := l.stage.path.(driver.Discarder); ok {
+		found.Reasons = l.drops.without(found.Reasons, d.Discards())
+	}
 	if found.Missing != "" {
 		l.drops.missing = append(l.drops.missing, found.Missing)
 	}

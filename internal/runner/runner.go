@@ -149,6 +149,7 @@ func (r *run) finish() {
 	cells, warnings := result.Cells(r.out.Modes, plan.Names(r.cfg.Study), r.trials, rule)
 	r.out.Cells = cells
 	r.breakdowns()
+	r.out.ECDFs = result.ECDFs(r.out.Modes, plan.Names(r.cfg.Study), r.trials)
 	r.limitedByLinks()
 	r.saturated()
 	for _, w := range plan.Workloads(r.cfg.Study) {

@@ -90,6 +90,7 @@ func weighUntil(ctx context.Context, t *testing.T, done []result.Trial, d driver
 		t.Fatal(err)
 	}
 	defer dir.Close()
+	defer drivertest.Guard(4 * time.Minute)()
 	run, err := runner.Run(ctx, runner.Config{
 		Study: s, Claim: claim, Drivers: driver.Registry{d}, Dir: dir, Listener: &listener{on: on},
 		Build: result.Build{Version: "test"}, CPUs: []int{0}, Done: done,

@@ -105,8 +105,10 @@ const provisionWait = 20 * time.Second
 // to stand: a busy small machine is not to be taken for one that cannot.
 const slowness = 20
 
-// patience is how long a run waits for a mode to stand.
-func patience(m driver.Mode) time.Duration { return provisionWait + slowness*m.Takes }
+// patience is how long a run waits for a mode to stand, longer on an emulated CPU.
+func patience(m driver.Mode) time.Duration {
+	return driver.Patience(provisionWait + slowness*m.Takes)
+}
 
 // setUp builds every mode of the plan. A mode that cannot be built is noted and
 // the others go on; only a cancelled context or an unknown mode ends the run.

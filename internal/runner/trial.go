@@ -36,6 +36,7 @@ type lane struct {
 	before  driver.Counters
 	out     result.Trial
 	limit   time.Duration // for all trials that take turns with this one
+	drain   time.Duration // what its windows may take for what is still under way; see run.drain
 	busy    time.Duration // spent on this trial, without the turns of others
 	search  *search       // of a rate search
 	err     error
@@ -58,14 +59,13 @@ type lane struct {
 type voidError struct{ error }
 
 func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
-	var limit time.Duration
+	limit := trialGrace
 	for _, t := range trials {
-		limit += t.Most() + r.drain(t)
+		limit += r.longest(t)
 	}
-	limit += trialGrace
 	var lanes []*lane
 	for _, t := range trials {
-		l := &lane{Trial: t, stage: r.stage(t.Mode), limit: limit, counted: r.cfg.Study.Evidence.Counters != study.Off}
+		l := &lane{Trial: t, stage: r.stage(t.Mode), limit: limit, drain: r.drain(t), counted: r.cfg.Study.Evidence.Counters != study.Off}
 		if !r.cfg.Study.Engines().Existing() {
 			l.underlay = r.cfg.Study.LabOf(l.stage.asked)
 		}
@@ -86,15 +86,29 @@ func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 
 // inFlight is more than one connection has under way at once where its buffers are not
 // the study's: what the kernel lets it grow to, and the queue of the rate limit.
-// drainMost bounds what a trial is given for all of them.
+// drainMost bounds what a window is given for all of them.
 const (
 	inFlight  = 8 << 20
 	drainMost = 2 * time.Minute
 )
 
-// drain is what a trial may take on a slow underlay for what is still under way when
-// its windows end. Bulk transfers leave whole buffers, which the kernel makes twice as
-// large as asked for, and those of fifty streams take seconds.
+// stretch is how many times its planned length a trial in turns may take. What a slow
+// path has under way at the end of a slice is waited for, and can take it longer than the
+// slice. A trial that hangs is given up by its slice: see turn.
+const stretch = 5
+
+// longest is what a trial may take.
+func (r *run) longest(t plan.Trial) time.Duration {
+	once := r.drain(t)
+	if t.Sliced() {
+		return stretch*t.Most() + time.Duration(t.Rounds()+1)*once
+	}
+	return t.Most() + once
+}
+
+// drain is what a window may take on a slow underlay for what is still under way when it
+// ends. Bulk transfers leave whole buffers, which the kernel makes twice as large as asked
+// for, and those of fifty streams take seconds.
 func (r *run) drain(t plan.Trial) time.Duration {
 	rate := r.cfg.Study.LabOf(r.stage(t.Mode).asked).Rate
 	if rate == 0 {
@@ -105,11 +119,7 @@ func (r *run) drain(t plan.Trial) time.Duration {
 		each = max(each/float64(max(1, t.Workload.Streams)), 2*float64(t.Workload.SendBuffer))
 	}
 	bytes := each * float64(max(1, t.Workload.Streams)*max(1, t.Workload.Pairs))
-	once := min(time.Duration(bytes*8/float64(rate)*float64(time.Second)), drainMost)
-	if t.Sliced() {
-		return time.Duration(t.Rounds()+1) * once
-	}
-	return once
+	return min(time.Duration(bytes*8/float64(rate)*float64(time.Second)), drainMost)
 }
 
 // settleDown waits before a group of trials. The wait is booked to the first. What the
@@ -260,6 +270,7 @@ func (l *lane) judge() error {
 		return err
 	}
 	l.out.Metrics, l.out.Series = metrics, series
+	l.out.Distributions = traffic.Distributions(p, l.client, l.server, metrics)
 	return nil
 }
 

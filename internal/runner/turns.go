@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -18,7 +19,9 @@ func (r *run) inTurns(ctx context.Context, lanes []*lane) {
 	defer cancel()
 	for _, l := range lanes {
 		l.step(func() error { return r.begin(ctx, l) })
-		l.spent = r.metered(ctx, r.eyes(l.stage), func() { l.side(ctx, func(p *pair) error { return p.trial.Open(ctx) }) })
+		l.spent = r.metered(ctx, r.eyes(l.stage), func() {
+			l.through(ctx, "the warm-up", l.Workload.Warmup.Std(), func(ctx context.Context, p *pair) error { return p.trial.Open(ctx) })
+		})
 	}
 	first := lanes[0].Trial
 	r.around(lanes, func() {
@@ -45,12 +48,26 @@ func (r *run) turn(ctx context.Context, l *lane) {
 	}
 	l.takeTurn()
 	s := r.metered(ctx, r.eyes(l.stage), func() {
-		l.side(ctx, func(p *pair) error { return p.trial.Slice(ctx, l.Workload.Slice.Std()) })
+		slice := l.Workload.Slice.Std()
+		l.through(ctx, "a slice", slice, func(ctx context.Context, p *pair) error { return p.trial.Slice(ctx, slice) })
 		if l.err == nil && l.Workload.PayloadSize > 0 {
 			time.Sleep(afterglow)
 		}
 	})
 	l.spent = l.spent.plus(s)
+}
+
+// through does a part of a lane's trial that has traffic for so long. One that is not
+// through long after is given up by itself: the trials that it takes turns with go on, and
+// nothing of it is left under way in their slices.
+func (l *lane) through(ctx context.Context, what string, long time.Duration, do func(context.Context, *pair) error) {
+	most := long + l.drain + trialGrace
+	within, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("%s of %s was not through after %s", what, long, most))
+	defer cancel()
+	l.side(within, func(p *pair) error { return do(within, p) })
+	if l.err != nil {
+		l.release(ctx)
+	}
 }
 
 // afterglow is how long a receiver of datagrams works on after the last was sent. A

@@ -88,8 +88,11 @@ func (r *run) compareEnds(asked study.Workload) {
 			continue
 		}
 		if b, ok := first[m.Baseline]; ok && asked.WriteSize > 0 && b.Client.MSS != t.Client.MSS {
-			r.warn("mss_differs", m.ID+" "+asked.ID, "segments carry %d bytes here and %d in %s: part of the cost is the smaller MTU, as it is in use",
-				t.Client.MSS, b.Client.MSS, m.Baseline)
+			which := "part of the cost is the smaller MTU, as it is in use"
+			if t.Client.MSS > b.Client.MSS {
+				which = "the larger MTU, as it is in use, hides part of the cost"
+			}
+			r.warn("mss_differs", m.ID+" "+asked.ID, "segments carry %d bytes here and %d in %s: %s", t.Client.MSS, b.Client.MSS, m.Baseline, which)
 		}
 		if cc := t.Client.Congestion; asked.Congestion != "" && cc != "" && cc != asked.Congestion {
 			r.warn("congestion_control", m.ID, "congestion control was %s, not %s", cc, asked.Congestion)

@@ -150,7 +150,10 @@ func TestCRRAgreesWithKernel(t *testing.T) {
 				p := params("tcp_crr")
 				p.Streams, p.Reset, p.Portable, p.RequestSize, p.ResponseSize = flows, reset, portable, 1, 1
 				p.Warmup, p.Duration = 10*time.Millisecond, 150*time.Millisecond
-				r := inNamespace(t, helperTask{Params: p}, map[string]string{"net/ipv4/ip_local_port_range": "1024 65535"})
+				r := inNamespace(t, helperTask{Params: p}, map[string]string{
+					"net/ipv4/ip_local_port_range": "1024 65535",
+					"net/ipv4/tcp_tw_reuse":        "0", // else a port is used again on loopback after 1 s, and its TIME_WAIT is gone
+				})
 				if r.Error != "" {
 					t.Fatalf("portable %t, %d flows, reset %t: %s", portable, flows, reset, r.Error)
 				}

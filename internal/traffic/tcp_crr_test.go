@@ -22,7 +22,7 @@ func TestCRRConformance(t *testing.T) {
 		p.Streams, p.RequestSize, p.ResponseSize, p.Reset = x.flows, x.request, x.response, x.other
 		p.Warmup, p.Duration = 5*time.Millisecond, 40*time.Millisecond
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		c, s, err := between(ctx, tcpCRR{x.on.client}, tcpCRR{x.on.server}, p)
+		c, s, err := carrying(ctx, tcpCRR{x.on.client}, tcpCRR{x.on.server}, p)
 		cancel()
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

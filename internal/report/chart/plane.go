@@ -33,11 +33,12 @@ type Dim struct {
 type Kind string
 
 // The kinds: the value itself; a ratio of loss, by [LossAt]; a fraction to be read in
-// percent.
+// percent; a share of all, by [QuantileAt].
 const (
 	Itself   Kind = ""
 	LossKind Kind = "loss"
 	Fraction Kind = "percent"
+	TailKind Kind = "tail"
 )
 
 // Tick is a place on an axis with what is written there.
@@ -72,6 +73,7 @@ type Line struct {
 	Points []XY
 	Key    int
 	Thin   bool
+	Dense  bool // more points than can be told apart, of which some may be left out
 	Group  int
 }
 

@@ -51,9 +51,28 @@ func (c *canvas) curve(l Line, xs, ys scale, top float64) {
 	if l.Thin {
 		class += " thin"
 	}
-	if d := trace(l.Points, xs, ys, top); d != "" {
+	points := l.Points
+	if l.Dense {
+		points = apart(points, xs, ys)
+	}
+	if d := trace(points, xs, ys, top); d != "" {
 		c.printf("<path class=\"%s\"%s d=\"%s\"/>\n", class, group(l.Group), d)
 	}
+}
+
+// apart leaves out points that are within a pixel of one that is drawn, but for the last.
+func apart(points []XY, xs, ys scale) []XY {
+	var out []XY
+	for i, p := range points {
+		if i > 0 && i+1 < len(points) {
+			last := out[len(out)-1]
+			if math.Abs(xs.x(p.X)-xs.x(last.X)) < 1 && math.Abs(ys.x(p.Y)-ys.x(last.Y)) < 1 {
+				continue
+			}
+		}
+		out = append(out, p)
+	}
+	return out
 }
 
 // reach draws a band: along its upper edge and back along the lower one.

@@ -42,6 +42,16 @@ func narrow(ci result.Interval, d int) bool {
 	return ci[0] != ci[1] && fixed(ci[0], d) == fixed(ci[1], d)
 }
 
+// apart shows two ratios with as many decimals as tell them apart, but four at most.
+func apart(lo, hi float64) (from, to string) {
+	from, to = BareRatio(lo), BareRatio(hi)
+	for d := ratioDecimals(lo); d < 4 && from == to; {
+		d++
+		from, to = fixed(lo, d), fixed(hi, d)
+	}
+	return from, to
+}
+
 // reachesOne says that rounding to d decimals would carry v to 1.
 func reachesOne(v float64, d int) bool {
 	return v != 1 && fixed(v, d) == fixed(1, d)

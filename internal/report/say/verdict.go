@@ -108,14 +108,20 @@ func doubts(c result.Cell) []string {
 }
 
 // Range words a cell's ratio interval as a range of differences, "between -9 %
-// and +4 %", or of multiples where it is wide. It is empty when unknown.
+// and +4 %", or of multiples where it is wide, or where its ends would read alike. It is
+// empty when unknown.
 func Range(c result.Cell) string {
 	if c.RatioCI == nil || !known(c.RatioCI[0]) || !known(c.RatioCI[1]) {
 		return ""
 	}
 	lo, hi := c.RatioCI[0], c.RatioCI[1]
-	if hi > 3 {
-		return "between " + BareRatio(lo) + " and " + BareRatio(hi) + " times " + Clean(c.Baseline)
+	if hi > 3 || lo != hi && Change(lo) == Change(hi) {
+		from, to := apart(lo, hi)
+		of := " times "
+		if hi <= 1 {
+			of = " of "
+		}
+		return "between " + from + " and " + to + of + Clean(c.Baseline)
 	}
 	return "between " + Change(lo) + " and " + Change(hi)
 }

@@ -141,6 +141,7 @@ func (s Shape) trial(rnd *rand.Rand, seq, block, mode int, workload string) resu
 	case seq%500 == 499:
 		t.Status, t.Reason = result.TrialInvalid, "the hypervisor took 4.1 % of a CPU, more than 2 %"
 	}
+	t.Distributions = distributions(t.Metrics)
 	if s.Series > 0 && t.Status == result.TrialOK {
 		of := result.Series{Metric: primary(workload), Interval: 0.1}
 		for range s.Series {
@@ -153,6 +154,29 @@ func (s Shape) trial(rnd *rand.Rand, seq, block, mode int, workload string) resu
 
 func primary(workload string) string {
 	return map[string]string{"tcp_stream": "goodput", "tcp_rr": "transaction_rate", "tcp_crr": "connection_rate", "udp_stream": "goodput"}[workload]
+}
+
+// distributions have the percentiles that a trial has: a body that ends at the 99th, and
+// a tail that thins out by a factor of ten for every doubling.
+func distributions(metrics map[string]float64) []result.Distribution {
+	var out []result.Distribution
+	for _, of := range []string{"rtt", "connect"} {
+		p50, known := metrics[of+"_p50"]
+		if !known {
+			continue
+		}
+		p99, durations := metrics[of+"_p99"], map[float64]int64{}
+		for i := range 40 { // each 2.475 % of all
+			durations[p50*0.6+(p99-p50*0.6)*math.Pow(float64(i+1)/40, 4)] += 990
+		}
+		for i, n := 0, 360.0; i < 25; i, n = i+1, n*0.75 {
+			durations[p99*math.Exp2(float64(i)/8)] += int64(n) + 1
+		}
+		if d := result.Distribute(of, durations); d != nil {
+			out = append(out, *d)
+		}
+	}
+	return out
 }
 
 // figures are those of a trial.

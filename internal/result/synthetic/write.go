@@ -39,6 +39,7 @@ func (s Shape) Write(dir string) error {
 		return fmt.Errorf("write a synthetic run: %w", err)
 	}
 	run.Cells, _ = result.Cells(run.Modes, Workloads(), slim, result.Rule{Margin: 0.05})
+	run.ECDFs = result.ECDFs(run.Modes, Workloads(), slim)
 	data, err := result.EncodeRun(run)
 	if err != nil {
 		return err

@@ -1,0 +1,88 @@
+//go:build linux
+
+package term
+
+import (
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// drawing, in its environment, makes a program of the tests that draws.
+const drawing = "TARE_TEST_DRAWING"
+
+// TestMain is also a program that draws until it comes to a bad end: killed, or by a
+// panic when it is told to.
+func TestMain(m *testing.M) {
+	if os.Getenv(drawing) == "" {
+		os.Exit(m.Run())
+	}
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGUSR1)
+	tell((&glass{tty: os.Stderr}).start(), middle())
+	<-told
+	panic("the program is at its wits' end")
+}
+
+// A program that panics or is killed while it draws, and so mends nothing, leaves a
+// terminal that can be worked on: the modes as they were, the cursor to be seen and at
+// the beginning of a line, and a panic in plain sight.
+func TestBadEnds(t *testing.T) {
+	for how, sig := range map[string]syscall.Signal{"panic": syscall.SIGUSR1, "SIGTERM": syscall.SIGTERM, "SIGKILL": syscall.SIGKILL} {
+		t.Run(how, func(t *testing.T) {
+			g := watch(t, 80, 26)
+			_, _ = g.tty.WriteString(prompt)
+			before := modesOf(t, g)
+			cmd := exec.Command("/proc/self/exe")
+			cmd.Env = append(os.Environ(), drawing+"=1", "GOTRACEBACK=none")
+			cmd.Stderr = g.tty
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan error, 1)
+			go func() { done <- cmd.Wait() }()
+			t.Cleanup(func() { _ = cmd.Process.Kill() })
+			// As its clock stands still, nothing more is drawn then.
+			g.until("the matrix", shows(t, "middle_80", prompt))
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case err := <-done:
+				if err == nil {
+					t.Error("it ended well")
+				}
+			case <-time.After(2 * time.Minute):
+				t.Fatal("it does not end")
+			}
+			if how == "panic" {
+				g.until("the panic", func(s string) bool { return strings.Contains(s, "\npanic: the program is at its wits' end") })
+			}
+			_, _ = g.tty.WriteString("$ echo next\n")
+			g.until("the next prompt at the beginning of a line", func(s string) bool { return strings.Contains(s, "\n$ echo next\n") })
+			if after := modesOf(t, g); after != before {
+				t.Errorf("the terminal's modes were changed from %+v to %+v", before, after)
+			}
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			if g.s.Hidden || len(g.s.Modes) > 0 {
+				t.Errorf("left behind: cursor hidden %t, modes %q", g.s.Hidden, g.s.Modes)
+			}
+		})
+	}
+}
+
+func modesOf(t *testing.T, g *glass) unix.Termios {
+	t.Helper()
+	m, err := unix.IoctlGetTermios(int(g.tty.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *m
+}

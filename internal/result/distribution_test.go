@@ -1,0 +1,110 @@
+package result
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// drawn are durations about a median, in seconds, with a long tail.
+func drawn(rnd *rand.Rand, n int, median, spread float64) (all []float64, counted map[float64]int64) {
+	counted = map[float64]int64{}
+	for range n {
+		d := median * math.Exp(spread*rnd.NormFloat64())
+		all = append(all, d)
+		counted[d]++
+	}
+	slices.Sort(all)
+	return all, counted
+}
+
+// Whatever the durations are, a distribution has all of them, keeps each quantile within
+// its resolution, holds no more than so many buckets and reads back as it was.
+func TestDistribute(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct {
+		median, spread, resolution float64
+	}{{2e-5, 0.2, 0.0219}, {1e-6, 0.4, 0.0219}, {3e-3, 1.5, 0.0905}, {1, 9, 1}} {
+		all, counted := drawn(rnd, 20000, c.median, c.spread)
+		d := Distribute("rtt", counted)
+		if d.Of != "rtt" || d.Resolution != c.resolution || d.Count() != 20000 || len(d.Upper) > mostBuckets || len(d.Upper) < mostBuckets/4 {
+			t.Fatalf("%s, resolution %g of %d buckets, %g in them", d.Of, d.Resolution, len(d.Upper), d.Count())
+		}
+		for _, q := range []float64{0, 0.001, 0.5, 0.9, 0.999, 1} {
+			exact := all[max(0, int(math.Ceil(q*20000))-1)]
+			if got := d.Quantile(q); got < exact || got > exact*(1+d.Resolution)*1.001 {
+				t.Errorf("median %g: quantile %g is %g, want %g", c.median, q, got, exact)
+			}
+		}
+		text := must[[]byte](t)(json.Marshal(d))
+		if len(text) > 3000 {
+			t.Errorf("%d bytes", len(text))
+		}
+		var back Distribution
+		ok(t, json.Unmarshal(text, &back))
+		if diff := cmp.Diff(*d, back); diff != "" {
+			t.Error(diff)
+		}
+		// Put in again, it is itself.
+		again := map[float64]int64{}
+		for i, u := range d.Upper {
+			again[u] = d.Counts[i]
+		}
+		if got := Distribute("rtt", again); !slices.Equal(got.Upper, d.Upper) || !slices.Equal(got.Counts, d.Counts) {
+			t.Errorf("median %g: put in again it is %v, was %v", c.median, got.Upper, d.Upper)
+		}
+	}
+	for _, none := range []map[float64]int64{nil, {1: 0}, {0: 5, -1: 5, math.Inf(1): 5, math.NaN(): 5}} {
+		if d := Distribute("rtt", none); d != nil {
+			t.Errorf("%v: %+v", none, d)
+		}
+	}
+}
+
+// A distribution that somebody edited is none.
+func TestBrokenDistribution(t *testing.T) {
+	for _, d := range []Distribution{{}, {Upper: []float64{1}}, {Upper: []float64{2, 1}, Counts: []int64{1, 1}}, {Upper: []float64{1}, Counts: []int64{-1}}, {Upper: []float64{-1}, Counts: []int64{1}}} {
+		if d.Count() != 0 || d.Quantile(0.5) != 0 {
+			t.Errorf("%+v: %g", d, d.Count())
+		}
+	}
+}
+
+// What is put together is what counts, and what of it has none is counted.
+func TestECDFs(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	trial := func(block int, mode string, median, spread float64, n int) Trial {
+		_, counted := drawn(rnd, n, median, spread)
+		return Trial{Block: block, Mode: mode, Workload: "tcp_rr", Status: TrialOK, Metrics: map[string]float64{"rtt_p50": median}, Distributions: []Distribution{*Distribute("rtt", counted)}}
+	}
+	pilot, invalid, void := trial(0, "host", 1, 0.1, 9), trial(2, "host", 1, 0.1, 9), trial(1, "void", 1, 0.1, 9)
+	pilot.Pilot, invalid.Status = true, TrialInvalid
+	bare := trial(3, "netns", 1, 0.1, 9)
+	bare.Distributions = nil
+	broken := trial(4, "netns", 1, 0.1, 9)
+	broken.Distributions[0].Counts = nil
+	wide := trial(5, "netns", 2e-5, 3, 4000)
+	modes := []Mode{{ID: "host", Status: ModeMeasured}, {ID: "netns", Status: ModeMeasured}, {ID: "void", Status: ModeVoid}}
+	got := ECDFs(modes, []string{"tcp_stream", "tcp_rr"}, []Trial{
+		pilot, trial(1, "host", 2e-5, 0.1, 100), invalid, trial(3, "host", 4e-5, 0.1, 300),
+		trial(1, "netns", 2e-5, 0.1, 100), bare, broken, wide, void,
+	})
+	if len(got) != 2 || got[0].Mode != "host" || got[1].Mode != "netns" || got[1].Workload != "tcp_rr" {
+		t.Fatalf("%+v", got)
+	}
+	host, netns := got[0], got[1]
+	if host.Trials != 2 || host.Missing != 0 || host.Count() != 400 || host.Resolution != 0.0219 {
+		t.Errorf("host: %+v", host)
+	}
+	// A quarter of all is of the first trial.
+	if a, b := host.Quantile(0.2), host.Quantile(0.3); a > 2.8e-5 || b < 2.8e-5 {
+		t.Errorf("quantiles of host: %g and %g", a, b)
+	}
+	if netns.Trials != 2 || netns.Missing != 2 || netns.Count() != 4100 || netns.Resolution < wide.Distributions[0].Resolution {
+		t.Errorf("netns: %d trials, %d missing, %g, resolution %g", netns.Trials, netns.Missing, netns.Count(), netns.Resolution)
+	}
+}

@@ -1,0 +1,40 @@
+package traffic
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// The distributions of a trial are those of its percentiles, and agree with them.
+func TestDistributions(t *testing.T) {
+	rtt, delay := NewDistribution(), NewDistribution()
+	for i := range 10000 {
+		rtt.Record(time.Duration(20000+i) * time.Nanosecond)
+		delay.Record(time.Duration(i) * time.Microsecond)
+	}
+	client := Report{Window: Window{RTT: rtt, Connect: NewDistribution()}}
+	server := Report{Datagrams: &Datagrams{Delay: delay, Variation: NewDistribution()}}
+	metrics := map[string]float64{"rtt_p50": rtt.Quantile(0.5), "delay_p50": delay.Quantile(0.5)}
+	got := Distributions(Params{}, client, server, metrics)
+	if len(got) != 2 || got[0].Of != "rtt" || got[1].Of != "delay" {
+		t.Fatalf("%+v", got)
+	}
+	for i, own := range []*Distribution{rtt, delay} {
+		if got[i].Count() != 10000 {
+			t.Errorf("%s holds %g", got[i].Of, got[i].Count())
+		}
+		for _, q := range []float64{0.01, 0.5, 0.99, 1} {
+			want, have := own.Quantile(q), got[i].Quantile(q)
+			if have < want || math.Abs(have/want-1) > got[i].Resolution+0.01 {
+				t.Errorf("%s: quantile %g is %g, want %g", got[i].Of, q, have, want)
+			}
+		}
+	}
+	if got := Distributions(Params{Reverse: true}, client, server, metrics); len(got) != 1 {
+		t.Errorf("reversed: %+v", got)
+	}
+	if got := Distributions(Params{}, client, server, nil); got != nil {
+		t.Errorf("without percentiles: %+v", got)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -53,14 +54,10 @@ type App struct {
 	allowSwarm bool            // then: whether a Swarm may be made on them
 }
 
-// kernelVariable names the kernel of virtual machines: an image, or the directory that a
-// distribution's package was unpacked into.
-const kernelVariable = "TARE_KERNEL"
-
 // New is the program with all its drivers.
 func New(build result.Build) App {
 	return App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Drivers: driver.Registry{
-		netns.Driver{}, docker.Driver{}, ipsec.Driver{}, wireguard.Driver{}, rootless.Driver{}, ovs.Driver{}, vm.New(os.Getenv(kernelVariable)),
+		netns.Driver{}, docker.Driver{}, ipsec.Driver{}, wireguard.Driver{}, rootless.Driver{}, ovs.Driver{}, vm.New(os.Getenv(vm.KernelVariable)),
 	}}
 }
 
@@ -75,6 +72,15 @@ func (e *codeError) Unwrap() error { return e.err }
 
 func usage(err error) error       { return &codeError{exitUsage, err} }
 func environment(err error) error { return &codeError{exitEnvironment, err} }
+
+// unread is why a run that was named cannot be read: a mistake in the name or in the
+// files, or a right that is lacking.
+func unread(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return environment(fmt.Errorf("%w: read it as the user who made it, or have that user let others read it", err))
+	}
+	return usage(err)
+}
 
 // errSilent ends a command whose outcome has been told already.
 var errSilent = errors.New("")

@@ -94,16 +94,16 @@ type takenRun struct {
 func (a App) takeRun(name string) (takenRun, error) {
 	dir, err := findRun(name)
 	if err != nil {
-		return takenRun{}, usage(err)
+		return takenRun{}, unread(err)
 	}
 	defer dir.Close()
 	run, trials, err := dir.LoadLean()
 	if err != nil {
-		return takenRun{}, usage(err)
+		return takenRun{}, unread(err)
 	}
 	_, s, err := a.resumed(dir.Path(), false)
 	if err != nil {
-		return takenRun{}, usage(fmt.Errorf("compare %s: it does not tell what was asked: %w", name, err))
+		return takenRun{}, unread(fmt.Errorf("compare %s: it does not tell what was asked: %w", name, err))
 	}
 	if len(run.Cells) == 0 && len(trials) > 0 {
 		run = a.judge(run, trials, dir.Path())

@@ -181,7 +181,7 @@ func (a App) show(in report.Input, asJSON bool) error {
 		if in.Run.Trials.OK == len(in.Trials) {
 			in.Trials = nil // the table needs none of them, and there may be very many
 		}
-		return a.text(in)
+		return a.text(report.Prepare(in))
 	}
 	text, err := result.EncodeRun(in.Run)
 	if err != nil {

@@ -20,7 +20,7 @@ func (a App) modesCommand() *cobra.Command {
 		Example: "  tare modes\n  tare modes netns/vxlan\n  tare modes --probe docker/ipvlan netns/ipvlan",
 		Args:    cobra.ArbitraryArgs,
 		Long: "List the network modes, or those named with the way of their packets. With --probe, try each on this machine: it is built\n" +
-			"and taken down again, several at a time.",
+			"and taken down again, several at a time; what keeps one from being had is said below the table.",
 		RunE: func(c *cobra.Command, args []string) error {
 			names, err := a.chosen(args)
 			if err != nil {
@@ -44,7 +44,8 @@ func (a App) modesCommand() *cobra.Command {
 	return c
 }
 
-// listModes prints a table of the modes, and what came of trying them.
+// listModes prints a table of the modes, what came of trying them, and below it the
+// reasons of those that cannot be had.
 func (a App) listModes(names []string, tried []probed) error {
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	head := "MODE\tBASELINE\tWHAT IS BUILT"
@@ -60,7 +61,15 @@ func (a App) listModes(names []string, tried []probed) error {
 		}
 		fmt.Fprintln(w, m.Title)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, p := range tried {
+		if p.Reason != "" {
+			fmt.Fprintf(a.Stdout, "\n%s: %s: %s\n", p.Mode, p.Status, p.Reason)
+		}
+	}
+	return nil
 }
 
 // listPaths prints the way through each mode, place by place, from client to server.

@@ -40,34 +40,25 @@ func (a App) reportCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, err := result.Open(args[0])
 			if err != nil {
-				return usage(err)
+				return unread(err)
 			}
 			defer dir.Close()
 			in, err := a.input(dir)
 			if err != nil {
-				return usage(err)
+				return unread(err)
 			}
-			if err := a.write(dir, in); err != nil {
-				return errors.Join(a.text(in), unwritten(dir.Path(), err)) // the table can be had all the same
+			prepared := report.Prepare(in)
+			if err := a.write(dir, prepared); err != nil {
+				return errors.Join(a.text(prepared), unwritten(dir.Path(), err)) // the table can be had all the same
 			}
-			return a.table(in, dir.Path())
+			return a.table(prepared, dir.Path())
 		},
 	}
 }
 
-// render writes the reports of a run into its directory.
-func (a App) render(dir *result.Dir) (report.Input, error) {
-	in, err := a.input(dir)
-	if err != nil {
-		return in, err
-	}
-	return in, a.write(dir, in)
-}
-
-// write writes the reports of what was read into a run's directory.
-func (a App) write(dir *result.Dir, in report.Input) error {
+// write writes the reports of a run into its directory.
+func (a App) write(dir *result.Dir, prepared report.Prepared) error {
 	var page, text bytes.Buffer
-	prepared := report.Prepare(in)
 	if err := errors.Join(prepared.HTML(&page), prepared.Markdown(&text)); err != nil {
 		return fmt.Errorf("render report: %w", err)
 	}
@@ -136,6 +127,7 @@ func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run
 	limited, saturated := result.LinkLimits(runner.Links(s, run.Modes), cells, trials)
 	run.CostPass = runner.CostPass(s, trials)
 	run.Breakdowns = result.Breakdowns(run.Modes, plan.Names(s), trials)
+	run.ECDFs = result.ECDFs(run.Modes, plan.Names(s), trials)
 	run.Cells, run.Agreements, run.LinkLimited, run.Warnings = cells, agreements, limited, slices.Concat(run.Warnings, warnings, more, saturated)
 	return run
 }
@@ -151,8 +143,8 @@ func titles(dir string) (title, description string) {
 }
 
 // table prints the final table and where the rest is.
-func (a App) table(in report.Input, dir string) error {
-	if err := a.text(in); err != nil {
+func (a App) table(prepared report.Prepared, dir string) error {
+	if err := a.text(prepared); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.Stderr, "report: %s\n", filepath.Join(dir, htmlFile))
@@ -160,7 +152,7 @@ func (a App) table(in report.Input, dir string) error {
 }
 
 // text prints a report as suits the terminal.
-func (a App) text(in report.Input) error { return report.Text(a.Stdout, in, a.textOptions()) }
+func (a App) text(prepared report.Prepared) error { return prepared.Text(a.Stdout, a.textOptions()) }
 
 func (a App) textOptions() report.TextOptions {
 	tty, width, _ := terminal(a.Stdout)
@@ -187,7 +179,7 @@ func (a App) lsCommand() *cobra.Command {
 				return nil
 			}
 			if err != nil {
-				return usage(err)
+				return unread(err)
 			}
 			return a.list(runs)
 		},

@@ -18,6 +18,7 @@ import (
 	"tare/internal/facts"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/report"
 	"tare/internal/result"
 	"tare/internal/runner"
 	"tare/internal/study"
@@ -228,12 +229,16 @@ func (a App) gather(s study.Study, run string) (leave func() error, err error) {
 
 // publish writes the reports of a run and prints one.
 func (a App) publish(dir *result.Dir, asJSON bool) error {
-	in, err := a.render(dir)
+	in, err := a.input(dir)
 	if err != nil {
 		return err
 	}
+	prepared := report.Prepare(in)
+	if err := a.write(dir, prepared); err != nil {
+		return err
+	}
 	if !asJSON {
-		return a.table(in, dir.Path())
+		return a.table(prepared, dir.Path())
 	}
 	text, err := result.EncodeRun(in.Run)
 	if err != nil {

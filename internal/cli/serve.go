@@ -51,7 +51,7 @@ func (a App) serve(c *cobra.Command, dir, listen string) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w: make a run first, or name the directory of those there are", err)
 		}
-		return usage(fmt.Errorf("serve: %w", err))
+		return unread(fmt.Errorf("serve: %w", err))
 	}
 	if _, _, err := net.SplitHostPort(listen); err != nil {
 		return usage(fmt.Errorf("serve: --listen is %q; write an address and a port, such as %s", listen, defaultListen))

@@ -105,10 +105,22 @@ workloads:
 `
 
 // A run on a terminal shows the matrix filling up and the rates of the trial under way.
-// Interrupted with Ctrl-C it takes that away, prints the table in its place, and leaves
-// the terminal as it was.
+// Interrupted with Ctrl-C, or asked to end by another program, it takes that away, prints
+// the table in its place, and leaves the terminal as it was.
 func TestLiveView(t *testing.T) {
 	needLab(t)
+	for name, end := range map[string]func(*atTerminal) error{
+		"Ctrl-C, as typed": func(a *atTerminal) error {
+			_, err := a.master.WriteString("\x03")
+			return err
+		},
+		"SIGTERM": func(a *atTerminal) error { return a.cmd.Process.Signal(syscall.SIGTERM) },
+	} {
+		t.Run(name, func(t *testing.T) { testLiveView(t, end) })
+	}
+}
+
+func testLiveView(t *testing.T, end func(*atTerminal) error) {
 	dir := studyIn(t, livelyStudy)
 	out := filepath.Join(dir, "run")
 	a := runAt(t, 80, 30, []string{"TERM=xterm-256color", "LANG=C.UTF-8"}, "run", filepath.Join(dir, "study.yaml"), "--out", out)
@@ -119,7 +131,7 @@ func TestLiveView(t *testing.T) {
 	if during := a.modes(t); during != before {
 		t.Errorf("the terminal's modes were changed from %+v to %+v", before, during)
 	}
-	if _, err := a.master.WriteString("\x03"); err != nil { // Ctrl-C, as typed
+	if err := end(a); err != nil {
 		t.Fatal(err)
 	}
 	<-a.read

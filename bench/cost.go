@@ -28,7 +28,7 @@ func cost(ctx context.Context, b bench) error {
 	if err != nil {
 		return err
 	}
-	o, err := b.weigh(ctx, "", "--profile", "quick", "--max-time", "20s")
+	o, err := b.weigh(ctx, "", "--profile", "quick", "--max-time", "45s")
 	if err != nil {
 		return err
 	}

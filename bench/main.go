@@ -46,7 +46,7 @@ func sections() []section {
 		{name: "quick", run: quick}, {name: "peers-tcp", run: peersTCP}, {name: "peers-udp", run: peersUDP}, {name: "peers-rr", run: peersRR},
 		{name: "peers-crr", run: peersCRR}, {name: "peers-cpu", run: peersCPU}, {name: "pacing", run: pacing}, {name: "gc", run: gcPauses},
 		{name: "aa", run: aa, asked: true}, {name: "effect", run: effect, asked: true}, {name: "protocol", run: protocol, asked: true},
-		{name: "watching", run: watching, asked: true}, {name: "live", run: liveView, asked: true}, {name: "report", run: reports, asked: true},
+		{name: "watching", run: watching, asked: true}, {name: "live", run: liveView, asked: true}, {name: "report", run: reports, asked: true}, {name: "others", run: others, asked: true},
 	}
 }
 

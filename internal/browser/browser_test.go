@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 // dearest thing here, and so that its clean-up ends that browser even when one panics.
 func TestBrowser(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it starts a browser")
+		t.Skip("it starts Chromium (scripts/setup-tests installs it); run without -short")
 	}
 	b := launch(t)
 	t.Run("watchful", func(t *testing.T) { testWatchful(t, b) })

@@ -66,9 +66,9 @@ func (p *tab) fits(width int) {
 const sheetWidth, sheetHeight = 718, 1046
 
 // printed prints the page and fails where a chart would be cut in two: each must be less
-// high than a sheet, and it or what it is part of must be kept together. A legible
-// print has nothing so wide that Chromium would have to make all of it small.
-func (p *tab) printed(legible bool) {
+// high than a sheet, and it or what it is part of must be kept together. Nor has it
+// anything so wide that Chromium would have to make all of it small.
+func (p *tab) printed() {
 	p.t.Helper()
 	p.do("make the window as wide as a sheet", chromedp.EmulateViewport(sheetWidth, sheetHeight))
 	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
@@ -81,9 +81,7 @@ func (p *tab) printed(legible bool) {
 	for _, b := range broken {
 		p.t.Errorf("printing breaks it: %s", b)
 	}
-	if legible {
-		p.legible()
-	}
+	p.legible()
 	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{})
 	pdf, err := chromedp.Run(p.ctx, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4)))
 	if err != nil {

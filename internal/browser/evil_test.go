@@ -23,13 +23,15 @@ func evil(name string) string {
 func testEvil(t *testing.T, b browser) {
 	dir := filepath.Join(t.TempDir(), "run")
 	recorded(t, "before", dir)
+	// One word that no line can hold.
+	endless := strings.Repeat("w", 10_000)
 	for _, file := range []string{result.RunFile, result.TrialsFile} {
 		path := filepath.Join(dir, file)
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		name, err := json.Marshal(evil("bridge"))
+		name, err := json.Marshal(evil("bridge") + endless)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,8 +62,6 @@ func testEvil(t *testing.T, b browser) {
 	for _, s := range []result.ModeStatus{result.ModeVoid, result.ModeUnsupported, result.ModeFailed} {
 		run.Modes = append(run.Modes, result.Mode{ID: evil("mode " + string(s)), Title: evil("title"), Baseline: "host", Status: s, Reason: evil("because " + string(s))})
 	}
-	// One word that no line can hold.
-	endless := strings.Repeat("w", 10_000)
 	run.Modes = append(run.Modes, result.Mode{ID: endless, Title: endless, Status: result.ModeFailed, Reason: endless})
 	run.Warnings = append(run.Warnings, result.Warning{Code: "endless", Scope: endless, Text: endless})
 	run.Warnings = append(run.Warnings, result.Warning{Code: evil("code"), Scope: evil("scope"), Text: evil("warned")})
@@ -81,7 +81,7 @@ func testEvil(t *testing.T, b browser) {
 	p.narrow()
 	p.fits(390)
 	p.wide()
-	p.printed(false)
+	p.printed()
 	p.clean()
 	if eval[bool](p, `"owned" in window || document.querySelector("img, iframe, object, embed, link, base, main script, a[href^='javascript:']") !== null`) {
 		t.Error("a string of the run became part of the page")

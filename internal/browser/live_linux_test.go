@@ -28,8 +28,10 @@ workloads:
 // testLive watches a real run on the lab until there are trials of it on the page, ends
 // it as Ctrl-C does, and sees its report come by itself.
 func testLive(t *testing.T, b browser) {
-	if linuxnet.Try() != nil && exec.Command("unshare", "-Urn", "true").Run() != nil {
-		t.Skip("there is neither the right to make network namespaces nor one to make user namespaces")
+	if err := linuxnet.Try(); err != nil {
+		if said, none := exec.Command("unshare", "-Urn", "true").CombinedOutput(); none != nil {
+			t.Skipf("labs need root (%v) or unprivileged user namespaces (unshare: %v: %s)", err, none, bytes.TrimSpace(said))
+		}
 	}
 	top := t.TempDir()
 	study, dir := filepath.Join(top, "long.yaml"), filepath.Join(top, "runs", "now")

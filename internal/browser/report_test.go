@@ -18,7 +18,7 @@ func testReport(t *testing.T, b browser) {
 	p.open(at)
 	p.sound(at)
 	p.tabbed()
-	p.printed(true)
+	p.printed()
 	p.clean()
 
 	seen := p.inventory()

@@ -43,7 +43,7 @@ func testWatchful(t *testing.T, b browser) {
 	p.until("the error is thrown", "true")
 	p.sound(at)
 	p.tabbed()
-	p.printed(true)
+	p.printed()
 	all := strings.Join(n.found, "\n")
 	for _, want := range []string{"console warning: \"a warning\"", "policy: script-src", "asked for file:", "nothing.png", "axe-core: color-contrast (serious)",
 		"axe-core: image-alt (critical)", "axe-core: html-has-lang (serious)", "px wide in a window of 390 px", `does not show: <button>`, "1500 px high", "not kept together: <figure>"} {

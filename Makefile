@@ -83,20 +83,26 @@ bin/goreleaser: scripts/setup-dist
 # called TestAlone...: these do such a thing, too, or tell figures apart that a neighbour blurs.
 ALONE := ./internal/cli ./internal/driver/docker ./internal/engine ./internal/lab
 
-# Tests of these boot virtual machines, which takes an emulated CPU minutes: make test-guest.
+# Tests of these boot virtual machines, whose emulated CPUs take all there is of a real one
+# each: by themselves, two at a time.
 GUESTS := ./internal/driver/vm ./internal/guest ./internal/guest/inside
 
-# Install what the tests need, then run them, privileged ones included; but those of GUESTS.
+# Tests of these take longest: they go first, so that at the end none runs by itself.
+LONG := ./internal/traffic ./internal/runner ./internal/driver/netns ./internal/browser
+
+# Install what the tests need, then run them, privileged ones included, with all of go vet.
+# A package that hangs tells so itself, long before the time limit.
+TEST := go test -count=1 -vet=all -timeout 30m
 test: build
 	scripts/setup-tests
-	go vet ./...
-	go test -count=1 -p 2 -timeout 15m -skip '^TestAlone' $$(go list ./... | grep -vxF "$$(go list $(ALONE) $(GUESTS))")
-	go test -count=1 -p 1 -timeout 15m $(ALONE)
-	go test -count=1 -p 1 -timeout 15m -run '^TestAlone' $$(go list -f '{{.Dir}}' ./... | \
+	$(TEST) -p 2 -skip '^TestAlone' $(LONG) $$(go list ./... | grep -vxF "$$(go list $(LONG) $(ALONE) $(GUESTS))")
+	$(TEST) -p 2 $(GUESTS)
+	$(TEST) -p 1 -parallel 4 $(ALONE)
+	$(TEST) -p 1 -run '^TestAlone' $$(go list -f '{{.Dir}}' ./... | \
 		while read -r dir; do if grep -qs '^func TestAlone' "$$dir"/*_test.go; then echo "$$dir"; fi; done)
 
-# Virtual machines as modes, and kernel paths that this machine may lack in one with a
-# distribution's kernel.
+# Of these tests, those of virtual machines as modes, and of kernel paths that this machine
+# may lack in one with a distribution's kernel: one at a time, and aloud.
 test-guest:
 	scripts/setup-tests
 	go test -count=1 -p 1 -v $(GUESTS)
@@ -142,7 +148,7 @@ bench-aa: build
 # Write the graphs of the modes as their drivers build them, and the drawings of docs/modes
 # from them. Of modes that cannot be built here both stay as they are.
 drawings:
-	-TARE_WRITE_DRAWN=1 go test -count=1 -run 'TestConformance$$|TestPluginConforms|TestBrief' ./internal/driver/...
+	-TARE_WRITE_DRAWN=1 go test -count=1 -run 'TestConformance$$|TestPluginConforms|TestBrief|TestDrawn|TestKernelPaths' ./internal/driver/... ./internal/guest/inside
 	go test -count=1 -run TestModeDrawings . -update-drawings
 
 # Write the study file's JSON Schema again after a change of its types.

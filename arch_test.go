@@ -49,6 +49,7 @@ var forbidden = []struct{ from, to, why string }{
 var only = map[string]string{
 	"github.com/vishvananda/":           "internal/linuxnet",
 	"github.com/google/nftables":        "internal/linuxnet",
+	"github.com/mdlayher/netlink":       "internal/linuxnet",
 	"github.com/safchain/ethtool":       "internal/linuxnet",
 	"github.com/spf13/cobra":            "internal/cli",
 	"go.yaml.in/yaml":                   "internal/study",
@@ -58,7 +59,9 @@ var only = map[string]string{
 	"github.com/docker/":                "internal/engine",
 	"github.com/cilium/ebpf":            "internal/observe/drops",
 	"github.com/klauspost/compress":     "internal/guest/kernel",
+	"github.com/pierrec/lz4":            "internal/guest/kernel",
 	"github.com/ulikunitz/xz":           "internal/guest/kernel",
+	"github.com/go-json-experiment":     "internal/result",
 	"github.com/strongswan/":            "internal/driver/ipsec",
 	"golang.zx2c4.com/wireguard/wgctrl": "internal/linuxnet",
 	"golang.zx2c4.com/wireguard/device": "internal/driver/wireguard",

@@ -32,7 +32,6 @@ type side struct {
 	notes.Place
 	host *lab.Host
 	vswitch
-	uplink string // its port towards the other host
 }
 
 // box is a sandbox with its own addresses.
@@ -60,7 +59,7 @@ func (p *hosts) other(s *side) *side {
 type hosts struct{ near, far *side }
 
 func (p *path) build(ctx context.Context, progs programs) error {
-	h := hosts{p.side(p.Stands.A, progs), p.side(p.Stands.B, progs)}
+	h := hosts{sideOf(p.Stands.A, progs), sideOf(p.Stands.B, progs)}
 	p.sides = []*side{h.near, h.far}
 	for _, s := range p.sides {
 		if err := s.start(ctx, s.At, p.Stands.Spec.Claim.ID, s.host.NS, p.Runs); err != nil {
@@ -107,12 +106,8 @@ func (p *path) pairs(ctx context.Context, h hosts) error {
 	})
 }
 
-func (p *path) side(h *lab.Host, progs programs) *side {
-	s := &side{Place: manned.At(h.NS, h.Name, h.Name), host: h, vswitch: vswitch{programs: progs}, uplink: tunnel}
-	if p.way == flat {
-		s.uplink = eth
-	}
-	return s
+func sideOf(h *lab.Host, progs programs) *side {
+	return &side{Place: manned.At(h.NS, h.Name, h.Name), host: h, vswitch: vswitch{programs: progs}}
 }
 
 // bridges sets up one switch: without a tunnel a bridge with the underlay as a port; with
@@ -248,10 +243,10 @@ func (p *path) draw(h hosts, client, server box) {
 			return []notes.Step{notes.Rule(s.Place, "switch", "Open vSwitch"), dev(s.Place, device), dev(s.Place, eth)}
 		}
 		label := "Open vSwitch"
-		if s.uplink == tunnel {
+		if p.way != flat {
 			label += ", " + strings.TrimPrefix(p.way, "ovs/")
 		}
-		return []notes.Step{notes.By(notes.Rule(s.Place, "switch", label), s.At+"/"+p.counts(s)), dev(s.Place, eth)}
+		return []notes.Step{notes.By(notes.Rule(s.Place, "switch", label), s.At+"/"+p.counts()), dev(s.Place, eth)}
 	}
 	back := crossing(h.far)
 	slices.Reverse(back)

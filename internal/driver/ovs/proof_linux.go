@@ -48,7 +48,7 @@ func (p *path) proof(h hosts) error {
 			}
 		}
 		if p.process {
-			if err := p.Worked(s.sw, notes.Counter(s.At, p.counts(s), "run_ns"), notes.All); err != nil {
+			if err := p.Worked(s.sw, notes.Counter(s.At, p.counts(), "run_ns"), notes.All); err != nil {
 				return err
 			}
 		} else if p.way == flat {
@@ -92,26 +92,26 @@ func (p *path) tapped(h hosts, s *side) error {
 	return nil
 }
 
-// counts names what tells of a side's switch.
-func (p *path) counts(s *side) string {
+// counts names what tells of a switch, where the kernel does not tunnel.
+func (p *path) counts() string {
 	if p.process {
 		return "ovs-vswitchd"
 	}
-	return "ovs:" + s.uplink
+	return "ovs:" + eth
 }
 
 // switched reads the account of the switch's port towards the other host, where that is
 // the underlay: the kernel's own count, as it is when it is read.
 func (p *path) switched(h hosts, s *side) {
-	received, sent := notes.Counter(s.At, p.counts(s), "rx_bytes"), notes.Counter(s.At, p.counts(s), "tx_bytes")
+	received, sent := notes.Counter(s.At, p.counts(), "rx_bytes"), notes.Counter(s.At, p.counts(), "tx_bytes")
 	p.Watch(func(ctx context.Context, into driver.Counters) error {
 		ports, err := s.ports(ctx, inside)
 		if err != nil {
 			return err
 		}
-		t, ok := ports[s.uplink]
+		t, ok := ports[eth]
 		if !ok {
-			return fmt.Errorf("the switch of host %s has no port %s any more", s.At, s.uplink)
+			return fmt.Errorf("the switch of host %s has no port %s any more", s.At, eth)
 		}
 		into[received], into[sent] = t.rx, t.tx
 		return nil

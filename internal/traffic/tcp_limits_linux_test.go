@@ -10,7 +10,8 @@ import (
 
 // Who limits is who was made to: a receiver with next to no buffer, or a sender
 // that is told to send little. Slices add up, warm-ups count for nothing, and a
-// receiver has nothing to say.
+// receiver has nothing to say. Reno sends as soon as it may: a congestion control that
+// paces, as BBR, waits by itself, and the kernel books that to the network.
 func TestLimits(t *testing.T) {
 	for i, c := range []struct {
 		what   string
@@ -23,7 +24,7 @@ func TestLimits(t *testing.T) {
 		for row, on := range append(covering(i), covering(i + 1)[0]) {
 			sliced := row == 2 // no matter of the network
 			p := params("tcp_stream")
-			p.Streams, p.Warmup, p.Duration = 1, 50*time.Millisecond, 300*time.Millisecond
+			p.Streams, p.Warmup, p.Duration, p.Congestion = 1, 50*time.Millisecond, 300*time.Millisecond, "reno"
 			c.change(&p)
 			if sliced {
 				p.Slice, p.Rounds = 150*time.Millisecond, 2

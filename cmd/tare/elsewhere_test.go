@@ -117,9 +117,13 @@ func TestElsewhere(t *testing.T) {
 		}
 	}
 	probe, err := exec.Command(binary, "modes", "--probe").Output()
-	all := strings.Count(string(probe), "\n") - 1 // without the heading
-	unnamed := strings.Count(string(probe), " name needed ")
-	if n := strings.Count(string(probe), " unsupported "); err != nil || n < len(netns.Driver{}.Modes())+len(docker.Driver{}.Modes())-unnamed || n+unnamed != all {
+	table, reasons, _ := strings.Cut(string(probe), "\n\n")
+	all := strings.Count(table, "\n") // but for the heading
+	unnamed := strings.Count(table, " name needed ")
+	if !strings.Contains(reasons, ": unsupported: network namespaces need Linux") {
+		t.Errorf("no reason in\n%s", reasons)
+	}
+	if n := strings.Count(table, " unsupported "); err != nil || n < len(netns.Driver{}.Modes())+len(docker.Driver{}.Modes())-unnamed || n+unnamed != all {
 		t.Errorf("%d modes are unsupported and %d want a name (%v); want that of all %d in\n%s", n, unnamed, err, all, probe)
 	}
 }

@@ -20,7 +20,7 @@ func (a App) modesCommand() *cobra.Command {
 		Example: "  tare modes\n  tare modes netns/vxlan\n  tare modes --probe docker/ipvlan netns/ipvlan",
 		Args:    cobra.ArbitraryArgs,
 		Long: "List the network modes, or those named with the way of their packets. With --probe, try each on this machine: it is built\n" +
-			"and taken down again, several at a time; what keeps one from being had is said below the table.",
+			"and taken down again, several at a time; reasons why some cannot be had are below the table.",
 		RunE: func(c *cobra.Command, args []string) error {
 			names, err := a.chosen(args)
 			if err != nil {
@@ -34,8 +34,12 @@ func (a App) modesCommand() *cobra.Command {
 				}
 				tried = a.probe(c.Context(), names)
 			}
-			if err := a.listModes(names, tried); err != nil || len(args) == 0 || probe {
+			if err := a.listModes(names, tried); err != nil {
 				return err
+			}
+			a.listReasons(tried)
+			if len(args) == 0 || probe {
+				return nil
 			}
 			return a.listPaths(names)
 		},
@@ -44,8 +48,7 @@ func (a App) modesCommand() *cobra.Command {
 	return c
 }
 
-// listModes prints a table of the modes, what came of trying them, and below it the
-// reasons of those that cannot be had.
+// listModes prints a table of the modes, and what came of trying them.
 func (a App) listModes(names []string, tried []probed) error {
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	head := "MODE\tBASELINE\tWHAT IS BUILT"
@@ -61,15 +64,26 @@ func (a App) listModes(names []string, tried []probed) error {
 		}
 		fmt.Fprintln(w, m.Title)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
+	return w.Flush()
+}
+
+// listReasons says why modes cannot be had: each reason once, with all that have it.
+func (a App) listReasons(tried []probed) {
+	var reasons []string
+	modes := map[string][]string{}
 	for _, p := range tried {
-		if p.Reason != "" {
-			fmt.Fprintf(a.Stdout, "\n%s: %s: %s\n", p.Mode, p.Status, p.Reason)
+		if p.Reason == "" {
+			continue
 		}
+		why := p.Status + ": " + p.Reason
+		if modes[why] == nil {
+			reasons = append(reasons, why)
+		}
+		modes[why] = append(modes[why], p.Mode)
 	}
-	return nil
+	for _, why := range reasons {
+		fmt.Fprintf(a.Stdout, "\n%s: %s\n", strings.Join(modes[why], ", "), why)
+	}
 }
 
 // listPaths prints the way through each mode, place by place, from client to server.

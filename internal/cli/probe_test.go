@@ -62,6 +62,19 @@ func TestProbe(t *testing.T) {
 	if most := d.most.Load(); most > mostProbes {
 		t.Errorf("%d at a time", most)
 	}
+	var stdout bytes.Buffer
+	a.Stdout = &stdout
+	a.listReasons(got)
+	reasons := `
+try/lacking-1, try/lacking-4, try/lacking-7, try/lacking-10: unsupported: no kernel
+
+try/broken-2, try/broken-5, try/broken-8, try/broken-11: failed: broke down
+
+try/net:NAME: name needed: write a name of yours for NAME, as in tare modes --probe try/net:mine
+`
+	if diff := cmp.Diff(reasons, stdout.String()); diff != "" {
+		t.Error(diff)
+	}
 	if lines := strings.Count(stderr.String(), "\n"); lines != 13 || !strings.Contains(stderr.String(), "tried 13 of 13: ") {
 		t.Errorf("%d lines of progress: %s", lines, &stderr)
 	}

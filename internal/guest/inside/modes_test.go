@@ -44,7 +44,9 @@ var guests = []guest{
 			{id: "ipsec/kernel", modules: append([]string{"bridge", "nf_tables", "nft_objref"}, esp...), carried: strongSwan},
 		},
 	}},
-	{name: "switches", runs: [][]mode{
+	{name: "switches", tests: []tested{
+		{name: "OVS", folder: "internal/driver/ovs", run: "TestKernelShortcut", lacks: "lacks Open vSwitch's datapath"},
+	}, runs: [][]mode{
 		{
 			{id: "host"},
 			{id: "ovs/flat", modules: []string{"veth", "openvswitch"}, carried: openVSwitch},

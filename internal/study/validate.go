@@ -30,7 +30,7 @@ func validate(s Study, cat Catalog, src *source) []problem {
 	v.costPass(s)
 	v.modes(s.Modes)
 	for i, m := range s.Modes {
-		v.lab(fmt.Sprintf("modes[%d]", i), m, s.Engines())
+		v.lab(fmt.Sprintf("modes[%d]", i), m, s.Target())
 	}
 	v.workloads(s.Workloads)
 	v.scenarios(s)

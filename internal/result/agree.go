@@ -5,32 +5,6 @@ import (
 	"math"
 )
 
-// Agree says whether two tools agree on a cost.
-type Agree string
-
-// The answers of a comparison of two tools.
-const (
-	AgreeYes        Agree = "yes"         // their costs differ by no more than the margin
-	AgreeNo         Agree = "no"          // they differ, and by more than the margin
-	AgreeCannotTell Agree = "cannot_tell" // neither shown
-)
-
-// Agreement compares what a mode costs by the workload's own tool with what it
-// costs by a second one. Ratio is the geometric mean, over the blocks in which all
-// four have a trial, of the first cost to the second, each being the ratio of the
-// mode to its baseline; RatioCI is its 95 % interval.
-type Agreement struct {
-	Workload string    `json:"workload"`
-	Twin     string    `json:"twin"` // the workload of the second tool
-	Tool     string    `json:"tool"`
-	Mode     string    `json:"mode"`
-	Metric   string    `json:"metric"`
-	N        int       `json:"n"` // blocks
-	Ratio    *float64  `json:"ratio,omitempty"`
-	RatioCI  *Interval `json:"ratio_ci,omitempty"`
-	Agree    Agree     `json:"agree"`
-}
-
 // Verified names a workload and the second tool that it was weighed with.
 type Verified struct{ Workload, Twin, Tool string }
 
@@ -56,7 +30,7 @@ func Agreements(modes []Mode, verified []Verified, trials []Trial, rule Rule) ([
 					continue
 				}
 				a := Agreement{Workload: v.Workload, Twin: v.Twin, Tool: v.Tool, Mode: m.ID, Metric: metric.Name, Agree: AgreeCannotTell}
-				a.judge(own, second, rule)
+				judgeAgreement(&a, own, second, rule)
 				out = append(out, a)
 				if a.Agree == AgreeNo {
 					warnings = append(warnings, toolsDisagree(a))
@@ -78,7 +52,7 @@ func (t table) costs(m Mode, workload, metric string) []reading {
 	return out
 }
 
-func (a *Agreement) judge(own, second []reading, rule Rule) {
+func judgeAgreement(a *Agreement, own, second []reading, rule Rule) {
 	l, ok := compare(own, second, PairBlocks)
 	if !ok {
 		return

@@ -115,7 +115,7 @@ func (f *family) add(t table, m Mode, workload string) {
 	c.Value, c.CI = summary(own)
 	c.AtLeast = t.limited(m.ID, workload, f.metric)
 	c.Bands = bands(own)
-	c.Lossy = f.metric.lossy(own)
+	c.Lossy = lossy(f.metric, own)
 	c.Unpaired = m.Baseline != "" && f.rule.Pairing == PairNone
 	f.cells, f.control, f.values = append(f.cells, c), append(f.control, m.Control), append(f.values, own)
 }
@@ -204,7 +204,7 @@ func bands(own []reading) *Bands {
 
 // lossy counts the values of a ratio of loss that are above 0, nil for any other
 // metric.
-func (m Metric) lossy(own []reading) *Lossy {
+func lossy(m Metric, own []reading) *Lossy {
 	if m.Name != "loss_ratio" {
 		return nil
 	}
@@ -278,9 +278,9 @@ func judge(family []judged, rule Rule) {
 			}
 		}
 		if j.oneSender {
-			c.level(j.mayRise || j.mayFall)
+			levelVerdict(c, j.mayRise || j.mayFall)
 		} else {
-			c.bound(j.mayRise, j.mayFall)
+			boundVerdict(c, j.mayRise, j.mayFall)
 		}
 	}
 }

@@ -16,75 +16,6 @@ type Asked struct {
 	Expect    float64
 }
 
-// Comparison is what A does beside B, in one metric, over all blocks. Ratio is the
-// geometric mean, over the N blocks that have all of it, of A's value to B's; all that
-// it shares with [Cell] means the same here. P is Holm-adjusted over the comparisons
-// of one metric. Where there is an Expect, Ratio is judged against it: better is more
-// (or less, where that is better) than expected, same is as expected within the margin.
-//
-// Where there is nothing to compare, Reason says why, Metric is empty and there are
-// no figures.
-type Comparison struct {
-	ID           string    `json:"id"`
-	Title        string    `json:"title,omitempty"`
-	A            Side      `json:"a"`
-	B            Side      `json:"b"`
-	Expect       *float64  `json:"expect,omitempty"`
-	Reason       string    `json:"reason,omitempty"`
-	Metric       string    `json:"metric,omitempty"`
-	Unit         string    `json:"unit,omitempty"` // of the metric; two sides that are ratios have none
-	Better       Direction `json:"better,omitempty"`
-	N            int       `json:"n"`
-	Missing      int       `json:"missing,omitempty"` // blocks that have only some of it
-	Ratio        *float64  `json:"ratio,omitempty"`
-	RatioCI      *Interval `json:"ratio_ci,omitempty"`
-	P            *float64  `json:"p,omitempty"`
-	Verdict      Verdict   `json:"verdict,omitempty"`
-	Margin       float64   `json:"margin,omitempty"`
-	Detectable   *float64  `json:"detectable,omitempty"`
-	BlocksNeeded *int      `json:"blocks_needed,omitempty"`
-	Indicative   bool      `json:"indicative,omitempty"`
-}
-
-// Side is one of the two of a comparison: its id in the study, the mode and the
-// workload that it stands for, and its own figure. Workload is empty where a mode
-// as a whole could not be compared.
-//
-// Of are the two sides of which this one is the ratio: Value is then the geometric
-// mean over the blocks that have both, ID is "first / second", and mode and workload
-// are theirs where they share one.
-type Side struct {
-	ID       string    `json:"id"`
-	Mode     string    `json:"mode,omitempty"`
-	Workload string    `json:"workload,omitempty"`
-	Value    *float64  `json:"value,omitempty"`
-	AtLeast  bool      `json:"at_least,omitempty"`
-	CI       *Interval `json:"ci,omitempty"`
-	Of       []Side    `json:"of,omitempty"`
-}
-
-// Cell is the comparison as the cell of A, with B in the baseline's place.
-func (c Comparison) Cell() Cell {
-	return Cell{
-		Mode: c.A.ID, Workload: c.A.Workload, Metric: c.Metric, Unit: c.Unit, Better: c.Better, N: c.N,
-		Value: c.A.Value, CI: c.A.CI, AtLeast: c.A.AtLeast, Baseline: c.B.ID, Ratio: c.Ratio, RatioCI: c.RatioCI, P: c.P,
-		Verdict: c.Verdict, Margin: c.Margin, Detectable: c.Detectable, BlocksNeeded: c.BlocksNeeded, Indicative: c.Indicative,
-	}
-}
-
-// Terms are the sides that have a mode and a workload: the side itself, or the two
-// of which it is the ratio.
-func (s *Side) Terms() []*Side {
-	if len(s.Of) == 0 {
-		return []*Side{s}
-	}
-	var out []*Side
-	for i := range s.Of {
-		out = append(out, &s.Of[i])
-	}
-	return out
-}
-
 // Compare judges what a study asked to be compared, as [Judge] judges modes beside
 // their baselines: for each asked, in the order given, in every metric that all its
 // terms have; modes alone in each of the workloads, a mode beside a scenario in that
@@ -123,7 +54,7 @@ func (c *comparer) ask(asked Asked) {
 	if asked.Expect > 0 && asked.Expect != 1 {
 		found.Expect = &asked.Expect
 	}
-	terms := found.terms()
+	terms := termsOf(&found)
 	workload := "" // that of the scenarios among the terms goes for the modes, too
 	for _, t := range terms {
 		if workload == "" {
@@ -135,8 +66,8 @@ func (c *comparer) ask(asked Asked) {
 			t.Workload = workload
 		}
 	}
-	found.A.join()
-	found.B.join()
+	joinTerms(&found.A)
+	joinTerms(&found.B)
 	if found.Reason = c.unfit(found, asked); found.Reason != "" {
 		c.out = append(c.out, found)
 		return
@@ -146,7 +77,7 @@ func (c *comparer) ask(asked Asked) {
 		return
 	}
 	for _, w := range c.Workloads {
-		c.metrics(found.at(w))
+		c.metrics(atWorkload(found, w))
 	}
 }
 
@@ -167,8 +98,8 @@ func (c *comparer) side(ids []string) Side {
 	return s
 }
 
-// join gives a ratio what its two terms share.
-func (s *Side) join() {
+// joinTerms gives a ratio what its two terms share.
+func joinTerms(s *Side) {
 	if len(s.Of) != 2 {
 		return
 	}
@@ -181,14 +112,14 @@ func (s *Side) join() {
 	}
 }
 
-func (c *Comparison) terms() []*Side { return append(c.A.Terms(), c.B.Terms()...) }
+func termsOf(c *Comparison) []*Side { return append(c.A.Terms(), c.B.Terms()...) }
 
 // unfit says why a comparison has no figures, empty if it may have.
 func (c *comparer) unfit(found Comparison, asked Asked) string {
 	if len(asked.A) != len(asked.B) || len(asked.A) < 1 || len(asked.A) > 2 {
 		return "a ratio can only be compared with a ratio"
 	}
-	for _, t := range found.terms() {
+	for _, t := range termsOf(&found) {
 		i := slices.IndexFunc(c.Modes, func(m Mode) bool { return m.ID == t.Mode })
 		switch {
 		case i < 0:
@@ -203,13 +134,134 @@ func (c *comparer) unfit(found Comparison, asked Asked) string {
 	return ""
 }
 
-// at is the comparison of modes at a workload.
-func (c Comparison) at(workload string) Comparison {
+// atWorkload is the comparison of modes at a workload.
+func atWorkload(c Comparison, workload string) Comparison {
 	c.A.Of, c.B.Of = slices.Clone(c.A.Of), slices.Clone(c.B.Of)
-	for _, t := range c.terms() {
+	for _, t := range termsOf(&c) {
 		t.Workload = workload
 	}
-	c.A.join()
-	c.B.join()
+	joinTerms(&c.A)
+	joinTerms(&c.B)
 	return c
+}
+
+// metrics adds a comparison for each metric that all its terms have.
+func (c *comparer) metrics(found Comparison) {
+	for _, t := range termsOf(&found) {
+		if !c.table.has(t.Mode, t.Workload) {
+			found.Reason = fmt.Sprintf("%s has no ok trial of %s", t.Mode, t.Workload)
+			c.out = append(c.out, found)
+			return
+		}
+	}
+	before := len(c.out)
+	for _, m := range c.Metrics {
+		if one, ok := c.metric(found, m); ok {
+			c.out = append(c.out, one)
+		}
+	}
+	if len(c.out) == before {
+		found.Reason = "the two have no metric in common"
+		c.out = append(c.out, found)
+	}
+}
+
+// metric is the comparison in one metric, not judged yet.
+func (c *comparer) metric(one Comparison, m Metric) (Comparison, bool) {
+	one.A.Of, one.B.Of = slices.Clone(one.A.Of), slices.Clone(one.B.Of)
+	every := map[int]int{} // how many terms have a block
+	terms := termsOf(&one)
+	for _, t := range terms {
+		own := c.table.values(t.Mode, t.Workload, m.Name)
+		if len(own) == 0 {
+			return one, false
+		}
+		for _, r := range own {
+			every[r.block]++
+		}
+	}
+	for _, n := range every {
+		if n == len(terms) {
+			one.N++
+		}
+	}
+	one.Missing = len(every) - one.N
+	one.Metric, one.Unit, one.Better, one.Margin, one.Indicative = m.Name, m.Unit, m.Better, c.Rule.Margin, c.Rule.Indicative
+	for _, s := range []*Side{&one.A, &one.B} {
+		for _, t := range s.Terms() {
+			t.Value, t.CI = summary(c.readings(t, m))
+			t.AtLeast = c.table.limited(t.Mode, t.Workload, m)
+		}
+		if len(s.Of) > 0 {
+			one.Unit = ""
+			if own := c.readings(s, m); positive(own) {
+				s.Value, s.CI = summary(own)
+				s.AtLeast = s.Of[0].AtLeast && !s.Of[1].AtLeast
+			}
+		}
+	}
+	return one, true
+}
+
+// readings are the values of a side, block by block.
+func (c *comparer) readings(s *Side, m Metric) []reading {
+	if len(s.Of) > 0 {
+		return ratios(c.readings(&s.Of[0], m), c.readings(&s.Of[1], m))
+	}
+	return c.table.values(s.Mode, s.Workload, m.Name)
+}
+
+// positive says whether there is a value and each has a logarithm.
+func positive(rs []reading) bool {
+	return len(rs) > 0 && !slices.ContainsFunc(rs, func(r reading) bool { return !(r.value > 0) || !finite(r.value) })
+}
+
+// judge fills in what is known of the comparisons in one metric: those that are
+// corrected together.
+func (c *comparer) judge(m Metric) {
+	var family []judged
+	var at []int // in out
+	for i := range c.out {
+		o := &c.out[i]
+		if o.Metric != m.Name {
+			continue
+		}
+		o.Verdict = CannotTell
+		l, ok := compare(c.readings(&o.A, m), c.readings(&o.B, m), c.pairing(o))
+		if !ok {
+			continue
+		}
+		cell := o.Cell()
+		j := judged{cell: &cell, ratio: l}
+		if o.Expect != nil {
+			j.expect = *o.Expect
+		}
+		aUp, aDown := loose(&o.A)
+		bUp, bDown := loose(&o.B)
+		j.mayRise, j.mayFall = aUp || bDown, aDown || bUp
+		j.oneSender = len(o.A.Of) == 0 && o.A.Workload == o.B.Workload && o.Expect == nil
+		family, at = append(family, j), append(at, i)
+	}
+	judge(family, c.Rule)
+	for i, j := range family {
+		o := &c.out[at[i]]
+		o.Ratio, o.RatioCI, o.P, o.Verdict = j.cell.Ratio, j.cell.RatioCI, j.cell.P, j.cell.Verdict
+		o.Detectable, o.BlocksNeeded = j.cell.Detectable, j.cell.BlocksNeeded
+	}
+}
+
+// pairing is the rule's, but a ratio has values only where there are blocks.
+func (c *comparer) pairing(o *Comparison) Pairing {
+	if len(o.A.Of) > 0 {
+		return PairBlocks
+	}
+	return c.Rule.Pairing
+}
+
+// loose says whether a side's true value may lie above or below its own figure.
+func loose(s *Side) (above, below bool) {
+	if len(s.Of) > 0 {
+		return s.Of[0].AtLeast, s.Of[1].AtLeast
+	}
+	return s.AtLeast, false
 }

@@ -214,12 +214,3 @@ func TestStudyInRunJSON(t *testing.T) {
 		t.Errorf("%+v: %v", old, err)
 	}
 }
-
-// JSON has no word for an infinite figure.
-func TestComparisonNotFinite(t *testing.T) {
-	for _, c := range []Comparison{{ID: "x", Ratio: new(math.Inf(1))}, {ID: "x", B: Side{Value: new(math.NaN())}}, {ID: "x", A: Side{CI: &Interval{0, math.Inf(1)}}}} {
-		if _, err := EncodeRun(Run{Comparisons: []Comparison{c}}); err == nil {
-			t.Errorf("%+v was written", c)
-		}
-	}
-}

@@ -22,17 +22,17 @@ const shortestLine = 64
 // named, for which JSON has no word.
 func EncodeRun(r Run) ([]byte, error) {
 	for _, c := range r.Cells {
-		if name := c.notFinite(); name != "" {
-			return nil, fmt.Errorf("encode run: cell %s: %s is not a finite number", scope(c.Mode, c.Workload, c.Metric), name)
+		if name := notFinite(c); name != "" {
+			return nil, fmt.Errorf("encode run: cell %s %s %s: %s is not a finite number", c.Mode, c.Workload, c.Metric, name)
 		}
 	}
 	for _, c := range r.Comparisons {
-		name := c.Cell().notFinite()
+		name := notFinite(c.Cell())
 		if name == "" {
-			name = Cell{Value: c.B.Value, CI: c.B.CI}.notFinite()
+			name = notFinite(Cell{Value: c.B.Value, CI: c.B.CI})
 		}
 		if name != "" {
-			return nil, fmt.Errorf("encode run: comparison %s: %s is not a finite number", scope(c.ID, c.Metric), name)
+			return nil, fmt.Errorf("encode run: comparison %s %s: %s is not a finite number", c.ID, c.Metric, name)
 		}
 	}
 	if r.Schema == "" {
@@ -55,7 +55,7 @@ func orEmpty[T any](s []T) []T {
 }
 
 // notFinite names the first figure of the cell that JSON cannot hold.
-func (c Cell) notFinite() string {
+func notFinite(c Cell) string {
 	for _, f := range []struct {
 		name string
 		p    *float64
@@ -80,7 +80,7 @@ func encodeTrial(t Trial) ([]byte, error) {
 	if t.Schema == "" {
 		t.Schema = TrialSchema
 	}
-	if err := t.check(); err != nil {
+	if err := checkTrial(t); err != nil {
 		return nil, err
 	}
 	line, err := encode(t, "")
@@ -118,22 +118,22 @@ func checked(t Trial, line []byte, err error) (Trial, error) {
 		return Trial{}, err
 	}
 	// JSON holds only finite figures.
-	return t, t.checkNames()
+	return t, checkNames(&t)
 }
 
-// check finds what would make a trial unreadable or a figure unknown to JSON.
-func (t Trial) check() error {
+// checkTrial finds what would make a trial unreadable or a figure unknown to JSON.
+func checkTrial(t Trial) error {
 	if err := checkSchema(t.Schema, TrialSchema); err != nil {
 		return err
 	}
-	if err := t.checkNames(); err != nil {
+	if err := checkNames(&t); err != nil {
 		return err
 	}
-	return t.checkFigures()
+	return checkFigures(t)
 }
 
 // checkNames finds what every trial has.
-func (t *Trial) checkNames() error {
+func checkNames(t *Trial) error {
 	switch {
 	case t.Mode == "":
 		return errors.New("no mode")
@@ -146,7 +146,7 @@ func (t *Trial) checkNames() error {
 }
 
 // checkFigures names the first figure that JSON cannot hold.
-func (t Trial) checkFigures() error {
+func checkFigures(t Trial) error {
 	figures := map[string]float64{"settle": t.Settle, "elapsed": t.Elapsed, "traffic": t.Traffic}
 	for name, v := range t.Metrics {
 		figures["metric "+name] = v
@@ -160,7 +160,7 @@ func (t Trial) checkFigures() error {
 	if t.GeneratorLimited != nil {
 		figures["generator_limited"] = *t.GeneratorLimited
 	}
-	t.searchFigures(figures)
+	searchFigures(t, figures)
 	for i, p := range t.Pairs {
 		for name, v := range p.Metrics {
 			figures[fmt.Sprintf("metric %s of pair %d", name, i+1)] = v
@@ -213,4 +213,24 @@ func encode(v any, indent string) ([]byte, error) {
 		return nil, err
 	}
 	return buf.Bytes(), nil
+}
+
+// searchFigures are the figures of a search and its steps, by name.
+func searchFigures(t Trial, figures map[string]float64) {
+	for i, s := range t.Steps {
+		for name, v := range map[string]float64{"load": s.Load, "duration": s.Duration, "loss ratio": s.LossRatio, "backlog": s.Backlog} {
+			figures[fmt.Sprintf("%s of step %d", name, i+1)] = v
+		}
+	}
+	if t.Search == nil {
+		return
+	}
+	figures["seconds of the search"] = t.Search.Seconds
+	for _, g := range t.Search.Goals {
+		for name, v := range map[string]*float64{"lower bound": g.Lower, "upper bound": g.Upper, "throughput": g.Throughput, "share of lossy steps": g.LossyUpper} {
+			if v != nil {
+				figures[name+" of "+g.Metric] = *v
+			}
+		}
+	}
 }

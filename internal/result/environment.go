@@ -6,15 +6,6 @@ import (
 	"time"
 )
 
-// Difference is a property of what two runs were made with that is not the same. Scope
-// is "tare", a host or a mode. An empty value is that of a run that does not tell it.
-type Difference struct {
-	Scope  string `json:"scope"`
-	Name   string `json:"name"`
-	Before string `json:"before"`
-	After  string `json:"after"`
-}
-
 // Environment lists in what two runs were made with they differ: the program, the
 // hosts' facts, and those of the modes that both have. What is of the moment, such as
 // the load, is left out.

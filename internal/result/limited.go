@@ -5,31 +5,16 @@ import (
 	"slices"
 )
 
-// limitedAbove is the share of its schedule that a generator may miss before the
-// rate it reached is only a lower bound.
-const limitedAbove = 0.001
-
 // limited says whether a trial that counts shows only a lower bound of a metric.
 func (t table) limited(mode, workload string, m Metric) bool {
 	return slices.ContainsFunc(t.trials(mode, workload), func(tr *Trial) bool { return tr.Limited(m) })
 }
 
-// Limited says whether the trial shows only that the metric is as high as this or
-// higher: the generator fell behind its schedule by more than 0.1 %, which keeps
-// every rate down, or the metric is among AtLeast.
-func (t *Trial) Limited(m Metric) bool {
-	slow := t.GeneratorLimited != nil && *t.GeneratorLimited > limitedAbove
-	return slow && m.bounded() || slices.Contains(t.AtLeast, m.Name)
-}
-
-// bounded says whether a metric is a rate, which a slow generator keeps down.
-func (m Metric) bounded() bool { return m.Better == Higher && m.Unit != "ratio" }
-
-// bound takes back what a lower bound does not show, of a comparison of more than two
+// boundVerdict takes back what a lower bound does not show, of a comparison of more than two
 // values or with a ratio that was expected. If the ratio may only be higher than
 // measured, a verdict that it is high stands; if it may only be lower, one that it is
 // low. More blocks would not tell more.
-func (c *Cell) bound(mayRise, mayFall bool) {
+func boundVerdict(c *Cell, mayRise, mayFall bool) {
 	high, low := Better, Worse
 	if c.Better == Lower {
 		high, low = Worse, Better
@@ -40,12 +25,12 @@ func (c *Cell) bound(mayRise, mayFall bool) {
 	c.Verdict, c.BlocksNeeded = CannotTell, nil
 }
 
-// level takes back what a lower bound does not show, of two values that one and the
+// levelVerdict takes back what a lower bound does not show, of two values that one and the
 // same sender reached. That they are alike may be the sender's limit and not theirs.
 // That they differ is not: the sender reached more on the other path, so what holds it
 // down here is this path's work, done in its calls or on its CPU, and a sender with
 // less work of its own would show the difference larger, not smaller.
-func (c *Cell) level(limited bool) {
+func levelVerdict(c *Cell, limited bool) {
 	if limited && (c.Verdict == Same || c.Verdict == Small || c.Verdict == CannotTell) {
 		c.Verdict, c.BlocksNeeded = CannotTell, nil
 	}

@@ -91,7 +91,7 @@ func summarize(path string) (Summary, error) {
 	if err != nil {
 		return Summary{Path: d.Path(), Problem: err.Error()}, nil
 	}
-	s := Summary{Path: d.Path(), ID: run.ID, Started: run.Started, Status: run.Status, Profile: run.Profile, Trials: run.Trials.total()}
+	s := Summary{Path: d.Path(), ID: run.ID, Started: run.Started, Status: run.Status, Profile: run.Profile, Trials: run.Trials.Total()}
 	for _, m := range run.Modes {
 		s.Modes = append(s.Modes, m.ID)
 	}

@@ -43,7 +43,7 @@ func (d *Dir) load(of func(Run) parser) (Run, []Trial, error) {
 	if broken != nil && !absent {
 		run = Run{}
 	}
-	trials, _, err := d.readTrials(of(run), run.Trials.total())
+	trials, _, err := d.readTrials(of(run), run.Trials.Total())
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return Run{}, nil, err // theirs is the file that all else is made of
@@ -52,7 +52,7 @@ func (d *Dir) load(of func(Run) parser) (Run, []Trial, error) {
 	case broken != nil:
 		return Run{}, nil, broken
 	}
-	switch known := run.Trials.total(); {
+	switch known := run.Trials.Total(); {
 	case len(trials) > known:
 		run.Status = RunInterrupted
 		run.Warnings = append(run.Warnings, Warning{"stale_run", "run", fmt.Sprintf(
@@ -64,8 +64,6 @@ func (d *Dir) load(of func(Run) parser) (Run, []Trial, error) {
 	}
 	return run, trials, nil
 }
-
-func (t Tally) total() int { return t.OK + t.Invalid + t.Failed }
 
 // runOf is what trials alone tell of a run. An ok trial's path was proven.
 func runOf(trials []Trial) Run {

@@ -256,3 +256,22 @@ type Warning struct {
 	Scope string `json:"scope"`
 	Text  string `json:"text"`
 }
+
+// Total is how many trials there are, however they ended.
+func (t Tally) Total() int { return t.OK + t.Invalid + t.Failed }
+
+// Count tallies trials by how they ended.
+func Count(trials []Trial) Tally {
+	var n Tally
+	for _, t := range trials {
+		switch t.Status {
+		case TrialOK:
+			n.OK++
+		case TrialInvalid:
+			n.Invalid++
+		case TrialFailed:
+			n.Failed++
+		}
+	}
+	return n
+}

@@ -12,7 +12,7 @@ func SumLosses(modes []Mode, workloads []string, trials []Trial) []LossSummary {
 			s := LossSummary{Mode: m.ID, Workload: w}
 			for _, t := range trials {
 				if t.Mode == m.ID && t.Workload == w && t.Status == TrialOK && !t.Aside() && t.Losses != nil {
-					s.add(*t.Losses)
+					addLosses(&s, *t.Losses)
 				}
 			}
 			if s.Trials > 0 || len(s.Missing) > 0 {
@@ -24,8 +24,8 @@ func SumLosses(modes []Mode, workloads []string, trials []Trial) []LossSummary {
 	return out
 }
 
-// add takes in one trial. One that was not booked only says why.
-func (s *LossSummary) add(l Losses) {
+// addLosses takes in one trial. One that was not booked only says why.
+func addLosses(s *LossSummary, l Losses) {
 	for _, text := range l.Missing {
 		if !slices.Contains(s.Missing, text) {
 			s.Missing = append(s.Missing, text)

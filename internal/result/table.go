@@ -177,22 +177,6 @@ func (t table) leftOut(in Input) []Warning {
 
 func scope(parts ...string) string { return strings.Join(parts, " ") }
 
-// Count tallies trials by how they ended.
-func Count(trials []Trial) Tally {
-	var n Tally
-	for _, t := range trials {
-		switch t.Status {
-		case TrialOK:
-			n.OK++
-		case TrialInvalid:
-			n.Invalid++
-		case TrialFailed:
-			n.Failed++
-		}
-	}
-	return n
-}
-
 // Counted says of each trial whether it counts in a cell: ok, of a measured mode, no
 // pilot, and the one of its block that stands.
 func Counted(modes []Mode, trials []Trial) []bool {

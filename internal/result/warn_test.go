@@ -47,10 +47,3 @@ func TestCellWarnings(t *testing.T) {
 		})
 	}
 }
-
-func TestCount(t *testing.T) {
-	trials := []Trial{{Status: TrialOK}, {Status: TrialFailed}, {Status: TrialOK}, {Status: TrialInvalid}, {Status: "odd"}}
-	if d := cmp.Diff(Tally{OK: 2, Invalid: 1, Failed: 1}, Count(trials)); d != "" {
-		t.Error(d)
-	}
-}

@@ -13,9 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/analysis"
 	"tare/internal/foreign"
 	"tare/internal/report"
 	"tare/internal/result"
+	"tare/internal/store"
 )
 
 type judgeFlags struct {
@@ -142,7 +144,7 @@ func (a App) sources(args []string) (sources []foreign.Source, done func(), err 
 
 // judged is what reports are made of.
 func judged(n foreign.Numbers, build result.Build, args []string) report.Input {
-	cells, warnings := result.Judge(n.Input)
+	cells, warnings := analysis.Judge(n.Input)
 	names := make([]string, len(args))
 	for i, name := range args {
 		if names[i] = filepath.Base(name); name == "-" {
@@ -183,7 +185,7 @@ func (a App) show(in report.Input, asJSON bool) error {
 		}
 		return a.text(report.Prepare(in))
 	}
-	text, err := result.EncodeRun(in.Run)
+	text, err := store.EncodeRun(in.Run)
 	if err != nil {
 		return fmt.Errorf("print the cells: %w", err)
 	}

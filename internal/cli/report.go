@@ -15,11 +15,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/analysis"
 	"tare/internal/plan"
 	"tare/internal/report"
 	"tare/internal/report/say"
 	"tare/internal/result"
 	"tare/internal/runner"
+	"tare/internal/store"
 	"tare/internal/study"
 )
 
@@ -38,7 +40,7 @@ func (a App) reportCommand() *cobra.Command {
 		Long: "Render report.html, report.md and the figures of a run's directory again and print the\n" +
 			"table. It works on runs that were interrupted, too.",
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir, err := result.Open(args[0])
+			dir, err := store.Open(args[0])
 			if err != nil {
 				return unread(err)
 			}
@@ -57,7 +59,7 @@ func (a App) reportCommand() *cobra.Command {
 }
 
 // write writes the reports of a run into its directory.
-func (a App) write(dir *result.Dir, prepared report.Prepared) error {
+func (a App) write(dir *store.Dir, prepared report.Prepared) error {
 	var page, text bytes.Buffer
 	if err := errors.Join(prepared.HTML(&page), prepared.Markdown(&text)); err != nil {
 		return fmt.Errorf("render report: %w", err)
@@ -88,7 +90,7 @@ func unwritten(dir string, err error) error {
 }
 
 // input reads what the report of a run needs.
-func (a App) input(dir *result.Dir) (report.Input, error) {
+func (a App) input(dir *store.Dir) (report.Input, error) {
 	run, trials, err := dir.LoadLean()
 	if err != nil {
 		return report.Input{}, err
@@ -98,7 +100,7 @@ func (a App) input(dir *result.Dir) (report.Input, error) {
 	}
 	in := report.Input{Run: run, Trials: trials, FiguresDir: figuresDir}
 	in.Title, in.Description = titles(dir.Path())
-	in.Command = fmt.Sprintf("tare run %s --out NEW_DIRECTORY", quote(filepath.Join(dir.Path(), result.StudyFile)))
+	in.Command = fmt.Sprintf("tare run %s --out NEW_DIRECTORY", quote(filepath.Join(dir.Path(), store.StudyFile)))
 	return in, nil
 }
 
@@ -119,15 +121,15 @@ func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run
 	}
 	rule := runner.Rule(s, trials)
 	run.Noisy = rule.Noisy
-	cells, warnings := result.Cells(run.Modes, plan.Names(s), trials, rule)
-	agreements, more := result.Agreements(run.Modes, runner.Verified(s), trials, rule)
+	cells, warnings := analysis.Cells(run.Modes, plan.Names(s), trials, rule)
+	agreements, more := analysis.Agreements(run.Modes, runner.Verified(s), trials, rule)
 	run.Scenarios = runner.Scenarios(s)
-	run.Comparisons = result.Compare(
-		result.Input{Modes: run.Modes, Workloads: plan.Names(s), Trials: trials, Rule: rule}, run.Scenarios, runner.Asked(s))
-	limited, saturated := result.LinkLimits(runner.Links(s, run.Modes), cells, trials)
+	run.Comparisons = analysis.Compare(
+		analysis.Input{Modes: run.Modes, Workloads: plan.Names(s), Trials: trials, Rule: rule}, run.Scenarios, runner.Asked(s))
+	limited, saturated := analysis.LinkLimits(runner.Links(s, run.Modes), cells, trials)
 	run.CostPass = runner.CostPass(s, trials)
-	run.Breakdowns = result.Breakdowns(run.Modes, plan.Names(s), trials)
-	run.ECDFs = result.ECDFs(run.Modes, plan.Names(s), trials)
+	run.Breakdowns = analysis.Breakdowns(run.Modes, plan.Names(s), trials)
+	run.ECDFs = analysis.ECDFs(run.Modes, plan.Names(s), trials)
 	run.Cells, run.Agreements, run.LinkLimited, run.Warnings = cells, agreements, limited, slices.Concat(run.Warnings, warnings, more, saturated)
 	return run
 }
@@ -135,7 +137,7 @@ func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run
 // titles reads what the study calls itself. A study that a later version wrote,
 // or none, leaves the run its own name.
 func titles(dir string) (title, description string) {
-	src, err := result.ReadStudy(dir)
+	src, err := store.ReadStudy(dir)
 	if err != nil {
 		return "", ""
 	}
@@ -173,7 +175,7 @@ func (a App) lsCommand() *cobra.Command {
 			if len(args) > 0 {
 				dir = args[0]
 			}
-			runs, err := result.List(dir)
+			runs, err := store.List(dir)
 			if errors.Is(err, fs.ErrNotExist) && len(args) == 0 {
 				fmt.Fprintf(a.Stderr, "no runs yet: there is no directory %s\n", dir)
 				return nil
@@ -186,7 +188,7 @@ func (a App) lsCommand() *cobra.Command {
 	}
 }
 
-func (a App) list(runs []result.Summary) error {
+func (a App) list(runs []store.Summary) error {
 	if len(runs) == 0 {
 		fmt.Fprintln(a.Stderr, "no runs here")
 		return nil

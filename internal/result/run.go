@@ -1,5 +1,6 @@
-// Package result is the model of a run: what run.json and trials.ndjson hold,
-// and how the files of a run's directory are written and read back.
+// Package result is the model of a run: what run.json and trials.ndjson hold. It imports
+// nothing of ours: how the files are written and read is in store, how cells and
+// comparisons follow from trials in analysis.
 package result
 
 import "time"
@@ -15,7 +16,7 @@ const (
 type RunStatus string
 
 // The ways a run ends. A run whose controller was killed has no run.json yet;
-// Dir.Load reports it as interrupted.
+// store.Dir.Load reports it as interrupted.
 const (
 	RunComplete    RunStatus = "complete"
 	RunInterrupted RunStatus = "interrupted"

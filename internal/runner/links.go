@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"tare/internal/analysis"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -20,8 +21,8 @@ const (
 // measured mode, where their rate is known: in a lab with a rate limit. What a mode
 // that stays on one host has in its way is not among them, and neither is a network
 // card: nothing here reads its speed.
-func Links(s study.Study, modes []result.Mode) []result.Link {
-	var out []result.Link
+func Links(s study.Study, modes []result.Mode) []analysis.Link {
+	var out []analysis.Link
 	if s.Engines().Existing() {
 		return nil
 	}
@@ -43,8 +44,8 @@ func Links(s study.Study, modes []result.Mode) []result.Link {
 
 // link is the underlay of one mode, with the packets that a workload puts on it.
 // Datagrams that do not fit are in pieces, each with a header of its own.
-func link(mode string, w study.Workload, in study.Lab) result.Link {
-	l := result.Link{Mode: mode, Workload: w.Name(), Rate: float64(in.Rate), Frame: in.MTU + ethernetHeader, Ways: 1}
+func link(mode string, w study.Workload, in study.Lab) analysis.Link {
+	l := analysis.Link{Mode: mode, Workload: w.Name(), Rate: float64(in.Rate), Frame: in.MTU + ethernetHeader, Ways: 1}
 	if w.Direction == study.Both {
 		l.Ways = 2
 	}
@@ -63,7 +64,7 @@ func link(mode string, w study.Workload, in study.Lab) result.Link {
 
 // limitedByLinks says in which workloads the underlay was what limited every mode.
 func (r *run) limitedByLinks() {
-	found, warnings := result.LinkLimits(Links(r.cfg.Study, r.out.Modes), r.out.Cells, r.trials)
+	found, warnings := analysis.LinkLimits(Links(r.cfg.Study, r.out.Modes), r.out.Cells, r.trials)
 	r.out.LinkLimited = found
 	for _, w := range warnings {
 		r.warn(w.Code, w.Scope, "%s", w.Text)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/analysis"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -21,7 +22,7 @@ func TestLinks(t *testing.T) {
 		},
 	}
 	modes := []result.Mode{{ID: "host", Status: result.ModeMeasured}, {ID: "jumbo", Status: result.ModeMeasured}, {ID: "broken", Status: result.ModeFailed}}
-	want := []result.Link{
+	want := []analysis.Link{
 		{Mode: "host", Workload: "tcp_stream", Rate: 1e9, Frame: 1514, Ways: 2},
 		{Mode: "jumbo", Workload: "tcp_stream", Rate: 1e9, Frame: 9014, Ways: 2},
 		{Mode: "host", Workload: "udp_stream", Rate: 1e9, Frame: 1442, Payload: 1400, Ways: 1},

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"tare/internal/analysis"
 	"tare/internal/driver"
 	"tare/internal/lab"
 	"tare/internal/live"
@@ -19,6 +20,7 @@ import (
 	"tare/internal/observe/drops"
 	"tare/internal/plan"
 	"tare/internal/result"
+	"tare/internal/store"
 	"tare/internal/study"
 )
 
@@ -28,7 +30,7 @@ type Config struct {
 	Claim    lab.Claim
 	Pin      bool // name namespaces under /run/netns
 	Drivers  driver.Registry
-	Dir      *result.Dir
+	Dir      *store.Dir
 	Listener live.Listener
 	Build    result.Build
 	Facts    []result.Fact    // of this machine
@@ -146,10 +148,10 @@ func (r *run) finish() {
 	r.ruledOut()
 	r.busyTurns()
 	r.unpaid()
-	cells, warnings := result.Cells(r.out.Modes, plan.Names(r.cfg.Study), r.trials, rule)
+	cells, warnings := analysis.Cells(r.out.Modes, plan.Names(r.cfg.Study), r.trials, rule)
 	r.out.Cells = cells
 	r.breakdowns()
-	r.out.ECDFs = result.ECDFs(r.out.Modes, plan.Names(r.cfg.Study), r.trials)
+	r.out.ECDFs = analysis.ECDFs(r.out.Modes, plan.Names(r.cfg.Study), r.trials)
 	r.limitedByLinks()
 	r.saturated()
 	for _, w := range plan.Workloads(r.cfg.Study) {
@@ -158,11 +160,11 @@ func (r *run) finish() {
 	r.alike()
 	r.pressed()
 	r.out.Scenarios = Scenarios(r.cfg.Study)
-	r.out.Comparisons = result.Compare(
-		result.Input{Modes: r.out.Modes, Workloads: plan.Names(r.cfg.Study), Trials: r.trials, Rule: rule}, r.out.Scenarios, Asked(r.cfg.Study))
-	agreements, disagreements := result.Agreements(r.out.Modes, Verified(r.cfg.Study), r.trials, rule)
+	r.out.Comparisons = analysis.Compare(
+		analysis.Input{Modes: r.out.Modes, Workloads: plan.Names(r.cfg.Study), Trials: r.trials, Rule: rule}, r.out.Scenarios, Asked(r.cfg.Study))
+	agreements, disagreements := analysis.Agreements(r.out.Modes, Verified(r.cfg.Study), r.trials, rule)
 	r.out.Agreements = agreements
-	r.out.Losses = result.SumLosses(r.out.Modes, plan.Names(r.cfg.Study), r.trials)
+	r.out.Losses = analysis.SumLosses(r.out.Modes, plan.Names(r.cfg.Study), r.trials)
 	r.out.TCPLimits = r.limitTCP()
 	for _, w := range append(warnings, disagreements...) {
 		r.warn(w.Code, w.Scope, "%s", w.Text)

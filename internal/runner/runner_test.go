@@ -24,6 +24,7 @@ import (
 	"tare/internal/live"
 	"tare/internal/result"
 	"tare/internal/runner"
+	"tare/internal/store"
 	"tare/internal/study"
 	"tare/internal/traffic"
 )
@@ -85,7 +86,7 @@ func weighUntil(ctx context.Context, t *testing.T, done []result.Trial, d driver
 		t.Fatal(err)
 	}
 	defer claim.Release()
-	dir, err := result.Create(filepath.Join(t.TempDir(), "run"))
+	dir, err := store.Create(filepath.Join(t.TempDir(), "run"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/analysis"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -23,7 +24,7 @@ const (
 // saturated warns of what filled a CPU or its underlay, or was paced by bbr, in a way
 // that bears on a comparison.
 func (r *run) saturated() {
-	for _, w := range result.Saturated(Links(r.cfg.Study, r.out.Modes), r.out.Cells, r.trials, r.out.LinkLimited) {
+	for _, w := range analysis.Saturated(Links(r.cfg.Study, r.out.Modes), r.out.Cells, r.trials, r.out.LinkLimited) {
 		r.warn(w.Code, w.Scope, "%s", w.Text)
 	}
 	for _, w := range plan.Workloads(r.cfg.Study) {

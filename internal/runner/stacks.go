@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"tare/internal/analysis"
 	"tare/internal/observe"
 	"tare/internal/observe/stacks"
 	"tare/internal/plan"
@@ -175,7 +176,7 @@ func (r *run) unprofiled() []plan.Trial {
 
 // breakdowns sums up what the stacks of all trials came to.
 func (r *run) breakdowns() {
-	r.out.Breakdowns = result.Breakdowns(r.out.Modes, plan.Names(r.cfg.Study), r.trials)
+	r.out.Breakdowns = analysis.Breakdowns(r.out.Modes, plan.Names(r.cfg.Study), r.trials)
 	for i := range r.out.Breakdowns {
 		b := &r.out.Breakdowns[i]
 		if b.Samples == 0 {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/stats"
 )
@@ -145,3 +146,26 @@ func sampledCost(t result.Trial) (cost float64, unit string, ok bool) {
 	}
 	return 0, "", false
 }
+
+// breakdowns sums up what the stacks of all trials came to.
+func (e *evaluation) breakdowns() {
+	e.run.Breakdowns = Breakdowns(e.run.Modes, plan.Names(e.in.Study), e.in.Trials)
+	for i := range e.run.Breakdowns {
+		b := &e.run.Breakdowns[i]
+		if b.Samples == 0 {
+			continue
+		}
+		if b.Unknown > mostUnknown {
+			e.warn("stacks_unknown", b.Mode+" "+b.Workload, "no rule knows %s of the sampled stacks: the components beside them are too small by that", percent(b.Unknown))
+		}
+		if all := b.Samples + b.Lost; float64(b.Lost) > mostLost*float64(all) {
+			e.warn("stacks_lost", b.Mode+" "+b.Workload, "%s of the samples were lost: the machine was too busy to take them", percent(float64(b.Lost)/float64(all)))
+		}
+	}
+}
+
+// Above these shares a breakdown says that it knows less than it looks like.
+const (
+	mostUnknown = 0.15
+	mostLost    = 0.05
+)

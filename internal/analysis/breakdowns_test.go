@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tare/internal/result"
+	"tare/internal/study"
 )
 
 // sampled is a trial whose stacks were sampled on two CPUs.
@@ -105,5 +106,29 @@ func TestProfiledCountsInNoCell(t *testing.T) {
 	near(t, "goodput", cells[0].Value, 100)
 	if c := Counted(modes, trials); !c[0] || c[1] {
 		t.Errorf("counted %v", c)
+	}
+}
+
+// A breakdown that knows too little says so.
+func TestBreakdownWarns(t *testing.T) {
+	trial := func(mode string, unknown, lost int) result.Trial {
+		return result.Trial{Mode: mode, Workload: study.CostPassID, Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1e9},
+			Stacks: &result.Stacks{CPUs: 1, Busy: 100, Lost: lost, Components: map[string]int{"copy": 100 - unknown, result.Unclassified: unknown}}}
+	}
+	e := &evaluation{in: Evidence{Study: study.Study{
+		Blocks: 2, CostPass: study.CostPass{Rate: 1e9, FromBlock: 1, Every: 1, Duration: 1e9}, Workloads: []study.Workload{{ID: "t", Kind: "tcp_stream"}},
+	}}}
+	e.run.Modes = []result.Mode{{ID: "good", Status: result.ModeMeasured}, {ID: "odd", Status: result.ModeMeasured}, {ID: "busy", Status: result.ModeMeasured}}
+	e.in.Trials = []result.Trial{trial("good", 15, 5), trial("odd", 16, 0), trial("busy", 0, 20)}
+	e.breakdowns()
+	if len(e.run.Breakdowns) != 3 || e.run.Breakdowns[0].File != "stacks/good.cost_pass.folded" {
+		t.Fatalf("%+v", e.run.Breakdowns)
+	}
+	codes := map[string]string{}
+	for _, w := range e.run.Warnings {
+		codes[w.Code] = w.Scope
+	}
+	if len(codes) != 2 || codes["stacks_unknown"] != "odd cost_pass" || codes["stacks_lost"] != "busy cost_pass" {
+		t.Errorf("warnings %+v", e.run.Warnings)
 	}
 }

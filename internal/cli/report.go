@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,11 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/analysis"
-	"tare/internal/plan"
 	"tare/internal/report"
 	"tare/internal/report/say"
 	"tare/internal/result"
-	"tare/internal/runner"
 	"tare/internal/store"
 	"tare/internal/study"
 )
@@ -104,7 +101,7 @@ func (a App) input(dir *store.Dir) (report.Input, error) {
 	return in, nil
 }
 
-// judge makes the cells of a run whose controller was killed before it could: its
+// judge makes the verdicts of a run whose controller was killed before it could: its
 // trials are whole, and its study says what to compare. Without a study that can
 // be read the run stays without cells.
 func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run {
@@ -113,25 +110,24 @@ func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run
 		return run
 	}
 	run.Profile, run.Seed = s.Profile, s.Seed
-	for i, m := range run.Modes {
+	run.Modes = a.modesOf(s, run.Modes)
+	return analysis.Evaluate(run, analysis.Evidence{Study: s, Trials: trials, Lab: !s.Engines().Existing(), Elsewhere: !local(s.Engines())})
+}
+
+// modesOf gives the modes of a run, of which only the trials tell, what the study and the
+// drivers say of them, in the order of the study.
+func (a App) modesOf(s study.Study, told []result.Mode) []result.Mode {
+	names := s.ModeNames()
+	out := slices.Clone(told)
+	slices.SortStableFunc(out, func(x, y result.Mode) int { return slices.Index(names, x.ID) - slices.Index(names, y.ID) })
+	for i, m := range out {
 		asked, _ := s.ModeNamed(m.ID)
 		if _, known, err := a.Drivers.For(asked.Mode); err == nil {
-			run.Modes[i].Title, run.Modes[i].Baseline = cmp.Or(asked.Title, known.Title), s.NameOf(known.Baseline)
+			out[i] = analysis.ModeOf(s, m.ID, known.Title, known.Baseline)
+			out[i].Status, out[i].Reason = m.Status, m.Reason
 		}
 	}
-	rule := runner.Rule(s, trials)
-	run.Noisy = rule.Noisy
-	cells, warnings := analysis.Cells(run.Modes, plan.Names(s), trials, rule)
-	agreements, more := analysis.Agreements(run.Modes, runner.Verified(s), trials, rule)
-	run.Scenarios = runner.Scenarios(s)
-	run.Comparisons = analysis.Compare(
-		analysis.Input{Modes: run.Modes, Workloads: plan.Names(s), Trials: trials, Rule: rule}, run.Scenarios, runner.Asked(s))
-	limited, saturated := analysis.LinkLimits(runner.Links(s, run.Modes), cells, trials)
-	run.CostPass = runner.CostPass(s, trials)
-	run.Breakdowns = analysis.Breakdowns(run.Modes, plan.Names(s), trials)
-	run.ECDFs = analysis.ECDFs(run.Modes, plan.Names(s), trials)
-	run.Cells, run.Agreements, run.LinkLimited, run.Warnings = cells, agreements, limited, slices.Concat(run.Warnings, warnings, more, saturated)
-	return run
+	return out
 }
 
 // titles reads what the study calls itself. A study that a later version wrote,

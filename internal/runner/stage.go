@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"tare/internal/agent"
+	"tare/internal/analysis"
 	"tare/internal/driver"
 	"tare/internal/lab"
 	"tare/internal/live"
@@ -155,14 +155,13 @@ func (r *run) setUp(ctx context.Context) error {
 // is only planned says so.
 func (r *run) cast(id string) (*stage, error) {
 	asked, _ := r.cfg.Study.ModeNamed(id)
-	s := &stage{asked: asked, control: r.cfg.Study.Control && id == study.ControlID}
 	d, m, err := r.cfg.Drivers.For(asked.Mode)
 	if _, planned := driver.AsUnsupported(err); err != nil && !planned {
 		return nil, err
 	}
-	m.ID, m.Title, m.Baseline = id, cmp.Or(asked.Title, m.Title), r.cfg.Study.BaselineOf(asked, m.Baseline)
-	s.driver, s.mode = d, m
-	return s, err
+	of := analysis.ModeOf(r.cfg.Study, id, m.Title, m.Baseline)
+	m.ID, m.Title, m.Baseline = of.ID, of.Title, of.Baseline
+	return &stage{asked: asked, control: of.Control, driver: d, mode: m}, err
 }
 
 // voidIn finds the reason for which a mode came out void in earlier trials.

@@ -170,7 +170,7 @@ func (r *run) provisional(block int) {
 	if block != provisionalAfter && !again || r.plan.Blocks <= block {
 		return
 	}
-	cells, _ := analysis.Cells(r.modes(), plan.Names(r.cfg.Study), r.trials, Rule(r.cfg.Study, nil))
+	cells, _ := analysis.Cells(r.modes(), plan.Names(r.cfg.Study), r.trials, analysis.RuleOf(r.cfg.Study, nil))
 	for i := range cells {
 		c := &cells[i]
 		c.Verdict, c.P, c.BlocksNeeded = "", nil, nil

@@ -8,12 +8,13 @@ import (
 
 	"tare/internal/observe"
 	"tare/internal/observe/netstack"
+	"tare/internal/result"
 	"tare/internal/study"
 )
 
 // figureEnds is the time between the readings of the ends' machines, which is longer
 // than the trial's by what it takes to begin it and to prove its path from afar.
-const figureEnds = "pressure_elapsed"
+const figureEnds = result.FigurePressureTime
 
 // strained is whether a figure is one of memory and pressure, which are those of the
 // machines that the ends of a trial are on.

@@ -64,7 +64,6 @@ func (l lean) read(line []byte, into any, p *part) (result.Trial, error) {
 // those of the trial.
 type part struct {
 	result.Trial
-	Server   passed         `json:"server"`
 	Counters passed         `json:"counters"`
 	Pairs    passed         `json:"pairs"`
 	Machine  jsontext.Value `json:"machine"` // for later
@@ -76,6 +75,7 @@ type (
 	wasJudged struct {
 		part
 		Client        passed `json:"client"`
+		Server        passed `json:"server"`
 		Tool          passed `json:"tool"`
 		Notes         passed `json:"notes"`
 		Losses        passed `json:"losses"`
@@ -96,21 +96,29 @@ func (l lean) wantsMachine(t *result.Trial) bool { return l.machine || len(t.Pro
 
 // slim leaves out what is not needed.
 func (l lean) slim(t *result.Trial) {
-	t.Counters, t.Pairs, t.Server = nil, nil, nil
-	if l.toJudge && t.Client != nil && t.Client.MSS != 0 {
-		t.Client = &result.End{MSS: t.Client.MSS}
+	t.Counters, t.Pairs = nil, nil
+	if l.toJudge {
+		t.Client, t.Server = settings(t.Client), settings(t.Server)
 	} else {
-		t.Client = nil
+		t.Client, t.Server = nil, nil
 	}
 	if !l.wantsMachine(t) {
 		t.Machine = nil
 	}
-	maps.DeleteFunc(t.Machine, func(name string, _ float64) bool { return !aboutCPUs(name) })
 	if !l.toJudge {
+		maps.DeleteFunc(t.Machine, func(name string, _ float64) bool { return !aboutCPUs(name) })
 		t.Tool, t.Notes, t.Losses, t.Stacks, t.Limits, t.Distributions = nil, nil, nil, nil, nil, nil
 	}
 	// Of these there are few, and very many trials.
 	t.Schema, t.Mode, t.Workload = one(t.Schema), one(t.Mode), one(t.Workload)
+}
+
+// settings is what judging looks at of an end: how its connection was set.
+func settings(e *result.End) *result.End {
+	if e == nil {
+		return nil
+	}
+	return &result.End{MSS: e.MSS, Congestion: e.Congestion, SendBuffer: e.SendBuffer, ReceiveBuffer: e.ReceiveBuffer}
 }
 
 // aboutCPUs says that a figure of a machine is about its CPUs.

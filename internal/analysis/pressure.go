@@ -1,4 +1,4 @@
-package runner
+package analysis
 
 import (
 	"fmt"
@@ -6,21 +6,6 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
-)
-
-// The figures of memory and pressure; see package observe. They are of all that runs
-// on the machine, and so bear on trials that took turns alike.
-const (
-	figurePressureCPU    = "pressure_cpu"
-	figurePressureMemory = "pressure_memory"
-	figurePressureIO     = "pressure_io"
-	figureAvailable      = "memory_available"
-	figureFaults         = "memory_major_faults"
-	figureSwapped        = "memory_swapped"
-	figureStalls         = "memory_stalls"
-	figureKills          = "memory_oom_kills"
-	figureGroupStalls    = "memory_group_stalls"
-	figureGroupKills     = "memory_group_oom_kills"
 )
 
 // From where on pressure is worth a warning. None of it rules a trial out: what waits
@@ -35,10 +20,8 @@ const (
 )
 
 // pressed warns of what the trials lacked: memory, CPUs, room for connections.
-func (r *run) pressed() {
-	for _, w := range pressed(r.trials, r.plan.Workloads) {
-		r.warn(w.Code, w.Scope, "%s", w.Text)
-	}
+func (e *evaluation) pressed() {
+	e.add(pressed(e.in.Trials, measured(e.in.Study)))
 }
 
 // pressed is what of memory, pressure and connection tracking is to be told of trials
@@ -85,9 +68,9 @@ func machineFigure(name string) func(result.Trial) (float64, bool) {
 func perTime(name string) func(result.Trial) (float64, bool) {
 	return func(t result.Trial) (float64, bool) {
 		v, ok := t.Machine[name]
-		long, apart := t.Machine[figureEnds]
+		long, apart := t.Machine[result.FigurePressureTime]
 		if !apart {
-			long = t.Machine[figureElapsed]
+			long = t.Machine[result.FigureElapsed]
 		}
 		return v / long, ok && long > 0
 	}
@@ -98,27 +81,27 @@ func shortOfMemory(trials []result.Trial) (out []result.Warning) {
 		out = append(out, result.Warning{Code: code, Scope: "run", Text: fmt.Sprintf(format, args...)})
 	}
 	const mend = "end what else uses memory, or run where there is more"
-	if n, known, most := tally(trials, perTime(figurePressureMemory), muchMemoryStall); n > 0 {
+	if n, known, most := tally(trials, perTime(result.FigurePressureMemory), muchMemoryStall); n > 0 {
 		warn("memory_pressure", "in %d of %d trials programs waited for memory for more than %s of the time, up to %s: rates are lower and spread more than "+
 			"the modes make them, and buffers may have been kept small; %s", n, known, percent(muchMemoryStall), percent(most), mend)
 	}
-	if n, known, most := tally(trials, machineFigure(figureGroupStalls), 0); n > 0 {
+	if n, known, most := tally(trials, machineFigure(result.FigureGroupStalls), 0); n > 0 {
 		warn("memory_pressure", "in %d of %d trials a control group's limit on memory stood in the way, up to %.0f times: what sockets hold counts against it, "+
 			"so that rates show the limit; a higher limit mends it", n, known, most)
 	}
 	below := func(t result.Trial) (float64, bool) {
-		v, ok := t.Machine[figureAvailable]
+		v, ok := t.Machine[result.FigureAvailable]
 		return -v, ok
 	}
 	if n, known, _ := tally(trials, below, -littleMemory); n > 0 {
 		warn("memory_pressure", "in %d of %d trials less than %d MiB of memory were available: the kernel keeps socket buffers small when memory is short; %s",
 			n, known, littleMemory>>20, mend)
 	}
-	if n, known, most := tally(trials, machineFigure(figureSwapped), muchSwap); n > 0 {
+	if n, known, most := tally(trials, machineFigure(result.FigureSwapped), muchSwap); n > 0 {
 		warn("swapping", "in %d of %d trials memory was swapped to a disk or back, up to %.3g MiB: whoever is swapped out answers late, and the longest round trips are its; %s",
 			n, known, most/(1<<20), mend)
 	}
-	for _, figure := range []string{figureKills, figureGroupKills} {
+	for _, figure := range []string{result.FigureKills, result.FigureGroupKills} {
 		if n, known, _ := tally(trials, machineFigure(figure), 0); n > 0 {
 			warn("oom_kill", "in %d of %d trials that count the kernel ended processes for lack of memory: none of the trial's own, but what was left had a machine "+
 				"that was short of memory; %s", n, known, mend)
@@ -131,7 +114,7 @@ func shortOfMemory(trials []result.Trial) (out []result.Warning) {
 func shortOfCPU(workload string, trials []result.Trial) []result.Warning {
 	var shares []float64
 	for _, t := range trials {
-		if share, ok := perTime(figurePressureCPU)(t); ok {
+		if share, ok := perTime(result.FigurePressureCPU)(t); ok {
 			shares = append(shares, share)
 		}
 	}
@@ -153,7 +136,7 @@ func trackingFull(trials []result.Trial) (out []result.Warning) {
 	worst := map[at]float64{}
 	var order []at
 	for _, t := range trials {
-		if v, ok := t.Machine[figureTracked]; ok && v > fullTracking {
+		if v, ok := t.Machine[result.FigureTracked]; ok && v > fullTracking {
 			k := at{t.Mode, t.Workload}
 			if _, seen := worst[k]; !seen {
 				order = append(order, k)

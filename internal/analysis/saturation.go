@@ -1,19 +1,14 @@
-package runner
+package analysis
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"tare/internal/analysis"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
 )
-
-// figureFullest is the share of a trial's own time in which the fullest CPU was not
-// idle; see observe.Spent.
-const figureFullest = "cpu_fullest"
 
 // A CPU is full from saturatedAt on, and one with room to spare is below spareBelow.
 const (
@@ -23,26 +18,30 @@ const (
 
 // saturated warns of what filled a CPU or its underlay, or was paced by bbr, in a way
 // that bears on a comparison.
-func (r *run) saturated() {
-	for _, w := range analysis.Saturated(Links(r.cfg.Study, r.out.Modes), r.out.Cells, r.trials, r.out.LinkLimited) {
-		r.warn(w.Code, w.Scope, "%s", w.Text)
+func (e *evaluation) saturated() {
+	if e.in.Lab {
+		links := Links(e.in.Study, e.run.Modes)
+		found, warnings := LinkLimits(links, e.run.Cells, e.in.Trials)
+		e.run.LinkLimited = found
+		e.add(warnings)
+		e.add(Saturated(links, e.run.Cells, e.in.Trials, found))
 	}
-	for _, w := range plan.Workloads(r.cfg.Study) {
-		r.fullCores(w)
-		r.bbrPaces(w.Name())
+	for _, w := range plan.Workloads(e.in.Study) {
+		e.fullCores(w)
+		e.bbrPaces(w.Name())
 	}
-	if r.out.CostPass != nil {
-		r.fullCores(study.Workload{ID: study.CostPassID, Rate: 1})
+	if e.run.CostPass != nil {
+		e.fullCores(study.Workload{ID: study.CostPassID, Rate: 1})
 	}
 }
 
 // fullCores warns of modes that filled a CPU with a workload although others did not,
 // or although they had no more to do than a given rate. That every mode fills one as
 // it goes as fast as it can is what such a workload measures.
-func (r *run) fullCores(w study.Workload) {
+func (e *evaluation) fullCores(w study.Workload) {
 	full, spare := map[string]float64{}, false
-	for _, m := range r.out.Modes {
-		share, known := r.meanFullest(m.ID, w.Name())
+	for _, m := range e.run.Modes {
+		share, known := e.meanFullest(m.ID, w.Name())
 		switch {
 		case !known:
 		case share >= saturatedAt:
@@ -51,15 +50,15 @@ func (r *run) fullCores(w study.Workload) {
 			spare = true
 		}
 	}
-	for _, m := range r.out.Modes {
+	for _, m := range e.run.Modes {
 		share, ok := full[m.ID]
 		switch {
 		case !ok:
 		case paced(w):
-			r.warn("core_saturated", m.ID+" "+w.Name(), "a CPU was busy for %s of its trials, though no more was asked of them than a rate: "+
+			e.warn("core_saturated", m.ID+" "+w.Name(), "a CPU was busy for %s of its trials, though no more was asked of them than a rate: "+
 				"what the mode did there it did at its limit, and delays and losses show the CPU's queue, too", percent(share))
 		case spare:
-			r.warn("core_saturated", m.ID+" "+w.Name(), "a CPU was busy for %s of its trials, and in those of another mode none was (below %s): "+
+			e.warn("core_saturated", m.ID+" "+w.Name(), "a CPU was busy for %s of its trials, and in those of another mode none was (below %s): "+
 				"here the CPU set the figure, there something else did, such as the underlay or a window; what the modes cost in CPU compares them better", percent(share), percent(spareBelow))
 		}
 	}
@@ -72,15 +71,15 @@ func paced(w study.Workload) bool {
 
 // meanFullest is how full the fullest CPU was in the mean over a mode's trials of a
 // workload that count.
-func (r *run) meanFullest(mode, workload string) (mean float64, known bool) {
+func (e *evaluation) meanFullest(mode, workload string) (mean float64, known bool) {
 	n := 0.0
-	for _, t := range r.trials {
+	for _, t := range e.in.Trials {
 		if t.Mode != mode || t.Workload != workload || t.Status != result.TrialOK || t.Aside() {
 			continue
 		}
 		share, ok := 0.0, false
 		for name, v := range t.Machine { // of two machines, each has its own
-			if strings.HasSuffix(name, figureFullest) {
+			if strings.HasSuffix(name, result.FigureFullest) {
 				share, ok = max(share, v), true
 			}
 		}
@@ -92,9 +91,9 @@ func (r *run) meanFullest(mode, workload string) (mean float64, known bool) {
 }
 
 // bbrPaces warns of modes whose connections were under bbr.
-func (r *run) bbrPaces(workload string) {
+func (e *evaluation) bbrPaces(workload string) {
 	var modes []string
-	for _, t := range r.trials {
+	for _, t := range e.in.Trials {
 		if t.Workload != workload || t.Status != result.TrialOK || slices.Contains(modes, t.Mode) {
 			continue
 		}
@@ -105,7 +104,7 @@ func (r *run) bbrPaces(workload string) {
 		}
 	}
 	if len(modes) > 0 {
-		r.warn("bbr_paces", workload, "%s", fmt.Sprintf("bbr was in force (%s): it sends no faster than it has estimated the path to be, by a timer of its own. "+
+		e.warn("bbr_paces", workload, "%s", fmt.Sprintf("bbr was in force (%s): it sends no faster than it has estimated the path to be, by a timer of its own. "+
 			"On a path through one kernel that timer sets the goodput before the path does, which hides what a mode costs; cubic or reno show it", strings.Join(modes, ", ")))
 	}
 }

@@ -1,38 +1,32 @@
-package runner
+package analysis
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"tare/internal/live"
 	"tare/internal/result"
 	"tare/internal/study"
 )
 
-// deaf listens to nothing.
-type deaf struct{}
-
-func (deaf) Handle(live.Event) {}
-
 // crowded is a run over a lab of 100 Mbit/s whose modes were so fast, with their
 // fullest CPU so full.
-func crowded(w study.Workload, fullest map[string]float64, goodput map[string]float64, congestion string) *run {
-	r := &run{cfg: Config{Study: study.Study{Lab: study.Lab{MTU: 1500, Rate: 100_000_000}, Workloads: []study.Workload{w}}, Listener: deaf{}}}
+func crowded(w study.Workload, fullest map[string]float64, goodput map[string]float64, congestion string) *evaluation {
+	e := &evaluation{in: Evidence{Lab: true, Study: study.Study{Lab: study.Lab{MTU: 1500, Rate: 100_000_000}, Workloads: []study.Workload{w}}}}
 	for _, id := range []string{"host", "netns/bridge", "netns/vxlan"} {
-		r.cfg.Study.Modes = append(r.cfg.Study.Modes, study.Mode{Mode: id})
-		r.out.Modes = append(r.out.Modes, result.Mode{ID: id, Status: result.ModeMeasured})
+		e.in.Study.Modes = append(e.in.Study.Modes, study.Mode{Mode: id})
+		e.run.Modes = append(e.run.Modes, result.Mode{ID: id, Status: result.ModeMeasured})
 		t := result.Trial{Mode: id, Workload: w.Name(), Block: 1, Status: result.TrialOK, Client: &result.End{MSS: 1448, Congestion: congestion}, Server: &result.End{MSS: 1448}}
 		if share, known := fullest[id]; known {
-			t.Machine = map[string]float64{figureFullest: share}
+			t.Machine = map[string]float64{result.FigureFullest: share}
 		}
 		failed := t
-		failed.Status, failed.Machine = result.TrialFailed, map[string]float64{figureFullest: 0}
-		r.trials = append(r.trials, t, failed)
+		failed.Status, failed.Machine = result.TrialFailed, map[string]float64{result.FigureFullest: 0}
+		e.in.Trials = append(e.in.Trials, t, failed)
 		v := goodput[id]
-		r.out.Cells = append(r.out.Cells, result.Cell{Mode: id, Workload: w.Name(), Metric: "goodput", Value: &v})
+		e.run.Cells = append(e.run.Cells, result.Cell{Mode: id, Workload: w.Name(), Metric: "goodput", Value: &v})
 	}
-	return r
+	return e
 }
 
 // A CPU or an underlay that is full is told where it bears on a comparison, and bbr
@@ -59,11 +53,10 @@ func TestSaturated(t *testing.T) {
 			"underlay_saturated host tcp_stream|100 % of what the underlay of 100 Mbit/s carries", "underlay_saturated netns/bridge tcp_stream|98 %"}},
 		"bbr": {stream, full(1, 1, 1), full(50e6, 50e6, 50e6), "bbr", []string{"bbr_paces tcp_stream|(host, netns/bridge, netns/vxlan)"}},
 	} {
-		r := crowded(c.w, c.fullest, c.goodput, c.congestion)
-		r.limitedByLinks()
-		r.saturated()
+		e := crowded(c.w, c.fullest, c.goodput, c.congestion)
+		e.saturated()
 		var got []string
-		for _, w := range r.out.Warnings {
+		for _, w := range e.run.Warnings {
 			i := slices.IndexFunc(c.want, func(want string) bool {
 				head, part, _ := strings.Cut(want, "|")
 				return head == w.Code+" "+w.Scope && strings.Contains(w.Text, part)
@@ -79,10 +72,9 @@ func TestSaturated(t *testing.T) {
 		}
 	}
 	// Where every mode filled the underlay, that is one warning about the workload.
-	r := crowded(stream, full(0.5, 0.5, 0.5), full(carries, carries, 0.98*carries), "cubic")
-	r.limitedByLinks()
-	r.saturated()
-	if len(r.out.Warnings) != 1 || r.out.Warnings[0].Code != "link_limited" {
-		t.Errorf("all at the underlay's limit: %+v", r.out.Warnings)
+	e := crowded(stream, full(0.5, 0.5, 0.5), full(carries, carries, 0.98*carries), "cubic")
+	e.saturated()
+	if len(e.run.Warnings) != 1 || e.run.Warnings[0].Code != "link_limited" {
+		t.Errorf("all at the underlay's limit: %+v", e.run.Warnings)
 	}
 }

@@ -239,7 +239,7 @@ func TestNoBill(t *testing.T) {
 			c.change(l)
 			r := &run{idle: c.idle, cfg: Config{Listener: nobody{}}}
 			r.bill(l)
-			r.unpaid()
+			r.finish()
 			if _, priced := l.out.Metrics[result.CPUCost]; priced {
 				t.Errorf("metrics %v", l.out.Metrics)
 			}

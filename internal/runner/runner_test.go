@@ -25,6 +25,7 @@ import (
 	"tare/internal/live"
 	"tare/internal/result"
 	"tare/internal/runner"
+	"tare/internal/store"
 	"tare/internal/study"
 	"tare/internal/traffic"
 )
@@ -86,7 +87,7 @@ func weighUntil(ctx context.Context, t *testing.T, done []result.Trial, d labdri
 		t.Fatal(err)
 	}
 	defer claim.Release()
-	dir, err := result.Create(filepath.Join(t.TempDir(), "run"))
+	dir, err := store.Create(filepath.Join(t.TempDir(), "run"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -157,9 +157,6 @@ func (a App) catalog() study.Catalog {
 		spec.Tools = tool.Making(spec.Kind)
 		c.Workloads = append(c.Workloads, spec)
 	}
-	for _, p := range traffic.PlannedWorkloads() {
-		c.Workloads = append(c.Workloads, study.WorkloadSpec{Kind: p.Kind, Planned: p.Why})
-	}
 	return c
 }
 

@@ -271,9 +271,6 @@ func TestRegistry(t *testing.T) {
 		if m, ok := result.MetricNamed(s.Metric); !ok || !m.Primary {
 			t.Errorf("%s has the main metric %q", s.Kind, s.Metric)
 		}
-		if why, planned := IsPlanned(s.Kind); planned {
-			t.Errorf("%s is there, and planned: %s", s.Kind, why)
-		}
 		for _, profile := range []string{"quick", "standard", "paper"} {
 			if l := s.Lengths[profile]; l.Duration <= 0 && s.Profiles[profile].Step <= 0 {
 				t.Errorf("%s has no length in profile %s", s.Kind, profile)

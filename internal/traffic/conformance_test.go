@@ -65,7 +65,7 @@ func TestConformance(t *testing.T) {
 						p.Slice, p.Rounds = 40*time.Millisecond, 3
 						want, interval = 3, 0.032
 					}
-					if p.CPU >= 0 && fastest() == (portable{}) {
+					if p.CPU >= 0 && fastestPath().name == "portable" {
 						p.CPU = -1 // nothing to pin with
 					}
 					client, server, err := pair(t, on, p)
@@ -116,7 +116,7 @@ func agree(t *testing.T, p Params, client, server Report) {
 		return
 	}
 	for end, r := range map[string]Report{"client": client, "server": server} {
-		if n := p.connections() * max(1, p.Rounds+min(p.Rounds, 1)); r.Connections != n {
+		if n := connections(p) * max(1, p.Rounds+min(p.Rounds, 1)); r.Connections != n {
 			t.Errorf("%s had %d connections, want %d", end, r.Connections, n)
 		}
 		var sum int64
@@ -147,10 +147,7 @@ func agree(t *testing.T, p Params, client, server Report) {
 // figures checks the metrics and that the mean of the series is the first one.
 func figures(t *testing.T, p Params, client, server Report, intervals int, interval float64) {
 	t.Helper()
-	w, err := Named(p.Kind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := kindOf(tcpAll(), p.Kind)
 	m, series := w.Metrics(p, client, server)
 	if len(series.Values) != intervals || math.Abs(series.Interval-interval) > interval/1000 {
 		t.Fatalf("series %+v, want %d values of %g s", series, intervals, interval)
@@ -198,7 +195,7 @@ func TestStrangers(t *testing.T) {
 				s.change(&p)
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
-				far, _ := named(over(on.server), s.kind)
+				far := kindOf(tcpWorkloads(on.server), s.kind)
 				address, end := serve(ctx, t, far, p)
 				for _, says := range []string{"fedcba9876543210F", "GET / HTTP/1.1\r\n\r\n", ""} {
 					c, err := net.Dial("tcp", address)
@@ -211,7 +208,7 @@ func TestStrangers(t *testing.T) {
 					defer c.Close() // the silent one stays, and must not hold up the trial
 				}
 				p.Address = address
-				w, _ := named(over(on.client), s.kind)
+				w := kindOf(tcpWorkloads(on.client), s.kind)
 				client, err := w.Dial(ctx, p, nil)
 				if err != nil {
 					t.Fatal(err)
@@ -240,11 +237,11 @@ func TestGivenUp(t *testing.T) {
 				p.Duration = time.Minute
 				s.change(&p)
 				ctx, cancel := context.WithCancelCause(t.Context())
-				far, _ := named(over(on.server), s.kind)
+				far := kindOf(tcpWorkloads(on.server), s.kind)
 				address, end := serve(ctx, t, far, p)
 				time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("enough")) })
 				p.Address = address
-				w, _ := named(over(on.client), s.kind)
+				w := kindOf(tcpWorkloads(on.client), s.kind)
 				began := time.Now()
 				_, err := w.Dial(ctx, p, nil)
 				a := <-end
@@ -258,26 +255,5 @@ func TestGivenUp(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// Every workload has what the study file and the reports need of it.
-func TestRegistry(t *testing.T) {
-	for _, w := range All() {
-		s := w.Spec()
-		if s.Kind == "" || s.Title == "" || len(s.Params) == 0 {
-			t.Errorf("spec %+v", s)
-		}
-		if m, ok := result.MetricNamed(s.Metric); !ok || !m.Primary {
-			t.Errorf("%s has the main metric %q", s.Kind, s.Metric)
-		}
-		for _, profile := range []string{"quick", "standard", "paper"} {
-			if l := s.Lengths[profile]; l.Duration <= 0 && s.Profiles[profile].Step <= 0 {
-				t.Errorf("%s has no length in profile %s", s.Kind, profile)
-			}
-		}
-	}
-	if _, err := Named("tcp_nothing"); err == nil {
-		t.Error("an unknown workload was found")
 	}
 }

@@ -13,13 +13,13 @@ import (
 type dialer struct {
 	family, length uintptr
 	to             [unix.SizeofSockaddrInet6]byte
-	p              Params
+	o              tcpOptions
 	congestion     []byte // to be set, nil where it is the system's own
 	buffers        bool   // to be set
 }
 
-func newDialer(addr netip.AddrPort, p Params) (dialer, error) {
-	d := dialer{p: p, buffers: p.SendBuffer >= 0 || p.ReceiveBuffer >= 0}
+func newDialer(addr netip.AddrPort, o tcpOptions) (dialer, error) {
+	d := dialer{o: o, buffers: o.SendBuffer >= 0 || o.ReceiveBuffer >= 0}
 	// A sockaddr has its family in the machine's byte order, its port in the network's.
 	if a := addr.Addr(); a.Is6() {
 		d.family, d.length = unix.AF_INET6, unix.SizeofSockaddrInet6
@@ -38,8 +38,8 @@ func newDialer(addr netip.AddrPort, p Params) (dialer, error) {
 	}
 	defer unix.Close(fd)
 	own, err := unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
-	if p.Congestion != "" && (err != nil || own != p.Congestion) {
-		d.congestion = []byte(p.Congestion)
+	if o.Congestion != "" && (err != nil || own != o.Congestion) {
+		d.congestion = []byte(o.Congestion)
 	}
 	return d, nil
 }
@@ -73,15 +73,15 @@ func (d *dialer) socket() (int, error) {
 func (d *dialer) configure(fd int) error {
 	if d.congestion != nil {
 		if err := setNow(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, unsafe.Pointer(&d.congestion[0]), len(d.congestion)); err != nil {
-			return fmt.Errorf("set congestion control %s: %w", d.p.Congestion, err)
+			return fmt.Errorf("set congestion control %s: %w", d.o.Congestion, err)
 		}
 	}
 	if d.buffers {
-		if err := setBuffers(fd, d.p); err != nil {
+		if err := setBuffers(fd, d.o.SendBuffer, d.o.ReceiveBuffer); err != nil {
 			return err
 		}
 	}
-	if d.p.Reset {
+	if d.o.Reset {
 		linger := unix.Linger{Onoff: 1}
 		if err := setNow(fd, unix.SOL_SOCKET, unix.SO_LINGER, unsafe.Pointer(&linger), int(unsafe.Sizeof(linger))); err != nil {
 			return fmt.Errorf("set SO_LINGER: %w", err)

@@ -44,7 +44,7 @@ type crrClient struct {
 	retry             time.Duration // when they may ask again
 }
 
-func (fast) cycle(ctx context.Context, addr netip.AddrPort, w *crrWindow) error {
+func cycleFast(ctx context.Context, addr netip.AddrPort, w *crrWindow) error {
 	return onThreads(1, w.CPU, func(int) error {
 		over, stop := givenUp(ctx)
 		defer stop()
@@ -61,7 +61,7 @@ func (fast) cycle(ctx context.Context, addr netip.AddrPort, w *crrWindow) error 
 
 func (c *crrClient) prepare() (err error) {
 	copy(c.request, c.tag[:])
-	if c.dial, err = newDialer(c.addr, c.Params); err != nil {
+	if c.dial, err = newDialer(c.addr, c.options()); err != nil {
 		return err
 	}
 	if len(c.flows) > 1 {

@@ -26,7 +26,7 @@ type crrServing struct {
 	crrTrial
 	listener          *listener
 	listenFD          int
-	control           fastStream
+	control           stream
 	over              *atomic.Bool
 	poll              *poller
 	parked            []crrConn // by the poller's id; fd is negative where free
@@ -45,8 +45,8 @@ const crrPatience = 20 * time.Millisecond
 // listenerID stands for the listening socket in the poller.
 const listenerID = -1
 
-func (fast) answer(ctx context.Context, l *listener, control stream, t crrTrial) (crrAnswered, error) {
-	s := &crrServing{crrTrial: t, listener: l, listenFD: l.acceptor.(*fastAcceptor).fd, control: control.(fastStream),
+func answerFast(ctx context.Context, l *listener, control stream, t crrTrial) (crrAnswered, error) {
+	s := &crrServing{crrTrial: t, listener: l, listenFD: l.fd(), control: control,
 		request: make([]byte, min(t.asked(), piece)), response: make([]byte, min(t.ResponseSize, piece)),
 		closing: make([]int, 0, 4*t.Streams+64)}
 	err := onThreads(1, t.CPU, func(int) (err error) {
@@ -222,7 +222,7 @@ func (s *crrServing) advance(c *crrConn) (done bool, err error) {
 // wait is bounded by the time-out that a connection inherits from its listener.
 func (s *crrServing) recv(fd int, b []byte) (int, error) {
 	if s.waiting == 0 && s.Streams == 1 {
-		return fastStream(fd).recv(b)
+		return recv(fd, b)
 	}
 	return recvNow(fd, b)
 }

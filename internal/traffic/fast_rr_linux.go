@@ -13,15 +13,15 @@ import (
 // piece bounds what one system call moves of a message.
 const piece = readSize
 
-// request drives one flow over blocking calls, and several over epoll, from one
+// requestFast drives one flow over blocking calls, and several over epoll, from one
 // thread.
-func (fast) request(ctx context.Context, c conns, w *rrWindow) error {
+func requestFast(ctx context.Context, c conns, w *rrWindow) error {
 	return onThreads(1, w.p.CPU, func(int) error {
 		over, stop := givenUp(ctx)
 		defer stop()
 		var err error
 		if len(c) == 1 {
-			err = requestAlone(over, c[0].(fastStream), w)
+			err = requestAlone(over, c[0].fd(), w)
 		} else {
 			err = requestMany(over, c, w)
 		}
@@ -42,7 +42,7 @@ func causedBy(ctx context.Context, err error) error {
 // requestAlone is the loop of a single flow. It goes past the Go scheduler, whose
 // entry and exit would take a third of the transaction rate, and allocates
 // nothing once it runs.
-func requestAlone(over *atomic.Bool, s fastStream, w *rrWindow) error {
+func requestAlone(over *atomic.Bool, fd int, w *rrWindow) error {
 	request, response := make([]byte, min(w.p.RequestSize, piece)), make([]byte, min(w.p.ResponseSize, piece))
 	slot, limit := w.firstSlot(0)
 	clock := newPreciseClock(w.open())
@@ -61,10 +61,10 @@ func requestAlone(over *atomic.Bool, s fastStream, w *rrWindow) error {
 		} else if from >= end {
 			return nil
 		}
-		if err := sendAll(over, s, request, w.p.RequestSize); err != nil {
+		if err := sendAll(over, fd, request, w.p.RequestSize); err != nil {
 			return fmt.Errorf("send request: %w", err)
 		}
-		more, err := recvAll(over, s, response, w.p.ResponseSize)
+		more, err := recvAll(over, fd, response, w.p.ResponseSize)
 		if err == nil && !more {
 			err = errPeerClosed
 		}
@@ -83,9 +83,9 @@ func requestAlone(over *atomic.Bool, s fastStream, w *rrWindow) error {
 }
 
 // sendAll sends a message of n bytes out of buf.
-func sendAll(over *atomic.Bool, s fastStream, buf []byte, n int) error {
+func sendAll(over *atomic.Bool, fd int, buf []byte, n int) error {
 	for n > 0 {
-		sent, err := s.send(buf[:min(n, len(buf))])
+		sent, err := send(fd, buf[:min(n, len(buf))])
 		switch {
 		case err == nil:
 			n -= sent
@@ -100,9 +100,9 @@ func sendAll(over *atomic.Bool, s fastStream, buf []byte, n int) error {
 
 // recvAll receives a message of n bytes into buf. It reports whether the peer was
 // still there.
-func recvAll(over *atomic.Bool, s fastStream, buf []byte, n int) (bool, error) {
+func recvAll(over *atomic.Bool, fd int, buf []byte, n int) (bool, error) {
 	for n > 0 {
-		got, err := s.recv(buf[:min(n, len(buf))])
+		got, err := recv(fd, buf[:min(n, len(buf))])
 		switch {
 		case err == nil && got == 0:
 			return false, nil
@@ -117,14 +117,14 @@ func recvAll(over *atomic.Bool, s fastStream, buf []byte, n int) (bool, error) {
 	return true, nil
 }
 
-// respond answers one flow over blocking calls, and several over epoll, from one
+// respondFast answers one flow over blocking calls, and several over epoll, from one
 // thread.
-func (fast) respond(ctx context.Context, c conns, p Params) (n int64, err error) {
+func respondFast(ctx context.Context, c conns, p Params) (n int64, err error) {
 	err = onThreads(1, p.CPU, func(int) (err error) {
 		over, stop := givenUp(ctx)
 		defer stop()
 		if len(c) == 1 {
-			n, err = respondAlone(over, c[0].(fastStream), p)
+			n, err = respondAlone(over, c[0].fd(), p)
 		} else {
 			n, err = respondMany(over, c, p)
 		}
@@ -133,17 +133,17 @@ func (fast) respond(ctx context.Context, c conns, p Params) (n int64, err error)
 	return n, err
 }
 
-func respondAlone(over *atomic.Bool, s fastStream, p Params) (n int64, err error) {
+func respondAlone(over *atomic.Bool, fd int, p Params) (n int64, err error) {
 	request, response := make([]byte, min(p.RequestSize, piece)), make([]byte, min(p.ResponseSize, piece))
 	for {
-		more, err := recvAll(over, s, request, p.RequestSize)
+		more, err := recvAll(over, fd, request, p.RequestSize)
 		if err != nil {
 			return n, fmt.Errorf("receive request: %w", err)
 		}
 		if !more {
 			return n, nil
 		}
-		if err := sendAll(over, s, response, p.ResponseSize); err != nil {
+		if err := sendAll(over, fd, response, p.ResponseSize); err != nil {
 			return n, fmt.Errorf("send response: %w", err)
 		}
 		n++

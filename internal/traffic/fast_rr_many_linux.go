@@ -25,7 +25,7 @@ func flowsOf(c conns, busy int) (*poller, []rrFlow, error) {
 	}
 	flows := make([]rrFlow, len(c))
 	for i := range flows {
-		flows[i] = rrFlow{fd: int(c[i].(fastStream)), left: busy}
+		flows[i] = rrFlow{fd: c[i].fd(), left: busy}
 		if err := poll.add(flows[i].fd, i, pollEdge); err != nil {
 			poll.close()
 			return nil, nil, err

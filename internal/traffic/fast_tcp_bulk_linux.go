@@ -14,11 +14,12 @@ const spareProcs = 3
 
 // bulk gives the raw way to an end of few threads: a thread in a raw call keeps
 // its processor, and the others of the process would have none.
-func (fast) bulk(s stream, threads int) stream {
+func bulk(s stream, threads int) threadStream {
+	fast := fastStream(s.fd())
 	if runtime.GOMAXPROCS(0)-threads < spareProcs {
-		return s
+		return fast
 	}
-	return rawStream{s.(fastStream)}
+	return rawStream{fast}
 }
 
 // rawStream goes round the Go scheduler's entry and exit of a system call. The

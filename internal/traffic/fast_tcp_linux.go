@@ -32,8 +32,9 @@ func (s fastStream) write(b []byte) (int, error) {
 func (s fastStream) closeWrite() error { return unix.Shutdown(int(s), unix.SHUT_WR) }
 func (s fastStream) close()            { unix.Close(int(s)) }
 
-func (s fastStream) send(b []byte) (int, error) { return raw(unix.SYS_SENDTO, int(s), b) }
-func (s fastStream) recv(b []byte) (int, error) { return raw(unix.SYS_RECVFROM, int(s), b) }
+// send and recv wait as long as the socket's time-outs say.
+func send(fd int, b []byte) (int, error) { return raw(unix.SYS_SENDTO, fd, b) }
+func recv(fd int, b []byte) (int, error) { return raw(unix.SYS_RECVFROM, fd, b) }
 
 // raw goes round the Go scheduler's system call entry. The socket's time-out
 // bounds how long the runtime can be kept waiting for this thread.
@@ -58,7 +59,9 @@ func (s fastStream) readNow(b []byte) (int, error) {
 	return rawFlags(unix.SYS_RECVFROM, int(s), b, unix.MSG_DONTWAIT)
 }
 
-func (s fastStream) tell() (tcpState, error) { return kernelTells(int(s)) }
+func (s fastStream) info() tcpInfo               { return kernelInfo(int(s)) }
+func (s fastStream) unacknowledged() (int, bool) { return kernelUnacknowledged(int(s)) }
+func (s fastStream) fd() int                     { return int(s) }
 
 // patient turns the errors of a call that should be tried again into errAgain.
 func patient(err error) error {
@@ -80,12 +83,12 @@ func openSocket(addr netip.AddrPort, kind int) (int, error) {
 	return fd, nil
 }
 
-func openTCP(addr netip.AddrPort, p Params) (int, error) {
+func openTCP(addr netip.AddrPort, o tcpOptions) (int, error) {
 	fd, err := openSocket(addr, unix.SOCK_STREAM)
 	if err != nil {
 		return -1, err
 	}
-	if err := configure(fd, p); err != nil {
+	if err := configure(fd, o); err != nil {
 		unix.Close(fd)
 		return -1, err
 	}
@@ -93,8 +96,8 @@ func openTCP(addr netip.AddrPort, p Params) (int, error) {
 }
 
 // configure sets what must be in force before the handshake.
-func configure(fd int, p Params) error {
-	if err := setOptions(fd, p); err != nil {
+func configure(fd int, o tcpOptions) error {
+	if err := setOptions(fd, o); err != nil {
 		return err
 	}
 	return setPatience(fd, patience)
@@ -117,20 +120,20 @@ func sockaddr(a netip.AddrPort) unix.Sockaddr {
 
 // fastAcceptor is a listening socket.
 type fastAcceptor struct {
-	fd     int
+	socket int
 	number uint16
 }
 
-func (fast) listenTCP(p Params) (acceptor, error) {
-	addr, err := netip.ParseAddrPort(p.Address)
+func (fast) listenTCP(address string, o tcpOptions) (acceptor, error) {
+	addr, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %q: %w", p.Address, err)
+		return nil, fmt.Errorf("listen on %q: %w", address, err)
 	}
-	fd, err := openTCP(addr, p)
+	fd, err := openTCP(addr, o)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", addr, err)
 	}
-	l := &fastAcceptor{fd: fd}
+	l := &fastAcceptor{socket: fd}
 	if err := l.open(addr); err != nil {
 		unix.Close(fd)
 		return nil, fmt.Errorf("listen on %s: %w", addr, err)
@@ -140,16 +143,16 @@ func (fast) listenTCP(p Params) (acceptor, error) {
 
 func (l *fastAcceptor) open(addr netip.AddrPort) error {
 	// A published port is used by trial after trial.
-	if err := unix.SetsockoptInt(l.fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
+	if err := unix.SetsockoptInt(l.socket, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
 		return err
 	}
-	if err := unix.Bind(l.fd, sockaddr(addr)); err != nil {
+	if err := unix.Bind(l.socket, sockaddr(addr)); err != nil {
 		return err
 	}
-	if err := unix.Listen(l.fd, backlog); err != nil {
+	if err := unix.Listen(l.socket, backlog); err != nil {
 		return err
 	}
-	number, err := localPort(l.fd)
+	number, err := localPort(l.socket)
 	l.number = number
 	return err
 }
@@ -167,10 +170,11 @@ func localPort(fd int) (uint16, error) {
 }
 
 func (l *fastAcceptor) port() uint16 { return l.number }
-func (l *fastAcceptor) close()       { unix.Close(l.fd) }
+func (l *fastAcceptor) fd() int      { return l.socket }
+func (l *fastAcceptor) close()       { unix.Close(l.socket) }
 
 func (l *fastAcceptor) accept() (stream, error) {
-	fd, _, err := unix.Accept4(l.fd, unix.SOCK_CLOEXEC)
+	fd, _, err := unix.Accept4(l.socket, unix.SOCK_CLOEXEC)
 	if err == nil {
 		if err = setPatience(fd, patience); err == nil {
 			return fastStream(fd), nil
@@ -183,12 +187,15 @@ func (l *fastAcceptor) accept() (stream, error) {
 	return nil, patient(err)
 }
 
-func (fast) dialTCP(ctx context.Context, addr netip.AddrPort, p Params) (stream, error) {
-	fd, err := openTCP(addr, p)
+func (fast) dialTCP(ctx context.Context, addr netip.AddrPort, o tcpOptions) (stream, error) {
+	fd, err := openTCP(addr, o)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", addr, err)
 	}
 	err = setPatience(fd, connectWait)
+	if err == nil && o.Reset {
+		err = setReset(fd)
+	}
 	if err == nil {
 		err = retryInterrupted(func() error { return unix.Connect(fd, sockaddr(addr)) })
 	}

@@ -22,7 +22,7 @@ type poll struct {
 
 // several makes the sockets of a group non-blocking and serves them until all
 // are done.
-func (fast) several(ctx context.Context, over *atomic.Bool, group []*streamEnd) error {
+func several(ctx context.Context, over *atomic.Bool, group []*streamEnd) error {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return fmt.Errorf("open epoll: %w", err)
@@ -56,7 +56,7 @@ func (fast) several(ctx context.Context, over *atomic.Bool, group []*streamEnd) 
 }
 
 func (l *poll) add(i int, e *streamEnd) error {
-	s := descriptor(e.stream)
+	s := e.fd()
 	if err := unix.SetNonblock(s, true); err != nil {
 		return fmt.Errorf("make socket non-blocking: %w", err)
 	}
@@ -87,7 +87,7 @@ func (l *poll) step(i int) error {
 		return nil
 	}
 	l.armed[i] = want
-	if err := unix.EpollCtl(l.fd, unix.EPOLL_CTL_MOD, descriptor(e.stream), &unix.EpollEvent{Events: want, Fd: int32(i)}); err != nil {
+	if err := unix.EpollCtl(l.fd, unix.EPOLL_CTL_MOD, e.fd(), &unix.EpollEvent{Events: want, Fd: int32(i)}); err != nil {
 		return fmt.Errorf("watch socket: %w", err)
 	}
 	return nil
@@ -134,11 +134,4 @@ func (e *streamEnd) interest(at time.Duration) uint32 {
 		want |= unix.EPOLLOUT
 	}
 	return want
-}
-
-func descriptor(s stream) int {
-	if r, ok := s.(rawStream); ok {
-		return int(r.fastStream)
-	}
-	return int(s.(fastStream))
 }

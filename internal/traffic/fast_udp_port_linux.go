@@ -10,19 +10,19 @@ import (
 )
 
 // openUDP opens a socket with all that a trial asks of it.
-func openUDP(addr netip.AddrPort, p Params) (int, error) {
+func openUDP(addr netip.AddrPort, o udpOptions) (int, error) {
 	fd, err := openSocket(addr, unix.SOCK_DGRAM)
 	if err != nil {
 		return -1, err
 	}
-	err = setBuffers(fd, p)
+	err = setBuffers(fd, o.SendBuffer, o.ReceiveBuffer)
 	if err == nil {
-		err = setFragment(fd, addr, p.Fragment)
+		err = setFragment(fd, addr, o.Fragment)
 	}
 	if err == nil {
 		err = setPatience(fd, patience)
 	}
-	if err == nil && p.Offload {
+	if err == nil && o.Offload {
 		// A kernel without it delivers single datagrams.
 		_ = unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_GRO, 1)
 	}
@@ -55,20 +55,20 @@ func setFragment(fd int, addr netip.AddrPort, may bool) error {
 type fastPort struct {
 	fd     int
 	addr   netip.AddrPort
-	p      Params
+	o      udpOptions
 	handed bool // to the wire
 }
 
-func (fast) listenUDP(p Params) (udpPort, error) {
-	addr, err := netip.ParseAddrPort(p.Address)
+func (fast) listenUDP(address string, o udpOptions) (udpPort, error) {
+	addr, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
-	fd, err := openUDP(addr, p)
+	fd, err := openUDP(addr, o)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", addr, err)
 	}
-	l := &fastPort{fd: fd, addr: addr, p: p}
+	l := &fastPort{fd: fd, addr: addr, o: o}
 	err = bindShared(fd, addr)
 	if err == nil {
 		var number uint16
@@ -120,7 +120,7 @@ func (l *fastPort) answer(b []byte, to netip.AddrPort) error {
 func (l *fastPort) connect(peers []netip.AddrPort) (udpWire, error) {
 	var fds []int
 	for i, peer := range peers {
-		fd, err := openUDP(l.addr, l.p)
+		fd, err := openUDP(l.addr, l.o)
 		if err == nil {
 			fds = append(fds, fd)
 			err = bindShared(fd, l.addr)
@@ -133,7 +133,7 @@ func (l *fastPort) connect(peers []netip.AddrPort) (udpWire, error) {
 			return nil, fmt.Errorf("connect flow %d to %s: %w", i, peer, err)
 		}
 	}
-	w, err := newFastWire(fds, l.p)
+	w, err := newFastWire(fds, l.o)
 	if err != nil {
 		closeAll(fds)
 		return nil, err

@@ -42,8 +42,8 @@ type fastWire struct {
 	inCtl  [][controlSize]byte
 }
 
-func newFastWire(fds []int, p Params) (*fastWire, error) {
-	w := &fastWire{fds: fds, poll: -1, listening: -1, wait: patience, gro: p.Offload}
+func newFastWire(fds []int, o udpOptions) (*fastWire, error) {
+	w := &fastWire{fds: fds, poll: -1, listening: -1, wait: patience, gro: o.Offload}
 	if len(fds) == 1 {
 		return w, nil
 	}
@@ -77,44 +77,44 @@ func (w *fastWire) close() {
 
 // attach points a vector at each packet of the outbox.
 func (w *fastWire) attach(out *outbox) {
-	packet := out.size * out.group
-	n := (len(out.mem) + packet - 1) / packet
+	packet := out.Size * out.Group
+	n := (len(out.Mem) + packet - 1) / packet
 	w.outVec, w.outMsg = make([]unix.Iovec, n), make([]mmsghdr, n)
 	for i := range n {
-		w.outVec[i].Base = &out.mem[i*packet]
+		w.outVec[i].Base = &out.Mem[i*packet]
 		w.outMsg[i].hdr.Iov = &w.outVec[i]
 		w.outMsg[i].hdr.SetIovlen(1)
 	}
 }
 
 func (w *fastWire) send(flow int, out *outbox, from, n int) (int, error) {
-	first := from / out.group
+	first := from / out.Group
 	packets := first
-	for left := n; left > 0; left -= out.group {
-		w.outVec[packets].SetLen(min(left, out.group) * out.size)
+	for left := n; left > 0; left -= out.Group {
+		w.outVec[packets].SetLen(min(left, out.Group) * out.Size)
 		packets++
 	}
 	sent, err := mmsg(unix.SYS_SENDMMSG, w.fds[flow], w.outMsg[first:packets], 0)
 	if err != nil {
-		if out.group > 1 && errors.Is(err, unix.EINVAL) {
+		if out.Group > 1 && errors.Is(err, unix.EINVAL) {
 			err = errSegments
 		}
 		return 0, err
 	}
-	return min(sent*out.group, n), nil
+	return min(sent*out.Group, n), nil
 }
 
 func (w *fastWire) receive(in *inbox) error {
-	in.n = 0
+	in.N = 0
 	if w.poll < 0 {
-		if in.look {
+		if in.Look {
 			return w.receiveOn(0, in, unix.MSG_DONTWAIT)
 		}
 		return w.receiveOn(0, in, unix.MSG_WAITFORONE)
 	}
 	if len(w.ready) == 0 {
 		wait := int(w.wait.Milliseconds())
-		if in.look {
+		if in.Look {
 			wait = 0
 		}
 		n, err := unix.EpollWait(w.poll, w.events, wait)
@@ -147,23 +147,23 @@ func (w *fastWire) receiveOn(flow int, in *inbox, flags uintptr) error {
 	if err != nil {
 		return err
 	}
-	in.flow, in.n = flow, n
+	in.Flow, in.N = flow, n
 	for i := range n {
-		in.sizes[i], in.parts[i] = int(w.inMsg[i].len), 0
+		in.Sizes[i], in.Parts[i] = int(w.inMsg[i].len), 0
 		if w.gro {
-			in.parts[i] = segmentSize(&w.inMsg[i].hdr, &w.inCtl[i])
+			in.Parts[i] = segmentSize(&w.inMsg[i].hdr, &w.inCtl[i])
 		}
 	}
 	return nil
 }
 
 func (w *fastWire) prepare(in *inbox) {
-	n := len(in.bufs)
+	n := len(in.Bufs)
 	w.in = in
 	w.inVec, w.inMsg, w.inCtl = make([]unix.Iovec, n), make([]mmsghdr, n), make([][controlSize]byte, n)
 	for i := range n {
-		w.inVec[i].Base = &in.bufs[i][0]
-		w.inVec[i].SetLen(len(in.bufs[i]))
+		w.inVec[i].Base = &in.Bufs[i][0]
+		w.inVec[i].SetLen(len(in.Bufs[i]))
 		w.inMsg[i].hdr.Iov = &w.inVec[i]
 		w.inMsg[i].hdr.SetIovlen(1)
 		if w.gro {
@@ -209,7 +209,7 @@ func mapped(err error) error {
 	return err
 }
 
-func (w *fastWire) prompt(patience time.Duration) error {
+func (w *fastWire) setPatience(patience time.Duration) error {
 	w.wait = patience
 	for _, fd := range w.fds {
 		if err := setPatience(fd, patience); err != nil {
@@ -255,18 +255,16 @@ func (w *fastWire) segment(size int) (int, error) {
 	return min(maxSegments, maxPayload/size), nil
 }
 
-func (w *fastWire) coalesced() bool { return w.gro }
-
 func (w *fastWire) state() udpState {
-	var s udpState
+	s := udpState{Coalesced: w.gro, Dropped: w.dropped(), Strangers: w.strangers()}
 	fd := w.fds[0]
 	// What cannot be read stays unknown.
-	s.sendBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF)
-	s.receiveBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
-	s.mtu, _ = unix.GetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MTU)
+	s.SendBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF)
+	s.ReceiveBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
+	s.MTU, _ = unix.GetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MTU)
 	if local, err := unix.Getsockname(fd); err == nil {
 		if _, six := local.(*unix.SockaddrInet6); six {
-			s.mtu, _ = unix.GetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MTU)
+			s.MTU, _ = unix.GetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MTU)
 		}
 	}
 	return s
@@ -280,6 +278,8 @@ const (
 	meminfoDrops = 8
 )
 
+// dropped is what the kernel threw away at the flows' sockets so far, nil where that
+// is unknown.
 func (w *fastWire) dropped() *int64 {
 	var sum int64
 	for _, fd := range w.fds {
@@ -294,6 +294,7 @@ func (w *fastWire) dropped() *int64 {
 	return &sum
 }
 
+// strangers counts what has come to the port from elsewhere.
 func (w *fastWire) strangers() int64 {
 	if w.listening < 0 {
 		return w.foreign
@@ -308,10 +309,10 @@ func (w *fastWire) strangers() int64 {
 	}
 }
 
-func (fast) dialUDP(to netip.AddrPort, p Params) (udpWire, error) {
+func (fast) dialUDP(to netip.AddrPort, o udpOptions) (udpWire, error) {
 	var fds []int
-	for range max(1, p.Streams) {
-		fd, err := openUDP(to, p)
+	for range max(1, o.Flows) {
+		fd, err := openUDP(to, o)
 		if err == nil {
 			fds = append(fds, fd)
 			err = unix.Connect(fd, sockaddr(to))
@@ -321,7 +322,7 @@ func (fast) dialUDP(to netip.AddrPort, p Params) (udpWire, error) {
 			return nil, fmt.Errorf("open flow %d to %s: %w", len(fds), to, err)
 		}
 	}
-	w, err := newFastWire(fds, p)
+	w, err := newFastWire(fds, o)
 	if err != nil {
 		closeAll(fds)
 		return nil, err

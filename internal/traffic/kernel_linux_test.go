@@ -24,11 +24,11 @@ func TestKernelAgrees(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", on, err)
 				}
-				n := int64(p.connections())
-				hello := n * int64(len(p.hello(roleForward)))
-				toServer, toClient := hello, n+n // go, and a stop from the server as receiver
+				n := int64(connections(p))
+				greeting := n * int64(len(hello(p, roleForward)))
+				toServer, toClient := greeting, n+n // go, and a stop from the server as receiver
 				if both {
-					toServer, toClient = hello+n/2, n+n/2
+					toServer, toClient = greeting+n/2, n+n/2
 				}
 				// Hello from the client, go from the server, stop from each receiver.
 				for what, c := range map[string]struct{ kernel, ours int64 }{
@@ -38,7 +38,7 @@ func TestKernelAgrees(t *testing.T) {
 					"server received": {int64(server.TCP.Received), server.Received + toServer},
 				} {
 					// The kernel counts the end of a direction as a byte received.
-					if d := c.kernel - c.ours; d < 0 || d > 0 && (!strings.Contains(what, "received") || d > int64(p.connections())) {
+					if d := c.kernel - c.ours; d < 0 || d > 0 && (!strings.Contains(what, "received") || d > int64(connections(p))) {
 						t.Errorf("%s, both %t, %d threads: %s %d, the kernel says %d", on, both, threads, what, c.ours, c.kernel)
 					}
 				}
@@ -52,7 +52,7 @@ func TestKernelAgrees(t *testing.T) {
 
 // A congestion control that the kernel lacks is refused with what it has.
 func TestUnknownCongestion(t *testing.T) {
-	for _, n := range []network{fast{}, portable{}} {
+	for _, n := range []path{fastestPath(), portablePath()} {
 		p := params("tcp_stream")
 		p.Congestion = "nonesuch"
 		w := tcpStream{n}
@@ -62,7 +62,7 @@ func TestUnknownCongestion(t *testing.T) {
 		for at, err := range map[string]error{"listen": lerr, "dial": derr} {
 			if err == nil || !strings.Contains(err.Error(), "set congestion control nonesuch: this kernel has only ") ||
 				strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "127.0.0.1:") {
-				t.Errorf("%s: %s gave %q", name(n), at, err)
+				t.Errorf("%s: %s gave %q", n.name, at, err)
 			}
 		}
 	}
@@ -123,13 +123,13 @@ func TestStreamAllocatesNothing(t *testing.T) {
 func connected(t testing.TB) (client, server fastStream) {
 	t.Helper()
 	p := params("tcp_stream")
-	l, err := fast{}.listenTCP(p)
+	l, err := fast{}.listenTCP(p.Address, tcpOptionsOf(p))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.close()
 	addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(l.port())}
-	c, err := fast{}.dialTCP(t.Context(), addr.AddrPort(), p)
+	c, err := fast{}.dialTCP(t.Context(), addr.AddrPort(), tcpOptionsOf(p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func connected(t testing.TB) (client, server fastStream) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.close)
-	return c.(fastStream), s.(fastStream)
+	return fastStream(c.fd()), fastStream(s.fd())
 }
 
 // The raw way is taken where there are processors to spare, and carries a trial
@@ -152,10 +152,10 @@ func TestRawWay(t *testing.T) {
 			p := params("tcp_stream")
 			p.Rate, p.Both = rate, both
 			a, _ := connected(t)
-			if _, ok := (fast{}).bulk(a, p.threads()).(rawStream); !ok {
+			if _, ok := bulk(a, threadCount(p)).(rawStream); !ok {
 				t.Fatal("the raw way was not taken")
 			}
-			client, server, err := pair(t, way{fast{}, fast{}}, p)
+			client, server, err := pair(t, way{fastestPath(), fastestPath()}, p)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,23 +14,16 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // way is a pair of networks that a trial's two ends may take.
-type way struct{ server, client network }
+type way struct{ server, client path }
 
-func (w way) String() string { return name(w.server) + " server, " + name(w.client) + " client" }
-
-func name(n network) string {
-	if n == (portable{}) {
-		return "portable"
-	}
-	return "fast"
-}
+func (w way) String() string { return w.server.name + " server, " + w.client.name + " client" }
 
 // pathways are all pairs of this system's networks.
 func pathways() []way {
-	if name(fastest()) == "portable" {
-		return []way{{portable{}, portable{}}}
+	f, p := fastestPath(), portablePath()
+	if f.name == p.name {
+		return []way{{p, p}}
 	}
-	f, p := fastest(), portable{}
 	return []way{{f, f}, {f, p}, {p, f}, {p, p}}
 }
 
@@ -50,6 +44,11 @@ func covering(i int) []way {
 func params(kind string) Params {
 	return Params{Kind: kind, Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Streams: 1, WriteSize: 1400,
 		RequestSize: 1, ResponseSize: 1, SendBuffer: -1, ReceiveBuffer: -1, Warmup: 20 * time.Millisecond, Duration: 150 * time.Millisecond}
+}
+
+// kindOf is the workload of a kind.
+func kindOf(all []Workload, kind string) Workload {
+	return all[slices.IndexFunc(all, func(w Workload) bool { return w.Spec().Kind == kind })]
 }
 
 // served is how a server ended.
@@ -78,14 +77,7 @@ func pair(t *testing.T, on way, p Params) (client, server Report, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	w, err := named(over(on.client), p.Kind)
-	if err != nil {
-		t.Fatal(err)
-	}
-	far, err := named(over(on.server), p.Kind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w, far := kindOf(tcpWorkloads(on.client), p.Kind), kindOf(tcpWorkloads(on.server), p.Kind)
 	address, end := serve(ctx, t, far, p)
 	p.Address = address
 	client, err = runClient(ctx, w, p)

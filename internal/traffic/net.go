@@ -12,49 +12,78 @@ import (
 // and the portable one over package net. Both speak the same protocol, so that
 // the two ends of a trial may differ.
 type network interface {
-	listenTCP(p Params) (acceptor, error)
-	// dialTCP opens one connection, within connectWait.
-	dialTCP(ctx context.Context, to netip.AddrPort, p Params) (stream, error)
+	tcpNetwork
 	udpNetwork
+}
+
+// tcpNetwork is how a workload gets its TCP connections.
+type tcpNetwork interface {
+	listenTCP(address string, o tcpOptions) (acceptor, error)
+	// dialTCP opens one connection, within connectWait.
+	dialTCP(ctx context.Context, to netip.AddrPort, o tcpOptions) (stream, error)
+}
+
+// tcpOptions are what is set on the sockets of TCP connections.
+type tcpOptions struct {
+	NoDelay       bool
+	Congestion    string // congestion control, "" leaves it to the kernel
+	SendBuffer    int    // bytes, -1 leaves it to the kernel
+	ReceiveBuffer int    // bytes, -1 leaves it to the kernel
+	Reset         bool   // connections that are dialed end with RST instead of FIN
+}
+
+// openPort is a port that is open.
+type openPort interface {
+	port() uint16
+	close()
 }
 
 // acceptor is an open TCP port.
 type acceptor interface {
-	port() uint16
+	openPort
 	// accept waits for a connection, errAgain when patience ran out first.
 	accept() (stream, error)
-	close()
+	descriptor
 }
 
 // stream is a TCP connection. A call that could not go on for patience returns
 // errAgain, so that the loop round it can look at its context.
 type stream interface {
-	// read returns 0 and no error when the peer has ended its direction.
-	read(b []byte) (int, error)
-	write(b []byte) (int, error)
+	byteStream
+	tcpInfoer
+	descriptor
 	// closeWrite ends this direction.
 	closeWrite() error
 	close()
 }
 
-// glancer is a stream that can be read without waiting: errAgain is nothing there.
-type glancer interface {
+// byteStream is what moves the payload of a connection.
+type byteStream interface {
+	// read returns 0 and no error when the peer has ended its direction.
+	read(b []byte) (int, error)
+	// readNow reads without waiting: errAgain is nothing there.
 	readNow(b []byte) (int, error)
+	write(b []byte) (int, error)
 }
 
-// queuer is a stream whose system tells how many bytes its peer has not acknowledged,
-// those that are not sent yet included.
-type queuer interface {
-	queued() (int, error)
+// tcpInfoer tells what a kernel knows of a connection.
+type tcpInfoer interface {
+	// info is zero where the kernel does not tell.
+	info() tcpInfo
+	// unacknowledged is how many bytes the peer has not acknowledged, those that are
+	// not sent yet included; not known where the system does not tell.
+	unacknowledged() (n int, known bool)
 }
 
-// teller is a stream whose kernel tells of it.
-type teller interface {
-	tell() (tcpState, error)
+// descriptor is a socket that loops may drive with system calls of their own.
+type descriptor interface {
+	// fd is -1 for a socket that the Go runtime drives. System calls on that fail
+	// with EBADF.
+	fd() int
 }
 
-// tcpState is what a kernel tells of one connection. Zero is unknown.
-type tcpState struct {
+// tcpInfo is what a kernel tells of one connection. Zero is unknown.
+type tcpInfo struct {
 	known         bool
 	congestion    string
 	mss           int
@@ -67,6 +96,14 @@ type tcpState struct {
 	times         chronograph
 	sendBuffer    int // granted, bytes
 	receiveBuffer int // granted, bytes
+}
+
+// chronograph is what a kernel has booked of a connection so far.
+type chronograph struct {
+	known         bool
+	busy          time.Duration // anything unsent or unacknowledged, with what follows
+	receiveWindow time.Duration // of busy
+	sendBuffer    time.Duration // of busy
 }
 
 // errAgain is a call that ran out of patience, or was interrupted.
@@ -84,35 +121,3 @@ const backlog = 1024
 
 // again reports whether a call only ran out of patience.
 func again(err error) bool { return errors.Is(err, errAgain) }
-
-// readFull fills b or fails. It is for handshakes, not for payload.
-func readFull(ctx context.Context, s stream, b []byte) error {
-	return full(ctx, b, func(b []byte) (int, error) {
-		n, err := s.read(b)
-		if err == nil && n == 0 {
-			err = errors.New("the peer closed the connection")
-		}
-		return n, err
-	})
-}
-
-// writeFull sends all of b or fails. It is for handshakes, not for payload.
-func writeFull(ctx context.Context, s stream, b []byte) error {
-	return full(ctx, b, s.write)
-}
-
-// full repeats a call that moves a part of b until all of it is through.
-func full(ctx context.Context, b []byte, move func([]byte) (int, error)) error {
-	for len(b) > 0 {
-		n, err := move(b)
-		switch {
-		case err == nil:
-			b = b[n:]
-		case !again(err):
-			return err
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		}
-	}
-	return nil
-}

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// cycle drives each flow from a goroutine of its own. The first that fails takes
+// cyclePortable drives each flow from a goroutine of its own. The first that fails takes
 // the others with it.
-func (n portable) cycle(ctx context.Context, addr netip.AddrPort, w *crrWindow) error {
+func cyclePortable(ctx context.Context, addr netip.AddrPort, w *crrWindow) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	start := time.Now()
 	return firstOf(ctx, eachFlow(w.Params, func(int) error {
-		err := n.cycleFlow(ctx, addr, w, start)
+		err := cycleFlow(ctx, addr, w, start)
 		if err != nil {
 			fail(err)
 		}
@@ -26,14 +26,14 @@ func (n portable) cycle(ctx context.Context, addr netip.AddrPort, w *crrWindow) 
 	}))
 }
 
-func (n portable) cycleFlow(ctx context.Context, addr netip.AddrPort, w *crrWindow, start time.Time) error {
+func cycleFlow(ctx context.Context, addr netip.AddrPort, w *crrWindow, start time.Time) error {
 	request, response := make([]byte, w.asked()), make([]byte, min(w.ResponseSize, readSize))
 	copy(request, w.tag[:])
 	for at := time.Since(start); at < w.book.end; at = time.Since(start) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		s, err := n.dialTCP(ctx, addr, w.Params)
+		s, err := portable{}.dialTCP(ctx, addr, w.options())
 		if noPort(err) {
 			err = pause(ctx, portWait)
 			w.mu.Lock()
@@ -49,7 +49,7 @@ func (n portable) cycleFlow(ctx context.Context, addr netip.AddrPort, w *crrWind
 			return firstOf(ctx, err)
 		}
 		connected := time.Since(start)
-		first, err := n.exchangeOnce(ctx, addr, s, w, request, response, start)
+		first, err := exchangeOnce(ctx, addr, s, w, request, response, start)
 		s.close()
 		if err != nil {
 			return err
@@ -63,18 +63,13 @@ func (n portable) cycleFlow(ctx context.Context, addr netip.AddrPort, w *crrWind
 }
 
 // exchangeOnce is the exchange of one connection. It returns when the first byte came.
-func (portable) exchangeOnce(ctx context.Context, addr netip.AddrPort, s stream, w *crrWindow, request, response []byte, start time.Time) (time.Duration, error) {
+func exchangeOnce(ctx context.Context, addr netip.AddrPort, s stream, w *crrWindow, request, response []byte, start time.Time) (time.Duration, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerWait, w.noAnswer(addr))
 	defer cancel()
 	w.mu.Lock()
 	w.made++
 	made := w.made
 	w.mu.Unlock()
-	if w.Reset {
-		if err := s.(*portableStream).c.SetLinger(0); err != nil {
-			return 0, fmt.Errorf("set SO_LINGER: %w", err)
-		}
-	}
 	err := writeFull(ctx, s, request)
 	var first time.Duration
 	read := readSome(s)
@@ -103,8 +98,8 @@ func noPort(err error) bool {
 	return errno == syscall.EADDRNOTAVAIL || errno == 10048 || errno == 10049
 }
 
-// answer serves each connection from a goroutine of its own.
-func (portable) answer(ctx context.Context, l *listener, control stream, t crrTrial) (n crrAnswered, err error) {
+// answerPortable serves each connection from a goroutine of its own.
+func answerPortable(ctx context.Context, l *listener, control stream, t crrTrial) (n crrAnswered, err error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var (

@@ -30,9 +30,9 @@ func firstOf(ctx context.Context, err error) error {
 	return err
 }
 
-// request drives each flow from a goroutine of its own. The first that fails
+// requestPortable drives each flow from a goroutine of its own. The first that fails
 // takes the others with it.
-func (portable) request(ctx context.Context, c conns, w *rrWindow) error {
+func requestPortable(ctx context.Context, c conns, w *rrWindow) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	start := time.Now()
@@ -123,7 +123,7 @@ func moveAll(ctx context.Context, move func([]byte) (int, error), buf []byte, n 
 	return nil
 }
 
-func (portable) respond(ctx context.Context, c conns, p Params) (int64, error) {
+func respondPortable(ctx context.Context, c conns, p Params) (int64, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	var total atomic.Int64

@@ -75,26 +75,34 @@ func (s *portableStream) readNow(b []byte) (int, error) {
 	return s.readOn(b)
 }
 
+// fd is none: the Go runtime waits for this socket.
+func (s *portableStream) fd() int           { return -1 }
 func (s *portableStream) closeWrite() error { return s.c.CloseWrite() }
 func (s *portableStream) close()            { s.c.Close() }
 
 type portableAcceptor struct {
 	l *net.TCPListener
-	p Params
+	o tcpOptions
 }
 
-func (portable) listenTCP(p Params) (acceptor, error) {
-	addr, err := netip.ParseAddrPort(p.Address)
+func (portable) listenTCP(address string, o tcpOptions) (acceptor, error) {
+	addr, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %q: %w", p.Address, err)
+		return nil, fmt.Errorf("listen on %q: %w", address, err)
 	}
-	c := net.ListenConfig{Control: beforeHandshake(p), KeepAlive: -1}
+	c := net.ListenConfig{Control: beforeHandshake(o), KeepAlive: -1}
 	c.SetMultipathTCP(false) // plain TCP is what is weighed
 	l, err := c.Listen(context.Background(), "tcp", addr.String())
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", addr, bare(err))
 	}
-	return portableAcceptor{l.(*net.TCPListener), p}, nil
+	tcp, ok := l.(*net.TCPListener)
+	if !ok {
+		l.Close()
+		return nil, fmt.Errorf("listen on %s: package net gave a %T", addr, l)
+	}
+	o.Reset = false // of those that are dialed
+	return portableAcceptor{tcp, o}, nil
 }
 
 // bare strips package net's own "listen tcp 1.2.3.4:5" off an error.
@@ -105,8 +113,20 @@ func bare(err error) error {
 	return err
 }
 
-func (a portableAcceptor) port() uint16 { return uint16(a.l.Addr().(*net.TCPAddr).Port) }
+func (a portableAcceptor) port() uint16 { return portOf(a.l.Addr()) }
+func (a portableAcceptor) fd() int      { return -1 }
 func (a portableAcceptor) close()       { a.l.Close() }
+
+// portOf is the port of an address of package net, 0 where it has none.
+func portOf(a net.Addr) uint16 {
+	switch a := a.(type) {
+	case *net.TCPAddr:
+		return uint16(a.Port)
+	case *net.UDPAddr:
+		return uint16(a.Port)
+	}
+	return 0
+}
 
 func (a portableAcceptor) accept() (stream, error) {
 	if err := a.l.SetDeadline(time.Now().Add(patience)); err != nil {
@@ -117,11 +137,11 @@ func (a portableAcceptor) accept() (stream, error) {
 		_, err = late(0, err)
 		return nil, err
 	}
-	return prepared(c, a.p)
+	return prepared(c, a.o)
 }
 
-func (portable) dialTCP(ctx context.Context, addr netip.AddrPort, p Params) (stream, error) {
-	d := net.Dialer{Timeout: connectWait, KeepAlive: -1, Control: beforeHandshake(p)}
+func (portable) dialTCP(ctx context.Context, addr netip.AddrPort, o tcpOptions) (stream, error) {
+	d := net.Dialer{Timeout: connectWait, KeepAlive: -1, Control: beforeHandshake(o)}
 	d.SetMultipathTCP(false)
 	c, err := d.DialContext(ctx, "tcp", addr.String())
 	if err != nil {
@@ -132,14 +152,22 @@ func (portable) dialTCP(ctx context.Context, addr netip.AddrPort, p Params) (str
 		}
 		return nil, fmt.Errorf("connect to %s: %w", addr, bare(err))
 	}
-	return prepared(c.(*net.TCPConn), p)
+	tcp, ok := c.(*net.TCPConn)
+	if !ok {
+		c.Close()
+		return nil, fmt.Errorf("connect to %s: package net gave a %T", addr, c)
+	}
+	return prepared(tcp, o)
 }
 
 // prepared sets what package net sets otherwise by default.
-func prepared(c *net.TCPConn, p Params) (stream, error) {
-	err := c.SetNoDelay(p.NoDelay)
+func prepared(c *net.TCPConn, o tcpOptions) (stream, error) {
+	err := c.SetNoDelay(o.NoDelay)
 	if err == nil {
-		err = afterHandshake(c, p)
+		err = afterHandshake(c, o)
+	}
+	if err == nil && o.Reset {
+		err = c.SetLinger(0)
 	}
 	if err != nil {
 		c.Close()

@@ -2,7 +2,6 @@ package traffic
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"syscall"
 
@@ -10,11 +9,11 @@ import (
 )
 
 // beforeHandshake sets the options that the fast path sets.
-func beforeHandshake(p Params) func(network, address string, c syscall.RawConn) error {
+func beforeHandshake(o tcpOptions) func(network, address string, c syscall.RawConn) error {
 	return func(_, _ string, c syscall.RawConn) error {
 		var set error
 		return errors.Join(c.Control(func(fd uintptr) {
-			if set = setOptions(int(fd), p); set != nil {
+			if set = setOptions(int(fd), o); set != nil {
 				return
 			}
 			// As on the fast path: a published port is used by trial after trial.
@@ -24,27 +23,24 @@ func beforeHandshake(p Params) func(network, address string, c syscall.RawConn) 
 }
 
 // afterHandshake has nothing to add.
-func afterHandshake(*net.TCPConn, Params) error { return nil }
+func afterHandshake(*net.TCPConn, tcpOptions) error { return nil }
 
-func (s *portableStream) queued() (n int, err error) {
-	raw, err := s.c.SyscallConn()
-	if err != nil {
-		return 0, fmt.Errorf("reach socket: %w", err)
-	}
-	var asked error
-	err = raw.Control(func(fd uintptr) { n, asked = kernelQueued(int(fd)) })
-	return n, errors.Join(err, asked)
+// info asks the kernel, which on Linux it can: a report should not be blind because
+// of the path that was taken.
+func (s *portableStream) info() (info tcpInfo) {
+	s.control(func(fd int) { info = kernelInfo(fd) })
+	return info
 }
 
-// tell asks the kernel, which on Linux it can: a report should not be blind
-// because of the path that was taken.
-func (s *portableStream) tell() (tcpState, error) {
-	raw, err := s.c.SyscallConn()
-	if err != nil {
-		return tcpState{}, fmt.Errorf("reach socket: %w", err)
+func (s *portableStream) unacknowledged() (n int, known bool) {
+	s.control(func(fd int) { n, known = kernelUnacknowledged(fd) })
+	return n, known
+}
+
+// control lends the socket to fn. A connection that is closed has none, and fn is not
+// called.
+func (s *portableStream) control(fn func(fd int)) {
+	if raw, err := s.c.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { fn(int(fd)) })
 	}
-	var st tcpState
-	var told error
-	err = raw.Control(func(fd uintptr) { st, told = kernelTells(int(fd)) })
-	return st, errors.Join(err, told)
 }

@@ -13,13 +13,13 @@ import (
 // portablePort is the one socket of a server, which serves all flows.
 type portablePort struct {
 	c *net.UDPConn
-	p Params
+	o udpOptions
 	// handed is true once the wire closes the socket.
 	handed bool
 }
 
-func (portable) listenUDP(p Params) (udpPort, error) {
-	addr, err := netip.ParseAddrPort(p.Address)
+func (portable) listenUDP(address string, o udpOptions) (udpPort, error) {
+	addr, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
 	}
@@ -27,19 +27,19 @@ func (portable) listenUDP(p Params) (udpPort, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := setPortableBuffers(c, p); err != nil {
+	if err := setPortableBuffers(c, o); err != nil {
 		c.Close()
 		return nil, err
 	}
-	return &portablePort{c: c, p: p}, nil
+	return &portablePort{c: c, o: o}, nil
 }
 
-func setPortableBuffers(c *net.UDPConn, p Params) (err error) {
-	if p.SendBuffer >= 0 {
-		err = c.SetWriteBuffer(p.SendBuffer)
+func setPortableBuffers(c *net.UDPConn, o udpOptions) (err error) {
+	if o.SendBuffer >= 0 {
+		err = c.SetWriteBuffer(o.SendBuffer)
 	}
-	if p.ReceiveBuffer >= 0 {
-		err = errors.Join(err, c.SetReadBuffer(p.ReceiveBuffer))
+	if o.ReceiveBuffer >= 0 {
+		err = errors.Join(err, c.SetReadBuffer(o.ReceiveBuffer))
 	}
 	if err != nil {
 		return fmt.Errorf("set socket buffers: %w", err)
@@ -47,7 +47,7 @@ func setPortableBuffers(c *net.UDPConn, p Params) (err error) {
 	return nil
 }
 
-func (l *portablePort) port() uint16 { return uint16(l.c.LocalAddr().(*net.UDPAddr).Port) }
+func (l *portablePort) port() uint16 { return portOf(l.c.LocalAddr()) }
 
 func (l *portablePort) close() {
 	if !l.handed {
@@ -69,7 +69,7 @@ func (l *portablePort) answer(b []byte, to netip.AddrPort) error {
 }
 
 func (l *portablePort) connect(peers []netip.AddrPort) (udpWire, error) {
-	w := &portableWire{conns: []*net.UDPConn{l.c}, peers: peers, flows: map[netip.AddrPort]int{}, wait: patience, p: l.p}
+	w := &portableWire{conns: []*net.UDPConn{l.c}, peers: peers, flows: map[netip.AddrPort]int{}, wait: patience, o: l.o}
 	for i, a := range peers {
 		w.flows[a] = i
 	}
@@ -103,7 +103,7 @@ type portableWire struct {
 	peers   []netip.AddrPort       // of the flows, at the server
 	flows   map[netip.AddrPort]int // the same the other way
 	wait    time.Duration
-	p       Params
+	o       udpOptions
 	pumps   sync.WaitGroup
 	full    chan packet // from the pumps
 	empty   chan []byte
@@ -119,13 +119,13 @@ type packet struct {
 	err  error
 }
 
-func (portable) dialUDP(to netip.AddrPort, p Params) (udpWire, error) {
-	w := &portableWire{wait: patience, p: p}
-	for range max(1, p.Streams) {
+func (portable) dialUDP(to netip.AddrPort, o udpOptions) (udpWire, error) {
+	w := &portableWire{wait: patience, o: o}
+	for range max(1, o.Flows) {
 		c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
 		if err == nil {
 			w.conns = append(w.conns, c)
-			err = setPortableBuffers(c, p)
+			err = setPortableBuffers(c, o)
 		}
 		if err != nil {
 			w.close()
@@ -143,7 +143,7 @@ func (portable) dialUDP(to netip.AddrPort, p Params) (udpWire, error) {
 func (w *portableWire) pump() {
 	n := len(w.conns) + batch // each pump holds one while it waits
 	w.full, w.empty, w.closing = make(chan packet, n), make(chan []byte, n), make(chan struct{})
-	room := max(w.p.PayloadSize, maxMessage) + 1
+	room := w.o.Longest + 1
 	for range n {
 		w.empty <- make([]byte, room)
 	}
@@ -199,7 +199,7 @@ func (w *portableWire) say(flow int, b []byte) (err error) {
 }
 
 func (w *portableWire) receive(in *inbox) error {
-	in.n = 0
+	in.N = 0
 	if w.full != nil {
 		return w.fromPumps(in)
 	}
@@ -207,7 +207,7 @@ func (w *portableWire) receive(in *inbox) error {
 	if err := c.SetReadDeadline(time.Now().Add(w.wait)); err != nil {
 		return err
 	}
-	n, from, err := c.ReadFromUDPAddrPort(in.bufs[0])
+	n, from, err := c.ReadFromUDPAddrPort(in.Bufs[0])
 	if err != nil {
 		return portableError(err)
 	}
@@ -219,17 +219,17 @@ func (w *portableWire) receive(in *inbox) error {
 			return errAgain
 		}
 	}
-	in.flow, in.n, in.sizes[0] = flow, 1, n
+	in.Flow, in.N, in.Sizes[0] = flow, 1, n
 	return nil
 }
 
 func (w *portableWire) fromPumps(in *inbox) error {
 	select {
 	case p := <-w.full:
-		in.flow, in.n, in.sizes[0] = p.flow, 1, copy(in.bufs[0], p.b[:p.n])
+		in.Flow, in.N, in.Sizes[0] = p.flow, 1, copy(in.Bufs[0], p.b[:p.n])
 		w.empty <- p.b
 		if p.err != nil {
-			in.n = 0
+			in.N = 0
 		}
 		return p.err
 	case <-time.After(w.wait):
@@ -237,7 +237,7 @@ func (w *portableWire) fromPumps(in *inbox) error {
 	}
 }
 
-func (w *portableWire) prompt(patience time.Duration) error {
+func (w *portableWire) setPatience(patience time.Duration) error {
 	w.wait = patience
 	return nil
 }
@@ -248,22 +248,20 @@ func (*portableWire) segment(int) (int, error) {
 	return 1, fmt.Errorf("%w on the portable path", errOffload)
 }
 
-// dropped is nothing that package net would tell.
-func (*portableWire) dropped() *int64 { return nil }
-
-func (*portableWire) coalesced() bool    { return false }
-func (w *portableWire) strangers() int64 { return w.foreign }
-
 // state knows no more than the MTU of the device that has this end's address.
-// Package net does not say what buffers were granted.
+// Package net does not say what buffers were granted, nor what was dropped.
 func (w *portableWire) state() udpState {
+	return udpState{MTU: w.mtu(), Strangers: w.foreign}
+}
+
+func (w *portableWire) mtu() int {
 	local, ok := w.conns[0].LocalAddr().(*net.UDPAddr)
 	if !ok {
-		return udpState{}
+		return 0
 	}
 	devices, err := net.Interfaces()
 	if err != nil {
-		return udpState{}
+		return 0
 	}
 	for _, d := range devices {
 		addrs, err := d.Addrs()
@@ -272,11 +270,11 @@ func (w *portableWire) state() udpState {
 		}
 		for _, a := range addrs {
 			if n, ok := a.(*net.IPNet); ok && n.IP.Equal(local.IP) {
-				return udpState{mtu: d.MTU}
+				return d.MTU
 			}
 		}
 	}
-	return udpState{}
+	return 0
 }
 
 // portableMessenger sends and receives single datagrams.

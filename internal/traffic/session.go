@@ -39,14 +39,14 @@ type listener struct {
 // carry payload from the client come first.
 func (l *listener) admit(ctx context.Context, p Params) (c conns, err error) {
 	var reverse conns
-	for len(c)+len(reverse) < p.connections() {
+	for len(c)+len(reverse) < connections(p) {
 		s, err := l.accept()
 		switch {
 		case again(err):
 			if ctx.Err() != nil {
 				n := len(c) + len(reverse)
 				append(c, reverse...).close()
-				return nil, fmt.Errorf("wait for the client: %d of %d connections came: %w", n, p.connections(), context.Cause(ctx))
+				return nil, fmt.Errorf("wait for the client: %d of %d connections came: %w", n, connections(p), context.Cause(ctx))
 			}
 			continue
 		case err != nil:
@@ -81,7 +81,7 @@ func (l *listener) admit(ctx context.Context, p Params) (c conns, err error) {
 func knows(ctx context.Context, s stream, p Params) (role byte, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, tokenWait)
 	defer cancel()
-	got := make([]byte, len(p.hello(roleForward)))
+	got := make([]byte, len(hello(p, roleForward)))
 	if readFull(ctx, s, got) != nil || subtle.ConstantTimeCompare(got[:len(p.Token)], []byte(p.Token)) != 1 {
 		return 0, false
 	}
@@ -92,7 +92,7 @@ func knows(ctx context.Context, s stream, p Params) (role byte, ok bool) {
 }
 
 // hello is what the client says on a connection.
-func (p Params) hello(role byte) []byte {
+func hello(p Params, role byte) []byte {
 	if p.Both {
 		return append([]byte(p.Token), role)
 	}
@@ -101,21 +101,21 @@ func (p Params) hello(role byte) []byte {
 
 // connect opens the connections of a trial, in the order of admit, and waits for
 // the server's go.
-func connect(ctx context.Context, n network, p Params) (conns, error) {
+func connect(ctx context.Context, n path, p Params) (conns, error) {
 	addr, err := netip.ParseAddrPort(p.Address)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %q: %w", p.Address, err)
 	}
 	var c conns
-	for len(c) < p.connections() {
+	for len(c) < connections(p) {
 		role := byte(roleForward)
 		if len(c) >= p.Streams {
 			role = roleReverse
 		}
-		s, err := n.dialTCP(ctx, addr, p)
+		s, err := n.net.dialTCP(ctx, addr, tcpOptionsOf(p))
 		if err == nil {
 			c = append(c, s)
-			err = writeFull(ctx, s, p.hello(role))
+			err = writeFull(ctx, s, hello(p, role))
 		}
 		if err != nil {
 			c.close()
@@ -149,7 +149,7 @@ func (c conns) close() {
 func (c conns) describe(r *Report) {
 	r.Connections = len(c)
 	for i, s := range c {
-		st := told(s)
+		st := s.info()
 		r.TCP.Wire += st.sent
 		r.TCP.Resent += st.resent
 		r.TCP.Received += st.received
@@ -162,15 +162,34 @@ func (c conns) describe(r *Report) {
 	}
 }
 
-// told is what the kernel tells of a connection, zero where it tells nothing.
-func told(s stream) tcpState {
-	t, ok := s.(teller)
-	if !ok {
-		return tcpState{}
+// readFull fills b or fails. It is for handshakes, not for payload.
+func readFull(ctx context.Context, s stream, b []byte) error {
+	return full(ctx, b, func(b []byte) (int, error) {
+		n, err := s.read(b)
+		if err == nil && n == 0 {
+			err = errors.New("the peer closed the connection")
+		}
+		return n, err
+	})
+}
+
+// writeFull sends all of b or fails. It is for handshakes, not for payload.
+func writeFull(ctx context.Context, s stream, b []byte) error {
+	return full(ctx, b, s.write)
+}
+
+// full repeats a call that moves a part of b until all of it is through.
+func full(ctx context.Context, b []byte, move func([]byte) (int, error)) error {
+	for len(b) > 0 {
+		n, err := move(b)
+		switch {
+		case err == nil:
+			b = b[n:]
+		case !again(err):
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		}
 	}
-	st, err := t.tell()
-	if err != nil {
-		return tcpState{}
-	}
-	return st
+	return nil
 }

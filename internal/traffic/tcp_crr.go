@@ -14,18 +14,7 @@ import (
 // tcpCRR connects, exchanges one request and response and closes, over and over:
 // netperf's TCP_CRR. A control connection with the trial's token, which carries
 // no payload, stays open beside the others and tells the server when it is over.
-type tcpCRR struct{ net network }
-
-// crrNetwork is how a network makes connections by the thousand.
-type crrNetwork interface {
-	network
-	// cycle drives the client's flows through one window, each a connection at a
-	// time to addr.
-	cycle(ctx context.Context, addr netip.AddrPort, w *crrWindow) error
-	// answer serves the connections that show the tag until the control
-	// connection ends.
-	answer(ctx context.Context, l *listener, control stream, t crrTrial) (crrAnswered, error)
-}
+type tcpCRR struct{ path path }
 
 // crrSlice is a row of hundreds of connections.
 const crrSlice = study.Duration(25 * time.Millisecond)
@@ -48,8 +37,6 @@ func (tcpCRR) Spec() Spec {
 		},
 	}}
 }
-
-func (w tcpCRR) network() crrNetwork { return w.net.(crrNetwork) }
 
 // crrTag is what a connection shows before its request, so that a stranger's is
 // never counted. It goes in the same write as the request and is not payload.
@@ -76,6 +63,13 @@ func newCRRTrial(p Params) (crrTrial, error) {
 	return crrTrial{p, tagOf(p.Token)}, err
 }
 
+// options are those of the connections that are made by the thousand.
+func (t crrTrial) options() tcpOptions {
+	o := tcpOptionsOf(t.Params)
+	o.Reset = t.Reset
+	return o
+}
+
 // control is the trial's control connection as the handshake knows it.
 func (t crrTrial) control() Params {
 	p := t.Params
@@ -88,11 +82,11 @@ func (w tcpCRR) Listen(p Params) (Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := w.net.listenTCP(t.Params)
+	a, err := w.path.net.listenTCP(t.Address, t.options())
 	if err != nil {
 		return nil, err
 	}
-	return &crrServer{w.network(), &listener{acceptor: a}, t}, nil
+	return &crrServer{w.path, &listener{acceptor: a}, t}, nil
 }
 
 func (w tcpCRR) Dial(ctx context.Context, p Params, _ Peer) (Report, error) {
@@ -120,8 +114,8 @@ func (w tcpCRR) dial(ctx context.Context, p Params) (*crrSession, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	s := &crrSession{net: w.network(), t: t, addr: addr, connect: NewDistribution(), first: NewDistribution(), restore: quiet()}
-	if s.control, err = connect(ctx, w.net, t.control()); err != nil {
+	s := &crrSession{path: w.path, t: t, addr: addr, connect: NewDistribution(), first: NewDistribution(), restore: quiet()}
+	if s.control, err = connect(ctx, w.path, t.control()); err != nil {
 		s.restore()
 		return nil, err
 	}
@@ -146,7 +140,7 @@ func (tcpCRR) Metrics(_ Params, client, _ Report) (map[string]float64, *result.S
 
 // crrServer is the listening end.
 type crrServer struct {
-	net      crrNetwork
+	path     path
 	listener *listener
 	t        crrTrial
 }
@@ -164,7 +158,7 @@ func (s *crrServer) Serve(ctx context.Context, _ Peer) (Report, error) {
 	}
 	defer c.close()
 	start, kernel := time.Now(), readKernelTCP()
-	n, err := s.net.answer(ctx, s.listener, c[0], s.t)
+	n, err := s.path.answer(ctx, s.listener, c[0], s.t)
 	if err != nil {
 		return Report{}, tooManyFiles(err, s.t.Params)
 	}

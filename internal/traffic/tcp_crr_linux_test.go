@@ -50,11 +50,15 @@ func TestHelper(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w, err := For(task.Params)
-	if err != nil {
-		t.Fatal(err)
+	all := tcpAll()
+	if task.Params.Portable {
+		all = tcpPortable()
 	}
-	var r helperResult
+	w := kindOf(all, task.Params.Kind)
+	var (
+		r   helperResult
+		err error
+	)
 	r.Client, r.Server, err = between(t.Context(), w, w, task.Params)
 	if err != nil {
 		r.Error = err.Error()

@@ -71,7 +71,7 @@ func (w *crrWindow) noAnswer(addr netip.AddrPort) error {
 
 // crrSession is the client, which owns the clock.
 type crrSession struct {
-	net            crrNetwork
+	path           path
 	t              crrTrial
 	addr           netip.AddrPort
 	control        conns
@@ -92,7 +92,7 @@ func (s *crrSession) drive(ctx context.Context, warmup, long time.Duration) erro
 	t.Warmup, t.Duration = warmup, long
 	w := &crrWindow{crrTrial: t, book: newBook(t.Params).shown(t.Meter.begin(1), 0), connect: s.connect, firstByte: s.first, made: s.made}
 	began := time.Now()
-	err := s.net.cycle(ctx, s.addr, w)
+	err := s.path.cycle(ctx, s.addr, w)
 	s.driven += time.Since(began)
 	s.made = w.made
 	s.total += w.book.total

@@ -137,7 +137,7 @@ func TestCRRBadServer(t *testing.T) {
 		"hangs up":      {func(c net.Conn) { _, _ = c.Read(make([]byte, 100)); c.Close() }, []string{"closed the connection", "reset"}},
 		"resets":        {func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0); c.Close() }, []string{"reset", "broken pipe", "closed the connection"}},
 	} {
-		for _, n := range []network{fastest(), portable{}} {
+		for _, n := range []path{fastestPath(), portablePath()} {
 			for _, flows := range []int{1, 4} {
 				t.Run(fmt.Sprintf("%s/%T/%d", name, n, flows), func(t *testing.T) {
 					t.Parallel()
@@ -267,14 +267,14 @@ func TestCRRAllocatesNothing(t *testing.T) {
 		p.Streams, p.Reset, p.Congestion, p.Warmup, p.Slice, p.Rounds = flows, true, "reno", 0, 500*time.Millisecond, 2
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		c, _, err := between(t.Context(), tcpCRR{fastest()}, tcpCRR{fastest()}, p)
+		c, _, err := between(t.Context(), tcpCRR{fastestPath()}, tcpCRR{fastestPath()}, p)
 		if err != nil {
 			t.Fatal(err)
 		}
 		runtime.ReadMemStats(&after)
 		got := int64(after.Mallocs - before.Mallocs)
 		t.Logf("%d flows: %d allocations in %d connections", flows, got, c.Connections)
-		if fastest() != network(portable{}) && got > 1000+c.Messages/10 {
+		if fastestPath().name == "fast" && got > 1000+c.Messages/10 {
 			t.Errorf("%d flows: %d allocations in %d connections", flows, got, c.Connections)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tcpInfo reads TCP_INFO. A kernel fills in as much as it knows, which an older one
+// readTCPInfo reads TCP_INFO. A kernel fills in as much as it knows, which an older one
 // knows less of: size is how many bytes are its own, and the rest is zero.
-func tcpInfo(fd int) (info unix.TCPInfo, size uintptr, err error) {
+func readTCPInfo(fd int) (info unix.TCPInfo, size uintptr, err error) {
 	long := uint32(unix.SizeofTCPInfo)
 	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.IPPROTO_TCP, unix.TCP_INFO,
 		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&long)), 0)
@@ -29,12 +29,26 @@ func chronographOf(info *unix.TCPInfo, size uintptr) chronograph {
 	return chronograph{known: true, busy: us(info.Busy_time), receiveWindow: us(info.Rwnd_limited), sendBuffer: us(info.Sndbuf_limited)}
 }
 
-func (s fastStream) queued() (int, error) { return kernelQueued(int(s)) }
-
-func kernelQueued(fd int) (int, error) {
+// kernelUnacknowledged is how many bytes of a connection its peer has not acknowledged.
+func kernelUnacknowledged(fd int) (n int, known bool) {
 	n, err := unix.IoctlGetInt(fd, unix.SIOCOUTQ)
+	return max(n, 0), err == nil
+}
+
+// kernelInfo reads what the kernel knows of a connection. What cannot be read stays
+// unknown.
+func kernelInfo(fd int) tcpInfo {
+	info, size, err := readTCPInfo(fd)
 	if err != nil {
-		return 0, fmt.Errorf("read what is not acknowledged: %w", err)
+		return tcpInfo{}
 	}
-	return n, nil
+	st := tcpInfo{
+		known: true, mss: int(info.Snd_mss), rtt: float64(info.Rtt) / 1e6, segments: uint64(info.Segs_out), retransmits: int64(info.Total_retrans),
+		sent: info.Bytes_sent, resent: info.Bytes_retrans, received: info.Bytes_received,
+		times: chronographOf(&info, size),
+	}
+	st.congestion, _ = unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
+	st.sendBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF)
+	st.receiveBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
+	return st
 }

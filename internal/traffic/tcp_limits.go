@@ -1,7 +1,5 @@
 package traffic
 
-import "time"
-
 // Limits says where a sender's time went: seconds of its timed window, added up over
 // its connections (and slices). The four parts add up to Seconds.
 //
@@ -17,27 +15,6 @@ type Limits struct {
 	ReceiveWindow float64 `json:"receive_window"`
 	SendBuffer    float64 `json:"send_buffer"`
 	Network       float64 `json:"network"`
-}
-
-// chronograph is what a kernel has booked of a connection so far.
-type chronograph struct {
-	known         bool
-	busy          time.Duration // anything unsent or unacknowledged, with what follows
-	receiveWindow time.Duration // of busy
-	sendBuffer    time.Duration // of busy
-}
-
-// limitsOf is what a kernel booked within elapsed; false where it does not tell. Ticks
-// may be more than what passed between two readings: they are cut to that.
-func limitsOf(before, after chronograph, elapsed time.Duration) (Limits, bool) {
-	if !before.known || !after.known || elapsed <= 0 {
-		return Limits{}, false
-	}
-	all := elapsed.Seconds()
-	busy := min(max(0, (after.busy-before.busy).Seconds()), all)
-	window := min(max(0, (after.receiveWindow-before.receiveWindow).Seconds()), busy)
-	buffer := min(max(0, (after.sendBuffer-before.sendBuffer).Seconds()), busy-window)
-	return Limits{Seconds: all, Application: all - busy, ReceiveWindow: window, SendBuffer: buffer, Network: busy - window - buffer}, true
 }
 
 // plus adds up two of them; either may be nil, which is unknown and adds nothing.

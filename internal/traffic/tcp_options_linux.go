@@ -12,15 +12,15 @@ import (
 
 // setOptions sets what must be in force before the handshake: a window scale
 // follows from the receive buffer, and accepted sockets inherit from theirs.
-func setOptions(fd int, p Params) error {
-	if err := setCongestion(fd, p.Congestion); err != nil {
+func setOptions(fd int, o tcpOptions) error {
+	if err := setCongestion(fd, o.Congestion); err != nil {
 		return err
 	}
-	if err := setBuffers(fd, p); err != nil {
+	if err := setBuffers(fd, o.SendBuffer, o.ReceiveBuffer); err != nil {
 		return err
 	}
 	on := 0
-	if p.NoDelay {
+	if o.NoDelay {
 		on = 1
 	}
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, on); err != nil {
@@ -54,11 +54,11 @@ func congestions() string {
 	return strings.TrimSpace(string(b))
 }
 
-func setBuffers(fd int, p Params) error {
-	if err := setBuffer(fd, unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, p.SendBuffer); err != nil {
+func setBuffers(fd, send, receive int) error {
+	if err := setBuffer(fd, unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, send); err != nil {
 		return fmt.Errorf("set send buffer: %w", err)
 	}
-	if err := setBuffer(fd, unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, p.ReceiveBuffer); err != nil {
+	if err := setBuffer(fd, unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, receive); err != nil {
 		return fmt.Errorf("set receive buffer: %w", err)
 	}
 	return nil
@@ -77,20 +77,10 @@ func setBuffer(fd, force, plain, bytes int) error {
 	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, plain, bytes)
 }
 
-// kernelTells reads what the kernel knows of a connection.
-func kernelTells(fd int) (tcpState, error) {
-	info, size, err := tcpInfo(fd)
-	if err != nil {
-		return tcpState{}, err
+// setReset makes a socket end with RST instead of FIN.
+func setReset(fd int) error {
+	if err := unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}); err != nil {
+		return fmt.Errorf("set SO_LINGER: %w", err)
 	}
-	st := tcpState{
-		known: true, mss: int(info.Snd_mss), rtt: float64(info.Rtt) / 1e6, segments: uint64(info.Segs_out), retransmits: int64(info.Total_retrans),
-		sent: info.Bytes_sent, resent: info.Bytes_retrans, received: info.Bytes_received,
-		times: chronographOf(&info, size),
-	}
-	// What cannot be read stays unknown.
-	st.congestion, _ = unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
-	st.sendBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF)
-	st.receiveBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
-	return st, nil
+	return nil
 }

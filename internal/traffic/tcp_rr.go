@@ -14,24 +14,10 @@ import (
 // tcpRR exchanges requests and responses over one or more connections that stay
 // open: netperf's TCP_RR. In the closed loop a flow sends its next request as
 // soon as the response is there; in the open loop requests have a schedule.
-type tcpRR struct{ net network }
-
-// rrNetwork is how a network drives requests and responses.
-type rrNetwork interface {
-	network
-	// request drives the client's flows through one window.
-	request(ctx context.Context, c conns, w *rrWindow) error
-	// respond answers on all flows until the client has closed them, and gives
-	// how many requests it answered.
-	respond(ctx context.Context, c conns, p Params) (int64, error)
-}
+type tcpRR struct{ path path }
 
 // errPeerClosed is a connection that the other end has ended.
 var errPeerClosed = errors.New("the peer closed the connection")
-
-// rrSlice is long beside what an exchange takes, and short beside the seconds
-// within which the speed of a virtual machine wavers.
-const rrSlice = study.Duration(10 * time.Millisecond)
 
 func (tcpRR) Spec() Spec {
 	return Spec{Title: "TCP request/response", WorkloadSpec: study.WorkloadSpec{
@@ -52,9 +38,6 @@ func (tcpRR) Spec() Spec {
 	}}
 }
 
-// network is w.net as this workload needs it.
-func (w tcpRR) network() rrNetwork { return w.net.(rrNetwork) }
-
 func (w tcpRR) Listen(p Params) (Server, error) {
 	p, err := rrParams(p)
 	if err != nil {
@@ -62,7 +45,7 @@ func (w tcpRR) Listen(p Params) (Server, error) {
 	}
 	// Its slices share their connections, and the server cannot tell them apart.
 	p.Rounds = 0
-	s, err := listenTCP(w.net, p, w.serve)
+	s, err := listenTCP(w.path, p, w.serve)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +67,7 @@ func (s rrServer) Serve(ctx context.Context, peer Peer) (Report, error) {
 func (w tcpRR) serve(ctx context.Context, c conns, p Params) (Report, error) {
 	defer c.close()
 	start := time.Now()
-	n, err := w.network().respond(ctx, c, p)
+	n, err := w.path.respond(ctx, c, p)
 	if err != nil {
 		return Report{}, err
 	}
@@ -115,8 +98,8 @@ func (w tcpRR) dial(ctx context.Context, p Params) (*rrSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &rrSession{net: w.network(), p: p, hist: NewDistribution(), streams: make([]int64, p.Streams), restore: quiet()}
-	if s.c, err = connect(ctx, w.net, p); err != nil {
+	s := &rrSession{path: w.path, p: p, hist: NewDistribution(), streams: make([]int64, p.Streams), restore: quiet()}
+	if s.c, err = connect(ctx, w.path, p); err != nil {
 		s.restore()
 		return nil, tooManyFiles(err, p)
 	}
@@ -169,7 +152,7 @@ func (tcpRR) Metrics(_ Params, client, _ Report) (map[string]float64, *result.Se
 
 // rrSession is the client, which owns the clock.
 type rrSession struct {
-	net     rrNetwork
+	path    path
 	c       conns
 	p       Params
 	hist    *Distribution
@@ -187,7 +170,7 @@ func (s *rrSession) drive(ctx context.Context, warmup, long time.Duration) error
 	p.Warmup, p.Duration = warmup, long
 	w := newRRWindow(p, s)
 	began := time.Now()
-	err := s.net.request(ctx, s.c, w)
+	err := s.path.request(ctx, s.c, w)
 	s.driven += time.Since(began)
 	if err != nil {
 		return err

@@ -24,12 +24,12 @@ func room(t testing.TB) {
 }
 
 // pathPairs are all pairs of networks that the two ends may have.
-func pathPairs() map[string][2]network {
-	pairs := map[string][2]network{"portable to portable": {portable{}, portable{}}}
-	if fastest() != network(portable{}) {
-		pairs["fast to fast"] = [2]network{fastest(), fastest()}
-		pairs["fast to portable"] = [2]network{fastest(), portable{}}
-		pairs["portable to fast"] = [2]network{portable{}, fastest()}
+func pathPairs() map[string][2]path {
+	pairs := map[string][2]path{"portable to portable": {portablePath(), portablePath()}}
+	if fastestPath().name == "fast" {
+		pairs["fast to fast"] = [2]path{fastestPath(), fastestPath()}
+		pairs["fast to portable"] = [2]path{fastestPath(), portablePath()}
+		pairs["portable to fast"] = [2]path{portablePath(), fastestPath()}
 	}
 	return pairs
 }
@@ -127,7 +127,7 @@ func TestExchangesCoverPairs(t *testing.T) {
 	}
 	pairs := map[string]bool{}
 	for _, x := range exchanges([][2]int{{1, 1}, {2, 2}, {3, 3}, {4, 4}}) {
-		row := []string{"client " + name(x.on.client), "server " + name(x.on.server), fmt.Sprint("flows ", x.flows), fmt.Sprint("size ", x.request), fmt.Sprint("other ", x.other)}
+		row := []string{"client " + x.on.client.name, "server " + x.on.server.name, fmt.Sprint("flows ", x.flows), fmt.Sprint("size ", x.request), fmt.Sprint("other ", x.other)}
 		for i, a := range row {
 			for _, b := range row[i+1:] {
 				pairs[a+", "+b] = true
@@ -262,7 +262,7 @@ func fakeServer(t *testing.T, p Params, fn func(c net.Conn)) (address string) {
 func TestRRLatencyIsFromTheIntendedSend(t *testing.T) {
 	room(t)
 	const hang = 100 * time.Millisecond
-	for _, n := range []network{fastest(), portable{}} {
+	for _, n := range []path{fastestPath(), portablePath()} {
 		p := params("tcp_rr")
 		p.TransactionRate, p.Warmup, p.Duration = 1000, 0, 300*time.Millisecond
 		p.Address = fakeServer(t, p, func(c net.Conn) {
@@ -304,7 +304,7 @@ func TestRRBadServer(t *testing.T) {
 		"refuses": {nil, "refused"},
 	}
 	for name, test := range cases {
-		for _, n := range []network{fastest(), portable{}} {
+		for _, n := range []path{fastestPath(), portablePath()} {
 			for _, flows := range []int{1, 4} {
 				t.Run(fmt.Sprintf("%s/%T/%d", name, n, flows), func(t *testing.T) {
 					t.Parallel()
@@ -347,11 +347,8 @@ func TestRRBadParams(t *testing.T) {
 			if kind == "tcp_crr" && p.TransactionRate > 0 {
 				continue // not a parameter of it
 			}
-			for _, all := range [][]Workload{All(), Portable()} {
-				w, err := named(all, kind)
-				if err != nil {
-					t.Fatal(err)
-				}
+			for _, all := range [][]Workload{tcpAll(), tcpPortable()} {
+				w := kindOf(all, kind)
 				if _, err := w.Listen(p); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%s, %s: listen: %v", kind, want, err)
 				}
@@ -428,14 +425,14 @@ func TestRRAllocatesNothing(t *testing.T) {
 			p.Streams, p.TransactionRate, p.Warmup, p.Slice, p.Rounds = flows, rate, 0, 500*time.Millisecond, 2
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			c, _, err := between(t.Context(), tcpRR{fastest()}, tcpRR{fastest()}, p)
+			c, _, err := between(t.Context(), tcpRR{fastestPath()}, tcpRR{fastestPath()}, p)
 			if err != nil {
 				t.Fatal(err)
 			}
 			runtime.ReadMemStats(&after)
 			got := int64(after.Mallocs - before.Mallocs)
 			t.Logf("%d flows, rate %d: %d allocations in %d exchanges", flows, rate, got, c.Messages)
-			if fastest() != network(portable{}) && got > 1000+c.Messages/10 {
+			if fastestPath().name == "fast" && got > 1000+c.Messages/10 {
 				t.Errorf("%d flows, rate %d: %d allocations in %d exchanges", flows, rate, got, c.Messages)
 			}
 		}

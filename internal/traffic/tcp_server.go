@@ -2,7 +2,6 @@ package traffic
 
 import (
 	"context"
-	"time"
 )
 
 // tcpServer is the listening end of a TCP workload.
@@ -13,8 +12,8 @@ type tcpServer struct {
 }
 
 // listenTCP opens the port of a TCP workload.
-func listenTCP(n network, p Params, serve func(context.Context, conns, Params) (Report, error)) (Server, error) {
-	a, err := n.listenTCP(p)
+func listenTCP(n path, p Params, serve func(context.Context, conns, Params) (Report, error)) (Server, error) {
+	a, err := n.net.listenTCP(p.Address, tcpOptionsOf(p))
 	if err != nil {
 		return nil, err
 	}
@@ -52,18 +51,4 @@ func (s *tcpServer) once(ctx context.Context, p Params) (Report, error) {
 	r, err := s.serve(ctx, c, p)
 	r.Refused = s.listener.refused
 	return r, err
-}
-
-// opening is the transfer that a sliced trial begins with, to warm up the path.
-func (p Params) opening() Params {
-	p.Duration = p.Warmup
-	p.Warmup = 0
-	return p
-}
-
-// slice is the transfer of one slice of length d.
-func (p Params) slice(d time.Duration) Params {
-	p.Warmup = d / SliceWarmup
-	p.Duration = d - p.Warmup
-	return p
 }

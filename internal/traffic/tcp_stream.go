@@ -11,10 +11,7 @@ import (
 // tcpStream sends as much as TCP takes, or as much as is asked for, over one or
 // more connections, one way or both ways at once. Goodput is counted at the
 // receiver.
-type tcpStream struct{ net network }
-
-// streamSlice has a counted part of one SeriesInterval.
-const streamSlice = study.Duration(SeriesInterval * SliceWarmup / (SliceWarmup - 1))
+type tcpStream struct{ path path }
 
 // Spec's threads need the fast path: the portable one gives each connection a
 // goroutine, and a trial that asked for threads says so with the note
@@ -50,7 +47,6 @@ const streamLimit = 2048
 
 // check refuses what no trial can be made of.
 func (w tcpStream) check(p Params) error {
-	_, threads := w.net.(threaded)
 	switch {
 	case p.Streams < 1:
 		return fmt.Errorf("tcp_stream: %d streams: at least 1 is needed", p.Streams)
@@ -64,27 +60,27 @@ func (w tcpStream) check(p Params) error {
 		return fmt.Errorf("tcp_stream: a warm-up of %s and a window of %s: neither may be negative", p.Warmup, p.Duration)
 	}
 	// First the files: more threads do not mend those.
-	if err := enoughFiles(p.connections()); err != nil {
+	if err := enoughFiles(connections(p)); err != nil {
 		return fmt.Errorf("tcp_stream: %w", err)
 	}
-	if n := p.threads(); threads && n > streamLimit {
-		return fmt.Errorf("tcp_stream: %d threads: at most %d; set threads, and that many drive the %d connections", n, streamLimit, p.connections())
+	if n := threadCount(p); w.path.threads != nil && n > streamLimit {
+		return fmt.Errorf("tcp_stream: %d threads: at most %d; set threads, and that many drive the %d connections", n, streamLimit, connections(p))
 	}
 	return nil
 }
 
 // connections is how many of them a trial takes: with payload both ways, each
 // stream has one for each direction.
-func (p Params) connections() int {
+func connections(p Params) int {
 	if p.Both {
 		return 2 * p.Streams
 	}
 	return p.Streams
 }
 
-// threads is how many drive the connections of one end.
-func (p Params) threads() int {
-	if n := p.connections(); p.Threads < 1 || p.Threads > n {
+// threadCount is how many drive the connections of one end.
+func threadCount(p Params) int {
+	if n := connections(p); p.Threads < 1 || p.Threads > n {
 		return n
 	}
 	return p.Threads
@@ -94,8 +90,8 @@ func (w tcpStream) Listen(p Params) (Server, error) {
 	if err := w.check(p); err != nil {
 		return nil, err
 	}
-	s, err := listenTCP(w.net, p, func(ctx context.Context, c conns, p Params) (Report, error) {
-		return transfer(ctx, w.net, c, p, false)
+	s, err := listenTCP(w.path, p, func(ctx context.Context, c conns, p Params) (Report, error) {
+		return transfer(ctx, w.path, c, p, false)
 	})
 	if err != nil {
 		return nil, err
@@ -124,11 +120,11 @@ func (w tcpStream) Dial(ctx context.Context, p Params, _ Peer) (Report, error) {
 		return Report{}, err
 	}
 	defer quiet()()
-	c, err := connect(ctx, w.net, p)
+	c, err := connect(ctx, w.path, p)
 	if err != nil {
 		return Report{}, err
 	}
-	r, err := transfer(ctx, w.net, c, p, true)
+	r, err := transfer(ctx, w.path, c, p, true)
 	if err != nil {
 		return Report{}, err
 	}

@@ -14,7 +14,7 @@ import (
 
 // What no trial can be made of is refused at both ends before anything is opened.
 func TestStreamRefuses(t *testing.T) {
-	for _, n := range []network{fastest(), portable{}} {
+	for _, n := range []path{fastestPath(), portablePath()} {
 		w := tcpStream{n}
 		for what, c := range map[string]struct {
 			change func(*Params)
@@ -29,16 +29,16 @@ func TestStreamRefuses(t *testing.T) {
 		} {
 			p := params("tcp_stream")
 			c.change(&p)
-			refused(t, w, p, name(n)+", "+what, c.says)
+			refused(t, w, p, n.name+", "+what, c.says)
 		}
 		p := params("tcp_stream")
 		p.Streams = 100_000_000
 		if runtime.GOOS != "windows" {
-			refused(t, w, p, name(n)+", 100 000 000 streams", "100000000 connections take a file each, and this process may open")
+			refused(t, w, p, n.name+", 100 000 000 streams", "100000000 connections take a file each, and this process may open")
 		}
 		p = params("tcp_stream")
 		p.Address = "nowhere"
-		refused(t, w, p, name(n)+", no address", "nowhere")
+		refused(t, w, p, n.name+", no address", "nowhere")
 	}
 }
 
@@ -123,8 +123,8 @@ func TestStreamBadServer(t *testing.T) {
 			}
 		}, "receive: the sender stopped after"},
 	} {
-		for _, n := range []network{fastest(), portable{}} {
-			t.Run(c.what+"/"+name(n), func(t *testing.T) {
+		for _, n := range []path{fastestPath(), portablePath()} {
+			t.Run(c.what+"/"+n.name, func(t *testing.T) {
 				t.Parallel()
 				p := params("tcp_stream")
 				p.Reverse = c.reverse
@@ -164,7 +164,7 @@ func TestStreamWrongToken(t *testing.T) {
 // A client one of whose streams goes away, as sender and as receiver: the trial
 // ends at once, on all streams, and with the reason of that one.
 func TestStreamClientGone(t *testing.T) {
-	for _, n := range []network{fastest(), portable{}} {
+	for _, n := range []path{fastestPath(), portablePath()} {
 		for _, reverse := range []bool{false, true} {
 			for _, threads := range []int{0, 1} {
 				p := params("tcp_stream")
@@ -195,7 +195,7 @@ func TestStreamClientGone(t *testing.T) {
 					says = "tcp_stream: send: "
 				}
 				if a := <-end; a.err == nil || !strings.Contains(a.err.Error(), says) {
-					t.Errorf("%s, reverse %t, %d threads: %v", name(n), reverse, threads, a.err)
+					t.Errorf("%s, reverse %t, %d threads: %v", n.name, reverse, threads, a.err)
 				}
 			}
 		}
@@ -230,7 +230,7 @@ func TestStreamThreadsNote(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", on, err)
 		}
-		if noted(client, "threads_not_set") != (name(on.client) == "portable") || noted(server, "threads_not_set") != (name(on.server) == "portable") {
+		if noted(client, "threads_not_set") != (on.client.name == "portable") || noted(server, "threads_not_set") != (on.server.name == "portable") {
 			t.Errorf("%s: %v and %v", on, client.Notes, server.Notes)
 		}
 	}

@@ -16,7 +16,7 @@ const blindDrain = 6
 
 // finish ends the direction: what was sent before still arrives.
 func (e *streamEnd) finish() error {
-	e.after, e.window = told(e.stream), time.Since(e.start)-e.warmAt
+	e.after, e.window = e.info(), time.Since(e.start)-e.warmAt
 	if e.pace != nil {
 		e.pace.close()
 	}
@@ -25,21 +25,10 @@ func (e *streamEnd) finish() error {
 	}
 	var known bool
 	e.draining, e.drainBy = true, time.Since(e.start)+DrainWait
-	if e.left, known = unacknowledged(e.stream); !known {
+	if e.left, known = e.unacknowledged(); !known {
 		e.drainBy += (blindDrain - 1) * DrainWait
 	}
 	return nil
-}
-
-// unacknowledged is how many bytes of a connection are still to arrive, if its system
-// tells.
-func unacknowledged(s stream) (int, bool) {
-	q, ok := s.(queuer)
-	if !ok {
-		return 0, false
-	}
-	n, err := q.queued()
-	return n, err == nil
 }
 
 // drain waits for the receiver's end of the connection, for as long as what is under
@@ -63,7 +52,7 @@ func (e *streamEnd) progress() error {
 	if at <= e.drainBy {
 		return nil
 	}
-	left, known := unacknowledged(e.stream)
+	left, known := e.unacknowledged()
 	switch {
 	case !known:
 		return fmt.Errorf("what was sent did not all arrive within %s", blindDrain*DrainWait)

@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -14,20 +13,19 @@ type slow struct {
 	left []int
 }
 
-func (s *slow) read([]byte) (int, error) { return 0, errAgain }
-func (s *slow) closeWrite() error        { return nil }
+func (s *slow) read([]byte) (int, error)    { return 0, errAgain }
+func (s *slow) closeWrite() error           { return nil }
+func (s *slow) info() tcpInfo               { return tcpInfo{} }
+func (s *slow) unacknowledged() (int, bool) { return 0, false }
 
 type telling struct{ *slow }
 
-func (s telling) queued() (int, error) {
+func (s telling) unacknowledged() (int, bool) {
 	n := s.left[0]
 	if len(s.left) > 1 {
 		s.left = s.left[1:]
 	}
-	if n < 0 {
-		return 0, errors.New("it does not tell")
-	}
-	return n, nil
+	return max(n, 0), n >= 0
 }
 
 // A drain goes on for as long as what is under way gets less, however long that is,

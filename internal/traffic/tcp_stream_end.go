@@ -43,7 +43,7 @@ const never = time.Duration(1<<63 - 1)
 // thread of its own over a blocking socket or by one that serves several.
 type streamEnd struct {
 	stream
-	thread handler // nil on the portable path
+	thread threadStream // the same, nil on the portable path
 	start  time.Time
 	book   *book
 	send   bool
@@ -59,8 +59,8 @@ type streamEnd struct {
 	pace     *pace // sender with a schedule
 	warm     bool  // sender: the warm-up is over
 	warmAt   time.Duration
-	before   tcpState      // sender: at warmAt
-	after    tcpState      // sender: at the end of its window
+	before   tcpInfo       // sender: at warmAt
+	after    tcpInfo       // sender: at the end of its window
 	window   time.Duration // sender: between the two
 	draining bool          // sender: told to stop, and waiting for the receiver's end
 	drainBy  time.Duration
@@ -85,14 +85,6 @@ func (e *streamEnd) drive(ctx context.Context, over *atomic.Bool) error {
 		}
 	}
 	return nil
-}
-
-// handler is a stream that knows how to deal with the thread that drives it.
-type handler interface {
-	// pause puts the thread to sleep, at little cost.
-	pause(d time.Duration)
-	// yield lets other threads of its CPU go first.
-	yield()
 }
 
 func (e *streamEnd) pause(d time.Duration) {
@@ -164,7 +156,7 @@ func (e *streamEnd) write() error {
 		return err
 	}
 	if !e.warm && at >= e.book.warmup {
-		e.before, e.warm, e.warmAt = told(e.stream), true, at
+		e.before, e.warm, e.warmAt = e.info(), true, at
 	}
 	if at < e.book.end {
 		return nil
@@ -216,7 +208,7 @@ func (e *streamEnd) paced() (moved int, err error) {
 
 // toldToStop looks, without waiting, for the receiver's stop.
 func (e *streamEnd) toldToStop() (bool, error) {
-	n, err := e.stream.(glancer).readNow(e.small[:])
+	n, err := e.readNow(e.small[:])
 	switch {
 	case again(err):
 		return false, nil

@@ -85,19 +85,19 @@ func fairness(streams []int64) (float64, bool) {
 // notes are what a reader of one end's figures must know.
 func (w tcpStream) notes(p Params, r Report) []Note {
 	notes := slices.Clone(r.Notes)
-	if _, ok := w.net.(threaded); p.Threads > 0 && !ok {
+	if p.Threads > 0 && w.path.threads == nil {
 		notes = append(notes, Note{"threads_not_set", fmt.Sprintf(
 			"%d threads were asked for, but this end took the portable path, which gives each connection a goroutine", p.Threads)})
 	}
 	if n := r.Window; n.Slots > 0 && float64(n.Missed) > tolerance*float64(n.Slots) {
 		notes = append(notes, Note{"generator_limited", fmt.Sprintf(
-			"%s missed %d of %d writes that the rate of %d bit/s asked for: TCP or this machine was slower than that", p.side(), n.Missed, n.Slots, p.Rate)})
+			"%s missed %d of %d writes that the rate of %d bit/s asked for: TCP or this machine was slower than that", side(p), n.Missed, n.Slots, p.Rate)})
 	}
 	return notes
 }
 
 // side names the sender that a note is about.
-func (p Params) side() string {
+func side(p Params) string {
 	switch {
 	case p.Both:
 		return "a sender"

@@ -33,11 +33,11 @@ func (s *streamSession) Slice(ctx context.Context, d time.Duration) error {
 }
 
 func (s *streamSession) drive(ctx context.Context, p Params) error {
-	c, err := connect(ctx, s.work.net, p)
+	c, err := connect(ctx, s.work.path, p)
 	if err != nil {
 		return err
 	}
-	r, err := transfer(ctx, s.work.net, c, p, true)
+	r, err := transfer(ctx, s.work.path, c, p, true)
 	if err != nil {
 		return err
 	}

@@ -3,22 +3,11 @@ package traffic
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 )
 
-// threaded is a network whose connections are driven by threads of the operating
-// system. One that is not gives each connection a goroutine.
-type threaded interface {
-	// bulk is the shortest way through s for an end of so many threads.
-	bulk(s stream, threads int) stream
-	// several drives a group of connections by the calling thread until all of
-	// them are done.
-	several(ctx context.Context, over *atomic.Bool, group []*streamEnd) error
-}
-
 // transfer is one end of the trial, sending or receiving on all connections.
-func transfer(ctx context.Context, n network, c conns, p Params, client bool) (Report, error) {
+func transfer(ctx context.Context, n path, c conns, p Params, client bool) (Report, error) {
 	defer c.close()
 	ends := streamEnds(n, c, p, client)
 	if err := driveStreams(ctx, n, ends, p); err != nil {
@@ -28,20 +17,19 @@ func transfer(ctx context.Context, n network, c conns, p Params, client bool) (R
 }
 
 // streamEnds makes ready everything that a transfer needs, and starts its clock.
-func streamEnds(n network, c conns, p Params, client bool) []*streamEnd {
-	t, threads := n.(threaded)
+func streamEnds(n path, c conns, p Params, client bool) []*streamEnd {
 	payload := payload(p.WriteSize) // the kernel only reads it: one for all
 	var scratch []byte
 	ends := make([]*streamEnd, len(c))
-	hands := p.Meter.begin(p.received(len(c), client))
+	hands := p.Meter.begin(receiverCount(p, len(c), client))
 	for i, s := range c {
-		e := &streamEnd{stream: s, book: newBook(p), send: p.sends(i, client)}
+		e := &streamEnd{stream: s, book: newBook(p), send: sends(p, i, client)}
 		if !e.send {
 			e.book.shown(hands, i%p.Streams)
 		}
-		if threads {
-			e.stream = t.bulk(s, p.threads())
-			e.thread, _ = e.stream.(handler)
+		if n.threads != nil {
+			e.thread = n.threads.bulk(s, threadCount(p))
+			e.stream = e.thread
 		}
 		switch {
 		case e.send:
@@ -50,7 +38,7 @@ func streamEnds(n network, c conns, p Params, client bool) []*streamEnd {
 			if p.Rate > 0 {
 				e.pace = newPace(p, i%p.Streams)
 			}
-		case threads && p.CPU >= 0:
+		case n.threads != nil && p.CPU >= 0:
 			// Threads of one CPU read into one buffer, which so stays in its
 			// cache. Nobody looks at what is in it.
 			if scratch == nil {
@@ -71,18 +59,18 @@ func streamEnds(n network, c conns, p Params, client bool) []*streamEnd {
 
 // sends reports whether an end sends on its i-th connection: those that carry
 // payload from the client come first.
-func (p Params) sends(i int, client bool) bool {
+func sends(p Params, i int, client bool) bool {
 	if p.Both {
 		return client == (i < p.Streams)
 	}
 	return client != p.Reverse
 }
 
-// received is on how many of n connections an end receives.
-func (p Params) received(n int, client bool) int {
+// receiverCount is on how many of n connections an end receives.
+func receiverCount(p Params, n int, client bool) int {
 	got := 0
 	for i := range n {
-		if !p.sends(i, client) {
+		if !sends(p, i, client) {
 			got++
 		}
 	}
@@ -102,7 +90,7 @@ func payload(size int) []byte {
 
 // driveStreams runs all connections of an end to their end. The first one to
 // fail ends the others, and its error is the one that counts.
-func driveStreams(ctx context.Context, n network, ends []*streamEnd, p Params) error {
+func driveStreams(ctx context.Context, n path, ends []*streamEnd, p Params) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	over, stop := givenUp(ctx)
@@ -113,15 +101,14 @@ func driveStreams(ctx context.Context, n network, ends []*streamEnd, p Params) e
 		}
 		return err
 	}
-	t, threads := n.(threaded)
 	single := func(i int) error { return failing(ends[i].drive(ctx, over)) }
 	var err error
 	switch {
-	case threads:
-		groups := deal(ends, p.threads())
+	case n.threads != nil:
+		groups := deal(ends, threadCount(p))
 		err = onThreads(len(groups), p.CPU, func(i int) error {
 			if g := groups[i]; len(g) > 1 {
-				return failing(t.several(ctx, over, g))
+				return failing(n.threads.several(ctx, over, g))
 			}
 			return failing(groups[i][0].drive(ctx, over))
 		})

@@ -84,17 +84,17 @@ func (e *udpEnd) message(kind byte, flow, flows uint16) []byte {
 
 // greet opens the client's flows and makes them known. With wait it comes back
 // when the server is ready to receive, without as soon as the server may send.
-func greet(ctx context.Context, n network, p Params, to netip.AddrPort, wait bool) (*udpEnd, error) {
+func greet(ctx context.Context, n udpNetwork, p Params, to netip.AddrPort, wait bool) (*udpEnd, error) {
 	e := &udpEnd{tag: datagramTag(p.Token), clock: newClock()}
 	var err error
-	if e.wire, err = n.dialUDP(to, p); err != nil {
+	if e.wire, err = n.dialUDP(to, udpOptionsOf(p)); err != nil {
 		return nil, err
 	}
-	if err = e.wire.prompt(helloEvery); err == nil {
+	if err = e.wire.setPatience(helloEvery); err == nil {
 		err = e.hello(ctx, p, to, wait)
 	}
 	if err == nil {
-		err = e.wire.prompt(patience)
+		err = e.wire.setPatience(patience)
 	}
 	if err != nil {
 		e.wire.close()
@@ -109,7 +109,7 @@ func (e *udpEnd) hello(ctx context.Context, p Params, to netip.AddrPort, wait bo
 	defer cancel()
 	flows := max(1, p.Streams)
 	welcome, missing := make([]bool, flows), flows
-	in := newInbox(0, p.Offload)
+	in := newInbox(longest(0), p.Offload)
 	var last time.Time
 	refused := false
 	for {
@@ -138,15 +138,15 @@ func (e *udpEnd) hello(ctx context.Context, p Params, to netip.AddrPort, wait bo
 		case err != nil && !again(err):
 			return fmt.Errorf("greet the server at %s: %w", to, err)
 		}
-		for i := range in.n {
-			m, ok := parseMessage(in.bufs[i][:in.sizes[i]])
+		for i := range in.N {
+			m, ok := parseMessage(in.Bufs[i][:in.Sizes[i]])
 			switch {
-			case !ok || m.tag != e.tag || in.flow < 0:
+			case !ok || m.tag != e.tag || in.Flow < 0:
 			case m.kind == sayGo && missing == 0:
 				return nil
-			case m.kind == sayWelcome && int(m.flow) == in.flow && !welcome[in.flow]:
+			case m.kind == sayWelcome && int(m.flow) == in.Flow && !welcome[in.Flow]:
 				e.shared = m.clock == e.clock.id && m.clock != 0
-				welcome[in.flow] = true
+				welcome[in.Flow] = true
 				missing--
 				if missing == 0 {
 					last = time.Time{} // say at once that all are

@@ -210,7 +210,7 @@ func TestUDPLossIsTheKernels(t *testing.T) {
 func TestUDPOversize(t *testing.T) {
 	for _, offload := range []bool{false, true} {
 		for _, reverse := range []bool{false, true} {
-			for _, n := range []network{fastest(), portable{}} {
+			for _, n := range []udpNetwork{fastest(), portable{}} {
 				w := udpStream{n}
 				p := udpParams("udp_stream")
 				p.PayloadSize, p.Offload, p.Reverse = 1473, offload, reverse

@@ -27,7 +27,7 @@ type udpReceiver struct {
 	newest  int64
 	reverse bool
 	flood   bool // the sender is too fast to wait for each datagram
-	net     network
+	net     udpNetwork
 
 	slot   uint32    // that the newest counted datagram was sent in
 	hand   *hand     // who watches reads it; nil where nobody does
@@ -60,9 +60,9 @@ const (
 	floodIdle = 5 * time.Millisecond
 )
 
-func newUDPReceiver(e *udpEnd, n network, p Params) *udpReceiver {
+func newUDPReceiver(e *udpEnd, n udpNetwork, p Params) *udpReceiver {
 	flows := max(1, p.Streams)
-	r := &udpReceiver{udpEnd: e, net: n, p: p, in: newInbox(p.PayloadSize, p.Offload), long: intervals(p),
+	r := &udpReceiver{udpEnd: e, net: n, p: p, in: newInbox(longest(p.PayloadSize), p.Offload), long: intervals(p),
 		last: make([]lastDelay, flows), delay: NewDistribution(), vary: NewDistribution()}
 	r.slots = make([]int64, len(r.long))
 	for range flows {
@@ -70,7 +70,7 @@ func newUDPReceiver(e *udpEnd, n network, p Params) *udpReceiver {
 	}
 	if p.Rate == 0 && p.PacketRate == 0 {
 		r.flood, r.sample = true, sampleMask
-	} else if s, err := p.datagramSchedule(1); err == nil {
+	} else if s, err := datagramSchedule(p, 1); err == nil {
 		r.flood = s.at(1) < int64(tightSlots)
 	}
 	if hands := p.Meter.begin(1); hands != nil {
@@ -126,10 +126,10 @@ func (r *udpReceiver) receive(ctx context.Context, peer Peer) (Report, error) {
 		if r.flood {
 			// Asleep for a while rather than waiting for the next datagram: the
 			// sender then spends nothing on waking this end up, one by one.
-			if r.in.look && again(err) {
+			if r.in.Look && again(err) {
 				sleep(floodNap)
 			}
-			r.in.look = now-r.newest < int64(floodIdle)
+			r.in.Look = now-r.newest < int64(floodIdle)
 		}
 		switch {
 		case err == nil:
@@ -150,7 +150,7 @@ func (r *udpReceiver) receive(ctx context.Context, peer Peer) (Report, error) {
 					return Report{}, errors.New("receive: the sender's report has another number of flows than this end")
 				}
 				told = now
-				if err := r.wire.prompt(drainWait); err != nil {
+				if err := r.wire.setPatience(drainWait); err != nil {
 					return Report{}, fmt.Errorf("receive: %w", err)
 				}
 			default:
@@ -173,12 +173,12 @@ const mostUnread = 1 << 16
 // countUnread counts what is still waiting at the sockets of what the drain had no
 // time for.
 func (r *udpReceiver) countUnread() {
-	r.in.look = true
+	r.in.Look = true
 	for r.unread < mostUnread && r.wire.receive(r.in) == nil {
-		for i := range r.in.n {
-			part := max(1, cmp.Or(r.in.parts[i], r.in.sizes[i]))
-			if h, ok := parseHeader(r.in.bufs[i][:r.in.sizes[i]]); ok && h.tag == r.tag {
-				r.unread += int64((r.in.sizes[i] + part - 1) / part)
+		for i := range r.in.N {
+			part := max(1, cmp.Or(r.in.Parts[i], r.in.Sizes[i]))
+			if h, ok := parseHeader(r.in.Bufs[i][:r.in.Sizes[i]]); ok && h.tag == r.tag {
+				r.unread += int64((r.in.Sizes[i] + part - 1) / part)
 			}
 		}
 	}
@@ -206,9 +206,9 @@ func (r *udpReceiver) sayReady() {
 
 // take books what one call brought.
 func (r *udpReceiver) take(now int64) {
-	for i := range r.in.n {
-		b := r.in.bufs[i][:r.in.sizes[i]]
-		part := r.in.parts[i]
+	for i := range r.in.N {
+		b := r.in.Bufs[i][:r.in.Sizes[i]]
+		part := r.in.Parts[i]
 		if part <= 0 {
 			part = len(b)
 		}
@@ -224,7 +224,7 @@ func (r *udpReceiver) take(now int64) {
 }
 
 func (r *udpReceiver) datagram(b []byte, now int64) {
-	flow := r.in.flow
+	flow := r.in.Flow
 	h, ok := parseHeader(b)
 	if !ok || h.tag != r.tag || len(b) != r.p.PayloadSize || int(h.flow) != flow {
 		r.other(b)
@@ -262,8 +262,8 @@ func (r *udpReceiver) other(b []byte) {
 	case ok && m.tag == r.tag && r.reverse && (m.kind == sayWelcome || m.kind == sayGo):
 	case ok && !r.reverse && shows(m, r.p.Token):
 		// The go was lost, or is still under way. So may this one be.
-		if m.kind == sayReady && r.in.flow >= 0 {
-			_ = r.wire.say(r.in.flow, r.message(sayGo, 0, m.flows))
+		if m.kind == sayReady && r.in.Flow >= 0 {
+			_ = r.wire.say(r.in.Flow, r.message(sayGo, 0, m.flows))
 		}
 	default:
 		r.foreign++
@@ -284,9 +284,9 @@ func (r *udpReceiver) complete(sender Report) bool {
 func (r *udpReceiver) close(sender Report) (Report, error) {
 	st := r.wire.state()
 	size := int64(r.p.PayloadSize)
-	out := Report{CPU: r.p.CPU, Connections: len(r.ledgers), Refused: r.refused, SendBuffer: st.sendBuffer, ReceiveBuffer: st.receiveBuffer,
+	out := Report{CPU: r.p.CPU, Connections: len(r.ledgers), Refused: r.refused, SendBuffer: st.SendBuffer, ReceiveBuffer: st.ReceiveBuffer,
 		Traffic: float64(r.newest-r.begun) / 1e9}
-	d := &Datagrams{Foreign: r.foreign + r.wire.strangers(), Offloaded: r.wire.coalesced(), Unread: r.unread, SocketDrops: r.wire.dropped()}
+	d := &Datagrams{Foreign: r.foreign + st.Strangers, Offloaded: st.Coalesced, Unread: r.unread, SocketDrops: st.Dropped}
 	for i := range r.ledgers {
 		l := &r.ledgers[i]
 		sent := sender.Datagrams.Flows[i]

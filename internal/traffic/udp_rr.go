@@ -13,7 +13,7 @@ import (
 
 // udpRR exchanges a datagram each way, the next as soon as the answer is there,
 // or on a schedule.
-type udpRR struct{ net network }
+type udpRR struct{ net udpNetwork }
 
 // rrHeaderSize is what each request and response carries before its padding: the
 // trial's tag and the number of the exchange.
@@ -127,7 +127,7 @@ func (udpRR) Metrics(_ Params, client, _ Report) (map[string]float64, *result.Se
 type udpRRSession struct {
 	*udpEnd
 	p                 Params
-	net               network
+	net               udpNetwork
 	m                 messenger
 	request, response []byte
 	seq               uint64
@@ -292,10 +292,11 @@ func (s *udpRRSession) Close() Report {
 	for range byes {
 		_ = s.wire.say(0, bye)
 	}
+	st := s.wire.state()
 	r := s.report(s.p, s.flow.Sent*int64(s.p.RequestSize), s.flow.Received*int64(s.p.ResponseSize), s.flow.Sent)
 	r.Traffic, r.Window = s.driven.Seconds(), s.window
 	r.Window.RTT = s.hist
-	r.Datagrams = &Datagrams{Flows: []FlowCount{s.flow}, Late: s.late, Foreign: s.foreign + s.wire.strangers(), SocketDrops: s.wire.dropped()}
+	r.Datagrams = &Datagrams{Flows: []FlowCount{s.flow}, Late: s.late, Foreign: s.foreign + st.Strangers, SocketDrops: st.Dropped}
 	if lost := s.flow.Sent - s.flow.Received; lost > 0 {
 		r.Notes = append(r.Notes, Note{"lost_exchanges", fmt.Sprintf("%d of %d exchanges had no response within %s", lost, s.flow.Sent, lostAfter)})
 	}
@@ -309,7 +310,7 @@ func (s *udpRRSession) Close() Report {
 func (e *udpEnd) report(p Params, sent, received, messages int64) Report {
 	st := e.wire.state()
 	r := Report{CPU: p.CPU, Connections: 1, Refused: e.refused, Sent: sent, Received: received, Messages: messages,
-		SendBuffer: st.sendBuffer, ReceiveBuffer: st.receiveBuffer}
+		SendBuffer: st.SendBuffer, ReceiveBuffer: st.ReceiveBuffer}
 	r.TCP.Wire, r.TCP.Segments = uint64(sent), uint64(messages)
 	return r
 }

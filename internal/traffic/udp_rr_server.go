@@ -65,8 +65,9 @@ func answerUDP(ctx context.Context, e *udpEnd, p Params, peer Peer) (Report, err
 	if err != nil {
 		return Report{}, err
 	}
+	st := e.wire.state()
 	r := e.report(p, sent*int64(p.ResponseSize), got*int64(p.RequestSize), sent)
 	r.Traffic = time.Duration(e.clock.now() - start).Seconds()
-	r.Datagrams = &Datagrams{Flows: []FlowCount{{Sent: sent, Received: got}}, Foreign: foreign + e.wire.strangers(), SocketDrops: e.wire.dropped()}
+	r.Datagrams = &Datagrams{Flows: []FlowCount{{Sent: sent, Received: got}}, Foreign: foreign + st.Strangers, SocketDrops: st.Dropped}
 	return r, nil
 }

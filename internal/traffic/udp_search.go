@@ -2,9 +2,6 @@ package traffic
 
 import (
 	"context"
-	"math"
-	"strconv"
-	"strings"
 	"time"
 
 	"tare/internal/result"
@@ -56,16 +53,4 @@ func (w udpSearch) Dial(ctx context.Context, p Params, peer Peer) (Report, error
 // Metrics are those of udp_stream, of one step or of steps together.
 func (w udpSearch) Metrics(p Params, client, server Report) (map[string]float64, *result.Series) {
 	return w.stream.Metrics(p, client, server)
-}
-
-// ThroughputMetric names the figure of a search at a loss goal: the goal in percent,
-// and whether not one step may exceed it: throughput_0, throughput_0_5,
-// throughput_1_strict.
-func ThroughputMetric(loss float64, strict bool) string {
-	percent := strconv.FormatFloat(math.Round(loss*1e8)/1e6, 'f', -1, 64)
-	name := "throughput_" + strings.ReplaceAll(percent, ".", "_")
-	if strict {
-		name += "_strict"
-	}
-	return name
 }

@@ -14,7 +14,7 @@ import (
 type udpSender struct {
 	*udpEnd
 	p       Params
-	net     network
+	net     udpNetwork
 	out     *outbox
 	unit    int      // datagrams of one slot: a super-packet's, or one
 	next    []uint64 // sequence number by flow
@@ -42,7 +42,7 @@ const chunk = 8
 // nobody has the port (in all: only every other send meets that).
 const setbacks = 3
 
-func newUDPSender(e *udpEnd, n network, p Params) (*udpSender, error) {
+func newUDPSender(e *udpEnd, n udpNetwork, p Params) (*udpSender, error) {
 	flows := max(1, p.Streams)
 	s := &udpSender{udpEnd: e, net: n, p: p, unit: 1, next: make([]uint64, flows), flows: make([]FlowCount, flows), depart: NewDistribution()}
 	if s.overMTU() {
@@ -67,7 +67,7 @@ func newUDPSender(e *udpEnd, n network, p Params) (*udpSender, error) {
 		s.unit = min(s.unit, s.burst()) // a super-packet is a burst
 		room = max(chunk, s.unit)
 	}
-	s.out = &outbox{mem: make([]byte, room*p.PayloadSize), size: p.PayloadSize, group: s.unit}
+	s.out = &outbox{Mem: make([]byte, room*p.PayloadSize), Size: p.PayloadSize, Group: s.unit}
 	s.wire.attach(s.out)
 	return s, nil
 }
@@ -103,7 +103,7 @@ func (s *udpSender) drive(ctx context.Context, warmup, long time.Duration, first
 
 // flood sends as fast as the kernel takes it.
 func (s *udpSender) flood(ctx context.Context, start int64, warmup, long time.Duration, first uint32) error {
-	n := len(s.out.mem) / s.out.size
+	n := len(s.out.Mem) / s.out.Size
 	for {
 		now := s.clock.now()
 		at := time.Duration(now - start)
@@ -126,7 +126,7 @@ func (s *udpSender) flood(ctx context.Context, start int64, warmup, long time.Du
 
 // pace sends each slot's datagrams when they are due, one flow after the other.
 func (s *udpSender) pace(ctx context.Context, start int64, warmup, long time.Duration, first uint32) error {
-	sched, err := s.p.datagramSchedule(s.unit)
+	sched, err := datagramSchedule(s.p, s.unit)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *udpSender) pace(ctx context.Context, start int64, warmup, long time.Dur
 }
 
 // datagramSchedule has a slot for each unit of so many datagrams.
-func (p Params) datagramSchedule(unit int) (schedule, error) {
+func datagramSchedule(p Params, unit int) (schedule, error) {
 	if p.PacketRate > 0 {
 		return newSchedule(uint64(unit), p.PacketRate)
 	}
@@ -186,7 +186,7 @@ func (p Params) datagramSchedule(unit int) (schedule, error) {
 // it is.
 func (s *udpSender) stamp(h header, i int) {
 	h.tag, h.flow, h.seq = s.tag, uint16(s.turn), s.next[s.turn]+uint64(i)
-	h.put(s.out.mem[i*s.out.size:])
+	h.put(s.out.Mem[i*s.out.Size:])
 }
 
 // hand gives the first n datagrams of the outbox to the kernel.
@@ -224,15 +224,15 @@ func (s *udpSender) trouble(err error) error {
 		return s.tooLong()
 	case errors.Is(err, errSegments):
 		// Nothing has gone yet. The outbox stays as it is, cut differently.
-		s.out.group = max(1, s.out.group/2)
-		if s.out.group == 1 {
+		s.out.Group = max(1, s.out.Group/2)
+		if s.out.Group == 1 {
 			s.noOffload(errors.New("this kernel takes no super-packet"))
 		}
 		s.wire.attach(s.out)
 		return nil
-	case errors.Is(err, errOffload) && s.out.group > 1:
+	case errors.Is(err, errOffload) && s.out.Group > 1:
 		s.noOffload(errors.New("a device on the path computes no UDP checksums"))
-		s.out.group = 1
+		s.out.Group = 1
 		s.wire.attach(s.out)
 		return nil
 	}
@@ -261,12 +261,12 @@ func ipHeaders(address string) int {
 }
 
 func (s *udpSender) overMTU() bool {
-	mtu := s.wire.state().mtu
+	mtu := s.wire.state().MTU
 	return mtu > 0 && !s.p.Fragment && s.p.PayloadSize+ipHeaders(s.p.Address) > mtu
 }
 
 func (s *udpSender) tooLong() error {
-	mtu := s.wire.state().mtu
+	mtu := s.wire.state().MTU
 	if mtu == 0 {
 		return fmt.Errorf("payload of %d bytes does not fit the path MTU with fragmentation off; make it smaller, or turn fragment on", s.p.PayloadSize)
 	}
@@ -278,9 +278,9 @@ func (s *udpSender) tooLong() error {
 func (s *udpSender) report() Report {
 	st := s.wire.state()
 	r := Report{CPU: s.p.CPU, Connections: len(s.flows), Refused: s.refused, Traffic: s.driven.Seconds(), Window: s.window,
-		SendBuffer: st.sendBuffer, ReceiveBuffer: st.receiveBuffer, Notes: slices.Clone(s.notes)}
-	d := &Datagrams{Flows: s.flows, Offloaded: s.offload, LargestBurst: s.largest, Foreign: s.wire.strangers(),
-		SocketDrops: s.wire.dropped(), Retried: s.retried, Denied: s.refusal}
+		SendBuffer: st.SendBuffer, ReceiveBuffer: st.ReceiveBuffer, Notes: slices.Clone(s.notes)}
+	d := &Datagrams{Flows: s.flows, Offloaded: s.offload, LargestBurst: s.largest, Foreign: st.Strangers,
+		SocketDrops: st.Dropped, Retried: s.retried, Denied: s.refusal}
 	if !s.unlimited() {
 		d.Departure = s.depart
 	}

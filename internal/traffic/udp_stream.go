@@ -11,7 +11,7 @@ import (
 
 // udpStream sends datagrams at a set rate, or as fast as it goes, and accounts
 // for each of them.
-type udpStream struct{ net network }
+type udpStream struct{ net udpNetwork }
 
 func (udpStream) Spec() Spec {
 	return Spec{Title: "UDP stream", Datagrams: true, WorkloadSpec: study.WorkloadSpec{

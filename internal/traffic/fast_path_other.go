@@ -1,0 +1,5 @@
+//go:build !linux
+
+package traffic
+
+func fastestPath() path { return portablePath() }

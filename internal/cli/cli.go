@@ -25,7 +25,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/tool"
-	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // The exit codes.
@@ -152,7 +152,7 @@ func (a App) catalog() study.Catalog {
 	for _, p := range driver.PlannedModes() {
 		c.Modes = append(c.Modes, study.ModeSpec{ID: p.ID, Baseline: p.Baseline, Planned: p.Why})
 	}
-	for _, w := range traffic.All() {
+	for _, w := range workloads.All() {
 		spec := w.Spec().WorkloadSpec
 		spec.Tools = tool.Making(spec.Kind)
 		c.Workloads = append(c.Workloads, spec)

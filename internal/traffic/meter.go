@@ -26,27 +26,27 @@ const LeastProgress = 500 * time.Millisecond
 type Meter struct {
 	mu    sync.Mutex // of what follows; taken between transfers, and by who reads
 	ended Progress   // of the transfers before
-	hands []hand     // of the transfer under way, one for each that counts
+	hands []Hand     // of the transfer under way, one for each that counts
 }
 
-// hand is the number of one that counts.
-type hand struct {
+// Hand is the number of one that counts.
+type Hand struct {
 	count, at atomic.Int64
 }
 
-// showEvery is how old what a meter shows may be.
-const showEvery = time.Millisecond
+// ShowEvery is how old what a meter shows may be.
+const ShowEvery = time.Millisecond
 
-// begin gives n who count together a hand each, in place of those of the transfer
+// Begin gives n who count together a hand each, in place of those of the transfer
 // before. It gives none where nobody reads.
-func (m *Meter) begin(n int) []hand {
+func (m *Meter) Begin(n int) []Hand {
 	if m == nil || n == 0 {
 		return nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ended = m.sum()
-	m.hands = make([]hand, n)
+	m.hands = make([]Hand, n)
 	return m.hands
 }
 
@@ -69,8 +69,8 @@ func (m *Meter) sum() Progress {
 	return p
 }
 
-// show sets a hand.
-func (h *hand) show(count int64, at time.Duration) {
+// Show sets a hand.
+func (h *Hand) Show(count int64, at time.Duration) {
 	h.count.Store(count)
 	h.at.Store(int64(at))
 }

@@ -30,54 +30,54 @@ const SliceWarmup = 5
 
 // The slices that workloads have by default.
 const (
-	// streamSlice has a counted part of one SeriesInterval.
-	streamSlice = study.Duration(SeriesInterval * SliceWarmup / (SliceWarmup - 1))
-	// rrSlice is long beside what an exchange takes, and short beside the seconds
+	// StreamSlice has a counted part of one SeriesInterval.
+	StreamSlice = study.Duration(SeriesInterval * SliceWarmup / (SliceWarmup - 1))
+	// ExchangeSlice is long beside what an exchange takes, and short beside the seconds
 	// within which the speed of a virtual machine wavers.
-	rrSlice = study.Duration(10 * time.Millisecond)
+	ExchangeSlice = study.Duration(10 * time.Millisecond)
 )
 
-// opening is the transfer that a sliced trial begins with, to warm up the path.
-func (p Params) opening() Params {
+// Opening is the transfer that a sliced trial begins with, to warm up the path.
+func (p Params) Opening() Params {
 	p.Duration = p.Warmup
 	p.Warmup = 0
 	return p
 }
 
-// slice is the transfer of one slice of length d.
-func (p Params) slice(d time.Duration) Params {
+// OneSlice is the transfer of one slice of length d.
+func (p Params) OneSlice(d time.Duration) Params {
 	p.Warmup = d / SliceWarmup
 	p.Duration = d - p.Warmup
 	return p
 }
 
-// clocked is the client of a workload that owns the clock: it is driven for a
+// ClientDriven is the client of a workload that owns the clock: it is driven for a
 // warm-up and a timed part, once or piece by piece.
-type clocked interface {
-	// drive drives the traffic for warmup + long and counts the latter.
-	drive(ctx context.Context, warmup, long time.Duration) error
+type ClientDriven interface {
+	// Drive drives the traffic for warmup + long and counts the latter.
+	Drive(ctx context.Context, warmup, long time.Duration) error
 	// Close ends the trial and reports on all that was driven.
 	Close() Report
 }
 
-// driveWhole runs a trial in one piece.
-func driveWhole(ctx context.Context, c clocked, p Params) (Report, error) {
-	err := c.drive(ctx, p.Warmup, p.Duration)
+// DriveWhole runs a trial in one piece.
+func DriveWhole(ctx context.Context, c ClientDriven, p Params) (Report, error) {
+	err := c.Drive(ctx, p.Warmup, p.Duration)
 	return c.Close(), err
 }
 
-// driveInSlices warms a trial up that then goes on in slices.
-func driveInSlices(ctx context.Context, c clocked, p Params) (Session, error) {
-	if err := c.drive(ctx, p.Warmup, 0); err != nil {
+// DriveInSlices warms a trial up that then goes on in slices.
+func DriveInSlices(ctx context.Context, c ClientDriven, p Params) (Session, error) {
+	if err := c.Drive(ctx, p.Warmup, 0); err != nil {
 		c.Close()
 		return nil, err
 	}
-	return clockedSession{c}, nil
+	return clientSession{c}, nil
 }
 
-type clockedSession struct{ clocked }
+type clientSession struct{ ClientDriven }
 
-func (s clockedSession) Slice(ctx context.Context, d time.Duration) error {
+func (s clientSession) Slice(ctx context.Context, d time.Duration) error {
 	warmup := d / SliceWarmup
-	return s.drive(ctx, warmup, d-warmup)
+	return s.Drive(ctx, warmup, d-warmup)
 }

@@ -1,6 +1,6 @@
-// Package traffic is the built-in generator: one file a workload. Its hot loops
-// run on locked threads over plain blocking sockets, allocate nothing and book
-// what they do into memory that was set aside before.
+// Package traffic is what the rest of the program knows of traffic: what a workload is,
+// what an end of a trial is told and what it reports. The built-in workloads are in
+// traffic/tcp and traffic/udp, and listed in traffic/workloads.
 package traffic
 
 import (

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package traffic
-
-func fastestPath() path { return portablePath() }

@@ -193,3 +193,70 @@ func datagramMetrics(m map[string]float64, sender, receiver *traffic.Datagrams) 
 		m["delay_variation_p50"], m["delay_variation_p99"] = d.Quantile(0.5), d.Quantile(0.99)
 	}
 }
+
+// sweep is udp_stream at each of a list of loads. A plan makes a workload of each
+// rate, and from there on it is driven as udp_stream is.
+type sweep struct{ stream }
+
+func (w sweep) Spec() traffic.Spec {
+	s := w.stream.Spec()
+	s.Title, s.Kind, s.MadeOf = "UDP sweep", "udp_sweep", s.Kind
+	s.Params = []string{"rates", "flows", "payload_size", "burst", "offload", "fragment", "direction", "family",
+		"send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"}
+	s.Optional = nil
+	s.Defaults.Rate = 0
+	s.Defaults.Rates = study.Rates{250e6, 500e6, 1e9, 2e9, 4e9}
+	s.Lengths = map[string]study.Length{
+		study.Quick:    {Warmup: study.Duration(100 * time.Millisecond), Duration: study.Duration(time.Second), Slice: traffic.StreamSlice},
+		study.Standard: {Warmup: study.Duration(300 * time.Millisecond), Duration: study.Duration(2 * time.Second), Slice: traffic.StreamSlice},
+		study.Paper:    {Warmup: study.Duration(10 * time.Second), Duration: study.Duration(60 * time.Second)},
+	}
+	return s
+}
+
+// search looks for the highest rates whose loss keeps to given goals. Each of its
+// steps is udp_stream at one packet rate, with flows of its own; which loads to try
+// is for whoever drives the search.
+type search struct{ stream stream } // no embedding: it cannot be driven in slices
+
+func (w search) Spec() traffic.Spec {
+	const second = study.Duration(time.Second)
+	return traffic.Spec{Title: "UDP rate search", MadeOf: "udp_stream", Datagrams: true, WorkloadSpec: study.WorkloadSpec{
+		Kind:   "udp_search",
+		Metric: traffic.ThroughputMetric(0, false),
+		Params: []string{"loss_goals", "goal", "exceed_ratio", "step", "step_sum", "precision", "pause", "min_rate", "max_rate", "max_search",
+			"flows", "payload_size", "burst", "offload", "fragment", "direction", "family", "send_buffer", "receive_buffer", "placement", "warmup"},
+		Defaults: study.Workload{
+			LossGoals: study.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: 0.5, Pause: study.Duration(300 * time.Millisecond),
+			MinRate: 1e6, MaxRate: 10e9,
+			Flows: 1, PayloadSize: 1400, Burst: 64, Offload: study.Off, Fragment: study.Off, Direction: study.Forward,
+			Family: study.IPv4, SendBuffer: 4 << 20, ReceiveBuffer: 4 << 20, Placement: study.TwoCores,
+		},
+		Profiles: map[string]study.Workload{
+			study.Quick:    {Step: second / 2, StepSum: second * 3 / 2, Precision: 0.02, MaxSearch: 25 * second, Times: 1},
+			study.Standard: {Step: second, StepSum: 5 * second, Precision: 0.01, MaxSearch: 90 * second, Every: 2, Times: 3},
+			study.Paper:    {Step: second, StepSum: 21 * second, Precision: 0.005, MaxSearch: 600 * second, Goal: study.Beside},
+		},
+		Goals: map[string]study.Workload{
+			study.Strict: {ExceedRatio: study.NoPortion},
+			study.RFC2544: {ExceedRatio: study.NoPortion, LossGoals: study.LossGoals{0}, Step: 60 * second, StepSum: 60 * second,
+				Precision: 0.01, MaxSearch: 3600 * second},
+		},
+		Lengths: map[string]study.Length{
+			study.Quick:    {Warmup: study.Duration(50 * time.Millisecond)},
+			study.Standard: {Warmup: study.Duration(50 * time.Millisecond)},
+			study.Paper:    {Warmup: study.Duration(100 * time.Millisecond)},
+		},
+	}}
+}
+
+func (w search) Listen(p traffic.Params) (traffic.Server, error) { return w.stream.Listen(p) }
+
+func (w search) Dial(ctx context.Context, p traffic.Params, peer traffic.Peer) (traffic.Report, error) {
+	return w.stream.Dial(ctx, p, peer)
+}
+
+// Metrics are those of udp_stream, of one step or of steps together.
+func (w search) Metrics(p traffic.Params, client, server traffic.Report) (map[string]float64, *result.Series) {
+	return w.stream.Metrics(p, client, server)
+}

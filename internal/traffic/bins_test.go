@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestBook(t *testing.T) {
+func TestBinCounter(t *testing.T) {
 	p := Params{Warmup: time.Second, Duration: 250 * time.Millisecond}
 	b := NewBinCounter(p)
 	for _, e := range []struct {
@@ -28,7 +28,7 @@ func TestBook(t *testing.T) {
 
 // Nothing booked is lost: the window is the sum of its intervals, whatever the
 // times.
-func TestBookAddsUp(t *testing.T) {
+func TestBinCounterAddsUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := NewBinCounter(Params{
 			Warmup:   time.Duration(rapid.Int64Range(0, int64(time.Second)).Draw(t, "warmup")),

@@ -18,6 +18,7 @@ type Dialer struct {
 	buffers        bool   // to be set
 }
 
+// NewDialer finds out what is to be set on connections to addr.
 func NewDialer(addr netip.AddrPort, o TCPOptions) (Dialer, error) {
 	d := Dialer{o: o, buffers: o.SendBuffer >= 0 || o.ReceiveBuffer >= 0}
 	// A sockaddr has its family in the machine's byte order, its port in the network's.

@@ -19,18 +19,23 @@ func Fastest() Network { return Fast{} }
 // FastStream is a blocking socket with SO_RCVTIMEO and SO_SNDTIMEO.
 type FastStream int
 
+// Read receives.
 func (s FastStream) Read(b []byte) (int, error) {
 	n, err := unix.Read(int(s), b)
 	return max(n, 0), patient(err) // with an error the call's n is -1
 }
 
+// Write sends.
 func (s FastStream) Write(b []byte) (int, error) {
 	n, err := unix.Write(int(s), b)
 	return max(n, 0), patient(err)
 }
 
+// CloseWrite ends this direction.
 func (s FastStream) CloseWrite() error { return unix.Shutdown(int(s), unix.SHUT_WR) }
-func (s FastStream) Close()            { unix.Close(int(s)) }
+
+// Close closes the socket.
+func (s FastStream) Close() { unix.Close(int(s)) }
 
 // ReadNow reads what is there, ErrAgain if nothing is. It never waits, and so
 // needs no processor handed on.
@@ -38,9 +43,14 @@ func (s FastStream) ReadNow(b []byte) (int, error) {
 	return rawFlags(unix.SYS_RECVFROM, int(s), b, unix.MSG_DONTWAIT)
 }
 
-func (s FastStream) Info() TCPInfo               { return kernelInfo(int(s)) }
+// Info is what the kernel tells of the connection.
+func (s FastStream) Info() TCPInfo { return kernelInfo(int(s)) }
+
+// Unacknowledged is how many bytes the peer has not acknowledged.
 func (s FastStream) Unacknowledged() (int, bool) { return kernelUnacknowledged(int(s)) }
-func (s FastStream) FD() int                     { return int(s) }
+
+// FD is the socket.
+func (s FastStream) FD() int { return int(s) }
 
 // patient turns the errors of a call that should be tried again into ErrAgain.
 func patient(err error) error {
@@ -82,6 +92,7 @@ func configure(fd int, o TCPOptions) error {
 	return SetPatience(fd, Patience)
 }
 
+// SetPatience bounds how long a call on a blocking socket waits.
 func SetPatience(fd int, d time.Duration) error {
 	tv := unix.NsecToTimeval(d.Nanoseconds())
 	return errors.Join(
@@ -111,7 +122,10 @@ func (s FastStream) Yield() { _, _, _ = unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0,
 // thread.
 type RawStream struct{ FastStream }
 
-func (s RawStream) Read(b []byte) (int, error)  { return Recv(int(s.FastStream), b) }
+// Read receives.
+func (s RawStream) Read(b []byte) (int, error) { return Recv(int(s.FastStream), b) }
+
+// Write sends.
 func (s RawStream) Write(b []byte) (int, error) { return Send(int(s.FastStream), b) }
 
 // Pause puts the calling thread to sleep. An interrupted sleep is a shorter one.
@@ -126,6 +140,7 @@ type fastListener struct {
 	number uint16
 }
 
+// ListenTCP opens the port of a server.
 func (Fast) ListenTCP(address string, o TCPOptions) (Listener, error) {
 	addr, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -189,6 +204,7 @@ func (l *fastListener) Accept() (Stream, error) {
 	return nil, patient(err)
 }
 
+// DialTCP opens one connection, within ConnectWait.
 func (Fast) DialTCP(ctx context.Context, addr netip.AddrPort, o TCPOptions) (Stream, error) {
 	fd, err := openTCP(addr, o)
 	if err != nil {

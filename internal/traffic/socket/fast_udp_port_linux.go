@@ -59,6 +59,7 @@ type fastPort struct {
 	handed bool // to the wire
 }
 
+// ListenUDP opens the port of a server.
 func (Fast) ListenUDP(address string, o UDPOptions) (UDPPort, error) {
 	addr, err := netip.ParseAddrPort(address)
 	if err != nil {

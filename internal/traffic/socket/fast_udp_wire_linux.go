@@ -309,6 +309,7 @@ func (w *fastWire) strangers() int64 {
 	}
 }
 
+// DialUDP opens a connected socket for each flow.
 func (Fast) DialUDP(to netip.AddrPort, o UDPOptions) (UDPWire, error) {
 	var fds []int
 	for range max(1, o.Flows) {

@@ -99,7 +99,7 @@ func readTCPInfo(fd int) (info unix.TCPInfo, size uintptr, err error) {
 	return info, uintptr(long), nil
 }
 
-// chronographOf is what a kernel of at least Linux 4.10 has booked.
+// chronographOf is what a kernel of at least Linux 4.10 has counted.
 func chronographOf(info *unix.TCPInfo, size uintptr) Chronograph {
 	if size < unsafe.Offsetof(info.Sndbuf_limited)+unsafe.Sizeof(info.Sndbuf_limited) {
 		return Chronograph{}

@@ -85,6 +85,7 @@ type portableListener struct {
 	o TCPOptions
 }
 
+// ListenTCP opens the port of a server.
 func (Portable) ListenTCP(address string, o TCPOptions) (Listener, error) {
 	addr, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -140,6 +141,7 @@ func (a portableListener) Accept() (Stream, error) {
 	return prepared(c, a.o)
 }
 
+// DialTCP opens one connection, within ConnectWait.
 func (Portable) DialTCP(ctx context.Context, addr netip.AddrPort, o TCPOptions) (Stream, error) {
 	d := net.Dialer{Timeout: ConnectWait, KeepAlive: -1, Control: beforeHandshake(o)}
 	d.SetMultipathTCP(false)

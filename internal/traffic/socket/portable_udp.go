@@ -18,6 +18,7 @@ type portablePort struct {
 	handed bool
 }
 
+// ListenUDP opens the port of a server.
 func (Portable) ListenUDP(address string, o UDPOptions) (UDPPort, error) {
 	addr, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -119,6 +120,7 @@ type packet struct {
 	err  error
 }
 
+// DialUDP opens a socket for each flow.
 func (Portable) DialUDP(to netip.AddrPort, o UDPOptions) (UDPWire, error) {
 	w := &portableWire{wait: Patience, o: o}
 	for range max(1, o.Flows) {
@@ -300,4 +302,5 @@ func (m *portableMessenger) Recv(b []byte) (int, error) {
 	return n, portableUDPError(err)
 }
 
+// Sleeper sleeps as finely as the Go runtime does.
 func (Portable) Sleeper() func(time.Duration) { return time.Sleep }

@@ -63,6 +63,7 @@ type Poller struct {
 	events [128]unix.EpollEvent
 }
 
+// NewPoller opens one that watches nothing.
 func NewPoller() (*Poller, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -71,6 +72,7 @@ func NewPoller() (*Poller, error) {
 	return &Poller{fd: fd}, nil
 }
 
+// Close lets go of it. The sockets stay open.
 func (p *Poller) Close() { unix.Close(p.fd) }
 
 // Add watches fd; its events come with id.

@@ -22,7 +22,7 @@ type Network interface {
 // TCP is how a workload gets its TCP connections.
 type TCP interface {
 	ListenTCP(address string, o TCPOptions) (Listener, error)
-	// DialTCP opens one connection, within connectWait.
+	// DialTCP opens one connection, within ConnectWait.
 	DialTCP(ctx context.Context, to netip.AddrPort, o TCPOptions) (Stream, error)
 }
 
@@ -101,7 +101,7 @@ type TCPInfo struct {
 	ReceiveBuffer int // granted, bytes
 }
 
-// Chronograph is what a kernel has booked of a connection so far.
+// Chronograph is what a kernel has counted of a connection so far.
 type Chronograph struct {
 	Known         bool
 	Busy          time.Duration // anything unsent or unacknowledged, with what follows

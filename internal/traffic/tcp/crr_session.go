@@ -31,7 +31,7 @@ type crrWindow struct {
 	searched  bool          // the last beginning took longer
 }
 
-// done books a connection: when it was begun, connected, had its first byte and
+// done counts a connection: when it was begun, connected, had its first byte and
 // was closed.
 func (w *crrWindow) done(begun, connected, first, closed time.Duration) {
 	w.bins.Add(closed, 1)
@@ -41,15 +41,15 @@ func (w *crrWindow) done(begun, connected, first, closed time.Duration) {
 	}
 }
 
-// stall books that a flow had no source port from one moment to another.
+// stall counts that a flow had no source port from one moment to another.
 func (w *crrWindow) stall(from, to time.Duration) {
 	from, to = max(from, w.bins.Warmup), min(to, w.bins.End)
 	w.stalled += max(to-from, 0)
 }
 
-// bookSearch books how long the beginning of a connection took, of which the search for
+// countSearch counts how long the beginning of a connection took, of which the search for
 // a source port is a part. A single long one only met another process on its CPU.
-func (w *crrWindow) bookSearch(long time.Duration) {
+func (w *crrWindow) countSearch(long time.Duration) {
 	if long > longSearch && w.searched {
 		w.searching += long
 	}

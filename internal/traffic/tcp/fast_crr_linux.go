@@ -199,7 +199,7 @@ func (c *crrClient) begin(i int, at time.Duration) error {
 	}
 	f.fd, f.state, f.begun, f.connected, f.left = fd, crrAsking, at, c.since(), c.asked()
 	c.busy++
-	c.bookSearch(f.connected - at)
+	c.countSearch(f.connected - at)
 	if err := c.ask(f); err != nil {
 		return err
 	}

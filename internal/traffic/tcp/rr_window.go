@@ -30,7 +30,7 @@ func newRRWindow(p traffic.Params, s *rrSession) *rrWindow {
 // open reports whether requests have a schedule.
 func (w *rrWindow) open() bool { return w.schedule.rate > 0 }
 
-// done books an exchange that began at from, or should have, and ended at at.
+// done counts an exchange that began at from, or should have, and ended at at.
 // One that began in the window counts for the round trips however long it took:
 // the longest would be missing otherwise.
 func (w *rrWindow) done(flow int, from, at time.Duration) {

@@ -208,7 +208,7 @@ func (r *receiver) sayReady() {
 	_ = r.wire.Say(0, m.bytes())
 }
 
-// take books what one call brought.
+// take counts what one call brought.
 func (r *receiver) take(now int64) {
 	for i := range r.in.N {
 		b := r.in.Bufs[i][:r.in.Sizes[i]]

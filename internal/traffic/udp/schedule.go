@@ -78,7 +78,7 @@ func (p *pacer) due(now int64) int64 {
 	return n
 }
 
-// served books n slots as done.
+// served counts n slots as done.
 func (p *pacer) served(n int64) {
 	p.next += n
 	p.run += n

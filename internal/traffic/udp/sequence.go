@@ -23,7 +23,7 @@ type sequenceTracker struct {
 	least int64 // ns, the quickest delay so far, by clocks that need not agree
 }
 
-// arrival is what the ledger makes of a datagram.
+// arrival is what the tracker makes of a datagram.
 type arrival int
 
 const (
@@ -32,7 +32,7 @@ const (
 	duplicate
 )
 
-// trackedBits is how many sequence numbers the ledgers of a trial remember
+// trackedBits is how many sequence numbers the trackers of a trial remember
 // together, and the least that each does.
 const (
 	trackedBits    = 1 << 20
@@ -47,7 +47,7 @@ func newSequenceTracker(flows int) sequenceTracker {
 	return sequenceTracker{seen: make([]uint64, size/64), size: size, least: 1<<63 - 1}
 }
 
-// arrive books a datagram that took delay ns.
+// arrive counts a datagram that took delay ns.
 func (l *sequenceTracker) arrive(seq uint64, delay int64, counts bool) arrival {
 	if seq >= l.next {
 		l.advance(seq)

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// naive is the ledger without a bound on its memory but the same horizon.
+// naive is the tracker without a bound on its memory but the same horizon.
 type naive struct {
 	seen  map[uint64]bool
 	least time.Duration
@@ -54,9 +54,9 @@ func (n *naive) arrive(seq uint64, delay time.Duration, counts bool) {
 	}
 }
 
-// The ledger counts as somebody who remembers everything, whatever is lost,
+// The tracker counts as somebody who remembers everything, whatever is lost,
 // doubled, reordered or late.
-func TestLedger(t *testing.T) {
+func TestSequenceTracker(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, n := newSequenceTracker(maxFlows), naive{seen: map[uint64]bool{}}
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -98,8 +98,8 @@ func TestLedger(t *testing.T) {
 	})
 }
 
-// The memory of all flows' ledgers together is bounded.
-func TestLedgerMemory(t *testing.T) {
+// The memory of all flows' trackers together is bounded.
+func TestSequenceTrackerMemory(t *testing.T) {
 	for _, flows := range []int{1, 2, 3, 63, 64, 1000} {
 		if l := newSequenceTracker(flows); l.size&(l.size-1) != 0 || l.size < minTrackedBits || l.size*uint64(flows) > max(trackedBits, minTrackedBits*uint64(flows)) {
 			t.Errorf("%d flows: %d bits each", flows, l.size)

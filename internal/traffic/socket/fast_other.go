@@ -2,5 +2,5 @@
 
 package socket
 
-// Fastest is the network of this system that costs least.
-func Fastest() Network { return Portable{} }
+// FastestUDP is the UDP of this system that costs least.
+func FastestUDP() UDP { return Portable{} }

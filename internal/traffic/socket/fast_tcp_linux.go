@@ -13,8 +13,8 @@ import (
 // Fast is the network of Linux.
 type Fast struct{}
 
-// Fastest is the network of this system that costs least.
-func Fastest() Network { return Fast{} }
+// FastestUDP is the UDP of this system that costs least.
+func FastestUDP() UDP { return Fast{} }
 
 // FastStream is a blocking socket with SO_RCVTIMEO and SO_SNDTIMEO.
 type FastStream int

@@ -1,6 +1,8 @@
 // Package socket opens the sockets of trials and moves bytes through them, over a fast
-// network (fast_*_linux.go) or a portable one (portable_*.go). On Linux it also has the
-// raw system calls that hot loops are made of. It knows nothing of trials.
+// network or a portable one. The fast one (fast_*_linux.go) is that of Linux: blocking
+// sockets for loops on locked threads, and the raw system calls that such loops are made
+// of. The portable one (portable_*.go) is over package net. Both speak the same protocol,
+// so that the two ends of a trial may differ. This package knows nothing of trials.
 package socket
 
 import (
@@ -9,15 +11,6 @@ import (
 	"net/netip"
 	"time"
 )
-
-// Network is how a workload gets its sockets. There are two: the fast one of
-// Linux, blocking sockets driven by system calls of our own on locked threads,
-// and the portable one over package net. Both speak the same protocol, so that
-// the two ends of a trial may differ.
-type Network interface {
-	TCP
-	UDP
-}
 
 // TCP is how a workload gets its TCP connections.
 type TCP interface {
@@ -46,7 +39,8 @@ type Listener interface {
 	Port
 	// Accept waits for a connection, ErrAgain when patience ran out first.
 	Accept() (Stream, error)
-	descriptor
+	// FD is -1 for a socket that the Go runtime drives.
+	FD() int
 }
 
 // Stream is a TCP connection. A call that could not go on for patience returns
@@ -54,7 +48,9 @@ type Listener interface {
 type Stream interface {
 	ByteStream
 	tcpInfoer
-	descriptor
+	// FD is the socket, for loops that drive it with system calls of their own; -1
+	// for one that the Go runtime drives. System calls on that fail with EBADF.
+	FD() int
 	// CloseWrite ends this direction.
 	CloseWrite() error
 	Close()
@@ -76,13 +72,6 @@ type tcpInfoer interface {
 	// Unacknowledged is how many bytes the peer has not acknowledged, those that are
 	// not sent yet included; not known where the system does not tell.
 	Unacknowledged() (n int, known bool)
-}
-
-// descriptor is a socket that loops may drive with system calls of their own.
-type descriptor interface {
-	// FD is -1 for a socket that the Go runtime drives. System calls on that fail
-	// with EBADF.
-	FD() int
 }
 
 // TCPInfo is what a kernel tells of one connection. Zero is unknown.

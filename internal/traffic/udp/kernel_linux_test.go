@@ -196,7 +196,7 @@ func TestUDPLossIsTheKernels(t *testing.T) {
 		}
 		// The sockets' own account is the same, where it can be read.
 		switch drops := server.Datagrams.SocketDrops; {
-		case drops == nil && ends[0] == traffic.Workload(stream{socket.Fastest()}):
+		case drops == nil && ends[0] == traffic.Workload(stream{socket.FastestUDP()}):
 			t.Errorf("%s: the drops of the receiver's sockets are unknown", way)
 		case drops != nil && *drops != moved["RcvbufErrors"]:
 			t.Errorf("%s: the receiver's sockets dropped %d, the kernel says %d", way, *drops, moved["RcvbufErrors"])
@@ -212,7 +212,7 @@ func TestUDPLossIsTheKernels(t *testing.T) {
 func TestUDPOversize(t *testing.T) {
 	for _, offload := range []bool{false, true} {
 		for _, reverse := range []bool{false, true} {
-			for _, n := range []socket.UDP{socket.Fastest(), socket.Portable{}} {
+			for _, n := range []socket.UDP{socket.FastestUDP(), socket.Portable{}} {
 				w := stream{n}
 				p := params("udp_stream")
 				p.PayloadSize, p.Offload, p.Reverse = 1473, offload, reverse
@@ -228,7 +228,7 @@ func TestUDPOversize(t *testing.T) {
 			}
 		}
 	}
-	w := stream{socket.Fastest()}
+	w := stream{socket.FastestUDP()}
 	p := params("udp_stream")
 	p.PayloadSize, p.Fragment = 4000, true
 	client, server, moved, err := inNS(t, 1500, w, w, p)
@@ -247,7 +247,7 @@ func TestUDPAllocatesNothing(t *testing.T) {
 		var sent int64
 		p := params("udp_stream")
 		p.Warmup, p.Duration, p.Offload, p.Rate = 0, long, offload, rate
-		w := stream{socket.Fastest()}
+		w := stream{socket.FastestUDP()}
 		n := testing.AllocsPerRun(1, func() {
 			client, _, err := trial(t, w, w, p)
 			if err != nil {

@@ -73,7 +73,7 @@ func optionsOf(p traffic.Params) socket.UDPOptions {
 func longest(size int) int { return max(size, maxMessage) }
 
 // All are the workloads over UDP, by the fastest path of this system.
-func All() []traffic.Workload { return over(socket.Fastest()) }
+func All() []traffic.Workload { return over(socket.FastestUDP()) }
 
 // Portable are those by the path that every system has.
 func Portable() []traffic.Workload { return over(socket.Portable{}) }

@@ -79,7 +79,7 @@ func trial(t *testing.T, server, client traffic.Workload, p traffic.Params) (c, 
 
 // ways are the pairs of paths that must understand each other.
 func ways(of func(socket.UDP) traffic.Workload) map[string][2]traffic.Workload {
-	fast, slow := of(socket.Fastest()), of(socket.Portable{})
+	fast, slow := of(socket.FastestUDP()), of(socket.Portable{})
 	return map[string][2]traffic.Workload{"fast": {fast, fast}, "portable": {slow, slow}, "fast to portable": {slow, fast}, "portable to fast": {fast, slow}}
 }
 
@@ -242,7 +242,7 @@ func TestUDPSlices(t *testing.T) {
 			}
 		}
 	}
-	if _, err := (stream{socket.Fastest()}).Open(t.Context(), traffic.Params{Reverse: true}); err == nil {
+	if _, err := (stream{socket.FastestUDP()}).Open(t.Context(), traffic.Params{Reverse: true}); err == nil {
 		t.Error("a trial in reverse was opened for slices")
 	}
 }
@@ -334,7 +334,7 @@ func TestUDPRRLost(t *testing.T) {
 			}
 		}
 	}()
-	w := rr{socket.Fastest()}
+	w := rr{socket.FastestUDP()}
 	r, err := w.Dial(t.Context(), p, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -408,7 +408,7 @@ func TestUDPGarbage(t *testing.T) {
 // duplicate, and one that is garbled is foreign.
 func TestUDPReplay(t *testing.T) {
 	p := params("udp_stream")
-	w := stream{socket.Fastest()}
+	w := stream{socket.FastestUDP()}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	peer := make(chan traffic.Report, 1)
@@ -469,7 +469,7 @@ func TestUDPWrongToken(t *testing.T) {
 
 // A receiver that goes away ends the sender, not only its time.
 func TestUDPReceiverGone(t *testing.T) {
-	for _, w := range []traffic.Workload{stream{socket.Fastest()}, stream{socket.Portable{}}, rr{socket.Fastest()}} {
+	for _, w := range []traffic.Workload{stream{socket.FastestUDP()}, stream{socket.Portable{}}, rr{socket.FastestUDP()}} {
 		p := params(w.Spec().Kind)
 		p.Duration = time.Minute
 		c := bareServer(t, &p)
@@ -514,7 +514,7 @@ func TestUDPWrongPeerReport(t *testing.T) {
 		{traffic.Report{Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: 1, SentCounted: 1}}}}, "the account is wrong"},
 	} {
 		p := params("udp_stream")
-		w := stream{socket.Fastest()}
+		w := stream{socket.FastestUDP()}
 		peer := make(chan traffic.Report, 1)
 		served := begin(t.Context(), t, w, &p, peer)
 		if _, err := w.Dial(t.Context(), p, nil); err != nil {
@@ -551,7 +551,7 @@ func TestUDPGivenUp(t *testing.T) {
 func TestUDPRateBeyondAll(t *testing.T) {
 	p := params("udp_stream")
 	p.Rate, p.Duration = 400e9, 150*time.Millisecond
-	w := stream{socket.Fastest()}
+	w := stream{socket.FastestUDP()}
 	client, server, err := trial(t, w, w, p)
 	if err != nil {
 		t.Fatal(err)
@@ -571,7 +571,7 @@ func TestUDPBadParams(t *testing.T) {
 		"want at most":    func(p *traffic.Params) { p.Token = strings.Repeat("x", 2000) },
 		"udp_stream: ":    func(p *traffic.Params) { p.Address = "nowhere" },
 	} {
-		for _, n := range []socket.UDP{socket.Fastest(), socket.Portable{}} {
+		for _, n := range []socket.UDP{socket.FastestUDP(), socket.Portable{}} {
 			p := params("udp_stream")
 			change(&p)
 			_, err := stream{n}.Listen(p)
@@ -583,7 +583,7 @@ func TestUDPBadParams(t *testing.T) {
 	}
 	p := params("udp_rr")
 	p.RequestSize = 1
-	if _, err := (rr{socket.Fastest()}).Listen(p); err == nil || !strings.Contains(err.Error(), "use 16 to") {
+	if _, err := (rr{socket.FastestUDP()}).Listen(p); err == nil || !strings.Contains(err.Error(), "use 16 to") {
 		t.Errorf("a request of 1 byte: %v", err)
 	}
 }

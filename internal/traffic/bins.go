@@ -14,7 +14,7 @@ type BinCounter struct {
 	Window      int64   // of Total, in the timed window
 	Bins        []int64 // of Window, by SeriesInterval
 
-	hand   *Hand         // who watches reads it; nil where nobody does
+	gauge  *Gauge        // who watches reads it; nil where nobody does
 	showAt time.Duration // when it is set next
 }
 
@@ -24,10 +24,10 @@ func NewBinCounter(p Params) *BinCounter {
 	return &BinCounter{Warmup: p.Warmup, End: p.Warmup + p.Duration, Bins: make([]int64, n), showAt: never}
 }
 
-// ShownBy makes a counter show how far it is by the i-th of the hands that a meter gave.
-func (b *BinCounter) ShownBy(hands []Hand, i int) *BinCounter {
-	if i < len(hands) {
-		b.hand, b.showAt = &hands[i], 0
+// ShowOn makes a counter show how far it is by the i-th of the gauges that a meter gave.
+func (b *BinCounter) ShowOn(gauges []Gauge, i int) *BinCounter {
+	if i < len(gauges) {
+		b.gauge, b.showAt = &gauges[i], 0
 	}
 	return b
 }
@@ -36,7 +36,7 @@ func (b *BinCounter) ShownBy(hands []Hand, i int) *BinCounter {
 func (b *BinCounter) Add(at time.Duration, n int64) {
 	b.Total += n
 	if at >= b.showAt {
-		b.hand.Show(b.Total, at)
+		b.gauge.Set(b.Total, at)
 		b.showAt = at + ShowEvery
 	}
 	if at < b.Warmup || at >= b.End {

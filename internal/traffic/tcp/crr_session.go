@@ -92,7 +92,7 @@ type crrSession struct {
 func (s *crrSession) Drive(ctx context.Context, warmup, long time.Duration) error {
 	t := s.t
 	t.Warmup, t.Duration = warmup, long
-	w := &crrWindow{crrTrial: t, bins: traffic.NewBinCounter(t.Params).ShownBy(t.Meter.Begin(1), 0), connect: s.connect, firstByte: s.first, made: s.made}
+	w := &crrWindow{crrTrial: t, bins: traffic.NewBinCounter(t.Params).ShowOn(t.Meter.Begin(1), 0), connect: s.connect, firstByte: s.first, made: s.made}
 	began := time.Now()
 	err := s.path.cycle(ctx, s.addr, w)
 	s.driven += time.Since(began)

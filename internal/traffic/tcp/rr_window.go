@@ -23,7 +23,7 @@ type rrWindow struct {
 func newRRWindow(p traffic.Params, s *rrSession) *rrWindow {
 	return &rrWindow{
 		p: p, schedule: rrSchedule{p.TransactionRate, s.planned},
-		bins: traffic.NewBinCounter(p).ShownBy(p.Meter.Begin(1), 0), hist: s.hist, streams: s.streams,
+		bins: traffic.NewBinCounter(p).ShowOn(p.Meter.Begin(1), 0), hist: s.hist, streams: s.streams,
 	}
 }
 

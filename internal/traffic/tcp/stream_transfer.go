@@ -24,11 +24,11 @@ func streamEnds(n path, c conns, p traffic.Params, client bool) []*streamEnd {
 	payload := payload(p.WriteSize) // the kernel only reads it: one for all
 	var scratch []byte
 	ends := make([]*streamEnd, len(c))
-	hands := p.Meter.Begin(receiverCount(p, len(c), client))
+	gauges := p.Meter.Begin(receiverCount(p, len(c), client))
 	for i, s := range c {
 		e := &streamEnd{Stream: s, bins: traffic.NewBinCounter(p), send: sends(p, i, client)}
 		if !e.send {
-			e.bins.ShownBy(hands, i%p.Streams)
+			e.bins.ShowOn(gauges, i%p.Streams)
 		}
 		if n.threads != nil {
 			e.thread = n.threads.bulk(s, threadCount(p))

@@ -34,7 +34,7 @@ type receiver struct {
 	net      socket.UDP
 
 	slot   uint32           // that the newest counted datagram was sent in
-	hand   *traffic.Hand    // who watches reads it; nil where nobody does
+	gauge  *traffic.Gauge   // who watches reads it; nil where nobody does
 	showAt int64            // clock, when it is set next
 	behind uint32           // slots that are behind, as it shows
 	gone   traffic.Progress // in those
@@ -77,15 +77,15 @@ func newReceiver(e *endpoint, n socket.UDP, p traffic.Params) *receiver {
 	} else if s, err := datagramSchedule(p, 1); err == nil {
 		r.flood = s.at(1) < int64(tightSlots)
 	}
-	if hands := p.Meter.Begin(1); hands != nil {
-		r.hand = &hands[0]
+	if gauges := p.Meter.Begin(1); gauges != nil {
+		r.gauge = &gauges[0]
 	} else {
 		r.showAt = math.MaxInt64
 	}
 	return r
 }
 
-// tell sets the hand: to what came in the intervals of the series that are behind, and
+// tell sets the gauge: to what came in the intervals of the series that are behind, and
 // how long those were. Where modes take turns, the clock ran on in those of others.
 func (r *receiver) tell(now int64) {
 	r.showAt = now + int64(traffic.ShowEvery)
@@ -93,7 +93,7 @@ func (r *receiver) tell(now int64) {
 		r.gone.Count += r.slots[r.behind] * int64(r.p.PayloadSize)
 		r.gone.Busy += time.Duration(r.long[r.behind] * 1e9)
 	}
-	r.hand.Show(r.gone.Count, r.gone.Busy)
+	r.gauge.Set(r.gone.Count, r.gone.Busy)
 }
 
 // intervals are the lengths of the series' intervals, in seconds.

@@ -147,7 +147,7 @@ type rrSession struct {
 // has ended, and its round trip is taken from the slot.
 func (s *rrSession) Drive(ctx context.Context, warmup, long time.Duration) error {
 	p := traffic.Params{Warmup: warmup, Duration: long}
-	b := traffic.NewBinCounter(p).ShownBy(s.p.Meter.Begin(1), 0)
+	b := traffic.NewBinCounter(p).ShowOn(s.p.Meter.Begin(1), 0)
 	err := thread.Run(1, s.p.CPU, func(int) error {
 		over, stop := thread.Cancelled(ctx)
 		defer stop()

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"tare/internal/target"
-	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // tiers are the rooms of ARCHITECTURE.md from the top down. A room may import
@@ -45,6 +45,10 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/stats", "internal/", "stats is pure"},
 	{"internal/linuxnet", "internal/", "linuxnet knows nothing of tare"},
 	{"internal/traffic", "internal/facts", "the agent stays small"},
+	{"internal/traffic/tcp", "internal/traffic/udp", "what both need is in traffic, thread or socket"},
+	{"internal/traffic/udp", "internal/traffic/tcp", "what both need is in traffic, thread or socket"},
+	{"internal/traffic/socket", "internal/", "sockets know nothing of trials"},
+	{"internal/traffic/thread", "internal/", "threads know nothing of trials"},
 	{"internal/agent", "internal/lab", "an agent is told what to do"},
 	{"internal/agent", "internal/linuxnet", "an agent is told what to do"},
 	{"internal/runid", "internal/", "an identity knows nothing of what it names"},
@@ -77,6 +81,9 @@ var only = map[string]string{
 	"golang.zx2c4.com/wireguard/device": "internal/driver/wireguard",
 	"github.com/chromedp/":              "internal/browser",
 	"charm.land/":                       "internal/live/term",
+	"tare/internal/traffic/tcp":         "internal/traffic",
+	"tare/internal/traffic/udp":         "internal/traffic",
+	"tare/internal/traffic/socket":      "internal/traffic",
 	"github.com/charmbracelet/":         "internal/live/term",
 }
 
@@ -221,7 +228,7 @@ func TestPages(t *testing.T) {
 		file, _, _ := strings.Cut(strings.ReplaceAll(m.ID, "/", "-"), ":")
 		pages[m.ID] = "docs/modes/" + file + ".md"
 	}
-	for _, w := range traffic.All() {
+	for _, w := range workloads.All() {
 		pages[w.Spec().Kind] = "docs/workloads/" + w.Spec().Kind + ".md"
 	}
 	for name, path := range pages {

@@ -6,7 +6,6 @@ import (
 
 	"tare/internal/runid"
 	"tare/internal/study"
-	"tare/internal/traffic"
 )
 
 // circumstances warns of what is known before the first trial.
@@ -35,11 +34,6 @@ func (r *run) circumstances() {
 
 // left warns of what the study asks for and the run leaves out.
 func (r *run) left() {
-	for _, w := range r.cfg.Study.Workloads {
-		if why, planned := traffic.IsPlanned(w.Kind); planned {
-			r.warn("workload_unsupported", w.Name(), "left out of the trials, not built yet: %s", why)
-		}
-	}
 	if r.cfg.Study.Limits == (study.Limits{}) {
 		return
 	}

@@ -28,7 +28,7 @@ var tiers = [][]string{
 	{"internal/driver", "internal/engine", "internal/guest", "internal/agent", "internal/lab"},
 	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts", "internal/foreign"},
 	{"internal/study", "internal/result", "studies"},
-	{"internal/stats", "internal/linuxnet"},
+	{"internal/stats", "internal/linuxnet", "internal/process"},
 }
 
 // forbidden are imports that the tiers alone would let through.
@@ -40,6 +40,7 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/report", "internal/driver", "a report needs only the result"},
 	{"internal/stats", "internal/", "stats is pure"},
 	{"internal/linuxnet", "internal/", "linuxnet knows nothing of tare"},
+	{"internal/process", "internal/", "a process is run for whoever needs one"},
 	{"internal/traffic", "internal/facts", "the agent stays small"},
 	{"internal/agent", "internal/lab", "an agent is told what to do"},
 	{"internal/agent", "internal/linuxnet", "an agent is told what to do"},

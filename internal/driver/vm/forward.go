@@ -17,6 +17,7 @@ import (
 	"tare/internal/guest"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/process"
 )
 
 // localOn starts agents on a host of the lab.
@@ -52,7 +53,7 @@ func (p *path) forwarded(ctx context.Context) error {
 		p.Rests(m.place, dev(lo))
 		who, pid := "QEMU", m.PID()
 		if p.attach == passt {
-			who, pid = "passt", p.helperOf(i+1).pid()
+			who, pid = "passt", p.helperOf(i+1).PID()
 			p.runs(i+1, pid)
 		}
 		p.ports = append(p.ports, port{number, who, pid})
@@ -111,16 +112,16 @@ func (p *path) startPasst(ctx context.Context, pair int, own, gw netip.Addr) (*o
 	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, listenWithin)
 	defer cancel()
-	if err := h.listens(ctx, p.lab.A.NS, number); err != nil {
+	if err := listens(ctx, h, p.lab.A.NS, number); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
 }
 
-func (p *path) helperOf(pair int) *helper {
+func (p *path) helperOf(pair int) *process.Process {
 	for _, h := range p.helpers {
-		if h.name == numbered("passt", pair) {
+		if h.Name == numbered("passt", pair) {
 			return h
 		}
 	}
@@ -140,10 +141,4 @@ func (p *path) runs(pair, pid int) {
 		return nil
 	})
 	p.Must(driver.Rule{Counter: name, Expect: driver.Works, Pair: pair})
-}
-
-// lastOf is the last line of a text.
-func lastOf(text string) string {
-	text = strings.TrimSpace(text)
-	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 }

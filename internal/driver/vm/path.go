@@ -16,6 +16,7 @@ import (
 	"tare/internal/guest/kernel"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/process"
 	"tare/internal/result"
 )
 
@@ -30,8 +31,8 @@ type path struct {
 	passt    string // the program
 
 	mu       sync.Mutex
-	machines []*guest.Machine // one a pair, or one
-	helpers  []*helper        // passt, one a machine
+	machines []*guest.Machine   // one a pair, or one
+	helpers  []*process.Process // passt, one a machine
 	ports    []port
 	gateway  *guest.Stack // where connections are tracked
 }
@@ -91,7 +92,7 @@ func (p *path) Roots() []int {
 		out = append(out, m.PID())
 	}
 	for _, h := range p.helpers {
-		out = append(out, h.pid())
+		out = append(out, h.PID())
 	}
 	return out
 }
@@ -148,7 +149,7 @@ func (p *path) closeAll() error {
 		wg.Go(func() { errs[i] = m.Close() })
 	}
 	for i, h := range p.helpers {
-		wg.Go(func() { errs[len(p.machines)+i] = h.close() })
+		wg.Go(func() { errs[len(p.machines)+i] = h.Kill() })
 	}
 	wg.Wait()
 	if p.lab != nil {

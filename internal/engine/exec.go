@@ -14,7 +14,6 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
-	"tare/internal/process"
 )
 
 // forcedWait bounds how long an agent that is ended by force may take to be gone.
@@ -52,7 +51,7 @@ type execution struct {
 	io        client.HijackedResponse
 	out       *io.PipeReader
 	in        *io.PipeWriter
-	words     process.Tail
+	words     transport.Tail
 	ended     chan struct{} // closed when fate is known
 	fate      string
 	half      sync.Once

@@ -101,7 +101,7 @@ func (p *path) slirp(pair int, own netip.Addr, gw netip.Prefix) string {
 func (p *path) startPasst(ctx context.Context, pair int, own, gw netip.Addr) (*os.File, error) {
 	number := portOf(pair)
 	forward := fmt.Sprintf("%s/%d", p.lab.A.Addr[0], number)
-	h, f, err := startHelper(numbered("passt", pair), p.passt, p.lab.A.NS, "--foreground", "--stderr", "--fd", "3", "--ipv4-only",
+	h, f, err := startHelper(lab.Numbered("passt", pair), p.passt, p.lab.A.NS, "--foreground", "--stderr", "--fd", "3", "--ipv4-only",
 		"--address", own.String(), "--netmask", "24", "--gateway", gw.String(), "--interface", lab.Underlay, "--mtu", strconv.Itoa(p.lab.Spec.MTU),
 		"--tcp-ports", forward, "--udp-ports", forward, "--dns", "none", "--no-map-gw", "--runas", "0")
 	if err != nil {
@@ -121,7 +121,7 @@ func (p *path) startPasst(ctx context.Context, pair int, own, gw netip.Addr) (*o
 
 func (p *path) helperOf(pair int) *process.Process {
 	for _, h := range p.helpers {
-		if h.Name == numbered("passt", pair) {
+		if h.Name == lab.Numbered("passt", pair) {
 			return h
 		}
 	}
@@ -131,7 +131,7 @@ func (p *path) helperOf(pair int) *process.Process {
 // runs declares that a process passes a pair's traffic on. What it passes on cannot be
 // counted: bytes go from socket to socket.
 func (p *path) runs(pair, pid int) {
-	name := notes.Counter(p.lab.A.Name, numbered("passt", pair), "run_ns")
+	name := notes.Counter(p.lab.A.Name, lab.Numbered("passt", pair), "run_ns")
 	p.Watch(func(_ context.Context, c driver.Counters) error {
 		n, err := linuxnet.RunTime(pid)
 		if err != nil {

@@ -162,11 +162,3 @@ func (p *path) closeAll() error {
 func (p *path) hostA() notes.Place {
 	return notes.Place{At: p.lab.A.Name, Host: p.lab.A.Name, Stack: notes.Space{NS: p.lab.A.NS}}
 }
-
-// numbered is a name in its pair: vm, vm2, vm3.
-func numbered(name string, pair int) string {
-	if pair == 1 {
-		return name
-	}
-	return fmt.Sprintf("%s%d", name, pair)
-}

@@ -26,7 +26,7 @@ var tiers = [][]string{
 	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts", "internal/foreign", "internal/analysis"},
 	{"internal/store"},
 	{"internal/study", "internal/result", "studies"},
-	{"internal/stats", "internal/linuxnet", "internal/runid"},
+	{"internal/stats", "internal/linuxnet", "internal/process", "internal/runid"},
 }
 
 // forbidden are imports that the tiers alone would let through.
@@ -44,6 +44,7 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/analysis", "internal/observe", "analysis knows trials, not how they were read"},
 	{"internal/stats", "internal/", "stats is pure"},
 	{"internal/linuxnet", "internal/", "linuxnet knows nothing of tare"},
+	{"internal/process", "internal/", "a process is run for whoever needs one"},
 	{"internal/traffic", "internal/facts", "the agent stays small"},
 	{"internal/traffic/tcp", "internal/traffic/udp", "what both need is in traffic, thread or socket"},
 	{"internal/traffic/udp", "internal/traffic/tcp", "what both need is in traffic, thread or socket"},

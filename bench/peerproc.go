@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/lab"
+	"tare/internal/process"
 )
 
 // duel is one run of a peer: its server in b, its client in a.
@@ -42,7 +43,7 @@ const (
 func (s *stand) peer(ctx context.Context, at placed, d duel) (outcomes, error) {
 	ctx, cancel := context.WithTimeout(ctx, runWait)
 	defer cancel()
-	server, err := begin(ctx, s.lab.B, at.server, d.server)
+	server, err := begin(s.lab.B, at.server, d.server)
 	if err != nil {
 		return outcomes{}, err
 	}
@@ -50,104 +51,95 @@ func (s *stand) peer(ctx context.Context, at placed, d duel) (outcomes, error) {
 		_ = server.end(0) // what it said is known when it has ended
 		return outcomes{}, fmt.Errorf("%w%s", err, server.words())
 	}
-	client, err := begin(ctx, s.lab.A, at.client, d.client)
+	client, err := begin(s.lab.A, at.client, d.client)
 	if err != nil {
 		return outcomes{}, errors.Join(err, server.end(0))
 	}
-	cerr := client.cmd.Wait()
+	cerr := client.finish(ctx)
 	serr := server.end(d.linger)
 	if cerr != nil {
-		return outcomes{}, fmt.Errorf("%w%s", client.failed(cerr), server.words())
+		return outcomes{}, fmt.Errorf("%w%s", cerr, server.words())
 	}
 	if serr != nil {
 		return outcomes{}, serr
 	}
 	o := outcomes{client: client.out.String(), server: server.out.String()}
 	for _, p := range []*proc{client, server} {
-		o.cpu += p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+		o.cpu += p.Cmd.ProcessState.UserTime() + p.Cmd.ProcessState.SystemTime()
 	}
 	return o, nil
 }
 
 // proc is a started end of a peer.
 type proc struct {
-	cmd      *exec.Cmd
+	*process.Process
 	out, err bytes.Buffer
 }
 
 // begin starts a command in a host, pinned to cpu. The thread that starts it is
 // pinned, and the command inherits that: no wrapper whose CPU time would count.
-func begin(ctx context.Context, h *lab.Host, cpu int, line []string) (*proc, error) {
-	p := &proc{cmd: exec.CommandContext(ctx, line[0], line[1:]...)}
-	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
-	p.cmd.WaitDelay = time.Second
-	err := h.NS.Do(func() error {
-		var set unix.CPUSet
-		set.Set(cpu)
-		if err := unix.SchedSetaffinity(0, &set); err != nil {
-			return fmt.Errorf("pin to CPU %d: %w", cpu, err)
-		}
-		return p.cmd.Start()
+func begin(h *lab.Host, cpu int, line []string) (*proc, error) {
+	p := &proc{Process: process.New(line[0], line[0], line[1:]...)}
+	p.Cmd.Stdout, p.Cmd.Stderr = &p.out, &p.err
+	p.Cmd.WaitDelay = time.Second
+	err := p.StartTied(func(fn func() error) error {
+		return h.NS.Do(func() error {
+			var set unix.CPUSet
+			set.Set(cpu)
+			if err := unix.SchedSetaffinity(0, &set); err != nil {
+				return fmt.Errorf("pin to CPU %d: %w", cpu, err)
+			}
+			return fn()
+		})
 	})
 	if errors.Is(err, exec.ErrNotFound) {
 		return nil, fmt.Errorf("%w: scripts/setup-bench installs it", err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("start %s: %w", line[0], err)
-	}
-	return p, nil
+	return p, err
 }
 
 // listening waits until the process's namespace has the port open. To try it
 // would count as a client with those that serve only one.
 func (p *proc) listening(ctx context.Context, proto string, port int) error {
 	mark := fmt.Sprintf(":%04X ", port)
-	late := time.After(listenWait)
-	for {
+	ctx, cancel := context.WithTimeoutCause(ctx, listenWait, fmt.Errorf("%s does not listen on %s port %d after %s", p.Name, proto, port, listenWait))
+	defer cancel()
+	return p.Until(ctx, func() (bool, error) {
 		for _, family := range []string{"", "6"} {
-			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s%s", p.cmd.Process.Pid, proto, family))
+			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s%s", p.PID(), proto, family))
 			if err == nil && strings.Contains(string(text), mark) {
-				return nil
+				return true, nil
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-late:
-			return fmt.Errorf("%s does not listen on %s port %d after %s", p.cmd.Args[0], proto, port, listenWait)
-		case <-time.After(2 * time.Millisecond):
-		}
-	}
+		return false, nil
+	})
 }
 
-// end waits for the process to end by itself within linger, then tells it to.
-func (p *proc) end(linger time.Duration) error {
-	var err error
-	ended := make(chan struct{})
-	go func() {
-		err = p.cmd.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-		return p.failed(err)
-	case <-time.After(linger):
+// finish waits for the process to end by itself, and kills it with ctx.
+func (p *proc) finish(ctx context.Context) error {
+	if err := p.Wait(ctx); err != nil {
+		return errors.Join(err, p.Kill())
 	}
-	_ = p.cmd.Process.Signal(unix.SIGTERM) // it may have ended just now
-	select {
-	case <-ended: // how it ends when told to is its own affair
-	case <-time.After(endWait):
-		_ = p.cmd.Process.Kill()
-		<-ended
+	if err := p.Err(); err != nil {
+		return fmt.Errorf("%s: %w%s", strings.Join(p.Cmd.Args, " "), err, p.words())
 	}
 	return nil
 }
 
-func (p *proc) failed(err error) error {
-	if err == nil {
-		return nil
+// end waits for the process to end by itself within linger, then tells it to.
+func (p *proc) end(linger time.Duration) error {
+	select {
+	case <-p.Done():
+		return p.finish(context.Background())
+	case <-time.After(linger):
 	}
-	return fmt.Errorf("%s: %w%s", strings.Join(p.cmd.Args, " "), err, p.words())
+	_ = p.Cmd.Process.Signal(unix.SIGTERM) // it may have ended just now
+	select {
+	case <-p.Done(): // how it ends when told to is its own affair
+		return nil
+	case <-time.After(endWait):
+		return p.Kill()
+	}
 }
 
 // words are the last of what it said, for the end of an error.

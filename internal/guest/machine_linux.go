@@ -6,16 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 
-	"tare/internal/agent/transport"
 	"tare/internal/guest/initramfs"
 	"tare/internal/guest/kernel"
 	"tare/internal/guest/mux"
 	"tare/internal/linuxnet"
+	"tare/internal/process"
 )
 
 // Spec is a guest to boot.
@@ -59,12 +57,8 @@ type Machine struct {
 	Took  time.Duration // from its start to its hello
 
 	place  string
-	cmd    *exec.Cmd
-	in     *os.File // QEMU's stdin, the way into the guest
-	out    *os.File
+	qemu   *process.Process // its stdin and stdout are the way into the guest
 	log    *console
-	words  transport.Tail // QEMU's own
-	ended  chan struct{}
 	remote *remote
 }
 
@@ -95,7 +89,7 @@ func Boot(ctx context.Context, s Spec) (*Machine, error) {
 		return nil, err
 	}
 	defer initrd.Close()
-	m := &Machine{Accel: s.Accel, place: s.Place, ended: make(chan struct{})}
+	m := &Machine{Accel: s.Accel, place: s.Place}
 	began := time.Now()
 	direct := direct(s)
 	if direct != nil {
@@ -114,44 +108,26 @@ func Boot(ctx context.Context, s Spec) (*Machine, error) {
 
 // power starts QEMU, with a kernel that can be started directly if there is one.
 func (m *Machine) power(program string, s Spec, initrd, direct *os.File) error {
-	inside, in, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	defer inside.Close()
-	out, outside, err := os.Pipe()
-	if err != nil {
-		in.Close()
-		return err
-	}
-	defer outside.Close()
 	printed, prints, err := os.Pipe()
 	if err != nil {
-		in.Close()
-		out.Close()
 		return err
 	}
 	defer prints.Close()
-	// No CommandContext: the machine outlives the context of its start.
 	image := s.Kernel.Image
 	if direct != nil {
 		image = fdPath(kernelFD)
 	}
-	m.cmd = exec.Command(program, arguments(s, s.Accel, image)...) //nolint:noctx // see above
-	m.cmd.Stdin, m.cmd.Stdout, m.cmd.Stderr = inside, outside, &m.words
-	m.cmd.ExtraFiles = []*os.File{initrd, prints, direct, s.Attach.File} // those that are nil are closed there
-	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}              // out of the terminal's Ctrl-C
-	m.cmd.Env = []string{"PATH=/usr/bin:/bin", "TMPDIR=" + os.TempDir()}
-	m.in, m.out, m.log = in, out, newConsole(printed)
-	if err := s.Host.StartTied(m.cmd, m.ended); err != nil {
-		in.Close()
-		out.Close()
+	m.qemu = process.New("QEMU", program, arguments(s, s.Accel, image)...)
+	m.qemu.Stdin, m.qemu.Stdout = true, true
+	m.qemu.Cmd.ExtraFiles = []*os.File{initrd, prints, direct, s.Attach.File} // those that are nil are closed there
+	m.qemu.Cmd.Env = []string{"PATH=/usr/bin:/bin", "TMPDIR=" + os.TempDir()}
+	m.log = newConsole(printed)
+	if err := m.qemu.StartTied(s.Host.Do); err != nil {
 		return err
 	}
-	m.remote = newRemote(mux.New(out, in), s.Place)
+	m.remote = newRemote(mux.New(m.qemu, m.qemu), s.Place)
 	go func() {
-		_ = m.cmd.Wait() // the state that it leaves behind tells
-		close(m.ended)
+		<-m.qemu.Done()
 		m.log.wait()
 		m.remote.end(errors.New(m.end()))
 	}()
@@ -182,16 +158,16 @@ func (m *Machine) await(ctx context.Context, s Spec) error {
 			}
 			m.Hello = h
 			return nil
-		case <-m.ended:
+		case <-m.qemu.Done():
 			m.log.wait()
 			return errors.New(m.end())
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-look.C:
-			if waited := runDelay(m.cmd.Process.Pid); time.Since(began)-waited > within {
+			if waited := runDelay(m.qemu.PID()); time.Since(began)-waited > within {
 				return fmt.Errorf("it said no hello within %s", within)
 			}
-			if worked, ok := cpuTime(m.cmd.Process.Pid); ok && s.talks && worked > mostSilence && m.log.size() == 0 {
+			if worked, ok := cpuTime(m.qemu.PID()); ok && s.talks && worked > mostSilence && m.log.size() == 0 {
 				return &silentError{worked}
 			}
 		}
@@ -200,17 +176,13 @@ func (m *Machine) await(ctx context.Context, s Spec) error {
 
 // end is how QEMU ended.
 func (m *Machine) end() string {
-	said := strings.TrimSpace(m.words.String())
-	if at := strings.LastIndexByte(said, '\n'); at >= 0 {
-		said = said[at+1:]
+	if said := m.qemu.LastLine(); said != "" {
+		return fmt.Sprintf("QEMU ended (%s): %s", m.qemu.State(), strings.TrimPrefix(said, Emulator+": "))
 	}
-	switch {
-	case said != "":
-		return fmt.Sprintf("QEMU ended (%s): %s", m.cmd.ProcessState, strings.TrimPrefix(said, Emulator+": "))
-	case m.log.last() != "":
-		return fmt.Sprintf("the guest ended; its console said last: %s", m.log.last())
+	if last := m.log.last(); last != "" {
+		return fmt.Sprintf("the guest ended; its console said last: %s", last)
 	}
-	return fmt.Sprintf("QEMU ended (%s)", m.cmd.ProcessState)
+	return fmt.Sprintf("QEMU ended (%s)", m.qemu.State())
 }
 
 // noModel is in QEMU's answer to an adapter that it has not got.
@@ -218,8 +190,8 @@ const noModel = "is not a valid device model name"
 
 // explain says what a guest that did not come up has left to know.
 func (m *Machine) explain(s Spec, err error) error {
-	if strings.Contains(m.words.String(), noModel) {
-		return &Lacking{fmt.Sprintf("this QEMU has no network adapter %s (%s)", s.Model.Device, strings.TrimSpace(m.words.String()))}
+	if strings.Contains(m.qemu.Words(), noModel) {
+		return &Lacking{fmt.Sprintf("this QEMU has no network adapter %s (%s)", s.Model.Device, m.qemu.Words())}
 	}
 	err = fmt.Errorf("boot %s (QEMU with %s, kernel %s): %w", s.Place, s.Accel, s.Kernel.Version, err)
 	var dumb *silentError
@@ -236,16 +208,13 @@ func (m *Machine) explain(s Spec, err error) error {
 }
 
 // PID is QEMU's.
-func (m *Machine) PID() int { return m.cmd.Process.Pid }
+func (m *Machine) PID() int { return m.qemu.PID() }
 
 // Console is what the guest has printed, as much as was kept.
 func (m *Machine) Console() string { return m.log.text() }
 
 // Ended is closed when the machine has ended.
-func (m *Machine) Ended() <-chan struct{} { return m.ended }
-
-// endWithin bounds the wait for the end of a killed QEMU.
-const endWithin = 3 * time.Second
+func (m *Machine) Ended() <-chan struct{} { return m.qemu.Done() }
 
 // Close switches the machine off. It keeps nothing, and so it is not asked. It may be
 // called again.
@@ -253,18 +222,11 @@ func (m *Machine) Close() error {
 	if m == nil {
 		return nil
 	}
-	if err := m.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := m.qemu.Kill(); err != nil {
 		return fmt.Errorf("end %s: %w", m.place, err)
 	}
-	m.in.Close()
-	defer m.out.Close()
-	select {
-	case <-m.ended:
-		return nil
-	case <-time.After(endWithin):
-		return fmt.Errorf("end %s: QEMU, process %d, was killed and has not ended within %s", m.place, m.PID(), endWithin)
-	}
+	return nil
 }
 
 // hangUp lets the guest know that nobody is there any more: it then powers off.
-func (m *Machine) hangUp() { m.in.Close() }
+func (m *Machine) hangUp() { m.qemu.CloseStdin() }

@@ -24,13 +24,13 @@ type remote struct {
 	next      uint64
 	streams   uint16
 	waiting   map[uint64]chan reply
-	processes map[uint16]*process
+	processes map[uint16]*task
 	gone      error
 }
 
 func newRemote(s *mux.Session, place string) *remote {
 	r := &remote{place: place, session: s, control: s.Open(mux.Control), hello: make(chan Hello, 1),
-		waiting: map[uint64]chan reply{}, processes: map[uint16]*process{}}
+		waiting: map[uint64]chan reply{}, processes: map[uint16]*task{}}
 	go r.read()
 	return r
 }
@@ -125,8 +125,8 @@ func (r *remote) call(ctx context.Context, req request) (reply, error) {
 	}
 }
 
-// process is one that was started in the guest.
-type process struct {
+// task is a process that was started in the guest.
+type task struct {
 	remote *remote
 	id     uint16
 	*mux.Stream
@@ -136,7 +136,7 @@ type process struct {
 	fate  string
 }
 
-func (p *process) finish(code int, fate string) {
+func (p *task) finish(code int, fate string) {
 	p.once.Do(func() {
 		p.code, p.fate = code, fate
 		close(p.ended)
@@ -144,11 +144,11 @@ func (p *process) finish(code int, fate string) {
 }
 
 // run starts a process in a namespace of the guest.
-func (r *remote) run(ctx context.Context, ns string, s start) (*process, error) {
+func (r *remote) run(ctx context.Context, ns string, s start) (*task, error) {
 	r.mu.Lock()
 	r.streams++
 	s.Stream = r.streams
-	p := &process{remote: r, id: s.Stream, Stream: r.session.Open(s.Stream), ended: make(chan struct{})}
+	p := &task{remote: r, id: s.Stream, Stream: r.session.Open(s.Stream), ended: make(chan struct{})}
 	r.processes[p.id] = p
 	r.mu.Unlock()
 	if _, err := r.call(ctx, request{Op: opStart, NS: ns, Start: &s}); err != nil {
@@ -162,7 +162,7 @@ func (r *remote) run(ctx context.Context, ns string, s start) (*process, error) 
 }
 
 // Close ends the process by closing its stdin, and by force when ctx is done.
-func (p *process) Close(ctx context.Context) error {
+func (p *task) Close(ctx context.Context) error {
 	select {
 	case <-p.ended:
 		return p.Stream.Close()
@@ -182,7 +182,7 @@ func (p *process) Close(ctx context.Context) error {
 }
 
 // Fate says how it ended, "" while it runs.
-func (p *process) Fate() string {
+func (p *task) Fate() string {
 	select {
 	case <-p.ended:
 		return p.fate

@@ -12,11 +12,11 @@ import (
 	"syscall"
 	"time"
 
-	"tare/internal/agent/transport"
 	"tare/internal/agent/wire"
 	"tare/internal/driver/notes"
 	"tare/internal/guest/mux"
 	"tare/internal/linuxnet"
+	"tare/internal/process"
 )
 
 // host is the guest seen from inside: its namespaces and processes.
@@ -28,7 +28,7 @@ type host struct {
 	spaces map[string]*linuxnet.NS // "" is its own
 
 	mu      sync.Mutex
-	started map[uint16]*exec.Cmd
+	started map[uint16]*process.Process
 }
 
 func newHost(s *mux.Session) (*host, error) {
@@ -36,7 +36,7 @@ func newHost(s *mux.Session) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &host{session: s, control: s.Open(mux.Control), spaces: map[string]*linuxnet.NS{"": own}, started: map[uint16]*exec.Cmd{}}, nil
+	return &host{session: s, control: s.Open(mux.Control), spaces: map[string]*linuxnet.NS{"": own}, started: map[uint16]*process.Process{}}, nil
 }
 
 func (h *host) tell(r reply) {
@@ -86,8 +86,8 @@ func (h *host) answer(req request) (r reply, err error) {
 	case opKill:
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if cmd := h.started[req.Stream]; cmd != nil {
-			err = cmd.Process.Kill()
+		if p := h.started[req.Stream]; p != nil {
+			err = p.Cmd.Process.Kill() // that it ends is told when it has
 		}
 	case opLinks:
 		r.Links, err = space.Links(ctx, req.Names)
@@ -124,38 +124,33 @@ const lingering = 2 * time.Second
 // start starts a process in a namespace, with a stream for its stdio.
 func (h *host) start(ns *linuxnet.NS, s start) error {
 	stream := h.session.Open(s.Stream)
-	cmd := exec.Command(s.Program) //nolint:noctx // it ends with its stdin, or when it is killed
-	cmd.Args, cmd.Env, cmd.WaitDelay, cmd.Dir = s.Args, s.Env, lingering, "/"
-	var words transport.Tail
-	cmd.Stdout, cmd.Stderr = stream, &words
+	p := process.New(strings.Join(s.Args, " ")+" in the guest", s.Program)
+	p.Cmd.Args, p.Cmd.Env, p.Cmd.WaitDelay, p.Cmd.Dir = s.Args, s.Env, lingering, "/"
+	p.Stdin, p.Cmd.Stdout = true, stream
 	if s.Merged {
-		cmd.Stderr = stream
+		p.Cmd.Stderr = stream
 	}
-	in, err := cmd.StdinPipe()
-	if err != nil {
+	if err := p.Start(ns.Start); err != nil {
 		return err
 	}
-	if err := ns.Start(cmd); err != nil {
-		return fmt.Errorf("start %s in the guest: %w", strings.Join(s.Args, " "), err)
-	}
 	h.mu.Lock()
-	h.started[s.Stream] = cmd
+	h.started[s.Stream] = p
 	h.mu.Unlock()
 	go func() {
-		_, _ = io.Copy(in, stream) // an end on either side
-		_ = in.Close()
+		_, _ = io.Copy(p, stream) // an end on either side
+		p.CloseStdin()
 	}()
 	go func() {
-		err := cmd.Wait()
+		<-p.Done()
 		h.mu.Lock()
 		delete(h.started, s.Stream)
 		h.mu.Unlock()
-		e := ended{Stream: s.Stream, Code: cmd.ProcessState.ExitCode(), Fate: cmd.ProcessState.String()}
+		e := ended{Stream: s.Stream, Code: p.Cmd.ProcessState.ExitCode(), Fate: p.State()}
 		var exit *exec.ExitError
-		if err != nil && !errors.As(err, &exit) && !errors.Is(err, os.ErrClosed) && !errors.Is(err, syscall.EPIPE) {
+		if err := p.Err(); err != nil && !errors.As(err, &exit) && !errors.Is(err, os.ErrClosed) && !errors.Is(err, syscall.EPIPE) {
 			e.Fate += ": " + err.Error()
 		}
-		if said := strings.TrimSpace(words.String()); said != "" {
+		if said := p.Words(); said != "" {
 			e.Fate += ": " + said
 		}
 		_ = stream.CloseWrite()

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -131,34 +130,6 @@ func onSpareThread(fn func() error) error {
 
 // Start starts cmd inside the namespace.
 func (ns *NS) Start(cmd *exec.Cmd) error { return ns.Do(cmd.Start) }
-
-// StartTied starts cmd inside the namespace. The kernel kills it when this process ends,
-// however that comes about; for that a thread of this process stays with it until done
-// is closed, which has to be after its end.
-func (ns *NS) StartTied(cmd *exec.Cmd, done <-chan struct{}) error {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
-	started := make(chan error, 1)
-	go func() {
-		err := ns.Do(func() error {
-			err := cmd.Start()
-			started <- err
-			if err == nil {
-				<-done
-			}
-			return err
-		})
-		if err != nil {
-			select {
-			case started <- err: // it did not come as far as that
-			default:
-			}
-		}
-	}()
-	return <-started
-}
 
 // Sysctl sets a variable below /proc/sys, such as net/ipv4/ip_forward.
 func (ns *NS) Sysctl(name, value string) error {

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // readKernel reads this network namespace's counters.
@@ -133,6 +135,9 @@ func portOpen(port uint16, udp bool) (open, known bool) {
 // drainWait bounds the wait for what a tool's kernel still sends behind its end.
 const drainWait = 5 * time.Second
 
+// drainPoll is how often it is looked at.
+const drainPoll = 5 * time.Millisecond
+
 // drain waits until no connection of the port has anything left to send: a tool
 // ends before its kernel has.
 func drain(ctx context.Context, port uint16) {
@@ -150,7 +155,28 @@ func drain(ctx context.Context, port uint16) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(listenPoll):
+		case <-time.After(drainPoll):
 		}
 	}
+}
+
+// granted is how large a socket buffer the kernel lets a tool have of the bytes
+// it asks for: tools do not ask past rmem_max and wmem_max.
+func granted(bytes int) int {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return bytes
+	}
+	defer unix.Close(fd)
+	least := bytes
+	for _, option := range []int{unix.SO_SNDBUF, unix.SO_RCVBUF} {
+		if unix.SetsockoptInt(fd, unix.SOL_SOCKET, option, bytes) != nil {
+			continue
+		}
+		// The kernel books twice the size, and says so.
+		if got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, option); err == nil {
+			least = min(least, got/2)
+		}
+	}
+	return least
 }

@@ -9,3 +9,6 @@ func readKernel() kernelCount { return kernelCount{} }
 func portOpen(uint16, bool) (open, known bool) { return false, false }
 
 func drain(context.Context, uint16) {}
+
+// granted is unknown here: the tool says so itself where it is less.
+func granted(bytes int) int { return bytes }

@@ -7,13 +7,12 @@ import (
 	"net"
 	"net/netip"
 	"time"
+
+	"tare/internal/process"
 )
 
 // portTries is how often a free port is looked for.
 const portTries = 50
-
-// listenPoll is how often a server's port is looked at.
-const listenPoll = 5 * time.Millisecond
 
 // freePort finds a port that is free for TCP and for UDP, because a tool uses
 // the same number for both; with below, the one below it is free as well.
@@ -58,22 +57,19 @@ func tryPorts(addr netip.Addr, port uint16) (uint16, error) {
 
 // listens waits until the port is open, without touching it: a tool would take a
 // connection for its client.
-func (p *process) listens(ctx context.Context, port uint16, udp bool) error {
-	tick := time.NewTicker(listenPoll)
-	defer tick.Stop()
+func (p *proc) listens(ctx context.Context, port uint16, udp bool) error {
 	began := time.Now()
-	for {
-		if open, known := portOpen(port, udp); open || !known && time.Since(began) > blindWait {
-			return nil
-		}
-		select {
-		case <-p.ended:
-			return errors.New("the server ended at once")
-		case <-ctx.Done():
-			return fmt.Errorf("port %d was not open after %s", port, listenWait)
-		case <-tick.C:
-		}
+	err := p.Until(ctx, func() (bool, error) {
+		open, known := portOpen(port, udp)
+		return open || !known && time.Since(began) > blindWait, nil
+	})
+	switch {
+	case errors.Is(err, process.ErrEnded):
+		return errors.New("the server ended at once")
+	case err != nil:
+		return fmt.Errorf("port %d was not open after %s", port, listenWait)
 	}
+	return nil
 }
 
 // blindWait is how long a server gets where its port cannot be looked at.

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"tare/internal/process"
 	"tare/internal/traffic/thread"
 )
 
@@ -28,59 +29,57 @@ const maxOutput = 4 << 20
 // errOutput is a process that wrote more than maxOutput.
 var errOutput = fmt.Errorf("it wrote more than %d MiB", maxOutput>>20)
 
-// process is a tool under way. Its group is killed with it.
-type process struct {
+// proc is a tool under way. Its group is killed with it.
+type proc struct {
+	*process.Process
 	cancel         context.CancelCauseFunc
 	ctx            context.Context //nolint:containedctx // the process's own, which outlives the call that starts it
 	stdout, stderr bounded
-	ended          chan struct{}
-	state          error // how it ended, behind ended
 }
 
-// start starts a process, pinned to cpu unless that is negative. The thread that
-// starts it stays with it: on Linux a child inherits its affinity, and is killed
-// when that thread ends.
-func start(cpu int, path string, args []string) (*process, error) {
+// start starts a process, pinned to cpu unless that is negative, and tied to this one: on
+// Linux a child inherits the affinity of the thread that starts it.
+func start(cpu int, path string, args []string) (*proc, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	p := &process{ctx: ctx, cancel: cancel, ended: make(chan struct{})}
+	p := &proc{Process: process.New(path, path, args...), ctx: ctx, cancel: cancel}
 	p.stdout.full = func() { cancel(errOutput) }
 	p.stderr.full = p.stdout.full
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C")
-	cmd.Stdout, cmd.Stderr = &p.stdout, &p.stderr
-	cmd.WaitDelay = time.Second
-	group(cmd)
-	started := make(chan error, 1)
-	go func() {
+	p.Group, p.Cmd.WaitDelay = true, time.Second
+	p.Cmd.Env = append(os.Environ(), "LC_ALL=C")
+	p.Cmd.Stdout, p.Cmd.Stderr = &p.stdout, &p.stderr
+	err := p.StartTied(func(fn func() error) error {
 		runtime.LockOSThread() // never unlocked: a pinned thread ends here
-		err := thread.Pin(cpu)
-		if err == nil {
-			err = cmd.Start()
+		if err := thread.Pin(cpu); err != nil {
+			return err
 		}
-		started <- err
-		if err == nil {
-			p.state = cmd.Wait()
-			close(p.ended)
-		}
-	}()
-	if err := <-started; err != nil {
+		return fn()
+	})
+	if err != nil {
 		cancel(nil)
-		return nil, fmt.Errorf("start %s: %w", path, err)
+		return nil, err
 	}
+	context.AfterFunc(ctx, func() { _ = p.Kill() }) // whoever ended it waits for that
 	return p, nil
 }
 
 // wait waits for the end of the process, and ends it with ctx. How it exited is
 // no error: tools exit with 0 behind failures and with 1 behind success.
-func (p *process) wait(ctx context.Context) (output, error) {
+func (p *proc) wait(ctx context.Context) (output, error) {
 	stop := context.AfterFunc(ctx, func() { p.cancel(context.Cause(ctx)) })
 	defer stop()
-	<-p.ended
+	<-p.Done()
 	out := output{stdout: p.stdout.buf.Bytes(), stderr: p.stderr.buf.Bytes()}
 	if cause := context.Cause(p.ctx); cause != nil {
 		return out, fmt.Errorf("it was ended: %w%s", cause, out.hint())
 	}
 	return out, nil
+}
+
+// end kills the process unless it has ended.
+func (p *proc) end() output {
+	p.cancel(errors.New("it is not needed any more"))
+	<-p.Done()
+	return output{stdout: p.stdout.buf.Bytes(), stderr: p.stderr.buf.Bytes()}
 }
 
 // hint is the last line that a process wrote to its standard error.
@@ -90,13 +89,6 @@ func (o output) hint() string {
 		return fmt.Sprintf(" (it last said: %.200s)", last)
 	}
 	return ""
-}
-
-// end kills the process unless it has ended.
-func (p *process) end() output {
-	p.cancel(errors.New("it is not needed any more"))
-	<-p.ended
-	return output{stdout: p.stdout.buf.Bytes(), stderr: p.stderr.buf.Bytes()}
 }
 
 // bounded keeps up to maxOutput bytes.

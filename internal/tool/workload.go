@@ -177,7 +177,7 @@ type running struct {
 	tool   Tool
 	job    job
 	args   []string
-	proc   *process
+	proc   *proc
 	before kernelCount
 }
 

@@ -34,13 +34,11 @@ type orders struct {
 
 // Launch starts the program. How far it has come, its /run tells.
 func (g Program) Launch() (*Process, error) {
-	// No CommandContext: the process outlives the context of its start.
-	cmd := exec.Command("/proc/self/exe") //nolint:noctx // see above
-	cmd.Args = append([]string{"tare", Command, RunFlag, g.Run, "--", g.Path}, g.Args...)
-	cmd.Env = environment()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID}
-	p, err := launch(g.Name, cmd, true, g.Start, ended)
-	if err != nil {
+	p := self(g.Name, append([]string{Command, RunFlag, g.Run, "--", g.Path}, g.Args...))
+	p.Cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID
+	p.Cmd.Stdout = p.Cmd.Stderr // nobody reads it
+	p.said = func() string { return ended(p.Words()) }
+	if err := p.Start(g.Start); err != nil {
 		return nil, err
 	}
 	line, err := json.Marshal(orders{g.Env, g.Dirs, g.Files, g.Binds})

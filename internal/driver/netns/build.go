@@ -4,7 +4,6 @@ package netns
 
 import (
 	"net/netip"
-	"strconv"
 
 	"tare/internal/driver/notes"
 	"tare/internal/lab"
@@ -36,17 +35,6 @@ func (p *path) within(h *lab.Host, name string) (place, error) {
 	ns, err := p.sandbox(h.Name + "-" + name)
 	return in(ns, h.Name, h.Name+"/"+name), err
 }
-
-// numbered is a sandbox's name in its pair: client, client2, client3.
-func numbered(name string, pair int) string {
-	if pair == 1 {
-		return name
-	}
-	return name + strconv.Itoa(pair)
-}
-
-// veth names the port of a bridge by its number there, from 0.
-func veth(n int) string { return "veth" + strconv.Itoa(n) }
 
 // forwarding makes a namespace route.
 func (p *path) forwarding(ns *linuxnet.NS) error {

@@ -47,11 +47,11 @@ func (p *path) published() error {
 		return err
 	}
 	for i, s := range servers {
-		p.ends(a, s.place, addrs(s.own), p.lab.B.Addr, uint16(notes.FirstPort+i))
+		p.ends(a, s.place, lab.Addrs(s.own), p.lab.B.Addr, uint16(notes.FirstPort+i))
 	}
 	p.underlay()
 	server := servers[0].place
-	p.Draw(process(a), device(a, eth), device(b, eth), nat(b, "DNAT"), device(b, br), own(device(b, veth(0))), own(device(server, eth)), process(server))
+	p.Draw(process(a), device(a, eth), device(b, eth), nat(b, "DNAT"), device(b, br), own(device(b, lab.Veth(0))), own(device(server, eth)), process(server))
 	return nil
 }
 
@@ -69,7 +69,7 @@ func (p *path) bridge() error {
 	p.carries(notes.All, a, br, notes.Receives)
 	var client place
 	err = p.Each(func(pair int) error {
-		c, err := p.plug(a, p.lab.A, numbered("client", pair), veth(pair-1), lab.NetA, 1+pair, p.lab.Spec.MTU)
+		c, err := p.plug(a, p.lab.A, lab.Numbered("client", pair), lab.Veth(pair-1), lab.NetA, 1+pair, p.lab.Spec.MTU)
 		if err != nil {
 			return err
 		}
@@ -77,8 +77,8 @@ func (p *path) bridge() error {
 			client = c.place
 		}
 		s := servers[pair-1]
-		p.ends(c.place, s.place, addrs(s.own), p.lab.B.Addr, uint16(notes.FirstPort+pair-1))
-		p.carries(pair, a, veth(pair-1), notes.Receives)
+		p.ends(c.place, s.place, lab.Addrs(s.own), p.lab.B.Addr, uint16(notes.FirstPort+pair-1))
+		p.carries(pair, a, lab.Veth(pair-1), notes.Receives)
 		return p.routed(c.place, lab.NetA)
 	})
 	if err != nil {
@@ -92,8 +92,8 @@ func (p *path) bridge() error {
 	p.counts("a", linuxnet.CountIn, driver.Reverse)
 	p.Must(driver.Rule{Counter: notes.Counter("a", table, linuxnet.CountMasquerade+"_packets"), Expect: driver.Connections})
 	server := servers[0].place
-	p.Draw(process(client), own(device(client, eth)), own(device(a, veth(0))), device(a, br), nat(a, "masquerade"), device(a, eth),
-		device(b, eth), nat(b, "DNAT"), device(b, br), own(device(b, veth(0))), own(device(server, eth)), process(server))
+	p.Draw(process(client), own(device(client, eth)), own(device(a, lab.Veth(0))), device(a, br), nat(a, "masquerade"), device(a, eth),
+		device(b, eth), nat(b, "DNAT"), device(b, br), own(device(b, lab.Veth(0))), own(device(server, eth)), process(server))
 	return nil
 }
 
@@ -107,12 +107,12 @@ func (p *path) behindPorts() (b place, servers []box, err error) {
 	p.carries(notes.All, b, br, notes.Transmits)
 	var published [][]netip.Prefix
 	err = p.Each(func(pair int) error {
-		s, err := p.plug(b, p.lab.B, numbered("server", pair), veth(pair-1), lab.NetB, 1+pair, p.lab.Spec.MTU)
+		s, err := p.plug(b, p.lab.B, lab.Numbered("server", pair), lab.Veth(pair-1), lab.NetB, 1+pair, p.lab.Spec.MTU)
 		if err != nil {
 			return err
 		}
 		servers, published = append(servers, s), append(published, s.own)
-		p.carries(pair, b, veth(pair-1), notes.Transmits)
+		p.carries(pair, b, lab.Veth(pair-1), notes.Transmits)
 		return p.routed(s.place, lab.NetB)
 	})
 	if err != nil {
@@ -142,20 +142,20 @@ func (p *path) colocated() error {
 	}
 	err := p.Each(func(pair int) error {
 		out, in := 2*pair-2, 2*pair-1
-		client, err := p.plug(a, p.lab.A, numbered("client", pair), veth(out), lab.NetA, 2+out, p.lab.Spec.MTU)
+		client, err := p.plug(a, p.lab.A, lab.Numbered("client", pair), lab.Veth(out), lab.NetA, 2+out, p.lab.Spec.MTU)
 		if err != nil {
 			return err
 		}
-		server, err := p.plug(a, p.lab.A, numbered("server", pair), veth(in), lab.NetA, 2+in, p.lab.Spec.MTU)
+		server, err := p.plug(a, p.lab.A, lab.Numbered("server", pair), lab.Veth(in), lab.NetA, 2+in, p.lab.Spec.MTU)
 		if err != nil {
 			return err
 		}
-		p.ends(client.place, server.place, addrs(server.own), addrs(server.own), notes.AnyPort)
-		p.carries(pair, a, veth(out), notes.Receives)
-		p.carries(pair, a, veth(in), notes.Transmits)
+		p.ends(client.place, server.place, lab.Addrs(server.own), lab.Addrs(server.own), notes.AnyPort)
+		p.carries(pair, a, lab.Veth(out), notes.Receives)
+		p.carries(pair, a, lab.Veth(in), notes.Transmits)
 		if pair == 1 {
-			p.Draw(process(client.place), own(device(client.place, eth)), own(device(a, veth(out))), device(a, br),
-				own(device(a, veth(in))), own(device(server.place, eth)), process(server.place))
+			p.Draw(process(client.place), own(device(client.place, eth)), own(device(a, lab.Veth(out))), device(a, br),
+				own(device(a, lab.Veth(in))), own(device(server.place, eth)), process(server.place))
 		}
 		return nil
 	})
@@ -188,15 +188,15 @@ func (p *path) onUnderlay(child func(on *linuxnet.NS, d linuxnet.Device, parent 
 	p.underlay()
 	return p.Each(func(pair int) error {
 		number := firstOnUnderlay + 2*(pair-1)
-		client, err := build(p.lab.A, numbered("client", pair), number)
+		client, err := build(p.lab.A, lab.Numbered("client", pair), number)
 		if err != nil {
 			return err
 		}
-		server, err := build(p.lab.B, numbered("server", pair), number+1)
+		server, err := build(p.lab.B, lab.Numbered("server", pair), number+1)
 		if err != nil {
 			return err
 		}
-		p.ends(client.place, server.place, addrs(server.own), addrs(server.own), notes.AnyPort)
+		p.ends(client.place, server.place, lab.Addrs(server.own), lab.Addrs(server.own), notes.AnyPort)
 		p.carries(pair, client.place, eth, notes.Transmits)
 		p.carries(pair, server.place, eth, notes.Receives)
 		if pair == 1 {

@@ -64,15 +64,6 @@ func (p *path) carries(pair int, w place, dev string, forward notes.Direction) {
 // rests declares that no traffic may cross dev.
 func (p *path) rests(w place, dev string) { p.Rests(w.Place, notes.Device{Name: dev}) }
 
-// addrs takes the addresses out of prefixes.
-func addrs(prefixes []netip.Prefix) []netip.Addr {
-	var out []netip.Addr
-	for _, p := range prefixes {
-		out = append(out, p.Addr())
-	}
-	return out
-}
-
 // reads has the counters of our nftables table read.
 func (p *path) reads(w place) {
 	p.tables = append(p.tables, w)

@@ -51,13 +51,13 @@ func (p *path) vxlan() error {
 		if err := knows(far, client, p.lab.A.Addr[0]); err != nil {
 			return err
 		}
-		p.ends(client.place, server.place, addrs(server.own), addrs(server.own), notes.AnyPort)
-		p.carries(pair, near, veth(pair-1), notes.Receives)
-		p.carries(pair, far, veth(pair-1), notes.Transmits)
+		p.ends(client.place, server.place, lab.Addrs(server.own), lab.Addrs(server.own), notes.AnyPort)
+		p.carries(pair, near, lab.Veth(pair-1), notes.Receives)
+		p.carries(pair, far, lab.Veth(pair-1), notes.Transmits)
 		if pair == 1 {
 			a, b := p.on(p.lab.A), p.on(p.lab.B)
-			p.Draw(process(client.place), own(device(client.place, eth)), own(device(near, veth(0))), device(near, br), device(near, tunnel), device(a, eth),
-				device(b, eth), device(far, tunnel), device(far, br), own(device(far, veth(0))), own(device(server.place, eth)), process(server.place))
+			p.Draw(process(client.place), own(device(client.place, eth)), own(device(near, lab.Veth(0))), device(near, br), device(near, tunnel), device(a, eth),
+				device(b, eth), device(far, tunnel), device(far, br), own(device(far, lab.Veth(0))), own(device(server.place, eth)), process(server.place))
 		}
 		return nil
 	})
@@ -101,7 +101,7 @@ func (p *path) join(net place, h *lab.Host, name string, pair, number int) (box,
 	if err != nil {
 		return box{}, err
 	}
-	return p.plug(net, h, numbered(name, pair), veth(pair-1), lab.NetOverlay, number, mtu)
+	return p.plug(net, h, lab.Numbered(name, pair), lab.Veth(pair-1), lab.NetOverlay, number, mtu)
 }
 
 // knows tells one side of the overlay where a sandbox of the other is.
@@ -110,5 +110,5 @@ func knows(net place, other box, vtep netip.Addr) error {
 	if err != nil {
 		return err
 	}
-	return net.ns.Remote(tunnel, mac, vtep, addrs(other.own)...)
+	return net.ns.Remote(tunnel, mac, vtep, lab.Addrs(other.own)...)
 }

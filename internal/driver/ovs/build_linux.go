@@ -41,13 +41,6 @@ type box struct {
 	own []netip.Prefix
 }
 
-func (b box) addrs() (out []netip.Addr) {
-	for _, p := range b.own {
-		out = append(out, p.Addr())
-	}
-	return out
-}
-
 func (p *hosts) other(s *side) *side {
 	if s == p.near {
 		return p.far
@@ -96,9 +89,9 @@ func (p *path) pairs(ctx context.Context, h hosts) error {
 			return err
 		}
 		p.Between(client.ns, server.ns)
-		p.Ends(manned.End(client.Place, client.ns), manned.End(server.Place, server.ns), server.addrs(), server.addrs(), notes.AnyPort)
-		p.Carries(pair, h.near.Place, notes.Device{Name: veth(pair)}, notes.Receives)
-		p.Carries(pair, h.far.Place, notes.Device{Name: veth(pair)}, notes.Transmits)
+		p.Ends(manned.End(client.Place, client.ns), manned.End(server.Place, server.ns), lab.Addrs(server.own), lab.Addrs(server.own), notes.AnyPort)
+		p.Carries(pair, h.near.Place, notes.Device{Name: lab.Veth(pair - 1)}, notes.Receives)
+		p.Carries(pair, h.far.Place, notes.Device{Name: lab.Veth(pair - 1)}, notes.Transmits)
 		if pair == 1 {
 			p.draw(h, client, server)
 		}
@@ -192,7 +185,7 @@ func (p *path) plug(ctx context.Context, s *side, role string, pair, number int)
 		number += firstOnUnderlay
 	}
 	b := box{manned.At(ns, s.At, s.At+"/"+role), ns, p.Stands.Addresses(p.net(), number)}
-	port := veth(pair)
+	port := lab.Veth(pair - 1)
 	if err := s.host.NS.Veth(p.Stands.Device(port, p.mtu), ns, p.Stands.Device(eth, p.mtu)); err != nil {
 		return b, err
 	}
@@ -232,9 +225,6 @@ func (p *path) subnet() []netip.Prefix { return p.Stands.Addresses(p.net(), 0) }
 // firstOnUnderlay is beyond the hosts' own numbers on the underlay's subnet.
 const firstOnUnderlay = 9
 
-// veth names the port of a pair's sandbox.
-func veth(pair int) string { return "veth" + strconv.Itoa(pair-1) }
-
 // draw notes the steps.
 func (p *path) draw(h hosts, client, server box) {
 	dev := func(at notes.Place, name string) notes.Step { return notes.DeviceAt(at, notes.Device{Name: name}) }
@@ -251,8 +241,8 @@ func (p *path) draw(h hosts, client, server box) {
 	back := crossing(h.far)
 	slices.Reverse(back)
 	p.Draw(slices.Concat(
-		[]notes.Step{notes.ProcessAt(client.Place), notes.Own(dev(client.Place, eth)), notes.Own(dev(h.near.Place, veth(1)))},
+		[]notes.Step{notes.ProcessAt(client.Place), notes.Own(dev(client.Place, eth)), notes.Own(dev(h.near.Place, lab.Veth(1-1)))},
 		crossing(h.near), back,
-		[]notes.Step{notes.Own(dev(h.far.Place, veth(1))), notes.Own(dev(server.Place, eth)), notes.ProcessAt(server.Place)},
+		[]notes.Step{notes.Own(dev(h.far.Place, lab.Veth(1-1))), notes.Own(dev(server.Place, eth)), notes.ProcessAt(server.Place)},
 	)...)
 }

@@ -19,9 +19,6 @@ import (
 // without options).
 const overhead = 50
 
-// leastMTU is the least that IPv6 works with (RFC 8200 section 5).
-const leastMTU = 1280
-
 // Probe builds the mode once and takes it down again.
 func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
 	return labdriver.Try(ctx, o, d.Provision)
@@ -49,8 +46,8 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if o.MTU > 0 {
 		mtu = o.MTU
 	}
-	if mtu < leastMTU || mtu > most {
-		return nil, fmt.Errorf("provision %s: an MTU of %d cannot be had on the switch: the underlay's is %d; from %d to %d fit", o.Mode, mtu, o.Lab.MTU, leastMTU, most)
+	if mtu < lab.LeastMTU || mtu > most {
+		return nil, fmt.Errorf("provision %s: an MTU of %d cannot be had on the switch: the underlay's is %d; from %d to %d fit", o.Mode, mtu, o.Lab.MTU, lab.LeastMTU, most)
 	}
 	progs, err := find(ctx)
 	if err != nil && ctx.Err() != nil { // time was too short to ask, which tells nothing of what there is

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/netip"
 	"slices"
-	"strconv"
 
 	"tare/internal/driver/manned"
 	"tare/internal/driver/notes"
@@ -68,9 +67,4 @@ const lo = "lo"
 func port(pair int) uint16 { return firstPort + uint16(pair) - 1 } //nolint:gosec // up to MaxPairs
 
 // counts names the program of a pair in counters.
-func (p *path) counts(pair int) string {
-	if pair == 1 {
-		return p.prog.name()
-	}
-	return p.prog.name() + strconv.Itoa(pair)
-}
+func (p *path) counts(pair int) string { return lab.Numbered(p.prog.name(), pair) }

@@ -14,12 +14,9 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// The MTU of the sandbox: what rootless Docker and Podman give their users with either
-// program, and the least and the most that both take.
-const (
-	usualMTU = 65520
-	leastMTU = 1280
-)
+// usualMTU of the sandbox is what rootless Docker and Podman give their users with either
+// program, and the most that both take. The least is IPv6's.
+const usualMTU = 65520
 
 // Probe builds the mode once and takes it down again.
 func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
@@ -49,8 +46,8 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if o.MTU > 0 {
 		mtu = o.MTU
 	}
-	if mtu < leastMTU || mtu > usualMTU {
-		return nil, fmt.Errorf("provision %s: an MTU of %d cannot be had in the sandbox: %s takes from %d to %d", o.Mode, mtu, prog.name(), leastMTU, usualMTU)
+	if mtu < lab.LeastMTU || mtu > usualMTU {
+		return nil, fmt.Errorf("provision %s: an MTU of %d cannot be had in the sandbox: %s takes from %d to %d", o.Mode, mtu, prog.name(), lab.LeastMTU, usualMTU)
 	}
 	found, err := find(ctx, prog, o.Mode)
 	if err != nil {

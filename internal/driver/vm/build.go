@@ -28,8 +28,7 @@ const (
 	table = "tare"
 )
 
-func tapName(n int) string  { return "tap" + strconv.Itoa(n) }
-func vethName(n int) string { return "veth" + strconv.Itoa(n) }
+func tapName(n int) string { return "tap" + strconv.Itoa(n) }
 
 func dev(name string) notes.Device { return notes.Device{Name: name} }
 
@@ -41,7 +40,7 @@ type vm struct {
 
 // boot starts the guest of a pair and makes its network.
 func (p *path) boot(ctx context.Context, pair int, at guest.Attachment, n guest.Net, modules, optional []string) (vm, error) {
-	name := numbered("vm", pair)
+	name := lab.Numbered("vm", pair)
 	m, err := guest.Boot(ctx, guest.Spec{
 		Run: p.lab.Spec.Claim.ID, Label: strings.ReplaceAll(p.lab.Spec.Label, "/", ".") + "-" + name, Place: p.lab.A.Name + "/" + name,
 		Host: p.lab.A.NS, Kernel: p.kernel, Accel: p.accel, Model: p.model, MAC: fmt.Sprintf("52:54:00:74:61:%02x", pair),
@@ -185,7 +184,7 @@ func (p *path) inside(ctx context.Context) error {
 	net := guest.Net{Published: &guest.Published{Table: table, Bridge: br, Own: p.lab.Addresses(lab.NetB, 1)}}
 	for pair := 1; pair <= p.Count; pair++ {
 		net.Published.Boxes = append(net.Published.Boxes, guest.Box{
-			Name: numbered("server", pair), Port: vethName(pair - 1), Addresses: p.lab.Addresses(lab.NetB, 1+pair), Publish: uint16(notes.FirstPort + pair - 1),
+			Name: lab.Numbered("server", pair), Port: lab.Veth(pair - 1), Addresses: p.lab.Addresses(lab.NetB, 1+pair), Publish: uint16(notes.FirstPort + pair - 1),
 		})
 	}
 	m, err := p.onTap(ctx, 1, net, []string{"bridge", "veth", "nf_tables", "nft_chain_nat", "nft_nat", "nft_masq", "nft_ct", "nft_fib_inet", "nft_objref", "nf_nat", "nf_conntrack"},
@@ -214,7 +213,7 @@ func (p *path) inside(ctx context.Context) error {
 		driver.Rule{Counter: notes.Counter(in.At, table, linuxnet.CountOut+"_bytes"), Expect: driver.Reverse},
 		driver.Rule{Counter: notes.Counter(in.At, table, linuxnet.CountDNAT+"_packets"), Expect: driver.Connections})
 	p.Draw(notes.ProcessAt(a), notes.DeviceAt(a, dev(br)), notes.DeviceAt(a, dev(tapName(0))), p.eth(in), notes.Rule(in, "nat", "DNAT"),
-		notes.DeviceAt(in, dev(br)), notes.Own(notes.DeviceAt(in, dev(vethName(0)))), notes.Own(notes.DeviceAt(first, dev(guest.Eth))), notes.ProcessAt(first))
+		notes.DeviceAt(in, dev(br)), notes.Own(notes.DeviceAt(in, dev(lab.Veth(0)))), notes.Own(notes.DeviceAt(first, dev(guest.Eth))), notes.ProcessAt(first))
 	return nil
 }
 

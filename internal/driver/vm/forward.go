@@ -17,6 +17,7 @@ import (
 	"tare/internal/guest"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/process"
 )
 
 // localOn starts agents on a host of the lab.
@@ -52,7 +53,7 @@ func (p *path) forwarded(ctx context.Context) error {
 		p.Rests(m.place, dev(lo))
 		who, pid := "QEMU", m.PID()
 		if p.attach == passt {
-			who, pid = "passt", p.helperOf(i+1).pid()
+			who, pid = "passt", p.helperOf(i+1).PID()
 			p.runs(i+1, pid)
 		}
 		p.ports = append(p.ports, port{number, who, pid})
@@ -100,7 +101,7 @@ func (p *path) slirp(pair int, own netip.Addr, gw netip.Prefix) string {
 func (p *path) startPasst(ctx context.Context, pair int, own, gw netip.Addr) (*os.File, error) {
 	number := portOf(pair)
 	forward := fmt.Sprintf("%s/%d", p.lab.A.Addr[0], number)
-	h, f, err := startHelper(numbered("passt", pair), p.passt, p.lab.A.NS, "--foreground", "--stderr", "--fd", "3", "--ipv4-only",
+	h, f, err := startHelper(lab.Numbered("passt", pair), p.passt, p.lab.A.NS, "--foreground", "--stderr", "--fd", "3", "--ipv4-only",
 		"--address", own.String(), "--netmask", "24", "--gateway", gw.String(), "--interface", lab.Underlay, "--mtu", strconv.Itoa(p.lab.Spec.MTU),
 		"--tcp-ports", forward, "--udp-ports", forward, "--dns", "none", "--no-map-gw", "--runas", "0")
 	if err != nil {
@@ -111,16 +112,16 @@ func (p *path) startPasst(ctx context.Context, pair int, own, gw netip.Addr) (*o
 	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, listenWithin)
 	defer cancel()
-	if err := h.listens(ctx, p.lab.A.NS, number); err != nil {
+	if err := listens(ctx, h, p.lab.A.NS, number); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
 }
 
-func (p *path) helperOf(pair int) *helper {
+func (p *path) helperOf(pair int) *process.Process {
 	for _, h := range p.helpers {
-		if h.name == numbered("passt", pair) {
+		if h.Name == lab.Numbered("passt", pair) {
 			return h
 		}
 	}
@@ -130,7 +131,7 @@ func (p *path) helperOf(pair int) *helper {
 // runs declares that a process passes a pair's traffic on. What it passes on cannot be
 // counted: bytes go from socket to socket.
 func (p *path) runs(pair, pid int) {
-	name := notes.Counter(p.lab.A.Name, numbered("passt", pair), "run_ns")
+	name := notes.Counter(p.lab.A.Name, lab.Numbered("passt", pair), "run_ns")
 	p.Watch(func(_ context.Context, c driver.Counters) error {
 		n, err := linuxnet.RunTime(pid)
 		if err != nil {
@@ -140,10 +141,4 @@ func (p *path) runs(pair, pid int) {
 		return nil
 	})
 	p.Must(driver.Rule{Counter: name, Expect: driver.Works, Pair: pair})
-}
-
-// lastOf is the last line of a text.
-func lastOf(text string) string {
-	text = strings.TrimSpace(text)
-	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 }

@@ -8,23 +8,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
-	"tare/internal/agent/transport"
 	"tare/internal/guest"
 	"tare/internal/linuxnet"
+	"tare/internal/process"
 )
-
-// helper is a process that passes a guest's frames on.
-type helper struct {
-	name  string
-	cmd   *exec.Cmd
-	words transport.Tail
-	ended chan struct{}
-}
 
 // findPasst finds the program.
 func findPasst() (string, error) {
@@ -35,65 +25,35 @@ func findPasst() (string, error) {
 	return path, err
 }
 
-// startHelper starts a program on a host with one end of a pair of sockets as its file 3.
-// The other end is the caller's.
-func startHelper(name, program string, on *linuxnet.NS, args ...string) (*helper, *os.File, error) {
+// startHelper starts a program that passes a guest's frames on, on a host with one end of
+// a pair of sockets as its file 3. The other end is the caller's.
+func startHelper(name, program string, on *linuxnet.NS, args ...string) (*process.Process, *os.File, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("start %s: %w", name, err)
 	}
 	own, theirs := os.NewFile(uintptr(pair[0]), name), os.NewFile(uintptr(pair[1]), name)
 	defer theirs.Close()
-	h := &helper{name: name, ended: make(chan struct{})}
-	// No CommandContext: it outlives the context of its start.
-	h.cmd = exec.Command(program, args...) //nolint:noctx // see above
-	h.cmd.ExtraFiles, h.cmd.Stderr = []*os.File{theirs}, &h.words
-	h.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // out of the terminal's Ctrl-C
-	h.cmd.Env = []string{"PATH=/usr/bin:/bin", "TMPDIR=" + os.TempDir()}
-	if err := on.StartTied(h.cmd, h.ended); err != nil {
+	p := process.New(name, program, args...)
+	p.Cmd.ExtraFiles, p.Cmd.Env = []*os.File{theirs}, []string{"PATH=/usr/bin:/bin", "TMPDIR=" + os.TempDir()}
+	if err := p.StartTied(on.Do); err != nil {
 		own.Close()
-		return nil, nil, fmt.Errorf("start %s: %w", name, err)
+		return nil, nil, err
 	}
-	go func() {
-		_ = h.cmd.Wait() // the state that it leaves behind tells
-		close(h.ended)
-	}()
-	return h, own, nil
+	return p, own, nil
 }
 
-func (h *helper) pid() int { return h.cmd.Process.Pid }
-
-// listens waits until the helper listens at a port of its host.
-func (h *helper) listens(ctx context.Context, on *linuxnet.NS, number uint16) error {
-	for {
+// listens waits until a helper listens at a port of its host.
+func listens(ctx context.Context, p *process.Process, on *linuxnet.NS, number uint16) error {
+	err := p.Until(ctx, func() (bool, error) {
 		pids, err := on.Listeners(number)
-		if err != nil {
-			return err
-		}
-		if len(pids) > 0 {
-			return nil
-		}
-		select {
-		case <-h.ended:
-			return fmt.Errorf("%s ended (%s): %s", h.name, h.cmd.ProcessState, lastOf(h.words.String()))
-		case <-ctx.Done():
-			return fmt.Errorf("%s does not listen at port %d: %w", h.name, number, context.Cause(ctx))
-		case <-time.After(5 * time.Millisecond):
-		}
+		return len(pids) > 0, err
+	})
+	switch {
+	case errors.Is(err, process.ErrEnded):
+		return fmt.Errorf("%s ended (%s): %s", p.Name, p.State(), p.LastLine())
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("%s does not listen at port %d: %w", p.Name, number, err)
 	}
-}
-
-// endWithin bounds the wait for the end of a killed helper.
-const endWithin = 3 * time.Second
-
-func (h *helper) close() error {
-	if err := h.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("end %s: %w", h.name, err)
-	}
-	select {
-	case <-h.ended:
-		return nil
-	case <-time.After(endWithin):
-		return fmt.Errorf("end %s: process %d was killed and has not ended within %s", h.name, h.pid(), endWithin)
-	}
+	return err
 }

@@ -15,6 +15,7 @@ import (
 	"tare/internal/guest/kernel"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/process"
 	"tare/internal/result"
 )
 
@@ -29,8 +30,8 @@ type path struct {
 	passt    string // the program
 
 	mu       sync.Mutex
-	machines []*guest.Machine // one a pair, or one
-	helpers  []*helper        // passt, one a machine
+	machines []*guest.Machine   // one a pair, or one
+	helpers  []*process.Process // passt, one a machine
 	ports    []port
 	gateway  *guest.Stack // where connections are tracked
 }
@@ -93,7 +94,7 @@ func (p *path) processes() []int {
 		out = append(out, m.PID())
 	}
 	for _, h := range p.helpers {
-		out = append(out, h.pid())
+		out = append(out, h.PID())
 	}
 	return out
 }
@@ -141,7 +142,7 @@ func (p *path) close(context.Context) error {
 		wg.Go(func() { errs[i] = m.Close() })
 	}
 	for i, h := range p.helpers {
-		wg.Go(func() { errs[len(p.machines)+i] = h.close() })
+		wg.Go(func() { errs[len(p.machines)+i] = h.Kill() })
 	}
 	wg.Wait()
 	if p.lab != nil {
@@ -153,12 +154,4 @@ func (p *path) close(context.Context) error {
 // hostA is the network stack of host a.
 func (p *path) hostA() notes.Place {
 	return notes.Place{At: p.lab.A.Name, Host: p.lab.A.Name, Stack: notes.Space{NS: p.lab.A.NS}}
-}
-
-// numbered is a name in its pair: vm, vm2, vm3.
-func numbered(name string, pair int) string {
-	if pair == 1 {
-		return name
-	}
-	return fmt.Sprintf("%s%d", name, pair)
 }

@@ -70,13 +70,12 @@ func (g guest) boot(t *testing.T, k kernel.Kernel, programs map[string]string) *
 	for _, tt := range g.tests {
 		s.Modules = append(s.Modules, tt.modules...)
 	}
-	carried, err := initramfs.Here().Needs(carried...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	carried = needs(t, carried)
 	s.More = func(a *initramfs.Archive) error {
-		if err := a.Carry(carried...); err != nil {
-			return err
+		for _, path := range carried {
+			if err := carry(a, path); err != nil {
+				return fmt.Errorf("carry %s into the guest: %w", path, err)
+			}
 		}
 		for name, path := range programs {
 			f, err := os.Open(path)

@@ -1,8 +1,14 @@
 //go:build !linux
 
-package transport
+package process
 
-import "os"
+import (
+	"os"
+	"syscall"
+)
+
+// tie cannot be had here.
+func tie(*syscall.SysProcAttr) {}
 
 // self is the file that this program was started from.
 func self() (string, error) { return os.Executable() }

@@ -1,0 +1,21 @@
+package process_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// gone waits until a process is no more, or only waits to be reaped.
+func gone(t *testing.T, pid string) {
+	t.Helper()
+	for range 500 {
+		text, err := os.ReadFile("/proc/" + pid + "/stat")
+		if err != nil || strings.Contains(string(text), ") Z ") {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("process %s is still there", pid)
+}

@@ -1,0 +1,149 @@
+//go:build linux
+
+package cli_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/cli"
+	"tare/internal/result"
+	"tare/internal/store"
+)
+
+// A run that lost its run.json is judged from its trials and its study as it was judged
+// when it ended; and one that was killed in the middle is, too, its control beside the
+// baseline that the study gives it.
+func TestKilledRunIsJudged(t *testing.T) {
+	needLab(t)
+	text := strings.Replace(longStudy, "settle: 10ms", "settle: 10ms\ncost_pass: {rate: auto, warmup: 50ms, duration: 500ms}", 1) +
+		"  - {workload: udp_stream, warmup: 50ms, duration: 500ms}\n"
+	dir := studyIn(t, strings.Replace(text, "blocks: 20", "blocks: 2", 1))
+	whole := filepath.Join(dir, "whole")
+	if p := start(t, dir, "run", "study.yaml", "--control", "--seed", "5", "--out", whole); p.wait(t) != 0 {
+		t.Fatal(p.stderr.String())
+	}
+	judgedAlike(t, whole)
+
+	dir = studyIn(t, text)
+	out := filepath.Join(dir, "killed")
+	p := start(t, dir, "run", "study.yaml", "--control", "--seed", "5", "--out", out)
+	until(t, "the first block and a part of the second", func() bool { return trialsIn(out) >= 12 })
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	p.wait(t)
+	until(t, "gc to remove what it left", func() bool {
+		p := start(t, dir, "gc")
+		return p.wait(t) == 0
+	})
+	run, err := cli.New(result.Build{}).Judged(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(modesAsked(readRun(t, whole)), modesAsked(run)); diff != "" {
+		t.Errorf("modes of the killed run (-of a whole one +its own):\n%s", diff)
+	}
+	controls, losses, limits := 0, len(run.Losses), len(run.TCPLimits)
+	for _, c := range run.Cells {
+		if c.Mode == "control" {
+			controls++
+			if c.Baseline != "host" || c.Verdict == "" {
+				t.Errorf("the control's %s of %s is compared with %q: %q", c.Metric, c.Workload, c.Baseline, c.Verdict)
+			}
+		}
+	}
+	if controls == 0 || losses == 0 || limits == 0 || run.CostPass == nil {
+		t.Errorf("%d cells of the control, %d losses, %d TCP limits, cost pass %v", controls, losses, limits, run.CostPass)
+	}
+	if p := start(t, dir, "report", out); p.wait(t) != 0 || !strings.Contains(p.stdout.String(), "control") {
+		t.Errorf("report of a killed run:\n%s%s", p.stdout.String(), p.stderr.String())
+	}
+}
+
+// judgedAlike compares a run's run.json with what its trials and its study give without it.
+func judgedAlike(t *testing.T, dir string) {
+	t.Helper()
+	bare := filepath.Join(t.TempDir(), "bare")
+	if err := os.Mkdir(bare, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{store.StudyFile, store.TrialsFile} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(bare, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := readRun(t, dir)
+	got, err := cli.New(result.Build{}).Judged(bare)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range got.Warnings {
+		if !slices.Contains(want.Warnings, w) {
+			t.Errorf("only without run.json: %+v", w)
+		}
+	}
+	for _, part := range []struct {
+		name      string
+		want, got any
+	}{
+		{"modes", modesAsked(want), modesAsked(got)},
+		{"trials", want.Trials, got.Trials},
+		{"noisy", want.Noisy, got.Noisy},
+		{"cells", want.Cells, got.Cells},
+		{"comparisons", want.Comparisons, got.Comparisons},
+		{"scenarios", want.Scenarios, got.Scenarios},
+		{"agreements", want.Agreements, got.Agreements},
+		{"losses", want.Losses, got.Losses},
+		{"TCP limits", want.TCPLimits, got.TCPLimits},
+		{"breakdowns", want.Breakdowns, got.Breakdowns},
+		{"link limits", want.LinkLimited, got.LinkLimited},
+		{"ECDFs", want.ECDFs, got.ECDFs},
+		{"cost pass", want.CostPass, got.CostPass},
+		{"warnings", followed(want.Warnings), followed(got.Warnings)},
+	} {
+		if diff := cmp.Diff(asJSON(t, part.want), asJSON(t, part.got)); diff != "" {
+			t.Errorf("%s of %s without run.json (-with +without):\n%s", part.name, dir, diff)
+		}
+	}
+}
+
+// modesAsked are the measured modes of a run as far as its study and its trials tell.
+func modesAsked(run result.Run) []result.Mode {
+	var out []result.Mode
+	for _, m := range run.Modes {
+		if m.Status == result.ModeMeasured {
+			out = append(out, result.Mode{ID: m.ID, Mode: m.Mode, Title: m.Title, Description: m.Description, Status: m.Status, Baseline: m.Baseline, Control: m.Control})
+		}
+	}
+	return out
+}
+
+// followed are the warnings that follow from trials. What the controller alone can tell is
+// left out: of what it found before the trials and around them, and of paths and network
+// stacks, of which a run that was killed has written nothing down.
+func followed(warnings []result.Warning) []result.Warning {
+	codes := []string{"invalid_trials", "busy_turns", "stacks_unknown", "stacks_lost", "link_limited", "underlay_saturated", "core_saturated", "bbr_paces",
+		"mss_differs", "congestion_control", "congestion_differs", "buffers_differ", "buffer_clamped", "memory_pressure", "swapping", "oom_kill", "cpu_pressure",
+		"conntrack_full", "two_bands", "beats_baseline", "control_differs", "unknown_metric", "bad_value", "tools_disagree", "cost_pass_missing"}
+	return slices.DeleteFunc(slices.Clone(warnings), func(w result.Warning) bool { return !slices.Contains(codes, w.Code) })
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(text), "null", "[]")
+}

@@ -11,21 +11,6 @@ const (
 	Same                     // equivalent within the margin, no difference shown
 )
 
-// String gives the answer in words.
-func (a Answer) String() string {
-	switch a {
-	case CannotTell:
-		return "cannot tell"
-	case Different:
-		return "different"
-	case Small:
-		return "small"
-	case Same:
-		return "same"
-	}
-	return "unknown answer"
-}
-
 // minPairs is the fewest blocks an answer may rest on. The t interval would hold
 // for two if noise were truly log-normal, but then the spread is the difference
 // of two numbers, and two counts or link-limited rates that happen to agree

@@ -34,8 +34,8 @@ func Paired(x, b []float64) (LogRatio, error) {
 	return LogRatio{N: len(ds), Mean: mean, SD: sd}, nil
 }
 
-// Differences are the d_i = ln(x[i] / b[i]) that [Paired] sums up and [SignFlip]
-// flips. Errors: those of Paired.
+// Differences are the d_i = ln(x[i] / b[i]) that [Paired] sums up. Errors: those of
+// Paired.
 func Differences(x, b []float64) ([]float64, error) {
 	if len(x) != len(b) {
 		return nil, fmt.Errorf("pair values with their baseline: %d values, %d of the baseline", len(x), len(b))

@@ -21,31 +21,6 @@ func Batches(series []float64, m int) []float64 {
 	return z
 }
 
-// Autocorrelation is how much samples lag apart resemble each other, -1 to 1
-// (Box, Jenkins, Time Series Analysis, 2.1.5):
-//
-//	sum_{i<=n-lag} (x_i - mean)(x_{i+lag} - mean) / sum_i (x_i - mean)^2
-//
-// Of n independent samples it is about -1/n +- 2/sqrt n. ok is false unless
-// 0 <= lag < n, for samples that are all equal or not finite.
-func Autocorrelation(series []float64, lag int) (r float64, ok bool) {
-	if lag < 0 || lag >= len(series) || check(series, 0.95) != nil {
-		return 0, false
-	}
-	mean, _ := meanSD(series)
-	var products, squares float64
-	for i, x := range series {
-		squares += (x - mean) * (x - mean)
-		if i >= lag {
-			products += (x - mean) * (series[i-lag] - mean)
-		}
-	}
-	if !(squares > 0) || math.IsInf(squares, 1) {
-		return 0, false
-	}
-	return products / squares, true
-}
-
 // Slope is a trend in the unit of the samples for each sample, with its interval.
 type Slope struct {
 	Value, Lo, Hi float64
@@ -77,4 +52,13 @@ func TheilSen(series []float64, conf float64) (s Slope, ok bool) {
 		return Slope{}, false
 	}
 	return Slope{Value: sampleQuantile(slopes, 0.5), Lo: slopes[lo-1], Hi: slopes[hi-1]}, true
+}
+
+// sampleQuantile interpolates between the values on either side.
+func sampleQuantile(sorted []float64, q float64) float64 {
+	at := q * float64(len(sorted)-1)
+	i := min(int(at), len(sorted)-1)
+	j := min(i+1, len(sorted)-1)
+	f := at - math.Floor(at)
+	return (1-f)*sorted[i] + f*sorted[j] // no difference that could overflow
 }

@@ -82,3 +82,28 @@ func TestTheilSen(t *testing.T) {
 		t.Errorf("constant: %+v %t", s, ok)
 	}
 }
+
+// Autocorrelation is how much samples lag apart resemble each other, -1 to 1
+// (Box, Jenkins, Time Series Analysis, 2.1.5):
+//
+//	sum_{i<=n-lag} (x_i - mean)(x_{i+lag} - mean) / sum_i (x_i - mean)^2
+//
+// Of n independent samples it is about -1/n +- 2/sqrt n. ok is false unless
+// 0 <= lag < n, for samples that are all equal or not finite.
+func Autocorrelation(series []float64, lag int) (r float64, ok bool) {
+	if lag < 0 || lag >= len(series) || check(series, 0.95) != nil {
+		return 0, false
+	}
+	mean, _ := meanSD(series)
+	var products, squares float64
+	for i, x := range series {
+		squares += (x - mean) * (x - mean)
+		if i >= lag {
+			products += (x - mean) * (series[i-lag] - mean)
+		}
+	}
+	if !(squares > 0) || math.IsInf(squares, 1) {
+		return 0, false
+	}
+	return products / squares, true
+}

@@ -63,21 +63,6 @@ func (c CPU) Read() (Sample, error) {
 	return best, nil
 }
 
-// Busy sums the seconds in which CPUs worked: user, system, irq and softirq of
-// this collector's figures in a Session's. Steal and idle are not work. It is
-// false, and the sum unknown, when one of the four is absent.
-func Busy(figures map[string]float64) (float64, bool) {
-	var sum float64
-	for _, name := range []string{"cpu_user", "cpu_system", "cpu_irq", "cpu_softirq"} {
-		v, ok := figures[name]
-		if !ok {
-			return 0, false
-		}
-		sum += v
-	}
-	return sum, true
-}
-
 // cpuFigures lists the figures with the columns of /proc/stat that make them up.
 func cpuFigures() []cpuFigure {
 	return []cpuFigure{

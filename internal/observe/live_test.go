@@ -39,7 +39,7 @@ func TestCPULive(t *testing.T) {
 			}
 			all += v
 		}
-		busy, ok := Busy(figures)
+		busy, ok := busyOf(figures)
 		if !ok || busy > all+1e-9 {
 			t.Errorf("busy is %g s (known: %t) of %g s", busy, ok, all)
 		}

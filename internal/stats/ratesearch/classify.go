@@ -15,42 +15,8 @@ const (
 	Upper                  // beyond the goal, were all trials still missing good
 )
 
-// String is a word for the class.
-func (c Class) String() string {
-	switch c {
-	case Lower:
-		return "lower bound"
-	case Upper:
-		return "upper bound"
-	}
-	return "undecided"
-}
-
-// Classify says what trials, all at one load, say of it for g. Trials that the
-// sender limited do not count. The order does not matter.
-//
-// With FL and FH the seconds of full-length trials (no shorter than g.FinalDuration)
-// of low and of high loss, SL and SH those of shorter ones, e the exceed ratio
-// (RFC 9971, appendix A):
-//
-//	high = FH + max(0, SH - SL e/(1-e))
-//	all  = max(FL + high, DurationSum)
-//	Upper if high > e all;  else Lower if all - FL <= e all;  else Undecided
-//
-// A short good trial never makes a lower bound; short bad ones can make an upper.
-// Exactly as much bad as allowed is still Lower. No trials are Undecided.
-func Classify(g Goal, trials []Trial) Class { return evidenceOf(g, trials).class(g) }
-
 // evidence is seconds of trials, in microseconds, by length and loss.
 type evidence struct{ fullLow, fullHigh, shortLow, shortHigh int64 }
-
-func evidenceOf(g Goal, trials []Trial) evidence {
-	var ev evidence
-	for _, t := range trials {
-		ev = ev.with(g, t)
-	}
-	return ev
-}
 
 // with is the evidence and one trial more.
 func (ev evidence) with(g Goal, t Trial) evidence {
@@ -71,6 +37,19 @@ func (ev evidence) with(g Goal, t Trial) evidence {
 	return ev
 }
 
+// class says what the trials, all at one load, say of it for g. Those that the sender
+// limited do not count. The order does not matter.
+//
+// With FL and FH the seconds of full-length trials (no shorter than g.FinalDuration)
+// of low and of high loss, SL and SH those of shorter ones, e the exceed ratio
+// (RFC 9971, appendix A):
+//
+//	high = FH + max(0, SH - SL e/(1-e))
+//	all  = max(FL + high, DurationSum)
+//	Upper if high > e all;  else Lower if all - FL <= e all;  else Undecided
+//
+// A short good trial never makes a lower bound; short bad ones can make an upper.
+// Exactly as much bad as allowed is still Lower. No trials are Undecided.
 func (ev evidence) class(g Goal) Class {
 	e := g.ExceedRatio
 	low := float64(ev.fullLow)

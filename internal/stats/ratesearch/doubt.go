@@ -15,7 +15,7 @@ const (
 // upper bound that stands alone may be bad luck. Two bad trials of three are rare,
 // but a search that looks at many loads below the knee meets them, and would end
 // there. So a load close above is tried once; if that is good, the upper bound is
-// measured on more trials. What these say is up to Classify.
+// measured on more trials. What these say decides.
 //
 // Where one bad trial condemns a load on purpose (exceed ratio 0) there is nothing
 // to doubt.

@@ -41,7 +41,6 @@ type Search struct {
 	grid    grid
 	maxTime float64
 
-	trials  []Trial
 	byLoad  map[int][]Trial // by index in the grid
 	loads   []int           // the keys of byLoad, ascending
 	spent   float64         // seconds of trials
@@ -122,7 +121,6 @@ func (s *Search) Add(t Trial) error {
 			t.Load, s.grid.load(max(0, s.grid.below(t.Load))))
 	}
 	n, asked := s.nominate()
-	s.trials = append(s.trials, t)
 	if at, seen := slices.BinarySearch(s.loads, i); !seen {
 		s.loads = slices.Insert(s.loads, at, i)
 	}
@@ -139,10 +137,6 @@ func (s *Search) Add(t Trial) error {
 	s.limit()
 	return nil
 }
-
-// Trials is every trial so far in the order of Add, those of limited senders among
-// them: the curve of loss over load.
-func (s *Search) Trials() []Trial { return slices.Clone(s.trials) }
 
 // Spent is the seconds of the trials so far.
 func (s *Search) Spent() float64 { return s.spent }

@@ -11,6 +11,17 @@ import (
 	"time"
 )
 
+// bulk runs a peer once and reads what it printed.
+func (s *stand) bulk(ctx context.Context, at placed, d duel, read func(outcomes) (carried, error)) (carried, error) {
+	o, err := s.peer(ctx, at, d)
+	if err != nil {
+		return carried{}, err
+	}
+	c, err := read(o)
+	c.cpu = o.cpu
+	return c, err
+}
+
 // iperf3Load runs iperf3 for a load.
 func iperf3Load(ctx context.Context, s *stand, at placed, l load) (carried, error) {
 	port := s.nextPort()
@@ -25,13 +36,7 @@ func iperf3Load(ctx context.Context, s *stand, at placed, l load) (carried, erro
 	if l.udp || l.rate > 0 { // 0 is no limit
 		client = append(client, "-b", fmt.Sprintf("%.0f", l.rate/float64(l.streams)))
 	}
-	o, err := s.peer(ctx, at, duel{server: []string{"iperf3", "-s", "-1", "-p", p, "-4"}, client: client, proto: "tcp", port: port, linger: endWait})
-	if err != nil {
-		return carried{}, err
-	}
-	c, err := parseIperf3(o.client)
-	c.cpu = o.cpu
-	return c, err
+	return s.bulk(ctx, at, duel{server: []string{"iperf3", "-s", "-1", "-p", p, "-4"}, client: client, proto: "tcp", port: port, linger: endWait}, func(o outcomes) (carried, error) { return parseIperf3(o.client) })
 }
 
 // parseIperf3 reads what its client prints with -J. Received counts in bytes:
@@ -85,13 +90,7 @@ func iperf2Load(ctx context.Context, s *stand, at placed, l load) (carried, erro
 	}
 	// Its server ends with the first connection when told to serve one client,
 	// so it is told to end instead.
-	o, err := s.peer(ctx, at, duel{server: server, client: client, proto: proto, port: port, linger: 150 * time.Millisecond})
-	if err != nil {
-		return carried{}, err
-	}
-	c, err := parseIperf2(o.server, l)
-	c.cpu = o.cpu
-	return c, err
+	return s.bulk(ctx, at, duel{server: server, client: client, proto: proto, port: port, linger: 150 * time.Millisecond}, func(o outcomes) (carried, error) { return parseIperf2(o.server, l) })
 }
 
 // parseIperf2 reads what its server prints with -y C, one line a connection:
@@ -141,18 +140,12 @@ func nuttcpLoad(ctx context.Context, s *stand, at placed, l load) (carried, erro
 		rate = fmt.Sprintf("-R%.0f", l.rate/1000) // kbit/s
 	}
 	buffer := strconv.Itoa(l.buffer() >> 10) // KiB
-	o, err := s.peer(ctx, at, duel{
+	return s.bulk(ctx, at, duel{
 		server: []string{"nuttcp", "-S", "-1", "--nofork", "-4", "-P", control},
 		client: []string{"nuttcp", "-u", "-4", "-P", control, "-p", data, "-l" + strconv.Itoa(l.size), "-w" + buffer, "-ws" + buffer,
 			"-T" + l.seconds(), rate, "-fparse", s.target()},
 		proto: "tcp", port: port, linger: endWait,
-	})
-	if err != nil {
-		return carried{}, err
-	}
-	c, err := parseNuttcp(o.client, l)
-	c.cpu = o.cpu
-	return c, err
+	}, func(o outcomes) (carried, error) { return parseNuttcp(o.client, l) })
 }
 
 // parseNuttcp reads what its client prints with -fparse: pairs of name=value.

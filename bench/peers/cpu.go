@@ -25,7 +25,7 @@ func CPU(ctx context.Context, b harness.Options) error {
 		for _, at := range s.placements() {
 			l := load{streams: 1, size: 128 << 10, rate: cpuTCP, long: 2 * time.Second}
 			w := work{name: "tcp_stream at 5 Gbit/s", placement: at.name, unit: "ms/Gbit", scale: 1e-3, lower: true, ask: "<= 1.0", least: 1}
-			if err := w.against(ctx, b.Pairs, s.costs(at, l, ours(), iperf3(), iperf2())); err != nil {
+			if err := w.against(ctx, b.Pairs, s.contestants(at, l, carried.cost, ours(), iperf3(), iperf2())); err != nil {
 				return err
 			}
 		}
@@ -40,22 +40,6 @@ func CPU(ctx context.Context, b harness.Options) error {
 		}
 		return nil
 	})
-}
-
-// costs are contestants for CPU seconds per Gbit. A generator that does not hold
-// the rate is no match for those that do.
-func (s *stand) costs(at placed, l load, all ...carrier) []contestant {
-	var cs []contestant
-	for _, c := range all {
-		cs = append(cs, contestant{c.name, func(ctx context.Context) (float64, error) {
-			got, err := c.run(ctx, s, at, l)
-			if err != nil {
-				return 0, err
-			}
-			return got.cost(), holds(c.name, got.rate()/1e9, l.rate/1e9, "Gbit/s")
-		}})
-	}
-	return cs
 }
 
 // cost is in CPU seconds per Gbit received.

@@ -117,25 +117,13 @@ func TCP(ctx context.Context, b harness.Options) error {
 						name: fmt.Sprintf("tcp_stream, %d streams", streams), placement: at.name, unit: "Gbit/s", scale: 1e9,
 						ask: ">= 1.0", least: 1, aim: 1.2,
 					}
-					if err := w.against(ctx, b.Pairs, s.goodputs(at, l, ours(), iperf3(), iperf2())); err != nil {
+					if err := w.against(ctx, b.Pairs, s.contestants(at, l, carried.rate, ours(), iperf3(), iperf2())); err != nil {
 						return err
 					}
 				}
 			}
 			return nil
 		})
-}
-
-// goodputs are contestants for received payload.
-func (s *stand) goodputs(at placed, l load, all ...carrier) []contestant {
-	var cs []contestant
-	for _, c := range all {
-		cs = append(cs, contestant{c.name, func(ctx context.Context) (float64, error) {
-			got, err := c.run(ctx, s, at, l)
-			return got.rate(), err
-		}})
-	}
-	return cs
 }
 
 // The search for the highest rate that arrives.

@@ -57,6 +57,23 @@ type carrier struct {
 	run  func(ctx context.Context, s *stand, at placed, l load) (carried, error)
 }
 
+// contestants are carriers of one load in a comparison, by one figure of what each
+// carried. Where the load has a rate, a generator that does not hold it is no match for
+// those that do.
+func (s *stand) contestants(at placed, l load, figure func(carried) float64, all ...carrier) []contestant {
+	var cs []contestant
+	for _, c := range all {
+		cs = append(cs, contestant{c.name, func(ctx context.Context) (float64, error) {
+			got, err := c.run(ctx, s, at, l)
+			if err == nil && l.rate > 0 {
+				err = holds(c.name, got.rate()/1e9, l.rate/1e9, "Gbit/s")
+			}
+			return figure(got), err
+		}})
+	}
+	return cs
+}
+
 func ours() carrier    { return carrier{"tare", tareLoad} }
 func iperf3() carrier  { return carrier{"iperf3", iperf3Load} }
 func iperf2() carrier  { return carrier{"iperf2", iperf2Load} }

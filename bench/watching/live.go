@@ -14,8 +14,6 @@ import (
 
 	"tare/bench/harness"
 	"tare/internal/agent"
-	"tare/internal/facts"
-	"tare/internal/lab"
 	"tare/internal/live"
 	"tare/internal/live/term"
 	"tare/internal/result"
@@ -43,15 +41,11 @@ func LiveView(ctx context.Context, _ harness.Options) (err error) {
 	if err != nil {
 		return err
 	}
-	claim, err := lab.NewClaim()
+	claim, cpus, err := claimed()
 	if err != nil {
 		return err
 	}
 	defer claim.Release()
-	cpus, err := facts.CPUs("/")
-	if err != nil {
-		return err
-	}
 	c, err := newCouple(ctx, claim, "host")
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/driver"
 	"tare/internal/driver/netns"
+	"tare/internal/facts"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/traffic"
@@ -21,6 +22,16 @@ import (
 // watchedPort is where the servers of watched trials listen, so that it is known
 // beforehand what to watch.
 const watchedPort = 7007
+
+// claimed gives a slot for labs, to be released, and the CPUs that may be used.
+func claimed() (lab.Claim, []int, error) {
+	cpus, err := facts.CPUs("/")
+	if err != nil {
+		return lab.Claim{}, nil, err
+	}
+	claim, err := lab.NewClaim()
+	return claim, cpus, err
+}
 
 // couple is a mode that stands twice, each on a lab of its own with agents of its own:
 // what one of them carries while it is watched is held against what the other

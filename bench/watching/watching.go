@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"tare/bench/harness"
-	"tare/internal/facts"
 	"tare/internal/lab"
 	"tare/internal/stats"
 )
@@ -31,15 +30,11 @@ type watchedCase struct {
 // two watched. What costs more than ordinary trials may pay has trials of its own in
 // a run, and is measured here as what it is.
 func Watching(ctx context.Context, b harness.Options) (err error) {
-	claim, err := lab.NewClaim()
+	claim, cpus, err := claimed()
 	if err != nil {
 		return err
 	}
 	defer claim.Release()
-	cpus, err := facts.CPUs("/")
-	if err != nil {
-		return err
-	}
 	watchers, lacking := allWatchers(claim.ID)
 	defer func() {
 		for _, w := range watchers {

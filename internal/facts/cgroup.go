@@ -11,6 +11,43 @@ import (
 	"strings"
 )
 
+// cgroups tells which version of control groups manages the machine, and whether
+// they limit the CPU time of this process.
+func (m *machine) cgroups() {
+	version, err := m.cgroupVersion()
+	m.factOr("cgroup_version", version, err)
+	if err != nil {
+		return
+	}
+	cpus, limited, err := m.cpuQuota()
+	switch {
+	case err != nil:
+		m.fact("cpu_quota", unknown(err))
+	case !limited:
+		m.fact("cpu_quota", "none")
+	default:
+		m.fact("cpu_quota", fmt.Sprintf("%.2f CPUs", cpus))
+		m.warn("cpu_quota", fmt.Sprintf("A control group limits this process to %.2f CPUs. The kernel holds a process that has "+
+			"used up its share until the next period, up to 100 ms later as a rule: rates show the limit and not the mode, and the "+
+			"longest round trips are such pauses. Removing the limit (--cpus, CPUQuota=, a pod's CPU limit) mends it.", cpus))
+	}
+	m.memoryLimited()
+}
+
+func (m *machine) cgroupVersion() (string, error) {
+	for _, mark := range []struct{ path, version string }{
+		{"sys/fs/cgroup/cgroup.controllers", "2"},
+		{"sys/fs/cgroup/unified/cgroup.controllers", "1, with 2 beside it"},
+		{"sys/fs/cgroup/cpu", "1"},
+		{"sys/fs/cgroup/memory", "1"},
+	} {
+		if _, err := fs.Stat(m.fsys, mark.path); err == nil {
+			return mark.version, nil
+		}
+	}
+	return "", errors.New("nothing known at /sys/fs/cgroup")
+}
+
 // cpuQuota is the CPU limit of this process's control group, in CPUs: the
 // smallest of its own and those of the groups above it that can be seen. It is
 // false when there is none.

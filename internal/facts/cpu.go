@@ -3,7 +3,10 @@ package facts
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -115,4 +118,153 @@ func plural(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// maxCPU is above every CPU number that Linux can be built for (8192 CPUs).
+const maxCPU = 1<<16 - 1
+
+// parseCPUList parses the kernel's list format: "0-3,8" is 0 1 2 3 8. The result
+// is ascending and without repeats; an empty list is no CPU.
+func parseCPUList(s string) ([]int, error) {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return nil, nil
+	}
+	var cpus []int
+	for part := range strings.SplitSeq(s, ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		if !isRange {
+			last = first
+		}
+		lo, errLo := strconv.ParseUint(first, 10, 32)
+		hi, errHi := strconv.ParseUint(last, 10, 32)
+		if errLo != nil || errHi != nil || lo > hi || hi > maxCPU {
+			return nil, fmt.Errorf("CPU list %q: want numbers and ranges like 0-3,8, have %q", s, part)
+		}
+		for cpu := lo; cpu <= hi; cpu++ {
+			cpus = append(cpus, int(cpu))
+		}
+		if len(cpus) > maxCPU+1 {
+			return nil, fmt.Errorf("CPU list %q: more CPUs than there can be", s)
+		}
+	}
+	slices.Sort(cpus)
+	return slices.Compact(cpus), nil
+}
+
+// formatCPUList is the inverse of parseCPUList, for ascending CPUs.
+func formatCPUList(cpus []int) string {
+	var parts []string
+	for i := 0; i < len(cpus); {
+		j := i
+		for j+1 < len(cpus) && cpus[j+1] == cpus[j]+1 {
+			j++
+		}
+		if i == j {
+			parts = append(parts, strconv.Itoa(cpus[i]))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", cpus[i], cpus[j]))
+		}
+		i = j + 1
+	}
+	return strings.Join(parts, ",")
+}
+
+// CPUs lists, ascending, one CPU of each core that this process may use: where
+// the ends of a trial can be placed without sharing a core unasked. A machine
+// that does not tell its cores has one for each CPU.
+func CPUs(root string) ([]int, error) {
+	m := &machine{fsys: os.DirFS(root)}
+	allowed, err := m.allowedCPUs()
+	if err != nil {
+		return nil, fmt.Errorf("find the CPUs to place trials on: %w", err)
+	}
+	// The kernel also allows CPUs that are not there.
+	if online, err := m.cpuList(sysCPU + "online"); err == nil {
+		allowed = slices.DeleteFunc(allowed, func(c int) bool { return !slices.Contains(online, c) })
+	}
+	if len(allowed) == 0 {
+		return nil, errors.New("find the CPUs to place trials on: none is both allowed and online")
+	}
+	var cpus []int
+	seen := map[string]bool{}
+	for _, cpu := range allowed {
+		siblings, err := readFile(m.fsys, fmt.Sprintf(sysCPU+"cpu%d/topology/thread_siblings_list", cpu))
+		if err == nil && seen[siblings] {
+			continue
+		}
+		seen[siblings] = true
+		cpus = append(cpus, cpu)
+	}
+	slices.Sort(cpus)
+	return cpus, nil
+}
+
+// busyLoad is the load a CPU, of others, above which a machine counts as busy.
+const busyLoad = 0.5
+
+// load tells how busy the machine was in the last minutes.
+func (m *machine) load() {
+	text, err := readFile(m.fsys, "proc/loadavg")
+	var minute float64
+	fields := strings.Fields(text)
+	if err == nil && len(fields) < 3 {
+		err = fmt.Errorf("/proc/loadavg holds %q", text)
+	}
+	if err == nil {
+		minute, err = strconv.ParseFloat(fields[0], 64)
+	}
+	if err != nil {
+		m.fact("load_average", unknown(err))
+		return
+	}
+	m.fact("load_average", strings.Join(fields[:3], " "))
+
+	online, err := m.cpuList(sysCPU + "online")
+	if err == nil && minute > busyLoad*float64(len(online)) {
+		m.warn("busy_machine", fmt.Sprintf("The load average of the last minute is %s on %s: something else is running, or "+
+			"was until now. It takes CPU from the trials, adds to their CPU figures, and spreads every figure. "+
+			"Waiting, or stopping what runs, mends it.", fields[0], plural(len(online), "CPU")))
+	}
+}
+
+// mitigations counts the CPU's known weaknesses by what the kernel does about
+// them. spectre_v2 has its own fact, as its answer, the retpoline, slows the
+// indirect calls that the network stack is made of.
+func (m *machine) mitigations() {
+	const dir = "sys/devices/system/cpu/vulnerabilities"
+	entries, err := fs.ReadDir(m.fsys, dir)
+	if err == nil && len(entries) == 0 {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		m.fact("mitigations", unknown(plain(dir, err)))
+		return
+	}
+	var mitigated, vulnerable, unread []string
+	for _, e := range entries {
+		state, err := readFile(m.fsys, dir+"/"+e.Name())
+		state = strings.TrimPrefix(state, "KVM: ") // itlb_multihit concerns hosts of virtual machines
+		switch {
+		case err != nil || strings.HasPrefix(state, "Unknown"):
+			unread = append(unread, e.Name())
+		case strings.HasPrefix(state, "Mitigation"):
+			mitigated = append(mitigated, e.Name())
+		case strings.HasPrefix(state, "Not affected"):
+		default:
+			vulnerable = append(vulnerable, e.Name())
+		}
+	}
+	text := fmt.Sprintf("%d on", len(mitigated))
+	text += listed("vulnerable", vulnerable) + listed("unknown", unread)
+	m.fact("mitigations", text)
+	m.factFileIfAny("mitigation_spectre_v2", dir+"/spectre_v2")
+}
+
+func listed(what string, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	return fmt.Sprintf("; %s: %s", what, strings.Join(names, ", "))
 }

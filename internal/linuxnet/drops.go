@@ -4,7 +4,10 @@ package linuxnet
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/google/nftables"
+	"github.com/google/nftables/expr"
 	"github.com/vishvananda/netlink"
 )
 
@@ -66,4 +69,96 @@ func (ns *NS) QdiscDrops() ([]QdiscDrops, error) {
 		return nil, fmt.Errorf("read the queueing disciplines of namespace %s: %w", ns.name, err)
 	}
 	return out, nil
+}
+
+// DropRule is a firewall rule that throws packets away, with how many it has, where
+// it counts them.
+type DropRule struct {
+	Where   string // family, table, chain and the rule's handle
+	Counted bool
+	Packets uint64
+}
+
+// DropRules lists the rules of nf_tables in the namespace that drop or reject, those
+// that iptables writes there included. What a chain's policy drops no rule counts.
+func (ns *NS) DropRules() ([]DropRule, error) {
+	var out []DropRule
+	err := ns.Do(func() error {
+		conn, err := openNFTables()
+		if err != nil {
+			return err
+		}
+		chains, err := conn.ListChains()
+		if err != nil {
+			return err
+		}
+		for _, c := range chains {
+			rules, err := conn.GetRules(c.Table, c)
+			if err != nil {
+				return fmt.Errorf("chain %s: %w", c.Name, err)
+			}
+			for _, r := range rules {
+				n, counted, drops, err := dropped(conn, c.Table, r.Exprs)
+				if err != nil {
+					return fmt.Errorf("chain %s: %w", c.Name, err)
+				}
+				if drops {
+					out = append(out, DropRule{fmt.Sprintf("%s %s %s %d", familyName(c.Table.Family), c.Table.Name, c.Name, r.Handle), counted, n})
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the firewall rules of namespace %s: %w", ns.name, err)
+	}
+	return out, nil
+}
+
+// dropped reads a rule's counter, if the rule drops what the counter has seen: a
+// match behind the counter lets some of that go on.
+func dropped(conn *nftables.Conn, t *nftables.Table, exprs []expr.Any) (n uint64, counted, drops bool, err error) {
+	for _, e := range exprs {
+		switch e := e.(type) {
+		case *expr.Counter:
+			n, counted = e.Packets, true
+		case *expr.Objref:
+			// A rule may name a limit or a quota in the same way.
+			counts, err := counters(conn, t)
+			if err != nil {
+				return 0, false, false, err
+			}
+			if c, ok := counts[e.Name]; ok {
+				n, counted = c.Packets, true
+			}
+		case *expr.Verdict:
+			drops = drops || e.Kind == expr.VerdictDrop
+		case *expr.Reject:
+			drops = true
+		case *expr.Target:
+			drops = drops || slices.Contains([]string{"DROP", "REJECT"}, e.Name)
+		case *expr.Log:
+		default:
+			n, counted = 0, false
+		}
+	}
+	return n, counted, drops, nil
+}
+
+func familyName(f nftables.TableFamily) string {
+	switch f {
+	case nftables.TableFamilyIPv4:
+		return "ip"
+	case nftables.TableFamilyIPv6:
+		return "ip6"
+	case nftables.TableFamilyINet:
+		return "inet"
+	case nftables.TableFamilyBridge:
+		return "bridge"
+	case nftables.TableFamilyARP:
+		return "arp"
+	case nftables.TableFamilyNetdev:
+		return "netdev"
+	}
+	return fmt.Sprint(byte(f))
 }

@@ -79,7 +79,7 @@ type kind struct {
 }
 
 func (ns *NS) tap(table, dev string, kinds []kind) error {
-	err := ns.withIngress(table, func(conn *nftables.Conn, t *nftables.Table) error {
+	err := ns.inTable(ingress(table), func(conn *nftables.Conn, t *nftables.Table) error {
 		conn.AddTable(t)
 		c := conn.AddChain(&nftables.Chain{Name: "ingress", Table: t, Type: nftables.ChainTypeFilter,
 			Hooknum: nftables.ChainHookIngress, Priority: nftables.ChainPriorityFilter, Device: dev})
@@ -101,7 +101,7 @@ func (ns *NS) tap(table, dev string, kinds []kind) error {
 // sockets get them nonetheless, for they are asked first, and a Tap counts them. It goes
 // with the device. A table may hold several devices.
 func (ns *NS) DropIngress(table, dev string) error {
-	err := ns.withIngress(table, func(conn *nftables.Conn, t *nftables.Table) error {
+	err := ns.inTable(ingress(table), func(conn *nftables.Conn, t *nftables.Table) error {
 		conn.AddTable(t)
 		drop := nftables.ChainPolicyDrop
 		conn.AddChain(&nftables.Chain{Name: "drop-" + dev, Table: t, Type: nftables.ChainTypeFilter, Hooknum: nftables.ChainHookIngress,
@@ -115,20 +115,10 @@ func (ns *NS) DropIngress(table, dev string) error {
 }
 
 // TapCounts reads the counters of a Tap by name.
-func (ns *NS) TapCounts(table string) (map[string]Count, error) {
-	var counts map[string]Count
-	err := ns.withIngress(table, func(conn *nftables.Conn, t *nftables.Table) (err error) {
-		counts, err = counters(conn, t)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read counters: %w", err)
-	}
-	return counts, nil
-}
+func (ns *NS) TapCounts(table string) (map[string]Count, error) { return ns.countsOf(ingress(table)) }
 
-func (ns *NS) withIngress(name string, fn func(*nftables.Conn, *nftables.Table) error) error {
-	return ns.inTable(&nftables.Table{Name: name, Family: nftables.TableFamilyNetdev}, fn)
+func ingress(table string) *nftables.Table {
+	return &nftables.Table{Name: table, Family: nftables.TableFamilyNetdev}
 }
 
 // isIPv4: meta protocol ip.

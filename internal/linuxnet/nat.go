@@ -3,12 +3,14 @@
 package linuxnet
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 
 	"github.com/google/nftables"
 	"github.com/google/nftables/binaryutil"
 	"github.com/google/nftables/expr"
+	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 )
 
@@ -43,7 +45,7 @@ const (
 
 // Gateway installs g. Connection tracking is active in the namespace from then on.
 func (ns *NS) Gateway(g Gateway) error {
-	err := ns.withTable(g.Table, func(conn *nftables.Conn, table *nftables.Table) error {
+	err := ns.inTable(inet(g.Table), func(conn *nftables.Conn, table *nftables.Table) error {
 		b := gatewayBuilder{conn: conn, g: g, table: conn.AddTable(table)}
 		for _, name := range []string{CountDNAT, CountMasquerade, CountIn, CountOut} {
 			conn.AddObj(&nftables.NamedObj{Table: b.table, Name: name, Type: nftables.ObjTypeCounter, Obj: &expr.Counter{}})
@@ -59,12 +61,11 @@ func (ns *NS) Gateway(g Gateway) error {
 	return nil
 }
 
-// withTable opens nftables in the namespace and hands fn a table of family inet
-// that need not exist.
-func (ns *NS) withTable(name string, fn func(*nftables.Conn, *nftables.Table) error) error {
-	return ns.inTable(&nftables.Table{Name: name, Family: nftables.TableFamilyINet}, fn)
+func inet(table string) *nftables.Table {
+	return &nftables.Table{Name: table, Family: nftables.TableFamilyINet}
 }
 
+// inTable opens nftables in the namespace and hands fn a table that need not exist.
 func (ns *NS) inTable(t *nftables.Table, fn func(*nftables.Conn, *nftables.Table) error) error {
 	return ns.Do(func() error {
 		conn, err := openNFTables()
@@ -135,9 +136,12 @@ func (b *gatewayBuilder) forward() {
 type Count struct{ Packets, Bytes uint64 }
 
 // Counts reads the counters of a Gateway by name.
-func (ns *NS) Counts(table string) (map[string]Count, error) {
+func (ns *NS) Counts(table string) (map[string]Count, error) { return ns.countsOf(inet(table)) }
+
+// countsOf reads the named counters of a table.
+func (ns *NS) countsOf(t *nftables.Table) (map[string]Count, error) {
 	var counts map[string]Count
-	err := ns.withTable(table, func(conn *nftables.Conn, t *nftables.Table) (err error) {
+	err := ns.inTable(t, func(conn *nftables.Conn, t *nftables.Table) (err error) {
 		counts, err = counters(conn, t)
 		return err
 	})
@@ -165,7 +169,7 @@ func counters(conn *nftables.Conn, t *nftables.Table) (map[string]Count, error) 
 
 // DropChain removes a chain's rules; tests use it to open a way round the path.
 func (ns *NS) DropChain(table, chain string) error {
-	return ns.withTable(table, func(conn *nftables.Conn, t *nftables.Table) error {
+	return ns.inTable(inet(table), func(conn *nftables.Conn, t *nftables.Table) error {
 		conn.FlushChain(&nftables.Chain{Name: chain, Table: t})
 		return conn.Flush()
 	})
@@ -173,8 +177,30 @@ func (ns *NS) DropChain(table, chain string) error {
 
 // DropTable removes a table.
 func (ns *NS) DropTable(table string) error {
-	return ns.withTable(table, func(conn *nftables.Conn, t *nftables.Table) error {
+	return ns.inTable(inet(table), func(conn *nftables.Conn, t *nftables.Table) error {
 		conn.DelTable(t)
 		return conn.Flush()
 	})
+}
+
+// Forget empties the namespace's connection tracking. A kernel that cannot do so on
+// request (CONFIG_NF_CT_NETLINK) is left alone: its entries end by themselves.
+func (ns *NS) Forget() error {
+	err := ns.Do(func() error {
+		h, err := openNetlink(unix.NETLINK_NETFILTER)
+		if err != nil {
+			return err
+		}
+		defer h.Close()
+		return h.ConntrackTableFlush(netlink.ConntrackTable)
+	})
+	for _, lacking := range []error{unix.EINVAL, unix.EOPNOTSUPP, unix.EPROTONOSUPPORT, unix.ENOENT} {
+		if errors.Is(err, lacking) {
+			return nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("empty the connection tracking of namespace %s: %w", ns.name, err)
+	}
+	return nil
 }

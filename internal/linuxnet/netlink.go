@@ -3,6 +3,7 @@
 package linuxnet
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/google/nftables"
@@ -32,4 +33,13 @@ func openNFTables() (*nftables.Conn, error) {
 	return nftables.New(nftables.WithSockOptions(func(c *mdnetlink.Conn) error {
 		return c.SetDeadline(time.Now().Add(netlinkWait))
 	}))
+}
+
+// Family is nil where the kernel has a family of generic netlink, which a module may
+// bring: asking for it loads the module where that can be.
+func Family(name string) error {
+	if _, err := netlink.GenlFamilyGet(name); err != nil {
+		return fmt.Errorf("ask the kernel for the netlink family %s: %w", name, err)
+	}
+	return nil
 }

@@ -51,37 +51,26 @@ func (ns *NS) Segmentation(name string, on bool) error {
 	if on {
 		return nil
 	}
-	return ns.withEthtool(func(e *ethtool.Ethtool) error {
-		have, err := e.Features(name)
-		if err != nil {
-			return fmt.Errorf("read offloads of %s in namespace %s: %w", name, ns.name, err)
-		}
-		want := map[string]bool{}
-		for _, f := range offloads() {
-			if have[f] {
-				want[f] = false
-			}
-		}
-		if len(want) == 0 {
-			return nil
-		}
-		if err := e.Change(name, want); err != nil {
-			return fmt.Errorf("switch offloads of %s in namespace %s: %w", name, ns.name, err)
-		}
-		return nil
-	})
+	return ns.switchOff(name, offloads(), "switch offloads of "+name)
 }
 
 // ChecksumOff has the kernel finish checksums before packets leave by a link, which
 // then cuts large ones, too: for devices whose frames a process reads.
 func (ns *NS) ChecksumOff(name string) error {
+	return ns.switchOff(name, []string{"tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6", "tx-checksum-sctp"},
+		"switch checksum offload of "+name+" off")
+}
+
+// switchOff switches off those of the features of a link that are on. doing begins its
+// error.
+func (ns *NS) switchOff(name string, features []string, doing string) error {
 	return ns.withEthtool(func(e *ethtool.Ethtool) error {
 		have, err := e.Features(name)
 		if err != nil {
 			return fmt.Errorf("read offloads of %s in namespace %s: %w", name, ns.name, err)
 		}
 		want := map[string]bool{}
-		for _, f := range []string{"tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6", "tx-checksum-sctp"} {
+		for _, f := range features {
 			if have[f] {
 				want[f] = false
 			}
@@ -90,7 +79,7 @@ func (ns *NS) ChecksumOff(name string) error {
 			return nil
 		}
 		if err := e.Change(name, want); err != nil {
-			return fmt.Errorf("switch checksum offload of %s off in namespace %s: %w", name, ns.name, err)
+			return fmt.Errorf("%s in namespace %s: %w", doing, ns.name, err)
 		}
 		return nil
 	})

@@ -38,48 +38,6 @@ func between(t *testing.T, c Collector, root string, after map[string]string) (m
 	return to.Since(from)
 }
 
-func TestPressure(t *testing.T) {
-	line := func(total string) string {
-		return "some avg10=1.00 avg60=2.00 avg300=0.50 total=" + total + "\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n"
-	}
-	tests := []struct {
-		name          string
-		before, after map[string]string
-		want          map[string]float64
-		gaps          []string // parts of their reasons, by figure
-	}{
-		{
-			"all three", map[string]string{"pressure/cpu": line("1000000"), "pressure/memory": line("5"), "pressure/io": line("0")},
-			map[string]string{"pressure/cpu": line("3500000"), "pressure/memory": line("5"), "pressure/io": line("250000")},
-			map[string]float64{"cpu": 2.5, "memory": 0, "io": 0.25}, nil,
-		},
-		{
-			"a kernel from before pressure of CPUs had a file", map[string]string{"pressure/memory": line("5")}, map[string]string{"pressure/memory": line("1000005")},
-			map[string]float64{"memory": 1}, []string{"cpu: read pressure from", "io: read pressure from"},
-		},
-		{
-			"a counter that ran backwards, and garbage", map[string]string{"pressure/cpu": line("9"), "pressure/memory": line("5"), "pressure/io": line("0")},
-			map[string]string{"pressure/cpu": line("8"), "pressure/memory": "full total=4\n", "pressure/io": line("many")},
-			map[string]float64{}, []string{"cpu: the counter went backwards, from 9 to 8 us", "memory: read pressure", `io: read pressure`},
-		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			root := t.TempDir()
-			place(t, root, tt.before)
-			got, gaps := between(t, NewPressure(root), root, tt.after)
-			if d := cmp.Diff(tt.want, got); d != "" {
-				t.Errorf("figures (-want +got):\n%s", d)
-			}
-			holdGaps(t, tt.gaps, gaps)
-		})
-	}
-	_, err := NewPressure(t.TempDir()).Read()
-	if err == nil || !strings.Contains(err.Error(), "the kernel counts none") {
-		t.Errorf("a kernel without pressure: %v", err)
-	}
-}
-
 func holdGaps(t *testing.T, want []string, gaps []Gap) {
 	t.Helper()
 	if len(gaps) != len(want) {

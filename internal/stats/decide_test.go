@@ -148,3 +148,18 @@ func TestFalsePositives(t *testing.T) {
 		}
 	}
 }
+
+// String gives the answer in words.
+func (a Answer) String() string {
+	switch a {
+	case CannotTell:
+		return "cannot tell"
+	case Different:
+		return "different"
+	case Small:
+		return "small"
+	case Same:
+		return "same"
+	}
+	return "unknown answer"
+}

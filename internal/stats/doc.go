@@ -11,10 +11,11 @@
 // The way from trials to an answer is [Paired] (log ratios within blocks), [Holm]
 // over the modes compared, and [Decide], which says different, small, same or
 // cannot tell. [BlocksNeeded] says how far a cannot-tell is from an answer. Without
-// blocks there is [Unpaired], and for a ratio of arithmetic means [Fieller].
-// [SignFlip] and [MannWhitney] are the checks that assume nothing of the noise, and
-// [QuantileInterval] the interval. [Stopping] ends a run on the width of its
-// intervals.
+// blocks there is [Unpaired]. [Stopping] ends a run on the width of its intervals.
+//
+// What other methods would say is in the tests alone: Fieller's interval for a ratio of
+// arithmetic means, the sign flip and the U test, and the interval of a quantile, which
+// assume nothing of the noise.
 //
 // There is no bootstrap: with a handful of trials the percentile bootstrap covers
 // 79 to 91 % where it says 95 %. Nothing here drops an outlier; [TwoBands] only

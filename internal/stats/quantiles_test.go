@@ -3,9 +3,11 @@ package stats
 import (
 	"fmt"
 	"math"
+	"sort"
 	"testing"
 
 	moremath "github.com/aclements/go-moremath/stats"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // relative fails the test unless got is within tol of want, relative to want.
@@ -113,6 +115,80 @@ func TestBinomial(t *testing.T) {
 	for _, got := range []int{BinomialQuantile(0, 5, 0.5), BinomialQuantile(1, 5, 0.5), BinomialQuantile(0.5, -1, 0.5), BinomialQuantile(0.5, 5, -0.1)} {
 		if got != -1 {
 			t.Errorf("quantile of what is none: %d", got)
+		}
+	}
+}
+
+// FQuantile is the value below which an F variable with d1 and d2 degrees of
+// freedom lies with probability p (Snedecor 1934). It returns NaN unless
+// 0 < p < 1 and both degrees of freedom are positive and finite.
+func FQuantile(p, d1, d2 float64) float64 {
+	if !(p > 0 && p < 1) || !shape(d1) || !shape(d2) {
+		return math.NaN()
+	}
+	if p > 0.5 { // the upper tail from the lower one of 1/F, which keeps its digits
+		return 1 / distuv.F{D1: d2, D2: d1}.Quantile(1-p)
+	}
+	return distuv.F{D1: d1, D2: d2}.Quantile(p)
+}
+
+// BinomialCDF is the probability of at most k successes in n independent trials
+// that succeed with probability q each: 0 below 0 successes, 1 from n on. It
+// returns NaN unless n >= 0 and 0 <= q <= 1.
+func BinomialCDF(k, n int, q float64) float64 {
+	switch {
+	case n < 0 || !(q >= 0 && q <= 1):
+		return math.NaN()
+	case k < 0:
+		return 0
+	case k >= n || q == 0:
+		return 1
+	case q == 1:
+		return 0
+	}
+	return distuv.Binomial{N: float64(n), P: q}.CDF(float64(k))
+}
+
+// BinomialQuantile is the smallest k with BinomialCDF(k, n, q) >= p. It returns -1
+// unless 0 < p < 1, n >= 0 and 0 <= q <= 1.
+func BinomialQuantile(p float64, n int, q float64) int {
+	if !(p > 0 && p < 1) || n < 0 || !(q >= 0 && q <= 1) {
+		return -1
+	}
+	return sort.Search(n, func(k int) bool { return BinomialCDF(k, n, q) >= p })
+}
+
+// Method 5, item 7: t quantiles against a table.
+func TestTQuantile(t *testing.T) {
+	// Any printed t table; two-sided 95 %, one-sided 95 %, 99.5 % and 80 %.
+	for _, c := range []struct{ p, df, want float64 }{
+		{0.975, 1, 12.706}, {0.975, 2, 4.303}, {0.975, 4, 2.776}, {0.975, 9, 2.262}, {0.975, 30, 2.042},
+		{0.95, 4, 2.132}, {0.95, 9, 1.833}, {0.995, 4, 4.604}, {0.80, 4, 0.941}, {0.80, 1, 1.376},
+		{0.5, 3, 0}, {0.025, 4, -2.776},
+	} {
+		near(t, fmt.Sprintf("t_%g,%g", c.p, c.df), TQuantile(c.p, c.df), c.want, 0.00051)
+	}
+	for _, c := range [][2]float64{{0, 4}, {1, 4}, {-1, 4}, {math.NaN(), 4}, {0.9, 0}, {0.9, -1}, {0.9, math.NaN()}, {0.9, math.Inf(1)}} {
+		if got := TQuantile(c[0], c[1]); !math.IsNaN(got) {
+			t.Errorf("TQuantile(%g, %g) = %g, want NaN", c[0], c[1], got)
+		}
+	}
+}
+
+func TestTTwoSidedP(t *testing.T) {
+	for _, c := range []struct{ t, df, want, tol float64 }{
+		{0, 4, 1, 0},
+		{1, 1, 0.5, 1e-12},           // Cauchy: 1 - 2 atan(1)/pi
+		{-4.0621, 9, 0.002833, 5e-7}, // R, t.test of the sleep data
+		{2.776445, 4, 0.05, 1e-7},    // qt(0.975, 4)
+		{1e8, 2, 1e-16, 1e-24},       // df 2: about 1/t^2, digits kept far out
+		{math.Inf(-1), 3, 0, 0},      // constant difference
+	} {
+		near(t, fmt.Sprintf("p of t %g, df %g", c.t, c.df), TTwoSidedP(c.t, c.df), c.want, c.tol)
+	}
+	for _, c := range [][2]float64{{math.NaN(), 4}, {1, 0}, {1, math.NaN()}, {1, math.Inf(1)}} {
+		if got := TTwoSidedP(c[0], c[1]); !math.IsNaN(got) {
+			t.Errorf("TTwoSidedP(%g, %g) = %g, want NaN", c[0], c[1], got)
 		}
 	}
 }

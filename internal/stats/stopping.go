@@ -26,19 +26,6 @@ const (
 	Capped       // the most blocks allowed are done, and not every comparison is settled
 )
 
-// String gives the reason in a word.
-func (h Halt) String() string {
-	switch h {
-	case GoOn:
-		return "go on"
-	case Settled:
-		return "settled"
-	case Capped:
-		return "cap"
-	}
-	return "unknown halt"
-}
-
 // After applies the rule at the end of block n (from 1), when the comparisons of
 // the modes with the baseline, in the primary metric of each workload, are as
 // given. A run that is taken up again must replay its blocks in order.

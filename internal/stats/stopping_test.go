@@ -149,3 +149,16 @@ func TestStopping(t *testing.T) {
 		}
 	}
 }
+
+// String gives the reason in a word.
+func (h Halt) String() string {
+	switch h {
+	case GoOn:
+		return "go on"
+	case Settled:
+		return "settled"
+	case Capped:
+		return "cap"
+	}
+	return "unknown halt"
+}

@@ -5,11 +5,11 @@
 //
 // A [Search] is a state machine. [Search.Next] names the trial to make, whoever
 // asks makes it, and [Search.Add] takes what it gave; so several searches can
-// take turns, a trial each. [Run] does it for one search alone.
+// take turns, a trial each.
 //
 // # What is normative
 //
-// [Classify] says whether a load is a lower bound of a goal (it can be had), an
+// A [Class] says whether a load is a lower bound of a goal (it can be had), an
 // upper bound (it cannot) or undecided. The greatest lower bound below the least
 // upper bound is the answer; what looks good above an upper bound is taken for
 // luck, and said so. [Throughput] is what arrives at that load. All of this is

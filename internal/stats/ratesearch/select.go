@@ -1,5 +1,7 @@
 package ratesearch
 
+import "math"
+
 // nominee is a trial that a goal asks for.
 type nominee struct {
 	load     int // index
@@ -131,4 +133,138 @@ func (s *Search) gap(t target, last []int) int {
 		return step
 	}
 	return max(step, 2*(second-first))
+}
+
+// coarser is how many targets precede a goal's own.
+const coarser = 2
+
+// target is a step on the way to a goal: a bracket and evidence to reach.
+type target struct {
+	Goal                   // with the duration and the sum of this target
+	steps int              // of the grid, for the width of this target
+	seen  map[int]evidence // by index in the grid
+}
+
+// class is what the trials at a load say of it for this target.
+func (t target) class(i int) Class { return t.seen[i].class(t.Goal) }
+
+// targets gives the way to g, coarse to fine: each has half the width of the one
+// before, the first has single trials of the initial duration, and the seconds of
+// evidence grow geometrically.
+func targets(g Goal, on grid) []target {
+	out := make([]target, coarser+1)
+	first := g.initial()
+	for i := range out {
+		t := g
+		t.DurationSum = first * math.Pow(g.DurationSum/first, float64(i)/coarser)
+		t.FinalDuration = min(g.FinalDuration, t.DurationSum)
+		out[i] = target{t, on.steps(g.Width) << (coarser - i), map[int]evidence{}}
+	}
+	out[coarser].Goal = g // not what rounding makes of it
+	return out
+}
+
+// goalState is a goal on its way.
+type goalState struct {
+	Goal
+	targets []target
+	near    []int // lower and upper index to begin at; nil begins at the most
+}
+
+// final is the goal itself as the last of its targets.
+func (g goalState) final() target { return g.targets[len(g.targets)-1] }
+
+// none is no index of the grid.
+const none = -1
+
+// bounds are the relevant bounds of a target, as indices; none where there is none.
+type bounds struct {
+	lower, upper int
+	lowers       []int // all loads with this class below the relevant upper bound, ascending
+	uppers       []int // all loads with this class, ascending
+	above        []int // good loads above the relevant upper bound, ascending
+}
+
+// bounds finds the least load that is beyond the target, and the greatest within
+// it below that. Good loads above the upper bound are set aside: loss inversion.
+func (s *Search) bounds(t target) bounds {
+	b := bounds{lower: none, upper: none}
+	for _, i := range s.loads {
+		switch t.class(i) {
+		case Upper:
+			b.uppers = append(b.uppers, i)
+			if b.upper == none {
+				b.upper = i
+			}
+		case Lower:
+			if b.upper == none {
+				b.lower = i
+				b.lowers = append(b.lowers, i)
+			} else {
+				b.above = append(b.above, i)
+			}
+		}
+	}
+	return b
+}
+
+// reached tells whether nothing is left to do for a target: the bracket is narrow
+// enough, or an end of the loads allowed is on the wrong side.
+func (s *Search) reached(t target, b bounds) bool {
+	switch {
+	case s.ceiling < 0: // the sender reaches no load at all
+		return true
+	case b.upper == 0:
+		return true
+	case b.lower != none && b.lower >= s.ceiling:
+		return true
+	}
+	return b.lower != none && b.upper != none && b.upper-b.lower <= t.steps
+}
+
+const (
+	// nearby is the ratio of loads within which another bad load above an upper
+	// bound speaks for it, and probe that at which one is looked for.
+	nearby = 1.1
+	probe  = 1.06
+
+	// believed is the full-length trials that an upper bound takes where the load
+	// close above it was good.
+	believed = 6
+)
+
+// doubt is what a goal still wants measured when its bracket is narrow enough: an
+// upper bound that stands alone may be bad luck. Two bad trials of three are rare,
+// but a search that looks at many loads below the knee meets them, and would end
+// there. So a load close above is tried once; if that is good, the upper bound is
+// measured on more trials. What these say decides.
+//
+// Where one bad trial condemns a load on purpose (exceed ratio 0) there is nothing
+// to doubt.
+func (s *Search) doubt(g goalState, b bounds) (nominee, bool) {
+	if b.upper == none || b.upper >= s.ceiling || g.ExceedRatio == 0 {
+		return nominee{}, false
+	}
+	first, final := g.targets[0], g.final()
+	good := false
+	for _, i := range s.loads {
+		if i <= b.upper || s.grid.load(i) > nearby*s.grid.load(b.upper) {
+			continue
+		}
+		switch first.class(i) {
+		case Upper:
+			return nominee{}, false
+		case Lower:
+			good = true
+		}
+	}
+	ev := final.seen[b.upper]
+	switch {
+	case !good:
+		above := max(b.upper+1, s.grid.below(probe*s.grid.load(b.upper)))
+		return nominee{load: min(above, s.ceiling), duration: first.FinalDuration}, true
+	case ev.fullLow+ev.fullHigh < believed*micro(g.FinalDuration):
+		return nominee{load: b.upper, duration: g.FinalDuration}, true
+	}
+	return nominee{}, false
 }

@@ -21,11 +21,13 @@ type sim struct {
 	spikes float64                              // spikes of 0.05-2 % loss a second
 	sender float64                              // the most that the sender sends, datagrams/s; 0: any
 	slow   float64                              // seconds more that each trial takes beside sending
+	asked  []Request                            // in the order of the search
 	trials int
 	time   float64 // seconds, overhead included
 }
 
 func (s *sim) Measure(_ context.Context, r Request) (Trial, error) {
+	s.asked = append(s.asked, r)
 	s.trials++
 	s.time += r.Duration + overhead + s.slow
 	t := Trial{Load: r.Load, Duration: r.Duration, Intended: int64(r.Load * r.Duration)}

@@ -1,0 +1,163 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"tare/internal/result"
+	"tare/internal/store"
+)
+
+// Outcome is one run of tare.
+type Outcome struct {
+	Run    result.Run
+	Trials []result.Trial
+	Wall   time.Duration
+	Exit   int // 0, or Unfit
+	Memory Memory
+}
+
+// Unfit is how a run ends that was measured but is not fit to judge.
+const Unfit = 4
+
+// RunFit is Run where it is an error if the run is not fit to judge.
+func (b Options) RunFit(ctx context.Context, study string, args ...string) (Outcome, error) {
+	o, err := b.Run(ctx, study, args...)
+	if err == nil && o.Exit != 0 {
+		err = fmt.Errorf("tare run ended with exit code %d: measured, but not fit to judge", o.Exit)
+	}
+	return o, err
+}
+
+// Run runs a study in a directory of its own and reads the results back, fit to judge
+// or not.
+func (b Options) Run(ctx context.Context, study string, args ...string) (Outcome, error) {
+	dir, err := os.MkdirTemp("", "tare-bench-")
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer os.RemoveAll(dir)
+	if study != "" {
+		file := filepath.Join(dir, "study.yaml")
+		if err := os.WriteFile(file, []byte(study), 0o600); err != nil {
+			return Outcome{}, err
+		}
+		args = append([]string{file}, args...)
+	}
+	out := filepath.Join(dir, "run")
+	cmd := exec.CommandContext(ctx, b.Tare, append(append([]string{"run"}, args...), "--json", "--out", out)...)
+	var text bytes.Buffer // stdout is run.json once more
+	cmd.Stderr = &text
+	if b.Verbose {
+		cmd.Stderr = io.MultiWriter(&text, os.Stderr)
+	}
+	watch := watchMemory()
+	began := time.Now()
+	err = cmd.Run()
+	o := Outcome{Wall: time.Since(began), Memory: watch.stop()}
+	if err != nil {
+		if o.Exit = cmd.ProcessState.ExitCode(); o.Exit != Unfit {
+			return o, fmt.Errorf("%v: %w\n%s", cmd.Args, err, text.Bytes())
+		}
+	}
+	d, err := store.Open(out)
+	if err != nil {
+		return o, err
+	}
+	defer d.Close()
+	o.Run, o.Trials, err = d.Load()
+	return o, err
+}
+
+// Cell finds a cell of a run.
+func (o Outcome) Cell(mode, workload, metric string) (result.Cell, error) {
+	i := slices.IndexFunc(o.Run.Cells, func(c result.Cell) bool {
+		return c.Mode == mode && c.Workload == workload && c.Metric == metric
+	})
+	if i < 0 {
+		return result.Cell{}, fmt.Errorf("the run has no cell %s %s %s", mode, workload, metric)
+	}
+	return o.Run.Cells[i], nil
+}
+
+// Values are a mode's ok trials of one metric in the order they ran.
+func (o Outcome) Values(mode, workload, metric string) []float64 {
+	var vs []float64
+	for _, t := range o.Trials {
+		if v, ok := t.Metrics[metric]; ok && t.Mode == mode && t.Workload == workload && t.Status == result.TrialOK {
+			vs = append(vs, v)
+		}
+	}
+	return vs
+}
+
+// Memory is the most that a controller and an agent had resident, in bytes.
+type Memory struct{ Controller, Agent int }
+
+// memoryWatch reads the peaks of all tare processes now and then: a process
+// keeps its own high-water mark, so that none is missed.
+type memoryWatch struct {
+	done chan struct{}
+	wg   sync.WaitGroup
+	most Memory
+}
+
+func watchMemory() *memoryWatch {
+	w := &memoryWatch{done: make(chan struct{})}
+	w.wg.Go(func() {
+		for {
+			w.look()
+			select {
+			case <-w.done:
+				return
+			case <-time.After(300 * time.Millisecond):
+			}
+		}
+	})
+	return w
+}
+
+func (w *memoryWatch) stop() Memory {
+	close(w.done)
+	w.wg.Wait()
+	return w.most
+}
+
+var peak = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+
+func (w *memoryWatch) look() {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if err != nil {
+			continue
+		}
+		args := strings.Split(string(line), "\x00")
+		if filepath.Base(args[0]) != "tare" || len(args) < 2 {
+			continue
+		}
+		status, err := os.ReadFile(filepath.Join(dir, "status"))
+		m := peak.FindSubmatch(status)
+		if err != nil || m == nil {
+			continue
+		}
+		kb, _ := strconv.Atoi(string(m[1]))
+		switch args[1] {
+		case "agent":
+			w.most.Agent = max(w.most.Agent, kb<<10)
+		case "run":
+			w.most.Controller = max(w.most.Controller, kb<<10)
+		}
+	}
+}

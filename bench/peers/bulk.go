@@ -1,0 +1,180 @@
+package peers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"tare/bench/harness"
+	"time"
+)
+
+// bulk runs a peer once and reads what it printed.
+func (s *stand) bulk(ctx context.Context, at placed, d duel, read func(outcomes) (carried, error)) (carried, error) {
+	o, err := s.peer(ctx, at, d)
+	if err != nil {
+		return carried{}, err
+	}
+	c, err := read(o)
+	c.cpu = o.cpu
+	return c, err
+}
+
+// iperf3Load runs iperf3 for a load.
+func iperf3Load(ctx context.Context, s *stand, at placed, l load) (carried, error) {
+	port := s.nextPort()
+	p := strconv.Itoa(port)
+	client := []string{"iperf3", "-c", s.target(), "-p", p, "-4", "-J", "-t", l.seconds(), "-l", strconv.Itoa(l.size),
+		"-w", strconv.Itoa(l.buffer()), "-P", strconv.Itoa(l.streams)}
+	if l.udp {
+		client = append(client, "-u", "--udp-counters-64bit")
+	} else {
+		client = append(client, "-C", harness.Congestion)
+	}
+	if l.udp || l.rate > 0 { // 0 is no limit
+		client = append(client, "-b", fmt.Sprintf("%.0f", l.rate/float64(l.streams)))
+	}
+	return s.bulk(ctx, at, duel{server: []string{"iperf3", "-s", "-1", "-p", p, "-4"}, client: client, proto: "tcp", port: port, linger: endWait}, func(o outcomes) (carried, error) { return parseIperf3(o.client) })
+}
+
+// parseIperf3 reads what its client prints with -J. Received counts in bytes:
+// sum_received.packets is the highest number seen, not how many came.
+func parseIperf3(text string) (carried, error) {
+	type sum struct {
+		Bytes   float64 `json:"bytes"`
+		Seconds float64 `json:"seconds"`
+	}
+	var out struct {
+		Error string `json:"error"`
+		End   struct {
+			Sent     sum `json:"sum_sent"`
+			Received sum `json:"sum_received"`
+		} `json:"end"`
+	}
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		return carried{}, fmt.Errorf("read the figures of iperf3: %w", err)
+	}
+	if out.Error != "" {
+		return carried{}, fmt.Errorf("iperf3: %s", out.Error)
+	}
+	if out.End.Received.Seconds <= 0 {
+		return carried{}, errors.New("read the figures of iperf3: there is no sum_received")
+	}
+	return carried{sent: out.End.Sent.Bytes, received: out.End.Received.Bytes, seconds: out.End.Received.Seconds}, nil
+}
+
+// unlimited is the rate that iperf2 is asked for to send as fast as it can: UDP
+// has no other word for it there.
+const unlimited = 1e11
+
+// iperf2Load runs iperf2 for a load.
+func iperf2Load(ctx context.Context, s *stand, at placed, l load) (carried, error) {
+	port := s.nextPort()
+	p, size, buffer := strconv.Itoa(port), strconv.Itoa(l.size), strconv.Itoa(l.buffer())
+	server := []string{"iperf", "-s", "-p", p, "-y", "C", "-w", buffer, "-l", size}
+	client := []string{"iperf", "-c", s.target(), "-p", p, "-y", "C", "-w", buffer, "-l", size, "-t", l.seconds(), "-P", strconv.Itoa(l.streams)}
+	proto := "tcp"
+	if l.udp {
+		proto = "udp"
+		server, client = append(server, "-u"), append(client, "-u")
+		if l.rate == 0 {
+			l.rate = unlimited
+		}
+	} else {
+		client = append(client, "-Z", harness.Congestion)
+	}
+	if l.rate > 0 {
+		client = append(client, "-b", fmt.Sprintf("%.0f", l.rate/float64(l.streams)))
+	}
+	// Its server ends with the first connection when told to serve one client,
+	// so it is told to end instead.
+	return s.bulk(ctx, at, duel{server: server, client: client, proto: proto, port: port, linger: 150 * time.Millisecond}, func(o outcomes) (carried, error) { return parseIperf2(o.server, l) })
+}
+
+// parseIperf2 reads what its server prints with -y C, one line a connection:
+// date, addresses and ports, id, from-to, bytes, bit/s, and for UDP jitter, lost,
+// datagrams, share lost, out of order. The sum of the connections is a line of
+// its own in some versions, with the id -1. The window is that of the longest,
+// from bytes and rate, because from-to has one decimal.
+func parseIperf2(text string, l load) (carried, error) {
+	var c carried
+	found := 0
+	for line := range strings.Lines(text) {
+		f := strings.Split(strings.TrimSpace(line), ",")
+		if len(f) < 9 || f[5] == "-1" {
+			continue
+		}
+		bytes, err1 := strconv.ParseFloat(f[7], 64)
+		bits, err2 := strconv.ParseFloat(f[8], 64)
+		if err := errors.Join(err1, err2); err != nil {
+			return carried{}, fmt.Errorf("read the figures of iperf2: %w", err)
+		}
+		if bits <= 0 {
+			continue
+		}
+		found++
+		c.received += bytes
+		c.seconds = max(c.seconds, bytes*8/bits)
+		if l.udp && len(f) > 11 {
+			lost, err := strconv.ParseFloat(f[10], 64)
+			if err != nil {
+				return carried{}, fmt.Errorf("read the figures of iperf2: %w", err)
+			}
+			c.sent += bytes + max(0, lost)*float64(l.size)
+		}
+	}
+	if found != l.streams {
+		return carried{}, fmt.Errorf("read the figures of iperf2: %d of %d connections are there: %q", found, l.streams, text)
+	}
+	return c, nil
+}
+
+// nuttcpLoad runs nuttcp for a UDP load.
+func nuttcpLoad(ctx context.Context, s *stand, at placed, l load) (carried, error) {
+	port := s.nextPort()
+	control, data := strconv.Itoa(port), strconv.Itoa(port+1)
+	rate := "-Ru"
+	if l.rate > 0 {
+		rate = fmt.Sprintf("-R%.0f", l.rate/1000) // kbit/s
+	}
+	buffer := strconv.Itoa(l.buffer() >> 10) // KiB
+	return s.bulk(ctx, at, duel{
+		server: []string{"nuttcp", "-S", "-1", "--nofork", "-4", "-P", control},
+		client: []string{"nuttcp", "-u", "-4", "-P", control, "-p", data, "-l" + strconv.Itoa(l.size), "-w" + buffer, "-ws" + buffer,
+			"-T" + l.seconds(), rate, "-fparse", s.target()},
+		proto: "tcp", port: port, linger: endWait,
+	}, func(o outcomes) (carried, error) { return parseNuttcp(o.client, l) })
+}
+
+// parseNuttcp reads what its client prints with -fparse: pairs of name=value.
+// pkt counts what was sent, drop what of it did not arrive, and a megabyte of
+// what arrived is 2^20 bytes.
+func parseNuttcp(text string, l load) (carried, error) {
+	v, err := pairsOf(text, "megabytes", "real_seconds", "pkt")
+	if err != nil {
+		return carried{}, fmt.Errorf("read the figures of nuttcp: %w", err)
+	}
+	return carried{sent: v["pkt"] * float64(l.size), received: v["megabytes"] * (1 << 20), seconds: v["real_seconds"]}, nil
+}
+
+// pairsOf reads numbers from name=value words and insists on some.
+func pairsOf(text string, need ...string) (map[string]float64, error) {
+	v := map[string]float64{}
+	for _, word := range strings.Fields(text) {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok {
+			continue
+		}
+		if n, err := strconv.ParseFloat(value, 64); err == nil {
+			v[name] = n
+		}
+	}
+	for _, name := range need {
+		if _, ok := v[name]; !ok {
+			return nil, fmt.Errorf("there is no %s in %q", name, text)
+		}
+	}
+	return v, nil
+}

@@ -1,0 +1,178 @@
+// Package peers holds the generator against those of others: iperf3, iperf2, nuttcp,
+// sockperf, qperf, and a small one in C.
+package peers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"tare/bench/harness"
+)
+
+// contestant is a generator with one kind of work. Each call gives one figure.
+type contestant struct {
+	name string
+	run  func(ctx context.Context) (float64, error)
+}
+
+// work is a row of a comparison.
+type work struct {
+	name, placement string
+	unit            string  // of a figure after scale
+	scale           float64 // what a figure is divided by for print
+	lower           bool    // less is better
+	ask             string  // what is asked of the ratio, "" for nothing
+	least           float64 // the ratio asked, or the most where lower
+	aim             float64 // the ratio aimed at, 0 for none
+}
+
+// tries is how often a run is begun that fails: a peer's set-up can, on a busy
+// machine. Each failure is told.
+const tries = 3
+
+// interleaved runs all contestants n times, each once a round, in an order that
+// turns with the rounds. Round i of one is the pair of round i of another.
+func interleaved(ctx context.Context, n int, all []contestant) ([][]float64, error) {
+	return inTurn(n, len(all), func(i int) (float64, error) { return stubborn(ctx, all[i].name, all[i].run) })
+}
+
+// inTurn is interleaved for so many of anything.
+func inTurn[T any](n, of int, run func(i int) (T, error)) ([][]T, error) {
+	values := make([][]T, of)
+	for round := range n {
+		for k := range of {
+			i := (k + round) % of
+			v, err := run(i)
+			if err != nil {
+				return nil, err
+			}
+			values[i] = append(values[i], v)
+		}
+	}
+	return values, nil
+}
+
+// stubborn tries again what fails, and says so.
+func stubborn[T any](ctx context.Context, name string, run func(context.Context) (T, error)) (v T, err error) {
+	for range tries {
+		if v, err = run(ctx); err == nil || ctx.Err() != nil {
+			break
+		}
+		fmt.Fprintf(os.Stderr, "bench: %s failed: %v\n", name, err)
+	}
+	return v, err
+}
+
+// medianOf is the median of one figure of each.
+func medianOf[T any](all []T, take func(T) float64) float64 {
+	return harness.Median(harness.Column(all, take))
+}
+
+// against compares the first contestant with the others and prints the row.
+func (w work) against(ctx context.Context, n int, all []contestant) error {
+	values, err := interleaved(ctx, n, all)
+	if err != nil {
+		return notCompared(err, w.name, placed{name: w.placement})
+	}
+	names := make([]string, len(all))
+	for i, c := range all {
+		names[i] = c.name
+	}
+	fmt.Println(w.row(names, values))
+	return nil
+}
+
+// columns prints what stands above rows.
+func columns() {
+	harness.Columns("work", "placement", "tare", "best peer (the others)", "ratio, median (min-max)", "asked")
+}
+
+// row is the table's line: the best peer is the one that leaves tare the worst
+// median of ratios.
+func (w work) row(names []string, values [][]float64) string {
+	best := -1
+	var ratio float64
+	for i := 1; i < len(values); i++ {
+		r := harness.Median(harness.Ratios(values[0], values[i]))
+		if best < 0 || (r < ratio) != w.lower && r != ratio {
+			best, ratio = i, r
+		}
+	}
+	if best < 0 {
+		return fmt.Sprintf("| %s | %s | %s | - | - | %s |", w.name, w.placement, w.figure(values[0]), w.ask)
+	}
+	var others []string
+	for i := 1; i < len(values); i++ {
+		if i != best {
+			others = append(others, names[i]+" "+w.figure(values[i]))
+		}
+	}
+	peer := names[best] + " " + w.figure(values[best])
+	if len(others) > 0 {
+		peer += " (" + strings.Join(others, ", ") + ")"
+	}
+	r := harness.Ratios(values[0], values[best])
+	return fmt.Sprintf("| %s | %s | %s | %s | %.3f (%.3f-%.3f) | %s |", w.name, w.placement, w.figure(values[0]), peer,
+		ratio, slices.Min(r), slices.Max(r), w.verdict(ratio))
+}
+
+func (w work) figure(vs []float64) string {
+	return fmt.Sprintf("%.4g %s", harness.Median(vs)/w.scale, w.unit)
+}
+
+// verdict says whether what is asked was reached.
+func (w work) verdict(ratio float64) string {
+	if w.ask == "" {
+		return ""
+	}
+	reached := func(bound float64) bool {
+		if w.lower {
+			return ratio <= bound
+		}
+		return ratio >= bound
+	}
+	switch {
+	case w.aim > 0 && reached(w.aim):
+		return fmt.Sprintf("%s: yes, and the aim of %g", w.ask, w.aim)
+	case reached(w.least):
+		return w.ask + ": yes"
+	}
+	return w.ask + ": no"
+}
+
+// rateSlack is how far a generator may be off the rate it was asked for and still
+// be compared at it.
+const rateSlack = 0.05
+
+// offRateError is a generator that did not hold a fixed rate.
+type offRateError struct {
+	name, unit  string
+	made, asked float64
+}
+
+func (e *offRateError) Error() string {
+	return fmt.Sprintf("%s made %.4g %s where %.4g were asked", e.name, e.made, e.unit, e.asked)
+}
+
+// holds is nil when a generator held the rate.
+func holds(name string, made, asked float64, unit string) error {
+	if math.Abs(made/asked-1) > rateSlack {
+		return &offRateError{name, unit, made, asked}
+	}
+	return nil
+}
+
+// notCompared says in place of a row that a rate could not be held, which must
+// not end the section. Any other error is given back.
+func notCompared(err error, name string, at placed) error {
+	var off *offRateError
+	if !errors.As(err, &off) {
+		return err
+	}
+	fmt.Printf("| %s | %s | not compared: %v, %d times in turn |\n", name, at.name, off, tries)
+	return nil
+}

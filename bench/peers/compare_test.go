@@ -1,0 +1,37 @@
+package peers
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// The best peer is whoever leaves tare the worst ratio, not whoever has the
+// highest median in an hour of its own.
+func TestRow(t *testing.T) {
+	w := work{name: "w", placement: "one core", unit: "k/s", scale: 1e3, ask: ">= 1.0", least: 1, aim: 1.2}
+	names := []string{"tare", "a", "b"}
+	values := [][]float64{{2000, 4000, 8000}, {1000, 2000, 4000}, {1900, 3800, 7600}}
+	if got, want := w.row(names, values), "| w | one core | 4 k/s | b 3.8 k/s (a 2 k/s) | 1.053 (1.053-1.053) | >= 1.0: yes |"; got != want {
+		t.Errorf("row\n%s, want\n%s", got, want)
+	}
+	w.lower, w.ask, w.aim = true, "<= 1.0", 0
+	if got, want := w.row(names, values), "| w | one core | 4 k/s | a 2 k/s (b 3.8 k/s) | 2.000 (2.000-2.000) | <= 1.0: no |"; got != want {
+		t.Errorf("row\n%s, want\n%s", got, want)
+	}
+}
+
+func TestInterleaved(t *testing.T) {
+	var order strings.Builder
+	one := func(name string) contestant {
+		return contestant{name, func(context.Context) (float64, error) {
+			order.WriteString(name)
+			return rand.Float64(), nil
+		}}
+	}
+	values, err := interleaved(t.Context(), 3, []contestant{one("a"), one("b")})
+	if err != nil || len(values[0]) != 3 || len(values[1]) != 3 || order.String() != "abbaab" {
+		t.Errorf("%v, %v in the order %s", values, err, &order)
+	}
+}

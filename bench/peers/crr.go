@@ -1,0 +1,112 @@
+package peers
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"tare/bench/harness"
+	"tare/internal/traffic"
+)
+
+// crrSeconds is short: each connection that ends with a FIN keeps a port of the
+// client for a minute.
+const crrSeconds = 0.6
+
+// crr is a kind of connect, request, response.
+type crr struct {
+	name  string
+	flows int
+	reset bool
+	at    placed
+	asked string
+	least float64 // connections/s
+}
+
+// CRR holds tcp_crr against a peer of our own in C. Both ends of it have one
+// thread, and it closes as tare does: the client first.
+func CRR(ctx context.Context, b harness.Options) error {
+	title := fmt.Sprintf("tcp_crr and a peer in C: 1 byte each way, the client closes, median of %d interleaved pairs of %g s", b.Pairs, crrSeconds)
+	return onStand(ctx, b, title, []string{"gcc"}, func(ctx context.Context, s *stand) error {
+		dir, err := os.MkdirTemp("", "tare-bench-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		peer := filepath.Join(dir, "crrpeer")
+		const source = "bench/peers/crrpeer/crrpeer.c"
+		if out, err := exec.CommandContext(ctx, "gcc", "-O2", "-Wall", "-o", peer, source).CombinedOutput(); err != nil {
+			return fmt.Errorf("compile %s, to be run from the top of the source tree: %w: %s", source, err, out)
+		}
+		all := s.placements()
+		one, two := all[0], all[len(all)-1]
+		columns()
+		for _, c := range []crr{
+			{"tcp_crr, 1 flow, FIN", 1, false, one, ">= 40 k/s", 40_000},
+			{"tcp_crr, 1 flow, RST", 1, true, one, ">= 40 k/s", 40_000},
+			{"tcp_crr, 1 flow, FIN", 1, false, two, "", 0},
+			{"tcp_crr, 32 flows, FIN", 32, false, one, "", 0},
+			{"tcp_crr, 32 flows, FIN", 32, false, two, ">= 40 k/s", 40_000},
+			{"tcp_crr, 32 flows, RST", 32, true, two, ">= 40 k/s", 40_000},
+		} {
+			if err := c.against(ctx, b.Pairs, s, peer); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// against prints the row of a kind. What is asked is a rate and not a ratio.
+func (c crr) against(ctx context.Context, n int, s *stand, peer string) error {
+	values, err := interleaved(ctx, n, []contestant{
+		{"tare", func(ctx context.Context) (float64, error) { return c.tare(ctx, s) }},
+		{"C peer", func(ctx context.Context) (float64, error) { return c.peer(ctx, s, peer) }},
+	})
+	if err != nil {
+		return err
+	}
+	w := work{name: c.name, placement: c.at.name, unit: "k/s", scale: 1e3, ask: c.asked}
+	if c.asked != "" {
+		// The bound on the ratio that stands for the bound on the rate.
+		w.least = c.least / harness.Median(values[0]) * harness.Median(harness.Ratios(values[0], values[1]))
+	}
+	fmt.Println(w.row([]string{"tare", "C peer"}, values))
+	return nil
+}
+
+func (c crr) tare(ctx context.Context, s *stand) (float64, error) {
+	t, err := s.trial(ctx, c.at, traffic.Params{
+		Kind: "tcp_crr", Streams: c.flows, RequestSize: 1, ResponseSize: 1, NoDelay: true, Reset: c.reset,
+		SendBuffer: -1, ReceiveBuffer: -1, Duration: time.Duration(crrSeconds * float64(time.Second)),
+	})
+	if err != nil {
+		return 0, err
+	}
+	return t.metric("connection_rate")
+}
+
+func (c crr) peer(ctx context.Context, s *stand, peer string) (float64, error) {
+	port := s.nextPort()
+	how := "fin"
+	if c.reset {
+		how = "rst"
+	}
+	o, err := s.peer(ctx, c.at, duel{
+		server: []string{peer, "serve", s.target(), strconv.Itoa(port), strconv.Itoa(c.flows)},
+		client: []string{peer, "dial", s.target(), strconv.Itoa(port), strconv.Itoa(c.flows), strconv.FormatFloat(crrSeconds, 'f', -1, 64), how},
+		proto:  "tcp", port: port,
+	})
+	if err != nil {
+		return 0, err
+	}
+	v, err := pairsOf(o.client, "connections", "seconds")
+	if err != nil {
+		return 0, fmt.Errorf("read the figures of crrpeer: %w", err)
+	}
+	return v["connections"] / v["seconds"], nil
+}

@@ -1,0 +1,117 @@
+package peers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tare/internal/traffic"
+)
+
+// load is what a bulk generator is asked to send.
+type load struct {
+	udp     bool
+	streams int     // TCP connections, 1 for UDP
+	size    int     // bytes a write, or of a datagram's payload
+	rate    float64 // payload bit/s, 0 for as fast as it goes
+	offload bool    // UDP super-packets; tare only
+	long    time.Duration
+}
+
+// The socket buffers of both ends, for all generators, in bytes.
+const (
+	tcpBuffer = 1 << 20
+	udpBuffer = 4 << 20
+)
+
+func (l load) buffer() int {
+	if l.udp {
+		return udpBuffer
+	}
+	return tcpBuffer
+}
+
+// seconds is the length as the peers take it.
+func (l load) seconds() string { return fmt.Sprint(int(l.long.Seconds())) }
+
+// carried is what came of a load.
+type carried struct {
+	sent, received float64 // payload bytes; sent is 0 where the generator does not tell
+	seconds        float64
+	cpu            time.Duration // of both ends, from start to end
+	missed         float64       // share of the schedule's slots that the sender missed; tare only
+}
+
+// rate is the goodput in bit/s.
+func (c carried) rate() float64 { return c.received * 8 / c.seconds }
+
+// offered is what was sent, in bit/s.
+func (c carried) offered() float64 { return c.sent * 8 / c.seconds }
+
+// loss is the share of what was sent that did not arrive.
+func (c carried) loss() float64 { return max(0, 1-c.received/c.sent) }
+
+// carrier is a generator of bulk load.
+type carrier struct {
+	name string
+	run  func(ctx context.Context, s *stand, at placed, l load) (carried, error)
+}
+
+// contestants are carriers of one load in a comparison, by one figure of what each
+// carried. Where the load has a rate, a generator that does not hold it is no match for
+// those that do.
+func (s *stand) contestants(at placed, l load, figure func(carried) float64, all ...carrier) []contestant {
+	var cs []contestant
+	for _, c := range all {
+		cs = append(cs, contestant{c.name, func(ctx context.Context) (float64, error) {
+			got, err := c.run(ctx, s, at, l)
+			if err == nil && l.rate > 0 {
+				err = holds(c.name, got.rate()/1e9, l.rate/1e9, "Gbit/s")
+			}
+			return figure(got), err
+		}})
+	}
+	return cs
+}
+
+func ours() carrier    { return carrier{"tare", tareLoad} }
+func iperf3() carrier  { return carrier{"iperf3", iperf3Load} }
+func iperf2() carrier  { return carrier{"iperf2", iperf2Load} }
+func nuttcpr() carrier { return carrier{"nuttcp", nuttcpLoad} }
+
+// burst is the cap on what tare may send back to back to catch up, in datagrams:
+// its default.
+const burst = 64
+
+// params are the load as tare takes it: without a warm-up, as the peers have none.
+func (l load) params() traffic.Params {
+	p := traffic.Params{
+		Kind: "tcp_stream", Streams: l.streams, WriteSize: l.size, Rate: uint64(l.rate),
+		SendBuffer: l.buffer(), ReceiveBuffer: l.buffer(), Duration: l.long,
+	}
+	if l.udp {
+		p.Kind, p.WriteSize, p.PayloadSize, p.Burst, p.Offload = "udp_stream", 0, l.size, burst, l.offload
+	}
+	return p
+}
+
+// tareLoad counts what was sent from the loss that tare reports.
+func tareLoad(ctx context.Context, s *stand, at placed, l load) (carried, error) {
+	t, err := s.trial(ctx, at, l.params())
+	if err != nil {
+		return carried{}, err
+	}
+	bits, err := t.metric("goodput")
+	if err != nil {
+		return carried{}, err
+	}
+	c := carried{received: bits / 8 * l.long.Seconds(), seconds: l.long.Seconds(), cpu: t.cpu, missed: missedShare(t.client)}
+	if l.udp {
+		loss, err := t.metric("loss_ratio")
+		if err != nil {
+			return carried{}, err
+		}
+		c.sent = c.received / (1 - loss)
+	}
+	return c, nil
+}

@@ -1,0 +1,166 @@
+package peers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"tare/bench/harness"
+	"tare/internal/agent"
+	"tare/internal/agent/transport"
+	"tare/internal/facts"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+)
+
+// stand is where generators are held against each other: two namespaces joined
+// by a veth, and nothing else. Traffic goes from a to b.
+type stand struct {
+	claim lab.Claim
+	lab   *lab.Lab
+	tare  string // the binary under test, absolute
+	cpus  []int
+	port  int // the last one given to a peer
+}
+
+// placed says on which CPUs the two ends run.
+type placed struct {
+	name           string
+	client, server int
+}
+
+func newStand(b harness.Options) (*stand, error) {
+	tare, err := filepath.Abs(b.Tare)
+	if err != nil {
+		return nil, err
+	}
+	s := &stand{tare: tare, port: 5200}
+	if s.cpus, err = facts.CPUs("/"); err != nil {
+		return nil, err
+	}
+	if s.claim, err = lab.Standalone(); err != nil {
+		return nil, err
+	}
+	s.lab, err = lab.Up(lab.Spec{Claim: s.claim, Label: "peers", MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot()})
+	if err != nil {
+		s.claim.Release()
+		return nil, err
+	}
+	for _, h := range []*lab.Host{s.lab.A, s.lab.B} {
+		if err := even(h); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+	}
+	return s, nil
+}
+
+// even gives a host what all generators share. The congestion control is the
+// route's, because some peers have no option for it and a namespace may be
+// refused another default than the machine's. The wider range of ports keeps
+// connection rates from ending in TIME_WAIT.
+func even(h *lab.Host) error {
+	subnet := netip.PrefixFrom(h.Addr[0], 24).Masked()
+	cmd := exec.Command("ip", "route", "replace", subnet.String(), "dev", h.Underlay, "src", h.Addr[0].String(), "congctl", harness.Congestion) //nolint:noctx // ends at once
+	var words strings.Builder
+	cmd.Stderr = &words
+	err := h.NS.Start(cmd)
+	if err == nil {
+		err = cmd.Wait()
+	}
+	if err != nil {
+		return fmt.Errorf("choose %s for the peers in host %s: %w: %s", harness.Congestion, h.Name, err, strings.TrimSpace(words.String()))
+	}
+	return h.NS.Sysctl("net/ipv4/ip_local_port_range", "1024 65535")
+}
+
+func (s *stand) close() error {
+	err := s.lab.Close()
+	s.claim.Release()
+	return err
+}
+
+// placements are both ends on one core, and on one each where there are two. The
+// last CPU comes first, as in a run.
+func (s *stand) placements() []placed {
+	n := len(s.cpus)
+	last := s.cpus[n-1]
+	all := []placed{{"one core", last, last}}
+	if n > 1 {
+		all = append(all, placed{"two cores", s.cpus[n-2], last})
+	}
+	return all
+}
+
+// target is the address that clients dial.
+func (s *stand) target() string { return s.lab.B.Addr[0].String() }
+
+// nextPort gives each run of a peer ports of its own: nothing that the one
+// before it left behind stands in its way. Some take the port behind it too.
+func (s *stand) nextPort() int {
+	if s.port += 2; s.port > 9000 {
+		s.port = 5202
+	}
+	return s.port
+}
+
+// agents starts tare in both namespaces, the real binary.
+func (s *stand) agents(ctx context.Context) (client, server *agent.Client, err error) {
+	start := func(h *lab.Host) (*agent.Client, error) {
+		return agent.Start(ctx, transport.Local{Start: func(cmd *exec.Cmd) error {
+			cmd.Path = s.tare
+			return h.NS.Start(cmd)
+		}}, s.claim.ID, "peers/"+h.Name)
+	}
+	if client, err = start(s.lab.A); err != nil {
+		return nil, nil, err
+	}
+	if server, err = start(s.lab.B); err != nil {
+		return nil, nil, errors.Join(err, client.Close())
+	}
+	return client, server, nil
+}
+
+// versions prints which peers stand in a section.
+func versions(ctx context.Context, names ...string) error {
+	commands := map[string][]string{
+		"iperf3": {"iperf3", "--version"}, "iperf2": {"iperf", "-v"}, "nuttcp": {"nuttcp", "-V"},
+		"sockperf": {"sockperf", "--version"}, "qperf": {"qperf", "--version"}, "gcc": {"gcc", "--version"},
+	}
+	number := regexp.MustCompile(`\d+\.\d+[0-9.]*`)
+	var said []string
+	for _, name := range names {
+		line := commands[name]
+		// Some print their version with an exit code of failure.
+		out, err := exec.CommandContext(ctx, line[0], line[1:]...).CombinedOutput()
+		v := number.Find(out)
+		if v == nil {
+			return fmt.Errorf("ask %s for its version: %w: scripts/setup-bench installs it", name, err)
+		}
+		said = append(said, name+" "+string(v))
+	}
+	fmt.Printf("Against %s.\n\n", strings.Join(said, ", "))
+	return nil
+}
+
+// onStand prints a section's title and runs it on a stand of its own.
+func onStand(ctx context.Context, b harness.Options, title string, peers []string, run func(context.Context, *stand) error) (err error) {
+	harness.Title("%s", title)
+	if err := versions(ctx, peers...); err != nil {
+		return err
+	}
+	s, err := newStand(b)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err := run(ctx, s); err != nil {
+		return err
+	}
+	fmt.Println()
+	return nil
+}

@@ -1,0 +1,95 @@
+package peers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tare/bench/harness"
+	"tare/internal/agent"
+	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
+)
+
+// trial is what a run of tare gave.
+type trial struct {
+	metrics        map[string]float64
+	client, server traffic.Report
+	cpu            time.Duration // of both agents, their starts included
+}
+
+// trial runs tare once, with agents of its own, as a peer is run. p is all but
+// the address, the token and the CPUs.
+func (s *stand) trial(ctx context.Context, at placed, p traffic.Params) (trial, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.Warmup+p.Duration+harness.TrialGrace)
+	defer cancel()
+	before, err := harness.CPUTime(unix.RUSAGE_CHILDREN)
+	if err != nil {
+		return trial{}, err
+	}
+	client, server, err := s.agents(ctx)
+	if err != nil {
+		return trial{}, err
+	}
+	p.Token, p.Congestion = harness.Token, harness.Congestion
+	t, err := s.drive(ctx, at, p, client, server)
+	// Both have to end: a process's CPU time is known when it was waited for.
+	if err := errors.Join(err, client.Close(), server.Close()); err != nil {
+		return trial{}, fmt.Errorf("tare %s: %w", p.Kind, err)
+	}
+	after, err := harness.CPUTime(unix.RUSAGE_CHILDREN)
+	t.cpu = after - before
+	return t, err
+}
+
+func (s *stand) drive(ctx context.Context, at placed, p traffic.Params, client, server *agent.Client) (t trial, err error) {
+	work, err := workloads.Named(p.Kind)
+	if err != nil {
+		return t, err
+	}
+	sp := p
+	sp.CPU, sp.Address = at.server, net.JoinHostPort(s.target(), "0")
+	p.CPU = at.client
+	p.SameCPU = at.client >= 0 && at.client == at.server
+	sp.SameCPU = p.SameCPU
+	port, err := server.Listen(ctx, sp)
+	if err != nil {
+		return t, err
+	}
+	p.Address = net.JoinHostPort(s.target(), strconv.Itoa(int(port)))
+	served := make(chan error, 1)
+	go func() {
+		var err error
+		if t.server, err = server.Report(ctx); err == nil {
+			// Refused when the client has ended before: then it needs no word.
+			_ = client.Ended(ctx, t.server)
+		}
+		served <- err
+	}()
+	if t.client, err = client.Dial(ctx, p); err == nil {
+		_ = server.Ended(ctx, t.client) // the same
+	} else {
+		_ = server.Abort(ctx) // it would wait for its own time limit
+	}
+	if serr := <-served; err == nil {
+		err = serr
+	}
+	if err == nil {
+		t.metrics, _ = work.Metrics(p, t.client, t.server)
+	}
+	return t, err
+}
+
+// metric is a figure of a run of tare. Without it there is nothing to compare.
+func (t trial) metric(name string) (float64, error) {
+	v, ok := t.metrics[name]
+	if !ok {
+		return 0, fmt.Errorf("tare gave no %s", name)
+	}
+	return v, nil
+}

@@ -1,0 +1,65 @@
+package peers
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+)
+
+// The tap sees each datagram that crosses a lab, and only those of the size.
+func TestTap(t *testing.T) {
+	if err := linuxnet.Try(); err != nil {
+		t.Skipf("labs need root or unprivileged user namespaces: %v", err)
+	}
+	claim, err := lab.Standalone()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer claim.Release()
+	l, err := lab.Up(lab.Spec{Claim: claim, Label: "tap", MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	tap, err := newTap(l.B, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tap.close()
+	err = l.A.NS.Do(func() error {
+		c, err := net.DialUDP("udp4", nil, &net.UDPAddr{IP: l.B.Addr[0].AsSlice(), Port: 9})
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		for i := range 300 {
+			// Refused is what comes back when nobody listens: no matter here.
+			_, _ = c.Write(make([]byte, 64+i%3))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A write that reports a refusal sends nothing.
+	var packets []packet
+	for wait := time.Now().Add(5 * time.Second); len(packets) == 0 && time.Now().Before(wait); time.Sleep(time.Millisecond) {
+		packets, _ = tap.packets(0)
+	}
+	sizes := map[int]int{}
+	for i, p := range packets {
+		sizes[p.payload]++
+		if i > 0 && p.at < packets[i-1].at {
+			t.Errorf("datagram %d came before the one before it", i)
+		}
+	}
+	if len(packets) < 100 || sizes[64]+sizes[65]+sizes[66] != len(packets) {
+		t.Errorf("%d datagrams of the sizes %v", len(packets), sizes)
+	}
+	if only, full := tap.packets(65); len(only) != sizes[65] || full {
+		t.Errorf("%d of 65 B, want %d; full %t", len(only), sizes[65], full)
+	}
+}

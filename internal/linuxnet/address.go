@@ -1,0 +1,139 @@
+//go:build linux
+
+package linuxnet
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Address gives a link an address. IPv6 duplicate address detection is skipped:
+// the addresses of a lab are its own, and a second of waiting is not.
+func (ns *NS) Address(name string, addr netip.Prefix) error {
+	l, err := ns.link(name)
+	if err != nil {
+		return err
+	}
+	a := &netlink.Addr{IPNet: ipNet(addr)}
+	if addr.Addr().Is6() {
+		a.Flags = unix.IFA_F_NODAD
+	}
+	if err := ns.handle.AddrAdd(l, a); err != nil {
+		return fmt.Errorf("give %s the address %s in namespace %s: %w", name, addr, ns.name, err)
+	}
+	return nil
+}
+
+// RemoveAddress takes an address from a link.
+func (ns *NS) RemoveAddress(name string, addr netip.Prefix) error {
+	l, err := ns.link(name)
+	if err != nil {
+		return err
+	}
+	if err := ns.handle.AddrDel(l, &netlink.Addr{IPNet: ipNet(addr)}); err != nil {
+		return fmt.Errorf("take address %s from %s in namespace %s: %w", addr, name, ns.name, err)
+	}
+	return nil
+}
+
+// HasAddress is whether a link is there and has an address.
+func (ns *NS) HasAddress(name string, addr netip.Addr) (bool, error) {
+	l, err := ns.handle.LinkByName(name)
+	if errors.As(err, new(netlink.LinkNotFoundError)) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("find %s in namespace %s: %w", name, ns.name, err)
+	}
+	all, err := ns.handle.AddrList(l, netlink.FAMILY_ALL)
+	if err != nil {
+		return false, fmt.Errorf("list the addresses of %s in namespace %s: %w", name, ns.name, err)
+	}
+	return slices.ContainsFunc(all, func(a netlink.Addr) bool { return a.IP.Equal(addr.AsSlice()) }), nil
+}
+
+// DefaultRoute sends what has no route of its own through gateway.
+func (ns *NS) DefaultRoute(gateway netip.Addr) error {
+	return ns.Route(netip.PrefixFrom(zero(gateway), 0), gateway, "")
+}
+
+// Route sends dst through gateway, or straight out of dev when gateway is the
+// zero Addr.
+func (ns *NS) Route(dst netip.Prefix, gateway netip.Addr, dev string) error {
+	r := &netlink.Route{Dst: ipNet(dst)}
+	if gateway.IsValid() {
+		r.Gw = gateway.AsSlice()
+	}
+	if dev != "" {
+		l, err := ns.link(dev)
+		if err != nil {
+			return err
+		}
+		r.LinkIndex = l.Attrs().Index
+	}
+	if err := ns.handle.RouteReplace(r); err != nil {
+		return fmt.Errorf("route %s through %s %s in namespace %s: %w", dst, gateway, dev, ns.name, err)
+	}
+	return nil
+}
+
+// lastResort is the metric of an Unreachable: any other route goes before it.
+const lastResort = 1 << 20
+
+// Unreachable refuses dst where no other route leads to it, a default one included.
+func (ns *NS) Unreachable(dst netip.Prefix) error {
+	r := &netlink.Route{Dst: ipNet(dst), Type: unix.RTN_UNREACHABLE, Priority: lastResort}
+	if err := ns.handle.RouteAdd(r); err != nil {
+		return fmt.Errorf("make %s unreachable in namespace %s: %w", dst, ns.name, err)
+	}
+	return nil
+}
+
+// MainFirst has the namespace look up IPv4 routes in its main table before any other;
+// tests use it to open a way round the path.
+func (ns *NS) MainFirst() error {
+	r := netlink.NewRule()
+	r.Family, r.Priority, r.Table = unix.AF_INET, 1, unix.RT_TABLE_MAIN
+	if err := ns.handle.RuleAdd(r); err != nil {
+		return fmt.Errorf("prefer the main table in namespace %s: %w", ns.name, err)
+	}
+	return nil
+}
+
+// Remote tells a VXLAN device that mac, with the addresses ips, sits behind vtep.
+func (ns *NS) Remote(vxlan string, mac net.HardwareAddr, vtep netip.Addr, ips ...netip.Addr) error {
+	l, err := ns.link(vxlan)
+	if err != nil {
+		return err
+	}
+	i := l.Attrs().Index
+	fdb := &netlink.Neigh{LinkIndex: i, Family: unix.AF_BRIDGE, State: netlink.NUD_PERMANENT,
+		Flags: netlink.NTF_SELF, IP: vtep.AsSlice(), HardwareAddr: mac}
+	if err := ns.handle.NeighSet(fdb); err != nil {
+		return fmt.Errorf("forward %s to %s on %s: %w", mac, vtep, vxlan, err)
+	}
+	for _, ip := range ips {
+		n := &netlink.Neigh{LinkIndex: i, State: netlink.NUD_PERMANENT, IP: ip.AsSlice(), HardwareAddr: mac}
+		if err := ns.handle.NeighSet(n); err != nil {
+			return fmt.Errorf("know %s as %s on %s: %w", ip, mac, vxlan, err)
+		}
+	}
+	return nil
+}
+
+func ipNet(p netip.Prefix) *net.IPNet {
+	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
+}
+
+func zero(like netip.Addr) netip.Addr {
+	if like.Is6() {
+		return netip.IPv6Unspecified()
+	}
+	return netip.IPv4Unspecified()
+}

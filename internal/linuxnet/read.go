@@ -1,0 +1,214 @@
+//go:build linux
+
+package linuxnet
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Devices lists the names of the namespace's links, in the order they were made.
+func (ns *NS) Devices() ([]string, error) {
+	var links []netlink.Link
+	err := complete(func() (err error) {
+		links, err = ns.handle.LinkList()
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the devices of namespace %s: %w", ns.name, err)
+	}
+	var names []string
+	for _, l := range links {
+		names = append(names, l.Attrs().Name)
+	}
+	return names, nil
+}
+
+// DeviceWith finds the link that has an address.
+func (ns *NS) DeviceWith(addr netip.Addr) (string, error) {
+	var all []netlink.Addr
+	err := complete(func() (err error) {
+		all, err = ns.handle.AddrList(nil, netlink.FAMILY_ALL)
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("read addresses of namespace %s: %w", ns.name, err)
+	}
+	for _, a := range all {
+		if own, ok := netip.AddrFromSlice(a.IP); !ok || own.Unmap() != addr {
+			continue
+		}
+		l, err := ns.handle.LinkByIndex(a.LinkIndex)
+		if err != nil {
+			return "", fmt.Errorf("find the device with %s in namespace %s: %w", addr, ns.name, err)
+		}
+		return l.Attrs().Name, nil
+	}
+	return "", fmt.Errorf("find the device with %s in namespace %s: no device has that address", addr, ns.name)
+}
+
+// PeerIn finds the other end of a veth, which is in the namespace other.
+func (ns *NS) PeerIn(other *NS, veth string) (string, error) {
+	l, err := ns.link(veth)
+	if err != nil {
+		return "", err
+	}
+	// A veth names its peer by the index that this has where it is.
+	peer, err := other.handle.LinkByIndex(l.Attrs().ParentIndex)
+	if err != nil {
+		return "", fmt.Errorf("find the peer of %s of namespace %s in namespace %s: %w", veth, ns.name, other.name, err)
+	}
+	if peer.Type() != "veth" || peer.Attrs().ParentIndex != l.Attrs().Index {
+		return "", fmt.Errorf("find the peer of %s of namespace %s in namespace %s: it is not there", veth, ns.name, other.name)
+	}
+	return peer.Attrs().Name, nil
+}
+
+// Parent finds the link of the namespace below that a macvlan or ipvlan device is of.
+func (ns *NS) Parent(below *NS, child string) (string, error) {
+	l, err := ns.link(child)
+	if err != nil {
+		return "", err
+	}
+	parent, err := below.handle.LinkByIndex(l.Attrs().ParentIndex)
+	if err != nil {
+		return "", fmt.Errorf("find what %s of namespace %s is of in namespace %s: %w", child, ns.name, below.name, err)
+	}
+	return parent.Attrs().Name, nil
+}
+
+// dumpTries is how often a list is read that changed meanwhile.
+const dumpTries = 5
+
+// complete reads a list again when it changed while it was read.
+func complete(list func() error) (err error) {
+	for range dumpTries {
+		if err = list(); !errors.Is(err, netlink.ErrDumpInterrupted) {
+			return err
+		}
+	}
+	return err
+}
+
+// LinkStats are a link's counters since it was made. Octets and packets are as
+// the device saw them: a segmentation offload lets one packet stand for many.
+type LinkStats struct {
+	RxBytes, TxBytes     uint64
+	RxPackets, TxPackets uint64
+	RxDropped, TxDropped uint64
+	Up                   bool
+	MTU                  int
+}
+
+// Stats reads a link's counters.
+func (ns *NS) Stats(name string) (LinkStats, error) {
+	l, err := ns.link(name)
+	if err != nil {
+		return LinkStats{}, err
+	}
+	a := l.Attrs()
+	s := a.Statistics
+	if s == nil {
+		return LinkStats{}, fmt.Errorf("read counters of %s in namespace %s: the kernel gave none", name, ns.name)
+	}
+	return LinkStats{
+		RxBytes: s.RxBytes, TxBytes: s.TxBytes, RxPackets: s.RxPackets, TxPackets: s.TxPackets,
+		RxDropped: s.RxDropped, TxDropped: s.TxDropped, MTU: a.MTU, Up: a.Flags&1 != 0,
+	}, nil
+}
+
+// Describe reads what a link is and how it is set: its type, MTU, queueing
+// discipline, addresses, and the offloads that are on.
+func (ns *NS) Describe(name string) (kind string, facts [][2]string, err error) {
+	l, err := ns.link(name)
+	if err != nil {
+		return "", nil, err
+	}
+	facts = [][2]string{{"mtu", strconv.Itoa(l.Attrs().MTU)}}
+	qdiscs, err := ns.handle.QdiscList(l)
+	if err != nil {
+		return "", nil, fmt.Errorf("read queueing discipline of %s in namespace %s: %w", name, ns.name, err)
+	}
+	for _, q := range qdiscs {
+		facts = append(facts, [2]string{"qdisc", q.Type()})
+	}
+	addrs, err := ns.handle.AddrList(l, netlink.FAMILY_ALL)
+	if err != nil && !errors.Is(err, netlink.ErrDumpInterrupted) {
+		return "", nil, fmt.Errorf("read addresses of %s in namespace %s: %w", name, ns.name, err)
+	}
+	for _, a := range addrs {
+		if !a.IP.IsLinkLocalUnicast() {
+			facts = append(facts, [2]string{"address", a.IPNet.String()})
+		}
+	}
+	on, err := ns.Offloads(name)
+	if err != nil {
+		return "", nil, err
+	}
+	var names []string
+	for n, set := range on {
+		if set {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	facts = append(facts, [2]string{"offloads", strings.Join(names, " ")})
+	if l.Attrs().Name == "lo" {
+		return "loopback", facts, nil
+	}
+	return l.Type(), facts, nil
+}
+
+// CarrierChanges counts, by the names of the namespace's devices, how often each
+// has lost or found its carrier since it was made: a cable pulled, the other end of
+// a veth pair taken down. A device of which the kernel keeps no count (before
+// Linux 3.15) is not in it. The netlink library does not read this attribute.
+func (ns *NS) CarrierChanges() (map[string]uint64, error) {
+	out := map[string]uint64{}
+	err := ns.Do(func() error {
+		dump, err := syscall.NetlinkRIB(unix.RTM_GETLINK, unix.AF_UNSPEC)
+		if err != nil {
+			return err
+		}
+		messages, err := syscall.ParseNetlinkMessage(dump)
+		if err != nil {
+			return err
+		}
+		for _, m := range messages {
+			if m.Header.Type != unix.RTM_NEWLINK {
+				continue
+			}
+			attrs, err := syscall.ParseNetlinkRouteAttr(&m)
+			if err != nil {
+				return err
+			}
+			var name string
+			changes := -1
+			for _, a := range attrs {
+				switch {
+				case a.Attr.Type == unix.IFLA_IFNAME:
+					name = strings.TrimRight(string(a.Value), "\x00")
+				case a.Attr.Type == unix.IFLA_CARRIER_CHANGES && len(a.Value) >= 4:
+					changes = int(binary.NativeEndian.Uint32(a.Value))
+				}
+			}
+			if changes >= 0 {
+				out[name] = uint64(changes)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read carrier changes in namespace %s: %w", ns.name, err)
+	}
+	return out, nil
+}

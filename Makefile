@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # What tare is built for: see docs/platforms.md.
 SYSTEMS := linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: run build share install uninstall image licences dist dist-check test test-guest check fmt vet cross lint unit bench bench-aa drawings schema man pictures pictures-terminal clean
+.PHONY: run build share install uninstall image licences dist dist-check test test-guest check fmt vet cross lint unit bench bench-aa bpf drawings schema man pictures pictures-terminal clean
 
 # Build tare and weigh the default modes on the embedded lab. Root is used where
 # there is root; an ordinary user's labs live in a user namespace.
@@ -144,6 +144,14 @@ bench: build
 # effect (a difference of known size) and protocol (two profiles that must agree).
 bench-aa: build
 	go run ./bench -tare $(BIN) -only aa
+
+# Compile the eBPF program again after a change of its source, and note of which source it
+# is. Needs clang, llvm-strip and sha256sum.
+BPF := internal/observe/drops
+bpf:
+	bpf2go=$$(go tool -n bpf2go) && cd $(BPF) && \
+	$$bpf2go -go-package drops -target bpfel -tags linux -type owner drops drops.bpf.c -- -Wall -Wextra && \
+	{ clang --version | sed -n '1s/^/# /p'; sha256sum drops.bpf.c drops_bpfel.go drops_bpfel.o; } >drops.sha256
 
 # Write the graphs of the modes as their drivers build them, and the drawings of docs/modes
 # from them. Of modes that cannot be built here both stay as they are.

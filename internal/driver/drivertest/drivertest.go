@@ -4,6 +4,7 @@ package drivertest
 
 import (
 	"context"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"os"
@@ -68,6 +69,25 @@ func NeedEngine(t testing.TB) {
 	if err := engine.Lacking(t.Context()); err != nil {
 		t.Skipf("no private engine can be had (scripts/setup-tests installs what one needs): %v", err)
 	}
+	needStatic(t)
+}
+
+// needStatic skips the test where this test program needs shared libraries: it is run in
+// containers and guests, which have none.
+func needStatic(t testing.TB) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := elf.Open(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
+		t.Skip("containers and guests run this test program, which needs shared libraries here: set CGO_ENABLED=0, as `make test` does")
+	}
 }
 
 // Claim is the place of a run's labs that is given back with the test.
@@ -115,8 +135,9 @@ type Stand struct {
 	// Grace is what a trial may take beyond its window, 0 for what is usual: an emulated
 	// CPU on a busy machine takes longer.
 	Grace time.Duration
-	// Again is how often a trial that failed is tried again: see Known.
-	Again int
+	// Known bounds the trials that may fail.
+	Known  Known
+	failed int // of all trials so far
 }
 
 // Ends are the agents of one pair.
@@ -234,21 +255,29 @@ func (s *Stand) Trial(t testing.TB, p traffic.Params, ipv6 bool) (client, server
 const longest = 10 * time.Second
 
 // Together runs a trial over the first n pairs at once. One that carried too little
-// for a proof is done again with a window twice as long.
+// for a proof is done again with a window twice as long, up to longest and the stand's
+// Grace. Each is told; behind the last one the proof still is driver.ErrTooLittle. One that
+// failed is done again as far as the stand's Known allows.
 func (s *Stand) Together(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Reports, proof error) {
 	t.Helper()
-	for failed := 0; ; {
+	for {
 		var err error
 		if all, proof, err = s.once(t, p, ipv6, n); err != nil {
-			if failed++; failed > s.Again {
-				t.Fatal(err)
+			if s.failed++; s.failed > s.Known.MayFail {
+				t.Fatalf("%s: trial %d that failed of this path, more than %d: %v", p.Kind, s.failed, s.Known.MayFail, err)
 			}
-			t.Logf("%s is tried again: %v", p.Kind, err)
+			t.Logf("at most %d trials of this path may fail (%s); saw %d: %s: %v", s.Known.MayFail, s.Known.Why, s.failed, p.Kind, err)
 			continue
 		}
-		if p.Duration *= 2; !errors.Is(proof, driver.ErrTooLittle) || p.Duration > longest+s.Grace {
+		if !errors.Is(proof, driver.ErrTooLittle) {
 			return all, proof
 		}
+		if 2*p.Duration > longest+s.Grace {
+			t.Logf("%s: a window of %s, the longest of at most %s, is too short: %v", p.Kind, p.Duration, longest+s.Grace, proof)
+			return all, proof
+		}
+		p.Duration *= 2
+		t.Logf("%s: a window of %s, of at most %s, because the one before was too short: %v", p.Kind, p.Duration, longest+s.Grace, proof)
 	}
 }
 
@@ -360,7 +389,8 @@ func Conformance(t *testing.T, d labdriver.Driver) {
 // Known is what of a mode is known to fail here, by no fault of this program.
 type Known struct {
 	Unborne []string // workloads that it does not bear, which are left out
-	Again   int      // how often a trial that failed is tried again, as a run does once
+	MayFail int      // how many of all trials may fail; each is done again, as in a run
+	Why     string   // it may
 }
 
 // Once is Conformance for modes that are dear to make: of every workload one trial, the
@@ -369,7 +399,7 @@ type Known struct {
 func Once(t *testing.T, d labdriver.Driver, o labdriver.Order, k Known) *Stand {
 	t.Helper()
 	s := Stands(t, d, o)
-	s.Grace, s.Again = 2*time.Minute, k.Again
+	s.Grace, s.Known = 2*time.Minute, k
 	s.Chain(t)
 	s.Drawn(t, o.Mode)
 	_, _, noIPv6 := s.Path.Pairs[0].Server.Reach(true)

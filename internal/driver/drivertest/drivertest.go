@@ -135,9 +135,6 @@ type Stand struct {
 	// Grace is what a trial may take beyond its window, 0 for what is usual: an emulated
 	// CPU on a busy machine takes longer.
 	Grace time.Duration
-	// Known bounds the trials that may fail.
-	Known  Known
-	failed int // of all trials so far
 }
 
 // Ends are the agents of one pair.
@@ -256,19 +253,11 @@ const longest = 10 * time.Second
 
 // Together runs a trial over the first n pairs at once. One that carried too little
 // for a proof is done again with a window twice as long, up to longest and the stand's
-// Grace. Each is told; behind the last one the proof still is driver.ErrTooLittle. One that
-// failed is done again as far as the stand's Known allows.
+// Grace. Each is told; behind the last one the proof still is driver.ErrTooLittle.
 func (s *Stand) Together(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Reports, proof error) {
 	t.Helper()
 	for {
-		var err error
-		if all, proof, err = s.once(t, p, ipv6, n); err != nil {
-			if s.failed++; s.failed > s.Known.MayFail {
-				t.Fatalf("%s: trial %d that failed of this path, more than %d: %v", p.Kind, s.failed, s.Known.MayFail, err)
-			}
-			t.Logf("at most %d trials of this path may fail (%s); saw %d: %s: %v", s.Known.MayFail, s.Known.Why, s.failed, p.Kind, err)
-			continue
-		}
+		all, proof = s.once(t, p, ipv6, n)
 		if !errors.Is(proof, driver.ErrTooLittle) {
 			return all, proof
 		}
@@ -281,7 +270,7 @@ func (s *Stand) Together(t testing.TB, p traffic.Params, ipv6 bool, n int) (all 
 	}
 }
 
-func (s *Stand) once(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Reports, proof, failed error) {
+func (s *Stand) once(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Reports, proof error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second+p.Duration+s.Grace)
 	defer cancel()
@@ -309,13 +298,13 @@ func (s *Stand) once(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Re
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
-		return nil, nil, err
+		t.Fatalf("%s: %v", p.Kind, err)
 	}
 	var carried []driver.Carried
 	for _, r := range all {
 		carried = append(carried, driver.CarriedBy(r.Client, r.Server))
 	}
-	return all, s.Proof(t, before, carried), nil
+	return all, s.Proof(t, before, carried)
 }
 
 // meetWithin is how long ends may take until they reach each other after a test has
@@ -389,8 +378,6 @@ func Conformance(t *testing.T, d labdriver.Driver) {
 // Known is what of a mode is known to fail here, by no fault of this program.
 type Known struct {
 	Unborne []string // workloads that it does not bear, which are left out
-	MayFail int      // how many of all trials may fail; each is done again, as in a run
-	Why     string   // it may
 }
 
 // Once is Conformance for modes that are dear to make: of every workload one trial, the
@@ -399,7 +386,7 @@ type Known struct {
 func Once(t *testing.T, d labdriver.Driver, o labdriver.Order, k Known) *Stand {
 	t.Helper()
 	s := Stands(t, d, o)
-	s.Grace, s.Known = 2*time.Minute, k
+	s.Grace = 2 * time.Minute
 	s.Chain(t)
 	s.Drawn(t, o.Mode)
 	_, _, noIPv6 := s.Path.Pairs[0].Server.Reach(true)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"tare/internal/warning"
 )
 
 // busyLoad is the load a CPU, of others, above which a machine counts as busy.
@@ -31,7 +33,7 @@ func (m *machine) load() {
 
 	online, err := m.cpuList(sysCPU + "online")
 	if err == nil && minute > busyLoad*float64(len(online)) {
-		m.warn("busy_machine", fmt.Sprintf("The load average of the last minute is %s on %s: something else is running, or "+
+		m.warn(warning.BusyMachine, fmt.Sprintf("The load average of the last minute is %s on %s: something else is running, or "+
 			"was until now. It takes CPU from the trials, adds to their CPU figures, and spreads every figure. "+
 			"Waiting, or stopping what runs, mends it.", fields[0], plural(len(online), "CPU")))
 	}
@@ -94,7 +96,7 @@ func (m *machine) cgroups() {
 		m.fact("cpu_quota", "none")
 	default:
 		m.fact("cpu_quota", fmt.Sprintf("%.2f CPUs", cpus))
-		m.warn("cpu_quota", fmt.Sprintf("A control group limits this process to %.2f CPUs. The kernel holds a process that has "+
+		m.warn(warning.CPUQuota, fmt.Sprintf("A control group limits this process to %.2f CPUs. The kernel holds a process that has "+
 			"used up its share until the next period, up to 100 ms later as a rule: rates show the limit and not the mode, and the "+
 			"longest round trips are such pauses. Removing the limit (--cpus, CPUQuota=, a pod's CPU limit) mends it.", cpus))
 	}

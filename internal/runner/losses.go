@@ -10,6 +10,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/traffic"
+	"tare/internal/warning"
 )
 
 // stackReading is a network stack of a lane's path with what its counters said before
@@ -141,6 +142,6 @@ func (l *lane) unexplained() {
 	if len(x.Reasons) > 0 {
 		then = "the kernel's own reasons are with the trial"
 	}
-	l.out.Notes = append(l.out.Notes, result.Note{Code: "loss_unexplained", Text: fmt.Sprintf(
+	l.out.Notes = append(l.out.Notes, result.Note{Code: string(warning.LossUnexplained), Text: fmt.Sprintf(
 		"of %d lost datagrams %d (%s) were seen to die by no counter; %s", x.Lost, x.Unexplained, percent(float64(x.Unexplained)/float64(x.Lost)), then)})
 }

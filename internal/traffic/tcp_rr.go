@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // tcpRR exchanges requests and responses over one or more connections that stay
@@ -218,7 +219,7 @@ func (s *rrSession) Close() Report {
 		r.Window.Streams = append(r.Window.Streams, n*int64(s.p.ResponseSize))
 	}
 	if s.window.Missed > 0 {
-		r.Notes = append(r.Notes, Note{"generator_limited", fmt.Sprintf(
+		r.Notes = append(r.Notes, Note{string(warning.GeneratorLimited), fmt.Sprintf(
 			"%d of %d requests that the schedule of %d/s asked for were not sent: %d flows carried %.0f/s; the round trips are of those sent, and the true ones longer",
 			s.window.Missed, s.window.Slots, s.p.TransactionRate, s.p.Streams, float64(s.window.Messages)/s.window.Seconds)})
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 // tolerance is the share of its schedule that a sender may miss before a note
@@ -86,11 +87,11 @@ func fairness(streams []int64) (float64, bool) {
 func (w tcpStream) notes(p Params, r Report) []Note {
 	notes := slices.Clone(r.Notes)
 	if _, ok := w.net.(threaded); p.Threads > 0 && !ok {
-		notes = append(notes, Note{"threads_not_set", fmt.Sprintf(
+		notes = append(notes, Note{string(warning.ThreadsNotSet), fmt.Sprintf(
 			"%d threads were asked for, but this end took the portable path, which gives each connection a goroutine", p.Threads)})
 	}
 	if n := r.Window; n.Slots > 0 && float64(n.Missed) > tolerance*float64(n.Slots) {
-		notes = append(notes, Note{"generator_limited", fmt.Sprintf(
+		notes = append(notes, Note{string(warning.GeneratorLimited), fmt.Sprintf(
 			"%s missed %d of %d writes that the rate of %d bit/s asked for: TCP or this machine was slower than that", p.side(), n.Missed, n.Slots, p.Rate)})
 	}
 	return notes

@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // udpRR exchanges a datagram each way, the next as soon as the answer is there,
@@ -297,10 +298,10 @@ func (s *udpRRSession) Close() Report {
 	r.Window.RTT = s.hist
 	r.Datagrams = &Datagrams{Flows: []FlowCount{s.flow}, Late: s.late, Foreign: s.foreign + s.wire.strangers(), SocketDrops: s.wire.dropped()}
 	if lost := s.flow.Sent - s.flow.Received; lost > 0 {
-		r.Notes = append(r.Notes, Note{"lost_exchanges", fmt.Sprintf("%d of %d exchanges had no response within %s", lost, s.flow.Sent, lostAfter)})
+		r.Notes = append(r.Notes, Note{string(warning.LostExchanges), fmt.Sprintf("%d of %d exchanges had no response within %s", lost, s.flow.Sent, lostAfter)})
 	}
 	if w := r.Window; w.Missed*1000 > w.Slots {
-		r.Notes = append(r.Notes, Note{"generator_limited", fmt.Sprintf("%d of %d transactions were not begun: each waits for the response before it", w.Missed, w.Slots)})
+		r.Notes = append(r.Notes, Note{string(warning.GeneratorLimited), fmt.Sprintf("%d of %d transactions were not begun: each waits for the response before it", w.Missed, w.Slots)})
 	}
 	return r
 }

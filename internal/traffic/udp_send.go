@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"tare/internal/warning"
 )
 
 // udpSender sends the datagrams of all flows, in turn, from one thread.
@@ -79,7 +81,7 @@ func (s *udpSender) burst() int { return max(1, s.p.Burst) }
 
 func (s *udpSender) noOffload(why error) {
 	s.offload = false
-	s.notes = append(s.notes, Note{"offload_unavailable", fmt.Sprintf("datagrams were sent one at a time: %v", why)})
+	s.notes = append(s.notes, Note{string(warning.OffloadUnavailable), fmt.Sprintf("datagrams were sent one at a time: %v", why)})
 }
 
 // drive sends for warmup + long and marks what falls into the latter as counted,
@@ -294,7 +296,7 @@ func (s *udpSender) report() Report {
 	r.TCP.Wire, r.TCP.Segments = uint64(r.Sent), uint64(r.Messages)
 	r.Datagrams = d
 	if w := r.Window; w.Missed*1000 > w.Slots {
-		r.Notes = append(r.Notes, Note{"generator_limited", fmt.Sprintf("%d of %d slots were missed: the sender could not keep up with what was asked of it", w.Missed, w.Slots)})
+		r.Notes = append(r.Notes, Note{string(warning.GeneratorLimited), fmt.Sprintf("%d of %d slots were missed: the sender could not keep up with what was asked of it", w.Missed, w.Slots)})
 	}
 	return r
 }

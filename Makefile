@@ -13,7 +13,7 @@ export CGO_ENABLED := 0
 # What tare is built for: see docs/platforms.md.
 SYSTEMS := linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
-.PHONY: run build share install uninstall image licences dist dist-check test test-guest check fmt vet cross lint unit bench bench-aa drawings schema man pictures pictures-terminal clean
+.PHONY: run build share install uninstall image licences dist dist-check test race test-guest check fmt vet cross lint unit bench bench-aa bpf drawings schema man pictures pictures-terminal clean
 
 # Build tare and weigh the default modes on the embedded lab. Root is used where
 # there is root; an ordinary user's labs live in a user namespace.
@@ -93,13 +93,26 @@ LONG := ./internal/traffic/tcp ./internal/traffic/udp ./internal/runner ./intern
 # Install what the tests need, then run them, privileged ones included, with all of go vet.
 # A package that hangs tells so itself, long before the time limit.
 TEST := go test -count=1 -vet=all -timeout 30m
-test: build
-	scripts/setup-tests
+define SUITE
 	$(TEST) -p 2 -skip '^TestAlone' $(LONG) $$(go list ./... | grep -vxF "$$(go list $(LONG) $(ALONE) $(GUESTS))")
 	$(TEST) -p 2 $(GUESTS)
 	$(TEST) -p 1 -parallel 4 $(ALONE)
 	$(TEST) -p 1 -run '^TestAlone' $$(go list -f '{{.Dir}}' ./... | \
 		while read -r dir; do if grep -qs '^func TestAlone' "$$dir"/*_test.go; then echo "$$dir"; fi; done)
+endef
+
+test: build
+	scripts/setup-tests
+	$(SUITE)
+
+# The same tests under the race detector: several times as long. The detector needs a C
+# compiler; the programs are linked statically, because tests run them in containers and
+# guests, which have no libraries.
+RACE := -race -tags netgo,osusergo -ldflags '-linkmode=external -extldflags=-static'
+race: TEST = CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 90m
+race: build
+	scripts/setup-tests
+	$(SUITE)
 
 # Of these tests, those of virtual machines as modes, and of kernel paths that this machine
 # may lack in one with a distribution's kernel: one at a time, and aloud.
@@ -144,6 +157,14 @@ bench: build
 # effect (a difference of known size) and protocol (two profiles that must agree).
 bench-aa: build
 	go run ./bench -tare $(BIN) -only aa
+
+# Compile the eBPF program again after a change of its source, and note of which source it
+# is. Needs clang, llvm-strip and sha256sum.
+BPF := internal/observe/drops
+bpf:
+	bpf2go=$$(go tool -n bpf2go) && cd $(BPF) && \
+	$$bpf2go -go-package drops -target bpfel -tags linux -type owner drops drops.bpf.c -- -Wall -Wextra && \
+	{ clang --version | sed -n '1s/^/# /p'; sha256sum drops.bpf.c drops_bpfel.go drops_bpfel.o; } >drops.sha256
 
 # Write the graphs of the modes as their drivers build them, and the drawings of docs/modes
 # from them. Of modes that cannot be built here both stay as they are.

@@ -26,7 +26,7 @@ var tiers = [][]string{
 	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts", "internal/foreign", "internal/analysis"},
 	{"internal/store"},
 	{"internal/study", "internal/result", "studies"},
-	{"internal/stats", "internal/linuxnet", "internal/process", "internal/runid"},
+	{"internal/stats", "internal/linuxnet", "internal/process", "internal/runid", "internal/warning"},
 }
 
 // forbidden are imports that the tiers alone would let through.
@@ -53,6 +53,7 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/agent", "internal/lab", "an agent is told what to do"},
 	{"internal/agent", "internal/linuxnet", "an agent is told what to do"},
 	{"internal/runid", "internal/", "an identity knows nothing of what it names"},
+	{"internal/warning", "internal/", "a registry knows nothing of who uses it"},
 	{"internal/runner", "internal/driver/", "the runner asks a path's hosts, not the kind of driver"},
 	{"internal/runner", "internal/target", "the runner is given its hosts"},
 	{"internal/runner", "internal/lab", "the lab is one target of several"},

@@ -1,189 +1,126 @@
 package tare_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
+
+	"tare/internal/warning"
 )
 
-// given are the codes of warnings and notes that some path of the code gives, each
-// with where. A code is a literal, or a constant of its package; what only hands on
-// the code of another warning gives none. others are those that are neither.
-func given(t *testing.T) (codes map[string]string, others []string) {
-	t.Helper()
-	codes = map[string]string{}
-	for _, f := range sources(t) {
-		if strings.HasSuffix(f.path, "_test.go") || !within(f.dir, "internal") {
-			continue
-		}
-		fset := token.NewFileSet()
-		tree, err := parser.ParseFile(fset, f.path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		take := func(e ast.Expr) {
-			at := fset.Position(e.Pos()).String()
-			switch e := e.(type) {
-			case *ast.BasicLit:
-				if code, err := strconv.Unquote(e.Value); err == nil {
-					codes[code] = at
-				}
-			case *ast.Ident:
-				if code, ok := constant(t, f.dir, e.Name); ok {
-					codes[code] = at
-				} else {
-					others = append(others, f.path+" "+e.Name)
-				}
-			case *ast.SelectorExpr:
-				if !handsOn(e) {
-					others = append(others, f.path+" "+e.Sel.Name)
-				}
-			case *ast.CallExpr:
-				if len(e.Args) != 1 || !handsOn(e.Args[0]) {
-					others = append(others, at)
-				}
-			default:
-				others = append(others, at)
-			}
-		}
-		ast.Inspect(tree, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.CallExpr:
-				// add is that of tool, which takes constants.
-				name := lastName(n.Fun)
-				if len(n.Args) >= 2 && (name == "warn" || name == "warnExisting" || name == "add" && strings.HasPrefix(lastName(n.Args[0]), "Note")) {
-					take(n.Args[0])
-				}
-			case *ast.CompositeLit:
-				if name := lastName(n.Type); (name == "Warning" || name == "Note") && len(n.Elts) > 0 {
-					take(codeOf(n))
-				}
-				if list, ok := n.Type.(*ast.ArrayType); ok && (lastName(list.Elt) == "Warning" || lastName(list.Elt) == "Note") {
-					for _, e := range n.Elts {
-						if lit, ok := e.(*ast.CompositeLit); ok && lit.Type == nil && len(lit.Elts) > 0 {
-							take(codeOf(lit))
-						}
-					}
-				}
-			}
-			return true
-		})
-	}
-	return codes, others
-}
+// row is a line of a page's table: what is said of a code.
+type row struct{ when, effect, fix string }
 
-// handsOn is whether an expression is the code of another warning.
-func handsOn(e ast.Expr) bool {
-	s, ok := e.(*ast.SelectorExpr)
-	return ok && s.Sel.Name == "Code"
-}
-
-// lastName is the name that an expression such as r.warn or result.Warning ends in.
-func lastName(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.Ident:
-		return e.Name
-	case *ast.SelectorExpr:
-		return e.Sel.Name
-	}
-	return ""
-}
-
-// codeOf is the field Code of a literal, which is the first of its type.
-func codeOf(lit *ast.CompositeLit) ast.Expr {
-	for _, e := range lit.Elts {
-		if kv, ok := e.(*ast.KeyValueExpr); ok {
-			if lastName(kv.Key) == "Code" {
-				return kv.Value
-			}
-			continue
-		}
-		return e
-	}
-	return lit
-}
-
-// constant finds the value of a string constant of a package.
-func constant(t *testing.T, dir, name string) (string, bool) {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	define := regexp.MustCompile(`(?m)^\s*(?:const )?` + regexp.QuoteMeta(name) + `\s*=\s*"([^"]*)"`)
-	for _, p := range paths {
-		text, err := os.ReadFile(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m := define.FindSubmatch(text); m != nil {
-			return string(m[1]), true
-		}
-	}
-	return "", false
-}
-
-// documented are the codes of a page: those in the first column of its tables.
-func documented(t *testing.T, page string) map[string]bool {
+// rows are the lines of a page's tables that begin with codes.
+func rows(t *testing.T, page string) map[string]row {
 	t.Helper()
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	codes := map[string]bool{}
+	out := map[string]row{}
 	quoted := regexp.MustCompile("`([a-z0-9_]+)`")
 	for line := range strings.Lines(string(text)) {
-		cells := strings.Split(line, "|")
-		if len(cells) < 3 {
+		if !strings.HasPrefix(line, "| `") {
 			continue
 		}
-		for _, m := range quoted.FindAllStringSubmatch(cells[1], -1) {
-			codes[m[1]] = true
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		for _, m := range quoted.FindAllStringSubmatch(cells[0], -1) {
+			switch len(cells) {
+			case 2: // of tools
+				out[m[1]] = row{when: cells[1]}
+			case 4, 5: // with a scope, or without
+				last := cells[len(cells)-3:]
+				out[m[1]] = row{last[0], last[1], last[2]}
+			}
 		}
 	}
-	return codes
+	return out
 }
 
-// Every code that anything gives has its line in docs/warnings.md (those of external
-// tools in docs/tools.md), and every line there a code that something gives.
+// The registry says of every code what docs/warnings.md does, or docs/tools.md of those of
+// external tools, and the pages have no code that is not in it.
 func TestWarningsAreDocumented(t *testing.T) {
-	codes, others := given(t)
-	// These have their codes in a table beside them, or are told them by callers whose
-	// own words are found.
-	written := map[string][]string{
-		"internal/cli/weather.go name":     {"others_now", "steal_now"},
-		"internal/runner/searched.go code": {"search_at_least", "search_no_result", "search_unfinished", "loss_inversion"},
-		"internal/facts/machine.go code":   {}, "internal/facts/device.go code": {}, "internal/foreign/builder.go code": {}, "internal/analysis/bounds.go code": {},
-		"internal/analysis/pressure.go code": {}, "internal/runner/runner.go code": {}, "internal/analysis/evaluate.go code": {}, "internal/tool/notes.go code": {},
-	}
-	for _, o := range others {
-		for _, code := range written[o] {
-			codes[code] = o
+	page, tools := rows(t, "docs/warnings.md"), rows(t, "docs/tools.md")
+	known := map[string]bool{}
+	for _, e := range warning.All() {
+		code := string(e.Code)
+		if known[code] {
+			t.Errorf("%s is in the registry twice", code)
 		}
-		if _, known := written[o]; !known {
-			t.Errorf("%s: the code of a warning is neither a literal nor a constant, so that nothing holds it to docs/warnings.md", o)
+		known[code] = true
+		want, there := page[code]
+		if there && want.fix == "[tools](tools.md)" { // one line for all of them
+			there = false
 		}
-	}
-	if len(codes) < 40 {
-		t.Fatalf("only %d codes were found: %v", len(codes), slices.Sorted(maps.Keys(codes)))
-	}
-	page, tools := documented(t, "docs/warnings.md"), documented(t, "docs/tools.md")
-	for _, code := range slices.Sorted(maps.Keys(codes)) {
-		if !page[code] && !tools[code] {
-			t.Errorf("%s gives the warning %s, which has no line in docs/warnings.md", codes[code], code)
+		if !there {
+			want, there = tools[code]
+		}
+		if got := (row{e.When, e.Effect, e.Fix}); !there || got != want {
+			t.Errorf("%s: the registry has\n%q,\nthe page (with a line for it: %t)\n%q", code, got, there, want)
+		}
+		if e.Severity < warning.Info || e.Severity > warning.Severe {
+			t.Errorf("%s is of severity %d", code, e.Severity)
 		}
 	}
-	for _, code := range slices.Sorted(maps.Keys(page)) {
-		if codes[code] == "" {
-			t.Errorf("docs/warnings.md has a line for %s, which nothing gives", code)
+	if len(known) < 90 {
+		t.Fatalf("only %d codes are in the registry", len(known))
+	}
+	for code := range page {
+		if !known[code] {
+			t.Errorf("docs/warnings.md has a line for %s, which is not in the registry", code)
+		}
+	}
+	for code := range tools {
+		if (strings.HasPrefix(code, "tool_") || strings.HasSuffix(code, "_loss")) && !known[code] {
+			t.Errorf("docs/tools.md has a line for %s, which is not in the registry", code)
+		}
+	}
+}
+
+// Who gives a warning takes its code from the registry, and every code there is given by
+// somebody.
+func TestWarningsAreOfTheRegistry(t *testing.T) {
+	constants := map[string]string{} // by code
+	text, err := os.ReadFile("internal/warning/warning.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\t(\w+)\s+Code = "(\w+)"$`).FindAllStringSubmatch(string(text), -1) {
+		constants[m[2]] = m[1]
+	}
+	used := map[string]bool{}
+	name := regexp.MustCompile(`\bwarning\.([A-Z]\w*)`)
+	literal := regexp.MustCompile(`\b(?:warn|warnExisting)\("|\b(?:Warning|Note)\{(?:Code: )?"`)
+	for _, f := range sources(t) {
+		if strings.HasSuffix(f.path, "_test.go") || !within(f.dir, "internal") || within(f.dir, "internal/warning") {
+			continue
+		}
+		text, err := os.ReadFile(f.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range name.FindAllStringSubmatch(string(text), -1) {
+			used[m[1]] = true
+		}
+		if m := literal.Find(text); m != nil {
+			t.Errorf("%s: %s... gives a warning whose code is not of the registry", f.path, m)
+		}
+	}
+	all := warning.All()
+	for _, e := range all {
+		if c := constants[string(e.Code)]; !used[c] {
+			t.Errorf("nothing gives %s", e.Code)
+		}
+	}
+	for code := range constants {
+		if !slices.ContainsFunc(all, func(e warning.Entry) bool { return string(e.Code) == code }) {
+			t.Errorf("warning.All lacks %s", code)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 // Verified names a workload and the second tool that it was weighed with.
@@ -75,7 +76,7 @@ func judgeAgreement(a *result.Agreement, own, second []reading, rule Rule) {
 }
 
 func toolsDisagree(a result.Agreement) result.Warning {
-	return result.Warning{Code: "tools_disagree", Scope: scope(a.Mode, a.Workload, a.Metric), Text: fmt.Sprintf(
+	return result.Warning{Code: string(warning.ToolsDisagree), Scope: scope(a.Mode, a.Workload, a.Metric), Text: fmt.Sprintf(
 		"the two tools disagree: the ratio to the baseline is %.3g times that by %s; one of them measures "+
 			"a limit of its own, so compare settings and CPU before believing either", *a.Ratio, a.Tool)}
 }

@@ -7,6 +7,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/stats"
+	"tare/internal/warning"
 )
 
 // Breakdowns sums up the sampled trials of each measured mode and workload, in the
@@ -156,10 +157,10 @@ func (e *evaluation) breakdowns() {
 			continue
 		}
 		if b.Unknown > mostUnknown {
-			e.warn("stacks_unknown", b.Mode+" "+b.Workload, "no rule knows %s of the sampled stacks: the components beside them are too small by that", percent(b.Unknown))
+			e.warn(warning.StacksUnknown, b.Mode+" "+b.Workload, "no rule knows %s of the sampled stacks: the components beside them are too small by that", percent(b.Unknown))
 		}
 		if all := b.Samples + b.Lost; float64(b.Lost) > mostLost*float64(all) {
-			e.warn("stacks_lost", b.Mode+" "+b.Workload, "%s of the samples were lost: the machine was too busy to take them", percent(float64(b.Lost)/float64(all)))
+			e.warn(warning.StacksLost, b.Mode+" "+b.Workload, "%s of the samples were lost: the machine was too busy to take them", percent(float64(b.Lost)/float64(all)))
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // Survey is how the network stacks on the paths of modes were set, as far as that could
@@ -44,11 +45,11 @@ func (e *evaluation) comparePaths() {
 		b := e.run.Modes[at]
 		e.mtuDiffers(s, b)
 		if device, which := offloadLacking(s.Topology, b.Topology); device != "" {
-			e.warn("offloads_differ", s.ID, "%s has no %s, which every device of %s has: part of the cost is that the kernel does in software, "+
+			e.warn(warning.OffloadsDiffer, s.ID, "%s has no %s, which every device of %s has: part of the cost is that the kernel does in software, "+
 				"packet by packet, what the baseline leaves for later; the same offloads on both, or lab: {offload: off}, mends it", device, which, b.ID)
 		}
 		if names := e.settingsDiffer(s, b); len(names) > 0 {
-			e.warn("settings_differ", s.ID, "the ends' network stacks are set otherwise than those of %s (%s): what sockets are given differs, "+
+			e.warn(warning.SettingsDiffer, s.ID, "the ends' network stacks are set otherwise than those of %s (%s): what sockets are given differs, "+
 				"and with it the figures, which is not the mode's work; the same values on both mend it", b.ID, strings.Join(names, ", "))
 		}
 	}
@@ -67,7 +68,7 @@ func (e *evaluation) mtuDiffers(s, b result.Mode) {
 	if said || mtu == 0 || base == 0 || mtu == base {
 		return
 	}
-	e.warn("mtu_differs", s.ID, "the smallest MTU on the path is %d bytes, of %s, and %d in %s: what needs more than one packet needs more of them here, "+
+	e.warn(warning.MTUDiffers, s.ID, "the smallest MTU on the path is %d bytes, of %s, and %d in %s: what needs more than one packet needs more of them here, "+
 		"or fewer; that is real as the mode is in use, but not its work on a packet", mtu, of, base, b.ID)
 }
 
@@ -85,7 +86,7 @@ func (e *evaluation) fragmented(w study.Workload) {
 		if s.Status != result.ModeMeasured || mtu == 0 || size <= mtu {
 			continue
 		}
-		e.warn("udp_fragments", s.ID+" "+w.Name(), "datagrams of %d bytes with headers do not fit the MTU of %d of %s: each crosses it in pieces, "+
+		e.warn(warning.UDPFragments, s.ID+" "+w.Name(), "datagrams of %d bytes with headers do not fit the MTU of %d of %s: each crosses it in pieces, "+
 			"and is lost with any of them; a payload_size of %d or less mends it", size, mtu, of, int(w.PayloadSize)-size+mtu)
 	}
 }
@@ -99,11 +100,11 @@ func (e *evaluation) filtered(s result.Mode) {
 			by = ", Docker's among them"
 		}
 		if s.Baseline == "" && rules > 0 {
-			e.warn("baseline_filtered", s.ID, "packets of this baseline meet %s of a packet filter in %s%s: the baseline pays for them, and every mode "+
+			e.warn(warning.BaselineFiltered, s.ID, "packets of this baseline meet %s of a packet filter in %s%s: the baseline pays for them, and every mode "+
 				"beside it looks cheaper than it is; a baseline in a stack of its own, or no rules, mends it", rulesText(rules), st.At, by)
 		}
 		if st.Settings[e.in.Survey.Bridged] == "1" && bridged(s.Topology, st.At) {
-			e.warn("bridge_netfilter", s.ID, "in %s frames that a bridge only switches are handed to the packet filter too (%s, %s%s): part of what this mode costs is br_netfilter, "+
+			e.warn(warning.BridgeNetfilter, s.ID, "in %s frames that a bridge only switches are handed to the packet filter too (%s, %s%s): part of what this mode costs is br_netfilter, "+
 				"which a machine without it does not pay; `sysctl -w net.bridge.bridge-nf-call-iptables=0` there mends it", st.At, e.in.Survey.Bridged, rulesText(rules), by)
 		}
 	}
@@ -238,12 +239,12 @@ func (e *evaluation) compareEnds(asked study.Workload) {
 			if t.Client.MSS > b.Client.MSS {
 				which = "the larger MTU, as it is in use, hides part of the cost"
 			}
-			e.warn("mss_differs", m.ID+" "+asked.ID, "segments carry %d bytes here and %d in %s: %s", t.Client.MSS, b.Client.MSS, m.Baseline, which)
+			e.warn(warning.MSSDiffers, m.ID+" "+asked.ID, "segments carry %d bytes here and %d in %s: %s", t.Client.MSS, b.Client.MSS, m.Baseline, which)
 		}
 		if cc := t.Client.Congestion; asked.Congestion != "" && cc != "" && cc != asked.Congestion {
-			e.warn("congestion_control", m.ID, "congestion control was %s, not %s", cc, asked.Congestion)
+			e.warn(warning.CongestionControl, m.ID, "congestion control was %s, not %s", cc, asked.Congestion)
 		} else if b, ok := first[m.Baseline]; ok && asked.Congestion == "" && cc != "" && b.Client.Congestion != "" && b.Client.Congestion != cc {
-			e.warn("congestion_differs", m.ID+" "+asked.ID, "congestion control was %s here and %s in %s, and the study leaves it to each stack: part of the difference "+
+			e.warn(warning.CongestionDiffers, m.ID+" "+asked.ID, "congestion control was %s here and %s in %s, and the study leaves it to each stack: part of the difference "+
 				"is the algorithm; congestion_control in the study mends it", cc, b.Client.Congestion, m.Baseline)
 		}
 		if b, ok := first[m.Baseline]; ok {
@@ -267,7 +268,7 @@ func (e *evaluation) buffersDiffer(m result.Mode, asked study.Workload, t, b res
 		{"receive", asked.ReceiveBuffer > 0, t.Server.ReceiveBuffer, b.Server.ReceiveBuffer},
 	} {
 		if end.fixed && end.got > 0 && end.base > 0 && end.got != end.base {
-			e.warn("buffers_differ", m.ID+" "+asked.ID, "the %s buffer granted was %d bytes here and %d in %s: part of the difference is the buffer; "+
+			e.warn(warning.BuffersDiffer, m.ID+" "+asked.ID, "the %s buffer granted was %d bytes here and %d in %s: part of the difference is the buffer; "+
 				"a smaller %s_buffer in the study, or the same limits in both stacks, mend it", end.which, end.got, end.base, m.Baseline, end.which)
 		}
 	}
@@ -280,7 +281,7 @@ func (e *evaluation) clamped(workload, which string, asked, granted int) {
 	if asked < 0 || granted == 0 || granted >= 2*asked {
 		return
 	}
-	e.warn("buffer_clamped", workload, "%s", fmt.Sprintf("a %s buffer of %d bytes was asked for and %d granted: raise net.core.%s to change that",
+	e.warn(warning.BufferClamped, workload, "%s", fmt.Sprintf("a %s buffer of %d bytes was asked for and %d granted: raise net.core.%s to change that",
 		which, asked, granted/2, map[string]string{"send": "wmem_max", "receive": "rmem_max"}[which]))
 }
 

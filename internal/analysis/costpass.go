@@ -7,6 +7,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // AskedPass is the pass at one rate that a study asks for, before the first trial: its
@@ -131,7 +132,7 @@ func (e *evaluation) passed() {
 	if !slices.ContainsFunc(plan.Make(e.in.Study).Trials, plan.Trial.Costing) {
 		c.Missing = "the run has no block for it"
 	}
-	e.warn("cost_pass_missing", "run", "there is no pass at one rate, and CPU use at different rates is not to be compared: %s", c.Missing)
+	e.warn(warning.CostPassMissing, "run", "there is no pass at one rate, and CPU use at different rates is not to be compared: %s", c.Missing)
 }
 
 // passOfTrials is what the trials tell of the pass of a run of which nothing else is left.

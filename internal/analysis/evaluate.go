@@ -7,6 +7,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // Evidence is what a run is judged by beside its modes. Study and Trials are in its
@@ -75,8 +76,8 @@ type evaluation struct {
 }
 
 // warn adds a warning that is not there yet.
-func (e *evaluation) warn(code, scope, format string, args ...any) {
-	e.add([]result.Warning{{Code: code, Scope: scope, Text: fmt.Sprintf(format, args...)}})
+func (e *evaluation) warn(code warning.Code, scope, format string, args ...any) {
+	e.add([]result.Warning{{Code: string(code), Scope: scope, Text: fmt.Sprintf(format, args...)}})
 }
 
 func (e *evaluation) add(warnings []result.Warning) {
@@ -97,7 +98,7 @@ func (e *evaluation) judge(in Input) []result.Warning {
 // unbilled tells in one warning of how many trials the CPU cost is unknown.
 func (e *evaluation) unbilled() {
 	if n := len(e.in.Unbilled); n > 0 {
-		e.warn("no_cpu_bill", "run", "of %d trials the CPU cost is unknown; the first, %s", n, e.in.Unbilled[0])
+		e.warn(warning.NoCPUBill, "run", "of %d trials the CPU cost is unknown; the first, %s", n, e.in.Unbilled[0])
 	}
 }
 
@@ -120,7 +121,7 @@ func (e *evaluation) ruledOut() {
 		}
 	}
 	first := e.in.Trials[slices.IndexFunc(e.in.Trials, func(t result.Trial) bool { return t.Status == result.TrialInvalid })]
-	e.warn("invalid_trials", "run", "%d of %d trials were ruled out by rules fixed beforehand, and %d run again at the end, in %d groups; the first, %s %s in block %d: %s",
+	e.warn(warning.InvalidTrials, "run", "%d of %d trials were ruled out by rules fixed beforehand, and %d run again at the end, in %d groups; the first, %s %s in block %d: %s",
 		n.Invalid, n.OK+n.Invalid, made, len(sets), first.Mode, first.Workload, first.Block, first.Reason)
 }
 
@@ -155,7 +156,7 @@ func (e *evaluation) busyTurns() {
 			}
 		}
 		if what.on && over > 0 {
-			e.warn("busy_turns", "run", "in %d of %d trials in turns %s more than %s of a CPU, up to %s: the modes shared that, and their ratios stand; "+
+			e.warn(warning.BusyTurns, "run", "in %d of %d trials in turns %s more than %s of a CPU, up to %s: the modes shared that, and their ratios stand; "+
 				"but the figures of each are not those of a quiet machine", over, all, what.text, percent(what.most), percent(worst))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // linkReached is the share of what a link carries from which on it is what limits a
@@ -45,7 +46,7 @@ func LinkLimits(links []Link, cells []result.Cell, trials []result.Trial) ([]res
 		same := slices.DeleteFunc(slices.Clone(links), func(o Link) bool { return o.Workload != l.Workload })
 		if found, ok := limitedBy(same, cells, trials); ok {
 			out = append(out, found)
-			warnings = append(warnings, result.Warning{Code: "link_limited", Scope: l.Workload, Text: fmt.Sprintf(
+			warnings = append(warnings, result.Warning{Code: string(warning.LinkLimited), Scope: l.Workload, Text: fmt.Sprintf(
 				"every mode that crosses it reached at least %.3g %% of what the underlay of %s carries, which is %s of payload: "+
 					"their goodput does not tell them apart, their CPU cost does", 100*found.Least, rounded(found.Link, "bit/s"), rounded(found.Payload, "bit/s"))})
 		}
@@ -127,7 +128,7 @@ func Saturated(links []Link, cells []result.Cell, trials []result.Trial, limited
 				continue
 			}
 			if reached := *c.Value / carries; reached >= linkReached && reached <= linkPassed {
-				out = append(out, result.Warning{Code: "underlay_saturated", Scope: scope(l.Mode, l.Workload), Text: fmt.Sprintf(
+				out = append(out, result.Warning{Code: string(warning.UnderlaySaturated), Scope: scope(l.Mode, l.Workload), Text: fmt.Sprintf(
 					"its %s is %.3g %% of what the underlay of %s carries: it could be faster on a faster one, and what it costs beside others is understated",
 					c.Metric, 100*min(1, reached), rounded(l.Rate, "bit/s"))})
 			}

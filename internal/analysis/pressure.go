@@ -6,6 +6,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // From where on pressure is worth a warning. None of it rules a trial out: what waits
@@ -77,16 +78,16 @@ func perTime(name string) func(result.Trial) (float64, bool) {
 }
 
 func shortOfMemory(trials []result.Trial) (out []result.Warning) {
-	warn := func(code, format string, args ...any) {
-		out = append(out, result.Warning{Code: code, Scope: "run", Text: fmt.Sprintf(format, args...)})
+	warn := func(code warning.Code, format string, args ...any) {
+		out = append(out, result.Warning{Code: string(code), Scope: "run", Text: fmt.Sprintf(format, args...)})
 	}
 	const mend = "end what else uses memory, or run where there is more"
 	if n, known, most := tally(trials, perTime(result.FigurePressureMemory), muchMemoryStall); n > 0 {
-		warn("memory_pressure", "in %d of %d trials programs waited for memory for more than %s of the time, up to %s: rates are lower and spread more than "+
+		warn(warning.MemoryPressure, "in %d of %d trials programs waited for memory for more than %s of the time, up to %s: rates are lower and spread more than "+
 			"the modes make them, and buffers may have been kept small; %s", n, known, percent(muchMemoryStall), percent(most), mend)
 	}
 	if n, known, most := tally(trials, machineFigure(result.FigureGroupStalls), 0); n > 0 {
-		warn("memory_pressure", "in %d of %d trials a control group's limit on memory stood in the way, up to %.0f times: what sockets hold counts against it, "+
+		warn(warning.MemoryPressure, "in %d of %d trials a control group's limit on memory stood in the way, up to %.0f times: what sockets hold counts against it, "+
 			"so that rates show the limit; a higher limit mends it", n, known, most)
 	}
 	below := func(t result.Trial) (float64, bool) {
@@ -94,16 +95,16 @@ func shortOfMemory(trials []result.Trial) (out []result.Warning) {
 		return -v, ok
 	}
 	if n, known, _ := tally(trials, below, -littleMemory); n > 0 {
-		warn("memory_pressure", "in %d of %d trials less than %d MiB of memory were available: the kernel keeps socket buffers small when memory is short; %s",
+		warn(warning.MemoryPressure, "in %d of %d trials less than %d MiB of memory were available: the kernel keeps socket buffers small when memory is short; %s",
 			n, known, littleMemory>>20, mend)
 	}
 	if n, known, most := tally(trials, machineFigure(result.FigureSwapped), muchSwap); n > 0 {
-		warn("swapping", "in %d of %d trials memory was swapped to a disk or back, up to %.3g MiB: whoever is swapped out answers late, and the longest round trips are its; %s",
+		warn(warning.Swapping, "in %d of %d trials memory was swapped to a disk or back, up to %.3g MiB: whoever is swapped out answers late, and the longest round trips are its; %s",
 			n, known, most/(1<<20), mend)
 	}
 	for _, figure := range []string{result.FigureKills, result.FigureGroupKills} {
 		if n, known, _ := tally(trials, machineFigure(figure), 0); n > 0 {
-			warn("oom_kill", "in %d of %d trials that count the kernel ended processes for lack of memory: none of the trial's own, but what was left had a machine "+
+			warn(warning.OOMKill, "in %d of %d trials that count the kernel ended processes for lack of memory: none of the trial's own, but what was left had a machine "+
 				"that was short of memory; %s", n, known, mend)
 			break
 		}
@@ -126,7 +127,7 @@ func shortOfCPU(workload string, trials []result.Trial) []result.Warning {
 	if median <= muchCPUStall {
 		return nil
 	}
-	return []result.Warning{{Code: "cpu_pressure", Scope: workload, Text: fmt.Sprintf("in half of the trials programs that were ready to run waited for a CPU for %s of the time or more: "+
+	return []result.Warning{{Code: string(warning.CPUPressure), Scope: workload, Text: fmt.Sprintf("in half of the trials programs that were ready to run waited for a CPU for %s of the time or more: "+
 		"the ends, the packet work and whatever else runs here compete for the CPUs, so that rates show what the CPUs allow, and a mode that needs more of them "+
 		"loses more than it would on a larger machine; fewer streams or threads, or more CPUs, mend it", percent(median))}}
 }
@@ -145,7 +146,7 @@ func trackingFull(trials []result.Trial) (out []result.Warning) {
 		}
 	}
 	for _, k := range order {
-		out = append(out, result.Warning{Code: "conntrack_full", Scope: k.mode + " " + k.workload, Text: fmt.Sprintf(
+		out = append(out, result.Warning{Code: string(warning.ConntrackFull), Scope: k.mode + " " + k.workload, Text: fmt.Sprintf(
 			"connection tracking was filled to %s when a trial ended: with no room left new connections, and datagrams of new flows, are dropped; "+
 				"`sysctl -w net.netfilter.nf_conntrack_max=...` with a larger number mends it", percent(worst[k]))})
 	}

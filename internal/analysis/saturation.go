@@ -8,6 +8,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // A CPU is full from saturatedAt on, and one with room to spare is below spareBelow.
@@ -55,10 +56,10 @@ func (e *evaluation) fullCores(w study.Workload) {
 		switch {
 		case !ok:
 		case paced(w):
-			e.warn("core_saturated", m.ID+" "+w.Name(), "a CPU was busy for %s of its trials, though no more was asked of them than a rate: "+
+			e.warn(warning.CoreSaturated, m.ID+" "+w.Name(), "a CPU was busy for %s of its trials, though no more was asked of them than a rate: "+
 				"what the mode did there it did at its limit, and delays and losses show the CPU's queue, too", percent(share))
 		case spare:
-			e.warn("core_saturated", m.ID+" "+w.Name(), "a CPU was busy for %s of its trials, and in those of another mode none was (below %s): "+
+			e.warn(warning.CoreSaturated, m.ID+" "+w.Name(), "a CPU was busy for %s of its trials, and in those of another mode none was (below %s): "+
 				"here the CPU set the figure, there something else did, such as the underlay or a window; what the modes cost in CPU compares them better", percent(share), percent(spareBelow))
 		}
 	}
@@ -104,7 +105,7 @@ func (e *evaluation) bbrPaces(workload string) {
 		}
 	}
 	if len(modes) > 0 {
-		e.warn("bbr_paces", workload, "%s", fmt.Sprintf("bbr was in force (%s): it sends no faster than it has estimated the path to be, by a timer of its own. "+
+		e.warn(warning.BBRPaces, workload, "%s", fmt.Sprintf("bbr was in force (%s): it sends no faster than it has estimated the path to be, by a timer of its own. "+
 			"On a path through one kernel that timer sets the goodput before the path does, which hides what a mode costs; cubic or reno show it", strings.Join(modes, ", ")))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 // table holds what counts of the trials, by mode and workload.
@@ -163,7 +164,7 @@ func (t table) leftOut(in Input) []result.Warning {
 			}
 			for _, metric := range in.Metrics {
 				if n := c.bad[metric.Name]; n > 0 {
-					out = append(out, result.Warning{Code: "bad_value", Scope: scope(m.ID, w, metric.Name),
+					out = append(out, result.Warning{Code: string(warning.BadValue), Scope: scope(m.ID, w, metric.Name),
 						Text: fmt.Sprintf("values that are negative or no finite number are left out of this cell: %d", n)})
 				}
 			}
@@ -171,7 +172,7 @@ func (t table) leftOut(in Input) []result.Warning {
 	}
 	slices.Sort(unknown)
 	for _, name := range slices.Compact(unknown) {
-		out = append(out, result.Warning{Code: "unknown_metric", Scope: "run",
+		out = append(out, result.Warning{Code: string(warning.UnknownMetric), Scope: "run",
 			Text: fmt.Sprintf("this version of tare knows no metric %q; its values are left out", name)})
 	}
 	return out

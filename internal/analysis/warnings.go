@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 // baselineMissing warns of a mode that is compared with nothing, and says why.
@@ -21,14 +22,14 @@ func baselineMissing(m result.Mode, modes []result.Mode, workload string) result
 			why += " (" + modes[i].Reason + ")"
 		}
 	}
-	return result.Warning{Code: "baseline_missing", Scope: scope(m.ID, workload),
+	return result.Warning{Code: string(warning.BaselineMissing), Scope: scope(m.ID, workload),
 		Text: fmt.Sprintf("nothing to compare %s with: its baseline is %s, but %s", m.ID, m.Baseline, why)}
 }
 
 // beatsBaseline warns of a mode that seems to cost less than nothing: the raw
 // path does all that the mode does, and less.
 func beatsBaseline(c result.Cell) result.Warning {
-	return result.Warning{Code: "beats_baseline", Scope: scope(c.Mode, c.Workload, c.Metric), Text: fmt.Sprintf(
+	return result.Warning{Code: string(warning.BeatsBaseline), Scope: scope(c.Mode, c.Workload, c.Metric), Text: fmt.Sprintf(
 		"%s is better than its baseline %s (%.3g times its %s), which a longer path should not be; before believing it, check "+
 			"that traffic did not take a short cut (path counters), that MTU, offloads, congestion control and socket buffers "+
 			"are alike, and that both were pinned alike", c.Mode, c.Baseline, *c.Ratio, c.Metric)}
@@ -36,14 +37,14 @@ func beatsBaseline(c result.Cell) result.Warning {
 
 // controlDiffers warns of a control that is told apart from what it is a copy of.
 func controlDiffers(c result.Cell) result.Warning {
-	return result.Warning{Code: "control_differs", Scope: scope(c.Mode, c.Workload, c.Metric), Text: fmt.Sprintf(
+	return result.Warning{Code: string(warning.ControlDiffers), Scope: scope(c.Mode, c.Workload, c.Metric), Text: fmt.Sprintf(
 		"%s is %s once more, and yet it is %s (%.3g times its %s): something other than the mode tells trials apart here, "+
 			"so believe no difference of that size", c.Mode, c.Baseline, c.Verdict, *c.Ratio, c.Metric)}
 }
 
 // twoBands warns of trials that switch between two levels.
 func twoBands(c result.Cell) result.Warning {
-	return result.Warning{Code: "two_bands", Scope: scope(c.Mode, c.Workload, c.Metric), Text: fmt.Sprintf(
+	return result.Warning{Code: string(warning.TwoBands), Scope: scope(c.Mode, c.Workload, c.Metric), Text: fmt.Sprintf(
 		"the trials fall into two bands, %d near %s and %d near %s; their mean stands for neither",
 		c.Bands.Low.N, rounded(c.Bands.Low.Value, c.Unit), c.Bands.High.N, rounded(c.Bands.High.Value, c.Unit))}
 }

@@ -9,6 +9,7 @@ import (
 	"tare/internal/observe"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // weatherTime is how long doctor looks at what else uses the machine.
@@ -31,11 +32,12 @@ func weather(ctx context.Context, limits study.Invalid) ([]result.Fact, []result
 	var facts []result.Fact
 	var warnings []result.Warning
 	for _, what := range []struct {
-		name, figure, text string
-		most               study.Share
+		name         warning.Code
+		figure, text string
+		most         study.Share
 	}{
-		{"others_now", "others_cpu", "other programs use", limits.Others},
-		{"steal_now", "cpu_steal", "the hypervisor takes", limits.Steal},
+		{warning.OthersNow, "others_cpu", "other programs use", limits.Others},
+		{warning.StealNow, "cpu_steal", "the hypervisor takes", limits.Steal},
 	} {
 		used, known := w.Figures[what.figure]
 		if !known {
@@ -45,9 +47,9 @@ func weather(ctx context.Context, limits study.Invalid) ([]result.Fact, []result
 		if words := w.Words[what.figure]; words != "" {
 			value += ", " + words
 		}
-		facts = append(facts, result.Fact{Name: what.name, Value: value})
+		facts = append(facts, result.Fact{Name: string(what.name), Value: value})
 		if what.most.On() && used/long > float64(what.most) {
-			warnings = append(warnings, result.Warning{Code: what.name, Scope: "run", Text: fmt.Sprintf(
+			warnings = append(warnings, result.Warning{Code: string(what.name), Scope: "run", Text: fmt.Sprintf(
 				"%s %s: a trial that ran alone would be ruled out (from %.0f %% on); modes that take turns share it", what.text, value, 100*float64(what.most))})
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"tare/internal/warning"
 )
 
 // cgroups tells which version of control groups manages the machine, and whether
@@ -27,7 +28,7 @@ func (m *machine) cgroups() {
 		m.fact("cpu_quota", "none")
 	default:
 		m.fact("cpu_quota", fmt.Sprintf("%.2f CPUs", cpus))
-		m.warn("cpu_quota", fmt.Sprintf("A control group limits this process to %.2f CPUs. The kernel holds a process that has "+
+		m.warn(warning.CPUQuota, fmt.Sprintf("A control group limits this process to %.2f CPUs. The kernel holds a process that has "+
 			"used up its share until the next period, up to 100 ms later as a rule: rates show the limit and not the mode, and the "+
 			"longest round trips are such pauses. Removing the limit (--cpus, CPUQuota=, a pod's CPU limit) mends it.", cpus))
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"tare/internal/warning"
 )
 
 const sysCPU = "sys/devices/system/cpu/"
@@ -47,11 +49,11 @@ func (m *machine) cpus() {
 	switch {
 	case errAllowed != nil:
 	case len(allowed) < enoughCPUs:
-		m.warn("few_cores", fmt.Sprintf("%s may be used. Both ends, the kernel's packet work and tare itself share what there is, "+
+		m.warn(warning.FewCores, fmt.Sprintf("%s may be used. Both ends, the kernel's packet work and tare itself share what there is, "+
 			"so rates are lower and vary more than between two machines, and a mode that needs more CPU loses more "+
 			"than it would with CPUs to spare. A machine with %d CPUs or more mends it.", plural(len(allowed), "CPU"), enoughCPUs))
 	case errCores == nil && cores < enoughCPUs:
-		m.warn("smt", fmt.Sprintf("The %d CPUs that may be used are threads of only %s. Two ends placed on threads of one core "+
+		m.warn(warning.SMT, fmt.Sprintf("The %d CPUs that may be used are threads of only %s. Two ends placed on threads of one core "+
 			"slow each other down, so rates vary with where the scheduler puts them. A machine with %d cores or more mends it.", len(allowed), plural(cores, "core"), enoughCPUs))
 	}
 }
@@ -222,7 +224,7 @@ func (m *machine) load() {
 
 	online, err := m.cpuList(sysCPU + "online")
 	if err == nil && minute > busyLoad*float64(len(online)) {
-		m.warn("busy_machine", fmt.Sprintf("The load average of the last minute is %s on %s: something else is running, or "+
+		m.warn(warning.BusyMachine, fmt.Sprintf("The load average of the last minute is %s on %s: something else is running, or "+
 			"was until now. It takes CPU from the trials, adds to their CPU figures, and spreads every figure. "+
 			"Waiting, or stopping what runs, mends it.", fields[0], plural(len(online), "CPU")))
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 const sysNet = "sys/class/net/"
@@ -81,7 +82,7 @@ func (m *machine) device(name string) {
 		slices.Sort(lack)
 		add("offloads %s", orNone(have))
 		if len(lack) > 0 {
-			m.warnExisting("device_offloads", fmt.Sprintf("The device %s has no %s. The kernel then cuts, joins or sums packets in software, one by one, so that its packet work "+
+			m.warnExisting(warning.DeviceOffloads, fmt.Sprintf("The device %s has no %s. The kernel then cuts, joins or sums packets in software, one by one, so that its packet work "+
 				"and not the wire may set the rate, and modes whose own devices have these offloads look cheaper. `ethtool -K %s ...` mends it where the hardware can.",
 				name, strings.Join(lack, ", "), name))
 		}
@@ -177,7 +178,7 @@ func (m *machine) filters() {
 	if docker {
 		by = ", Docker's among them"
 	}
-	m.warnExisting("host_filtered", fmt.Sprintf("Packets of this network stack meet %s of a packet filter%s. A baseline in it pays for them, and for the connection "+
+	m.warnExisting(warning.HostFiltered, fmt.Sprintf("Packets of this network stack meet %s of a packet filter%s. A baseline in it pays for them, and for the connection "+
 		"tracking that they may need, so that every mode beside it looks cheaper than it is. A lab has stacks of its own and is not concerned.", plural(rules, "rule"), by))
 }
 
@@ -197,7 +198,7 @@ func (m *machine) tracking() {
 	}
 	m.fact("nf_conntrack_count", fmt.Sprintf("%d tracked", now))
 	if errMost == nil && most > 0 && float64(now) > trackedMuch*float64(most) {
-		m.warnExisting("conntrack_filled", fmt.Sprintf("Connection tracking holds %d of %d entries. With no room left new connections, and datagrams of new flows, are dropped, "+
+		m.warnExisting(warning.ConntrackFilled, fmt.Sprintf("Connection tracking holds %d of %d entries. With no room left new connections, and datagrams of new flows, are dropped, "+
 			"which looks like the mode's loss. `sysctl -w net.netfilter.nf_conntrack_max=...` with a larger number mends it.", now, most))
 	}
 }
@@ -208,6 +209,6 @@ const trackedMuch = 0.8
 
 // warnExisting adds a warning of what bears only on runs whose ends use this
 // machine's own network stack.
-func (m *machine) warnExisting(code, text string) {
-	m.report.Existing = append(m.report.Existing, result.Warning{Code: code, Scope: "run", Text: text})
+func (m *machine) warnExisting(code warning.Code, text string) {
+	m.report.Existing = append(m.report.Existing, result.Warning{Code: string(code), Scope: "run", Text: text})
 }

@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/linuxnet"
 	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 // machine gathers a Report from a file system.
@@ -55,8 +56,8 @@ func (m *machine) factFileIfAny(name, path string) {
 }
 
 // warn adds a warning. Its scope is the run: in a lab every host is this machine.
-func (m *machine) warn(code, text string) {
-	m.report.Warnings = append(m.report.Warnings, result.Warning{Code: code, Scope: "run", Text: text})
+func (m *machine) warn(code warning.Code, text string) {
+	m.report.Warnings = append(m.report.Warnings, result.Warning{Code: string(code), Scope: "run", Text: text})
 }
 
 func unknown(err error) string { return "unknown: " + err.Error() }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
+
+	"tare/internal/warning"
 )
 
 // enoughMemory is what both ends' sockets and buffers, the engines of a few modes and
@@ -92,7 +94,7 @@ func (m *machine) memoryLimited() {
 	default:
 		m.fact("memory_limit", gib(bytes))
 		if bytes < enoughMemory {
-			m.warn("memory_limit", fmt.Sprintf("A control group limits this process to %.0f MiB of memory. What its sockets hold counts against that: where it does not suffice the kernel "+
+			m.warn(warning.MemoryLimit, fmt.Sprintf("A control group limits this process to %.0f MiB of memory. What its sockets hold counts against that: where it does not suffice the kernel "+
 				"keeps buffers small, and at the end of it ends processes. Removing or raising the limit (--memory, MemoryMax=, a pod's limit) mends it.", bytes/(1<<20)))
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"tare/internal/warning"
 )
 
 // numa tells the memory nodes of the machine, and whether the CPUs that may be used
@@ -34,7 +36,7 @@ func (m *machine) numa() {
 	}
 	m.fact("numa_cpus", strings.Join(parts, "; "))
 	if len(parts) > 1 {
-		m.warn("numa_spans", fmt.Sprintf("The CPUs that may be used are on %d NUMA nodes (%s). Two ends on different nodes reach each other's memory over the link between "+
+		m.warn(warning.NUMASpans, fmt.Sprintf("The CPUs that may be used are on %d NUMA nodes (%s). Two ends on different nodes reach each other's memory over the link between "+
 			"the nodes, so rates depend on where the scheduler puts them, and trials fall into bands. `numactl --cpunodebind=0 --membind=0 tare ...` keeps all of a run on one.",
 			len(parts), strings.Join(parts, "; ")))
 	}
@@ -52,7 +54,7 @@ func (m *machine) apart() {
 		m.fact("irqbalance", unknown(err))
 	case running:
 		m.fact("irqbalance", "running")
-		m.warnExisting("irqbalance", "irqbalance runs: it moves the devices' interrupts between CPUs while trials run, so that packet work changes its place within "+
+		m.warnExisting(warning.Irqbalance, "irqbalance runs: it moves the devices' interrupts between CPUs while trials run, so that packet work changes its place within "+
 			"a run. A lab has no device with interrupts and is not concerned. `systemctl stop irqbalance` for the length of a run mends it.")
 	default:
 		m.fact("irqbalance", "not running")
@@ -62,7 +64,7 @@ func (m *machine) apart() {
 	} else {
 		m.fact("boot_parameters", orNone(words))
 		if slices.Contains(words, "mitigations=off") {
-			m.warn("mitigations_off", "The kernel was booted with mitigations=off: entering it, and its indirect calls, cost less than on a machine as distributions set it up, "+
+			m.warn(warning.MitigationsOff, "The kernel was booted with mitigations=off: entering it, and its indirect calls, cost less than on a machine as distributions set it up, "+
 				"and so does every mode, most of all those with many small packets. To compare with such machines, boot without it.")
 		}
 	}

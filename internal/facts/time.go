@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"tare/internal/warning"
 )
 
 const sysClock = "sys/devices/system/clocksource/clocksource0/"
@@ -15,7 +17,7 @@ func (m *machine) frequency() {
 	governor, err := m.governor()
 	m.factOr("cpu_governor", governor, err)
 	if strings.Contains(governor, "powersave") {
-		m.warn("powersave_governor", "The frequency governor powersave lets CPUs slow down when they wait. Trials then "+
+		m.warn(warning.PowersaveGovernor, "The frequency governor powersave lets CPUs slow down when they wait. Trials then "+
 			"begin on slow CPUs, latency grows with the time it takes to speed up, and CPU seconds of two modes need not be worth "+
 			"the same. `cpupower frequency-set -g performance` mends it.")
 	}
@@ -68,7 +70,7 @@ func (m *machine) clock() {
 	if slices.Contains(strings.Fields(available), "tsc") {
 		mend = "`echo tsc > /" + sysClock + "current_clocksource` mends it, where the kernel has nothing against tsc in its log."
 	}
-	m.warn("no_constant_clock", fmt.Sprintf("Time is read from %s, which takes a call into the kernel and often a slow "+
+	m.warn(warning.NoConstantClock, fmt.Sprintf("Time is read from %s, which takes a call into the kernel and often a slow "+
 		"device each time. The generator reads the clock for every transaction, so rates come out lower and round trips longer. %s",
 		source, mend))
 }

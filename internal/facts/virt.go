@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"tare/internal/warning"
 )
 
 // virtualization tells whether the machine is a virtual one, and what container
@@ -14,7 +16,7 @@ func (m *machine) virtualization() {
 	kind, err := m.hypervisor()
 	m.factOr("virtualization", kind, err)
 	if err == nil && strings.HasPrefix(kind, "virtual machine") {
-		m.warn("virtual_machine", "This is a virtual machine: what its CPUs, caches and wake-ups cost depends on the host below and on its other guests, and so does how much they "+
+		m.warn(warning.VirtualMachine, "This is a virtual machine: what its CPUs, caches and wake-ups cost depends on the host below and on its other guests, and so does how much they "+
 			"vary. Ratios within a run hold for it; figures are not those of the bare machine. A machine of its own mends it; modes in turns, as by default, help.")
 	}
 	m.container()
@@ -74,12 +76,12 @@ func (m *machine) container() {
 	}
 	m.fact("container", kind)
 	if kind != "none seen" && !strings.HasPrefix(kind, "unknown: ") {
-		m.warn("in_container", "tare runs in a container: its engine's limits, seccomp filter and view of /proc and /sys hold for the ends as well, and settings of the machine may "+
+		m.warn(warning.InContainer, "tare runs in a container: its engine's limits, seccomp filter and view of /proc and /sys hold for the ends as well, and settings of the machine may "+
 			"be hidden or not to be changed. `tare` on the container's host, or a container with the host's own namespaces and without a seccomp filter, mends it.")
 	}
 
 	if strings.Contains(mounts, " /proc/stat ") {
-		m.warn("faked_proc_stat", "Something (lxcfs, most likely) is mounted over /proc/stat. It shows the CPU time of this "+
+		m.warn(warning.FakedProcStat, "Something (lxcfs, most likely) is mounted over /proc/stat. It shows the CPU time of this "+
 			"container in place of the machine's and leaves out the kernel's packet work, so CPU costs come out too low. "+
 			"Running tare on the container's host mends it.")
 	}

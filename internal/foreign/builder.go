@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 // names numbers names in the order in which they came.
@@ -118,8 +119,8 @@ func (b *builder) problem() error {
 	return fmt.Errorf("read %s: %s", b.file, text)
 }
 
-func (b *builder) warn(code, scope, format string, args ...any) {
-	b.warnings = append(b.warnings, result.Warning{Code: code, Scope: scope, Text: fmt.Sprintf(format, args...)})
+func (b *builder) warn(code warning.Code, scope, format string, args ...any) {
+	b.warnings = append(b.warnings, result.Warning{Code: string(code), Scope: scope, Text: fmt.Sprintf(format, args...)})
 }
 
 // longest is the longest name that is taken, in bytes.
@@ -231,7 +232,7 @@ func (b *builder) settleMetrics() []result.Metric {
 			m.Better = b.opt.Better
 		default:
 			m.Better = result.Higher
-			b.warn("better_assumed", "run", "nothing says which way %s is better, so higher is taken for it; "+
+			b.warn(warning.BetterAssumed, "run", "nothing says which way %s is better, so higher is taken for it; "+
 				"a column better (higher or lower) or --better lower says otherwise", m.Name)
 		}
 		out = append(out, m.Metric)

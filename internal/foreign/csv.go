@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 // columns are what a table may have.
@@ -103,7 +104,7 @@ func (b *builder) header(record []string, line int) (header, error) {
 		return nil, fmt.Errorf("line %d: there is no column %s: the header has %s, and needs mode and value", line, missing, strings.Join(all, ", "))
 	}
 	if len(odd) > 0 {
-		b.warn("unknown_column", "run", "%s: not used, for no such column is known: %s", b.where(line), strings.Join(odd, ", "))
+		b.warn(warning.UnknownColumn, "run", "%s: not used, for no such column is known: %s", b.where(line), strings.Join(odd, ", "))
 	}
 	return head, nil
 }
@@ -276,10 +277,10 @@ func (t *tableReader) number(line int, text string) (float64, bool) {
 // tell warns of what was read in a way that should be known.
 func (t *tableReader) tell() {
 	if t.empty > 0 {
-		t.warn("missing_value", "run", "no value, and so left out: %s, the first in %s", count(t.empty, "row", "rows"), t.where(t.emptyAt))
+		t.warn(warning.MissingValue, "run", "no value, and so left out: %s, the first in %s", count(t.empty, "row", "rows"), t.where(t.emptyAt))
 	}
 	if t.decimalAt > 0 {
-		t.warn("decimal_comma", "run", "a comma in a value is read as a decimal point, first in %s", t.where(t.decimalAt))
+		t.warn(warning.DecimalComma, "run", "a comma in a value is read as a decimal point, first in %s", t.where(t.decimalAt))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 // cell is where values go.
@@ -30,7 +31,7 @@ func (b *builder) gaps(n Numbers) {
 				}
 				where := strings.Join([]string{mode.ID, b.loads.list[w], b.metrics[m].Name}, " ")
 				if len(own) == 1 {
-					b.warn("one_value", where, "there is one value alone (%s), and so no spread, no interval and no verdict", b.at(own[0]))
+					b.warn(warning.OneValue, where, "there is one value alone (%s), and so no spread, no interval and no verdict", b.at(own[0]))
 				}
 				if mode.Baseline == "" || n.Pairing == NoPairs {
 					continue
@@ -69,7 +70,7 @@ func (b *builder) missing(where, mode, other string, own, others []row) {
 	if len(alone) > most {
 		list = append(list, fmt.Sprintf("and %d more", len(alone)-most))
 	}
-	b.warn("missing_block", where, "left out of this pair, for %s has no value there: %s of %s: %s", other,
+	b.warn(warning.MissingBlock, where, "left out of this pair, for %s has no value there: %s of %s: %s", other,
 		count(len(alone), "block", "blocks"), mode, strings.Join(list, ", "))
 }
 
@@ -87,7 +88,7 @@ func (b *builder) zeros() {
 	}
 	for m := range int32(len(b.metrics)) {
 		if n[m] > 0 {
-			b.warn("zero_value", "run", "%s of %s is 0, the first in %s: there is no ratio to or of 0, so no verdict where it is part of one",
+			b.warn(warning.ZeroValue, "run", "%s of %s is 0, the first in %s: there is no ratio to or of 0, so no verdict where it is part of one",
 				count(n[m], "value", "values"), b.metrics[m].Name, b.at(first[m]))
 		}
 	}

@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"tare/internal/report/chart"
 	"tare/internal/result"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // drawable is a run of three modes with all that charts are made of: series, percentiles,

@@ -8,11 +8,12 @@ import (
 	"testing"
 	"unicode"
 
+	"tare/internal/report/say"
+	"tare/internal/result"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/net/html"
-	"tare/internal/report/say"
-	"tare/internal/result"
 )
 
 // everything is every form of one report.

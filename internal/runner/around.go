@@ -10,6 +10,7 @@ import (
 	"tare/internal/observe"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // collectors are those of a run: what is its own is known by this process and by
@@ -53,7 +54,7 @@ func (r *run) around(lanes []*lane, do func()) {
 // missing tells what could not be observed in a window.
 func (r *run) missing(w observe.Window) {
 	for _, u := range w.Missing {
-		r.warn("not_observed", "run", "%s", u)
+		r.warn(warning.NotObserved, "run", "%s", u)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // dropped is a workload that a mode failed at as often as it is tried. The other
@@ -20,7 +21,7 @@ func (r *run) drop(l *lane) {
 	r.dropped = append(r.dropped, dropped{l.Mode, l.Workload.ID})
 	for _, w := range r.plan.Workloads {
 		if w.ID != study.CostPassID && !r.gaveUp(l.Mode, w.Name()) {
-			r.warn("workload_failed", l.Mode+" "+l.Workload.ID, "%s; it was not tried again", reason)
+			r.warn(warning.WorkloadFailed, l.Mode+" "+l.Workload.ID, "%s; it was not tried again", reason)
 			return
 		}
 	}

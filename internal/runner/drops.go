@@ -7,6 +7,7 @@ import (
 	"tare/internal/observe/drops"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // laneDrops is what asks the kernel why it drops what a lane sends.
@@ -25,12 +26,12 @@ func (r *run) watchDrops() {
 		return
 	}
 	if !r.cfg.Ground.Local() {
-		r.warn("not_observed", "run", "drop reasons: the path is on other machines, whose kernels are not asked")
+		r.warn(warning.NotObserved, "run", "drop reasons: the path is on other machines, whose kernels are not asked")
 		return
 	}
 	w, err := drops.New("/proc")
 	if err != nil {
-		r.warn("not_observed", "run", "drop reasons: %v", err)
+		r.warn(warning.NotObserved, "run", "drop reasons: %v", err)
 		return
 	}
 	r.drops = w
@@ -53,7 +54,7 @@ func (r *run) withDrops(lanes []*lane, do func()) {
 	}
 	session, err := r.drops.Start(len(lanes))
 	if err != nil {
-		r.warn("not_observed", "run", "drop reasons: %v", err)
+		r.warn(warning.NotObserved, "run", "drop reasons: %v", err)
 		do()
 		return
 	}
@@ -62,7 +63,7 @@ func (r *run) withDrops(lanes []*lane, do func()) {
 	}
 	do()
 	if err := session.Stop(); err != nil {
-		r.warn("not_observed", "run", "drop reasons: %v", err)
+		r.warn(warning.NotObserved, "run", "drop reasons: %v", err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"tare/internal/observe"
 	"tare/internal/observe/netstack"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // figureEnds is the time between the readings of the ends' machines, which is longer
@@ -45,7 +46,7 @@ func (r *run) readHosts(ctx context.Context, l *lane) (read hostsRead) {
 		}
 		got, err := c.Read(ctx)
 		if err != nil {
-			r.warn("not_observed", "run", "memory and pressure of host %s: %v", h.Name, err)
+			r.warn(warning.NotObserved, "run", "memory and pressure of host %s: %v", h.Name, err)
 			continue
 		}
 		read.of[h.Name] = got

@@ -62,10 +62,6 @@ func outcomes(trials []result.Trial) (out []string) {
 	return out
 }
 
-// broke leaves out what failed and was tried again, as anything may on a machine
-// that is busy enough.
-func broke(t result.Trial) bool { return t.Status == result.TrialFailed }
-
 // TestAloneHogMakesInvalid: beside a program that keeps a CPU busy, trials are ruled out
 // by what others use. The limit is far below what it gets on any machine.
 func TestAloneHogMakesInvalid(t *testing.T) {
@@ -75,8 +71,7 @@ func TestAloneHogMakesInvalid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trials = slices.DeleteFunc(trials, broke)
-	run.Trials.Failed = 0
+	trials = tried(t, &run, trials)
 	got := outcomes(trials)
 	slices.Sort(got[:min(2, len(got))])
 	slices.Sort(got[min(2, len(got)):])
@@ -95,11 +90,11 @@ func TestAloneHogMakesInvalid(t *testing.T) {
 	}
 
 	// With a limit that no program reaches, the same trials count.
-	_, trials, err = weigh(t, netns.Driver{}, modes, limited(1000, 0.2), nil)
+	run, trials, err = weigh(t, netns.Driver{}, modes, limited(1000, 0.2), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tr := range slices.DeleteFunc(trials, broke) {
+	for _, tr := range tried(t, &run, trials) {
 		if tr.Status != result.TrialOK || tr.Machine["others_cpu"] <= 0 || tr.Machine["clock_elapsed"] <= 0 {
 			t.Errorf("%s is %s (%s), machine %v", tr.Mode, tr.Status, tr.Reason, tr.Machine)
 		}
@@ -119,8 +114,7 @@ func TestAloneNoisyRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trials = slices.DeleteFunc(trials, broke)
-	run.Trials.Failed = 0
+	trials = tried(t, &run, trials)
 	if len(trials) != 4 || run.Trials != (result.Tally{OK: 2, Invalid: 2}) {
 		t.Errorf("%v, tally %+v", outcomes(trials), run.Trials)
 	}
@@ -187,8 +181,7 @@ func TestFlapIsMadeUpFor(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			trials = slices.DeleteFunc(trials, broke)
-			run.Trials.Failed = 0
+			trials = tried(t, &run, trials)
 			got := outcomes(trials)
 			for i := 0; i+1 < len(got); i += 2 {
 				slices.Sort(got[i : i+2])
@@ -218,7 +211,7 @@ func TestFlapIsMadeUpFor(t *testing.T) {
 			// runs what is.
 			for keep, more := range map[int]int{6: 0, 4: 2} {
 				d := stub{provision: func(_ string, p *driver.Path) (*driver.Path, error) { return p, nil }}
-				_, after, err := weighAfter(t, trials[:keep], d, []string{"host", "netns/macvlan"}, func(s *study.Study) {
+				resumed, after, err := weighAfter(t, trials[:keep], d, []string{"host", "netns/macvlan"}, func(s *study.Study) {
 					s.Invalid = study.Invalid{Most: 0.2}
 					if change != nil {
 						change(s)
@@ -227,7 +220,7 @@ func TestFlapIsMadeUpFor(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				after = slices.DeleteFunc(after, broke)
+				after = tried(t, &resumed, after)
 				if len(after) != more || slices.ContainsFunc(after, func(tr result.Trial) bool { return !tr.Requeued || tr.Block != 1 }) {
 					t.Errorf("resumed behind %d trials: %v", keep, outcomes(after))
 				}

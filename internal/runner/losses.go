@@ -11,6 +11,7 @@ import (
 	"tare/internal/study"
 	"tare/internal/traffic"
 	"tare/internal/traffic/workloads"
+	"tare/internal/warning"
 )
 
 // stackReading is a network stack of a lane's path with what its counters said before
@@ -142,6 +143,6 @@ func (l *lane) unexplained() {
 	if len(x.Reasons) > 0 {
 		then = "the kernel's own reasons are with the trial"
 	}
-	l.out.Notes = append(l.out.Notes, result.Note{Code: "loss_unexplained", Text: fmt.Sprintf(
+	l.out.Notes = append(l.out.Notes, result.Note{Code: string(warning.LossUnexplained), Text: fmt.Sprintf(
 		"of %d lost datagrams %d (%s) were seen to die by no counter; %s", x.Lost, x.Unexplained, percent(float64(x.Unexplained)/float64(x.Lost)), then)})
 }

@@ -9,6 +9,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/report/say"
 	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 // set is what is ruled out together: all modes with a workload in a block. Their
@@ -64,7 +65,7 @@ func (r *run) makeUp(ctx context.Context) error {
 	r.todo = append(slices.Clone(r.todo[:r.done]), todo...)
 	for i, group := range plan.Groups(todo) {
 		if limit := r.limit(); limit > 0 && time.Since(r.began)+r.takes(group) > limit {
-			r.warn("max_time", "run", "%d of %d groups of trials with one that was ruled out were not run again: they would have ended after the time limit of %s",
+			r.warn(warning.MaxTime, "run", "%d of %d groups of trials with one that was ruled out were not run again: they would have ended after the time limit of %s",
 				len(plan.Groups(todo))-i, len(plan.Groups(todo)), say.Duration(limit))
 			return nil
 		}

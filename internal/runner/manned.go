@@ -7,6 +7,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/observe"
 	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 // manned reads the process table around what the lanes do, and records with each what
@@ -26,12 +27,12 @@ func (r *run) manned(lanes []*lane, do func()) {
 	before, err := observe.ReadTable("/proc")
 	do()
 	if err != nil {
-		r.warn("not_observed", "run", "what the modes' own processes spent: %v", err)
+		r.warn(warning.NotObserved, "run", "what the modes' own processes spent: %v", err)
 		return
 	}
 	after, err := observe.ReadTable("/proc")
 	if err != nil {
-		r.warn("not_observed", "run", "what the modes' own processes spent: %v", err)
+		r.warn(warning.NotObserved, "run", "what the modes' own processes spent: %v", err)
 		return
 	}
 	for i, l := range lanes {

@@ -13,6 +13,7 @@ import (
 	"tare/internal/stats"
 	"tare/internal/study"
 	"tare/internal/traffic/workloads"
+	"tare/internal/warning"
 )
 
 // A warm-up that pilots find is held within these bounds (method 1.4); pilotBatch is
@@ -41,10 +42,10 @@ func (r *run) warm() {
 		r.out.Pilots = append(r.out.Pilots, p)
 		switch {
 		case p.Warmup == nil:
-			r.warn("pilot_failed", s.mode.ID, "how long it takes to warm up is unknown: %s", p.Reason)
+			r.warn(warning.PilotFailed, s.mode.ID, "how long it takes to warm up is unknown: %s", p.Reason)
 			continue
 		case p.Unsettled:
-			r.warn("pilot_unsettled", s.mode.ID+" "+p.Workload, "its pilot trial of %s came to no steady state: what trials show of it depends on how long they are", seconds(p.Length))
+			r.warn(warning.PilotUnsettled, s.mode.ID+" "+p.Workload, "its pilot trial of %s came to no steady state: what trials show of it depends on how long they are", seconds(p.Length))
 		}
 		most, known = max(most, duration(*p.Warmup)), true
 	}

@@ -21,6 +21,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // Config is what a run needs.
@@ -100,8 +101,8 @@ func (r *run) tell(e live.Event) {
 	r.cfg.Listener.Handle(e)
 }
 
-func (r *run) warn(code, scope, format string, args ...any) {
-	w := result.Warning{Code: code, Scope: scope, Text: fmt.Sprintf(format, args...)}
+func (r *run) warn(code warning.Code, scope, format string, args ...any) {
+	w := result.Warning{Code: string(code), Scope: scope, Text: fmt.Sprintf(format, args...)}
 	if slices.Contains(r.out.Warnings, w) {
 		return
 	}
@@ -122,7 +123,7 @@ func (r *run) execute(ctx context.Context) error {
 		Least: r.plan.Least, Soonest: r.plan.Estimate(least) + takes,
 	})
 	for _, w := range r.cfg.Ground.Warnings {
-		r.warn(w.Code, w.Scope, "%s", w.Text)
+		r.warn(warning.Code(w.Code), w.Scope, "%s", w.Text)
 	}
 	r.circumstances()
 	r.watchDrops()

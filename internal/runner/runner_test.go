@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -174,6 +175,47 @@ func modeOf(t *testing.T, run result.Run, id string) result.Mode {
 	return run.Modes[i]
 }
 
+// busy are the reasons for which a trial may fail on a machine that does other things:
+// its ends were held up, and so carried too little for a proof or missed a deadline.
+var busy = regexp.MustCompile(`too little to tell the path from background packets|timed out|timeout|deadline exceeded|no answer within`)
+
+// tried returns the trials that a test judges, and takes those that failed out of the
+// tally. Of these there may be at most one in four, rounded up, for a reason that is a
+// busy machine's, and the run has to have tried each again: all that it must have
+// measured is asserted by whoever calls this. What is left out is always told.
+func tried(t *testing.T, run *result.Run, trials []result.Trial) []result.Trial {
+	t.Helper()
+	var kept []result.Trial
+	var failed []string
+	for i, tr := range trials {
+		if tr.Status != result.TrialFailed {
+			kept = append(kept, tr)
+			continue
+		}
+		failed = append(failed, fmt.Sprintf("block %d, %s: %s", tr.Block, tr.Mode, tr.Reason))
+		if !busy.MatchString(tr.Reason) {
+			t.Errorf("a trial failed for no reason that a busy machine gives: %s", failed[len(failed)-1])
+		}
+		if !slices.ContainsFunc(trials[i+1:], func(next result.Trial) bool {
+			return next.Block == tr.Block && next.Mode == tr.Mode && next.Workload == tr.Workload
+		}) {
+			t.Errorf("a trial that failed was not tried again: %s", failed[len(failed)-1])
+		}
+	}
+	most := (len(kept) + 3) / 4
+	if len(failed) > 0 {
+		t.Logf("at most %d of %d trials may fail on a busy machine; saw %d:\n%s", most, len(trials), len(failed), strings.Join(failed, "\n"))
+	}
+	if len(failed) > most {
+		t.Errorf("%d of %d trials failed, more than %d", len(failed), len(trials), most)
+	}
+	if run.Trials.Failed != len(failed) {
+		t.Errorf("the run tells of %d failed trials, there are %d", run.Trials.Failed, len(failed))
+	}
+	run.Trials.Failed = 0
+	return kept
+}
+
 // inTurns makes the trials of a study take turns.
 func inTurns(s *study.Study) { s.Workloads[0].Slice = study.Duration(25 * time.Millisecond) }
 
@@ -188,7 +230,7 @@ func testRun(t *testing.T, change func(*study.Study)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	trials, run.Trials.Failed = slices.DeleteFunc(trials, broke), 0
+	trials = tried(t, &run, trials)
 	if len(trials) == 0 {
 		t.Fatalf("modes %+v", run.Modes)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/stats/ratesearch"
+	"tare/internal/warning"
 )
 
 // judge turns the answers of a proven search into the trial's figures: for each goal
@@ -21,7 +22,7 @@ func (s *search) judge(out *result.Trial) error {
 		})
 		if code := codeOf(o); code != "" {
 			for _, text := range o.Notes {
-				out.Notes = append(out.Notes, result.Note{Code: code, Text: o.Name + ": " + text})
+				out.Notes = append(out.Notes, result.Note{Code: string(code), Text: o.Name + ": " + text})
 			}
 		}
 		if o.Throughput == nil {
@@ -41,14 +42,14 @@ func (s *search) judge(out *result.Trial) error {
 
 // codeOf is the code of the notes of an answer, empty where they only repeat what a
 // figure shows.
-func codeOf(o ratesearch.Outcome) string {
+func codeOf(o ratesearch.Outcome) warning.Code {
 	switch {
 	case o.Throughput == nil:
-		return "search_no_result"
+		return warning.SearchNoResult
 	case o.AtLeast:
-		return "search_at_least"
+		return warning.SearchAtLeast
 	case !o.Regular:
-		return "search_unfinished"
+		return warning.SearchUnfinished
 	}
-	return "loss_inversion"
+	return warning.LossInversion
 }

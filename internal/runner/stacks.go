@@ -13,6 +13,7 @@ import (
 	"tare/internal/report/say"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // sampling is the stacks of one trial as they are sampled. Nil samples nothing.
@@ -54,7 +55,7 @@ func (r *run) openStacks() *stacks.Sampler {
 		}
 	}
 	r.noStacks = err.Error()
-	r.warn("stacks_unavailable", "run", "what the CPU time went to is not split into components: %s", r.noStacks)
+	r.warn(warning.StacksUnavailable, "run", "what the CPU time went to is not split into components: %s", r.noStacks)
 	return nil
 }
 
@@ -101,7 +102,7 @@ func (r *run) keep(l *lane, s *sampling) {
 	}
 	found, err := s.sampler.Stop(s.long)
 	if err = errors.Join(s.err, err, s.sampler.Close()); err != nil {
-		r.warn("stacks_unavailable", l.Mode+" "+l.Workload.ID, "what the CPU time of a trial went to is unknown: %v", err)
+		r.warn(warning.StacksUnavailable, l.Mode+" "+l.Workload.ID, "what the CPU time of a trial went to is unknown: %v", err)
 		return
 	}
 	if l.err != nil || s.long <= 0 {
@@ -116,7 +117,7 @@ func (r *run) keep(l *lane, s *sampling) {
 		err = r.cfg.Dir.AppendFile(result.StacksFile(l.Mode, l.Workload.ID), folded.Bytes())
 	}
 	if err != nil {
-		r.warn("stacks_unavailable", l.Mode+" "+l.Workload.ID, "the folded stacks were not kept: %v", err)
+		r.warn(warning.StacksUnavailable, l.Mode+" "+l.Workload.ID, "the folded stacks were not kept: %v", err)
 	}
 }
 
@@ -138,7 +139,7 @@ func (r *run) profiles(ctx context.Context) error {
 	for i, t := range todo {
 		one := []plan.Trial{t}
 		if limit := r.limit(); limit > 0 && time.Since(r.began)+r.takes(one) > limit {
-			r.warn("max_time", "run", "%d of %d trials to sample stacks were left out: they would have ended after the time limit of %s", len(todo)-i, len(todo), say.Duration(limit))
+			r.warn(warning.MaxTime, "run", "%d of %d trials to sample stacks were left out: they would have ended after the time limit of %s", len(todo)-i, len(todo), say.Duration(limit))
 			return nil
 		}
 		if err := r.together(ctx, one); err != nil {

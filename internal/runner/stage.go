@@ -16,6 +16,7 @@ import (
 	"tare/internal/live"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // stage is one mode of a run: its path and its agents. Its mode has the id, title
@@ -215,7 +216,7 @@ func (r *run) emulated(s *stage) {
 	if !strings.HasSuffix(s.mode.Title, emulatedTitle) {
 		s.mode.Title += emulatedTitle
 	}
-	r.warn("emulated_cpu", s.mode.ID, "a program emulates the CPU of %s: what this mode costs says nothing of the same on a real CPU, and hardly anything of it beside the others", s.path.Emulated)
+	r.warn(warning.EmulatedCPU, s.mode.ID, "a program emulates the CPU of %s: what this mode costs says nothing of the same on a real CPU, and hardly anything of it beside the others", s.path.Emulated)
 }
 
 // order is what a mode of the study asks of its driver.

@@ -12,6 +12,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // enough says, before a block, whether the run ends instead: every ratio is settled
@@ -114,7 +115,7 @@ func (r *run) stopped(n int) {
 	case n == r.plan.Blocks:
 	case r.late:
 		s.Reason = result.StopTime
-		r.warn("max_time", "run", "stopped after block %d of %d: the next would have ended after the time limit of %s",
+		r.warn(warning.MaxTime, "run", "stopped after block %d of %d: the next would have ended after the time limit of %s",
 			n, r.plan.Blocks, say.Duration(r.limit()))
 	case s.Reason != result.StopSettled:
 		s.Reason = result.StopInterrupted

@@ -9,6 +9,7 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/driver"
 	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 // survey reads how the network stacks on a mode's path are set, where that can be
@@ -22,7 +23,7 @@ func (r *run) survey(ctx context.Context, s *stage) {
 		}
 		one, err := stack.Survey(ctx)
 		if err != nil {
-			r.warn("not_observed", "run", "how the network stacks of modes are set is unknown: %v", err)
+			r.warn(warning.NotObserved, "run", "how the network stacks of modes are set is unknown: %v", err)
 			return
 		}
 		stacks = append(stacks, one)
@@ -33,7 +34,7 @@ func (r *run) survey(ctx context.Context, s *stage) {
 	}
 	for _, st := range stacks {
 		if st.NoFilters != "" {
-			r.warn("not_observed", "run", "which packet filters are on a path is unknown: %s", st.NoFilters)
+			r.warn(warning.NotObserved, "run", "which packet filters are on a path is unknown: %s", st.NoFilters)
 		}
 		if text := filterText(st.Filters); text != "" {
 			s.facts = append(slices.Clip(s.facts), result.Fact{Name: st.At + " packet filter", Value: text})

@@ -6,28 +6,29 @@ import (
 
 	"tare/internal/runid"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // circumstances warns of what is known before the first trial.
 func (r *run) circumstances() {
 	if r.cfg.Study.Pilot.Std() == 0 && r.cfg.Study.Profile != study.Paper {
-		r.warn("warmup_not_verified", "run", "without pilot trials a fixed warm-up is dropped, and nothing shows that each mode had settled by then")
+		r.warn(warning.WarmupNotVerified, "run", "without pilot trials a fixed warm-up is dropped, and nothing shows that each mode had settled by then")
 	}
 	ids, err := runid.Running()
 	if err != nil {
-		r.warn("not_observed", "run", "whether other runs are under way is unknown: %v", err)
+		r.warn(warning.NotObserved, "run", "whether other runs are under way is unknown: %v", err)
 	}
 	if others := slices.DeleteFunc(ids, func(id string) bool { return id == r.out.ID }); len(others) > 0 {
-		r.warn("other_run", "run", "another run (%s) is under way on this machine: the two disturb each other", others[0])
+		r.warn(warning.OtherRun, "run", "another run (%s) is under way on this machine: the two disturb each other", others[0])
 	}
 	r.left()
 	for _, w := range r.plan.Workloads {
 		switch {
 		case w.ID == study.CostPassID: // as what it is made of
 		case len(r.cfg.Ground.CPUs) == 0 && w.Placement != "" && w.Placement != study.Free:
-			r.warn("placement_free", w.ID, "placement %s was asked for, but nothing is known here of the CPUs of the engines' machines: each end runs where their schedulers put it", w.Placement)
+			r.warn(warning.PlacementFree, w.ID, "placement %s was asked for, but nothing is known here of the CPUs of the engines' machines: each end runs where their schedulers put it", w.Placement)
 		case w.Placement == study.TwoCores && len(r.cfg.Ground.CPUs) < 2:
-			r.warn("one_cpu", w.ID, "placement two_cores was asked for, but there is one CPU to use: both ends share it")
+			r.warn(warning.OneCPU, w.ID, "placement two_cores was asked for, but there is one CPU to use: both ends share it")
 		}
 	}
 }
@@ -51,7 +52,7 @@ func (r *run) left() {
 		}
 	}
 	if len(free) > 0 {
-		r.warn("limits_skipped", "run", "the study's limits do not hold for %s: an engine applies limits, and none makes their sandboxes. "+
+		r.warn(warning.LimitsSkipped, "run", "the study's limits do not hold for %s: an engine applies limits, and none makes their sandboxes. "+
 			"What is limited pays for that, too, beside what is not", strings.Join(free, ", "))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 // Load reads a run: run.json and its trials, in the order in which they ran.
@@ -57,10 +58,10 @@ func (d *Dir) load(of func(result.Run) parser) (result.Run, []result.Trial, erro
 	switch known := run.Trials.Total(); {
 	case len(trials) > known:
 		run.Status = result.RunInterrupted
-		run.Warnings = append(run.Warnings, result.Warning{Code: "stale_run", Scope: "run", Text: fmt.Sprintf(
+		run.Warnings = append(run.Warnings, result.Warning{Code: string(warning.StaleRun), Scope: "run", Text: fmt.Sprintf(
 			"%s holds %d trials, %s was written after %d: the run went on and was killed", TrialsFile, len(trials), RunFile, known)})
 	case len(trials) < known:
-		run.Warnings = append(run.Warnings, result.Warning{Code: "trials_missing", Scope: "run", Text: fmt.Sprintf(
+		run.Warnings = append(run.Warnings, result.Warning{Code: string(warning.TrialsMissing), Scope: "run", Text: fmt.Sprintf(
 			"%s holds %d trials, %s was written after %d: the others are not shown, though the figures rest on them; the file was cut, edited or left behind",
 			TrialsFile, len(trials), RunFile, known)})
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 // Shape says how large a run is to be. It has a trial for each of its modes and
@@ -48,7 +49,7 @@ func (s Shape) Run() result.Run {
 			{Name: "a", Facts: []result.Fact{{Name: "kernel", Value: "Linux 6.18.44 x86_64"}, {Name: "cpus", Value: "2"}}},
 			{Name: "b", Facts: []result.Fact{{Name: "kernel", Value: "Linux 6.18.44 x86_64"}, {Name: "cpus", Value: "2"}}},
 		},
-		Warnings: []result.Warning{{Code: "shared_kernel", Scope: "run", Text: "nobody measured this: its figures are drawn at random"}},
+		Warnings: []result.Warning{{Code: string(warning.SharedKernel), Scope: "run", Text: "nobody measured this: its figures are drawn at random"}},
 	}
 	for i := range s.Modes {
 		m := result.Mode{ID: modeName(i), Title: "A mode that nobody made", Status: result.ModeMeasured, Topology: topology(i)}

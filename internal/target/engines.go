@@ -11,6 +11,7 @@ import (
 	"tare/internal/facts"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // enginesKind is Docker Engines that exist: one, or two on two machines.
@@ -68,7 +69,7 @@ func enginesBegin(on *docker.Guest, t study.Target) (driver.Ground, error) {
 		g.Warnings = append(machine.Warnings, machine.Existing...)
 	}
 	if len(t.Hosts) == 0 {
-		g.Warnings = append(g.Warnings, result.Warning{Code: "shared_kernel", Scope: "run", Text: "both ends are on the engine's host and share its kernel and its CPUs: " +
+		g.Warnings = append(g.Warnings, result.Warning{Code: string(warning.SharedKernel), Scope: "run", Text: "both ends are on the engine's host and share its kernel and its CPUs: " +
 			"the ratios say what a mode adds to the path through the kernel, not what a network card would carry"})
 	}
 	return g, nil

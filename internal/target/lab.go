@@ -13,6 +13,7 @@ import (
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
 // labKind is the lab: two hosts for each mode, made on this machine for the run.
@@ -68,7 +69,7 @@ func (l *onLab) begin(run driver.Run) (driver.Ground, error) {
 	machine := facts.Machine("/")
 	return driver.Ground{
 		Hosts: labdriver.Hosts(), CPUs: cpus, Report: labHosts(run.Study, machine.Facts, cpus),
-		Warnings: append(machine.Warnings, result.Warning{Code: "shared_kernel", Scope: "run", Text: "both hosts of the lab share one kernel and its CPUs, and the wire is a memory copy: " +
+		Warnings: append(machine.Warnings, result.Warning{Code: string(warning.SharedKernel), Scope: "run", Text: "both hosts of the lab share one kernel and its CPUs, and the wire is a memory copy: " +
 			"the ratios say what a mode adds to the path through the kernel, not what a network card would carry"}),
 	}, nil
 }

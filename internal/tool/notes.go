@@ -4,22 +4,23 @@ import (
 	"fmt"
 
 	"tare/internal/traffic"
+	"tare/internal/warning"
 )
 
 // The codes of the notes that tools leave. docs/tools.md explains each.
 const (
-	NoteSays        = "tool_says"         // what the tool wrote to its standard error
-	NotePacing      = "tool_pacing"       // the tool paces unevenly
-	NoteLossCount   = "tool_loss_count"   // the tool's own loss cannot be
-	NotePhantomLoss = "tool_phantom_loss" // the tool counts what it did not send
-	NoteTailLoss    = "tail_loss"         // loss at the end, which the tool does not see
-	NoteWarmupLoss  = "tool_whole_trial"  // loss is of the whole trial
-	NoteOneThread   = "tool_one_thread"   // all streams on one thread
-	NoteBuffers     = "tool_buffers"      // buffers are not what was asked for
-	NoteIgnored     = "tool_ignored"      // a parameter that the tool does not know
-	NoteLimited     = "generator_limited" // the tool did not reach the load asked for
-	NoteNoLoss      = "tool_no_loss"      // loss is not known
-	NoteVersions    = "tool_versions"     // the ends run different versions
+	NoteSays        = string(warning.ToolSays)         // what the tool wrote to its standard error
+	NotePacing      = string(warning.ToolPacing)       // the tool paces unevenly
+	NoteLossCount   = string(warning.ToolLossCount)    // the tool's own loss cannot be
+	NotePhantomLoss = string(warning.ToolPhantomLoss)  // the tool counts what it did not send
+	NoteTailLoss    = string(warning.TailLoss)         // loss at the end, which the tool does not see
+	NoteWarmupLoss  = string(warning.ToolWholeTrial)   // loss is of the whole trial
+	NoteOneThread   = string(warning.ToolOneThread)    // all streams on one thread
+	NoteBuffers     = string(warning.ToolBuffers)      // buffers are not what was asked for
+	NoteIgnored     = string(warning.ToolIgnored)      // a parameter that the tool does not know
+	NoteLimited     = string(warning.GeneratorLimited) // the tool did not reach the load asked for
+	NoteNoLoss      = string(warning.ToolNoLoss)       // loss is not known
+	NoteVersions    = string(warning.ToolVersions)     // the ends run different versions
 )
 
 // versionNotes are the traps of a version of iperf3 that bear on datagrams.

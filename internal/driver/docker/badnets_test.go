@@ -23,6 +23,7 @@ import (
 // What cannot be joined or made is said in one line before any traffic, and nothing
 // of the attempt is left.
 func TestNetworksThatCannotBe(t *testing.T) {
+	drivertest.NeedEngine(t)
 	for _, tt := range []struct {
 		name, mode string
 		options    map[string]string
@@ -73,6 +74,7 @@ func TestNetworksThatCannotBe(t *testing.T) {
 
 // A plugin's own refusal comes through.
 func TestPluginRefuses(t *testing.T) {
+	drivertest.NeedEngine(t)
 	d := docker.Prepared(func(_ context.Context, s docker.Stage) error { return startPlugins(t, s) })
 	refused(t, d, drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: "docker/driver:" + pluginName, Pairs: 1, Options: map[string]string{optionPrefix + "colour": "7"}}), "option org.example.colour is unknown")
 }

@@ -18,11 +18,13 @@ import (
 // Tests with engines run side by side: most of what they take is waiting.
 func TestConformance(t *testing.T) {
 	t.Parallel()
+	drivertest.NeedEngine(t)
 	drivertest.Conformance(t, docker.Driver{})
 }
 
 func TestConformancePairs(t *testing.T) {
 	t.Parallel()
+	drivertest.NeedEngine(t)
 	drivertest.ConformancePairs(t, docker.Driver{})
 }
 

@@ -23,24 +23,32 @@ import (
 // machine. So whoever was not heard joins again, which is told again.
 
 // gossipWait is how long the ends of a Swarm's network are given to reach each other,
-// beside what it takes to start containers again: as long as gossip takes to heal by
-// itself, and a little more, where a busy machine loses what is told again as well. firstHeard and longestHeard are how
-// long gossip is given before an end joins again: each time twice as long, so that an
-// engine that is merely slow is not kept from it.
+// beside what it takes to start containers again, if the mode's own time limit leaves so
+// much: twice as long as gossip takes to heal by itself, and a little more. firstHeard and
+// longestHeard are how long gossip is given before an end joins again: each time twice as
+// long, so that an engine that is merely slow is not kept from it. The longest is more than
+// one of its exchanges: an end that joined again every few seconds would put an end to
+// each entry before an exchange tells of it.
+// behindGossip is what a mode needs of its time limit once its ends reach each other.
 const (
-	gossipWait   = 75 * time.Second
+	gossipWait   = 150 * time.Second
 	firstHeard   = 2 * time.Second
-	longestHeard = 8 * time.Second
+	longestHeard = 32 * time.Second
+	behindGossip = 10 * time.Second
 )
 
 // acquaint waits until the ends on a Swarm's network reach each other, and has one
 // join again whenever they do not in a time. It returns how often one did, and the last
-// error of meet when the time is over.
+// error of meet when the time is over, or so much of the mode's own that the rest is
+// needed.
 func acquaint(ctx context.Context, within time.Duration, meet func(ctx context.Context, wait time.Duration) error, again func(context.Context) error) (times int, err error) {
 	for wait := firstHeard; ; wait = min(2*wait, longestHeard) {
 		wait = min(wait, within)
+		if limit, ok := ctx.Deadline(); ok {
+			wait = min(wait, max(time.Until(limit)-behindGossip, firstHeard))
+		}
 		err := meet(ctx, wait)
-		if within -= wait; !isUnreachable(err) || within <= 0 {
+		if within -= wait; !isUnreachable(err) || within <= 0 || late(ctx) {
 			return times, err
 		}
 		if err := again(ctx); err != nil {
@@ -48,6 +56,12 @@ func acquaint(ctx context.Context, within time.Duration, meet func(ctx context.C
 		}
 		times++
 	}
+}
+
+// late reports whether the time limit leaves no room for another try.
+func late(ctx context.Context) bool {
+	limit, ok := ctx.Deadline()
+	return ok && time.Until(limit) < behindGossip+firstHeard
 }
 
 // unheard finds which of the engines of a client and a server has to join a network

@@ -17,7 +17,8 @@ func TestAcquaint(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		within time.Duration
-		meets  []error // one after the other, the last for ever
+		limit  time.Duration // of the mode, 0 for none
+		meets  []error       // one after the other, the last for ever
 		again  error
 		waits  []time.Duration
 		times  int
@@ -28,6 +29,10 @@ func TestAcquaint(t *testing.T) {
 			waits: []time.Duration{firstHeard, 2 * firstHeard, 4 * firstHeard}},
 		{name: "never", within: 17 * time.Second, meets: []error{deaf}, times: 3, want: deaf,
 			waits: []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 3 * time.Second}},
+		{name: "longer than an exchange of gossip", within: gossipWait, meets: []error{deaf}, times: 7, want: deaf,
+			waits: []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, longestHeard, longestHeard, longestHeard, 24 * time.Second}},
+		{name: "as long as the mode may take", within: gossipWait, limit: behindGossip + firstHeard - time.Second, meets: []error{deaf}, want: deaf,
+			waits: []time.Duration{firstHeard}},
 		{name: "hopeless", within: hopelessWait, meets: []error{deaf}, want: deaf, waits: []time.Duration{hopelessWait}},
 		{name: "another fault", within: gossipWait, meets: []error{deaf, broken}, times: 1, want: broken,
 			waits: []time.Duration{firstHeard, 2 * firstHeard}},
@@ -39,7 +44,13 @@ func TestAcquaint(t *testing.T) {
 				waits = append(waits, wait)
 				return tt.meets[min(len(waits), len(tt.meets))-1]
 			}
-			times, err := acquaint(t.Context(), tt.within, meet, func(context.Context) error { return tt.again })
+			ctx := t.Context()
+			if tt.limit > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, tt.limit)
+				defer cancel()
+			}
+			times, err := acquaint(ctx, tt.within, meet, func(context.Context) error { return tt.again })
 			if !errors.Is(err, tt.want) || times != tt.times || !slices.Equal(waits, tt.waits) {
 				t.Errorf("%d times again, after waits of %v: %v; want %d, %v, %v", times, waits, err, tt.times, tt.waits, tt.want)
 			}

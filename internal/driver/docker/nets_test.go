@@ -38,6 +38,7 @@ func (d one) Modes() []driver.Mode { return []driver.Mode{{ID: d.mode, Baseline:
 // run or were there before it.
 func TestPluginConforms(t *testing.T) {
 	t.Parallel()
+	drivertest.NeedEngine(t)
 	made := docker.Prepared(func(_ context.Context, s docker.Stage) error { return startPlugins(t, s) })
 	there := docker.Prepared(func(ctx context.Context, s docker.Stage) error {
 		spec := engine.NetworkSpec{Run: s.Lab.Spec.Claim.ID, Name: "fabric", Driver: pluginName, Subnet: s.Lab.Addresses(lab.NetOverlay, 0)[0]}
@@ -52,6 +53,7 @@ func TestPluginConforms(t *testing.T) {
 // that the engines tell each other of joining is lost.
 func TestNetworkOfASwarm(t *testing.T) {
 	t.Parallel()
+	drivertest.NeedEngine(t)
 	lifted := make(chan bool, 1)
 	there := docker.Prepared(func(ctx context.Context, s docker.Stage) error {
 		if err := engine.SwarmBoth(ctx, s.Lab, s.A, s.B); err != nil {
@@ -117,6 +119,7 @@ func moved(ctx context.Context, s docker.Stage, network string) bool {
 // A driver whose networks belong to a Swarm is given one.
 func TestDriverOfASwarm(t *testing.T) {
 	t.Parallel()
+	drivertest.NeedEngine(t)
 	s := drivertest.Provision(t, docker.Driver{}, "docker/driver:overlay", nil)
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err != nil {
 		t.Error(err)
@@ -128,6 +131,7 @@ func TestDriverOfASwarm(t *testing.T) {
 
 // Options of the study reach the plugin: it makes what they ask for.
 func TestOptionsReachThePlugin(t *testing.T) {
+	drivertest.NeedEngine(t)
 	d := docker.Prepared(func(_ context.Context, s docker.Stage) error { return startPlugins(t, s) })
 	spec := drivertest.Spec(t, nil)
 	s := drivertest.Stands(t, d, drivertest.On(spec, driver.Order{Mode: "docker/driver:" + pluginName, Pairs: 1, Options: map[string]string{optionMTU: "1377", optionVNI: "4711"}}))

@@ -23,6 +23,7 @@ import (
 // Ways round the networks of this package's modes. Each leaves the traffic flowing,
 // because a path that only breaks proves nothing about the proof.
 func TestWaysRoundNetworksComeOutVoid(t *testing.T) {
+	drivertest.NeedEngine(t)
 	for _, tt := range []struct {
 		name, mode string
 		options    map[string]string
@@ -144,6 +145,7 @@ func (d detour) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 // A published port of a container on an overlay is reached by docker_gwbridge and
 // in clear, whatever the overlay is (moby #33133). That never passes as the overlay.
 func TestPublishedPortOnAnOverlayComesOutVoid(t *testing.T) {
+	drivertest.NeedEngine(t)
 	const port = 5201
 	d := detour{docker.Driver{}, func(ctx context.Context, p *driver.Path) (driver.Pair, error) {
 		on, pair := docker.Staged(p), p.Pairs[0]
@@ -173,6 +175,7 @@ func TestPublishedPortOnAnOverlayComesOutVoid(t *testing.T) {
 // An overlay that is not encrypted does not fulfil what an encrypted one must show:
 // its associations carry nothing, and VXLAN comes off the wire in clear.
 func TestClearOverlayIsNoEncryptedOne(t *testing.T) {
+	drivertest.NeedEngine(t)
 	s := drivertest.Provision(t, docker.Driver{}, "docker/overlay", nil)
 	talkBeside(t, s)
 	if err := docker.Encrypted(s.Path); err != nil {
@@ -241,6 +244,7 @@ func talkBeside(t *testing.T, s *drivertest.Stand) {
 // What the topology says of an overlay's MTU is what the lab's underlay leaves.
 func TestOverlayMTU(t *testing.T) {
 	t.Parallel()
+	drivertest.NeedEngine(t)
 	for _, mtu := range []int{1500, 4000} {
 		s := drivertest.Provision(t, docker.Driver{}, "docker/overlay", func(l *lab.Spec) { l.MTU = mtu })
 		top, err := s.Path.Topology()

@@ -4,6 +4,7 @@ package drivertest
 
 import (
 	"context"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"os"
@@ -69,6 +70,25 @@ func NeedEngine(t testing.TB) {
 	if err := engine.Lacking(t.Context()); err != nil {
 		t.Skipf("no private engine can be had (scripts/setup-tests installs what one needs): %v", err)
 	}
+	needStatic(t)
+}
+
+// needStatic skips the test where this test program needs shared libraries: it is run in
+// containers and guests, which have none.
+func needStatic(t testing.TB) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := elf.Open(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
+		t.Skip("containers and guests run this test program, which needs shared libraries here: set CGO_ENABLED=0, as `make test` does")
+	}
 }
 
 // Claim is the place of a run's labs that is given back with the test.
@@ -116,8 +136,6 @@ type Stand struct {
 	// Grace is what a trial may take beyond its window, 0 for what is usual: an emulated
 	// CPU on a busy machine takes longer.
 	Grace time.Duration
-	// Again is how often a trial that failed is tried again: see Known.
-	Again int
 }
 
 // Ends are the agents of one pair.
@@ -235,25 +253,25 @@ func (s *Stand) Trial(t testing.TB, p traffic.Params, ipv6 bool) (client, server
 const longest = 10 * time.Second
 
 // Together runs a trial over the first n pairs at once. One that carried too little
-// for a proof is done again with a window twice as long.
+// for a proof is done again with a window twice as long, up to longest and the stand's
+// Grace. Each is told; behind the last one the proof still is driver.ErrTooLittle.
 func (s *Stand) Together(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Reports, proof error) {
 	t.Helper()
-	for failed := 0; ; {
-		var err error
-		if all, proof, err = s.once(t, p, ipv6, n); err != nil {
-			if failed++; failed > s.Again {
-				t.Fatal(err)
-			}
-			t.Logf("%s is tried again: %v", p.Kind, err)
-			continue
-		}
-		if p.Duration *= 2; !errors.Is(proof, driver.ErrTooLittle) || p.Duration > longest+s.Grace {
+	for {
+		all, proof = s.once(t, p, ipv6, n)
+		if !errors.Is(proof, driver.ErrTooLittle) {
 			return all, proof
 		}
+		if 2*p.Duration > longest+s.Grace {
+			t.Logf("%s: a window of %s, the longest of at most %s, is too short: %v", p.Kind, p.Duration, longest+s.Grace, proof)
+			return all, proof
+		}
+		p.Duration *= 2
+		t.Logf("%s: a window of %s, of at most %s, because the one before was too short: %v", p.Kind, p.Duration, longest+s.Grace, proof)
 	}
 }
 
-func (s *Stand) once(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Reports, proof, failed error) {
+func (s *Stand) once(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Reports, proof error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second+p.Duration+s.Grace)
 	defer cancel()
@@ -281,13 +299,13 @@ func (s *Stand) once(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Re
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
-		return nil, nil, err
+		t.Fatalf("%s: %v", p.Kind, err)
 	}
 	var carried []driver.Carried
 	for _, r := range all {
 		carried = append(carried, driver.CarriedBy(r.Client, r.Server))
 	}
-	return all, s.Proof(t, before, carried), nil
+	return all, s.Proof(t, before, carried)
 }
 
 // meetWithin is how long ends may take until they reach each other after a test has
@@ -361,7 +379,6 @@ func Conformance(t *testing.T, d labdriver.Driver) {
 // Known is what of a mode is known to fail here, by no fault of this program.
 type Known struct {
 	Unborne []string // workloads that it does not bear, which are left out
-	Again   int      // how often a trial that failed is tried again, as a run does once
 }
 
 // Once is Conformance for modes that are dear to make: of every workload one trial, the
@@ -370,7 +387,7 @@ type Known struct {
 func Once(t *testing.T, d labdriver.Driver, o labdriver.Order, k Known) *Stand {
 	t.Helper()
 	s := Stands(t, d, o)
-	s.Grace, s.Again = 2*time.Minute, k.Again
+	s.Grace = 2 * time.Minute
 	s.Chain(t)
 	s.Drawn(t, o.Mode)
 	_, _, noIPv6 := s.Path.Pairs[0].Server.Reach(true)

@@ -42,6 +42,7 @@ func needKernel(t testing.TB, dir string) string {
 	if _, err := kernel.Find(dir); err != nil {
 		t.Skipf("guests need a kernel (scripts/setup-tests fetches it): %v", err)
 	}
+	needStatic(t)
 	return dir
 }
 

@@ -65,9 +65,8 @@ func TestModes(t *testing.T) {
 			began := time.Now()
 			var known drivertest.Known
 			if tt.facts == "passt" {
-				// That of 2023 resets some of many connections, and lets a transfer stand still
-				// now and then: its trial fails, and is tried again as in a run.
-				known = drivertest.Known{Unborne: []string{"tcp_crr"}, Again: 1}
+				// That of 2023 resets some of many connections.
+				known = drivertest.Known{Unborne: []string{"tcp_crr"}}
 			}
 			s := drivertest.Once(t, d, o, known)
 			t.Logf("proven after %s, hello after %s", time.Since(began), vm.Machines(s.Path)[0].Took)

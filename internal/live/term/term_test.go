@@ -164,7 +164,10 @@ func TestNoColor(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Error(err)
 		}
-		if got := colour.MatchString(g.raw.String()); got != c.colours {
+		g.mu.Lock() // the terminal may still be taking the end of it
+		got := colour.MatchString(g.raw.String())
+		g.mu.Unlock()
+		if got != c.colours {
 			t.Errorf("%q: colours %t", c.environ, got)
 		}
 	}

@@ -2,10 +2,10 @@ package drops
 
 // Peek is how many datagrams a session has counted so far, of all flows.
 func (s *Session) Peek() (int64, error) {
-	var k key
+	var k dropsKey
 	var n uint64
 	var sum int64
-	all := s.watcher.counts.Iterate()
+	all := s.watcher.objects.TareCounts.Iterate()
 	for all.Next(&k, &n) {
 		sum += int64(n)
 	}

@@ -11,10 +11,10 @@ import (
 )
 
 // sorted gives counts in the kernel's and its functions' names.
-func (w *Watcher) sorted(counts map[key]uint64) []result.DropReason {
+func (w *Watcher) sorted(counts map[dropsKey]uint64) []result.DropReason {
 	sums := map[result.DropReason]uint64{} // by all but the count
 	for k, n := range counts {
-		d := result.DropReason{Reason: reasonName(w.layout.reasons, k.Reason), Location: w.symbols[k.Location]}
+		d := result.DropReason{Reason: reasonName(w.reasons, k.Reason), Location: w.symbols[k.Location]}
 		if !harmless(d.Reason, d.Location) {
 			sums[d] += n
 		}
@@ -31,7 +31,7 @@ func (w *Watcher) sorted(counts map[key]uint64) []result.DropReason {
 }
 
 // locate finds the names of functions that have not been met before.
-func (w *Watcher) locate(keys []key) error {
+func (w *Watcher) locate(keys []dropsKey) error {
 	var unknown []uint64
 	for _, k := range keys {
 		if _, ok := w.symbols[k.Location]; !ok {

@@ -40,14 +40,14 @@ func (s *Session) tell() error {
 	}
 	before := s.told
 	s.told = t
-	if err := replace(s.watcher.ports, before.ports, t.ports); err != nil {
+	if err := replace(s.watcher.objects.TarePorts, before.ports, t.ports); err != nil {
 		return err
 	}
-	return replace(s.watcher.ends, before.ends, t.ends)
+	return replace(s.watcher.objects.TareEnds, before.ends, t.ends)
 }
 
 // replace makes a map of the kernel that holds one thing hold another.
-func replace[K comparable](in *ebpf.Map, before, after map[K]uint32) error {
+func replace[K comparable](in *ebpf.Map, before, after map[K]dropsOwner) error {
 	for k := range before {
 		if _, still := after[k]; still {
 			continue
@@ -72,7 +72,7 @@ func (s *Session) Turn(flow int) error {
 	if flow < 0 || flow >= len(s.flows) {
 		return fmt.Errorf("count drops: flow %d of %d takes its turn", flow, len(s.flows))
 	}
-	if err := s.watcher.turn.Put(uint32(0), flowValue(flow)); err != nil {
+	if err := s.watcher.objects.Turn.Set(flowValue(flow)); err != nil {
 		return fmt.Errorf("count drops: take turns: %w", err)
 	}
 	return nil
@@ -84,10 +84,10 @@ func (s *Session) Read(flow int) (Found, error) {
 	if w.session != s {
 		return Found{}, errors.New("count drops: the session has been stopped")
 	}
-	counts := map[key]uint64{}
-	var k key
+	counts := map[dropsKey]uint64{}
+	var k dropsKey
 	var n uint64
-	all := w.counts.Iterate()
+	all := w.objects.TareCounts.Iterate()
 	for all.Next(&k, &n) {
 		if k.Flow == flowValue(flow) {
 			counts[k] = n
@@ -106,10 +106,10 @@ func (s *Session) Read(flow int) (Found, error) {
 // missing says by how much the counts may be too low.
 func (s *Session) missing() (string, error) {
 	var lost uint64
-	if err := s.watcher.lost.Lookup(uint32(0), &lost); err != nil {
+	if err := s.watcher.objects.Lost.Get(&lost); err != nil {
 		return "", fmt.Errorf("count drops: %w", err)
 	}
-	stats, err := s.watcher.program.Stats()
+	stats, err := s.watcher.objects.TareDrops.Stats()
 	if err != nil {
 		return "", fmt.Errorf("count drops: %w", err)
 	}

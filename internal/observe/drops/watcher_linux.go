@@ -10,18 +10,13 @@ import (
 	"github.com/cilium/ebpf/link"
 )
 
-// Bounds of the maps: flows of one session, ends of all of them, and pairs of a
-// reason and a function for each flow, of which a kernel on a bad day shows a dozen.
+// Bounds: flows of one session, and ends of all of them, for which drops.bpf.c has room.
+// Its counts have room for 16 pairs of a reason and a function of each flow; a kernel on
+// a bad day shows a dozen.
 const (
-	maxFlows  = 256
-	maxPorts  = 4 * maxFlows
-	maxCounts = 4096
+	maxFlows = 256
+	maxPorts = 4 * maxFlows
 )
-
-// license is that of the program which the kernel is given, because reading the
-// kernel's memory is only for programs under its own licence. It is of program_linux.go
-// as it stands there, and of nothing else.
-const license = "Dual MIT/GPL"
 
 // tunnelPorts returns the UDP ports on which datagrams are looked for inside VXLAN:
 // that of RFC 7348, and the one which Linux takes where it is told none.
@@ -31,13 +26,8 @@ func tunnelPorts() []uint16 { return []uint16{4789, 8472} }
 // session is under way. Neither it nor its sessions may be used from several goroutines at once.
 type Watcher struct {
 	procRoot string
-	layout   layout
-	ports    *ebpf.Map
-	ends     *ebpf.Map
-	turn     *ebpf.Map
-	lost     *ebpf.Map
-	counts   *ebpf.Map
-	program  *ebpf.Program
+	reasons  map[uint32]string // their names
+	objects  *dropsObjects     // in the kernel
 	symbols  map[uint64]string // "" for those without
 	session  *Session
 }
@@ -51,14 +41,15 @@ func New(procRoot string) (*Watcher, error) {
 	if err != nil {
 		return nil, &UnavailableError{"drop reasons need the kernel's types (CONFIG_DEBUG_INFO_BTF, /sys/kernel/btf/vmlinux)", err}
 	}
-	l, err := readLayout(kernel)
+	reasons, err := reasonNames(kernel)
 	if err != nil {
 		return nil, &UnavailableError{"drop reasons cannot be read on this kernel", err}
 	}
-	w := &Watcher{procRoot: procRoot, layout: l, symbols: map[uint64]string{}}
-	if err := w.load(); err != nil {
-		return nil, errors.Join(refused(err), w.Close())
+	objects := &dropsObjects{}
+	if err := loadDropsObjects(objects, &ebpf.CollectionOptions{Programs: ebpf.ProgramOptions{KernelTypes: kernel}}); err != nil {
+		return nil, refused(err)
 	}
+	w := &Watcher{procRoot: procRoot, reasons: reasons, objects: objects, symbols: map[uint64]string{}}
 	s, err := w.Start(0)
 	if err == nil {
 		err = s.Stop()
@@ -77,28 +68,6 @@ func refused(err error) error {
 	return &UnavailableError{"this kernel does not take the program that reads drop reasons", err}
 }
 
-func (w *Watcher) load() (err error) {
-	for _, m := range []struct {
-		to   **ebpf.Map
-		spec ebpf.MapSpec
-	}{
-		{&w.ports, ebpf.MapSpec{Name: "tare_ports", Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: maxPorts}},
-		{&w.ends, ebpf.MapSpec{Name: "tare_ends", Type: ebpf.Hash, KeySize: 20, ValueSize: 4, MaxEntries: maxPorts}},
-		{&w.turn, ebpf.MapSpec{Name: "tare_turn", Type: ebpf.Array, KeySize: 4, ValueSize: 4, MaxEntries: 1}},
-		{&w.lost, ebpf.MapSpec{Name: "tare_lost", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1}},
-		{&w.counts, ebpf.MapSpec{Name: "tare_drops", Type: ebpf.Hash, KeySize: 16, ValueSize: 8, MaxEntries: maxCounts}},
-	} {
-		if *m.to, err = ebpf.NewMap(&m.spec); err != nil {
-			return err
-		}
-	}
-	w.program, err = ebpf.NewProgram(&ebpf.ProgramSpec{
-		Name: "tare_drops", Type: ebpf.RawTracepoint, License: license,
-		Instructions: program(w.layout, fds{ports: w.ports.FD(), ends: w.ends.FD(), turn: w.turn.FD(), lost: w.lost.FD(), counts: w.counts.FD()}),
-	})
-	return err
-}
-
 // Start begins to count, for so many flows whose ports Set tells. A session must be
 // stopped before the next one starts.
 func (w *Watcher) Start(flows int) (*Session, error) {
@@ -115,12 +84,12 @@ func (w *Watcher) Start(flows int) (*Session, error) {
 	if err := s.tell(); err != nil {
 		return nil, err
 	}
-	stats, err := w.program.Stats()
+	stats, err := w.objects.TareDrops.Stats()
 	if err != nil {
 		return nil, fmt.Errorf("count drops: %w", err)
 	}
 	s.missed = stats.RecursionMisses
-	if s.hook, err = link.AttachRawTracepoint(link.RawTracepointOptions{Name: tracepoint, Program: w.program}); err != nil {
+	if s.hook, err = link.AttachRawTracepoint(link.RawTracepointOptions{Name: tracepoint, Program: w.objects.TareDrops}); err != nil {
 		return nil, fmt.Errorf("hook up to the tracepoint skb:%s: %w", tracepoint, err)
 	}
 	w.session = s
@@ -129,10 +98,10 @@ func (w *Watcher) Start(flows int) (*Session, error) {
 
 // clear empties all maps.
 func (w *Watcher) clear() error {
-	if err := errors.Join(w.turn.Put(uint32(0), uint32(0)), w.lost.Put(uint32(0), uint64(0))); err != nil {
+	if err := errors.Join(w.objects.Turn.Set(dropsOwnerShared), w.objects.Lost.Set(uint64(0))); err != nil {
 		return fmt.Errorf("count drops: %w", err)
 	}
-	return errors.Join(empty[uint32, uint32](w.ports), empty[end, uint32](w.ends), empty[key, uint64](w.counts))
+	return errors.Join(empty[uint32, dropsOwner](w.objects.TarePorts), empty[dropsEnd, dropsOwner](w.objects.TareEnds), empty[dropsKey, uint64](w.objects.TareCounts))
 }
 
 // empty forgets all that is in a map.
@@ -161,13 +130,5 @@ func (w *Watcher) Close() error {
 	if w.session != nil {
 		errs = append(errs, w.session.Stop())
 	}
-	if w.program != nil {
-		errs = append(errs, w.program.Close())
-	}
-	for _, m := range []*ebpf.Map{w.ports, w.ends, w.turn, w.lost, w.counts} {
-		if m != nil {
-			errs = append(errs, m.Close())
-		}
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, w.objects.Close())...)
 }

@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"tare/internal/result"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestClean(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tare/internal/traffic"
+	"tare/internal/warning"
 )
 
 // crrAnswered is what a server did.
@@ -138,17 +139,17 @@ func (s *crrSession) notes(now kernelTCP) []traffic.Note {
 	const advice = "close: rst, a wider net.ipv4.ip_local_port_range or net.ipv4.tcp_tw_reuse=1 leave more"
 	switch {
 	case s.lacking > 0:
-		notes = append(notes, traffic.Note{Code: "ports_exhausted", Text: fmt.Sprintf(
+		notes = append(notes, traffic.Note{Code: string(warning.PortsExhausted), Text: fmt.Sprintf(
 			"source ports ran out: of the timed %.3g s, %.3g s passed without a free one; %d connections were made in all, and the connection rate is that of the rest of the time (%s)",
 			s.window.Seconds, s.stalled.Seconds(), s.made, advice)})
 	// The kernel gives out every other port first, so half of them is the edge.
 	case s.searching*searchingShare > s.driven && now.timeWait*5 > now.sourcePorts*2:
-		notes = append(notes, traffic.Note{Code: "ports_exhausted", Text: fmt.Sprintf(
+		notes = append(notes, traffic.Note{Code: string(warning.PortsExhausted), Text: fmt.Sprintf(
 			"source ports were nearly used up: %d sockets in TIME_WAIT at the end, of %d ports; %.3g s of %.3g s went into the search for free ones, %d connections were made, and the connection rate suffers from it (%s)",
 			now.timeWait, now.sourcePorts, s.searching.Seconds(), s.driven.Seconds(), s.made, advice)})
 	}
 	if n := now.timeWaitOverflows - s.kernel.timeWaitOverflows; n > 0 {
-		notes = append(notes, traffic.Note{Code: "time_wait_full", Text: fmt.Sprintf(
+		notes = append(notes, traffic.Note{Code: string(warning.TimeWaitFull), Text: fmt.Sprintf(
 			"the kernel's table of connections in TIME_WAIT was full: %d were closed without it, which is cheaper (raise net.ipv4.tcp_max_tw_buckets)", n)})
 	}
 	return notes

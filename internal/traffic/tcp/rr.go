@@ -11,6 +11,7 @@ import (
 	"tare/internal/study"
 	"tare/internal/traffic"
 	"tare/internal/traffic/thread"
+	"tare/internal/warning"
 )
 
 // rr exchanges requests and responses over one or more connections that stay
@@ -203,7 +204,7 @@ func (s *rrSession) Close() traffic.Report {
 		r.Window.Streams = append(r.Window.Streams, n*int64(s.p.ResponseSize))
 	}
 	if s.window.Missed > 0 {
-		r.Notes = append(r.Notes, traffic.Note{Code: "generator_limited", Text: fmt.Sprintf(
+		r.Notes = append(r.Notes, traffic.Note{Code: string(warning.GeneratorLimited), Text: fmt.Sprintf(
 			"%d of %d requests that the schedule of %d/s asked for were not sent: %d flows carried %.0f/s; the round trips are of those sent, and the true ones longer",
 			s.window.Missed, s.window.Slots, s.p.TransactionRate, s.p.Streams, float64(s.window.Messages)/s.window.Seconds)})
 	}

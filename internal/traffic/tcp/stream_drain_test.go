@@ -40,7 +40,7 @@ func TestDrain(t *testing.T) {
 	}{
 		"it arrives slowly": {telling{&slow{left: []int{900, 800, 700, 600, 1, 1}}}, 4, "1 bytes did not arrive, and within 5s the receiver acknowledged none of them"},
 		"nothing arrives":   {telling{&slow{left: []int{900, 900}}}, 0, "900 bytes did not arrive"},
-		"nobody reads it":   {telling{&slow{left: []int{900, 0, 0}}}, 1, "did not read it to its end within 5s"},
+		"nobody reads it":   {telling{&slow{left: []int{900, 0, 0}}}, 1, "did not read it to its end within 30s"},
 		"nobody tells":      {&slow{}, 0, "within 30s"},
 		"it tells no more":  {telling{&slow{left: []int{900, 700, -1}}}, 1, "did not all arrive"},
 	} {

@@ -8,6 +8,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
+	"tare/internal/warning"
 )
 
 // tolerance is the share of its schedule that a sender may miss before a note
@@ -89,11 +90,11 @@ func fairness(streams []int64) (float64, bool) {
 func (w stream) notes(p traffic.Params, r traffic.Report) []traffic.Note {
 	notes := slices.Clone(r.Notes)
 	if p.Threads > 0 && w.path.threads == nil {
-		notes = append(notes, traffic.Note{Code: "threads_not_set", Text: fmt.Sprintf(
+		notes = append(notes, traffic.Note{Code: string(warning.ThreadsNotSet), Text: fmt.Sprintf(
 			"%d threads were asked for, but this end took the portable path, which gives each connection a goroutine", p.Threads)})
 	}
 	if n := r.Window; n.Slots > 0 && float64(n.Missed) > tolerance*float64(n.Slots) {
-		notes = append(notes, traffic.Note{Code: "generator_limited", Text: fmt.Sprintf(
+		notes = append(notes, traffic.Note{Code: string(warning.GeneratorLimited), Text: fmt.Sprintf(
 			"%s missed %d of %d writes that the rate of %d bit/s asked for: TCP or this machine was slower than that", side(p), n.Missed, n.Slots, p.Rate)})
 	}
 	return notes

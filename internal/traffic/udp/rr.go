@@ -12,6 +12,7 @@ import (
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
+	"tare/internal/warning"
 )
 
 // rr exchanges a datagram each way, the next as soon as the answer is there,
@@ -301,10 +302,10 @@ func (s *rrSession) Close() traffic.Report {
 	r.Window.RTT = s.hist
 	r.Datagrams = &traffic.Datagrams{Flows: []traffic.FlowCount{s.flow}, Late: s.late, Foreign: s.foreign + st.Strangers, SocketDrops: st.Dropped}
 	if lost := s.flow.Sent - s.flow.Received; lost > 0 {
-		r.Notes = append(r.Notes, traffic.Note{Code: "lost_exchanges", Text: fmt.Sprintf("%d of %d exchanges had no response within %s", lost, s.flow.Sent, lostAfter)})
+		r.Notes = append(r.Notes, traffic.Note{Code: string(warning.LostExchanges), Text: fmt.Sprintf("%d of %d exchanges had no response within %s", lost, s.flow.Sent, lostAfter)})
 	}
 	if w := r.Window; w.Missed*1000 > w.Slots {
-		r.Notes = append(r.Notes, traffic.Note{Code: "generator_limited", Text: fmt.Sprintf("%d of %d transactions were not begun: each waits for the response before it", w.Missed, w.Slots)})
+		r.Notes = append(r.Notes, traffic.Note{Code: string(warning.GeneratorLimited), Text: fmt.Sprintf("%d of %d transactions were not begun: each waits for the response before it", w.Missed, w.Slots)})
 	}
 	return r
 }

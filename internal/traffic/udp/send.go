@@ -12,6 +12,7 @@ import (
 	"tare/internal/traffic"
 	"tare/internal/traffic/socket"
 	"tare/internal/traffic/thread"
+	"tare/internal/warning"
 )
 
 // sender sends the datagrams of all flows, in turn, from one thread.
@@ -83,7 +84,7 @@ func (s *sender) burst() int { return max(1, s.p.Burst) }
 
 func (s *sender) noOffload(why error) {
 	s.offload = false
-	s.notes = append(s.notes, traffic.Note{Code: "offload_unavailable", Text: fmt.Sprintf("datagrams were sent one at a time: %v", why)})
+	s.notes = append(s.notes, traffic.Note{Code: string(warning.OffloadUnavailable), Text: fmt.Sprintf("datagrams were sent one at a time: %v", why)})
 }
 
 // drive sends for warmup + long and marks what falls into the latter as counted,
@@ -298,7 +299,7 @@ func (s *sender) report() traffic.Report {
 	r.TCP.Wire, r.TCP.Segments = uint64(r.Sent), uint64(r.Messages)
 	r.Datagrams = d
 	if w := r.Window; w.Missed*1000 > w.Slots {
-		r.Notes = append(r.Notes, traffic.Note{Code: "generator_limited", Text: fmt.Sprintf("%d of %d slots were missed: the sender could not keep up with what was asked of it", w.Missed, w.Slots)})
+		r.Notes = append(r.Notes, traffic.Note{Code: string(warning.GeneratorLimited), Text: fmt.Sprintf("%d of %d slots were missed: the sender could not keep up with what was asked of it", w.Missed, w.Slots)})
 	}
 	return r
 }

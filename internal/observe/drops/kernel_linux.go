@@ -1,0 +1,61 @@
+package drops
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/cilium/ebpf/btf"
+)
+
+// reasonNames finds the names of enum skb_drop_reason, without prefix, in the kernel's
+// own description of its types, and whether the tracepoint has the arguments that
+// drops.bpf.c reads: the packet, the function and the reason. Newer kernels have more
+// behind them. The first argument of its type is the kernel's own and not passed.
+func reasonNames(kernel *btf.Spec) (map[uint32]string, error) {
+	var hook *btf.Typedef
+	if err := kernel.TypeByName("btf_trace_"+tracepoint, &hook); err != nil {
+		return nil, err
+	}
+	pointer, ok := btf.UnderlyingType(hook).(*btf.Pointer)
+	if !ok {
+		return nil, fmt.Errorf("%s is no pointer to a function", hook.Name)
+	}
+	proto, ok := pointer.Target.(*btf.FuncProto)
+	if !ok || len(proto.Params) < 3 || pointsTo(proto.Params[1].Type) != "struct sk_buff" || pointsTo(proto.Params[2].Type) != "void" {
+		return nil, fmt.Errorf("%s does not tell the packet and the function that drops it", hook.Name)
+	}
+	if len(proto.Params) > 3 {
+		if e, ok := btf.UnderlyingType(proto.Params[3].Type).(*btf.Enum); ok && e.Name == "skb_drop_reason" {
+			return names(e), nil
+		}
+	}
+	return nil, fmt.Errorf("%s tells no reasons: Linux 5.17 and newer do", hook.Name)
+}
+
+// pointsTo is what a type points to.
+func pointsTo(t btf.Type) string {
+	p, ok := btf.UnderlyingType(t).(*btf.Pointer)
+	if !ok {
+		return ""
+	}
+	switch target := btf.UnderlyingType(p.Target).(type) {
+	case *btf.Struct:
+		return "struct " + target.Name
+	case *btf.Void:
+		return "void"
+	}
+	return ""
+}
+
+// names of the reasons by number. Those of modules, which have a prefix of their own,
+// are in none of the kernel's types.
+func names(e *btf.Enum) map[uint32]string {
+	out := make(map[uint32]string, len(e.Values))
+	for _, v := range e.Values {
+		if v.Value <= math.MaxUint32 {
+			out[uint32(v.Value)] = strings.TrimPrefix(v.Name, "SKB_DROP_REASON_")
+		}
+	}
+	return out
+}

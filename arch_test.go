@@ -28,7 +28,7 @@ var tiers = [][]string{
 	{"internal/driver", "internal/engine", "internal/guest", "internal/agent", "internal/lab"},
 	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts", "internal/foreign"},
 	{"internal/study", "internal/result", "studies"},
-	{"internal/stats", "internal/linuxnet"},
+	{"internal/stats", "internal/linuxnet", "internal/printable"},
 }
 
 // forbidden are imports that the tiers alone would let through.

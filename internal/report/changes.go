@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/printable"
 	"tare/internal/report/chart"
 	"tare/internal/report/say"
 	"tare/internal/result"
@@ -17,6 +18,7 @@ import (
 // two were made with, then cell by cell. Width and colour are as in [Text]. Its only
 // error is that of w.
 func ChangesText(w io.Writer, c result.Changes, opt TextOptions) error {
+	c = printable.Value(c)
 	if opt.Width == 0 {
 		opt.Width = 80
 	}
@@ -44,6 +46,7 @@ func ChangesText(w io.Writer, c result.Changes, opt TextOptions) error {
 
 // ChangesMarkdown writes the same as Markdown.
 func ChangesMarkdown(w io.Writer, c result.Changes) error {
+	c = printable.Value(c)
 	v := changesView{c}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# What changed\n\nBefore: %s\n\nAfter: %s\n", md(runRef(c.Before)), md(runRef(c.After)))
@@ -69,6 +72,7 @@ var changesTemplate string
 
 // ChangesHTML writes the same as a page like that of [HTML].
 func ChangesHTML(w io.Writer, c result.Changes) error {
+	c = printable.Value(c)
 	t, err := template.New("changes").Funcs(template.FuncMap{"mark": markOf, "nowrap": noBreak}).Parse(changesTemplate)
 	if err != nil {
 		return fmt.Errorf("parse the page's template: %w", err)
@@ -90,12 +94,12 @@ const changesLegend = "Before and after are ratios to the baseline; a change is 
 	"run, and not within one, is in no interval."
 
 func runRef(r result.RunRef) string {
-	parts := []string{"run " + orUnknown(say.Clean(r.ID)), say.Clean(r.Started), "tare " + orUnknown(say.Clean(r.Tare.Version))}
+	parts := []string{"run " + orUnknown(r.ID), r.Started, "tare " + orUnknown(r.Tare.Version)}
 	if r.Profile != "" {
-		parts = append(parts, "profile "+say.Clean(r.Profile))
+		parts = append(parts, "profile "+r.Profile)
 	}
 	if r.Status != result.RunComplete {
-		parts = append(parts, say.Clean(string(r.Status)))
+		parts = append(parts, string(r.Status))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -118,7 +122,7 @@ func (v changesView) sections() []remarkSection {
 		}
 	}
 	if v.Noisy != "" {
-		add("! Nothing can be told", []string{say.Clean(v.Noisy)})
+		add("! Nothing can be told", []string{v.Noisy})
 	}
 	var lines []string
 	for _, d := range v.Environment {
@@ -127,20 +131,20 @@ func (v changesView) sections() []remarkSection {
 	add("The two were made with something else", lines)
 	lines = nil
 	for _, m := range v.Modes {
-		text := fmt.Sprintf("%s: %s, now %s", say.Clean(m.Mode), fateWord(m.Before), fateWord(m.After))
+		text := fmt.Sprintf("%s: %s, now %s", m.Mode, fateWord(m.Before), fateWord(m.After))
 		if m.Reason != "" {
-			text += ": " + say.Clean(m.Reason)
+			text += ": " + m.Reason
 		}
 		lines = append(lines, text)
 	}
 	add("Modes of which something else became", lines)
 	lines = nil
 	for _, r := range v.Refused {
-		where := strings.TrimSpace(say.Clean(r.Mode) + " " + say.Clean(r.Workload))
+		where := strings.TrimSpace(r.Mode + " " + r.Workload)
 		if where == "" {
 			where = "everything"
 		}
-		lines = append(lines, where+": "+say.Clean(r.Reason))
+		lines = append(lines, where+": "+r.Reason)
 	}
 	add("Not comparable", lines)
 	if len(v.Cells) == 0 {
@@ -153,7 +157,7 @@ func fateWord(s result.ModeStatus) string {
 	if s == "" {
 		return "not in the run"
 	}
-	return say.Clean(string(s))
+	return string(s)
 }
 
 func difference(scope, name, before, after string) string {
@@ -161,9 +165,9 @@ func difference(scope, name, before, after string) string {
 		if s == "" {
 			return "not told"
 		}
-		return say.Cut(say.Clean(s), 200)
+		return say.Cut(s, 200)
 	}
-	return strings.TrimSpace(say.Clean(scope)+" "+say.Clean(name)) + ": " + value(before) + ", now " + value(after)
+	return strings.TrimSpace(scope+" "+name) + ": " + value(before) + ", now " + value(after)
 }
 
 // changeTable is the changes in one metric of one workload.
@@ -198,7 +202,7 @@ func (v changesView) tables() []changeTable {
 			if !ok {
 				m = result.Metric{Name: c.Metric, Title: c.Metric, Better: c.Better}
 			}
-			heading := say.Clean(c.Workload) + ": " + say.Clean(m.Title)
+			heading := c.Workload + ": " + m.Title
 			if d := direction(m); d != "" {
 				heading += "; " + d
 			}
@@ -210,7 +214,7 @@ func (v changesView) tables() []changeTable {
 }
 
 func rowOf(c result.Change) changeRow {
-	r := changeRow{Mode: say.Clean(c.Mode), Tone: toneOf(c.Verdict)}
+	r := changeRow{Mode: c.Mode, Tone: toneOf(c.Verdict)}
 	if c.Own {
 		scale := say.ScaleFor(c.Unit, values(c.Before, c.After)...)
 		unit := strings.TrimRight(" "+scale.Unit, " ")

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"tare/internal/printable"
 	"tare/internal/result"
 )
 
@@ -111,8 +112,8 @@ func TestLongNames(t *testing.T) {
 			t.Errorf("%s grew from %d to %d bytes", form, len(plain[form]), len(text))
 		}
 	}
-	a, b := name(rename["netns/vxlan"]), name(rename["netns/published"])
-	if a == b || len(a) > mostName || name(a) != a {
+	a, b := printable.Name(rename["netns/vxlan"]), printable.Name(rename["netns/published"])
+	if a == b || len(a) > printable.MostName || printable.Name(a) != a {
 		t.Errorf("%q and %q", a, b)
 	}
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"strings"
 
+	"tare/internal/printable"
 	"tare/internal/report/chart"
 	"tare/internal/result"
 )
@@ -11,7 +12,7 @@ import (
 // or, of a mode that nobody has measured, with what the counters must show. Nothing
 // where nothing is known of the path.
 func PathFigure(m result.Mode) []byte {
-	d := topologyOf(cleanMode(m))
+	d := topologyOf(printable.Value(m))
 	if d == nil {
 		return nil
 	}
@@ -22,7 +23,7 @@ func PathFigure(m result.Mode) []byte {
 // nothing is known of it.
 func PathInWords(m result.Mode) []string {
 	var out []string
-	for _, way := range paths(cleanMode(m).Topology) {
+	for _, way := range paths(printable.Value(m).Topology) {
 		for _, at := range places(way) {
 			var labels []string
 			for _, s := range at.Stops {

@@ -1,16 +1,17 @@
 package report
 
 import (
-	_ "embed"
 	"fmt"
-	"html/template"
 	"io"
 	"slices"
 	"strings"
 
 	"tare/internal/printable"
-	"tare/internal/report/chart"
+	"tare/internal/report/doc"
+	"tare/internal/report/html"
+	"tare/internal/report/markdown"
 	"tare/internal/report/say"
+	"tare/internal/report/text"
 	"tare/internal/result"
 )
 
@@ -18,75 +19,26 @@ import (
 // two were made with, then cell by cell. Width and colour are as in [Text]. Its only
 // error is that of w.
 func ChangesText(w io.Writer, c result.Changes, opt TextOptions) error {
-	c = printable.Value(c)
-	if opt.Width == 0 {
-		opt.Width = 80
-	}
-	p := &printer{width: max(opt.Width, 40), color: opt.Color, told: map[string]bool{}}
-	v := changesView{c}
-	p.wrap("Before: ", runRef(c.Before))
-	p.wrap("After:  ", runRef(c.After))
-	for _, s := range v.sections() {
-		p.blank()
-		p.wrap("", s.Heading)
-		for _, l := range s.Lines {
-			p.wrap(gap, say.Cut(l, 10*p.width))
-		}
-	}
-	for _, t := range v.tables() {
-		if !t.spared() {
-			p.changes(t)
-		}
-	}
-	p.blank()
-	p.wrap("", changesLegend)
-	_, err := w.Write(p.buf.Bytes())
+	_, err := w.Write(text.Changes(changesOf(c), opt))
 	return err
 }
 
 // ChangesMarkdown writes the same as Markdown.
 func ChangesMarkdown(w io.Writer, c result.Changes) error {
-	c = printable.Value(c)
-	v := changesView{c}
-	var b strings.Builder
-	fmt.Fprintf(&b, "# What changed\n\nBefore: %s\n\nAfter: %s\n", md(runRef(c.Before)), md(runRef(c.After)))
-	for _, s := range v.sections() {
-		fmt.Fprintf(&b, "\n%s\n\n", md(s.Heading))
-		for _, l := range s.Lines {
-			fmt.Fprintf(&b, "- %s\n", md(l))
-		}
-	}
-	for _, t := range v.tables() {
-		fmt.Fprintf(&b, "\n## %s\n\n| mode | before | after | change |\n|---|---|---|---|\n", md(t.Heading))
-		for _, r := range t.Rows {
-			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", md(r.Mode), md(r.Before), md(r.After), md(r.Verdict))
-		}
-	}
-	fmt.Fprintf(&b, "\n%s\n", md(changesLegend))
-	_, err := io.WriteString(w, b.String())
+	_, err := w.Write(markdown.Changes(changesOf(c)))
 	return err
 }
 
-//go:embed changes.html
-var changesTemplate string
-
 // ChangesHTML writes the same as a page like that of [HTML].
 func ChangesHTML(w io.Writer, c result.Changes) error {
-	c = printable.Value(c)
-	t, err := template.New("changes").Funcs(template.FuncMap{"mark": markOf, "nowrap": noBreak}).Parse(changesTemplate)
-	if err != nil {
-		return fmt.Errorf("parse the page's template: %w", err)
-	}
-	v := changesView{c}
-	style, hash := Style()
-	return t.Execute(w, struct {
-		Style     template.CSS
-		StyleHash string
-		From, To  string
-		Sections  []remarkSection
-		Tables    []changeTable
-		Legend    string
-	}{style, hash, runRef(c.Before), runRef(c.After), v.sections(), v.tables(), changesLegend})
+	_, err := w.Write(html.Changes(changesOf(c)))
+	return err
+}
+
+// changesOf words changes.
+func changesOf(c result.Changes) doc.Changes {
+	v := changesView{printable.Value(c)}
+	return doc.Changes{Before: runRef(v.Before), After: runRef(v.After), Remarks: v.sections(), Tables: v.tables(), Legend: changesLegend}
 }
 
 const changesLegend = "Before and after are ratios to the baseline; a change is that of the ratio, with the interval that the spread of " +
@@ -107,18 +59,12 @@ func runRef(r result.RunRef) string {
 // changesView words changes.
 type changesView struct{ result.Changes }
 
-// remarkSection is a heading with lines below it.
-type remarkSection struct {
-	Heading string
-	Lines   []string
-}
-
 // sections are what stands above the figures.
-func (v changesView) sections() []remarkSection {
-	var out []remarkSection
+func (v changesView) sections() []doc.Remarks {
+	var out []doc.Remarks
 	add := func(heading string, lines []string) {
 		if len(lines) > 0 {
-			out = append(out, remarkSection{heading, lines})
+			out = append(out, doc.Remarks{Heading: heading, Lines: lines})
 		}
 	}
 	if v.Noisy != "" {
@@ -170,28 +116,9 @@ func difference(scope, name, before, after string) string {
 	return strings.TrimSpace(scope+" "+name) + ": " + value(before) + ", now " + value(after)
 }
 
-// changeTable is the changes in one metric of one workload.
-type changeTable struct {
-	Heading string
-	Rows    []changeRow
-	detail  bool
-}
-
-// spared says that a terminal can do without the table: a detail that nothing is known
-// to have changed in.
-func (t changeTable) spared() bool {
-	return t.detail && !slices.ContainsFunc(t.Rows, func(r changeRow) bool { return r.Tone == chart.Worse || r.Tone == chart.Better })
-}
-
-// changeRow is one mode.
-type changeRow struct {
-	Mode, Before, After, Verdict string
-	Tone                         chart.Tone
-}
-
 // tables gathers the cells, the metric that stands for its workload first.
-func (v changesView) tables() []changeTable {
-	var out []changeTable
+func (v changesView) tables() []doc.ChangeTable {
+	var out []doc.ChangeTable
 	var keys []string
 	for _, c := range v.Cells {
 		key := c.Workload + "\x00" + c.Metric
@@ -206,15 +133,15 @@ func (v changesView) tables() []changeTable {
 			if d := direction(m); d != "" {
 				heading += "; " + d
 			}
-			out = append(out, changeTable{Heading: heading, detail: m.Detail})
+			out = append(out, doc.ChangeTable{Heading: heading, Detail: m.Detail})
 		}
 		out[i].Rows = append(out[i].Rows, rowOf(c))
 	}
 	return out
 }
 
-func rowOf(c result.Change) changeRow {
-	r := changeRow{Mode: c.Mode, Tone: toneOf(c.Verdict)}
+func rowOf(c result.Change) doc.ChangeRow {
+	r := doc.ChangeRow{Mode: c.Mode, Tone: toneOf(c.Verdict)}
 	if c.Own {
 		scale := say.ScaleFor(c.Unit, values(c.Before, c.After)...)
 		unit := strings.TrimRight(" "+scale.Unit, " ")
@@ -241,35 +168,4 @@ func ChangeVerdict(c result.Change) string {
 		return "cannot tell: too few blocks"
 	}
 	return say.Verdict(c.Cell())
-}
-
-// changes writes a table.
-func (p *printer) changes(t changeTable) {
-	p.blank()
-	p.wrap("", t.Heading)
-	var mode, before, after int
-	for _, r := range t.Rows {
-		mode, before, after = max(mode, say.Width(r.Mode)), max(before, say.Width(r.Before)), max(after, say.Width(r.After))
-	}
-	mode = min(mode, p.width/3)
-	for _, r := range t.Rows {
-		lead := gap + say.Pad(say.CutMiddle(r.Mode, mode), mode) + gap + say.Pad(r.Before, before) + gap + say.Pad(r.After, after) + gap
-		room := p.width - say.Width(lead)
-		switch {
-		case room < 0: // not even the figures fit
-			p.wide(gap + r.Mode)
-			p.wrap(gap+gap, r.Before+", now "+r.After)
-			lead = gap + gap
-		case room < 24:
-			p.wide(lead)
-			lead = gap + gap
-		}
-		room = p.width - say.Width(lead)
-		for i, l := range say.Wrap(r.Verdict, room) {
-			if i > 0 {
-				lead = strings.Repeat(" ", say.Width(lead))
-			}
-			p.buf.WriteString(strings.TrimRight(lead+p.paint(r.Tone, l), " ") + "\n")
-		}
-	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"tare/internal/report/chart"
+	"tare/internal/report/doc"
 	"tare/internal/result"
 )
 
@@ -165,19 +166,19 @@ func TestLossCurve(t *testing.T) {
 }
 
 func TestMatrix(t *testing.T) {
-	m := newMatrix(newView(drawable(3)), func(t table) string { return "at-" + t.Metric.Name })
+	m := newBuilder(newView(drawable(3))).matrix()[0].(doc.Section).Blocks[0].(doc.Matrix)
 	var heads []string
 	for _, c := range m.Columns {
-		heads = append(heads, c.Anchor)
+		heads = append(heads, c.To)
 	}
-	if diff := cmp.Diff([]string{"at-goodput", "at-throughput_0", "at-throughput_1"}, heads); diff != "" {
+	if diff := cmp.Diff([]string{"w1-1", "w2-1", "w2-2"}, heads); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)
 	}
 	rows := m.Groups[0].Rows
-	want := []matrixCell{
-		{chart.Unsure, "0.97", "0.90-1.05", "cannot tell: about 9 more blocks"},
-		{chart.Worse, "0.50", "0.48-0.52", "worse"},
-		{chart.Absent, "-", "", "not judged; trials: 3 valid"},
+	want := []doc.MatrixCell{
+		{Tone: chart.Unsure, Text: "0.97", CI: "0.90-1.05", Words: "cannot tell: about 9 more blocks"},
+		{Tone: chart.Worse, Text: "0.50", CI: "0.48-0.52", Words: "worse"},
+		{Tone: chart.Absent, Text: "-", CI: "", Words: "not judged; trials: 3 valid"},
 	}
 	if diff := cmp.Diff(want, rows[1].Cells); diff != "" {
 		t.Errorf("cells (-want +got):\n%s", diff)
@@ -185,7 +186,7 @@ func TestMatrix(t *testing.T) {
 	if rows[2].Out != "unsupported: the kernel has no such link" {
 		t.Errorf("what is not there: %+v", rows[2])
 	}
-	if newMatrix(newView(Input{}), func(table) string { return "" }) != nil {
+	if newBuilder(newView(Input{})).matrix() != nil {
 		t.Error("a matrix of nothing")
 	}
 }
@@ -209,8 +210,10 @@ func TestChartsAreBounded(t *testing.T) {
 	if spots > mostSpots || !strings.Contains(s.Caption, fmt.Sprintf("at most %d are drawn", mostSpots/3)) {
 		t.Errorf("%d spots: %s", spots, s.Caption)
 	}
-	if l := v.newHTMLLog(v.Workloads[0], began(v), nil); len(l.Rows) != mostLog || !strings.HasPrefix(l.Caption, "600 of 6003 trials") {
-		t.Errorf("%d rows: %s", len(l.Rows), l.Caption)
+	b := newBuilder(v)
+	l := b.log(v.Workloads[0])[0].(doc.Details).Blocks[0].(doc.Table)
+	if rows := l.Groups[0].Rows; len(rows) != mostLog || !strings.HasPrefix(l.Caption, "600 of 6003 trials") {
+		t.Errorf("%d rows: %s", len(rows), l.Caption)
 	}
 	curve, _ := v.Workloads[1].lossCurve()
 	for _, l := range curve.Plane.Lanes {
@@ -218,8 +221,10 @@ func TestChartsAreBounded(t *testing.T) {
 			t.Errorf("%d steps", len(l.Spots))
 		}
 	}
-	if all, more := fewLost(make([]int, 1000)); len(all) != mostLostRows || more == "" {
-		t.Errorf("%d, %q", len(all), more)
+	b.Lost = make([]result.Trial, 1000)
+	lost := b.lost().(doc.Section).Blocks
+	if n := len(lost[1].(doc.List).Items); n != mostLostRows || lost[2].(doc.Paragraph).Text == "" {
+		t.Errorf("%d, %+v", n, lost[2])
 	}
 }
 

@@ -4,53 +4,16 @@ import (
 	"strings"
 
 	"tare/internal/report/chart"
+	"tare/internal/report/doc"
 	"tare/internal/report/say"
 	"tare/internal/result"
 )
 
 // matrix is every mode by every main metric, with its verdict: what a reader looks at
-// first.
-type matrix struct {
-	Works   []matrixWork
-	Columns []matrixColumn
-	Groups  []matrixGroup
-}
-
-// matrixWork heads the columns of a workload.
-type matrixWork struct {
-	ID string
-	N  int
-}
-
-// matrixColumn is a metric of a workload.
-type matrixColumn struct {
-	Title, Unit, Anchor string
-	table               table
-}
-
-type matrixGroup struct {
-	Heading string
-	Rows    []matrixRow
-}
-
-// matrixRow is a mode. Out says why there is nothing of it.
-type matrixRow struct {
-	Mode  string
-	Group int
-	Out   string
-	Cells []matrixCell
-}
-
-// matrixCell is a figure or a ratio, its interval and the verdict.
-type matrixCell struct {
-	Tone             chart.Tone
-	Value, CI, Words string
-}
-
-// newMatrix is the matrix of a run. A sweep has its own table; a metric of which there
-// is no figure has no column. Anchor finds where a metric is told of.
-func newMatrix(v view, anchor func(table) string) *matrix {
-	m := &matrix{}
+// first. A sweep has its own table; a metric of which there is no figure has no column.
+func (b *builder) matrix() []doc.Block {
+	m := doc.Matrix{By: "matrix", Caption: "Every mode by its main figures"}
+	var columns []table
 	add := func(id string, tables []table) {
 		n := 0
 		for _, t := range tables {
@@ -58,31 +21,32 @@ func newMatrix(v view, anchor func(table) string) *matrix {
 				continue // the far tail has a chart of its own
 			}
 			n++
-			m.Columns = append(m.Columns, matrixColumn{t.Metric.Title, t.unit(), anchor(t), t})
+			columns = append(columns, t)
+			m.Columns = append(m.Columns, doc.MatrixColumn{Title: t.Metric.Title, Unit: t.unit(), To: b.anchorOf(t)})
 		}
 		if n > 0 {
-			m.Works = append(m.Works, matrixWork{id, n})
+			m.Works = append(m.Works, doc.MatrixWork{Name: id, N: n})
 		}
 	}
-	for _, w := range v.Workloads {
-		if !v.swept(w.ID) {
+	for _, w := range b.Workloads {
+		if !b.swept(w.ID) {
 			add(w.ID, w.Tables)
 		}
 	}
-	if p := v.Evidence.Pass; p != nil {
+	if p := b.Evidence.Pass; p != nil {
 		add("at a fixed rate", p.billed())
 	}
-	if len(m.Columns) == 0 {
+	if len(columns) == 0 {
 		return nil
 	}
-	for _, g := range m.Columns[0].table.Groups {
-		group := matrixGroup{Heading: g.Heading}
+	for _, g := range columns[0].Groups {
+		group := doc.MatrixGroup{Head: g.Heading}
 		for _, r := range g.Rows {
-			group.Rows = append(group.Rows, m.row(r))
+			group.Rows = append(group.Rows, r.acrossMetrics(columns))
 		}
 		m.Groups = append(m.Groups, group)
 	}
-	return m
+	return []doc.Block{doc.Section{ID: "matrix", Head: doc.Heading{Text: "All modes, all main figures"}, Nav: "All modes", Blocks: []doc.Block{m}}}
 }
 
 // worthAColumn says that a table tells anything but that nothing happened.
@@ -98,26 +62,27 @@ func (t table) worthAColumn() bool {
 	return false
 }
 
-func (m *matrix) row(r row) matrixRow {
-	out := matrixRow{Mode: r.Mode.ID, Group: r.No}
+// acrossMetrics is a mode in the matrix.
+func (r row) acrossMetrics(columns []table) doc.MatrixRow {
+	out := doc.MatrixRow{Mode: r.Mode.ID, Group: r.No}
 	if unmeasured(r.Mode) {
 		out.Out = say.Cut(fate(r.Mode), longReason)
 		return out
 	}
-	for _, c := range m.Columns {
-		own, ok := c.table.of(r.Mode.ID)
+	for _, c := range columns {
+		own, ok := c.of(r.Mode.ID)
 		if !ok {
-			out.Cells = append(out.Cells, matrixCell{Tone: chart.Plain, Value: say.Unknown})
+			out.Cells = append(out.Cells, doc.MatrixCell{Tone: chart.Plain, Text: say.Unknown})
 			continue
 		}
-		out.Cells = append(out.Cells, own.inMatrix(c.table.Scale))
+		out.Cells = append(out.Cells, own.inMatrix(c.Scale))
 	}
 	return out
 }
 
 // inMatrix is a row of a table as one cell.
-func (r row) inMatrix(s say.Scale) matrixCell {
-	c := matrixCell{Tone: r.tone(), Value: say.Unknown}
+func (r row) inMatrix(s say.Scale) doc.MatrixCell {
+	c := doc.MatrixCell{Tone: r.tone(), Text: say.Unknown}
 	if r.Cell == nil {
 		c.Words = say.Cut(r.unjudged(), 60)
 		if len(r.Trials) > 0 {
@@ -129,7 +94,7 @@ func (r row) inMatrix(s say.Scale) matrixCell {
 	if r.Cell.Ratio != nil {
 		text = r.ratio()
 	}
-	c.Value, c.CI, _ = strings.Cut(text, " (")
+	c.Text, c.CI, _ = strings.Cut(text, " (")
 	c.CI = strings.TrimSuffix(c.CI, ")")
 	switch {
 	case r.Baseline && r.Cell.Verdict == "":
@@ -149,9 +114,3 @@ func (r row) inMatrix(s say.Scale) matrixCell {
 	}
 	return c
 }
-
-// Span is how many columns there are.
-func (m matrix) Span() int { return len(m.Columns) }
-
-// All is Span with the mode's name.
-func (m matrix) All() int { return len(m.Columns) + 1 }

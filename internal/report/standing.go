@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"tare/internal/report/say"
 	"tare/internal/result"
 )
 
@@ -83,15 +82,4 @@ func standingsOf(modes []result.Mode) []standing {
 		out[i].Modes = append(out[i].Modes, m.ID)
 	}
 	return out
-}
-
-// standings writes them for a terminal.
-func (p *printer) standings(v view) {
-	for i, s := range standingsOf(v.Run.Modes) {
-		if i == 0 {
-			p.blank()
-			p.buf.WriteString("Modes\n")
-		}
-		p.wrap("  ", say.Cut(s.Names()+": "+s.Text(), 600))
-	}
 }

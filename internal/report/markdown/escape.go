@@ -1,15 +1,19 @@
-package report
+package markdown
 
 import (
+	"fmt"
 	"strings"
 
-	"tare/internal/report/say"
+	"tare/internal/printable"
 )
+
+// unknown is what stands where there is no number.
+const unknown = "-"
 
 // md escapes text for one line of Markdown: nothing in it formats, links, ends a
 // table's cell or passes as HTML.
 func md(s string) string {
-	s = say.Clean(s)
+	s = printable.Clean(s)
 	var b strings.Builder
 	rs := []rune(s)
 	for i, r := range rs {
@@ -28,7 +32,7 @@ func md(s string) string {
 			}
 			b.WriteRune(r)
 		case '#', '+', '-', '=': // formats at the start of a line only
-			if i == 0 && s != say.Unknown {
+			if i == 0 && s != unknown {
 				b.WriteByte('\\')
 			}
 			b.WriteRune(r)
@@ -68,4 +72,24 @@ func longestRun(s string, of byte) int {
 		longest = max(longest, run)
 	}
 	return longest
+}
+
+// number escapes a number of a table's cell with what stands beside it: signs at its start
+// mean nothing there.
+func number(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "\\|").Replace(s)
+}
+
+// entities escapes text within HTML that stands in Markdown, where a backslash would
+// be seen: whatever means something in either is written as a number.
+func entities(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strings.ContainsRune("\\`*_[]()<>&|#!~\"'", r) {
+			fmt.Fprintf(&b, "&#%d;", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }

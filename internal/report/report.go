@@ -1,123 +1,122 @@
 // Package report makes what people read of a run: a table for the terminal, a
-// Markdown page, one self-contained HTML page, and figures as SVG.
-//
-// All of them show the same things in the same words: every mode, measured or
-// not, with the reason where not; every figure with its interval; the verdict in
-// words; what was ruled out; what a careful reader must be warned of. They work
-// on what there is: a run that was interrupted before its first trial is a
-// report too.
+// Markdown page, one self-contained HTML page, and figures as SVG. Package view says
+// what they show; packages text, markdown and html write it.
 package report
 
 import (
-	"slices"
+	"html/template"
+	"io"
 
-	"tare/internal/printable"
-	"tare/internal/report/say"
+	"tare/internal/report/doc"
+	"tare/internal/report/html"
+	"tare/internal/report/markdown"
+	"tare/internal/report/text"
+	"tare/internal/report/view"
 	"tare/internal/result"
 )
 
 // Input is what a report is made of. Everything in it may come from outside and
 // is cleaned and escaped for where it is shown.
-type Input struct {
-	Run         result.Run
-	Trials      []result.Trial
-	Title       string // of the study; the run's id when empty
-	Description string
-	Command     string // how to repeat the run; not shown when empty
-	// FiguresDir is where, relative to the Markdown page, the files of Figures
-	// are; the page shows no figures when it is empty.
-	FiguresDir string
+type Input = view.Input
+
+// TextOptions says how to write for a terminal.
+type TextOptions = text.Options
+
+// Prepared is a report that was worked out once, to be written in several forms: of a
+// run with very many trials that takes longer than writing it.
+type Prepared struct {
+	report view.Report
+	doc    doc.Document
 }
 
-// clean is in with every string fit to be shown on one line, and without the figures of
-// modes that were not measured: a mode that is void, unsupported or failed has none,
-// whatever a file says. It changes nothing of what it was given.
-func (in Input) clean() Input {
-	in.Title = say.Cut(say.Clean(in.Title), 1000)
-	in.Description = say.Cut(say.CleanLines(in.Description), printable.MostProse)
-	in.Command = printable.Prose(in.Command)
-	in.Run, in.Trials = printable.Value(in.Run), printable.Value(in.Trials)
-	if in.Title == "" {
-		in.Title = "Run " + orUnknown(in.Run.ID)
-	}
-	r := &in.Run
-	unfit := map[string]bool{}
-	r.Modes = slices.Clone(r.Modes)
-	for i, m := range r.Modes {
-		unfit[m.ID] = unmeasured(m)
-		r.Modes[i].Facts = together(m.Facts, r.Hosts)
-	}
-	r.Cells = fit(r.Cells, unfit, func(c result.Cell) string { return c.Mode })
-	r.Breakdowns = fit(r.Breakdowns, unfit, func(b result.Breakdown) string { return b.Mode })
-	r.Losses = fit(r.Losses, unfit, func(l result.LossSummary) string { return l.Mode })
-	r.ECDFs = fit(r.ECDFs, unfit, func(e result.ECDF) string { return e.Mode })
-	r.TCPLimits = fit(r.TCPLimits, unfit, func(l result.TCPLimits) string { return l.Mode })
-	r.Comparisons = each(r.Comparisons, func(c result.Comparison) result.Comparison {
-		if c.ID == "" {
-			c.ID = c.A.ID + "/" + c.B.ID
-		}
-		if slices.ContainsFunc(slices.Concat(c.A.Terms(), c.B.Terms()), func(s *result.Side) bool { return unfit[s.Mode] }) {
-			return withoutFigures(c)
-		}
-		return c
-	})
-	in.Trials = withoutUnfit(in.Trials, unfit)
-	return in
+// Prepare works out a report.
+func Prepare(in Input) Prepared {
+	r := view.New(in)
+	return Prepared{r, r.Document()}
 }
 
-// fit are those of modes that were measured.
-func fit[T any](of []T, unfit map[string]bool, mode func(T) string) []T {
-	return slices.DeleteFunc(slices.Clone(of), func(x T) bool { return unfit[mode(x)] })
+// Text writes the report for a terminal: no line is wider than opt.Width, but for
+// a quoted command, and only opt.Color brings in escape sequences. Its only error
+// is that of w.
+func Text(w io.Writer, in Input, opt TextOptions) error { return Prepare(in).Text(w, opt) }
+
+// Text writes the report as [Text] does.
+func (r Prepared) Text(w io.Writer, opt TextOptions) error {
+	_, err := w.Write(text.Write(r.doc, opt))
+	return err
 }
 
-// withoutUnfit takes their figures from the trials of modes that were not measured. There
-// may be very many trials: they are copied only if there are any such.
-func withoutUnfit(trials []result.Trial, unfit map[string]bool) []result.Trial {
-	copied := false
-	for i := range trials {
-		if !unfit[trials[i].Mode] {
-			continue
-		}
-		if !copied {
-			trials, copied = slices.Clone(trials), true
-		}
-		t := &trials[i]
-		t.Metrics, t.Search, t.Steps = nil, nil, nil
-	}
-	return trials
+// Markdown writes the report as a page of GitHub-flavoured Markdown. Its only
+// error is that of w.
+func Markdown(w io.Writer, in Input) error { return Prepare(in).Markdown(w) }
+
+// Markdown writes the report as [Markdown] does.
+func (r Prepared) Markdown(w io.Writer) error {
+	_, err := w.Write(markdown.Write(r.doc))
+	return err
 }
 
-// withoutFigures is a comparison of what was not measured.
-func withoutFigures(c result.Comparison) result.Comparison {
-	var side func(s result.Side) result.Side
-	side = func(s result.Side) result.Side {
-		bare := result.Side{ID: s.ID, Mode: s.Mode, Workload: s.Workload}
-		if len(s.Of) > 0 {
-			bare.Of = each(s.Of, side)
-		}
-		return bare
-	}
-	return result.Comparison{ID: c.ID, Title: c.Title, A: side(c.A), B: side(c.B), Reason: c.Reason}
+// HTML writes the report as one page that needs nothing else: no request to
+// anywhere. Its one script makes it handier, and nothing is missing without it. A
+// Content-Security-Policy with the hashes of its style and of its script holds it to
+// that, whatever the run's strings contain. Its only error is that of w.
+func HTML(w io.Writer, in Input) error { return Prepare(in).HTML(w) }
+
+// HTML writes the report as [HTML] does.
+func (r Prepared) HTML(w io.Writer) error {
+	_, err := w.Write(html.Write(r.doc))
+	return err
 }
 
-// unmeasured says that a mode has no figures. A mode of a run that broke off may
-// not have a status yet; its trials still count.
-func unmeasured(m result.Mode) bool {
-	return m.Status != result.ModeMeasured && m.Status != ""
+// Figures draws the figures of a run: file name, such as "tcp_stream-goodput.svg", to a
+// standalone SVG. What nobody measured has none.
+func Figures(in Input) (map[string][]byte, error) { return Prepare(in).Figures() }
+
+// Figures draws them as [Figures] does.
+func (r Prepared) Figures() (map[string][]byte, error) { return r.report.Figures(), nil }
+
+// PathFigure draws the path of a mode as an SVG file: with what its last proof showed,
+// or, of a mode that nobody has measured, with what the counters must show. Nothing
+// where nothing is known of the path.
+func PathFigure(m result.Mode) []byte { return view.PathFigure(m) }
+
+// PathInWords is the way through a mode by its steps, place by place; empty where
+// nothing is known of it.
+func PathInWords(m result.Mode) []string { return view.PathInWords(m) }
+
+// ChangesText writes for a terminal what changed from one run to another: first what the
+// two were made with, then cell by cell. Width and colour are as in [Text]. Its only
+// error is that of w.
+func ChangesText(w io.Writer, c result.Changes, opt TextOptions) error {
+	_, err := w.Write(text.Changes(view.Changes(c), opt))
+	return err
 }
 
-// each is a new slice of f of every element.
-func each[T any](in []T, f func(T) T) []T {
-	out := make([]T, len(in))
-	for i, v := range in {
-		out[i] = f(v)
-	}
-	return out
+// ChangesMarkdown writes the same as Markdown.
+func ChangesMarkdown(w io.Writer, c result.Changes) error {
+	_, err := w.Write(markdown.Changes(view.Changes(c)))
+	return err
 }
 
-func orUnknown(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
+// ChangesHTML writes the same as a page like that of [HTML].
+func ChangesHTML(w io.Writer, c result.Changes) error {
+	_, err := w.Write(html.Changes(view.Changes(c)))
+	return err
+}
+
+// ChangeVerdict words the answer: "worse: -14 % (-17 % to -11 %)".
+func ChangeVerdict(c result.Change) string { return view.ChangeVerdict(c) }
+
+// Style is how pages look, with the source by which a Content-Security-Policy lets it
+// in and nothing else.
+func Style() (style template.CSS, source string) {
+	text, source := html.Style()
+	return template.CSS(text), source
+}
+
+// Script is what makes pages handier, with the source by which a
+// Content-Security-Policy lets it in and nothing else.
+func Script() (script template.JS, source string) {
+	text, source := html.Script()
+	return template.JS(text), source
 }

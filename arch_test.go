@@ -26,7 +26,7 @@ var tiers = [][]string{
 	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts", "internal/foreign", "internal/analysis"},
 	{"internal/store"},
 	{"internal/study", "internal/result", "studies"},
-	{"internal/stats", "internal/linuxnet", "internal/process", "internal/runid", "internal/warning"},
+	{"internal/stats", "internal/linuxnet", "internal/printable", "internal/process", "internal/runid", "internal/warning"},
 }
 
 // forbidden are imports that the tiers alone would let through.

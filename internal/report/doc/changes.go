@@ -1,0 +1,31 @@
+package doc
+
+import "tare/internal/report/chart"
+
+// Changes is what changed from one run to another.
+type Changes struct {
+	Before, After string // the two runs
+	Remarks       []Remarks
+	Tables        []ChangeTable
+	Legend        string
+}
+
+// Remarks are lines below a heading.
+type Remarks struct {
+	Heading string
+	Lines   []string
+}
+
+// ChangeTable is the changes in one metric of one workload. Detail says that it is one
+// that a first look can do without.
+type ChangeTable struct {
+	Heading string
+	Rows    []ChangeRow
+	Detail  bool
+}
+
+// ChangeRow is one mode.
+type ChangeRow struct {
+	Mode, Before, After, Verdict string
+	Tone                         chart.Tone
+}

@@ -1,0 +1,69 @@
+package text
+
+import (
+	"slices"
+	"strings"
+
+	"tare/internal/report/chart"
+	"tare/internal/report/doc"
+	"tare/internal/report/say"
+)
+
+// Changes is what changed from one run to another, as [Write] writes a document.
+func Changes(c doc.Changes, opt Options) []byte {
+	p := newPrinter(opt)
+	p.wrap("Before: ", c.Before)
+	p.wrap("After:  ", c.After)
+	for _, s := range c.Remarks {
+		p.blank()
+		p.wrap("", s.Heading)
+		for _, l := range s.Lines {
+			p.wrap(gap, say.Cut(l, 10*p.width))
+		}
+	}
+	for _, t := range c.Tables {
+		if !spared(t) {
+			p.changes(t)
+		}
+	}
+	p.blank()
+	p.wrap("", c.Legend)
+	return p.buf.Bytes()
+}
+
+// spared says that a terminal can do without the table: a detail that nothing is known
+// to have changed in.
+func spared(t doc.ChangeTable) bool {
+	return t.Detail && !slices.ContainsFunc(t.Rows, func(r doc.ChangeRow) bool { return r.Tone == chart.Worse || r.Tone == chart.Better })
+}
+
+// changes writes a table.
+func (p *printer) changes(t doc.ChangeTable) {
+	p.blank()
+	p.wrap("", t.Heading)
+	var mode, before, after int
+	for _, r := range t.Rows {
+		mode, before, after = max(mode, say.Width(r.Mode)), max(before, say.Width(r.Before)), max(after, say.Width(r.After))
+	}
+	mode = min(mode, p.width/3)
+	for _, r := range t.Rows {
+		lead := gap + say.Pad(say.CutMiddle(r.Mode, mode), mode) + gap + say.Pad(r.Before, before) + gap + say.Pad(r.After, after) + gap
+		room := p.width - say.Width(lead)
+		switch {
+		case room < 0: // not even the figures fit
+			p.wide(gap + r.Mode)
+			p.wrap(gap+gap, r.Before+", now "+r.After)
+			lead = gap + gap
+		case room < 24:
+			p.wide(lead)
+			lead = gap + gap
+		}
+		room = p.width - say.Width(lead)
+		for i, l := range say.Wrap(r.Verdict, room) {
+			if i > 0 {
+				lead = strings.Repeat(" ", say.Width(lead))
+			}
+			p.buf.WriteString(strings.TrimRight(lead+p.paint(r.Tone, l), " ") + "\n")
+		}
+	}
+}

@@ -1,0 +1,380 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"tare/internal/report/doc"
+	"tare/internal/report/say"
+	"tare/internal/result"
+	"time"
+)
+
+// about lists what identifies a run, for the long reports.
+func about(v view) []result.Fact {
+	r := v.Run
+	if r.Source != "" {
+		return []result.Fact{
+			{Name: "numbers of", Value: r.Source},
+			{Name: "compared", Value: paired(r)},
+			{Name: "judged by", Value: "tare " + version(r)},
+			{Name: "values", Value: v.Tally.String()},
+		}
+	}
+	finished := "unknown"
+	if !r.Finished.IsZero() {
+		finished = say.Time(r.Finished)
+		if d := took(r); d != "" {
+			finished += ", after " + d
+		}
+	}
+	return []result.Fact{
+		{Name: "run", Value: orUnknown(r.ID)},
+		{Name: "status", Value: orUnknown(string(r.Status))},
+		{Name: "started", Value: say.Time(r.Started)},
+		{Name: "finished", Value: finished},
+		{Name: "profile", Value: orUnknown(r.Profile)},
+		{Name: "seed", Value: seed(r)},
+		{Name: "tare", Value: version(r)},
+		{Name: "trials", Value: v.Tally.String()},
+	}
+}
+
+// paired says how numbers that came from elsewhere were compared.
+func paired(r result.Run) string {
+	switch r.Pairing {
+	case "block":
+		return "values paired by block"
+	case "order":
+		return "values paired in their order"
+	}
+	return "values not paired"
+}
+
+// seed is the run's seed; a run that broke off before it wrote run.json has none.
+func seed(r result.Run) string {
+	if r.Seed == 0 {
+		return "unknown"
+	}
+	return strconv.FormatUint(r.Seed, 10)
+}
+
+// took is how long a run took; empty when that is not known.
+func took(r result.Run) string {
+	if r.Started.IsZero() || r.Finished.IsZero() || r.Finished.Before(r.Started) {
+		return ""
+	}
+	return say.Duration(r.Finished.Sub(r.Started))
+}
+
+func version(r result.Run) string {
+	s := orUnknown(r.Tare.Version)
+	if r.Tare.Commit != "" {
+		s += " (" + say.Cut(r.Tare.Commit, 15) + ")"
+	}
+	return s
+}
+
+// particulars are what identifies a run, in one line.
+func particulars(v view) []string {
+	if v.Run.Source != "" {
+		return []string{paired(v.Run), "judged by tare " + version(v.Run)}
+	}
+	out := []string{"run " + orUnknown(v.Run.ID)}
+	if v.Run.Profile != "" {
+		out = append(out, "profile "+v.Run.Profile)
+	}
+	out = append(out, "seed "+seed(v.Run), say.Time(v.Run.Started))
+	if d := took(v.Run); d != "" {
+		out = append(out, "took "+d)
+	}
+	return append(out, "tare "+version(v.Run))
+}
+
+// alike joins hosts of which the same is known: "a, b".
+func alike(hosts []result.Host) []result.Host {
+	var out []result.Host
+	for _, h := range hosts {
+		i := slices.IndexFunc(out, func(o result.Host) bool { return slices.Equal(o.Facts, h.Facts) })
+		if i < 0 {
+			out = append(out, h)
+			continue
+		}
+		out[i].Name += ", " + h.Name
+	}
+	return out
+}
+
+// lost says which trial does not count and why.
+func lost(t result.Trial, reason int) string {
+	text := string(t.Status) + ": " + place(t)
+	if t.Reason == "" {
+		return text + ": no reason is recorded"
+	}
+	return text + ": " + say.Cut(t.Reason, reason)
+}
+
+// warning is a warning with what it is about.
+func warning(w result.Warning) string {
+	text := w.Text
+	if text == "" {
+		text = w.Code
+	}
+	if w.Scope == "" || w.Scope == "run" {
+		return text
+	}
+	return w.Scope + ": " + text
+}
+
+func facts(fs []result.Fact) string {
+	var parts []string
+	for _, f := range fs {
+		parts = append(parts, f.Name+" "+f.Value)
+	}
+	if len(parts) == 0 {
+		return "nothing is known"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// methodText says in short how the figures came about.
+func methodText(v view) []string {
+	if v.Run.Source != "" {
+		return nil
+	}
+	text := "A trial gives one number. A block holds every mode once, its baseline among them, in an order drawn from the seed. " +
+		"A ratio is the geometric mean, over the blocks, of a mode's trial to its baseline's, with the 95 % interval that Student's t gives the paired logarithms. "
+	if m := marginOf(v); m > 0 {
+		text += fmt.Sprintf("Modes are the same where two one-sided tests show the ratio to be within %s; ", say.Percent(m))
+	} else {
+		text += "Modes are the same where two one-sided tests show the ratio to be within the margin; "
+	}
+	return []string{text + "probabilities are adjusted over the modes by Holm's method. What shows neither cannot be told, and how many more blocks it would take is a forecast."}
+}
+
+// marginOf is the margin of a run's verdicts, 0 where there are none or several.
+func marginOf(v view) float64 {
+	m := 0.0
+	for _, c := range v.Run.Cells {
+		switch {
+		case c.Margin <= 0:
+		case m == 0:
+			m = c.Margin
+		case m != c.Margin:
+			return 0
+		}
+	}
+	return m
+}
+
+// began is when the first trial did; the run's own time where none is known.
+func began(v view) time.Time {
+	var first time.Time
+	for _, t := range v.Trials {
+		if !t.Started.IsZero() && (first.IsZero() || t.Started.Before(first)) {
+			first = t.Started
+		}
+	}
+	return first
+}
+
+// limitFact ends the name of a fact that says what an end of a mode was limited
+// to: "client limit", "server limit".
+const limitFact = "limit"
+
+// limitsOf words what the ends of a mode were limited to: "0.5 CPUs, 64 MiB each",
+// or by end where they differ. Empty for no limit.
+func limitsOf(m result.Mode) string {
+	var parts, bare []string
+	for _, f := range m.Facts {
+		if name, ok := strings.CutSuffix(f.Name, limitFact); ok && f.Value != "" {
+			parts, bare = append(parts, strings.TrimSpace(name+f.Value)), append(bare, f.Value)
+		}
+	}
+	if len(bare) == 2 && bare[0] == bare[1] {
+		return bare[0] + " each"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// together says once what is alike on all hosts: "engine 20.10" for "a engine
+// 20.10" and "b engine 20.10".
+func together(fs []result.Fact, hosts []result.Host) []result.Fact {
+	var out []result.Fact
+	for _, f := range fs {
+		short, everywhere := f, len(hosts) > 1
+		for _, h := range hosts {
+			if name, ok := strings.CutPrefix(f.Name, h.Name+" "); ok {
+				short.Name = name
+			}
+		}
+		for _, h := range hosts {
+			everywhere = everywhere && slices.Contains(fs, result.Fact{Name: h.Name + " " + short.Name, Value: f.Value})
+		}
+		if !everywhere {
+			short = f
+		}
+		if !slices.Contains(out, short) {
+			out = append(out, short)
+		}
+	}
+	return out
+}
+
+// standing is what modes stood on: which mode of the drivers they are, engines,
+// limits.
+type standing struct {
+	Modes []string
+	Facts []result.Fact
+}
+
+// Names lists the modes.
+func (s standing) Names() string { return strings.Join(s.Modes, ", ") }
+
+// Text is the facts in one line.
+func (s standing) Text() string { return facts(s.Facts) }
+
+// standingsOf gathers the modes of which something is known, those alike together.
+func standingsOf(modes []result.Mode) []standing {
+	var out []standing
+	for _, m := range modes {
+		known := m.Facts
+		if m.Mode != "" && m.Mode != m.ID {
+			known = append([]result.Fact{{Name: "mode", Value: m.Mode}}, known...)
+		}
+		if len(known) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(out, func(s standing) bool { return slices.Equal(s.Facts, known) })
+		if i < 0 {
+			i = len(out)
+			out = append(out, standing{Facts: known})
+		}
+		out[i].Modes = append(out[i].Modes, m.ID)
+	}
+	return out
+}
+
+// hosts are what a terminal is told of the run's surroundings.
+func (b *builder) hosts() []doc.Block {
+	var out []doc.Block
+	l := doc.List{Cut: 600}
+	for _, h := range alike(b.Run.Hosts) {
+		l.Items = append(l.Items, doc.Item{Name: h.Name, Text: facts(h.Facts), Colon: true})
+	}
+	if len(l.Items) > 0 {
+		out = append(out, doc.Section{Head: doc.Heading{Text: "Hosts"}, Blocks: []doc.Block{l}})
+	}
+	l = doc.List{Cut: 600}
+	for _, s := range standingsOf(b.Run.Modes) {
+		l.Items = append(l.Items, doc.Item{Name: s.Names(), Text: s.Text(), Colon: true})
+	}
+	if len(l.Items) > 0 {
+		out = append(out, doc.Section{Head: doc.Heading{Text: "Modes"}, Blocks: []doc.Block{l}})
+	}
+	if b.Command != "" {
+		out = append(out, doc.Command{Line: b.Command})
+	}
+	return out
+}
+
+// about is what identifies the run and its surroundings, for a page without columns to
+// spare.
+func (b *builder) about() doc.Block {
+	blocks := []doc.Block{factTable(about(b.view))}
+	for _, h := range b.Run.Hosts {
+		s := doc.Section{Head: doc.Heading{Text: "Host " + orUnknown(h.Name)}, Blocks: []doc.Block{doc.Paragraph{Text: "Nothing is known."}}}
+		if len(h.Facts) > 0 {
+			s.Blocks = []doc.Block{factTable(h.Facts)}
+		}
+		blocks = append(blocks, s)
+	}
+	if standings := standingsOf(b.Run.Modes); len(standings) > 0 {
+		blocks = append(blocks, doc.Section{Head: doc.Heading{Text: "What the modes stood on"}, Blocks: []doc.Block{standingTable(standings)}})
+	}
+	if b.Command != "" {
+		blocks = append(blocks, doc.Section{Head: doc.Heading{Text: "How to repeat"}, Blocks: []doc.Block{doc.Command{Line: b.Command}}})
+	}
+	return doc.Section{Head: doc.Heading{Text: "This run"}, Blocks: blocks}
+}
+
+func factTable(fs []result.Fact) doc.Table {
+	t := doc.Table{Kind: doc.Facts, Columns: []doc.Column{{Row: true}, {}}, Groups: make([]doc.Group, 1)}
+	for _, f := range fs {
+		t.Groups[0].Rows = append(t.Groups[0].Rows, doc.Row{Cells: []doc.Cell{{Text: f.Name}, {Text: orUnknown(f.Value)}}})
+	}
+	return t
+}
+
+func standingTable(all []standing) doc.Table {
+	t := doc.Table{Kind: doc.Facts, By: "standings", Caption: "Engines and limits of the modes",
+		Columns: []doc.Column{{Row: true, Names: true, Strong: true}, {}}, Groups: make([]doc.Group, 1)}
+	for _, s := range all {
+		t.Groups[0].Rows = append(t.Groups[0].Rows, doc.Row{Cells: []doc.Cell{{Text: s.Names()}, {Text: s.Text()}}})
+	}
+	return t
+}
+
+// environment is where the run was, with a column for each host.
+func (b *builder) environment() []doc.Block {
+	var blocks []doc.Block
+	if len(b.Run.Hosts) > 0 {
+		blocks = append(blocks, doc.Section{ID: "hosts", Head: doc.Heading{Text: "Hosts"}, Blocks: []doc.Block{hostTable(b.Run.Hosts)}})
+	}
+	if standings := standingsOf(b.Run.Modes); len(standings) > 0 {
+		blocks = append(blocks, doc.Section{ID: "standings", Head: doc.Heading{Text: "What the modes stood on"}, Blocks: []doc.Block{standingTable(standings)}})
+	}
+	if len(blocks) == 0 {
+		return nil
+	}
+	return []doc.Block{doc.Section{ID: "environment", Head: doc.Heading{Text: "Environment"}, Nav: "Environment", Blocks: blocks}}
+}
+
+// hostTable is the facts of all hosts, in the order in which they first appear.
+func hostTable(hosts []result.Host) doc.Table {
+	t := doc.Table{Kind: doc.Facts, By: "hosts", Caption: "What the hosts were", Columns: []doc.Column{{Head: "Fact", Row: true}}, Groups: make([]doc.Group, 1)}
+	rows := &t.Groups[0].Rows
+	for i, h := range hosts {
+		t.Columns = append(t.Columns, doc.Column{Head: h.Name, Foreign: true})
+		for _, f := range h.Facts {
+			at := slices.IndexFunc(*rows, func(r doc.Row) bool { return r.Cells[0].Text == f.Name })
+			if at < 0 {
+				at = len(*rows)
+				*rows = append(*rows, doc.Row{Cells: append([]doc.Cell{{Text: f.Name}}, slices.Repeat([]doc.Cell{{Text: say.Unknown}}, len(hosts))...)})
+			}
+			(*rows)[at].Cells[i+1].Text = f.Value
+		}
+	}
+	return t
+}
+
+// method says how the figures came about.
+func (b *builder) method() doc.Block {
+	var blocks []doc.Block
+	for _, text := range methodText(b.view) {
+		blocks = append(blocks, doc.Paragraph{Text: text, Tight: true})
+	}
+	t := factTable(about(b.view))
+	t.By, t.Caption = "method", "This run"
+	return doc.Section{ID: "method", Head: doc.Heading{Text: "Method and seed"}, Nav: "Method", Blocks: append(append(blocks, t), b.course()...)}
+}
+
+// repeat are the commands to repeat a run and to look at it again.
+func (b *builder) repeat() []doc.Block {
+	if b.Command == "" {
+		return nil
+	}
+	var blocks []doc.Block
+	if b.Run.Source != "" {
+		blocks = append(blocks, doc.Command{Text: "The same numbers, judged once more:", Line: b.Command})
+	} else {
+		blocks = append(blocks, doc.Command{Text: "The same study with the same seed, so the same trials in the same order:", Line: b.Command})
+		if b.Run.ID != "" {
+			blocks = append(blocks,
+				doc.Command{Text: "In the directory of this run, from its own copy of the study, with every default written out:", Line: "tare run study.yaml"},
+				doc.Command{Text: "And whether the two say the same:", Line: "tare compare . OTHER-RUN"})
+		}
+	}
+	return []doc.Block{doc.Section{ID: "repeat", Head: doc.Heading{Text: "To repeat it"}, Nav: "Repeat", Blocks: blocks}}
+}

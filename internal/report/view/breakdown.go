@@ -1,0 +1,426 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// breakdown says where the CPU time of the modes went in one workload, side by side.
+type breakdown struct {
+	Workload string
+	Unit     string // of all figures: "ms/Gbit", or "% of the mode's samples"
+	Modes    []breakdownMode
+	Rows     []breakdownRow // the biggest difference first, what no rule knows last
+	Missing  []string       // of modes that have none, why
+	Beside   string         // what else took samples, and is in no figure; empty for nothing worth a word
+
+	places int // decimals of all figures
+}
+
+// breakdownMode is a column.
+type breakdownMode struct {
+	Mode, Base string // Base is empty for a baseline
+	Total      float64
+	Unknown    float64 // share that no rule knows, 0..1
+	Samples    int
+	File       string
+}
+
+// breakdownRow is a component in all modes.
+type breakdownRow struct {
+	Name    string
+	Cells   []breakdownCell // as Modes
+	Unknown bool            // no rule knows what this is
+}
+
+// breakdownCell is a component in one mode. Diff is to its baseline, nil where there
+// is none.
+type breakdownCell struct {
+	Value float64
+	CI    *result.Interval
+	Diff  *float64
+}
+
+// breakdownsOf gathers what was sampled, a table for each workload.
+func breakdownsOf(run result.Run, families []family) []breakdown {
+	all := ordered(families, run.Breakdowns, func(b result.Breakdown) string { return b.Mode })
+	var out []breakdown
+	for _, id := range workloadsIn(run.Breakdowns, func(b result.Breakdown) string { return b.Workload }) {
+		of := slices.DeleteFunc(slices.Clone(all), func(b result.Breakdown) bool { return b.Workload != id })
+		if b := newBreakdown(id, of, run.Modes); len(b.Modes)+len(b.Missing) > 0 {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+func newBreakdown(id string, of []result.Breakdown, modes []result.Mode) breakdown {
+	b := breakdown{Workload: id}
+	var there []result.Breakdown
+	var beside []float64
+	var missing gaps
+	for _, d := range of {
+		if d.Missing == "" && d.Samples > 0 {
+			there = append(there, d)
+			beside = append(beside, besideOf(d))
+			continue
+		}
+		reason := d.Missing
+		if reason == "" {
+			reason = "nothing was sampled"
+		}
+		missing.add(d.Mode, "no breakdown: "+reason)
+	}
+	b.Missing = missing.list()
+	b.Beside = besideText(beside)
+	there = each(there, ownOf)
+	value := b.measure(there)
+	for _, d := range there {
+		m := breakdownMode{Mode: d.Mode, Unknown: d.Unknown, Samples: d.Samples, File: d.File}
+		i := slices.IndexFunc(modes, func(m result.Mode) bool { return m.ID == d.Mode })
+		if i >= 0 && slices.ContainsFunc(there, func(o result.Breakdown) bool { return o.Mode == modes[i].Baseline }) {
+			m.Base = modes[i].Baseline
+		}
+		for _, c := range d.Components {
+			v, _ := value(c)
+			m.Total += v
+		}
+		b.Modes = append(b.Modes, m)
+	}
+	b.fill(there, value)
+	b.sort()
+	return b
+}
+
+// besideOf is the share of samples that were of other things than the mode.
+func besideOf(d result.Breakdown) float64 {
+	share := 0.0
+	for _, c := range d.Components {
+		if result.Beside(c.Name) {
+			share += kept(c.Share)
+		}
+	}
+	return kept(share)
+}
+
+// ownOf is a breakdown without what is beside the mode: no cost of its own.
+func ownOf(d result.Breakdown) result.Breakdown {
+	rest := 1 - besideOf(d)
+	var own []result.Component
+	for _, c := range d.Components {
+		if result.Beside(c.Name) {
+			continue
+		}
+		if rest > 0 {
+			c.Share = kept(c.Share) / rest
+		}
+		own = append(own, c)
+	}
+	d.Components = own
+	return d
+}
+
+// besideText says how much of the samples was of other things than the modes; empty
+// where it is next to nothing.
+func besideText(shares []float64) string {
+	if len(shares) == 0 || slices.Max(shares) < 0.01 {
+		return ""
+	}
+	return "Other programs, and tare itself, took " + reach(slices.Min(shares), slices.Max(shares)) + " of the busy samples; they are in no figure."
+}
+
+// reach is a range of shares: "2 to 5 %", or one where both ends read alike.
+func reach(lo, hi float64) string {
+	a, z := portion(lo), portion(hi)
+	switch {
+	case a == z:
+		return a
+	case lo == 0 && strings.HasPrefix(z, "<"):
+		return z
+	}
+	if !strings.HasPrefix(a, "<") && !strings.HasPrefix(z, "> ") {
+		a = strings.TrimSuffix(a, " %")
+	}
+	return a + " to " + z
+}
+
+// measure chooses the unit of all figures: CPU time for what was carried, where that
+// is known of every mode, else shares of the samples. It returns how to read them.
+func (b *breakdown) measure(of []result.Breakdown) func(result.Component) (float64, *result.Interval) {
+	most, unit, priced := 0.0, "", len(of) > 0
+	for i, d := range of {
+		sum := 0.0
+		for _, c := range d.Components {
+			if !finite(c.Cost) {
+				priced = false
+				continue
+			}
+			sum += *c.Cost
+		}
+		if i > 0 && d.Unit != unit {
+			priced = false
+		}
+		most, unit = max(most, sum), d.Unit
+	}
+	if !priced || most <= 0 {
+		b.Unit, b.places = "% of the mode's samples", 1
+		return func(c result.Component) (float64, *result.Interval) { return 100 * kept(c.Share), nil }
+	}
+	scale := say.ScaleFor(unit, most)
+	b.Unit = scale.Unit
+	// One number of decimals for all, so that figures can be compared by eye.
+	b.places = min(max(0, 2-int(math.Floor(math.Log10(scale.In(most))))), 9)
+	return func(c result.Component) (float64, *result.Interval) {
+		if l := limits(c.CI); l != nil {
+			return scale.In(*c.Cost), &result.Interval{scale.In(l[0]), scale.In(l[1])}
+		}
+		return scale.In(*c.Cost), nil
+	}
+}
+
+// kept is a share as far as it can be one.
+func kept(share float64) float64 {
+	if math.IsNaN(share) {
+		return 0
+	}
+	return min(max(share, 0), 1)
+}
+
+// fill makes a row of every component that any mode has.
+func (b *breakdown) fill(of []result.Breakdown, value func(result.Component) (float64, *result.Interval)) {
+	for _, d := range of {
+		for _, c := range d.Components {
+			if !slices.ContainsFunc(b.Rows, func(r breakdownRow) bool { return r.Name == c.Name }) {
+				b.Rows = append(b.Rows, breakdownRow{Name: c.Name, Unknown: c.Name == result.Unclassified, Cells: make([]breakdownCell, len(of))})
+			}
+		}
+	}
+	for i := range b.Rows {
+		r := &b.Rows[i]
+		for j, d := range of {
+			if k := slices.IndexFunc(d.Components, func(c result.Component) bool { return c.Name == r.Name }); k >= 0 {
+				r.Cells[j].Value, r.Cells[j].CI = value(d.Components[k])
+			}
+		}
+		for j, m := range b.Modes {
+			if k := slices.IndexFunc(b.Modes, func(o breakdownMode) bool { return o.Mode == m.Base }); k >= 0 && m.Base != "" {
+				r.Cells[j].Diff = ptrTo(r.Cells[j].Value - r.Cells[k].Value)
+			}
+		}
+	}
+}
+
+// sort puts first what differs most, or without any difference the biggest figure, and
+// what no rule knows last.
+func (b *breakdown) sort() {
+	slices.SortStableFunc(b.Rows, func(x, y breakdownRow) int {
+		switch {
+		case x.Unknown != y.Unknown && x.Unknown:
+			return 1
+		case x.Unknown != y.Unknown:
+			return -1
+		}
+		if a, z := b.weight(x), b.weight(y); a != z {
+			return cmp.Compare(z, a)
+		}
+		return cmp.Compare(y.most(), x.most())
+	})
+}
+
+// weight is the biggest part that a component has in what a mode spends more or less
+// than its baseline, so that a mode which costs little more has its say beside one that
+// costs twice as much; a mode that hardly differs has little.
+func (b breakdown) weight(r breakdownRow) float64 {
+	most := 0.0
+	for j, c := range r.Cells {
+		if c.Diff == nil {
+			continue
+		}
+		all := b.Modes[j].Total / 10
+		sum := 0.0
+		for _, o := range b.Rows {
+			sum += math.Abs(*o.Cells[j].Diff)
+		}
+		if all = max(all, sum); all > 0 {
+			most = max(most, math.Abs(*c.Diff)/all)
+		}
+	}
+	return most
+}
+
+// matters says that a component makes at least a fiftieth of what some mode spends, or
+// where modes are compared, that it differs by as much.
+func (b breakdown) matters(r breakdownRow) bool {
+	for j, c := range r.Cells {
+		size := c.Value
+		if b.compared() {
+			size = 0
+			if c.Diff != nil {
+				size = math.Abs(*c.Diff)
+			}
+		}
+		if size > 0 && size >= b.Modes[j].Total/50 {
+			return true
+		}
+	}
+	return false
+}
+
+// most is the biggest figure of a component.
+func (r breakdownRow) most() float64 {
+	most := 0.0
+	for _, c := range r.Cells {
+		most = max(most, c.Value)
+	}
+	return most
+}
+
+// compared says that there is a mode beside its baseline.
+func (b breakdown) compared() bool {
+	return slices.ContainsFunc(b.Modes, func(m breakdownMode) bool { return m.Base != "" })
+}
+
+// short keeps the rows that matter: those that differ by at least a fiftieth of
+// what their mode spends, twelve at most. The others are one row, what no rule knows stays, and
+// the last row is all of it.
+func (b breakdown) short() []breakdownRow {
+	const most = 12
+	var out, rest []breakdownRow
+	var unknown *breakdownRow
+	for i, r := range b.Rows {
+		switch {
+		case r.Unknown:
+			unknown = &b.Rows[i]
+		case len(out) < most && b.matters(r):
+			out = append(out, r)
+		default:
+			rest = append(rest, r)
+		}
+	}
+	switch len(rest) {
+	case 0:
+	case 1:
+		out = append(out, rest[0])
+	default:
+		out = append(out, b.sum(say.Count(len(rest), "other", "others"), rest))
+	}
+	if unknown != nil {
+		out = append(out, *unknown)
+	}
+	return append(out, b.all())
+}
+
+// all is the row of the totals.
+func (b breakdown) all() breakdownRow { return b.sum("all", b.Rows) }
+
+// sum adds rows up. The sum of intervals is not known.
+func (b breakdown) sum(name string, rows []breakdownRow) breakdownRow {
+	out := breakdownRow{Name: name, Cells: make([]breakdownCell, len(b.Modes))}
+	for j := range b.Modes {
+		c := &out.Cells[j]
+		for _, r := range rows {
+			c.Value += r.Cells[j].Value
+			if d := r.Cells[j].Diff; d != nil {
+				if c.Diff == nil {
+					c.Diff = ptrTo(0.0)
+				}
+				*c.Diff += *d
+			}
+		}
+	}
+	return out
+}
+
+// number shows a figure of the table.
+func (b breakdown) number(v float64) string {
+	if math.Abs(v) >= 1e12 { // nobody's CPU time
+		return strconv.FormatFloat(v, 'e', 2, 64)
+	}
+	return strconv.FormatFloat(v, 'f', b.places, 64)
+}
+
+// value shows a cell with its interval, diff its difference to the baseline with a
+// sign; empty where there is none.
+func (b breakdown) value(c breakdownCell) string {
+	if c.CI == nil {
+		return b.number(c.Value)
+	}
+	return b.number(c.Value) + " (" + b.number(c.CI[0]) + "-" + b.number(c.CI[1]) + ")"
+}
+
+func (b breakdown) diff(c breakdownCell) string {
+	if c.Diff == nil {
+		return ""
+	}
+	text := b.number(*c.Diff)
+	switch zero := b.number(0); {
+	case text == zero || text == "-"+zero:
+		return zero
+	case *c.Diff > 0:
+		return "+" + text
+	}
+	return text
+}
+
+// title heads the table.
+func (b breakdown) title() string {
+	text := "Where the CPU time went"
+	if len(b.Modes) > 0 {
+		text += ", " + b.Unit
+	}
+	if b.compared() {
+		text += ", and the difference to the baseline"
+	}
+	return text
+}
+
+// unknown says how much of the time no rule knows, and how much was sampled.
+func (b breakdown) unknown() string {
+	lo, hi, samples := 1.0, 0.0, 0
+	for _, m := range b.Modes {
+		lo, hi = min(lo, kept(m.Unknown)), max(hi, kept(m.Unknown))
+		samples += m.Samples
+	}
+	if len(b.Modes) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("By sampled stacks, %s of busy CPUs in all; of the modes' own no rule knows %s.", say.Count(samples, "sample", "samples"), reach(lo, hi))
+	if b.Beside != "" {
+		text += " " + b.Beside
+	}
+	return text
+}
+
+// finer is the breakdown with one more decimal, for where there is room.
+func (b breakdown) finer() breakdown {
+	b.places = min(b.places+1, 9)
+	return b
+}
+
+// Folded lists the files of folded stacks, with their modes.
+func (b breakdown) Folded() []string {
+	var out []string
+	for _, m := range b.Modes {
+		if m.File != "" {
+			out = append(out, m.Mode+": "+m.File)
+		}
+	}
+	return out
+}
+
+// apart says that a component's interval in the j-th mode and that in its baseline do
+// not overlap.
+func (b breakdown) apart(r breakdownRow, j int) bool {
+	k := slices.IndexFunc(b.Modes, func(m breakdownMode) bool { return m.Mode == b.Modes[j].Base })
+	if k < 0 || r.Cells[j].CI == nil || r.Cells[k].CI == nil {
+		return false
+	}
+	own, base := r.Cells[j].CI, r.Cells[k].CI
+	return own[0] > base[1] || own[1] < base[0]
+}

@@ -1,0 +1,147 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"tare/internal/printable"
+	"tare/internal/report/doc"
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// Changes words what changed from one run to another: first what the two were made with,
+// then cell by cell.
+func Changes(c result.Changes) doc.Changes {
+	v := changesView{printable.Value(c)}
+	return doc.Changes{Before: runRef(v.Before), After: runRef(v.After), Remarks: v.sections(), Tables: v.tables(), Legend: changesLegend}
+}
+
+const changesLegend = "Before and after are ratios to the baseline; a change is that of the ratio, with the interval that the spread of " +
+	"both runs gives. A baseline's own figures change with the machine. Two runs are one sample each: what differs from run to " +
+	"run, and not within one, is in no interval."
+
+func runRef(r result.RunRef) string {
+	parts := []string{"run " + orUnknown(r.ID), r.Started, "tare " + orUnknown(r.Tare.Version)}
+	if r.Profile != "" {
+		parts = append(parts, "profile "+r.Profile)
+	}
+	if r.Status != result.RunComplete {
+		parts = append(parts, string(r.Status))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// changesView words changes.
+type changesView struct{ result.Changes }
+
+// sections are what stands above the figures.
+func (v changesView) sections() []doc.Remarks {
+	var out []doc.Remarks
+	add := func(heading string, lines []string) {
+		if len(lines) > 0 {
+			out = append(out, doc.Remarks{Heading: heading, Lines: lines})
+		}
+	}
+	if v.Noisy != "" {
+		add("! Nothing can be told", []string{v.Noisy})
+	}
+	var lines []string
+	for _, d := range v.Environment {
+		lines = append(lines, difference(d.Scope, d.Name, d.Before, d.After))
+	}
+	add("The two were made with something else", lines)
+	lines = nil
+	for _, m := range v.Modes {
+		text := fmt.Sprintf("%s: %s, now %s", m.Mode, fateWord(m.Before), fateWord(m.After))
+		if m.Reason != "" {
+			text += ": " + m.Reason
+		}
+		lines = append(lines, text)
+	}
+	add("Modes of which something else became", lines)
+	lines = nil
+	for _, r := range v.Refused {
+		where := strings.TrimSpace(r.Mode + " " + r.Workload)
+		if where == "" {
+			where = "everything"
+		}
+		lines = append(lines, where+": "+r.Reason)
+	}
+	add("Not comparable", lines)
+	if len(v.Cells) == 0 {
+		add("Nothing was compared", []string{"no cell is in both runs and comparable"})
+	}
+	return out
+}
+
+func fateWord(s result.ModeStatus) string {
+	if s == "" {
+		return "not in the run"
+	}
+	return string(s)
+}
+
+func difference(scope, name, before, after string) string {
+	value := func(s string) string {
+		if s == "" {
+			return "not told"
+		}
+		return say.Cut(s, 200)
+	}
+	return strings.TrimSpace(scope+" "+name) + ": " + value(before) + ", now " + value(after)
+}
+
+// tables gathers the cells, the metric that stands for its workload first.
+func (v changesView) tables() []doc.ChangeTable {
+	var out []doc.ChangeTable
+	var keys []string
+	for _, c := range v.Cells {
+		key := c.Workload + "\x00" + c.Metric
+		i := slices.Index(keys, key)
+		if i < 0 {
+			i, keys = len(keys), append(keys, key)
+			m, ok := result.MetricNamed(c.Metric)
+			if !ok {
+				m = result.Metric{Name: c.Metric, Title: c.Metric, Better: c.Better}
+			}
+			heading := c.Workload + ": " + m.Title
+			if d := direction(m); d != "" {
+				heading += "; " + d
+			}
+			out = append(out, doc.ChangeTable{Heading: heading, Detail: m.Detail})
+		}
+		out[i].Rows = append(out[i].Rows, rowOf(c))
+	}
+	return out
+}
+
+func rowOf(c result.Change) doc.ChangeRow {
+	r := doc.ChangeRow{Mode: c.Mode, Tone: toneOf(c.Verdict)}
+	if c.Own {
+		scale := say.ScaleFor(c.Unit, values(c.Before, c.After)...)
+		unit := strings.TrimRight(" "+scale.Unit, " ")
+		r.Before, r.After = scale.Estimate(c.Before, c.BeforeCI)+unit, scale.Estimate(c.After, c.AfterCI)+unit
+	} else {
+		r.Before, r.After = say.Ratio(c.Before, c.BeforeCI), say.Ratio(c.After, c.AfterCI)
+	}
+	r.Verdict = ChangeVerdict(c)
+	return r
+}
+
+// ChangeVerdict words the answer: "worse: -14 % (-17 % to -11 %)".
+func ChangeVerdict(c result.Change) string {
+	switch {
+	case c.Ratio == nil:
+		return "cannot tell: a value is 0"
+	case c.Verdict == result.Worse || c.Verdict == result.Better:
+		text := string(c.Verdict) + ": " + say.Change(*c.Ratio)
+		if c.RatioCI != nil {
+			text += " (" + say.Change(c.RatioCI[0]) + " to " + say.Change(c.RatioCI[1]) + ")"
+		}
+		return text
+	case c.Verdict == result.CannotTell && c.RatioCI == nil:
+		return "cannot tell: too few blocks"
+	}
+	return say.Verdict(c.Cell())
+}

@@ -1,0 +1,72 @@
+package view
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"tare/internal/result"
+)
+
+func sampleChanges() result.Changes {
+	f := func(x float64) *float64 { return &x }
+	n := 12
+	return result.Changes{
+		Before:      result.RunRef{ID: "1111aaaa", Started: "2026-11-20T10:00:00Z", Status: result.RunComplete, Profile: "standard", Tare: result.Build{Version: "1.0"}},
+		After:       result.RunRef{ID: "2222bbbb", Started: "2026-11-21T10:00:00Z", Status: result.RunInterrupted, Profile: "standard", Tare: result.Build{Version: "1.1"}},
+		Environment: []result.Difference{{Scope: "tare", Name: "version", Before: "1.0", After: "1.1"}, {Scope: "host a", Name: "kernel", Before: "6.1", After: ""}},
+		Refused:     []result.Refusal{{Workload: "udp_stream", Reason: "rate was 500Mbit/s and is 1Gbit/s"}, {Reason: "lab mtu was 1500 and is 9000"}},
+		Modes:       []result.ModeChange{{Mode: "docker/overlay", Before: result.ModeMeasured, After: result.ModeFailed, Reason: "engine a: context deadline exceeded"}, {Mode: "netns/new", After: result.ModeMeasured}},
+		Cells: []result.Change{
+			{Mode: "host", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Own: true, Before: f(21e9), BeforeCI: &result.Interval{20e9, 22e9}, BeforeN: 7,
+				After: f(18e9), AfterCI: &result.Interval{17e9, 19e9}, AfterN: 7, Ratio: f(0.857), RatioCI: &result.Interval{0.80, 0.92}, Verdict: result.Worse, Margin: 0.05},
+			{Mode: "docker/bridge", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Before: f(0.83), BeforeCI: &result.Interval{0.81, 0.86}, BeforeN: 7,
+				After: f(0.71), AfterCI: &result.Interval{0.69, 0.73}, AfterN: 7, Ratio: f(0.855), RatioCI: &result.Interval{0.82, 0.89}, Verdict: result.Worse, Margin: 0.05},
+			{Mode: "netns/vxlan", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Before: f(0.6), BeforeN: 1, After: f(0.6), AfterN: 1,
+				Ratio: f(1), Verdict: result.CannotTell, Margin: 0.05},
+			{Mode: "netns/macvlan", Workload: "tcp_stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, Before: f(0.9), BeforeCI: &result.Interval{0.8, 1.01}, BeforeN: 7,
+				After: f(0.92), AfterCI: &result.Interval{0.8, 1.1}, AfterN: 7, Ratio: f(1.02), RatioCI: &result.Interval{0.91, 1.14}, Verdict: result.CannotTell, Margin: 0.05, BlocksNeeded: &n},
+			{Mode: "docker/bridge", Workload: "tcp_stream", Metric: "retransmits", Unit: "segments", Better: result.Lower, Before: f(0), BeforeN: 7, After: f(2), AfterN: 7, Verdict: result.CannotTell},
+			{Mode: "docker/bridge", Workload: "tcp_stream", Metric: "send_rate", Unit: "bit/s", Better: result.Higher, Before: f(0.8), BeforeN: 7, After: f(0.8), AfterN: 7, Ratio: f(1), Verdict: result.Same, Margin: 0.05},
+		},
+	}
+}
+
+func TestChangesGolden(t *testing.T) {
+	var text, narrow, md bytes.Buffer
+	for _, err := range []error{
+		ChangesText(&text, sampleChanges(), TextOptions{}), ChangesText(&narrow, sampleChanges(), TextOptions{Width: 48}), ChangesMarkdown(&md, sampleChanges()),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden(t, "changes.txt", text.Bytes())
+	golden(t, "changes-narrow.txt", narrow.Bytes())
+	golden(t, "changes.md", md.Bytes())
+}
+
+// Whatever runs hold, nothing of it controls a terminal or passes as HTML.
+func TestChangesHostile(t *testing.T) {
+	const evil = "<script>alert(1)</script>\x1b[31m|\u202e"
+	c := result.Changes{
+		Before: result.RunRef{ID: evil, Started: evil, Status: evil, Profile: evil, Tare: result.Build{Version: evil}}, Noisy: evil,
+		Environment: []result.Difference{{Scope: evil, Name: evil, Before: evil, After: evil}},
+		Refused:     []result.Refusal{{Mode: evil, Workload: evil, Reason: evil}},
+		Modes:       []result.ModeChange{{Mode: evil, Before: evil, After: evil, Reason: evil}},
+		Cells:       []result.Change{{Mode: evil, Workload: evil, Metric: evil, Unit: evil, Verdict: evil}},
+	}
+	var text, md bytes.Buffer
+	if err := ChangesText(&text, c, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := ChangesMarkdown(&md, c); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(text.String(), "\x1b\u202e") {
+		t.Errorf("control characters reach the terminal:\n%q", text.String())
+	}
+	if strings.Contains(md.String(), "<script") || strings.ContainsAny(md.String(), "\x1b\u202e") {
+		t.Errorf("HTML passes through Markdown:\n%s", md.String())
+	}
+}

@@ -1,0 +1,107 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"tare/internal/report/chart"
+	"tare/internal/report/doc"
+)
+
+// charts are what a workload has beside its figures: when its trials ran, what went on
+// within them, its percentiles and its loss over load.
+func (b *builder) charts(w workload, anchor string) []doc.Block {
+	var out []doc.Block
+	add := func(s shown, behind *doc.Table) {
+		out = append(out, s.figure(fmt.Sprintf("%s-g%d", anchor, len(out)+1), w.ID, behind))
+	}
+	if len(w.Tables) > 0 {
+		main := w.Tables[0]
+		if s, ok := main.strip(b.begin); ok {
+			add(s, nil) // the table of trials is behind it
+		}
+		if t, ok := main.timedOf(mostSlots); ok {
+			coarse, _ := main.timedOf(mostTimes)
+			add(t.chart(), coarse.tableOf().table())
+		}
+	}
+	for _, c := range w.percentileCurves() {
+		add(c.chart(), c.tableOf().table())
+	}
+	if s, ok := w.lossCurve(); ok {
+		add(s, nil) // the tables of the search are behind it
+	}
+	return out
+}
+
+// mostTimes is how many times of a window the table behind a series has.
+const mostTimes = 12
+
+// figure is a chart with the table behind it, nil where that is elsewhere.
+func (s shown) figure(id, workload string, behind *doc.Table) doc.Figure {
+	f := doc.Figure{Look: doc.Shown, ID: id, Caption: s.Caption, Behind: behind,
+		Drawings: []doc.Drawing{chart.Figure{Title: workload + ": " + s.Plane.Title, Desc: s.Desc, Planes: []chart.Plane{s.Plane}}}}
+	for i, name := range s.Keys {
+		k := doc.Key{No: i, Name: name}
+		if lanes := s.Plane.Lanes; len(lanes) == 1 && i < len(lanes[0].Lines) {
+			k.Group = lanes[0].Lines[i].Group
+		}
+		f.Keys = append(f.Keys, k)
+	}
+	return f
+}
+
+func (b behind) table() *doc.Table {
+	t := doc.Table{Kind: doc.Behind, Label: b.Caption, Caption: b.Caption, Columns: []doc.Column{{Head: b.First, Row: true, Names: true}}, Groups: make([]doc.Group, 1)}
+	for _, h := range b.Heads {
+		t.Columns = append(t.Columns, doc.Column{Head: h, Foreign: true, Number: true})
+	}
+	for _, r := range b.Rows {
+		row := doc.Row{Group: r.Group, Cells: []doc.Cell{{Text: r.Name}}}
+		for _, text := range r.Cells {
+			row.Cells = append(row.Cells, doc.Cell{Text: text})
+		}
+		t.Groups[0].Rows = append(t.Groups[0].Rows, row)
+	}
+	return &t
+}
+
+// The most that one chart draws; what it leaves out its caption says.
+const (
+	mostDots  = 150 // of a row, in a chart of dots
+	mostSpots = 600 // of all lanes of a strip or of a curve of loss
+	mostSlots = 60  // of a lane's time
+	mostLog   = 600 // rows of a table of trials
+)
+
+// thinned are at most so many of all, evenly: the first and the last are among them.
+func thinned[T any](all []T, most int) []T {
+	if len(all) <= most || most < 2 {
+		return all
+	}
+	out := make([]T, 0, most)
+	for i := range most {
+		out = append(out, all[i*(len(all)-1)/(most-1)])
+	}
+	return out
+}
+
+// fewer are at most mostDots points of a row, evenly by rank, so that the shape of the
+// cloud and its ends stay; those that were ruled out give way last.
+func fewer(all []point) []point {
+	if len(all) <= mostDots {
+		return all
+	}
+	var out []point
+	in := make([]point, 0, len(all))
+	for _, p := range all {
+		if p.out() {
+			out = append(out, p)
+		} else {
+			in = append(in, p)
+		}
+	}
+	slices.SortFunc(in, func(a, b point) int { return cmp.Or(cmp.Compare(a.value, b.value), a.trial.Seq-b.trial.Seq) })
+	out = thinned(out, mostDots/2)
+	return append(thinned(in, mostDots-len(out)), out...)
+}

@@ -1,0 +1,297 @@
+package view
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"tare/internal/report/chart"
+	"tare/internal/report/doc"
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// comparison is one that the study asked for, with its metrics. Lines is empty
+// where there is nothing to compare, and Reason says why.
+type comparison struct {
+	ID, Title, Where string
+	Reason           string
+	Lines            []comparedLine
+}
+
+// comparedLine is a comparison in one metric.
+type comparedLine struct {
+	result.Comparison
+	Noisy bool // the run is not fit to judge
+	Known result.Metric
+	Scale say.Scale
+}
+
+// comparisonsOf gathers the comparisons of a run by id and workload, the main
+// metric first.
+func comparisonsOf(run result.Run) []comparison {
+	var out []comparison
+	for _, c := range run.Comparisons {
+		where := whereOf(c)
+		i := slices.IndexFunc(out, func(o comparison) bool { return o.ID == c.ID && o.Where == where })
+		if i < 0 {
+			i = len(out)
+			out = append(out, comparison{ID: c.ID, Title: c.Title, Where: where})
+		}
+		if c.Metric == "" {
+			out[i].Reason = c.Reason
+			continue
+		}
+		l := comparedLine{Comparison: c, Noisy: run.Noisy != "", Known: result.Metric{Name: c.Metric, Title: c.Metric, Unit: c.Unit, Better: c.Better}}
+		if m, ok := result.MetricNamed(c.Metric); ok {
+			l.Known = m
+		}
+		l.Scale = say.ScaleFor(c.Unit, values(c.A.Value, c.B.Value)...)
+		at := len(out[i].Lines)
+		if l.Known.Primary {
+			at = 0
+		}
+		out[i].Lines = slices.Insert(out[i].Lines, at, l)
+	}
+	return out
+}
+
+func values(ps ...*float64) []float64 {
+	var out []float64
+	for _, p := range ps {
+		if p != nil {
+			out = append(out, *p)
+		}
+	}
+	return out
+}
+
+// whereOf says what the two sides are, as far as the comparison's id does not. A
+// scenario stands for its mode and workload, and has been told of.
+func whereOf(c result.Comparison) string {
+	var parts []string
+	bare := strings.NewReplacer(" ", "", "(", "", ")", "")
+	if bare.Replace(c.ID) != bare.Replace(c.A.ID+"/"+c.B.ID) {
+		parts = append(parts, c.A.ID+" against "+c.B.ID)
+	}
+	scenario := !slices.ContainsFunc(slices.Concat(c.A.Terms(), c.B.Terms()), func(s *result.Side) bool { return s.ID == s.Mode })
+	switch {
+	case scenario || c.A.Workload == "" || c.B.Workload == "":
+	case c.A.Workload == c.B.Workload:
+		parts = append(parts, c.A.Workload)
+	default:
+		parts = append(parts, c.A.Workload+" against "+c.B.Workload)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// heading is the comparison's name with what is compared.
+func (c comparison) heading() string {
+	text := c.ID
+	if c.Title != "" {
+		text += ", " + c.Title
+	}
+	if c.Where != "" {
+		text += ": " + c.Where
+	}
+	return text
+}
+
+// verdict words the answer.
+func (l comparedLine) verdict() string {
+	if l.N == 0 && l.Verdict == result.CannotTell {
+		return "cannot tell: no block has both"
+	}
+	c := l.Cell()
+	switch {
+	case l.Noisy && l.Verdict == result.CannotTell:
+		return "cannot tell, because the run is noisy" + andRange(c)
+	case l.Expect != nil:
+		return l.besideExpected()
+	}
+	return say.Verdict(c)
+}
+
+// besideExpected is the verdict on a ratio that was expected to be another than 1:
+// "1.93 (1.90-1.96), expected 2: same within 5 %".
+func (l comparedLine) besideExpected() string {
+	text := "expected " + say.Plain(*l.Expect)
+	if l.Ratio != nil {
+		text = say.Ratio(l.Ratio, l.RatioCI) + ", " + text
+	}
+	return text + ": " + l.expectedWord()
+}
+
+// expectedWord is besideExpected for where the ratio stands beside it.
+func (l comparedLine) expectedWord() string {
+	switch l.Verdict {
+	case result.Worse, result.Better:
+		more := "more"
+		if (l.Verdict == result.Better) != (l.Better == result.Higher) {
+			more = "less"
+		}
+		if l.Ratio == nil {
+			return string(l.Verdict) + " than expected"
+		}
+		return string(l.Verdict) + " than expected, " + say.Percent(math.Abs(*l.Ratio / *l.Expect - 1)) + " " + more
+	case result.CannotTell:
+		text := "cannot tell"
+		if l.RatioCI != nil {
+			text += ": between " + say.Change(l.RatioCI[0] / *l.Expect) + " and " + say.Change(l.RatioCI[1] / *l.Expect) + " of that"
+		}
+		if n := l.BlocksNeeded; n != nil && *n > 0 {
+			text += "; about " + say.Count(*n, "more block", "more blocks")
+		}
+		return text
+	}
+	return say.Verdict(l.Cell())
+}
+
+// inFull is the verdict with the ratio, whatever it is.
+func (l comparedLine) inFull() string {
+	if l.Ratio != nil && l.Expect == nil && (l.Verdict == result.Same || l.Verdict == result.Small) {
+		return "ratio " + say.Ratio(l.Ratio, l.RatioCI) + ", " + l.verdict()
+	}
+	return l.verdict()
+}
+
+// brieflyJudged is the verdict for where the ratio stands beside it.
+func (l comparedLine) brieflyJudged() string {
+	if l.Expect != nil && (!l.Noisy || l.Verdict != result.CannotTell) {
+		return "expected " + say.Plain(*l.Expect) + ": " + l.expectedWord()
+	}
+	if besideRatio(l.Cell()) {
+		return say.Word(l.Verdict)
+	}
+	return l.verdict()
+}
+
+func (l comparedLine) tone() chart.Tone { return toneOf(l.Verdict) }
+
+// value is one side's own figure, with its interval.
+func (l comparedLine) value(s result.Side) string {
+	return say.AtLeast(result.Cell{AtLeast: s.AtLeast}, l.Scale.Estimate(s.Value, s.CI))
+}
+
+// figures are both sides' means with the unit: "660 against 1600 Mbit/s".
+func (l comparedLine) figures() string {
+	bare := func(s result.Side) string {
+		if s.Value == nil {
+			return say.Unknown
+		}
+		return say.AtLeast(result.Cell{AtLeast: s.AtLeast}, l.Scale.Number(*s.Value))
+	}
+	return strings.TrimRight(bare(l.A)+" against "+bare(l.B)+" "+l.Scale.Unit, " ")
+}
+
+// detectable is the smallest change that the comparison could have seen.
+func (l comparedLine) detectable() string {
+	if l.Detectable == nil {
+		return say.Unknown
+	}
+	return change(*l.Detectable)
+}
+
+// count is how many blocks it rests on, with those that have only some of it:
+// "5 (1 missing)".
+func (l comparedLine) count() string {
+	if l.Missing == 0 {
+		return strconv.Itoa(l.N)
+	}
+	return strconv.Itoa(l.N) + " (" + strconv.Itoa(l.Missing) + " missing)"
+}
+
+// without words why there are no figures.
+func (c comparison) without() string {
+	if c.Reason == "" {
+		return "not compared: no reason is recorded"
+	}
+	return "not compared: " + say.Cut(c.Reason, longReason)
+}
+
+// blocks words how many blocks it rests on.
+func (l comparedLine) blocks() string {
+	text := say.Count(l.N, "block", "blocks")
+	if l.Missing > 0 {
+		text += " (" + say.Count(l.Missing, "more has", "more have") + " only some of it)"
+	}
+	return text
+}
+
+// heading is the metric with its unit.
+func (l comparedLine) heading() string { return table{Metric: l.Known, Scale: l.Scale}.heading() }
+
+// The legends of long reports.
+const (
+	comparedLegend = "A ratio is that of A to B, the mean over the blocks that have all of it; \"missing\" counts blocks that have only some. " +
+		"p is adjusted over the comparisons in one metric."
+	cpuLegend = "CPU is the share of the whole machine, both ends and all else, that was busy while the trials ran."
+)
+
+// comparisons are what the study asked to be compared.
+func (b *builder) comparisons() []doc.Block {
+	if len(b.Comparisons) == 0 {
+		return nil
+	}
+	var brief []doc.Block
+	t := doc.Table{Kind: doc.Study, By: "comparisons", Columns: []doc.Column{
+		{For: doc.Markdown, Head: "Comparison"}, {Head: "Metric", Row: true},
+		{Head: "A", Plain: "A", Note: withInterval, Number: true}, {Head: "B", Plain: "B", Note: withInterval, Number: true},
+		{Head: "Ratio", Note: withInterval, Number: true}, {Head: "Verdict", Verdict: true},
+		{Head: "p", Title: "Probability, adjusted over the comparisons in one metric by Holm's method", Number: true},
+		{Head: "Detectable", Plain: "smallest seen", Title: smallest, Number: true},
+		{Head: "n", Title: "Blocks that have all of it", Number: true},
+	}}
+	for _, c := range b.Comparisons {
+		brief = append(brief, c.brief()...)
+		t.Groups = append(t.Groups, c.group())
+	}
+	legend := doc.Paragraph{Role: doc.Legend, Text: comparedLegend}
+	return []doc.Block{doc.Section{ID: "comparisons", Head: doc.Heading{Text: "Comparisons"}, Nav: "Comparisons",
+		Blocks: []doc.Block{forTerminal(brief...), forHTML(legend), forPages(t), forMarkdown(legend)}}}
+}
+
+// group is a comparison in all its metrics.
+func (c comparison) group() doc.Group {
+	g := doc.Group{For: doc.HTML, Head: doc.Heading{Name: c.ID}}
+	for _, note := range []string{c.Title, c.Where} {
+		if note != "" {
+			g.Head.Notes = append(g.Head.Notes, note)
+		}
+	}
+	none := doc.Cell{Text: say.Unknown}
+	if len(c.Lines) == 0 {
+		g.Rows = []doc.Row{{Out: true, Cells: []doc.Cell{{Text: c.heading()}, none, none, none, none, {Text: c.without(), Tone: chart.Absent}, none, none, none}}}
+	}
+	name := c.heading()
+	for _, l := range c.Lines {
+		g.Rows = append(g.Rows, doc.Row{Cells: []doc.Cell{
+			{Text: name}, {Text: l.heading()}, {Text: l.value(l.A)}, {Text: l.value(l.B)}, {Text: say.Ratio(l.Ratio, l.RatioCI)},
+			{Text: l.brieflyJudged(), Tone: l.tone()}, {Text: say.P(l.P)}, {Text: l.detectable()}, {Text: l.count()},
+		}})
+		name = ""
+	}
+	return g
+}
+
+// brief words a comparison for a terminal: its main metric with its figures, the others in
+// a word.
+func (c comparison) brief() []doc.Block {
+	out := []doc.Block{doc.Paragraph{Text: c.heading(), Depth: 1, Lines: 4}}
+	if len(c.Lines) == 0 {
+		out = append(out, doc.Paragraph{Text: c.without(), Depth: 2})
+	}
+	var words []string
+	for i, l := range c.Lines {
+		switch {
+		case i == 0 || l.Known.Primary:
+			out = append(out, doc.Paragraph{Text: noun(l.Known) + " " + l.figures() + " in " + l.blocks() + "; " + l.inFull(), Depth: 2})
+		case !l.Known.Detail && l.Ratio != nil:
+			words = append(words, l.Known.Name+" "+say.BareRatio(*l.Ratio)+" "+say.Word(l.Verdict))
+		}
+	}
+	if len(words) > 0 {
+		out = append(out, doc.Paragraph{Text: strings.Join(words, "; "), Depth: 2})
+	}
+	return out
+}

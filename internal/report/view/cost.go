@@ -1,0 +1,393 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"tare/internal/report/doc"
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// mostReasons is how many of the kernel's reasons a terminal is shown, and mostGap how many
+// columns of why something is not known.
+const (
+	mostReasons = 3
+	mostGap     = 600
+)
+
+// bill is what a workload cost in CPU time.
+type bill struct {
+	Workload  string
+	Tables    []table // all of it
+	Cost      table   // of Tables: per unit of what was carried
+	Busy      []table // of Tables: mean number of CPUs busy, of one machine or of each end
+	Processes []processes
+}
+
+// processes are those that belong to a mode, with what they used.
+type processes struct {
+	Mode string
+	Text string // "docker-proxy 0.93 CPUs; dockerd < 0.01 CPUs"
+	Most string // Text without those that used next to nothing, unless all did
+}
+
+// sharedLegend and apartLegend say whose CPU time it is.
+const (
+	sharedLegend = "One bill for both ends, which share a kernel and its CPUs. What the machine used when idle is subtracted, and what other programs used."
+	apartLegend  = "The bill of both ends together. What the machines used when idle is subtracted, and what other programs used."
+)
+
+// Legend says whose CPU time the bill is of.
+func (b bill) Legend() string {
+	for _, t := range b.Busy {
+		if t.Metric.Name != result.CPUMachine {
+			return apartLegend
+		}
+	}
+	return sharedLegend
+}
+
+// columns name the figures of a mode.
+func (b bill) columns() []string {
+	out := []string{"CPU cost, " + b.Cost.Scale.Unit}
+	for _, t := range b.Busy {
+		out = append(out, busyHead(t.Metric))
+	}
+	return out
+}
+
+// figures are those of a mode, as columns.
+func (b bill) figures(r row) []string {
+	out := []string{r.value(b.Cost.Scale)}
+	for _, t := range b.Busy {
+		own, _ := t.of(r.Mode.ID)
+		out = append(out, own.bare(t))
+	}
+	return out
+}
+
+// busyHead heads a column of CPUs busy.
+func busyHead(m result.Metric) string {
+	switch m.Name {
+	case result.CPUMachine:
+		return "CPUs busy"
+	case result.CPUSender:
+		return "CPUs busy at the sender"
+	case result.CPUReceiver:
+		return "at the receiver"
+	}
+	return say.Cut(m.Title, 30)
+}
+
+// processesLegend heads the processes of modes.
+const processesLegend = "Of that, processes of the mode's own (what they did while other modes had their turns included):"
+
+// billed says that a metric is part of a CPU bill; costs that it is what is to pay for
+// what was carried.
+func billed(m result.Metric) bool { return strings.HasPrefix(m.Name, "cpu_") }
+
+func costs(m result.Metric) bool { return strings.HasPrefix(m.Name, "cpu_cost") }
+
+// newBill takes the bill of a workload from its tables; false where it has none.
+func newBill(w workload) (bill, bool) {
+	b := bill{Workload: w.ID}
+	found := false
+	for _, t := range w.Tables {
+		if billed(t.Metric) {
+			b.Tables = append(b.Tables, t)
+		}
+		switch {
+		case costs(t.Metric) && !found && t.judged():
+			b.Cost, found = t, true
+		case billed(t.Metric) && !costs(t.Metric) && t.judged():
+			b.Busy = append(b.Busy, t)
+		}
+	}
+	if !found {
+		return bill{}, false
+	}
+	for _, r := range b.Cost.rows() {
+		if p := processesOf(r.Trials); p.Text != "" && !unmeasured(r.Mode) {
+			p.Mode = r.Mode.ID
+			b.Processes = append(b.Processes, p)
+		}
+	}
+	return b, true
+}
+
+// processesOf words what the mode's own processes used in the trials that count, the
+// hungriest first; empty where there are none.
+func processesOf(trials []*result.Trial) processes {
+	used, elapsed := map[string]float64{}, 0.0
+	for _, t := range trials {
+		if t.Status != result.TrialOK || len(t.Processes) == 0 {
+			continue
+		}
+		elapsed += t.Machine["cpu_time"]
+		for _, p := range t.Processes {
+			used[p.Name] += p.CPU
+		}
+	}
+	names := slices.Sorted(maps.Keys(used))
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(used[b], used[a]) })
+	var all, most []string
+	for _, name := range names {
+		text := orUnknown(name) + " "
+		switch busy := used[name] / elapsed; {
+		case !(elapsed > 0):
+			text += say.Value(used[name], "s") + " of CPU"
+		case busy < leastBusy:
+			text += fmt.Sprintf("< %.2f CPUs", 2*leastBusy)
+		default:
+			text += fmt.Sprintf("%.2f CPUs", busy)
+		}
+		all = append(all, text)
+		if len(most) == 0 || !(used[name]/elapsed < leastBusy) {
+			most = append(most, text)
+		}
+	}
+	return processes{Text: strings.Join(all, "; "), Most: strings.Join(most, "; ")}
+}
+
+// leastBusy is the least that is worth a figure, in CPUs.
+const leastBusy = 0.005
+
+// pass is the fixed-rate pass: every mode at one and the same rate.
+type pass struct {
+	workload
+	Bill *bill  // nil where it has none
+	Text string // at which rate, and why at that; or why there is none
+	Rate string // "4.20 Gbit/s"; empty where it is not known
+}
+
+// billed are the tables of what it cost; carried are the others, alike by design.
+func (p pass) billed() []table { return tablesOf(p.Tables, billed) }
+
+func (p pass) carried() []table {
+	return tablesOf(p.Tables, func(m result.Metric) bool { return !billed(m) })
+}
+
+func tablesOf(of []table, is func(result.Metric) bool) []table {
+	return slices.DeleteFunc(slices.Clone(of), func(t table) bool { return !is(t.Metric) })
+}
+
+func newPass(c *result.CostPass, w workload) pass {
+	p := pass{workload: w, Text: "Every mode was offered the same rate"}
+	if b, ok := newBill(w); ok {
+		p.Bill = &b
+	} else if w.ID != "" && w.Empty == "" {
+		p.Empty = "None of its trials counts with a bill; why is among the trials that do not count, and the warnings."
+	}
+	const why = ": CPU use at different speeds cannot be compared, at the same it can."
+	switch {
+	case c == nil:
+		p.Text += why
+	case c.Missing != "":
+		p.Text = "No pass at a fixed rate: " + strings.TrimRight(c.Missing, ".") + "."
+	case c.Rate <= 0 && w.ID == "":
+		p.Text = "The pass at a fixed rate was not reached."
+	case !(c.Rate > 0) || math.IsInf(c.Rate, 0):
+		p.Text += why
+	default:
+		p.Rate = say.Value(c.Rate, "bit/s")
+		p.Text = "Every mode was offered " + p.Rate
+		if c.Of != "" {
+			p.Text += ", half the goodput of the slowest (" + c.Of + ")"
+		}
+		p.Text += why
+	}
+	return p
+}
+
+// price is what a mode costs in CPU beside its baseline, with the clause that says so.
+type price struct {
+	row  row
+	text string
+}
+
+// priceOf finds the cost that stands for a mode: that at the fixed rate, else that of
+// the first workload that carries data. False where there is none.
+func (v view) priceOf(mode string, s *sentence) (price, bool) {
+	var bills []bill
+	at := ""
+	if p := v.Evidence.Pass; p != nil && p.Bill != nil {
+		bills = append(bills, *p.Bill)
+		if p.Rate != "" {
+			at = " at " + p.Rate
+		}
+	}
+	for i, b := range append(bills, v.Evidence.Bills...) {
+		r, ok := b.Cost.of(mode)
+		if !ok || r.Cell == nil || unmeasured(r.Mode) || r.Mode.Control {
+			continue
+		}
+		if i >= len(bills) {
+			at = ""
+			if len(v.Evidence.Bills) > 1 {
+				at = " in " + b.Workload
+			}
+		}
+		if text := s.priced(b.Cost, *r.Cell); text != "" {
+			return price{r, text + at}, true
+		}
+	}
+	return price{}, false
+}
+
+// priced words a cell of CPU cost as the last clause of a sentence; empty where there
+// is nothing to be said of it.
+func (s *sentence) priced(t table, c result.Cell) string {
+	switch {
+	case c.Ratio == nil && c.Baseline == "" && c.Value != nil:
+		return "CPU cost " + valueOf(t, c)
+	case c.Ratio == nil:
+		return ""
+	case c.Verdict == result.Worse || c.Verdict == result.Better:
+		return "costs " + say.Ratio(c.Ratio, c.RatioCI) + " " + say.Of(*c.Ratio) + " " + s.baseline(c.Baseline, "'s", "its") + " CPU" + per(t)
+	case c.Verdict == result.Same && c.Margin > 0:
+		return "costs the same CPU" + per(t) + " within " + say.Percent(c.Margin)
+	case c.Verdict == result.Small && c.Margin > 0:
+		return "costs " + say.Ratio(c.Ratio, c.RatioCI) + " " + say.Of(*c.Ratio) + " " + s.baseline(c.Baseline, "'s", "its") + " CPU" + per(t) + ", a difference of less than " + say.Percent(c.Margin)
+	case c.Verdict == result.CannotTell:
+		return "cannot be told from " + s.baseline(c.Baseline, "", "it") + " by CPU cost" + because(c)
+	}
+	return ""
+}
+
+// per says what a cost is paid for: " per Gbit".
+func per(t table) string {
+	_, of, ok := strings.Cut(t.Metric.Unit, "/")
+	if !ok {
+		return ""
+	}
+	return " per " + of
+}
+
+// leads say what separates modes that all reach the limit of the link.
+func leads(v view) []string {
+	var out []string
+	for _, l := range v.Run.LinkLimited {
+		text := "All modes reach the link's limit in " + l.Workload
+		if l.Link > 0 {
+			text += " (" + say.Value(l.Link, "bit/s") + ")"
+		}
+		var costs []string
+		for _, m := range v.Run.Modes {
+			if unmeasured(m) || m.Baseline == "" || m.Control {
+				continue
+			}
+			s := sentence{}
+			if p, ok := v.priceOf(m.ID, &s); ok {
+				costs = append(costs, m.ID+" "+p.text)
+			}
+		}
+		if len(costs) == 0 {
+			out = append(out, text+", so that goodput does not tell them apart; nothing is known of what they cost in CPU.")
+			continue
+		}
+		out = append(out, text+": what separates them is CPU. "+strings.Join(costs, "; ")+".")
+	}
+	return out
+}
+
+// cost is what the figures cost in CPU and where that went.
+func (b *builder) cost() []doc.Block {
+	e := b.Evidence
+	if len(e.Bills)+len(e.Breakdowns) == 0 && e.Pass == nil {
+		return nil
+	}
+	s := doc.Section{ID: "cost", Nav: "CPU", Head: doc.Heading{Text: "What it costs in CPU", Terminal: "CPU bill", Untold: len(e.Bills) == 0}}
+	add := func(blocks ...doc.Block) { s.Blocks = append(s.Blocks, blocks...) }
+	if n := len(e.Bills); n > 0 {
+		add(doc.Only{For: doc.Terminal | doc.Markdown, Blocks: []doc.Block{doc.Paragraph{Role: doc.Legend, Text: e.Bills[0].Legend(), Depth: 1}}},
+			forHTML(doc.Paragraph{Role: doc.Legend, Text: e.Bills[n-1].Legend()}))
+	}
+	for i, bill := range e.Bills {
+		add(forTerminal(b.bill(bill)))
+		for j, t := range bill.Tables {
+			metric := b.metric(t, billAnchor(i+1, j), false)
+			metric.Head.Name = bill.Workload
+			add(forPages(metric))
+		}
+		add(forPages(bill.processes()...))
+	}
+	if e.Pass != nil {
+		add(b.pass(*e.Pass)...)
+	}
+	for i, d := range e.Breakdowns {
+		add(b.breakdown(d, fmt.Sprintf("b%d", i+1)))
+	}
+	return []doc.Block{s}
+}
+
+// bill is what a workload cost in each mode, for a terminal: its cost, the CPUs busy, and
+// the ratio to the baseline with a word.
+func (b *builder) bill(of bill) doc.Section {
+	t := doc.Table{Kind: doc.Figures, Most: 3, Columns: []doc.Column{{Row: true}}, Groups: make([]doc.Group, 1)}
+	for range of.columns() {
+		t.Columns = append(t.Columns, doc.Column{})
+	}
+	t.Columns = append(t.Columns, doc.Column{Verdict: true})
+	for _, r := range of.Cost.rows() {
+		row := doc.Row{Cells: []doc.Cell{{Text: r.Mode.ID}}}
+		for _, text := range of.figures(r) {
+			row.Cells = append(row.Cells, doc.Cell{Text: text})
+		}
+		if unmeasured(r.Mode) {
+			row.For = doc.Pages
+		}
+		row.Cells = append(row.Cells, doc.Cell{Tone: r.tone(), Remarks: r.remarks(of.Cost.Scale), Terminal: r.judged()})
+		t.Groups[0].Rows = append(t.Groups[0].Rows, row)
+	}
+	s := doc.Section{Head: doc.Heading{Name: of.Workload, Text: strings.Join(of.columns(), "; "), Depth: 1}, Blocks: []doc.Block{t}}
+	for _, own := range of.Processes {
+		s.Blocks = append(s.Blocks, doc.Paragraph{Text: "of it " + own.Mode + "'s own: " + own.Most, Depth: 1})
+	}
+	return s
+}
+
+// processes lists what the modes' own processes used.
+func (b bill) processes() []doc.Block {
+	if len(b.Processes) == 0 {
+		return nil
+	}
+	l := doc.List{Role: doc.Own, Tight: true}
+	for _, own := range b.Processes {
+		l.Items = append(l.Items, doc.Item{Name: own.Mode, Text: own.Text, Colon: true})
+	}
+	return []doc.Block{doc.Paragraph{Role: doc.Own, Text: processesLegend}, l}
+}
+
+// pass is the pass at a fixed rate.
+func (b *builder) pass(p pass) []doc.Block {
+	s := doc.Section{ID: "pass", Look: doc.Metric, Head: doc.Heading{Text: "At a fixed rate"},
+		Blocks: []doc.Block{doc.Paragraph{Text: p.Text, Tight: true, Depth: 1, Cut: mostGap}}}
+	if p.ID != "" && p.Empty != "" {
+		s.Blocks = append(s.Blocks, doc.Paragraph{Text: p.Empty, Depth: 1})
+	}
+	out := []doc.Block{s}
+	for j, t := range p.billed() {
+		metric := b.metric(t, billAnchor(0, j), false)
+		metric.Level = 4
+		out = append(out, forPages(metric))
+	}
+	var carried []doc.Block
+	for j, t := range p.carried() {
+		metric := b.metric(t, fmt.Sprintf("r%d", j+1), false)
+		metric.Level = 4
+		metric.Blocks = metric.Blocks[1:] // every mode's figure is alike
+		carried = append(carried, metric)
+	}
+	out = append(out, forMarkdown(carried...))
+	if p.Bill != nil {
+		out = append(out, forPages(p.Bill.processes()...), forTerminal(b.bill(*p.Bill)))
+	}
+	if len(carried) > 0 {
+		out = append(out, forHTML(doc.Details{Summary: "What was carried", Blocks: carried}))
+	}
+	return append(out, forHTML(doc.Later(func() []doc.Block { return b.log(p.workload) })))
+}

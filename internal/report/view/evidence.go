@@ -1,0 +1,100 @@
+package view
+
+import (
+	"slices"
+	"strings"
+	"tare/internal/result"
+)
+
+// evidence is what a run found beside its figures: what they cost, where that went,
+// where datagrams died and what held TCP back.
+type evidence struct {
+	Lead       []string // what must be read before the answers
+	Pass       *pass
+	Bills      []bill
+	Breakdowns []breakdown
+	Losses     []lossTable
+	Limits     []limitTable
+}
+
+// addEvidence takes the fixed-rate pass out of the workloads and gathers the rest.
+func (v *view) addEvidence(families []family) {
+	var of workload
+	if i := slices.IndexFunc(v.Workloads, func(w workload) bool { return w.ID == result.CostPassID }); i >= 0 {
+		of = v.Workloads[i]
+		v.Workloads = slices.Delete(v.Workloads, i, i+1)
+	}
+	if v.Run.CostPass != nil || of.ID != "" {
+		p := newPass(v.Run.CostPass, of)
+		v.Evidence.Pass = &p
+	}
+	for _, w := range v.Workloads {
+		if b, ok := newBill(w); ok {
+			v.Evidence.Bills = append(v.Evidence.Bills, b)
+		}
+	}
+	v.Evidence.Breakdowns = breakdownsOf(v.Run, families)
+	v.Evidence.Losses = lossesOf(v.Run, families)
+	v.Evidence.Limits = limitsTables(v.Run, families)
+	v.Evidence.Lead = leads(*v)
+}
+
+// billed says that a table of a workload stands with the CPU bill.
+func (v view) billed(t table) bool {
+	return billed(t.Metric) && slices.ContainsFunc(v.Evidence.Bills, func(b bill) bool { return b.Workload == t.Workload })
+}
+
+// ordered sorts what there is of modes into the order of the report, whose families
+// begin with their baselines. What is of modes that no family has is left out.
+func ordered[T any](families []family, of []T, mode func(T) string) []T {
+	var out []T
+	for _, f := range families {
+		for _, m := range f.modes {
+			for _, x := range of {
+				if mode(x) == m.ID {
+					out = append(out, x)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// workloadsIn lists the workloads that there is something of, in the order in which
+// they first appear.
+func workloadsIn[T any](of []T, workload func(T) string) []string {
+	var out []string
+	for _, x := range of {
+		if id := workload(x); !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// gaps collects what is missing, so that what several modes lack is said once.
+type gaps struct {
+	reasons []string
+	modes   map[string][]string
+}
+
+func (g *gaps) add(mode, reason string) {
+	if g.modes == nil {
+		g.modes = map[string][]string{}
+	}
+	if !slices.Contains(g.reasons, reason) {
+		g.reasons = append(g.reasons, reason)
+	}
+	if !slices.Contains(g.modes[reason], mode) {
+		g.modes[reason] = append(g.modes[reason], mode)
+	}
+}
+
+// list is a sentence for each reason.
+func (g *gaps) list() []string {
+	var out []string
+	for _, r := range g.reasons {
+		out = append(out, strings.Join(g.modes[r], ", ")+": "+r)
+	}
+	return out
+}

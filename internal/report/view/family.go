@@ -1,0 +1,82 @@
+package view
+
+import (
+	"slices"
+	"tare/internal/result"
+)
+
+// family is a baseline and the modes compared with it, the baseline first. The
+// family without a base holds modes that are compared with nothing.
+type family struct {
+	base  string
+	modes []result.Mode
+}
+
+// familiesOf sorts the modes of a run by their baseline, otherwise in the order
+// of the run. Modes that only trials or cells know, because the run broke off
+// before it could list them, come last.
+func familiesOf(in Input) []family {
+	modes := slices.Clone(in.Run.Modes)
+	add := func(id string) {
+		if !slices.ContainsFunc(modes, func(m result.Mode) bool { return m.ID == id }) {
+			modes = append(modes, result.Mode{ID: id})
+		}
+	}
+	for _, c := range in.Run.Cells {
+		add(c.Mode)
+	}
+	for _, t := range in.Trials {
+		add(t.Mode)
+	}
+	var out []family
+	for _, m := range modes {
+		base := m.Baseline
+		if base == "" {
+			base = m.ID
+		}
+		i := slices.IndexFunc(out, func(f family) bool { return f.base == base })
+		if i < 0 {
+			i = len(out)
+			out = append(out, family{base: base})
+		}
+		at := len(out[i].modes)
+		if m.ID == base {
+			at = 0
+		}
+		out[i].modes = slices.Insert(out[i].modes, at, m)
+	}
+	return gather(out)
+}
+
+// gather puts the modes that stand alone together, at the end.
+func gather(families []family) []family {
+	var out []family
+	var alone family
+	for _, f := range families {
+		if f.compared() {
+			out = append(out, f)
+		} else {
+			alone.modes = append(alone.modes, f.modes...)
+		}
+	}
+	if len(alone.modes) > 0 {
+		out = append(out, alone)
+	}
+	return out
+}
+
+// compared says that there is a mode to compare with the baseline.
+func (f family) compared() bool {
+	return f.base != "" && slices.ContainsFunc(f.modes, func(m result.Mode) bool { return m.ID != f.base })
+}
+
+// heading names a family where there are several.
+func (f family) heading(families int) string {
+	switch {
+	case families < 2:
+		return ""
+	case !f.compared():
+		return "not compared"
+	}
+	return "compared with " + f.base
+}

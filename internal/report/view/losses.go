@@ -1,0 +1,265 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"tare/internal/report/doc"
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// lossTable says where the datagrams of one workload died.
+type lossTable struct {
+	Workload string
+	Rows     []lossRow
+	Missing  []string // what could not be read, once
+}
+
+// lossRow is one mode.
+type lossRow struct {
+	Mode        string
+	Trials      int
+	Sent, Lost  int64
+	Places      []lossPlace // the most first
+	Unexplained int64       // negative: more is booked than was lost
+	Reasons     []result.DropReason
+}
+
+// lossPlace is where so many died, by which counter.
+type lossPlace struct {
+	Title, Where, Counter string
+	Count                 int64
+	Share                 float64 // of what was lost; may be over 1
+}
+
+// lossesOf gathers the losses, a table for each workload.
+func lossesOf(run result.Run, families []family) []lossTable {
+	all := ordered(families, run.Losses, func(l result.LossSummary) string { return l.Mode })
+	var out []lossTable
+	for _, id := range workloadsIn(run.Losses, func(l result.LossSummary) string { return l.Workload }) {
+		t := lossTable{Workload: id}
+		var missing gaps
+		for _, l := range all {
+			if l.Workload != id {
+				continue
+			}
+			if l.Trials > 0 {
+				t.Rows = append(t.Rows, newLossRow(l))
+			}
+			for _, m := range l.Missing {
+				missing.add(l.Mode, m)
+			}
+		}
+		if t.Missing = missing.list(); len(t.Rows)+len(t.Missing) > 0 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func newLossRow(l result.LossSummary) lossRow {
+	r := lossRow{Mode: l.Mode, Trials: l.Trials, Sent: l.Sent, Lost: l.Lost, Unexplained: l.Unexplained, Reasons: slices.Clone(l.Reasons)}
+	for _, p := range l.Places {
+		if p.Count == 0 {
+			continue
+		}
+		at := lossPlace{Title: orUnknown(result.LossTitle(p.Place)), Where: p.Where, Counter: p.Counter, Count: p.Count}
+		at.Share = share(p.Count, l.Lost)
+		r.Places = append(r.Places, at)
+	}
+	slices.SortStableFunc(r.Places, func(a, b lossPlace) int { return cmp.Compare(b.Count, a.Count) })
+	slices.SortStableFunc(r.Reasons, func(a, b result.DropReason) int { return cmp.Compare(b.Count, a.Count) })
+	return r
+}
+
+// share is a part of what was lost; 0 where nothing was.
+func share(n, of int64) float64 {
+	if of <= 0 {
+		return 0
+	}
+	return float64(n) / float64(of)
+}
+
+// lossLegend explains the places.
+const lossLegend = "Datagrams by the place where a counter saw them die, all trials together, warm-up included; what no counter saw is unexplained."
+
+// lines are the places with what is not explained as the last.
+func (r lossRow) lines() []lossPlace {
+	out := slices.Clone(r.Places)
+	switch {
+	case r.Unexplained > 0:
+		out = append(out, lossPlace{Title: "unexplained", Count: r.Unexplained, Share: share(r.Unexplained, r.Lost)})
+	case r.Unexplained < 0:
+		out = append(out, lossPlace{Title: "more booked than lost", Count: -r.Unexplained})
+	}
+	return out
+}
+
+// whole says how much of what was sent was lost.
+func (r lossRow) whole() string {
+	in := " in " + say.Count(r.Trials, "trial", "trials")
+	switch {
+	case r.Lost <= 0:
+		return "nothing lost" + in
+	case r.Sent > 0:
+		return "lost " + portion(share(r.Lost, r.Sent)) + " of " + fmt.Sprint(r.Sent) + in
+	}
+	return "lost" + in
+}
+
+// portion is a count as a part of what was lost.
+func (r lossRow) portion(n int64) string {
+	if r.Lost <= 0 {
+		return say.Unknown
+	}
+	return portion(share(n, r.Lost))
+}
+
+// words says what became of a mode's datagrams.
+func (r lossRow) words() string {
+	if r.Lost <= 0 && len(r.Places) == 0 {
+		return "nothing lost in " + say.Count(r.Trials, "trial", "trials")
+	}
+	parts := []string{}
+	for i, p := range r.merged() {
+		if i == mostPlaces {
+			parts = append(parts, "and elsewhere")
+			break
+		}
+		text := p.Title
+		if p.Where != "" {
+			text += " (" + p.Where + ")"
+		}
+		parts = append(parts, text+" "+r.part(p.Count))
+	}
+	if text := r.unexplained(); text != "" {
+		parts = append(parts, text)
+	}
+	text := fmt.Sprintf("%d lost in %s", r.Lost, say.Count(r.Trials, "trial", "trials"))
+	if len(parts) > 0 {
+		text += ": " + strings.Join(parts, "; ")
+	}
+	return text
+}
+
+// mostPlaces is how many places a sentence names.
+const mostPlaces = 4
+
+// merged are the places, those alike in all but the counter together.
+func (r lossRow) merged() []lossPlace {
+	var out []lossPlace
+	for _, p := range r.Places {
+		i := slices.IndexFunc(out, func(o lossPlace) bool { return o.Title == p.Title && o.Where == p.Where })
+		if i < 0 {
+			out = append(out, p)
+			continue
+		}
+		out[i].Count, out[i].Share = out[i].Count+p.Count, out[i].Share+p.Share
+	}
+	return out
+}
+
+// part words a count beside all that was lost.
+func (r lossRow) part(n int64) string {
+	if r.Lost <= 0 {
+		return fmt.Sprint(n)
+	}
+	return portion(share(n, r.Lost))
+}
+
+// portion is a share in percent that hides neither a little nor a rest.
+func portion(x float64) string {
+	switch {
+	case x > 0 && x < 0.005:
+		return "< 1 %"
+	case x > 0.995 && x < 1:
+		return "> 99 %"
+	}
+	return say.Percent(x)
+}
+
+// unexplained words what no counter accounts for; empty where everything is booked.
+func (r lossRow) unexplained() string {
+	switch {
+	case r.Unexplained > 0:
+		return "unexplained " + r.part(r.Unexplained)
+	case r.Unexplained < 0:
+		return fmt.Sprint(-r.Unexplained) + " more booked than lost"
+	}
+	return ""
+}
+
+// reasons words the kernel's own reasons, so many at most; empty where there are none.
+func (r lossRow) reasons(most int) string {
+	var parts []string
+	for i, d := range r.Reasons {
+		if i == most {
+			parts = append(parts, "and "+say.Count(len(r.Reasons)-i, "more", "more"))
+			break
+		}
+		text := orUnknown(d.Reason) + " " + fmt.Sprint(d.Count)
+		if d.Location != "" {
+			text += " in " + d.Location
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// losses say where datagrams died; a terminal is told of modes that lost alike together.
+func (b *builder) losses() []doc.Block {
+	var blocks []doc.Block
+	for i, t := range b.Evidence.Losses {
+		s := doc.Section{ID: fmt.Sprintf("l%d", i+1), Look: doc.Metric, Head: doc.Heading{Name: t.Workload, Untold: true}}
+		brief := []doc.Block{doc.Paragraph{Text: t.Workload, Depth: 1}}
+		var told gaps
+		var reasons []doc.Block
+		for _, r := range t.Rows {
+			text := r.words()
+			if some := r.reasons(mostReasons); some != "" {
+				text += "; in the kernel's words " + some
+			}
+			told.add(r.Mode, text)
+			if all := r.reasons(len(r.Reasons)); all != "" {
+				reasons = append(reasons, doc.Paragraph{Text: r.Mode + ", in the kernel's words: " + all})
+			}
+		}
+		for _, text := range told.list() {
+			brief = append(brief, doc.Paragraph{Text: text, Depth: 2})
+		}
+		table := t.table(s.ID)
+		if len(t.Rows) == 0 {
+			table = forMarkdown(doc.Table{})
+		}
+		s.Blocks = append([]doc.Block{forTerminal(brief...), forPages(table), forMarkdown(reasons...)}, notKnown(t.Missing)...)
+		blocks = append(blocks, s)
+	}
+	if len(blocks) == 0 {
+		return nil
+	}
+	return []doc.Block{doc.Section{ID: "losses", Head: doc.Heading{Text: "Where datagrams died"}, Nav: "Losses",
+		Blocks: append([]doc.Block{forPages(doc.Paragraph{Role: doc.Legend, Text: lossLegend})}, blocks...)}}
+}
+
+func (t lossTable) table(by string) doc.Block {
+	out := doc.Table{Kind: doc.Losses, By: by, Columns: []doc.Column{
+		{For: doc.Markdown, Head: "Mode"}, {Head: "Place"}, {Head: "Where", Names: true}, {Head: "Counter", Names: true}, {Head: "Datagrams", Number: true},
+		{Head: "Share", Plain: "of what was lost", Number: true}, {For: doc.HTML, Bars: true},
+	}}
+	blank := doc.Cell{Blank: true}
+	for _, r := range t.Rows {
+		g := doc.Group{For: doc.HTML, Head: doc.Heading{Name: r.Mode, Small: r.whole(), Tight: true}}
+		g.Rows = append(g.Rows, doc.Row{For: doc.Markdown, Cells: []doc.Cell{{Text: r.Mode}, {Text: r.whole()}, blank, blank, {Text: fmt.Sprint(r.Lost)}, blank, blank}})
+		for _, l := range r.lines() {
+			g.Rows = append(g.Rows, doc.Row{Cells: []doc.Cell{blank, {Text: l.Title}, {Text: l.Where}, {Text: l.Counter}, {Text: fmt.Sprint(l.Count)},
+				{Text: r.portion(l.Count), Tight: true}, {Bar: ptrTo(l.Share)}}})
+		}
+		if text := r.reasons(len(r.Reasons)); text != "" {
+			g.Rows = append(g.Rows, doc.Row{For: doc.HTML, Kernel: text})
+		}
+		out.Groups = append(out.Groups, g)
+	}
+	return out
+}

@@ -1,0 +1,119 @@
+package view
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"tare/internal/printable"
+	"tare/internal/result"
+)
+
+// all writes every form of a report.
+func all(t *testing.T, in Input) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for name, write := range map[string]func(io.Writer, Input) error{
+		"html": HTML, "md": Markdown, "txt": func(w io.Writer, in Input) error { return Text(w, in, TextOptions{}) },
+	} {
+		var b bytes.Buffer
+		if err := write(&b, in); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		out[name] = b.String()
+	}
+	figures, err := Figures(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, svg := range figures {
+		out[name] = string(svg)
+	}
+	return out
+}
+
+// Figures that no run has, and trials without any, are drawn or left out: nothing waits,
+// and no number fills the page.
+func TestOddFigures(t *testing.T) {
+	odd := []float64{0, -1, 1, 5e-324, 1e-300, 1e300, math.MaxFloat64, -math.MaxFloat64}
+	for shift := range odd {
+		in := sample()
+		next := func(i int) float64 { return odd[(i+shift)%len(odd)] }
+		for i := range in.Trials {
+			tr := &in.Trials[i]
+			tr.Block, tr.Seq = []int{1, -1 << 62, 1 << 62, 0}[(i+shift)%4], -i
+			tr.Started = []time.Time{{}, time.Unix(1<<40, 0), time.Unix(-1<<40, 0)}[(i+shift)%3]
+			tr.Status = []result.TrialStatus{result.TrialOK, result.TrialInvalid, result.TrialFailed, "odd"}[(i/2+shift)%4]
+			tr.Series = &result.Series{Metric: "goodput", Interval: next(i), Values: odd}
+			for name := range tr.Metrics {
+				tr.Metrics[name] = next(i)
+			}
+			if i%5 == 0 {
+				tr.Metrics = nil
+			}
+		}
+		for i := range in.Run.Cells {
+			c := &in.Run.Cells[i]
+			c.N = []int{1 << 62, -1 << 62, 0}[(i+shift)%3]
+			for j, p := range []*float64{c.Value, c.Ratio, c.P, c.Detectable} {
+				if p != nil {
+					*p = next(i + j)
+				}
+			}
+			for _, ci := range []*result.Interval{c.CI, c.RatioCI} {
+				if ci != nil {
+					*ci = result.Interval{next(i), next(i + 3)}
+				}
+			}
+		}
+		for name, text := range all(t, in) {
+			for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsDigit(r) && r != '.' }) {
+				if len(word) > 25 {
+					t.Fatalf("shift %d: %s holds %s", shift, name, word)
+				}
+			}
+			for _, no := range []string{"NaN", "+Inf", "-Inf"} {
+				if strings.Contains(text, no) {
+					t.Errorf("shift %d: %s holds %s", shift, name, no)
+				}
+			}
+		}
+	}
+}
+
+// A name of 10 kB is cut where it is shown, and stays another than one that is nearly
+// the same.
+func TestLongNames(t *testing.T) {
+	in := sample()
+	long := strings.Repeat("long/", 2000)
+	rename := map[string]string{"netns/vxlan": long + "1" + long, "netns/published": long + "2" + long}
+	to := func(s *string) {
+		if n, ok := rename[*s]; ok {
+			*s = n
+		}
+	}
+	for i := range in.Run.Modes {
+		to(&in.Run.Modes[i].ID)
+	}
+	for i := range in.Run.Cells {
+		to(&in.Run.Cells[i].Mode)
+	}
+	for i := range in.Trials {
+		to(&in.Trials[i].Mode)
+		in.Trials[i].Reason = long
+	}
+	plain := all(t, sample())
+	for form, text := range all(t, in) {
+		if len(text) > len(plain[form])+100*1000 {
+			t.Errorf("%s grew from %d to %d bytes", form, len(plain[form]), len(text))
+		}
+	}
+	a, b := printable.Name(rename["netns/vxlan"]), printable.Name(rename["netns/published"])
+	if a == b || len(a) > printable.MostName || printable.Name(a) != a {
+		t.Errorf("%q and %q", a, b)
+	}
+}

@@ -1,0 +1,259 @@
+package view
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"unicode"
+
+	page "tare/internal/report/html"
+	"tare/internal/report/say"
+	"tare/internal/result"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"golang.org/x/net/html"
+)
+
+// everything is every form of one report.
+func everything(t *testing.T, in Input) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for name, write := range map[string]func(io.Writer, Input) error{
+		"text":     func(w io.Writer, in Input) error { return Text(w, in, TextOptions{}) },
+		"Markdown": Markdown,
+		"HTML":     HTML,
+	} {
+		var b bytes.Buffer
+		if err := write(&b, in); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		out[name] = b.String()
+	}
+	figures, err := Figures(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, svg := range figures {
+		out[name] = string(svg)
+	}
+	return out
+}
+
+func TestHostileStrings(t *testing.T) {
+	for form, text := range everything(t, hostile()) {
+		for _, r := range text {
+			if r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf) {
+				t.Errorf("%s holds the control character %U", form, r)
+			}
+		}
+		if strings.Contains(text, "777") || strings.Contains(text, "7.77") {
+			t.Errorf("%s shows a figure of a mode that failed", form)
+		}
+		if scripts := strings.Count(text, "<script"); form != "text" && form != "Markdown" && scripts > 0 && (form != "HTML" || scripts > 1) {
+			t.Errorf("%s holds %d scripts", form, scripts)
+		}
+		if form == "Markdown" {
+			body, _, _ := strings.Cut(text, "### How to repeat")
+			body = strings.NewReplacer("<details><summary>", "", "</summary>", "", "</details>", "").Replace(body)
+			for _, bad := range []string{"<", "a](", " **b**"} {
+				if strings.Contains(body, bad) {
+					t.Errorf("Markdown holds %q", bad)
+				}
+			}
+		}
+	}
+}
+
+// Nothing in the page leads anywhere else, nothing runs but its own script, and the
+// policy allows that, its style and nothing more.
+func TestPageIsSelfContained(t *testing.T) {
+	script, _ := page.Script()
+	for name, in := range inputs() {
+		var b bytes.Buffer
+		if err := HTML(&b, in); err != nil {
+			t.Fatal(err)
+		}
+		doc, err := html.Parse(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := map[string]bool{}
+		var refs []string
+		scripts := 0
+		for n := range doc.Descendants() {
+			switch n.Data {
+			case "script":
+				if n.FirstChild == nil || n.FirstChild.Data != string(script) || n.NextSibling != nil && n.NextSibling.Type == html.ElementNode {
+					t.Errorf("%s: a script that is not the page's own", name)
+				}
+				scripts++
+			case "img", "link", "iframe", "object", "embed", "base", "form", "image", "foreignObject":
+				if n.Type == html.ElementNode {
+					t.Errorf("%s: <%s>", name, n.Data)
+				}
+			}
+			for _, a := range n.Attr {
+				switch {
+				case a.Key == "style" || a.Key == "src" || strings.HasPrefix(a.Key, "on"):
+					t.Errorf("%s: <%s %s=%q>", name, n.Data, a.Key, a.Val)
+				case a.Key == "href" && strings.HasPrefix(a.Val, "#"):
+					refs = append(refs, a.Val[1:])
+				case a.Key == "href":
+					t.Errorf("%s: link to %q", name, a.Val)
+				case a.Key == "aria-labelledby":
+					refs = append(refs, strings.Fields(a.Val)...)
+				case a.Key == "id" && ids[a.Val]:
+					t.Errorf("%s: the id %q is there twice", name, a.Val)
+				case a.Key == "id":
+					ids[a.Val] = true
+				}
+			}
+		}
+		if scripts != 1 {
+			t.Errorf("%s: %d scripts", name, scripts)
+		}
+		for _, r := range refs {
+			if !ids[r] {
+				t.Errorf("%s: nothing has the id %q", name, r)
+			}
+		}
+	}
+}
+
+func TestModesAreAllThere(t *testing.T) {
+	for form, text := range everything(t, sample()) {
+		for _, m := range sampleModes() {
+			if !strings.HasPrefix(form, "path-") && !strings.Contains(text, m.ID) {
+				t.Errorf("%s does not name %s", form, m.ID)
+			}
+		}
+		for _, never := range []string{"no significant", "NaN", "Inf", "%!", "<nil>", "ZgotmplZ"} {
+			if strings.Contains(text, never) {
+				t.Errorf("%s says %q", form, never)
+			}
+		}
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	cell := func(workload, metric string, c result.Cell) result.Cell {
+		m, _ := result.MetricNamed(metric)
+		c.Mode, c.Workload, c.Metric, c.Unit, c.Better = "m", workload, metric, m.Unit, m.Better
+		c.Baseline, c.Margin, c.Value = "host", 0.05, ptr(1e9)
+		return c
+	}
+	worse := result.Cell{Verdict: result.Worse, Ratio: ptr(0.71), RatioCI: &result.Interval{0.68, 0.75}}
+	better := result.Cell{Verdict: result.Better, Ratio: ptr(1.2), RatioCI: &result.Interval{1.1, 1.3}}
+	same := result.Cell{Verdict: result.Same, Ratio: ptr(1.0), RatioCI: &result.Interval{0.98, 1.02}}
+	small := result.Cell{Verdict: result.Small, Ratio: ptr(0.97), RatioCI: &result.Interval{0.96, 0.98}}
+	unsure := result.Cell{Verdict: result.CannotTell, Ratio: ptr(0.97), RatioCI: &result.Interval{0.91, 1.04}, BlocksNeeded: ptr(12)}
+	bare := result.Cell{}
+	for _, c := range []struct {
+		name         string
+		stream, rate *result.Cell
+		again        *result.Cell // tcp_stream with other parameters
+		want         string
+	}{
+		{"worse, worse", &worse, &worse, nil, "m carries 0.71 (0.68-0.75) of host's goodput; 0.71 (0.68-0.75) of its transaction rate."},
+		{"better", nil, &better, nil, "m reaches 1.20 (1.10-1.30) times host's transaction rate."},
+		{"same, small", &same, &small, nil, "m carries the same goodput as host within 5 %; 0.97 (0.96-0.98) of its transaction rate, a difference of less than 5 %."},
+		{"unsure, worse", &unsure, &worse, nil, "m cannot be told from host by goodput (between -9 % and +4 %; would need about 12 more blocks); reaches 0.71 (0.68-0.75) of its transaction rate."},
+		{"worse, unsure", &worse, &unsure, nil, "m carries 0.71 (0.68-0.75) of host's goodput; cannot be told from it by transaction rate (between -9 % and +4 %; would need about 12 more blocks)."},
+		{"no ratio", &bare, nil, nil, "m has a goodput of 1.00 Gbit/s, not compared."},
+		{"two of a kind", &worse, nil, &same, "m carries 0.71 (0.68-0.75) of host's goodput in tcp_stream; the same goodput within 5 % in tcp_stream_8."},
+		{"nothing", nil, nil, nil, "m has no valid trial."},
+	} {
+		in := Input{Run: result.Run{Modes: []result.Mode{{ID: "m", Baseline: "host", Status: result.ModeMeasured}}}}
+		for _, part := range []struct {
+			workload, metric string
+			cell             *result.Cell
+		}{{"tcp_stream", "goodput", c.stream}, {"tcp_rr", "transaction_rate", c.rate}, {"tcp_stream_8", "goodput", c.again}} {
+			if part.cell != nil {
+				in.Run.Cells = append(in.Run.Cells, cell(part.workload, part.metric, *part.cell))
+			}
+		}
+		if diff := cmp.Diff(c.want, newView(in).Answers[0].String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestPaths(t *testing.T) {
+	topology := func(edges ...string) *result.Topology {
+		t := &result.Topology{}
+		for _, id := range []string{"a", "b", "c", "d"} {
+			t.Nodes = append(t.Nodes, result.Node{ID: id, Kind: "veth", Label: id})
+		}
+		for _, e := range edges {
+			t.Edges = append(t.Edges, result.Edge{From: e[:1], To: e[1:]})
+		}
+		return t
+	}
+	for _, c := range []struct {
+		name string
+		in   *result.Topology
+		want []string
+	}{
+		{"none", nil, nil},
+		{"chain, out of order", topology("bc", "ab", "cd"), []string{"veth a>veth b>veth c>veth d"}},
+		{"two ways", topology("ab", "ac", "bd", "cd"), []string{"veth a>veth b>veth d", "veth a>veth c>veth d"}},
+		{"circle", topology("ab", "ba", "cd"), []string{"veth c>veth d", "veth a>veth b"}},
+		{"to nowhere", topology("ab", "bx", "xc"), []string{"veth a>veth b", "veth c", "veth d"}},
+		{"no edges", topology(), []string{"veth a", "veth b", "veth c", "veth d"}},
+	} {
+		var got []string
+		for _, way := range paths(c.in) {
+			var labels []string
+			for _, s := range way {
+				labels = append(labels, s.Label)
+			}
+			got = append(got, strings.Join(labels, ">"))
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestFigureNames(t *testing.T) {
+	in := sample()
+	for i := range in.Run.Cells {
+		if in.Run.Cells[i].Workload == "tcp_rr" {
+			in.Run.Cells[i].Workload = "../tcp/stream"
+		} else {
+			in.Run.Cells[i].Workload = "..\\tcp stream"
+		}
+		in.Run.Cells[i].Metric = "goodput"
+	}
+	in.Trials, in.Run.Modes = nil, in.Run.Modes[:1]
+	in.Run.Modes[0].ID, in.Run.Modes[0].Baseline = "../../host", ""
+	for i := range in.Run.Cells {
+		in.Run.Cells[i].Mode = "../../host"
+	}
+	figures, err := Figures(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"___tcp_stream-goodput.svg", "___tcp_stream-goodput-2.svg", "path-______host.svg"} {
+		if figures[want] == nil {
+			t.Errorf("no %s", want)
+		}
+	}
+	if len(figures) != 3 {
+		t.Errorf("%d figures", len(figures))
+	}
+}
+
+// A report must not change what it is given.
+func TestInputUntouched(t *testing.T) {
+	in, want := hostile(), hostile()
+	everything(t, in)
+	if diff := cmp.Diff(want, in, cmpopts.EquateNaNs()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if say.Clean(in.Title) == in.Title {
+		t.Error("the sample is not hostile")
+	}
+}

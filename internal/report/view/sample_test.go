@@ -1,0 +1,238 @@
+package view
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"tare/internal/result"
+)
+
+// sample is a quick run of seven modes with two workloads in four blocks, as the
+// lab would give it: two baselines, one mode unsupported, one void, one trial
+// ruled out and one failed, both repeated.
+func sample() Input {
+	run := result.Run{
+		Schema:   result.Schema,
+		ID:       "20260801-093012-7f3a",
+		Started:  time.Date(2026, 8, 1, 9, 30, 12, 0, time.UTC),
+		Finished: time.Date(2026, 8, 1, 9, 31, 49, 0, time.UTC),
+		Status:   result.RunComplete,
+		Tare:     result.Build{Version: "0.1.0", Commit: "3f1c2ab9"},
+		Seed:     42,
+		Profile:  "quick",
+		Hosts:    []result.Host{{Name: "a", Facts: sampleFacts()}, {Name: "b", Facts: sampleFacts()}},
+		Modes:    sampleModes(),
+		Warnings: []result.Warning{
+			{Code: "shared_kernel", Scope: "run", Text: "Both hosts of the lab share one kernel and its 2 CPUs: sender and receiver compete, and what a second machine would add is not in these figures."},
+			{Code: "no_wire", Scope: "run", Text: "The underlay is a veth pair: the wire, its NICs and their offloads are not in these figures."},
+		},
+	}
+	trials := sampleTrials()
+	for _, w := range []string{"tcp_stream", "tcp_rr"} {
+		for _, metric := range result.Metrics() {
+			for _, m := range run.Modes {
+				if c, ok := sampleCell(trials, m, w, metric); ok {
+					run.Cells = append(run.Cells, c)
+				}
+			}
+		}
+	}
+	for _, t := range trials {
+		switch t.Status {
+		case result.TrialOK:
+			run.Trials.OK++
+		case result.TrialInvalid:
+			run.Trials.Invalid++
+		default:
+			run.Trials.Failed++
+		}
+	}
+	return Input{
+		Run:         run,
+		Trials:      trials,
+		Title:       "Container networks on one machine",
+		Description: "What does each way of joining containers cost beside the host's own stack?",
+		Command:     "tare run container-networks --profile quick --seed 42",
+		FiguresDir:  "figures",
+	}
+}
+
+func sampleFacts() []result.Fact {
+	return []result.Fact{
+		{Name: "kernel", Value: "Linux 6.18.44 x86_64"},
+		{Name: "cpu", Value: "AMD EPYC 9354P, 2 CPUs"},
+		{Name: "memory", Value: "8 GiB"},
+		{Name: "virtualization", Value: "kvm"},
+		{Name: "congestion control", Value: "cubic"},
+		{Name: "offloads", Value: "tso on, gso on, gro on"},
+	}
+}
+
+func sampleModes() []result.Mode {
+	return []result.Mode{
+		{ID: "host", Title: "The host's own stack, over the underlay", Status: result.ModeMeasured, Topology: sampleTopology("veth ua", "veth ub")},
+		{ID: "host-local", Title: "The host's own stack, within one host", Status: result.ModeMeasured},
+		{ID: "netns/bridge", Title: "Two containers on one bridge", Baseline: "host-local", Status: result.ModeMeasured, Topology: sampleTopology("veth eth0", "bridge br0", "veth eth0 of server")},
+		{ID: "netns/published", Title: "Published port, DNAT to a container", Baseline: "host", Status: result.ModeMeasured, Topology: sampleTopology("veth ua", "veth ub", "nat prerouting", "bridge br0", "veth eth0")},
+		{ID: "netns/vxlan", Title: "VXLAN overlay between hosts", Baseline: "host", Status: result.ModeMeasured, Topology: sampleTopology("veth eth0", "bridge br0", "vxlan vx42", "veth ua", "veth ub", "vxlan vx42 on b", "bridge br0 on b", "veth eth0 on b")},
+		{ID: "netns/ipvlan", Title: "ipvlan in L2 mode", Baseline: "host", Status: result.ModeUnsupported, Reason: "the kernel has no ipvlan: creating a link of that kind gave \"operation not supported\"; load the module ipvlan"},
+		{ID: "netns/macvlan", Title: "macvlan in bridge mode", Baseline: "host", Status: result.ModeVoid, Reason: "macvlan mv0 on b moved 1 packet while 1.31 GB were sent: the traffic took another way"},
+	}
+}
+
+func sampleTopology(labels ...string) *result.Topology {
+	t := &result.Topology{}
+	add := func(kind, host, sandbox, label string) {
+		id := fmt.Sprintf("n%d", len(t.Nodes))
+		if len(t.Nodes) > 0 {
+			t.Edges = append(t.Edges, result.Edge{From: t.Nodes[len(t.Nodes)-1].ID, To: id})
+		}
+		t.Nodes = append(t.Nodes, result.Node{ID: id, Kind: kind, Host: host, Sandbox: sandbox, Label: label})
+	}
+	add("process", "a", "client", "")
+	for i, l := range labels {
+		host := "a"
+		if i >= (len(labels)+1)/2 {
+			host = "b"
+		}
+		add("", host, "", l)
+		if l[:4] == "veth" {
+			t.Nodes[len(t.Nodes)-1].Facts = []result.Fact{{Name: "mtu", Value: "1500"}}
+		}
+	}
+	add("process", "b", "server", "")
+	return t
+}
+
+// sampleTrials are four blocks of what each mode would give, with a noise that
+// is the same in every test.
+func sampleTrials() []result.Trial {
+	level := []struct {
+		mode                                  string
+		goodput, retransmits, rate, p50, tail float64
+	}{
+		{"host", 23.4e9, 118, 41.2e3, 22.6e-6, 2.1},
+		{"host-local", 38.9e9, 0, 52.8e3, 17.8e-6, 1.9},
+		{"netns/bridge", 33.1e9, 14, 52.1e3, 18.3e-6, 2.0},
+		{"netns/published", 22.5e9, 131, 39.0e3, 24.1e-6, 2.2},
+		{"netns/vxlan", 16.6e9, 412, 31.7e3, 29.4e-6, 2.4},
+	}
+	noise := []float64{0.4, -1.2, 0.9, -0.3, 1.1, -0.8, 0.2, -1.0, 0.7, 1.3, -0.5, 0.1, -1.4, 0.6, -0.1, 1.0, -0.7}
+	next := 0
+	jitter := func(sd float64) float64 {
+		next = (next + 7) % len(noise)
+		return 1 + sd*noise[next]
+	}
+	var out []result.Trial
+	at := time.Date(2026, 8, 1, 9, 30, 15, 0, time.UTC)
+	add := func(t result.Trial) {
+		t.Schema, t.Seq, t.Started = result.TrialSchema, len(out)+1, at
+		t.Settle, t.Elapsed, t.Traffic = 0.3, 2.1, 2
+		at = at.Add(2400 * time.Millisecond)
+		out = append(out, t)
+	}
+	for block := 1; block <= 4; block++ {
+		for i := range level {
+			l := level[(i*3+block)%len(level)]
+			stream := result.Trial{Block: block, Mode: l.mode, Workload: "tcp_stream", Attempt: 1, Status: result.TrialOK}
+			stream.Metrics = map[string]float64{"goodput": math.Round(l.goodput * jitter(0.022)), "retransmits": math.Round(l.retransmits * jitter(0.2))}
+			if block == 3 && l.mode == "netns/bridge" {
+				bad := stream
+				bad.Status, bad.Reason = result.TrialInvalid, "steal was 4.1 % of CPU time, more than 1 %"
+				bad.Metrics = map[string]float64{"goodput": 27.9e9, "retransmits": 16}
+				add(bad)
+				stream.Attempt = 2
+			}
+			add(stream)
+			rr := result.Trial{Block: block, Mode: l.mode, Workload: "tcp_rr", Attempt: 1, Status: result.TrialOK}
+			if block == 2 && l.mode == "netns/vxlan" {
+				bad := rr
+				bad.Status, bad.Reason = result.TrialFailed, "dial 10.42.0.2:40001: i/o timeout"
+				add(bad)
+				rr.Attempt = 2
+			}
+			p50 := l.p50 * jitter(0.015)
+			rr.Metrics = map[string]float64{"transaction_rate": math.Round(l.rate * jitter(0.02)), "rtt_p50": p50, "rtt_p99": p50 * l.tail * jitter(0.06)}
+			add(rr)
+		}
+	}
+	return out
+}
+
+// sampleCell judges as method.md says, with the t quantiles for four blocks and
+// the margin of the quick profile, but without Holm's correction.
+func sampleCell(trials []result.Trial, m result.Mode, workload string, metric result.Metric) (result.Cell, bool) {
+	const t975, t95, margin = 3.182, 2.353, 0.10
+	own, base := sampleValues(trials, m.ID, workload, metric.Name), sampleValues(trials, m.Baseline, workload, metric.Name)
+	if len(own) == 0 {
+		return result.Cell{}, false
+	}
+	c := result.Cell{
+		Mode: m.ID, Workload: workload, Metric: metric.Name, Unit: metric.Unit, Better: metric.Better,
+		N: len(own), Indicative: true,
+	}
+	if own[0] == 0 {
+		zero := 0.0
+		c.Value, c.CI, c.Baseline = &zero, &result.Interval{}, m.Baseline
+		return c, true
+	}
+	mean, half, _ := logMean(own, nil, t975)
+	c.Value, c.CI = ptr(math.Exp(mean)), &result.Interval{math.Exp(mean - half), math.Exp(mean + half)}
+	if m.Baseline == "" || base[0] == 0 {
+		c.Baseline = m.Baseline
+		return c, true
+	}
+	mean, half, se := logMean(own, base, t975)
+	_, half90, _ := logMean(own, base, t95)
+	c.Baseline, c.Margin = m.Baseline, margin
+	c.Ratio, c.RatioCI = ptr(math.Exp(mean)), &result.Interval{math.Exp(mean - half), math.Exp(mean + half)}
+	c.Detectable = ptr(2.08 * 2 * se)
+	c.P = ptr(math.Min(1, math.Exp(-math.Abs(mean)/se)))
+	inside := math.Abs(mean)+half90 <= math.Log(1+margin)
+	differs := math.Abs(mean) > half
+	switch {
+	case differs && inside:
+		c.Verdict = result.Small
+	case differs && (mean > 0) == (metric.Better == result.Higher):
+		c.Verdict = result.Better
+	case differs:
+		c.Verdict = result.Worse
+	case inside:
+		c.Verdict = result.Same
+	default:
+		c.Verdict, c.BlocksNeeded = result.CannotTell, ptr(6)
+	}
+	return c, true
+}
+
+func sampleValues(trials []result.Trial, mode, workload, metric string) []float64 {
+	var out []float64
+	for _, t := range trials {
+		if v, ok := t.Metrics[metric]; ok && t.Mode == mode && t.Workload == workload && t.Status == result.TrialOK {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// logMean is the mean of the logarithms, or of the log ratios, its half interval
+// by the t quantile, and its standard error.
+func logMean(own, base []float64, t float64) (mean, half, se float64) {
+	logs := make([]float64, len(own))
+	for i := range own {
+		logs[i] = math.Log(own[i])
+		if base != nil {
+			logs[i] -= math.Log(base[i])
+		}
+		mean += logs[i] / float64(len(own))
+	}
+	for _, l := range logs {
+		se += (l - mean) * (l - mean)
+	}
+	n := float64(len(own))
+	se = math.Sqrt(se / (n - 1) / n)
+	return mean, t * se, se
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -1,0 +1,257 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"tare/internal/report/doc"
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// scenarioTable holds the scenarios whose workloads share a main metric.
+type scenarioTable struct {
+	Metric result.Metric
+	Scale  say.Scale
+	Rows   []scenarioRow
+}
+
+// scenarioRow is a scenario with its row of the main metric.
+type scenarioRow struct {
+	row
+	Scenario result.Scenario
+	Sent     *float64 // at the sender, in bit/s
+	CPU      *float64 // busy share of the machine, 0..1
+}
+
+// leftOut is the code of the warning that a workload was left out, and why.
+const leftOut = "workload_unsupported"
+
+// scenariosOf gathers the scenarios into tables, in the order of the study.
+func scenariosOf(v view) []scenarioTable {
+	var out []scenarioTable
+	for _, s := range v.Run.Scenarios {
+		r, metric := v.scenario(s)
+		i := slices.IndexFunc(out, func(t scenarioTable) bool { return t.Metric.Name == metric.Name })
+		if i < 0 {
+			i = len(out)
+			out = append(out, scenarioTable{Metric: metric})
+		}
+		out[i].Rows = append(out[i].Rows, r)
+	}
+	for i, t := range out {
+		var values []float64
+		for _, r := range t.Rows {
+			if r.Cell != nil && r.Cell.Value != nil {
+				values = append(values, *r.Cell.Value)
+			}
+		}
+		out[i].Scale = say.ScaleFor(t.Metric.Unit, values...)
+	}
+	return out
+}
+
+// scenario finds the row of a scenario and what it measures. What is not in the
+// run has a row too.
+func (v view) scenario(s result.Scenario) (scenarioRow, result.Metric) {
+	r := scenarioRow{Scenario: s, row: row{Mode: result.Mode{ID: s.Mode}}}
+	for _, m := range v.Run.Modes {
+		if m.ID == s.Mode {
+			r.Mode = m
+		}
+	}
+	for i := range v.Trials {
+		if t := &v.Trials[i]; t.Mode == s.Mode && t.Workload == s.Workload && !t.Aside() {
+			r.Trials = append(r.Trials, t)
+		}
+	}
+	i := slices.IndexFunc(v.Workloads, func(w workload) bool { return w.ID == s.Workload })
+	if i < 0 || len(v.Workloads[i].Tables) == 0 {
+		for _, w := range v.Run.Warnings {
+			if w.Code == leftOut && w.Scope == s.Workload && !unmeasured(r.Mode) {
+				r.Mode.Status, r.Mode.Reason = result.ModeUnsupported, w.Text
+			}
+		}
+		return r, result.Metric{}
+	}
+	tables := v.Workloads[i].Tables
+	if own, ok := tables[0].of(s.Mode); ok {
+		r.row, r.CPU = own, busy(own.Trials)
+	}
+	for _, t := range tables {
+		if own, ok := t.of(s.Mode); ok && t.Metric.Name == "send_rate" && own.Cell != nil {
+			r.Sent = own.Cell.Value
+		}
+	}
+	return r, tables[0].Metric
+}
+
+// of finds the row of a mode.
+func (t table) of(mode string) (row, bool) {
+	rows := t.rows()
+	i := slices.IndexFunc(rows, func(r row) bool { return r.Mode.ID == mode })
+	if i < 0 {
+		return row{}, false
+	}
+	return rows[i], true
+}
+
+// busy is the share of the machine's CPU time that was not idle in the trials that
+// count, in the mean; nil where that was not recorded.
+func busy(trials []*result.Trial) *float64 {
+	sum, n := 0.0, 0
+	for _, t := range trials {
+		idle, known := t.Machine["cpu_idle"]
+		if t.Status != result.TrialOK || !known {
+			continue
+		}
+		used := t.Machine["cpu_user"] + t.Machine["cpu_system"] + t.Machine["cpu_irq"] + t.Machine["cpu_softirq"]
+		all := used + idle + t.Machine["cpu_steal"]
+		if share := used / all; share >= 0 && share <= 1 {
+			sum, n = sum+share, n+1
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return ptrTo(sum / float64(n))
+}
+
+// sent and cpu say whether the table has a column for them.
+func (t scenarioTable) sent() bool {
+	return slices.ContainsFunc(t.Rows, func(r scenarioRow) bool { return r.Sent != nil })
+}
+
+func (t scenarioTable) cpu() bool {
+	return slices.ContainsFunc(t.Rows, func(r scenarioRow) bool { return r.CPU != nil })
+}
+
+// heading is the main metric with its unit.
+func (t scenarioTable) heading() string {
+	if t.Metric.Name == "" {
+		return "No figure"
+	}
+	return table{Metric: t.Metric, Scale: t.Scale}.heading()
+}
+
+func (r scenarioRow) sentText(s say.Scale) string {
+	if r.Sent == nil {
+		return say.Unknown
+	}
+	return s.Number(*r.Sent)
+}
+
+func (r scenarioRow) cpuText() string {
+	if r.CPU == nil {
+		return say.Unknown
+	}
+	return say.Percent(*r.CPU)
+}
+
+// brieflyJudged is the verdict for where the ratio stands beside it.
+func (r row) brieflyJudged() string {
+	switch {
+	case unmeasured(r.Mode) || r.Cell == nil:
+	case r.Mode.Control && r.Cell.Baseline != "":
+		return r.control(true)
+	case besideRatio(*r.Cell):
+		return say.Word(r.Cell.Verdict)
+	}
+	return say.Cut(r.verdict(), longReason)
+}
+
+// judged is the verdict with the ratio, for where it is plain what it is a ratio to.
+func (r row) judged() string {
+	if r.Cell != nil && !unmeasured(r.Mode) && !r.Mode.Control && besideRatio(*r.Cell) {
+		return say.Word(r.Cell.Verdict) + ": " + say.Ratio(r.Cell.Ratio, r.Cell.RatioCI)
+	}
+	return r.verdict()
+}
+
+// besideRatio says that a verdict adds but a word to the ratio.
+func besideRatio(c result.Cell) bool {
+	return c.Ratio != nil && (c.Verdict == result.Worse || c.Verdict == result.Better)
+}
+
+// what says what a scenario is: "Containers on two hosts: docker/bridge with
+// tcp_stream".
+func (r scenarioRow) what() string {
+	text := r.Mode.ID + " with " + r.Scenario.Workload
+	if l := limitsOf(r.Mode); l != "" {
+		text += ", limited to " + l
+	}
+	if r.Scenario.Title != "" {
+		text = r.Scenario.Title + ": " + text
+	}
+	return text
+}
+
+// scenarios are those of the study, and what each carried.
+func (b *builder) scenarios() []doc.Block {
+	if len(b.Scenarios) == 0 {
+		return nil
+	}
+	l := doc.List{Labels: true}
+	widest := 0
+	for _, t := range b.Scenarios {
+		for _, r := range t.Rows {
+			widest = max(widest, say.Width(r.Scenario.ID))
+			l.Items = append(l.Items, doc.Item{Name: r.Scenario.ID, Text: r.what()})
+		}
+	}
+	blocks := []doc.Block{forTerminal(l)}
+	for _, t := range b.Scenarios {
+		blocks = append(blocks, b.scenarioTable(t, widest))
+		if t.cpu() {
+			blocks = append(blocks, forMarkdown(doc.Paragraph{Text: cpuLegend}))
+		}
+		for _, r := range t.Rows {
+			if text := r.Scenario.Description; text != "" {
+				blocks = append(blocks, forMarkdown(doc.Paragraph{Name: r.Scenario.ID, Text: text}))
+			}
+		}
+	}
+	return []doc.Block{doc.Section{ID: "scenarios", Head: doc.Heading{Text: "Scenarios"}, Nav: "Scenarios", Blocks: blocks}}
+}
+
+func (b *builder) scenarioTable(t scenarioTable, widest int) doc.Table {
+	ratios := doc.Markdown
+	if slices.ContainsFunc(t.Rows, func(r scenarioRow) bool { return r.Cell != nil && r.Cell.Ratio != nil }) {
+		ratios = doc.Pages
+	}
+	out := doc.Table{Kind: doc.Study, By: "scenarios", Headed: true, Most: 4, Least: widest, Groups: make([]doc.Group, 1), Columns: []doc.Column{
+		{For: doc.HTML | doc.Terminal, Head: "Scenario", Row: true, Names: true},
+		{For: doc.Markdown, Strong: true},
+		{For: doc.HTML, Unheaded: true},
+		{For: doc.Markdown, Head: "Scenario"}, {For: doc.Markdown, Head: "Mode"}, {For: doc.Markdown, Head: "Workload"},
+		{Head: t.heading(), Kept: true, Note: withInterval, Number: true},
+	}}
+	add := func(is bool, c doc.Column) {
+		if is {
+			out.Columns = append(out.Columns, c)
+		}
+	}
+	add(t.sent(), doc.Column{Head: "Sent", Plain: "sent", Number: true})
+	add(t.cpu(), doc.Column{Head: "CPU", Title: cpuLegend, Number: true})
+	add(true, doc.Column{For: ratios, Head: "Ratio", Note: withInterval, Number: true})
+	add(true, doc.Column{Head: "Verdict", Verdict: true})
+	for _, r := range t.Rows {
+		verdict := r.cell(t.Scale)
+		verdict.Terminal = b.tell(r.row, r.verdict())
+		what := doc.Scenario{Title: r.Scenario.Title, Description: r.Scenario.Description, Mode: r.Mode.ID, Workload: r.Scenario.Workload, Limits: limitsOf(r.Mode)}
+		if i := slices.IndexFunc(b.Run.Modes, func(m result.Mode) bool { return m.ID == r.Mode.ID }); i >= 0 {
+			what.To = fmt.Sprintf("m%d", i)
+		}
+		row := doc.Row{Out: unmeasured(r.Mode) || r.Cell == nil, Lead: 2, Cells: []doc.Cell{
+			{Text: r.Scenario.ID}, {Text: r.Scenario.ID}, {Scenario: &what}, {Text: r.Scenario.Title}, {Text: r.Mode.ID}, {Text: r.Scenario.Workload}, {Text: r.value(t.Scale)},
+		}}
+		if t.sent() {
+			row.Cells = append(row.Cells, doc.Cell{Text: r.sentText(t.Scale)})
+		}
+		if t.cpu() {
+			row.Cells = append(row.Cells, doc.Cell{Text: r.cpuText()})
+		}
+		row.Cells = append(row.Cells, doc.Cell{Text: r.ratio()}, verdict)
+		out.Groups[0].Rows = append(out.Groups[0].Rows, row)
+	}
+	return out
+}

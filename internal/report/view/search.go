@@ -1,0 +1,218 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"tare/internal/report/doc"
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// rateShare says how sure a mode is of the rate that a search found for one goal: in
+// how many of the steps at it more was lost than the goal allows.
+type rateShare struct {
+	Mode, Metric, Goal string
+	Text               string
+}
+
+// curve is the loss of one mode over the loads that its searches offered.
+type curve struct {
+	Mode, Unit string
+	Searches   int
+	Points     []curvePoint
+}
+
+// curvePoint is one load.
+type curvePoint struct {
+	Load          string // payload, in the curve's unit
+	Steps         int
+	Seconds       string
+	Median, Worst string // loss of the steps but those that were limited
+	Lossy         int
+	Limited       int // steps in which the sender did not reach the load
+}
+
+// searchLegend explains the lossy steps of searches.
+const searchLegend = "A trial is a whole search, and a step one load of it. Lossy is a step that lost more than the goal allows; at the rate found the " +
+	"median step keeps the goal, and in a strict search every step."
+
+// searched adds what the searches of a mode found beside its figures.
+func (w *workload) searched(m result.Mode, trials []*result.Trial) {
+	if unmeasured(m) {
+		return
+	}
+	var goals []result.SearchGoal // by metric, with the steps of all searches counted together
+	c := curve{Mode: m.ID}
+	var steps []result.Step
+	payload := 0
+	for _, t := range trials {
+		if t.Search == nil || t.Status != result.TrialOK {
+			continue
+		}
+		for _, g := range t.Search.Goals {
+			if g.Throughput == nil {
+				continue
+			}
+			i := slices.IndexFunc(goals, func(o result.SearchGoal) bool { return o.Metric == g.Metric })
+			if i < 0 {
+				goals = append(goals, g)
+				continue
+			}
+			goals[i].Lossy, goals[i].Trials = goals[i].Lossy+g.Lossy, goals[i].Trials+g.Trials
+		}
+		c.Searches++
+		payload = t.Search.Payload
+		steps = append(steps, t.Steps...)
+	}
+	for _, g := range goals {
+		if g.Trials > 0 {
+			w.Rates = append(w.Rates, rateShare{m.ID, g.Metric, goalText(g), say.Lossy(g.Lossy, g.Trials, "steps")})
+		}
+	}
+	if len(steps) > 0 && payload > 0 {
+		c.points(steps, 8*float64(payload))
+		w.Curves = append(w.Curves, c)
+	}
+}
+
+// goalText is a loss goal: "without loss, median step".
+func goalText(g result.SearchGoal) string {
+	text := "at " + say.Plain(100*g.LossGoal) + " % loss"
+	if g.LossGoal == 0 {
+		text = "without loss"
+	}
+	switch g.ExceedRatio {
+	case 0:
+		return text + ", strict"
+	case 0.5:
+		return text + ", median step"
+	}
+	return text + ", at most " + say.Percent(g.ExceedRatio) + " of the steps' time lossier"
+}
+
+// points gathers steps by their load, from the lowest on. Loads that read alike are
+// one; bits are those of a datagram.
+func (c *curve) points(steps []result.Step, bits float64) {
+	var loads []float64
+	for _, s := range steps {
+		loads = append(loads, s.Load*bits)
+	}
+	scale := say.ScaleFor("bit/s", loads...)
+	c.Unit = scale.Unit
+	sorted := slices.Clone(steps)
+	slices.SortStableFunc(sorted, func(a, b result.Step) int { return cmp.Compare(a.Load, b.Load) })
+	for len(sorted) > 0 {
+		p := curvePoint{Load: scale.Number(sorted[0].Load * bits)}
+		var losses []float64
+		sum := 0.0
+		for len(sorted) > 0 && scale.Number(sorted[0].Load*bits) == p.Load {
+			s := sorted[0]
+			sorted = sorted[1:]
+			p.Steps++
+			sum += s.Duration
+			if s.Limited {
+				p.Limited++ // and says nothing of the path
+				continue
+			}
+			if s.LossRatio > 0 {
+				p.Lossy++
+			}
+			losses = append(losses, s.LossRatio)
+		}
+		p.Seconds, p.Median, p.Worst = seconds(sum), say.Unknown, say.Unknown
+		if len(losses) > 0 {
+			slices.Sort(losses)
+			p.Median, p.Worst = loss(median(losses)), loss(losses[len(losses)-1])
+		}
+		c.Points = append(c.Points, p)
+	}
+}
+
+// median of sorted values.
+func median(sorted []float64) float64 {
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// loss shows a ratio of loss in percent.
+func loss(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return say.Unknown
+	}
+	return say.Value(v, "ratio")
+}
+
+// Caption says what a curve is of.
+func (c curve) Caption() string {
+	return c.Mode + ": loss over load, " + say.Count(c.Searches, "search", "searches")
+}
+
+// rateLines are the shares of lossy steps for a terminal: a line a goal, modes alike
+// together.
+func (w workload) rateLines() []string {
+	var out, goals []string
+	for _, r := range w.Rates {
+		if !slices.Contains(goals, r.Goal) {
+			goals = append(goals, r.Goal)
+		}
+	}
+	for _, goal := range goals {
+		var texts, parts []string
+		modes := map[string][]string{}
+		for _, r := range w.Rates {
+			if r.Goal != goal {
+				continue
+			}
+			if !slices.Contains(texts, r.Text) {
+				texts = append(texts, r.Text)
+			}
+			modes[r.Text] = append(modes[r.Text], r.Mode)
+		}
+		for _, text := range texts {
+			parts = append(parts, strings.Join(modes[text], ", ")+" "+text)
+		}
+		out = append(out, goal+": "+strings.Join(parts, "; "))
+	}
+	return out
+}
+
+// searches say how sure modes are of the rates found, and hold what the steps lost over the
+// loads.
+func (b *builder) searches(w workload, id string) []doc.Block {
+	var out []doc.Block
+	if len(w.Rates) > 0 {
+		t := doc.Table{Kind: doc.Rates, By: id + "-rates", Columns: []doc.Column{{Head: "Mode", Row: true, Names: true}, {Head: "Goal"}, {Head: "Steps at the rate found"}}, Groups: make([]doc.Group, 1)}
+		for _, r := range w.Rates {
+			t.Groups[0].Rows = append(t.Groups[0].Rows, doc.Row{Cells: []doc.Cell{{Text: r.Mode}, {Text: r.Goal}, {Text: r.Text, Tight: true}}})
+		}
+		legend := doc.Paragraph{Role: doc.Legend, Text: searchLegend}
+		out = append(out, forMarkdown(legend, t), forHTML(doc.Section{ID: t.By, Look: doc.Metric, Head: doc.Heading{Text: "How sure the rates are"}, Blocks: []doc.Block{legend, t}}))
+		s := doc.Section{Head: doc.Heading{Text: "Steps at the rates found that lost more than the goal allows:", Depth: 1}}
+		for _, text := range w.rateLines() {
+			s.Blocks = append(s.Blocks, doc.Paragraph{Text: text, Depth: 2})
+		}
+		if len(s.Blocks) > 0 {
+			out = append(out, forTerminal(s))
+		}
+	}
+	for _, c := range w.Curves {
+		out = append(out, forPages(doc.Details{Name: c.Caption(), Blocks: []doc.Block{c.table()}}))
+	}
+	return out
+}
+
+func (c curve) table() doc.Table {
+	t := doc.Table{Kind: doc.Steps, Label: c.Caption(), Groups: make([]doc.Group, 1), Columns: []doc.Column{
+		{Head: "Load, " + c.Unit, Row: true, Number: true}, {Head: "Median loss", Number: true}, {Head: "Most", Number: true}, {Head: "Lossy", Number: true},
+		{Head: "Steps", Number: true}, {Head: "Time", Number: true},
+		{Head: "Sender short", Title: "Steps in which the sender did not reach the load: they say nothing of the path", Number: true},
+	}}
+	for _, o := range c.Points {
+		t.Groups[0].Rows = append(t.Groups[0].Rows, doc.Row{Cells: []doc.Cell{{Text: o.Load}, {Text: o.Median}, {Text: o.Worst},
+			{Text: fmt.Sprint(o.Lossy)}, {Text: fmt.Sprint(o.Steps)}, {Text: o.Seconds}, {Text: fmt.Sprint(o.Limited)}}})
+	}
+	return t
+}

@@ -1,0 +1,294 @@
+package view
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"tare/internal/report/chart"
+	"tare/internal/report/doc"
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// Report is a run that was worked out for a report.
+type Report struct{ view view }
+
+// New works out a report.
+func New(in Input) Report { return Report{newView(in)} }
+
+// Document is what the report says.
+func (r Report) Document() doc.Document { return r.view.document() }
+
+// view is what the document and the figures are made from.
+type view struct {
+	Input
+	Notices     []notice
+	Answers     []answer
+	Scenarios   []scenarioTable
+	Comparisons []comparison
+	Workloads   []workload
+	Sweeps      []sweep
+	Course      []string // how the run decided about itself
+	Tally       tallied
+	Lost        []result.Trial // invalid and failed ones, in order
+	Evidence    evidence
+	order       []string // of modes, as reports list them
+}
+
+// workload is a workload with a table for each of its metrics, the primary
+// metric first.
+type workload struct {
+	ID     string
+	Tables []table
+	// Rates and Curves are of rate searches: how sure a mode is at the rates found, and
+	// its loss over load.
+	Rates  []rateShare
+	Curves []curve
+	ECDFs  []result.ECDF
+	// Empty says that no trial gave a figure; empty where one did.
+	Empty string
+}
+
+// table is one metric of one workload over all modes.
+type table struct {
+	Workload string
+	Metric   result.Metric
+	Scale    say.Scale
+	Groups   []group
+	drawn    func() []chart.Panel // its panels
+}
+
+// group is a baseline with the modes that are compared with it.
+type group struct {
+	Heading string // empty where there is only one group
+	Rows    []row
+}
+
+// row is one mode. Cell is nil where there is no figure.
+type row struct {
+	Mode     result.Mode
+	No       int  // of the mode, from 1, in the order of reports
+	Baseline bool // others are compared with it
+	Cell     *result.Cell
+	Trials   []*result.Trial // of this mode and workload, in order, without pilots
+	Base     []*result.Trial // of the baseline it is compared with
+	Noisy    bool            // the run is not fit to judge
+	Bounded  bool            // the baseline's figure is only a lower bound
+	Zero     bool            // its own figure or the baseline's is 0
+	Metric   string          // of the table it is in
+}
+
+func newView(in Input) view {
+	in = in.clean()
+	withProofs(in.Run.Modes, in.Trials)
+	v := view{Input: in, Tally: tallyOf(in), Course: course(in.Run)}
+	for _, t := range in.Trials {
+		if t.Status != result.TrialOK {
+			v.Lost = append(v.Lost, t)
+		}
+	}
+	families := familiesOf(in)
+	for _, f := range families {
+		for _, m := range f.modes {
+			v.order = append(v.order, m.ID)
+		}
+	}
+	for _, id := range workloadsOf(in) {
+		v.Workloads = append(v.Workloads, newWorkload(in, families, id))
+	}
+	v.addEvidence(families)
+	v.Sweeps = sweepsOf(v.Workloads)
+	v.Scenarios = scenariosOf(v)
+	v.Comparisons = comparisonsOf(v.Run)
+	v.Notices = notices(v)
+	v.Answers = answers(v, families)
+	return v
+}
+
+// workloadsOf lists the workloads in the order in which they first appear.
+func workloadsOf(in Input) []string {
+	var ids []string
+	add := func(id string) {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	for _, c := range in.Run.Cells {
+		add(c.Workload)
+	}
+	for _, t := range in.Trials {
+		if !t.Aside() {
+			add(t.Workload)
+		}
+	}
+	return ids
+}
+
+func newWorkload(in Input, families []family, id string) workload {
+	w := workload{ID: id, ECDFs: in.Run.ECDFs}
+	trials := map[string][]*result.Trial{}
+	for _, t := range tabled(in.Trials, id) {
+		trials[t.Mode] = append(trials[t.Mode], t)
+	}
+	for _, m := range metricsOf(in, id) {
+		t := table{Workload: id, Metric: m}
+		no := 0
+		for _, f := range families {
+			g := group{Heading: f.heading(len(families))}
+			for _, mode := range f.modes {
+				no++
+				g.Rows = append(g.Rows, row{
+					Mode:     mode,
+					No:       no,
+					Baseline: mode.ID == f.base && f.compared(),
+					Cell:     cellOf(in, mode, id, m.Name),
+					Trials:   trials[mode.ID],
+					Base:     trials[f.base],
+					Noisy:    in.Run.Noisy != "",
+					Metric:   m.Name,
+				})
+			}
+			g.bound()
+			t.Groups = append(t.Groups, g)
+		}
+		t.Scale = t.scale()
+		t.drawn = sync.OnceValue(t.draw)
+		w.Tables = append(w.Tables, t)
+	}
+	n := 0
+	for _, f := range families {
+		for _, m := range f.modes {
+			w.searched(m, trials[m.ID])
+			n += len(trials[m.ID])
+		}
+	}
+	if len(w.Tables) == 0 {
+		w.Empty = "No figure came of " + say.Count(n, "trial", "trials") + "; what is known of why is among the warnings and the trials that do not count."
+	}
+	return w
+}
+
+// metricsOf lists the metrics of a workload: the primary one first, then in the
+// order of result.Metrics, then those that are not known here by name.
+func metricsOf(in Input, workload string) []result.Metric {
+	seen := map[string]result.Metric{}
+	for _, t := range in.Trials {
+		if t.Workload != workload || t.Aside() {
+			continue
+		}
+		for name := range t.Metrics {
+			seen[name] = result.Metric{Name: name, Title: name}
+		}
+	}
+	for _, c := range in.Run.Cells {
+		if c.Workload == workload {
+			seen[c.Metric] = result.Metric{Name: c.Metric, Title: c.Metric, Unit: c.Unit, Better: c.Better}
+		}
+	}
+	known := in.Run.Metrics
+	if len(known) == 0 {
+		known = result.MetricsOf(in.Trials)
+	}
+	rank := func(m result.Metric) int {
+		if i := slices.IndexFunc(known, func(k result.Metric) bool { return k.Name == m.Name }); i >= 0 {
+			return i
+		}
+		return len(known)
+	}
+	var out []result.Metric
+	for _, m := range seen {
+		if i := rank(m); i < len(known) {
+			m = known[i]
+		} else if named, ok := result.MetricNamed(m.Name); ok {
+			m = named
+		}
+		out = append(out, m)
+	}
+	slices.SortFunc(out, func(a, b result.Metric) int {
+		switch {
+		case a.Primary != b.Primary && a.Primary:
+			return -1
+		case a.Primary != b.Primary:
+			return 1
+		case rank(a) != rank(b):
+			return rank(a) - rank(b)
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return out
+}
+
+// cellOf finds a cell; one that does not name its baseline gets its mode's.
+func cellOf(in Input, mode result.Mode, workload, metric string) *result.Cell {
+	for _, c := range in.Run.Cells {
+		if c.Mode == mode.ID && c.Workload == workload && c.Metric == metric {
+			if c.Baseline == "" {
+				c.Baseline = mode.Baseline
+			}
+			return &c
+		}
+	}
+	return nil
+}
+
+// rows are the rows of all groups.
+func (t table) rows() []row {
+	var out []row
+	for _, g := range t.Groups {
+		out = append(out, g.Rows...)
+	}
+	return out
+}
+
+// scale suits the largest figure that the table shows.
+func (t table) scale() say.Scale {
+	var values []float64
+	for _, r := range t.rows() {
+		if r.Cell != nil && r.Cell.Value != nil {
+			values = append(values, *r.Cell.Value)
+			continue
+		}
+		for _, trial := range r.Trials {
+			if v, ok := trial.Metrics[t.Metric.Name]; ok && trial.Status == result.TrialOK {
+				values = append(values, v)
+			}
+		}
+	}
+	return say.ScaleFor(t.Metric.Unit, values...)
+}
+
+// tabled are the trials of a workload without those that count in no cell by design, and with those
+// ruled out whose set was run once more.
+//
+// There may be very many trials: only those of such sets are copied.
+func tabled(trials []result.Trial, workload string) []*result.Trial {
+	old := result.Superseded(trials)
+	var out []*result.Trial
+	for i := range trials {
+		t := &trials[i]
+		if t.Workload != workload || t.Aside() {
+			continue
+		}
+		if t.Status == result.TrialOK && old(t) {
+			again := *t
+			again.Status, again.Reason = result.TrialInvalid, "run once more, with all of its set"
+			t = &again
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+func zero(c *result.Cell) bool { return c != nil && c.Value != nil && *c.Value == 0 }
+
+// bound tells the rows of a group what their baseline's figure is.
+func (g group) bound() {
+	for _, b := range g.Rows {
+		for i := range g.Rows {
+			if r := &g.Rows[i]; b.Baseline && !r.Baseline && b.Cell != nil {
+				r.Bounded = b.Cell.AtLeast
+				r.Zero = zero(b.Cell) || zero(r.Cell)
+			}
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"tare/internal/report/chart"
+	"tare/internal/report/say"
+	"tare/internal/result"
+)
+
+// longReason is as much of a reason as a table or a sentence holds; the list of
+// modes has the whole of it.
+const longReason = 300
+
+// notice is said at the very top.
+type notice struct {
+	Grave bool
+	Text  string
+}
+
+// notices are what must be known before any figure is read.
+func notices(v view) []notice {
+	var out []notice
+	switch v.Run.Status {
+	case result.RunComplete:
+	case result.RunInterrupted:
+		out = append(out, notice{true, "This run was interrupted. What follows rests on the " +
+			say.Count(v.Tally.OK, "valid trial", "valid trials") + " it had by then."})
+	case result.RunFailed:
+		out = append(out, notice{true, "This run failed. What follows rests on the " +
+			say.Count(v.Tally.OK, "valid trial", "valid trials") + " it had by then."})
+	default:
+		out = append(out, notice{true, "How this run ended is not known."})
+	}
+	if v.Tally.OK == 0 && len(v.Run.Cells) == 0 {
+		out = append(out, notice{true, "No trial counts: there are no figures."})
+	}
+	if v.Run.Noisy != "" {
+		out = append(out, notice{true, "This run is not fit to judge: " + strings.TrimRight(v.Run.Noisy, ".") + ". Figures and intervals stand as measured; " +
+			"of every difference it says \"cannot tell\". The exit code of such a run is 4."})
+	}
+	out = append(out, strangeControls(v)...)
+	if slices.ContainsFunc(v.Run.Cells, func(c result.Cell) bool { return c.Indicative }) {
+		out = append(out, notice{false, "Indicative only: " + say.Count(blocks(v), "block", "blocks") +
+			", warm-up not verified."})
+	}
+	return out
+}
+
+// strangeControls are controls that are told apart, by a main metric, from what they
+// are a copy of.
+func strangeControls(v view) []notice {
+	var out []notice
+	for _, w := range v.Workloads {
+		for _, t := range w.Tables {
+			for _, r := range t.rows() {
+				if t.Metric.Primary && r.strange() {
+					out = append(out, notice{true, fmt.Sprintf("The A/A control, which is %s once more, comes out %s: %s in %s %s. "+
+						"Something other than the mode tells trials apart here: believe no difference of that size.",
+						r.Cell.Baseline, say.Word(r.Cell.Verdict), r.ratio(), w.ID, noun(t.Metric))})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// blocks is how many blocks the run had.
+func blocks(v view) int {
+	n := 0
+	for _, t := range v.Trials {
+		n = max(n, t.Block)
+	}
+	for _, c := range v.Run.Cells {
+		n = max(n, c.N)
+	}
+	return n
+}
+
+// state words what became of a mode that was not measured, without the reason.
+func state(m result.Mode) string {
+	switch m.Status {
+	case result.ModeVoid:
+		return "void: its path was not proven"
+	case result.ModeUnsupported:
+		return "unsupported here"
+	case result.ModeFailed:
+		return "failed"
+	}
+	return string(m.Status)
+}
+
+// fate is state with the reason.
+func fate(m result.Mode) string {
+	if m.Reason == "" {
+		return state(m)
+	}
+	if m.Status == result.ModeVoid {
+		return "void: " + m.Reason
+	}
+	return string(m.Status) + ": " + m.Reason
+}
+
+// verdict words the answer of a row, whatever became of it.
+func (r row) verdict() string {
+	switch {
+	case unmeasured(r.Mode):
+		return fate(r.Mode)
+	case r.Cell == nil:
+		return r.unjudged()
+	case r.Baseline && r.Cell.Verdict == "":
+		return "baseline"
+	case r.Mode.Control && r.Cell.Baseline != "":
+		return r.control(false)
+	}
+	if d := r.doubt(); d != "" {
+		return d
+	}
+	return say.Verdict(*r.Cell)
+}
+
+// unjudged counts the trials of a row that has no cell, and says why there is none
+// where all have come to nothing.
+func (r row) unjudged() string {
+	var ok, invalid, failed, figures int
+	why := ""
+	for _, t := range r.Trials {
+		if t.Reason != "" {
+			why = ": " + t.Reason
+		}
+		switch t.Status {
+		case result.TrialOK:
+			ok++
+			if _, has := t.Metrics[r.Metric]; has {
+				figures++
+			}
+		case result.TrialInvalid:
+			invalid++
+		default:
+			failed++
+		}
+	}
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		word string
+	}{{ok, "valid"}, {invalid, "invalid"}, {failed, "failed"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
+		}
+	}
+	if len(parts) == 0 {
+		return "no trial"
+	}
+	if ok == 0 {
+		return "no valid trial, " + strings.Join(parts, ", ") + why
+	}
+	if r.Metric != "" && figures == 0 {
+		return "no figure from " + say.Count(ok, "valid trial", "valid trials")
+	}
+	return "not judged; trials: " + strings.Join(parts, ", ")
+}
+
+// tone is the shape and colour of a row.
+func (r row) tone() chart.Tone {
+	if unmeasured(r.Mode) {
+		return chart.Absent
+	}
+	if r.Cell == nil || r.Mode.Control && !r.strange() {
+		return chart.Plain
+	}
+	return toneOf(r.Cell.Verdict)
+}
+
+func toneOf(v result.Verdict) chart.Tone {
+	switch v {
+	case result.Worse:
+		return chart.Worse
+	case result.Better:
+		return chart.Better
+	case result.Same:
+		return chart.Same
+	case result.Small:
+		return chart.Small
+	case result.CannotTell:
+		return chart.Unsure
+	}
+	return chart.Plain
+}
+
+// place says where in the run a trial was.
+func place(t result.Trial) string {
+	s := fmt.Sprintf("trial %d, block %d, %s %s", t.Seq, t.Block, t.Mode, t.Workload)
+	if t.Pilot {
+		s = fmt.Sprintf("trial %d, pilot, %s %s", t.Seq, t.Mode, t.Workload)
+	}
+	if t.Profiled {
+		s += ", to sample stacks"
+	}
+	if t.Attempt > 1 {
+		s += fmt.Sprintf(", attempt %d", t.Attempt)
+	}
+	if t.Requeued {
+		s += ", run once more"
+	}
+	return s
+}

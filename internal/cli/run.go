@@ -22,6 +22,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/runner"
 	"tare/internal/study"
+	"tare/internal/study/studyfile"
 )
 
 type runFlags struct {
@@ -104,8 +105,8 @@ func (a App) resumed(path string, allowSwarm bool) (App, study.Study, error) {
 	if err != nil {
 		return a, study.Study{}, usage(fmt.Errorf("resume %s: %w", path, err))
 	}
-	a = a.on(study.EnginesOf(src), allowSwarm)
-	s, err := study.Decode(name, src, a.catalog())
+	a = a.on(studyfile.EnginesOf(src), allowSwarm)
+	s, err := studyfile.Decode(name, src, a.catalog())
 	if err == nil {
 		s, err = study.Resolve(s, a.catalog())
 	}
@@ -151,7 +152,7 @@ func openRun(f runFlags, s study.Study) (*result.Dir, []result.Trial, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	text, err := study.Marshal(s)
+	text, err := studyfile.Marshal(s)
 	if err == nil {
 		err = dir.WriteStudy(text)
 	}

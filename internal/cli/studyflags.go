@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/study"
+	"tare/internal/study/studyfile"
 	"tare/studies"
 )
 
@@ -77,7 +78,7 @@ func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.St
 	}
 	named := engines
 	if !c.Flags().Changed("engine") {
-		named = study.EnginesOf(src)
+		named = studyfile.EnginesOf(src)
 	}
 	a = a.on(named, f.yes)
 	s, err := f.resolve(c, name, src, engines, a.catalog())
@@ -88,7 +89,7 @@ func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.St
 }
 
 func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, engines study.Engines, cat study.Catalog) (study.Study, error) {
-	s, err := study.Decode(name, src, cat)
+	s, err := studyfile.Decode(name, src, cat)
 	if err != nil {
 		return s, err
 	}

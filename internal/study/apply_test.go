@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/study"
+	"tare/internal/study/studytest"
 )
 
 const base = `
@@ -46,7 +47,7 @@ func TestApply(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := decode(t, c.src)
-			got, err := s.Apply(c.over, sample())
+			got, err := s.Apply(c.over, studytest.Catalog())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +80,7 @@ func TestApplyErrors(t *testing.T) {
 --max-time is 0s; want a duration of 1s to 720h, written with its unit, such as 1.5s`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := decode(t, base).Apply(c.over, sample())
+			_, err := decode(t, base).Apply(c.over, studytest.Catalog())
 			var one *study.Error
 			if !errors.As(err, &one) {
 				t.Fatalf("%v (%T) is not a *study.Error", err, err)
@@ -120,11 +121,11 @@ func TestApplyNarrows(t *testing.T) {
 		"a workload":   {study.Overrides{Workloads: []string{"tcp_rr"}}, []string{"host", "one", "two", "docker/overlay"}, []string{"A", "B"}, []string{"A/B", "docker/overlay / two", "B/host"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := decode(t, named).Apply(c.over, sample())
+			s, err := decode(t, named).Apply(c.over, studytest.Catalog())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := study.Resolve(s, sample()); err != nil {
+			if _, err := study.Resolve(s, studytest.Catalog()); err != nil {
 				t.Error(err)
 			}
 			var scenarios, of []string

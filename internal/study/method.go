@@ -1,21 +1,29 @@
 package study
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
 
-	yaml "go.yaml.in/yaml/v3"
+	"tare/internal/study/suggest"
 )
 
 // Stop ends a run by the width of its intervals, never by p: looked at between
 // blocks, once there are MinBlocks, until each primary figure of each mode is settled,
 // and then ExtraBlocks more. Study.Blocks stays the most.
 type Stop struct {
-	MinBlocks   int     `yaml:"min_blocks,omitempty" json:"min_blocks,omitempty" jsonschema:"blocks before the intervals are looked at for the first time"`
-	Width       float64 `yaml:"width,omitempty" json:"width,omitempty" jsonschema:"half-width of a ratio's 95 % interval that is narrow enough, relative, such as 0.025"`
-	ExtraBlocks int     `yaml:"extra_blocks,omitempty" json:"extra_blocks,omitempty" jsonschema:"blocks after all intervals are narrow enough"`
+	MinBlocks   int
+	Width       float64
+	ExtraBlocks int
+}
+
+// Fields declares the keys of a Stop, with what each may hold.
+func (s *Stop) Fields() []Field {
+	return []Field{
+		key("min_blocks", count(&s.MinBlocks, 2, mostBlocks), "blocks before the intervals are looked at for the first time"),
+		key("width", fraction(&s.Width, 0.001, 0.5), "half-width of a ratio's 95 % interval that is narrow enough, relative, such as 0.025"),
+		key("extra_blocks", count(&s.ExtraBlocks, 1, 100), "blocks after all intervals are narrow enough"),
+	}
 }
 
 // Least is the number of blocks that a run has at least that stops by s and has at
@@ -30,10 +38,20 @@ func (s *Stop) Least(most int) int {
 // Invalid holds the rules by which a trial is ruled out. They are fixed before the
 // run: nothing is ruled out for its result.
 type Invalid struct {
-	Steal     Share  `yaml:"steal,omitempty" json:"steal,omitempty" jsonschema:"time that the hypervisor took, as a share of one CPU"`
-	Others    Share  `yaml:"others,omitempty" json:"others,omitempty" jsonschema:"CPU time of programs that are not part of the run, as a share of one CPU"`
-	Unsettled string `yaml:"unsettled,omitempty" json:"unsettled,omitempty" jsonschema:"on or off: whether a trial is ruled out that never came to a steady state"`
-	Most      Share  `yaml:"most,omitempty" json:"most,omitempty" jsonschema:"share of the trials that may be invalid; with more the run can tell nothing"`
+	Steal     Share
+	Others    Share
+	Unsettled string
+	Most      Share
+}
+
+// Fields declares the keys of a Invalid, with what each may hold.
+func (i *Invalid) Fields() []Field {
+	return []Field{
+		key("steal", share(&i.Steal), "time that the hypervisor took, as a share of one CPU"),
+		key("others", share(&i.Others), "CPU time of programs that are not part of the run, as a share of one CPU"),
+		key("unsettled", choice(&i.Unsettled, On, Off), "on or off: whether a trial is ruled out that never came to a steady state"),
+		key("most", share(&i.Most), "share of the trials that may be invalid; with more the run can tell nothing"),
+	}
 }
 
 // Share is a part of a whole, above 0; its zero value is an absent one.
@@ -56,22 +74,6 @@ func (s Share) String() string {
 // MarshalText writes s as String does.
 func (s Share) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// MarshalJSON writes a number as a number.
-func (s Share) MarshalJSON() ([]byte, error) {
-	if s == NotApplied {
-		return json.Marshal(Off)
-	}
-	return []byte(s.String()), nil
-}
-
-// MarshalYAML writes a number unquoted.
-func (s Share) MarshalYAML() (any, error) {
-	if s == NotApplied {
-		return Off, nil
-	}
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: s.String()}, nil
-}
-
 // UnmarshalText reads a plain number or off.
 func (s *Share) UnmarshalText(text []byte) error {
 	if string(text) == Off {
@@ -80,7 +82,7 @@ func (s *Share) UnmarshalText(text []byte) error {
 	}
 	x, err := strconv.ParseFloat(string(text), 64)
 	if err != nil || !matches(sharePattern, string(text)) {
-		return fmt.Errorf("%s is not a share; write a number such as 0.02, or off", quote(string(text)))
+		return fmt.Errorf("%s is not a share; write a number such as 0.02, or off", suggest.Quote(string(text)))
 	}
 	*s = Share(x)
 	return nil
@@ -135,9 +137,6 @@ func (r Renew) String() string {
 // MarshalText writes r as String does.
 func (r Renew) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// MarshalYAML writes a plain number unquoted.
-func (r Renew) MarshalYAML() (any, error) { return bare(r.String()), nil }
-
 // UnmarshalText reads once, auto or a whole number.
 func (r *Renew) UnmarshalText(text []byte) error {
 	switch string(text) {
@@ -150,15 +149,30 @@ func (r *Renew) UnmarshalText(text []byte) error {
 	}
 	n, err := strconv.Atoi(string(text))
 	if err != nil || !matches(`^(0|[1-9][0-9]*)$`, string(text)) {
-		return fmt.Errorf("%s is not a number of blocks; write once, auto or a whole number", quote(string(text)))
+		return fmt.Errorf("%s is not a number of blocks; write once, auto or a whole number", suggest.Quote(string(text)))
 	}
 	*r = Renew(n)
 	return nil
 }
 
-// In reports whether the workload is driven in the block of that number, from 1 on.
-func (w Workload) In(block int) bool {
-	every := max(1, w.Every)
-	nth := (block - 1) / every
-	return (block-1)%every == 0 && (w.Times == 0 || nth < w.Times)
+func share(at *Share) Plain {
+	return plainOf(at, form[Share]{
+		unit: Unit{JSON: "number", Word: Off, want: "off, or a number from %s"},
+		read: spelt[Share](TextLiteral, WholeLiteral, FractionLiteral),
+		size: func(s Share) (float64, bool) { return float64(s), s != NotApplied },
+		native: func(s Share) any {
+			if s == NotApplied {
+				return Off
+			}
+			return float64(s)
+		},
+	}, Rule{Min: 0.001, Max: 1})
+}
+
+func renew(at *Renew) Plain {
+	return plainOf(at, form[Renew]{
+		unit: Unit{JSON: "integer", Spelling: renewPattern, Digits: true, want: "once, auto, or every so many blocks, %s"},
+		read: spelt[Renew](TextLiteral, WholeLiteral),
+		size: func(r Renew) (float64, bool) { return float64(r), r != RenewOnce && r != RenewAuto }, native: numberOr[Renew],
+	}, Rule{Min: 1, Max: mostBlocks})
 }

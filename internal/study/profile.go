@@ -46,3 +46,10 @@ const (
 // labDefaults is the lab of a study that says nothing about it: Ethernet's MTU,
 // offloads as a real host has them, no rate limit.
 func labDefaults() Lab { return Lab{MTU: 1500, Offload: On} }
+
+// SchemaDefaults are the defaults that the JSON Schema tells of: those of the profile
+// standard.
+func SchemaDefaults() (Lab, *Stop, Invalid, Evidence, CostPass) {
+	stop := stopDefaults()
+	return labDefaults(), &stop, InvalidDefaults(), evidenceDefaults(), passDefaults(Standard)
+}

@@ -69,9 +69,6 @@ func (s Size) String() string {
 // MarshalText writes s as String does.
 func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// MarshalYAML writes a plain number unquoted.
-func (s Size) MarshalYAML() (any, error) { return bare(s.String()), nil }
-
 // UnmarshalText reads 1400, 128KiB, 2MiB or 1GiB.
 func (s *Size) UnmarshalText(text []byte) error {
 	v, err := parseSize(string(text))
@@ -97,9 +94,6 @@ func (b BufferSize) String() string {
 
 // MarshalText writes b as String does.
 func (b BufferSize) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
-
-// MarshalYAML writes a plain number unquoted.
-func (b BufferSize) MarshalYAML() (any, error) { return bare(b.String()), nil }
 
 // UnmarshalText reads a size or auto.
 func (b *BufferSize) UnmarshalText(text []byte) error {
@@ -170,12 +164,4 @@ func (l *Load) UnmarshalText(text []byte) error {
 	}
 	*l = Load(v)
 	return nil
-}
-
-// bare lets YAML write a number as a number.
-func bare(text string) any {
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return n
-	}
-	return text
 }

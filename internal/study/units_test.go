@@ -120,3 +120,33 @@ func TestBadUnits(t *testing.T) {
 		}
 	}
 }
+
+// FuzzUnits holds that what a unit's text means is what its String says.
+func FuzzUnits(f *testing.F) {
+	for _, text := range []string{"0", "1400", "128KiB", "auto", "1.5s", "1m30s", "2h", "100ms", "1Gbit/s", "1.5gbit", "1e3", "-1", "9223372036854775807"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, unit := range []struct {
+			a, b interface {
+				UnmarshalText([]byte) error
+				String() string
+			}
+		}{
+			{new(study.Duration), new(study.Duration)},
+			{new(study.Size), new(study.Size)},
+			{new(study.BufferSize), new(study.BufferSize)},
+			{new(study.Rate), new(study.Rate)},
+		} {
+			if unit.a.UnmarshalText([]byte(text)) != nil {
+				continue
+			}
+			if err := unit.b.UnmarshalText([]byte(unit.a.String())); err != nil {
+				t.Fatalf("%q is written %q: %v", text, unit.a, err)
+			}
+			if diff := cmp.Diff(unit.a, unit.b); diff != "" {
+				t.Fatalf("%q (-want +got):\n%s", text, diff)
+			}
+		}
+	})
+}

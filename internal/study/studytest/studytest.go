@@ -1,4 +1,5 @@
-package study_test
+// Package studytest has a catalog for tests of studies.
+package studytest
 
 import (
 	"time"
@@ -6,8 +7,8 @@ import (
 	"tare/internal/study"
 )
 
-// sample is a catalog like the real one.
-func sample() study.Catalog {
+// Catalog is like the real one.
+func Catalog() study.Catalog {
 	yes, both := true, study.Ends{Client: true, Server: true}
 	length := func(warmup, duration time.Duration) study.Length {
 		return study.Length{Warmup: study.Duration(warmup), Duration: study.Duration(duration)}

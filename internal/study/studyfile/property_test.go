@@ -1,4 +1,4 @@
-package study_test
+package studyfile_test
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"tare/internal/study"
+	"tare/internal/study/studyfile"
+	"tare/internal/study/studytest"
 )
 
 // maybe draws from g or leaves the zero value.
@@ -178,7 +180,7 @@ func studies() *rapid.Generator[study.Study] {
 			MaxTime:  maybe(t, "max time", durations(time.Second, 720*time.Hour)),
 			Lab:      drawLab(t),
 		}
-		modes := sample().Modes
+		modes := studytest.Catalog().Modes
 		for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, len(modes)-1), 1, -1, rapid.ID[int]).Draw(t, "modes") {
 			s.Modes = append(s.Modes, drawMode(t, modes[i]))
 		}
@@ -219,19 +221,19 @@ func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := studies().Draw(t, "study")
 		again(t, s)
-		before, err := study.Marshal(s)
+		before, err := studyfile.Marshal(s)
 		if err != nil {
 			t.Fatalf("marshal: %v", err)
 		}
-		full, err := study.Resolve(s, sample())
+		full, err := study.Resolve(s, studytest.Catalog())
 		if err != nil {
 			t.Fatalf("resolve: %v\n%s", err, before)
 		}
 		again(t, full)
-		if after, _ := study.Marshal(s); string(after) != string(before) {
+		if after, _ := studyfile.Marshal(s); string(after) != string(before) {
 			t.Fatalf("Resolve changed its argument:\n%s\n%s", before, after)
 		}
-		twice, err := study.Resolve(full, sample())
+		twice, err := study.Resolve(full, studytest.Catalog())
 		if err != nil {
 			t.Fatalf("resolve twice: %v", err)
 		}
@@ -248,11 +250,11 @@ func TestSchemaTakesStudies(t *testing.T) {
 		s := studies().Draw(t, "study")
 		if rapid.Bool().Draw(t, "resolved") {
 			var err error
-			if s, err = study.Resolve(s, sample()); err != nil {
+			if s, err = study.Resolve(s, studytest.Catalog()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		text, err := study.Marshal(s)
+		text, err := studyfile.Marshal(s)
 		if err != nil {
 			t.Fatal(err)
 		}

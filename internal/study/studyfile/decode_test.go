@@ -1,4 +1,4 @@
-package study_test
+package studyfile_test
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/study"
+	"tare/internal/study/studyfile"
+	"tare/internal/study/studytest"
 )
 
 // everything names every key there is.
@@ -78,7 +80,7 @@ func TestDecode(t *testing.T) {
 		"nothing but a name": {"name: a", study.Study{Name: "a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := study.Decode("s.yaml", []byte(c.src), sample())
+			got, err := studyfile.Decode("s.yaml", []byte(c.src), studytest.Catalog())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +120,7 @@ func TestHostileFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
-			_, err := study.Decode("s.yaml", []byte(c.src), sample())
+			_, err := studyfile.Decode("s.yaml", []byte(c.src), studytest.Catalog())
 			if took := time.Since(start); took > 3*time.Second {
 				t.Errorf("took %v", took)
 			}
@@ -135,7 +137,7 @@ func TestHostileFiles(t *testing.T) {
 }
 
 func TestManyProblems(t *testing.T) {
-	_, err := study.Decode("s.yaml", []byte("modes:\n"+strings.Repeat("- x\n", 1000)), sample())
+	_, err := studyfile.Decode("s.yaml", []byte("modes:\n"+strings.Repeat("- x\n", 1000)), studytest.Catalog())
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -159,7 +161,7 @@ func TestTitles(t *testing.T) {
 		"no YAML":          {"title: [", "", ""},
 		"nothing":          {"", "", ""},
 	} {
-		title, description := study.Titles([]byte(c.src))
+		title, description := studyfile.Titles([]byte(c.src))
 		if title != c.title || description != c.description {
 			t.Errorf("%s: %q, %q, want %q, %q", name, title, description, c.title, c.description)
 		}

@@ -63,8 +63,8 @@ func overLimits(l *lane, rules study.Invalid) (why []string) {
 		{figureOthers, rules.Others, "other programs used"},
 	} {
 		used, known := l.window.Figures[limit.figure]
-		if share := used / long; known && limit.most.On() && share > float64(limit.most) {
-			text := fmt.Sprintf("%s %s of a CPU, more than %s", limit.text, percent(share), percent(float64(limit.most)))
+		if share := used / long; known && limit.most.On() && share > limit.most.Of {
+			text := fmt.Sprintf("%s %s of a CPU, more than %s", limit.text, percent(share), percent(limit.most.Of))
 			if words := l.window.Words[limit.figure]; words != "" {
 				text += " (" + words + ")"
 			}
@@ -152,8 +152,8 @@ func ordinary(trials []result.Trial) []result.Trial {
 func noisy(trials []result.Trial, rules study.Invalid) string {
 	n := result.Count(ordinary(trials))
 	all := n.OK + n.Invalid
-	if !rules.Most.On() || n.Invalid == 0 || float64(n.Invalid) <= float64(rules.Most)*float64(all) {
+	if !rules.Most.On() || n.Invalid == 0 || float64(n.Invalid) <= rules.Most.Of*float64(all) {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d trials were ruled out, more than %s: no difference is to be believed", n.Invalid, all, percent(float64(rules.Most)))
+	return fmt.Sprintf("%d of %d trials were ruled out, more than %s: no difference is to be believed", n.Invalid, all, percent(rules.Most.Of))
 }

@@ -15,7 +15,7 @@ import (
 
 // rules are those of method 1.10.
 func rules() study.Invalid {
-	return study.Invalid{Steal: 0.02, Others: 0.05, Unsettled: study.On, Most: 0.2}
+	return study.Invalid{Steal: study.ShareOf(0.02), Others: study.ShareOf(0.05), Unsettled: study.On, Most: study.ShareOf(0.2)}
 }
 
 // around makes a lane of block 1 whose window of 10 s had these figures.
@@ -31,7 +31,7 @@ func runWith(r study.Invalid) *run {
 }
 
 func TestRules(t *testing.T) {
-	off := study.Invalid{Steal: study.NotApplied, Others: study.NotApplied, Unsettled: study.Off, Most: 0.2}
+	off := study.Invalid{Steal: study.NotApplied(), Others: study.NotApplied(), Unsettled: study.Off, Most: study.ShareOf(0.2)}
 	for _, tt := range []struct {
 		name  string
 		rules study.Invalid
@@ -195,12 +195,12 @@ func TestNoisy(t *testing.T) {
 		most                study.Share
 		want                string
 	}{
-		{0, 0, 0, 0.2, ""},
-		{8, 2, 0, 0.2, ""},
-		{8, 3, 9, 0.2, "3 of 11 trials were ruled out, more than 20 %: no difference is to be believed"},
-		{0, 4, 0, 0.2, "4 of 4 trials were ruled out, more than 20 %: no difference is to be believed"},
-		{0, 4, 0, study.NotApplied, ""},
-		{0, 4, 0, 0, ""},
+		{0, 0, 0, study.ShareOf(0.2), ""},
+		{8, 2, 0, study.ShareOf(0.2), ""},
+		{8, 3, 9, study.ShareOf(0.2), "3 of 11 trials were ruled out, more than 20 %: no difference is to be believed"},
+		{0, 4, 0, study.ShareOf(0.2), "4 of 4 trials were ruled out, more than 20 %: no difference is to be believed"},
+		{0, 4, 0, study.NotApplied(), ""},
+		{0, 4, 0, study.Share{}, ""},
 	} {
 		got := noisy(trials(tt.ok, tt.invalid, tt.failed), study.Invalid{Most: tt.most})
 		if d := cmp.Diff(tt.want, got); d != "" {

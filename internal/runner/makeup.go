@@ -79,7 +79,7 @@ func (r *run) makeUp(ctx context.Context) error {
 // more counted.
 func (r *run) hopeless(n result.Tally, more int) bool {
 	most := r.cfg.Study.Invalid.Most
-	return most.On() && float64(n.Invalid) > float64(most)*float64(n.OK+n.Invalid+more)
+	return most.On() && float64(n.Invalid) > most.Of*float64(n.OK+n.Invalid+more)
 }
 
 // ruledOut tells in one warning how many trials the rules cost.
@@ -114,8 +114,8 @@ func (r *run) busyTurns() {
 		on         bool
 		text       string
 	}{
-		{figureSteal, figureTime, float64(rules.Steal), rules.Steal.On(), "the hypervisor took"},
-		{figureOthers, figureElapsed, float64(rules.Others), rules.Others.On(), "other programs used"},
+		{figureSteal, figureTime, rules.Steal.Of, rules.Steal.On(), "the hypervisor took"},
+		{figureOthers, figureElapsed, rules.Others.Of, rules.Others.On(), "other programs used"},
 	} {
 		var over, all int
 		var worst float64

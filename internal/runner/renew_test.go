@@ -72,7 +72,7 @@ func (c *counted) gone(t *testing.T) {
 	}
 }
 
-func renewing(s *study.Study) { s.Blocks, s.Renew = 3, 1 }
+func renewing(s *study.Study) { s.Blocks, s.Renew = 3, study.RenewEvery(1) }
 
 func TestRenews(t *testing.T) {
 	d := counting(nil)
@@ -96,7 +96,7 @@ func TestRenews(t *testing.T) {
 
 func TestRenewsOnce(t *testing.T) {
 	d := counting(nil)
-	if _, _, err := weigh(t, d, []string{"host"}, func(s *study.Study) { s.Renew = study.RenewOnce }, nil); err != nil {
+	if _, _, err := weigh(t, d, []string{"host"}, func(s *study.Study) { s.Renew = study.RenewOnce() }, nil); err != nil {
 		t.Fatal(err)
 	}
 	if d.made["host"] != 1 {

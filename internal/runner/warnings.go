@@ -103,8 +103,8 @@ func (r *run) compareEnds(asked study.Workload) {
 		if b, ok := first[m.Baseline]; ok {
 			r.buffersDiffer(m, asked, t, b)
 		}
-		r.clamped(asked.ID, "send", int(asked.SendBuffer), t.Client.SendBuffer)
-		r.clamped(asked.ID, "receive", int(asked.ReceiveBuffer), t.Server.ReceiveBuffer)
+		r.clamped(asked.ID, "send", int(asked.SendBuffer.Bytes), t.Client.SendBuffer)
+		r.clamped(asked.ID, "receive", int(asked.ReceiveBuffer.Bytes), t.Server.ReceiveBuffer)
 	}
 }
 
@@ -117,8 +117,8 @@ func (r *run) buffersDiffer(m result.Mode, asked study.Workload, t, b result.Tri
 		fixed     bool
 		got, base int
 	}{
-		{"send", asked.SendBuffer > 0, t.Client.SendBuffer, b.Client.SendBuffer},
-		{"receive", asked.ReceiveBuffer > 0, t.Server.ReceiveBuffer, b.Server.ReceiveBuffer},
+		{"send", asked.SendBuffer.Bytes > 0, t.Client.SendBuffer, b.Client.SendBuffer},
+		{"receive", asked.ReceiveBuffer.Bytes > 0, t.Server.ReceiveBuffer, b.Server.ReceiveBuffer},
 	} {
 		if end.fixed && end.got > 0 && end.base > 0 && end.got != end.base {
 			r.warn("buffers_differ", m.ID+" "+asked.ID, "the %s buffer granted was %d bytes here and %d in %s: part of the difference is the buffer; "+

@@ -76,8 +76,8 @@ func TestApplyErrors(t *testing.T) {
 		"profile":        {study.Overrides{Profile: "fast"}, `--profile is "fast"; want quick, standard or paper`},
 		"seed":           {study.Overrides{Seed: 1 << 63}, `--seed is 9223372036854775808; want a whole number from 1 to 9007199254740991`},
 		"time":           {study.Overrides{MaxTime: study.Duration(-time.Hour)}, `--max-time is -1h; want a duration of 1s to 720h, written with its unit, such as 1.5s`},
-		"two": {study.Overrides{Modes: []string{"hos"}, MaxTime: study.Zero}, `--modes: unknown mode "hos"; did you mean "host"?
---max-time is 0s; want a duration of 1s to 720h, written with its unit, such as 1.5s`},
+		"two": {study.Overrides{Modes: []string{"hos"}, MaxTime: study.Duration(time.Millisecond)}, `--modes: unknown mode "hos"; did you mean "host"?
+--max-time is 1ms; want a duration of 1s to 720h, written with its unit, such as 1.5s`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := decode(t, base).Apply(c.over, studytest.Catalog())

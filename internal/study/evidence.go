@@ -52,7 +52,7 @@ type CostPass struct {
 	FromBlock int
 	Every     int
 	Times     int
-	Warmup    Duration
+	Warmup    Wait
 	Duration  Duration
 }
 
@@ -63,7 +63,7 @@ func (c *CostPass) Fields() []Field {
 		key("from_block", count(&c.FromBlock, 1, mostBlocks), "the first block with the pass; not the first of all where the run chooses the rate"),
 		key("every", count(&c.Every, 1, 1000), "in every so-many-th block from there on"),
 		key("times", count(&c.Times, 1, 1000), "in so many blocks at most; without a bound when absent"),
-		key("warmup", duration(&c.Warmup, 0, 10*time.Minute), "traffic before the timed window"),
+		key("warmup", wait(&c.Warmup, 10*time.Minute), "traffic before the timed window"),
 		key("duration", trialLength(&c.Duration), "the timed window"),
 	}
 }
@@ -99,9 +99,6 @@ func (r PassRate) String() string {
 	return Rate(r).String()
 }
 
-// MarshalText writes r as String does.
-func (r PassRate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
 // UnmarshalText reads a rate, auto or off.
 func (r *PassRate) UnmarshalText(text []byte) error {
 	switch string(text) {
@@ -124,7 +121,7 @@ func (r *PassRate) UnmarshalText(text []byte) error {
 // trials in a few blocks, or in the profile paper as long as those of published
 // studies, in all.
 func passDefaults(profile string) CostPass {
-	c := CostPass{Rate: PassAuto, FromBlock: 2, Every: 1, Times: 4, Warmup: Duration(500 * time.Millisecond), Duration: Duration(3 * time.Second)}
+	c := CostPass{Rate: PassAuto, FromBlock: 2, Every: 1, Times: 4, Warmup: WaitOf(500 * time.Millisecond), Duration: Duration(3 * time.Second)}
 	switch profile {
 	case Paper:
 		c.Times, c.Duration = 0, Duration(30*time.Second)

@@ -14,12 +14,12 @@ import (
 // Every profile gathers the same evidence; a pass is part of those that answer.
 func TestResolveEvidence(t *testing.T) {
 	const s = study.Duration(time.Second)
-	auto := study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 1, Times: 4, Warmup: s / 2, Duration: 3 * s}
+	auto := study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 1, Times: 4, Warmup: study.WaitOf(time.Second / 2), Duration: 3 * s}
 	long, fixed, sparse, slow := auto, auto, auto, auto
 	long.Times, long.Duration = 0, 30*s
 	fixed.Rate = 2e9
 	sparse.Every, sparse.Times, sparse.FromBlock = 3, 0, 4
-	slow.Warmup = study.BulkWarmup
+	slow.Warmup = study.WaitOf(study.BulkWarmup.Std())
 	all := study.Evidence{Counters: study.On, Stacks: study.AutoWord, Drops: study.AutoWord}
 	for src, want := range map[string]struct {
 		evidence study.Evidence

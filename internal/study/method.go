@@ -54,51 +54,63 @@ func (i *Invalid) Fields() []Field {
 	}
 }
 
-// Share is a part of a whole, above 0; its zero value is an absent one.
-type Share float64
+// Share is a part of a whole, above 0, or off: a rule that is not applied. Its zero
+// value means that the key is absent.
+type Share struct {
+	Of  float64
+	Off bool
+}
+
+// ShareOf is a share of x.
+func ShareOf(x float64) Share { return Share{Of: x} }
 
 // NotApplied is the share of a rule that is switched off.
-const NotApplied Share = -1
+func NotApplied() Share { return Share{Off: true} }
 
 // On reports whether there is a share to hold to.
-func (s Share) On() bool { return s > 0 }
+func (s Share) On() bool { return s.Of > 0 }
 
 // String writes a share as a plain number, or off.
 func (s Share) String() string {
-	if s == NotApplied {
+	if s.Off {
 		return Off
 	}
-	return strconv.FormatFloat(float64(s), 'f', -1, 64)
+	return plainNumber(s.Of)
 }
-
-// MarshalText writes s as String does.
-func (s Share) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads a plain number or off.
 func (s *Share) UnmarshalText(text []byte) error {
 	if string(text) == Off {
-		*s = NotApplied
+		*s = NotApplied()
 		return nil
 	}
 	x, err := strconv.ParseFloat(string(text), 64)
 	if err != nil || !matches(sharePattern, string(text)) {
 		return fmt.Errorf("%s is not a share; write a number such as 0.02, or off", suggest.Quote(string(text)))
 	}
-	*s = Share(x)
+	*s = ShareOf(x)
 	return nil
 }
 
-// Renew says in how many blocks the endpoints of a mode are made anew: RenewOnce,
-// RenewAuto, or every so many blocks.
-type Renew int
+// Renew says in how many blocks the endpoints of a mode are made anew: in every so
+// many, once, which keeps them for the whole run, or auto: in every block where that
+// takes less than RenewQuick, else in every RenewSeldom-th. Its zero value means that
+// the key is absent.
+type Renew struct {
+	Every      int
+	Once, Auto bool
+}
+
+// RenewEvery, RenewOnce and RenewAuto are the choices.
+func RenewEvery(blocks int) Renew { return Renew{Every: blocks} }
+
+// RenewOnce keeps the endpoints.
+func RenewOnce() Renew { return Renew{Once: true} }
+
+// RenewAuto decides by how long they take to be made.
+func RenewAuto() Renew { return Renew{Auto: true} }
 
 const (
-	// RenewOnce keeps the endpoints for the whole run.
-	RenewOnce Renew = -1
-	// RenewAuto makes them anew in every block where that takes less than RenewQuick,
-	// else in every RenewSeldom-th.
-	RenewAuto Renew = -2
-
 	// RenewQuick is how long a mode may take to be made that RenewAuto makes anew in
 	// every block.
 	RenewQuick = 2 * time.Second
@@ -113,11 +125,11 @@ const (
 // Due reports whether a mode that takes so long to be made is made anew before the
 // block of that number, from 1 on. It never is before the first.
 func (r Renew) Due(block int, takes time.Duration) bool {
-	every := int(r)
+	every := r.Every
 	switch {
-	case r == RenewAuto && takes < RenewQuick:
+	case r.Auto && takes < RenewQuick:
 		every = 1
-	case r == RenewAuto:
+	case r.Auto:
 		every = RenewSeldom
 	}
 	return every > 0 && block > 1 && (block-1)%every == 0
@@ -125,33 +137,30 @@ func (r Renew) Due(block int, takes time.Duration) bool {
 
 // String writes r as a study file has it.
 func (r Renew) String() string {
-	switch r {
-	case RenewOnce:
+	switch {
+	case r.Once:
 		return onceWord
-	case RenewAuto:
+	case r.Auto:
 		return AutoWord
 	}
-	return strconv.Itoa(int(r))
+	return strconv.Itoa(r.Every)
 }
-
-// MarshalText writes r as String does.
-func (r Renew) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // UnmarshalText reads once, auto or a whole number.
 func (r *Renew) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case onceWord:
-		*r = RenewOnce
+		*r = RenewOnce()
 		return nil
 	case AutoWord:
-		*r = RenewAuto
+		*r = RenewAuto()
 		return nil
 	}
 	n, err := strconv.Atoi(string(text))
 	if err != nil || !matches(`^(0|[1-9][0-9]*)$`, string(text)) {
 		return fmt.Errorf("%s is not a number of blocks; write once, auto or a whole number", suggest.Quote(string(text)))
 	}
-	*r = Renew(n)
+	*r = RenewEvery(n)
 	return nil
 }
 
@@ -159,12 +168,12 @@ func share(at *Share) Plain {
 	return plainOf(at, form[Share]{
 		unit: Unit{JSON: "number", Word: Off, want: "off, or a number from %s"},
 		read: spelt[Share](TextLiteral, WholeLiteral, FractionLiteral),
-		size: func(s Share) (float64, bool) { return float64(s), s != NotApplied },
+		size: func(s Share) (float64, bool) { return s.Of, !s.Off },
 		native: func(s Share) any {
-			if s == NotApplied {
+			if s.Off {
 				return Off
 			}
-			return float64(s)
+			return s.Of
 		},
 	}, Rule{Min: 0.001, Max: 1})
 }
@@ -173,6 +182,6 @@ func renew(at *Renew) Plain {
 	return plainOf(at, form[Renew]{
 		unit: Unit{JSON: "integer", Spelling: renewPattern, Digits: true, want: "once, auto, or every so many blocks, %s"},
 		read: spelt[Renew](TextLiteral, WholeLiteral),
-		size: func(r Renew) (float64, bool) { return float64(r), r != RenewOnce && r != RenewAuto }, native: numberOr[Renew],
+		size: func(r Renew) (float64, bool) { return float64(r.Every), !r.Once && !r.Auto }, native: numberOr[Renew],
 	}, Rule{Min: 1, Max: mostBlocks})
 }

@@ -103,7 +103,7 @@ lab: {mtu: 1400}
 	if got := s.BaselineOf(s.Modes[1], ""); got != "host" {
 		t.Errorf("the slow host is compared with %q", got)
 	}
-	if w := s.Workloads[0]; w.Slice != study.AtOnce || w.Warmup != study.BulkWarmup {
+	if w := s.Workloads[0]; w.Slice != study.AtOnce || w.Warmup != study.WaitOf(study.BulkWarmup.Std()) {
 		t.Errorf("slice %s and warm-up %s beside a rate", w.Slice, w.Warmup)
 	}
 }
@@ -160,8 +160,8 @@ func TestRenewDue(t *testing.T) {
 		takes time.Duration
 		want  []int // of blocks 1 to 7
 	}{
-		{study.RenewOnce, 0, nil}, {1, time.Hour, []int{2, 3, 4, 5, 6, 7}}, {3, 0, []int{4, 7}},
-		{study.RenewAuto, time.Second, []int{2, 3, 4, 5, 6, 7}}, {study.RenewAuto, study.RenewQuick, []int{4, 7}},
+		{study.RenewOnce(), 0, nil}, {study.RenewEvery(1), time.Hour, []int{2, 3, 4, 5, 6, 7}}, {study.RenewEvery(3), 0, []int{4, 7}},
+		{study.RenewAuto(), time.Second, []int{2, 3, 4, 5, 6, 7}}, {study.RenewAuto(), study.RenewQuick, []int{4, 7}},
 	} {
 		var due []int
 		for block := range 8 {

@@ -61,9 +61,6 @@ func parseDuration(text string) (Duration, error) {
 	if err != nil {
 		return 0, bad // too large for 64 bits
 	}
-	if d == 0 {
-		return Zero, nil
-	}
 	return Duration(d), nil
 }
 

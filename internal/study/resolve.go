@@ -54,7 +54,7 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 	}
 	pass := passDefaults(s.Profile)
 	if limited {
-		pass.Warmup = max(pass.Warmup, BulkWarmup)
+		pass.Warmup = pass.Warmup.atLeast(BulkWarmup)
 	}
 	s.CostPass = s.CostPass.or(pass)
 	s.Workloads = slices.Clone(s.Workloads)
@@ -158,16 +158,18 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (W
 	length := spec.Lengths[profile]
 	def := layered(spec.defaults(profile), spec.Goals[cmp.Or(w.Goal, spec.defaults(profile).Goal)])
 	def = fit(def, w)
-	def.Warmup = cmp.Or(length.Warmup, def.Warmup, Zero)
+	if length.Warmup > 0 || !def.Warmup.Given {
+		def.Warmup = WaitOf(length.Warmup.Std())
+	}
 	def.Duration = cmp.Or(length.Duration, def.Duration)
 	def.Slice = cmp.Or(length.Slice, def.Slice, AtOnce)
 	if limited && spec.Bulk {
-		def.Slice, def.Warmup = AtOnce, max(def.Warmup, BulkWarmup)
+		def.Slice, def.Warmup = AtOnce, def.Warmup.atLeast(BulkWarmup)
 	}
 	if quota || whole(w, spec) != "" {
 		def.Slice = AtOnce
 		if spec.Bulk {
-			def.Warmup = max(def.Warmup, WholeWarmup)
+			def.Warmup = def.Warmup.atLeast(WholeWarmup)
 		}
 	}
 	if w.PacketRate > 0 {

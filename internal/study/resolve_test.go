@@ -226,7 +226,7 @@ func TestResolveErrors(t *testing.T) {
 			Name: "Z", Modes: study.ModesOf("host", "hots", "host"), Blocks: -1, Margin: 2, MaxTime: -5, Seed: study.MaxSeed + 1,
 			Title: "\xff", Lab: study.Lab{MTU: 576}, Workloads: []study.Workload{
 				{Kind: "tcp_rr", Streams: 2, Duration: study.Duration(time.Minute) * 61}, {Kind: "tcp_rr"}, {},
-				{Kind: "tcp_stream", SendBuffer: -2, ID: "b"},
+				{Kind: "tcp_stream", SendBuffer: study.Buffer(-2), ID: "b"},
 			},
 		}, `name is "Z"; want 1 to 64 lower-case letters, digits, _, . or -, the first a letter or digit
 title is "\xff"; want one line of at most 200 characters, none of them a control character
@@ -279,7 +279,7 @@ func TestRateLimitLeavesBulkWhole(t *testing.T) {
 	}
 	own := study.Duration(50 * time.Millisecond)
 	s := study.Study{Modes: study.ModesOf("host"), Workloads: []study.Workload{
-		{Kind: "tcp_stream"}, {Kind: "tcp_rr"}, {ID: "own", Kind: "tcp_stream", Slice: own, Warmup: own},
+		{Kind: "tcp_stream"}, {Kind: "tcp_rr"}, {ID: "own", Kind: "tcp_stream", Slice: own, Warmup: study.WaitOf(own.Std())},
 	}}
 	for _, rate := range []study.Rate{0, 1e8} {
 		s.Lab.Rate = rate
@@ -288,10 +288,10 @@ func TestRateLimitLeavesBulkWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		bulk, rr, set := got.Workloads[0], got.Workloads[1], got.Workloads[2]
-		if whole := bulk.Slice == study.AtOnce && bulk.Warmup == study.BulkWarmup; whole != (rate > 0) {
+		if whole := bulk.Slice == study.AtOnce && bulk.Warmup == study.WaitOf(study.BulkWarmup.Std()); whole != (rate > 0) {
 			t.Errorf("rate %s: bulk has slice %s and warm-up %s", rate, bulk.Slice, bulk.Warmup)
 		}
-		if rr.Slice != study.Duration(10*time.Millisecond) || set.Slice != own || set.Warmup != own {
+		if rr.Slice != study.Duration(10*time.Millisecond) || set.Slice != own || set.Warmup != study.WaitOf(own.Std()) {
 			t.Errorf("rate %s: slices %s and %s", rate, rr.Slice, set.Slice)
 		}
 	}

@@ -172,7 +172,7 @@ func Decimal(text string) bool {
 	return regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`).MatchString(text)
 }
 
-func number[T int | uint64 | float64 | Size](v T) (float64, bool) { return float64(v), true }
+func number[T int | uint64 | float64 | Duration | Size](v T) (float64, bool) { return float64(v), true }
 
 func none[T any](T) (float64, bool) { return 0, false }
 
@@ -265,12 +265,21 @@ func fractions() form[float64] {
 	}
 }
 
+func durationUnit() Unit {
+	return Unit{Spelling: durationPattern, want: "a duration of %s, written with its unit, such as 1.5s", show: func(x float64) string { return Duration(x).String() }}
+}
+
 func duration(at *Duration, least, most time.Duration) Plain {
 	return plainOf(at, form[Duration]{
-		unit: Unit{Spelling: durationPattern, want: "a duration of %s, written with its unit, such as 1.5s", show: func(x float64) string { return Duration(x).String() }},
-		read: spelt[Duration](TextLiteral, WholeLiteral),
-		size: func(d Duration) (float64, bool) { return float64(d.Std()), true }, native: textOf[Duration],
+		unit: durationUnit(), read: spelt[Duration](TextLiteral, WholeLiteral), size: number[Duration], native: textOf[Duration],
 	}, Rule{Min: float64(least), Max: float64(most)})
+}
+
+func wait(at *Wait, most time.Duration) Plain {
+	return plainOf(at, form[Wait]{
+		unit: durationUnit(), read: spelt[Wait](TextLiteral, WholeLiteral),
+		size: func(w Wait) (float64, bool) { return float64(w.For), true }, native: textOf[Wait],
+	}, Rule{Max: float64(most)})
 }
 
 func size(at *Size, least, most float64) Plain {
@@ -286,7 +295,7 @@ func buffer(at *BufferSize) Plain {
 	return plainOf(at, form[BufferSize]{
 		unit: Unit{JSON: "integer", Spelling: bufferPattern, want: "auto, or %s, in bytes or with KiB, MiB or GiB", show: showSize},
 		read: spelt[BufferSize](TextLiteral, WholeLiteral),
-		size: func(b BufferSize) (float64, bool) { return float64(b), b != Auto }, native: numberOr[BufferSize],
+		size: func(b BufferSize) (float64, bool) { return float64(b.Bytes), !b.Auto }, native: numberOr[BufferSize],
 	}, Rule{Min: 4 << 10, Max: 1 << 30})
 }
 

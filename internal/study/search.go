@@ -9,18 +9,17 @@ import (
 	"tare/internal/study/suggest"
 )
 
-// Portion is a share, 0 to 1. Its zero value means that the key is absent; an
-// explicit 0 is NoPortion. Read it with Float.
-type Portion float64
+// Portion is a share, 0 to 1. Its zero value means that the key is absent.
+type Portion struct {
+	Of    float64
+	Given bool
+}
 
-// NoPortion is a share of 0 that somebody asked for.
-const NoPortion Portion = -1
-
-// Float gives p as a number; NoPortion is 0.
-func (p Portion) Float() float64 { return max(0, float64(p)) }
+// PortionOf is a share of x, which may be 0.
+func PortionOf(x float64) Portion { return Portion{x, true} }
 
 // String writes p as a plain number.
-func (p Portion) String() string { return strconv.FormatFloat(p.Float(), 'f', -1, 64) }
+func (p Portion) String() string { return plainNumber(p.Of) }
 
 // UnmarshalText reads a plain number of 0 or more.
 func (p *Portion) UnmarshalText(text []byte) error {
@@ -28,10 +27,7 @@ func (p *Portion) UnmarshalText(text []byte) error {
 	if err != nil || !(x >= 0 && x <= 1) {
 		return fmt.Errorf("%s is not a share; write a number from 0 to 1, such as 0.5", suggest.Quote(string(text)))
 	}
-	*p = Portion(x)
-	if x == 0 {
-		*p = NoPortion
-	}
+	*p = PortionOf(x)
 	return nil
 }
 
@@ -113,17 +109,17 @@ func (v *validator) search(prefix string, w Workload) {
 	exceed := w.ExceedRatio
 	switch w.Goal {
 	case Strict, RFC2544:
-		if exceed > 0 {
+		if exceed.Of > 0 {
 			fail("exceed_ratio", "exceed_ratio is %s, but goal %s lets not one step exceed the loss goal; leave one of them out", exceed, w.Goal)
 		}
-		exceed = NoPortion
+		exceed = PortionOf(0)
 	case Beside:
-		if exceed == NoPortion {
+		if exceed == PortionOf(0) {
 			fail("exceed_ratio", "exceed_ratio is 0, which goal %s searches for in any case; want one above 0, or goal strict", w.Goal)
 		}
 	}
 	least := 3
-	if exceed == NoPortion {
+	if exceed == PortionOf(0) {
 		least = 1
 	}
 	if w.Step > 0 && w.StepSum > 0 && w.StepSum < Duration(least)*w.Step {
@@ -185,7 +181,7 @@ func portion(at *Portion, most float64) Plain {
 	return plainOf(at, form[Portion]{
 		unit: Unit{JSON: "number", want: "a number from %s"},
 		read: spelt[Portion](WholeLiteral, FractionLiteral),
-		size: func(p Portion) (float64, bool) { return p.Float(), true }, native: func(p Portion) any { return p.Float() },
+		size: func(p Portion) (float64, bool) { return p.Of, true }, native: func(p Portion) any { return p.Of },
 	}, Rule{Max: most})
 }
 

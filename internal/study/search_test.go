@@ -17,12 +17,12 @@ func searches() study.Catalog {
 		Workloads: []study.WorkloadSpec{
 			{
 				Kind: "search", Params: []string{"loss_goals", "goal", "exceed_ratio", "step", "step_sum", "precision", "pause", "min_rate", "max_rate", "max_search"},
-				Defaults: study.Workload{LossGoals: study.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: 0.5, Pause: 3e8, MinRate: 1e6, MaxRate: 10e9, Precision: 0.02},
+				Defaults: study.Workload{LossGoals: study.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: study.PortionOf(0.5), Pause: study.WaitOf(3e8), MinRate: 1e6, MaxRate: 10e9, Precision: 0.02},
 				Profiles: map[string]study.Workload{
 					study.Quick: {Step: 5e8, StepSum: 15e8, MaxSearch: 20e9},
 					study.Paper: {Step: 1e9, StepSum: 21e9, MaxSearch: 600e9, Goal: study.Beside},
 				},
-				Goals: map[string]study.Workload{study.Strict: {ExceedRatio: study.NoPortion}, study.RFC2544: {ExceedRatio: study.NoPortion, Step: 60e9, StepSum: 60e9, LossGoals: study.LossGoals{0}, MaxSearch: 3600e9}},
+				Goals: map[string]study.Workload{study.Strict: {ExceedRatio: study.PortionOf(0)}, study.RFC2544: {ExceedRatio: study.PortionOf(0), Step: 60e9, StepSum: 60e9, LossGoals: study.LossGoals{0}, MaxSearch: 3600e9}},
 			},
 			{Kind: "sweep", Params: []string{"rates"}, Defaults: study.Workload{Rates: study.Rates{1e6, 2e6}}},
 		},
@@ -65,7 +65,7 @@ func TestBadSearches(t *testing.T) {
 // What a search leaves open follows from its goal and profile, and from what it sets.
 func TestSearchDefaults(t *testing.T) {
 	base := study.Workload{
-		ID: "search", Kind: "search", LossGoals: study.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: 0.5, Pause: 3e8, MinRate: 1e6, MaxRate: 10e9, Precision: 0.02,
+		ID: "search", Kind: "search", LossGoals: study.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: study.PortionOf(0.5), Pause: study.WaitOf(3e8), MinRate: 1e6, MaxRate: 10e9, Precision: 0.02,
 		Step: 5e8, StepSum: 15e8, MaxSearch: 20e9,
 	}
 	for _, tt := range []struct {
@@ -73,10 +73,10 @@ func TestSearchDefaults(t *testing.T) {
 		change func(*study.Workload)
 	}{
 		{"", func(*study.Workload) {}},
-		{"exceed_ratio: 0", func(w *study.Workload) { w.ExceedRatio = study.NoPortion }},
-		{"goal: strict", func(w *study.Workload) { w.Goal, w.ExceedRatio = study.Strict, study.NoPortion }},
+		{"exceed_ratio: 0", func(w *study.Workload) { w.ExceedRatio = study.PortionOf(0) }},
+		{"goal: strict", func(w *study.Workload) { w.Goal, w.ExceedRatio = study.Strict, study.PortionOf(0) }},
 		{"goal: rfc2544", func(w *study.Workload) {
-			w.Goal, w.ExceedRatio, w.LossGoals, w.Step, w.StepSum, w.MaxSearch = study.RFC2544, study.NoPortion, study.LossGoals{0}, 60e9, 60e9, 3600e9
+			w.Goal, w.ExceedRatio, w.LossGoals, w.Step, w.StepSum, w.MaxSearch = study.RFC2544, study.PortionOf(0), study.LossGoals{0}, 60e9, 60e9, 3600e9
 		}},
 		{"step: 1s", func(w *study.Workload) { w.Step, w.StepSum, w.MaxSearch = 1e9, 3e9, 40e9 }},
 		{"step_sum: 600ms", func(w *study.Workload) { w.Step, w.StepSum, w.MaxSearch = 2e8, 6e8, 8e9 }},

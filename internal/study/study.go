@@ -22,13 +22,13 @@ type Study struct {
 	Blocks      int
 	Stop        *Stop
 	Control     bool
-	Pilot       Duration
+	Pilot       Wait
 	Renew       Renew
 	Invalid     Invalid
 	Evidence    Evidence
 	CostPass    CostPass
 	Margin      float64
-	Settle      Duration
+	Settle      Wait
 	MaxTime     Duration
 	Limits      Limits
 	Lab         Lab
@@ -51,13 +51,13 @@ func (s *Study) Fields() []Field {
 		key("blocks", count(&s.Blocks, 2, mostBlocks), "how often every mode is tried with every workload; with stop, at most"),
 		key("stop", optionalOf(&s.Stop), "end the run when the intervals are narrow enough, instead of after a fixed number of blocks"),
 		key("control", truth(&s.Control), "weigh the baseline once more, as a mode named control: what it shows is the noise"),
-		key("pilot", duration(&s.Pilot, 0, 10*time.Minute), "length of the pilot trial of each mode, which sets the warm-up; 0s for none"),
+		key("pilot", wait(&s.Pilot, 10*time.Minute), "length of the pilot trial of each mode, which sets the warm-up; 0s for none"),
 		key("renew", renew(&s.Renew), "how often the endpoints of a mode are made anew"),
 		key("invalid", sectionOf(&s.Invalid), "rules by which a trial is ruled out and tried again"),
 		key("evidence", sectionOf(&s.Evidence), "what is gathered beside the figures: where losses happened, what the CPU time went to"),
 		key("cost_pass", sectionOf(&s.CostPass), "a pass at one rate for every mode, at which their CPU use can be compared"),
 		key("margin", fraction(&s.Margin, 0.001, 0.5), "relative difference that still counts as same, such as 0.05"),
-		key("settle", duration(&s.Settle, 0, time.Minute), "idle wait before each trial"),
+		key("settle", wait(&s.Settle, time.Minute), "idle wait before each trial"),
 		key("max_time", duration(&s.MaxTime, time.Second, 30*24*time.Hour), "start no block that would end later than this"),
 		key("limits", sectionOf(&s.Limits), "what the sandboxes of modes built by an engine may use"),
 		key("lab", sectionOf(&s.Lab), "the two hosts and their underlay"),

@@ -76,7 +76,7 @@ func TestWhole(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	yes := true
-	got := study.Workload{Kind: "udp_stream", Rate: study.Unlimited, PayloadSize: 1400, NoDelay: &yes, ReceiveBuffer: study.Auto}.Settings()
+	got := study.Workload{Kind: "udp_stream", Rate: study.Unlimited, PayloadSize: 1400, NoDelay: &yes, ReceiveBuffer: study.AutoBuffer()}.Settings()
 	want := []study.Setting{
 		{Key: "workload", Value: "udp_stream"}, {Key: "payload_size", Value: "1400"}, {Key: "rate", Value: "unlimited"},
 		{Key: "no_delay", Value: "true"}, {Key: "receive_buffer", Value: "auto"},

@@ -14,7 +14,7 @@ const ShortestPilot = Duration(time.Second)
 // method checks how a study is to be measured and stopped.
 func (v *validator) method(s Study) {
 	v.all(s.Invalid.Fields(), "invalid.")
-	if s.Pilot > 0 && s.Pilot < ShortestPilot && v.readable("pilot") {
+	if s.Pilot.For > 0 && s.Pilot.For < ShortestPilot && v.readable("pilot") {
 		v.add("pilot", "pilot is %s; want 0s for none, or at least %s", s.Pilot, ShortestPilot)
 	}
 	if s.Stop != nil {

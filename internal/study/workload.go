@@ -26,7 +26,7 @@ type Workload struct {
 	Step            Duration
 	StepSum         Duration
 	Precision       float64
-	Pause           Duration
+	Pause           Wait
 	MinRate         Rate
 	MaxRate         Rate
 	MaxSearch       Duration
@@ -45,7 +45,7 @@ type Workload struct {
 	Slice           Duration
 	Every           int
 	Times           int
-	Warmup          Duration
+	Warmup          Wait
 	Duration        Duration
 	DurationMin     Duration
 	DurationMax     Duration
@@ -75,7 +75,7 @@ func (w *Workload) Fields() []Field {
 		key("step", duration(&w.Step, 100*time.Millisecond, 10*time.Minute), "how long a step of the search sends at one load"),
 		key("step_sum", duration(&w.StepSum, 100*time.Millisecond, time.Hour), "time of steps at one load by which it is decided; three steps or more"),
 		key("precision", fraction(&w.Precision, 0.001, 0.2), "relative distance of the bounds that a search ends with"),
-		key("pause", duration(&w.Pause, 0, time.Minute), "time without traffic before each step of a search, for the queues to drain"),
+		key("pause", wait(&w.Pause, time.Minute), "time without traffic before each step of a search, for the queues to drain"),
 		key("min_rate", rate(&w.MinRate, leastSought), "least load of a search, payload"),
 		key("max_rate", rate(&w.MaxRate, leastSought), "highest load of a search, payload; the first step offers it"),
 		key("max_search", duration(&w.MaxSearch, time.Second, 24*time.Hour), "most time that the steps of a search may take; it then ends with what it knows"),
@@ -94,7 +94,7 @@ func (w *Workload) Fields() []Field {
 		key("slice", duration(&w.Slice, 5*time.Millisecond, longestTrial), "how long a mode is driven before the next one's turn; as long as the trial or longer: all at once"),
 		key("every", count(&w.Every, 1, 1000), "driven in every so-many-th block, from the first on; in each when absent"),
 		key("times", count(&w.Times, 1, 1000), "driven in so many blocks at most; without a bound when absent"),
-		key("warmup", duration(&w.Warmup, 0, 10*time.Minute), "traffic before the timed window"),
+		key("warmup", wait(&w.Warmup, 10*time.Minute), "traffic before the timed window"),
 		key("duration", trialLength(&w.Duration), "the timed window"),
 		key("duration_min", trialLength(&w.DurationMin), "the shortest timed window that the run may choose by its own variance"),
 		key("duration_max", trialLength(&w.DurationMax), "the longest such window"),

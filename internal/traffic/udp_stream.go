@@ -23,7 +23,7 @@ func (udpStream) Spec() Spec {
 		Optional: []string{"packet_rate", "pairs", "tool", "verify_with"},
 		Defaults: study.Workload{
 			Flows: 1, PayloadSize: 1400, Rate: 500e6, Burst: 64, Offload: study.Off, Fragment: study.Off, Direction: study.Forward,
-			Family: study.IPv4, SendBuffer: study.Auto, ReceiveBuffer: 4 << 20, Placement: study.TwoCores,
+			Family: study.IPv4, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.Buffer(4 << 20), Placement: study.TwoCores,
 		},
 		Lengths: map[string]study.Length{
 			study.Quick:    {Warmup: study.Duration(100 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond), Slice: streamSlice},

@@ -24,12 +24,11 @@ func maybe[T any](t *rapid.T, label string, g *rapid.Generator[T]) T {
 }
 
 func durations(from, to time.Duration) *rapid.Generator[study.Duration] {
-	return rapid.Map(rapid.Int64Range(int64(from), int64(to)), func(n int64) study.Duration {
-		if n == 0 {
-			return study.Zero
-		}
-		return study.Duration(n)
-	})
+	return rapid.Map(rapid.Int64Range(int64(from), int64(to)), func(n int64) study.Duration { return study.Duration(n) })
+}
+
+func waits(from, to time.Duration) *rapid.Generator[study.Wait] {
+	return rapid.Map(durations(from, to), func(d study.Duration) study.Wait { return study.WaitOf(d.Std()) })
 }
 
 // prose draws text that YAML writers stumble over.
@@ -50,13 +49,13 @@ func prose(most int, controls string) *rapid.Generator[string] {
 }
 
 func buffers() *rapid.Generator[study.BufferSize] {
-	return rapid.OneOf(rapid.Just(study.Auto), rapid.Map(rapid.Int64Range(4<<10, 1<<30), func(n int64) study.BufferSize {
-		return study.BufferSize(n)
+	return rapid.OneOf(rapid.Just(study.AutoBuffer()), rapid.Map(rapid.Int64Range(4<<10, 1<<30), func(n int64) study.BufferSize {
+		return study.Buffer(study.Size(n))
 	}))
 }
 
 func shares() *rapid.Generator[study.Share] {
-	return rapid.OneOf(rapid.Just(study.NotApplied), rapid.Map(rapid.Float64Range(0.001, 1), func(x float64) study.Share { return study.Share(x) }))
+	return rapid.OneOf(rapid.Just(study.NotApplied()), rapid.Map(rapid.Float64Range(0.001, 1), func(x float64) study.Share { return study.ShareOf(x) }))
 }
 
 // drawStop draws what goes with any number of blocks.
@@ -77,7 +76,7 @@ func drawPass(t *rapid.T) study.CostPass {
 	return study.CostPass{
 		Rate: maybe(t, "pass rate", rates), FromBlock: maybe(t, "from block", rapid.IntRange(2, 1000)),
 		Every: maybe(t, "pass every", rapid.IntRange(1, 1000)), Times: maybe(t, "pass times", rapid.IntRange(1, 1000)),
-		Warmup: maybe(t, "pass warmup", durations(0, 10*time.Minute)), Duration: maybe(t, "pass duration", durations(100*time.Millisecond, time.Hour)),
+		Warmup: maybe(t, "pass warmup", waits(0, 10*time.Minute)), Duration: maybe(t, "pass duration", durations(100*time.Millisecond, time.Hour)),
 	}
 }
 
@@ -99,7 +98,7 @@ func drawWorkload(t *rapid.T, id string) study.Workload {
 		SendBuffer:    maybe(t, "send buffer", buffers()),
 		ReceiveBuffer: maybe(t, "receive buffer", buffers()),
 		Placement:     maybe(t, "placement", rapid.SampledFrom([]string{study.OneCore, study.TwoCores, study.Free})),
-		Warmup:        maybe(t, "warmup", durations(0, 10*time.Minute)),
+		Warmup:        maybe(t, "warmup", waits(0, 10*time.Minute)),
 		Duration:      maybe(t, "duration", durations(100*time.Millisecond, time.Hour)),
 		Every:         maybe(t, "every", rapid.IntRange(1, 1000)),
 		Times:         maybe(t, "times", rapid.IntRange(1, 1000)),
@@ -162,11 +161,11 @@ func studies() *rapid.Generator[study.Study] {
 			Seed:        maybe(t, "seed", rapid.Uint64Range(1, study.MaxSeed)),
 			Blocks:      maybe(t, "blocks", rapid.IntRange(2, 1000)),
 			Margin:      maybe(t, "margin", rapid.Float64Range(0.001, 0.5)),
-			Settle:      maybe(t, "settle", durations(0, time.Minute)),
+			Settle:      maybe(t, "settle", waits(0, time.Minute)),
 			Stop:        drawStop(t),
 			Control:     rapid.Bool().Draw(t, "control"),
-			Pilot:       maybe(t, "pilot", rapid.OneOf(rapid.Just(study.Zero), durations(time.Second, 10*time.Minute))),
-			Renew:       maybe(t, "renew", rapid.OneOf(rapid.SampledFrom([]study.Renew{study.RenewOnce, study.RenewAuto}), rapid.Map(rapid.IntRange(1, 1000), func(n int) study.Renew { return study.Renew(n) }))),
+			Pilot:       maybe(t, "pilot", rapid.OneOf(rapid.Just(study.WaitOf(0)), waits(time.Second, 10*time.Minute))),
+			Renew:       maybe(t, "renew", rapid.OneOf(rapid.SampledFrom([]study.Renew{study.RenewOnce(), study.RenewAuto()}), rapid.Map(rapid.IntRange(1, 1000), func(n int) study.Renew { return study.RenewEvery(n) }))),
 			Invalid: study.Invalid{
 				Steal: maybe(t, "steal", shares()), Others: maybe(t, "others", shares()), Most: maybe(t, "most", shares()),
 				Unsettled: maybe(t, "unsettled", rapid.SampledFrom([]string{study.On, study.Off})),

@@ -39,7 +39,7 @@ func Catalog() study.Catalog {
 			},
 			Defaults: study.Workload{
 				Streams: 1, WriteSize: 128 << 10, NoDelay: &yes, Direction: study.Forward, Family: study.IPv4,
-				Congestion: "cubic", SendBuffer: study.Auto, ReceiveBuffer: study.Auto, Placement: study.TwoCores,
+				Congestion: "cubic", SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.TwoCores,
 			},
 			Lengths: map[string]study.Length{
 				study.Quick:    length(500*time.Millisecond, 1500*time.Millisecond),
@@ -53,7 +53,7 @@ func Catalog() study.Catalog {
 				"family", "congestion_control", "send_buffer", "receive_buffer", "placement", "warmup", "duration",
 			},
 			Defaults: study.Workload{
-				Family: study.IPv4, Congestion: "cubic", SendBuffer: study.Auto, ReceiveBuffer: study.Auto,
+				Family: study.IPv4, Congestion: "cubic", SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
 				Placement: study.OneCore,
 			},
 			Lengths: map[string]study.Length{

@@ -5,9 +5,7 @@ const LabEngine = "lab"
 
 // Host is an existing engine and the address at which the other host reaches it.
 type Host struct {
-	Name    string
-	Engine  string
-	Address string
+	Name, Engine, Address string
 }
 
 // Fields declares the keys of a Host, with what each may hold.

@@ -10,9 +10,7 @@ import (
 // Evidence says what is gathered beside the figures. What costs a trial more than
 // about 1 % of its goodput is gathered in trials of its own.
 type Evidence struct {
-	Counters string
-	Stacks   string
-	Drops    string
+	Counters, Stacks, Drops string
 }
 
 // Fields declares the keys of a Evidence, with what each may hold.
@@ -48,12 +46,10 @@ const CostPassID = "cost_pass"
 // be compared, at the same rate it can. It is driven in trials of its own, one mode
 // after the other, which no run waits for to stop.
 type CostPass struct {
-	Rate      PassRate
-	FromBlock int
-	Every     int
-	Times     int
-	Warmup    Wait
-	Duration  Duration
+	Rate                    PassRate
+	FromBlock, Every, Times int
+	Warmup                  Wait
+	Duration                Duration
 }
 
 // Fields declares the keys of a CostPass, with what each may hold.

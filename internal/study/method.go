@@ -38,10 +38,9 @@ func (s *Stop) Least(most int) int {
 // Invalid holds the rules by which a trial is ruled out. They are fixed before the
 // run: nothing is ruled out for its result.
 type Invalid struct {
-	Steal     Share
-	Others    Share
-	Unsettled string
-	Most      Share
+	Steal, Others Share
+	Unsettled     string
+	Most          Share
 }
 
 // Fields declares the keys of a Invalid, with what each may hold.

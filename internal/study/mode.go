@@ -10,14 +10,11 @@ import (
 // Mode is one mode to weigh: what is built, under which name, and what the engine
 // that builds it is told. The same mode may stand in a study twice, under two ids.
 type Mode struct {
-	ID          string
-	Mode        string
-	Title       string
-	Description string
-	Options     map[string]string
-	MTU         int
-	Limits      Limits
-	Lab         *Lab
+	ID, Mode, Title, Description string
+	Options                      map[string]string
+	MTU                          int
+	Limits                       Limits
+	Lab                          *Lab
 }
 
 // Fields declares the keys of a mode, with what each may hold.
@@ -133,8 +130,7 @@ func Asks(id string) bool { return strings.HasSuffix(id, anyName) }
 // Limits bound what the sandboxes of the two ends may use. The engine applies
 // them; a zero value is no limit.
 type Limits struct {
-	Client Limit
-	Server Limit
+	Client, Server Limit
 }
 
 // Fields declares the keys of a Limits, with what each may hold.

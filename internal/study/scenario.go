@@ -4,11 +4,7 @@ import "strings"
 
 // Scenario names one mode under one workload, as published studies do.
 type Scenario struct {
-	ID          string
-	Title       string
-	Description string
-	Mode        string
-	Workload    string
+	ID, Title, Description, Mode, Workload string
 }
 
 // Fields declares the keys of a Scenario, with what each may hold.
@@ -25,11 +21,9 @@ func (s *Scenario) Fields() []Field {
 // Comparison puts A beside B and asks for A's ratio to B. Both sides are scenarios or
 // modes, or both are ratios of two of them; modes are compared under every workload.
 type Comparison struct {
-	ID     string
-	Title  string
-	A      Side
-	B      Side
-	Expect float64
+	ID, Title string
+	A, B      Side
+	Expect    float64
 }
 
 // Fields declares the keys of a Comparison, with what each may hold.

@@ -58,9 +58,8 @@ func (r Rates) String() string {
 
 // RateRange is a range of rates, which a file may have in place of a list.
 type RateRange struct {
-	From  Rate
-	To    Rate
-	Steps int
+	From, To Rate
+	Steps    int
 }
 
 // Fields declares the keys of a range, with what each may hold.

@@ -8,30 +8,27 @@ import "time"
 // Study is a study file. After Resolve every field that applies is set, so that
 // the study.yaml of a run's directory repeats it exactly.
 type Study struct {
-	Name        string
-	Title       string
-	Description string
-	Profile     string
-	Seed        uint64
-	Engine      string
-	Hosts       []Host
-	Modes       []Mode
-	Workloads   []Workload
-	Scenarios   []Scenario
-	Compare     []Comparison
-	Blocks      int
-	Stop        *Stop
-	Control     bool
-	Pilot       Wait
-	Renew       Renew
-	Invalid     Invalid
-	Evidence    Evidence
-	CostPass    CostPass
-	Margin      float64
-	Settle      Wait
-	MaxTime     Duration
-	Limits      Limits
-	Lab         Lab
+	Name, Title, Description, Profile string
+	Seed                              uint64
+	Engine                            string
+	Hosts                             []Host
+	Modes                             []Mode
+	Workloads                         []Workload
+	Scenarios                         []Scenario
+	Compare                           []Comparison
+	Blocks                            int
+	Stop                              *Stop
+	Control                           bool
+	Pilot                             Wait
+	Renew                             Renew
+	Invalid                           Invalid
+	Evidence                          Evidence
+	CostPass                          CostPass
+	Margin                            float64
+	Settle                            Wait
+	MaxTime                           Duration
+	Limits                            Limits
+	Lab                               Lab
 }
 
 // Fields declares the keys of a study, with what each may hold.

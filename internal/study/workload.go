@@ -5,50 +5,30 @@ import "time"
 // Workload is one traffic pattern with its parameters. Which parameters a kind
 // takes is in the Catalog; Resolve fills those in and leaves the others zero.
 type Workload struct {
-	ID              string
-	Kind            string
-	Tool            string
-	VerifyWith      string
-	Pairs           int
-	Streams         int
-	Flows           int
-	Threads         int
-	WriteSize       Size
-	PayloadSize     Size
-	RequestSize     Size
-	ResponseSize    Size
-	Rate            Load
-	PacketRate      int
-	Rates           Rates
-	LossGoals       LossGoals
-	Goal            string
-	ExceedRatio     Portion
-	Step            Duration
-	StepSum         Duration
-	Precision       float64
-	Pause           Wait
-	MinRate         Rate
-	MaxRate         Rate
-	MaxSearch       Duration
-	TransactionRate int
-	Burst           int
-	Offload         string
-	Fragment        string
-	Close           string
-	NoDelay         *bool
-	Direction       string
-	Family          string
-	Congestion      string
-	SendBuffer      BufferSize
-	ReceiveBuffer   BufferSize
-	Placement       string
-	Slice           Duration
-	Every           int
-	Times           int
-	Warmup          Wait
-	Duration        Duration
-	DurationMin     Duration
-	DurationMax     Duration
+	ID, Kind, Tool, VerifyWith                        string
+	Pairs, Streams, Flows, Threads                    int
+	WriteSize, PayloadSize, RequestSize, ResponseSize Size
+	Rate                                              Load
+	PacketRate                                        int
+	Rates                                             Rates
+	LossGoals                                         LossGoals
+	Goal                                              string
+	ExceedRatio                                       Portion
+	Step, StepSum                                     Duration
+	Precision                                         float64
+	Pause                                             Wait
+	MinRate, MaxRate                                  Rate
+	MaxSearch                                         Duration
+	TransactionRate, Burst                            int
+	Offload, Fragment, Close                          string
+	NoDelay                                           *bool
+	Direction, Family, Congestion                     string
+	SendBuffer, ReceiveBuffer                         BufferSize
+	Placement                                         string
+	Slice                                             Duration
+	Every, Times                                      int
+	Warmup                                            Wait
+	Duration, DurationMin, DurationMax                Duration
 }
 
 // Fields declares the keys of a workload, with what each may hold.

@@ -4,22 +4,15 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/driver"
-	"tare/internal/driver/docker"
 	"tare/internal/driver/drawn"
-	"tare/internal/driver/ipsec"
-	"tare/internal/driver/netns"
-	"tare/internal/driver/ovs"
-	"tare/internal/driver/rootless"
-	"tare/internal/driver/vm"
-	"tare/internal/driver/wireguard"
 	"tare/internal/report"
+	"tare/internal/target"
 )
 
 var updateDrawings = flag.Bool("update-drawings", false, "write the drawings of docs/modes")
@@ -28,8 +21,7 @@ var updateDrawings = flag.Bool("update-drawings", false, "write the drawings of 
 // drivers' conformance tests hold that graph to what stands.
 func TestModeDrawings(t *testing.T) {
 	want := map[string]bool{}
-	for _, m := range slices.Concat((netns.Driver{}).Modes(), (docker.Driver{}).Modes(), (ovs.Driver{}).Modes(), (rootless.Driver{}).Modes(), (wireguard.Driver{}).Modes(),
-		(ipsec.Driver{}).Modes(), vm.New("").Modes()) {
+	for _, m := range target.Modes() {
 		drawing(t, m)
 		want[svgOf(m.ID)] = true
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -66,7 +67,7 @@ func (b bench) hello(ctx context.Context) error {
 
 // stands times labs and modes.
 func stands(ctx context.Context) error {
-	claim, err := lab.NewClaim()
+	claim, err := lab.Standalone()
 	if err != nil {
 		return err
 	}
@@ -89,13 +90,13 @@ func stands(ctx context.Context) error {
 	fmt.Printf("| lab up | %.0f ms |\n| lab down | %.0f ms |\n", median(up), median(down))
 	d := netns.Driver{}
 	for _, m := range d.Modes() {
-		if d.Probe(ctx, driver.Order{Mode: m.ID}) != nil {
+		if d.Probe(ctx, labdriver.Order{Order: driver.Order{Mode: m.ID}}) != nil {
 			continue
 		}
 		provision = nil
 		for range repeats {
 			began := time.Now()
-			p, err := d.Provision(ctx, driver.Order{Mode: m.ID, Pairs: 1, Lab: spec})
+			p, err := d.Provision(ctx, labdriver.OrderOn(spec, driver.Order{Mode: m.ID, Pairs: 1}))
 			if err != nil {
 				return err
 			}

@@ -42,7 +42,7 @@ func liveView(ctx context.Context, _ bench) (err error) {
 	if err != nil {
 		return err
 	}
-	claim, err := lab.NewClaim()
+	claim, err := lab.Standalone()
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func newStand(b bench) (*stand, error) {
 	if s.cpus, err = facts.CPUs("/"); err != nil {
 		return nil, err
 	}
-	if s.claim, err = lab.NewClaim(); err != nil {
+	if s.claim, err = lab.Standalone(); err != nil {
 		return nil, err
 	}
 	s.lab, err = lab.Up(lab.Spec{Claim: s.claim, Label: "peers", MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot()})

@@ -14,7 +14,7 @@ func TestTap(t *testing.T) {
 	if err := linuxnet.Try(); err != nil {
 		t.Skipf("labs need root or unprivileged user namespaces: %v", err)
 	}
-	claim, err := lab.NewClaim()
+	claim, err := lab.Standalone()
 	if err != nil {
 		t.Fatal(err)
 	}

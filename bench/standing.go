@@ -13,6 +13,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
 	"tare/internal/driver/ipsec"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/ovs"
 	"tare/internal/driver/rootless"
 	"tare/internal/driver/vm"
@@ -36,8 +37,8 @@ func others(ctx context.Context, _ bench) error {
 }
 
 // standings times all modes of drivers that have one name.
-func standings(ctx context.Context, of string, first func(context.Context, lab.Spec) error, drivers ...driver.Driver) error {
-	claim, err := lab.NewClaim()
+func standings(ctx context.Context, of string, first func(context.Context, lab.Spec) error, drivers ...labdriver.Driver) error {
+	claim, err := lab.Standalone()
 	if err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func standings(ctx context.Context, of string, first func(context.Context, lab.S
 			if strings.HasSuffix(m.ID, ":NAME") {
 				continue // of the user's choice
 			}
-			if err := standing(ctx, d, driver.Order{Mode: m.ID, Pairs: 1, Lab: spec}); err != nil {
+			if err := standing(ctx, d, labdriver.OrderOn(spec, driver.Order{Mode: m.ID, Pairs: 1})); err != nil {
 				return err
 			}
 		}
@@ -65,7 +66,7 @@ func standings(ctx context.Context, of string, first func(context.Context, lab.S
 }
 
 // standing times one mode, from the order to the hello of both agents, and its end.
-func standing(ctx context.Context, d driver.Driver, o driver.Order) error {
+func standing(ctx context.Context, d labdriver.Driver, o labdriver.Order) error {
 	if err := d.Probe(ctx, o); err != nil {
 		u, lacking := driver.AsUnsupported(err)
 		if !lacking {
@@ -83,7 +84,7 @@ func standing(ctx context.Context, d driver.Driver, o driver.Order) error {
 		}
 		up = append(up, millis(began))
 		began = time.Now()
-		if err := greet(ctx, p, o.Lab.Claim.ID); err != nil {
+		if err := greet(ctx, p, o.Run); err != nil {
 			return errors.Join(err, p.Close(ctx))
 		}
 		hello = append(hello, millis(began))
@@ -103,8 +104,8 @@ func middle(ms []float64) string {
 }
 
 // greet starts the agents of both ends, one after the other, and ends them.
-func greet(ctx context.Context, p driver.Path, run string) error {
-	for _, end := range []driver.Endpoint{p.Pairs()[0].Client, p.Pairs()[0].Server} {
+func greet(ctx context.Context, p *driver.Path, run string) error {
+	for _, end := range []driver.Endpoint{p.Pairs[0].Client, p.Pairs[0].Server} {
 		c, err := agent.Start(ctx, end.Launcher, run, end.Name)
 		if err != nil {
 			return err

@@ -19,10 +19,10 @@ import (
 // what is read before and after it, and what goes on while the traffic does.
 type watcher interface {
 	// before and after enclose the trial, off and on each of its slices.
-	before(ctx context.Context, path driver.Path) error
+	before(ctx context.Context, path *driver.Path) error
 	on() error
 	off() error
-	after(ctx context.Context, path driver.Path) error
+	after(ctx context.Context, path *driver.Path) error
 	Close() error
 }
 
@@ -47,11 +47,11 @@ func allWatchers(run string) (have map[string]watcher, lacking []error) {
 // noise.
 type nothing struct{}
 
-func (nothing) before(context.Context, driver.Path) error { return nil }
-func (nothing) on() error                                 { return nil }
-func (nothing) off() error                                { return nil }
-func (nothing) after(context.Context, driver.Path) error  { return nil }
-func (nothing) Close() error                              { return nil }
+func (nothing) before(context.Context, *driver.Path) error { return nil }
+func (nothing) on() error                                  { return nil }
+func (nothing) off() error                                 { return nil }
+func (nothing) after(context.Context, *driver.Path) error  { return nil }
+func (nothing) Close() error                               { return nil }
 
 // counters reads every network stack of the path before and after the trial, and the
 // machine around each slice: a run that takes turns does so around all of them.
@@ -64,9 +64,9 @@ func newCounters(own observe.Own) *counters {
 	return &counters{watch: observe.NewWatch(observe.Collectors("/proc", own))}
 }
 
-func (c *counters) before(ctx context.Context, path driver.Path) error { return readPlaces(ctx, path) }
-func (c *counters) after(ctx context.Context, path driver.Path) error  { return readPlaces(ctx, path) }
-func (c *counters) Close() error                                       { return nil }
+func (c *counters) before(ctx context.Context, path *driver.Path) error { return readPlaces(ctx, path) }
+func (c *counters) after(ctx context.Context, path *driver.Path) error  { return readPlaces(ctx, path) }
+func (c *counters) Close() error                                        { return nil }
 
 func (c *counters) on() error {
 	c.session = c.watch.Start()
@@ -79,12 +79,11 @@ func (c *counters) off() error {
 }
 
 // readPlaces reads the network stacks of a path.
-func readPlaces(ctx context.Context, path driver.Path) error {
-	placed, ok := path.(driver.Placed)
-	if !ok {
-		return errors.New("the path does not say which network stacks it leads through")
-	}
-	for _, p := range placed.Places() {
+func readPlaces(ctx context.Context, path *driver.Path) error {
+	for _, p := range path.Stacks {
+		if p.Read == nil {
+			continue
+		}
 		if _, err := p.Read(ctx); err != nil {
 			return fmt.Errorf("read the counters of %s: %w", p.Name, err)
 		}
@@ -106,9 +105,9 @@ func newReasons() (*reasons, error) {
 	return &reasons{watcher: w}, nil
 }
 
-func (r *reasons) before(context.Context, driver.Path) error { return nil }
-func (r *reasons) after(context.Context, driver.Path) error  { return nil }
-func (r *reasons) Close() error                              { return r.watcher.Close() }
+func (r *reasons) before(context.Context, *driver.Path) error { return nil }
+func (r *reasons) after(context.Context, *driver.Path) error  { return nil }
+func (r *reasons) Close() error                               { return r.watcher.Close() }
 
 func (r *reasons) on() (err error) {
 	if r.session, err = r.watcher.Start(1); err != nil {
@@ -136,12 +135,12 @@ func (s *samples) Close() error {
 	return s.sampler.Close() // once more does no harm
 }
 
-func (s *samples) before(context.Context, driver.Path) (err error) {
+func (s *samples) before(context.Context, *driver.Path) (err error) {
 	s.sampler, err = stacks.Open("/proc", s.own)
 	return err
 }
 
-func (s *samples) after(context.Context, driver.Path) error { return s.sampler.Close() }
+func (s *samples) after(context.Context, *driver.Path) error { return s.sampler.Close() }
 
 func (s *samples) on() error {
 	s.began = time.Now()

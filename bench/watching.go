@@ -28,7 +28,7 @@ type watchedCase struct {
 // two watched. What costs more than ordinary trials may pay has trials of its own in
 // a run, and is measured here as what it is.
 func watching(ctx context.Context, b bench) (err error) {
-	claim, err := lab.NewClaim()
+	claim, err := lab.Standalone()
 	if err != nil {
 		return err
 	}

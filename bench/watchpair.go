@@ -11,6 +11,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -27,7 +28,7 @@ const watchedPort = 7007
 type couple struct {
 	mode string
 	ends [2]struct {
-		path           driver.Path
+		path           *driver.Path
 		client, server *agent.Client
 	}
 }
@@ -44,13 +45,13 @@ func newCouple(ctx context.Context, claim lab.Claim, mode string) (*couple, erro
 
 func (c *couple) raise(ctx context.Context, claim lab.Claim, i int) (err error) {
 	at := &c.ends[i]
-	at.path, err = netns.Driver{}.Provision(ctx, driver.Order{Mode: c.mode, Pairs: 1, Lab: lab.Spec{
+	at.path, err = netns.Driver{}.Provision(ctx, labdriver.OrderOn(lab.Spec{
 		Claim: claim, Label: fmt.Sprintf("%s.%d", strings.ReplaceAll(c.mode, "/", "."), i), MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot(),
-	}})
+	}, driver.Order{Mode: c.mode, Pairs: 1}))
 	if err != nil {
 		return err
 	}
-	pair := at.path.Pairs()[0]
+	pair := at.path.Pairs[0]
 	if at.client, err = agent.Start(ctx, pair.Client.Launcher, claim.ID, pair.Client.Name); err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (c *couple) begin(ctx context.Context, i int, p traffic.Params, cpus []int)
 	if err := at.path.Forget(ctx); err != nil {
 		return nil, err
 	}
-	listen, dial, err := at.path.Pairs()[0].Server.Reach(false)
+	listen, dial, err := at.path.Pairs[0].Server.Reach(false)
 	if err != nil {
 		return nil, err
 	}

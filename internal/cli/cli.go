@@ -14,16 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/driver"
-	"tare/internal/driver/docker"
-	"tare/internal/driver/ipsec"
-	"tare/internal/driver/netns"
-	"tare/internal/driver/ovs"
-	"tare/internal/driver/rootless"
-	"tare/internal/driver/vm"
-	"tare/internal/driver/wireguard"
 	"tare/internal/report/say"
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/target"
 	"tare/internal/tool"
 	"tare/internal/traffic"
 )
@@ -44,21 +38,17 @@ type App struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Build          result.Build
-	Date           string // of the build's commit, RFC 3339; "" if unknown
-	Drivers        driver.Registry
-	Plugin         bool // called by the docker command, as its plugin
+	Date           string        // of the build's commit, RFC 3339; "" if unknown
+	Targets        []target.Kind // where hosts can come from
+	Plugin         bool          // called by the docker command, as its plugin
 
-	guest      *docker.Guest   // among Drivers, where a study names engines that exist
-	lab        driver.Registry // then: the drivers of labs, which are not to be had
-	named      study.Engines   // then: the engines
-	allowSwarm bool            // then: whether a Swarm may be made on them
+	target driver.Target // the one that is chosen: the lab, until a study or a flag names another
 }
 
-// New is the program with all its drivers.
+// New is the program with all its targets.
 func New(build result.Build) App {
-	return App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Drivers: driver.Registry{
-		netns.Driver{}, docker.Driver{}, ipsec.Driver{}, wireguard.Driver{}, rootless.Driver{}, ovs.Driver{}, vm.New(os.Getenv(vm.KernelVariable)),
-	}}
+	a := App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Build: build, Targets: target.Kinds()}
+	return a.on(study.Target{}, target.Options{})
 }
 
 // codeError is an error with its exit code. An empty text has been said already.
@@ -140,17 +130,13 @@ func (a App) root() *cobra.Command {
 // catalog is what a study can choose from.
 func (a App) catalog() study.Catalog {
 	var c study.Catalog
-	for _, m := range a.Drivers.Modes() {
+	for _, m := range a.target.Drivers.Modes() {
 		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU})
 	}
-	for _, m := range a.lab.Modes() {
-		if _, there := c.Mode(m.ID); !there {
-			c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Absent: fmt.Sprintf(
-				"it is built on a lab's hosts, and the engine asked for exists (%s): weigh docker modes, or leave out engine", a.named)})
+	for _, m := range target.Modes() {
+		if why, absent := a.target.Absent[m.ID]; absent {
+			c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Absent: why})
 		}
-	}
-	for _, p := range driver.PlannedModes() {
-		c.Modes = append(c.Modes, study.ModeSpec{ID: p.ID, Baseline: p.Baseline, Planned: p.Why})
 	}
 	for _, w := range traffic.All() {
 		spec := w.Spec().WorkloadSpec

@@ -1,18 +1,14 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"net/netip"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"tare/internal/driver"
-	"tare/internal/driver/docker"
 	"tare/internal/study"
+	"tare/internal/target"
 )
 
 // engineFlags choose the engines that build the docker modes.
@@ -27,8 +23,8 @@ func (f *engineFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.yes, "yes", false, "allow a Swarm to be made on existing engines for the run, and left again")
 }
 
-// choice is what the flags say of engines; nothing where they are not given.
-func (f *engineFlags) choice() (study.Engines, error) {
+// choice is what the flags say of the target; nothing where they are not given.
+func (f *engineFlags) choice() (study.Target, error) {
 	e, err := f.parse()
 	if err == nil && len(f.engines) > 0 {
 		if err = e.Check(); err != nil {
@@ -38,15 +34,15 @@ func (f *engineFlags) choice() (study.Engines, error) {
 	return e, err
 }
 
-func (f *engineFlags) parse() (study.Engines, error) {
-	var none study.Engines
+func (f *engineFlags) parse() (study.Target, error) {
+	var none study.Target
 	switch len(f.engines) {
 	case 0:
 		return none, nil
 	case 1:
-		return study.Engines{Engine: f.engines[0]}, nil
+		return study.Target{Name: f.engines[0]}, nil
 	case 2:
-		var e study.Engines
+		var e study.Target
 		for _, given := range f.engines {
 			at := strings.LastIndex(given, "=")
 			if at <= 0 || at == len(given)-1 {
@@ -59,67 +55,29 @@ func (f *engineFlags) parse() (study.Engines, error) {
 	return none, fmt.Errorf("--engine was given %d times; want it once, or twice for two hosts", len(f.engines))
 }
 
-// on is the program with the drivers for these engines: those of labs, or one for
-// engines that exist.
-func (a App) on(e study.Engines, allowSwarm bool) App {
-	if !e.Existing() {
-		return a
+// on is the program for a target. One of no kind that is known is the study's to
+// complain about, with its line.
+func (a App) on(t study.Target, o target.Options) App {
+	if k, err := target.Of(a.Targets, t); err == nil {
+		a.target = k.New(t, o)
 	}
-	var hosts []docker.Host
-	if len(e.Hosts) == 0 {
-		hosts = []docker.Host{{Target: e.Engine}}
-	}
-	for _, h := range e.Hosts {
-		// A bad address is the study's to complain about, with its line.
-		addr, _ := netip.ParseAddr(h.Address)
-		hosts = append(hosts, docker.Host{Name: h.Name, Target: h.Engine, Address: addr})
-	}
-	a.guest = docker.Existing(hosts, allowSwarm)
-	a.lab, a.named, a.allowSwarm, a.Drivers = a.Drivers, e, allowSwarm, driver.Registry{a.guest}
 	return a
 }
 
-// reach makes sure that modes can be built: on engines that exist, by speaking to
-// each; on a lab, by entering a user namespace where that is needed. done means
-// that another process did the work and code is its exit code.
+// reach makes sure that modes can be built: it enters a user namespace where that is
+// needed, and reaches the hosts. done means that another process did the work and code
+// is its exit code.
 func (a App) reach(ctx context.Context) (done bool, code int, err error) {
-	if a.guest == nil {
-		return enter(ctx)
+	if a.target.Namespaces {
+		if done, code, err = enter(ctx); done || err != nil {
+			return done, code, err
+		}
 	}
-	if err := a.guest.Open(ctx); err != nil {
+	if a.target.Open == nil {
+		return false, 0, nil
+	}
+	if err := a.target.Open(ctx); err != nil {
 		return false, 0, environment(err)
 	}
 	return false, 0, nil
-}
-
-// leave lets go of engines that exist.
-func (a App) leave() error {
-	if a.guest == nil {
-		return nil
-	}
-	return a.guest.Close()
-}
-
-// local reports whether the engines are on this machine, as far as their names
-// tell: what is known of its CPUs then holds for the ends.
-func local(e study.Engines) bool {
-	if !e.Existing() {
-		return true
-	}
-	names := []string{e.Engine}
-	if len(e.Hosts) > 0 {
-		names = nil
-	}
-	for _, h := range e.Hosts {
-		names = append(names, h.Engine)
-	}
-	for _, name := range names {
-		if name == "docker" {
-			name = cmp.Or(os.Getenv("DOCKER_HOST"), "unix://")
-		}
-		if !strings.HasPrefix(name, "unix://") {
-			return false
-		}
-	}
-	return true
 }

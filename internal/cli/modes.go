@@ -57,7 +57,10 @@ func (a App) listModes(names []string, tried []probed) error {
 	}
 	fmt.Fprintln(w, head)
 	for i, name := range names {
-		_, m, _ := a.Drivers.For(name) // of a planned mode too
+		_, m, err := a.target.Drivers.For(name)
+		if err != nil {
+			return err
+		}
 		fmt.Fprintf(w, "%s\t%s\t", name, orDash(m.Baseline))
 		if tried != nil {
 			fmt.Fprintf(w, "%s\t", short(tried[i]))
@@ -92,7 +95,7 @@ func (a App) listPaths(names []string) error {
 	for _, name := range names {
 		p, err := drawn.Of(name)
 		if err != nil {
-			continue // of a planned mode, which nobody builds yet
+			continue // of a mode with a name of the user's
 		}
 		fmt.Fprintf(w, "\nPATH OF %s\n", name)
 		m := p.Mode(name, "")

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tare/internal/driver"
 	"tare/internal/plan"
 	"tare/internal/study"
 	"tare/internal/traffic"
@@ -30,7 +29,7 @@ func (a App) planCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printPlan(plan.Make(s).Taking(a.Drivers.TakesEach(s)).Without(a.Drivers.Planned(s)...), s, order)
+			return a.printPlan(plan.Make(s).Taking(a.target.Drivers.TakesEach(s)), s, order)
 		},
 	}
 	f.register(c)
@@ -43,13 +42,11 @@ func (a App) printPlan(p plan.Plan, s study.Study, order bool) error {
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODE\tBASELINE\tWHAT IS BUILT")
 	for _, asked := range s.Modes {
-		_, m, err := a.Drivers.For(asked.Mode)
-		title := cmp.Or(asked.Title, m.Title)
-		if u, lacking := driver.AsUnsupported(err); lacking {
-			title = u.Reason
-		} else if err != nil {
+		_, m, err := a.target.Drivers.For(asked.Mode)
+		if err != nil {
 			return err
 		}
+		title := cmp.Or(asked.Title, m.Title)
 		fmt.Fprintf(w, "%s\t%s\t%s%s\n", asked.Name(), orDash(s.BaselineOf(asked, m.Baseline)), title, limited(asked.Limits))
 	}
 	fmt.Fprintln(w, "\nWORKLOAD\tWARM-UP\tTIMED\tSLICE\tPARAMETERS")
@@ -74,7 +71,7 @@ func (a App) printPlan(p plan.Plan, s study.Study, order bool) error {
 		return err
 	}
 	printMethod(a.Stdout, p, s)
-	for _, line := range a.made(s) {
+	for _, line := range a.target.Makes(s) {
 		fmt.Fprintln(a.Stdout, line)
 	}
 	if !order {

@@ -62,7 +62,7 @@ func (a App) try(ctx context.Context, mode string) probed {
 	if study.Asks(mode) {
 		return probed{mode, probedNeeds, "write a name of yours for NAME, as in tare modes --probe " + strings.TrimSuffix(mode, "NAME") + "mine"}
 	}
-	drv, _, err := a.Drivers.For(mode)
+	drv, _, err := a.target.Drivers.For(mode)
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -85,16 +85,14 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // chosen are the modes named, or all that there are.
 func (a App) chosen(names []string) ([]string, error) {
 	if len(names) == 0 {
-		for _, m := range a.Drivers.Modes() {
+		for _, m := range a.target.Drivers.Modes() {
 			names = append(names, m.ID)
 		}
 		return names, nil
 	}
 	for _, n := range names {
-		if _, _, err := a.Drivers.For(n); err != nil {
-			if _, planned := driver.AsUnsupported(err); !planned {
-				return nil, usage(fmt.Errorf("%w; tare modes lists those there are", err))
-			}
+		if _, _, err := a.target.Drivers.For(n); err != nil {
+			return nil, usage(fmt.Errorf("%w; tare modes lists those there are", err))
 		}
 	}
 	return names, nil

@@ -39,13 +39,13 @@ func (d trying) Probe(_ context.Context, o driver.Order) error {
 	return nil
 }
 
-func (trying) Provision(context.Context, driver.Order) (driver.Path, error) { return nil, nil }
+func (trying) Provision(context.Context, driver.Order) (*driver.Path, error) { return nil, nil }
 
 // Every mode is tried, few at a time, and told of in its own place.
 func TestProbe(t *testing.T) {
 	var stderr bytes.Buffer
 	d := trying{new(atomic.Int32), new(atomic.Int32)}
-	a := App{Stderr: &stderr, Drivers: driver.Registry{d}}
+	a := App{Stderr: &stderr, target: driver.Target{Drivers: driver.Registry{d}}}
 	names, err := a.chosen(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestProbeGivenUp(t *testing.T) {
 	d := trying{new(atomic.Int32), new(atomic.Int32)}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, p := range (App{Stderr: &bytes.Buffer{}, Drivers: driver.Registry{d}}).probe(ctx, []string{"try/ok-0", "try/net:mine"}) {
+	for _, p := range (App{Stderr: &bytes.Buffer{}, target: driver.Target{Drivers: driver.Registry{d}}}).probe(ctx, []string{"try/ok-0", "try/net:mine"}) {
 		if p.Status != probedFailed || p.Reason != "context canceled" {
 			t.Errorf("%+v", p)
 		}

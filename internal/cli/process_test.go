@@ -21,6 +21,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
+	"tare/internal/runid"
 )
 
 // program is tare in a process of its own.
@@ -252,7 +253,7 @@ func left(t *testing.T, id string) []string {
 		t.Fatal(err)
 	}
 	found = append(found, names...)
-	ids, err := lab.Running()
+	ids, err := runid.Running()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -113,7 +113,7 @@ func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run
 	run.Profile, run.Seed = s.Profile, s.Seed
 	for i, m := range run.Modes {
 		asked, _ := s.ModeNamed(m.ID)
-		if _, known, err := a.Drivers.For(asked.Mode); err == nil {
+		if _, known, err := a.target.Drivers.For(asked.Mode); err == nil {
 			run.Modes[i].Title, run.Modes[i].Baseline = cmp.Or(asked.Title, known.Title), s.NameOf(known.Baseline)
 		}
 	}

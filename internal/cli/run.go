@@ -7,22 +7,20 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"tare/internal/engine"
-	"tare/internal/facts"
-	"tare/internal/lab"
-	"tare/internal/linuxnet"
+	"tare/internal/driver"
 	"tare/internal/report"
 	"tare/internal/result"
+	"tare/internal/runid"
 	"tare/internal/runner"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
+	"tare/internal/target"
 )
 
 type runFlags struct {
@@ -70,7 +68,7 @@ func (a App) run(c *cobra.Command, args []string, f runFlags) (failed error) {
 	if done, code, err := a.reach(c.Context()); err != nil || done {
 		return errors.Join(err, exitWith(code))
 	}
-	defer func() { failed = errors.Join(failed, a.leave()) }()
+	defer func() { failed = errors.Join(failed, a.target.Close()) }()
 	// From here on a signal ends the run in order. Later ones find it at that.
 	ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -105,7 +103,7 @@ func (a App) resumed(path string, allowSwarm bool) (App, study.Study, error) {
 	if err != nil {
 		return a, study.Study{}, usage(fmt.Errorf("resume %s: %w", path, err))
 	}
-	a = a.on(studyfile.EnginesOf(src), allowSwarm)
+	a = a.on(studyfile.TargetOf(src), target.Options{AllowSwarm: allowSwarm})
 	s, err := studyfile.Decode(name, src, a.catalog())
 	if err == nil {
 		s, err = study.Resolve(s, a.catalog())
@@ -165,36 +163,20 @@ func openRun(f runFlags, s study.Study) (*result.Dir, []result.Trial, error) {
 
 // weigh runs the study and reports it.
 func (a App) weigh(ctx context.Context, s study.Study, dir *result.Dir, done []result.Trial, f runFlags) error {
-	claim, err := lab.NewClaim()
+	id, err := runid.New()
 	if err != nil {
 		return environment(err)
 	}
-	defer claim.Release()
-	leave, err := a.gather(s, claim.ID)
+	defer id.Release()
+	ground, err := a.target.Begin(driver.Run{ID: id.ID, Study: s})
 	if err != nil {
 		return environment(err)
-	}
-	defer func() {
-		if err := leave(); err != nil {
-			fmt.Fprintf(a.Stderr, "tare: %v\n", err)
-		}
-	}()
-	cpus, err := facts.CPUs("/")
-	if err != nil {
-		return environment(err)
-	}
-	machine := facts.Machine("/")
-	if !local(s.Engines()) {
-		cpus, machine.Warnings = nil, nil // they are about this machine
-	} else if s.Engines().Existing() {
-		machine.Warnings = append(machine.Warnings, machine.Existing...)
 	}
 	view := a.view()
 	defer view.close() // after a panic, too
 	run, err := runner.Run(ctx, runner.Config{
-		Study: s, Claim: claim, Pin: linuxnet.RealRoot(), Drivers: a.Drivers, Dir: dir, Build: a.Build,
-		Listener: view.Listener, Progress: view.progress,
-		Facts: machine.Facts, Warnings: machine.Warnings, Done: done, CPUs: cpus,
+		Study: s, RunID: id.ID, Ground: ground, Drivers: a.target.Drivers, Dir: dir, Build: a.Build,
+		Listener: view.Listener, Progress: view.progress, Done: done,
 	})
 	view.close() // the table comes in its place
 	if err != nil && !errors.Is(err, runner.ErrNothing) {
@@ -217,15 +199,6 @@ func (a App) weigh(ctx context.Context, s study.Study, dir *result.Dir, done []r
 		return fmt.Errorf("nothing was measured: no trial succeeded; the reasons are in %s", filepath.Join(dir.Path(), result.RunFile))
 	}
 	return nil
-}
-
-// gather has all ends of a run scheduled alike where some are in containers of
-// private engines. The baseline and the embedded modes are then in it too.
-func (a App) gather(s study.Study, run string) (leave func() error, err error) {
-	if linuxnet.RealRoot() && a.guest == nil && slices.ContainsFunc(s.Modes, func(m study.Mode) bool { return strings.HasPrefix(m.Mode, "docker/") }) {
-		return engine.Gather(run)
-	}
-	return func() error { return nil }, nil
 }
 
 // publish writes the reports of a run and prints one.

@@ -13,6 +13,7 @@ import (
 
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
+	"tare/internal/target"
 	"tare/studies"
 )
 
@@ -59,36 +60,35 @@ const maxStudy = 4 << 20
 // in the rest. It returns the program with the drivers for the study's engines.
 // Every error is one of usage.
 func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.Study, error) {
-	engines, err := f.choice()
-	name := "default"
-	switch {
-	case len(args) > 0:
-		name = args[0]
-	case len(engines.Hosts) > 0:
-		name = "engines"
-	case engines.Existing():
-		name = "engine"
-	}
-	var src []byte
+	flagged, err := f.choice()
+	var kind target.Kind
 	if err == nil {
-		src, err = source(name)
+		kind, err = target.Of(a.Targets, flagged)
 	}
 	if err != nil {
 		return a, study.Study{}, usage(err)
 	}
-	named := engines
-	if !c.Flags().Changed("engine") {
-		named = studyfile.EnginesOf(src)
+	name := kind.Study(flagged)
+	if len(args) > 0 {
+		name = args[0]
 	}
-	a = a.on(named, f.yes)
-	s, err := f.resolve(c, name, src, engines, a.catalog())
+	src, err := source(name)
+	if err != nil {
+		return a, study.Study{}, usage(err)
+	}
+	named := flagged
+	if !c.Flags().Changed("engine") {
+		named = studyfile.TargetOf(src)
+	}
+	a = a.on(named, target.Options{AllowSwarm: f.yes})
+	s, err := f.resolve(c, name, src, flagged, a.catalog())
 	if err != nil {
 		return a, s, usage(err)
 	}
 	return a, s, nil
 }
 
-func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, engines study.Engines, cat study.Catalog) (study.Study, error) {
+func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, flagged study.Target, cat study.Catalog) (study.Study, error) {
 	s, err := studyfile.Decode(name, src, cat)
 	if err != nil {
 		return s, err
@@ -108,7 +108,7 @@ func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, engines 
 			return s, fmt.Errorf("--%s names nothing", flag)
 		}
 	}
-	s, err = s.Apply(study.Overrides{Engines: engines, Modes: f.modes, Workloads: f.workloads, Profile: f.profile, Seed: f.seed, MaxTime: study.Duration(f.maxTime),
+	s, err = s.Apply(study.Overrides{Target: flagged, Modes: f.modes, Workloads: f.workloads, Profile: f.profile, Seed: f.seed, MaxTime: study.Duration(f.maxTime),
 		Control: f.control, Adaptive: f.adaptive, Evidence: f.evidence, CostPass: f.costPass}, cat)
 	if err != nil {
 		return s, err

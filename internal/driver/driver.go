@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"tare/internal/agent/transport"
-	"tare/internal/lab"
-	"tare/internal/result"
 	"tare/internal/study"
 )
 
@@ -21,20 +19,42 @@ type Driver interface {
 	Modes() []Mode
 	// Probe tries whether what is ordered can be built here and leaves nothing
 	// behind. It returns nil, an *Unsupported error that says what is lacking, or
-	// another error when it could not find out. It makes a lab of its own.
+	// another error when it could not find out.
 	Probe(ctx context.Context, o Order) error
-	// Provision builds what is ordered, hosts included. On error nothing is left.
-	Provision(ctx context.Context, o Order) (Path, error)
+	// Provision builds what is ordered. On error nothing is left.
+	Provision(ctx context.Context, o Order) (*Path, error)
 }
 
-// Order says what a driver is to build: one mode with its hosts.
+// Order says what a driver is to build for a run: one mode.
 type Order struct {
 	Mode    string            // as Registry.For found it, its parameter included
-	Pairs   int               // of ends, at least 1, each in sandboxes of its own
-	Lab     lab.Spec          // of the hosts, where the driver makes them
+	Name    string            // of the mode in its study; Mode where the study gives it none of its own
+	Run     string            // the run's id, which everything made carries
+	Label   string            // tells what is made for the modes of one run apart; fit for names of files and namespaces
+	Pairs   int               // of endpoints, at least 1, each in sandboxes of its own
 	Limits  study.Limits      // of what the sandboxes may use
 	Options map[string]string // for the network's own driver
 	MTU     int               // inside the mode's tunnel, bytes; 0 leaves it to the mode
+}
+
+// MaxPairs is how many pairs a path can have: so many have addresses of their own
+// in every subnet of a lab.
+const MaxPairs = 100
+
+// Countable refuses an order of fewer pairs than 1 or more than MaxPairs.
+func (o Order) Countable() error {
+	if o.Pairs < 1 || o.Pairs > MaxPairs {
+		return fmt.Errorf("provision %s: %d pairs of ends asked for; from 1 to %d can be had", o.Mode, o.Pairs, MaxPairs)
+	}
+	return nil
+}
+
+// Unlimited refuses an order with limits: of a mode whose sandboxes no engine makes.
+func (o Order) Unlimited() error {
+	if o.Limits != (study.Limits{}) {
+		return &Unsupported{Mode: o.Mode, Reason: "limits are applied by an engine, and this mode has none"}
+	}
+	return nil
 }
 
 // Mode describes a mode. Baseline is the id of the mode that it is compared with
@@ -52,43 +72,6 @@ type Mode struct {
 	Takes time.Duration
 }
 
-// Path is a mode that stands: pairs of ends and the devices between them.
-type Path interface {
-	Prover
-	// Pairs gives the ends, as many pairs as were asked for, always in the same
-	// order. A trial may leave the last of them idle.
-	Pairs() []Pair
-	// Forget lets go of what the path remembers of connections that have ended,
-	// as connection tracking does, so that each trial meets it as the first did.
-	Forget(ctx context.Context) error
-	// Topology is the path as a graph, with what was read back of each device.
-	Topology() (result.Topology, error)
-	// Facts are what the mode stands on beyond the machine, such as the versions of
-	// an engine. May be empty.
-	Facts() []result.Fact
-	// Close takes the path and its hosts down. It may be called again, and after
-	// half a Provision. The agents must have ended.
-	Close(ctx context.Context) error
-}
-
-// Prover shows that traffic took the path on the label.
-type Prover interface {
-	// Snapshot reads every counter that the proof needs.
-	Snapshot(ctx context.Context) (Counters, error)
-	// Prove compares two snapshots with what each pair carried between them, in
-	// the order of Pairs. Pairs beyond that were idle, and what is theirs alone
-	// must have rested. Its error names the counter that does not fit: the mode is
-	// then void.
-	Prove(ctx context.Context, before, after Counters, carried []Carried) error
-}
-
-// Teller is a Prover that can say what its proof rests on. It is optional: where a path
-// does not say, its drawing shows counters without what they had to show.
-type Teller interface {
-	// Findings are what Prove holds against what was carried, rule by rule.
-	Findings(before, after Counters, carried []Carried) []result.Finding
-}
-
 // Pair is a client and the server it reaches over the path.
 type Pair struct{ Client, Server Endpoint }
 
@@ -97,7 +80,8 @@ type Pair struct{ Client, Server Endpoint }
 // is chosen by the server, and then stands in for the dialled one too.
 type Endpoint struct {
 	Name     string // host/sandbox, for people
-	Place    string // the network stack it is in, as Place names it
+	Host     string // the host of the path that it runs on, by its name
+	Stack    string // the network stack it is in, as NetworkStack names it
 	Launcher transport.Launcher
 	OwnCPUs  bool             // it is on a virtual machine's, which have numbers of their own
 	Listen   []netip.AddrPort // by address family; empty for the client

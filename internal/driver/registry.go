@@ -23,8 +23,7 @@ func (r Registry) Modes() []Mode {
 }
 
 // For finds the driver of a mode. Of a mode with a parameter it gives the mode
-// with that filled in. Of a mode that is only planned it gives the mode and an
-// *Unsupported error.
+// with that filled in.
 func (r Registry) For(mode string) (Driver, Mode, error) {
 	for _, d := range r {
 		for _, m := range d.Modes() {
@@ -34,24 +33,7 @@ func (r Registry) For(mode string) (Driver, Mode, error) {
 			}
 		}
 	}
-	for _, p := range PlannedModes() {
-		if p.ID == mode {
-			return nil, p.Mode, &Unsupported{Mode: mode, Reason: "not built yet: " + p.Why}
-		}
-	}
 	return nil, Mode{}, fmt.Errorf("no driver builds mode %q", mode)
-}
-
-// Planned lists the modes of a study, by name, that cannot be built yet.
-func (r Registry) Planned(s study.Study) []string {
-	var out []string
-	for _, asked := range s.Modes {
-		_, _, err := r.For(asked.Mode)
-		if _, planned := AsUnsupported(err); planned {
-			out = append(out, asked.Name())
-		}
-	}
-	return out
 }
 
 // Takes is how long the modes of a study take to be made and taken down, about.

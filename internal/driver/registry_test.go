@@ -12,12 +12,11 @@ import (
 // shelf is a driver of which only the list of modes is of interest.
 type shelf []Mode
 
-func (s shelf) Modes() []Mode                                { return s }
-func (shelf) Probe(context.Context, Order) error             { return nil }
-func (shelf) Provision(context.Context, Order) (Path, error) { return nil, context.Canceled }
+func (s shelf) Modes() []Mode                                 { return s }
+func (shelf) Probe(context.Context, Order) error              { return nil }
+func (shelf) Provision(context.Context, Order) (*Path, error) { return nil, context.Canceled }
 
-// A mode is found under its name, with the user's name in its place, or among the
-// planned ones.
+// A mode is found under its name, with the user's name in its place.
 func TestRegistry(t *testing.T) {
 	r := Registry{shelf{{ID: "host"}, {ID: "docker/network:NAME", Baseline: "host", Takes: 2 * time.Second}}}
 	for mode, want := range map[string]string{"host": "host", "docker/network:blue": "docker/network:blue"} {
@@ -29,21 +28,10 @@ func TestRegistry(t *testing.T) {
 	for _, mode := range []string{"", "docker/network", "docker/network:", "hos"} {
 		if _, m, err := r.For(mode); err == nil {
 			t.Errorf("%q is %+v", mode, m)
-		} else if _, planned := AsUnsupported(err); planned {
-			t.Errorf("%q is planned", mode)
-		}
-	}
-	for _, p := range PlannedModes() {
-		_, m, err := r.For(p.ID)
-		if _, planned := AsUnsupported(err); !planned || m.ID != p.ID || m.Baseline == "" {
-			t.Errorf("%s: %+v, %v", p.ID, m, err)
 		}
 	}
 	s := study.Study{Modes: []study.Mode{{Mode: "host"}, {Mode: "docker/network:a"}, {Mode: "docker/network:b", ID: "b"}}}
 	if got, want := r.Takes(s), plan.ModeOverhead+4*time.Second; got != want {
 		t.Errorf("takes %s, want %s", got, want)
-	}
-	if got := r.Planned(s); len(got) > 0 {
-		t.Errorf("planned are %v", got)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/lab"
+	"tare/internal/runid"
 )
 
 // PrivateLeftovers finds what private engines of runs other than those alive have
@@ -71,7 +72,7 @@ func privateNames() ([]string, error) {
 	names = slices.Compact(names)
 	return slices.DeleteFunc(names, func(name string) bool {
 		run, _, ok := strings.Cut(name, "-")
-		return !ok || !lab.IsID(run)
+		return !ok || !runid.IsID(run)
 	}), nil
 }
 

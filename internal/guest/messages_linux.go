@@ -64,7 +64,7 @@ type reply struct {
 	Kind    string                    `json:"kind,omitempty"`
 	Facts   []result.Fact             `json:"facts,omitempty"`
 	Reading *netstack.Reading         `json:"reading,omitempty"`
-	Stack   *driver.Stack             `json:"stack,omitempty"`
+	Stack   *driver.Settings          `json:"stack,omitempty"`
 	Tracked *driver.Tracked           `json:"tracked,omitempty"`
 	Counts  map[string]linuxnet.Count `json:"counts,omitempty"`
 }

@@ -43,10 +43,10 @@ func (s Stack) Read(ctx context.Context) (netstack.Reading, error) {
 }
 
 // Survey reads the settings and the packet filters.
-func (s Stack) Survey(ctx context.Context) (driver.Stack, error) {
+func (s Stack) Survey(ctx context.Context) (driver.Settings, error) {
 	r, err := s.m.remote.call(ctx, request{Op: opSurvey, NS: s.ns})
 	if err != nil || r.Stack == nil {
-		return driver.Stack{}, errors.Join(err, none(r.Stack == nil))
+		return driver.Settings{}, errors.Join(err, none(r.Stack == nil))
 	}
 	return *r.Stack, nil
 }

@@ -3,102 +3,68 @@
 package lab
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"tare/internal/runid"
 )
 
-// Prefix begins the name of everything a run makes, followed by the run's id.
-const Prefix = "tare-"
-
-// A claim is two abstract Unix sockets, as /proc/net/unix names them: one for
-// the slot, whose name is the same for everybody, so that the kernel refuses it
-// twice; one for the id, which the slot's name therefore cannot hold.
-const (
-	slotSocket = "@tare-slot/"
-	runSocket  = "@tare-run/"
-)
-
-// idBytes is the length of an id before it is written in hex.
-const idBytes = 4
+// slotSocket begins the name of the abstract Unix socket that holds a slot. The name is
+// the same for everybody, so that the kernel refuses it twice.
+const slotSocket = "@tare-slot/"
 
 // ErrFull means that all slots are taken.
 var ErrFull = errors.New("every address slot of this machine is taken by a run; wait for one to end")
 
-// Claim is a run's place on this machine: its id and a slot of addresses that no
-// other run has. Nothing can connect to the sockets that hold it, and the kernel
-// lets go of them when the process dies, however it dies.
+// Claim is the place of a run's labs on this machine: a slot of addresses that no other
+// run has. The kernel frees the slot when the process dies, however it dies.
 type Claim struct {
-	ID   string
-	Slot int
-	fds  []int
+	ID      string // of the run
+	Slot    int
+	release func()
 }
 
-// NewClaim takes a free slot for a new id.
-func NewClaim() (Claim, error) {
-	raw := make([]byte, idBytes)
-	if _, err := rand.Read(raw); err != nil {
-		return Claim{}, fmt.Errorf("draw a run id: %w", err)
-	}
-	c := Claim{ID: hex.EncodeToString(raw)}
-	if err := c.bind(runSocket + c.ID); err != nil {
-		return Claim{}, err
-	}
-	for c.Slot = range Slots {
-		err := c.bind(slotSocket + strconv.Itoa(c.Slot))
+// NewClaim takes a free slot for a run, named by its id. ErrFull where there is none.
+func NewClaim(run string) (Claim, error) {
+	for slot := range Slots {
+		release, err := runid.Bind(slotSocket + strconv.Itoa(slot))
 		if err == nil {
-			return c, nil
+			return Claim{ID: run, Slot: slot, release: release}, nil
 		}
 		if !errors.Is(err, unix.EADDRINUSE) {
-			c.Release()
-			return Claim{}, err
+			return Claim{}, fmt.Errorf("claim a slot of addresses: %w", err)
 		}
 	}
-	c.Release()
 	return Claim{}, ErrFull
 }
 
-func (c *Claim) bind(name string) error {
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err == nil {
-		if err = unix.Bind(fd, &unix.SockaddrUnix{Name: name}); err == nil {
-			c.fds = append(c.fds, fd)
-			return nil
-		}
-		unix.Close(fd)
-	}
-	return fmt.Errorf("claim %s: %w", name, err)
-}
-
-// Release gives the slot and the id back.
+// Release gives the slot back. It may be called again.
 func (c *Claim) Release() {
-	for _, fd := range c.fds {
-		unix.Close(fd)
+	if c.release != nil {
+		c.release()
+		c.release = nil
 	}
-	c.fds = nil
 }
 
-// Running lists the ids of the runs alive on this machine, this one included.
-func Running() ([]string, error) {
-	data, err := os.ReadFile("/proc/net/unix")
+// Standalone is the claim of labs that are all there is to a run: its identity and its
+// slot in one, both given back by Release.
+func Standalone() (Claim, error) {
+	run, err := runid.New()
 	if err != nil {
-		return nil, fmt.Errorf("list running runs: %w", err)
+		return Claim{}, err
 	}
-	var ids []string
-	for line := range strings.Lines(string(data)) {
-		fields := strings.Fields(line)
-		if len(fields) == 0 {
-			continue
-		}
-		if id, ok := strings.CutPrefix(fields[len(fields)-1], runSocket); ok {
-			ids = append(ids, id)
-		}
+	c, err := NewClaim(run.ID)
+	if err != nil {
+		run.Release()
+		return Claim{}, err
 	}
-	return ids, nil
+	slot := c.release
+	c.release = func() {
+		slot()
+		run.Release()
+	}
+	return c, nil
 }

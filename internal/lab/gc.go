@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tare/internal/linuxnet"
+	"tare/internal/runid"
 )
 
 // Leftover is something of a run that is no longer alive.
@@ -29,7 +30,7 @@ type Leftover struct {
 // can see and remove it: processes first, then named namespaces. Links, rules and
 // addresses live inside the namespaces and go with them.
 func Leftovers() ([]Leftover, error) {
-	alive, err := Running()
+	alive, err := runid.Running()
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +45,7 @@ func Leftovers() ([]Leftover, error) {
 	}
 	for _, name := range names {
 		id, _, ok := strings.Cut(strings.TrimPrefix(name, Prefix), "-")
-		if !ok || !IsID(id) || slices.Contains(alive, id) {
+		if !ok || !runid.IsID(id) || slices.Contains(alive, id) {
 			continue
 		}
 		found = append(found, Leftover{Run: id, What: "namespace " + name, name: name})
@@ -55,7 +56,7 @@ func Leftovers() ([]Leftover, error) {
 // Alive lists the runs alive on this machine, also those of which only processes
 // can be seen, because they were claimed in another network namespace.
 func Alive() ([]string, error) {
-	alive, err := Running()
+	alive, err := runid.Running()
 	if err != nil {
 		return nil, err
 	}
@@ -128,15 +129,10 @@ func agentOf(dir string) (id string, ok bool) {
 	if id, ok := machineOf(args); ok {
 		return id, true
 	}
-	if len(args) < 4 || args[0] != "tare" || !slices.Contains(hidden(), args[1]) || args[2] != "--run" || !IsID(args[3]) {
+	if len(args) < 4 || args[0] != "tare" || !slices.Contains(hidden(), args[1]) || args[2] != "--run" || !runid.IsID(args[3]) {
 		return "", false
 	}
 	return args[3], true
-}
-
-// IsID reports whether s has the form of a run's id.
-func IsID(s string) bool {
-	return len(s) == 2*idBytes && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // Remove removes a leftover.

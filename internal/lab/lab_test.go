@@ -21,6 +21,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
+	"tare/internal/runid"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -68,7 +69,7 @@ func TestAddressesAreDisjoint(t *testing.T) {
 func TestClaimsDiffer(t *testing.T) {
 	var all []lab.Claim
 	for range 3 {
-		c, err := lab.NewClaim()
+		c, err := lab.Standalone()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +81,7 @@ func TestClaimsDiffer(t *testing.T) {
 		}
 		all = append(all, c)
 	}
-	running, err := lab.Running()
+	running, err := runid.Running()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +92,7 @@ func TestClaimsDiffer(t *testing.T) {
 	}
 	slot := all[0].Slot
 	all[0].Release()
-	again, err := lab.NewClaim()
+	again, err := lab.Standalone()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func TestClaimsDiffer(t *testing.T) {
 
 func TestFull(t *testing.T) {
 	for range lab.Slots {
-		c, err := lab.NewClaim()
+		c, err := lab.Standalone()
 		if errors.Is(err, lab.ErrFull) {
 			return
 		}
@@ -112,7 +113,7 @@ func TestFull(t *testing.T) {
 		}
 		defer c.Release()
 	}
-	if _, err := lab.NewClaim(); !errors.Is(err, lab.ErrFull) {
+	if _, err := lab.Standalone(); !errors.Is(err, lab.ErrFull) {
 		t.Errorf("with all slots taken: %v", err)
 	}
 }
@@ -189,7 +190,7 @@ func TestNothingLeft(t *testing.T) {
 	if !linuxnet.RealRoot() {
 		t.Skip("only root names namespaces")
 	}
-	claim, err := lab.NewClaim()
+	claim, err := lab.Standalone()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +256,7 @@ func TestLeftovers(t *testing.T) {
 		t.Skip("only root leaves namespaces behind")
 	}
 	alive := drivertest.Lab(t, nil)
-	dead, err := lab.NewClaim()
+	dead, err := lab.Standalone()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +300,7 @@ func TestLeftovers(t *testing.T) {
 
 // A run is alive whose controller is, even where its claim cannot be seen.
 func TestLedAgentsAreNoLeftovers(t *testing.T) {
-	claim, err := lab.NewClaim()
+	claim, err := lab.Standalone()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +329,7 @@ func TestMachinesOfDeadRuns(t *testing.T) {
 	if err != nil {
 		t.Skipf("needs QEMU (scripts/setup-tests installs it): %v", err)
 	}
-	dead, err := lab.NewClaim()
+	dead, err := lab.Standalone()
 	if err != nil {
 		t.Fatal(err)
 	}

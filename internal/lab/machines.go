@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tare/internal/runid"
 )
 
 // machineOf reads a command line as that of an emulator with a virtual machine of a run,
@@ -17,5 +19,5 @@ func machineOf(args []string) (id string, ok bool) {
 	}
 	name, ours := strings.CutPrefix(args[at+1], Prefix)
 	id, _, _ = strings.Cut(name, "-")
-	return id, ours && IsID(id)
+	return id, ours && runid.IsID(id)
 }

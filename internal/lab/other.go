@@ -11,14 +11,10 @@ type Claim struct {
 }
 
 // NewClaim says why there is none.
-func NewClaim() (Claim, error) { return Claim{}, linuxnet.ErrSystem }
+func NewClaim(string) (Claim, error) { return Claim{}, linuxnet.ErrSystem }
 
 // Release has nothing to give back.
 func (*Claim) Release() {}
-
-// Running lists the runs alive on this machine: where no claim is given out
-// there are none.
-func Running() ([]string, error) { return nil, nil }
 
 // Alive lists the runs alive on this machine: none.
 func Alive() ([]string, error) { return nil, nil }
@@ -39,3 +35,6 @@ func Leftovers() ([]Leftover, error) { return nil, nil }
 
 // Remove has nothing to remove.
 func (Leftover) Remove() error { return nil }
+
+// Standalone says why there is no claim.
+func Standalone() (Claim, error) { return Claim{}, linuxnet.ErrSystem }

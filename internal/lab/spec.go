@@ -4,7 +4,11 @@ import (
 	"net/netip"
 
 	"tare/internal/linuxnet"
+	"tare/internal/runid"
 )
+
+// Prefix begins the name of everything a run makes, followed by the run's id.
+const Prefix = runid.Prefix
 
 // Spec says what lab to make.
 type Spec struct {

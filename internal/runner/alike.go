@@ -88,7 +88,7 @@ func (r *run) filtered(s *stage) {
 			r.warn("baseline_filtered", s.mode.ID, "packets of this baseline meet %s of a packet filter in %s%s: the baseline pays for them, and every mode "+
 				"beside it looks cheaper than it is; a baseline in a stack of its own, or no rules, mends it", rulesText(rules), st.At, by)
 		}
-		if st.Settings[driver.SysctlBridgeIPv4] == "1" && bridged(s.topology, st.At) {
+		if st.Sysctls[driver.SysctlBridgeIPv4] == "1" && bridged(s.topology, st.At) {
 			r.warn("bridge_netfilter", s.mode.ID, "in %s frames that a bridge only switches are handed to the packet filter too (%s, %s%s): part of what this mode costs is br_netfilter, "+
 				"which a machine without it does not pay; `sysctl -w net.bridge.bridge-nf-call-iptables=0` there mends it", st.At, driver.SysctlBridgeIPv4, rulesText(rules), by)
 		}
@@ -192,10 +192,10 @@ func settingsDiffer(s, b *stage) []string {
 	for _, name := range driver.SocketSettings() {
 		for _, end := range []struct {
 			at       string
-			of, base driver.Stack
+			of, base driver.Settings
 		}{{"client", client, baseClient}, {"server", server, baseServer}} {
-			v, has := end.of.Settings[name]
-			base, baseHas := end.base.Settings[name]
+			v, has := end.of.Sysctls[name]
+			base, baseHas := end.base.Sysctls[name]
 			if has && baseHas && v != base {
 				out = append(out, fmt.Sprintf("%s of the %s is %s, there %s", name[strings.LastIndexByte(name, '/')+1:], end.at, v, base))
 				break

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/driver"
-	"tare/internal/linuxnet"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -24,7 +23,7 @@ func node(kind, host, sandbox, label string, facts ...string) result.Node {
 }
 
 // pathOf is a measured mode with its drawing and stacks.
-func pathOf(mode, baseline string, stacks []driver.Stack, nodes ...result.Node) *stage {
+func pathOf(mode, baseline string, stacks []driver.Settings, nodes ...result.Node) *stage {
 	return &stage{mode: driver.Mode{ID: mode, Baseline: baseline}, status: result.ModeMeasured, stacks: stacks, topology: &result.Topology{Nodes: nodes}}
 }
 
@@ -43,13 +42,13 @@ func codes(r *run) []string {
 // nothing where they are alike or nothing is known.
 func TestAlike(t *testing.T) {
 	const full = "gso tso tx-checksum"
-	set := func(at string, settings map[string]string, filters ...linuxnet.Filter) driver.Stack {
-		return driver.Stack{At: at, Settings: settings, Filters: filters}
+	set := func(at string, settings map[string]string, filters ...driver.Filter) driver.Settings {
+		return driver.Settings{At: at, Sysctls: settings, Filters: filters}
 	}
-	base := func(stacks ...driver.Stack) *stage {
+	base := func(stacks ...driver.Settings) *stage {
 		return pathOf("host", "", stacks, ended("a"), node("veth", "a", "", "eth0", "mtu", "1500", "offloads", full), ended("b"))
 	}
-	docker := linuxnet.Filter{Family: "ip", Table: "filter", Chain: "FORWARD", Hook: "forward", Drops: true, Rules: 6, All: 9, Docker: true}
+	docker := driver.Filter{Family: "ip", Table: "filter", Chain: "FORWARD", Hook: "forward", Drops: true, Rules: 6, All: 9, Docker: true}
 	tests := []struct {
 		name      string
 		base, of  *stage
@@ -77,23 +76,23 @@ func TestAlike(t *testing.T) {
 		},
 		{
 			"other buffers at an end", base(set("a", map[string]string{"net/ipv4/tcp_rmem": "1 2 3"}), set("b", map[string]string{"net/ipv4/tcp_rmem": "1 2 3", "net/ipv4/tcp_sack": "1"})),
-			pathOf("m", "host", []driver.Stack{set("a/client", map[string]string{"net/ipv4/tcp_rmem": "1 2 3"}), set("b", map[string]string{"net/ipv4/tcp_rmem": "1 2 4"})},
+			pathOf("m", "host", []driver.Settings{set("a/client", map[string]string{"net/ipv4/tcp_rmem": "1 2 3"}), set("b", map[string]string{"net/ipv4/tcp_rmem": "1 2 4"})},
 				node("process", "a", "client", "process"), ended("b")), nil, nil, []string{"settings_differ m"},
 		},
 		{
 			"a stack between the ends may be set as it likes", base(set("a", nil), set("b", nil)),
-			pathOf("m", "host", []driver.Stack{set("a", nil), set("c", map[string]string{"net/ipv4/tcp_sack": "0"}), set("b", nil)}, ended("a"), ended("b")), nil, nil, []string{},
+			pathOf("m", "host", []driver.Settings{set("a", nil), set("c", map[string]string{"net/ipv4/tcp_sack": "0"}), set("b", nil)}, ended("a"), ended("b")), nil, nil, []string{},
 		},
 		{"Docker on the baseline's path", base(set("a", nil, docker)), pathOf("m", "host", nil, ended("a")), nil, nil, []string{"baseline_filtered host"}},
-		{"a chain without rules", base(set("a", nil, linuxnet.Filter{Hook: "input"})), pathOf("m", "host", nil, ended("a")), nil, nil, []string{}},
+		{"a chain without rules", base(set("a", nil, driver.Filter{Hook: "input"})), pathOf("m", "host", nil, ended("a")), nil, nil, []string{}},
 		{
 			"bridged frames that are filtered", base(),
-			pathOf("m", "host", []driver.Stack{set("a", map[string]string{driver.SysctlBridgeIPv4: "1"}, docker)}, ended("a"), node("bridge", "a", "", "br0", "mtu", "1500")), nil, nil,
+			pathOf("m", "host", []driver.Settings{set("a", map[string]string{driver.SysctlBridgeIPv4: "1"}, docker)}, ended("a"), node("bridge", "a", "", "br0", "mtu", "1500")), nil, nil,
 			[]string{"bridge_netfilter m"},
 		},
 		{
 			"no bridge there", base(),
-			pathOf("m", "host", []driver.Stack{set("a", map[string]string{driver.SysctlBridgeIPv4: "1"})}, ended("a"), node("bridge", "a", "other", "br0", "mtu", "1500")), nil, nil, []string{},
+			pathOf("m", "host", []driver.Settings{set("a", map[string]string{driver.SysctlBridgeIPv4: "1"})}, ended("a"), node("bridge", "a", "other", "br0", "mtu", "1500")), nil, nil, []string{},
 		},
 	}
 	for _, tt := range tests {
@@ -179,29 +178,26 @@ func TestPressed(t *testing.T) {
 	}
 }
 
-// looked is a path that says how its stacks are set.
-type looked struct {
-	driver.Path
-	stacks  []driver.Stack
-	tracked map[string]driver.Tracked
-	err     error
-}
-
-func (l looked) Survey(context.Context) ([]driver.Stack, error) { return l.stacks, l.err }
-func (l looked) Tracked(context.Context) (map[string]driver.Tracked, error) {
-	return l.tracked, l.err
+// looked is a path whose stacks say how they are set, and how many connections they track.
+func looked(err error, tracked map[string]driver.Tracked, stacks ...driver.Settings) *driver.Path {
+	p := &driver.Path{}
+	for _, s := range stacks {
+		t, tracks := tracked[s.At]
+		p.Stacks = append(p.Stacks, driver.NetworkStack{
+			Name: s.At, Survey: func(context.Context) (driver.Settings, error) { return s, err },
+			Tracked: func(context.Context) (driver.Tracked, bool, error) { return t, tracks, err },
+		})
+	}
+	return p
 }
 
 func TestSurvey(t *testing.T) {
 	r := &run{cfg: Config{Listener: nobody{}}}
-	s := &stage{path: looked{
-		stacks: []driver.Stack{
-			{At: "a", Settings: map[string]string{driver.SysctlCongestion: "bbr"}},
-			{At: "b", Settings: map[string]string{driver.SysctlCongestion: "cubic"}, Filters: []linuxnet.Filter{{Family: "inet", Table: "t", Chain: "c", Hook: "forward", Drops: true, Rules: 1, All: 1}, {Family: "ip", Table: "filter", Rules: 2, All: 2}}},
-			{At: "c", NoFilters: "it may not be asked"},
-		},
-		tracked: map[string]driver.Tracked{"a": {Count: 10, Max: 100}, "b": {Count: 30, Max: 60}, "c": {Count: 1}},
-	}}
+	s := &stage{path: looked(nil, map[string]driver.Tracked{"a": {Count: 10, Max: 100}, "b": {Count: 30, Max: 60}, "c": {Count: 1}},
+		driver.Settings{At: "a", Sysctls: map[string]string{driver.SysctlCongestion: "bbr"}},
+		driver.Settings{At: "b", Sysctls: map[string]string{driver.SysctlCongestion: "cubic"}, Filters: []driver.Filter{{Family: "inet", Table: "t", Chain: "c", Hook: "forward", Drops: true, Rules: 1, All: 1}, {Family: "ip", Table: "filter", Rules: 2, All: 2}}},
+		driver.Settings{At: "c", NoFilters: "it may not be asked"},
+	)}
 	r.survey(t.Context(), s)
 	want := []result.Fact{{Name: "default congestion control", Value: "a bbr, b cubic"}, {Name: "b packet filter", Value: "inet t forward: 1 rule, else drop; ip filter (old iptables): 2 rules"}}
 	if d := cmp.Diff(want, s.facts); d != "" {
@@ -215,7 +211,7 @@ func TestSurvey(t *testing.T) {
 	if d := cmp.Diff([]string{"not_observed run"}, codes(r)); d != "" {
 		t.Errorf("warnings (-want +got):\n%s", d)
 	}
-	s = &stage{path: looked{err: errors.New("gone")}}
+	s = &stage{path: looked(errors.New("gone"), nil, driver.Settings{At: "a"})}
 	r.survey(t.Context(), s)
 	l = &lane{stage: s}
 	l.tracked(t.Context())

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/driver"
 	"tare/internal/facts"
 	"tare/internal/observe"
 	"tare/internal/study"
@@ -20,12 +21,6 @@ func collectors(cfg Config, pid int) []observe.Collector {
 		all = slices.DeleteFunc(all, func(c observe.Collector) bool { return slices.Contains([]string{"pressure", "memory"}, c.Name()) })
 	}
 	return all
-}
-
-// daemons are the programs of an engine that carry or serve the run's traffic, by
-// the name that the kernel keeps, of 15 letters. The containers below are not named.
-func daemons() []string {
-	return []string{"dockerd", "docker-proxy", "containerd", "containerd-shim", "rootlesskit", "rootlesskit-doc", "slirp4netns", "vpnkit"}
 }
 
 // around reads the machine's counters around what the lanes do together, so that
@@ -46,7 +41,7 @@ func (r *run) around(lanes []*lane, do func()) {
 		}
 		l.out.Machine = maps.Clone(w.Figures)
 		maps.DeleteFunc(l.out.Machine, func(name string, _ float64) bool {
-			return strings.HasPrefix(name, "cpu_") || r.elsewhere() && strained(name)
+			return strings.HasPrefix(name, "cpu_") || strained(name) && !anyLocal(r.hostsOf(l.stage))
 		})
 		if l.shared {
 			l.out.Turns = len(lanes)
@@ -71,7 +66,8 @@ const (
 	figureStep     = "clock_step"
 )
 
-// elsewhere is whether the ends run on machines of which nothing is read here.
-func (r *run) elsewhere() bool {
-	return r.cfg.Study.Engines().Existing() && len(r.cfg.CPUs) == 0
+// anyLocal is whether one of the hosts is this machine, whose counters are then those of
+// the trial.
+func anyLocal(hosts []driver.Host) bool {
+	return slices.ContainsFunc(hosts, func(h driver.Host) bool { return h.Local })
 }

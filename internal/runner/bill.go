@@ -18,8 +18,8 @@ import (
 // of others; what it is set against is the payload that arrived in that very time,
 // warm-up and drain included. So neither can be longer than the other.
 
-// idled is one wait without traffic while all modes stood: what the machine worked,
-// and of that other programs, as CPUs busy; nil where unknown.
+// idled is one wait without traffic while all modes stood: what each machine worked,
+// and of that other programs on this one, as CPUs busy; nil where unknown.
 type idled struct {
 	block  int
 	worked work
@@ -28,24 +28,20 @@ type idled struct {
 
 // idling is such a wait, before trials of these modes.
 func (r *run) idling(ctx context.Context, lanes []*lane, wait func()) {
-	var all []eye
+	var stages []*stage
 	for _, l := range lanes {
-		if r.elsewhere() && l.err == nil {
+		if !r.cfg.Ground.Local() && l.err == nil {
 			// Agents that are not there yet would be started behind the wait. What keeps them
 			// from it is told then.
-			_ = l.stage.start(ctx, r.cfg.Claim.ID, len(l.pairs))
+			_ = l.stage.start(ctx, r.cfg.RunID, len(l.pairs))
 		}
-		all = append(all, r.eyes(l.stage)...)
+		stages = append(stages, l.stage)
 	}
 	session := r.watch.Start()
-	worked := r.metered(ctx, all, wait)
+	worked := r.metered(ctx, r.readers(stages...), wait)
 	w := session.Stop()
 	r.missing(w)
-	one := idled{lanes[0].Block, worked, nil}
-	if !r.elsewhere() {
-		one.others = othersOf(w.Figures)
-	}
-	r.idle = append(r.idle, one)
+	r.idle = append(r.idle, idled{lanes[0].Block, worked, othersOf(w.Figures)})
 }
 
 // othersOf is how many CPUs other programs kept busy, nil where unknown.
@@ -76,7 +72,7 @@ func (r *run) baseline(kernel string, block int) (float64, error) {
 			continue
 		}
 		all = all.Plus(w)
-		if o := r.idle[i].others; o != nil {
+		if o := r.idle[i].others; o != nil && kernel == here {
 			others += *o * w.Length().Seconds()
 		}
 	}
@@ -89,14 +85,11 @@ func (r *run) baseline(kernel string, block int) (float64, error) {
 
 // bill puts what the machines worked into the record of a lane's trial that went well,
 // and into its metrics.
-func (r *run) bill(ctx context.Context, l *lane) {
+func (r *run) bill(l *lane) {
 	if l.err != nil {
 		return
 	}
-	if eyes := r.eyes(l.stage); len(l.spent) == 2 && len(eyes) > 0 {
-		// Which of the two the client is on; if it cannot say that any more, it has no name.
-		l.kernel, _, _ = eyes[0].CPU(ctx)
-	}
+	l.kernels = r.endKernels(l.stage)
 	if l.out.Machine == nil {
 		l.out.Machine = map[string]float64{}
 	}
@@ -124,15 +117,35 @@ func (r *run) bill(ctx context.Context, l *lane) {
 	}
 }
 
-// at is what a figure of one of two machines begins with, empty where there is one.
+// endKernels are the machines of a mode's first pair of endpoints.
+type endKernels struct{ client, server string }
+
+func (r *run) endKernels(s *stage) (k endKernels) {
+	if s == nil || s.path == nil || len(s.path.Pairs) == 0 {
+		return k
+	}
+	for _, h := range s.path.Hosts {
+		if h.Name == s.path.Pairs[0].Client.Host {
+			k.client = r.kernelOf(h)
+		}
+		if h.Name == s.path.Pairs[0].Server.Host {
+			k.server = r.kernelOf(h)
+		}
+	}
+	return k
+}
+
+// at is what a figure of one of several machines begins with, empty where there is one.
 func (l *lane) at(kernel string) string {
 	switch {
 	case len(l.spent) < 2:
 		return ""
-	case kernel == l.kernel:
+	case kernel == l.kernels.client:
 		return "client_"
+	case kernel == l.kernels.server:
+		return "server_"
 	}
-	return "server_"
+	return "between_"
 }
 
 // unpaid tells in one warning of how many trials the CPU cost is unknown.
@@ -174,8 +187,16 @@ func (l *lane) price(idle func(kernel string) (float64, error)) error {
 		if err != nil {
 			return err
 		}
+		sends := l.Workload.Direction == study.Reverse
+		switch kernel {
+		case l.kernels.client:
+			sends = !sends
+		case l.kernels.server:
+		default:
+			continue
+		}
 		metric := result.CPUReceiver
-		if (l.at(kernel) == "client_") != (l.Workload.Direction == study.Reverse) {
+		if sends {
 			metric = result.CPUSender
 		}
 		l.out.Metrics[metric] = max(0, own) / flowing

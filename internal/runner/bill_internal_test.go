@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 	"tare/internal/observe"
 	"tare/internal/plan"
 	"tare/internal/result"
@@ -50,15 +52,15 @@ func (s *script) Read() (observe.Sample, error) {
 // spent is a window of so many ms with so many ticks of work.
 func spent(t *testing.T, ms, busy int) observe.Spent {
 	t.Helper()
-	r := &run{cpu: &script{t: t, next: []string{"1000 50", fmt.Sprint(1000+ms, " ", 50+busy)}}}
-	return r.metered(t.Context(), nil, func() {})[here]
+	r := &run{cfg: Config{Ground: driver.Ground{Hosts: labdriver.Hosts()}}, cpu: &script{t: t, next: []string{"1000 50", fmt.Sprint(1000+ms, " ", 50+busy)}}}
+	return r.metered(t.Context(), r.readers(&stage{}), func() {})[here]
 }
 
 // Each lane pays for its own turns. Between a turn of datagrams and what the next lane
 // pays for, the receiver has time to work off what is left.
 func TestTurnsAreMeteredApart(t *testing.T) {
 	cpu := &script{t: t, next: []string{"1000 50", "1100 51", "1100 51", "1200 61", "9000 700", "9100 704"}}
-	r := &run{cpu: cpu}
+	r := &run{cfg: Config{Ground: driver.Ground{Hosts: labdriver.Hosts()}}, cpu: cpu}
 	first := &lane{Trial: plan.Trial{Workload: study.Workload{Kind: "udp_stream", PayloadSize: 1400}}}
 	second := &lane{Trial: plan.Trial{Workload: study.Workload{Kind: "tcp_rr"}}}
 	for _, l := range []*lane{first, second, first} {
@@ -153,7 +155,7 @@ func TestPrices(t *testing.T) {
 		l := costing(t, c.kind, c.client, c.server)
 		l.window = observe.Window{Figures: map[string]float64{figureOthers: 0.75, figureElapsed: 5}}
 		r := &run{idle: []idled{{1, work{here: spent(t, 400, 8)}, &[]float64{0.0}[0]}}} // 0.2 CPUs, and 0.15 of others
-		r.bill(t.Context(), l)
+		r.bill(l)
 		want := map[string]float64{c.metric: c.want, result.CPUMachine: 0.5}
 		for name, v := range want {
 			if got := l.out.Metrics[name]; math.Abs(got-v) > 1e-9 {
@@ -204,7 +206,7 @@ func TestPriceOfASearch(t *testing.T) {
 		t.Fatalf("%d of %d steps are at the rate found", at, len(l.search.costs))
 	}
 	r := &run{idle: []idled{{1, work{here: spent(t, 1000, 10)}, nil}}}
-	r.bill(t.Context(), l)
+	r.bill(l)
 	if got := l.out.Metrics[result.CPUCost]; math.Abs(got-3) > 1e-9 {
 		t.Errorf("cost %g, want 0.4 less 0.1 CPU s for 0.1 Gbit each", got)
 	}
@@ -236,7 +238,7 @@ func TestNoBill(t *testing.T) {
 			l := costing(t, "tcp_stream", traffic.Report{}, carried)
 			c.change(l)
 			r := &run{idle: c.idle, cfg: Config{Listener: nobody{}}}
-			r.bill(t.Context(), l)
+			r.bill(l)
 			r.unpaid()
 			if _, priced := l.out.Metrics[result.CPUCost]; priced {
 				t.Errorf("metrics %v", l.out.Metrics)
@@ -263,36 +265,40 @@ func (d distant) CPU(context.Context) (string, observe.Sample, error) {
 // one machine count once, and what one of them could not read leaves the bill unknown.
 func TestBillOfMachinesElsewhere(t *testing.T) {
 	far := func() *run {
-		return &run{cfg: Config{Study: study.Study{Hosts: []study.Host{{Name: "a", Engine: "tcp://a:1", Address: "198.18.0.1"}, {Name: "b", Engine: "tcp://b:1", Address: "198.18.0.2"}}}, Listener: nobody{}}}
+		return &run{cfg: Config{Ground: driver.Ground{Hosts: []driver.Host{{Name: "a"}, {Name: "b"}}}, Listener: nobody{}}}
 	}
-	if !far().elsewhere() {
-		t.Fatal("the machines are not elsewhere")
+	at := func(kernel string, next ...string) func(context.Context) (string, observe.Sample, error) {
+		return distant{kernel, &script{t: t, next: next}}.CPU
 	}
-	at := func(kernel string, next ...string) eye { return distant{kernel, &script{t: t, next: next}} }
+	path := &driver.Path{Hosts: far().cfg.Ground.Hosts, Pairs: []driver.Pair{{Client: driver.Endpoint{Host: "a"}, Server: driver.Endpoint{Host: "b"}}}}
 	for _, c := range []struct {
 		name      string
 		direction string
-		eyes      []eye
-		want      map[string]float64 // metrics
+		reads     []func(context.Context) (string, observe.Sample, error) // at a and at b
+		want      map[string]float64                                      // metrics
 		machine   []string
 		warns     bool
 	}{
-		{"two machines", study.Forward, []eye{at("one", "1000 50", "2000 90"), at("two", "1000 3", "2000 63")},
+		{"two machines", study.Forward, []func(context.Context) (string, observe.Sample, error){at("one", "1000 50", "2000 90"), at("two", "1000 3", "2000 63")},
 			map[string]float64{result.CPUCost: 0.08, result.CPUSender: 0.3, result.CPUReceiver: 0.5}, []string{"client_cpu_busy", "server_cpu_baseline"}, false},
-		{"in reverse", study.Reverse, []eye{at("one", "1000 50", "2000 90"), at("two", "1000 3", "2000 63")},
+		{"in reverse", study.Reverse, []func(context.Context) (string, observe.Sample, error){at("one", "1000 50", "2000 90"), at("two", "1000 3", "2000 63")},
 			map[string]float64{result.CPUCost: 0.08, result.CPUSender: 0.5, result.CPUReceiver: 0.3}, nil, false},
-		{"one machine", study.Forward, []eye{at("one", "1000 50", "2000 90"), at("one", "1000 50", "2000 95")},
+		{"one machine", study.Forward, []func(context.Context) (string, observe.Sample, error){at("one", "1000 50", "2000 90"), at("one", "1000 50", "2000 95")},
 			map[string]float64{result.CPUCost: 0.03, result.CPUMachine: 0.3}, []string{"cpu_busy", "cpu_baseline"}, false},
-		{"one that cannot be read", study.Forward, []eye{at("one", "1000 50", "2000 90"), at("two", "1000 3", "")}, nil, nil, true},
+		{"one that cannot be read", study.Forward, []func(context.Context) (string, observe.Sample, error){at("one", "1000 50", "2000 90"), at("two", "1000 3", "")}, nil, nil, true},
 		{"no agents", study.Forward, nil, nil, nil, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := far()
 			l := costing(t, "tcp_stream", traffic.Report{}, traffic.Report{Received: 10e9 / 8})
-			l.Workload.Direction, l.out.Traffic, l.kernel = c.direction, 1, "one"
-			l.spent = r.metered(t.Context(), c.eyes, func() {})
+			l.Workload.Direction, l.out.Traffic, l.stage = c.direction, 1, &stage{path: path}
+			readers := r.readers(l.stage) // without agents they read nothing
+			for i, read := range c.reads {
+				readers[i].read = read
+			}
+			l.spent = r.metered(t.Context(), readers, func() {})
 			r.idle = []idled{{1, work{"one": spent(t, 1000, 10), "two": spent(t, 1000, 10)}, nil}}
-			r.bill(t.Context(), l)
+			r.bill(l)
 			if d := cmp.Diff(c.want, l.out.Metrics, cmpopts.EquateApprox(0, 1e-9), cmpopts.EquateEmpty()); d != "" {
 				t.Errorf("metrics (-want +got):\n%s", d)
 			}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/driver"
 	"tare/internal/plan"
 	"tare/internal/study"
 )
@@ -25,9 +26,9 @@ func TestDrainTime(t *testing.T) {
 		"of datagrams":  {200_000_000, study.Workload{Flows: 1, SendBuffer: study.Buffer(1 << 20)}, 335 * time.Millisecond},
 		"small buffers": {200_000_000, study.Workload{Streams: 1, SendBuffer: study.Buffer(4096)}, 335 * time.Millisecond},
 	} {
-		s := &stage{}
+		s := &stage{path: &driver.Path{Underlay: &driver.Underlay{Rate: uint64(c.rate)}}}
 		s.mode.ID = "host"
-		r := &run{cfg: Config{Study: study.Study{Lab: study.Lab{Rate: c.rate}}}, stages: []*stage{s}}
+		r := &run{stages: []*stage{s}}
 		got := r.drain(plan.Trial{Mode: "host", Workload: c.w})
 		if d := got - c.want; d < -2*time.Millisecond || d > 2*time.Millisecond {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

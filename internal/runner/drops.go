@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"tare/internal/driver"
 	"tare/internal/observe/drops"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -25,7 +24,7 @@ func (r *run) watchDrops() {
 	if e.Drops == study.Off || e.Counters == study.Off || !slices.ContainsFunc(r.plan.Workloads, overUDP) {
 		return
 	}
-	if r.elsewhere() {
+	if !r.cfg.Ground.Local() {
 		r.warn("not_observed", "run", "drop reasons: the path is on other machines, whose kernels are not asked")
 		return
 	}
@@ -113,9 +112,7 @@ func (l *lane) explain() {
 	}
 	found, err := l.drops.session.Read(l.drops.flow)
 	l.drops.note(err)
-	if d, ok := l.stage.path.(driver.Discarder); ok {
-		found.Reasons = l.drops.without(found.Reasons, d.Discards())
-	}
+	found.Reasons = l.drops.without(found.Reasons, l.stage.path.Discards)
 	if found.Missing != "" {
 		l.drops.missing = append(l.drops.missing, found.Missing)
 	}

@@ -53,7 +53,7 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 	}
 	for _, l := range lanes {
 		l.figure()
-		r.bill(ctx, l)
+		r.bill(l)
 		if l.err == nil && r.cfg.Study.Evidence.Counters != study.Off {
 			l.tracked(ctx)
 		}

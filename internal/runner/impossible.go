@@ -8,12 +8,15 @@ import (
 	"time"
 
 	"tare/internal/driver"
-	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/traffic"
 )
+
+// underlayDevice is how counters name the device of a host on the underlay, where its
+// rate is known.
+const underlayDevice = "eth0"
 
 // What cannot be true reaches no table: no measurement gives it, and so something in
 // the counting is broken, or was in the way of it. The trial has failed, and is tried
@@ -139,7 +142,7 @@ const (
 // tooMuch says that a search found a rate that the underlay does not carry, even with
 // all that its bucket and its queue can take in of the shortest step.
 func tooMuch(in study.Lab, t result.Trial) error {
-	if in.Rate == 0 || t.Counters["a/"+lab.Underlay+".tx_bytes"]+t.Counters["a/"+lab.Underlay+".rx_bytes"] == 0 {
+	if in.Rate == 0 || t.Counters["a/"+underlayDevice+".tx_bytes"]+t.Counters["a/"+underlayDevice+".rx_bytes"] == 0 {
 		return nil
 	}
 	shortest := math.Inf(1)
@@ -206,7 +209,7 @@ func tooFast(in study.Lab, pairs int, p traffic.Params, moved driver.Counters, c
 // underlay is the counter of what a lab's underlay carried in this direction.
 func (w way) underlay() string {
 	if w.sender == "client" {
-		return "a/" + lab.Underlay + ".tx_bytes"
+		return "a/" + underlayDevice + ".tx_bytes"
 	}
-	return "a/" + lab.Underlay + ".rx_bytes"
+	return "a/" + underlayDevice + ".rx_bytes"
 }

@@ -26,7 +26,7 @@ func (r *run) ruleOut(lanes []*lane) {
 			continue
 		}
 		var why []string
-		if !r.elsewhere() {
+		if anyLocal(r.hostsOf(l.stage)) {
 			why = append(why, overLimits(l, r.cfg.Study.Invalid)...)
 			why = append(why, clockSet(l.window.Figures)...)
 		}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 	"tare/internal/observe"
 	"tare/internal/plan"
 	"tare/internal/result"
@@ -27,7 +29,7 @@ func laneWith(figures map[string]float64) *lane {
 }
 
 func runWith(r study.Invalid) *run {
-	return &run{cfg: Config{Study: study.Study{Invalid: r}}}
+	return &run{cfg: Config{Study: study.Study{Invalid: r}, Ground: driver.Ground{Hosts: labdriver.Hosts()}}}
 }
 
 func TestRules(t *testing.T) {

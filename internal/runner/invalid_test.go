@@ -145,22 +145,21 @@ func TestAloneNoisyRun(t *testing.T) {
 	}
 }
 
-// flapping is a path with a device whose carrier comes and goes in some readings.
-type flapping struct {
-	driver.Path
-	reads, changes *atomic.Int64
-	at             int64 // the reading from which on it has changed
-}
-
-func (f flapping) Snapshot(ctx context.Context) (driver.Counters, error) {
-	c, err := f.Path.Snapshot(ctx)
-	if err == nil {
-		if f.reads.Add(1) == f.at {
-			f.changes.Add(2)
+// flapping gives a path a device whose carrier has come and gone from one reading on.
+func flapping(p *driver.Path, at int64) *driver.Path {
+	var reads, changes atomic.Int64
+	snapshot := p.Snapshot
+	p.Snapshot = func(ctx context.Context) (driver.Counters, error) {
+		c, err := snapshot(ctx)
+		if err == nil {
+			if reads.Add(1) == at {
+				changes.Add(2)
+			}
+			c["b/eth9."+driver.CarrierChanges] = uint64(changes.Load())
 		}
-		c["b/eth9."+driver.CarrierChanges] = uint64(f.changes.Load())
+		return c, err
 	}
-	return c, err
+	return p
 }
 
 // TestFlapIsMadeUpFor: a trial whose link flapped is ruled out, and its whole set,
@@ -168,11 +167,11 @@ func (f flapping) Snapshot(ctx context.Context) (driver.Counters, error) {
 func TestFlapIsMadeUpFor(t *testing.T) {
 	for name, change := range map[string]func(*study.Study){"at once": nil, "in turns": inTurns} {
 		t.Run(name, func(t *testing.T) {
-			d := stub{provision: func(mode string, p driver.Path) (driver.Path, error) {
+			d := stub{provision: func(mode string, p *driver.Path) (*driver.Path, error) {
 				if mode == "host" {
 					return p, nil
 				}
-				return flapping{p, new(atomic.Int64), new(atomic.Int64), 2}, nil // behind the first trial
+				return flapping(p, 2), nil // behind the first trial
 			}}
 			var total, last int
 			run, trials, err := weigh(t, d, []string{"host", "netns/macvlan"}, func(s *study.Study) {
@@ -218,7 +217,7 @@ func TestFlapIsMadeUpFor(t *testing.T) {
 			// A resumed run finds nothing owed; one that was cut off before the end
 			// runs what is.
 			for keep, more := range map[int]int{6: 0, 4: 2} {
-				d := stub{provision: func(_ string, p driver.Path) (driver.Path, error) { return p, nil }}
+				d := stub{provision: func(_ string, p *driver.Path) (*driver.Path, error) { return p, nil }}
 				_, after, err := weighAfter(t, trials[:keep], d, []string{"host", "netns/macvlan"}, func(s *study.Study) {
 					s.Invalid = study.Invalid{Most: study.ShareOf(0.2)}
 					if change != nil {

@@ -22,7 +22,7 @@ const (
 // card: nothing here reads its speed.
 func Links(s study.Study, modes []result.Mode) []result.Link {
 	var out []result.Link
-	if s.Engines().Existing() {
+	if s.Target().Given() {
 		return nil
 	}
 	for _, w := range plan.Workloads(s) {

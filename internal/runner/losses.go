@@ -15,7 +15,7 @@ import (
 // stackReading is a network stack of a lane's path with what its counters said before
 // the trial, and how far they had moved behind it.
 type stackReading struct {
-	place  driver.Place
+	place  driver.NetworkStack
 	before netstack.Reading
 	moved  netstack.Moved
 	kinds  map[string]string
@@ -29,12 +29,11 @@ func (r *run) readStacks(ctx context.Context, l *lane) []stackReading {
 	if r.cfg.Study.Evidence.Counters == study.Off {
 		return nil
 	}
-	path, ok := l.stage.path.(driver.Placed)
-	if !ok {
-		return nil
-	}
 	var out []stackReading
-	for _, p := range path.Places() {
+	for _, p := range l.stage.path.Stacks {
+		if p.Read == nil {
+			continue
+		}
 		reading, err := p.Read(ctx)
 		reading.Lack("counters", err)
 		out = append(out, stackReading{place: p, before: reading})
@@ -66,7 +65,7 @@ func (l *lane) bookLosses() {
 	in := losses.Input{}
 	ends := map[string]*losses.End{}
 	for i, p := range l.pairs {
-		at := l.stage.path.Pairs()[i]
+		at := l.stage.path.Pairs[i]
 		client, server, ok := accounts(p, l.Workload.Kind)
 		if !ok {
 			l.out.Losses = &result.Losses{Missing: []string{"what made the traffic does not tell how many datagrams were sent or received: nothing was booked"}}
@@ -74,8 +73,8 @@ func (l *lane) bookLosses() {
 		}
 		in.Sent += client.Sent + server.Sent
 		in.Received += client.Received + server.Received
-		ends[at.Client.Place] = ends[at.Client.Place].Plus(client)
-		ends[at.Server.Place] = ends[at.Server.Place].Plus(server)
+		ends[at.Client.Stack] = ends[at.Client.Stack].Plus(client)
+		ends[at.Server.Stack] = ends[at.Server.Stack].Plus(server)
 	}
 	for _, s := range l.stacks {
 		in.Stacks = append(in.Stacks, losses.Stack{

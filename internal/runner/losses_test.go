@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -30,12 +31,12 @@ type spoiled struct {
 	spoil func(*lab.Lab) error
 }
 
-func (s spoiled) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+func (s spoiled) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	p, err := s.Driver.Provision(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.spoil(p.(interface{ Lab() *lab.Lab }).Lab()); err != nil {
+	if err := s.spoil(p.Built.(interface{ Lab() *lab.Lab }).Lab()); err != nil {
 		return nil, errors.Join(err, p.Close(ctx))
 	}
 	return p, nil

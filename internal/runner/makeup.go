@@ -105,8 +105,8 @@ func (r *run) ruledOut() {
 // rules nothing out, but the figures of each are not those of a quiet machine.
 func (r *run) busyTurns() {
 	rules := r.cfg.Study.Invalid
-	if r.elsewhere() {
-		return
+	if !r.cfg.Ground.Local() {
+		return // the trials say nothing of the machines that they ran on
 	}
 	for _, what := range []struct {
 		figure, of string

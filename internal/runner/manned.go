@@ -48,12 +48,10 @@ func (r *run) belonging(l *lane) observe.Belonging {
 	if l.err != nil {
 		return b
 	}
-	if m, ok := l.stage.path.(driver.Manned); ok {
-		b.Roots = m.Roots()
+	if l.stage.path.Processes != nil {
+		b.Roots = l.stage.path.Processes()
 	}
-	if r.cfg.Study.Engines().Existing() && !r.elsewhere() {
-		b.Programs = daemons()
-	}
+	b.Programs = driver.Ground{Hosts: l.stage.path.Hosts}.Programs()
 	return b
 }
 

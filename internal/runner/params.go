@@ -33,7 +33,7 @@ const anyCPU = -1
 // has a token of its own.
 func (r *run) pairs(s *stage, t plan.Trial, limit time.Duration) ([]*pair, error) {
 	var all []*pair
-	for i, ends := range s.path.Pairs() {
+	for i, ends := range s.path.Pairs {
 		if i == pairsOf(t.Workload) {
 			break
 		}
@@ -48,7 +48,7 @@ func (r *run) pairs(s *stage, t plan.Trial, limit time.Duration) ([]*pair, error
 		p := params(t)
 		p.Token, p.Limit, p.Progress = hex.EncodeToString(token), limit, r.cfg.Progress
 		client, server := p, p
-		client.CPU, server.CPU = place(t.Workload.Placement, r.cfg.CPUs)
+		client.CPU, server.CPU = place(t.Workload.Placement, r.cfg.Ground.CPUs)
 		if ends.Client.OwnCPUs {
 			client.CPU = anyCPU
 		}

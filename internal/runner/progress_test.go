@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/drivertest"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
 	"tare/internal/live"
@@ -26,7 +27,7 @@ func TestProgress(t *testing.T) {
 		t.Skip("real runs are left out of the short tests")
 	}
 	drivertest.NeedLab(t)
-	claim, err := lab.NewClaim()
+	claim, err := lab.Standalone()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,6 +42,7 @@ func TestProgress(t *testing.T) {
 	modes := []string{"host", "netns/bridge"}
 	heard := map[string]int{}
 	var trial live.TrialStarted
+	labs := &labdriver.Labs{Claim: claim, Of: func(string) study.Lab { return study.Lab{MTU: lab.DefaultMTU, Offload: study.On} }}
 	run, err := runner.Run(ctx, runner.Config{
 		Study: study.Study{
 			Profile: study.Quick, Seed: 11, Modes: study.ModesOf(modes...), Blocks: 2, Margin: 0.1, Settle: study.WaitOf(10 * time.Millisecond),
@@ -51,7 +53,8 @@ func TestProgress(t *testing.T) {
 				Placement: study.Free, Warmup: study.WaitOf(20 * time.Millisecond), Duration: study.Duration(10 * time.Minute), Slice: study.Duration(20 * time.Millisecond),
 			}},
 		},
-		Claim: claim, Drivers: driver.Registry{netns.Driver{}}, Dir: dir, Build: result.Build{Version: "test"}, CPUs: []int{0}, Progress: traffic.LeastProgress,
+		RunID: claim.ID, Drivers: driver.Registry{labdriver.On(labs, netns.Driver{})}, Dir: dir, Build: result.Build{Version: "test"},
+		Ground: driver.Ground{Hosts: labdriver.Hosts(), CPUs: []int{0}}, Progress: traffic.LeastProgress,
 		Listener: &listener{on: func(e live.Event) {
 			switch e := e.(type) {
 			case live.TrialStarted:

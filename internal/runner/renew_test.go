@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/live"
 	"tare/internal/result"
@@ -29,14 +30,7 @@ func counting(before func(mode string, nth int) error) *counted {
 	return &counted{made: map[string]int{}, closed: map[string]int{}, before: before}
 }
 
-type countedPath struct {
-	driver.Path
-	mode string
-	by   *counted
-	once sync.Once
-}
-
-func (c *counted) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+func (c *counted) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.made[o.Mode]++
@@ -50,16 +44,17 @@ func (c *counted) Provision(ctx context.Context, o driver.Order) (driver.Path, e
 	if err != nil {
 		return nil, err
 	}
-	return &countedPath{Path: p, mode: o.Mode, by: c}, nil
-}
-
-func (p *countedPath) Close(ctx context.Context) error {
-	p.once.Do(func() {
-		p.by.mu.Lock()
-		defer p.by.mu.Unlock()
-		p.by.closed[p.mode]++
-	})
-	return p.Path.Close(ctx)
+	var once sync.Once
+	shut := p.Close
+	p.Close = func(ctx context.Context) error {
+		once.Do(func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.closed[o.Mode]++
+		})
+		return shut(ctx)
+	}
+	return p, nil
 }
 
 // gone fails the test unless all that was made is closed.

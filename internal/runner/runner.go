@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"tare/internal/driver"
-	"tare/internal/lab"
 	"tare/internal/live"
 	"tare/internal/observe"
 	"tare/internal/observe/drops"
@@ -24,17 +23,14 @@ import (
 
 // Config is what a run needs.
 type Config struct {
-	Study    study.Study // resolved, with its seed
-	Claim    lab.Claim
-	Pin      bool // name namespaces under /run/netns
+	Study    study.Study   // resolved, with its seed
+	RunID    string        // which everything the run makes carries
+	Ground   driver.Ground // what is known of its hosts
 	Drivers  driver.Registry
 	Dir      *result.Dir
 	Listener live.Listener
 	Build    result.Build
-	Facts    []result.Fact    // of this machine
-	Warnings []result.Warning // found before the run
-	Done     []result.Trial   // of the run that is resumed
-	CPUs     []int            // that trials may be placed on, ascending
+	Done     []result.Trial // of the run that is resumed
 	// Progress is how often agents tell how far a trial is while it is timed, for
 	// live.Progress, and what is known is told after every block; 0: nobody looks.
 	Progress time.Duration
@@ -47,8 +43,8 @@ type Config struct {
 func Run(ctx context.Context, cfg Config) (result.Run, error) {
 	r := &run{cfg: cfg, plan: plan.Make(cfg.Study).Taking(cfg.Drivers.TakesEach(cfg.Study)), trials: slices.Clone(cfg.Done), watch: observe.NewWatch(collectors(cfg, os.Getpid())), cpu: observe.NewCPU("/proc")}
 	r.out = result.Run{
-		Schema: result.Schema, ID: cfg.Claim.ID, Started: time.Now().UTC(), Status: result.RunComplete, Tare: cfg.Build,
-		Seed: cfg.Study.Seed, Profile: cfg.Study.Profile, Hosts: hosts(cfg), Warnings: []result.Warning{},
+		Schema: result.Schema, ID: cfg.RunID, Started: time.Now().UTC(), Status: result.RunComplete, Tare: cfg.Build,
+		Seed: cfg.Study.Seed, Profile: cfg.Study.Profile, Hosts: cfg.Ground.Report, Warnings: []result.Warning{},
 	}
 	if len(cfg.Done) > 0 {
 		r.out.Started = cfg.Done[0].Started
@@ -90,6 +86,7 @@ type run struct {
 	noStacks  string            // why stacks cannot be sampled here; empty while nothing speaks against it
 	cpu       observe.Collector // read at the edges of what a mode does
 	idle      []idled           // the waits before trials, in order
+	kernels   map[string]string // of hosts, as last read: their machines' boot ids
 	unbilled  []string          // trials of which the CPU cost is unknown, and why
 	out       result.Run
 	telling   sync.Mutex // agents tell of their progress meanwhile
@@ -111,7 +108,6 @@ func (r *run) warn(code, scope, format string, args ...any) {
 }
 
 func (r *run) execute(ctx context.Context) error {
-	r.plan.Trials = r.plan.Without(r.cfg.Drivers.Planned(r.cfg.Study)...).Trials
 	todo := r.remaining()
 	r.began, r.chosen = time.Now(), map[string]bool{}
 	takes := r.cfg.Drivers.Takes(r.cfg.Study)
@@ -123,7 +119,7 @@ func (r *run) execute(ctx context.Context) error {
 		Trials: len(todo), Blocks: r.plan.Blocks, Estimate: r.announced,
 		Least: r.plan.Least, Soonest: r.plan.Estimate(least) + takes,
 	})
-	for _, w := range r.cfg.Warnings {
+	for _, w := range r.cfg.Ground.Warnings {
 		r.warn(w.Code, w.Scope, "%s", w.Text)
 	}
 	r.circumstances()

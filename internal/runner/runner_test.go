@@ -19,6 +19,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/drivertest"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
 	"tare/internal/live"
@@ -47,19 +48,19 @@ func (l *listener) Handle(e live.Event) {
 }
 
 // weigh runs a short study of two blocks.
-func weigh(t *testing.T, d driver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial, error) {
+func weigh(t *testing.T, d labdriver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial, error) {
 	t.Helper()
 	return weighAfter(t, nil, d, modes, change, on)
 }
 
 // weighAfter goes on with a run that has some trials.
-func weighAfter(t *testing.T, done []result.Trial, d driver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial, error) {
+func weighAfter(t *testing.T, done []result.Trial, d labdriver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial, error) {
 	t.Helper()
 	return weighUntil(t.Context(), t, done, d, modes, change, on)
 }
 
 // weighUntil does so until a context ends.
-func weighUntil(ctx context.Context, t *testing.T, done []result.Trial, d driver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial, error) {
+func weighUntil(ctx context.Context, t *testing.T, done []result.Trial, d labdriver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial, error) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("real runs are left out of the short tests")
@@ -80,7 +81,7 @@ func weighUntil(ctx context.Context, t *testing.T, done []result.Trial, d driver
 	if change != nil {
 		change(&s)
 	}
-	claim, err := lab.NewClaim()
+	claim, err := lab.Standalone()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,9 +92,13 @@ func weighUntil(ctx context.Context, t *testing.T, done []result.Trial, d driver
 	}
 	defer dir.Close()
 	defer drivertest.Guard(4 * time.Minute)()
+	labs := &labdriver.Labs{Claim: claim, Of: func(mode string) study.Lab {
+		asked, _ := s.ModeNamed(mode)
+		return s.LabOf(asked)
+	}}
 	run, err := runner.Run(ctx, runner.Config{
-		Study: s, Claim: claim, Drivers: driver.Registry{d}, Dir: dir, Listener: &listener{on: on},
-		Build: result.Build{Version: "test"}, CPUs: []int{0}, Done: done,
+		Study: s, RunID: claim.ID, Drivers: driver.Registry{labdriver.On(labs, d)}, Dir: dir, Listener: &listener{on: on},
+		Build: result.Build{Version: "test"}, Ground: driver.Ground{Hosts: labdriver.Hosts(), CPUs: []int{0}}, Done: done,
 	})
 	_, trials, lerr := dir.Load()
 	if lerr != nil {
@@ -274,10 +279,10 @@ func TestAgentKilledTwice(t *testing.T) {
 // stub is a driver over netns whose modes can be made to go wrong.
 type stub struct {
 	netns.Driver
-	provision func(mode string, p driver.Path) (driver.Path, error)
+	provision func(mode string, p *driver.Path) (*driver.Path, error)
 }
 
-func (s stub) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+func (s stub) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	p, err := s.Driver.Provision(ctx, o)
 	if err != nil {
 		return nil, err
@@ -290,7 +295,7 @@ func (s stub) Provision(ctx context.Context, o driver.Order) (driver.Path, error
 }
 
 // Probe says what Provision would, as far as it is about what the kernel lacks.
-func (s stub) Probe(_ context.Context, o driver.Order) error {
+func (s stub) Probe(_ context.Context, o labdriver.Order) error {
 	_, err := s.provision(o.Mode, nil)
 	if u, ok := driver.AsUnsupported(err); ok {
 		return u
@@ -298,18 +303,15 @@ func (s stub) Probe(_ context.Context, o driver.Order) error {
 	return nil
 }
 
-// unproven is a path whose proof fails from the second trial on.
-type unproven struct {
-	driver.Path
-	trials *int
-	why    error
-}
-
-func (u unproven) Prove(ctx context.Context, before, after driver.Counters, c []driver.Carried) error {
-	if *u.trials++; *u.trials > 1 {
-		return u.why
-	}
-	return u.Path.Prove(ctx, before, after, c)
+// unproven has the proof of a path fail from the second trial on.
+func unproven(p *driver.Path, trials *int, why error) *driver.Path {
+	p.Checks = append(p.Checks, func() error {
+		if *trials++; *trials > 1 {
+			return why
+		}
+		return nil
+	})
+	return p
 }
 
 // A mode whose proof fails is void and has no figure, whatever it gave before.
@@ -322,9 +324,9 @@ func TestVoidMode(t *testing.T) {
 // again, and failed when that is no better.
 func TestTooLittleForAProof(t *testing.T) {
 	trials := 0
-	d := stub{provision: func(mode string, p driver.Path) (driver.Path, error) {
+	d := stub{provision: func(mode string, p *driver.Path) (*driver.Path, error) {
 		if mode == "netns/macvlan" {
-			return unproven{p, &trials, fmt.Errorf("only 7 bytes were carried: %w", driver.ErrTooLittle)}, nil
+			return unproven(p, &trials, fmt.Errorf("only 7 bytes were carried: %w", driver.ErrTooLittle)), nil
 		}
 		return p, nil
 	}}
@@ -348,9 +350,9 @@ func TestTooLittleForAProof(t *testing.T) {
 
 func testVoidMode(t *testing.T, change func(*study.Study)) {
 	trials := 0
-	d := stub{provision: func(mode string, p driver.Path) (driver.Path, error) {
+	d := stub{provision: func(mode string, p *driver.Path) (*driver.Path, error) {
 		if mode == "netns/macvlan" {
-			return unproven{p, &trials, errors.New("the bridge stood still")}, nil
+			return unproven(p, &trials, errors.New("the bridge stood still")), nil
 		}
 		return p, nil
 	}}
@@ -394,7 +396,7 @@ func TestVoidIsRemembered(t *testing.T) {
 // A mode that is unsupported or cannot be built is told with its reason; the
 // others are weighed. A run of nothing but such is an error.
 func TestModesThatCannotBeBuilt(t *testing.T) {
-	d := stub{provision: func(mode string, p driver.Path) (driver.Path, error) {
+	d := stub{provision: func(mode string, p *driver.Path) (*driver.Path, error) {
 		switch mode {
 		case "netns/macvlan":
 			return nil, &driver.Unsupported{Mode: mode, Reason: "the kernel lacks it"}

@@ -102,7 +102,7 @@ func (r *run) beginSearch(ctx context.Context, l *lane) (err error) {
 
 // freshSegment begins what is proven together: agents there, counters read.
 func (r *run) freshSegment(ctx context.Context, l *lane) (err error) {
-	if err := l.stage.start(ctx, r.cfg.Claim.ID, len(l.pairs)); err != nil {
+	if err := l.stage.start(ctx, r.cfg.RunID, len(l.pairs)); err != nil {
 		return err
 	}
 	if l.before, err = l.stage.path.Snapshot(ctx); err != nil {
@@ -178,7 +178,7 @@ func (r *run) measure(ctx context.Context, l *lane, req ratesearch.Request, quie
 	if l.search.began.IsZero() {
 		l.search.began = began
 	}
-	spent := r.metered(ctx, r.eyes(l.stage), func() { p.client, p.server, err = p.trial.Run(ctx) })
+	spent := r.metered(ctx, r.readers(l.stage), func() { p.client, p.server, err = p.trial.Run(ctx) })
 	*quiet = began.Add(long)
 	if err == nil {
 		err = arrived("server", p.client, p.server)
@@ -265,7 +265,7 @@ func (l *lane) proveSegment(ctx context.Context) error {
 			s.moved[name] += n
 		}
 	}
-	return proven(l.proof(ctx, s.last, []driver.Carried{*s.carried}))
+	return proven(l.proof(s.last, []driver.Carried{*s.carried}))
 }
 
 // endSearch proves the rest of it and sums up.

@@ -15,11 +15,11 @@ import (
 
 // place is the network stack of one end of a pair.
 func (l *lane) place(pair int, end string) string {
-	at := l.stage.path.Pairs()[pair]
+	at := l.stage.path.Pairs[pair]
 	if end == "server" {
-		return at.Server.Place
+		return at.Server.Stack
 	}
-	return at.Client.Place
+	return at.Client.Stack
 }
 
 // tcpMoved is how far the counters of TCP moved in a network stack; nil where they

@@ -13,22 +13,20 @@ import (
 )
 
 // between is a path between two ends.
-type between struct{ driver.Path }
-
-func (between) Pairs() []driver.Pair {
-	return []driver.Pair{{Client: driver.Endpoint{Place: "a/client"}, Server: driver.Endpoint{Place: "b/server"}}}
+func between() *driver.Path {
+	return &driver.Path{Pairs: []driver.Pair{{Client: driver.Endpoint{Stack: "a/client"}, Server: driver.Endpoint{Stack: "b/server"}}}}
 }
 
 // toolLane is a trial in which a tool says to have sent and received so much, while its
 // kernel sent so many segments.
 func toolLane(name string, says int64, counters map[string]uint64, shared bool) *lane {
 	run := &traffic.ToolRun{Name: name}
-	l := &lane{counted: true, stage: &stage{path: between{}}, pairs: []*pair{{
+	l := &lane{counted: true, stage: &stage{path: between()}, pairs: []*pair{{
 		client: traffic.Report{Tool: run, Sent: says, Connections: 1, TCP: traffic.TCP{Wire: 104e6, Segments: 2000}}, server: traffic.Report{Tool: run, Received: says, Connections: 1}}}}
 	l.Workload = study.Workload{Kind: "tcp_stream"}
 	l.client, l.server = l.pairs[0].client, l.pairs[0].server
 	for _, at := range []string{"a/client", "b/server"} {
-		l.stacks = append(l.stacks, stackReading{place: driver.Place{Name: at, Shared: shared}, moved: netstack.Moved{Counters: counters}})
+		l.stacks = append(l.stacks, stackReading{place: driver.NetworkStack{Name: at, Shared: shared}, moved: netstack.Moved{Counters: counters}})
 	}
 	return l
 }

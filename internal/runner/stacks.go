@@ -47,7 +47,7 @@ func (r *run) sampler(l *lane) *sampling {
 // openStacks is nil where stacks cannot be sampled, and tells why once.
 func (r *run) openStacks() *stacks.Sampler {
 	err := errors.New("the ends run on machines whose stacks cannot be sampled from here")
-	if !r.elsewhere() {
+	if r.cfg.Ground.Local() {
 		var s *stacks.Sampler
 		if s, err = stacks.Open("/proc", ownOf(r.cfg, os.Getpid())); err == nil {
 			return s
@@ -198,9 +198,5 @@ const (
 
 // ownOf says what is the run's own among the processes of this machine.
 func ownOf(cfg Config, pid int) observe.Own {
-	own := observe.Own{PID: pid, Run: cfg.Claim.ID}
-	if cfg.Study.Engines().Existing() {
-		own.Programs = daemons()
-	}
-	return own
+	return observe.Own{PID: pid, Run: cfg.RunID, Programs: cfg.Ground.Programs()}
 }

@@ -15,6 +15,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
 	"tare/internal/driver/drivertest"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/engine"
 	"tare/internal/live"
@@ -27,7 +28,7 @@ import (
 // both is the modes of both drivers.
 type both struct{}
 
-func (both) of(mode string) driver.Driver {
+func (both) of(mode string) labdriver.Driver {
 	if strings.HasPrefix(mode, "docker/") {
 		return docker.Driver{}
 	}
@@ -37,8 +38,8 @@ func (both) of(mode string) driver.Driver {
 func (both) Modes() []driver.Mode {
 	return slices.Concat(netns.Driver{}.Modes(), docker.Driver{}.Modes())
 }
-func (b both) Probe(ctx context.Context, o driver.Order) error { return b.of(o.Mode).Probe(ctx, o) }
-func (b both) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+func (b both) Probe(ctx context.Context, o labdriver.Order) error { return b.of(o.Mode).Probe(ctx, o) }
+func (b both) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	return b.of(o.Mode).Provision(ctx, o)
 }
 

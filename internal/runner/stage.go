@@ -13,7 +13,6 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/driver"
-	"tare/internal/lab"
 	"tare/internal/live"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -30,12 +29,12 @@ type stage struct {
 	made     int           // how often
 	status   result.ModeStatus
 	reason   string
-	path     driver.Path
+	path     *driver.Path // nil while it is not set up
 	topology *result.Topology
 	proof    *result.Proof // the last one
 	facts    []result.Fact
-	stacks   []driver.Stack // how those on its path are set, as far as that can be read
-	agents   []*ends        // as many as there are pairs
+	stacks   []driver.Settings // how those on its path are set, as far as that can be read
+	agents   []*ends           // as many as there are pairs
 }
 
 // ends are the two agents of a pair, nil where they have not been started.
@@ -115,15 +114,10 @@ func patience(m driver.Mode) time.Duration {
 func (r *run) setUp(ctx context.Context) error {
 	for _, id := range r.plan.Modes {
 		s, err := r.cast(id)
-		u, planned := driver.AsUnsupported(err)
-		if err != nil && !planned {
+		if err != nil {
 			return err
 		}
 		r.stages = append(r.stages, s)
-		if planned {
-			r.settle(s, result.ModeUnsupported, u.Reason)
-			continue
-		}
 		if why, void := voidIn(r.cfg.Done, id); void {
 			// A resumed run does not forget.
 			r.settle(s, result.ModeVoid, why)
@@ -151,18 +145,17 @@ func (r *run) setUp(ctx context.Context) error {
 	return nil
 }
 
-// cast finds what a mode of the plan is and who builds it. The error of a mode that
-// is only planned says so.
+// cast finds what a mode of the plan is and who builds it.
 func (r *run) cast(id string) (*stage, error) {
 	asked, _ := r.cfg.Study.ModeNamed(id)
 	s := &stage{asked: asked, control: r.cfg.Study.Control && id == study.ControlID}
 	d, m, err := r.cfg.Drivers.For(asked.Mode)
-	if _, planned := driver.AsUnsupported(err); err != nil && !planned {
+	if err != nil {
 		return nil, err
 	}
 	m.ID, m.Title, m.Baseline = id, cmp.Or(asked.Title, m.Title), r.cfg.Study.BaselineOf(asked, m.Baseline)
 	s.driver, s.mode = d, m
-	return s, err
+	return s, nil
 }
 
 // voidIn finds the reason for which a mode came out void in earlier trials.
@@ -194,7 +187,7 @@ func (r *run) raise(ctx context.Context, s *stage) error {
 		}
 		return err
 	}
-	s.path, s.facts = path, path.Facts()
+	s.path, s.facts = path, path.Facts
 	r.emulated(s)
 	t, err := s.path.Topology()
 	if err != nil {
@@ -202,10 +195,10 @@ func (r *run) raise(ctx context.Context, s *stage) error {
 	}
 	s.topology = &t
 	r.survey(ctx, s)
-	for range s.path.Pairs() {
+	for range s.path.Pairs {
 		s.agents = append(s.agents, &ends{})
 	}
-	if err := s.start(ctx, r.cfg.Claim.ID, len(s.agents)); err != nil {
+	if err := s.start(ctx, r.cfg.RunID, len(s.agents)); err != nil {
 		return err
 	}
 	s.took = time.Since(began)
@@ -217,25 +210,46 @@ const emulatedTitle = " (emulated CPU)"
 
 // emulated says of a mode that a part of it is on an emulated CPU.
 func (r *run) emulated(s *stage) {
-	e, ok := s.path.(driver.Emulated)
-	if !ok || e.Emulated() == "" {
+	if s.path.Emulated == "" {
 		return
 	}
 	if !strings.HasSuffix(s.mode.Title, emulatedTitle) {
 		s.mode.Title += emulatedTitle
 	}
-	r.warn("emulated_cpu", s.mode.ID, "a program emulates the CPU of %s: what this mode costs says nothing of the same on a real CPU, and hardly anything of it beside the others", e.Emulated())
+	r.warn("emulated_cpu", s.mode.ID, "a program emulates the CPU of %s: what this mode costs says nothing of the same on a real CPU, and hardly anything of it beside the others", s.path.Emulated)
 }
 
 // order is what a mode of the study asks of its driver.
 func (r *run) order(s *stage) driver.Order {
-	in := r.cfg.Study.LabOf(s.asked)
 	return driver.Order{
-		Mode: s.asked.Mode, Pairs: r.mostPairs(), Limits: s.asked.Limits, Options: s.asked.Options, MTU: s.asked.MTU,
-		Lab: lab.Spec{
-			Claim: r.cfg.Claim, Label: label(s.mode.ID, slices.Index(r.plan.Modes, s.mode.ID)), MTU: in.MTU, Rate: uint64(in.Rate), Offload: in.Offload != study.Off, Pin: r.cfg.Pin,
-		},
+		Mode: s.asked.Mode, Name: s.mode.ID, Run: r.cfg.RunID, Label: label(s.mode.ID, slices.Index(r.plan.Modes, s.mode.ID)),
+		Pairs: r.mostPairs(), Limits: s.asked.Limits, Options: s.asked.Options, MTU: s.asked.MTU,
 	}
+}
+
+// underlay is the link between the mode's hosts, zero where nothing is known of it.
+func (s *stage) underlay() study.Lab {
+	if s.path == nil || s.path.Underlay == nil {
+		return study.Lab{}
+	}
+	return study.Lab{MTU: s.path.Underlay.MTU, Rate: study.Rate(s.path.Underlay.Rate)}
+}
+
+// agentOn is an agent of the mode that runs on a host, nil where there is none.
+func (s *stage) agentOn(host string) *agent.Client {
+	if s == nil || s.path == nil {
+		return nil
+	}
+	for i, at := range s.agents {
+		pair := s.path.Pairs[i]
+		if pair.Client.Host == host && at.client != nil {
+			return at.client
+		}
+		if pair.Server.Host == host && at.server != nil {
+			return at.server
+		}
+	}
+	return nil
 }
 
 // maxLabel bounds a lab's label: it becomes part of names of files and namespaces.
@@ -268,7 +282,7 @@ func (r *run) mostPairs() int {
 // start starts those agents of the first n pairs that are not there.
 func (s *stage) start(ctx context.Context, run string, n int) error {
 	for i, at := range s.agents[:n] {
-		pair := s.path.Pairs()[i]
+		pair := s.path.Pairs[i]
 		for _, a := range []struct {
 			end driver.Endpoint
 			at  **agent.Client

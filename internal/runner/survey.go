@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"tare/internal/driver"
-	"tare/internal/linuxnet"
 	"tare/internal/result"
 )
 
@@ -15,14 +14,17 @@ import (
 // done from here, and notes with the mode what is worth reading. What cannot be read
 // is told once.
 func (r *run) survey(ctx context.Context, s *stage) {
-	from, ok := s.path.(driver.Surveyor)
-	if !ok {
-		return
-	}
-	stacks, err := from.Survey(ctx)
-	if err != nil {
-		r.warn("not_observed", "run", "how the network stacks of modes are set is unknown: %v", err)
-		return
+	var stacks []driver.Settings
+	for _, stack := range s.path.Stacks {
+		if stack.Survey == nil {
+			continue
+		}
+		one, err := stack.Survey(ctx)
+		if err != nil {
+			r.warn("not_observed", "run", "how the network stacks of modes are set is unknown: %v", err)
+			return
+		}
+		stacks = append(stacks, one)
 	}
 	s.stacks = stacks
 	if text := congestionText(stacks); text != "" {
@@ -40,12 +42,12 @@ func (r *run) survey(ctx context.Context, s *stage) {
 
 // congestionText is what congestion control the stacks give to who asks for none:
 // one word where all are alike. Empty where none is known.
-func congestionText(stacks []driver.Stack) string {
+func congestionText(stacks []driver.Settings) string {
 	var parts []string
 	alike := true
 	first := ""
 	for _, st := range stacks {
-		v, known := st.Settings[driver.SysctlCongestion]
+		v, known := st.Sysctls[driver.SysctlCongestion]
 		if !known {
 			continue
 		}
@@ -63,7 +65,7 @@ func congestionText(stacks []driver.Stack) string {
 
 // filterText lists packet filters by table: where packets meet them, and how many
 // rules there are.
-func filterText(filters []linuxnet.Filter) string {
+func filterText(filters []driver.Filter) string {
 	var parts []string
 	for _, f := range filters {
 		if f.Chain == "" {
@@ -93,19 +95,25 @@ const figureTracked = "conntrack_use"
 // tracked notes how full the connection tracking of the path is as a trial ends.
 // What cannot be read is left out: the loss that it would explain has other signs.
 func (l *lane) tracked(ctx context.Context) {
-	from, ok := l.stage.path.(driver.Surveyor)
-	if !ok {
-		return
-	}
-	all, err := from.Tracked(ctx)
-	if err != nil || len(all) == 0 {
+	if l.stage.path == nil {
 		return
 	}
 	var most float64
-	for _, t := range all {
-		if t.Max > 0 {
+	known := false
+	for _, stack := range l.stage.path.Stacks {
+		if stack.Tracked == nil {
+			continue
+		}
+		t, tracks, err := stack.Tracked(ctx)
+		if err != nil {
+			return
+		}
+		if known = known || tracks; tracks && t.Max > 0 {
 			most = max(most, float64(t.Count)/float64(t.Max))
 		}
+	}
+	if !known {
+		return
 	}
 	if l.out.Machine == nil {
 		l.out.Machine = map[string]float64{}
@@ -115,18 +123,18 @@ func (l *lane) tracked(ctx context.Context) {
 
 // endStacks are the stacks of a path that its client and its server run in: the first and
 // the last. It is false where neither is known.
-func endStacks(stacks []driver.Stack, t *result.Topology) (client, server driver.Stack, known bool) {
+func endStacks(stacks []driver.Settings, t *result.Topology) (client, server driver.Settings, known bool) {
 	if t == nil || len(t.Nodes) == 0 {
 		return client, server, false
 	}
-	find := func(n result.Node) (driver.Stack, bool) {
+	find := func(n result.Node) (driver.Settings, bool) {
 		at := n.Host
 		if n.Sandbox != "" {
 			at += "/" + n.Sandbox
 		}
-		i := slices.IndexFunc(stacks, func(s driver.Stack) bool { return s.At == at })
+		i := slices.IndexFunc(stacks, func(s driver.Settings) bool { return s.At == at })
 		if i < 0 {
-			return driver.Stack{}, false
+			return driver.Settings{}, false
 		}
 		return stacks[i], true
 	}

@@ -44,7 +44,7 @@ type lane struct {
 	window  observe.Window // what was observed of the machine around it
 	spent   work           // of the machines in its own time
 	pulse   *pulse         // nil where nobody looks
-	kernel  string         // of the client's machine, where there are two
+	kernels endKernels     // of the machines of its endpoints
 	shared  bool           // and around the trials that it took turns with
 	flaps   []string       // devices of the path whose carrier came or went
 	drops   *laneDrops     // what the kernel dropped of it, nil where that is not known
@@ -52,7 +52,7 @@ type lane struct {
 	stacks  []stackReading // of the network stacks of the path; see losses.go
 	shown   *result.Proof  // what its proof rests on, nil where its path does not tell
 
-	underlay study.Lab // of its lab, zero where the path is no lab's
+	underlay study.Lab // the link between its hosts, zero where nothing is known of it
 }
 
 // voidError is a path that was not proven.
@@ -66,9 +66,7 @@ func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 	var lanes []*lane
 	for _, t := range trials {
 		l := &lane{Trial: t, stage: r.stage(t.Mode), limit: limit, drain: r.drain(t), counted: r.cfg.Study.Evidence.Counters != study.Off}
-		if !r.cfg.Study.Engines().Existing() {
-			l.underlay = r.cfg.Study.LabOf(l.stage.asked)
-		}
+		l.underlay = l.stage.underlay()
 		l.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Requeued: t.Requeued,
 			Pilot: t.Pilot(), Profiled: t.Profiled, Rate: plan.Offered(t.Workload), Warmup: t.Workload.Warmup.Std().Seconds(), Window: t.Workload.Duration.Std().Seconds()}
 		if t.Costing() && l.out.Rate == 0 {
@@ -110,7 +108,7 @@ func (r *run) longest(t plan.Trial) time.Duration {
 // ends. Bulk transfers leave whole buffers, which the kernel makes twice as large as asked
 // for, and those of fifty streams take seconds.
 func (r *run) drain(t plan.Trial) time.Duration {
-	rate := r.cfg.Study.LabOf(r.stage(t.Mode).asked).Rate
+	rate := r.stage(t.Mode).underlay().Rate
 	if rate == 0 {
 		return 0
 	}
@@ -163,7 +161,7 @@ func (r *run) atOnce(ctx context.Context, l *lane) {
 	l.step(func() error { return r.begin(ctx, l) })
 	sampling := r.sampler(l)
 	r.around([]*lane{l}, func() {
-		l.spent = r.metered(ctx, r.eyes(l.stage), func() {
+		l.spent = r.metered(ctx, r.readers(l.stage), func() {
 			sampling.while(func() { l.finish(ctx, (*agent.Trial).Run) })
 		})
 	})
@@ -175,7 +173,7 @@ func (r *run) atOnce(ctx context.Context, l *lane) {
 // begin reads the path's counters and opens the servers' ports.
 func (r *run) begin(ctx context.Context, l *lane) (err error) {
 	l.out.Started = time.Now().UTC()
-	if err := l.stage.start(ctx, r.cfg.Claim.ID, len(l.pairs)); err != nil {
+	if err := l.stage.start(ctx, r.cfg.RunID, len(l.pairs)); err != nil {
 		return err
 	}
 	if err := l.stage.path.Forget(ctx); err != nil {
@@ -210,7 +208,7 @@ func (l *lane) prove(ctx context.Context) error {
 	for i, p := range l.pairs {
 		carried = append(carried, l.held(i, driver.CarriedBy(p.client, p.server)))
 	}
-	err = l.proof(ctx, after, carried)
+	err = l.proof(after, carried)
 	l.sum()
 	l.bookLosses()
 	l.senders()
@@ -218,10 +216,10 @@ func (l *lane) prove(ctx context.Context) error {
 }
 
 // proof holds the path to what was carried since l.before, and keeps what it rests on.
-func (l *lane) proof(ctx context.Context, after driver.Counters, carried []driver.Carried) error {
-	err := l.stage.path.Prove(ctx, l.before, after, carried)
-	if t, tells := l.stage.path.(driver.Teller); tells && !errors.Is(err, driver.ErrTooLittle) {
-		l.shown = &result.Proof{Workload: l.out.Workload, Holds: err == nil, Findings: t.Findings(l.before, after, carried)}
+func (l *lane) proof(after driver.Counters, carried []driver.Carried) error {
+	err := l.stage.path.Prove(l.before, after, carried)
+	if !errors.Is(err, driver.ErrTooLittle) {
+		l.shown = &result.Proof{Workload: l.out.Workload, Holds: err == nil, Findings: l.stage.path.Findings(l.before, after, carried)}
 	}
 	return err
 }

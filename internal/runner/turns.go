@@ -19,7 +19,7 @@ func (r *run) inTurns(ctx context.Context, lanes []*lane) {
 	defer cancel()
 	for _, l := range lanes {
 		l.step(func() error { return r.begin(ctx, l) })
-		l.spent = r.metered(ctx, r.eyes(l.stage), func() {
+		l.spent = r.metered(ctx, r.readers(l.stage), func() {
 			l.through(ctx, "the warm-up", l.Workload.Warmup.Std(), func(ctx context.Context, p *pair) error { return p.trial.Open(ctx) })
 		})
 	}
@@ -47,7 +47,7 @@ func (r *run) turn(ctx context.Context, l *lane) {
 		return // and the turns of a long trial that was given up are many
 	}
 	l.takeTurn()
-	s := r.metered(ctx, r.eyes(l.stage), func() {
+	s := r.metered(ctx, r.readers(l.stage), func() {
 		slice := l.Workload.Slice.Std()
 		l.through(ctx, "a slice", slice, func(ctx context.Context, p *pair) error { return p.trial.Slice(ctx, slice) })
 		if l.err == nil && l.Workload.PayloadSize > 0 {

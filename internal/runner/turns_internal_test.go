@@ -7,15 +7,16 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tare/internal/driver"
 	"tare/internal/plan"
 	"tare/internal/study"
 )
 
 // alone is a lane of a run with one mode, on an underlay of this rate.
 func alone(rate study.Rate, w study.Workload) (*run, *lane) {
-	s := &stage{}
+	s := &stage{path: &driver.Path{Underlay: &driver.Underlay{Rate: uint64(rate)}}}
 	s.mode.ID = "host"
-	r := &run{cfg: Config{Study: study.Study{Lab: study.Lab{Rate: rate}}}, stages: []*stage{s}}
+	r := &run{stages: []*stage{s}}
 	return r, &lane{Trial: plan.Trial{Mode: "host", Workload: w}, stage: s, pairs: []*pair{{}}}
 }
 

@@ -1,31 +1,22 @@
 package runner
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
-	"tare/internal/lab"
 	"tare/internal/result"
+	"tare/internal/runid"
 	"tare/internal/study"
 	"tare/internal/traffic"
 )
 
 // circumstances warns of what is known before the first trial.
 func (r *run) circumstances() {
-	switch e := r.cfg.Study.Engines(); {
-	case !e.Existing():
-		r.warn("shared_kernel", "run", "both hosts of the lab share one kernel and its CPUs, and the wire is a memory copy: "+
-			"the ratios say what a mode adds to the path through the kernel, not what a network card would carry")
-	case len(e.Hosts) == 0:
-		r.warn("shared_kernel", "run", "both ends are on the engine's host and share its kernel and its CPUs: "+
-			"the ratios say what a mode adds to the path through the kernel, not what a network card would carry")
-	}
 	if r.cfg.Study.Pilot.Std() == 0 && r.cfg.Study.Profile != study.Paper {
 		r.warn("warmup_not_verified", "run", "without pilot trials a fixed warm-up is dropped, and nothing shows that each mode had settled by then")
 	}
-	ids, err := lab.Running()
+	ids, err := runid.Running()
 	if err != nil {
 		r.warn("not_observed", "run", "whether other runs are under way is unknown: %v", err)
 	}
@@ -36,9 +27,9 @@ func (r *run) circumstances() {
 	for _, w := range r.plan.Workloads {
 		switch {
 		case w.ID == study.CostPassID: // as what it is made of
-		case len(r.cfg.CPUs) == 0 && w.Placement != "" && w.Placement != study.Free:
+		case len(r.cfg.Ground.CPUs) == 0 && w.Placement != "" && w.Placement != study.Free:
 			r.warn("placement_free", w.ID, "placement %s was asked for, but nothing is known here of the CPUs of the engines' machines: each end runs where their schedulers put it", w.Placement)
-		case w.Placement == study.TwoCores && len(r.cfg.CPUs) < 2:
+		case w.Placement == study.TwoCores && len(r.cfg.Ground.CPUs) < 2:
 			r.warn("one_cpu", w.ID, "placement two_cores was asked for, but there is one CPU to use: both ends share it")
 		}
 	}
@@ -136,37 +127,4 @@ func (r *run) clamped(workload, which string, asked, granted int) {
 	}
 	r.warn("buffer_clamped", workload, "%s", fmt.Sprintf("a %s buffer of %d bytes was asked for and %d granted: raise net.core.%s to change that",
 		which, asked, granted/2, map[string]string{"send": "wmem_max", "receive": "rmem_max"}[which]))
-}
-
-// hosts describes the hosts of a run: those of the lab, which are one machine, or
-// those of engines that exist. What an engine says of itself is with its modes.
-func hosts(cfg Config) []result.Host {
-	e := cfg.Study.Engines()
-	if e.Existing() {
-		tare := result.Host{Name: "tare", Facts: append([]result.Fact{{Name: "role", Value: "the machine that led the run, which an engine need not be on"}}, cfg.Facts...)}
-		if len(e.Hosts) == 0 {
-			return []result.Host{{Name: "a", Facts: []result.Fact{{Name: "engine", Value: e.Engine}}}, tare}
-		}
-		var out []result.Host
-		for i, h := range e.Hosts {
-			out = append(out, result.Host{Name: cmp.Or(h.Name, string(rune('a'+i))), Facts: []result.Fact{{Name: "engine", Value: h.Engine}, {Name: "address", Value: h.Address}}})
-		}
-		return append(out, tare)
-	}
-	common := []result.Fact{
-		{Name: "underlay", Value: fmt.Sprintf("veth, MTU %d, offload %s", cfg.Study.Lab.MTU, cfg.Study.Lab.Offload)},
-		{Name: "underlay rate limit", Value: rateText(cfg.Study.Lab.Rate)},
-		{Name: "CPUs for trials", Value: fmt.Sprint(cfg.CPUs)},
-	}
-	return []result.Host{
-		{Name: "a", Facts: append(slices.Clone(cfg.Facts), common...)},
-		{Name: "b", Facts: append([]result.Fact{{Name: "machine", Value: "the same as a: two network namespaces of one kernel"}}, common...)},
-	}
-}
-
-func rateText(r study.Rate) string {
-	if r == 0 {
-		return "none"
-	}
-	return r.String()
 }

@@ -11,7 +11,7 @@ import (
 // Overrides is what the command line says about a study; zero values say
 // nothing.
 type Overrides struct {
-	Engines   Engines  // replace the study's, engine and hosts alike; see Engines.Check
+	Target    Target   // replace the study's, engine and hosts alike; see Target.Check
 	Modes     []string // names or modes; replaces the study's, see Apply
 	Workloads []string // ids or kinds; replaces the study's, see Apply
 	Profile   string
@@ -36,8 +36,8 @@ type Overrides struct {
 func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 	var errs []*Error
 	fail := func(flag, text string) { errs = append(errs, &Error{Text: flag + ": " + text}) }
-	if o.Engines.Engine != "" || len(o.Engines.Hosts) > 0 {
-		s.Engine, s.Hosts = o.Engines.Engine, o.Engines.Hosts
+	if o.Target.Name != "" || len(o.Target.Hosts) > 0 {
+		s.Engine, s.Hosts = o.Target.Name, o.Target.Hosts
 	}
 	if len(o.Modes) > 0 {
 		v := validator{cat: cat}

@@ -36,7 +36,7 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 	s.Evidence = s.Evidence.or(evidenceDefaults())
 	s.Margin = cmp.Or(s.Margin, p.margin)
 	s.Settle = cmp.Or(s.Settle, p.settle)
-	if lab := labDefaults(); !s.Engines().Existing() {
+	if lab := labDefaults(); !s.Target().Given() {
 		s.Lab.MTU = cmp.Or(s.Lab.MTU, lab.MTU)
 		s.Lab.Offload = cmp.Or(s.Lab.Offload, lab.Offload)
 	}

@@ -40,7 +40,7 @@ func Check(s Study, cat Catalog, src Source) []Problem {
 	v.costPass(s)
 	v.modes(s.Modes)
 	for i, m := range s.Modes {
-		v.lab(fmt.Sprintf("modes[%d]", i), m, s.Engines())
+		v.lab(fmt.Sprintf("modes[%d]", i), m, s.Target())
 	}
 	v.workloads(s.Workloads)
 	v.scenarios(s)

@@ -47,12 +47,12 @@ func (v *validator) lengths(prefix string, w Workload) {
 }
 
 // lab checks the lab that a mode has of its own.
-func (v *validator) lab(path string, m Mode, e Engines) {
+func (v *validator) lab(path string, m Mode, e Target) {
 	if m.Lab == nil {
 		return
 	}
 	v.all(m.Lab.Fields(), path+".lab.")
-	if e.Existing() {
+	if e.Given() {
 		v.add(v.key(path, "lab"), "lab describes hosts that tare makes, and this study names engines that exist (%s); leave one of the two out", e)
 	}
 }

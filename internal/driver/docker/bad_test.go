@@ -17,6 +17,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
 	"tare/internal/driver/drivertest"
+	"tare/internal/driver/labdriver"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -58,7 +59,7 @@ func TestEngineKilled(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the engine on host b ended: dockerd ended (signal: killed)") {
 		t.Errorf("reading counters: %v", err)
 	}
-	if _, err := s.Path.Pairs()[0].Server.Launcher.Launch(t.Context(), "agent"); err == nil || !strings.Contains(err.Error(), "engine b") {
+	if _, err := s.Path.Pairs[0].Server.Launcher.Launch(t.Context(), "agent"); err == nil || !strings.Contains(err.Error(), "engine b") {
 		t.Errorf("starting an agent again: %v", err)
 	}
 }
@@ -87,7 +88,7 @@ func TestContainerKilled(t *testing.T) {
 // What fails half way leaves nothing: no engine, namespace, cgroup or directory.
 func TestProvisionCutShort(t *testing.T) {
 	drivertest.NeedEngine(t)
-	given := func(cause string, prepare func(docker.Stage) error) driver.Driver {
+	given := func(cause string, prepare func(docker.Stage) error) labdriver.Driver {
 		return docker.Prepared(func(_ context.Context, s docker.Stage) error {
 			if prepare == nil {
 				return errors.New(cause)
@@ -98,7 +99,7 @@ func TestProvisionCutShort(t *testing.T) {
 	var taken net.Listener
 	for _, tt := range []struct {
 		name string
-		d    driver.Driver
+		d    labdriver.Driver
 		mode string
 		want string
 	}{
@@ -116,7 +117,7 @@ func TestProvisionCutShort(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			spec := drivertest.Spec(t, nil)
-			_, err := tt.d.Provision(t.Context(), driver.Order{Mode: tt.mode, Pairs: 1, Lab: spec})
+			_, err := tt.d.Provision(t.Context(), drivertest.On(spec, driver.Order{Mode: tt.mode, Pairs: 1}))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want one line with %q", err, tt.want)
 			}

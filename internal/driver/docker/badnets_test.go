@@ -14,6 +14,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
 	"tare/internal/driver/drivertest"
+	"tare/internal/driver/labdriver"
 	"tare/internal/engine"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -65,7 +66,7 @@ func TestNetworksThatCannotBe(t *testing.T) {
 			if tt.prepare != nil {
 				d = docker.Prepared(tt.prepare)
 			}
-			refused(t, d, driver.Order{Mode: tt.mode, Pairs: 1, Lab: drivertest.Spec(t, nil), Options: tt.options}, tt.want)
+			refused(t, d, drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: tt.mode, Pairs: 1, Options: tt.options}), tt.want)
 		})
 	}
 }
@@ -73,21 +74,20 @@ func TestNetworksThatCannotBe(t *testing.T) {
 // A plugin's own refusal comes through.
 func TestPluginRefuses(t *testing.T) {
 	d := docker.Prepared(func(_ context.Context, s docker.Stage) error { return startPlugins(t, s) })
-	refused(t, d, driver.Order{Mode: "docker/driver:" + pluginName, Pairs: 1, Lab: drivertest.Spec(t, nil),
-		Options: map[string]string{optionPrefix + "colour": "7"}}, "option org.example.colour is unknown")
+	refused(t, d, drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: "docker/driver:" + pluginName, Pairs: 1, Options: map[string]string{optionPrefix + "colour": "7"}}), "option org.example.colour is unknown")
 }
 
 // A name that is still to be filled in is no name.
 func TestTemplatesNeedAName(t *testing.T) {
 	for _, mode := range []string{"docker/network:NAME", "docker/driver:NAME"} {
-		if u, ok := driver.AsUnsupported(docker.Driver{}.Probe(t.Context(), driver.Order{Mode: mode})); !ok || !strings.Contains(u.Reason, "needs a name") {
+		if u, ok := driver.AsUnsupported(docker.Driver{}.Probe(t.Context(), labdriver.Order{Order: driver.Order{Mode: mode}})); !ok || !strings.Contains(u.Reason, "needs a name") {
 			t.Errorf("%s: %v", mode, u)
 		}
 	}
 }
 
 // refused orders what cannot be, and checks the error and that nothing is left.
-func refused(t *testing.T, d driver.Driver, o driver.Order, want string) {
+func refused(t *testing.T, d labdriver.Driver, o labdriver.Order, want string) {
 	t.Helper()
 	p, err := d.Provision(t.Context(), o)
 	if err == nil {

@@ -22,7 +22,7 @@ const (
 type Driver struct {
 	// ready is called when the engines of a path have started and nothing has been
 	// asked of them yet; tests register plugins there. May be nil.
-	ready func(ctx context.Context, p driver.Path) error
+	ready func(ctx context.Context, p *path) error
 }
 
 // Modes lists the modes of this package. Each is built by the recipe of its name.

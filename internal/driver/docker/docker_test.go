@@ -9,6 +9,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
 	"tare/internal/driver/drivertest"
+	"tare/internal/driver/labdriver"
 	"tare/internal/lab"
 	"tare/internal/study"
 	"tare/internal/traffic"
@@ -78,10 +79,9 @@ func TestLabHoldsForEngines(t *testing.T) {
 func TestLimits(t *testing.T) {
 	drivertest.NeedEngine(t)
 	some := study.Limit{CPUs: 0.5, Memory: 96 << 20}
-	s := drivertest.Stands(t, docker.Driver{}, driver.Order{Mode: "docker/published", Pairs: 1, Lab: drivertest.Spec(t, nil),
-		Limits: study.Limits{Server: some}})
+	s := drivertest.Stands(t, docker.Driver{}, drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: "docker/published", Pairs: 1, Limits: study.Limits{Server: some}}))
 	facts := map[string]string{}
-	for _, f := range s.Path.Facts() {
+	for _, f := range s.Path.Facts {
 		facts[f.Name] = f.Value
 	}
 	if facts["server limit"] != "0.5 CPUs, memory 96MiB" {
@@ -101,7 +101,7 @@ func TestLimits(t *testing.T) {
 		"docker/to-host":        {Server: some},
 		"docker/userland-proxy": {Client: some},
 	} {
-		_, err := docker.Driver{}.Provision(t.Context(), driver.Order{Mode: mode, Pairs: 1, Lab: drivertest.Spec(t, nil), Limits: limits})
+		_, err := docker.Driver{}.Provision(t.Context(), drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: mode, Pairs: 1, Limits: limits}))
 		if u, ok := driver.AsUnsupported(err); !ok || !strings.Contains(u.Reason, "process of its host") {
 			t.Errorf("%s with %+v: %v", mode, limits, err)
 		}
@@ -110,7 +110,7 @@ func TestLimits(t *testing.T) {
 
 func TestUnknownModeAndPairs(t *testing.T) {
 	for _, o := range []driver.Order{{Mode: "docker/none", Pairs: 1}, {Mode: "docker/host", Pairs: driver.MaxPairs + 1}, {Mode: "docker/host"}} {
-		if p, err := (docker.Driver{}).Provision(t.Context(), o); err == nil {
+		if p, err := (docker.Driver{}).Provision(t.Context(), labdriver.Order{Order: o}); err == nil {
 			t.Errorf("%+v was built: %v", o, p)
 		}
 	}

@@ -74,6 +74,20 @@ func (g *Guest) Modes() []driver.Mode {
 	})
 }
 
+// Hosts are the machines of the engines. Those on this machine are known by the way in
+// which they are spoken to, over a Unix socket; there the engine's programs work for the run, too.
+func (g *Guest) Hosts() []driver.Host {
+	var out []driver.Host
+	for _, h := range g.hosts {
+		one := driver.Host{Name: h.Name, Local: engine.Local(h.Target)}
+		if one.Local {
+			one.Programs = engine.Daemons()
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
 // Open speaks to every engine, so that what keeps one from being used is known
 // before anything is made: an *engine.Unavailable error.
 func (g *Guest) Open(ctx context.Context) error {

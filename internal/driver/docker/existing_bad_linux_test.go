@@ -113,7 +113,7 @@ func unchanged(t *testing.T, c *client.Client) {
 
 func order(t *testing.T, mode string, options map[string]string) driver.Order {
 	t.Helper()
-	return driver.Order{Mode: mode, Pairs: 1, Options: options, Lab: drivertest.Spec(t, func(l *lab.Spec) { l.Label = mode })}
+	return drivertest.On(drivertest.Spec(t, func(l *lab.Spec) { l.Label = mode }), driver.Order{Mode: mode, Pairs: 1, Options: options}).Order
 }
 
 // What cannot be had is told in one line before there is any traffic, and nothing
@@ -129,9 +129,10 @@ func TestExistingRefuses(t *testing.T) {
 	}
 	unchanged(t, c)
 	g := guest(t, false, s.hosts...)
-	first := driver.Order{Pairs: 1, Lab: stay(t, g)}
+	run := stay(t, g)
+	first := drivertest.On(run, driver.Order{Pairs: 1}).Order
 	// Both hosts' witnesses and images are there from here on.
-	weighs(t, g, driver.Order{Mode: "docker/host", Lab: first.Lab})
+	weighs(t, g, drivertest.On(run, driver.Order{Mode: "docker/host"}).Order)
 	before := inventory(t, c)
 	for name, tt := range map[string]struct {
 		mode    string
@@ -150,7 +151,7 @@ func TestExistingRefuses(t *testing.T) {
 		"encryption":         {"docker/overlay-encrypted", nil, "cannot be proven"},
 	} {
 		o := first
-		o.Mode, o.Options, o.Lab.Label = tt.mode, tt.options, tt.mode
+		o.Mode, o.Options, o.Label = tt.mode, tt.options, tt.mode
 		p, err := g.Provision(t.Context(), o)
 		if err == nil {
 			t.Errorf("%s: provisioned", name)
@@ -189,8 +190,8 @@ func TestExistingPassesOverTakenPorts(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if at := p.Pairs()[0].Server.Dial[0]; at.Port() != 5202 || !strings.Contains(fmt.Sprint(p.Facts()), at.String()) {
-		t.Errorf("published at %s; the facts are %v", at, p.Facts())
+	if at := p.Pairs[0].Server.Dial[0]; at.Port() != 5202 || !strings.Contains(fmt.Sprint(p.Facts), at.String()) {
+		t.Errorf("published at %s; the facts are %v", at, p.Facts)
 	}
 }
 
@@ -228,7 +229,7 @@ func TestExistingRelayOrTranslation(t *testing.T) {
 func TestExistingChangesUnderWay(t *testing.T) {
 	s := stand(t)
 	g := guest(t, false, s.hosts...)
-	at := drivertest.Stands(t, g, order(t, "docker/published", nil))
+	at := drivertest.StandsOn(t, g, order(t, "docker/published", nil))
 	if _, _, err := at.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 		t.Fatal(err)
 	}
@@ -278,14 +279,14 @@ func TestExistingChild(t *testing.T) {
 	g := guest(t, false, hosts...)
 	if os.Getenv(existingWait) == "" {
 		for _, mode := range modes {
-			weighs(t, g, driver.Order{Mode: mode, Lab: drivertest.Spec(t, nil)})
+			weighs(t, g, drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: mode}).Order)
 		}
 		return
 	}
 	spec := drivertest.Spec(t, nil)
 	for _, mode := range modes {
 		spec.Label = mode
-		if _, err := g.Provision(t.Context(), driver.Order{Mode: mode, Pairs: 1, Lab: spec}); err != nil {
+		if _, err := g.Provision(t.Context(), drivertest.On(spec, driver.Order{Mode: mode, Pairs: 1}).Order); err != nil {
 			t.Fatal(err)
 		}
 	}

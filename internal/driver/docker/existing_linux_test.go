@@ -59,7 +59,7 @@ func guest(t *testing.T, swarm bool, hosts ...docker.Host) *docker.Guest {
 func stay(t *testing.T, g *docker.Guest) lab.Spec {
 	t.Helper()
 	spec := drivertest.Spec(t, func(l *lab.Spec) { l.Label = "first" })
-	p, err := g.Provision(t.Context(), driver.Order{Mode: "host-local", Pairs: 1, Lab: spec})
+	p, err := g.Provision(t.Context(), drivertest.On(spec, driver.Order{Mode: "host-local", Pairs: 1}).Order)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,8 +75,8 @@ func stay(t *testing.T, g *docker.Guest) lab.Spec {
 // streams, datagrams and connections.
 func weighs(t *testing.T, g *docker.Guest, o driver.Order) {
 	t.Helper()
-	o.Lab.Label, o.Pairs = o.Mode, max(o.Pairs, 1)
-	s := drivertest.Stands(t, g, o)
+	o.Label, o.Pairs = o.Mode, max(o.Pairs, 1)
+	s := drivertest.StandsOn(t, g, o)
 	s.Chain(t)
 	for _, kind := range []string{"tcp_stream", "tcp_crr", "udp_stream"} {
 		for _, reverse := range []bool{false, true} {
@@ -108,15 +108,15 @@ func TestExistingPair(t *testing.T) {
 	run := stay(t, g)
 	for _, mode := range []string{"host", "host-local", "docker/host", "docker/published", "docker/bridge", "docker/colocated",
 		"docker/to-host", "docker/userland-proxy", "docker/overlay"} {
-		t.Run(mode, func(t *testing.T) { weighs(t, g, driver.Order{Mode: mode, Lab: run}) })
+		t.Run(mode, func(t *testing.T) { weighs(t, g, drivertest.On(run, driver.Order{Mode: mode}).Order) })
 	}
 	// Two networks of one link, as of a LAN of the user's, with addresses set aside.
 	wire := s.lab.Addresses(lab.NetUnderlay, 64)[0]
 	t.Run("docker/driver:macvlan", func(t *testing.T) {
-		weighs(t, g, driver.Order{Mode: "docker/driver:macvlan", Lab: run, Pairs: 2, Options: map[string]string{
+		weighs(t, g, drivertest.On(run, driver.Order{Mode: "docker/driver:macvlan", Pairs: 2, Options: map[string]string{
 			"parent": lab.Underlay, "subnet": wire.Masked().String(), "gateway": s.lab.Addresses(lab.NetUnderlay, 254)[0].Addr().String(),
 			"ip-range": netip.PrefixFrom(wire.Addr(), 28).String(),
-		}})
+		}}).Order)
 	})
 }
 
@@ -127,13 +127,13 @@ func TestExistingOne(t *testing.T) {
 	t.Cleanup(func() { untouched(t, s.a) })
 	run := stay(t, g)
 	for _, mode := range []string{"host-local", "docker/host", "docker/published", "docker/colocated", "docker/to-host", "docker/userland-proxy"} {
-		t.Run(mode, func(t *testing.T) { weighs(t, g, driver.Order{Mode: mode, Lab: run, Pairs: 2}) })
+		t.Run(mode, func(t *testing.T) { weighs(t, g, drivertest.On(run, driver.Order{Mode: mode, Pairs: 2}).Order) })
 	}
 	if _, err := s.a.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "home", Driver: "bridge"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, mode := range []string{"docker/network:home", "docker/driver:bridge"} {
-		t.Run(mode, func(t *testing.T) { weighs(t, g, driver.Order{Mode: mode, Lab: run}) })
+		t.Run(mode, func(t *testing.T) { weighs(t, g, drivertest.On(run, driver.Order{Mode: mode}).Order) })
 	}
 }
 

@@ -18,6 +18,6 @@ func (g *Guest) Probe(_ context.Context, o driver.Order) error {
 }
 
 // Provision answers what Probe does.
-func (g *Guest) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+func (g *Guest) Provision(ctx context.Context, o driver.Order) (*driver.Path, error) {
 	return nil, g.Probe(ctx, o)
 }

@@ -19,18 +19,19 @@ type Stage struct {
 
 // Prepared gives tests a driver that has them prepare the engines of each path.
 func Prepared(prepare func(ctx context.Context, s Stage) error) Driver {
-	return Driver{ready: func(ctx context.Context, p driver.Path) error { return prepare(ctx, Staged(p)) }}
+	return Driver{ready: func(ctx context.Context, p *path) error { return prepare(ctx, p.staged()) }}
 }
 
 // Staged gives tests what a path stands on.
-func Staged(p driver.Path) Stage {
-	on := p.(*path)
-	return Stage{on.lab, on.a.engine, on.b.engine}
+func Staged(p *driver.Path) Stage {
+	return p.Built.(*path).staged()
 }
 
+func (p *path) staged() Stage { return Stage{p.lab, p.a.engine, p.b.engine} }
+
 // Ends gives tests the containers of a path's first pair, with their namespaces.
-func Ends(p driver.Path) (client, server *engine.Container, at [2]*linuxnet.NS) {
-	for _, b := range p.(*path).boxes {
+func Ends(p *driver.Path) (client, server *engine.Container, at [2]*linuxnet.NS) {
+	for _, b := range p.Built.(*path).boxes {
 		switch {
 		case b.pair != 1:
 		case b.role == "client":
@@ -43,4 +44,4 @@ func Ends(p driver.Path) (client, server *engine.Container, at [2]*linuxnet.NS) 
 }
 
 // Encrypted gives tests the rules of an encrypted overlay on any other path.
-func Encrypted(p driver.Path) error { return p.(*path).encrypted() }
+func Encrypted(p *driver.Path) error { return p.Built.(*path).encrypted() }

@@ -58,8 +58,8 @@ type guestBox struct {
 	link      wire.Link  // that has the address
 }
 
-// Facts are the versions of the engines and the limits they apply.
-func (p *guestPath) Facts() []result.Fact {
+// about are the versions of the engines and the limits they apply.
+func (p *guestPath) about() []result.Fact {
 	var facts []result.Fact
 	for i, s := range []*site{p.a, p.b} {
 		if i == 1 && p.b == p.a {
@@ -78,13 +78,9 @@ func (p *guestPath) Facts() []result.Fact {
 	return append(facts, p.facts...)
 }
 
-// Forget has nothing to forget: the connection tracking of the user's machines is
-// not touched.
-func (p *guestPath) Forget(context.Context) error { return nil }
-
-// Close removes what the path has made, and with the last path of a run what they
+// shut removes what the path has made, and with the last path of a run what they
 // shared.
-func (p *guestPath) Close(ctx context.Context) error {
+func (p *guestPath) shut(ctx context.Context) error {
 	p.close.Do(func() { p.closed = p.end(ctx) })
 	return p.closed
 }
@@ -113,9 +109,9 @@ func (b *guestBox) remove(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Snapshot reads every counter. What keeps it from that is most often an engine or
+// snapshot reads every counter. What keeps it from that is most often an engine or
 // a container that has ended.
-func (p *guestPath) Snapshot(ctx context.Context) (driver.Counters, error) {
+func (p *guestPath) snapshot(ctx context.Context) (driver.Counters, error) {
 	c, err := p.Path.Snapshot(ctx)
 	return c, p.explain(ctx, err)
 }
@@ -192,7 +188,7 @@ func (p *guestPath) contain(ctx context.Context, b *guestBox, pair int, spec eng
 	name := numbered(b.role, pair)
 	b.Place = notes.Place{At: b.site.At + "/" + name, Host: b.site.Host, Stack: b.site.Stack}
 	spec.Run, spec.Part, spec.Limit = p.visit.run, b.role, limitOf(p.order, b.role)
-	spec.Name = engine.Name(spec.Run, p.order.Lab.Label, b.site.At, name)
+	spec.Name = engine.Name(spec.Run, p.order.Label, b.site.At, name)
 	c, err := b.site.engine.Run(ctx, spec)
 	if err != nil {
 		return err

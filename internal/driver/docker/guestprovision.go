@@ -11,6 +11,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/notes"
 	"tare/internal/engine"
+	"tare/internal/runid"
 	"tare/internal/study"
 )
 
@@ -40,13 +41,23 @@ func guestRecipes() map[string]guestRecipe {
 	}
 }
 
-// Probe builds the mode once and takes it down again.
+// Probe builds the mode once, with one pair, and takes it down again.
 func (g *Guest) Probe(ctx context.Context, o driver.Order) error {
-	return driver.Try(ctx, o, g.Provision)
+	run, err := runid.New()
+	if err != nil {
+		return err
+	}
+	defer run.Release()
+	o.Run, o.Label, o.Pairs = run.ID, o.Mode, 1
+	p, err := g.Provision(ctx, o)
+	if err != nil {
+		return err
+	}
+	return p.Close(ctx)
 }
 
 // Provision builds the mode on the existing engines.
-func (g *Guest) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+func (g *Guest) Provision(ctx context.Context, o driver.Order) (*driver.Path, error) {
 	r, err := g.recipe(o)
 	if err != nil {
 		return nil, err
@@ -55,15 +66,15 @@ func (g *Guest) Provision(ctx context.Context, o driver.Order) (driver.Path, err
 	if len(g.hosts) > 1 && !r.near {
 		b = 1
 	}
-	v, err := g.enter(ctx, o.Lab.Claim.ID, 0, b)
+	v, err := g.enter(ctx, o.Run, 0, b)
 	if err != nil {
 		return nil, err
 	}
 	p := &guestPath{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, order: o, guest: g, visit: v, a: v.sites[0], b: v.sites[b]}
 	if err := r.build(p, ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explain(ctx, err)), p.Close(context.WithoutCancel(ctx)))
+		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explain(ctx, err)), p.shut(context.WithoutCancel(ctx)))
 	}
-	return p, nil
+	return p.Done(driver.Path{Hosts: g.Hosts()[:1+b], Facts: p.about(), Snapshot: p.snapshot, Close: p.shut, Built: p}), nil
 }
 
 // recipe finds how a mode is made, and refuses what these engines cannot show.
@@ -81,8 +92,6 @@ func (g *Guest) recipe(o driver.Order) (guestRecipe, error) {
 		switch {
 		case r.far && len(g.hosts) < 2:
 			return unsupported("it takes two hosts with an engine each, and one was named")
-		case o.Lab.Rate != 0 || !o.Lab.Offload:
-			return unsupported("rate and offloads can be set of a lab, not of machines that exist")
 		}
 		return r, nil
 	}

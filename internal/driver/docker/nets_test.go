@@ -20,6 +20,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
 	"tare/internal/driver/drivertest"
+	"tare/internal/driver/labdriver"
 	"tare/internal/engine"
 	"tare/internal/lab"
 	"tare/internal/result"
@@ -27,7 +28,7 @@ import (
 
 // one is a driver with a single mode.
 type one struct {
-	driver.Driver
+	labdriver.Driver
 	mode string
 }
 
@@ -69,7 +70,7 @@ func TestNetworkOfASwarm(t *testing.T) {
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 		t.Error(err)
 	}
-	if again := fact(s.Path.Facts(), "joined again"); again == "" || !<-lifted {
+	if again := fact(s.Path.Facts, "joined again"); again == "" || !<-lifted {
 		t.Errorf("no end had to join again (%q), though nothing of it could be told", again)
 	}
 }
@@ -120,7 +121,7 @@ func TestDriverOfASwarm(t *testing.T) {
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_rr"), false); err != nil {
 		t.Error(err)
 	}
-	if got := fact(s.Path.Facts(), "network scope"); got != "swarm" {
+	if got := fact(s.Path.Facts, "network scope"); got != "swarm" {
 		t.Errorf("the network's scope is %q", got)
 	}
 }
@@ -129,8 +130,7 @@ func TestDriverOfASwarm(t *testing.T) {
 func TestOptionsReachThePlugin(t *testing.T) {
 	d := docker.Prepared(func(_ context.Context, s docker.Stage) error { return startPlugins(t, s) })
 	spec := drivertest.Spec(t, nil)
-	s := drivertest.Stands(t, d, driver.Order{Mode: "docker/driver:" + pluginName, Pairs: 1, Lab: spec,
-		Options: map[string]string{optionMTU: "1377", optionVNI: "4711"}})
+	s := drivertest.Stands(t, d, drivertest.On(spec, driver.Order{Mode: "docker/driver:" + pluginName, Pairs: 1, Options: map[string]string{optionMTU: "1377", optionVNI: "4711"}}))
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 		t.Error(err)
 	}

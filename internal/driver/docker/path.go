@@ -52,11 +52,11 @@ func (p *path) sides() (with []*side) {
 	return with
 }
 
-// Lab is the lab that the path stands on, for tests that cut across it.
+// Lab is the lab that the path is on, for tests that cut across it.
 func (p *path) Lab() *lab.Lab { return p.lab }
 
-// Facts are the versions of the engines and what limits they apply, as read back.
-func (p *path) Facts() []result.Fact {
+// about are the versions of the engines and what limits they apply, as read back.
+func (p *path) about() []result.Fact {
 	var facts []result.Fact
 	for _, s := range p.sides() {
 		for _, f := range s.engine.Versions.Facts() {
@@ -71,8 +71,8 @@ func (p *path) Facts() []result.Fact {
 	return append(facts, p.facts...)
 }
 
-// Roots are the first processes of the engines.
-func (p *path) Roots() []int {
+// processes are the first processes of the engines.
+func (p *path) processes() []int {
 	var roots []int
 	for _, s := range p.sides() {
 		roots = append(roots, s.engine.Root())
@@ -80,15 +80,15 @@ func (p *path) Roots() []int {
 	return roots
 }
 
-// Snapshot reads every counter. What keeps it from that is most often an engine or
+// snapshot reads every counter. What keeps it from that is most often an engine or
 // a container that has ended, and then that is what it says.
-func (p *path) Snapshot(ctx context.Context) (driver.Counters, error) {
+func (p *path) snapshot(ctx context.Context) (driver.Counters, error) {
 	c, err := p.Path.Snapshot(ctx)
 	return c, p.explain(ctx, err)
 }
 
-// Forget empties the connection tracking of both hosts.
-func (p *path) Forget(ctx context.Context) error {
+// forget empties the connection tracking of both hosts.
+func (p *path) forget(ctx context.Context) error {
 	for _, s := range p.sides() {
 		if err := s.ns.Forget(); err != nil {
 			return p.explain(ctx, err)
@@ -115,9 +115,9 @@ func (p *path) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// Close ends the engines with all that runs on them, and takes the lab down. What
+// close ends the engines with all that runs on them, and takes the lab down. What
 // engines have made on its hosts goes with it.
-func (p *path) Close(context.Context) error {
+func (p *path) close(context.Context) error {
 	errs := []error{engine.CloseAll(p.a.engine, p.b.engine)}
 	for _, b := range p.boxes {
 		if b.own {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/notes"
 	"tare/internal/engine"
 	"tare/internal/lab"
@@ -16,7 +17,7 @@ import (
 )
 
 // Probe builds the mode once, engines included, and takes it down again.
-func (d Driver) Probe(ctx context.Context, o driver.Order) error {
+func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
 	if _, err := recipeFor(o.Mode); err != nil {
 		return err
 	}
@@ -24,12 +25,12 @@ func (d Driver) Probe(ctx context.Context, o driver.Order) error {
 		return &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
 	o.Lab.Pin = true
-	return driver.Try(ctx, o, d.Provision)
+	return labdriver.Try(ctx, o, d.Provision)
 }
 
 // Provision builds the mode on a lab and engines of its own, with 1 to MaxPairs
 // pairs of ends.
-func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	r, err := recipeFor(o.Mode)
 	if err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, err
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, order: o, lab: l, a: hostOf(l.A), b: hostOf(l.B)}
+	p := &path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, order: o.Order, lab: l, a: hostOf(l.A), b: hostOf(l.B)}
 	err = p.start(ctx, r.engines)
 	if err == nil && d.ready != nil {
 		err = d.ready(ctx, p)
@@ -59,13 +60,16 @@ func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, err
 		err = p.reachable(ctx, p.Pairs(), joinWait)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explain(ctx, err)), p.Close(context.WithoutCancel(ctx)))
+		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explain(ctx, err)), p.close(context.WithoutCancel(ctx)))
 	}
-	return p, nil
+	return p.Done(driver.Path{
+		Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Facts: p.about(), Processes: p.processes,
+		Snapshot: p.snapshot, Forget: p.forget, Close: p.close, Built: p,
+	}), nil
 }
 
 // limitable refuses limits on an end that no engine has.
-func limitable(o driver.Order, r recipe) error {
+func limitable(o labdriver.Order, r recipe) error {
 	for _, end := range []struct {
 		name  string
 		raw   bool

@@ -14,6 +14,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/docker"
 	"tare/internal/driver/drivertest"
+	"tare/internal/driver/labdriver"
 	"tare/internal/engine"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -35,7 +36,7 @@ func TestWaysRoundNetworksComeOutVoid(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := drivertest.Stands(t, docker.Driver{}, driver.Order{Mode: tt.mode, Pairs: 1, Lab: drivertest.Spec(t, nil), Options: tt.options})
+			s := drivertest.Stands(t, docker.Driver{}, drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: tt.mode, Pairs: 1, Options: tt.options}))
 			for _, kind := range []string{"tcp_stream", "tcp_rr"} {
 				if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {
 					t.Fatalf("before, %s: %v", kind, err)
@@ -56,7 +57,7 @@ func TestWaysRoundNetworksComeOutVoid(t *testing.T) {
 // that.
 func cableBetween(_ *testing.T, s *drivertest.Stand) error {
 	_, _, at := docker.Ends(s.Path)
-	dial := s.Path.Pairs()[0].Server.Dial[0].Addr()
+	dial := s.Path.Pairs[0].Server.Dial[0].Addr()
 	return errors.Join(
 		at[0].Veth(linuxnet.Device{Name: "cable0"}, at[1], linuxnet.Device{Name: "cable1"}),
 		at[0].Up("cable0"), at[1].Up("cable1"),
@@ -71,7 +72,7 @@ func cableBetween(_ *testing.T, s *drivertest.Stand) error {
 func routeOverGateway(_ *testing.T, s *drivertest.Stand) error {
 	on := docker.Staged(s.Path)
 	_, _, at := docker.Ends(s.Path)
-	dial := s.Path.Pairs()[0].Server.Dial[0].Addr()
+	dial := s.Path.Pairs[0].Server.Dial[0].Addr()
 	only := netip.PrefixFrom(dial, 32)
 	gateway, err := addressOf(at[0], "eth1", 1)
 	if err != nil {
@@ -123,18 +124,11 @@ func in(ns *linuxnet.NS, program string, args ...string) error {
 // detour provisions a mode and then has its ends meet elsewhere, unknown to the
 // proof.
 type detour struct {
-	driver.Driver
-	to func(ctx context.Context, p driver.Path) (driver.Pair, error)
+	labdriver.Driver
+	to func(ctx context.Context, p *driver.Path) (driver.Pair, error)
 }
 
-type detoured struct {
-	driver.Path
-	pair driver.Pair
-}
-
-func (d detoured) Pairs() []driver.Pair { return []driver.Pair{d.pair} }
-
-func (d detour) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+func (d detour) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	p, err := d.Driver.Provision(ctx, o)
 	if err != nil {
 		return nil, err
@@ -143,15 +137,16 @@ func (d detour) Provision(ctx context.Context, o driver.Order) (driver.Path, err
 	if err != nil {
 		return nil, errors.Join(err, p.Close(ctx))
 	}
-	return detoured{p, pair}, nil
+	p.Pairs = []driver.Pair{pair}
+	return p, nil
 }
 
 // A published port of a container on an overlay is reached by docker_gwbridge and
 // in clear, whatever the overlay is (moby #33133). That never passes as the overlay.
 func TestPublishedPortOnAnOverlayComesOutVoid(t *testing.T) {
 	const port = 5201
-	d := detour{docker.Driver{}, func(ctx context.Context, p driver.Path) (driver.Pair, error) {
-		on, pair := docker.Staged(p), p.Pairs()[0]
+	d := detour{docker.Driver{}, func(ctx context.Context, p *driver.Path) (driver.Pair, error) {
+		on, pair := docker.Staged(p), p.Pairs[0]
 		run := on.Lab.Spec.Claim.ID
 		published, err := on.B.Run(ctx, engine.ContainerSpec{
 			Run: run, Part: "server", Name: engine.Name(run, "published"), Network: engine.Name(run, "overlay"),
@@ -210,7 +205,7 @@ func TestClearOverlayIsNoEncryptedOne(t *testing.T) {
 	for _, name := range []string{"b/esp.out_bytes", "a/esp.in_bytes", "a/eth0.esp_bytes"} {
 		after[name] += moved["b/eth0.tx_bytes"]
 	}
-	err = s.Path.Prove(t.Context(), before, after, []driver.Carried{driver.CarriedBy(client, server)})
+	err = s.Path.Prove(before, after, []driver.Carried{driver.CarriedBy(client, server)})
 	if err == nil || !strings.Contains(err.Error(), linuxnet.CountClear) {
 		t.Errorf("got %v, want the proof to fail on %s", err, linuxnet.CountClear)
 	}
@@ -234,11 +229,11 @@ func talkBeside(t *testing.T, s *drivertest.Stand) {
 	for _, name := range []string{"a/eth0.rx_bytes", "a/eth0.tx_bytes", "b/eth0.rx_bytes", "b/eth0.tx_bytes"} {
 		after[name] += 1 << 20
 	}
-	if err := s.Path.Prove(t.Context(), before, after, carried); err != nil {
+	if err := s.Path.Prove(before, after, carried); err != nil {
 		t.Errorf("with the engines' talk on the underlay: %v", err)
 	}
 	after["a/overlay/vxlan0.rx_bytes"] += 1 << 20
-	if err := s.Path.Prove(t.Context(), before, after, carried); err == nil || !strings.Contains(err.Error(), "vxlan0") {
+	if err := s.Path.Prove(before, after, carried); err == nil || !strings.Contains(err.Error(), "vxlan0") {
 		t.Errorf("with other traffic in the tunnel: got %v, want the proof to fail on vxlan0", err)
 	}
 }

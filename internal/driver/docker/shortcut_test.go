@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"tare/internal/driver"
 	"tare/internal/driver/docker"
 	"tare/internal/driver/drivertest"
 	"tare/internal/lab"
@@ -51,7 +50,7 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 				}
 			}
 			// Its engines and their proxies are the mode's own, the ends of the trials are not.
-			spent := table(t).Spent(before, observe.Belonging{Roots: s.Path.(driver.Manned).Roots()})
+			spent := table(t).Spent(before, observe.Belonging{Roots: s.Path.Processes()})
 			_, engine := spent["dockerd"]
 			_, proxy := spent["docker-proxy"]
 			ends := slices.ContainsFunc(slices.Collect(maps.Keys(spent)), func(name string) bool { return name == "tare" || strings.HasSuffix(name, ".test") })
@@ -108,7 +107,7 @@ func ruleGone(s *drivertest.Stand) error {
 // over it.
 func cable(s *drivertest.Stand) error {
 	from, to := docker.EndNamespaces(s.Path)
-	dial := s.Path.Pairs()[0].Server.Dial[0].Addr()
+	dial := s.Path.Pairs[0].Server.Dial[0].Addr()
 	return errors.Join(
 		from.Veth(linuxnet.Device{Name: "cable0"}, to, linuxnet.Device{Name: "cable1"}),
 		from.Up("cable0"), to.Up("cable1"),
@@ -122,7 +121,7 @@ func cable(s *drivertest.Stand) error {
 // host a route to it over that.
 func routeRoundBridge(s *drivertest.Stand) error {
 	_, server := docker.EndNamespaces(s.Path)
-	own := s.Path.Pairs()[0].Server.Listen[0].Addr()
+	own := s.Path.Pairs[0].Server.Listen[0].Addr()
 	b := s.Lab.B.NS
 	return errors.Join(
 		b.Veth(linuxnet.Device{Name: "side0"}, server, linuxnet.Device{Name: "side1"}),

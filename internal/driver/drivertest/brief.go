@@ -1,19 +1,18 @@
 package drivertest
 
 import (
+	"tare/internal/driver/labdriver"
 	"testing"
-
-	"tare/internal/driver"
 )
 
 // Brief checks of every mode that can be built here what Conformance does, with a few
 // trials that together meet TCP and UDP, both directions and both families, and then
 // two pairs at once: for drivers whose modes are costly to drive.
-func Brief(t *testing.T, d driver.Driver) {
+func Brief(t *testing.T, d labdriver.Driver) {
 	NeedLab(t)
 	for _, m := range d.Modes() {
 		t.Run(m.ID, func(t *testing.T) {
-			s := standOrLacking(t, d, driver.Order{Mode: m.ID, Pairs: 2, Lab: Spec(t, nil)})
+			s := standOrLacking(t, d, Order(t, m.ID, 2, nil))
 			if s == nil {
 				return
 			}
@@ -27,7 +26,7 @@ func Brief(t *testing.T, d driver.Driver) {
 func (s *Stand) brief(t *testing.T) {
 	t.Helper()
 	for _, w := range Patterns() {
-		_, _, none := s.Path.Pairs()[0].Server.Reach(true)
+		_, _, none := s.Path.Pairs[0].Server.Reach(true)
 		switch w.Spec().Kind {
 		case "tcp_stream":
 			s.conforms(t, w, false, false)

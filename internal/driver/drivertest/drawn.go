@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/driver"
 	"tare/internal/driver/drawn"
 )
 
@@ -23,11 +22,7 @@ func (s *Stand) Drawn(t *testing.T, mode string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	teller, ok := s.Path.(driver.Teller)
-	if !ok {
-		t.Fatalf("the path of %s does not tell what its proof rests on", mode)
-	}
-	Built(t, mode, drawn.New(top, teller.Findings(nil, nil, nil)))
+	Built(t, mode, drawn.New(top, s.Path.Findings(nil, nil, nil)))
 }
 
 // Writes is whether what is built is written in place of being compared.

@@ -15,6 +15,7 @@ import (
 	"tare/internal/agent"
 	"tare/internal/driver"
 	"tare/internal/driver/inner"
+	"tare/internal/driver/labdriver"
 	"tare/internal/engine"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -69,16 +70,22 @@ func NeedEngine(t testing.TB) {
 	}
 }
 
-// Spec describes a lab of a run that ends with the test.
-func Spec(t testing.TB, change func(*lab.Spec)) lab.Spec {
+// Claim is the place of a run's labs that is given back with the test.
+func Claim(t testing.TB) lab.Claim {
 	t.Helper()
-	NeedLab(t)
-	claim, err := lab.NewClaim()
+	claim, err := lab.Standalone()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(claim.Release)
-	spec := lab.Spec{Claim: claim, Label: "test", MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot()}
+	return claim
+}
+
+// Spec describes a lab of a run that ends with the test.
+func Spec(t testing.TB, change func(*lab.Spec)) lab.Spec {
+	t.Helper()
+	NeedLab(t)
+	spec := lab.Spec{Claim: Claim(t), Label: "test", MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot()}
 	if change != nil {
 		change(&spec)
 	}
@@ -102,7 +109,7 @@ func Lab(t testing.TB, change func(*lab.Spec)) *lab.Lab {
 
 // Stand is a provisioned mode with its agents.
 type Stand struct {
-	Path driver.Path
+	Path *driver.Path
 	Lab  *lab.Lab // nil where the path has none
 	Ends []Ends   // as many as there are pairs
 	// Grace is what a trial may take beyond its window, 0 for what is usual: an emulated
@@ -116,19 +123,40 @@ type Stand struct {
 type Ends struct{ Client, Server *agent.Client }
 
 // Provision builds a mode on a lab of its own and starts its agents.
-func Provision(t testing.TB, d driver.Driver, mode string, change func(*lab.Spec)) *Stand {
+func Provision(t testing.TB, d labdriver.Driver, mode string, change func(*lab.Spec)) *Stand {
 	t.Helper()
 	return ProvisionPairs(t, d, mode, 1, change)
 }
 
 // ProvisionPairs builds a mode with several pairs of ends.
-func ProvisionPairs(t testing.TB, d driver.Driver, mode string, pairs int, change func(*lab.Spec)) *Stand {
+func ProvisionPairs(t testing.TB, d labdriver.Driver, mode string, pairs int, change func(*lab.Spec)) *Stand {
 	t.Helper()
-	return Stands(t, d, driver.Order{Mode: mode, Pairs: pairs, Lab: Spec(t, change)})
+	return Stands(t, d, Order(t, mode, pairs, change))
 }
 
-// Stands builds what is ordered and starts its agents. It ends with the test.
-func Stands(t testing.TB, d driver.Driver, o driver.Order) *Stand {
+// Order is that of a mode on a lab of a run that ends with the test.
+func Order(t testing.TB, mode string, pairs int, change func(*lab.Spec)) labdriver.Order {
+	t.Helper()
+	return On(Spec(t, change), driver.Order{Mode: mode, Pairs: pairs})
+}
+
+// On is an order with the lab that it is to be carried out on.
+func On(spec lab.Spec, o driver.Order) labdriver.Order {
+	return labdriver.OrderOn(spec, o)
+}
+
+// Stands builds what is ordered on a lab and starts its agents. It ends with the test.
+func Stands(t testing.TB, d labdriver.Driver, o labdriver.Order) *Stand {
+	t.Helper()
+	p, err := d.Provision(t.Context(), o)
+	if err != nil {
+		t.Fatalf("provision %s with %d pairs: %v", o.Mode, o.Pairs, err)
+	}
+	return stand(t, p, o.Order)
+}
+
+// StandsOn is the same on hosts that are not a lab's.
+func StandsOn(t testing.TB, d driver.Driver, o driver.Order) *Stand {
 	t.Helper()
 	p, err := d.Provision(t.Context(), o)
 	if err != nil {
@@ -138,7 +166,7 @@ func Stands(t testing.TB, d driver.Driver, o driver.Order) *Stand {
 }
 
 // stand starts the agents of a path.
-func stand(t testing.TB, p driver.Path, o driver.Order) *Stand {
+func stand(t testing.TB, p *driver.Path, o driver.Order) *Stand {
 	t.Helper()
 	ctx, mode, pairs := t.Context(), o.Mode, o.Pairs
 	t.Cleanup(func() {
@@ -149,14 +177,14 @@ func stand(t testing.TB, p driver.Path, o driver.Order) *Stand {
 		}
 	})
 	s := &Stand{Path: p}
-	if on, ok := p.(interface{ Lab() *lab.Lab }); ok {
+	if on, ok := p.Built.(interface{ Lab() *lab.Lab }); ok {
 		s.Lab = on.Lab()
 	}
-	if got := len(p.Pairs()); got != pairs {
+	if got := len(p.Pairs); got != pairs {
 		t.Fatalf("%s has %d pairs of %d", mode, got, pairs)
 	}
 	start := func(end driver.Endpoint) *agent.Client {
-		c, err := agent.Start(ctx, end.Launcher, o.Lab.Claim.ID, end.Name)
+		c, err := agent.Start(ctx, end.Launcher, o.Run, end.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +195,7 @@ func stand(t testing.TB, p driver.Path, o driver.Order) *Stand {
 		})
 		return c
 	}
-	for _, pair := range p.Pairs() {
+	for _, pair := range p.Pairs {
 		s.Ends = append(s.Ends, Ends{start(pair.Client), start(pair.Server)})
 	}
 	return s
@@ -234,7 +262,7 @@ func (s *Stand) once(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Re
 	before := s.Before(t)
 	trials := make([]*agent.Trial, n)
 	for i := range trials {
-		listen, dial, err := s.Path.Pairs()[i].Server.Reach(ipv6)
+		listen, dial, err := s.Path.Pairs[i].Server.Reach(ipv6)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,7 +298,7 @@ const meetWithin = 20 * time.Second
 // Meet waits until the ends of the first pair reach each other again.
 func (s *Stand) Meet(t testing.TB) {
 	t.Helper()
-	listen, dial, err := s.Path.Pairs()[0].Server.Reach(false)
+	listen, dial, err := s.Path.Pairs[0].Server.Reach(false)
 	if err == nil {
 		_, err = agent.Meet(t.Context(), s.Ends[0].Client, s.Ends[0].Server, "tcp", listen, dial, meetWithin+s.Grace)
 	}
@@ -299,17 +327,17 @@ func (s *Stand) Proof(t testing.TB, before driver.Counters, carried []driver.Car
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Path.Prove(t.Context(), before, after, carried)
+	return s.Path.Prove(before, after, carried)
 }
 
 // Conformance checks what the contract asks of every mode that can be built
 // here: ends, a proof that holds for each workload, direction and family, and a
 // topology. Modes that cannot be built must say why as an Unsupported error.
-func Conformance(t *testing.T, d driver.Driver) {
+func Conformance(t *testing.T, d labdriver.Driver) {
 	NeedLab(t)
 	for _, m := range d.Modes() {
 		t.Run(m.ID, func(t *testing.T) {
-			s := standOrLacking(t, d, driver.Order{Mode: m.ID, Pairs: 1, Lab: Spec(t, nil)})
+			s := standOrLacking(t, d, Order(t, m.ID, 1, nil))
 			if s == nil {
 				return
 			}
@@ -317,7 +345,7 @@ func Conformance(t *testing.T, d driver.Driver) {
 			s.Drawn(t, m.ID)
 			for _, w := range Patterns() {
 				for _, ipv6 := range []bool{false, true} {
-					if _, _, err := s.Path.Pairs()[0].Server.Reach(ipv6); err != nil && ipv6 {
+					if _, _, err := s.Path.Pairs[0].Server.Reach(ipv6); err != nil && ipv6 {
 						continue // the kernel or the engine has none of it
 					}
 					for _, reverse := range []bool{false, true} {
@@ -338,13 +366,13 @@ type Known struct {
 // Once is Conformance for modes that are dear to make: of every workload one trial, the
 // first forward over IPv4, the next reverse, over IPv6 where there is some, and so on by
 // turns. It leaves the mode to the caller.
-func Once(t *testing.T, d driver.Driver, o driver.Order, k Known) *Stand {
+func Once(t *testing.T, d labdriver.Driver, o labdriver.Order, k Known) *Stand {
 	t.Helper()
 	s := Stands(t, d, o)
 	s.Grace, s.Again = 2*time.Minute, k.Again
 	s.Chain(t)
 	s.Drawn(t, o.Mode)
-	_, _, noIPv6 := s.Path.Pairs()[0].Server.Reach(true)
+	_, _, noIPv6 := s.Path.Pairs[0].Server.Reach(true)
 	for i, w := range Patterns() {
 		if !slices.Contains(k.Unborne, w.Spec().Kind) {
 			s.conforms(t, w, i%2 == 1 && noIPv6 == nil, i%2 == 1)
@@ -371,13 +399,13 @@ func (s *Stand) Chain(t testing.TB) {
 
 // standOrLacking builds what is ordered, or gives nil where that cannot be had here.
 // Then the probe must say why, as it is asked when a run could not build a mode.
-func standOrLacking(t *testing.T, d driver.Driver, o driver.Order) *Stand {
+func standOrLacking(t *testing.T, d labdriver.Driver, o labdriver.Order) *Stand {
 	t.Helper()
 	p, err := d.Provision(t.Context(), o)
 	if err == nil {
-		return stand(t, p, o)
+		return stand(t, p, o.Order)
 	}
-	probed := d.Probe(t.Context(), driver.Order{Mode: o.Mode})
+	probed := d.Probe(t.Context(), labdriver.Order{Order: driver.Order{Mode: o.Mode}})
 	if u, lacking := driver.AsUnsupported(probed); !lacking || u.Reason == "" {
 		t.Fatalf("provision: %v, though the probe says: %v", err, probed)
 	}
@@ -419,11 +447,11 @@ func (s *Stand) conforms(t *testing.T, w traffic.Workload, ipv6, reverse bool) {
 // ConformancePairs checks what the contract asks of a mode with two pairs of ends:
 // both reach each other at once, each is proven, one alone is proven too, and the
 // traffic of one pair is never taken for that of both.
-func ConformancePairs(t *testing.T, d driver.Driver) {
+func ConformancePairs(t *testing.T, d labdriver.Driver) {
 	NeedLab(t)
 	for _, m := range d.Modes() {
 		t.Run(m.ID, func(t *testing.T) {
-			s := standOrLacking(t, d, driver.Order{Mode: m.ID, Pairs: 2, Lab: Spec(t, nil)})
+			s := standOrLacking(t, d, Order(t, m.ID, 2, nil))
 			if s == nil {
 				return
 			}

@@ -28,17 +28,12 @@ func (s *Stand) Void(t testing.TB, p traffic.Params, want string) {
 	t.Errorf("%s over the shortcut: got %v, want the proof to fail on %s", p.Kind, err, want)
 }
 
-// findings are what the proof holds against what one pair has carried, nil where the path
-// does not tell.
+// findings are what the proof holds against what one pair has carried.
 func (s *Stand) findings(t testing.TB, before driver.Counters, client, server traffic.Report) []result.Finding {
 	t.Helper()
-	told, ok := s.Path.(driver.Teller)
-	if !ok {
-		return nil
-	}
 	after, err := s.Path.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return told.Findings(before, after, []driver.Carried{driver.CarriedBy(client, server)})
+	return s.Path.Findings(before, after, []driver.Carried{driver.CarriedBy(client, server)})
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"os"
 
-	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 )
 
 // ProvisionWith builds a mode with a key of the test's for each host.
-func ProvisionWith(ctx context.Context, o driver.Order, secrets [2]string) error {
+func ProvisionWith(ctx context.Context, o labdriver.Order, secrets [2]string) error {
 	p, err := provision(ctx, o, secrets)
 	if err == nil {
 		return p.Close(ctx)

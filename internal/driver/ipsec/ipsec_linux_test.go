@@ -43,9 +43,9 @@ func TestDown(t *testing.T) {
 func TestFactsAndSecrets(t *testing.T) {
 	for mode, esp := range map[string]string{"ipsec/userspace": "in charon", "ipsec/kernel": "in the kernel"} {
 		t.Run(mode, func(t *testing.T) {
-			_, p := tunneltest.Stands(t, ipsec.Driver{}, mode, 1300)
+			s, p := tunneltest.Stands(t, ipsec.Driver{}, mode, 1300)
 			facts := map[string]string{}
-			for _, f := range p.Facts() {
+			for _, f := range s.Path.Facts {
 				facts[f.Name] = f.Value
 			}
 			if facts["inner MTU"] != "1300" || !strings.HasPrefix(facts["strongSwan"], "strongSwan 5.") && !strings.HasPrefix(facts["strongSwan"], "strongSwan 6.") ||
@@ -77,7 +77,7 @@ func TestKeyExchangeFails(t *testing.T) {
 		t.Skip("strongSwan's program charon is not installed: apt-get install strongswan-charon, or scripts/setup-tests")
 	}
 	secrets := [2]string{"one key, secret", "another, secret"}
-	err := ipsec.ProvisionWith(t.Context(), driver.Order{Mode: "ipsec/userspace", Pairs: 1, Lab: drivertest.Spec(t, nil)}, secrets)
+	err := ipsec.ProvisionWith(t.Context(), drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: "ipsec/userspace", Pairs: 1}), secrets)
 	if err == nil || !strings.Contains(err.Error(), "key exchange has failed") || !strings.Contains(err.Error(), "AUTH") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}

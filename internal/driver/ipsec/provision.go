@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/tunnel"
 	"tare/internal/linuxnet"
 )
@@ -35,12 +36,12 @@ const device = "ipsec0"
 const counts = "esp"
 
 // Probe builds the mode once and takes it down again.
-func (d Driver) Probe(ctx context.Context, o driver.Order) error {
-	return driver.Try(ctx, o, d.Provision)
+func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
+	return labdriver.Try(ctx, o, d.Provision)
 }
 
 // Provision builds the mode on a lab of its own, with 1 to MaxPairs pairs of ends.
-func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	raw := make([]byte, keyBytes)
 	if _, err := rand.Read(raw); err != nil {
 		return nil, fmt.Errorf("provision %s: make a key: %w", o.Mode, err)
@@ -48,13 +49,13 @@ func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, err
 	secret := hex.EncodeToString(raw)
 	p, err := provision(ctx, o, [2]string{secret, secret})
 	if err != nil {
-		return nil, err // a nil *Path is not a nil Path
+		return nil, err
 	}
-	return p, nil
+	return p.Done(), nil
 }
 
 // provision builds the mode with a key for each host, which should be the same.
-func provision(ctx context.Context, o driver.Order, secrets [2]string) (*tunnel.Path, error) {
+func provision(ctx context.Context, o labdriver.Order, secrets [2]string) (*tunnel.Path, error) {
 	if o.Mode != kernel && o.Mode != userspace {
 		return nil, fmt.Errorf("driver ipsec has no mode %q", o.Mode)
 	}

@@ -8,6 +8,7 @@ import (
 	"tare/internal/agent/transport"
 	"tare/internal/driver"
 	"tare/internal/driver/daemon"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/notes"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -25,6 +26,17 @@ type Path struct {
 	at        [][2]*linuxnet.NS // of client and server, by pair
 	processes []*daemon.Process
 	facts     []result.Fact
+}
+
+// Done is the path, with what its driver knows of it beyond the processes and the lab.
+// built is what the driver keeps of it.
+func (p *Path) Done(own driver.Path, built any) *driver.Path {
+	own.Hosts, own.Underlay, own.Facts, own.Built = labdriver.Hosts(), labdriver.Underlay(p.Stands.Spec), p.facts, built
+	own.Processes, own.Snapshot = p.Roots, p.Snapshot
+	if own.Close == nil {
+		own.Close = p.Close
+	}
+	return p.Path.Done(own)
 }
 
 // Lab is the lab that the path stands on.
@@ -96,9 +108,6 @@ func (p *Path) Roots() []int {
 func (p *Path) Tells(name, value string) {
 	p.facts = append(p.facts, result.Fact{Name: name, Value: value})
 }
-
-// Facts are what the driver told.
-func (p *Path) Facts() []result.Fact { return p.facts }
 
 // Snapshot reads every counter. What keeps it from that is most often that a process of
 // the mode has ended, and then that is what it says.

@@ -12,7 +12,6 @@ import (
 	"tare/internal/driver/notes"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/result"
 )
 
 // path is a mode that stands, with the notes taken while it was built.
@@ -25,17 +24,12 @@ type path struct {
 	tables []place           // where there is a nftables table of ours
 }
 
-// Facts has nothing to add to those of the machine.
-func (p *path) Facts() []result.Fact { return nil }
-
-// Lab is the lab that the path stands on, for tests that cut across it.
+// Lab is the lab that the path is on, for tests that cut across it.
 func (p *path) Lab() *lab.Lab { return p.lab }
 
-// Close takes the sandboxes and the lab down. What stands on the lab's hosts goes
-// with them: a mode has its lab to itself.
-func (p *path) Close(context.Context) error { return p.closeAll() }
-
-func (p *path) closeAll() error {
+// close takes the sandboxes and the lab down. What is on the lab's hosts goes with
+// them: a mode has its lab to itself.
+func (p *path) close(context.Context) error {
 	var errs []error
 	for _, ns := range p.own {
 		errs = append(errs, ns.Close())
@@ -95,8 +89,8 @@ func (p *path) reads(w place) {
 	})
 }
 
-// Forget empties the connection tracking of the gateways on the path.
-func (p *path) Forget(context.Context) error {
+// forget empties the connection tracking of the gateways on the path.
+func (p *path) forget(context.Context) error {
 	for _, w := range p.tables {
 		if err := w.ns.Forget(); err != nil {
 			return err

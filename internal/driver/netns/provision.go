@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/notes"
 	"tare/internal/lab"
 )
@@ -37,8 +38,8 @@ func builder(id string) (func(*path) error, error) {
 }
 
 // Probe builds the mode once and takes it down again: the kernel's own answer.
-func (d Driver) Probe(ctx context.Context, o driver.Order) error {
-	return driver.Try(ctx, o, func(ctx context.Context, o driver.Order) (driver.Path, error) {
+func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
+	return labdriver.Try(ctx, o, func(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 		p, err := d.Provision(ctx, o)
 		if err != nil {
 			return nil, unsupported(o.Mode, err)
@@ -48,7 +49,7 @@ func (d Driver) Probe(ctx context.Context, o driver.Order) error {
 }
 
 // Provision builds the mode on a lab of its own, with 1 to MaxPairs pairs of ends.
-func (d Driver) Provision(_ context.Context, o driver.Order) (driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	build, err := builder(o.Mode)
 	if err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func (d Driver) Provision(_ context.Context, o driver.Order) (driver.Path, error
 	}
 	p := &path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, lab: l, mtu: o.MTU}
 	if err := build(p); err != nil {
-		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, err), p.closeAll())
+		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, err), p.close(ctx))
 	}
-	return p, nil
+	return p.Done(driver.Path{Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Forget: p.forget, Close: p.close, Built: p}), nil
 }

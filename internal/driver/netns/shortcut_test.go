@@ -73,7 +73,7 @@ func both(s *drivertest.Stand) (client, server *linuxnet.NS) {
 // address over it.
 func cable(_ *testing.T, s *drivertest.Stand) error {
 	client, server := both(s)
-	target := s.Path.Pairs()[0].Server
+	target := s.Path.Pairs[0].Server
 	dial, back := target.Dial[0].Addr(), netip.MustParsePrefix("198.19.255.1/24")
 	return errors.Join(
 		client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
@@ -107,7 +107,7 @@ func routeRoundBridge(_ *testing.T, s *drivertest.Stand) error {
 // relayInstead takes the DNAT rule away and lets a process on b pass the
 // connections on, as a userland proxy would.
 func relayInstead(t *testing.T, s *drivertest.Stand) error {
-	target := s.Path.Pairs()[0].Server
+	target := s.Path.Pairs[0].Server
 	b := s.Lab.B.NS
 	if err := b.DropChain("tare", "prerouting"); err != nil {
 		return err

@@ -9,25 +9,25 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
-	"tare/internal/linuxnet"
 )
 
 // The stacks of a path can be looked at: nothing filters in the baseline's, the
 // gateway of a published port does in the server's host, and the ends are set alike.
 func TestSurvey(t *testing.T) {
-	stacks := map[string][]driver.Stack{}
+	stacks := map[string][]driver.Settings{}
 	for _, mode := range []string{"host", "netns/published"} {
-		from, ok := drivertest.Provision(t, netns.Driver{}, mode, nil).Path.(driver.Surveyor)
-		if !ok {
-			t.Fatalf("the path of %s cannot be looked at", mode)
-		}
-		var err error
-		if stacks[mode], err = from.Survey(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		for at, n := range tracked(t, from) {
-			if n.Max == 0 || n.Count > n.Max {
-				t.Errorf("%s: %s tracks %+v", mode, at, n)
+		for _, stack := range drivertest.Provision(t, netns.Driver{}, mode, nil).Path.Stacks {
+			settings, err := stack.Survey(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			stacks[mode] = append(stacks[mode], settings)
+			n, tracks, err := stack.Tracked(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tracks && (n.Max == 0 || n.Count > n.Max) {
+				t.Errorf("%s: %s tracks %+v", mode, stack.Name, n)
 			}
 		}
 	}
@@ -41,29 +41,20 @@ func TestSurvey(t *testing.T) {
 		}
 	}
 	published := stacks["netns/published"]
-	gateway := slices.IndexFunc(published, func(s driver.Stack) bool { return s.At == "b" })
-	server := slices.IndexFunc(published, func(s driver.Stack) bool { return s.At == "b/server" })
+	gateway := slices.IndexFunc(published, func(s driver.Settings) bool { return s.At == "b" })
+	server := slices.IndexFunc(published, func(s driver.Settings) bool { return s.At == "b/server" })
 	if gateway < 0 || server < 0 {
 		t.Fatalf("netns/published leads through %+v", published)
 	}
-	if !slices.ContainsFunc(published[gateway].Filters, func(f linuxnet.Filter) bool { return f.Hook == "prerouting" && f.Rules > 0 }) {
+	if !slices.ContainsFunc(published[gateway].Filters, func(f driver.Filter) bool { return f.Hook == "prerouting" && f.Rules > 0 }) {
 		t.Errorf("the gateway translates no addresses: %+v", published[gateway].Filters)
 	}
 	for _, name := range driver.SocketSettings() {
-		if got, want := published[server].Settings[name], host[1].Settings[name]; got != want {
+		if got, want := published[server].Sysctls[name], host[1].Sysctls[name]; got != want {
 			t.Errorf("%s is %q in the server's sandbox and %q in the host", name, got, want)
 		}
 	}
-	if v := host[0].Settings[driver.SysctlCongestion]; v == "" {
+	if v := host[0].Sysctls[driver.SysctlCongestion]; v == "" {
 		t.Error("the congestion control of a host is not known")
 	}
-}
-
-func tracked(t *testing.T, from driver.Surveyor) map[string]driver.Tracked {
-	t.Helper()
-	all, err := from.Tracked(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
 }

@@ -13,6 +13,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/drivertest"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -31,7 +32,7 @@ const (
 func shower(t *testing.T, s *drivertest.Stand, flows int, from uint16, ipv6, echo bool) driver.Carried {
 	t.Helper()
 	clientNS, serverNS := both(s)
-	listen, dial, err := s.Path.Pairs()[0].Server.Reach(ipv6)
+	listen, dial, err := s.Path.Pairs[0].Server.Reach(ipv6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func TestDatagrams(t *testing.T) {
 	d := netns.Driver{}
 	for _, m := range d.Modes() {
 		t.Run(m.ID, func(t *testing.T) {
-			if err := d.Probe(t.Context(), driver.Order{Mode: m.ID}); err != nil {
+			if err := d.Probe(t.Context(), labdriver.Order{Order: driver.Order{Mode: m.ID}}); err != nil {
 				t.Logf("%v", err)
 				return
 			}

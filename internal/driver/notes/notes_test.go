@@ -67,11 +67,12 @@ func TestSnapshotAndProof(t *testing.T) {
 		t.Fatal(err)
 	}
 	carried := []driver.Carried{{Forward: driver.Flow{Payload: 1 << 20, Wire: 1 << 20}}}
-	if err := p.Prove(t.Context(), before, after, carried); err != nil {
+	path := p.Done(driver.Path{})
+	if err := path.Prove(before, after, carried); err != nil {
 		t.Error(err)
 	}
 	after["a/lo.tx_bytes"] = 1 << 20
-	err = p.Prove(t.Context(), before, after, carried)
+	err = path.Prove(before, after, carried)
 	if err == nil || !strings.Contains(err.Error(), "the path of x/y is not proven: counter a/lo.tx_bytes") {
 		t.Errorf("traffic on a way round: %v", err)
 	}
@@ -154,7 +155,7 @@ func TestProvenTopology(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
-	findings := p.Findings(driver.Counters{"a/eth0.tx_bytes": 5, "a/eth0.rx_bytes": 5}, driver.Counters{"a/eth0.tx_bytes": 105, "a/eth0.rx_bytes": 4},
+	findings := p.Done(driver.Path{}).Findings(driver.Counters{"a/eth0.tx_bytes": 5, "a/eth0.rx_bytes": 5}, driver.Counters{"a/eth0.tx_bytes": 105, "a/eth0.rx_bytes": 4},
 		[]driver.Carried{{Forward: driver.Flow{Payload: 100, Unbounded: true}}})
 	if f := findings[0]; f.Expect != "forward" || *f.Moved != 100 || f.Least != 100 || f.Most != nil || !f.Fits() {
 		t.Errorf("of a counter that moved as it had to: %+v", f)

@@ -13,8 +13,7 @@ import (
 	"tare/internal/result"
 )
 
-// Path is the notes on a mode that stands. It fulfils what of driver.Path does not
-// depend on who built it.
+// Path is the notes on a mode that stands: Done makes a driver.Path of them.
 type Path struct {
 	Mode  string
 	Count int // pairs that were asked for
@@ -95,8 +94,8 @@ func (p *Path) Ends(client, server End, listen, dial []netip.Addr, port uint16) 
 func (p *Path) EndsAt(client, server End, listen, dial []netip.AddrPort) {
 	p.stands(client.Place)
 	p.stands(server.Place)
-	from := driver.Endpoint{Name: client.Place.At, Place: p.placeOf(client.Place), Launcher: client.Launcher, OwnCPUs: client.OwnCPUs}
-	to := driver.Endpoint{Name: server.Place.At, Place: p.placeOf(server.Place), Launcher: server.Launcher, OwnCPUs: server.OwnCPUs, Listen: listen, Dial: dial}
+	from := driver.Endpoint{Name: client.Place.At, Host: client.Place.Host, Stack: p.placeOf(client.Place), Launcher: client.Launcher, OwnCPUs: client.OwnCPUs}
+	to := driver.Endpoint{Name: server.Place.At, Host: server.Place.Host, Stack: p.placeOf(server.Place), Launcher: server.Launcher, OwnCPUs: server.OwnCPUs, Listen: listen, Dial: dial}
 	n := len(p.pairs) + 1
 	if n == 1 {
 		p.first = [2]string{client.Place.At, server.Place.At}
@@ -119,8 +118,22 @@ func WithPort(addrs []netip.Addr, port uint16) []netip.AddrPort {
 	return out
 }
 
-// Pairs gives the ends.
+// Pairs gives the ends that were noted.
 func (p *Path) Pairs() []driver.Pair { return p.pairs }
+
+// Done is the path of these notes, with what only its driver knows of it: Hosts, Facts
+// and Close, and perhaps Snapshot in place of the notes' own.
+func (p *Path) Done(own driver.Path) *driver.Path {
+	own.Mode, own.Pairs, own.Stacks, own.Rules = p.Mode, p.pairs, p.stacks(), p.rules
+	own.Topology = p.Topology
+	if own.Snapshot == nil {
+		own.Snapshot = p.Snapshot
+	}
+	if own.Forget == nil {
+		own.Forget = func(context.Context) error { return nil } // nothing on the path tracks connections
+	}
+	return &own
+}
 
 // Each builds the pairs one after the other, counted from 1.
 func (p *Path) Each(build func(pair int) error) error {

@@ -13,6 +13,13 @@ type Reader interface {
 	Read(ctx context.Context) (netstack.Reading, error)
 }
 
+// Surveyed is a Stack whose settings can be read from here.
+type Surveyed interface {
+	Survey(ctx context.Context) (driver.Settings, error)
+	// Tracked is false where the stack tracks no connections.
+	Tracked(ctx context.Context) (t driver.Tracked, tracks bool, err error)
+}
+
 // Shared marks a Stack in which others have traffic too.
 type Shared interface{ Shared() }
 
@@ -32,14 +39,24 @@ func (p *Path) placeOf(at Place) string {
 	return p.stood[i].At
 }
 
-// Places lists the network stacks that were noted, as far as they can be read.
-func (p *Path) Places() []driver.Place {
-	var out []driver.Place
-	for _, s := range p.stood {
-		if r, ok := s.Stack.(Reader); ok {
-			_, shared := s.Stack.(Shared)
-			out = append(out, driver.Place{Name: s.At, Shared: shared, Read: r.Read})
+// stacks are the network stacks that were noted, with what can be asked of each.
+func (p *Path) stacks() []driver.NetworkStack {
+	var out []driver.NetworkStack
+	for _, at := range p.stood {
+		_, shared := at.Stack.(Shared)
+		n := driver.NetworkStack{Name: at.At, Shared: shared}
+		if r, ok := at.Stack.(Reader); ok {
+			n.Read = r.Read
 		}
+		if s, ok := at.Stack.(Surveyed); ok {
+			n.Tracked = s.Tracked
+			n.Survey = func(ctx context.Context) (driver.Settings, error) {
+				found, err := s.Survey(ctx)
+				found.At = at.At
+				return found, err
+			}
+		}
+		out = append(out, n)
 	}
 	return out
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"tare/internal/driver"
-	"tare/internal/result"
 )
 
 // Direction says which way payload from client to server crosses a device.
@@ -114,17 +113,4 @@ func (p *Path) Snapshot(ctx context.Context) (driver.Counters, error) {
 		}
 	}
 	return c, nil
-}
-
-// Prove checks the counters against what was carried.
-func (p *Path) Prove(_ context.Context, before, after driver.Counters, carried []driver.Carried) error {
-	if err := driver.Verify(p.rules, before, after, carried); err != nil {
-		return fmt.Errorf("the path of %s is not proven: %w", p.Mode, err)
-	}
-	return nil
-}
-
-// Findings are the rules of the proof with what each showed.
-func (p *Path) Findings(before, after driver.Counters, carried []driver.Carried) []result.Finding {
-	return driver.Findings(p.rules, before, after, carried)
 }

@@ -11,14 +11,18 @@ import (
 )
 
 // Survey reads the variables of driver.Surveyed and the packet filters.
-func (s Space) Survey(context.Context) (driver.Stack, error) {
+func (s Space) Survey(context.Context) (driver.Settings, error) {
 	settings, err := s.NS.ReadSysctls(driver.Surveyed())
 	if err != nil {
-		return driver.Stack{}, err
+		return driver.Settings{}, err
 	}
-	out := driver.Stack{Settings: settings}
-	if out.Filters, err = s.NS.Filters(); err != nil {
+	out := driver.Settings{Sysctls: settings}
+	filters, err := s.NS.Filters()
+	if err != nil {
 		out.NoFilters = err.Error()
+	}
+	for _, f := range filters {
+		out.Filters = append(out.Filters, driver.Filter{Family: f.Family, Table: f.Table, Chain: f.Chain, Hook: f.Hook, Drops: f.Drops, Rules: f.Rules, All: f.All, Docker: f.Docker})
 	}
 	return out, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/drivertest"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/ovs"
 	"tare/internal/linuxnet"
 )
@@ -26,7 +27,7 @@ func stand(t *testing.T, mode string, mtu int) *drivertest.Stand {
 	t.Helper()
 	drivertest.NeedLab(t)
 	began := time.Now()
-	if err := (ovs.Driver{}).Probe(t.Context(), driver.Order{Mode: mode}); err != nil {
+	if err := (ovs.Driver{}).Probe(t.Context(), labdriver.Order{Order: driver.Order{Mode: mode}}); err != nil {
 		if u, lacking := driver.AsUnsupported(err); lacking && u.Reason != "" {
 			t.Skip(err)
 		}
@@ -34,14 +35,14 @@ func stand(t *testing.T, mode string, mtu int) *drivertest.Stand {
 	}
 	probed := time.Since(began)
 	began = time.Now()
-	s := drivertest.Stands(t, ovs.Driver{}, driver.Order{Mode: mode, Pairs: 1, MTU: mtu, Lab: drivertest.Spec(t, nil)})
+	s := drivertest.Stands(t, ovs.Driver{}, drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: mode, Pairs: 1, MTU: mtu}))
 	t.Logf("%s: probed and taken down in %v, provisioned to both ends' hello in %v", mode, probed, time.Since(began))
 	return s
 }
 
 // spaces are the namespaces of the first pair's ends.
 func spaces(s *drivertest.Stand) (client, server *linuxnet.NS) {
-	return s.Path.(interface {
+	return s.Path.Built.(interface {
 		Spaces(pair int) (client, server *linuxnet.NS)
 	}).Spaces(1)
 }
@@ -77,7 +78,7 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 // cable joins the sandboxes directly and routes the server's address over it.
 func cable(s *drivertest.Stand) error {
 	client, server := spaces(s)
-	to := s.Path.Pairs()[0].Server.Dial[0].Addr()
+	to := s.Path.Pairs[0].Server.Dial[0].Addr()
 	return errors.Join(
 		client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
 		client.Up("cable0"), server.Up("cable1"),
@@ -94,7 +95,7 @@ func inClear(s *drivertest.Stand) error { return ovs.Untunnel(s.Path) }
 // A switch that is killed is what the path says has happened.
 func TestSwitchKilled(t *testing.T) {
 	s := stand(t, "ovs/vxlan-netdev", 1400)
-	for _, pid := range s.Path.(driver.Manned).Roots() {
+	for _, pid := range s.Path.Processes() {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +114,7 @@ func TestSwitchKilled(t *testing.T) {
 func TestFacts(t *testing.T) {
 	s := stand(t, "ovs/geneve-netdev", 1400)
 	facts := map[string]string{}
-	for _, f := range s.Path.Facts() {
+	for _, f := range s.Path.Facts {
 		facts[f.Name] = f.Value
 	}
 	if facts["sandbox MTU"] != "1400" || !strings.Contains(facts["Open vSwitch"], "/ovs-vswitchd)") || !strings.HasPrefix(facts["datapath"], "netdev") {
@@ -150,7 +151,7 @@ func TestBadLuck(t *testing.T) {
 				}
 				t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 			}
-			_, err := ovs.Driver{}.Provision(t.Context(), driver.Order{Mode: tt.mode, Pairs: 1, MTU: tt.mtu, Lab: drivertest.Spec(t, nil)})
+			_, err := ovs.Driver{}.Provision(t.Context(), drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: tt.mode, Pairs: 1, MTU: tt.mtu}))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}

@@ -1,9 +1,6 @@
 package ovs
 
 import (
-	"context"
-
-	"tare/internal/driver"
 	"tare/internal/driver/manned"
 )
 
@@ -16,15 +13,9 @@ type path struct {
 	sides   []*side
 }
 
-// Forget has nothing to let go of: frames are switched, and no connection is tracked.
-// What the switch has learnt of addresses and flows it keeps, as it would in use.
-func (p *path) Forget(context.Context) error { return nil }
-
-var _ driver.Discarder = (*path)(nil)
-
-// Discards is how the kernel drops the frames of which the switch's process has copies, by
+// discards is how the kernel drops the frames of which the switch's process has copies, by
 // its packet sockets: by a rule of nftables, as in build.
-func (p *path) Discards() []string {
+func (p *path) discards() []string {
 	if p.process {
 		return []string{"NETFILTER_DROP"}
 	}

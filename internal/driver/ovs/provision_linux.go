@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/manned"
 	"tare/internal/driver/notes"
 	"tare/internal/lab"
@@ -22,13 +23,13 @@ const overhead = 50
 const leastMTU = 1280
 
 // Probe builds the mode once and takes it down again.
-func (d Driver) Probe(ctx context.Context, o driver.Order) error {
-	return driver.Try(ctx, o, d.Provision)
+func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
+	return labdriver.Try(ctx, o, d.Provision)
 }
 
 // Provision builds the mode on a lab of its own, with 1 to MaxPairs pairs of ends and a
 // private switch on each host.
-func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	way, process := split(o.Mode)
 	most := o.Lab.MTU
 	switch way {
@@ -71,7 +72,7 @@ func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, err
 	if err := p.build(ctx, progs); err != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.Explain(err)), p.Close(ctx))
 	}
-	return p, nil
+	return p.Done(driver.Path{Discards: p.discards()}, p), nil
 }
 
 // needs says what this machine lacks for who switches.

@@ -18,10 +18,6 @@ type path struct {
 	prog installed
 }
 
-// Forget has nothing to let go of: the programs forget a connection when it ends, and no
-// kernel tracks any.
-func (p *path) Forget(context.Context) error { return nil }
-
 // build makes the pairs: with out, clients in sandboxes of host a, else servers in
 // sandboxes of host b.
 func (p *path) build(ctx context.Context, out bool) error {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/manned"
 	"tare/internal/driver/notes"
 	"tare/internal/lab"
@@ -21,13 +22,13 @@ const (
 )
 
 // Probe builds the mode once and takes it down again.
-func (d Driver) Probe(ctx context.Context, o driver.Order) error {
-	return driver.Try(ctx, o, d.Provision)
+func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
+	return labdriver.Try(ctx, o, d.Provision)
 }
 
 // Provision builds the mode on a lab of its own, with 1 to MaxPairs pairs of ends, each
 // with a sandbox and a process of its own.
-func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	which, out := split(o.Mode)
 	var prog program
 	switch which {
@@ -65,7 +66,7 @@ func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, err
 	if err := p.build(ctx, out); err != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.Explain(err)), p.Close(ctx))
 	}
-	return p, nil
+	return p.Done(driver.Path{}, p), nil
 }
 
 // find looks for the program, for its version, and for what it needs of the machine.

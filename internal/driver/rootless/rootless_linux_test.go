@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/drivertest"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/rootless"
 	"tare/internal/linuxnet"
 )
@@ -26,7 +27,7 @@ func stand(t *testing.T, mode string, mtu int) *drivertest.Stand {
 	t.Helper()
 	drivertest.NeedLab(t)
 	began := time.Now()
-	if err := (rootless.Driver{}).Probe(t.Context(), driver.Order{Mode: mode}); err != nil {
+	if err := (rootless.Driver{}).Probe(t.Context(), labdriver.Order{Order: driver.Order{Mode: mode}}); err != nil {
 		if u, lacking := driver.AsUnsupported(err); lacking && u.Reason != "" {
 			t.Skip(err)
 		}
@@ -34,7 +35,7 @@ func stand(t *testing.T, mode string, mtu int) *drivertest.Stand {
 	}
 	probed := time.Since(began)
 	began = time.Now()
-	s := drivertest.Stands(t, rootless.Driver{}, driver.Order{Mode: mode, Pairs: 1, MTU: mtu, Lab: drivertest.Spec(t, nil)})
+	s := drivertest.Stands(t, rootless.Driver{}, drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: mode, Pairs: 1, MTU: mtu}))
 	t.Logf("%s: probed and taken down in %v, provisioned to both ends' hello in %v", mode, probed, time.Since(began))
 	return s
 }
@@ -47,10 +48,10 @@ func TestShortcutComesOutVoid(t *testing.T) {
 			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 				t.Fatalf("before the shortcut: %v", err)
 			}
-			client, server := s.Path.(interface {
+			client, server := s.Path.Built.(interface {
 				Spaces(int) (*linuxnet.NS, *linuxnet.NS)
 			}).Spaces(1)
-			at := s.Path.Pairs()[0].Server
+			at := s.Path.Pairs[0].Server
 			to := at.Dial[0].Addr()
 			err := errors.Join(
 				client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
@@ -61,7 +62,7 @@ func TestShortcutComesOutVoid(t *testing.T) {
 			)
 			if at.Listen[0].Addr() != to { // the server has to take what was meant for its host
 				err = errors.Join(err, server.Address("cable1", netip.PrefixFrom(to, 32)))
-				s.Path.Pairs()[0].Server.Listen[0] = netip.AddrPortFrom(to, at.Listen[0].Port())
+				s.Path.Pairs[0].Server.Listen[0] = netip.AddrPortFrom(to, at.Listen[0].Port())
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -82,7 +83,7 @@ func TestProgramKilled(t *testing.T) {
 	for _, mode := range []string{"rootless/slirp4netns", "rootless/pasta"} {
 		t.Run(mode, func(t *testing.T) {
 			s := stand(t, mode, 1500)
-			for _, pid := range s.Path.(driver.Manned).Roots() {
+			for _, pid := range s.Path.Processes() {
 				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 					t.Fatal(err)
 				}
@@ -104,7 +105,7 @@ func TestFacts(t *testing.T) {
 	for mode, version := range map[string]string{"rootless/slirp4netns": ", libslirp ", "rootless/pasta-out": "/pasta)"} {
 		s := stand(t, mode, 1400)
 		facts := map[string]string{}
-		for _, f := range s.Path.Facts() {
+		for _, f := range s.Path.Facts {
 			facts[f.Name] = f.Value
 		}
 		name := strings.TrimSuffix(filepath.Base(mode), "-out")
@@ -152,7 +153,7 @@ func TestBadLuck(t *testing.T) {
 				}
 				t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 			}
-			_, err := rootless.Driver{}.Provision(t.Context(), driver.Order{Mode: tt.mode, Pairs: 1, MTU: tt.mtu, Lab: drivertest.Spec(t, nil)})
+			_, err := rootless.Driver{}.Provision(t.Context(), drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: tt.mode, Pairs: 1, MTU: tt.mtu}))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}

@@ -9,7 +9,7 @@ import (
 	"net/netip"
 	"strconv"
 
-	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/manned"
 	"tare/internal/driver/notes"
 	"tare/internal/lab"
@@ -25,7 +25,7 @@ type Kind struct {
 }
 
 // mtu is the MTU inside that is ordered, or the tunnel's own; or why it cannot be had.
-func (k Kind) mtu(o driver.Order) (int, error) {
+func (k Kind) mtu(o labdriver.Order) (int, error) {
 	mtu, most := o.Lab.MTU-k.Default, o.Lab.MTU-k.Overhead
 	if k.Most > 0 {
 		mtu, most = min(mtu, k.Most), min(most, k.Most)
@@ -42,7 +42,7 @@ func (k Kind) mtu(o driver.Order) (int, error) {
 
 // Build builds what is ordered on a lab of its own: make sets the tunnel up, names the
 // device that it ends in on both hosts, and adds to the proof. On error nothing is left.
-func Build(ctx context.Context, o driver.Order, k Kind, make func(context.Context, *Path) (device string, err error)) (*Path, error) {
+func Build(ctx context.Context, o labdriver.Order, k Kind, make func(context.Context, *Path) (device string, err error)) (*Path, error) {
 	if err := o.Countable(); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/netip"
 
+	"tare/internal/driver"
 	"tare/internal/driver/manned"
 	"tare/internal/driver/notes"
 	"tare/internal/lab"
@@ -72,8 +73,10 @@ func (p *Path) Works(s *Side, kind, what, of string) {
 // Talks notes a connection to a process. It is closed with the path.
 func (p *Path) Talks(c io.Closer) { p.talks = append(p.talks, c) }
 
-// Forget has nothing to let go of: nothing on the path tracks connections.
-func (p *Path) Forget(context.Context) error { return nil }
+// Done is the path as a driver gives it.
+func (p *Path) Done() *driver.Path {
+	return p.Path.Done(driver.Path{MergesDatagrams: true, Close: p.Close}, p)
+}
 
 // Close ends the mode's processes and takes the sandboxes and the lab down, and with
 // them the tunnel's devices, routes and rules.

@@ -8,7 +8,6 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/notes"
 	"tare/internal/linuxnet"
-	"tare/internal/result"
 )
 
 // proof declares what must move and what must stand still, but for what only the
@@ -69,32 +68,6 @@ func (p *Path) Into(s *Side) driver.Expect {
 
 // OutOf is which direction of the traffic goes into the tunnel at a side.
 func (p *Path) OutOf(s *Side) driver.Expect { return p.Into(p.Other(s)) }
-
-// Prove checks the counters against what was carried.
-func (p *Path) Prove(ctx context.Context, before, after driver.Counters, carried []driver.Carried) error {
-	return p.Path.Prove(ctx, before, after, together(carried))
-}
-
-// Findings are the rules of the proof with what each showed.
-func (p *Path) Findings(before, after driver.Counters, carried []driver.Carried) []result.Finding {
-	return p.Path.Findings(before, after, together(carried))
-}
-
-// together is what was carried where datagrams need not have crossed one by one. A
-// tunnel may put those of a flow together, and then devices behind it see one header
-// for many: of datagrams the payload is asked for, whole.
-func together(carried []driver.Carried) []driver.Carried {
-	out := make([]driver.Carried, len(carried))
-	for i, c := range carried {
-		for _, f := range []*driver.Flow{&c.Forward, &c.Reverse} {
-			if f.Datagrams {
-				f.Messages = 0
-			}
-		}
-		out[i] = c
-	}
-	return out
-}
 
 // Transfer is what a tunnel says of itself, in bytes, as both rules and counters name
 // it: of is what counts them, such as wireguard or esp.

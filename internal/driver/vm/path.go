@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"tare/internal/driver"
 	"tare/internal/driver/notes"
 	"tare/internal/guest"
 	"tare/internal/guest/kernel"
@@ -43,8 +42,8 @@ type port struct {
 	pid    int
 }
 
-// Facts are what the guest is.
-func (p *path) Facts() []result.Fact {
+// about is what the guest is.
+func (p *path) about() []result.Fact {
 	m := p.machines[0]
 	accel := m.Accel
 	if p.whyAccel != "" {
@@ -76,16 +75,19 @@ func versionOf(program string) (string, error) {
 	return line, err
 }
 
-// Emulated says which part of the path an emulated CPU runs, empty for none.
-func (p *path) Emulated() string {
+// Lab is the lab that the path is on, for tests that cut across it.
+func (p *path) Lab() *lab.Lab { return p.lab }
+
+// emulated says which part of the path an emulated CPU runs, empty for none.
+func (p *path) emulated() string {
 	if p.accel != guest.TCG {
 		return ""
 	}
 	return "the guest (" + p.whyAccel + ")"
 }
 
-// Roots are the processes that the mode has on this machine.
-func (p *path) Roots() []int {
+// processes are the processes that the mode has on this machine.
+func (p *path) processes() []int {
 	var out []int
 	for _, m := range p.machines {
 		out = append(out, m.PID())
@@ -96,26 +98,19 @@ func (p *path) Roots() []int {
 	return out
 }
 
-// Lab is the lab that the path stands on, for tests that cut across it.
-func (p *path) Lab() *lab.Lab { return p.lab }
-
-// Forget empties the connection tracking of the guest that has it.
-func (p *path) Forget(ctx context.Context) error {
+// forget empties the connection tracking of the guest that has it.
+func (p *path) forget(ctx context.Context) error {
 	if p.gateway == nil {
 		return nil
 	}
 	return p.gateway.Forget(ctx)
 }
 
-// Prove checks the counters, and that it is this path's process that listens at its
-// ports of the host.
-func (p *path) Prove(ctx context.Context, before, after driver.Counters, carried []driver.Carried) error {
-	if err := p.Path.Prove(ctx, before, after, carried); err != nil {
-		return err
-	}
+// owned says whether it is this path's processes that listen at its ports of the host.
+func (p *path) owned() error {
 	for _, at := range p.ports {
 		if err := at.owned(p.lab.A.NS); err != nil {
-			return fmt.Errorf("the path of %s is not proven: %w", p.Mode, err)
+			return err
 		}
 	}
 	return nil
@@ -138,10 +133,8 @@ func (x port) owned(ns *linuxnet.NS) error {
 	return nil
 }
 
-// Close switches the guests off and takes the lab down.
-func (p *path) Close(context.Context) error { return p.closeAll() }
-
-func (p *path) closeAll() error {
+// close switches the guests off and takes the lab down.
+func (p *path) close(context.Context) error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(p.machines)+len(p.helpers))
 	for i, m := range p.machines {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/notes"
 	"tare/internal/guest"
 	"tare/internal/guest/kernel"
@@ -21,13 +22,13 @@ import (
 type shared struct{ accels guest.Accelerators }
 
 // Probe boots the mode's guest once and takes it down again.
-func (d Driver) Probe(ctx context.Context, o driver.Order) error {
-	return driver.Try(ctx, o, d.Provision)
+func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
+	return labdriver.Try(ctx, o, d.Provision)
 }
 
 // Provision builds the mode on a lab of its own: a guest for each pair, but of
 // sandboxes in a guest all in one.
-func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	_, of := kinds()
 	k, ok := of[o.Mode]
 	if !ok {
@@ -47,9 +48,12 @@ func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, err
 	p := &path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, kind: k}
 	err := d.build(ctx, p, o)
 	if err == nil {
-		return p, nil
+		return p.Done(driver.Path{
+			Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Facts: p.about(), Emulated: p.emulated(), Processes: p.processes,
+			Checks: []func() error{p.owned}, Forget: p.forget, Close: p.close, Built: p,
+		}), nil
 	}
-	if closed := p.closeAll(); closed != nil {
+	if closed := p.close(ctx); closed != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, err), closed)
 	}
 	if lacking, ok := guest.AsLacking(err); ok {
@@ -58,7 +62,7 @@ func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, err
 	return nil, fmt.Errorf("provision %s: %w", o.Mode, err)
 }
 
-func (d Driver) build(ctx context.Context, p *path, o driver.Order) (err error) {
+func (d Driver) build(ctx context.Context, p *path, o labdriver.Order) (err error) {
 	if p.attach == passt {
 		if p.passt, err = findPasst(); err != nil {
 			return err

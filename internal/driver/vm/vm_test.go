@@ -21,6 +21,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/drawn"
 	"tare/internal/driver/drivertest"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/vm"
 	"tare/internal/guest"
 	"tare/internal/lab"
@@ -38,9 +39,9 @@ func emulated(t *testing.T) vm.Driver {
 	return d
 }
 
-func order(t *testing.T, mode string) driver.Order {
+func order(t *testing.T, mode string) labdriver.Order {
 	t.Helper()
-	return driver.Order{Mode: mode, Pairs: 1, Lab: drivertest.Spec(t, func(s *lab.Spec) { s.Label = mode })}
+	return drivertest.On(drivertest.Spec(t, func(s *lab.Spec) { s.Label = mode }), driver.Order{Mode: mode, Pairs: 1})
 }
 
 // Each guest is booted once: what it carries is proven, a way round its path comes out
@@ -70,13 +71,13 @@ func TestModes(t *testing.T) {
 			}
 			s := drivertest.Once(t, d, o, known)
 			t.Logf("proven after %s, hello after %s", time.Since(began), vm.Machines(s.Path)[0].Took)
-			if all := fmt.Sprint(s.Path.Facts()); !strings.Contains(all, tt.facts) || !strings.Contains(all, "emulated") {
+			if all := fmt.Sprint(s.Path.Facts); !strings.Contains(all, tt.facts) || !strings.Contains(all, "emulated") {
 				t.Errorf("the facts are %s", all)
 			}
-			if e, ok := s.Path.(driver.Emulated); !ok || e.Emulated() == "" {
+			if s.Path.Emulated == "" {
 				t.Error("nothing says that the guest's CPU is an emulated one")
 			}
-			if got := fmt.Sprint(s.Path.(driver.Manned).Roots()); !strings.Contains(got, fmt.Sprint(vm.Machines(s.Path)[0].PID())) {
+			if got := fmt.Sprint(s.Path.Processes()); !strings.Contains(got, fmt.Sprint(vm.Machines(s.Path)[0].PID())) {
 				t.Errorf("QEMU is not among the path's processes %s", got)
 			}
 			surveyed(t, s.Path, tt.mode)
@@ -101,7 +102,7 @@ func TestFullKernel(t *testing.T) {
 			s := drivertest.Stands(t, d, o)
 			s.Grace = 2 * time.Minute
 			t.Logf("hello after %s", vm.Machines(s.Path)[0].Took)
-			if all, want := fmt.Sprint(s.Path.Facts()), "{adapter "+strings.TrimPrefix(mode, "vm/")+"}"; !strings.Contains(all, want) {
+			if all, want := fmt.Sprint(s.Path.Facts), "{adapter "+strings.TrimPrefix(mode, "vm/")+"}"; !strings.Contains(all, want) {
 				t.Errorf("the facts are %s; want %s", all, want)
 			}
 			s.Drawn(t, mode)
@@ -161,21 +162,25 @@ func left(t *testing.T, run string) {
 }
 
 // surveyed checks that a guest's stack is looked at as one of this machine is.
-func surveyed(t *testing.T, p driver.Path, mode string) {
+func surveyed(t *testing.T, p *driver.Path, mode string) {
 	t.Helper()
-	stacks, err := p.(driver.Surveyor).Survey(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	var stacks []driver.Settings
+	for _, at := range p.Stacks {
+		settings, err := at.Survey(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		stacks = append(stacks, settings)
 	}
-	in := slices.IndexFunc(stacks, func(s driver.Stack) bool { return s.At == "a/vm" })
-	if in < 0 || stacks[in].Settings[driver.SysctlCongestion] == "" {
+	in := slices.IndexFunc(stacks, func(s driver.Settings) bool { return s.At == "a/vm" })
+	if in < 0 || stacks[in].Sysctls[driver.SysctlCongestion] == "" {
 		t.Fatalf("%s leads through %+v", mode, stacks)
 	}
-	filtered := slices.ContainsFunc(stacks[in].Filters, func(f linuxnet.Filter) bool { return f.Hook == "prerouting" && f.Rules > 0 })
+	filtered := slices.ContainsFunc(stacks[in].Filters, func(f driver.Filter) bool { return f.Hook == "prerouting" && f.Rules > 0 })
 	if want := mode == "vm/virtio-container"; filtered != want {
 		t.Errorf("the guest of %s translates addresses: %t", mode, filtered)
 	}
-	for _, at := range p.(driver.Placed).Places() {
+	for _, at := range p.Stacks {
 		if r, err := at.Read(t.Context()); err != nil || len(r.Counters) == 0 {
 			t.Errorf("read %s: %d counters, %v", at.Name, len(r.Counters), err)
 		}
@@ -186,12 +191,12 @@ func surveyed(t *testing.T, p driver.Path, mode string) {
 func besideTheGuest(t *testing.T, s *drivertest.Stand) {
 	t.Helper()
 	a := vm.HostA(s.Path)
-	for _, at := range s.Path.Pairs()[0].Server.Dial {
+	for _, at := range s.Path.Pairs[0].Server.Dial {
 		if err := a.Address("lo", netip.PrefixFrom(at.Addr(), at.Addr().BitLen())); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.Ends[0].Server = another(t, s, s.Path.Pairs()[0].Client)
+	s.Ends[0].Server = another(t, s, s.Path.Pairs[0].Client)
 }
 
 // redirected sends what is meant for the process that listens to a server on host a.
@@ -202,7 +207,7 @@ func redirected(t *testing.T, s *drivertest.Stand) {
 		t.Skipf("a redirect is made with nft (scripts/setup-tests installs it): %v", err)
 	}
 	cmd := exec.CommandContext(t.Context(), nft, "-f", "-")
-	to := netip.AddrPortFrom(s.Path.Pairs()[0].Server.Dial[0].Addr(), 5301)
+	to := netip.AddrPortFrom(s.Path.Pairs[0].Server.Dial[0].Addr(), 5301)
 	cmd.Stdin = strings.NewReader(fmt.Sprintf("table ip short {\n chain output {\n type nat hook output priority -100;\n"+
 		"tcp dport 5201 dnat to %s\n udp dport 5201 dnat to %s\n }\n}\n", to, to))
 	var said strings.Builder
@@ -213,17 +218,17 @@ func redirected(t *testing.T, s *drivertest.Stand) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("redirect: %v: %s", err, &said)
 	}
-	server := &s.Path.Pairs()[0].Server
+	server := &s.Path.Pairs[0].Server
 	server.Listen = slices.Clone(server.Dial)
 	server.Listen[0] = to
-	s.Ends[0].Server = another(t, s, s.Path.Pairs()[0].Client)
+	s.Ends[0].Server = another(t, s, s.Path.Pairs[0].Client)
 }
 
 // besideTheSandbox puts the server into the guest's own network, at a port that leads
 // nowhere else.
 func besideTheSandbox(t *testing.T, s *drivertest.Stand) {
 	t.Helper()
-	server := &s.Path.Pairs()[0].Server
+	server := &s.Path.Pairs[0].Server
 	server.Dial = slices.Clone(server.Dial)
 	for i, at := range server.Dial {
 		server.Dial[i] = netip.AddrPortFrom(at.Addr(), 5301)
@@ -255,7 +260,7 @@ func TestAcceptedTooSoon(t *testing.T) {
 	left(t, o.Lab.Claim.ID)
 	s := drivertest.Stands(t, d, o)
 	s.Grace = 2 * time.Minute
-	server := s.Path.Pairs()[0].Server
+	server := s.Path.Pairs[0].Server
 	err := vm.HostA(s.Path).Do(func() error {
 		c, err := net.DialTimeout("tcp", server.Dial[0].String(), 10*time.Second)
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/drivertest"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/tunnel"
 	"tare/internal/driver/wireguard"
 	"tare/internal/lab"
@@ -28,18 +29,18 @@ const doomed = "TARE_TEST_DOOMED"
 // stand provisions both modes that have processes, says the run's id and their ids, and
 // waits.
 func stand() error {
-	claim, err := lab.NewClaim()
+	claim, err := lab.Standalone()
 	if err != nil {
 		return err
 	}
 	said := []string{claim.ID}
 	for _, mode := range strings.Fields(os.Getenv(doomed)) {
-		p, err := wireguard.Driver{}.Provision(context.Background(), driver.Order{Mode: mode, Pairs: 1, Lab: lab.Spec{
-			Claim: claim, Label: mode, MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot()}})
+		p, err := wireguard.Driver{}.Provision(context.Background(), drivertest.On(lab.Spec{
+			Claim: claim, Label: mode, MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot()}, driver.Order{Mode: mode, Pairs: 1}))
 		if err != nil {
 			return err
 		}
-		for _, pid := range p.(*tunnel.Path).Roots() {
+		for _, pid := range p.Built.(*tunnel.Path).Roots() {
 			said = append(said, strconv.Itoa(pid))
 		}
 	}
@@ -56,7 +57,7 @@ func TestKilledRun(t *testing.T) {
 		t.Skip("what a dead run leaves is looked for by root")
 	}
 	modes := []string{"wireguard/userspace"}
-	if err := (wireguard.Driver{}).Probe(t.Context(), driver.Order{Mode: "wireguard/go-binary"}); err == nil {
+	if err := (wireguard.Driver{}).Probe(t.Context(), labdriver.Order{Order: driver.Order{Mode: "wireguard/go-binary"}}); err == nil {
 		modes = append(modes, "wireguard/go-binary")
 	}
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/tunnel"
 	"tare/internal/linuxnet"
 )
@@ -39,12 +40,12 @@ type peer interface {
 }
 
 // Probe builds the mode once and takes it down again.
-func (d Driver) Probe(ctx context.Context, o driver.Order) error {
-	return driver.Try(ctx, o, d.Provision)
+func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
+	return labdriver.Try(ctx, o, d.Provision)
 }
 
 // Provision builds the mode on a lab of its own, with 1 to MaxPairs pairs of ends.
-func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
 	var start func(context.Context, *tunnel.Path, ends) ([2]peer, error)
 	switch o.Mode {
 	case kernel:
@@ -60,9 +61,9 @@ func (d Driver) Provision(ctx context.Context, o driver.Order) (driver.Path, err
 		return device, lay(ctx, p, start)
 	})
 	if err != nil {
-		return nil, err // a nil *Path is not a nil Path
+		return nil, err
 	}
-	return p, nil
+	return p.Done(), nil
 }
 
 // unkeyed says of two ends between which nothing comes through whether it is for lack of

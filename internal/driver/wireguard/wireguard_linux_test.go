@@ -64,9 +64,9 @@ func TestDown(t *testing.T) {
 func TestFactsAndSecrets(t *testing.T) {
 	for _, mode := range modes() {
 		t.Run(mode, func(t *testing.T) {
-			_, p := tunneltest.Stands(t, wireguard.Driver{}, mode, 1300)
+			s, p := tunneltest.Stands(t, wireguard.Driver{}, mode, 1300)
 			facts := map[string]string{}
-			for _, f := range p.Facts() {
+			for _, f := range s.Path.Facts {
 				facts[f.Name] = f.Value
 			}
 			if facts["inner MTU"] != "1300" || !strings.Contains(facts["cipher"], "ChaCha20") {
@@ -96,7 +96,7 @@ func TestFactsAndSecrets(t *testing.T) {
 func TestMTUWithoutRoom(t *testing.T) {
 	drivertest.NeedLab(t)
 	for _, mtu := range []int{1441, 1279} {
-		_, err := wireguard.Driver{}.Provision(t.Context(), driver.Order{Mode: "wireguard/userspace", Pairs: 1, MTU: mtu, Lab: drivertest.Spec(t, nil)})
+		_, err := wireguard.Driver{}.Provision(t.Context(), drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: "wireguard/userspace", Pairs: 1, MTU: mtu}))
 		if err == nil || !strings.Contains(err.Error(), "from 1280 to 1440 fit") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("MTU %d: %v", mtu, err)
 		}
@@ -118,7 +118,7 @@ func TestBadPrograms(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-			_, err := wireguard.Driver{}.Provision(t.Context(), driver.Order{Mode: "wireguard/go-binary", Pairs: 1, Lab: drivertest.Spec(t, nil)})
+			_, err := wireguard.Driver{}.Provision(t.Context(), drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: "wireguard/go-binary", Pairs: 1}))
 			if err == nil || !strings.Contains(err.Error(), strings.ReplaceAll(tt.want, "%s", dir)) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v", err)
 			}

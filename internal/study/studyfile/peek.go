@@ -30,10 +30,10 @@ func Titles(src []byte) (title, description string) {
 	return last.Title, last.Description
 }
 
-// EnginesOf reads which engines a study file names and nothing else of it: what
-// there is to choose from depends on them. What it cannot read is left to Decode to
+// TargetOf reads which target a study file names and nothing else of it: what
+// there is to choose from depends on it. What it cannot read is left to Decode to
 // complain about.
-func EnginesOf(src []byte) study.Engines {
+func TargetOf(src []byte) study.Target {
 	var s study.Study
 	r := newReader("", study.Catalog{})
 	for key, val := range topLevel(src) {
@@ -43,9 +43,9 @@ func EnginesOf(src []byte) study.Engines {
 		}
 	}
 	if len(r.errs) > 0 {
-		return study.Engines{}
+		return study.Target{}
 	}
-	return s.Engines()
+	return s.Target()
 }
 
 // topLevel walks the keys of a study file and their values, as far as it is one.

@@ -18,6 +18,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/drivertest"
+	"tare/internal/driver/labdriver"
 	"tare/internal/driver/tunnel"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -25,11 +26,11 @@ import (
 
 // Stands builds a mode with one pair, or ends the test where that cannot be had here
 // and the probe says why.
-func Stands(t *testing.T, d driver.Driver, mode string, mtu int) (*drivertest.Stand, *tunnel.Path) {
+func Stands(t *testing.T, d labdriver.Driver, mode string, mtu int) (*drivertest.Stand, *tunnel.Path) {
 	t.Helper()
 	drivertest.NeedLab(t)
 	began := time.Now()
-	if err := d.Probe(t.Context(), driver.Order{Mode: mode}); err != nil {
+	if err := d.Probe(t.Context(), labdriver.Order{Order: driver.Order{Mode: mode}}); err != nil {
 		if u, lacking := driver.AsUnsupported(err); lacking && u.Reason != "" {
 			t.Skip(err)
 		}
@@ -37,16 +38,16 @@ func Stands(t *testing.T, d driver.Driver, mode string, mtu int) (*drivertest.St
 	}
 	probed := time.Since(began)
 	began = time.Now()
-	s := drivertest.Stands(t, d, driver.Order{Mode: mode, Pairs: 1, MTU: mtu, Lab: drivertest.Spec(t, nil)})
+	s := drivertest.Stands(t, d, drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: mode, Pairs: 1, MTU: mtu}))
 	t.Logf("%s: probed and taken down in %v, provisioned to both ends' hello in %v", mode, probed, time.Since(began))
-	return s, s.Path.(*tunnel.Path)
+	return s, s.Path.Built.(*tunnel.Path)
 }
 
 // Shortcuts opens ways round the tunnel, over which the traffic goes on flowing, and
 // wants each to come out void. clear opens the one in clear over the underlay; Clear is
 // enough where the tunnel has no rules of its own beside routes. wants is in what the
 // proof then says.
-func Shortcuts(t *testing.T, d driver.Driver, mode string, clear func(*tunnel.Path) error, wants string) {
+func Shortcuts(t *testing.T, d labdriver.Driver, mode string, clear func(*tunnel.Path) error, wants string) {
 	for _, way := range []struct {
 		name string
 		open func(*tunnel.Path) error
@@ -110,7 +111,7 @@ func halves(p netip.Prefix) []netip.Prefix {
 // Down ends the tunnel by down, and wants that nothing comes through, that nothing
 // leaves in clear, also where the hosts have a default route to each other, and that the
 // path says what happened where a process of it has ended.
-func Down(t *testing.T, d driver.Driver, mode string, down func(*testing.T, *tunnel.Path)) {
+func Down(t *testing.T, d labdriver.Driver, mode string, down func(*testing.T, *tunnel.Path)) {
 	s, p := Stands(t, d, mode, 0)
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 		t.Fatal(err)

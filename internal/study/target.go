@@ -1,7 +1,9 @@
 package study
 
-// LabEngine is the engine of a study that has tare start private ones.
-const LabEngine = "lab"
+import "cmp"
+
+// LabTarget is the target of a study that has tare make the hosts.
+const LabTarget = "lab"
 
 // Host is an existing engine and the address at which the other host reaches it.
 type Host struct {
@@ -17,34 +19,44 @@ func (h *Host) Fields() []Field {
 	}
 }
 
-// Engines is where a study has its docker modes built: Engine as a study file has
-// it, or two Hosts. Neither is the lab.
-type Engines struct {
-	Engine string
-	Hosts  []Host
+// Target is where the hosts of a study come from: a name, which is LabTarget or begins
+// with what tells the kind of target, such as docker:CONTEXT; or two named Hosts.
+// Neither is the lab.
+type Target struct {
+	Name  string
+	Hosts []Host
 }
 
-// Engines says where s has its docker modes built.
-func (s Study) Engines() Engines { return Engines{s.Engine, s.Hosts} }
+// Target says where the hosts of s come from: what its file calls engine, or hosts.
+func (s Study) Target() Target { return Target{s.Engine, s.Hosts} }
 
-// Existing reports whether they are engines that exist, so that no lab is made.
-func (e Engines) Existing() bool { return len(e.Hosts) > 0 || e.Engine != "" && e.Engine != LabEngine }
+// Names are those of all that hosts come from: the one name, or that of each host.
+func (e Target) Names() []string {
+	if len(e.Hosts) == 0 {
+		return []string{cmp.Or(e.Name, LabTarget)}
+	}
+	var out []string
+	for _, h := range e.Hosts {
+		out = append(out, h.Engine)
+	}
+	return out
+}
 
-// String names the engines for people.
-func (e Engines) String() string {
+// Given reports whether the hosts are there already, so that no lab is made.
+func (e Target) Given() bool { return len(e.Hosts) > 0 || e.Name != "" && e.Name != LabTarget }
+
+// String names the target for people.
+func (e Target) String() string {
 	if len(e.Hosts) == 2 {
 		return e.Hosts[0].Engine + " and " + e.Hosts[1].Engine
 	}
-	if e.Engine == "" {
-		return LabEngine
-	}
-	return e.Engine
+	return cmp.Or(e.Name, LabTarget)
 }
 
-// Check says what is wrong with engines that the command line names, one line for
+// Check says what is wrong with a target that the command line names, one line for
 // each problem.
-func (e Engines) Check() error {
-	s := Study{Engine: e.Engine, Hosts: e.Hosts}
+func (e Target) Check() error {
+	s := Study{Engine: e.Name, Hosts: e.Hosts}
 	var v validator
 	v.all(s.Fields(), "", "engine")
 	v.engines(s)

@@ -9,8 +9,8 @@ import (
 
 // engines checks which engines a study names.
 func (v *validator) engines(s Study) {
-	if s.Lab != (Lab{}) && s.Engines().Existing() {
-		v.add("lab", "lab describes hosts that tare makes, and this study names engines that exist (%s); leave one of the two out", s.Engines())
+	if s.Lab != (Lab{}) && s.Target().Given() {
+		v.add("lab", "lab describes hosts that tare makes, and this study names engines that exist (%s); leave one of the two out", s.Target())
 	}
 	if len(s.Hosts) == 0 {
 		return
@@ -33,7 +33,7 @@ func (v *validator) engines(s Study) {
 		if v.lacks(path, "address", h.Address, "a host without the address that it is reached at") {
 			continue
 		}
-		if h.Engine == LabEngine {
+		if h.Engine == LabTarget {
 			v.add(path+".engine", "engine is %q, which has hosts of its own; want docker:CONTEXT, or an address with unix://, tcp:// or ssh://", h.Engine)
 		}
 		if a, err := netip.ParseAddr(h.Address); hostAddress(&h.Address).Check("address") == "" && (err != nil || !a.IsValid() || a.IsUnspecified() || a.IsMulticast()) {

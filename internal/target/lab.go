@@ -1,0 +1,131 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
+	"tare/internal/facts"
+	"tare/internal/lab"
+	"tare/internal/linuxnet"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// labKind is the lab: two hosts for each mode, made on this machine for the run.
+func labKind() Kind {
+	return Kind{
+		Name:    "lab",
+		Matches: func(name string) bool { return name == study.LabTarget },
+		Study:   func(study.Target) string { return "default" },
+		New:     func(study.Target, Options) driver.Target { return newLab() },
+	}
+}
+
+// onLab is the state of a run on labs.
+type onLab struct {
+	labs labdriver.Labs
+	undo []func() error
+}
+
+func newLab() driver.Target {
+	l := &onLab{}
+	t := driver.Target{Namespaces: true, Makes: labMakes, Begin: l.begin, Close: l.close}
+	for _, r := range Drivers() {
+		t.Drivers = append(t.Drivers, labdriver.On(&l.labs, r.Driver))
+	}
+	return t
+}
+
+func (l *onLab) begin(run driver.Run) (driver.Ground, error) {
+	var none driver.Ground
+	claim, err := lab.NewClaim(run.ID)
+	if err != nil {
+		return none, err
+	}
+	l.labs = labdriver.Labs{Claim: claim, Pin: linuxnet.RealRoot(), Of: func(mode string) study.Lab {
+		asked, _ := run.Study.ModeNamed(mode)
+		return run.Study.LabOf(asked)
+	}}
+	l.undo = append(l.undo, func() error { claim.Release(); return nil })
+	for _, r := range Drivers() {
+		if r.Prepare == nil || !linuxnet.RealRoot() || !builds(r, run.Study) {
+			continue
+		}
+		undo, err := r.Prepare(run.ID)
+		if err != nil {
+			return none, err
+		}
+		l.undo = append(l.undo, undo)
+	}
+	cpus, err := facts.CPUs("/")
+	if err != nil {
+		return none, err
+	}
+	machine := facts.Machine("/")
+	return driver.Ground{
+		Hosts: labdriver.Hosts(), CPUs: cpus, Report: labHosts(run.Study, machine.Facts, cpus),
+		Warnings: append(machine.Warnings, result.Warning{Code: "shared_kernel", Scope: "run", Text: "both hosts of the lab share one kernel and its CPUs, and the wire is a memory copy: " +
+			"the ratios say what a mode adds to the path through the kernel, not what a network card would carry"}),
+	}, nil
+}
+
+// close undoes what begin did, the last first.
+func (l *onLab) close() error {
+	var errs []error
+	for _, undo := range slices.Backward(l.undo) {
+		errs = append(errs, undo())
+	}
+	l.undo = nil
+	return errors.Join(errs...)
+}
+
+// builds reports whether a study has a mode of a driver.
+func builds(r Registration, s study.Study) bool {
+	return slices.ContainsFunc(s.Modes, func(asked study.Mode) bool {
+		return slices.ContainsFunc(r.Driver.Modes(), func(m driver.Mode) bool { return study.Fits(m.ID, asked.Mode) })
+	})
+}
+
+// labHosts describes the two hosts, which are one machine.
+func labHosts(s study.Study, machine []result.Fact, cpus []int) []result.Host {
+	common := []result.Fact{
+		{Name: "underlay", Value: fmt.Sprintf("veth, MTU %d, offload %s", s.Lab.MTU, s.Lab.Offload)},
+		{Name: "underlay rate limit", Value: rateText(s.Lab.Rate)},
+		{Name: "CPUs for trials", Value: fmt.Sprint(cpus)},
+	}
+	return []result.Host{
+		{Name: "a", Facts: append(slices.Clone(machine), common...)},
+		{Name: "b", Facts: append([]result.Fact{{Name: "machine", Value: "the same as a: two network namespaces of one kernel"}}, common...)},
+	}
+}
+
+func rateText(r study.Rate) string {
+	if r == 0 {
+		return "none"
+	}
+	return r.String()
+}
+
+// labMakes says what a run of the study makes, where, and which rights that takes.
+func labMakes(s study.Study) []string {
+	lines := []string{fmt.Sprintf("lab: underlay MTU %d, offload %s, rate limit %s", s.Lab.MTU, s.Lab.Offload, rateText(s.Lab.Rate))}
+	rights := "rights: network namespaces, links and nftables rules inside them, so root or unprivileged user namespaces"
+	if hasMode(s, "docker/") {
+		engines := "engine: lab: private Docker Engines on the lab's hosts, with data of their own below /var/lib/tare/engines, ended with the run"
+		if hasMode(s, "docker/overlay") {
+			engines += "; those of an overlay form a Swarm of their own"
+		}
+		lines = append(lines, engines)
+		rights = "rights: root, for the engines of the docker modes; the others can do with unprivileged user namespaces"
+	}
+	return append(lines, rights+";\nnothing outside the lab's own namespaces is changed")
+}
+
+// hasMode reports whether a study has a mode that begins so.
+func hasMode(s study.Study, prefix string) bool {
+	return slices.ContainsFunc(s.Modes, func(m study.Mode) bool { return strings.HasPrefix(m.Mode, prefix) })
+}

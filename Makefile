@@ -88,7 +88,7 @@ ALONE := ./internal/cli ./internal/driver/docker ./internal/engine ./internal/la
 GUESTS := ./internal/driver/vm ./internal/guest ./internal/guest/inside
 
 # Tests of these take longest: they go first, so that at the end none runs by itself.
-LONG := ./internal/traffic ./internal/runner ./internal/driver/netns ./internal/browser
+LONG := ./internal/traffic/tcp ./internal/traffic/udp ./internal/runner ./internal/driver/netns ./internal/browser
 
 # Install what the tests need, then run them, privileged ones included, with all of go vet.
 # A package that hangs tells so itself, long before the time limit.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"tare/internal/target"
-	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // tiers are the rooms of ARCHITECTURE.md from the top down. A room may import
@@ -21,9 +21,10 @@ var tiers = [][]string{
 	{"arch", "cmd", "bench", "scripts", "internal/browser"},
 	{"internal/cli"},
 	{"internal/target"},
-	{"internal/runner", "internal/report", "internal/export", "internal/live"},
+	{"internal/runner", "internal/report", "internal/export", "internal/live", "internal/synthetic"},
 	{"internal/driver", "internal/engine", "internal/guest", "internal/agent", "internal/lab"},
-	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts", "internal/foreign"},
+	{"internal/plan", "internal/traffic", "internal/tool", "internal/observe", "internal/facts", "internal/foreign", "internal/analysis"},
+	{"internal/store"},
 	{"internal/study", "internal/result", "studies"},
 	{"internal/stats", "internal/linuxnet", "internal/runid"},
 }
@@ -35,9 +36,19 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/live", "internal/runner", "a listener is told, it does not ask"},
 	{"internal/live", "internal/driver", "a listener is told, it does not ask"},
 	{"internal/report", "internal/driver", "a report needs only the result"},
+	{"internal/result", "internal/", "the model of a run stands by itself"},
+	{"internal/store", "internal/study", "a directory holds a run, whatever was asked"},
+	{"internal/store", "internal/stats", "a directory holds a run, it does not judge it"},
+	{"internal/analysis", "internal/store", "analysis is pure: it reads no file"},
+	{"internal/analysis", "internal/tool", "analysis is pure: it starts no process"},
+	{"internal/analysis", "internal/observe", "analysis knows trials, not how they were read"},
 	{"internal/stats", "internal/", "stats is pure"},
 	{"internal/linuxnet", "internal/", "linuxnet knows nothing of tare"},
 	{"internal/traffic", "internal/facts", "the agent stays small"},
+	{"internal/traffic/tcp", "internal/traffic/udp", "what both need is in traffic, thread or socket"},
+	{"internal/traffic/udp", "internal/traffic/tcp", "what both need is in traffic, thread or socket"},
+	{"internal/traffic/socket", "internal/", "sockets know nothing of trials"},
+	{"internal/traffic/thread", "internal/", "threads know nothing of trials"},
 	{"internal/agent", "internal/lab", "an agent is told what to do"},
 	{"internal/agent", "internal/linuxnet", "an agent is told what to do"},
 	{"internal/runid", "internal/", "an identity knows nothing of what it names"},
@@ -64,12 +75,15 @@ var only = map[string]string{
 	"github.com/klauspost/compress":     "internal/guest/kernel",
 	"github.com/pierrec/lz4":            "internal/guest/kernel",
 	"github.com/ulikunitz/xz":           "internal/guest/kernel",
-	"github.com/go-json-experiment":     "internal/result",
+	"github.com/go-json-experiment":     "internal/store",
 	"github.com/strongswan/":            "internal/driver/ipsec",
 	"golang.zx2c4.com/wireguard/wgctrl": "internal/linuxnet",
 	"golang.zx2c4.com/wireguard/device": "internal/driver/wireguard",
 	"github.com/chromedp/":              "internal/browser",
 	"charm.land/":                       "internal/live/term",
+	"tare/internal/traffic/tcp":         "internal/traffic",
+	"tare/internal/traffic/udp":         "internal/traffic",
+	"tare/internal/traffic/socket":      "internal/traffic",
 	"github.com/charmbracelet/":         "internal/live/term",
 }
 
@@ -214,7 +228,7 @@ func TestPages(t *testing.T) {
 		file, _, _ := strings.Cut(strings.ReplaceAll(m.ID, "/", "-"), ":")
 		pages[m.ID] = "docs/modes/" + file + ".md"
 	}
-	for _, w := range traffic.All() {
+	for _, w := range workloads.All() {
 		pages[w.Spec().Kind] = "docs/workloads/" + w.Spec().Kind + ".md"
 	}
 	for name, path := range pages {

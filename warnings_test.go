@@ -161,8 +161,8 @@ func TestWarningsAreDocumented(t *testing.T) {
 	written := map[string][]string{
 		"internal/cli/weather.go name":     {"others_now", "steal_now"},
 		"internal/runner/searched.go code": {"search_at_least", "search_no_result", "search_unfinished", "loss_inversion"},
-		"internal/facts/machine.go code":   {}, "internal/facts/device.go code": {}, "internal/foreign/builder.go code": {}, "internal/result/limited.go code": {},
-		"internal/runner/pressure.go code": {}, "internal/runner/runner.go code": {}, "internal/tool/notes.go code": {},
+		"internal/facts/machine.go code":   {}, "internal/facts/device.go code": {}, "internal/foreign/builder.go code": {}, "internal/analysis/bounds.go code": {},
+		"internal/analysis/pressure.go code": {}, "internal/runner/runner.go code": {}, "internal/analysis/evaluate.go code": {}, "internal/tool/notes.go code": {},
 	}
 	for _, o := range others {
 		for _, code := range written[o] {

@@ -20,6 +20,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // liveMost is the share of one core that the live view may use.
@@ -123,7 +124,7 @@ func (c *couple) shownRatio(ctx context.Context, l watchedLoad, cpus []int, rng 
 			if err != nil {
 				return err
 			}
-			work, err := traffic.Named(l.Kind)
+			work, err := workloads.Named(l.Kind)
 			if err != nil {
 				return err
 			}

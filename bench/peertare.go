@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // trial is what a run of tare gave.
@@ -49,7 +50,7 @@ func (s *stand) trial(ctx context.Context, at placed, p traffic.Params) (trial, 
 }
 
 func (s *stand) drive(ctx context.Context, at placed, p traffic.Params, client, server *agent.Client) (t trial, err error) {
-	work, err := traffic.Named(p.Kind)
+	work, err := workloads.Named(p.Kind)
 	if err != nil {
 		return t, err
 	}

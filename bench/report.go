@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"tare/internal/result/synthetic"
+	"tare/internal/synthetic"
 )
 
 // reports measures what rendering a report takes: of a run of the standard profile's

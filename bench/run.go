@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tare/internal/result"
+	"tare/internal/store"
 )
 
 // outcome is one run of tare.
@@ -67,7 +68,7 @@ func (b bench) attempt(ctx context.Context, study string, args ...string) (outco
 			return o, fmt.Errorf("%v: %w\n%s", cmd.Args, err, text.Bytes())
 		}
 	}
-	d, err := result.Open(out)
+	d, err := store.Open(out)
 	if err != nil {
 		return o, err
 	}

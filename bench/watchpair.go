@@ -16,6 +16,7 @@ import (
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // watchedPort is where the servers of watched trials listen, so that it is known
@@ -174,7 +175,7 @@ func (l watchedLoad) figure(ctx context.Context, t *agent.Trial) (float64, error
 	if err != nil {
 		return 0, err
 	}
-	work, err := traffic.Named(l.Kind)
+	work, err := workloads.Named(l.Kind)
 	if err != nil {
 		return 0, err
 	}

@@ -17,9 +17,11 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
+	"tare/internal/analysis"
 	"tare/internal/driver/docker"
 	"tare/internal/driver/netns"
 	"tare/internal/result"
+	"tare/internal/store"
 	"tare/internal/traffic"
 )
 
@@ -131,7 +133,7 @@ func TestElsewhere(t *testing.T) {
 // aRun writes the directory of a run that ended with one trial.
 func aRun(t *testing.T, dir string) {
 	t.Helper()
-	d, err := result.Create(dir)
+	d, err := store.Create(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +141,7 @@ func aRun(t *testing.T, dir string) {
 		Started: time.Now(), Metrics: map[string]float64{"transaction_rate": 1000}}
 	run := result.Run{Schema: result.Schema, ID: "0123abcd", Started: trial.Started, Finished: trial.Started, Status: result.RunComplete,
 		Modes: []result.Mode{{ID: "host", Title: "process to process", Status: result.ModeMeasured}}, Trials: result.Count([]result.Trial{trial})}
-	run.Cells, run.Warnings = result.Cells(run.Modes, []string{"tcp_rr"}, []result.Trial{trial}, result.Rule{Margin: 0.05})
+	run.Cells, run.Warnings = analysis.Cells(run.Modes, []string{"tcp_rr"}, []result.Trial{trial}, analysis.Rule{Margin: 0.05})
 	if err := errors.Join(d.Append(trial), d.WriteRun(run), d.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tare/internal/result"
+	"tare/internal/store"
 )
 
 // evil is a name that would be markup, a script, a terminal's command, text turned
@@ -25,7 +26,7 @@ func testEvil(t *testing.T, b browser) {
 	recorded(t, "before", dir)
 	// One word that no line can hold.
 	endless := strings.Repeat("w", 10_000)
-	for _, file := range []string{result.RunFile, result.TrialsFile} {
+	for _, file := range []string{store.RunFile, store.TrialsFile} {
 		path := filepath.Join(dir, file)
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -38,7 +39,7 @@ func testEvil(t *testing.T, b browser) {
 		var kept strings.Builder
 		for line := range strings.Lines(strings.ReplaceAll(string(text), `"netns/bridge"`, string(name))) {
 			// Half of the trials will do, and make half the page.
-			if file == result.RunFile || strings.Contains(line, `"workload":"tcp_`) {
+			if file == store.RunFile || strings.Contains(line, `"workload":"tcp_`) {
 				kept.WriteString(line)
 			}
 		}
@@ -47,10 +48,10 @@ func testEvil(t *testing.T, b browser) {
 		}
 	}
 	study := "title: '<script>window.owned=1</script> \u202etitle'\ndescription: '</main><img src=x onerror=window.owned=1>'\n"
-	if err := os.WriteFile(filepath.Join(dir, result.StudyFile), []byte(study), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, store.StudyFile), []byte(study), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, err := result.Open(dir)
+	d, err := store.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tare/internal/linuxnet"
-	"tare/internal/result"
+	"tare/internal/store"
 )
 
 // long is a study that would go on for minutes; the test ends it when it has seen enough.
@@ -61,7 +61,7 @@ func testLive(t *testing.T, b browser) {
 	home := serve(t, filepath.Dir(dir))
 	p := b.tab(t)
 	p.open(home)
-	for !result.Held(dir) {
+	for !store.Held(dir) {
 		select {
 		case <-ended:
 			t.Fatalf("the run ended with %d", run.ProcessState.ExitCode())

@@ -15,6 +15,7 @@ import (
 
 	"tare/internal/cli"
 	"tare/internal/result"
+	"tare/internal/store"
 )
 
 // serve starts tare serve over a directory of runs, until the test ends, and gives the
@@ -56,7 +57,7 @@ func testServe(t *testing.T, b browser) {
 	if err := os.Mkdir(bad, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(bad, result.RunFile), []byte(`{"schema": "tare.run/`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(bad, store.RunFile), []byte(`{"schema": "tare.run/`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	home := serve(t, top)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tare/internal/result"
+	"tare/internal/store"
 )
 
 // wrote is a study as a run writes it down when it begins.
@@ -20,7 +21,7 @@ workloads: [tcp_stream]
 // is on the page without the page being loaded again; the end brings the report.
 func testWatch(t *testing.T, b browser) {
 	top := t.TempDir()
-	d, err := result.Create(filepath.Join(top, "now"))
+	d, err := store.Create(filepath.Join(top, "now"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func testWatch(t *testing.T, b browser) {
 	p.clean(home+"run/now", home+"events/now")
 
 	// A run whose directory goes away while it is watched.
-	d, err = result.Create(filepath.Join(top, "lost"))
+	d, err = store.Create(filepath.Join(top, "lost"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 	"tare/internal/study"
 	"tare/internal/target"
 	"tare/internal/tool"
-	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // The exit codes.
@@ -138,13 +138,10 @@ func (a App) catalog() study.Catalog {
 			c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Absent: why})
 		}
 	}
-	for _, w := range traffic.All() {
+	for _, w := range workloads.All() {
 		spec := w.Spec().WorkloadSpec
 		spec.Tools = tool.Making(spec.Kind)
 		c.Workloads = append(c.Workloads, spec)
-	}
-	for _, p := range traffic.PlannedWorkloads() {
-		c.Workloads = append(c.Workloads, study.WorkloadSpec{Kind: p.Kind, Planned: p.Why})
 	}
 	return c
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/analysis"
 	"tare/internal/report"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -72,7 +73,7 @@ func (a App) changes(before, after string, f compareFlags) (result.Changes, erro
 		}
 	}
 	differences := study.Differences(b.study, n.study)
-	out := result.Across(b.Taken, n.Taken, refusals(differences), margin)
+	out := analysis.Across(b.Taken, n.Taken, refusals(differences), margin)
 	for _, d := range differences {
 		if !d.Decides {
 			out.Environment = append(out.Environment, result.Difference{Scope: d.Scope, Name: d.Key, Before: d.Before, After: d.After})
@@ -86,7 +87,7 @@ func (a App) changes(before, after string, f compareFlags) (result.Changes, erro
 
 // takenRun is a run with its study.
 type takenRun struct {
-	result.Taken
+	analysis.Taken
 	study study.Study
 }
 
@@ -108,7 +109,7 @@ func (a App) takeRun(name string) (takenRun, error) {
 	if len(run.Cells) == 0 && len(trials) > 0 {
 		run = a.judge(run, trials, dir.Path())
 	}
-	return takenRun{result.Taken{Run: run, Trials: trials}, s}, nil
+	return takenRun{analysis.Taken{Run: run, Trials: trials}, s}, nil
 }
 
 // refusals are what two studies forbid to compare.

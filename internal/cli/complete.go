@@ -9,6 +9,7 @@ import (
 
 	"tare/internal/export"
 	"tare/internal/result"
+	"tare/internal/store"
 	"tare/internal/study"
 	"tare/studies"
 )
@@ -105,7 +106,7 @@ func exportFormats() []string {
 
 // runNames lists the runs below the directory of runs, by id and by directory.
 func runNames() []string {
-	runs, err := result.List(runsDir())
+	runs, err := store.List(runsDir())
 	if err != nil {
 		return nil // nothing to offer
 	}

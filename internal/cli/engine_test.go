@@ -14,6 +14,7 @@ import (
 	"tare/internal/engine"
 	"tare/internal/lab"
 	"tare/internal/result"
+	"tare/internal/store"
 )
 
 // A run on two engines that exist, here those of a lab, and one on a single one:
@@ -113,7 +114,7 @@ func afar(t *testing.T, e *engine.Private) {
 	if code := p.wait(t); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, p.stderr.String())
 	}
-	opened, err := result.Open(out)
+	opened, err := store.Open(out)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/export"
-	"tare/internal/result"
+	"tare/internal/store"
 )
 
 func (a App) exportCommand() *cobra.Command {
@@ -70,17 +70,17 @@ func (a App) export(name string, f export.Format, most int) error {
 }
 
 // findRun opens a run by its directory or its id.
-func findRun(name string) (*result.Dir, error) {
+func findRun(name string) (*store.Dir, error) {
 	if _, err := os.Stat(name); err == nil || strings.ContainsRune(name, filepath.Separator) || !errors.Is(err, fs.ErrNotExist) {
-		return result.Open(name)
+		return store.Open(name)
 	}
-	runs, err := result.List(runsDir())
+	runs, err := store.List(runsDir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	i := slices.IndexFunc(runs, func(s result.Summary) bool { return s.ID == name || filepath.Base(s.Path) == name })
+	i := slices.IndexFunc(runs, func(s store.Summary) bool { return s.ID == name || filepath.Base(s.Path) == name })
 	if i < 0 {
 		return nil, fmt.Errorf("find run %s: there is neither such a directory nor a run of that id below %s; tare ls lists runs", name, runsDir())
 	}
-	return result.Open(runs[i].Path)
+	return store.Open(runs[i].Path)
 }

@@ -13,9 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tare/internal/analysis"
 	"tare/internal/foreign"
 	"tare/internal/report"
 	"tare/internal/result"
+	"tare/internal/store"
 )
 
 type judgeFlags struct {
@@ -142,17 +144,15 @@ func (a App) sources(args []string) (sources []foreign.Source, done func(), err 
 
 // judged is what reports are made of.
 func judged(n foreign.Numbers, build result.Build, args []string) report.Input {
-	cells, warnings := result.Judge(n.Input)
 	names := make([]string, len(args))
 	for i, name := range args {
 		if names[i] = filepath.Base(name); name == "-" {
 			names[i] = "stdin"
 		}
 	}
-	run := result.Run{
-		Schema: result.Schema, Status: result.RunComplete, Tare: build, Source: strings.Join(names, ", "), Pairing: string(n.Pairing),
-		Modes: n.Input.Modes, Cells: cells, Metrics: n.Input.Metrics, Trials: result.Count(n.Input.Trials), Warnings: append(n.Warnings, warnings...),
-	}
+	run := analysis.EvaluateNumbers(result.Run{
+		Schema: result.Schema, Status: result.RunComplete, Tare: build, Source: strings.Join(names, ", "), Pairing: string(n.Pairing), Warnings: n.Warnings,
+	}, n.Input)
 	return report.Input{Run: run, Trials: n.Input.Trials, Title: "Numbers of " + run.Source}
 }
 
@@ -183,7 +183,7 @@ func (a App) show(in report.Input, asJSON bool) error {
 		}
 		return a.text(report.Prepare(in))
 	}
-	text, err := result.EncodeRun(in.Run)
+	text, err := store.EncodeRun(in.Run)
 	if err != nil {
 		return fmt.Errorf("print the cells: %w", err)
 	}

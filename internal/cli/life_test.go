@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/result"
+	"tare/internal/store"
 )
 
 // The run that the project promises: each mode beside its baseline, n = 4, an
@@ -86,7 +87,7 @@ func TestInterrupted(t *testing.T) {
 			out := filepath.Join(dir, "run")
 			p := start(t, dir, "run", "study.yaml", "--out", out)
 			until(t, "the run to be under way", func() bool {
-				return trials == 0 && exists(filepath.Join(out, result.StudyFile)) || trials > 0 && trialsIn(out) >= trials
+				return trials == 0 && exists(filepath.Join(out, store.StudyFile)) || trials > 0 && trialsIn(out) >= trials
 			})
 			if trials == 0 {
 				time.Sleep(50 * time.Millisecond) // anywhere in the set-up will do
@@ -130,7 +131,7 @@ func TestResumed(t *testing.T) {
 	if run.Status != result.RunComplete || run.Trials.OK != 8 || trialsIn(out) != 8 || had >= 8 {
 		t.Errorf("status %s, trials %+v after %d", run.Status, run.Trials, had)
 	}
-	d, err := result.Open(out)
+	d, err := store.Open(out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +184,7 @@ func TestKilled(t *testing.T) {
 	if len(all) < 4 {
 		t.Errorf("%d agents were running, want 4", len(all))
 	}
-	d, err := result.Open(out)
+	d, err := store.Open(out)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
-	"tare/internal/result"
-	"tare/internal/result/synthetic"
+	"tare/internal/store"
+	"tare/internal/synthetic"
 )
 
 // chmod sets the modes of files.
@@ -32,8 +32,8 @@ func TestNoPermission(t *testing.T) {
 		if err := (synthetic.Shape{Modes: 2, Blocks: 3, Seed: 1}).Write(dir); err != nil {
 			t.Fatal(err)
 		}
-		chmod(t, files, filepath.Join(dir, result.RunFile), filepath.Join(dir, result.TrialsFile))
-		chmod(t, 0o644, filepath.Join(dir, result.StudyFile))
+		chmod(t, files, filepath.Join(dir, store.RunFile), filepath.Join(dir, store.TrialsFile))
+		chmod(t, 0o644, filepath.Join(dir, store.StudyFile))
 		chmod(t, folder, dir)
 		return dir
 	}

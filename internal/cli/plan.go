@@ -12,7 +12,6 @@ import (
 
 	"tare/internal/plan"
 	"tare/internal/study"
-	"tare/internal/traffic"
 )
 
 func (a App) planCommand() *cobra.Command {
@@ -60,11 +59,6 @@ func (a App) printPlan(p plan.Plan, s study.Study, order bool) error {
 			timed = "steps of " + wl.Step.String()
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", wl.ID, wl.Warmup, timed, slice, parameters(wl))
-	}
-	for _, wl := range s.Workloads {
-		if why, planned := traffic.IsPlanned(wl.Kind); planned {
-			fmt.Fprintf(w, "%s\t-\t-\t-\tnot built yet: %s\n", wl.Name(), why)
-		}
 	}
 	printScenarios(w, s)
 	if err := w.Flush(); err != nil {

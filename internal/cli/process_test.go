@@ -22,6 +22,7 @@ import (
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 	"tare/internal/runid"
+	"tare/internal/store"
 )
 
 // program is tare in a process of its own.
@@ -110,7 +111,7 @@ func until(t *testing.T, what string, cond func() bool) {
 
 // trialsIn counts the finished trials of a run's directory.
 func trialsIn(dir string) int {
-	data, err := os.ReadFile(filepath.Join(dir, result.TrialsFile))
+	data, err := os.ReadFile(filepath.Join(dir, store.TrialsFile))
 	if err != nil {
 		return 0
 	}
@@ -119,7 +120,7 @@ func trialsIn(dir string) int {
 
 func readRun(t *testing.T, dir string) result.Run {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, result.RunFile))
+	data, err := os.ReadFile(filepath.Join(dir, store.RunFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,11 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tare/internal/plan"
+	"tare/internal/analysis"
+	"tare/internal/driver"
 	"tare/internal/report"
 	"tare/internal/report/say"
 	"tare/internal/result"
-	"tare/internal/runner"
+	"tare/internal/store"
+	"tare/internal/study"
 	"tare/internal/study/studyfile"
 )
 
@@ -38,7 +39,7 @@ func (a App) reportCommand() *cobra.Command {
 		Long: "Render report.html, report.md and the figures of a run's directory again and print the\n" +
 			"table. It works on runs that were interrupted, too.",
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir, err := result.Open(args[0])
+			dir, err := store.Open(args[0])
 			if err != nil {
 				return unread(err)
 			}
@@ -57,7 +58,7 @@ func (a App) reportCommand() *cobra.Command {
 }
 
 // write writes the reports of a run into its directory.
-func (a App) write(dir *result.Dir, prepared report.Prepared) error {
+func (a App) write(dir *store.Dir, prepared report.Prepared) error {
 	var page, text bytes.Buffer
 	if err := errors.Join(prepared.HTML(&page), prepared.Markdown(&text)); err != nil {
 		return fmt.Errorf("render report: %w", err)
@@ -88,7 +89,7 @@ func unwritten(dir string, err error) error {
 }
 
 // input reads what the report of a run needs.
-func (a App) input(dir *result.Dir) (report.Input, error) {
+func (a App) input(dir *store.Dir) (report.Input, error) {
 	run, trials, err := dir.LoadLean()
 	if err != nil {
 		return report.Input{}, err
@@ -98,11 +99,11 @@ func (a App) input(dir *result.Dir) (report.Input, error) {
 	}
 	in := report.Input{Run: run, Trials: trials, FiguresDir: figuresDir}
 	in.Title, in.Description = titles(dir.Path())
-	in.Command = fmt.Sprintf("tare run %s --out NEW_DIRECTORY", quote(filepath.Join(dir.Path(), result.StudyFile)))
+	in.Command = fmt.Sprintf("tare run %s --out NEW_DIRECTORY", quote(filepath.Join(dir.Path(), store.StudyFile)))
 	return in, nil
 }
 
-// judge makes the cells of a run whose controller was killed before it could: its
+// judge makes the verdicts of a run whose controller was killed before it could: its
 // trials are whole, and its study says what to compare. Without a study that can
 // be read the run stays without cells.
 func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run {
@@ -111,31 +112,30 @@ func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run
 		return run
 	}
 	run.Profile, run.Seed = s.Profile, s.Seed
-	for i, m := range run.Modes {
+	run.Modes = a.modesOf(s, run.Modes)
+	return analysis.Evaluate(run, analysis.Evidence{Study: s, Trials: trials, Lab: !s.Target().Given(), Elsewhere: !driver.AllLocal(a.target.Hosts)})
+}
+
+// modesOf gives the modes of a run, of which only the trials tell, what the study and the
+// drivers say of them, in the order of the study.
+func (a App) modesOf(s study.Study, told []result.Mode) []result.Mode {
+	names := s.ModeNames()
+	out := slices.Clone(told)
+	slices.SortStableFunc(out, func(x, y result.Mode) int { return slices.Index(names, x.ID) - slices.Index(names, y.ID) })
+	for i, m := range out {
 		asked, _ := s.ModeNamed(m.ID)
 		if _, known, err := a.target.Drivers.For(asked.Mode); err == nil {
-			run.Modes[i].Title, run.Modes[i].Baseline = cmp.Or(asked.Title, known.Title), s.NameOf(known.Baseline)
+			out[i] = analysis.ModeOf(s, m.ID, known.Title, known.Baseline)
+			out[i].Status, out[i].Reason = m.Status, m.Reason
 		}
 	}
-	rule := runner.Rule(s, trials)
-	run.Noisy = rule.Noisy
-	cells, warnings := result.Cells(run.Modes, plan.Names(s), trials, rule)
-	agreements, more := result.Agreements(run.Modes, runner.Verified(s), trials, rule)
-	run.Scenarios = runner.Scenarios(s)
-	run.Comparisons = result.Compare(
-		result.Input{Modes: run.Modes, Workloads: plan.Names(s), Trials: trials, Rule: rule}, run.Scenarios, runner.Asked(s))
-	limited, saturated := result.LinkLimits(runner.Links(s, run.Modes), cells, trials)
-	run.CostPass = runner.CostPass(s, trials)
-	run.Breakdowns = result.Breakdowns(run.Modes, plan.Names(s), trials)
-	run.ECDFs = result.ECDFs(run.Modes, plan.Names(s), trials)
-	run.Cells, run.Agreements, run.LinkLimited, run.Warnings = cells, agreements, limited, slices.Concat(run.Warnings, warnings, more, saturated)
-	return run
+	return out
 }
 
 // titles reads what the study calls itself. A study that a later version wrote,
 // or none, leaves the run its own name.
 func titles(dir string) (title, description string) {
-	src, err := result.ReadStudy(dir)
+	src, err := store.ReadStudy(dir)
 	if err != nil {
 		return "", ""
 	}
@@ -173,7 +173,7 @@ func (a App) lsCommand() *cobra.Command {
 			if len(args) > 0 {
 				dir = args[0]
 			}
-			runs, err := result.List(dir)
+			runs, err := store.List(dir)
 			if errors.Is(err, fs.ErrNotExist) && len(args) == 0 {
 				fmt.Fprintf(a.Stderr, "no runs yet: there is no directory %s\n", dir)
 				return nil
@@ -186,7 +186,7 @@ func (a App) lsCommand() *cobra.Command {
 	}
 }
 
-func (a App) list(runs []result.Summary) error {
+func (a App) list(runs []store.Summary) error {
 	if len(runs) == 0 {
 		fmt.Fprintln(a.Stderr, "no runs here")
 		return nil

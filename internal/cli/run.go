@@ -18,6 +18,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/runid"
 	"tare/internal/runner"
+	"tare/internal/store"
 	"tare/internal/study"
 	"tare/internal/study/studyfile"
 	"tare/internal/target"
@@ -98,8 +99,8 @@ func runsDir() string {
 // resumed reads the study of a run that is to go on, and returns the program with
 // the drivers for its engines.
 func (a App) resumed(path string, allowSwarm bool) (App, study.Study, error) {
-	name := filepath.Join(path, result.StudyFile)
-	src, err := result.ReadStudy(path)
+	name := filepath.Join(path, store.StudyFile)
+	src, err := store.ReadStudy(path)
 	if err != nil {
 		return a, study.Study{}, usage(fmt.Errorf("resume %s: %w", path, err))
 	}
@@ -119,23 +120,23 @@ func (a App) resumed(path string, allowSwarm bool) (App, study.Study, error) {
 
 // createDir makes the directory of a new run, named by the time and the study
 // unless out says how.
-func createDir(out, name string) (*result.Dir, error) {
+func createDir(out, name string) (*store.Dir, error) {
 	if out != "" {
-		return result.Create(out)
+		return store.Create(out)
 	}
 	base := filepath.Join(runsDir(), time.Now().Format("20060102-150405")+"-"+orName(name))
-	dir, err := result.Create(base)
+	dir, err := store.Create(base)
 	// Two runs may start within a second.
-	for n := 2; errors.Is(err, result.ErrExists); n++ {
-		dir, err = result.Create(fmt.Sprintf("%s-%d", base, n))
+	for n := 2; errors.Is(err, store.ErrExists); n++ {
+		dir, err = store.Create(fmt.Sprintf("%s-%d", base, n))
 	}
 	return dir, err
 }
 
 // openRun makes a run's directory, or opens it again with the trials it has.
-func openRun(f runFlags, s study.Study) (*result.Dir, []result.Trial, error) {
+func openRun(f runFlags, s study.Study) (*store.Dir, []result.Trial, error) {
 	if f.resume != "" {
-		dir, err := result.OpenAppend(f.resume)
+		dir, err := store.OpenAppend(f.resume)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -162,7 +163,7 @@ func openRun(f runFlags, s study.Study) (*result.Dir, []result.Trial, error) {
 }
 
 // weigh runs the study and reports it.
-func (a App) weigh(ctx context.Context, s study.Study, dir *result.Dir, done []result.Trial, f runFlags) error {
+func (a App) weigh(ctx context.Context, s study.Study, dir *store.Dir, done []result.Trial, f runFlags) error {
 	id, err := runid.New()
 	if err != nil {
 		return environment(err)
@@ -196,13 +197,13 @@ func (a App) weigh(ctx context.Context, s study.Study, dir *result.Dir, done []r
 			run.Noisy, dir.Path())
 		return &codeError{exitUnfit, errSilent}
 	case run.Trials.OK == 0:
-		return fmt.Errorf("nothing was measured: no trial succeeded; the reasons are in %s", filepath.Join(dir.Path(), result.RunFile))
+		return fmt.Errorf("nothing was measured: no trial succeeded; the reasons are in %s", filepath.Join(dir.Path(), store.RunFile))
 	}
 	return nil
 }
 
 // publish writes the reports of a run and prints one.
-func (a App) publish(dir *result.Dir, asJSON bool) error {
+func (a App) publish(dir *store.Dir, asJSON bool) error {
 	in, err := a.input(dir)
 	if err != nil {
 		return err
@@ -214,7 +215,7 @@ func (a App) publish(dir *result.Dir, asJSON bool) error {
 	if !asJSON {
 		return a.table(prepared, dir.Path())
 	}
-	text, err := result.EncodeRun(in.Run)
+	text, err := store.EncodeRun(in.Run)
 	if err != nil {
 		return fmt.Errorf("print run.json: %w", err)
 	}

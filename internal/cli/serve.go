@@ -20,6 +20,7 @@ import (
 	"tare/internal/live/web"
 	"tare/internal/report"
 	"tare/internal/result"
+	"tare/internal/store"
 )
 
 // defaultListen is on loopback; the port spells TARE on a telephone.
@@ -47,7 +48,7 @@ func (a App) serveCommand() *cobra.Command {
 }
 
 func (a App) serve(c *cobra.Command, dir, listen string) error {
-	if _, err := result.List(dir); err != nil {
+	if _, err := store.List(dir); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w: make a run first, or name the directory of those there are", err)
 		}
@@ -97,7 +98,7 @@ func token() string {
 
 // loadInput reads a run as its report needs it, and writes nothing.
 func (a App) loadInput(path string) (report.Input, error) {
-	dir, err := result.Open(path)
+	dir, err := store.Open(path)
 	if err != nil {
 		return report.Input{}, err
 	}

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"slices"
 
 	"tare/internal/result"
 	"tare/internal/study"
@@ -24,6 +25,8 @@ type Host struct {
 // Target is where the hosts of a run come from: a lab that is made, engines that exist,
 // or any other machines on which agents can be started.
 type Target struct {
+	// Hosts are the machines, as far as they are known before Begin.
+	Hosts []Host
 	// Drivers are what can be built on its hosts.
 	Drivers Registry
 	// Absent are the modes that other targets have and this one has not, and why.
@@ -62,13 +65,11 @@ type Ground struct {
 }
 
 // Local reports whether all hosts are this machine.
-func (g Ground) Local() bool {
-	for _, h := range g.Hosts {
-		if !h.Local {
-			return false
-		}
-	}
-	return true
+func (g Ground) Local() bool { return AllLocal(g.Hosts) }
+
+// AllLocal reports whether all of the hosts are this machine.
+func AllLocal(hosts []Host) bool {
+	return !slices.ContainsFunc(hosts, func(h Host) bool { return !h.Local })
 }
 
 // Programs are those of all hosts that are this machine: see Host.

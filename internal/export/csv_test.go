@@ -11,15 +11,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/analysis"
 	"tare/internal/foreign"
 	"tare/internal/result"
+	"tare/internal/store"
 )
 
 // recorded is a quick run of a lab with two baselines and a control, its trials
 // without what is no figure of them.
 func recorded(t *testing.T) (result.Run, []result.Trial) {
 	t.Helper()
-	dir, err := result.Open("testdata/run")
+	dir, err := store.Open("testdata/run")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,13 +85,13 @@ func TestJudgeSaysOfAnExportWhatTheRunSays(t *testing.T) {
 					workloads = append(workloads, cell.Workload)
 				}
 			}
-			want, _ := result.Cells(run.Modes, workloads, c.trials, result.Rule{Margin: 0.05})
+			want, _ := analysis.Cells(run.Modes, workloads, c.trials, analysis.Rule{Margin: 0.05})
 			numbers, err := foreign.Read([]foreign.Source{{Name: "export.csv", R: strings.NewReader(write(t, run, c.trials))}}, foreign.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			numbers.Input.Rule.Margin = 0.05
-			got, _ := result.Judge(numbers.Input)
+			got, _ := analysis.Judge(numbers.Input)
 			if d := cmp.Diff(asJSON(t, want), asJSON(t, got)); d != "" || len(got) < 30 {
 				t.Errorf("%d cells: %s", len(got), d)
 			}

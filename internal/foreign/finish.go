@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tare/internal/analysis"
 	"tare/internal/result"
 )
 
@@ -32,11 +33,11 @@ func (b *builder) finish() (Numbers, error) {
 	if err != nil {
 		return Numbers{}, err
 	}
-	n := Numbers{Pairing: pairing, Input: result.Input{
+	n := Numbers{Pairing: pairing, Input: analysis.Input{
 		Modes: modes, Workloads: b.loads.list, Metrics: b.settleMetrics(), Trials: b.trials(order),
 	}}
 	if pairing == NoPairs {
-		n.Input.Rule.Pairing = result.PairNone
+		n.Input.Rule.Pairing = analysis.PairNone
 	}
 	b.gaps(n)
 	b.zeros()

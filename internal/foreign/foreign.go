@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"tare/internal/analysis"
 	"tare/internal/result"
 )
 
@@ -65,7 +66,7 @@ type Options struct {
 
 // Numbers are what was read, ready to be judged.
 type Numbers struct {
-	Input    result.Input // its Rule has the pairing only
+	Input    analysis.Input // its Rule has the pairing only
 	Pairing  Pairing
 	Warnings []result.Warning
 }

@@ -11,7 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/analysis"
 	"tare/internal/result"
+	"tare/internal/store"
 )
 
 func read(opt Options, texts ...string) (Numbers, error) {
@@ -247,8 +249,8 @@ func judgeable(t *testing.T, n Numbers) {
 		}
 	}
 	n.Input.Rule.Margin = 0.05
-	cells, warnings := result.Judge(n.Input)
-	if _, err := result.EncodeRun(result.Run{Cells: cells, Warnings: append(n.Warnings, warnings...), Metrics: n.Input.Metrics, Modes: n.Input.Modes}); err != nil {
+	cells, warnings := analysis.Judge(n.Input)
+	if _, err := store.EncodeRun(result.Run{Cells: cells, Warnings: append(n.Warnings, warnings...), Metrics: n.Input.Metrics, Modes: n.Input.Modes}); err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range warnings {

@@ -6,6 +6,7 @@ import (
 
 	"tare/internal/study"
 	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // What a trial takes beyond the traffic and the settling wait, and a mode of
@@ -29,7 +30,7 @@ func External(w study.Workload) bool { return w.Tool != "" && w.Tool != study.Bu
 // to stop and go on.
 func (t Trial) Sliced() bool {
 	w := t.Workload
-	return w.Slice.Std() > 0 && w.Slice.Std() < w.Duration.Std() && !External(w) && traffic.CanSlice(w.Kind, w.Direction == study.Reverse)
+	return w.Slice.Std() > 0 && w.Slice.Std() < w.Duration.Std() && !External(w) && workloads.CanSlice(w.Kind, w.Direction == study.Reverse)
 }
 
 // Overhead is what the trial takes beyond its traffic.

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"tare/internal/study"
-	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // Pilot is the workload of a study's pilot trials, without a warm-up and as long as
@@ -28,11 +28,11 @@ func Pilot(s study.Study) (study.Workload, bool) {
 // timed reports whether a trial of w has a timed window that is looked at piece by
 // piece; a rate search, whose trial is many, has none.
 func timed(w study.Workload) bool {
-	t, err := traffic.Named(w.Kind)
-	return err == nil && slices.Contains(t.Spec().Params, "duration") && traffic.CanSlice(w.Kind, false)
+	t, err := workloads.Named(w.Kind)
+	return err == nil && slices.Contains(t.Spec().Params, "duration") && workloads.CanSlice(w.Kind, false)
 }
 
 func bulk(w study.Workload) bool {
-	t, err := traffic.Named(w.Kind)
+	t, err := workloads.Named(w.Kind)
 	return err == nil && t.Spec().Bulk
 }

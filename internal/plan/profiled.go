@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"tare/internal/study"
-	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // Profiles are the trials that are only there to sample stacks: where a study wants
@@ -20,7 +20,7 @@ func Profiles(s study.Study) []Trial {
 	}
 	var out []Trial
 	for _, w := range s.Workloads {
-		t, err := traffic.Named(w.Kind)
+		t, err := workloads.Named(w.Kind)
 		if err != nil || !slices.Contains(t.Spec().Params, "duration") {
 			continue
 		}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tare/internal/study"
-	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // searchOf is the resolved udp_search of a profile.
@@ -13,7 +13,7 @@ func searchOf(t *testing.T, profile string) study.Study {
 	t.Helper()
 	var cat study.Catalog
 	cat.Modes = []study.ModeSpec{{ID: "host"}, {ID: "x", Baseline: "host"}}
-	for _, w := range traffic.All() {
+	for _, w := range workloads.All() {
 		cat.Workloads = append(cat.Workloads, w.Spec().WorkloadSpec)
 	}
 	s, err := study.Resolve(study.Study{Seed: 1, Profile: profile, Modes: study.ModesOf("host", "x"), Workloads: []study.Workload{{Kind: "udp_search"}},

@@ -4,18 +4,14 @@ import (
 	"slices"
 
 	"tare/internal/study"
-	"tare/internal/traffic"
 )
 
 // Workloads are those of a resolved study, a sweep once for each of its rates, and each that is to be verified with its
 // twin behind it: the same traffic made by the external tool, in the same blocks,
-// with baseline cells of its own. Those that are only planned are left out.
+// with baseline cells of its own.
 func Workloads(s study.Study) []study.Workload {
 	var all []study.Workload
 	for _, w := range s.Workloads {
-		if _, planned := traffic.IsPlanned(w.Kind); planned {
-			continue
-		}
 		all = append(all, rates(w)...)
 		if w.VerifyWith != "" {
 			all = append(all, twin(w, s.Names()))

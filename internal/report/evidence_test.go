@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"tare/internal/analysis"
 	"tare/internal/result"
 )
 
@@ -86,8 +87,8 @@ func priced() Input {
 	for _, l := range level {
 		tcp(l.mode, "tcp_rr", 0.52, 0, 0, 0.48, nil)
 	}
-	in := result.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr", "udp_stream", "cost_pass"}, Trials: trials, Rule: result.Rule{Margin: 0.05}}
-	run.Cells, run.Warnings = result.Judge(in)
+	in := analysis.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr", "udp_stream", "cost_pass"}, Trials: trials, Rule: analysis.Rule{Margin: 0.05}}
+	run.Cells, run.Warnings = analysis.Judge(in)
 	run.Trials = result.Count(trials)
 	return Input{Run: run, Trials: trials, Title: "What it costs", Command: "tare run --profile standard --seed 12", FiguresDir: "figures"}
 }
@@ -153,7 +154,7 @@ func atTheLimit() Input {
 		trials = append(trials, t)
 	}
 	in.Trials = trials
-	in.Run.Cells, in.Run.Warnings = result.Judge(result.Input{Modes: in.Run.Modes, Workloads: []string{"tcp_stream"}, Trials: trials, Rule: result.Rule{Margin: 0.05}})
+	in.Run.Cells, in.Run.Warnings = analysis.Judge(analysis.Input{Modes: in.Run.Modes, Workloads: []string{"tcp_stream"}, Trials: trials, Rule: analysis.Rule{Margin: 0.05}})
 	in.Run.Trials = result.Count(trials)
 	return in
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"tare/internal/analysis"
 	"tare/internal/result"
 )
 
@@ -93,10 +94,10 @@ func settled() Input {
 			}
 		}
 	}
-	in := result.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr", "udp_sweep@200Mbit/s", "udp_sweep@500Mbit/s", "udp_sweep@1Gbit/s", "udp_search"}, Trials: trials, Rule: result.Rule{Margin: 0.05}}
-	run.Cells, run.Warnings = result.Judge(in)
+	in := analysis.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr", "udp_sweep@200Mbit/s", "udp_sweep@500Mbit/s", "udp_sweep@1Gbit/s", "udp_search"}, Trials: trials, Rule: analysis.Rule{Margin: 0.05}}
+	run.Cells, run.Warnings = analysis.Judge(in)
 	run.Trials = result.Count(trials)
-	run.Comparisons = result.Compare(in, run.Scenarios, []result.Asked{
+	run.Comparisons = analysis.Compare(in, run.Scenarios, []analysis.Asked{
 		{ID: "(d/c)/(b/a)", Title: "did it scale", A: []string{"d", "c"}, B: []string{"b", "a"}},
 		{ID: "b/a", Title: "half is expected", A: []string{"b"}, B: []string{"a"}, Expect: 0.5},
 		{ID: "as expected", A: []string{"d"}, B: []string{"c"}, Expect: 0.998},

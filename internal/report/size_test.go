@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"testing"
 
+	"tare/internal/analysis"
 	"tare/internal/result"
-	"tare/internal/result/synthetic"
+	"tare/internal/synthetic"
 )
 
 // A report stays small enough to be opened and sent, however many trials there were:
@@ -22,8 +23,8 @@ func TestSize(t *testing.T) {
 			for tr := range c.shape.Each() {
 				trials = append(trials, tr)
 			}
-			run.Cells, _ = result.Cells(run.Modes, synthetic.Workloads(), trials, result.Rule{Margin: 0.05})
-			run.ECDFs = result.ECDFs(run.Modes, synthetic.Workloads(), trials)
+			run.Cells, _ = analysis.Cells(run.Modes, synthetic.Workloads(), trials, analysis.Rule{Margin: 0.05})
+			run.ECDFs = analysis.ECDFs(run.Modes, synthetic.Workloads(), trials)
 			p := Prepare(Input{Run: run, Trials: trials, FiguresDir: "figures"})
 			var page, text bytes.Buffer
 			if err := p.HTML(&page); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"tare/internal/analysis"
 	"tare/internal/result"
 )
 
@@ -63,12 +64,12 @@ func sdn() Input {
 			}
 		}
 	}
-	rule := result.Rule{Margin: 0.05}
+	rule := analysis.Rule{Margin: 0.05}
 	workloads := []string{"tcp_stream", "unsegmented", "tcp_rr"}
 	run.Trials = result.Count(trials)
-	run.Cells, run.Warnings = result.Cells(run.Modes, workloads, trials, rule)
+	run.Cells, run.Warnings = analysis.Cells(run.Modes, workloads, trials, rule)
 	run.Warnings = append(run.Warnings, result.Warning{Code: "workload_unsupported", Scope: "udp_sweep", Text: "left out of the trials, not built yet: loss over a range of rates"})
-	run.Comparisons = result.Compare(result.Input{Modes: run.Modes, Workloads: workloads, Trials: trials, Rule: rule}, run.Scenarios, []result.Asked{
+	run.Comparisons = analysis.Compare(analysis.Input{Modes: run.Modes, Workloads: workloads, Trials: trials, Rule: rule}, run.Scenarios, []analysis.Asked{
 		{ID: "D/B", Title: "what the SDN takes from containers", A: []string{"D"}, B: []string{"B"}},
 		{ID: "F/E", Title: "the same without segmentation", A: []string{"F"}, B: []string{"E"}},
 		{ID: "E/B", A: []string{"E"}, B: []string{"B"}},

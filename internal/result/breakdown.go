@@ -3,11 +3,7 @@ package result
 import (
 	"fmt"
 	"hash/crc32"
-	"maps"
-	"slices"
 	"strings"
-
-	"tare/internal/stats"
 )
 
 // Stacks is what stacks sampled in one trial came to: how many of them were of CPUs
@@ -50,17 +46,6 @@ func ComponentNames() []string {
 // machine all the time, which a bill leaves out.
 func Beside(component string) bool { return component == "other programs" || component == "watching" }
 
-// own counts the busy samples that are the mode's cost.
-func (s Stacks) own() int {
-	n := s.Busy
-	for name, of := range s.Components {
-		if Beside(name) {
-			n -= of
-		}
-	}
-	return n
-}
-
 // Breakdown says where the CPU time of a mode with a workload went, by sampled
 // stacks. Those of one workload have the same components in the same order, so that
 // a mode stands beside its baseline line by line.
@@ -93,133 +78,6 @@ type Component struct {
 	Share float64   `json:"share"`
 	Cost  *float64  `json:"cost,omitempty"`
 	CI    *Interval `json:"ci,omitempty"`
-}
-
-// Breakdowns sums up the sampled trials of each measured mode and workload, in the
-// order of modes, workload by workload. A mode without such a trial has none where no
-// mode has one. Components in which no mode of a workload has a sample are left out.
-func Breakdowns(modes []Mode, workloads []string, trials []Trial) []Breakdown {
-	var out []Breakdown
-	for _, w := range workloads {
-		sampled, used := map[string][]Trial{}, map[string]bool{}
-		for _, t := range trials {
-			if t.Workload != w || t.Stacks == nil || t.Status != TrialOK {
-				continue
-			}
-			sampled[t.Mode] = append(sampled[t.Mode], t)
-			for name, n := range t.Stacks.Components {
-				used[name] = used[name] || n > 0
-			}
-		}
-		if len(sampled) == 0 {
-			continue
-		}
-		names := slices.DeleteFunc(ComponentNames(), func(n string) bool { return !used[n] && n != Unclassified })
-		// What a later version of tare told apart has no place in the order.
-		for _, n := range slices.Sorted(maps.Keys(used)) {
-			if used[n] && !slices.Contains(names, n) {
-				names = append(names, n)
-			}
-		}
-		for _, m := range modes {
-			switch of := sampled[m.ID]; {
-			case m.Status != ModeMeasured:
-			case len(of) == 0:
-				out = append(out, Breakdown{Mode: m.ID, Workload: w, Components: []Component{}, Missing: "no trial of it was sampled to its end"})
-			default:
-				out = append(out, breakdown(m.ID, w, names, of))
-			}
-		}
-	}
-	return out
-}
-
-// breakdown sums up the sampled trials of one mode and workload.
-func breakdown(mode, workload string, names []string, trials []Trial) Breakdown {
-	b := Breakdown{Mode: mode, Workload: workload, Trials: len(trials), Components: []Component{}}
-	counts := map[string]int{}
-	var cpus float64
-	costs, known := make([]float64, len(trials)), true
-	for i, t := range trials {
-		b.Samples += t.Stacks.Busy
-		b.Lost += t.Stacks.Lost
-		for name, n := range t.Stacks.Components {
-			counts[name] += n
-		}
-		cpu, ok := t.Stacks.CPU()
-		cpus += cpu / float64(len(trials))
-		cost, unit, priced := sampledCost(t)
-		if !ok || !priced || t.Stacks.own() == 0 || b.Unit != "" && unit != b.Unit {
-			known = false
-			continue
-		}
-		costs[i], b.Unit = cost, unit
-	}
-	if b.Samples == 0 {
-		b.Unit, b.Missing = "", "every sample found the CPUs idle"
-		return b
-	}
-	b.CPUs, b.File = &cpus, StacksFile(mode, workload)
-	if own := (Stacks{Busy: b.Samples, Components: counts}).own(); own > 0 {
-		b.Unknown = float64(counts[Unclassified]) / float64(own)
-	}
-	if known {
-		b.Cost, _ = overTrials(costs)
-	} else {
-		b.Unit = ""
-	}
-	for _, name := range names {
-		c := Component{Name: name, Share: float64(counts[name]) / float64(b.Samples)}
-		if known && !Beside(name) {
-			parts := make([]float64, len(trials))
-			for i, t := range trials {
-				parts[i] = costs[i] * float64(t.Stacks.Components[name]) / float64(t.Stacks.own())
-			}
-			c.Cost, c.CI = overTrials(parts)
-		}
-		b.Components = append(b.Components, c)
-	}
-	return b
-}
-
-// overTrials is the mean over trials, which a part of a sum keeps adding up, and its
-// 95 % interval where there are two or more.
-func overTrials(xs []float64) (*float64, *Interval) {
-	e, err := stats.MeanInterval(xs, 0.95)
-	if err != nil || !finite(e.Value) {
-		return nil, nil
-	}
-	if !e.HasInterval || !finite(e.Lo) || !finite(e.Hi) {
-		return &e.Value, nil
-	}
-	return &e.Value, &Interval{max(0, e.Lo), e.Hi}
-}
-
-// sampledCost is the CPU cost of a sampled trial and its unit: the bill of the whole
-// machine without what it does anyway, or where there is none what the samples that are
-// the mode's come to.
-func sampledCost(t Trial) (cost float64, unit string, ok bool) {
-	for _, of := range []struct{ metric, unit string }{
-		{"cpu_cost", "s/Gbit"}, {"cpu_cost_transactions", "s/1000 transactions"}, {"cpu_cost_connections", "s/1000 connections"},
-	} {
-		if v, there := t.Metrics[of.metric]; there && usable(v) {
-			return v, of.unit, true
-		}
-	}
-	cpus, ok := t.Stacks.CPU()
-	if ok && t.Stacks.Busy > 0 {
-		cpus *= float64(t.Stacks.own()) / float64(t.Stacks.Busy)
-	}
-	for _, of := range []struct {
-		metric string
-		scale  float64
-		unit   string
-	}{{"goodput", 1e9, "s/Gbit"}, {"transaction_rate", 1000, "s/1000 transactions"}, {"connection_rate", 1000, "s/1000 connections"}} {
-		if v, there := t.Metrics[of.metric]; ok && there && usable(v) && v > 0 {
-			return cpus * of.scale / v, of.unit, true
-		}
-	}
-	return 0, "", false
 }
 
 // StacksFile is the file in a run's directory that the folded stacks of a mode and

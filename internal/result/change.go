@@ -1,12 +1,5 @@
 package result
 
-import (
-	"fmt"
-	"slices"
-
-	"tare/internal/stats"
-)
-
 // Changes is what became of a run's figures in a later run of the same study.
 type Changes struct {
 	Before      RunRef       `json:"before"`
@@ -33,10 +26,6 @@ type Refusal struct {
 	Mode     string `json:"mode,omitempty"`
 	Workload string `json:"workload,omitempty"`
 	Reason   string `json:"reason"`
-}
-
-func (r Refusal) covers(mode, workload string) bool {
-	return (r.Mode == "" || r.Mode == mode) && (r.Workload == "" || r.Workload == workload)
 }
 
 // ModeChange is a mode that another thing became of. An empty status stands for a run
@@ -90,145 +79,11 @@ func (c Change) Cell() Cell {
 		Detectable: c.Detectable, BlocksNeeded: c.BlocksNeeded}
 }
 
-// Taken is a run with its trials, to be compared with another.
-type Taken struct {
-	Run    Run
-	Trials []Trial
-}
-
-// Across judges what changed from one run to a later one: every cell that both have and
-// that no refusal covers, in the order of the later run. Of rule, Margin counts. Two runs
-// are one sample of each side: what differs from run to run and not within one, such as
-// how a machine started up, is in no interval.
-func Across(before, after Taken, refused []Refusal, margin float64) Changes {
-	out := Changes{Before: refTo(before.Run), After: refTo(after.Run), Environment: Environment(before.Run, after.Run),
-		Refused: append([]Refusal{}, refused...), Modes: fates(before.Run, after.Run), Cells: []Change{}}
-	for _, t := range []struct{ which, noisy string }{{"earlier", before.Run.Noisy}, {"later", after.Run.Noisy}} {
-		if t.noisy != "" {
-			out.Noisy = fmt.Sprintf("the %s run is not fit to judge: %s", t.which, t.noisy)
-		}
-	}
-	b, a := sideOf(before), sideOf(after)
-	for _, w := range workloadsOf(after.Run) {
-		for _, metric := range a.metrics {
-			var modes []changed
-			for _, m := range after.Run.Modes {
-				if m.Control || slices.ContainsFunc(refused, func(r Refusal) bool { return r.covers(m.ID, w) || r.covers(m.Baseline, w) && m.Baseline != "" }) {
-					continue
-				}
-				if w == CostPassID && m.Baseline == "" && !sameRate(before.Run.CostPass, after.Run.CostPass) {
-					continue // what it had is what it was offered; the ratios beside it can be compared
-				}
-				c, ok := changeOf(b, a, m, w, metric, margin)
-				if !ok {
-					continue
-				}
-				modes = append(modes, c)
-			}
-			out.Cells = append(out.Cells, settled(modes, margin, out.Noisy)...)
-		}
-	}
-	return out
-}
-
-// side is a run as a table of values.
-type side struct {
-	run     Run
-	tab     table
-	metrics []Metric
-}
-
-func sideOf(t Taken) side {
-	return side{run: t.Run, tab: tabulate(t.Run.Modes, workloadsOf(t.Run), t.Trials), metrics: MetricsOf(t.Trials)}
-}
-
-// workloadsOf lists the workloads of a run's cells, in order.
-func workloadsOf(r Run) []string {
-	var out []string
-	for _, c := range r.Cells {
-		if !slices.Contains(out, c.Workload) {
-			out = append(out, c.Workload)
-		}
-	}
-	return out
-}
-
-// changed is a change with the ratio that it is judged by.
-type changed struct {
-	Change
-	ratio            stats.LogRatio
-	known            bool
-	mayRise, mayFall bool
-}
-
-// changeOf sets one cell of a mode beside the same of the earlier run. It is false where
-// either has no value, or the mode has another baseline there.
-func changeOf(before, after side, m Mode, workload string, metric Metric, margin float64) (changed, bool) {
-	c := changed{Change: Change{Mode: m.ID, Workload: workload, Metric: metric.Name, Unit: metric.Unit, Better: metric.Better,
-		Own: m.Baseline == "", Verdict: CannotTell, Margin: margin}}
-	i := slices.IndexFunc(before.run.Modes, func(o Mode) bool { return o.ID == m.ID })
-	if i < 0 || before.run.Modes[i].Baseline != m.Baseline {
-		return c, false
-	}
-	own, was := after.tab.values(m.ID, workload, metric.Name), before.tab.values(m.ID, workload, metric.Name)
-	if len(own) == 0 || len(was) == 0 {
-		return c, false
-	}
-	if c.Own {
-		c.Before, c.BeforeCI = summary(was)
-		c.After, c.AfterCI = summary(own)
-		c.BeforeN, c.AfterN = len(was), len(own)
-		c.ratio, c.known = compare(own, was, PairNone)
-		c.mayRise, c.mayFall = after.tab.limited(m.ID, workload, metric), before.tab.limited(m.ID, workload, metric)
-		return c, true
-	}
-	now, ok := compare(own, after.tab.values(m.Baseline, workload, metric.Name), PairBlocks)
-	then, also := compare(was, before.tab.values(m.Baseline, workload, metric.Name), PairBlocks)
-	if !ok || !also {
-		return c, false
-	}
-	c.Before, c.BeforeCI, c.BeforeN = ratioOf(then)
-	c.After, c.AfterCI, c.AfterN = ratioOf(now)
-	c.ratio, c.known = now.Over(then), true
-	c.mayRise = after.tab.limited(m.ID, workload, metric) || before.tab.limited(m.Baseline, workload, metric)
-	c.mayFall = after.tab.limited(m.Baseline, workload, metric) || before.tab.limited(m.ID, workload, metric)
-	return c, true
-}
-
-func ratioOf(l stats.LogRatio) (*float64, *Interval, int) {
-	r := l.Ratio()
-	if lo, hi, ok := l.Interval(0.95); ok && finite(lo) && finite(hi) {
-		return &r, &Interval{lo, hi}, l.N
-	}
-	return &r, nil, l.N
-}
-
-// settled judges the changes of one workload and metric: the modes together, each
-// baseline alone.
-func settled(changes []changed, margin float64, noisy string) []Change {
-	var together []judged
-	cells := make([]Cell, len(changes))
-	for i, c := range changes {
-		cells[i] = c.Cell()
-		if !c.known {
-			continue
-		}
-		j := judged{cell: &cells[i], ratio: c.ratio, mayRise: c.mayRise, mayFall: c.mayFall}
-		if c.Own {
-			judge([]judged{j}, Rule{Margin: margin, Noisy: noisy})
-		} else {
-			together = append(together, j)
-		}
-	}
-	judge(together, Rule{Margin: margin, Noisy: noisy})
-	out := make([]Change, len(changes))
-	for i, c := range changes {
-		c.Ratio, c.RatioCI, c.P, c.Verdict = cells[i].Ratio, cells[i].RatioCI, cells[i].P, cells[i].Verdict
-		c.Detectable = cells[i].Detectable
-		if !c.Own { // more blocks would tell more of the machine alone
-			c.BlocksNeeded = cells[i].BlocksNeeded
-		}
-		out[i] = c.Change
-	}
-	return out
+// Difference is a property of what two runs were made with that is not the same. Scope
+// is "tare", a host or a mode. An empty value is that of a run that does not tell it.
+type Difference struct {
+	Scope  string `json:"scope"`
+	Name   string `json:"name"`
+	Before string `json:"before"`
+	After  string `json:"after"`
 }

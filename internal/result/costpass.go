@@ -23,6 +23,3 @@ type LinkLimited struct {
 	Payload  float64 `json:"payload"` // the most payload that it carries so, bit/s
 	Least    float64 `json:"least"`   // what the slowest mode reached of that, ratio 0..1
 }
-
-// sameRate says whether two passes offered the same.
-func sameRate(a, b *CostPass) bool { return a != nil && b != nil && a.Rate == b.Rate }

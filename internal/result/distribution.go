@@ -33,7 +33,7 @@ func Distribute(of string, durations map[float64]int64) *Distribution {
 	for bounds := mostBounds; ; bounds /= 2 {
 		buckets := map[float64]int64{}
 		for d, count := range durations {
-			if d > 0 && finite(d) && count > 0 {
+			if d > 0 && !math.IsInf(d, 1) && count > 0 {
 				buckets[bound(d, bounds)] += count
 			}
 		}
@@ -78,7 +78,7 @@ func (d Distribution) Count() float64 {
 	}
 	n, last := 0.0, 0.0
 	for i, u := range d.Upper {
-		if !finite(u) || u <= last || d.Counts[i] < 0 {
+		if !(u > last) || math.IsInf(u, 1) || d.Counts[i] < 0 {
 			return 0
 		}
 		n, last = n+float64(d.Counts[i]), u
@@ -110,62 +110,4 @@ type ECDF struct {
 	Trials   int    `json:"trials"`            // whose durations they are
 	Missing  int    `json:"missing,omitempty"` // trials that count and have none
 	Distribution
-}
-
-// ECDFs puts the distributions of each measured mode and workload together, in the order
-// of modes, workload by workload. Those of trials without distributions, as of external
-// tools and older programs, are not there.
-func ECDFs(modes []Mode, workloads []string, trials []Trial) []ECDF {
-	tab := tabulate(modes, workloads, trials)
-	var out []ECDF
-	for _, w := range workloads {
-		for _, m := range modes {
-			own := tab.trials(m.ID, w)
-			for _, of := range kinds(own) {
-				if e, ok := pooled(own, of); ok {
-					e.Mode, e.Workload = m.ID, w
-					out = append(out, e)
-				}
-			}
-		}
-	}
-	return out
-}
-
-// kinds are what trials have distributions of, in the order in which they come.
-func kinds(trials []*Trial) []string {
-	var out []string
-	for _, t := range trials {
-		for _, d := range t.Distributions {
-			if !slices.Contains(out, d.Of) {
-				out = append(out, d.Of)
-			}
-		}
-	}
-	return out
-}
-
-func pooled(trials []*Trial, of string) (ECDF, bool) {
-	e := ECDF{}
-	all, coarsest := map[float64]int64{}, 0.0
-	for _, t := range trials {
-		i := slices.IndexFunc(t.Distributions, func(d Distribution) bool { return d.Of == of && d.Count() > 0 })
-		if i < 0 {
-			e.Missing++
-			continue
-		}
-		e.Trials++
-		d := t.Distributions[i]
-		coarsest = max(coarsest, d.Resolution)
-		for i, u := range d.Upper {
-			all[u] += d.Counts[i]
-		}
-	}
-	sum := Distribute(of, all)
-	if sum == nil {
-		return e, false
-	}
-	e.Distribution = *sum
-	e.Resolution = max(e.Resolution, coarsest)
-	return e, true
 }

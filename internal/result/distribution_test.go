@@ -40,12 +40,17 @@ func TestDistribute(t *testing.T) {
 				t.Errorf("median %g: quantile %g is %g, want %g", c.median, q, got, exact)
 			}
 		}
-		text := must[[]byte](t)(json.Marshal(d))
+		text, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if len(text) > 3000 {
 			t.Errorf("%d bytes", len(text))
 		}
 		var back Distribution
-		ok(t, json.Unmarshal(text, &back))
+		if err := json.Unmarshal(text, &back); err != nil {
+			t.Fatal(err)
+		}
 		if diff := cmp.Diff(*d, back); diff != "" {
 			t.Error(diff)
 		}
@@ -71,40 +76,5 @@ func TestBrokenDistribution(t *testing.T) {
 		if d.Count() != 0 || d.Quantile(0.5) != 0 {
 			t.Errorf("%+v: %g", d, d.Count())
 		}
-	}
-}
-
-// What is put together is what counts, and what of it has none is counted.
-func TestECDFs(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(3, 4))
-	trial := func(block int, mode string, median, spread float64, n int) Trial {
-		_, counted := drawn(rnd, n, median, spread)
-		return Trial{Block: block, Mode: mode, Workload: "tcp_rr", Status: TrialOK, Metrics: map[string]float64{"rtt_p50": median}, Distributions: []Distribution{*Distribute("rtt", counted)}}
-	}
-	pilot, invalid, void := trial(0, "host", 1, 0.1, 9), trial(2, "host", 1, 0.1, 9), trial(1, "void", 1, 0.1, 9)
-	pilot.Pilot, invalid.Status = true, TrialInvalid
-	bare := trial(3, "netns", 1, 0.1, 9)
-	bare.Distributions = nil
-	broken := trial(4, "netns", 1, 0.1, 9)
-	broken.Distributions[0].Counts = nil
-	wide := trial(5, "netns", 2e-5, 3, 4000)
-	modes := []Mode{{ID: "host", Status: ModeMeasured}, {ID: "netns", Status: ModeMeasured}, {ID: "void", Status: ModeVoid}}
-	got := ECDFs(modes, []string{"tcp_stream", "tcp_rr"}, []Trial{
-		pilot, trial(1, "host", 2e-5, 0.1, 100), invalid, trial(3, "host", 4e-5, 0.1, 300),
-		trial(1, "netns", 2e-5, 0.1, 100), bare, broken, wide, void,
-	})
-	if len(got) != 2 || got[0].Mode != "host" || got[1].Mode != "netns" || got[1].Workload != "tcp_rr" {
-		t.Fatalf("%+v", got)
-	}
-	host, netns := got[0], got[1]
-	if host.Trials != 2 || host.Missing != 0 || host.Count() != 400 || host.Resolution != 0.0219 {
-		t.Errorf("host: %+v", host)
-	}
-	// A quarter of all is of the first trial.
-	if a, b := host.Quantile(0.2), host.Quantile(0.3); a > 2.8e-5 || b < 2.8e-5 {
-		t.Errorf("quantiles of host: %g and %g", a, b)
-	}
-	if netns.Trials != 2 || netns.Missing != 2 || netns.Count() != 4100 || netns.Resolution < wide.Distributions[0].Resolution {
-		t.Errorf("netns: %d trials, %d missing, %g, resolution %g", netns.Trials, netns.Missing, netns.Count(), netns.Resolution)
 	}
 }

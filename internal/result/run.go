@@ -1,5 +1,6 @@
-// Package result is the model of a run: what run.json and trials.ndjson hold,
-// and how the files of a run's directory are written and read back.
+// Package result is the model of a run: what run.json and trials.ndjson hold. It imports
+// nothing of ours: how the files are written and read is in store, how cells and
+// comparisons follow from trials in analysis.
 package result
 
 import "time"
@@ -15,7 +16,7 @@ const (
 type RunStatus string
 
 // The ways a run ends. A run whose controller was killed has no run.json yet;
-// Dir.Load reports it as interrupted.
+// store.Dir.Load reports it as interrupted.
 const (
 	RunComplete    RunStatus = "complete"
 	RunInterrupted RunStatus = "interrupted"
@@ -255,4 +256,23 @@ type Warning struct {
 	Code  string `json:"code"`
 	Scope string `json:"scope"`
 	Text  string `json:"text"`
+}
+
+// Total is how many trials there are, however they ended.
+func (t Tally) Total() int { return t.OK + t.Invalid + t.Failed }
+
+// Count tallies trials by how they ended.
+func Count(trials []Trial) Tally {
+	var n Tally
+	for _, t := range trials {
+		switch t.Status {
+		case TrialOK:
+			n.OK++
+		case TrialInvalid:
+			n.Invalid++
+		case TrialFailed:
+			n.Failed++
+		}
+	}
+	return n
 }

@@ -112,23 +112,3 @@ func order(name string) string {
 	}
 	return fmt.Sprintf("%t %012.8f", strict, x)
 }
-
-// searchFigures are the figures of a search and its steps, by name.
-func (t Trial) searchFigures(figures map[string]float64) {
-	for i, s := range t.Steps {
-		for name, v := range map[string]float64{"load": s.Load, "duration": s.Duration, "loss ratio": s.LossRatio, "backlog": s.Backlog} {
-			figures[fmt.Sprintf("%s of step %d", name, i+1)] = v
-		}
-	}
-	if t.Search == nil {
-		return
-	}
-	figures["seconds of the search"] = t.Search.Seconds
-	for _, g := range t.Search.Goals {
-		for name, v := range map[string]*float64{"lower bound": g.Lower, "upper bound": g.Upper, "throughput": g.Throughput, "share of lossy steps": g.LossyUpper} {
-			if v != nil {
-				figures[name+" of "+g.Metric] = *v
-			}
-		}
-	}
-}

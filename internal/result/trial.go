@@ -1,6 +1,9 @@
 package result
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // TrialStatus says how a trial ended.
 type TrialStatus string
@@ -149,3 +152,18 @@ type Series struct {
 	Interval float64   `json:"interval"`
 	Values   []float64 `json:"values"`
 }
+
+// limitedAbove is the share of its schedule that a generator may miss before the
+// rate it reached is only a lower bound.
+const limitedAbove = 0.001
+
+// Limited says whether the trial shows only that the metric is as high as this or
+// higher: the generator fell behind its schedule by more than 0.1 %, which keeps
+// every rate down, or the metric is among AtLeast.
+func (t *Trial) Limited(m Metric) bool {
+	slow := t.GeneratorLimited != nil && *t.GeneratorLimited > limitedAbove
+	return slow && m.bounded() || slices.Contains(t.AtLeast, m.Name)
+}
+
+// bounded says whether a metric is a rate, which a slow generator keeps down.
+func (m Metric) bounded() bool { return m.Better == Higher && m.Unit != "ratio" }

@@ -8,6 +8,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/facts"
 	"tare/internal/observe"
+	"tare/internal/result"
 	"tare/internal/study"
 )
 
@@ -58,11 +59,11 @@ func (r *run) missing(w observe.Window) {
 
 // The figures that the rules go by; see package observe.
 const (
-	figureSteal    = "cpu_steal"
-	figureOthers   = "others_cpu"
-	figureElapsed  = "clock_elapsed"
+	figureSteal    = result.FigureSteal
+	figureOthers   = result.FigureOthers
+	figureElapsed  = result.FigureElapsed
 	figureBaseline = "cpu_baseline"
-	figureTime     = "cpu_time" // of a trial's own time, of which figureSteal is recorded
+	figureTime     = result.FigureTime // of a trial's own time, of which figureSteal is recorded
 	figureStep     = "clock_step"
 )
 

@@ -99,7 +99,7 @@ func (r *run) bill(l *lane) {
 			l.out.Machine[at+name] = v
 		}
 		if share, known := s.Fullest(); known {
-			l.out.Machine[at+figureFullest] = share
+			l.out.Machine[at+result.FigureFullest] = share
 		}
 		if idle, err := r.baseline(kernel, l.Block); err == nil {
 			l.out.Machine[at+figureBaseline] = idle
@@ -146,13 +146,6 @@ func (l *lane) at(kernel string) string {
 		return "server_"
 	}
 	return "between_"
-}
-
-// unpaid tells in one warning of how many trials the CPU cost is unknown.
-func (r *run) unpaid() {
-	if n := len(r.unbilled); n > 0 {
-		r.warn("no_cpu_bill", "run", "of %d trials the CPU cost is unknown; the first, %s", n, r.unbilled[0])
-	}
 }
 
 // price adds the metrics of the bill: CPU seconds by what was carried, and CPUs busy

@@ -20,6 +20,7 @@ import (
 	"tare/internal/stats/ratesearch"
 	"tare/internal/study"
 	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // script is a collector of CPU time that reads what it is told to, and notes when.
@@ -125,7 +126,7 @@ func TestBaseline(t *testing.T) {
 // costing is a lane that worked 1.5 CPU s in 2 s and carried something.
 func costing(t *testing.T, kind string, client, server traffic.Report) *lane {
 	t.Helper()
-	made, err := traffic.Named(kind)
+	made, err := workloads.Named(kind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +240,7 @@ func TestNoBill(t *testing.T) {
 			c.change(l)
 			r := &run{idle: c.idle, cfg: Config{Listener: nobody{}}}
 			r.bill(l)
-			r.unpaid()
+			r.finish()
 			if _, priced := l.out.Metrics[result.CPUCost]; priced {
 				t.Errorf("metrics %v", l.out.Metrics)
 			}

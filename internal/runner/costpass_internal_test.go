@@ -1,11 +1,11 @@
 package runner
 
 import (
-	"math"
 	"slices"
 	"testing"
 	"time"
 
+	"tare/internal/analysis"
 	"tare/internal/driver"
 	"tare/internal/plan"
 	"tare/internal/result"
@@ -32,7 +32,7 @@ func halfway(before int, rate study.PassRate, speed func(mode string, block int)
 			r.trials = append(r.trials, result.Trial{Block: t.Block, Mode: t.Mode, Workload: "t", Status: status, Metrics: map[string]float64{"goodput": v}})
 		}
 	}
-	r.passing()
+	r.out.CostPass = analysis.AskedPass(s)
 	return r
 }
 
@@ -111,21 +111,6 @@ func TestChoosePassResumed(t *testing.T) {
 	}
 }
 
-// Of a run whose end is lost, the trials tell at which rate its pass was.
-func TestCostPassOfTrials(t *testing.T) {
-	s := halfway(2, study.PassAuto, steadily).cfg.Study
-	if c := CostPass(s, nil); c == nil || c.Missing != noPassYet || c.Rate != 0 {
-		t.Errorf("without trials: %+v", c)
-	}
-	if c := CostPass(s, []result.Trial{{Workload: "t"}, {Workload: study.CostPassID, Rate: 4e9}}); c == nil || c.Missing != "" || c.Rate != 4e9 || c.Asked != "auto" {
-		t.Errorf("with a trial of the pass: %+v", c)
-	}
-	s.CostPass = study.CostPass{Rate: study.NoPass}
-	if c := CostPass(s, nil); c != nil {
-		t.Errorf("nobody asked for %+v", c)
-	}
-}
-
 // Without anything to choose from there is no pass, and the run says so once.
 func TestNoPass(t *testing.T) {
 	r := halfway(2, study.PassAuto, func(string, int) (float64, result.TrialStatus) { return 0, result.TrialFailed })
@@ -137,7 +122,7 @@ func TestNoPass(t *testing.T) {
 		}
 		r.todo = slices.DeleteFunc(r.todo, func(tr plan.Trial) bool { return tr.Block == block })
 	}
-	r.passed()
+	r.finish()
 	if c := r.out.CostPass; c.Missing == "" || len(r.out.Warnings) != 1 || r.out.Warnings[0].Code != "cost_pass_missing" {
 		t.Errorf("%+v, warnings %+v", *c, r.out.Warnings)
 	}
@@ -145,33 +130,5 @@ func TestNoPass(t *testing.T) {
 	r.choosePass()
 	if want := (result.CostPass{Asked: "3Gbit/s", Kind: "tcp_stream", Rate: 3e9}); *r.out.CostPass != want {
 		t.Errorf("%+v, want %+v", *r.out.CostPass, want)
-	}
-}
-
-func TestPassRate(t *testing.T) {
-	for of, want := range map[float64]float64{
-		9.99e9: 4.99e9, 10e9: 5e9, 4.4449e9: 2.22e9, 123456: 61700, 2000: 1000, 555: 277, 2: 1, 1: 0, 0: 0, -5: 0, math.Inf(1): 0,
-	} {
-		if got := passRate(of); got != want {
-			t.Errorf("half of %g is %g, want %g", of, got, want)
-		}
-	}
-	if got := passRate(math.NaN()); got != 0 {
-		t.Errorf("half of nothing is %g", got)
-	}
-}
-
-// Trials of the pass that were ruled out do not make a run unfit to judge.
-func TestPassIsNotNoise(t *testing.T) {
-	trials := []result.Trial{{Status: result.TrialOK, Workload: "t"}}
-	for range 9 {
-		trials = append(trials, result.Trial{Status: result.TrialInvalid, Workload: study.CostPassID})
-	}
-	if why := noisy(trials, study.InvalidDefaults()); why != "" {
-		t.Error(why)
-	}
-	trials[9].Workload = "t"
-	if noisy(trials, study.InvalidDefaults()) == "" {
-		t.Error("half of the others ruled out, and still fit to judge")
 	}
 }

@@ -3,10 +3,8 @@ package runner
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
-	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/study"
 )
@@ -139,21 +137,4 @@ func withoutWeather(together [][]float64) [][]float64 {
 		}
 	}
 	return out
-}
-
-// ordinary leaves out the trials of the cost pass.
-func ordinary(trials []result.Trial) []result.Trial {
-	return slices.DeleteFunc(slices.Clone(trials), func(t result.Trial) bool { return t.Workload == study.CostPassID })
-}
-
-// noisy says why a run is not fit to judge: more of its trials were ruled out than
-// the study allows. Empty: it is fit. The cost pass, which alone runs outside of
-// turns as a rule, does not decide about the figures of the others.
-func noisy(trials []result.Trial, rules study.Invalid) string {
-	n := result.Count(ordinary(trials))
-	all := n.OK + n.Invalid
-	if !rules.Most.On() || n.Invalid == 0 || float64(n.Invalid) <= rules.Most.Of*float64(all) {
-		return ""
-	}
-	return fmt.Sprintf("%d of %d trials were ruled out, more than %s: no difference is to be believed", n.Invalid, all, percent(rules.Most.Of))
 }

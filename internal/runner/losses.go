@@ -10,6 +10,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // stackReading is a network stack of a lane's path with what its counters said before
@@ -87,7 +88,7 @@ func (l *lane) bookLosses() {
 
 // overUDP says whether a workload's traffic is datagrams.
 func overUDP(w study.Workload) bool {
-	made, err := traffic.Named(w.Kind)
+	made, err := workloads.Named(w.Kind)
 	return err == nil && made.Spec().Datagrams
 }
 

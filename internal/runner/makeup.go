@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"tare/internal/analysis"
 	"tare/internal/plan"
 	"tare/internal/report/say"
 	"tare/internal/result"
@@ -57,7 +58,7 @@ func (r *run) makeUp(ctx context.Context) error {
 	if len(todo) == 0 {
 		return nil
 	}
-	if n := result.Count(ordinary(r.trials)); r.hopeless(n, len(slices.DeleteFunc(slices.Clone(todo), plan.Trial.Costing))) {
+	if n := result.Count(analysis.Ordinary(r.trials)); r.hopeless(n, len(slices.DeleteFunc(slices.Clone(todo), plan.Trial.Costing))) {
 		return nil // and the run is noisy, which says it all
 	}
 	r.todo = append(slices.Clone(r.todo[:r.done]), todo...)
@@ -80,60 +81,4 @@ func (r *run) makeUp(ctx context.Context) error {
 func (r *run) hopeless(n result.Tally, more int) bool {
 	most := r.cfg.Study.Invalid.Most
 	return most.On() && float64(n.Invalid) > most.Of*float64(n.OK+n.Invalid+more)
-}
-
-// ruledOut tells in one warning how many trials the rules cost.
-func (r *run) ruledOut() {
-	n := result.Count(r.trials)
-	if n.Invalid == 0 {
-		return
-	}
-	sets := map[set]bool{}
-	made := 0
-	for _, t := range r.trials {
-		if t.Requeued {
-			sets[set{t.Block, t.Workload}] = true
-			made++
-		}
-	}
-	first := r.trials[slices.IndexFunc(r.trials, func(t result.Trial) bool { return t.Status == result.TrialInvalid })]
-	r.warn("invalid_trials", "run", "%d of %d trials were ruled out by rules fixed beforehand, and %d run again at the end, in %d groups; the first, %s %s in block %d: %s",
-		n.Invalid, n.OK+n.Invalid, made, len(sets), first.Mode, first.Workload, first.Block, first.Reason)
-}
-
-// busyTurns warns of what others took of the machine while modes took turns: it
-// rules nothing out, but the figures of each are not those of a quiet machine.
-func (r *run) busyTurns() {
-	rules := r.cfg.Study.Invalid
-	if !r.cfg.Ground.Local() {
-		return // the trials say nothing of the machines that they ran on
-	}
-	for _, what := range []struct {
-		figure, of string
-		most       float64
-		on         bool
-		text       string
-	}{
-		{figureSteal, figureTime, rules.Steal.Of, rules.Steal.On(), "the hypervisor took"},
-		{figureOthers, figureElapsed, rules.Others.Of, rules.Others.On(), "other programs used"},
-	} {
-		var over, all int
-		var worst float64
-		for _, t := range r.trials {
-			long := t.Machine[what.of]
-			used, known := t.Machine[what.figure]
-			if t.Turns < 2 || t.Aside() || !known || long <= 0 {
-				continue
-			}
-			all++
-			if used/long > what.most {
-				over++
-				worst = max(worst, used/long)
-			}
-		}
-		if what.on && over > 0 {
-			r.warn("busy_turns", "run", "in %d of %d trials in turns %s more than %s of a CPU, up to %s: the modes shared that, and their ratios stand; "+
-				"but the figures of each are not those of a quiet machine", over, all, what.text, percent(what.most), percent(worst))
-		}
-	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"tare/internal/plan"
 	"tare/internal/study"
-	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // Every parameter that a workload takes reaches its generator, unless the run itself
@@ -21,7 +21,7 @@ func TestParamsReachTheGenerator(t *testing.T) {
 		{Kind: study.WholeLiteral, Text: "7"}, {Kind: study.FractionLiteral, Text: "0.5"}, {Kind: study.TextLiteral, Text: "7s"},
 		{Kind: study.TextLiteral, Text: "7Mbit/s"}, {Kind: study.TruthLiteral, Text: "true"},
 	}
-	for _, w := range traffic.All() {
+	for _, w := range workloads.All() {
 		spec := w.Spec().WorkloadSpec
 		for _, key := range slices.Concat(spec.Params, spec.Optional) {
 			if slices.Contains(own, key) {

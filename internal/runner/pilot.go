@@ -12,7 +12,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/study"
-	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // A warm-up that pilots find is held within these bounds (method 1.4); pilotBatch is
@@ -100,7 +100,7 @@ func perBatch(interval float64) int {
 
 // bulk reports whether a workload is one that needs time to fill a slow path.
 func bulk(w study.Workload) bool {
-	t, err := traffic.Named(w.Kind)
+	t, err := workloads.Named(w.Kind)
 	return err == nil && t.Spec().Bulk
 }
 

@@ -9,6 +9,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // pulse is the rate of a lane's traffic while it flows, from what its ends tell.
@@ -30,7 +31,7 @@ type endPulse struct {
 func columns(s study.Study) []live.Column {
 	var all []live.Column
 	for _, w := range plan.Workloads(s) {
-		if made, err := traffic.Named(w.Kind); err == nil {
+		if made, err := workloads.Named(w.Kind); err == nil {
 			all = append(all, live.Column{Workload: w.Name(), Metric: made.Spec().Metric})
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"tare/internal/live"
 	"tare/internal/result"
 	"tare/internal/runner"
+	"tare/internal/store"
 	"tare/internal/study"
 	"tare/internal/traffic"
 )
@@ -32,7 +33,7 @@ func TestProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer claim.Release()
-	dir, err := result.Create(filepath.Join(t.TempDir(), "run"))
+	dir, err := store.Create(filepath.Join(t.TempDir(), "run"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,12 +12,14 @@ import (
 	"sync"
 	"time"
 
+	"tare/internal/analysis"
 	"tare/internal/driver"
 	"tare/internal/live"
 	"tare/internal/observe"
 	"tare/internal/observe/drops"
 	"tare/internal/plan"
 	"tare/internal/result"
+	"tare/internal/store"
 	"tare/internal/study"
 )
 
@@ -27,7 +29,7 @@ type Config struct {
 	RunID    string        // which everything the run makes carries
 	Ground   driver.Ground // what is known of its hosts
 	Drivers  driver.Registry
-	Dir      *result.Dir
+	Dir      *store.Dir
 	Listener live.Listener
 	Build    result.Build
 	Done     []result.Trial // of the run that is resumed
@@ -124,43 +126,34 @@ func (r *run) execute(ctx context.Context) error {
 	}
 	r.circumstances()
 	r.watchDrops()
-	r.passing()
+	r.out.CostPass = analysis.AskedPass(r.cfg.Study)
 	if err := r.setUp(ctx); err != nil {
 		return err
 	}
 	return r.blocks(ctx)
 }
 
-// finish turns trials into cells and counts them.
+// finish judges the run by its trials, and tells what follows to be warned of.
 func (r *run) finish() {
 	r.out.Finished = time.Now().UTC()
 	r.out.Modes = r.modes()
-	r.out.Trials = result.Count(r.trials)
-	rule := Rule(r.cfg.Study, r.trials)
-	r.out.Noisy = rule.Noisy
-	r.passed()
-	r.ruledOut()
-	r.busyTurns()
-	r.unpaid()
-	cells, warnings := result.Cells(r.out.Modes, plan.Names(r.cfg.Study), r.trials, rule)
-	r.out.Cells = cells
-	r.breakdowns()
-	r.out.ECDFs = result.ECDFs(r.out.Modes, plan.Names(r.cfg.Study), r.trials)
-	r.limitedByLinks()
-	r.saturated()
-	for _, w := range plan.Workloads(r.cfg.Study) {
-		r.compareEnds(w)
+	told := len(r.out.Warnings)
+	r.out = analysis.Evaluate(r.out, r.evidence())
+	for _, w := range r.out.Warnings[told:] {
+		r.tell(live.Warned{Warning: w})
 	}
-	r.alike()
-	r.pressed()
-	r.out.Scenarios = Scenarios(r.cfg.Study)
-	r.out.Comparisons = result.Compare(
-		result.Input{Modes: r.out.Modes, Workloads: plan.Names(r.cfg.Study), Trials: r.trials, Rule: rule}, r.out.Scenarios, Asked(r.cfg.Study))
-	agreements, disagreements := result.Agreements(r.out.Modes, Verified(r.cfg.Study), r.trials, rule)
-	r.out.Agreements = agreements
-	r.out.Losses = result.SumLosses(r.out.Modes, plan.Names(r.cfg.Study), r.trials)
-	r.out.TCPLimits = r.limitTCP()
-	for _, w := range append(warnings, disagreements...) {
-		r.warn(w.Code, w.Scope, "%s", w.Text)
+}
+
+// evidence is what the run is judged by.
+func (r *run) evidence() analysis.Evidence {
+	e := analysis.Evidence{
+		Study: r.cfg.Study, Trials: r.trials, Lab: !r.cfg.Study.Target().Given(), Elsewhere: !r.cfg.Ground.Local(), Unbilled: r.unbilled,
+		Survey: analysis.Survey{Stacks: map[string][]analysis.Stack{}, Sockets: driver.SocketSettings(), Bridged: driver.SysctlBridgeIPv4},
 	}
+	for _, s := range r.stages {
+		for _, st := range s.stacks {
+			e.Survey.Stacks[s.mode.ID] = append(e.Survey.Stacks[s.mode.ID], surveyed(st))
+		}
+	}
+	return e
 }

@@ -25,8 +25,9 @@ import (
 	"tare/internal/live"
 	"tare/internal/result"
 	"tare/internal/runner"
+	"tare/internal/store"
 	"tare/internal/study"
-	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -86,7 +87,7 @@ func weighUntil(ctx context.Context, t *testing.T, done []result.Trial, d labdri
 		t.Fatal(err)
 	}
 	defer claim.Release()
-	dir, err := result.Create(filepath.Join(t.TempDir(), "run"))
+	dir, err := store.Create(filepath.Join(t.TempDir(), "run"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -452,7 +453,7 @@ func TestEvents(t *testing.T) {
 // Every workload of the registry runs over every family and direction that its
 // parameters allow, through the runner's own mapping of parameters.
 func TestParametersReachTheTraffic(t *testing.T) {
-	for _, w := range traffic.All() {
+	for _, w := range workloads.All() {
 		spec, rates := w.Spec(), 1 // a sweep is a workload for each of its rates
 		run, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
 			load := spec.Defaults

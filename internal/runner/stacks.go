@@ -173,29 +173,6 @@ func (r *run) unprofiled() []plan.Trial {
 	return out
 }
 
-// breakdowns sums up what the stacks of all trials came to.
-func (r *run) breakdowns() {
-	r.out.Breakdowns = result.Breakdowns(r.out.Modes, plan.Names(r.cfg.Study), r.trials)
-	for i := range r.out.Breakdowns {
-		b := &r.out.Breakdowns[i]
-		if b.Samples == 0 {
-			continue
-		}
-		if b.Unknown > mostUnknown {
-			r.warn("stacks_unknown", b.Mode+" "+b.Workload, "no rule knows %s of the sampled stacks: the components beside them are too small by that", percent(b.Unknown))
-		}
-		if all := b.Samples + b.Lost; float64(b.Lost) > mostLost*float64(all) {
-			r.warn("stacks_lost", b.Mode+" "+b.Workload, "%s of the samples were lost: the machine was too busy to take them", percent(float64(b.Lost)/float64(all)))
-		}
-	}
-}
-
-// Above these shares a breakdown says that it knows less than it looks like.
-const (
-	mostUnknown = 0.15
-	mostLost    = 0.05
-)
-
 // ownOf says what is the run's own among the processes of this machine.
 func ownOf(cfg Config, pid int) observe.Own {
 	return observe.Own{PID: pid, Run: cfg.RunID, Programs: cfg.Ground.Programs()}

@@ -5,7 +5,6 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/plan"
-	"tare/internal/result"
 	"tare/internal/study"
 )
 
@@ -45,29 +44,5 @@ func TestWantsStacks(t *testing.T) {
 		if got := r.wantsStacks(&lane{Trial: tt.trial}); got != tt.want {
 			t.Errorf("%q, %+v: %t", tt.word, tt.trial, got)
 		}
-	}
-}
-
-// A breakdown that knows too little says so.
-func TestBreakdownWarns(t *testing.T) {
-	trial := func(mode string, unknown, lost int) result.Trial {
-		return result.Trial{Mode: mode, Workload: study.CostPassID, Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1e9},
-			Stacks: &result.Stacks{CPUs: 1, Busy: 100, Lost: lost, Components: map[string]int{"copy": 100 - unknown, result.Unclassified: unknown}}}
-	}
-	r := &run{cfg: Config{Listener: nobody{}, Study: study.Study{
-		Blocks: 2, CostPass: study.CostPass{Rate: 1e9, FromBlock: 1, Every: 1, Duration: 1e9}, Workloads: []study.Workload{{ID: "t", Kind: "tcp_stream"}},
-	}}}
-	r.out.Modes = []result.Mode{{ID: "good", Status: result.ModeMeasured}, {ID: "odd", Status: result.ModeMeasured}, {ID: "busy", Status: result.ModeMeasured}}
-	r.trials = []result.Trial{trial("good", 15, 5), trial("odd", 16, 0), trial("busy", 0, 20)}
-	r.breakdowns()
-	if len(r.out.Breakdowns) != 3 || r.out.Breakdowns[0].File != "stacks/good.cost_pass.folded" {
-		t.Fatalf("%+v", r.out.Breakdowns)
-	}
-	codes := map[string]string{}
-	for _, w := range r.out.Warnings {
-		codes[w.Code] = w.Scope
-	}
-	if len(codes) != 2 || codes["stacks_unknown"] != "odd cost_pass" || codes["stacks_lost"] != "busy cost_pass" {
-		t.Errorf("warnings %+v", r.out.Warnings)
 	}
 }

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"tare/internal/agent"
+	"tare/internal/analysis"
 	"tare/internal/driver"
 	"tare/internal/live"
 	"tare/internal/result"
@@ -148,14 +148,13 @@ func (r *run) setUp(ctx context.Context) error {
 // cast finds what a mode of the plan is and who builds it.
 func (r *run) cast(id string) (*stage, error) {
 	asked, _ := r.cfg.Study.ModeNamed(id)
-	s := &stage{asked: asked, control: r.cfg.Study.Control && id == study.ControlID}
 	d, m, err := r.cfg.Drivers.For(asked.Mode)
 	if err != nil {
 		return nil, err
 	}
-	m.ID, m.Title, m.Baseline = id, cmp.Or(asked.Title, m.Title), r.cfg.Study.BaselineOf(asked, m.Baseline)
-	s.driver, s.mode = d, m
-	return s, nil
+	of := analysis.ModeOf(r.cfg.Study, id, m.Title, m.Baseline)
+	m.ID, m.Title, m.Baseline = of.ID, of.Title, of.Baseline
+	return &stage{asked: asked, control: of.Control, driver: d, mode: m}, nil
 }
 
 // voidIn finds the reason for which a mode came out void in earlier trials.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"tare/internal/analysis"
 	"tare/internal/live"
 	"tare/internal/plan"
 	"tare/internal/report/say"
@@ -75,8 +76,8 @@ func (r *run) decide(n int) (stats.Stopping, stats.Halt) {
 
 // ratios are what the run waits for: those of workloads that run in every block,
 // but for what was dropped and what has no ratio, because a value is 0.
-func (r *run) ratios(last int) []result.ModeRatio {
-	in := result.Input{Modes: r.modes()}
+func (r *run) ratios(last int) []analysis.ModeRatio {
+	in := analysis.Input{Modes: r.modes()}
 	for _, w := range r.plan.Workloads {
 		if w.Every <= 1 && w.Times == 0 && w.ID != study.CostPassID {
 			in.Workloads = append(in.Workloads, w.Name())
@@ -87,7 +88,7 @@ func (r *run) ratios(last int) []result.ModeRatio {
 			in.Trials = append(in.Trials, t)
 		}
 	}
-	return slices.DeleteFunc(result.Ratios(in), func(o result.ModeRatio) bool {
+	return slices.DeleteFunc(analysis.Ratios(in), func(o analysis.ModeRatio) bool {
 		return !o.Known || r.gaveUp(o.Mode, o.Workload) || r.gaveUp(r.stage(o.Mode).mode.Baseline, o.Workload)
 	})
 }
@@ -124,7 +125,7 @@ func (r *run) stopped(n int) {
 	}
 }
 
-func unsettled(o result.ModeRatio) result.Unsettled {
+func unsettled(o analysis.ModeRatio) result.Unsettled {
 	u := result.Unsettled{Mode: o.Mode, Workload: o.Workload, Metric: o.Metric}
 	if o.Ratio.N >= 2 {
 		w := o.Ratio.HalfWidth(0.95)
@@ -169,7 +170,7 @@ func (r *run) provisional(block int) {
 	if block != provisionalAfter && !again || r.plan.Blocks <= block {
 		return
 	}
-	cells, _ := result.Cells(r.modes(), plan.Names(r.cfg.Study), r.trials, Rule(r.cfg.Study, nil))
+	cells, _ := analysis.Cells(r.modes(), plan.Names(r.cfg.Study), r.trials, analysis.RuleOf(r.cfg.Study, nil))
 	for i := range cells {
 		c := &cells[i]
 		c.Verdict, c.P, c.BlocksNeeded = "", nil, nil

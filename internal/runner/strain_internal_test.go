@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/observe/netstack"
-	"tare/internal/result"
 )
 
 // What the machines of two ends were short of is one record: of two machines what was
@@ -44,8 +43,5 @@ func TestStrainOfEnds(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})
-	}
-	if got, known := perTime(figurePressureCPU)(result.Trial{Machine: map[string]float64{figurePressureCPU: 2, figureEnds: 4, figureElapsed: 1}}); !known || got != 0.5 {
-		t.Errorf("the share is %g (known: %t), want that of the time between the readings, 0.5", got, known)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/analysis"
 	"tare/internal/driver"
 	"tare/internal/result"
 )
@@ -90,7 +91,7 @@ func rulesText(n int) string {
 
 // figureTracked is the share of a connection tracking's room that was in use after a
 // trial, in the fullest stack of its path.
-const figureTracked = "conntrack_use"
+const figureTracked = result.FigureTracked
 
 // tracked notes how full the connection tracking of the path is as a trial ends.
 // What cannot be read is left out: the loss that it would explain has other signs.
@@ -121,24 +122,12 @@ func (l *lane) tracked(ctx context.Context) {
 	l.out.Machine[figureTracked] = most
 }
 
-// endStacks are the stacks of a path that its client and its server run in: the first and
-// the last. It is false where neither is known.
-func endStacks(stacks []driver.Settings, t *result.Topology) (client, server driver.Settings, known bool) {
-	if t == nil || len(t.Nodes) == 0 {
-		return client, server, false
+// surveyed is a stack as verdicts look at it.
+func surveyed(st driver.Settings) analysis.Stack {
+	out := analysis.Stack{At: st.At, Settings: st.Sysctls}
+	for _, f := range st.Filters {
+		out.Rules += f.Rules
+		out.Docker = out.Docker || f.Docker
 	}
-	find := func(n result.Node) (driver.Settings, bool) {
-		at := n.Host
-		if n.Sandbox != "" {
-			at += "/" + n.Sandbox
-		}
-		i := slices.IndexFunc(stacks, func(s driver.Settings) bool { return s.At == at })
-		if i < 0 {
-			return driver.Settings{}, false
-		}
-		return stacks[i], true
-	}
-	client, okClient := find(t.Nodes[0])
-	server, okServer := find(t.Nodes[len(t.Nodes)-1])
-	return client, server, okClient && okServer
+	return out
 }

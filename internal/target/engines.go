@@ -50,6 +50,7 @@ func newEngines(t study.Target, o Options) driver.Target {
 		delete(absent, m.ID)
 	}
 	return driver.Target{
+		Hosts:   on.Hosts(),
 		Drivers: driver.Registry{on}, Absent: absent, Open: on.Open, Close: on.Close,
 		Makes: func(s study.Study) []string { return enginesMake(s, t, o.AllowSwarm) },
 		Begin: func(run driver.Run) (driver.Ground, error) { return enginesBegin(on, t) },

@@ -33,7 +33,7 @@ type onLab struct {
 
 func newLab() driver.Target {
 	l := &onLab{}
-	t := driver.Target{Namespaces: true, Makes: labMakes, Begin: l.begin, Close: l.close}
+	t := driver.Target{Hosts: labdriver.Hosts(), Namespaces: true, Makes: labMakes, Begin: l.begin, Close: l.close}
 	for _, r := range Drivers() {
 		t.Drivers = append(t.Drivers, labdriver.On(&l.labs, r.Driver))
 	}

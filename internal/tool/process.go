@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"tare/internal/traffic"
+	"tare/internal/traffic/thread"
 )
 
 // output is what a process left behind.
@@ -53,7 +53,7 @@ func start(cpu int, path string, args []string) (*process, error) {
 	started := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // never unlocked: a pinned thread ends here
-		err := traffic.Pin(cpu)
+		err := thread.Pin(cpu)
 		if err == nil {
 			err = cmd.Start()
 		}

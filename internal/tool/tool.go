@@ -10,6 +10,7 @@ import (
 
 	"tare/internal/study"
 	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // Tool is one external generator.
@@ -97,7 +98,7 @@ func Making(kind string) []string {
 // For finds the workload of a trial: the tool's that p names, or the built-in one.
 func For(p traffic.Params) (traffic.Workload, error) {
 	if p.Tool == "" || p.Tool == study.BuiltIn {
-		return traffic.For(p)
+		return workloads.For(p)
 	}
 	t, err := Named(p.Tool)
 	if err != nil {

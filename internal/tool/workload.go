@@ -13,6 +13,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // workload is one kind of traffic made by a tool. It is never traffic.Sliced:
@@ -30,7 +31,7 @@ const (
 
 func (w workload) Spec() traffic.Spec {
 	spec := traffic.Spec{Title: w.kind + " by " + w.tool.Name, WorkloadSpec: study.WorkloadSpec{Kind: w.kind}}
-	if built, err := traffic.Named(w.kind); err == nil {
+	if built, err := workloads.Named(w.kind); err == nil {
 		spec.WorkloadSpec = built.Spec().WorkloadSpec
 	}
 	spec.Directions = slices.Clone(w.tool.Directions)
@@ -258,7 +259,7 @@ func kept(out []byte) string {
 // for TCP. A tool's datagrams are counted over the whole trial.
 func (w workload) Metrics(p traffic.Params, client, server traffic.Report) (map[string]float64, *result.Series) {
 	if w.kind == tcpStream {
-		if built, err := traffic.Named(w.kind); err == nil {
+		if built, err := workloads.Named(w.kind); err == nil {
 			return built.Metrics(p, client, server)
 		}
 	}

@@ -24,55 +24,55 @@ const LeastProgress = 500 * time.Millisecond
 // thread with traffic ever waits for. A nil Meter shows nothing, at the cost of one
 // comparison.
 type Meter struct {
-	mu    sync.Mutex // of what follows; taken between transfers, and by who reads
-	ended Progress   // of the transfers before
-	hands []hand     // of the transfer under way, one for each that counts
+	mu     sync.Mutex // of what follows; taken between transfers, and by who reads
+	ended  Progress   // of the transfers before
+	gauges []Gauge    // of the transfer under way, one for each that counts
 }
 
-// hand is the number of one that counts.
-type hand struct {
+// Gauge is where one that counts shows its number.
+type Gauge struct {
 	count, at atomic.Int64
 }
 
-// showEvery is how old what a meter shows may be.
-const showEvery = time.Millisecond
+// ShowEvery is how old what a meter shows may be.
+const ShowEvery = time.Millisecond
 
-// begin gives n who count together a hand each, in place of those of the transfer
+// Begin gives n who count together a gauge each, in place of those of the transfer
 // before. It gives none where nobody reads.
-func (m *Meter) begin(n int) []hand {
+func (m *Meter) Begin(n int) []Gauge {
 	if m == nil || n == 0 {
 		return nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ended = m.sum()
-	m.hands = make([]hand, n)
-	return m.hands
+	m.gauges = make([]Gauge, n)
+	return m.gauges
 }
 
 // Read tells how far the trial is, and whether this end counts at all.
 func (m *Meter) Read() (p Progress, counts bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.sum(), m.hands != nil
+	return m.sum(), m.gauges != nil
 }
 
 // sum is what has ended and what is under way; of several, the longest.
 func (m *Meter) sum() Progress {
 	p := m.ended
 	var longest time.Duration
-	for i := range m.hands {
-		p.Count += m.hands[i].count.Load()
-		longest = max(longest, time.Duration(m.hands[i].at.Load()))
+	for i := range m.gauges {
+		p.Count += m.gauges[i].count.Load()
+		longest = max(longest, time.Duration(m.gauges[i].at.Load()))
 	}
 	p.Busy += longest
 	return p
 }
 
-// show sets a hand.
-func (h *hand) show(count int64, at time.Duration) {
-	h.count.Store(count)
-	h.at.Store(int64(at))
+// Set puts a reading there.
+func (g *Gauge) Set(count int64, at time.Duration) {
+	g.count.Store(count)
+	g.at.Store(int64(at))
 }
 
 // Rate is how much a second came between two readings, in the unit of Count; ok is

@@ -1,6 +1,11 @@
 package traffic
 
-import "time"
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
 
 // Report is what one end saw of a trial. Counts are over the whole trial unless
 // said otherwise; the window is the timed part behind the warm-up.
@@ -108,3 +113,46 @@ type TCP struct {
 
 // SeriesInterval is the grain of Window.Series.
 const SeriesInterval = 100 * time.Millisecond
+
+// Limits says where a sender's time went: seconds of its timed window, added up over
+// its connections (and slices). The four parts add up to Seconds.
+//
+// They are what the sender's kernel books (TCP_INFO, since Linux 4.10): a connection
+// with nothing unsent and nothing unacknowledged waits for the application; one that
+// has something is held back by the receiver's window, by its own send buffer, or by
+// neither. The last is the network: the congestion window, and with it queues, losses
+// and CPUs of the path, which a sender cannot tell apart. The kernel counts in ticks
+// (1 to 10 ms), so a single short window is rough.
+type Limits struct {
+	Seconds       float64 `json:"seconds"`
+	Application   float64 `json:"application"`
+	ReceiveWindow float64 `json:"receive_window"`
+	SendBuffer    float64 `json:"send_buffer"`
+	Network       float64 `json:"network"`
+}
+
+// Plus adds up two of them; either may be nil, which is unknown and adds nothing.
+func (l *Limits) Plus(m *Limits) *Limits {
+	switch {
+	case l == nil:
+		return m
+	case m == nil:
+		return l
+	}
+	return &Limits{
+		Seconds: l.Seconds + m.Seconds, Application: l.Application + m.Application,
+		ReceiveWindow: l.ReceiveWindow + m.ReceiveWindow, SendBuffer: l.SendBuffer + m.SendBuffer, Network: l.Network + m.Network,
+	}
+}
+
+// ThroughputMetric names the figure of a search at a loss goal: the goal in percent,
+// and whether not one step may exceed it: throughput_0, throughput_0_5,
+// throughput_1_strict.
+func ThroughputMetric(loss float64, strict bool) string {
+	percent := strconv.FormatFloat(math.Round(loss*1e8)/1e6, 'f', -1, 64)
+	name := "throughput_" + strings.ReplaceAll(percent, ".", "_")
+	if strict {
+		name += "_strict"
+	}
+	return name
+}

@@ -1,12 +1,10 @@
-// Package traffic is the built-in generator: one file a workload. Its hot loops
-// run on locked threads over plain blocking sockets, allocate nothing and book
-// what they do into memory that was set aside before.
+// Package traffic is what the rest of the program knows of traffic: what a workload is,
+// what an end of a trial is told and what it reports. The built-in workloads are in
+// traffic/tcp and traffic/udp, and listed in traffic/workloads.
 package traffic
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"time"
 
 	"tare/internal/result"
@@ -28,27 +26,6 @@ type Workload interface {
 	Metrics(p Params, client, server Report) (map[string]float64, *result.Series)
 }
 
-// Sliced is a workload whose client can be driven in turns with others, so that
-// a machine whose speed wavers treats them all alike.
-type Sliced interface {
-	Workload
-	// Open connects and warms up. The first slice comes behind it.
-	Open(ctx context.Context, p Params) (Session, error)
-}
-
-// Session is the client's part of a trial that is driven in slices. Its methods
-// are called one after the other.
-type Session interface {
-	// Slice drives the traffic for d. What falls into the first d/SliceWarmup is
-	// not counted: caches hold what another mode left there.
-	Slice(ctx context.Context, d time.Duration) error
-	// Close ends the trial and reports on all slices together.
-	Close() Report
-}
-
-// SliceWarmup is the part of a slice, as 1/SliceWarmup, that is not counted.
-const SliceWarmup = 5
-
 // Server is the listening end of one trial.
 type Server interface {
 	Port() uint16
@@ -66,35 +43,6 @@ type Spec struct {
 	MadeOf string
 	// Datagrams marks a workload over UDP: what is lost stays lost.
 	Datagrams bool
-}
-
-// All is the registry of workloads, by the fastest path of this system.
-func All() []Workload { return over(fastest()) }
-
-// Portable is the registry by the path that every system has.
-func Portable() []Workload { return over(portable{}) }
-
-func over(n network) []Workload {
-	return []Workload{tcpStream{n}, tcpRR{n}, tcpCRR{n}, udpStream{n}, udpSweep{udpStream{n}}, udpSearch{stream: udpStream{n}}, udpRR{n}}
-}
-
-// Named finds a workload by its kind.
-func Named(kind string) (Workload, error) { return named(All(), kind) }
-
-// For finds the workload of a trial.
-func For(p Params) (Workload, error) {
-	if p.Portable {
-		return named(Portable(), p.Kind)
-	}
-	return Named(p.Kind)
-}
-
-func named(all []Workload, kind string) (Workload, error) {
-	i := slices.IndexFunc(all, func(w Workload) bool { return w.Spec().Kind == kind })
-	if i < 0 {
-		return nil, fmt.Errorf("unknown workload %q", kind)
-	}
-	return all[i], nil
 }
 
 // Params is all that one end of a trial is told. Which fields a workload reads

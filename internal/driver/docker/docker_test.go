@@ -12,7 +12,7 @@ import (
 	"tare/internal/driver/labdriver"
 	"tare/internal/lab"
 	"tare/internal/study"
-	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // Tests with engines run side by side: most of what they take is waiting.
@@ -49,7 +49,7 @@ func TestLabHoldsForEngines(t *testing.T) {
 	if n := float64(after.TxBytes-before.TxBytes) / float64(after.TxPackets-before.TxPackets); n > mtu+14 {
 		t.Errorf("%.0f bytes a packet left the container, with offloads off and an MTU of %d", n, mtu)
 	}
-	w, err := traffic.Named(p.Kind)
+	w, err := workloads.Named(p.Kind)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 // Main runs a test binary that is also its own agent and the first process of its
@@ -416,7 +417,7 @@ func standOrLacking(t *testing.T, d labdriver.Driver, o labdriver.Order) *Stand 
 // Patterns are the workloads whose trials are their own: what is made of another's
 // has no traffic that a path could tell from it.
 func Patterns() []traffic.Workload {
-	return slices.DeleteFunc(traffic.All(), func(w traffic.Workload) bool { return w.Spec().MadeOf != "" })
+	return slices.DeleteFunc(workloads.All(), func(w traffic.Workload) bool { return w.Spec().MadeOf != "" })
 }
 
 // conforms runs one trial and checks its proof and its figures.

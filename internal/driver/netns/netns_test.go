@@ -8,7 +8,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/netns"
 	"tare/internal/lab"
-	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
 )
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
@@ -60,7 +60,7 @@ func stream(t *testing.T, s *drivertest.Stand) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := traffic.Named(p.Kind)
+	w, err := workloads.Named(p.Kind)
 	if err != nil {
 		t.Fatal(err)
 	}

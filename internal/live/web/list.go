@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/report/say"
-	"tare/internal/result"
+	"tare/internal/store"
 )
 
 // listed is a run in the list.
@@ -19,7 +19,7 @@ type listed struct {
 
 // list shows the runs, newest first, or those that a search finds.
 func (s Server) list(w http.ResponseWriter, r *http.Request) {
-	runs, err := result.List(s.Runs)
+	runs, err := store.List(s.Runs)
 	if err != nil {
 		s.fail(w, http.StatusInternalServerError, err.Error())
 		return
@@ -41,7 +41,7 @@ func (s Server) list(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (s Server) listed(r result.Summary) listed {
+func (s Server) listed(r store.Summary) listed {
 	l := listed{
 		Name: s.name(r), Link: s.link("run", pathEscape(s.name(r))), Status: short(string(r.Status)), Profile: short(r.Profile), Modes: short(strings.Join(r.Modes, ", ")),
 		Problem: short(r.Problem), Trials: r.Trials, UnderWay: r.Problem == "" && underWay(r.Path), Started: "unknown",
@@ -59,7 +59,7 @@ func (s Server) listed(r result.Summary) listed {
 func short(s string) string { return say.Cut(say.Clean(s), 400) }
 
 // matches is whether all words of a search are somewhere in what is told of a run.
-func matches(query string, l listed, r result.Summary) bool {
+func matches(query string, l listed, r store.Summary) bool {
 	text := strings.ToLower(strings.Join([]string{l.Name, r.ID, l.Started, l.Status, l.Profile, l.Modes}, " "))
 	return !slices.ContainsFunc(strings.Fields(strings.ToLower(query)), func(word string) bool { return !strings.Contains(text, word) })
 }

@@ -12,11 +12,12 @@ import (
 	"tare/internal/report"
 	"tare/internal/report/say"
 	"tare/internal/result"
+	"tare/internal/store"
 )
 
 // underWay is whether a run is writing in its directory now. One that was killed has no
 // run.json either, but nobody holds its trials.
-func underWay(dir string) bool { return result.Held(dir) }
+func underWay(dir string) bool { return store.Held(dir) }
 
 // watched is a run under way: the matrix so far.
 type watched struct {
@@ -33,7 +34,7 @@ type watchedRow struct {
 }
 
 // watch shows a run under way. The page asks for events and shows what they bring.
-func (s Server) watch(w http.ResponseWriter, found result.Summary, in report.Input) {
+func (s Server) watch(w http.ResponseWriter, found store.Summary, in report.Input) {
 	s.page(w, func(b *bytes.Buffer) error {
 		return render(b, "watch", struct {
 			frame
@@ -158,7 +159,7 @@ func (s Server) events(w http.ResponseWriter, r *http.Request) {
 
 // sizeOf is how much of trials there is, 0 where there is none.
 func sizeOf(dir string) int64 {
-	info, err := os.Stat(filepath.Join(dir, result.TrialsFile))
+	info, err := os.Stat(filepath.Join(dir, store.TrialsFile))
 	if err != nil {
 		return 0
 	}

@@ -16,6 +16,7 @@ import (
 
 	"tare/internal/report"
 	"tare/internal/result"
+	"tare/internal/store"
 )
 
 // Server is what the pages are made of.
@@ -103,20 +104,20 @@ func (s Server) link(parts ...string) string {
 
 // find looks a run up by its path below the directory of runs. Only what a list of them
 // shows can be had, whatever the path says.
-func (s Server) find(name string) (result.Summary, error) {
-	runs, err := result.List(s.Runs)
+func (s Server) find(name string) (store.Summary, error) {
+	runs, err := store.List(s.Runs)
 	if err != nil {
-		return result.Summary{}, fmt.Errorf("list the runs: %w", err)
+		return store.Summary{}, fmt.Errorf("list the runs: %w", err)
 	}
-	i := slices.IndexFunc(runs, func(r result.Summary) bool { return s.name(r) == name })
+	i := slices.IndexFunc(runs, func(r store.Summary) bool { return s.name(r) == name })
 	if i < 0 {
-		return result.Summary{}, fs.ErrNotExist
+		return store.Summary{}, fs.ErrNotExist
 	}
 	return runs[i], nil
 }
 
 // name is a run's path below the directory of runs, with slashes; "." is that itself.
-func (s Server) name(r result.Summary) string {
+func (s Server) name(r store.Summary) string {
 	rel, err := filepath.Rel(s.Runs, r.Path)
 	if err != nil {
 		return filepath.ToSlash(r.Path)
@@ -151,7 +152,7 @@ func (s Server) run(w http.ResponseWriter, r *http.Request) {
 }
 
 // wanted finds a run, or answers that there is none.
-func (s Server) wanted(w http.ResponseWriter, name string) (result.Summary, bool) {
+func (s Server) wanted(w http.ResponseWriter, name string) (store.Summary, bool) {
 	found, err := s.find(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

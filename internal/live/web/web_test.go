@@ -15,16 +15,18 @@ import (
 	"testing"
 	"time"
 
+	"tare/internal/analysis"
 	"tare/internal/report"
 	"tare/internal/result"
+	"tare/internal/store"
 )
 
 // site is a server over a directory with a run, a run under way and one that cannot be
 // read.
-func site(t *testing.T, token string) (Server, *result.Dir) {
+func site(t *testing.T, token string) (Server, *store.Dir) {
 	t.Helper()
 	top := t.TempDir()
-	done, err := result.Create(filepath.Join(top, "a b", "done"))
+	done, err := store.Create(filepath.Join(top, "a b", "done"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,10 +35,10 @@ func site(t *testing.T, token string) (Server, *result.Dir) {
 		t.Fatal(err)
 	}
 	bad := filepath.Join(top, "bad")
-	if err := errors.Join(os.Mkdir(bad, 0o700), os.WriteFile(filepath.Join(bad, result.RunFile), []byte(`{"schema":"tare.run/9"}`), 0o600)); err != nil {
+	if err := errors.Join(os.Mkdir(bad, 0o700), os.WriteFile(filepath.Join(bad, store.RunFile), []byte(`{"schema":"tare.run/9"}`), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	now, err := result.Create(filepath.Join(top, "now"))
+	now, err := store.Create(filepath.Join(top, "now"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,14 +46,14 @@ func site(t *testing.T, token string) (Server, *result.Dir) {
 	append1(t, now, 1, 9e9)
 	return Server{Runs: top, Token: token, Hosts: []string{"bench.example"}, Every: 50 * time.Millisecond,
 		Load: func(dir string) (report.Input, error) {
-			d, err := result.Open(dir)
+			d, err := store.Open(dir)
 			if err != nil {
 				return report.Input{}, err
 			}
 			defer d.Close()
 			run, trials, err := d.Load()
 			if run.Cells == nil {
-				run.Cells, _ = result.Cells(run.Modes, []string{"tcp_stream"}, trials, result.Rule{Margin: 0.05})
+				run.Cells, _ = analysis.Cells(run.Modes, []string{"tcp_stream"}, trials, analysis.Rule{Margin: 0.05})
 			}
 			return report.Input{Run: run, Trials: trials}, err
 		},
@@ -64,7 +66,7 @@ func site(t *testing.T, token string) (Server, *result.Dir) {
 	}, now
 }
 
-func append1(t *testing.T, d *result.Dir, seq int, goodput float64) {
+func append1(t *testing.T, d *store.Dir, seq int, goodput float64) {
 	t.Helper()
 	if err := d.Append(result.Trial{Schema: result.TrialSchema, Seq: seq, Block: seq, Mode: "host", Workload: "tcp_stream", Attempt: 1,
 		Status: result.TrialOK, Metrics: map[string]float64{"goodput": goodput}}); err != nil {
@@ -270,7 +272,7 @@ func TestRemovedInBetween(t *testing.T) {
 func TestHostileList(t *testing.T) {
 	s, _ := site(t, "")
 	evil := "<script>alert(1)</script>\x1b[31m\u202e\u2066" + strings.Repeat("x", 10000)
-	d, err := result.Create(filepath.Join(s.Runs, "a?b#c%25<i>\"'\nd"))
+	d, err := store.Create(filepath.Join(s.Runs, "a?b#c%25<i>\"'\nd"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,81 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+
+	"tare/internal/result"
+)
+
+// Verified names a workload and the second tool that it was weighed with.
+type Verified struct{ Workload, Twin, Tool string }
+
+// Agreements compares, for each measured mode that has a baseline, its costs by
+// both tools, in the main metric of the workload. It warns with tools_disagree of
+// each that differs.
+func Agreements(modes []result.Mode, verified []Verified, trials []result.Trial, rule Rule) ([]result.Agreement, []result.Warning) {
+	var names []string
+	for _, v := range verified {
+		names = append(names, v.Workload, v.Twin)
+	}
+	tab := tabulate(modes, names, trials)
+	var out []result.Agreement
+	var warnings []result.Warning
+	for _, v := range verified {
+		for _, m := range modes {
+			if m.Status != result.ModeMeasured || m.Baseline == "" {
+				continue
+			}
+			for _, metric := range result.Metrics() {
+				own, second := tab.costs(m, v.Workload, metric.Name), tab.costs(m, v.Twin, metric.Name)
+				if !metric.Primary || len(own) == 0 && len(second) == 0 {
+					continue
+				}
+				a := result.Agreement{Workload: v.Workload, Twin: v.Twin, Tool: v.Tool, Mode: m.ID, Metric: metric.Name, Agree: result.AgreeCannotTell}
+				judgeAgreement(&a, own, second, rule)
+				out = append(out, a)
+				if a.Agree == result.AgreeNo {
+					warnings = append(warnings, toolsDisagree(a))
+				}
+			}
+		}
+	}
+	return out, warnings
+}
+
+// costs are the ratios of a mode to its baseline, block by block.
+func (t table) costs(m result.Mode, workload, metric string) []reading {
+	var out []reading
+	for _, r := range ratios(t.values(m.ID, workload, metric), t.values(m.Baseline, workload, metric)) {
+		if r.value > 0 && finite(r.value) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func judgeAgreement(a *result.Agreement, own, second []reading, rule Rule) {
+	l, ok := compare(own, second, PairBlocks)
+	if !ok {
+		return
+	}
+	a.N, a.Ratio = l.N, known(l.Ratio())
+	lo, hi, ok := l.Interval(0.95)
+	if !ok || !finite(lo) || !finite(hi) {
+		return
+	}
+	a.RatioCI = &result.Interval{lo, hi}
+	switch {
+	case rule.Noisy != "":
+	case lo >= 1/(1+rule.Margin) && hi <= 1+rule.Margin:
+		a.Agree = result.AgreeYes
+	case (lo > 1 || hi < 1) && math.Abs(l.Mean) > math.Log1p(rule.Margin):
+		a.Agree = result.AgreeNo
+	}
+}
+
+func toolsDisagree(a result.Agreement) result.Warning {
+	return result.Warning{Code: "tools_disagree", Scope: scope(a.Mode, a.Workload, a.Metric), Text: fmt.Sprintf(
+		"the two tools disagree: the ratio to the baseline is %.3g times that by %s; one of them measures "+
+			"a limit of its own, so compare settings and CPU before believing either", *a.Ratio, a.Tool)}
+}

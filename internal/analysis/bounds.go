@@ -1,0 +1,73 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+
+	"tare/internal/result"
+)
+
+// limited says whether a trial that counts shows only a lower bound of a metric.
+func (t table) limited(mode, workload string, m result.Metric) bool {
+	return slices.ContainsFunc(t.trials(mode, workload), func(tr *result.Trial) bool { return tr.Limited(m) })
+}
+
+// boundVerdict takes back what a lower bound does not show, of a comparison of more than two
+// values or with a ratio that was expected. If the ratio may only be higher than
+// measured, a verdict that it is high stands; if it may only be lower, one that it is
+// low. More blocks would not tell more.
+func boundVerdict(c *result.Cell, mayRise, mayFall bool) {
+	high, low := result.Better, result.Worse
+	if c.Better == result.Lower {
+		high, low = result.Worse, result.Better
+	}
+	if c.Verdict == "" || !mayRise && !mayFall || !mayFall && c.Verdict == high || !mayRise && c.Verdict == low {
+		return
+	}
+	c.Verdict, c.BlocksNeeded = result.CannotTell, nil
+}
+
+// levelVerdict takes back what a lower bound does not show, of two values that one and the
+// same sender reached. That they are alike may be the sender's limit and not theirs.
+// That they differ is not: the sender reached more on the other path, so what holds it
+// down here is this path's work, done in its calls or on its CPU, and a sender with
+// less work of its own would show the difference larger, not smaller.
+func levelVerdict(c *result.Cell, limited bool) {
+	if limited && (c.Verdict == result.Same || c.Verdict == result.Small || c.Verdict == result.CannotTell) {
+		c.Verdict, c.BlocksNeeded = result.CannotTell, nil
+	}
+}
+
+// noted turns the notes of the trials that count into warnings, one for each code,
+// mode and workload, with the text of the first.
+func (t table) noted(in Input) []result.Warning {
+	var out []result.Warning
+	for _, w := range in.Workloads {
+		for _, m := range in.Modes {
+			trials := t.trials(m.ID, w)
+			var codes []string
+			first, n := map[string]string{}, map[string]int{}
+			for _, trial := range trials {
+				var seen []string
+				for _, note := range trial.Notes {
+					if _, known := first[note.Code]; !known {
+						first[note.Code] = note.Text
+						codes = append(codes, note.Code)
+					}
+					if !slices.Contains(seen, note.Code) {
+						seen = append(seen, note.Code)
+						n[note.Code]++
+					}
+				}
+			}
+			for _, code := range codes {
+				text := first[code]
+				if len(trials) > 1 {
+					text = fmt.Sprintf("%s (the first of %d among %d trials)", text, n[code], len(trials))
+				}
+				out = append(out, result.Warning{Code: code, Scope: scope(m.ID, w), Text: text})
+			}
+		}
+	}
+	return out
+}

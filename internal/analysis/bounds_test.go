@@ -1,0 +1,115 @@
+package analysis
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/result"
+)
+
+// limit says of trials that the generator missed a share of its schedule.
+func limit(share float64, trials []result.Trial) []result.Trial {
+	for i := range trials {
+		trials[i].GeneratorLimited = &share
+	}
+	return trials
+}
+
+// A rate that the generator limited is a lower bound: that it is like another is not
+// shown, that the same sender reached more on the other path is.
+func TestAtLeast(t *testing.T) {
+	low, high := []float64{80, 81, 80}, []float64{125, 125, 124}
+	for name, tt := range map[string]struct {
+		mode, base  []result.Trial
+		atLeast     bool
+		baseAtLeast bool
+		want        result.Verdict
+	}{
+		"none":                     {rows("veth", "goodput", low...), rows("host", "goodput", 100, 101, 99), false, false, result.Worse},
+		"a few sends missed":       {limit(0.0005, rows("veth", "goodput", low...)), limit(0, rows("host", "goodput", 100, 101, 99)), false, false, result.Worse},
+		"the mode, lower":          {limit(0.01, rows("veth", "goodput", low...)), rows("host", "goodput", 100, 101, 99), true, false, result.Worse},
+		"the mode, higher":         {limit(0.01, rows("veth", "goodput", high...)), rows("host", "goodput", 100, 101, 99), true, false, result.Better},
+		"the baseline, lower":      {rows("veth", "goodput", low...), limit(0.01, rows("host", "goodput", 100, 101, 99)), false, true, result.Worse},
+		"the baseline, higher":     {rows("veth", "goodput", high...), limit(0.01, rows("host", "goodput", 100, 101, 99)), false, true, result.Better},
+		"both, the mode lower":     {limit(0.01, rows("veth", "goodput", low...)), limit(0.01, rows("host", "goodput", 100, 101, 99)), true, true, result.Worse},
+		"both, too noisy to tell":  {limit(0.01, rows("veth", "goodput", 50, 130, 90)), limit(0.01, rows("host", "goodput", 100, 101, 99)), true, true, result.CannotTell},
+		"both, and they look same": {limit(0.01, rows("veth", "goodput", 100, 101, 99)), limit(0.01, rows("host", "goodput", 100, 101, 99)), true, true, result.CannotTell},
+		"what is no rate":          {limit(0.01, rows("veth", "rtt_p50", high...)), rows("host", "rtt_p50", 100, 101, 99), false, false, result.Worse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cells, _ := Cells(hostAnd, []string{"stream"}, join(tt.mode, tt.base), Rule{Margin: 0.05})
+			if len(cells) != 2 {
+				t.Fatalf("cells %+v", cells)
+			}
+			if base, c := cells[0], cells[1]; base.AtLeast != tt.baseAtLeast || c.AtLeast != tt.atLeast || c.Verdict != tt.want {
+				t.Errorf("baseline at least: %t; mode at least: %t, verdict %s; want %+v", base.AtLeast, c.AtLeast, c.Verdict, tt)
+			}
+			if c := cells[1]; c.Verdict == result.CannotTell && c.BlocksNeeded != nil {
+				t.Errorf("%d more blocks would not tell more", *c.BlocksNeeded)
+			}
+		})
+	}
+}
+
+// Notes of trials become one warning for each code, mode and workload.
+func TestNotes(t *testing.T) {
+	trials := join(rows("host", "goodput", 100, 101, 99), rows("veth", "goodput", 99, 100, 101))
+	trials[1].Notes = []result.Note{{Code: "buffer_full", Text: "it was full"}, {Code: "slow", Text: "it was slow"}, {Code: "slow", Text: "very slow"}}
+	trials[2].Notes = []result.Note{{Code: "slow", Text: "slower"}}
+	failed := row(1, "veth", "goodput", 1)
+	failed.Status, failed.Notes = result.TrialFailed, []result.Note{{Code: "slow", Text: "of no account"}}
+	_, got := Cells(hostAnd, []string{"stream"}, append(trials, failed), Rule{Margin: 0.05})
+	want := []result.Warning{
+		{Code: "buffer_full", Scope: "host stream", Text: "it was full (the first of 1 among 3 trials)"},
+		{Code: "slow", Scope: "host stream", Text: "it was slow (the first of 2 among 3 trials)"},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestAgreements(t *testing.T) {
+	base := []float64{100, 110, 90, 100}
+	second := func(trials []result.Trial) []result.Trial {
+		for i := range trials {
+			trials[i].Workload = "stream.iperf3"
+		}
+		return trials
+	}
+	// Both baselines waver alike: what is compared is the cost.
+	common := join(rows("host", "goodput", base...), second(rows("host", "goodput", 50, 55, 45, 50)), rows("veth", "goodput", 80, 88, 72, 80.1))
+	verified := []Verified{{"stream", "stream.iperf3", "iperf3"}}
+	for name, tt := range map[string]struct {
+		twin     []float64
+		want     result.Agree
+		n        int
+		warnings int
+	}{
+		"they agree":       {[]float64{40, 44, 36, 40.2}, result.AgreeYes, 4, 0},
+		"they do not":      {[]float64{30, 33, 27, 30.1}, result.AgreeNo, 4, 1},
+		"too far apart":    {[]float64{20, 60, 33, 45}, result.AgreeCannotTell, 4, 0},
+		"one block only":   {[]float64{40}, result.AgreeCannotTell, 1, 0},
+		"the tool failed":  {nil, result.AgreeCannotTell, 0, 0},
+		"small difference": {[]float64{39, 42.9, 35.1, 39}, result.AgreeYes, 4, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, warnings := Agreements(hostAnd, verified, join(common, second(rows("veth", "goodput", tt.twin...))), Rule{Margin: 0.05})
+			if len(got) != 1 {
+				t.Fatalf("agreements %+v", got)
+			}
+			a := got[0]
+			if a.Agree != tt.want || a.N != tt.n || a.Mode != "veth" || a.Metric != "goodput" || a.Tool != "iperf3" || len(warnings) != tt.warnings {
+				t.Errorf("%+v, warnings %v; want %+v", a, warnings, tt)
+			}
+			for _, w := range warnings {
+				if w.Code != "tools_disagree" || w.Scope != "veth stream goodput" {
+					t.Errorf("warning %+v", w)
+				}
+			}
+		})
+	}
+	if got, _ := Agreements(hostAnd, nil, common, Rule{Margin: 0.05}); got != nil {
+		t.Errorf("nothing was verified: %+v", got)
+	}
+}

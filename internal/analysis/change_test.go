@@ -1,0 +1,135 @@
+package analysis
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/result"
+)
+
+// taken is a run of these trials.
+func taken(trials []result.Trial, modes ...result.Mode) Taken {
+	if modes == nil {
+		modes = []result.Mode{{ID: "host", Status: result.ModeMeasured}, {ID: "bridge", Status: result.ModeMeasured, Baseline: "host"}, {ID: "overlay", Status: result.ModeMeasured, Baseline: "host"}}
+	}
+	cells, _ := Cells(modes, []string{"stream"}, trials, Rule{Margin: 0.05})
+	return Taken{result.Run{ID: "x", Started: time.Unix(0, 0).UTC(), Status: result.RunComplete, Modes: modes, Cells: cells}, trials}
+}
+
+func earlier() []result.Trial {
+	return join(
+		rows("host", "goodput", 1000, 1010, 990, 1000, 1000),
+		rows("bridge", "goodput", 800, 806, 794, 800, 802),
+		rows("overlay", "goodput", 500, 506, 494, 500, 501))
+}
+
+// Whatever the machine did to all modes alike is no change of a mode; what one mode lost
+// beside the baseline is.
+func TestAcrossComparesCosts(t *testing.T) {
+	later := join(
+		rows("host", "goodput", 500, 505, 495, 500, 500), // half as fast a machine
+		rows("bridge", "goodput", 400, 403, 397, 400, 401),
+		rows("overlay", "goodput", 200, 202, 198, 200, 201)) // 0.4 of the host, where it was 0.5
+	c := Across(taken(earlier()), taken(later), nil, 0.05)
+	got := map[string]result.Verdict{}
+	for _, x := range c.Cells {
+		got[x.Mode] = x.Verdict
+		if x.Own != (x.Mode == "host") {
+			t.Errorf("%s: own is %t", x.Mode, x.Own)
+		}
+	}
+	if diff := cmp.Diff(map[string]result.Verdict{"host": result.Worse, "bridge": result.Same, "overlay": result.Worse}, got); diff != "" {
+		t.Errorf("verdicts (-want +got):\n%s", diff)
+	}
+	overlay := c.Cells[2]
+	if math.Abs(*overlay.Ratio-0.8) > 0.005 || math.Abs(*overlay.Before-0.5) > 0.005 || math.Abs(*overlay.After-0.4) > 0.005 {
+		t.Errorf("overlay went from %.3f to %.3f, %.3f times; want 0.5, 0.4, 0.8", *overlay.Before, *overlay.After, *overlay.Ratio)
+	}
+	// Welch's interval of the difference of the two mean log ratios, by hand.
+	b := stderr([]float64{500. / 1000, 506. / 1010, 494. / 990, 500. / 1000, 501. / 1000})
+	a := stderr([]float64{200. / 500, 202. / 505, 198. / 495, 200. / 500, 201. / 500})
+	if want := math.Hypot(a, b); math.Abs(math.Log(overlay.RatioCI[1]/(*overlay.Ratio))/want-2.5) > 0.5 { // t with 4 to 8 degrees of freedom: 2.3 to 2.8
+		t.Errorf("interval %v is not 2 to 3 standard errors (%.5f) wide", *overlay.RatioCI, want)
+	}
+}
+
+// stderr is the standard error of the mean of the logarithms.
+func stderr(xs []float64) float64 {
+	var mean, ss float64
+	for _, x := range xs {
+		mean += math.Log(x) / float64(len(xs))
+	}
+	for _, x := range xs {
+		ss += (math.Log(x) - mean) * (math.Log(x) - mean)
+	}
+	return math.Sqrt(ss / float64(len(xs)-1) / float64(len(xs)))
+}
+
+func TestAcrossLeavesOut(t *testing.T) {
+	plain := taken(earlier())
+	noisy := taken(earlier())
+	noisy.Run.Noisy = "31 % of its trials were ruled out"
+	other := taken(earlier(), result.Mode{ID: "host", Status: result.ModeMeasured}, result.Mode{ID: "bridge", Status: result.ModeMeasured, Baseline: "host"},
+		result.Mode{ID: "overlay", Status: result.ModeMeasured, Baseline: "bridge"})
+	broken := taken(earlier(), result.Mode{ID: "host", Status: result.ModeMeasured}, result.Mode{ID: "bridge", Status: result.ModeVoid, Reason: "went round", Baseline: "host"})
+	bounded := earlier()
+	for i := range bounded {
+		if bounded[i].Mode == "bridge" {
+			bounded[i].AtLeast = []string{"goodput"}
+			bounded[i].Metrics["goodput"] *= 0.5
+		}
+	}
+	for _, c := range []struct {
+		name          string
+		before, after Taken
+		refused       []result.Refusal
+		want          string // mode verdict, ...
+		modes         string // of which something else became
+	}{
+		{"nothing", plain, plain, nil, "host same, bridge same, overlay same", ""},
+		{"a workload", plain, plain, []result.Refusal{{Workload: "stream"}}, "", ""},
+		{"a mode", plain, plain, []result.Refusal{{Mode: "bridge"}}, "host same, overlay same", ""},
+		{"the baseline, and so all beside it", plain, plain, []result.Refusal{{Mode: "host"}}, "", ""},
+		{"everything", plain, plain, []result.Refusal{{}}, "", ""},
+		{"verdicts of a noisy run", plain, noisy, nil, "host cannot_tell, bridge cannot_tell, overlay cannot_tell", ""},
+		{"a mode with another baseline", plain, other, nil, "host same, bridge same", ""},
+		{"modes that are lost", plain, broken, nil, "host same", "bridge measured void, overlay measured "},
+		{"what a lower bound does not bear", plain, taken(bounded), nil, "host same, bridge cannot_tell, overlay same", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := Across(c.before, c.after, c.refused, 0.05)
+			var cells, modes []string
+			for _, x := range got.Cells {
+				cells = append(cells, x.Mode+" "+string(x.Verdict))
+			}
+			for _, m := range got.Modes {
+				modes = append(modes, strings.Join([]string{m.Mode, string(m.Before), string(m.After)}, " "))
+				if !m.Lost() {
+					t.Errorf("%s is not lost", m.Mode)
+				}
+			}
+			if s := strings.Join(cells, ", "); s != c.want {
+				t.Errorf("cells: %s; want %s", s, c.want)
+			}
+			if s := strings.Join(modes, ", "); s != c.modes {
+				t.Errorf("modes: %s; want %s", s, c.modes)
+			}
+		})
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	before := result.Run{Tare: result.Build{Version: "1"}, Hosts: []result.Host{{Name: "a", Facts: []result.Fact{{Name: "kernel", Value: "6.1"}, {Name: "load_average", Value: "0.1"}, {Name: "cpus", Value: "2"}}}},
+		Modes: []result.Mode{{ID: "docker/bridge", Facts: []result.Fact{{Name: "engine", Value: "20.10"}, {Name: "made", Value: "3 times"}}}}}
+	after := result.Run{Tare: result.Build{Version: "2"}, Hosts: []result.Host{{Name: "a", Facts: []result.Fact{{Name: "kernel", Value: "6.18"}, {Name: "load_average", Value: "0.9"}, {Name: "cpus", Value: "2"}, {Name: "numa", Value: "1"}}}, {Name: "b"}},
+		Modes: []result.Mode{{ID: "docker/bridge", Facts: []result.Fact{{Name: "engine", Value: "28"}, {Name: "made", Value: "5 times"}}}}}
+	want := []result.Difference{{Scope: "tare", Name: "version", Before: "1", After: "2"}, {Scope: "host a", Name: "kernel", Before: "6.1", After: "6.18"}, {Scope: "host a", Name: "numa", Before: "", After: "1"}, {Scope: "host b", Name: "", Before: "", After: "there"},
+		{Scope: "mode docker/bridge", Name: "engine", Before: "20.10", After: "28"}}
+	if diff := cmp.Diff(want, Environment(before, after)); diff != "" {
+		t.Errorf("differences (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,230 @@
+package analysis
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"tare/internal/result"
+	"tare/internal/store"
+)
+
+var studyB = []result.Scenario{
+	{ID: "A", Mode: "host", Workload: "stream"},
+	{ID: "B", Mode: "bridge", Workload: "stream"},
+	{ID: "D", Mode: "overlay", Workload: "stream"},
+	{ID: "E", Mode: "bridge", Workload: "segments"},
+	{ID: "F", Mode: "overlay", Workload: "segments"},
+}
+
+var modesB = []result.Mode{
+	{ID: "host", Status: result.ModeMeasured},
+	{ID: "bridge", Status: result.ModeMeasured, Baseline: "host"},
+	{ID: "overlay", Status: result.ModeMeasured, Baseline: "host"},
+	{ID: "encrypted", Status: result.ModeUnsupported, Reason: "the kernel has no ESP", Baseline: "host"},
+}
+
+// of gives trials another workload.
+func of(workload string, trials []result.Trial) []result.Trial {
+	for i := range trials {
+		trials[i].Workload = workload
+	}
+	return trials
+}
+
+var trialsB = join(
+	rows("host", "goodput", 7000, 7100, 6900, 7000, 7000),
+	rows("bridge", "goodput", 1600, 1610, 1590, 1600, 1600),
+	rows("overlay", "goodput", 660, 664, 656, 660, 660),
+	of("segments", join(
+		rows("bridge", "goodput", 236, 237, 235, 236, 236),
+		rows("overlay", "goodput", 98, 99, 97, 98, 98),
+	)),
+)
+
+type briefly struct {
+	ID, A, B, Reason, Metric string
+	N, Missing               int
+	Ratio                    float64 // NaN: none
+	Verdict                  result.Verdict
+}
+
+func shortly(cs []result.Comparison) []briefly {
+	var out []briefly
+	for _, c := range cs {
+		b := briefly{c.ID, scope(c.A.ID, c.A.Mode, c.A.Workload), scope(c.B.ID, c.B.Mode, c.B.Workload), c.Reason, c.Metric, c.N, c.Missing, math.NaN(), c.Verdict}
+		if c.Ratio != nil {
+			b.Ratio = *c.Ratio
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+func TestCompare(t *testing.T) {
+	none := math.NaN()
+	both := []string{"stream", "segments"}
+	for _, c := range []struct {
+		name   string
+		asked  []Asked
+		trials []result.Trial
+		want   []briefly
+	}{
+		{"scenarios", []Asked{{"D/B", "", []string{"D"}, []string{"B"}, 0}, {"F/E", "", []string{"F"}, []string{"E"}, 0}, {"A/D", "", []string{"A"}, []string{"D"}, 0}}, trialsB, []briefly{
+			{"D/B", "D overlay stream", "B bridge stream", "", "goodput", 5, 0, 0.4125, result.Worse},
+			{"F/E", "F overlay segments", "E bridge segments", "", "goodput", 5, 0, 0.4152, result.Worse},
+			{"A/D", "A host stream", "D overlay stream", "", "goodput", 5, 0, 10.606, result.Better},
+		}},
+		{"two workloads of one mode", []Asked{{"E/B", "", []string{"E"}, []string{"B"}, 0}}, trialsB, []briefly{
+			{"E/B", "E bridge segments", "B bridge stream", "", "goodput", 5, 0, 0.1475, result.Worse},
+		}},
+		{"modes, in every workload", []Asked{{"x", "", []string{"overlay"}, []string{"bridge"}, 0}}, trialsB, []briefly{
+			{"x", "overlay overlay stream", "bridge bridge stream", "", "goodput", 5, 0, 0.4125, result.Worse},
+			{"x", "overlay overlay segments", "bridge bridge segments", "", "goodput", 5, 0, 0.4152, result.Worse},
+		}},
+		{"a mode beside a scenario", []Asked{{"x", "", []string{"overlay"}, []string{"E"}, 0}, {"y", "", []string{"E"}, []string{"overlay"}, 0}}, trialsB, []briefly{
+			{"x", "overlay overlay segments", "E bridge segments", "", "goodput", 5, 0, 0.4152, result.Worse},
+			{"y", "E bridge segments", "overlay overlay segments", "", "goodput", 5, 0, 2.4085, result.Better},
+		}},
+		{"unsupported, on either side", []Asked{{"x", "", []string{"encrypted"}, []string{"bridge"}, 0}, {"y", "", []string{"D"}, []string{"encrypted"}, 0}}, trialsB, []briefly{
+			{"x", "encrypted encrypted ", "bridge bridge ", "encrypted is unsupported: the kernel has no ESP", "", 0, 0, none, ""},
+			{"y", "D overlay stream", "encrypted encrypted stream", "encrypted is unsupported: the kernel has no ESP", "", 0, 0, none, ""},
+		}},
+		{"not in the run", []Asked{{"x", "", []string{"Z"}, []string{"bridge"}, 0}}, trialsB, []briefly{
+			{"x", "Z Z ", "bridge bridge ", "Z is not among the modes of the run", "", 0, 0, none, ""},
+		}},
+		{"no trial of one workload", []Asked{{"x", "", []string{"overlay"}, []string{"host"}, 0}}, trialsB, []briefly{
+			{"x", "overlay overlay stream", "host host stream", "", "goodput", 5, 0, 0.09429, result.Worse},
+			{"x", "overlay overlay segments", "host host segments", "host has no ok trial of segments", "", 0, 0, none, ""},
+		}},
+		{"missing blocks", []Asked{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, append(rows("bridge", "goodput", 10, 10, 10, 10), row(2, "overlay", "goodput", 4), row(3, "overlay", "goodput", 4.02),
+			row(4, "overlay", "goodput", 4), row(9, "overlay", "goodput", 1)), []briefly{
+			{"D/B", "D overlay stream", "B bridge stream", "", "goodput", 3, 2, 0.4007, result.Worse},
+		}},
+		{"no block has both", []Asked{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, []result.Trial{row(1, "bridge", "goodput", 1), row(2, "overlay", "goodput", 1)}, []briefly{
+			{"D/B", "D overlay stream", "B bridge stream", "", "goodput", 0, 2, none, result.CannotTell},
+		}},
+		{"a zero leaves no ratio", []Asked{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, join(rows("bridge", "retransmits", 0, 1, 2), rows("overlay", "retransmits", 5, 5, 5)), []briefly{
+			{"D/B", "D overlay stream", "B bridge stream", "", "retransmits", 3, 0, none, result.CannotTell},
+		}},
+		{"nothing in common", []Asked{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, join(rows("bridge", "goodput", 1, 1, 1), rows("overlay", "rtt_p50", 5, 5, 5)), []briefly{
+			{"D/B", "D overlay stream", "B bridge stream", "the two have no metric in common", "", 0, 0, none, ""},
+		}},
+		{"only what both have", []Asked{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, []result.Trial{
+			{Block: 1, Mode: "bridge", Workload: "stream", Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1, "retransmits": 4}},
+			{Block: 1, Mode: "overlay", Workload: "stream", Status: result.TrialOK, Metrics: map[string]float64{"goodput": 2, "fairness": 1}}}, []briefly{
+			{"D/B", "D overlay stream", "B bridge stream", "", "goodput", 1, 0, 2, result.CannotTell},
+		}},
+		{"nothing asked", nil, trialsB, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := Compare(Input{Modes: modesB, Workloads: both, Trials: c.trials, Rule: Rule{Margin: 0.05}}, studyB, c.asked)
+			if d := cmp.Diff(c.want, shortly(got), cmpopts.EquateApprox(1e-3, 0), cmpopts.EquateNaNs()); d != "" {
+				t.Error(d)
+			}
+			if _, err := store.EncodeRun(result.Run{Comparisons: got}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A comparison with the baseline that a mode has anyway says what its cell says.
+func TestCompareAsCells(t *testing.T) {
+	trials := join(rows("host", "goodput", 100, 104, 97, 99, 101), rows("veth", "goodput", 93, 99, 94, 90, 97),
+		of("rr", join(rows("host", "rtt_p50", 5, 6, 5, 5, 5.5), rows("veth", "rtt_p50", 6, 6, 7, 5, 7))))
+	rule := Rule{Margin: 0.05, Indicative: true}
+	var cells []result.Cell
+	all, _ := Cells(hostAnd, []string{"stream", "rr"}, trials, rule)
+	for _, c := range all {
+		if c.Baseline != "" {
+			cells = append(cells, c)
+		}
+	}
+	var got []result.Cell
+	for _, c := range Compare(Input{Modes: hostAnd, Workloads: []string{"stream", "rr"}, Trials: trials, Rule: rule}, nil, []Asked{{"", "", []string{"veth"}, []string{"host"}, 0}}) {
+		got = append(got, c.Cell())
+	}
+	if d := cmp.Diff(cells, got); d != "" || len(got) != 2 {
+		t.Errorf("%d comparisons: %s", len(got), d)
+	}
+}
+
+// Holm works over what is compared in one metric, whatever the workload.
+func TestCompareHolm(t *testing.T) {
+	off := []float64{92, 95, 101, 94, 93}
+	trials := join(rows("host", "goodput", 100, 100, 100, 100, 100), rows("veth", "goodput", off...),
+		of("other", join(rows("host", "goodput", 100, 100, 100, 100, 100), rows("veth", "goodput", off...))))
+	one := Compare(Input{Modes: hostAnd, Workloads: []string{"stream"}, Trials: trials, Rule: Rule{Margin: 0.01}}, nil, []Asked{{"x", "", []string{"veth"}, []string{"host"}, 0}})
+	two := Compare(Input{Modes: hostAnd, Workloads: []string{"stream", "other"}, Trials: trials, Rule: Rule{Margin: 0.01}}, nil, []Asked{{"x", "", []string{"veth"}, []string{"host"}, 0}})
+	if len(one) != 1 || len(two) != 2 || math.Abs(*two[0].P-2**one[0].P) > 1e-12 || one[0].Verdict != result.Worse {
+		t.Errorf("alone %+v, among two %+v", one, two)
+	}
+}
+
+// A rate that the generator kept down is a lower bound, on whichever side. That the
+// same sender reached more on the other path stands; with an expected ratio, which it
+// need not be able to reach, only what holds for every value above the bound does.
+func TestCompareAtLeast(t *testing.T) {
+	slow := func(trials []result.Trial) []result.Trial {
+		for i := range trials {
+			trials[i].GeneratorLimited = new(0.2)
+		}
+		return trials
+	}
+	high, low := []float64{100, 101, 99, 100, 100}, []float64{80, 81, 79, 80, 80}
+	for _, c := range []struct {
+		name   string
+		a, b   []result.Trial
+		want   result.Verdict
+		a2, b2 bool
+		expect float64
+	}{
+		{"a higher, though a lower bound", slow(rows("veth", "goodput", high...)), rows("host", "goodput", low...), result.Better, true, false, 0},
+		{"a lower, and a lower bound", slow(rows("veth", "goodput", low...)), rows("host", "goodput", high...), result.Worse, true, false, 0},
+		{"a lower, and b would be higher still", rows("veth", "goodput", low...), slow(rows("host", "goodput", high...)), result.Worse, false, true, 0},
+		{"a higher, though b is a lower bound", rows("veth", "goodput", high...), slow(rows("host", "goodput", low...)), result.Better, false, true, 0},
+		{"alike, by one sender's limit", slow(rows("veth", "goodput", high...)), slow(rows("host", "goodput", high...)), result.CannotTell, true, true, 0},
+		{"short of what was expected, but may be more", slow(rows("veth", "goodput", high...)), rows("host", "goodput", low...), result.CannotTell, true, false, 2},
+		{"more than was expected, and may be more", slow(rows("veth", "goodput", high...)), rows("host", "goodput", low...), result.Better, true, false, 1.1},
+		{"more than was expected, but b may be too", rows("veth", "goodput", high...), slow(rows("host", "goodput", low...)), result.CannotTell, false, true, 1.1},
+	} {
+		got := Compare(Input{Modes: hostAnd, Workloads: []string{"stream"}, Trials: join(c.a, c.b), Rule: Rule{Margin: 0.05}}, nil, []Asked{{"x", "", []string{"veth"}, []string{"host"}, c.expect}})
+		if len(got) != 1 || got[0].Verdict != c.want || got[0].A.AtLeast != c.a2 || got[0].B.AtLeast != c.b2 || got[0].BlocksNeeded != nil {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}
+
+// What a study named and asked for is read back as it was written, and a run from
+// before there was such a thing has none of it.
+func TestStudyInRunJSON(t *testing.T) {
+	run := result.Run{Schema: result.Schema, Modes: modesB, Scenarios: studyB, Hosts: []result.Host{}, Cells: []result.Cell{}, Warnings: []result.Warning{},
+		Comparisons: Compare(Input{Modes: modesB, Trials: trialsB, Rule: Rule{Margin: 0.05}}, studyB, []Asked{{"D/B", "what the SDN takes", []string{"D"}, []string{"B"}, 0}, {"x", "", []string{"encrypted"}, []string{"B"}, 0}})}
+	run.Modes[1].Mode, run.Modes[1].Description, run.Modes[1].Facts = "docker/bridge", "as it comes", []result.Fact{{Name: "client limit", Value: "0.5 CPUs"}}
+	path := filepath.Join(t.TempDir(), "run")
+	d, err := store.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.WriteRun(run); err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := d.Load()
+	if d := cmp.Diff(run, got); err != nil || d != "" {
+		t.Errorf("%v: %s", err, d)
+	}
+	text := `{"schema": "tare.run/1", "modes": [{"id": "host", "title": "t", "status": "measured"}], "cells": []}`
+	if err := os.WriteFile(filepath.Join(path, store.RunFile), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	old, _, err := d.Load()
+	if err != nil || old.Scenarios != nil || old.Comparisons != nil || old.Modes[0].Facts != nil {
+		t.Errorf("%+v: %v", old, err)
+	}
+}

@@ -1,0 +1,140 @@
+package analysis
+
+import (
+	"math"
+	"testing"
+
+	"tare/internal/result"
+	"tare/internal/store"
+)
+
+func TestPilotsDoNotCount(t *testing.T) {
+	trials := join(rows("host", "goodput", 100, 101, 99), rows("veth", "goodput", 80, 81, 80))
+	pilot := row(0, "veth", "goodput", 8000)
+	pilot.Pilot = true
+	want, _ := Cells(hostAnd, []string{"stream"}, trials, Rule{Margin: 0.05})
+	got, _ := Cells(hostAnd, []string{"stream"}, append(trials, pilot), Rule{Margin: 0.05})
+	if len(got) != 2 || *got[1].Value != *want[1].Value || got[1].N != 3 {
+		t.Errorf("with a pilot %+v, without %+v", got, want)
+	}
+}
+
+// A control is no claim about a mode: it neither costs the others a correction nor
+// gets one, and a control that is told apart is warned of.
+func TestControlIsAFamilyOfItsOwn(t *testing.T) {
+	modes := append(hostAnd[:2:2], result.Mode{ID: "control", Status: result.ModeMeasured, Baseline: "host", Control: true})
+	trials := join(rows("host", "goodput", 100, 100, 100, 100, 100), rows("veth", "goodput", 92, 95, 101, 94, 93))
+	alone, _ := Cells(hostAnd, []string{"stream"}, trials, Rule{Margin: 0.05})
+	both, warnings := Cells(modes, []string{"stream"}, join(trials, rows("control", "goodput", 80, 81, 79, 80, 80)), Rule{Margin: 0.05})
+	if *alone[1].P != *both[1].P || both[2].Verdict != result.Worse {
+		t.Errorf("%+v; alone %+v", both, alone[1])
+	}
+	if len(warnings) != 1 || warnings[0].Code != "control_differs" || warnings[0].Scope != "control stream goodput" {
+		t.Errorf("warnings %+v", warnings)
+	}
+	for _, r := range Ratios(Input{Modes: modes, Workloads: []string{"stream"}, Trials: trials}) {
+		if r.Mode != "veth" || !r.Known || r.Ratio.N != 5 || math.Abs(r.Ratio.Ratio()-*alone[1].Ratio) > 1e-12 {
+			t.Errorf("ratio %+v", r)
+		}
+	}
+}
+
+// A run that is not fit to judge keeps its figures and says nothing about them.
+func TestNoisyRunCannotTell(t *testing.T) {
+	trials := join(rows("host", "goodput", 80, 81, 79), rows("veth", "goodput", 100, 101, 99))
+	in := Input{Modes: hostAnd, Workloads: []string{"stream"}, Trials: trials, Rule: Rule{Margin: 0.05, Noisy: "half of the trials are invalid"}}
+	cells, warnings := Judge(in)
+	if c := cells[1]; c.Verdict != result.CannotTell || c.Ratio == nil || c.RatioCI == nil || c.P == nil || c.BlocksNeeded != nil {
+		t.Errorf("%+v", c)
+	}
+	if len(warnings) > 0 {
+		t.Errorf("a verdict is warned of that is not given: %+v", warnings)
+	}
+	compared := Compare(in, nil, []Asked{{ID: "x", A: []string{"veth"}, B: []string{"host"}}})
+	if len(compared) != 1 || compared[0].Verdict != result.CannotTell || compared[0].Ratio == nil {
+		t.Errorf("%+v", compared)
+	}
+}
+
+// Without pairing all values of both count, whatever their blocks: the ratio is that
+// of the geometric means, and the noise of the blocks is not taken out.
+func TestUnpaired(t *testing.T) {
+	host, veth := []float64{100, 150, 80, 120, 95}, []float64{80, 120, 64, 96, 76}
+	trials := join(rows("host", "goodput", host...), rows("veth", "goodput", veth...))
+	in := Input{Modes: hostAnd, Workloads: []string{"stream"}, Trials: append(trials, row(9, "host", "goodput", 100))}
+	in.Rule = Rule{Margin: 0.05}
+	paired, _ := Judge(in)
+	in.Rule.Pairing = PairNone
+	loose, _ := Judge(in)
+	if paired[1].Verdict != result.Worse || paired[1].N != 5 || math.Abs(*paired[1].Ratio-0.8) > 1e-12 {
+		t.Errorf("paired %+v", paired[1])
+	}
+	if c := loose[1]; c.Verdict != result.CannotTell || c.N != 5 || math.Abs(*c.Ratio - *c.Value / *loose[0].Value) > 1e-12 || c.RatioCI[1]/c.RatioCI[0] < 1.3 || c.BlocksNeeded == nil {
+		t.Errorf("unpaired %+v", c)
+	}
+}
+
+func TestRatioOfRatios(t *testing.T) {
+	modes := []result.Mode{{ID: "a", Status: result.ModeMeasured}, {ID: "b", Status: result.ModeMeasured}, {ID: "c", Status: result.ModeMeasured}, {ID: "d", Status: result.ModeMeasured}}
+	// The machine wavers from block to block, and d/c is 1.9 times b/a.
+	var trials []result.Trial
+	for i, w := range []float64{1, 1.3, 0.8, 1.1, 0.9} {
+		n := 1 + 0.004*[]float64{1, -1, 0.5, -0.5, 0}[i]
+		trials = append(trials, row(i+1, "a", "goodput", 10*w), row(i+1, "b", "goodput", 20*w), row(i+1, "c", "goodput", 10*w*w), row(i+1, "d", "goodput", 38*w*w*n))
+	}
+	trials = append(trials, row(6, "a", "goodput", 10))
+	in := Input{Modes: modes, Workloads: []string{"stream"}, Trials: trials, Rule: Rule{Margin: 0.05}}
+	got := Compare(in, nil, []Asked{
+		{ID: "scale", A: []string{"d", "c"}, B: []string{"b", "a"}},
+		{ID: "twice", A: []string{"d"}, B: []string{"c"}, Expect: 4},
+		{ID: "as expected", A: []string{"d"}, B: []string{"c"}, Expect: 3.8},
+		{ID: "odd", A: []string{"d", "c"}, B: []string{"a"}},
+	})
+	if len(got) != 4 {
+		t.Fatalf("%+v", got)
+	}
+	scale, twice, expected, odd := got[0], got[1], got[2], got[3]
+	if scale.N != 5 || scale.Missing != 1 || scale.Verdict != result.Better || math.Abs(*scale.Ratio-1.9) > 0.01 || scale.RatioCI[0] < 1.88 || scale.RatioCI[1] > 1.92 {
+		t.Errorf("scale %+v", scale)
+	}
+	if scale.A.ID != "d / c" || math.Abs(*scale.A.Value-3.8) > 0.02 || *scale.B.Value != 2 || len(scale.A.Of) != 2 || scale.A.Of[0].Value == nil || scale.Unit != "" || scale.A.Workload != "stream" {
+		t.Errorf("its sides %+v %+v", scale.A, scale.B)
+	}
+	// 3.8 of 4 is the margin itself: not shown to be within it, but shown to be less.
+	if twice.Verdict != result.Worse || math.Abs(*twice.Ratio-3.8) > 0.02 || *twice.Expect != 4 {
+		t.Errorf("twice %+v", twice)
+	}
+	if expected.Verdict != result.Same || expected.RatioCI[0] > 3.8 || expected.RatioCI[1] < 3.8 {
+		t.Errorf("as expected %+v", expected)
+	}
+	if odd.Reason == "" || odd.Ratio != nil {
+		t.Errorf("a ratio against a value: %+v", odd)
+	}
+	if _, err := store.EncodeRun(result.Run{Comparisons: got}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Of a ratio of ratios, each term that is a lower bound leaves one side open.
+func TestRatioOfRatiosAtLeast(t *testing.T) {
+	level := map[string]float64{"a": 10, "b": 20, "c": 10, "d": 38}
+	for slow, want := range map[string]result.Verdict{"": result.Better, "d": result.Better, "a": result.Better, "c": result.CannotTell, "b": result.CannotTell} {
+		var modes []result.Mode
+		var trials []result.Trial
+		for _, m := range []string{"a", "b", "c", "d"} {
+			modes = append(modes, result.Mode{ID: m, Status: result.ModeMeasured})
+			for b := 1; b <= 5; b++ {
+				r := row(b, m, "goodput", level[m]*(1+0.001*float64(b%3)))
+				if m == slow {
+					r.AtLeast = []string{"goodput"}
+				}
+				trials = append(trials, r)
+			}
+		}
+		got := Compare(Input{Modes: modes, Workloads: []string{"stream"}, Trials: trials, Rule: Rule{Margin: 0.05}}, nil,
+			[]Asked{{ID: "x", A: []string{"d", "c"}, B: []string{"b", "a"}}})
+		if len(got) != 1 || got[0].Verdict != want {
+			t.Errorf("%q is a lower bound: %+v", slow, got)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package analysis
+
+import (
+	"slices"
+	"testing"
+
+	"tare/internal/result"
+)
+
+// passOf is a run whose pass had a rate, in three blocks.
+func passOf(rate float64) Taken {
+	t := Taken{Run: result.Run{CostPass: &result.CostPass{Rate: rate}, Modes: []result.Mode{{ID: "host", Status: result.ModeMeasured}, {ID: "m", Status: result.ModeMeasured, Baseline: "host"}}}}
+	for block := 1; block <= 3; block++ {
+		for _, m := range t.Run.Modes {
+			t.Trials = append(t.Trials, result.Trial{Block: block, Mode: m.ID, Workload: result.CostPassID, Status: result.TrialOK, Rate: rate,
+				Metrics: map[string]float64{"goodput": rate * (1 + 0.001*float64(block))}})
+		}
+	}
+	t.Run.Cells, _ = Cells(t.Run.Modes, []string{result.CostPassID}, t.Trials, Rule{Margin: 0.05})
+	return t
+}
+
+// Of two runs whose passes had different rates, the baseline's own figures are no
+// change; what the modes had beside it is compared all the same.
+func TestAcrossPasses(t *testing.T) {
+	modes := func(rate float64) []string {
+		var out []string
+		for _, c := range Across(passOf(2e9), passOf(rate), nil, 0.05).Cells {
+			if c.Metric == "goodput" {
+				out = append(out, c.Mode)
+			}
+		}
+		return out
+	}
+	if got := modes(2e9); !slices.Equal(got, []string{"host", "m"}) {
+		t.Errorf("at the same rate: %v", got)
+	}
+	if got := modes(3e9); !slices.Equal(got, []string{"m"}) {
+		t.Errorf("at another rate: %v", got)
+	}
+}

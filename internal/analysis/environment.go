@@ -1,0 +1,91 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"tare/internal/result"
+)
+
+// Environment lists in what two runs were made with they differ: the program, the
+// hosts' facts, and those of the modes that both have. What is of the moment, such as
+// the load, is left out.
+func Environment(before, after result.Run) []result.Difference {
+	out := []result.Difference{}
+	add := func(scope, name, was, is string) {
+		if was != is {
+			out = append(out, result.Difference{Scope: scope, Name: name, Before: was, After: is})
+		}
+	}
+	add("tare", "version", before.Tare.Version, after.Tare.Version)
+	for _, h := range before.Hosts {
+		i := slices.IndexFunc(after.Hosts, func(o result.Host) bool { return o.Name == h.Name })
+		if i < 0 {
+			add("host "+h.Name, "", "there", "")
+			continue
+		}
+		differing(h.Facts, after.Hosts[i].Facts, func(name, was, is string) { add("host "+h.Name, name, was, is) })
+	}
+	for _, h := range after.Hosts {
+		if !slices.ContainsFunc(before.Hosts, func(o result.Host) bool { return o.Name == h.Name }) {
+			add("host "+h.Name, "", "", "there")
+		}
+	}
+	for _, m := range before.Modes {
+		i := slices.IndexFunc(after.Modes, func(o result.Mode) bool { return o.ID == m.ID })
+		if i >= 0 {
+			differing(m.Facts, after.Modes[i].Facts, func(name, was, is string) { add("mode "+m.ID, name, was, is) })
+		}
+	}
+	return out
+}
+
+// differing tells the facts that two lists have otherwise, in the order of the first.
+func differing(before, after []result.Fact, tell func(name, was, is string)) {
+	value := func(fs []result.Fact, name string) string {
+		var vs []string
+		for _, f := range fs {
+			if f.Name == name {
+				vs = append(vs, f.Value)
+			}
+		}
+		return strings.Join(vs, "; ")
+	}
+	told := map[string]bool{}
+	for _, f := range slices.Concat(before, after) {
+		if !told[f.Name] && !momentary(f.Name) {
+			told[f.Name] = true
+			tell(f.Name, value(before, f.Name), value(after, f.Name))
+		}
+	}
+}
+
+// momentary is whether a fact is of the moment and not of the machine.
+func momentary(name string) bool {
+	return strings.HasPrefix(name, "load") || strings.HasSuffix(name, "_now") || name == "made" || name == "memory_available"
+}
+
+// fates lists the modes of which the two runs made different things.
+func fates(before, after result.Run) []result.ModeChange {
+	out := []result.ModeChange{}
+	for _, m := range before.Modes {
+		c := result.ModeChange{Mode: m.ID, Before: m.Status}
+		if i := slices.IndexFunc(after.Modes, func(o result.Mode) bool { return o.ID == m.ID }); i >= 0 {
+			c.After, c.Reason = after.Modes[i].Status, after.Modes[i].Reason
+		}
+		if c.Before != c.After {
+			out = append(out, c)
+		}
+	}
+	for _, m := range after.Modes {
+		if !slices.ContainsFunc(before.Modes, func(o result.Mode) bool { return o.ID == m.ID }) {
+			out = append(out, result.ModeChange{Mode: m.ID, After: m.Status, Reason: m.Reason})
+		}
+	}
+	return out
+}
+
+func refTo(r result.Run) result.RunRef {
+	return result.RunRef{ID: r.ID, Started: r.Started.Format(time.RFC3339), Status: r.Status, Profile: r.Profile, Tare: r.Tare}
+}

@@ -1,0 +1,162 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+
+	"tare/internal/plan"
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// Evidence is what a run is judged by beside its modes. Study and Trials are in its
+// directory. The rest is only known while the run goes on; what is absent is not judged.
+type Evidence struct {
+	Study  study.Study // resolved
+	Trials []result.Trial
+	// Lab says that the modes stand in the lab, whose underlays have the rates of the study.
+	Lab bool
+	// Elsewhere says that the trials' figures of the machine are not of the machines that
+	// the two ends ran on.
+	Elsewhere bool
+	// Survey is how the network stacks of the modes were set.
+	Survey Survey
+	// Unbilled are the trials of which the CPU cost is unknown, and why.
+	Unbilled []string
+}
+
+// Evaluate gives a run everything that follows from its trials: the tally, cells,
+// comparisons, agreements, sums and limits, whether it is fit to judge, and the warnings
+// about them, each once and behind those that the run has. Of the run its Modes, Status,
+// CostPass and Warnings count. Where it has no CostPass, the trials tell what there was.
+func Evaluate(run result.Run, in Evidence) result.Run {
+	run.Warnings = slices.Clone(run.Warnings)
+	e := &evaluation{run: run, in: in}
+	s, names := in.Study, plan.Names(in.Study)
+	judged := Input{Modes: run.Modes, Workloads: names, Trials: in.Trials, Rule: RuleOf(s, in.Trials)}
+	warnings := e.judge(judged)
+	e.passed()
+	e.ruledOut()
+	e.busyTurns()
+	e.unbilled()
+	e.breakdowns()
+	e.run.ECDFs = ECDFs(run.Modes, names, in.Trials)
+	e.saturated()
+	for _, w := range plan.Workloads(s) {
+		e.compareEnds(w)
+	}
+	e.comparePaths()
+	e.pressed()
+	e.run.Scenarios = scenarios(s)
+	e.run.Comparisons = Compare(judged, e.run.Scenarios, asked(s))
+	agreements, disagreements := Agreements(run.Modes, verified(s), in.Trials, judged.Rule)
+	e.run.Agreements = agreements
+	e.run.Losses = SumLosses(run.Modes, names, in.Trials)
+	e.run.TCPLimits = e.limitTCP()
+	e.add(warnings)
+	e.add(disagreements)
+	return e.run
+}
+
+// EvaluateNumbers gives a run what follows from numbers of which nothing but their modes is
+// known: the tally, cells, and the warnings about them.
+func EvaluateNumbers(run result.Run, in Input) result.Run {
+	run.Warnings = slices.Clone(run.Warnings)
+	e := &evaluation{run: run}
+	e.run.Modes, e.run.Metrics = in.Modes, in.Metrics
+	e.add(e.judge(in))
+	return e.run
+}
+
+// evaluation is a run while it is judged.
+type evaluation struct {
+	run result.Run
+	in  Evidence
+}
+
+// warn adds a warning that is not there yet.
+func (e *evaluation) warn(code, scope, format string, args ...any) {
+	e.add([]result.Warning{{Code: code, Scope: scope, Text: fmt.Sprintf(format, args...)}})
+}
+
+func (e *evaluation) add(warnings []result.Warning) {
+	for _, w := range warnings {
+		if !slices.Contains(e.run.Warnings, w) {
+			e.run.Warnings = append(e.run.Warnings, w)
+		}
+	}
+}
+
+// judge makes the cells. Their warnings are for later: they come behind all others.
+func (e *evaluation) judge(in Input) []result.Warning {
+	cells, warnings := Judge(in)
+	e.run.Cells, e.run.Trials, e.run.Noisy = cells, result.Count(in.Trials), in.Rule.Noisy
+	return warnings
+}
+
+// unbilled tells in one warning of how many trials the CPU cost is unknown.
+func (e *evaluation) unbilled() {
+	if n := len(e.in.Unbilled); n > 0 {
+		e.warn("no_cpu_bill", "run", "of %d trials the CPU cost is unknown; the first, %s", n, e.in.Unbilled[0])
+	}
+}
+
+// ruledOut tells in one warning how many trials the rules cost.
+func (e *evaluation) ruledOut() {
+	n := result.Count(e.in.Trials)
+	if n.Invalid == 0 {
+		return
+	}
+	type set struct {
+		block    int
+		workload string
+	}
+	sets := map[set]bool{}
+	made := 0
+	for _, t := range e.in.Trials {
+		if t.Requeued {
+			sets[set{t.Block, t.Workload}] = true
+			made++
+		}
+	}
+	first := e.in.Trials[slices.IndexFunc(e.in.Trials, func(t result.Trial) bool { return t.Status == result.TrialInvalid })]
+	e.warn("invalid_trials", "run", "%d of %d trials were ruled out by rules fixed beforehand, and %d run again at the end, in %d groups; the first, %s %s in block %d: %s",
+		n.Invalid, n.OK+n.Invalid, made, len(sets), first.Mode, first.Workload, first.Block, first.Reason)
+}
+
+// busyTurns warns of what others took of the machine while modes took turns: it
+// rules nothing out, but the figures of each are not those of a quiet machine.
+func (e *evaluation) busyTurns() {
+	rules := e.in.Study.Invalid
+	if e.in.Elsewhere {
+		return
+	}
+	for _, what := range []struct {
+		figure, of string
+		most       float64
+		on         bool
+		text       string
+	}{
+		{result.FigureSteal, result.FigureTime, rules.Steal.Of, rules.Steal.On(), "the hypervisor took"},
+		{result.FigureOthers, result.FigureElapsed, rules.Others.Of, rules.Others.On(), "other programs used"},
+	} {
+		var over, all int
+		var worst float64
+		for _, t := range e.in.Trials {
+			long := t.Machine[what.of]
+			used, known := t.Machine[what.figure]
+			if t.Turns < 2 || t.Aside() || !known || long <= 0 {
+				continue
+			}
+			all++
+			if used/long > what.most {
+				over++
+				worst = max(worst, used/long)
+			}
+		}
+		if what.on && over > 0 {
+			e.warn("busy_turns", "run", "in %d of %d trials in turns %s more than %s of a CPU, up to %s: the modes shared that, and their ratios stand; "+
+				"but the figures of each are not those of a quiet machine", over, all, what.text, percent(what.most), percent(worst))
+		}
+	}
+}

@@ -1,0 +1,274 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"tare/internal/result"
+	"tare/internal/store"
+)
+
+var hostAnd = []result.Mode{
+	{ID: "host", Status: result.ModeMeasured},
+	{ID: "veth", Status: result.ModeMeasured, Baseline: "host"},
+}
+
+// row is an ok trial of workload stream with one metric.
+func row(block int, mode, metric string, value float64) result.Trial {
+	return result.Trial{Block: block, Mode: mode, Workload: "stream", Status: result.TrialOK, Metrics: map[string]float64{metric: value}}
+}
+
+// rows are trials of a mode in blocks 1, 2, ...
+func rows(mode, metric string, values ...float64) []result.Trial {
+	var out []result.Trial
+	for i, v := range values {
+		out = append(out, row(i+1, mode, metric, v))
+	}
+	return out
+}
+
+func join(parts ...[]result.Trial) []result.Trial {
+	var out []result.Trial
+	for _, p := range parts {
+		out = append(out, p...)
+	}
+	return out
+}
+
+var approx = cmpopts.EquateApprox(1e-4, 0)
+
+// Student's sleep data (R: t.test(..., paired = TRUE)) as logarithms of Gbit/s.
+func TestCellsKnownAnswer(t *testing.T) {
+	first := []float64{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0}
+	second := []float64{1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4}
+	var trials []result.Trial
+	for i := range first {
+		trials = append(trials, row(i+1, "veth", "goodput", math.Exp(first[i])), row(i+1, "host", "goodput", math.Exp(second[i])))
+	}
+	cells, warnings := Cells(hostAnd, []string{"stream"}, trials, Rule{Margin: 0.05, Indicative: true})
+	want := []result.Cell{
+		{
+			Mode: "host", Workload: "stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, N: 10,
+			// R: t.test(second): mean 2.33, 0.8976775 to 3.7623225.
+			Value: new(math.Exp(2.33)), CI: &result.Interval{math.Exp(0.8976775), math.Exp(3.7623225)},
+			Indicative: true,
+		},
+		{
+			Mode: "veth", Workload: "stream", Metric: "goodput", Unit: "bit/s", Better: result.Higher, N: 10,
+			// R: t.test(first): mean 0.75, -0.5297804 to 2.0297804.
+			Value: new(math.Exp(0.75)), CI: &result.Interval{math.Exp(-0.5297804), math.Exp(2.0297804)},
+			Baseline: "host", Ratio: new(math.Exp(-1.58)),
+			RatioCI: &result.Interval{math.Exp(-2.4598858), math.Exp(-0.7001142)}, P: new(0.00283289),
+			Verdict: result.Worse, Margin: 0.05, Indicative: true,
+			// sd 1.229995; (2.262157 + 0.883404) / sqrt 10 = 0.994714.
+			Detectable: new(math.Expm1(0.994714 * 1.229995)),
+		},
+	}
+	if d := cmp.Diff(want, cells, approx); d != "" {
+		t.Error(d)
+	}
+	if len(warnings) > 0 {
+		t.Error(warnings)
+	}
+}
+
+// brief is what a verdict test looks at.
+type brief struct {
+	Cell    string
+	N       int
+	Ratio   float64 // NaN: none
+	Verdict result.Verdict
+	More    int // blocks needed, -1: none
+}
+
+func briefs(cells []result.Cell) []brief {
+	var out []brief
+	for _, c := range cells {
+		b := brief{scope(c.Workload, c.Metric, c.Mode), c.N, math.NaN(), c.Verdict, -1}
+		if c.Ratio != nil {
+			b.Ratio = *c.Ratio
+		}
+		if c.BlocksNeeded != nil {
+			b.More = *c.BlocksNeeded
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+func TestCellVerdicts(t *testing.T) {
+	none := math.NaN()
+	steady := []float64{100, 101, 99, 100, 100}
+	host := brief{"stream goodput host", 5, none, "", -1}
+	for _, c := range []struct {
+		name   string
+		trials []result.Trial
+		want   []brief
+	}{
+		{"worse", join(rows("host", "goodput", steady...), rows("veth", "goodput", 80, 81, 79, 80, 80)),
+			[]brief{host, {"stream goodput veth", 5, 0.8, result.Worse, -1}}},
+		{"better", join(rows("host", "goodput", steady...), rows("veth", "goodput", 120, 122, 119, 120, 120)),
+			[]brief{host, {"stream goodput veth", 5, 1.202, result.Better, -1}}},
+		{"lower is better", join(rows("host", "rtt_p50", steady...), rows("veth", "rtt_p50", 120, 122, 119, 120, 120)),
+			[]brief{{"stream rtt_p50 host", 5, none, "", -1}, {"stream rtt_p50 veth", 5, 1.202, result.Worse, -1}}},
+		{"lower is better, and is lower", join(rows("host", "rtt_p50", steady...), rows("veth", "rtt_p50", 80, 81, 79, 80, 80)),
+			[]brief{{"stream rtt_p50 host", 5, none, "", -1}, {"stream rtt_p50 veth", 5, 0.8, result.Better, -1}}},
+		{"small", join(rows("host", "goodput", steady...), rows("veth", "goodput", 98, 99, 97, 98, 98.1)),
+			[]brief{host, {"stream goodput veth", 5, 0.9802, result.Small, -1}}},
+		{"same", join(rows("host", "goodput", steady...), rows("veth", "goodput", 101, 100, 99, 100, 99)),
+			[]brief{host, {"stream goodput veth", 5, 0.998, result.Same, -1}}},
+		// sd of the logs 14.061 %, mean 1.173 %; t_.95 sd / sqrt n + mean <= ln 1.05 first at n 41.
+		{"cannot tell", join(rows("host", "goodput", steady...), rows("veth", "goodput", 90, 120, 105, 85, 110)),
+			[]brief{host, {"stream goodput veth", 5, 1.0118, result.CannotTell, 36}}},
+		{"trials not in order", join(rows("veth", "goodput", 80, 160, 240), []result.Trial{row(3, "host", "goodput", 300), row(1, "host", "goodput", 100), row(2, "host", "goodput", 200)}),
+			[]brief{{"stream goodput host", 3, none, "", -1}, {"stream goodput veth", 3, 0.8, result.Worse, -1}}},
+		{"unbalanced blocks are dropped for the pair", join(rows("host", "goodput", 100, 200, 300, 400), []result.Trial{
+			row(1, "veth", "goodput", 50), row(3, "veth", "goodput", 150), row(4, "veth", "goodput", 200), row(9, "veth", "goodput", 1)}),
+			[]brief{{"stream goodput host", 4, none, "", -1}, {"stream goodput veth", 3, 0.5, result.Worse, -1}}},
+		{"two pairs: a ratio, no verdict, one block more", join(rows("host", "goodput", 100, 100), rows("veth", "goodput", 80, 81)),
+			[]brief{{"stream goodput host", 2, none, "", -1}, {"stream goodput veth", 2, 0.805, result.CannotTell, 1}}},
+		{"one pair: a ratio, nothing else", join(rows("host", "goodput", 100), rows("veth", "goodput", 80)),
+			[]brief{{"stream goodput host", 1, none, "", -1}, {"stream goodput veth", 1, 0.8, result.CannotTell, -1}}},
+		{"no pairs", join(rows("host", "goodput", 100), []result.Trial{row(2, "veth", "goodput", 80)}),
+			[]brief{{"stream goodput host", 1, none, "", -1}, {"stream goodput veth", 1, none, result.CannotTell, -1}}},
+		{"a zero leaves no ratio", join(rows("host", "retransmits", 5, 0, 5, 5), rows("veth", "retransmits", 9, 9, 9, 9)),
+			[]brief{{"stream retransmits host", 4, none, "", -1}, {"stream retransmits veth", 4, none, result.CannotTell, -1}}},
+		{"a metric one mode lacks", join(rows("host", "goodput", steady...), rows("veth", "transaction_rate", 5, 5)),
+			[]brief{host, {"stream transaction_rate veth", 2, none, result.CannotTell, -1}}},
+		{"the last of several counts", join(rows("host", "goodput", 100, 100, 100), rows("veth", "goodput", 7, 8, 9), rows("veth", "goodput", 80, 80.1, 79.9)),
+			[]brief{{"stream goodput host", 3, none, "", -1}, {"stream goodput veth", 3, 0.8, result.Worse, -1}}},
+		{"only ok trials of known modes and workloads", join(rows("host", "goodput", 100), []result.Trial{
+			{Block: 1, Mode: "host", Workload: "stream", Status: result.TrialInvalid, Metrics: map[string]float64{"goodput": 1}},
+			{Block: 2, Mode: "host", Workload: "stream", Status: result.TrialFailed, Metrics: map[string]float64{"goodput": 1}},
+			{Block: 2, Mode: "host", Workload: "other", Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1}},
+			{Block: 2, Mode: "other", Workload: "stream", Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1}}}),
+			[]brief{{"stream goodput host", 1, none, "", -1}}},
+		{"nothing", nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cells, _ := Cells(hostAnd, []string{"stream"}, c.trials, Rule{Margin: 0.05})
+			if d := cmp.Diff(c.want, briefs(cells), cmpopts.EquateApprox(1e-3, 0), cmpopts.EquateNaNs()); d != "" {
+				t.Error(d)
+			}
+			if _, err := store.EncodeRun(result.Run{Cells: cells}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What must be absent is nil, not 0.
+func TestCellsUnknownIsAbsent(t *testing.T) {
+	rule := Rule{Margin: 0.05}
+	one, _ := Cells(hostAnd, []string{"stream"}, join(rows("host", "goodput", 100), rows("veth", "goodput", 80)), rule)
+	zero, _ := Cells(hostAnd, []string{"stream"}, join(rows("host", "retransmits", 0, 4, 2), rows("veth", "retransmits", 0, 0, 0)), rule)
+	want := []result.Cell{
+		{Mode: "host", Metric: "goodput", Unit: "bit/s", Better: result.Higher, N: 1, Value: new(100.0)},
+		{Mode: "veth", Metric: "goodput", Unit: "bit/s", Better: result.Higher, N: 1, Value: new(80.0),
+			Baseline: "host", Ratio: new(0.8), Verdict: result.CannotTell, Margin: 0.05},
+		// 2 +- 4.302653 * 2 / sqrt 3, cut off at 0.
+		{Mode: "host", Metric: "retransmits", Unit: "segments", Better: result.Lower, N: 3, Value: new(2.0), CI: &result.Interval{0, 6.968275}},
+		{Mode: "veth", Metric: "retransmits", Unit: "segments", Better: result.Lower, N: 3, Value: new(0.0), // no interval: it would claim that it is 0
+			Baseline: "host", Verdict: result.CannotTell, Margin: 0.05},
+	}
+	if d := cmp.Diff(want, append(one, zero...), approx, cmpopts.IgnoreFields(result.Cell{}, "Workload")); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestCellsOrder(t *testing.T) {
+	modes := []result.Mode{
+		{ID: "z", Status: result.ModeMeasured}, {ID: "v", Status: result.ModeVoid, Baseline: "z"}, {ID: "a", Status: result.ModeMeasured, Baseline: "z"},
+	}
+	var trials []result.Trial
+	for _, m := range []string{"a", "v", "z"} {
+		for _, w := range []string{"one", "two"} {
+			trials = append(trials, result.Trial{Block: 1, Mode: m, Workload: w, Status: result.TrialOK,
+				Metrics: map[string]float64{"rtt_p99": 1, "goodput": 1, "retransmits": 1}})
+		}
+	}
+	cells, _ := Cells(modes, []string{"two", "one"}, trials, Rule{})
+	var got []string
+	for _, c := range cells {
+		got = append(got, scope(c.Workload, c.Metric, c.Mode))
+	}
+	want := []string{
+		"two goodput z", "two goodput a", "two retransmits z", "two retransmits a", "two rtt_p99 z", "two rtt_p99 a",
+		"one goodput z", "one goodput a", "one retransmits z", "one retransmits a", "one rtt_p99 z", "one rtt_p99 a",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// Holm works over the modes of one workload and metric, and over no more.
+func TestCellsHolm(t *testing.T) {
+	host := []float64{100, 100, 100, 100, 100}
+	off := []float64{92, 95, 101, 94, 93} // p about .024
+	p := func(modes ...string) float64 {
+		ms := []result.Mode{{ID: "host", Status: result.ModeMeasured}}
+		trials := rows("host", "goodput", host...)
+		for _, id := range modes {
+			ms = append(ms, result.Mode{ID: id, Status: result.ModeMeasured, Baseline: "host"})
+			trials = join(trials, rows(id, "goodput", off...))
+		}
+		for _, other := range []string{"host", "a"} { // another family
+			for _, t := range rows(other, "goodput", off...) {
+				t.Workload = "rr"
+				trials = append(trials, t)
+			}
+		}
+		cells, _ := Cells(ms, []string{"stream", "rr"}, trials, Rule{Margin: 0.01})
+		for _, c := range cells {
+			if c.Mode == "a" && c.Workload == "stream" {
+				if want := map[bool]result.Verdict{true: result.Worse, false: result.CannotTell}[*c.P < 0.05]; c.Verdict != want {
+					t.Errorf("p %g: %s", *c.P, c.Verdict)
+				}
+				return *c.P
+			}
+		}
+		return math.NaN()
+	}
+	alone, three := p("a"), p("a", "b", "c")
+	if !(alone > 0.017 && alone < 0.05) || math.Abs(three-3*alone) > 1e-12 {
+		t.Errorf("p alone %g, among three alike %g", alone, three)
+	}
+}
+
+// The whole way, identical modes: with one a difference is claimed in 5 % of runs,
+// with five in no more (limits of 3 sigma; package stats has narrower ones).
+func TestCellsFalsePositives(t *testing.T) {
+	const runs = 1500
+	for n, limits := range map[int][2]float64{1: {0.033, 0.067}, 5: {0.015, 0.067}} {
+		rng := rand.New(rand.NewPCG(3, uint64(n)))
+		modes := []result.Mode{{ID: "host", Status: result.ModeMeasured}}
+		for i := range n {
+			modes = append(modes, result.Mode{ID: fmt.Sprint("m", i), Status: result.ModeMeasured, Baseline: "host"})
+		}
+		claims := 0.0
+		for range runs {
+			var trials []result.Trial
+			for block := range 5 {
+				level := 0.06 * rng.NormFloat64()
+				for _, m := range modes {
+					trials = append(trials, row(block, m.ID, "goodput", math.Exp(level+0.01*rng.NormFloat64())))
+				}
+			}
+			cells, _ := Cells(modes, []string{"stream"}, trials, Rule{Margin: 0.05})
+			for _, c := range cells {
+				if c.Verdict == result.Worse || c.Verdict == result.Better || c.Verdict == result.Small {
+					claims += 1.0 / runs
+					break
+				}
+			}
+		}
+		if claims < limits[0] || claims > limits[1] {
+			t.Errorf("%d modes: a difference claimed in %.4f of runs, want %g to %g", n, claims, limits[0], limits[1])
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package analysis
+
+import (
+	"tare/internal/result"
+	"tare/internal/stats"
+)
+
+// ModeRatio is how a mode compares with its baseline in the metric that stands for
+// a workload. Known is false where there is no ratio: no block has both, or a value
+// is 0.
+type ModeRatio struct {
+	Mode, Workload, Metric string
+	Ratio                  stats.LogRatio
+	Known                  bool
+}
+
+// Ratios lists how each measured mode compares with its baseline in the primary
+// metrics of the workloads, before any verdict: what a run's stopping looks at.
+// Controls are left out, and metrics that the mode has no value of.
+func Ratios(in Input) []ModeRatio {
+	if in.Metrics == nil {
+		in.Metrics = result.MetricsOf(in.Trials)
+	}
+	tab := tabulate(in.Modes, in.Workloads, in.Trials)
+	var out []ModeRatio
+	for _, w := range in.Workloads {
+		for _, metric := range in.Metrics {
+			for _, m := range in.Modes {
+				own := tab.values(m.ID, w, metric.Name)
+				if !metric.Primary || m.Control || m.Baseline == "" || len(own) == 0 {
+					continue
+				}
+				r := ModeRatio{Mode: m.ID, Workload: w, Metric: metric.Name}
+				r.Ratio, r.Known = compare(own, tab.values(m.Baseline, w, metric.Name), in.Rule.Pairing)
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}

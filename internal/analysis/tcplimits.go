@@ -1,0 +1,92 @@
+package analysis
+
+import (
+	"fmt"
+
+	"tare/internal/result"
+	"tare/internal/study"
+)
+
+// limitTCP sums up the trials that count, for each mode and TCP workload that
+// transfers in bulk. Where nothing is known of any trial, it says why.
+func (e *evaluation) limitTCP() []result.TCPLimits {
+	if e.in.Study.Evidence.Counters == study.Off {
+		return nil
+	}
+	var out []result.TCPLimits
+	for _, w := range measured(e.in.Study) {
+		for _, m := range e.run.Modes {
+			var trials []result.Trial
+			for _, t := range e.in.Trials {
+				if t.Mode == m.ID && t.Workload == w.ID && t.Status == result.TrialOK && !t.Aside() {
+					trials = append(trials, t)
+				}
+			}
+			if len(trials) > 0 && tcpBulk(w) {
+				out = append(out, sumLimits(m.ID, w, trials)...)
+			}
+		}
+	}
+	return out
+}
+
+// tcpBulk says whether a workload is one in which TCP sends as much as it can.
+func tcpBulk(w study.Workload) bool { return w.Kind == "tcp_stream" }
+
+// sumLimits is the mean of the shares and the sum of the counts of trials of one mode
+// and workload, for each sender.
+func sumLimits(mode string, w study.Workload, trials []result.Trial) []result.TCPLimits {
+	var out []result.TCPLimits
+	for _, sender := range senders(w) {
+		sum := result.TCPLimits{Mode: mode, Workload: w.ID, Sender: sender}
+		var application, window, buffer, network float64
+		for _, t := range trials {
+			for _, l := range t.Limits {
+				if l.Sender != sender {
+					continue
+				}
+				if l.Retransmits != nil && sum.Retransmits == nil {
+					sum.Retransmits = map[string]int64{} // a count, if of nothing
+				}
+				for cause, n := range l.Retransmits {
+					sum.Retransmits[cause] += n
+				}
+				if l.Application == nil || l.ReceiveWindow == nil || l.SendBuffer == nil || l.Network == nil {
+					continue
+				}
+				sum.Trials++
+				application += *l.Application
+				window += *l.ReceiveWindow
+				buffer += *l.SendBuffer
+				network += *l.Network
+			}
+		}
+		if n := float64(sum.Trials); n > 0 {
+			share := func(v float64) *float64 { v /= n; return &v }
+			sum.Application, sum.ReceiveWindow, sum.SendBuffer, sum.Network = share(application), share(window), share(buffer), share(network)
+		} else {
+			sum.Missing = append(sum.Missing, noLimits(sender, trials[0]))
+		}
+		out = append(out, sum)
+	}
+	return out
+}
+
+// noLimits says why nobody knows who limited a sender.
+func noLimits(sender string, t result.Trial) string {
+	if t.Tool != nil {
+		return fmt.Sprintf("who limited TCP: the connections are %s's own, which does not tell", t.Tool.Name)
+	}
+	return fmt.Sprintf("who limited TCP: the kernel of the %s does not tell (TCP_INFO of Linux 4.10 and later does)", sender)
+}
+
+// senders are the ends that send payload with a workload.
+func senders(w study.Workload) []string {
+	switch w.Direction {
+	case study.Both:
+		return []string{"client", "server"}
+	case study.Reverse:
+		return []string{"server"}
+	}
+	return []string{"client"}
+}

@@ -1,0 +1,51 @@
+package analysis
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/result"
+)
+
+func TestCellWarnings(t *testing.T) {
+	void := []result.Mode{{ID: "host", Status: result.ModeVoid, Reason: "counters stood still"}, hostAnd[1]}
+	missing := []result.Mode{hostAnd[1]}
+	for _, c := range []struct {
+		name   string
+		modes  []result.Mode
+		trials []result.Trial
+		want   []result.Warning
+	}{
+		{"nothing to say", hostAnd, join(rows("host", "goodput", 100, 101, 99), rows("veth", "goodput", 80, 81, 80)), nil},
+		{"two bands", hostAnd, join(rows("host", "goodput", 8e9, 8.1e9, 12e9, 11.9e9, 12.1e9), rows("veth", "goodput", 7e9, 7.1e9, 7e9, 7.1e9, 7e9)), []result.Warning{
+			{Code: "two_bands", Scope: "host stream goodput", Text: "the trials fall into two bands, 2 near 8.05 Gbit/s and 3 near 12 Gbit/s; their mean stands for neither"}}},
+		{"two bands of a metric that is not primary", hostAnd, rows("host", "rtt_p99", 1, 1, 2, 2), nil},
+		{"beats its baseline", hostAnd, join(rows("host", "goodput", 100, 101, 99), rows("veth", "goodput", 125, 125, 124)), []result.Warning{
+			{Code: "beats_baseline", Scope: "veth stream goodput", Text: "veth is better than its baseline host (1.25 times its goodput), which a longer path should not be; " +
+				"before believing it, check that traffic did not take a short cut (path counters), that MTU, offloads, congestion control and socket buffers are alike, " +
+				"and that both were pinned alike"}}},
+		{"beats it in a metric that is not primary", hostAnd, join(rows("host", "rtt_p50", 100, 101, 99), rows("veth", "rtt_p50", 75, 75, 74)), nil},
+		{"beats it by less than the margin", hostAnd, join(rows("host", "goodput", 100, 101, 99), rows("veth", "goodput", 102, 103.1, 101)), nil},
+		{"no baseline trials", hostAnd, rows("veth", "goodput", 80), []result.Warning{
+			{Code: "baseline_missing", Scope: "veth stream", Text: "nothing to compare veth with: its baseline is host, but it has no ok trial of this workload"}}},
+		{"void baseline", void, join(rows("host", "goodput", 100), rows("veth", "goodput", 80)), []result.Warning{
+			{Code: "baseline_missing", Scope: "veth stream", Text: "nothing to compare veth with: its baseline is host, but it is void (counters stood still)"}}},
+		{"baseline not in the run", missing, rows("veth", "goodput", 80), []result.Warning{
+			{Code: "baseline_missing", Scope: "veth stream", Text: "nothing to compare veth with: its baseline is host, but it is not among the modes of the run"}}},
+		{"neither has trials", hostAnd, nil, nil},
+		{"unknown metrics", hostAnd, join(rows("host", "zeal", 1, 2), rows("host", "ardour", 1, 2)), []result.Warning{
+			// Trials of one block replace each other: only the later ones count.
+			{Code: "unknown_metric", Scope: "run", Text: `this version of tare knows no metric "ardour"; its values are left out`}}},
+		{"unusable values", hostAnd, rows("host", "goodput", 100, math.NaN(), -1, math.Inf(1)), []result.Warning{
+			{Code: "bad_value", Scope: "host stream goodput", Text: "values that are negative or no finite number are left out of this cell: 3"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, got := Cells(c.modes, []string{"stream"}, c.trials, Rule{Margin: 0.05})
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}

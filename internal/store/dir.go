@@ -1,0 +1,207 @@
+// Package store is a run's directory: its files, written so that a reader sees the old or
+// the new one and a killed run loses at most the line under way, and read with bounds on
+// what a broken file makes a reader allocate.
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+// The files of a run's directory that this package gives a meaning to.
+const (
+	StudyFile  = "study.yaml"    // the resolved study
+	TrialsFile = "trials.ndjson" // one line a trial, on disk as each ends
+	RunFile    = "run.json"      // written when the run ends
+)
+
+var (
+	// ErrExists says that a directory for a new run is not empty.
+	ErrExists = errors.New("not an empty directory")
+	// ErrNotRun says that a directory holds no run.
+	ErrNotRun = errors.New("not a run's directory: neither " + TrialsFile + " nor " + RunFile + " in it")
+	// ErrInUse says that another process is appending to the run.
+	ErrInUse = errors.New("in use by another tare process")
+)
+
+// Dir is a run's directory. Its methods may be called from several goroutines.
+// All of its files are reached through the directory itself: neither a name with
+// .. nor a symbolic link leads out of it, whoever owns it.
+type Dir struct {
+	path string
+	root *os.Root
+
+	mu     sync.Mutex
+	trials *os.File // nil unless opened for appending
+	broken error    // of the first Append that failed
+}
+
+// Create makes the directory of a new run, with its parents. An empty directory
+// that is already there will do. Errors: ErrExists if there is anything in it, so
+// that no run overwrites another; whatever keeps the directory from being made or
+// written to.
+func Create(path string) (*Dir, error) {
+	d, err := create(path)
+	if err != nil {
+		return nil, fmt.Errorf("create run directory %s: %w", path, err)
+	}
+	return d, nil
+}
+
+func create(path string) (*Dir, error) {
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return nil, err
+	}
+	d, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.createFiles(); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+func (d *Dir) createFiles() error {
+	held, err := d.names()
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{RunFile, TrialsFile, StudyFile} {
+		if slices.Contains(held, name) {
+			return fmt.Errorf("%w: it holds the %s of another run", ErrExists, name)
+		}
+	}
+	if len(held) > 0 {
+		return fmt.Errorf("%w: it holds %s", ErrExists, held[0])
+	}
+	// Made at once: it shows that the directory can be written to before anything
+	// is measured, and O_EXCL that no other run was faster.
+	err = d.openTrials(os.O_CREATE | os.O_EXCL)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: it holds the %s of another run", ErrExists, TrialsFile)
+	}
+	if err != nil {
+		return err
+	}
+	return d.sync(".")
+}
+
+// Open opens the directory of an existing run for reading it and for writing
+// files beside its trials, such as a report. Errors: ErrNotRun if it holds none.
+func Open(path string) (*Dir, error) {
+	d, err := open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open run directory %s: %w", path, err)
+	}
+	if err := d.isRun(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open run directory %s: %w", path, err), d.Close())
+	}
+	return d, nil
+}
+
+// OpenAppend opens the directory of an existing run to go on with it. A last line
+// that was cut when the run died is taken off the trials first. Errors: those of
+// Open; those of Load about the trials, before anything is changed; ErrInUse.
+func OpenAppend(path string) (*Dir, error) {
+	d, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.reopenTrials(); err != nil {
+		return nil, errors.Join(fmt.Errorf("reopen run directory %s: %w", path, err), d.Close())
+	}
+	return d, nil
+}
+
+func (d *Dir) reopenTrials() error {
+	if err := d.openTrials(0); err != nil {
+		return err
+	}
+	// Read only now that the lock is held: nobody else is in the midst of a line.
+	_, end, err := d.readTrials(parseTrial, 0)
+	if err != nil {
+		return err
+	}
+	if err := d.trials.Truncate(end.offset); err != nil {
+		return err
+	}
+	if end.noNewline {
+		if _, err := d.trials.Write([]byte{'\n'}); err != nil {
+			return err
+		}
+	}
+	return d.trials.Sync()
+}
+
+// openTrials opens the trials for appending and locks them.
+func (d *Dir) openTrials(flag int) error {
+	f, err := d.root.OpenFile(TrialsFile, os.O_WRONLY|os.O_APPEND|flag, 0o644)
+	if err != nil {
+		return err
+	}
+	if err := lock(f); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	d.trials = f
+	return nil
+}
+
+func open(path string) (*Dir, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Dir{path: filepath.Clean(path), root: root}, nil
+}
+
+// names lists what is in the directory.
+func (d *Dir) names() ([]string, error) {
+	f, err := d.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// isRun tells by the files that only a run has: study.yaml may be anybody's. Without the
+// right to look it cannot tell, which is not ErrNotRun.
+func (d *Dir) isRun() error {
+	for _, name := range []string{TrialsFile, RunFile} {
+		info, err := d.root.Stat(name)
+		if err == nil && info.Mode().IsRegular() {
+			return nil
+		}
+		if errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+	}
+	return ErrNotRun
+}
+
+// Path is the directory, as it was given.
+func (d *Dir) Path() string { return d.path }
+
+// Close ends appending and lets go of the directory. It may be called twice.
+func (d *Dir) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var err error
+	if d.trials != nil {
+		err = d.trials.Close()
+		d.trials = nil
+	}
+	return errors.Join(err, d.root.Close())
+}

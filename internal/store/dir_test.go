@@ -1,0 +1,182 @@
+package store
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/result"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// sample is a trial with every field set.
+func sample(seq int) result.Trial {
+	return result.Trial{
+		Schema: result.TrialSchema, Seq: seq, Block: 2, Mode: "netns/bridge", Workload: "tcp_stream", Attempt: 2,
+		Status: result.TrialOK, Reason: "a <b> & \"c\"\nd", Started: noon.Add(time.Duration(seq) * time.Minute),
+		Settle: 0.3, Elapsed: 2.51, Traffic: 2, Metrics: map[string]float64{"goodput": 9.41e9, "retransmits": 0},
+		Client:   &result.End{CPU: new(0), Congestion: "cubic", SendBuffer: 4096, ReceiveBuffer: 8192, MSS: 1448, Retransmits: new(int64(3)), RTT: new(4.2e-5), BytesSent: 17, BytesReceived: 4},
+		Server:   &result.End{BytesReceived: 17},
+		Series:   &result.Series{Metric: "goodput", Interval: 0.1, Values: []float64{9e9, 0, 9.5e9}},
+		Counters: map[string]uint64{"veth0 rx_packets": math.MaxUint64},
+	}
+}
+
+func wholeRun() result.Run {
+	return result.Run{
+		Schema: result.Schema, ID: "r1", Started: noon, Finished: noon.Add(time.Hour), Status: result.RunComplete,
+		Tare: result.Build{Version: "v0.1.0", Commit: "abc"}, Seed: math.MaxUint64, Profile: "standard",
+		Hosts:  []result.Host{{Name: "a", Facts: []result.Fact{{Name: "kernel", Value: "6.18"}}}},
+		Modes:  []result.Mode{{ID: "host", Title: "Host", Status: result.ModeMeasured, Topology: &result.Topology{Nodes: []result.Node{{ID: "n"}}, Edges: []result.Edge{{From: "n", To: "n"}}}}},
+		Cells:  []result.Cell{{Mode: "host", Workload: "w", Metric: "goodput", N: 1, Value: new(1.5), CI: &result.Interval{1, 2}}},
+		Trials: result.Tally{OK: 2}, Warnings: []result.Warning{{Code: "c", Scope: "run", Text: "t"}},
+	}
+}
+
+func must[T any](t *testing.T) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func ok(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func created(t *testing.T) *Dir {
+	t.Helper()
+	d := must[*Dir](t)(Create(filepath.Join(t.TempDir(), "run")))
+	t.Cleanup(func() { d.Close() })
+	return d
+}
+
+func TestRoundTrip(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "deep", "down", "run")
+	d := must[*Dir](t)(Create(path + "/"))
+	if d.Path() != path {
+		t.Errorf("path %s, want %s", d.Path(), path)
+	}
+	ok(t, d.WriteStudy([]byte("name: x\n")), d.Append(sample(1)), d.Append(sample(2)), d.WriteRun(result.Run{}), d.WriteRun(wholeRun()),
+		d.WriteFile("report.html", []byte("old")), d.WriteFile("report.html", []byte("new")), d.WriteFile("figures/a.svg", []byte("<svg/>")), d.WriteFile("figures/b.svg", nil),
+		d.Close(), d.Close())
+
+	d = must[*Dir](t)(Open(path))
+	defer d.Close()
+	run, trials, err := d.Load()
+	ok(t, err)
+	if diff := cmp.Diff(wholeRun(), run); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]result.Trial{sample(1), sample(2)}, trials); diff != "" {
+		t.Error(diff)
+	}
+	// What was written, and nothing beside it.
+	want := map[string]string{"study.yaml": "name: x\n", "report.html": "new", "figures/a.svg": "<svg/>", "figures/b.svg": "", "run.json": "*", "trials.ndjson": "*"}
+	got := map[string]string{}
+	ok(t, filepath.WalkDir(path, func(p string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		name := must[string](t)(filepath.Rel(path, p))
+		got[name] = string(must[[]byte](t)(os.ReadFile(p)))
+		if want[name] == "*" {
+			got[name] = "*"
+		}
+		if info := must[os.FileInfo](t)(e.Info()); info.Mode().Perm()&0o600 != 0o600 || name == "report.html" && info.Mode().Perm()&0o044 == 0 {
+			t.Errorf("%s: mode %v", name, info.Mode())
+		}
+		return nil
+	}))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCreateRefuses(t *testing.T) {
+	for _, c := range []struct{ file, want string }{
+		{RunFile, "not an empty directory: it holds the run.json of another run"},
+		{TrialsFile, "not an empty directory: it holds the trials.ndjson of another run"},
+		{StudyFile, "not an empty directory: it holds the study.yaml of another run"},
+		{"notes.txt", "not an empty directory: it holds notes.txt"},
+	} {
+		path := t.TempDir()
+		ok(t, os.WriteFile(filepath.Join(path, c.file), []byte("mine"), 0o644))
+		_, err := Create(path)
+		if !errors.Is(err, ErrExists) || err.Error() != "create run directory "+path+": "+c.want {
+			t.Errorf("%s: %v", c.file, err)
+		}
+		if data, _ := os.ReadFile(filepath.Join(path, c.file)); string(data) != "mine" {
+			t.Errorf("%s became %q", c.file, data)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	ok(t, os.WriteFile(file, nil, 0o644))
+	for _, path := range []string{file, filepath.Join(file, "run")} {
+		if _, err := Create(path); err == nil || errors.Is(err, ErrExists) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "not a directory") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	empty := t.TempDir()
+	d, err := Create(empty)
+	ok(t, err)
+	defer d.Close()
+	if _, err := Create(empty); !errors.Is(err, ErrExists) {
+		t.Errorf("a second time: %v", err)
+	}
+}
+
+func TestCreateNotWritable(t *testing.T) {
+	parent := t.TempDir()
+	ok(t, os.Chmod(parent, 0o500))
+	if probe, err := os.Create(filepath.Join(parent, "probe")); err == nil {
+		probe.Close()
+		t.Skip("this user may write to a directory of mode 0500 (root, or CAP_DAC_OVERRIDE)")
+	}
+	for _, path := range []string{parent, filepath.Join(parent, "run")} {
+		if _, err := Create(path); !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	path := t.TempDir()
+	ok(t, os.WriteFile(filepath.Join(path, StudyFile), nil, 0o644)) // anybody's
+	for _, open := range []func(string) (*Dir, error){Open, OpenAppend} {
+		if _, err := open(path); !errors.Is(err, ErrNotRun) || !strings.Contains(err.Error(), path) {
+			t.Errorf("no run: %v", err)
+		}
+		if _, err := open(filepath.Join(path, "none")); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("nothing there: %v", err)
+		}
+	}
+}
+
+func TestOneWriter(t *testing.T) {
+	d := created(t)
+	if _, err := OpenAppend(d.Path()); !errors.Is(err, ErrInUse) {
+		t.Errorf("while the run goes on: %v", err)
+	}
+	reader := must[*Dir](t)(Open(d.Path())) // a report meanwhile is fine
+	defer reader.Close()
+	if err := reader.Append(sample(1)); err == nil {
+		t.Error("a reader appended")
+	}
+	ok(t, reader.WriteFile("report.html", nil), d.Close())
+	d = must[*Dir](t)(OpenAppend(d.Path()))
+	ok(t, d.Append(sample(1)), d.Close())
+}

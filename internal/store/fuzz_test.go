@@ -1,0 +1,91 @@
+package store
+
+import (
+	"bytes"
+	"maps"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A line that parses can be written, and reads back as itself.
+func FuzzParseTrial(f *testing.F) {
+	f.Add([]byte(lineOf(1)))
+	whole, err := encodeTrial(sample(1))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Add(whole[:len(whole)/2])
+	f.Add([]byte(`{"schema":"tare.trial/1.9","mode":"m","workload":"w","status":"failed","metrics":{"x":-0.0},"series":null}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		tr, err := parseTrial(line)
+		if err != nil {
+			return
+		}
+		first, err := encodeTrial(tr)
+		if err != nil {
+			t.Fatalf("cannot be written: %v", err)
+		}
+		again, err := parseTrial(first)
+		if err != nil {
+			t.Fatalf("cannot be read back: %v", err)
+		}
+		if second, err := encodeTrial(again); err != nil || !bytes.Equal(first, second) {
+			t.Fatalf("%v\n%s\n%s", err, first, second)
+		}
+	})
+}
+
+// Whatever the file holds, what OpenAppend would keep reads alike.
+func FuzzParseTrials(f *testing.F) {
+	f.Add([]byte(lineOf(1) + "\n" + lineOf(2)))
+	f.Add([]byte(lineOf(1) + "\n\n" + lineOf(2)[:50]))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		trials, end, _, err := parseTrials(bytes.NewReader(data), parseTrial, 0)
+		if err != nil {
+			return
+		}
+		kept := append([]byte{}, data[:end.offset]...)
+		if end.noNewline {
+			kept = append(kept, '\n')
+		}
+		if len(kept) > 0 && kept[len(kept)-1] != '\n' {
+			t.Fatalf("kept %q does not end a line", kept)
+		}
+		again, end, _, err := parseTrials(bytes.NewReader(kept), parseTrial, 0)
+		if diff := cmp.Diff(trials, again); err != nil || diff != "" || end.offset != int64(len(kept)) || end.noNewline {
+			t.Fatalf("%v, %+v of %d bytes, %s", err, end, len(kept), diff)
+		}
+	})
+}
+
+// What a report reads of a line is what a run would.
+func FuzzParseLean(f *testing.F) {
+	f.Add([]byte(lineOf(1)))
+	whole, err := encodeTrial(sample(1))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Add(whole[:len(whole)/2])
+	for _, metrics := range []string{`{}`, `null`, `{"a":1,"a":2}`, `{ "a" : -1.5e3 , "\u0062":0}`, "{\"\xff\":1}", `{"a":1},"metrics":{"b":2}`, `{"cpu_user":1,"x":2}`, `{"a":null}`, `{"a":"1"}`, `{"a":{"b":1}}`, `[1]`, `{"a":1e999}`, `{"cpu_user":1,"cpu_user":2}`, `{"A":1}`, "{\n\t\"a\" :\r1 , \"b\":2}"} {
+		f.Add([]byte(`{"schema":"tare.trial/1","mode":"m","workload":"w","status":"ok","client":{"mss":5},"machine":` + metrics + `,"metrics":` + metrics + `}`))
+		f.Add([]byte(`{"schema":"tare.trial/1","mode":"m","workload":"w","status":"ok","client":{"mss":5},"client":{},"series":{"metric":"x","interval":1,"values":[1, -2.5e3 ]},"processes":[{"name":"p","cpu":1}],"machine":` + metrics + `,"x":[{"y":"]\"}"}]}`))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		want, err := parseTrial(line)
+		if err != nil {
+			return // what is left out is not looked at
+		}
+		for _, l := range []lean{{}, {toJudge: true}, {machine: true}, {true, true}} {
+			slim := want
+			slim.Machine = maps.Clone(want.Machine)
+			l.slim(&slim)
+			got, err := l.parse(line)
+			if diff := cmp.Diff(slim, got); err != nil || diff != "" {
+				t.Fatalf("%+v: %v\n%s", l, err, diff)
+			}
+		}
+	})
+}

@@ -1,0 +1,67 @@
+package store
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"tare/internal/result"
+)
+
+func TestList(t *testing.T) {
+	top := t.TempDir()
+	put := func(name, file, data string) {
+		path := filepath.Join(top, name)
+		ok(t, os.MkdirAll(path, 0o755), os.WriteFile(filepath.Join(path, file), []byte(data), 0o644))
+	}
+	at := func(id string, minutes int) string {
+		r := wholeRun()
+		r.ID, r.Started = id, noon.Add(time.Duration(minutes)*time.Minute)
+		return string(must[[]byte](t)(EncodeRun(r)))
+	}
+	put("old", RunFile, at("old", 1))
+	put("study/new", RunFile, at("new", 2))
+	put("study/new/inner", RunFile, at("a run in a run is passed over", 9))
+	put("a/b/deepest", RunFile, at("deepest", 0))
+	put("a/b/c/d", RunFile, at("too deep", 9))
+	put(".hidden", RunFile, at("hidden", 9))
+	put("empty", "notes.txt", "")
+	put("no-run", StudyFile, "")
+	put("killed", TrialsFile, lineOf(1)+"\n"+lineOf(2)[:30])
+	put("later", RunFile, `{"schema":"tare.run/2"}`)
+	ok(t, os.WriteFile(filepath.Join(top, "file"), nil, 0o644))
+
+	summary := func(path, id string, minutes int) Summary {
+		return Summary{Path: path, ID: id, Started: noon.Add(time.Duration(minutes) * time.Minute), Status: result.RunComplete, Profile: "standard", Trials: 2, Modes: []string{"host"}}
+	}
+	want := []Summary{
+		summary("study/new", "new", 2), summary("old", "old", 1), summary("a/b/deepest", "deepest", 0),
+		{Path: "killed", Started: noon, Status: result.RunInterrupted, Trials: 1, Modes: []string{"m"}},
+		{Path: "later", Problem: `read later/run.json: schema "tare.run/2", but this version of tare reads only "tare.run/1": use the one that made it, or a later one`},
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	ok(t, os.Symlink(top, link))
+	for _, dir := range []string{top, top + "/", link} {
+		got, err := List(dir)
+		ok(t, err)
+		for i := range got {
+			got[i].Problem = strings.ReplaceAll(got[i].Problem, filepath.Clean(dir)+"/", "")
+			got[i].Path = must[string](t)(filepath.Rel(dir, got[i].Path))
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Error(dir, diff)
+		}
+	}
+	if got, err := List(filepath.Join(top, "old")); err != nil || len(got) != 1 || got[0].ID != "old" {
+		t.Errorf("a run itself: %v, %v", got, err)
+	}
+	if _, err := List(filepath.Join(top, "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("nothing there: %v", err)
+	}
+}

@@ -1,0 +1,162 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"sync"
+
+	"tare/internal/result"
+)
+
+// fileEnd says where the last whole line ends, and whether its newline is missing.
+type fileEnd struct {
+	offset    int64
+	noNewline bool
+}
+
+// parser reads one line of trials.ndjson, with or without its end.
+type parser func(line []byte) (result.Trial, error)
+
+// parseTrials reads lines of trials. An error belongs to the line it names,
+// counted from 1. Only a last line that was cut is forgiven, and a cut line shows:
+// its newline is missing, and no proper part of a JSON object is JSON. Blank lines
+// are passed over. Room for expected trials is made beforehand.
+//
+// All processors parse, a batch of lines each at a time; besides the trials no more
+// than a few batches are held.
+func parseTrials(r io.Reader, parse parser, expected int) (trials []result.Trial, end fileEnd, line int, err error) {
+	workers := runtime.GOMAXPROCS(0)
+	todo, inOrder, stop := make(chan *batch), make(chan *batch, workers), make(chan struct{})
+	spare := make(chan []byte, 2*workers+1) // texts that have been parsed
+	var wait sync.WaitGroup
+	defer wait.Wait()
+	defer close(stop)
+	wait.Go(func() {
+		defer close(inOrder)
+		defer close(todo)
+		batches(bufio.NewReaderSize(r, readSize), spare, func(b *batch) bool {
+			for _, to := range []chan *batch{inOrder, todo} {
+				select {
+				case to <- b:
+				case <-stop:
+					return false
+				}
+			}
+			return true
+		})
+	})
+	for range workers {
+		wait.Go(func() {
+			for b := range todo {
+				text := b.text
+				b.parse(parse)
+				close(b.done)
+				select {
+				case spare <- text[:0]:
+				default:
+				}
+			}
+		})
+	}
+	trials = slices.Grow(trials, expected)
+	for b := range inOrder {
+		<-b.done
+		if b.err != nil {
+			return nil, end, b.line, b.err
+		}
+		trials, end, line = append(trials, b.trials...), b.end, b.line
+	}
+	return trials, end, line, nil
+}
+
+const (
+	batchSize = 256 << 10 // how many bytes of lines are parsed in one go
+	readSize  = 64 << 10  // how many bytes are read at a time
+)
+
+// batch is some lines that follow each other.
+type batch struct {
+	text   []byte
+	line   int   // the number of its first line; once parsed, of the line behind its last or that of err
+	failed error // why there is no more behind text, but for the end of the file
+	done   chan struct{}
+
+	trials []result.Trial
+	end    fileEnd // before it is parsed, that of the batch before
+	err    error
+}
+
+// batches cuts what it reads into batches until give wants no more. Every line but the
+// last of all ends in a newline.
+func batches(in *bufio.Reader, spare <-chan []byte, give func(*batch) bool) {
+	line, offset := 1, int64(0)
+	for {
+		b := &batch{line: line, end: fileEnd{offset: offset}, done: make(chan struct{})}
+		select {
+		case b.text = <-spare:
+		default:
+			b.text = make([]byte, 0, batchSize+readSize) // most lines are shorter than the latter
+		}
+		var err error
+		for err == nil && len(b.text) < batchSize {
+			if b.text, err = readLine(in, b.text); err == nil {
+				line++
+			}
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			b.failed = err
+		}
+		offset += int64(len(b.text))
+		if !give(b) || err != nil {
+			return
+		}
+	}
+}
+
+// readLine appends a line with its newline. It gives io.EOF with what follows the last
+// newline, and an error of its own for a line that is too long, of which it appends
+// nothing.
+func readLine(in *bufio.Reader, to []byte) ([]byte, error) {
+	start := len(to)
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(to)-start+len(part) > maxLine {
+			return to[:start], fmt.Errorf("line of more than %d bytes", maxLine)
+		}
+		to = append(to, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			if err != nil && !errors.Is(err, io.EOF) {
+				to = to[:start]
+			}
+			return to, err
+		}
+	}
+}
+
+// parse reads the lines of the batch.
+func (b *batch) parse(parse parser) {
+	b.trials = make([]result.Trial, 0, bytes.Count(b.text, []byte{'\n'})+1)
+	for rest := b.text; len(rest) > 0; b.line++ {
+		text, after, whole := bytes.Cut(rest, []byte{'\n'})
+		if !whole && !json.Valid(text) {
+			break // cut
+		}
+		if len(bytes.TrimSpace(text)) > 0 {
+			t, err := parse(text)
+			if err != nil {
+				b.err = err
+				return
+			}
+			b.trials = append(b.trials, t)
+		}
+		b.end = fileEnd{b.end.offset + int64(len(rest)-len(after)), !whole}
+		rest = after
+	}
+	b.err, b.text = b.failed, nil
+}

@@ -1,0 +1,129 @@
+package store
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/result"
+)
+
+// Trials come in the order of their lines, from many batches too, and of several lines
+// that are broken the first is named.
+func TestParseInOrder(t *testing.T) {
+	const n = 9000 // some batches
+	var lines []string
+	for i := range n {
+		lines = append(lines, lineOf(i+1)+strings.Repeat(" ", i%7)+"\n")
+	}
+	text := strings.Join(lines, "")
+	if len(text) < 3*batchSize {
+		t.Fatalf("%d bytes are too few batches", len(text))
+	}
+	for _, c := range []struct {
+		name    string
+		broken  []int // lines, from 0
+		cut     int   // bytes off the end
+		end     error // of reading
+		want    int   // trials
+		badLine int
+	}{
+		{name: "whole", want: n},
+		{name: "cut", cut: 20, want: n - 1},
+		{name: "broken", broken: []int{n - 1, 4000, 8000}, badLine: 4001},
+		{name: "the first broken", broken: []int{0}, badLine: 1},
+		{name: "the last broken", broken: []int{n - 1}, badLine: n},
+		{name: "a disk that fails", end: errors.New("input/output error"), badLine: n + 1},
+		{name: "broken before the disk fails", broken: []int{77}, end: errors.New("input/output error"), badLine: 78},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			own := slices.Clone(lines)
+			for _, i := range c.broken {
+				own[i] = "{\n"
+			}
+			whole := strings.Join(own, "")
+			var r io.Reader = strings.NewReader(whole[:len(whole)-c.cut])
+			if c.end != nil {
+				r = io.MultiReader(r, iotest.ErrReader(c.end))
+			}
+			got, end, line, err := parseTrials(r, lean{}.parse, 0)
+			if (err != nil) != (c.badLine > 0) || err != nil && line != c.badLine {
+				t.Fatalf("line %d: %v", line, err)
+			}
+			if len(got) != c.want || err == nil && end.offset != int64(len(strings.Join(lines[:c.want], ""))) {
+				t.Fatalf("%d trials that end at %d", len(got), end.offset)
+			}
+			for i, tr := range got {
+				if tr.Seq != i+1 {
+					t.Fatalf("trial %d is at %d", tr.Seq, i+1)
+				}
+			}
+		})
+	}
+}
+
+func TestLoadLean(t *testing.T) {
+	whole := sample(1)
+	whole.Machine = map[string]float64{"cpu_user": 1, "memory_available": 2}
+	whole.Counters = map[string]uint64{"a/eth0.rx_bytes": 7}
+	line := must[[]byte](t)(encodeTrial(whole))
+	d := must[*Dir](t)(Open(onDisk(t, map[string]string{TrialsFile: string(line), RunFile: `{"schema":"tare.run/1","trials":{"ok":1000000000}}`})))
+	defer d.Close()
+	run, got, err := d.LoadLean()
+	if err != nil || run.Trials.OK != 1000000000 || len(got) != 1 || cap(got) > 1000 {
+		t.Fatalf("%v, %+v, %d trials and room for %d", err, run.Trials, len(got), cap(got))
+	}
+	want := must[result.Trial](t)(parseTrial(line))
+	want.Counters, want.Pairs = nil, nil
+	want.Client, want.Server = settings(want.Client), settings(want.Server)
+	if diff := cmp.Diff(want, got[0]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Of a run that has its cells nothing is read that is only there to judge it.
+func TestLoadLeanJudged(t *testing.T) {
+	whole := sample(1)
+	whole.Machine, whole.Notes = map[string]float64{"cpu_user": 1}, []result.Note{{Code: "c", Text: "t"}}
+	whole.Limits, whole.Stacks = []result.TCPLimits{{}}, &result.Stacks{Busy: 1}
+	served := whole
+	served.Processes = []result.ProcessCPU{{Name: "docker-proxy", CPU: 0.5}}
+	text := must[[]byte](t)(encodeTrial(whole))
+	text = append(text, must[[]byte](t)(encodeTrial(served))...)
+	run := must[[]byte](t)(EncodeRun(wholeRun()))
+	d := must[*Dir](t)(Open(onDisk(t, map[string]string{TrialsFile: string(text), RunFile: string(run)})))
+	defer d.Close()
+	_, got, err := d.LoadLean()
+	if err != nil || len(got) != 2 {
+		t.Fatalf("%d trials, %v", len(got), err)
+	}
+	for _, tr := range got {
+		if tr.Client != nil || tr.Notes != nil || tr.Limits != nil || tr.Stacks != nil || tr.Metrics["goodput"] != 9.41e9 || len(tr.Series.Values) != 3 {
+			t.Errorf("%+v", tr)
+		}
+	}
+	if got[0].Machine != nil || got[1].Machine["cpu_user"] != 1 {
+		t.Errorf("machine %v, with processes %v", got[0].Machine, got[1].Machine)
+	}
+}
+
+// A line as a run writes it takes the quick way.
+func TestQuick(t *testing.T) {
+	whole := sample(1)
+	whole.Machine = map[string]float64{"cpu_user": 1, "memory_available": 2}
+	line := must[[]byte](t)(encodeTrial(whole))
+	for _, l := range []lean{{}, {toJudge: true, machine: true}} {
+		got := must[result.Trial](t)(l.quickly(line))
+		l.slim(&got)
+		l.slim(&whole)
+		if diff := cmp.Diff(whole, got); diff != "" {
+			t.Errorf("%+v: %s", l, diff)
+		}
+		whole = must[result.Trial](t)(parseTrial(line))
+	}
+}

@@ -1,0 +1,88 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// maxFile is the most that run.json and study.yaml may hold, in bytes: a bound on what
+// a broken file makes a reader allocate.
+const maxFile = 256 << 20
+
+// errIrregular is that of a pipe, a device or a folder, which a reader might wait for
+// without end.
+var errIrregular = errors.New("not a regular file: a run's files are plain ones")
+
+// ReadStudy reads the study.yaml of a run's directory, and no other file: not one that
+// a symbolic link leads to outside. Errors: there is none, or it is not a plain file of
+// at most 256 MiB.
+func ReadStudy(path string) ([]byte, error) {
+	d, err := open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the study of %s: %w", path, err)
+	}
+	defer d.Close()
+	data, err := d.read(StudyFile)
+	if err != nil {
+		return nil, fmt.Errorf("read the study of %s: %w", path, err)
+	}
+	return data, nil
+}
+
+// read is all of a file.
+func (d *Dir) read(name string) ([]byte, error) {
+	f, size, err := d.openPlain(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if size > maxFile {
+		return nil, fmt.Errorf("%s: %d bytes, more than %d", name, size, maxFile)
+	}
+	return io.ReadAll(io.LimitReader(f, maxFile))
+}
+
+// openPlain opens a regular file for reading, and says how long it is.
+func (d *Dir) openPlain(name string) (*os.File, int64, error) {
+	info, err := d.root.Stat(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	// Asked first, for to open a pipe is to wait for whoever writes.
+	if !info.Mode().IsRegular() {
+		return nil, 0, fmt.Errorf("%s: %w", name, errIrregular)
+	}
+	f, err := d.root.Open(name)
+	return f, info.Size(), err
+}
+
+// unreadable words why a file of a run cannot be read, with what to do about it.
+func unreadable(err error) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Errorf("it was cut or edited, for it is no JSON from byte %d on: %w", syntax.Offset, err)
+	case errors.As(err, &kind) && kind.Field == "":
+		return fmt.Errorf("it was edited, for it is no object but %s", kind.Value)
+	case errors.As(err, &kind):
+		return fmt.Errorf("it was edited, for %s cannot be a %s", kind.Field, kind.Value)
+	}
+	return err
+}
+
+// runUnreadable is unreadable of run.json.
+func (d *Dir) runUnreadable(err error) error {
+	where := filepath.Join(d.path, RunFile)
+	if errors.Is(err, errSchema) {
+		return fmt.Errorf("read %s: %w", where, err)
+	}
+	if info, none := d.root.Stat(TrialsFile); none != nil || info.Size() == 0 {
+		return fmt.Errorf("read %s: %w", where, unreadable(err))
+	}
+	return fmt.Errorf("read %s: %w; without that file, what the trials tell can still be had", where, unreadable(err))
+}

@@ -1,0 +1,126 @@
+package store
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/result"
+)
+
+func TestAppendRefuses(t *testing.T) {
+	d := created(t)
+	ok(t, d.Append(sample(1)))
+	for want, spoil := range map[string]func(*result.Trial){
+		"metric goodput is NaN":                 func(t *result.Trial) { t.Metrics["goodput"] = math.NaN() },
+		"metric goodput is -Inf":                func(t *result.Trial) { t.Metrics["goodput"] = math.Inf(-1) },
+		"elapsed is +Inf":                       func(t *result.Trial) { t.Elapsed = math.Inf(1) },
+		"settle is NaN":                         func(t *result.Trial) { t.Settle = math.NaN() },
+		"traffic is NaN":                        func(t *result.Trial) { t.Traffic = math.NaN() },
+		"rtt of the client is NaN":              func(t *result.Trial) { *t.Client.RTT = math.NaN() },
+		"rtt of the server is NaN":              func(t *result.Trial) { t.Server.RTT = new(math.NaN()) },
+		"interval of the goodput series is NaN": func(t *result.Trial) { t.Series.Interval = math.NaN() },
+		"value 2 of the goodput series is NaN":  func(t *result.Trial) { t.Series.Values[1] = math.NaN() },
+		"no mode":                               func(t *result.Trial) { t.Mode = "" },
+		"no workload":                           func(t *result.Trial) { t.Workload = "" },
+		`unknown status "fine"`:                 func(t *result.Trial) { t.Status = "fine" },
+		`schema "tare.trial/2", but this version of tare reads only "tare.trial/1": use the one that made it, or a later one`: func(t *result.Trial) { t.Schema = "tare.trial/2" },
+		fmt.Sprintf("at most %d", maxLine): func(t *result.Trial) { t.Reason = strings.Repeat("x", maxLine) },
+	} {
+		bad := sample(7)
+		spoil(&bad)
+		if err := d.Append(bad); err == nil || !strings.HasSuffix(err.Error(), want) || !strings.Contains(err.Error(), "append trial 7 to "+d.Path()) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	bare := result.Trial{Seq: 2, Mode: "m", Workload: "w", Status: result.TrialFailed}
+	ok(t, d.Append(bare)) // and nothing was left behind
+	if data := string(must[[]byte](t)(os.ReadFile(filepath.Join(d.Path(), TrialsFile)))); !strings.Contains(data, "a <b> &") {
+		t.Errorf("not for people: %s", data)
+	}
+	_, trials, err := d.Load()
+	ok(t, err)
+	bare.Schema = result.TrialSchema
+	if diff := cmp.Diff([]result.Trial{sample(1), bare}, trials); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// After a write that failed half way, nothing may follow on the same line.
+func TestAppendAfterFailure(t *testing.T) {
+	d := created(t)
+	ok(t, d.Append(sample(1)))
+	d.trials.Close() // the next write fails
+	for range 2 {
+		if err := d.Append(sample(2)); err == nil {
+			t.Error("appended")
+		}
+	}
+	if d.broken == nil {
+		t.Error("not held to be broken")
+	}
+}
+
+func TestEncodeRunRefuses(t *testing.T) {
+	nan := math.NaN()
+	for want, cell := range map[string]result.Cell{
+		"value":      {Value: &nan},
+		"ci":         {CI: &result.Interval{0, nan}},
+		"ratio":      {Ratio: &nan},
+		"ratio_ci":   {RatioCI: &result.Interval{math.Inf(-1), 0}},
+		"p":          {P: &nan},
+		"margin":     {Margin: nan},
+		"detectable": {Detectable: &nan},
+	} {
+		cell.Mode, cell.Workload, cell.Metric = "m", "w", "goodput"
+		_, err := EncodeRun(result.Run{Cells: []result.Cell{cell}})
+		if want := "encode run: cell m w goodput: " + want + " is not a finite number"; err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	data := string(must[[]byte](t)(EncodeRun(result.Run{})))
+	for _, want := range []string{`"schema": "tare.run/1"`, `"hosts": []`, `"modes": []`, `"cells": []`, `"warnings": []`} {
+		if !strings.Contains(data, want) {
+			t.Errorf("no %s in %s", want, data)
+		}
+	}
+}
+
+func TestWriteFileRefuses(t *testing.T) {
+	d := created(t)
+	outside := t.TempDir()
+	ok(t, os.Symlink(outside, filepath.Join(d.Path(), "link")))
+	for _, name := range []string{
+		"", ".", "..", "../x", "figures/../../x", "/etc/x", "a/b/c", "./x", "figures/", "figures//x", `figures\x`, "x\x00",
+		RunFile, TrialsFile, StudyFile, "./" + RunFile, "link/x",
+	} {
+		if err := d.WriteFile(name, []byte("x")); err == nil || !strings.Contains(err.Error(), d.Path()) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if left := must[[]os.DirEntry](t)(os.ReadDir(outside)); len(left) > 0 {
+		t.Errorf("wrote outside: %v", left)
+	}
+	// The last step fails: a folder is in the place of the file.
+	ok(t, d.WriteFile("folder/x", nil))
+	if err := d.WriteFile("folder", nil); err == nil {
+		t.Error("a file took a folder's place")
+	}
+	if names := must[[]string](t)(d.names()); len(names) != 3 {
+		t.Errorf("left behind: %v", names)
+	}
+}
+
+// JSON has no word for an infinite figure.
+func TestComparisonNotFinite(t *testing.T) {
+	for _, c := range []result.Comparison{{ID: "x", Ratio: new(math.Inf(1))}, {ID: "x", B: result.Side{Value: new(math.NaN())}}, {ID: "x", A: result.Side{CI: &result.Interval{0, math.Inf(1)}}}} {
+		if _, err := EncodeRun(result.Run{Comparisons: []result.Comparison{c}}); err == nil {
+			t.Errorf("%+v was written", c)
+		}
+	}
+}

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package traffic
-
-func fastest() network { return portable{} }

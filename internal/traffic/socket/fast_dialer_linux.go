@@ -1,0 +1,92 @@
+package socket
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Dialer opens connections with as few system calls as their parameters allow.
+type Dialer struct {
+	family, length uintptr
+	to             [unix.SizeofSockaddrInet6]byte
+	o              TCPOptions
+	congestion     []byte // to be set, nil where it is the system's own
+	buffers        bool   // to be set
+}
+
+// NewDialer finds out what is to be set on connections to addr.
+func NewDialer(addr netip.AddrPort, o TCPOptions) (Dialer, error) {
+	d := Dialer{o: o, buffers: o.SendBuffer >= 0 || o.ReceiveBuffer >= 0}
+	// A sockaddr has its family in the machine's byte order, its port in the network's.
+	if a := addr.Addr(); a.Is6() {
+		d.family, d.length = unix.AF_INET6, unix.SizeofSockaddrInet6
+		ip := a.As16()
+		copy(d.to[8:], ip[:])
+	} else {
+		d.family, d.length = unix.AF_INET, unix.SizeofSockaddrInet4
+		ip := a.As4()
+		copy(d.to[4:], ip[:])
+	}
+	binary.NativeEndian.PutUint16(d.to[0:], uint16(d.family))
+	binary.BigEndian.PutUint16(d.to[2:], addr.Port())
+	fd, err := openSocket(addr, unix.SOCK_STREAM)
+	if err != nil {
+		return d, err
+	}
+	defer unix.Close(fd)
+	own, err := unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
+	if o.Congestion != "" && (err != nil || own != o.Congestion) {
+		d.congestion = []byte(o.Congestion)
+	}
+	return d, nil
+}
+
+// Begin opens a socket and starts to connect it.
+func (d *Dialer) Begin() (int, error) {
+	fd, err := d.socket()
+	if err != nil {
+		return -1, err
+	}
+	if err := d.configure(fd); err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	_, _, errno := unix.RawSyscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&d.to)), d.length)
+	if errno == 0 || errno == unix.EINPROGRESS || errno == unix.EINTR {
+		return fd, nil
+	}
+	unix.Close(fd)
+	return -1, errno
+}
+
+func (d *Dialer) socket() (int, error) {
+	fd, _, errno := unix.RawSyscall(unix.SYS_SOCKET, d.family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if errno != 0 {
+		return -1, errno
+	}
+	return int(fd), nil
+}
+
+func (d *Dialer) configure(fd int) error {
+	if d.congestion != nil {
+		if err := setNow(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, unsafe.Pointer(&d.congestion[0]), len(d.congestion)); err != nil {
+			return fmt.Errorf("set congestion control %s: %w", d.o.Congestion, err)
+		}
+	}
+	if d.buffers {
+		if err := setBuffers(fd, d.o.SendBuffer, d.o.ReceiveBuffer); err != nil {
+			return err
+		}
+	}
+	if d.o.Reset {
+		linger := unix.Linger{Onoff: 1}
+		if err := setNow(fd, unix.SOL_SOCKET, unix.SO_LINGER, unsafe.Pointer(&linger), int(unsafe.Sizeof(linger))); err != nil {
+			return fmt.Errorf("set SO_LINGER: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package socket
+
+import (
+	"errors"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// What a socket does not take, and what it has nothing of, counts as nothing: a
+// byte less for each such call once made more arrive than was sent.
+func TestStreamThatWouldWait(t *testing.T) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := FastStream(fds[0]), FastStream(fds[1])
+	defer from.Close()
+	defer to.Close()
+	buf := make([]byte, 64<<10)
+	if n, err := to.Read(buf); n != 0 || !errors.Is(err, ErrAgain) {
+		t.Errorf("an empty socket gave %d bytes and %v", n, err)
+	}
+	sent := 0
+	for {
+		n, err := from.Write(buf)
+		if n < 0 {
+			t.Fatalf("%d bytes were written (%v)", n, err)
+		}
+		sent += n
+		if errors.Is(err, ErrAgain) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	received := 0
+	for {
+		n, err := to.Read(buf)
+		received += n
+		if errors.Is(err, ErrAgain) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sent == 0 || sent != received {
+		t.Errorf("%d bytes sent, %d received", sent, received)
+	}
+}

@@ -1,0 +1,133 @@
+package socket
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// setOptions sets what must be in force before the handshake: a window scale
+// follows from the receive buffer, and accepted sockets inherit from theirs.
+func setOptions(fd int, o TCPOptions) error {
+	if err := setCongestion(fd, o.Congestion); err != nil {
+		return err
+	}
+	if err := setBuffers(fd, o.SendBuffer, o.ReceiveBuffer); err != nil {
+		return err
+	}
+	on := 0
+	if o.NoDelay {
+		on = 1
+	}
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, on); err != nil {
+		return fmt.Errorf("set TCP_NODELAY: %w", err)
+	}
+	return nil
+}
+
+// setCongestion leaves the kernel's choice where name is empty.
+func setCongestion(fd int, name string) error {
+	if name == "" {
+		return nil
+	}
+	err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.ENOENT):
+		return fmt.Errorf("set congestion control %s: this kernel has only %s; load the module tcp_%s or name another", name, congestions(), name)
+	case errors.Is(err, unix.EPERM):
+		return fmt.Errorf("set congestion control %s: it takes CAP_NET_ADMIN; add it to net.ipv4.tcp_allowed_congestion_control or name another: %w", name, err)
+	}
+	return fmt.Errorf("set congestion control %s: %w", name, err)
+}
+
+func congestions() string {
+	b, err := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control")
+	if err != nil {
+		return "others"
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func setBuffers(fd, send, receive int) error {
+	if err := setBuffer(fd, unix.SO_SNDBUFFORCE, unix.SO_SNDBUF, send); err != nil {
+		return fmt.Errorf("set send buffer: %w", err)
+	}
+	if err := setBuffer(fd, unix.SO_RCVBUFFORCE, unix.SO_RCVBUF, receive); err != nil {
+		return fmt.Errorf("set receive buffer: %w", err)
+	}
+	return nil
+}
+
+// setBuffer asks past the system's limit first, which only the real root may,
+// and then within it. What was granted is in the report.
+func setBuffer(fd, force, plain, bytes int) error {
+	if bytes < 0 {
+		return nil
+	}
+	bytes = min(bytes, math.MaxInt32) // the option is 32 bits wide
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, bytes) == nil {
+		return nil
+	}
+	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, plain, bytes)
+}
+
+// setReset makes a socket end with RST instead of FIN.
+func setReset(fd int) error {
+	if err := unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}); err != nil {
+		return fmt.Errorf("set SO_LINGER: %w", err)
+	}
+	return nil
+}
+
+// readTCPInfo reads TCP_INFO. A kernel fills in as much as it knows, which an older one
+// knows less of: size is how many bytes are its own, and the rest is zero.
+func readTCPInfo(fd int) (info unix.TCPInfo, size uintptr, err error) {
+	long := uint32(unix.SizeofTCPInfo)
+	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.IPPROTO_TCP, unix.TCP_INFO,
+		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&long)), 0)
+	if errno != 0 {
+		return info, 0, fmt.Errorf("read TCP_INFO: %w", errno)
+	}
+	return info, uintptr(long), nil
+}
+
+// chronographOf is what a kernel of at least Linux 4.10 has counted.
+func chronographOf(info *unix.TCPInfo, size uintptr) Chronograph {
+	if size < unsafe.Offsetof(info.Sndbuf_limited)+unsafe.Sizeof(info.Sndbuf_limited) {
+		return Chronograph{}
+	}
+	us := func(n uint64) time.Duration { return time.Duration(n) * time.Microsecond }
+	return Chronograph{Known: true, Busy: us(info.Busy_time), ReceiveWindow: us(info.Rwnd_limited), SendBuffer: us(info.Sndbuf_limited)}
+}
+
+// kernelUnacknowledged is how many bytes of a connection its peer has not acknowledged.
+func kernelUnacknowledged(fd int) (n int, known bool) {
+	n, err := unix.IoctlGetInt(fd, unix.SIOCOUTQ)
+	return max(n, 0), err == nil
+}
+
+// kernelInfo reads what the kernel knows of a connection. What cannot be read stays
+// unknown.
+func kernelInfo(fd int) TCPInfo {
+	info, size, err := readTCPInfo(fd)
+	if err != nil {
+		return TCPInfo{}
+	}
+	st := TCPInfo{
+		Known: true, MSS: int(info.Snd_mss), RTT: float64(info.Rtt) / 1e6, Segments: uint64(info.Segs_out), Retransmits: int64(info.Total_retrans),
+		Sent: info.Bytes_sent, Resent: info.Bytes_retrans, Received: info.Bytes_received,
+		Times: chronographOf(&info, size),
+	}
+	st.Congestion, _ = unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
+	st.SendBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF)
+	st.ReceiveBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
+	return st
+}

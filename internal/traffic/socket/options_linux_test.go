@@ -1,0 +1,22 @@
+package socket
+
+import (
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A kernel that knows less of a connection leaves its times unknown.
+func TestOlderTCPInfo(t *testing.T) {
+	info := unix.TCPInfo{Busy_time: 3000, Rwnd_limited: 2000, Sndbuf_limited: 1000}
+	whole := unsafe.Offsetof(info.Delivered)
+	want := Chronograph{Known: true, Busy: 3 * time.Millisecond, ReceiveWindow: 2 * time.Millisecond, SendBuffer: time.Millisecond}
+	if got := chronographOf(&info, whole); got != want {
+		t.Errorf("whole: %+v, want %+v", got, want)
+	}
+	if got := chronographOf(&info, whole-1); got != (Chronograph{}) {
+		t.Errorf("cut: %+v", got)
+	}
+}

@@ -1,0 +1,131 @@
+package socket
+
+import (
+	"fmt"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Send sends and Recv receives, waiting as long as the socket's time-outs say.
+func Send(fd int, b []byte) (int, error) { return raw(unix.SYS_SENDTO, fd, b) }
+
+// Recv is like Send. It gives 0 when the peer has ended its direction.
+func Recv(fd int, b []byte) (int, error) { return raw(unix.SYS_RECVFROM, fd, b) }
+
+// raw goes round the Go scheduler's system call entry. The socket's time-out
+// bounds how long the runtime can be kept waiting for this thread.
+func raw(call uintptr, fd int, b []byte) (int, error) {
+	return rawFlags(call, fd, b, unix.MSG_NOSIGNAL)
+}
+
+func rawFlags(call uintptr, fd int, b []byte, flags uintptr) (int, error) {
+	n, _, errno := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), flags, 0, 0)
+	switch errno {
+	case 0:
+		return int(n), nil
+	case unix.EAGAIN, unix.EINTR:
+		return 0, ErrAgain
+	}
+	return 0, errno
+}
+
+// SendNow never waits: ErrAgain where it would have to.
+func SendNow(fd int, b []byte) (int, error) {
+	return rawFlags(unix.SYS_SENDTO, fd, b, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
+}
+
+// RecvNow never waits: ErrAgain where it would have to.
+func RecvNow(fd int, b []byte) (int, error) {
+	return rawFlags(unix.SYS_RECVFROM, fd, b, unix.MSG_DONTWAIT)
+}
+
+// setNow is setsockopt past the Go scheduler.
+func setNow(fd, level, option int, value unsafe.Pointer, length int) error {
+	_, _, errno := unix.RawSyscall6(unix.SYS_SETSOCKOPT, uintptr(fd), uintptr(level), uintptr(option), uintptr(value), uintptr(length), 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// CloseNow is close past the Go scheduler.
+func CloseNow(fd int) { _, _, _ = unix.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0) }
+
+// PollEdge asks for news of both directions, each told once. The loops over it
+// move what they can until a call would block, so nothing is missed.
+const PollEdge = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
+
+// Poller is an epoll instance. Its calls go past the Go scheduler.
+type Poller struct {
+	fd     int
+	events [128]unix.EpollEvent
+}
+
+// NewPoller opens one that watches nothing.
+func NewPoller() (*Poller, error) {
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("open epoll: %w", err)
+	}
+	return &Poller{fd: fd}, nil
+}
+
+// Close lets go of it. The sockets stay open.
+func (p *Poller) Close() { unix.Close(p.fd) }
+
+// Add watches fd; its events come with id.
+func (p *Poller) Add(fd, id int, events uint32) error {
+	ev := unix.EpollEvent{Events: events, Fd: int32(id)}
+	_, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_CTL, uintptr(p.fd), unix.EPOLL_CTL_ADD, uintptr(fd), uintptr(unsafe.Pointer(&ev)), 0, 0)
+	if errno != 0 {
+		return fmt.Errorf("watch socket: %w", errno)
+	}
+	return nil
+}
+
+// Wait waits for events, at most for long, and gives none when interrupted.
+func (p *Poller) Wait(long time.Duration) ([]unix.EpollEvent, error) {
+	// In milliseconds epoll could not keep a schedule; poll on it can.
+	if fine := long % time.Millisecond; fine != 0 {
+		if ready, err := PollFD(p.fd, unix.POLLIN, long); !ready || err != nil {
+			return nil, err
+		}
+		long = 0
+	}
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), uintptr(len(p.events)), uintptr(long.Milliseconds()), 0, 0)
+	switch errno {
+	case 0:
+		return p.events[:n], nil
+	case unix.EINTR:
+		return nil, nil
+	}
+	return nil, fmt.Errorf("wait for sockets: %w", errno)
+}
+
+// PollFD waits for one descriptor, at most for long.
+func PollFD(fd int, events int16, long time.Duration) (ready bool, err error) {
+	p := unix.PollFd{Fd: int32(fd), Events: events}
+	ts := unix.NsecToTimespec(int64(max(long, 0)))
+	n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+	switch errno {
+	case 0:
+		return n > 0, nil
+	case unix.EINTR:
+		return false, nil
+	}
+	return false, fmt.Errorf("wait for socket: %w", errno)
+}
+
+// SleepUntil sleeps until a moment of CLOCK_MONOTONIC, or shorter.
+func SleepUntil(ns int64) {
+	ts := unix.NsecToTimespec(ns)
+	_, _, _ = unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+}
+
+// Sleep sleeps for a while, or shorter.
+func Sleep(long time.Duration) {
+	ts := unix.NsecToTimespec(int64(long))
+	_, _, _ = unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, 0, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+}

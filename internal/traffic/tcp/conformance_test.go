@@ -1,0 +1,260 @@
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/result"
+	"tare/internal/traffic"
+)
+
+// shape is one way of driving a workload.
+type shape struct {
+	kind   string
+	what   string
+	change func(*traffic.Params)
+}
+
+// shapes is what every pair of networks must carry alike.
+func shapes() []shape {
+	all := []shape{}
+	add := func(kind, what string, change func(*traffic.Params)) { all = append(all, shape{kind, what, change}) }
+	add("tcp_rr", "one flow", func(*traffic.Params) {})
+	for _, streams := range []int{1, 4} {
+		for _, dir := range []string{"forward", "reverse", "both"} {
+			add("tcp_stream", fmt.Sprintf("%d streams %s", streams, dir), func(p *traffic.Params) {
+				p.Streams, p.Reverse, p.Both = streams, dir == "reverse", dir == "both"
+			})
+			add("tcp_stream", fmt.Sprintf("%d streams %s, 2 threads, large writes", streams, dir), func(p *traffic.Params) {
+				p.Streams, p.Reverse, p.Both, p.Threads, p.WriteSize = streams, dir == "reverse", dir == "both", 2, 128<<10
+			})
+		}
+	}
+	add("tcp_stream", "1 thread for both directions", func(p *traffic.Params) { p.Both, p.Threads = true, 1 })
+	add("tcp_stream", "paced", func(p *traffic.Params) { p.Rate = 20e6 })
+	add("tcp_stream", "paced, both, 3 streams on 1 thread", func(p *traffic.Params) { p.Rate, p.Both, p.Streams, p.Threads = 20e6, true, 3, 1 })
+	add("tcp_stream", "pinned", func(p *traffic.Params) { p.CPU, p.Streams = 0, 2 })
+	add("tcp_stream", "bounded buffers, Nagle", func(p *traffic.Params) { p.SendBuffer, p.ReceiveBuffer, p.NoDelay = 64<<10, 64<<10, false })
+	// Nagle's algorithm would hold small writes back until the first is acknowledged, which
+	// a receiver delays by 40 ms: as long as a slice.
+	add("tcp_stream", "writes of one byte", func(p *traffic.Params) { p.WriteSize, p.NoDelay = 1, true })
+	return all
+}
+
+// Whatever is sent arrives, in every shape of a trial, from and to each network, over
+// every pair of networks; the two ends agree, and so do the figures with the series.
+func TestConformance(t *testing.T) {
+	for _, sliced := range []bool{false, true} {
+		for i, s := range shapes() {
+			on := covering(i)
+			if sliced { // no matter of the network: one way each, the other two, by turns
+				on = covering(i + 1)
+				on = on[i/2%len(on):][:1]
+			}
+			for _, on := range on {
+				t.Run(fmt.Sprintf("%s/%s/sliced %t/%s", s.kind, s.what, sliced, on), func(t *testing.T) {
+					p := params(s.kind)
+					s.change(&p)
+					want, interval := 2, 0.1
+					if sliced {
+						p.Slice, p.Rounds = 40*time.Millisecond, 3
+						want, interval = 3, 0.032
+					}
+					if p.CPU >= 0 && fastest().name == "portable" {
+						p.CPU = -1 // nothing to pin with
+					}
+					client, server, err := pair(t, on, p)
+					// A busy machine may leave a whole window empty, but not every one.
+					for range 5 {
+						if err != nil || counts(p, client, server) {
+							break
+						}
+						client, server, err = pair(t, on, p)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					agree(t, p, client, server)
+					figures(t, p, client, server, want, interval)
+				})
+			}
+		}
+	}
+}
+
+// counts reports whether something fell into each timed window.
+func counts(p traffic.Params, client, server traffic.Report) bool {
+	if p.Kind == "tcp_rr" {
+		return client.Window.Messages > 0
+	}
+	c, s := client.Window, server.Window
+	forward, reverse := c.Sent > 0 && s.Received > 0, s.Sent > 0 && c.Received > 0
+	switch {
+	case p.Both:
+		return forward && reverse
+	case p.Reverse:
+		return reverse
+	}
+	return forward
+}
+
+// agree checks the totals of both ends against each other.
+func agree(t *testing.T, p traffic.Params, client, server traffic.Report) {
+	t.Helper()
+	if client.Sent != server.Received || server.Sent != client.Received || client.Sent+server.Sent == 0 {
+		t.Errorf("client sent %d and received %d, server %d and %d", client.Sent, client.Received, server.Sent, server.Received)
+	}
+	if p.Both && (client.Sent == 0 || server.Sent == 0) {
+		t.Errorf("both ways: client sent %d, server %d", client.Sent, server.Sent)
+	}
+	if p.Kind != "tcp_stream" {
+		return
+	}
+	for end, r := range map[string]traffic.Report{"client": client, "server": server} {
+		if n := connections(p) * max(1, p.Rounds+min(p.Rounds, 1)); r.Connections != n {
+			t.Errorf("%s had %d connections, want %d", end, r.Connections, n)
+		}
+		var sum int64
+		for _, v := range r.Window.Streams {
+			sum += v
+		}
+		if counted := r.Window.Received; len(r.Window.Streams) != p.Streams || counted > 0 && sum != counted {
+			t.Errorf("%s: %d streams that carried %d, window %+v", end, len(r.Window.Streams), sum, r.Window)
+		}
+		if sends := p.Both || (end == "client") != p.Reverse; p.Rate > 0 && sends {
+			window := p.Duration
+			if p.Rounds > 0 {
+				window = time.Duration(p.Rounds) * (p.Slice - p.Slice/traffic.SliceWarmup)
+			}
+			due := float64(p.Rate) / 8 / float64(p.WriteSize) * window.Seconds()
+			if math.Abs(float64(r.Window.Slots)-due) > float64(max(1, p.Rounds)*p.Streams) {
+				t.Errorf("%s had %d slots, the rate asks for %g", end, r.Window.Slots, due)
+			}
+			// What was handed over is what was asked for, but for the write under
+			// way at each border of a window and what a busy machine kept back.
+			if sent := float64(r.Window.Sent) / float64(p.WriteSize); sent > due*1.5+float64(2*p.Streams) {
+				t.Errorf("%s sent %g writes of %g", end, sent, due)
+			}
+		}
+	}
+}
+
+// figures checks the metrics and that the mean of the series is the first one.
+func figures(t *testing.T, p traffic.Params, client, server traffic.Report, intervals int, interval float64) {
+	t.Helper()
+	w := kindOf(All(), p.Kind)
+	m, series := w.Metrics(p, client, server)
+	if len(series.Values) != intervals || math.Abs(series.Interval-interval) > interval/1000 {
+		t.Fatalf("series %+v, want %d values of %g s", series, intervals, interval)
+	}
+	window := client.Window.Seconds
+	var sum float64
+	for i, v := range series.Values {
+		sum += v * min(series.Interval, window-float64(i)*series.Interval) / window
+	}
+	if want := m[series.Metric]; sum < want*0.999 || sum > want*1.001 || want == 0 {
+		t.Errorf("the series gives %g, the metric %s is %g", sum, series.Metric, want)
+	}
+	for metric, v := range m {
+		known, ok := result.MetricNamed(metric)
+		if !ok || v < 0 || v == 0 && known.Primary {
+			t.Errorf("metric %s = %g", metric, v)
+		}
+	}
+	if p.Kind != "tcp_stream" {
+		return
+	}
+	if _, fair := m["fairness"]; fair != (p.Streams > 1) {
+		t.Errorf("%d streams: metrics %v", p.Streams, m)
+	}
+	if m["fairness"] > 1+1e-9 || m["send_rate"] <= 0 {
+		t.Errorf("metrics %v", m)
+	}
+	both := m["goodput_forward"] + m["goodput_reverse"]
+	if p.Both != (both > 0) || p.Both && math.Abs(both-m["goodput"]) > 1 {
+		t.Errorf("both %t: metrics %v", p.Both, m)
+	}
+}
+
+// Strangers on the data port are turned away and never counted, in every shape.
+func TestStrangers(t *testing.T) {
+	for _, on := range pathways() {
+		for _, s := range []shape{
+			{"tcp_stream", "forward", func(*traffic.Params) {}},
+			{"tcp_stream", "both", func(p *traffic.Params) { p.Both = true }},
+			{"tcp_rr", "", func(*traffic.Params) {}},
+		} {
+			t.Run(fmt.Sprintf("%s/%s/%s", s.kind, s.what, on), func(t *testing.T) {
+				t.Parallel()
+				p := params(s.kind)
+				s.change(&p)
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				far := kindOf(over(on.server), s.kind)
+				address, end := serve(ctx, t, far, p)
+				for _, says := range []string{"fedcba9876543210F", "GET / HTTP/1.1\r\n\r\n", ""} {
+					c, err := net.Dial("tcp", address)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, err := c.Write([]byte(says)); err != nil {
+						t.Fatal(err)
+					}
+					defer c.Close() // the silent one stays, and must not hold up the trial
+				}
+				p.Address = address
+				w := kindOf(over(on.client), s.kind)
+				client, err := w.Dial(ctx, p, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				a := <-end
+				if a.err != nil || a.Refused != 3 || a.Received != client.Sent {
+					t.Errorf("%v: refused %d, received %d of %d", a.err, a.Refused, a.Received, client.Sent)
+				}
+			})
+		}
+	}
+}
+
+// A trial that is given up ends both ends, and each says why.
+func TestGivenUp(t *testing.T) {
+	for _, on := range pathways() {
+		for _, s := range []shape{
+			{"tcp_stream", "forward", func(*traffic.Params) {}},
+			{"tcp_stream", "both", func(p *traffic.Params) { p.Both = true }},
+			{"tcp_stream", "paced slowly", func(p *traffic.Params) { p.Rate = 1e5 }},
+			{"tcp_stream", "on 1 thread", func(p *traffic.Params) { p.Streams, p.Threads = 3, 1 }},
+			{"tcp_rr", "", func(*traffic.Params) {}},
+		} {
+			t.Run(fmt.Sprintf("%s/%s/%s", s.kind, s.what, on), func(t *testing.T) {
+				p := params(s.kind)
+				p.Duration = time.Minute
+				s.change(&p)
+				ctx, cancel := context.WithCancelCause(t.Context())
+				far := kindOf(over(on.server), s.kind)
+				address, end := serve(ctx, t, far, p)
+				time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("enough")) })
+				p.Address = address
+				w := kindOf(over(on.client), s.kind)
+				began := time.Now()
+				_, err := w.Dial(ctx, p, nil)
+				a := <-end
+				// One end may find the other one gone before it hears of the end.
+				// To the server of tcp_rr, a client that gives up has simply finished.
+				if err == nil || a.err == nil && s.kind != "tcp_rr" || !strings.Contains(fmt.Sprint(err, a.err), "enough") {
+					t.Errorf("given up, but the client gave %v and the server %v", err, a.err)
+				}
+				if took := time.Since(began); took > 20*time.Second {
+					t.Errorf("it took %s", took)
+				}
+			})
+		}
+	}
+}

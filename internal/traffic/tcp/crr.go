@@ -1,0 +1,174 @@
+package tcp
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"tare/internal/result"
+	"tare/internal/study"
+	"tare/internal/traffic"
+	"tare/internal/traffic/socket"
+	"tare/internal/traffic/thread"
+)
+
+// crr connects, exchanges one request and response and closes, over and over:
+// netperf's TCP_CRR. A control connection with the trial's token, which carries
+// no payload, stays open beside the others and tells the server when it is over.
+type crr struct{ path path }
+
+// crrSlice is a row of hundreds of connections.
+const crrSlice = study.Duration(25 * time.Millisecond)
+
+func (crr) Spec() traffic.Spec {
+	return traffic.Spec{Title: "TCP connect/request/response", WorkloadSpec: study.WorkloadSpec{
+		Kind:   "tcp_crr",
+		Metric: "connection_rate",
+		Params: []string{"flows", "request_size", "response_size", "close", "family", "congestion_control", "send_buffer",
+			"receive_buffer", "placement", "slice", "warmup", "duration"},
+		Optional: []string{"pairs", "tool"},
+		Defaults: study.Workload{
+			Flows: 1, RequestSize: 1, ResponseSize: 1, Close: study.FIN, Family: study.IPv4, Congestion: "cubic",
+			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.OneCore,
+		},
+		Lengths: map[string]study.Length{
+			study.Quick:    {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond), Slice: crrSlice},
+			study.Standard: {Warmup: study.Duration(300 * time.Millisecond), Duration: study.Duration(2 * time.Second), Slice: crrSlice},
+			study.Paper:    {Warmup: study.Duration(time.Second), Duration: study.Duration(30 * time.Second)},
+		},
+	}}
+}
+
+// crrTag is what a connection shows before its request, so that a stranger's is
+// never counted. It goes in the same write as the request and is not payload.
+type crrTag [8]byte
+
+// tagOf derives the tag from the trial's token, which it does not give away.
+func tagOf(token string) crrTag {
+	sum := sha256.Sum256([]byte("tcp_crr " + token))
+	return crrTag(sum[:])
+}
+
+// crrTrial is what both ends know of a trial.
+type crrTrial struct {
+	traffic.Params
+	tag crrTag
+}
+
+// asked is how many bytes a connection carries to the server.
+func (t crrTrial) asked() int { return len(t.tag) + t.RequestSize }
+
+func newCRRTrial(p traffic.Params) (crrTrial, error) {
+	p, err := exchangeParams(p)
+	p.NoDelay = true
+	return crrTrial{p, tagOf(p.Token)}, err
+}
+
+// options are those of the connections that are made by the thousand.
+func (t crrTrial) options() socket.TCPOptions {
+	o := optionsOf(t.Params)
+	o.Reset = t.Reset
+	return o
+}
+
+// controlParams is the trial's control connection as the handshake knows it.
+func (t crrTrial) controlParams() traffic.Params {
+	p := t.Params
+	p.Streams = 1
+	return p
+}
+
+func (w crr) Listen(p traffic.Params) (traffic.Server, error) {
+	t, err := newCRRTrial(p)
+	if err != nil {
+		return nil, err
+	}
+	a, err := w.path.net.ListenTCP(t.Address, t.options())
+	if err != nil {
+		return nil, err
+	}
+	return &crrServer{w.path, &admitter{Listener: a}, t}, nil
+}
+
+func (w crr) Dial(ctx context.Context, p traffic.Params, _ traffic.Peer) (traffic.Report, error) {
+	s, err := w.dial(ctx, p)
+	if err != nil {
+		return traffic.Report{}, err
+	}
+	return traffic.DriveWhole(ctx, s, p)
+}
+
+func (w crr) Open(ctx context.Context, p traffic.Params) (traffic.Session, error) {
+	s, err := w.dial(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return traffic.DriveInSlices(ctx, s, p)
+}
+
+func (w crr) dial(ctx context.Context, p traffic.Params) (*crrSession, error) {
+	t, err := newCRRTrial(p)
+	if err != nil {
+		return nil, err
+	}
+	addr, err := netip.ParseAddrPort(p.Address)
+	if err != nil {
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	s := &crrSession{path: w.path, t: t, addr: addr, connect: traffic.NewDistribution(), first: traffic.NewDistribution(), restore: thread.PauseGC()}
+	if s.control, err = connect(ctx, w.path, t.controlParams()); err != nil {
+		s.restore()
+		return nil, err
+	}
+	s.kernel = readKernelTCP()
+	return s, nil
+}
+
+func (crr) Metrics(_ traffic.Params, client, _ traffic.Report) (map[string]float64, *result.Series) {
+	w, m := client.Window, map[string]float64{}
+	// A window in which source ports were lacking all the time has no rate.
+	if w.Seconds > 0 {
+		m["connection_rate"] = float64(w.Messages) / w.Seconds
+	}
+	if w.Connect.Count() > 0 {
+		m["connect_p50"], m["connect_p99"] = w.Connect.Quantile(0.5), w.Connect.Quantile(0.99)
+	}
+	if w.FirstByte.Count() > 0 {
+		m["first_byte_p50"], m["first_byte_p99"] = w.FirstByte.Quantile(0.5), w.FirstByte.Quantile(0.99)
+	}
+	return m, &result.Series{Metric: "connection_rate", Interval: w.Interval, Values: w.Series}
+}
+
+// crrServer is the listening end.
+type crrServer struct {
+	path     path
+	listener *admitter
+	t        crrTrial
+}
+
+func (s *crrServer) Port() uint16 { return s.listener.Port() }
+
+// Serve answers until the client ends the control connection. The slices of a
+// trial are all one to it.
+func (s *crrServer) Serve(ctx context.Context, _ traffic.Peer) (traffic.Report, error) {
+	defer thread.PauseGC()()
+	defer s.listener.Close()
+	c, err := s.listener.admit(ctx, s.t.controlParams())
+	if err != nil {
+		return traffic.Report{}, err
+	}
+	defer c.close()
+	start, kernel := time.Now(), readKernelTCP()
+	n, err := s.path.answer(ctx, s.listener, c[0], s.t)
+	if err != nil {
+		return traffic.Report{}, tooManyFiles(err, s.t.Params)
+	}
+	r := traffic.Report{CPU: s.t.CPU, Traffic: time.Since(start).Seconds(), Messages: n.messages,
+		Sent: n.messages * int64(s.t.ResponseSize), Received: n.messages * int64(s.t.RequestSize)}
+	c.describe(&r)
+	r.Connections, r.Refused = int(n.connections), s.listener.refused
+	s.t.estimate(&r, n.connections, s.t.ResponseSize, s.t.asked(), readKernelTCP().retransmits-kernel.retransmits)
+	return r, nil
+}

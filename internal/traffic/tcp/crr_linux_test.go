@@ -1,0 +1,235 @@
+package tcp
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tare/internal/linuxnet"
+	"tare/internal/traffic"
+)
+
+// helperEnv tells the test binary to run one trial, both ends, and print what
+// came of it: in a network namespace or under a limit of its own.
+const helperEnv = "TARE_TRAFFIC_HELPER"
+
+// helperTask is what a helper is to do, and helperResult what it says.
+type helperTask struct {
+	Params traffic.Params
+	Files  uint64 // limit of open files, 0 for none of its own
+}
+
+type helperResult struct {
+	Client, Server traffic.Report
+	Error          string
+	Active         int64  // connections the kernel counts as opened
+	Passive        int64  // and as accepted
+	TimeWait       int64  // sockets
+	TimeWaitServer int64  // of those, at the server's port
+	Segments       uint64 // sent in the namespace
+}
+
+// TestHelper is no test: see helperEnv.
+func TestHelper(t *testing.T) {
+	text := os.Getenv(helperEnv)
+	if text == "" {
+		return
+	}
+	room(t)
+	var task helperTask
+	if err := json.Unmarshal([]byte(text), &task); err != nil {
+		t.Fatal(err)
+	}
+	if task.Files > 0 {
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: task.Files, Max: task.Files}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := All()
+	if task.Params.Portable {
+		all = Portable()
+	}
+	w := kindOf(all, task.Params.Kind)
+	var (
+		r   helperResult
+		err error
+	)
+	r.Client, r.Server, err = between(t.Context(), w, w, task.Params)
+	if err != nil {
+		r.Error = err.Error()
+	}
+	snmp, _ := os.ReadFile("/proc/net/snmp")
+	r.Active, r.Passive = protocolCounter(string(snmp), "Tcp", "ActiveOpens"), protocolCounter(string(snmp), "Tcp", "PassiveOpens")
+	r.Segments = uint64(protocolCounter(string(snmp), "Tcp", "OutSegs"))
+	r.TimeWait, r.TimeWaitServer = timeWaits()
+	out, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = os.Stdout.WriteString("\nresult " + hex.EncodeToString(out) + "\n")
+}
+
+// serverPort is where the helper's server listens.
+const serverPort = "5000"
+
+// timeWaits counts the sockets in TIME_WAIT, and those with the server's port as
+// their own.
+func timeWaits() (all, server int64) {
+	text, _ := os.ReadFile("/proc/net/tcp")
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		if len(f) < 4 || f[3] != "06" {
+			continue
+		}
+		all++
+		if strings.HasSuffix(f[1], ":1388") { // 5000
+			server++
+		}
+	}
+	return all, server
+}
+
+// inNamespace runs a task in a fresh network namespace, as root of its own user
+// namespace where the test is run by an ordinary user.
+func inNamespace(t *testing.T, task helperTask, sysctls map[string]string) helperResult {
+	t.Helper()
+	if err := linuxnet.Try(); err != nil {
+		t.Skipf("needs root or unprivileged user namespaces: %v", err)
+	}
+	ns, err := linuxnet.NewNS("tare-test-crr", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ns.Close()
+	for name, value := range sysctls {
+		if err := ns.Sysctl(name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	task.Params.Address = "127.0.0.1:" + serverPort
+	return helper(t, task, ns.Start)
+}
+
+func helper(t *testing.T, task helperTask, start func(*exec.Cmd) error) helperResult {
+	t.Helper()
+	text, err := json.Marshal(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestHelper$", "-test.timeout=60s")
+	cmd.Env = append(os.Environ(), helperEnv+"="+string(text))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("helper: %v: %s", err, out.String())
+	}
+	_, line, ok := strings.Cut(out.String(), "\nresult ")
+	line, _, _ = strings.Cut(line, "\n")
+	raw, err := hex.DecodeString(line)
+	var r helperResult
+	if !ok || err != nil || json.Unmarshal(raw, &r) != nil {
+		t.Fatalf("helper said: %s", out.String())
+	}
+	return r
+}
+
+// The kernel counts as many connections as both ends do, and its TIME_WAITs are
+// the client's, with FIN one a connection and with RST none.
+func TestCRRAgreesWithKernel(t *testing.T) {
+	for _, portable := range []bool{false, true} {
+		for _, flows := range []int{1, 8} {
+			for _, reset := range []bool{false, true} {
+				p := params("tcp_crr")
+				p.Streams, p.Reset, p.Portable, p.RequestSize, p.ResponseSize = flows, reset, portable, 1, 1
+				p.Warmup, p.Duration = 10*time.Millisecond, 150*time.Millisecond
+				r := inNamespace(t, helperTask{Params: p}, map[string]string{
+					"net/ipv4/ip_local_port_range": "1024 65535",
+					"net/ipv4/tcp_tw_reuse":        "0", // else a port is used again on loopback after 1 s, and its TIME_WAIT is gone
+				})
+				if r.Error != "" {
+					t.Fatalf("portable %t, %d flows, reset %t: %s", portable, flows, reset, r.Error)
+				}
+				n := int64(r.Client.Connections)
+				if n == 0 || n != int64(r.Server.Connections) || r.Active != n+1 || r.Passive != n+1 {
+					t.Errorf("portable %t, %d flows, reset %t: client %d, server %d, kernel opened %d and accepted %d; want one more than the ends, for the control connection",
+						portable, flows, reset, n, r.Server.Connections, r.Active, r.Passive)
+				}
+				if bound := r.Client.TCP.Segments + r.Server.TCP.Segments; r.Segments > bound || r.Segments < uint64(n)*4 {
+					t.Errorf("portable %t, %d flows, reset %t: the kernel sent %d segments in %d connections, the bound is %d", portable, flows, reset, r.Segments, n, bound)
+				}
+				if want := n; !reset && (r.TimeWait < want || r.TimeWait > want+1) || reset && r.TimeWait > 1 {
+					t.Errorf("portable %t, %d flows, reset %t: %d sockets in TIME_WAIT after %d connections", portable, flows, reset, r.TimeWait, n)
+				}
+				if r.TimeWaitServer > 0 {
+					t.Errorf("portable %t, %d flows, reset %t: %d of %d TIME_WAITs are the server's", portable, flows, reset, r.TimeWaitServer, r.TimeWait)
+				}
+			}
+		}
+	}
+}
+
+// Source ports that run out do not fail the trial: it waits, tells of it, and the
+// rate is that of the time with ports.
+func TestCRRPortsExhausted(t *testing.T) {
+	for _, portable := range []bool{false, true} {
+		for _, flows := range []int{1, 4} {
+			p := params("tcp_crr")
+			p.Streams, p.Portable, p.Warmup, p.Duration = flows, portable, 0, 500*time.Millisecond
+			r := inNamespace(t, helperTask{Params: p}, map[string]string{"net/ipv4/ip_local_port_range": "40000 40009", "net/ipv4/tcp_tw_reuse": "0"})
+			if r.Error != "" {
+				t.Fatalf("portable %t, %d flows: %s", portable, flows, r.Error)
+			}
+			// The control connection has one of the ten.
+			if r.Client.Connections != 9 || r.Server.Connections != 9 || r.Client.Messages != 9 {
+				t.Errorf("portable %t, %d flows: %d connections with 9 ports, the server saw %d", portable, flows, r.Client.Connections, r.Server.Connections)
+			}
+			if len(r.Client.Notes) != 1 || r.Client.Notes[0].Code != "ports_exhausted" {
+				t.Errorf("portable %t, %d flows: notes %v", portable, flows, r.Client.Notes)
+			}
+			if s := r.Client.Window.Seconds; s < 0 || s > 0.49 {
+				t.Errorf("portable %t, %d flows: ran for %g s of 0.5 with 9 ports", portable, flows, s)
+			}
+		}
+	}
+}
+
+// A table of TIME_WAITs that is full is told of.
+func TestCRRTimeWaitFull(t *testing.T) {
+	p := params("tcp_crr")
+	p.Duration = 200 * time.Millisecond
+	r := inNamespace(t, helperTask{Params: p}, map[string]string{"net/ipv4/tcp_max_tw_buckets": "3"})
+	if r.Error != "" {
+		t.Fatal(r.Error)
+	}
+	if len(r.Client.Notes) != 1 || r.Client.Notes[0].Code != "time_wait_full" {
+		t.Errorf("notes %v after %d connections", r.Client.Notes, r.Client.Connections)
+	}
+}
+
+// More flows than files may be open end at once, with what to do.
+func TestTooManyFlows(t *testing.T) {
+	for _, kind := range []string{"tcp_rr", "tcp_crr"} {
+		for _, portable := range []bool{false, true} {
+			p := params(kind)
+			p.Portable, p.Streams, p.Limit = portable, 100_000, 5*time.Second
+			p.Warmup, p.Duration = 0, time.Second
+			r := helper(t, helperTask{Params: p, Files: 200}, (*exec.Cmd).Start)
+			if !strings.Contains(r.Error, "raise ulimit -n") {
+				t.Errorf("%s, portable %t: %q", kind, portable, r.Error)
+			}
+		}
+	}
+}

@@ -1,0 +1,300 @@
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/traffic"
+)
+
+// Both ends count the same, whatever their paths, the flows, the sizes and the
+// way to close.
+func TestCRRConformance(t *testing.T) {
+	room(t)
+	for _, x := range exchanges([][2]int{{1, 1}, {7, 20}, {300_000, 2}, {1, 300_000}}) {
+		name := fmt.Sprintf("%s, reset %t", x, x.other)
+		p := params("tcp_crr")
+		p.Streams, p.RequestSize, p.ResponseSize, p.Reset = x.flows, x.request, x.response, x.other
+		p.Warmup, p.Duration = 5*time.Millisecond, 40*time.Millisecond
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		c, s, err := carrying(ctx, crr{x.on.client}, crr{x.on.server}, p)
+		cancel()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if c.Window.Messages == 0 && c.Messages > 0 {
+			t.Logf("%s: none of %d connections ended in the window of a busy machine", name, c.Messages)
+			c.Window.Messages = c.Messages
+		}
+		c.Notes = nil // this machine's own source ports may be few
+		rrAgree(t, name, p, c, s)
+		if int64(c.Connections) != c.Messages || s.Connections != c.Connections {
+			t.Errorf("%s: %d messages over %d connections, the server saw %d", name, c.Messages, c.Connections, s.Connections)
+		}
+		if c.TCP.Wire < uint64(c.Sent) || s.TCP.Wire < uint64(s.Sent) || c.TCP.Segments < 5*uint64(c.Connections) {
+			t.Errorf("%s: sent %d and %d bytes, bounds %+v and %+v", name, c.Sent, s.Sent, c.TCP, s.TCP)
+		}
+	}
+}
+
+// Slices go over one control connection, and nothing between them is lost.
+func TestCRRSlices(t *testing.T) {
+	room(t)
+	for path, n := range pathPairs() {
+		for _, flows := range []int{1, 4} {
+			p := params("tcp_crr")
+			p.Streams, p.RequestSize, p.ResponseSize, p.Slice, p.Rounds = flows, 1, 1, 50*time.Millisecond, 4
+			c, s, err := between(t.Context(), crr{n[0]}, crr{n[1]}, p)
+			if err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			c.Notes = nil
+			rrAgree(t, path, p, c, s)
+			if len(c.Window.Series) != 4 || c.Window.Seconds < 0.159 || c.Window.Seconds > 0.161 {
+				t.Errorf("%s: %d values, %g s", path, len(c.Window.Series), c.Window.Seconds)
+			}
+			if c.Window.Connect.Count() == 0 || c.Window.Connect.Quantile(0.5) > c.Window.FirstByte.Quantile(0.5) {
+				t.Errorf("%s: connected after %g s, first byte after %g s", path, c.Window.Connect.Quantile(0.5), c.Window.FirstByte.Quantile(0.5))
+			}
+		}
+	}
+}
+
+// Strangers that connect while the trial runs, silent ones and talkative ones,
+// are refused, do not stop it and are not counted.
+func TestCRRStrangers(t *testing.T) {
+	room(t)
+	for path, n := range pathPairs() {
+		for _, flows := range []int{1, 4} {
+			p := params("tcp_crr")
+			p.Streams, p.RequestSize, p.ResponseSize, p.Duration = flows, 1, 1, 400*time.Millisecond
+			srv, err := crr{n[1]}.Listen(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Address = fmt.Sprintf("127.0.0.1:%d", srv.Port())
+			served := make(chan error, 1)
+			var s traffic.Report
+			go func() {
+				var err error
+				s, err = srv.Serve(t.Context(), nil)
+				served <- err
+			}()
+			began := make(chan struct{})
+			go func() {
+				defer close(began)
+				time.Sleep(100 * time.Millisecond)
+				// A silent one, one with another token, a garbler and one that goes at
+				// once.
+				for _, says := range []string{"", "fedcba9876543210", "GET / HTTP/1.1\r\n\r\n", "x"} {
+					c, err := net.Dial("tcp", p.Address)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					t.Cleanup(func() { c.Close() })
+					if _, err := io.WriteString(c, says); err != nil {
+						t.Error(err)
+					}
+					if says == "x" {
+						c.Close()
+					}
+				}
+			}()
+			c, err := crr{n[0]}.Dial(t.Context(), p, nil)
+			<-began
+			if err := errors.Join(err, <-served); err != nil {
+				t.Fatalf("%s, %d flows: %v", path, flows, err)
+			}
+			if s.Refused != 4 {
+				t.Errorf("%s, %d flows: refused %d, want 4", path, flows, s.Refused)
+			}
+			s.Refused, c.Notes = 0, nil
+			c.Notes = nil
+			rrAgree(t, path, p, c, s)
+			if s.Connections != c.Connections {
+				t.Errorf("%s, %d flows: %d connections, the server counted %d", path, flows, c.Connections, s.Connections)
+			}
+		}
+	}
+}
+
+// A server that hangs up, hangs, or is gone ends the trial with a reason, before
+// its deadline.
+func TestCRRBadServer(t *testing.T) {
+	room(t)
+	for name, test := range map[string]struct {
+		serve func(net.Conn)
+		want  []string
+	}{
+		"answers never": {func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, []string{"did not answer within 5s"}},
+		"hangs up":      {func(c net.Conn) { _, _ = c.Read(make([]byte, 100)); c.Close() }, []string{"closed the connection", "reset"}},
+		"resets":        {func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0); c.Close() }, []string{"reset", "broken pipe", "closed the connection"}},
+	} {
+		for _, n := range []path{fastest(), portablePath()} {
+			for _, flows := range []int{1, 4} {
+				t.Run(fmt.Sprintf("%s/%T/%d", name, n, flows), func(t *testing.T) {
+					t.Parallel()
+					p := params("tcp_crr")
+					p.Streams, p.Duration = flows, time.Minute
+					p.Address = crrFakeServer(t, p, test.serve)
+					_, err := crr{n}.Dial(t.Context(), p, nil)
+					if err == nil || !containsAny(err.Error(), test.want) {
+						t.Errorf("got %v, want one of %q", err, test.want)
+					}
+				})
+			}
+		}
+	}
+}
+
+func containsAny(s string, parts []string) bool {
+	for _, p := range parts {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// crrFakeServer admits the control connection and hands all others to fn.
+func crrFakeServer(t *testing.T, p traffic.Params, fn func(net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for first := true; ; first = false {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { c.Close() })
+			if !first {
+				go fn(c)
+				continue
+			}
+			if _, err := io.ReadFull(c, make([]byte, len(p.Token))); err == nil {
+				_, _ = c.Write([]byte{goByte})
+			}
+		}
+	}()
+	t.Cleanup(func() { l.Close(); <-done })
+	return l.Addr().String()
+}
+
+// Either end that goes away, or is given up, ends the other; a client without
+// the token is never served.
+func TestCRRPeerGone(t *testing.T) {
+	room(t)
+	for path, n := range pathPairs() {
+		p := params("tcp_crr")
+		p.Streams, p.Duration = 2, time.Minute
+		serve := func(ctx context.Context) (string, chan error) {
+			srv, err := crr{n[1]}.Listen(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			served := make(chan error, 1)
+			go func() {
+				_, err := srv.Serve(ctx, nil)
+				served <- err
+			}()
+			return fmt.Sprintf("127.0.0.1:%d", srv.Port()), served
+		}
+		// The server is given up.
+		ctx, cancel := context.WithCancelCause(t.Context())
+		addr, served := serve(ctx)
+		time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("enough")) })
+		q := p
+		q.Address = addr
+		_, err := crr{n[0]}.Dial(t.Context(), q, nil)
+		if serr := <-served; err == nil || serr == nil || !strings.Contains(serr.Error(), "enough") {
+			t.Errorf("%s: server given up: client %v, server %v", path, err, serr)
+		}
+
+		// The client is given up: the server sees its control connection end.
+		ctx, cancel = context.WithCancelCause(t.Context())
+		bounded, unbind := context.WithTimeout(t.Context(), 10*time.Second) // it may go before it came
+		addr, served = serve(bounded)
+		time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("enough")) })
+		q.Address = addr
+		_, err = crr{n[0]}.Dial(ctx, q, nil)
+		if err == nil || !strings.Contains(err.Error(), "enough") {
+			t.Errorf("%s: client given up: %v", path, err)
+		}
+		if err := <-served; err != nil {
+			t.Logf("%s: client given up: server %v", path, err)
+		}
+		unbind()
+
+		// The client is given up before it begins.
+		gone, give := context.WithCancelCause(t.Context())
+		give(errors.New("enough"))
+		if _, err = (crr{n[0]}).Dial(gone, q, nil); err == nil || !strings.Contains(err.Error(), "enough") {
+			t.Errorf("%s: client given up before it began: %v", path, err)
+		}
+
+		// The client has another token.
+		ctx, cancel = context.WithCancelCause(t.Context())
+		addr, served = serve(ctx)
+		q.Address, q.Token = addr, strings.Repeat("x", len(p.Token))
+		_, err = crr{n[0]}.Dial(t.Context(), q, nil)
+		if err == nil || !strings.Contains(err.Error(), "wait for the server") {
+			t.Errorf("%s: wrong token: %v", path, err)
+		}
+		cancel(errors.New("enough"))
+		if err := <-served; err == nil {
+			t.Errorf("%s: a client without the token was served", path)
+		}
+	}
+}
+
+// Nothing is allocated for a connection on the fast path, whatever is set up.
+func TestCRRAllocatesNothing(t *testing.T) {
+	room(t)
+	for _, flows := range []int{1, 8} {
+		p := params("tcp_crr")
+		p.Streams, p.Reset, p.Congestion, p.Warmup, p.Slice, p.Rounds = flows, true, "reno", 0, 500*time.Millisecond, 2
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		c, _, err := between(t.Context(), crr{fastest()}, crr{fastest()}, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		got := int64(after.Mallocs - before.Mallocs)
+		t.Logf("%d flows: %d allocations in %d connections", flows, got, c.Connections)
+		if fastest().name == "fast" && got > 1000+c.Messages/10 {
+			t.Errorf("%d flows: %d allocations in %d connections", flows, got, c.Connections)
+		}
+	}
+}
+
+// The kernel's tables are read right.
+func TestReadKernelTables(t *testing.T) {
+	const snmp = "Ip: Forwarding DefaultTTL\nIp: 1 64\nTcp: RtoAlgorithm RetransSegs InErrs\nTcp: 1 23 4\n"
+	if got := protocolCounter(snmp, "Tcp", "RetransSegs"); got != 23 {
+		t.Errorf("RetransSegs %d", got)
+	}
+	const sockstat = "sockets: used 18\nTCP: inuse 1 orphan 0 tw 77 alloc 18 mem 1676\n"
+	if got := socketCount(sockstat, "TCP:", "tw"); got != 77 {
+		t.Errorf("tw %d", got)
+	}
+	for _, text := range []string{"", "Tcp:", "Tcp: a\n", "Tcp: a\nTcp:\n", "TCP: tw"} {
+		if protocolCounter(text, "Tcp", "a") != 0 || socketCount(text, "TCP:", "tw") != 0 {
+			t.Errorf("%q gave a number", text)
+		}
+	}
+}

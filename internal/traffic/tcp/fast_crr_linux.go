@@ -1,0 +1,271 @@
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/traffic/socket"
+	"tare/internal/traffic/thread"
+)
+
+// crrState is where a flow's connection stands.
+type crrState uint8
+
+const (
+	crrIdle    crrState = iota // none; waits for a source port, or is at its end
+	crrAsking                  // connecting, or sending the request
+	crrWaiting                 // for the rest of the response
+)
+
+// crrFlow is one of the client's flows: one connection after the other.
+type crrFlow struct {
+	fd                      int
+	state                   crrState
+	left                    int // bytes of the message under way still to be moved
+	begun, connected, first time.Duration
+	lackingSince            time.Duration
+}
+
+// crrClient is the client's loop, one thread for all flows.
+type crrClient struct {
+	*crrWindow
+	addr              netip.AddrPort
+	dial              socket.Dialer
+	poll              *socket.Poller // nil for a single flow
+	flows             []crrFlow
+	request, response []byte
+	start             time.Time
+	over              *atomic.Bool
+	busy              int
+	lackingFlows      int           // idle ones that wait for a source port
+	retry             time.Duration // when they may ask again
+}
+
+func cycleFast(ctx context.Context, addr netip.AddrPort, w *crrWindow) error {
+	return thread.Run(1, w.CPU, func(int) error {
+		over, stop := thread.Cancelled(ctx)
+		defer stop()
+		c := &crrClient{crrWindow: w, addr: addr, over: over, flows: make([]crrFlow, w.Streams),
+			request: make([]byte, min(w.asked(), piece)), response: make([]byte, min(w.ResponseSize, piece))}
+		err := c.prepare()
+		if err == nil {
+			err = causedBy(ctx, c.run())
+		}
+		c.close()
+		return err
+	})
+}
+
+func (c *crrClient) prepare() (err error) {
+	copy(c.request, c.tag[:])
+	if c.dial, err = socket.NewDialer(c.addr, c.options()); err != nil {
+		return err
+	}
+	if len(c.flows) > 1 {
+		c.poll, err = socket.NewPoller()
+	}
+	c.start = time.Now()
+	return err
+}
+
+// close lets go of what a trial that failed has left open.
+func (c *crrClient) close() {
+	for _, f := range c.flows {
+		if f.state != crrIdle {
+			unix.Close(f.fd)
+		}
+	}
+	if c.poll != nil {
+		c.poll.Close()
+	}
+}
+
+func (c *crrClient) since() time.Duration { return time.Since(c.start) }
+
+func (c *crrClient) run() error {
+	at := c.since()
+	for i := range c.flows {
+		if err := c.begin(i, at); err != nil {
+			return err
+		}
+	}
+	for {
+		if c.over.Load() {
+			return errGivenUp
+		}
+		at = c.since()
+		ended := at >= c.bins.End
+		if c.lackingFlows > 0 && (ended || at >= c.retry) {
+			if err := c.askAgain(at); err != nil {
+				return err
+			}
+		}
+		if ended && c.busy == 0 {
+			return nil
+		}
+		if err := c.wait(); err != nil {
+			return err
+		}
+	}
+}
+
+// wait waits for news of the flows, and moves those on that have some.
+func (c *crrClient) wait() error {
+	long := socket.Patience
+	if c.lackingFlows > 0 {
+		long = portWait
+	}
+	if c.poll == nil && c.busy > 0 {
+		f := &c.flows[0]
+		want := int16(unix.POLLIN)
+		if f.state == crrAsking {
+			want = unix.POLLOUT
+		}
+		ready, err := socket.PollFD(f.fd, want, long)
+		if ready && err == nil {
+			return c.advance(0)
+		}
+		return c.check(err)
+	}
+	if c.busy == 0 {
+		socket.Sleep(portWait)
+		return nil
+	}
+	events, err := c.poll.Wait(long)
+	for _, e := range events {
+		if err := c.advance(int(e.Fd)); err != nil {
+			return err
+		}
+	}
+	if len(events) == 0 {
+		return c.check(err)
+	}
+	return err
+}
+
+// check looks for a connection that is stuck.
+func (c *crrClient) check(err error) error {
+	at := c.since()
+	for _, f := range c.flows {
+		if f.state != crrIdle && at-f.begun > answerWait {
+			return errors.Join(err, c.noAnswer(c.addr))
+		}
+	}
+	return err
+}
+
+// askAgain tries the flows that lacked a source port, until one still does.
+func (c *crrClient) askAgain(at time.Duration) error {
+	for i := range c.flows {
+		f := &c.flows[i]
+		if f.state != crrIdle || f.lackingSince == 0 {
+			continue
+		}
+		c.stall(f.lackingSince, at)
+		f.lackingSince = 0
+		c.lackingFlows--
+		if at >= c.bins.End {
+			continue
+		}
+		if err := c.begin(i, at); err != nil {
+			return err
+		}
+		if f.lackingSince > 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// begin opens a flow's next connection and sends as far as it goes.
+func (c *crrClient) begin(i int, at time.Duration) error {
+	f := &c.flows[i]
+	fd, err := c.dial.Begin()
+	if errors.Is(err, unix.EADDRNOTAVAIL) {
+		c.lacking++
+		c.lackingFlows++
+		f.lackingSince = max(at, 1)
+		c.retry = at + portWait
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("connect to %s after %d connections: %w", c.addr, c.made, err)
+	}
+	f.fd, f.state, f.begun, f.connected, f.left = fd, crrAsking, at, c.since(), c.asked()
+	c.busy++
+	c.countSearch(f.connected - at)
+	if err := c.ask(f); err != nil {
+		return err
+	}
+	if c.poll != nil {
+		return c.poll.Add(fd, i, socket.PollEdge)
+	}
+	return nil
+}
+
+// ask sends the request as far as it goes. A socket takes it as soon as it is
+// connected, which on a short path is before connect has returned.
+func (c *crrClient) ask(f *crrFlow) error {
+	for f.left > 0 {
+		sent := c.asked() - f.left
+		n, err := socket.SendNow(f.fd, c.request[min(sent, len(c.tag)):][:min(f.left, len(c.request)-min(sent, len(c.tag)))])
+		if err == socket.ErrAgain { //nolint:errorlint // returned bare, in the hot loop
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("connect to %s after %d connections: %w", c.addr, c.made, err)
+		}
+		if sent == 0 {
+			c.made++
+		}
+		f.left -= n
+	}
+	f.state, f.left = crrWaiting, c.ResponseSize
+	return nil
+}
+
+// advance moves a flow on that has news, and opens its next connection at the
+// end of one.
+func (c *crrClient) advance(i int) error {
+	f := &c.flows[i]
+	if f.state == crrIdle {
+		return nil
+	}
+	if f.state == crrAsking {
+		if f.left == c.asked() {
+			f.connected = c.since()
+		}
+		return c.ask(f) // its response is news of its own
+	}
+	for f.left > 0 {
+		n, err := socket.RecvNow(f.fd, c.response[:min(f.left, len(c.response))])
+		if err == socket.ErrAgain { //nolint:errorlint // returned bare, in the hot loop
+			return nil
+		}
+		if err == nil && n == 0 {
+			err = errPeerClosed
+		}
+		if err != nil {
+			return fmt.Errorf("receive response from %s after %d connections: %w", c.addr, c.made, err)
+		}
+		if f.left == c.ResponseSize {
+			f.first = c.since()
+		}
+		f.left -= n
+	}
+	socket.CloseNow(f.fd)
+	f.state = crrIdle
+	c.busy--
+	at := c.since()
+	c.done(f.begun, f.connected, f.first, at)
+	if at < c.bins.End && !c.over.Load() {
+		return c.begin(i, at)
+	}
+	return nil
+}

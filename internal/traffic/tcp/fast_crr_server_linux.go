@@ -1,0 +1,308 @@
+package tcp
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/traffic/socket"
+	"tare/internal/traffic/thread"
+)
+
+// crrConn is one connection at the server.
+type crrConn struct {
+	fd      int
+	left    int // bytes of the message under way still to be moved
+	sending bool
+}
+
+// crrServing is the server's loop, one thread for all connections. With a single
+// flow it waits in accept and then for the request, as a plain blocking server
+// does. Else, or when a request keeps it waiting, a connection without its request
+// is parked with a poller.
+type crrServing struct {
+	crrTrial
+	listener          *admitter
+	listenFD          int
+	control           socket.Stream
+	over              *atomic.Bool
+	poll              *socket.Poller
+	parked            []crrConn // by the poller's id; fd is negative where free
+	free              []int
+	waiting           int // of parked
+	polling           bool
+	closing           []int // answered, until the client's FIN or RST is there; a queue
+	request, response []byte
+	crrAnswered
+}
+
+// crrPatience bounds one wait for a connection or its request: a stranger that is
+// silent holds up the others by no more, and once.
+const crrPatience = 20 * time.Millisecond
+
+// listenerID stands for the listening socket in the poller.
+const listenerID = -1
+
+func answerFast(ctx context.Context, l *admitter, control socket.Stream, t crrTrial) (crrAnswered, error) {
+	s := &crrServing{crrTrial: t, listener: l, listenFD: l.FD(), control: control,
+		request: make([]byte, min(t.asked(), piece)), response: make([]byte, min(t.ResponseSize, piece)),
+		closing: make([]int, 0, 4*t.Streams+64)}
+	err := thread.Run(1, t.CPU, func(int) (err error) {
+		var stop func() bool
+		s.over, stop = thread.Cancelled(ctx)
+		defer stop()
+		if s.poll, err = socket.NewPoller(); err != nil {
+			return err
+		}
+		defer s.close()
+		if err := socket.SetPatience(s.listenFD, crrPatience); err != nil {
+			return err
+		}
+		if err := s.poll.Add(s.listenFD, listenerID, unix.EPOLLIN); err != nil {
+			return err
+		}
+		return causedBy(ctx, s.run())
+	})
+	return s.crrAnswered, err
+}
+
+func (s *crrServing) close() {
+	for _, c := range s.parked {
+		if c.fd >= 0 {
+			unix.Close(c.fd)
+		}
+	}
+	for _, fd := range s.closing {
+		unix.Close(fd)
+	}
+	s.poll.Close()
+}
+
+// lookEvery is how many rounds of a busy loop pass between looks at the control
+// connection. An idle loop looks each time patience ends.
+const lookEvery = 256
+
+func (s *crrServing) run() error {
+	for round := 1; ; round++ {
+		if s.over.Load() {
+			return errGivenUp
+		}
+		idle, err := s.turn()
+		if err != nil {
+			return err
+		}
+		if !idle && round%lookEvery != 0 {
+			continue
+		}
+		s.sweep(len(s.closing))
+		if ended, err := s.ended(); ended || err != nil {
+			return err
+		}
+	}
+}
+
+// ended looks whether the client has closed the control connection.
+func (s *crrServing) ended() (bool, error) {
+	var b [1]byte
+	n, err := s.control.ReadNow(b[:])
+	switch {
+	case socket.Again(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("control connection: %w", err)
+	case n > 0:
+		return false, errors.New("control connection: the client sent what was not asked for")
+	}
+	// What is parked now has shown nothing: it was no client's.
+	s.listener.refused += s.waiting
+	return true, nil
+}
+
+// turn does what there is to do. With nothing parked it waits in accept, else in
+// the poller. It reports whether patience ended first.
+func (s *crrServing) turn() (idle bool, err error) {
+	if s.waiting == 0 {
+		if err := s.blocking(true); err != nil {
+			return false, err
+		}
+		return s.acceptOne()
+	}
+	if err := s.blocking(false); err != nil {
+		return false, err
+	}
+	events, err := s.poll.Wait(socket.Patience)
+	if err != nil {
+		return false, err
+	}
+	for _, e := range events {
+		if e.Fd != listenerID {
+			if err := s.resume(int(e.Fd)); err != nil {
+				return false, err
+			}
+			continue
+		}
+		for none := false; !none; {
+			if none, err = s.acceptOne(); err != nil {
+				return false, err
+			}
+		}
+	}
+	return len(events) == 0, nil
+}
+
+// blocking makes accept wait or not. Only a change takes a call.
+func (s *crrServing) blocking(wait bool) error {
+	if s.polling == !wait {
+		return nil
+	}
+	s.polling = !wait
+	if err := unix.SetNonblock(s.listenFD, !wait); err != nil {
+		return fmt.Errorf("set listening socket: %w", err)
+	}
+	return nil
+}
+
+// acceptOne takes one connection as far as it goes. none reports that there was none.
+func (s *crrServing) acceptOne() (none bool, err error) {
+	fd, _, errno := unix.RawSyscall6(unix.SYS_ACCEPT4, uintptr(s.listenFD), 0, 0, unix.SOCK_CLOEXEC, 0, 0)
+	switch errno {
+	case 0:
+	case unix.EAGAIN, unix.EINTR:
+		return true, nil
+	case unix.ECONNABORTED:
+		return false, nil
+	default:
+		return false, fmt.Errorf("accept connection after %d others: %w", s.connections, errno)
+	}
+	c := crrConn{fd: int(fd), left: s.asked()}
+	done, err := s.advance(&c)
+	if done || err != nil {
+		return false, err
+	}
+	return false, s.park(c)
+}
+
+// advance moves a connection on. done reports that it is no longer this loop's:
+// answered, or turned away.
+func (s *crrServing) advance(c *crrConn) (done bool, err error) {
+	for !c.sending && c.left > 0 {
+		got := s.asked() - c.left
+		n, err := s.recv(c.fd, s.request[:min(c.left, len(s.request))])
+		if err == socket.ErrAgain { //nolint:errorlint // returned bare, in the hot loop
+			return false, nil
+		}
+		if err != nil || n == 0 || !s.shows(s.request[:n], got) {
+			return true, s.refuse(c.fd, got, err)
+		}
+		if c.left -= n; c.left == 0 {
+			c.sending, c.left = true, s.ResponseSize
+			s.connections++
+		}
+	}
+	for c.left > 0 {
+		n, err := socket.SendNow(c.fd, s.response[:min(c.left, len(s.response))])
+		if err == socket.ErrAgain { //nolint:errorlint // returned bare, in the hot loop
+			return false, nil
+		}
+		if err != nil {
+			socket.CloseNow(c.fd)
+			return true, fmt.Errorf("send response after %d others: %w", s.messages, err)
+		}
+		c.left -= n
+	}
+	s.messages++
+	s.closing = append(s.closing, c.fd)
+	s.sweep(2)
+	return true, nil
+}
+
+// recv waits for a request only where nothing else could come meanwhile. The
+// wait is bounded by the time-out that a connection inherits from its listener.
+func (s *crrServing) recv(fd int, b []byte) (int, error) {
+	if s.waiting == 0 && s.Streams == 1 {
+		return socket.Recv(fd, b)
+	}
+	return socket.RecvNow(fd, b)
+}
+
+// shows holds what came at an offset of the request to the tag.
+func (s *crrServing) shows(b []byte, at int) bool {
+	if at >= len(s.tag) {
+		return true
+	}
+	want := s.tag[at:]
+	n := min(len(b), len(want))
+	return subtle.ConstantTimeCompare(b[:n], want[:n]) == 1
+}
+
+// refuse turns a connection away that did not show the tag.
+func (s *crrServing) refuse(fd, got int, err error) error {
+	socket.CloseNow(fd)
+	if got >= len(s.tag) {
+		if err == nil {
+			err = errPeerClosed
+		}
+		return fmt.Errorf("receive request after %d others: %w", s.connections, err)
+	}
+	return s.turnAway()
+}
+
+func (s *crrServing) turnAway() error {
+	if s.listener.refused++; s.listener.refused >= strangers {
+		return fmt.Errorf("%d peers came without the trial's token", s.listener.refused)
+	}
+	return nil
+}
+
+// park leaves a connection to the poller.
+func (s *crrServing) park(c crrConn) error {
+	if s.waiting >= s.Streams+strangers {
+		socket.CloseNow(c.fd)
+		return fmt.Errorf("%d connections are open that show no request: %d flows were to come", s.waiting+1, s.Streams)
+	}
+	id := len(s.parked)
+	if n := len(s.free); n > 0 {
+		id, s.free = s.free[n-1], s.free[:n-1]
+		s.parked[id] = c
+	} else {
+		s.parked = append(s.parked, c)
+	}
+	s.waiting++
+	return s.poll.Add(c.fd, id, socket.PollEdge)
+}
+
+// resume goes on with a parked connection that has news.
+func (s *crrServing) resume(id int) error {
+	c := &s.parked[id]
+	if c.fd < 0 {
+		return nil
+	}
+	done, err := s.advance(c)
+	if done {
+		c.fd = -1
+		s.free = append(s.free, id)
+		s.waiting--
+	}
+	return err
+}
+
+// sweep looks at the n oldest answered connections and closes those that the
+// client has closed. It goes first: that end has the TIME_WAIT.
+func (s *crrServing) sweep(n int) {
+	var b [1]byte
+	for range min(n, len(s.closing)) {
+		fd := s.closing[0]
+		copy(s.closing, s.closing[1:])
+		s.closing = s.closing[:len(s.closing)-1]
+		if _, err := socket.RecvNow(fd, b[:]); err == socket.ErrAgain { //nolint:errorlint // returned bare, in the hot loop
+			s.closing = append(s.closing, fd)
+			continue
+		}
+		socket.CloseNow(fd)
+	}
+}

@@ -1,0 +1,194 @@
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/traffic"
+	"tare/internal/traffic/socket"
+	"tare/internal/traffic/thread"
+)
+
+// piece bounds what one system call moves of a message.
+const piece = readSize
+
+// requestFast drives one flow over blocking calls, and several over epoll, from one
+// thread.
+func requestFast(ctx context.Context, c conns, w *rrWindow) error {
+	return thread.Run(1, w.p.CPU, func(int) error {
+		over, stop := thread.Cancelled(ctx)
+		defer stop()
+		var err error
+		if len(c) == 1 {
+			err = requestAlone(over, c[0].FD(), w)
+		} else {
+			err = requestMany(over, c, w)
+		}
+		return causedBy(ctx, err)
+	})
+}
+
+// errGivenUp is an end whose context is over; causedBy puts the cause in its place.
+var errGivenUp = errors.New("given up")
+
+func causedBy(ctx context.Context, err error) error {
+	if errors.Is(err, errGivenUp) {
+		return fmt.Errorf("%w: %w", err, context.Cause(ctx))
+	}
+	return err
+}
+
+// requestAlone is the loop of a single flow. It goes past the Go scheduler, whose
+// entry and exit would take a third of the transaction rate, and allocates
+// nothing once it runs.
+func requestAlone(over *atomic.Bool, fd int, w *rrWindow) error {
+	request, response := make([]byte, min(w.p.RequestSize, piece)), make([]byte, min(w.p.ResponseSize, piece))
+	slot, limit := w.firstSlot(0)
+	clock := newPreciseClock(w.open())
+	from, at, end := time.Duration(0), time.Duration(0), w.bins.End
+	for {
+		if w.open() {
+			if slot >= limit || at > w.lastSend() {
+				w.giveUp(0, slot, limit)
+				return nil
+			}
+			from = w.schedule.due(slot)
+			slot++
+			if err := clock.sleepUntil(from, over); err != nil {
+				return err
+			}
+		} else if from >= end {
+			return nil
+		}
+		if err := sendAll(over, fd, request, w.p.RequestSize); err != nil {
+			return fmt.Errorf("send request: %w", err)
+		}
+		more, err := recvAll(over, fd, response, w.p.ResponseSize)
+		if err == nil && !more {
+			err = errPeerClosed
+		}
+		if err != nil {
+			return fmt.Errorf("receive response: %w", err)
+		}
+		at = clock.since()
+		w.done(0, from, at)
+		// In the closed loop the next request leaves at once, so one reading of
+		// the clock ends an exchange and begins the next.
+		from = at
+		if over.Load() {
+			return errGivenUp
+		}
+	}
+}
+
+// sendAll sends a message of n bytes out of buf.
+func sendAll(over *atomic.Bool, fd int, buf []byte, n int) error {
+	for n > 0 {
+		sent, err := socket.Send(fd, buf[:min(n, len(buf))])
+		switch {
+		case err == nil:
+			n -= sent
+		case err != socket.ErrAgain: //nolint:errorlint // send returns it bare, and this is the hot loop
+			return err
+		case over.Load():
+			return errGivenUp
+		}
+	}
+	return nil
+}
+
+// recvAll receives a message of n bytes into buf. It reports whether the peer was
+// still there.
+func recvAll(over *atomic.Bool, fd int, buf []byte, n int) (bool, error) {
+	for n > 0 {
+		got, err := socket.Recv(fd, buf[:min(n, len(buf))])
+		switch {
+		case err == nil && got == 0:
+			return false, nil
+		case err == nil:
+			n -= got
+		case err != socket.ErrAgain: //nolint:errorlint // recv returns it bare, and this is the hot loop
+			return false, err
+		case over.Load():
+			return false, errGivenUp
+		}
+	}
+	return true, nil
+}
+
+// respondFast answers one flow over blocking calls, and several over epoll, from one
+// thread.
+func respondFast(ctx context.Context, c conns, p traffic.Params) (n int64, err error) {
+	err = thread.Run(1, p.CPU, func(int) (err error) {
+		over, stop := thread.Cancelled(ctx)
+		defer stop()
+		if len(c) == 1 {
+			n, err = respondAlone(over, c[0].FD(), p)
+		} else {
+			n, err = respondMany(over, c, p)
+		}
+		return causedBy(ctx, err)
+	})
+	return n, err
+}
+
+func respondAlone(over *atomic.Bool, fd int, p traffic.Params) (n int64, err error) {
+	request, response := make([]byte, min(p.RequestSize, piece)), make([]byte, min(p.ResponseSize, piece))
+	for {
+		more, err := recvAll(over, fd, request, p.RequestSize)
+		if err != nil {
+			return n, fmt.Errorf("receive request: %w", err)
+		}
+		if !more {
+			return n, nil
+		}
+		if err := sendAll(over, fd, response, p.ResponseSize); err != nil {
+			return n, fmt.Errorf("send response: %w", err)
+		}
+		n++
+		if over.Load() {
+			return n, errGivenUp
+		}
+	}
+}
+
+// preciseClock counts from its making, by the same clock that it sleeps by.
+type preciseClock struct {
+	start time.Time
+	mono  int64 // CLOCK_MONOTONIC at start, ns
+}
+
+// newPreciseClock starts a clock. One that is to sleep takes the least timer
+// slack for this thread: the kernel's own would put every wake-up 50 us off.
+func newPreciseClock(sleeps bool) preciseClock {
+	if sleeps {
+		// Where it fails, sends are later, which the round trips show.
+		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+	}
+	var ts unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // every Linux has it
+	return preciseClock{time.Now(), ts.Nano()}
+}
+
+func (c preciseClock) since() time.Duration { return time.Since(c.start) }
+
+// sleepUntil returns at or behind a moment. It never spins: where both ends share
+// a CPU that would be the server's.
+func (c preciseClock) sleepUntil(at time.Duration, over *atomic.Bool) error {
+	for {
+		now := c.since()
+		if now >= at {
+			return nil
+		}
+		if over.Load() {
+			return errGivenUp
+		}
+		// A raw call holds up the Go runtime: no longer than patience.
+		socket.SleepUntil(c.mono + int64(min(at, now+socket.Patience)))
+	}
+}

@@ -1,0 +1,200 @@
+package tcp
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/traffic"
+	"tare/internal/traffic/socket"
+)
+
+// What the ends count is what the kernel's own counters of the same sockets say,
+// to the byte: sent without what was sent again, and received, with nothing
+// beside the payload but the handshake and the stops.
+func TestKernelAgrees(t *testing.T) {
+	for _, on := range pathways() {
+		for _, both := range []bool{false, true} {
+			for _, threads := range []int{0, 1} {
+				p := params("tcp_stream")
+				p.Streams, p.Both, p.Threads, p.WriteSize = 3, both, threads, 64<<10
+				client, server, err := pair(t, on, p)
+				if err != nil {
+					t.Fatalf("%s: %v", on, err)
+				}
+				n := int64(connections(p))
+				greeting := n * int64(len(hello(p, roleForward)))
+				toServer, toClient := greeting, n+n // go, and a stop from the server as receiver
+				if both {
+					toServer, toClient = greeting+n/2, n+n/2
+				}
+				// Hello from the client, go from the server, stop from each receiver.
+				for what, c := range map[string]struct{ kernel, ours int64 }{
+					"client sent":     {int64(client.TCP.Wire - client.TCP.Resent), client.Sent + toServer},
+					"server sent":     {int64(server.TCP.Wire - server.TCP.Resent), server.Sent + toClient},
+					"client received": {int64(client.TCP.Received), client.Received + toClient},
+					"server received": {int64(server.TCP.Received), server.Received + toServer},
+				} {
+					// The kernel counts the end of a direction as a byte received.
+					if d := c.kernel - c.ours; d < 0 || d > 0 && (!strings.Contains(what, "received") || d > int64(connections(p))) {
+						t.Errorf("%s, both %t, %d threads: %s %d, the kernel says %d", on, both, threads, what, c.ours, c.kernel)
+					}
+				}
+				if client.TCP.Congestion == "" || client.TCP.MSS == 0 || client.SendBuffer == 0 || server.ReceiveBuffer == 0 || client.Window.Retransmits == nil {
+					t.Errorf("%s: the report is blind: %+v", on, client)
+				}
+			}
+		}
+	}
+}
+
+// A congestion control that the kernel lacks is refused with what it has.
+func TestUnknownCongestion(t *testing.T) {
+	for _, n := range []path{fastest(), portablePath()} {
+		p := params("tcp_stream")
+		p.Congestion = "nonesuch"
+		w := stream{n}
+		_, lerr := w.Listen(p)
+		p.Address = "127.0.0.1:9"
+		_, derr := w.Dial(t.Context(), p, nil)
+		for at, err := range map[string]error{"listen": lerr, "dial": derr} {
+			if err == nil || !strings.Contains(err.Error(), "set congestion control nonesuch: this kernel has only ") ||
+				strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "127.0.0.1:") {
+				t.Errorf("%s: %s gave %q", n.name, at, err)
+			}
+		}
+	}
+}
+
+// Congestion control and buffers are those that were asked for, on both networks,
+// and whatever was granted is in the report.
+func TestSocketOptions(t *testing.T) {
+	for _, on := range pathways() {
+		for _, size := range []int{32 << 10, math.MaxInt32, 1 << 40} {
+			p := params("tcp_stream")
+			p.Congestion, p.SendBuffer, p.ReceiveBuffer = "reno", size, size
+			client, server, err := pair(t, on, p)
+			if err != nil {
+				t.Fatalf("%s, buffers of %d: %v", on, size, err)
+			}
+			for end, r := range map[string]traffic.Report{"client": client, "server": server} {
+				if r.TCP.Congestion != "reno" {
+					t.Errorf("%s: %s has congestion control %q", on, end, r.TCP.Congestion)
+				}
+				// Twice what was asked for is what a kernel grants (socket(7)).
+				ok := r.SendBuffer == 2*size && r.ReceiveBuffer == 2*size
+				if size > 1<<20 {
+					ok = r.SendBuffer >= 2*32<<10 && r.ReceiveBuffer >= 2*32<<10
+				}
+				if !ok {
+					t.Errorf("%s: %s asked for %d and was granted %d and %d", on, end, size, r.SendBuffer, r.ReceiveBuffer)
+				}
+			}
+		}
+	}
+}
+
+// Nothing is allocated for a write or a read.
+func TestStreamAllocatesNothing(t *testing.T) {
+	for _, raw := range []bool{false, true} {
+		a, b := connected(t)
+		p := traffic.Params{Streams: 1, WriteSize: 1400, Rate: 1e12, Duration: time.Hour}
+		send := &streamEnd{Stream: a, send: true, buf: payload(p.WriteSize), batch: 1, bins: traffic.NewBinCounter(traffic.Params{Duration: time.Second}), start: time.Now().Add(-2 * time.Second)}
+		get := &streamEnd{Stream: b, buf: make([]byte, readSize), bins: traffic.NewBinCounter(traffic.Params{Duration: time.Hour}), start: send.start}
+		if raw {
+			send.Stream, get.Stream = socket.RawStream{FastStream: a}, socket.RawStream{FastStream: b}
+		}
+		for _, pace := range []*pace{nil, newPace(p, 0)} {
+			send.pace = pace
+			if n := testing.AllocsPerRun(1000, func() {
+				if send.step() != nil || get.step() != nil {
+					t.Error("a step failed")
+				}
+			}); n != 0 {
+				t.Errorf("raw %t, paced %t: %g allocations for a write and a read", raw, pace != nil, n)
+			}
+		}
+	}
+}
+
+// connected is both ends of a connection over loopback.
+func connected(t testing.TB) (client, server socket.FastStream) {
+	t.Helper()
+	p := params("tcp_stream")
+	l, err := socket.Fast{}.ListenTCP(p.Address, optionsOf(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(l.Port())}
+	c, err := socket.Fast{}.DialTCP(t.Context(), addr.AddrPort(), optionsOf(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	s, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return socket.FastStream(c.FD()), socket.FastStream(s.FD())
+}
+
+// The raw way is taken where there are processors to spare, and carries a trial
+// like the other.
+func TestRawWay(t *testing.T) {
+	old := runtime.GOMAXPROCS(8)
+	defer runtime.GOMAXPROCS(old)
+	for _, rate := range []uint64{0, 50e6} {
+		for _, both := range []bool{false, true} {
+			p := params("tcp_stream")
+			p.Rate, p.Both = rate, both
+			a, _ := connected(t)
+			if _, ok := bulk(a, threadCount(p)).(socket.RawStream); !ok {
+				t.Fatal("the raw way was not taken")
+			}
+			client, server, err := pair(t, way{fastest(), fastest()}, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			agree(t, p, client, server)
+		}
+	}
+}
+
+// Payload is not one page of zeros.
+func TestPayload(t *testing.T) {
+	b := payload(1 << 20)
+	if len(b) != 1<<20 || bytes.Contains(b, make([]byte, 64)) {
+		t.Error("the payload holds zeros")
+	}
+}
+
+func BenchmarkStreamStep(b *testing.B) {
+	for _, size := range []int{1390, 128 << 10} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			c, s := connected(b)
+			send := &streamEnd{Stream: socket.RawStream{FastStream: c}, send: true, buf: payload(size), batch: 1, bins: traffic.NewBinCounter(traffic.Params{Duration: time.Hour}), start: time.Now()}
+			get := &streamEnd{Stream: socket.RawStream{FastStream: s}, buf: make([]byte, readSize), bins: traffic.NewBinCounter(traffic.Params{Duration: time.Hour}), start: send.start}
+			b.SetBytes(int64(size))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := send.step(); err != nil {
+					b.Fatal(err)
+				}
+				for got := int64(0); got < int64(size); {
+					before := get.bins.Total
+					if err := get.step(); err != nil {
+						b.Fatal(err)
+					}
+					got += get.bins.Total - before
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,108 @@
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"tare/internal/traffic"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// way is a pair of networks that a trial's two ends may take.
+type way struct{ server, client path }
+
+func (w way) String() string { return w.server.name + " server, " + w.client.name + " client" }
+
+// pathways are all pairs of this system's networks.
+func pathways() []way {
+	f, p := fastest(), portablePath()
+	if f.name == p.name {
+		return []way{{p, p}}
+	}
+	return []way{{f, f}, {f, p}, {p, f}, {p, p}}
+}
+
+// covering are the pathways for one of many cases: two of them, in which each end is once
+// fast and once portable. Cases side by side get the other two, so that over all cases
+// every pathway is taken too.
+func covering(i int) []way {
+	all := pathways()
+	if len(all) == 1 {
+		return all
+	}
+	if i%2 == 0 {
+		return []way{all[0], all[3]}
+	}
+	return []way{all[1], all[2]}
+}
+
+func params(kind string) traffic.Params {
+	return traffic.Params{Kind: kind, Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Streams: 1, WriteSize: 1400,
+		RequestSize: 1, ResponseSize: 1, SendBuffer: -1, ReceiveBuffer: -1, Warmup: 20 * time.Millisecond, Duration: 150 * time.Millisecond}
+}
+
+// kindOf is the workload of a kind.
+func kindOf(all []traffic.Workload, kind string) traffic.Workload {
+	return all[slices.IndexFunc(all, func(w traffic.Workload) bool { return w.Spec().Kind == kind })]
+}
+
+// served is how a server ended.
+type served struct {
+	traffic.Report
+	err error
+}
+
+// serve opens a trial's port and serves it in the background.
+func serve(ctx context.Context, t *testing.T, w traffic.Workload, p traffic.Params) (address string, end <-chan served) {
+	t.Helper()
+	s, err := w.Listen(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ch := make(chan served, 1)
+	go func() {
+		r, err := s.Serve(ctx, nil)
+		ch <- served{r, err}
+	}()
+	return fmt.Sprintf("127.0.0.1:%d", s.Port()), ch
+}
+
+// pair runs both ends of a trial, in slices where it has any.
+func pair(t *testing.T, on way, p traffic.Params) (client, server traffic.Report, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	w, far := kindOf(over(on.client), p.Kind), kindOf(over(on.server), p.Kind)
+	address, end := serve(ctx, t, far, p)
+	p.Address = address
+	client, err = runClient(ctx, w, p)
+	if err != nil {
+		cancel()
+	}
+	a := <-end
+	return client, a.Report, errors.Join(err, a.err)
+}
+
+func runClient(ctx context.Context, w traffic.Workload, p traffic.Params) (traffic.Report, error) {
+	if p.Rounds == 0 {
+		return w.Dial(ctx, p, nil)
+	}
+	session, err := w.(traffic.Sliced).Open(ctx, p)
+	if err != nil {
+		return traffic.Report{}, err
+	}
+	for range p.Rounds {
+		if err := session.Slice(ctx, p.Slice); err != nil {
+			session.Close()
+			return traffic.Report{}, err
+		}
+	}
+	return session.Close(), nil
+}

@@ -1,0 +1,174 @@
+package tcp
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+	"syscall"
+	"time"
+
+	"tare/internal/traffic/socket"
+)
+
+// cyclePortable drives each flow from a goroutine of its own. The first that fails takes
+// the others with it.
+func cyclePortable(ctx context.Context, addr netip.AddrPort, w *crrWindow) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	start := time.Now()
+	return firstOf(ctx, eachFlow(w.Params, func(int) error {
+		err := cycleFlow(ctx, addr, w, start)
+		if err != nil {
+			fail(err)
+		}
+		return err
+	}))
+}
+
+func cycleFlow(ctx context.Context, addr netip.AddrPort, w *crrWindow, start time.Time) error {
+	request, response := make([]byte, w.asked()), make([]byte, min(w.ResponseSize, readSize))
+	copy(request, w.tag[:])
+	for at := time.Since(start); at < w.bins.End; at = time.Since(start) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		s, err := socket.Portable{}.DialTCP(ctx, addr, w.options())
+		if noPort(err) {
+			err = pause(ctx, portWait)
+			w.mu.Lock()
+			w.lacking++
+			w.stall(at, time.Since(start))
+			w.mu.Unlock()
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return firstOf(ctx, err)
+		}
+		connected := time.Since(start)
+		first, err := exchangeOnce(ctx, addr, s, w, request, response, start)
+		s.Close()
+		if err != nil {
+			return err
+		}
+		closed := time.Since(start)
+		w.mu.Lock()
+		w.done(at, connected, first, closed)
+		w.mu.Unlock()
+	}
+	return nil
+}
+
+// exchangeOnce is the exchange of one connection. It returns when the first byte came.
+func exchangeOnce(ctx context.Context, addr netip.AddrPort, s socket.Stream, w *crrWindow, request, response []byte, start time.Time) (time.Duration, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerWait, w.noAnswer(addr))
+	defer cancel()
+	w.mu.Lock()
+	w.made++
+	made := w.made
+	w.mu.Unlock()
+	err := writeFull(ctx, s, request)
+	var first time.Duration
+	read := readSome(s)
+	if err == nil {
+		err = moveAll(ctx, func(b []byte) (int, error) {
+			n, err := read(b)
+			if n > 0 && first == 0 {
+				first = time.Since(start)
+			}
+			return n, err
+		}, response, w.ResponseSize)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("exchange with %s after %d connections: %w", addr, made, err)
+	}
+	return first, nil
+}
+
+// noPort reports whether a connection failed for want of a source port. Windows
+// has numbers of its own (WSAEADDRINUSE, WSAEADDRNOTAVAIL).
+func noPort(err error) bool {
+	var errno syscall.Errno
+	if !errors.As(err, &errno) {
+		return false
+	}
+	return errno == syscall.EADDRNOTAVAIL || errno == 10048 || errno == 10049
+}
+
+// answerPortable serves each connection from a goroutine of its own.
+func answerPortable(ctx context.Context, l *admitter, control socket.Stream, t crrTrial) (n crrAnswered, err error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	var (
+		mu    sync.Mutex
+		wg    sync.WaitGroup
+		isEnd bool
+	)
+	wg.Go(func() {
+		err := moveAll(ctx, readSome(control), make([]byte, 1), 1)
+		if err == nil {
+			err = errors.New("the client sent what was not asked for")
+		}
+		mu.Lock()
+		isEnd = errors.Is(err, errPeerClosed)
+		mu.Unlock()
+		end(fmt.Errorf("control connection: %w", err))
+	})
+	for ctx.Err() == nil {
+		s, err := l.Accept()
+		if socket.Again(err) {
+			continue
+		}
+		if err != nil {
+			end(fmt.Errorf("accept connection: %w", err))
+			break
+		}
+		wg.Go(func() {
+			defer s.Close()
+			tagged, answered, err := answerOnce(ctx, s, t)
+			mu.Lock()
+			defer mu.Unlock()
+			if tagged {
+				n.connections++
+			} else if l.refused++; l.refused >= strangers {
+				err = fmt.Errorf("%d peers came without the trial's token", l.refused)
+			}
+			if answered {
+				n.messages++
+			}
+			if err != nil {
+				end(err)
+			}
+		})
+	}
+	wg.Wait()
+	if isEnd {
+		return n, nil
+	}
+	return n, context.Cause(ctx)
+}
+
+// answerOnce serves one connection until the client closes it.
+func answerOnce(ctx context.Context, s socket.Stream, t crrTrial) (tagged, answered bool, err error) {
+	read := readSome(s)
+	var tag crrTag
+	shown := readFull(ctx, s, tag[:]) == nil
+	if !shown || subtle.ConstantTimeCompare(tag[:], t.tag[:]) != 1 {
+		return false, false, nil // a stranger
+	}
+	buf := make([]byte, min(max(t.RequestSize, t.ResponseSize), readSize))
+	if err := moveAll(ctx, read, buf, t.RequestSize); err != nil {
+		return true, false, fmt.Errorf("receive request: %w", err)
+	}
+	if err := moveAll(ctx, s.Write, buf, t.ResponseSize); err != nil {
+		return true, false, fmt.Errorf("send response: %w", err)
+	}
+	// The client closes first: FIN or RST, it is no longer of interest.
+	_ = moveAll(ctx, read, buf, 1)
+	return true, true, nil
+}

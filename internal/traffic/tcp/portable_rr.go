@@ -1,0 +1,158 @@
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"tare/internal/traffic"
+	"tare/internal/traffic/socket"
+	"tare/internal/traffic/thread"
+)
+
+// portablePinned is how many flows the portable path pins: each takes a thread.
+const portablePinned = 1000
+
+// eachFlow runs fn for each flow, on pinned threads where a CPU is named.
+func eachFlow(p traffic.Params, fn func(i int) error) error {
+	if p.CPU >= 0 && p.Streams > portablePinned {
+		return fmt.Errorf("%s: %d flows on CPU %d: the portable path pins at most %d; use placement free", p.Kind, p.Streams, p.CPU, portablePinned)
+	}
+	if p.CPU >= 0 {
+		return thread.Run(p.Streams, p.CPU, fn)
+	}
+	return thread.RunGoroutines(p.Streams, fn)
+}
+
+// firstOf is the error that made the others end, where err is one of several.
+func firstOf(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return err
+}
+
+// requestPortable drives each flow from a goroutine of its own. The first that fails
+// takes the others with it.
+func requestPortable(ctx context.Context, c conns, w *rrWindow) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	start := time.Now()
+	return firstOf(ctx, eachFlow(w.p, func(i int) error {
+		err := requestPlain(ctx, c[i], i, w, start)
+		if err != nil {
+			fail(err)
+		}
+		return err
+	}))
+}
+
+func requestPlain(ctx context.Context, s socket.Stream, flow int, w *rrWindow, start time.Time) error {
+	request, response := make([]byte, min(w.p.RequestSize, readSize)), make([]byte, min(w.p.ResponseSize, readSize))
+	slot, limit := w.firstSlot(flow)
+	from, at := time.Duration(0), time.Duration(0)
+	for {
+		if w.open() {
+			if slot >= limit || at > w.lastSend() {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.giveUp(flow, slot, limit)
+				return nil
+			}
+			from = w.schedule.due(slot)
+			slot += uint64(w.p.Streams)
+			if err := pause(ctx, from-time.Since(start)); err != nil {
+				return err
+			}
+		} else if from >= w.bins.End {
+			return nil
+		}
+		if err := moveAll(ctx, s.Write, request, w.p.RequestSize); err != nil {
+			return fmt.Errorf("send request: %w", err)
+		}
+		if err := moveAll(ctx, readSome(s), response, w.p.ResponseSize); err != nil {
+			return fmt.Errorf("receive response: %w", err)
+		}
+		at = time.Since(start)
+		w.mu.Lock()
+		w.done(flow, from, at)
+		w.mu.Unlock()
+		from = at
+		if ctx.Err() != nil { // while traffic flows, nothing else asks
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// pause sleeps, as finely as the system's timers go.
+func pause(ctx context.Context, long time.Duration) error {
+	if long <= 0 {
+		return nil
+	}
+	t := time.NewTimer(long)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// readSome is a stream's read that fails at the end of the stream.
+func readSome(s socket.Stream) func([]byte) (int, error) {
+	return func(b []byte) (int, error) {
+		n, err := s.Read(b)
+		if err == nil && n == 0 {
+			err = errPeerClosed
+		}
+		return n, err
+	}
+}
+
+// moveAll moves a message of n bytes through buf.
+func moveAll(ctx context.Context, move func([]byte) (int, error), buf []byte, n int) error {
+	for n > 0 {
+		moved, err := move(buf[:min(n, len(buf))])
+		n -= moved
+		switch {
+		case err != nil && !socket.Again(err):
+			return err
+		case n > 0 && ctx.Err() != nil:
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+func respondPortable(ctx context.Context, c conns, p traffic.Params) (int64, error) {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	var total atomic.Int64
+	err := eachFlow(p, func(i int) error {
+		request, response := make([]byte, min(p.RequestSize, readSize)), make([]byte, min(p.ResponseSize, readSize))
+		read := readSome(c[i])
+		for {
+			err := moveAll(ctx, read, request, p.RequestSize)
+			if errors.Is(err, errPeerClosed) {
+				return nil
+			}
+			if err == nil && ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			if err != nil {
+				err = fmt.Errorf("receive request: %w", err)
+			} else if err = moveAll(ctx, c[i].Write, response, p.ResponseSize); err != nil {
+				err = fmt.Errorf("send response: %w", err)
+			}
+			if err != nil {
+				fail(err)
+				return err
+			}
+			total.Add(1)
+		}
+	})
+	return total.Load(), firstOf(ctx, err)
+}

@@ -1,0 +1,211 @@
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"tare/internal/result"
+	"tare/internal/study"
+	"tare/internal/traffic"
+	"tare/internal/traffic/thread"
+)
+
+// rr exchanges requests and responses over one or more connections that stay
+// open: netperf's TCP_RR. In the closed loop a flow sends its next request as
+// soon as the response is there; in the open loop requests have a schedule.
+type rr struct{ path path }
+
+// errPeerClosed is a connection that the other end has ended.
+var errPeerClosed = errors.New("the peer closed the connection")
+
+func (rr) Spec() traffic.Spec {
+	return traffic.Spec{Title: "TCP request/response", WorkloadSpec: study.WorkloadSpec{
+		Kind:   "tcp_rr",
+		Metric: "transaction_rate",
+		Params: []string{"flows", "request_size", "response_size", "family", "congestion_control", "send_buffer",
+			"receive_buffer", "placement", "slice", "warmup", "duration"},
+		Optional: []string{"transaction_rate", "pairs", "tool"},
+		Defaults: study.Workload{
+			Flows: 1, RequestSize: 1, ResponseSize: 1, Family: study.IPv4, Congestion: "cubic",
+			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.OneCore,
+		},
+		Lengths: map[string]study.Length{
+			study.Quick:    {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(1250 * time.Millisecond), Slice: traffic.ExchangeSlice},
+			study.Standard: {Warmup: study.Duration(300 * time.Millisecond), Duration: study.Duration(1250 * time.Millisecond), Slice: traffic.ExchangeSlice},
+			study.Paper:    {Warmup: study.Duration(time.Second), Duration: study.Duration(30 * time.Second)},
+		},
+	}}
+}
+
+func (w rr) Listen(p traffic.Params) (traffic.Server, error) {
+	p, err := rrParams(p)
+	if err != nil {
+		return nil, err
+	}
+	// Its slices share their connections, and the server cannot tell them apart.
+	p.Rounds = 0
+	s, err := listen(w.path, p, w.serve)
+	if err != nil {
+		return nil, err
+	}
+	return rrServer{s, p}, nil
+}
+
+// rrServer is the listening end.
+type rrServer struct {
+	traffic.Server
+	p traffic.Params
+}
+
+func (s rrServer) Serve(ctx context.Context, peer traffic.Peer) (traffic.Report, error) {
+	r, err := s.Server.Serve(ctx, peer)
+	return r, tooManyFiles(err, s.p)
+}
+
+// serve is the server's part, behind the handshake.
+func (w rr) serve(ctx context.Context, c conns, p traffic.Params) (traffic.Report, error) {
+	defer c.close()
+	start := time.Now()
+	n, err := w.path.respond(ctx, c, p)
+	if err != nil {
+		return traffic.Report{}, err
+	}
+	r := traffic.Report{CPU: p.CPU, Traffic: time.Since(start).Seconds(), Messages: n,
+		Sent: n * int64(p.ResponseSize), Received: n * int64(p.RequestSize)}
+	c.describe(&r)
+	return r, nil
+}
+
+func (w rr) Dial(ctx context.Context, p traffic.Params, _ traffic.Peer) (traffic.Report, error) {
+	s, err := w.dial(ctx, p)
+	if err != nil {
+		return traffic.Report{}, err
+	}
+	return traffic.DriveWhole(ctx, s, p)
+}
+
+func (w rr) Open(ctx context.Context, p traffic.Params) (traffic.Session, error) {
+	s, err := w.dial(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return traffic.DriveInSlices(ctx, s, p)
+}
+
+func (w rr) dial(ctx context.Context, p traffic.Params) (*rrSession, error) {
+	p, err := rrParams(p)
+	if err != nil {
+		return nil, err
+	}
+	s := &rrSession{path: w.path, p: p, hist: traffic.NewDistribution(), streams: make([]int64, p.Streams), restore: thread.PauseGC()}
+	if s.c, err = connect(ctx, w.path, p); err != nil {
+		s.restore()
+		return nil, tooManyFiles(err, p)
+	}
+	return s, nil
+}
+
+// maxTransactionRate is the finest schedule: a slot a nanosecond.
+const maxTransactionRate = 1e9
+
+// rrParams checks what an end is told and fills in what is not a parameter.
+func rrParams(p traffic.Params) (traffic.Params, error) {
+	p.NoDelay = true
+	if p.TransactionRate > maxTransactionRate {
+		return p, fmt.Errorf("%s: %d transactions/s: at most %d", p.Kind, p.TransactionRate, int64(maxTransactionRate))
+	}
+	return exchangeParams(p)
+}
+
+// exchangeParams checks what the workloads of requests and responses share.
+func exchangeParams(p traffic.Params) (traffic.Params, error) {
+	if p.Streams < 1 {
+		return p, fmt.Errorf("%s: %d flows: at least 1 is needed", p.Kind, p.Streams)
+	}
+	if p.RequestSize < 0 || p.ResponseSize < 0 {
+		return p, fmt.Errorf("%s: a request of %d and a response of %d bytes: at least 1 each is needed", p.Kind, p.RequestSize, p.ResponseSize)
+	}
+	p.RequestSize, p.ResponseSize = max(p.RequestSize, 1), max(p.ResponseSize, 1)
+	return p, nil
+}
+
+// tooManyFiles says what to do where a process may not open as many sockets.
+func tooManyFiles(err error, p traffic.Params) error {
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return fmt.Errorf("%s: %d flows need more open files than this process may have (raise ulimit -n, or ask for fewer flows): %w", p.Kind, p.Streams, err)
+	}
+	return err
+}
+
+func (rr) Metrics(_ traffic.Params, client, _ traffic.Report) (map[string]float64, *result.Series) {
+	w := client.Window
+	m := map[string]float64{"transaction_rate": float64(w.Messages) / w.Seconds}
+	// No exchange in the window leaves the round trip unknown, not 0.
+	if w.RTT.Count() > 0 {
+		for name, q := range map[string]float64{"rtt_p50": 0.5, "rtt_p90": 0.9, "rtt_p99": 0.99, "rtt_p999": 0.999, "rtt_max": 1} {
+			m[name] = w.RTT.Quantile(q)
+		}
+	}
+	return m, &result.Series{Metric: "transaction_rate", Interval: w.Interval, Values: w.Series}
+}
+
+// rrSession is the client, which owns the clock.
+type rrSession struct {
+	path    path
+	c       conns
+	p       traffic.Params
+	hist    *traffic.Distribution
+	streams []int64       // exchanges counted, by flow
+	total   int64         // exchanges, counted or not
+	driven  time.Duration // with traffic flowing
+	planned time.Duration // of the schedule so far
+	window  traffic.Window
+	restore func()
+}
+
+// Drive exchanges for warmup + long and counts what falls into the latter.
+func (s *rrSession) Drive(ctx context.Context, warmup, long time.Duration) error {
+	p := s.p
+	p.Warmup, p.Duration = warmup, long
+	w := newRRWindow(p, s)
+	began := time.Now()
+	err := s.path.request(ctx, s.c, w)
+	s.driven += time.Since(began)
+	if err != nil {
+		return err
+	}
+	s.planned += warmup + long
+	s.total += w.bins.Total
+	s.window.Messages += w.bins.Window
+	s.window.Seconds += long.Seconds()
+	s.window.Slots += w.slots()
+	s.window.Missed += w.missed
+	if long > 0 {
+		s.window.Series = append(s.window.Series, traffic.Series(p, []*traffic.BinCounter{w.bins})...)
+		s.window.Interval = min(traffic.SeriesInterval, long).Seconds()
+	}
+	return nil
+}
+
+func (s *rrSession) Close() traffic.Report {
+	defer s.restore()
+	defer s.c.close()
+	r := traffic.Report{CPU: s.p.CPU, Traffic: s.driven.Seconds(), Messages: s.total, Window: s.window,
+		Sent: s.total * int64(s.p.RequestSize), Received: s.total * int64(s.p.ResponseSize)}
+	s.c.describe(&r)
+	r.Window.RTT = s.hist
+	r.Window.Sent = s.window.Messages * int64(s.p.RequestSize)
+	r.Window.Received = s.window.Messages * int64(s.p.ResponseSize)
+	for _, n := range s.streams {
+		r.Window.Streams = append(r.Window.Streams, n*int64(s.p.ResponseSize))
+	}
+	if s.window.Missed > 0 {
+		r.Notes = append(r.Notes, traffic.Note{Code: "generator_limited", Text: fmt.Sprintf(
+			"%d of %d requests that the schedule of %d/s asked for were not sent: %d flows carried %.0f/s; the round trips are of those sent, and the true ones longer",
+			s.window.Missed, s.window.Slots, s.p.TransactionRate, s.p.Streams, float64(s.window.Messages)/s.window.Seconds)})
+	}
+	return r
+}

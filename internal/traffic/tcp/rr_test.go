@@ -1,0 +1,442 @@
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tare/internal/traffic"
+)
+
+// room gives the Go scheduler room for threads in raw system calls, as an agent
+// does.
+func room(t testing.TB) {
+	old := runtime.GOMAXPROCS(max(8, runtime.NumCPU()))
+	t.Cleanup(func() { runtime.GOMAXPROCS(old) })
+}
+
+// pathPairs are all pairs of networks that the two ends may have.
+func pathPairs() map[string][2]path {
+	pairs := map[string][2]path{"portable to portable": {portablePath(), portablePath()}}
+	if fastest().name == "fast" {
+		pairs["fast to fast"] = [2]path{fastest(), fastest()}
+		pairs["fast to portable"] = [2]path{fastest(), portablePath()}
+		pairs["portable to fast"] = [2]path{portablePath(), fastest()}
+	}
+	return pairs
+}
+
+// between runs a trial, in slices where p has them.
+func between(ctx context.Context, client, server traffic.Workload, p traffic.Params) (c, s traffic.Report, err error) {
+	srv, err := server.Listen(p)
+	if err != nil {
+		return c, s, err
+	}
+	p.Address = fmt.Sprintf("127.0.0.1:%d", srv.Port())
+	served := make(chan error, 1)
+	sctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	go func() {
+		var err error
+		s, err = srv.Serve(sctx, nil)
+		served <- err
+	}()
+	if p.Slice == 0 {
+		c, err = client.Dial(ctx, p, nil)
+	} else {
+		var session traffic.Session
+		if session, err = client.(traffic.Sliced).Open(ctx, p); err == nil {
+			for range p.Rounds {
+				err = errors.Join(err, session.Slice(ctx, p.Slice))
+			}
+			c = session.Close()
+		}
+	}
+	if err != nil {
+		// As the controller does, but it may have ended by itself.
+		time.AfterFunc(2*time.Second, func() { giveUp(errors.New("the client failed")) })
+	}
+	return c, s, errors.Join(err, <-served)
+}
+
+// rrAgree holds two reports to each other and to the sizes of the messages.
+func rrAgree(t *testing.T, name string, p traffic.Params, c, s traffic.Report) {
+	t.Helper()
+	if c.Messages == 0 || c.Messages != s.Messages {
+		t.Errorf("%s: client %d messages, server %d", name, c.Messages, s.Messages)
+	}
+	if c.Sent != s.Received || s.Sent != c.Received || c.Sent != c.Messages*int64(p.RequestSize) || s.Sent != c.Messages*int64(p.ResponseSize) {
+		t.Errorf("%s: client sent %d and received %d, server %d and %d, in %d messages", name, c.Sent, c.Received, s.Sent, s.Received, c.Messages)
+	}
+	if c.Window.Messages > c.Messages { // a busy machine may leave the window empty
+		t.Errorf("%s: %d messages in the window, of %d", name, c.Window.Messages, c.Messages)
+	}
+	if c.Refused+s.Refused > 0 || len(c.Notes) > 0 {
+		t.Errorf("%s: refused %d, notes %v", name, s.Refused, c.Notes)
+	}
+}
+
+// carrying is between, with a window that is made longer until something is carried: a
+// machine that others use may do nothing in 40 ms.
+func carrying(ctx context.Context, client, server traffic.Workload, p traffic.Params) (c, s traffic.Report, err error) {
+	for {
+		if c, s, err = between(ctx, client, server, p); err != nil || c.Messages > 0 || p.Duration > 2*time.Second {
+			return c, s, err
+		}
+		p.Duration *= 8
+	}
+}
+
+// exchange is one row of a table of trials of tcp_rr and tcp_crr.
+type exchange struct {
+	on                way
+	flows             int
+	request, response int
+	other             bool // the workload's own choice
+}
+
+func (x exchange) String() string {
+	return fmt.Sprintf("%s, %d flows, %d/%d bytes", x.on, x.flows, x.request, x.response)
+}
+
+// exchanges covers every pair of what its rows may be, and every three of flows, sizes
+// and the workload's own choice, in a quarter of all rows there could be.
+func exchanges(sizes [][2]int) (out []exchange) {
+	for f, flows := range []int{1, 3, 32} {
+		for s, size := range sizes {
+			for r, on := range covering(f + s) {
+				out = append(out, exchange{on, flows, size[0], size[1], (f+s)/2%2 != r})
+			}
+		}
+	}
+	return out
+}
+
+// The table of exchanges holds every pair.
+func TestExchangesCoverPairs(t *testing.T) {
+	if len(pathways()) == 1 {
+		t.Skip("this system has one network")
+	}
+	pairs := map[string]bool{}
+	for _, x := range exchanges([][2]int{{1, 1}, {2, 2}, {3, 3}, {4, 4}}) {
+		row := []string{"client " + x.on.client.name, "server " + x.on.server.name, fmt.Sprint("flows ", x.flows), fmt.Sprint("size ", x.request), fmt.Sprint("other ", x.other)}
+		for i, a := range row {
+			for _, b := range row[i+1:] {
+				pairs[a+", "+b] = true
+			}
+		}
+	}
+	// Of 2, 2, 3, 4 and 2 values.
+	if want := 2*2 + 2*3 + 2*4 + 2*2 + 2*3 + 2*4 + 2*2 + 3*4 + 3*2 + 4*2; len(pairs) != want {
+		t.Errorf("%d pairs of %d: %v", len(pairs), want, slices.Sorted(maps.Keys(pairs)))
+	}
+}
+
+// Both ends count the same, whatever their paths, the flows, the sizes, and
+// whether requests have a schedule.
+func TestRRConformance(t *testing.T) {
+	room(t)
+	for _, x := range exchanges([][2]int{{1, 1}, {100, 3000}, {300_000, 2}, {1, 300_000}}) {
+		rate := uint64(0)
+		if x.other {
+			rate = 500
+		}
+		name := fmt.Sprintf("%s, rate %d", x, rate)
+		p := params("tcp_rr")
+		p.Streams, p.RequestSize, p.ResponseSize, p.TransactionRate = x.flows, x.request, x.response, rate
+		p.Warmup, p.Duration = 10*time.Millisecond, 60*time.Millisecond
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		c, s, err := between(ctx, rr{x.on.client}, rr{x.on.server}, p)
+		cancel()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if rate > 0 {
+			c.Notes = nil // a busy machine may miss slots
+		}
+		if c.Window.Missed < c.Window.Slots {
+			rrAgree(t, name, p, c, s)
+		}
+		if c.Connections != x.flows || s.Connections != x.flows || len(c.Window.Streams) != x.flows {
+			t.Errorf("%s: %d and %d connections, %d streams", name, c.Connections, s.Connections, len(c.Window.Streams))
+		}
+		var received int64
+		for _, n := range c.Window.Streams {
+			received += n
+		}
+		if received != c.Window.Received {
+			t.Errorf("%s: the streams received %d, the window %d", name, received, c.Window.Received)
+		}
+		if rate > 0 && c.Window.Slots != 30 {
+			t.Errorf("%s: %d slots in 60 ms at %d/s", name, c.Window.Slots, rate)
+		}
+	}
+}
+
+// The schedule runs on from slice to slice: a rate that is lower than one a
+// slice is kept.
+func TestRRScheduleOverSlices(t *testing.T) {
+	room(t)
+	for path, n := range pathPairs() {
+		for _, flows := range []int{1, 3} {
+			p := params("tcp_rr")
+			p.Streams, p.TransactionRate, p.Warmup, p.Slice, p.Rounds = flows, 40, 0, 10*time.Millisecond, 25
+			p.RequestSize, p.ResponseSize = 1, 1
+			c, s, err := between(t.Context(), rr{n[0]}, rr{n[1]}, p)
+			if err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			// 250 ms at 40/s are 10 slots, one each 25 ms: at 0, 5, 0, 5, ... of a
+			// slice, of which the first 2 ms do not count.
+			if c.Window.Slots != 5 || c.Messages+c.Window.Missed < 5 || c.Messages > 10 || c.Messages != s.Messages {
+				t.Errorf("%s, %d flows: %d slots, %d missed, %d and %d messages", path, flows, c.Window.Slots, c.Window.Missed, c.Messages, s.Messages)
+			}
+		}
+	}
+}
+
+// A schedule that nothing could keep ends in time all the same, and says what
+// was not sent.
+func TestRROverload(t *testing.T) {
+	room(t)
+	for path, n := range pathPairs() {
+		for _, flows := range []int{1, 2} {
+			p := params("tcp_rr")
+			p.Streams, p.TransactionRate = flows, maxTransactionRate
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			c, _, err := between(ctx, rr{n[0]}, rr{n[1]}, p)
+			cancel()
+			if err != nil {
+				t.Fatalf("%s, %d flows: %v", path, flows, err)
+			}
+			if want := p.Duration.Nanoseconds(); c.Window.Slots != want || c.Window.Missed == 0 || c.Window.Missed > want {
+				t.Errorf("%s, %d flows: %d slots, want %d; missed %d", path, flows, c.Window.Slots, want, c.Window.Missed)
+			}
+			if len(c.Notes) != 1 || c.Notes[0].Code != "generator_limited" {
+				t.Errorf("%s, %d flows: notes %v", path, flows, c.Notes)
+			}
+		}
+	}
+}
+
+// fakeServer admits the flows of a trial and hands them to fn, each on its own.
+func fakeServer(t *testing.T, p traffic.Params, fn func(c net.Conn)) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			t.Cleanup(func() { c.Close() })
+			b := make([]byte, len(p.Token))
+			if _, err := io.ReadFull(c, b); err != nil || string(b) != p.Token {
+				continue
+			}
+			if _, err := c.Write([]byte{goByte}); err == nil {
+				go fn(c)
+			}
+		}
+	}()
+	t.Cleanup(func() { l.Close(); <-done })
+	return l.Addr().String()
+}
+
+// A server that hangs for a moment holds up every request that was due meanwhile,
+// and each of them shows it: there is no coordinated omission.
+func TestRRLatencyIsFromTheIntendedSend(t *testing.T) {
+	room(t)
+	const hang = 100 * time.Millisecond
+	for _, n := range []path{fastest(), portablePath()} {
+		p := params("tcp_rr")
+		p.TransactionRate, p.Warmup, p.Duration = 1000, 0, 300*time.Millisecond
+		p.Address = fakeServer(t, p, func(c net.Conn) {
+			b := make([]byte, 1)
+			for i := 0; ; i++ {
+				if _, err := c.Read(b); err != nil {
+					return
+				}
+				if i == 20 {
+					time.Sleep(hang)
+				}
+				if _, err := c.Write(b); err != nil {
+					return
+				}
+			}
+		})
+		c, err := rr{n}.Dial(t.Context(), p, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Of 300, about 100 were due while it hung; half of those waited half as long.
+		if got := c.Window.RTT.Quantile(0.9); got < hang.Seconds()/5 || c.Window.Slots != 300 {
+			t.Errorf("%T: 90th percentile %g s of %d slots: the wait of those behind the first is missing", n, got, c.Window.Slots)
+		}
+	}
+}
+
+// A server that never answers, closes or sends too much ends the trial with a
+// reason.
+func TestRRBadServer(t *testing.T) {
+	room(t)
+	cases := map[string]struct {
+		serve func(net.Conn)
+		want  string
+	}{
+		"silent":  {func(net.Conn) {}, "enough"},
+		"closes":  {func(c net.Conn) { _, _ = c.Read(make([]byte, 1)); c.Close() }, "closed the connection"},
+		"resets":  {func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0); c.Close() }, "reset"},
+		"refuses": {nil, "refused"},
+	}
+	for name, test := range cases {
+		for _, n := range []path{fastest(), portablePath()} {
+			for _, flows := range []int{1, 4} {
+				t.Run(fmt.Sprintf("%s/%T/%d", name, n, flows), func(t *testing.T) {
+					t.Parallel()
+					p := params("tcp_rr")
+					p.Streams, p.Duration = flows, time.Minute
+					p.Address = "127.0.0.1:1"
+					limit := time.Minute
+					if test.serve != nil {
+						p.Address = fakeServer(t, p, test.serve)
+					}
+					if test.want == "enough" {
+						limit = 2 * time.Second // for it to begin; then only this ends it
+					}
+					ctx, cancel := context.WithTimeoutCause(t.Context(), limit, errors.New("enough"))
+					defer cancel()
+					_, err := rr{n}.Dial(ctx, p, nil)
+					if err == nil || !strings.Contains(err.Error(), test.want) && !strings.Contains(err.Error(), "broken pipe") {
+						t.Errorf("got %v, want %q", err, test.want)
+					}
+				})
+			}
+		}
+	}
+}
+
+// What an end cannot do it says at once.
+func TestRRBadParams(t *testing.T) {
+	for _, kind := range []string{"tcp_rr", "tcp_crr"} {
+		for want, change := range map[string]func(*traffic.Params){
+			"0 flows":            func(p *traffic.Params) { p.Streams = 0 },
+			"-1 flows":           func(p *traffic.Params) { p.Streams = -1 },
+			"a request of -5":    func(p *traffic.Params) { p.RequestSize = -5 },
+			"a response of -5":   func(p *traffic.Params) { p.ResponseSize = -5 },
+			"not an ip:port":     func(p *traffic.Params) { p.Address = "nowhere" },
+			"transactions/s: at": func(p *traffic.Params) { p.TransactionRate = 1 << 63 },
+		} {
+			p := params(kind)
+			p.Streams = 1
+			change(&p)
+			if kind == "tcp_crr" && p.TransactionRate > 0 {
+				continue // not a parameter of it
+			}
+			for _, all := range [][]traffic.Workload{All(), Portable()} {
+				w := kindOf(all, kind)
+				if _, err := w.Listen(p); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%s, %s: listen: %v", kind, want, err)
+				}
+				if _, err := w.Dial(t.Context(), p, nil); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%s, %s: dial: %v", kind, want, err)
+				}
+			}
+		}
+	}
+}
+
+// The schedule deals each slot to one flow, none twice and none to nobody, and
+// what is given up is exactly what was not sent.
+func TestScheduleDeals(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := traffic.Params{Streams: rapid.IntRange(1, 9).Draw(t, "flows"), TransactionRate: rapid.Uint64Range(1, 5000).Draw(t, "rate"),
+			Warmup:   time.Duration(rapid.Int64Range(0, 2e8).Draw(t, "warmup")),
+			Duration: time.Duration(rapid.Int64Range(0, 2e8).Draw(t, "duration"))}
+		base := time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "base"))
+		w := newRRWindow(p, &rrSession{planned: base})
+		first, limit := w.schedule.first(0), w.schedule.first(p.Warmup+p.Duration)
+		owner, timed := map[uint64]int{}, int64(0)
+		for flow := range p.Streams {
+			slot, l := w.firstSlot(flow)
+			if l != limit {
+				t.Fatalf("limit %d, want %d", l, limit)
+			}
+			for ; slot < limit; slot += uint64(p.Streams) {
+				if was, taken := owner[slot]; taken {
+					t.Fatalf("slot %d is of flows %d and %d", slot, was, flow)
+				}
+				owner[slot] = flow
+				due := w.schedule.due(slot)
+				if due < 0 || due >= p.Warmup+p.Duration {
+					t.Fatalf("slot %d is due at %s", slot, due)
+				}
+				if due >= p.Warmup {
+					timed++
+				}
+			}
+		}
+		if uint64(len(owner)) != limit-first || timed != w.slots() {
+			t.Fatalf("%d slots dealt of %d, %d timed of %d", len(owner), limit-first, timed, w.slots())
+		}
+		for flow := range p.Streams {
+			slot, _ := w.firstSlot(flow)
+			w.giveUp(flow, slot, limit)
+		}
+		if w.missed != timed {
+			t.Fatalf("gave up %d of %d", w.missed, timed)
+		}
+	})
+}
+
+// Extremes neither overflow nor crash.
+func TestScheduleExtremes(t *testing.T) {
+	for _, rate := range []uint64{1, 999_999_937, maxTransactionRate} {
+		s := rrSchedule{rate, 1 << 62}
+		if k := s.first(1 << 61); s.due(k) < 0 && s.due(k) > 1<<62 {
+			t.Errorf("rate %d: slot %d is due at %s", rate, k, s.due(k))
+		}
+		if got := s.due(1<<64 - 1); got < 0 {
+			t.Errorf("rate %d: the last slot is due at %s", rate, got)
+		}
+	}
+}
+
+// Nothing is allocated for an exchange on the fast path, whatever is set up.
+func TestRRAllocatesNothing(t *testing.T) {
+	room(t)
+	for _, rate := range []uint64{0, 20_000} {
+		for _, flows := range []int{1, 8} {
+			p := params("tcp_rr")
+			p.Streams, p.TransactionRate, p.Warmup, p.Slice, p.Rounds = flows, rate, 0, 500*time.Millisecond, 2
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			c, _, err := between(t.Context(), rr{fastest()}, rr{fastest()}, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			runtime.ReadMemStats(&after)
+			got := int64(after.Mallocs - before.Mallocs)
+			t.Logf("%d flows, rate %d: %d allocations in %d exchanges", flows, rate, got, c.Messages)
+			if fastest().name == "fast" && got > 1000+c.Messages/10 {
+				t.Errorf("%d flows, rate %d: %d allocations in %d exchanges", flows, rate, got, c.Messages)
+			}
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package tcp
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tare/internal/study"
+	"tare/internal/traffic"
+	"tare/internal/traffic/thread"
+)
+
+// stream sends as much as TCP takes, or as much as is asked for, over one or
+// more connections, one way or both ways at once. Goodput is counted at the
+// receiver.
+type stream struct{ path path }
+
+// Spec's threads need the fast path: the portable one gives each connection a
+// goroutine, and a trial that asked for threads says so with the note
+// threads_not_set.
+func (stream) Spec() traffic.Spec {
+	on := true
+	return traffic.Spec{Title: "TCP bulk transfer", WorkloadSpec: study.WorkloadSpec{
+		Kind:   "tcp_stream",
+		Metric: "goodput",
+		Bulk:   true,
+		Params: []string{"streams", "write_size", "rate", "no_delay", "direction", "family", "congestion_control",
+			"send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
+		Optional:   []string{"threads", "pairs", "tool", "verify_with"},
+		Directions: []string{study.Forward, study.Reverse, study.Both},
+		Defaults: study.Workload{
+			Streams: 1, WriteSize: 128 << 10, Rate: study.Unlimited, NoDelay: &on, Direction: study.Forward, Family: study.IPv4, Congestion: "cubic",
+			// Mostly the steadiest of what was tried: see docs/performance.md.
+			SendBuffer: study.Buffer(1 << 20), ReceiveBuffer: study.Buffer(1 << 20), Placement: study.OneCore,
+		},
+		// As the published studies that the profile is after.
+		Profiles: map[string]study.Workload{study.Paper: {Streams: 50}},
+		Lengths: map[string]study.Length{
+			study.Quick:    {Warmup: study.Duration(100 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond), Slice: traffic.StreamSlice},
+			study.Standard: {Warmup: study.Duration(500 * time.Millisecond), Duration: study.Duration(4 * time.Second), Slice: traffic.StreamSlice},
+			study.Paper:    {Warmup: study.Duration(60 * time.Second), Duration: study.Duration(60 * time.Second)},
+		},
+	}}
+}
+
+// streamLimit is how many threads an end may have where each connection has its
+// own. Beyond it the process may be refused another one, which ends a Go program.
+const streamLimit = 2048
+
+// check refuses what no trial can be made of.
+func (w stream) check(p traffic.Params) error {
+	switch {
+	case p.Streams < 1:
+		return fmt.Errorf("tcp_stream: %d streams: at least 1 is needed", p.Streams)
+	case p.WriteSize < 1:
+		return fmt.Errorf("tcp_stream: writes of %d bytes: at least 1 is needed", p.WriteSize)
+	case p.Threads < 0:
+		return fmt.Errorf("tcp_stream: %d threads: at least 1 is needed, or 0 for one each connection", p.Threads)
+	case p.Both && p.Reverse:
+		return fmt.Errorf("tcp_stream: both directions and the reverse one: name one of the two")
+	case p.Warmup < 0 || p.Duration < 0 || p.Slice < 0:
+		return fmt.Errorf("tcp_stream: a warm-up of %s and a window of %s: neither may be negative", p.Warmup, p.Duration)
+	}
+	// First the files: more threads do not mend those.
+	if err := enoughFiles(connections(p)); err != nil {
+		return fmt.Errorf("tcp_stream: %w", err)
+	}
+	if n := threadCount(p); w.path.threads != nil && n > streamLimit {
+		return fmt.Errorf("tcp_stream: %d threads: at most %d; set threads, and that many drive the %d connections", n, streamLimit, connections(p))
+	}
+	return nil
+}
+
+// connections is how many of them a trial takes: with payload both ways, each
+// stream has one for each direction.
+func connections(p traffic.Params) int {
+	if p.Both {
+		return 2 * p.Streams
+	}
+	return p.Streams
+}
+
+// threadCount is how many drive the connections of one end.
+func threadCount(p traffic.Params) int {
+	if n := connections(p); p.Threads < 1 || p.Threads > n {
+		return n
+	}
+	return p.Threads
+}
+
+func (w stream) Listen(p traffic.Params) (traffic.Server, error) {
+	if err := w.check(p); err != nil {
+		return nil, err
+	}
+	s, err := listen(w.path, p, func(ctx context.Context, c conns, p traffic.Params) (traffic.Report, error) {
+		return transfer(ctx, w.path, c, p, false)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return streamServer{s, w, p}, nil
+}
+
+// streamServer adds what is to be known of the trial as a whole.
+type streamServer struct {
+	traffic.Server
+	work stream
+	p    traffic.Params
+}
+
+func (s streamServer) Serve(ctx context.Context, peer traffic.Peer) (traffic.Report, error) {
+	r, err := s.Server.Serve(ctx, peer)
+	if err != nil {
+		return traffic.Report{}, err
+	}
+	r.Notes = s.work.notes(s.p, r)
+	return r, nil
+}
+
+func (w stream) Dial(ctx context.Context, p traffic.Params, _ traffic.Peer) (traffic.Report, error) {
+	if err := w.check(p); err != nil {
+		return traffic.Report{}, err
+	}
+	defer thread.PauseGC()()
+	c, err := connect(ctx, w.path, p)
+	if err != nil {
+		return traffic.Report{}, err
+	}
+	r, err := transfer(ctx, w.path, c, p, true)
+	if err != nil {
+		return traffic.Report{}, err
+	}
+	r.Notes = w.notes(p, r)
+	return r, nil
+}
+
+// streamSession makes each slice a transfer of its own, over fresh connections:
+// a connection tends to keep the speed it came to first, and a trial should not
+// hang on the luck of one.
+type streamSession struct {
+	work    stream
+	p       traffic.Params
+	total   traffic.Report
+	restore func()
+}
+
+func (w stream) Open(ctx context.Context, p traffic.Params) (traffic.Session, error) {
+	if err := w.check(p); err != nil {
+		return nil, err
+	}
+	s := &streamSession{work: w, p: p, restore: thread.PauseGC()}
+	if err := s.drive(ctx, p.Opening()); err != nil {
+		s.restore()
+		return nil, err
+	}
+	s.total.Window = traffic.Window{} // the warm-up does not count
+	return s, nil
+}
+
+func (s *streamSession) Slice(ctx context.Context, d time.Duration) error {
+	return s.drive(ctx, s.p.OneSlice(d))
+}
+
+func (s *streamSession) drive(ctx context.Context, p traffic.Params) error {
+	c, err := connect(ctx, s.work.path, p)
+	if err != nil {
+		return err
+	}
+	r, err := transfer(ctx, s.work.path, c, p, true)
+	if err != nil {
+		return err
+	}
+	s.total.AddSlice(r)
+	return nil
+}
+
+func (s *streamSession) Close() traffic.Report {
+	s.restore()
+	s.total.Notes = s.work.notes(s.p, s.total)
+	return s.total
+}

@@ -1,0 +1,243 @@
+package tcp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/traffic"
+)
+
+// What no trial can be made of is refused at both ends before anything is opened.
+func TestStreamRefuses(t *testing.T) {
+	for _, n := range []path{fastest(), portablePath()} {
+		w := stream{n}
+		for what, c := range map[string]struct {
+			change func(*traffic.Params)
+			says   string
+		}{
+			"no streams":        {func(p *traffic.Params) { p.Streams = 0 }, "tcp_stream: 0 streams: at least 1 is needed"},
+			"fewer than none":   {func(p *traffic.Params) { p.Streams = -3 }, "-3 streams"},
+			"writes of nothing": {func(p *traffic.Params) { p.WriteSize = 0 }, "writes of 0 bytes"},
+			"fewer threads":     {func(p *traffic.Params) { p.Threads = -1 }, "-1 threads"},
+			"two directions":    {func(p *traffic.Params) { p.Both, p.Reverse = true, true }, "name one of the two"},
+			"a window of less":  {func(p *traffic.Params) { p.Duration = -time.Second }, "a window of -1s"},
+		} {
+			p := params("tcp_stream")
+			c.change(&p)
+			refused(t, w, p, n.name+", "+what, c.says)
+		}
+		p := params("tcp_stream")
+		p.Streams = 100_000_000
+		if runtime.GOOS != "windows" {
+			refused(t, w, p, n.name+", 100 000 000 streams", "100000000 connections take a file each, and this process may open")
+		}
+		p = params("tcp_stream")
+		p.Address = "nowhere"
+		refused(t, w, p, n.name+", no address", "nowhere")
+	}
+}
+
+func refused(t *testing.T, w stream, p traffic.Params, what, says string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	s, lerr := w.Listen(p)
+	if lerr == nil {
+		s.(streamServer).Server.(*server).listener.Close()
+	}
+	_, derr := w.Dial(ctx, p, nil)
+	_, oerr := w.Open(ctx, p)
+	for at, err := range map[string]error{"listen": lerr, "dial": derr, "open": oerr} {
+		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %s gave %q, want one line with %q", what, at, err, says)
+		}
+	}
+}
+
+// impostor plays a server that knows the protocol up to its go, and hands over
+// the connection.
+func impostor(t *testing.T, p traffic.Params, then func(net.Conn)) (address string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		if _, err := io.ReadFull(c, make([]byte, len(p.Token))); err == nil {
+			then(c)
+		}
+	}()
+	t.Cleanup(func() { l.Close(); <-over })
+	return l.Addr().String()
+}
+
+// A peer that plays along and then does not ends the trial with a reason, within
+// the trial's own deadlines; or it is given up, as soon as the peer has got that far.
+func TestStreamBadServer(t *testing.T) {
+	wait := func(t *testing.T) func(net.Conn) {
+		return func(net.Conn) { <-t.Context().Done() } // the test's context ends before its cleanup
+	}
+	for _, c := range []struct {
+		what    string
+		reverse bool
+		server  func(t *testing.T, giveUp func()) func(net.Conn)
+		says    string
+	}{
+		{"never says go", false, func(t *testing.T, giveUp func()) func(net.Conn) {
+			return func(c net.Conn) { giveUp(); wait(t)(c) }
+		}, "to start the trial: too long"},
+		{"closes at the token", false, func(*testing.T, func()) func(net.Conn) { return func(net.Conn) {} }, "to start the trial: "},
+		{"says something else", false, func(t *testing.T, _ func()) func(net.Conn) {
+			return func(c net.Conn) { _, _ = c.Write([]byte("SSH-2.0-x\r\n")); wait(t)(c) }
+		}, "something else than go"},
+		{"never reads", false, func(t *testing.T, _ func()) func(net.Conn) {
+			return func(c net.Conn) { _, _ = c.Write([]byte{goByte}); wait(t)(c) }
+		}, "send: the receiver had not seen its window 5s after"},
+		{"closes mid-trial", false, func(*testing.T, func()) func(net.Conn) {
+			return func(c net.Conn) {
+				_, _ = c.Write([]byte{goByte})
+				_, _ = io.CopyN(io.Discard, c, 100_000)
+			}
+		}, "send: "},
+		{"never sends", true, func(t *testing.T, giveUp func()) func(net.Conn) {
+			return func(c net.Conn) { _, _ = c.Write([]byte{goByte}); giveUp(); wait(t)(c) }
+		}, "too long"},
+		{"stops sending mid-trial", true, func(*testing.T, func()) func(net.Conn) {
+			return func(c net.Conn) {
+				_, _ = c.Write([]byte{goByte})
+				_, _ = c.Write(make([]byte, 1000))
+				_ = c.(*net.TCPConn).CloseWrite()
+				_, _ = io.Copy(io.Discard, c)
+			}
+		}, "receive: the sender stopped after"},
+	} {
+		for _, n := range []path{fastest(), portablePath()} {
+			t.Run(c.what+"/"+n.name, func(t *testing.T) {
+				t.Parallel()
+				p := params("tcp_stream")
+				p.Reverse = c.reverse
+				if strings.Contains(c.what, "mid-trial") {
+					p.Duration = time.Minute
+				}
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				p.Address = impostor(t, p, c.server(t, func() { cancel(errors.New("too long")) }))
+				_, err := stream{n}.Dial(ctx, p, nil)
+				if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
+					t.Errorf("got %q, want one line with %q", err, c.says)
+				}
+			})
+		}
+	}
+}
+
+// A client without the token gets no further, and its own error says so.
+func TestStreamWrongToken(t *testing.T) {
+	for _, on := range pathways() {
+		p := params("tcp_stream")
+		ctx, cancel := context.WithCancel(t.Context())
+		address, end := serve(ctx, t, stream{on.server}, p)
+		p.Address, p.Token = address, "fedcba9876543210"
+		_, err := stream{on.client}.Dial(ctx, p, nil)
+		if err == nil || !strings.Contains(err.Error(), "start the trial: ") {
+			t.Errorf("%s: client gave %v", on, err)
+		}
+		cancel()
+		if a := <-end; a.err == nil || !strings.Contains(a.err.Error(), "0 of 1 connections came") {
+			t.Errorf("%s: server gave %v", on, a.err)
+		}
+	}
+}
+
+// A client one of whose streams goes away, as sender and as receiver: the trial
+// ends at once, on all streams, and with the reason of that one.
+func TestStreamClientGone(t *testing.T) {
+	for _, n := range []path{fastest(), portablePath()} {
+		for _, reverse := range []bool{false, true} {
+			for _, threads := range []int{0, 1} {
+				p := params("tcp_stream")
+				p.Duration, p.Reverse, p.Streams, p.Threads = time.Minute, reverse, 3, threads
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				address, end := serve(ctx, t, stream{n}, p)
+				var c []net.Conn
+				for range p.Streams {
+					s, err := net.Dial("tcp", address)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer s.Close()
+					if _, err := s.Write([]byte(p.Token)); err != nil {
+						t.Fatal(err)
+					}
+					c = append(c, s)
+				}
+				for _, s := range c {
+					if _, err := io.ReadFull(s, make([]byte, 1)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				c[1].Close()
+				says := "tcp_stream: receive: "
+				if reverse {
+					says = "tcp_stream: send: "
+				}
+				if a := <-end; a.err == nil || !strings.Contains(a.err.Error(), says) {
+					t.Errorf("%s, reverse %t, %d threads: %v", n.name, reverse, threads, a.err)
+				}
+			}
+		}
+	}
+}
+
+// A rate beyond what goes through is missed, and said to be: it neither hangs
+// nor counts as sent.
+func TestStreamRateBeyondAll(t *testing.T) {
+	for _, on := range pathways() {
+		for _, threads := range []int{0, 1} {
+			p := params("tcp_stream")
+			p.Rate, p.WriteSize, p.Threads, p.Streams, p.Duration = 1e15, 1400, threads, 2, 300*time.Millisecond
+			client, server, err := pair(t, on, p)
+			if err != nil {
+				t.Fatalf("%s: %v", on, err)
+			}
+			w := client.Window
+			if w.Missed == 0 || w.Missed >= w.Slots || !noted(client, "generator_limited") || noted(server, "generator_limited") {
+				t.Errorf("%s: missed %d of %d, notes %v and %v", on, w.Missed, w.Slots, client.Notes, server.Notes)
+			}
+		}
+	}
+}
+
+// Threads that a network does not have are said not to be there.
+func TestStreamThreadsNote(t *testing.T) {
+	for _, on := range pathways() {
+		p := params("tcp_stream")
+		p.Streams, p.Threads = 2, 1
+		client, server, err := pair(t, on, p)
+		if err != nil {
+			t.Fatalf("%s: %v", on, err)
+		}
+		if noted(client, "threads_not_set") != (on.client.name == "portable") || noted(server, "threads_not_set") != (on.server.name == "portable") {
+			t.Errorf("%s: %v and %v", on, client.Notes, server.Notes)
+		}
+	}
+}
+
+func noted(r traffic.Report, code string) bool {
+	return slices.ContainsFunc(r.Notes, func(n traffic.Note) bool { return n.Code == code })
+}

@@ -1,0 +1,79 @@
+package tcp
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tare/internal/traffic"
+)
+
+// However a sender is woken, it serves each slot of its schedule once or misses
+// it, never ahead of time, and the window's slots are those that the rate asks for.
+func TestPace(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := traffic.Params{
+			Streams: rapid.IntRange(1, 50).Draw(t, "streams"), WriteSize: rapid.IntRange(1, 1<<20).Draw(t, "size"),
+			Rate:   rapid.Uint64Range(1, 1e12).Draw(t, "rate"),
+			Warmup: time.Duration(rapid.Int64Range(0, int64(time.Second)).Draw(t, "warmup")), Duration: time.Duration(rapid.Int64Range(1, int64(time.Second)).Draw(t, "duration")),
+		}
+		s := newPace(p, rapid.IntRange(0, p.Streams-1).Draw(t, "stream"))
+		var at time.Duration
+		var served int64
+		for at < p.Warmup+p.Duration {
+			late := s.before(at+1) - s.next
+			due := s.due(at)
+			if due > s.most || due > max(late, 0) || due == 0 && s.wake <= at {
+				t.Fatalf("at %s: %d due, %d late, at most %d, next look at %s", at, due, late, s.most, s.wake)
+			}
+			// What is due is served at once: it all comes before the next look.
+			for range min(due, 1000) {
+				in := s.slots
+				s.serve()
+				served += s.slots - in
+			}
+			if due > 1000 {
+				s.missed += s.count(due - 1000)
+			}
+			at += time.Duration(rapid.Int64Range(int64(10*time.Microsecond), int64(300*time.Millisecond)).Draw(t, "step"))
+		}
+		s.close()
+		if want := s.before(s.to) - s.before(s.from); s.slots != want || served+s.missed != want {
+			t.Fatalf("%d slots of %d, %d served and %d missed", s.slots, want, served, s.missed)
+		}
+	})
+}
+
+// A sender in time misses nothing, and its slots are evenly spaced.
+func TestPaceInTime(t *testing.T) {
+	p := traffic.Params{Streams: 2, WriteSize: 125_000, Rate: 2e9, Duration: time.Second} // a slot a ms for each stream
+	s := newPace(p, 1)
+	if n := s.due(499 * time.Microsecond); n != 0 || s.wake != 999*time.Microsecond {
+		t.Errorf("before the first slot %d are due, next look at %s", n, s.wake)
+	}
+	for i := range 1000 {
+		at := time.Duration(i)*time.Millisecond + 500*time.Microsecond
+		if n := s.due(at); n != 1 {
+			t.Fatalf("at %s %d are due", at, n)
+		}
+		s.serve()
+		if n := s.due(at); n != 0 || s.wake != at+time.Millisecond {
+			t.Fatalf("at %s another %d are due, next look at %s", at, n, s.wake)
+		}
+	}
+	if s.close(); s.slots != 1000 || s.missed != 0 {
+		t.Errorf("%d slots, %d missed", s.slots, s.missed)
+	}
+}
+
+// A sender that was held up makes up for catchUp and misses the rest.
+func TestPaceLate(t *testing.T) {
+	s := newPace(traffic.Params{Streams: 1, WriteSize: 125_000, Rate: 1e9, Duration: time.Second}, 0)
+	if n := s.due(450 * time.Millisecond); n != 100 || s.missed != 351 {
+		t.Errorf("after 450 ms of slots of 1 ms, %d are due and %d missed, want 100 and 351", n, s.missed)
+	}
+	if s.close(); s.slots != 1000 || s.missed != 1000 {
+		t.Errorf("nothing was sent, but of %d slots %d are missed", s.slots, s.missed)
+	}
+}

@@ -1,0 +1,180 @@
+package tcp
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tare/internal/traffic"
+	"tare/internal/traffic/thread"
+)
+
+// transfer is one end of the trial, sending or receiving on all connections.
+func transfer(ctx context.Context, n path, c conns, p traffic.Params, client bool) (traffic.Report, error) {
+	defer c.close()
+	ends := streamEnds(n, c, p, client)
+	if err := driveStreams(ctx, n, ends, p); err != nil {
+		return traffic.Report{}, fmt.Errorf("tcp_stream: %w", err)
+	}
+	return streamReport(c, ends, p), nil
+}
+
+// streamEnds makes ready everything that a transfer needs, and starts its clock.
+func streamEnds(n path, c conns, p traffic.Params, client bool) []*streamEnd {
+	payload := payload(p.WriteSize) // the kernel only reads it: one for all
+	var scratch []byte
+	ends := make([]*streamEnd, len(c))
+	gauges := p.Meter.Begin(receiverCount(p, len(c), client))
+	for i, s := range c {
+		e := &streamEnd{Stream: s, bins: traffic.NewBinCounter(p), send: sends(p, i, client)}
+		if !e.send {
+			e.bins.ShowOn(gauges, i%p.Streams)
+		}
+		if n.threads != nil {
+			e.thread = n.threads.bulk(s, threadCount(p))
+			e.Stream = e.thread
+		}
+		switch {
+		case e.send:
+			e.yields = p.SameCPU && e.thread != nil
+			e.buf, e.batch = payload, min(max(1, batchSize/p.WriteSize), batchMost)
+			if p.Rate > 0 {
+				e.pace = newPace(p, i%p.Streams)
+			}
+		case n.threads != nil && p.CPU >= 0:
+			// Threads of one CPU read into one buffer, which so stays in its
+			// cache. Nobody looks at what is in it.
+			if scratch == nil {
+				scratch = make([]byte, readSizeFor(p))
+			}
+			e.buf = scratch
+		default:
+			e.buf = make([]byte, readSizeFor(p))
+		}
+		ends[i] = e
+	}
+	start := time.Now()
+	for _, e := range ends {
+		e.start = start
+	}
+	return ends
+}
+
+// sends reports whether an end sends on its i-th connection: those that carry
+// payload from the client come first.
+func sends(p traffic.Params, i int, client bool) bool {
+	if p.Both {
+		return client == (i < p.Streams)
+	}
+	return client != p.Reverse
+}
+
+// receiverCount is on how many of n connections an end receives.
+func receiverCount(p traffic.Params, n int, client bool) int {
+	got := 0
+	for i := range n {
+		if !sends(p, i, client) {
+			got++
+		}
+	}
+	return got
+}
+
+// payload is what is sent: bytes of no meaning, but written once, so that they
+// have memory of their own as an application's would. Memory that was never
+// written is one page of zeros in the cache, however long it is.
+func payload(size int) []byte {
+	b := make([]byte, size)
+	for i := range b {
+		b[i] = byte(i*31 + i>>8)
+	}
+	return b
+}
+
+// driveStreams runs all connections of an end to their end. The first one to
+// fail ends the others, and its error is the one that counts.
+func driveStreams(ctx context.Context, n path, ends []*streamEnd, p traffic.Params) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	over, stop := thread.Cancelled(ctx)
+	defer stop()
+	failing := func(err error) error {
+		if err != nil {
+			fail(err)
+		}
+		return err
+	}
+	single := func(i int) error { return failing(ends[i].drive(ctx, over)) }
+	var err error
+	switch {
+	case n.threads != nil:
+		groups := deal(ends, threadCount(p))
+		err = thread.Run(len(groups), p.CPU, func(i int) error {
+			if g := groups[i]; len(g) > 1 {
+				return failing(n.threads.several(ctx, over, g))
+			}
+			return failing(groups[i][0].drive(ctx, over))
+		})
+	case p.CPU >= 0: // only a thread can be pinned
+		err = thread.Run(len(ends), p.CPU, single)
+	default:
+		err = thread.RunGoroutines(len(ends), single)
+	}
+	// Where the context has ended, the others only say that it has.
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return err
+}
+
+// deal hands connections to threads, one after the other.
+func deal(ends []*streamEnd, threads int) [][]*streamEnd {
+	groups := make([][]*streamEnd, threads)
+	for i, e := range ends {
+		groups[i%threads] = append(groups[i%threads], e)
+	}
+	return groups
+}
+
+// streamReport is what an end saw.
+func streamReport(c conns, ends []*streamEnd, p traffic.Params) traffic.Report {
+	r := traffic.Report{CPU: p.CPU, Traffic: time.Since(ends[0].start).Seconds()}
+	c.describe(&r)
+	r.Window = traffic.Window{Seconds: p.Duration.Seconds(), Interval: min(traffic.SeriesInterval, p.Duration).Seconds()}
+	var got, sent []*traffic.BinCounter
+	var resent int64
+	known := true
+	for _, e := range ends {
+		if !e.send {
+			got = append(got, e.bins)
+			r.Received += e.bins.Total
+			r.Window.Received += e.bins.Window
+			continue
+		}
+		sent = append(sent, e.bins)
+		r.Sent += e.bins.Total
+		r.Window.Sent += e.bins.Window
+		known = known && e.before.Known && e.after.Known
+		resent += e.after.Retransmits - e.before.Retransmits
+		if l, ok := limitsOf(e.before.Times, e.after.Times, e.window); ok {
+			r.Window.Limits = r.Window.Limits.Plus(&l)
+		}
+		if e.pace != nil {
+			r.Window.Slots += e.pace.slots
+			r.Window.Missed += e.pace.missed
+		}
+	}
+	if len(sent) > 0 && known {
+		r.Window.Retransmits = &resent
+	}
+	counted := got
+	if len(got) == 0 {
+		counted = sent
+	} else {
+		r.Window.Series = traffic.Series(p, got)
+	}
+	for _, b := range counted {
+		r.Window.Streams = append(r.Window.Streams, b.Window)
+	}
+	return r
+}

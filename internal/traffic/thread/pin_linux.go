@@ -1,0 +1,21 @@
+package thread
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Pin binds the calling thread, and with it the processes that it starts, to a
+// CPU, unless that is negative. It is for a locked thread that ends with its work.
+func Pin(cpu int) error {
+	if cpu < 0 {
+		return nil
+	}
+	var set unix.CPUSet
+	set.Set(cpu)
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return fmt.Errorf("pin to CPU %d: %w", cpu, err)
+	}
+	return nil
+}

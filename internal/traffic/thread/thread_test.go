@@ -1,0 +1,61 @@
+package thread
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// All functions run, at once, and the first in order that fails gives the error.
+func TestRun(t *testing.T) {
+	for what, run := range map[string]func(int, func(int) error) error{
+		"threads":    func(n int, fn func(int) error) error { return Run(n, -1, fn) },
+		"goroutines": RunGoroutines,
+	} {
+		var ran atomic.Int32
+		all := make(chan struct{})
+		err := run(3, func(i int) error {
+			if ran.Add(1) == 3 {
+				close(all)
+			}
+			<-all
+			if i > 0 {
+				return errors.New([]string{"", "second", "third"}[i])
+			}
+			return nil
+		})
+		if ran.Load() != 3 || err == nil || err.Error() != "second" {
+			t.Errorf("%s: %d ran, %v", what, ran.Load(), err)
+		}
+	}
+}
+
+// A CPU that is not there is an error, and nothing runs.
+func TestRunCannotPin(t *testing.T) {
+	err := Run(1, 1<<12, func(int) error {
+		t.Error("it ran")
+		return nil
+	})
+	if err == nil {
+		t.Error("CPU 4096 was there")
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	flag, stop := Cancelled(ctx)
+	if flag.Load() {
+		t.Error("it was set before")
+	}
+	cancel()
+	for end := time.Now().Add(10 * time.Second); !flag.Load(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it was not set")
+		}
+	}
+	if stop() {
+		t.Error("there was something to stop")
+	}
+}

@@ -1,0 +1,132 @@
+package traffic
+
+import "slices"
+
+// AddSlice puts the report of one more slice of the same trial to those before it:
+// the windows follow each other.
+func (r *Report) AddSlice(s Report) {
+	seconds, series := r.Window.Seconds+s.Window.Seconds, append(r.Window.Series, s.Window.Series...)
+	traffic := r.Traffic + s.Traffic
+	before := r.Window.Streams
+	*r = Sum(*r, s)
+	r.Window.Streams = slices.Clone(s.Window.Streams)
+	for i := range min(len(before), len(r.Window.Streams)) {
+		r.Window.Streams[i] += before[i]
+	}
+	r.Window.Seconds, r.Window.Series, r.Traffic = seconds, series, traffic
+}
+
+// Sum is the report of several pairs of endpoints that were driven at the same
+// time: counts add up, the windows coincide, and what does not add up (the
+// segment size, the smoothed round trip, the buffers) is that of the last.
+func Sum(a, b Report) Report {
+	b.Connections += a.Connections
+	b.Sent += a.Sent
+	b.Received += a.Received
+	b.Messages += a.Messages
+	b.Refused += a.Refused
+	b.Traffic = max(a.Traffic, b.Traffic)
+	b.TCP.Wire += a.TCP.Wire
+	b.TCP.Resent += a.TCP.Resent
+	b.TCP.Received += a.TCP.Received
+	b.TCP.Segments += a.TCP.Segments
+	b.Notes = joined(a.Notes, b.Notes)
+	b.Datagrams = a.Datagrams.plus(b.Datagrams)
+	w, v := &b.Window, a.Window
+	w.Seconds = max(w.Seconds, v.Seconds)
+	w.Sent += v.Sent
+	w.Received += v.Received
+	w.Messages += v.Messages
+	w.Slots += v.Slots
+	w.Missed += v.Missed
+	w.Interval = max(w.Interval, v.Interval)
+	w.Series = AddSeries(v.Series, w.Series)
+	w.Streams = append(slices.Clone(v.Streams), w.Streams...)
+	if v.Retransmits != nil && w.Retransmits != nil {
+		sum := *v.Retransmits + *w.Retransmits
+		w.Retransmits = &sum
+	}
+	w.Limits = v.Limits.Plus(w.Limits)
+	w.RTT, w.Connect, w.FirstByte = merged(v.RTT, w.RTT), merged(v.Connect, w.Connect), merged(v.FirstByte, w.FirstByte)
+	return b
+}
+
+// joined is both lists of notes, without saying anything twice.
+func joined(a, b []Note) []Note {
+	all := slices.Clone(a)
+	for _, n := range b {
+		if !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// AddSeries adds two series term by term; the shorter one ends in zeros.
+func AddSeries(a, b []float64) []float64 {
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	a = slices.Clone(a)
+	for i, v := range b {
+		a[i] += v
+	}
+	return a
+}
+
+// known is the sum of two counts that are known.
+func known(a, b *int64) *int64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	sum := *a + *b
+	return &sum
+}
+
+func (a *Datagrams) plus(b *Datagrams) *Datagrams {
+	if a == nil || b == nil {
+		if a == nil {
+			return b
+		}
+		return a
+	}
+	return &Datagrams{
+		Flows:         append(slices.Clone(a.Flows), b.Flows...),
+		Duplicates:    a.Duplicates + b.Duplicates,
+		Reordered:     a.Reordered + b.Reordered,
+		ReorderExtent: max(a.ReorderExtent, b.ReorderExtent),
+		Late:          a.Late + b.Late,
+		Foreign:       a.Foreign + b.Foreign,
+		SocketDrops:   known(a.SocketDrops, b.SocketDrops),
+		Retried:       a.Retried + b.Retried,
+		Denied:        a.Denied + b.Denied,
+		Unread:        a.Unread + b.Unread,
+		Offloaded:     a.Offloaded && b.Offloaded,
+		LargestBurst:  max(a.LargestBurst, b.LargestBurst),
+		Departure:     merged(a.Departure, b.Departure),
+		Delay:         merged(a.Delay, b.Delay),
+		Variation:     merged(a.Variation, b.Variation),
+	}
+}
+
+// Then is the report of two trials of one pair of ends that followed each other, as
+// of the steps of a search: all counts add up, those of each stream and flow too,
+// and so do the times.
+func Then(a, b Report) Report {
+	flows := a.Datagrams
+	a.AddSlice(b)
+	if flows == nil || b.Datagrams == nil || len(flows.Flows) != len(b.Datagrams.Flows) {
+		return a
+	}
+	d := *a.Datagrams
+	d.Flows = slices.Clone(flows.Flows)
+	for i, f := range b.Datagrams.Flows {
+		d.Flows[i].Sent += f.Sent
+		d.Flows[i].SentCounted += f.SentCounted
+		d.Flows[i].Received += f.Received
+		d.Flows[i].ReceivedCounted += f.ReceivedCounted
+	}
+	d.LargestBurst = max(flows.LargestBurst, b.Datagrams.LargestBurst)
+	a.Datagrams = &d
+	return a
+}

@@ -1,0 +1,33 @@
+package traffic
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Slices follow each other: seconds and series grow, streams are the same ones.
+func TestReportAdd(t *testing.T) {
+	one := Report{Sent: 10, Traffic: 1, TCP: TCP{Wire: 12, Resent: 2, Received: 1}, Notes: []Note{{"a", "b"}},
+		Window: Window{Seconds: 1, Series: []float64{5}, Interval: 1, Streams: []int64{3, 4}, Slots: 7, Missed: 1}}
+	got := one
+	got.AddSlice(one)
+	want := Report{Sent: 20, Traffic: 2, TCP: TCP{Wire: 24, Resent: 4, Received: 2}, Notes: []Note{{"a", "b"}},
+		Window: Window{Seconds: 2, Series: []float64{5, 5}, Interval: 1, Streams: []int64{6, 8}, Slots: 14, Missed: 2}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if one.Window.Streams[0] != 3 {
+		t.Error("the summand was changed")
+	}
+}
+
+// Pairs coincide: seconds stay, series add up term by term, streams are counted apart.
+func TestSum(t *testing.T) {
+	a := Report{Sent: 10, Traffic: 1, Window: Window{Seconds: 1, Series: []float64{5, 6}, Interval: 1, Streams: []int64{3}}}
+	b := Report{Sent: 1, Traffic: 2, Window: Window{Seconds: 1, Series: []float64{1}, Interval: 1, Streams: []int64{4}}}
+	want := Report{Sent: 11, Traffic: 2, Window: Window{Seconds: 1, Series: []float64{6, 6}, Interval: 1, Streams: []int64{3, 4}}}
+	if diff := cmp.Diff(want, Sum(a, b)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

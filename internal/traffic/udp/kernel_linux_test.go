@@ -1,0 +1,273 @@
+package udp
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/linuxnet"
+	"tare/internal/traffic"
+	"tare/internal/traffic/socket"
+)
+
+// inNS makes a network namespace whose loopback has the given MTU, runs a trial
+// in it and gives how far the kernel's own counters for UDP moved.
+func inNS(t *testing.T, mtu int, server, client traffic.Workload, p traffic.Params) (c, s traffic.Report, moved map[string]int64, err error) {
+	t.Helper()
+	if err := linuxnet.Try(); err != nil {
+		t.Skipf("a network namespace needs root or unprivileged user namespaces: %v", err)
+	}
+	ns, err := linuxnet.NewNS("tare-udp", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ns.Close()
+	if err := ns.Do(func() error { return setMTU("lo", mtu) }); err != nil {
+		t.Fatal(err)
+	}
+	before := udpCounters(t, ns)
+	// A socket belongs to the namespace of the thread that opens it, and that is
+	// the thread that calls.
+	c, s, err = trial(t, inside{server, ns}, inside{client, ns}, p)
+	moved = udpCounters(t, ns)
+	for name, was := range before {
+		moved[name] -= was
+	}
+	return c, s, moved, err
+}
+
+// setMTU sets a device's MTU in the calling thread's namespace.
+func setMTU(device string, mtu int) error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var req [unix.SizeofPtr*3 + unix.IFNAMSIZ]byte // struct ifreq
+	copy(req[:unix.IFNAMSIZ-1], device)
+	binary.NativeEndian.PutUint32(req[unix.IFNAMSIZ:], uint32(mtu))
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCSIFMTU, uintptr(unsafe.Pointer(&req))); errno != 0 {
+		return fmt.Errorf("set the MTU of %s to %d: %w", device, mtu, errno)
+	}
+	return nil
+}
+
+// inside is a workload whose ends live in a namespace.
+type inside struct {
+	traffic.Workload
+	ns *linuxnet.NS
+}
+
+func (w inside) Listen(p traffic.Params) (s traffic.Server, err error) {
+	err = w.ns.Do(func() (err error) {
+		s, err = w.Workload.Listen(p)
+		return err
+	})
+	return insideServer{s, w.ns}, err
+}
+
+func (w inside) Dial(ctx context.Context, p traffic.Params, peer traffic.Peer) (r traffic.Report, err error) {
+	err = w.ns.Do(func() (err error) {
+		r, err = w.Workload.Dial(ctx, p, peer)
+		return err
+	})
+	return r, err
+}
+
+type insideServer struct {
+	traffic.Server
+	ns *linuxnet.NS
+}
+
+func (s insideServer) Serve(ctx context.Context, peer traffic.Peer) (r traffic.Report, err error) {
+	err = s.ns.Do(func() (err error) {
+		r, err = s.Server.Serve(ctx, peer)
+		return err
+	})
+	return r, err
+}
+
+// backlogDrops is what the queues before the network layer dropped, on the whole
+// machine: on a busy one they overflow, too. 0 where this cannot be seen.
+func backlogDrops() (sum int64) {
+	text, err := os.ReadFile("/proc/net/softnet_stat")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > 1 {
+			n, _ := strconv.ParseInt(f[1], 16, 64)
+			sum += n
+		}
+	}
+	return sum
+}
+
+// udpCounters reads the Udp lines of /proc/net/snmp.
+func udpCounters(t *testing.T, ns *linuxnet.NS) map[string]int64 {
+	t.Helper()
+	got := map[string]int64{}
+	err := ns.Do(func() error {
+		text, err := os.ReadFile("/proc/thread-self/net/snmp")
+		if err != nil {
+			return err
+		}
+		var names []string
+		for line := range strings.Lines(string(text)) {
+			fields := strings.Fields(line)
+			switch {
+			case fields[0] != "Udp:":
+			case names == nil:
+				names = fields
+			default:
+				for i, f := range fields[1:] {
+					if got[names[i+1]], err = strconv.ParseInt(f, 10, 64); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil || len(got) == 0 {
+		t.Fatalf("read /proc/net/snmp: %v, %v", got, err)
+	}
+	return got
+}
+
+// To the datagram: what was sent and received is what the kernel counted, less
+// the four of a handshake in which nothing is lost.
+func TestUDPAgreesWithKernel(t *testing.T) {
+	const handshake = 4
+	for way, ends := range ways(newStream) {
+		p := params("udp_stream")
+		p.Rate = 100e6
+		client, server, moved, err := inNS(t, 65536, ends[0], ends[1], p)
+		if err != nil {
+			t.Fatalf("%s: %v", way, err)
+		}
+		consistent(t, way, p, client, server)
+		sent, got := client.Messages, server.Datagrams.Flows[0].Received
+		// A greeting that is answered late is sent again, and so may its answer be.
+		greetings := moved["OutDatagrams"] - sent
+		if greetings < handshake || greetings > 5*handshake || moved["InDatagrams"] != got+greetings || moved["InErrors"] != 0 || sent != got {
+			t.Errorf("%s: %d sent and %d received; the kernel says %v", way, sent, got, moved)
+		}
+	}
+	for way, ends := range ways(newRR) {
+		p := params("udp_rr")
+		client, server, moved, err := inNS(t, 65536, ends[0], ends[1], p)
+		if err != nil {
+			t.Fatalf("%s: %v", way, err)
+		}
+		// Of the byes at least one left; the server may be gone at the next.
+		if left := moved["OutDatagrams"] - client.Messages - server.Messages - handshake; left < 1 || left > byes {
+			t.Errorf("%s: %d and %d sent; the kernel says %v", way, client.Messages, server.Messages, moved)
+		}
+	}
+}
+
+// A receive buffer that is too small loses datagrams: as many as the kernel says.
+func TestUDPLossIsTheKernels(t *testing.T) {
+	for way, ends := range ways(newStream) {
+		p := params("udp_stream")
+		p.Rate, p.ReceiveBuffer, p.Streams = 0, 4096, 2
+		before := backlogDrops()
+		client, server, moved, err := inNS(t, 65536, ends[0], ends[1], p)
+		if err != nil {
+			t.Fatalf("%s: %v", way, err)
+		}
+		dropped := backlogDrops() - before
+		consistent(t, way, p, client, server)
+		var got int64
+		for _, f := range server.Datagrams.Flows {
+			got += f.Received
+		}
+		if lost := client.Messages - got; lost == 0 || lost < moved["RcvbufErrors"] || lost > moved["RcvbufErrors"]+dropped {
+			t.Errorf("%s: %d of %d lost; the kernel says %v, and %d dropped before", way, lost, client.Messages, moved, dropped)
+		}
+		// The sockets' own account is the same, where it can be read.
+		switch drops := server.Datagrams.SocketDrops; {
+		case drops == nil && ends[0] == traffic.Workload(stream{socket.FastestUDP()}):
+			t.Errorf("%s: the drops of the receiver's sockets are unknown", way)
+		case drops != nil && *drops != moved["RcvbufErrors"]:
+			t.Errorf("%s: the receiver's sockets dropped %d, the kernel says %d", way, *drops, moved["RcvbufErrors"])
+		}
+		if m, _ := ends[1].Metrics(p, client, server); m["loss_ratio"] <= 0 || m["loss_ratio"] >= 1 {
+			t.Errorf("%s: %v", way, m)
+		}
+	}
+}
+
+// What does not fit the path is one clear error, or fragmented where that is
+// asked for.
+func TestUDPOversize(t *testing.T) {
+	for _, offload := range []bool{false, true} {
+		for _, reverse := range []bool{false, true} {
+			for _, n := range []socket.UDP{socket.FastestUDP(), socket.Portable{}} {
+				w := stream{n}
+				p := params("udp_stream")
+				p.PayloadSize, p.Offload, p.Reverse = 1473, offload, reverse
+				name := fmt.Sprintf("%T, offload %t, reverse %t", n, offload, reverse)
+				_, _, _, err := inNS(t, 1500, w, w, p)
+				if err == nil || !strings.Contains(err.Error(), "payload of 1473 bytes does not fit the path MTU of 1500 with fragmentation off; use 1472 bytes at most") {
+					t.Errorf("%s: %v", name, err)
+				}
+				p.PayloadSize = 1472
+				if _, _, _, err := inNS(t, 1500, w, w, p); err != nil {
+					t.Errorf("%s: what just fits: %v", name, err)
+				}
+			}
+		}
+	}
+	w := stream{socket.FastestUDP()}
+	p := params("udp_stream")
+	p.PayloadSize, p.Fragment = 4000, true
+	client, server, moved, err := inNS(t, 1500, w, w, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	consistent(t, "fragmented", p, client, server)
+	if server.Received != client.Sent || client.Sent == 0 {
+		t.Errorf("%d of %d came in fragments; the kernel says %v", server.Received, client.Sent, moved)
+	}
+}
+
+// The fast path allocates nothing for a datagram: many more of them make no more.
+func TestUDPAllocatesNothing(t *testing.T) {
+	allocs := func(long time.Duration, offload bool, rate uint64) (float64, int64) {
+		var sent int64
+		p := params("udp_stream")
+		p.Warmup, p.Duration, p.Offload, p.Rate = 0, long, offload, rate
+		w := stream{socket.FastestUDP()}
+		n := testing.AllocsPerRun(1, func() {
+			client, _, err := trial(t, w, w, p)
+			if err != nil {
+				t.Error(err)
+			}
+			sent = client.Messages
+		})
+		return n, sent
+	}
+	for _, offload := range []bool{false, true} {
+		for _, rate := range []uint64{0, 400e6} {
+			few, a := allocs(20*time.Millisecond, offload, rate)
+			many, b := 0.0, int64(0)
+			// A machine that others hold up sends few in a while.
+			for long := 400 * time.Millisecond; long < 10*time.Second && b-a < 1000; long *= 2 {
+				many, b = allocs(long, offload, rate)
+			}
+			if more := b - a; more < 1000 || many-few > float64(more)/50 {
+				t.Errorf("offload %t, rate %d: %g allocations for %d datagrams, %g for %d", offload, rate, few, a, many, b)
+			}
+		}
+	}
+}

@@ -1,0 +1,383 @@
+package udp
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"tare/internal/result"
+	"tare/internal/study"
+	"tare/internal/traffic"
+	"tare/internal/traffic/socket"
+	"tare/internal/traffic/thread"
+)
+
+// rr exchanges a datagram each way, the next as soon as the answer is there,
+// or on a schedule.
+type rr struct{ net socket.UDP }
+
+// rrHeaderSize is what each request and response carries before its padding: the
+// trial's tag and the number of the exchange.
+const rrHeaderSize = 16
+
+// lostAfter is how long a response may take. Then the exchange is lost, and the
+// next one begins.
+const lostAfter = 200 * time.Millisecond
+
+func (rr) Spec() traffic.Spec {
+	return traffic.Spec{Title: "UDP request/response", Datagrams: true, WorkloadSpec: study.WorkloadSpec{
+		Kind:     "udp_rr",
+		Metric:   "transaction_rate",
+		Params:   []string{"request_size", "response_size", "family", "send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
+		Optional: []string{"transaction_rate", "pairs"},
+		Defaults: study.Workload{
+			RequestSize: rrHeaderSize, ResponseSize: rrHeaderSize, Family: study.IPv4, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
+			Placement: study.OneCore,
+		},
+		Lengths: map[string]study.Length{
+			study.Quick:    {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(1250 * time.Millisecond), Slice: traffic.ExchangeSlice},
+			study.Standard: {Warmup: study.Duration(300 * time.Millisecond), Duration: study.Duration(1250 * time.Millisecond), Slice: traffic.ExchangeSlice},
+			study.Paper:    {Warmup: study.Duration(time.Second), Duration: study.Duration(30 * time.Second)},
+		},
+	}}
+}
+
+// rrParams fixes what is not a parameter of udp_rr, and refuses sizes that have
+// no room for the header.
+func rrParams(p traffic.Params) (traffic.Params, error) {
+	p.Streams, p.Rounds, p.Offload, p.Fragment = 1, 0, false, true
+	for _, s := range []struct {
+		name  string
+		bytes int
+	}{{"request_size", p.RequestSize}, {"response_size", p.ResponseSize}} {
+		if s.bytes < rrHeaderSize || s.bytes > socket.MaxPayload {
+			return p, fmt.Errorf("udp_rr: %s is %d; each datagram carries a header of %d bytes: use %d to %d", s.name, s.bytes, rrHeaderSize, rrHeaderSize, socket.MaxPayload)
+		}
+	}
+	p.PayloadSize = max(p.RequestSize, p.ResponseSize)
+	_, err := checkParams(p, rrHeaderSize)
+	return p, err
+}
+
+func (w rr) Listen(p traffic.Params) (traffic.Server, error) {
+	p, err := rrParams(p)
+	if err != nil {
+		return nil, err
+	}
+	return listen(w.net, p, answerRR)
+}
+
+func (w rr) Dial(ctx context.Context, p traffic.Params, _ traffic.Peer) (traffic.Report, error) {
+	s, err := w.dial(ctx, p)
+	if err != nil {
+		return traffic.Report{}, err
+	}
+	return traffic.DriveWhole(ctx, s, p)
+}
+
+func (w rr) Open(ctx context.Context, p traffic.Params) (traffic.Session, error) {
+	s, err := w.dial(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return traffic.DriveInSlices(ctx, s, p)
+}
+
+func (w rr) dial(ctx context.Context, p traffic.Params) (*rrSession, error) {
+	p, err := rrParams(p)
+	if err != nil {
+		return nil, err
+	}
+	to, err := checkParams(p, rrHeaderSize)
+	if err != nil {
+		return nil, err
+	}
+	s := &rrSession{p: p, net: w.net, hist: traffic.NewDistribution(), request: make([]byte, p.RequestSize), response: make([]byte, p.PayloadSize+1), restore: thread.PauseGC()}
+	if s.endpoint, err = greet(ctx, w.net, p, to, true); err != nil {
+		s.restore()
+		return nil, err
+	}
+	s.m = s.wire.Messenger(0)
+	return s, nil
+}
+
+func (rr) Metrics(_ traffic.Params, client, _ traffic.Report) (map[string]float64, *result.Series) {
+	w := client.Window
+	m := map[string]float64{}
+	if w.Seconds > 0 {
+		m["transaction_rate"] = float64(w.Messages) / w.Seconds
+	}
+	// No exchange in the window leaves the round trip unknown, not 0.
+	if h := w.RTT; h.Count() > 0 {
+		m["rtt_p50"], m["rtt_p90"], m["rtt_p99"], m["rtt_p999"], m["rtt_max"] = h.Quantile(0.5), h.Quantile(0.9), h.Quantile(0.99), h.Quantile(0.999), h.Max()
+	}
+	var sent, answered int64
+	if client.Datagrams != nil {
+		for _, f := range client.Datagrams.Flows {
+			sent += f.SentCounted
+			answered += f.ReceivedCounted
+		}
+	}
+	if sent > 0 {
+		m["loss_ratio"] = float64(sent-answered) / float64(sent)
+	}
+	return m, &result.Series{Metric: "transaction_rate", Interval: w.Interval, Values: w.Series}
+}
+
+// rrSession is the client, which owns the clock.
+type rrSession struct {
+	*endpoint
+	p                 traffic.Params
+	net               socket.UDP
+	m                 socket.Messenger
+	request, response []byte
+	seq               uint64
+	hist              *traffic.Distribution
+	flow              traffic.FlowCount
+	late, foreign     int64
+	driven            time.Duration
+	window            traffic.Window
+	restore           func()
+}
+
+// Drive exchanges for warmup + long and counts what ends in the latter. With a
+// rate, an exchange begins at its slot, or as soon behind it as the one before
+// has ended, and its round trip is taken from the slot.
+func (s *rrSession) Drive(ctx context.Context, warmup, long time.Duration) error {
+	p := traffic.Params{Warmup: warmup, Duration: long}
+	b := traffic.NewBinCounter(p).ShowOn(s.p.Meter.Begin(1), 0)
+	err := thread.Run(1, s.p.CPU, func(int) error {
+		over, stop := thread.Cancelled(ctx)
+		defer stop()
+		var open *pacer
+		var nap napper
+		start := s.clock.now()
+		if s.p.TransactionRate > 0 {
+			sched, err := newSchedule(1, s.p.TransactionRate)
+			if err != nil {
+				return err
+			}
+			open = &pacer{schedule: sched, start: start, end: sched.before(int64(b.End))}
+			nap = newNapper(sched, s.net.Sleeper())
+			s.window.Slots += open.end - sched.before(int64(warmup))
+		}
+		for at := time.Duration(0); at < b.End; {
+			begun := at
+			if open != nil {
+				if open.next >= open.end {
+					break
+				}
+				begun = time.Duration(open.at(open.next))
+				if at < begun {
+					nap.wait(int64(begun - at))
+					at = time.Duration(s.clock.now() - start)
+					if over.Load() {
+						return context.Cause(ctx)
+					}
+					continue
+				}
+				open.next++
+			}
+			counts := begun >= warmup && long > 0
+			ok, err := s.exchange(start+int64(at), counts)
+			if err != nil {
+				return err
+			}
+			if over.Load() {
+				return context.Cause(ctx)
+			}
+			at = time.Duration(s.clock.now() - start)
+			if !ok {
+				continue
+			}
+			b.Add(at, 1)
+			if counts && at < b.End {
+				s.hist.Record(at - begun)
+			}
+		}
+		if open != nil {
+			s.window.Missed += open.end - max(open.next, open.before(int64(warmup)))
+		}
+		s.driven += time.Duration(s.clock.now() - start)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.window.Messages += b.Window
+	s.window.Seconds += long.Seconds()
+	if long > 0 {
+		s.window.Series = append(s.window.Series, traffic.Series(p, []*traffic.BinCounter{b})...)
+		s.window.Interval = min(traffic.SeriesInterval, long).Seconds()
+	}
+	return nil
+}
+
+// exchange sends a request, at the clock's reading now, and waits for its
+// response: not ok is lost.
+func (s *rrSession) exchange(now int64, counts bool) (ok bool, err error) {
+	le := binary.LittleEndian
+	le.PutUint64(s.request, s.tag)
+	le.PutUint64(s.request[8:], s.seq)
+	for {
+		_, err = s.m.Send(s.request)
+		if !socket.Again(err) {
+			break
+		}
+		if s.clock.now()-now >= int64(lostAfter) {
+			return false, errors.New("send request: the kernel had no room for it within " + lostAfter.String())
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("send request: %w", gone(err))
+	}
+	s.flow.Sent++
+	if counts {
+		s.flow.SentCounted++
+	}
+	for {
+		n, err := s.m.Recv(s.response)
+		switch {
+		case socket.Again(err): // interrupted, or out of patience
+			if s.clock.now()-now >= int64(lostAfter) {
+				s.seq++
+				return false, nil
+			}
+			continue
+		case err != nil:
+			return false, fmt.Errorf("receive response: %w", gone(err))
+		}
+		seq, ok := s.reply(s.response[:n])
+		switch {
+		case !ok:
+			s.foreign++
+		case seq < s.seq:
+			s.late++ // its exchange was given up, or it comes a second time
+		case seq == s.seq:
+			s.seq++
+			s.flow.Received++
+			if counts {
+				s.flow.ReceivedCounted++
+			}
+			return true, nil
+		default:
+			s.foreign++
+		}
+	}
+}
+
+// reply reads the number of a response of this trial.
+func (s *rrSession) reply(b []byte) (uint64, bool) {
+	if len(b) != s.p.ResponseSize || binary.LittleEndian.Uint64(b) != s.tag {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(b[8:]), true
+}
+
+// gone says in words that the peer has gone.
+func gone(err error) error {
+	if errors.Is(err, socket.ErrRefused) {
+		return errors.New("the peer has gone: its host says that nobody has the port any more")
+	}
+	return err
+}
+
+// byes is how often the client says that it has finished: any may be lost, and
+// the controller tells the server too.
+const byes = 3
+
+func (s *rrSession) Close() traffic.Report {
+	defer s.restore()
+	defer s.wire.Close()
+	bye := message{kind: sayBye, flows: 1, tag: s.tag, token: s.p.Token}.bytes()
+	for range byes {
+		_ = s.wire.Say(0, bye)
+	}
+	st := s.wire.State()
+	r := s.report(s.p, s.flow.Sent*int64(s.p.RequestSize), s.flow.Received*int64(s.p.ResponseSize), s.flow.Sent)
+	r.Traffic, r.Window = s.driven.Seconds(), s.window
+	r.Window.RTT = s.hist
+	r.Datagrams = &traffic.Datagrams{Flows: []traffic.FlowCount{s.flow}, Late: s.late, Foreign: s.foreign + st.Strangers, SocketDrops: st.Dropped}
+	if lost := s.flow.Sent - s.flow.Received; lost > 0 {
+		r.Notes = append(r.Notes, traffic.Note{Code: "lost_exchanges", Text: fmt.Sprintf("%d of %d exchanges had no response within %s", lost, s.flow.Sent, lostAfter)})
+	}
+	if w := r.Window; w.Missed*1000 > w.Slots {
+		r.Notes = append(r.Notes, traffic.Note{Code: "generator_limited", Text: fmt.Sprintf("%d of %d transactions were not begun: each waits for the response before it", w.Missed, w.Slots)})
+	}
+	return r
+}
+
+// report is what both ends of udp_rr say alike.
+func (e *endpoint) report(p traffic.Params, sent, received, messages int64) traffic.Report {
+	st := e.wire.State()
+	r := traffic.Report{CPU: p.CPU, Connections: 1, Refused: e.refused, Sent: sent, Received: received, Messages: messages,
+		SendBuffer: st.SendBuffer, ReceiveBuffer: st.ReceiveBuffer}
+	r.TCP.Wire, r.TCP.Segments = uint64(sent), uint64(messages)
+	return r
+}
+
+// answerRR is the server of udp_rr: it answers each request of the trial until
+// the client has finished.
+func answerRR(ctx context.Context, e *endpoint, p traffic.Params, peer traffic.Peer) (traffic.Report, error) {
+	var got, sent, foreign int64
+	start := e.clock.now()
+	err := thread.Run(1, p.CPU, func(int) error {
+		m := e.wire.Messenger(0)
+		buf := make([]byte, max(p.PayloadSize, maxMessage)+1)
+		answer := make([]byte, p.ResponseSize)
+		over, stop := thread.Cancelled(ctx)
+		defer stop()
+		if err := e.wire.Say(0, e.message(sayGo, 0, 1)); err != nil && !errors.Is(err, socket.ErrRefused) && !socket.Again(err) {
+			return fmt.Errorf("start the trial: %w", err)
+		}
+		for {
+			if over.Load() {
+				return fmt.Errorf("wait for requests: %d came: %w", got, context.Cause(ctx))
+			}
+			n, err := m.Recv(buf)
+			switch {
+			case socket.Again(err):
+				select {
+				case <-peer: // the client has finished, and its bye was lost
+					return nil
+				default:
+				}
+				continue
+			case errors.Is(err, socket.ErrRefused):
+				continue // the client has gone; its bye or its report says whether it had finished
+			case err != nil:
+				return fmt.Errorf("receive request: %w", err)
+			}
+			b := buf[:n]
+			if n != p.RequestSize || binary.LittleEndian.Uint64(b) != e.tag {
+				msg, ok := parseMessage(b)
+				switch {
+				case !ok || !shows(msg, p.Token):
+					foreign++
+				case msg.kind == sayBye:
+					return nil
+				case msg.kind == sayReady:
+					_ = e.wire.Say(0, e.message(sayGo, 0, 1)) // the first one was lost; so may this one be
+				}
+				continue
+			}
+			got++
+			copy(answer, b[:rrHeaderSize])
+			if _, err := m.Send(answer); err == nil {
+				sent++
+			} else if !socket.Again(err) && !errors.Is(err, socket.ErrRefused) {
+				return fmt.Errorf("send response: %w", err)
+			}
+		}
+	})
+	if err != nil {
+		return traffic.Report{}, err
+	}
+	st := e.wire.State()
+	r := e.report(p, sent*int64(p.ResponseSize), got*int64(p.RequestSize), sent)
+	r.Traffic = time.Duration(e.clock.now() - start).Seconds()
+	r.Datagrams = &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: sent, Received: got}}, Foreign: foreign + st.Strangers, SocketDrops: st.Dropped}
+	return r, nil
+}

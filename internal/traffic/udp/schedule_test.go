@@ -1,0 +1,75 @@
+package udp
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tare/internal/traffic/socket"
+)
+
+func TestSchedule(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, err := newSchedule(rapid.Uint64Range(1, socket.MaxPayload*8*128).Draw(t, "bits"), rapid.Uint64Range(1, maxRate).Draw(t, "rate"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := rapid.Int64Range(1, int64(time.Hour)).Draw(t, "time")
+		n := s.before(d)
+		// Slot n-1 is the last one before d. A slot's time is rounded down.
+		if n < 1 || s.at(n-1) >= d || s.at(n) < d-1 {
+			t.Fatalf("%d slots before %d: the last at %d, the next at %d", n, d, s.at(n-1), s.at(n))
+		}
+	})
+	for _, c := range [][2]uint64{{0, 1}, {1, 0}, {1 << 33, 1}, {1, maxRate + 1}} {
+		if _, err := newSchedule(c[0], c[1]); err == nil {
+			t.Errorf("a schedule of %d bits at %d", c[0], c[1])
+		}
+	}
+}
+
+// Every slot is served or missed, none early, none twice, and never more than a
+// burst without a wait, however the clock jumps.
+func TestPacer(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, err := newSchedule(11200, rapid.SampledFrom([]uint64{1e6, 1e9, 400e9}).Draw(t, "rate"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := rapid.Int64Range(1, 5000).Draw(t, "slots")
+		burst := rapid.Int64Range(1, 100).Draw(t, "burst")
+		var served, missed, run int64
+		p := pacer{schedule: s, start: 1000, end: end, burst: burst}
+		p.missed = func(first, n int64) {
+			if first != served+missed || n < 1 {
+				t.Fatalf("%d slots from %d are missed behind %d", n, first, served+missed)
+			}
+			missed += n
+		}
+		now := p.start
+		for p.next < p.end {
+			n := p.due(now)
+			if n == 0 {
+				run = 0
+				if p.next < p.end && p.until(now) > 0 {
+					now += p.until(now)
+				}
+				continue
+			}
+			if late := now - p.start - s.at(p.next+n-1); late < 0 {
+				t.Fatalf("a slot is served %d ns early", -late)
+			}
+			n = min(n, chunk)
+			p.served(n)
+			served += n
+			if run += n; run > burst {
+				t.Fatalf("%d in a row, the cap is %d", run, burst)
+			}
+			now += rapid.Int64Range(0, 200_000).Draw(t, "busy")
+		}
+		if served+missed != end || p.largest > burst {
+			t.Fatalf("%d served and %d missed of %d, the largest burst was %d of %d", served, missed, end, p.largest, burst)
+		}
+	})
+}

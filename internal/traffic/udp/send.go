@@ -1,0 +1,304 @@
+package udp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"tare/internal/traffic"
+	"tare/internal/traffic/socket"
+	"tare/internal/traffic/thread"
+)
+
+// sender sends the datagrams of all flows, in turn, from one thread.
+type sender struct {
+	*endpoint
+	p       traffic.Params
+	net     socket.UDP
+	out     *socket.Outbox
+	unit    int      // datagrams of one slot: a super-packet's, or one
+	next    []uint64 // sequence number by flow
+	flows   []traffic.FlowCount
+	turn    int // the flow whose turn is next
+	window  traffic.Window
+	depart  *traffic.Distribution
+	largest int64 // burst, in datagrams
+	notes   []traffic.Note
+	offload bool
+	driven  time.Duration
+	denied  int // sends in a row that a filter refused
+	turned  int // sends that the peer's host turned away
+	retried int64
+	refusal int64 // sends that a filter refused, in all
+	over    *atomic.Bool
+}
+
+// chunk is how many datagrams of a schedule go to the kernel with one reading of
+// the clock: few, so that what their headers say of the time is true.
+const chunk = 8
+
+// setbacks is how often sending may fail for what is often over at once: a
+// filter that is being changed (in a row), or the host of the peer saying that
+// nobody has the port (in all: only every other send meets that).
+const setbacks = 3
+
+func newSender(e *endpoint, n socket.UDP, p traffic.Params) (*sender, error) {
+	flows := max(1, p.Streams)
+	s := &sender{endpoint: e, net: n, p: p, unit: 1, next: make([]uint64, flows), flows: make([]traffic.FlowCount, flows), depart: traffic.NewDistribution()}
+	if s.overMTU() {
+		return nil, fmt.Errorf("send: %w", s.tooLong())
+	}
+	if p.Offload {
+		group, err := e.wire.Segment(p.PayloadSize)
+		switch {
+		case errors.Is(err, socket.ErrOffload):
+			s.noOffload(err)
+		case err != nil:
+			return nil, err
+		default:
+			s.unit, s.offload = group, group > 1
+		}
+	}
+	room := socket.Batch
+	switch {
+	case s.offload && s.unlimited():
+		room = socket.SuperBatch * s.unit
+	case !s.unlimited():
+		s.unit = min(s.unit, s.burst()) // a super-packet is a burst
+		room = max(chunk, s.unit)
+	}
+	s.out = &socket.Outbox{Mem: make([]byte, room*p.PayloadSize), Size: p.PayloadSize, Group: s.unit}
+	s.wire.Attach(s.out)
+	return s, nil
+}
+
+func (s *sender) unlimited() bool { return s.p.Rate == 0 && s.p.PacketRate == 0 }
+
+// burst is the most datagrams that may go back to back to catch up.
+func (s *sender) burst() int { return max(1, s.p.Burst) }
+
+func (s *sender) noOffload(why error) {
+	s.offload = false
+	s.notes = append(s.notes, traffic.Note{Code: "offload_unavailable", Text: fmt.Sprintf("datagrams were sent one at a time: %v", why)})
+}
+
+// drive sends for warmup + long and marks what falls into the latter as counted,
+// in intervals of the series from first on.
+func (s *sender) drive(ctx context.Context, warmup, long time.Duration, first uint32) error {
+	var stop func() bool
+	s.over, stop = thread.Cancelled(ctx)
+	defer stop()
+	return thread.Run(1, s.p.CPU, func(int) (err error) {
+		start := s.clock.now()
+		if s.unlimited() {
+			err = s.flood(ctx, start, warmup, long, first)
+		} else {
+			err = s.pace(ctx, start, warmup, long, first)
+		}
+		s.driven += time.Duration(s.clock.now() - start)
+		s.window.Seconds += long.Seconds()
+		return err
+	})
+}
+
+// flood sends as fast as the kernel takes it.
+func (s *sender) flood(ctx context.Context, start int64, warmup, long time.Duration, first uint32) error {
+	n := len(s.out.Mem) / s.out.Size
+	for {
+		now := s.clock.now()
+		at := time.Duration(now - start)
+		if at >= warmup+long {
+			return nil
+		}
+		h := header{sent: now}
+		if at >= warmup {
+			h.flags, h.slot = counted, first+uint32((at-warmup)/traffic.SeriesInterval)
+		}
+		for i := range n {
+			s.stamp(h, i)
+		}
+		if err := s.hand(ctx, n, h.flags == counted); err != nil {
+			return err
+		}
+		s.turn = (s.turn + 1) % len(s.flows)
+	}
+}
+
+// pace sends each slot's datagrams when they are due, one flow after the other.
+func (s *sender) pace(ctx context.Context, start int64, warmup, long time.Duration, first uint32) error {
+	sched, err := datagramSchedule(s.p, s.unit)
+	if err != nil {
+		return err
+	}
+	warm, unit := sched.before(int64(warmup)), int64(s.unit)
+	p := &pacer{schedule: sched, start: start, burst: max(1, int64(s.burst())/unit), end: sched.before(int64(warmup + long))}
+	p.missed = func(from, n int64) { s.window.Missed += max(0, from+n-max(from, warm)) * unit }
+	s.window.Slots += (p.end - warm) * unit
+	nap := newNapper(sched, s.net.Sleeper())
+	for p.next < p.end {
+		if s.over.Load() {
+			return fmt.Errorf("send: %w", context.Cause(ctx))
+		}
+		now := s.clock.now()
+		n := p.due(now)
+		if n == 0 {
+			nap.wait(p.until(now))
+			continue
+		}
+		if s.unit > 1 || len(s.flows) > 1 {
+			n = 1
+		}
+		n = min(n, chunk)
+		// What straddles the end of the warm-up is cut there.
+		if cut := warm - p.next; cut > 0 {
+			n = min(n, cut)
+		}
+		h := header{sent: now}
+		for i := range n {
+			due := p.at(p.next + i)
+			if p.next+i >= warm {
+				h.flags, h.slot = counted, first+uint32((due-int64(warmup))/int64(traffic.SeriesInterval))
+				s.depart.Record(time.Duration(now - start - due))
+			}
+			for j := range s.unit {
+				s.stamp(h, int(i)*s.unit+j)
+			}
+		}
+		if err := s.hand(ctx, int(n)*s.unit, p.next >= warm); err != nil {
+			return err
+		}
+		p.served(n)
+		s.largest = max(s.largest, p.largest*unit)
+		s.turn = (s.turn + 1) % len(s.flows)
+	}
+	return nil
+}
+
+// datagramSchedule has a slot for each unit of so many datagrams.
+func datagramSchedule(p traffic.Params, unit int) (schedule, error) {
+	if p.PacketRate > 0 {
+		return newSchedule(uint64(unit), p.PacketRate)
+	}
+	return newSchedule(uint64(p.PayloadSize)*8*uint64(unit), p.Rate)
+}
+
+// stamp writes the header of the outbox's i-th datagram, for the flow whose turn
+// it is.
+func (s *sender) stamp(h header, i int) {
+	h.tag, h.flow, h.seq = s.tag, uint16(s.turn), s.next[s.turn]+uint64(i)
+	h.put(s.out.Mem[i*s.out.Size:])
+}
+
+// hand gives the first n datagrams of the outbox to the kernel.
+func (s *sender) hand(ctx context.Context, n int, counts bool) error {
+	f := &s.flows[s.turn]
+	for from := 0; from < n; {
+		took, err := s.wire.Send(s.turn, s.out, from, n-from)
+		if err != nil {
+			if err = s.trouble(err); err != nil {
+				return fmt.Errorf("send: %w", err)
+			}
+			if s.over.Load() {
+				return fmt.Errorf("send: %w", context.Cause(ctx))
+			}
+			continue
+		}
+		s.denied = 0
+		from += took
+		s.next[s.turn] += uint64(took)
+		f.Sent += int64(took)
+		if counts {
+			f.SentCounted += int64(took)
+		}
+	}
+	return nil
+}
+
+// trouble says whether a send that failed may be tried again: nil if so.
+func (s *sender) trouble(err error) error {
+	switch {
+	case socket.Again(err):
+		s.retried++
+		return nil
+	case errors.Is(err, socket.ErrTooLong), errors.Is(err, socket.ErrSegments) && s.overMTU():
+		return s.tooLong()
+	case errors.Is(err, socket.ErrSegments):
+		// Nothing has gone yet. The outbox stays as it is, cut differently.
+		s.out.Group = max(1, s.out.Group/2)
+		if s.out.Group == 1 {
+			s.noOffload(errors.New("this kernel takes no super-packet"))
+		}
+		s.wire.Attach(s.out)
+		return nil
+	case errors.Is(err, socket.ErrOffload) && s.out.Group > 1:
+		s.noOffload(errors.New("a device on the path computes no UDP checksums"))
+		s.out.Group = 1
+		s.wire.Attach(s.out)
+		return nil
+	}
+	tries := setbacks
+	switch {
+	case errors.Is(err, socket.ErrRefused):
+		s.turned++
+		tries = s.turned
+	case errors.Is(err, syscall.EPERM):
+		s.denied++
+		s.refusal++
+		tries = s.denied
+	}
+	if tries < setbacks {
+		return nil
+	}
+	return gone(err)
+}
+
+// ipHeaders is what IP and UDP put before a payload.
+func ipHeaders(address string) int {
+	if len(address) > 0 && address[0] == '[' {
+		return 48
+	}
+	return 28
+}
+
+func (s *sender) overMTU() bool {
+	mtu := s.wire.State().MTU
+	return mtu > 0 && !s.p.Fragment && s.p.PayloadSize+ipHeaders(s.p.Address) > mtu
+}
+
+func (s *sender) tooLong() error {
+	mtu := s.wire.State().MTU
+	if mtu == 0 {
+		return fmt.Errorf("payload of %d bytes does not fit the path MTU with fragmentation off; make it smaller, or turn fragment on", s.p.PayloadSize)
+	}
+	return fmt.Errorf("payload of %d bytes does not fit the path MTU of %d with fragmentation off; use %d bytes at most, or turn fragment on",
+		s.p.PayloadSize, mtu, mtu-ipHeaders(s.p.Address))
+}
+
+// report is the sender's account.
+func (s *sender) report() traffic.Report {
+	st := s.wire.State()
+	r := traffic.Report{CPU: s.p.CPU, Connections: len(s.flows), Refused: s.refused, Traffic: s.driven.Seconds(), Window: s.window,
+		SendBuffer: st.SendBuffer, ReceiveBuffer: st.ReceiveBuffer, Notes: slices.Clone(s.notes)}
+	d := &traffic.Datagrams{Flows: s.flows, Offloaded: s.offload, LargestBurst: s.largest, Foreign: st.Strangers,
+		SocketDrops: st.Dropped, Retried: s.retried, Denied: s.refusal}
+	if !s.unlimited() {
+		d.Departure = s.depart
+	}
+	size := int64(s.p.PayloadSize)
+	for _, f := range s.flows {
+		r.Messages += f.Sent
+		r.Window.Messages += f.SentCounted
+		r.Window.Streams = append(r.Window.Streams, f.SentCounted*size)
+	}
+	r.Sent, r.Window.Sent = r.Messages*size, r.Window.Messages*size
+	r.TCP.Wire, r.TCP.Segments = uint64(r.Sent), uint64(r.Messages)
+	r.Datagrams = d
+	if w := r.Window; w.Missed*1000 > w.Slots {
+		r.Notes = append(r.Notes, traffic.Note{Code: "generator_limited", Text: fmt.Sprintf("%d of %d slots were missed: the sender could not keep up with what was asked of it", w.Missed, w.Slots)})
+	}
+	return r
+}

@@ -1,0 +1,589 @@
+package udp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/result"
+	"tare/internal/traffic"
+	"tare/internal/traffic/socket"
+)
+
+// params is a short trial over loopback.
+func params(kind string) traffic.Params {
+	return traffic.Params{Kind: kind, Address: "127.0.0.1:0", Token: "0123456789abcdef", CPU: -1, Streams: 1, PayloadSize: 1400, RequestSize: 16,
+		ResponseSize: 16, Rate: 50e6, Burst: 64, SendBuffer: -1, ReceiveBuffer: 4 << 20, Warmup: 50 * time.Millisecond, Duration: 250 * time.Millisecond}
+}
+
+// end is what one end of a trial gave.
+type end struct {
+	r   traffic.Report
+	err error
+}
+
+// begin serves w and gives p the server's address.
+func begin(ctx context.Context, t *testing.T, w traffic.Workload, p *traffic.Params, peer traffic.Peer) <-chan end {
+	t.Helper()
+	s, err := w.Listen(*p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, _, err := net.SplitHostPort(p.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Address = net.JoinHostPort(host, fmt.Sprint(s.Port()))
+	served := make(chan end, 1)
+	go func() {
+		r, err := s.Serve(ctx, peer)
+		served <- end{r, err}
+	}()
+	return served
+}
+
+// trial runs both ends of a trial and hands the report of the one that ends
+// first to the other, as the controller does.
+func trial(t *testing.T, server, client traffic.Workload, p traffic.Params) (c, s traffic.Report, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	toClient, toServer := make(chan traffic.Report, 1), make(chan traffic.Report, 1)
+	served := begin(ctx, t, server, &p, toServer)
+	dialed := make(chan end, 1)
+	go func() {
+		r, err := client.Dial(ctx, p, toClient)
+		dialed <- end{r, err}
+	}()
+	var ends [2]end
+	for range ends {
+		select {
+		case ends[0] = <-dialed:
+			toServer <- ends[0].r
+			err = errors.Join(err, ends[0].err)
+		case ends[1] = <-served:
+			toClient <- ends[1].r
+			err = errors.Join(err, ends[1].err)
+		}
+		if err != nil {
+			cancel()
+		}
+	}
+	return ends[0].r, ends[1].r, err
+}
+
+// ways are the pairs of paths that must understand each other.
+func ways(of func(socket.UDP) traffic.Workload) map[string][2]traffic.Workload {
+	fast, slow := of(socket.FastestUDP()), of(socket.Portable{})
+	return map[string][2]traffic.Workload{"fast": {fast, fast}, "portable": {slow, slow}, "fast to portable": {slow, fast}, "portable to fast": {fast, slow}}
+}
+
+// covering names the ways of one of many cases: two of them, in which each end is once
+// fast and once portable. Cases side by side get the other two, so that over all cases
+// every way is taken too.
+func covering(i int) []string {
+	if i%2 == 0 {
+		return []string{"fast", "portable"}
+	}
+	return []string{"fast to portable", "portable to fast"}
+}
+
+func newStream(n socket.UDP) traffic.Workload { return stream{n} }
+func newRR(n socket.UDP) traffic.Workload     { return rr{n} }
+
+// consistent holds both accounts of a udp_stream to each other.
+func consistent(t *testing.T, name string, p traffic.Params, sender, receiver traffic.Report) {
+	t.Helper()
+	a, b := sender.Datagrams, receiver.Datagrams
+	flows := max(1, p.Streams)
+	if a == nil || b == nil || len(a.Flows) != flows || len(b.Flows) != flows {
+		t.Fatalf("%s: no account of %d flows: %+v, %+v", name, flows, a, b)
+	}
+	var sent, counted, got, inTime int64
+	for i := range a.Flows {
+		x, y := a.Flows[i], b.Flows[i]
+		if y.Received > x.Sent || y.ReceivedCounted > x.SentCounted || x.SentCounted > x.Sent || x.SentCounted == 0 {
+			t.Errorf("%s: flow %d: sent %+v, received %+v", name, i, x, y)
+		}
+		sent, counted, got, inTime = sent+x.Sent, counted+x.SentCounted, got+y.Received, inTime+y.ReceivedCounted
+	}
+	size := int64(p.PayloadSize)
+	if sender.Sent != sent*size || sender.Messages != sent || sender.TCP.Segments != uint64(sent) || receiver.Received != got*size {
+		t.Errorf("%s: %d bytes in %d messages sent and %d received, the flows have %d and %d datagrams", name, sender.Sent, sender.Messages, receiver.Received, sent, got)
+	}
+	if sender.Window.Sent != counted*size || receiver.Window.Received != inTime*size || sender.Window.Slots > 0 && sender.Window.Slots != counted+sender.Window.Missed {
+		t.Errorf("%s: window %+v and %+v for %d counted datagrams, %d in time", name, sender.Window, receiver.Window, counted, inTime)
+	}
+	var sum float64
+	for i, v := range receiver.Window.Series {
+		sum += v * intervals(p)[i]
+	}
+	if d := sum - float64(inTime*size); d > 1 || d < -1 {
+		t.Errorf("%s: the series holds %g bytes, the window %d", name, sum, inTime*size)
+	}
+}
+
+func TestUDPStream(t *testing.T) {
+	for i, c := range []struct {
+		name   string
+		change func(*traffic.Params)
+		lossy  bool // as fast as it goes: only the accounts must agree
+	}{
+		{"paced", func(*traffic.Params) {}, false},
+		{"reverse", func(p *traffic.Params) { p.Reverse = true }, false},
+		{"by packets", func(p *traffic.Params) { p.Rate, p.PacketRate = 0, 2000 }, false},
+		{"3 flows", func(p *traffic.Params) { p.Streams = 3 }, false},
+		{"3 flows in reverse", func(p *traffic.Params) { p.Streams, p.Reverse = 3, true }, false},
+		{"smallest", func(p *traffic.Params) { p.PayloadSize, p.Rate = 40, 2e6 }, false},
+		{"offload", func(p *traffic.Params) { p.Offload, p.Rate = true, 100e6 }, false},
+		{"no warm-up", func(p *traffic.Params) { p.Warmup = 0 }, false},
+		{"unlimited", func(p *traffic.Params) { p.Rate, p.Duration = 0, 150*time.Millisecond }, true},
+		{"unlimited, 2 flows in reverse", func(p *traffic.Params) { p.Rate, p.Streams, p.Reverse = 0, 2, true }, true},
+		{"unlimited with offload", func(p *traffic.Params) { p.Rate, p.Offload, p.Duration = 0, true, 150*time.Millisecond }, true},
+		{"ipv6", func(p *traffic.Params) { p.Address = "[::1]:0" }, false},
+	} {
+		for _, on := range covering(i) {
+			name := fmt.Sprintf("%s, %s", c.name, on)
+			p := params("udp_stream")
+			c.change(&p)
+			ends := ways(newStream)[on]
+			client, server, err := trial(t, ends[0], ends[1], p)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			sender, receiver := client, server
+			if p.Reverse {
+				sender, receiver = server, client
+			}
+			consistent(t, name, p, sender, receiver)
+			m, series := ends[1].Metrics(p, client, server)
+			if len(series.Values) != len(intervals(p)) {
+				t.Errorf("%s: %d intervals, want %d", name, len(series.Values), len(intervals(p)))
+			}
+			for metric, v := range m {
+				known, ok := result.MetricNamed(metric)
+				if !ok || v < 0 || v == 0 && known.Primary {
+					t.Errorf("%s: metric %s = %g", name, metric, v)
+				}
+			}
+			if !c.lossy && m["loss_ratio"] != 0 {
+				t.Errorf("%s: loss of %g within 4 MiB of buffer; %+v", name, m["loss_ratio"], receiver.Datagrams)
+			}
+			if receiver.Datagrams.Foreign != 0 || receiver.Datagrams.Duplicates != 0 || receiver.Datagrams.Reordered != 0 {
+				t.Errorf("%s: loopback made %+v", name, receiver.Datagrams)
+			}
+			if sender.Datagrams.LargestBurst > int64(p.Burst) {
+				t.Errorf("%s: a burst of %d, the cap is %d", name, sender.Datagrams.LargestBurst, p.Burst)
+			}
+		}
+	}
+}
+
+// The path without offload says so where it was asked for.
+func TestUDPOffloadIsNeverClaimed(t *testing.T) {
+	p := params("udp_stream")
+	p.Offload = true
+	w := stream{socket.Portable{}}
+	client, server, err := trial(t, w, w, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if client.Datagrams.Offloaded || server.Datagrams.Offloaded || len(client.Notes) == 0 || client.Notes[0].Code != "offload_unavailable" {
+		t.Errorf("offloaded %t and %t, notes %v", client.Datagrams.Offloaded, server.Datagrams.Offloaded, client.Notes)
+	}
+}
+
+// Driven in slices, all slices count and nothing of them is lost.
+func TestUDPSlices(t *testing.T) {
+	for _, of := range []func(socket.UDP) traffic.Workload{newStream, newRR} {
+		for way, ends := range ways(of) {
+			kind := ends[0].Spec().Kind
+			name := kind + ", " + way
+			p := params(kind)
+			p.Slice, p.Rounds = 50*time.Millisecond, 4
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			peer := make(chan traffic.Report, 1)
+			served := begin(ctx, t, ends[0], &p, peer)
+			session, err := ends[1].(traffic.Sliced).Open(ctx, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range p.Rounds {
+				if err := session.Slice(ctx, p.Slice); err != nil {
+					t.Fatal(err)
+				}
+			}
+			client := session.Close()
+			peer <- client
+			server := <-served
+			cancel()
+			if server.err != nil {
+				t.Fatalf("%s: %v", name, server.err)
+			}
+			if kind == "udp_stream" {
+				consistent(t, name, p, client, server.r)
+			}
+			m, series := ends[1].Metrics(p, client, server.r)
+			if len(series.Values) != 4 || series.Interval < 0.0399 || series.Interval > 0.0401 {
+				t.Errorf("%s: series %+v, want 4 values of 40 ms", name, series)
+			}
+			var sum float64
+			for _, v := range series.Values {
+				sum += v / 4
+			}
+			if want := m[series.Metric]; sum < want*0.999 || sum > want*1.001 || want == 0 {
+				t.Errorf("%s: the series gives %g, the metric is %g", name, sum, want)
+			}
+		}
+	}
+	if _, err := (stream{socket.FastestUDP()}).Open(t.Context(), traffic.Params{Reverse: true}); err == nil {
+		t.Error("a trial in reverse was opened for slices")
+	}
+}
+
+func TestUDPRR(t *testing.T) {
+	for way, ends := range ways(newRR) {
+		for _, rate := range []uint64{0, 500} {
+			p := params("udp_rr")
+			p.TransactionRate, p.ResponseSize = rate, 600
+			name := fmt.Sprintf("%s, rate %d", way, rate)
+			client, server, err := trial(t, ends[0], ends[1], p)
+			for i := 0; err == nil && client.Window.Messages == 0 && i < 5; i++ { // the machine was elsewhere
+				client, server, err = trial(t, ends[0], ends[1], p)
+			}
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			m, series := ends[1].Metrics(p, client, server)
+			if client.Sent != server.Received || server.Sent != client.Received || client.Messages != server.Messages || m["loss_ratio"] != 0 {
+				t.Errorf("%s: client %+v, server %+v", name, client, server)
+			}
+			if len(series.Values) != 3 || m["transaction_rate"] <= 0 || m["rtt_p50"] <= 0 || m["rtt_max"] < m["rtt_p999"] || m["rtt_p999"] < m["rtt_p50"] {
+				t.Errorf("%s: %v, %v", name, m, series)
+			}
+			if w := client.Window; rate > 0 && (w.Slots != 125 || w.RTT.Count()+w.Missed > w.Slots) {
+				t.Errorf("%s: %d exchanges and %d missed in %d slots, want 125", name, w.RTT.Count(), w.Missed, w.Slots)
+			}
+		}
+	}
+}
+
+// bareServer is a peer that does the handshake and then what the test wants.
+func bareServer(t *testing.T, p *traffic.Params) *net.UDPConn {
+	t.Helper()
+	c, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Address = c.LocalAddr().String()
+	return c
+}
+
+// greetBack answers the handshake until the client is ready.
+func greetBack(c *net.UDPConn, p traffic.Params) (net.Addr, error) {
+	buf := make([]byte, maxMessage)
+	for {
+		n, from, err := c.ReadFrom(buf)
+		if err != nil {
+			return nil, err
+		}
+		m, ok := parseMessage(buf[:n])
+		if !ok || !shows(m, p.Token) {
+			continue
+		}
+		answer := message{kind: sayWelcome, flow: m.flow, flows: m.flows, tag: m.tag}
+		if m.kind == sayReady {
+			answer.kind = sayGo
+		}
+		if _, err := c.WriteTo(answer.bytes(), from); err != nil || m.kind == sayReady {
+			return from, err
+		}
+	}
+}
+
+// An exchange without a response is lost, in the account and in the loss ratio,
+// and a response that comes too late, twice or from elsewhere is none.
+func TestUDPRRLost(t *testing.T) {
+	p := params("udp_rr")
+	p.Warmup, p.Duration = 0, 700*time.Millisecond
+	c := bareServer(t, &p)
+	defer c.Close()
+	go func() {
+		to, err := greetBack(c, p)
+		if err != nil {
+			return
+		}
+		buf := make([]byte, maxMessage)
+		for i := 0; ; i++ {
+			n, _, err := c.ReadFrom(buf)
+			if err != nil {
+				return
+			}
+			if n != 16 || i%8 == 3 { // every eighth gets none
+				continue
+			}
+			for _, b := range [][]byte{[]byte("garbage"), buf[:n], buf[:n]} {
+				_, _ = c.WriteTo(b, to)
+			}
+		}
+	}()
+	w := rr{socket.FastestUDP()}
+	r, err := w.Dial(t.Context(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := r.Datagrams.Flows[0]
+	lost := f.Sent - f.Received
+	m, _ := w.Metrics(p, r, traffic.Report{})
+	if lost == 0 || f.Sent != r.Messages || m["loss_ratio"] != float64(f.SentCounted-f.ReceivedCounted)/float64(f.SentCounted) || m["loss_ratio"] <= 0 {
+		t.Errorf("%d lost, %v, %+v", lost, m, r)
+	}
+	if r.Datagrams.Late == 0 || r.Datagrams.Foreign == 0 || len(r.Notes) == 0 {
+		t.Errorf("%+v, notes %v", r.Datagrams, r.Notes)
+	}
+}
+
+// What a stranger or a replay puts onto the data port is never counted.
+func TestUDPGarbage(t *testing.T) {
+	for way, ends := range ways(newStream) {
+		p := params("udp_stream")
+		p.Duration = 400 * time.Millisecond
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		peer := make(chan traffic.Report, 1)
+		served := begin(ctx, t, ends[0], &p, peer)
+		stranger, err := net.Dial("udp", p.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := make([]byte, 1400) // of another trial
+		(&header{tag: datagramTag("another"), flags: counted}).put(old)
+		ours := make([]byte, 1400) // of this one, but from elsewhere
+		(&header{tag: datagramTag(p.Token), seq: 5, flags: counted}).put(ours)
+		hello := message{kind: sayHello, flows: 1, tag: datagramTag(p.Token), token: "fedcba9876543210"}.bytes()
+		spray := func() {
+			for _, b := range [][]byte{old, ours, hello, []byte("GET / HTTP/1.1\r\n\r\n"), make([]byte, 1), make([]byte, 1400)} {
+				if _, err := stranger.Write(b); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		spray()
+		sprayed := make(chan struct{})
+		during := time.AfterFunc(200*time.Millisecond, func() {
+			spray()
+			close(sprayed)
+		})
+		client, err := ends[1].Dial(ctx, p, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", way, err)
+		}
+		if during.Stop() {
+			spray()
+		} else {
+			<-sprayed
+		}
+		peer <- client
+		server := <-served
+		cancel()
+		stranger.Close()
+		if server.err != nil {
+			t.Fatalf("%s: %v", way, server.err)
+		}
+		consistent(t, way, p, client, server.r)
+		d := server.r.Datagrams
+		if server.r.Refused < 6 || int64(server.r.Refused)+d.Foreign != 12 || d.Duplicates != 0 || d.Reordered != 0 || server.r.Received != client.Sent {
+			t.Errorf("%s: refused %d, %+v, received %d of %d", way, server.r.Refused, d, server.r.Received, client.Sent)
+		}
+	}
+}
+
+// A datagram of the trial that comes a second time from the peer itself is a
+// duplicate, and one that is garbled is foreign.
+func TestUDPReplay(t *testing.T) {
+	p := params("udp_stream")
+	w := stream{socket.FastestUDP()}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	peer := make(chan traffic.Report, 1)
+	served := begin(ctx, t, w, &p, peer)
+	to, err := checkParams(p, headerSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := greet(ctx, socket.Portable{}, p, to, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.wire.Close()
+	b := make([]byte, p.PayloadSize)
+	for _, seq := range []uint64{0, 1, 3, 2, 3, 3} {
+		(&header{tag: e.tag, seq: seq, sent: e.clock.now(), flags: counted}).put(b)
+		if err := e.wire.Say(0, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b[9]++
+	for _, garbled := range [][]byte{b, b[:100], b[:20]} {
+		if err := e.wire.Say(0, garbled); err != nil {
+			t.Fatal(err)
+		}
+	}
+	peer <- traffic.Report{Window: traffic.Window{Seconds: 1}, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: 5, SentCounted: 5}}}}
+	a := <-served
+	if a.err != nil {
+		t.Fatal(a.err)
+	}
+	d := a.r.Datagrams
+	if want := (traffic.FlowCount{Received: 4, ReceivedCounted: 4}); d.Flows[0] != want || d.Duplicates != 2 || d.Reordered != 1 || d.ReorderExtent != 1 || d.Foreign != 3 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// A peer without the token is never answered: both ends end with a reason.
+func TestUDPWrongToken(t *testing.T) {
+	for way, ends := range ways(newStream) {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			p := params("udp_stream")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			served := begin(ctx, t, ends[0], &p, nil)
+			p.Token = "fedcba9876543210"
+			_, err := ends[1].Dial(ctx, p, nil)
+			if err == nil || !strings.Contains(err.Error(), "0 of 1 flows were answered") {
+				t.Errorf("the client gave %v", err)
+			}
+			cancel(errors.New("enough"))
+			if a := <-served; a.err == nil || !strings.Contains(a.err.Error(), "without the trial's token") {
+				t.Errorf("the server gave %v", a.err)
+			}
+		})
+	}
+}
+
+// A receiver that goes away ends the sender, not only its time.
+func TestUDPReceiverGone(t *testing.T) {
+	for _, w := range []traffic.Workload{stream{socket.FastestUDP()}, stream{socket.Portable{}}, rr{socket.FastestUDP()}} {
+		p := params(w.Spec().Kind)
+		p.Duration = time.Minute
+		c := bareServer(t, &p)
+		go func() {
+			_, err := greetBack(c, p)
+			if err != nil {
+				t.Error(err)
+			}
+			c.Close()
+		}()
+		if _, err := w.Dial(t.Context(), p, nil); err == nil || !strings.Contains(err.Error(), "gone") {
+			t.Errorf("%s: %v", p.Kind, err)
+		}
+	}
+}
+
+// A sender that goes away, or a controller that does not tell what was sent,
+// leaves the receiver to its context.
+func TestUDPSenderGone(t *testing.T) {
+	for way, ends := range ways(newStream) {
+		p := params("udp_stream")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		served := begin(ctx, t, ends[0], &p, make(chan traffic.Report))
+		if _, err := ends[1].Dial(ctx, p, nil); err != nil {
+			t.Fatal(err)
+		}
+		cancel(errors.New("enough"))
+		if a := <-served; a.err == nil || !strings.Contains(a.err.Error(), "did not say how many it sent: enough") {
+			t.Errorf("%s: %v", way, a.err)
+		}
+	}
+}
+
+// Whatever a receiver is told, it never makes a loss below nothing of it.
+func TestUDPWrongPeerReport(t *testing.T) {
+	for _, c := range []struct {
+		tell traffic.Report
+		want string
+	}{
+		{traffic.Report{}, "another number of flows"},
+		{traffic.Report{Datagrams: &traffic.Datagrams{Flows: make([]traffic.FlowCount, 2)}}, "another number of flows"},
+		{traffic.Report{Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: 1, SentCounted: 1}}}}, "the account is wrong"},
+	} {
+		p := params("udp_stream")
+		w := stream{socket.FastestUDP()}
+		peer := make(chan traffic.Report, 1)
+		served := begin(t.Context(), t, w, &p, peer)
+		if _, err := w.Dial(t.Context(), p, nil); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond) // until what was sent is there
+		peer <- c.tell
+		if a := <-served; a.err == nil || !strings.Contains(a.err.Error(), c.want) {
+			t.Errorf("got %v, want %q", a.err, c.want)
+		}
+	}
+}
+
+// Both ends of a trial that is given up end at once.
+func TestUDPGivenUp(t *testing.T) {
+	for _, of := range []func(socket.UDP) traffic.Workload{newStream, newRR} {
+		for way, ends := range ways(of) {
+			for _, reverse := range []bool{false, true} {
+				p := params(ends[0].Spec().Kind)
+				p.Duration, p.Reverse = time.Minute, reverse
+				ctx, cancel := context.WithCancelCause(t.Context())
+				served := begin(ctx, t, ends[0], &p, make(chan traffic.Report))
+				time.AfterFunc(150*time.Millisecond, func() { cancel(errors.New("enough")) })
+				_, err := ends[1].Dial(ctx, p, make(chan traffic.Report))
+				if a := <-served; err == nil || a.err == nil && p.Kind != "udp_rr" {
+					t.Errorf("%s, %s, reverse %t: given up, but the client gave %v and the server %v", p.Kind, way, reverse, err, a.err)
+				}
+			}
+		}
+	}
+}
+
+// A rate that nothing can send is the generator's limit, never loss.
+func TestUDPRateBeyondAll(t *testing.T) {
+	p := params("udp_stream")
+	p.Rate, p.Duration = 400e9, 150*time.Millisecond
+	w := stream{socket.FastestUDP()}
+	client, server, err := trial(t, w, w, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	consistent(t, "400 Gbit/s", p, client, server)
+	limited := slices.ContainsFunc(client.Notes, func(n traffic.Note) bool { return n.Code == "generator_limited" })
+	if !limited || client.Window.Missed == 0 || client.Datagrams.LargestBurst > 64 {
+		t.Errorf("notes %v, missed %d of %d, burst %d", client.Notes, client.Window.Missed, client.Window.Slots, client.Datagrams.LargestBurst)
+	}
+}
+
+func TestUDPBadParams(t *testing.T) {
+	for want, change := range map[string]func(*traffic.Params){
+		"want 36 to":      func(p *traffic.Params) { p.PayloadSize = 10 },
+		"want 36 to 6550": func(p *traffic.Params) { p.PayloadSize = 65508 },
+		"use 1000 at":     func(p *traffic.Params) { p.Streams = 100000 },
+		"want at most":    func(p *traffic.Params) { p.Token = strings.Repeat("x", 2000) },
+		"udp_stream: ":    func(p *traffic.Params) { p.Address = "nowhere" },
+	} {
+		for _, n := range []socket.UDP{socket.FastestUDP(), socket.Portable{}} {
+			p := params("udp_stream")
+			change(&p)
+			_, err := stream{n}.Listen(p)
+			_, derr := stream{n}.Dial(t.Context(), p, nil)
+			if err == nil || derr == nil || !strings.Contains(err.Error(), want) || !strings.Contains(derr.Error(), want) {
+				t.Errorf("want %q, got %v and %v", want, err, derr)
+			}
+		}
+	}
+	p := params("udp_rr")
+	p.RequestSize = 1
+	if _, err := (rr{socket.FastestUDP()}).Listen(p); err == nil || !strings.Contains(err.Error(), "use 16 to") {
+		t.Errorf("a request of 1 byte: %v", err)
+	}
+}

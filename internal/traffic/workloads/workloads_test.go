@@ -1,0 +1,28 @@
+package workloads
+
+import (
+	"testing"
+
+	"tare/internal/result"
+)
+
+// Every workload has what the study file and the reports need of it.
+func TestRegistry(t *testing.T) {
+	for _, w := range All() {
+		s := w.Spec()
+		if s.Kind == "" || s.Title == "" || len(s.Params) == 0 {
+			t.Errorf("spec %+v", s)
+		}
+		if m, ok := result.MetricNamed(s.Metric); !ok || !m.Primary {
+			t.Errorf("%s has the main metric %q", s.Kind, s.Metric)
+		}
+		for _, profile := range []string{"quick", "standard", "paper"} {
+			if l := s.Lengths[profile]; l.Duration <= 0 && s.Profiles[profile].Step <= 0 {
+				t.Errorf("%s has no length in profile %s", s.Kind, profile)
+			}
+		}
+	}
+	if _, err := Named("tcp_nothing"); err == nil {
+		t.Error("an unknown workload was found")
+	}
+}

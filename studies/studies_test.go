@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/study"
+	"tare/internal/study/studyfile"
 	"tare/studies"
 )
 
@@ -20,7 +21,7 @@ func TestDefault(t *testing.T) {
 	if !ok {
 		t.Fatal("there is no default study")
 	}
-	s, err := study.Decode("default.yaml", src, catalog())
+	s, err := studyfile.Decode("default.yaml", src, catalog())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func TestDefault(t *testing.T) {
 	}
 
 	example := regexp.MustCompile(`(?m)^( *)# ((?:  |- )?(?:[a-z_]+: .*|lab:))$`).ReplaceAllString(string(src), "$1$2")
-	if s, err = study.Decode("default.yaml", []byte(example), catalog()); err != nil {
+	if s, err = studyfile.Decode("default.yaml", []byte(example), catalog()); err != nil {
 		t.Fatalf("%v\n%s", err, example)
 	}
 	if s.Blocks == 0 || s.Lab.Offload == "" || len(s.Workloads) != 3 || s.Workloads[2].WriteSize == 0 {
@@ -53,7 +54,7 @@ func TestNames(t *testing.T) {
 	}
 	for _, name := range names {
 		src, ok := studies.Builtin(name)
-		if title, description := study.Titles(src); !ok || title == "" || description == "" {
+		if title, description := studyfile.Titles(src); !ok || title == "" || description == "" {
 			t.Errorf("%s: title %q, description %q", name, title, description)
 		}
 	}

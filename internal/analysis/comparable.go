@@ -250,8 +250,8 @@ func (e *evaluation) compareEnds(asked study.Workload) {
 		if b, ok := first[m.Baseline]; ok {
 			e.buffersDiffer(m, asked, t, b)
 		}
-		e.clamped(asked.ID, "send", int(asked.SendBuffer), t.Client.SendBuffer)
-		e.clamped(asked.ID, "receive", int(asked.ReceiveBuffer), t.Server.ReceiveBuffer)
+		e.clamped(asked.ID, "send", int(asked.SendBuffer.Bytes), t.Client.SendBuffer)
+		e.clamped(asked.ID, "receive", int(asked.ReceiveBuffer.Bytes), t.Server.ReceiveBuffer)
 	}
 }
 
@@ -264,8 +264,8 @@ func (e *evaluation) buffersDiffer(m result.Mode, asked study.Workload, t, b res
 		fixed     bool
 		got, base int
 	}{
-		{"send", asked.SendBuffer > 0, t.Client.SendBuffer, b.Client.SendBuffer},
-		{"receive", asked.ReceiveBuffer > 0, t.Server.ReceiveBuffer, b.Server.ReceiveBuffer},
+		{"send", asked.SendBuffer.Bytes > 0, t.Client.SendBuffer, b.Client.SendBuffer},
+		{"receive", asked.ReceiveBuffer.Bytes > 0, t.Server.ReceiveBuffer, b.Server.ReceiveBuffer},
 	} {
 		if end.fixed && end.got > 0 && end.base > 0 && end.got != end.base {
 			e.warn(warning.BuffersDiffer, m.ID+" "+asked.ID, "the %s buffer granted was %d bytes here and %d in %s: part of the difference is the buffer; "+

@@ -138,8 +138,8 @@ func (e *evaluation) busyTurns() {
 		on         bool
 		text       string
 	}{
-		{result.FigureSteal, result.FigureTime, float64(rules.Steal), rules.Steal.On(), "the hypervisor took"},
-		{result.FigureOthers, result.FigureElapsed, float64(rules.Others), rules.Others.On(), "other programs used"},
+		{result.FigureSteal, result.FigureTime, rules.Steal.Of, rules.Steal.On(), "the hypervisor took"},
+		{result.FigureOthers, result.FigureElapsed, rules.Others.Of, rules.Others.On(), "other programs used"},
 	} {
 		var over, all int
 		var worst float64

@@ -14,7 +14,7 @@ import (
 func TestCostPassOfTrials(t *testing.T) {
 	s := study.Study{
 		Modes:     study.ModesOf("host", "m"),
-		CostPass:  study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 1, Times: 2, Warmup: study.Zero, Duration: study.Duration(time.Second)},
+		CostPass:  study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 1, Times: 2, Warmup: study.WaitOf(0), Duration: study.Duration(time.Second)},
 		Workloads: []study.Workload{{ID: "t", Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, Duration: study.Duration(time.Second)}},
 	}
 	killed := result.Run{Status: result.RunInterrupted, Modes: []result.Mode{{ID: "host", Status: result.ModeMeasured}, {ID: "m", Status: result.ModeMeasured}}}

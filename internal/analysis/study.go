@@ -61,10 +61,10 @@ func Ordinary(trials []result.Trial) []result.Trial {
 func noisy(trials []result.Trial, rules study.Invalid) string {
 	n := result.Count(Ordinary(trials))
 	all := n.OK + n.Invalid
-	if !rules.Most.On() || n.Invalid == 0 || float64(n.Invalid) <= float64(rules.Most)*float64(all) {
+	if !rules.Most.On() || n.Invalid == 0 || float64(n.Invalid) <= rules.Most.Of*float64(all) {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d trials were ruled out, more than %s: no difference is to be believed", n.Invalid, all, percent(float64(rules.Most)))
+	return fmt.Sprintf("%d of %d trials were ruled out, more than %s: no difference is to be believed", n.Invalid, all, percent(rules.Most.Of))
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }

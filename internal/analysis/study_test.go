@@ -27,12 +27,12 @@ func TestNoisy(t *testing.T) {
 		most                study.Share
 		want                string
 	}{
-		{0, 0, 0, 0.2, ""},
-		{8, 2, 0, 0.2, ""},
-		{8, 3, 9, 0.2, "3 of 11 trials were ruled out, more than 20 %: no difference is to be believed"},
-		{0, 4, 0, 0.2, "4 of 4 trials were ruled out, more than 20 %: no difference is to be believed"},
-		{0, 4, 0, study.NotApplied, ""},
-		{0, 4, 0, 0, ""},
+		{0, 0, 0, study.ShareOf(0.2), ""},
+		{8, 2, 0, study.ShareOf(0.2), ""},
+		{8, 3, 9, study.ShareOf(0.2), "3 of 11 trials were ruled out, more than 20 %: no difference is to be believed"},
+		{0, 4, 0, study.ShareOf(0.2), "4 of 4 trials were ruled out, more than 20 %: no difference is to be believed"},
+		{0, 4, 0, study.NotApplied(), ""},
+		{0, 4, 0, study.Share{}, ""},
 	} {
 		got := noisy(trials(tt.ok, tt.invalid, tt.failed), study.Invalid{Most: tt.most})
 		if d := cmp.Diff(tt.want, got); d != "" {

@@ -5,6 +5,7 @@ import (
 
 	"tare/internal/result"
 	"tare/internal/study"
+	"tare/internal/study/studyfile"
 	"tare/studies"
 )
 
@@ -14,7 +15,7 @@ func TestBuiltinStudies(t *testing.T) {
 	cat := New(result.Build{}).catalog()
 	for _, name := range studies.Names() {
 		src, _ := studies.Builtin(name)
-		s, err := study.Decode(name+".yaml", src, cat)
+		s, err := studyfile.Decode(name+".yaml", src, cat)
 		if err != nil {
 			t.Error(err)
 			continue

@@ -170,13 +170,13 @@ func listed(all []string) string {
 func renewing(p plan.Plan, s study.Study) string {
 	const what, always = "endpoints: ", "made anew before each block"
 	switch s.Renew {
-	case study.RenewOnce:
+	case study.RenewOnce():
 		return what + "made once"
-	case 1:
+	case study.RenewEvery(1):
 		return what + always
-	case study.RenewAuto:
+	case study.RenewAuto():
 	default:
-		return fmt.Sprintf("%smade anew before every %d blocks", what, s.Renew)
+		return fmt.Sprintf("%smade anew before every %d blocks", what, s.Renew.Every)
 	}
 	var seldom []string
 	for _, m := range p.Modes {
@@ -194,10 +194,10 @@ func renewing(p plan.Plan, s study.Study) string {
 func ruling(i study.Invalid) string {
 	var rules []string
 	if i.Steal.On() {
-		rules = append(rules, fmt.Sprintf("the hypervisor takes more than %s of a CPU", say.Percent(float64(i.Steal))))
+		rules = append(rules, fmt.Sprintf("the hypervisor takes more than %s of a CPU", say.Percent(i.Steal.Of)))
 	}
 	if i.Others.On() {
-		rules = append(rules, fmt.Sprintf("other programs take more than %s", say.Percent(float64(i.Others))))
+		rules = append(rules, fmt.Sprintf("other programs take more than %s", say.Percent(i.Others.Of)))
 	}
 	if i.Unsettled == study.On {
 		rules = append(rules, "it never settles")
@@ -205,7 +205,7 @@ func ruling(i study.Invalid) string {
 	rules = append(rules, "a link goes down", "the clock is set")
 	line := "invalid, and tried again at the end: a trial in which " + strings.Join(rules[:len(rules)-1], ", ") + " or " + rules[len(rules)-1]
 	if i.Most.On() {
-		line += fmt.Sprintf("; with more than %s of them nothing is judged", say.Percent(float64(i.Most)))
+		line += fmt.Sprintf("; with more than %s of them nothing is judged", say.Percent(i.Most.Of))
 	}
 	return line
 }

@@ -21,6 +21,7 @@ import (
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
+	"tare/internal/study/studyfile"
 )
 
 // The files of a report beside run.json.
@@ -138,7 +139,7 @@ func titles(dir string) (title, description string) {
 	if err != nil {
 		return "", ""
 	}
-	return study.Titles(src)
+	return studyfile.Titles(src)
 }
 
 // table prints the final table and where the rest is.

@@ -20,6 +20,7 @@ import (
 	"tare/internal/runner"
 	"tare/internal/store"
 	"tare/internal/study"
+	"tare/internal/study/studyfile"
 	"tare/internal/target"
 )
 
@@ -103,8 +104,8 @@ func (a App) resumed(path string, allowSwarm bool) (App, study.Study, error) {
 	if err != nil {
 		return a, study.Study{}, usage(fmt.Errorf("resume %s: %w", path, err))
 	}
-	a = a.on(study.TargetOf(src), target.Options{AllowSwarm: allowSwarm})
-	s, err := study.Decode(name, src, a.catalog())
+	a = a.on(studyfile.TargetOf(src), target.Options{AllowSwarm: allowSwarm})
+	s, err := studyfile.Decode(name, src, a.catalog())
 	if err == nil {
 		s, err = study.Resolve(s, a.catalog())
 	}
@@ -150,7 +151,7 @@ func openRun(f runFlags, s study.Study) (*store.Dir, []result.Trial, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	text, err := study.Marshal(s)
+	text, err := studyfile.Marshal(s)
 	if err == nil {
 		err = dir.WriteStudy(text)
 	}

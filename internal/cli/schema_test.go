@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/result"
-	"tare/internal/study"
+	"tare/internal/study/studyfile"
 )
 
 var update = flag.Bool("update", false, "write docs/study.schema.json again")
@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write docs/study.schema.json again")
 // The committed schema is the one that the program's own registries give.
 func TestSchema(t *testing.T) {
 	const path = "../../docs/study.schema.json"
-	want, err := study.Schema(New(result.Build{}).catalog())
+	want, err := studyfile.Schema(New(result.Build{}).catalog())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/study"
+	"tare/internal/study/studyfile"
 	"tare/internal/target"
 	"tare/studies"
 )
@@ -77,7 +78,7 @@ func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.St
 	}
 	named := flagged
 	if !c.Flags().Changed("engine") {
-		named = study.TargetOf(src)
+		named = studyfile.TargetOf(src)
 	}
 	a = a.on(named, target.Options{AllowSwarm: f.yes})
 	s, err := f.resolve(c, name, src, flagged, a.catalog())
@@ -88,7 +89,7 @@ func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.St
 }
 
 func (f *studyFlags) resolve(c *cobra.Command, name string, src []byte, flagged study.Target, cat study.Catalog) (study.Study, error) {
-	s, err := study.Decode(name, src, cat)
+	s, err := studyfile.Decode(name, src, cat)
 	if err != nil {
 		return s, err
 	}

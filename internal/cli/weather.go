@@ -48,9 +48,9 @@ func weather(ctx context.Context, limits study.Invalid) ([]result.Fact, []result
 			value += ", " + words
 		}
 		facts = append(facts, result.Fact{Name: string(what.name), Value: value})
-		if what.most.On() && used/long > float64(what.most) {
+		if what.most.On() && used/long > what.most.Of {
 			warnings = append(warnings, result.Warning{Code: string(what.name), Scope: "run", Text: fmt.Sprintf(
-				"%s %s: a trial that ran alone would be ruled out (from %.0f %% on); modes that take turns share it", what.text, value, 100*float64(what.most))})
+				"%s %s: a trial that ran alone would be ruled out (from %.0f %% on); modes that take turns share it", what.text, value, 100*what.most.Of)})
 		}
 	}
 	return facts, warnings

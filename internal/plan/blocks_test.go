@@ -22,11 +22,11 @@ func drawStudy(t *rapid.T) study.Study {
 		s.Workloads[i].Times = rapid.IntRange(0, 6).Draw(t, "times")
 		s.Workloads[i].Slice = rapid.SampledFrom([]study.Duration{study.AtOnce, study.Duration(25 * time.Millisecond)}).Draw(t, "slice")
 	}
-	s.Pilot = rapid.SampledFrom([]study.Duration{study.Zero, study.Duration(15 * time.Second)}).Draw(t, "pilot")
+	s.Pilot = rapid.SampledFrom([]study.Wait{study.WaitOf(0), study.WaitOf(15 * time.Second)}).Draw(t, "pilot")
 	if rapid.Bool().Draw(t, "stops") {
 		s.Stop = &study.Stop{MinBlocks: rapid.IntRange(2, s.Blocks).Draw(t, "least"), Width: 0.025, ExtraBlocks: 2}
 	}
-	s.Renew = rapid.SampledFrom([]study.Renew{study.RenewOnce, study.RenewAuto, 1, 2}).Draw(t, "renew")
+	s.Renew = rapid.SampledFrom([]study.Renew{study.RenewOnce(), study.RenewAuto(), study.RenewEvery(1), study.RenewEvery(2)}).Draw(t, "renew")
 	return s
 }
 
@@ -89,7 +89,7 @@ func TestPilots(t *testing.T) {
 		if slices.ContainsFunc(p.Trials[pilots:], Trial.Pilot) {
 			t.Fatal("a pilot behind the first block")
 		}
-		if s.Pilot == study.Zero {
+		if s.Pilot == study.WaitOf(0) {
 			if pilots > 0 {
 				t.Fatalf("%d pilots that nobody asked for", pilots)
 			}
@@ -98,7 +98,7 @@ func TestPilots(t *testing.T) {
 		var modes []string
 		for _, tr := range p.Trials[:pilots] {
 			modes = append(modes, tr.Mode)
-			if w := tr.Workload; w.ID != bulk.ID || w.Warmup != study.Zero || w.Duration != s.Pilot || tr.Sliced() != (Trial{Workload: bulk}).Sliced() {
+			if w := tr.Workload; w.ID != bulk.ID || w.Warmup != study.WaitOf(0) || w.Duration != s.Pilot.For || tr.Sliced() != (Trial{Workload: bulk}).Sliced() {
 				t.Fatalf("pilot %+v", w)
 			}
 		}
@@ -112,7 +112,7 @@ func TestPilots(t *testing.T) {
 // Where there is no bulk workload the first is piloted; a tool's traffic never is.
 func TestPilotOf(t *testing.T) {
 	s := sample()
-	s.Pilot = study.Duration(15 * time.Second)
+	s.Pilot = study.WaitOf(15 * time.Second)
 	s.Workloads = s.Workloads[1:]
 	if w, ok := Pilot(s); !ok || w.ID != "tcp_rr" {
 		t.Errorf("pilot of %q, %t", w.ID, ok)
@@ -155,7 +155,7 @@ func TestTime(t *testing.T) {
 		renew study.Renew
 		want  time.Duration // spent on renewal in 4 blocks
 	}{
-		{study.RenewOnce, 0}, {1, 3 * (quick + slow)}, {2, quick + slow}, {study.RenewAuto, 3*quick + slow},
+		{study.RenewOnce(), 0}, {study.RenewEvery(1), 3 * (quick + slow)}, {study.RenewEvery(2), quick + slow}, {study.RenewAuto(), 3*quick + slow},
 	} {
 		s.Renew, s.Blocks = tt.renew, 4
 		p := Make(s).Taking(takes)
@@ -163,7 +163,7 @@ func TestTime(t *testing.T) {
 			t.Errorf("renew %s: %s, want %s", tt.renew, got, want)
 		}
 	}
-	s.Renew, s.Pilot = study.RenewOnce, study.Duration(15*time.Second)
+	s.Renew, s.Pilot = study.RenewOnce(), study.WaitOf(15*time.Second)
 	p := Make(s).Taking(takes)
 	if got, want := p.Time(4), 12*trial+quick+slow+3*(300*time.Millisecond+TrialOverhead+15*time.Second); got != want {
 		t.Errorf("with pilots %s, want %s", got, want)

@@ -18,7 +18,7 @@ func passing(rate study.PassRate, workloads ...study.Workload) study.Study {
 	if len(workloads) > 0 {
 		s.Workloads = workloads
 	}
-	s.CostPass = study.CostPass{Rate: rate, FromBlock: 2, Every: 1, Times: 2, Warmup: study.Duration(time.Second / 2), Duration: study.Duration(3 * time.Second)}
+	s.CostPass = study.CostPass{Rate: rate, FromBlock: 2, Every: 1, Times: 2, Warmup: study.WaitOf(time.Second / 2), Duration: study.Duration(3 * time.Second)}
 	return s
 }
 
@@ -51,7 +51,7 @@ func TestCostPass(t *testing.T) {
 			t.Errorf("%s: no pass", name)
 			continue
 		}
-		c.want.ID, c.want.Tool, c.want.Slice, c.want.Warmup, c.want.Duration = study.CostPassID, study.BuiltIn, study.AtOnce, second/2, 3*second
+		c.want.ID, c.want.Tool, c.want.Slice, c.want.Warmup, c.want.Duration = study.CostPassID, study.BuiltIn, study.AtOnce, study.WaitOf(time.Second/2), 3*second
 		if diff := cmp.Diff(c.want, p.Workload); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -83,7 +83,7 @@ func TestPassInPlan(t *testing.T) {
 		s := drawStudy(t)
 		without := Make(s).Trials
 		s.CostPass = study.CostPass{Rate: study.PassAuto, FromBlock: rapid.IntRange(2, 6).Draw(t, "from"), Every: rapid.IntRange(1, 3).Draw(t, "every"),
-			Times: rapid.IntRange(0, 4).Draw(t, "times"), Warmup: study.Zero, Duration: study.Duration(time.Second)}
+			Times: rapid.IntRange(0, 4).Draw(t, "times"), Warmup: study.WaitOf(0), Duration: study.Duration(time.Second)}
 		p := Make(s)
 		if diff := cmp.Diff(without, slices.DeleteFunc(slices.Clone(p.Trials), Trial.Costing)); diff != "" {
 			t.Fatalf("the others (-without +beside a pass):\n%s", diff)

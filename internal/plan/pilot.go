@@ -20,7 +20,7 @@ func Pilot(s study.Study) (study.Workload, bool) {
 		return study.Workload{}, false
 	}
 	w := fit[max(0, slices.IndexFunc(fit, bulk))]
-	w.Warmup, w.Duration = study.Zero, s.Pilot
+	w.Warmup, w.Duration = study.WaitOf(0), s.Pilot.For
 	w.DurationMin, w.DurationMax, w.Every, w.Times = 0, 0, 0, 0
 	return w, true
 }

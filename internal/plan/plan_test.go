@@ -14,10 +14,10 @@ import (
 
 func sample() study.Study {
 	return study.Study{
-		Seed: 7, Blocks: 4, Modes: study.ModesOf("host", "x", "y"), Settle: study.Duration(300 * time.Millisecond),
+		Seed: 7, Blocks: 4, Modes: study.ModesOf("host", "x", "y"), Settle: study.WaitOf(300 * time.Millisecond),
 		Workloads: []study.Workload{
-			{ID: "tcp_stream", Kind: "tcp_stream", Warmup: study.Duration(500 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond)},
-			{ID: "tcp_rr", Kind: "tcp_rr", Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond)},
+			{ID: "tcp_stream", Kind: "tcp_stream", Warmup: study.WaitOf(500 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond)},
+			{ID: "tcp_rr", Kind: "tcp_rr", Warmup: study.WaitOf(200 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond)},
 		},
 	}
 }

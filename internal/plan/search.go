@@ -16,7 +16,7 @@ func (t Trial) Searching() bool { return len(t.Workload.LossGoals) > 0 }
 func Search(w study.Workload) ratesearch.Config {
 	c := ratesearch.Config{Min: datagrams(w, w.MinRate), Max: datagrams(w, w.MaxRate), MaxTime: w.MaxSearch.Std().Seconds()}
 	goal := ratesearch.Goal{
-		ExceedRatio: w.ExceedRatio.Float(), FinalDuration: w.Step.Std().Seconds(), DurationSum: w.StepSum.Std().Seconds(), Width: w.Precision,
+		ExceedRatio: w.ExceedRatio.Of, FinalDuration: w.Step.Std().Seconds(), DurationSum: w.StepSum.Std().Seconds(), Width: w.Precision,
 	}
 	for _, loss := range w.LossGoals {
 		g := goal

@@ -173,7 +173,7 @@ func TestPrices(t *testing.T) {
 func TestPriceOfASearch(t *testing.T) {
 	l := costing(t, "udp_search", traffic.Report{}, traffic.Report{})
 	state, err := ratesearch.New(plan.Search(study.Workload{
-		Kind: "udp_search", LossGoals: study.LossGoals{0}, Goal: study.Median, ExceedRatio: 0.5, Step: study.Duration(time.Second), StepSum: study.Duration(3 * time.Second),
+		Kind: "udp_search", LossGoals: study.LossGoals{0}, Goal: study.Median, ExceedRatio: study.PortionOf(0.5), Step: study.Duration(time.Second), StepSum: study.Duration(3 * time.Second),
 		Precision: 0.05, MinRate: 1e6, MaxRate: 100e6, MaxSearch: study.Duration(time.Hour), PayloadSize: 1400,
 	}))
 	if err != nil {

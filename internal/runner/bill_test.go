@@ -19,11 +19,11 @@ import (
 // cannot be told, it says so instead.
 func TestAloneBill(t *testing.T) {
 	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
-		s.Blocks, s.Settle = 1, study.Duration(300*time.Millisecond)
+		s.Blocks, s.Settle = 1, study.WaitOf(300*time.Millisecond)
 		stream := s.Workloads[0]
 		s.Workloads[0].RequestSize, s.Workloads[0].ResponseSize = 256, 256 // enough for a proof on any machine
 		stream.ID, stream.Kind, stream.Streams, stream.WriteSize = "stream", "tcp_stream", 1, 128<<10
-		stream.SendBuffer, stream.ReceiveBuffer, stream.Slice = 1<<20, 1<<20, study.Duration(50*time.Millisecond)
+		stream.SendBuffer, stream.ReceiveBuffer, stream.Slice = study.Buffer(1<<20), study.Buffer(1<<20), study.Duration(50*time.Millisecond)
 		s.Workloads = append(s.Workloads, stream)
 	}, nil)
 	if err != nil {

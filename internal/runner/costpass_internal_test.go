@@ -17,7 +17,7 @@ import (
 func halfway(before int, rate study.PassRate, speed func(mode string, block int) (bitPerSecond float64, status result.TrialStatus)) *run {
 	s := study.Study{
 		Seed: 3, Blocks: 4, Modes: study.ModesOf("host", "m"),
-		CostPass:  study.CostPass{Rate: rate, FromBlock: 2, Every: 1, Times: 2, Warmup: study.Zero, Duration: study.Duration(time.Second)},
+		CostPass:  study.CostPass{Rate: rate, FromBlock: 2, Every: 1, Times: 2, Warmup: study.WaitOf(0), Duration: study.Duration(time.Second)},
 		Workloads: []study.Workload{{ID: "t", Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, Duration: study.Duration(time.Second)}},
 	}
 	r := &run{chosen: map[string]bool{}, began: time.Now()}

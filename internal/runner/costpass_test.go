@@ -18,7 +18,7 @@ func TestAloneCostPass(t *testing.T) {
 		streaming(s)
 		s.Blocks, s.MaxTime = 3, study.Duration(time.Hour) // no busy machine ends it earlier
 		s.Stop = &study.Stop{MinBlocks: 2, Width: 1e100, ExtraBlocks: 1}
-		s.CostPass = study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 1, Times: 1, Warmup: study.Duration(100 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond)}
+		s.CostPass = study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 1, Times: 1, Warmup: study.WaitOf(100 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond)}
 	}, nil)
 	if err != nil {
 		t.Fatal(err)

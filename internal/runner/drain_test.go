@@ -17,14 +17,14 @@ func TestDrainTime(t *testing.T) {
 		w    study.Workload
 		want time.Duration
 	}{
-		"no limit":      {0, study.Workload{Streams: 50, SendBuffer: 1 << 20}, 0},
-		"one stream":    {200_000_000, study.Workload{Streams: 1, SendBuffer: 1 << 20}, 335 * time.Millisecond},
-		"fifty":         {200_000_000, study.Workload{Streams: 50, SendBuffer: 1 << 20}, 4194 * time.Millisecond},
-		"fifty, tuned":  {200_000_000, study.Workload{Streams: 50, SendBuffer: study.Auto}, 16777 * time.Millisecond},
-		"in two pairs":  {200_000_000, study.Workload{Streams: 50, SendBuffer: 1 << 20, Pairs: 2}, 8388 * time.Millisecond},
-		"not for ever":  {1_000_000, study.Workload{Streams: 50, SendBuffer: 1 << 20}, drainMost},
-		"of datagrams":  {200_000_000, study.Workload{Flows: 1, SendBuffer: 1 << 20}, 335 * time.Millisecond},
-		"small buffers": {200_000_000, study.Workload{Streams: 1, SendBuffer: 4096}, 335 * time.Millisecond},
+		"no limit":      {0, study.Workload{Streams: 50, SendBuffer: study.Buffer(1 << 20)}, 0},
+		"one stream":    {200_000_000, study.Workload{Streams: 1, SendBuffer: study.Buffer(1 << 20)}, 335 * time.Millisecond},
+		"fifty":         {200_000_000, study.Workload{Streams: 50, SendBuffer: study.Buffer(1 << 20)}, 4194 * time.Millisecond},
+		"fifty, tuned":  {200_000_000, study.Workload{Streams: 50, SendBuffer: study.AutoBuffer()}, 16777 * time.Millisecond},
+		"in two pairs":  {200_000_000, study.Workload{Streams: 50, SendBuffer: study.Buffer(1 << 20), Pairs: 2}, 8388 * time.Millisecond},
+		"not for ever":  {1_000_000, study.Workload{Streams: 50, SendBuffer: study.Buffer(1 << 20)}, drainMost},
+		"of datagrams":  {200_000_000, study.Workload{Flows: 1, SendBuffer: study.Buffer(1 << 20)}, 335 * time.Millisecond},
+		"small buffers": {200_000_000, study.Workload{Streams: 1, SendBuffer: study.Buffer(4096)}, 335 * time.Millisecond},
 	} {
 		s := &stage{path: &driver.Path{Underlay: &driver.Underlay{Rate: uint64(c.rate)}}}
 		s.mode.ID = "host"

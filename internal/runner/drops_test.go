@@ -36,8 +36,8 @@ func TestAloneDropReasons(t *testing.T) {
 		s.Workloads[0].MaxSearch = study.Duration(time.Second)
 		s.Workloads = append(s.Workloads, study.Workload{
 			ID: "turns", Kind: "udp_stream", Flows: 2, PayloadSize: 1000, Rate: 200e6, Burst: 64, Offload: study.Off, Fragment: study.Off, Family: study.IPv4,
-			Direction: study.Forward, Slice: study.Duration(100 * time.Millisecond), SendBuffer: 4 << 20, ReceiveBuffer: 4 << 20, Placement: study.Free,
-			Warmup: study.Duration(20 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond),
+			Direction: study.Forward, Slice: study.Duration(100 * time.Millisecond), SendBuffer: study.Buffer(4 << 20), ReceiveBuffer: study.Buffer(4 << 20), Placement: study.Free,
+			Warmup: study.WaitOf(20 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond),
 		})
 	}, nil)
 	if err != nil || run.Trials.OK != 4 {

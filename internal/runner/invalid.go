@@ -61,8 +61,8 @@ func overLimits(l *lane, rules study.Invalid) (why []string) {
 		{figureOthers, rules.Others, "other programs used"},
 	} {
 		used, known := l.window.Figures[limit.figure]
-		if share := used / long; known && limit.most.On() && share > float64(limit.most) {
-			text := fmt.Sprintf("%s %s of a CPU, more than %s", limit.text, percent(share), percent(float64(limit.most)))
+		if share := used / long; known && limit.most.On() && share > limit.most.Of {
+			text := fmt.Sprintf("%s %s of a CPU, more than %s", limit.text, percent(share), percent(limit.most.Of))
 			if words := l.window.Words[limit.figure]; words != "" {
 				text += " (" + words + ")"
 			}

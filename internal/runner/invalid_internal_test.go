@@ -17,7 +17,7 @@ import (
 
 // rules are those of method 1.10.
 func rules() study.Invalid {
-	return study.Invalid{Steal: 0.02, Others: 0.05, Unsettled: study.On, Most: 0.2}
+	return study.Invalid{Steal: study.ShareOf(0.02), Others: study.ShareOf(0.05), Unsettled: study.On, Most: study.ShareOf(0.2)}
 }
 
 // around makes a lane of block 1 whose window of 10 s had these figures.
@@ -33,7 +33,7 @@ func runWith(r study.Invalid) *run {
 }
 
 func TestRules(t *testing.T) {
-	off := study.Invalid{Steal: study.NotApplied, Others: study.NotApplied, Unsettled: study.Off, Most: 0.2}
+	off := study.Invalid{Steal: study.NotApplied(), Others: study.NotApplied(), Unsettled: study.Off, Most: study.ShareOf(0.2)}
 	for _, tt := range []struct {
 		name  string
 		rules study.Invalid

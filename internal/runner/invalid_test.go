@@ -67,7 +67,7 @@ func outcomes(trials []result.Trial) (out []string) {
 func TestAloneHogMakesInvalid(t *testing.T) {
 	hog(t)
 	modes := []string{"host", "netns/macvlan"}
-	run, trials, err := weigh(t, netns.Driver{}, modes, limited(0.001, study.NotApplied), nil)
+	run, trials, err := weigh(t, netns.Driver{}, modes, limited(study.ShareOf(0.001), study.NotApplied()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestAloneHogMakesInvalid(t *testing.T) {
 	}
 
 	// With a limit that no program reaches, the same trials count.
-	run, trials, err = weigh(t, netns.Driver{}, modes, limited(1000, 0.2), nil)
+	run, trials, err = weigh(t, netns.Driver{}, modes, limited(study.ShareOf(1000), study.ShareOf(0.2)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestAloneHogMakesInvalid(t *testing.T) {
 func TestAloneNoisyRun(t *testing.T) {
 	hog(t)
 	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
-		limited(0.001, 0.2)(s)
+		limited(study.ShareOf(0.001), study.ShareOf(0.2))(s)
 		s.Workloads = append(s.Workloads, s.Workloads[0])
 		s.Workloads[1].ID = "turns"
 		s.Workloads[1].Slice = study.Duration(25 * time.Millisecond)
@@ -169,7 +169,7 @@ func TestFlapIsMadeUpFor(t *testing.T) {
 			}}
 			var total, last int
 			run, trials, err := weigh(t, d, []string{"host", "netns/macvlan"}, func(s *study.Study) {
-				s.Invalid = study.Invalid{Most: 0.2}
+				s.Invalid = study.Invalid{Most: study.ShareOf(0.2)}
 				if change != nil {
 					change(s)
 				}
@@ -212,7 +212,7 @@ func TestFlapIsMadeUpFor(t *testing.T) {
 			for keep, more := range map[int]int{6: 0, 4: 2} {
 				d := stub{provision: func(_ string, p *driver.Path) (*driver.Path, error) { return p, nil }}
 				resumed, after, err := weighAfter(t, trials[:keep], d, []string{"host", "netns/macvlan"}, func(s *study.Study) {
-					s.Invalid = study.Invalid{Most: 0.2}
+					s.Invalid = study.Invalid{Most: study.ShareOf(0.2)}
 					if change != nil {
 						change(s)
 					}

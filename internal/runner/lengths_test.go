@@ -22,7 +22,7 @@ func (nobody) Handle(live.Event) {}
 // (of half a second) and whose trials by between beyond that, as parts of the level.
 func made(blocks int, within, between float64) *run {
 	rng := rand.New(rand.NewPCG(5, 7))
-	w := study.Workload{ID: "w", Kind: "tcp_stream", Slice: study.AtOnce, Warmup: study.Duration(time.Second), Duration: study.Duration(4 * time.Second),
+	w := study.Workload{ID: "w", Kind: "tcp_stream", Slice: study.AtOnce, Warmup: study.WaitOf(time.Second), Duration: study.Duration(4 * time.Second),
 		DurationMin: study.Duration(2 * time.Second), DurationMax: study.Duration(15 * time.Second)}
 	r := &run{chosen: map[string]bool{}, began: time.Now(), announced: time.Hour}
 	r.cfg.Listener = nobody{}

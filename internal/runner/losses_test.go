@@ -61,7 +61,7 @@ func run(ns *linuxnet.NS, in string, command ...string) error {
 func datagrams(change func(*study.Workload)) study.Workload {
 	w := study.Workload{
 		ID: "udp_stream", Kind: "udp_stream", Flows: 1, PayloadSize: 1000, Rate: study.Unlimited, Burst: 64, Offload: study.Off, Fragment: study.Off,
-		Direction: study.Forward, Family: study.IPv4, SendBuffer: 200_000, ReceiveBuffer: 4 << 20, Placement: study.Free,
+		Direction: study.Forward, Family: study.IPv4, SendBuffer: study.Buffer(200_000), ReceiveBuffer: study.Buffer(4 << 20), Placement: study.Free,
 		Duration: study.Duration(300 * time.Millisecond),
 	}
 	change(&w)
@@ -129,7 +129,7 @@ func needNFT(t *testing.T) {
 // it died.
 func TestAloneLossesAreBooked(t *testing.T) {
 	t.Run("tiny receive buffer", func(t *testing.T) {
-		out, tr := lose(t, "host", datagrams(func(w *study.Workload) { w.ReceiveBuffer = 4096 }), nil, nil, nil)
+		out, tr := lose(t, "host", datagrams(func(w *study.Workload) { w.ReceiveBuffer = study.Buffer(4096) }), nil, nil, nil)
 		diedAt(t, *tr.Losses, result.PlaceReceive)
 		if tr.Losses.Unexplained*20 > tr.Losses.Lost {
 			t.Errorf("unexplained: %+v", tr.Losses)

@@ -81,5 +81,5 @@ func (r *run) makeUp(ctx context.Context) error {
 // more counted.
 func (r *run) hopeless(n result.Tally, more int) bool {
 	most := r.cfg.Study.Invalid.Most
-	return most.On() && float64(n.Invalid) > float64(most)*float64(n.OK+n.Invalid+more)
+	return most.On() && float64(n.Invalid) > most.Of*float64(n.OK+n.Invalid+more)
 }

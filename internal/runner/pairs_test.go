@@ -103,7 +103,7 @@ func TestDatagrams(t *testing.T) {
 	_, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/bridge"}, func(s *study.Study) {
 		w := study.Workload{
 			Kind: "udp_stream", Flows: 2, PayloadSize: 1000, Rate: 20e6, Burst: 64, Offload: study.Off, Fragment: study.Off, Family: study.IPv4,
-			SendBuffer: study.Auto, ReceiveBuffer: 1 << 20, Placement: study.Free, Warmup: study.Duration(50 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond),
+			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.Buffer(1 << 20), Placement: study.Free, Warmup: study.WaitOf(50 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond),
 		}
 		turns, back, pairs := w, w, w
 		turns.ID, turns.Direction, turns.Slice = "turns", study.Forward, study.Duration(100*time.Millisecond)

@@ -66,6 +66,14 @@ func (r *run) pairs(s *stage, t plan.Trial, limit time.Duration) ([]*pair, error
 // pairsOf is how many pairs of endpoints a workload drives at once.
 func pairsOf(w study.Workload) int { return max(1, w.Pairs) }
 
+// socketBuffer is a buffer in the generator's words: -1 leaves it to the kernel.
+func socketBuffer(b study.BufferSize) int {
+	if b.Auto {
+		return -1
+	}
+	return int(b.Bytes)
+}
+
 // params is what a study says of a workload, in the generator's words.
 func params(t plan.Trial) traffic.Params {
 	w := t.Workload
@@ -76,7 +84,7 @@ func params(t plan.Trial) traffic.Params {
 		Rate: uint64(w.Rate), PacketRate: uint64(w.PacketRate), TransactionRate: uint64(w.TransactionRate), Burst: w.Burst,
 		Offload: w.Offload == study.On, Fragment: w.Fragment == study.On, Reset: w.Close == study.RST,
 		NoDelay: w.NoDelay != nil && *w.NoDelay, Congestion: w.Congestion,
-		SendBuffer: int(w.SendBuffer), ReceiveBuffer: int(w.ReceiveBuffer), Warmup: w.Warmup.Std(), Duration: w.Duration.Std(),
+		SendBuffer: socketBuffer(w.SendBuffer), ReceiveBuffer: socketBuffer(w.ReceiveBuffer), Warmup: w.Warmup.Std(), Duration: w.Duration.Std(),
 	}
 	if w.Rate == study.Unlimited || p.PacketRate > 0 {
 		p.Rate = 0

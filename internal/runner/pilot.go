@@ -137,10 +137,7 @@ func (r *run) relength(workload string, warmup, window time.Duration, why string
 
 // timed is a workload with another warm-up and, unless it is 0, timed window.
 func timed(w study.Workload, warmup, window time.Duration) study.Workload {
-	w.Warmup = study.Duration(warmup)
-	if warmup == 0 {
-		w.Warmup = study.Zero
-	}
+	w.Warmup = study.WaitOf(warmup)
 	if window > 0 {
 		w.Duration = study.Duration(window)
 	}

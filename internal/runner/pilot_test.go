@@ -17,8 +17,8 @@ func streaming(s *study.Study) {
 	s.Lab.Rate = 50e6
 	s.Workloads = []study.Workload{{
 		ID: "tcp_stream", Kind: "tcp_stream", Streams: 1, WriteSize: 16 << 10, Direction: study.Forward, Family: study.IPv4, Congestion: "cubic",
-		SendBuffer: study.Auto, ReceiveBuffer: study.Auto, Placement: study.Free, Slice: study.AtOnce,
-		Warmup: study.Duration(100 * time.Millisecond), Duration: study.Duration(200 * time.Millisecond),
+		SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.Free, Slice: study.AtOnce,
+		Warmup: study.WaitOf(100 * time.Millisecond), Duration: study.Duration(200 * time.Millisecond),
 	}}
 }
 
@@ -27,7 +27,7 @@ func streaming(s *study.Study) {
 func TestPilot(t *testing.T) {
 	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
 		streaming(s)
-		s.Pilot, s.Blocks = study.Duration(2*time.Second), 1
+		s.Pilot, s.Blocks = study.WaitOf(2*time.Second), 1
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestPilot(t *testing.T) {
 	t.Run("resumed", func(t *testing.T) {
 		again, more, err := weighAfter(t, slices.DeleteFunc(trials, func(tr result.Trial) bool { return !tr.Pilot }), netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
 			streaming(s)
-			s.Pilot, s.Blocks = study.Duration(2*time.Second), 1
+			s.Pilot, s.Blocks = study.WaitOf(2*time.Second), 1
 		}, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -83,8 +83,8 @@ func TestPilot(t *testing.T) {
 func TestPilotLeavesLongerWarmup(t *testing.T) {
 	run, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
 		streaming(s)
-		s.Workloads[0].Warmup = study.Duration(1200 * time.Millisecond)
-		s.Pilot, s.Blocks = study.Duration(2*time.Second), 1
+		s.Workloads[0].Warmup = study.WaitOf(1200 * time.Millisecond)
+		s.Pilot, s.Blocks = study.WaitOf(2*time.Second), 1
 	}, nil)
 	if err != nil {
 		t.Fatal(err)

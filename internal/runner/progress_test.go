@@ -46,12 +46,12 @@ func TestProgress(t *testing.T) {
 	labs := &labdriver.Labs{Claim: claim, Of: func(string) study.Lab { return study.Lab{MTU: lab.DefaultMTU, Offload: study.On} }}
 	run, err := runner.Run(ctx, runner.Config{
 		Study: study.Study{
-			Profile: study.Quick, Seed: 11, Modes: study.ModesOf(modes...), Blocks: 2, Margin: 0.1, Settle: study.Duration(10 * time.Millisecond),
+			Profile: study.Quick, Seed: 11, Modes: study.ModesOf(modes...), Blocks: 2, Margin: 0.1, Settle: study.WaitOf(10 * time.Millisecond),
 			Lab: study.Lab{MTU: lab.DefaultMTU, Offload: study.On},
 			// It would take half an hour.
 			Workloads: []study.Workload{{
-				ID: "rr", Kind: "tcp_rr", Flows: 1, RequestSize: 1, ResponseSize: 1, Family: study.IPv4, Congestion: "reno", SendBuffer: study.Auto, ReceiveBuffer: study.Auto,
-				Placement: study.Free, Warmup: study.Duration(20 * time.Millisecond), Duration: study.Duration(10 * time.Minute), Slice: study.Duration(20 * time.Millisecond),
+				ID: "rr", Kind: "tcp_rr", Flows: 1, RequestSize: 1, ResponseSize: 1, Family: study.IPv4, Congestion: "reno", SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
+				Placement: study.Free, Warmup: study.WaitOf(20 * time.Millisecond), Duration: study.Duration(10 * time.Minute), Slice: study.Duration(20 * time.Millisecond),
 			}},
 		},
 		RunID: claim.ID, Drivers: driver.Registry{labdriver.On(labs, netns.Driver{})}, Dir: dir, Build: result.Build{Version: "test"},

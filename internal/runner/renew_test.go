@@ -67,7 +67,7 @@ func (c *counted) gone(t *testing.T) {
 	}
 }
 
-func renewing(s *study.Study) { s.Blocks, s.Renew = 3, 1 }
+func renewing(s *study.Study) { s.Blocks, s.Renew = 3, study.RenewEvery(1) }
 
 func TestRenews(t *testing.T) {
 	d := counting(nil)
@@ -91,7 +91,7 @@ func TestRenews(t *testing.T) {
 
 func TestRenewsOnce(t *testing.T) {
 	d := counting(nil)
-	if _, _, err := weigh(t, d, []string{"host"}, func(s *study.Study) { s.Renew = study.RenewOnce }, nil); err != nil {
+	if _, _, err := weigh(t, d, []string{"host"}, func(s *study.Study) { s.Renew = study.RenewOnce() }, nil); err != nil {
 		t.Fatal(err)
 	}
 	if d.made["host"] != 1 {

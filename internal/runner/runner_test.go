@@ -71,13 +71,13 @@ func weighUntil(ctx context.Context, t *testing.T, done []result.Trial, d labdri
 	// What runs already is the test program's own, such as its watch on a parent.
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	s := study.Study{
-		Profile: study.Quick, Seed: 11, Modes: study.ModesOf(modes...), Blocks: 2, Margin: 0.1, Settle: study.Duration(10 * time.Millisecond),
+		Profile: study.Quick, Seed: 11, Modes: study.ModesOf(modes...), Blocks: 2, Margin: 0.1, Settle: study.WaitOf(10 * time.Millisecond),
 		Lab: study.Lab{MTU: lab.DefaultMTU, Offload: study.On},
 		Workloads: []study.Workload{{
 			// A message is half of what a proof asks for: a machine that others hold up
 			// carries few.
-			ID: "tcp_rr", Kind: "tcp_rr", Flows: 1, RequestSize: 16 << 10, ResponseSize: 16 << 10, Family: study.IPv4, Congestion: "reno", SendBuffer: study.Auto, ReceiveBuffer: study.Auto,
-			Placement: study.Free, Warmup: study.Duration(20 * time.Millisecond), Duration: study.Duration(200 * time.Millisecond),
+			ID: "tcp_rr", Kind: "tcp_rr", Flows: 1, RequestSize: 16 << 10, ResponseSize: 16 << 10, Family: study.IPv4, Congestion: "reno", SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
+			Placement: study.Free, Warmup: study.WaitOf(20 * time.Millisecond), Duration: study.Duration(200 * time.Millisecond),
 		}},
 	}
 	if change != nil {
@@ -505,11 +505,11 @@ func TestParametersReachTheTraffic(t *testing.T) {
 			}
 			if len(load.LossGoals) > 0 {
 				load.Step, load.StepSum, load.Precision = study.Duration(100*time.Millisecond), study.Duration(300*time.Millisecond), 0.2
-				load.MaxRate, load.Pause, load.MaxSearch = 20e6, study.Zero, study.Duration(2*time.Second)
+				load.MaxRate, load.Pause, load.MaxSearch = 20e6, study.WaitOf(0), study.Duration(2*time.Second)
 			}
 			load.ID, load.Kind = "w", spec.Kind
-			load.Family, load.Congestion, load.SendBuffer, load.ReceiveBuffer = study.IPv6, "reno", 64<<10, 96<<10
-			load.Placement, load.Warmup, load.Duration = study.OneCore, study.Duration(20*time.Millisecond), study.Duration(100*time.Millisecond)
+			load.Family, load.Congestion, load.SendBuffer, load.ReceiveBuffer = study.IPv6, "reno", study.Buffer(64<<10), study.Buffer(96<<10)
+			load.Placement, load.Warmup, load.Duration = study.OneCore, study.WaitOf(20*time.Millisecond), study.Duration(100*time.Millisecond)
 			if slices.Contains(spec.Params, "streams") {
 				load.Streams, load.Direction = 3, study.Reverse
 			}
@@ -541,7 +541,7 @@ func TestWorkloadDropped(t *testing.T) {
 	run, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
 		s.Workloads = append(s.Workloads, study.Workload{
 			ID: "other", Kind: "tcp_stream", Tool: "ntttcp", Streams: 1, WriteSize: 1400, Family: study.IPv4, Direction: study.Forward, Congestion: "reno",
-			SendBuffer: study.Auto, ReceiveBuffer: study.Auto, Placement: study.Free, Slice: study.AtOnce, Duration: study.Duration(100 * time.Millisecond),
+			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.Free, Slice: study.AtOnce, Duration: study.Duration(100 * time.Millisecond),
 		})
 	}, nil)
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 func searching(s *study.Study, rate study.Rate) {
 	s.Lab.Rate = rate
 	s.Workloads = []study.Workload{{
-		ID: "most", Kind: "udp_search", LossGoals: study.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: 0.5,
+		ID: "most", Kind: "udp_search", LossGoals: study.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: study.PortionOf(0.5),
 		Step: study.Duration(200 * time.Millisecond), StepSum: study.Duration(600 * time.Millisecond), Precision: 0.05,
-		Pause: study.Duration(20 * time.Millisecond), MinRate: 1e6, MaxRate: 200e6, MaxSearch: study.Duration(4 * time.Second),
+		Pause: study.WaitOf(20 * time.Millisecond), MinRate: 1e6, MaxRate: 200e6, MaxSearch: study.Duration(4 * time.Second),
 		Flows: 1, PayloadSize: 1400, Burst: 64, Offload: study.Off, Fragment: study.Off, Direction: study.Forward, Family: study.IPv4,
-		SendBuffer: 4 << 20, ReceiveBuffer: 4 << 20, Placement: study.Free, Warmup: study.Duration(20 * time.Millisecond),
+		SendBuffer: study.Buffer(4 << 20), ReceiveBuffer: study.Buffer(4 << 20), Placement: study.Free, Warmup: study.WaitOf(20 * time.Millisecond),
 	}}
 }
 

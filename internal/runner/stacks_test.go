@@ -73,8 +73,8 @@ func TestAloneBreakdown(t *testing.T) {
 	run, trials, err := weigh(t, both{}, modes, func(s *study.Study) {
 		s.Blocks, s.Evidence.Stacks = 1, study.On
 		s.Workloads[0] = study.Workload{
-			ID: "stream", Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, Family: study.IPv4, Congestion: "reno", SendBuffer: study.Auto, ReceiveBuffer: study.Auto,
-			Placement: study.Free, Warmup: study.Duration(100 * time.Millisecond), Duration: study.Duration(time.Second), Slice: study.AtOnce,
+			ID: "stream", Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, Family: study.IPv4, Congestion: "reno", SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
+			Placement: study.Free, Warmup: study.WaitOf(100 * time.Millisecond), Duration: study.Duration(time.Second), Slice: study.AtOnce,
 		}
 	}, func(e live.Event) {
 		if ended, ok := e.(live.Ended); ok {

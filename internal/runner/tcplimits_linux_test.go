@@ -15,8 +15,8 @@ func TestWhoLimits(t *testing.T) {
 	stream := func(id string, change func(*study.Workload)) study.Workload {
 		w := study.Workload{
 			ID: id, Kind: "tcp_stream", Streams: 2, WriteSize: 64 << 10, Rate: study.Unlimited, Direction: study.Forward, Family: study.IPv4, Congestion: "reno",
-			SendBuffer: 4 << 20, ReceiveBuffer: 4 << 20, Placement: study.Free,
-			Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond),
+			SendBuffer: study.Buffer(4 << 20), ReceiveBuffer: study.Buffer(4 << 20), Placement: study.Free,
+			Warmup: study.WaitOf(200 * time.Millisecond), Duration: study.Duration(500 * time.Millisecond),
 		}
 		change(&w)
 		return w
@@ -26,7 +26,7 @@ func TestWhoLimits(t *testing.T) {
 		s.Evidence = study.Evidence{Counters: study.On}
 		s.Workloads = []study.Workload{
 			stream("underlay", func(*study.Workload) {}),
-			stream("receiver", func(w *study.Workload) { w.ReceiveBuffer = 2048 }),
+			stream("receiver", func(w *study.Workload) { w.ReceiveBuffer = study.Buffer(2048) }),
 			stream("sender", func(w *study.Workload) { w.Rate, w.WriteSize, w.Direction = 1e6, 10_000, study.Reverse }),
 		}
 	}, nil)

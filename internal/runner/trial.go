@@ -113,8 +113,8 @@ func (r *run) drain(t plan.Trial) time.Duration {
 		return 0
 	}
 	each := float64(inFlight)
-	if t.Workload.SendBuffer >= 0 {
-		each = max(each/float64(max(1, t.Workload.Streams)), 2*float64(t.Workload.SendBuffer))
+	if b := t.Workload.SendBuffer; !b.Auto {
+		each = max(each/float64(max(1, t.Workload.Streams)), 2*float64(b.Bytes))
 	}
 	bytes := each * float64(max(1, t.Workload.Streams)*max(1, t.Workload.Pairs))
 	return min(time.Duration(bytes*8/float64(rate)*float64(time.Second)), drainMost)

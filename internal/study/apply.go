@@ -2,9 +2,10 @@ package study
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
+
+	"tare/internal/study/suggest"
 )
 
 // Overrides is what the command line says about a study; zero values say
@@ -43,7 +44,7 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 		modes := s.pickModes(o.Modes)
 		v.modes(modes)
 		for _, p := range v.problems {
-			fail("--modes", p.text)
+			fail("--modes", p.Text)
 		}
 		s.Modes = modes
 	}
@@ -54,32 +55,28 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 		}
 		s.Workloads = picked
 	}
-	for _, f := range []struct {
-		flag, key string
-		from, to  reflect.Value
-	}{
-		{"--profile", "profile", reflect.ValueOf(o.Profile), reflect.ValueOf(&s.Profile).Elem()},
-		{"--seed", "seed", reflect.ValueOf(o.Seed), reflect.ValueOf(&s.Seed).Elem()},
-		{"--max-time", "max_time", reflect.ValueOf(o.MaxTime), reflect.ValueOf(&s.MaxTime).Elem()},
-	} {
-		if f.from.IsZero() {
+	given := Study{Profile: o.Profile, Seed: o.Seed, MaxTime: o.MaxTime}
+	for _, key := range []string{"profile", "seed", "max_time"} {
+		from, _ := Find(given.Fields(), key)
+		if from.Value.IsZero() {
 			continue
 		}
-		if text := check(f.key, f.from); text != "" {
-			errs = append(errs, &Error{Text: f.flag + strings.TrimPrefix(text, f.key)})
+		if text := from.Check(); text != "" {
+			errs = append(errs, &Error{Text: "--" + strings.ReplaceAll(key, "_", "-") + strings.TrimPrefix(text, key)})
 		}
-		f.to.Set(f.from)
+		to, _ := Find(s.Fields(), key)
+		to.Value.Set(from.Value)
 	}
 	if o.Evidence != "" {
 		if s.Evidence = EvidenceOf(o.Evidence); s.Evidence == (Evidence{}) {
-			fail("--evidence", quote(o.Evidence)+" is no choice; want on or off")
+			fail("--evidence", suggest.Quote(o.Evidence)+" is no choice; want on or off")
 		}
 	}
 	if o.CostPass != "" {
 		var rate PassRate
 		if err := rate.UnmarshalText([]byte(o.CostPass)); err != nil {
 			fail("--cost-pass", err.Error())
-		} else if text := check("rate", reflect.ValueOf(rate)); text != "" {
+		} else if text := passRate(&rate).Check("rate"); text != "" {
 			fail("--cost-pass", text)
 		}
 		s.CostPass.Rate = rate
@@ -88,7 +85,7 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 	if o.Adaptive && s.Stop == nil {
 		s.Stop = new(Stop)
 	}
-	if err := join(errs); err != nil {
+	if err := Join(errs); err != nil {
 		return Study{}, err
 	}
 	if len(o.Modes)+len(o.Workloads) > 0 && len(s.Modes) > 0 && len(s.Workloads) > 0 {
@@ -142,7 +139,7 @@ func (s Study) narrow(cat Catalog) Study {
 
 // pick finds the workloads that names stand for, each once.
 func (s Study) pick(names []string, cat Catalog) (picked []Workload, problems []string) {
-	known := cat.kinds()
+	known := cat.Kinds()
 	for _, w := range s.Workloads {
 		if !slices.Contains(known, w.Name()) {
 			known = append(known, w.Name())
@@ -153,7 +150,7 @@ func (s Study) pick(names []string, cat Catalog) (picked []Workload, problems []
 		found := s.named(name)
 		if len(found) == 0 {
 			if _, ok := cat.Workload(name); !ok {
-				problems = append(problems, unknown("workload", name, "", known))
+				problems = append(problems, suggest.Unknown("workload", name, "", known))
 				continue
 			}
 			found = []Workload{{Kind: name}}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/study"
+	"tare/internal/study/studytest"
 )
 
 const base = `
@@ -46,7 +47,7 @@ func TestApply(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := decode(t, c.src)
-			got, err := s.Apply(c.over, sample())
+			got, err := s.Apply(c.over, studytest.Catalog())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,11 +76,11 @@ func TestApplyErrors(t *testing.T) {
 		"profile":        {study.Overrides{Profile: "fast"}, `--profile is "fast"; want quick, standard or paper`},
 		"seed":           {study.Overrides{Seed: 1 << 63}, `--seed is 9223372036854775808; want a whole number from 1 to 9007199254740991`},
 		"time":           {study.Overrides{MaxTime: study.Duration(-time.Hour)}, `--max-time is -1h; want a duration of 1s to 720h, written with its unit, such as 1.5s`},
-		"two": {study.Overrides{Modes: []string{"hos"}, MaxTime: study.Zero}, `--modes: unknown mode "hos"; did you mean "host"?
---max-time is 0s; want a duration of 1s to 720h, written with its unit, such as 1.5s`},
+		"two": {study.Overrides{Modes: []string{"hos"}, MaxTime: study.Duration(time.Millisecond)}, `--modes: unknown mode "hos"; did you mean "host"?
+--max-time is 1ms; want a duration of 1s to 720h, written with its unit, such as 1.5s`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := decode(t, base).Apply(c.over, sample())
+			_, err := decode(t, base).Apply(c.over, studytest.Catalog())
 			var one *study.Error
 			if !errors.As(err, &one) {
 				t.Fatalf("%v (%T) is not a *study.Error", err, err)
@@ -120,11 +121,11 @@ func TestApplyNarrows(t *testing.T) {
 		"a workload":   {study.Overrides{Workloads: []string{"tcp_rr"}}, []string{"host", "one", "two", "docker/overlay"}, []string{"A", "B"}, []string{"A/B", "docker/overlay / two", "B/host"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := decode(t, named).Apply(c.over, sample())
+			s, err := decode(t, named).Apply(c.over, studytest.Catalog())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := study.Resolve(s, sample()); err != nil {
+			if _, err := study.Resolve(s, studytest.Catalog()); err != nil {
 				t.Error(err)
 			}
 			var scenarios, of []string

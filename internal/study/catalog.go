@@ -1,6 +1,74 @@
 package study
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
+
+// Catalog is what there is to choose from. The registries fill it, so that this
+// package knows no driver and no traffic.
+type Catalog struct {
+	Modes     []ModeSpec
+	Workloads []WorkloadSpec
+}
+
+// ModeSpec is a mode's id and the id of its baseline, empty for a baseline.
+type ModeSpec struct {
+	ID       string
+	Baseline string
+	Limits   Ends // that can be limited: an engine makes their sandboxes
+	Options  bool // takes options
+	MTU      bool // takes an MTU for the inside of its tunnel
+	// Absent says why a known mode is not to be had on the engine that the study
+	// names, empty where it is.
+	Absent string
+	// Planned says why a known mode is not there yet; empty where it is. A study may
+	// name it, and its cells come out unsupported.
+	Planned string
+}
+
+// WorkloadSpec is a workload kind: the YAML keys it takes besides id and
+// workload, the defaults of those, and its lengths by profile.
+type WorkloadSpec struct {
+	Kind     string
+	Params   []string
+	Optional []string // keys it takes too, which no default fills
+	Defaults Workload
+	Profiles map[string]Workload // defaults that a profile has of its own, by its name
+	Lengths  map[string]Length
+	// Goals are defaults by the value of goal, which go before those of the profile.
+	Goals map[string]Workload
+	// Directions are the values of direction it knows; forward and reverse where
+	// there are none.
+	Directions []string
+	// ReverseWhole says that the workload cannot take turns when the server sends.
+	ReverseWhole bool
+	// Tools are the external generators that can make this traffic.
+	Tools []string
+	// Bulk workloads need time to fill a slow path: on an underlay with a rate
+	// limit their default is one piece, with a warm-up of at least BulkWarmup.
+	Bulk bool
+	// Metric is the workload's main figure, as results name it: workloads that
+	// differ in it have nothing to compare.
+	Metric string
+	// Planned says why a known workload is not there yet; empty where it is. A study
+	// may name it, and it is left out of the trials.
+	Planned string
+}
+
+// BulkWarmup is the least default warm-up of a bulk workload in one piece on an
+// underlay with a rate limit, and WholeWarmup the least of one in one piece for
+// another reason. Of trials in turns each slice warms up by itself.
+const (
+	BulkWarmup  = Duration(time.Second)
+	WholeWarmup = Duration(500 * time.Millisecond)
+)
+
+// Length is how long a trial's warm-up and timed window last, and the slices that
+// it is cut into; without a Slice it is driven all at once.
+type Length struct {
+	Warmup, Duration, Slice Duration
+}
 
 // Mode finds a mode by id, one with a name of the user's included.
 func (c Catalog) Mode(id string) (ModeSpec, bool) {
@@ -22,7 +90,7 @@ func (c Catalog) Workload(kind string) (WorkloadSpec, bool) {
 	return WorkloadSpec{}, false
 }
 
-// modeIDs and kinds list what can be measured.
+// modeIDs lists the modes that can be measured.
 func (c Catalog) modeIDs() []string {
 	ids := make([]string, 0, len(c.Modes))
 	for _, m := range c.Modes {
@@ -33,7 +101,8 @@ func (c Catalog) modeIDs() []string {
 	return ids
 }
 
-func (c Catalog) kinds() []string {
+// Kinds lists the kinds of workloads that can be measured.
+func (c Catalog) Kinds() []string {
 	kinds := make([]string, 0, len(c.Workloads))
 	for _, w := range c.Workloads {
 		if w.Planned == "" {
@@ -43,8 +112,8 @@ func (c Catalog) kinds() []string {
 	return kinds
 }
 
-// keys lists all that a workload of this kind may hold.
-func (w WorkloadSpec) keys() []string {
+// Keys lists all that a workload of this kind may hold.
+func (w WorkloadSpec) Keys() []string {
 	all := slices.Concat([]string{"id", "workload"}, w.Params, w.Optional)
 	if slices.Contains(w.Params, "duration") {
 		all = append(all, "duration_min", "duration_max")

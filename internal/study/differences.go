@@ -1,8 +1,6 @@
 package study
 
 import (
-	"cmp"
-	"fmt"
 	"reflect"
 	"slices"
 )
@@ -25,18 +23,18 @@ type Difference struct {
 // titles, the seed and what is asked to be compared.
 func Differences(before, after Study) []Difference {
 	var out []Difference
-	out = diff(out, "study", before, after, told(), precision())
-	out = diff(out, "lab", before.Lab, after.Lab, nil, nil)
+	out = diff(out, "study", before.Fields(), after.Fields(), told(), precision())
+	out = diff(out, "lab", before.Lab.Fields(), after.Lab.Fields(), nil, nil)
 	for _, w := range before.Workloads {
 		i := slices.IndexFunc(after.Workloads, func(o Workload) bool { return o.Name() == w.Name() })
 		if i >= 0 {
-			out = diff(out, "workload "+w.Name(), w, after.Workloads[i], nil, lengths())
+			out = diff(out, "workload "+w.Name(), w.Fields(), after.Workloads[i].Fields(), nil, lengths())
 		}
 	}
 	for _, m := range before.Modes {
 		i := slices.IndexFunc(after.Modes, func(o Mode) bool { return o.Name() == m.Name() })
 		if i >= 0 {
-			out = diff(out, "mode "+m.Name(), m, after.Modes[i], titles(), nil)
+			out = diff(out, "mode "+m.Name(), m.Fields(), after.Modes[i].Fields(), titles(), nil)
 		}
 	}
 	return out
@@ -64,44 +62,15 @@ func lengths() []string {
 		"step", "step_sum", "precision", "pause", "max_search"}
 }
 
-// diff adds the keys in which two structs of one type differ. Those of spare are
-// passed over, those of loose do not decide.
-func diff[T any](out []Difference, scope string, before, after T, spare, loose []string) []Difference {
-	b, a := reflect.ValueOf(before), reflect.ValueOf(after)
-	for _, f := range fields(b.Type()) {
-		x, y := b.Field(f.index).Interface(), a.Field(f.index).Interface()
-		if f.key == "" || f.key == "-" || slices.Contains(spare, f.key) || reflect.DeepEqual(x, y) {
+// diff adds the keys in which two parts of a study differ. Those of spare are passed
+// over, those of loose do not decide.
+func diff(out []Difference, scope string, before, after []Field, spare, loose []string) []Difference {
+	for i, b := range before {
+		a := after[i]
+		if slices.Contains(spare, b.Key) || reflect.DeepEqual(b.Value.Get(), a.Value.Get()) {
 			continue
 		}
-		out = append(out, Difference{Scope: scope, Key: f.key, Before: inAFile(x), After: inAFile(y), Decides: !slices.Contains(loose, f.key)})
+		out = append(out, Difference{Scope: scope, Key: b.Key, Before: said(b.Value), After: said(a.Value), Decides: !slices.Contains(loose, b.Key)})
 	}
 	return out
-}
-
-// inAFile words a value as a study file has it, on one line.
-func inAFile(v any) string {
-	r := reflect.ValueOf(v)
-	for r.Kind() == reflect.Pointer {
-		if r.IsNil() {
-			return ""
-		}
-		r = r.Elem()
-		v = r.Interface()
-	}
-	if r.IsZero() {
-		return ""
-	}
-	if s, ok := v.(fmt.Stringer); ok {
-		return cmp.Or(s.String(), fmt.Sprint(v))
-	}
-	if r.Kind() != reflect.Struct {
-		return fmt.Sprint(v)
-	}
-	text := ""
-	for _, f := range fields(r.Type()) {
-		if part := inAFile(r.Field(f.index).Interface()); part != "" {
-			text += fmt.Sprintf("%s: %s, ", f.key, part)
-		}
-	}
-	return text[:max(0, len(text)-2)]
 }

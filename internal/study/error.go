@@ -25,9 +25,9 @@ func (e *Error) Error() string {
 // maxErrors bounds what is told about one file: more than this helps nobody.
 const maxErrors = 20
 
-// join orders errors by line and makes one of them, whose text has a line for
+// Join orders errors by line and makes one of them, whose text has a line for
 // each. It is nil when there are none.
-func join(errs []*Error) error {
+func Join(errs []*Error) error {
 	slices.SortStableFunc(errs, func(a, b *Error) int { return a.Line - b.Line })
 	if more := len(errs) - maxErrors; more > 0 {
 		next := *errs[maxErrors]

@@ -10,9 +10,16 @@ import (
 // Evidence says what is gathered beside the figures. What costs a trial more than
 // about 1 % of its goodput is gathered in trials of its own.
 type Evidence struct {
-	Counters string `yaml:"counters,omitempty" json:"counters,omitempty" jsonschema:"on or off: counters of namespaces, devices and sockets around each trial, which book losses to places and say who limits TCP"`
-	Stacks   string `yaml:"stacks,omitempty" json:"stacks,omitempty" jsonschema:"on, off or auto: sampled stacks, which split the CPU cost into components; auto: in the cost pass, where there is the right to"`
-	Drops    string `yaml:"drops,omitempty" json:"drops,omitempty" jsonschema:"on, off or auto: the kernel's own reasons for dropped packets; auto: where there is the right to"`
+	Counters, Stacks, Drops string
+}
+
+// Fields declares the keys of a Evidence, with what each may hold.
+func (e *Evidence) Fields() []Field {
+	return []Field{
+		key("counters", choice(&e.Counters, On, Off), "on or off: counters of namespaces, devices and sockets around each trial, which book losses to places and say who limits TCP"),
+		key("stacks", choice(&e.Stacks, On, Off, AutoWord), "on, off or auto: sampled stacks, which split the CPU cost into components; auto: in the cost pass, where there is the right to"),
+		key("drops", choice(&e.Drops, On, Off, AutoWord), "on, off or auto: the kernel's own reasons for dropped packets; auto: where there is the right to"),
+	}
 }
 
 // or fills what e leaves open from def.
@@ -39,12 +46,22 @@ const CostPassID = "cost_pass"
 // be compared, at the same rate it can. It is driven in trials of its own, one mode
 // after the other, which no run waits for to stop.
 type CostPass struct {
-	Rate      PassRate `yaml:"rate,omitempty" json:"rate,omitempty" jsonschema:"payload offered to every mode alike: auto (half the slowest mode's goodput so far), a rate, or off"`
-	FromBlock int      `yaml:"from_block,omitempty" json:"from_block,omitempty" jsonschema:"the first block with the pass; not the first of all where the run chooses the rate"`
-	Every     int      `yaml:"every,omitempty" json:"every,omitempty" jsonschema:"in every so-many-th block from there on"`
-	Times     int      `yaml:"times,omitempty" json:"times,omitempty" jsonschema:"in so many blocks at most; without a bound when absent"`
-	Warmup    Duration `yaml:"warmup,omitempty" json:"warmup,omitempty" jsonschema:"traffic before the timed window"`
-	Duration  Duration `yaml:"duration,omitempty" json:"duration,omitempty" jsonschema:"the timed window"`
+	Rate                    PassRate
+	FromBlock, Every, Times int
+	Warmup                  Wait
+	Duration                Duration
+}
+
+// Fields declares the keys of a CostPass, with what each may hold.
+func (c *CostPass) Fields() []Field {
+	return []Field{
+		key("rate", passRate(&c.Rate), "payload offered to every mode alike: auto (half the slowest mode's goodput so far), a rate, or off"),
+		key("from_block", count(&c.FromBlock, 1, mostBlocks), "the first block with the pass; not the first of all where the run chooses the rate"),
+		key("every", count(&c.Every, 1, 1000), "in every so-many-th block from there on"),
+		key("times", count(&c.Times, 1, 1000), "in so many blocks at most; without a bound when absent"),
+		key("warmup", wait(&c.Warmup, 10*time.Minute), "traffic before the timed window"),
+		key("duration", trialLength(&c.Duration), "the timed window"),
+	}
 }
 
 // On reports whether a resolved study has the pass.
@@ -78,9 +95,6 @@ func (r PassRate) String() string {
 	return Rate(r).String()
 }
 
-// MarshalText writes r as String does.
-func (r PassRate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
 // UnmarshalText reads a rate, auto or off.
 func (r *PassRate) UnmarshalText(text []byte) error {
 	switch string(text) {
@@ -103,7 +117,7 @@ func (r *PassRate) UnmarshalText(text []byte) error {
 // trials in a few blocks, or in the profile paper as long as those of published
 // studies, in all.
 func passDefaults(profile string) CostPass {
-	c := CostPass{Rate: PassAuto, FromBlock: 2, Every: 1, Times: 4, Warmup: Duration(500 * time.Millisecond), Duration: Duration(3 * time.Second)}
+	c := CostPass{Rate: PassAuto, FromBlock: 2, Every: 1, Times: 4, Warmup: WaitOf(500 * time.Millisecond), Duration: Duration(3 * time.Second)}
 	switch profile {
 	case Paper:
 		c.Times, c.Duration = 0, Duration(30*time.Second)
@@ -129,8 +143,16 @@ func (c CostPass) or(def CostPass) CostPass {
 
 // costPass checks what the keys of the pass say of each other and of the study.
 func (v *validator) costPass(s Study) {
-	v.all(s.CostPass, "cost_pass.")
+	v.all(s.CostPass.Fields(), "cost_pass.")
 	if at := "cost_pass.from_block"; s.CostPass.FromBlock == 1 && (s.CostPass.Rate == PassAuto || s.CostPass.Rate == 0) && v.readable(at) {
 		v.add(at, "from_block is 1 and rate auto, which is chosen after the first block; want 2 or more, or a rate")
 	}
+}
+
+func passRate(at *PassRate) Plain {
+	return plainOf(at, form[PassRate]{
+		unit: Unit{JSON: "integer", Spelling: passPattern, Digits: true, want: "auto, off, or a rate of %s, such as 1Gbit/s", show: showRate},
+		read: spelt[PassRate](TextLiteral, WholeLiteral),
+		size: func(r PassRate) (float64, bool) { return float64(r), r != PassAuto && r != NoPass }, native: textOf[PassRate],
+	}, Rule{Min: leastRate, Max: highestRate})
 }

@@ -8,17 +8,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/study"
+	"tare/internal/study/studytest"
 )
 
 // Every profile gathers the same evidence; a pass is part of those that answer.
 func TestResolveEvidence(t *testing.T) {
 	const s = study.Duration(time.Second)
-	auto := study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 1, Times: 4, Warmup: s / 2, Duration: 3 * s}
+	auto := study.CostPass{Rate: study.PassAuto, FromBlock: 2, Every: 1, Times: 4, Warmup: study.WaitOf(time.Second / 2), Duration: 3 * s}
 	long, fixed, sparse, slow := auto, auto, auto, auto
 	long.Times, long.Duration = 0, 30*s
 	fixed.Rate = 2e9
 	sparse.Every, sparse.Times, sparse.FromBlock = 3, 0, 4
-	slow.Warmup = study.BulkWarmup
+	slow.Warmup = study.WaitOf(study.BulkWarmup.Std())
 	all := study.Evidence{Counters: study.On, Stacks: study.AutoWord, Drops: study.AutoWord}
 	for src, want := range map[string]struct {
 		evidence study.Evidence
@@ -34,7 +35,7 @@ func TestResolveEvidence(t *testing.T) {
 		"profile: standard\nlab: {rate: 1Gbit/s}":                  {all, slow},
 		"evidence: {stacks: on, counters: off}\nprofile: standard": {study.Evidence{Counters: study.Off, Stacks: study.On, Drops: study.AutoWord}, auto},
 	} {
-		got := resolved(t, src+"\nmodes: [host]\nworkloads: [tcp_stream]\n", sample())
+		got := resolved(t, src+"\nmodes: [host]\nworkloads: [tcp_stream]\n", studytest.Catalog())
 		if diff := cmp.Diff(want.evidence, got.Evidence); diff != "" {
 			t.Errorf("%q: evidence (-want +got):\n%s", src, diff)
 		}
@@ -70,7 +71,7 @@ func TestCostPassIn(t *testing.T) {
 
 // The command line's words replace what the study says.
 func TestApplyEvidence(t *testing.T) {
-	s, err := decode(t, "evidence: {stacks: auto}\ncost_pass: {rate: auto, duration: 9s}").Apply(study.Overrides{Evidence: study.Off, CostPass: "1.5Gbit/s"}, sample())
+	s, err := decode(t, "evidence: {stacks: auto}\ncost_pass: {rate: auto, duration: 9s}").Apply(study.Overrides{Evidence: study.Off, CostPass: "1.5Gbit/s"}, studytest.Catalog())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func TestApplyEvidence(t *testing.T) {
 		{study.Overrides{CostPass: "half"}, `--cost-pass: "half" is not a rate; write it as 1Gbit/s, 500Mbit/s or plain bit/s, or auto, or off`},
 		{study.Overrides{CostPass: "5"}, "--cost-pass: rate is 5bit/s; want auto, off, or a rate of 1Mbit/s to 400Gbit/s, such as 1Gbit/s"},
 	} {
-		if _, err := (study.Study{}).Apply(c.with, sample()); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := (study.Study{}).Apply(c.with, studytest.Catalog()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %s", c.with, err, c.want)
 		}
 	}

@@ -1,21 +1,29 @@
 package study
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
 
-	yaml "go.yaml.in/yaml/v3"
+	"tare/internal/study/suggest"
 )
 
 // Stop ends a run by the width of its intervals, never by p: looked at between
 // blocks, once there are MinBlocks, until each primary figure of each mode is settled,
 // and then ExtraBlocks more. Study.Blocks stays the most.
 type Stop struct {
-	MinBlocks   int     `yaml:"min_blocks,omitempty" json:"min_blocks,omitempty" jsonschema:"blocks before the intervals are looked at for the first time"`
-	Width       float64 `yaml:"width,omitempty" json:"width,omitempty" jsonschema:"half-width of a ratio's 95 % interval that is narrow enough, relative, such as 0.025"`
-	ExtraBlocks int     `yaml:"extra_blocks,omitempty" json:"extra_blocks,omitempty" jsonschema:"blocks after all intervals are narrow enough"`
+	MinBlocks   int
+	Width       float64
+	ExtraBlocks int
+}
+
+// Fields declares the keys of a Stop, with what each may hold.
+func (s *Stop) Fields() []Field {
+	return []Field{
+		key("min_blocks", count(&s.MinBlocks, 2, mostBlocks), "blocks before the intervals are looked at for the first time"),
+		key("width", fraction(&s.Width, 0.001, 0.5), "half-width of a ratio's 95 % interval that is narrow enough, relative, such as 0.025"),
+		key("extra_blocks", count(&s.ExtraBlocks, 1, 100), "blocks after all intervals are narrow enough"),
+	}
 }
 
 // Least is the number of blocks that a run has at least that stops by s and has at
@@ -30,73 +38,78 @@ func (s *Stop) Least(most int) int {
 // Invalid holds the rules by which a trial is ruled out. They are fixed before the
 // run: nothing is ruled out for its result.
 type Invalid struct {
-	Steal     Share  `yaml:"steal,omitempty" json:"steal,omitempty" jsonschema:"time that the hypervisor took, as a share of one CPU"`
-	Others    Share  `yaml:"others,omitempty" json:"others,omitempty" jsonschema:"CPU time of programs that are not part of the run, as a share of one CPU"`
-	Unsettled string `yaml:"unsettled,omitempty" json:"unsettled,omitempty" jsonschema:"on or off: whether a trial is ruled out that never came to a steady state"`
-	Most      Share  `yaml:"most,omitempty" json:"most,omitempty" jsonschema:"share of the trials that may be invalid; with more the run can tell nothing"`
+	Steal, Others Share
+	Unsettled     string
+	Most          Share
 }
 
-// Share is a part of a whole, above 0; its zero value is an absent one.
-type Share float64
+// Fields declares the keys of a Invalid, with what each may hold.
+func (i *Invalid) Fields() []Field {
+	return []Field{
+		key("steal", share(&i.Steal), "time that the hypervisor took, as a share of one CPU"),
+		key("others", share(&i.Others), "CPU time of programs that are not part of the run, as a share of one CPU"),
+		key("unsettled", choice(&i.Unsettled, On, Off), "on or off: whether a trial is ruled out that never came to a steady state"),
+		key("most", share(&i.Most), "share of the trials that may be invalid; with more the run can tell nothing"),
+	}
+}
+
+// Share is a part of a whole, above 0, or off: a rule that is not applied. Its zero
+// value means that the key is absent.
+type Share struct {
+	Of  float64
+	Off bool
+}
+
+// ShareOf is a share of x.
+func ShareOf(x float64) Share { return Share{Of: x} }
 
 // NotApplied is the share of a rule that is switched off.
-const NotApplied Share = -1
+func NotApplied() Share { return Share{Off: true} }
 
 // On reports whether there is a share to hold to.
-func (s Share) On() bool { return s > 0 }
+func (s Share) On() bool { return s.Of > 0 }
 
 // String writes a share as a plain number, or off.
 func (s Share) String() string {
-	if s == NotApplied {
+	if s.Off {
 		return Off
 	}
-	return strconv.FormatFloat(float64(s), 'f', -1, 64)
-}
-
-// MarshalText writes s as String does.
-func (s Share) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// MarshalJSON writes a number as a number.
-func (s Share) MarshalJSON() ([]byte, error) {
-	if s == NotApplied {
-		return json.Marshal(Off)
-	}
-	return []byte(s.String()), nil
-}
-
-// MarshalYAML writes a number unquoted.
-func (s Share) MarshalYAML() (any, error) {
-	if s == NotApplied {
-		return Off, nil
-	}
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: s.String()}, nil
+	return plainNumber(s.Of)
 }
 
 // UnmarshalText reads a plain number or off.
 func (s *Share) UnmarshalText(text []byte) error {
 	if string(text) == Off {
-		*s = NotApplied
+		*s = NotApplied()
 		return nil
 	}
 	x, err := strconv.ParseFloat(string(text), 64)
 	if err != nil || !matches(sharePattern, string(text)) {
-		return fmt.Errorf("%s is not a share; write a number such as 0.02, or off", quote(string(text)))
+		return fmt.Errorf("%s is not a share; write a number such as 0.02, or off", suggest.Quote(string(text)))
 	}
-	*s = Share(x)
+	*s = ShareOf(x)
 	return nil
 }
 
-// Renew says in how many blocks the endpoints of a mode are made anew: RenewOnce,
-// RenewAuto, or every so many blocks.
-type Renew int
+// Renew says in how many blocks the endpoints of a mode are made anew: in every so
+// many, once, which keeps them for the whole run, or auto: in every block where that
+// takes less than RenewQuick, else in every RenewSeldom-th. Its zero value means that
+// the key is absent.
+type Renew struct {
+	Every      int
+	Once, Auto bool
+}
+
+// RenewEvery, RenewOnce and RenewAuto are the choices.
+func RenewEvery(blocks int) Renew { return Renew{Every: blocks} }
+
+// RenewOnce keeps the endpoints.
+func RenewOnce() Renew { return Renew{Once: true} }
+
+// RenewAuto decides by how long they take to be made.
+func RenewAuto() Renew { return Renew{Auto: true} }
 
 const (
-	// RenewOnce keeps the endpoints for the whole run.
-	RenewOnce Renew = -1
-	// RenewAuto makes them anew in every block where that takes less than RenewQuick,
-	// else in every RenewSeldom-th.
-	RenewAuto Renew = -2
-
 	// RenewQuick is how long a mode may take to be made that RenewAuto makes anew in
 	// every block.
 	RenewQuick = 2 * time.Second
@@ -111,11 +124,11 @@ const (
 // Due reports whether a mode that takes so long to be made is made anew before the
 // block of that number, from 1 on. It never is before the first.
 func (r Renew) Due(block int, takes time.Duration) bool {
-	every := int(r)
+	every := r.Every
 	switch {
-	case r == RenewAuto && takes < RenewQuick:
+	case r.Auto && takes < RenewQuick:
 		every = 1
-	case r == RenewAuto:
+	case r.Auto:
 		every = RenewSeldom
 	}
 	return every > 0 && block > 1 && (block-1)%every == 0
@@ -123,42 +136,51 @@ func (r Renew) Due(block int, takes time.Duration) bool {
 
 // String writes r as a study file has it.
 func (r Renew) String() string {
-	switch r {
-	case RenewOnce:
+	switch {
+	case r.Once:
 		return onceWord
-	case RenewAuto:
+	case r.Auto:
 		return AutoWord
 	}
-	return strconv.Itoa(int(r))
+	return strconv.Itoa(r.Every)
 }
-
-// MarshalText writes r as String does.
-func (r Renew) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// MarshalYAML writes a plain number unquoted.
-func (r Renew) MarshalYAML() (any, error) { return bare(r.String()), nil }
 
 // UnmarshalText reads once, auto or a whole number.
 func (r *Renew) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case onceWord:
-		*r = RenewOnce
+		*r = RenewOnce()
 		return nil
 	case AutoWord:
-		*r = RenewAuto
+		*r = RenewAuto()
 		return nil
 	}
 	n, err := strconv.Atoi(string(text))
 	if err != nil || !matches(`^(0|[1-9][0-9]*)$`, string(text)) {
-		return fmt.Errorf("%s is not a number of blocks; write once, auto or a whole number", quote(string(text)))
+		return fmt.Errorf("%s is not a number of blocks; write once, auto or a whole number", suggest.Quote(string(text)))
 	}
-	*r = Renew(n)
+	*r = RenewEvery(n)
 	return nil
 }
 
-// In reports whether the workload is driven in the block of that number, from 1 on.
-func (w Workload) In(block int) bool {
-	every := max(1, w.Every)
-	nth := (block - 1) / every
-	return (block-1)%every == 0 && (w.Times == 0 || nth < w.Times)
+func share(at *Share) Plain {
+	return plainOf(at, form[Share]{
+		unit: Unit{JSON: "number", Word: Off, want: "off, or a number from %s"},
+		read: spelt[Share](TextLiteral, WholeLiteral, FractionLiteral),
+		size: func(s Share) (float64, bool) { return s.Of, !s.Off },
+		native: func(s Share) any {
+			if s.Off {
+				return Off
+			}
+			return s.Of
+		},
+	}, Rule{Min: 0.001, Max: 1})
+}
+
+func renew(at *Renew) Plain {
+	return plainOf(at, form[Renew]{
+		unit: Unit{JSON: "integer", Spelling: renewPattern, Digits: true, want: "once, auto, or every so many blocks, %s"},
+		read: spelt[Renew](TextLiteral, WholeLiteral),
+		size: func(r Renew) (float64, bool) { return float64(r.Every), !r.Once && !r.Auto }, native: numberOr[Renew],
+	}, Rule{Min: 1, Max: mostBlocks})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/study"
+	"tare/internal/study/studytest"
 )
 
 func resolved(t *testing.T, src string, cat study.Catalog) study.Study {
@@ -41,7 +42,7 @@ func TestResolveStop(t *testing.T) {
 		"profile: quick\nblocks: 30\nstop: {extra_blocks: 1}":       {30, stop(5, 0.025, 1)},
 		"profile: standard\nstop: {min_blocks: 5, extra_blocks: 9}": {14, stop(5, 0.025, 9)},
 	} {
-		s := resolved(t, src+"\nmodes: [host]\nworkloads: [tcp_rr]\n", sample())
+		s := resolved(t, src+"\nmodes: [host]\nworkloads: [tcp_rr]\n", studytest.Catalog())
 		if s.Blocks != want.blocks {
 			t.Errorf("%q: %d blocks, want %d", src, s.Blocks, want.blocks)
 		}
@@ -61,7 +62,7 @@ func TestControl(t *testing.T) {
 		{"[vm/virtio, netns/vxlan]", "host", "host"},
 		{"[netns/bridge, {mode: host, id: raw, title: Raw, lab: {mtu: 1400}}]", "host", "raw"},
 	} {
-		s := resolved(t, "control: true\nworkloads: [tcp_rr]\nmodes: "+c.modes+"\ncompare: [{a: control, b: "+c.baseline+"}]\n", sample())
+		s := resolved(t, "control: true\nworkloads: [tcp_rr]\nmodes: "+c.modes+"\ncompare: [{a: control, b: "+c.baseline+"}]\n", studytest.Catalog())
 		last := s.Modes[len(s.Modes)-1]
 		if last.Name() != study.ControlID || last.Mode != c.mode {
 			t.Errorf("%s: the last mode is %+v", c.modes, last)
@@ -77,7 +78,7 @@ func TestControl(t *testing.T) {
 			t.Errorf("%s: the baseline is compared with %q", c.modes, got)
 		}
 	}
-	if s := resolved(t, "modes: [host]\nworkloads: [tcp_rr]\n", sample()); len(s.Modes) != 1 {
+	if s := resolved(t, "modes: [host]\nworkloads: [tcp_rr]\n", studytest.Catalog()); len(s.Modes) != 1 {
 		t.Errorf("a control that nobody asked for: %v", s.ModeNames())
 	}
 }
@@ -85,7 +86,7 @@ func TestControl(t *testing.T) {
 // The lab of a mode is the study's but for what it says itself, and a rate there
 // leaves bulk trials whole as one of the study does.
 func TestModeLab(t *testing.T) {
-	cat := sample()
+	cat := studytest.Catalog()
 	cat.Workloads[2].Bulk = true
 	s := resolved(t, `
 modes: [host, {mode: host, id: slow, lab: {rate: 900Mbit/s}}, {mode: netns/bridge, lab: {mtu: 9000, offload: off}}]
@@ -102,7 +103,7 @@ lab: {mtu: 1400}
 	if got := s.BaselineOf(s.Modes[1], ""); got != "host" {
 		t.Errorf("the slow host is compared with %q", got)
 	}
-	if w := s.Workloads[0]; w.Slice != study.AtOnce || w.Warmup != study.BulkWarmup {
+	if w := s.Workloads[0]; w.Slice != study.AtOnce || w.Warmup != study.WaitOf(study.BulkWarmup.Std()) {
 		t.Errorf("slice %s and warm-up %s beside a rate", w.Slice, w.Warmup)
 	}
 }
@@ -110,7 +111,7 @@ lab: {mtu: 1400}
 // The profile standard leaves the length of bulk trials to the run, unless the study
 // says how long they are; half of a pair of bounds gets the other.
 func TestResolveLengths(t *testing.T) {
-	cat := sample()
+	cat := studytest.Catalog()
 	cat.Workloads[0].Bulk = true
 	const s = study.Duration(time.Second)
 	for _, c := range []struct {
@@ -137,7 +138,7 @@ func TestResolveLengths(t *testing.T) {
 // A profile's own defaults of a workload stand before the common ones and behind the
 // study's; every and times go together.
 func TestProfileDefaults(t *testing.T) {
-	cat := sample()
+	cat := studytest.Catalog()
 	cat.Workloads[0].Profiles = map[string]study.Workload{study.Paper: {Streams: 50}, study.Standard: {Every: 2, Times: 3}}
 	for _, c := range []struct {
 		profile, keys         string
@@ -159,8 +160,8 @@ func TestRenewDue(t *testing.T) {
 		takes time.Duration
 		want  []int // of blocks 1 to 7
 	}{
-		{study.RenewOnce, 0, nil}, {1, time.Hour, []int{2, 3, 4, 5, 6, 7}}, {3, 0, []int{4, 7}},
-		{study.RenewAuto, time.Second, []int{2, 3, 4, 5, 6, 7}}, {study.RenewAuto, study.RenewQuick, []int{4, 7}},
+		{study.RenewOnce(), 0, nil}, {study.RenewEvery(1), time.Hour, []int{2, 3, 4, 5, 6, 7}}, {study.RenewEvery(3), 0, []int{4, 7}},
+		{study.RenewAuto(), time.Second, []int{2, 3, 4, 5, 6, 7}}, {study.RenewAuto(), study.RenewQuick, []int{4, 7}},
 	} {
 		var due []int
 		for block := range 8 {
@@ -192,14 +193,14 @@ func TestComparisonName(t *testing.T) {
 // The flags lay a control and a stop over a study, and leave a stop of its own alone.
 func TestApplyMethod(t *testing.T) {
 	on := study.Overrides{Control: true, Adaptive: true}
-	s, err := decode(t, "modes: [host]\nworkloads: [tcp_rr]\n").Apply(on, sample())
+	s, err := decode(t, "modes: [host]\nworkloads: [tcp_rr]\n").Apply(on, studytest.Catalog())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !s.Control || s.Stop == nil {
 		t.Errorf("control %t, stop %v", s.Control, s.Stop)
 	}
-	s, err = decode(t, "modes: [host]\nworkloads: [tcp_rr]\ncontrol: true\nstop: {width: 0.1}\n").Apply(on, sample())
+	s, err = decode(t, "modes: [host]\nworkloads: [tcp_rr]\ncontrol: true\nstop: {width: 0.1}\n").Apply(on, studytest.Catalog())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func TestApplyMethod(t *testing.T) {
 	}
 	// A comparison goes with any of its names.
 	s, err = decode(t, "modes: [host, netns/bridge, netns/vxlan]\nworkloads: [tcp_rr]\ncompare: [{a: [netns/vxlan, host], b: [netns/bridge, host]}]\n").
-		Apply(study.Overrides{Modes: []string{"host", "netns/bridge"}}, sample())
+		Apply(study.Overrides{Modes: []string{"host", "netns/bridge"}}, studytest.Catalog())
 	if err != nil || len(s.Compare) > 0 {
 		t.Errorf("%v, %v", s.Compare, err)
 	}

@@ -10,28 +10,30 @@ import (
 // Mode is one mode to weigh: what is built, under which name, and what the engine
 // that builds it is told. The same mode may stand in a study twice, under two ids.
 type Mode struct {
-	ID          string            `yaml:"id,omitempty" json:"id,omitempty" jsonschema:"name in results; the mode's own when absent"`
-	Mode        string            `yaml:"mode" json:"mode" jsonschema:"which mode"`
-	Title       string            `yaml:"title,omitempty" json:"title,omitempty" jsonschema:"one line for the report, in place of the mode's own"`
-	Description string            `yaml:"description,omitempty" json:"description,omitempty" jsonschema:"what is meant by it in this study"`
-	Options     map[string]string `yaml:"options,omitempty" json:"options,omitempty" jsonschema:"options for the network's own driver, as docker network create --opt takes them"`
-	MTU         int               `yaml:"mtu,omitempty" json:"mtu,omitempty" jsonschema:"MTU inside the mode's tunnel in bytes; the mode's own when absent"`
-	Limits      Limits            `yaml:"limits,omitempty" json:"limits,omitempty" jsonschema:"what the sandboxes of this mode may use, in place of the study's"`
-	Lab         *Lab              `yaml:"lab,omitempty" json:"lab,omitempty" jsonschema:"the lab of this mode alone, where it differs from the study's"`
+	ID, Mode, Title, Description string
+	Options                      map[string]string
+	MTU                          int
+	Limits                       Limits
+	Lab                          *Lab
+}
+
+// Fields declares the keys of a mode, with what each may hold.
+func (m *Mode) Fields() []Field {
+	return []Field{
+		key("id", idText(&m.ID), "name in results; the mode's own when absent"),
+		required("mode", nameOf(&m.Mode), "which mode"),
+		key("title", titleText(&m.Title), "one line for the report, in place of the mode's own"),
+		key("description", descriptionText(&m.Description), "what is meant by it in this study"),
+		key("options", Texts{held[map[string]string]{&m.Options}}, "options for the network's own driver, as docker network create --opt takes them"),
+		key("mtu", mtu(&m.MTU), "MTU inside the mode's tunnel in bytes; the mode's own when absent"),
+		key("limits", sectionOf(&m.Limits), "what the sandboxes of this mode may use, in place of the study's"),
+		key("lab", optionalOf(&m.Lab), "the lab of this mode alone, where it differs from the study's"),
+	}
 }
 
 // Name is the mode's name in results and on the command line: its id, or the mode
 // itself where it has none.
 func (m Mode) Name() string { return cmp.Or(m.ID, m.Mode) }
-
-// MarshalYAML writes a mode of which nothing else is said as its name.
-func (m Mode) MarshalYAML() (any, error) {
-	if m.ID == "" && m.Title == "" && m.Description == "" && len(m.Options) == 0 && m.MTU == 0 && m.Limits == (Limits{}) && m.Lab == nil {
-		return m.Mode, nil
-	}
-	type mapping Mode
-	return mapping(m), nil
-}
 
 // ModesOf is a list of modes of which nothing is said but which they are.
 func ModesOf(names ...string) []Mode {
@@ -106,10 +108,14 @@ func (l Lab) or(def Lab) Lab {
 // such as docker/network:NAME.
 const anyName = ":NAME"
 
+// OpenName is what stands before the name of the user's in the id of a mode that asks
+// for one.
+func OpenName(id string) (prefix string, open bool) { return strings.CutSuffix(id, anyName) }
+
 // Fits reports whether a mode's id as a study names it is one of those that id
 // stands for: itself, or one with a name of the user's in its place.
 func Fits(id, named string) bool {
-	prefix, open := strings.CutSuffix(id, anyName)
+	prefix, open := OpenName(id)
 	if !open {
 		return id == named
 	}
@@ -124,8 +130,15 @@ func Asks(id string) bool { return strings.HasSuffix(id, anyName) }
 // Limits bound what the sandboxes of the two ends may use. The engine applies
 // them; a zero value is no limit.
 type Limits struct {
-	Client Limit `yaml:"client,omitempty" json:"client,omitempty" jsonschema:"of the sandbox that connects"`
-	Server Limit `yaml:"server,omitempty" json:"server,omitempty" jsonschema:"of the sandbox that is connected to"`
+	Client, Server Limit
+}
+
+// Fields declares the keys of a Limits, with what each may hold.
+func (l *Limits) Fields() []Field {
+	return []Field{
+		key("client", sectionOf(&l.Client), "of the sandbox that connects"),
+		key("server", sectionOf(&l.Server), "of the sandbox that is connected to"),
+	}
 }
 
 // Or fills what l leaves open from def.
@@ -149,8 +162,16 @@ func (l Limits) Only(ends Ends) Limits {
 
 // Limit bounds one sandbox.
 type Limit struct {
-	CPUs   float64 `yaml:"cpus,omitempty" json:"cpus,omitempty" jsonschema:"CPUs, such as 0.5"`
-	Memory Size    `yaml:"memory,omitempty" json:"memory,omitempty" jsonschema:"memory, such as 64MiB"`
+	CPUs   float64
+	Memory Size
+}
+
+// Fields declares the keys of a Limit, with what each may hold.
+func (l *Limit) Fields() []Field {
+	return []Field{
+		key("cpus", fraction(&l.CPUs, 0.01, 1024), "CPUs, such as 0.5"),
+		key("memory", size(&l.Memory, 6<<20, 1<<40), "memory, such as 64MiB"),
+	}
 }
 
 // String writes a limit for people: 0.5 CPUs, 64MiB.

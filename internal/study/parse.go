@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"tare/internal/study/suggest"
 )
 
 // The spellings of the units. The JSON Schema carries the same patterns, so
@@ -26,8 +28,8 @@ const (
 
 	loadPattern = `^unlimited$|` + ratePattern
 
-	// maxUnitText bounds the text of a quantity: none worth reading is longer.
-	maxUnitText = 40
+	// MaxUnitText bounds the text of a quantity: none worth reading is longer.
+	MaxUnitText = 40
 )
 
 type sizeUnit struct {
@@ -51,7 +53,7 @@ func rateUnits() []rateUnit {
 }
 
 func parseDuration(text string) (Duration, error) {
-	bad := fmt.Errorf("%s is not a duration; write a number and a unit, such as 1.5s or 300ms", quote(text))
+	bad := fmt.Errorf("%s is not a duration; write a number and a unit, such as 1.5s or 300ms", suggest.Quote(text))
 	if !matches(durationPattern, text) {
 		return 0, bad
 	}
@@ -59,14 +61,11 @@ func parseDuration(text string) (Duration, error) {
 	if err != nil {
 		return 0, bad // too large for 64 bits
 	}
-	if d == 0 {
-		return Zero, nil
-	}
 	return Duration(d), nil
 }
 
 func parseSize(text string) (Size, error) {
-	bad := fmt.Errorf("%s is not a size; write bytes, or a whole number with KiB, MiB or GiB", quote(text))
+	bad := fmt.Errorf("%s is not a size; write bytes, or a whole number with KiB, MiB or GiB", suggest.Quote(text))
 	if !matches(sizePattern, text) {
 		return 0, bad
 	}
@@ -85,7 +84,7 @@ func parseSize(text string) (Size, error) {
 }
 
 func parseRate(text string) (Rate, error) {
-	bad := fmt.Errorf("%s is not a rate; write it as 1Gbit/s, 500Mbit/s or plain bit/s", quote(text))
+	bad := fmt.Errorf("%s is not a rate; write it as 1Gbit/s, 500Mbit/s or plain bit/s", suggest.Quote(text))
 	if !matches(ratePattern, text) {
 		return 0, bad
 	}
@@ -111,14 +110,5 @@ func parseRate(text string) (Rate, error) {
 
 // matches says whether a quantity's text has the form of pattern.
 func matches(pattern, text string) bool {
-	return utf8.RuneCountInString(text) <= maxUnitText && regexp.MustCompile(pattern).MatchString(text)
-}
-
-// quote shows text from a file or a flag on one line and at a bounded length.
-func quote(text string) string {
-	const most = 40
-	if utf8.RuneCountInString(text) > most {
-		text = string([]rune(text)[:most]) + "..."
-	}
-	return strconv.Quote(text)
+	return utf8.RuneCountInString(text) <= MaxUnitText && regexp.MustCompile(pattern).MatchString(text)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 )
 
@@ -55,7 +54,7 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 	}
 	pass := passDefaults(s.Profile)
 	if limited {
-		pass.Warmup = max(pass.Warmup, BulkWarmup)
+		pass.Warmup = pass.Warmup.atLeast(BulkWarmup)
 	}
 	s.CostPass = s.CostPass.or(pass)
 	s.Workloads = slices.Clone(s.Workloads)
@@ -91,7 +90,7 @@ func (p profile) stopping(s Study) Study {
 	}
 	stop.Width = cmp.Or(stop.Width, def.Width)
 	stop.ExtraBlocks = cmp.Or(stop.ExtraBlocks, def.ExtraBlocks)
-	s.Blocks = cmp.Or(s.Blocks, min(int(ruleOf("blocks").max), max(p.most, cmp.Or(stop.MinBlocks, def.MinBlocks)+stop.ExtraBlocks)))
+	s.Blocks = cmp.Or(s.Blocks, min(mostBlocks, max(p.most, cmp.Or(stop.MinBlocks, def.MinBlocks)+stop.ExtraBlocks)))
 	stop.MinBlocks = cmp.Or(stop.MinBlocks, min(def.MinBlocks, s.Blocks))
 	s.Stop = &stop
 	return s
@@ -111,10 +110,10 @@ func SeedFrom(random uint64) uint64 { return random%MaxSeed + 1 }
 // valid checks a study that no file stands behind.
 func valid(s Study, cat Catalog) error {
 	var errs []*Error
-	for _, p := range validate(s, cat, nil) {
-		errs = append(errs, &Error{Text: place(p.path) + p.text})
+	for _, p := range Check(s, cat, nil) {
+		errs = append(errs, &Error{Text: place(p.Path) + p.Text})
 	}
-	return join(errs)
+	return Join(errs)
 }
 
 // withBaselines adds each baseline that is missing before the first mode that
@@ -159,16 +158,18 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (W
 	length := spec.Lengths[profile]
 	def := layered(spec.defaults(profile), spec.Goals[cmp.Or(w.Goal, spec.defaults(profile).Goal)])
 	def = fit(def, w)
-	def.Warmup = cmp.Or(length.Warmup, def.Warmup, Zero)
+	if length.Warmup > 0 || !def.Warmup.Given {
+		def.Warmup = WaitOf(length.Warmup.Std())
+	}
 	def.Duration = cmp.Or(length.Duration, def.Duration)
 	def.Slice = cmp.Or(length.Slice, def.Slice, AtOnce)
 	if limited && spec.Bulk {
-		def.Slice, def.Warmup = AtOnce, max(def.Warmup, BulkWarmup)
+		def.Slice, def.Warmup = AtOnce, def.Warmup.atLeast(BulkWarmup)
 	}
 	if quota || whole(w, spec) != "" {
 		def.Slice = AtOnce
 		if spec.Bulk {
-			def.Warmup = max(def.Warmup, WholeWarmup)
+			def.Warmup = def.Warmup.atLeast(WholeWarmup)
 		}
 	}
 	if w.PacketRate > 0 {
@@ -178,16 +179,17 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (W
 		w.Every, w.Times = def.Every, def.Times
 	}
 	w = w.bounded(&def, spec, profileOf(profile).lengths)
-	to, from := reflect.ValueOf(&w).Elem(), reflect.ValueOf(def)
+	to, from := w.Fields(), def.Fields()
 	for _, key := range spec.Params {
-		f, ok := member(to, key)
+		f, ok := Find(to, key)
 		if !ok {
 			return Workload{}, fmt.Errorf("catalog: %s is said to take %q, which no study has", spec.Kind, key)
 		}
-		if d, _ := member(from, key); f.IsZero() {
-			f.Set(d)
+		if f.Value.IsZero() {
+			d, _ := Find(from, key)
+			f.Value.Set(d.Value)
 		}
-		if f.IsZero() && (key != "rate" || w.PacketRate == 0) {
+		if f.Value.IsZero() && (key != "rate" || w.PacketRate == 0) {
 			return Workload{}, fmt.Errorf("catalog: %s has no default for %s in profile %s", spec.Kind, key, profile)
 		}
 	}
@@ -217,12 +219,5 @@ func (w Workload) bounded(def *Workload, spec WorkloadSpec, wanted bool) Workloa
 
 // defaults are the defaults of a kind in a profile.
 func (w WorkloadSpec) defaults(profile string) Workload {
-	def := w.Defaults
-	own := reflect.ValueOf(w.Profiles[profile])
-	for i := range own.NumField() {
-		if f := own.Field(i); !f.IsZero() {
-			reflect.ValueOf(&def).Elem().Field(i).Set(f)
-		}
-	}
-	return def
+	return layered(w.Defaults, w.Profiles[profile])
 }

@@ -8,11 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/study"
+	"tare/internal/study/studyfile"
+	"tare/internal/study/studytest"
 )
 
 func decode(t *testing.T, src string) study.Study {
 	t.Helper()
-	s, err := study.Decode("s.yaml", []byte(src), sample())
+	s, err := studyfile.Decode("s.yaml", []byte(src), studytest.Catalog())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +23,7 @@ func decode(t *testing.T, src string) study.Study {
 
 func marshal(t *testing.T, s study.Study) string {
 	t.Helper()
-	text, err := study.Marshal(s)
+	text, err := studyfile.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +189,7 @@ lab:
 `},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := study.Resolve(decode(t, c.src), sample())
+			s, err := study.Resolve(decode(t, c.src), studytest.Catalog())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -200,7 +202,7 @@ lab:
 
 // TestResolveShares: a resolved study owns its values.
 func TestResolveShares(t *testing.T) {
-	cat := sample()
+	cat := studytest.Catalog()
 	s, err := study.Resolve(decode(t, "modes: [host]\nworkloads: [tcp_stream]\n"), cat)
 	if err != nil {
 		t.Fatal(err)
@@ -224,7 +226,7 @@ func TestResolveErrors(t *testing.T) {
 			Name: "Z", Modes: study.ModesOf("host", "hots", "host"), Blocks: -1, Margin: 2, MaxTime: -5, Seed: study.MaxSeed + 1,
 			Title: "\xff", Lab: study.Lab{MTU: 576}, Workloads: []study.Workload{
 				{Kind: "tcp_rr", Streams: 2, Duration: study.Duration(time.Minute) * 61}, {Kind: "tcp_rr"}, {},
-				{Kind: "tcp_stream", SendBuffer: -2, ID: "b"},
+				{Kind: "tcp_stream", SendBuffer: study.Buffer(-2), ID: "b"},
 			},
 		}, `name is "Z"; want 1 to 64 lower-case letters, digits, _, . or -, the first a letter or digit
 title is "\xff"; want one line of at most 200 characters, none of them a control character
@@ -242,7 +244,7 @@ a workload without its name; want the key workload with tcp_stream, tcp_rr or ud
 workloads[3]: send_buffer is -2; want auto, or 4KiB to 1GiB, in bytes or with KiB, MiB or GiB`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := study.Resolve(c.s, sample())
+			_, err := study.Resolve(c.s, studytest.Catalog())
 			got := "no error"
 			if err != nil {
 				got = err.Error()
@@ -267,7 +269,7 @@ func TestSeedFrom(t *testing.T) {
 // A bulk workload is driven in one piece over a slow underlay unless the study
 // says otherwise; others keep their slices.
 func TestRateLimitLeavesBulkWhole(t *testing.T) {
-	cat := sample()
+	cat := studytest.Catalog()
 	cat.Workloads[0].Bulk = true
 	for i := range cat.Workloads {
 		cat.Workloads[i].Params = append(slices.Clone(cat.Workloads[i].Params), "slice")
@@ -277,7 +279,7 @@ func TestRateLimitLeavesBulkWhole(t *testing.T) {
 	}
 	own := study.Duration(50 * time.Millisecond)
 	s := study.Study{Modes: study.ModesOf("host"), Workloads: []study.Workload{
-		{Kind: "tcp_stream"}, {Kind: "tcp_rr"}, {ID: "own", Kind: "tcp_stream", Slice: own, Warmup: own},
+		{Kind: "tcp_stream"}, {Kind: "tcp_rr"}, {ID: "own", Kind: "tcp_stream", Slice: own, Warmup: study.WaitOf(own.Std())},
 	}}
 	for _, rate := range []study.Rate{0, 1e8} {
 		s.Lab.Rate = rate
@@ -286,10 +288,10 @@ func TestRateLimitLeavesBulkWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		bulk, rr, set := got.Workloads[0], got.Workloads[1], got.Workloads[2]
-		if whole := bulk.Slice == study.AtOnce && bulk.Warmup == study.BulkWarmup; whole != (rate > 0) {
+		if whole := bulk.Slice == study.AtOnce && bulk.Warmup == study.WaitOf(study.BulkWarmup.Std()); whole != (rate > 0) {
 			t.Errorf("rate %s: bulk has slice %s and warm-up %s", rate, bulk.Slice, bulk.Warmup)
 		}
-		if rr.Slice != study.Duration(10*time.Millisecond) || set.Slice != own || set.Warmup != own {
+		if rr.Slice != study.Duration(10*time.Millisecond) || set.Slice != own || set.Warmup != study.WaitOf(own.Std()) {
 			t.Errorf("rate %s: slices %s and %s", rate, rr.Slice, set.Slice)
 		}
 	}
@@ -298,7 +300,7 @@ func TestRateLimitLeavesBulkWhole(t *testing.T) {
 // A limit of CPU time shows only in trials that take no turns; one of memory does in
 // all of them.
 func TestQuotaLeavesTrialsWhole(t *testing.T) {
-	cat := sample()
+	cat := studytest.Catalog()
 	for i := range cat.Workloads {
 		cat.Workloads[i].Params = append(slices.Clone(cat.Workloads[i].Params), "slice")
 		l := cat.Workloads[i].Lengths[study.Quick]
@@ -337,7 +339,7 @@ modes:
   - vm/virtio
   - docker/network:My.Net
 workloads: [tcp_rr]
-`), sample())
+`), studytest.Catalog())
 	if err != nil {
 		t.Fatal(err)
 	}

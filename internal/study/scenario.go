@@ -1,29 +1,40 @@
 package study
 
-import (
-	"encoding/json"
-	"strings"
-
-	yaml "go.yaml.in/yaml/v3"
-)
+import "strings"
 
 // Scenario names one mode under one workload, as published studies do.
 type Scenario struct {
-	ID          string `yaml:"id" json:"id" jsonschema:"name in results and under compare, such as a"`
-	Title       string `yaml:"title,omitempty" json:"title,omitempty" jsonschema:"one line for the report"`
-	Description string `yaml:"description,omitempty" json:"description,omitempty" jsonschema:"what is built and driven, and what it is to show"`
-	Mode        string `yaml:"mode" json:"mode" jsonschema:"a mode of this study, by its name in results"`
-	Workload    string `yaml:"workload" json:"workload" jsonschema:"a workload of this study, by its name in results"`
+	ID, Title, Description, Mode, Workload string
+}
+
+// Fields declares the keys of a Scenario, with what each may hold.
+func (s *Scenario) Fields() []Field {
+	return []Field{
+		required("id", idText(&s.ID), "name in results and under compare, such as a"),
+		key("title", titleText(&s.Title), "one line for the report"),
+		key("description", descriptionText(&s.Description), "what is built and driven, and what it is to show"),
+		required("mode", nameOf(&s.Mode), "a mode of this study, by its name in results"),
+		required("workload", nameOf(&s.Workload), "a workload of this study, by its name in results"),
+	}
 }
 
 // Comparison puts A beside B and asks for A's ratio to B. Both sides are scenarios or
 // modes, or both are ratios of two of them; modes are compared under every workload.
 type Comparison struct {
-	ID     string  `yaml:"id,omitempty" json:"id,omitempty" jsonschema:"name in results; A/B when absent"`
-	Title  string  `yaml:"title,omitempty" json:"title,omitempty" jsonschema:"one line for the report"`
-	A      Side    `yaml:"a" json:"a" jsonschema:"what is compared: a scenario or a mode, or two of them for the ratio of the first to the second"`
-	B      Side    `yaml:"b" json:"b" jsonschema:"with what: another scenario or mode, or a ratio of two"`
-	Expect float64 `yaml:"expect,omitempty" json:"expect,omitempty" jsonschema:"the ratio of a to b that is expected, and judged against; 1 when absent"`
+	ID, Title string
+	A, B      Side
+	Expect    float64
+}
+
+// Fields declares the keys of a Comparison, with what each may hold.
+func (c *Comparison) Fields() []Field {
+	return []Field{
+		key("id", idText(&c.ID), "name in results; A/B when absent"),
+		key("title", titleText(&c.Title), "one line for the report"),
+		required("a", SideValue{held[Side]{&c.A}}, "what is compared: a scenario or a mode, or two of them for the ratio of the first to the second"),
+		required("b", SideValue{held[Side]{&c.B}}, "with what: another scenario or mode, or a ratio of two"),
+		key("expect", fraction(&c.Expect, 0.001, 1000), "the ratio of a to b that is expected, and judged against; 1 when absent"),
+	}
 }
 
 // Side is one side of a comparison: what has the name Of, or its ratio to what has the
@@ -47,27 +58,6 @@ func (s Side) Names() []string {
 // String names the side: D, or D/C, with room between names that have a stroke
 // themselves.
 func (s Side) String() string { return ratio(s.Names()...) }
-
-// MarshalYAML writes one name plainly and two as a list on one line.
-func (s Side) MarshalYAML() (any, error) {
-	if !s.IsRatio() {
-		return s.Of, nil
-	}
-	var n yaml.Node
-	if err := n.Encode(s.Names()); err != nil {
-		return nil, err
-	}
-	n.Style = yaml.FlowStyle
-	return &n, nil
-}
-
-// MarshalJSON writes one name as a text and two as a list.
-func (s Side) MarshalJSON() ([]byte, error) {
-	if !s.IsRatio() {
-		return json.Marshal(s.Of)
-	}
-	return json.Marshal(s.Names())
-}
 
 // Name is the comparison's name in results: its id, or the two that it compares,
 // D/B or (D/C)/(B/A); with room between names that have a stroke themselves.

@@ -1,27 +1,30 @@
-package study
+package study_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/study"
+	"tare/internal/study/studyfile"
 )
 
 // searches is a catalog with a search and a sweep.
-func searches() Catalog {
-	return Catalog{
-		Modes: []ModeSpec{{ID: "host"}},
-		Workloads: []WorkloadSpec{
+func searches() study.Catalog {
+	return study.Catalog{
+		Modes: []study.ModeSpec{{ID: "host"}},
+		Workloads: []study.WorkloadSpec{
 			{
 				Kind: "search", Params: []string{"loss_goals", "goal", "exceed_ratio", "step", "step_sum", "precision", "pause", "min_rate", "max_rate", "max_search"},
-				Defaults: Workload{LossGoals: LossGoals{0, 0.01}, Goal: Median, ExceedRatio: 0.5, Pause: 3e8, MinRate: 1e6, MaxRate: 10e9, Precision: 0.02},
-				Profiles: map[string]Workload{
-					Quick: {Step: 5e8, StepSum: 15e8, MaxSearch: 20e9},
-					Paper: {Step: 1e9, StepSum: 21e9, MaxSearch: 600e9, Goal: Beside},
+				Defaults: study.Workload{LossGoals: study.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: study.PortionOf(0.5), Pause: study.WaitOf(3e8), MinRate: 1e6, MaxRate: 10e9, Precision: 0.02},
+				Profiles: map[string]study.Workload{
+					study.Quick: {Step: 5e8, StepSum: 15e8, MaxSearch: 20e9},
+					study.Paper: {Step: 1e9, StepSum: 21e9, MaxSearch: 600e9, Goal: study.Beside},
 				},
-				Goals: map[string]Workload{Strict: {ExceedRatio: NoPortion}, RFC2544: {ExceedRatio: NoPortion, Step: 60e9, StepSum: 60e9, LossGoals: LossGoals{0}, MaxSearch: 3600e9}},
+				Goals: map[string]study.Workload{study.Strict: {ExceedRatio: study.PortionOf(0)}, study.RFC2544: {ExceedRatio: study.PortionOf(0), Step: 60e9, StepSum: 60e9, LossGoals: study.LossGoals{0}, MaxSearch: 3600e9}},
 			},
-			{Kind: "sweep", Params: []string{"rates"}, Defaults: Workload{Rates: Rates{1e6, 2e6}}},
+			{Kind: "sweep", Params: []string{"rates"}, Defaults: study.Workload{Rates: study.Rates{1e6, 2e6}}},
 		},
 	}
 }
@@ -52,7 +55,7 @@ func TestBadSearches(t *testing.T) {
 		{"workload: search, step_sum: 30s, step: 1s, max_search: 40s", "max_search is 40s, in which no search ends"},
 		{"workload: search, precision: 0", "precision is 0; want"},
 	} {
-		_, err := Decode("s.yaml", []byte("modes: [host]\nworkloads:\n  - {"+tt.keys+"}\n"), searches())
+		_, err := studyfile.Decode("s.yaml", []byte("modes: [host]\nworkloads:\n  - {"+tt.keys+"}\n"), searches())
 		if err == nil || !strings.HasPrefix(err.Error(), "s.yaml:3: ") || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("{%s}: %v, want line 3 and %q", tt.keys, err, tt.want)
 		}
@@ -61,33 +64,33 @@ func TestBadSearches(t *testing.T) {
 
 // What a search leaves open follows from its goal and profile, and from what it sets.
 func TestSearchDefaults(t *testing.T) {
-	base := Workload{
-		ID: "search", Kind: "search", LossGoals: LossGoals{0, 0.01}, Goal: Median, ExceedRatio: 0.5, Pause: 3e8, MinRate: 1e6, MaxRate: 10e9, Precision: 0.02,
+	base := study.Workload{
+		ID: "search", Kind: "search", LossGoals: study.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: study.PortionOf(0.5), Pause: study.WaitOf(3e8), MinRate: 1e6, MaxRate: 10e9, Precision: 0.02,
 		Step: 5e8, StepSum: 15e8, MaxSearch: 20e9,
 	}
 	for _, tt := range []struct {
 		keys   string
-		change func(*Workload)
+		change func(*study.Workload)
 	}{
-		{"", func(*Workload) {}},
-		{"exceed_ratio: 0", func(w *Workload) { w.ExceedRatio = NoPortion }},
-		{"goal: strict", func(w *Workload) { w.Goal, w.ExceedRatio = Strict, NoPortion }},
-		{"goal: rfc2544", func(w *Workload) {
-			w.Goal, w.ExceedRatio, w.LossGoals, w.Step, w.StepSum, w.MaxSearch = RFC2544, NoPortion, LossGoals{0}, 60e9, 60e9, 3600e9
+		{"", func(*study.Workload) {}},
+		{"exceed_ratio: 0", func(w *study.Workload) { w.ExceedRatio = study.PortionOf(0) }},
+		{"goal: strict", func(w *study.Workload) { w.Goal, w.ExceedRatio = study.Strict, study.PortionOf(0) }},
+		{"goal: rfc2544", func(w *study.Workload) {
+			w.Goal, w.ExceedRatio, w.LossGoals, w.Step, w.StepSum, w.MaxSearch = study.RFC2544, study.PortionOf(0), study.LossGoals{0}, 60e9, 60e9, 3600e9
 		}},
-		{"step: 1s", func(w *Workload) { w.Step, w.StepSum, w.MaxSearch = 1e9, 3e9, 40e9 }},
-		{"step_sum: 600ms", func(w *Workload) { w.Step, w.StepSum, w.MaxSearch = 2e8, 6e8, 8e9 }},
-		{"step_sum: 3s", func(w *Workload) { w.StepSum, w.MaxSearch = 3e9, 40e9 }},
-		{"max_rate: 50Mbit/s", func(w *Workload) { w.MinRate, w.MaxRate = 500e3, 50e6 }},
-		{"min_rate: 1Gbit/s", func(w *Workload) { w.MinRate, w.MaxRate = 1e9, 100e9 }},
-		{"loss_goals: [0.005]", func(w *Workload) { w.LossGoals = LossGoals{0.005} }},
+		{"step: 1s", func(w *study.Workload) { w.Step, w.StepSum, w.MaxSearch = 1e9, 3e9, 40e9 }},
+		{"step_sum: 600ms", func(w *study.Workload) { w.Step, w.StepSum, w.MaxSearch = 2e8, 6e8, 8e9 }},
+		{"step_sum: 3s", func(w *study.Workload) { w.StepSum, w.MaxSearch = 3e9, 40e9 }},
+		{"max_rate: 50Mbit/s", func(w *study.Workload) { w.MinRate, w.MaxRate = 500e3, 50e6 }},
+		{"min_rate: 1Gbit/s", func(w *study.Workload) { w.MinRate, w.MaxRate = 1e9, 100e9 }},
+		{"loss_goals: [0.005]", func(w *study.Workload) { w.LossGoals = study.LossGoals{0.005} }},
 	} {
-		s, err := Decode("s.yaml", []byte("modes: [host]\nworkloads:\n  - {workload: search, "+tt.keys+"}\n"), searches())
+		s, err := studyfile.Decode("s.yaml", []byte("modes: [host]\nworkloads:\n  - {workload: search, "+tt.keys+"}\n"), searches())
 		if err != nil {
 			t.Errorf("%q: %v", tt.keys, err)
 			continue
 		}
-		s, err = Resolve(s, searches())
+		s, err = study.Resolve(s, searches())
 		if err != nil {
 			t.Errorf("%q: %v", tt.keys, err)
 			continue
@@ -97,13 +100,13 @@ func TestSearchDefaults(t *testing.T) {
 		if diff := cmp.Diff(want, s.Workloads[0]); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", tt.keys, diff)
 		}
-		text, err := Marshal(s)
+		text, err := studyfile.Marshal(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := Decode("study.yaml", text, searches())
+		again, err := studyfile.Decode("study.yaml", text, searches())
 		if err == nil {
-			again, err = Resolve(again, searches())
+			again, err = study.Resolve(again, searches())
 		}
 		if diff := cmp.Diff(s, again); err != nil || diff != "" {
 			t.Errorf("%q resolved again: %v (-first +second):\n%s", tt.keys, err, diff)
@@ -114,14 +117,14 @@ func TestSearchDefaults(t *testing.T) {
 // A range of rates has both its ends, and what is between can be read.
 func TestRateRange(t *testing.T) {
 	for _, tt := range []struct {
-		in   rateRange
-		want Rates
+		in   study.RateRange
+		want study.Rates
 	}{
-		{rateRange{100e6, 1000e6, 10}, Rates{100e6, 200e6, 300e6, 400e6, 500e6, 600e6, 700e6, 800e6, 900e6, 1000e6}},
-		{rateRange{10e6, 20e6, 4}, Rates{10e6, 13330e3, 16670e3, 20e6}},
-		{rateRange{10000, 10001, 3}, Rates{10000, 10001}},
+		{study.RateRange{100e6, 1000e6, 10}, study.Rates{100e6, 200e6, 300e6, 400e6, 500e6, 600e6, 700e6, 800e6, 900e6, 1000e6}},
+		{study.RateRange{10e6, 20e6, 4}, study.Rates{10e6, 13330e3, 16670e3, 20e6}},
+		{study.RateRange{10000, 10001, 3}, study.Rates{10000, 10001}},
 	} {
-		if diff := cmp.Diff(tt.want, tt.in.list()); diff != "" {
+		if diff := cmp.Diff(tt.want, tt.in.List()); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", tt.in, diff)
 		}
 	}

@@ -1,20 +1,22 @@
 package study
 
-import (
-	"cmp"
-	"reflect"
-
-	yaml "go.yaml.in/yaml/v3"
-)
+import "cmp"
 
 // LabTarget is the target of a study that has tare make the hosts.
 const LabTarget = "lab"
 
 // Host is an existing engine and the address at which the other host reaches it.
 type Host struct {
-	Name    string `yaml:"name,omitempty" json:"name,omitempty" jsonschema:"for people; a and b when absent"`
-	Engine  string `yaml:"engine" json:"engine" jsonschema:"docker, docker:CONTEXT, or a unix://, tcp:// or ssh:// address"`
-	Address string `yaml:"address" json:"address" jsonschema:"IP address at which the other host reaches it"`
+	Name, Engine, Address string
+}
+
+// Fields declares the keys of a Host, with what each may hold.
+func (h *Host) Fields() []Field {
+	return []Field{
+		key("name", nameText(&h.Name), "for people; a and b when absent"),
+		required("engine", engineText(&h.Engine), "docker, docker:CONTEXT, or a unix://, tcp:// or ssh:// address"),
+		required("address", hostAddress(&h.Address), "IP address at which the other host reaches it"),
+	}
 }
 
 // Target is where the hosts of a study come from: a name, which is LabTarget or begins
@@ -56,37 +58,21 @@ func (e Target) String() string {
 func (e Target) Check() error {
 	s := Study{Engine: e.Name, Hosts: e.Hosts}
 	var v validator
-	v.fields(reflect.ValueOf(s), "", []string{"engine"})
+	v.all(s.Fields(), "", "engine")
 	v.engines(s)
 	var errs []*Error
 	for _, p := range v.problems {
-		errs = append(errs, &Error{Text: p.text})
+		errs = append(errs, &Error{Text: p.Text})
 	}
-	return join(errs)
+	return Join(errs)
 }
 
-// TargetOf reads which target a study file names and nothing else of it: what
-// there is to choose from depends on them. What it cannot read is left to Decode to
-// complain about.
-func TargetOf(src []byte) Target {
-	root, err := load("", src)
-	if err != nil {
-		return Target{}
-	}
-	if root = target(root); root.Kind != yaml.MappingNode {
-		return Target{}
-	}
-	var s Study
-	v := reflect.ValueOf(&s).Elem()
-	r := reader{src: source{lines: map[string]int{}, failed: map[string]bool{}}}
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		if key := target(root.Content[i]).Value; key == "engine" || key == "hosts" {
-			f, _ := member(v, key)
-			r.value(target(root.Content[i+1]), f, key, key)
-		}
-	}
-	if len(r.errs) > 0 {
-		return Target{}
-	}
-	return s.Target()
+// engineText is how an engine is named; docker contexts have names of their own.
+func engineText(at *string) Plain {
+	return text(at, `^(lab|docker(:[A-Za-z0-9][A-Za-z0-9_.+-]*)?|(unix|tcp|ssh)://[^\x00-\x20\x7f]+)$`,
+		"lab, docker, docker:CONTEXT, or an address with unix://, tcp:// or ssh://", 500)
+}
+
+func hostAddress(at *string) Plain {
+	return text(at, `^[0-9A-Fa-f.:]{2,45}$`, "an IPv4 or IPv6 address", 0)
 }

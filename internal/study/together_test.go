@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/study"
+	"tare/internal/study/studyfile"
+	"tare/internal/study/studytest"
 )
 
 // TestTogether holds what the keys of one workload may say beside each other.
@@ -30,7 +32,7 @@ func TestTogether(t *testing.T) {
 		for part := range strings.SplitSeq(strings.Trim(tt.lines, "{}"), ", ") {
 			text += "    " + part + "\n"
 		}
-		_, err := study.Decode("s.yaml", []byte(text), sample())
+		_, err := studyfile.Decode("s.yaml", []byte(text), studytest.Catalog())
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %q", tt.lines, err, tt.want)
 		}
@@ -52,14 +54,14 @@ func TestWhole(t *testing.T) {
 		{study.Workload{Rate: study.Unlimited}, study.Duration(125e6), study.Unlimited},
 	} {
 		tt.w.Kind = "udp_stream"
-		s, err := study.Resolve(study.Study{Modes: study.ModesOf("host"), Workloads: []study.Workload{tt.w}}, sample())
+		s, err := study.Resolve(study.Study{Modes: study.ModesOf("host"), Workloads: []study.Workload{tt.w}}, studytest.Catalog())
 		if err != nil {
 			t.Fatal(err)
 		}
 		text := marshal(t, s)
-		again, err := study.Decode("study.yaml", []byte(text), sample())
+		again, err := studyfile.Decode("study.yaml", []byte(text), studytest.Catalog())
 		if err == nil {
-			again, err = study.Resolve(again, sample())
+			again, err = study.Resolve(again, studytest.Catalog())
 		}
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
@@ -74,7 +76,7 @@ func TestWhole(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	yes := true
-	got := study.Workload{Kind: "udp_stream", Rate: study.Unlimited, PayloadSize: 1400, NoDelay: &yes, ReceiveBuffer: study.Auto}.Settings()
+	got := study.Workload{Kind: "udp_stream", Rate: study.Unlimited, PayloadSize: 1400, NoDelay: &yes, ReceiveBuffer: study.AutoBuffer()}.Settings()
 	want := []study.Setting{
 		{Key: "workload", Value: "udp_stream"}, {Key: "payload_size", Value: "1400"}, {Key: "rate", Value: "unlimited"},
 		{Key: "no_delay", Value: "true"}, {Key: "receive_buffer", Value: "auto"},

@@ -9,23 +9,14 @@ import (
 )
 
 // Duration is a time.Duration written as Go writes it: 1.5s, 300ms. Its zero
-// value means that the key is absent; an explicit 0s is Zero. Read it with Std.
+// value means that the key is absent; a key that takes 0s holds a Wait.
 type Duration time.Duration
-
-// Zero is a duration of 0s that somebody asked for, so that `warmup: 0s` is not
-// taken for a key left out and filled with a default.
-const Zero Duration = -1
 
 // AtOnce is a slice that no trial is longer than.
 const AtOnce = Duration(time.Hour)
 
-// Std returns d as the standard library's type; Zero is 0.
-func (d Duration) Std() time.Duration {
-	if d == Zero {
-		return 0
-	}
-	return time.Duration(d)
-}
+// Std returns d as the standard library's type.
+func (d Duration) Std() time.Duration { return time.Duration(d) }
 
 // String writes d as time.Duration does, less the zero minutes and seconds at
 // the end: 10m rather than 10m0s.
@@ -40,15 +31,39 @@ func (d Duration) String() string {
 	return s
 }
 
-// MarshalText writes d as String does.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
 // UnmarshalText reads a duration with units, such as 1.5s or 1m30s, or a plain
 // 0. Negative durations are refused.
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := parseDuration(string(text))
 	if err == nil {
 		*d = v
+	}
+	return err
+}
+
+// Wait is a duration that may be 0s. Its zero value means that the key is absent.
+type Wait struct {
+	For   Duration
+	Given bool
+}
+
+// WaitOf is a wait of d, which may be 0.
+func WaitOf(d time.Duration) Wait { return Wait{Duration(d), true} }
+
+// Std returns w as the standard library's type; 0 for an absent one.
+func (w Wait) Std() time.Duration { return w.For.Std() }
+
+// atLeast is w, or least where that is longer.
+func (w Wait) atLeast(least Duration) Wait { return WaitOf(max(w.For, least).Std()) }
+
+// String writes w as a Duration.
+func (w Wait) String() string { return w.For.String() }
+
+// UnmarshalText reads a Duration.
+func (w *Wait) UnmarshalText(text []byte) error {
+	d, err := parseDuration(string(text))
+	if err == nil {
+		*w = Wait{d, true}
 	}
 	return err
 }
@@ -66,12 +81,6 @@ func (s Size) String() string {
 	return "0"
 }
 
-// MarshalText writes s as String does.
-func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// MarshalYAML writes a plain number unquoted.
-func (s Size) MarshalYAML() (any, error) { return bare(s.String()), nil }
-
 // UnmarshalText reads 1400, 128KiB, 2MiB or 1GiB.
 func (s *Size) UnmarshalText(text []byte) error {
 	v, err := parseSize(string(text))
@@ -81,37 +90,38 @@ func (s *Size) UnmarshalText(text []byte) error {
 	return err
 }
 
-// BufferSize is a socket buffer in bytes, or Auto.
-type BufferSize int64
+// BufferSize is a socket buffer: of so many bytes, or left to the kernel's
+// autotuning. Its zero value means that the key is absent.
+type BufferSize struct {
+	Bytes Size
+	Auto  bool
+}
 
-// Auto leaves a socket buffer to the kernel's autotuning.
-const Auto BufferSize = -1
+// Buffer is a socket buffer of so many bytes.
+func Buffer(bytes Size) BufferSize { return BufferSize{Bytes: bytes} }
+
+// AutoBuffer is a socket buffer that is left to the kernel.
+func AutoBuffer() BufferSize { return BufferSize{Auto: true} }
 
 // String writes b as a Size, or auto.
 func (b BufferSize) String() string {
-	if b == Auto {
-		return "auto"
+	if b.Auto {
+		return AutoWord
 	}
-	return Size(b).String()
+	return b.Bytes.String()
 }
-
-// MarshalText writes b as String does.
-func (b BufferSize) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
-
-// MarshalYAML writes a plain number unquoted.
-func (b BufferSize) MarshalYAML() (any, error) { return bare(b.String()), nil }
 
 // UnmarshalText reads a size or auto.
 func (b *BufferSize) UnmarshalText(text []byte) error {
-	if string(text) == "auto" {
-		*b = Auto
+	if string(text) == AutoWord {
+		*b = AutoBuffer()
 		return nil
 	}
 	v, err := parseSize(string(text))
 	if err != nil {
 		return fmt.Errorf("%w, or auto", err)
 	}
-	*b = BufferSize(v)
+	*b = Buffer(v)
 	return nil
 }
 
@@ -127,9 +137,6 @@ func (r Rate) String() string {
 	}
 	return "0bit/s"
 }
-
-// MarshalText writes r as String does.
-func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // UnmarshalText reads 1Gbit/s, 1.5gbit, 500Mbit/s, or plain bit/s. The case of
 // the unit does not matter and "/s" may be left out.
@@ -155,9 +162,6 @@ func (l Load) String() string {
 	return Rate(l).String()
 }
 
-// MarshalText writes l as String does.
-func (l Load) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
-
 // UnmarshalText reads a rate or unlimited.
 func (l *Load) UnmarshalText(text []byte) error {
 	if string(text) == "unlimited" {
@@ -170,12 +174,4 @@ func (l *Load) UnmarshalText(text []byte) error {
 	}
 	*l = Load(v)
 	return nil
-}
-
-// bare lets YAML write a number as a number.
-func bare(text string) any {
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return n
-	}
-	return text
 }

@@ -14,7 +14,7 @@ import (
 func TestUnits(t *testing.T) {
 	type unit interface {
 		UnmarshalText([]byte) error
-		MarshalText() ([]byte, error)
+		String() string
 	}
 	duration := func(d time.Duration) *study.Duration { return new(study.Duration(d)) }
 	size := func(n study.Size) *study.Size { return &n }
@@ -32,9 +32,11 @@ func TestUnits(t *testing.T) {
 		{"1h0m10s", duration(time.Hour + 10*time.Second), "1h0m10s"},
 		{"10µs", duration(10 * time.Microsecond), "10µs"},
 		{"10us", duration(10 * time.Microsecond), "10µs"},
-		{"0", duration(-1), "0s"},
-		{"0s", duration(-1), "0s"},
-		{"0h0m", duration(-1), "0s"},
+		{"0", duration(0), "0s"},
+		{"0s", duration(0), "0s"},
+		{"0h0m", duration(0), "0s"},
+		{"0s", &study.Wait{Given: true}, "0s"},
+		{"1.5s", &study.Wait{For: study.Duration(1500 * time.Millisecond), Given: true}, "1.5s"},
 		{"1400", size(1400), "1400"},
 		{"1024", size(1024), "1KiB"},
 		{"128KiB", size(128 << 10), "128KiB"},
@@ -42,8 +44,8 @@ func TestUnits(t *testing.T) {
 		{"1536MiB", size(1536 << 20), "1536MiB"},
 		{"3GiB", size(3 << 30), "3GiB"},
 		{"0", size(0), "0"},
-		{"auto", buffer(study.Auto), "auto"},
-		{"64KiB", buffer(64 << 10), "64KiB"},
+		{"auto", buffer(study.AutoBuffer()), "auto"},
+		{"64KiB", buffer(study.Buffer(64 << 10)), "64KiB"},
 		{"1Gbit/s", rate(1e9), "1Gbit/s"},
 		{"1gbit", rate(1e9), "1Gbit/s"},
 		{"1.1Gbit/s", rate(1_100_000_000), "1100Mbit/s"},
@@ -62,9 +64,8 @@ func TestUnits(t *testing.T) {
 		if diff := cmp.Diff(c.want, parsed); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", c.text, diff)
 		}
-		shown, err := parsed.MarshalText()
-		if err != nil || string(shown) != c.shown {
-			t.Errorf("%q is written %q (%v), want %q", c.text, shown, err, c.shown)
+		if shown := parsed.String(); shown != c.shown {
+			t.Errorf("%q is written %q, want %q", c.text, shown, c.shown)
 		}
 	}
 }
@@ -119,4 +120,35 @@ func TestBadUnits(t *testing.T) {
 			t.Errorf("%T (-want +got):\n%s", c.unit, diff)
 		}
 	}
+}
+
+// FuzzUnits holds that what a unit's text means is what its String says.
+func FuzzUnits(f *testing.F) {
+	for _, text := range []string{"0", "1400", "128KiB", "auto", "1.5s", "1m30s", "2h", "100ms", "1Gbit/s", "1.5gbit", "1e3", "-1", "9223372036854775807"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, unit := range []struct {
+			a, b interface {
+				UnmarshalText([]byte) error
+				String() string
+			}
+		}{
+			{new(study.Duration), new(study.Duration)},
+			{new(study.Wait), new(study.Wait)},
+			{new(study.Size), new(study.Size)},
+			{new(study.BufferSize), new(study.BufferSize)},
+			{new(study.Rate), new(study.Rate)},
+		} {
+			if unit.a.UnmarshalText([]byte(text)) != nil {
+				continue
+			}
+			if err := unit.b.UnmarshalText([]byte(unit.a.String())); err != nil {
+				t.Fatalf("%q is written %q: %v", text, unit.a, err)
+			}
+			if diff := cmp.Diff(unit.a, unit.b); diff != "" {
+				t.Fatalf("%q (-want +got):\n%s", text, diff)
+			}
+		}
+	})
 }

@@ -2,31 +2,41 @@ package study
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
+
+	"tare/internal/study/suggest"
 )
 
-// problem is what is wrong with the value at a path such as workloads[1].streams.
-type problem struct{ path, text string }
+// Problem is what is wrong with the value at a path such as workloads[1].streams.
+type Problem struct{ Path, Text string }
+
+// Source is what a file says about each path.
+type Source interface {
+	// Line is where the path stands, 0 where the file does not have it.
+	Line(path string) int
+	// Unreadable reports whether the reader has complained about its value already.
+	Unreadable(path string) bool
+}
 
 // validator collects problems. With a source it knows which keys a file named
 // and where; without, a zero value is a key left out.
 type validator struct {
 	cat      Catalog
-	src      *source
-	problems []problem
+	src      Source
+	problems []Problem
 }
 
-// validate checks all that is said in s and asks for nothing that is not.
-func validate(s Study, cat Catalog, src *source) []problem {
+// Check checks all that is said in s and asks for nothing that is not. Without a file
+// behind it src is nil.
+func Check(s Study, cat Catalog, src Source) []Problem {
 	v := validator{cat: cat, src: src}
-	v.fields(reflect.ValueOf(s), "", keys(reflect.TypeFor[Study]()))
-	v.all(s.Lab, "lab.")
+	v.all(s.Fields(), "")
+	v.all(s.Lab.Fields(), "lab.")
 	v.limits(s.Limits, "limits.")
 	v.engines(s)
 	v.method(s)
-	v.all(s.Evidence, "evidence.")
+	v.all(s.Evidence.Fields(), "evidence.")
 	v.costPass(s)
 	v.modes(s.Modes)
 	for i, m := range s.Modes {
@@ -38,34 +48,33 @@ func validate(s Study, cat Catalog, src *source) []problem {
 	return v.problems
 }
 
-// all checks every value of a struct.
-func (v *validator) all(s any, prefix string) {
-	v.fields(reflect.ValueOf(s), prefix, keys(reflect.TypeOf(s)))
+func (v *validator) add(path, format string, args ...any) {
+	v.problems = append(v.problems, Problem{path, fmt.Sprintf(format, args...)})
 }
 
-func (v *validator) add(path, format string, args ...any) {
-	v.problems = append(v.problems, problem{path, fmt.Sprintf(format, args...)})
+// line is where a path stands in the file, 0 without one.
+func (v *validator) line(path string) int {
+	if v.src == nil {
+		return 0
+	}
+	return v.src.Line(path)
 }
 
 // said says whether a key was given: in the file, or by a value.
-func (v *validator) said(path string, f reflect.Value) bool {
-	return !f.IsZero() || v.src != nil && v.src.lines[path] > 0
-}
+func (v *validator) said(path string, f Field) bool { return !f.Value.IsZero() || v.line(path) > 0 }
 
 // readable is false for what the reader has complained about already.
-func (v *validator) readable(path string) bool {
-	return v.src == nil || !v.src.failed[path]
-}
+func (v *validator) readable(path string) bool { return v.src == nil || !v.src.Unreadable(path) }
 
-// fields checks the values of a struct that have the given keys, each against
-// its key's rule.
-func (v *validator) fields(s reflect.Value, prefix string, only []string) {
-	for _, f := range fields(s.Type()) {
-		path, val := prefix+f.key, s.Field(f.index)
-		if !leaf(f.typ) || !slices.Contains(only, f.key) || !v.said(path, val) || !v.readable(path) {
+// all checks the plain values of a mapping, each by its rule: those of some keys, or
+// of all where there are none.
+func (v *validator) all(fields []Field, prefix string, only ...string) {
+	for _, f := range fields {
+		path := prefix + f.Key
+		if only != nil && !slices.Contains(only, f.Key) || !v.said(path, f) || !v.readable(path) {
 			continue
 		}
-		if text := check(f.key, val); text != "" {
+		if text := f.Check(); text != "" {
 			v.add(path, "%s", text)
 		}
 	}
@@ -80,11 +89,11 @@ func (v *validator) workloads(all []Workload) {
 		}
 		spec, ok := v.cat.Workload(w.Kind)
 		if !ok {
-			v.fields(reflect.ValueOf(w), path+".", keys(reflect.TypeFor[Workload]()))
+			v.all(w.Fields(), path+".")
 			v.kind(path, w.Kind)
 			continue
 		}
-		v.fields(reflect.ValueOf(w), path+".", spec.keys())
+		v.all(w.Fields(), path+".", spec.Keys()...)
 		v.params(path+".", w, spec)
 		v.together(path+".", w, spec)
 		at := path
@@ -108,18 +117,18 @@ func (v *validator) workloads(all []Workload) {
 // kind says what is wrong with a workload's kind.
 func (v *validator) kind(path, kind string) {
 	if path = v.key(path, "workload"); kind == "" && !strings.HasSuffix(path, ".workload") {
-		v.add(path, "a workload without its name; want the key workload with %s", either(v.cat.kinds()))
+		v.add(path, "a workload without its name; want the key workload with %s", suggest.Either(v.cat.Kinds()))
 		return
 	}
-	v.add(path, "%s", unknown("workload", kind, "", v.cat.kinds()))
+	v.add(path, "%s", suggest.Unknown("workload", kind, "", v.cat.Kinds()))
 }
 
 // params finds parameters that the workload's kind does not take.
 func (v *validator) params(prefix string, w Workload, spec WorkloadSpec) {
-	s := reflect.ValueOf(w)
-	for _, f := range fields(s.Type()) {
-		if v.said(prefix+f.key, s.Field(f.index)) && !slices.Contains(spec.keys(), f.key) {
-			v.add(prefix+f.key, "%s does not take %s; allowed: %s", spec.Kind, f.key, strings.Join(spec.keys(), ", "))
+	allowed := spec.Keys()
+	for _, f := range w.Fields() {
+		if v.said(prefix+f.Key, f) && !slices.Contains(allowed, f.Key) {
+			v.add(prefix+f.Key, "%s does not take %s; allowed: %s", spec.Kind, f.Key, strings.Join(allowed, ", "))
 		}
 	}
 }
@@ -135,12 +144,12 @@ func (v *validator) together(prefix string, w Workload, spec WorkloadSpec) {
 		fail("direction", "direction is %q, which %s does not know; want forward or reverse", d, spec.Kind)
 	}
 	if t := w.Tool; t != "" && t != BuiltIn && !slices.Contains(spec.Tools, t) {
-		fail("tool", "tool is %q, which cannot make %s; want %s", t, spec.Kind, either(append([]string{BuiltIn}, spec.Tools...)))
+		fail("tool", "tool is %q, which cannot make %s; want %s", t, spec.Kind, suggest.Either(append([]string{BuiltIn}, spec.Tools...)))
 	}
 	if t := w.VerifyWith; t != "" {
 		switch {
 		case !slices.Contains(spec.Tools, t) || t == BuiltIn:
-			fail("verify_with", "verify_with is %q, which is no external generator of %s; want %s", t, spec.Kind, either(spec.Tools))
+			fail("verify_with", "verify_with is %q, which is no external generator of %s; want %s", t, spec.Kind, suggest.Either(spec.Tools))
 		case t == w.Tool:
 			fail("verify_with", "verify_with is %q, as is tool: the two would agree with themselves", t)
 		}
@@ -163,12 +172,12 @@ func (v *validator) already(path string) string {
 	if v.src == nil {
 		return ""
 	}
-	return fmt.Sprintf("; it stands on line %d already", v.src.lines[path])
+	return fmt.Sprintf("; it stands on line %d already", v.src.Line(path))
 }
 
 // key is the path of a key of an item where the file has it, else the item's.
 func (v *validator) key(path, key string) string {
-	if v.src != nil && v.src.lines[path+"."+key] > 0 {
+	if v.line(path+"."+key) > 0 {
 		return path + "." + key
 	}
 	return path

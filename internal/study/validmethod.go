@@ -13,12 +13,12 @@ const ShortestPilot = Duration(time.Second)
 
 // method checks how a study is to be measured and stopped.
 func (v *validator) method(s Study) {
-	v.all(s.Invalid, "invalid.")
-	if s.Pilot > 0 && s.Pilot < ShortestPilot && v.readable("pilot") {
+	v.all(s.Invalid.Fields(), "invalid.")
+	if s.Pilot.For > 0 && s.Pilot.For < ShortestPilot && v.readable("pilot") {
 		v.add("pilot", "pilot is %s; want 0s for none, or at least %s", s.Pilot, ShortestPilot)
 	}
 	if s.Stop != nil {
-		v.all(*s.Stop, "stop.")
+		v.all(s.Stop.Fields(), "stop.")
 		if n := s.Stop.MinBlocks; s.Blocks > 0 && n > s.Blocks {
 			v.add(v.key("stop", "min_blocks"), "min_blocks is %d, and there are %d blocks at most; want no more than blocks", n, s.Blocks)
 		}
@@ -51,7 +51,7 @@ func (v *validator) lab(path string, m Mode, e Target) {
 	if m.Lab == nil {
 		return
 	}
-	v.all(*m.Lab, path+".lab.")
+	v.all(m.Lab.Fields(), path+".lab.")
 	if e.Given() {
 		v.add(v.key(path, "lab"), "lab describes hosts that tare makes, and this study names engines that exist (%s); leave one of the two out", e)
 	}

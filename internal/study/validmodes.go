@@ -5,15 +5,17 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"tare/internal/study/suggest"
 )
 
-// userName is what may stand in the place of NAME in a mode's id: the names that
+// UserName is what may stand in the place of NAME in a mode's id: the names that
 // Docker gives to networks and to the drivers of plugins.
-const userName = `[A-Za-z0-9][A-Za-z0-9_.:/-]{0,127}`
+const UserName = `[A-Za-z0-9][A-Za-z0-9_.:/-]{0,127}`
 
-// The most that options may hold: an engine would take more, nobody needs it.
+// MaxOptions and the lengths below it bound the options of a mode: an engine would take more, nobody needs it.
 const (
-	maxOptions    = 100
+	MaxOptions    = 100
 	maxOptionName = 200
 	maxOptionText = 4096
 )
@@ -25,7 +27,7 @@ func (v *validator) modes(modes []Mode) {
 		if !v.readable(path) || !v.readable(path+".mode") {
 			continue
 		}
-		v.all(m, path+".")
+		v.all(m.Fields(), path+".")
 		if problem := v.unknownMode(m.Mode); problem != "" {
 			at := v.key(path, "mode")
 			if m.Mode == "" && at == path && m.ID != "" {
@@ -70,14 +72,14 @@ func (v *validator) unknownMode(mode string) string {
 	if !ok {
 		for _, m := range v.cat.Modes {
 			if bare := strings.TrimSuffix(m.ID, anyName); bare != m.ID && bare == strings.TrimSuffix(mode, ":") {
-				return fmt.Sprintf("mode %s lacks a name: write %s with a name of yours in the place of NAME", quote(mode), m.ID)
+				return fmt.Sprintf("mode %s lacks a name: write %s with a name of yours in the place of NAME", suggest.Quote(mode), m.ID)
 			}
 		}
-		return unknown("mode", mode, "", v.cat.modeIDs())
+		return suggest.Unknown("mode", mode, "", v.cat.modeIDs())
 	}
 	if prefix, open := strings.CutSuffix(spec.ID, anyName); open {
-		if name := strings.TrimPrefix(mode, prefix+":"); !regexp.MustCompile(`^` + userName + `$`).MatchString(name) {
-			return fmt.Sprintf("mode %s has a name that none can have; want letters, digits, _, ., -, / or :, the first a letter or digit", quote(mode))
+		if name := strings.TrimPrefix(mode, prefix+":"); !regexp.MustCompile(`^` + UserName + `$`).MatchString(name) {
+			return fmt.Sprintf("mode %s has a name that none can have; want letters, digits, _, ., -, / or :, the first a letter or digit", suggest.Quote(mode))
 		}
 	}
 	return ""
@@ -96,23 +98,23 @@ func (v *validator) takes(path string, m Mode) {
 		}
 	}
 	if m.MTU != 0 && !spec.MTU {
-		v.add(v.key(path, "mtu"), "%s takes no mtu; %s", m.Mode, orElse(either(v.taking(func(s ModeSpec) bool { return s.MTU })), "no mode here", " does"))
+		v.add(v.key(path, "mtu"), "%s takes no mtu; %s", m.Mode, orElse(suggest.Either(v.taking(func(s ModeSpec) bool { return s.MTU })), "no mode here", " does"))
 	}
 	if len(m.Options) == 0 {
 		return
 	}
 	at := v.key(path, "options")
 	if !spec.Options {
-		v.add(at, "%s takes no options; %s", m.Mode, orElse(either(v.taking(func(s ModeSpec) bool { return s.Options })), "no mode here", " does"))
+		v.add(at, "%s takes no options; %s", m.Mode, orElse(suggest.Either(v.taking(func(s ModeSpec) bool { return s.Options })), "no mode here", " does"))
 	}
-	if len(m.Options) > maxOptions {
-		v.add(at, "%d options; want at most %d", len(m.Options), maxOptions)
+	if len(m.Options) > MaxOptions {
+		v.add(at, "%d options; want at most %d", len(m.Options), MaxOptions)
 	}
 	for _, name := range sortedKeys(m.Options) {
 		if !plainText(name, maxOptionName) || name == "" {
-			v.add(v.key(at, name), "option %s; want 1 to %d characters, none of them a control character", quote(name), maxOptionName)
+			v.add(v.key(at, name), "option %s; want 1 to %d characters, none of them a control character", suggest.Quote(name), maxOptionName)
 		} else if !plainText(m.Options[name], maxOptionText) {
-			v.add(v.key(at, name), "option %s is %s; want at most %d characters, none of them a control character", quote(name), quote(m.Options[name]), maxOptionText)
+			v.add(v.key(at, name), "option %s is %s; want at most %d characters, none of them a control character", suggest.Quote(name), suggest.Quote(m.Options[name]), maxOptionText)
 		}
 	}
 }
@@ -129,8 +131,8 @@ func (v *validator) taking(takes func(ModeSpec) bool) (ids []string) {
 
 // limits checks the limits of both ends; prefix is their path and a dot.
 func (v *validator) limits(l Limits, prefix string) {
-	v.all(l.Client, prefix+"client.")
-	v.all(l.Server, prefix+"server.")
+	v.all(l.Client.Fields(), prefix+"client.")
+	v.all(l.Server.Fields(), prefix+"server.")
 }
 
 // plainText says whether s is one line of printable text of at most so many

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"tare/internal/study/suggest"
 )
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
@@ -28,7 +30,7 @@ func (v *validator) scenarios(s Study) {
 		if !v.readable(path) {
 			continue
 		}
-		v.all(sc, path+".")
+		v.all(sc.Fields(), path+".")
 		if !v.lacks(path, "id", sc.ID, "a scenario without its id") {
 			if before, again := first[sc.ID]; again {
 				v.add(path+".id", "duplicate scenario %q%s", sc.ID, v.already(before))
@@ -61,8 +63,8 @@ func (v *validator) among(path, what, name string, names []string, of string) {
 	if len(names) == 0 || slices.Contains(names, name) {
 		return
 	}
-	text := unknown(what, name, "", names)
-	v.add(path, "%s", strings.Replace(text, "unknown "+what+" "+quote(name), fmt.Sprintf("%s %s is not under %s of this study", what, quote(name), of), 1))
+	text := suggest.Unknown(what, name, "", names)
+	v.add(path, "%s", strings.Replace(text, "unknown "+what+" "+suggest.Quote(name), fmt.Sprintf("%s %s is not under %s of this study", what, suggest.Quote(name), of), 1))
 }
 
 func (v *validator) compare(s Study) {
@@ -78,7 +80,7 @@ func (v *validator) compare(s Study) {
 		if !v.readable(path) {
 			continue
 		}
-		v.all(c, path+".")
+		v.all(c.Fields(), path+".")
 		noA := v.lacks(path, "a", c.A.Of, "a comparison without its a")
 		noB := v.lacks(path, "b", c.B.Of, "a comparison without its b")
 		if noA || noB {
@@ -91,19 +93,19 @@ func (v *validator) compare(s Study) {
 		}{{"a", c.A}, {"b", c.B}} {
 			for _, name := range side.of.Names() {
 				if len(modes) > 0 && !slices.Contains(names, name) {
-					v.add(path+"."+side.key, "%s", unknown("scenario or mode", name, "", names))
+					v.add(path+"."+side.key, "%s", suggest.Unknown("scenario or mode", name, "", names))
 					bad = true
 				}
 			}
 			if side.of.Of == side.of.Over {
-				v.add(path+"."+side.key, "%s is put in relation to itself", quote(side.of.Of))
+				v.add(path+"."+side.key, "%s is put in relation to itself", suggest.Quote(side.of.Of))
 				bad = true
 			}
 		}
 		switch {
 		case bad:
 		case c.A == c.B:
-			v.add(path+".b", "%s is compared with itself", quote(c.A.String()))
+			v.add(path+".b", "%s is compared with itself", suggest.Quote(c.A.String()))
 		case c.A.IsRatio() != c.B.IsRatio():
 			v.add(path+".b", "a ratio of two beside a figure; want a name on both sides, or a list of two on both")
 		case c.A.IsRatio():
@@ -113,7 +115,7 @@ func (v *validator) compare(s Study) {
 			v.comparable(path, "b", s, c.A.Of, c.B.Of)
 		}
 		if before, again := first[c.Name()]; again {
-			v.add(v.key(path, "id"), "duplicate comparison %s%s", quote(c.Name()), v.already(before))
+			v.add(v.key(path, "id"), "duplicate comparison %s%s", suggest.Quote(c.Name()), v.already(before))
 			continue
 		}
 		first[c.Name()] = path

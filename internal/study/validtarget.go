@@ -3,7 +3,8 @@ package study
 import (
 	"fmt"
 	"net/netip"
-	"reflect"
+
+	"tare/internal/study/suggest"
 )
 
 // engines checks which engines a study names.
@@ -25,7 +26,7 @@ func (v *validator) engines(s Study) {
 		if !v.readable(path) {
 			continue
 		}
-		v.all(h, path+".")
+		v.all(h.Fields(), path+".")
 		if v.lacks(path, "engine", h.Engine, "a host without its engine") {
 			continue
 		}
@@ -35,8 +36,8 @@ func (v *validator) engines(s Study) {
 		if h.Engine == LabTarget {
 			v.add(path+".engine", "engine is %q, which has hosts of its own; want docker:CONTEXT, or an address with unix://, tcp:// or ssh://", h.Engine)
 		}
-		if a, err := netip.ParseAddr(h.Address); check("address", reflect.ValueOf(h.Address)) == "" && (err != nil || !a.IsValid() || a.IsUnspecified() || a.IsMulticast()) {
-			v.add(path+".address", "address is %s; want an IPv4 or IPv6 address of that host", quote(h.Address))
+		if a, err := netip.ParseAddr(h.Address); hostAddress(&h.Address).Check("address") == "" && (err != nil || !a.IsValid() || a.IsUnspecified() || a.IsMulticast()) {
+			v.add(path+".address", "address is %s; want an IPv4 or IPv6 address of that host", suggest.Quote(h.Address))
 		}
 	}
 	if len(s.Hosts) != 2 {

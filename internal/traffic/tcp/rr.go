@@ -31,7 +31,7 @@ func (rr) Spec() traffic.Spec {
 		Optional: []string{"transaction_rate", "pairs", "tool"},
 		Defaults: study.Workload{
 			Flows: 1, RequestSize: 1, ResponseSize: 1, Family: study.IPv4, Congestion: "cubic",
-			SendBuffer: study.Auto, ReceiveBuffer: study.Auto, Placement: study.OneCore,
+			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.OneCore,
 		},
 		Lengths: map[string]study.Length{
 			study.Quick:    {Warmup: study.Duration(200 * time.Millisecond), Duration: study.Duration(1250 * time.Millisecond), Slice: traffic.ExchangeSlice},

@@ -31,7 +31,7 @@ func (stream) Spec() traffic.Spec {
 		Defaults: study.Workload{
 			Streams: 1, WriteSize: 128 << 10, Rate: study.Unlimited, NoDelay: &on, Direction: study.Forward, Family: study.IPv4, Congestion: "cubic",
 			// Mostly the steadiest of what was tried: see docs/performance.md.
-			SendBuffer: 1 << 20, ReceiveBuffer: 1 << 20, Placement: study.OneCore,
+			SendBuffer: study.Buffer(1 << 20), ReceiveBuffer: study.Buffer(1 << 20), Placement: study.OneCore,
 		},
 		// As the published studies that the profile is after.
 		Profiles: map[string]study.Workload{study.Paper: {Streams: 50}},

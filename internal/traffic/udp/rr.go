@@ -34,7 +34,7 @@ func (rr) Spec() traffic.Spec {
 		Params:   []string{"request_size", "response_size", "family", "send_buffer", "receive_buffer", "placement", "slice", "warmup", "duration"},
 		Optional: []string{"transaction_rate", "pairs"},
 		Defaults: study.Workload{
-			RequestSize: rrHeaderSize, ResponseSize: rrHeaderSize, Family: study.IPv4, SendBuffer: study.Auto, ReceiveBuffer: study.Auto,
+			RequestSize: rrHeaderSize, ResponseSize: rrHeaderSize, Family: study.IPv4, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
 			Placement: study.OneCore,
 		},
 		Lengths: map[string]study.Length{

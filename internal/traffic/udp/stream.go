@@ -26,7 +26,7 @@ func (stream) Spec() traffic.Spec {
 		Optional: []string{"packet_rate", "pairs", "tool", "verify_with"},
 		Defaults: study.Workload{
 			Flows: 1, PayloadSize: 1400, Rate: 500e6, Burst: 64, Offload: study.Off, Fragment: study.Off, Direction: study.Forward,
-			Family: study.IPv4, SendBuffer: study.Auto, ReceiveBuffer: 4 << 20, Placement: study.TwoCores,
+			Family: study.IPv4, SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.Buffer(4 << 20), Placement: study.TwoCores,
 		},
 		Lengths: map[string]study.Length{
 			study.Quick:    {Warmup: study.Duration(100 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond), Slice: traffic.StreamSlice},
@@ -227,10 +227,10 @@ func (w search) Spec() traffic.Spec {
 		Params: []string{"loss_goals", "goal", "exceed_ratio", "step", "step_sum", "precision", "pause", "min_rate", "max_rate", "max_search",
 			"flows", "payload_size", "burst", "offload", "fragment", "direction", "family", "send_buffer", "receive_buffer", "placement", "warmup"},
 		Defaults: study.Workload{
-			LossGoals: study.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: 0.5, Pause: study.Duration(300 * time.Millisecond),
+			LossGoals: study.LossGoals{0, 0.01}, Goal: study.Median, ExceedRatio: study.PortionOf(0.5), Pause: study.WaitOf(300 * time.Millisecond),
 			MinRate: 1e6, MaxRate: 10e9,
 			Flows: 1, PayloadSize: 1400, Burst: 64, Offload: study.Off, Fragment: study.Off, Direction: study.Forward,
-			Family: study.IPv4, SendBuffer: 4 << 20, ReceiveBuffer: 4 << 20, Placement: study.TwoCores,
+			Family: study.IPv4, SendBuffer: study.Buffer(4 << 20), ReceiveBuffer: study.Buffer(4 << 20), Placement: study.TwoCores,
 		},
 		Profiles: map[string]study.Workload{
 			study.Quick:    {Step: second / 2, StepSum: second * 3 / 2, Precision: 0.02, MaxSearch: 25 * second, Times: 1},
@@ -238,8 +238,8 @@ func (w search) Spec() traffic.Spec {
 			study.Paper:    {Step: second, StepSum: 21 * second, Precision: 0.005, MaxSearch: 600 * second, Goal: study.Beside},
 		},
 		Goals: map[string]study.Workload{
-			study.Strict: {ExceedRatio: study.NoPortion},
-			study.RFC2544: {ExceedRatio: study.NoPortion, LossGoals: study.LossGoals{0}, Step: 60 * second, StepSum: 60 * second,
+			study.Strict: {ExceedRatio: study.PortionOf(0)},
+			study.RFC2544: {ExceedRatio: study.PortionOf(0), LossGoals: study.LossGoals{0}, Step: 60 * second, StepSum: 60 * second,
 				Precision: 0.01, MaxSearch: 3600 * second},
 		},
 		Lengths: map[string]study.Length{

@@ -1,8 +1,7 @@
-package study_test
+package studyfile_test
 
 import (
 	"encoding/json"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -10,13 +9,15 @@ import (
 	yaml "go.yaml.in/yaml/v3"
 
 	"tare/internal/study"
+	"tare/internal/study/studyfile"
+	"tare/internal/study/studytest"
 )
 
 // schemaCheck gives a function that holds a YAML text against the schema, as an
 // editor would.
 func schemaCheck(t *testing.T) func(text []byte) error {
 	t.Helper()
-	raw, err := study.Schema(sample())
+	raw, err := studyfile.Schema(studytest.Catalog())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +162,7 @@ func TestSchemaAgrees(t *testing.T) {
 		{false, "lab:"},
 		{false, "- host"},
 	} {
-		_, decoded := study.Decode("s.yaml", []byte(c.src), sample())
+		_, decoded := studyfile.Decode("s.yaml", []byte(c.src), studytest.Catalog())
 		if got := decoded == nil; got != c.good {
 			t.Errorf("Decode %q: %v", c.src, decoded)
 		}
@@ -172,43 +173,25 @@ func TestSchemaAgrees(t *testing.T) {
 	}
 }
 
-// TestTags: the schema names a field by its json tag and Decode by its yaml
-// tag, and an editor shows the description of each.
-func TestTags(t *testing.T) {
-	for _, typ := range []reflect.Type{
-		reflect.TypeFor[study.Study](), reflect.TypeFor[study.Lab](), reflect.TypeFor[study.Workload](), reflect.TypeFor[study.Mode](),
-		reflect.TypeFor[study.Scenario](), reflect.TypeFor[study.Comparison](), reflect.TypeFor[study.Host](),
-		reflect.TypeFor[study.Limits](), reflect.TypeFor[study.Limit](), reflect.TypeFor[study.Stop](), reflect.TypeFor[study.Invalid](),
-		reflect.TypeFor[study.Evidence](), reflect.TypeFor[study.CostPass](),
-	} {
-		for i := range typ.NumField() {
-			tag := typ.Field(i).Tag
-			if tag.Get("yaml") == "" || tag.Get("yaml") != tag.Get("json") || tag.Get("jsonschema") == "" {
-				t.Errorf("%s.%s: %s", typ.Name(), typ.Field(i).Name, tag)
-			}
-		}
-	}
-}
-
 // TestBadCatalog: a registry that names a parameter that no workload
 // has is found out when the schema is made, and when a study is resolved.
 func TestBadCatalog(t *testing.T) {
-	cat := sample()
+	cat := studytest.Catalog()
 	cat.Workloads[1].Params = append(cat.Workloads[1].Params, "colour")
-	if _, err := study.Schema(cat); err == nil || !strings.Contains(err.Error(), `"colour"`) {
+	if _, err := studyfile.Schema(cat); err == nil || !strings.Contains(err.Error(), `"colour"`) {
 		t.Errorf("Schema: %v", err)
 	}
 	s := study.Study{Modes: study.ModesOf("host"), Workloads: []study.Workload{{Kind: "tcp_rr"}}}
 	if _, err := study.Resolve(s, cat); err == nil || !strings.Contains(err.Error(), `"colour"`) {
 		t.Errorf("Resolve: %v", err)
 	}
-	cat = sample()
+	cat = studytest.Catalog()
 	delete(cat.Workloads[1].Lengths, study.Paper)
 	s.Profile = study.Paper
 	if _, err := study.Resolve(s, cat); err == nil || !strings.Contains(err.Error(), "tcp_rr has no default for duration in profile paper") {
 		t.Errorf("Resolve without lengths: %v", err)
 	}
-	cat = sample()
+	cat = studytest.Catalog()
 	cat.Workloads[1].Defaults.Family = "ipx"
 	s.Profile = ""
 	if _, err := study.Resolve(s, cat); err == nil || !strings.Contains(err.Error(), `defaults of the catalog: workloads[0]: family is "ipx"; want ipv4 or ipv6`) {

@@ -1,4 +1,5 @@
-package study_test
+// Package studytest has a catalog for tests of studies.
+package studytest
 
 import (
 	"time"
@@ -6,8 +7,8 @@ import (
 	"tare/internal/study"
 )
 
-// sample is a catalog like the real one.
-func sample() study.Catalog {
+// Catalog is like the real one.
+func Catalog() study.Catalog {
 	yes, both := true, study.Ends{Client: true, Server: true}
 	length := func(warmup, duration time.Duration) study.Length {
 		return study.Length{Warmup: study.Duration(warmup), Duration: study.Duration(duration)}
@@ -38,7 +39,7 @@ func sample() study.Catalog {
 			},
 			Defaults: study.Workload{
 				Streams: 1, WriteSize: 128 << 10, NoDelay: &yes, Direction: study.Forward, Family: study.IPv4,
-				Congestion: "cubic", SendBuffer: study.Auto, ReceiveBuffer: study.Auto, Placement: study.TwoCores,
+				Congestion: "cubic", SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.TwoCores,
 			},
 			Lengths: map[string]study.Length{
 				study.Quick:    length(500*time.Millisecond, 1500*time.Millisecond),
@@ -52,7 +53,7 @@ func sample() study.Catalog {
 				"family", "congestion_control", "send_buffer", "receive_buffer", "placement", "warmup", "duration",
 			},
 			Defaults: study.Workload{
-				Family: study.IPv4, Congestion: "cubic", SendBuffer: study.Auto, ReceiveBuffer: study.Auto,
+				Family: study.IPv4, Congestion: "cubic", SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),
 				Placement: study.OneCore,
 			},
 			Lengths: map[string]study.Length{

@@ -1,4 +1,4 @@
-package study
+package suggest
 
 import "testing"
 
@@ -28,8 +28,8 @@ func TestNearest(t *testing.T) {
 		{"", keys, ""},
 		{"name", nil, ""},
 	} {
-		if got, ok := nearest(c.name, c.names); got != c.want || ok != (c.want != "") {
-			t.Errorf("nearest(%q) = %q, %v, want %q", c.name, got, ok, c.want)
+		if got, ok := Nearest(c.name, c.names); got != c.want || ok != (c.want != "") {
+			t.Errorf("Nearest(%q) = %q, %v, want %q", c.name, got, ok, c.want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package study_test
+package studyfile_test
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"tare/internal/study"
+	"tare/internal/study/studyfile"
+	"tare/internal/study/studytest"
 )
 
 // maybe draws from g or leaves the zero value.
@@ -22,12 +24,11 @@ func maybe[T any](t *rapid.T, label string, g *rapid.Generator[T]) T {
 }
 
 func durations(from, to time.Duration) *rapid.Generator[study.Duration] {
-	return rapid.Map(rapid.Int64Range(int64(from), int64(to)), func(n int64) study.Duration {
-		if n == 0 {
-			return study.Zero
-		}
-		return study.Duration(n)
-	})
+	return rapid.Map(rapid.Int64Range(int64(from), int64(to)), func(n int64) study.Duration { return study.Duration(n) })
+}
+
+func waits(from, to time.Duration) *rapid.Generator[study.Wait] {
+	return rapid.Map(durations(from, to), func(d study.Duration) study.Wait { return study.WaitOf(d.Std()) })
 }
 
 // prose draws text that YAML writers stumble over.
@@ -48,13 +49,13 @@ func prose(most int, controls string) *rapid.Generator[string] {
 }
 
 func buffers() *rapid.Generator[study.BufferSize] {
-	return rapid.OneOf(rapid.Just(study.Auto), rapid.Map(rapid.Int64Range(4<<10, 1<<30), func(n int64) study.BufferSize {
-		return study.BufferSize(n)
+	return rapid.OneOf(rapid.Just(study.AutoBuffer()), rapid.Map(rapid.Int64Range(4<<10, 1<<30), func(n int64) study.BufferSize {
+		return study.Buffer(study.Size(n))
 	}))
 }
 
 func shares() *rapid.Generator[study.Share] {
-	return rapid.OneOf(rapid.Just(study.NotApplied), rapid.Map(rapid.Float64Range(0.001, 1), func(x float64) study.Share { return study.Share(x) }))
+	return rapid.OneOf(rapid.Just(study.NotApplied()), rapid.Map(rapid.Float64Range(0.001, 1), func(x float64) study.Share { return study.ShareOf(x) }))
 }
 
 // drawStop draws what goes with any number of blocks.
@@ -75,7 +76,7 @@ func drawPass(t *rapid.T) study.CostPass {
 	return study.CostPass{
 		Rate: maybe(t, "pass rate", rates), FromBlock: maybe(t, "from block", rapid.IntRange(2, 1000)),
 		Every: maybe(t, "pass every", rapid.IntRange(1, 1000)), Times: maybe(t, "pass times", rapid.IntRange(1, 1000)),
-		Warmup: maybe(t, "pass warmup", durations(0, 10*time.Minute)), Duration: maybe(t, "pass duration", durations(100*time.Millisecond, time.Hour)),
+		Warmup: maybe(t, "pass warmup", waits(0, 10*time.Minute)), Duration: maybe(t, "pass duration", durations(100*time.Millisecond, time.Hour)),
 	}
 }
 
@@ -97,7 +98,7 @@ func drawWorkload(t *rapid.T, id string) study.Workload {
 		SendBuffer:    maybe(t, "send buffer", buffers()),
 		ReceiveBuffer: maybe(t, "receive buffer", buffers()),
 		Placement:     maybe(t, "placement", rapid.SampledFrom([]string{study.OneCore, study.TwoCores, study.Free})),
-		Warmup:        maybe(t, "warmup", durations(0, 10*time.Minute)),
+		Warmup:        maybe(t, "warmup", waits(0, 10*time.Minute)),
 		Duration:      maybe(t, "duration", durations(100*time.Millisecond, time.Hour)),
 		Every:         maybe(t, "every", rapid.IntRange(1, 1000)),
 		Times:         maybe(t, "times", rapid.IntRange(1, 1000)),
@@ -160,11 +161,11 @@ func studies() *rapid.Generator[study.Study] {
 			Seed:        maybe(t, "seed", rapid.Uint64Range(1, study.MaxSeed)),
 			Blocks:      maybe(t, "blocks", rapid.IntRange(2, 1000)),
 			Margin:      maybe(t, "margin", rapid.Float64Range(0.001, 0.5)),
-			Settle:      maybe(t, "settle", durations(0, time.Minute)),
+			Settle:      maybe(t, "settle", waits(0, time.Minute)),
 			Stop:        drawStop(t),
 			Control:     rapid.Bool().Draw(t, "control"),
-			Pilot:       maybe(t, "pilot", rapid.OneOf(rapid.Just(study.Zero), durations(time.Second, 10*time.Minute))),
-			Renew:       maybe(t, "renew", rapid.OneOf(rapid.SampledFrom([]study.Renew{study.RenewOnce, study.RenewAuto}), rapid.Map(rapid.IntRange(1, 1000), func(n int) study.Renew { return study.Renew(n) }))),
+			Pilot:       maybe(t, "pilot", rapid.OneOf(rapid.Just(study.WaitOf(0)), waits(time.Second, 10*time.Minute))),
+			Renew:       maybe(t, "renew", rapid.OneOf(rapid.SampledFrom([]study.Renew{study.RenewOnce(), study.RenewAuto()}), rapid.Map(rapid.IntRange(1, 1000), func(n int) study.Renew { return study.RenewEvery(n) }))),
 			Invalid: study.Invalid{
 				Steal: maybe(t, "steal", shares()), Others: maybe(t, "others", shares()), Most: maybe(t, "most", shares()),
 				Unsettled: maybe(t, "unsettled", rapid.SampledFrom([]string{study.On, study.Off})),
@@ -178,7 +179,7 @@ func studies() *rapid.Generator[study.Study] {
 			MaxTime:  maybe(t, "max time", durations(time.Second, 720*time.Hour)),
 			Lab:      drawLab(t),
 		}
-		modes := sample().Modes
+		modes := studytest.Catalog().Modes
 		for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, len(modes)-1), 1, -1, rapid.ID[int]).Draw(t, "modes") {
 			s.Modes = append(s.Modes, drawMode(t, modes[i]))
 		}
@@ -219,19 +220,19 @@ func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := studies().Draw(t, "study")
 		again(t, s)
-		before, err := study.Marshal(s)
+		before, err := studyfile.Marshal(s)
 		if err != nil {
 			t.Fatalf("marshal: %v", err)
 		}
-		full, err := study.Resolve(s, sample())
+		full, err := study.Resolve(s, studytest.Catalog())
 		if err != nil {
 			t.Fatalf("resolve: %v\n%s", err, before)
 		}
 		again(t, full)
-		if after, _ := study.Marshal(s); string(after) != string(before) {
+		if after, _ := studyfile.Marshal(s); string(after) != string(before) {
 			t.Fatalf("Resolve changed its argument:\n%s\n%s", before, after)
 		}
-		twice, err := study.Resolve(full, sample())
+		twice, err := study.Resolve(full, studytest.Catalog())
 		if err != nil {
 			t.Fatalf("resolve twice: %v", err)
 		}
@@ -248,11 +249,11 @@ func TestSchemaTakesStudies(t *testing.T) {
 		s := studies().Draw(t, "study")
 		if rapid.Bool().Draw(t, "resolved") {
 			var err error
-			if s, err = study.Resolve(s, sample()); err != nil {
+			if s, err = study.Resolve(s, studytest.Catalog()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		text, err := study.Marshal(s)
+		text, err := studyfile.Marshal(s)
 		if err != nil {
 			t.Fatal(err)
 		}

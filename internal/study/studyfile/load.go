@@ -1,4 +1,4 @@
-package study
+package studyfile
 
 import (
 	"bytes"
@@ -11,6 +11,9 @@ import (
 	"unicode/utf8"
 
 	yaml "go.yaml.in/yaml/v3"
+
+	"tare/internal/study"
+	"tare/internal/study/suggest"
 )
 
 // What a study file may cost before a single key of it is looked at. A real
@@ -25,10 +28,10 @@ const (
 // it, aliases followed, ends soon.
 func load(file string, src []byte) (*yaml.Node, error) {
 	fail := func(line int, format string, args ...any) (*yaml.Node, error) {
-		return nil, &Error{File: file, Line: line, Text: fmt.Sprintf(format, args...)}
+		return nil, &study.Error{File: file, Line: line, Text: fmt.Sprintf(format, args...)}
 	}
 	if len(src) > maxBytes {
-		return fail(1, "the file is larger than %s, the most that a study may have", Size(maxBytes))
+		return fail(1, "the file is larger than %s, the most that a study may have", study.Size(maxBytes))
 	}
 	if line, what := badText(src); what != "" {
 		return fail(line, "%s; a study is plain UTF-8 text", what)
@@ -111,7 +114,7 @@ func syntax(err error, src []byte) (line int, text string) {
 	}
 	if m := regexp.MustCompile(`^unknown anchor '(.*)' referenced$`).FindStringSubmatch(text); m != nil {
 		before, _, _ := bytes.Cut(src, []byte("*"+m[1]))
-		return 1 + bytes.Count(before, []byte("\n")), fmt.Sprintf("alias %s names no anchor before it", quote("*"+m[1]))
+		return 1 + bytes.Count(before, []byte("\n")), fmt.Sprintf("alias %s names no anchor before it", suggest.Quote("*"+m[1]))
 	}
 	for _, grammar := range []string{
 		"did not find expected key", "did not find expected '-' indicator", "did not find expected ',' or",
@@ -142,7 +145,7 @@ func (w *walk) visit(n *yaml.Node, depth int) (line int, text string) {
 	}
 	if n.Kind == yaml.AliasNode {
 		if w.open[n.Alias] {
-			return n.Line, fmt.Sprintf("anchor %s contains itself", quote("&"+n.Value))
+			return n.Line, fmt.Sprintf("anchor %s contains itself", suggest.Quote("&"+n.Value))
 		}
 		_, text := w.visit(n.Alias, depth)
 		return n.Line, text // where it is used says more than where it is defined

@@ -1,26 +1,30 @@
-package study
+// Package suggest words what is wrong with a name: which one was probably meant, or
+// which there are.
+package suggest
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
-// unknown says that a name is not among names: with the nearest of them, or
+// Unknown says that a name is not among names: with the nearest of them, or
 // with all where none is near. What is "key", "mode", "workload" and the like.
-func unknown(what, name, where string, names []string) string {
-	text := fmt.Sprintf("unknown %s %s%s", what, quote(name), where)
-	if near, ok := nearest(name, names); ok {
+func Unknown(what, name, where string, names []string) string {
+	text := fmt.Sprintf("unknown %s %s%s", what, Quote(name), where)
+	if near, ok := Nearest(name, names); ok {
 		return fmt.Sprintf("%s; did you mean %q?", text, near)
 	}
 	if several := ending(name, names); len(several) > 1 {
-		return fmt.Sprintf("%s; did you mean %s?", text, either(several))
+		return fmt.Sprintf("%s; did you mean %s?", text, Either(several))
 	}
 	return fmt.Sprintf("%s; allowed: %s", text, strings.Join(names, ", "))
 }
 
-// nearest finds the name that was probably meant: within one edit for each
+// Nearest finds the name that was probably meant: within one edit for each
 // three letters, or the only one that ends in it (bridge for netns/bridge).
-func nearest(name string, names []string) (string, bool) {
+func Nearest(name string, names []string) (string, bool) {
 	const longest = 64
 	if name == "" || len(name) > longest {
 		return "", false
@@ -86,4 +90,22 @@ func distance(a, b string) int {
 		}
 	}
 	return rows[len(a)][len(b)]
+}
+
+// Either joins names with commas and an "or".
+func Either(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// Quote shows text from a file or a flag on one line and at a bounded length.
+func Quote(text string) string {
+	const most = 40
+	if utf8.RuneCountInString(text) > most {
+		text = string([]rune(text)[:most]) + "..."
+	}
+	return strconv.Quote(text)
 }

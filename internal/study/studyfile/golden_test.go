@@ -1,4 +1,4 @@
-package study_test
+package studyfile_test
 
 import (
 	"errors"
@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/study"
+	"tare/internal/study/studyfile"
+	"tare/internal/study/studytest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files of this package")
@@ -28,7 +30,7 @@ func TestBadFiles(t *testing.T) {
 		if !ok {
 			t.Fatalf("case %d has no line of %q: %q", i, arrow, c)
 		}
-		s, err := study.Decode("s.yaml", []byte(src), sample())
+		s, err := studyfile.Decode("s.yaml", []byte(src), studytest.Catalog())
 		if err == nil {
 			t.Errorf("case %d is good: %q", i, src)
 			continue

@@ -1,4 +1,4 @@
-package study_test
+package studyfile_test
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/study"
+	"tare/internal/study/studyfile"
+	"tare/internal/study/studytest"
 )
 
 // everything names every key there is.
@@ -57,10 +59,10 @@ func TestDecode(t *testing.T) {
 			Profile: study.Standard, Seed: study.MaxSeed, Modes: study.ModesOf("netns/bridge", "host"),
 			Workloads: []study.Workload{{Kind: "tcp_rr"}, {
 				ID: "big.writes_2-x", Kind: "tcp_stream", Streams: 1000, WriteSize: 16 << 20, NoDelay: &no,
-				Direction: study.Reverse, Family: study.IPv6, Congestion: "bbr", SendBuffer: study.Auto, ReceiveBuffer: 4096,
-				Placement: study.Free, Warmup: study.Zero, Duration: study.Duration(90 * time.Second),
+				Direction: study.Reverse, Family: study.IPv6, Congestion: "bbr", SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.Buffer(4096),
+				Placement: study.Free, Warmup: study.WaitOf(0), Duration: study.Duration(90 * time.Second),
 			}},
-			Blocks: 2, Margin: 0.001, Settle: study.Zero, MaxTime: study.Duration(720 * time.Hour),
+			Blocks: 2, Margin: 0.001, Settle: study.WaitOf(0), MaxTime: study.Duration(720 * time.Hour),
 			Lab: study.Lab{MTU: 9000, Rate: 2_500_000_000, Offload: study.Off},
 		}},
 		"as JSON": {`{"modes": ["host"], "workloads": ["tcp_rr", {"workload": "tcp_stream", "streams": 2}], "margin": 5e-2}`, study.Study{
@@ -69,7 +71,7 @@ func TestDecode(t *testing.T) {
 		"aliases": {"modes: [&h host, netns/vxlan]\nworkloads:\n- &w {workload: tcp_rr, warmup: &t 1s, duration: *t}\n", study.Study{
 			Modes: study.ModesOf("host", "netns/vxlan"),
 			Workloads: []study.Workload{{
-				Kind: "tcp_rr", Warmup: study.Duration(time.Second), Duration: study.Duration(time.Second),
+				Kind: "tcp_rr", Warmup: study.WaitOf(time.Second), Duration: study.Duration(time.Second),
 			}},
 		}},
 		"windows line ends, mark and markers": {"\ufeff---\r\nname: a\r\nmodes:\r\n- host\r\n...\r\n# the end\r\n", study.Study{
@@ -78,7 +80,7 @@ func TestDecode(t *testing.T) {
 		"nothing but a name": {"name: a", study.Study{Name: "a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := study.Decode("s.yaml", []byte(c.src), sample())
+			got, err := studyfile.Decode("s.yaml", []byte(c.src), studytest.Catalog())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,7 +120,7 @@ func TestHostileFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
-			_, err := study.Decode("s.yaml", []byte(c.src), sample())
+			_, err := studyfile.Decode("s.yaml", []byte(c.src), studytest.Catalog())
 			if took := time.Since(start); took > 3*time.Second {
 				t.Errorf("took %v", took)
 			}
@@ -135,7 +137,7 @@ func TestHostileFiles(t *testing.T) {
 }
 
 func TestManyProblems(t *testing.T) {
-	_, err := study.Decode("s.yaml", []byte("modes:\n"+strings.Repeat("- x\n", 1000)), sample())
+	_, err := studyfile.Decode("s.yaml", []byte("modes:\n"+strings.Repeat("- x\n", 1000)), studytest.Catalog())
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -159,7 +161,7 @@ func TestTitles(t *testing.T) {
 		"no YAML":          {"title: [", "", ""},
 		"nothing":          {"", "", ""},
 	} {
-		title, description := study.Titles([]byte(c.src))
+		title, description := studyfile.Titles([]byte(c.src))
 		if title != c.title || description != c.description {
 			t.Errorf("%s: %q, %q, want %q, %q", name, title, description, c.title, c.description)
 		}

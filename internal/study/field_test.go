@@ -1,0 +1,71 @@
+package study_test
+
+import (
+	"reflect"
+	"testing"
+
+	"tare/internal/study"
+)
+
+// Every field of a part of a study is declared once, with a key of its own and what an
+// editor shows of it.
+func TestFieldsAreDeclared(t *testing.T) {
+	declared := func(part interface{ Fields() []study.Field }) {
+		t.Helper()
+		typ, fields := reflect.TypeOf(part).Elem(), part.Fields()
+		if len(fields) != typ.NumField() {
+			t.Errorf("%s has %d fields and declares %d", typ.Name(), typ.NumField(), len(fields))
+			return
+		}
+		keys := map[string]bool{}
+		for i, f := range fields {
+			if f.Key == "" || keys[f.Key] || f.Doc == "" {
+				t.Errorf("%s.%s: key %q, shown as %q", typ.Name(), typ.Field(i).Name, f.Key, f.Doc)
+			}
+			keys[f.Key] = true
+			if got := reflect.TypeOf(f.Value.Get()); got != typ.Field(i).Type {
+				t.Errorf("%s.%s is of type %s, and its declaration, %s, stands for a %s", typ.Name(), typ.Field(i).Name, typ.Field(i).Type, f.Key, got)
+				continue
+			}
+			reflect.ValueOf(part).Elem().Field(i).Set(something(typ.Field(i).Type))
+			for at, other := range fields {
+				if other.Value.IsZero() != (at != i) {
+					t.Errorf("%s.%s is set, and %s is not what says so alone", typ.Name(), typ.Field(i).Name, other.Key)
+				}
+			}
+			reflect.ValueOf(part).Elem().SetZero()
+		}
+	}
+	for _, part := range []interface{ Fields() []study.Field }{
+		new(study.Study), new(study.Lab), new(study.Workload), new(study.Mode), new(study.Scenario), new(study.Comparison), new(study.Host),
+		new(study.Limits), new(study.Limit), new(study.Stop), new(study.Invalid), new(study.Evidence), new(study.CostPass), new(study.RateRange),
+	} {
+		declared(part)
+	}
+}
+
+// something is a value of a type that is not its zero value.
+func something(t reflect.Type) reflect.Value {
+	v := reflect.New(t).Elem()
+	switch t.Kind() {
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Float64:
+		v.SetFloat(1)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Uint64:
+		v.SetUint(1)
+	case reflect.Pointer:
+		v.Set(reflect.New(t.Elem()))
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(t, 1, 1))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(t))
+	case reflect.Struct:
+		v.Field(0).Set(something(t.Field(0).Type))
+	}
+	return v
+}

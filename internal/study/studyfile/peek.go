@@ -1,0 +1,67 @@
+package studyfile
+
+import (
+	"iter"
+
+	yaml "go.yaml.in/yaml/v3"
+
+	"tare/internal/study"
+)
+
+// Titles reads what a study calls itself and nothing else of it, so that it
+// also reads studies of a later version or of another catalog. Either is empty
+// where src does not say it properly.
+func Titles(src []byte) (title, description string) {
+	var last study.Study
+	for key, val := range topLevel(src) {
+		var s study.Study
+		f, ok := study.Find(s.Fields(), key)
+		plain, is := f.Value.(study.Plain)
+		if !ok || !is || val.Kind != yaml.ScalarNode || !plain.Read(literal(val)) || f.Check() != "" {
+			continue
+		}
+		switch key {
+		case "title":
+			last.Title = s.Title
+		case "description":
+			last.Description = s.Description
+		}
+	}
+	return last.Title, last.Description
+}
+
+// TargetOf reads which target a study file names and nothing else of it: what
+// there is to choose from depends on it. What it cannot read is left to Decode to
+// complain about.
+func TargetOf(src []byte) study.Target {
+	var s study.Study
+	r := newReader("", study.Catalog{})
+	for key, val := range topLevel(src) {
+		if key == "engine" || key == "hosts" {
+			f, _ := study.Find(s.Fields(), key)
+			r.value(val, f, key)
+		}
+	}
+	if len(r.errs) > 0 {
+		return study.Target{}
+	}
+	return s.Target()
+}
+
+// topLevel walks the keys of a study file and their values, as far as it is one.
+func topLevel(src []byte) iter.Seq2[string, *yaml.Node] {
+	return func(yield func(string, *yaml.Node) bool) {
+		root, err := load("", src)
+		if err != nil {
+			return
+		}
+		if root = target(root); root.Kind != yaml.MappingNode {
+			return
+		}
+		for i := 0; i+1 < len(root.Content); i += 2 {
+			if !yield(target(root.Content[i]).Value, target(root.Content[i+1])) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package study
+
+import "time"
+
+// Workload is one traffic pattern with its parameters. Which parameters a kind
+// takes is in the Catalog; Resolve fills those in and leaves the others zero.
+type Workload struct {
+	ID, Kind, Tool, VerifyWith                        string
+	Pairs, Streams, Flows, Threads                    int
+	WriteSize, PayloadSize, RequestSize, ResponseSize Size
+	Rate                                              Load
+	PacketRate                                        int
+	Rates                                             Rates
+	LossGoals                                         LossGoals
+	Goal                                              string
+	ExceedRatio                                       Portion
+	Step, StepSum                                     Duration
+	Precision                                         float64
+	Pause                                             Wait
+	MinRate, MaxRate                                  Rate
+	MaxSearch                                         Duration
+	TransactionRate, Burst                            int
+	Offload, Fragment, Close                          string
+	NoDelay                                           *bool
+	Direction, Family, Congestion                     string
+	SendBuffer, ReceiveBuffer                         BufferSize
+	Placement                                         string
+	Slice                                             Duration
+	Every, Times                                      int
+	Warmup                                            Wait
+	Duration, DurationMin, DurationMax                Duration
+}
+
+// Fields declares the keys of a workload, with what each may hold.
+func (w *Workload) Fields() []Field {
+	return []Field{
+		key("id", idText(&w.ID), "name in results; the workload's own when absent"),
+		required("workload", nameOf(&w.Kind), "which workload"),
+		key("tool", choice(&w.Tool, append([]string{BuiltIn}, externals()...)...), "who makes the traffic: tare itself, or an external generator that is installed"),
+		key("verify_with", choice(&w.VerifyWith, externals()...), "weigh with this external generator too, and say whether the two agree"),
+		key("pairs", count(&w.Pairs, 1, 16), "pairs of endpoints driven at the same time, each in sandboxes of its own"),
+		key("streams", count(&w.Streams, 1, 1000), "parallel connections"),
+		key("flows", count(&w.Flows, 1, 1000), "parallel flows, each with an address pair of its own"),
+		key("threads", count(&w.Threads, 1, 1000), "threads that the streams are spread over at each end; one a stream when absent"),
+		key("write_size", size(&w.WriteSize, 1, 16<<20), "bytes handed to the kernel at once, such as 128KiB"),
+		key("payload_size", size(&w.PayloadSize, 40, 65507), "payload of one datagram in bytes"),
+		key("request_size", size(&w.RequestSize, 1, 16<<20), "bytes of a request"),
+		key("response_size", size(&w.ResponseSize, 1, 16<<20), "bytes of a response"),
+		key("rate", load(&w.Rate), "payload offered by all streams together, such as 1Gbit/s, or unlimited"),
+		key("packet_rate", count(&w.PacketRate, 1, 100e6), "datagrams a second offered by all flows together; takes the place of rate"),
+		key("rates", ratesOf(&w.Rates), "loads to step through, each a workload of its own: a list, or from, to and steps of a range"),
+		key("loss_goals", lossGoals(&w.LossGoals), "loss ratios to search the highest rate for, such as [0, 0.01]; all in one search"),
+		key("goal", choice(&w.Goal, Goals()...), "what a rate must hold: median (most steps keep the loss goal), strict (each does), both, or rfc2544 (each of a minute does)"),
+		key("exceed_ratio", portion(&w.ExceedRatio, 0.9), "share of the steps' time that may exceed the loss goal at a rate that holds"),
+		key("step", duration(&w.Step, 100*time.Millisecond, 10*time.Minute), "how long a step of the search sends at one load"),
+		key("step_sum", duration(&w.StepSum, 100*time.Millisecond, time.Hour), "time of steps at one load by which it is decided; three steps or more"),
+		key("precision", fraction(&w.Precision, 0.001, 0.2), "relative distance of the bounds that a search ends with"),
+		key("pause", wait(&w.Pause, time.Minute), "time without traffic before each step of a search, for the queues to drain"),
+		key("min_rate", rate(&w.MinRate, leastSought), "least load of a search, payload"),
+		key("max_rate", rate(&w.MaxRate, leastSought), "highest load of a search, payload; the first step offers it"),
+		key("max_search", duration(&w.MaxSearch, time.Second, 24*time.Hour), "most time that the steps of a search may take; it then ends with what it knows"),
+		key("transaction_rate", count(&w.TransactionRate, 1, 10e6), "transactions a second on a fixed schedule (open loop); as fast as they come when absent (closed loop)"),
+		key("burst", count(&w.Burst, 1, 1024), "most datagrams that may leave back to back to catch up with the schedule"),
+		key("offload", choice(&w.Offload, On, Off), "UDP segmentation and receive offload, on or off: with it super-packets cross the path"),
+		key("fragment", choice(&w.Fragment, On, Off), "on or off: whether IP may fragment what exceeds the path MTU"),
+		key("close", choice(&w.Close, FIN, RST), "how a connection ends: fin (orderly) or rst (reset)"),
+		key("no_delay", perhaps(&w.NoDelay), "disable Nagle's algorithm"),
+		key("direction", choice(&w.Direction, Forward, Reverse, Both), "forward: the client sends; reverse: the server sends; both: both at once"),
+		key("family", choice(&w.Family, IPv4, IPv6), "ipv4 or ipv6"),
+		key("congestion_control", text(&w.Congestion, `^[a-z0-9_]{1,15}$`, "a name of at most 15 lower-case letters, digits or _, such as cubic", 0), "TCP congestion control, set on every socket"),
+		key("send_buffer", buffer(&w.SendBuffer), "socket send buffer, or auto for the kernel's autotuning"),
+		key("receive_buffer", buffer(&w.ReceiveBuffer), "socket receive buffer, or auto for the kernel's autotuning"),
+		key("placement", choice(&w.Placement, OneCore, TwoCores, Free), "one_core: both ends on one CPU; two_cores: an end each; free: the scheduler's choice"),
+		key("slice", duration(&w.Slice, 5*time.Millisecond, longestTrial), "how long a mode is driven before the next one's turn; as long as the trial or longer: all at once"),
+		key("every", count(&w.Every, 1, 1000), "driven in every so-many-th block, from the first on; in each when absent"),
+		key("times", count(&w.Times, 1, 1000), "driven in so many blocks at most; without a bound when absent"),
+		key("warmup", wait(&w.Warmup, 10*time.Minute), "traffic before the timed window"),
+		key("duration", trialLength(&w.Duration), "the timed window"),
+		key("duration_min", trialLength(&w.DurationMin), "the shortest timed window that the run may choose by its own variance"),
+		key("duration_max", trialLength(&w.DurationMax), "the longest such window"),
+	}
+}
+
+// Name is the workload's name in results and on the command line: its id, or
+// its kind where it has none.
+func (w Workload) Name() string {
+	if w.ID != "" {
+		return w.ID
+	}
+	return w.Kind
+}
+
+// The values of the enumerated fields.
+const (
+	Quick    = "quick"
+	Standard = "standard"
+	Paper    = "paper"
+
+	Forward = "forward"
+	Reverse = "reverse"
+	Both    = "both"
+
+	IPv4 = "ipv4"
+	IPv6 = "ipv6"
+
+	OneCore  = "one_core"
+	TwoCores = "two_cores"
+	Free     = "free"
+
+	On  = "on"
+	Off = "off"
+
+	FIN = "fin"
+	RST = "rst"
+
+	BuiltIn = "tare" // the tool that is this program
+)
+
+// In reports whether the workload is driven in the block of that number, from 1 on.
+func (w Workload) In(block int) bool {
+	every := max(1, w.Every)
+	nth := (block - 1) / every
+	return (block-1)%every == 0 && (w.Times == 0 || nth < w.Times)
+}
+
+// Setting is one key of a workload with its value as a study file writes it.
+type Setting struct{ Key, Value string }
+
+// Settings lists what is set of a workload, in the order of the file's keys.
+func (w Workload) Settings() []Setting {
+	var out []Setting
+	for _, f := range w.Fields() {
+		if !f.Value.IsZero() {
+			out = append(out, Setting{f.Key, f.Value.String()})
+		}
+	}
+	return out
+}
+
+// externals are the generators that tare can run instead of its own.
+func externals() []string { return []string{"iperf3", "iperf2", "ntttcp"} }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 )
 
@@ -19,13 +19,13 @@ func enginesAlone(ctx context.Context, spec lab.Spec) error {
 			return err
 		}
 		began := time.Now()
-		a, b, err := engine.StartBoth(ctx, l)
+		a, b, err := private.StartBoth(ctx, l)
 		if err != nil {
 			return errors.Join(err, l.Close())
 		}
 		up = append(up, millis(began))
 		began = time.Now()
-		if err := errors.Join(engine.CloseAll(a, b), l.Close()); err != nil {
+		if err := errors.Join(private.CloseAll(a, b), l.Close()); err != nil {
 			return err
 		}
 		down = append(down, millis(began))

@@ -8,13 +8,14 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/engine"
+	"tare/internal/engine/locate"
 )
 
 // Host is a machine with an engine that exists, and the address at which the other
 // machine reaches it. With one engine the address may be left out.
 type Host struct {
 	Name    string // for people; a and b where empty
-	Target  string // as engine.Connect takes it
+	Target  string // as locate.Connect takes it
 	Address netip.Addr
 }
 
@@ -79,7 +80,7 @@ func (g *Guest) Modes() []driver.Mode {
 func (g *Guest) Hosts() []driver.Host {
 	var out []driver.Host
 	for _, h := range g.hosts {
-		one := driver.Host{Name: h.Name, Local: engine.Local(h.Target)}
+		one := driver.Host{Name: h.Name, Local: locate.Local(h.Target)}
 		if one.Local {
 			one.Programs = engine.Daemons()
 		}
@@ -120,7 +121,7 @@ func (g *Guest) engine(ctx context.Context, i int) (*engine.Engine, error) {
 	if g.open[i] != nil {
 		return g.open[i], nil
 	}
-	e, err := engine.Connect(ctx, g.hosts[i].Target)
+	e, err := locate.Connect(ctx, g.hosts[i].Target)
 	if err != nil {
 		return nil, err
 	}

@@ -25,11 +25,12 @@ import (
 	"tare/internal/driver/docker"
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 )
 
 // speak is a client of an engine, for what its user does there.
-func speak(t *testing.T, p *engine.Private) *client.Client {
+func speak(t *testing.T, p *private.Engine) *client.Client {
 	t.Helper()
 	c, err := client.New(client.WithHost("unix://" + p.Socket()))
 	if err != nil {
@@ -201,7 +202,7 @@ func TestExistingRelayOrTranslation(t *testing.T) {
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
 	start := func(h *lab.Host, args ...string) *docker.Guest {
-		p, err := engine.Start(t.Context(), l, h, args...)
+		p, err := private.Start(t.Context(), l, h, args...)
 		if err != nil {
 			t.Fatal(err)
 		}

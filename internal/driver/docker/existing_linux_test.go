@@ -9,6 +9,7 @@ import (
 	"tare/internal/driver/docker"
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 )
 
@@ -16,7 +17,7 @@ import (
 // told their sockets and addresses and nothing else.
 type standing struct {
 	lab   *lab.Lab
-	a, b  *engine.Private
+	a, b  *private.Engine
 	hosts []docker.Host
 }
 
@@ -25,11 +26,11 @@ func stand(t *testing.T) standing {
 	drivertest.NeedEngine(t)
 	s := standing{lab: drivertest.Lab(t, nil)}
 	var err error
-	if s.a, s.b, err = engine.StartBoth(t.Context(), s.lab); err != nil {
+	if s.a, s.b, err = private.StartBoth(t.Context(), s.lab); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := engine.CloseAll(s.a, s.b); err != nil {
+		if err := private.CloseAll(s.a, s.b); err != nil {
 			t.Error(err)
 		}
 	})
@@ -138,7 +139,7 @@ func TestExistingOne(t *testing.T) {
 }
 
 // untouched fails where anything of a run is left on an engine.
-func untouched(t *testing.T, engines ...*engine.Private) {
+func untouched(t *testing.T, engines ...*private.Engine) {
 	t.Helper()
 	for _, e := range engines {
 		left, err := e.Leftovers(context.Background(), nil)

@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -14,7 +15,7 @@ import (
 // Stage is what stands of a path when its engines do.
 type Stage struct {
 	Lab  *lab.Lab
-	A, B *engine.Private
+	A, B *private.Engine
 }
 
 // Prepared gives tests a driver that has them prepare the engines of each path.

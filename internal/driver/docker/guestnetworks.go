@@ -181,7 +181,7 @@ func (p *guestPath) inSwarm(ctx context.Context) (*site, error) {
 			return nil, err
 		}
 	}
-	err := engine.NewSwarm(ctx, netip.Prefix{}, engine.SwarmNode{Engine: p.a.engine, Addr: p.a.host.Address}, engine.SwarmNode{Engine: p.b.engine, Addr: p.b.host.Address})
+	err := engine.NewSwarm(ctx, engine.Pool{}, engine.SwarmNode{Engine: p.a.engine, Addr: p.a.host.Address}, engine.SwarmNode{Engine: p.b.engine, Addr: p.b.host.Address})
 	if err != nil {
 		return nil, err
 	}

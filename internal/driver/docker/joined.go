@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/driver/notes"
 	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/result"
 )
@@ -126,7 +127,7 @@ func (p *path) driven(ctx context.Context) error {
 	on, err := p.a.engine.CreateNetwork(ctx, spec)
 	if err != nil && strings.Contains(err.Error(), "not a swarm manager") {
 		// Networks of this driver belong to a Swarm.
-		if err := engine.SwarmBoth(ctx, p.lab, p.a.engine, p.b.engine); err != nil {
+		if err := private.Swarm(ctx, p.lab, p.a.engine, p.b.engine); err != nil {
 			return err
 		}
 		spec.Attachable = true

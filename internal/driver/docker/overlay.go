@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/driver/notes"
 	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -37,7 +38,7 @@ func (p *path) overlay(ctx context.Context) error {
 // onOverlay builds an overlay with the driver's options, has its ends reach each other
 // within a time, and declares what every one must show, encrypted or not.
 func (p *path) onOverlay(ctx context.Context, options map[string]string, wait time.Duration) error {
-	if err := engine.SwarmBoth(ctx, p.lab, p.a.engine, p.b.engine); err != nil {
+	if err := private.Swarm(ctx, p.lab, p.a.engine, p.b.engine); err != nil {
 		return err
 	}
 	// The driver takes Ethernet's MTU for the underlay's unless it is told.

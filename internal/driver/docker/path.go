@@ -10,7 +10,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/notes"
-	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
@@ -35,7 +35,7 @@ type side struct {
 	notes.Place
 	host   *lab.Host
 	ns     *linuxnet.NS
-	engine *engine.Private // nil where the mode needs none
+	engine *private.Engine // nil where the mode needs none
 }
 
 func hostOf(h *lab.Host) *side {
@@ -103,7 +103,7 @@ func (p *path) explain(ctx context.Context, err error) error {
 		return nil
 	}
 	for _, s := range p.sides() {
-		if fate := s.engine.Fate(); fate != "" {
+		if fate := s.engine.ExitReason(); fate != "" {
 			return fmt.Errorf("%s (%w)", fate, err)
 		}
 	}
@@ -118,7 +118,7 @@ func (p *path) explain(ctx context.Context, err error) error {
 // close ends the engines with all that runs on them, and takes the lab down. What
 // engines have made on its hosts goes with it.
 func (p *path) close(context.Context) error {
-	errs := []error{engine.CloseAll(p.a.engine, p.b.engine)}
+	errs := []error{private.CloseAll(p.a.engine, p.b.engine)}
 	for _, b := range p.boxes {
 		if b.own {
 			errs = append(errs, b.ns.Close())

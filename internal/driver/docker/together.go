@@ -10,13 +10,14 @@ import (
 
 	"tare/internal/agent/transport"
 	"tare/internal/engine"
+	"tare/internal/engine/private"
 )
 
 // together starts agents in a container of a lab, where both ends share the CPUs of
 // one machine, and has them scheduled like those of every other mode.
 type together struct {
 	container *engine.Container
-	engine    *engine.Private
+	engine    *private.Engine
 }
 
 // sharedWithin bounds how long an engine may take from the order to start an agent to

@@ -62,7 +62,7 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 		return nil, err
 	}
 	for _, n := range networks.Items {
-		if n.Scope == scopeSwarm && !manager {
+		if n.Scope == ScopeSwarm && !manager {
 			continue // the Swarm's managers list it, too, and only they can remove it
 		}
 		add(&out, deadRun(n.Labels, alive), "network", n.Name, func(ctx context.Context) error { return e.RemoveNetwork(ctx, n.ID) })
@@ -78,12 +78,14 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 	return out, nil
 }
 
-const scopeSwarm = "swarm"
+// ScopeSwarm is that of a network which is one on all engines of a Swarm. Any other is its
+// engine's alone, as far as that knows.
+const ScopeSwarm = "swarm"
 
 // manager reports whether the engine may remove those of the networks that are a
 // Swarm's.
 func (e *Engine) manager(ctx context.Context, networks []network.Summary) (bool, error) {
-	if !slices.ContainsFunc(networks, func(n network.Summary) bool { return n.Scope == scopeSwarm }) {
+	if !slices.ContainsFunc(networks, func(n network.Summary) bool { return n.Scope == ScopeSwarm }) {
 		return false, nil
 	}
 	s, err := e.Swarm(ctx)

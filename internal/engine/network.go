@@ -98,7 +98,7 @@ const settleWithin = 2 * time.Second
 func (e *Engine) settled(ctx context.Context, id string) (Network, error) {
 	for deadline := time.Now().Add(settleWithin); ; {
 		n, err := e.Network(ctx, id)
-		if err != nil || n.Scope != "swarm" || len(n.Subnets) > 0 || time.Now().After(deadline) {
+		if err != nil || n.Scope != ScopeSwarm || len(n.Subnets) > 0 || time.Now().After(deadline) {
 			return n, err
 		}
 		select {

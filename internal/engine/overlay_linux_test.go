@@ -29,7 +29,7 @@ func TestLeftoversOfSwarm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n.Scope != "swarm" || !n.Attachable {
+	if n.Scope != ScopeSwarm || !n.Attachable {
 		t.Errorf("%+v", n)
 	}
 	for _, p := range []*private.Engine{a, b} {

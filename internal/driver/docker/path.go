@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"tare/internal/driver"
+	"tare/internal/driver/containers"
 	"tare/internal/driver/notes"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
@@ -59,13 +60,11 @@ func (p *path) Lab() *lab.Lab { return p.lab }
 func (p *path) about() []result.Fact {
 	var facts []result.Fact
 	for _, s := range p.sides() {
-		for _, f := range s.engine.Versions.Facts() {
-			facts = append(facts, result.Fact{Name: s.At + " " + f.Name, Value: f.Value})
-		}
+		facts = append(facts, containers.VersionFacts(s.At, s.engine.Engine)...)
 	}
 	for _, b := range p.boxes {
-		if b.pair == 1 && limitText(b.container.Limit) != "" {
-			facts = append(facts, result.Fact{Name: b.role + " limit", Value: limitText(b.container.Limit)})
+		if b.pair == 1 {
+			facts = append(facts, containers.LimitFact(b.role, b.container.Limit)...)
 		}
 	}
 	return append(facts, p.facts...)
@@ -103,13 +102,13 @@ func (p *path) explain(ctx context.Context, err error) error {
 		return nil
 	}
 	for _, s := range p.sides() {
-		if fate := s.engine.ExitReason(); fate != "" {
-			return fmt.Errorf("%s (%w)", fate, err)
+		if reason := s.engine.ExitReason(); reason != "" {
+			return fmt.Errorf("%s (%w)", reason, err)
 		}
 	}
 	for _, b := range p.boxes {
-		if fate := b.fate(ctx); fate != "" {
-			return fmt.Errorf("the container of %s has ended: %s (%w)", b.At, fate, err)
+		if reason := b.exitReason(ctx); reason != "" {
+			return fmt.Errorf("the container of %s has ended: %s (%w)", b.At, reason, err)
 		}
 	}
 	return err

@@ -1,4 +1,4 @@
-package docker_test
+package existing_test
 
 import (
 	"context"
@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"tare/internal/driver"
-	"tare/internal/driver/docker"
 	"tare/internal/driver/drivertest"
+	"tare/internal/driver/existing"
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
@@ -18,7 +18,7 @@ import (
 type standing struct {
 	lab   *lab.Lab
 	a, b  *private.Engine
-	hosts []docker.Host
+	hosts []existing.Host
 }
 
 func stand(t *testing.T) standing {
@@ -34,16 +34,16 @@ func stand(t *testing.T) standing {
 			t.Error(err)
 		}
 	})
-	s.hosts = []docker.Host{
+	s.hosts = []existing.Host{
 		{Target: "unix://" + s.a.Socket(), Address: s.lab.A.Addr[0]},
 		{Target: "unix://" + s.b.Socket(), Address: s.lab.B.Addr[0]},
 	}
 	return s
 }
 
-func guest(t *testing.T, swarm bool, hosts ...docker.Host) *docker.Guest {
+func connect(t *testing.T, swarm bool, hosts ...existing.Host) *existing.Driver {
 	t.Helper()
-	g := docker.Existing(hosts, swarm)
+	g := existing.New(hosts, swarm)
 	if err := g.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func guest(t *testing.T, swarm bool, hosts ...docker.Host) *docker.Guest {
 
 // stay keeps a path standing for the length of a test, and with it what all paths
 // of a run share, as other modes do in a run. It gives the run.
-func stay(t *testing.T, g *docker.Guest) lab.Spec {
+func stay(t *testing.T, g *existing.Driver) lab.Spec {
 	t.Helper()
 	spec := drivertest.Spec(t, func(l *lab.Spec) { l.Label = "first" })
 	p, err := g.Provision(t.Context(), drivertest.On(spec, driver.Order{Mode: "host-local", Pairs: 1}).Order)
@@ -74,7 +74,7 @@ func stay(t *testing.T, g *docker.Guest) lab.Spec {
 
 // weighs builds a mode on existing engines, and expects it to be proven for
 // streams, datagrams and connections.
-func weighs(t *testing.T, g *docker.Guest, o driver.Order) {
+func weighs(t *testing.T, g *existing.Driver, o driver.Order) {
 	t.Helper()
 	o.Label, o.Pairs = o.Mode, max(o.Pairs, 1)
 	s := drivertest.StandsOn(t, g, o)
@@ -104,7 +104,7 @@ func weighs(t *testing.T, g *docker.Guest, o driver.Order) {
 func TestExistingPair(t *testing.T) {
 	t.Parallel()
 	s := stand(t)
-	g := guest(t, true, s.hosts...)
+	g := connect(t, true, s.hosts...)
 	t.Cleanup(func() { untouched(t, s.a, s.b) })
 	run := stay(t, g)
 	for _, mode := range []string{"host", "host-local", "docker/host", "docker/published", "docker/bridge", "docker/colocated",
@@ -124,7 +124,7 @@ func TestExistingPair(t *testing.T) {
 func TestExistingOne(t *testing.T) {
 	t.Parallel()
 	s := stand(t)
-	g := guest(t, false, docker.Host{Target: s.hosts[0].Target})
+	g := connect(t, false, existing.Host{Target: s.hosts[0].Target})
 	t.Cleanup(func() { untouched(t, s.a) })
 	run := stay(t, g)
 	for _, mode := range []string{"host-local", "docker/host", "docker/published", "docker/colocated", "docker/to-host", "docker/userland-proxy"} {

@@ -13,9 +13,9 @@ import (
 	"tare/internal/engine/private"
 )
 
-// together starts agents in a container of a lab, where both ends share the CPUs of
+// sharedCgroup starts agents in a container of a lab, where both ends share the CPUs of
 // one machine, and has them scheduled like those of every other mode.
-type together struct {
+type sharedCgroup struct {
 	container *engine.Container
 	engine    *private.Engine
 }
@@ -28,7 +28,7 @@ const (
 )
 
 // Launch starts an agent as the container does.
-func (t together) Launch(ctx context.Context, args ...string) (transport.Conn, error) {
+func (t sharedCgroup) Launch(ctx context.Context, args ...string) (transport.Conn, error) {
 	conn, err := t.container.Launch(ctx, args...)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (t together) Launch(ctx context.Context, args ...string) (transport.Conn, e
 
 // share waits for the agent and moves it. One that has ended is left to whoever waits
 // for its hello.
-func (t together) share(ctx context.Context, conn transport.Conn) error {
+func (t sharedCgroup) share(ctx context.Context, conn transport.Conn) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, sharedWithin, fmt.Errorf("the engine on host %s started no agent within %s", t.engine.Name, sharedWithin))
 	defer cancel()
 	for {

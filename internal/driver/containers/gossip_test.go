@@ -1,6 +1,4 @@
-//go:build linux
-
-package docker
+package containers
 
 import (
 	"context"
@@ -8,12 +6,14 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"tare/internal/driver/remote"
 )
 
 // Ends that do not hear of each other join again until they do, and no longer than
 // there is time; what else goes wrong ends it at once.
 func TestAcquaint(t *testing.T) {
-	deaf, broken := &unreachable{errors.New("no answer")}, errors.New("broken")
+	deaf, broken := &remote.Unreachable{Err: errors.New("no answer")}, errors.New("broken")
 	for _, tt := range []struct {
 		name   string
 		within time.Duration
@@ -23,15 +23,15 @@ func TestAcquaint(t *testing.T) {
 		times  int
 		want   error
 	}{
-		{name: "at once", within: gossipWait, meets: []error{nil}, waits: []time.Duration{firstHeard}},
-		{name: "after two", within: gossipWait, meets: []error{deaf, deaf, nil}, times: 2,
+		{name: "at once", within: GossipWait, meets: []error{nil}, waits: []time.Duration{firstHeard}},
+		{name: "after two", within: GossipWait, meets: []error{deaf, deaf, nil}, times: 2,
 			waits: []time.Duration{firstHeard, 2 * firstHeard, 4 * firstHeard}},
 		{name: "never", within: 17 * time.Second, meets: []error{deaf}, times: 3, want: deaf,
 			waits: []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 3 * time.Second}},
-		{name: "hopeless", within: hopelessWait, meets: []error{deaf}, want: deaf, waits: []time.Duration{hopelessWait}},
-		{name: "another fault", within: gossipWait, meets: []error{deaf, broken}, times: 1, want: broken,
+		{name: "hopeless", within: time.Second, meets: []error{deaf}, want: deaf, waits: []time.Duration{time.Second}},
+		{name: "another fault", within: GossipWait, meets: []error{deaf, broken}, times: 1, want: broken,
 			waits: []time.Duration{firstHeard, 2 * firstHeard}},
-		{name: "cannot join again", within: gossipWait, meets: []error{deaf}, again: broken, want: broken, waits: []time.Duration{firstHeard}},
+		{name: "cannot join again", within: GossipWait, meets: []error{deaf}, again: broken, want: broken, waits: []time.Duration{firstHeard}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var waits []time.Duration
@@ -39,7 +39,7 @@ func TestAcquaint(t *testing.T) {
 				waits = append(waits, wait)
 				return tt.meets[min(len(waits), len(tt.meets))-1]
 			}
-			times, err := acquaint(t.Context(), tt.within, meet, func(context.Context) error { return tt.again })
+			times, err := Acquaint(t.Context(), tt.within, meet, func(context.Context) error { return tt.again })
 			if !errors.Is(err, tt.want) || times != tt.times || !slices.Equal(waits, tt.waits) {
 				t.Errorf("%d times again, after waits of %v: %v; want %d, %v, %v", times, waits, err, tt.times, tt.waits, tt.want)
 			}

@@ -1,4 +1,4 @@
-package docker_test
+package existing_test
 
 import (
 	"archive/tar"
@@ -22,8 +22,8 @@ import (
 	"github.com/moby/moby/client"
 
 	"tare/internal/driver"
-	"tare/internal/driver/docker"
 	"tare/internal/driver/drivertest"
+	"tare/internal/driver/existing"
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
@@ -129,7 +129,7 @@ func TestExistingRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	unchanged(t, c)
-	g := guest(t, false, s.hosts...)
+	g := connect(t, false, s.hosts...)
 	run := stay(t, g)
 	first := drivertest.On(run, driver.Order{Pairs: 1}).Order
 	// Both hosts' witnesses and images are there from here on.
@@ -181,7 +181,7 @@ func TestExistingPassesOverTakenPorts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	g := guest(t, false, s.hosts...)
+	g := connect(t, false, s.hosts...)
 	p, err := g.Provision(t.Context(), order(t, "docker/published", nil))
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +201,7 @@ func TestExistingPassesOverTakenPorts(t *testing.T) {
 func TestExistingRelayOrTranslation(t *testing.T) {
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
-	start := func(h *lab.Host, args ...string) *docker.Guest {
+	start := func(h *lab.Host, args ...string) *existing.Driver {
 		p, err := private.Start(t.Context(), l, h, args...)
 		if err != nil {
 			t.Fatal(err)
@@ -211,10 +211,10 @@ func TestExistingRelayOrTranslation(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		return guest(t, false, docker.Host{Target: "unix://" + p.Socket()})
+		return connect(t, false, existing.Host{Target: "unix://" + p.Socket()})
 	}
 	relays, translates := start(l.A, "--iptables=false"), start(l.B, "--userland-proxy=false")
-	for mode, g := range map[string]*docker.Guest{"docker/published": relays, "docker/userland-proxy": translates} {
+	for mode, g := range map[string]*existing.Driver{"docker/published": relays, "docker/userland-proxy": translates} {
 		_, err := g.Provision(t.Context(), order(t, mode, nil))
 		u, ok := driver.AsUnsupported(err)
 		if !ok {
@@ -229,7 +229,7 @@ func TestExistingRelayOrTranslation(t *testing.T) {
 // and an end that is taken away.
 func TestExistingChangesUnderWay(t *testing.T) {
 	s := stand(t)
-	g := guest(t, false, s.hosts...)
+	g := connect(t, false, s.hosts...)
 	at := drivertest.StandsOn(t, g, order(t, "docker/published", nil))
 	if _, _, err := at.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 		t.Fatal(err)
@@ -273,11 +273,11 @@ func TestExistingChild(t *testing.T) {
 	if len(modes) == 0 {
 		return
 	}
-	var hosts []docker.Host
+	var hosts []existing.Host
 	for _, socket := range strings.Fields(os.Getenv(existingSockets)) {
-		hosts = append(hosts, docker.Host{Target: "unix://" + socket})
+		hosts = append(hosts, existing.Host{Target: "unix://" + socket})
 	}
-	g := guest(t, false, hosts...)
+	g := connect(t, false, hosts...)
 	if os.Getenv(existingWait) == "" {
 		for _, mode := range modes {
 			weighs(t, g, drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: mode}).Order)

@@ -45,4 +45,9 @@ func Ends(p *driver.Path) (client, server *engine.Container, at [2]*linuxnet.NS)
 }
 
 // Encrypted gives tests the rules of an encrypted overlay on any other path.
-func Encrypted(p *driver.Path) error { return p.Built.(*path).encrypted() }
+func Encrypted(p *driver.Path) error {
+	on := p.Built.(*path)
+	err := on.encrypted()
+	*p = *on.Done(*p)
+	return err
+}

@@ -81,7 +81,7 @@ bin/goreleaser: scripts/setup-dist
 # setting of its kernel for a moment, or have a Swarm whose gossip is lost on a busy
 # machine: one package at a time, behind the others. So are tests
 # called TestAlone...: these do such a thing, too, or tell figures apart that a neighbour blurs.
-ALONE := ./internal/cli ./internal/driver/docker ./internal/engine ./internal/lab
+ALONE := ./internal/cli ./internal/driver/docker ./internal/driver/existing ./internal/engine ./internal/engine/locate ./internal/engine/private ./internal/lab
 
 # Tests of these boot virtual machines, whose emulated CPUs take all there is of a real one
 # each: by themselves, two at a time.

@@ -13,7 +13,7 @@ import (
 	"tare/internal/driver/docker"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
-	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/target"
@@ -176,11 +176,11 @@ func enginesAlone(ctx context.Context, spec lab.Spec) error {
 		if err != nil {
 			return err
 		}
-		var a, b *engine.Private
-		if err := harness.Timed(&up, func() (err error) { a, b, err = engine.StartBoth(ctx, l); return err }); err != nil {
+		var a, b *private.Engine
+		if err := harness.Timed(&up, func() (err error) { a, b, err = private.StartBoth(ctx, l); return err }); err != nil {
 			return errors.Join(err, l.Close())
 		}
-		if err := harness.Timed(&down, func() error { return errors.Join(engine.CloseAll(a, b), l.Close()) }); err != nil {
+		if err := harness.Timed(&down, func() error { return errors.Join(private.CloseAll(a, b), l.Close()) }); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tare/internal/engine"
+	"tare/internal/engine/locate"
+	"tare/internal/engine/private"
 	"tare/internal/facts"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
@@ -141,11 +142,11 @@ func (d *diagnosis) look(ctx context.Context) {
 // findEngines looks for what private engines are made of, and speaks to the engine
 // that the docker command would use.
 func findEngines(ctx context.Context) engines {
-	found := engines{Private: probedOK, Programs: append([]result.Fact{}, engine.Programs(ctx)...), Versions: []result.Fact{}}
-	if err := engine.Lacking(ctx); err != nil {
+	found := engines{Private: probedOK, Programs: append([]result.Fact{}, private.Programs(ctx)...), Versions: []result.Fact{}}
+	if err := private.Lacking(ctx); err != nil {
 		found.Private = oneLine(err.Error())
 	}
-	e, err := engine.Connect(ctx, "")
+	e, err := locate.Connect(ctx, "")
 	if err != nil {
 		found.Existing = oneLine(err.Error())
 		return found

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"tare/internal/driver/drivertest"
-	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/result"
 	"tare/internal/store"
@@ -23,12 +23,12 @@ func TestExistingEngines(t *testing.T) {
 	needRoot(t)
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
-	a, b, err := engine.StartBoth(t.Context(), l)
+	a, b, err := private.StartBoth(t.Context(), l)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := engine.CloseAll(a, b); err != nil {
+		if err := private.CloseAll(a, b); err != nil {
 			t.Error(err)
 		}
 	})
@@ -69,7 +69,7 @@ func TestExistingEngines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, e := range []*engine.Private{a, b} {
+			for _, e := range []*private.Engine{a, b} {
 				left, err := e.Leftovers(t.Context(), alive)
 				if err != nil || len(left) > 0 {
 					t.Errorf("left on the engine: %v, %v", left, err)
@@ -87,7 +87,7 @@ func TestExistingEngines(t *testing.T) {
 
 // afar weighs on an engine that is spoken to as if it were on another machine: what its
 // machine was short of is then read by the agents, and nothing is said of this one.
-func afar(t *testing.T, e *engine.Private) {
+func afar(t *testing.T, e *private.Engine) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

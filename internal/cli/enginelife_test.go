@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"tare/internal/driver/drivertest"
-	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/linuxnet"
 )
 
@@ -32,7 +32,7 @@ func enginesOf(pid int) (run string, dirs []string) {
 	for _, p := range descendants(pid) {
 		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p), "cmdline"))
 		args := strings.Split(string(line), "\x00")
-		if err == nil && len(args) > 5 && args[1] == engine.InitCommand {
+		if err == nil && len(args) > 5 && args[1] == private.InitCommand {
 			run, dirs = args[3], append(dirs, args[5])
 		}
 	}
@@ -102,7 +102,7 @@ func TestKilledWithEngines(t *testing.T) {
 // groups, processes and mounts.
 func enginesLeft(t *testing.T, run string) []string {
 	t.Helper()
-	all, err := engine.PrivateLeftovers(nil)
+	all, err := private.Leftovers(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/engine"
+	"tare/internal/engine/locate"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 )
 
@@ -66,7 +68,7 @@ func (a App) gcCommand() *cobra.Command {
 // there is none is then nothing to tell.
 func (a App) existing(ctx context.Context, targets []string) ([]*engine.Engine, error) {
 	if len(targets) == 0 {
-		e, err := engine.Connect(ctx, "")
+		e, err := locate.Connect(ctx, "")
 		if u, ok := engine.AsUnavailable(err); ok {
 			if !u.Absent {
 				fmt.Fprintf(a.Stderr, "tare: not looked at: %v\n", u)
@@ -80,7 +82,7 @@ func (a App) existing(ctx context.Context, targets []string) ([]*engine.Engine, 
 	}
 	var open []*engine.Engine
 	for _, t := range targets {
-		e, err := engine.Connect(ctx, t)
+		e, err := locate.Connect(ctx, t)
 		if _, ok := engine.AsUnavailable(err); ok {
 			return open, environment(err)
 		}
@@ -113,11 +115,11 @@ func leftovers(ctx context.Context, engines []*engine.Engine) ([]leftover, error
 	if err != nil {
 		return nil, err
 	}
-	private, err := engine.PrivateLeftovers(alive)
+	ofEngines, err := private.Leftovers(alive)
 	if err != nil {
 		return nil, err
 	}
-	for _, l := range private {
+	for _, l := range ofEngines {
 		found = append(found, leftover{l.Run, l.What, l.Remove})
 	}
 	for _, e := range engines {

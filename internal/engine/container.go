@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -132,7 +133,7 @@ func order(spec ContainerSpec, image string) client.ContainerCreateOptions {
 	o := client.ContainerCreateOptions{
 		Name: spec.Name,
 		Config: &container.Config{
-			Image: image, Entrypoint: []string{program}, Cmd: agent.HoldArguments(spec.Run, spec.Name),
+			Image: image, Entrypoint: []string{Program}, Cmd: agent.HoldArguments(spec.Run, spec.Name),
 			Labels:       labels(spec.Run, spec.Part),
 			ExposedPorts: exposed,
 		},
@@ -252,4 +253,55 @@ func (e *Engine) removeContainer(ctx context.Context, id, name string) error {
 		return nil
 	}
 	return e.fail(err, "remove container %s", name)
+}
+
+func (c *Container) inspect(ctx context.Context) (container.InspectResponse, error) {
+	got, err := c.engine.api.ContainerInspect(ctx, c.ID, client.ContainerInspectOptions{})
+	if err != nil {
+		return container.InspectResponse{}, c.engine.fail(err, "look at container %s", c.Name)
+	}
+	return got.Container, nil
+}
+
+// read keeps what the engine says of a container that runs.
+func (c *Container) read(got container.InspectResponse) {
+	if got.State != nil {
+		c.pid = got.State.Pid
+	}
+	if h := got.HostConfig; h != nil {
+		c.Limit = study.Limit{CPUs: float64(h.NanoCPUs) / 1e9, Memory: study.Size(h.Memory)}
+	}
+	c.Endpoints = nil
+	if got.NetworkSettings == nil {
+		return
+	}
+	for name, n := range got.NetworkSettings.Networks {
+		if n == nil {
+			continue
+		}
+		e := Endpoint{Network: name, NetworkID: n.NetworkID, Gateway: n.Gateway, MAC: n.MacAddress.String()}
+		for _, a := range []struct {
+			addr netip.Addr
+			bits int
+		}{{n.IPAddress, n.IPPrefixLen}, {n.GlobalIPv6Address, n.GlobalIPv6PrefixLen}} {
+			if a.addr.IsValid() {
+				e.Addresses = append(e.Addresses, netip.PrefixFrom(a.addr, a.bits))
+			}
+		}
+		if len(e.Addresses) > 0 {
+			c.Endpoints = append(c.Endpoints, e)
+		}
+	}
+	slices.SortFunc(c.Endpoints, func(a, b Endpoint) int { return cmp.Compare(a.Network, b.Network) })
+}
+
+// State asks the engine how the container is. errors.Is(err, ErrNotFound) says that
+// it was removed.
+func (c *Container) State(ctx context.Context) (State, error) {
+	got, err := c.inspect(ctx)
+	if err != nil || got.State == nil {
+		return State{}, err
+	}
+	s := got.State
+	return State{Running: s.Running, ExitCode: s.ExitCode, OOM: s.OOMKilled, Error: s.Error, PID: s.Pid}, nil
 }

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,67 +16,17 @@ import (
 	"tare/internal/agent/transport"
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
+	"tare/internal/engine/enginetest"
 	"tare/internal/lab"
 	"tare/internal/study"
 )
 
-// bench is an engine on host a of a lab, both gone with the test.
-type bench struct {
-	*engine.Private
-	lab *lab.Lab
-	run string
-}
+// bench is an engine with what only the tests here look at.
+type bench struct{ enginetest.Bench }
 
 func newBench(t *testing.T) bench {
 	t.Helper()
-	drivertest.NeedEngine(t)
-	l := drivertest.Lab(t, nil)
-	p, err := engine.Start(t.Context(), l, l.A)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return bench{p, l, l.Spec.Claim.ID}
-}
-
-func (b bench) spec(part string) engine.ContainerSpec {
-	return engine.ContainerSpec{Run: b.run, Part: part, Name: engine.Name(b.run, b.lab.Spec.Label, part)}
-}
-
-// container starts a container that is removed with the test.
-func (b bench) container(t *testing.T, spec engine.ContainerSpec) *engine.Container {
-	t.Helper()
-	c, err := b.Run(t.Context(), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		for range 2 { // idempotent
-			if err := c.Remove(context.Background()); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	return c
-}
-
-// agent starts an agent that ends with the test.
-func (b bench) agent(t *testing.T, l transport.Launcher, place string) *agent.Client {
-	t.Helper()
-	a, err := agent.Start(t.Context(), l, b.run, place)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return a
+	return bench{enginetest.New(t)}
 }
 
 // pidOf finds on this machine the process whose command line holds an argument.
@@ -115,17 +64,17 @@ func TestRun(t *testing.T) {
 		t.Errorf("the engine says %+v of itself", v)
 	}
 	began := time.Now()
-	if _, err := b.Image(t.Context(), b.run); err != nil {
+	if _, err := b.Image(t.Context(), b.ID); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("image in %v", time.Since(began))
 
 	began = time.Now()
-	spec := b.spec("server")
+	spec := b.Spec("server")
 	spec.Limit = study.Limit{CPUs: 0.5, Memory: 64 << 20}
 	spec.Sysctls = map[string]string{"net.ipv4.tcp_no_metrics_save": "1"}
-	c := b.container(t, spec)
-	a := b.agent(t, c, "one/server")
+	c := b.Container(t, spec)
+	a := b.Agent(t, c, "one/server")
 	t.Logf("create, start and hello in %v", time.Since(began))
 	if c.Limit != spec.Limit {
 		t.Errorf("limited to %+v, want %+v", c.Limit, spec.Limit)
@@ -139,7 +88,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bridge := b.lab.Addresses(lab.NetA, 1)[0]
+	bridge := b.Lab.Addresses(lab.NetA, 1)[0]
 	if len(c.Endpoints) != 1 || c.Endpoints[0].MAC != mac.String() || len(c.Addresses()) != 1 || !bridge.Contains(c.Addresses()[0]) || c.Endpoints[0].Gateway != bridge.Addr() {
 		t.Errorf("the device has %v, the bridge %v, the engine says %+v", mac, bridge, c.Endpoints)
 	}
@@ -155,7 +104,7 @@ func TestRun(t *testing.T) {
 	if left := pidsOf(t, "one/server"); len(left) > 0 {
 		t.Errorf("agents %v are still there", left)
 	}
-	b.agent(t, c, "two/server")
+	b.Agent(t, c, "two/server")
 	if again, err := ns.Hardware("eth0"); err != nil || again.String() != mac.String() {
 		t.Errorf("the device has %v, had %v: %v", again, mac, err)
 	}
@@ -183,11 +132,11 @@ func TestRun(t *testing.T) {
 func TestPublish(t *testing.T) {
 	b := newBench(t)
 	const port = 5201
-	at := netip.AddrPortFrom(b.lab.A.Addr[0], 15201)
-	spec := b.spec("server")
+	at := netip.AddrPortFrom(b.Lab.A.Addr[0], 15201)
+	spec := b.Spec("server")
 	spec.Publish = []engine.Publish{{Host: at, Port: port}}
-	server := b.agent(t, b.container(t, spec), "a/server")
-	client := b.agent(t, transport.Local{Start: b.lab.B.NS.Start}, "b/client")
+	server := b.Agent(t, b.Container(t, spec), "a/server")
+	client := b.Agent(t, transport.Local{Start: b.Lab.B.NS.Start}, "b/client")
 	for _, kind := range []string{"tcp_rr", "udp_rr"} {
 		p := drivertest.Params(kind)
 		p.Address = fmt.Sprintf("0.0.0.0:%d", port)
@@ -203,7 +152,7 @@ func TestPublish(t *testing.T) {
 		}
 	}
 
-	second := b.spec("second")
+	second := b.Spec("second")
 	second.Publish = spec.Publish
 	if _, err := b.Run(t.Context(), second); !errors.Is(err, engine.ErrPortTaken) {
 		t.Errorf("a port that is published: %v", err)
@@ -220,17 +169,17 @@ func TestPublish(t *testing.T) {
 // On the host's network there is no namespace but the host's.
 func TestHostNetwork(t *testing.T) {
 	b := newBench(t)
-	spec := b.spec("server")
+	spec := b.Spec("server")
 	spec.Network = engine.HostNetwork
-	c := b.container(t, spec)
-	b.agent(t, c, "a/server")
+	c := b.Container(t, spec)
+	b.Agent(t, c, "a/server")
 	ns, err := c.Namespace()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ns.Close()
 	got, err := ns.Hardware(lab.Underlay)
-	want, errHost := b.lab.A.NS.Hardware(lab.Underlay)
+	want, errHost := b.Lab.A.NS.Hardware(lab.Underlay)
 	if err := errors.Join(err, errHost); err != nil || got.String() != want.String() {
 		t.Errorf("the container's underlay is %v, the host's %v: %v", got, want, err)
 	}
@@ -253,12 +202,12 @@ func TestFates(t *testing.T) {
 		}
 		return c.Gone().Error()
 	}
-	limited := b.spec("limited")
+	limited := b.Spec("limited")
 	limited.Limit.Memory = 64 << 20
-	c := b.container(t, limited)
+	c := b.Container(t, limited)
 
 	t.Run("killed", func(t *testing.T) {
-		a := b.agent(t, c, "killed/limited")
+		a := b.Agent(t, c, "killed/limited")
 		kill(t, pidOf(t, "killed/limited"))
 		if got := wait(t, a); !strings.Contains(got, "killed by a signal") {
 			t.Error(got)
@@ -296,14 +245,14 @@ func TestFates(t *testing.T) {
 			}
 		}
 		// The container goes on, and what befell one is not told of the next.
-		a := b.agent(t, c, "after/limited")
+		a := b.Agent(t, c, "after/limited")
 		kill(t, pidOf(t, "after/limited"))
 		if got := wait(t, a); !strings.Contains(got, "killed by a signal") {
 			t.Error(got)
 		}
 	})
 	t.Run("stuck", func(t *testing.T) {
-		a := b.agent(t, c, "stuck/limited")
+		a := b.Agent(t, c, "stuck/limited")
 		pause(t, pidOf(t, "stuck/limited"))
 		if err := a.Close(); err != nil {
 			t.Error(err)
@@ -313,15 +262,15 @@ func TestFates(t *testing.T) {
 		}
 	})
 	t.Run("container killed", func(t *testing.T) {
-		a := b.agent(t, c, "in-killed/limited")
+		a := b.Agent(t, c, "in-killed/limited")
 		kill(t, hostPID(t, c))
 		if got := wait(t, a); !strings.Contains(got, "its container was killed") {
 			t.Error(got)
 		}
 	})
 	t.Run("container removed", func(t *testing.T) {
-		c := b.container(t, b.spec("removed"))
-		a := b.agent(t, c, "in-removed/removed")
+		c := b.Container(t, b.Spec("removed"))
+		a := b.Agent(t, c, "in-removed/removed")
 		if err := c.Remove(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -330,8 +279,8 @@ func TestFates(t *testing.T) {
 		}
 	})
 	t.Run("engine ended", func(t *testing.T) {
-		c := b.container(t, b.spec("last"))
-		a := b.agent(t, c, "in-ended/last")
+		c := b.Container(t, b.Spec("last"))
+		a := b.Agent(t, c, "in-ended/last")
 		kill(t, b.dockerd(t))
 		if got := wait(t, a); !strings.Contains(got, "the engine on host a ended") {
 			t.Error(got)

@@ -1,8 +1,7 @@
-// Package engine is Docker Engines: how one is found or started, what it says of
-// itself, and the containers that agents run in. It knows no mode and no path.
+// Package engine is the client side of the Docker Engine API: what an engine says of
+// itself, its images, networks, Swarm and containers, the agents that are executed in
+// those, how they end, and what dead runs have left there. It knows no mode and no path.
 //
-// There are two kinds. A private engine is started by this package on a host of a
-// lab, with its own data, socket, mounts and processes, and is gone without a trace
-// when it is closed. An existing engine is the user's: nothing on it is touched but
-// what carries the label of a run.
+// Package locate finds an engine that is there already, package private starts one on a
+// host of a lab. Nothing on an engine is touched but what carries the label of a run.
 package engine

@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 )
 
@@ -17,7 +18,7 @@ func TestFixedAddressesOfBothFamilies(t *testing.T) {
 	if !l.IPv6 {
 		t.Skip("the kernel has no IPv6")
 	}
-	p, err := engine.Start(t.Context(), l, l.A)
+	p, err := private.Start(t.Context(), l, l.A)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func kind(err error) error {
 	if unanswered(err) {
 		return ErrGone
 	}
-	text := strings.ToLower(oneLine(err))
+	text := strings.ToLower(Message(err))
 	for _, r := range refusals() {
 		if strings.Contains(text, r.text) {
 			return r.kind
@@ -98,7 +98,7 @@ func (f *failure) Unwrap() []error { return f.of }
 // fail puts an error of the engine into one line: what was attempted, on which
 // engine, why it failed and what mends it.
 func (e *Engine) fail(err error, doing string, args ...any) error {
-	f := &failure{fmt.Sprintf("engine %s: %s: %s", e.Name, fmt.Sprintf(doing, args...), oneLine(err)), []error{err}}
+	f := &failure{fmt.Sprintf("engine %s: %s: %s", e.Name, fmt.Sprintf(doing, args...), Message(err)), []error{err}}
 	if k := kind(err); k != nil {
 		f.of = append(f.of, k)
 		if k != ErrNotFound { //nolint:errorlint // the text says so already
@@ -108,10 +108,34 @@ func (e *Engine) fail(err error, doing string, args ...any) error {
 	return f
 }
 
-// oneLine is an engine's message without the prefix that every one has, and without
+// Message is an engine's message without the prefix that every one has, and without
 // the advice that is ours to give.
-func oneLine(err error) string {
+func Message(err error) string {
 	text := strings.TrimPrefix(err.Error(), "Error response from daemon: ")
 	text, _, _ = strings.Cut(text, " You have to remove (or rename)")
 	return strings.Join(strings.Fields(text), " ")
+}
+
+// Unavailable says why an engine cannot be used: its error is one line that names
+// the engine, what was tried, why that failed and what mends it.
+type Unavailable struct {
+	Engine string // as the user named it, or how it was found
+	Tried  string // the address or step, such as unix:///var/run/docker.sock
+	Why    string
+	Mend   string // what to do, with the command where there is one
+	Absent bool   // nothing there can be an engine: no news to who only looks for one
+}
+
+func (u *Unavailable) Error() string {
+	if u.Tried == u.Engine {
+		return fmt.Sprintf("engine %s: %s; %s", u.Engine, u.Why, u.Mend)
+	}
+	return fmt.Sprintf("engine %s (%s): %s; %s", u.Engine, u.Tried, u.Why, u.Mend)
+}
+
+// AsUnavailable finds an Unavailable error in err.
+func AsUnavailable(err error) (*Unavailable, bool) {
+	var u *Unavailable
+	ok := errors.As(err, &u)
+	return u, ok
 }

@@ -24,7 +24,7 @@ const forcedWait = 2 * time.Second
 func (c *Container) Launch(ctx context.Context, args ...string) (transport.Conn, error) {
 	token := rand.Text()
 	made, err := c.engine.api.ExecCreate(ctx, c.ID, client.ExecCreateOptions{
-		AttachStdin: true, AttachStdout: true, AttachStderr: true, Cmd: append([]string{program}, args...),
+		AttachStdin: true, AttachStdout: true, AttachStderr: true, Cmd: append([]string{Program}, args...),
 		// The runtime interrupts a thread that is long in one piece of code, which a
 		// raw system call is to it: 100 needless wake-ups a second at each idle end.
 		Env: []string{"GODEBUG=asyncpreemptoff=1", agent.TokenVariable + "=" + token},
@@ -52,8 +52,8 @@ type execution struct {
 	out       *io.PipeReader
 	in        *io.PipeWriter
 	words     transport.Tail
-	ended     chan struct{} // closed when fate is known
-	fate      string
+	ended     chan struct{} // closed when reason is known
+	reason    string
 	half      sync.Once
 }
 
@@ -61,7 +61,7 @@ type execution struct {
 func (x *execution) copy() {
 	_, err := stdcopy.StdCopy(x.in, &x.words, x.io.Reader)
 	x.in.Close()
-	x.fate = x.find(err)
+	x.reason = x.exitReason(err)
 	x.io.Close()
 	close(x.ended)
 }
@@ -97,7 +97,7 @@ func (x *execution) Close(ctx context.Context) error {
 // kill ends the process from within its container.
 func (x *execution) kill(ctx context.Context) error {
 	e := x.container.engine
-	made, err := e.api.ExecCreate(ctx, x.container.ID, client.ExecCreateOptions{Cmd: append([]string{program}, agent.EndArguments(x.token)...)})
+	made, err := e.api.ExecCreate(ctx, x.container.ID, client.ExecCreateOptions{Cmd: append([]string{Program}, agent.EndArguments(x.token)...)})
 	if err == nil {
 		_, err = e.api.ExecStart(ctx, made.ID, client.ExecStartOptions{Detach: true})
 	}
@@ -111,7 +111,7 @@ func (x *execution) kill(ctx context.Context) error {
 func (x *execution) Fate() string {
 	select {
 	case <-x.ended:
-		return x.fate
+		return x.reason
 	default:
 		return ""
 	}

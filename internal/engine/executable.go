@@ -37,6 +37,14 @@ func (e *Engine) executable() (string, error) {
 		runtime.GOOS, runtime.GOARCH, system, arch, name, BinaryVariable)
 }
 
+// running is the running program: on Linux also after its file was replaced.
+func running() (string, error) {
+	if runtime.GOOS == "linux" {
+		return "/proc/self/exe", nil
+	}
+	return os.Executable()
+}
+
 // BinaryVariable names, in the environment, the tare that goes into the image where
 // the running one does not fit the engine.
 const BinaryVariable = "TARE_IMAGE_BINARY"

@@ -1,19 +1,23 @@
 package engine
 
 import (
+	"archive/tar"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/moby/moby/client"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// program is where the image has it.
-const program = "/tare"
+// Program is where the image has this program.
+const Program = "/tare"
 
 // Repository is the name of the images that this program makes of itself. A tag is
 // the beginning of the program's content hash, the id of the run that uses it and
@@ -99,7 +103,7 @@ func (e *Engine) load(ctx context.Context, run, tag, hash string, file *os.File)
 		Message:  "tare, imported from the running program",
 		Platform: ocispec.Platform{OS: e.Versions.OS, Architecture: e.Versions.Arch},
 		Changes: []string{
-			"ENTRYPOINT [\"" + program + "\"]",
+			"ENTRYPOINT [\"" + Program + "\"]",
 			label(LabelRun, run), label(LabelPart, partImage), label(labelContent, hash),
 			label("org.opencontainers.image.title", "tare"),
 			label("org.opencontainers.image.description", "tare weighs container networks; this image is the program alone"),
@@ -141,3 +145,49 @@ func holder(name, hash string) (run string, ok bool) {
 }
 
 func label(name, value string) string { return fmt.Sprintf("LABEL %s=%q", name, value) }
+
+// layout changes whenever the same program makes another image.
+const layout = "tare image 1\n"
+
+// content is the hash of what an image of the program holds.
+func content(binary io.ReadSeeker) (string, error) {
+	h := sha256.New()
+	h.Write([]byte(layout))
+	if _, err := binary.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	if _, err := io.Copy(h, binary); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// archive streams the file system of an image: the Program, and a place for what
+// external generators write. Closing it early ends the stream.
+func archive(file *os.File) (io.ReadCloser, error) {
+	st, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	r, w := io.Pipe()
+	go func() { w.CloseWithError(pack(tar.NewWriter(w), file, st.Size())) }()
+	return r, nil
+}
+
+func pack(t *tar.Writer, binary io.Reader, size int64) error {
+	// The same times for the same content, whenever it is packed.
+	at := time.Unix(0, 0)
+	if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: "tmp/", Mode: 0o1777, ModTime: at}); err != nil {
+		return err
+	}
+	if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: strings.TrimPrefix(Program, "/"), Mode: 0o755, Size: size, ModTime: at}); err != nil {
+		return err
+	}
+	if _, err := io.CopyN(t, binary, size); err != nil {
+		return err
+	}
+	return t.Close()
+}

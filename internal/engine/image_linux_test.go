@@ -17,6 +17,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"tare/internal/engine"
+	"tare/internal/engine/locate"
 )
 
 // user is a client of the bench's engine that knows nothing of tare.
@@ -117,7 +118,7 @@ func TestLeftovers(t *testing.T) {
 	// What the runs have.
 	make := func(run string) {
 		n := b.network(t, engine.NetworkSpec{Run: run, Name: engine.Name(run, "network")})
-		b.container(t, engine.ContainerSpec{Run: run, Part: "client", Name: engine.Name(run, "client"), Network: n.Name})
+		b.Container(t, engine.ContainerSpec{Run: run, Part: "client", Name: engine.Name(run, "client"), Network: n.Name})
 	}
 	make(alive)
 	before := objects(t, c)
@@ -186,7 +187,7 @@ func TestImageAtOnce(t *testing.T) {
 	runs := []string{"00000001", "00000002"}
 	var wg sync.WaitGroup
 	for _, run := range runs {
-		e, err := engine.Connect(t.Context(), "unix://"+b.Socket())
+		e, err := locate.Connect(t.Context(), "unix://"+b.Socket())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,13 +243,13 @@ func TestImageRefused(t *testing.T) {
 		filepath.Join(dir, "none"): "no such file",
 	} {
 		b.Binary = path
-		if _, err := b.Image(t.Context(), b.run); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+		if _, err := b.Image(t.Context(), b.ID); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 	arch := b.Versions.Arch
 	b.Binary, b.Versions.Arch = "", "riscv64"
-	if _, err := b.Image(t.Context(), b.run); err == nil || !strings.Contains(err.Error(), engine.BinaryVariable) || !strings.Contains(err.Error(), "tare-linux-riscv64") {
+	if _, err := b.Image(t.Context(), b.ID); err == nil || !strings.Contains(err.Error(), engine.BinaryVariable) || !strings.Contains(err.Error(), "tare-linux-riscv64") {
 		t.Errorf("an engine of another architecture: %v", err)
 	}
 
@@ -256,7 +257,7 @@ func TestImageRefused(t *testing.T) {
 	b.Binary, b.Versions.Arch = "", arch
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := b.Image(ctx, b.run); err == nil {
+	if _, err := b.Image(ctx, b.ID); err == nil {
 		t.Error("an import that was called off gave an image")
 	}
 	if left, err := b.Leftovers(t.Context(), nil); err != nil || len(left) != 0 {

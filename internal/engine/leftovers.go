@@ -2,8 +2,11 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -14,12 +17,9 @@ import (
 // Leftover is an object of a dead run on an engine.
 type Leftover struct {
 	Run    string
-	What   string // for people: container NAME, network NAME, image NAME
-	remove func(context.Context) error
+	What   string                      // for people: container NAME, network NAME, image NAME
+	Remove func(context.Context) error // one that is gone meanwhile is no error
 }
-
-// Remove removes it. One that is gone meanwhile is no error.
-func (l Leftover) Remove(ctx context.Context) error { return l.remove(ctx) }
 
 // Leftovers finds what runs of this machine other than those alive have left on the
 // engine, in the order in which it can be removed: containers, networks, places in a
@@ -62,7 +62,7 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 		return nil, err
 	}
 	for _, n := range networks.Items {
-		if n.Scope == scopeSwarm && !manager {
+		if n.Scope == ScopeSwarm && !manager {
 			continue // the Swarm's managers list it, too, and only they can remove it
 		}
 		add(&out, deadRun(n.Labels, alive), "network", n.Name, func(ctx context.Context) error { return e.RemoveNetwork(ctx, n.ID) })
@@ -78,12 +78,14 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 	return out, nil
 }
 
-const scopeSwarm = "swarm"
+// ScopeSwarm is that of a network which is one on all engines of a Swarm. Any other is its
+// engine's alone, as far as that knows.
+const ScopeSwarm = "swarm"
 
 // manager reports whether the engine may remove those of the networks that are a
 // Swarm's.
 func (e *Engine) manager(ctx context.Context, networks []network.Summary) (bool, error) {
-	if !slices.ContainsFunc(networks, func(n network.Summary) bool { return n.Scope == scopeSwarm }) {
+	if !slices.ContainsFunc(networks, func(n network.Summary) bool { return n.Scope == ScopeSwarm }) {
 		return false, nil
 	}
 	s, err := e.Swarm(ctx)
@@ -113,4 +115,35 @@ func (e *Engine) Forget(ctx context.Context, run string) error {
 	}
 	e.images.forget(run)
 	return errors.Join(errs...)
+}
+
+// labels mark an object of a run.
+func labels(run, part string) map[string]string {
+	return map[string]string{LabelRun: run, LabelPart: part, LabelMachine: machineID()}
+}
+
+// deadRun is the run of this machine that an object with these labels belongs to,
+// "" if there is none or it is alive. A container of the user's that was made from
+// this program's image has inherited an image's labels, and is the user's.
+func deadRun(labels map[string]string, alive []string) string {
+	run := labels[LabelRun]
+	if labels[LabelMachine] != machineID() || labels[LabelPart] == partImage || slices.Contains(alive, run) {
+		return ""
+	}
+	return run
+}
+
+// machineID tells this machine from others that are guests of the same engine. It
+// is a hash, because the machine's own id is nobody else's business.
+func machineID() string {
+	id, err := os.ReadFile("/etc/machine-id")
+	if err != nil {
+		id = nil // the name alone then, as on other systems
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		name = ""
+	}
+	sum := sha256.Sum256(append(id, name...))
+	return hex.EncodeToString(sum[:4])
 }

@@ -17,13 +17,13 @@ import (
 // processes can be seen from here, and the rights to look into them. Closing it
 // lets go of it only.
 func (c *Container) Namespace() (*linuxnet.NS, error) {
-	if c.engine.proc == "" {
+	if c.engine.local.Proc == "" {
 		return nil, fmt.Errorf("enter container %s: the processes of engine %s cannot be seen from here", c.Name, c.engine.Name)
 	}
 	if c.pid == 0 {
 		return nil, fmt.Errorf("enter container %s: it is not running", c.Name)
 	}
-	dir := filepath.Join(c.engine.proc, strconv.Itoa(c.pid))
+	dir := filepath.Join(c.engine.local.Proc, strconv.Itoa(c.pid))
 	if err := c.isFirst(dir); err != nil {
 		return nil, fmt.Errorf("enter container %s: %w", c.Name, err)
 	}

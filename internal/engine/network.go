@@ -98,7 +98,7 @@ const settleWithin = 2 * time.Second
 func (e *Engine) settled(ctx context.Context, id string) (Network, error) {
 	for deadline := time.Now().Add(settleWithin); ; {
 		n, err := e.Network(ctx, id)
-		if err != nil || n.Scope != "swarm" || len(n.Subnets) > 0 || time.Now().After(deadline) {
+		if err != nil || n.Scope != ScopeSwarm || len(n.Subnets) > 0 || time.Now().After(deadline) {
 			return n, err
 		}
 		select {
@@ -127,7 +127,7 @@ func (e *Engine) free(ctx context.Context, name string) error {
 // knows returns an error where no plugin of a private engine has the driver's name.
 // The engine itself would look for one for a quarter of a minute.
 func (e *Engine) knows(ctx context.Context, driver string) error {
-	if driver == "" || len(e.plugins) == 0 {
+	if driver == "" || len(e.local.Plugins) == 0 {
 		return nil
 	}
 	i, err := e.api.Info(ctx, client.InfoOptions{})
@@ -137,7 +137,7 @@ func (e *Engine) knows(ctx context.Context, driver string) error {
 	if slices.Contains(i.Info.Plugins.Network, driver) {
 		return nil
 	}
-	for _, dir := range e.plugins {
+	for _, dir := range e.local.Plugins {
 		for _, name := range []string{driver + ".sock", filepath.Join(driver, driver+".sock"), driver + ".spec", driver + ".json"} {
 			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 				return nil
@@ -196,6 +196,47 @@ func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
 		select {
 		case <-wait.Done():
 			return e.fail(err, "remove network %s", name)
+		case <-time.After(leaving):
+		}
+	}
+}
+
+// Heard reports whether this engine has heard from its Swarm that another of it has
+// containers on a network. An engine that does not know the network, because it has
+// none on it itself, has heard nothing.
+func (e *Engine) Heard(ctx context.Context, network string, other *Engine) (bool, error) {
+	s, err := other.Swarm(ctx)
+	if err != nil {
+		return false, err
+	}
+	at, err := netip.ParseAddr(s.Addr)
+	if err != nil {
+		return false, fmt.Errorf("engine %s: read its address in the Swarm: %w", other.Name, err)
+	}
+	n, err := e.Network(ctx, network)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return slices.Contains(n.Peers, at), err
+}
+
+// partWithin bounds how long an engine may take to leave a Swarm's network after its
+// last container on it has gone. It takes about a tenth of a second, and longer on a busy
+// machine: a container that is started before then joins nothing again.
+const partWithin = 10 * time.Second
+
+// Part waits until the engine has left a Swarm's network, which it does some time
+// after its last container there has been removed. One that has others' containers on
+// it stays, and that is no error.
+func (e *Engine) Part(ctx context.Context, network string) error {
+	for deadline := time.Now().Add(partWithin); ; {
+		on, err := e.Heard(ctx, network, e)
+		if err != nil || !on || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		case <-time.After(leaving):
 		}
 	}

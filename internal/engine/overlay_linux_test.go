@@ -8,6 +8,8 @@ import (
 
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
+	"tare/internal/engine/enginetest"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 )
 
@@ -16,9 +18,9 @@ import (
 func TestLeftoversOfSwarm(t *testing.T) {
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
-	a, b := bothEngines(t, l)
+	a, b := enginetest.Both(t, l)
 	ctx := t.Context()
-	if err := engine.SwarmBoth(ctx, l, a, b); err != nil {
+	if err := private.Swarm(ctx, l, a, b); err != nil {
 		t.Fatal(err)
 	}
 	const dead = "00000001"
@@ -27,10 +29,10 @@ func TestLeftoversOfSwarm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n.Scope != "swarm" || !n.Attachable {
+	if n.Scope != engine.ScopeSwarm || !n.Attachable {
 		t.Errorf("%+v", n)
 	}
-	for _, p := range []*engine.Private{a, b} {
+	for _, p := range []*private.Engine{a, b} {
 		c, err := p.Run(ctx, engine.ContainerSpec{Run: dead, Part: "client", Name: engine.Name(dead, "client", p.Name), Network: spec.Name})
 		if err != nil {
 			t.Fatal(err)
@@ -39,7 +41,7 @@ func TestLeftoversOfSwarm(t *testing.T) {
 			t.Errorf("engine %s: %+v", p.Name, c.Endpoints)
 		}
 	}
-	for _, p := range []*engine.Private{b, a} {
+	for _, p := range []*private.Engine{b, a} {
 		left, err := p.Leftovers(ctx, nil)
 		if err != nil {
 			t.Fatal(err)

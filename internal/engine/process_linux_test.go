@@ -17,6 +17,7 @@ import (
 	"tare/internal/agent/transport"
 	"tare/internal/driver/drivertest"
 	"tare/internal/engine"
+	"tare/internal/engine/private"
 )
 
 func kill(t *testing.T, pid int) {
@@ -106,7 +107,7 @@ func children(t *testing.T, pid int) (found []string) {
 // A container's first process takes leave of orphans and ends when it is asked to.
 func TestHold(t *testing.T) {
 	b := newBench(t)
-	c := b.container(t, b.spec("client"))
+	c := b.Container(t, b.Spec("client"))
 	hold := hostPID(t, c)
 	conn, err := c.Launch(t.Context(), parent)
 	if err != nil {
@@ -136,7 +137,7 @@ func TestHold(t *testing.T) {
 // The way to an agent in a container, beside that to one of this machine.
 func BenchmarkAgent(b *testing.B) {
 	l := drivertest.Lab(b, nil)
-	p, err := engine.Start(b.Context(), l, l.A)
+	p, err := private.Start(b.Context(), l, l.A)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -166,16 +167,16 @@ func BenchmarkAgent(b *testing.B) {
 // agents' hello, side by side as a driver does it; and removed.
 func BenchmarkEnds(b *testing.B) {
 	l := drivertest.Lab(b, nil)
-	x, y, err := engine.StartBoth(b.Context(), l)
+	x, y, err := private.StartBoth(b.Context(), l)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer x.Close()
 	defer y.Close()
 	run := l.Spec.Claim.ID
-	both := func(do func(p *engine.Private) error) {
+	both := func(do func(p *private.Engine) error) {
 		errs := make(chan error, 2)
-		for _, p := range []*engine.Private{x, y} {
+		for _, p := range []*private.Engine{x, y} {
 			go func() { errs <- do(p) }()
 		}
 		if err := errors.Join(<-errs, <-errs); err != nil {
@@ -183,14 +184,14 @@ func BenchmarkEnds(b *testing.B) {
 		}
 	}
 	began := time.Now()
-	both(func(p *engine.Private) error {
+	both(func(p *private.Engine) error {
 		_, err := p.Image(b.Context(), run)
 		return err
 	})
 	b.ReportMetric(float64(time.Since(began).Milliseconds()), "ms/image")
 	var removing time.Duration
 	for b.Loop() {
-		both(func(p *engine.Private) error {
+		both(func(p *private.Engine) error {
 			c, err := p.Run(b.Context(), engine.ContainerSpec{Run: run, Part: "end", Name: engine.Name(run, p.Name)})
 			if err != nil {
 				return err
@@ -203,9 +204,9 @@ func BenchmarkEnds(b *testing.B) {
 		})
 		b.StopTimer()
 		began := time.Now()
-		both(func(p *engine.Private) error { return p.Forget(b.Context(), run) })
+		both(func(p *private.Engine) error { return p.Forget(b.Context(), run) })
 		removing += time.Since(began)
-		both(func(p *engine.Private) error {
+		both(func(p *private.Engine) error {
 			_, err := p.Image(b.Context(), run)
 			return err
 		})

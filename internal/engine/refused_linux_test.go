@@ -33,20 +33,20 @@ func (b bench) network(t *testing.T, spec engine.NetworkSpec) engine.Network {
 // A network is as it was ordered, and a container has the address it was given.
 func TestNetwork(t *testing.T) {
 	b := newBench(t)
-	subnet := b.lab.Addresses(lab.NetB, 1)[0].Masked()
+	subnet := b.Lab.Addresses(lab.NetB, 1)[0].Masked()
 	spec := engine.NetworkSpec{
-		Run: b.run, Name: engine.Name(b.run, "net"), Driver: "bridge", Subnet: subnet,
+		Run: b.ID, Name: engine.Name(b.ID, "net"), Driver: "bridge", Subnet: subnet,
 		Options: map[string]string{"com.docker.network.driver.mtu": "1400"},
 	}
 	n := b.network(t, spec)
 	if n.Name != spec.Name || n.Driver != "bridge" || n.Scope != "local" || !slices.Equal(n.Subnets, []netip.Prefix{subnet}) ||
-		n.Options["com.docker.network.driver.mtu"] != "1400" || n.Labels[engine.LabelRun] != b.run {
+		n.Options["com.docker.network.driver.mtu"] != "1400" || n.Labels[engine.LabelRun] != b.ID {
 		t.Errorf("%+v", n)
 	}
-	order := b.spec("fixed")
-	fixed := b.lab.Addresses(lab.NetB, 7)[0].Addr()
+	order := b.Spec("fixed")
+	fixed := b.Lab.Addresses(lab.NetB, 7)[0].Addr()
 	order.Network, order.Addresses = n.Name, []netip.Addr{fixed}
-	c := b.container(t, order)
+	c := b.Container(t, order)
 	if got := c.Addresses(); !slices.Equal(got, order.Addresses) || c.Endpoints[0].NetworkID != n.ID {
 		t.Errorf("%+v", c.Endpoints)
 	}
@@ -68,30 +68,30 @@ func TestNetwork(t *testing.T) {
 // left of it.
 func TestRefused(t *testing.T) {
 	b := newBench(t)
-	subnet := b.lab.Addresses(lab.NetB, 1)[0].Masked()
+	subnet := b.Lab.Addresses(lab.NetB, 1)[0].Masked()
 	tiny := netip.PrefixFrom(subnet.Addr(), 30)
-	net := engine.NetworkSpec{Run: b.run, Name: engine.Name(b.run, "net"), Driver: "bridge", Subnet: tiny}
+	net := engine.NetworkSpec{Run: b.ID, Name: engine.Name(b.ID, "net"), Driver: "bridge", Subnet: tiny}
 	b.network(t, net)
-	one := b.spec("one")
+	one := b.Spec("one")
 	one.Network = net.Name
-	b.container(t, one)
-	roomy := b.network(t, engine.NetworkSpec{Run: b.run, Name: engine.Name(b.run, "roomy"), Subnet: b.lab.Addresses(lab.NetOverlay, 1)[0].Masked()})
-	two := b.spec("two")
+	b.Container(t, one)
+	roomy := b.network(t, engine.NetworkSpec{Run: b.ID, Name: engine.Name(b.ID, "roomy"), Subnet: b.Lab.Addresses(lab.NetOverlay, 1)[0].Masked()})
+	two := b.Spec("two")
 	two.Network = roomy.Name
-	taken := b.container(t, two).Addresses()
+	taken := b.Container(t, two).Addresses()
 	before, err := b.Leftovers(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	container := func(change func(*engine.ContainerSpec)) error {
-		spec := b.spec("refused")
+		spec := b.Spec("refused")
 		change(&spec)
 		_, err := b.Run(t.Context(), spec)
 		return err
 	}
 	network := func(change func(*engine.NetworkSpec)) error {
-		spec := engine.NetworkSpec{Run: b.run, Name: engine.Name(b.run, "refused")}
+		spec := engine.NetworkSpec{Run: b.ID, Name: engine.Name(b.ID, "refused")}
 		change(&spec)
 		_, err := b.CreateNetwork(t.Context(), spec)
 		return err

@@ -8,10 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/swarm"
 	"github.com/moby/moby/client"
-
-	"tare/internal/lab"
 )
 
 // swarmWithin bounds how long a Swarm may take until all its nodes are ready.
@@ -53,18 +52,18 @@ func (e *Engine) Swarm(ctx context.Context) (SwarmState, error) {
 	return state, nil
 }
 
-// SwarmBoth makes a Swarm of the two engines of a lab and waits until both are
-// ready in it. Its networks take their subnets from the lab's addresses. It goes
-// with the engines.
-func SwarmBoth(ctx context.Context, l *lab.Lab, a, b *Private) error {
-	return NewSwarm(ctx, l.Pool(lab.PoolSwarm), SwarmNode{a.Engine, l.A.Addr[0]}, SwarmNode{b.Engine, l.B.Addr[0]})
+// Pool is where the subnets of a Swarm's networks come from: each has a prefix of so
+// many bits within Addresses. The engine chooses where it is the zero Pool.
+type Pool struct {
+	Addresses netip.Prefix
+	Bits      uint32
 }
 
 // NewSwarm makes a Swarm: manager begins it, workers join it, and all are ready
 // when it returns, which may take half a minute at most, and a second usually. Subnets of its networks
-// come from pool; the engine chooses where that is the zero Prefix. On error the
+// come from pool. On error the
 // engines that had joined have left again.
-func NewSwarm(ctx context.Context, pool netip.Prefix, manager SwarmNode, workers ...SwarmNode) error {
+func NewSwarm(ctx context.Context, pool Pool, manager SwarmNode, workers ...SwarmNode) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, swarmWithin, fmt.Errorf("its nodes were not ready within %v", swarmWithin))
 	defer cancel()
 	in, err := joinAll(ctx, pool, manager, workers)
@@ -82,10 +81,10 @@ func NewSwarm(ctx context.Context, pool netip.Prefix, manager SwarmNode, workers
 }
 
 // joinAll returns the nodes that are in the Swarm, also on error.
-func joinAll(ctx context.Context, pool netip.Prefix, manager SwarmNode, workers []SwarmNode) (in []SwarmNode, err error) {
+func joinAll(ctx context.Context, pool Pool, manager SwarmNode, workers []SwarmNode) (in []SwarmNode, err error) {
 	o := client.SwarmInitOptions{ListenAddr: listen(manager.Addr), AdvertiseAddr: manager.Addr.String(), DataPathAddr: manager.Addr.String()}
-	if pool.IsValid() {
-		o.DefaultAddrPool, o.SubnetSize = []netip.Prefix{pool}, lab.PoolBits
+	if pool.Addresses.IsValid() {
+		o.DefaultAddrPool, o.SubnetSize = []netip.Prefix{pool.Addresses}, pool.Bits
 	}
 	if _, err := manager.Engine.api.SwarmInit(ctx, o); err != nil {
 		return nil, fmt.Errorf("begin it on engine %s: %w", manager.Engine.Name, err)
@@ -156,4 +155,71 @@ func (e *Engine) LeaveSwarm(ctx context.Context) error {
 		return fmt.Errorf("take engine %s out of its Swarm: %w", e.Name, err)
 	}
 	return nil
+}
+
+// A Swarm has no label of a run on those of its engines that are no managers. So a
+// run that makes one of existing engines first leaves a note on each: a container
+// that never starts. Its name holds the engine's id in the Swarm as soon as it has
+// one, so that gc does not take the engine out of a Swarm that its user made since.
+
+// partSwarm marks the note.
+const partSwarm = "swarm"
+
+// NoteSwarm notes on an engine, which is in no Swarm, that a run is about to put it
+// into one.
+func (e *Engine) NoteSwarm(ctx context.Context, run string) error {
+	image, err := e.Image(ctx, run)
+	if err != nil {
+		return err
+	}
+	_, err = e.api.ContainerCreate(ctx, client.ContainerCreateOptions{
+		Name: Name(run, partSwarm),
+		Config: &container.Config{
+			Image: image, Entrypoint: []string{Program}, Cmd: []string{"version"},
+			Labels: labels(run, partSwarm),
+		},
+		HostConfig: &container.HostConfig{NetworkMode: "none"},
+	})
+	if err != nil {
+		return e.fail(err, "note that run %s makes a Swarm", run)
+	}
+	return nil
+}
+
+// SettleSwarm completes the note once the engine is in the Swarm.
+func (e *Engine) SettleSwarm(ctx context.Context, run string) error {
+	s, err := e.Swarm(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := e.api.ContainerRename(ctx, Name(run, partSwarm), client.ContainerRenameOptions{NewName: Name(run, partSwarm, s.Node)}); err != nil {
+		return e.fail(err, "note that run %s made a Swarm", run)
+	}
+	return nil
+}
+
+// moment is how long after a note without an id a Swarm may have been begun to be
+// that of the note.
+const moment = time.Minute
+
+// unjoin takes the engine out of the Swarm that a note is about, and removes the
+// note.
+func (e *Engine) unjoin(ctx context.Context, id, name string, noted int64) error {
+	s, err := e.Swarm(ctx)
+	if err != nil {
+		return err
+	}
+	switch _, node, settled := strings.Cut(name, "-"+partSwarm+"-"); {
+	case s.Node == "" || settled && node != s.Node:
+	case settled:
+		err = e.LeaveSwarm(ctx)
+	case s.Manager:
+		got, inspect := e.api.SwarmInspect(ctx, client.SwarmInspectOptions{})
+		if begun := got.Swarm.CreatedAt; inspect == nil && begun.Sub(time.Unix(noted, 0)).Abs() < moment {
+			err = e.LeaveSwarm(ctx)
+		}
+	default:
+		err = fmt.Errorf("engine %s may still be in a Swarm that a dead run made: if it is not yours, docker swarm leave on that machine takes it out", e.Name)
+	}
+	return errors.Join(err, e.removeContainer(ctx, id, name))
 }

@@ -17,7 +17,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/netns"
-	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/live"
 	"tare/internal/observe"
 	"tare/internal/observe/stacks"
@@ -65,7 +65,7 @@ func TestAloneBreakdown(t *testing.T) {
 	drivertest.NeedLab(t)
 	needStacks(t)
 	modes := []string{"host", "netns/published", "netns/vxlan"}
-	engines := engine.Lacking(t.Context()) == nil
+	engines := private.Lacking(t.Context()) == nil
 	if engines {
 		modes = append(modes, "docker/userland-proxy")
 	}

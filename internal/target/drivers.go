@@ -12,7 +12,7 @@ import (
 	"tare/internal/driver/rootless"
 	"tare/internal/driver/vm"
 	"tare/internal/driver/wireguard"
-	"tare/internal/engine"
+	"tare/internal/engine/private"
 )
 
 // Registration is a driver that builds on the hosts of a lab.
@@ -30,7 +30,7 @@ func Drivers() []Registration {
 		{Name: "netns", Driver: netns.Driver{}},
 		// All endpoints of a run are scheduled alike where some are in containers of private
 		// engines: those of the baseline and of the other modes, too.
-		{Name: "docker", Driver: docker.Driver{}, Prepare: engine.Gather},
+		{Name: "docker", Driver: docker.Driver{}, Prepare: private.Gather},
 		{Name: "ipsec", Driver: ipsec.Driver{}},
 		{Name: "wireguard", Driver: wireguard.Driver{}},
 		{Name: "rootless", Driver: rootless.Driver{}},

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/driver"
-	"tare/internal/driver/docker"
+	"tare/internal/driver/existing"
 	"tare/internal/facts"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -33,16 +33,16 @@ func enginesKind() Kind {
 }
 
 func newEngines(t study.Target, o Options) driver.Target {
-	hosts := []docker.Host{{Target: t.Name}}
+	hosts := []existing.Host{{Target: t.Name}}
 	if len(t.Hosts) > 0 {
 		hosts = nil
 	}
 	for _, h := range t.Hosts {
 		// A bad address is the study's to complain about, with its line.
 		addr, _ := netip.ParseAddr(h.Address)
-		hosts = append(hosts, docker.Host{Name: h.Name, Target: h.Engine, Address: addr})
+		hosts = append(hosts, existing.Host{Name: h.Name, Target: h.Engine, Address: addr})
 	}
-	on := docker.Existing(hosts, o.AllowSwarm)
+	on := existing.New(hosts, o.AllowSwarm)
 	absent := map[string]string{}
 	for _, m := range Modes() {
 		absent[m.ID] = fmt.Sprintf("it is built on a lab's hosts, and the engine asked for exists (%s): weigh docker modes, or leave out engine", t)
@@ -58,7 +58,7 @@ func newEngines(t study.Target, o Options) driver.Target {
 	}
 }
 
-func enginesBegin(on *docker.Guest, t study.Target) (driver.Ground, error) {
+func enginesBegin(on *existing.Driver, t study.Target) (driver.Ground, error) {
 	machine := facts.Machine("/")
 	g := driver.Ground{Hosts: on.Hosts(), Report: engineHosts(t, machine.Facts)}
 	if g.Local() { // what is known of this machine holds for the endpoints

@@ -16,6 +16,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -121,7 +122,7 @@ func within(l *lab.Lab, bits int) netip.Prefix {
 
 // inSwarm makes a Swarm of the engines and an overlay on it.
 func inSwarm(ctx context.Context, s docker.Stage, spec engine.NetworkSpec) error {
-	if err := engine.SwarmBoth(ctx, s.Lab, s.A, s.B); err != nil {
+	if err := private.Swarm(ctx, s.Lab, s.A, s.B); err != nil {
 		return err
 	}
 	spec.Run, spec.Driver = s.Lab.Spec.Claim.ID, "overlay"

@@ -8,16 +8,12 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
-	"tare/internal/driver"
+	"tare/internal/driver/containers"
 	"tare/internal/driver/notes"
 	"tare/internal/engine"
-	"tare/internal/lab"
 	"tare/internal/linuxnet"
-	"tare/internal/result"
-	"tare/internal/study"
 )
 
 // The names of devices that Docker has.
@@ -25,12 +21,6 @@ const (
 	eth     = "eth0"    // a container's first, and a lab host's on the underlay
 	docker0 = "docker0" // the default bridge
 	lo      = "lo"
-)
-
-// The roles of containers.
-const (
-	client = "client"
-	server = "server"
 )
 
 // box is a container of the path with its network namespace.
@@ -47,14 +37,14 @@ type box struct {
 // run starts the container of one end of a pair. spec says where it is on the
 // network; the rest is the same for all.
 func (p *path) run(ctx context.Context, s *side, role string, pair int, spec engine.ContainerSpec) (*box, error) {
-	name := numbered(role, pair)
+	name := containers.Numbered(role, pair)
 	spec.Run, spec.Part = p.lab.Spec.Claim.ID, role
 	spec.Name = engine.Name(spec.Run, p.lab.Spec.Label, name)
-	spec.Limit = limitOf(p.order, role)
+	spec.Limit = containers.LimitOf(p.order.Limits, role)
 	b := &box{role: role, pair: pair, side: s, own: spec.Network != engine.HostNetwork}
 	b.Place = notes.Place{At: s.At + "/" + name, Host: s.Host, Stack: s.Stack}
 	if b.own {
-		spec.Sysctls = sandboxSysctls(p.lab)
+		spec.Sysctls = containers.Sysctls(p.lab.Settings())
 	}
 	c, err := s.engine.Run(ctx, spec)
 	if err != nil {
@@ -103,45 +93,15 @@ func (p *path) segmentation(b *box) error {
 	return nil
 }
 
-// sandboxSysctls are those of a lab's sandboxes, as an engine wants them named.
-// Nothing is said of IPv6, which an engine switches by network.
-func sandboxSysctls(l *lab.Lab) map[string]string {
-	out := map[string]string{}
-	for _, s := range l.Settings() {
-		if strings.HasPrefix(s[0], "net/ipv4/") {
-			out[strings.ReplaceAll(s[0], "/", ".")] = s[1]
-		}
-	}
-	return out
-}
-
-// limitOf is what the container in a role may use.
-func limitOf(o driver.Order, role string) study.Limit {
-	if role == client {
-		return o.Limits.Client
-	}
-	return o.Limits.Server
-}
-
-// numbered is a container's name in its pair: client, client2, client3.
-func numbered(role string, pair int) string {
-	if pair == 1 {
-		return role
-	}
-	return role + strconv.Itoa(pair)
-}
-
 // end is where the container's agent is started.
 func (b *box) end() notes.End {
-	return notes.End{Place: b.Place, Launcher: together{b.container, b.side.engine}}
+	return notes.End{Place: b.Place, Launcher: sharedCgroup{b.container, b.side.engine}}
 }
 
 // addr is the container's IPv4 address on its first network.
 func (b *box) addr() (netip.Addr, error) {
-	for _, a := range b.container.Addresses() {
-		if a.Is4() {
-			return a, nil
-		}
+	if a, ok := containers.First(b.container); ok {
+		return a, nil
 	}
 	return netip.Addr{}, fmt.Errorf("the engine on host %s gave container %s no IPv4 address", b.Host, b.container.Name)
 }
@@ -159,25 +119,16 @@ func (p *path) vethIn(b *box, device string, in *linuxnet.NS) (notes.Device, err
 	if err != nil {
 		return notes.Device{}, err
 	}
-	return notes.Device{Name: name, Role: numbered(b.role, b.pair) + ".veth"}, in.Segmentation(name, p.lab.Spec.Offload)
+	return notes.Device{Name: name, Role: containers.Numbered(b.role, b.pair) + ".veth"}, in.Segmentation(name, p.lab.Spec.Offload)
 }
 
 // process is the container's agent in a drawing.
 func (b *box) process() notes.Step {
-	return notes.ProcessAt(b.Place, containerFacts(b.side.engine.Engine, b.container)...)
+	return containers.Process(b.Place, b.side.engine.Engine, b.container)
 }
 
-// containerFacts are what a drawing says of a container.
-func containerFacts(e *engine.Engine, c *engine.Container) []result.Fact {
-	facts := []result.Fact{{Name: "engine", Value: e.Versions.Engine}, {Name: "container", Value: c.Name}}
-	if l := limitText(c.Limit); l != "" {
-		facts = append(facts, result.Fact{Name: "limit", Value: l})
-	}
-	return facts
-}
-
-// fate says how the container ended, "" while it runs or when nobody knows.
-func (b *box) fate(ctx context.Context) string {
+// exitReason says how the container ended, "" while it runs or when nobody knows.
+func (b *box) exitReason(ctx context.Context) string {
 	s, err := b.container.State(ctx)
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
@@ -189,16 +140,4 @@ func (b *box) fate(ctx context.Context) string {
 	default:
 		return strings.TrimSuffix(fmt.Sprintf("exit code %d: %s", s.ExitCode, s.Error), ": ")
 	}
-}
-
-// limitText says what a container may use; "" when it is not limited.
-func limitText(l study.Limit) string {
-	var parts []string
-	if l.CPUs > 0 {
-		parts = append(parts, strconv.FormatFloat(l.CPUs, 'g', -1, 64)+" CPUs")
-	}
-	if l.Memory > 0 {
-		parts = append(parts, "memory "+l.Memory.String())
-	}
-	return strings.Join(parts, ", ")
 }

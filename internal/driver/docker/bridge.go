@@ -8,6 +8,7 @@ import (
 
 	"tare/internal/agent/transport"
 	"tare/internal/driver"
+	"tare/internal/driver/containers"
 	"tare/internal/driver/notes"
 	"tare/internal/engine"
 	"tare/internal/result"
@@ -41,7 +42,7 @@ func (p *path) bridge(ctx context.Context) error {
 	}
 	var first *bridged
 	err = p.Each(func(pair int) error {
-		c, err := p.onBridge(ctx, p.a, client, pair, engine.ContainerSpec{})
+		c, err := p.onBridge(ctx, p.a, containers.Client, pair, engine.ContainerSpec{})
 		if err != nil {
 			return err
 		}
@@ -76,11 +77,11 @@ func (p *path) bridge(ctx context.Context) error {
 // bridge's own device sees none of them unless they are routed.
 func (p *path) colocated(ctx context.Context) error {
 	err := p.Each(func(pair int) error {
-		from, err := p.onBridge(ctx, p.a, client, pair, engine.ContainerSpec{})
+		from, err := p.onBridge(ctx, p.a, containers.Client, pair, engine.ContainerSpec{})
 		if err != nil {
 			return err
 		}
-		to, err := p.onBridge(ctx, p.a, server, pair, engine.ContainerSpec{})
+		to, err := p.onBridge(ctx, p.a, containers.Server, pair, engine.ContainerSpec{})
 		if err != nil {
 			return err
 		}
@@ -101,7 +102,7 @@ func (p *path) colocated(ctx context.Context) error {
 // toHost: container on a to a process on a, at a's own address on the underlay.
 func (p *path) toHost(ctx context.Context) error {
 	err := p.Each(func(pair int) error {
-		from, err := p.onBridge(ctx, p.a, client, pair, engine.ContainerSpec{})
+		from, err := p.onBridge(ctx, p.a, containers.Client, pair, engine.ContainerSpec{})
 		if err != nil {
 			return err
 		}
@@ -179,7 +180,7 @@ func (p *path) onBridge(ctx context.Context, s *side, role string, pair int, spe
 func (p *path) behindPorts(ctx context.Context, s *side) (servers []*bridged, err error) {
 	err = p.Each(func(pair int) error {
 		port := uint16(notes.FirstPort + pair - 1)
-		b, err := p.onBridge(ctx, s, server, pair, engine.ContainerSpec{Publish: []engine.Publish{
+		b, err := p.onBridge(ctx, s, containers.Server, pair, engine.ContainerSpec{Publish: []engine.Publish{
 			{Host: netip.AddrPortFrom(netip.IPv4Unspecified(), port), Port: port}}})
 		if err != nil {
 			return err

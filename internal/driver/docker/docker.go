@@ -8,15 +8,15 @@ package docker
 
 import (
 	"context"
+	"time"
 
 	"tare/internal/driver"
+	"tare/internal/driver/containers"
 )
 
-// The baselines, by the ids that the embedded driver has for them.
-const (
-	host      = "host"
-	hostLocal = "host-local"
-)
+// takes is how long a mode takes to be made and taken down, about: an engine on each host
+// that needs one, containers, agents.
+const takes = 2500 * time.Millisecond
 
 // Driver builds the modes of this package on the hosts of labs.
 type Driver struct {
@@ -27,18 +27,18 @@ type Driver struct {
 
 // Modes lists the modes of this package. Each is built by the recipe of its name.
 func (Driver) Modes() []driver.Mode {
-	return told([]driver.Mode{
-		{ID: "docker/host", Title: "both ends in containers on their host's own network", Baseline: host},
-		{ID: "docker/published", Title: "raw client, server in a container with a published port", Baseline: host},
-		{ID: "docker/bridge", Title: "both ends in containers on the default bridge, masqueraded and published", Baseline: host},
-		{ID: "docker/colocated", Title: "two containers on one bridge", Baseline: hostLocal},
-		{ID: "docker/to-host", Title: "container to a process of its own host", Baseline: hostLocal},
-		{ID: "docker/userland-proxy", Title: "process to a container of its own host, through docker-proxy", Baseline: hostLocal},
-		{ID: "docker/macvlan", Title: "containers on macvlan networks of the underlay", Baseline: host},
-		{ID: "docker/ipvlan", Title: "containers on ipvlan networks of the underlay", Baseline: host},
-		{ID: "docker/overlay", Title: "containers on an overlay of a Swarm of two engines", Baseline: host, MTU: true},
-		{ID: "docker/overlay-encrypted", Title: "containers on an encrypted overlay of a Swarm", Baseline: host, MTU: true},
-		{ID: "docker/network:NAME", Title: "containers on a network that exists", Baseline: host},
-		{ID: "docker/driver:NAME", Title: "containers on a network made with a driver and its options", Baseline: host},
-	})
+	return containers.Traits([]driver.Mode{
+		{ID: "docker/host", Title: "both ends in containers on their host's own network", Baseline: containers.Host},
+		{ID: "docker/published", Title: "raw client, server in a container with a published port", Baseline: containers.Host},
+		{ID: "docker/bridge", Title: "both ends in containers on the default bridge, masqueraded and published", Baseline: containers.Host},
+		{ID: "docker/colocated", Title: "two containers on one bridge", Baseline: containers.HostLocal},
+		{ID: "docker/to-host", Title: "container to a process of its own host", Baseline: containers.HostLocal},
+		{ID: "docker/userland-proxy", Title: "process to a container of its own host, through docker-proxy", Baseline: containers.HostLocal},
+		{ID: "docker/macvlan", Title: "containers on macvlan networks of the underlay", Baseline: containers.Host},
+		{ID: "docker/ipvlan", Title: "containers on ipvlan networks of the underlay", Baseline: containers.Host},
+		{ID: "docker/overlay", Title: "containers on an overlay of a Swarm of two engines", Baseline: containers.Host, MTU: true},
+		{ID: "docker/overlay-encrypted", Title: "containers on an encrypted overlay of a Swarm", Baseline: containers.Host, MTU: true},
+		{ID: "docker/network:NAME", Title: "containers on a network that exists", Baseline: containers.Host},
+		{ID: "docker/driver:NAME", Title: "containers on a network made with a driver and its options", Baseline: containers.Host},
+	}, takes)
 }

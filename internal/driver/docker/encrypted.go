@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"tare/internal/driver"
+	"tare/internal/driver/containers"
 	"tare/internal/driver/notes"
+	"tare/internal/driver/remote"
 	"tare/internal/linuxnet"
 )
 
@@ -25,13 +27,13 @@ func (p *path) overlayEncrypted(ctx context.Context) error {
 	// An engine starts containers on an encrypted network whatever the kernel says to
 	// its security associations. Only traffic shows it; the kernel's own word is the
 	// reason.
-	refused, wait := linuxnet.TryESP(), gossipWait
+	refused, wait := linuxnet.TryESP(), containers.GossipWait
 	if refused != nil {
 		wait = hopelessWait
 	}
 	p.sealed = true
 	err := p.onOverlay(ctx, map[string]string{optionEncrypted: ""}, wait)
-	if isUnreachable(err) && refused != nil {
+	if remote.IsUnreachable(err) && refused != nil {
 		return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf(
 			"the kernel lacks IPsec ESP (CONFIG_INET_ESP, CONFIG_CRYPTO_GCM): %v; the containers start, but %v", refused, err)}
 	}

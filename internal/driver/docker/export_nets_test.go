@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -14,7 +15,7 @@ import (
 // Stage is what stands of a path when its engines do.
 type Stage struct {
 	Lab  *lab.Lab
-	A, B *engine.Private
+	A, B *private.Engine
 }
 
 // Prepared gives tests a driver that has them prepare the engines of each path.
@@ -44,4 +45,9 @@ func Ends(p *driver.Path) (client, server *engine.Container, at [2]*linuxnet.NS)
 }
 
 // Encrypted gives tests the rules of an encrypted overlay on any other path.
-func Encrypted(p *driver.Path) error { return p.Built.(*path).encrypted() }
+func Encrypted(p *driver.Path) error {
+	on := p.Built.(*path)
+	err := on.encrypted()
+	*p = *on.Done(*p)
+	return err
+}

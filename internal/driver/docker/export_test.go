@@ -4,6 +4,7 @@ package docker
 
 import (
 	"tare/internal/driver"
+	"tare/internal/driver/containers"
 	"tare/internal/linuxnet"
 )
 
@@ -13,10 +14,10 @@ func EndNamespaces(p *driver.Path) (from, to *linuxnet.NS) {
 	on := p.Built.(*path)
 	from, to = on.a.ns, on.a.ns
 	for _, b := range on.boxes {
-		if b.pair == 1 && b.role == client {
+		if b.pair == 1 && b.role == containers.Client {
 			from = b.ns
 		}
-		if b.pair == 1 && b.role == server {
+		if b.pair == 1 && b.role == containers.Server {
 			to = b.ns
 		}
 	}

@@ -5,6 +5,7 @@ package docker
 import (
 	"context"
 
+	"tare/internal/driver/containers"
 	"tare/internal/driver/notes"
 	"tare/internal/engine"
 )
@@ -13,11 +14,11 @@ import (
 func (p *path) host(ctx context.Context) error {
 	spec := engine.ContainerSpec{Network: engine.HostNetwork}
 	err := p.Each(func(pair int) error {
-		from, err := p.run(ctx, p.a, client, pair, spec)
+		from, err := p.run(ctx, p.a, containers.Client, pair, spec)
 		if err != nil {
 			return err
 		}
-		to, err := p.run(ctx, p.b, server, pair, spec)
+		to, err := p.run(ctx, p.b, containers.Server, pair, spec)
 		if err != nil {
 			return err
 		}

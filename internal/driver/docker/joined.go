@@ -10,19 +10,17 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/driver/containers"
 	"tare/internal/driver/notes"
 	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/result"
 )
 
-// scopeSwarm is that of a network which is one on all engines of a Swarm. Any other
-// is its engine's alone, as far as that knows.
-const scopeSwarm = "swarm"
-
 // network: containers on a network that is there already, whatever made it.
 func (p *path) network(ctx context.Context) error {
-	name := parameter(p.Mode)
+	name := containers.Parameter(p.Mode)
 	on, err := p.a.engine.Network(ctx, name)
 	if err != nil {
 		return err
@@ -30,7 +28,7 @@ func (p *path) network(ctx context.Context) error {
 	if err := joinable(on); err != nil {
 		return err
 	}
-	if on.Scope == scopeSwarm { // a worker knows it only while one of its containers is on it
+	if on.Scope == engine.ScopeSwarm { // a worker knows it only while one of its containers is on it
 		// An engine would try for 20 seconds. Each takes an address of its own as well.
 		if err := p.roomy(on, on, 2*p.Count+len(p.sides())); err != nil {
 			return err
@@ -44,7 +42,7 @@ func (p *path) network(ctx context.Context) error {
 	if far.Driver != on.Driver {
 		return fmt.Errorf("join network %s: the driver of it is %s on engine a and %s on engine b; make it alike on both", name, on.Driver, far.Driver)
 	}
-	free, shared := freeAddresses(on, far, 2*p.Count)
+	free, shared := containers.FreeAddresses(on, far, 2*p.Count)
 	if !shared { // whether they can meet all the same is the driver's affair
 		return p.joined(ctx, on, far, func(string, int) []netip.Addr { return nil })
 	}
@@ -52,7 +50,7 @@ func (p *path) network(ctx context.Context) error {
 		return err
 	}
 	return p.joined(ctx, on, far, func(role string, pair int) []netip.Addr {
-		if role == client {
+		if role == containers.Client {
 			return free[2*pair-2 : 2*pair-1]
 		}
 		return free[2*pair-1 : 2*pair]
@@ -64,7 +62,7 @@ func joinable(on engine.Network) error {
 	switch {
 	case on.Driver == "host" || on.Driver == "null":
 		return fmt.Errorf("join network %s: its driver is %s, which gives a container no interface of its own; name a network that containers share", on.Name, on.Driver)
-	case on.Scope == scopeSwarm && !on.Attachable:
+	case on.Scope == engine.ScopeSwarm && !on.Attachable:
 		return fmt.Errorf("join network %s: it belongs to a Swarm and lets only services join; make it with docker network create --attachable", on.Name)
 	}
 	return nil
@@ -72,61 +70,27 @@ func joinable(on engine.Network) error {
 
 // roomy says when a network, which may be two, has too few addresses left.
 func (p *path) roomy(a, b engine.Network, wanted int) error {
-	if free, known := freeAddresses(a, b, wanted); known && len(free) < wanted {
+	if free, known := containers.FreeAddresses(a, b, wanted); known && len(free) < wanted {
 		return fmt.Errorf("join network %s: %d addresses are wanted and %d are free; remove what has them, or make it with a larger subnet", a.Name, wanted, len(free))
 	}
 	return nil
 }
 
-// freeAddresses finds up to count addresses, from the end of the subnet that two
-// networks share, which nobody has on either: two engines that do not know of each
-// other would give out the same ones. shared is false where they share no subnet.
-func freeAddresses(a, b engine.Network, count int) (free []netip.Addr, shared bool) {
-	subnet, _ := families(a.Subnets)
-	if other, _ := families(b.Subnets); subnet != other || !subnet.IsValid() {
-		return nil, false
-	}
-	taken := map[netip.Addr]bool{}
-	for _, n := range []engine.Network{a, b} {
-		if len(n.Gateways) == 0 {
-			taken[nth(subnet, 1)] = true // the engine's choice, of which it says nothing
-		}
-		for _, addr := range slices.Concat(n.Gateways, slices.Collect(maps.Values(n.Joined))) {
-			taken[addr] = true
-		}
-	}
-	for at := last(subnet).Prev(); len(free) < count && at.IsValid() && subnet.Contains(at) && at != subnet.Addr(); at = at.Prev() {
-		if !taken[at] {
-			free = append(free, at)
-		}
-	}
-	return free, true
-}
-
-// last is the last address of an IPv4 subnet, which is its broadcast address.
-func last(subnet netip.Prefix) netip.Addr {
-	raw := subnet.Masked().Addr().As4()
-	for bit := subnet.Bits(); bit < 32; bit++ {
-		raw[bit/8] |= 1 << (7 - bit%8)
-	}
-	return netip.AddrFrom4(raw)
-}
-
 // driven: containers on a network that is made with the driver and the options that
 // were asked for. It goes with the engines.
 func (p *path) driven(ctx context.Context) error {
-	spec := engine.NetworkSpec{Run: p.lab.Spec.Claim.ID, Driver: parameter(p.Mode), Options: maps.Clone(p.order.Options)}
+	spec := engine.NetworkSpec{Run: p.lab.Spec.Claim.ID, Driver: containers.Parameter(p.Mode), Options: maps.Clone(p.order.Options)}
 	spec.Name = engine.Name(spec.Run, "driver")
-	if err := addressing(&spec); err != nil {
+	if err := containers.Addressing(&spec); err != nil {
 		return err
 	}
 	if !spec.Subnet.IsValid() {
-		spec.Subnet, _ = families(p.lab.Addresses(lab.NetOverlay, 0))
+		spec.Subnet, _ = containers.Families(p.lab.Addresses(lab.NetOverlay, 0))
 	}
 	on, err := p.a.engine.CreateNetwork(ctx, spec)
 	if err != nil && strings.Contains(err.Error(), "not a swarm manager") {
 		// Networks of this driver belong to a Swarm.
-		if err := engine.SwarmBoth(ctx, p.lab, p.a.engine, p.b.engine); err != nil {
+		if err := private.Swarm(ctx, p.lab, p.a.engine, p.b.engine); err != nil {
 			return err
 		}
 		spec.Attachable = true
@@ -135,7 +99,7 @@ func (p *path) driven(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if on.Scope == scopeSwarm {
+	if on.Scope == engine.ScopeSwarm {
 		return p.joined(ctx, on, on, func(string, int) []netip.Addr { return nil })
 	}
 	far, err := p.b.engine.CreateNetwork(ctx, spec)
@@ -146,42 +110,33 @@ func (p *path) driven(ctx context.Context) error {
 	if spec.Range.IsValid() {
 		from = spec.Range
 	}
-	if at := nth(from, 2*p.Count+1); !from.Contains(at) || at == last(from) {
+	if at := containers.Nth(from, 2*p.Count+1); !from.Contains(at) || at == containers.Last(from) {
 		return fmt.Errorf("make a network with driver %s: %s has no room for %d containers; give it a larger one", spec.Driver, from, 2*p.Count)
 	}
 	return p.joined(ctx, on, far, func(role string, pair int) []netip.Addr {
 		number := 2 * pair // the first is the gateway's, unless that is said to be elsewhere
-		if role == server {
+		if role == containers.Server {
 			number++
 		}
-		return []netip.Addr{nth(from, number)}
+		return []netip.Addr{containers.Nth(from, number)}
 	})
-}
-
-// nth is a subnet's address number n, of which 0 is its own.
-func nth(subnet netip.Prefix, n int) netip.Addr {
-	at := subnet.Masked().Addr()
-	for range n {
-		at = at.Next()
-	}
-	return at
 }
 
 // joined puts the ends on one network, or on two that their driver makes one, and
 // declares what is known of any: what the containers' own interfaces must show, and
 // that the hosts of a lab have one wire between them.
 func (p *path) joined(ctx context.Context, near, far engine.Network, fixed func(role string, pair int) []netip.Addr) error {
-	start := func() ([]couple, error) {
-		return p.couples(ctx, p.a, p.b, func(role string, pair int) engine.ContainerSpec {
+	start := func() ([]containerPair, error) {
+		return p.containerPairs(ctx, p.a, p.b, func(role string, pair int) engine.ContainerSpec {
 			on := near
-			if role == server {
+			if role == containers.Server {
 				on = far
 			}
 			return engine.ContainerSpec{Network: on.Name, Addresses: fixed(role, pair)}
 		})
 	}
-	if near.Scope == scopeSwarm {
-		start = func() ([]couple, error) { return p.onSwarm(ctx, near, gossipWait) }
+	if near.Scope == engine.ScopeSwarm {
+		start = func() ([]containerPair, error) { return p.onSwarm(ctx, near, containers.GossipWait) }
 	}
 	all, err := start()
 	if err != nil {
@@ -206,7 +161,7 @@ func (p *path) joined(ctx context.Context, near, far engine.Network, fixed func(
 				p.b.device(eth), drawn(p.b, far), notes.Own(notes.DeviceAt(c.to.Place, to)), c.to.process())
 		}
 	}
-	if near.Scope == scopeSwarm {
+	if near.Scope == engine.ScopeSwarm {
 		p.sharedUnderlay()
 	} else {
 		p.underlay()

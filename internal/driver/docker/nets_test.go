@@ -22,6 +22,7 @@ import (
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
 	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/result"
 )
@@ -56,7 +57,7 @@ func TestNetworkOfASwarm(t *testing.T) {
 	drivertest.NeedEngine(t)
 	lifted := make(chan bool, 1)
 	there := docker.Prepared(func(ctx context.Context, s docker.Stage) error {
-		if err := engine.SwarmBoth(ctx, s.Lab, s.A, s.B); err != nil {
+		if err := private.Swarm(ctx, s.Lab, s.A, s.B); err != nil {
 			return err
 		}
 		if _, err := s.A.CreateNetwork(ctx, engine.NetworkSpec{Run: s.Lab.Spec.Claim.ID, Name: "wide", Driver: "overlay", Attachable: true}); err != nil {
@@ -99,7 +100,7 @@ func gossip(s docker.Stage, change, target string) error {
 func moved(ctx context.Context, s docker.Stage, network string) bool {
 	had := map[string]netip.Addr{}
 	for ctx.Err() == nil {
-		for _, e := range []*engine.Private{s.A, s.B} {
+		for _, e := range []*private.Engine{s.A, s.B} {
 			n, err := e.Network(ctx, network)
 			if err != nil {
 				continue // a worker knows it only while it is on it
@@ -196,7 +197,7 @@ func fact(facts []result.Fact, name string) string {
 
 // onBoth makes the same network on both engines.
 func onBoth(ctx context.Context, s docker.Stage, spec engine.NetworkSpec) error {
-	for _, e := range []*engine.Private{s.A, s.B} {
+	for _, e := range []*private.Engine{s.A, s.B} {
 		if _, err := e.CreateNetwork(ctx, spec); err != nil {
 			return err
 		}
@@ -210,7 +211,7 @@ func startPlugins(t *testing.T, s docker.Stage) error {
 	return errors.Join(startPlugin(t, s.A, a, b.Addr[0]), startPlugin(t, s.B, b, a.Addr[0]))
 }
 
-func startPlugin(t *testing.T, e *engine.Private, h *lab.Host, peer netip.Addr) error {
+func startPlugin(t *testing.T, e *private.Engine, h *lab.Host, peer netip.Addr) error {
 	socket := filepath.Join(e.Plugins(), pluginName+".sock")
 	cmd := exec.Command("/proc/self/exe", pluginCommand, socket, h.Addr[0].String(), peer.String())
 	var words bytes.Buffer // read when it has ended

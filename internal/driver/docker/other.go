@@ -10,6 +10,9 @@ import (
 	"tare/internal/linuxnet"
 )
 
+// path is what only Linux has.
+type path struct{}
+
 // Probe says that no mode of this package can be built here.
 func (Driver) Probe(_ context.Context, o labdriver.Order) error {
 	return &driver.Unsupported{Mode: o.Mode, Reason: linuxnet.ErrSystem.Error()}

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"tare/internal/driver/containers"
 	"tare/internal/driver/notes"
 	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -31,13 +33,13 @@ const (
 
 // overlay: containers on an attachable overlay of a Swarm of the two engines.
 func (p *path) overlay(ctx context.Context) error {
-	return p.onOverlay(ctx, map[string]string{}, gossipWait)
+	return p.onOverlay(ctx, map[string]string{}, containers.GossipWait)
 }
 
 // onOverlay builds an overlay with the driver's options, has its ends reach each other
 // within a time, and declares what every one must show, encrypted or not.
 func (p *path) onOverlay(ctx context.Context, options map[string]string, wait time.Duration) error {
-	if err := engine.SwarmBoth(ctx, p.lab, p.a.engine, p.b.engine); err != nil {
+	if err := private.Swarm(ctx, p.lab, p.a.engine, p.b.engine); err != nil {
 		return err
 	}
 	// The driver takes Ethernet's MTU for the underlay's unless it is told.
@@ -50,7 +52,7 @@ func (p *path) onOverlay(ctx context.Context, options map[string]string, wait ti
 	}
 	spec := engine.NetworkSpec{Run: p.lab.Spec.Claim.ID, Driver: "overlay", Options: options, Attachable: true}
 	spec.Name = engine.Name(spec.Run, "overlay")
-	spec.Subnet, _ = families(p.lab.Addresses(lab.NetOverlay, 0)) // the driver carries IPv4 only
+	spec.Subnet, _ = containers.Families(p.lab.Addresses(lab.NetOverlay, 0)) // the driver carries IPv4 only
 	net, err := p.a.engine.CreateNetwork(ctx, spec)
 	if err != nil {
 		return err
@@ -160,7 +162,7 @@ func overlaySpace(dir, id string) (string, error) {
 }
 
 // join notes one pair of containers on the overlay.
-func (p *path) join(pair int, c couple, near, far *inside) error {
+func (p *path) join(pair int, c containerPair, near, far *inside) error {
 	device := map[*box]string{}
 	veth := map[*box]notes.Device{}
 	for b, in := range map[*box]*inside{c.from: near, c.to: far} {

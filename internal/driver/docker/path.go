@@ -9,8 +9,9 @@ import (
 	"sync"
 
 	"tare/internal/driver"
+	"tare/internal/driver/containers"
 	"tare/internal/driver/notes"
-	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
@@ -35,7 +36,7 @@ type side struct {
 	notes.Place
 	host   *lab.Host
 	ns     *linuxnet.NS
-	engine *engine.Private // nil where the mode needs none
+	engine *private.Engine // nil where the mode needs none
 }
 
 func hostOf(h *lab.Host) *side {
@@ -59,13 +60,11 @@ func (p *path) Lab() *lab.Lab { return p.lab }
 func (p *path) about() []result.Fact {
 	var facts []result.Fact
 	for _, s := range p.sides() {
-		for _, f := range s.engine.Versions.Facts() {
-			facts = append(facts, result.Fact{Name: s.At + " " + f.Name, Value: f.Value})
-		}
+		facts = append(facts, containers.VersionFacts(s.At, s.engine.Engine)...)
 	}
 	for _, b := range p.boxes {
-		if b.pair == 1 && limitText(b.container.Limit) != "" {
-			facts = append(facts, result.Fact{Name: b.role + " limit", Value: limitText(b.container.Limit)})
+		if b.pair == 1 {
+			facts = append(facts, containers.LimitFact(b.role, b.container.Limit)...)
 		}
 	}
 	return append(facts, p.facts...)
@@ -103,13 +102,13 @@ func (p *path) explain(ctx context.Context, err error) error {
 		return nil
 	}
 	for _, s := range p.sides() {
-		if fate := s.engine.Fate(); fate != "" {
-			return fmt.Errorf("%s (%w)", fate, err)
+		if reason := s.engine.ExitReason(); reason != "" {
+			return fmt.Errorf("%s (%w)", reason, err)
 		}
 	}
 	for _, b := range p.boxes {
-		if fate := b.fate(ctx); fate != "" {
-			return fmt.Errorf("the container of %s has ended: %s (%w)", b.At, fate, err)
+		if reason := b.exitReason(ctx); reason != "" {
+			return fmt.Errorf("the container of %s has ended: %s (%w)", b.At, reason, err)
 		}
 	}
 	return err
@@ -118,7 +117,7 @@ func (p *path) explain(ctx context.Context, err error) error {
 // close ends the engines with all that runs on them, and takes the lab down. What
 // engines have made on its hosts goes with it.
 func (p *path) close(context.Context) error {
-	errs := []error{engine.CloseAll(p.a.engine, p.b.engine)}
+	errs := []error{private.CloseAll(p.a.engine, p.b.engine)}
 	for _, b := range p.boxes {
 		if b.own {
 			errs = append(errs, b.ns.Close())

@@ -11,7 +11,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
 	"tare/internal/driver/notes"
-	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/study"
 )
@@ -21,7 +21,7 @@ func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
 	if _, err := recipeFor(o.Mode); err != nil {
 		return err
 	}
-	if err := engine.Lacking(ctx); err != nil {
+	if err := private.Lacking(ctx); err != nil {
 		return &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
 	o.Lab.Pin = true
@@ -41,7 +41,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if err := limitable(o, r); err != nil {
 		return nil, err
 	}
-	if err := engine.Lacking(ctx); err != nil {
+	if err := private.Lacking(ctx); err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
 	l, err := lab.Up(o.Lab)
@@ -87,11 +87,11 @@ func (p *path) start(ctx context.Context, need where) error {
 	var err error
 	switch need {
 	case where{a: true}:
-		p.a.engine, err = engine.Start(ctx, p.lab, p.lab.A)
+		p.a.engine, err = private.Start(ctx, p.lab, p.lab.A)
 	case where{b: true}:
-		p.b.engine, err = engine.Start(ctx, p.lab, p.lab.B)
+		p.b.engine, err = private.Start(ctx, p.lab, p.lab.B)
 	default:
-		p.a.engine, p.b.engine, err = engine.StartBoth(ctx, p.lab)
+		p.a.engine, p.b.engine, err = private.StartBoth(ctx, p.lab)
 	}
 	if err != nil {
 		return err

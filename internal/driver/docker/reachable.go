@@ -5,13 +5,12 @@ package docker
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/netip"
 	"sync"
 	"time"
 
 	"tare/internal/agent"
 	"tare/internal/driver"
+	"tare/internal/driver/remote"
 )
 
 // joinWait is how long the ends of a path may take until they reach each other: an
@@ -19,20 +18,8 @@ import (
 // other hosts where that container is, or a bridge who is behind a new port.
 const joinWait = 5 * time.Second
 
-// unreachable is what is wrong with a network whose ends never heard of each other.
-type unreachable struct{ err error }
-
-func (u *unreachable) Error() string { return u.err.Error() }
-func (u *unreachable) Unwrap() error { return u.err }
-
-// isUnreachable reports whether the ends ran and never heard of each other.
-func isUnreachable(err error) bool {
-	var u *unreachable
-	return errors.As(err, &u)
-}
-
 // reachable has the ends of pairs exchange a few bytes, and waits until they have.
-// Its error is an *unreachable where agents ran and nothing came through.
+// Its error is a *remote.Unreachable where agents ran and nothing came through.
 func (p *path) reachable(ctx context.Context, pairs []driver.Pair, wait time.Duration) error {
 	errs := make([]error, len(pairs))
 	var wg sync.WaitGroup
@@ -61,22 +48,9 @@ func (p *path) meet(ctx context.Context, pair driver.Pair, wait time.Duration) (
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
 	for i, dial := range pair.Server.Dial {
-		if err := exchange(ctx, client, server, pair.Client.Name, pair.Server.Name, pair.Server.Listen[i], dial, wait); err != nil {
+		if err := remote.Reach(ctx, client, server, pair.Client.Name, pair.Server.Name, pair.Server.Listen[i], dial, wait); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// exchange has the agents of a pair exchange a few bytes over TCP. Its error is as
-// reachable's.
-func exchange(ctx context.Context, client, server *agent.Client, from, to string, listen, dial netip.AddrPort, wait time.Duration) error {
-	_, err := agent.Meet(ctx, client, server, "tcp", listen, dial, wait)
-	if gone := errors.Join(client.Gone(), server.Gone()); gone != nil {
-		return gone
-	}
-	if err != nil {
-		return &unreachable{fmt.Errorf("%s cannot reach %s: %w", from, to, err)}
 	}
 	return nil
 }

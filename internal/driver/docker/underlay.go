@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tare/internal/driver"
+	"tare/internal/driver/containers"
 	"tare/internal/driver/notes"
 	"tare/internal/engine"
 	"tare/internal/lab"
@@ -35,15 +36,15 @@ func (p *path) onUnderlay(ctx context.Context, kind string) error {
 		Gateway: p.lab.Addresses(lab.NetUnderlay, gatewayThere)[0].Addr(),
 	}
 	spec.Name = engine.Name(spec.Run, kind)
-	spec.Subnet, spec.Subnet6 = families(p.lab.Addresses(lab.NetUnderlay, 0))
+	spec.Subnet, spec.Subnet6 = containers.Families(p.lab.Addresses(lab.NetUnderlay, 0))
 	for _, s := range p.sides() {
 		if _, err := s.engine.CreateNetwork(ctx, spec); err != nil {
 			return p.lacksParent(kind, err)
 		}
 	}
-	all, err := p.couples(ctx, p.a, p.b, func(role string, pair int) engine.ContainerSpec {
+	all, err := p.containerPairs(ctx, p.a, p.b, func(role string, pair int) engine.ContainerSpec {
 		number := firstOnUnderlay + 2*(pair-1)
-		if role == server {
+		if role == containers.Server {
 			number++
 		}
 		return engine.ContainerSpec{Network: spec.Name, Addresses: plain(p.lab.Addresses(lab.NetUnderlay, number))}
@@ -85,18 +86,6 @@ func (p *path) lacksParent(kind string, err error) error {
 		return err
 	}
 	return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("the kernel lacks %s (CONFIG_%s): %v", kind, strings.ToUpper(kind), err)}
-}
-
-// families sorts at most one prefix of each family.
-func families(all []netip.Prefix) (v4, v6 netip.Prefix) {
-	for _, p := range all {
-		if p.Addr().Is6() {
-			v6 = p.Masked()
-		} else {
-			v4 = p.Masked()
-		}
-	}
-	return v4, v6
 }
 
 // plain takes the addresses out of prefixes.

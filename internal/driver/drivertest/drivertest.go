@@ -17,7 +17,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/driver/inner"
 	"tare/internal/driver/labdriver"
-	"tare/internal/engine"
+	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
@@ -67,7 +67,7 @@ func NeedLab(t testing.TB) {
 func NeedEngine(t testing.TB) {
 	t.Helper()
 	NeedLab(t)
-	if err := engine.Lacking(t.Context()); err != nil {
+	if err := private.Lacking(t.Context()); err != nil {
 		t.Skipf("no private engine can be had (scripts/setup-tests installs what one needs): %v", err)
 	}
 	needStatic(t)

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 
+	"tare/internal/agent"
 	"tare/internal/driver/daemon"
 	"tare/internal/driver/wireguard"
-	"tare/internal/engine"
+	"tare/internal/engine/private"
+	"tare/internal/guest"
 )
 
 // Inner does what args ask for where that is a hidden subcommand, and reports whether it
@@ -20,13 +22,25 @@ func Inner(ctx context.Context, args []string, version string) (done bool, err e
 		return false, nil
 	}
 	switch args[1] {
+	case agent.Command:
+		return true, named("tare agent", agent.Serve(ctx, os.Stdin, os.Stdout, version))
+	case agent.HoldCommand:
+		return true, named("tare hold", agent.HoldMain(args[2:]))
+	case private.InitCommand:
+		return true, private.Init(args[2:])
+	case guest.InitCommand:
+		return true, guest.Init(args[2:])
 	case daemon.Command:
 		return true, daemon.Init(args[2:], os.Stdin)
 	case wireguard.Command:
-		if err := wireguard.Serve(os.Stdin, os.Stdout); err != nil {
-			return true, fmt.Errorf("tare %s: %w", wireguard.Command, err)
-		}
-		return true, nil
+		return true, named("tare "+wireguard.Command, wireguard.Serve(os.Stdin, os.Stdout))
 	}
-	return engine.Inner(ctx, args, version)
+	return false, nil
+}
+
+func named(who string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", who, err)
 }

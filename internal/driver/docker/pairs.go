@@ -1,0 +1,120 @@
+//go:build linux
+
+package docker
+
+import (
+	"cmp"
+	"context"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"tare/internal/driver"
+	"tare/internal/driver/containers"
+	"tare/internal/driver/notes"
+	"tare/internal/engine"
+)
+
+// containerPair is the containers of one pair of ends.
+type containerPair struct{ from, to *box }
+
+// end is the pair's container in a role.
+func (c *containerPair) end(role string) **box {
+	if role == containers.Client {
+		return &c.from
+	}
+	return &c.to
+}
+
+// containerPairs starts the containers of all pairs: the clients on a and the servers on
+// b, side by side where those are two engines.
+func (p *path) containerPairs(ctx context.Context, a, b *side, spec func(role string, pair int) engine.ContainerSpec) ([]containerPair, error) {
+	all := make([]containerPair, p.Count)
+	var errs [2]error
+	var wg sync.WaitGroup
+	wg.Go(func() { errs[0] = p.half(ctx, a, containers.Client, all, spec) })
+	wg.Go(func() { errs[1] = p.half(ctx, b, containers.Server, all, spec) })
+	wg.Wait()
+	return all, cmp.Or(errs[0], errs[1]) // what keeps both from it is said once
+}
+
+// half starts the containers of all pairs that have a role.
+func (p *path) half(ctx context.Context, s *side, role string, all []containerPair, spec func(role string, pair int) engine.ContainerSpec) error {
+	return p.Each(func(pair int) (err error) {
+		*all[pair-1].end(role), err = p.run(ctx, s, role, pair, spec(role, pair))
+		return err
+	})
+}
+
+// pairsOf are the ends of containers that reach each other at the address of the
+// server's first network.
+func pairsOf(all []containerPair) (pairs []driver.Pair, err error) {
+	for _, c := range all {
+		at, err := c.to.addr()
+		if err != nil {
+			return nil, err
+		}
+		from, to := c.from.end(), c.to.end()
+		on := notes.WithPort([]netip.Addr{at}, notes.AnyPort)
+		pairs = append(pairs, driver.Pair{
+			Client: driver.Endpoint{Name: from.Place.At, Launcher: from.Launcher},
+			Server: driver.Endpoint{Name: to.Place.At, Launcher: to.Launcher, Listen: on, Dial: on},
+		})
+	}
+	return pairs, nil
+}
+
+// aside declares that nothing of the trials goes by any other device of a container
+// than those that are given.
+func (p *path) aside(b *box, but ...string) error {
+	devices, err := b.ns.Devices()
+	if err != nil {
+		return err
+	}
+	for _, d := range devices {
+		if !slices.Contains(but, d) {
+			p.Rests(b.Place, notes.Device{Name: d})
+		}
+	}
+	return nil
+}
+
+// onSwarm starts the containers of all pairs on a Swarm's network, and gives the
+// engines time to tell each other of them.
+func (p *path) onSwarm(ctx context.Context, on engine.Network, within time.Duration) ([]containerPair, error) {
+	spec := func(string, int) engine.ContainerSpec { return engine.ContainerSpec{Network: on.Name} }
+	all, err := p.containerPairs(ctx, p.a, p.b, spec)
+	if err != nil {
+		return nil, err
+	}
+	meet := func(ctx context.Context, wait time.Duration) error {
+		pairs, err := pairsOf(all)
+		if err != nil {
+			return err
+		}
+		return p.reachable(ctx, pairs, wait)
+	}
+	again := func(ctx context.Context) error {
+		e, err := containers.Unheard(ctx, on.ID, p.a.engine.Engine, p.b.engine.Engine)
+		if err != nil {
+			return err
+		}
+		s, role := p.a, containers.Client
+		if e == p.b.engine.Engine {
+			s, role = p.b, containers.Server
+		}
+		for i := range all {
+			if err := p.discard(ctx, *all[i].end(role)); err != nil {
+				return err
+			}
+		}
+		if err := e.Part(ctx, on.ID); err != nil {
+			return err
+		}
+		return p.half(ctx, s, role, all, spec)
+	}
+	times, err := containers.Acquaint(ctx, within, meet, again)
+	p.facts, p.met = append(p.facts, containers.Rejoined(times)...), err == nil
+	return all, err
+}

@@ -1,0 +1,156 @@
+package existing_test
+
+import (
+	"context"
+	"net/netip"
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/existing"
+	"tare/internal/engine"
+	"tare/internal/engine/private"
+	"tare/internal/lab"
+)
+
+// standing are the engines of a lab that stand for a user's own machines: tare is
+// told their sockets and addresses and nothing else.
+type standing struct {
+	lab   *lab.Lab
+	a, b  *private.Engine
+	hosts []existing.Host
+}
+
+func stand(t *testing.T) standing {
+	t.Helper()
+	drivertest.NeedEngine(t)
+	s := standing{lab: drivertest.Lab(t, nil)}
+	var err error
+	if s.a, s.b, err = private.StartBoth(t.Context(), s.lab); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := private.CloseAll(s.a, s.b); err != nil {
+			t.Error(err)
+		}
+	})
+	s.hosts = []existing.Host{
+		{Target: "unix://" + s.a.Socket(), Address: s.lab.A.Addr[0]},
+		{Target: "unix://" + s.b.Socket(), Address: s.lab.B.Addr[0]},
+	}
+	return s
+}
+
+func connect(t *testing.T, swarm bool, hosts ...existing.Host) *existing.Driver {
+	t.Helper()
+	g := existing.New(hosts, swarm)
+	if err := g.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return g
+}
+
+// stay keeps a path standing for the length of a test, and with it what all paths
+// of a run share, as other modes do in a run. It gives the run.
+func stay(t *testing.T, g *existing.Driver) lab.Spec {
+	t.Helper()
+	spec := drivertest.Spec(t, func(l *lab.Spec) { l.Label = "first" })
+	p, err := g.Provision(t.Context(), drivertest.On(spec, driver.Order{Mode: "host-local", Pairs: 1}).Order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return spec
+}
+
+// weighs builds a mode on existing engines, and expects it to be proven for
+// streams, datagrams and connections.
+func weighs(t *testing.T, g *existing.Driver, o driver.Order) {
+	t.Helper()
+	o.Label, o.Pairs = o.Mode, max(o.Pairs, 1)
+	s := drivertest.StandsOn(t, g, o)
+	s.Chain(t)
+	for _, kind := range []string{"tcp_stream", "tcp_crr", "udp_stream"} {
+		for _, reverse := range []bool{false, true} {
+			p := drivertest.Params(kind)
+			if kind == "tcp_crr" {
+				p.RequestSize, p.ResponseSize = 2000, 2000 // on a busy machine connections are few
+			}
+			if p.Reverse = reverse; reverse && kind == "tcp_crr" {
+				continue
+			}
+			reports, err := s.Together(t, p, false, o.Pairs)
+			if err != nil {
+				t.Errorf("%s, reverse %t: %v", kind, reverse, err)
+			}
+			for i, r := range reports {
+				if r.Client.Received+r.Server.Received == 0 {
+					t.Errorf("%s, reverse %t: pair %d carried nothing", kind, reverse, i+1)
+				}
+			}
+		}
+	}
+}
+
+func TestExistingPair(t *testing.T) {
+	t.Parallel()
+	s := stand(t)
+	g := connect(t, true, s.hosts...)
+	t.Cleanup(func() { untouched(t, s.a, s.b) })
+	run := stay(t, g)
+	for _, mode := range []string{"host", "host-local", "docker/host", "docker/published", "docker/bridge", "docker/colocated",
+		"docker/to-host", "docker/userland-proxy", "docker/overlay"} {
+		t.Run(mode, func(t *testing.T) { weighs(t, g, drivertest.On(run, driver.Order{Mode: mode}).Order) })
+	}
+	// Two networks of one link, as of a LAN of the user's, with addresses set aside.
+	wire := s.lab.Addresses(lab.NetUnderlay, 64)[0]
+	t.Run("docker/driver:macvlan", func(t *testing.T) {
+		weighs(t, g, drivertest.On(run, driver.Order{Mode: "docker/driver:macvlan", Pairs: 2, Options: map[string]string{
+			"parent": lab.Underlay, "subnet": wire.Masked().String(), "gateway": s.lab.Addresses(lab.NetUnderlay, 254)[0].Addr().String(),
+			"ip-range": netip.PrefixFrom(wire.Addr(), 28).String(),
+		}}).Order)
+	})
+}
+
+func TestExistingOne(t *testing.T) {
+	t.Parallel()
+	s := stand(t)
+	g := connect(t, false, existing.Host{Target: s.hosts[0].Target})
+	t.Cleanup(func() { untouched(t, s.a) })
+	run := stay(t, g)
+	for _, mode := range []string{"host-local", "docker/host", "docker/published", "docker/colocated", "docker/to-host", "docker/userland-proxy"} {
+		t.Run(mode, func(t *testing.T) { weighs(t, g, drivertest.On(run, driver.Order{Mode: mode, Pairs: 2}).Order) })
+	}
+	if _, err := s.a.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "home", Driver: "bridge"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []string{"docker/network:home", "docker/driver:bridge"} {
+		t.Run(mode, func(t *testing.T) { weighs(t, g, drivertest.On(run, driver.Order{Mode: mode}).Order) })
+	}
+}
+
+// untouched fails where anything of a run is left on an engine.
+func untouched(t *testing.T, engines ...*private.Engine) {
+	t.Helper()
+	for _, e := range engines {
+		left, err := e.Leftovers(context.Background(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range left {
+			t.Errorf("left: %s", l.What)
+		}
+		if state, err := e.Swarm(context.Background()); err != nil || state.Active() {
+			t.Errorf("engine %s is in a Swarm (%+v, %v)", e.Name, state, err)
+		}
+	}
+}

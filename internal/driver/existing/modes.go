@@ -1,0 +1,254 @@
+//go:build linux
+
+package existing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"tare/internal/driver"
+	"tare/internal/driver/containers"
+	"tare/internal/driver/notes"
+	"tare/internal/driver/remote"
+	"tare/internal/engine"
+	"tare/internal/result"
+)
+
+// hosts: processes of the hosts, or of the one host through its own address.
+func (p *path) hosts(ctx context.Context) error {
+	at, err := p.read.Reached(ctx)
+	if err != nil {
+		return err
+	}
+	return p.Each(func(pair int) error {
+		from, err := p.raw(ctx, p.a, containers.Client, pair)
+		if err != nil {
+			return err
+		}
+		to, err := p.raw(ctx, p.b, containers.Server, pair)
+		if err != nil {
+			return err
+		}
+		if pair == 1 {
+			err = p.read.Wire(ctx, []notes.Step{from.process()}, []notes.Step{to.process()})
+		}
+		if err != nil {
+			return err
+		}
+		return p.joined(ctx, from, to, netip.AddrPortFrom(p.b.Listening(ctx, at), notes.AnyPort), netip.AddrPortFrom(at, notes.AnyPort), remote.OneConnection)
+	})
+}
+
+func reversed(steps []notes.Step) []notes.Step {
+	out := slices.Clone(steps)
+	slices.Reverse(out)
+	return out
+}
+
+// published: a process of the client's host, a port of the server's that its
+// engine translates to a container's.
+func (p *path) published(ctx context.Context) error { return p.behindPort(ctx, p.raw) }
+
+// bridge: the same from a container, which its host masquerades.
+func (p *path) bridge(ctx context.Context) error {
+	return p.behindPort(ctx, func(ctx context.Context, s *host, role string, pair int) (*endpoint, error) {
+		return p.boxed(ctx, s, role, pair, engine.ContainerSpec{})
+	})
+}
+
+func (p *path) behindPort(ctx context.Context, begin func(context.Context, *host, string, int) (*endpoint, error)) error {
+	at, err := p.read.Reached(ctx)
+	if err != nil {
+		return err
+	}
+	return p.Each(func(pair int) error {
+		from, err := begin(ctx, p.a, containers.Client, pair)
+		if err != nil {
+			return err
+		}
+		to, dial, err := p.publish(ctx, pair, at)
+		if err != nil && !p.b.Has(ctx, at) {
+			// The host is reached at an address that is another machine's, which passes
+			// it on: the port has to be published on whatever it passes it on to.
+			to, dial, err = p.publish(ctx, pair, netip.IPv4Unspecified())
+			dial = netip.AddrPortFrom(at, dial.Port())
+		}
+		if err != nil {
+			return err
+		}
+		var left []notes.Step
+		if from.Sandboxed {
+			plug, err := p.read.Carries(ctx, &from.Endpoint, pair, false)
+			if err != nil {
+				return err
+			}
+			left = append(from.draw(plug), notes.Rule(p.a.Place, "nat", "masquerade"))
+		} else {
+			left = []notes.Step{from.process()}
+		}
+		plug, err := p.read.Carries(ctx, &to.Endpoint, pair, false)
+		if err != nil {
+			return err
+		}
+		if pair == 1 {
+			p.port(dial)
+			right := append([]notes.Step{p.read.Shown("nat", "DNAT")}, reversed(to.draw(plug))...)
+			if p.a == p.b {
+				p.Draw(append(left, right...)...)
+			} else if err := p.read.Wire(ctx, left, right); err != nil {
+				return err
+			}
+		}
+		return p.joined(ctx, from, to, netip.AddrPortFrom(to.Addr, notes.FirstPort), dial, remote.OneConnection)
+	})
+}
+
+// port notes which port was published, since others may have been taken.
+func (p *path) port(at netip.AddrPort) {
+	p.facts = append(p.facts, result.Fact{Name: "published port", Value: at.String()})
+}
+
+// colocated: two containers on the default bridge of the first host.
+func (p *path) colocated(ctx context.Context) error {
+	return p.onNetwork(ctx, "", remote.OneConnection)
+}
+
+// toHost: a container on the default bridge to a process of its host.
+func (p *path) toHost(ctx context.Context) error {
+	at, err := p.read.Reached(ctx)
+	if err != nil {
+		return err
+	}
+	return p.Each(func(pair int) error {
+		from, err := p.boxed(ctx, p.a, containers.Client, pair, engine.ContainerSpec{})
+		if err != nil {
+			return err
+		}
+		to, err := p.raw(ctx, p.b, containers.Server, pair)
+		if err != nil {
+			return err
+		}
+		plug, err := p.read.Carries(ctx, &from.Endpoint, pair, false)
+		if err != nil {
+			return err
+		}
+		if plug.Bridge.Name != "" && pair == 1 {
+			p.read.Least(notes.All, p.a.Place, plug.Bridge, driver.ReverseAtLeast, driver.ForwardAtLeast)
+		}
+		if pair == 1 {
+			p.Draw(append(from.draw(plug), to.process())...)
+		}
+		return p.joined(ctx, from, to, netip.AddrPortFrom(at, notes.AnyPort), netip.AddrPortFrom(at, notes.AnyPort), remote.OneConnection)
+	})
+}
+
+// userlandProxy: a process of the host to a port published on loopback, which the
+// engine's rules leave to docker-proxy.
+func (p *path) userlandProxy(ctx context.Context) error {
+	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	return p.Each(func(pair int) error {
+		from, err := p.raw(ctx, p.a, containers.Client, pair)
+		if err != nil {
+			return err
+		}
+		to, dial, err := p.publish(ctx, pair, loopback)
+		if err != nil {
+			return err
+		}
+		plug, err := p.read.Carries(ctx, &to.Endpoint, pair, true)
+		if err != nil {
+			return err
+		}
+		if pair == 1 {
+			p.port(dial)
+			right := append([]notes.Step{p.read.Shown("process", "docker-proxy")}, reversed(to.draw(plug))...)
+			if err := p.read.Wire(ctx, []notes.Step{from.process()}, right); err != nil {
+				return err
+			}
+		}
+		return p.joined(ctx, from, to, netip.AddrPortFrom(to.Addr, notes.FirstPort), dial, remote.TwoConnections)
+	})
+}
+
+// network: both ends on a network that exists on the engines.
+func (p *path) network(ctx context.Context) error {
+	name := containers.Parameter(p.Mode)
+	for _, s := range []*host{p.a, p.b} {
+		n, err := s.engine.Network(ctx, name)
+		if errors.Is(err, engine.ErrNotFound) {
+			return fmt.Errorf("the engine of host %s has no network %s: docker network ls there shows those it has", s.At, name)
+		}
+		if err != nil {
+			return err
+		}
+		p.gossips = p.gossips || n.Scope == engine.ScopeSwarm
+		switch {
+		case n.Driver == "host" || n.Driver == "null":
+			return fmt.Errorf("network %s of host %s is none that containers have an address on (driver %s)", name, s.At, n.Driver)
+		case n.Scope == engine.ScopeSwarm && !n.Attachable:
+			return fmt.Errorf("network %s belongs to a Swarm's services: single containers may join only one made with --attachable", name)
+		}
+	}
+	return p.onNetwork(ctx, name, remote.Whatever)
+}
+
+// onNetwork: both ends in containers on a network, the server dialled at its
+// address there.
+func (p *path) onNetwork(ctx context.Context, name string, want remote.Between) error {
+	return p.onNetworkAt(ctx, name, want, func(string, int) []netip.Addr { return nil })
+}
+
+// onNetworkAt is onNetwork with addresses that the engines do not choose.
+func (p *path) onNetworkAt(ctx context.Context, name string, want remote.Between, at func(role string, pair int) []netip.Addr) error {
+	return p.Each(func(pair int) error {
+		boxed := func(role string) (*endpoint, error) {
+			s := p.a
+			if role == containers.Server {
+				s = p.b
+			}
+			return p.boxed(ctx, s, role, pair, engine.ContainerSpec{Network: name, Addresses: at(role, pair)})
+		}
+		from, err := boxed(containers.Client)
+		if err != nil {
+			return err
+		}
+		to, err := boxed(containers.Server)
+		if err == nil && p.gossips && p.a != p.b {
+			from, to, err = p.acquainted(ctx, name, from, to, boxed)
+		}
+		if err != nil {
+			return err
+		}
+		near, err := p.read.Carries(ctx, &from.Endpoint, pair, false)
+		if err != nil {
+			return err
+		}
+		far, err := p.read.Carries(ctx, &to.Endpoint, pair, false)
+		if err != nil {
+			return err
+		}
+		if pair == 1 {
+			p.drawBetween(from, to, near, far)
+			if p.a != p.b {
+				p.read.Leaves(p.a.Host, driver.ForwardAtLeast)
+				p.read.Leaves(p.b.Host, driver.ReverseAtLeast)
+			}
+		}
+		at := netip.AddrPortFrom(to.Addr, notes.FirstPort)
+		return p.joined(ctx, from, to, at, at, want)
+	})
+}
+
+func (p *path) drawBetween(from, to *endpoint, near, far remote.Attachment) {
+	left, right := from.draw(near), reversed(to.draw(far))
+	if p.a == p.b && near.Bridge == far.Bridge && near.Bridge.Name != "" {
+		right = right[1:] // the one bridge between them
+	}
+	if p.a != p.b {
+		left, right = append(left, p.a.Devices()), append([]notes.Step{p.b.Devices()}, right...)
+	}
+	p.Draw(append(left, right...)...)
+}

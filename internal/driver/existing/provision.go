@@ -1,0 +1,133 @@
+//go:build linux
+
+package existing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"tare/internal/driver"
+	"tare/internal/driver/containers"
+	"tare/internal/driver/notes"
+	"tare/internal/driver/remote"
+	"tare/internal/engine"
+	"tare/internal/runid"
+	"tare/internal/study"
+)
+
+// recipe is how one mode is made on existing engines.
+type recipe struct {
+	near  bool // both ends are always on the first host
+	far   bool // it takes two hosts to show it
+	build func(*path, context.Context) error
+}
+
+func recipes() map[string]recipe {
+	return map[string]recipe{
+		containers.Host:            {far: true, build: (*path).hosts},
+		containers.HostLocal:       {near: true, build: (*path).hosts},
+		"docker/host":              {build: (*path).hosts},
+		"docker/published":         {build: (*path).published},
+		"docker/bridge":            {far: true, build: (*path).bridge},
+		"docker/colocated":         {near: true, build: (*path).colocated},
+		"docker/to-host":           {near: true, build: (*path).toHost},
+		"docker/userland-proxy":    {near: true, build: (*path).userlandProxy},
+		"docker/macvlan":           {far: true, build: (*path).onLink},
+		"docker/ipvlan":            {far: true, build: (*path).onLink},
+		"docker/overlay":           {far: true, build: (*path).overlay},
+		"docker/overlay-encrypted": {far: true, build: (*path).overlay},
+		"docker/network:NAME":      {build: (*path).network},
+		"docker/driver:NAME":       {build: (*path).withDriver},
+	}
+}
+
+// Probe builds the mode once, with one pair, and takes it down again.
+func (d *Driver) Probe(ctx context.Context, o driver.Order) error {
+	run, err := runid.New()
+	if err != nil {
+		return err
+	}
+	defer run.Release()
+	o.Run, o.Label, o.Pairs = run.ID, o.Mode, 1
+	p, err := d.Provision(ctx, o)
+	if err != nil {
+		return err
+	}
+	return p.Close(ctx)
+}
+
+// Provision builds the mode on the existing engines.
+func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, error) {
+	r, err := d.recipe(o)
+	if err != nil {
+		return nil, err
+	}
+	b := 0
+	if len(d.hosts) > 1 && !r.near {
+		b = 1
+	}
+	session, err := d.sessions.Enter(ctx, o.Run, 0, b)
+	if err != nil {
+		return nil, err
+	}
+	p := &path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, order: o, driver: d, session: session}
+	if p.a, err = d.host(ctx, session, 0); err == nil {
+		p.b = p.a
+		if b > 0 {
+			p.b, err = d.host(ctx, session, b)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.sessions.Leave(context.WithoutCancel(ctx), session))
+	}
+	p.read = remote.Path{Notes: &p.Path, A: p.a.Host, B: p.b.Host}
+	if err := r.build(p, ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explain(ctx, err)), p.shut(context.WithoutCancel(ctx)))
+	}
+	return p.Done(driver.Path{Hosts: d.Hosts()[:1+b], Facts: p.about(), Snapshot: p.snapshot, Close: p.shut, Built: p}), nil
+}
+
+// host is one that a session reads, with its engine, which was spoken to for that.
+func (d *Driver) host(ctx context.Context, s *remote.Session, i int) (*host, error) {
+	e, err := d.engine(ctx, i)
+	return &host{s.Host(i), e}, err
+}
+
+// recipe finds how a mode is made, and refuses what these engines cannot show.
+func (d *Driver) recipe(o driver.Order) (recipe, error) {
+	unsupported := func(format string, args ...any) (recipe, error) {
+		return recipe{}, &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf(format, args...)}
+	}
+	if err := o.Countable(); err != nil {
+		return recipe{}, err
+	}
+	for id, r := range recipes() {
+		if !study.Fits(id, o.Mode) {
+			continue
+		}
+		switch {
+		case r.far && len(d.hosts) < 2:
+			return unsupported("it takes two hosts with an engine each, and one was named")
+		}
+		return r, nil
+	}
+	return recipe{}, fmt.Errorf("existing engines have no mode %q", o.Mode)
+}
+
+// publish starts a server in a container with a published port, the first free one
+// from that of the other drivers on.
+func (p *path) publish(ctx context.Context, pair int, at netip.Addr) (*endpoint, netip.AddrPort, error) {
+	for tried := 0; ; tried++ {
+		port := p.b.NextPort()
+		to, err := p.boxed(ctx, p.b, containers.Server, pair, engine.ContainerSpec{Publish: []engine.Publish{{Host: netip.AddrPortFrom(at, port), Port: notes.FirstPort}}})
+		if errors.Is(err, engine.ErrPortTaken) && tried < mostPorts {
+			continue
+		}
+		return to, netip.AddrPortFrom(at, port), err
+	}
+}
+
+// mostPorts is how many taken ports are passed over.
+const mostPorts = 100

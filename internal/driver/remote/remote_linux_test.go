@@ -1,0 +1,188 @@
+package remote_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/agent/transport"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/notes"
+	"tare/internal/driver/remote"
+	"tare/internal/lab"
+)
+
+// read opens the host of a lab as a machine of which nothing is known but how processes
+// are started there.
+func read(t *testing.T, l *lab.Lab, h *lab.Host) *remote.Host {
+	t.Helper()
+	r, err := remote.Open(t.Context(), transport.Local{Start: h.NS.Start}, l.Spec.Claim.ID, h.Name, h.Addr[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// gone waits until a host's agent is known to have ended.
+func gone(h *remote.Host) bool {
+	for until := time.Now().Add(10 * time.Second); h.Monitor.Gone() == nil; time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			return false
+		}
+	}
+	return true
+}
+
+// A host's devices and addresses are found from within, whatever starts the agent.
+func TestHost(t *testing.T) {
+	l := drivertest.Lab(t, nil)
+	a := read(t, l, l.A)
+	if own, err := a.Own(t.Context()); err != nil || own != l.A.Addr[0] {
+		t.Errorf("its own address: %s, %v", own, err)
+	}
+	if !a.Has(t.Context(), l.A.Addr[0]) || a.Has(t.Context(), l.B.Addr[0]) {
+		t.Error("its addresses are another's")
+	}
+	if at := a.Listening(t.Context(), l.B.Addr[0]); at != netip.IPv4Unspecified() {
+		t.Errorf("what passes an address on listens at %s", at)
+	}
+	if to, err := a.Toward(t.Context(), l.B.Addr[0]); err != nil || to.Name != lab.Underlay {
+		t.Errorf("toward the other: %+v, %v", to, err)
+	}
+	var same *remote.SameMachine
+	if _, err := a.Toward(t.Context(), netip.MustParseAddr("127.0.0.1")); !errors.As(err, &same) {
+		t.Errorf("toward itself: %v", err)
+	}
+	if first, second := a.NextPort(), a.NextPort(); first != notes.FirstPort || second != first+1 {
+		t.Errorf("ports %d and %d", first, second)
+	}
+	counters, err := a.Stack.Links(t.Context(), nil)
+	if _, ok := counters[lab.Underlay]; err != nil || !ok {
+		t.Errorf("counters of %v, %v", counters, err)
+	}
+	if kind, facts, err := a.Stack.Describe(t.Context(), lab.Underlay); err != nil || kind == "" || len(facts) < 2 {
+		t.Errorf("it is %q with %v, %v", kind, facts, err)
+	}
+	if _, _, err := a.Stack.Describe(t.Context(), "none"); err == nil {
+		t.Error("a device that is not there is described")
+	}
+}
+
+// Two processes of two hosts are a path of which the wire is known, and that their
+// connection is one; a wish for a relay between them is not granted.
+func TestPath(t *testing.T) {
+	l := drivertest.Lab(t, nil)
+	a, b := read(t, l, l.A), read(t, l, l.B)
+	noted := &notes.Path{Mode: "host", Count: 1}
+	p := remote.Path{Notes: noted, A: a, B: b}
+	from := &remote.Endpoint{Place: a.Place, Name: "client", Client: true, Host: a, Launcher: a.Launcher, Agent: a.Monitor}
+	to := &remote.Endpoint{Place: b.Place, Name: "server", Host: b, Launcher: b.Launcher, Agent: b.Monitor}
+	at, err := p.Reached(t.Context())
+	if err != nil || at != l.B.Addr[0] {
+		t.Fatalf("reached at %s, %v", at, err)
+	}
+	if err := p.Wire(t.Context(), []notes.Step{notes.ProcessAt(from.Place)}, []notes.Step{notes.ProcessAt(to.Place)}); err != nil {
+		t.Fatal(err)
+	}
+	on := netip.AddrPortFrom(at, notes.FirstPort)
+	x := remote.Exchange{Client: from, Server: to, Listen: on, Dial: on}
+	if err := p.Join(t.Context(), x); err != nil {
+		t.Fatal(err)
+	}
+	x.Want = remote.TwoConnections
+	var unexpected *remote.Unexpected
+	if err := p.Introduce(t.Context(), x); !errors.As(err, &unexpected) || unexpected.Network != "tcp" || !unexpected.Met.Same() {
+		t.Errorf("a relay that is not there: %v", err)
+	}
+	if err := remote.Reach(t.Context(), a.Monitor, b.Monitor, "a", "b", on, netip.AddrPortFrom(at, notes.FirstPort+1), 100*time.Millisecond); !remote.IsUnreachable(err) {
+		t.Errorf("where nobody listens: %v", err)
+	}
+	before, err := noted.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, ok := before["b/connections.unlike"]; !ok || n != 0 {
+		t.Errorf("counters %v", before)
+	}
+	after, err := noted.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after["b/connections.unlike"] != 0 || after["a/"+lab.Underlay+".tx_bytes"] <= before["a/"+lab.Underlay+".tx_bytes"] {
+		t.Errorf("counters %v and then %v", before, after)
+	}
+	top, err := noted.Topology()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var labels []string
+	for _, n := range top.Nodes {
+		labels = append(labels, n.Label)
+	}
+	if n := strings.Count(strings.Join(labels, " "), lab.Underlay); n != 2 {
+		t.Errorf("drawn with %v", labels)
+	}
+}
+
+// Paths of a run share what reads a host, and with the last of them it ends.
+func TestSessions(t *testing.T) {
+	l := drivertest.Lab(t, nil)
+	var opened []int
+	var ended []string
+	broken := errors.New("broken")
+	x := remote.NewSessions(2, func(ctx context.Context, run string, i int) (*remote.Host, error) {
+		if opened = append(opened, i); i == 1 && run == "bad" {
+			return nil, broken
+		}
+		return remote.Open(ctx, transport.Local{Start: l.A.NS.Start}, l.Spec.Claim.ID, "a", l.A.Addr[0])
+	}, func(_ context.Context, run string) error {
+		ended = append(ended, run)
+		return nil
+	})
+	enter := func(run string, hosts ...int) *remote.Session {
+		t.Helper()
+		s, err := x.Enter(t.Context(), run, hosts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	first, second := enter("one", 0), enter("one", 0, 1)
+	if first != second || first.Host(0) == nil || first.Number() != 1 || second.Number() != 2 || !slices.Equal(opened, []int{0, 1}) {
+		t.Errorf("%p %p, opened %v", first, second, opened)
+	}
+	if err := x.Leave(t.Context(), first); err != nil || first.Host(0).Monitor.Gone() != nil || len(ended) > 0 {
+		t.Errorf("with the first: %v, ended %v", err, ended)
+	}
+	// One that has ended under way is opened again.
+	if err := first.Host(1).Close(); err != nil {
+		t.Error(err)
+	}
+	if !gone(first.Host(1)) {
+		t.Error("it is still there")
+	}
+	enter("one", 1)
+	if !slices.Equal(opened, []int{0, 1, 1}) {
+		t.Errorf("opened %v", opened)
+	}
+	for range 2 {
+		if err := x.Leave(t.Context(), second); err != nil {
+			t.Error(err)
+		}
+	}
+	if !gone(second.Host(0)) || !slices.Equal(ended, []string{"one"}) {
+		t.Errorf("with the last: ended %v", ended)
+	}
+	if _, err := x.Enter(t.Context(), "bad", 0, 1); !errors.Is(err, broken) || !slices.Equal(ended, []string{"one", "bad"}) {
+		t.Errorf("%v, ended %v", err, ended)
+	}
+}

@@ -1,0 +1,397 @@
+package locate
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/engine"
+)
+
+// noEngine is an environment in which the docker CLI would find nothing, and the
+// directory of its configuration.
+func noEngine(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{envHost, envContext, envCerts, envTLS, envVerify, "DOCKER_API_VERSION"} {
+		t.Setenv(name, "")
+	}
+	dir := t.TempDir()
+	t.Setenv(envConfig, dir)
+	return dir
+}
+
+// speaks answers as an engine of that API version does.
+func speaks(version string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Api-Version", version)
+		w.Header().Set("Ostype", "linux")
+		w.Header().Set("Content-Type", "application/json")
+		_, path, versioned := strings.Cut(strings.TrimPrefix(r.URL.Path, "/v"), "/")
+		if !versioned || r.URL.Path == "/_ping" {
+			path = strings.TrimPrefix(r.URL.Path, "/")
+		}
+		answers := map[string]any{
+			"version": map[string]any{"Version": "19.03.1", "ApiVersion": version, "Os": "linux", "Arch": "amd64"},
+			"info":    map[string]any{"ServerVersion": "19.03.1", "OSType": "linux", "Architecture": "x86_64"},
+		}
+		if path == "_ping" {
+			return
+		}
+		if err := json.NewEncoder(w).Encode(answers[path]); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+	})
+}
+
+// serve answers on a listener until the test ends.
+func serve(t *testing.T, l net.Listener, h http.Handler) {
+	t.Helper()
+	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = s.Serve(l) }() // ends with Close
+	t.Cleanup(func() { _ = s.Close() })
+}
+
+// onSocket answers on a Unix socket and returns its path.
+func onSocket(t *testing.T, h http.Handler) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "docker.sock")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, l, h)
+	return path
+}
+
+// onPort answers on a TCP port of this machine, with TLS where there is one, and
+// returns its address.
+func onPort(t *testing.T, config *tls.Config, h http.Handler) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	if config != nil {
+		l = tls.NewListener(l, config)
+	}
+	serve(t, l, h)
+	return address
+}
+
+// authority signs certificates.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T) authority {
+	t.Helper()
+	var a authority
+	a.cert, a.key = certificate(t, nil, &x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign, Subject: pkix.Name{CommonName: "test CA"}})
+	return a
+}
+
+func certificate(t *testing.T, by *authority, c *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.SerialNumber, c.NotBefore = big.NewInt(time.Now().UnixNano()), time.Now().Add(-time.Hour)
+	if c.NotAfter.IsZero() {
+		c.NotAfter = time.Now().Add(time.Hour)
+	}
+	signer, with := c, key
+	if by != nil {
+		signer, with = by.cert, by.key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, signer, key.Public(), with)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed, key
+}
+
+// identity is a certificate for 127.0.0.1, usable on both sides.
+func (a authority) identity(t *testing.T, change func(*x509.Certificate)) tls.Certificate {
+	t.Helper()
+	c := &x509.Certificate{
+		Subject: pkix.Name{CommonName: "end"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	if change != nil {
+		change(c)
+	}
+	cert, key := certificate(t, &a, c)
+	return tls.Certificate{Certificate: [][]byte{cert.Raw}, PrivateKey: key}
+}
+
+// demanding is the TLS of dockerd --tlsverify.
+func (a authority) demanding(t *testing.T, own tls.Certificate) *tls.Config {
+	t.Helper()
+	pool := x509.NewCertPool()
+	pool.AddCert(a.cert)
+	return &tls.Config{Certificates: []tls.Certificate{own}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}
+}
+
+// store writes ca.pem and, where there is one, cert.pem and key.pem.
+func (a authority) store(t *testing.T, dir string, own *tls.Certificate) {
+	t.Helper()
+	write := func(name, kind string, der []byte) {
+		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write("ca.pem", "CERTIFICATE", a.cert.Raw)
+	if own == nil {
+		return
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("cert.pem", "CERTIFICATE", own.Certificate[0])
+	write("key.pem", "PRIVATE KEY", key)
+}
+
+// writeContext makes a context as `docker context create` does, and returns the
+// directory of its TLS material.
+func writeContext(t *testing.T, config, name, host string) string {
+	t.Helper()
+	sum := sha256.Sum256([]byte(name))
+	id := hex.EncodeToString(sum[:])
+	meta, err := json.Marshal(map[string]any{
+		"Name": name, "Metadata": map[string]any{},
+		"Endpoints": map[string]any{"docker": map[string]any{"Host": host, "SkipTLSVerify": false}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(config, "contexts", "meta", id)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "meta.json"), meta, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(config, "contexts", "tls", id, "docker")
+}
+
+// connects expects an engine at a target, and how it is called.
+func connects(t *testing.T, target, name string) {
+	t.Helper()
+	e, err := Connect(t.Context(), target)
+	if err != nil {
+		t.Fatalf("connect to %q: %v", target, err)
+	}
+	defer e.Disconnect() //nolint:errcheck // idle connections only
+	if e.Name != name {
+		t.Errorf("%q is called %q, want %q", target, e.Name, name)
+	}
+	if err := e.Greet(t.Context()); err != nil {
+		t.Errorf("%q does not answer again: %v", target, err)
+	}
+}
+
+// refused expects a line about a target that holds all the words.
+func refused(t *testing.T, target string, words ...string) {
+	t.Helper()
+	_, err := Connect(t.Context(), target)
+	u, ok := engine.AsUnavailable(err)
+	if !ok {
+		t.Fatalf("connect to %q: %v is no Unavailable error", target, err)
+	}
+	t.Log(err)
+	for _, field := range []string{u.Engine, u.Tried, u.Why, u.Mend} {
+		if field == "" {
+			t.Errorf("%+v has an empty field", *u)
+		}
+	}
+	if strings.Contains(err.Error(), "\n") {
+		t.Errorf("more than one line: %q", err)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%q lacks %q", err, w)
+		}
+	}
+}
+
+// The order in which the docker CLI looks: DOCKER_HOST, DOCKER_CONTEXT, the
+// current context, the default.
+func TestConnectAsTheDockerCLI(t *testing.T) {
+	config := noEngine(t)
+	one, two, three := onSocket(t, speaks("1.41")), onSocket(t, speaks("1.41")), onSocket(t, speaks("1.99"))
+	writeContext(t, config, "second", "unix://"+two)
+	writeContext(t, config, "third", "unix://"+three)
+	connects(t, "unix://"+one, "unix://"+one)
+	connects(t, "docker:second", "docker:second")
+	if err := os.WriteFile(filepath.Join(config, "config.json"), []byte(`{"auths":{},"currentContext":"third"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	connects(t, "", "docker, by the current context third")
+	t.Setenv(envContext, "second")
+	connects(t, "docker", "docker, by DOCKER_CONTEXT second")
+	t.Setenv(envHost, "unix://"+one)
+	connects(t, "docker", "docker, by DOCKER_HOST")
+	connects(t, "docker:default", "docker:default")
+}
+
+func TestConnectNegotiates(t *testing.T) {
+	noEngine(t)
+	for answers, want := range map[string]string{"1.40": "1.40", "1.41": "1.41", "1.99": ""} {
+		e, err := Connect(t.Context(), "unix://"+onSocket(t, speaks(answers)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := e.Versions.API
+		if want == "" && (got == answers || got < "1.50") || want != "" && got != want {
+			t.Errorf("an engine of API %s is spoken to with %s", answers, got)
+		}
+	}
+}
+
+func TestConnectWithTLS(t *testing.T) {
+	config := noEngine(t)
+	ca := newAuthority(t)
+	own := ca.identity(t, nil)
+	address := onPort(t, ca.demanding(t, own), speaks("1.41"))
+	ca.store(t, writeContext(t, config, "safe", "tcp://"+address), &own)
+	connects(t, "docker:safe", "docker:safe")
+
+	certs := t.TempDir()
+	ca.store(t, certs, &own)
+	t.Setenv(envCerts, certs)
+	t.Setenv(envVerify, "1")
+	connects(t, "tcp://"+address, "tcp://"+address)
+	t.Setenv(envHost, "tcp://"+address)
+	connects(t, "", "docker, by DOCKER_HOST")
+}
+
+// What can be wrong with TLS is told apart, and with it what mends it.
+func TestConnectTLSRefused(t *testing.T) {
+	noEngine(t)
+	ca, other := newAuthority(t), newAuthority(t)
+	own := ca.identity(t, nil)
+	safe := "tcp://" + onPort(t, ca.demanding(t, own), speaks("1.41"))
+	open := "tcp://" + onPort(t, nil, speaks("1.41"))
+	named := "tcp://" + onPort(t, ca.demanding(t, ca.identity(t, func(c *x509.Certificate) { c.IPAddresses = nil; c.DNSNames = []string{"engine.example"} })), speaks("1.41"))
+	old := "tcp://" + onPort(t, ca.demanding(t, ca.identity(t, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })), speaks("1.41"))
+
+	refused(t, safe, "TLS refused", "wants TLS", "DOCKER_TLS_VERIFY=1")
+
+	certs := func(a authority, own *tls.Certificate) {
+		dir := t.TempDir()
+		a.store(t, dir, own)
+		t.Setenv(envCerts, dir)
+	}
+	t.Setenv(envVerify, "1")
+	certs(ca, &own)
+	refused(t, open, "TLS refused", "speaks none", "unset DOCKER_TLS_VERIFY")
+	refused(t, named, "TLS refused", "127.0.0.1", "use a name")
+	refused(t, old, "TLS refused", "expired", "renew")
+	certs(other, &own)
+	refused(t, safe, "not signed by the CA", "ca.pem")
+	certs(ca, nil)
+	refused(t, safe, "does not accept the client's certificate", "key.pem")
+	stranger := other.identity(t, nil)
+	certs(ca, &stranger)
+	refused(t, safe, "does not accept the client's certificate", "key.pem")
+	t.Setenv(envCerts, t.TempDir())
+	refused(t, safe, "there is no ca.pem", "DOCKER_CERT_PATH")
+}
+
+func TestConnectRefused(t *testing.T) {
+	config := noEngine(t)
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "file")
+	if err := os.WriteFile(plain, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// A socket whose engine has ended stays behind.
+	dead := filepath.Join(dir, "dead.sock")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: dead, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	l.Close()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	web := onSocket(t, http.NotFoundHandler())
+	broken := onSocket(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"message":"the disk\nis full"}`, http.StatusInternalServerError)
+	}))
+	writeContext(t, config, "empty", "")
+
+	refused(t, "unix://"+filepath.Join(dir, "none.sock"), "there is no such socket", "systemctl start docker")
+	refused(t, "unix://"+dead, "no engine listens", "systemctl start docker")
+	refused(t, "unix://"+plain, "is no socket")
+	refused(t, "unix://"+web, "no Docker Engine")
+	refused(t, "unix://"+broken, "the disk", "journalctl")
+	refused(t, "unix://"+onSocket(t, speaks("1.39")), "1.39", "1.40", "upgrade")
+	refused(t, "tcp://"+closed.Addr().String(), "connection refused", "-H tcp://")
+	refused(t, "tcp://engine.invalid:2375", "engine.invalid")
+	refused(t, "docker:missing", "no such context", "docker context ls")
+	refused(t, "docker:empty", "no address")
+	t.Setenv("DOCKER_API_VERSION", "1.24")
+	refused(t, "unix://"+onSocket(t, speaks("1.41")), "DOCKER_API_VERSION", "1.24")
+
+	t.Setenv("DOCKER_API_VERSION", "")
+	if err := os.WriteFile(filepath.Join(config, "config.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, "docker", "config.json", "--engine")
+	t.Setenv(envHost, "unix://"+dead)
+	refused(t, "docker", "DOCKER_HOST", "no engine listens")
+
+	for _, target := range []string{"lab", "podman", "docker:", "ftp://host", "unix://", "tcp"} {
+		if _, err := Connect(t.Context(), target); err == nil || !strings.Contains(err.Error(), "names no engine") {
+			t.Errorf("%q: %v", target, err)
+		}
+	}
+}
+
+// An engine that takes a connection and never answers is given up.
+func TestConnectEndsWithItsContext(t *testing.T) {
+	noEngine(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := Connect(ctx, "tcp://"+l.Addr().String()); err == nil {
+		t.Fatal("connected to nothing")
+	} else if _, ok := engine.AsUnavailable(err); !ok {
+		t.Errorf("%v is no Unavailable error", err)
+	}
+}

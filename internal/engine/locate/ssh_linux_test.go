@@ -1,0 +1,123 @@
+package locate_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tare/internal/agent"
+	"tare/internal/engine"
+	"tare/internal/engine/enginetest"
+	"tare/internal/engine/locate"
+)
+
+// dialled, in the environment, is the socket that TestDialStdio joins its stdio to.
+const dialled = "TARE_TEST_DIALLED"
+
+// TestDialStdio is what `docker system dial-stdio` does at the far end of ssh, in a
+// child process; by itself it does nothing.
+func TestDialStdio(t *testing.T) {
+	socket := os.Getenv(dialled)
+	if socket == "" {
+		return
+	}
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	go func() {
+		_, _ = io.Copy(conn, os.Stdin)
+		_ = conn.CloseWrite()
+	}()
+	_, _ = io.Copy(os.Stdout, conn)
+	os.Exit(0)
+}
+
+// sshStandIn puts a command named ssh into the way, which notes its arguments and
+// then does what the script says.
+func sshStandIn(t *testing.T, script string) (arguments string) {
+	t.Helper()
+	dir := t.TempDir()
+	arguments = filepath.Join(dir, "arguments")
+	text := fmt.Sprintf("#!/bin/sh\necho \"$@\" >>%s\n%s\n", arguments, script)
+	if err := os.WriteFile(filepath.Join(dir, "ssh"), []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	return arguments
+}
+
+// Through ssh an engine is spoken to as through its socket: containers, agents and
+// the end of their stdin included.
+func TestConnectBySSH(t *testing.T) {
+	b := enginetest.New(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	arguments := sshStandIn(t, fmt.Sprintf("%s=%s exec %s -test.run '^TestDialStdio$'", dialled, b.Socket(), self))
+	e, err := locate.Connect(t.Context(), "ssh://me@there:2222")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := e.Disconnect(); err != nil {
+			t.Error(err)
+		}
+	}()
+	c, err := e.Run(t.Context(), b.Spec("client"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := agent.Start(t.Context(), c, b.ID, "there/client")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := e.Forget(t.Context(), b.ID); err != nil {
+		t.Error(err)
+	}
+	said, err := os.ReadFile(arguments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"-l me", "-p 2222", "there docker system dial-stdio"} {
+		if !strings.Contains(string(said), want) {
+			t.Errorf("ssh was called with %q, which lacks %q", said, want)
+		}
+	}
+}
+
+// What ssh or the far end says is passed on, with what to try.
+func TestConnectBySSHRefused(t *testing.T) {
+	for script, words := range map[string][]string{
+		"echo 'me@there: Permission denied (publickey).' >&2; exit 255": {"Permission denied (publickey)", "ssh me@there docker version"},
+		"echo 'sh: 1: docker: not found' >&2; exit 127":                 {"docker: not found", "ssh me@there docker version"},
+		"echo 'permission denied while trying to connect to the docker API at unix:///var/run/docker.sock' >&2; exit 1": {
+			"permission denied", "usermod -aG docker"},
+	} {
+		sshStandIn(t, script)
+		_, err := locate.Connect(t.Context(), "ssh://me@there")
+		if _, ok := engine.AsUnavailable(err); !ok {
+			t.Errorf("%v is no Unavailable error", err)
+			continue
+		}
+		t.Log(err)
+		for _, w := range words {
+			if !strings.Contains(err.Error(), w) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%q lacks %q", err, w)
+			}
+		}
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := locate.Connect(t.Context(), "ssh://me@there"); err == nil || !strings.Contains(err.Error(), "no ssh command") {
+		t.Errorf("without ssh: %v", err)
+	}
+}

@@ -1,0 +1,13 @@
+package private
+
+// ExitReasonIn finds in the end of an engine's log how it ended.
+func ExitReasonIn(text string) string { return exitReasonIn(text) }
+
+// InitPID is the engine's first process, as seen from here.
+func (p *Engine) InitPID() int { return p.init.cmd.Process.Pid }
+
+// Cgroup is the name of the control group above all the engine's containers.
+func (p *Engine) Cgroup() string { return p.cgroup }
+
+// Hierarchies lists where control groups are mounted.
+func Hierarchies() ([]string, error) { return hierarchies() }

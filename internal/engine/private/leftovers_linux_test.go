@@ -1,0 +1,109 @@
+package private_test
+
+import (
+	"bufio"
+	"fmt"
+	"slices"
+	"syscall"
+	"testing"
+
+	"tare/internal/driver/drivertest"
+	"tare/internal/engine"
+	"tare/internal/engine/enginetest"
+	"tare/internal/engine/private"
+	"tare/internal/lab"
+)
+
+// controller has two engines with a container each until it is killed.
+func controller(t *testing.T) {
+	l := drivertest.Lab(t, nil)
+	a, b := enginetest.Both(t, l)
+	holder(t, l, a, "client", nil)
+	holder(t, l, b, "server", nil)
+	fmt.Printf("\nstands %s %d %d\n", l.Spec.Claim.ID, a.InitPID(), b.InitPID())
+	<-t.Context().Done()
+}
+
+// Engines end with the process that started them, also when that is killed. What
+// then is left is found and removed; so is an engine that was stopped and could not
+// end. What a live run has is no leftover.
+func TestControllerKilled(t *testing.T) {
+	live, p := onLab(t)
+	cmd := as(t, "controller")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var id string
+	var a, b int
+	for lines := bufio.NewScanner(out); id == "" && lines.Scan(); {
+		// The line may not be there yet, which leaves id empty.
+		_, _ = fmt.Sscanf(lines.Text(), "stands %s %d %d", &id, &a, &b)
+	}
+	if id == "" {
+		t.Fatal("the controller did not start its engines: ", cmd.Wait())
+	}
+	ofA, ofB := below(t, a), below(t, b)
+	if len(ofA) < 4 || len(ofB) < 4 {
+		t.Fatalf("engines of %v and %v", ofA, ofB)
+	}
+	if found := leftOf(t, id); len(found) > 0 {
+		t.Errorf("a live run is taken for dead: %v", found)
+	}
+	if err := syscall.Kill(a, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	eventually(t, "the end of the engine that can", func() bool { return len(running(ofB)) == 0 })
+	found := leftOf(t, id)
+	if len(found) != 2 {
+		t.Errorf("found %v, want two engines", found)
+	}
+	for _, l := range found {
+		for range 2 { // the second time it is gone already
+			if err := l.Remove(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if left := running(ofA); len(left) > 0 {
+		t.Errorf("still running: %v", left)
+	}
+	if left := traces(t, id); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	if p.ExitReason() != "" || len(leftOf(t, live.Spec.Claim.ID)) > 0 {
+		t.Errorf("the other run's engine: %q", p.ExitReason())
+	}
+	ofLab, err := lab.Leftovers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range ofLab {
+		if l.Run == id {
+			if err := l.Remove(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// leftOf finds what gc would remove of one run.
+func leftOf(t *testing.T, id string) []engine.Leftover {
+	t.Helper()
+	alive, err := lab.Alive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := private.Leftovers(alive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(found, func(l engine.Leftover) bool { return l.Run != id })
+}

@@ -1,0 +1,9 @@
+package private_test
+
+import (
+	"testing"
+
+	"tare/internal/driver/drivertest"
+)
+
+func TestMain(m *testing.M) { drivertest.Main(m) }

@@ -1,0 +1,251 @@
+package private
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"tare/internal/engine"
+	"tare/internal/lab"
+)
+
+// readyWithin bounds how long an engine may take until it answers. Half a second is
+// usual; two dozen may be starting at once on a machine that is slow or busy. One
+// that fails is not waited for.
+const readyWithin = 30 * time.Second
+
+// Where an engine keeps what belongs to running containers, and all else. Both are
+// in its own mounts, on the tmpfs over /run, and go with them at once. It also makes
+// an engine independent of the machine's file system, which may be one that cannot
+// be layered, such as a container's own.
+const (
+	execRoot = "/run/docker"
+	dataRoot = "/run/data"
+)
+
+// StartBoth starts an engine on each host of the lab, side by side. On error
+// neither is left. What is lacking for an engine, Lacking tells beforehand.
+func StartBoth(ctx context.Context, l *lab.Lab) (a, b *Engine, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var errs [2]error
+	var wg sync.WaitGroup
+	for i, one := range []struct {
+		host *lab.Host
+		into **Engine
+	}{{l.A, &a}, {l.B, &b}} {
+		wg.Go(func() {
+			if *one.into, errs[i] = Start(ctx, l, one.host); errs[i] != nil {
+				cancel() // the other is of no use alone
+			}
+		})
+	}
+	wg.Wait()
+	err = errs[0]
+	if err == nil || errs[1] != nil && errors.Is(err, context.Canceled) {
+		err = errs[1] // one was called off on account of the other
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, CloseAll(a, b))
+	}
+	return a, b, nil
+}
+
+// Start starts an engine on one host of a lab, with further arguments for dockerd,
+// and waits until it answers: half a minute at most, and no longer than ctx. The
+// engine lives until Close. On error nothing is left.
+func Start(ctx context.Context, l *lab.Lab, h *lab.Host, args ...string) (*Engine, error) {
+	name := nameOf(l.Spec, h.Name)
+	p := &Engine{host: h.Name, dir: filepath.Join(privateBase, name), cgroup: lab.Prefix + name}
+	err := p.start(ctx, l, h, args)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start a Docker Engine on host %s of the lab %s: %w", h.Name, l.Spec.Label, err), p.Close())
+	}
+	return p, nil
+}
+
+func (p *Engine) start(ctx context.Context, l *lab.Lab, h *lab.Host, args []string) error {
+	dockerd, err := lookup("dockerd")
+	if err != nil {
+		return err
+	}
+	if err := p.makeDir(); err != nil {
+		return err
+	}
+	// An empty configuration of its own: without one dockerd reads the user's.
+	config := filepath.Join(p.dir, "daemon.json")
+	if err := os.WriteFile(config, []byte("{}\n"), 0o600); err != nil {
+		return err
+	}
+	flags := append([]string{
+		"--config-file=" + config,
+		"--data-root=" + dataRoot,
+		"--exec-root=" + execRoot,
+		"--pidfile=" + filepath.Join(p.dir, "dockerd.pid"),
+		"--host=unix://" + p.Socket(),
+		"--group=root",
+		"--log-level=warn",
+		"--exec-opt=native.cgroupdriver=cgroupfs",
+		"--cgroup-parent=/" + p.cgroup,
+		"--mtu=" + strconv.Itoa(l.Spec.MTU),
+	}, addressFlags(l, h)...)
+	if p.init, err = startInit(l.Spec.Claim.ID, p.dir, h.NS.Start, append(append([]string{dockerd}, flags...), args...)); err != nil {
+		return err
+	}
+	local := engine.Local{
+		Proc:    filepath.Join(p.init.root(), "proc"),
+		Plugins: []string{p.Plugins(), filepath.Join(p.init.root(), "etc/docker/plugins"), filepath.Join(p.init.root(), "usr/lib/docker/plugins")},
+		Gone:    func() string { return p.exitReasonWithin(exitWait) },
+	}
+	if p.Engine, err = engine.New(h.Name, local, client.WithHost("unix://"+p.Socket())); err != nil {
+		return err
+	}
+	if err := p.ready(ctx); err != nil {
+		return err
+	}
+	return p.Identify(ctx)
+}
+
+// exitWait bounds how long after an engine stopped answering its end may be known.
+const exitWait = 2 * time.Second
+
+// Swarm makes a Swarm of the two engines of a lab and waits until both are
+// ready in it. Its networks take their subnets from the lab's addresses. It goes
+// with the engines.
+func Swarm(ctx context.Context, l *lab.Lab, a, b *Engine) error {
+	return engine.NewSwarm(ctx, engine.Pool{Addresses: l.Pool(lab.PoolSwarm), Bits: lab.PoolBits},
+		engine.SwarmNode{Engine: a.Engine, Addr: l.A.Addr[0]}, engine.SwarmNode{Engine: b.Engine, Addr: l.B.Addr[0]})
+}
+
+// addressFlags keep an engine's own networks inside the run's addresses.
+func addressFlags(l *lab.Lab, h *lab.Host) []string {
+	bridge, pool := lab.NetA, l.Pool(lab.PoolA)
+	if h == l.B {
+		bridge, pool = lab.NetB, l.Pool(lab.PoolB)
+	}
+	return []string{
+		"--bip=" + l.Addresses(bridge, 1)[0].String(),
+		fmt.Sprintf("--default-address-pool=base=%s,size=%d", pool, lab.PoolBits),
+	}
+}
+
+// makeDir makes the engine's directory. Another run that ends may be removing the
+// one above it, because it is empty, in the same moment.
+func (p *Engine) makeDir() error {
+	for tries := 0; ; tries++ {
+		if err := os.MkdirAll(privateBase, 0o755); err != nil {
+			return err
+		}
+		err := os.Mkdir(p.dir, 0o700)
+		if err == nil {
+			p.made = true
+			break
+		}
+		if !errors.Is(err, os.ErrNotExist) || tries > 10 {
+			return err
+		}
+	}
+	return os.Mkdir(p.Plugins(), 0o700)
+}
+
+// ready waits until the engine answers.
+func (p *Engine) ready(ctx context.Context) error {
+	late := fmt.Errorf("it did not answer within %v", readyWithin)
+	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, late)
+	defer cancel()
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		err := p.Ping(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-p.init.done:
+			return errors.New(p.init.reason)
+		case <-ctx.Done():
+			if why := context.Cause(ctx); !errors.Is(why, late) {
+				return why
+			}
+			return fmt.Errorf("%w (%s)", late, engine.Message(err))
+		case <-poll.C:
+		}
+	}
+}
+
+// Exec is where the engine keeps what belongs to running containers and networks,
+// as seen from here: the namespaces of overlay networks are in netns below it.
+func (p *Engine) Exec() string { return filepath.Join(p.init.root(), execRoot) }
+
+// Root is the id on this machine of the engine's first process: all that belongs to it is
+// below.
+func (p *Engine) Root() int { return p.init.cmd.Process.Pid }
+
+// Done is closed when the engine has ended, by itself or by Close.
+func (p *Engine) Done() <-chan struct{} { return p.init.done }
+
+// ExitReason says how the engine ended and its last words; "" while it runs.
+func (p *Engine) ExitReason() string {
+	select {
+	case <-p.init.done:
+		return fmt.Sprintf("the engine on host %s ended: %s", p.host, p.init.reason)
+	default:
+		return ""
+	}
+}
+
+// exitReasonWithin is ExitReason for one who has just been cut off by the engine: its end may
+// be a moment from being known.
+func (p *Engine) exitReasonWithin(d time.Duration) string {
+	timeout := time.NewTimer(d)
+	defer timeout.Stop()
+	select {
+	case <-p.init.done:
+	case <-timeout.C:
+	}
+	return p.ExitReason()
+}
+
+// Close ends the engine and everything that runs on it at once, and removes all
+// that it had. It may be called again. What a container has not written out is
+// lost.
+func (p *Engine) Close() error {
+	p.close.Do(func() { p.closed = p.end() })
+	return p.closed
+}
+
+func (p *Engine) end() error {
+	var errs []error
+	if p.Engine != nil {
+		errs = append(errs, p.Disconnect())
+	}
+	if p.init != nil {
+		errs = append(errs, p.init.kill())
+	}
+	if p.made { // else they are another's
+		errs = append(errs, removeCgroups(p.cgroup), removeDir(p.dir))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("end the Docker Engine on host %s: %w", p.host, err)
+	}
+	return nil
+}
+
+// removeDir removes an engine's directory, and those above it when it was the last.
+func removeDir(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	// They stay where others are in them.
+	if os.Remove(privateBase) == nil {
+		_ = os.Remove(filepath.Dir(privateBase))
+	}
+	return nil
+}

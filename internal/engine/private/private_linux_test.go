@@ -1,0 +1,245 @@
+package private_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tare/internal/driver/drivertest"
+	"tare/internal/engine"
+	"tare/internal/engine/enginetest"
+	"tare/internal/engine/private"
+	"tare/internal/lab"
+)
+
+// onLab starts an engine on host a of a lab of its own, both gone with the test.
+func onLab(t *testing.T) (*lab.Lab, *private.Engine) {
+	t.Helper()
+	b := enginetest.New(t)
+	return b.Lab, b.Engine
+}
+
+// holder starts a container that goes with its engine.
+func holder(t *testing.T, l *lab.Lab, p *private.Engine, part string, change func(*engine.ContainerSpec)) *engine.Container {
+	t.Helper()
+	spec := enginetest.Bench{Engine: p, Lab: l, ID: l.Spec.Claim.ID}.Spec(part)
+	if change != nil {
+		change(&spec)
+	}
+	c, err := p.Run(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Two engines with all that they can have running leave nothing behind, and while
+// they run nothing of theirs is mounted on the machine.
+func TestNothingLeft(t *testing.T) {
+	drivertest.NeedEngine(t)
+	l := drivertest.Lab(t, nil)
+	id := l.Spec.Claim.ID
+	a, b := enginetest.Both(t, l)
+	if err := private.Swarm(t.Context(), l, a, b); err != nil {
+		t.Fatal(err)
+	}
+	over, err := a.CreateNetwork(t.Context(), engine.NetworkSpec{Run: id, Name: engine.Name(id, "over"), Driver: "overlay", Attachable: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pool := l.Pool(lab.PoolSwarm); !pool.Contains(over.Subnets[0].Addr()) {
+		t.Errorf("the overlay network is in %v, want in %s", over.Subnets, pool)
+	}
+	holder(t, l, a, "client", func(s *engine.ContainerSpec) { s.Network = over.Name })
+	holder(t, l, b, "server", func(s *engine.ContainerSpec) {
+		s.Publish = []engine.Publish{{Host: netip.AddrPortFrom(l.B.Addr[0], 7000), Port: 7000}}
+	})
+	all := append(below(t, a.InitPID()), below(t, b.InitPID())...)
+	var names []string
+	for _, p := range all {
+		names = append(names, p.name)
+	}
+	for _, want := range []string{"dockerd", "containerd", "containerd-shim", "docker-proxy"} {
+		if !strings.Contains(strings.Join(names, " "), want) {
+			t.Errorf("no %s among %v", want, names)
+		}
+	}
+	for _, trace := range traces(t, id) {
+		if strings.HasPrefix(trace, "mount") {
+			t.Errorf("on the machine itself: %s", trace)
+		}
+	}
+	began := time.Now()
+	for range 2 {
+		if err := private.CloseAll(a, nil, b); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Logf("%d processes were ended and all was removed in %v", len(all), time.Since(began))
+	if left := running(all); len(left) > 0 {
+		t.Errorf("still running: %v", left)
+	}
+	if left := traces(t, id); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	if a.ExitReason() == "" {
+		t.Error("an engine that was closed is said to run")
+	}
+}
+
+// An engine has its networks inside the run's addresses and on its own host only.
+func TestAddressesOfEngines(t *testing.T) {
+	drivertest.NeedEngine(t)
+	l := drivertest.Lab(t, nil)
+	a, b := enginetest.Both(t, l)
+	for _, e := range []struct {
+		p      *private.Engine
+		h      *lab.Host
+		bridge lab.Net
+		pool   lab.Pool
+	}{{a, l.A, lab.NetA, lab.PoolA}, {b, l.B, lab.NetB, lab.PoolB}} {
+		dev, err := e.h.NS.DeviceWith(l.Addresses(e.bridge, 1)[0].Addr())
+		if err != nil || dev != "docker0" {
+			t.Errorf("host %s: the default bridge's address is on %q: %v", e.h.Name, dev, err)
+		}
+		n, err := e.p.CreateNetwork(t.Context(), engine.NetworkSpec{Run: l.Spec.Claim.ID, Name: engine.Name(l.Spec.Claim.ID, "net"), Driver: "bridge"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pool := l.Pool(e.pool); !pool.Contains(n.Subnets[0].Addr()) || n.Subnets[0].Bits() != lab.PoolBits {
+			t.Errorf("host %s: a network is in %v, want a /%d of %s", e.h.Name, n.Subnets, lab.PoolBits, pool)
+		}
+	}
+}
+
+// Neither this process's environment nor the user's settings reach an engine.
+func TestApart(t *testing.T) {
+	drivertest.NeedEngine(t)
+	for _, name := range []string{"DOCKER_HOST", "DOCKER_CONTEXT", "HTTP_PROXY", "https_proxy", "NOTIFY_SOCKET"} {
+		t.Setenv(name, "unix:///nowhere")
+	}
+	_, p := onLab(t)
+	dockerd := child(t, p.InitPID(), "dockerd")
+	env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(dockerd.pid), "environ"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(env), "nowhere") || !strings.Contains(string(env), "/usr/sbin") {
+		t.Errorf("dockerd's environment is %q", env)
+	}
+	root := filepath.Join("/proc", strconv.Itoa(p.InitPID()), "root")
+	for _, dir := range []string{"/run", "/etc/docker"} {
+		theirs, err := os.Stat(filepath.Join(root, dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ours, err := os.Stat(dir); err == nil && os.SameFile(ours, theirs) {
+			t.Errorf("the engine sees the machine's %s", dir)
+		}
+	}
+	// containerd makes a directory in /opt, which must not be the machine's.
+	made, err := os.Stat(filepath.Join(root, "opt/containerd"))
+	if err == nil {
+		if ours, err := os.Stat("/opt/containerd"); err == nil && os.SameFile(ours, made) {
+			t.Error("the engine's /opt is the machine's")
+		}
+	}
+	limit := "/proc/sys/kernel/keys/root_maxkeys"
+	if is, err := os.ReadFile(limit); err == nil {
+		if err := os.WriteFile(filepath.Join(root, limit), is, 0); !errors.Is(err, syscall.EROFS) {
+			t.Errorf("the engine may change %s: %v", limit, err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(p.Plugins(), "seen"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(root, "run/docker/plugins/seen")); err != nil {
+		t.Errorf("a plugin's socket is not where the engine looks: %v", err)
+	}
+}
+
+// An engine that does not start says in dockerd's own words why, and leaves nothing.
+func TestStartFails(t *testing.T) {
+	drivertest.NeedEngine(t)
+	l := drivertest.Lab(t, nil)
+	_, err := private.Start(t.Context(), l, l.B, "--no-such-flag")
+	if err == nil || !strings.Contains(err.Error(), "host b") || !strings.Contains(err.Error(), "unknown flag: --no-such-flag") {
+		t.Errorf("an unknown flag: %v", err)
+	}
+	_, err = private.Start(t.Context(), l, l.B, "--storage-driver=nonsense")
+	if err == nil || !strings.Contains(err.Error(), "driver not supported") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("an unknown storage driver: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := private.StartBoth(ctx, l); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("called off: %v", err)
+	}
+	if left := traces(t, l.Spec.Claim.ID); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// An engine that is already there is not harmed by another of its name.
+func TestStartTwice(t *testing.T) {
+	l, p := onLab(t)
+	if _, err := private.Start(t.Context(), l, l.A); !errors.Is(err, os.ErrExist) {
+		t.Errorf("a second engine of the same name: %v", err)
+	}
+	if _, err := p.Swarm(t.Context()); err != nil || p.ExitReason() != "" {
+		t.Errorf("the first one: %v %s", err, p.ExitReason())
+	}
+}
+
+// The end of dockerd is the end of all that it has started, and is told.
+func TestKilled(t *testing.T) {
+	l, p := onLab(t)
+	c := holder(t, l, p, "server", nil)
+	agent, err := c.Launch(t.Context(), "agent", "--run", l.Spec.Claim.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer agent.Close(t.Context())
+	all := below(t, p.InitPID())
+	if err := syscall.Kill(child(t, p.InitPID(), "dockerd").pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	want := "the engine on host a ended: dockerd ended (signal: killed)"
+	if got := p.ExitReason(); got != want {
+		t.Errorf("fate %q, want %q", got, want)
+	}
+	eventually(t, "the agent's fate", func() bool { return agent.Fate() != "" })
+	if got := agent.Fate(); !strings.Contains(got, want) {
+		t.Errorf("the agent's fate %q does not tell of the engine", got)
+	}
+	if left := running(all); len(left) > 0 {
+		t.Errorf("still running: %v", left)
+	}
+}
+
+func TestExitReasonIn(t *testing.T) {
+	const ended = "tare engine-init: dockerd ended "
+	for _, tt := range []struct{ log, want string }{
+		{"", ""},
+		{"x\n", ""},
+		{"x\n\n" + ended + "(signal: killed)\n", "dockerd ended (signal: killed)"},
+		{"failed to start\n" + ended + "(exit status 1)\n", "dockerd ended (exit status 1): failed to start"},
+		{"time=\"2020\" level=fatal msg=\"no \\\"x\\\" here\" a=b\n" + ended + "(exit status 1)\n", "dockerd ended (exit status 1): no \"x\" here"},
+		{"Status: unknown flag: --x\nSee 'dockerd --help'., Code: 125\n" + ended + "(exit status 1)", "dockerd ended (exit status 1): unknown flag: --x"},
+		{"tare engine-init: mount x on y: no\n", "mount x on y: no"},
+		{"time=1 msg=\"cut\n" + ended + "(exit status 2)", "dockerd ended (exit status 2): time=1 msg=\"cut"},
+		{strings.Repeat("é", 300) + "\n" + ended + "(exit status 2)", "dockerd ended (exit status 2): " + strings.Repeat("é", 200) + "..."},
+	} {
+		if got := private.ExitReasonIn(tt.log); got != tt.want {
+			t.Errorf("%q: %q, want %q", tt.log, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package private_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"tare/internal/driver/drivertest"
+	"tare/internal/engine/private"
+)
+
+// role is the variable that makes TestRole a helper of another test.
+const role = "TARE_TEST_ROLE"
+
+// TestRole is no test of its own but what the process does that another test starts.
+func TestRole(t *testing.T) {
+	switch os.Getenv(role) {
+	case "":
+	case "controller":
+		controller(t)
+	case "lacking":
+		fmt.Println(private.Lacking(t.Context()))
+	case "stripped":
+		if err := unix.Mount("tmpfs", "/usr/sbin", "tmpfs", 0, ""); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println(private.Lacking(t.Context()))
+	case "unified":
+		unified(t)
+	case "badly set up":
+		badlySetUp(t)
+	default:
+		t.Fatalf("no role %s", os.Getenv(role))
+	}
+}
+
+// as prepares this test's program to run in a role.
+func as(t *testing.T, what string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestRole$", "-test.v")
+	cmd.Env = append(os.Environ(), role+"="+what)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// The settings of the machine's own engine are not read: with these it would not
+// start.
+func TestSettingsAreNotRead(t *testing.T) {
+	drivertest.NeedEngine(t)
+	cmd := as(t, "badly set up")
+	// It changes /etc in mounts of its own.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	out, err := cmd.Output()
+	if err != nil || !strings.Contains(string(out), "PASS: TestRole") {
+		t.Errorf("an engine beside a broken /etc/docker/daemon.json: %v\n%s", err, out)
+	}
+}
+
+// badlySetUp starts an engine where the machine's settings are of no use.
+func badlySetUp(t *testing.T) {
+	layer := t.TempDir()
+	if err := unix.Mount("tmpfs", layer, "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, at := range []string{"/etc", layer} {
+			if err := unix.Unmount(at, unix.MNT_DETACH); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	upper, work := filepath.Join(layer, "upper"), filepath.Join(layer, "work")
+	for _, dir := range []string{filepath.Join(upper, "docker"), work} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(upper, "docker", "daemon.json"), []byte("this is not JSON"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("overlay", "/etc", "overlay", 0, "lowerdir=/etc,upperdir="+upper+",workdir="+work); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("/etc/docker/daemon.json"); err != nil {
+		t.Fatal(err)
+	}
+	_, p := onLab(t)
+	if _, err := os.Stat(filepath.Join("/proc", fmt.Sprint(p.InitPID()), "root/etc/docker/daemon.json")); err == nil {
+		t.Error("the engine sees the machine's settings")
+	}
+}
+
+// An engine finds its control groups in the one hierarchy of version 2, and leaves
+// none in it.
+func TestUnifiedControlGroups(t *testing.T) {
+	drivertest.NeedEngine(t)
+	cmd := as(t, "unified")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	out, err := cmd.Output()
+	if err != nil || !strings.Contains(string(out), "PASS: TestRole") {
+		t.Errorf("an engine on control groups of version 2: %v\n%s", err, out)
+	}
+}
+
+// unified starts an engine where all that there is of control groups is version 2.
+func unified(t *testing.T) {
+	const groups = "/sys/fs/cgroup"
+	had, err := private.Hierarchies()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range append(had, groups) {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil && dir != groups {
+			t.Fatal(err)
+		}
+	}
+	if err := unix.Mount("cgroup2", groups, "cgroup2", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := private.Hierarchies(); err != nil || !slices.Equal(all, []string{groups}) {
+		t.Fatalf("hierarchies %v, %v", all, err)
+	}
+	l, p := onLab(t)
+	holder(t, l, p, "server", nil)
+	if _, err := os.Stat(filepath.Join(groups, p.Cgroup())); err != nil {
+		t.Error(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if left := traces(t, l.Spec.Claim.ID); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// What is lacking for an engine is named, with what mends it.
+func TestLacking(t *testing.T) {
+	drivertest.NeedEngine(t)
+	cmd := as(t, "lacking")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}}, GidMappings: []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}},
+	}
+	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "needs root; run tare as root") {
+		t.Errorf("in a user namespace: %v\n%s", err, out)
+	}
+	cmd = as(t, "stripped")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "needs dockerd, runc, iptables, which") ||
+		!strings.Contains(string(out), "apt-get install docker.io iptables") {
+		t.Errorf("without /usr/sbin: %v\n%s", err, out)
+	}
+}

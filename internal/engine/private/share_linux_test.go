@@ -1,0 +1,96 @@
+package private_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tare/internal/agent"
+	"tare/internal/engine/enginetest"
+	"tare/internal/engine/private"
+	"tare/internal/lab"
+)
+
+// schedules is the line of a process's control groups that says in which one the
+// kernel schedules it: the cpu controller's, or that of version 2.
+func schedules(t *testing.T, pid string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("/proc", pid, "cgroup"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unified := ""
+	for line := range strings.Lines(string(text)) {
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if slices.Contains(strings.Split(f[1], ","), "cpu") {
+			return f[2]
+		}
+		if f[1] == "" {
+			unified = f[2]
+		}
+	}
+	return unified
+}
+
+// agentOf finds the process of the agent in a place.
+func agentOf(t *testing.T, place string) (pid string) {
+	t.Helper()
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+		args := strings.Split(string(line), "\x00")
+		if err == nil && len(args) > 4 && args[1] == agent.Command && slices.Contains(args, place) {
+			return filepath.Base(dir)
+		}
+	}
+	t.Fatalf("no agent is in %s", place)
+	return ""
+}
+
+// An agent in a container is scheduled with this process when it is told to, and one
+// whose CPU is limited stays in the group that holds the limit.
+func TestShareCPU(t *testing.T) {
+	b := enginetest.New(t)
+	leave, err := private.Gather(b.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := leave(); err != nil {
+			t.Error(err)
+		}
+		if own := schedules(t, "self"); strings.Contains(own, b.ID) {
+			t.Errorf("this process is in group %s still", own)
+		}
+	})
+	own := schedules(t, "self")
+	if own == "/" {
+		t.Fatal("this process is in no group: each session would have one of its own")
+	}
+	for _, c := range []struct {
+		part string
+		cpus float64
+		held bool
+	}{{"free", 0, false}, {"limited", 0.5, true}} {
+		spec := b.Spec(c.part)
+		spec.Limit.CPUs = c.cpus
+		box := b.Container(t, spec)
+		b.Agent(t, box, "a/"+c.part)
+		before := schedules(t, agentOf(t, "a/"+c.part))
+		if before == own || !strings.Contains(before, lab.Prefix) {
+			t.Errorf("%s: the engine has put the agent into group %s: nothing is tested", c.part, before)
+		}
+		moved, held, err := b.ShareCPU(box)
+		if err != nil || held != c.held || !held && moved != 1 {
+			t.Errorf("%s: moved %d, held %t: %v", c.part, moved, held, err)
+		}
+		if after := schedules(t, agentOf(t, "a/"+c.part)); (after == own) == c.held {
+			t.Errorf("%s: it is in group %s, and this process in %s", c.part, after, own)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package private_test
+
+import (
+	"testing"
+	"time"
+
+	"tare/internal/driver/drivertest"
+	"tare/internal/engine/enginetest"
+	"tare/internal/engine/private"
+)
+
+// Both engines are in one Swarm, and can be taken out of it again.
+func TestSwarm(t *testing.T) {
+	drivertest.NeedEngine(t)
+	l := drivertest.Lab(t, nil)
+	a, b := enginetest.Both(t, l)
+	began := time.Now()
+	if err := private.Swarm(t.Context(), l, a, b); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the Swarm stood in %v", time.Since(began))
+	for i, p := range []*private.Engine{a, b} {
+		s, err := p.Swarm(t.Context())
+		if err != nil || !s.Active() || s.Manager != (i == 0) || s.Addr == "" {
+			t.Errorf("engine %s: %+v, %v", p.Name, s, err)
+		}
+	}
+	for _, p := range []*private.Engine{b, a} {
+		for range 2 {
+			if err := p.LeaveSwarm(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		if s, err := p.Swarm(t.Context()); err != nil || s.State != "inactive" {
+			t.Errorf("engine %s after it left: %+v, %v", p.Name, s, err)
+		}
+	}
+}

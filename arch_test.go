@@ -140,7 +140,7 @@ func within(dir, room string) bool {
 // forbids reports whether a rule is about a room: one that ends with a slash is about what
 // is below it alone.
 func forbids(rule, room string) bool {
-	return within(room, rule) && !(strings.HasSuffix(rule, "/") && room == strings.TrimSuffix(rule, "/"))
+	return within(room, rule) && (!strings.HasSuffix(rule, "/") || room != strings.TrimSuffix(rule, "/"))
 }
 
 func tier(dir string) int {

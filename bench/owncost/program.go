@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+
 	"tare/bench/harness"
 )
 

@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"tare/bench/harness"
 	"time"
+
+	"tare/bench/harness"
 )
 
 // bulk runs a peer once and reads what it printed.

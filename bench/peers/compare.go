@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+
 	"tare/bench/harness"
 )
 

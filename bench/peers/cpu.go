@@ -3,8 +3,9 @@ package peers
 import (
 	"context"
 	"fmt"
-	"tare/bench/harness"
 	"time"
+
+	"tare/bench/harness"
 )
 
 // The fixed rates at which CPU time is compared, in payload bit/s.

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"tare/bench/harness"
 	"time"
+
+	"tare/bench/harness"
 )
 
 // UDP holds udp_stream against iperf3, iperf2 and nuttcp: what arrives of

@@ -66,7 +66,7 @@ func (c PassChoice) After(last int) (result.CostPass, bool) {
 		switch {
 		case had > 0 && had < least:
 			least, slowest.Of, slowest.Workload = had, m.ID, workload
-		case had == 0 && last == 1 && !(c.GaveUp != nil && c.GaveUp(m.ID, c.Pass.From[0])):
+		case had == 0 && last == 1 && (c.GaveUp == nil || !c.GaveUp(m.ID, c.Pass.From[0])):
 			return result.CostPass{}, false
 		}
 	}

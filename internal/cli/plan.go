@@ -106,13 +106,6 @@ func limited(l study.Limits) string {
 	return fmt.Sprintf("; limits: client %s, server %s", l.Client, l.Server)
 }
 
-func orNone(r study.Rate) string {
-	if r == 0 {
-		return "none"
-	}
-	return r.String()
-}
-
 // parameters lists what a workload is set to besides its lengths.
 func parameters(w study.Workload) string {
 	var out []string

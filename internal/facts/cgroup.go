@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
 	"tare/internal/warning"
 )
 

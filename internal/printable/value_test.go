@@ -8,10 +8,10 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tare/internal/printable"
 	"tare/internal/result"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 const hostile = "\x1b[31mred\u202e\r\n\x00\x9b\u2066\xff <script>"

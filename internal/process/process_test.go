@@ -162,7 +162,9 @@ func TestNotThere(t *testing.T) {
 func TestTail(t *testing.T) {
 	var tail process.Tail
 	for i := range 10_000 {
-		fmt.Fprintf(&tail, "%d\n", i)
+		if _, err := fmt.Fprintf(&tail, "%d\n", i); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if got := tail.String(); len(got) != 2<<10 || !strings.HasSuffix(got, "\n9998\n9999\n") {
 		t.Errorf("%d bytes are kept, at their end %q", len(got), got[max(0, len(got)-20):])

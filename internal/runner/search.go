@@ -144,7 +144,7 @@ func (r *run) searchStep(ctx context.Context, l *lane, req ratesearch.Request, q
 			return fmt.Errorf("step of %.6g datagrams/s: %w", req.Load, err)
 		}
 		l.search.broken = true
-		if err := l.proveSegment(ctx); err != nil {
+		if err := l.proveSegment(); err != nil {
 			return err
 		}
 		_ = l.stage.dismiss()
@@ -255,7 +255,7 @@ func (s *search) note(t ratesearch.Trial, backlog float64) {
 }
 
 // proveSegment holds the path to what the steps since l.before carried.
-func (l *lane) proveSegment(ctx context.Context) error {
+func (l *lane) proveSegment() error {
 	s := l.search
 	if s.carried == nil {
 		return nil
@@ -274,7 +274,7 @@ func (l *lane) endSearch(ctx context.Context) error {
 	if len(s.steps) == 0 {
 		return fmt.Errorf("the search for a rate made no step within %s", l.Workload.MaxSearch)
 	}
-	err := l.proveSegment(ctx)
+	err := l.proveSegment()
 	l.readAgain(ctx)
 	l.count(s.moved)
 	l.sum()

@@ -100,7 +100,7 @@ type Renew struct {
 	Once, Auto bool
 }
 
-// RenewEvery, RenewOnce and RenewAuto are the choices.
+// RenewEvery recreates the endpoints before every so many blocks.
 func RenewEvery(blocks int) Renew { return Renew{Every: blocks} }
 
 // RenewOnce keeps the endpoints.

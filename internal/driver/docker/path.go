@@ -82,7 +82,7 @@ func (p *path) processes() []int {
 // snapshot reads every counter. What keeps it from that is most often an engine or
 // a container that has ended, and then that is what it says.
 func (p *path) snapshot(ctx context.Context) (driver.Counters, error) {
-	c, err := p.Path.Snapshot(ctx)
+	c, err := p.Snapshot(ctx)
 	return c, p.explain(ctx, err)
 }
 

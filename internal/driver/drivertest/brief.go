@@ -1,8 +1,9 @@
 package drivertest
 
 import (
-	"tare/internal/driver/labdriver"
 	"testing"
+
+	"tare/internal/driver/labdriver"
 )
 
 // Brief checks of every mode that can be built here what Conformance does, with a few

@@ -106,7 +106,7 @@ func (e *endpoint) remove(ctx context.Context) error {
 // snapshot reads every counter. What keeps it from that is most often an engine or
 // a container that has ended.
 func (p *path) snapshot(ctx context.Context) (driver.Counters, error) {
-	c, err := p.Path.Snapshot(ctx)
+	c, err := p.Snapshot(ctx)
 	return c, p.explain(ctx, err)
 }
 

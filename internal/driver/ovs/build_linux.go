@@ -241,8 +241,8 @@ func (p *path) draw(h hosts, client, server box) {
 	back := crossing(h.far)
 	slices.Reverse(back)
 	p.Draw(slices.Concat(
-		[]notes.Step{notes.ProcessAt(client.Place), notes.Own(dev(client.Place, eth)), notes.Own(dev(h.near.Place, lab.Veth(1-1)))},
+		[]notes.Step{notes.ProcessAt(client.Place), notes.Own(dev(client.Place, eth)), notes.Own(dev(h.near.Place, lab.Veth(0)))},
 		crossing(h.near), back,
-		[]notes.Step{notes.Own(dev(h.far.Place, lab.Veth(1-1))), notes.Own(dev(server.Place, eth)), notes.ProcessAt(server.Place)},
+		[]notes.Step{notes.Own(dev(h.far.Place, lab.Veth(0))), notes.Own(dev(server.Place, eth)), notes.ProcessAt(server.Place)},
 	)...)
 }

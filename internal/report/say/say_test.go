@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/result"
-
 	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/result"
 )
 
 func TestClean(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
 	"tare/internal/report/say"
 	"tare/internal/result"
 )
@@ -343,15 +344,6 @@ func (b breakdown) number(v float64) string {
 		return strconv.FormatFloat(v, 'e', 2, 64)
 	}
 	return strconv.FormatFloat(v, 'f', b.places, 64)
-}
-
-// value shows a cell with its interval, diff its difference to the baseline with a
-// sign; empty where there is none.
-func (b breakdown) value(c breakdownCell) string {
-	if c.CI == nil {
-		return b.number(c.Value)
-	}
-	return b.number(c.Value) + " (" + b.number(c.CI[0]) + "-" + b.number(c.CI[1]) + ")"
 }
 
 func (b breakdown) diff(c breakdownCell) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
 	"tare/internal/printable"
 	"tare/internal/report/doc"
 	"tare/internal/report/say"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
 )

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
 	"tare/internal/result"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // drawable is a run of three modes with all that charts are made of: series, percentiles,

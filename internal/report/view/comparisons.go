@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
 	"tare/internal/report/say"

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+
 	"tare/internal/report/doc"
 	"tare/internal/report/say"
 	"tare/internal/result"

@@ -3,10 +3,11 @@ package view
 import (
 	"fmt"
 	"strings"
+	"time"
+
 	"tare/internal/report/doc"
 	"tare/internal/report/say"
 	"tare/internal/result"
-	"time"
 )
 
 // course words what a run decided about itself, a sentence each: when it stopped and

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"path"
 	"sync"
+	"time"
+
 	"tare/internal/report/doc"
 	"tare/internal/report/say"
-	"time"
 )
 
 // builder makes the document of a report: what is shown, in which order and for which

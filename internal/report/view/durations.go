@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+
 	"tare/internal/report/chart"
 	"tare/internal/report/say"
 	"tare/internal/result"

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tare/internal/report/chart"
 	"tare/internal/result"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // tailed are n durations about a median, of which ever fewer took ever longer.

@@ -3,6 +3,7 @@ package view
 import (
 	"slices"
 	"strings"
+
 	"tare/internal/result"
 )
 

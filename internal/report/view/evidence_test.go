@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tare/internal/analysis"
 	"tare/internal/result"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // priced is a standard run with all the evidence: CPU bills, a fixed-rate pass with

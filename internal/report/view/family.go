@@ -2,6 +2,7 @@ package view
 
 import (
 	"slices"
+
 	"tare/internal/result"
 )
 

@@ -10,6 +10,7 @@ package view
 
 import (
 	"slices"
+
 	"tare/internal/printable"
 	"tare/internal/report/say"
 	"tare/internal/result"

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"strconv"
+
 	"tare/internal/report/doc"
 	"tare/internal/report/say"
 	"tare/internal/result"

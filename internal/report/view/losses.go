@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
 	"tare/internal/report/doc"
 	"tare/internal/report/say"
 	"tare/internal/result"

@@ -2,6 +2,7 @@ package view
 
 import (
 	"strings"
+
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
 	"tare/internal/report/say"

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tare/internal/analysis"
 	"tare/internal/result"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // settled is a standard run with all that the method adds: pilot trials, an A/A

@@ -5,11 +5,12 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
+
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
 	"tare/internal/report/say"
 	"tare/internal/result"
-	"unicode"
 )
 
 // The notes and titles of columns.

@@ -3,6 +3,7 @@ package view
 import (
 	"math"
 	"strings"
+
 	"tare/internal/report/chart"
 	"tare/internal/result"
 )

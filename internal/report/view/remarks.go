@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+
 	"tare/internal/report/say"
 	"tare/internal/result"
 )
@@ -24,11 +25,6 @@ func (r row) remarks(s say.Scale) []string {
 		out = append(out, say.Lossy(l.Lossy, l.Trials, "trials"))
 	}
 	return out
-}
-
-// judgedBriefly is brieflyJudged with the remarks.
-func (r row) judgedBriefly(s say.Scale) string {
-	return strings.Join(append([]string{r.brieflyJudged()}, r.remarks(s)...), "; ")
 }
 
 // doubt says why nothing but "cannot tell" is said of a row where the figures are not

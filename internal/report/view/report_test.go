@@ -7,13 +7,13 @@ import (
 	"testing"
 	"unicode"
 
-	page "tare/internal/report/html"
-	"tare/internal/report/say"
-	"tare/internal/result"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/net/html"
+
+	page "tare/internal/report/html"
+	"tare/internal/report/say"
+	"tare/internal/result"
 )
 
 // everything is every form of one report.
@@ -85,7 +85,7 @@ func TestPageIsSelfContained(t *testing.T) {
 		for n := range doc.Descendants() {
 			switch n.Data {
 			case "script":
-				if n.FirstChild == nil || n.FirstChild.Data != string(script) || n.NextSibling != nil && n.NextSibling.Type == html.ElementNode {
+				if n.FirstChild == nil || n.FirstChild.Data != script || n.NextSibling != nil && n.NextSibling.Type == html.ElementNode {
 					t.Errorf("%s: a script that is not the page's own", name)
 				}
 				scripts++

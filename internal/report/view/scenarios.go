@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"slices"
+
 	"tare/internal/report/doc"
 	"tare/internal/report/say"
 	"tare/internal/result"

@@ -3,6 +3,7 @@ package view
 import (
 	"math"
 	"slices"
+
 	"tare/internal/report/chart"
 	"tare/internal/report/say"
 	"tare/internal/result"

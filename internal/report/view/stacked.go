@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"strings"
+
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
 	"tare/internal/report/say"

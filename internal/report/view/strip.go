@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
+
 	"tare/internal/report/chart"
 	"tare/internal/report/say"
 	"tare/internal/result"
-	"time"
 )
 
 // farOff is how far from its mode's median a trial of a strip may stand; one further

@@ -4,15 +4,14 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
-	"fmt"
 	"strings"
 	"testing"
 
-	"tare/internal/report/doc"
-	page "tare/internal/report/html"
-
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
+
+	"tare/internal/report/doc"
+	page "tare/internal/report/html"
 )
 
 // TestPageStructure holds the page, as a browser reads it, to the document: its headings
@@ -305,7 +304,7 @@ func (f *found) read(root *html.Node) {
 			case "table":
 				f.tables = append(f.tables, rows(c))
 				if class == "" {
-					f.title += fmt.Sprint("a table without a class")
+					f.title += "a table without a class"
 				}
 			}
 			where := in

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tare/internal/analysis"
 	"tare/internal/result"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // sdn is a run as of study B: scenarios with names, two of which the machine lacks,

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
 	"tare/internal/report/doc"
 	"tare/internal/report/say"
 	"tare/internal/result"

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
 	"tare/internal/report/chart"
 	"tare/internal/report/say"
 	"tare/internal/result"

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tare/internal/report/chart"
 	"tare/internal/result"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // finding is one of a proof. A most of 0 stands for none, but where something rests.

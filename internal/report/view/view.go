@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
 	"tare/internal/report/say"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
 	"tare/internal/report/chart"
 	"tare/internal/report/say"
 	"tare/internal/result"

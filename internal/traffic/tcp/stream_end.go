@@ -178,7 +178,7 @@ func (e *streamEnd) write() error {
 
 func (e *streamEnd) unpaced() (moved int, err error) {
 	for range e.batch {
-		n, err := e.Stream.Write(e.buf)
+		n, err := e.Write(e.buf)
 		moved += n
 		if err != nil || n < len(e.buf) {
 			return moved, err
@@ -199,7 +199,7 @@ func (e *streamEnd) paced() (moved int, err error) {
 			e.pace.serve()
 			e.rest = len(e.buf)
 		}
-		n, err := e.Stream.Write(e.buf[len(e.buf)-e.rest:])
+		n, err := e.Write(e.buf[len(e.buf)-e.rest:])
 		moved += n
 		e.rest -= n
 		if err != nil || e.rest > 0 {
@@ -242,7 +242,7 @@ func (e *streamEnd) receive() error {
 	}
 	if !e.told && at >= e.bins.End {
 		e.small[0] = stopByte
-		switch n, err := e.Stream.Write(e.small[:]); {
+		switch n, err := e.Write(e.small[:]); {
 		case n == 1:
 			e.told = true
 		case err != nil && !socket.Again(err):

@@ -129,7 +129,7 @@ func (a App) root() *cobra.Command {
 
 // catalog is what a study can choose from.
 func (a App) catalog() study.Catalog {
-	var c study.Catalog
+	c := study.Catalog{Target: a.isTarget}
 	for _, m := range a.target.Drivers.Modes() {
 		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU})
 	}

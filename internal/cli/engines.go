@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,10 +25,10 @@ func (f *engineFlags) register(c *cobra.Command) {
 }
 
 // choice is what the flags say of the target; nothing where they are not given.
-func (f *engineFlags) choice() (study.Target, error) {
+func (f *engineFlags) choice(cat study.Catalog) (study.Target, error) {
 	e, err := f.parse()
 	if err == nil && len(f.engines) > 0 {
-		if err = e.Check(); err != nil {
+		if err = e.Check(cat); err != nil {
 			err = fmt.Errorf("--engine: %w", err)
 		}
 	}
@@ -53,6 +54,12 @@ func (f *engineFlags) parse() (study.Target, error) {
 		return e, nil
 	}
 	return none, fmt.Errorf("--engine was given %d times; want it once, or twice for two hosts", len(f.engines))
+}
+
+// isTarget reports whether a name is well-formed as one of a kind that checks its names
+// itself.
+func (a App) isTarget(name string) bool {
+	return slices.ContainsFunc(a.Targets, func(k target.Kind) bool { return k.WellFormed != nil && k.WellFormed(name) })
 }
 
 // on is the program for a target. One of no kind that is known is the study's to

@@ -60,7 +60,7 @@ const maxStudy = 4 << 20
 // in the rest. It returns the program with the drivers for the study's engines.
 // Every error is one of usage.
 func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.Study, error) {
-	flagged, err := f.choice()
+	flagged, err := f.choice(a.catalog())
 	var kind target.Kind
 	if err == nil {
 		kind, err = target.Of(a.Targets, flagged)

@@ -10,6 +10,9 @@ import (
 type Catalog struct {
 	Modes     []ModeSpec
 	Workloads []WorkloadSpec
+	// Target reports whether a name is that of a target which the rule of a study's
+	// engine key does not know. It may be nil: there are none.
+	Target func(name string) bool
 }
 
 // ModeSpec is a mode's id and the id of its baseline, empty for a baseline.

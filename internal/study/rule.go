@@ -25,6 +25,7 @@ type Rule struct {
 	Words    string   // the pattern for people
 	Runes    int      // longest text
 	Name     bool     // the validator sees to the text: it is one of the study's own names
+	Target   bool     // the catalog may know more names than the pattern
 }
 
 // Unit is how the values of a type are written, for error texts and the JSON Schema.

@@ -55,9 +55,9 @@ func (e Target) String() string {
 
 // Check says what is wrong with a target that the command line names, one line for
 // each problem.
-func (e Target) Check() error {
+func (e Target) Check(cat Catalog) error {
 	s := Study{Engine: e.Name, Hosts: e.Hosts}
-	var v validator
+	v := validator{cat: cat}
 	v.all(s.Fields(), "", "engine")
 	v.engines(s)
 	var errs []*Error
@@ -69,8 +69,10 @@ func (e Target) Check() error {
 
 // engineText is how an engine is named; docker contexts have names of their own.
 func engineText(at *string) Plain {
-	return text(at, `^(lab|docker(:[A-Za-z0-9][A-Za-z0-9_.+-]*)?|(unix|tcp|ssh)://[^\x00-\x20\x7f]+)$`,
-		"lab, docker, docker:CONTEXT, or an address with unix://, tcp:// or ssh://", 500)
+	return textBy(at, Rule{
+		Pattern: `^(lab|docker(:[A-Za-z0-9][A-Za-z0-9_.+-]*)?|(unix|tcp|ssh)://[^\x00-\x20\x7f]+)$`,
+		Words:   "lab, docker, docker:CONTEXT, or an address with unix://, tcp:// or ssh://", Runes: 500, Target: true,
+	})
 }
 
 func hostAddress(at *string) Plain {

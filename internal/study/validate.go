@@ -74,10 +74,16 @@ func (v *validator) all(fields []Field, prefix string, only ...string) {
 		if only != nil && !slices.Contains(only, f.Key) || !v.said(path, f) || !v.readable(path) {
 			continue
 		}
-		if text := f.Check(); text != "" {
+		if text := f.Check(); text != "" && !v.isTarget(f) {
 			v.add(path, "%s", text)
 		}
 	}
+}
+
+// isTarget reports whether a field names a target of a kind that the catalog knows.
+func (v *validator) isTarget(f Field) bool {
+	p, is := f.Value.(Plain)
+	return is && p.Rule().Target && v.cat.Target != nil && v.cat.Target(p.String())
 }
 
 func (v *validator) workloads(all []Workload) {

@@ -17,6 +17,8 @@ type Kind struct {
 	Name string // for people: lab, engines
 	// Matches reports whether a name in a study, or behind --engine, means such a target.
 	Matches func(name string) bool
+	// WellFormed checks such a name. Nil where the rule of a study's engine key does.
+	WellFormed func(name string) bool
 	// Study is the built-in study that a run of these hosts has by default.
 	Study func(study.Target) string
 	// New is the target of that name or those hosts. Nothing is done before Open.

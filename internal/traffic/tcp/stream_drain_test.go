@@ -38,7 +38,7 @@ func TestDrain(t *testing.T) {
 		puts int // off by so many waits
 		says string
 	}{
-		"it arrives slowly": {telling{&slow{left: []int{900, 800, 700, 600, 1, 1}}}, 4, "1 bytes did not arrive, and within 5s the receiver acknowledged none of them"},
+		"it arrives slowly": {telling{&slow{left: []int{900, 800, 700, 600, 1, 1}}}, 4, "1 bytes did not arrive, and within 8s the receiver acknowledged none of them"},
 		"nothing arrives":   {telling{&slow{left: []int{900, 900}}}, 0, "900 bytes did not arrive"},
 		"nobody reads it":   {telling{&slow{left: []int{900, 0, 0}}}, 1, "did not read it to its end within 30s"},
 		"nobody tells":      {&slow{}, 0, "within 30s"},

@@ -262,6 +262,11 @@ func (e *streamEnd) receive() error {
 // and on the rate of the underlay. What bounds it as a whole is the trial's limit.
 const DrainWait = 5 * time.Second
 
+// acknowledgeWait is the same for a sender that is told how much is acknowledged. It is
+// more than the gaps of 3.2 and 6.4 s to which the kernel's probes of a closed window back
+// off (RFC 9293 section 3.8.6.1): a relay, such as passt, may be waiting for one.
+const acknowledgeWait = 8 * time.Second
+
 // blindDrain is how many times as long a sender waits that is not told of progress: its
 // system does not tell whether anything is acknowledged, or all is and the receiver has not
 // read it. A relay on the path, such as a guest's, acknowledges what it still has to pass on.
@@ -277,9 +282,9 @@ func (e *streamEnd) finish() error {
 		return fmt.Errorf("end the stream: %w", err)
 	}
 	var known bool
-	e.draining, e.drainBy = true, time.Since(e.start)+DrainWait
+	e.draining, e.drainBy = true, time.Since(e.start)+acknowledgeWait
 	if e.left, known = e.Unacknowledged(); !known || e.left == 0 {
-		e.drainBy += (blindDrain - 1) * DrainWait
+		e.drainBy += blindDrain*DrainWait - acknowledgeWait
 	}
 	return nil
 }
@@ -312,11 +317,11 @@ func (e *streamEnd) progress() error {
 	case left == 0 && e.left == 0:
 		return fmt.Errorf("all that was sent arrived, but the receiver did not read it to its end within %s", blindDrain*DrainWait)
 	case left >= e.left:
-		return fmt.Errorf("%d bytes did not arrive, and within %s the receiver acknowledged none of them", left, DrainWait)
+		return fmt.Errorf("%d bytes did not arrive, and within %s the receiver acknowledged none of them", left, acknowledgeWait)
 	}
-	e.left, e.drainBy = left, at+DrainWait
+	e.left, e.drainBy = left, at+acknowledgeWait
 	if left == 0 {
-		e.drainBy += (blindDrain - 1) * DrainWait
+		e.drainBy += blindDrain*DrainWait - acknowledgeWait
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -190,11 +191,29 @@ func TestImportsPointDownwards(t *testing.T) {
 	}
 }
 
-// driverOf names the driver that a folder belongs to.
+// driverOf names the driver that a folder belongs to: one that is registered, or the one
+// of engines that exist, which is a target's own.
 func driverOf(dir string) (string, bool) {
 	rest, ok := strings.CutPrefix(dir, "internal/driver/")
 	name, _, _ := strings.Cut(rest, "/")
-	return name, ok && !slices.Contains([]string{"drivertest", "notes", "daemon", "manned", "tunnel", "inner", "drawn", "labdriver", "containers", "remote"}, name)
+	return name, ok && (name == "existing" || slices.ContainsFunc(target.Drivers(), func(r target.Registration) bool { return r.Name == name }))
+}
+
+// Every driver that is registered has its folder, whose tests hold it to the contract.
+func TestDriversConform(t *testing.T) {
+	conforms := regexp.MustCompile(`drivertest\.(Conformance|Brief|Once)\(t, `)
+	for _, r := range target.Drivers() {
+		files, err := filepath.Glob("internal/driver/" + r.Name + "/*_test.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(files, func(file string) bool {
+			text, err := os.ReadFile(file)
+			return err == nil && conforms.Match(text)
+		}) {
+			t.Errorf("no test below internal/driver/%s holds the driver to the contract", r.Name)
+		}
+	}
 }
 
 func TestPackagesHaveComments(t *testing.T) {

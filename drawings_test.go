@@ -2,6 +2,7 @@ package tare_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,5 +66,37 @@ func drawing(t *testing.T, m driver.Mode) {
 	}
 	if !strings.Contains(string(page), "](figures/"+svgOf(m.ID)+")") {
 		t.Errorf("the page of %s does not show figures/%s", m.ID, svgOf(m.ID))
+	}
+}
+
+// The documentation's index lists every mode, as the drivers describe it.
+func TestModesIndex(t *testing.T) {
+	const file, head, after = "docs/README.md", "## Modes\n\n", "\n## Workloads\n"
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, rest, found := strings.Cut(string(page), head)
+	_, end, foundEnd := strings.Cut(rest, after)
+	if !found || !foundEnd {
+		t.Fatalf("%s has no part between %q and %q", file, head, after)
+	}
+	table := "| page | what is built | baseline |\n|---|---|---|\n"
+	for _, m := range target.Modes() {
+		baseline := m.Baseline
+		if baseline != "" {
+			baseline += " "
+		}
+		table += fmt.Sprintf("| [%s](modes/%s.md) | %s | %s|\n", m.ID, strings.TrimSuffix(svgOf(m.ID), ".svg"), m.Title, baseline)
+	}
+	want := begin + head + table + after + end
+	if *updateDrawings {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if d := cmp.Diff(string(page), want); d != "" {
+		t.Errorf("%s does not list the modes as they are; `make drawings` (-file +registered):\n%s", file, d)
 	}
 }

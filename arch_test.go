@@ -276,3 +276,17 @@ func TestFilesAreSmall(t *testing.T) {
 		}
 	}
 }
+
+// ARCHITECTURE.md names every package.
+func TestArchitectureNamesPackages(t *testing.T) {
+	page, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range sources(t) {
+		short := strings.TrimPrefix(f.dir, "internal/")
+		if f.dir != "." && !strings.Contains(string(page), "`"+f.dir+"`") && !strings.Contains(string(page), "`"+short+"`") {
+			t.Errorf("ARCHITECTURE.md does not name %s", f.dir)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -114,16 +115,26 @@ func rateText(r study.Rate) string {
 // labMakes says what a run of the study makes, where, and which rights that takes.
 func labMakes(s study.Study) []string {
 	lines := []string{fmt.Sprintf("lab: underlay MTU %d, offload %s, rate limit %s", s.Lab.MTU, s.Lab.Offload, rateText(s.Lab.Rate))}
-	rights := "rights: network namespaces, links and nftables rules inside them, so root or unprivileged user namespaces"
-	if hasMode(s, "docker/") {
-		engines := "engine: lab: private Docker Engines on the lab's hosts, with data of their own below /var/lib/tare/engines, ended with the run"
-		if hasMode(s, "docker/overlay") {
-			engines += "; those of an overlay form a Swarm of their own"
+	rights := "network namespaces, links and nftables rules inside them, so root or unprivileged user namespaces"
+	for _, r := range Drivers() {
+		if !builds(r, s) {
+			continue
 		}
-		lines = append(lines, engines)
-		rights = "rights: root, for the engines of the docker modes; the others can do with unprivileged user namespaces"
+		if r.Makes != nil {
+			lines = append(lines, r.Makes(s))
+		}
+		rights = cmp.Or(r.Rights, rights)
 	}
-	return append(lines, rights+";\nnothing outside the lab's own namespaces is changed")
+	return append(lines, "rights: "+rights+";\nnothing outside the lab's own namespaces is changed")
+}
+
+// dockerMakes says which engines there are.
+func dockerMakes(s study.Study) string {
+	text := "engine: lab: private Docker Engines on the lab's hosts, with data of their own below /var/lib/tare/engines, ended with the run"
+	if hasMode(s, "docker/overlay") {
+		text += "; those of an overlay form a Swarm of their own"
+	}
+	return text
 }
 
 // hasMode reports whether a study has a mode that begins so.

@@ -20,7 +20,7 @@ func halfway(before int, rate study.PassRate, speed func(mode string, block int)
 		CostPass:  study.CostPass{Rate: rate, FromBlock: 2, Every: 1, Times: 2, Warmup: study.WaitOf(0), Duration: study.Duration(time.Second)},
 		Workloads: []study.Workload{{ID: "t", Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, Duration: study.Duration(time.Second)}},
 	}
-	r := &run{chosen: map[string]bool{}, began: time.Now()}
+	r := &run{observer: observer(nil), chosen: map[string]bool{}, began: time.Now()}
 	r.cfg.Listener, r.cfg.Study, r.plan = nobody{}, s, plan.Make(s)
 	for _, m := range []driver.Mode{{ID: "host"}, {ID: "m", Baseline: "host"}} {
 		r.stages = append(r.stages, &stage{mode: m, status: result.ModeMeasured})

@@ -6,7 +6,6 @@ import (
 	"tare/internal/live"
 	"tare/internal/plan"
 	"tare/internal/result"
-	"tare/internal/study"
 )
 
 // attempts is how often a trial is tried in its block: what fails twice is not
@@ -43,9 +42,7 @@ func modesOf(trials []plan.Trial) []string {
 func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (again []plan.Trial, err error) {
 	lanes := r.lanes(trials, attempt)
 	if err = r.settleDown(ctx, lanes); err == nil {
-		strain := r.strains(ctx, lanes)
-		r.withDrops(lanes, func() { r.drive(ctx, lanes) })
-		strain()
+		r.observer.Group(ctx, seen(lanes), func() { r.drive(ctx, lanes) })
 	}
 	if ctx.Err() != nil {
 		// What an interruption cut short is no result, not even a failed one.
@@ -53,10 +50,8 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 	}
 	for _, l := range lanes {
 		l.figure()
-		r.bill(l)
-		if l.err == nil && r.cfg.Study.Evidence.Counters != study.Off {
-			l.tracked(ctx)
-		}
+		r.observer.Bill(l.seen, l.use())
+		l.seen.Tracked(ctx)
 	}
 	r.ruleOut(lanes)
 	for _, l := range lanes {
@@ -86,7 +81,7 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 func (r *run) drive(ctx context.Context, lanes []*lane) {
 	switch {
 	case lanes[0].Searching():
-		r.around(lanes, func() { r.searches(ctx, lanes) })
+		r.observer.Around(seen(lanes), func() { r.searches(ctx, lanes) })
 		return
 	case lanes[0].Sliced():
 		r.inTurns(ctx, lanes)

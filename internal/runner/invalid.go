@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/study"
 )
@@ -24,9 +25,9 @@ func (r *run) ruleOut(lanes []*lane) {
 			continue
 		}
 		var why []string
-		if anyLocal(r.hostsOf(l.stage)) {
+		if l.seen.Local() {
 			why = append(why, overLimits(l, r.cfg.Study.Invalid)...)
-			why = append(why, clockSet(l.window.Figures)...)
+			why = append(why, clockSet(l.seen.Window.Figures)...)
 		}
 		if down := l.flaps; len(down) > 0 {
 			why = append(why, fmt.Sprintf("the link of %s went down or up", strings.Join(down, ", ")))
@@ -48,8 +49,8 @@ func beside(lanes []*lane) string {
 // overLimits says which limits on the machine were passed around a trial that ran
 // alone. What is unknown passes none.
 func overLimits(l *lane, rules study.Invalid) (why []string) {
-	long := l.window.Figures[figureElapsed]
-	if l.shared || long <= 0 {
+	long := l.seen.Window.Figures[result.FigureElapsed]
+	if l.seen.Shared || long <= 0 {
 		return nil
 	}
 	for _, limit := range []struct {
@@ -57,13 +58,13 @@ func overLimits(l *lane, rules study.Invalid) (why []string) {
 		most   study.Share
 		text   string
 	}{
-		{figureSteal, rules.Steal, "the hypervisor took"},
-		{figureOthers, rules.Others, "other programs used"},
+		{result.FigureSteal, rules.Steal, "the hypervisor took"},
+		{result.FigureOthers, rules.Others, "other programs used"},
 	} {
-		used, known := l.window.Figures[limit.figure]
+		used, known := l.seen.Window.Figures[limit.figure]
 		if share := used / long; known && limit.most.On() && share > limit.most.Of {
 			text := fmt.Sprintf("%s %s of a CPU, more than %s", limit.text, percent(share), percent(limit.most.Of))
-			if words := l.window.Words[limit.figure]; words != "" {
+			if words := l.seen.Window.Words[limit.figure]; words != "" {
 				text += " (" + words + ")"
 			}
 			why = append(why, text)
@@ -71,6 +72,9 @@ func overLimits(l *lane, rules study.Invalid) (why []string) {
 	}
 	return why
 }
+
+// figureStep is by how much the clock was set; see package observe.
+const figureStep = "clock_step"
 
 // clockSet says that the clock of the day was set.
 func clockSet(figures map[string]float64) []string {

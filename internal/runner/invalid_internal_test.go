@@ -22,9 +22,9 @@ func rules() study.Invalid {
 
 // around makes a lane of block 1 whose window of 10 s had these figures.
 func laneWith(figures map[string]float64) *lane {
-	figures[figureElapsed] = 10
+	figures[result.FigureElapsed] = 10
 	l := &lane{Trial: plan.Trial{Block: 1, Mode: "host", Workload: study.Workload{ID: "tcp_stream", Kind: "tcp_stream"}}}
-	l.window = observe.Window{Figures: figures, Words: map[string]string{figureOthers: "mostly cc1"}}
+	observed(observer(nil), l).seen.Window = observe.Window{Figures: figures, Words: map[string]string{result.FigureOthers: "mostly cc1"}}
 	return l
 }
 
@@ -40,13 +40,13 @@ func TestRules(t *testing.T) {
 		lane  *lane
 		want  string
 	}{
-		{"a quiet machine", rules(), laneWith(map[string]float64{figureSteal: 0.2, figureOthers: 0.5}), ""},
-		{"steal", rules(), laneWith(map[string]float64{figureSteal: 0.21}), "the hypervisor took 2.1 % of a CPU, more than 2 %"},
-		{"others", rules(), laneWith(map[string]float64{figureOthers: 1.5}), "other programs used 15 % of a CPU, more than 5 % (mostly cc1)"},
-		{"both", rules(), laneWith(map[string]float64{figureSteal: 1, figureOthers: 1}), "the hypervisor took 10 % of a CPU, more than 2 %; other programs used 10 % of a CPU, more than 5 % (mostly cc1)"},
+		{"a quiet machine", rules(), laneWith(map[string]float64{result.FigureSteal: 0.2, result.FigureOthers: 0.5}), ""},
+		{"steal", rules(), laneWith(map[string]float64{result.FigureSteal: 0.21}), "the hypervisor took 2.1 % of a CPU, more than 2 %"},
+		{"others", rules(), laneWith(map[string]float64{result.FigureOthers: 1.5}), "other programs used 15 % of a CPU, more than 5 % (mostly cc1)"},
+		{"both", rules(), laneWith(map[string]float64{result.FigureSteal: 1, result.FigureOthers: 1}), "the hypervisor took 10 % of a CPU, more than 2 %; other programs used 10 % of a CPU, more than 5 % (mostly cc1)"},
 		{"what is unknown", rules(), laneWith(map[string]float64{}), ""},
-		{"rules switched off", off, laneWith(map[string]float64{figureSteal: 9, figureOthers: 9}), ""},
-		{"a study without rules", study.Invalid{}, laneWith(map[string]float64{figureSteal: 9, figureOthers: 9}), ""},
+		{"rules switched off", off, laneWith(map[string]float64{result.FigureSteal: 9, result.FigureOthers: 9}), ""},
+		{"a study without rules", study.Invalid{}, laneWith(map[string]float64{result.FigureSteal: 9, result.FigureOthers: 9}), ""},
 		{"a clock that was set", off, laneWith(map[string]float64{figureStep: 2.5}), "the clock was set by 2.5 s, or the machine slept"},
 		{"a link that flapped", off, func() *lane {
 			l := laneWith(map[string]float64{})
@@ -54,17 +54,17 @@ func TestRules(t *testing.T) {
 			return l
 		}(), "the link of a/eth0, b/eth0 went down or up"},
 		{"in turns, where all share it", rules(), func() *lane {
-			l := laneWith(map[string]float64{figureSteal: 9, figureOthers: 9})
-			l.shared = true
+			l := laneWith(map[string]float64{result.FigureSteal: 9, result.FigureOthers: 9})
+			l.seen.Shared = true
 			return l
 		}(), ""},
 		{"a failed trial", rules(), func() *lane {
-			l := laneWith(map[string]float64{figureSteal: 9})
+			l := laneWith(map[string]float64{result.FigureSteal: 9})
 			l.err = errors.New("it broke")
 			return l
 		}(), ""},
 		{"a pilot trial", rules(), func() *lane {
-			l := laneWith(map[string]float64{figureSteal: 9})
+			l := laneWith(map[string]float64{result.FigureSteal: 9})
 			l.Block = 0
 			return l
 		}(), ""},
@@ -116,7 +116,7 @@ func TestUnsteady(t *testing.T) {
 		var lanes []*lane
 		for _, s := range tt.of {
 			l := laneWith(map[string]float64{})
-			l.out.Series, l.shared = s, len(tt.of) > 1
+			l.out.Series, l.seen.Shared = s, len(tt.of) > 1
 			lanes = append(lanes, l)
 		}
 		runWith(rules()).ruleOut(lanes)

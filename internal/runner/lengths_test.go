@@ -24,7 +24,7 @@ func made(blocks int, within, between float64) *run {
 	rng := rand.New(rand.NewPCG(5, 7))
 	w := study.Workload{ID: "w", Kind: "tcp_stream", Slice: study.AtOnce, Warmup: study.WaitOf(time.Second), Duration: study.Duration(4 * time.Second),
 		DurationMin: study.Duration(2 * time.Second), DurationMax: study.Duration(15 * time.Second)}
-	r := &run{chosen: map[string]bool{}, began: time.Now(), announced: time.Hour}
+	r := &run{observer: observer(nil), chosen: map[string]bool{}, began: time.Now(), announced: time.Hour}
 	r.cfg.Listener = nobody{}
 	r.cfg.Study = study.Study{Profile: study.Standard, Margin: 0.05, Stop: &study.Stop{MinBlocks: 5, Width: 0.025, ExtraBlocks: 2}}
 	r.plan = plan.Plan{Blocks: 12, Workloads: []study.Workload{w}, Settle: 300 * time.Millisecond}

@@ -15,10 +15,9 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/driver"
 	"tare/internal/live"
-	"tare/internal/observe"
-	"tare/internal/observe/drops"
 	"tare/internal/plan"
 	"tare/internal/result"
+	"tare/internal/runner/evidence"
 	"tare/internal/store"
 	"tare/internal/study"
 	"tare/internal/warning"
@@ -44,7 +43,8 @@ type Config struct {
 // says so. The error is for what kept a run from being recorded at all, or left
 // something behind.
 func Run(ctx context.Context, cfg Config) (result.Run, error) {
-	r := &run{cfg: cfg, plan: plan.Make(cfg.Study).Taking(cfg.Drivers.TakesEach(cfg.Study)), trials: slices.Clone(cfg.Done), watch: observe.NewWatch(collectors(cfg, os.Getpid())), cpu: observe.NewCPU("/proc")}
+	r := &run{cfg: cfg, plan: plan.Make(cfg.Study).Taking(cfg.Drivers.TakesEach(cfg.Study)), trials: slices.Clone(cfg.Done)}
+	r.observer = r.observing()
 	r.out = result.Run{
 		Schema: result.Schema, ID: cfg.RunID, Started: time.Now().UTC(), Status: result.RunComplete, Tare: cfg.Build,
 		Seed: cfg.Study.Seed, Profile: cfg.Study.Profile, Hosts: cfg.Ground.Report, Warnings: []result.Warning{},
@@ -53,7 +53,7 @@ func Run(ctx context.Context, cfg Config) (result.Run, error) {
 		r.out.Started = cfg.Done[0].Started
 	}
 	err := r.execute(ctx)
-	down := errors.Join(r.teardown(), r.forgetDrops())
+	down := errors.Join(r.teardown(), r.observer.Close())
 	switch {
 	case ctx.Err() != nil:
 		r.out.Status, err = result.RunInterrupted, nil
@@ -84,15 +84,16 @@ type run struct {
 	late      bool
 	chosen    map[string]bool // workloads whose length has been looked at
 	dropped   []dropped
-	watch     *observe.Watch
-	drops     *drops.Watcher    // nil where the kernel is not asked for drop reasons
-	noStacks  string            // why stacks cannot be sampled here; empty while nothing speaks against it
-	cpu       observe.Collector // read at the edges of what a mode does
-	idle      []idled           // the waits before trials, in order
-	kernels   map[string]string // of hosts, as last read: their machines' boot ids
-	unbilled  []string          // trials of which the CPU cost is unknown, and why
+	observer  *evidence.Observer
 	out       result.Run
 	telling   sync.Mutex // agents tell of their progress meanwhile
+}
+
+// observing makes what reads what is around the run's trials.
+func (r *run) observing() *evidence.Observer {
+	return evidence.New(evidence.Config{
+		Run: r.cfg.RunID, PID: os.Getpid(), Asked: r.cfg.Study.Evidence, Hosts: r.cfg.Ground.Hosts, Warn: r.warn, AppendFile: r.cfg.Dir.AppendFile,
+	})
 }
 
 func (r *run) tell(e live.Event) {
@@ -126,7 +127,9 @@ func (r *run) execute(ctx context.Context) error {
 		r.warn(warning.Code(w.Code), w.Scope, "%s", w.Text)
 	}
 	r.circumstances()
-	r.watchDrops()
+	if slices.ContainsFunc(r.plan.Workloads, evidence.OverUDP) {
+		r.observer.WatchDrops()
+	}
 	r.out.CostPass = analysis.AskedPass(r.cfg.Study)
 	if err := r.setUp(ctx); err != nil {
 		return err
@@ -148,7 +151,7 @@ func (r *run) finish() {
 // evidence is what the run is judged by.
 func (r *run) evidence() analysis.Evidence {
 	e := analysis.Evidence{
-		Study: r.cfg.Study, Trials: r.trials, Lab: !r.cfg.Study.Target().Given(), Elsewhere: !r.cfg.Ground.Local(), Unbilled: r.unbilled,
+		Study: r.cfg.Study, Trials: r.trials, Lab: !r.cfg.Study.Target().Given(), Elsewhere: !r.cfg.Ground.Local(), Unbilled: r.observer.Unbilled(),
 		Survey: analysis.Survey{Stacks: map[string][]analysis.Stack{}, Sockets: driver.SocketSettings(), Bridged: driver.SysctlBridgeIPv4},
 	}
 	for _, s := range r.stages {
@@ -157,4 +160,14 @@ func (r *run) evidence() analysis.Evidence {
 		}
 	}
 	return e
+}
+
+// surveyed is a stack as verdicts look at it.
+func surveyed(st driver.Settings) analysis.Stack {
+	out := analysis.Stack{At: st.At, Settings: st.Sysctls}
+	for _, f := range st.Filters {
+		out.Rules += f.Rules
+		out.Docker = out.Docker || f.Docker
+	}
+	return out
 }

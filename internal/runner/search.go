@@ -96,7 +96,7 @@ func (r *run) beginSearch(ctx context.Context, l *lane) (err error) {
 	if err := r.freshSegment(ctx, l); err != nil {
 		return err
 	}
-	l.stacks = r.readStacks(ctx, l)
+	l.seen.ReadStacks(ctx)
 	return nil
 }
 
@@ -173,12 +173,12 @@ func (r *run) measure(ctx context.Context, l *lane, req ratesearch.Request, quie
 	if p.trial, err = agent.Begin(ctx, agents.client, agents.server, p.clientSide, p.serverSide); err != nil {
 		return t, 0, err
 	}
-	l.watchEnds(p)
+	l.seen.WatchEnds(endsOf(p))
 	began := time.Now()
 	if l.search.began.IsZero() {
 		l.search.began = began
 	}
-	spent := r.metered(ctx, r.readers(l.stage), func() { p.client, p.server, err = p.trial.Run(ctx) })
+	spent := l.seen.Meter(ctx, func() { p.client, p.server, err = p.trial.Run(ctx) })
 	*quiet = began.Add(long)
 	if err == nil {
 		err = arrived("server", p.client, p.server)
@@ -275,11 +275,11 @@ func (l *lane) endSearch(ctx context.Context) error {
 		return fmt.Errorf("the search for a rate made no step within %s", l.Workload.MaxSearch)
 	}
 	err := l.proveSegment()
-	l.readAgain(ctx)
+	l.seen.ReadAgain(ctx)
 	l.count(s.moved)
 	l.sum()
-	l.bookLosses()
-	l.spent = s.whole()
+	l.seen.BookLosses(l.accounts())
+	l.seen.Spent = s.whole()
 	l.out.GeneratorLimited = nil // what could not be offered is in the steps, and in the answers
 	l.out.Notes = slices.DeleteFunc(l.out.Notes, func(n result.Note) bool { return n.Code == "generator_limited" })
 	return err

@@ -15,6 +15,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/live"
 	"tare/internal/result"
+	"tare/internal/runner/evidence"
 	"tare/internal/study"
 	"tare/internal/warning"
 )
@@ -194,7 +195,9 @@ func (r *run) raise(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.topology = &t
-	r.survey(ctx, s)
+	if stacks, facts, read := r.observer.Survey(ctx, s.path); read {
+		s.stacks, s.facts = stacks, append(slices.Clip(s.facts), facts...)
+	}
 	for range s.path.Pairs {
 		s.agents = append(s.agents, &ends{})
 	}
@@ -235,9 +238,12 @@ func (s *stage) underlay() study.Lab {
 	return study.Lab{MTU: s.path.Underlay.MTU, Rate: study.Rate(s.path.Underlay.Rate)}
 }
 
-// agentOn is an agent of the mode that runs on a host, nil where there is none.
-func (s *stage) agentOn(host string) *agent.Client {
-	if s == nil || s.path == nil {
+// Path is that of the mode, nil while it is not set up.
+func (s *stage) Path() *driver.Path { return s.path }
+
+// AgentOn is an agent of the mode that runs on a host, nil where there is none.
+func (s *stage) AgentOn(host string) evidence.Agent {
+	if s.path == nil {
 		return nil
 	}
 	for i, at := range s.agents {

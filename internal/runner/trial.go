@@ -6,14 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"strings"
 	"time"
 
 	"tare/internal/agent"
 	"tare/internal/driver"
-	"tare/internal/observe"
 	"tare/internal/plan"
 	"tare/internal/result"
+	"tare/internal/runner/evidence"
 	"tare/internal/study"
 	"tare/internal/traffic"
 )
@@ -28,29 +29,23 @@ const (
 // lane is one trial under way.
 type lane struct {
 	plan.Trial
-	stage   *stage
-	work    traffic.Workload
-	pairs   []*pair
-	client  traffic.Report // of all pairs together, once they have ended
-	server  traffic.Report
-	before  driver.Counters
-	out     result.Trial
-	limit   time.Duration // for all trials that take turns with this one
-	drain   time.Duration // what its windows may take for what is still under way; see run.drain
-	busy    time.Duration // spent on this trial, without the turns of others
-	search  *search       // of a rate search
-	err     error
-	ruled   string         // why it is ruled out, by a rule fixed beforehand; empty: it counts
-	window  observe.Window // what was observed of the machine around it
-	spent   work           // of the machines in its own time
-	pulse   *pulse         // nil where nobody looks
-	kernels endKernels     // of the machines of its endpoints
-	shared  bool           // and around the trials that it took turns with
-	flaps   []string       // devices of the path whose carrier came or went
-	drops   *laneDrops     // what the kernel dropped of it, nil where that is not known
-	counted bool           // the study wants the counters of its trials as evidence
-	stacks  []stackReading // of the network stacks of the path; see losses.go
-	shown   *result.Proof  // what its proof rests on, nil where its path does not tell
+	stage  *stage
+	work   traffic.Workload
+	pairs  []*pair
+	client traffic.Report // of all pairs together, once they have ended
+	server traffic.Report
+	before driver.Counters
+	out    result.Trial
+	limit  time.Duration // for all trials that take turns with this one
+	drain  time.Duration // what its windows may take for what is still under way; see run.drain
+	busy   time.Duration // spent on this trial, without the turns of others
+	search *search       // of a rate search
+	err    error
+	ruled  string          // why it is ruled out, by a rule fixed beforehand; empty: it counts
+	pulse  *pulse          // nil where nobody looks
+	flaps  []string        // devices of the path whose carrier came or went
+	seen   *evidence.Trial // what is read around it
+	shown  *result.Proof   // what its proof rests on, nil where its path does not tell
 
 	underlay study.Lab // the link between its hosts, zero where nothing is known of it
 }
@@ -65,7 +60,8 @@ func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 	}
 	var lanes []*lane
 	for _, t := range trials {
-		l := &lane{Trial: t, stage: r.stage(t.Mode), limit: limit, drain: r.drain(t), counted: r.cfg.Study.Evidence.Counters != study.Off}
+		l := &lane{Trial: t, stage: r.stage(t.Mode), limit: limit, drain: r.drain(t)}
+		l.seen = r.observer.Trial(t, l.stage, &l.out, func() bool { return l.err != nil })
 		l.underlay = l.stage.underlay()
 		l.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Requeued: t.Requeued,
 			Pilot: t.Pilot(), Profiled: t.Profiled, Rate: plan.Offered(t.Workload), Warmup: t.Workload.Warmup.Std().Seconds(), Window: t.Workload.Duration.Std().Seconds()}
@@ -80,6 +76,23 @@ func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
 		lanes = append(lanes, l)
 	}
 	return lanes
+}
+
+// seen are what is read around the trials of a group.
+func seen(lanes []*lane) []*evidence.Trial {
+	var out []*evidence.Trial
+	for _, l := range lanes {
+		out = append(out, l.seen)
+	}
+	return out
+}
+
+// endsOf are the addresses between which the traffic of pairs is.
+func endsOf(pairs ...*pair) (ends []netip.AddrPort) {
+	for _, p := range pairs {
+		ends = append(ends, p.trial.Ends()...)
+	}
+	return ends
 }
 
 // inFlight is more than one connection has under way at once where its buffers are not
@@ -124,7 +137,14 @@ func (r *run) drain(t plan.Trial) time.Duration {
 // machine works meanwhile is its idle baseline: all modes stand, and none has traffic.
 func (r *run) settleDown(ctx context.Context, lanes []*lane) error {
 	began := time.Now()
-	r.idling(ctx, lanes, func() {
+	for _, l := range lanes {
+		if !r.cfg.Ground.Local() && l.err == nil {
+			// Agents that are not there yet would be started behind the wait. What keeps them
+			// from it is told then.
+			_ = l.stage.start(ctx, r.cfg.RunID, len(l.pairs))
+		}
+	}
+	r.observer.Idle(ctx, seen(lanes), func() {
 		select {
 		case <-time.After(r.plan.Settle):
 		case <-ctx.Done():
@@ -159,13 +179,13 @@ func (r *run) atOnce(ctx context.Context, l *lane) {
 	ctx, cancel := bounded(ctx, l)
 	defer cancel()
 	l.step(func() error { return r.begin(ctx, l) })
-	sampling := r.sampler(l)
-	r.around([]*lane{l}, func() {
-		l.spent = r.metered(ctx, r.readers(l.stage), func() {
-			sampling.while(func() { l.finish(ctx, (*agent.Trial).Run) })
+	sampling := r.observer.Sampling(l.seen)
+	r.observer.Around([]*evidence.Trial{l.seen}, func() {
+		l.seen.Spent = l.seen.Meter(ctx, func() {
+			sampling.While(func() { l.finish(ctx, (*agent.Trial).Run) })
 		})
 	})
-	r.keep(l, sampling)
+	r.observer.Keep(l.seen, sampling)
 	l.step(func() error { return l.prove(ctx) })
 	l.release(ctx)
 }
@@ -182,7 +202,7 @@ func (r *run) begin(ctx context.Context, l *lane) (err error) {
 	if l.before, err = l.stage.path.Snapshot(ctx); err != nil {
 		return err
 	}
-	l.stacks = r.readStacks(ctx, l)
+	l.seen.ReadStacks(ctx)
 	for i, p := range l.pairs {
 		at := l.stage.agents[i]
 		r.follow(l, i)
@@ -190,7 +210,7 @@ func (r *run) begin(ctx context.Context, l *lane) (err error) {
 			return err
 		}
 	}
-	l.watchEnds(l.pairs...)
+	l.seen.WatchEnds(endsOf(l.pairs...))
 	return nil
 }
 
@@ -203,14 +223,14 @@ func (l *lane) prove(ctx context.Context) error {
 	if moved, err := l.before.Moved(after); err == nil {
 		l.count(moved)
 	}
-	l.readAgain(ctx)
+	l.seen.ReadAgain(ctx)
 	var carried []driver.Carried
 	for i, p := range l.pairs {
 		carried = append(carried, l.held(i, driver.CarriedBy(p.client, p.server)))
 	}
 	err = l.proof(after, carried)
 	l.sum()
-	l.bookLosses()
+	l.seen.BookLosses(l.accounts())
 	l.senders()
 	return proven(err)
 }
@@ -245,7 +265,7 @@ func (l *lane) figure() {
 	if l.err == nil {
 		l.err = l.judge()
 	}
-	l.unexplained()
+	l.seen.NoteUnexplained()
 }
 
 // judge turns the reports of a proven trial into its figures.

@@ -19,12 +19,12 @@ func (r *run) inTurns(ctx context.Context, lanes []*lane) {
 	defer cancel()
 	for _, l := range lanes {
 		l.step(func() error { return r.begin(ctx, l) })
-		l.spent = r.metered(ctx, r.readers(l.stage), func() {
+		l.seen.Spent = l.seen.Meter(ctx, func() {
 			l.through(ctx, "the warm-up", l.Workload.Warmup.Std(), func(ctx context.Context, p *pair) error { return p.trial.Open(ctx) })
 		})
 	}
 	first := lanes[0].Trial
-	r.around(lanes, func() {
+	r.observer.Around(seen(lanes), func() {
 		for round := range first.Rounds() {
 			rng := rand.New(rand.NewPCG(r.plan.Seed, uint64(first.Block)<<32|uint64(round)))
 			for _, i := range rng.Perm(len(lanes)) {
@@ -33,7 +33,7 @@ func (r *run) inTurns(ctx context.Context, lanes []*lane) {
 		}
 	})
 	for _, l := range lanes {
-		l.takeTurn()
+		l.seen.TakeTurn()
 		l.finish(ctx, (*agent.Trial).Close)
 		l.step(func() error { return l.prove(ctx) })
 		l.release(ctx)
@@ -46,15 +46,15 @@ func (r *run) turn(ctx context.Context, l *lane) {
 	if l.err != nil {
 		return // and the turns of a long trial that was given up are many
 	}
-	l.takeTurn()
-	s := r.metered(ctx, r.readers(l.stage), func() {
+	l.seen.TakeTurn()
+	s := l.seen.Meter(ctx, func() {
 		slice := l.Workload.Slice.Std()
 		l.through(ctx, "a slice", slice, func(ctx context.Context, p *pair) error { return p.trial.Slice(ctx, slice) })
 		if l.err == nil && l.Workload.PayloadSize > 0 {
 			time.Sleep(afterglow)
 		}
 	})
-	l.spent = l.spent.plus(s)
+	l.seen.Spent = l.seen.Spent.Plus(s)
 }
 
 // through does a part of a lane's trial that has traffic for so long. One that is not

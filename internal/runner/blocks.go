@@ -2,36 +2,21 @@ package runner
 
 import (
 	"context"
-	"slices"
 	"time"
 
+	"tare/internal/analysis"
+	"tare/internal/live"
 	"tare/internal/plan"
-	"tare/internal/result"
+	"tare/internal/report/say"
+	"tare/internal/warning"
 )
-
-// learn takes from the trials so far how long those to come are.
-func (r *run) learn() {
-	r.warm()
-	r.lengthen()
-	r.choosePass()
-}
-
-// remaining is the plan without what a resumed run has already.
-func (r *run) remaining() []plan.Trial {
-	return slices.DeleteFunc(slices.Clone(r.plan.Trials), func(t plan.Trial) bool {
-		return slices.ContainsFunc(r.cfg.Done, func(d result.Trial) bool {
-			return !d.Profiled && d.Status != result.TrialFailed && d.Block == t.Block && d.Mode == t.Mode && d.Workload == t.Workload.ID
-		})
-	})
-}
 
 // blocks runs the trials in their order, block by block, until it is enough. What
 // was ruled out is made up for at the end.
 func (r *run) blocks(ctx context.Context) error {
-	r.plan = r.plan.Without(r.unready()...)
-	r.todo, r.done = r.remaining(), 0
+	r.schedule.Begin()
 	err := r.untilEnough(ctx)
-	r.stopped(r.finished())
+	r.schedule.Stopped(r.schedule.Finished())
 	if err != nil {
 		return err
 	}
@@ -45,10 +30,10 @@ func (r *run) blocks(ctx context.Context) error {
 // together, the others one by one. Whether one more is run is decided between blocks
 // alone, so that every mode is measured as often as every other.
 func (r *run) untilEnough(ctx context.Context) error {
-	r.learn()
-	for first := true; r.done < len(r.todo); first = false {
-		block := r.todo[r.done].Block
-		if r.enough(block) {
+	r.schedule.Learn()
+	for first := true; r.schedule.Done < len(r.schedule.Todo); first = false {
+		block := r.schedule.Todo[r.schedule.Done].Block
+		if r.schedule.Enough(block) {
 			return nil
 		}
 		if !first {
@@ -59,7 +44,7 @@ func (r *run) untilEnough(ctx context.Context) error {
 		if err := r.block(ctx, block); err != nil {
 			return err
 		}
-		r.learn()
+		r.schedule.Learn()
 	}
 	return nil
 }
@@ -67,44 +52,85 @@ func (r *run) untilEnough(ctx context.Context) error {
 // block runs what is left of one block. How long that took, beside the estimate,
 // is how the time of the next is told.
 func (r *run) block(ctx context.Context, block int) error {
-	rest := r.of(block)
-	began, estimate := time.Now(), r.plan.Estimate(rest)
+	rest := r.schedule.Of(block)
+	began, estimate := time.Now(), r.schedule.Plan.Estimate(rest)
 	for _, group := range plan.Groups(rest) {
 		if err := r.together(ctx, group); err != nil {
 			return err
 		}
-		r.done += len(group)
+		r.schedule.Done += len(group)
 	}
-	r.pace = max(r.pace, float64(time.Since(began))/float64(max(estimate, 1)))
+	r.schedule.Took(time.Since(began), estimate)
 	r.provisional(block)
 	return nil
 }
 
-// of lists the trials of a block that are still to run; those of one block follow
-// each other.
-func (r *run) of(block int) []plan.Trial {
-	rest := r.todo[r.done:]
-	if i := slices.IndexFunc(rest, func(t plan.Trial) bool { return t.Block != block }); i >= 0 {
-		rest = rest[:i]
+// makeUp runs the sets of which a trial was ruled out once more, at the end of the
+// session: what disturbed them may have passed by then.
+func (r *run) makeUp(ctx context.Context) error {
+	todo := r.schedule.Owed()
+	if len(todo) == 0 {
+		return nil
 	}
-	return rest
-}
-
-// finished is the last block that is run to its end.
-func (r *run) finished() int {
-	if r.done < len(r.todo) {
-		return r.todo[r.done].Block - 1
-	}
-	return r.plan.Blocks
-}
-
-// unready lists the modes that are not there to be measured.
-func (r *run) unready() []string {
-	var out []string
-	for _, s := range r.stages {
-		if s.status != result.ModeMeasured {
-			out = append(out, s.mode.ID)
+	r.schedule.Append(todo)
+	for i, group := range plan.Groups(todo) {
+		if !r.schedule.InTime(group) {
+			r.warn(warning.MaxTime, "run", "%d of %d groups of trials with one that was ruled out were not run again: they would have ended after the time limit of %s",
+				len(plan.Groups(todo))-i, len(plan.Groups(todo)), say.Duration(r.schedule.Limit()))
+			return nil
 		}
+		if err := r.together(ctx, group); err != nil {
+			return err
+		}
+		r.schedule.Done += len(group)
 	}
-	return out
+	return nil
+}
+
+// profiles runs the trials that are only there to sample stacks, after all that count.
+func (r *run) profiles(ctx context.Context) error {
+	todo := r.schedule.Unprofiled()
+	if len(todo) == 0 {
+		return nil
+	}
+	// Where stacks cannot be sampled, the trials would be for nothing.
+	if can, err := r.observer.CanSample(); err != nil || !can {
+		return err
+	}
+	r.schedule.Append(todo)
+	for i, t := range todo {
+		one := []plan.Trial{t}
+		if !r.schedule.InTime(one) {
+			r.warn(warning.MaxTime, "run", "%d of %d trials to sample stacks were left out: they would have ended after the time limit of %s", len(todo)-i, len(todo), say.Duration(r.schedule.Limit()))
+			return nil
+		}
+		if err := r.together(ctx, one); err != nil {
+			return err
+		}
+		r.schedule.Done++
+	}
+	return nil
+}
+
+// provisionalAfter is the block after which a run tells what it has seen so far:
+// the first with which an interval can be given.
+const provisionalAfter = 2
+
+// manyTrials is when judging them takes so long that it is not done after every block.
+const manyTrials = 5000
+
+// provisional tells what there is after so many blocks, once, or from then on after every
+// block where somebody looks. No verdict is given away: a run that could be ended for it
+// would be ended when it looks well.
+func (r *run) provisional(block int) {
+	again := r.cfg.Progress > 0 && block > provisionalAfter && (len(r.schedule.Trials) < manyTrials || block%10 == 0)
+	if block != provisionalAfter && !again || r.schedule.Plan.Blocks <= block {
+		return
+	}
+	cells, _ := analysis.Cells(r.modes(), plan.Names(r.cfg.Study), r.schedule.Trials, analysis.RuleOf(r.cfg.Study, nil))
+	for i := range cells {
+		c := &cells[i]
+		c.Verdict, c.P, c.BlocksNeeded = "", nil, nil
+	}
+	r.tell(live.Provisional{Blocks: block, Cells: cells})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tare/internal/driver/labdriver"
+	"tare/internal/live"
 	"tare/internal/observe"
 	"tare/internal/plan"
 	"tare/internal/result"
@@ -45,6 +46,11 @@ func (s *script) Read() (observe.Sample, error) {
 	}
 	return sample, nil
 }
+
+// nobody listens to a run.
+type nobody struct{}
+
+func (nobody) Handle(live.Event) {}
 
 // observer is what reads this machine's CPU time as a script has it, and nothing else.
 func observer(cpu *script) *evidence.Observer {
@@ -219,6 +225,7 @@ func TestNoBill(t *testing.T) {
 			l := costing(t, c.idle, "tcp_stream", traffic.Report{}, carried)
 			c.change(l)
 			r := &run{observer: c.idle, cfg: Config{Listener: nobody{}}}
+			r.schedule = r.scheduling()
 			r.observer.Bill(l.seen, l.use())
 			r.finish()
 			if _, priced := l.out.Metrics[result.CPUCost]; priced {

@@ -2,10 +2,12 @@ package runner
 
 import (
 	"context"
+	"fmt"
 
 	"tare/internal/live"
 	"tare/internal/plan"
 	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 // attempts is how often a trial is tried in its block: what fails twice is not
@@ -16,11 +18,11 @@ const attempts = 2
 func (r *run) together(ctx context.Context, group []plan.Trial) error {
 	pending := group
 	for attempt := 1; attempt <= attempts; attempt++ {
-		if pending = r.measurable(pending); len(pending) == 0 {
+		if pending = r.schedule.Measurable(pending); len(pending) == 0 {
 			break
 		}
-		r.tell(live.TrialStarted{Done: r.done, Total: len(r.todo), Block: group[0].Block, Blocks: r.plan.Blocks, Modes: modesOf(pending),
-			Workload: group[0].Workload.ID, Attempt: attempt, Remaining: r.plan.Estimate(r.todo[min(r.done, len(r.todo)):])})
+		r.tell(live.TrialStarted{Done: r.schedule.Done, Total: len(r.schedule.Todo), Block: group[0].Block, Blocks: r.schedule.Plan.Blocks, Modes: modesOf(pending),
+			Workload: group[0].Workload.ID, Attempt: attempt, Remaining: r.schedule.Plan.Estimate(r.schedule.Todo[min(r.schedule.Done, len(r.schedule.Todo)):])})
 		var err error
 		if pending, err = r.attempt(ctx, pending, attempt); err != nil {
 			return err
@@ -55,11 +57,11 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 	}
 	r.ruleOut(lanes)
 	for _, l := range lanes {
-		if err := r.record(l.conclude(len(r.trials) + 1)); err != nil {
+		if err := r.record(l.conclude(len(r.schedule.Trials) + 1)); err != nil {
 			return nil, err
 		}
 		if l.shown != nil {
-			l.shown.Trial, l.stage.proof = len(r.trials), l.shown
+			l.shown.Trial, l.stage.proof = len(r.schedule.Trials), l.shown
 		}
 		switch {
 		case l.err == nil:
@@ -96,7 +98,18 @@ func (r *run) record(t result.Trial) error {
 	if err := r.cfg.Dir.Append(t); err != nil {
 		return err
 	}
-	r.trials = append(r.trials, t)
+	r.schedule.Trials = append(r.schedule.Trials, t)
 	r.tell(live.TrialEnded{Trial: t})
 	return nil
+}
+
+// drop gives up the workload of a lane for its mode, and the mode with the last
+// of its workloads.
+func (r *run) drop(l *lane) {
+	reason := fmt.Sprintf("a trial of %s failed %d times in block %d: %v", l.Workload.ID, attempts, l.Block, l.err)
+	if last := r.schedule.Drop(l.Mode, l.Workload.ID); !last {
+		r.warn(warning.WorkloadFailed, l.Mode+" "+l.Workload.ID, "%s; it was not tried again", reason)
+		return
+	}
+	r.settle(l.stage, result.ModeFailed, reason)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tare/internal/result"
+	"tare/internal/runner/schedule"
 	"tare/internal/stats"
 	"tare/internal/study"
 )
@@ -104,7 +105,7 @@ func settledTogether(lanes []*lane, rules study.Invalid) []stats.Steady {
 	var at []int
 	var interval float64
 	for i, l := range lanes {
-		if l.err != nil || l.out.Series == nil || !bulk(l.Workload) {
+		if l.err != nil || l.out.Series == nil || !schedule.Bulk(l.Workload) {
 			continue
 		}
 		together, at, interval = append(together, l.out.Series.Values), append(at, i), l.out.Series.Interval

@@ -18,6 +18,7 @@ import (
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/runner/evidence"
+	"tare/internal/runner/schedule"
 	"tare/internal/store"
 	"tare/internal/study"
 	"tare/internal/warning"
@@ -43,8 +44,8 @@ type Config struct {
 // says so. The error is for what kept a run from being recorded at all, or left
 // something behind.
 func Run(ctx context.Context, cfg Config) (result.Run, error) {
-	r := &run{cfg: cfg, plan: plan.Make(cfg.Study).Taking(cfg.Drivers.TakesEach(cfg.Study)), trials: slices.Clone(cfg.Done)}
-	r.observer = r.observing()
+	r := &run{cfg: cfg}
+	r.schedule, r.observer = r.scheduling(), r.observing()
 	r.out = result.Run{
 		Schema: result.Schema, ID: cfg.RunID, Started: time.Now().UTC(), Status: result.RunComplete, Tare: cfg.Build,
 		Seed: cfg.Study.Seed, Profile: cfg.Study.Profile, Hosts: cfg.Ground.Report, Warnings: []result.Warning{},
@@ -69,24 +70,20 @@ func Run(ctx context.Context, cfg Config) (result.Run, error) {
 }
 
 type run struct {
-	cfg    Config
-	plan   plan.Plan
-	stages []*stage
-	trials []result.Trial
-	todo   []plan.Trial // of the plan, without what a resumed run has
-	done   int          // of todo
-	// began is when the run did, announced how long it was said to take at most, pace
-	// how many times as long as estimated a block took, and late says that the time
-	// limit kept it from one more.
-	began     time.Time
-	announced time.Duration
-	pace      float64
-	late      bool
-	chosen    map[string]bool // workloads whose length has been looked at
-	dropped   []dropped
-	observer  *evidence.Observer
-	out       result.Run
-	telling   sync.Mutex // agents tell of their progress meanwhile
+	cfg      Config
+	schedule *schedule.Schedule
+	observer *evidence.Observer
+	stages   []*stage
+	out      result.Run
+	telling  sync.Mutex // agents tell of their progress meanwhile
+}
+
+// scheduling makes what decides between the run's blocks.
+func (r *run) scheduling() *schedule.Schedule {
+	return schedule.New(schedule.Config{
+		Study: r.cfg.Study, Earlier: r.cfg.Done, Modes: r.modes, Took: func(mode string) time.Duration { return r.stage(mode).took },
+		Report: &r.out, Tell: r.tell, Warn: r.warn,
+	}, plan.Make(r.cfg.Study).Taking(r.cfg.Drivers.TakesEach(r.cfg.Study)))
 }
 
 // observing makes what reads what is around the run's trials.
@@ -112,22 +109,22 @@ func (r *run) warn(code warning.Code, scope, format string, args ...any) {
 }
 
 func (r *run) execute(ctx context.Context) error {
-	todo := r.remaining()
-	r.began, r.chosen = time.Now(), map[string]bool{}
+	todo := r.schedule.Remaining()
+	r.schedule.Began = time.Now()
 	takes := r.cfg.Drivers.Takes(r.cfg.Study)
-	takes += r.plan.Estimate(plan.Profiles(r.cfg.Study))
-	r.announced = r.plan.Estimate(todo) + takes
-	least := slices.DeleteFunc(slices.Clone(todo), func(t plan.Trial) bool { return t.Block > r.plan.Least })
+	takes += r.schedule.Plan.Estimate(plan.Profiles(r.cfg.Study))
+	r.schedule.Announced = r.schedule.Plan.Estimate(todo) + takes
+	least := slices.DeleteFunc(slices.Clone(todo), func(t plan.Trial) bool { return t.Block > r.schedule.Plan.Least })
 	r.tell(live.Planned{
-		RunID: r.out.ID, Dir: r.cfg.Dir.Path(), Profile: r.out.Profile, Modes: r.plan.Modes, Columns: columns(r.cfg.Study),
-		Trials: len(todo), Blocks: r.plan.Blocks, Estimate: r.announced,
-		Least: r.plan.Least, Soonest: r.plan.Estimate(least) + takes,
+		RunID: r.out.ID, Dir: r.cfg.Dir.Path(), Profile: r.out.Profile, Modes: r.schedule.Plan.Modes, Columns: columns(r.cfg.Study),
+		Trials: len(todo), Blocks: r.schedule.Plan.Blocks, Estimate: r.schedule.Announced,
+		Least: r.schedule.Plan.Least, Soonest: r.schedule.Plan.Estimate(least) + takes,
 	})
 	for _, w := range r.cfg.Ground.Warnings {
 		r.warn(warning.Code(w.Code), w.Scope, "%s", w.Text)
 	}
 	r.circumstances()
-	if slices.ContainsFunc(r.plan.Workloads, evidence.OverUDP) {
+	if slices.ContainsFunc(r.schedule.Plan.Workloads, evidence.OverUDP) {
 		r.observer.WatchDrops()
 	}
 	r.out.CostPass = analysis.AskedPass(r.cfg.Study)
@@ -151,7 +148,7 @@ func (r *run) finish() {
 // evidence is what the run is judged by.
 func (r *run) evidence() analysis.Evidence {
 	e := analysis.Evidence{
-		Study: r.cfg.Study, Trials: r.trials, Lab: !r.cfg.Study.Target().Given(), Elsewhere: !r.cfg.Ground.Local(), Unbilled: r.observer.Unbilled(),
+		Study: r.cfg.Study, Trials: r.schedule.Trials, Lab: !r.cfg.Study.Target().Given(), Elsewhere: !r.cfg.Ground.Local(), Unbilled: r.observer.Unbilled(),
 		Survey: analysis.Survey{Stacks: map[string][]analysis.Stack{}, Sockets: driver.SocketSettings(), Bridged: driver.SysctlBridgeIPv4},
 	}
 	for _, s := range r.stages {

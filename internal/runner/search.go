@@ -46,7 +46,7 @@ func (r *run) searches(ctx context.Context, lanes []*lane) {
 	var quiet time.Time // since when no step has sent
 	for round := 0; ; round++ {
 		active := false
-		rng := rand.New(rand.NewPCG(r.plan.Seed, uint64(lanes[0].Block)<<32|uint64(round)))
+		rng := rand.New(rand.NewPCG(r.schedule.Plan.Seed, uint64(lanes[0].Block)<<32|uint64(round)))
 		for _, i := range rng.Perm(len(lanes)) {
 			l := lanes[i]
 			if l.err != nil || l.search.ended {
@@ -114,7 +114,7 @@ func (r *run) freshSegment(ctx context.Context, l *lane) (err error) {
 
 // near is where the last search of a mode ended that had an answer.
 func (r *run) near(mode, workload string) []ratesearch.Bracket {
-	for _, t := range slices.Backward(r.trials) {
+	for _, t := range slices.Backward(r.schedule.Trials) {
 		if t.Mode != mode || t.Workload != workload || t.Status != result.TrialOK || t.Search == nil {
 			continue
 		}

@@ -114,7 +114,7 @@ func patience(m driver.Mode) time.Duration {
 // setUp builds every mode of the plan. A mode that cannot be built is noted and
 // the others go on; only a cancelled context or an unknown mode ends the run.
 func (r *run) setUp(ctx context.Context) error {
-	for _, id := range r.plan.Modes {
+	for _, id := range r.schedule.Plan.Modes {
 		s, err := r.cast(id)
 		if err != nil {
 			return err
@@ -225,7 +225,7 @@ func (r *run) emulated(s *stage) {
 // order is what a mode of the study asks of its driver.
 func (r *run) order(s *stage) driver.Order {
 	return driver.Order{
-		Mode: s.asked.Mode, Name: s.mode.ID, Run: r.cfg.RunID, Label: label(s.mode.ID, slices.Index(r.plan.Modes, s.mode.ID)),
+		Mode: s.asked.Mode, Name: s.mode.ID, Run: r.cfg.RunID, Label: label(s.mode.ID, slices.Index(r.schedule.Plan.Modes, s.mode.ID)),
 		Pairs: r.mostPairs(), Limits: s.asked.Limits, Options: s.asked.Options, MTU: s.asked.MTU,
 	}
 }
@@ -279,7 +279,7 @@ func label(name string, place int) string {
 // mostPairs is how many pairs of endpoints the run's workloads need.
 func (r *run) mostPairs() int {
 	most := 1
-	for _, w := range r.plan.Workloads {
+	for _, w := range r.schedule.Plan.Workloads {
 		most = max(most, pairsOf(w))
 	}
 	return most

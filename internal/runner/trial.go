@@ -50,6 +50,9 @@ type lane struct {
 	underlay study.Lab // the link between its hosts, zero where nothing is known of it
 }
 
+// errNoRate keeps a trial of the pass from being driven as fast as it goes.
+var errNoRate = errors.New("the pass has no rate yet: the run should have left it out")
+
 // voidError is a path that was not proven.
 type voidError struct{ error }
 
@@ -146,7 +149,7 @@ func (r *run) settleDown(ctx context.Context, lanes []*lane) error {
 	}
 	r.observer.Idle(ctx, seen(lanes), func() {
 		select {
-		case <-time.After(r.plan.Settle):
+		case <-time.After(r.schedule.Plan.Settle):
 		case <-ctx.Done():
 		}
 	})

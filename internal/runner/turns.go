@@ -26,7 +26,7 @@ func (r *run) inTurns(ctx context.Context, lanes []*lane) {
 	first := lanes[0].Trial
 	r.observer.Around(seen(lanes), func() {
 		for round := range first.Rounds() {
-			rng := rand.New(rand.NewPCG(r.plan.Seed, uint64(first.Block)<<32|uint64(round)))
+			rng := rand.New(rand.NewPCG(r.schedule.Plan.Seed, uint64(first.Block)<<32|uint64(round)))
 			for _, i := range rng.Perm(len(lanes)) {
 				r.turn(ctx, lanes[i])
 			}

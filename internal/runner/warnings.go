@@ -22,7 +22,7 @@ func (r *run) circumstances() {
 		r.warn(warning.OtherRun, "run", "another run (%s) is under way on this machine: the two disturb each other", others[0])
 	}
 	r.left()
-	for _, w := range r.plan.Workloads {
+	for _, w := range r.schedule.Plan.Workloads {
 		switch {
 		case w.ID == study.CostPassID: // as what it is made of
 		case len(r.cfg.Ground.CPUs) == 0 && w.Placement != "" && w.Placement != study.Free:

@@ -9,15 +9,15 @@ import (
 
 // use is what the CPU time of a trial was spent on, nil for a search without an answer,
 // which has no rate to tell the cost of.
-func (l *lane) use() *evidence.Use {
-	if l.err != nil {
+func (tr *trialRun) use() *evidence.Use {
+	if tr.err != nil {
 		return nil
 	}
 	u := &evidence.Use{
-		Spent: l.seen.Spent, Metric: costOf(l.work.Spec().Metric), Carried: l.carried(), Flowing: l.out.Traffic, Backward: l.Workload.Direction == study.Reverse,
+		Spent: tr.seen.Spent, Metric: costOf(tr.work.Spec().Metric), Carried: tr.carried(), Flowing: tr.out.Traffic, Backward: tr.Workload.Direction == study.Reverse,
 	}
-	if l.search != nil {
-		u.Spent, u.Carried, u.Flowing = l.search.atThroughput()
+	if tr.search != nil {
+		u.Spent, u.Carried, u.Flowing = tr.search.atThroughput()
 		if u.Carried == 0 {
 			return nil
 		}
@@ -38,11 +38,11 @@ func costOf(primary string) string {
 
 // carried is what the trial carried at all, warm-up and drain included: Gbit received
 // by both ends, or thousands of exchanges.
-func (l *lane) carried() float64 {
-	if costOf(l.work.Spec().Metric) == result.CPUCost {
-		return gbit(l.client, l.server)
+func (tr *trialRun) carried() float64 {
+	if costOf(tr.work.Spec().Metric) == result.CPUCost {
+		return gbit(tr.client, tr.server)
 	}
-	return float64(l.client.Messages) / 1000
+	return float64(tr.client.Messages) / 1000
 }
 
 // gbit is the payload that both ends received.

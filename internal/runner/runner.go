@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"tare/internal/live"
 	"tare/internal/plan"
 	"tare/internal/result"
+	"tare/internal/runid"
 	"tare/internal/runner/evidence"
 	"tare/internal/runner/schedule"
 	"tare/internal/store"
@@ -73,7 +75,7 @@ type run struct {
 	cfg      Config
 	schedule *schedule.Schedule
 	observer *evidence.Observer
-	stages   []*stage
+	tested   []*modeUnderTest
 	out      result.Run
 	telling  sync.Mutex // agents tell of their progress meanwhile
 }
@@ -81,7 +83,7 @@ type run struct {
 // scheduling makes what decides between the run's blocks.
 func (r *run) scheduling() *schedule.Schedule {
 	return schedule.New(schedule.Config{
-		Study: r.cfg.Study, Earlier: r.cfg.Done, Modes: r.modes, Took: func(mode string) time.Duration { return r.stage(mode).took },
+		Study: r.cfg.Study, Earlier: r.cfg.Done, Modes: r.modes, Took: func(mode string) time.Duration { return r.underTest(mode).took },
 		Report: &r.out, Tell: r.tell, Warn: r.warn,
 	}, plan.Make(r.cfg.Study).Taking(r.cfg.Drivers.TakesEach(r.cfg.Study)))
 }
@@ -128,7 +130,7 @@ func (r *run) execute(ctx context.Context) error {
 		r.observer.WatchDrops()
 	}
 	r.out.CostPass = analysis.AskedPass(r.cfg.Study)
-	if err := r.setUp(ctx); err != nil {
+	if err := r.setUpAll(ctx); err != nil {
 		return err
 	}
 	return r.blocks(ctx)
@@ -151,7 +153,7 @@ func (r *run) evidence() analysis.Evidence {
 		Study: r.cfg.Study, Trials: r.schedule.Trials, Lab: !r.cfg.Study.Target().Given(), Elsewhere: !r.cfg.Ground.Local(), Unbilled: r.observer.Unbilled(),
 		Survey: analysis.Survey{Stacks: map[string][]analysis.Stack{}, Sockets: driver.SocketSettings(), Bridged: driver.SysctlBridgeIPv4},
 	}
-	for _, s := range r.stages {
+	for _, s := range r.tested {
 		for _, st := range s.stacks {
 			e.Survey.Stacks[s.mode.ID] = append(e.Survey.Stacks[s.mode.ID], surveyed(st))
 		}
@@ -167,4 +169,52 @@ func surveyed(st driver.Settings) analysis.Stack {
 		out.Docker = out.Docker || f.Docker
 	}
 	return out
+}
+
+// circumstances warns of what is known before the first trial.
+func (r *run) circumstances() {
+	if r.cfg.Study.Pilot.Std() == 0 && r.cfg.Study.Profile != study.Paper {
+		r.warn(warning.WarmupNotVerified, "run", "without pilot trials a fixed warm-up is dropped, and nothing shows that each mode had settled by then")
+	}
+	ids, err := runid.Running()
+	if err != nil {
+		r.warn(warning.NotObserved, "run", "whether other runs are under way is unknown: %v", err)
+	}
+	if others := slices.DeleteFunc(ids, func(id string) bool { return id == r.out.ID }); len(others) > 0 {
+		r.warn(warning.OtherRun, "run", "another run (%s) is under way on this machine: the two disturb each other", others[0])
+	}
+	r.left()
+	for _, w := range r.schedule.Plan.Workloads {
+		switch {
+		case w.ID == study.CostPassID: // as what it is made of
+		case len(r.cfg.Ground.CPUs) == 0 && w.Placement != "" && w.Placement != study.Free:
+			r.warn(warning.PlacementFree, w.ID, "placement %s was asked for, but nothing is known here of the CPUs of the engines' machines: each end runs where their schedulers put it", w.Placement)
+		case w.Placement == study.TwoCores && len(r.cfg.Ground.CPUs) < 2:
+			r.warn(warning.OneCPU, w.ID, "placement two_cores was asked for, but there is one CPU to use: both ends share it")
+		}
+	}
+}
+
+// left warns of what the study asks for and the run leaves out.
+func (r *run) left() {
+	if r.cfg.Study.Limits == (study.Limits{}) {
+		return
+	}
+	var free []string
+	for _, m := range r.cfg.Study.Modes {
+		_, spec, err := r.cfg.Drivers.For(m.Mode)
+		switch limits := r.cfg.Study.Limits; {
+		case err != nil: // it is not built
+		case spec.Limits == (study.Ends{}):
+			free = append(free, m.Name())
+		case !spec.Limits.Client && limits.Client != (study.Limit{}):
+			free = append(free, "the client of "+m.Name())
+		case !spec.Limits.Server && limits.Server != (study.Limit{}):
+			free = append(free, "the server of "+m.Name())
+		}
+	}
+	if len(free) > 0 {
+		r.warn(warning.LimitsSkipped, "run", "the study's limits do not hold for %s: an engine applies limits, and none makes their sandboxes. "+
+			"What is limited pays for that, too, beside what is not", strings.Join(free, ", "))
+	}
 }

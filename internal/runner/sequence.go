@@ -2,12 +2,14 @@ package runner
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"tare/internal/analysis"
 	"tare/internal/live"
 	"tare/internal/plan"
 	"tare/internal/report/say"
+	"tare/internal/result"
 	"tare/internal/warning"
 )
 
@@ -133,4 +135,108 @@ func (r *run) provisional(block int) {
 		c.Verdict, c.P, c.BlocksNeeded = "", nil, nil
 	}
 	r.tell(live.Provisional{Blocks: block, Cells: cells})
+}
+
+// attempts is how often a trial is tried in its block: what fails twice is not
+// tried in later blocks.
+const attempts = 2
+
+// together runs the trials of a group, and again those that failed.
+func (r *run) together(ctx context.Context, group []plan.Trial) error {
+	pending := group
+	for attempt := 1; attempt <= attempts; attempt++ {
+		if pending = r.schedule.Measurable(pending); len(pending) == 0 {
+			break
+		}
+		r.tell(live.TrialStarted{Done: r.schedule.Done, Total: len(r.schedule.Todo), Block: group[0].Block, Blocks: r.schedule.Plan.Blocks, Modes: modesOf(pending),
+			Workload: group[0].Workload.ID, Attempt: attempt, Remaining: r.schedule.Plan.Estimate(r.schedule.Todo[min(r.schedule.Done, len(r.schedule.Todo)):])})
+		var err error
+		if pending, err = r.attempt(ctx, pending, attempt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func modesOf(trials []plan.Trial) []string {
+	var modes []string
+	for _, t := range trials {
+		modes = append(modes, t.Mode)
+	}
+	return modes
+}
+
+// attempt runs a group of trials and records them. It returns those that are to
+// be tried again.
+func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (again []plan.Trial, err error) {
+	group := r.trialRuns(trials, attempt)
+	if err = r.settleDown(ctx, group); err == nil {
+		r.observer.Group(ctx, seen(group), func() { r.drive(ctx, group) })
+	}
+	if ctx.Err() != nil {
+		// What an interruption cut short is no result, not even a failed one.
+		return nil, ctx.Err()
+	}
+	for _, tr := range group {
+		tr.figure()
+		r.observer.Bill(tr.seen, tr.use())
+		tr.seen.Tracked(ctx)
+	}
+	r.ruleOut(group)
+	for _, tr := range group {
+		if err := r.record(tr.conclude(len(r.schedule.Trials) + 1)); err != nil {
+			return nil, err
+		}
+		if tr.shown != nil {
+			tr.shown.Trial, tr.tested.proof = len(r.schedule.Trials), tr.shown
+		}
+		switch {
+		case tr.err == nil:
+		case tr.out.Void:
+			r.settle(tr.tested, result.ModeVoid, tr.err.Error())
+		case attempt == attempts && (tr.Pilot() || tr.Profiled):
+			// Its fate is told when the pilots are looked at: the mode has done nothing
+			// yet that counts.
+		case attempt == attempts:
+			r.drop(tr)
+		default:
+			again = append(again, tr.Trial)
+		}
+	}
+	return again, nil
+}
+
+// drive carries out the trials of a group in the way that their traffic takes.
+func (r *run) drive(ctx context.Context, group []*trialRun) {
+	switch {
+	case group[0].Searching():
+		r.observer.Around(seen(group), func() { r.searches(ctx, group) })
+		return
+	case group[0].Sliced():
+		r.inTurns(ctx, group)
+		return
+	}
+	for _, tr := range group {
+		r.atOnce(ctx, tr)
+	}
+}
+
+func (r *run) record(t result.Trial) error {
+	if err := r.cfg.Dir.Append(t); err != nil {
+		return err
+	}
+	r.schedule.Trials = append(r.schedule.Trials, t)
+	r.tell(live.TrialEnded{Trial: t})
+	return nil
+}
+
+// drop gives up the workload of a trial for its mode, and the mode with the last
+// of its workloads.
+func (r *run) drop(tr *trialRun) {
+	reason := fmt.Sprintf("a trial of %s failed %d times in block %d: %v", tr.Workload.ID, attempts, tr.Block, tr.err)
+	if last := r.schedule.Drop(tr.Mode, tr.Workload.ID); !last {
+		r.warn(warning.WorkloadFailed, tr.Mode+" "+tr.Workload.ID, "%s; it was not tried again", reason)
+		return
+	}
+	r.settle(tr.tested, result.ModeFailed, reason)
 }

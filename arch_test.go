@@ -59,6 +59,17 @@ var forbidden = []struct{ from, to, why string }{
 	{"internal/runner", "internal/target", "the runner is given its hosts"},
 	{"internal/runner", "internal/lab", "the lab is one target of several"},
 	{"internal/runner", "internal/engine", "engines are one target of several"},
+	{"internal/runner/schedule", "internal/runner", "a schedule decides by the trials, whoever runs them"},
+	{"internal/runner/schedule", "internal/driver", "a schedule knows modes by their names"},
+	{"internal/runner/schedule", "internal/agent", "a schedule runs nothing"},
+	{"internal/runner/schedule", "internal/observe", "a schedule decides by what is recorded"},
+	{"internal/runner/schedule", "internal/store", "a schedule keeps nothing"},
+	{"internal/runner/evidence", "internal/runner", "evidence is read for whoever runs trials"},
+	{"internal/runner/evidence", "internal/agent", "an agent is asked through an interface"},
+	{"internal/runner/evidence", "internal/store", "evidence is handed over, not kept"},
+	{"internal/runner/evidence", "internal/analysis", "evidence is read, not judged"},
+	{"internal/runner/evidence", "internal/live", "the runner tells, evidence warns"},
+	{"internal/runner/evidence", "internal/report", "evidence is read, not shown"},
 	{"internal/cli", "internal/driver/docker", "the command line asks the target"},
 }
 

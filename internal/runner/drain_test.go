@@ -26,9 +26,9 @@ func TestDrainTime(t *testing.T) {
 		"of datagrams":  {200_000_000, study.Workload{Flows: 1, SendBuffer: study.Buffer(1 << 20)}, 335 * time.Millisecond},
 		"small buffers": {200_000_000, study.Workload{Streams: 1, SendBuffer: study.Buffer(4096)}, 335 * time.Millisecond},
 	} {
-		s := &stage{path: &driver.Path{Underlay: &driver.Underlay{Rate: uint64(c.rate)}}}
+		s := &modeUnderTest{path: &driver.Path{Underlay: &driver.Underlay{Rate: uint64(c.rate)}}}
 		s.mode.ID = "host"
-		r := &run{stages: []*stage{s}}
+		r := &run{tested: []*modeUnderTest{s}}
 		got := r.drain(plan.Trial{Mode: "host", Workload: c.w})
 		if d := got - c.want; d < -2*time.Millisecond || d > 2*time.Millisecond {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

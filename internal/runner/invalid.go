@@ -5,41 +5,43 @@ import (
 	"math"
 	"strings"
 
+	"tare/internal/result"
+	"tare/internal/runner/schedule"
 	"tare/internal/stats"
 	"tare/internal/study"
 )
 
 // ruleOut holds the trials of a group to the rules that the study fixed beforehand,
-// and notes with each lane why it is ruled out. None of the rules looks at how good
+// and notes with each trial why it is ruled out. None of the rules looks at how good
 // a trial's figures are: to leave out the slow ones would make every mode fast.
 //
 // What others take of the machine while modes take turns is taken from all of them
 // alike, and leaves their ratios as they are; that is what turns are for. The limits
 // of steal and of others hold for trials that ran alone. What hits one mode alone
 // within the turns is seen by the rule of the steady state.
-func (r *run) ruleOut(lanes []*lane) {
-	steady := settledTogether(lanes, r.cfg.Study.Invalid)
-	for i, l := range lanes {
-		if l.err != nil || l.Block == 0 || l.Profiled { // it counts in no cell
+func (r *run) ruleOut(group []*trialRun) {
+	steady := settledTogether(group, r.cfg.Study.Invalid)
+	for i, tr := range group {
+		if tr.err != nil || tr.Block == 0 || tr.Profiled { // it counts in no cell
 			continue
 		}
 		var why []string
-		if anyLocal(r.hostsOf(l.stage)) {
-			why = append(why, overLimits(l, r.cfg.Study.Invalid)...)
-			why = append(why, clockSet(l.window.Figures)...)
+		if tr.seen.Local() {
+			why = append(why, overLimits(tr, r.cfg.Study.Invalid)...)
+			why = append(why, clockSet(tr.seen.Window.Figures)...)
 		}
-		if down := l.flaps; len(down) > 0 {
+		if down := tr.flaps; len(down) > 0 {
 			why = append(why, fmt.Sprintf("the link of %s went down or up", strings.Join(down, ", ")))
 		}
 		if steady[i].Judged && steady[i].Unsettled {
-			why = append(why, fmt.Sprintf("it was not steady: its second half was %+.1f %% beside its first%s", 100*steady[i].Shift, beside(lanes)))
+			why = append(why, fmt.Sprintf("it was not steady: its second half was %+.1f %% beside its first%s", 100*steady[i].Shift, beside(group)))
 		}
-		l.ruled = strings.Join(why, "; ")
+		tr.ruled = strings.Join(why, "; ")
 	}
 }
 
-func beside(lanes []*lane) string {
-	if len(lanes) > 1 {
+func beside(group []*trialRun) string {
+	if len(group) > 1 {
 		return ", beside what the modes that took turns with it did"
 	}
 	return ""
@@ -47,9 +49,9 @@ func beside(lanes []*lane) string {
 
 // overLimits says which limits on the machine were passed around a trial that ran
 // alone. What is unknown passes none.
-func overLimits(l *lane, rules study.Invalid) (why []string) {
-	long := l.window.Figures[figureElapsed]
-	if l.shared || long <= 0 {
+func overLimits(tr *trialRun, rules study.Invalid) (why []string) {
+	long := tr.seen.Window.Figures[result.FigureElapsed]
+	if tr.seen.Shared || long <= 0 {
 		return nil
 	}
 	for _, limit := range []struct {
@@ -57,13 +59,13 @@ func overLimits(l *lane, rules study.Invalid) (why []string) {
 		most   study.Share
 		text   string
 	}{
-		{figureSteal, rules.Steal, "the hypervisor took"},
-		{figureOthers, rules.Others, "other programs used"},
+		{result.FigureSteal, rules.Steal, "the hypervisor took"},
+		{result.FigureOthers, rules.Others, "other programs used"},
 	} {
-		used, known := l.window.Figures[limit.figure]
+		used, known := tr.seen.Window.Figures[limit.figure]
 		if share := used / long; known && limit.most.On() && share > limit.most.Of {
 			text := fmt.Sprintf("%s %s of a CPU, more than %s", limit.text, percent(share), percent(limit.most.Of))
-			if words := l.window.Words[limit.figure]; words != "" {
+			if words := tr.seen.Window.Words[limit.figure]; words != "" {
 				text += " (" + words + ")"
 			}
 			why = append(why, text)
@@ -71,6 +73,9 @@ func overLimits(l *lane, rules study.Invalid) (why []string) {
 	}
 	return why
 }
+
+// figureStep is by how much the clock was set; see package observe.
+const figureStep = "clock_step"
 
 // clockSet says that the clock of the day was set.
 func clockSet(figures map[string]float64) []string {
@@ -86,24 +91,24 @@ func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
 // samples of 0.1 s.
 const steadyBatch = 0.5
 
-// settledTogether judges, for each lane that transferred in bulk, whether it was
+// settledTogether judges, for each trial that transferred in bulk, whether it was
 // steady. Those that took turns share the machine's weather; it is taken out of the
 // series, round by round, by dividing by the geometric mean of all of them. Below
 // 2 s there is no answer, and one of 4 s shows only the grossest change: the rule
 // guards the long trials, and the pilot trial the short ones.
-func settledTogether(lanes []*lane, rules study.Invalid) []stats.Steady {
-	out := make([]stats.Steady, len(lanes))
+func settledTogether(group []*trialRun, rules study.Invalid) []stats.Steady {
+	out := make([]stats.Steady, len(group))
 	if rules.Unsettled != study.On {
 		return out
 	}
 	var together [][]float64
 	var at []int
 	var interval float64
-	for i, l := range lanes {
-		if l.err != nil || l.out.Series == nil || !bulk(l.Workload) {
+	for i, tr := range group {
+		if tr.err != nil || tr.out.Series == nil || !schedule.Bulk(tr.Workload) {
 			continue
 		}
-		together, at, interval = append(together, l.out.Series.Values), append(at, i), l.out.Series.Interval
+		together, at, interval = append(together, tr.out.Series.Values), append(at, i), tr.out.Series.Interval
 	}
 	if interval <= 0 {
 		return out

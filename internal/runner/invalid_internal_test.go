@@ -20,12 +20,12 @@ func rules() study.Invalid {
 	return study.Invalid{Steal: study.ShareOf(0.02), Others: study.ShareOf(0.05), Unsettled: study.On, Most: study.ShareOf(0.2)}
 }
 
-// around makes a lane of block 1 whose window of 10 s had these figures.
-func laneWith(figures map[string]float64) *lane {
-	figures[figureElapsed] = 10
-	l := &lane{Trial: plan.Trial{Block: 1, Mode: "host", Workload: study.Workload{ID: "tcp_stream", Kind: "tcp_stream"}}}
-	l.window = observe.Window{Figures: figures, Words: map[string]string{figureOthers: "mostly cc1"}}
-	return l
+// around makes a trial of block 1 whose window of 10 s had these figures.
+func trialWith(figures map[string]float64) *trialRun {
+	figures[result.FigureElapsed] = 10
+	tr := &trialRun{Trial: plan.Trial{Block: 1, Mode: "host", Workload: study.Workload{ID: "tcp_stream", Kind: "tcp_stream"}}}
+	observed(observer(nil), tr).seen.Window = observe.Window{Figures: figures, Words: map[string]string{result.FigureOthers: "mostly cc1"}}
+	return tr
 }
 
 func runWith(r study.Invalid) *run {
@@ -37,41 +37,41 @@ func TestRules(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		rules study.Invalid
-		lane  *lane
+		trial *trialRun
 		want  string
 	}{
-		{"a quiet machine", rules(), laneWith(map[string]float64{figureSteal: 0.2, figureOthers: 0.5}), ""},
-		{"steal", rules(), laneWith(map[string]float64{figureSteal: 0.21}), "the hypervisor took 2.1 % of a CPU, more than 2 %"},
-		{"others", rules(), laneWith(map[string]float64{figureOthers: 1.5}), "other programs used 15 % of a CPU, more than 5 % (mostly cc1)"},
-		{"both", rules(), laneWith(map[string]float64{figureSteal: 1, figureOthers: 1}), "the hypervisor took 10 % of a CPU, more than 2 %; other programs used 10 % of a CPU, more than 5 % (mostly cc1)"},
-		{"what is unknown", rules(), laneWith(map[string]float64{}), ""},
-		{"rules switched off", off, laneWith(map[string]float64{figureSteal: 9, figureOthers: 9}), ""},
-		{"a study without rules", study.Invalid{}, laneWith(map[string]float64{figureSteal: 9, figureOthers: 9}), ""},
-		{"a clock that was set", off, laneWith(map[string]float64{figureStep: 2.5}), "the clock was set by 2.5 s, or the machine slept"},
-		{"a link that flapped", off, func() *lane {
-			l := laneWith(map[string]float64{})
-			l.flaps = []string{"a/eth0", "b/eth0"}
-			return l
+		{"a quiet machine", rules(), trialWith(map[string]float64{result.FigureSteal: 0.2, result.FigureOthers: 0.5}), ""},
+		{"steal", rules(), trialWith(map[string]float64{result.FigureSteal: 0.21}), "the hypervisor took 2.1 % of a CPU, more than 2 %"},
+		{"others", rules(), trialWith(map[string]float64{result.FigureOthers: 1.5}), "other programs used 15 % of a CPU, more than 5 % (mostly cc1)"},
+		{"both", rules(), trialWith(map[string]float64{result.FigureSteal: 1, result.FigureOthers: 1}), "the hypervisor took 10 % of a CPU, more than 2 %; other programs used 10 % of a CPU, more than 5 % (mostly cc1)"},
+		{"what is unknown", rules(), trialWith(map[string]float64{}), ""},
+		{"rules switched off", off, trialWith(map[string]float64{result.FigureSteal: 9, result.FigureOthers: 9}), ""},
+		{"a study without rules", study.Invalid{}, trialWith(map[string]float64{result.FigureSteal: 9, result.FigureOthers: 9}), ""},
+		{"a clock that was set", off, trialWith(map[string]float64{figureStep: 2.5}), "the clock was set by 2.5 s, or the machine slept"},
+		{"a link that flapped", off, func() *trialRun {
+			tr := trialWith(map[string]float64{})
+			tr.flaps = []string{"a/eth0", "b/eth0"}
+			return tr
 		}(), "the link of a/eth0, b/eth0 went down or up"},
-		{"in turns, where all share it", rules(), func() *lane {
-			l := laneWith(map[string]float64{figureSteal: 9, figureOthers: 9})
-			l.shared = true
-			return l
+		{"in turns, where all share it", rules(), func() *trialRun {
+			tr := trialWith(map[string]float64{result.FigureSteal: 9, result.FigureOthers: 9})
+			tr.seen.Shared = true
+			return tr
 		}(), ""},
-		{"a failed trial", rules(), func() *lane {
-			l := laneWith(map[string]float64{figureSteal: 9})
-			l.err = errors.New("it broke")
-			return l
+		{"a failed trial", rules(), func() *trialRun {
+			tr := trialWith(map[string]float64{result.FigureSteal: 9})
+			tr.err = errors.New("it broke")
+			return tr
 		}(), ""},
-		{"a pilot trial", rules(), func() *lane {
-			l := laneWith(map[string]float64{figureSteal: 9})
-			l.Block = 0
-			return l
+		{"a pilot trial", rules(), func() *trialRun {
+			tr := trialWith(map[string]float64{result.FigureSteal: 9})
+			tr.Block = 0
+			return tr
 		}(), ""},
 	} {
 		r := runWith(tt.rules)
-		r.ruleOut([]*lane{tt.lane})
-		if d := cmp.Diff(tt.want, tt.lane.ruled); d != "" {
+		r.ruleOut([]*trialRun{tt.trial})
+		if d := cmp.Diff(tt.want, tt.trial.ruled); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, d)
 		}
 	}
@@ -102,7 +102,7 @@ func TestUnsteady(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		of   []*result.Series
-		want []bool // by lane: ruled out
+		want []bool // by trial: ruled out
 	}{
 		{"steady", []*result.Series{series(steady)}, []bool{false}},
 		{"a step", []*result.Series{series(step)}, []bool{true}},
@@ -113,78 +113,26 @@ func TestUnsteady(t *testing.T) {
 		{"in turns, one with a step", []*result.Series{series(steady), series(step)}, []bool{true, true}},
 		{"in turns, lengths that differ", []*result.Series{series(steady), short}, []bool{false, false}},
 	} {
-		var lanes []*lane
+		var group []*trialRun
 		for _, s := range tt.of {
-			l := laneWith(map[string]float64{})
-			l.out.Series, l.shared = s, len(tt.of) > 1
-			lanes = append(lanes, l)
+			tr := trialWith(map[string]float64{})
+			tr.out.Series, tr.seen.Shared = s, len(tt.of) > 1
+			group = append(group, tr)
 		}
-		runWith(rules()).ruleOut(lanes)
-		for i, l := range lanes {
-			if (l.ruled != "") != tt.want[i] {
-				t.Errorf("%s: lane %d is ruled out: %q", tt.name, i, l.ruled)
+		runWith(rules()).ruleOut(group)
+		for i, tr := range group {
+			if (tr.ruled != "") != tt.want[i] {
+				t.Errorf("%s: trial %d is ruled out: %q", tt.name, i, tr.ruled)
 			}
-			if l.ruled != "" && !strings.HasPrefix(l.ruled, "it was not steady: its second half was ") {
-				t.Errorf("%s: %q", tt.name, l.ruled)
-			}
-		}
-		runWith(study.Invalid{Unsettled: study.Off}).ruleOut(lanes)
-		for _, l := range lanes {
-			if l.ruled != "" {
-				t.Errorf("%s: ruled out with the rule off: %s", tt.name, l.ruled)
+			if tr.ruled != "" && !strings.HasPrefix(tr.ruled, "it was not steady: its second half was ") {
+				t.Errorf("%s: %q", tt.name, tr.ruled)
 			}
 		}
-	}
-}
-
-// TestOwed: the whole set of an invalid trial is run once more, once.
-func TestOwed(t *testing.T) {
-	var planned []plan.Trial
-	for block := 1; block <= 2; block++ {
-		for _, w := range []string{"rr", "stream"} {
-			for _, m := range []string{"host", "bridge"} {
-				planned = append(planned, plan.Trial{Block: block, Mode: m, Workload: study.Workload{ID: w}})
+		runWith(study.Invalid{Unsettled: study.Off}).ruleOut(group)
+		for _, tr := range group {
+			if tr.ruled != "" {
+				t.Errorf("%s: ruled out with the rule off: %s", tt.name, tr.ruled)
 			}
 		}
-	}
-	trial := func(block int, mode, workload string, s result.TrialStatus, again bool) result.Trial {
-		return result.Trial{Block: block, Mode: mode, Workload: workload, Status: s, Requeued: again}
-	}
-	names := func(trials []plan.Trial) (out []string) {
-		for _, t := range trials {
-			if !t.Requeued {
-				out = append(out, "not marked:")
-			}
-			out = append(out, strings.Join([]string{string(rune('0' + t.Block)), t.Mode, t.Workload.ID}, " "))
-		}
-		return out
-	}
-	ok, bad, broke := result.TrialOK, result.TrialInvalid, result.TrialFailed
-	ran := []result.Trial{
-		trial(1, "host", "rr", ok, false), trial(1, "bridge", "rr", ok, false),
-		trial(2, "host", "stream", ok, false), trial(2, "bridge", "stream", bad, false),
-		trial(1, "host", "stream", bad, false), trial(1, "bridge", "stream", bad, false),
-	}
-	if d := cmp.Diff([]string{"2 host stream", "2 bridge stream", "1 host stream", "1 bridge stream"}, names(owed(planned, ran))); d != "" {
-		t.Errorf("in the order in which they were ruled out (-want +got):\n%s", d)
-	}
-	// A run that is resumed owes what is left: not what has come out once more,
-	// invalid or not, but what broke.
-	ran = append(ran, trial(2, "host", "stream", ok, true), trial(2, "bridge", "stream", bad, true), trial(1, "host", "stream", broke, true))
-	if d := cmp.Diff([]string{"1 host stream", "1 bridge stream"}, names(owed(planned, ran))); d != "" {
-		t.Errorf("after a part of it (-want +got):\n%s", d)
-	}
-	if got := owed(planned, ran[:2]); got != nil {
-		t.Errorf("nothing was ruled out, and %v is owed", got)
-	}
-}
-
-func TestHopeless(t *testing.T) {
-	r := runWith(rules())
-	if r.hopeless(result.Tally{OK: 8, Invalid: 4}, 8) {
-		t.Error("4 of 20 would be fit to judge")
-	}
-	if !r.hopeless(result.Tally{OK: 8, Invalid: 6}, 8) {
-		t.Error("6 of 22 would not be fit to judge")
 	}
 }

@@ -36,8 +36,8 @@ func TestParamsReachTheGenerator(t *testing.T) {
 			}
 			p := f.Value.(study.Plain)
 			reaches := false
-			for _, l := range append(literals, texts(p.Rule().Enum)...) {
-				reaches = reaches || p.Read(l) && !reflect.DeepEqual(params(plan.Trial{Workload: with}), params(plan.Trial{Workload: without}))
+			for _, tr := range append(literals, texts(p.Rule().Enum)...) {
+				reaches = reaches || p.Read(tr) && !reflect.DeepEqual(params(plan.Trial{Workload: with}), params(plan.Trial{Workload: without}))
 			}
 			if !reaches {
 				t.Errorf("%s of %s does not reach its generator", key, spec.Kind)

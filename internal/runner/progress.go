@@ -12,7 +12,7 @@ import (
 	"tare/internal/traffic/workloads"
 )
 
-// pulse is the rate of a lane's traffic while it flows, from what its ends tell.
+// pulse is the rate of a trial's traffic while it flows, from what its ends tell.
 type pulse struct {
 	mu   sync.Mutex
 	ends []endPulse // client and server of each pair
@@ -39,30 +39,30 @@ func columns(s study.Study) []live.Column {
 }
 
 // follow makes ready to hear of the ends of a pair that begin next, where anybody asked.
-func (r *run) follow(l *lane, i int) {
+func (r *run) follow(tr *trialRun, i int) {
 	if r.cfg.Progress <= 0 {
 		return
 	}
-	if l.pulse == nil {
-		l.pulse = r.newPulse(l)
+	if tr.pulse == nil {
+		tr.pulse = r.newPulse(tr)
 	}
-	at := l.stage.agents[i]
-	at.client.Watch(l.pulse.of(2 * i))
-	at.server.Watch(l.pulse.of(2*i + 1))
+	at := tr.tested.agents[i]
+	at.client.Watch(tr.pulse.of(2 * i))
+	at.server.Watch(tr.pulse.of(2*i + 1))
 }
 
-func (r *run) newPulse(l *lane) *pulse {
-	p := &pulse{ends: make([]endPulse, 2*len(l.pairs)), want: len(l.pairs)}
-	if l.pairs[0].clientSide.Both {
+func (r *run) newPulse(tr *trialRun) *pulse {
+	p := &pulse{ends: make([]endPulse, 2*len(tr.pairs)), want: len(tr.pairs)}
+	if tr.pairs[0].clientSide.Both {
 		p.want *= 2
 	}
-	m, _ := result.MetricNamed(l.work.Spec().Metric)
+	m, _ := result.MetricNamed(tr.work.Spec().Metric)
 	factor := 1.0
 	if m.Unit == "bit/s" {
 		factor = 8 // of what is counted in bytes
 	}
 	p.tell = func(at time.Duration, rate float64) {
-		r.tell(live.Progress{Mode: l.Mode, Workload: l.out.Workload, At: at, Rate: rate * factor, Unit: m.Unit})
+		r.tell(live.Progress{Mode: tr.Mode, Workload: tr.out.Workload, At: at, Rate: rate * factor, Unit: m.Unit})
 	}
 	return p
 }

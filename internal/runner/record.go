@@ -3,7 +3,9 @@ package runner
 import (
 	"slices"
 
+	"tare/internal/observe/losses"
 	"tare/internal/result"
+	"tare/internal/runner/evidence"
 	"tare/internal/traffic"
 )
 
@@ -104,4 +106,111 @@ func madeBy(client, server traffic.Report) *result.Tool {
 		}
 	}
 	return &t
+}
+
+// way is one direction of payload, with its sender.
+type way struct {
+	sender   string // client or server
+	from, to traffic.Report
+}
+
+// ways are the directions in which a trial's payload flows.
+func ways(p traffic.Params, client, server traffic.Report) []way {
+	forward, reverse := way{"client", client, server}, way{"server", server, client}
+	switch {
+	case p.Both:
+		return []way{forward, reverse}
+	case p.Reverse:
+		return []way{reverse}
+	}
+	return []way{forward}
+}
+
+// limitsOf says of each sender of a trial who kept its TCP from being faster: mean
+// shares over its streams, pairs and slices. A sender of which nothing is known is
+// left out.
+func limitsOf(p traffic.Params, client, server traffic.Report) (out []result.TCPLimits) {
+	for _, w := range ways(p, client, server) {
+		l := w.from.Window.Limits
+		if l == nil || l.Seconds <= 0 {
+			continue
+		}
+		share := func(seconds float64) *float64 { v := seconds / l.Seconds; return &v }
+		out = append(out, result.TCPLimits{
+			Sender: w.sender, Application: share(l.Application), ReceiveWindow: share(l.ReceiveWindow), SendBuffer: share(l.SendBuffer), Network: share(l.Network),
+		})
+	}
+	return out
+}
+
+// senders records who limited the senders of a TCP workload, and why they sent again.
+func (tr *trialRun) senders() {
+	if !tr.seen.Counted() || evidence.OverUDP(tr.Workload) {
+		return
+	}
+	first := tr.pairs[0].clientSide
+	tr.out.Limits = limitsOf(first, tr.client, tr.server)
+	for _, w := range ways(first, tr.client, tr.server) {
+		causes := tr.seen.Resent(len(tr.pairs), w.sender)
+		if causes == nil {
+			continue
+		}
+		known := false
+		for i := range tr.out.Limits {
+			if tr.out.Limits[i].Sender == w.sender {
+				tr.out.Limits[i].Retransmits, known = causes, true
+			}
+		}
+		if !known {
+			tr.out.Limits = append(tr.out.Limits, result.TCPLimits{Sender: w.sender, Retransmits: causes})
+		}
+	}
+}
+
+// accounts are what the ends of all pairs say of their datagrams, or why not all do.
+func (tr *trialRun) accounts() (all []evidence.Account, unknown string) {
+	if tr.search != nil && tr.search.broken {
+		return nil, "a step of the search failed, and what it carried nobody knows: nothing was booked"
+	}
+	for _, p := range tr.pairs {
+		client, server, ok := accounts(p, tr.Workload.Kind)
+		if !ok {
+			return nil, "what made the traffic does not tell how many datagrams were sent or received: nothing was booked"
+		}
+		all = append(all, evidence.Account{Client: client, Server: server})
+	}
+	return all, ""
+}
+
+// accounts are what the two ends of a pair say of their datagrams, over the whole
+// trial. A tool tells how many it lost at most.
+func accounts(p *pair, kind string) (client, server losses.End, ok bool) {
+	if p.client.Datagrams == nil || p.server.Datagrams == nil {
+		return client, server, false
+	}
+	client, server = accountOf(p.client, kind), accountOf(p.server, kind)
+	if p.client.Tool == nil && p.server.Tool == nil {
+		return client, server, true
+	}
+	from, to := &client, &server
+	if p.clientSide.Reverse {
+		from, to = to, from
+	}
+	for _, run := range []*traffic.ToolRun{p.client.Tool, p.server.Tool} {
+		if run != nil && run.Lost != nil {
+			to.Received = from.Sent - *run.Lost
+		}
+	}
+	return client, server, from.Sent > 0 && to.Received > 0
+}
+
+// accountOf is what one end says. A response of udp_rr that came too late did come.
+func accountOf(r traffic.Report, kind string) losses.End {
+	d, all := r.Datagrams, flows(r.Datagrams)
+	e := losses.End{Sent: all.Sent, Received: all.Received, Drops: d.SocketDrops, Denied: d.Denied, Unread: d.Unread}
+	if kind == "udp_rr" {
+		e.Received += d.Late
+	}
+	e.SendsSuper, e.TakesSuper = d.Offloaded && e.Sent > 0, d.Offloaded && e.Received > 0
+	return e
 }

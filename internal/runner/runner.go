@@ -9,16 +9,18 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"tare/internal/analysis"
 	"tare/internal/driver"
 	"tare/internal/live"
-	"tare/internal/observe"
-	"tare/internal/observe/drops"
 	"tare/internal/plan"
 	"tare/internal/result"
+	"tare/internal/runid"
+	"tare/internal/runner/evidence"
+	"tare/internal/runner/schedule"
 	"tare/internal/store"
 	"tare/internal/study"
 	"tare/internal/warning"
@@ -44,7 +46,8 @@ type Config struct {
 // says so. The error is for what kept a run from being recorded at all, or left
 // something behind.
 func Run(ctx context.Context, cfg Config) (result.Run, error) {
-	r := &run{cfg: cfg, plan: plan.Make(cfg.Study).Taking(cfg.Drivers.TakesEach(cfg.Study)), trials: slices.Clone(cfg.Done), watch: observe.NewWatch(collectors(cfg, os.Getpid())), cpu: observe.NewCPU("/proc")}
+	r := &run{cfg: cfg}
+	r.schedule, r.observer = r.scheduling(), r.observing()
 	r.out = result.Run{
 		Schema: result.Schema, ID: cfg.RunID, Started: time.Now().UTC(), Status: result.RunComplete, Tare: cfg.Build,
 		Seed: cfg.Study.Seed, Profile: cfg.Study.Profile, Hosts: cfg.Ground.Report, Warnings: []result.Warning{},
@@ -53,7 +56,7 @@ func Run(ctx context.Context, cfg Config) (result.Run, error) {
 		r.out.Started = cfg.Done[0].Started
 	}
 	err := r.execute(ctx)
-	down := errors.Join(r.teardown(), r.forgetDrops())
+	down := errors.Join(r.teardown(), r.observer.Close())
 	switch {
 	case ctx.Err() != nil:
 		r.out.Status, err = result.RunInterrupted, nil
@@ -69,30 +72,27 @@ func Run(ctx context.Context, cfg Config) (result.Run, error) {
 }
 
 type run struct {
-	cfg    Config
-	plan   plan.Plan
-	stages []*stage
-	trials []result.Trial
-	todo   []plan.Trial // of the plan, without what a resumed run has
-	done   int          // of todo
-	// began is when the run did, announced how long it was said to take at most, pace
-	// how many times as long as estimated a block took, and late says that the time
-	// limit kept it from one more.
-	began     time.Time
-	announced time.Duration
-	pace      float64
-	late      bool
-	chosen    map[string]bool // workloads whose length has been looked at
-	dropped   []dropped
-	watch     *observe.Watch
-	drops     *drops.Watcher    // nil where the kernel is not asked for drop reasons
-	noStacks  string            // why stacks cannot be sampled here; empty while nothing speaks against it
-	cpu       observe.Collector // read at the edges of what a mode does
-	idle      []idled           // the waits before trials, in order
-	kernels   map[string]string // of hosts, as last read: their machines' boot ids
-	unbilled  []string          // trials of which the CPU cost is unknown, and why
-	out       result.Run
-	telling   sync.Mutex // agents tell of their progress meanwhile
+	cfg      Config
+	schedule *schedule.Schedule
+	observer *evidence.Observer
+	tested   []*modeUnderTest
+	out      result.Run
+	telling  sync.Mutex // agents tell of their progress meanwhile
+}
+
+// scheduling makes what decides between the run's blocks.
+func (r *run) scheduling() *schedule.Schedule {
+	return schedule.New(schedule.Config{
+		Study: r.cfg.Study, Earlier: r.cfg.Done, Modes: r.modes, Took: func(mode string) time.Duration { return r.underTest(mode).took },
+		Report: &r.out, Tell: r.tell, Warn: r.warn,
+	}, plan.Make(r.cfg.Study).Taking(r.cfg.Drivers.TakesEach(r.cfg.Study)))
+}
+
+// observing makes what reads what is around the run's trials.
+func (r *run) observing() *evidence.Observer {
+	return evidence.New(evidence.Config{
+		Run: r.cfg.RunID, PID: os.Getpid(), Asked: r.cfg.Study.Evidence, Hosts: r.cfg.Ground.Hosts, Warn: r.warn, AppendFile: r.cfg.Dir.AppendFile,
+	})
 }
 
 func (r *run) tell(e live.Event) {
@@ -111,24 +111,26 @@ func (r *run) warn(code warning.Code, scope, format string, args ...any) {
 }
 
 func (r *run) execute(ctx context.Context) error {
-	todo := r.remaining()
-	r.began, r.chosen = time.Now(), map[string]bool{}
+	todo := r.schedule.Remaining()
+	r.schedule.Began = time.Now()
 	takes := r.cfg.Drivers.Takes(r.cfg.Study)
-	takes += r.plan.Estimate(plan.Profiles(r.cfg.Study))
-	r.announced = r.plan.Estimate(todo) + takes
-	least := slices.DeleteFunc(slices.Clone(todo), func(t plan.Trial) bool { return t.Block > r.plan.Least })
+	takes += r.schedule.Plan.Estimate(plan.Profiles(r.cfg.Study))
+	r.schedule.Announced = r.schedule.Plan.Estimate(todo) + takes
+	least := slices.DeleteFunc(slices.Clone(todo), func(t plan.Trial) bool { return t.Block > r.schedule.Plan.Least })
 	r.tell(live.Planned{
-		RunID: r.out.ID, Dir: r.cfg.Dir.Path(), Profile: r.out.Profile, Modes: r.plan.Modes, Columns: columns(r.cfg.Study),
-		Trials: len(todo), Blocks: r.plan.Blocks, Estimate: r.announced,
-		Least: r.plan.Least, Soonest: r.plan.Estimate(least) + takes,
+		RunID: r.out.ID, Dir: r.cfg.Dir.Path(), Profile: r.out.Profile, Modes: r.schedule.Plan.Modes, Columns: columns(r.cfg.Study),
+		Trials: len(todo), Blocks: r.schedule.Plan.Blocks, Estimate: r.schedule.Announced,
+		Least: r.schedule.Plan.Least, Soonest: r.schedule.Plan.Estimate(least) + takes,
 	})
 	for _, w := range r.cfg.Ground.Warnings {
 		r.warn(warning.Code(w.Code), w.Scope, "%s", w.Text)
 	}
 	r.circumstances()
-	r.watchDrops()
+	if slices.ContainsFunc(r.schedule.Plan.Workloads, evidence.OverUDP) {
+		r.observer.WatchDrops()
+	}
 	r.out.CostPass = analysis.AskedPass(r.cfg.Study)
-	if err := r.setUp(ctx); err != nil {
+	if err := r.setUpAll(ctx); err != nil {
 		return err
 	}
 	return r.blocks(ctx)
@@ -148,13 +150,71 @@ func (r *run) finish() {
 // evidence is what the run is judged by.
 func (r *run) evidence() analysis.Evidence {
 	e := analysis.Evidence{
-		Study: r.cfg.Study, Trials: r.trials, Lab: !r.cfg.Study.Target().Given(), Elsewhere: !r.cfg.Ground.Local(), Unbilled: r.unbilled,
+		Study: r.cfg.Study, Trials: r.schedule.Trials, Lab: !r.cfg.Study.Target().Given(), Elsewhere: !r.cfg.Ground.Local(), Unbilled: r.observer.Unbilled(),
 		Survey: analysis.Survey{Stacks: map[string][]analysis.Stack{}, Sockets: driver.SocketSettings(), Bridged: driver.SysctlBridgeIPv4},
 	}
-	for _, s := range r.stages {
+	for _, s := range r.tested {
 		for _, st := range s.stacks {
 			e.Survey.Stacks[s.mode.ID] = append(e.Survey.Stacks[s.mode.ID], surveyed(st))
 		}
 	}
 	return e
+}
+
+// surveyed is a stack as verdicts look at it.
+func surveyed(st driver.Settings) analysis.Stack {
+	out := analysis.Stack{At: st.At, Settings: st.Sysctls}
+	for _, f := range st.Filters {
+		out.Rules += f.Rules
+		out.Docker = out.Docker || f.Docker
+	}
+	return out
+}
+
+// circumstances warns of what is known before the first trial.
+func (r *run) circumstances() {
+	if r.cfg.Study.Pilot.Std() == 0 && r.cfg.Study.Profile != study.Paper {
+		r.warn(warning.WarmupNotVerified, "run", "without pilot trials a fixed warm-up is dropped, and nothing shows that each mode had settled by then")
+	}
+	ids, err := runid.Running()
+	if err != nil {
+		r.warn(warning.NotObserved, "run", "whether other runs are under way is unknown: %v", err)
+	}
+	if others := slices.DeleteFunc(ids, func(id string) bool { return id == r.out.ID }); len(others) > 0 {
+		r.warn(warning.OtherRun, "run", "another run (%s) is under way on this machine: the two disturb each other", others[0])
+	}
+	r.left()
+	for _, w := range r.schedule.Plan.Workloads {
+		switch {
+		case w.ID == study.CostPassID: // as what it is made of
+		case len(r.cfg.Ground.CPUs) == 0 && w.Placement != "" && w.Placement != study.Free:
+			r.warn(warning.PlacementFree, w.ID, "placement %s was asked for, but nothing is known here of the CPUs of the engines' machines: each end runs where their schedulers put it", w.Placement)
+		case w.Placement == study.TwoCores && len(r.cfg.Ground.CPUs) < 2:
+			r.warn(warning.OneCPU, w.ID, "placement two_cores was asked for, but there is one CPU to use: both ends share it")
+		}
+	}
+}
+
+// left warns of what the study asks for and the run leaves out.
+func (r *run) left() {
+	if r.cfg.Study.Limits == (study.Limits{}) {
+		return
+	}
+	var free []string
+	for _, m := range r.cfg.Study.Modes {
+		_, spec, err := r.cfg.Drivers.For(m.Mode)
+		switch limits := r.cfg.Study.Limits; {
+		case err != nil: // it is not built
+		case spec.Limits == (study.Ends{}):
+			free = append(free, m.Name())
+		case !spec.Limits.Client && limits.Client != (study.Limit{}):
+			free = append(free, "the client of "+m.Name())
+		case !spec.Limits.Server && limits.Server != (study.Limit{}):
+			free = append(free, "the server of "+m.Name())
+		}
+	}
+	if len(free) > 0 {
+		r.warn(warning.LimitsSkipped, "run", "the study's limits do not hold for %s: an engine applies limits, and none makes their sandboxes. "+
+			"What is limited pays for that, too, beside what is not", strings.Join(free, ", "))
+	}
 }

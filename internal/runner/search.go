@@ -15,6 +15,7 @@ import (
 	"tare/internal/stats/ratesearch"
 	"tare/internal/study"
 	"tare/internal/traffic"
+	"tare/internal/warning"
 )
 
 // search is a rate search under way: a trial of many steps.
@@ -25,7 +26,7 @@ type search struct {
 	steps   []result.Step
 	costs   []stepCost      // what each of steps cost
 	last    driver.Counters // of the path, behind the last step that went well
-	carried *driver.Carried // since lane.before, nil for nothing
+	carried *driver.Carried // since trialRun.before, nil for nothing
 	moved   driver.Counters // over what has been proven
 	began   time.Time       // of the first step
 	ended   bool
@@ -37,38 +38,38 @@ type search struct {
 // them alike. A mode whose search has ended leaves the round.
 //
 // The path of each is held to what all its steps carried together.
-func (r *run) searches(ctx context.Context, lanes []*lane) {
-	ctx, cancel := bounded(ctx, lanes[0])
+func (r *run) searches(ctx context.Context, group []*trialRun) {
+	ctx, cancel := bounded(ctx, group[0])
 	defer cancel()
-	for _, l := range lanes {
-		l.step(func() error { return r.beginSearch(ctx, l) })
+	for _, tr := range group {
+		tr.step(func() error { return r.beginSearch(ctx, tr) })
 	}
 	var quiet time.Time // since when no step has sent
 	for round := 0; ; round++ {
 		active := false
-		rng := rand.New(rand.NewPCG(r.plan.Seed, uint64(lanes[0].Block)<<32|uint64(round)))
-		for _, i := range rng.Perm(len(lanes)) {
-			l := lanes[i]
-			if l.err != nil || l.search.ended {
+		rng := rand.New(rand.NewPCG(r.schedule.Plan.Seed, uint64(group[0].Block)<<32|uint64(round)))
+		for _, i := range rng.Perm(len(group)) {
+			tr := group[i]
+			if tr.err != nil || tr.search.ended {
 				continue
 			}
-			req, more := l.search.state.Next()
-			if l.search.ended = !more; !more {
+			req, more := tr.search.state.Next()
+			if tr.search.ended = !more; !more {
 				continue
 			}
 			active = true
-			l.step(func() error { return pause(ctx, quiet.Add(l.Workload.Pause.Std())) })
-			l.step(func() error { return r.searchStep(ctx, l, req, &quiet) })
+			tr.step(func() error { return pause(ctx, quiet.Add(tr.Workload.Pause.Std())) })
+			tr.step(func() error { return r.searchStep(ctx, tr, req, &quiet) })
 		}
 		if !active {
 			break
 		}
 	}
-	for _, l := range lanes {
-		if l.search == nil {
+	for _, tr := range group {
+		if tr.search == nil {
 			continue
 		}
-		l.step(func() error { return l.endSearch(ctx) })
+		tr.step(func() error { return tr.endSearch(ctx) })
 	}
 }
 
@@ -84,37 +85,37 @@ func pause(ctx context.Context, until time.Time) error {
 
 // beginSearch makes the search, near where an earlier one of this mode ended, and
 // reads the path's counters.
-func (r *run) beginSearch(ctx context.Context, l *lane) (err error) {
-	l.out.Started = time.Now().UTC()
-	w := l.Workload
+func (r *run) beginSearch(ctx context.Context, tr *trialRun) (err error) {
+	tr.out.Started = time.Now().UTC()
+	w := tr.Workload
 	s := &search{config: plan.Search(w), payload: plan.PayloadBits(w), moved: driver.Counters{}}
-	s.config.Near = r.near(l.Mode, w.ID)
+	s.config.Near = r.near(tr.Mode, w.ID)
 	if s.state, err = ratesearch.New(s.config); err != nil {
 		return err
 	}
-	l.search = s
-	if err := r.freshSegment(ctx, l); err != nil {
+	tr.search = s
+	if err := r.freshSegment(ctx, tr); err != nil {
 		return err
 	}
-	l.stacks = r.readStacks(ctx, l)
+	tr.seen.ReadStacks(ctx)
 	return nil
 }
 
 // freshSegment begins what is proven together: agents there, counters read.
-func (r *run) freshSegment(ctx context.Context, l *lane) (err error) {
-	if err := l.stage.start(ctx, r.cfg.RunID, len(l.pairs)); err != nil {
+func (r *run) freshSegment(ctx context.Context, tr *trialRun) (err error) {
+	if err := tr.tested.start(ctx, r.cfg.RunID, len(tr.pairs)); err != nil {
 		return err
 	}
-	if l.before, err = l.stage.path.Snapshot(ctx); err != nil {
+	if tr.before, err = tr.tested.path.Snapshot(ctx); err != nil {
 		return err
 	}
-	l.search.last, l.search.carried = l.before, nil
+	tr.search.last, tr.search.carried = tr.before, nil
 	return nil
 }
 
 // near is where the last search of a mode ended that had an answer.
 func (r *run) near(mode, workload string) []ratesearch.Bracket {
-	for _, t := range slices.Backward(r.trials) {
+	for _, t := range slices.Backward(r.schedule.Trials) {
 		if t.Mode != mode || t.Workload != workload || t.Status != result.TrialOK || t.Search == nil {
 			continue
 		}
@@ -133,22 +134,22 @@ const stepAttempts = 2
 // searchStep makes one step and gives it to the search. What a step that failed has
 // carried nobody knows: what went before it is proven by itself, and the step is made
 // again with fresh agents.
-func (r *run) searchStep(ctx context.Context, l *lane, req ratesearch.Request, quiet *time.Time) error {
+func (r *run) searchStep(ctx context.Context, tr *trialRun, req ratesearch.Request, quiet *time.Time) error {
 	for attempt := 1; ; attempt++ {
-		t, backlog, err := r.measure(ctx, l, req, quiet)
+		t, backlog, err := r.measure(ctx, tr, req, quiet)
 		if err == nil {
-			l.search.note(t, backlog)
-			return l.search.state.Add(t)
+			tr.search.note(t, backlog)
+			return tr.search.state.Add(t)
 		}
 		if ctx.Err() != nil || attempt == stepAttempts {
 			return fmt.Errorf("step of %.6g datagrams/s: %w", req.Load, err)
 		}
-		l.search.broken = true
-		if err := l.proveSegment(); err != nil {
+		tr.search.broken = true
+		if err := tr.proveSegment(); err != nil {
 			return err
 		}
-		_ = l.stage.dismiss()
-		if err := r.freshSegment(ctx, l); err != nil {
+		_ = tr.tested.stopAgents()
+		if err := r.freshSegment(ctx, tr); err != nil {
 			return err
 		}
 	}
@@ -156,29 +157,29 @@ func (r *run) searchStep(ctx context.Context, l *lane, req ratesearch.Request, q
 
 // measure offers a load for a while and tells what came of it, and how long what was
 // still queued took to arrive.
-func (r *run) measure(ctx context.Context, l *lane, req ratesearch.Request, quiet *time.Time) (t ratesearch.Trial, backlog float64, err error) {
-	at := l.Trial
+func (r *run) measure(ctx context.Context, tr *trialRun, req ratesearch.Request, quiet *time.Time) (t ratesearch.Trial, backlog float64, err error) {
+	at := tr.Trial
 	at.Workload.Duration = study.Duration(math.Round(req.Duration * float64(time.Second)))
-	at.Workload.Rate = study.Load(math.Round(req.Load * l.search.payload))
+	at.Workload.Rate = study.Load(math.Round(req.Load * tr.search.payload))
 	long := at.Workload.Warmup.Std() + at.Workload.Duration.Std()
-	pairs, err := r.pairs(l.stage, at, long+r.drain(at)+trialGrace)
+	pairs, err := r.pairs(tr.tested, at, long+r.drain(at)+trialGrace)
 	if err != nil {
 		return t, 0, err
 	}
-	p, agents := pairs[0], l.stage.agents[0]
-	if err := l.stage.path.Forget(ctx); err != nil {
+	p, agents := pairs[0], tr.tested.agents[0]
+	if err := tr.tested.path.Forget(ctx); err != nil {
 		return t, 0, err
 	}
-	r.follow(l, 0)
+	r.follow(tr, 0)
 	if p.trial, err = agent.Begin(ctx, agents.client, agents.server, p.clientSide, p.serverSide); err != nil {
 		return t, 0, err
 	}
-	l.watchEnds(p)
+	tr.seen.WatchEnds(endsOf(p))
 	began := time.Now()
-	if l.search.began.IsZero() {
-		l.search.began = began
+	if tr.search.began.IsZero() {
+		tr.search.began = began
 	}
-	spent := r.metered(ctx, r.readers(l.stage), func() { p.client, p.server, err = p.trial.Run(ctx) })
+	spent := tr.seen.Meter(ctx, func() { p.client, p.server, err = p.trial.Run(ctx) })
 	*quiet = began.Add(long)
 	if err == nil {
 		err = arrived("server", p.client, p.server)
@@ -189,25 +190,25 @@ func (r *run) measure(ctx context.Context, l *lane, req ratesearch.Request, quie
 	if err != nil {
 		return t, 0, err
 	}
-	if l.search.last, err = l.stage.path.Snapshot(ctx); err != nil {
+	if tr.search.last, err = tr.tested.path.Snapshot(ctx); err != nil {
 		return t, 0, err
 	}
-	l.search.costs = append(l.search.costs, stepCost{
+	tr.search.costs = append(tr.search.costs, stepCost{
 		load: req.Load, gbit: gbit(p.client, p.server), flowing: max(p.client.Traffic, p.server.Traffic), spent: spent,
 	})
-	l.carry(p)
-	t, backlog = l.search.trial(req, at.Workload, p)
+	tr.carry(p)
+	t, backlog = tr.search.trial(req, at.Workload, p)
 	return t, backlog, nil
 }
 
 // carry adds a step to what the search has carried.
-func (l *lane) carry(p *pair) {
-	one, s := driver.CarriedBy(p.client, p.server), l.search
+func (tr *trialRun) carry(p *pair) {
+	one, s := driver.CarriedBy(p.client, p.server), tr.search
 	if s.carried != nil {
 		one = s.carried.Plus(one)
 	}
 	s.carried = &one
-	all := l.pairs[0]
+	all := tr.pairs[0]
 	if len(s.steps) == 0 {
 		all.clientSide, all.serverSide, all.client, all.server = p.clientSide, p.serverSide, p.client, p.server
 		return
@@ -254,33 +255,78 @@ func (s *search) note(t ratesearch.Trial, backlog float64) {
 	})
 }
 
-// proveSegment holds the path to what the steps since l.before carried.
-func (l *lane) proveSegment() error {
-	s := l.search
+// proveSegment holds the path to what the steps since tr.before carried.
+func (tr *trialRun) proveSegment() error {
+	s := tr.search
 	if s.carried == nil {
 		return nil
 	}
-	if moved, err := l.before.Moved(s.last); err == nil {
+	if moved, err := tr.before.Moved(s.last); err == nil {
 		for name, n := range moved {
 			s.moved[name] += n
 		}
 	}
-	return proven(l.proof(s.last, []driver.Carried{*s.carried}))
+	return proven(tr.proof(s.last, []driver.Carried{*s.carried}))
 }
 
 // endSearch proves the rest of it and sums up.
-func (l *lane) endSearch(ctx context.Context) error {
-	s := l.search
+func (tr *trialRun) endSearch(ctx context.Context) error {
+	s := tr.search
 	if len(s.steps) == 0 {
-		return fmt.Errorf("the search for a rate made no step within %s", l.Workload.MaxSearch)
+		return fmt.Errorf("the search for a rate made no step within %s", tr.Workload.MaxSearch)
 	}
-	err := l.proveSegment()
-	l.readAgain(ctx)
-	l.count(s.moved)
-	l.sum()
-	l.bookLosses()
-	l.spent = s.whole()
-	l.out.GeneratorLimited = nil // what could not be offered is in the steps, and in the answers
-	l.out.Notes = slices.DeleteFunc(l.out.Notes, func(n result.Note) bool { return n.Code == "generator_limited" })
+	err := tr.proveSegment()
+	tr.seen.ReadAgain(ctx)
+	tr.count(s.moved)
+	tr.sum()
+	tr.seen.BookLosses(tr.accounts())
+	tr.seen.Spent = s.whole()
+	tr.out.GeneratorLimited = nil // what could not be offered is in the steps, and in the answers
+	tr.out.Notes = slices.DeleteFunc(tr.out.Notes, func(n result.Note) bool { return n.Code == "generator_limited" })
 	return err
+}
+
+// judge turns the answers of a proven search into the trial's figures: for each goal
+// the conditional throughput in payload bit/s. A goal without an answer has none.
+func (s *search) judge(out *result.Trial) error {
+	out.Metrics = map[string]float64{}
+	out.Steps = s.steps
+	out.Search = &result.Search{Payload: int(s.payload / 8), Seconds: s.state.Spent()}
+	for _, o := range s.state.Outcomes() {
+		out.Search.Goals = append(out.Search.Goals, result.SearchGoal{
+			Metric: o.Name, LossGoal: o.LossRatio, ExceedRatio: o.ExceedRatio, Lower: o.Lower, Upper: o.Upper, Throughput: o.Throughput,
+			Regular: o.Regular, AtLeast: o.AtLeast, Lossy: o.Lossy, Trials: o.Trials, LossyUpper: o.LossyUpper, Notes: o.Notes,
+		})
+		if code := codeOf(o); code != "" {
+			for _, text := range o.Notes {
+				out.Notes = append(out.Notes, result.Note{Code: string(code), Text: o.Name + ": " + text})
+			}
+		}
+		if o.Throughput == nil {
+			continue
+		}
+		v := *o.Throughput * s.payload
+		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+			return fmt.Errorf("impossible figures: %s is %g", o.Name, v)
+		}
+		out.Metrics[o.Name] = v
+		if o.AtLeast {
+			out.AtLeast = append(out.AtLeast, o.Name)
+		}
+	}
+	return nil
+}
+
+// codeOf is the code of the notes of an answer, empty where they only repeat what a
+// figure shows.
+func codeOf(o ratesearch.Outcome) warning.Code {
+	switch {
+	case o.Throughput == nil:
+		return warning.SearchNoResult
+	case o.AtLeast:
+		return warning.SearchAtLeast
+	case !o.Regular:
+		return warning.SearchUnfinished
+	}
+	return warning.LossInversion
 }

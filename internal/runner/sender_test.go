@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -8,6 +9,7 @@ import (
 	"tare/internal/driver"
 	"tare/internal/observe/netstack"
 	"tare/internal/result"
+	"tare/internal/runner/evidence"
 	"tare/internal/study"
 	"tare/internal/traffic"
 )
@@ -17,18 +19,31 @@ func between() *driver.Path {
 	return &driver.Path{Pairs: []driver.Pair{{Client: driver.Endpoint{Stack: "a/client"}, Server: driver.Endpoint{Stack: "b/server"}}}}
 }
 
-// toolLane is a trial in which a tool says to have sent and received so much, while its
+// toolTrial is a trial in which a tool says to have sent and received so much, while its
 // kernel sent so many segments.
-func toolLane(name string, says int64, counters map[string]uint64, shared bool) *lane {
+func toolTrial(t *testing.T, asked study.Evidence, name string, says int64, counters map[string]uint64, shared bool) *trialRun {
+	t.Helper()
 	run := &traffic.ToolRun{Name: name}
-	l := &lane{counted: true, stage: &stage{path: between()}, pairs: []*pair{{
+	path := between()
+	tr := &trialRun{tested: &modeUnderTest{path: path}, pairs: []*pair{{
 		client: traffic.Report{Tool: run, Sent: says, Connections: 1, TCP: traffic.TCP{Wire: 104e6, Segments: 2000}}, server: traffic.Report{Tool: run, Received: says, Connections: 1}}}}
-	l.Workload = study.Workload{Kind: "tcp_stream"}
-	l.client, l.server = l.pairs[0].client, l.pairs[0].server
+	tr.Workload = study.Workload{Kind: "tcp_stream"}
+	tr.client, tr.server = tr.pairs[0].client, tr.pairs[0].server
 	for _, at := range []string{"a/client", "b/server"} {
-		l.stacks = append(l.stacks, stackReading{place: driver.NetworkStack{Name: at, Shared: shared}, moved: netstack.Moved{Counters: counters}})
+		read := 0
+		path.Stacks = append(path.Stacks, driver.NetworkStack{Name: at, Shared: shared, Read: func(context.Context) (netstack.Reading, error) {
+			r := netstack.Reading{Counters: map[string]uint64{}}
+			for name, n := range counters {
+				r.Counters[name] = 1000 + uint64(read)*n
+			}
+			read++
+			return r, nil
+		}})
 	}
-	return l
+	observed(evidence.New(evidence.Config{Asked: asked}), tr)
+	tr.seen.ReadStacks(t.Context())
+	tr.seen.ReadAgain(t.Context())
+	return tr
 }
 
 // A tool that counts too little is found out by the devices, as one that counts too
@@ -38,20 +53,20 @@ func TestToolsThatCountWrongly(t *testing.T) {
 	counters := map[string]uint64{"Tcp.OutSegs": segments, "Tcp.RetransSegs": 3, "Udp.InDatagrams": 7}
 	rules := []driver.Rule{{Counter: "a/eth0.tx_bytes", Expect: driver.Forward}}
 	for name, c := range map[string]struct {
-		lane *lane
-		want string
+		trial *trialRun
+		want  string
 	}{
-		"right":                        {toolLane("iperf3", carried, counters, false), ""},
-		"a little less":                {toolLane("iperf3", 0.99*carried, counters, false), ""},
-		"half":                         {toolLane("iperf3", carried/2, counters, false), "counter a/eth0.tx_bytes moved by 100120000, but the traffic must have moved it by 50000000 to 51"},
-		"more":                         {toolLane("iperf2", 1.01*carried, counters, false), "must have moved it by 101000000 to 1036"},
-		"half, and no kernel tells":    {toolLane("iperf3", carried/2, nil, false), ""},
-		"half, and others have part":   {toolLane("iperf3", carried/2, counters, true), ""},
-		"half, over times of its own":  {toolLane("ntttcp", carried/2, counters, false), ""},
-		"more, and no kernel tells it": {toolLane("iperf3", 1.01*carried, nil, false), "must have moved it by 101000000 to 1043"},
+		"right":                        {toolTrial(t, study.Evidence{}, "iperf3", carried, counters, false), ""},
+		"a little less":                {toolTrial(t, study.Evidence{}, "iperf3", 0.99*carried, counters, false), ""},
+		"half":                         {toolTrial(t, study.Evidence{}, "iperf3", carried/2, counters, false), "counter a/eth0.tx_bytes moved by 100120000, but the traffic must have moved it by 50000000 to 51"},
+		"more":                         {toolTrial(t, study.Evidence{}, "iperf2", 1.01*carried, counters, false), "must have moved it by 101000000 to 1036"},
+		"half, and no kernel tells":    {toolTrial(t, study.Evidence{}, "iperf3", carried/2, nil, false), ""},
+		"half, and others have part":   {toolTrial(t, study.Evidence{}, "iperf3", carried/2, counters, true), ""},
+		"half, over times of its own":  {toolTrial(t, study.Evidence{}, "ntttcp", carried/2, counters, false), ""},
+		"more, and no kernel tells it": {toolTrial(t, study.Evidence{}, "iperf3", 1.01*carried, nil, false), "must have moved it by 101000000 to 1043"},
 	} {
-		p := c.lane.pairs[0]
-		held := c.lane.held(0, driver.CarriedBy(p.client, p.server))
+		p := c.trial.pairs[0]
+		held := c.trial.held(0, driver.CarriedBy(p.client, p.server))
 		checkError(t, name, driver.Verify(rules, driver.Counters{"a/eth0.tx_bytes": 5}, driver.Counters{"a/eth0.tx_bytes": 5 + carried + 60*segments}, []driver.Carried{held}), c.want)
 	}
 }
@@ -72,10 +87,13 @@ func TestSendersOfATrial(t *testing.T) {
 		"others' too":      {counters, true, false, nil},
 		"without counters": {counters, false, true, nil},
 	} {
-		l := toolLane("iperf3", 1, c.counters, c.shared)
-		l.counted = !c.without
-		l.senders()
-		if d := cmp.Diff(c.want, l.out.Limits); d != "" {
+		var asked study.Evidence
+		if c.without {
+			asked.Counters = study.Off
+		}
+		tr := toolTrial(t, asked, "iperf3", 1, c.counters, c.shared)
+		tr.senders()
+		if d := cmp.Diff(c.want, tr.out.Limits); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
 	}

@@ -6,14 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
+	"net/netip"
 	"strings"
 	"time"
 
 	"tare/internal/agent"
 	"tare/internal/driver"
-	"tare/internal/observe"
 	"tare/internal/plan"
 	"tare/internal/result"
+	"tare/internal/runner/evidence"
 	"tare/internal/study"
 	"tare/internal/traffic"
 )
@@ -25,61 +27,76 @@ const (
 	controllerGrace = 5 * time.Second
 )
 
-// lane is one trial under way.
-type lane struct {
+// trialRun is one trial under way.
+type trialRun struct {
 	plan.Trial
-	stage   *stage
-	work    traffic.Workload
-	pairs   []*pair
-	client  traffic.Report // of all pairs together, once they have ended
-	server  traffic.Report
-	before  driver.Counters
-	out     result.Trial
-	limit   time.Duration // for all trials that take turns with this one
-	drain   time.Duration // what its windows may take for what is still under way; see run.drain
-	busy    time.Duration // spent on this trial, without the turns of others
-	search  *search       // of a rate search
-	err     error
-	ruled   string         // why it is ruled out, by a rule fixed beforehand; empty: it counts
-	window  observe.Window // what was observed of the machine around it
-	spent   work           // of the machines in its own time
-	pulse   *pulse         // nil where nobody looks
-	kernels endKernels     // of the machines of its endpoints
-	shared  bool           // and around the trials that it took turns with
-	flaps   []string       // devices of the path whose carrier came or went
-	drops   *laneDrops     // what the kernel dropped of it, nil where that is not known
-	counted bool           // the study wants the counters of its trials as evidence
-	stacks  []stackReading // of the network stacks of the path; see losses.go
-	shown   *result.Proof  // what its proof rests on, nil where its path does not tell
+	tested *modeUnderTest
+	work   traffic.Workload
+	pairs  []*pair
+	client traffic.Report // of all pairs together, once they have ended
+	server traffic.Report
+	before driver.Counters
+	out    result.Trial
+	limit  time.Duration // for all trials that take turns with this one
+	drain  time.Duration // what its windows may take for what is still under way; see run.drain
+	busy   time.Duration // spent on this trial, without the turns of others
+	search *search       // of a rate search
+	err    error
+	ruled  string          // why it is ruled out, by a rule fixed beforehand; empty: it counts
+	pulse  *pulse          // nil where nobody looks
+	flaps  []string        // devices of the path whose carrier came or went
+	seen   *evidence.Trial // what is read around it
+	shown  *result.Proof   // what its proof rests on, nil where its path does not tell
 
 	underlay study.Lab // the link between its hosts, zero where nothing is known of it
 }
 
+// errNoRate keeps a trial of the pass from being driven as fast as it goes.
+var errNoRate = errors.New("the pass has no rate yet: the run should have left it out")
+
 // voidError is a path that was not proven.
 type voidError struct{ error }
 
-func (r *run) lanes(trials []plan.Trial, attempt int) []*lane {
+func (r *run) trialRuns(trials []plan.Trial, attempt int) []*trialRun {
 	limit := trialGrace
 	for _, t := range trials {
 		limit += r.longest(t)
 	}
-	var lanes []*lane
+	var group []*trialRun
 	for _, t := range trials {
-		l := &lane{Trial: t, stage: r.stage(t.Mode), limit: limit, drain: r.drain(t), counted: r.cfg.Study.Evidence.Counters != study.Off}
-		l.underlay = l.stage.underlay()
-		l.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Requeued: t.Requeued,
+		tr := &trialRun{Trial: t, tested: r.underTest(t.Mode), limit: limit, drain: r.drain(t)}
+		tr.seen = r.observer.Trial(t, tr.tested, &tr.out, func() bool { return tr.err != nil })
+		tr.underlay = tr.tested.underlay()
+		tr.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Requeued: t.Requeued,
 			Pilot: t.Pilot(), Profiled: t.Profiled, Rate: plan.Offered(t.Workload), Warmup: t.Workload.Warmup.Std().Seconds(), Window: t.Workload.Duration.Std().Seconds()}
-		if t.Costing() && l.out.Rate == 0 {
-			l.err = errNoRate
-			lanes = append(lanes, l)
+		if t.Costing() && tr.out.Rate == 0 {
+			tr.err = errNoRate
+			group = append(group, tr)
 			continue
 		}
-		if l.pairs, l.err = r.pairs(l.stage, t, limit); l.err == nil {
-			l.work, l.err = workload(l.pairs[0].clientSide)
+		if tr.pairs, tr.err = r.pairs(tr.tested, t, limit); tr.err == nil {
+			tr.work, tr.err = workload(tr.pairs[0].clientSide)
 		}
-		lanes = append(lanes, l)
+		group = append(group, tr)
 	}
-	return lanes
+	return group
+}
+
+// seen are what is read around the trials of a group.
+func seen(group []*trialRun) []*evidence.Trial {
+	var out []*evidence.Trial
+	for _, tr := range group {
+		out = append(out, tr.seen)
+	}
+	return out
+}
+
+// endsOf are the addresses between which the traffic of pairs is.
+func endsOf(pairs ...*pair) (ends []netip.AddrPort) {
+	for _, p := range pairs {
+		ends = append(ends, p.trial.Ends()...)
+	}
+	return ends
 }
 
 // inFlight is more than one connection has under way at once where its buffers are not
@@ -108,7 +125,7 @@ func (r *run) longest(t plan.Trial) time.Duration {
 // ends. Bulk transfers leave whole buffers, which the kernel makes twice as large as asked
 // for, and those of fifty streams take seconds.
 func (r *run) drain(t plan.Trial) time.Duration {
-	rate := r.stage(t.Mode).underlay().Rate
+	rate := r.underTest(t.Mode).underlay().Rate
 	if rate == 0 {
 		return 0
 	}
@@ -122,104 +139,111 @@ func (r *run) drain(t plan.Trial) time.Duration {
 
 // settleDown waits before a group of trials. The wait is booked to the first. What the
 // machine works meanwhile is its idle baseline: all modes stand, and none has traffic.
-func (r *run) settleDown(ctx context.Context, lanes []*lane) error {
+func (r *run) settleDown(ctx context.Context, group []*trialRun) error {
 	began := time.Now()
-	r.idling(ctx, lanes, func() {
+	for _, tr := range group {
+		if !r.cfg.Ground.Local() && tr.err == nil {
+			// Agents that are not there yet would be started behind the wait. What keeps them
+			// from it is told then.
+			_ = tr.tested.start(ctx, r.cfg.RunID, len(tr.pairs))
+		}
+	}
+	r.observer.Idle(ctx, seen(group), func() {
 		select {
-		case <-time.After(r.plan.Settle):
+		case <-time.After(r.schedule.Plan.Settle):
 		case <-ctx.Done():
 		}
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	lanes[0].out.Settle = time.Since(began).Seconds()
+	group[0].out.Settle = time.Since(began).Seconds()
 	return nil
 }
 
-// step does a part of a lane's trial unless an earlier one failed, and books the
+// step does a part of a trial's trial unless an earlier one failed, and books the
 // time.
-func (l *lane) step(do func() error) {
-	if l.err != nil {
+func (tr *trialRun) step(do func() error) {
+	if tr.err != nil {
 		return
 	}
 	began := time.Now()
-	l.err = do()
-	l.busy += time.Since(began)
+	tr.err = do()
+	tr.busy += time.Since(began)
 }
 
 // bounded is the context of a group of trials.
-func bounded(ctx context.Context, l *lane) (context.Context, context.CancelFunc) {
-	long := l.limit + controllerGrace
+func bounded(ctx context.Context, tr *trialRun) (context.Context, context.CancelFunc) {
+	long := tr.limit + controllerGrace
 	return context.WithTimeoutCause(ctx, long, fmt.Errorf("the trial was given up after %s", long))
 }
 
 // atOnce runs one trial in one piece.
-func (r *run) atOnce(ctx context.Context, l *lane) {
-	ctx, cancel := bounded(ctx, l)
+func (r *run) atOnce(ctx context.Context, tr *trialRun) {
+	ctx, cancel := bounded(ctx, tr)
 	defer cancel()
-	l.step(func() error { return r.begin(ctx, l) })
-	sampling := r.sampler(l)
-	r.around([]*lane{l}, func() {
-		l.spent = r.metered(ctx, r.readers(l.stage), func() {
-			sampling.while(func() { l.finish(ctx, (*agent.Trial).Run) })
+	tr.step(func() error { return r.begin(ctx, tr) })
+	sampling := r.observer.Sampling(tr.seen)
+	r.observer.Around([]*evidence.Trial{tr.seen}, func() {
+		tr.seen.Spent = tr.seen.Meter(ctx, func() {
+			sampling.While(func() { tr.finish(ctx, (*agent.Trial).Run) })
 		})
 	})
-	r.keep(l, sampling)
-	l.step(func() error { return l.prove(ctx) })
-	l.release(ctx)
+	r.observer.Keep(tr.seen, sampling)
+	tr.step(func() error { return tr.prove(ctx) })
+	tr.release(ctx)
 }
 
 // begin reads the path's counters and opens the servers' ports.
-func (r *run) begin(ctx context.Context, l *lane) (err error) {
-	l.out.Started = time.Now().UTC()
-	if err := l.stage.start(ctx, r.cfg.RunID, len(l.pairs)); err != nil {
+func (r *run) begin(ctx context.Context, tr *trialRun) (err error) {
+	tr.out.Started = time.Now().UTC()
+	if err := tr.tested.start(ctx, r.cfg.RunID, len(tr.pairs)); err != nil {
 		return err
 	}
-	if err := l.stage.path.Forget(ctx); err != nil {
+	if err := tr.tested.path.Forget(ctx); err != nil {
 		return err
 	}
-	if l.before, err = l.stage.path.Snapshot(ctx); err != nil {
+	if tr.before, err = tr.tested.path.Snapshot(ctx); err != nil {
 		return err
 	}
-	l.stacks = r.readStacks(ctx, l)
-	for i, p := range l.pairs {
-		at := l.stage.agents[i]
-		r.follow(l, i)
+	tr.seen.ReadStacks(ctx)
+	for i, p := range tr.pairs {
+		at := tr.tested.agents[i]
+		r.follow(tr, i)
 		if p.trial, err = agent.Begin(ctx, at.client, at.server, p.clientSide, p.serverSide); err != nil {
 			return err
 		}
 	}
-	l.watchEnds(l.pairs...)
+	tr.seen.WatchEnds(endsOf(tr.pairs...))
 	return nil
 }
 
 // prove reads the counters again and holds the path to what was carried.
-func (l *lane) prove(ctx context.Context) error {
-	after, err := l.stage.path.Snapshot(ctx)
+func (tr *trialRun) prove(ctx context.Context) error {
+	after, err := tr.tested.path.Snapshot(ctx)
 	if err != nil {
 		return err
 	}
-	if moved, err := l.before.Moved(after); err == nil {
-		l.count(moved)
+	if moved, err := tr.before.Moved(after); err == nil {
+		tr.count(moved)
 	}
-	l.readAgain(ctx)
+	tr.seen.ReadAgain(ctx)
 	var carried []driver.Carried
-	for i, p := range l.pairs {
-		carried = append(carried, l.held(i, driver.CarriedBy(p.client, p.server)))
+	for i, p := range tr.pairs {
+		carried = append(carried, tr.held(i, driver.CarriedBy(p.client, p.server)))
 	}
-	err = l.proof(after, carried)
-	l.sum()
-	l.bookLosses()
-	l.senders()
+	err = tr.proof(after, carried)
+	tr.sum()
+	tr.seen.BookLosses(tr.accounts())
+	tr.senders()
 	return proven(err)
 }
 
-// proof holds the path to what was carried since l.before, and keeps what it rests on.
-func (l *lane) proof(after driver.Counters, carried []driver.Carried) error {
-	err := l.stage.path.Prove(l.before, after, carried)
+// proof holds the path to what was carried since tr.before, and keeps what it rests on.
+func (tr *trialRun) proof(after driver.Counters, carried []driver.Carried) error {
+	err := tr.tested.path.Prove(tr.before, after, carried)
 	if !errors.Is(err, driver.ErrTooLittle) {
-		l.shown = &result.Proof{Workload: l.out.Workload, Holds: err == nil, Findings: l.stage.path.Findings(l.before, after, carried)}
+		tr.shown = &result.Proof{Workload: tr.out.Workload, Holds: err == nil, Findings: tr.tested.path.Findings(tr.before, after, carried)}
 	}
 	return err
 }
@@ -234,59 +258,126 @@ func proven(err error) error {
 
 // count records how far the path's counters moved, and which links flapped. Those
 // of carriers are left out where nothing happened.
-func (l *lane) count(moved driver.Counters) {
-	l.flaps = moved.Flaps()
+func (tr *trialRun) count(moved driver.Counters) {
+	tr.flaps = moved.Flaps()
 	maps.DeleteFunc(moved, func(name string, n uint64) bool { return n == 0 && strings.HasSuffix(name, "."+driver.CarrierChanges) })
-	l.out.Counters = moved
+	tr.out.Counters = moved
 }
 
-// figure judges a lane whose trial has ended well so far.
-func (l *lane) figure() {
-	if l.err == nil {
-		l.err = l.judge()
+// figure judges a trial whose trial has ended well so far.
+func (tr *trialRun) figure() {
+	if tr.err == nil {
+		tr.err = tr.judge()
 	}
-	l.unexplained()
+	tr.seen.NoteUnexplained()
 }
 
 // judge turns the reports of a proven trial into its figures.
-func (l *lane) judge() error {
-	if l.search != nil {
-		if err := l.search.judge(&l.out); err != nil {
+func (tr *trialRun) judge() error {
+	if tr.search != nil {
+		if err := tr.search.judge(&tr.out); err != nil {
 			return err
 		}
-		return tooMuch(l.underlay, l.out)
+		return tooMuch(tr.underlay, tr.out)
 	}
-	p := l.pairs[0].clientSide
-	metrics, series := l.work.Metrics(p, l.client, l.server)
-	for i, one := range l.pairs {
-		own, _ := l.work.Metrics(one.clientSide, one.client, one.server)
-		if err := cmp.Or(impossible(own, one.client, one.server), nothing(p, own, one.client, one.server), longer(l.busy, one.client, one.server)); err != nil {
-			return l.of(i, err)
+	p := tr.pairs[0].clientSide
+	metrics, series := tr.work.Metrics(p, tr.client, tr.server)
+	for i, one := range tr.pairs {
+		own, _ := tr.work.Metrics(one.clientSide, one.client, one.server)
+		if err := cmp.Or(impossible(own, one.client, one.server), nothing(p, own, one.client, one.server), longer(tr.busy, one.client, one.server)); err != nil {
+			return tr.of(i, err)
 		}
 	}
-	if err := cmp.Or(impossible(metrics, l.client, l.server), tooFast(l.underlay, len(l.pairs), p, l.out.Counters, l.client, l.server)); err != nil {
+	if err := cmp.Or(impossible(metrics, tr.client, tr.server), tooFast(tr.underlay, len(tr.pairs), p, tr.out.Counters, tr.client, tr.server)); err != nil {
 		return err
 	}
-	l.out.Metrics, l.out.Series = metrics, series
-	l.out.Distributions = traffic.Distributions(p, l.client, l.server, metrics)
+	tr.out.Metrics, tr.out.Series = metrics, series
+	tr.out.Distributions = traffic.Distributions(p, tr.client, tr.server, metrics)
 	return nil
 }
 
 // conclude makes the record of a trial that has ended.
-func (l *lane) conclude(seq int) result.Trial {
-	l.out.Seq, l.out.Elapsed = seq, l.busy.Seconds()
+func (tr *trialRun) conclude(seq int) result.Trial {
+	tr.out.Seq, tr.out.Elapsed = seq, tr.busy.Seconds()
 	switch {
-	case l.err == nil && l.ruled == "":
-		l.out.Status = result.TrialOK
-		return l.out
-	case l.err == nil:
-		l.out.Status, l.out.Reason = result.TrialInvalid, l.ruled
-		return l.out
+	case tr.err == nil && tr.ruled == "":
+		tr.out.Status = result.TrialOK
+		return tr.out
+	case tr.err == nil:
+		tr.out.Status, tr.out.Reason = result.TrialInvalid, tr.ruled
+		return tr.out
 	}
-	l.out.Status, l.out.Reason = result.TrialFailed, l.err.Error()
-	if l.out.Void = errors.As(l.err, new(*voidError)); !l.out.Void {
+	tr.out.Status, tr.out.Reason = result.TrialFailed, tr.err.Error()
+	if tr.out.Void = errors.As(tr.err, new(*voidError)); !tr.out.Void {
 		// Whatever state the agents are in, the next attempt gets new ones.
-		_ = l.stage.dismiss()
+		_ = tr.tested.stopAgents()
 	}
-	return l.out
+	return tr.out
 }
+
+// inTurns drives the trials of one workload and block in slices, one mode after
+// the other, in a fresh random order each round. A machine whose speed wavers
+// within seconds, as a virtual one does beside busy neighbours, then wavers for
+// all of them alike; one after the other, each trial would meet its own weather.
+// At any moment only one mode has traffic; all pairs of that mode have it at once.
+func (r *run) inTurns(ctx context.Context, group []*trialRun) {
+	ctx, cancel := bounded(ctx, group[0])
+	defer cancel()
+	for _, tr := range group {
+		tr.step(func() error { return r.begin(ctx, tr) })
+		tr.seen.Spent = tr.seen.Meter(ctx, func() {
+			tr.through(ctx, "the warm-up", tr.Workload.Warmup.Std(), func(ctx context.Context, p *pair) error { return p.trial.Open(ctx) })
+		})
+	}
+	first := group[0].Trial
+	r.observer.Around(seen(group), func() {
+		for round := range first.Rounds() {
+			rng := rand.New(rand.NewPCG(r.schedule.Plan.Seed, uint64(first.Block)<<32|uint64(round)))
+			for _, i := range rng.Perm(len(group)) {
+				r.turn(ctx, group[i])
+			}
+		}
+	})
+	for _, tr := range group {
+		tr.seen.TakeTurn()
+		tr.finish(ctx, (*agent.Trial).Close)
+		tr.step(func() error { return tr.prove(ctx) })
+		tr.release(ctx)
+	}
+}
+
+// turn gives a trial its slice. What the machine works in it is the trial's, and so it
+// ends when what was sent has been worked off: else the next would pay for it.
+func (r *run) turn(ctx context.Context, tr *trialRun) {
+	if tr.err != nil {
+		return // and the turns of a long trial that was given up are many
+	}
+	tr.seen.TakeTurn()
+	s := tr.seen.Meter(ctx, func() {
+		slice := tr.Workload.Slice.Std()
+		tr.through(ctx, "a slice", slice, func(ctx context.Context, p *pair) error { return p.trial.Slice(ctx, slice) })
+		if tr.err == nil && tr.Workload.PayloadSize > 0 {
+			time.Sleep(afterglow)
+		}
+	})
+	tr.seen.Spent = tr.seen.Spent.Plus(s)
+}
+
+// through does a part of a trial's trial that has traffic for so long. One that is not
+// through long after is given up by itself: the trials that it takes turns with go on, and
+// nothing of it is left under way in their slices.
+func (tr *trialRun) through(ctx context.Context, what string, long time.Duration, do func(context.Context, *pair) error) {
+	most := long + tr.drain + trialGrace
+	within, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("%s of %s was not through after %s", what, long, most))
+	defer cancel()
+	tr.side(within, func(p *pair) error { return do(within, p) })
+	if tr.err != nil {
+		tr.release(ctx)
+	}
+}
+
+// afterglow is how long a receiver of datagrams works on after the last was sent. A
+// slice of TCP or of exchanges ends with what was sent, but of datagrams nobody hears
+// at once that they have come: a buffer of 4 MiB holds 1800, which take a receiver 3 ms,
+// and it looks out for more for 5 ms.
+const afterglow = 5 * time.Millisecond

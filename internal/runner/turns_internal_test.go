@@ -12,28 +12,28 @@ import (
 	"tare/internal/study"
 )
 
-// alone is a lane of a run with one mode, on an underlay of this rate.
-func alone(rate study.Rate, w study.Workload) (*run, *lane) {
-	s := &stage{path: &driver.Path{Underlay: &driver.Underlay{Rate: uint64(rate)}}}
+// alone is a trial of a run with one mode, on an underlay of this rate.
+func alone(rate study.Rate, w study.Workload) (*run, *trialRun) {
+	s := &modeUnderTest{path: &driver.Path{Underlay: &driver.Underlay{Rate: uint64(rate)}}}
 	s.mode.ID = "host"
-	r := &run{stages: []*stage{s}}
-	return r, &lane{Trial: plan.Trial{Mode: "host", Workload: w}, stage: s, pairs: []*pair{{}}}
+	r := &run{tested: []*modeUnderTest{s}}
+	return r, &trialRun{Trial: plan.Trial{Mode: "host", Workload: w}, tested: s, pairs: []*pair{{}}}
 }
 
 // A slice that hangs is given up by itself, long before the trials that take turns with it.
 func TestSliceThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, l := alone(0, study.Workload{Kind: "tcp_stream"})
+		_, tr := alone(0, study.Workload{Kind: "tcp_stream"})
 		began := time.Now()
-		l.through(t.Context(), "a slice", 125*time.Millisecond, func(ctx context.Context, _ *pair) error {
+		tr.through(t.Context(), "a slice", 125*time.Millisecond, func(ctx context.Context, _ *pair) error {
 			<-ctx.Done()
 			return context.Cause(ctx)
 		})
 		if took, want := time.Since(began), 125*time.Millisecond+trialGrace; took != want {
 			t.Errorf("given up after %s, want %s", took, want)
 		}
-		if l.err == nil || !strings.Contains(l.err.Error(), "a slice of 125ms was not through after 10.125s") {
-			t.Errorf("its reason is %v", l.err)
+		if tr.err == nil || !strings.Contains(tr.err.Error(), "a slice of 125ms was not through after 10.125s") {
+			t.Errorf("its reason is %v", tr.err)
 		}
 	})
 }
@@ -42,16 +42,16 @@ func TestSliceThatHangs(t *testing.T) {
 // to arrive. A pilot of eight modes is not given up for that.
 func TestSlowSlicesHaveTime(t *testing.T) {
 	w := study.Workload{Kind: "tcp_stream", Slice: study.Duration(125 * time.Millisecond), Duration: study.Duration(15 * time.Second)}
-	r, l := alone(0, w)
-	if !l.Sliced() {
+	r, tr := alone(0, w)
+	if !tr.Sliced() {
 		t.Fatal("the trial is not in turns")
 	}
-	slow := time.Duration(l.Rounds()) * 2 * l.Workload.Slice.Std() // each takes as long again
-	if got := r.longest(l.Trial); got < slow {
+	slow := time.Duration(tr.Rounds()) * 2 * tr.Workload.Slice.Std() // each takes as long again
+	if got := r.longest(tr.Trial); got < slow {
 		t.Errorf("it may take %s, want %s and more", got, slow)
 	}
 	limited, _ := alone(10_000_000, w)
-	if got, want := limited.longest(l.Trial)-r.longest(l.Trial), time.Duration(l.Rounds()+1)*limited.drain(l.Trial); got != want {
+	if got, want := limited.longest(tr.Trial)-r.longest(tr.Trial), time.Duration(tr.Rounds()+1)*limited.drain(tr.Trial); got != want {
 		t.Errorf("for the underlay's rate it has %s more, want %s", got, want)
 	}
 }

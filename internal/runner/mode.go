@@ -15,13 +15,14 @@ import (
 	"tare/internal/driver"
 	"tare/internal/live"
 	"tare/internal/result"
+	"tare/internal/runner/evidence"
 	"tare/internal/study"
 	"tare/internal/warning"
 )
 
-// stage is one mode of a run: its path and its agents. Its mode has the id, title
+// modeUnderTest is one mode of a run: its path and its agents. Its mode has the id, title
 // and baseline that the study gives it; asked is what the study says of it.
-type stage struct {
+type modeUnderTest struct {
 	mode     driver.Mode
 	asked    study.Mode
 	control  bool // the baseline once more
@@ -41,7 +42,7 @@ type stage struct {
 // ends are the two agents of a pair, nil where they have not been started.
 type ends struct{ client, server *agent.Client }
 
-func (s *stage) result() result.Mode {
+func (s *modeUnderTest) result() result.Mode {
 	m := result.Mode{
 		ID: s.mode.ID, Title: s.mode.Title, Description: s.asked.Description, Status: s.status, Reason: s.reason,
 		Baseline: s.mode.Baseline, Control: s.control, Topology: s.topology, Proof: s.proof, Facts: slices.Concat(told(s.asked, s.facts), s.facts),
@@ -58,7 +59,7 @@ func (s *stage) result() result.Mode {
 // modes are those of the run as they are now.
 func (r *run) modes() []result.Mode {
 	out := []result.Mode{}
-	for _, s := range r.stages {
+	for _, s := range r.tested {
 		out = append(out, s.result())
 	}
 	return out
@@ -83,16 +84,16 @@ func told(m study.Mode, read []result.Fact) []result.Fact {
 	})
 }
 
-func (r *run) stage(mode string) *stage {
-	i := slices.IndexFunc(r.stages, func(s *stage) bool { return s.mode.ID == mode })
+func (r *run) underTest(mode string) *modeUnderTest {
+	i := slices.IndexFunc(r.tested, func(s *modeUnderTest) bool { return s.mode.ID == mode })
 	if i < 0 {
 		return nil
 	}
-	return r.stages[i]
+	return r.tested[i]
 }
 
 // settle fixes a mode's fate and tells it.
-func (r *run) settle(s *stage, status result.ModeStatus, reason string) {
+func (r *run) settle(s *modeUnderTest, status result.ModeStatus, reason string) {
 	s.status, s.reason = status, reason
 	r.tell(live.ModeSettled{Mode: s.mode.ID, Status: status, Reason: reason})
 }
@@ -110,21 +111,21 @@ func patience(m driver.Mode) time.Duration {
 	return driver.Patience(provisionWait + slowness*m.Takes)
 }
 
-// setUp builds every mode of the plan. A mode that cannot be built is noted and
+// setUpAll builds every mode of the plan. A mode that cannot be built is noted and
 // the others go on; only a cancelled context or an unknown mode ends the run.
-func (r *run) setUp(ctx context.Context) error {
-	for _, id := range r.plan.Modes {
-		s, err := r.cast(id)
+func (r *run) setUpAll(ctx context.Context) error {
+	for _, id := range r.schedule.Plan.Modes {
+		s, err := r.resolve(id)
 		if err != nil {
 			return err
 		}
-		r.stages = append(r.stages, s)
+		r.tested = append(r.tested, s)
 		if why, void := voidIn(r.cfg.Done, id); void {
 			// A resumed run does not forget.
 			r.settle(s, result.ModeVoid, why)
 			continue
 		}
-		err = r.raise(ctx, s)
+		err = r.setUp(ctx, s)
 		if ctx.Err() != nil {
 			s.status, s.reason = result.ModeFailed, "interrupted before it was ready"
 			return ctx.Err()
@@ -140,14 +141,14 @@ func (r *run) setUp(ctx context.Context) error {
 			r.settle(s, result.ModeFailed, err.Error())
 		}
 	}
-	if !slices.ContainsFunc(r.stages, func(s *stage) bool { return s.status == result.ModeMeasured }) {
+	if !slices.ContainsFunc(r.tested, func(s *modeUnderTest) bool { return s.status == result.ModeMeasured }) {
 		return ErrNothing
 	}
 	return nil
 }
 
-// cast finds what a mode of the plan is and who builds it.
-func (r *run) cast(id string) (*stage, error) {
+// resolve finds what a mode of the plan is and who builds it.
+func (r *run) resolve(id string) (*modeUnderTest, error) {
 	asked, _ := r.cfg.Study.ModeNamed(id)
 	d, m, err := r.cfg.Drivers.For(asked.Mode)
 	if err != nil {
@@ -155,7 +156,7 @@ func (r *run) cast(id string) (*stage, error) {
 	}
 	of := analysis.ModeOf(r.cfg.Study, id, m.Title, m.Baseline)
 	m.ID, m.Title, m.Baseline = of.ID, of.Title, of.Baseline
-	return &stage{asked: asked, control: of.Control, driver: d, mode: m}, nil
+	return &modeUnderTest{asked: asked, control: of.Control, driver: d, mode: m}, nil
 }
 
 // voidIn finds the reason for which a mode came out void in earlier trials.
@@ -170,8 +171,8 @@ func voidIn(trials []result.Trial, mode string) (why string, void bool) {
 // ErrNothing means that not one mode could be made.
 var ErrNothing = errors.New("not one of the modes could be made; the reasons are above")
 
-// raise makes the lab, the path and the agents of one mode.
-func (r *run) raise(ctx context.Context, s *stage) error {
+// setUp makes the lab, the path and the agents of one mode.
+func (r *run) setUp(ctx context.Context, s *modeUnderTest) error {
 	began := time.Now()
 	wait := patience(s.mode)
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("it was not ready within %s", wait))
@@ -194,7 +195,9 @@ func (r *run) raise(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.topology = &t
-	r.survey(ctx, s)
+	if stacks, facts, read := r.observer.Survey(ctx, s.path); read {
+		s.stacks, s.facts = stacks, append(slices.Clip(s.facts), facts...)
+	}
 	for range s.path.Pairs {
 		s.agents = append(s.agents, &ends{})
 	}
@@ -209,7 +212,7 @@ func (r *run) raise(ctx context.Context, s *stage) error {
 const emulatedTitle = " (emulated CPU)"
 
 // emulated says of a mode that a part of it is on an emulated CPU.
-func (r *run) emulated(s *stage) {
+func (r *run) emulated(s *modeUnderTest) {
 	if s.path.Emulated == "" {
 		return
 	}
@@ -220,24 +223,27 @@ func (r *run) emulated(s *stage) {
 }
 
 // order is what a mode of the study asks of its driver.
-func (r *run) order(s *stage) driver.Order {
+func (r *run) order(s *modeUnderTest) driver.Order {
 	return driver.Order{
-		Mode: s.asked.Mode, Name: s.mode.ID, Run: r.cfg.RunID, Label: label(s.mode.ID, slices.Index(r.plan.Modes, s.mode.ID)),
+		Mode: s.asked.Mode, Name: s.mode.ID, Run: r.cfg.RunID, Label: label(s.mode.ID, slices.Index(r.schedule.Plan.Modes, s.mode.ID)),
 		Pairs: r.mostPairs(), Limits: s.asked.Limits, Options: s.asked.Options, MTU: s.asked.MTU,
 	}
 }
 
 // underlay is the link between the mode's hosts, zero where nothing is known of it.
-func (s *stage) underlay() study.Lab {
+func (s *modeUnderTest) underlay() study.Lab {
 	if s.path == nil || s.path.Underlay == nil {
 		return study.Lab{}
 	}
 	return study.Lab{MTU: s.path.Underlay.MTU, Rate: study.Rate(s.path.Underlay.Rate)}
 }
 
-// agentOn is an agent of the mode that runs on a host, nil where there is none.
-func (s *stage) agentOn(host string) *agent.Client {
-	if s == nil || s.path == nil {
+// Path is that of the mode, nil while it is not set up.
+func (s *modeUnderTest) Path() *driver.Path { return s.path }
+
+// AgentOn is an agent of the mode that runs on a host, nil where there is none.
+func (s *modeUnderTest) AgentOn(host string) evidence.Agent {
+	if s.path == nil {
 		return nil
 	}
 	for i, at := range s.agents {
@@ -273,14 +279,14 @@ func label(name string, place int) string {
 // mostPairs is how many pairs of endpoints the run's workloads need.
 func (r *run) mostPairs() int {
 	most := 1
-	for _, w := range r.plan.Workloads {
+	for _, w := range r.schedule.Plan.Workloads {
 		most = max(most, pairsOf(w))
 	}
 	return most
 }
 
 // start starts those agents of the first n pairs that are not there.
-func (s *stage) start(ctx context.Context, run string, n int) error {
+func (s *modeUnderTest) start(ctx context.Context, run string, n int) error {
 	for i, at := range s.agents[:n] {
 		pair := s.path.Pairs[i]
 		for _, a := range []struct {
@@ -303,9 +309,9 @@ func (s *stage) start(ctx context.Context, run string, n int) error {
 	return nil
 }
 
-// dismiss ends all agents, side by side, so that the next attempt starts with
+// stopAgents ends all agents, side by side, so that the next attempt starts with
 // fresh ones.
-func (s *stage) dismiss() error {
+func (s *modeUnderTest) stopAgents() error {
 	var gone []*agent.Client
 	for _, at := range s.agents {
 		for _, c := range []**agent.Client{&at.client, &at.server} {
@@ -332,16 +338,83 @@ const teardownWait = time.Minute
 // a moment, and there are many. All agents end first, so that no mode's path is
 // closed while another's are still about.
 func (r *run) teardown() error {
-	return errors.Join(r.each((*stage).dismiss), r.each((*stage).takeDown))
+	return errors.Join(r.each((*modeUnderTest).stopAgents), r.each((*modeUnderTest).takeDown))
 }
 
-// each does something to all stages side by side.
-func (r *run) each(do func(*stage) error) error {
-	errs := make([]error, len(r.stages))
+// each does something to all modes side by side.
+func (r *run) each(do func(*modeUnderTest) error) error {
+	errs := make([]error, len(r.tested))
 	var wg sync.WaitGroup
-	for i, s := range r.stages {
+	for i, s := range r.tested {
 		wg.Go(func() { errs[i] = do(s) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// renew makes those modes anew whose turn it is before a block: sandboxes, devices,
+// addresses and agents. What such a set-up happens to come out like, as the hash of
+// a connection or the place of a process, is then drawn again, and its scatter is
+// seen instead of being taken for the mode's.
+func (r *run) renew(ctx context.Context, block int) error {
+	began := time.Now()
+	var made []string
+	for _, s := range r.tested {
+		if s.status != result.ModeMeasured || !r.cfg.Study.Renew.Due(block, s.took) {
+			continue
+		}
+		if err := r.remake(ctx, s); err != nil {
+			return err
+		}
+		if s.status == result.ModeMeasured {
+			made = append(made, s.mode.ID)
+		}
+	}
+	if len(made) > 0 {
+		r.tell(live.Renewed{Block: block, Modes: made, Took: time.Since(began)})
+	}
+	return nil
+}
+
+// remake takes a mode down and makes it again, twice if need be. One that cannot be
+// made again is failed; only an interruption is an error.
+func (r *run) remake(ctx context.Context, s *modeUnderTest) error {
+	err := s.takeDown()
+	if err != nil {
+		// What is left of it would be in the way, and the run's end tries again.
+		r.settle(s, result.ModeFailed, fmt.Sprintf("could not be taken down to be made anew: %v", err))
+		return nil
+	}
+	for range attempts {
+		if err = r.setUp(ctx, s); err == nil {
+			s.made++
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if down := s.takeDown(); down != nil {
+			err = errors.Join(err, down)
+			break
+		}
+	}
+	r.settle(s, result.ModeFailed, fmt.Sprintf("could not be made anew: %v", err))
+	return nil
+}
+
+// takeDown ends a mode's agents and closes its path. It has a context of its own:
+// half a path is no state to be interrupted in. After an error it may be called
+// again.
+func (s *modeUnderTest) takeDown() error {
+	ctx, cancel := context.WithTimeout(context.Background(), teardownWait)
+	defer cancel()
+	err := s.stopAgents()
+	if s.path != nil {
+		if cerr := s.path.Close(ctx); cerr != nil {
+			return errors.Join(err, cerr)
+		}
+		s.path = nil
+	}
+	s.agents = nil
+	return err
 }

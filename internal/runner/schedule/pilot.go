@@ -1,4 +1,4 @@
-package runner
+package schedule
 
 import (
 	"fmt"
@@ -27,25 +27,25 @@ const (
 // warm sets the warm-up of the bulk workloads from the pilot trials, once they are
 // all run: the longest that any mode needed, and never less than the study says. It
 // is the same for all modes, and for a run that is resumed.
-func (r *run) warm() {
-	piloted := slices.ContainsFunc(r.plan.Trials, plan.Trial.Pilot)
-	if !piloted || r.out.Pilots != nil || slices.ContainsFunc(r.todo[r.done:], plan.Trial.Pilot) {
+func (sc *Schedule) warm() {
+	piloted := slices.ContainsFunc(sc.Plan.Trials, plan.Trial.Pilot)
+	if !piloted || sc.cfg.Report.Pilots != nil || slices.ContainsFunc(sc.Todo[sc.Done:], plan.Trial.Pilot) {
 		return
 	}
 	var most time.Duration
 	known := false
-	for _, s := range r.stages {
-		if s.status != result.ModeMeasured {
+	for _, m := range sc.cfg.Modes() {
+		if m.Status != result.ModeMeasured {
 			continue
 		}
-		p := r.pilotOf(s.mode.ID)
-		r.out.Pilots = append(r.out.Pilots, p)
+		p := pilotOf(sc.Trials, m.ID)
+		sc.cfg.Report.Pilots = append(sc.cfg.Report.Pilots, p)
 		switch {
 		case p.Warmup == nil:
-			r.warn(warning.PilotFailed, s.mode.ID, "how long it takes to warm up is unknown: %s", p.Reason)
+			sc.cfg.Warn(warning.PilotFailed, m.ID, "how long it takes to warm up is unknown: %s", p.Reason)
 			continue
 		case p.Unsettled:
-			r.warn(warning.PilotUnsettled, s.mode.ID+" "+p.Workload, "its pilot trial of %s came to no steady state: what trials show of it depends on how long they are", seconds(p.Length))
+			sc.cfg.Warn(warning.PilotUnsettled, m.ID+" "+p.Workload, "its pilot trial of %s came to no steady state: what trials show of it depends on how long they are", seconds(p.Length))
 		}
 		most, known = max(most, duration(*p.Warmup)), true
 	}
@@ -53,21 +53,21 @@ func (r *run) warm() {
 		return
 	}
 	most = min(max(most, shortestWarmup), longestWarmup)
-	for _, w := range r.plan.Workloads {
+	for _, w := range sc.Plan.Workloads {
 		switch own := w.Warmup.Std(); {
-		case !bulk(w) || w.ID == study.CostPassID:
+		case !Bulk(w) || w.ID == study.CostPassID:
 		case own >= most:
-			r.relength(w.Name(), own, 0, fmt.Sprintf("the study's own; pilot trials showed %s or less", say.Duration(most)))
+			sc.relength(w.Name(), own, 0, fmt.Sprintf("the study's own; pilot trials showed %s or less", say.Duration(most)))
 		default:
-			r.relength(w.Name(), most, 0, fmt.Sprintf("the longest warm-up that a pilot trial showed, %s to %s", say.Duration(shortestWarmup), say.Duration(longestWarmup)))
+			sc.relength(w.Name(), most, 0, fmt.Sprintf("the longest warm-up that a pilot trial showed, %s to %s", say.Duration(shortestWarmup), say.Duration(longestWarmup)))
 		}
 	}
 }
 
 // pilotOf looks at the pilot trial of a mode.
-func (r *run) pilotOf(mode string) result.Pilot {
+func pilotOf(trials []result.Trial, mode string) result.Pilot {
 	p := result.Pilot{Mode: mode}
-	for _, t := range slices.Backward(r.trials) {
+	for _, t := range slices.Backward(trials) {
 		if t.Mode != mode || !t.Pilot {
 			continue
 		}
@@ -99,18 +99,18 @@ func perBatch(interval float64) int {
 	return max(1, int(math.Round(pilotBatch.Seconds()/interval)))
 }
 
-// bulk reports whether a workload is one that needs time to fill a slow path.
-func bulk(w study.Workload) bool {
+// Bulk reports whether a workload is one that needs time to fill a slow path.
+func Bulk(w study.Workload) bool {
 	t, err := workloads.Named(w.Kind)
 	return err == nil && t.Spec().Bulk
 }
 
 // relength sets the warm-up and, unless it is 0, the timed window of a workload in
 // all trials to come, and records that.
-func (r *run) relength(workload string, warmup, window time.Duration, why string) {
+func (sc *Schedule) relength(workload string, warmup, window time.Duration, why string) {
 	from, was := 0, study.Workload{}
-	for i := range r.todo[r.done:] {
-		t := &r.todo[r.done+i]
+	for i := range sc.Todo[sc.Done:] {
+		t := &sc.Todo[sc.Done+i]
 		if t.Workload.ID != workload || t.Pilot() {
 			continue
 		}
@@ -123,16 +123,16 @@ func (r *run) relength(workload string, warmup, window time.Duration, why string
 		return
 	}
 	// What is run once more later is as long as it was.
-	for i := range r.plan.Trials {
-		if t := &r.plan.Trials[i]; t.Workload.ID == workload && t.Block >= from {
+	for i := range sc.Plan.Trials {
+		if t := &sc.Plan.Trials[i]; t.Workload.ID == workload && t.Block >= from {
 			t.Workload = timed(t.Workload, warmup, window)
 		}
 	}
 	if window == 0 {
 		window = was.Duration.Std()
 	}
-	r.out.Lengths = append(r.out.Lengths, result.Length{Workload: workload, FromBlock: from, Warmup: warmup.Seconds(), Duration: window.Seconds(), Reason: why})
-	r.tell(live.Told{Text: fmt.Sprintf("%s from block %d on: %s warm-up, %s timed (%s)", workload, from, say.Duration(warmup), say.Duration(window), why)})
+	sc.cfg.Report.Lengths = append(sc.cfg.Report.Lengths, result.Length{Workload: workload, FromBlock: from, Warmup: warmup.Seconds(), Duration: window.Seconds(), Reason: why})
+	sc.cfg.Tell(live.Told{Text: fmt.Sprintf("%s from block %d on: %s warm-up, %s timed (%s)", workload, from, say.Duration(warmup), say.Duration(window), why)})
 }
 
 // timed is a workload with another warm-up and, unless it is 0, timed window.

@@ -1,4 +1,4 @@
-package runner
+package evidence
 
 import (
 	"context"
@@ -11,21 +11,21 @@ import (
 	"tare/internal/observe/netstack"
 )
 
-// work is what machines worked in windows, by the boot ids of their kernels. With both
+// Work is what machines worked in windows, by the boot ids of their kernels. With both
 // ends on this machine it is the one of the id here.
-type work map[string]observe.Spent
+type Work map[string]observe.Spent
 
-// here stands for this machine, of which the collector reads; unknown for one of which
+// Here stands for this machine, of which the collector reads; unknown for one of which
 // nothing could be read.
 const (
-	here    = ""
+	Here    = ""
 	unknown = "unknown"
 )
 
-// plus is both together.
-func (w work) plus(o work) work {
-	sum := work{}
-	for _, one := range []work{w, o} {
+// Plus is both together.
+func (w Work) Plus(o Work) Work {
+	sum := Work{}
+	for _, one := range []Work{w, o} {
 		for kernel, s := range one {
 			sum[kernel] = sum[kernel].Plus(s)
 		}
@@ -35,7 +35,7 @@ func (w work) plus(o work) work {
 
 // busy is what all machines worked. idle tells how many CPUs of one are busy all the same;
 // what that makes in these windows is taken off.
-func (w work) busy(idle func(kernel string) (float64, error)) (net, resolution float64, err error) {
+func (w Work) busy(idle func(kernel string) (float64, error)) (net, resolution float64, err error) {
 	if len(w) == 0 {
 		return 0, 0, errors.New("CPU time was not read")
 	}
@@ -64,14 +64,14 @@ type cpuReader struct {
 // readers are those of the hosts of modes, each host once; all hosts that are this
 // machine are one. A host that is neither this machine nor has an agent of the path on
 // it cannot be read.
-func (r *run) readers(of ...*stage) []cpuReader {
+func (o *Observer) readers(of ...Mode) []cpuReader {
 	var out []cpuReader
-	for _, s := range of {
-		for _, h := range r.hostsOf(s) {
+	for _, m := range of {
+		for _, h := range o.hostsOf(m) {
 			one := cpuReader{host: h.Name, read: unread}
 			if h.Local {
-				one = cpuReader{host: here, read: r.readHere}
-			} else if c := s.agentOn(h.Name); c != nil {
+				one = cpuReader{host: Here, read: o.readHere}
+			} else if c := m.AgentOn(h.Name); c != nil {
 				one.read = c.CPU
 			}
 			if !slices.ContainsFunc(out, func(c cpuReader) bool { return c.host == one.host }) {
@@ -82,19 +82,11 @@ func (r *run) readers(of ...*stage) []cpuReader {
 	return out
 }
 
-// hostsOf are the hosts that a mode's path is on, or those of the run where it has none.
-func (r *run) hostsOf(s *stage) []driver.Host {
-	if s == nil || s.path == nil {
-		return r.cfg.Ground.Hosts
-	}
-	return s.path.Hosts
-}
-
 // readHere reads this machine. The collector of the same source tells, once, why that
 // cannot be done.
-func (r *run) readHere(context.Context) (string, observe.Sample, error) {
-	s, err := r.cpu.Read()
-	return here, s, err
+func (o *Observer) readHere(context.Context) (string, observe.Sample, error) {
+	s, err := o.cpu.Read()
+	return Here, s, err
 }
 
 // errUnread is why nothing is known of a host.
@@ -118,8 +110,8 @@ func marks(ctx context.Context, readers []cpuReader) []mark {
 			switch {
 			case err == nil:
 				out[i] = mark{kernel, s}
-			case one.host == here:
-				out[i] = mark{here, nil}
+			case one.host == Here:
+				out[i] = mark{Here, nil}
 			default:
 				out[i] = mark{unknown, nil}
 			}
@@ -129,23 +121,29 @@ func marks(ctx context.Context, readers []cpuReader) []mark {
 	return out
 }
 
+// Meter does a part of a trial, and gives what the machines of its mode's hosts worked
+// meanwhile.
+func (t *Trial) Meter(ctx context.Context, do func()) Work {
+	return t.observer.metered(ctx, t.observer.readers(t.Mode), do)
+}
+
 // metered does something, and gives what each machine worked meanwhile. Two hosts on one
 // machine are counted once.
-func (r *run) metered(ctx context.Context, readers []cpuReader, do func()) work {
+func (o *Observer) metered(ctx context.Context, readers []cpuReader, do func()) Work {
 	from := marks(ctx, readers)
 	do()
 	to := marks(ctx, readers)
 	join(from, to)
-	w := work{}
+	w := Work{}
 	for i := range from {
 		kernel := from[i].kernel
 		if to[i].kernel != kernel {
 			kernel, from[i].sample = unknown, nil
 		}
-		if r.kernels == nil {
-			r.kernels = map[string]string{}
+		if o.kernels == nil {
+			o.kernels = map[string]string{}
 		}
-		r.kernels[readers[i].host] = kernel
+		o.kernels[readers[i].host] = kernel
 		if seen := slices.ContainsFunc(from[:i], func(m mark) bool { return m.kernel == kernel }); !seen {
 			var s observe.Spent
 			s.Add(from[i].sample, to[i].sample)
@@ -159,22 +157,22 @@ func (r *run) metered(ctx context.Context, readers []cpuReader, do func()) work 
 // both were read.
 func join(all ...[]mark) {
 	for _, m := range all {
-		if !slices.ContainsFunc(m, func(m mark) bool { return m.kernel == here }) {
+		if !slices.ContainsFunc(m, func(m mark) bool { return m.kernel == Here }) {
 			continue
 		}
 		own := netstack.Boot("/proc")
 		for i := range m {
 			if own != "" && m[i].kernel == own {
-				m[i].kernel = here
+				m[i].kernel = Here
 			}
 		}
 	}
 }
 
 // kernelOf is the machine of a host, as readers last found it.
-func (r *run) kernelOf(h driver.Host) string {
+func (o *Observer) kernelOf(h driver.Host) string {
 	if h.Local {
-		return r.kernels[here]
+		return o.kernels[Here]
 	}
-	return r.kernels[h.Name]
+	return o.kernels[h.Name]
 }

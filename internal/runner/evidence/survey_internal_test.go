@@ -1,4 +1,4 @@
-package runner
+package evidence
 
 import (
 	"context"
@@ -8,13 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/driver"
+	"tare/internal/plan"
 	"tare/internal/result"
 )
 
-// codes are the warnings of a run by code and scope.
-func codes(r *run) []string {
+// codes are warnings by code and scope.
+func codes(warnings []result.Warning) []string {
 	out := []string{}
-	for _, w := range r.out.Warnings {
+	for _, w := range warnings {
 		out = append(out, w.Code+" "+w.Scope)
 	}
 	return out
@@ -34,31 +35,35 @@ func looked(err error, tracked map[string]driver.Tracked, stacks ...driver.Setti
 }
 
 func TestSurvey(t *testing.T) {
-	r := &run{cfg: Config{Listener: nobody{}}}
-	s := &stage{path: looked(nil, map[string]driver.Tracked{"a": {Count: 10, Max: 100}, "b": {Count: 30, Max: 60}, "c": {Count: 1}},
+	var warnings told
+	cfg := Config{Warn: warnings.warn}
+	path := looked(nil, map[string]driver.Tracked{"a": {Count: 10, Max: 100}, "b": {Count: 30, Max: 60}, "c": {Count: 1}},
 		driver.Settings{At: "a", Sysctls: map[string]string{driver.SysctlCongestion: "bbr"}},
 		driver.Settings{At: "b", Sysctls: map[string]string{driver.SysctlCongestion: "cubic"}, Filters: []driver.Filter{{Family: "inet", Table: "t", Chain: "c", Hook: "forward", Drops: true, Rules: 1, All: 1}, {Family: "ip", Table: "filter", Rules: 2, All: 2}}},
 		driver.Settings{At: "c", NoFilters: "it may not be asked"},
-	)}
-	r.survey(t.Context(), s)
+	)
+	stacks, facts, read := New(cfg).Survey(t.Context(), path)
+	if len(stacks) != 3 || !read {
+		t.Errorf("read %t: %v", read, stacks)
+	}
 	want := []result.Fact{{Name: "default congestion control", Value: "a bbr, b cubic"}, {Name: "b packet filter", Value: "inet t forward: 1 rule, else drop; ip filter (old iptables): 2 rules"}}
-	if d := cmp.Diff(want, s.facts); d != "" {
+	if d := cmp.Diff(want, facts); d != "" {
 		t.Errorf("facts (-want +got):\n%s", d)
 	}
-	l := &lane{stage: s}
-	l.tracked(t.Context())
-	if got := l.out.Machine[figureTracked]; got != 0.5 {
+	one := trialOf(cfg, mode{path: path}, plan.Trial{})
+	one.Tracked(t.Context())
+	if got := one.Record.Machine[result.FigureTracked]; got != 0.5 {
 		t.Errorf("%g of the tracking is in use, want 0.5", got)
 	}
-	if d := cmp.Diff([]string{"not_observed run"}, codes(r)); d != "" {
+	if d := cmp.Diff([]string{"not_observed run"}, codes(warnings)); d != "" {
 		t.Errorf("warnings (-want +got):\n%s", d)
 	}
-	s = &stage{path: looked(errors.New("gone"), nil, driver.Settings{At: "a"})}
-	r.survey(t.Context(), s)
-	l = &lane{stage: s}
-	l.tracked(t.Context())
-	if len(s.stacks) != 0 || l.out.Machine != nil || len(r.out.Warnings) != 2 {
-		t.Errorf("of a path that cannot be read: %v, %v, warnings %v", s.stacks, l.out.Machine, r.out.Warnings)
+	path = looked(errors.New("gone"), nil, driver.Settings{At: "a"})
+	stacks, _, read = New(cfg).Survey(t.Context(), path)
+	one = trialOf(cfg, mode{path: path}, plan.Trial{})
+	one.Tracked(t.Context())
+	if read || len(stacks) != 0 || one.Record.Machine != nil || len(warnings) != 2 {
+		t.Errorf("of a path that cannot be read: %v, %v, warnings %v", stacks, one.Record.Machine, warnings)
 	}
-	(&lane{stage: &stage{path: nil}}).tracked(t.Context()) // nothing to ask
+	trialOf(cfg, mode{}, plan.Trial{}).Tracked(t.Context()) // nothing to ask
 }

@@ -1,4 +1,4 @@
-package runner
+package schedule
 
 import (
 	"math"
@@ -6,35 +6,36 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/driver"
 	"tare/internal/live"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/study"
+	"tare/internal/warning"
 )
 
-type nobody struct{}
-
-func (nobody) Handle(live.Event) {}
+// config is that of a run of two modes of which nobody hears.
+func config(s study.Study) Config {
+	modes := []result.Mode{{ID: "host", Status: result.ModeMeasured}, {ID: "m", Baseline: "host", Status: result.ModeMeasured}}
+	return Config{
+		Study: s, Report: &result.Run{}, Modes: func() []result.Mode { return modes }, Took: func(string) time.Duration { return 0 },
+		Tell: func(live.Event) {}, Warn: func(warning.Code, string, string, ...any) {},
+	}
+}
 
 // made is a run after so many blocks of two modes, whose samples scatter by within
 // (of half a second) and whose trials by between beyond that, as parts of the level.
-func made(blocks int, within, between float64) *run {
+func made(blocks int, within, between float64) *Schedule {
 	rng := rand.New(rand.NewPCG(5, 7))
 	w := study.Workload{ID: "w", Kind: "tcp_stream", Slice: study.AtOnce, Warmup: study.WaitOf(time.Second), Duration: study.Duration(4 * time.Second),
 		DurationMin: study.Duration(2 * time.Second), DurationMax: study.Duration(15 * time.Second)}
-	r := &run{chosen: map[string]bool{}, began: time.Now(), announced: time.Hour}
-	r.cfg.Listener = nobody{}
-	r.cfg.Study = study.Study{Profile: study.Standard, Margin: 0.05, Stop: &study.Stop{MinBlocks: 5, Width: 0.025, ExtraBlocks: 2}}
-	r.plan = plan.Plan{Blocks: 12, Workloads: []study.Workload{w}, Settle: 300 * time.Millisecond}
-	for _, m := range []driver.Mode{{ID: "host"}, {ID: "m", Baseline: "host"}} {
-		r.stages = append(r.stages, &stage{mode: m, status: result.ModeMeasured})
-	}
+	r := New(config(study.Study{Profile: study.Standard, Margin: 0.05, Stop: &study.Stop{MinBlocks: 5, Width: 0.025, ExtraBlocks: 2}}),
+		plan.Plan{Blocks: 12, Workloads: []study.Workload{w}, Settle: 300 * time.Millisecond})
+	r.Began, r.Announced = time.Now(), time.Hour
 	for block := 1; block <= 12; block++ {
-		for _, s := range r.stages {
+		for _, m := range r.cfg.Modes() {
 			if block > blocks {
-				r.todo = append(r.todo, plan.Trial{Block: block, Mode: s.mode.ID, Workload: w})
+				r.Todo = append(r.Todo, plan.Trial{Block: block, Mode: m.ID, Workload: w})
 				continue
 			}
 			level := 1e9 * math.Exp(between*rng.NormFloat64())
@@ -45,7 +46,7 @@ func made(blocks int, within, between float64) *run {
 					series.Values = append(series.Values, half)
 				}
 			}
-			r.trials = append(r.trials, result.Trial{Block: block, Mode: s.mode.ID, Workload: "w", Status: result.TrialOK, Series: series, Window: 4})
+			r.Trials = append(r.Trials, result.Trial{Block: block, Mode: m.ID, Workload: "w", Status: result.TrialOK, Series: series, Window: 4})
 		}
 	}
 	return r
@@ -66,13 +67,13 @@ func TestLengths(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := made(3, c.within, c.between)
 			r.lengthen()
-			for _, trial := range r.todo {
-				if d := trial.Workload.Duration.Std(); d < c.from || d > c.to || d != r.todo[0].Workload.Duration.Std() {
+			for _, trial := range r.Todo {
+				if d := trial.Workload.Duration.Std(); d < c.from || d > c.to || d != r.Todo[0].Workload.Duration.Std() {
 					t.Fatalf("block %d of %s is timed %s, want %s to %s, the same for all", trial.Block, trial.Mode, d, c.from, c.to)
 				}
 			}
-			if changed := r.todo[0].Workload.Duration.Std() != 4*time.Second; changed != (len(r.out.Lengths) == 1) {
-				t.Errorf("recorded %+v", r.out.Lengths)
+			if changed := r.Todo[0].Workload.Duration.Std() != 4*time.Second; changed != (len(r.cfg.Report.Lengths) == 1) {
+				t.Errorf("recorded %+v", r.cfg.Report.Lengths)
 			}
 		})
 	}
@@ -89,37 +90,37 @@ func TestLengthsWhen(t *testing.T) {
 	r := made(3, 0.2, 0)
 	r.cfg.Study.Stop = nil
 	r.lengthen()
-	if len(r.out.Lengths) != 0 {
-		t.Errorf("a run of fixed blocks chose %+v", r.out.Lengths)
+	if len(r.cfg.Report.Lengths) != 0 {
+		t.Errorf("a run of fixed blocks chose %+v", r.cfg.Report.Lengths)
 	}
 	r = made(3, 0.2, 0)
 	r.lengthen()
 	r.lengthen()
-	if len(r.out.Lengths) != 1 {
-		t.Errorf("chosen %+v, want one choice", r.out.Lengths)
+	if len(r.cfg.Report.Lengths) != 1 {
+		t.Errorf("chosen %+v, want one choice", r.cfg.Report.Lengths)
 	}
 }
 
 // No length is chosen that the run's time could not hold.
 func TestLengthsInTime(t *testing.T) {
 	r := made(3, 0.2, 0)
-	r.announced = r.plan.Estimate(r.todo)
+	r.Announced = r.Plan.Estimate(r.Todo)
 	r.lengthen()
-	if total, limit := r.plan.Estimate(r.todo), r.limit(); total > limit {
-		t.Errorf("trials of %s take %s, the limit is %s", r.todo[0].Workload.Duration, total, limit)
+	if total, limit := r.Plan.Estimate(r.Todo), r.Limit(); total > limit {
+		t.Errorf("trials of %s take %s, the limit is %s", r.Todo[0].Workload.Duration, total, limit)
 	}
-	if len(r.out.Lengths) != 1 || r.out.Lengths[0].Duration <= 4 {
-		t.Errorf("lengths %+v, want longer trials within the limit", r.out.Lengths)
+	if len(r.cfg.Report.Lengths) != 1 || r.cfg.Report.Lengths[0].Duration <= 4 {
+		t.Errorf("lengths %+v, want longer trials within the limit", r.cfg.Report.Lengths)
 	}
 }
 
 // A run that is resumed keeps to the length it had chosen.
 func TestLengthsResumed(t *testing.T) {
 	r := made(3, 0.2, 0)
-	r.cfg.Done = append(r.cfg.Done, r.trials...)
-	r.cfg.Done = append(r.cfg.Done, result.Trial{Block: 4, Mode: "host", Workload: "w", Status: result.TrialOK, Window: 7.5})
+	r.cfg.Earlier = append(r.cfg.Earlier, r.Trials...)
+	r.cfg.Earlier = append(r.cfg.Earlier, result.Trial{Block: 4, Mode: "host", Workload: "w", Status: result.TrialOK, Window: 7.5})
 	r.lengthen()
-	if d := r.todo[0].Workload.Duration.Std(); d != 7500*time.Millisecond {
+	if d := r.Todo[0].Workload.Duration.Std(); d != 7500*time.Millisecond {
 		t.Errorf("timed %s, want 7.5s", d)
 	}
 }

@@ -1,4 +1,4 @@
-package runner
+package evidence
 
 import (
 	"testing"
@@ -7,11 +7,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/observe/netstack"
+	"tare/internal/plan"
 )
 
 // What the machines of two ends were short of is one record: of two machines what was
 // worse, of one machine what it says, and nothing where nothing could be read.
-func TestStrainOfEnds(t *testing.T) {
+func TestPressureOfEnds(t *testing.T) {
 	read := func(boot, available, stalled string) netstack.Reading {
 		return netstack.Reading{Boot: boot, Strain: map[string]string{"meminfo": "MemAvailable: " + available + " kB\n", "pressure/cpu": "some total=" + stalled + "\n"}}
 	}
@@ -37,9 +38,9 @@ func TestStrainOfEnds(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			l := &lane{}
-			l.strain(tt.before, tt.after)
-			if d := cmp.Diff(tt.want, l.out.Machine); d != "" {
+			one := trialOf(Config{}, mode{}, plan.Trial{})
+			one.pressure(tt.before, tt.after)
+			if d := cmp.Diff(tt.want, one.Record.Machine); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})

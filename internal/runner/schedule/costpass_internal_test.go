@@ -1,4 +1,4 @@
-package runner
+package schedule
 
 import (
 	"slices"
@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"tare/internal/analysis"
-	"tare/internal/driver"
 	"tare/internal/plan"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -14,25 +13,22 @@ import (
 
 // halfway is a run of two modes before its block of that number, whose trials of one
 // second each had what speed says.
-func halfway(before int, rate study.PassRate, speed func(mode string, block int) (bitPerSecond float64, status result.TrialStatus)) *run {
+func halfway(before int, rate study.PassRate, speed func(mode string, block int) (bitPerSecond float64, status result.TrialStatus)) *Schedule {
 	s := study.Study{
 		Seed: 3, Blocks: 4, Modes: study.ModesOf("host", "m"),
 		CostPass:  study.CostPass{Rate: rate, FromBlock: 2, Every: 1, Times: 2, Warmup: study.WaitOf(0), Duration: study.Duration(time.Second)},
 		Workloads: []study.Workload{{ID: "t", Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, Duration: study.Duration(time.Second)}},
 	}
-	r := &run{chosen: map[string]bool{}, began: time.Now()}
-	r.cfg.Listener, r.cfg.Study, r.plan = nobody{}, s, plan.Make(s)
-	for _, m := range []driver.Mode{{ID: "host"}, {ID: "m", Baseline: "host"}} {
-		r.stages = append(r.stages, &stage{mode: m, status: result.ModeMeasured})
-	}
-	for _, t := range r.plan.Trials {
+	r := New(config(s), plan.Make(s))
+	r.Began = time.Now()
+	for _, t := range r.Plan.Trials {
 		if t.Block >= before {
-			r.todo = append(r.todo, t)
+			r.Todo = append(r.Todo, t)
 		} else if v, status := speed(t.Mode, t.Block); !t.Costing() {
-			r.trials = append(r.trials, result.Trial{Block: t.Block, Mode: t.Mode, Workload: "t", Status: status, Metrics: map[string]float64{"goodput": v}})
+			r.Trials = append(r.Trials, result.Trial{Block: t.Block, Mode: t.Mode, Workload: "t", Status: status, Metrics: map[string]float64{"goodput": v}})
 		}
 	}
-	r.out.CostPass = analysis.AskedPass(s)
+	r.cfg.Report.CostPass = analysis.AskedPass(s)
 	return r
 }
 
@@ -46,11 +42,11 @@ func TestChoosePass(t *testing.T) {
 	r := halfway(2, study.PassAuto, steadily)
 	r.choosePass()
 	want := result.CostPass{Asked: "auto", Kind: "tcp_stream", Rate: 2.22e9, Of: "m", Workload: "t", Block: 1}
-	if *r.out.CostPass != want {
-		t.Errorf("%+v, want %+v", *r.out.CostPass, want)
+	if *r.cfg.Report.CostPass != want {
+		t.Errorf("%+v, want %+v", *r.cfg.Report.CostPass, want)
 	}
 	n := 0
-	for _, tr := range slices.Concat(r.todo, r.plan.Trials) {
+	for _, tr := range slices.Concat(r.Todo, r.Plan.Trials) {
 		switch {
 		case tr.Costing() && tr.Workload.Rate == 2.22e9:
 			n++
@@ -61,10 +57,10 @@ func TestChoosePass(t *testing.T) {
 	if n != 8 {
 		t.Errorf("%d trials of the pass have the rate, want 4 each in the plan and to do", n)
 	}
-	r.trials = append(r.trials, result.Trial{Block: 2, Mode: "m", Workload: "t", Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1e9}})
+	r.Trials = append(r.Trials, result.Trial{Block: 2, Mode: "m", Workload: "t", Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1e9}})
 	r.choosePass()
-	if r.out.CostPass.Rate != 2.22e9 {
-		t.Errorf("chosen again: %+v", *r.out.CostPass)
+	if r.cfg.Report.CostPass.Rate != 2.22e9 {
+		t.Errorf("chosen again: %+v", *r.cfg.Report.CostPass)
 	}
 }
 
@@ -75,15 +71,15 @@ func TestChoosePassLater(t *testing.T) {
 		return 1e9, map[string]result.TrialStatus{"host": result.TrialInvalid, "m": result.TrialFailed}[mode]
 	})
 	r.choosePass()
-	if r.out.CostPass.Rate != 0 || slices.ContainsFunc(r.todo, func(tr plan.Trial) bool { return tr.Costing() && tr.Block == 2 }) {
-		t.Fatalf("a pass in block 2 at %g bit/s", r.out.CostPass.Rate)
+	if r.cfg.Report.CostPass.Rate != 0 || slices.ContainsFunc(r.Todo, func(tr plan.Trial) bool { return tr.Costing() && tr.Block == 2 }) {
+		t.Fatalf("a pass in block 2 at %g bit/s", r.cfg.Report.CostPass.Rate)
 	}
-	if !slices.ContainsFunc(r.todo, func(tr plan.Trial) bool { return tr.Costing() && tr.Block == 3 }) {
+	if !slices.ContainsFunc(r.Todo, func(tr plan.Trial) bool { return tr.Costing() && tr.Block == 3 }) {
 		t.Fatal("no pass left for block 3")
 	}
-	r.todo = slices.DeleteFunc(r.todo, func(tr plan.Trial) bool { return tr.Block == 2 })
+	r.Todo = slices.DeleteFunc(r.Todo, func(tr plan.Trial) bool { return tr.Block == 2 })
 	r.choosePass()
-	if c := r.out.CostPass; c.Rate != 5e8 || c.Of != "host" || c.Block != 2 {
+	if c := r.cfg.Report.CostPass; c.Rate != 5e8 || c.Of != "host" || c.Block != 2 {
 		t.Errorf("%+v, want half of the host's after block 2", *c)
 	}
 }
@@ -92,19 +88,19 @@ func TestChoosePassLater(t *testing.T) {
 // again in part, and where all that is left is to be made up for.
 func TestChoosePassResumed(t *testing.T) {
 	r := halfway(3, study.PassAuto, steadily)
-	r.trials = append(r.trials, result.Trial{Block: 1, Mode: "m", Workload: "t", Requeued: true, Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1e6}})
-	r.cfg.Done = r.trials
+	r.Trials = append(r.Trials, result.Trial{Block: 1, Mode: "m", Workload: "t", Requeued: true, Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1e6}})
+	r.cfg.Earlier = r.Trials
 	r.choosePass()
-	if c := r.out.CostPass; c.Rate != 2.22e9 || c.Block != 1 {
+	if c := r.cfg.Report.CostPass; c.Rate != 2.22e9 || c.Block != 1 {
 		t.Errorf("%+v: what was run again decided", *c)
 	}
 	r = halfway(5, study.PassAuto, steadily)
-	r.cfg.Done = append(slices.Clone(r.trials), result.Trial{Block: 2, Mode: "m", Workload: study.CostPassID, Rate: 1.5e9})
+	r.cfg.Earlier = append(slices.Clone(r.Trials), result.Trial{Block: 2, Mode: "m", Workload: study.CostPassID, Rate: 1.5e9})
 	r.choosePass()
-	if c := r.out.CostPass; c.Rate != 1.5e9 || c.Of != "" {
+	if c := r.cfg.Report.CostPass; c.Rate != 1.5e9 || c.Of != "" {
 		t.Errorf("%+v, want the rate that there was", *c)
 	}
-	for _, tr := range r.plan.Trials {
+	for _, tr := range r.Plan.Trials {
 		if tr.Costing() && tr.Workload.Rate != 1.5e9 {
 			t.Errorf("made up for at %s", tr.Workload.Rate)
 		}
@@ -114,21 +110,22 @@ func TestChoosePassResumed(t *testing.T) {
 // Without anything to choose from there is no pass, and the run says so once.
 func TestNoPass(t *testing.T) {
 	r := halfway(2, study.PassAuto, func(string, int) (float64, result.TrialStatus) { return 0, result.TrialFailed })
-	r.out.Status = result.RunComplete
+	r.cfg.Report.Status = result.RunComplete
 	for block := 2; block <= 4; block++ {
 		r.choosePass()
-		if slices.ContainsFunc(r.todo, func(tr plan.Trial) bool { return tr.Costing() && tr.Block == block }) {
+		if slices.ContainsFunc(r.Todo, func(tr plan.Trial) bool { return tr.Costing() && tr.Block == block }) {
 			t.Errorf("a pass without a rate in block %d", block)
 		}
-		r.todo = slices.DeleteFunc(r.todo, func(tr plan.Trial) bool { return tr.Block == block })
+		r.Todo = slices.DeleteFunc(r.Todo, func(tr plan.Trial) bool { return tr.Block == block })
 	}
-	r.finish()
-	if c := r.out.CostPass; c.Missing == "" || len(r.out.Warnings) != 1 || r.out.Warnings[0].Code != "cost_pass_missing" {
-		t.Errorf("%+v, warnings %+v", *c, r.out.Warnings)
+	r.cfg.Report.Modes = r.cfg.Modes()
+	*r.cfg.Report = analysis.Evaluate(*r.cfg.Report, analysis.Evidence{Study: r.cfg.Study, Trials: r.Trials, Lab: true})
+	if c := r.cfg.Report.CostPass; c.Missing == "" || len(r.cfg.Report.Warnings) != 1 || r.cfg.Report.Warnings[0].Code != "cost_pass_missing" {
+		t.Errorf("%+v, warnings %+v", *c, r.cfg.Report.Warnings)
 	}
 	r = halfway(2, 3e9, steadily)
 	r.choosePass()
-	if want := (result.CostPass{Asked: "3Gbit/s", Kind: "tcp_stream", Rate: 3e9}); *r.out.CostPass != want {
-		t.Errorf("%+v, want %+v", *r.out.CostPass, want)
+	if want := (result.CostPass{Asked: "3Gbit/s", Kind: "tcp_stream", Rate: 3e9}); *r.cfg.Report.CostPass != want {
+		t.Errorf("%+v, want %+v", *r.cfg.Report.CostPass, want)
 	}
 }

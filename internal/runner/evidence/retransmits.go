@@ -1,4 +1,4 @@
-package runner
+package evidence
 
 import "tare/internal/result"
 

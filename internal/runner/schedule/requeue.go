@@ -1,15 +1,12 @@
-package runner
+package schedule
 
 import (
-	"context"
 	"slices"
-	"time"
 
 	"tare/internal/analysis"
 	"tare/internal/plan"
-	"tare/internal/report/say"
 	"tare/internal/result"
-	"tare/internal/warning"
+	"tare/internal/study"
 )
 
 // set is what is ruled out together: all modes with a workload in a block. Their
@@ -52,34 +49,22 @@ func owed(planned []plan.Trial, ran []result.Trial) []plan.Trial {
 	return out
 }
 
-// makeUp runs the sets of which a trial was ruled out once more, at the end of the
-// session: what disturbed them may have passed by then.
-func (r *run) makeUp(ctx context.Context) error {
-	todo := r.measurable(owed(r.plan.Trials, r.trials))
+// Owed are the trials to be run once more, at the end of the session: what disturbed
+// them may have passed by then. None where the run would be noisy all the same, which
+// says it all.
+func (sc *Schedule) Owed() []plan.Trial {
+	todo := sc.Measurable(owed(sc.Plan.Trials, sc.Trials))
 	if len(todo) == 0 {
 		return nil
 	}
-	if n := result.Count(analysis.Ordinary(r.trials)); r.hopeless(n, len(slices.DeleteFunc(slices.Clone(todo), plan.Trial.Costing))) {
-		return nil // and the run is noisy, which says it all
+	if n := result.Count(analysis.Ordinary(sc.Trials)); hopeless(sc.cfg.Study.Invalid.Most, n, len(slices.DeleteFunc(slices.Clone(todo), plan.Trial.Costing))) {
+		return nil
 	}
-	r.todo = append(slices.Clone(r.todo[:r.done]), todo...)
-	for i, group := range plan.Groups(todo) {
-		if limit := r.limit(); limit > 0 && time.Since(r.began)+r.takes(group) > limit {
-			r.warn(warning.MaxTime, "run", "%d of %d groups of trials with one that was ruled out were not run again: they would have ended after the time limit of %s",
-				len(plan.Groups(todo))-i, len(plan.Groups(todo)), say.Duration(limit))
-			return nil
-		}
-		if err := r.together(ctx, group); err != nil {
-			return err
-		}
-		r.done += len(group)
-	}
-	return nil
+	return todo
 }
 
 // hopeless is whether the run would be noisy even if every trial that is run once
 // more counted.
-func (r *run) hopeless(n result.Tally, more int) bool {
-	most := r.cfg.Study.Invalid.Most
+func hopeless(most study.Share, n result.Tally, more int) bool {
 	return most.On() && float64(n.Invalid) > most.Of*float64(n.OK+n.Invalid+more)
 }

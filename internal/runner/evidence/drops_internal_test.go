@@ -1,4 +1,4 @@
-package runner
+package evidence
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 // Where the kernel drops by the mode's own will what a process has taken in, its reason
 // explains no loss, and what is left out is said once.
 func TestDiscardsExplainNothing(t *testing.T) {
-	d := &laneDrops{}
+	d := &flowDrops{}
 	for range 2 {
 		reasons := []result.DropReason{{Reason: "NETFILTER_DROP", Count: 369469}, {Reason: "SOCKET_RCVBUFF", Count: 12}}
 		got := d.without(reasons, []string{"NETFILTER_DROP"})

@@ -1,4 +1,4 @@
-package runner
+package schedule
 
 import (
 	"fmt"
@@ -19,36 +19,36 @@ const lengthsAfter = 3
 // those that the study leaves to the run (method 1.5). A block that is under way
 // keeps the length that it began with, so that a mode and its baseline never differ
 // in it.
-func (r *run) lengthen() {
-	if r.cfg.Study.Stop == nil || r.done >= len(r.todo) || r.todo[r.done].Block <= lengthsAfter {
+func (sc *Schedule) lengthen() {
+	if sc.cfg.Study.Stop == nil || sc.Done >= len(sc.Todo) || sc.Todo[sc.Done].Block <= lengthsAfter {
 		return
 	}
-	for _, w := range r.plan.Workloads {
-		if w.DurationMax == 0 || r.chosen[w.Name()] {
+	for _, w := range sc.Plan.Workloads {
+		if w.DurationMax == 0 || sc.chosen[w.Name()] {
 			continue
 		}
-		r.chosen[w.Name()] = true
-		next, ok := r.next(w.Name())
+		sc.chosen[w.Name()] = true
+		next, ok := sc.next(w.Name())
 		if !ok {
 			continue
 		}
-		window, why := r.window(next)
-		if was, ok := r.resumedAt(w.Name()); ok {
+		window, why := sc.window(next)
+		if was, ok := sc.resumedAt(w.Name()); ok {
 			window, why = was, "as before the interruption"
 		}
 		if window == next.Workload.Duration.Std() {
 			continue
 		}
-		r.relength(w.Name(), next.Workload.Warmup.Std(), window, why)
-		if twin, ok := plan.Twins(r.cfg.Study)[w.Name()]; ok {
-			r.relength(twin, next.Workload.Warmup.Std(), window, "as long as "+w.Name()+", which it is held against")
+		sc.relength(w.Name(), next.Workload.Warmup.Std(), window, why)
+		if twin, ok := plan.Twins(sc.cfg.Study)[w.Name()]; ok {
+			sc.relength(twin, next.Workload.Warmup.Std(), window, "as long as "+w.Name()+", which it is held against")
 		}
 	}
 }
 
 // next is the next trial of a workload.
-func (r *run) next(workload string) (plan.Trial, bool) {
-	for _, t := range r.todo[r.done:] {
+func (sc *Schedule) next(workload string) (plan.Trial, bool) {
+	for _, t := range sc.Todo[sc.Done:] {
 		if t.Workload.ID == workload && !t.Pilot() {
 			return t, true
 		}
@@ -57,8 +57,8 @@ func (r *run) next(workload string) (plan.Trial, bool) {
 }
 
 // resumedAt is the timed window that a run had chosen before it was interrupted.
-func (r *run) resumedAt(workload string) (time.Duration, bool) {
-	for _, t := range r.cfg.Done {
+func (sc *Schedule) resumedAt(workload string) (time.Duration, bool) {
+	for _, t := range sc.cfg.Earlier {
 		if t.Workload == workload && t.Block > lengthsAfter && t.Window > 0 {
 			return duration(t.Window), true
 		}
@@ -69,19 +69,19 @@ func (r *run) resumedAt(workload string) (time.Duration, bool) {
 // window is the timed window that is best for the next trial's workload: where a
 // second more of each trial and one more block promise the same. It is the same for
 // all modes. Where the run's time would not do, it stays as it is.
-func (r *run) window(next plan.Trial) (time.Duration, string) {
+func (sc *Schedule) window(next plan.Trial) (time.Duration, string) {
 	w := next.Workload
 	now := w.Duration.Std()
-	c, batch, ok := r.components(w.Name())
+	c, batch, ok := sc.components(w.Name())
 	if !ok {
 		return now, ""
 	}
-	aim := math.Log1p(r.cfg.Study.Stop.Width)
-	if needed(c, batch, now, aim, r.cfg.Study.Stop, r.plan.Blocks) <= r.cfg.Study.Stop.MinBlocks {
+	aim := math.Log1p(sc.cfg.Study.Stop.Width)
+	if needed(c, batch, now, aim, sc.cfg.Study.Stop, sc.Plan.Blocks) <= sc.cfg.Study.Stop.MinBlocks {
 		return now, "" // narrow enough as it is
 	}
-	trials := r.group(next)
-	per := func(d time.Duration) time.Duration { return r.plan.Estimate(retimed(trials, d)) }
+	trials := sc.group(next)
+	per := func(d time.Duration) time.Duration { return sc.Plan.Estimate(retimed(trials, d)) }
 	second := per(now+time.Second) - per(now)
 	rest := per(now) - time.Duration(now.Seconds()*float64(second))
 	best := w.DurationMax.Std()
@@ -92,7 +92,7 @@ func (r *run) window(next plan.Trial) (time.Duration, string) {
 	}
 	best = min(max(best, w.DurationMin.Std()), w.DurationMax.Std()).Round(100 * time.Millisecond)
 	wanted := best
-	for best > now && !r.affords(w.Name(), best, needed(c, batch, best, aim, r.cfg.Study.Stop, r.plan.Blocks)) {
+	for best > now && !sc.affords(w.Name(), best, needed(c, batch, best, aim, sc.cfg.Study.Stop, sc.Plan.Blocks)) {
 		best = max(now, (best - best/10).Round(100*time.Millisecond))
 	}
 	if best < wanted {
@@ -105,9 +105,9 @@ func (r *run) window(next plan.Trial) (time.Duration, string) {
 }
 
 // group is the group of a trial in the block it is in.
-func (r *run) group(next plan.Trial) []plan.Trial {
+func (sc *Schedule) group(next plan.Trial) []plan.Trial {
 	var group []plan.Trial
-	for _, t := range r.todo[r.done:] {
+	for _, t := range sc.Todo[sc.Done:] {
 		if t.Block == next.Block && t.Workload.ID == next.Workload.ID {
 			group = append(group, t)
 		}
@@ -127,9 +127,9 @@ func retimed(trials []plan.Trial, d time.Duration) []plan.Trial {
 
 // affords says whether the run can be over in its time after so many blocks with
 // trials of a workload that long.
-func (r *run) affords(workload string, d time.Duration, blocks int) bool {
+func (sc *Schedule) affords(workload string, d time.Duration, blocks int) bool {
 	var rest []plan.Trial
-	for _, t := range r.todo[r.done:] {
+	for _, t := range sc.Todo[sc.Done:] {
 		if t.Block > blocks {
 			continue
 		}
@@ -138,8 +138,7 @@ func (r *run) affords(workload string, d time.Duration, blocks int) bool {
 		}
 		rest = append(rest, t)
 	}
-	limit := r.limit()
-	return limit == 0 || time.Since(r.began)+r.takes(rest) <= limit
+	return sc.InTime(rest)
 }
 
 // needed forecasts after how many blocks a ratio would be known to within aim, as a
@@ -162,15 +161,15 @@ func needed(c stats.Components, batch, d time.Duration, aim float64, stop *study
 // over the modes. A sample is the mean of half a second or a little more, over which
 // what follows each other is nearly independent. Taking the ratio sample by sample
 // leaves out what both share, as trials in turns do.
-func (r *run) components(workload string) (c stats.Components, batch time.Duration, ok bool) {
+func (sc *Schedule) components(workload string) (c stats.Components, batch time.Duration, ok bool) {
 	modes := 0
-	for _, m := range r.modes() {
+	for _, m := range sc.cfg.Modes() {
 		if m.Baseline == "" || m.Status != result.ModeMeasured {
 			continue
 		}
 		var blocks [][]float64
-		for block := 1; block < r.todo[r.done].Block; block++ {
-			own, base := r.series(m.ID, workload, block), r.series(m.Baseline, workload, block)
+		for block := 1; block < sc.Todo[sc.Done].Block; block++ {
+			own, base := seriesOf(sc.Trials, m.ID, workload, block), seriesOf(sc.Trials, m.Baseline, workload, block)
 			if own == nil || base == nil || own.Interval != base.Interval {
 				continue
 			}
@@ -205,10 +204,10 @@ func logRatios(x, b []float64) []float64 {
 	return out
 }
 
-// series is that of the trial that counts, nil where there is none.
-func (r *run) series(mode, workload string, block int) *result.Series {
+// seriesOf is that of the trial that counts, nil where there is none.
+func seriesOf(trials []result.Trial, mode, workload string, block int) *result.Series {
 	var found *result.Series
-	for _, t := range r.trials {
+	for _, t := range trials {
 		if t.Mode == mode && t.Workload == workload && t.Block == block && t.Status == result.TrialOK && !t.Aside() && t.Series != nil && t.Series.Interval > 0 {
 			found = t.Series
 		}

@@ -1,0 +1,239 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/driver/labdriver"
+	"tare/internal/live"
+	"tare/internal/observe"
+	"tare/internal/plan"
+	"tare/internal/result"
+	"tare/internal/runner/evidence"
+	"tare/internal/stats/ratesearch"
+	"tare/internal/study"
+	"tare/internal/traffic"
+	"tare/internal/traffic/workloads"
+)
+
+// script is a collector of CPU time that reads what it is told to, and notes when.
+type script struct {
+	t     *testing.T
+	next  []string // of one CPU: "ms busy", the ticks that it was not idle; empty fails
+	reads []time.Time
+}
+
+func (s *script) Name() string { return "cpu" }
+
+func (s *script) Read() (observe.Sample, error) {
+	s.reads = append(s.reads, time.Now())
+	if len(s.next) == 0 || s.next[0] == "" {
+		return nil, errors.New("no CPU time")
+	}
+	var ms, busy int
+	if _, err := fmt.Sscan(s.next[0], &ms, &busy); err != nil {
+		s.t.Fatal(err)
+	}
+	s.next = s.next[1:]
+	line := fmt.Sprintf(" 0 0 %d %d 0 0 0 0 0 0\n", busy, ms/10-busy)
+	sample, err := observe.ParseCPU(time.Unix(0, 0).Add(time.Duration(ms)*time.Millisecond), []byte("cpu "+line+"cpu0"+line))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return sample, nil
+}
+
+// nobody listens to a run.
+type nobody struct{}
+
+func (nobody) Handle(live.Event) {}
+
+// observer is what reads this machine's CPU time as a script has it, and nothing else.
+func observer(cpu *script) *evidence.Observer {
+	return evidence.New(evidence.Config{Hosts: labdriver.Hosts(), CPU: cpu, Watch: observe.NewWatch(nil)})
+}
+
+// observed is the evidence around a trial, of which nothing has been read.
+func observed(o *evidence.Observer, tr *trialRun) *trialRun {
+	if tr.tested == nil {
+		tr.tested = &modeUnderTest{}
+	}
+	tr.seen = o.Trial(tr.Trial, tr.tested, &tr.out, func() bool { return tr.err != nil })
+	return tr
+}
+
+// spent is a window of so many ms with so many ticks of work.
+func spent(t *testing.T, ms, busy int) observe.Spent {
+	t.Helper()
+	cpu := &script{t: t, next: []string{"1000 50", fmt.Sprint(1000+ms, " ", 50+busy)}}
+	return observed(observer(cpu), &trialRun{}).seen.Meter(t.Context(), func() {})[evidence.Here]
+}
+
+// idling is an observer that has seen a machine wait for so many ms in block 1, with so
+// many ticks of work.
+func idling(t *testing.T, ms, busy int) *evidence.Observer {
+	t.Helper()
+	o := observer(&script{t: t, next: []string{"1000 50", fmt.Sprint(1000+ms, " ", 50+busy)}})
+	o.Idle(t.Context(), []*evidence.Trial{observed(o, &trialRun{Trial: plan.Trial{Block: 1}}).seen}, func() {})
+	return o
+}
+
+// Each trial pays for its own turns. Between a turn of datagrams and what the next trial
+// pays for, the receiver has time to work off what is left.
+func TestTurnsAreMeteredApart(t *testing.T) {
+	cpu := &script{t: t, next: []string{"1000 50", "1100 51", "1100 51", "1200 61", "9000 700", "9100 704"}}
+	o := observer(cpu)
+	r := &run{observer: o}
+	first := observed(o, &trialRun{Trial: plan.Trial{Workload: study.Workload{Kind: "udp_stream", PayloadSize: 1400}}})
+	second := observed(o, &trialRun{Trial: plan.Trial{Workload: study.Workload{Kind: "tcp_rr"}}})
+	for _, tr := range []*trialRun{first, second, first} {
+		r.turn(t.Context(), tr)
+	}
+	for i, c := range []struct {
+		tr   *trialRun
+		busy float64
+		long time.Duration
+	}{{first, 0.05, 200 * time.Millisecond}, {second, 0.1, 100 * time.Millisecond}} {
+		s := c.tr.seen.Spent[evidence.Here]
+		if got, err := s.Busy(); err != nil || math.Abs(got-c.busy) > 1e-9 || s.Length() != c.long {
+			t.Errorf("trial %d: busy %g (%v) in %s, want %g in %s", i, got, err, s.Length(), c.busy, c.long)
+		}
+	}
+	if d := cpu.reads[1].Sub(cpu.reads[0]); d < afterglow {
+		t.Errorf("a turn of datagrams was over after %s", d)
+	}
+}
+
+// costing is a trial that worked 1.5 CPU s in 2 s and carried something.
+func costing(t *testing.T, o *evidence.Observer, kind string, client, server traffic.Report) *trialRun {
+	t.Helper()
+	made, err := workloads.Named(kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := &trialRun{Trial: plan.Trial{Block: 1, Mode: "host", Workload: study.Workload{ID: kind, Kind: kind}}, work: made, client: client, server: server}
+	observed(o, tr).seen.Spent = evidence.Work{evidence.Here: spent(t, 2000, 150)}
+	tr.out.Traffic = 1.6
+	return tr
+}
+
+// The bill is what was worked beyond the baseline, and beyond what other programs
+// used meanwhile, for all that was carried in the same time.
+func TestPrices(t *testing.T) {
+	quarter := traffic.Report{Received: 1e9 / 8 / 4}
+	for _, c := range []struct {
+		kind           string
+		client, server traffic.Report
+		metric         string
+		want           float64
+	}{
+		{"tcp_stream", traffic.Report{Sent: 1e9}, traffic.Report{Received: 10e9 / 8}, result.CPUCost, 0.08},
+		{"tcp_stream", traffic.Report{Received: 10e9 / 8}, traffic.Report{Sent: 1e9}, result.CPUCost, 0.08},
+		{"tcp_stream", quarter, quarter, result.CPUCost, 1.6},
+		{"udp_stream", traffic.Report{Sent: 9e9}, quarter, result.CPUCost, 3.2},
+		{"tcp_rr", traffic.Report{Messages: 40000}, traffic.Report{Messages: 40000}, result.CPUCostTransactions, 0.02},
+		{"udp_rr", traffic.Report{Messages: 80000}, traffic.Report{Messages: 80001}, result.CPUCostTransactions, 0.01},
+		{"tcp_crr", traffic.Report{Messages: 10000}, traffic.Report{}, result.CPUCostConnections, 0.08},
+	} {
+		o := idling(t, 400, 8) // 0.2 CPUs, and 0.15 of others
+		tr := costing(t, o, c.kind, c.client, c.server)
+		tr.seen.Window = observe.Window{Figures: map[string]float64{result.FigureOthers: 0.75, result.FigureElapsed: 5}}
+		o.Bill(tr.seen, tr.use())
+		want := map[string]float64{c.metric: c.want, result.CPUMachine: 0.5}
+		for name, v := range want {
+			if got := tr.out.Metrics[name]; math.Abs(got-v) > 1e-9 {
+				t.Errorf("%s: %s is %g, want %g", c.kind, name, got, v)
+			}
+		}
+		if m := tr.out.Machine; len(tr.out.Metrics) != 2 || math.Abs(m["cpu_baseline"]-0.2) > 1e-9 || math.Abs(m["cpu_busy"]-1.5) > 1e-9 || m[result.FigureTime] != 2 {
+			t.Errorf("%s: metrics %v, machine %v", c.kind, tr.out.Metrics, m)
+		}
+	}
+}
+
+// What the search's rate costs is told by the steps at that rate.
+func TestPriceOfASearch(t *testing.T) {
+	o := idling(t, 1000, 10)
+	tr := costing(t, o, "udp_search", traffic.Report{}, traffic.Report{})
+	state, err := ratesearch.New(plan.Search(study.Workload{
+		Kind: "udp_search", LossGoals: study.LossGoals{0}, Goal: study.Median, ExceedRatio: study.PortionOf(0.5), Step: study.Duration(time.Second), StepSum: study.Duration(3 * time.Second),
+		Precision: 0.05, MinRate: 1e6, MaxRate: 100e6, MaxSearch: study.Duration(time.Hour), PayloadSize: 1400,
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr.search = &search{state: state}
+	const most = 5000 // datagrams/s
+	for {
+		req, more := state.Next()
+		if !more {
+			break
+		}
+		sent := int64(math.Round(req.Load * req.Duration))
+		if err := state.Add(ratesearch.Trial{Load: req.Load, Duration: req.Duration, Intended: sent, Sent: sent, Received: min(sent, int64(most*req.Duration))}); err != nil {
+			t.Fatal(err)
+		}
+		tr.search.costs = append(tr.search.costs, stepCost{load: req.Load, gbit: 0.1, flowing: req.Duration, spent: evidence.Work{evidence.Here: spent(t, 1000, 100)}})
+	}
+	lower := state.Outcomes()[0].Lower
+	if lower == nil {
+		t.Fatal("the search has no answer")
+	}
+	at, long := 0, 0.0
+	for i := range tr.search.costs {
+		if c := &tr.search.costs[i]; c.load == *lower {
+			at, long = at+1, long+c.flowing
+			c.spent = evidence.Work{evidence.Here: spent(t, 1000, 40)}
+		}
+	}
+	if at == 0 || at == len(tr.search.costs) {
+		t.Fatalf("%d of %d steps are at the rate found", at, len(tr.search.costs))
+	}
+	o.Bill(tr.seen, tr.use())
+	if got := tr.out.Metrics[result.CPUCost]; math.Abs(got-3) > 1e-9 {
+		t.Errorf("cost %g, want 0.4 less 0.1 CPU s for 0.1 Gbit each", got)
+	}
+	if got, want := tr.out.Metrics[result.CPUMachine], 0.3*float64(at)/long; math.Abs(got-want) > 1e-9 {
+		t.Errorf("CPUs busy %g, want %g", got, want)
+	}
+}
+
+// Where the bill cannot be had, it is absent, and one warning says why.
+func TestNoBill(t *testing.T) {
+	idle := func(ticks int) *evidence.Observer { return idling(t, 1000, ticks) }
+	carried := traffic.Report{Received: 1e9}
+	lost := observe.Spent{}
+	lost.Add(nil, nil)
+	for _, c := range []struct {
+		name   string
+		idle   *evidence.Observer
+		change func(*trialRun)
+		want   string
+	}{
+		{"no baseline", observer(nil), func(*trialRun) {}, "watched idle"},
+		{"no CPU time", idle(1), func(tr *trialRun) { tr.seen.Spent = evidence.Work{evidence.Here: lost} }, "could not be read"},
+		{"no more than when idle", idle(75), func(*trialRun) {}, "worked 0 CPU seconds more"},
+		{"less than can be seen", idle(74), func(tr *trialRun) { tr.seen.Spent = evidence.Work{evidence.Here: spent(t, 2000, 149)} }, "worked 0.01 CPU seconds more than without the trial, and less than 0.0122"},
+		{"nothing carried", idle(1), func(tr *trialRun) { tr.server = traffic.Report{} }, "nothing is known of what was carried"},
+		{"no time with traffic", idle(1), func(tr *trialRun) { tr.out.Traffic = 0 }, "nothing is known"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tr := costing(t, c.idle, "tcp_stream", traffic.Report{}, carried)
+			c.change(tr)
+			r := &run{observer: c.idle, cfg: Config{Listener: nobody{}}}
+			r.schedule = r.scheduling()
+			r.observer.Bill(tr.seen, tr.use())
+			r.finish()
+			if _, priced := tr.out.Metrics[result.CPUCost]; priced {
+				t.Errorf("metrics %v", tr.out.Metrics)
+			}
+			if w := r.out.Warnings; len(w) != 1 || w[0].Code != "no_cpu_bill" || !strings.Contains(w[0].Text, c.want) {
+				t.Errorf("warnings %v, want one with %q", w, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,180 @@
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
+	"tare/internal/observe"
+	"tare/internal/observe/netstack"
+	"tare/internal/plan"
+	"tare/internal/result"
+	"tare/internal/study"
+	"tare/internal/warning"
+)
+
+// mode is one with a path, maybe, and with agents on some of its hosts.
+type mode struct {
+	path   *driver.Path
+	agents map[string]Agent
+}
+
+func (m mode) Path() *driver.Path        { return m.path }
+func (m mode) AgentOn(host string) Agent { return m.agents[host] }
+
+// trialOf is a trial of a mode that goes well.
+func trialOf(cfg Config, m Mode, p plan.Trial) *Trial {
+	return New(cfg).Trial(p, m, &result.Trial{}, func() bool { return false })
+}
+
+// told keeps the warnings of an observer.
+type told []result.Warning
+
+func (w *told) warn(code warning.Code, scope, format string, args ...any) {
+	*w = append(*w, result.Warning{Code: string(code), Scope: scope, Text: fmt.Sprintf(format, args...)})
+}
+
+// script is a collector of CPU time that reads what it is told to, and notes when.
+type script struct {
+	t     *testing.T
+	next  []string // of one CPU: "ms busy", the ticks that it was not idle; empty fails
+	reads []time.Time
+}
+
+func (s *script) Name() string { return "cpu" }
+
+func (s *script) Read() (observe.Sample, error) {
+	s.reads = append(s.reads, time.Now())
+	if len(s.next) == 0 || s.next[0] == "" {
+		return nil, errors.New("no CPU time")
+	}
+	var ms, busy int
+	if _, err := fmt.Sscan(s.next[0], &ms, &busy); err != nil {
+		s.t.Fatal(err)
+	}
+	s.next = s.next[1:]
+	line := fmt.Sprintf(" 0 0 %d %d 0 0 0 0 0 0\n", busy, ms/10-busy)
+	sample, err := observe.ParseCPU(time.Unix(0, 0).Add(time.Duration(ms)*time.Millisecond), []byte("cpu "+line+"cpu0"+line))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return sample, nil
+}
+
+// spent is a window of so many ms with so many ticks of work.
+func spent(t *testing.T, ms, busy int) observe.Spent {
+	t.Helper()
+	cpu := &script{t: t, next: []string{"1000 50", fmt.Sprint(1000+ms, " ", 50+busy)}}
+	return trialOf(Config{Hosts: labdriver.Hosts(), CPU: cpu}, mode{}, plan.Trial{}).Meter(t.Context(), func() {})[Here]
+}
+
+func TestBaseline(t *testing.T) {
+	others := 0.1
+	wait := func(block, ms, busy int, others *float64) idled {
+		return idled{block, Work{Here: spent(t, ms, busy)}, others}
+	}
+	var none observe.Spent
+	none.Add(nil, nil)
+	lost := idled{block: 1, worked: Work{Here: none}}
+	for _, c := range []struct {
+		name string
+		idle []idled
+		want float64
+		err  string
+	}{
+		{"the waits of the block are taken together", []idled{wait(1, 300, 30, nil), wait(2, 300, 3, nil), wait(2, 500, 13, nil)}, 0.2, ""},
+		{"other programs are taken off", []idled{wait(2, 300, 15, &others)}, 0.4, ""},
+		{"more of others than the machine worked leaves nothing, not less", []idled{wait(2, 500, 2, &others)}, 0, ""},
+		{"short waits are made up by those of earlier blocks", []idled{wait(1, 200, 20, nil), wait(1, 150, 0, nil), wait(2, 100, 5, nil)}, 0.2, ""},
+		{"too short in all", []idled{wait(1, 100, 5, nil), wait(2, 100, 5, nil)}, 0, "watched idle for 200ms, and 250ms are needed"},
+		{"none", nil, 0, "watched idle for 0s"},
+		{"of a reading that failed nothing is known", []idled{wait(1, 300, 5, nil), lost}, 0, "could not be read"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			block := 2
+			if c.name == "of a reading that failed nothing is known" {
+				block = 1
+			}
+			got, err := (&Observer{idle: c.idle}).baseline(Here, block)
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Errorf("%g, %v; want %q", got, err, c.err)
+				}
+				return
+			}
+			if err != nil || math.Abs(got-c.want) > 1e-9 {
+				t.Errorf("%g (%v), want %g", got, err, c.want)
+			}
+		})
+	}
+}
+
+// distant is an agent on a machine with a kernel of its own.
+type distant struct {
+	kernel string
+	cpu    *script
+}
+
+func (d distant) CPU(context.Context) (string, observe.Sample, error) {
+	s, err := d.cpu.Read()
+	return d.kernel, s, err
+}
+
+func (d distant) Read(context.Context) (netstack.Reading, error) { return netstack.Reading{}, nil }
+
+// Where the ends run on machines elsewhere, their agents read for each of them; two on
+// one machine count once, and what one of them could not read leaves the bill unknown.
+func TestBillOfMachinesElsewhere(t *testing.T) {
+	hosts := []driver.Host{{Name: "a"}, {Name: "b"}}
+	at := func(kernel string, next ...string) Agent { return distant{kernel, &script{t: t, next: next}} }
+	path := &driver.Path{Hosts: hosts, Pairs: []driver.Pair{{Client: driver.Endpoint{Host: "a"}, Server: driver.Endpoint{Host: "b"}}}}
+	for _, c := range []struct {
+		name      string
+		direction string
+		agents    []Agent            // at a and at b
+		want      map[string]float64 // metrics
+		machine   []string
+		warns     bool
+	}{
+		{"two machines", study.Forward, []Agent{at("one", "1000 50", "2000 90"), at("two", "1000 3", "2000 63")},
+			map[string]float64{result.CPUCost: 0.08, result.CPUSender: 0.3, result.CPUReceiver: 0.5}, []string{"client_cpu_busy", "server_cpu_baseline"}, false},
+		{"in reverse", study.Reverse, []Agent{at("one", "1000 50", "2000 90"), at("two", "1000 3", "2000 63")},
+			map[string]float64{result.CPUCost: 0.08, result.CPUSender: 0.5, result.CPUReceiver: 0.3}, nil, false},
+		{"one machine", study.Forward, []Agent{at("one", "1000 50", "2000 90"), at("one", "1000 50", "2000 95")},
+			map[string]float64{result.CPUCost: 0.03, result.CPUMachine: 0.3}, []string{"cpu_busy", "cpu_baseline"}, false},
+		{"one that cannot be read", study.Forward, []Agent{at("one", "1000 50", "2000 90"), at("two", "1000 3", "")}, nil, nil, true},
+		{"no agents", study.Forward, nil, nil, nil, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := mode{path, map[string]Agent{}} // without agents nothing is read
+			for i, a := range c.agents {
+				m.agents[hosts[i].Name] = a
+			}
+			one := trialOf(Config{Hosts: hosts}, m, plan.Trial{Block: 1, Mode: "m", Workload: study.Workload{ID: "tcp_stream"}})
+			o := one.observer
+			one.Spent = one.Meter(t.Context(), func() {})
+			o.idle = []idled{{1, Work{"one": spent(t, 1000, 10), "two": spent(t, 1000, 10)}, nil}}
+			o.Bill(one, &Use{Spent: one.Spent, Metric: result.CPUCost, Carried: 10, Flowing: 1, Backward: c.direction == study.Reverse})
+			if d := cmp.Diff(c.want, one.Record.Metrics, cmpopts.EquateApprox(0, 1e-9), cmpopts.EquateEmpty()); d != "" {
+				t.Errorf("metrics (-want +got):\n%s", d)
+			}
+			for _, name := range c.machine {
+				if _, there := one.Record.Machine[name]; !there {
+					t.Errorf("no %s in %v", name, one.Record.Machine)
+				}
+			}
+			if warned := len(o.Unbilled()) > 0; warned != c.warns {
+				t.Errorf("unbilled: %v", o.Unbilled())
+			}
+		})
+	}
+}

@@ -1,0 +1,36 @@
+package evidence
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What was sent again is booked once, to the cause that is surest, and the rest is
+// not made up.
+func TestRetransmitCauses(t *testing.T) {
+	for what, c := range map[string]struct {
+		moved map[string]uint64
+		want  map[string]int64
+	}{
+		"not counted": {map[string]uint64{"TcpExt.TCPFastRetrans": 3}, nil},
+		"none":        {map[string]uint64{"Tcp.RetransSegs": 0, "TcpExt.TCPTimeouts": 2, "TcpExt.TCPLossProbes": 1}, map[string]int64{}},
+		"fast":        {map[string]uint64{"Tcp.RetransSegs": 10, "TcpExt.TCPFastRetrans": 10}, map[string]int64{"fast": 10}},
+		"a lost handshake is no timeout of the transfer": {map[string]uint64{"Tcp.RetransSegs": 2, "TcpExt.TCPSynRetrans": 2, "TcpExt.TCPTimeouts": 2}, map[string]int64{"syn": 2}},
+		"of each": {map[string]uint64{"Tcp.RetransSegs": 30, "TcpExt.TCPFastRetrans": 10, "TcpExt.TCPSlowStartRetrans": 5, "TcpExt.TCPSynRetrans": 1,
+			"TcpExt.TCPTimeouts": 4, "TcpExt.TCPLossProbes": 6}, map[string]int64{"fast": 10, "timeout": 8, "syn": 1, "tail_loss_probe": 6, "other": 5}},
+		"probes that sent something new": {map[string]uint64{"Tcp.RetransSegs": 12, "TcpExt.TCPFastRetrans": 10, "TcpExt.TCPLossProbes": 6}, map[string]int64{"fast": 10, "tail_loss_probe": 2}},
+		"an older kernel":                {map[string]uint64{"Tcp.RetransSegs": 12}, map[string]int64{"other": 12}},
+	} {
+		if d := cmp.Diff(c.want, retransmitCauses(c.moved)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", what, d)
+		}
+		var sum int64
+		for _, n := range retransmitCauses(c.moved) {
+			sum += n
+		}
+		if c.want != nil && sum != int64(c.moved["Tcp.RetransSegs"]) {
+			t.Errorf("%s: %d are booked", what, sum)
+		}
+	}
+}

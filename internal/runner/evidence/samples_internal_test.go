@@ -1,0 +1,49 @@
+package evidence
+
+import (
+	"testing"
+
+	"tare/internal/driver"
+	"tare/internal/plan"
+	"tare/internal/study"
+)
+
+// Where stacks cannot be sampled, the run says so once and goes on.
+func TestNoStacksIsToldOnce(t *testing.T) {
+	var warnings told
+	hosts := []driver.Host{{Name: "a"}} // of which nothing is known here
+	passing := trialOf(Config{Asked: study.Evidence{Stacks: study.AutoWord}, Hosts: hosts, Warn: warnings.warn}, mode{}, plan.Trial{Block: 1, Workload: study.Workload{ID: study.CostPassID}})
+	o := passing.observer
+	for range 3 {
+		if got := o.Sampling(passing); got != nil {
+			t.Fatalf("sampling %+v", got)
+		}
+	}
+	if len(warnings) != 1 || warnings[0].Code != "stacks_unavailable" {
+		t.Errorf("warnings %+v", warnings)
+	}
+	done := false
+	var none *Sampling
+	none.While(func() { done = true })
+	o.Keep(passing, none)
+	if !done || passing.Record.Stacks != nil {
+		t.Errorf("without sampling: done %t, stacks %+v", done, passing.Record.Stacks)
+	}
+}
+
+func TestWantsStacks(t *testing.T) {
+	pass, other, own := plan.Trial{Workload: study.Workload{ID: study.CostPassID}}, plan.Trial{Block: 1, Workload: study.Workload{ID: "t"}}, plan.Trial{Block: 1, Profiled: true}
+	for _, tt := range []struct {
+		word  string
+		trial plan.Trial
+		want  bool
+	}{
+		{study.AutoWord, pass, true}, {study.On, pass, true}, {study.Off, pass, false}, {"", pass, false},
+		{study.On, other, false}, {study.AutoWord, other, false}, {study.On, own, true},
+	} {
+		o := New(Config{Asked: study.Evidence{Stacks: tt.word}})
+		if got := o.wantsStacks(tt.trial); got != tt.want {
+			t.Errorf("%q, %+v: %t", tt.word, tt.trial, got)
+		}
+	}
+}

@@ -27,10 +27,6 @@ func Schema(cat study.Catalog) ([]byte, error) {
 	root.Defs = map[string]*jsonschema.Schema{}
 	items := []*jsonschema.Schema{{Type: "string", Enum: anys(cat.Kinds())}}
 	for _, spec := range cat.Workloads {
-		if spec.Planned != "" {
-			items[0].Enum = append(items[0].Enum, spec.Kind)
-			continue
-		}
 		def, err := workloadSchema(spec)
 		if err != nil {
 			return nil, err

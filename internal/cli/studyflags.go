@@ -81,7 +81,7 @@ func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.St
 		named = studyfile.TargetOf(src)
 	}
 	a = a.on(named, target.Options{AllowSwarm: f.yes})
-	s, err := f.resolve(c, name, src, flagged, a.catalog())
+	s, err := f.resolve(c, name, src, flagged, a.Catalog())
 	if err != nil {
 		return a, s, usage(err)
 	}

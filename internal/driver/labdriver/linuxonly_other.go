@@ -1,21 +1,24 @@
 //go:build !linux
 
-package netns
+package labdriver
 
 import (
 	"context"
 
 	"tare/internal/driver"
-	"tare/internal/driver/labdriver"
 	"tare/internal/linuxnet"
 )
 
-// Probe says that no mode of this package can be built here.
-func (Driver) Probe(_ context.Context, o labdriver.Order) error {
+// LinuxOnly, embedded in a driver, says on other systems that none of its modes can be
+// built there.
+type LinuxOnly struct{}
+
+// Probe says that no mode can be built here.
+func (LinuxOnly) Probe(_ context.Context, o Order) error {
 	return &driver.Unsupported{Mode: o.Mode, Reason: linuxnet.ErrSystem.Error()}
 }
 
 // Provision answers what Probe does.
-func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+func (d LinuxOnly) Provision(ctx context.Context, o Order) (*driver.Path, error) {
 	return nil, d.Probe(ctx, o)
 }

@@ -175,7 +175,7 @@ drawings:
 
 # Write the study file's JSON Schema again after a change of its types.
 schema:
-	go test ./internal/cli -run TestSchema -update
+	go test ./internal/study/studyfile -run 'TestSchema$$' -update
 
 # Write the man pages again after a change of a command or its flags.
 man:

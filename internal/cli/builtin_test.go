@@ -12,7 +12,7 @@ import (
 // Every study that comes with tare is one that tare takes, in every profile, and
 // what its scenarios and comparisons name survives.
 func TestBuiltinStudies(t *testing.T) {
-	cat := New(result.Build{}).catalog()
+	cat := New(result.Build{}).Catalog()
 	for _, name := range studies.Names() {
 		src, _ := studies.Builtin(name)
 		s, err := studyfile.Decode(name+".yaml", src, cat)

@@ -127,8 +127,8 @@ func (a App) root() *cobra.Command {
 	return root
 }
 
-// catalog is what a study can choose from.
-func (a App) catalog() study.Catalog {
+// Catalog is what a study can choose from.
+func (a App) Catalog() study.Catalog {
 	c := study.Catalog{Target: a.isTarget}
 	for _, m := range a.target.Drivers.Modes() {
 		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU})

@@ -74,7 +74,7 @@ func beginning(names []string, typed string) []string {
 
 func (a App) modeNames() []string {
 	var out []string
-	for _, m := range a.catalog().Modes {
+	for _, m := range a.Catalog().Modes {
 		out = append(out, m.ID)
 	}
 	return out
@@ -82,7 +82,7 @@ func (a App) modeNames() []string {
 
 func (a App) workloadNames() []string {
 	var out []string
-	for _, w := range a.catalog().Workloads {
+	for _, w := range a.Catalog().Workloads {
 		out = append(out, w.Kind)
 	}
 	return out

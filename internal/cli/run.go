@@ -105,9 +105,9 @@ func (a App) resumed(path string, allowSwarm bool) (App, study.Study, error) {
 		return a, study.Study{}, usage(fmt.Errorf("resume %s: %w", path, err))
 	}
 	a = a.on(studyfile.TargetOf(src), target.Options{AllowSwarm: allowSwarm})
-	s, err := studyfile.Decode(name, src, a.catalog())
+	s, err := studyfile.Decode(name, src, a.Catalog())
 	if err == nil {
-		s, err = study.Resolve(s, a.catalog())
+		s, err = study.Resolve(s, a.Catalog())
 	}
 	if err == nil && s.Seed == 0 {
 		err = fmt.Errorf("%s:1: the study of a run has a seed, and this one has none", name)

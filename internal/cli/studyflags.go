@@ -60,7 +60,7 @@ const maxStudy = 4 << 20
 // in the rest. It returns the program with the drivers for the study's engines.
 // Every error is one of usage.
 func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.Study, error) {
-	flagged, err := f.choice(a.catalog())
+	flagged, err := f.choice(a.Catalog())
 	var kind target.Kind
 	if err == nil {
 		kind, err = target.Of(a.Targets, flagged)
@@ -81,7 +81,7 @@ func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.St
 		named = studyfile.TargetOf(src)
 	}
 	a = a.on(named, target.Options{AllowSwarm: f.yes})
-	s, err := f.resolve(c, name, src, flagged, a.catalog())
+	s, err := f.resolve(c, name, src, flagged, a.Catalog())
 	if err != nil {
 		return a, s, usage(err)
 	}

@@ -49,8 +49,12 @@ func (o Order) Countable() error {
 	return nil
 }
 
-// Unlimited refuses an order with limits: of a mode whose sandboxes no engine makes.
+// Unlimited refuses what Countable does, and an order with limits: of a mode whose
+// sandboxes no engine makes.
 func (o Order) Unlimited() error {
+	if err := o.Countable(); err != nil {
+		return err
+	}
 	if o.Limits != (study.Limits{}) {
 		return &Unsupported{Mode: o.Mode, Reason: "limits are applied by an engine, and this mode has none"}
 	}

@@ -18,4 +18,4 @@ func (s Spec) With(h Hooks) Spec {
 }
 
 // HangUp lets the guest know that nobody is there any more.
-func (m *Machine) HangUp() { m.hangUp() }
+func (m *Machine) HangUp() { m.qemu.CloseStdin() }

@@ -227,6 +227,3 @@ func (m *Machine) Close() error {
 	}
 	return nil
 }
-
-// hangUp lets the guest know that nobody is there any more: it then powers off.
-func (m *Machine) hangUp() { m.qemu.CloseStdin() }

@@ -32,7 +32,7 @@ type Plan struct {
 	Least     int              // blocks that there are in any case
 	Blocks    int              // blocks that there are at most
 	Modes     []string         // by name, in the study's order; the control last
-	Workloads []study.Workload // in the study's order, twins included, planned ones left out; the cost pass last
+	Workloads []study.Workload // in the study's order, twins included; the cost pass last
 	Trials    []Trial
 	Settle    time.Duration // idle wait before each trial
 	Renew     study.Renew

@@ -38,9 +38,6 @@ func Prepare(in Input) Prepared {
 // Text writes the report for a terminal: no line is wider than opt.Width, but for
 // a quoted command, and only opt.Color brings in escape sequences. Its only error
 // is that of w.
-func Text(w io.Writer, in Input, opt TextOptions) error { return Prepare(in).Text(w, opt) }
-
-// Text writes the report as [Text] does.
 func (r Prepared) Text(w io.Writer, opt TextOptions) error {
 	_, err := w.Write(text.Write(r.doc, opt))
 	return err
@@ -70,9 +67,6 @@ func (r Prepared) HTML(w io.Writer) error {
 
 // Figures draws the figures of a run: file name, such as "tcp_stream-goodput.svg", to a
 // standalone SVG. What nobody measured has none.
-func Figures(in Input) (map[string][]byte, error) { return Prepare(in).Figures() }
-
-// Figures draws them as [Figures] does.
 func (r Prepared) Figures() (map[string][]byte, error) { return r.report.Figures(), nil }
 
 // PathFigure draws the path of a mode as an SVG file: with what its last proof showed,
@@ -85,7 +79,7 @@ func PathFigure(m result.Mode) []byte { return view.PathFigure(m) }
 func PathInWords(m result.Mode) []string { return view.PathInWords(m) }
 
 // ChangesText writes for a terminal what changed from one run to another: first what the
-// two were made with, then cell by cell. Width and colour are as in [Text]. Its only
+// two were made with, then cell by cell. Width and colour are as in [Prepared.Text]. Its only
 // error is that of w.
 func ChangesText(w io.Writer, c result.Changes, opt TextOptions) error {
 	_, err := w.Write(text.Changes(view.Changes(c), opt))

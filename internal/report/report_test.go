@@ -18,7 +18,7 @@ func TestWriteErrors(t *testing.T) {
 		"ChangesText":     ChangesText(broken{}, result.Changes{}, TextOptions{}),
 		"ChangesMarkdown": ChangesMarkdown(broken{}, result.Changes{}),
 		"ChangesHTML":     ChangesHTML(broken{}, result.Changes{}),
-		"Text":            Text(broken{}, Input{}, TextOptions{}),
+		"Text":            Prepare(Input{}).Text(broken{}, TextOptions{}),
 		"Markdown":        Markdown(broken{}, Input{}),
 		"HTML":            HTML(broken{}, Input{}),
 	} {

@@ -16,11 +16,6 @@ const (
 	RetransmitOther = "other"
 )
 
-// RetransmitCauses lists the causes in the order in which reports show them.
-func RetransmitCauses() []string {
-	return []string{RetransmitFast, RetransmitTimeout, RetransmitProbe, RetransmitSYN, RetransmitOther}
-}
-
 // TCPLimits says who kept one sender's TCP from being faster: the shares (0..1, sum
 // 1) of its timed window in which it had nothing to send (Application), had data that
 // the receiver's window (ReceiveWindow) or its own buffer (SendBuffer) held back, or
@@ -29,7 +24,7 @@ func RetransmitCauses() []string {
 //
 // Of a trial, Mode and Workload are empty and Trials is 0. Of a run, the shares are
 // means over so many trials and the counts are summed. Retransmits counts segments by
-// their cause (one of [RetransmitCauses]) in the sender's network namespace over the
+// their cause (fast, timeout, tail_loss_probe, syn, other) in the sender's network namespace over the
 // whole trial, warm-up included; nil is unknown.
 type TCPLimits struct {
 	Mode          string           `json:"mode,omitempty"`

@@ -69,7 +69,7 @@ func TestApplyErrors(t *testing.T) {
 	}{
 		"mode":           {study.Overrides{Modes: []string{"netns/bridg"}}, `--modes: unknown mode "netns/bridg"; did you mean "netns/bridge"?`},
 		"mode twice":     {study.Overrides{Modes: []string{"host", "host"}}, `--modes: duplicate mode "host"`},
-		"empty mode":     {study.Overrides{Modes: []string{""}}, `--modes: unknown mode ""; allowed: host, host-local, netns/published, netns/bridge, netns/macvlan, netns/vxlan, netns/ipvlan, netns/colocated, docker/bridge, docker/overlay, docker/network:NAME, docker/driver:NAME, docker/published`},
+		"empty mode":     {study.Overrides{Modes: []string{""}}, `--modes: unknown mode ""; allowed: host, host-local, netns/published, netns/bridge, netns/macvlan, netns/vxlan, netns/ipvlan, netns/colocated, docker/bridge, docker/overlay, docker/network:NAME, docker/driver:NAME, docker/published, vm/virtio`},
 		"id":             {study.Overrides{Workloads: []string{"mony"}}, `--workloads: unknown workload "mony"; did you mean "many"?`},
 		"workload":       {study.Overrides{Workloads: []string{"udp"}}, `--workloads: unknown workload "udp"; allowed: tcp_stream, tcp_rr, udp_stream, one, many`},
 		"workload twice": {study.Overrides{Workloads: []string{"many", "tcp_stream"}}, `--workloads: "many" is named twice`},

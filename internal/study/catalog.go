@@ -25,9 +25,6 @@ type ModeSpec struct {
 	// Absent says why a known mode is not to be had on the engine that the study
 	// names, empty where it is.
 	Absent string
-	// Planned says why a known mode is not there yet; empty where it is. A study may
-	// name it, and its cells come out unsupported.
-	Planned string
 }
 
 // WorkloadSpec is a workload kind: the YAML keys it takes besides id and
@@ -54,9 +51,6 @@ type WorkloadSpec struct {
 	// Metric is the workload's main figure, as results name it: workloads that
 	// differ in it have nothing to compare.
 	Metric string
-	// Planned says why a known workload is not there yet; empty where it is. A study
-	// may name it, and it is left out of the trials.
-	Planned string
 }
 
 // BulkWarmup is the least default warm-up of a bulk workload in one piece on an
@@ -97,20 +91,18 @@ func (c Catalog) Workload(kind string) (WorkloadSpec, bool) {
 func (c Catalog) modeIDs() []string {
 	ids := make([]string, 0, len(c.Modes))
 	for _, m := range c.Modes {
-		if m.Planned == "" && m.Absent == "" {
+		if m.Absent == "" {
 			ids = append(ids, m.ID)
 		}
 	}
 	return ids
 }
 
-// Kinds lists the kinds of workloads that can be measured.
+// Kinds lists the kinds of workloads.
 func (c Catalog) Kinds() []string {
 	kinds := make([]string, 0, len(c.Workloads))
 	for _, w := range c.Workloads {
-		if w.Planned == "" {
-			kinds = append(kinds, w.Kind)
-		}
+		kinds = append(kinds, w.Kind)
 	}
 	return kinds
 }

@@ -59,7 +59,7 @@ func TestControl(t *testing.T) {
 		{"[host, netns/bridge]", "host", "host"},
 		{"[netns/colocated, netns/bridge]", "host-local", "host-local"},
 		{"[host]", "host", "host"},
-		{"[vm/virtio, netns/vxlan]", "host", "host"},
+		{"[vm/virtio, netns/vxlan]", "host-local", "host-local"},
 		{"[netns/bridge, {mode: host, id: raw, title: Raw, lab: {mtu: 1400}}]", "host", "raw"},
 	} {
 		s := resolved(t, "control: true\nworkloads: [tcp_rr]\nmodes: "+c.modes+"\ncompare: [{a: control, b: "+c.baseline+"}]\n", studytest.Catalog())

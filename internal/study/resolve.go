@@ -60,10 +60,6 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 	s.Workloads = slices.Clone(s.Workloads)
 	for i, w := range s.Workloads {
 		spec, _ := cat.Workload(w.Kind) // known: s is valid
-		if spec.Planned != "" {
-			s.Workloads[i].ID = w.Name()
-			continue
-		}
 		full, err := fill(w, spec, s.Profile, limited, quota(s.Modes))
 		if err != nil {
 			return Study{}, err
@@ -117,7 +113,7 @@ func valid(s Study, cat Catalog) error {
 }
 
 // withBaselines adds each baseline that is missing before the first mode that
-// is compared with it; none for a mode that cannot be built yet.
+// is compared with it.
 func withBaselines(modes []Mode, cat Catalog) []Mode {
 	var all []Mode
 	has := func(modes []Mode, mode string) bool {
@@ -125,7 +121,7 @@ func withBaselines(modes []Mode, cat Catalog) []Mode {
 	}
 	for _, m := range modes {
 		spec, _ := cat.Mode(m.Mode)
-		if b := spec.Baseline; b != "" && spec.Planned == "" && !has(modes, b) && !has(all, b) {
+		if b := spec.Baseline; b != "" && !has(modes, b) && !has(all, b) {
 			all = append(all, Mode{Mode: b})
 		}
 		all = append(all, m)

@@ -348,12 +348,12 @@ workloads: [tcp_rr]
 	less.Client.CPUs = 0.25
 	want := []study.Mode{
 		{Mode: "docker/bridge", Limits: common}, {ID: "less", Mode: "docker/bridge", Limits: less}, {ID: "raw", Mode: "host"},
-		{Mode: "netns/bridge"}, {Mode: "vm/virtio"}, {Mode: "docker/network:My.Net", Limits: common},
+		{Mode: "netns/bridge"}, {Mode: "host-local"}, {Mode: "vm/virtio"}, {Mode: "docker/network:My.Net", Limits: common},
 	}
 	if diff := cmp.Diff(want, s.Modes); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"docker/bridge", "less", "raw", "netns/bridge", "vm/virtio", "docker/network:My.Net"}, s.ModeNames()); diff != "" {
+	if diff := cmp.Diff([]string{"docker/bridge", "less", "raw", "netns/bridge", "host-local", "vm/virtio", "docker/network:My.Net"}, s.ModeNames()); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
 	for mode, name := range map[string]string{"host": "raw", "docker/bridge": "docker/bridge", "": "", "other": "other"} {

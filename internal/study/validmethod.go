@@ -63,7 +63,7 @@ func controlOf(modes []Mode, cat Catalog) (Mode, bool) {
 	s := Study{Modes: withBaselines(modes, cat)}
 	for _, m := range s.Modes {
 		spec, known := cat.Mode(m.Mode)
-		if !known || spec.Planned != "" || spec.Absent != "" || spec.Baseline == "" && s.hasCompared(cat) {
+		if !known || spec.Absent != "" || spec.Baseline == "" && s.hasCompared(cat) {
 			continue
 		}
 		base := m
@@ -83,7 +83,7 @@ func controlOf(modes []Mode, cat Catalog) (Mode, bool) {
 // hasCompared says whether any mode of s is compared with another.
 func (s Study) hasCompared(cat Catalog) bool {
 	for _, m := range s.Modes {
-		if spec, ok := cat.Mode(m.Mode); ok && spec.Baseline != "" && spec.Planned == "" && spec.Absent == "" {
+		if spec, ok := cat.Mode(m.Mode); ok && spec.Baseline != "" && spec.Absent == "" {
 			return true
 		}
 	}

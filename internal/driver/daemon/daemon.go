@@ -8,7 +8,6 @@
 package daemon
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -39,6 +38,3 @@ func Find(program string, more ...string) (string, error) {
 	}
 	return "", fmt.Errorf("find %s in %s: %w", program, strings.Join(dirs, string(filepath.ListSeparator)), fs.ErrNotExist)
 }
-
-// IsMissing is whether a program could not be found.
-func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

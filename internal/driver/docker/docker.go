@@ -12,6 +12,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
+	"tare/internal/driver/labdriver"
 )
 
 // takes is how long a mode takes to be made and taken down, about: an engine on each host
@@ -20,6 +21,7 @@ const takes = 2500 * time.Millisecond
 
 // Driver builds the modes of this package on the hosts of labs.
 type Driver struct {
+	labdriver.LinuxOnly
 	// ready is called when the engines of a path have started and nothing has been
 	// asked of them yet; tests register plugins there. May be nil.
 	ready func(ctx context.Context, p *path) error

@@ -3,7 +3,10 @@
 // the kernel or by charon itself.
 package ipsec
 
-import "tare/internal/driver"
+import (
+	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
+)
 
 // The modes.
 const (
@@ -12,7 +15,7 @@ const (
 )
 
 // Driver builds the modes of this package.
-type Driver struct{}
+type Driver struct{ labdriver.LinuxOnly }
 
 // Modes lists the modes of this package.
 func (Driver) Modes() []driver.Mode {

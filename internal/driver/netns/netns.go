@@ -3,7 +3,10 @@
 // with no engine needed.
 package netns
 
-import "tare/internal/driver"
+import (
+	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
+)
 
 // The two baselines, named for what the other modes are compared with.
 const (
@@ -12,7 +15,7 @@ const (
 )
 
 // Driver builds the modes of this package.
-type Driver struct{}
+type Driver struct{ labdriver.LinuxOnly }
 
 // Modes lists the modes of this package. Each is built by the function that
 // builder names.

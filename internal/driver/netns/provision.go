@@ -54,9 +54,6 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Countable(); err != nil {
-		return nil, err
-	}
 	if err := o.Unlimited(); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 )
 
 // The modes, by how frames cross the underlay. Those of the process have netdev behind
@@ -20,7 +21,7 @@ const (
 )
 
 // Driver builds the modes of this package.
-type Driver struct{}
+type Driver struct{ labdriver.LinuxOnly }
 
 // Modes lists the modes of this package.
 func (Driver) Modes() []driver.Mode {

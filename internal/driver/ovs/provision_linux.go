@@ -1,6 +1,7 @@
 package ovs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,16 +37,10 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	default:
 		return nil, fmt.Errorf("driver ovs has no mode %q", o.Mode)
 	}
-	if err := o.Countable(); err != nil {
-		return nil, err
-	}
 	if err := o.Unlimited(); err != nil {
 		return nil, err
 	}
-	mtu := most
-	if o.MTU > 0 {
-		mtu = o.MTU
-	}
+	mtu := cmp.Or(o.MTU, most)
 	if mtu < lab.LeastMTU || mtu > most {
 		return nil, fmt.Errorf("provision %s: an MTU of %d cannot be had on the switch: the underlay's is %d; from %d to %d fit", o.Mode, mtu, o.Lab.MTU, lab.LeastMTU, most)
 	}

@@ -1,6 +1,7 @@
 package rootless
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,16 +37,10 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	default:
 		return nil, fmt.Errorf("driver rootless has no mode %q", o.Mode)
 	}
-	if err := o.Countable(); err != nil {
-		return nil, err
-	}
 	if err := o.Unlimited(); err != nil {
 		return nil, err
 	}
-	mtu := usualMTU
-	if o.MTU > 0 {
-		mtu = o.MTU
-	}
+	mtu := cmp.Or(o.MTU, usualMTU)
 	if mtu < lab.LeastMTU || mtu > usualMTU {
 		return nil, fmt.Errorf("provision %s: an MTU of %d cannot be had in the sandbox: %s takes from %d to %d", o.Mode, mtu, prog.name(), lab.LeastMTU, usualMTU)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 )
 
 // The modes. Those with outwards behind their names have the client in the sandbox.
@@ -19,7 +20,7 @@ const (
 )
 
 // Driver builds the modes of this package.
-type Driver struct{}
+type Driver struct{ labdriver.LinuxOnly }
 
 // Modes lists the modes of this package.
 func (Driver) Modes() []driver.Mode {

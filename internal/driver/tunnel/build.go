@@ -3,6 +3,7 @@
 package tunnel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,12 +31,10 @@ func (k Kind) mtu(o labdriver.Order) (int, error) {
 	if k.Most > 0 {
 		mtu, most = min(mtu, k.Most), min(most, k.Most)
 	}
-	if o.MTU > 0 {
-		mtu = o.MTU
-	}
-	if mtu > most || mtu < leastMTU {
+	mtu = cmp.Or(o.MTU, mtu)
+	if mtu > most || mtu < lab.LeastMTU {
 		return 0, fmt.Errorf("provision %s: an MTU of %d inside the tunnel cannot be had: it wraps packets in %d bytes, and the underlay's MTU is %d; from %d to %d fit",
-			o.Mode, mtu, k.Overhead, o.Lab.MTU, leastMTU, most)
+			o.Mode, mtu, k.Overhead, o.Lab.MTU, lab.LeastMTU, most)
 	}
 	return mtu, nil
 }
@@ -43,9 +42,6 @@ func (k Kind) mtu(o labdriver.Order) (int, error) {
 // Build builds what is ordered on a lab of its own: make sets the tunnel up, names the
 // device that it ends in on both hosts, and adds to the proof. On error nothing is left.
 func Build(ctx context.Context, o labdriver.Order, k Kind, make func(context.Context, *Path) (device string, err error)) (*Path, error) {
-	if err := o.Countable(); err != nil {
-		return nil, err
-	}
 	if err := o.Unlimited(); err != nil {
 		return nil, err
 	}
@@ -63,10 +59,6 @@ func Build(ctx context.Context, o labdriver.Order, k Kind, make func(context.Con
 	}
 	return p, nil
 }
-
-// leastMTU is the least that IPv6 works with (RFC 8200 section 5), which the sandboxes
-// have, too.
-const leastMTU = 1280
 
 func (p *Path) build(ctx context.Context, k Kind, make func(context.Context, *Path) (string, error)) error {
 	var err error
@@ -187,7 +179,7 @@ func (p *Path) plug(s *Side, role string, pair int) (box, error) {
 		return box{}, err
 	}
 	b := box{manned.At(ns, s.At, s.At+"/"+role), ns, nil}
-	port := veth(pair)
+	port := lab.Veth(pair - 1)
 	if err := s.NS.Veth(p.Stands.Device(port, p.MTU), ns, p.Stands.Device(eth, p.MTU)); err != nil {
 		return b, err
 	}
@@ -210,6 +202,3 @@ func (p *Path) plug(s *Side, role string, pair int) (box, error) {
 	}
 	return b, nil
 }
-
-// veth names the port of a pair's sandbox, as its bridge counts ports.
-func veth(pair int) string { return "veth" + strconv.Itoa(pair-1) }

@@ -7,6 +7,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/notes"
+	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
 
@@ -23,8 +24,8 @@ func (p *Path) proof(device string) {
 	p.Carries(notes.All, p.Near.Place, dev(eth), notes.Transmits)
 	p.Carries(notes.All, p.Far.Place, dev(eth), notes.Receives)
 	for pair := 1; pair <= p.Count; pair++ {
-		p.Carries(pair, p.Near.Place, dev(veth(pair)), notes.Receives)
-		p.Carries(pair, p.Far.Place, dev(veth(pair)), notes.Transmits)
+		p.Carries(pair, p.Near.Place, dev(lab.Veth(pair-1)), notes.Receives)
+		p.Carries(pair, p.Far.Place, dev(lab.Veth(pair-1)), notes.Transmits)
 	}
 	for _, s := range p.Sides() {
 		p.Rests(s.Place, dev(lo))
@@ -85,14 +86,14 @@ func (p *Path) Transfer(s *Side, of string, read func() (out, in uint64, err err
 // underlay.
 func (p *Path) draw(client, server box, device string) {
 	step := func(at notes.Place, name string) notes.Step { return notes.DeviceAt(at, notes.Device{Name: name}) }
-	steps := []notes.Step{notes.ProcessAt(client.Place), notes.Own(step(client.Place, eth)), notes.Own(step(p.Near.Place, veth(1))), step(p.Near.Place, br)}
+	steps := []notes.Step{notes.ProcessAt(client.Place), notes.Own(step(client.Place, eth)), notes.Own(step(p.Near.Place, lab.Veth(0))), step(p.Near.Place, br)}
 	steps = append(steps, p.crossing(p.Near, device)...)
 	steps = append(steps, step(p.Near.Place, eth), step(p.Far.Place, eth))
 	far := p.crossing(p.Far, device)
 	for i := range far {
 		steps = append(steps, far[len(far)-1-i])
 	}
-	p.Draw(append(steps, step(p.Far.Place, br), notes.Own(step(p.Far.Place, veth(1))), notes.Own(step(server.Place, eth)), notes.ProcessAt(server.Place))...)
+	p.Draw(append(steps, step(p.Far.Place, br), notes.Own(step(p.Far.Place, lab.Veth(0))), notes.Own(step(server.Place, eth)), notes.ProcessAt(server.Place))...)
 }
 
 // crossing is the tunnel's part of a side, outwards.

@@ -34,9 +34,6 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if !ok {
 		return nil, fmt.Errorf("driver vm has no mode %q", o.Mode)
 	}
-	if err := o.Countable(); err != nil {
-		return nil, err
-	}
 	if err := o.Unlimited(); err != nil {
 		return nil, err
 	}

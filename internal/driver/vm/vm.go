@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
 	"tare/internal/guest"
 )
 
@@ -29,6 +30,7 @@ const takes = 4 * time.Second
 
 // Driver builds the modes of this package.
 type Driver struct {
+	labdriver.LinuxOnly
 	// Kernel is where guests' kernels are looked for, unless an option says so: see
 	// guest/kernel.Find. Empty is this machine's root.
 	Kernel string

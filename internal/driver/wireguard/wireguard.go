@@ -3,7 +3,10 @@
 // installed wireguard-go.
 package wireguard
 
-import "tare/internal/driver"
+import (
+	"tare/internal/driver"
+	"tare/internal/driver/labdriver"
+)
 
 // Command is the hidden subcommand under which this program is a WireGuard tunnel's end
 // by itself.
@@ -17,7 +20,7 @@ const (
 )
 
 // Driver builds the modes of this package.
-type Driver struct{}
+type Driver struct{ labdriver.LinuxOnly }
 
 // Modes lists the modes of this package.
 func (Driver) Modes() []driver.Mode {

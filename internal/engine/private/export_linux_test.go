@@ -4,7 +4,7 @@ package private
 func ExitReasonIn(text string) string { return exitReasonIn(text) }
 
 // InitPID is the engine's first process, as seen from here.
-func (p *Engine) InitPID() int { return p.init.cmd.Process.Pid }
+func (p *Engine) InitPID() int { return p.init.PID() }
 
 // Cgroup is the name of the control group above all the engine's containers.
 func (p *Engine) Cgroup() string { return p.cgroup }

@@ -1,7 +1,7 @@
 package private
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -9,8 +9,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
+
+	"tare/internal/process"
 )
 
 // logName is the file in an engine's directory that dockerd writes to, and the
@@ -19,79 +22,47 @@ const logName = "dockerd.log"
 
 // initProcess is the first process of a private engine, seen from outside. Its end
 // is the end of all that the engine has started: it is the first in a namespace of
-// process ids.
+// process ids. Its stdin it takes for this process's life.
 type initProcess struct {
-	cmd    *exec.Cmd
-	in     io.Closer // its stdin, which it takes for this process's life
-	done   chan struct{}
-	reason string // once done: how it ended
+	*process.Process
+	reason func() string // once done: how it ended
 }
 
 // startInit starts the running program as the first process of an engine, by means
 // of start, which chooses the network.
 func startInit(run, dir string, start func(*exec.Cmd) error, dockerd []string) (*initProcess, error) {
-	log, err := os.OpenFile(filepath.Join(dir, logName), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	path := filepath.Join(dir, logName)
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
-	// No CommandContext: the engine outlives the context of its start.
-	cmd := exec.Command("/proc/self/exe") //nolint:noctx // see above
-	cmd.Args = append([]string{"tare", InitCommand, "--run", run, "--dir", dir, "--"}, dockerd...)
-	cmd.Stdout, cmd.Stderr = log, log
+	p := process.NewSelf("its first process", append([]string{InitCommand, "--run", run, "--dir", dir, "--"}, dockerd...)...)
+	p.Stdin = true
+	p.Cmd.Stdout, p.Cmd.Stderr = log, log
 	// Nothing of this environment: DOCKER_*, proxies and the sockets of a service
 	// manager would all reach dockerd.
-	cmd.Env = []string{"PATH=" + searchPath(), "HOME=/run", "LC_ALL=C"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{
+	p.Cmd.Env = []string{"PATH=" + searchPath(), "HOME=/run", "LC_ALL=C"}
+	p.Cmd.SysProcAttr = &syscall.SysProcAttr{
 		Setsid:     true, // out of the terminal's Ctrl-C
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS,
 	}
-	p := &initProcess{cmd: cmd, done: make(chan struct{})}
-	if p.in, err = cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	if err := start(cmd); err != nil {
+	p.Cmd.WaitDelay = endWithin // of all that is in the namespace
+	if err := p.Start(start); err != nil {
 		return nil, fmt.Errorf("make its processes and mounts a place of their own: %w", err)
 	}
-	go p.wait(filepath.Join(dir, logName))
-	return p, nil
-}
-
-func (p *initProcess) wait(log string) {
-	err := p.cmd.Wait()
-	p.reason = lastWords(log)
-	if p.reason == "" {
-		p.reason = "its first process is gone"
-		if err != nil {
-			p.reason += " (" + err.Error() + ")"
-		}
-	}
-	close(p.done)
+	return &initProcess{p, sync.OnceValue(func() string {
+		return cmp.Or(lastWords(path), "its first process is gone ("+p.State()+")")
+	})}, nil
 }
 
 // root is the file system as the engine sees it.
 func (p *initProcess) root() string {
-	return filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), "root")
+	return filepath.Join("/proc", strconv.Itoa(p.PID()), "root")
 }
 
 // endWithin bounds the wait for the end of killed processes.
 const endWithin = 10 * time.Second
-
-// kill ends the process and with it all of the engine's, and waits for that.
-func (p *initProcess) kill() error {
-	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	_ = p.in.Close() // it is closed already where the process has ended by itself
-	timeout := time.NewTimer(endWithin)
-	defer timeout.Stop()
-	select {
-	case <-p.done:
-		return nil
-	case <-timeout.C:
-		return fmt.Errorf("process %d was killed and has not ended within %v", p.cmd.Process.Pid, endWithin)
-	}
-}
 
 // lastWords finds in an engine's log how it ended and, where it ended by itself,
 // what it said last. It is "" where nobody was left to write that down.

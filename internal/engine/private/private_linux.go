@@ -168,8 +168,8 @@ func (p *Engine) ready(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-p.init.done:
-			return errors.New(p.init.reason)
+		case <-p.init.Done():
+			return errors.New(p.init.reason())
 		case <-ctx.Done():
 			if why := context.Cause(ctx); !errors.Is(why, late) {
 				return why
@@ -186,16 +186,16 @@ func (p *Engine) Exec() string { return filepath.Join(p.init.root(), execRoot) }
 
 // Root is the id on this machine of the engine's first process: all that belongs to it is
 // below.
-func (p *Engine) Root() int { return p.init.cmd.Process.Pid }
+func (p *Engine) Root() int { return p.init.PID() }
 
 // Done is closed when the engine has ended, by itself or by Close.
-func (p *Engine) Done() <-chan struct{} { return p.init.done }
+func (p *Engine) Done() <-chan struct{} { return p.init.Done() }
 
 // ExitReason says how the engine ended and its last words; "" while it runs.
 func (p *Engine) ExitReason() string {
 	select {
-	case <-p.init.done:
-		return fmt.Sprintf("the engine on host %s ended: %s", p.host, p.init.reason)
+	case <-p.init.Done():
+		return fmt.Sprintf("the engine on host %s ended: %s", p.host, p.init.reason())
 	default:
 		return ""
 	}
@@ -207,7 +207,7 @@ func (p *Engine) exitReasonWithin(d time.Duration) string {
 	timeout := time.NewTimer(d)
 	defer timeout.Stop()
 	select {
-	case <-p.init.done:
+	case <-p.init.Done():
 	case <-timeout.C:
 	}
 	return p.ExitReason()
@@ -227,7 +227,9 @@ func (p *Engine) end() error {
 		errs = append(errs, p.Disconnect())
 	}
 	if p.init != nil {
-		errs = append(errs, p.init.kill())
+		if errs = append(errs, p.init.Kill()); errs[len(errs)-1] == nil {
+			p.init.reason() // as long as there is its log
+		}
 	}
 	if p.made { // else they are another's
 		errs = append(errs, removeCgroups(p.cgroup), removeDir(p.dir))

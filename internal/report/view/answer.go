@@ -23,14 +23,6 @@ type clause struct {
 	Text string
 }
 
-func (a answer) String() string {
-	var texts []string
-	for _, c := range a.Clauses {
-		texts = append(texts, c.Text)
-	}
-	return a.Mode + " " + a.Lead + strings.Join(texts, "; ") + "."
-}
-
 func answers(v view, families []family) []answer {
 	var out []answer
 	for _, f := range families {

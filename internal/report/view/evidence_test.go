@@ -317,3 +317,11 @@ func TestEvidenceStaysSmall(t *testing.T) {
 		t.Errorf("%d bytes", b.Len())
 	}
 }
+
+func (a answer) String() string {
+	var texts []string
+	for _, c := range a.Clauses {
+		texts = append(texts, c.Text)
+	}
+	return a.Mode + " " + a.Lead + strings.Join(texts, "; ") + "."
+}

@@ -278,15 +278,6 @@ func countersOf(n result.Node, counters []string, moved map[string]uint64) (out 
 	return out
 }
 
-// topologyFigure draws the way through a mode as inline SVG, whose ids begin with id,
-// with the words and the table behind it; nil where there is nothing to draw.
-func topologyFigure(m result.Mode, id string) (svg []byte, d *pathDrawing) {
-	if d = topologyOf(m); d == nil {
-		return nil, nil
-	}
-	return d.Figure.Inline(id), d
-}
-
 // rests says that a finding is of what no traffic may cross.
 func rests(f result.Finding) bool {
 	return f.Expect == "still" || f.Expect == "unmet" || f.Expect == "idles"

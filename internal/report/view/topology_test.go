@@ -185,3 +185,12 @@ func TestSigns(t *testing.T) {
 		t.Errorf("a counter without a rule has the sign %v", s)
 	}
 }
+
+// topologyFigure draws the way through a mode as inline SVG, whose ids begin with id,
+// with the words and the table behind it; nil where there is nothing to draw.
+func topologyFigure(m result.Mode, id string) (svg []byte, d *pathDrawing) {
+	if d = topologyOf(m); d == nil {
+		return nil, nil
+	}
+	return d.Figure.Inline(id), d
+}

@@ -1,5 +1,5 @@
 // Package studyfile reads and writes studies as YAML, with the line of all that is
-// wrong in one, and gives the JSON Schema of such files.
+// wrong in one.
 package studyfile
 
 import (

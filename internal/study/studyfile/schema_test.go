@@ -17,7 +17,7 @@ import (
 // editor would.
 func schemaCheck(t *testing.T) func(text []byte) error {
 	t.Helper()
-	raw, err := studyfile.Schema(studytest.Catalog())
+	raw, err := makeSchema(studytest.Catalog())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,8 +178,8 @@ func TestSchemaAgrees(t *testing.T) {
 func TestBadCatalog(t *testing.T) {
 	cat := studytest.Catalog()
 	cat.Workloads[1].Params = append(cat.Workloads[1].Params, "colour")
-	if _, err := studyfile.Schema(cat); err == nil || !strings.Contains(err.Error(), `"colour"`) {
-		t.Errorf("Schema: %v", err)
+	if _, err := makeSchema(cat); err == nil || !strings.Contains(err.Error(), `"colour"`) {
+		t.Errorf("makeSchema: %v", err)
 	}
 	s := study.Study{Modes: study.ModesOf("host"), Workloads: []study.Workload{{Kind: "tcp_rr"}}}
 	if _, err := study.Resolve(s, cat); err == nil || !strings.Contains(err.Error(), `"colour"`) {

@@ -28,7 +28,7 @@ func Catalog() study.Catalog {
 			{ID: "docker/network:NAME", Baseline: "host", Limits: both},
 			{ID: "docker/driver:NAME", Baseline: "host", Limits: both, Options: true},
 			{ID: "docker/published", Baseline: "host", Limits: study.Ends{Server: true}},
-			{ID: "vm/virtio", Baseline: "host-local", Planned: "virtual machines come with a later version"},
+			{ID: "vm/virtio", Baseline: "host-local"},
 		},
 		Workloads: []study.WorkloadSpec{{
 			Kind:   "tcp_stream",

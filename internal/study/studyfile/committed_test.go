@@ -1,22 +1,19 @@
-package cli
+package studyfile_test
 
 import (
-	"flag"
 	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"tare/internal/cli"
 	"tare/internal/result"
-	"tare/internal/study/studyfile"
 )
-
-var update = flag.Bool("update", false, "write docs/study.schema.json again")
 
 // The committed schema is the one that the program's own registries give.
 func TestSchema(t *testing.T) {
-	const path = "../../docs/study.schema.json"
-	want, err := studyfile.Schema(New(result.Build{}).catalog())
+	const path = "../../../docs/study.schema.json"
+	want, err := makeSchema(cli.New(result.Build{}).Catalog())
 	if err != nil {
 		t.Fatal(err)
 	}

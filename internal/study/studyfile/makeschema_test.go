@@ -1,4 +1,4 @@
-package studyfile
+package studyfile_test
 
 import (
 	"encoding/json"
@@ -10,12 +10,12 @@ import (
 	"tare/internal/study"
 )
 
-// Schema gives the JSON Schema (draft 2020-12) of study files, for editors. It
+// makeSchema gives the JSON Schema (draft 2020-12) of study files, for editors. It
 // is made of the same types and rules as Decode, with the names in cat. What it
 // cannot say, Decode alone refuses: a quantity written with a unit that is out of
 // range, two of one id, an id that is another's name, limits and options of modes
 // that take none, and scenarios and comparisons of what the study does not have.
-func Schema(cat study.Catalog) ([]byte, error) {
+func makeSchema(cat study.Catalog) ([]byte, error) {
 	var all study.Study
 	all.Lab, all.Stop, all.Invalid, all.Evidence, all.CostPass = study.SchemaDefaults()
 	root := object(all.Fields())
@@ -27,10 +27,6 @@ func Schema(cat study.Catalog) ([]byte, error) {
 	root.Defs = map[string]*jsonschema.Schema{}
 	items := []*jsonschema.Schema{{Type: "string", Enum: anys(cat.Kinds())}}
 	for _, spec := range cat.Workloads {
-		if spec.Planned != "" {
-			items[0].Enum = append(items[0].Enum, spec.Kind)
-			continue
-		}
 		def, err := workloadSchema(spec)
 		if err != nil {
 			return nil, err

@@ -115,23 +115,17 @@ func plain(rs []reading) []float64 {
 
 // inBoth are the values of the blocks that both have, side by side.
 func inBoth(own, base []reading) (x, b []float64) {
-	for i, j := 0, 0; i < len(own) && j < len(base); {
-		switch {
-		case own[i].block < base[j].block:
-			i++
-		case own[i].block > base[j].block:
-			j++
-		default:
-			x, b = append(x, own[i].value), append(b, base[j].value)
-			i, j = i+1, j+1
-		}
-	}
+	eachInBoth(own, base, func(own, base reading) { x, b = append(x, own.value), append(b, base.value) })
 	return x, b
 }
 
 // ratios are the quotients of two values, block by block.
-func ratios(own, base []reading) []reading {
-	var out []reading
+func ratios(own, base []reading) (out []reading) {
+	eachInBoth(own, base, func(own, base reading) { out = append(out, reading{own.block, own.value / base.value}) })
+	return out
+}
+
+func eachInBoth(own, base []reading, do func(own, base reading)) {
 	for i, j := 0, 0; i < len(own) && j < len(base); {
 		switch {
 		case own[i].block < base[j].block:
@@ -139,11 +133,10 @@ func ratios(own, base []reading) []reading {
 		case own[i].block > base[j].block:
 			j++
 		default:
-			out = append(out, reading{own[i].block, own[i].value / base[j].value})
+			do(own[i], base[j])
 			i, j = i+1, j+1
 		}
 	}
-	return out
 }
 
 // leftOut names the values that are left out: once a metric that is not known,

@@ -14,6 +14,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/agent/transport"
+	"tare/internal/process"
 )
 
 // forcedWait bounds how long an agent that is ended by force may take to be gone.
@@ -51,7 +52,7 @@ type execution struct {
 	io        client.HijackedResponse
 	out       *io.PipeReader
 	in        *io.PipeWriter
-	words     transport.Tail
+	words     process.Tail
 	ended     chan struct{} // closed when reason is known
 	reason    string
 	half      sync.Once

@@ -37,7 +37,6 @@ type Network struct {
 	Driver     string
 	Scope      string // local, or swarm
 	Attachable bool
-	Internal   bool
 	Options    map[string]string
 	Labels     map[string]string
 	Subnets    []netip.Prefix
@@ -155,7 +154,7 @@ func (e *Engine) Network(ctx context.Context, name string) (Network, error) {
 	}
 	n := got.Network
 	out := Network{
-		ID: n.ID, Name: n.Name, Driver: n.Driver, Scope: n.Scope, Attachable: n.Attachable, Internal: n.Internal,
+		ID: n.ID, Name: n.Name, Driver: n.Driver, Scope: n.Scope, Attachable: n.Attachable,
 		Options: maps.Clone(n.Options), Labels: maps.Clone(n.Labels), Joined: map[string]netip.Addr{},
 	}
 	for _, c := range n.IPAM.Config {

@@ -29,10 +29,8 @@ type SwarmState struct {
 	// pending, locked or error.
 	State   string
 	Node    string // its id, empty without a Swarm
-	Cluster string // the Swarm's id, as managers know it
 	Addr    string // at which the others reach it
 	Manager bool
-	Error   string // what the engine says is wrong
 }
 
 // Active reports whether the engine is in a Swarm that works.
@@ -45,11 +43,7 @@ func (e *Engine) Swarm(ctx context.Context) (SwarmState, error) {
 		return SwarmState{}, fmt.Errorf("ask engine %s for its Swarm: %w", e.Name, err)
 	}
 	s := got.Info.Swarm
-	state := SwarmState{State: string(s.LocalNodeState), Node: s.NodeID, Addr: s.NodeAddr, Manager: s.ControlAvailable, Error: s.Error}
-	if s.Cluster != nil {
-		state.Cluster = s.Cluster.ID
-	}
-	return state, nil
+	return SwarmState{State: string(s.LocalNodeState), Node: s.NodeID, Addr: s.NodeAddr, Manager: s.ControlAvailable}, nil
 }
 
 // Pool is where the subnets of a Swarm's networks come from: each has a prefix of so

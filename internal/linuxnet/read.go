@@ -104,7 +104,6 @@ func complete(list func() error) (err error) {
 type LinkStats struct {
 	RxBytes, TxBytes     uint64
 	RxPackets, TxPackets uint64
-	RxDropped, TxDropped uint64
 	Up                   bool
 	MTU                  int
 }
@@ -122,7 +121,7 @@ func (ns *NS) Stats(name string) (LinkStats, error) {
 	}
 	return LinkStats{
 		RxBytes: s.RxBytes, TxBytes: s.TxBytes, RxPackets: s.RxPackets, TxPackets: s.TxPackets,
-		RxDropped: s.RxDropped, TxDropped: s.TxDropped, MTU: a.MTU, Up: a.Flags&1 != 0,
+		MTU: a.MTU, Up: a.Flags&1 != 0,
 	}, nil
 }
 

@@ -95,10 +95,8 @@ func (w walker) of(t reflect.Type, how clean) visit {
 		return w.structure(t)
 	case reflect.Pointer:
 		return w.pointer(t, how)
-	case reflect.Slice:
-		return w.slice(t, how)
-	case reflect.Array:
-		return w.array(t, how)
+	case reflect.Slice, reflect.Array:
+		return w.sequence(t, how)
 	case reflect.Map:
 		return w.mapping(t, how)
 	case reflect.Interface, reflect.Chan, reflect.Func, reflect.UnsafePointer:
@@ -176,7 +174,8 @@ func (w walker) pointer(t reflect.Type, how clean) visit {
 	}
 }
 
-func (w walker) slice(t reflect.Type, how clean) visit {
+// sequence visits a slice or an array.
+func (w walker) sequence(t reflect.Type, how clean) visit {
 	inner := w.of(t.Elem(), how)
 	if inner == nil {
 		return nil
@@ -189,30 +188,13 @@ func (w walker) slice(t reflect.Type, how clean) visit {
 				continue
 			}
 			if !changed {
-				out, changed = reflect.MakeSlice(t, v.Len(), v.Len()), true
+				out, changed = reflect.New(t).Elem(), true
+				if t.Kind() == reflect.Slice {
+					out.Set(reflect.MakeSlice(t, v.Len(), v.Len()))
+				}
 				reflect.Copy(out, v)
 			}
 			out.Index(i).Set(c)
-		}
-		return out, changed
-	}
-}
-
-func (w walker) array(t reflect.Type, how clean) visit {
-	inner := w.of(t.Elem(), how)
-	if inner == nil {
-		return nil
-	}
-	return func(v reflect.Value) (reflect.Value, bool) {
-		out, changed := v, false
-		for i := range v.Len() {
-			if c, ok := inner(v.Index(i)); ok {
-				if !changed {
-					out, changed = reflect.New(t).Elem(), true
-					out.Set(v)
-				}
-				out.Index(i).Set(c)
-			}
 		}
 		return out, changed
 	}

@@ -60,14 +60,22 @@ type ClientDriven interface {
 	Close() Report
 }
 
-// DriveWhole runs a trial in one piece.
-func DriveWhole(ctx context.Context, c ClientDriven, p Params) (Report, error) {
-	err := c.Drive(ctx, p.Warmup, p.Duration)
+// DriveWhole runs a trial in one piece, on what dial connects.
+func DriveWhole(ctx context.Context, p Params, dial func(context.Context, Params) (ClientDriven, error)) (Report, error) {
+	c, err := dial(ctx, p)
+	if err != nil {
+		return Report{}, err
+	}
+	err = c.Drive(ctx, p.Warmup, p.Duration)
 	return c.Close(), err
 }
 
 // DriveInSlices warms a trial up that then goes on in slices.
-func DriveInSlices(ctx context.Context, c ClientDriven, p Params) (Session, error) {
+func DriveInSlices(ctx context.Context, p Params, dial func(context.Context, Params) (ClientDriven, error)) (Session, error) {
+	c, err := dial(ctx, p)
+	if err != nil {
+		return nil, err
+	}
 	if err := c.Drive(ctx, p.Warmup, 0); err != nil {
 		c.Close()
 		return nil, err

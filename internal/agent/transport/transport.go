@@ -5,8 +5,6 @@ import (
 	"context"
 	"io"
 	"time"
-
-	"tare/internal/process"
 )
 
 // Launcher starts an agent in one sandbox.
@@ -28,6 +26,3 @@ type Conn interface {
 	// Fate says how the agent ended and its last words, "" while it runs.
 	Fate() string
 }
-
-// Tail keeps the last words of an agent whose process is not of this machine.
-type Tail = process.Tail

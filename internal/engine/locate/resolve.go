@@ -41,7 +41,6 @@ type source struct {
 	host    string // unix://, tcp://, ssh:// or npipe://
 	context string // of the docker CLI; empty where the address was given
 	options []client.Opt
-	tls     bool
 }
 
 // resolve finds what a target names. It looks at the environment and at the docker
@@ -147,7 +146,7 @@ func ofContext(name, context string) (source, error) {
 	if endpoint.Host == "" {
 		return fail(errors.New("it holds no address of an engine"))
 	}
-	return source{name: name, host: endpoint.Host, context: context, options: options, tls: withTLS.TLSData != nil || endpoint.SkipTLSVerify}, nil
+	return source{name: name, host: endpoint.Host, context: context, options: options}, nil
 }
 
 // ofAddress is the engine at an address, with the TLS that the environment asks
@@ -173,7 +172,6 @@ func ofAddress(name, host string) (source, error) {
 		if err != nil {
 			return fail("the certificates in "+dir, err, "put ca.pem, cert.pem and key.pem there, or set DOCKER_CERT_PATH")
 		}
-		s.tls = true
 		s.options = append(s.options, client.WithHTTPClient(&http.Client{
 			Transport:     &http.Transport{TLSClientConfig: config, DialContext: (&net.Dialer{Timeout: dialWait}).DialContext},
 			CheckRedirect: client.CheckRedirect,

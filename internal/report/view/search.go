@@ -15,8 +15,8 @@ import (
 // rateShare says how sure a mode is of the rate that a search found for one goal: in
 // how many of the steps at it more was lost than the goal allows.
 type rateShare struct {
-	Mode, Metric, Goal string
-	Text               string
+	Mode, Goal string
+	Text       string
 }
 
 // curve is the loss of one mode over the loads that its searches offered.
@@ -70,7 +70,7 @@ func (w *workload) searched(m result.Mode, trials []*result.Trial) {
 	}
 	for _, g := range goals {
 		if g.Trials > 0 {
-			w.Rates = append(w.Rates, rateShare{m.ID, g.Metric, goalText(g), say.Lossy(g.Lossy, g.Trials, "steps")})
+			w.Rates = append(w.Rates, rateShare{m.ID, goalText(g), say.Lossy(g.Lossy, g.Trials, "steps")})
 		}
 	}
 	if len(steps) > 0 && payload > 0 {

@@ -93,22 +93,14 @@ func (w crr) Listen(p traffic.Params) (traffic.Server, error) {
 }
 
 func (w crr) Dial(ctx context.Context, p traffic.Params, _ traffic.Peer) (traffic.Report, error) {
-	s, err := w.dial(ctx, p)
-	if err != nil {
-		return traffic.Report{}, err
-	}
-	return traffic.DriveWhole(ctx, s, p)
+	return traffic.DriveWhole(ctx, p, w.dial)
 }
 
 func (w crr) Open(ctx context.Context, p traffic.Params) (traffic.Session, error) {
-	s, err := w.dial(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	return traffic.DriveInSlices(ctx, s, p)
+	return traffic.DriveInSlices(ctx, p, w.dial)
 }
 
-func (w crr) dial(ctx context.Context, p traffic.Params) (*crrSession, error) {
+func (w crr) dial(ctx context.Context, p traffic.Params) (traffic.ClientDriven, error) {
 	t, err := newCRRTrial(p)
 	if err != nil {
 		return nil, err

@@ -81,22 +81,14 @@ func (w rr) serve(ctx context.Context, c conns, p traffic.Params) (traffic.Repor
 }
 
 func (w rr) Dial(ctx context.Context, p traffic.Params, _ traffic.Peer) (traffic.Report, error) {
-	s, err := w.dial(ctx, p)
-	if err != nil {
-		return traffic.Report{}, err
-	}
-	return traffic.DriveWhole(ctx, s, p)
+	return traffic.DriveWhole(ctx, p, w.dial)
 }
 
 func (w rr) Open(ctx context.Context, p traffic.Params) (traffic.Session, error) {
-	s, err := w.dial(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	return traffic.DriveInSlices(ctx, s, p)
+	return traffic.DriveInSlices(ctx, p, w.dial)
 }
 
-func (w rr) dial(ctx context.Context, p traffic.Params) (*rrSession, error) {
+func (w rr) dial(ctx context.Context, p traffic.Params) (traffic.ClientDriven, error) {
 	p, err := rrParams(p)
 	if err != nil {
 		return nil, err

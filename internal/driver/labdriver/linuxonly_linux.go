@@ -1,5 +1,5 @@
 package labdriver
 
-// LinuxOnly, embedded in a driver, says on other systems that none of its modes can be
+// LinuxOnly is embedded in a driver, for which it says on other systems that none of its modes can be
 // built there.
 type LinuxOnly struct{}

@@ -67,9 +67,9 @@ const longSearch = time.Millisecond
 // answerWait bounds one connection from its beginning to its response.
 const answerWait = 5 * time.Second
 
-// noAnswer is a connection that took longer than answerWait.
-func (w *crrWindow) noAnswer(addr netip.AddrPort) error {
-	return fmt.Errorf("%s did not answer within %s on a connection that was begun after %d others", addr, answerWait, w.made)
+// noAnswer is a connection that took longer than answerWait, begun after so many others.
+func noAnswer(addr netip.AddrPort, others int64) error {
+	return fmt.Errorf("%s did not answer within %s on a connection that was begun after %d others", addr, answerWait, others)
 }
 
 // crrSession is the client, which owns the clock.

@@ -154,7 +154,7 @@ func (c *crrClient) check(err error) error {
 	at := c.since()
 	for _, f := range c.flows {
 		if f.state != crrIdle && at-f.begun > answerWait {
-			return errors.Join(err, c.noAnswer(c.addr))
+			return errors.Join(err, noAnswer(c.addr, c.made))
 		}
 	}
 	return err

@@ -66,12 +66,12 @@ func cycleFlow(ctx context.Context, addr netip.AddrPort, w *crrWindow, start tim
 
 // exchangeOnce is the exchange of one connection. It returns when the first byte came.
 func exchangeOnce(ctx context.Context, addr netip.AddrPort, s socket.Stream, w *crrWindow, request, response []byte, start time.Time) (time.Duration, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, answerWait, w.noAnswer(addr))
-	defer cancel()
 	w.mu.Lock()
 	w.made++
 	made := w.made
 	w.mu.Unlock()
+	ctx, cancel := context.WithTimeoutCause(ctx, answerWait, noAnswer(addr, made-1))
+	defer cancel()
 	err := writeFull(ctx, s, request)
 	var first time.Duration
 	read := readSome(s)

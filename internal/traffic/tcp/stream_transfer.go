@@ -41,7 +41,7 @@ func streamEnds(n path, c conns, p traffic.Params, client bool) []*streamEnd {
 			if p.Rate > 0 {
 				e.pace = newPace(p, i%p.Streams)
 			}
-		case n.threads != nil && p.CPU >= 0:
+		case n.threads != nil && p.CPU >= 0 && shareScratch:
 			// Threads of one CPU read into one buffer, which so stays in its
 			// cache. Nobody looks at what is in it.
 			if scratch == nil {

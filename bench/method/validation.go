@@ -17,7 +17,7 @@ import (
 // 5 % are expected, which is 2; more than 4 have a probability of 5 %.
 const aaMost = 4
 
-// AA weighs the host against itself, over and over: every difference found is false.
+// AA measures the host against itself, over and over: every difference found is false.
 func AA(ctx context.Context, b harness.Options) error {
 	metric := map[string]string{"tcp_rr": "transaction_rate", "tcp_stream": "goodput"}[b.AAWorkload]
 	if metric == "" {
@@ -82,7 +82,7 @@ const underlayRate = 200
 // onlyTheRate keeps trials that the machine's other work cannot have changed.
 const onlyTheRate = "invalid: {steal: off, others: off}\n"
 
-// Effect weighs a mode whose path is held to 0.9 of the baseline's rate: a difference
+// Effect measures a mode whose path is held to 0.9 of the baseline's rate: a difference
 // of known size, which every run must find.
 func Effect(ctx context.Context, b harness.Options) error {
 	b.Verbose = true
@@ -147,7 +147,7 @@ func printRun(name string, c result.Cell, wall time.Duration) {
 // protocolMargin is the difference between two profiles that would be of no matter.
 const protocolMargin = 0.05
 
-// Protocol weighs one pair of modes with the short profile and with the long one, and
+// Protocol measures one pair of modes with the short profile and with the long one, and
 // tests that their answers are equivalent. What is limited by the underlay's rate does
 // not change from run to run, so that all difference is the protocol's.
 func Protocol(ctx context.Context, b harness.Options) error {

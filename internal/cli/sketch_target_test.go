@@ -25,8 +25,8 @@ import (
 
 // sketch is the least that a target can be: two hosts, on each of which agents are
 // started by a command, with no lab and no engine. Runner, report and command line know
-// nothing of it but what driver.Target and driver.Path say. Here the command is this
-// program itself, and the path the loopback device of a network namespace of its own.
+// nothing of it but what driver.Target and driver.Path say. Here env starts
+// this program itself, and the path is the machine's loopback device.
 const sketchScheme = "command:"
 
 func sketchKind() target.Kind {

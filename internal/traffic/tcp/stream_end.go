@@ -264,7 +264,8 @@ const DrainWait = 5 * time.Second
 
 // acknowledgeWait is the same for a sender that is told how much is acknowledged. It is
 // more than the gaps of 3.2 and 6.4 s to which the kernel's probes of a closed window back
-// off (RFC 9293 section 3.8.6.1): a relay, such as passt, may be waiting for one.
+// off (RFC 9293 section 3.8.6.1): a relay may be waiting for one. Transfers through passt
+// were seen to stand still for longer than DrainWait; that this is the cause is not proven.
 const acknowledgeWait = 8 * time.Second
 
 // blindDrain is how many times as long a sender waits that is not told of progress: its

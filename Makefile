@@ -171,7 +171,7 @@ bpf:
 # graph and drawing stay as they are.
 drawings:
 	-TARE_WRITE_DRAWN=1 go test -count=1 -run 'TestConformance$$|TestPluginConforms|TestBrief|TestDrawn|TestKernelPaths' ./internal/driver/... ./internal/guest/inside
-	go test -count=1 -run 'TestModeDrawings|TestModesIndex' . -update-drawings
+	go test -count=1 -run '^TestMode' . -update-drawings
 
 # Write the study file's JSON Schema again after a change of its types.
 schema:

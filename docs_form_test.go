@@ -112,6 +112,7 @@ var (
 	coded   = regexp.MustCompile("`[^`\n]+`")
 	linked  = regexp.MustCompile(`\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"`)
 	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	named   = regexp.MustCompile(`<a id="([^"]+)"></a>`)
 )
 
 // links returns the targets of a page's links within the repository.
@@ -126,8 +127,12 @@ func links(text string) (out []string) {
 	return out
 }
 
-// anchors returns the anchors of a page's headings, as GitHub makes them.
+// anchors returns the anchors of a page's headings, as GitHub makes them, and those that it
+// sets itself.
 func anchors(text string) (out []string) {
+	for _, m := range named.FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
 	mark := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
 		a := strings.ReplaceAll(mark.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")

@@ -246,7 +246,7 @@ func lower(head string) string {
 }
 
 func cell(c doc.Column, x doc.Cell) string {
-	text := strings.Join(append([]string{x.Text}, x.Remarks...), "; ")
+	text := strings.Join(append([]string{x.Text}, x.Notes...), "; ")
 	switch {
 	case c.Number && x.Interval != "":
 		return number(text) + " (" + number(x.Interval) + ")"

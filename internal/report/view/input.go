@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"tare/internal/printable"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -33,8 +33,8 @@ type Input struct {
 // modes that were not measured: a mode that is void, unsupported or failed has none,
 // whatever a file says. It changes nothing of what it was given.
 func (in Input) clean() Input {
-	in.Title = say.Cut(say.Clean(in.Title), 1000)
-	in.Description = say.Cut(say.CleanLines(in.Description), printable.MostProse)
+	in.Title = wording.Cut(wording.Clean(in.Title), 1000)
+	in.Description = wording.Cut(wording.CleanLines(in.Description), printable.MostProse)
 	in.Command = printable.Prose(in.Command)
 	in.Run, in.Trials = printable.Value(in.Run), printable.Value(in.Trials)
 	if in.Title == "" {

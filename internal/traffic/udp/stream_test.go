@@ -478,7 +478,7 @@ func TestUDPReceiverGone(t *testing.T) {
 			}
 			c.Close()
 		}()
-		if _, err := w.Dial(t.Context(), p, nil); err == nil || !strings.Contains(err.Error(), "gone") {
+		if _, err := w.Dial(t.Context(), p, nil); err == nil || !strings.Contains(err.Error(), "has exited") {
 			t.Errorf("%s: %v", p.Kind, err)
 		}
 	}

@@ -21,7 +21,7 @@ func Program(ctx context.Context, b harness.Options) error {
 	}
 	var started []float64
 	for range repeats {
-		if err := harness.Timed(&started, func() error { return hello(ctx, b.Tare) }); err != nil {
+		if err := harness.Timed(&started, func() error { return handshakeTime(ctx, b.Tare) }); err != nil {
 			return err
 		}
 	}
@@ -38,8 +38,8 @@ func Program(ctx context.Context, b harness.Options) error {
 	return labs(ctx)
 }
 
-// hello starts an agent and reads its first line.
-func hello(ctx context.Context, tare string) error {
+// handshakeTime starts an agent and reads its first line.
+func handshakeTime(ctx context.Context, tare string) error {
 	cmd := exec.CommandContext(ctx, tare, "agent")
 	in, err := cmd.StdinPipe()
 	if err != nil {

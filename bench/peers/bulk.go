@@ -13,7 +13,7 @@ import (
 )
 
 // bulk runs a peer once and reads what it printed.
-func (s *stand) bulk(ctx context.Context, at placed, d duel, read func(outcomes) (carried, error)) (carried, error) {
+func (s *testbed) bulk(ctx context.Context, at cpuPlacement, d peerRun, read func(outcomes) (carried, error)) (carried, error) {
 	o, err := s.peer(ctx, at, d)
 	if err != nil {
 		return carried{}, err
@@ -24,7 +24,7 @@ func (s *stand) bulk(ctx context.Context, at placed, d duel, read func(outcomes)
 }
 
 // iperf3Load runs iperf3 for a load.
-func iperf3Load(ctx context.Context, s *stand, at placed, l load) (carried, error) {
+func iperf3Load(ctx context.Context, s *testbed, at cpuPlacement, l load) (carried, error) {
 	port := s.nextPort()
 	p := strconv.Itoa(port)
 	client := []string{"iperf3", "-c", s.target(), "-p", p, "-4", "-J", "-t", l.seconds(), "-l", strconv.Itoa(l.size),
@@ -37,7 +37,7 @@ func iperf3Load(ctx context.Context, s *stand, at placed, l load) (carried, erro
 	if l.udp || l.rate > 0 { // 0 is no limit
 		client = append(client, "-b", fmt.Sprintf("%.0f", l.rate/float64(l.streams)))
 	}
-	return s.bulk(ctx, at, duel{server: []string{"iperf3", "-s", "-1", "-p", p, "-4"}, client: client, proto: "tcp", port: port, linger: endWait}, func(o outcomes) (carried, error) { return parseIperf3(o.client) })
+	return s.bulk(ctx, at, peerRun{server: []string{"iperf3", "-s", "-1", "-p", p, "-4"}, client: client, proto: "tcp", port: port, linger: endWait}, func(o outcomes) (carried, error) { return parseIperf3(o.client) })
 }
 
 // parseIperf3 reads what its client prints with -J. Received counts in bytes:
@@ -71,7 +71,7 @@ func parseIperf3(text string) (carried, error) {
 const unlimited = 1e11
 
 // iperf2Load runs iperf2 for a load.
-func iperf2Load(ctx context.Context, s *stand, at placed, l load) (carried, error) {
+func iperf2Load(ctx context.Context, s *testbed, at cpuPlacement, l load) (carried, error) {
 	port := s.nextPort()
 	p, size, buffer := strconv.Itoa(port), strconv.Itoa(l.size), strconv.Itoa(l.buffer())
 	server := []string{"iperf", "-s", "-p", p, "-y", "C", "-w", buffer, "-l", size}
@@ -91,7 +91,7 @@ func iperf2Load(ctx context.Context, s *stand, at placed, l load) (carried, erro
 	}
 	// Its server ends with the first connection when told to serve one client,
 	// so it is told to end instead.
-	return s.bulk(ctx, at, duel{server: server, client: client, proto: proto, port: port, linger: 150 * time.Millisecond}, func(o outcomes) (carried, error) { return parseIperf2(o.server, l) })
+	return s.bulk(ctx, at, peerRun{server: server, client: client, proto: proto, port: port, linger: 150 * time.Millisecond}, func(o outcomes) (carried, error) { return parseIperf2(o.server, l) })
 }
 
 // parseIperf2 reads what its server prints with -y C, one line a connection:
@@ -133,7 +133,7 @@ func parseIperf2(text string, l load) (carried, error) {
 }
 
 // nuttcpLoad runs nuttcp for a UDP load.
-func nuttcpLoad(ctx context.Context, s *stand, at placed, l load) (carried, error) {
+func nuttcpLoad(ctx context.Context, s *testbed, at cpuPlacement, l load) (carried, error) {
 	port := s.nextPort()
 	control, data := strconv.Itoa(port), strconv.Itoa(port+1)
 	rate := "-Ru"
@@ -141,7 +141,7 @@ func nuttcpLoad(ctx context.Context, s *stand, at placed, l load) (carried, erro
 		rate = fmt.Sprintf("-R%.0f", l.rate/1000) // kbit/s
 	}
 	buffer := strconv.Itoa(l.buffer() >> 10) // KiB
-	return s.bulk(ctx, at, duel{
+	return s.bulk(ctx, at, peerRun{
 		server: []string{"nuttcp", "-S", "-1", "--nofork", "-4", "-P", control},
 		client: []string{"nuttcp", "-u", "-4", "-P", control, "-p", data, "-l" + strconv.Itoa(l.size), "-w" + buffer, "-ws" + buffer,
 			"-T" + l.seconds(), rate, "-fparse", s.target()},

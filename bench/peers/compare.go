@@ -38,7 +38,7 @@ const tries = 3
 // interleaved runs all contestants n times, each once a round, in an order that
 // turns with the rounds. Round i of one is the pair of round i of another.
 func interleaved(ctx context.Context, n int, all []contestant) ([][]float64, error) {
-	return inTurn(n, len(all), func(i int) (float64, error) { return stubborn(ctx, all[i].name, all[i].run) })
+	return inTurn(n, len(all), func(i int) (float64, error) { return retry(ctx, all[i].name, all[i].run) })
 }
 
 // inTurn is interleaved for so many of anything.
@@ -57,8 +57,8 @@ func inTurn[T any](n, of int, run func(i int) (T, error)) ([][]T, error) {
 	return values, nil
 }
 
-// stubborn tries again what fails, and says so.
-func stubborn[T any](ctx context.Context, name string, run func(context.Context) (T, error)) (v T, err error) {
+// retry tries again what fails, and says so.
+func retry[T any](ctx context.Context, name string, run func(context.Context) (T, error)) (v T, err error) {
 	for range tries {
 		if v, err = run(ctx); err == nil || ctx.Err() != nil {
 			break
@@ -77,7 +77,7 @@ func medianOf[T any](all []T, take func(T) float64) float64 {
 func (w work) against(ctx context.Context, n int, all []contestant) error {
 	values, err := interleaved(ctx, n, all)
 	if err != nil {
-		return notCompared(err, w.name, placed{name: w.placement})
+		return notCompared(err, w.name, cpuPlacement{name: w.placement})
 	}
 	names := make([]string, len(all))
 	for i, c := range all {
@@ -159,8 +159,8 @@ func (e *offRateError) Error() string {
 	return fmt.Sprintf("%s made %.4g %s where %.4g were asked", e.name, e.made, e.unit, e.asked)
 }
 
-// holds is nil when a generator held the rate.
-func holds(name string, made, asked float64, unit string) error {
+// checkRate is nil when a generator held the rate.
+func checkRate(name string, made, asked float64, unit string) error {
 	if math.Abs(made/asked-1) > rateSlack {
 		return &offRateError{name, unit, made, asked}
 	}
@@ -169,7 +169,7 @@ func holds(name string, made, asked float64, unit string) error {
 
 // notCompared says in place of a row that a rate could not be held, which must
 // not end the section. Any other error is given back.
-func notCompared(err error, name string, at placed) error {
+func notCompared(err error, name string, at cpuPlacement) error {
 	var off *offRateError
 	if !errors.As(err, &off) {
 		return err

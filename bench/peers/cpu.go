@@ -21,7 +21,7 @@ const (
 // what else the machine does.
 func CPU(ctx context.Context, b harness.Options) error {
 	title := fmt.Sprintf("CPU seconds per Gbit received, both ends together, median of %d interleaved pairs of 2 s", b.Pairs)
-	return onStand(ctx, b, title, []string{"iperf3", "iperf2", "nuttcp"}, func(ctx context.Context, s *stand) error {
+	return onTestbed(ctx, b, title, []string{"iperf3", "iperf2", "nuttcp"}, func(ctx context.Context, s *testbed) error {
 		columns()
 		for _, at := range s.placements() {
 			l := load{streams: 1, size: 128 << 10, rate: cpuTCP, long: 2 * time.Second}
@@ -48,7 +48,7 @@ func (c carried) cost() float64 { return c.cpu.Seconds() / (c.received * 8 / 1e9
 
 // trade shows CPU time and evenness beside each other: whoever spins is even,
 // whoever sleeps is cheap.
-func (s *stand) trade(ctx context.Context, n int, at placed) error {
+func (s *testbed) trade(ctx context.Context, n int, at cpuPlacement) error {
 	l := load{udp: true, streams: 1, size: 1400, rate: cpuUDP, long: 2 * time.Second}
 	all := []carrier{ours(), iperf3(), nuttcpr()}
 	type seen struct {
@@ -57,10 +57,10 @@ func (s *stand) trade(ctx context.Context, n int, at placed) error {
 	}
 	runs, err := inTurn(n, len(all), func(i int) (seen, error) {
 		c := all[i]
-		got, err := stubborn(ctx, c.name, func(ctx context.Context) (carried, error) {
+		got, err := retry(ctx, c.name, func(ctx context.Context) (carried, error) {
 			got, err := c.run(ctx, s, at, l)
 			if err == nil {
-				err = holds(c.name, got.offered()/1e9, l.rate/1e9, "Gbit/s")
+				err = checkRate(c.name, got.offered()/1e9, l.rate/1e9, "Gbit/s")
 			}
 			return got, err
 		})

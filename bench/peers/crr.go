@@ -22,7 +22,7 @@ type crr struct {
 	name  string
 	flows int
 	reset bool
-	at    placed
+	at    cpuPlacement
 	asked string
 	least float64 // connections/s
 }
@@ -31,7 +31,7 @@ type crr struct {
 // thread, and it closes as tare does: the client first.
 func CRR(ctx context.Context, b harness.Options) error {
 	title := fmt.Sprintf("tcp_crr and a peer in C: 1 byte each way, the client closes, median of %d interleaved pairs of %g s", b.Pairs, crrSeconds)
-	return onStand(ctx, b, title, []string{"gcc"}, func(ctx context.Context, s *stand) error {
+	return onTestbed(ctx, b, title, []string{"gcc"}, func(ctx context.Context, s *testbed) error {
 		dir, err := os.MkdirTemp("", "tare-bench-")
 		if err != nil {
 			return err
@@ -62,7 +62,7 @@ func CRR(ctx context.Context, b harness.Options) error {
 }
 
 // against prints the row of a kind. What is asked is a rate and not a ratio.
-func (c crr) against(ctx context.Context, n int, s *stand, peer string) error {
+func (c crr) against(ctx context.Context, n int, s *testbed, peer string) error {
 	values, err := interleaved(ctx, n, []contestant{
 		{"tare", func(ctx context.Context) (float64, error) { return c.tare(ctx, s) }},
 		{"C peer", func(ctx context.Context) (float64, error) { return c.peer(ctx, s, peer) }},
@@ -79,7 +79,7 @@ func (c crr) against(ctx context.Context, n int, s *stand, peer string) error {
 	return nil
 }
 
-func (c crr) tare(ctx context.Context, s *stand) (float64, error) {
+func (c crr) tare(ctx context.Context, s *testbed) (float64, error) {
 	t, err := s.trial(ctx, c.at, traffic.Params{
 		Kind: "tcp_crr", Streams: c.flows, RequestSize: 1, ResponseSize: 1, NoDelay: true, Reset: c.reset,
 		SendBuffer: -1, ReceiveBuffer: -1, Duration: time.Duration(crrSeconds * float64(time.Second)),
@@ -90,13 +90,13 @@ func (c crr) tare(ctx context.Context, s *stand) (float64, error) {
 	return t.metric("connection_rate")
 }
 
-func (c crr) peer(ctx context.Context, s *stand, peer string) (float64, error) {
+func (c crr) peer(ctx context.Context, s *testbed, peer string) (float64, error) {
 	port := s.nextPort()
 	how := "fin"
 	if c.reset {
 		how = "rst"
 	}
-	o, err := s.peer(ctx, c.at, duel{
+	o, err := s.peer(ctx, c.at, peerRun{
 		server: []string{peer, "serve", s.target(), strconv.Itoa(port), strconv.Itoa(c.flows)},
 		client: []string{peer, "dial", s.target(), strconv.Itoa(port), strconv.Itoa(c.flows), strconv.FormatFloat(crrSeconds, 'f', -1, 64), how},
 		proto:  "tcp", port: port,

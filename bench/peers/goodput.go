@@ -14,7 +14,7 @@ import (
 // datagrams sent as fast as they can be, with a loss under 1 %.
 func UDP(ctx context.Context, b harness.Options) error {
 	title := fmt.Sprintf("udp_stream and its peers: 1 flow, 4 MiB buffers, loss under 1 %%, median of %d interleaved pairs of 1 s", b.Pairs)
-	return onStand(ctx, b, title, []string{"iperf3", "iperf2", "nuttcp"}, func(ctx context.Context, s *stand) error {
+	return onTestbed(ctx, b, title, []string{"iperf3", "iperf2", "nuttcp"}, func(ctx context.Context, s *testbed) error {
 		var notes []string
 		columns()
 		for _, size := range []int{1400, 64} {
@@ -55,7 +55,7 @@ type racer struct {
 
 // race searches each one's rate, runs the pairs at these, prints a row for tare
 // and one for tare with offload, and returns what was offered and lost.
-func race(ctx context.Context, n int, s *stand, at placed, l load, all []racer) (string, error) {
+func race(ctx context.Context, n int, s *testbed, at cpuPlacement, l load, all []racer) (string, error) {
 	var cs []contestant
 	for i := range all {
 		r := &all[i]
@@ -108,8 +108,8 @@ func race(ctx context.Context, n int, s *stand, at placed, l load, all []racer) 
 
 // TCP holds tcp_stream against iperf3 and iperf2.
 func TCP(ctx context.Context, b harness.Options) error {
-	return onStand(ctx, b, fmt.Sprintf("tcp_stream and its peers: 128 KiB writes, 1 MiB buffers, median of %d interleaved pairs of 1 s", b.Pairs),
-		[]string{"iperf3", "iperf2"}, func(ctx context.Context, s *stand) error {
+	return onTestbed(ctx, b, fmt.Sprintf("tcp_stream and its peers: 128 KiB writes, 1 MiB buffers, median of %d interleaved pairs of 1 s", b.Pairs),
+		[]string{"iperf3", "iperf2"}, func(ctx context.Context, s *testbed) error {
 			columns()
 			for _, streams := range []int{1, 2, 8, 50} {
 				for _, at := range s.placements() {
@@ -172,18 +172,18 @@ func search(ctx context.Context, try func(ctx context.Context, rate float64) (ca
 }
 
 // fastest searches for a generator's rate on the stand.
-func (s *stand) fastest(ctx context.Context, g carrier, at placed, l load) (float64, error) {
+func (s *testbed) fastest(ctx context.Context, g carrier, at cpuPlacement, l load) (float64, error) {
 	l.long = time.Second
 	return search(ctx, func(ctx context.Context, rate float64) (carried, error) {
 		l.rate = rate
-		return stubborn(ctx, g.name, func(ctx context.Context) (carried, error) { return g.run(ctx, s, at, l) })
+		return retry(ctx, g.name, func(ctx context.Context) (carried, error) { return g.run(ctx, s, at, l) })
 	})
 }
 
 // arriving runs a generator at a rate, and while it loses too much again at a
 // lower one, so that what it carries is what can be carried. The next run begins
 // at the found rate again. The last one counts in any case: its loss is shown.
-func (s *stand) arriving(ctx context.Context, g carrier, at placed, l load) (carried, error) {
+func (s *testbed) arriving(ctx context.Context, g carrier, at cpuPlacement, l load) (carried, error) {
 	for step := 0; ; step++ {
 		c, err := g.run(ctx, s, at, l)
 		if err != nil || c.loss() < lossAllowed || step == stepsDown {

@@ -54,19 +54,19 @@ func (c carried) loss() float64 { return max(0, 1-c.received/c.sent) }
 // carrier is a generator of bulk load.
 type carrier struct {
 	name string
-	run  func(ctx context.Context, s *stand, at placed, l load) (carried, error)
+	run  func(ctx context.Context, s *testbed, at cpuPlacement, l load) (carried, error)
 }
 
 // contestants are carriers of one load in a comparison, by one figure of what each
 // carried. Where the load has a rate, a generator that does not hold it is no match for
 // those that do.
-func (s *stand) contestants(at placed, l load, figure func(carried) float64, all ...carrier) []contestant {
+func (s *testbed) contestants(at cpuPlacement, l load, figure func(carried) float64, all ...carrier) []contestant {
 	var cs []contestant
 	for _, c := range all {
 		cs = append(cs, contestant{c.name, func(ctx context.Context) (float64, error) {
 			got, err := c.run(ctx, s, at, l)
 			if err == nil && l.rate > 0 {
-				err = holds(c.name, got.rate()/1e9, l.rate/1e9, "Gbit/s")
+				err = checkRate(c.name, got.rate()/1e9, l.rate/1e9, "Gbit/s")
 			}
 			return figure(got), err
 		}})
@@ -96,7 +96,7 @@ func (l load) params() traffic.Params {
 }
 
 // tareLoad counts what was sent from the loss that tare reports.
-func tareLoad(ctx context.Context, s *stand, at placed, l load) (carried, error) {
+func tareLoad(ctx context.Context, s *testbed, at cpuPlacement, l load) (carried, error) {
 	t, err := s.trial(ctx, at, l.params())
 	if err != nil {
 		return carried{}, err

@@ -20,7 +20,7 @@ const evenRate = 1e8
 // datagrams come out of the path.
 func Pacing(ctx context.Context, b harness.Options) error {
 	title := fmt.Sprintf("Pacing: udp_stream with datagrams of 1400 B, medians of %d runs of 2 s", b.Pairs)
-	return onStand(ctx, b, title, []string{"iperf3", "iperf2", "nuttcp"}, func(ctx context.Context, s *stand) error {
+	return onTestbed(ctx, b, title, []string{"iperf3", "iperf2", "nuttcp"}, func(ctx context.Context, s *testbed) error {
 		if err := reached(ctx, b, s); err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func Pacing(ctx context.Context, b harness.Options) error {
 const rateAsked = 0.002
 
 // reached compares tare's load with what was asked of it.
-func reached(ctx context.Context, b harness.Options, s *stand) error {
+func reached(ctx context.Context, b harness.Options, s *testbed) error {
 	harness.Columns("asked", "placement", "offload", "reached, median (min-max)", "off by at most", "slots missed, most", "within 0.2 %")
 	for _, ask := range []struct {
 		rate    float64
@@ -78,7 +78,7 @@ func withinAsked(off float64, kept, runs int) string {
 }
 
 // departures compares how evenly tare and its peers send.
-func departures(ctx context.Context, b harness.Options, s *stand) error {
+func departures(ctx context.Context, b harness.Options, s *testbed) error {
 	fmt.Printf("Error of departure times at %g Mbit/s. Of tare are asked p50 <= 10 us, p99 <= 100 us and no burst over its cap of %d:\n\n", evenRate/1e6, burst)
 	harness.Columns("placement", "generator", "rate", "error p50", "error p99", "largest burst", "as asked")
 	for _, at := range s.placements() {
@@ -121,12 +121,12 @@ func evenCells(seen []evenness) string {
 }
 
 // paced runs a generator at a rate while a tap records what it sends.
-func (s *stand) paced(ctx context.Context, c carrier, at placed, l load) (evenness, carried, error) {
+func (s *testbed) paced(ctx context.Context, c carrier, at cpuPlacement, l load) (evenness, carried, error) {
 	type both struct {
 		evenness
 		carried
 	}
-	got, err := stubborn(ctx, c.name, func(ctx context.Context) (both, error) {
+	got, err := retry(ctx, c.name, func(ctx context.Context) (both, error) {
 		t, err := newTap(s.lab.B, int(1.5*l.rate/8/float64(l.size)*l.long.Seconds())+1000)
 		if err != nil {
 			return both{}, err

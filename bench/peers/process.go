@@ -16,8 +16,8 @@ import (
 	"tare/internal/process"
 )
 
-// duel is one run of a peer: its server in b, its client in a.
-type duel struct {
+// peerRun is one run of a peer: its server in b, its client in a.
+type peerRun struct {
 	server, client []string
 	proto          string // in which the server listens: tcp or udp
 	port           int    // at which it does
@@ -40,7 +40,7 @@ const (
 )
 
 // peer runs a peer once, its ends pinned as told.
-func (s *stand) peer(ctx context.Context, at placed, d duel) (outcomes, error) {
+func (s *testbed) peer(ctx context.Context, at cpuPlacement, d peerRun) (outcomes, error) {
 	ctx, cancel := context.WithTimeout(ctx, runWait)
 	defer cancel()
 	server, err := begin(s.lab.B, at.server, d.server)

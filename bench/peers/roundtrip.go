@@ -22,7 +22,7 @@ type answered struct {
 // rate of exchanges, 0 for the next as soon as the last is answered.
 type asker struct {
 	name string
-	run  func(ctx context.Context, s *stand, at placed, perSecond int) (answered, error)
+	run  func(ctx context.Context, s *testbed, at cpuPlacement, perSecond int) (answered, error)
 }
 
 // askSeconds is the length of one run: sockperf keeps 0.45 s less.
@@ -32,7 +32,7 @@ const askSeconds = 2
 const sockperfMessage = "14"
 
 // tareAsk exchanges one byte each way.
-func tareAsk(ctx context.Context, s *stand, at placed, perSecond int) (answered, error) {
+func tareAsk(ctx context.Context, s *testbed, at cpuPlacement, perSecond int) (answered, error) {
 	t, err := s.trial(ctx, at, traffic.Params{
 		Kind: "tcp_rr", Streams: 1, RequestSize: 1, ResponseSize: 1, NoDelay: true, TransactionRate: uint64(perSecond),
 		SendBuffer: -1, ReceiveBuffer: -1, Warmup: 400 * time.Millisecond, Duration: askSeconds*time.Second - 450*time.Millisecond,
@@ -52,8 +52,8 @@ func tareAsk(ctx context.Context, s *stand, at placed, perSecond int) (answered,
 // sockperfAsk runs sockperf in one of its two manners: ping-pong sends the next
 // when the last is answered, or when it is due if that is later; under-load sends
 // when due whatever is outstanding.
-func sockperfAsk(manner string) func(context.Context, *stand, placed, int) (answered, error) {
-	return func(ctx context.Context, s *stand, at placed, perSecond int) (answered, error) {
+func sockperfAsk(manner string) func(context.Context, *testbed, cpuPlacement, int) (answered, error) {
+	return func(ctx context.Context, s *testbed, at cpuPlacement, perSecond int) (answered, error) {
 		port := s.nextPort()
 		to := []string{"--tcp", "-i", s.target(), "-p", strconv.Itoa(port)}
 		client := append([]string{"sockperf", manner}, to...)
@@ -64,7 +64,7 @@ func sockperfAsk(manner string) func(context.Context, *stand, placed, int) (answ
 		if manner == "under-load" {
 			client = append(client, "--reply-every", "1")
 		}
-		o, err := s.peer(ctx, at, duel{server: append([]string{"sockperf", "server"}, to...), client: client, proto: "tcp", port: port})
+		o, err := s.peer(ctx, at, peerRun{server: append([]string{"sockperf", "server"}, to...), client: client, proto: "tcp", port: port})
 		if err != nil {
 			return answered{}, err
 		}
@@ -87,10 +87,10 @@ func parseSockperf(text string) (answered, error) {
 }
 
 // qperfAsk runs qperf's tcp_lat with messages of one byte.
-func qperfAsk(ctx context.Context, s *stand, at placed, _ int) (answered, error) {
+func qperfAsk(ctx context.Context, s *testbed, at cpuPlacement, _ int) (answered, error) {
 	port := s.nextPort()
 	listen, data := strconv.Itoa(port), strconv.Itoa(port+1)
-	o, err := s.peer(ctx, at, duel{
+	o, err := s.peer(ctx, at, peerRun{
 		server: []string{"qperf", "-lp", listen},
 		client: []string{"qperf", s.target(), "-lp", listen, "-ip", data, "-t", strconv.Itoa(askSeconds), "-m", "1", "-uu", "-e", "6", "tcp_lat"},
 		proto:  "tcp", port: port,
@@ -127,8 +127,8 @@ func numberIn(text, expression string) (float64, error) {
 // RR holds tcp_rr against sockperf and qperf.
 func RR(ctx context.Context, b harness.Options) error {
 	askers := []asker{{"tare", tareAsk}, {"sockperf", sockperfAsk("ping-pong")}, {"qperf", qperfAsk}}
-	return onStand(ctx, b, fmt.Sprintf("tcp_rr and its peers: 1 flow, 1 byte (sockperf: 14) each way, median of %d interleaved pairs of 2 s", b.Pairs),
-		[]string{"sockperf", "qperf"}, func(ctx context.Context, s *stand) error {
+	return onTestbed(ctx, b, fmt.Sprintf("tcp_rr and its peers: 1 flow, 1 byte (sockperf: 14) each way, median of %d interleaved pairs of 2 s", b.Pairs),
+		[]string{"sockperf", "qperf"}, func(ctx context.Context, s *testbed) error {
 			columns()
 			for _, at := range s.placements() {
 				w := work{name: "tcp_rr, 1 flow", placement: at.name, unit: "k/s", scale: 1e3, ask: ">= 0.97", least: 0.97}
@@ -158,8 +158,8 @@ const gcRate = 10_000
 // has none.
 func GCPauses(ctx context.Context, b harness.Options) error {
 	askers := []asker{{"tare", tareAsk}, {"sockperf, ping-pong", sockperfAsk("ping-pong")}, {"sockperf, under-load", sockperfAsk("under-load")}}
-	return onStand(ctx, b, fmt.Sprintf("Round trips at a steady %d/s: medians of %d runs of 2 s", gcRate, b.Pairs),
-		[]string{"sockperf"}, func(ctx context.Context, s *stand) error {
+	return onTestbed(ctx, b, fmt.Sprintf("Round trips at a steady %d/s: medians of %d runs of 2 s", gcRate, b.Pairs),
+		[]string{"sockperf"}, func(ctx context.Context, s *testbed) error {
 			harness.Columns("placement", "generator", "exchanges/s", "p50", "p99.9, median (min-max)")
 			for _, at := range s.placements() {
 				if err := notCompared(s.idleTrips(ctx, b.Pairs, at, askers), "tcp_rr", at); err != nil {
@@ -171,14 +171,14 @@ func GCPauses(ctx context.Context, b harness.Options) error {
 }
 
 // idleTrips prints the rows of one placement.
-func (s *stand) idleTrips(ctx context.Context, n int, at placed, askers []asker) error {
+func (s *testbed) idleTrips(ctx context.Context, n int, at cpuPlacement, askers []asker) error {
 	seen := make([][]answered, len(askers))
 	for range n {
 		for i, a := range askers {
-			got, err := stubborn(ctx, a.name, func(ctx context.Context) (answered, error) {
+			got, err := retry(ctx, a.name, func(ctx context.Context) (answered, error) {
 				got, err := a.run(ctx, s, at, gcRate)
 				if err == nil {
-					err = holds(a.name, got.rate, gcRate, "exchanges/s")
+					err = checkRate(a.name, got.rate, gcRate, "exchanges/s")
 				}
 				return got, err
 			})

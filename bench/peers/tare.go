@@ -25,7 +25,7 @@ type trial struct {
 
 // trial runs tare once, with agents of its own, as a peer is run. p is all but
 // the address, the token and the CPUs.
-func (s *stand) trial(ctx context.Context, at placed, p traffic.Params) (trial, error) {
+func (s *testbed) trial(ctx context.Context, at cpuPlacement, p traffic.Params) (trial, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Warmup+p.Duration+harness.TrialGrace)
 	defer cancel()
 	before, err := harness.CPUTime(unix.RUSAGE_CHILDREN)
@@ -47,7 +47,7 @@ func (s *stand) trial(ctx context.Context, at placed, p traffic.Params) (trial, 
 	return t, err
 }
 
-func (s *stand) drive(ctx context.Context, at placed, p traffic.Params, client, server *agent.Client) (t trial, err error) {
+func (s *testbed) drive(ctx context.Context, at cpuPlacement, p traffic.Params, client, server *agent.Client) (t trial, err error) {
 	work, err := workloads.Named(p.Kind)
 	if err != nil {
 		return t, err

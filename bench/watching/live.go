@@ -46,7 +46,7 @@ func LiveView(ctx context.Context, _ harness.Options) (err error) {
 		return err
 	}
 	defer claim.Release()
-	c, err := newCouple(ctx, claim, "host")
+	c, err := newLabPair(ctx, claim, "host")
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func LiveView(ctx context.Context, _ harness.Options) (err error) {
 
 // shownRatio drives a trial on each lab of a couple, in random order, one of them shown on
 // a terminal, and gives what the shown one reached of the other.
-func (c *couple) shownRatio(ctx context.Context, l watchedLoad, cpus []int, rng *rand.Rand) (float64, error) {
+func (c *labPair) shownRatio(ctx context.Context, l watchedLoad, cpus []int, rng *rand.Rand) (float64, error) {
 	var figures [2]float64
 	shown := rng.IntN(2)
 	for _, i := range rng.Perm(2) {

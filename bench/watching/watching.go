@@ -59,7 +59,7 @@ func Watching(ctx context.Context, b harness.Options) (err error) {
 	if err := watchAll(ctx, b, claim, cpus, watchers, cases, watchedLoads(long)); err != nil {
 		return err
 	}
-	err = tellWatching(cases, b.WatchPairs, long)
+	err = printWatching(cases, b.WatchPairs, long)
 	for _, l := range lacking {
 		fmt.Println("Not measured:", l)
 	}
@@ -69,7 +69,7 @@ func Watching(ctx context.Context, b harness.Options) (err error) {
 // watchAll drives all pairs: each case once, then each once more, so that the
 // machine's weather is that of all of them.
 func watchAll(ctx context.Context, b harness.Options, claim lab.Claim, cpus []int, watchers map[string]watcher, cases []watchedCase, loads map[string]watchedLoad) (err error) {
-	couples := map[string]*couple{}
+	couples := map[string]*labPair{}
 	defer func() {
 		for _, c := range couples {
 			err = errors.Join(err, c.close())
@@ -79,7 +79,7 @@ func watchAll(ctx context.Context, b harness.Options, claim lab.Claim, cpus []in
 		if couples[c.mode] != nil {
 			continue
 		}
-		if couples[c.mode], err = newCouple(ctx, claim, c.mode); err != nil {
+		if couples[c.mode], err = newLabPair(ctx, claim, c.mode); err != nil {
 			delete(couples, c.mode)
 			return err
 		}
@@ -99,14 +99,14 @@ func watchAll(ctx context.Context, b harness.Options, claim lab.Claim, cpus []in
 	return nil
 }
 
-// tellWatching prints a row for each case, and one for each watcher over all modes and
+// printWatching prints a row for each case, and one for each watcher over all modes and
 // workloads: so many pairs tell more than those of one case.
-func tellWatching(cases []watchedCase, pairs int, long time.Duration) error {
+func printWatching(cases []watchedCase, pairs int, long time.Duration) error {
 	harness.Title("The price of watching: %d pairs of %s in turns, one of each watched", pairs, long)
 	harness.Columns("mode", "workload", "watched by", "watched / unwatched, median", "mean (95 %)", "under 3 %", "in trials that count")
 	var dear []error
 	for _, c := range append(slices.Clone(cases), pooled(cases)...) {
-		dear = append(dear, c.tell())
+		dear = append(dear, c.print())
 	}
 	fmt.Println()
 	return errors.Join(dear...)
@@ -125,9 +125,9 @@ func pooled(cases []watchedCase) []watchedCase {
 	return all
 }
 
-// tell prints the case's row. Its error says that what trials that count are watched
+// print prints the case's row. Its error says that what trials that count are watched
 // by costs more than it may.
-func (c watchedCase) tell() error {
+func (c watchedCase) print() error {
 	e, err := stats.GeoMeanInterval(c.ratios, 0.95)
 	if err != nil {
 		return err

@@ -77,7 +77,7 @@ func Make(s study.Study) Plan {
 	if passing {
 		p.Workloads = append(p.Workloads, pass.Workload)
 	}
-	p.expect()
+	p.estimateSearches()
 	return p
 }
 

@@ -49,10 +49,10 @@ func step(w study.Workload, d time.Duration) time.Duration {
 	return w.Pause.Std() + w.Warmup.Std() + d + StepOverhead
 }
 
-// doubt is how much longer a search takes on a machine whose speed wavers than on the
+// searchLossDelay is how much longer a search takes on a machine whose speed wavers than on the
 // still path of estimate. Seen on two shared CPUs: 33 s a search in the mean of nine,
 // from 13 to 62, where the still path takes 17.
-const doubt = 1.7
+const searchLossDelay = 1.7
 
 // estimate is how long a search with these parameters takes: that of a still path
 // which begins to lose at a tenth of the highest load, a little at first. With near,
@@ -73,7 +73,7 @@ func estimate(w study.Workload, near bool) time.Duration {
 	for {
 		r, more := s.Next()
 		if !more {
-			return time.Duration(float64(long) * doubt)
+			return time.Duration(float64(long) * searchLossDelay)
 		}
 		sent := int64(r.Load*r.Duration) + 1
 		arrived := sent
@@ -87,8 +87,8 @@ func estimate(w study.Workload, near bool) time.Duration {
 	}
 }
 
-// expect notes on the trials of searches how long each takes.
-func (p *Plan) expect() {
+// estimateSearches notes on the trials of searches how long each takes.
+func (p *Plan) estimateSearches() {
 	known := map[string][2]time.Duration{}
 	for _, w := range p.Workloads {
 		if len(w.LossGoals) > 0 {

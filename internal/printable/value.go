@@ -10,7 +10,7 @@ import (
 // The most columns that are kept of a string.
 const (
 	// MostName is for names: no study's is longer, and a page shows each many times.
-	MostName = 200
+	MaxName = 200
 	// MostProse is for text in words.
 	MostProse = 20000
 	// mostWhy is for the reason why one of many trials does not count.
@@ -21,12 +21,12 @@ const (
 // differ stay different.
 func Name(s string) string {
 	clean := Clean(s)
-	if len(clean) <= MostName || Width(clean) <= MostName {
+	if len(clean) <= MaxName || Width(clean) <= MaxName {
 		return clean
 	}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(clean)) // a hash takes all there is
-	return CutMiddle(clean, MostName-9) + fmt.Sprintf("~%08x", h.Sum32())
+	return CutMiddle(clean, MaxName-9) + fmt.Sprintf("~%08x", h.Sum32())
 }
 
 // Prose cleans text in words.

@@ -27,29 +27,29 @@ func (r *run) markInvalid(group []*trialRun) {
 		}
 		var why []string
 		if tr.observed.Local() {
-			why = append(why, overLimits(tr, r.cfg.Study.Invalid)...)
+			why = append(why, exceededLimits(tr, r.cfg.Study.Invalid)...)
 			why = append(why, clockSet(tr.observed.Window.Metrics)...)
 		}
 		if down := tr.flaps; len(down) > 0 {
 			why = append(why, fmt.Sprintf("the link of %s went down or up", strings.Join(down, ", ")))
 		}
 		if steady[i].Judged && steady[i].Unsettled {
-			why = append(why, fmt.Sprintf("it was not steady: its second half was %+.1f %% beside its first%s", 100*steady[i].Shift, beside(group)))
+			why = append(why, fmt.Sprintf("it was not steady: its second half was %+.1f %% beside its first%s", 100*steady[i].Shift, otherModes(group)))
 		}
 		tr.invalidReason = strings.Join(why, "; ")
 	}
 }
 
-func beside(group []*trialRun) string {
+func otherModes(group []*trialRun) string {
 	if len(group) > 1 {
 		return ", beside what the modes that took turns with it did"
 	}
 	return ""
 }
 
-// overLimits says which limits on the machine were passed around a trial that ran
+// exceededLimits says which limits on the machine were passed around a trial that ran
 // alone. What is unknown passes none.
-func overLimits(tr *trialRun, rules study.Invalid) (why []string) {
+func exceededLimits(tr *trialRun, rules study.Invalid) (why []string) {
 	long := tr.observed.Window.Metrics[result.MachineElapsed]
 	if tr.observed.Shared || long <= 0 {
 		return nil
@@ -74,12 +74,12 @@ func overLimits(tr *trialRun, rules study.Invalid) (why []string) {
 	return why
 }
 
-// figureStep is by how much the clock was set; see package observe.
-const figureStep = "clock_step"
+// machineClockStep is by how much the clock was set; see package observe.
+const machineClockStep = "clock_step"
 
 // clockSet says that the clock of the day was set.
 func clockSet(figures map[string]float64) []string {
-	if step := figures[figureStep]; step > 0 {
+	if step := figures[machineClockStep]; step > 0 {
 		return []string{fmt.Sprintf("the clock was set by %.3g s, or the machine slept", step)}
 	}
 	return nil

@@ -23,32 +23,32 @@ import (
 // modeUnderTest is one mode of a run: its path and its agents. Its mode has the id, title
 // and baseline that the study gives it; asked is what the study says of it.
 type modeUnderTest struct {
-	mode     driver.Mode
-	study    study.Mode
-	control  bool // the baseline once more
-	driver   driver.Driver
-	took     time.Duration // to be made
-	made     int           // how often
-	status   result.ModeStatus
-	reason   string
-	path     *driver.Path // nil while it is not set up
-	topology *result.Topology
-	proof    *result.Proof // the last one
-	facts    []result.Fact
-	stacks   []driver.Settings // how those on its path are set, as far as that can be read
-	agents   []*ends           // as many as there are pairs
+	mode      driver.Mode
+	study     study.Mode
+	control   bool // the baseline once more
+	driver    driver.Driver
+	setupTime time.Duration // to be made
+	setups    int           // how often
+	status    result.ModeStatus
+	reason    string
+	path      *driver.Path // nil while it is not set up
+	topology  *result.Topology
+	proof     *result.Proof // the last one
+	facts     []result.Fact
+	stacks    []driver.Settings // how those on its path are set, as far as that can be read
+	agents    []*agentPair      // as many as there are pairs
 }
 
-// ends are the two agents of a pair, nil where they have not been started.
-type ends struct{ client, server *agent.Client }
+// agentPair are the two agents of a pair, nil where they have not been started.
+type agentPair struct{ client, server *agent.Client }
 
 func (s *modeUnderTest) result() result.Mode {
 	m := result.Mode{
 		ID: s.mode.ID, Title: s.mode.Title, Description: s.study.Description, Status: s.status, Reason: s.reason,
 		Baseline: s.mode.Baseline, Control: s.control, Topology: s.topology, Proof: s.proof, Facts: slices.Concat(optionFacts(s.study, s.facts), s.facts),
 	}
-	if s.made > 1 {
-		m.Facts = append(m.Facts, result.Fact{Name: "made", Value: fmt.Sprintf("%d times", s.made)})
+	if s.setups > 1 {
+		m.Facts = append(m.Facts, result.Fact{Name: "made", Value: fmt.Sprintf("%d times", s.setups)})
 	}
 	if s.study.Mode != s.mode.ID {
 		m.Mode = s.study.Mode
@@ -98,9 +98,9 @@ func (r *run) settleMode(s *modeUnderTest, status result.ModeStatus, reason stri
 	r.tell(live.ModeSettled{Mode: s.mode.ID, Status: status, Reason: reason})
 }
 
-// provisionWait bounds the set-up of one mode of a few namespaces. What takes
+// minSetupTimeout bounds the set-up of one mode of a few namespaces. What takes
 // longer is waited for longer: see patience.
-const provisionWait = 20 * time.Second
+const minSetupTimeout = 20 * time.Second
 
 // setupTimeFactor is how much longer than on the machine of its estimate a mode may take
 // to stand: a busy small machine is not to be taken for one that cannot.
@@ -108,7 +108,7 @@ const setupTimeFactor = 20
 
 // setupTimeout is how long a run waits for a mode to stand, longer on an emulated CPU.
 func setupTimeout(m driver.Mode) time.Duration {
-	return driver.ScaleTimeout(provisionWait + setupTimeFactor*m.SetupTime)
+	return driver.ScaleTimeout(minSetupTimeout + setupTimeFactor*m.SetupTime)
 }
 
 // setUpAll builds every mode of the plan. A mode that cannot be built is noted and
@@ -120,7 +120,7 @@ func (r *run) setUpAll(ctx context.Context) error {
 			return err
 		}
 		r.tested = append(r.tested, s)
-		if why, void := voidIn(r.cfg.Done, id); void {
+		if why, void := earlierVoid(r.cfg.Done, id); void {
 			// A resumed run does not forget.
 			r.settleMode(s, result.ModeVoid, why)
 			continue
@@ -133,8 +133,8 @@ func (r *run) setUpAll(ctx context.Context) error {
 		lacks, lacking := driver.AsUnsupported(err)
 		switch {
 		case err == nil:
-			s.status, s.made = result.ModeMeasured, 1
-			r.tell(live.ModeSettled{Mode: id, Status: s.status, Took: s.took})
+			s.status, s.setups = result.ModeMeasured, 1
+			r.tell(live.ModeSettled{Mode: id, Status: s.status, Took: s.setupTime})
 		case lacking:
 			r.settleMode(s, result.ModeUnsupported, lacks.Reason)
 		default:
@@ -159,8 +159,8 @@ func (r *run) resolve(id string) (*modeUnderTest, error) {
 	return &modeUnderTest{study: asked, control: of.Control, driver: d, mode: m}, nil
 }
 
-// voidIn finds the reason for which a mode came out void in earlier trials.
-func voidIn(trials []result.Trial, mode string) (why string, void bool) {
+// earlierVoid finds the reason for which a mode came out void in earlier trials.
+func earlierVoid(trials []result.Trial, mode string) (why string, void bool) {
 	i := slices.IndexFunc(trials, func(t result.Trial) bool { return t.Mode == mode && t.Void })
 	if i < 0 {
 		return "", false
@@ -189,7 +189,7 @@ func (r *run) setUp(ctx context.Context, s *modeUnderTest) error {
 		return err
 	}
 	s.path, s.facts = path, path.Facts
-	r.emulated(s)
+	r.noteEmulation(s)
 	t, err := s.path.Topology()
 	if err != nil {
 		return err
@@ -199,20 +199,20 @@ func (r *run) setUp(ctx context.Context, s *modeUnderTest) error {
 		s.stacks, s.facts = stacks, append(slices.Clip(s.facts), facts...)
 	}
 	for range s.path.Pairs {
-		s.agents = append(s.agents, &ends{})
+		s.agents = append(s.agents, &agentPair{})
 	}
 	if err := s.start(ctx, r.cfg.RunID, len(s.agents)); err != nil {
 		return err
 	}
-	s.took = time.Since(began)
+	s.setupTime = time.Since(began)
 	return nil
 }
 
 // emulatedTitle follows the title of a mode that is partly on an emulated CPU.
 const emulatedTitle = " (emulated CPU)"
 
-// emulated says of a mode that a part of it is on an emulated CPU.
-func (r *run) emulated(s *modeUnderTest) {
+// noteEmulation says of a mode that a part of it is on an emulated CPU.
+func (r *run) noteEmulation(s *modeUnderTest) {
 	if s.path.Emulated == "" {
 		return
 	}
@@ -360,7 +360,7 @@ func (r *run) recreateDue(ctx context.Context, block int) error {
 	began := time.Now()
 	var made []string
 	for _, s := range r.tested {
-		if s.status != result.ModeMeasured || !r.cfg.Study.Renew.Due(block, s.took) {
+		if s.status != result.ModeMeasured || !r.cfg.Study.Renew.Due(block, s.setupTime) {
 			continue
 		}
 		if err := r.recreate(ctx, s); err != nil {
@@ -387,7 +387,7 @@ func (r *run) recreate(ctx context.Context, s *modeUnderTest) error {
 	}
 	for range attempts {
 		if err = r.setUp(ctx, s); err == nil {
-			s.made++
+			s.setups++
 			return nil
 		}
 		if ctx.Err() != nil {

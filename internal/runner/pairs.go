@@ -91,8 +91,8 @@ func (tr *trialRun) pairError(i int, err error) error {
 	return fmt.Errorf("pair %d: %w", i+1, err)
 }
 
-// sum records what all pairs did together, and apart where there are several.
-func (tr *trialRun) sum() {
+// addPairs records what all pairs did together, and apart where there are several.
+func (tr *trialRun) addPairs() {
 	first := tr.pairs[0]
 	tr.client, tr.server = first.client, first.server
 	var outcomes []result.PairOutcome
@@ -112,7 +112,7 @@ func (tr *trialRun) sum() {
 	}
 	tr.out.GeneratorLimited = limited(tr.client, tr.server)
 	tr.out.Notes = notes(tr.client, tr.server)
-	tr.out.Tool = madeBy(tr.client, tr.server)
+	tr.out.Tool = toolOf(tr.client, tr.server)
 }
 
 // finite leaves out what JSON has no word for. Of the sum, that fails the trial.

@@ -91,8 +91,8 @@ func notes(client, server traffic.Report) []result.Note {
 	return out
 }
 
-// madeBy is what made the traffic, nil for the built-in generator.
-func madeBy(client, server traffic.Report) *result.Tool {
+// toolOf is what made the traffic, nil for the built-in generator.
+func toolOf(client, server traffic.Report) *result.Tool {
 	if client.Tool == nil && server.Tool == nil {
 		return nil
 	}
@@ -108,29 +108,29 @@ func madeBy(client, server traffic.Report) *result.Tool {
 	return &t
 }
 
-// way is one direction of payload, with its sender.
-type way struct {
+// direction is one direction of payload, with its sender.
+type direction struct {
 	sender   string // client or server
 	from, to traffic.Report
 }
 
-// ways are the directions in which a trial's payload flows.
-func ways(p traffic.Params, client, server traffic.Report) []way {
-	forward, reverse := way{"client", client, server}, way{"server", server, client}
+// directions are the directions in which a trial's payload flows.
+func directions(p traffic.Params, client, server traffic.Report) []direction {
+	forward, reverse := direction{"client", client, server}, direction{"server", server, client}
 	switch {
 	case p.Both:
-		return []way{forward, reverse}
+		return []direction{forward, reverse}
 	case p.Reverse:
-		return []way{reverse}
+		return []direction{reverse}
 	}
-	return []way{forward}
+	return []direction{forward}
 }
 
 // tcpLimits says of each sender of a trial who kept its TCP from being faster: mean
 // shares over its streams, pairs and slices. A sender of which nothing is known is
 // left out.
 func tcpLimits(p traffic.Params, client, server traffic.Report) (out []result.TCPLimits) {
-	for _, w := range ways(p, client, server) {
+	for _, w := range directions(p, client, server) {
 		l := w.from.Window.Limits
 		if l == nil || l.Seconds <= 0 {
 			continue
@@ -150,7 +150,7 @@ func (tr *trialRun) senders() {
 	}
 	first := tr.pairs[0].clientSide
 	tr.out.Limits = tcpLimits(first, tr.client, tr.server)
-	for _, w := range ways(first, tr.client, tr.server) {
+	for _, w := range directions(first, tr.client, tr.server) {
 		causes := tr.observed.Retransmits(len(tr.pairs), w.sender)
 		if causes == nil {
 			continue

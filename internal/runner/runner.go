@@ -83,7 +83,7 @@ type run struct {
 // scheduling makes what decides between the run's blocks.
 func (r *run) scheduling() *schedule.Schedule {
 	return schedule.New(schedule.Config{
-		Study: r.cfg.Study, Earlier: r.cfg.Done, Modes: r.modes, SetupTime: func(mode string) time.Duration { return r.underTest(mode).took },
+		Study: r.cfg.Study, Earlier: r.cfg.Done, Modes: r.modes, SetupTime: func(mode string) time.Duration { return r.underTest(mode).setupTime },
 		Report: &r.out, Tell: r.tell, Warn: r.warn,
 	}, plan.Make(r.cfg.Study).WithSetupTimes(r.cfg.Drivers.SetupTimes(r.cfg.Study)))
 }

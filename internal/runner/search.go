@@ -89,20 +89,20 @@ func (r *run) beginSearch(ctx context.Context, tr *trialRun) (err error) {
 	tr.out.Started = time.Now().UTC()
 	w := tr.Workload
 	s := &search{config: plan.Search(w), payload: plan.PayloadBits(w), moved: driver.Counters{}}
-	s.config.Near = r.near(tr.Mode, w.ID)
+	s.config.Near = r.earlierBrackets(tr.Mode, w.ID)
 	if s.state, err = ratesearch.New(s.config); err != nil {
 		return err
 	}
 	tr.search = s
-	if err := r.freshSegment(ctx, tr); err != nil {
+	if err := r.beginSegment(ctx, tr); err != nil {
 		return err
 	}
 	tr.observed.ReadStacksBefore(ctx)
 	return nil
 }
 
-// freshSegment begins what is proven together: agents there, counters read.
-func (r *run) freshSegment(ctx context.Context, tr *trialRun) (err error) {
+// beginSegment begins what is proven together: agents there, counters read.
+func (r *run) beginSegment(ctx context.Context, tr *trialRun) (err error) {
 	if err := tr.tested.start(ctx, r.cfg.RunID, len(tr.pairs)); err != nil {
 		return err
 	}
@@ -113,8 +113,8 @@ func (r *run) freshSegment(ctx context.Context, tr *trialRun) (err error) {
 	return nil
 }
 
-// near is where the last search of a mode ended that had an answer.
-func (r *run) near(mode, workload string) []ratesearch.Bracket {
+// earlierBrackets is where the last search of a mode ended that had an answer.
+func (r *run) earlierBrackets(mode, workload string) []ratesearch.Bracket {
 	for _, t := range slices.Backward(r.schedule.Trials) {
 		if t.Mode != mode || t.Workload != workload || t.Status != result.TrialOK || t.Search == nil {
 			continue
@@ -136,7 +136,7 @@ const stepAttempts = 2
 // again with fresh agents.
 func (r *run) searchStep(ctx context.Context, tr *trialRun, req ratesearch.Request, quiet *time.Time) error {
 	for attempt := 1; ; attempt++ {
-		t, backlog, err := r.measure(ctx, tr, req, quiet)
+		t, backlog, err := r.measureStep(ctx, tr, req, quiet)
 		if err == nil {
 			tr.search.note(t, backlog)
 			return tr.search.state.Add(t)
@@ -149,20 +149,20 @@ func (r *run) searchStep(ctx context.Context, tr *trialRun, req ratesearch.Reque
 			return err
 		}
 		_ = tr.tested.stopAgents()
-		if err := r.freshSegment(ctx, tr); err != nil {
+		if err := r.beginSegment(ctx, tr); err != nil {
 			return err
 		}
 	}
 }
 
-// measure offers a load for a while and tells what came of it, and how long what was
+// measureStep offers a load for a while and tells what came of it, and how long what was
 // still queued took to arrive.
-func (r *run) measure(ctx context.Context, tr *trialRun, req ratesearch.Request, quiet *time.Time) (t ratesearch.Trial, backlog float64, err error) {
+func (r *run) measureStep(ctx context.Context, tr *trialRun, req ratesearch.Request, quiet *time.Time) (t ratesearch.Trial, backlog float64, err error) {
 	at := tr.Trial
 	at.Workload.Duration = study.Duration(math.Round(req.Duration * float64(time.Second)))
 	at.Workload.Rate = study.Load(math.Round(req.Load * tr.search.payload))
 	long := at.Workload.Warmup.Std() + at.Workload.Duration.Std()
-	pairs, err := r.pairs(tr.tested, at, long+r.drain(at)+trialGrace)
+	pairs, err := r.pairs(tr.tested, at, long+r.drainLimit(at)+trialGrace)
 	if err != nil {
 		return t, 0, err
 	}
@@ -170,11 +170,11 @@ func (r *run) measure(ctx context.Context, tr *trialRun, req ratesearch.Request,
 	if err := tr.tested.path.FlushConnections(ctx); err != nil {
 		return t, 0, err
 	}
-	r.follow(tr, 0)
+	r.reportProgress(tr, 0)
 	if p.trial, err = agent.Begin(ctx, agents.client, agents.server, p.clientSide, p.serverSide); err != nil {
 		return t, 0, err
 	}
-	tr.observed.WatchEndpoints(endsOf(p))
+	tr.observed.WatchEndpoints(endpointAddresses(p))
 	began := time.Now()
 	if tr.search.began.IsZero() {
 		tr.search.began = began
@@ -182,10 +182,10 @@ func (r *run) measure(ctx context.Context, tr *trialRun, req ratesearch.Request,
 	spent := tr.observed.Meter(ctx, func() { p.client, p.server, err = p.trial.Run(ctx) })
 	*quiet = began.Add(long)
 	if err == nil {
-		err = arrived("server", p.client, p.server)
+		err = checkReceived("server", p.client, p.server)
 	}
 	if err == nil {
-		err = arrived("client", p.server, p.client)
+		err = checkReceived("client", p.server, p.client)
 	}
 	if err != nil {
 		return t, 0, err
@@ -196,13 +196,13 @@ func (r *run) measure(ctx context.Context, tr *trialRun, req ratesearch.Request,
 	tr.search.costs = append(tr.search.costs, stepCost{
 		load: req.Load, gbit: gbit(p.client, p.server), flowing: max(p.client.Traffic, p.server.Traffic), spent: spent,
 	})
-	tr.carry(p)
+	tr.addStep(p)
 	t, backlog = tr.search.trial(req, at.Workload, p)
 	return t, backlog, nil
 }
 
-// carry adds a step to what the search has carried.
-func (tr *trialRun) carry(p *pair) {
+// addStep adds a step to what the search has carried.
+func (tr *trialRun) addStep(p *pair) {
 	one, s := driver.CarriedBy(p.client, p.server), tr.search
 	if s.carried != nil {
 		one = s.carried.Plus(one)
@@ -218,7 +218,7 @@ func (tr *trialRun) carry(p *pair) {
 
 // minBacklog is the least delay of a step's last datagrams that is taken for a
 // queue rather than for a scheduler's whim.
-const backlogLeast = 10 * time.Millisecond
+const minBacklog = 10 * time.Millisecond
 
 // trial is what a step says of the path. Datagrams that are still queued when the
 // sender has ended do arrive, but the path did not carry them at the rate offered: a
@@ -234,7 +234,7 @@ func (s *search) trial(req ratesearch.Request, w study.Workload, p *pair) (t rat
 	t = ratesearch.Trial{Load: req.Load, Duration: req.Duration, Intended: from.Window.Slots, Sent: sent.SentCounted}
 	t.Received = min(t.Sent, got.ReceivedCounted+to.Datagrams.Late)
 	grown := to.Traffic - from.Traffic
-	if grown > max(backlogLeast.Seconds(), w.Precision*req.Duration) && queued(to.Datagrams.Delay, grown) {
+	if grown > max(minBacklog.Seconds(), w.Precision*req.Duration) && queued(to.Datagrams.Delay, grown) {
 		backlog = grown
 		t.Received = max(0, t.Received-int64(float64(got.Received)*grown/to.Traffic))
 	}
@@ -266,7 +266,7 @@ func (tr *trialRun) proveSegment() error {
 			s.moved[name] += n
 		}
 	}
-	return proven(tr.proof(s.last, []driver.Carried{*s.carried}))
+	return proofError(tr.proof(s.last, []driver.Carried{*s.carried}))
 }
 
 // endSearch proves the rest of it and sums up.
@@ -278,7 +278,7 @@ func (tr *trialRun) endSearch(ctx context.Context) error {
 	err := tr.proveSegment()
 	tr.observed.ReadStacksAfter(ctx)
 	tr.count(s.moved)
-	tr.sum()
+	tr.addPairs()
 	tr.observed.AttributeLosses(tr.accounts())
 	tr.observed.CPUTime = s.whole()
 	tr.out.GeneratorLimited = nil // what could not be offered is in the steps, and in the answers
@@ -297,7 +297,7 @@ func (s *search) judge(out *result.Trial) error {
 			Metric: o.Name, LossGoal: o.LossRatio, ExceedRatio: o.ExceedRatio, Lower: o.Lower, Upper: o.Upper, Throughput: o.Throughput,
 			Regular: o.Regular, AtLeast: o.AtLeast, Lossy: o.Lossy, Trials: o.Trials, LossyUpper: o.LossyUpper, Notes: o.Notes,
 		})
-		if code := codeOf(o); code != "" {
+		if code := noteCode(o); code != "" {
 			for _, text := range o.Notes {
 				out.Notes = append(out.Notes, result.Note{Code: string(code), Text: o.Name + ": " + text})
 			}
@@ -317,9 +317,9 @@ func (s *search) judge(out *result.Trial) error {
 	return nil
 }
 
-// codeOf is the code of the notes of an answer, empty where they only repeat what a
+// noteCode is the code of the notes of an answer, empty where they only repeat what a
 // figure shows.
-func codeOf(o ratesearch.Outcome) warning.Code {
+func noteCode(o ratesearch.Outcome) warning.Code {
 	switch {
 	case o.Throughput == nil:
 		return warning.SearchNoResult

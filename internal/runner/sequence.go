@@ -171,7 +171,7 @@ func modesOf(trials []plan.Trial) []string {
 func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (again []plan.Trial, err error) {
 	group := r.trialRuns(trials, attempt)
 	if err = r.waitBeforeGroup(ctx, group); err == nil {
-		r.observer.ObserveGroup(ctx, seen(group), func() { r.drive(ctx, group) })
+		r.observer.ObserveGroup(ctx, observedTrials(group), func() { r.drive(ctx, group) })
 	}
 	if ctx.Err() != nil {
 		// What an interruption cut short is no result, not even a failed one.
@@ -198,7 +198,7 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 			// Its fate is told when the pilots are looked at: the mode has done nothing
 			// yet that counts.
 		case attempt == attempts:
-			r.drop(tr)
+			r.dropWorkload(tr)
 		default:
 			again = append(again, tr.Trial)
 		}
@@ -210,7 +210,7 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 func (r *run) drive(ctx context.Context, group []*trialRun) {
 	switch {
 	case group[0].IsSearch():
-		r.observer.Observe(seen(group), func() { r.searches(ctx, group) })
+		r.observer.Observe(observedTrials(group), func() { r.searches(ctx, group) })
 		return
 	case group[0].Sliced():
 		r.runInterleaved(ctx, group)
@@ -230,9 +230,9 @@ func (r *run) record(t result.Trial) error {
 	return nil
 }
 
-// drop gives up the workload of a trial for its mode, and the mode with the last
+// dropWorkload gives up the workload of a trial for its mode, and the mode with the last
 // of its workloads.
-func (r *run) drop(tr *trialRun) {
+func (r *run) dropWorkload(tr *trialRun) {
 	reason := fmt.Sprintf("a trial of %s failed %d times in block %d: %v", tr.Workload.ID, attempts, tr.Block, tr.err)
 	if last := r.schedule.Drop(tr.Mode, tr.Workload.ID); !last {
 		r.warn(warning.WorkloadFailed, tr.Mode+" "+tr.Workload.ID, "%s; it was not tried again", reason)

@@ -39,11 +39,11 @@ type trialRun struct {
 	out           result.Trial
 	limit         time.Duration // for all trials that take turns with this one
 	drain         time.Duration // what its windows may take for what is still under way; see run.drain
-	busy          time.Duration // spent on this trial, without the turns of others
+	elapsed       time.Duration // spent on this trial, without the turns of others
 	search        *search       // of a rate search
 	err           error
 	invalidReason string          // why it is ruled out, by a rule fixed beforehand; empty: it counts
-	pulse         *pulse          // nil where nobody looks
+	progress      *progressRate   // nil where nobody looks
 	flaps         []string        // devices of the path whose carrier came or went
 	observed      *evidence.Trial // what is read around it
 	shown         *result.Proof   // what its proof rests on, nil where its path does not tell
@@ -64,7 +64,7 @@ func (r *run) trialRuns(trials []plan.Trial, attempt int) []*trialRun {
 	}
 	var group []*trialRun
 	for _, t := range trials {
-		tr := &trialRun{Trial: t, tested: r.underTest(t.Mode), limit: limit, drain: r.drain(t)}
+		tr := &trialRun{Trial: t, tested: r.underTest(t.Mode), limit: limit, drain: r.drainLimit(t)}
 		tr.observed = r.observer.Trial(t, tr.tested, &tr.out, func() bool { return tr.err != nil })
 		tr.underlay = tr.tested.underlay()
 		tr.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Requeued: t.Requeued,
@@ -82,8 +82,8 @@ func (r *run) trialRuns(trials []plan.Trial, attempt int) []*trialRun {
 	return group
 }
 
-// seen are what is read around the trials of a group.
-func seen(group []*trialRun) []*evidence.Trial {
+// observedTrials are what is read around the trials of a group.
+func observedTrials(group []*trialRun) []*evidence.Trial {
 	var out []*evidence.Trial
 	for _, tr := range group {
 		out = append(out, tr.observed)
@@ -91,8 +91,8 @@ func seen(group []*trialRun) []*evidence.Trial {
 	return out
 }
 
-// endsOf are the addresses between which the traffic of pairs is.
-func endsOf(pairs ...*pair) (ends []netip.AddrPort) {
+// endpointAddresses are the addresses between which the traffic of pairs is.
+func endpointAddresses(pairs ...*pair) (ends []netip.AddrPort) {
 	for _, p := range pairs {
 		ends = append(ends, p.trial.Endpoints()...)
 	}
@@ -103,28 +103,28 @@ func endsOf(pairs ...*pair) (ends []netip.AddrPort) {
 // the study's: what the kernel lets it grow to, and the queue of the rate limit.
 // drainTimeout bounds what a window is given for all of them.
 const (
-	inFlight  = 8 << 20
-	drainMost = 2 * time.Minute
+	inFlight = 8 << 20
+	maxDrain = 2 * time.Minute
 )
 
-// stretch is how many times its planned length a trial in turns may take. What a slow
+// sliceTimeFactor is how many times its planned length a trial in turns may take. What a slow
 // path has under way at the end of a slice is waited for, and can take it longer than the
 // slice. A trial that hangs is given up by its slice: see turn.
-const stretch = 5
+const sliceTimeFactor = 5
 
 // longest is what a trial may take.
 func (r *run) longest(t plan.Trial) time.Duration {
-	once := r.drain(t)
+	once := r.drainLimit(t)
 	if t.Sliced() {
-		return stretch*t.MaxTime() + time.Duration(t.Rounds()+1)*once
+		return sliceTimeFactor*t.MaxTime() + time.Duration(t.Rounds()+1)*once
 	}
 	return t.MaxTime() + once
 }
 
-// drain is what a window may take on a slow underlay for what is still under way when it
+// drainLimit is what a window may take on a slow underlay for what is still under way when it
 // ends. Bulk transfers leave whole buffers, which the kernel makes twice as large as asked
 // for, and those of fifty streams take seconds.
-func (r *run) drain(t plan.Trial) time.Duration {
+func (r *run) drainLimit(t plan.Trial) time.Duration {
 	rate := r.underTest(t.Mode).underlay().Rate
 	if rate == 0 {
 		return 0
@@ -134,7 +134,7 @@ func (r *run) drain(t plan.Trial) time.Duration {
 		each = max(each/float64(max(1, t.Workload.Streams)), 2*float64(b.Bytes))
 	}
 	bytes := each * float64(max(1, t.Workload.Streams)*max(1, t.Workload.Pairs))
-	return min(time.Duration(bytes*8/float64(rate)*float64(time.Second)), drainMost)
+	return min(time.Duration(bytes*8/float64(rate)*float64(time.Second)), maxDrain)
 }
 
 // waitBeforeGroup waits before a group of trials. The wait is booked to the first. What the
@@ -148,7 +148,7 @@ func (r *run) waitBeforeGroup(ctx context.Context, group []*trialRun) error {
 			_ = tr.tested.start(ctx, r.cfg.RunID, len(tr.pairs))
 		}
 	}
-	r.observer.ObserveIdle(ctx, seen(group), func() {
+	r.observer.ObserveIdle(ctx, observedTrials(group), func() {
 		select {
 		case <-time.After(r.schedule.Plan.Settle):
 		case <-ctx.Done():
@@ -169,7 +169,7 @@ func (tr *trialRun) unlessFailed(do func() error) {
 	}
 	began := time.Now()
 	tr.err = do()
-	tr.busy += time.Since(began)
+	tr.elapsed += time.Since(began)
 }
 
 // bounded is the context of a group of trials.
@@ -209,12 +209,12 @@ func (r *run) begin(ctx context.Context, tr *trialRun) (err error) {
 	tr.observed.ReadStacksBefore(ctx)
 	for i, p := range tr.pairs {
 		at := tr.tested.agents[i]
-		r.follow(tr, i)
+		r.reportProgress(tr, i)
 		if p.trial, err = agent.Begin(ctx, at.client, at.server, p.clientSide, p.serverSide); err != nil {
 			return err
 		}
 	}
-	tr.observed.WatchEndpoints(endsOf(tr.pairs...))
+	tr.observed.WatchEndpoints(endpointAddresses(tr.pairs...))
 	return nil
 }
 
@@ -233,10 +233,10 @@ func (tr *trialRun) prove(ctx context.Context) error {
 		carried = append(carried, tr.carriedWithRetransmits(i, driver.CarriedBy(p.client, p.server)))
 	}
 	err = tr.proof(after, carried)
-	tr.sum()
+	tr.addPairs()
 	tr.observed.AttributeLosses(tr.accounts())
 	tr.senders()
-	return proven(err)
+	return proofError(err)
 }
 
 // proof holds the path to what was carried since tr.before, and keeps what it rests on.
@@ -248,8 +248,8 @@ func (tr *trialRun) proof(after driver.Counters, carried []driver.Carried) error
 	return err
 }
 
-// proven is what the outcome of a proof means for the trial.
-func proven(err error) error {
+// proofError is what the outcome of a proof means for the trial.
+func proofError(err error) error {
 	if err == nil || errors.Is(err, driver.ErrTooLittleTraffic) {
 		return err // too little says nothing of the path: the trial failed, and is tried again
 	}
@@ -278,17 +278,17 @@ func (tr *trialRun) computeMetrics() error {
 		if err := tr.search.judge(&tr.out); err != nil {
 			return err
 		}
-		return tooMuch(tr.underlay, tr.out)
+		return checkSearchRate(tr.underlay, tr.out)
 	}
 	p := tr.pairs[0].clientSide
 	metrics, series := tr.work.Metrics(p, tr.client, tr.server)
 	for i, one := range tr.pairs {
 		own, _ := tr.work.Metrics(one.clientSide, one.client, one.server)
-		if err := cmp.Or(impossible(own, one.client, one.server), nothing(p, own, one.client, one.server), longer(tr.busy, one.client, one.server)); err != nil {
+		if err := cmp.Or(checkMetrics(own, one.client, one.server), checkTraffic(p, own, one.client, one.server), checkElapsed(tr.elapsed, one.client, one.server)); err != nil {
 			return tr.pairError(i, err)
 		}
 	}
-	if err := cmp.Or(impossible(metrics, tr.client, tr.server), tooFast(tr.underlay, len(tr.pairs), p, tr.out.Counters, tr.client, tr.server)); err != nil {
+	if err := cmp.Or(checkMetrics(metrics, tr.client, tr.server), checkRate(tr.underlay, len(tr.pairs), p, tr.out.Counters, tr.client, tr.server)); err != nil {
 		return err
 	}
 	tr.out.Metrics, tr.out.Series = metrics, series
@@ -298,7 +298,7 @@ func (tr *trialRun) computeMetrics() error {
 
 // conclude makes the record of a trial that has ended.
 func (tr *trialRun) conclude(seq int) result.Trial {
-	tr.out.Seq, tr.out.Elapsed = seq, tr.busy.Seconds()
+	tr.out.Seq, tr.out.Elapsed = seq, tr.elapsed.Seconds()
 	switch {
 	case tr.err == nil && tr.invalidReason == "":
 		tr.out.Status = result.TrialOK
@@ -330,7 +330,7 @@ func (r *run) runInterleaved(ctx context.Context, group []*trialRun) {
 		})
 	}
 	first := group[0].Trial
-	r.observer.Observe(seen(group), func() {
+	r.observer.Observe(observedTrials(group), func() {
 		for round := range first.Rounds() {
 			rng := rand.New(rand.NewPCG(r.schedule.Plan.Seed, uint64(first.Block)<<32|uint64(round)))
 			for _, i := range rng.Perm(len(group)) {

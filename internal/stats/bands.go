@@ -18,9 +18,9 @@ type Bands struct {
 }
 
 const (
-	bandLeast = 2   // trials on either side: one alone is an outlier, not a band
-	bandGap   = 1.2 // ratio across the gap
-	bandClear = 3   // gap to the wider band, in logs
+	minBandTrials = 2   // trials on either side: one alone is an outlier, not a band
+	bandGap       = 1.2 // ratio across the gap
+	bandClear     = 3   // gap to the wider band, in logs
 )
 
 // TwoBands flags trials that switch between two levels, such as a connection
@@ -37,7 +37,7 @@ const (
 // It flags only; nothing is dropped. The flag is false for fewer than 4 values
 // and if a value is not finite and positive. xs is left alone.
 func TwoBands(xs []float64) (Bands, bool) {
-	if len(xs) < 2*bandLeast {
+	if len(xs) < 2*minBandTrials {
 		return Bands{}, false
 	}
 	logs := make([]float64, len(xs))
@@ -55,7 +55,7 @@ func TwoBands(xs []float64) (Bands, bool) {
 		}
 	}
 	low, high := logs[:cut], logs[cut:]
-	if len(low) < bandLeast || len(high) < bandLeast {
+	if len(low) < minBandTrials || len(high) < minBandTrials {
 		return Bands{}, false
 	}
 	gap := high[0] - low[len(low)-1]

@@ -19,9 +19,9 @@ type Steady struct {
 }
 
 const (
-	steadyLeast = 4     // batches
-	steadyShift = 0.02  // of the mean: a smaller shift is no reason to reject a trial
-	steadySure  = 0.998 // one-sided; in a long series 2.9 standard errors
+	minSteadySamples = 4     // batches
+	steadyShift      = 0.02  // of the mean: a smaller shift is no reason to reject a trial
+	steadySure       = 0.998 // one-sided; in a long series 2.9 standard errors
 )
 
 // SteadyState finds where the warm-up of a series of equally long samples ends,
@@ -56,7 +56,7 @@ func SteadyState(series []float64, m int) Steady {
 		return Steady{}
 	}
 	z := Batches(series, m)
-	if len(z) < steadyLeast {
+	if len(z) < minSteadySamples {
 		all, _ := meanSD(series)
 		return Steady{Mean: all}
 	}

@@ -60,7 +60,7 @@ func (l *Listener) Handle(e live.Event) {
 		}
 	case live.Recreated:
 		if !l.opt.TTY {
-			l.lines(renewed(e))
+			l.lines(recreated(e))
 		}
 	case live.Decision:
 		l.lines(e.Text)

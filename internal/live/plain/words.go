@@ -138,7 +138,7 @@ func provisional(e live.Provisional) string {
 	return fmt.Sprintf("provisional, after %s, no verdict yet (ratios to the baseline): %s", wording.Count(e.Blocks, "block", "blocks"), strings.Join(ratios, ", "))
 }
 
-func renewed(e live.Recreated) string {
+func recreated(e live.Recreated) string {
 	return fmt.Sprintf("made anew for block %d: %s (%s)", e.Block, strings.Join(e.Modes, ", "), wording.Duration(e.Took))
 }
 

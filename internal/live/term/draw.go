@@ -23,7 +23,7 @@ const gap = 2 // columns between columns
 // empty lines go first, then warnings, then the rates of modes that take turns, then modes.
 func (s *state) draw(f frame) []line {
 	head := []line{s.head(f), s.bar(f)}
-	matrix, now, warnings := s.matrix(f, 1<<10), s.now(f), s.sayings()
+	matrix, now, warnings := s.matrix(f, 1<<10), s.now(f), s.messages()
 	room := f.height - len(head)
 	if room < 4 {
 		return fit(head, f)
@@ -172,7 +172,7 @@ func (s *state) pulse(f frame, mode string, width int) []span {
 	names = max(4, min(names, room-least))
 	bars := min(max(least, room-names), most)
 	out := []span{{text: strings.Repeat(" ", indent) + wording.Pad(wording.CutMiddle(mode, names), names+gap)}}
-	p := s.pulses[mode]
+	p := s.rates[mode]
 	if len(p.rates) == 0 {
 		return append(out, span{quiet, "no rate yet"})
 	}
@@ -180,12 +180,12 @@ func (s *state) pulse(f frame, mode string, width int) []span {
 	return append(out, span{rate, sparkline(p.rates, bars, f.ascii)}, span{text: " " + wording.Value(last, p.unit)})
 }
 
-// sayings is what the run said: its latest decision about itself, and its warnings.
-func (s *state) sayings() []line {
+// messages is what the run said: its latest decision about itself, and its warnings.
+func (s *state) messages() []line {
 	const most = 3
 	var out []line
-	if s.told != "" {
-		out = append(out, words(quiet, s.told))
+	if s.decision != "" {
+		out = append(out, words(quiet, s.decision))
 	}
 	n := min(most, len(s.warnings))
 	if more := s.warned - n; more > 0 {

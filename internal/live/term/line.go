@@ -8,12 +8,12 @@ import (
 	"tare/internal/report/wording"
 )
 
-// look is what a piece of a line is. It is only ever said a second time by colour: the
+// textStyle is what a piece of a line is. It is only ever said a second time by colour: the
 // words and places say it first.
-type look int
+type textStyle int
 
 const (
-	plainText look = iota
+	plainText textStyle = iota
 	strong
 	quiet
 	rate
@@ -23,14 +23,14 @@ const (
 
 // span is a piece of a line in one look.
 type span struct {
-	look look
+	look textStyle
 	text string
 }
 
 // line is a row of the drawing.
 type line []span
 
-func words(l look, s string) line { return line{{l, s}} }
+func words(l textStyle, s string) line { return line{{l, s}} }
 
 func (l line) width() int {
 	n := 0
@@ -75,9 +75,9 @@ func (l line) String() string {
 
 // styles are the looks in the sixteen colours that a terminal's theme gives, so that they
 // can be read on dark and light ones. Where colour is not wanted the library leaves it out.
-func styles() map[look]lipgloss.Style {
+func styles() map[textStyle]lipgloss.Style {
 	one := lipgloss.NewStyle()
-	return map[look]lipgloss.Style{
+	return map[textStyle]lipgloss.Style{
 		strong: one.Bold(true), quiet: one.Faint(true), rate: one.Foreground(lipgloss.Cyan),
 		bad: one.Foreground(lipgloss.Red), warning: one.Foreground(lipgloss.Yellow),
 	}

@@ -21,10 +21,10 @@ type state struct {
 	trial    live.TrialStarted
 	began    time.Time // trial
 	done     int       // trials
-	pulses   map[string]pulse
+	rates    map[string]rateHistory
 	warnings []string // the newest last
 	warned   int
-	told     string
+	decision string
 	failed   error // why it is not drawn any more
 }
 
@@ -33,18 +33,18 @@ type cellKey struct{ mode, workload, metric string }
 // cell is one place of the matrix: what a run would say if it ended now, or before that
 // the mean of the trials so far.
 type cell struct {
-	sum   float64
-	n     int
-	told  bool
-	value *float64
-	ratio *float64
-	ci    *result.Interval
-	least bool // a lower limit
+	sum      float64
+	n        int
+	hasValue bool
+	value    *float64
+	ratio    *float64
+	ci       *result.Interval
+	least    bool // a lower limit
 }
 
 func (c cell) known() (float64, bool) {
 	switch {
-	case c.told && c.value != nil:
+	case c.hasValue && c.value != nil:
 		return *c.value, true
 	case c.n > 0:
 		return c.sum / float64(c.n), true
@@ -52,8 +52,8 @@ func (c cell) known() (float64, bool) {
 	return 0, false
 }
 
-// pulse is how the rate of a trial goes, the newest last.
-type pulse struct {
+// rateHistory is how the rate of a trial goes, the newest last.
+type rateHistory struct {
 	unit  string
 	rates []float64
 }
@@ -96,7 +96,7 @@ func (s *state) note(e live.Event, now time.Time) {
 		s.settled[e.Mode] = e
 	case live.TrialStarted:
 		e.Modes, e.Workload = names(e.Modes), name(e.Workload)
-		s.trial, s.began, s.done, s.pulses = e, now, e.Done, map[string]pulse{}
+		s.trial, s.began, s.done, s.rates = e, now, e.Done, map[string]rateHistory{}
 	case live.Progress:
 		s.progress(e)
 	case live.TrialEnded:
@@ -106,7 +106,7 @@ func (s *state) note(e live.Event, now time.Time) {
 	case live.WarningRaised:
 		s.warn(e.Warning)
 	case live.Decision:
-		s.told = text(e.Text)
+		s.decision = text(e.Text)
 	}
 }
 
@@ -116,13 +116,13 @@ func (s *state) progress(e live.Progress) {
 	if e.Workload != s.trial.Workload || !slices.Contains(s.trial.Modes, e.Mode) {
 		return
 	}
-	p := s.pulses[e.Mode]
+	p := s.rates[e.Mode]
 	p.unit = e.Unit
 	p.rates = append(p.rates, e.Rate)
 	if len(p.rates) > keptRates {
 		p.rates = slices.Clone(p.rates[1:])
 	}
-	s.pulses[e.Mode] = p
+	s.rates[e.Mode] = p
 }
 
 func (s *state) ended(t result.Trial) {
@@ -176,7 +176,7 @@ func (s *state) provisional(e live.Provisional) {
 		at := cellKey{name(c.Mode), name(c.Workload), c.Metric}
 		s.column(live.Column{Workload: at.workload, Metric: c.Metric})
 		old := s.cells[at]
-		old.told, old.value, old.ratio, old.ci, old.least = true, c.Value, c.Ratio, c.RatioCI, c.AtLeast
+		old.hasValue, old.value, old.ratio, old.ci, old.least = true, c.Value, c.Ratio, c.RatioCI, c.AtLeast
 		s.put(at, old)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// surface is the terminal as the library is to write to it. What it writes begins at
+// outputFilter is the terminal as the library is to write to it. What it writes begins at
 // where it left the cursor, at the start of a line.
-type surface struct {
+type outputFilter struct {
 	*os.File
 
 	mu   sync.Mutex
@@ -23,7 +23,7 @@ const (
 )
 
 // Write implements io.Writer.
-func (s *surface) Write(b []byte) (int, error) {
+func (s *outputFilter) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	before := toStart
 	if s.wipe {
@@ -40,7 +40,7 @@ func (s *surface) Write(b []byte) (int, error) {
 // break the lines that are there anew, or move them, and nobody can tell where the drawing
 // is: it begins again on an empty screen. The library draws all of it then, and moves to
 // what it takes for its top before, from which there is no way further up.
-func (s *surface) filter(_ tea.Model, msg tea.Msg) tea.Msg {
+func (s *outputFilter) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	if size, ok := msg.(tea.WindowSizeMsg); ok {
 		s.mu.Lock()
 		s.wipe = s.wipe || s.size != (tea.WindowSizeMsg{}) && s.size != size

@@ -37,7 +37,7 @@ const (
 // costs a run nothing.
 type Listener struct {
 	opt     Options
-	out     *surface
+	out     *outputFilter
 	program *tea.Program
 	ended   chan struct{} // closed when nothing more is drawn
 
@@ -68,7 +68,7 @@ func Start(out *os.File, opt Options) *Listener {
 	if opt.Environ == nil {
 		opt.Environ = os.Environ()
 	}
-	l := &Listener{opt: opt, out: &surface{File: out}, ended: make(chan struct{}),
+	l := &Listener{opt: opt, out: &outputFilter{File: out}, ended: make(chan struct{}),
 		last: tea.View{DisableBracketedPasteMode: true, Cursor: &tea.Cursor{Shape: parked}}}
 	l.program = tea.NewProgram(model{l: l}, tea.WithInput(nil), tea.WithOutput(l.out), tea.WithEnvironment(opt.Environ),
 		tea.WithoutSignalHandler(), tea.WithFPS(frames), tea.WithFilter(l.out.filter))

@@ -40,15 +40,15 @@ func (s Server) watch(w http.ResponseWriter, found store.Summary, in report.Inpu
 			frame
 			Name, Events string
 			Now          watched
-		}{s.frame("Under way"), s.name(found), s.link("events", pathEscape(s.name(found))), soFar(in)})
+		}{s.frame("Under way"), s.name(found), s.link("events", pathEscape(s.name(found))), matrixSoFar(in)})
 	})
 }
 
 // lastTrials is how many trials are listed one by one.
 const lastTrials = 8
 
-// soFar is what the trials of a run say until now. Verdicts belong to its end.
-func soFar(in report.Input) watched {
+// matrixSoFar is what the trials of a run say until now. Verdicts belong to its end.
+func matrixSoFar(in report.Input) watched {
 	out := watched{Trials: result.Count(in.Trials)}
 	type column struct{ workload, metric string }
 	var columns []column
@@ -75,7 +75,7 @@ func soFar(in report.Input) watched {
 		out.Rows = append(out.Rows, row)
 	}
 	for i := len(in.Trials) - 1; i >= 0 && len(out.Last) < lastTrials; i-- {
-		out.Last = append(out.Last, told(in.Trials[i]))
+		out.Last = append(out.Last, trialText(in.Trials[i]))
 	}
 	return out
 }
@@ -94,8 +94,8 @@ func cellSoFar(cells []result.Cell, mode, workload, metric string) string {
 	return wording.Unknown
 }
 
-// told words a trial.
-func told(t result.Trial) string {
+// trialText words a trial.
+func trialText(t result.Trial) string {
 	text := fmt.Sprintf("block %d: %s %s", t.Block, short(t.Mode), short(t.Workload))
 	if t.Status != result.TrialOK {
 		return text + " " + string(t.Status) + ": " + wording.Cut(wording.Clean(t.Reason), 300)
@@ -110,7 +110,7 @@ func told(t result.Trial) string {
 
 // events sends the matrix whenever there are more trials, until the run has ended.
 func (s Server) events(w http.ResponseWriter, r *http.Request) {
-	found, ok := s.wanted(w, r.PathValue("path"))
+	found, ok := s.requestedRun(w, r.PathValue("path"))
 	if !ok {
 		return
 	}
@@ -140,7 +140,7 @@ func (s Server) events(w http.ResponseWriter, r *http.Request) {
 				_ = send("trouble", err.Error())
 			} else {
 				var b bytes.Buffer
-				if render(&b, "matrix", soFar(in)) != nil || send("matrix", b.String()) != nil {
+				if render(&b, "matrix", matrixSoFar(in)) != nil || send("matrix", b.String()) != nil {
 					return
 				}
 			}

@@ -127,7 +127,7 @@ func (s Server) name(r store.Summary) string {
 
 // run shows a report, or of a run under way what there is.
 func (s Server) run(w http.ResponseWriter, r *http.Request) {
-	found, ok := s.wanted(w, r.PathValue("path"))
+	found, ok := s.requestedRun(w, r.PathValue("path"))
 	if !ok {
 		return
 	}
@@ -151,8 +151,8 @@ func (s Server) run(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// wanted finds a run, or answers that there is none.
-func (s Server) wanted(w http.ResponseWriter, name string) (store.Summary, bool) {
+// requestedRun finds a run, or answers that there is none.
+func (s Server) requestedRun(w http.ResponseWriter, name string) (store.Summary, bool) {
 	found, err := s.find(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -173,11 +173,11 @@ func (s Server) compare(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, http.StatusBadRequest, "choose two runs, one as before and another as after")
 		return
 	}
-	before, ok := s.wanted(w, q.Get("before"))
+	before, ok := s.requestedRun(w, q.Get("before"))
 	if !ok {
 		return
 	}
-	after, ok := s.wanted(w, q.Get("after"))
+	after, ok := s.requestedRun(w, q.Get("after"))
 	if !ok {
 		return
 	}

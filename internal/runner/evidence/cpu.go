@@ -33,9 +33,9 @@ func (w CPUTime) Plus(o CPUTime) CPUTime {
 	return sum
 }
 
-// busy is what all machines worked. idle tells how many CPUs of one are busy all the same;
+// busySeconds is what all machines worked. idle tells how many CPUs of one are busy all the same;
 // what that makes in these windows is taken off.
-func (w CPUTime) busy(idle func(kernel string) (float64, error)) (net, resolution float64, err error) {
+func (w CPUTime) busySeconds(idle func(kernel string) (float64, error)) (net, resolution float64, err error) {
 	if len(w) == 0 {
 		return 0, 0, errors.New("CPU time was not read")
 	}
@@ -68,7 +68,7 @@ func (o *Observer) readers(of ...Mode) []cpuReader {
 	var out []cpuReader
 	for _, m := range of {
 		for _, h := range o.hostsOf(m) {
-			one := cpuReader{host: h.Name, read: unread}
+			one := cpuReader{host: h.Name, read: readNothing}
 			if h.Local {
 				one = cpuReader{host: LocalKernel, read: o.readHere}
 			} else if c := m.AgentOn(h.Name); c != nil {
@@ -89,10 +89,10 @@ func (o *Observer) readHere(context.Context) (string, observe.Sample, error) {
 	return LocalKernel, s, err
 }
 
-// errUnread is why nothing is known of a host.
-var errUnread = errors.New("no agent of the path runs there")
+// errNoAgent is why nothing is known of a host.
+var errNoAgent = errors.New("no agent of the path runs there")
 
-func unread(context.Context) (string, observe.Sample, error) { return unknown, nil, errUnread }
+func readNothing(context.Context) (string, observe.Sample, error) { return unknown, nil, errNoAgent }
 
 // mark is the CPU time of a machine at one moment.
 type mark struct {
@@ -133,7 +133,7 @@ func (o *Observer) metered(ctx context.Context, readers []cpuReader, do func()) 
 	from := marks(ctx, readers)
 	do()
 	to := marks(ctx, readers)
-	join(from, to)
+	mergeLocal(from, to)
 	w := CPUTime{}
 	for i := range from {
 		kernel := from[i].kernel
@@ -153,9 +153,9 @@ func (o *Observer) metered(ctx context.Context, readers []cpuReader, do func()) 
 	return w
 }
 
-// join has an agent's reading of this very machine count as this machine's own, where
+// mergeLocal has an agent's reading of this very machine count as this machine's own, where
 // both were read.
-func join(all ...[]mark) {
+func mergeLocal(all ...[]mark) {
 	for _, m := range all {
 		if !slices.ContainsFunc(m, func(m mark) bool { return m.kernel == LocalKernel }) {
 			continue

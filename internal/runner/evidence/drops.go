@@ -45,9 +45,9 @@ func (o *Observer) Close() error {
 	return o.drops.Close()
 }
 
-// withDrops does what a group of trials does while the kernel is asked why it drops
+// recordDrops does what a group of trials does while the kernel is asked why it drops
 // what they send.
-func (o *Observer) withDrops(trials []*Trial, do func()) {
+func (o *Observer) recordDrops(trials []*Trial, do func()) {
 	if o.drops == nil || !OverUDP(trials[0].Planned.Workload) {
 		do()
 		return
@@ -100,9 +100,9 @@ func (d *flowDrops) note(err error) {
 	}
 }
 
-// explain adds the kernel's reasons to a trial's account of what it lost. It is called
+// addDropReasons adds the kernel's reasons to a trial's account of what it lost. It is called
 // behind the trial's last datagram.
-func (t *Trial) explain() {
+func (t *Trial) addDropReasons() {
 	if t.drops == nil || t.Record.Losses == nil {
 		return
 	}

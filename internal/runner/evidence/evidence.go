@@ -56,14 +56,14 @@ type Mode interface {
 // Observer reads what is around the trials of one run. It may not be used from several
 // goroutines at once.
 type Observer struct {
-	cfg      Config
-	watch    *observe.CollectorSet
-	cpu      observe.Collector // of this machine, read at the edges of what a mode does
-	drops    *drops.Watcher    // nil where the kernel is not asked for drop reasons
-	noStacks string            // why stacks cannot be sampled here; empty while nothing speaks against it
-	idle     []idled           // the waits before trials, in order
-	kernels  map[string]string // of hosts, as last read: their machines' boot ids
-	unbilled []string          // trials of which the CPU cost is unknown, and why
+	cfg            Config
+	watch          *observe.CollectorSet
+	cpu            observe.Collector // of this machine, read at the edges of what a mode does
+	drops          *drops.Watcher    // nil where the kernel is not asked for drop reasons
+	noStacks       string            // why stacks cannot be sampled here; empty while nothing speaks against it
+	idle           []idlePeriod      // the waits before trials, in order
+	kernels        map[string]string // of hosts, as last read: their machines' boot ids
+	missingCPUCost []string          // trials of which the CPU cost is unknown, and why
 }
 
 // New makes the observer of a run.
@@ -81,7 +81,7 @@ func New(cfg Config) *Observer {
 // collectors are those of this machine: what is the run's own is known by its process and by
 // its id. An engine that exists works for the run, too.
 func (o *Observer) collectors() []observe.Collector {
-	own := o.own()
+	own := o.ownProcesses()
 	own.MemoryGroups = facts.MemoryGroups("/")
 	all := observe.Collectors("/proc", own)
 	if !o.counts() {
@@ -90,8 +90,8 @@ func (o *Observer) collectors() []observe.Collector {
 	return all
 }
 
-// own says what is the run's own among the processes of this machine.
-func (o *Observer) own() observe.Own {
+// ownProcesses says what is the run's own among the processes of this machine.
+func (o *Observer) ownProcesses() observe.Own {
 	return observe.Own{PID: o.cfg.PID, Run: o.cfg.Run, Programs: driver.HostInfo{Hosts: o.cfg.Hosts}.Programs()}
 }
 
@@ -144,8 +144,8 @@ func anyLocal(hosts []driver.Host) bool {
 // Counted is whether the study wants counters as evidence.
 func (t *Trial) Counted() bool { return t.observer.counts() }
 
-// figure notes a figure of the machine.
-func (t *Trial) figure(name string, v float64) {
+// setMachine notes a figure of the machine.
+func (t *Trial) setMachine(name string, v float64) {
 	if t.Record.Machine == nil {
 		t.Record.Machine = map[string]float64{}
 	}
@@ -156,9 +156,9 @@ func (t *Trial) figure(name string, v float64) {
 // together, while the kernel is asked why it drops what they send.
 func (o *Observer) ObserveGroup(ctx context.Context, trials []*Trial, do func()) {
 	after := o.pressure(ctx, trials)
-	o.withDrops(trials, do)
+	o.recordDrops(trials, do)
 	after()
 }
 
 // MissingCPUCost lists the trials of which the CPU cost is unknown, and why.
-func (o *Observer) MissingCPUCost() []string { return o.unbilled }
+func (o *Observer) MissingCPUCost() []string { return o.missingCPUCost }

@@ -25,7 +25,7 @@ func (o *Observer) Observe(trials []*Trial, do func()) {
 		do()
 		w = session.Stop()
 	})
-	o.missing(w)
+	o.warnMissing(w)
 	for _, t := range trials {
 		t.Window, t.Shared = w, len(trials) > 1
 		if t.Failed() {
@@ -33,7 +33,7 @@ func (o *Observer) Observe(trials []*Trial, do func()) {
 		}
 		t.Record.Machine = maps.Clone(w.Metrics)
 		maps.DeleteFunc(t.Record.Machine, func(name string, _ float64) bool {
-			return strings.HasPrefix(name, "cpu_") || ofPressure(name) && !t.Local()
+			return strings.HasPrefix(name, "cpu_") || isPressure(name) && !t.Local()
 		})
 		if t.Shared {
 			t.Record.Turns = len(trials)
@@ -41,20 +41,20 @@ func (o *Observer) Observe(trials []*Trial, do func()) {
 	}
 }
 
-// missing tells what could not be observed in a window.
-func (o *Observer) missing(w observe.Window) {
+// warnMissing tells what could not be observed in a window.
+func (o *Observer) warnMissing(w observe.Window) {
 	for _, u := range w.Missing {
 		o.cfg.Warn(warning.NotObserved, "run", "%s", u)
 	}
 }
 
-// figureEnds is the time between the readings of the ends' machines, which is longer
+// machinePressureElapsed is the time between the readings of the ends' machines, which is longer
 // than the trial's by what it takes to begin it and to prove its path from afar.
-const figureEnds = "pressure_elapsed"
+const machinePressureElapsed = "pressure_elapsed"
 
-// ofPressure is whether a figure is one of memory and pressure, which are those of the
+// isPressure is whether a figure is one of memory and pressure, which are those of the
 // machines that the ends of a trial are on.
-func ofPressure(figure string) bool {
+func isPressure(figure string) bool {
 	return strings.HasPrefix(figure, "pressure_") || strings.HasPrefix(figure, "memory_")
 }
 
@@ -124,9 +124,9 @@ func (t *Trial) pressure(before, after hostsRead) {
 		found = observe.MergeHosts(found, t.Record.Machine)
 	}
 	for name, v := range found {
-		t.figure(name, v)
+		t.setMachine(name, v)
 	}
-	t.figure(figureEnds, after.at.Sub(before.at).Seconds())
+	t.setMachine(machinePressureElapsed, after.at.Sub(before.at).Seconds())
 }
 
 // processes reads the process table around what the trials do, and records with each what
@@ -136,7 +136,7 @@ func (t *Trial) pressure(before, after hostsRead) {
 func (o *Observer) processes(trials []*Trial, do func()) {
 	belonging, some := make([]observe.ProcessSet, len(trials)), false
 	for i, t := range trials {
-		belonging[i] = t.belonging()
+		belonging[i] = t.modeProcesses()
 		some = some || len(belonging[i].Roots)+len(belonging[i].Programs) > 0
 	}
 	if !some {
@@ -161,9 +161,9 @@ func (o *Observer) processes(trials []*Trial, do func()) {
 	}
 }
 
-// belonging is which processes are the mode's own. Of an engine that exists, which is
+// modeProcesses is which processes are the mode's own. Of an engine that exists, which is
 // others' too, it is its programs, whatever they do.
-func (t *Trial) belonging() observe.ProcessSet {
+func (t *Trial) modeProcesses() observe.ProcessSet {
 	var b observe.ProcessSet
 	if t.Failed() {
 		return b

@@ -62,7 +62,7 @@ func (t *Trial) AttributeLosses(accounts []Account, unknown string) {
 	if len(t.stacks) == 0 || !OverUDP(t.Planned.Workload) {
 		return
 	}
-	defer t.explain()
+	defer t.addDropReasons()
 	if unknown != "" {
 		t.Record.Losses = &result.Losses{Missing: []string{unknown}}
 		return
@@ -95,13 +95,13 @@ func OverUDP(w study.Workload) bool {
 // it is told, and unexplainedLeast as many datagrams: a handshake's are no matter.
 const (
 	unexplainedAbove = 0.01
-	unexplainedLeast = 10
+	minUnexplained   = 10
 )
 
 // NoteUnexplained notes with a trial what of its losses nobody has seen.
 func (t *Trial) NoteUnexplained() {
 	x := t.Record.Losses
-	if x == nil || x.Unexplained < unexplainedLeast || float64(x.Unexplained) <= unexplainedAbove*float64(x.Lost) {
+	if x == nil || x.Unexplained < minUnexplained || float64(x.Unexplained) <= unexplainedAbove*float64(x.Lost) {
 		return
 	}
 	then := "the kernel's own reasons would tell more: evidence drops, which takes root or CAP_BPF and CAP_PERFMON on Linux 5.17 or later"
@@ -197,5 +197,5 @@ func (t *Trial) ReadConntrack(ctx context.Context) {
 	if !known {
 		return
 	}
-	t.figure(result.MachineTracked, most)
+	t.setMachine(result.MachineTracked, most)
 }

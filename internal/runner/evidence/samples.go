@@ -17,7 +17,7 @@ type Sampling struct {
 	sampler *stacks.Sampler
 	from    time.Duration // after the trial began: its warm-up
 	window  time.Duration
-	long    time.Duration // sampled in the end
+	sampled time.Duration // sampled in the end
 	err     error
 }
 
@@ -46,7 +46,7 @@ func (o *Observer) openStacks() *stacks.Sampler {
 	err := errors.New("the ends run on machines whose stacks cannot be sampled from here")
 	if o.local() {
 		var s *stacks.Sampler
-		if s, err = stacks.Open("/proc", o.own()); err == nil {
+		if s, err = stacks.Open("/proc", o.ownProcesses()); err == nil {
 			return s
 		}
 	}
@@ -86,7 +86,7 @@ func (s *Sampling) sample(ended <-chan struct{}) error {
 	case <-ended:
 	}
 	var err error
-	s.long, err = s.sampler.Pause()
+	s.sampled, err = s.sampler.Pause()
 	return err
 }
 
@@ -96,16 +96,16 @@ func (o *Observer) RecordSamples(t *Trial, s *Sampling) {
 	if s == nil {
 		return
 	}
-	found, err := s.sampler.Stop(s.long)
+	found, err := s.sampler.Stop(s.sampled)
 	if err = errors.Join(s.err, err, s.sampler.Close()); err != nil {
 		o.cfg.Warn(warning.StacksUnavailable, t.Planned.Mode+" "+t.Planned.Workload.ID, "what the CPU time of a trial went to is unknown: %v", err)
 		return
 	}
-	if t.Failed() || s.long <= 0 {
+	if t.Failed() || s.sampled <= 0 {
 		return
 	}
 	t.Record.Stacks = &result.Stacks{
-		Rate: stacks.Rate, Seconds: s.long.Seconds(), CPUs: found.CPUs, Busy: found.Busy, Idle: found.Idle, Lost: found.Lost, Components: found.Components(),
+		Rate: stacks.Rate, Seconds: s.sampled.Seconds(), CPUs: found.CPUs, Busy: found.Busy, Idle: found.Idle, Lost: found.Lost, Components: found.Components(),
 	}
 	var folded bytes.Buffer
 	err = stacks.Write(&folded, found.Stacks)

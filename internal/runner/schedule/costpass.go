@@ -46,11 +46,11 @@ func (sc *Schedule) choosePass() {
 			}
 		}
 	}
-	sc.cfg.Tell(live.Decision{Text: fmt.Sprintf("%s: every mode at %s%s", study.CostPassID, wording.Value(c.Rate, "bit/s"), halfOf(*c))})
+	sc.cfg.Tell(live.Decision{Text: fmt.Sprintf("%s: every mode at %s%s", study.CostPassID, wording.Value(c.Rate, "bit/s"), halfRateText(*c))})
 }
 
-// halfOf says where a chosen rate comes from.
-func halfOf(c result.CostPass) string {
+// halfRateText says where a chosen rate comes from.
+func halfRateText(c result.CostPass) string {
 	if c.Of == "" {
 		return ""
 	}

@@ -39,9 +39,9 @@ func (sc *Schedule) lengthen() {
 		if window == next.Workload.Duration.Std() {
 			continue
 		}
-		sc.relength(w.Name(), next.Workload.Warmup.Std(), window, why)
+		sc.applyPilots(w.Name(), next.Workload.Warmup.Std(), window, why)
 		if twin, ok := plan.Verifications(sc.cfg.Study)[w.Name()]; ok {
-			sc.relength(twin, next.Workload.Warmup.Std(), window, "as long as "+w.Name()+", which it is held against")
+			sc.applyPilots(twin, next.Workload.Warmup.Std(), window, "as long as "+w.Name()+", which it is held against")
 		}
 	}
 }
@@ -92,7 +92,7 @@ func (sc *Schedule) window(next plan.Trial) (time.Duration, string) {
 	}
 	best = min(max(best, w.DurationMin.Std()), w.DurationMax.Std()).Round(100 * time.Millisecond)
 	wanted := best
-	for best > now && !sc.affords(w.Name(), best, needed(c, batch, best, aim, sc.cfg.Study.Stop, sc.Plan.Blocks)) {
+	for best > now && !sc.fitsTime(w.Name(), best, needed(c, batch, best, aim, sc.cfg.Study.Stop, sc.Plan.Blocks)) {
 		best = max(now, (best - best/10).Round(100*time.Millisecond))
 	}
 	if best < wanted {
@@ -125,9 +125,9 @@ func retimed(trials []plan.Trial, d time.Duration) []plan.Trial {
 	return out
 }
 
-// affords says whether the run can be over in its time after so many blocks with
+// fitsTime says whether the run can be over in its time after so many blocks with
 // trials of a workload that long.
-func (sc *Schedule) affords(workload string, d time.Duration, blocks int) bool {
+func (sc *Schedule) fitsTime(workload string, d time.Duration, blocks int) bool {
 	var rest []plan.Trial
 	for _, t := range sc.Todo[sc.Done:] {
 		if t.Block > blocks {

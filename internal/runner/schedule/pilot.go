@@ -57,9 +57,9 @@ func (sc *Schedule) warm() {
 		switch own := w.Warmup.Std(); {
 		case !Bulk(w) || w.ID == study.CostPassID:
 		case own >= most:
-			sc.relength(w.Name(), own, 0, fmt.Sprintf("the study's own; pilot trials showed %s or less", wording.Duration(most)))
+			sc.applyPilots(w.Name(), own, 0, fmt.Sprintf("the study's own; pilot trials showed %s or less", wording.Duration(most)))
 		default:
-			sc.relength(w.Name(), most, 0, fmt.Sprintf("the longest warm-up that a pilot trial showed, %s to %s", wording.Duration(shortestWarmup), wording.Duration(longestWarmup)))
+			sc.applyPilots(w.Name(), most, 0, fmt.Sprintf("the longest warm-up that a pilot trial showed, %s to %s", wording.Duration(shortestWarmup), wording.Duration(longestWarmup)))
 		}
 	}
 }
@@ -105,9 +105,9 @@ func Bulk(w study.Workload) bool {
 	return err == nil && t.Spec().Bulk
 }
 
-// relength sets the warm-up and, unless it is 0, the timed window of a workload in
+// applyPilots sets the warm-up and, unless it is 0, the timed window of a workload in
 // all trials to come, and records that.
-func (sc *Schedule) relength(workload string, warmup, window time.Duration, why string) {
+func (sc *Schedule) applyPilots(workload string, warmup, window time.Duration, why string) {
 	from, was := 0, study.Workload{}
 	for i := range sc.Todo[sc.Done:] {
 		t := &sc.Todo[sc.Done+i]

@@ -40,7 +40,7 @@ type Schedule struct {
 
 	cfg     Config
 	pace    float64         // how many times as long as estimated a block took
-	late    bool            // the time limit kept the run from one more block
+	timeUp  bool            // the time limit kept the run from one more block
 	chosen  map[string]bool // workloads whose length has been looked at
 	dropped []dropped
 }

@@ -25,26 +25,26 @@ func (sc *Schedule) Enough(block int) bool {
 			return true
 		}
 	}
-	sc.late = !sc.inTime(sc.takes(sc.BlockTrials(block)) + sc.remaking(block))
-	return sc.late
+	sc.timeUp = !sc.inTime(sc.estimate(sc.BlockTrials(block)) + sc.recreateTime(block))
+	return sc.timeUp
 }
 
-// takes is how long trials will take, as far as the blocks so far tell.
-func (sc *Schedule) takes(trials []plan.Trial) time.Duration {
+// estimate is how long trials will take, as far as the blocks so far tell.
+func (sc *Schedule) estimate(trials []plan.Trial) time.Duration {
 	return time.Duration(max(1, sc.pace) * float64(sc.Plan.Estimate(trials)))
 }
 
 // InTime says whether trials would end before the time limit.
-func (sc *Schedule) InTime(trials []plan.Trial) bool { return sc.inTime(sc.takes(trials)) }
+func (sc *Schedule) InTime(trials []plan.Trial) bool { return sc.inTime(sc.estimate(trials)) }
 
 func (sc *Schedule) inTime(more time.Duration) bool {
 	limit := sc.Limit()
 	return limit <= 0 || time.Since(sc.Began)+more <= limit
 }
 
-// remaking is how long what is made anew before a block will take, to be taken down
+// recreateTime is how long what is made anew before a block will take, to be taken down
 // and to be made.
-func (sc *Schedule) remaking(block int) time.Duration {
+func (sc *Schedule) recreateTime(block int) time.Duration {
 	var sum time.Duration
 	for _, m := range sc.cfg.Modes() {
 		if took := sc.cfg.SetupTime(m.ID); m.Status == result.ModeMeasured && sc.cfg.Study.Renew.Due(block, took) {
@@ -124,7 +124,7 @@ func (sc *Schedule) Stopped(n int) {
 	}
 	switch {
 	case n == sc.Plan.Blocks:
-	case sc.late:
+	case sc.timeUp:
 		s.Reason = result.StopTime
 		sc.cfg.Warn(warning.MaxTime, "run", "stopped after block %d of %d: the next would have ended after the time limit of %s",
 			n, sc.Plan.Blocks, wording.Duration(sc.Limit()))

@@ -18,9 +18,9 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// stand is where generators are held against each other: two namespaces joined
+// testbed is where generators are held against each other: two namespaces joined
 // by a veth, and nothing else. Traffic goes from a to b.
-type stand struct {
+type testbed struct {
 	claim lab.Claim
 	lab   *lab.Lab
 	tare  string // the binary under test, absolute
@@ -28,18 +28,18 @@ type stand struct {
 	port  int // the last one given to a peer
 }
 
-// placed says on which CPUs the two ends run.
-type placed struct {
+// cpuPlacement says on which CPUs the two ends run.
+type cpuPlacement struct {
 	name           string
 	client, server int
 }
 
-func newStand(b harness.Options) (*stand, error) {
+func newTestbed(b harness.Options) (*testbed, error) {
 	tare, err := filepath.Abs(b.Tare)
 	if err != nil {
 		return nil, err
 	}
-	s := &stand{tare: tare, port: 5200}
+	s := &testbed{tare: tare, port: 5200}
 	if s.cpus, err = facts.CPUs("/"); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func even(h *lab.Host) error {
 	return h.NS.Sysctl("net/ipv4/ip_local_port_range", "1024 65535")
 }
 
-func (s *stand) close() error {
+func (s *testbed) close() error {
 	err := s.lab.Close()
 	s.claim.Release()
 	return err
@@ -86,22 +86,22 @@ func (s *stand) close() error {
 
 // placements are both ends on one core, and on one each where there are two. The
 // last CPU comes first, as in a run.
-func (s *stand) placements() []placed {
+func (s *testbed) placements() []cpuPlacement {
 	n := len(s.cpus)
 	last := s.cpus[n-1]
-	all := []placed{{"one core", last, last}}
+	all := []cpuPlacement{{"one core", last, last}}
 	if n > 1 {
-		all = append(all, placed{"two cores", s.cpus[n-2], last})
+		all = append(all, cpuPlacement{"two cores", s.cpus[n-2], last})
 	}
 	return all
 }
 
 // target is the address that clients dial.
-func (s *stand) target() string { return s.lab.B.Addr[0].String() }
+func (s *testbed) target() string { return s.lab.B.Addr[0].String() }
 
 // nextPort gives each run of a peer ports of its own: nothing that the one
 // before it left behind stands in its way. Some take the port behind it too.
-func (s *stand) nextPort() int {
+func (s *testbed) nextPort() int {
 	if s.port += 2; s.port > 9000 {
 		s.port = 5202
 	}
@@ -109,7 +109,7 @@ func (s *stand) nextPort() int {
 }
 
 // agents starts tare in both namespaces, the real binary.
-func (s *stand) agents(ctx context.Context) (client, server *agent.Client, err error) {
+func (s *testbed) agents(ctx context.Context) (client, server *agent.Client, err error) {
 	start := func(h *lab.Host) (*agent.Client, error) {
 		return agent.Start(ctx, transport.Local{Start: func(cmd *exec.Cmd) error {
 			cmd.Path = s.tare
@@ -147,13 +147,13 @@ func versions(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// onStand prints a section's title and runs it on a stand of its own.
-func onStand(ctx context.Context, b harness.Options, title string, peers []string, run func(context.Context, *stand) error) (err error) {
+// onTestbed prints a section's title and runs it on a stand of its own.
+func onTestbed(ctx context.Context, b harness.Options, title string, peers []string, run func(context.Context, *testbed) error) (err error) {
 	harness.Title("%s", title)
 	if err := versions(ctx, peers...); err != nil {
 		return err
 	}
-	s, err := newStand(b)
+	s, err := newTestbed(b)
 	if err != nil {
 		return err
 	}

@@ -35,10 +35,10 @@ func claimed() (lab.Claim, []int, error) {
 	return claim, cpus, err
 }
 
-// couple is a mode that stands twice, each on a lab of its own with agents of its own:
+// labPair is a mode that stands twice, each on a lab of its own with agents of its own:
 // what one of them carries while it is watched is held against what the other
 // carries meanwhile, slice by slice.
-type couple struct {
+type labPair struct {
 	mode string
 	ends [2]struct {
 		path           *driver.Path
@@ -46,17 +46,17 @@ type couple struct {
 	}
 }
 
-func newCouple(ctx context.Context, claim lab.Claim, mode string) (*couple, error) {
-	c := &couple{mode: mode}
+func newLabPair(ctx context.Context, claim lab.Claim, mode string) (*labPair, error) {
+	c := &labPair{mode: mode}
 	for i := range c.ends {
-		if err := c.raise(ctx, claim, i); err != nil {
+		if err := c.setUp(ctx, claim, i); err != nil {
 			return nil, errors.Join(err, c.close())
 		}
 	}
 	return c, nil
 }
 
-func (c *couple) raise(ctx context.Context, claim lab.Claim, i int) (err error) {
+func (c *labPair) setUp(ctx context.Context, claim lab.Claim, i int) (err error) {
 	at := &c.ends[i]
 	at.path, err = netns.Driver{}.Provision(ctx, labdriver.SpecOn(lab.Spec{
 		Claim: claim, Label: fmt.Sprintf("%s.%d", strings.ReplaceAll(c.mode, "/", "."), i), MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot(),
@@ -73,7 +73,7 @@ func (c *couple) raise(ctx context.Context, claim lab.Claim, i int) (err error) 
 }
 
 // close ends the agents, and then what they ran in.
-func (c *couple) close() error {
+func (c *labPair) close() error {
 	var errs []error
 	for _, e := range c.ends {
 		for _, a := range []*agent.Client{e.client, e.server} {
@@ -89,7 +89,7 @@ func (c *couple) close() error {
 }
 
 // begin opens a trial of one of the two.
-func (c *couple) begin(ctx context.Context, i int, p traffic.Params, cpus []int) (*agent.Trial, error) {
+func (c *labPair) begin(ctx context.Context, i int, p traffic.Params, cpus []int) (*agent.Trial, error) {
 	at := c.ends[i]
 	if err := at.path.FlushConnections(ctx); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (c *couple) begin(ctx context.Context, i int, p traffic.Params, cpus []int)
 // ratio drives a trial of each of the two in turns, one of them watched, and gives
 // what the watched one reached of the other. Which one is watched is drawn, for the
 // two may differ; the order of each round, too.
-func (c *couple) ratio(ctx context.Context, l watchedLoad, w watcher, cpus []int, rng *rand.Rand) (float64, error) {
+func (c *labPair) ratio(ctx context.Context, l watchedLoad, w watcher, cpus []int, rng *rand.Rand) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*(l.Warmup+2*l.Duration)+harness.TrialGrace)
 	defer cancel()
 	watched := rng.IntN(2)

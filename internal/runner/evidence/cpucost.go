@@ -16,12 +16,12 @@ import (
 // of others; what it is set against is the payload that arrived in that very time,
 // warm-up and drain included. So neither can be longer than the other.
 
-// idled is one wait without traffic while all modes stood: what each machine worked,
+// idlePeriod is one wait without traffic while all modes stood: what each machine worked,
 // and of that other programs on this one, as CPUs busy; nil where unknown.
-type idled struct {
-	block  int
-	worked CPUTime
-	others *float64
+type idlePeriod struct {
+	block   int
+	cpuTime CPUTime
+	others  *float64
 }
 
 // ObserveIdle is such a wait, before these trials.
@@ -33,12 +33,12 @@ func (o *Observer) ObserveIdle(ctx context.Context, trials []*Trial, wait func()
 	session := o.watch.Start()
 	worked := o.metered(ctx, o.readers(modes...), wait)
 	w := session.Stop()
-	o.missing(w)
-	o.idle = append(o.idle, idled{trials[0].Planned.Block, worked, othersOf(w.Metrics)})
+	o.warnMissing(w)
+	o.idle = append(o.idle, idlePeriod{trials[0].Planned.Block, worked, otherCPUs(w.Metrics)})
 }
 
-// othersOf is how many CPUs other programs kept busy, nil where unknown.
-func othersOf(figures map[string]float64) *float64 {
+// otherCPUs is how many CPUs other programs kept busy, nil where unknown.
+func otherCPUs(figures map[string]float64) *float64 {
 	used, known := figures[result.MachineOthers]
 	long := figures[result.MachineElapsed]
 	if !known || !(long > 0) {
@@ -60,7 +60,7 @@ func (o *Observer) baseline(kernel string, block int) (float64, error) {
 	var all observe.CPUTime
 	var others float64 // CPU seconds
 	for i := len(o.idle) - 1; i >= 0; i-- {
-		w, seen := o.idle[i].worked[kernel]
+		w, seen := o.idle[i].cpuTime[kernel]
 		if !seen || o.idle[i].block != block && all.Length() >= leastIdle {
 			continue
 		}
@@ -98,13 +98,13 @@ func (o *Observer) RecordCPUCost(t *Trial, use *CPUUse) {
 	for kernel, s := range t.CPUTime {
 		at := t.at(kernel)
 		for name, v := range s.Metrics() {
-			t.figure(at+name, v)
+			t.setMachine(at+name, v)
 		}
 		if share, known := s.BusiestCPU(); known {
-			t.figure(at+result.MachineFullest, share)
+			t.setMachine(at+result.MachineFullest, share)
 		}
 		if idle, err := o.baseline(kernel, t.Planned.Block); err == nil {
-			t.figure(at+figureBaseline, idle)
+			t.setMachine(at+machineCPUBaseline, idle)
 		}
 	}
 	if use == nil {
@@ -112,18 +112,18 @@ func (o *Observer) RecordCPUCost(t *Trial, use *CPUUse) {
 	}
 	err := t.addCPUCost(*use, func(kernel string) (float64, error) {
 		idle, err := o.baseline(kernel, t.Planned.Block)
-		if others := othersOf(t.Window.Metrics); kernel == LocalKernel && others != nil {
+		if others := otherCPUs(t.Window.Metrics); kernel == LocalKernel && others != nil {
 			idle += *others
 		}
 		return idle, err
 	})
 	if err != nil && !t.Planned.Pilot() {
-		o.unbilled = append(o.unbilled, fmt.Sprintf("%s %s in block %d: %v", t.Planned.Mode, t.Planned.Workload.ID, t.Planned.Block, err))
+		o.missingCPUCost = append(o.missingCPUCost, fmt.Sprintf("%s %s in block %d: %v", t.Planned.Mode, t.Planned.Workload.ID, t.Planned.Block, err))
 	}
 }
 
-// figureBaseline is how many CPUs are busy without traffic.
-const figureBaseline = "cpu_baseline"
+// machineCPUBaseline is how many CPUs are busy without traffic.
+const machineCPUBaseline = "cpu_baseline"
 
 // endKernels are the machines of a mode's first pair of endpoints.
 type endKernels struct{ client, server string }
@@ -160,7 +160,7 @@ func (t *Trial) at(kernel string) string {
 // addCPUCost adds the metrics of the bill: CPU seconds by what was carried, and CPUs busy
 // in the mean while there was traffic. idle is how many are busy all the same.
 func (t *Trial) addCPUCost(use CPUUse, idle func(kernel string) (float64, error)) error {
-	net, least, err := use.CPUTime.busy(idle)
+	net, least, err := use.CPUTime.busySeconds(idle)
 	switch {
 	case err != nil:
 		return err
@@ -178,7 +178,7 @@ func (t *Trial) addCPUCost(use CPUUse, idle func(kernel string) (float64, error)
 		return nil
 	}
 	for kernel, s := range use.CPUTime {
-		own, _, err := CPUTime{kernel: s}.busy(idle)
+		own, _, err := CPUTime{kernel: s}.busySeconds(idle)
 		if err != nil {
 			return err
 		}

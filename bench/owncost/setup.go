@@ -67,7 +67,7 @@ func specOf(claim lab.Claim, pin bool) lab.Spec {
 
 // Engines times private engines and Docker's modes on them.
 func Engines(ctx context.Context, _ harness.Options) error {
-	return standings(ctx, "Docker's modes", enginesAlone, docker.Driver{})
+	return setupTimes(ctx, "Docker's modes", enginesAlone, docker.Driver{})
 }
 
 // Others times the modes with processes of their own, and virtual machines.
@@ -78,11 +78,11 @@ func Others(ctx context.Context, _ harness.Options) error {
 			others = append(others, r.Driver)
 		}
 	}
-	return standings(ctx, "modes with processes of their own", nil, others...)
+	return setupTimes(ctx, "modes with processes of their own", nil, others...)
 }
 
-// standings times all modes of drivers that have one name.
-func standings(ctx context.Context, of string, first func(context.Context, lab.Spec) error, drivers ...labdriver.Driver) error {
+// setupTimes times all modes of drivers that have one name.
+func setupTimes(ctx context.Context, of string, first func(context.Context, lab.Spec) error, drivers ...labdriver.Driver) error {
 	claim, err := lab.Standalone()
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func standings(ctx context.Context, of string, first func(context.Context, lab.S
 			if strings.HasSuffix(m.ID, ":NAME") {
 				continue // of the user's choice
 			}
-			if err := standing(ctx, d, labdriver.SpecOn(spec, driver.ModeSpec{Mode: m.ID, Pairs: 1})); err != nil {
+			if err := setupRow(ctx, d, labdriver.SpecOn(spec, driver.ModeSpec{Mode: m.ID, Pairs: 1})); err != nil {
 				return err
 			}
 		}
@@ -110,8 +110,8 @@ func standings(ctx context.Context, of string, first func(context.Context, lab.S
 	return nil
 }
 
-// standing prints the row of one mode.
-func standing(ctx context.Context, d labdriver.Driver, o labdriver.ModeSpec) error {
+// setupRow prints the row of one mode.
+func setupRow(ctx context.Context, d labdriver.Driver, o labdriver.ModeSpec) error {
 	if err := d.Probe(ctx, o); err != nil {
 		u, lacking := driver.AsUnsupported(err)
 		if !lacking {
@@ -124,12 +124,12 @@ func standing(ctx context.Context, d labdriver.Driver, o labdriver.ModeSpec) err
 	if err != nil {
 		return err
 	}
-	fmt.Printf("| %s | %s | %s | %s |\n", o.Mode, middle(t.up), middle(t.hello), middle(t.down))
+	fmt.Printf("| %s | %s | %s | %s |\n", o.Mode, middle(t.up), middle(t.handshake), middle(t.down))
 	return nil
 }
 
 // times are how long one mode took, in milliseconds.
-type times struct{ up, hello, down []float64 }
+type times struct{ up, handshake, down []float64 }
 
 // timings times one mode so many times: from the order to the path, to the hello of both
 // agents if they are to be greeted, and its end.
@@ -140,7 +140,7 @@ func timings(ctx context.Context, d labdriver.Driver, o labdriver.ModeSpec, n in
 			return t, err
 		}
 		if greeted {
-			if err := harness.Timed(&t.hello, func() error { return greet(ctx, p, o.Run) }); err != nil {
+			if err := harness.Timed(&t.handshake, func() error { return connectAgents(ctx, p, o.Run) }); err != nil {
 				return t, errors.Join(err, p.Close(ctx))
 			}
 		}
@@ -156,8 +156,8 @@ func middle(ms []float64) string {
 	return fmt.Sprintf("%.2f (%.2f) s", harness.Median(ms)/1000, slices.Max(ms)/1000)
 }
 
-// greet starts the agents of both ends, one after the other, and ends them.
-func greet(ctx context.Context, p *driver.Path, run string) error {
+// connectAgents starts the agents of both ends, one after the other, and ends them.
+func connectAgents(ctx context.Context, p *driver.Path, run string) error {
 	for _, end := range []driver.Endpoint{p.Pairs[0].Client, p.Pairs[0].Server} {
 		c, err := agent.Start(ctx, end.Launcher, run, end.Name)
 		if err != nil {

@@ -22,8 +22,8 @@ const underlayDevice = "eth0"
 // the counting is broken, or was in the way of it. The trial has failed, and is tried
 // again. How fast a trial was is no matter here, but for what physics forbids.
 
-// impossible says why a trial's figures, or those of one of its pairs, cannot be true.
-func impossible(metrics map[string]float64, client, server traffic.Report) error {
+// checkMetrics says why a trial's figures, or those of one of its pairs, cannot be true.
+func checkMetrics(metrics map[string]float64, client, server traffic.Report) error {
 	for _, m := range result.Metrics() {
 		v, ok := metrics[m.Name]
 		switch {
@@ -32,22 +32,22 @@ func impossible(metrics map[string]float64, client, server traffic.Report) error
 			return fmt.Errorf("impossible figures: %s is %g", m.Name, v)
 		case m.Unit == "ratio" && v > 1:
 			return fmt.Errorf("impossible figures: %s is %g, above 1", m.Name, v)
-		case v == 0 && takesTime(m):
+		case v == 0 && isDuration(m):
 			return fmt.Errorf("impossible figures: %s is 0, and nothing crosses a network in no time", m.Name)
 		}
 	}
-	return cmp.Or(arrived("server", client, server), arrived("client", server, client), within("client", client), within("server", server))
+	return cmp.Or(checkReceived("server", client, server), checkReceived("client", server, client), checkWindow("client", client), checkWindow("server", server))
 }
 
-// takesTime says whether a metric is the time of something that takes some. The
+// isDuration says whether a metric is the time of something that takes some. The
 // difference of two delays may be none.
-func takesTime(m result.Metric) bool {
+func isDuration(m result.Metric) bool {
 	return m.Unit == "s" && !strings.HasPrefix(m.Name, "delay_variation")
 }
 
-// arrived refuses what arrived without having been sent. An external tool's two
+// checkReceived refuses what arrived without having been sent. An external tool's two
 // ends need not count from the same moment, and so nothing is said of it.
-func arrived(at string, from, to traffic.Report) error {
+func checkReceived(at string, from, to traffic.Report) error {
 	if from.Tool != nil || to.Tool != nil {
 		return nil
 	}
@@ -65,9 +65,9 @@ func arrived(at string, from, to traffic.Report) error {
 	return nil
 }
 
-// within refuses an end whose timed window has more than its whole trial, which the
+// checkWindow refuses an end whose timed window has more than its whole trial, which the
 // path's counters are held to.
-func within(at string, r traffic.Report) error {
+func checkWindow(at string, r traffic.Report) error {
 	w := r.Window
 	if w.Received > r.Received || w.Sent > r.Sent || w.Messages > r.Messages && r.Messages > 0 {
 		return fmt.Errorf("impossible figures: within its timed window the %s sent %d bytes and received %d in %d messages, and in the whole trial %d, %d and %d",
@@ -81,15 +81,15 @@ func within(at string, r traffic.Report) error {
 	return nil
 }
 
-// nothing says that a timed window had no traffic although the trial had some. That
+// checkTraffic says that a timed window had no traffic although the trial had some. That
 // is no rate of 0: the ends were given no time by their machine, or the window is too
 // short for the path. Datagrams may all be lost; of those, some must have been sent.
-func nothing(p traffic.Params, metrics map[string]float64, client, server traffic.Report) error {
+func checkTraffic(p traffic.Params, metrics map[string]float64, client, server traffic.Report) error {
 	what := ""
 	zero := func(name string) bool { v, ok := metrics[name]; return ok && v == 0 }
 	switch {
 	case client.Datagrams != nil || server.Datagrams != nil:
-		for _, w := range ways(p, client, server) {
+		for _, w := range directions(p, client, server) {
 			if all := flows(w.from.Datagrams); all.Sent > 0 && all.SentCounted == 0 {
 				what = "no datagram was sent by the " + w.sender
 			}
@@ -116,9 +116,9 @@ const (
 	timeSlack      = 50 * time.Millisecond
 )
 
-// longer says that an end counted for longer than the trial took by this machine's
+// checkElapsed says that an end counted for longer than the trial took by this machine's
 // clock, such as a tool that counts in seconds of its own.
-func longer(took time.Duration, client, server traffic.Report) error {
+func checkElapsed(took time.Duration, client, server traffic.Report) error {
 	most := took.Seconds()*(1+timeSlackShare) + timeSlack.Seconds()
 	for _, end := range []struct {
 		at      string
@@ -139,9 +139,9 @@ const (
 	udpHeaders  = 20 + 8
 )
 
-// tooMuch says that a search found a rate that the underlay does not carry, even with
+// checkSearchRate says that a search found a rate that the underlay does not carry, even with
 // all that its bucket and its queue can take in of the shortest step.
-func tooMuch(in study.Lab, t result.Trial) error {
+func checkSearchRate(in study.Lab, t result.Trial) error {
 	if in.Rate == 0 || t.Counters["a/"+underlayDevice+".tx_bytes"]+t.Counters["a/"+underlayDevice+".rx_bytes"] == 0 {
 		return nil
 	}
@@ -166,12 +166,12 @@ const rateSlack = 0.02
 // autoBuffer is more than kernels let a socket's buffer grow to by themselves.
 const autoBuffer = 32 << 20
 
-// tooFast says that more was received within the timed window than a lab's underlay
+// checkRate says that more was received within the timed window than a lab's underlay
 // of so many bit/s each way can have carried: at most its rate, one bucketful beyond it
 // for each transfer, and what had come before the window opened or was still queued
 // when it closed. moved are the path's counters, which tell whether the underlay is on
 // the path at all.
-func tooFast(in study.Lab, pairs int, p traffic.Params, moved driver.Counters, client, server traffic.Report) error {
+func checkRate(in study.Lab, pairs int, p traffic.Params, moved driver.Counters, client, server traffic.Report) error {
 	if in.Rate == 0 {
 		return nil
 	}
@@ -180,7 +180,7 @@ func tooFast(in study.Lab, pairs int, p traffic.Params, moved driver.Counters, c
 	if p.Slice > 0 {
 		transfers, warm = float64(max(1, p.Rounds)), p.Slice/traffic.SliceWarmup
 	}
-	for _, w := range ways(p, client, server) {
+	for _, w := range directions(p, client, server) {
 		got, crossed := w.to.Window, float64(moved[w.underlay()])
 		if got.Seconds <= 0 || crossed < float64(w.to.Received)/2 {
 			continue // it takes another way
@@ -207,7 +207,7 @@ func tooFast(in study.Lab, pairs int, p traffic.Params, moved driver.Counters, c
 }
 
 // underlay is the counter of what a lab's underlay carried in this direction.
-func (w way) underlay() string {
+func (w direction) underlay() string {
 	if w.sender == "client" {
 		return "a/" + underlayDevice + ".tx_bytes"
 	}

@@ -19,14 +19,15 @@ import (
 	"tare/internal/target"
 )
 
-// repeats of each timing that takes milliseconds; the medians are printed.
+// repeats is the number of repeats of each timing of milliseconds; the medians are
+// printed.
 const repeats = 11
 
-// standRepeats of each timing of modes with programs of their own, which take longer
-// than namespaces.
+// standRepeats is the number of repeats for modes with their own processes, which take
+// longer than namespaces.
 const standRepeats = 5
 
-// labs times labs and the modes that need nothing but the kernel.
+// labs times labs and the modes that need only the kernel.
 func labs(ctx context.Context) error {
 	claim, err := lab.Standalone()
 	if err != nil {
@@ -70,7 +71,7 @@ func Engines(ctx context.Context, _ harness.Options) error {
 	return setupTimes(ctx, "Docker's modes", enginesAlone, docker.Driver{})
 }
 
-// Others times the modes with processes of their own, and virtual machines.
+// Others times the modes with their own processes, and virtual machines.
 func Others(ctx context.Context, _ harness.Options) error {
 	var others []labdriver.Driver
 	for _, r := range target.Drivers() {
@@ -81,7 +82,7 @@ func Others(ctx context.Context, _ harness.Options) error {
 	return setupTimes(ctx, "modes with processes of their own", nil, others...)
 }
 
-// setupTimes times all modes of drivers that have one name.
+// setupTimes times all modes of drivers with the same name.
 func setupTimes(ctx context.Context, of string, first func(context.Context, lab.Spec) error, drivers ...labdriver.Driver) error {
 	claim, err := lab.Standalone()
 	if err != nil {
@@ -99,7 +100,7 @@ func setupTimes(ctx context.Context, of string, first func(context.Context, lab.
 	for _, d := range drivers {
 		for _, m := range d.Modes() {
 			if strings.HasSuffix(m.ID, ":NAME") {
-				continue // of the user's choice
+				continue // needs a user's name
 			}
 			if err := setupRow(ctx, d, labdriver.SpecOn(spec, driver.ModeSpec{Mode: m.ID, Pairs: 1})); err != nil {
 				return err
@@ -128,11 +129,11 @@ func setupRow(ctx context.Context, d labdriver.Driver, o labdriver.ModeSpec) err
 	return nil
 }
 
-// times are how long one mode took, in milliseconds.
+// times are the durations of one mode's set-up, handshake and teardown, in milliseconds.
 type times struct{ up, handshake, down []float64 }
 
-// timings times one mode so many times: from the order to the path, to the hello of both
-// agents if they are to be greeted, and its end.
+// timings times one mode n times: from the request to the path, to the handshake of both
+// agents if greeted is set, and its teardown.
 func timings(ctx context.Context, d labdriver.Driver, o labdriver.ModeSpec, n int, greeted bool) (t times, err error) {
 	for range n {
 		var p *driver.Path
@@ -151,12 +152,12 @@ func timings(ctx context.Context, d labdriver.Driver, o labdriver.ModeSpec, n in
 	return t, nil
 }
 
-// middle is a median with the largest behind it, both in seconds, of ms.
+// middle is the median with the maximum, both in seconds, of ms.
 func middle(ms []float64) string {
 	return fmt.Sprintf("%.2f (%.2f) s", harness.Median(ms)/1000, slices.Max(ms)/1000)
 }
 
-// connectAgents starts the agents of both ends, one after the other, and ends them.
+// connectAgents starts the agents of both endpoints, one after the other, and stops them.
 func connectAgents(ctx context.Context, p *driver.Path, run string) error {
 	for _, end := range []driver.Endpoint{p.Pairs[0].Client, p.Pairs[0].Server} {
 		c, err := agent.Start(ctx, end.Launcher, run, end.Name)
@@ -168,7 +169,7 @@ func connectAgents(ctx context.Context, p *driver.Path, run string) error {
 	return nil
 }
 
-// enginesAlone times two private engines, side by side, without a mode on them.
+// enginesAlone times two private engines in parallel, without a mode.
 func enginesAlone(ctx context.Context, spec lab.Spec) error {
 	var up, down []float64
 	for range standRepeats {

@@ -10,8 +10,8 @@ import (
 	"tare/bench/harness"
 )
 
-// UDP holds udp_stream against iperf3, iperf2 and nuttcp: what arrives of
-// datagrams sent as fast as they can be, with a loss under 1 %.
+// UDP compares udp_stream with iperf3, iperf2 and nuttcp: the received datagrams at the
+// highest rate with a loss under 1 %.
 func UDP(ctx context.Context, b harness.Options) error {
 	title := fmt.Sprintf("udp_stream and its peers: 1 flow, 4 MiB buffers, loss under 1 %%, median of %d interleaved pairs of 1 s", b.Pairs)
 	return onTestbed(ctx, b, title, []string{"iperf3", "iperf2", "nuttcp"}, func(ctx context.Context, s *testbed) error {
@@ -44,7 +44,7 @@ func UDP(ctx context.Context, b harness.Options) error {
 	})
 }
 
-// racer is a generator in a race of datagrams.
+// racer is a generator in the UDP comparison.
 type racer struct {
 	carrier
 	name    string
@@ -53,8 +53,8 @@ type racer struct {
 	losses  []float64
 }
 
-// race searches each one's rate, runs the pairs at these, prints a row for tare
-// and one for tare with offload, and returns what was offered and lost.
+// race searches each generator's rate, runs the pairs at these, prints a row for tare and
+// one for tare with offload, and returns what was offered and lost.
 func race(ctx context.Context, n int, s *testbed, at cpuPlacement, l load, all []racer) (string, error) {
 	var cs []contestant
 	for i := range all {
@@ -106,7 +106,7 @@ func race(ctx context.Context, n int, s *testbed, at cpuPlacement, l load, all [
 	return fmt.Sprintf("%d B, %s: %s", l.size, at.name, strings.Join(said, "; ")), nil
 }
 
-// TCP holds tcp_stream against iperf3 and iperf2.
+// TCP compares tcp_stream with iperf3 and iperf2.
 func TCP(ctx context.Context, b harness.Options) error {
 	return onTestbed(ctx, b, fmt.Sprintf("tcp_stream and its peers: 128 KiB writes, 1 MiB buffers, median of %d interleaved pairs of 1 s", b.Pairs),
 		[]string{"iperf3", "iperf2"}, func(ctx context.Context, s *testbed) error {
@@ -127,20 +127,20 @@ func TCP(ctx context.Context, b harness.Options) error {
 		})
 }
 
-// The search for the highest rate that arrives.
+// The search for the highest rate without too much loss.
 const (
 	lossAllowed = 0.01
-	searchSteps = 8    // halvings of the range: what they leave open is 0.4 % of the first
-	searchShare = 0.97 // of the found rate, at which the pairs then run: the machine wavers
-	stepsDown   = 6    // how often one run of a pair is repeated that lost too much
-	stepDown    = 0.93 // each time at this share of what was offered before
+	searchSteps = 8    // halvings of the range, which leave 0.4 % of it
+	searchShare = 0.97 // share of the found rate at which the pairs run, because the speed of the machine varies
+	stepsDown   = 6    // how often a run that lost too much is repeated
+	stepDown    = 0.93 // each time at this share of the previous rate
 )
 
 // search finds the payload rate in bit/s at which a generator loses less than
-// lossAllowed, the same way for all: as fast as it goes first, and if too much of
-// that is lost, the range up to what it sent then is halved again and again. Too
-// much is what is lost twice: once can be the machine's doing. 0 is as fast as it
-// goes.
+// lossAllowed, in the same way for all: first as fast as possible, and if too much of
+// that is lost, by halving the range up to what it then sent. A rate is too high if it
+// loses too much twice, because once can be due to the machine. 0 means as fast as
+// possible.
 func search(ctx context.Context, try func(ctx context.Context, rate float64) (carried, error)) (float64, error) {
 	twice := func(rate float64) (carried, error) {
 		c, err := try(ctx, rate)
@@ -171,7 +171,7 @@ func search(ctx context.Context, try func(ctx context.Context, rate float64) (ca
 	return searchShare * low, nil
 }
 
-// fastest searches for a generator's rate on the stand.
+// fastest searches for a generator's rate on the testbed.
 func (s *testbed) fastest(ctx context.Context, g carrier, at cpuPlacement, l load) (float64, error) {
 	l.long = time.Second
 	return search(ctx, func(ctx context.Context, rate float64) (carried, error) {
@@ -180,9 +180,9 @@ func (s *testbed) fastest(ctx context.Context, g carrier, at cpuPlacement, l loa
 	})
 }
 
-// arriving runs a generator at a rate, and while it loses too much again at a
-// lower one, so that what it carries is what can be carried. The next run begins
-// at the found rate again. The last one counts in any case: its loss is shown.
+// arriving runs a generator at a rate, and while it loses too much again at a lower one,
+// so that the result is a rate that can be carried. The next run begins at the found rate
+// again. The last attempt always counts, and its loss is shown.
 func (s *testbed) arriving(ctx context.Context, g carrier, at cpuPlacement, l load) (carried, error) {
 	for step := 0; ; step++ {
 		c, err := g.run(ctx, s, at, l)

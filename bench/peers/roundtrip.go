@@ -11,24 +11,24 @@ import (
 	"tare/internal/traffic"
 )
 
-// answered is what a request/response generator saw.
+// answered is the result of a request/response generator.
 type answered struct {
 	rate float64 // exchanges/s
-	p999 float64 // round trip, s; 0 where the generator does not tell
+	p999 float64 // round trip, s; 0 if the generator does not report it
 	p50  float64 // the same
 }
 
-// asker is a request/response generator over TCP, one flow. perSecond is the
-// rate of exchanges, 0 for the next as soon as the last is answered.
+// asker is a request/response generator over TCP with one flow. perSecond is the rate of
+// exchanges, 0 for a closed loop.
 type asker struct {
 	name string
 	run  func(ctx context.Context, s *testbed, at cpuPlacement, perSecond int) (answered, error)
 }
 
-// askSeconds is the length of one run: sockperf keeps 0.45 s less.
+// askSeconds is the length of one run; sockperf discards 0.45 s of it.
 const askSeconds = 2
 
-// sockperfMessage is the shortest that sockperf sends, in bytes.
+// sockperfMessage is the shortest message of sockperf, in bytes.
 const sockperfMessage = "14"
 
 // tareAsk exchanges one byte each way.
@@ -44,14 +44,14 @@ func tareAsk(ctx context.Context, s *testbed, at cpuPlacement, perSecond int) (a
 	if err != nil {
 		return answered{}, err
 	}
-	// The distribution and not the metric: that may not be among a closed loop's.
+	// From the distribution, because the metric may be missing for a closed loop.
 	rtt := t.client.Window.RTT
 	return answered{rate: rate, p50: rtt.Quantile(0.5), p999: rtt.Quantile(0.999)}, nil
 }
 
-// sockperfAsk runs sockperf in one of its two manners: ping-pong sends the next
-// when the last is answered, or when it is due if that is later; under-load sends
-// when due whatever is outstanding.
+// sockperfAsk runs sockperf in one of two modes: ping-pong sends the next message when
+// the last is answered, or when it is due if that is later; under-load sends when due
+// regardless of outstanding messages.
 func sockperfAsk(manner string) func(context.Context, *testbed, cpuPlacement, int) (answered, error) {
 	return func(ctx context.Context, s *testbed, at cpuPlacement, perSecond int) (answered, error) {
 		port := s.nextPort()
@@ -72,7 +72,7 @@ func sockperfAsk(manner string) func(context.Context, *testbed, cpuPlacement, in
 	}
 }
 
-// parseSockperf reads the part of the run that sockperf itself calls valid.
+// parseSockperf reads the part of the run that sockperf reports as valid.
 func parseSockperf(text string) (answered, error) {
 	seconds, err1 := numberIn(text, `\[Valid Duration\] RunTime=([0-9.]+) sec`)
 	exchanges, err2 := numberIn(text, `\[Valid Duration\].*ReceivedMessages=([0-9]+)`)
@@ -101,8 +101,8 @@ func qperfAsk(ctx context.Context, s *testbed, at cpuPlacement, _ int) (answered
 	return parseQperf(o.client)
 }
 
-// parseQperf reads the latency, which is half a round trip. With -uu its unit is
-// the nanosecond.
+// parseQperf reads the latency, which is half a round trip. With -uu its unit is the
+// nanosecond.
 func parseQperf(text string) (answered, error) {
 	half, err := numberIn(text, `latency += +([0-9.]+) ns`)
 	if err != nil {
@@ -111,7 +111,7 @@ func parseQperf(text string) (answered, error) {
 	return answered{rate: 1e9 / (2 * half)}, nil
 }
 
-// numberIn finds a number in a text by an expression with one group.
+// numberIn finds a number in a text with a regular expression with one group.
 func numberIn(text, expression string) (float64, error) {
 	m := regexp.MustCompile(expression).FindStringSubmatch(text)
 	if m == nil {
@@ -124,7 +124,7 @@ func numberIn(text, expression string) (float64, error) {
 	return v, nil
 }
 
-// RR holds tcp_rr against sockperf and qperf.
+// RR compares tcp_rr with sockperf and qperf.
 func RR(ctx context.Context, b harness.Options) error {
 	askers := []asker{{"tare", tareAsk}, {"sockperf", sockperfAsk("ping-pong")}, {"qperf", qperfAsk}}
 	return onTestbed(ctx, b, fmt.Sprintf("tcp_rr and its peers: 1 flow, 1 byte (sockperf: 14) each way, median of %d interleaved pairs of 2 s", b.Pairs),
@@ -150,12 +150,11 @@ func RR(ctx context.Context, b harness.Options) error {
 		})
 }
 
-// gcRate is the rate of exchanges at which the two ends are mostly idle.
+// gcRate is the rate of exchanges at which both endpoints are mostly idle.
 const gcRate = 10_000
 
-// GCPauses looks for pauses of the garbage collector in the round trips of an
-// open loop that leaves the machine mostly idle. sockperf is written in C++ and
-// has none.
+// GCPauses looks for pauses of the garbage collector in the round trips of an open loop
+// that leaves the machine mostly idle. sockperf is written in C++ and has none.
 func GCPauses(ctx context.Context, b harness.Options) error {
 	askers := []asker{{"tare", tareAsk}, {"sockperf, ping-pong", sockperfAsk("ping-pong")}, {"sockperf, under-load", sockperfAsk("under-load")}}
 	return onTestbed(ctx, b, fmt.Sprintf("Round trips at a steady %d/s: medians of %d runs of 2 s", gcRate, b.Pairs),

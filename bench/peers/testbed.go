@@ -18,17 +18,17 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// testbed is where generators are held against each other: two namespaces joined
-// by a veth, and nothing else. Traffic goes from a to b.
+// testbed is the testbed in which generators are compared: two namespaces joined by a
+// veth, and nothing else. Traffic goes from a to b.
 type testbed struct {
 	claim lab.Claim
 	lab   *lab.Lab
-	tare  string // the binary under test, absolute
+	tare  string // the binary under test, absolute path
 	cpus  []int
-	port  int // the last one given to a peer
+	port  int // the last one used for a peer
 }
 
-// cpuPlacement says on which CPUs the two ends run.
+// cpuPlacement is the CPUs of both endpoints.
 type cpuPlacement struct {
 	name           string
 	client, server int
@@ -59,10 +59,10 @@ func newTestbed(b harness.Options) (*testbed, error) {
 	return s, nil
 }
 
-// even gives a host what all generators share. The congestion control is the
-// route's, because some peers have no option for it and a namespace may be
-// refused another default than the machine's. The wider range of ports keeps
-// connection rates from ending in TIME_WAIT.
+// even applies the settings that all generators share to a host. The congestion control
+// is set on the route, because some peers have no option for it and a namespace may not
+// be allowed another default than the machine's. The larger port range prevents TIME_WAIT
+// from limiting connection rates.
 func even(h *lab.Host) error {
 	subnet := netip.PrefixFrom(h.Addr[0], 24).Masked()
 	cmd := exec.Command("ip", "route", "replace", subnet.String(), "dev", h.Underlay, "src", h.Addr[0].String(), "congctl", harness.Congestion) //nolint:noctx // ends at once
@@ -84,8 +84,8 @@ func (s *testbed) close() error {
 	return err
 }
 
-// placements are both ends on one core, and on one each where there are two. The
-// last CPU comes first, as in a run.
+// placements are both endpoints on one core, and on one each if there are two. The last
+// CPU comes first, as in a run.
 func (s *testbed) placements() []cpuPlacement {
 	n := len(s.cpus)
 	last := s.cpus[n-1]
@@ -99,8 +99,8 @@ func (s *testbed) placements() []cpuPlacement {
 // target is the address that clients dial.
 func (s *testbed) target() string { return s.lab.B.Addr[0].String() }
 
-// nextPort gives each run of a peer ports of its own: nothing that the one
-// before it left behind stands in its way. Some take the port behind it too.
+// nextPort returns a new port for each run of a peer, so that sockets of the previous run
+// do not interfere. Some peers also use the following port.
 func (s *testbed) nextPort() int {
 	if s.port += 2; s.port > 9000 {
 		s.port = 5202
@@ -125,7 +125,7 @@ func (s *testbed) agents(ctx context.Context) (client, server *agent.Client, err
 	return client, server, nil
 }
 
-// versions prints which peers stand in a section.
+// versions prints the versions of the peers of a section.
 func versions(ctx context.Context, names ...string) error {
 	commands := map[string][]string{
 		"iperf3": {"iperf3", "--version"}, "iperf2": {"iperf", "-v"}, "nuttcp": {"nuttcp", "-V"},
@@ -135,7 +135,7 @@ func versions(ctx context.Context, names ...string) error {
 	var said []string
 	for _, name := range names {
 		line := commands[name]
-		// Some print their version with an exit code of failure.
+		// Some exit with an error code after printing their version.
 		out, err := exec.CommandContext(ctx, line[0], line[1:]...).CombinedOutput()
 		v := number.Find(out)
 		if v == nil {
@@ -147,7 +147,7 @@ func versions(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// onTestbed prints a section's title and runs it on a stand of its own.
+// onTestbed prints a section's title and runs it on a new testbed.
 func onTestbed(ctx context.Context, b harness.Options, title string, peers []string, run func(context.Context, *testbed) error) (err error) {
 	harness.Title("%s", title)
 	if err := versions(ctx, peers...); err != nil {

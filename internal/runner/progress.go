@@ -12,11 +12,12 @@ import (
 	"tare/internal/traffic/workloads"
 )
 
-// progressRate is the rate of a trial's traffic while it flows, from what its ends tell.
+// progressRate is the current rate of a trial's traffic, from what its endpoints report
+// while it runs.
 type progressRate struct {
 	mu       sync.Mutex
 	ends     []endpointRate // client and server of each pair
-	counted  int            // how many of the ends count
+	counted  int            // number of endpoints that count
 	lastSent time.Time
 	send     func(at time.Duration, rate float64)
 }
@@ -27,7 +28,7 @@ type endpointRate struct {
 	known bool
 }
 
-// columns are the figures that stand for the workloads of a study.
+// columns are the workloads of a study with the metric that the live view shows for each.
 func columns(s study.Study) []live.Column {
 	var all []live.Column
 	for _, w := range plan.Workloads(s) {
@@ -38,7 +39,8 @@ func columns(s study.Study) []live.Column {
 	return all
 }
 
-// reportProgress makes ready to hear of the ends of a pair that begin next, where anybody asked.
+// reportProgress registers the listeners for the progress of a pair that begins next, if
+// the run reports progress.
 func (r *run) reportProgress(tr *trialRun, i int) {
 	if r.cfg.Progress <= 0 {
 		return
@@ -59,7 +61,7 @@ func (r *run) newProgressRate(tr *trialRun) *progressRate {
 	m, _ := result.MetricNamed(tr.work.Spec().Metric)
 	factor := 1.0
 	if m.Unit == "bit/s" {
-		factor = 8 // of what is counted in bytes
+		factor = 8 // for metrics counted in bytes
 	}
 	p.send = func(at time.Duration, rate float64) {
 		r.tell(live.Progress{Mode: tr.Mode, Workload: tr.out.Workload, Elapsed: at, Rate: rate * factor, Unit: m.Unit})
@@ -67,7 +69,8 @@ func (r *run) newProgressRate(tr *trialRun) *progressRate {
 	return p
 }
 
-// listenerOf is what hears one end. A trial that begins anew counts from nothing.
+// listenerOf returns the listener for one endpoint. A trial that is repeated counts from
+// zero.
 func (p *progressRate) listenerOf(end int) func(traffic.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,8 +78,8 @@ func (p *progressRate) listenerOf(end int) func(traffic.Progress) {
 	return func(now traffic.Progress) { p.add(end, now, time.Now()) }
 }
 
-// add takes a message. The rates of all ends that count make one, no more often than
-// one end tells.
+// add takes a progress message. It adds up the rates of all endpoints that count, and
+// reports the sum no more often than one endpoint reports.
 func (p *progressRate) add(end int, now traffic.Progress, at time.Time) {
 	p.mu.Lock()
 	e := &p.ends[end]

@@ -8,8 +8,8 @@ import (
 	"tare/internal/report/wording"
 )
 
-// textStyle is what a piece of a line is. It is only ever said a second time by colour: the
-// words and places say it first.
+// textStyle is the style of a part of a line. Colour only repeats what the text and its
+// position already say.
 type textStyle int
 
 const (
@@ -21,7 +21,7 @@ const (
 	warning
 )
 
-// span is a piece of a line in one look.
+// span is a part of a line with one style.
 type span struct {
 	look textStyle
 	text string
@@ -56,7 +56,7 @@ func (l line) cut(width int) line {
 	return out
 }
 
-// to appends a piece that begins at a column.
+// to appends text that begins at a column.
 func (l line) to(column int, more ...span) line {
 	if gap := column - l.width(); gap > 0 {
 		l = append(l, span{text: strings.Repeat(" ", gap)})
@@ -64,7 +64,7 @@ func (l line) to(column int, more ...span) line {
 	return append(l, more...)
 }
 
-// String is the line without its looks.
+// String is the line without styles.
 func (l line) String() string {
 	var b strings.Builder
 	for _, s := range l {
@@ -73,8 +73,9 @@ func (l line) String() string {
 	return b.String()
 }
 
-// styles are the looks in the sixteen colours that a terminal's theme gives, so that they
-// can be read on dark and light ones. Where colour is not wanted the library leaves it out.
+// styles are the styles in the sixteen colours of the terminal's theme, so that they are
+// readable on dark and light backgrounds. The library leaves colours out where they are
+// disabled.
 func styles() map[textStyle]lipgloss.Style {
 	one := lipgloss.NewStyle()
 	return map[textStyle]lipgloss.Style{
@@ -83,7 +84,7 @@ func styles() map[textStyle]lipgloss.Style {
 	}
 }
 
-// render makes the lines one text, with an empty one below for the cursor.
+// render joins the lines, with an empty line below for the cursor.
 func render(lines []line) string {
 	looks := styles()
 	var b strings.Builder

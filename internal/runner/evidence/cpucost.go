@@ -11,20 +11,20 @@ import (
 	"tare/internal/result"
 )
 
-// The CPU bill of a trial is what the whole machine worked, less what it works when
-// idle, from before the client dials until both ends have ended, without the turns
-// of others; what it is set against is the payload that arrived in that very time,
-// warm-up and drain included. So neither can be longer than the other.
+// The CPU cost of a trial is the CPU time of the whole machine minus its idle baseline,
+// from before the client dials until both endpoints have ended, without the slices of
+// other modes. It is divided by the payload that arrived in the same period, warm-up and
+// drain included.
 
-// idlePeriod is one wait without traffic while all modes stood: what each machine worked,
-// and of that other programs on this one, as CPUs busy; nil where unknown.
+// idlePeriod is one wait without traffic while all modes are set up: the CPU time of each
+// machine, and how many CPUs other programs on this machine kept busy, nil if unknown.
 type idlePeriod struct {
 	block   int
 	cpuTime CPUTime
 	others  *float64
 }
 
-// ObserveIdle is such a wait, before these trials.
+// ObserveIdle observes the wait before the given trials, which has no traffic.
 func (o *Observer) ObserveIdle(ctx context.Context, trials []*Trial, wait func()) {
 	var modes []Mode
 	for _, t := range trials {
@@ -37,7 +37,7 @@ func (o *Observer) ObserveIdle(ctx context.Context, trials []*Trial, wait func()
 	o.idle = append(o.idle, idlePeriod{trials[0].Planned.Block, worked, otherCPUs(w.Metrics)})
 }
 
-// otherCPUs is how many CPUs other programs kept busy, nil where unknown.
+// otherCPUs is how many CPUs other programs kept busy, nil if unknown.
 func otherCPUs(figures map[string]float64) *float64 {
 	used, known := figures[result.MachineOthers]
 	long := figures[result.MachineElapsed]
@@ -48,14 +48,14 @@ func otherCPUs(figures map[string]float64) *float64 {
 	return &share
 }
 
-// leastIdle is the shortest time that tells what an idle machine works: of 10 ms of
-// idle time, the step in which the kernel tells it, it is 4 %.
+// leastIdle is the minimum idle time for a baseline: the kernel counts idle time in steps
+// of 10 ms, which is 4 % of it.
 const leastIdle = 250 * time.Millisecond
 
-// baseline is how many CPUs of a machine are busy in the mean when there is no traffic, without
-// those of other programs where that is known: in the waits of this block so far and,
-// where these are shorter than leastIdle, in those of earlier blocks. Error: why that is
-// not known.
+// baseline is the mean number of busy CPUs of a machine without traffic, minus other
+// programs if these are known. It uses the waits of this block so far and, if these are
+// shorter than leastIdle, those of earlier blocks. The error says why the baseline is
+// unknown.
 func (o *Observer) baseline(kernel string, block int) (float64, error) {
 	var all observe.CPUTime
 	var others float64 // CPU seconds
@@ -76,17 +76,17 @@ func (o *Observer) baseline(kernel string, block int) (float64, error) {
 	return max(0, busy-others) / all.Length().Seconds(), err
 }
 
-// CPUUse is what a trial spent CPU time on.
+// CPUUse is the traffic that the CPU time of a trial was spent on.
 type CPUUse struct {
 	CPUTime        CPUTime
-	Metric         string  // of the cost of what was carried
+	Metric         string  // name of the cost metric
 	Carried        float64 // in the unit of that metric
 	TrafficSeconds float64 // seconds with traffic
-	Backward       bool    // the server is the one that sends
+	Backward       bool    // the server sends
 }
 
-// RecordCPUCost puts what the machines worked into the record of a trial that went well, and into
-// its metrics what that cost; of nil there is nothing to tell the cost of.
+// RecordCPUCost records the CPU time of the machines with a successful trial, and adds
+// the cost metrics. If use is nil, it adds no cost.
 func (o *Observer) RecordCPUCost(t *Trial, use *CPUUse) {
 	if t.Failed() {
 		return
@@ -122,10 +122,10 @@ func (o *Observer) RecordCPUCost(t *Trial, use *CPUUse) {
 	}
 }
 
-// machineCPUBaseline is how many CPUs are busy without traffic.
+// machineCPUBaseline is the metric of how many CPUs are busy without traffic.
 const machineCPUBaseline = "cpu_baseline"
 
-// endKernels are the machines of a mode's first pair of endpoints.
+// endKernels are the kernels of the machines of a mode's first pair of endpoints.
 type endKernels struct{ client, server string }
 
 func (o *Observer) endKernels(m Mode) (k endKernels) {
@@ -144,7 +144,7 @@ func (o *Observer) endKernels(m Mode) (k endKernels) {
 	return k
 }
 
-// at is what a figure of one of several machines begins with, empty where there is one.
+// at is the prefix of the metrics of one of several machines, empty if there is only one.
 func (t *Trial) at(kernel string) string {
 	switch {
 	case len(t.CPUTime) < 2:
@@ -157,8 +157,9 @@ func (t *Trial) at(kernel string) string {
 	return "between_"
 }
 
-// addCPUCost adds the metrics of the bill: CPU seconds by what was carried, and CPUs busy
-// in the mean while there was traffic. idle is how many are busy all the same.
+// addCPUCost adds the CPU cost metrics: CPU seconds per unit of traffic, and the mean
+// number of busy CPUs while there was traffic. idle returns the idle baseline in busy
+// CPUs.
 func (t *Trial) addCPUCost(use CPUUse, idle func(kernel string) (float64, error)) error {
 	net, least, err := use.CPUTime.busySeconds(idle)
 	switch {

@@ -41,7 +41,7 @@ const (
 	Run      Section = "The run"
 	Machine  Section = "The machine"
 	Existing Section = "The host of an existing engine"
-	Foreign  Section = "Numbers of others"
+	Foreign  Section = "Numbers from elsewhere"
 	Tools    Section = "External tools"
 )
 

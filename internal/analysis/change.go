@@ -8,7 +8,7 @@ import (
 	"tare/internal/stats"
 )
 
-// RunTrials is a run with its trials, to be compared with another.
+// RunTrials is a run with its trials.
 type RunTrials struct {
 	Run    result.Run
 	Trials []result.Trial

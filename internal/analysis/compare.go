@@ -8,20 +8,20 @@ import (
 	"tare/internal/result"
 )
 
-// ComparisonRequest is a comparison that a study asks for: A against B, each the id of a
-// scenario or of a mode, or of two of them that stand for the ratio of the first to
-// the second ("did it scale": (d / c) over (b / a)). A mode is taken with every
-// workload. Expect is the ratio that would be no news; 0 stands for 1.
+// ComparisonRequest is a comparison that a study asks for: A against B. Each is the id of a
+// scenario or of a mode, or two of them for the ratio of the first to the second ("did it
+// scale": (d / c) over (b / a)). A mode is compared in every workload. Expect is the
+// expected ratio; 0 is 1.
 type ComparisonRequest struct {
 	ID, Title string
 	A, B      []string
 	Expect    float64
 }
 
-// Compare judges what a study asked to be compared, as [Judge] judges modes beside
-// their baselines: for each asked, in the order given, in every metric that all its
-// terms have; modes alone in each of the workloads, a mode beside a scenario in that
-// scenario's. What cannot be compared is in the result all the same, with the reason.
+// Compare judges the comparisons of a study as [Judge] judges modes and baselines: each, in
+// the order given, in every metric that all its terms have. Modes are compared in each of
+// the workloads, a mode and a scenario in that of the scenario. A comparison that is not
+// possible is in the result with the reason.
 func Compare(in Input, scenarios []result.Scenario, asked []ComparisonRequest) []result.Comparison {
 	if in.Metrics == nil {
 		in.Metrics = result.MetricsOf(in.Trials)

@@ -37,9 +37,9 @@ func TestCellWarnings(t *testing.T) {
 		{"neither has trials", hostAnd, nil, nil},
 		{"unknown metrics", hostAnd, join(rows("host", "zeal", 1, 2), rows("host", "ardour", 1, 2)), []result.Warning{
 			// Trials of one block replace each other: only the later ones count.
-			{Code: "unknown_metric", Scope: "run", Text: `this version of tare knows no metric "ardour"; its values are left out`}}},
+			{Code: "unknown_metric", Scope: "run", Text: `this version of tare does not know the metric "ardour": its values are left out`}}},
 		{"unusable values", hostAnd, rows("host", "goodput", 100, math.NaN(), -1, math.Inf(1)), []result.Warning{
-			{Code: "bad_value", Scope: "host stream goodput", Text: "values that are negative or no finite number are left out of this cell: 3"}}},
+			{Code: "bad_value", Scope: "host stream goodput", Text: "3 negative or non-finite values are left out of this cell"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, got := Cells(c.modes, []string{"stream"}, c.trials, Rule{Margin: 0.05})

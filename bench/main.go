@@ -1,9 +1,9 @@
-// Command bench measures tare itself, in four programs: what it costs (bench/owncost), how
-// its generator does beside others (bench/peers), how precise and how true the method is on
-// the real lab (bench/method), and what it costs to watch a trial (bench/watching). Each of
-// their tables is a section that -only names. `make bench` runs it; the tables it prints
-// are those of docs/performance.md, and for docs/method.md those of `make bench-aa` and of
-// the sections effect and protocol.
+// Command bench measures tare itself, in four packages: its cost (bench/owncost), its
+// generator compared with others (bench/peers), the precision and accuracy of the method
+// on the real lab (bench/method), and the cost of watching a trial (bench/watching). Each
+// of their tables is a section that -only selects. `make bench` runs it; it prints the
+// tables of docs/performance.md, and `make bench-aa` and the sections effect and protocol
+// print those of docs/method.md.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 	"tare/internal/driver/subcommand"
 )
 
-// sections are all tables, in the order they are run.
+// sections are all tables, in order.
 func sections() []harness.Section {
 	return []harness.Section{
 		{Name: "cost", Run: owncost.Program},

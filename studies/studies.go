@@ -1,6 +1,6 @@
-// Package studies holds the studies that come with tare: starting points to run
-// as they are or to copy and change. Each is a study file of this folder, and
-// its name is the file's without .yaml.
+// Package studies contains the built-in studies: starting points to run unchanged or to
+// copy and change. Each is a study file in this directory, named like the file without
+// .yaml.
 package studies
 
 import (
@@ -12,7 +12,7 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// Builtin gives the text of the study of that name, and whether there is one.
+// Builtin returns the text of the study of that name, and whether it exists.
 func Builtin(name string) ([]byte, bool) {
 	src, err := files.ReadFile(name + ".yaml")
 	return src, err == nil

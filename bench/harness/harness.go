@@ -1,5 +1,5 @@
-// Package harness is what the programs of bench share: their settings, a run of tare
-// with what it used, the numbers and the tables that they print.
+// Package harness is shared by the programs of bench: their settings, a run of tare with
+// its resource use, and the numbers and tables that they print.
 package harness
 
 import (
@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Section is one table, run by its name.
+// Section is one table, selected by its name.
 type Section struct {
 	Name     string
 	Run      func(context.Context, Options) error
-	OnDemand bool // takes so long that it runs only when -only names it
+	OnDemand bool // too slow to run unless -only names it
 }
 
 // Options are the settings of all sections.
@@ -21,16 +21,16 @@ type Options struct {
 	Pairs int    // interleaved pairs of a comparison with a peer
 
 	AARuns, EffectRuns int      // runs of a baseline against itself, and with a known effect
-	AAWorkload         string   // the workload of the former
-	Protocols          []string // the two profiles that must agree
+	AAWorkload         string   // workload of the runs against itself
+	Protocols          []string // two profiles that must agree
 	WatchPairs         int      // pairs of trials, one of each watched
 	WatchLong          time.Duration
-	Verbose            bool // a run's own progress is shown, because it takes long
+	Verbose            bool // show the progress of long runs
 }
 
-// What every trial that bench drives itself has.
+// Settings of every trial that bench runs itself.
 const (
 	Token      = "0123456789abcdef"
-	Congestion = "cubic"          // whatever the machine's default
-	TrialGrace = 20 * time.Second // what a trial may take beyond its traffic
+	Congestion = "cubic"          // independent of the machine's default
+	TrialGrace = 20 * time.Second // maximum time of a trial in addition to its traffic
 )

@@ -21,7 +21,7 @@ func Columns(names ...string) {
 	fmt.Printf("| %s |\n%s|\n", strings.Join(names, " | "), strings.Repeat("|---", len(names)))
 }
 
-// Column takes one value of each.
+// Column returns one value of each element.
 func Column[T any](all []T, take func(T) float64) []float64 {
 	vs := make([]float64, len(all))
 	for i, v := range all {
@@ -30,7 +30,7 @@ func Column[T any](all []T, take func(T) float64) []float64 {
 	return vs
 }
 
-// Ratios divides two series round by round.
+// Ratios divides two series element by element.
 func Ratios(ours, theirs []float64) []float64 {
 	r := make([]float64, len(ours))
 	for i := range r {
@@ -39,7 +39,7 @@ func Ratios(ours, theirs []float64) []float64 {
 	return r
 }
 
-// Median of the values, NaN of none.
+// Median returns the median of the values, NaN of none.
 func Median(vs []float64) float64 {
 	vs = slices.Sorted(slices.Values(vs))
 	n := len(vs)
@@ -67,8 +67,8 @@ func CV(vs []float64) float64 {
 	return math.Sqrt(squares/float64(len(vs)-1)) / mean
 }
 
-// HalfWidth is the relative half-width of a ratio's interval, in the log domain
-// where the interval is symmetric.
+// HalfWidth is the relative half-width of a ratio's interval, in the log domain where the
+// interval is symmetric.
 func HalfWidth(c result.Cell) float64 {
 	if c.RatioCI == nil {
 		return math.NaN()
@@ -76,7 +76,8 @@ func HalfWidth(c result.Cell) float64 {
 	return math.Sqrt(c.RatioCI[1]/c.RatioCI[0]) - 1
 }
 
-// Interval is a value with its interval, where there is one, with so many decimals.
+// Interval formats a value with its interval, if there is one, with the given number of
+// decimals.
 func Interval(e stats.Estimate, decimals int) string {
 	text := fmt.Sprintf("%.*f", decimals, e.Value)
 	if e.HasInterval {
@@ -85,12 +86,12 @@ func Interval(e stats.Estimate, decimals int) string {
 	return text
 }
 
-// Ratio is a cell's ratio with its interval; it must have both.
+// Ratio formats a cell's ratio with its interval; it must have both.
 func Ratio(c result.Cell, decimals int) string {
 	return Interval(stats.Estimate{Value: *c.Ratio, Lo: c.RatioCI[0], Hi: c.RatioCI[1], HasInterval: true}, decimals)
 }
 
-// Timed runs fn and appends to ms how long it took, in milliseconds, unless it failed.
+// Timed runs fn and appends its duration to ms, in milliseconds, unless it failed.
 func Timed(ms *[]float64, fn func() error) error {
 	began := time.Now()
 	if err := fn(); err != nil {
@@ -102,7 +103,7 @@ func Timed(ms *[]float64, fn func() error) error {
 
 // CPUTime is the CPU time of this process, or of its children that have ended and were
 // waited for: unix.RUSAGE_SELF or unix.RUSAGE_CHILDREN. It is exact: the kernel scales
-// the ticks of user and system time to what the scheduler has measured.
+// the ticks of user and system time to the scheduler's measurement.
 func CPUTime(who int) (time.Duration, error) {
 	var u unix.Rusage
 	if err := unix.Getrusage(who, &u); err != nil {

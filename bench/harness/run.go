@@ -19,7 +19,7 @@ import (
 	"tare/internal/store"
 )
 
-// Outcome is one run of tare.
+// Outcome is the result of one run of tare.
 type Outcome struct {
 	Run    result.Run
 	Trials []result.Trial
@@ -28,10 +28,10 @@ type Outcome struct {
 	Memory Memory
 }
 
-// Unfit is how a run ends that was measured but is not fit to judge.
+// Unfit is the exit code of a run that was measured but is too noisy for verdicts.
 const Unfit = 4
 
-// RunFit is Run where it is an error if the run is not fit to judge.
+// RunFit is Run with an error if the run is too noisy for verdicts.
 func (b Options) RunFit(ctx context.Context, study string, args ...string) (Outcome, error) {
 	o, err := b.Run(ctx, study, args...)
 	if err == nil && o.Exit != 0 {
@@ -40,8 +40,7 @@ func (b Options) RunFit(ctx context.Context, study string, args ...string) (Outc
 	return o, err
 }
 
-// Run runs a study in a directory of its own and reads the results back, fit to judge
-// or not.
+// Run runs a study in a new directory and reads the results back, noisy or not.
 func (b Options) Run(ctx context.Context, study string, args ...string) (Outcome, error) {
 	dir, err := os.MkdirTemp("", "tare-bench-")
 	if err != nil {
@@ -57,7 +56,7 @@ func (b Options) Run(ctx context.Context, study string, args ...string) (Outcome
 	}
 	out := filepath.Join(dir, "run")
 	cmd := exec.CommandContext(ctx, b.Tare, append(append([]string{"run"}, args...), "--json", "--out", out)...)
-	var text bytes.Buffer // stdout is run.json once more
+	var text bytes.Buffer // stdout repeats run.json
 	cmd.Stderr = &text
 	if b.Verbose {
 		cmd.Stderr = io.MultiWriter(&text, os.Stderr)
@@ -91,7 +90,7 @@ func (o Outcome) Cell(mode, workload, metric string) (result.Cell, error) {
 	return o.Run.Cells[i], nil
 }
 
-// Values are a mode's ok trials of one metric in the order they ran.
+// Values are the values of one metric in a mode's ok trials, in order.
 func (o Outcome) Values(mode, workload, metric string) []float64 {
 	var vs []float64
 	for _, t := range o.Trials {
@@ -102,11 +101,11 @@ func (o Outcome) Values(mode, workload, metric string) []float64 {
 	return vs
 }
 
-// Memory is the most that a controller and an agent had resident, in bytes.
+// Memory is the maximum resident memory of a controller and an agent, in bytes.
 type Memory struct{ Controller, Agent int }
 
-// memoryWatch reads the peaks of all tare processes now and then: a process
-// keeps its own high-water mark, so that none is missed.
+// memoryWatch periodically reads the peaks of all tare processes: a process keeps its own
+// high-water mark, so that no peak is missed.
 type memoryWatch struct {
 	done chan struct{}
 	wg   sync.WaitGroup

@@ -1,6 +1,6 @@
-// Package method measures the method on the real lab: how precise its figures are under
-// other settings, whether it finds differences where there are none, and whether it finds
-// one that is known. The tables are those of docs/method.md and docs/performance.md.
+// Package method measures the method on the real lab: the precision of its results with
+// different settings, whether it finds differences where there are none, and whether it
+// finds a known one. The tables are those of docs/method.md and docs/performance.md.
 package method
 
 import (
@@ -24,9 +24,8 @@ func (v variant) yaml() string {
 		v.id(), v.workload, v.placement, v.buffer, v.buffer)
 }
 
-// Placement compares placements and buffers in one run, interleaved: all
-// variants stand in every block. The steadiest is the one whose ratio to the
-// baseline has the narrowest interval.
+// Placement compares placements and buffers in one interleaved run: every block contains
+// all variants. The best one has the narrowest interval of its ratio to the baseline.
 func Placement(ctx context.Context, b harness.Options) error {
 	var all []variant
 	for _, p := range []string{"one_core", "two_cores", "free"} {
@@ -59,8 +58,7 @@ func Placement(ctx context.Context, b harness.Options) error {
 	return nil
 }
 
-// Turns compares trials that take turns with trials driven all at once, in the
-// same blocks.
+// Turns compares interleaved trials with trials that are not sliced, in the same blocks.
 func Turns(ctx context.Context, b harness.Options) error {
 	const study = `name: turns
 profile: quick
@@ -96,8 +94,8 @@ workloads:
 	return nil
 }
 
-// Quick repeats the default quick run: how long it takes, how much of that is
-// traffic, and how small a difference it resolves.
+// Quick repeats the default quick run: its duration, the share of traffic in it, and the
+// smallest difference that it detects.
 func Quick(ctx context.Context, b harness.Options) error {
 	var wall, share, over, rr, stream []float64
 	harness.Title("The default quick run (5 modes, tcp_stream and tcp_rr)")
@@ -128,8 +126,8 @@ func Quick(ctx context.Context, b harness.Options) error {
 	return nil
 }
 
-// shares sums the seconds of traffic, warm-up included, and takes the median of
-// what a trial took beyond it and the settling wait.
+// shares returns the sum of the seconds of traffic, warm-up included, and the median of a
+// trial's other time without the settling wait.
 func shares(trials []result.Trial) (traffic, beyond float64) {
 	var rest []float64
 	for _, t := range trials {

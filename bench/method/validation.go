@@ -13,11 +13,11 @@ import (
 	"tare/internal/stats"
 )
 
-// aaMost is how many of 40 runs may claim a difference between a thing and itself:
-// 5 % are expected, which is 2; more than 4 have a probability of 5 %.
+// aaMost is the maximum number of 40 runs that may report a difference between a mode and
+// itself: 5 % are expected, which is 2; more than 4 have a probability of 5 %.
 const aaMost = 4
 
-// AA measures the host against itself, over and over: every difference found is false.
+// AA measures the host against itself repeatedly: every difference found is false.
 func AA(ctx context.Context, b harness.Options) error {
 	metric := map[string]string{"tcp_rr": "transaction_rate", "tcp_stream": "goodput"}[b.AAWorkload]
 	if metric == "" {
@@ -72,18 +72,19 @@ func most(vs []float64) float64 {
 	return slices.Max(vs)
 }
 
-// effectRatio is what the slowed mode is allowed of the baseline's rate.
+// effectRatio is the share of the baseline's rate to which the slowed mode is limited.
 const effectRatio = 0.9
 
-// underlayRate is the underlay's in Mbit/s where it is to decide what is seen: low
-// enough for any machine to reach it.
+// underlayRate is the rate of the underlay in Mbit/s where it must be the limit: low
+// enough for any machine.
 const underlayRate = 200
 
-// onlyTheRate keeps trials that the machine's other work cannot have changed.
+// onlyTheRate disables rules that are irrelevant if only the rate limit determines the
+// result.
 const onlyTheRate = "invalid: {steal: off, others: off}\n"
 
-// Effect measures a mode whose path is held to 0.9 of the baseline's rate: a difference
-// of known size, which every run must find.
+// Effect measures a mode whose path is limited to 0.9 of the baseline's rate: a
+// difference of known size, which every run must find.
 func Effect(ctx context.Context, b harness.Options) error {
 	b.Verbose = true
 	study := fmt.Sprintf(`name: known-effect
@@ -144,12 +145,12 @@ func printRun(name string, c result.Cell, wall time.Duration) {
 	fmt.Printf("| %s | %d | %s | %.2f %% | %s | %s |\n", name, c.N, harness.Ratio(c, 4), 100*harness.HalfWidth(c), c.Verdict, wall.Round(time.Second))
 }
 
-// protocolMargin is the difference between two profiles that would be of no matter.
+// protocolMargin is the difference between two profiles that does not matter.
 const protocolMargin = 0.05
 
 // Protocol measures one pair of modes with the short profile and with the long one, and
-// tests that their answers are equivalent. What is limited by the underlay's rate does
-// not change from run to run, so that all difference is the protocol's.
+// tests that their results are equivalent. A result that the underlay's rate limits does
+// not change from run to run, so that any difference comes from the protocol.
 func Protocol(ctx context.Context, b harness.Options) error {
 	b.Verbose = true
 	harness.Title("%s against %s: host and netns/vxlan, tcp_stream, %d Mbit/s", b.Protocols[0], b.Protocols[1], underlayRate)
@@ -188,7 +189,7 @@ func Protocol(ctx context.Context, b harness.Options) error {
 	return nil
 }
 
-// logRatio is what a cell's ratio and interval were made of.
+// logRatio is the LogRatio from which a cell's ratio and interval were computed.
 func logRatio(c result.Cell) (stats.LogRatio, error) {
 	if c.Ratio == nil || c.RatioCI == nil || c.N < 2 {
 		return stats.LogRatio{}, fmt.Errorf("no ratio with an interval, of %d blocks", c.N)

@@ -1,4 +1,4 @@
-// Package owncost measures what tare itself costs: the program, what it sets up, and its
+// Package owncost measures the cost of tare itself: the program, its set-ups, and its
 // reports.
 package owncost
 
@@ -12,8 +12,8 @@ import (
 	"tare/bench/harness"
 )
 
-// Program measures the program: its size, its start, its memory, and how long labs
-// and modes take to stand and to fall.
+// Program measures the program: its size, its start time, its memory, and the time to set
+// up and take down labs and modes.
 func Program(ctx context.Context, b harness.Options) error {
 	info, err := os.Stat(b.Tare)
 	if err != nil {
@@ -21,7 +21,7 @@ func Program(ctx context.Context, b harness.Options) error {
 	}
 	var started []float64
 	for range repeats {
-		if err := harness.Timed(&started, func() error { return hello(ctx, b.Tare) }); err != nil {
+		if err := harness.Timed(&started, func() error { return handshakeTime(ctx, b.Tare) }); err != nil {
 			return err
 		}
 	}
@@ -38,8 +38,8 @@ func Program(ctx context.Context, b harness.Options) error {
 	return labs(ctx)
 }
 
-// hello starts an agent and reads its first line.
-func hello(ctx context.Context, tare string) error {
+// handshakeTime starts an agent and reads its first line.
+func handshakeTime(ctx context.Context, tare string) error {
 	cmd := exec.CommandContext(ctx, tare, "agent")
 	in, err := cmd.StdinPipe()
 	if err != nil {

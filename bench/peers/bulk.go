@@ -12,8 +12,8 @@ import (
 	"tare/bench/harness"
 )
 
-// bulk runs a peer once and reads what it printed.
-func (s *stand) bulk(ctx context.Context, at placed, d duel, read func(outcomes) (carried, error)) (carried, error) {
+// bulk runs a peer once and parses its output.
+func (s *testbed) bulk(ctx context.Context, at cpuPlacement, d peerRun, read func(outcomes) (carried, error)) (carried, error) {
 	o, err := s.peer(ctx, at, d)
 	if err != nil {
 		return carried{}, err
@@ -24,7 +24,7 @@ func (s *stand) bulk(ctx context.Context, at placed, d duel, read func(outcomes)
 }
 
 // iperf3Load runs iperf3 for a load.
-func iperf3Load(ctx context.Context, s *stand, at placed, l load) (carried, error) {
+func iperf3Load(ctx context.Context, s *testbed, at cpuPlacement, l load) (carried, error) {
 	port := s.nextPort()
 	p := strconv.Itoa(port)
 	client := []string{"iperf3", "-c", s.target(), "-p", p, "-4", "-J", "-t", l.seconds(), "-l", strconv.Itoa(l.size),
@@ -34,14 +34,14 @@ func iperf3Load(ctx context.Context, s *stand, at placed, l load) (carried, erro
 	} else {
 		client = append(client, "-C", harness.Congestion)
 	}
-	if l.udp || l.rate > 0 { // 0 is no limit
+	if l.udp || l.rate > 0 { // 0 means no limit
 		client = append(client, "-b", fmt.Sprintf("%.0f", l.rate/float64(l.streams)))
 	}
-	return s.bulk(ctx, at, duel{server: []string{"iperf3", "-s", "-1", "-p", p, "-4"}, client: client, proto: "tcp", port: port, linger: endWait}, func(o outcomes) (carried, error) { return parseIperf3(o.client) })
+	return s.bulk(ctx, at, peerRun{server: []string{"iperf3", "-s", "-1", "-p", p, "-4"}, client: client, proto: "tcp", port: port, linger: endWait}, func(o outcomes) (carried, error) { return parseIperf3(o.client) })
 }
 
-// parseIperf3 reads what its client prints with -J. Received counts in bytes:
-// sum_received.packets is the highest number seen, not how many came.
+// parseIperf3 parses the output of its client with -J. Received is in bytes:
+// sum_received.packets is the highest number seen, not the number received.
 func parseIperf3(text string) (carried, error) {
 	type sum struct {
 		Bytes   float64 `json:"bytes"`
@@ -66,12 +66,12 @@ func parseIperf3(text string) (carried, error) {
 	return carried{sent: out.End.Sent.Bytes, received: out.End.Received.Bytes, seconds: out.End.Received.Seconds}, nil
 }
 
-// unlimited is the rate that iperf2 is asked for to send as fast as it can: UDP
-// has no other word for it there.
+// unlimited is the rate that makes iperf2 send UDP as fast as possible; it has no other
+// option for that.
 const unlimited = 1e11
 
 // iperf2Load runs iperf2 for a load.
-func iperf2Load(ctx context.Context, s *stand, at placed, l load) (carried, error) {
+func iperf2Load(ctx context.Context, s *testbed, at cpuPlacement, l load) (carried, error) {
 	port := s.nextPort()
 	p, size, buffer := strconv.Itoa(port), strconv.Itoa(l.size), strconv.Itoa(l.buffer())
 	server := []string{"iperf", "-s", "-p", p, "-y", "C", "-w", buffer, "-l", size}
@@ -89,16 +89,16 @@ func iperf2Load(ctx context.Context, s *stand, at placed, l load) (carried, erro
 	if l.rate > 0 {
 		client = append(client, "-b", fmt.Sprintf("%.0f", l.rate/float64(l.streams)))
 	}
-	// Its server ends with the first connection when told to serve one client,
-	// so it is told to end instead.
-	return s.bulk(ctx, at, duel{server: server, client: client, proto: proto, port: port, linger: 150 * time.Millisecond}, func(o outcomes) (carried, error) { return parseIperf2(o.server, l) })
+	// Its server ends with the first connection if it is set to serve one client, so it
+	// is terminated instead.
+	return s.bulk(ctx, at, peerRun{server: server, client: client, proto: proto, port: port, linger: 150 * time.Millisecond}, func(o outcomes) (carried, error) { return parseIperf2(o.server, l) })
 }
 
-// parseIperf2 reads what its server prints with -y C, one line a connection:
+// parseIperf2 parses the output of its server with -y C, one line for each connection:
 // date, addresses and ports, id, from-to, bytes, bit/s, and for UDP jitter, lost,
-// datagrams, share lost, out of order. The sum of the connections is a line of
-// its own in some versions, with the id -1. The window is that of the longest,
-// from bytes and rate, because from-to has one decimal.
+// datagrams, share lost, out of order. Some versions print the sum of the connections in
+// an additional line with the id -1. The window is that of the longest connection,
+// computed from bytes and rate, because from-to has only one decimal.
 func parseIperf2(text string, l load) (carried, error) {
 	var c carried
 	found := 0
@@ -133,7 +133,7 @@ func parseIperf2(text string, l load) (carried, error) {
 }
 
 // nuttcpLoad runs nuttcp for a UDP load.
-func nuttcpLoad(ctx context.Context, s *stand, at placed, l load) (carried, error) {
+func nuttcpLoad(ctx context.Context, s *testbed, at cpuPlacement, l load) (carried, error) {
 	port := s.nextPort()
 	control, data := strconv.Itoa(port), strconv.Itoa(port+1)
 	rate := "-Ru"
@@ -141,7 +141,7 @@ func nuttcpLoad(ctx context.Context, s *stand, at placed, l load) (carried, erro
 		rate = fmt.Sprintf("-R%.0f", l.rate/1000) // kbit/s
 	}
 	buffer := strconv.Itoa(l.buffer() >> 10) // KiB
-	return s.bulk(ctx, at, duel{
+	return s.bulk(ctx, at, peerRun{
 		server: []string{"nuttcp", "-S", "-1", "--nofork", "-4", "-P", control},
 		client: []string{"nuttcp", "-u", "-4", "-P", control, "-p", data, "-l" + strconv.Itoa(l.size), "-w" + buffer, "-ws" + buffer,
 			"-T" + l.seconds(), rate, "-fparse", s.target()},
@@ -149,9 +149,9 @@ func nuttcpLoad(ctx context.Context, s *stand, at placed, l load) (carried, erro
 	}, func(o outcomes) (carried, error) { return parseNuttcp(o.client, l) })
 }
 
-// parseNuttcp reads what its client prints with -fparse: pairs of name=value.
-// pkt counts what was sent, drop what of it did not arrive, and a megabyte of
-// what arrived is 2^20 bytes.
+// parseNuttcp parses the output of its client with -fparse: pairs of name=value. pkt is
+// the number of datagrams sent, drop the number that did not arrive, and a megabyte of
+// received data is 2^20 bytes.
 func parseNuttcp(text string, l load) (carried, error) {
 	v, err := pairsOf(text, "megabytes", "real_seconds", "pkt")
 	if err != nil {
@@ -160,7 +160,7 @@ func parseNuttcp(text string, l load) (carried, error) {
 	return carried{sent: v["pkt"] * float64(l.size), received: v["megabytes"] * (1 << 20), seconds: v["real_seconds"]}, nil
 }
 
-// pairsOf reads numbers from name=value words and insists on some.
+// pairsOf parses numbers from name=value words; those in need are required.
 func pairsOf(text string, need ...string) (map[string]float64, error) {
 	v := map[string]float64{}
 	for _, word := range strings.Fields(text) {

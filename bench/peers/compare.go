@@ -1,5 +1,5 @@
-// Package peers holds the generator against those of others: iperf3, iperf2, nuttcp,
-// sockperf, qperf, and a small one in C.
+// Package peers compares the generator with others: iperf3, iperf2, nuttcp, sockperf,
+// qperf, and a small one in C.
 package peers
 
 import (
@@ -14,7 +14,7 @@ import (
 	"tare/bench/harness"
 )
 
-// contestant is a generator with one kind of work. Each call gives one figure.
+// contestant is a generator with one workload. Each call returns one value.
 type contestant struct {
 	name string
 	run  func(ctx context.Context) (float64, error)
@@ -23,25 +23,25 @@ type contestant struct {
 // work is a row of a comparison.
 type work struct {
 	name, placement string
-	unit            string  // of a figure after scale
-	scale           float64 // what a figure is divided by for print
+	unit            string  // of a value after scale
+	scale           float64 // divisor of values for output
 	lower           bool    // less is better
-	ask             string  // what is asked of the ratio, "" for nothing
-	least           float64 // the ratio asked, or the most where lower
-	aim             float64 // the ratio aimed at, 0 for none
+	ask             string  // requirement on the ratio, "" for none
+	least           float64 // required ratio, a maximum if lower is set
+	aim             float64 // target ratio, 0 for none
 }
 
-// tries is how often a run is begun that fails: a peer's set-up can, on a busy
-// machine. Each failure is told.
+// tries is the maximum number of attempts of a run, because a peer's set-up can fail on a
+// busy machine. Each failure is reported.
 const tries = 3
 
-// interleaved runs all contestants n times, each once a round, in an order that
-// turns with the rounds. Round i of one is the pair of round i of another.
+// interleaved runs all generators n times, once in each round, in an order that rotates.
+// Round i of one forms a pair with round i of another.
 func interleaved(ctx context.Context, n int, all []contestant) ([][]float64, error) {
-	return inTurn(n, len(all), func(i int) (float64, error) { return stubborn(ctx, all[i].name, all[i].run) })
+	return inTurn(n, len(all), func(i int) (float64, error) { return retry(ctx, all[i].name, all[i].run) })
 }
 
-// inTurn is interleaved for so many of anything.
+// inTurn is interleaved for values of any type.
 func inTurn[T any](n, of int, run func(i int) (T, error)) ([][]T, error) {
 	values := make([][]T, of)
 	for round := range n {
@@ -57,8 +57,8 @@ func inTurn[T any](n, of int, run func(i int) (T, error)) ([][]T, error) {
 	return values, nil
 }
 
-// stubborn tries again what fails, and says so.
-func stubborn[T any](ctx context.Context, name string, run func(context.Context) (T, error)) (v T, err error) {
+// retry repeats a run that fails, and reports each failure.
+func retry[T any](ctx context.Context, name string, run func(context.Context) (T, error)) (v T, err error) {
 	for range tries {
 		if v, err = run(ctx); err == nil || ctx.Err() != nil {
 			break
@@ -68,16 +68,16 @@ func stubborn[T any](ctx context.Context, name string, run func(context.Context)
 	return v, err
 }
 
-// medianOf is the median of one figure of each.
+// medianOf is the median of one value of each element.
 func medianOf[T any](all []T, take func(T) float64) float64 {
 	return harness.Median(harness.Column(all, take))
 }
 
-// against compares the first contestant with the others and prints the row.
+// against compares the first generator with the others and prints the row.
 func (w work) against(ctx context.Context, n int, all []contestant) error {
 	values, err := interleaved(ctx, n, all)
 	if err != nil {
-		return notCompared(err, w.name, placed{name: w.placement})
+		return notCompared(err, w.name, cpuPlacement{name: w.placement})
 	}
 	names := make([]string, len(all))
 	for i, c := range all {
@@ -87,13 +87,13 @@ func (w work) against(ctx context.Context, n int, all []contestant) error {
 	return nil
 }
 
-// columns prints what stands above rows.
+// columns prints the head of the table.
 func columns() {
 	harness.Columns("work", "placement", "tare", "best peer (the others)", "ratio, median (min-max)", "asked")
 }
 
-// row is the table's line: the best peer is the one that leaves tare the worst
-// median of ratios.
+// row is a line of the table: the best peer is the one with the worst median ratio for
+// tare.
 func (w work) row(names []string, values [][]float64) string {
 	best := -1
 	var ratio float64
@@ -125,7 +125,7 @@ func (w work) figure(vs []float64) string {
 	return fmt.Sprintf("%.4g %s", harness.Median(vs)/w.scale, w.unit)
 }
 
-// verdict says whether what is asked was reached.
+// verdict reports whether the requirement was met.
 func (w work) verdict(ratio float64) string {
 	if w.ask == "" {
 		return ""
@@ -145,11 +145,11 @@ func (w work) verdict(ratio float64) string {
 	return w.ask + ": no"
 }
 
-// rateSlack is how far a generator may be off the rate it was asked for and still
-// be compared at it.
+// rateSlack is the maximum deviation of a generator from the requested rate for a
+// comparison.
 const rateSlack = 0.05
 
-// offRateError is a generator that did not hold a fixed rate.
+// offRateError means that a generator did not reach a fixed rate.
 type offRateError struct {
 	name, unit  string
 	made, asked float64
@@ -159,17 +159,17 @@ func (e *offRateError) Error() string {
 	return fmt.Sprintf("%s made %.4g %s where %.4g were asked", e.name, e.made, e.unit, e.asked)
 }
 
-// holds is nil when a generator held the rate.
-func holds(name string, made, asked float64, unit string) error {
+// checkRate returns an error unless a generator reached the rate.
+func checkRate(name string, made, asked float64, unit string) error {
 	if math.Abs(made/asked-1) > rateSlack {
 		return &offRateError{name, unit, made, asked}
 	}
 	return nil
 }
 
-// notCompared says in place of a row that a rate could not be held, which must
-// not end the section. Any other error is given back.
-func notCompared(err error, name string, at placed) error {
+// notCompared prints a row for a rate that could not be reached, which must not end the
+// section. It returns any other error.
+func notCompared(err error, name string, at cpuPlacement) error {
 	var off *offRateError
 	if !errors.As(err, &off) {
 		return err

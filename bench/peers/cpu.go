@@ -14,14 +14,13 @@ const (
 	cpuUDP = 1e9
 )
 
-// CPU compares the CPU time that a Gbit takes: that of the processes at both
-// ends, from start to end, as the scheduler measured it. Without
-// CONFIG_IRQ_TIME_ACCOUNTING it holds the soft interrupts that fall into their
-// system calls, which on a veth is nearly all of the path's work, and nothing of
-// what else the machine does.
+// CPU compares the CPU time per Gbit: that of the processes at both endpoints, from start
+// to end, as measured by the scheduler. Without CONFIG_IRQ_TIME_ACCOUNTING it includes
+// the soft interrupts during their system calls, which on a veth is nearly all of the
+// path's work, and nothing else that the machine does.
 func CPU(ctx context.Context, b harness.Options) error {
 	title := fmt.Sprintf("CPU seconds per Gbit received, both ends together, median of %d interleaved pairs of 2 s", b.Pairs)
-	return onStand(ctx, b, title, []string{"iperf3", "iperf2", "nuttcp"}, func(ctx context.Context, s *stand) error {
+	return onTestbed(ctx, b, title, []string{"iperf3", "iperf2", "nuttcp"}, func(ctx context.Context, s *testbed) error {
 		columns()
 		for _, at := range s.placements() {
 			l := load{streams: 1, size: 128 << 10, rate: cpuTCP, long: 2 * time.Second}
@@ -46,9 +45,9 @@ func CPU(ctx context.Context, b harness.Options) error {
 // cost is in CPU seconds per Gbit received.
 func (c carried) cost() float64 { return c.cpu.Seconds() / (c.received * 8 / 1e9) }
 
-// trade shows CPU time and evenness beside each other: whoever spins is even,
-// whoever sleeps is cheap.
-func (s *stand) trade(ctx context.Context, n int, at placed) error {
+// trade compares CPU time and evenness: a generator that spins is even, one that sleeps
+// uses little CPU.
+func (s *testbed) trade(ctx context.Context, n int, at cpuPlacement) error {
 	l := load{udp: true, streams: 1, size: 1400, rate: cpuUDP, long: 2 * time.Second}
 	all := []carrier{ours(), iperf3(), nuttcpr()}
 	type seen struct {
@@ -57,10 +56,10 @@ func (s *stand) trade(ctx context.Context, n int, at placed) error {
 	}
 	runs, err := inTurn(n, len(all), func(i int) (seen, error) {
 		c := all[i]
-		got, err := stubborn(ctx, c.name, func(ctx context.Context) (carried, error) {
+		got, err := retry(ctx, c.name, func(ctx context.Context) (carried, error) {
 			got, err := c.run(ctx, s, at, l)
 			if err == nil {
-				err = holds(c.name, got.offered()/1e9, l.rate/1e9, "Gbit/s")
+				err = checkRate(c.name, got.offered()/1e9, l.rate/1e9, "Gbit/s")
 			}
 			return got, err
 		})
@@ -84,7 +83,8 @@ func (s *stand) trade(ctx context.Context, n int, at placed) error {
 	return nil
 }
 
-// dominated says whether another is both cheaper than tare and more even.
+// dominated reports whether another generator both uses less CPU than tare and is more
+// even.
 func dominated(ourCost, theirCost float64, ours, theirs []evenness) string {
 	if theirCost < ourCost &&
 		medianOf(theirs, evenness.micros50) < medianOf(ours, evenness.micros50) &&

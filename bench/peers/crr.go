@@ -13,25 +13,25 @@ import (
 	"tare/internal/traffic"
 )
 
-// crrSeconds is short: each connection that ends with a FIN keeps a port of the
-// client for a minute.
+// crrSeconds is short, because each connection that ends with a FIN occupies a port of
+// the client for a minute.
 const crrSeconds = 0.6
 
-// crr is a kind of connect, request, response.
+// crr is a variant of connect, request, response.
 type crr struct {
 	name  string
 	flows int
 	reset bool
-	at    placed
+	at    cpuPlacement
 	asked string
 	least float64 // connections/s
 }
 
-// CRR holds tcp_crr against a peer of our own in C. Both ends of it have one
-// thread, and it closes as tare does: the client first.
+// CRR compares tcp_crr with a peer in C from this repository. Both its endpoints have one
+// thread, and it closes like tare does: the client first.
 func CRR(ctx context.Context, b harness.Options) error {
 	title := fmt.Sprintf("tcp_crr and a peer in C: 1 byte each way, the client closes, median of %d interleaved pairs of %g s", b.Pairs, crrSeconds)
-	return onStand(ctx, b, title, []string{"gcc"}, func(ctx context.Context, s *stand) error {
+	return onTestbed(ctx, b, title, []string{"gcc"}, func(ctx context.Context, s *testbed) error {
 		dir, err := os.MkdirTemp("", "tare-bench-")
 		if err != nil {
 			return err
@@ -61,8 +61,8 @@ func CRR(ctx context.Context, b harness.Options) error {
 	})
 }
 
-// against prints the row of a kind. What is asked is a rate and not a ratio.
-func (c crr) against(ctx context.Context, n int, s *stand, peer string) error {
+// against prints the row of a variant. The requirement is a rate, not a ratio.
+func (c crr) against(ctx context.Context, n int, s *testbed, peer string) error {
 	values, err := interleaved(ctx, n, []contestant{
 		{"tare", func(ctx context.Context) (float64, error) { return c.tare(ctx, s) }},
 		{"C peer", func(ctx context.Context) (float64, error) { return c.peer(ctx, s, peer) }},
@@ -72,14 +72,14 @@ func (c crr) against(ctx context.Context, n int, s *stand, peer string) error {
 	}
 	w := work{name: c.name, placement: c.at.name, unit: "k/s", scale: 1e3, ask: c.asked}
 	if c.asked != "" {
-		// The bound on the ratio that stands for the bound on the rate.
+		// The bound on the ratio that is equivalent to the bound on the rate.
 		w.least = c.least / harness.Median(values[0]) * harness.Median(harness.Ratios(values[0], values[1]))
 	}
 	fmt.Println(w.row([]string{"tare", "C peer"}, values))
 	return nil
 }
 
-func (c crr) tare(ctx context.Context, s *stand) (float64, error) {
+func (c crr) tare(ctx context.Context, s *testbed) (float64, error) {
 	t, err := s.trial(ctx, c.at, traffic.Params{
 		Kind: "tcp_crr", Streams: c.flows, RequestSize: 1, ResponseSize: 1, NoDelay: true, Reset: c.reset,
 		SendBuffer: -1, ReceiveBuffer: -1, Duration: time.Duration(crrSeconds * float64(time.Second)),
@@ -90,13 +90,13 @@ func (c crr) tare(ctx context.Context, s *stand) (float64, error) {
 	return t.metric("connection_rate")
 }
 
-func (c crr) peer(ctx context.Context, s *stand, peer string) (float64, error) {
+func (c crr) peer(ctx context.Context, s *testbed, peer string) (float64, error) {
 	port := s.nextPort()
 	how := "fin"
 	if c.reset {
 		how = "rst"
 	}
-	o, err := s.peer(ctx, c.at, duel{
+	o, err := s.peer(ctx, c.at, peerRun{
 		server: []string{peer, "serve", s.target(), strconv.Itoa(port), strconv.Itoa(c.flows)},
 		client: []string{peer, "dial", s.target(), strconv.Itoa(port), strconv.Itoa(c.flows), strconv.FormatFloat(crrSeconds, 'f', -1, 64), how},
 		proto:  "tcp", port: port,

@@ -10,11 +10,11 @@ import (
 	"tare/bench/harness"
 )
 
-// UDP holds udp_stream against iperf3, iperf2 and nuttcp: what arrives of
-// datagrams sent as fast as they can be, with a loss under 1 %.
+// UDP compares udp_stream with iperf3, iperf2 and nuttcp: the received datagrams at the
+// highest rate with a loss under 1 %.
 func UDP(ctx context.Context, b harness.Options) error {
 	title := fmt.Sprintf("udp_stream and its peers: 1 flow, 4 MiB buffers, loss under 1 %%, median of %d interleaved pairs of 1 s", b.Pairs)
-	return onStand(ctx, b, title, []string{"iperf3", "iperf2", "nuttcp"}, func(ctx context.Context, s *stand) error {
+	return onTestbed(ctx, b, title, []string{"iperf3", "iperf2", "nuttcp"}, func(ctx context.Context, s *testbed) error {
 		var notes []string
 		columns()
 		for _, size := range []int{1400, 64} {
@@ -44,7 +44,7 @@ func UDP(ctx context.Context, b harness.Options) error {
 	})
 }
 
-// racer is a generator in a race of datagrams.
+// racer is a generator in the UDP comparison.
 type racer struct {
 	carrier
 	name    string
@@ -53,9 +53,9 @@ type racer struct {
 	losses  []float64
 }
 
-// race searches each one's rate, runs the pairs at these, prints a row for tare
-// and one for tare with offload, and returns what was offered and lost.
-func race(ctx context.Context, n int, s *stand, at placed, l load, all []racer) (string, error) {
+// race searches each generator's rate, runs the pairs at these, prints a row for tare and
+// one for tare with offload, and returns what was offered and lost.
+func race(ctx context.Context, n int, s *testbed, at cpuPlacement, l load, all []racer) (string, error) {
 	var cs []contestant
 	for i := range all {
 		r := &all[i]
@@ -106,10 +106,10 @@ func race(ctx context.Context, n int, s *stand, at placed, l load, all []racer) 
 	return fmt.Sprintf("%d B, %s: %s", l.size, at.name, strings.Join(said, "; ")), nil
 }
 
-// TCP holds tcp_stream against iperf3 and iperf2.
+// TCP compares tcp_stream with iperf3 and iperf2.
 func TCP(ctx context.Context, b harness.Options) error {
-	return onStand(ctx, b, fmt.Sprintf("tcp_stream and its peers: 128 KiB writes, 1 MiB buffers, median of %d interleaved pairs of 1 s", b.Pairs),
-		[]string{"iperf3", "iperf2"}, func(ctx context.Context, s *stand) error {
+	return onTestbed(ctx, b, fmt.Sprintf("tcp_stream and its peers: 128 KiB writes, 1 MiB buffers, median of %d interleaved pairs of 1 s", b.Pairs),
+		[]string{"iperf3", "iperf2"}, func(ctx context.Context, s *testbed) error {
 			columns()
 			for _, streams := range []int{1, 2, 8, 50} {
 				for _, at := range s.placements() {
@@ -127,20 +127,20 @@ func TCP(ctx context.Context, b harness.Options) error {
 		})
 }
 
-// The search for the highest rate that arrives.
+// The search for the highest rate without too much loss.
 const (
 	lossAllowed = 0.01
-	searchSteps = 8    // halvings of the range: what they leave open is 0.4 % of the first
-	searchShare = 0.97 // of the found rate, at which the pairs then run: the machine wavers
-	stepsDown   = 6    // how often one run of a pair is repeated that lost too much
-	stepDown    = 0.93 // each time at this share of what was offered before
+	searchSteps = 8    // halvings of the range, which leave 0.4 % of it
+	searchShare = 0.97 // share of the found rate at which the pairs run, because the speed of the machine varies
+	stepsDown   = 6    // how often a run that lost too much is repeated
+	stepDown    = 0.93 // each time at this share of the previous rate
 )
 
 // search finds the payload rate in bit/s at which a generator loses less than
-// lossAllowed, the same way for all: as fast as it goes first, and if too much of
-// that is lost, the range up to what it sent then is halved again and again. Too
-// much is what is lost twice: once can be the machine's doing. 0 is as fast as it
-// goes.
+// lossAllowed, in the same way for all: first as fast as possible, and if too much of
+// that is lost, by halving the range up to what it then sent. A rate is too high if it
+// loses too much twice, because once can be due to the machine. 0 means as fast as
+// possible.
 func search(ctx context.Context, try func(ctx context.Context, rate float64) (carried, error)) (float64, error) {
 	twice := func(rate float64) (carried, error) {
 		c, err := try(ctx, rate)
@@ -171,19 +171,19 @@ func search(ctx context.Context, try func(ctx context.Context, rate float64) (ca
 	return searchShare * low, nil
 }
 
-// fastest searches for a generator's rate on the stand.
-func (s *stand) fastest(ctx context.Context, g carrier, at placed, l load) (float64, error) {
+// fastest searches for a generator's rate on the testbed.
+func (s *testbed) fastest(ctx context.Context, g carrier, at cpuPlacement, l load) (float64, error) {
 	l.long = time.Second
 	return search(ctx, func(ctx context.Context, rate float64) (carried, error) {
 		l.rate = rate
-		return stubborn(ctx, g.name, func(ctx context.Context) (carried, error) { return g.run(ctx, s, at, l) })
+		return retry(ctx, g.name, func(ctx context.Context) (carried, error) { return g.run(ctx, s, at, l) })
 	})
 }
 
-// arriving runs a generator at a rate, and while it loses too much again at a
-// lower one, so that what it carries is what can be carried. The next run begins
-// at the found rate again. The last one counts in any case: its loss is shown.
-func (s *stand) arriving(ctx context.Context, g carrier, at placed, l load) (carried, error) {
+// arriving runs a generator at a rate, and while it loses too much again at a lower one,
+// so that the result is a rate that can be carried. The next run begins at the found rate
+// again. The last attempt always counts, and its loss is shown.
+func (s *testbed) arriving(ctx context.Context, g carrier, at cpuPlacement, l load) (carried, error) {
 	for step := 0; ; step++ {
 		c, err := g.run(ctx, s, at, l)
 		if err != nil || c.loss() < lossAllowed || step == stepsDown {

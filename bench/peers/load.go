@@ -8,17 +8,17 @@ import (
 	"tare/internal/traffic"
 )
 
-// load is what a bulk generator is asked to send.
+// load is the load for a bulk generator.
 type load struct {
 	udp     bool
 	streams int     // TCP connections, 1 for UDP
-	size    int     // bytes a write, or of a datagram's payload
-	rate    float64 // payload bit/s, 0 for as fast as it goes
+	size    int     // bytes per write, or of a datagram's payload
+	rate    float64 // payload bit/s, 0 for as fast as possible
 	offload bool    // UDP super-packets; tare only
 	long    time.Duration
 }
 
-// The socket buffers of both ends, for all generators, in bytes.
+// The socket buffers of both endpoints, for all generators, in bytes.
 const (
 	tcpBuffer = 1 << 20
 	udpBuffer = 4 << 20
@@ -31,14 +31,14 @@ func (l load) buffer() int {
 	return tcpBuffer
 }
 
-// seconds is the length as the peers take it.
+// seconds is the length in the notation of the peers.
 func (l load) seconds() string { return fmt.Sprint(int(l.long.Seconds())) }
 
-// carried is what came of a load.
+// carried is the result of a load.
 type carried struct {
-	sent, received float64 // payload bytes; sent is 0 where the generator does not tell
+	sent, received float64 // payload bytes; sent is 0 if the generator does not report it
 	seconds        float64
-	cpu            time.Duration // of both ends, from start to end
+	cpu            time.Duration // of both endpoints, from start to end
 	missed         float64       // share of the schedule's slots that the sender missed; tare only
 }
 
@@ -54,19 +54,18 @@ func (c carried) loss() float64 { return max(0, 1-c.received/c.sent) }
 // carrier is a generator of bulk load.
 type carrier struct {
 	name string
-	run  func(ctx context.Context, s *stand, at placed, l load) (carried, error)
+	run  func(ctx context.Context, s *testbed, at cpuPlacement, l load) (carried, error)
 }
 
-// contestants are carriers of one load in a comparison, by one figure of what each
-// carried. Where the load has a rate, a generator that does not hold it is no match for
-// those that do.
-func (s *stand) contestants(at placed, l load, figure func(carried) float64, all ...carrier) []contestant {
+// contestants are generators of one load in a comparison, with one metric of what each
+// carried. If the load has a rate, a generator that does not reach it fails.
+func (s *testbed) contestants(at cpuPlacement, l load, figure func(carried) float64, all ...carrier) []contestant {
 	var cs []contestant
 	for _, c := range all {
 		cs = append(cs, contestant{c.name, func(ctx context.Context) (float64, error) {
 			got, err := c.run(ctx, s, at, l)
 			if err == nil && l.rate > 0 {
-				err = holds(c.name, got.rate()/1e9, l.rate/1e9, "Gbit/s")
+				err = checkRate(c.name, got.rate()/1e9, l.rate/1e9, "Gbit/s")
 			}
 			return figure(got), err
 		}})
@@ -79,11 +78,12 @@ func iperf3() carrier  { return carrier{"iperf3", iperf3Load} }
 func iperf2() carrier  { return carrier{"iperf2", iperf2Load} }
 func nuttcpr() carrier { return carrier{"nuttcp", nuttcpLoad} }
 
-// burst is the cap on what tare may send back to back to catch up, in datagrams:
-// its default.
+// burst is the default limit of what tare may send back to back to catch up, in
+// datagrams.
 const burst = 64
 
-// params are the load as tare takes it: without a warm-up, as the peers have none.
+// params are tare's parameters for the load: without a warm-up, because the peers have
+// none.
 func (l load) params() traffic.Params {
 	p := traffic.Params{
 		Kind: "tcp_stream", Streams: l.streams, WriteSize: l.size, Rate: uint64(l.rate),
@@ -95,8 +95,8 @@ func (l load) params() traffic.Params {
 	return p
 }
 
-// tareLoad counts what was sent from the loss that tare reports.
-func tareLoad(ctx context.Context, s *stand, at placed, l load) (carried, error) {
+// tareLoad computes what was sent from the loss that tare reports.
+func tareLoad(ctx context.Context, s *testbed, at cpuPlacement, l load) (carried, error) {
 	t, err := s.trial(ctx, at, l.params())
 	if err != nil {
 		return carried{}, err

@@ -12,15 +12,15 @@ import (
 	"tare/internal/traffic"
 )
 
-// evenRate is the rate at which departures are judged, in payload bit/s.
+// evenRate is the rate at which departures are evaluated, in payload bit/s.
 const evenRate = 1e8
 
-// Pacing holds the offered load against what was asked, and departures against
-// the ideal schedule. Both are seen from outside: stamps of the kernel where the
-// datagrams come out of the path.
+// Pacing compares the offered load with the requested one, and departures with the ideal
+// schedule. Both are measured externally: with timestamps of the kernel where the
+// datagrams leave the path.
 func Pacing(ctx context.Context, b harness.Options) error {
 	title := fmt.Sprintf("Pacing: udp_stream with datagrams of 1400 B, medians of %d runs of 2 s", b.Pairs)
-	return onStand(ctx, b, title, []string{"iperf3", "iperf2", "nuttcp"}, func(ctx context.Context, s *stand) error {
+	return onTestbed(ctx, b, title, []string{"iperf3", "iperf2", "nuttcp"}, func(ctx context.Context, s *testbed) error {
 		if err := reached(ctx, b, s); err != nil {
 			return err
 		}
@@ -29,11 +29,11 @@ func Pacing(ctx context.Context, b harness.Options) error {
 	})
 }
 
-// rateAsked is how far the load may be off, while no slots are missed.
+// rateAsked is the maximum deviation of the load while no slots are missed.
 const rateAsked = 0.002
 
-// reached compares tare's load with what was asked of it.
-func reached(ctx context.Context, b harness.Options, s *stand) error {
+// reached compares tare's load with the requested one.
+func reached(ctx context.Context, b harness.Options, s *testbed) error {
 	harness.Columns("asked", "placement", "offload", "reached, median (min-max)", "off by at most", "slots missed, most", "within 0.2 %")
 	for _, ask := range []struct {
 		rate    float64
@@ -64,7 +64,7 @@ func reached(ctx context.Context, b harness.Options, s *stand) error {
 	return nil
 }
 
-// withinAsked judges the runs in which the schedule was kept.
+// withinAsked evaluates the runs in which no slots were missed.
 func withinAsked(off float64, kept, runs int) string {
 	switch {
 	case kept == 0:
@@ -78,7 +78,7 @@ func withinAsked(off float64, kept, runs int) string {
 }
 
 // departures compares how evenly tare and its peers send.
-func departures(ctx context.Context, b harness.Options, s *stand) error {
+func departures(ctx context.Context, b harness.Options, s *testbed) error {
 	fmt.Printf("Error of departure times at %g Mbit/s. Of tare are asked p50 <= 10 us, p99 <= 100 us and no burst over its cap of %d:\n\n", evenRate/1e6, burst)
 	harness.Columns("placement", "generator", "rate", "error p50", "error p99", "largest burst", "as asked")
 	for _, at := range s.placements() {
@@ -105,8 +105,8 @@ func departures(ctx context.Context, b harness.Options, s *stand) error {
 	return nil
 }
 
-// asEven says whether departures were as asked. To catch up with the cap
-// takes a bucket of one more: the datagram that is due now.
+// asEven reports whether departures meet the requirement. Catching up to the limit takes
+// a bucket with one more: the datagram that is due now.
 func asEven(seen []evenness) string {
 	p50, p99 := medianOf(seen, evenness.micros50), medianOf(seen, evenness.micros99)
 	if p50 > 10 || p99 > 100 || slices.Max(harness.Column(seen, evenness.depth)) > burst+1 {
@@ -121,12 +121,12 @@ func evenCells(seen []evenness) string {
 }
 
 // paced runs a generator at a rate while a tap records what it sends.
-func (s *stand) paced(ctx context.Context, c carrier, at placed, l load) (evenness, carried, error) {
+func (s *testbed) paced(ctx context.Context, c carrier, at cpuPlacement, l load) (evenness, carried, error) {
 	type both struct {
 		evenness
 		carried
 	}
-	got, err := stubborn(ctx, c.name, func(ctx context.Context) (both, error) {
+	got, err := retry(ctx, c.name, func(ctx context.Context) (both, error) {
 		t, err := newTap(s.lab.B, int(1.5*l.rate/8/float64(l.size)*l.long.Seconds())+1000)
 		if err != nil {
 			return both{}, err
@@ -158,26 +158,26 @@ func missedShare(r traffic.Report) float64 {
 	return float64(r.Window.Missed) / float64(r.Window.Slots)
 }
 
-// evenness is how datagrams left against an ideal schedule.
+// evenness is how far the departures of datagrams deviate from an ideal schedule.
 type evenness struct {
 	rate     float64 // payload bit/s, from the first to the last
 	p50, p99 float64 // error of the departure times, s
-	burst    float64 // most datagrams ahead of a steady rate, over any stretch of time
+	burst    float64 // maximum number of datagrams ahead of a steady rate, over any period
 }
 
 func (e evenness) micros50() float64 { return e.p50 * 1e6 }
 func (e evenness) micros99() float64 { return e.p99 * 1e6 }
 func (e evenness) depth() float64    { return e.burst }
 
-// The part of a run that does not count: senders and receivers settle.
+// The part of a run that does not count, while senders and receivers settle.
 const settleIn = 100 * time.Millisecond
 
-// judge fits the ideal schedule to recorded datagrams and holds them against it.
-// Datagram k should leave at a + b*k: b is that of the least squares, so that a
-// rate which is off counts as that and not as unevenness, and a the median, so
-// that the few late ones do not move all others. The burst is the depth of the
-// token bucket that lets all of them pass at the rate asked, or at that of b if
-// higher: 1 is a perfect schedule. gap is the one asked, s.
+// judge fits the ideal schedule to recorded datagrams and compares them with it. Datagram
+// k should leave at a + b*k: b is that of the least squares, so that a wrong rate does
+// not count as unevenness, and a the median, so that a few late ones do not shift all
+// others. The burst is the depth of the token bucket that lets all of them pass at the
+// requested rate, or at that of b if higher: 1 is a perfect schedule. gap is the
+// requested one, s.
 func judge(all []packet, gap float64) (evenness, error) {
 	from := slices.IndexFunc(all, func(p packet) bool { return p.at >= settleIn })
 	if from < 0 || len(all)-from < 100 {
@@ -205,7 +205,7 @@ func judge(all []packet, gap float64) (evenness, error) {
 	slices.Sort(off)
 	e := evenness{rate: payload * 8 / t[n-1], p50: off[n/2], p99: off[n*99/100]}
 	gap = min(gap, b)
-	least := 0.0 // of datagrams ahead of the schedule, so far
+	least := 0.0 // minimum of datagrams ahead of the schedule so far
 	for k, v := range t {
 		ahead := float64(k) - v/gap
 		least = min(least, ahead)

@@ -16,31 +16,31 @@ import (
 	"tare/internal/process"
 )
 
-// duel is one run of a peer: its server in b, its client in a.
-type duel struct {
+// peerRun is one run of a peer: its server in b, its client in a.
+type peerRun struct {
 	server, client []string
-	proto          string // in which the server listens: tcp or udp
-	port           int    // at which it does
-	// linger is what the server gets to say its figures before it is told to
-	// end; those that end by themselves are not held up.
+	proto          string // of the server's socket: tcp or udp
+	port           int    // of the server's socket
+	// linger is how long the server may print its results before it is terminated;
+	// servers that end by themselves are not delayed.
 	linger time.Duration
 }
 
-// outcomes of a duel.
+// outcomes are the results of a peer's run.
 type outcomes struct {
 	client, server string        // their standard output
 	cpu            time.Duration // of both, their starts included
 }
 
-// The waits of a duel.
+// The timeouts of a peer's run.
 const (
 	listenWait = 5 * time.Second
 	runWait    = 30 * time.Second
 	endWait    = 3 * time.Second
 )
 
-// peer runs a peer once, its ends pinned as told.
-func (s *stand) peer(ctx context.Context, at placed, d duel) (outcomes, error) {
+// peer runs a peer once, with its endpoints pinned as requested.
+func (s *testbed) peer(ctx context.Context, at cpuPlacement, d peerRun) (outcomes, error) {
 	ctx, cancel := context.WithTimeout(ctx, runWait)
 	defer cancel()
 	server, err := begin(s.lab.B, at.server, d.server)
@@ -48,7 +48,7 @@ func (s *stand) peer(ctx context.Context, at placed, d duel) (outcomes, error) {
 		return outcomes{}, err
 	}
 	if err := server.listening(ctx, d.proto, d.port); err != nil {
-		_ = server.end(0) // what it said is known when it has ended
+		_ = server.end(0) // its output is complete when it has ended
 		return outcomes{}, fmt.Errorf("%w%s", err, server.words())
 	}
 	client, err := begin(s.lab.A, at.client, d.client)
@@ -70,14 +70,14 @@ func (s *stand) peer(ctx context.Context, at placed, d duel) (outcomes, error) {
 	return o, nil
 }
 
-// proc is a started end of a peer.
+// proc is a started endpoint of a peer.
 type proc struct {
 	*process.Process
 	out, err bytes.Buffer
 }
 
-// begin starts a command in a host, pinned to cpu. The thread that starts it is
-// pinned, and the command inherits that: no wrapper whose CPU time would count.
+// begin starts a command in a host, pinned to cpu. The thread that starts it is pinned,
+// and the command inherits that: there is no wrapper whose CPU time would count.
 func begin(h *lab.Host, cpu int, line []string) (*proc, error) {
 	p := &proc{Process: process.New(line[0], line[0], line[1:]...)}
 	p.Cmd.Stdout, p.Cmd.Stderr = &p.out, &p.err
@@ -98,8 +98,8 @@ func begin(h *lab.Host, cpu int, line []string) (*proc, error) {
 	return p, err
 }
 
-// listening waits until the process's namespace has the port open. To try it
-// would count as a client with those that serve only one.
+// listening waits until the port is open in the process's namespace. A connection attempt
+// would count as a client for servers that serve only one.
 func (p *proc) listening(ctx context.Context, proto string, port int) error {
 	mark := fmt.Sprintf(":%04X ", port)
 	ctx, cancel := context.WithTimeoutCause(ctx, listenWait, fmt.Errorf("%s does not listen on %s port %d after %s", p.Name, proto, port, listenWait))
@@ -115,7 +115,7 @@ func (p *proc) listening(ctx context.Context, proto string, port int) error {
 	})
 }
 
-// finish waits for the process to end by itself, and kills it with ctx.
+// finish waits for the process to end, and kills it when ctx ends.
 func (p *proc) finish(ctx context.Context) error {
 	if err := p.Wait(ctx); err != nil {
 		return errors.Join(err, p.Kill())
@@ -126,7 +126,7 @@ func (p *proc) finish(ctx context.Context) error {
 	return nil
 }
 
-// end waits for the process to end by itself within linger, then tells it to.
+// end waits up to linger for the process to end, then terminates it.
 func (p *proc) end(linger time.Duration) error {
 	select {
 	case <-p.Done():
@@ -135,14 +135,14 @@ func (p *proc) end(linger time.Duration) error {
 	}
 	_ = p.Cmd.Process.Signal(unix.SIGTERM) // it may have ended just now
 	select {
-	case <-p.Done(): // how it ends when told to is its own affair
+	case <-p.Done(): // its exit status after a signal does not matter
 		return nil
 	case <-time.After(endWait):
 		return p.Kill()
 	}
 }
 
-// words are the last of what it said, for the end of an error.
+// words is the end of its output, for errors.
 func (p *proc) words() string {
 	text := strings.Join(strings.Fields(p.err.String()+" "+p.out.String()), " ")
 	if text == "" {

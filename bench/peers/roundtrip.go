@@ -11,28 +11,28 @@ import (
 	"tare/internal/traffic"
 )
 
-// answered is what a request/response generator saw.
+// answered is the result of a request/response generator.
 type answered struct {
 	rate float64 // exchanges/s
-	p999 float64 // round trip, s; 0 where the generator does not tell
+	p999 float64 // round trip, s; 0 if the generator does not report it
 	p50  float64 // the same
 }
 
-// asker is a request/response generator over TCP, one flow. perSecond is the
-// rate of exchanges, 0 for the next as soon as the last is answered.
+// asker is a request/response generator over TCP with one flow. perSecond is the rate of
+// exchanges, 0 for a closed loop.
 type asker struct {
 	name string
-	run  func(ctx context.Context, s *stand, at placed, perSecond int) (answered, error)
+	run  func(ctx context.Context, s *testbed, at cpuPlacement, perSecond int) (answered, error)
 }
 
-// askSeconds is the length of one run: sockperf keeps 0.45 s less.
+// askSeconds is the length of one run; sockperf discards 0.45 s of it.
 const askSeconds = 2
 
-// sockperfMessage is the shortest that sockperf sends, in bytes.
+// sockperfMessage is the shortest message of sockperf, in bytes.
 const sockperfMessage = "14"
 
 // tareAsk exchanges one byte each way.
-func tareAsk(ctx context.Context, s *stand, at placed, perSecond int) (answered, error) {
+func tareAsk(ctx context.Context, s *testbed, at cpuPlacement, perSecond int) (answered, error) {
 	t, err := s.trial(ctx, at, traffic.Params{
 		Kind: "tcp_rr", Streams: 1, RequestSize: 1, ResponseSize: 1, NoDelay: true, TransactionRate: uint64(perSecond),
 		SendBuffer: -1, ReceiveBuffer: -1, Warmup: 400 * time.Millisecond, Duration: askSeconds*time.Second - 450*time.Millisecond,
@@ -44,16 +44,16 @@ func tareAsk(ctx context.Context, s *stand, at placed, perSecond int) (answered,
 	if err != nil {
 		return answered{}, err
 	}
-	// The distribution and not the metric: that may not be among a closed loop's.
+	// From the distribution, because the metric may be missing for a closed loop.
 	rtt := t.client.Window.RTT
 	return answered{rate: rate, p50: rtt.Quantile(0.5), p999: rtt.Quantile(0.999)}, nil
 }
 
-// sockperfAsk runs sockperf in one of its two manners: ping-pong sends the next
-// when the last is answered, or when it is due if that is later; under-load sends
-// when due whatever is outstanding.
-func sockperfAsk(manner string) func(context.Context, *stand, placed, int) (answered, error) {
-	return func(ctx context.Context, s *stand, at placed, perSecond int) (answered, error) {
+// sockperfAsk runs sockperf in one of two modes: ping-pong sends the next message when
+// the last is answered, or when it is due if that is later; under-load sends when due
+// regardless of outstanding messages.
+func sockperfAsk(manner string) func(context.Context, *testbed, cpuPlacement, int) (answered, error) {
+	return func(ctx context.Context, s *testbed, at cpuPlacement, perSecond int) (answered, error) {
 		port := s.nextPort()
 		to := []string{"--tcp", "-i", s.target(), "-p", strconv.Itoa(port)}
 		client := append([]string{"sockperf", manner}, to...)
@@ -64,7 +64,7 @@ func sockperfAsk(manner string) func(context.Context, *stand, placed, int) (answ
 		if manner == "under-load" {
 			client = append(client, "--reply-every", "1")
 		}
-		o, err := s.peer(ctx, at, duel{server: append([]string{"sockperf", "server"}, to...), client: client, proto: "tcp", port: port})
+		o, err := s.peer(ctx, at, peerRun{server: append([]string{"sockperf", "server"}, to...), client: client, proto: "tcp", port: port})
 		if err != nil {
 			return answered{}, err
 		}
@@ -72,7 +72,7 @@ func sockperfAsk(manner string) func(context.Context, *stand, placed, int) (answ
 	}
 }
 
-// parseSockperf reads the part of the run that sockperf itself calls valid.
+// parseSockperf reads the part of the run that sockperf reports as valid.
 func parseSockperf(text string) (answered, error) {
 	seconds, err1 := numberIn(text, `\[Valid Duration\] RunTime=([0-9.]+) sec`)
 	exchanges, err2 := numberIn(text, `\[Valid Duration\].*ReceivedMessages=([0-9]+)`)
@@ -87,10 +87,10 @@ func parseSockperf(text string) (answered, error) {
 }
 
 // qperfAsk runs qperf's tcp_lat with messages of one byte.
-func qperfAsk(ctx context.Context, s *stand, at placed, _ int) (answered, error) {
+func qperfAsk(ctx context.Context, s *testbed, at cpuPlacement, _ int) (answered, error) {
 	port := s.nextPort()
 	listen, data := strconv.Itoa(port), strconv.Itoa(port+1)
-	o, err := s.peer(ctx, at, duel{
+	o, err := s.peer(ctx, at, peerRun{
 		server: []string{"qperf", "-lp", listen},
 		client: []string{"qperf", s.target(), "-lp", listen, "-ip", data, "-t", strconv.Itoa(askSeconds), "-m", "1", "-uu", "-e", "6", "tcp_lat"},
 		proto:  "tcp", port: port,
@@ -101,8 +101,8 @@ func qperfAsk(ctx context.Context, s *stand, at placed, _ int) (answered, error)
 	return parseQperf(o.client)
 }
 
-// parseQperf reads the latency, which is half a round trip. With -uu its unit is
-// the nanosecond.
+// parseQperf reads the latency, which is half a round trip. With -uu its unit is the
+// nanosecond.
 func parseQperf(text string) (answered, error) {
 	half, err := numberIn(text, `latency += +([0-9.]+) ns`)
 	if err != nil {
@@ -111,7 +111,7 @@ func parseQperf(text string) (answered, error) {
 	return answered{rate: 1e9 / (2 * half)}, nil
 }
 
-// numberIn finds a number in a text by an expression with one group.
+// numberIn finds a number in a text with a regular expression with one group.
 func numberIn(text, expression string) (float64, error) {
 	m := regexp.MustCompile(expression).FindStringSubmatch(text)
 	if m == nil {
@@ -124,11 +124,11 @@ func numberIn(text, expression string) (float64, error) {
 	return v, nil
 }
 
-// RR holds tcp_rr against sockperf and qperf.
+// RR compares tcp_rr with sockperf and qperf.
 func RR(ctx context.Context, b harness.Options) error {
 	askers := []asker{{"tare", tareAsk}, {"sockperf", sockperfAsk("ping-pong")}, {"qperf", qperfAsk}}
-	return onStand(ctx, b, fmt.Sprintf("tcp_rr and its peers: 1 flow, 1 byte (sockperf: 14) each way, median of %d interleaved pairs of 2 s", b.Pairs),
-		[]string{"sockperf", "qperf"}, func(ctx context.Context, s *stand) error {
+	return onTestbed(ctx, b, fmt.Sprintf("tcp_rr and its peers: 1 flow, 1 byte (sockperf: 14) each way, median of %d interleaved pairs of 2 s", b.Pairs),
+		[]string{"sockperf", "qperf"}, func(ctx context.Context, s *testbed) error {
 			columns()
 			for _, at := range s.placements() {
 				w := work{name: "tcp_rr, 1 flow", placement: at.name, unit: "k/s", scale: 1e3, ask: ">= 0.97", least: 0.97}
@@ -150,16 +150,15 @@ func RR(ctx context.Context, b harness.Options) error {
 		})
 }
 
-// gcRate is the rate of exchanges at which the two ends are mostly idle.
+// gcRate is the rate of exchanges at which both endpoints are mostly idle.
 const gcRate = 10_000
 
-// GCPauses looks for pauses of the garbage collector in the round trips of an
-// open loop that leaves the machine mostly idle. sockperf is written in C++ and
-// has none.
+// GCPauses looks for pauses of the garbage collector in the round trips of an open loop
+// that leaves the machine mostly idle. sockperf is written in C++ and has none.
 func GCPauses(ctx context.Context, b harness.Options) error {
 	askers := []asker{{"tare", tareAsk}, {"sockperf, ping-pong", sockperfAsk("ping-pong")}, {"sockperf, under-load", sockperfAsk("under-load")}}
-	return onStand(ctx, b, fmt.Sprintf("Round trips at a steady %d/s: medians of %d runs of 2 s", gcRate, b.Pairs),
-		[]string{"sockperf"}, func(ctx context.Context, s *stand) error {
+	return onTestbed(ctx, b, fmt.Sprintf("Round trips at a steady %d/s: medians of %d runs of 2 s", gcRate, b.Pairs),
+		[]string{"sockperf"}, func(ctx context.Context, s *testbed) error {
 			harness.Columns("placement", "generator", "exchanges/s", "p50", "p99.9, median (min-max)")
 			for _, at := range s.placements() {
 				if err := notCompared(s.idleTrips(ctx, b.Pairs, at, askers), "tcp_rr", at); err != nil {
@@ -171,14 +170,14 @@ func GCPauses(ctx context.Context, b harness.Options) error {
 }
 
 // idleTrips prints the rows of one placement.
-func (s *stand) idleTrips(ctx context.Context, n int, at placed, askers []asker) error {
+func (s *testbed) idleTrips(ctx context.Context, n int, at cpuPlacement, askers []asker) error {
 	seen := make([][]answered, len(askers))
 	for range n {
 		for i, a := range askers {
-			got, err := stubborn(ctx, a.name, func(ctx context.Context) (answered, error) {
+			got, err := retry(ctx, a.name, func(ctx context.Context) (answered, error) {
 				got, err := a.run(ctx, s, at, gcRate)
 				if err == nil {
-					err = holds(a.name, got.rate, gcRate, "exchanges/s")
+					err = checkRate(a.name, got.rate, gcRate, "exchanges/s")
 				}
 				return got, err
 			})

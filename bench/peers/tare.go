@@ -16,16 +16,16 @@ import (
 	"tare/internal/traffic/workloads"
 )
 
-// trial is what a run of tare gave.
+// trial is the result of a run of tare.
 type trial struct {
 	metrics        map[string]float64
 	client, server traffic.Report
 	cpu            time.Duration // of both agents, their starts included
 }
 
-// trial runs tare once, with agents of its own, as a peer is run. p is all but
-// the address, the token and the CPUs.
-func (s *stand) trial(ctx context.Context, at placed, p traffic.Params) (trial, error) {
+// trial runs tare once, with new agents, like a peer. p is complete except for the
+// address, the token and the CPUs.
+func (s *testbed) trial(ctx context.Context, at cpuPlacement, p traffic.Params) (trial, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Warmup+p.Duration+harness.TrialGrace)
 	defer cancel()
 	before, err := harness.CPUTime(unix.RUSAGE_CHILDREN)
@@ -38,7 +38,8 @@ func (s *stand) trial(ctx context.Context, at placed, p traffic.Params) (trial, 
 	}
 	p.Token, p.Congestion = harness.Token, harness.Congestion
 	t, err := s.drive(ctx, at, p, client, server)
-	// Both have to end: a process's CPU time is known when it was waited for.
+	// Both must end, because the CPU time of a process is known only after waiting for
+	// it.
 	if err := errors.Join(err, client.Close(), server.Close()); err != nil {
 		return trial{}, fmt.Errorf("tare %s: %w", p.Kind, err)
 	}
@@ -47,7 +48,7 @@ func (s *stand) trial(ctx context.Context, at placed, p traffic.Params) (trial, 
 	return t, err
 }
 
-func (s *stand) drive(ctx context.Context, at placed, p traffic.Params, client, server *agent.Client) (t trial, err error) {
+func (s *testbed) drive(ctx context.Context, at cpuPlacement, p traffic.Params, client, server *agent.Client) (t trial, err error) {
 	work, err := workloads.Named(p.Kind)
 	if err != nil {
 		return t, err
@@ -66,7 +67,7 @@ func (s *stand) drive(ctx context.Context, at placed, p traffic.Params, client, 
 	go func() {
 		var err error
 		if t.server, err = server.Report(ctx); err == nil {
-			// Refused when the client has ended before: then it needs no word.
+			// This fails if the client has already ended, and is then not needed.
 			_ = client.SendPeerReport(ctx, t.server)
 		}
 		served <- err
@@ -74,7 +75,7 @@ func (s *stand) drive(ctx context.Context, at placed, p traffic.Params, client, 
 	if t.client, err = client.Dial(ctx, p); err == nil {
 		_ = server.SendPeerReport(ctx, t.client) // the same
 	} else {
-		_ = server.Abort(ctx) // it would wait for its own time limit
+		_ = server.Abort(ctx) // it would wait until its own time limit
 	}
 	if serr := <-served; err == nil {
 		err = serr
@@ -85,7 +86,7 @@ func (s *stand) drive(ctx context.Context, at placed, p traffic.Params, client, 
 	return t, err
 }
 
-// metric is a figure of a run of tare. Without it there is nothing to compare.
+// metric is a metric of a run of tare. It is an error if it is missing.
 func (t trial) metric(name string) (float64, error) {
 	v, ok := t.metrics[name]
 	if !ok {

@@ -12,11 +12,11 @@ import (
 	"tare/internal/lab"
 )
 
-// tap records when datagrams came out of the path into host b, whoever sent them
-// and whoever receives them. Nothing reads while traffic flows: the kernel writes
-// a stamp and the headers into a ring that holds the whole run, so that all
-// senders are disturbed alike, and little. A veth hands a packet over where its
-// sender's system call runs, so the stamp is that of the departure.
+// tap records when datagrams leave the path at host b, whoever sends and receives them.
+// Nothing reads while traffic flows: the kernel writes a timestamp and the headers to a
+// ring that is large enough for the whole run, so that all senders are disturbed equally,
+// and little. A veth delivers a packet within its sender's system call, so the timestamp
+// is that of the departure.
 type tap struct {
 	fd   int
 	ring []byte
@@ -25,21 +25,21 @@ type tap struct {
 // packet is a recorded UDP datagram.
 type packet struct {
 	at      time.Duration // since some moment
-	payload int           // bytes; of a super-packet all of it
+	payload int           // bytes; the total for a super-packet
 }
 
-// A slot of the ring holds the kernel's header, the address and 46 bytes or more
-// of the packet. What lies where is in packet(7) and linux/if_packet.h.
+// A slot of the ring holds the kernel's header, the address and at least 46 bytes of the
+// packet. packet(7) and linux/if_packet.h define the layout.
 const (
 	slotSize   = 128
 	blockSize  = 1 << 20
 	ipHeader   = 20
 	udpHeader  = 8
 	protoUDP   = 17
-	slotKernel = 0 // the kernel's to fill
+	slotKernel = 0 // to be filled by the kernel
 )
 
-// newTap begins to record, with room for so many packets.
+// newTap starts to record up to the given number of packets.
 func newTap(h *lab.Host, slots int) (t *tap, err error) {
 	t = &tap{fd: -1}
 	err = h.NS.Do(func() error { return t.open(h.Underlay, slots) })
@@ -60,7 +60,7 @@ func (t *tap) open(device string, slots int) error {
 	}
 	for _, o := range []struct{ level, name, value int }{
 		{unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V2},
-		{unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1}, // the kernel stamps at the device
+		{unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1}, // timestamps by the kernel at the device
 		{unix.SOL_PACKET, unix.PACKET_TIMESTAMP, unix.SOF_TIMESTAMPING_SOFTWARE},
 	} {
 		if err := unix.SetsockoptInt(t.fd, o.level, o.name, o.value); err != nil {
@@ -79,8 +79,8 @@ func (t *tap) open(device string, slots int) error {
 	return unix.Bind(t.fd, &unix.SockaddrLinklayer{Protocol: ip, Ifindex: dev.Index})
 }
 
-// packets are the UDP datagrams recorded so far, of size payload bytes each, or
-// of all sizes when that is 0. full tells that there was no room for more.
+// packets are the UDP datagrams recorded so far, of size payload bytes each, or of all
+// sizes when that is 0. full means that the ring had no more space.
 func (t *tap) packets(size int) (all []packet, full bool) {
 	var first time.Duration
 	for at := 0; at < len(t.ring); at += slotSize {

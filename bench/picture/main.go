@@ -1,5 +1,5 @@
-// Command picture takes pictures of a terminal while tare runs on it: a frame of the live
-// view and the table at the end, as SVG. scripts/pictures-terminal runs it.
+// Command picture records tare on a terminal as SVG: a frame of the live view and the
+// table at the end. scripts/pictures-terminal runs it.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// pictures runs tare on a terminal of its own and writes what is seen there.
+// pictures runs tare on a pseudo-terminal and writes what is displayed.
 func pictures(ctx context.Context, tare, into string, width, height int, args []string) error {
 	cmd := exec.CommandContext(ctx, tare, append([]string{"run"}, args...)...)
 	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "LANG=C.UTF-8", "LC_ALL=C.UTF-8")
@@ -49,7 +49,7 @@ func pictures(ctx context.Context, tare, into string, width, height int, args []
 			frame = copied(s.Rows())
 		}
 		if err != nil {
-			break // the terminal's other end is closed: the run has ended
+			break // the other end of the terminal is closed: the run has ended
 		}
 	}
 	if err := cmd.Wait(); err != nil {
@@ -64,7 +64,8 @@ func pictures(ctx context.Context, tare, into string, width, height int, args []
 	)
 }
 
-// worthShowing is a whole frame with ratios in it, and with rates that go on for a while.
+// worthShowing reports whether a frame is complete, with ratios and with rates over some
+// time.
 func worthShowing(s *screen.Screen) bool {
 	rates := 0
 	for _, r := range s.Rows() {
@@ -86,7 +87,7 @@ func copied(rows [][]screen.Cell) [][]screen.Cell {
 	return out
 }
 
-// table is what was printed, up to where the warnings and the machine begin.
+// table is the output up to the warnings and the machine.
 func table(s *screen.Screen) [][]screen.Cell {
 	rows := s.All()
 	for i, r := range rows {

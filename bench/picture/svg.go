@@ -17,8 +17,8 @@ const (
 	size   = 14
 )
 
-// palette is the sixteen colours of a dark terminal, with enough contrast to its ground for
-// text; the picture is the same on light pages and dark ones.
+// palette is the sixteen colours of a dark terminal, with enough contrast for text; the
+// picture looks the same on light and dark pages.
 func palette() []string {
 	return []string{"#6e7681", "#ff7b72", "#56d364", "#e3b341", "#79c0ff", "#d2a8ff", "#56d4dd", "#d7dde4",
 		"#8b949e", "#ffa198", "#7ee787", "#f2cc60", "#a5d6ff", "#e2c5ff", "#8be9f0", "#ffffff"}
@@ -30,7 +30,7 @@ const (
 	faint  = "#9ba5b0"
 )
 
-// text is a row without its looks.
+// text is a row without styles.
 func text(cells []screen.Cell) string {
 	var b strings.Builder
 	for _, c := range cells {
@@ -39,8 +39,8 @@ func text(cells []screen.Cell) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// svg draws rows of cells as they are on a terminal. Each piece of one look has its place
-// and width fixed, so that columns stand below each other in every font.
+// svg draws rows of cells as on a terminal. Each piece with one style has a fixed
+// position and width, so that columns align in every font.
 func svg(rows [][]screen.Cell, title string) string {
 	for len(rows) > 0 && text(rows[len(rows)-1]) == "" {
 		rows = rows[:len(rows)-1]
@@ -70,13 +70,13 @@ func svg(rows [][]screen.Cell, title string) string {
 	return b.String()
 }
 
-// apart is whether something begins at a cell behind more than one blank: a picture's
-// reader makes one of several.
+// apart reports whether text begins at a cell after more than one blank, because an SVG
+// viewer collapses blanks.
 func apart(r []screen.Cell, at int) bool {
 	return at >= 2 && r[at].Text != " " && r[at-1].Text == " " && r[at-2].Text == " "
 }
 
-// piece draws cells of one look, but for the blanks around them.
+// piece draws cells of one style, without the blanks around them.
 func piece(b *strings.Builder, cells []screen.Cell, x, y int) {
 	said := text(cells)
 	trimmed := strings.TrimLeft(said, " ")
@@ -100,6 +100,6 @@ func piece(b *strings.Builder, cells []screen.Cell, x, y int) {
 
 func escaped(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a builder takes everything
+	_ = xml.EscapeText(&b, []byte(s)) // a builder never returns an error
 	return b.String()
 }

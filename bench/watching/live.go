@@ -21,21 +21,22 @@ import (
 	"tare/internal/traffic"
 )
 
-// liveMost is the share of one core that the live view may use.
+// liveMost is the maximum share of one core for the live view.
 const liveMost = 0.01
 
-// drawing is how long the view's own CPU time is counted for.
+// drawing is the period over which the view's own CPU time is measured.
 const drawing = 30 * time.Second
 
-// livePairs and liveLong are the pairs of trials, one of each watched, by which it is seen
-// whether the view changes figures. With both workloads they take three minutes.
+// livePairs and liveLong are the number and length of the pairs of trials, one of each
+// watched, that show whether the view changes results. With both workloads they take
+// three minutes.
 const (
 	livePairs = 24
 	liveLong  = 1500 * time.Millisecond
 )
 
-// LiveView measures what the live view costs: its own CPU time, and what it does to the
-// figures of the trials that it shows.
+// LiveView measures the cost of the live view: its own CPU time, and its effect on the
+// results of the trials that it shows.
 func LiveView(ctx context.Context, _ harness.Options) (err error) {
 	share, err := viewCPU()
 	if err != nil {
@@ -46,7 +47,7 @@ func LiveView(ctx context.Context, _ harness.Options) (err error) {
 		return err
 	}
 	defer claim.Release()
-	c, err := newCouple(ctx, claim, "host")
+	c, err := newLabPair(ctx, claim, "host")
 	if err != nil {
 		return err
 	}
@@ -81,9 +82,9 @@ func LiveView(ctx context.Context, _ harness.Options) (err error) {
 	return nil
 }
 
-// shownRatio drives a trial on each lab of a couple, in random order, one of them shown on
-// a terminal, and gives what the shown one reached of the other.
-func (c *couple) shownRatio(ctx context.Context, l watchedLoad, cpus []int, rng *rand.Rand) (float64, error) {
+// shownRatio runs a trial on each lab of a pair, in random order, one of them shown on a
+// terminal, and returns the ratio of the shown one to the other.
+func (c *labPair) shownRatio(ctx context.Context, l watchedLoad, cpus []int, rng *rand.Rand) (float64, error) {
 	var figures [2]float64
 	shown := rng.IntN(2)
 	for _, i := range rng.Perm(2) {
@@ -130,7 +131,7 @@ func (c *couple) shownRatio(ctx context.Context, l watchedLoad, cpus []int, rng 
 	return figures[shown] / figures[1-shown], nil
 }
 
-// shownView is the view on a terminal that takes what is drawn and shows it to nobody.
+// shownView is the view on a terminal whose output is discarded.
 type shownView struct {
 	*term.Listener
 	close func() error
@@ -147,7 +148,7 @@ func onTerminal() (shownView, error) {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = io.Copy(io.Discard, end) // ends with EIO, when the terminal is closed
+		_, _ = io.Copy(io.Discard, end) // ends with EIO when the terminal is closed
 	}()
 	l := term.Start(tty, term.Options{Environ: []string{"TERM=xterm-256color"}})
 	return shownView{l, func() error {
@@ -158,8 +159,8 @@ func onTerminal() (shownView, error) {
 	}}, nil
 }
 
-// viewCPU is the CPU time of this process over the time, while a view is told of what a
-// run of six modes in turn tells of.
+// viewCPU is the CPU time of this process divided by the time, while a view receives the
+// events of a run with six interleaved modes.
 func viewCPU() (float64, error) {
 	view, err := onTerminal()
 	if err != nil {
@@ -178,7 +179,7 @@ func viewCPU() (float64, error) {
 	tick := time.NewTicker(traffic.MinProgressInterval)
 	defer tick.Stop()
 	for n := 0; time.Since(began) < drawing; n++ {
-		if n%20 == 0 { // a group of trials in turn, and a block behind it, every ten seconds
+		if n%20 == 0 { // a group of interleaved trials, and the end of a block, every ten seconds
 			view.Handle(live.TrialStarted{Done: n, Total: 400, Block: 1 + n/20, Blocks: 9, Modes: modes, Workload: "tcp_stream", Remaining: time.Minute})
 			var cells []result.Cell
 			for i, m := range modes {

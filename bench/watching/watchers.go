@@ -15,8 +15,8 @@ import (
 	"tare/internal/observe/stacks"
 )
 
-// watcher gathers evidence of one trial in turns as a run does of a whole one: with
-// what is read before and after it, and what goes on while the traffic does.
+// watcher gathers evidence of one interleaved trial as a run does: with readings before
+// and after it, and recording during its traffic.
 type watcher interface {
 	// before and after enclose the trial, off and on each of its slices.
 	before(ctx context.Context, path *driver.Path) error
@@ -26,7 +26,7 @@ type watcher interface {
 	Close() error
 }
 
-// allWatchers gives those that can be had here by name, and why others cannot.
+// allWatchers returns those that are available here by name, and why others are not.
 func allWatchers(run string) (have map[string]watcher, lacking []error) {
 	own := observe.Own{PID: os.Getpid(), Run: run, MemoryGroups: facts.MemoryGroups("/")}
 	have = map[string]watcher{"nothing": nothing{}, "counters": newCounters(own)}
@@ -43,8 +43,7 @@ func allWatchers(run string) (have map[string]watcher, lacking []error) {
 	return have, lacking
 }
 
-// nothing is watched: what its figures differ by from those of an unwatched trial is
-// noise.
+// nothing does not watch: its difference from an unwatched trial is noise.
 type nothing struct{}
 
 func (nothing) before(context.Context, *driver.Path) error { return nil }
@@ -54,7 +53,7 @@ func (nothing) after(context.Context, *driver.Path) error  { return nil }
 func (nothing) Close() error                               { return nil }
 
 // counters reads every network stack of the path before and after the trial, and the
-// machine around each slice: a run that takes turns does so around all of them.
+// machine around each slice: a run with interleaved trials does so around all of them.
 type counters struct {
 	watch   *observe.CollectorSet
 	session *observe.Session
@@ -91,7 +90,7 @@ func readPlaces(ctx context.Context, path *driver.Path) error {
 	return nil
 }
 
-// reasons counts the kernel's drop reasons of the trial's port.
+// reasons records the kernel's drop reasons for the trial's port.
 type reasons struct {
 	watcher *drops.Watcher
 	session *drops.Session
@@ -132,7 +131,7 @@ func (s *samples) Close() error {
 	if s.sampler == nil {
 		return nil
 	}
-	return s.sampler.Close() // once more does no harm
+	return s.sampler.Close() // closing it again is harmless
 }
 
 func (s *samples) before(context.Context, *driver.Path) (err error) {

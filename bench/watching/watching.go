@@ -1,4 +1,4 @@
-// Package watching measures what it costs to watch a trial: with the collectors of a run,
+// Package watching measures the cost of watching a trial: with the collectors of a run,
 // and with the live view.
 package watching
 
@@ -16,19 +16,19 @@ import (
 	"tare/internal/stats"
 )
 
-// watchingMost is the share of a figure that watching ordinary trials may cost.
+// watchingMost is the maximum cost of watching ordinary trials, as a share of the metric.
 const watchingMost = 0.03
 
 // watchedCase is one row of the table.
 type watchedCase struct {
 	mode, watcher, load string
-	ordinary            bool // what is so watched counts: its price is bounded
+	ordinary            bool // used in ordinary trials: its cost is bounded
 	ratios              []float64
 }
 
-// Watching measures what it costs to watch: the same mode twice, in turns, one of the
-// two watched. What costs more than ordinary trials may pay has trials of its own in
-// a run, and is measured here as what it is.
+// Watching measures the cost of watching: the same mode twice, interleaved, one of the
+// two watched. Watchers that are too expensive for ordinary trials run in separate
+// trials, and their cost is only reported.
 func Watching(ctx context.Context, b harness.Options) (err error) {
 	claim, cpus, err := claimed()
 	if err != nil {
@@ -49,7 +49,7 @@ func Watching(ctx context.Context, b harness.Options) (err error) {
 				ordinary bool
 			}{{"nothing", true}, {"counters", true}, {"drop reasons", true}, {"stacks", false}} {
 				if watchers[w.name] == nil {
-					continue // lacking says why
+					continue // lacking contains the reason
 				}
 				cases = append(cases, watchedCase{mode: mode, watcher: w.name, load: load, ordinary: w.ordinary})
 			}
@@ -59,17 +59,17 @@ func Watching(ctx context.Context, b harness.Options) (err error) {
 	if err := watchAll(ctx, b, claim, cpus, watchers, cases, watchedLoads(long)); err != nil {
 		return err
 	}
-	err = tellWatching(cases, b.WatchPairs, long)
+	err = printWatching(cases, b.WatchPairs, long)
 	for _, l := range lacking {
 		fmt.Println("Not measured:", l)
 	}
 	return err
 }
 
-// watchAll drives all pairs: each case once, then each once more, so that the
-// machine's weather is that of all of them.
+// watchAll runs all pairs: each case once, then each again, so that all cases see the
+// same background load.
 func watchAll(ctx context.Context, b harness.Options, claim lab.Claim, cpus []int, watchers map[string]watcher, cases []watchedCase, loads map[string]watchedLoad) (err error) {
-	couples := map[string]*couple{}
+	couples := map[string]*labPair{}
 	defer func() {
 		for _, c := range couples {
 			err = errors.Join(err, c.close())
@@ -79,7 +79,7 @@ func watchAll(ctx context.Context, b harness.Options, claim lab.Claim, cpus []in
 		if couples[c.mode] != nil {
 			continue
 		}
-		if couples[c.mode], err = newCouple(ctx, claim, c.mode); err != nil {
+		if couples[c.mode], err = newLabPair(ctx, claim, c.mode); err != nil {
 			delete(couples, c.mode)
 			return err
 		}
@@ -99,14 +99,14 @@ func watchAll(ctx context.Context, b harness.Options, claim lab.Claim, cpus []in
 	return nil
 }
 
-// tellWatching prints a row for each case, and one for each watcher over all modes and
-// workloads: so many pairs tell more than those of one case.
-func tellWatching(cases []watchedCase, pairs int, long time.Duration) error {
+// printWatching prints a row for each case, and one for each watcher over all modes and
+// workloads, which has more pairs than a single case.
+func printWatching(cases []watchedCase, pairs int, long time.Duration) error {
 	harness.Title("The price of watching: %d pairs of %s in turns, one of each watched", pairs, long)
 	harness.Columns("mode", "workload", "watched by", "watched / unwatched, median", "mean (95 %)", "under 3 %", "in trials that count")
 	var dear []error
 	for _, c := range append(slices.Clone(cases), pooled(cases)...) {
-		dear = append(dear, c.tell())
+		dear = append(dear, c.print())
 	}
 	fmt.Println()
 	return errors.Join(dear...)
@@ -125,9 +125,9 @@ func pooled(cases []watchedCase) []watchedCase {
 	return all
 }
 
-// tell prints the case's row. Its error says that what trials that count are watched
-// by costs more than it may.
-func (c watchedCase) tell() error {
+// print prints the case's row. It returns an error if a watcher of ordinary trials costs
+// more than the bound.
+func (c watchedCase) print() error {
 	e, err := stats.GeoMeanInterval(c.ratios, 0.95)
 	if err != nil {
 		return err

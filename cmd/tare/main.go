@@ -1,4 +1,4 @@
-// Command tare weighs container networks.
+// Command tare measures the network overhead that containers add.
 package main
 
 import (
@@ -20,7 +20,7 @@ var (
 
 func main() {
 	ctx := context.Background()
-	// An agent starts without the command line: it has to be ready in moments.
+	// An agent skips the command line, because it must start quickly.
 	done, err := subcommand.Run(ctx, os.Args, version)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -11,8 +11,8 @@ import (
 	"tare/internal/traffic"
 )
 
-// The end that counts tells how far it is while the trial goes on, no more than was
-// counted by then; the other end tells nothing.
+// The endpoint that counts reports its progress during the trial, and never more than was counted
+// by then. The other endpoint reports nothing.
 func TestProgress(t *testing.T) {
 	for _, c := range []struct {
 		kind, tells string
@@ -55,7 +55,7 @@ func TestProgress(t *testing.T) {
 				select {
 				case h := <-heard:
 					if rate, ok := h.Rate(last[h.by]); !ok || rate <= 0 {
-						t.Errorf("the %s told %+v after %+v", h.by, h.Progress, last[h.by])
+						t.Errorf("the %s reported %+v after %+v", h.by, h.Progress, last[h.by])
 					}
 					if h.Busy > p.Warmup+p.Duration {
 						t.Errorf("the %s was busy for %s", h.by, h.Busy)
@@ -72,19 +72,19 @@ func TestProgress(t *testing.T) {
 			}
 			trial.Abort(t.Context())
 			if err := <-ended; err == nil {
-				t.Error("a trial that was given up, and no error")
+				t.Error("a cancelled trial returned no error")
 			}
 			if c.tells != "both" && (by[c.tells] < 2 || len(by) > 1) {
-				t.Errorf("progress came of %v, want of the %s only", by, c.tells)
+				t.Errorf("progress came from %v, want the %s only", by, c.tells)
 			}
 		})
 	}
 }
 
-// Nobody is told who did not ask, and a trial in slices counts only its own.
+// An endpoint that did not ask gets no progress, and a trial in slices counts only its own slices.
 func TestProgressAsked(t *testing.T) {
 	client, server := begin(t), begin(t)
-	none := func(traffic.Progress) { t.Error("progress came that nobody had asked for") }
+	none := func(traffic.Progress) { t.Error("progress came without being requested") }
 	client.Watch(none)
 	server.Watch(none)
 	p := params("tcp_rr")
@@ -114,7 +114,7 @@ func TestProgressAsked(t *testing.T) {
 		if err = trial.Slice(t.Context(), p.Slice); err != nil {
 			break
 		}
-		time.Sleep(p.Slice) // the turns of others
+		time.Sleep(p.Slice) // the slices of other modes
 		select {
 		case now = <-heard:
 			if most := time.Since(began) - time.Duration(slices)*p.Slice; now.Busy <= 0 || now.Busy > most {

@@ -1,3 +1,3 @@
-// Package browser holds the tests that drive the report and the pages of tare serve in
-// a real browser, headless Chromium. There is nothing else in it.
+// Package browser contains the tests that open reports and the pages of tare serve in a
+// real browser, headless Chromium. It contains nothing else.
 package browser

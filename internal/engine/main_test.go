@@ -10,11 +10,11 @@ import (
 	"tare/internal/driver/drivertest"
 )
 
-// What the test binary does in a container when it is given one of these arguments.
+// What the test binary does in a container with one of these arguments.
 const (
-	eater  = "eat"    // use more memory than it may
+	eater  = "eat"    // use more memory than allowed
 	parent = "parent" // leave an orphan behind
-	orphan = "orphan" // say so once it is one, and end
+	orphan = "orphan" // report that it is one, and exit
 )
 
 func TestMain(m *testing.M) {

@@ -11,15 +11,16 @@ import (
 	"tare/internal/result"
 )
 
-// Benchfmt writes the trials that count as Go benchmarks, as benchstat reads them
+// Benchfmt writes the trials that count as Go benchmarks in the format of benchstat
 // (https://go.dev/design/14313-benchmark-format): a benchmark for each workload, a line
 // for each trial, the mode as configuration, so that
 //
 //	benchstat -col mode FILE
 //
-// sets the modes side by side. A unit is the metric's name and its unit, for a workload
-// has several metrics in seconds: rtt_p50-s. Which way each is better is said. Blocks are
-// lost: benchstat compares all with all. Its only errors are those of w.
+// compares the modes. A unit is the metric's name with its unit, such as rtt_p50-s,
+// because a workload has several metrics in seconds. The file states in which direction
+// each is better. The blocks are lost: benchstat compares all values with all. Its only
+// errors are those of w.
 func Benchfmt(w io.Writer, run result.Run, trials []result.Trial) error {
 	out := bufio.NewWriter(w)
 	t := table{run: run, counts: analysis.Counted(run.Modes, trials), metrics: metricsOf(run)}
@@ -54,7 +55,7 @@ func Benchfmt(w io.Writer, run result.Run, trials []result.Trial) error {
 	return nil
 }
 
-// benchUnit names a metric's unit so that no other metric has it.
+// benchUnit returns a unit that is unique to a metric.
 func benchUnit(m result.Metric) string {
 	if m.Unit == "" {
 		return oneWord(m.Name)
@@ -62,7 +63,7 @@ func benchUnit(m result.Metric) string {
 	return oneWord(m.Name + "-" + m.Unit)
 }
 
-// oneWord is text that the format takes as one field.
+// oneWord converts text to a single field of the format.
 func oneWord(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r <= ' ' || r == 0x7f || r == 0x85 || r == 0xa0 || r == 0x2028 || r == 0x2029 {

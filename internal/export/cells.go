@@ -12,7 +12,7 @@ import (
 )
 
 // Cells writes one line for each cell of a run: its value, its ratio to the baseline and
-// the verdict, in base units and with all digits. What is unknown is empty. Its only
+// the verdict, in base units and with all digits. An unknown value is empty. Its only
 // errors are those of w.
 func Cells(w io.Writer, run result.Run, _ []result.Trial) error {
 	out := csv.NewWriter(w)
@@ -48,7 +48,7 @@ func digits(v *float64) string {
 	return strconv.FormatFloat(*v, 'g', -1, 64)
 }
 
-// JSON writes run.json as it is made of the run's trials. Its only errors are those of w.
+// JSON writes run.json. Its only errors are those of w.
 func JSON(w io.Writer, run result.Run, _ []result.Trial) error {
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")
@@ -58,7 +58,8 @@ func JSON(w io.Writer, run result.Run, _ []result.Trial) error {
 	return nil
 }
 
-// Markdown writes the report, without figures beside it. Its only errors are those of w.
+// Markdown writes the report, without separate figure files. Its only errors are those of
+// w.
 func Markdown(w io.Writer, run result.Run, trials []result.Trial) error {
 	return report.Markdown(w, report.Input{Run: run, Trials: trials})
 }

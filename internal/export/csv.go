@@ -13,20 +13,20 @@ import (
 	"tare/internal/result"
 )
 
-// columns of the table, in order.
+// columns are the columns of the table, in order.
 func columns() []string {
 	return []string{"run", "block", "seq", "attempt", "mode", "baseline", "control", "workload", "metric", "unit", "better", "value", "at_least", "status", "started", "reason"}
 }
 
-// CSV writes one line for each metric of each trial, in base units and with all
-// digits, ordered by block, workload and mode: `tare judge` gives the verdicts of the
-// run on it. A trial that counts in no cell has a line whose status says why and that
-// has a value only if the trial went well:
+// CSV writes one line for each metric of each trial, in base units and with all digits,
+// ordered by block, workload and mode; `tare judge` computes the run's verdicts from it.
+// A trial that counts in no cell has a line whose status says why, and which has a value
+// only if the trial succeeded:
 //
-//	invalid, failed           as it ended
-//	pilot                     it only set the warm-up
-//	void, unsupported, failed what its mode came to in the end
-//	superseded                a later trial of its block counts in its place
+//	invalid, failed           the trial's own status
+//	pilot                     it only determined the warm-up
+//	void, unsupported, failed the final status of its mode
+//	superseded                a later trial of its block replaces it
 //
 // Its only errors are those of w.
 func CSV(w io.Writer, run result.Run, trials []result.Trial) error {
@@ -55,8 +55,8 @@ type table struct {
 	metrics []result.Metric
 }
 
-// metricsOf lists the metrics that a run may have in their order: those that always
-// are, then what else its cells have.
+// metricsOf lists the metrics of a run in order: the standard metrics, then others that
+// its cells have.
 func metricsOf(run result.Run) []result.Metric {
 	all := append(slices.Clone(run.Metrics), result.Metrics()...)
 	for _, c := range run.Cells {
@@ -67,9 +67,9 @@ func metricsOf(run result.Run) []result.Metric {
 	return all
 }
 
-// order sorts trials by block, workload and mode, the latter two as the run has
-// them, and pilots last, so that readers who take names in the order in which they
-// come find the run's.
+// order sorts trials by block, workload and mode, the latter two in the order of the run,
+// and pilots last, so that readers who use the order of first appearance get the order of
+// the run.
 func (t table) order(trials []result.Trial) []int {
 	modes, workloads := map[string]int{}, map[string]int{}
 	number := func(m map[string]int, name string) {
@@ -102,7 +102,7 @@ func (t table) order(trials []result.Trial) []int {
 	return order
 }
 
-// status says whether a trial counts, or why not.
+// status is whether a trial counts, or why not.
 func (t table) status(tr result.Trial, counts bool) string {
 	i := slices.IndexFunc(t.run.Modes, func(m result.Mode) bool { return m.ID == tr.Mode })
 	switch {
@@ -149,8 +149,7 @@ func (t table) lines(tr result.Trial, status string) [][]string {
 	return out
 }
 
-// of lists the metrics of a trial: those that are known in their order, then the
-// others by name.
+// of lists the metrics of a trial: the known ones in order, then the others by name.
 func (t table) of(tr result.Trial) []result.Metric {
 	var out []result.Metric
 	seen := map[string]bool{}

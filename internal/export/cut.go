@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Cut shortens Markdown to at most so many bytes, before a heading where there is one,
-// and says at its end how much is missing. What fits is left as it is.
+// Cut shortens Markdown to at most the given number of bytes, at a heading if there is
+// one, and appends a note about how much is missing. Shorter text is returned unchanged.
 func Cut(text []byte, most int) []byte {
 	if len(text) <= most {
 		return text
@@ -15,7 +15,7 @@ func Cut(text []byte, most int) []byte {
 	note := func(kept int) []byte {
 		return fmt.Appendf(nil, "\n\n*%d of %d bytes are left out here: the whole is in the run's report.md.*\n", len(text)-kept, len(text))
 	}
-	room := max(0, most-len(note(0))) // the note is longest where nothing is kept
+	room := max(0, most-len(note(0))) // the note is longest if nothing is kept
 	kept := text[:room]
 	for _, edge := range []string{"\n## ", "\n\n", "\n"} {
 		if at := bytes.LastIndex(kept, []byte(edge)); at > room/2 {
@@ -24,7 +24,7 @@ func Cut(text []byte, most int) []byte {
 		}
 	}
 	for len(kept) < len(text) && len(kept) > 0 && !utf8.RuneStart(text[len(kept)]) {
-		kept = kept[:len(kept)-1] // no half of a letter
+		kept = kept[:len(kept)-1] // do not split a character
 	}
 	return append(bytes.Clone(kept), note(len(kept))...)
 }

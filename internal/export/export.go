@@ -8,10 +8,10 @@ import (
 	"tare/internal/result"
 )
 
-// Format is one way to write a run.
+// Format is one export format.
 type Format struct {
 	Name  string
-	What  string // one line for the help
+	What  string // description for the help, one line
 	Write func(w io.Writer, run result.Run, trials []result.Trial) error
 }
 

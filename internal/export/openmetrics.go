@@ -13,10 +13,9 @@ import (
 )
 
 // OpenMetrics writes the cells of a run as OpenMetrics text, which Prometheus and the
-// textfile collector of its node exporter read: a gauge for each metric in its base
-// unit, the ratios to the baseline with their 95 % intervals, the verdicts, and what
-// became of modes and trials. What is unknown has no sample. Its only errors are those
-// of w.
+// textfile collector of its node exporter read: a gauge for each metric in its base unit,
+// the ratios to the baseline with their 95 % intervals, the verdicts, and the status of
+// modes and trials. An unknown value has no sample. Its only errors are those of w.
 func OpenMetrics(w io.Writer, run result.Run, _ []result.Trial) error {
 	o := exposition{out: bufio.NewWriter(w)}
 	o.family("tare_run_info", "What the run was; always 1.")
@@ -53,7 +52,7 @@ func (o exposition) family(name, help string) {
 	fmt.Fprintf(o.out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name)
 }
 
-// sample writes one; labels are names and values in turn.
+// sample writes one sample; labels are alternating names and values.
 func (o exposition) sample(name string, v float64, labels ...string) {
 	var ls []string
 	for i := 0; i+1 < len(labels); i += 2 {
@@ -62,7 +61,7 @@ func (o exposition) sample(name string, v float64, labels ...string) {
 	fmt.Fprintf(o.out, "%s{%s} %s\n", name, strings.Join(ls, ","), strconv.FormatFloat(v, 'g', -1, 64))
 }
 
-// labelValue escapes what the format gives a meaning.
+// labelValue escapes the special characters of the format.
 func labelValue(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(strings.ToValidUTF8(s, "\uFFFD"))
 }
@@ -92,8 +91,8 @@ func helpOf(m result.Metric) string {
 	return strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(title) + ", the mean over the trials of the run."
 }
 
-// gauge names a metric as Prometheus does, in words with the unit last, and says what a
-// value of ours is to be multiplied by: its base unit of payload is the byte.
+// gauge is the Prometheus name of a metric, in words with the unit last, and the factor
+// for its values: Prometheus' base unit of payload is the byte.
 func gauge(m result.Metric) (name string, scale float64) {
 	name = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' {
@@ -140,8 +139,8 @@ func limit(ci *result.Interval, i int) *float64 {
 	return &ci[i]
 }
 
-// verdicts writes 1 for the verdict of a cell and 0 for the others, so that an alert
-// can count them over time.
+// verdicts writes 1 for the verdict of a cell and 0 for the others, so that an alert can
+// count them over time.
 func (o exposition) verdicts(run result.Run) {
 	all := []result.Verdict{result.Worse, result.Better, result.Same, result.Small, result.CannotTell}
 	o.family("tare_verdict", "Verdict on a mode beside its baseline: 1 for the one that holds.")

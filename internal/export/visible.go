@@ -6,20 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// VisibleWriter passes text on without what nobody sees and a terminal may act on:
-// control characters but for line breaks and tabs (ESC among them), overrides of the
-// direction of writing and other invisible characters. What is not UTF-8 becomes
-// U+FFFD.
+// VisibleWriter removes characters from text that are invisible and that a terminal might
+// interpret: control characters except line breaks and tabs (ESC among them), overrides
+// of the writing direction and other invisible characters. Invalid UTF-8 becomes U+FFFD.
 type VisibleWriter struct {
 	to   io.Writer
-	part []byte // the beginning of a character whose rest has not come yet
+	part []byte // incomplete character at the end of the input so far
 	out  []byte
 }
 
-// Visible is a writer to w. What comes last is written by Close, which leaves w open.
+// Visible returns a VisibleWriter to w. Close writes what remains, and leaves w open.
 func Visible(w io.Writer) *VisibleWriter { return &VisibleWriter{to: w} }
 
-// Write takes all of p. Its only errors are those of the writer behind it.
+// Write consumes all of p. Its only errors are those of the underlying writer.
 func (v *VisibleWriter) Write(p []byte) (int, error) {
 	n, text := len(p), p
 	if len(v.part) > 0 {
@@ -36,7 +35,8 @@ func (v *VisibleWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// next takes the first character of text, or all of the plain ones there are.
+// next processes the first character of text, or a whole sequence of plain ones, and
+// returns the rest.
 func (v *VisibleWriter) next(text []byte) []byte {
 	plain := 0
 	for plain < len(text) && (text[plain] >= ' ' && text[plain] < 0x7f || text[plain] == '\n') {
@@ -53,7 +53,7 @@ func (v *VisibleWriter) next(text []byte) []byte {
 	return text[size:]
 }
 
-// Close writes what is left.
+// Close writes what remains.
 func (v *VisibleWriter) Close() error {
 	if len(v.part) == 0 {
 		return nil

@@ -1,5 +1,5 @@
-// Package live is what a run tells while it goes on: the events, and who
-// listens to them. Its folders are the listeners.
+// Package live defines the events that a run emits while it runs, and the interface of
+// the listeners that receive them. Its subpackages are the listeners.
 package live
 
 import (
@@ -8,7 +8,8 @@ import (
 	"tare/internal/result"
 )
 
-// Listener is told one event at a time, in order. It must not block: the run waits for it.
+// Listener receives one event at a time, in order. It must not block, because the run
+// waits for it.
 type Listener interface {
 	Handle(Event)
 }
@@ -16,27 +17,28 @@ type Listener interface {
 // Event is one of the types below.
 type Event interface{ event() }
 
-// Planned opens a run: what will be done and about how long it takes. Trials, Blocks
-// and Estimate are the most; a run that may end by itself before has fewer blocks as
-// Least, and takes Soonest then.
+// Planned is the first event of a run: what it will do and about how long this takes.
+// Trials, Blocks and Estimate are the maximum; a run that may stop earlier runs at least
+// MinBlocks blocks and takes at least MinTime.
 type Planned struct {
 	RunID     string
 	Dir       string
 	Profile   string
 	Modes     []string
-	Columns   []Column // what will be known of each mode
+	Columns   []Column // metrics shown for each mode
 	Trials    int
 	Blocks    int
-	MinBlocks int // 0: there are as many as Blocks
+	MinBlocks int // 0: equal to Blocks
 	Estimate  time.Duration
 	MinTime   time.Duration
 }
 
-// Column is the figure that stands for a workload. A workload may come to have more.
+// Column is a workload with the metric that represents it. A workload may have further
+// columns later.
 type Column struct{ Workload, Metric string }
 
-// ModeSettled says that a mode is ready (Status measured) or why it is not.
-// Reason is empty for a measured mode.
+// ModeSettled reports that a mode is ready (Status measured) or why it is not. Reason is
+// empty for a measured mode.
 type ModeSettled struct {
 	Mode   string
 	Status result.ModeStatus
@@ -44,52 +46,53 @@ type ModeSettled struct {
 	Took   time.Duration
 }
 
-// TrialStarted announces a trial, or several that take turns; Done of Total trials are behind it and
-// Remaining is the time still needed by the plan, at most. Pilots are of block 0.
+// TrialStarted announces a trial, or several interleaved ones. Done of Total trials have
+// ended, and Remaining is the estimated maximum of the remaining time. Pilots belong to
+// block 0.
 type TrialStarted struct {
 	Done, Total   int
 	Block, Blocks int
-	Modes         []string // more than one where they take turns
+	Modes         []string // more than one if they are interleaved
 	Workload      string
 	Attempt       int
 	Remaining     time.Duration
 }
 
-// Progress says at which rate a trial that is under way carries, where the runner was
-// asked for it: about twice a second, or less where modes take turns. At is for how long
-// its traffic has flowed.
+// Progress is the current rate of a running trial, if the runner was asked to report it:
+// about twice a second, or less often if modes are interleaved. Elapsed is how long its
+// traffic has flowed.
 type Progress struct {
 	Mode, Workload string
 	Elapsed        time.Duration
-	Rate           float64 // in Unit, that of the workload's primary metric
+	Rate           float64 // in Unit, the unit of the workload's primary metric
 	Unit           string
 }
 
 // TrialEnded carries a trial that was just written to disk.
 type TrialEnded struct{ Trial result.Trial }
 
-// WarningRaised carries a warning as it arises.
+// WarningRaised carries a warning when it is emitted.
 type WarningRaised struct{ Warning result.Warning }
 
-// Provisional carries what a run would say if it ended now: no verdict, for more
-// blocks are to come.
+// Provisional carries the intermediate results of a run. They contain no verdicts,
+// because more blocks follow.
 type Provisional struct {
-	Blocks int // behind it
+	Blocks int // completed
 	Cells  []result.Cell
 }
 
-// Recreated says that modes were made anew before a block.
+// Recreated reports that modes were recreated before a block.
 type Recreated struct {
 	Block int
 	Modes []string
 	Took  time.Duration
 }
 
-// Decision carries a decision of the run about itself, in words: a warm-up, a length,
-// the end of adding blocks.
+// Decision carries a decision of the run as text: a warm-up, a length, the end of adding
+// blocks.
 type Decision struct{ Text string }
 
-// Ended closes a run.
+// Ended is the last event of a run.
 type Ended struct {
 	Status result.RunStatus
 	Dir    string

@@ -9,12 +9,11 @@ import (
 	"tare/internal/traffic/workloads"
 )
 
-// What a trial takes beyond the traffic and the settling wait, and a mode of
-// namespaces to be made and taken down, as measured by `make bench` on two cores and
-// rounded up.
-// ToolOverhead is what starting an external tool at both ends, and its own
-// handshakes, take beyond that; DrainOverhead how long a receiver waits for
-// datagrams that do not come.
+// The time that a trial takes in addition to its traffic and the settling wait, and that
+// a mode of namespaces takes to be set up and taken down, as measured by `make bench` on
+// two cores and rounded up. ToolOverhead is the additional time to start an external tool
+// at both endpoints, with its own handshakes; DrainOverhead is how long a receiver waits
+// for datagrams that were lost.
 const (
 	TrialOverhead = 100 * time.Millisecond
 	ModeOverhead  = 400 * time.Millisecond
@@ -22,18 +21,17 @@ const (
 	DrainOverhead = 250 * time.Millisecond
 )
 
-// External reports whether an external tool makes a workload's traffic.
+// External reports whether an external tool generates a workload's traffic.
 func External(w study.Workload) bool { return w.Tool != "" && w.Tool != study.BuiltIn }
 
-// Sliced reports whether the trial is driven in turns with those of the other
-// modes: it must be longer than its slice, and what makes its traffic must be able
-// to stop and go on.
+// Sliced reports whether the trial is interleaved with those of the other modes: it must
+// be longer than its slice, and its generator must be able to pause.
 func (t Trial) Sliced() bool {
 	w := t.Workload
 	return w.Slice.Std() > 0 && w.Slice.Std() < w.Duration.Std() && !External(w) && workloads.CanSlice(w.Kind, w.Direction == study.Reverse)
 }
 
-// Overhead is what the trial takes beyond its traffic.
+// Overhead is the time of the trial in addition to its traffic.
 func (t Trial) Overhead() time.Duration {
 	if t.IsSearch() {
 		return t.Expected - t.Traffic()
@@ -48,14 +46,14 @@ func (t Trial) Overhead() time.Duration {
 	return long
 }
 
-// Rounds is how many slices a sliced trial takes to have its full timed window.
+// Rounds is the number of slices that a sliced trial needs for its timed window.
 func (t Trial) Rounds() int {
 	slice := t.Workload.Slice.Std()
 	timed := slice - slice/traffic.SliceWarmup
 	return int((t.Workload.Duration.Std() + timed - 1) / timed)
 }
 
-// Traffic is how long a trial has payload flowing.
+// Traffic is how long payload flows in a trial.
 func (t Trial) Traffic() time.Duration {
 	if w := t.Workload; t.IsSearch() {
 		return time.Duration(float64(t.Expected) * float64(w.Warmup.Std()+w.Step.Std()) / float64(step(w, w.Step.Std())))
@@ -66,8 +64,8 @@ func (t Trial) Traffic() time.Duration {
 	return t.Workload.Warmup.Std() + t.Workload.Duration.Std()
 }
 
-// Groups cuts trials, in their order, into those that run together: the sliced
-// ones and the searches of one workload and block take turns, any other runs alone.
+// Groups splits trials, in their order, into those that run together: the sliced trials
+// and the searches of one workload and block are interleaved, any other trial runs alone.
 func Groups(trials []Trial) [][]Trial {
 	var groups [][]Trial
 	for _, t := range trials {
@@ -83,16 +81,16 @@ func Groups(trials []Trial) [][]Trial {
 	return groups
 }
 
-// WithSetupTimes is p told how long each of its modes takes to be made and taken down; one
-// that it is not told of takes no time. Estimates then hold what is made anew
-// between blocks.
+// WithSetupTimes returns p with the time that each mode takes to be set up and taken
+// down; a mode without an entry takes no time. Estimates then include the modes that are
+// recreated between blocks.
 func (p Plan) WithSetupTimes(takes map[string]time.Duration) Plan {
 	p.SetupTimes = takes
 	return p
 }
 
-// ModesToRecreate lists the modes that are made anew before a block, as far as p knows how
-// long that takes.
+// ModesToRecreate lists the modes that are recreated before a block, as far as their
+// set-up time is known.
 func (p Plan) ModesToRecreate(block int) []string {
 	var modes []string
 	for _, m := range p.Modes {
@@ -103,9 +101,8 @@ func (p Plan) ModesToRecreate(block int) []string {
 	return modes
 }
 
-// Estimate is how long trials of this plan take together, their settling waits
-// included, one for each group, and what is made anew between the blocks that they
-// are of.
+// Estimate is how long trials of this plan take together, including one settling wait for
+// each group and the modes that are recreated between their blocks.
 func (p Plan) Estimate(trials []Trial) time.Duration {
 	var sum time.Duration
 	last := 0
@@ -124,8 +121,8 @@ func (p Plan) Estimate(trials []Trial) time.Duration {
 	return sum
 }
 
-// Time is how long a run of so many blocks takes from its start to its end: the modes
-// made and taken down, the pilots, the blocks, and what is made anew between them.
+// Time is how long a run with the given number of blocks takes: set-up and teardown of
+// the modes, the pilots, the blocks, and the modes recreated between them.
 func (p Plan) Time(blocks int) time.Duration {
 	sum := p.Estimate(slices.DeleteFunc(slices.Clone(p.Trials), func(t Trial) bool { return t.Block > blocks }))
 	for _, m := range p.Modes {
@@ -134,12 +131,11 @@ func (p Plan) Time(blocks int) time.Duration {
 	return sum
 }
 
-// Slack is how many times as long as announced at most a run may be that ends by
-// itself.
+// Slack is the factor by which a run that stops early may exceed its estimate.
 const Slack = 1.2
 
-// Limit is how long a run of s may take, 0 for as long as it likes: what the study
-// says or, where it ends by itself, what was announced at most, with some slack.
+// Limit is how long a run of s may take, 0 for no limit: the limit of the study or, for a
+// run that stops early, the estimated maximum with some slack.
 func (p Plan) Limit(s study.Study) time.Duration {
 	switch {
 	case s.MaxTime > 0:

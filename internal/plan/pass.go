@@ -8,24 +8,23 @@ import (
 	"tare/internal/traffic"
 )
 
-// Pass is the pass of a study at one rate for every mode: the workload of its trials,
-// and the workloads of which it is made and whose figures its rate is chosen from.
-// The rate is the one asked for, 0 until the run has chosen it.
+// Pass is a study's cost pass, in which every mode has the same rate: the workload of its
+// trials, and the workloads that it is derived from and whose results determine its rate.
+// The rate is the requested one, 0 until the run has chosen it.
 type Pass struct {
 	Workload study.Workload
-	Source   study.Workload // that the traffic is taken from
-	From     []string       // names in results of what Source became: several of a sweep
+	Source   study.Workload // whose traffic is used
+	From     []string       // names of Source in results: several for a sweep
 }
 
-// InCostPass reports whether the trial belongs to the pass.
+// InCostPass reports whether the trial belongs to the cost pass.
 func (t Trial) InCostPass() bool { return t.Workload.ID == study.CostPassID }
 
-// CostPass gives the pass of a resolved study. Without one it is false, with the
-// reason if one was asked for.
-//
-// It is the first tcp_stream that the built-in generator drives, with a rate; else the
-// first by another tool, made by the built-in generator. A study with UDP alone has
-// a udp_stream with the datagrams of its first udp_stream, udp_search or udp_sweep.
+// CostPass returns the cost pass of a resolved study. If there is none, ok is false, and
+// why is the reason if the study asks for one. The pass uses the first tcp_stream of the
+// built-in generator, with a rate; else the first tcp_stream of another tool, generated
+// by the built-in generator. A study with UDP only uses a udp_stream with the datagrams
+// of its first udp_stream, udp_search or udp_sweep.
 func CostPass(s study.Study) (p Pass, why string, ok bool) {
 	if !s.CostPass.On() {
 		return Pass{}, "", false
@@ -54,8 +53,8 @@ func CostPass(s study.Study) (p Pass, why string, ok bool) {
 	return p, "", true
 }
 
-// first is the first workload of these kinds, one of the built-in generator before
-// any other.
+// first is the first workload of these kinds; workloads of the built-in generator come
+// before all others.
 func first(s study.Study, kinds ...string) (study.Workload, bool) {
 	fit := slices.DeleteFunc(slices.Clone(s.Workloads), func(w study.Workload) bool { return !slices.Contains(kinds, w.Kind) })
 	if len(fit) == 0 {
@@ -64,8 +63,8 @@ func first(s study.Study, kinds ...string) (study.Workload, bool) {
 	return fit[max(0, slices.IndexFunc(fit, func(w study.Workload) bool { return !External(w) }))], true
 }
 
-// datagramsOf is a udp_stream with the datagrams, flows and sockets of another
-// workload over UDP.
+// datagramsOf is a udp_stream with the datagrams, flows and sockets of another UDP
+// workload.
 func datagramsOf(w study.Workload) study.Workload {
 	return study.Workload{
 		Kind: "udp_stream", Pairs: w.Pairs, Flows: w.Flows, PayloadSize: w.PayloadSize, Burst: w.Burst, Offload: w.Offload, Fragment: w.Fragment,
@@ -73,12 +72,12 @@ func datagramsOf(w study.Workload) study.Workload {
 	}
 }
 
-// leastWrites is how many writes a second a paced stream has at least: with fewer, one
-// more or less in the timed window would show.
+// leastWrites is the minimum number of writes per second of a paced stream: with fewer, a
+// difference of one write in the timed window would be visible.
 const leastWrites = 100
 
-// AtRate is the workload of a pass with a rate: what all its pairs of endpoints offer
-// together, both directions included. At a low rate its writes are smaller.
+// AtRate is the workload of a pass with a rate, which is the total of all its pairs of
+// endpoints, both directions included. At a low rate its writes are smaller.
 func AtRate(w study.Workload, total study.Rate) study.Workload {
 	w.Rate = study.Load(uint64(total) / uint64(shares(w)))
 	for w.WriteSize > 1 && uint64(w.WriteSize)*8*leastWrites > uint64(w.Rate) {
@@ -87,8 +86,8 @@ func AtRate(w study.Workload, total study.Rate) study.Workload {
 	return w
 }
 
-// Offered is the payload in bit/s that a workload asks for of all its pairs, both
-// directions included; 0 where it has no rate.
+// Offered is the payload in bit/s that a workload requests for all its pairs, both
+// directions included; 0 if it has no rate.
 func Offered(w study.Workload) float64 {
 	if w.Rate == study.Unlimited {
 		return 0
@@ -96,8 +95,7 @@ func Offered(w study.Workload) float64 {
 	return float64(w.Rate) * float64(shares(w))
 }
 
-// shares is how many times a workload offers its rate: once for each pair and
-// direction.
+// shares is how many times a workload offers its rate: once for each pair and direction.
 func shares(w study.Workload) int {
 	n := max(1, w.Pairs)
 	if w.Direction == study.Both {
@@ -106,8 +104,8 @@ func shares(w study.Workload) int {
 	return n
 }
 
-// Values are the metrics from which the rate of a pass is chosen, the one that is
-// wanted first: goodput, or the rates that a search found, the strictest first.
+// Values are the metrics from which the rate of a pass is chosen, in order of preference:
+// goodput, or the rates that a search found, the strictest first.
 func (p Pass) Values() []string {
 	if len(p.Source.LossGoals) == 0 {
 		return []string{"goodput"}
@@ -119,9 +117,9 @@ func (p Pass) Values() []string {
 	return names
 }
 
-// passIn puts the trials of the pass somewhere between those of a block's workloads.
-// It draws from a stream of its own, so that the others are where they would be
-// without it.
+// passIn inserts the trials of the pass at a random place between those of a block's
+// workloads. It uses a random stream of its own, so that the order of the others does not
+// depend on it.
 func passIn(s study.Study, block int, workloads [][]Trial, modes []string, w study.Workload) [][]Trial {
 	rng := rand.New(rand.NewPCG(s.Seed, 1<<63|uint64(block)))
 	var trials []Trial

@@ -7,10 +7,10 @@ import (
 	"tare/internal/traffic/workloads"
 )
 
-// Pilot is the workload of a study's pilot trials, without a warm-up and as long as
-// the study says: the first bulk one, else the first, of those that the built-in
-// generator drives and that can show how they go on while they run. False where the
-// study has none or wants none.
+// Pilot is the workload of a study's pilot trials, without a warm-up and with the length
+// that the study sets: the first bulk workload, else the first workload, among those of
+// the built-in generator that record a series. ok is false if the study has none or
+// disables pilots.
 func Pilot(s study.Study) (study.Workload, bool) {
 	if s.Pilot.Std() == 0 {
 		return study.Workload{}, false
@@ -25,8 +25,8 @@ func Pilot(s study.Study) (study.Workload, bool) {
 	return w, true
 }
 
-// timed reports whether a trial of w has a timed window that is looked at piece by
-// piece; a rate search, whose trial is many, has none.
+// timed reports whether a trial of w has a timed window with a series; a rate search,
+// which consists of many steps, has none.
 func timed(w study.Workload) bool {
 	t, err := workloads.Named(w.Kind)
 	return err == nil && slices.Contains(t.Spec().Params, "duration") && workloads.CanSlice(w.Kind, false)

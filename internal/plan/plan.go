@@ -1,6 +1,6 @@
-// Package plan turns a resolved study into the ordered list of its trials. It is
-// pure: the same study and seed give the same order, so that a run can be
-// announced, repeated and resumed.
+// Package plan converts a resolved study to the ordered list of its trials. It is pure:
+// the same study and seed give the same order, so that a run can be announced, repeated
+// and resumed.
 package plan
 
 import (
@@ -11,42 +11,40 @@ import (
 	"tare/internal/study"
 )
 
-// Trial is one step of a plan. Blocks count from 1; block 0 holds the pilots.
-// Requeued is one that is run once more, at the end: the plan itself holds none.
+// Trial is one step of a plan. Blocks count from 1; block 0 holds the pilots. Requeued
+// marks a trial that is repeated at the end of the run; a plan itself contains none.
 type Trial struct {
 	Block    int
 	Mode     string
 	Workload study.Workload
-	Expected time.Duration // of a rate search: how long it takes; its most is Most
+	Expected time.Duration // of a rate search: estimated time; MaxTime is its limit
 	Requeued bool
-	Profiled bool // only there to sample stacks: see Profiles
+	Profiled bool // only samples stacks; see Profiles
 }
 
-// Pilot reports whether the trial is only there to show how long the mode takes to
-// warm up.
+// Pilot reports whether the trial only measures the warm-up of the mode.
 func (t Trial) Pilot() bool { return t.Block == 0 }
 
 // Plan is the trials of a study in the order they run.
 type Plan struct {
 	Seed       uint64
-	MinBlocks  int              // blocks that there are in any case
-	Blocks     int              // blocks that there are at most
+	MinBlocks  int              // minimum number of blocks
+	Blocks     int              // maximum number of blocks
 	Modes      []string         // by name, in the study's order; the control last
-	Workloads  []study.Workload // in the study's order, twins included; the cost pass last
+	Workloads  []study.Workload // in the study's order, with their verification workloads; the cost pass last
 	Trials     []Trial
 	Settle     time.Duration // idle wait before each trial
 	Recreate   study.Renew
-	SetupTimes map[string]time.Duration // by mode, as far as known; see Taking
+	SetupTimes map[string]time.Duration // by mode, as far as known; see WithSetupTimes
 }
 
-// Make plans a resolved study. A block holds every mode once with every
-// workload that is driven in it. Within a block the workloads follow each other in random order, and
-// within a workload the modes do, so that a mode and its baseline stay close in
-// time (randomized multiple interleaved trials, Abedi and Brecht, ICPE 2017). The
-// blocks up to any one are the same however many may follow.
-//
-// Before the first block stand the pilots, one of each mode. The cost pass stands
-// somewhere between the workloads of the blocks that have it.
+// Make plans a resolved study. A block contains every mode once with every workload of
+// that block. Within a block the workloads follow each other in random order, and within
+// a workload the modes do, so that a mode and its baseline stay close in time (randomized
+// multiple interleaved trials, Abedi and Brecht, ICPE 2017). The order of a block does
+// not depend on the number of blocks that follow. The pilots, one for each mode, run
+// before the first block. The cost pass runs at a random place between the workloads of
+// the blocks that have it.
 func Make(s study.Study) Plan {
 	p := Plan{
 		Seed: s.Seed, MinBlocks: s.Stop.Least(s.Blocks), Blocks: s.Blocks, Modes: s.ModeNames(), Workloads: Workloads(s),
@@ -77,12 +75,12 @@ func Make(s study.Study) Plan {
 	if passing {
 		p.Workloads = append(p.Workloads, pass.Workload)
 	}
-	p.expect()
+	p.estimateSearches()
 	return p
 }
 
-// rng is a stream of its own for each block: later blocks do not depend on how many
-// draws the earlier ones took.
+// rng is a separate random stream for each block: later blocks do not depend on how many
+// numbers earlier ones used.
 func rng(s study.Study, block int) *rand.Rand { return rand.New(rand.NewPCG(s.Seed, uint64(block))) }
 
 // shuffled is a copy of s in random order (Fisher and Yates).
@@ -92,8 +90,8 @@ func shuffled[T any](rng *rand.Rand, s []T) []T {
 	return s
 }
 
-// Without drops the trials of modes that cannot be measured, leaving the order
-// of the others as it was.
+// Without removes the trials of modes that cannot be measured and keeps the order of the
+// others.
 func (p Plan) Without(modes ...string) Plan {
 	gone := func(m string) bool { return slices.Contains(modes, m) }
 	p.Modes = slices.DeleteFunc(slices.Clone(p.Modes), gone)

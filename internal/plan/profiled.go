@@ -7,10 +7,10 @@ import (
 	"tare/internal/traffic/workloads"
 )
 
-// Profiles are the trials that are only there to sample stacks: where a study wants
-// them in any case and has no cost pass to sample them in. There is one of each mode
-// with each workload that has a timed window, in one piece; of a sweep with its first
-// rate alone. They stand behind the last block.
+// Profiles are the trials that only sample stacks, for a study that asks for sampling but
+// has no cost pass to sample in. There is one for each mode and each workload that has a
+// timed window, without slices; of a sweep only the first rate. They run after the last
+// block.
 func Profiles(s study.Study) []Trial {
 	if s.Evidence.Stacks != study.On {
 		return nil

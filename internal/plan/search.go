@@ -8,11 +8,12 @@ import (
 	"tare/internal/traffic"
 )
 
-// IsSearch reports whether the trial is a rate search: many steps, each of which
-// is driven in turn with those of the other modes' searches.
+// IsSearch reports whether the trial is a rate search: many steps, each interleaved with
+// those of the other modes' searches.
 func (t Trial) IsSearch() bool { return len(t.Workload.LossGoals) > 0 }
 
-// Search is what a workload asks of a rate search. Loads are in datagrams/s.
+// Search converts a workload to the configuration of a rate search. Loads are in
+// datagrams/s.
 func Search(w study.Workload) ratesearch.Config {
 	c := ratesearch.Config{Min: datagrams(w, w.MinRate), Max: datagrams(w, w.MaxRate), MaxTime: w.MaxSearch.Std().Seconds()}
 	goal := ratesearch.Goal{
@@ -34,29 +35,29 @@ func Search(w study.Workload) ratesearch.Config {
 	return c
 }
 
-// datagrams is a rate of payload in datagrams/s.
+// datagrams converts a payload rate to datagrams/s.
 func datagrams(w study.Workload, r study.Rate) float64 { return float64(r) / PayloadBits(w) }
 
-// PayloadBits is how many bits of payload a datagram has.
+// PayloadBits is the number of payload bits of a datagram.
 func PayloadBits(w study.Workload) float64 { return float64(w.PayloadSize) * 8 }
 
-// StepOverhead is what a step of a search takes beyond its warm-up, its sending and
-// the pause before it, which holds the drain: a handshake, and reading counters.
+// StepOverhead is the time of a search step in addition to its warm-up, its sending and
+// the pause before it, which includes the drain: a handshake, and reading counters.
 const StepOverhead = 40 * time.Millisecond
 
-// step is how long a step takes that sends for d.
+// step is how long a step with a sending time of d takes.
 func step(w study.Workload, d time.Duration) time.Duration {
 	return w.Pause.Std() + w.Warmup.Std() + d + StepOverhead
 }
 
-// doubt is how much longer a search takes on a machine whose speed wavers than on the
-// still path of estimate. Seen on two shared CPUs: 33 s a search in the mean of nine,
-// from 13 to 62, where the still path takes 17.
-const doubt = 1.7
+// searchLossDelay is the factor between the duration of a search on a machine whose speed
+// varies and the estimate for an ideal path. Measured on two shared CPUs: a mean of 33 s
+// for nine searches, from 13 to 62 s, where the ideal path takes 17 s.
+const searchLossDelay = 1.7
 
-// estimate is how long a search with these parameters takes: that of a still path
-// which begins to lose at a tenth of the highest load, a little at first. With near,
-// an earlier search has found that.
+// estimate is how long a search with these parameters takes on an ideal path that begins
+// to lose at a tenth of the highest load, a little at first. near means that an earlier
+// search found that rate.
 func estimate(w study.Workload, near bool) time.Duration {
 	c := Search(w)
 	knee := max(c.Max/10, min(2*c.Min, c.Max))
@@ -67,13 +68,13 @@ func estimate(w study.Workload, near bool) time.Duration {
 	}
 	s, err := ratesearch.New(c)
 	if err != nil {
-		return w.MaxSearch.Std() // the run will say what is wrong
+		return w.MaxSearch.Std() // the run reports what is wrong
 	}
 	var long time.Duration
 	for {
 		r, more := s.Next()
 		if !more {
-			return time.Duration(float64(long) * doubt)
+			return time.Duration(float64(long) * searchLossDelay)
 		}
 		sent := int64(r.Load*r.Duration) + 1
 		arrived := sent
@@ -87,8 +88,8 @@ func estimate(w study.Workload, near bool) time.Duration {
 	}
 }
 
-// expect notes on the trials of searches how long each takes.
-func (p *Plan) expect() {
+// estimateSearches sets the estimated time of search trials.
+func (p *Plan) estimateSearches() {
 	known := map[string][2]time.Duration{}
 	for _, w := range p.Workloads {
 		if len(w.LossGoals) > 0 {
@@ -111,7 +112,7 @@ func (p *Plan) expect() {
 	}
 }
 
-// MaxTime is the longest that the trial may take, its settling wait aside.
+// MaxTime is the maximum time of the trial, without its settling wait.
 func (t Trial) MaxTime() time.Duration {
 	if !t.IsSearch() {
 		return t.Traffic() + t.Overhead()

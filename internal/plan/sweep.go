@@ -6,9 +6,9 @@ import (
 	"tare/internal/study"
 )
 
-// rates is a workload once for each load of a sweep, and any other by itself. What is
-// swept becomes an offered rate, and the rate a part of the name, which no name of a
-// study can have: udp_sweep@200Mbit/s.
+// rates returns a workload once for each load of a sweep, and any other workload
+// unchanged. The load becomes an offered rate, and part of a name that no name in a study
+// can have: udp_sweep@200Mbit/s.
 func rates(w study.Workload) []study.Workload {
 	if len(w.Rates) == 0 {
 		return []study.Workload{w}
@@ -22,10 +22,10 @@ func rates(w study.Workload) []study.Workload {
 	return all
 }
 
-// at names what a study calls name at one of its rates.
+// at is the name of a workload at one of its rates.
 func at(name string, r study.Rate) string { return name + "@" + r.String() }
 
-// swept gives the rates of the workload of that name, none for what is no sweep.
+// swept returns the rates of the workload of that name, none if it is not a sweep.
 func swept(s study.Study, name string) study.Rates {
 	i := slices.IndexFunc(s.Workloads, func(w study.Workload) bool { return w.Name() == name })
 	if i < 0 {
@@ -34,7 +34,8 @@ func swept(s study.Study, name string) study.Rates {
 	return s.Workloads[i].Rates
 }
 
-// Scenarios are those of a study, one of a sweep once for each of its rates.
+// Scenarios are those of a study; a scenario with a sweep appears once for each of its
+// rates.
 func Scenarios(s study.Study) []study.Scenario {
 	var all []study.Scenario
 	for _, sc := range s.Scenarios {
@@ -51,8 +52,8 @@ func Scenarios(s study.Study) []study.Scenario {
 	return all
 }
 
-// Sides gives what a comparison of these scenarios or modes compares, by what is to
-// stand behind its name: nothing, or each rate that all sweeps among them have.
+// Sides returns what a comparison of these scenarios or modes compares. Each suffix is
+// appended to its name: empty, or one of the rates that all its sweeps have.
 func Sides(s study.Study, ids ...string) (suffixes []string, sides [][]string) {
 	var common study.Rates
 	var loads []study.Rates // by id
@@ -77,7 +78,7 @@ func Sides(s study.Study, ids ...string) (suffixes []string, sides [][]string) {
 		}
 		suffixes, sides = append(suffixes, at("", r)), append(sides, one)
 	}
-	if len(sides) == 0 { // no sweep, or none with a rate in common, as the result will say
+	if len(sides) == 0 { // no sweep, or no common rate, which the result reports
 		return []string{""}, [][]string{ids}
 	}
 	return suffixes, sides

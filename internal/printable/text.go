@@ -1,6 +1,6 @@
-// Package printable makes text of any origin fit to be shown: [Clean] takes out what a
-// terminal or a page would obey, [Value] does so to every string of a decoded value, and
-// the others measure, cut and break text in terminal columns.
+// Package printable makes text of any origin safe to show: [Clean] removes what a
+// terminal or a page would interpret, [Value] does so for every string of a decoded
+// value, and the other functions measure, cut and wrap text in terminal columns.
 package printable
 
 import (
@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Clean makes a string of foreign origin fit for one line of a terminal or a
-// page: control characters (ESC among them), bidirectional overrides and other
-// invisible format characters are removed, line breaks and tabs become a space,
-// and bytes that are not UTF-8 become U+FFFD.
+// Clean makes a string of foreign origin safe for one line of a terminal or a page:
+// control characters (ESC among them), bidirectional overrides and other invisible format
+// characters are removed, line breaks and tabs become a space, and bytes that are not
+// UTF-8 become U+FFFD.
 func Clean(s string) string {
 	if plain(s) {
 		return s
@@ -39,7 +39,7 @@ func plain(s string) bool {
 }
 
 func visible(s string) string {
-	after := ' ' // what was written last
+	after := ' ' // the last character written
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r != ' ' && unicode.IsSpace(r):
@@ -66,13 +66,13 @@ func Cut(s string, width int) string {
 	}
 	head, _ := Split(s, width-len(dots))
 	if Width(head) > width-len(dots) {
-		head = "" // not even one wide letter fits
+		head = "" // not even one wide character fits
 	}
 	return strings.TrimRight(head, " ") + dots
 }
 
-// CutMiddle shortens a name to at most width columns as Cut does, but keeps its
-// end: long names differ there more often than at their front.
+// CutMiddle shortens a name to at most width columns like Cut, but keeps its end, where
+// long names usually differ.
 func CutMiddle(s string, width int) string {
 	const dots = "..."
 	if Width(s) <= width || width < 3*len(dots) {
@@ -89,7 +89,7 @@ func CutMiddle(s string, width int) string {
 	return head + dots + tail
 }
 
-// Split cuts s after at most width columns, but not before its first rune.
+// Split cuts s after at most width columns, but at least one rune.
 func Split(s string, width int) (head, tail string) {
 	used := 0
 	for i, r := range s {
@@ -111,8 +111,8 @@ func Width(s string) int {
 	return n
 }
 
-// runeWidth approximates Unicode's East Asian Width: it knows combining marks
-// and the large blocks of wide characters.
+// runeWidth approximates Unicode's East Asian Width: it handles combining marks and the
+// large blocks of wide characters.
 func runeWidth(r rune) int {
 	switch {
 	case unicode.In(r, unicode.Mn, unicode.Me):

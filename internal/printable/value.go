@@ -7,32 +7,33 @@ import (
 	"slices"
 )
 
-// The most columns that are kept of a string.
+// The maximum width of strings, in columns.
 const (
-	// MostName is for names: no study's is longer, and a page shows each many times.
-	MostName = 200
-	// MostProse is for text in words.
+	// MostName is for names: a study's names are shorter, and a page shows each many
+	// times.
+	MaxName = 200
+	// MostProse is for prose.
 	MostProse = 20000
 	// mostWhy is for the reason why one of many trials does not count.
 	mostWhy = 2000
 )
 
-// Name cleans a name, and shortens one that only a broken file can have. Two that
-// differ stay different.
+// Name cleans a name, and shortens one that only a broken file can contain. Different
+// names stay different.
 func Name(s string) string {
 	clean := Clean(s)
-	if len(clean) <= MostName || Width(clean) <= MostName {
+	if len(clean) <= MaxName || Width(clean) <= MaxName {
 		return clean
 	}
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(clean)) // a hash takes all there is
-	return CutMiddle(clean, MostName-9) + fmt.Sprintf("~%08x", h.Sum32())
+	_, _ = h.Write([]byte(clean)) // a hash never returns an error
+	return CutMiddle(clean, MaxName-9) + fmt.Sprintf("~%08x", h.Sum32())
 }
 
-// Prose cleans text in words.
+// Prose cleans prose.
 func Prose(s string) string {
 	clean := Clean(s)
-	if len(clean) <= MostProse { // no wider than it has bytes
+	if len(clean) <= MostProse { // the width is at most the number of bytes
 		return clean
 	}
 	return Cut(clean, MostProse)
@@ -40,9 +41,9 @@ func Prose(s string) string {
 
 func why(s string) string { return Cut(Clean(s), mostWhy) }
 
-// prose lists the fields that hold text in words, by the name of the field or of its
-// struct and the field. Whatever is not listed is a name: a new field is clean in any
-// case, and only cut too early until it is added here.
+// prose reports whether a field contains prose, by the name of the field or of its struct
+// and the field. All other fields are names: a new field is always cleaned, and only cut
+// too early until it is added here.
 func prose(of, field string) bool {
 	switch of + "." + field {
 	case "Breakdown.Missing", "CostPass.Missing", "Stopping.Reason":
@@ -54,10 +55,10 @@ func prose(of, field string) bool {
 	}, field)
 }
 
-// Value is v with every string in it, keys of maps included, fit to be shown on one line
-// and of bounded length. It changes nothing that v points to: what is already clean is
-// shared, and the rest is copied. A value that it cannot walk, such as an interface or
-// a channel, is a mistake of the program, and it panics.
+// Value returns v with every string in it, keys of maps included, safe to show on one
+// line and of bounded length. It does not modify what v points to: clean parts are
+// shared, and the rest is copied. It panics for types that it does not support, such as
+// an interface or a channel, because that is a programming error.
 func Value[T any](v T) T {
 	w := walker{}
 	walk := w.of(reflect.TypeFor[T](), Name)
@@ -70,16 +71,16 @@ func Value[T any](v T) T {
 	return v
 }
 
-// visit returns a value that is clean, and whether it is another than it was given.
+// visit returns a cleaned value, and whether it differs from its argument.
 type visit func(reflect.Value) (reflect.Value, bool)
 
 // clean is how one string is cleaned: [Name], [Prose].
 type clean func(string) string
 
-// walker knows the structs it has met, for one may hold itself.
+// walker contains the structs visited so far, because a type may be recursive.
 type walker map[reflect.Type]*visit
 
-// of returns how values of a type are visited, nil where they hold no string.
+// of returns the visitor of a type, nil if it contains no string.
 func (w walker) of(t reflect.Type, how clean) visit {
 	switch t.Kind() {
 	case reflect.String:
@@ -102,11 +103,11 @@ func (w walker) of(t reflect.Type, how clean) visit {
 	case reflect.Interface, reflect.Chan, reflect.Func, reflect.UnsafePointer:
 		panic("printable: cannot clean a " + t.String())
 	}
-	return nil // numbers and truth
+	return nil // numbers and booleans
 }
 
-// structure visits the exported fields of a struct. Those of other packages that are
-// unexported, such as the clock of a time, hold nothing that is decoded.
+// structure visits the exported fields of a struct. Unexported fields of other packages,
+// such as those of a time, contain nothing that is decoded.
 func (w walker) structure(t reflect.Type) visit {
 	if known, ok := w[t]; ok {
 		return func(v reflect.Value) (reflect.Value, bool) { return (*known)(v) }
@@ -200,8 +201,8 @@ func (w walker) sequence(t reflect.Type, how clean) visit {
 	}
 }
 
-// mapping visits a map. Of keys that become one the last in their order counts, for
-// counts their sum.
+// mapping visits a map. If several keys become equal, the value of the last one in their
+// order is kept; counts are added.
 func (w walker) mapping(t reflect.Type, how clean) visit {
 	key, value := w.of(t.Key(), Name), w.of(t.Elem(), how)
 	if key == nil && value == nil {
@@ -240,8 +241,8 @@ func (w walker) mapping(t reflect.Type, how clean) visit {
 	}
 }
 
-// named says of the maps that trials have most of, without looking closer, that their
-// keys are clean names.
+// named reports quickly whether a map of a kind that trials contain often has only clean
+// keys.
 func named(v reflect.Value) bool {
 	switch m := v.Interface().(type) {
 	case map[string]float64:

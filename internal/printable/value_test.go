@@ -138,7 +138,7 @@ func TestNamesMeet(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	long := strings.Repeat("x", 300)
-	if a, b := printable.Name(long+"1"), printable.Name(long+"2"); a == b || len(a) > printable.MostName {
+	if a, b := printable.Name(long+"1"), printable.Name(long+"2"); a == b || len(a) > printable.MaxName {
 		t.Errorf("%q and %q", a, b)
 	}
 }

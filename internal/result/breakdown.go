@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// Stacks is what stacks sampled in one trial came to: how many of them were of CPUs
-// at work, and in which component of [ComponentNames] each was. Counts are samples.
+// Stacks summarises the stacks sampled in one trial: how many were of busy CPUs, and in
+// which component of [ComponentNames] each was. Counts are samples.
 type Stacks struct {
-	Rate    float64 `json:"rate"`    // samples a second of each CPU
-	Seconds float64 `json:"seconds"` // sampled, of the timed window
+	Rate    float64 `json:"rate"`    // samples per second and CPU
+	Seconds float64 `json:"seconds"` // sampled part of the timed window
 	CPUs    int     `json:"cpus"`    // sampled
 	Busy    int     `json:"busy"`
 	Idle    int     `json:"idle"`
-	Lost    int     `json:"lost,omitempty"` // that found no room, or that the kernel held back
-	// Components counts the busy ones by component; those that no rule knows are
-	// under [Unclassified].
+	Lost    int     `json:"lost,omitempty"` // no buffer space, or throttled by the kernel
+	// Components counts the busy samples by component; those that match no rule are under
+	// [Unclassified].
 	Components map[string]int `json:"components"`
 }
 
-// CPU is the mean number of CPUs at work, by the samples. It is false where too
-// little was sampled to say.
+// CPU is the mean number of busy CPUs according to the samples. ok is false if there are
+// too few samples.
 func (s Stacks) CPU() (float64, bool) {
 	if s.Busy+s.Idle == 0 {
 		return 0, false
@@ -29,11 +29,11 @@ func (s Stacks) CPU() (float64, bool) {
 	return float64(s.Busy) / float64(s.Busy+s.Idle) * float64(s.CPUs), true
 }
 
-// Unclassified is the component of samples that no rule knows.
+// Unclassified is the component of samples that match no rule.
 const Unclassified = "unknown"
 
-// ComponentNames lists what samples are sorted into, in the order of a breakdown: from
-// the program that sends down to the wire, then what is beside the path.
+// ComponentNames lists the components in the order of a breakdown: from the sending
+// program down to the wire, then what is not on the path.
 func ComponentNames() []string {
 	return []string{
 		"generator", "userspace proxy", "syscall entry", "copy", "memory", "TCP/UDP", "IP", "routing", "netfilter", "crypto",
@@ -42,37 +42,37 @@ func ComponentNames() []string {
 	}
 }
 
-// Beside is whether a component is no part of a mode's cost: work that others do on the
-// machine all the time, which a bill leaves out.
+// Beside reports whether a component is not part of a mode's cost: work of other programs
+// on the machine, which the CPU cost excludes.
 func Beside(component string) bool { return component == "other programs" || component == "watching" }
 
-// Breakdown says where the CPU time of a mode with a workload went, by sampled
-// stacks. Those of one workload have the same components in the same order, so that
-// a mode stands beside its baseline line by line.
+// Breakdown attributes the CPU time of a mode with a workload to components, from sampled
+// stacks. All breakdowns of one workload have the same components in the same order, so
+// that a mode and its baseline can be compared line by line.
 type Breakdown struct {
 	Mode     string `json:"mode"`
 	Workload string `json:"workload"`
 	Trials   int    `json:"trials"`         // sampled
-	Samples  int    `json:"samples"`        // of CPUs at work, all trials together
+	Samples  int    `json:"samples"`        // of busy CPUs, all trials together
 	Lost     int    `json:"lost,omitempty"` // samples
-	// CPUs is the mean number of CPUs at work by the samples, nil where unknown.
+	// CPUs is the mean number of busy CPUs according to the samples, nil if unknown.
 	CPUs *float64 `json:"cpus,omitempty"`
-	// Cost is the whole, in Unit, and every component's Cost a part of it, in proportion to
-	// the samples that are not [Beside] the mode. Nil where it is unknown.
+	// Cost is the total in Unit, and every component's Cost a part of it, in proportion
+	// to its samples, without those that are [Beside] the mode. Nil if unknown.
 	Cost *float64 `json:"cost,omitempty"`
 	Unit string   `json:"unit,omitempty"` // of costs, such as s/Gbit
-	// Unknown is the share (0..1) that no rule knows, of the samples that are not [Beside]
-	// the mode. It is among Components, too, as of all.
+	// Unknown is the share (0..1) of samples that match no rule, among those that are not
+	// [Beside] the mode. Components also contains it, as a share of all samples.
 	Unknown    float64     `json:"unknown"`
 	Components []Component `json:"components"`
 	File       string      `json:"file,omitempty"`    // of the folded stacks, in the run's directory
-	Missing    string      `json:"missing,omitempty"` // why there is nothing but the names
+	Missing    string      `json:"missing,omitempty"` // why the breakdown has no values
 }
 
-// Component is one line of a breakdown. Share is of the samples of CPUs at work, 0..1;
-// a 0 is a count: none of them was in it. Cost is its part of the CPU cost, and CI the
-// 95 % interval of that over the trials; nil where unknown, and for what is [Beside] the
-// mode.
+// Component is one line of a breakdown. Share is its share of the samples of busy CPUs,
+// 0..1; 0 is a count: no sample was in it. Cost is its part of the CPU cost, and CI the
+// 95 % interval of that over the trials; both are nil if unknown, and for components that
+// are [Beside] the mode.
 type Component struct {
 	Name  string    `json:"name"`
 	Share float64   `json:"share"`
@@ -80,14 +80,15 @@ type Component struct {
 	CI    *Interval `json:"ci,omitempty"`
 }
 
-// StacksFile is the file in a run's directory that the folded stacks of a mode and
-// workload are in. Its name has only letters, digits and . _ - in it.
+// StacksFile is the name of the file in a run's directory with the folded stacks of a
+// mode and workload. It contains only letters, digits and . _ -.
 func StacksFile(mode, workload string) string {
 	return "stacks/" + fileWord(mode) + "." + fileWord(workload) + ".folded"
 }
 
-// fileWord is a name as every file system takes it. What is replaced is told apart by a
-// sum of the whole, unless it is only the / of a mode.
+// fileWord converts a name so that every file system accepts it. A checksum of the whole
+// name keeps names with replaced characters distinct, unless only the / of a mode was
+// replaced.
 func fileWord(name string) string {
 	changed := false
 	safe := strings.Map(func(r rune) rune {
@@ -106,6 +107,6 @@ func fileWord(name string) string {
 	return safe
 }
 
-// longestWord bounds a part of a file's name, so that two and what is around them fit
-// into 255 bytes.
+// longestWord bounds one part of a file name, so that two parts and the rest fit into 255
+// bytes.
 const longestWord = 80

@@ -1,17 +1,17 @@
 package result
 
-// Changes is what became of a run's figures in a later run of the same study.
+// Changes compares a run with a later run of the same study.
 type Changes struct {
 	Before      RunRef       `json:"before"`
 	After       RunRef       `json:"after"`
-	Environment []Difference `json:"environment"`     // in what the two were made with
-	Refused     []Refusal    `json:"refused"`         // what is not to be compared
-	Modes       []ModeChange `json:"modes"`           // whose fate is another one
-	Noisy       string       `json:"noisy,omitempty"` // why nothing can be told: a run was not fit to judge
+	Environment []Difference `json:"environment"`     // differences between their environments
+	Refused     []Refusal    `json:"refused"`         // parts that must not be compared
+	Modes       []ModeChange `json:"modes"`           // modes whose status changed
+	Noisy       string       `json:"noisy,omitempty"` // why there are no verdicts: a run was too noisy
 	Cells       []Change     `json:"cells"`
 }
 
-// RunRef names a run.
+// RunRef identifies a run.
 type RunRef struct {
 	ID      string    `json:"id"`
 	Started string    `json:"started"` // RFC 3339
@@ -20,16 +20,16 @@ type RunRef struct {
 	Tare    Build     `json:"tare"`
 }
 
-// Refusal is a mode or a workload, or with both empty the whole, of which the two runs
-// are not to be compared.
+// Refusal is a mode, a workload or, with both empty, the whole run that must not be
+// compared between the two runs.
 type Refusal struct {
 	Mode     string `json:"mode,omitempty"`
 	Workload string `json:"workload,omitempty"`
 	Reason   string `json:"reason"`
 }
 
-// ModeChange is a mode that another thing became of. An empty status stands for a run
-// that does not have it.
+// ModeChange is a mode whose status changed. An empty status means that the run does not
+// have the mode.
 type ModeChange struct {
 	Mode   string     `json:"mode"`
 	Before ModeStatus `json:"before,omitempty"`
@@ -37,18 +37,17 @@ type ModeChange struct {
 	Reason string     `json:"reason,omitempty"` // of the later run
 }
 
-// Lost is whether the mode was measured and no longer is.
+// Lost reports whether the mode was measured before and is no longer measured.
 func (m ModeChange) Lost() bool { return m.Before == ModeMeasured && m.After != ModeMeasured }
 
-// Change is what became of one cell. Where the mode has a baseline, what is compared is
-// its ratio to it, so that a machine that was slower as a whole is no change; Before and
-// After are the two ratios. A baseline itself is compared by its own values, in the
-// metric's unit, and Own is set: that change is as much the machine's.
-//
-// Ratio is After to Before and RatioCI its 95 % interval, from the spread of both runs.
-// P is Holm-adjusted over the modes of one workload and metric, baselines each alone.
-// The rest means what it does in [Cell]; a lower bound in either run takes away the
-// verdicts that it does not bear.
+// Change is the change of one cell. If the mode has a baseline, the ratio to it is
+// compared, so that a machine that is slower as a whole is no change; Before and After
+// are the two ratios. A baseline itself is compared by its own values, in the metric's
+// unit, and Own is set: such a change can come from the machine. Ratio is After to Before
+// and RatioCI its 95 % interval, from the spread of both runs. P is Holm-adjusted over
+// the modes of one workload and metric, each baseline alone. The other fields have the
+// meaning of [Cell]; with a lower bound in either run, the verdicts that it cannot
+// support are not given.
 type Change struct {
 	Mode         string    `json:"mode"`
 	Workload     string    `json:"workload"`
@@ -71,16 +70,15 @@ type Change struct {
 	BlocksNeeded *int      `json:"blocks_needed,omitempty"` // of each run
 }
 
-// Cell is the change as a cell of the later run, with the earlier one in the
-// baseline's place.
+// Cell is the change as a cell of the later run, with the earlier one as its baseline.
 func (c Change) Cell() Cell {
 	return Cell{Mode: c.Mode, Workload: c.Workload, Metric: c.Metric, Unit: c.Unit, Better: c.Better, N: min(c.BeforeN, c.AfterN),
 		Baseline: "before", Ratio: c.Ratio, RatioCI: c.RatioCI, P: c.P, Verdict: c.Verdict, Margin: c.Margin,
 		Detectable: c.Detectable, BlocksNeeded: c.BlocksNeeded}
 }
 
-// Difference is a property of what two runs were made with that is not the same. Scope
-// is "tare", a host or a mode. An empty value is that of a run that does not tell it.
+// Difference is a property that differs between the environments of two runs. Scope is
+// "tare", a host or a mode. An empty value means that the run does not record it.
 type Difference struct {
 	Scope  string `json:"scope"`
 	Name   string `json:"name"`

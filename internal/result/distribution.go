@@ -7,28 +7,29 @@ import (
 	"strconv"
 )
 
-// Distribution says how long the exchanges or datagrams of one trial took: Counts[i] of
-// them no more than Upper[i], and more than Upper[i-1]. Bounds rise, and are those of one
-// grid for all trials, so that distributions add up; empty buckets are left out. That the
-// bounds are apart by Resolution is all that is lost of the single durations: a bucket's
-// durations are no more than that below its bound.
+// Distribution is a histogram of the durations of the exchanges or datagrams of one
+// trial: Counts[i] of them were at most Upper[i] and more than Upper[i-1]. Bounds rise
+// and come from one grid for all trials, so that distributions can be added; empty
+// buckets are left out. The only loss of precision is Resolution, the relative distance
+// of the bounds: the durations in a bucket are at most that much below its bound.
 type Distribution struct {
-	Of         string    `json:"of"`         // rtt, connect, first_byte, delay, delay_variation: what its percentiles begin with
+	Of         string    `json:"of"`         // rtt, connect, first_byte, delay, delay_variation: prefix of its percentiles
 	Resolution float64   `json:"resolution"` // of the bounds, relative: 0.0219 is 2.19 %
 	Upper      []float64 `json:"upper"`      // s
 	Counts     []int64   `json:"counts"`
 }
 
-// The bounds of buckets are powers of two with so many between: each grid has the bounds
-// of those with fewer.
+// The bounds of buckets are powers of two with a number of bounds between them: each grid
+// contains the bounds of the coarser ones.
 const (
 	mostBounds  = 32  // in a factor of two: 2.19 % apart
-	mostBuckets = 160 // of a distribution; one with more gets a coarser grid
+	mostBuckets = 160 // of a distribution; more require a coarser grid
 )
 
-// Distribute puts durations, in seconds with how many there are of each, into buckets:
-// 2.19 % wide, or 4.43 %, 9.05 % and so on where there would be more than 160. What is
-// not above 0 and finite, or of which there is none, is left out. Nil of nothing.
+// Distribute puts durations, in seconds with the number of each, into buckets that are
+// 2.19 % wide, or 4.43 %, 9.05 % and so on if there were more than 160. It leaves out
+// durations that are not above 0 and finite, or whose number is 0. The result is nil if
+// nothing is left.
 func Distribute(of string, durations map[float64]int64) *Distribution {
 	for bounds := mostBounds; ; bounds /= 2 {
 		buckets := map[float64]int64{}
@@ -51,27 +52,28 @@ func Distribute(of string, durations map[float64]int64) *Distribution {
 	}
 }
 
-// bound is the least of the grid that is not below d, in s, as it is written.
+// bound is the lowest bound of the grid that is not below d, in s, rounded as in the
+// file.
 func bound(d float64, bounds int) float64 {
 	at := math.Ceil(math.Log2(d) * float64(bounds))
-	for at--; ; at++ { // one step back, for the logarithm is not exact
+	for at--; ; at++ { // one step back, because the logarithm is not exact
 		if b := digits(math.Exp2(at/float64(bounds)), 4); b >= d {
 			return b
 		}
 	}
 }
 
-// digits rounds to so many significant digits.
+// digits rounds to n significant digits.
 func digits(v float64, n int) float64 {
 	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', n, 64), 64)
-	if err != nil { // it was written by us
+	if err != nil { // the string was formatted above
 		return v
 	}
 	return short
 }
 
-// Count is how many durations there are; 0 of one that is broken, which only an edited
-// file holds.
+// Count is the number of durations; 0 for an inconsistent distribution, which only an
+// edited file contains.
 func (d Distribution) Count() float64 {
 	if len(d.Upper) != len(d.Counts) {
 		return 0
@@ -87,7 +89,7 @@ func (d Distribution) Count() float64 {
 }
 
 // Quantile is the bound that a share q of 0..1 of all durations does not exceed. Without
-// any it is 0: look at Count first.
+// durations it is 0; check Count first.
 func (d Distribution) Quantile(q float64) float64 {
 	all, n := d.Count(), 0.0
 	if all == 0 {
@@ -101,13 +103,13 @@ func (d Distribution) Quantile(q float64) float64 {
 	return d.Upper[len(d.Upper)-1] // 0.3 * 10 may be more than 3
 }
 
-// ECDF is how long the exchanges or datagrams of a mode took in all trials that count,
-// put together: each weighs the same, so a trial with more of them weighs more. With it
-// the empirical distribution function can be drawn.
+// ECDF is the distribution of the durations of a mode's exchanges or datagrams in all
+// trials that count. All durations count equally, so a trial with more of them has more
+// influence. It contains the data for an empirical distribution function.
 type ECDF struct {
 	Mode     string `json:"mode"`
 	Workload string `json:"workload"`
-	Trials   int    `json:"trials"`            // whose durations they are
-	Missing  int    `json:"missing,omitempty"` // trials that count and have none
+	Trials   int    `json:"trials"`            // number of trials included
+	Missing  int    `json:"missing,omitempty"` // trials that count but have no durations
 	Distribution
 }

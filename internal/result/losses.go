@@ -2,34 +2,32 @@ package result
 
 import "slices"
 
-// Losses books the datagrams that a trial lost to the places where counters saw
-// them die. Sent, Received and Lost count datagrams of the whole trial, its warm-up
-// included, in both directions, because counters cannot be read at the edges of the
-// timed window without disturbing it.
-//
-// Unexplained is Lost without what is booked. It may be negative: counters then
-// moved by more than was lost, as they do where others use the same path.
+// Losses attributes the datagrams that a trial lost to the places where counters saw them
+// dropped. Sent, Received and Lost count datagrams of the whole trial, its warm-up
+// included, in both directions, because counters cannot be read at the edges of the timed
+// window without disturbing it. Unexplained is Lost minus what is attributed. It may be
+// negative: counters then increased by more than was lost, for example because other
+// traffic uses the same path.
 type Losses struct {
 	Sent        int64        `json:"sent"`
-	Received    int64        `json:"received"` // each once
+	Received    int64        `json:"received"` // without duplicates
 	Lost        int64        `json:"lost"`
-	Places      []LossPlace  `json:"places,omitempty"` // in the order of LossPlaces; only where something died
+	Places      []LossPlace  `json:"places,omitempty"` // in the order of LossPlaces; only places with losses
 	Unexplained int64        `json:"unexplained"`
-	Reasons     []DropReason `json:"reasons,omitempty"` // of the kernel, where it could be asked
-	Missing     []string     `json:"missing,omitempty"` // what could not be read or booked, and why
+	Reasons     []DropReason `json:"reasons,omitempty"` // of the kernel, if available
+	Missing     []string     `json:"missing,omitempty"` // what could not be read or attributed, and why
 }
 
-// LossPlace is a place with what was lost there.
+// LossPlace is a place with the number of datagrams lost there.
 type LossPlace struct {
 	Place   string `json:"place"`           // the id of one of LossPlaces
 	Where   string `json:"where,omitempty"` // the network stack, such as a/client
-	Counter string `json:"counter"`         // that says so
+	Counter string `json:"counter"`         // the counter that shows it
 	Count   int64  `json:"count"`           // datagrams
 }
 
-// LossSummary is where a mode lost the datagrams of a workload, summed up over its
-// ok trials. Lost, Places, Unexplained and Reasons are sums; Trials is how many had
-// an account.
+// LossSummary is the sum of a mode's losses in a workload over its ok trials. Lost,
+// Places, Unexplained and Reasons are sums; Trials is the number of trials with counts.
 type LossSummary struct {
 	Mode        string       `json:"mode"`
 	Workload    string       `json:"workload"`
@@ -39,17 +37,17 @@ type LossSummary struct {
 	Places      []LossPlace  `json:"places,omitempty"`
 	Unexplained int64        `json:"unexplained"`
 	Reasons     []DropReason `json:"reasons,omitempty"`
-	Missing     []string     `json:"missing,omitempty"` // each once
+	Missing     []string     `json:"missing,omitempty"` // without duplicates
 }
 
-// PlaceKind is one of the places where a datagram can die, in the order in which it
-// meets them on its way.
+// PlaceKind is one of the places where a datagram can be dropped, in the order of the
+// packet path.
 type PlaceKind struct {
 	ID    string
 	Title string
 }
 
-// The places where a datagram can die.
+// The places where a datagram can be dropped.
 const (
 	PlaceSendBuffer = "send_buffer"
 	PlacePolicy     = "local_policy"
@@ -66,8 +64,8 @@ const (
 	PlaceReceiver   = "receiver"
 )
 
-// LossPlaces lists the places. That the generator did not send what it should have
-// is none of them: nothing that was never sent is lost.
+// LossPlaces lists the places. Datagrams that the generator failed to send are not
+// included: what was never sent is not lost.
 func LossPlaces() []PlaceKind {
 	return []PlaceKind{
 		{PlaceSendBuffer, "sender's socket buffer"},
@@ -86,7 +84,7 @@ func LossPlaces() []PlaceKind {
 	}
 }
 
-// LossTitle is the title of a place, its id where nobody knows it.
+// LossTitle is the title of a place, or its id if it is unknown.
 func LossTitle(id string) string {
 	all := LossPlaces()
 	if i := slices.IndexFunc(all, func(p PlaceKind) bool { return p.ID == id }); i >= 0 {
@@ -95,9 +93,9 @@ func LossTitle(id string) string {
 	return id
 }
 
-// DropReason is how many datagrams of a trial the kernel threw away for one reason
-// at one spot, by its own word (skb:kfree_skb). A packet that stands for several
-// datagrams counts as so many.
+// DropReason is the number of datagrams of a trial that the kernel dropped for one reason
+// in one function, in the kernel's terms (skb:kfree_skb). A packet that contains several
+// datagrams counts as that many.
 type DropReason struct {
 	Reason   string `json:"reason"`             // of enum skb_drop_reason, without its prefix: SOCKET_RCVBUFF
 	Location string `json:"location,omitempty"` // function that dropped it, empty where symbols are hidden

@@ -1,6 +1,6 @@
 package result
 
-// Direction says which way a metric is better.
+// Direction is the direction in which a metric is better.
 type Direction string
 
 // The two directions.
@@ -9,24 +9,22 @@ const (
 	Lower  Direction = "lower"
 )
 
-// Metric describes one figure a workload gives.
+// Metric describes one metric of a workload.
 type Metric struct {
 	Name   string    `json:"name"`
 	Unit   string    `json:"unit"` // base unit: bit/s, s, 1/s, segments, s/Gbit (CPU seconds), CPUs
 	Better Direction `json:"better"`
 	Title  string    `json:"title"`
-	// Primary marks the metric that stands for its workload where there is
-	// room for only one.
+	// Primary marks the metric that represents its workload where only one fits.
 	Primary bool `json:"primary,omitempty"`
-	// Detail marks what a terminal has no room for: it is in the full reports. A
-	// count of mishaps is shown all the same where there were any.
+	// Detail marks a metric that a terminal omits: the full reports contain it. A count
+	// of problems is always shown if it is not 0.
 	Detail bool `json:"detail,omitempty"`
 }
 
-// The metrics of the CPU bill. Costs are CPU seconds of whole machines, without what
-// they use when idle, for what was carried in the same time. The others are how many
-// CPUs were busy in the mean: of the one machine on which both ends run, or of each
-// where they are two.
+// The CPU metrics. Costs are CPU seconds of whole machines, minus their idle use, per
+// unit of traffic in the same period. The others are the mean number of busy CPUs: of the
+// one machine on which both endpoints run, or of each of two.
 const (
 	CPUCost             = "cpu_cost"
 	CPUCostTransactions = "cpu_cost_transactions"
@@ -36,8 +34,8 @@ const (
 	CPUReceiver         = "cpu_receiver"
 )
 
-// Metrics lists every metric in the order in which reports show them. Names are
-// those of RFC 2647 (goodput) and of netperf's request/response workloads.
+// Metrics lists every metric in the order of reports. Names are those of RFC 2647
+// (goodput) and of netperf's request/response workloads.
 func Metrics() []Metric {
 	return []Metric{
 		{"goodput", "bit/s", Higher, "Goodput", true, false},
@@ -69,7 +67,7 @@ func Metrics() []Metric {
 		{"delay_p999", "s", Lower, "One-way delay, 99.9th percentile", false, true},
 		{"delay_variation_p50", "s", Lower, "Delay variation, median", false, true},
 		{"delay_variation_p99", "s", Lower, "Delay variation, 99th percentile", false, false},
-		// What they hold and how they are measured is in docs/method.md, "CPU".
+		// docs/method.md, "CPU", defines them and says how they are measured.
 		{CPUCost, "s/Gbit", Lower, "CPU cost", false, false},
 		{CPUCostTransactions, "s/1000 transactions", Lower, "CPU cost", false, false},
 		{CPUCostConnections, "s/1000 connections", Lower, "CPU cost", false, false},
@@ -79,8 +77,8 @@ func Metrics() []Metric {
 	}
 }
 
-// MetricNamed finds a metric by name, those of a rate search for any loss goal
-// included.
+// MetricNamed finds a metric by name, including those of a rate search with any loss
+// goal.
 func MetricNamed(name string) (Metric, bool) {
 	for _, m := range Metrics() {
 		if m.Name == name {

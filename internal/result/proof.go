@@ -2,8 +2,8 @@ package result
 
 import "strings"
 
-// Proof is the last proof of a mode's path: what each counter showed over one trial,
-// or over the last part of a search for a rate.
+// Proof is the last proof of a mode's path: the increments of each counter over one
+// trial, or over the last part of a rate search.
 type Proof struct {
 	Trial    int       `json:"trial"` // its number in trials.ndjson
 	Workload string    `json:"workload"`
@@ -11,32 +11,34 @@ type Proof struct {
 	Findings []Finding `json:"findings"`
 }
 
-// Planned says that nothing has been carried: the findings are only what each counter
-// would have to show.
+// Planned reports whether nothing has been measured yet: the findings then contain only
+// the rules.
 func (p *Proof) Planned() bool { return p != nil && p.Trial == 0 && p.Holds }
 
-// Finding is one rule of a proof: a counter, what it had to show of the trial's
-// traffic, and how far it moved.
+// Finding is one rule of a proof: a counter, the expected increment for the trial's
+// traffic, and the actual increment.
 type Finding struct {
 	Counter string `json:"counter"` // such as "b/br0.tx_bytes"
-	// Expect is the word for the rule: forward, reverse, both, connections, still, ...;
-	// docs/proof.md has all of them.
+	// Expect is the name of the rule: forward, reverse, both, connections, still, ...;
+	// docs/proof.md lists all of them.
 	Expect string `json:"expect"`
-	// Pair is whose traffic the counter sees, counted from 1; 0 that of all together.
+	// Pair is the pair whose traffic the counter sees, counted from 1; 0 is all pairs
+	// together.
 	Pair int `json:"pair,omitempty"`
-	// Moved is nil where the counter could not be read, or ran backwards. Bytes, packets
-	// or nanoseconds, as the counter's name ends.
+	// Moved is the increment, nil if the counter could not be read or decreased. It is in
+	// bytes, packets or nanoseconds, as the suffix of the counter's name says.
 	Moved *uint64 `json:"moved"`
 	Least uint64  `json:"least"`
-	Most  *uint64 `json:"most,omitempty"` // nil: there is no most
+	Most  *uint64 `json:"most,omitempty"` // nil: no maximum
 }
 
-// Fits says whether the counter moved as it had to.
+// Fits reports whether the increment is within the expected range.
 func (f Finding) Fits() bool {
 	return f.Moved != nil && *f.Moved >= f.Least && (f.Most == nil || *f.Moved <= *f.Most)
 }
 
-// Of is whose counter a counter is, "b/br0" of "b/br0.tx_bytes", and what it counts.
+// Of splits the name of a counter into its owner, "b/br0" of "b/br0.tx_bytes", and what
+// it counts.
 func Of(counter string) (of, what string) {
 	if i := strings.LastIndexByte(counter, '.'); i >= 0 {
 		return counter[:i], counter[i+1:]

@@ -1,8 +1,8 @@
 package result
 
-// Superseded tells which trials no longer count because their set, all modes with
-// a workload in a block, was run once more: of the two outcomes the second stands,
-// for each mode. A pair of one from each would lie too far apart in time.
+// Superseded returns a function that reports whether a trial no longer counts because its
+// set, all modes with a workload in a block, was repeated: the second outcome is final
+// for each mode. A pair with one trial of each would be too far apart in time.
 func Superseded(trials []Trial) func(*Trial) bool {
 	type set struct {
 		block    int

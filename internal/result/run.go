@@ -1,21 +1,21 @@
-// Package result is the model of a run: what run.json and trials.ndjson hold. It imports
-// nothing of ours: how the files are written and read is in store, how cells and
-// comparisons follow from trials in analysis.
+// Package result is the data model of a run: the content of run.json and trials.ndjson.
+// It imports no other package of this module: package store reads and writes the files,
+// and package analysis computes cells and comparisons from trials.
 package result
 
 import "time"
 
-// Schema and TrialSchema name the versions of run.json and of a line of
-// trials.ndjson. A reader refuses a major version it does not know.
+// Schema and TrialSchema are the versions of run.json and of a line of trials.ndjson. A
+// reader refuses an unknown major version.
 const (
 	Schema      = "tare.run/1"
 	TrialSchema = "tare.trial/1"
 )
 
-// RunStatus says how a run ended.
+// RunStatus is how a run ended.
 type RunStatus string
 
-// The ways a run ends. A run whose controller was killed has no run.json yet;
+// The ways in which a run ends. A run whose controller was killed has no run.json;
 // store.Dir.Load reports it as interrupted.
 const (
 	RunComplete    RunStatus = "complete"
@@ -23,8 +23,8 @@ const (
 	RunFailed      RunStatus = "failed"
 )
 
-// Run is run.json: one execution of a study. All figures are in base units
-// (bit/s, seconds, ratio 0..1). An unknown figure is absent, never 0.
+// Run is run.json: one execution of a study. All values are in base units (bit/s,
+// seconds, ratio 0..1). An unknown value is absent, never 0.
 type Run struct {
 	Schema   string    `json:"schema"`
 	ID       string    `json:"id,omitempty"`
@@ -34,81 +34,83 @@ type Run struct {
 	Tare     Build     `json:"tare"`
 	Seed     uint64    `json:"seed,omitempty"`
 	Profile  string    `json:"profile,omitempty"`
-	// Noisy says why the run is not fit to judge; every verdict is then cannot_tell.
+	// Noisy says why the run is too noisy for verdicts; every verdict is then
+	// cannot_tell.
 	Noisy    string    `json:"noisy,omitempty"`
 	Hosts    []Host    `json:"hosts"`
 	Modes    []Mode    `json:"modes"`
 	Cells    []Cell    `json:"cells"`
 	Trials   Tally     `json:"trials"`
 	Warnings []Warning `json:"warnings"`
-	// Scenarios are names that the study gives to a mode with a workload, and
-	// Comparisons what it asked to be compared beyond the baselines.
+	// Scenarios are the study's names for a mode with a workload, and Comparisons the
+	// comparisons that it requests in addition to the baselines.
 	Scenarios   []Scenario   `json:"scenarios,omitempty"`
 	Comparisons []Comparison `json:"comparisons,omitempty"`
-	// Agreements say, for workloads weighed by a second tool as well, whether the
-	// two agree on what each mode costs.
+	// Agreements report, for workloads that are also measured with a second tool, whether
+	// the two tools agree on the cost of each mode.
 	Agreements []Agreement `json:"agreements,omitempty"`
-	// Metrics are those of numbers that came from elsewhere, in the order of their
-	// reports. Absent where they are those of [Metrics].
+	// Metrics are those of imported numbers, in the order of their reports. Absent if
+	// they are those of [Metrics].
 	Metrics []Metric `json:"metrics,omitempty"`
-	// Source is where the numbers came from that tare judged but did not measure, and
-	// Pairing how it compared them: block, order or none.
+	// Source is the origin of imported numbers, which tare evaluated but did not measure,
+	// and Pairing how it compared them: block, order or none.
 	Source  string `json:"source,omitempty"`
 	Pairing string `json:"pairing,omitempty"`
-	// Stopping says when and why no more blocks were added, Pilots what the trials
-	// before the first block found, and Lengths how long trials were made from that
-	// and from the run's own variance.
+	// Stopping records when and why no more blocks were added, Pilots the results of the
+	// trials before the first block, and Lengths the trial lengths that were chosen from
+	// these and from the run's own variance.
 	Stopping *Stopping `json:"stopping,omitempty"`
 	Pilots   []Pilot   `json:"pilots,omitempty"`
 	Lengths  []Length  `json:"lengths,omitempty"`
-	// Breakdowns say where the CPU time of each mode went, by sampled stacks.
+	// Breakdowns attribute the CPU time of each mode to components, from sampled stacks.
 	Breakdowns []Breakdown `json:"breakdowns,omitempty"`
-	// TCPLimits say who limited TCP, for each mode, workload and sender.
+	// TCPLimits record what limited TCP, for each mode, workload and sender.
 	TCPLimits []TCPLimits `json:"tcp_limits,omitempty"`
-	// CostPass is the pass at one rate for every mode, nil where none was asked for.
-	// LinkLimited names the bulk workloads in which the link set every mode's goodput.
+	// CostPass is the pass with the same rate for every mode, nil if none was requested.
+	// LinkLimited lists the bulk workloads in which the link limited the goodput of every
+	// mode.
 	CostPass    *CostPass     `json:"cost_pass,omitempty"`
 	LinkLimited []LinkLimited `json:"link_limited,omitempty"`
-	// ECDFs are how long exchanges and datagrams took, for each mode, workload and kind of
-	// duration.
+	// ECDFs are the distributions of the durations of exchanges and datagrams, for each
+	// mode, workload and kind of duration.
 	ECDFs []ECDF `json:"ecdfs,omitempty"`
-	// Losses say, for each mode and workload over UDP, where datagrams died.
+	// Losses record, for each mode and workload over UDP, where datagrams were dropped.
 	Losses []LossSummary `json:"losses,omitempty"`
 }
 
-// Build is the version of the program that made the run.
+// Build is the version of the program that ran the study.
 type Build struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"`
 }
 
-// Host is a machine of the run with what was found out about it.
+// Host is a machine of the run with its properties.
 type Host struct {
 	Name  string `json:"name"`
 	Facts []Fact `json:"facts"`
 }
 
-// Fact is one property of a host, such as {"kernel", "6.18.44"}. Facts keep
-// the order in which they are worth reading.
+// Fact is one property of a host, such as {"kernel", "6.18.44"}. Facts are in order of
+// relevance.
 type Fact struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// ModeStatus says what became of a mode.
+// ModeStatus is the final status of a mode.
 type ModeStatus string
 
-// The fates of a mode. Only a measured mode has cells.
+// The statuses of a mode. Only a measured mode has cells.
 const (
 	ModeMeasured    ModeStatus = "measured"
 	ModeVoid        ModeStatus = "void"        // its path was not proven
-	ModeUnsupported ModeStatus = "unsupported" // kernel or engine lacks what it needs
-	ModeFailed      ModeStatus = "failed"      // it broke
+	ModeUnsupported ModeStatus = "unsupported" // the kernel or engine lacks a requirement
+	ModeFailed      ModeStatus = "failed"      // an error occurred
 )
 
-// Mode is one network mode of a run. Reason is set unless Status is measured.
-// Baseline is the id of the mode it is compared with, empty for a baseline. Mode
-// is what the drivers call it, where the study gave it an id of its own.
+// Mode is one network mode of a run. Reason is set unless Status is measured. Baseline is
+// the id of the mode that it is compared with, empty for a baseline. Mode is the drivers'
+// name for it, if the study gives it another id.
 type Mode struct {
 	ID          string     `json:"id"`
 	Mode        string     `json:"mode,omitempty"`
@@ -117,13 +119,13 @@ type Mode struct {
 	Status      ModeStatus `json:"status"`
 	Reason      string     `json:"reason,omitempty"`
 	Baseline    string     `json:"baseline,omitempty"`
-	Control     bool       `json:"control,omitempty"` // the baseline once more: what it differs by is noise
+	Control     bool       `json:"control,omitempty"` // a second copy of the baseline: its difference is noise
 	Topology    *Topology  `json:"topology,omitempty"`
-	Proof       *Proof     `json:"proof,omitempty"` // nil: none was made, or an older program ran
-	Facts       []Fact     `json:"facts,omitempty"` // what it stood on, such as an engine's version, and its limits
+	Proof       *Proof     `json:"proof,omitempty"` // nil: there is none, or an older program ran
+	Facts       []Fact     `json:"facts,omitempty"` // environment of the mode, such as an engine's version, and its limits
 }
 
-// Scenario is a name that the study gives to a mode with a workload.
+// Scenario is the study's name for a mode with a workload.
 type Scenario struct {
 	ID          string `json:"id"`
 	Title       string `json:"title,omitempty"`
@@ -132,17 +134,17 @@ type Scenario struct {
 	Workload    string `json:"workload"`
 }
 
-// Topology is a drawable graph of a mode's path. Beside are what lies off the path
-// and must rest for the path to be proven: the ways round it.
+// Topology is a graph of a mode's path. Beside lists what is not on the path and must
+// have no traffic for the path to be proven: alternative paths.
 type Topology struct {
 	Nodes  []Node `json:"nodes"`
 	Edges  []Edge `json:"edges"`
 	Beside []Node `json:"beside,omitempty"`
 }
 
-// Node is a device, a process or a rule on the path. Host is the machine and
-// Sandbox the namespace or container it lives in, empty for the host's own
-// stack. Facts hold what was read back: MTU, addresses, offloads.
+// Node is a device, a process or a rule on the path. Host is the machine and Sandbox the
+// namespace or container that contains it, empty for the host's own stack. Facts contain
+// what was read back: MTU, addresses, offloads.
 type Node struct {
 	ID      string `json:"id"`
 	Kind    string `json:"kind"` // process, veth, bridge, vxlan, macvlan, nat, ...
@@ -150,12 +152,12 @@ type Node struct {
 	Sandbox string `json:"sandbox,omitempty"`
 	Label   string `json:"label"`
 	Facts   []Fact `json:"facts,omitempty"`
-	// Counters name what proves that the traffic took this node, or left it alone; empty
-	// where nothing counts it, and in runs of older programs.
+	// Counters are the counters that prove whether the traffic used this node; empty if
+	// none counts it, and in runs of older programs.
 	Counters []string `json:"counters,omitempty"`
 }
 
-// Edge joins two nodes, in the direction from client to server.
+// Edge connects two nodes, in the direction from client to server.
 type Edge struct {
 	From string `json:"from"`
 	To   string `json:"to"`
@@ -164,11 +166,10 @@ type Edge struct {
 // Interval is a closed interval [lo, hi].
 type Interval [2]float64
 
-// Verdict is the answer of a comparison with the baseline.
+// Verdict is the result of a comparison with the baseline.
 type Verdict string
 
-// The verdicts. The empty verdict belongs to cells that are compared with
-// nothing: the baselines.
+// The verdicts. The empty verdict belongs to cells without a comparison: the baselines.
 const (
 	Worse      Verdict = "worse"
 	Better     Verdict = "better"
@@ -177,23 +178,21 @@ const (
 	CannotTell Verdict = "cannot_tell" // neither; see BlocksNeeded
 )
 
-// Cell is mode x workload x metric over all blocks.
-//
-// Value is the geometric mean over the trials and CI its 95 % interval (the
-// arithmetic mean where a trial gave 0). Ratio is the geometric mean, over the
-// blocks that have both, of the mode's value to its baseline's, and RatioCI its
-// 95 % interval; N counts those blocks, or the cell's own trials where there is
-// no ratio. P is Holm-adjusted over the modes of one workload and metric.
-// A control is corrected alone. Margin and Detectable are relative: 0.05 is 5 %.
+// Cell is mode x workload x metric over all blocks. Value is the geometric mean over the
+// trials and CI its 95 % interval (the arithmetic mean if a trial has the value 0). Ratio
+// is the geometric mean, over the blocks that have both, of the mode's value to its
+// baseline's, and RatioCI its 95 % interval; N counts those blocks, or the cell's own
+// trials if there is no ratio. P is Holm-adjusted over the modes of one workload and
+// metric. A control is corrected alone. Margin and Detectable are relative: 0.05 is 5 %.
 // Pointers are nil when unknown.
 //
-// Bands are the two levels that the trials fall into, if they do; Value stands for
-// neither. Lossy counts the trials with any loss, for a ratio of loss.
+// Bands are the two levels between which the trials switch, if they do; Value then
+// represents neither. Lossy counts the trials with any loss, for a loss ratio.
 //
-// AtLeast marks a rate in whose trials the generator could not keep up with its
-// schedule: with a faster sender the mode would carry as much or more. That two such
-// rates are alike may be the sender's doing, and the verdict is then [CannotTell];
-// that the same sender reached more beside the other is the mode's.
+// AtLeast marks a rate of trials in which the generator could not keep up with its
+// schedule: with a faster sender the mode would carry as much or more. If two such rates
+// are alike, the sender may be the reason, and the verdict is then [CannotTell]; if the
+// same sender reached more with the other mode, the mode is the reason.
 type Cell struct {
 	Mode         string    `json:"mode"`
 	Workload     string    `json:"workload"`
@@ -215,12 +214,12 @@ type Cell struct {
 	Detectable   *float64  `json:"detectable,omitempty"`
 	BlocksNeeded *int      `json:"blocks_needed,omitempty"`
 	Indicative   bool      `json:"indicative,omitempty"`
-	// Unpaired says that the values have no blocks in which to be compared: N are the
-	// mode's own, and BlocksNeeded counts further values of each side.
+	// Unpaired means that the values have no blocks in which to be compared: N counts the
+	// mode's own values, and BlocksNeeded counts further values of each side.
 	Unpaired bool `json:"unpaired,omitempty"`
 }
 
-// Bands are two levels between which the trials of a cell switch: how many are at
+// Bands are two levels between which the trials of a cell switch: the number of trials at
 // each, and their geometric mean.
 type Bands struct {
 	Low  Band `json:"low"`
@@ -233,35 +232,34 @@ type Band struct {
 	Value float64 `json:"value"`
 }
 
-// Lossy says in how many of so many trials anything was lost, and the share of
-// trials (0..1) that it is below at 95 %: the one-sided limit of Clopper and
-// Pearson. No loss in 21 trials is no proof that there is none: the share is below
-// 0.13.
+// Lossy is the number of trials with any loss among Trials, and the upper limit at 95 %
+// of the share of such trials (0..1): the one-sided limit of Clopper and Pearson. For
+// example, no loss in 21 trials only shows that the share is below 0.13.
 type Lossy struct {
 	Lossy  int     `json:"lossy"`
 	Trials int     `json:"trials"`
 	Upper  float64 `json:"upper"`
 }
 
-// Tally counts the trials of a run by how they ended.
+// Tally counts the trials of a run by status.
 type Tally struct {
 	OK      int `json:"ok"`
 	Invalid int `json:"invalid"`
 	Failed  int `json:"failed"`
 }
 
-// Warning is something a careful reader must know. Scope names what it is
-// about: "run", a host, a mode, or "mode workload metric".
+// Warning is something that a careful reader must know. Scope names its subject: "run", a
+// host, a mode, or "mode workload metric".
 type Warning struct {
 	Code  string `json:"code"`
 	Scope string `json:"scope"`
 	Text  string `json:"text"`
 }
 
-// Total is how many trials there are, however they ended.
+// Total is the number of trials of any status.
 func (t Tally) Total() int { return t.OK + t.Invalid + t.Failed }
 
-// Count tallies trials by how they ended.
+// Count counts trials by status.
 func Count(trials []Trial) Tally {
 	var n Tally
 	for _, t := range trials {

@@ -7,31 +7,30 @@ import (
 	"strings"
 )
 
-// Search is what a rate search found, of which a trial's metrics are the figures to
-// compare. Loads are in datagrams/s: times Payload times 8 they are payload bit/s.
+// Search is the result of a rate search; the trial's metrics are the values to compare.
+// Loads are in datagrams/s: multiplied by Payload and by 8 they are payload bit/s.
 type Search struct {
 	Payload int          `json:"payload"` // bytes of a datagram
-	Seconds float64      `json:"seconds"` // that all steps sent for, their warm-up not counted
+	Seconds float64      `json:"seconds"` // total sending time of all steps without their warm-up
 	Goals   []SearchGoal `json:"goals"`
 }
 
-// SearchGoal is the answer for one goal. The steps at Lower kept the goal and those
-// at Upper did not; what is nil was not found.
+// SearchGoal is the result for one goal. The steps at Lower met the goal and those at
+// Upper did not; nil means not found.
 type SearchGoal struct {
 	Metric      string  `json:"metric"`
 	LossGoal    float64 `json:"loss_goal"`    // ratio
-	ExceedRatio float64 `json:"exceed_ratio"` // share of the steps' time that may lose more
+	ExceedRatio float64 `json:"exceed_ratio"` // share of the steps' time that may lose more than LossGoal
 
 	Lower      *float64 `json:"lower"`
 	Upper      *float64 `json:"upper"`
-	Throughput *float64 `json:"throughput"` // conditional throughput at Lower: what arrived of it
+	Throughput *float64 `json:"throughput"` // conditional throughput: what arrived of the load at Lower
 
-	Regular bool `json:"regular"`            // both bounds are there, as close as asked for
-	AtLeast bool `json:"at_least,omitempty"` // nothing higher could be offered
+	Regular bool `json:"regular"`            // both bounds exist, as close together as requested
+	AtLeast bool `json:"at_least,omitempty"` // no higher load could be offered
 
-	// Of Trials full-length steps at Lower so many lost more than the goal allows, and
-	// the share of such steps is below LossyUpper at 95 % (Clopper and Pearson, one
-	// side).
+	// Lossy of Trials full-length steps at Lower lost more than the goal allows, and the
+	// share of such steps is below LossyUpper at 95 % (Clopper and Pearson, one-sided).
 	Lossy      int      `json:"lossy"`
 	Trials     int      `json:"trials"`
 	LossyUpper *float64 `json:"lossy_upper"`
@@ -39,23 +38,22 @@ type SearchGoal struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Step is one step of a rate search: so much offered for so long.
+// Step is one step of a rate search: a load offered for some time.
 type Step struct {
 	Load      float64 `json:"load"`     // datagrams/s
 	Duration  float64 `json:"duration"` // s
 	Sent      int64   `json:"sent"`     // datagrams
 	Received  int64   `json:"received"` // of Sent; without what was still queued at the end
 	LossRatio float64 `json:"loss_ratio"`
-	Limited   bool    `json:"limited,omitempty"` // the sender did not reach the load: it says nothing of the path
-	Backlog   float64 `json:"backlog,omitempty"` // s that what was queued took to arrive behind the step's end
+	Limited   bool    `json:"limited,omitempty"` // the sender did not reach the load: the step does not show the limit of the path
+	Backlog   float64 `json:"backlog,omitempty"` // s that the queue took to drain after the end of the step
 }
 
-// throughputs is how metrics of a rate search begin.
+// throughputs is the prefix of the metrics of a rate search.
 const throughputs = "throughput_"
 
-// throughput is the metric of that name where it is one of a rate search: its loss
-// goal in percent, with an underscore for the point, and "_strict" where no step may
-// lose more.
+// throughput is the metric of that name if it belongs to a rate search: its loss goal in
+// percent, with an underscore as decimal point, and "_strict" if no step may lose more.
 func throughput(name string) (Metric, bool) {
 	rest, ok := strings.CutPrefix(name, throughputs)
 	goal, strict := strings.CutSuffix(rest, "_strict")
@@ -80,8 +78,8 @@ func throughput(name string) (Metric, bool) {
 	return m, true
 }
 
-// MetricsOf is [Metrics] with what rate searches for other loss goals added: the
-// metrics that these trials may have, in order.
+// MetricsOf is [Metrics] plus those of rate searches with other loss goals: the metrics
+// that these trials may have, in order.
 func MetricsOf(trials []Trial) []Metric {
 	all := Metrics()
 	var more []string
@@ -103,7 +101,7 @@ func MetricsOf(trials []Trial) []Metric {
 	return all
 }
 
-// order sorts metrics of searches by their goal, strict ones last.
+// order is the sort key of search metrics: by goal, strict ones last.
 func order(name string) string {
 	goal, strict := strings.CutSuffix(strings.TrimPrefix(name, throughputs), "_strict")
 	x, err := strconv.ParseFloat(strings.Replace(goal, "_", ".", 1), 64)

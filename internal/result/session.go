@@ -1,21 +1,21 @@
 package result
 
-// Stopping says when and why a run stopped adding blocks.
+// Stopping records when and why a run stopped adding blocks.
 type Stopping struct {
-	Blocks int        `json:"blocks"` // run to their end
+	Blocks int        `json:"blocks"` // completed
 	Reason StopReason `json:"reason"`
 	// Text is the reason in words.
 	Text string `json:"text"`
-	// MinBlocks and MostBlocks bound the number of blocks; they are the same where
-	// it was fixed beforehand.
+	// MinBlocks and MostBlocks bound the number of blocks; they are equal if it was fixed
+	// beforehand.
 	MinBlocks  int `json:"min_blocks"`
 	MostBlocks int `json:"most_blocks"`
-	// ExtraBlocks were to follow once all was settled, and Width is the relative
-	// half-width of a ratio's 95 % interval at which it counts as settled. Both are
-	// 0 where the number of blocks was fixed.
+	// ExtraBlocks is the number of blocks to run after all ratios have settled, and Width
+	// the relative half-width of a ratio's 95 % interval below which it is settled. Both
+	// are 0 if the number of blocks was fixed.
 	ExtraBlocks int     `json:"extra_blocks,omitempty"`
 	Width       float64 `json:"width,omitempty"`
-	// SettledAt is the block after which every ratio was settled first; 0: never.
+	// SettledAt is the first block after which every ratio was settled; 0: never.
 	SettledAt int `json:"settled_at,omitempty"`
 	// Unsettled are the ratios that were not settled at the end.
 	Unsettled []Unsettled `json:"unsettled,omitempty"`
@@ -24,16 +24,16 @@ type Stopping struct {
 // StopReason is why a run stopped adding blocks.
 type StopReason string
 
-// The reasons. A run that ended in another way has the one that it got to last.
+// The reasons. A run that ended otherwise has the last one that applied.
 const (
-	StopSettled     StopReason = "settled"     // every ratio was, and the extra blocks are run
-	StopCap         StopReason = "cap"         // the most blocks are run
-	StopTime        StopReason = "time"        // one more block would have passed the time limit
-	StopFixed       StopReason = "fixed"       // so many blocks were asked for
-	StopInterrupted StopReason = "interrupted" // from outside, or nothing was left to measure
+	StopSettled     StopReason = "settled"     // every ratio has settled, and the extra blocks have run
+	StopCap         StopReason = "cap"         // the maximum number of blocks has run
+	StopTime        StopReason = "time"        // another block would exceed the time limit
+	StopFixed       StopReason = "fixed"       // the study fixes the number of blocks
+	StopInterrupted StopReason = "interrupted" // by a user, or no mode was left to measure
 )
 
-// Unsettled is a ratio wider than a run aimed at. Width is nil where there is no
+// Unsettled is a ratio with a wider interval than requested. Width is nil if there is no
 // interval.
 type Unsettled struct {
 	Mode     string   `json:"mode"`
@@ -42,22 +42,20 @@ type Unsettled struct {
 	Width    *float64 `json:"width"`
 }
 
-// Pilot is what the trial at the beginning of a run found out about one mode's
-// warm-up. Durations are seconds.
+// Pilot is the result of the pilot trial about one mode's warm-up. Durations are seconds.
 type Pilot struct {
 	Mode     string  `json:"mode"`
 	Workload string  `json:"workload"`
-	Length   float64 `json:"length"` // of the series that was looked at
-	// Warmup is how much of it was found to be warm-up, nil where that is unknown:
-	// the trial failed, or its series was too short to say.
+	Length   float64 `json:"length"` // of the series that was analysed
+	// Warmup is the part that is warm-up, nil if unknown: the trial failed, or its series
+	// was too short.
 	Warmup *float64 `json:"warmup"`
-	// Unsettled says that what is behind Warmup was not steady either.
+	// Unsettled means that the part after Warmup was not steady either.
 	Unsettled bool   `json:"unsettled,omitempty"`
 	Reason    string `json:"reason,omitempty"` // why Warmup is unknown
 }
 
-// Length is how long the trials of a workload were, from a block on. Durations are
-// seconds.
+// Length is the length of a workload's trials, from a block on. Durations are seconds.
 type Length struct {
 	Workload  string  `json:"workload"`
 	FromBlock int     `json:"from_block"`

@@ -1,31 +1,29 @@
 package result
 
-// The causes of TCP's retransmissions, as far as a kernel tells them apart.
+// The causes of TCP's retransmissions, as far as a kernel distinguishes them.
 const (
-	// RetransmitFast: the receiver's acknowledgements told of the loss (fast
+	// RetransmitFast: the receiver's acknowledgements signalled the loss (fast
 	// retransmit, RFC 5681 and 6675, or RACK, RFC 8985).
 	RetransmitFast = "fast"
-	// RetransmitTimeout: the retransmission timer ran out, with what was sent again
-	// in the slow start behind it (RFC 6298).
+	// RetransmitTimeout: the retransmission timer expired; includes retransmissions in
+	// the following slow start (RFC 6298).
 	RetransmitTimeout = "timeout"
 	// RetransmitProbe: tail loss probes (RFC 8985 section 7).
 	RetransmitProbe = "tail_loss_probe"
 	// RetransmitSYN: of the handshake, SYN and SYN-ACK.
 	RetransmitSYN = "syn"
-	// RetransmitOther: what no counter gives a cause for.
+	// RetransmitOther: no counter shows the cause.
 	RetransmitOther = "other"
 )
 
-// TCPLimits says who kept one sender's TCP from being faster: the shares (0..1, sum
-// 1) of its timed window in which it had nothing to send (Application), had data that
-// the receiver's window (ReceiveWindow) or its own buffer (SendBuffer) held back, or
-// was held back by neither: by the path, as its congestion control sees it (Network).
-// A share is nil where the kernel does not tell; then Missing says why.
-//
-// Of a trial, Mode and Workload are empty and Trials is 0. Of a run, the shares are
-// means over so many trials and the counts are summed. Retransmits counts segments by
-// their cause (fast, timeout, tail_loss_probe, syn, other) in the sender's network namespace over the
-// whole trial, warm-up included; nil is unknown.
+// TCPLimits records what limited one sender's TCP: the shares (0..1, sum 1) of its timed
+// window in which it had nothing to send (Application), was limited by the receiver's
+// window (ReceiveWindow) or by its own buffer (SendBuffer), or by neither: by the path,
+// through its congestion control (Network). A share is nil if the kernel does not report
+// it; Missing then says why. In a trial, Mode and Workload are empty and Trials is 0. In
+// a run, the shares are means over Trials trials and the counts are summed. Retransmits
+// counts segments by cause (fast, timeout, tail_loss_probe, syn, other) in the sender's
+// network namespace over the whole trial, warm-up included; nil is unknown.
 type TCPLimits struct {
 	Mode          string           `json:"mode,omitempty"`
 	Workload      string           `json:"workload,omitempty"`

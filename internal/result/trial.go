@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// TrialStatus says how a trial ended.
+// TrialStatus is how a trial ended.
 type TrialStatus string
 
-// The ends of a trial. Only an ok trial counts in a cell.
+// The statuses of a trial. Only an ok trial counts in a cell.
 const (
 	TrialOK      TrialStatus = "ok"
-	TrialInvalid TrialStatus = "invalid" // ruled out by a rule fixed beforehand
-	TrialFailed  TrialStatus = "failed"  // it broke, or its path was not proven
+	TrialInvalid TrialStatus = "invalid" // excluded by a rule fixed beforehand
+	TrialFailed  TrialStatus = "failed"  // an error occurred, or its path was not proven
 )
 
 // Trial is one line of trials.ndjson: one timed execution of a mode x workload,
@@ -22,97 +22,96 @@ type Trial struct {
 	Schema string `json:"schema"`
 	Seq    int    `json:"seq"`
 	Block  int    `json:"block"`
-	Pilot  bool   `json:"pilot,omitempty"` // in block 0: it sets the warm-up and counts in no cell
-	// Profiled marks a trial that was only there to sample stacks: it counts in no cell.
+	Pilot  bool   `json:"pilot,omitempty"` // in block 0: it determines the warm-up and counts in no cell
+	// Profiled marks a trial that only samples stacks: it counts in no cell.
 	Profiled bool               `json:"profiled,omitempty"`
 	Mode     string             `json:"mode"`
 	Workload string             `json:"workload"`
 	Attempt  int                `json:"attempt"`
-	Requeued bool               `json:"requeued,omitempty"` // run once more at the end: a trial of its set was ruled out
+	Requeued bool               `json:"requeued,omitempty"` // repeated at the end, because a trial of its set was invalid
 	Status   TrialStatus        `json:"status"`
 	Reason   string             `json:"reason,omitempty"`
 	Void     bool               `json:"void,omitempty"` // failed because its path was not proven
 	Started  time.Time          `json:"started"`
 	Settle   float64            `json:"settle"`         // waited before the trial
 	Elapsed  float64            `json:"elapsed"`        // the whole trial without Settle
-	Traffic  float64            `json:"traffic"`        // of Elapsed, with payload flowing
-	Warmup   float64            `json:"warmup"`         // asked for
-	Window   float64            `json:"window"`         // timed window asked for
-	Rate     float64            `json:"rate,omitempty"` // payload asked for, bit/s; absent without a set rate
+	Traffic  float64            `json:"traffic"`        // part of Elapsed with payload flowing
+	Warmup   float64            `json:"warmup"`         // as requested
+	Window   float64            `json:"window"`         // timed window as requested
+	Rate     float64            `json:"rate,omitempty"` // requested payload, bit/s; absent without a fixed rate
 	Metrics  map[string]float64 `json:"metrics,omitempty"`
 	Client   *End               `json:"client,omitempty"`
 	Server   *End               `json:"server,omitempty"`
 	Series   *Series            `json:"series,omitempty"`
-	// Distributions are of the durations of which Metrics have percentiles; none of an
-	// external tool.
+	// Distributions contain the durations whose percentiles are in Metrics; an external
+	// tool has none.
 	Distributions []Distribution     `json:"distributions,omitempty"`
-	Turns         int                `json:"turns,omitempty"`    // how many trials shared its time by taking turns, itself included
-	Counters      map[string]uint64  `json:"counters,omitempty"` // path counters, moved by
+	Turns         int                `json:"turns,omitempty"`    // number of interleaved trials, itself included
+	Counters      map[string]uint64  `json:"counters,omitempty"` // increments of the path's counters
 	Machine       map[string]float64 `json:"machine,omitempty"`  // of the whole machine, by collector
-	// Processes are those that belong to the mode and are no part of the generator,
-	// by the name of their program. What they spent is part of the machine's bill.
+	// Processes are those of the mode without the generator, by program name. Their CPU
+	// time is part of the machine's CPU cost.
 	Processes []ProcessCPU `json:"processes,omitempty"`
-	// Pairs are the pairs of endpoints where several were driven at once. Metrics,
-	// Client, Server and Series are then of all together.
+	// Pairs are the pairs of endpoints if there were several. Metrics, Client, Server and
+	// Series are then totals.
 	Pairs []PairOutcome `json:"pairs,omitempty"`
-	// GeneratorLimited is the share of the sends that the schedule asked for and
-	// the generator did not manage; nil without a schedule.
+	// GeneratorLimited is the share of the scheduled sends that the generator missed; nil
+	// without a schedule.
 	GeneratorLimited *float64 `json:"generator_limited,omitempty"`
-	// AtLeast names those of Metrics of which the trial shows only that they are as
-	// high as this or higher.
+	// AtLeast lists the metrics for which the trial shows only a lower bound.
 	AtLeast []string `json:"at_least,omitempty"`
 	Search  *Search  `json:"search,omitempty"` // of a rate search
-	Steps   []Step   `json:"steps,omitempty"`  // of a rate search, in order: the curve of loss over load
-	Tool    *Tool    `json:"tool,omitempty"`   // the external generator, if one made the traffic
-	Notes   []Note   `json:"notes,omitempty"`  // what a reader of its figures must know
-	// Losses say where its datagrams died, over UDP.
+	Steps   []Step   `json:"steps,omitempty"`  // of a rate search, in order: the loss as a function of the load
+	Tool    *Tool    `json:"tool,omitempty"`   // the external generator, if any
+	Notes   []Note   `json:"notes,omitempty"`  // what a reader of its values must know
+	// Losses record where its datagrams were dropped, over UDP.
 	Losses *Losses `json:"losses,omitempty"`
-	// Stacks are those sampled in it, nil where none were.
+	// Stacks summarise its sampled stacks, nil if there are none.
 	Stacks *Stacks `json:"stacks,omitempty"`
-	// Limits say of each sender of a TCP workload who kept it from being faster.
+	// Limits record for each sender of a TCP workload what limited it.
 	Limits []TCPLimits `json:"limits,omitempty"`
 }
 
-// Aside says that a trial counts in no cell, because it was run for something else: to
-// set the warm-up or to sample stacks.
+// Aside reports whether the trial counts in no cell, because it only determines the
+// warm-up or samples stacks.
 func (t Trial) Aside() bool { return t.Pilot || t.Profiled }
 
-// ProcessCPU is what the processes of one program spent on behalf of a mode while
-// it had traffic, in CPU seconds: in user space and in calls to the kernel, not in
-// soft interrupts.
+// ProcessCPU is the CPU time of the processes of one program that belong to a mode while
+// it had traffic, in CPU seconds: in user space and in system calls, not in soft
+// interrupts.
 type ProcessCPU struct {
 	Name string  `json:"name"`
 	CPU  float64 `json:"cpu"`
 }
 
-// PairOutcome is what one of several pairs of endpoints did in a trial.
+// PairOutcome is the result of one of several pairs of endpoints in a trial.
 type PairOutcome struct {
 	Client  End                `json:"client"`
 	Server  End                `json:"server"`
 	Metrics map[string]float64 `json:"metrics"`
 }
 
-// Note is a circumstance of one trial that bears on its figures.
+// Note is a circumstance of one trial that affects its values.
 type Note struct {
 	Code string `json:"code"` // one of docs/warnings.md
 	Text string `json:"text"`
 }
 
-// Tool is the external generator that made a trial's traffic, with what was run
-// at the two ends.
+// Tool is the external generator of a trial's traffic, with the commands at the two
+// endpoints.
 type Tool struct {
 	Name   string  `json:"name"`
 	Client ToolEnd `json:"client"`
 	Server ToolEnd `json:"server"`
 }
 
-// ToolEnd is an external generator at one end.
+// ToolEnd is an external generator at one endpoint.
 type ToolEnd struct {
 	Version string   `json:"version"`
 	Command []string `json:"command"`
 }
 
-// End is what one end of a trial was set to and what its kernel reported.
+// End is the configuration of one endpoint of a trial and what its kernel reported.
 type End struct {
 	CPU           *int     `json:"cpu,omitempty"` // pinned to, absent when free
 	Congestion    string   `json:"congestion_control,omitempty"`
@@ -127,43 +126,42 @@ type End struct {
 	Datagrams *Datagrams `json:"datagrams,omitempty"` // over UDP
 }
 
-// Datagrams is the account of one end over UDP. All but Lost and the slots are of
-// the whole trial. An external tool does not tell all of it: what it left open is
-// nil.
+// Datagrams counts the datagrams of one endpoint over UDP. All fields except Lost and the
+// slots are of the whole trial. A field that an external tool does not report is nil.
 type Datagrams struct {
 	Sent          *int64 `json:"sent,omitempty"`
-	Received      *int64 `json:"received,omitempty"`       // each once
-	Lost          *int64 `json:"lost,omitempty"`           // of those sent to this end in the timed window
-	Duplicates    *int64 `json:"duplicates,omitempty"`     // beyond Received
-	Reordered     *int64 `json:"reordered,omitempty"`      // came behind a later one
-	ReorderExtent *int64 `json:"reorder_extent,omitempty"` // the furthest behind the newest, in datagrams
-	Late          *int64 `json:"late,omitempty"`           // came, but too late to count
-	Foreign       *int64 `json:"foreign,omitempty"`        // not of this trial: never counted
-	LargestBurst  *int64 `json:"largest_burst,omitempty"`  // most that left back to back
-	Slots         *int64 `json:"slots,omitempty"`          // sends that the schedule asked for in the timed window
-	MissedSlots   *int64 `json:"missed_slots,omitempty"`   // of Slots, those that the generator did not manage
-	Offload       bool   `json:"offload"`                  // UDP segmentation or receive offload was in force
+	Received      *int64 `json:"received,omitempty"`       // without duplicates
+	Lost          *int64 `json:"lost,omitempty"`           // of those sent to this endpoint in the timed window
+	Duplicates    *int64 `json:"duplicates,omitempty"`     // in addition to Received
+	Reordered     *int64 `json:"reordered,omitempty"`      // arrived after a later one
+	ReorderExtent *int64 `json:"reorder_extent,omitempty"` // maximum distance behind the newest, in datagrams
+	Late          *int64 `json:"late,omitempty"`           // arrived too late to count
+	Foreign       *int64 `json:"foreign,omitempty"`        // not of this trial: not counted
+	LargestBurst  *int64 `json:"largest_burst,omitempty"`  // maximum number sent back to back
+	Slots         *int64 `json:"slots,omitempty"`          // scheduled sends in the timed window
+	MissedSlots   *int64 `json:"missed_slots,omitempty"`   // of Slots, those that the generator missed
+	Offload       bool   `json:"offload"`                  // UDP segmentation or receive offload was used
 }
 
-// Series is the timed window cut into intervals: Values[i] is the metric's rate
-// over [i*Interval, (i+1)*Interval) from the window's start.
+// Series is the timed window split into intervals: Values[i] is the metric's rate over
+// [i*Interval, (i+1)*Interval) from the window's start.
 type Series struct {
 	Metric   string    `json:"metric"`
 	Interval float64   `json:"interval"`
 	Values   []float64 `json:"values"`
 }
 
-// limitedAbove is the share of its schedule that a generator may miss before the
-// rate it reached is only a lower bound.
+// limitedAbove is the share of its schedule that a generator may miss before its rate is
+// only a lower bound.
 const limitedAbove = 0.001
 
-// Limited says whether the trial shows only that the metric is as high as this or
-// higher: the generator fell behind its schedule by more than 0.1 %, which keeps
-// every rate down, or the metric is among AtLeast.
+// Limited reports whether the trial shows only a lower bound for the metric: the
+// generator missed more than 0.1 % of its schedule, which reduces every rate, or the
+// metric is listed in AtLeast.
 func (t *Trial) Limited(m Metric) bool {
 	slow := t.GeneratorLimited != nil && *t.GeneratorLimited > limitedAbove
 	return slow && m.bounded() || slices.Contains(t.AtLeast, m.Name)
 }
 
-// bounded says whether a metric is a rate, which a slow generator keeps down.
+// bounded reports whether a metric is a rate, which a slow generator reduces.
 func (m Metric) bounded() bool { return m.Better == Higher && m.Unit != "ratio" }

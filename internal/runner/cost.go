@@ -7,8 +7,8 @@ import (
 	"tare/internal/traffic"
 )
 
-// cpuUse is what the CPU time of a trial was spent on, nil for a search without an answer,
-// which has no rate to tell the cost of.
+// cpuUse is the traffic that the CPU time of a trial was spent on. It is nil for a search
+// without a result, which has no rate to relate the cost to.
 func (tr *trialRun) cpuUse() *evidence.CPUUse {
 	if tr.err != nil {
 		return nil
@@ -25,7 +25,7 @@ func (tr *trialRun) cpuUse() *evidence.CPUUse {
 	return u
 }
 
-// costOf is the metric of the cost of what a workload carries, by its primary metric.
+// costOf returns the name of the cost metric that belongs to a workload's primary metric.
 func costOf(primary string) string {
 	switch primary {
 	case "transaction_rate":
@@ -36,8 +36,8 @@ func costOf(primary string) string {
 	return result.CPUCost
 }
 
-// carried is what the trial carried at all, warm-up and drain included: Gbit received
-// by both ends, or thousands of exchanges.
+// carried is what the trial carried in total, warm-up and drain included: Gbit received
+// by both endpoints, or thousands of exchanges.
 func (tr *trialRun) carried() float64 {
 	if costOf(tr.work.Spec().Metric) == result.CPUCost {
 		return gbit(tr.client, tr.server)
@@ -45,12 +45,12 @@ func (tr *trialRun) carried() float64 {
 	return float64(tr.client.Messages) / 1000
 }
 
-// gbit is the payload that both ends received.
+// gbit is the payload that both endpoints received, in Gbit.
 func gbit(client, server traffic.Report) float64 {
 	return float64(client.Received+server.Received) * 8 / 1e9
 }
 
-// stepCost is what a step of a search cost.
+// stepCost is the CPU time that one step of a search used.
 type stepCost struct {
 	load    float64 // datagrams/s
 	gbit    float64
@@ -58,9 +58,9 @@ type stepCost struct {
 	spent   evidence.CPUTime
 }
 
-// atThroughput sums up the steps at the rate that the search found: for the first
-// of its goals that has an answer. The cost of a Gbit at rates that lose much of it, or
-// at which the path is half idle, is another one.
+// atThroughput sums up the steps at the rate that the search found for the first of its
+// goals that has a result. The cost per Gbit differs at rates that lose much of it and at
+// rates that leave the path half idle.
 func (s *search) atThroughput() (spent evidence.CPUTime, carried, flowing float64) {
 	for _, o := range s.state.Outcomes() {
 		if o.Lower == nil {
@@ -76,7 +76,7 @@ func (s *search) atThroughput() (spent evidence.CPUTime, carried, flowing float6
 	return spent, carried, flowing
 }
 
-// whole is what all steps cost together.
+// whole is the CPU time of all steps together.
 func (s *search) whole() (all evidence.CPUTime) {
 	for _, m := range s.costs {
 		all = all.Plus(m.spent)

@@ -11,14 +11,14 @@ import (
 	"tare/internal/study"
 )
 
-// markInvalid holds the trials of a group to the rules that the study fixed beforehand,
-// and notes with each trial why it is ruled out. None of the rules looks at how good
-// a trial's figures are: to leave out the slow ones would make every mode fast.
+// markInvalid checks the trials of a group against the rules that the study fixed
+// beforehand, and records with each trial why it is invalid. No rule looks at how good a
+// trial's values are: excluding the slow ones would make every mode look fast.
 //
-// What others take of the machine while modes take turns is taken from all of them
-// alike, and leaves their ratios as they are; that is what turns are for. The limits
-// of steal and of others hold for trials that ran alone. What hits one mode alone
-// within the turns is seen by the rule of the steady state.
+// CPU time that other programs use while trials are interleaved is taken from all modes
+// alike and does not change their ratios. The limits of steal and of other programs
+// therefore apply only to trials that ran alone. The steady-state rule detects a
+// disturbance of one mode within interleaved trials.
 func (r *run) markInvalid(group []*trialRun) {
 	steady := steadyStates(group, r.cfg.Study.Invalid)
 	for i, tr := range group {
@@ -27,29 +27,29 @@ func (r *run) markInvalid(group []*trialRun) {
 		}
 		var why []string
 		if tr.observed.Local() {
-			why = append(why, overLimits(tr, r.cfg.Study.Invalid)...)
+			why = append(why, exceededLimits(tr, r.cfg.Study.Invalid)...)
 			why = append(why, clockSet(tr.observed.Window.Metrics)...)
 		}
 		if down := tr.flaps; len(down) > 0 {
 			why = append(why, fmt.Sprintf("the link of %s went down or up", strings.Join(down, ", ")))
 		}
 		if steady[i].Judged && steady[i].Unsettled {
-			why = append(why, fmt.Sprintf("it was not steady: its second half was %+.1f %% beside its first%s", 100*steady[i].Shift, beside(group)))
+			why = append(why, fmt.Sprintf("it was not steady: its second half was %+.1f %% beside its first%s", 100*steady[i].Shift, otherModes(group)))
 		}
 		tr.invalidReason = strings.Join(why, "; ")
 	}
 }
 
-func beside(group []*trialRun) string {
+func otherModes(group []*trialRun) string {
 	if len(group) > 1 {
 		return ", beside what the modes that took turns with it did"
 	}
 	return ""
 }
 
-// overLimits says which limits on the machine were passed around a trial that ran
-// alone. What is unknown passes none.
-func overLimits(tr *trialRun, rules study.Invalid) (why []string) {
+// exceededLimits returns the machine limits that were exceeded around a trial that ran
+// alone. An unknown value exceeds no limit.
+func exceededLimits(tr *trialRun, rules study.Invalid) (why []string) {
 	long := tr.observed.Window.Metrics[result.MachineElapsed]
 	if tr.observed.Shared || long <= 0 {
 		return nil
@@ -74,12 +74,12 @@ func overLimits(tr *trialRun, rules study.Invalid) (why []string) {
 	return why
 }
 
-// figureStep is by how much the clock was set; see package observe.
-const figureStep = "clock_step"
+// machineClockStep is the metric of how far the wall clock was set; see package observe.
+const machineClockStep = "clock_step"
 
-// clockSet says that the clock of the day was set.
+// clockSet reports that the wall clock was set.
 func clockSet(figures map[string]float64) []string {
-	if step := figures[figureStep]; step > 0 {
+	if step := figures[machineClockStep]; step > 0 {
 		return []string{fmt.Sprintf("the clock was set by %.3g s, or the machine slept", step)}
 	}
 	return nil
@@ -87,15 +87,15 @@ func clockSet(figures map[string]float64) []string {
 
 func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
 
-// steadyBatch is how long a batch of the steady-state rule is, in seconds: five
-// samples of 0.1 s.
+// steadyBatch is the batch length of the steady-state rule in seconds: five samples of
+// 0.1 s.
 const steadyBatch = 0.5
 
-// steadyStates judges, for each trial that transferred in bulk, whether it was
-// steady. Those that took turns share the machine's weather; it is taken out of the
-// series, round by round, by dividing by the geometric mean of all of them. Below
-// 2 s there is no answer, and one of 4 s shows only the grossest change: the rule
-// guards the long trials, and the pilot trial the short ones.
+// steadyStates decides for each bulk transfer whether it was steady. Interleaved trials
+// share the machine's background load, which is removed from the series, round by round,
+// by dividing by the geometric mean of all of them. Trials below 2 s give no result, and
+// a trial of 4 s shows only a very large change: the rule is for long trials, and the
+// pilot trial covers the short ones.
 func steadyStates(group []*trialRun, rules study.Invalid) []stats.Steady {
 	out := make([]stats.Steady, len(group))
 	if rules.Unsettled != study.On {
@@ -120,10 +120,10 @@ func steadyStates(group []*trialRun, rules study.Invalid) []stats.Steady {
 	return out
 }
 
-// withoutSharedVariation divides series, sample by sample, by the geometric mean of all of
-// them: what hit all alike is gone, and what hit one remains. One series alone stays
-// as it is. Series of different lengths, or with a sample that is not above 0, tell
-// nothing of the weather and come back empty.
+// withoutSharedVariation divides series, sample by sample, by the geometric mean of all
+// of them: this removes what affected all of them alike and keeps what affected one. A
+// single series is returned unchanged. If the series differ in length or contain a sample
+// that is not above 0, the common part is unknown and the result is empty.
 func withoutSharedVariation(together [][]float64) [][]float64 {
 	if len(together) < 2 {
 		return together

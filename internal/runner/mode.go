@@ -20,35 +20,35 @@ import (
 	"tare/internal/warning"
 )
 
-// modeUnderTest is one mode of a run: its path and its agents. Its mode has the id, title
-// and baseline that the study gives it; asked is what the study says of it.
+// modeUnderTest is one mode of a run with its path and its agents. Its mode has the id,
+// title and baseline of the study.
 type modeUnderTest struct {
-	mode     driver.Mode
-	study    study.Mode
-	control  bool // the baseline once more
-	driver   driver.Driver
-	took     time.Duration // to be made
-	made     int           // how often
-	status   result.ModeStatus
-	reason   string
-	path     *driver.Path // nil while it is not set up
-	topology *result.Topology
-	proof    *result.Proof // the last one
-	facts    []result.Fact
-	stacks   []driver.Settings // how those on its path are set, as far as that can be read
-	agents   []*ends           // as many as there are pairs
+	mode      driver.Mode
+	study     study.Mode
+	control   bool // a second copy of the baseline
+	driver    driver.Driver
+	setupTime time.Duration // time that the set-up took
+	setups    int           // number of set-ups
+	status    result.ModeStatus
+	reason    string
+	path      *driver.Path // nil while it is not set up
+	topology  *result.Topology
+	proof     *result.Proof // of the last trial
+	facts     []result.Fact
+	stacks    []driver.Settings // settings of the network stacks on its path, as far as they can be read
+	agents    []*agentPair      // one for each pair
 }
 
-// ends are the two agents of a pair, nil where they have not been started.
-type ends struct{ client, server *agent.Client }
+// agentPair are the two agents of a pair, nil if they have not been started.
+type agentPair struct{ client, server *agent.Client }
 
 func (s *modeUnderTest) result() result.Mode {
 	m := result.Mode{
 		ID: s.mode.ID, Title: s.mode.Title, Description: s.study.Description, Status: s.status, Reason: s.reason,
 		Baseline: s.mode.Baseline, Control: s.control, Topology: s.topology, Proof: s.proof, Facts: slices.Concat(optionFacts(s.study, s.facts), s.facts),
 	}
-	if s.made > 1 {
-		m.Facts = append(m.Facts, result.Fact{Name: "made", Value: fmt.Sprintf("%d times", s.made)})
+	if s.setups > 1 {
+		m.Facts = append(m.Facts, result.Fact{Name: "made", Value: fmt.Sprintf("%d times", s.setups)})
 	}
 	if s.study.Mode != s.mode.ID {
 		m.Mode = s.study.Mode
@@ -56,7 +56,7 @@ func (s *modeUnderTest) result() result.Mode {
 	return m
 }
 
-// modes are those of the run as they are now.
+// modes are the current results of the run's modes.
 func (r *run) modes() []result.Mode {
 	out := []result.Mode{}
 	for _, s := range r.tested {
@@ -65,7 +65,8 @@ func (r *run) modes() []result.Mode {
 	return out
 }
 
-// optionFacts lists what the study told a mode, as facts of it, but for what was read back.
+// optionFacts lists the options and limits that the study sets for a mode, as facts of
+// it, without those that were read back.
 func optionFacts(m study.Mode, read []result.Fact) []result.Fact {
 	var out []result.Fact
 	for _, end := range []struct {
@@ -92,27 +93,27 @@ func (r *run) underTest(mode string) *modeUnderTest {
 	return r.tested[i]
 }
 
-// settleMode fixes a mode's fate and tells it.
+// settleMode sets the final status of a mode and reports it.
 func (r *run) settleMode(s *modeUnderTest, status result.ModeStatus, reason string) {
 	s.status, s.reason = status, reason
 	r.tell(live.ModeSettled{Mode: s.mode.ID, Status: status, Reason: reason})
 }
 
-// provisionWait bounds the set-up of one mode of a few namespaces. What takes
-// longer is waited for longer: see patience.
-const provisionWait = 20 * time.Second
+// minSetupTimeout is the minimum set-up timeout of a mode. See setupTimeout for modes
+// that take longer.
+const minSetupTimeout = 20 * time.Second
 
-// setupTimeFactor is how much longer than on the machine of its estimate a mode may take
-// to stand: a busy small machine is not to be taken for one that cannot.
+// setupTimeFactor is the factor between the estimated set-up time of a mode and its
+// timeout, so that a small, busy machine does not time out.
 const setupTimeFactor = 20
 
-// setupTimeout is how long a run waits for a mode to stand, longer on an emulated CPU.
+// setupTimeout is the set-up timeout of a mode. It is longer on an emulated CPU.
 func setupTimeout(m driver.Mode) time.Duration {
-	return driver.ScaleTimeout(provisionWait + setupTimeFactor*m.SetupTime)
+	return driver.ScaleTimeout(minSetupTimeout + setupTimeFactor*m.SetupTime)
 }
 
-// setUpAll builds every mode of the plan. A mode that cannot be built is noted and
-// the others go on; only a cancelled context or an unknown mode ends the run.
+// setUpAll sets up every mode of the plan. If a mode fails, it is recorded and the others
+// continue; only a cancelled context or an unknown mode ends the run.
 func (r *run) setUpAll(ctx context.Context) error {
 	for _, id := range r.schedule.Plan.Modes {
 		s, err := r.resolve(id)
@@ -120,8 +121,8 @@ func (r *run) setUpAll(ctx context.Context) error {
 			return err
 		}
 		r.tested = append(r.tested, s)
-		if why, void := voidIn(r.cfg.Done, id); void {
-			// A resumed run does not forget.
+		if why, void := earlierVoid(r.cfg.Done, id); void {
+			// A resumed run keeps the mode void.
 			r.settleMode(s, result.ModeVoid, why)
 			continue
 		}
@@ -133,8 +134,8 @@ func (r *run) setUpAll(ctx context.Context) error {
 		lacks, lacking := driver.AsUnsupported(err)
 		switch {
 		case err == nil:
-			s.status, s.made = result.ModeMeasured, 1
-			r.tell(live.ModeSettled{Mode: id, Status: s.status, Took: s.took})
+			s.status, s.setups = result.ModeMeasured, 1
+			r.tell(live.ModeSettled{Mode: id, Status: s.status, Took: s.setupTime})
 		case lacking:
 			r.settleMode(s, result.ModeUnsupported, lacks.Reason)
 		default:
@@ -147,7 +148,7 @@ func (r *run) setUpAll(ctx context.Context) error {
 	return nil
 }
 
-// resolve finds what a mode of the plan is and who builds it.
+// resolve finds a mode of the plan and its driver.
 func (r *run) resolve(id string) (*modeUnderTest, error) {
 	asked, _ := r.cfg.Study.ModeNamed(id)
 	d, m, err := r.cfg.Drivers.For(asked.Mode)
@@ -159,8 +160,8 @@ func (r *run) resolve(id string) (*modeUnderTest, error) {
 	return &modeUnderTest{study: asked, control: of.Control, driver: d, mode: m}, nil
 }
 
-// voidIn finds the reason for which a mode came out void in earlier trials.
-func voidIn(trials []result.Trial, mode string) (why string, void bool) {
+// earlierVoid returns why an earlier trial made a mode void.
+func earlierVoid(trials []result.Trial, mode string) (why string, void bool) {
 	i := slices.IndexFunc(trials, func(t result.Trial) bool { return t.Mode == mode && t.Void })
 	if i < 0 {
 		return "", false
@@ -168,10 +169,10 @@ func voidIn(trials []result.Trial, mode string) (why string, void bool) {
 	return trials[i].Reason, true
 }
 
-// ErrNothing means that not one mode could be made.
+// ErrNothing means that no mode could be set up.
 var ErrNothing = errors.New("not one of the modes could be made; the reasons are above")
 
-// setUp makes the lab, the path and the agents of one mode.
+// setUp sets up the path and the agents of one mode.
 func (r *run) setUp(ctx context.Context, s *modeUnderTest) error {
 	began := time.Now()
 	wait := setupTimeout(s.mode)
@@ -180,7 +181,7 @@ func (r *run) setUp(ctx context.Context, s *modeUnderTest) error {
 	o := r.order(s)
 	path, err := s.driver.Provision(ctx, o)
 	if err != nil {
-		// Whether it broke or cannot be built here at all, the probe tells.
+		// The probe distinguishes a failure from an unsupported mode.
 		if _, lacking := driver.AsUnsupported(err); !lacking {
 			if probed := s.driver.Probe(ctx, o); probed != nil {
 				err = probed
@@ -189,7 +190,7 @@ func (r *run) setUp(ctx context.Context, s *modeUnderTest) error {
 		return err
 	}
 	s.path, s.facts = path, path.Facts
-	r.emulated(s)
+	r.noteEmulation(s)
 	t, err := s.path.Topology()
 	if err != nil {
 		return err
@@ -199,30 +200,30 @@ func (r *run) setUp(ctx context.Context, s *modeUnderTest) error {
 		s.stacks, s.facts = stacks, append(slices.Clip(s.facts), facts...)
 	}
 	for range s.path.Pairs {
-		s.agents = append(s.agents, &ends{})
+		s.agents = append(s.agents, &agentPair{})
 	}
 	if err := s.start(ctx, r.cfg.RunID, len(s.agents)); err != nil {
 		return err
 	}
-	s.took = time.Since(began)
+	s.setupTime = time.Since(began)
 	return nil
 }
 
-// emulatedTitle follows the title of a mode that is partly on an emulated CPU.
+// emulatedTitle is appended to the title of a mode that runs partly on an emulated CPU.
 const emulatedTitle = " (emulated CPU)"
 
-// emulated says of a mode that a part of it is on an emulated CPU.
-func (r *run) emulated(s *modeUnderTest) {
+// noteEmulation marks a mode that runs partly on an emulated CPU, and warns about it.
+func (r *run) noteEmulation(s *modeUnderTest) {
 	if s.path.Emulated == "" {
 		return
 	}
 	if !strings.HasSuffix(s.mode.Title, emulatedTitle) {
 		s.mode.Title += emulatedTitle
 	}
-	r.warn(warning.EmulatedCPU, s.mode.ID, "a program emulates the CPU of %s: what this mode costs says nothing of the same on a real CPU, and hardly anything of it beside the others", s.path.Emulated)
+	r.warn(warning.EmulatedCPU, s.mode.ID, "a program emulates the CPU of %s: rates and CPU cost are those of the emulator. Use a machine where KVM works.", s.path.Emulated)
 }
 
-// order is what a mode of the study asks of its driver.
+// order is the request to the driver for a mode of the study.
 func (r *run) order(s *modeUnderTest) driver.ModeSpec {
 	return driver.ModeSpec{
 		Mode: s.study.Mode, Name: s.mode.ID, Run: r.cfg.RunID, Label: label(s.mode.ID, slices.Index(r.schedule.Plan.Modes, s.mode.ID)),
@@ -230,7 +231,7 @@ func (r *run) order(s *modeUnderTest) driver.ModeSpec {
 	}
 }
 
-// underlay is the link between the mode's hosts, zero where nothing is known of it.
+// underlay is the link between the mode's hosts, zero if it is unknown.
 func (s *modeUnderTest) underlay() study.Lab {
 	if s.path == nil || s.path.Underlay == nil {
 		return study.Lab{}
@@ -238,10 +239,10 @@ func (s *modeUnderTest) underlay() study.Lab {
 	return study.Lab{MTU: s.path.Underlay.MTU, Rate: study.Rate(s.path.Underlay.Rate)}
 }
 
-// Path is that of the mode, nil while it is not set up.
+// Path is the path of the mode, nil while it is not set up.
 func (s *modeUnderTest) Path() *driver.Path { return s.path }
 
-// AgentOn is an agent of the mode that runs on a host, nil where there is none.
+// AgentOn returns an agent of the mode that runs on a host, nil if there is none.
 func (s *modeUnderTest) AgentOn(host string) evidence.Agent {
 	if s.path == nil {
 		return nil
@@ -258,11 +259,11 @@ func (s *modeUnderTest) AgentOn(host string) evidence.Agent {
 	return nil
 }
 
-// maxLabel bounds a lab's label: it becomes part of names of files and namespaces.
+// maxLabel bounds a lab's label, which becomes part of names of files and namespaces.
 const maxLabel = 64
 
-// label is a mode's name as names of files and namespaces can have it. Two long
-// names that begin alike are told apart by the mode's place in the plan.
+// label converts a mode's name for use in names of files and namespaces. The mode's place
+// in the plan distinguishes two long names with the same prefix.
 func label(name string, place int) string {
 	safe := strings.Map(func(r rune) rune {
 		if strings.ContainsRune("/:@", r) {
@@ -276,7 +277,7 @@ func label(name string, place int) string {
 	return safe
 }
 
-// mostPairs is how many pairs of endpoints the run's workloads need.
+// mostPairs is the number of pairs of endpoints that the run's workloads need.
 func (r *run) mostPairs() int {
 	most := 1
 	for _, w := range r.schedule.Plan.Workloads {
@@ -285,7 +286,7 @@ func (r *run) mostPairs() int {
 	return most
 }
 
-// start starts those agents of the first n pairs that are not there.
+// start starts the agents of the first n pairs that are not running.
 func (s *modeUnderTest) start(ctx context.Context, run string, n int) error {
 	for i, at := range s.agents[:n] {
 		pair := s.path.Pairs[i]
@@ -301,7 +302,7 @@ func (s *modeUnderTest) start(ctx context.Context, run string, n int) error {
 				return err
 			}
 			if *a.at != nil {
-				_ = (*a.at).Close() // it is gone; this only lets go of its pipes
+				_ = (*a.at).Close() // it has exited; this only closes its pipes
 			}
 			*a.at = c
 		}
@@ -309,8 +310,7 @@ func (s *modeUnderTest) start(ctx context.Context, run string, n int) error {
 	return nil
 }
 
-// stopAgents ends all agents, side by side, so that the next attempt starts with
-// fresh ones.
+// stopAgents stops all agents in parallel, so that the next attempt starts new ones.
 func (s *modeUnderTest) stopAgents() error {
 	var gone []*agent.Client
 	for _, at := range s.agents {
@@ -330,18 +330,17 @@ func (s *modeUnderTest) stopAgents() error {
 	return errors.Join(errs...)
 }
 
-// teardownWait bounds the end of a run. It has a context of its own: an
-// interrupted run is taken down like any other. Engines take a second or two each.
+// teardownWait bounds the teardown of a run. It applies to a context of its own, because
+// an interrupted run is taken down like any other. Engines take a second or two each.
 const teardownWait = time.Minute
 
-// teardown ends the agents and closes the paths, all modes side by side: each takes
-// a moment, and there are many. All agents end first, so that no mode's path is
-// closed while another's are still about.
+// teardown stops the agents and closes the paths of all modes in parallel. All agents
+// stop first, so that no path closes while agents of another mode still run.
 func (r *run) teardown() error {
 	return errors.Join(r.forEachMode((*modeUnderTest).stopAgents), r.forEachMode((*modeUnderTest).takeDown))
 }
 
-// forEachMode does something to all modes side by side.
+// forEachMode calls do for all modes in parallel.
 func (r *run) forEachMode(do func(*modeUnderTest) error) error {
 	errs := make([]error, len(r.tested))
 	var wg sync.WaitGroup
@@ -352,15 +351,15 @@ func (r *run) forEachMode(do func(*modeUnderTest) error) error {
 	return errors.Join(errs...)
 }
 
-// recreateDue makes those modes anew whose turn it is before a block: sandboxes, devices,
-// addresses and agents. What such a set-up happens to come out like, as the hash of
-// a connection or the place of a process, is then drawn again, and its scatter is
-// seen instead of being taken for the mode's.
+// recreateDue recreates the modes that are due before a block: sandboxes, devices,
+// addresses and agents. Properties that one set-up fixes at random, such as the hash of a
+// connection or the CPU of a process, then vary between blocks, and their variation is
+// part of the measured spread instead of a bias of the mode.
 func (r *run) recreateDue(ctx context.Context, block int) error {
 	began := time.Now()
 	var made []string
 	for _, s := range r.tested {
-		if s.status != result.ModeMeasured || !r.cfg.Study.Renew.Due(block, s.took) {
+		if s.status != result.ModeMeasured || !r.cfg.Study.Renew.Due(block, s.setupTime) {
 			continue
 		}
 		if err := r.recreate(ctx, s); err != nil {
@@ -376,18 +375,19 @@ func (r *run) recreateDue(ctx context.Context, block int) error {
 	return nil
 }
 
-// recreate takes a mode down and makes it again, twice if need be. One that cannot be
-// made again is failed; only an interruption is an error.
+// recreate takes a mode down and sets it up again, with a second attempt if the first
+// fails. If both fail, the mode has failed; only an interruption is an error.
 func (r *run) recreate(ctx context.Context, s *modeUnderTest) error {
 	err := s.takeDown()
 	if err != nil {
-		// What is left of it would be in the way, and the run's end tries again.
+		// Remaining resources would block a new set-up; the end of the run tries to
+		// remove them again.
 		r.settleMode(s, result.ModeFailed, fmt.Sprintf("could not be taken down to be made anew: %v", err))
 		return nil
 	}
 	for range attempts {
 		if err = r.setUp(ctx, s); err == nil {
-			s.made++
+			s.setups++
 			return nil
 		}
 		if ctx.Err() != nil {
@@ -402,9 +402,8 @@ func (r *run) recreate(ctx context.Context, s *modeUnderTest) error {
 	return nil
 }
 
-// takeDown ends a mode's agents and closes its path. It has a context of its own:
-// half a path is no state to be interrupted in. After an error it may be called
-// again.
+// takeDown stops a mode's agents and closes its path. It has a context of its own, so
+// that an interruption cannot leave half a path. It may be called again after an error.
 func (s *modeUnderTest) takeDown() error {
 	ctx, cancel := context.WithTimeout(context.Background(), teardownWait)
 	defer cancel()

@@ -18,15 +18,15 @@ import (
 	"tare/internal/traffic"
 )
 
-// pair is what one pair of endpoints does of a trial.
+// pair is the part of a trial that one pair of endpoints runs.
 type pair struct {
 	clientSide, serverSide traffic.Params
-	trial                  *agent.Trial // while it is under way
+	trial                  *agent.Trial // while it runs
 	client, server         traffic.Report
 }
 
-// forEachPair does a part of a trial's trial for all its pairs side by side. If one fails,
-// the others are told to give up, and the first error is the trial's.
+// forEachPair runs a part of the trial for all its pairs in parallel. If one pair fails,
+// the others are cancelled, and the first error is the trial's.
 func (tr *trialRun) forEachPair(ctx context.Context, do func(*pair) error) {
 	tr.unlessFailed(func() error {
 		var first error
@@ -53,7 +53,7 @@ func (tr *trialRun) forEachPair(ctx context.Context, do func(*pair) error) {
 	})
 }
 
-// finish ends the trial of every pair by one of the ways to end it, and takes the
+// finish ends the trial of every pair with one of the methods that end it, and takes the
 // reports.
 func (tr *trialRun) finish(ctx context.Context, way func(*agent.Trial, context.Context) (client, server traffic.Report, err error)) {
 	if tr.err != nil {
@@ -69,8 +69,8 @@ func (tr *trialRun) finish(ctx context.Context, way func(*agent.Trial, context.C
 	}
 }
 
-// release gives up what is still under way of a trial that failed: a server would
-// wait for its own time limit. An agent that has gone is the reason for it.
+// release cancels what still runs of a failed trial; otherwise a server would wait until
+// its own time limit. If an agent has exited, that is the reason of the failure.
 func (tr *trialRun) release(ctx context.Context) {
 	for i, p := range tr.pairs {
 		if p.trial == nil {
@@ -83,7 +83,7 @@ func (tr *trialRun) release(ctx context.Context) {
 	}
 }
 
-// pairError says which pair an error is about, where there are several.
+// pairError adds to an error which pair it is about, if there are several.
 func (tr *trialRun) pairError(i int, err error) error {
 	if len(tr.pairs) == 1 {
 		return err
@@ -91,8 +91,9 @@ func (tr *trialRun) pairError(i int, err error) error {
 	return fmt.Errorf("pair %d: %w", i+1, err)
 }
 
-// sum records what all pairs did together, and apart where there are several.
-func (tr *trialRun) sum() {
+// addPairs records the totals of all pairs, and the values of each pair if there are
+// several.
+func (tr *trialRun) addPairs() {
 	first := tr.pairs[0]
 	tr.client, tr.server = first.client, first.server
 	var outcomes []result.PairOutcome
@@ -108,21 +109,22 @@ func (tr *trialRun) sum() {
 	tr.out.Client, tr.out.Server = &c, &s
 	tr.out.Traffic = max(tr.client.Traffic, tr.server.Traffic)
 	if tr.Sliced() {
-		tr.out.Traffic = tr.client.Traffic // the server's clock runs on in the turns of others
+		tr.out.Traffic = tr.client.Traffic // the server's clock continues during the slices of other modes
 	}
 	tr.out.GeneratorLimited = limited(tr.client, tr.server)
 	tr.out.Notes = notes(tr.client, tr.server)
-	tr.out.Tool = madeBy(tr.client, tr.server)
+	tr.out.Tool = toolOf(tr.client, tr.server)
 }
 
-// finite leaves out what JSON has no word for. Of the sum, that fails the trial.
+// finite leaves out values that JSON cannot represent. If the total is such a value, the
+// trial fails.
 func finite(metrics map[string]float64) map[string]float64 {
 	maps.DeleteFunc(metrics, func(_ string, v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 	return metrics
 }
 
-// place chooses the CPUs of the two ends, -1 for the scheduler's choice. The last
-// CPU comes first: on most machines the first ones serve interrupts.
+// place chooses the CPUs of client and server, -1 to leave the choice to the scheduler.
+// The last CPU comes first, because on most machines the first ones serve interrupts.
 func place(placement string, cpus []int) (client, server int) {
 	n := len(cpus)
 	switch {
@@ -135,11 +137,11 @@ func place(placement string, cpus []int) (client, server int) {
 	}
 }
 
-// anyCPU is no place: the scheduler chooses.
+// anyCPU means no pinning: the scheduler chooses the CPU.
 const anyCPU = -1
 
-// pairs resolves a trial's workload for the ends of each pair that it drives. Each
-// has a token of its own.
+// pairs resolves a trial's workload for both endpoints of each pair. Each pair has its
+// own token.
 func (r *run) pairs(s *modeUnderTest, t plan.Trial, limit time.Duration) ([]*pair, error) {
 	var all []*pair
 	for i, ends := range s.path.Pairs {
@@ -172,10 +174,11 @@ func (r *run) pairs(s *modeUnderTest, t plan.Trial, limit time.Duration) ([]*pai
 	return all, nil
 }
 
-// pairsOf is how many pairs of endpoints a workload drives at once.
+// pairsOf is the number of pairs of endpoints that a workload drives at once.
 func pairsOf(w study.Workload) int { return max(1, w.Pairs) }
 
-// socketBuffer is a buffer in the generator's words: -1 leaves it to the kernel.
+// socketBuffer converts a buffer size for the generator: -1 leaves the size to the
+// kernel.
 func socketBuffer(b study.BufferSize) int {
 	if b.Auto {
 		return -1
@@ -183,7 +186,7 @@ func socketBuffer(b study.BufferSize) int {
 	return int(b.Bytes)
 }
 
-// params is what a study says of a workload, in the generator's words.
+// params converts a workload of the study to the generator's parameters.
 func params(t plan.Trial) traffic.Params {
 	w := t.Workload
 	p := traffic.Params{

@@ -12,22 +12,23 @@ import (
 	"tare/internal/traffic/workloads"
 )
 
-// pulse is the rate of a trial's traffic while it flows, from what its ends tell.
-type pulse struct {
-	mu   sync.Mutex
-	ends []endPulse // client and server of each pair
-	want int        // how many of the ends count
-	told time.Time
-	tell func(at time.Duration, rate float64)
+// progressRate is the current rate of a trial's traffic, from what its endpoints report
+// while it runs.
+type progressRate struct {
+	mu       sync.Mutex
+	ends     []endpointRate // client and server of each pair
+	counted  int            // number of endpoints that count
+	lastSent time.Time
+	send     func(at time.Duration, rate float64)
 }
 
-type endPulse struct {
+type endpointRate struct {
 	last  traffic.Progress
 	rate  float64
 	known bool
 }
 
-// columns are the figures that stand for the workloads of a study.
+// columns are the workloads of a study with the metric that the live view shows for each.
 func columns(s study.Study) []live.Column {
 	var all []live.Column
 	for _, w := range plan.Workloads(s) {
@@ -38,46 +39,48 @@ func columns(s study.Study) []live.Column {
 	return all
 }
 
-// follow makes ready to hear of the ends of a pair that begin next, where anybody asked.
-func (r *run) follow(tr *trialRun, i int) {
+// reportProgress registers the listeners for the progress of a pair that begins next, if
+// the run reports progress.
+func (r *run) reportProgress(tr *trialRun, i int) {
 	if r.cfg.Progress <= 0 {
 		return
 	}
-	if tr.pulse == nil {
-		tr.pulse = r.newPulse(tr)
+	if tr.progress == nil {
+		tr.progress = r.newProgressRate(tr)
 	}
 	at := tr.tested.agents[i]
-	at.client.Watch(tr.pulse.of(2 * i))
-	at.server.Watch(tr.pulse.of(2*i + 1))
+	at.client.Watch(tr.progress.listenerOf(2 * i))
+	at.server.Watch(tr.progress.listenerOf(2*i + 1))
 }
 
-func (r *run) newPulse(tr *trialRun) *pulse {
-	p := &pulse{ends: make([]endPulse, 2*len(tr.pairs)), want: len(tr.pairs)}
+func (r *run) newProgressRate(tr *trialRun) *progressRate {
+	p := &progressRate{ends: make([]endpointRate, 2*len(tr.pairs)), counted: len(tr.pairs)}
 	if tr.pairs[0].clientSide.Both {
-		p.want *= 2
+		p.counted *= 2
 	}
 	m, _ := result.MetricNamed(tr.work.Spec().Metric)
 	factor := 1.0
 	if m.Unit == "bit/s" {
-		factor = 8 // of what is counted in bytes
+		factor = 8 // for metrics counted in bytes
 	}
-	p.tell = func(at time.Duration, rate float64) {
+	p.send = func(at time.Duration, rate float64) {
 		r.tell(live.Progress{Mode: tr.Mode, Workload: tr.out.Workload, Elapsed: at, Rate: rate * factor, Unit: m.Unit})
 	}
 	return p
 }
 
-// of is what hears one end. A trial that begins anew counts from nothing.
-func (p *pulse) of(end int) func(traffic.Progress) {
+// listenerOf returns the listener for one endpoint. A trial that is repeated counts from
+// zero.
+func (p *progressRate) listenerOf(end int) func(traffic.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ends[end] = endPulse{}
-	return func(now traffic.Progress) { p.hear(end, now, time.Now()) }
+	p.ends[end] = endpointRate{}
+	return func(now traffic.Progress) { p.add(end, now, time.Now()) }
 }
 
-// hear takes a message. The rates of all ends that count make one, no more often than
-// one end tells.
-func (p *pulse) hear(end int, now traffic.Progress, at time.Time) {
+// add takes a progress message. It adds up the rates of all endpoints that count, and
+// reports the sum no more often than one endpoint reports.
+func (p *progressRate) add(end int, now traffic.Progress, at time.Time) {
 	p.mu.Lock()
 	e := &p.ends[end]
 	if rate, ok := now.Rate(e.last); ok {
@@ -91,12 +94,12 @@ func (p *pulse) hear(end int, now traffic.Progress, at time.Time) {
 			known++
 		}
 	}
-	due := known >= p.want && at.Sub(p.told) >= traffic.MinProgressInterval*3/4
+	due := known >= p.counted && at.Sub(p.lastSent) >= traffic.MinProgressInterval*3/4
 	if due {
-		p.told = at
+		p.lastSent = at
 	}
 	p.mu.Unlock()
 	if due {
-		p.tell(now.Busy, sum)
+		p.send(now.Busy, sum)
 	}
 }

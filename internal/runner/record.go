@@ -9,8 +9,7 @@ import (
 	"tare/internal/traffic"
 )
 
-// end is what a trial's record keeps of the report of one end; other is that of
-// its peer.
+// end is the record of the report of one endpoint; other is the report of its peer.
 func end(rep, other traffic.Report) result.End {
 	e := result.End{
 		Congestion: rep.TCP.Congestion, SendBuffer: rep.SendBuffer, ReceiveBuffer: rep.ReceiveBuffer, MSS: rep.TCP.MSS,
@@ -25,8 +24,8 @@ func end(rep, other traffic.Report) result.End {
 	return e
 }
 
-// datagrams is what is known of one end's datagrams. The built-in generator keeps
-// a whole account, in which 0 is a count; a tool's 0 may be what it does not tell.
+// datagrams is the record of one endpoint's datagrams. The built-in generator counts
+// everything, so that a 0 is a count; for a tool a 0 can mean unknown.
 func datagrams(rep, other traffic.Report) *result.Datagrams {
 	d := rep.Datagrams
 	if d == nil {
@@ -55,7 +54,7 @@ func datagrams(rep, other traffic.Report) *result.Datagrams {
 	return out
 }
 
-// flows adds up the flows of one end.
+// flows adds up the flows of one endpoint.
 func flows(d *traffic.Datagrams) (sum traffic.FlowCount) {
 	if d == nil {
 		return sum
@@ -69,7 +68,7 @@ func flows(d *traffic.Datagrams) (sum traffic.FlowCount) {
 	return sum
 }
 
-// limited is the share of the schedule that the generator missed at both ends
+// limited is the share of the schedule that the generator missed at both endpoints
 // together, nil without a schedule.
 func limited(client, server traffic.Report) *float64 {
 	slots := client.Window.Slots + server.Window.Slots
@@ -80,7 +79,7 @@ func limited(client, server traffic.Report) *float64 {
 	return &share
 }
 
-// notes are those of both ends, each once.
+// notes are those of both endpoints without duplicates.
 func notes(client, server traffic.Report) []result.Note {
 	var out []result.Note
 	for _, n := range slices.Concat(client.Notes, server.Notes) {
@@ -91,8 +90,8 @@ func notes(client, server traffic.Report) []result.Note {
 	return out
 }
 
-// madeBy is what made the traffic, nil for the built-in generator.
-func madeBy(client, server traffic.Report) *result.Tool {
+// toolOf is the tool that generated the traffic, nil for the built-in generator.
+func toolOf(client, server traffic.Report) *result.Tool {
 	if client.Tool == nil && server.Tool == nil {
 		return nil
 	}
@@ -108,29 +107,28 @@ func madeBy(client, server traffic.Report) *result.Tool {
 	return &t
 }
 
-// way is one direction of payload, with its sender.
-type way struct {
+// direction is one direction of the payload, with its sender.
+type direction struct {
 	sender   string // client or server
 	from, to traffic.Report
 }
 
-// ways are the directions in which a trial's payload flows.
-func ways(p traffic.Params, client, server traffic.Report) []way {
-	forward, reverse := way{"client", client, server}, way{"server", server, client}
+// directions are the directions in which a trial's payload flows.
+func directions(p traffic.Params, client, server traffic.Report) []direction {
+	forward, reverse := direction{"client", client, server}, direction{"server", server, client}
 	switch {
 	case p.Both:
-		return []way{forward, reverse}
+		return []direction{forward, reverse}
 	case p.Reverse:
-		return []way{reverse}
+		return []direction{reverse}
 	}
-	return []way{forward}
+	return []direction{forward}
 }
 
-// tcpLimits says of each sender of a trial who kept its TCP from being faster: mean
-// shares over its streams, pairs and slices. A sender of which nothing is known is
-// left out.
+// tcpLimits returns, for each sender of a trial, what limited its TCP: mean shares over
+// its streams, pairs and slices. It leaves out a sender without data.
 func tcpLimits(p traffic.Params, client, server traffic.Report) (out []result.TCPLimits) {
-	for _, w := range ways(p, client, server) {
+	for _, w := range directions(p, client, server) {
 		l := w.from.Window.Limits
 		if l == nil || l.Seconds <= 0 {
 			continue
@@ -143,14 +141,14 @@ func tcpLimits(p traffic.Params, client, server traffic.Report) (out []result.TC
 	return out
 }
 
-// senders records who limited the senders of a TCP workload, and why they sent again.
+// senders records what limited the senders of a TCP workload, and why they retransmitted.
 func (tr *trialRun) senders() {
 	if !tr.observed.Counted() || evidence.OverUDP(tr.Workload) {
 		return
 	}
 	first := tr.pairs[0].clientSide
 	tr.out.Limits = tcpLimits(first, tr.client, tr.server)
-	for _, w := range ways(first, tr.client, tr.server) {
+	for _, w := range directions(first, tr.client, tr.server) {
 		causes := tr.observed.Retransmits(len(tr.pairs), w.sender)
 		if causes == nil {
 			continue
@@ -167,7 +165,8 @@ func (tr *trialRun) senders() {
 	}
 }
 
-// accounts are what the ends of all pairs say of their datagrams, or why not all do.
+// accounts are the datagram counts of both endpoints of all pairs, or why they are
+// incomplete.
 func (tr *trialRun) accounts() (all []evidence.Account, unknown string) {
 	if tr.search != nil && tr.search.broken {
 		return nil, "a step of the search failed, and what it carried nobody knows: nothing was booked"
@@ -182,8 +181,8 @@ func (tr *trialRun) accounts() (all []evidence.Account, unknown string) {
 	return all, ""
 }
 
-// accounts are what the two ends of a pair say of their datagrams, over the whole
-// trial. A tool tells how many it lost at most.
+// accounts are the datagram counts of both endpoints of a pair over the whole trial. For
+// a tool only the lost datagrams may be known.
 func accounts(p *pair, kind string) (client, server losses.SocketTotals, ok bool) {
 	if p.client.Datagrams == nil || p.server.Datagrams == nil {
 		return client, server, false
@@ -204,7 +203,8 @@ func accounts(p *pair, kind string) (client, server losses.SocketTotals, ok bool
 	return client, server, from.Sent > 0 && to.Received > 0
 }
 
-// accountOf is what one end says. A response of udp_rr that came too late did come.
+// accountOf is the datagram count of one endpoint. A response of udp_rr that arrived too
+// late counts as received.
 func accountOf(r traffic.Report, kind string) losses.SocketTotals {
 	d, all := r.Datagrams, flows(r.Datagrams)
 	e := losses.SocketTotals{Sent: all.Sent, Received: all.Received, Drops: d.SocketDrops, Denied: d.Denied, Unread: d.Unread}

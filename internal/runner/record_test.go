@@ -64,13 +64,13 @@ func TestImpossible(t *testing.T) {
 	for name, tt := range tests {
 		a := tt.account
 		client, server := account(a[0], a[1], a[2], a[3], a[4])
-		checkError(t, name, impossible(tt.metrics, client, server), tt.want)
+		checkError(t, name, checkMetrics(tt.metrics, client, server), tt.want)
 	}
-	checkError(t, "no number", impossible(map[string]float64{"goodput": zero() / zero()}, fineC, fineS), "goodput is NaN")
-	checkError(t, "bytes from nowhere", impossible(nil, traffic.Report{Sent: 10}, traffic.Report{Received: 11}), "10 bytes sent and 11 arrived at the server")
-	checkError(t, "backwards", impossible(nil, traffic.Report{Received: 5}, traffic.Report{Sent: 4}), "arrived at the client")
+	checkError(t, "no number", checkMetrics(map[string]float64{"goodput": zero() / zero()}, fineC, fineS), "goodput is NaN")
+	checkError(t, "bytes from nowhere", checkMetrics(nil, traffic.Report{Sent: 10}, traffic.Report{Received: 11}), "10 bytes sent and 11 arrived at the server")
+	checkError(t, "backwards", checkMetrics(nil, traffic.Report{Received: 5}, traffic.Report{Sent: 4}), "arrived at the client")
 	iperf := &traffic.ToolRun{Name: "iperf3"}
-	checkError(t, "a tool's", impossible(nil, traffic.Report{Sent: 10, Tool: iperf}, traffic.Report{Received: 11, Tool: iperf}), "")
+	checkError(t, "a tool's", checkMetrics(nil, traffic.Report{Sent: 10, Tool: iperf}, traffic.Report{Received: 11, Tool: iperf}), "")
 }
 
 func zero() float64 { return 0 }

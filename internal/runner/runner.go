@@ -1,6 +1,6 @@
-// Package runner carries out a plan: it sets up the modes, proves their paths,
-// runs the trials, records each as it ends, and takes everything down again,
-// whatever happened. It owns every deadline.
+// Package runner executes a plan: it sets up the modes, proves their paths, runs the
+// trials, records each trial when it ends, and takes everything down again in every case.
+// It owns all deadlines.
 package runner
 
 import (
@@ -26,25 +26,25 @@ import (
 	"tare/internal/warning"
 )
 
-// Config is what a run needs.
+// Config configures a run.
 type Config struct {
 	Study    study.Study     // resolved, with its seed
-	RunID    string          // which everything the run makes carries
-	Ground   driver.HostInfo // what is known of its hosts
+	RunID    string          // label of everything that the run creates
+	Ground   driver.HostInfo // what is known about its hosts
 	Drivers  driver.Registry
 	Dir      *store.Dir
 	Listener live.Listener
 	Build    result.Build
-	Done     []result.Trial // of the run that is resumed
-	// Progress is how often agents tell how far a trial is while it is timed, for
-	// live.Progress, and what is known is told after every block; 0: nobody looks.
+	Done     []result.Trial // trials of the run that is resumed
+	// Progress is the interval at which agents report the progress of a trial, for
+	// live.Progress; intermediate results then follow after every block. 0 disables both.
 	Progress time.Duration
 }
 
-// Run executes the study and writes trials.ndjson as it goes and run.json at its
-// end. It returns what run.json holds. An interrupted run is no error: its status
-// says so. The error is for what kept a run from being recorded at all, or left
-// something behind.
+// Run executes the study, writes trials.ndjson while it runs and run.json at the end, and
+// returns the content of run.json. An interruption is not an error; the status of the run
+// shows it. An error means that the run could not be recorded or could not be removed
+// completely.
 func Run(ctx context.Context, cfg Config) (result.Run, error) {
 	r := &run{cfg: cfg}
 	r.schedule, r.observer = r.scheduling(), r.observing()
@@ -77,18 +77,18 @@ type run struct {
 	observer *evidence.Observer
 	tested   []*modeUnderTest
 	out      result.Run
-	telling  sync.Mutex // agents tell of their progress meanwhile
+	telling  sync.Mutex // agents report progress concurrently
 }
 
-// scheduling makes what decides between the run's blocks.
+// scheduling creates the schedule, which decides between the run's blocks.
 func (r *run) scheduling() *schedule.Schedule {
 	return schedule.New(schedule.Config{
-		Study: r.cfg.Study, Earlier: r.cfg.Done, Modes: r.modes, SetupTime: func(mode string) time.Duration { return r.underTest(mode).took },
+		Study: r.cfg.Study, Earlier: r.cfg.Done, Modes: r.modes, SetupTime: func(mode string) time.Duration { return r.underTest(mode).setupTime },
 		Report: &r.out, Tell: r.tell, Warn: r.warn,
 	}, plan.Make(r.cfg.Study).WithSetupTimes(r.cfg.Drivers.SetupTimes(r.cfg.Study)))
 }
 
-// observing makes what reads what is around the run's trials.
+// observing creates the observer of the run's trials.
 func (r *run) observing() *evidence.Observer {
 	return evidence.New(evidence.Config{
 		Run: r.cfg.RunID, PID: os.Getpid(), Asked: r.cfg.Study.Evidence, Hosts: r.cfg.Ground.Hosts, Warn: r.warn, AppendFile: r.cfg.Dir.AppendFile,
@@ -136,7 +136,7 @@ func (r *run) execute(ctx context.Context) error {
 	return r.blocks(ctx)
 }
 
-// evaluate judges the run by its trials, and tells what follows to be warned of.
+// evaluate evaluates the run from its trials, and emits the warnings that follow.
 func (r *run) evaluate() {
 	r.out.Finished = time.Now().UTC()
 	r.out.Modes = r.modes()
@@ -147,7 +147,7 @@ func (r *run) evaluate() {
 	}
 }
 
-// evidence is what the run is judged by.
+// evidence is the input of the evaluation of the run.
 func (r *run) evidence() analysis.Evidence {
 	e := analysis.Evidence{
 		Study: r.cfg.Study, Trials: r.schedule.Trials, Lab: !r.cfg.Study.Target().Given(), Elsewhere: !r.cfg.Ground.Local(), MissingCPUCost: r.observer.MissingCPUCost(),
@@ -161,7 +161,7 @@ func (r *run) evidence() analysis.Evidence {
 	return e
 }
 
-// toAnalysisStack is a stack as verdicts look at it.
+// toAnalysisStack converts the settings of a network stack for the evaluation.
 func toAnalysisStack(st driver.Settings) analysis.Stack {
 	out := analysis.Stack{At: st.At, Settings: st.Sysctls}
 	for _, f := range st.Filters {
@@ -171,31 +171,32 @@ func toAnalysisStack(st driver.Settings) analysis.Stack {
 	return out
 }
 
-// warnBeforeStart warns of what is known before the first trial.
+// warnBeforeStart emits the warnings that are known before the first trial.
 func (r *run) warnBeforeStart() {
 	if r.cfg.Study.Pilot.Std() == 0 && r.cfg.Study.Profile != study.Paper {
-		r.warn(warning.WarmupNotVerified, "run", "without pilot trials a fixed warm-up is dropped, and nothing shows that each mode had settled by then")
+		r.warn(warning.WarmupNotVerified, "run", "there are no pilot trials, so it is not verified that each mode was steady after the warm-up. Use --profile standard.")
 	}
 	ids, err := runid.Running()
 	if err != nil {
-		r.warn(warning.NotObserved, "run", "whether other runs are under way is unknown: %v", err)
+		r.warn(warning.NotObserved, "run", "cannot look for other runs: %v", err)
 	}
 	if others := slices.DeleteFunc(ids, func(id string) bool { return id == r.out.ID }); len(others) > 0 {
-		r.warn(warning.OtherRun, "run", "another run (%s) is under way on this machine: the two disturb each other", others[0])
+		r.warn(warning.OtherRun, "run", "another run (%s) is in progress on this machine: the two disturb each other. Start one run at a time.", others[0])
 	}
 	r.warnSkipped()
 	for _, w := range r.schedule.Plan.Workloads {
 		switch {
-		case w.ID == study.CostPassID: // as what it is made of
+		case w.ID == study.CostPassID: // same placement as its source workload
 		case len(r.cfg.Ground.CPUs) == 0 && w.Placement != "" && w.Placement != study.Free:
-			r.warn(warning.PlacementFree, w.ID, "placement %s was asked for, but nothing is known here of the CPUs of the engines' machines: each end runs where their schedulers put it", w.Placement)
+			r.warn(warning.PlacementFree, w.ID, "placement %s is not possible, because the CPUs of the engines' machines are not known: the schedulers place client and server, and results vary more. "+
+				"Set placement: free.", w.Placement)
 		case w.Placement == study.TwoCores && len(r.cfg.Ground.CPUs) < 2:
-			r.warn(warning.OneCPU, w.ID, "placement two_cores was asked for, but there is one CPU to use: both ends share it")
+			r.warn(warning.OneCPU, w.ID, "placement two_cores needs two CPUs and there is one: client and server share it. Use more CPUs, or placement: one_core.")
 		}
 	}
 }
 
-// warnSkipped warns of what the study asks for and the run leaves out.
+// warnSkipped warns about limits of the study that the run does not apply.
 func (r *run) warnSkipped() {
 	if r.cfg.Study.Limits == (study.Limits{}) {
 		return
@@ -204,7 +205,7 @@ func (r *run) warnSkipped() {
 	for _, m := range r.cfg.Study.Modes {
 		_, spec, err := r.cfg.Drivers.For(m.Mode)
 		switch limits := r.cfg.Study.Limits; {
-		case err != nil: // it is not built
+		case err != nil: // unknown mode; setUpAll reports it
 		case spec.Limits == (study.Ends{}):
 			free = append(free, m.Name())
 		case !spec.Limits.Client && limits.Client != (study.Limit{}):
@@ -214,7 +215,7 @@ func (r *run) warnSkipped() {
 		}
 	}
 	if len(free) > 0 {
-		r.warn(warning.LimitsSkipped, "run", "the study's limits do not hold for %s: an engine applies limits, and none makes their sandboxes. "+
-			"What is limited pays for that, too, beside what is not", strings.Join(free, ", "))
+		r.warn(warning.LimitsSkipped, "run", "the study's limits do not apply to %s, whose sandboxes no engine makes: the ratio of a limited mode to an unlimited one includes the cost of the limit. "+
+			"Compare limited modes with each other.", strings.Join(free, ", "))
 	}
 }

@@ -18,26 +18,26 @@ import (
 	"tare/internal/warning"
 )
 
-// search is a rate search under way: a trial of many steps.
+// search is the state of a rate search: a trial with many steps.
 type search struct {
 	config  ratesearch.Config
 	state   *ratesearch.Search
 	payload float64 // bits of a datagram
 	steps   []result.Step
-	costs   []stepCost      // what each of steps cost
-	last    driver.Counters // of the path, behind the last step that went well
+	costs   []stepCost      // of each step
+	last    driver.Counters // of the path, after the last step that succeeded
 	carried *driver.Carried // since trialRun.before, nil for nothing
-	moved   driver.Counters // over what has been proven
+	moved   driver.Counters // of everything proven so far
 	began   time.Time       // of the first step
 	ended   bool
-	broken  bool // a step failed: what it carried nobody knows
+	broken  bool // a step failed: what it carried is unknown
 }
 
-// searches drives the searches of one workload and block, a step each in turn, in a
-// fresh random order each round: a machine whose speed wavers then wavers for all of
-// them alike. A mode whose search has ended leaves the round.
+// searches runs the searches of one workload and block, one step each in a new random
+// order in each round, so that changes of the machine's speed affect all of them alike. A
+// mode whose search has ended leaves the rounds.
 //
-// The path of each is held to what all its steps carried together.
+// The path of each mode is checked against the total that its steps carried.
 func (r *run) searches(ctx context.Context, group []*trialRun) {
 	ctx, cancel := bounded(ctx, group[0])
 	defer cancel()
@@ -83,26 +83,27 @@ func pause(ctx context.Context, until time.Time) error {
 	}
 }
 
-// beginSearch makes the search, near where an earlier one of this mode ended, and
-// reads the path's counters.
+// beginSearch creates the search and reads the path's counters. The search starts near
+// the result of an earlier search of this mode.
 func (r *run) beginSearch(ctx context.Context, tr *trialRun) (err error) {
 	tr.out.Started = time.Now().UTC()
 	w := tr.Workload
 	s := &search{config: plan.Search(w), payload: plan.PayloadBits(w), moved: driver.Counters{}}
-	s.config.Near = r.near(tr.Mode, w.ID)
+	s.config.Near = r.earlierBrackets(tr.Mode, w.ID)
 	if s.state, err = ratesearch.New(s.config); err != nil {
 		return err
 	}
 	tr.search = s
-	if err := r.freshSegment(ctx, tr); err != nil {
+	if err := r.beginSegment(ctx, tr); err != nil {
 		return err
 	}
 	tr.observed.ReadStacksBefore(ctx)
 	return nil
 }
 
-// freshSegment begins what is proven together: agents there, counters read.
-func (r *run) freshSegment(ctx context.Context, tr *trialRun) (err error) {
+// beginSegment begins a part of the search that is proven together: it starts missing
+// agents and reads the counters.
+func (r *run) beginSegment(ctx context.Context, tr *trialRun) (err error) {
 	if err := tr.tested.start(ctx, r.cfg.RunID, len(tr.pairs)); err != nil {
 		return err
 	}
@@ -113,8 +114,8 @@ func (r *run) freshSegment(ctx context.Context, tr *trialRun) (err error) {
 	return nil
 }
 
-// near is where the last search of a mode ended that had an answer.
-func (r *run) near(mode, workload string) []ratesearch.Bracket {
+// earlierBrackets is the result of the last search of a mode that had one.
+func (r *run) earlierBrackets(mode, workload string) []ratesearch.Bracket {
 	for _, t := range slices.Backward(r.schedule.Trials) {
 		if t.Mode != mode || t.Workload != workload || t.Status != result.TrialOK || t.Search == nil {
 			continue
@@ -128,15 +129,15 @@ func (r *run) near(mode, workload string) []ratesearch.Bracket {
 	return nil
 }
 
-// stepAttempts is how often a step is tried before its search has failed.
+// stepAttempts is how many times a step is tried before its search fails.
 const stepAttempts = 2
 
-// searchStep makes one step and gives it to the search. What a step that failed has
-// carried nobody knows: what went before it is proven by itself, and the step is made
-// again with fresh agents.
+// searchStep runs one step and adds the result to the search. What a failed step has
+// carried is unknown: the steps before it are proven separately, and the step is repeated
+// with new agents.
 func (r *run) searchStep(ctx context.Context, tr *trialRun, req ratesearch.Request, quiet *time.Time) error {
 	for attempt := 1; ; attempt++ {
-		t, backlog, err := r.measure(ctx, tr, req, quiet)
+		t, backlog, err := r.measureStep(ctx, tr, req, quiet)
 		if err == nil {
 			tr.search.note(t, backlog)
 			return tr.search.state.Add(t)
@@ -149,20 +150,20 @@ func (r *run) searchStep(ctx context.Context, tr *trialRun, req ratesearch.Reque
 			return err
 		}
 		_ = tr.tested.stopAgents()
-		if err := r.freshSegment(ctx, tr); err != nil {
+		if err := r.beginSegment(ctx, tr); err != nil {
 			return err
 		}
 	}
 }
 
-// measure offers a load for a while and tells what came of it, and how long what was
-// still queued took to arrive.
-func (r *run) measure(ctx context.Context, tr *trialRun, req ratesearch.Request, quiet *time.Time) (t ratesearch.Trial, backlog float64, err error) {
+// measureStep offers a load for the given time. It returns the result and how long the
+// datagrams that were still queued took to arrive.
+func (r *run) measureStep(ctx context.Context, tr *trialRun, req ratesearch.Request, quiet *time.Time) (t ratesearch.Trial, backlog float64, err error) {
 	at := tr.Trial
 	at.Workload.Duration = study.Duration(math.Round(req.Duration * float64(time.Second)))
 	at.Workload.Rate = study.Load(math.Round(req.Load * tr.search.payload))
 	long := at.Workload.Warmup.Std() + at.Workload.Duration.Std()
-	pairs, err := r.pairs(tr.tested, at, long+r.drain(at)+trialGrace)
+	pairs, err := r.pairs(tr.tested, at, long+r.drainLimit(at)+trialGrace)
 	if err != nil {
 		return t, 0, err
 	}
@@ -170,11 +171,11 @@ func (r *run) measure(ctx context.Context, tr *trialRun, req ratesearch.Request,
 	if err := tr.tested.path.FlushConnections(ctx); err != nil {
 		return t, 0, err
 	}
-	r.follow(tr, 0)
+	r.reportProgress(tr, 0)
 	if p.trial, err = agent.Begin(ctx, agents.client, agents.server, p.clientSide, p.serverSide); err != nil {
 		return t, 0, err
 	}
-	tr.observed.WatchEndpoints(endsOf(p))
+	tr.observed.WatchEndpoints(endpointAddresses(p))
 	began := time.Now()
 	if tr.search.began.IsZero() {
 		tr.search.began = began
@@ -182,10 +183,10 @@ func (r *run) measure(ctx context.Context, tr *trialRun, req ratesearch.Request,
 	spent := tr.observed.Meter(ctx, func() { p.client, p.server, err = p.trial.Run(ctx) })
 	*quiet = began.Add(long)
 	if err == nil {
-		err = arrived("server", p.client, p.server)
+		err = checkReceived("server", p.client, p.server)
 	}
 	if err == nil {
-		err = arrived("client", p.server, p.client)
+		err = checkReceived("client", p.server, p.client)
 	}
 	if err != nil {
 		return t, 0, err
@@ -196,13 +197,13 @@ func (r *run) measure(ctx context.Context, tr *trialRun, req ratesearch.Request,
 	tr.search.costs = append(tr.search.costs, stepCost{
 		load: req.Load, gbit: gbit(p.client, p.server), flowing: max(p.client.Traffic, p.server.Traffic), spent: spent,
 	})
-	tr.carry(p)
+	tr.addStep(p)
 	t, backlog = tr.search.trial(req, at.Workload, p)
 	return t, backlog, nil
 }
 
-// carry adds a step to what the search has carried.
-func (tr *trialRun) carry(p *pair) {
+// addStep adds a step to what the search has carried.
+func (tr *trialRun) addStep(p *pair) {
 	one, s := driver.CarriedBy(p.client, p.server), tr.search
 	if s.carried != nil {
 		one = s.carried.Plus(one)
@@ -216,15 +217,15 @@ func (tr *trialRun) carry(p *pair) {
 	all.client, all.server = traffic.Concat(all.client, p.client), traffic.Concat(all.server, p.server)
 }
 
-// minBacklog is the least delay of a step's last datagrams that is taken for a
-// queue rather than for a scheduler's whim.
-const backlogLeast = 10 * time.Millisecond
+// minBacklog is the minimum delay of a step's last datagrams that counts as a queue;
+// shorter delays come from the scheduler.
+const minBacklog = 10 * time.Millisecond
 
-// trial is what a step says of the path. Datagrams that are still queued when the
-// sender has ended do arrive, but the path did not carry them at the rate offered: a
-// queue of 50 ms would let a step of half a second carry a tenth more than there is.
-// The last datagram's delay beyond the first one's tells how long the queue had
-// grown; above the precision of the search, what was queued counts as not received.
+// trial is the result of a step. Datagrams that are still queued when the sender ends do
+// arrive, but the path did not carry them at the offered rate: a queue of 50 ms would let
+// a step of half a second carry a tenth too much. The delay of the last datagram minus
+// that of the first is how much the queue grew; if it exceeds the precision of the
+// search, the queued datagrams count as not received.
 func (s *search) trial(req ratesearch.Request, w study.Workload, p *pair) (t ratesearch.Trial, backlog float64) {
 	from, to := p.client, p.server
 	if w.Direction == study.Reverse {
@@ -234,16 +235,16 @@ func (s *search) trial(req ratesearch.Request, w study.Workload, p *pair) (t rat
 	t = ratesearch.Trial{Load: req.Load, Duration: req.Duration, Intended: from.Window.Slots, Sent: sent.SentCounted}
 	t.Received = min(t.Sent, got.ReceivedCounted+to.Datagrams.Late)
 	grown := to.Traffic - from.Traffic
-	if grown > max(backlogLeast.Seconds(), w.Precision*req.Duration) && queued(to.Datagrams.Delay, grown) {
+	if grown > max(minBacklog.Seconds(), w.Precision*req.Duration) && queued(to.Datagrams.Delay, grown) {
 		backlog = grown
 		t.Received = max(0, t.Received-int64(float64(got.Received)*grown/to.Traffic))
 	}
 	return t, backlog
 }
 
-// queued tells a queue, in which delays grow all along, from a receiver that slept at
-// the end, where most datagrams have come at once. Where delays are unknown it is taken
-// for a queue.
+// queued distinguishes a queue, in which delays grow over the whole step, from a receiver
+// that was not scheduled at the end, where most datagrams arrived without delay. Unknown
+// delays count as a queue.
 func queued(delay *traffic.Distribution, grown float64) bool {
 	return delay == nil || delay.Count() == 0 || delay.Quantile(0.5)-delay.Quantile(0.01) > grown/4
 }
@@ -255,7 +256,7 @@ func (s *search) note(t ratesearch.Trial, backlog float64) {
 	})
 }
 
-// proveSegment holds the path to what the steps since tr.before carried.
+// proveSegment checks the path against what the steps since tr.before carried.
 func (tr *trialRun) proveSegment() error {
 	s := tr.search
 	if s.carried == nil {
@@ -266,10 +267,10 @@ func (tr *trialRun) proveSegment() error {
 			s.moved[name] += n
 		}
 	}
-	return proven(tr.proof(s.last, []driver.Carried{*s.carried}))
+	return proofError(tr.proof(s.last, []driver.Carried{*s.carried}))
 }
 
-// endSearch proves the rest of it and sums up.
+// endSearch proves the last segment and adds up the totals.
 func (tr *trialRun) endSearch(ctx context.Context) error {
 	s := tr.search
 	if len(s.steps) == 0 {
@@ -278,16 +279,16 @@ func (tr *trialRun) endSearch(ctx context.Context) error {
 	err := tr.proveSegment()
 	tr.observed.ReadStacksAfter(ctx)
 	tr.count(s.moved)
-	tr.sum()
+	tr.addPairs()
 	tr.observed.AttributeLosses(tr.accounts())
 	tr.observed.CPUTime = s.whole()
-	tr.out.GeneratorLimited = nil // what could not be offered is in the steps, and in the answers
+	tr.out.GeneratorLimited = nil // loads that could not be offered are recorded in the steps and in the results
 	tr.out.Notes = slices.DeleteFunc(tr.out.Notes, func(n result.Note) bool { return n.Code == "generator_limited" })
 	return err
 }
 
-// judge turns the answers of a proven search into the trial's figures: for each goal
-// the conditional throughput in payload bit/s. A goal without an answer has none.
+// judge converts the results of a proven search to metrics: for each goal the conditional
+// throughput in payload bit/s. A goal without a result has none.
 func (s *search) judge(out *result.Trial) error {
 	out.Metrics = map[string]float64{}
 	out.Steps = s.steps
@@ -297,7 +298,7 @@ func (s *search) judge(out *result.Trial) error {
 			Metric: o.Name, LossGoal: o.LossRatio, ExceedRatio: o.ExceedRatio, Lower: o.Lower, Upper: o.Upper, Throughput: o.Throughput,
 			Regular: o.Regular, AtLeast: o.AtLeast, Lossy: o.Lossy, Trials: o.Trials, LossyUpper: o.LossyUpper, Notes: o.Notes,
 		})
-		if code := codeOf(o); code != "" {
+		if code := noteCode(o); code != "" {
 			for _, text := range o.Notes {
 				out.Notes = append(out.Notes, result.Note{Code: string(code), Text: o.Name + ": " + text})
 			}
@@ -317,9 +318,9 @@ func (s *search) judge(out *result.Trial) error {
 	return nil
 }
 
-// codeOf is the code of the notes of an answer, empty where they only repeat what a
-// figure shows.
-func codeOf(o ratesearch.Outcome) warning.Code {
+// noteCode is the warning code for the notes of a result, empty if they only repeat a
+// metric.
+func noteCode(o ratesearch.Outcome) warning.Code {
 	switch {
 	case o.Throughput == nil:
 		return warning.SearchNoResult

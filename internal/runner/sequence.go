@@ -13,8 +13,8 @@ import (
 	"tare/internal/warning"
 )
 
-// blocks runs the trials in their order, block by block, until it is enough. What
-// was ruled out is made up for at the end.
+// blocks runs the trials block by block until the schedule ends the run, and repeats
+// invalid sets at the end.
 func (r *run) blocks(ctx context.Context) error {
 	r.schedule.Begin()
 	err := r.runBlocks(ctx)
@@ -28,9 +28,9 @@ func (r *run) blocks(ctx context.Context) error {
 	return r.profiles(ctx)
 }
 
-// runBlocks runs block after block: in each, those trials that take turns
-// together, the others one by one. Whether one more is run is decided between blocks
-// alone, so that every mode is measured as often as every other.
+// runBlocks runs the blocks: interleaved trials together, the others one by one. The
+// decision to run another block is made only between blocks, so that all modes are
+// measured equally often.
 func (r *run) runBlocks(ctx context.Context) error {
 	r.schedule.UpdateEstimates()
 	for first := true; r.schedule.Done < len(r.schedule.Todo); first = false {
@@ -51,8 +51,8 @@ func (r *run) runBlocks(ctx context.Context) error {
 	return nil
 }
 
-// block runs what is left of one block. How long that took, beside the estimate,
-// is how the time of the next is told.
+// block runs the rest of one block. The ratio of its duration to the estimate adjusts the
+// estimates of later blocks.
 func (r *run) block(ctx context.Context, block int) error {
 	rest := r.schedule.BlockTrials(block)
 	began, estimate := time.Now(), r.schedule.Plan.Estimate(rest)
@@ -67,8 +67,8 @@ func (r *run) block(ctx context.Context, block int) error {
 	return nil
 }
 
-// requeueInvalid runs the sets of which a trial was ruled out once more, at the end of the
-// session: what disturbed them may have passed by then.
+// requeueInvalid repeats the sets that contain an invalid trial, at the end of the
+// session, when the disturbance may have ended.
 func (r *run) requeueInvalid(ctx context.Context) error {
 	todo := r.schedule.Requeued()
 	if len(todo) == 0 {
@@ -77,7 +77,7 @@ func (r *run) requeueInvalid(ctx context.Context) error {
 	r.schedule.Append(todo)
 	for i, group := range plan.Groups(todo) {
 		if !r.schedule.InTime(group) {
-			r.warn(warning.MaxTime, "run", "%d of %d groups of trials with one that was ruled out were not run again: they would have ended after the time limit of %s",
+			r.warn(warning.MaxTime, "run", "%d of %d groups with an invalid trial were not repeated: they would have ended after the time limit of %s",
 				len(plan.Groups(todo))-i, len(plan.Groups(todo)), wording.Duration(r.schedule.Limit()))
 			return nil
 		}
@@ -89,13 +89,13 @@ func (r *run) requeueInvalid(ctx context.Context) error {
 	return nil
 }
 
-// profiles runs the trials that are only there to sample stacks, after all that count.
+// profiles runs the trials that only sample stacks, after all trials that count.
 func (r *run) profiles(ctx context.Context) error {
 	todo := r.schedule.Unprofiled()
 	if len(todo) == 0 {
 		return nil
 	}
-	// Where stacks cannot be sampled, the trials would be for nothing.
+	// Without stack sampling these trials have no purpose.
 	if can, err := r.observer.CanSample(); err != nil || !can {
 		return err
 	}
@@ -114,16 +114,17 @@ func (r *run) profiles(ctx context.Context) error {
 	return nil
 }
 
-// provisionalAfter is the block after which a run tells what it has seen so far:
-// the first with which an interval can be given.
+// provisionalAfter is the block after which a run reports intermediate results: the first
+// after which an interval exists.
 const provisionalAfter = 2
 
-// manyTrials is when judging them takes so long that it is not done after every block.
+// manyTrials is the number of trials from which intermediate results are not computed
+// after every block, because it takes too long.
 const manyTrials = 5000
 
-// provisional tells what there is after so many blocks, once, or from then on after every
-// block where somebody looks. No verdict is given away: a run that could be ended for it
-// would be ended when it looks well.
+// provisional reports intermediate results after the block provisionalAfter and, if the
+// run reports progress, after later blocks. They contain no verdicts: this prevents
+// optional stopping.
 func (r *run) provisional(block int) {
 	again := r.cfg.Progress > 0 && block > provisionalAfter && (len(r.schedule.Trials) < manyTrials || block%10 == 0)
 	if block != provisionalAfter && !again || r.schedule.Plan.Blocks <= block {
@@ -137,11 +138,11 @@ func (r *run) provisional(block int) {
 	r.tell(live.Provisional{Blocks: block, Cells: cells})
 }
 
-// attempts is how often a trial is tried in its block: what fails twice is not
-// tried in later blocks.
+// attempts is how many times a trial is tried in its block. If all attempts fail, it is
+// not tried in later blocks.
 const attempts = 2
 
-// runGroup runs the trials of a group, and again those that failed.
+// runGroup runs the trials of a group, and repeats those that failed.
 func (r *run) runGroup(ctx context.Context, group []plan.Trial) error {
 	pending := group
 	for attempt := 1; attempt <= attempts; attempt++ {
@@ -166,15 +167,15 @@ func modesOf(trials []plan.Trial) []string {
 	return modes
 }
 
-// attempt runs a group of trials and records them. It returns those that are to
-// be tried again.
+// attempt runs a group of trials and records them. It returns those that must be tried
+// again.
 func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (again []plan.Trial, err error) {
 	group := r.trialRuns(trials, attempt)
 	if err = r.waitBeforeGroup(ctx, group); err == nil {
-		r.observer.ObserveGroup(ctx, seen(group), func() { r.drive(ctx, group) })
+		r.observer.ObserveGroup(ctx, observedTrials(group), func() { r.drive(ctx, group) })
 	}
 	if ctx.Err() != nil {
-		// What an interruption cut short is no result, not even a failed one.
+		// An interrupted trial is not recorded, not even as failed.
 		return nil, ctx.Err()
 	}
 	for _, tr := range group {
@@ -195,10 +196,10 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 		case tr.out.Void:
 			r.settleMode(tr.tested, result.ModeVoid, tr.err.Error())
 		case attempt == attempts && (tr.Pilot() || tr.Profiled):
-			// Its fate is told when the pilots are looked at: the mode has done nothing
-			// yet that counts.
+			// The evaluation of the pilots reports it; the mode has no trial yet that
+			// counts.
 		case attempt == attempts:
-			r.drop(tr)
+			r.dropWorkload(tr)
 		default:
 			again = append(again, tr.Trial)
 		}
@@ -206,11 +207,11 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 	return again, nil
 }
 
-// drive carries out the trials of a group in the way that their traffic takes.
+// drive runs the trials of a group as their traffic requires.
 func (r *run) drive(ctx context.Context, group []*trialRun) {
 	switch {
 	case group[0].IsSearch():
-		r.observer.Observe(seen(group), func() { r.searches(ctx, group) })
+		r.observer.Observe(observedTrials(group), func() { r.searches(ctx, group) })
 		return
 	case group[0].Sliced():
 		r.runInterleaved(ctx, group)
@@ -230,12 +231,12 @@ func (r *run) record(t result.Trial) error {
 	return nil
 }
 
-// drop gives up the workload of a trial for its mode, and the mode with the last
-// of its workloads.
-func (r *run) drop(tr *trialRun) {
+// dropWorkload stops measuring the workload of a trial for its mode, and the mode if no
+// workload is left.
+func (r *run) dropWorkload(tr *trialRun) {
 	reason := fmt.Sprintf("a trial of %s failed %d times in block %d: %v", tr.Workload.ID, attempts, tr.Block, tr.err)
 	if last := r.schedule.Drop(tr.Mode, tr.Workload.ID); !last {
-		r.warn(warning.WorkloadFailed, tr.Mode+" "+tr.Workload.ID, "%s; it was not tried again", reason)
+		r.warn(warning.WorkloadFailed, tr.Mode+" "+tr.Workload.ID, "%s; it is not repeated", reason)
 		return
 	}
 	r.settleMode(tr.tested, result.ModeFailed, reason)

@@ -8,10 +8,9 @@ import (
 	"tare/internal/traffic"
 )
 
-// checkTool holds both ends of a pair's trial to what was asked and to each other: who
-// made the traffic, in which version, and whether a tool's figures can be. It adds
-// what a reader must know to the client's notes. It is the one place where a run
-// looks at that.
+// checkTool checks the reports of both endpoints of a pair against the study and against
+// each other: the tool, its version, and whether its values are plausible. It adds what a
+// reader must know to the client's notes. No other place in a run checks this.
 func (p *pair) checkTool() error {
 	if asked := p.clientSide.Tool; asked != "" && p.client.Tool == nil && p.server.Tool == nil {
 		return fmt.Errorf("%s was asked for, but it was tare that made the traffic", asked)
@@ -21,21 +20,24 @@ func (p *pair) checkTool() error {
 	return err
 }
 
-// workload finds what makes a trial's traffic and reads its figures.
+// workload returns the implementation that generates a trial's traffic and computes its
+// metrics.
 func workload(p traffic.Params) (traffic.Workload, error) { return tool.For(p) }
 
-// What a tool may have sent beyond what it says, as a share and in bytes: what it
-// wrote when it had stopped counting, and its control connection.
+// toolBeyond and toolBeyondShare bound what a tool may have sent in addition to what it
+// reports, in bytes and as a share: data written after it stopped counting, and its
+// control connection.
 const (
 	toolBeyondShare = 0.02
 	toolBeyond      = 256 << 10
 )
 
-// carriedWithRetransmits bounds what a tool's TCP can have put on the path by what it says to have sent,
-// and not only by what its kernel did: a tool that counts too little is then found out
-// as one that counts too much is. Headers leave room for an eighth, as everywhere in a
-// proof. Nothing is held where several pairs may share stacks or nobody counted what
-// was sent again, nor ntttcp, whose ends count over times of their own.
+// carriedWithRetransmits bounds what a tool's TCP can have put on the path by the tool's
+// own report, not only by the kernel's counters: a tool that counts too little is then
+// detected like one that counts too much. Headers get a tolerance of an eighth, as in
+// every proof. The bound does not apply if several pairs may share stacks, if
+// retransmissions were not counted, or for ntttcp, whose endpoints count over different
+// periods.
 func (tr *trialRun) carriedWithRetransmits(i int, c driver.Carried) driver.Carried {
 	p := tr.pairs[i]
 	if len(tr.pairs) > 1 || p.client.Tool == nil || p.server.Tool == nil || tool.HasOwnWindow(p.client.Tool.Name) {
@@ -53,6 +55,6 @@ func (tr *trialRun) countsOfTool(f driver.Flow, from traffic.Report, moved map[s
 	}
 	size := uint64(max(from.TCP.MSS, tr.underlay.MTU, 1500)) //nolint:gosec // an MTU
 	f.Wire = min(f.Wire, uint64(float64(from.Sent)*(1+toolBeyondShare))+again*size+toolBeyond)
-	f.Segments += again // which the kernel counts apart
+	f.Segments += again // which the kernel counts separately
 	return f
 }

@@ -20,41 +20,42 @@ import (
 	"tare/internal/traffic"
 )
 
-// trialGrace is what a trial may take beyond its traffic before its agents give
-// it up; the controller waits a little longer, because their reason knows more.
+// trialGrace is how much longer than its traffic a trial may take before its agents
+// cancel it. controllerGrace is the additional time of the controller, because the agents
+// report a more precise reason.
 const (
 	trialGrace      = 10 * time.Second
 	controllerGrace = 5 * time.Second
 )
 
-// trialRun is one trial under way.
+// trialRun is the state of one trial while it runs.
 type trialRun struct {
 	plan.Trial
 	tested        *modeUnderTest
 	work          traffic.Workload
 	pairs         []*pair
-	client        traffic.Report // of all pairs together, once they have ended
+	client        traffic.Report // totals of all pairs, after they have ended
 	server        traffic.Report
 	before        driver.Counters
 	out           result.Trial
-	limit         time.Duration // for all trials that take turns with this one
-	drain         time.Duration // what its windows may take for what is still under way; see run.drain
-	busy          time.Duration // spent on this trial, without the turns of others
-	search        *search       // of a rate search
+	limit         time.Duration // for all trials interleaved with this one
+	drain         time.Duration // time for data in flight at the end of a window; see run.drainLimit
+	elapsed       time.Duration // time of this trial, without the slices of others
+	search        *search       // nil for other workloads
 	err           error
-	invalidReason string          // why it is ruled out, by a rule fixed beforehand; empty: it counts
-	pulse         *pulse          // nil where nobody looks
-	flaps         []string        // devices of the path whose carrier came or went
-	observed      *evidence.Trial // what is read around it
-	shown         *result.Proof   // what its proof rests on, nil where its path does not tell
+	invalidReason string          // why a rule makes the trial invalid; empty: it is valid
+	progress      *progressRate   // nil if the run does not report progress
+	flaps         []string        // devices of the path whose carrier changed
+	observed      *evidence.Trial // what was read around it
+	shown         *result.Proof   // its proof, nil if the path could not be checked
 
-	underlay study.Lab // the link between its hosts, zero where nothing is known of it
+	underlay study.Lab // link between its hosts, zero if unknown
 }
 
-// errNoRate keeps a trial of the pass from being driven as fast as it goes.
+// errNoRate prevents a trial of the cost pass from running without a rate limit.
 var errNoRate = errors.New("the pass has no rate yet: the run should have left it out")
 
-// voidError is a path that was not proven.
+// voidError means that the path was not proven.
 type voidError struct{ error }
 
 func (r *run) trialRuns(trials []plan.Trial, attempt int) []*trialRun {
@@ -64,7 +65,7 @@ func (r *run) trialRuns(trials []plan.Trial, attempt int) []*trialRun {
 	}
 	var group []*trialRun
 	for _, t := range trials {
-		tr := &trialRun{Trial: t, tested: r.underTest(t.Mode), limit: limit, drain: r.drain(t)}
+		tr := &trialRun{Trial: t, tested: r.underTest(t.Mode), limit: limit, drain: r.drainLimit(t)}
 		tr.observed = r.observer.Trial(t, tr.tested, &tr.out, func() bool { return tr.err != nil })
 		tr.underlay = tr.tested.underlay()
 		tr.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Requeued: t.Requeued,
@@ -82,8 +83,8 @@ func (r *run) trialRuns(trials []plan.Trial, attempt int) []*trialRun {
 	return group
 }
 
-// seen are what is read around the trials of a group.
-func seen(group []*trialRun) []*evidence.Trial {
+// observedTrials returns the observations of the trials of a group.
+func observedTrials(group []*trialRun) []*evidence.Trial {
 	var out []*evidence.Trial
 	for _, tr := range group {
 		out = append(out, tr.observed)
@@ -91,40 +92,40 @@ func seen(group []*trialRun) []*evidence.Trial {
 	return out
 }
 
-// endsOf are the addresses between which the traffic of pairs is.
-func endsOf(pairs ...*pair) (ends []netip.AddrPort) {
+// endpointAddresses are the addresses of the endpoints of pairs.
+func endpointAddresses(pairs ...*pair) (ends []netip.AddrPort) {
 	for _, p := range pairs {
 		ends = append(ends, p.trial.Endpoints()...)
 	}
 	return ends
 }
 
-// inFlight is more than one connection has under way at once where its buffers are not
-// the study's: what the kernel lets it grow to, and the queue of the rate limit.
-// drainTimeout bounds what a window is given for all of them.
+// inFlight is an upper bound for the data in flight of one connection if the study does
+// not set its buffers: the size to which the kernel lets a buffer grow, plus the queue of
+// the rate limit. drainMost bounds the time that a window gets for all of it.
 const (
-	inFlight  = 8 << 20
-	drainMost = 2 * time.Minute
+	inFlight = 8 << 20
+	maxDrain = 2 * time.Minute
 )
 
-// stretch is how many times its planned length a trial in turns may take. What a slow
-// path has under way at the end of a slice is waited for, and can take it longer than the
-// slice. A trial that hangs is given up by its slice: see turn.
-const stretch = 5
+// sliceTimeFactor is the factor by which an interleaved trial may exceed its planned
+// length. On a slow path the data in flight at the end of a slice can take longer than
+// the slice. A trial that hangs is cancelled in its slice; see runSlice.
+const sliceTimeFactor = 5
 
-// longest is what a trial may take.
+// longest is the time limit of a trial.
 func (r *run) longest(t plan.Trial) time.Duration {
-	once := r.drain(t)
+	once := r.drainLimit(t)
 	if t.Sliced() {
-		return stretch*t.MaxTime() + time.Duration(t.Rounds()+1)*once
+		return sliceTimeFactor*t.MaxTime() + time.Duration(t.Rounds()+1)*once
 	}
 	return t.MaxTime() + once
 }
 
-// drain is what a window may take on a slow underlay for what is still under way when it
-// ends. Bulk transfers leave whole buffers, which the kernel makes twice as large as asked
-// for, and those of fifty streams take seconds.
-func (r *run) drain(t plan.Trial) time.Duration {
+// drainLimit is the extra time of a window on a slow underlay for data in flight at its
+// end. Bulk transfers leave full buffers, which the kernel makes twice as large as
+// requested, and those of fifty streams take seconds.
+func (r *run) drainLimit(t plan.Trial) time.Duration {
 	rate := r.underTest(t.Mode).underlay().Rate
 	if rate == 0 {
 		return 0
@@ -134,21 +135,22 @@ func (r *run) drain(t plan.Trial) time.Duration {
 		each = max(each/float64(max(1, t.Workload.Streams)), 2*float64(b.Bytes))
 	}
 	bytes := each * float64(max(1, t.Workload.Streams)*max(1, t.Workload.Pairs))
-	return min(time.Duration(bytes*8/float64(rate)*float64(time.Second)), drainMost)
+	return min(time.Duration(bytes*8/float64(rate)*float64(time.Second)), maxDrain)
 }
 
-// waitBeforeGroup waits before a group of trials. The wait is booked to the first. What the
-// machine works meanwhile is its idle baseline: all modes stand, and none has traffic.
+// waitBeforeGroup waits before a group of trials and records the wait with the first
+// trial. The CPU use during the wait is the idle baseline: all modes are set up and none
+// has traffic.
 func (r *run) waitBeforeGroup(ctx context.Context, group []*trialRun) error {
 	began := time.Now()
 	for _, tr := range group {
 		if !r.cfg.Ground.Local() && tr.err == nil {
-			// Agents that are not there yet would be started behind the wait. What keeps them
-			// from it is told then.
+			// Missing agents would otherwise start after the wait. A failure is reported
+			// then.
 			_ = tr.tested.start(ctx, r.cfg.RunID, len(tr.pairs))
 		}
 	}
-	r.observer.ObserveIdle(ctx, seen(group), func() {
+	r.observer.ObserveIdle(ctx, observedTrials(group), func() {
 		select {
 		case <-time.After(r.schedule.Plan.Settle):
 		case <-ctx.Done():
@@ -161,24 +163,24 @@ func (r *run) waitBeforeGroup(ctx context.Context, group []*trialRun) error {
 	return nil
 }
 
-// unlessFailed does a part of a trial's trial unless an earlier one failed, and books the
-// time.
+// unlessFailed runs a part of the trial unless an earlier part failed, and adds its
+// duration.
 func (tr *trialRun) unlessFailed(do func() error) {
 	if tr.err != nil {
 		return
 	}
 	began := time.Now()
 	tr.err = do()
-	tr.busy += time.Since(began)
+	tr.elapsed += time.Since(began)
 }
 
-// bounded is the context of a group of trials.
+// bounded is the context of a group of trials, with its timeout.
 func bounded(ctx context.Context, tr *trialRun) (context.Context, context.CancelFunc) {
 	long := tr.limit + controllerGrace
 	return context.WithTimeoutCause(ctx, long, fmt.Errorf("the trial was given up after %s", long))
 }
 
-// runWhole runs one trial in one piece.
+// runWhole runs one trial without slices.
 func (r *run) runWhole(ctx context.Context, tr *trialRun) {
 	ctx, cancel := bounded(ctx, tr)
 	defer cancel()
@@ -209,16 +211,16 @@ func (r *run) begin(ctx context.Context, tr *trialRun) (err error) {
 	tr.observed.ReadStacksBefore(ctx)
 	for i, p := range tr.pairs {
 		at := tr.tested.agents[i]
-		r.follow(tr, i)
+		r.reportProgress(tr, i)
 		if p.trial, err = agent.Begin(ctx, at.client, at.server, p.clientSide, p.serverSide); err != nil {
 			return err
 		}
 	}
-	tr.observed.WatchEndpoints(endsOf(tr.pairs...))
+	tr.observed.WatchEndpoints(endpointAddresses(tr.pairs...))
 	return nil
 }
 
-// prove reads the counters again and holds the path to what was carried.
+// prove reads the counters again and checks the path against what was carried.
 func (tr *trialRun) prove(ctx context.Context) error {
 	after, err := tr.tested.path.Snapshot(ctx)
 	if err != nil {
@@ -233,13 +235,13 @@ func (tr *trialRun) prove(ctx context.Context) error {
 		carried = append(carried, tr.carriedWithRetransmits(i, driver.CarriedBy(p.client, p.server)))
 	}
 	err = tr.proof(after, carried)
-	tr.sum()
+	tr.addPairs()
 	tr.observed.AttributeLosses(tr.accounts())
 	tr.senders()
-	return proven(err)
+	return proofError(err)
 }
 
-// proof holds the path to what was carried since tr.before, and keeps what it rests on.
+// proof checks the path against what was carried since tr.before, and keeps the findings.
 func (tr *trialRun) proof(after driver.Counters, carried []driver.Carried) error {
 	err := tr.tested.path.Prove(tr.before, after, carried)
 	if !errors.Is(err, driver.ErrTooLittleTraffic) {
@@ -248,23 +250,23 @@ func (tr *trialRun) proof(after driver.Counters, carried []driver.Carried) error
 	return err
 }
 
-// proven is what the outcome of a proof means for the trial.
-func proven(err error) error {
+// proofError converts the result of a proof to the error of the trial.
+func proofError(err error) error {
 	if err == nil || errors.Is(err, driver.ErrTooLittleTraffic) {
-		return err // too little says nothing of the path: the trial failed, and is tried again
+		return err // too little traffic proves nothing: the trial failed and is tried again
 	}
 	return &voidError{err}
 }
 
-// count records how far the path's counters moved, and which links flapped. Those
-// of carriers are left out where nothing happened.
+// count records the increments of the path's counters, and which links flapped. It leaves
+// out carrier counters that did not change.
 func (tr *trialRun) count(moved driver.Counters) {
 	tr.flaps = moved.Flaps()
 	maps.DeleteFunc(moved, func(name string, n uint64) bool { return n == 0 && strings.HasSuffix(name, "."+driver.CarrierChanges) })
 	tr.out.Counters = moved
 }
 
-// evaluate judges a trial whose trial has ended well so far.
+// evaluate computes the metrics of a trial that has succeeded so far.
 func (tr *trialRun) evaluate() {
 	if tr.err == nil {
 		tr.err = tr.computeMetrics()
@@ -272,23 +274,23 @@ func (tr *trialRun) evaluate() {
 	tr.observed.NoteUnexplained()
 }
 
-// computeMetrics turns the reports of a proven trial into its figures.
+// computeMetrics computes the metrics from the reports of a proven trial.
 func (tr *trialRun) computeMetrics() error {
 	if tr.search != nil {
 		if err := tr.search.judge(&tr.out); err != nil {
 			return err
 		}
-		return tooMuch(tr.underlay, tr.out)
+		return checkSearchRate(tr.underlay, tr.out)
 	}
 	p := tr.pairs[0].clientSide
 	metrics, series := tr.work.Metrics(p, tr.client, tr.server)
 	for i, one := range tr.pairs {
 		own, _ := tr.work.Metrics(one.clientSide, one.client, one.server)
-		if err := cmp.Or(impossible(own, one.client, one.server), nothing(p, own, one.client, one.server), longer(tr.busy, one.client, one.server)); err != nil {
+		if err := cmp.Or(checkMetrics(own, one.client, one.server), checkTraffic(p, own, one.client, one.server), checkElapsed(tr.elapsed, one.client, one.server)); err != nil {
 			return tr.pairError(i, err)
 		}
 	}
-	if err := cmp.Or(impossible(metrics, tr.client, tr.server), tooFast(tr.underlay, len(tr.pairs), p, tr.out.Counters, tr.client, tr.server)); err != nil {
+	if err := cmp.Or(checkMetrics(metrics, tr.client, tr.server), checkRate(tr.underlay, len(tr.pairs), p, tr.out.Counters, tr.client, tr.server)); err != nil {
 		return err
 	}
 	tr.out.Metrics, tr.out.Series = metrics, series
@@ -296,9 +298,9 @@ func (tr *trialRun) computeMetrics() error {
 	return nil
 }
 
-// conclude makes the record of a trial that has ended.
+// conclude creates the record of a trial that has ended.
 func (tr *trialRun) conclude(seq int) result.Trial {
-	tr.out.Seq, tr.out.Elapsed = seq, tr.busy.Seconds()
+	tr.out.Seq, tr.out.Elapsed = seq, tr.elapsed.Seconds()
 	switch {
 	case tr.err == nil && tr.invalidReason == "":
 		tr.out.Status = result.TrialOK
@@ -309,17 +311,17 @@ func (tr *trialRun) conclude(seq int) result.Trial {
 	}
 	tr.out.Status, tr.out.Reason = result.TrialFailed, tr.err.Error()
 	if tr.out.Void = errors.As(tr.err, new(*voidError)); !tr.out.Void {
-		// Whatever state the agents are in, the next attempt gets new ones.
+		// The agents may be in any state; the next attempt starts new ones.
 		_ = tr.tested.stopAgents()
 	}
 	return tr.out
 }
 
-// runInterleaved drives the trials of one workload and block in slices, one mode after
-// the other, in a fresh random order each round. A machine whose speed wavers
-// within seconds, as a virtual one does beside busy neighbours, then wavers for
-// all of them alike; one after the other, each trial would meet its own weather.
-// At any moment only one mode has traffic; all pairs of that mode have it at once.
+// runInterleaved runs the trials of one workload and block in interleaved slices, one
+// mode after the other, in a new random order in each round. If the speed of the machine
+// changes within seconds, as that of a virtual machine with busy neighbours does, it
+// changes for all modes alike; sequential trials would each see a different background
+// load. Only one mode has traffic at a time, on all its pairs at once.
 func (r *run) runInterleaved(ctx context.Context, group []*trialRun) {
 	ctx, cancel := bounded(ctx, group[0])
 	defer cancel()
@@ -330,7 +332,7 @@ func (r *run) runInterleaved(ctx context.Context, group []*trialRun) {
 		})
 	}
 	first := group[0].Trial
-	r.observer.Observe(seen(group), func() {
+	r.observer.Observe(observedTrials(group), func() {
 		for round := range first.Rounds() {
 			rng := rand.New(rand.NewPCG(r.schedule.Plan.Seed, uint64(first.Block)<<32|uint64(round)))
 			for _, i := range rng.Perm(len(group)) {
@@ -346,11 +348,12 @@ func (r *run) runInterleaved(ctx context.Context, group []*trialRun) {
 	}
 }
 
-// runSlice gives a trial its slice. What the machine works in it is the trial's, and so it
-// ends when what was sent has been worked off: else the next would pay for it.
+// runSlice runs one slice of a trial. The CPU time in it is attributed to the trial, so
+// it ends only when all data in flight has been processed; otherwise the next mode would
+// pay for it.
 func (r *run) runSlice(ctx context.Context, tr *trialRun) {
 	if tr.err != nil {
-		return // and the turns of a long trial that was given up are many
+		return // a long trial that failed has many more slices
 	}
 	tr.observed.BeginSlice()
 	s := tr.observed.Meter(ctx, func() {
@@ -363,9 +366,9 @@ func (r *run) runSlice(ctx context.Context, tr *trialRun) {
 	tr.observed.CPUTime = tr.observed.CPUTime.Plus(s)
 }
 
-// timedPart does a part of a trial's trial that has traffic for so long. One that is not
-// through long after is given up by itself: the trials that it takes turns with go on, and
-// nothing of it is left under way in their slices.
+// timedPart runs a part of the trial that has traffic for the given time. On a timeout
+// only this trial is cancelled: the trials interleaved with it continue, and none of its
+// traffic remains in their slices.
 func (tr *trialRun) timedPart(ctx context.Context, what string, long time.Duration, do func(context.Context, *pair) error) {
 	most := long + tr.drain + trialGrace
 	within, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("%s of %s was not through after %s", what, long, most))
@@ -376,8 +379,8 @@ func (tr *trialRun) timedPart(ctx context.Context, what string, long time.Durati
 	}
 }
 
-// receiverPoll is how long a receiver of datagrams works on after the last was sent. A
-// slice of TCP or of exchanges ends with what was sent, but of datagrams nobody hears
-// at once that they have come: a buffer of 4 MiB holds 1800, which take a receiver 3 ms,
-// and it looks out for more for 5 ms.
+// receiverPoll is how long a receiver of datagrams continues after the last was sent. A
+// slice of TCP or of exchanges ends when all data has arrived, but the arrival of
+// datagrams is not signalled: a buffer of 4 MiB holds 1800 of them, which a receiver
+// processes in 3 ms, and it then polls for more for 5 ms.
 const receiverPoll = 5 * time.Millisecond

@@ -6,25 +6,25 @@ import (
 	"math"
 )
 
-// Components are the variances of two levels: of samples within a trial, and of
-// what trials differ in beyond that, in the square of the unit of the samples.
+// Components are the variances of two levels: of samples within a trial, and between
+// trials, in the square of the unit of the samples.
 type Components struct {
 	Within  float64 // of one sample about the mean of its trial
-	Between float64 // of a trial's own level; 0: that level adds nothing that shows
+	Between float64 // of a trial's own level; 0: that level adds no measurable variance
 }
 
-// VarianceComponents takes the samples of several trials of one mode apart
+// VarianceComponents separates the variance of the samples of several trials of one mode
 // (Kalibera, Jones, ISMM 2013):
 //
 //	Within  = S_1^2                  the mean of the trials' sample variances
 //	Between = S_2^2 - S_1^2 / n_1    S_2^2 the variance of the trials' means,
 //	                                 n_1 the number of samples in a trial
 //
-// and 0 where that is negative. Where the trials' numbers of samples differ, n_1 is
-// their harmonic mean and S_1^2 is weighted by degrees of freedom. Samples that
-// follow each other resemble each other, which makes Within too small: give batch
-// means ([Batches]), as long as the correlation lasts. Errors: fewer than 2
-// trials, a trial of fewer than 2 samples, a sample that is not finite.
+// and 0 where that is negative. If the trials differ in their numbers of samples, n_1 is
+// their harmonic mean and S_1^2 is weighted by degrees of freedom. Consecutive samples
+// are correlated, which makes Within too small: pass batch means ([Batches]) that are as
+// long as the correlation lasts. Errors: fewer than 2 trials, a trial of fewer than 2
+// samples, a sample that is not finite.
 func VarianceComponents(trials [][]float64) (Components, error) {
 	const what = "estimate variance components"
 	if len(trials) < 2 {
@@ -53,17 +53,17 @@ func VarianceComponents(trials [][]float64) (Components, error) {
 	}, nil
 }
 
-// OptimalLength is the number of samples a trial should have so that the mean
-// over trials is as sure as it can be for the time spent (Kalibera, Jones 2013):
+// OptimalLength is the number of samples per trial that gives the mean over trials the
+// smallest variance for the time spent (Kalibera, Jones 2013):
 //
 //	ceil(sqrt(trialCost / sampleCost * Within / Between))
 //
-// sampleCost is the time of one more sample, trialCost that of one more trial
-// without its samples: setting up, warming up, settling. Both in one unit. The
-// result is at least 1. It is 1 where samples do not vary. ok is false where no
-// length is best, because trials do not differ beyond their samples (Between is
-// 0: the longer the better), and where a cost or variance is negative, not finite,
-// or the time of a sample is 0. It is long where Between is small: give it bounds.
+// sampleCost is the time of one more sample, trialCost that of one more trial without its
+// samples: set-up, warm-up, settling. Both have the same unit. The result is at least 1.
+// It is 1 if samples do not vary. ok is false if there is no best length, because trials
+// do not differ beyond their samples (Between is 0: the longer the better), and if a cost
+// or variance is negative, not finite, or the time of a sample is 0. The result is large
+// if Between is small: apply bounds.
 func OptimalLength(sampleCost, trialCost float64, c Components) (n int, ok bool) {
 	for _, v := range []float64{sampleCost, trialCost, c.Within, c.Between} {
 		if !(v >= 0) || math.IsInf(v, 1) {

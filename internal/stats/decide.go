@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Answer is what a comparison with the baseline comes to.
+// Answer is the result of a comparison with the baseline.
 type Answer int
 
-// The answers. The zero Answer is CannotTell: nothing is claimed by default.
+// The results. The zero Answer is CannotTell: nothing is claimed by default.
 const (
 	CannotTell Answer = iota // neither a difference nor equivalence is shown
 	Different                // a difference, and it may exceed the margin
@@ -17,13 +17,13 @@ const (
 	Same                     // equivalent within the margin, no difference shown
 )
 
-// minPairs is the fewest blocks an answer may rest on. The t interval would hold
-// for two if noise were truly log-normal, but then the spread is the difference
-// of two numbers, and two counts or link-limited rates that happen to agree
-// would prove anything.
+// minPairs is the minimum number of blocks for a result. The t interval would be valid
+// for two if noise were exactly log-normal, but then the spread is the difference of two
+// numbers, and two counts or link-limited rates that happen to be equal would prove
+// anything.
 const minPairs = 3
 
-// Decide joins a test of difference with a test of equivalence, each at 5 %:
+// Decide combines a test of difference with a test of equivalence, each at 5 %:
 //
 //	95 % interval excludes 1      90 % interval inside
 //	and holmP < .05               [1/(1+margin), 1+margin]
@@ -32,10 +32,10 @@ const minPairs = 3
 //	no                            yes                        Same
 //	no                            no                         CannotTell
 //
-// holmP is l's p value adjusted over its family ([Holm]); a NaN shows nothing.
-// If the plain interval excludes 1 but holmP does not pass, the interval counts
-// as including 1. margin is relative, 0.05 for 5 %, and at least 0. Below three
-// blocks the answer is CannotTell.
+// holmP is l's p value adjusted over its family ([Holm]); a NaN shows nothing. If the
+// plain interval excludes 1 but holmP is not below .05, the interval counts as including
+// 1. margin is relative, 0.05 for 5 %, and at least 0. Below three blocks the result is
+// CannotTell.
 func Decide(l LogRatio, holmP, margin float64) Answer {
 	if l.N < minPairs {
 		return CannotTell
@@ -53,14 +53,14 @@ func Decide(l LogRatio, holmP, margin float64) Answer {
 	return CannotTell
 }
 
-// Holm adjusts the p values of one family of comparisons so that all of those
-// below 5 % together are wrong in at most 5 % of families, however the tests
-// depend on each other (Holm, Scand. J. Statist. 6, 1979):
+// Holm adjusts the p values of one family of comparisons so that all of those below 5 %
+// together are wrong in at most 5 % of families, however the tests depend on each other
+// (Holm, Scand. J. Statist. 6, 1979):
 //
 //	adj_(i) = max_{j<=i} min(1, (m-j+1) p_(j))   for p_(1) <= ... <= p_(m)
 //
-// The result is in the order of ps, which is left alone. A NaN stands for a test
-// that could not be made: it stays NaN and does not count in m.
+// The result is in the order of ps, which is not modified. A NaN means that a test was
+// not possible: it stays NaN and does not count in m.
 func Holm(ps []float64) []float64 {
 	adj := slices.Repeat([]float64{math.NaN()}, len(ps))
 	order := make([]int, 0, len(ps))

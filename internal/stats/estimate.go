@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Estimate is a mean of N values with a confidence interval [Lo, Hi], in the
-// unit of the values. One value alone has no interval: then HasInterval is
-// false, and Lo and Hi are 0 and mean nothing.
+// Estimate is a mean of N values with a confidence interval [Lo, Hi], in the unit of the
+// values. A single value has no interval: then HasInterval is false, and Lo and Hi are 0
+// and have no meaning.
 type Estimate struct {
 	N           int
 	Value       float64
@@ -36,8 +36,8 @@ func MeanInterval(xs []float64, conf float64) (Estimate, error) {
 //
 //	exp(mean ln x +- t_{(1+conf)/2, n-1} s_{ln x} / sqrt n),
 //
-// the right one for values whose noise is proportional to them, such as rates
-// and times. Errors: those of MeanInterval, and a value that is not positive.
+// for values whose noise is proportional to them, such as rates and times. Errors: those
+// of MeanInterval, and a value that is not positive.
 func GeoMeanInterval(xs []float64, conf float64) (Estimate, error) {
 	lx, err := logs(xs)
 	if err == nil {
@@ -80,14 +80,14 @@ func interval(xs []float64, conf float64) Estimate {
 	return e
 }
 
-// halfWidth is that of the t interval of a mean of n >= 2 values.
+// halfWidth is the half-width of the t interval of a mean of n >= 2 values.
 func halfWidth(sd float64, n int, conf float64) float64 {
 	return TQuantile((1+conf)/2, float64(n-1)) * sd / math.Sqrt(float64(n))
 }
 
-// meanSD gives the mean and the sample standard deviation (divisor n-1), which
-// is 0 for a single value. Two passes, because the spread of trials may be a
-// tiny part of their size.
+// meanSD returns the mean and the sample standard deviation (divisor n-1), which is 0 for
+// a single value. It uses two passes, because the spread of trials may be a very small
+// part of their size.
 func meanSD(xs []float64) (mean, sd float64) {
 	n := float64(len(xs))
 	for _, x := range xs {
@@ -107,18 +107,18 @@ func meanSD(xs []float64) (mean, sd float64) {
 	return mean + drift/n, math.Sqrt(math.Max(0, sum-drift*drift/n) / (n - 1))
 }
 
-// tNear is the number of degrees of freedom from which the expansion about the
-// normal distribution is the better one: gonum's inverse begins to lose digits, and
-// from 1e5 on gives nonsense in the tails.
+// tNear is the number of degrees of freedom from which the expansion about the normal
+// distribution is more accurate: gonum's inverse begins to lose digits, and from 1e5 on
+// its results in the tails are wrong.
 const tNear = 1e3
 
-// TQuantile is the value below which a Student t variable with df degrees of
-// freedom lies with probability p (Student, Biometrika 6, 1908). It returns NaN
-// unless 0 < p < 1 and df > 0 and finite.
+// TQuantile is the value below which a Student t variable with df degrees of freedom is
+// with probability p (Student, Biometrika 6, 1908). It returns NaN unless 0 < p < 1 and
+// df > 0 and finite.
 //
-// The inverse is gonum's; checked against closed forms and its own inverse it is
-// good to 7 digits for p from 1e-8 to 1-1e-8 and df from 0.5 on. Beyond 1000 it
-// is the expansion of Abramowitz and Stegun 26.7.5 about the normal quantile z,
+// The inverse is gonum's; checked against closed forms and its own inverse it is accurate
+// to 7 digits for p from 1e-8 to 1-1e-8 and df from 0.5 on. Beyond 1000 it is the
+// expansion of Abramowitz and Stegun 26.7.5 about the normal quantile z,
 //
 //	z + (z^3+z)/(4 df) + (5z^5+16z^3+3z)/(96 df^2) + (3z^7+19z^5+17z^3-15z)/(384 df^3)
 func TQuantile(p, df float64) float64 {
@@ -143,6 +143,6 @@ func TTwoSidedP(t, df float64) float64 {
 	if math.IsInf(t, 0) {
 		return 0
 	}
-	// The lower tail, not 1 minus the upper one: small p keep their digits.
+	// The lower tail, not 1 minus the upper one, to keep the digits of small p.
 	return math.Min(1, 2*distuv.StudentsT{Sigma: 1, Nu: df}.CDF(-math.Abs(t)))
 }

@@ -6,21 +6,20 @@ import (
 	"math"
 )
 
-// LogRatio sums up the comparison of a mode with its baseline on a log scale:
-// the Mean difference of the logarithms, and its standard error SD / sqrt N.
+// LogRatio summarises the comparison of a mode with its baseline on a log scale: the Mean
+// difference of the logarithms, and its standard error SD / sqrt N.
 //
-// From [Paired], N is the number of blocks with d_i = ln(x_i / b_i), and SD their
-// sample standard deviation (divisor N-1; 0 and meaningless for N = 1). Whatever
-// the trials of one block share, such as a slow minute of the machine, cancels in
-// d_i. From [Unpaired], N is the smaller of the two numbers of values, and SD is
-// what the standard error makes of it. The log makes the answer the same, upside
-// down, for mode to baseline and baseline to mode, and needs no care for a noisy
-// denominator.
+// From [Paired], N is the number of blocks with d_i = ln(x_i / b_i), and SD their sample
+// standard deviation (divisor N-1; 0 and meaningless for N = 1). Whatever the trials of
+// one block share, such as a slow minute of the machine, cancels in d_i. From [Unpaired],
+// N is the smaller of the two numbers of values, and SD is derived from the standard
+// error. With the logarithm, the ratios of mode to baseline and of baseline to mode are
+// exact inverses, and a noisy denominator needs no special treatment.
 type LogRatio struct {
 	N    int
 	Mean float64
 	SD   float64
-	DF   float64 // degrees of freedom of SD; 0 stands for N-1
+	DF   float64 // degrees of freedom of SD; 0 means N-1
 }
 
 // Paired compares x[i] with b[i], the values of one block. Errors: different
@@ -34,7 +33,7 @@ func Paired(x, b []float64) (LogRatio, error) {
 	return LogRatio{N: len(ds), Mean: mean, SD: sd}, nil
 }
 
-// Differences are the d_i = ln(x[i] / b[i]) that [Paired] sums up. Errors: those of
+// Differences are the d_i = ln(x[i] / b[i]) that [Paired] summarises. Errors: those of
 // Paired.
 func Differences(x, b []float64) ([]float64, error) {
 	if len(x) != len(b) {
@@ -66,19 +65,19 @@ func (l LogRatio) df() float64 {
 	return float64(l.N - 1)
 }
 
-// logHalfWidth is that of the t interval of Mean, for N >= 2.
+// logHalfWidth is the half-width of the t interval of Mean, for N >= 2.
 func (l LogRatio) logHalfWidth(conf float64) float64 {
 	return TQuantile((1+conf)/2, l.df()) * l.SD / math.Sqrt(float64(l.N))
 }
 
-// Interval is the interval of the ratio at confidence conf, from the t interval
-// of the log ratio:
+// Interval is the interval of the ratio at confidence conf, from the t interval of the
+// log ratio:
 //
 //	exp(Mean +- t_{(1+conf)/2, DF} SD / sqrt N)
 //
-// Its coverage is exact for paired log-normal noise, shared within blocks or not,
-// and for unpaired noise as good as Welch's approximation. It is a point if SD is
-// 0. ok is false if N < 2 or conf is not within (0, 1).
+// Its coverage is exact for paired log-normal noise, shared within blocks or not, and for
+// unpaired noise as good as Welch's approximation. It is a point if SD is 0. ok is false
+// if N < 2 or conf is not within (0, 1).
 func (l LogRatio) Interval(conf float64) (lo, hi float64, ok bool) {
 	if l.N < 2 || !(conf > 0 && conf < 1) {
 		return 0, 0, false
@@ -87,9 +86,9 @@ func (l LogRatio) Interval(conf float64) (lo, hi float64, ok bool) {
 	return math.Exp(l.Mean - h), math.Exp(l.Mean + h), true
 }
 
-// HalfWidth is half the width of [LogRatio.Interval] relative to the ratio,
-// sinh(t SD / sqrt N): 0.025 is 2.5 % of the ratio. It is NaN where there is no
-// interval and +Inf where it overflows.
+// HalfWidth is half the width of [LogRatio.Interval] relative to the ratio, sinh(t SD /
+// sqrt N): 0.025 is 2.5 % of the ratio. It is NaN if there is no interval and +Inf if it
+// overflows.
 func (l LogRatio) HalfWidth(conf float64) float64 {
 	if l.N < 2 || !(conf > 0 && conf < 1) {
 		return math.NaN()
@@ -97,10 +96,9 @@ func (l LogRatio) HalfWidth(conf float64) float64 {
 	return math.Sinh(l.logHalfWidth(conf))
 }
 
-// P is the two-sided p value of the t test of ratio 1, t = Mean sqrt N / SD with
-// DF degrees of freedom. Without any spread it is 1 if every pair is equal and 0
-// if every pair differs by the same ratio. It is NaN, which [Holm] passes over,
-// if N < 2.
+// P is the two-sided p value of the t test of ratio 1, t = Mean sqrt N / SD with DF
+// degrees of freedom. Without any spread it is 1 if every pair is equal and 0 if every
+// pair differs by the same ratio. It is NaN, which [Holm] skips, if N < 2.
 func (l LogRatio) P() float64 {
 	switch {
 	case l.N < 2:
@@ -111,7 +109,7 @@ func (l LogRatio) P() float64 {
 	return TTwoSidedP(l.inErrors(l.Mean), l.df())
 }
 
-// inErrors is a distance in units of the standard error of Mean.
+// inErrors converts a distance to units of the standard error of Mean.
 func (l LogRatio) inErrors(distance float64) float64 {
 	return distance * math.Sqrt(float64(l.N)) / l.SD
 }
@@ -128,7 +126,7 @@ func (l LogRatio) EquivalentP(margin float64) float64 {
 	if l.N < 2 || !(margin >= 0) {
 		return math.NaN()
 	}
-	room := math.Log1p(margin) - math.Abs(l.Mean) // to the nearer limit; the other test passes with this one
+	room := math.Log1p(margin) - math.Abs(l.Mean) // distance to the nearer limit; the other test passes with this one
 	if l.SD == 0 {
 		if room >= 0 {
 			return 0
@@ -142,15 +140,15 @@ func (l LogRatio) EquivalentP(margin float64) float64 {
 	return p
 }
 
-// Equivalent is whether the ratio is shown to lie above 1/(1+margin) and below
-// 1+margin, each by a one-sided test at 5 %. This is so if and only if the 90 %
-// interval lies inside. It is false if N < 2, and for a margin below 0.
+// Equivalent reports whether the ratio is shown to be above 1/(1+margin) and below
+// 1+margin, each by a one-sided test at 5 %. This is equivalent to a 90 % interval inside
+// these limits. It is false if N < 2, and for a margin below 0.
 func (l LogRatio) Equivalent(margin float64) bool {
-	return l.EquivalentP(margin) <= 0.05 // a NaN is not
+	return l.EquivalentP(margin) <= 0.05 // false for NaN
 }
 
-// Unpaired compares values that share no blocks, with Welch's t on the logarithms
-// (Welch, Biometrika 34, 1947): the standard error is
+// Unpaired compares values that share no blocks, with Welch's t on the logarithms (Welch,
+// Biometrika 34, 1947): the standard error is
 //
 //	sqrt(s_x^2/n_x + s_b^2/n_b),   s of ln x and ln b,
 //
@@ -158,12 +156,12 @@ func (l LogRatio) Equivalent(margin float64) bool {
 //
 //	(s_x^2/n_x + s_b^2/n_b)^2 / ((s_x^2/n_x)^2/(n_x-1) + (s_b^2/n_b)^2/(n_b-1)),
 //
-// between min(n_x, n_b) - 1 and n_x + n_b - 2. N is the smaller of n_x and n_b,
-// and SD the standard error times sqrt N. A side of one value has no spread to
-// tell: then N is 1, and there is neither interval nor p. Errors: a side without
-// values, a value that is not finite and positive.
+// between min(n_x, n_b) - 1 and n_x + n_b - 2. N is the smaller of n_x and n_b, and SD
+// the standard error times sqrt N. A side with one value has no known spread: then N is
+// 1, and there is neither interval nor p. Errors: a side without values, a value that is
+// not finite and positive.
 //
-// Where blocks are known use [Paired]: what a block shares does not cancel here.
+// If blocks are known use [Paired]: what a block shares does not cancel here.
 func Unpaired(x, b []float64) (LogRatio, error) {
 	const what = "compare values with those of the baseline"
 	lx, err := logs(x)
@@ -185,8 +183,8 @@ func Unpaired(x, b []float64) (LogRatio, error) {
 	return l, nil
 }
 
-// welch is the standard error of the difference of two means of n >= 2 values
-// each, and its degrees of freedom; those of a pooled spread where there is none.
+// welch is the standard error of the difference of two means of n >= 2 values each, and
+// its degrees of freedom; those of a pooled spread if there is none.
 func welch(sx float64, nx int, sb float64, nb int) (se, df float64) {
 	x, b := float64(nx), float64(nb)
 	se = math.Hypot(sx/math.Sqrt(x), sb/math.Sqrt(b))
@@ -205,9 +203,9 @@ func satterthwaite(part, df, other float64) float64 {
 }
 
 // Over is the ratio of two ratios that share no values, such as those of the same
-// comparison in two runs: the difference of the Means, with a standard error that is
-// the root of the sum of squares of both and Satterthwaite's degrees of freedom. N is
-// the smaller one. Where either has no spread to tell (N < 2), N is 1.
+// comparison in two runs: the difference of the Means, with a standard error that is the
+// root of the sum of squares of both and Satterthwaite's degrees of freedom. N is the
+// smaller one. If the spread of either is unknown (N < 2), N is 1.
 func (l LogRatio) Over(other LogRatio) LogRatio {
 	r := LogRatio{N: min(l.N, other.N), Mean: l.Mean - other.Mean}
 	if r.N < 2 {

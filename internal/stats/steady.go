@@ -7,56 +7,56 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Steady is what [SteadyState] says of a series of samples.
+// Steady is the result of [SteadyState] for a series of samples.
 type Steady struct {
 	Cut       int     // samples to leave out at the beginning
 	Mean      float64 // of the samples kept
 	Shift     float64 // second half of the kept part against the first, relative to Mean; -0.1: 10 % lower
 	Unsettled bool    // the halves differ by more than chance and more than 2 %: no steady state
 	Drift     float64 // trend over the kept part by Theil and Sen, relative to Mean; 0.1: rose by 10 %
-	Drifting  bool    // that trend is more than chance and more than 2 %; a hint, no reason to reject a trial
-	Judged    bool    // false: too short, or not numbers; then all else is as if nothing were wrong
+	Drifting  bool    // the trend is more than chance and more than 2 %; a hint, not a reason to reject a trial
+	Judged    bool    // false: too short, or not finite; all other fields are then as for a steady series
 }
 
 const (
-	steadyLeast = 4     // batches
-	steadyShift = 0.02  // of the mean: a smaller shift is no reason to reject a trial
-	steadySure  = 0.998 // one-sided; in a long series 2.9 standard errors
+	minSteadySamples = 4     // batches
+	steadyShift      = 0.02  // of the mean: a smaller shift does not reject a trial
+	steadySure       = 0.998 // one-sided; in a long series 2.9 standard errors
 )
 
-// SteadyState finds where the warm-up of a series of equally long samples ends,
-// and whether what follows is steady. m samples make a batch: 2 for samples of
-// 0.5 to 1 s, 5 for those of 0.1 s.
+// SteadyState finds where the warm-up of a series of equally long samples ends, and
+// whether the rest is steady. m samples make a batch: 2 for samples of 0.5 to 1 s, 5 for
+// those of 0.1 s.
 //
-// The cut is MSER-m's (White, Simulation 69, 1997; White, Cobb, Spratt, WSC 2000):
+// The cut is that of MSER-m (White, Simulation 69, 1997; White, Cobb, Spratt, WSC 2000):
 // of the means Z_1..Z_k of the batches, leave out the first
 //
 //	d* = argmin_{0 <= d <= k/2} sum_{j>d} (Z_j - mean_{j>d})^2 / (k-d)^2
 //
-// The published sign of failure, a minimum in the second half, fires on one in
-// seven perfectly steady series. Instead the series is Unsettled if the halves of
-// the part kept, h batches each, differ by more than 2 % of its mean and by more
-// than t_{.998, 2(h-1)} standard errors of that difference. The quantile is about 3
-// for a pilot trial; a plain 3 would fire on 10 to 45 % of steady trials of 4 to 6
-// noisy batches, whose spread is known too badly. A middle batch belongs to neither
-// half. On steady series with 2 to 7 % of noise it fires in 0 to 2 %; a step of 10 % late in
-// a series of 30 s it finds in 95 % (noise of 2 %) or 53 % (7 %) of cases.
+// The published sign of failure, a minimum in the second half, occurs in one of seven
+// perfectly steady series. Instead the series is Unsettled if the halves of the part
+// kept, h batches each, differ by more than 2 % of its mean and by more than t_{.998,
+// 2(h-1)} standard errors of that difference. The quantile is about 3 for a pilot trial;
+// a plain 3 would flag 10 to 45 % of steady trials of 4 to 6 noisy batches, whose spread
+// is poorly known. A middle batch belongs to neither half. Of steady series with 2 to 7 %
+// of noise it flags 0 to 2 %; a step of 10 % late in a series of 30 s is found in 95 %
+// (noise of 2 %) or 53 % (7 %) of cases.
 //
-// Drifting is the other look, better for slow trends: the 99 % interval of
-// [TheilSen] excludes 0, and the trend comes to more than 2 % over the kept part. It
-// too fires on 1 to 2 % of steady series.
+// Drifting is a second test that is better for slow trends: the 99 % interval of
+// [TheilSen] excludes 0, and the trend is more than 2 % over the kept part. It also flags
+// 1 to 2 % of steady series.
 //
-// Samples beyond the last whole batch take no part but in Mean. Cut is a multiple
-// of m and at most half of the series. Fewer than 4 batches, m below 1, or a sample
-// that is not finite: Judged is false, nothing is cut. A short series cannot show a
-// slow transient: one of 6 s keeps 7 % of bias from a time constant of 3 s without
-// any flag. That is what a pilot trial is for.
+// Samples beyond the last whole batch only count in Mean. Cut is a multiple of m and at
+// most half of the series. With fewer than 4 batches, m below 1, or a sample that is not
+// finite, Judged is false and nothing is cut. A short series cannot show a slow
+// transient: one of 6 s keeps 7 % of bias from a time constant of 3 s without any flag.
+// Pilot trials exist for that reason.
 func SteadyState(series []float64, m int) Steady {
 	if check(series, 0.95) != nil {
 		return Steady{}
 	}
 	z := Batches(series, m)
-	if len(z) < steadyLeast {
+	if len(z) < minSteadySamples {
 		all, _ := meanSD(series)
 		return Steady{Mean: all}
 	}
@@ -68,7 +68,7 @@ func SteadyState(series []float64, m int) Steady {
 	return s
 }
 
-// halves compares those of the kept batches.
+// halves compares the halves of the kept batches.
 func (s *Steady) halves(kept []float64) {
 	h := len(kept) / 2
 	m1, s1 := meanSD(kept[:h])
@@ -84,7 +84,7 @@ func (s *Steady) halves(kept []float64) {
 	s.Unsettled = math.Abs(diff) > steadyShift*scale && math.Abs(diff) > TQuantile(steadySure, float64(2*(h-1)))*se
 }
 
-// trend looks for a slope over the kept batches.
+// trend tests for a slope over the kept batches.
 func (s *Steady) trend(kept []float64) {
 	slope, ok := TheilSen(kept, 0.99)
 	if !ok || s.Mean == 0 {
@@ -108,8 +108,8 @@ func mser(z []float64) int {
 	return cut
 }
 
-// Batches are the means of m samples each, in order; what is left over at the end
-// is left out. None if m < 1.
+// Batches are the means of m samples each, in order; incomplete batches at the end are
+// omitted. The result is empty if m < 1.
 func Batches(series []float64, m int) []float64 {
 	if m < 1 {
 		return nil
@@ -122,17 +122,17 @@ func Batches(series []float64, m int) []float64 {
 	return z
 }
 
-// Slope is a trend in the unit of the samples for each sample, with its interval.
+// Slope is a trend in the unit of the samples per sample, with its interval.
 type Slope struct {
 	Value, Lo, Hi float64
 }
 
-// TheilSen is the median of the slopes between all pairs of samples, which up to
-// 29 % of outliers cannot move far, with the interval of Sen (J. Am. Statist. Assoc.
-// 63, 1968): of the N = n(n-1)/2 slopes in order those numbered (N -+ C)/2, with
-// C = z sqrt(n(n-1)(2n+5)/18). It assumes independent samples: use batch means. It
-// takes n^2 log n steps. ok is false where C >= N, which at 95 % is below 5 samples,
-// for samples that are not finite, and for a conf not within (0, 1).
+// TheilSen is the median of the slopes between all pairs of samples, which is robust
+// against up to 29 % of outliers, with the interval of Sen (J. Am. Statist. Assoc. 63,
+// 1968): of the N = n(n-1)/2 slopes in order those numbered (N -+ C)/2, with C = z
+// sqrt(n(n-1)(2n+5)/18). It assumes independent samples: use batch means. It takes n^2
+// log n steps. ok is false if C >= N, which at 95 % is below 5 samples, for samples that
+// are not finite, and for a conf not within (0, 1).
 func TheilSen(series []float64, conf float64) (s Slope, ok bool) {
 	if check(series, conf) != nil || len(series) < 2 {
 		return Slope{}, false
@@ -161,5 +161,5 @@ func sampleQuantile(sorted []float64, q float64) float64 {
 	i := min(int(at), len(sorted)-1)
 	j := min(i+1, len(sorted)-1)
 	f := at - math.Floor(at)
-	return (1-f)*sorted[i] + f*sorted[j] // no difference that could overflow
+	return (1-f)*sorted[i] + f*sorted[j] // avoids a difference that could overflow
 }

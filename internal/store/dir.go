@@ -1,6 +1,6 @@
-// Package store is a run's directory: its files, written so that a reader sees the old or
-// the new one and a killed run loses at most the line under way, and read with bounds on
-// what a broken file makes a reader allocate.
+// Package store reads and writes the directory of a run. Files are replaced atomically,
+// and a killed run loses at most the line that it was writing. Reading has limits on the
+// memory that a broken file can make a reader allocate.
 package store
 
 import (
@@ -14,25 +14,25 @@ import (
 	"sync"
 )
 
-// The files of a run's directory that this package gives a meaning to.
+// The files of a run's directory that this package defines.
 const (
 	StudyFile  = "study.yaml"    // the resolved study
-	TrialsFile = "trials.ndjson" // one line a trial, on disk as each ends
+	TrialsFile = "trials.ndjson" // one line per trial, on disk when the trial ends
 	RunFile    = "run.json"      // written when the run ends
 )
 
 var (
-	// ErrExists says that a directory for a new run is not empty.
+	// ErrExists means that a directory for a new run is not empty.
 	ErrExists = errors.New("not an empty directory")
-	// ErrNotRun says that a directory holds no run.
+	// ErrNotRun means that a directory contains no run.
 	ErrNotRun = errors.New("not a run's directory: neither " + TrialsFile + " nor " + RunFile + " in it")
-	// ErrInUse says that another process is appending to the run.
+	// ErrInUse means that another process is appending to the run.
 	ErrInUse = errors.New("in use by another tare process")
 )
 
-// Dir is a run's directory. Its methods may be called from several goroutines.
-// All of its files are reached through the directory itself: neither a name with
-// .. nor a symbolic link leads out of it, whoever owns it.
+// Dir is a run's directory. It is safe for concurrent use. All files are opened relative
+// to the directory: neither a name with .. nor a symbolic link can lead out of it,
+// whoever owns it.
 type Dir struct {
 	path string
 	root *os.Root
@@ -42,10 +42,9 @@ type Dir struct {
 	broken error    // of the first Append that failed
 }
 
-// Create makes the directory of a new run, with its parents. An empty directory
-// that is already there will do. Errors: ErrExists if there is anything in it, so
-// that no run overwrites another; whatever keeps the directory from being made or
-// written to.
+// Create creates the directory of a new run, with its parents. An empty existing
+// directory is accepted. Errors: ErrExists if it contains anything, so that no run
+// overwrites another; an error that prevents creating it or writing to it.
 func Create(path string) (*Dir, error) {
 	d, err := create(path)
 	if err != nil {
@@ -106,9 +105,9 @@ func Open(path string) (*Dir, error) {
 	return d, nil
 }
 
-// OpenAppend opens the directory of an existing run to go on with it. A last line
-// that was cut when the run died is taken off the trials first. Errors: those of
-// Open; those of Load about the trials, before anything is changed; ErrInUse.
+// OpenAppend opens the directory of an existing run to continue it. It first removes a
+// last line that was cut when the run died. Errors: those of Open; those of Load about
+// the trials, before anything is changed; ErrInUse.
 func OpenAppend(path string) (*Dir, error) {
 	d, err := Open(path)
 	if err != nil {
@@ -124,7 +123,7 @@ func (d *Dir) reopenTrials() error {
 	if err := d.openTrials(0); err != nil {
 		return err
 	}
-	// Read only now that the lock is held: nobody else is in the midst of a line.
+	// Read only while the lock is held, so that no other process is writing a line.
 	_, end, err := d.readTrials(parseTrial, 0)
 	if err != nil {
 		return err
@@ -161,7 +160,7 @@ func open(path string) (*Dir, error) {
 	return &Dir{path: filepath.Clean(path), root: root}, nil
 }
 
-// names lists what is in the directory.
+// names lists the directory.
 func (d *Dir) names() ([]string, error) {
 	f, err := d.root.Open(".")
 	if err != nil {
@@ -176,8 +175,8 @@ func (d *Dir) names() ([]string, error) {
 	return names, nil
 }
 
-// isRun tells by the files that only a run has: study.yaml may be anybody's. Without the
-// right to look it cannot tell, which is not ErrNotRun.
+// isRun checks for the files that only a run has; study.yaml can belong to anything. A
+// lack of permission is an error other than ErrNotRun.
 func (d *Dir) isRun() error {
 	for _, name := range []string{TrialsFile, RunFile} {
 		info, err := d.root.Stat(name)
@@ -191,10 +190,10 @@ func (d *Dir) isRun() error {
 	return ErrNotRun
 }
 
-// Path is the directory, as it was given.
+// Path is the directory as it was given.
 func (d *Dir) Path() string { return d.path }
 
-// Close ends appending and lets go of the directory. It may be called twice.
+// Close ends appending and closes the directory. It may be called twice.
 func (d *Dir) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

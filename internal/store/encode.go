@@ -13,16 +13,16 @@ import (
 	"tare/internal/result"
 )
 
-// maxLine is the longest line of trials.ndjson, in bytes: enough for hours of a
-// series, and a bound on what a broken file makes a reader allocate.
+// maxLine is the maximum length of a line of trials.ndjson, in bytes: enough for a series
+// of hours, and a limit on what a broken file makes a reader allocate.
 const maxLine = 16 << 20
 
-// shortestLine is less than any line of trials.ndjson has, in bytes.
+// shortestLine is a lower bound for the length of a line of trials.ndjson, in bytes.
 const shortestLine = 64
 
-// EncodeRun is run.json: indented, with lists that are empty rather than null and
-// an empty Schema filled in. Errors: a cell or a comparison with a figure that is NaN or infinite,
-// named, for which JSON has no word.
+// EncodeRun returns run.json: indented, with empty lists instead of null, and with Schema
+// filled in if empty. Errors: a cell or a comparison with a value that is NaN or
+// infinite, which JSON cannot represent; the error names it.
 func EncodeRun(r result.Run) ([]byte, error) {
 	for _, c := range r.Cells {
 		if name := notFinite(c); name != "" {
@@ -57,7 +57,7 @@ func orEmpty[T any](s []T) []T {
 	return s
 }
 
-// notFinite names the first figure of the cell that JSON cannot hold.
+// notFinite names the first value of the cell that JSON cannot represent.
 func notFinite(c result.Cell) string {
 	for _, f := range []struct {
 		name string
@@ -78,7 +78,7 @@ func notFinite(c result.Cell) string {
 	return ""
 }
 
-// encodeTrial is a line of trials.ndjson that parseTrial reads back.
+// encodeTrial returns a line of trials.ndjson that parseTrial can read.
 func encodeTrial(t result.Trial) ([]byte, error) {
 	if t.Schema == "" {
 		t.Schema = result.TrialSchema
@@ -103,8 +103,8 @@ func parseTrial(line []byte) (result.Trial, error) {
 	return checked(t, line, err)
 }
 
-// checked is a trial that was read from a line, or why it cannot be had. The schema
-// comes first: of a later one not even the types need fit.
+// checked returns a trial that was read from a line, or why it is not valid. It checks
+// the schema first, because even the types can differ in a later one.
 func checked(t result.Trial, line []byte, err error) (result.Trial, error) {
 	if err != nil || t.Schema != result.TrialSchema {
 		var head struct {
@@ -120,11 +120,12 @@ func checked(t result.Trial, line []byte, err error) (result.Trial, error) {
 	if err != nil {
 		return result.Trial{}, err
 	}
-	// JSON holds only finite figures.
+	// JSON contains only finite values.
 	return t, checkNames(&t)
 }
 
-// checkTrial finds what would make a trial unreadable or a figure unknown to JSON.
+// checkTrial reports what would make a trial unreadable or a value that JSON cannot
+// represent.
 func checkTrial(t result.Trial) error {
 	if err := checkSchema(t.Schema, result.TrialSchema); err != nil {
 		return err
@@ -135,7 +136,7 @@ func checkTrial(t result.Trial) error {
 	return checkFigures(t)
 }
 
-// checkNames finds what every trial has.
+// checkNames checks the fields that every trial must have.
 func checkNames(t *result.Trial) error {
 	switch {
 	case t.Mode == "":
@@ -148,7 +149,7 @@ func checkNames(t *result.Trial) error {
 	return nil
 }
 
-// checkFigures names the first figure that JSON cannot hold.
+// checkFigures names the first value that JSON cannot represent.
 func checkFigures(t result.Trial) error {
 	figures := map[string]float64{"settle": t.Settle, "elapsed": t.Elapsed, "traffic": t.Traffic}
 	for name, v := range t.Metrics {
@@ -190,8 +191,8 @@ func checkFigures(t result.Trial) error {
 	return nil
 }
 
-// checkSchema lets a minor version pass (tare.run/1.2), whose additions an older
-// reader may ignore, and no other major one.
+// checkSchema accepts any minor version (tare.run/1.2), whose additions an older reader
+// may ignore, and no other major version.
 func checkSchema(got, want string) error {
 	if got == want || strings.HasPrefix(got, want+".") {
 		return nil
@@ -203,10 +204,10 @@ func checkSchema(got, want string) error {
 	return fmt.Errorf("%w %q where %q should be", errSchema, got, want)
 }
 
-// errSchema begins what is said of a schema that is not known here.
+// errSchema is the prefix of errors about an unknown schema.
 var errSchema = errors.New("schema")
 
-// encode is JSON as a person may read it, < and > included, ending in a newline.
+// encode returns readable JSON, with < and > unescaped, and a newline at the end.
 func encode(v any, indent string) ([]byte, error) {
 	var buf bytes.Buffer
 	e := json.NewEncoder(&buf)
@@ -218,7 +219,7 @@ func encode(v any, indent string) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// searchFigures are the figures of a search and its steps, by name.
+// searchFigures adds the values of a search and its steps, by name.
 func searchFigures(t result.Trial, figures map[string]float64) {
 	for i, s := range t.Steps {
 		for name, v := range map[string]float64{"load": s.Load, "duration": s.Duration, "loss ratio": s.LossRatio, "backlog": s.Backlog} {
@@ -238,5 +239,5 @@ func searchFigures(t result.Trial, figures map[string]float64) {
 	}
 }
 
-// finite is whether JSON has a word for it.
+// finite reports whether JSON can represent x.
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

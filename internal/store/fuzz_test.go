@@ -78,10 +78,10 @@ func FuzzParseLean(f *testing.F) {
 		if err != nil {
 			return // what is left out is not looked at
 		}
-		for _, l := range []partial{{}, {toJudge: true}, {machine: true}, {true, true}} {
+		for _, l := range []partial{{}, {forJudging: true}, {machine: true}, {true, true}} {
 			slim := want
 			slim.Machine = maps.Clone(want.Machine)
-			l.slim(&slim)
+			l.removeUnneeded(&slim)
 			got, err := l.parse(line)
 			if diff := cmp.Diff(slim, got); err != nil || diff != "" {
 				t.Fatalf("%+v: %v\n%s", l, err, diff)

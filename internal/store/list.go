@@ -13,9 +13,8 @@ import (
 	"tare/internal/result"
 )
 
-// Summary is a run in a list. Problem says why nothing but the path is known of
-// it, such as a run.json that a later version of tare wrote. Trials counts all of
-// them, however they ended.
+// Summary is a run in a list. Problem says why only the path is known, for example
+// because a later version of tare wrote run.json. Trials counts trials of any status.
 type Summary struct {
 	Path    string
 	ID      string
@@ -27,17 +26,17 @@ type Summary struct {
 	Problem string
 }
 
-// listDepth is how far below its directory List looks: deep enough for
-// results/STUDY/RUN, and a bound in a home directory.
+// listDepth is how many levels below its directory List searches: enough for
+// results/STUDY/RUN, and a limit in a home directory.
 const listDepth = 3
 
-// List finds the runs in dir, itself one perhaps, and up to three folders below,
-// newest first and those of unknown age last. Folders that are no runs, that begin with a dot or that cannot be
-// read are passed over, and nothing is looked for inside a run. Errors: dir itself
-// cannot be read.
+// List finds the runs in dir, which may itself be one, and up to three levels below,
+// newest first and those of unknown age last. It skips directories that are not runs,
+// that begin with a dot or that cannot be read, and does not search inside a run. Errors:
+// dir itself cannot be read.
 func List(dir string) ([]Summary, error) {
 	var runs []Summary
-	// The separator at its end makes WalkDir follow dir if it is a symbolic link.
+	// The separator at the end makes WalkDir follow dir if it is a symbolic link.
 	top := filepath.Clean(dir) + string(filepath.Separator)
 	err := filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
 		switch {
@@ -69,7 +68,7 @@ func List(dir string) ([]Summary, error) {
 	return runs, nil
 }
 
-// depth is how many folders below top a path is.
+// depth is the number of levels of path below top.
 func depth(top, path string) int {
 	rel, err := filepath.Rel(top, path)
 	if err != nil || rel == "." {
@@ -78,14 +77,14 @@ func depth(top, path string) int {
 	return strings.Count(rel, string(filepath.Separator)) + 1
 }
 
-// summarize fails only for what is no run.
+// summarize fails only if there is no run.
 func summarize(path string) (Summary, error) {
 	d, err := Open(path)
 	if err != nil {
 		return Summary{}, err
 	}
 	defer d.Close()
-	// The trials, which may be many megabytes, only where run.json is not there.
+	// Read the trials, which may be many megabytes, only if run.json does not exist.
 	run, err := d.readRun()
 	if errors.Is(err, fs.ErrNotExist) {
 		run, _, err = d.LoadPartial()

@@ -12,30 +12,27 @@ import (
 	"tare/internal/warning"
 )
 
-// Load reads a run: run.json and its trials, in the order in which they ran.
-//
-// A run whose controller was killed has no run.json. It comes back as interrupted,
-// with what its trials tell: when the first one started, how many there are, and
-// the modes, without titles and baselines. A last line that was cut in the middle
-// is dropped. If trials were added after run.json was written, the run is
-// interrupted too, and a warning with code stale_run says that its cells lack
-// them; if there are fewer, trials_missing says so. Without trials.ndjson there are no
-// trials.
-//
-// Errors name the file and the line: broken JSON, an unknown schema (a later
-// major version of tare wrote it), a line above 16 MiB, something that is not a plain
-// file.
+// Load reads a run: run.json and its trials, in the order in which they ran. A run whose
+// controller was killed has no run.json. Load returns it as interrupted, with what its
+// trials show: when the first one started, their number, and the modes, without titles
+// and baselines. A last line that was cut in the middle is dropped. If trials were added
+// after run.json was written, the run is interrupted too, and a warning with code
+// stale_run says that its cells lack them; if there are fewer, the warning is
+// trials_missing. Without trials.ndjson there are no trials. Errors name the file and the
+// line: broken JSON, an unknown schema (a later major version of tare wrote it), a line
+// above 16 MiB, something other than a regular file.
 func (d *Dir) Load() (result.Run, []result.Trial, error) {
 	return d.load(func(result.Run) parser { return parseTrial })
 }
 
-// LoadPartial is Load without what neither judging nor a report looks at, so that a run of
-// very many trials takes little time and memory: the counters of paths, the pairs of
-// several endpoints, and of the two ends all but how their connections were set. A run that
-// is judged, which is one with cells, has in run.json what is summed up over its trials;
-// without their ends, tools, notes, losses, stacks, limits and distributions, and of the
-// machine's figures only those that begin with cpu_, for a run with scenarios and for trials
-// in which a mode had processes of its own.
+// LoadPartial is Load without the fields that neither evaluation nor reports need, so
+// that a run with very many trials takes little time and memory. It omits the counters of
+// paths, the results of single pairs, and everything about the endpoints except their
+// connection settings. For a run that has cells, and is therefore evaluated, run.json
+// already contains the totals over its trials: LoadPartial then also omits the endpoints,
+// tools, notes, losses, stacks, limits and distributions, and reads only the machine
+// metrics that begin with cpu_, for a run with scenarios and for trials in which a mode
+// has processes of its own.
 func (d *Dir) LoadPartial() (result.Run, []result.Trial, error) {
 	return d.load(func(run result.Run) parser { return partialFor(run).parse })
 }
@@ -49,7 +46,7 @@ func (d *Dir) load(of func(result.Run) parser) (result.Run, []result.Trial, erro
 	trials, _, err := d.readTrials(of(run), run.Trials.Total())
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return result.Run{}, nil, err // theirs is the file that all else is made of
+		return result.Run{}, nil, err // the error about the trials, which everything else is computed from
 	case absent:
 		return runOf(trials), trials, nil
 	case broken != nil:
@@ -68,7 +65,7 @@ func (d *Dir) load(of func(result.Run) parser) (result.Run, []result.Trial, erro
 	return run, trials, nil
 }
 
-// runOf is what trials alone tell of a run. An ok trial's path was proven.
+// runOf is what trials alone show about a run. The path of an ok trial was proven.
 func runOf(trials []result.Trial) result.Run {
 	run := result.Run{Schema: result.Schema, Status: result.RunInterrupted, Trials: result.Count(trials)}
 	for _, t := range trials {

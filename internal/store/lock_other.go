@@ -4,9 +4,9 @@ package store
 
 import "os"
 
-// lock does nothing: runs are made on Linux, elsewhere they are only read.
+// lock does nothing: studies run on Linux, other systems only read runs.
 func lock(*os.File) error { return nil }
 
-// IsLocked is whether a process is writing trials in a run's directory now. Where that
-// cannot be told, as here, it is false.
+// IsLocked reports whether a process is writing trials in a run's directory. Where that
+// is unknown, as on this system, it returns false.
 func IsLocked(string) bool { return false }

@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// lock takes the file for this process until it is closed or the process dies.
-// Two resumed runs in one directory would cut each other's lines. A file system
-// that cannot lock is used without.
+// lock locks the file for this process until it is closed or the process dies. Without it
+// two resumed runs in one directory would corrupt each other's lines. A file system
+// without locks is used without one.
 func lock(f *os.File) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
@@ -25,12 +25,12 @@ func lock(f *os.File) error {
 	}
 }
 
-// IsLocked is whether a process is writing trials in a run's directory now. Where that
-// cannot be told, it is false.
+// IsLocked reports whether a process is writing trials in a run's directory. If that is
+// unknown, it returns false.
 func IsLocked(dir string) bool {
 	name := filepath.Join(dir, TrialsFile)
 	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
-		return false // to open a pipe is to wait
+		return false // opening a pipe would block
 	}
 	f, err := os.Open(name)
 	if err != nil {

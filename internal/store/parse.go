@@ -14,26 +14,25 @@ import (
 	"tare/internal/result"
 )
 
-// fileEnd says where the last whole line ends, and whether its newline is missing.
+// fileEnd is the position of the end of the last complete line, and whether its newline
+// is missing.
 type fileEnd struct {
 	offset    int64
 	noNewline bool
 }
 
-// parser reads one line of trials.ndjson, with or without its end.
+// parser reads one line of trials.ndjson, with or without its newline.
 type parser func(line []byte) (result.Trial, error)
 
-// parseTrials reads lines of trials. An error belongs to the line it names,
-// counted from 1. Only a last line that was cut is forgiven, and a cut line shows:
-// its newline is missing, and no proper part of a JSON object is JSON. Blank lines
-// are passed over. Room for expected trials is made beforehand.
-//
-// All processors parse, a batch of lines each at a time; besides the trials no more
-// than a few batches are held.
+// parseTrials reads lines of trials. An error names its line, counted from 1. Only a last
+// line that was cut is accepted. A cut line is recognised: its newline is missing, and no
+// proper prefix of a JSON object is valid JSON. Blank lines are skipped. Memory for the
+// expected number of trials is allocated beforehand. All processors parse in parallel,
+// one batch of lines each; besides the trials only a few batches are in memory.
 func parseTrials(r io.Reader, parse parser, expected int) (trials []result.Trial, end fileEnd, line int, err error) {
 	workers := runtime.GOMAXPROCS(0)
 	todo, inOrder, stop := make(chan *batch), make(chan *batch, workers), make(chan struct{})
-	spare := make(chan []byte, 2*workers+1) // texts that have been parsed
+	spare := make(chan []byte, 2*workers+1) // buffers that have been parsed
 	var wait sync.WaitGroup
 	defer wait.Wait()
 	defer close(stop)
@@ -76,24 +75,24 @@ func parseTrials(r io.Reader, parse parser, expected int) (trials []result.Trial
 }
 
 const (
-	batchSize = 256 << 10 // how many bytes of lines are parsed in one go
-	readSize  = 64 << 10  // how many bytes are read at a time
+	batchSize = 256 << 10 // bytes of lines per batch
+	readSize  = 64 << 10  // bytes per read
 )
 
-// batch is some lines that follow each other.
+// batch is a number of consecutive lines.
 type batch struct {
 	text   []byte
-	line   int   // the number of its first line; once parsed, of the line behind its last or that of err
-	failed error // why there is no more behind text, but for the end of the file
+	line   int   // number of its first line; once parsed, of the line after its last or of the line of err
+	failed error // why nothing follows text, except for the end of the file
 	done   chan struct{}
 
 	trials []result.Trial
-	end    fileEnd // before it is parsed, that of the batch before
+	end    fileEnd // before parsing, that of the previous batch
 	err    error
 }
 
-// batches cuts what it reads into batches until give wants no more. Every line but the
-// last of all ends in a newline.
+// batches splits the input into batches until give returns false. Every line except the
+// last one ends in a newline.
 func batches(in *bufio.Reader, spare <-chan []byte, give func(*batch) bool) {
 	line, offset := 1, int64(0)
 	for {
@@ -101,7 +100,7 @@ func batches(in *bufio.Reader, spare <-chan []byte, give func(*batch) bool) {
 		select {
 		case b.text = <-spare:
 		default:
-			b.text = make([]byte, 0, batchSize+readSize) // most lines are shorter than the latter
+			b.text = make([]byte, 0, batchSize+readSize) // most lines are shorter than readSize
 		}
 		var err error
 		for err == nil && len(b.text) < batchSize {
@@ -119,9 +118,8 @@ func batches(in *bufio.Reader, spare <-chan []byte, give func(*batch) bool) {
 	}
 }
 
-// readLine appends a line with its newline. It gives io.EOF with what follows the last
-// newline, and an error of its own for a line that is too long, of which it appends
-// nothing.
+// readLine appends a line with its newline. It returns io.EOF with what follows the last
+// newline, and a separate error for a line that is too long, of which it appends nothing.
 func readLine(in *bufio.Reader, to []byte) ([]byte, error) {
 	start := len(to)
 	for {

@@ -117,10 +117,10 @@ func TestQuick(t *testing.T) {
 	whole := sample(1)
 	whole.Machine = map[string]float64{"cpu_user": 1, "memory_available": 2}
 	line := must[[]byte](t)(encodeTrial(whole))
-	for _, l := range []partial{{}, {toJudge: true, machine: true}} {
-		got := must[result.Trial](t)(l.quickly(line))
-		l.slim(&got)
-		l.slim(&whole)
+	for _, l := range []partial{{}, {forJudging: true, machine: true}} {
+		got := must[result.Trial](t)(l.parseNeeded(line))
+		l.removeUnneeded(&got)
+		l.removeUnneeded(&whole)
 		if diff := cmp.Diff(whole, got); diff != "" {
 			t.Errorf("%+v: %s", l, diff)
 		}

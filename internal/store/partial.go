@@ -12,46 +12,48 @@ import (
 	"tare/internal/result"
 )
 
-// partial says what [Dir.LoadPartial] reads of trials beside what every reader needs.
+// partial configures which fields of trials [Dir.LoadPartial] reads in addition to those
+// that every reader needs.
 type partial struct {
-	toJudge bool // what only judging looks at
-	machine bool // the figures of machines about their CPUs; else only of trials in which a mode had processes of its own
+	forJudging bool // fields that only the evaluation needs
+	machine    bool // CPU metrics of the machines; else only for trials in which a mode has processes of its own
 }
 
-// partialFor is what readers of a run need of its trials: one that has its cells is judged.
+// partialFor returns what readers of a run need of its trials: a run with cells is
+// already evaluated.
 func partialFor(run result.Run) partial {
 	judged := len(run.Cells) > 0
-	return partial{toJudge: !judged, machine: !judged || len(run.Scenarios) > 0}
+	return partial{forJudging: !judged, machine: !judged || len(run.Scenarios) > 0}
 }
 
-// parse reads a line of trials.ndjson. It accepts what parseTrial accepts, and what has
-// other types in what is left out.
+// parse reads a line of trials.ndjson. It accepts what parseTrial accepts, and also other
+// types in the fields that it skips.
 func (l partial) parse(line []byte) (result.Trial, error) {
-	t, err := l.quickly(line)
+	t, err := l.parseNeeded(line)
 	if err == nil {
 		t, err = checked(t, line, nil)
 	} else {
-		// Wrong, which is told as by every other reader, or out of the ordinary.
+		// The line is invalid, and parseTrial returns the usual error, or it is unusual.
 		t, err = parseTrial(line)
 	}
-	l.slim(&t)
+	l.removeUnneeded(&t)
 	return t, err
 }
 
-// quickly reads of a line what is needed, and little more.
-func (l partial) quickly(line []byte) (result.Trial, error) {
-	if l.toJudge {
-		var some toJudge
-		return l.read(line, &some, &some.part)
+// parseNeeded reads only the required fields of a line.
+func (l partial) parseNeeded(line []byte) (result.Trial, error) {
+	if l.forJudging {
+		var some judgingTrial
+		return l.read(line, &some, &some.partialTrial)
 	}
-	var some wasJudged
-	return l.read(line, &some, &some.part)
+	var some judgedTrial
+	return l.read(line, &some, &some.partialTrial)
 }
 
 // read decodes a line into a part of a trial.
-func (l partial) read(line []byte, into any, p *part) (result.Trial, error) {
-	// Names stand for members as they do for encoding/json. All else that this library does
-	// in another way, such as with a name that comes twice, is an error to it.
+func (l partial) read(line []byte, into any, p *partialTrial) (result.Trial, error) {
+	// Field names match as in encoding/json. Every other difference of this library, such
+	// as for duplicate names, is an error.
 	names := json.JoinOptions(json.MatchCaseInsensitiveNames(true), jsonv1.MatchCaseSensitiveDelimiter(true))
 	err := json.Unmarshal(line, into, names)
 	if err == nil && len(p.Machine) > 0 && l.wantsMachine(&p.Trial) {
@@ -60,44 +62,45 @@ func (l partial) read(line []byte, into any, p *part) (result.Trial, error) {
 	return p.Trial, err
 }
 
-// part is a trial without what no reader of lean ones wants. Its own members go before
-// those of the trial.
-type part struct {
+// partialTrial is a trial without the fields that no partial reader needs. Its own fields
+// take precedence over those of the trial.
+type partialTrial struct {
 	result.Trial
-	Counters passed         `json:"counters"`
-	Pairs    passed         `json:"pairs"`
-	Machine  jsontext.Value `json:"machine"` // for later
+	Counters skippedValue   `json:"counters"`
+	Pairs    skippedValue   `json:"pairs"`
+	Machine  jsontext.Value `json:"machine"` // decoded later
 }
 
-// toJudge is what is read of a trial that is still to be judged, wasJudged of another.
+// toJudge is what is read of a trial that has not been evaluated, wasJudged of one that
+// has.
 type (
-	toJudge   struct{ part }
-	wasJudged struct {
-		part
-		Client        passed `json:"client"`
-		Server        passed `json:"server"`
-		Tool          passed `json:"tool"`
-		Notes         passed `json:"notes"`
-		Losses        passed `json:"losses"`
-		Stacks        passed `json:"stacks"`
-		Limits        passed `json:"limits"`
-		Distributions passed `json:"distributions"`
+	judgingTrial struct{ partialTrial }
+	judgedTrial  struct {
+		partialTrial
+		Client        skippedValue `json:"client"`
+		Server        skippedValue `json:"server"`
+		Tool          skippedValue `json:"tool"`
+		Notes         skippedValue `json:"notes"`
+		Losses        skippedValue `json:"losses"`
+		Stacks        skippedValue `json:"stacks"`
+		Limits        skippedValue `json:"limits"`
+		Distributions skippedValue `json:"distributions"`
 	}
 )
 
-// passed is a value that is passed over.
-type passed struct{}
+// skippedValue is a value that is skipped.
+type skippedValue struct{}
 
 // UnmarshalJSONFrom implements [json.UnmarshalerFrom].
-func (*passed) UnmarshalJSONFrom(d *jsontext.Decoder) error { return d.SkipValue() }
+func (*skippedValue) UnmarshalJSONFrom(d *jsontext.Decoder) error { return d.SkipValue() }
 
-// wantsMachine is whether a trial's figures of the machine are needed.
+// wantsMachine reports whether the machine metrics of a trial are needed.
 func (l partial) wantsMachine(t *result.Trial) bool { return l.machine || len(t.Processes) > 0 }
 
-// slim leaves out what is not needed.
-func (l partial) slim(t *result.Trial) {
+// removeUnneeded removes fields that are not needed.
+func (l partial) removeUnneeded(t *result.Trial) {
 	t.Counters, t.Pairs = nil, nil
-	if l.toJudge {
+	if l.forJudging {
 		t.Client, t.Server = settings(t.Client), settings(t.Server)
 	} else {
 		t.Client, t.Server = nil, nil
@@ -105,15 +108,15 @@ func (l partial) slim(t *result.Trial) {
 	if !l.wantsMachine(t) {
 		t.Machine = nil
 	}
-	if !l.toJudge {
+	if !l.forJudging {
 		maps.DeleteFunc(t.Machine, func(name string, _ float64) bool { return !aboutCPUs(name) })
 		t.Tool, t.Notes, t.Losses, t.Stacks, t.Limits, t.Distributions = nil, nil, nil, nil, nil, nil
 	}
-	// Of these there are few, and very many trials.
+	// These have few distinct values in very many trials.
 	t.Schema, t.Mode, t.Workload = one(t.Schema), one(t.Mode), one(t.Workload)
 }
 
-// settings is what judging looks at of an end: how its connection was set.
+// settings returns what the evaluation needs of an endpoint: its connection settings.
 func settings(e *result.End) *result.End {
 	if e == nil {
 		return nil
@@ -121,8 +124,8 @@ func settings(e *result.End) *result.End {
 	return &result.End{MSS: e.MSS, Congestion: e.Congestion, SendBuffer: e.SendBuffer, ReceiveBuffer: e.ReceiveBuffer}
 }
 
-// aboutCPUs says that a figure of a machine is about its CPUs.
+// aboutCPUs reports whether a machine metric is about its CPUs.
 func aboutCPUs(name string) bool { return strings.HasPrefix(name, "cpu_") }
 
-// one is the one copy that there is of a string.
+// one returns a shared copy of a string.
 func one(s string) string { return unique.Make(s).Value() }

@@ -9,17 +9,17 @@ import (
 	"path/filepath"
 )
 
-// maxFile is the most that run.json and study.yaml may hold, in bytes: a bound on what
-// a broken file makes a reader allocate.
+// maxFile is the maximum size of run.json and study.yaml, in bytes: a limit on what a
+// broken file makes a reader allocate.
 const maxFile = 256 << 20
 
-// errIrregular is that of a pipe, a device or a folder, which a reader might wait for
-// without end.
+// errIrregular is the error for a pipe, a device or a directory, which could block a
+// reader forever.
 var errIrregular = errors.New("not a regular file: a run's files are plain ones")
 
-// ReadStudy reads the study.yaml of a run's directory, and no other file: not one that
-// a symbolic link leads to outside. Errors: there is none, or it is not a plain file of
-// at most 256 MiB.
+// ReadStudy reads the study.yaml of a run's directory, and no other file: it does not
+// follow a symbolic link out of the directory. Errors: there is none, or it is not a
+// regular file of at most 256 MiB.
 func ReadStudy(path string) ([]byte, error) {
 	d, err := open(path)
 	if err != nil {
@@ -33,7 +33,7 @@ func ReadStudy(path string) ([]byte, error) {
 	return data, nil
 }
 
-// read is all of a file.
+// read returns the content of a file.
 func (d *Dir) read(name string) ([]byte, error) {
 	f, size, err := d.openPlain(name)
 	if err != nil {
@@ -46,13 +46,13 @@ func (d *Dir) read(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxFile))
 }
 
-// openPlain opens a regular file for reading, and says how long it is.
+// openPlain opens a regular file for reading, and returns its size.
 func (d *Dir) openPlain(name string) (*os.File, int64, error) {
 	info, err := d.root.Stat(name)
 	if err != nil {
 		return nil, 0, err
 	}
-	// Asked first, for to open a pipe is to wait for whoever writes.
+	// Checked first, because opening a pipe blocks until a writer opens it.
 	if !info.Mode().IsRegular() {
 		return nil, 0, fmt.Errorf("%s: %w", name, errIrregular)
 	}
@@ -60,7 +60,7 @@ func (d *Dir) openPlain(name string) (*os.File, int64, error) {
 	return f, info.Size(), err
 }
 
-// unreadable words why a file of a run cannot be read, with what to do about it.
+// unreadable is the error for a file of a run that cannot be read, with the fix.
 func unreadable(err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -75,7 +75,7 @@ func unreadable(err error) error {
 	return err
 }
 
-// runUnreadable is unreadable of run.json.
+// runUnreadable is unreadable for run.json.
 func (d *Dir) runUnreadable(err error) error {
 	where := filepath.Join(d.path, RunFile)
 	if errors.Is(err, errSchema) {

@@ -15,11 +15,11 @@ import (
 	"tare/internal/result"
 )
 
-// Append adds a trial to trials.ndjson, as one line that is on disk when Append
-// returns. An empty Schema is filled in. Errors: a trial that could not be read
-// back (no mode, workload or known status, a figure that is NaN or infinite, a
-// line above 16 MiB), which leaves the file as it was; a failed write, after
-// which every Append fails, because the line may be cut and nothing may follow it.
+// Append adds a trial to trials.ndjson, as one line that is on disk when Append returns.
+// An empty Schema is filled in. Errors: a trial that could not be read back (no mode,
+// workload or known status, a value that is NaN or infinite, a line above 16 MiB), which
+// leaves the file unchanged; a failed write, after which every Append fails, because the
+// line may be cut and nothing may follow it.
 func (d *Dir) Append(t result.Trial) error {
 	line, err := encodeTrial(t)
 	if err == nil {
@@ -54,8 +54,8 @@ func (d *Dir) appendLine(line []byte) error {
 // WriteStudy writes study.yaml.
 func (d *Dir) WriteStudy(data []byte) error { return d.write(StudyFile, data) }
 
-// WriteRun writes run.json as [EncodeRun] gives it. Errors: those of EncodeRun;
-// a failed write, which leaves an earlier run.json as it was.
+// WriteRun writes run.json as encoded by [EncodeRun]. Errors: those of EncodeRun; a
+// failed write, which leaves an earlier run.json unchanged.
 func (d *Dir) WriteRun(r result.Run) error {
 	data, err := EncodeRun(r)
 	if err != nil {
@@ -64,10 +64,10 @@ func (d *Dir) WriteRun(r result.Run) error {
 	return d.write(RunFile, data)
 }
 
-// WriteFile writes a file beside the run's own, such as report.html or
-// figures/goodput.svg: at most one folder deep, which is made. A reader sees the
-// old file or the new one, never a part. Errors: a name that leads elsewhere or
-// is one of the run's own files; a failed write.
+// WriteFile writes an additional file, such as report.html or figures/goodput.svg, in the
+// run's directory or in one subdirectory, which it creates. A reader sees the old file or
+// the new one, never a part. Errors: a name that leads elsewhere or is one of the run's
+// own files; a failed write.
 func (d *Dir) WriteFile(name string, data []byte) error {
 	if err := checkName(name); err != nil {
 		return fmt.Errorf("write %q in %s: %w", name, d.path, err)
@@ -75,9 +75,9 @@ func (d *Dir) WriteFile(name string, data []byte) error {
 	return d.write(name, data)
 }
 
-// AppendFile adds to a file beside the run's own, which is made if it is not there, as
-// WriteFile would make it. A run that is resumed goes on with what an earlier part of
-// it wrote. Errors: those of WriteFile; a failed write may leave a part.
+// AppendFile appends to an additional file and creates it if necessary, with the same
+// rules as WriteFile. A resumed run continues the file of its earlier part. Errors: those
+// of WriteFile; a failed write may leave a part.
 func (d *Dir) AppendFile(name string, data []byte) error {
 	err := checkName(name)
 	if err == nil {
@@ -106,7 +106,7 @@ func (d *Dir) add(name string, data []byte) error {
 
 func checkName(name string) error {
 	switch {
-	// path.Clean: a name has one spelling, so that the comparison below holds.
+	// path.Clean: a name has one spelling, so that the comparison below is valid.
 	case !filepath.IsLocal(name) || name != path.Clean(name) || name == "." || strings.ContainsAny(name, "\\\x00"):
 		return errors.New("not a plain name within the directory")
 	case strings.Count(name, "/") > 1:
@@ -117,8 +117,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// write replaces a file in one step: a new one beside it, flushed to disk, then
-// renamed over it.
+// write replaces a file atomically: it writes a new one in the same directory, flushes it
+// to disk, then renames it.
 func (d *Dir) write(name string, data []byte) error {
 	if err := d.replace(name, data); err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Join(d.path, name), err)
@@ -133,7 +133,8 @@ func (d *Dir) replace(name string, data []byte) error {
 			return err
 		}
 	}
-	// Not os.CreateTemp: its 0600 would keep a report made as root from its reader.
+	// Not os.CreateTemp: its mode 0600 would prevent other users from reading a report
+	// that root created.
 	temp := fmt.Sprintf("%s.%s.%08x.tmp", folder, base, rand.Uint32())
 	f, err := d.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -157,9 +158,9 @@ func (d *Dir) replace(name string, data []byte) error {
 	return d.sync(".")
 }
 
-// sync makes new names in a folder survive a power cut, where the file system
-// has a way to: some network and shared ones refuse, and are used all the same.
-// Windows flushes no folders.
+// sync makes new names in a directory survive a power failure. Some network and shared
+// file systems do not support that and are used without it. Windows does not flush
+// directories.
 func (d *Dir) sync(folder string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -8,31 +8,27 @@ import (
 	"tare/internal/study/suggest"
 )
 
-// Overrides is what the command line says about a study; zero values say
-// nothing.
+// Overrides are the settings of the command line; zero values leave the study unchanged.
 type Overrides struct {
-	Target    Target   // replace the study's, engine and hosts alike; see Target.Check
+	Target    Target   // replaces the study's, engine and hosts alike; see Target.Check
 	Modes     []string // names or modes; replaces the study's, see Apply
 	Workloads []string // ids or kinds; replaces the study's, see Apply
 	Profile   string
 	Seed      uint64
 	MaxTime   Duration
-	Control   bool   // weigh the baseline once more
+	Control   bool   // measure the baseline a second time
 	Adaptive  bool   // stop on width, in every profile
-	Evidence  string // on or off, for all of it; empty says nothing
-	CostPass  string // the rate of the fixed-rate pass, auto or off; empty says nothing
+	Evidence  string // on or off for all evidence; empty leaves it unchanged
+	CostPass  string // rate of the cost pass, auto or off; empty leaves it unchanged
 }
 
-// Apply lays o over s. Do it between Decode and Resolve: a profile given here
-// decides what the file leaves open, and what the file sets (blocks, a
-// duration) stays. So it has no effect on a resolved study, which sets all.
-//
-// A name in o.Workloads picks the study's workload of that id with its
-// parameters; else all of the study's workloads of that kind; else it adds the
-// kind with its defaults. The same holds for o.Modes. Scenarios and comparisons of
-// what the two leave out are left out with it.
-//
-// Errors name the flag. S itself is not changed.
+// Apply merges o into s. Call it between Decode and Resolve: a profile given here
+// determines what the file leaves open, and what the file sets (blocks, a duration)
+// stays. It has no such effect on a resolved study, which sets everything. A name in
+// o.Workloads selects the study's workload of that id with its parameters; else all of
+// the study's workloads of that kind; else it adds the kind with its defaults. The same
+// applies to o.Modes. Scenarios and comparisons of omitted modes and workloads are
+// omitted, too. Errors name the flag. S itself is not changed.
 func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 	var errs []*Error
 	fail := func(flag, text string) { errs = append(errs, &Error{Text: flag + ": " + text}) }
@@ -94,8 +90,8 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 	return s, nil
 }
 
-// pickModes finds the modes that names stand for: the study's of that name, else
-// all of the study's that are that mode, else the mode by itself.
+// pickModes resolves names to modes: the study's mode of that name, else all of the
+// study's that are that mode, else the mode itself.
 func (s Study) pickModes(names []string) []Mode {
 	var picked []Mode
 	for _, name := range names {
@@ -116,8 +112,8 @@ func (s Study) pickModes(names []string) []Mode {
 	return picked
 }
 
-// narrow leaves out the scenarios whose mode or workload the command line has left
-// out, and the comparisons of what is not there any more.
+// narrow removes the scenarios whose mode or workload the command line excludes, and the
+// comparisons that refer to them.
 func (s Study) narrow(cat Catalog) Study {
 	modes, workloads := named(s, cat), s.Names()
 	ids := slices.Clone(modes)
@@ -137,7 +133,7 @@ func (s Study) narrow(cat Catalog) Study {
 	return s
 }
 
-// pick finds the workloads that names stand for, each once.
+// pick resolves names to workloads, each once.
 func (s Study) pick(names []string, cat Catalog) (picked []Workload, problems []string) {
 	known := cat.Kinds()
 	for _, w := range s.Workloads {
@@ -167,7 +163,7 @@ func (s Study) pick(names []string, cat Catalog) (picked []Workload, problems []
 	return picked, problems
 }
 
-// named gives the study's workload of that id, else those of that kind.
+// named returns the study's workload of that id, else those of that kind.
 func (s Study) named(name string) []Workload {
 	var found []Workload
 	for _, w := range s.Workloads {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Catalog is what there is to choose from. The registries fill it, so that this
-// package knows no driver and no traffic.
+// Catalog lists what a study can choose from. The registries fill it, so that this
+// package does not depend on drivers or generators.
 type Catalog struct {
 	Modes     []ModeSpec
 	Workloads []WorkloadSpec
-	// Target reports whether a name is that of a target which the rule of a study's
-	// engine key does not know. It may be nil: there are none.
+	// Target reports whether a name is a valid target that the rule of the study's engine
+	// key does not cover. It may be nil: there are none.
 	Target func(name string) bool
 }
 
@@ -19,55 +19,56 @@ type Catalog struct {
 type ModeSpec struct {
 	ID       string
 	Baseline string
-	Limits   Ends // that can be limited: an engine makes their sandboxes
+	Limits   Ends // endpoints that can be limited, because an engine creates their sandboxes
 	Options  bool // takes options
 	MTU      bool // takes an MTU for the inside of its tunnel
-	// Absent says why a known mode is not to be had on the engine that the study
-	// names, empty where it is.
+	// Absent says why a known mode is not available on the engine that the study names,
+	// empty if it is.
 	Absent string
 }
 
-// WorkloadSpec is a workload kind: the YAML keys it takes besides id and
-// workload, the defaults of those, and its lengths by profile.
+// WorkloadSpec is a workload kind: the YAML keys it takes besides id and workload, their
+// defaults, and its lengths by profile.
 type WorkloadSpec struct {
 	Kind     string
 	Params   []string
-	Optional []string // keys it takes too, which no default fills
+	Optional []string // keys without a default
 	Defaults Workload
-	Profiles map[string]Workload // defaults that a profile has of its own, by its name
+	Profiles map[string]Workload // defaults of a profile, by its name
 	Lengths  map[string]Length
-	// Goals are defaults by the value of goal, which go before those of the profile.
+	// Goals are defaults by the value of goal; they take precedence over those of the
+	// profile.
 	Goals map[string]Workload
-	// Directions are the values of direction it knows; forward and reverse where
-	// there are none.
+	// Directions are the valid values of direction; forward and reverse if empty.
 	Directions []string
-	// ReverseWhole says that the workload cannot take turns when the server sends.
+	// ReverseWhole means that trials of the workload cannot be interleaved if the server
+	// sends.
 	ReverseWhole bool
-	// Tools are the external generators that can make this traffic.
+	// Tools are the external generators that can generate this traffic.
 	Tools []string
-	// Bulk workloads need time to fill a slow path: on an underlay with a rate
-	// limit their default is one piece, with a warm-up of at least BulkWarmup.
+	// Bulk workloads need time to fill a slow path: on an underlay with a rate limit
+	// their trials are not sliced by default, with a warm-up of at least BulkWarmup.
 	Bulk bool
-	// Metric is the workload's main figure, as results name it: workloads that
-	// differ in it have nothing to compare.
+	// Metric is the workload's main metric, under its name in results: workloads with
+	// different metrics cannot be compared.
 	Metric string
 }
 
-// BulkWarmup is the least default warm-up of a bulk workload in one piece on an
-// underlay with a rate limit, and WholeWarmup the least of one in one piece for
-// another reason. Of trials in turns each slice warms up by itself.
+// BulkWarmup is the minimum default warm-up of a bulk workload without slices on an
+// underlay with a rate limit, and WholeWarmup that of one without slices for another
+// reason. In interleaved trials each slice has its own warm-up.
 const (
 	BulkWarmup  = Duration(time.Second)
 	WholeWarmup = Duration(500 * time.Millisecond)
 )
 
-// Length is how long a trial's warm-up and timed window last, and the slices that
-// it is cut into; without a Slice it is driven all at once.
+// Length is the warm-up and the timed window of a trial, and its slices; without a Slice
+// the trial is not interleaved.
 type Length struct {
 	Warmup, Duration, Slice Duration
 }
 
-// Mode finds a mode by id, one with a name of the user's included.
+// Mode finds a mode by id, including modes that contain a user's name.
 func (c Catalog) Mode(id string) (ModeSpec, bool) {
 	for _, m := range c.Modes {
 		if Fits(m.ID, id) {

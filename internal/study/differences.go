@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// Difference is a key of which two studies say different things. Scope is what it
-// belongs to: "study", "lab", "workload NAME" or "mode NAME". Before and After are the
-// values as a study file has them, empty where there is none.
+// Difference is a key that differs between two studies. Scope is the part that it belongs
+// to: "study", "lab", "workload NAME" or "mode NAME". Before and After are the values as
+// written in a study file, empty if there is none.
 type Difference struct {
 	Scope  string `json:"scope"`
 	Key    string `json:"key"`
 	Before string `json:"before"`
 	After  string `json:"after"`
-	// Decides says that figures from the two are not to be compared: other traffic, other
-	// hosts, another network. What it does not say only makes them wider or narrower.
+	// Decides means that results of the two must not be compared: other traffic, other
+	// hosts, another network. Other differences only change the width of intervals.
 	Decides bool `json:"decides"`
 }
 
-// Differences lists what two resolved studies say differently, as far as it bears on
-// figures. A mode or workload that only one of them has is left out, and so are names,
-// titles, the seed and what is asked to be compared.
+// Differences lists the differences of two resolved studies that affect results. It omits
+// modes and workloads that only one of them has, names, titles, the seed and the
+// requested comparisons.
 func Differences(before, after Study) []Difference {
 	var out []Difference
 	out = diff(out, "study", before.Fields(), after.Fields(), told(), precision())
@@ -40,30 +40,30 @@ func Differences(before, after Study) []Difference {
 	return out
 }
 
-// told are the keys of a study that say nothing of a figure, or are looked at by
-// themselves.
+// told are the keys of a study that do not affect results, or that are compared
+// separately.
 func told() []string {
 	return []string{"name", "title", "description", "seed", "modes", "workloads", "scenarios", "compare", "control", "lab"}
 }
 
-// titles are those of a mode.
+// titles are the descriptive keys of a mode.
 func titles() []string {
 	return []string{"id", "title", "description"}
 }
 
-// precision are the keys of a study that make its answers more or less certain.
+// precision are the keys of a study that affect only the precision of its results.
 func precision() []string {
 	return []string{"profile", "blocks", "stop", "pilot", "renew", "invalid", "margin", "settle", "max_time", "evidence", "cost_pass"}
 }
 
-// lengths are the keys of a workload that do so.
+// lengths are the keys of a workload that affect only the precision.
 func lengths() []string {
 	return []string{"warmup", "duration", "duration_min", "duration_max", "slice", "every", "times", "verify_with",
 		"step", "step_sum", "precision", "pause", "max_search"}
 }
 
-// diff adds the keys in which two parts of a study differ. Those of spare are passed
-// over, those of loose do not decide.
+// diff appends the keys in which two parts of a study differ. It skips those of spare,
+// and those of loose do not decide.
 func diff(out []Difference, scope string, before, after []Field, spare, loose []string) []Difference {
 	for i, b := range before {
 		a := after[i]

@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// Error is one thing wrong with a study, in one line: what is wrong, then what
-// is allowed. File is empty where the study did not come from a file.
+// Error is one problem of a study, in one line: what is wrong, then what is allowed. File
+// is empty if the study did not come from a file.
 type Error struct {
 	File string
 	Line int
 	Text string
 }
 
-// Error gives file:line: text.
+// Error returns file:line: text.
 func (e *Error) Error() string {
 	if e.File == "" {
 		return e.Text
@@ -22,11 +22,11 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Text)
 }
 
-// maxErrors bounds what is told about one file: more than this helps nobody.
+// maxErrors is the maximum number of errors reported for one file.
 const maxErrors = 20
 
-// Join orders errors by line and makes one of them, whose text has a line for
-// each. It is nil when there are none.
+// Join sorts errors by line and joins them to one error, whose text has a line for each.
+// It returns nil if there are none.
 func Join(errs []*Error) error {
 	slices.SortStableFunc(errs, func(a, b *Error) int { return a.Line - b.Line })
 	if more := len(errs) - maxErrors; more > 0 {

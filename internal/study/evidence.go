@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Evidence says what is gathered beside the figures. What costs a trial more than
-// about 1 % of its goodput is gathered in trials of its own.
+// Evidence selects what is recorded in addition to the metrics. What costs a trial more
+// than about 1 % of its goodput is recorded in separate trials.
 type Evidence struct {
 	Counters, Stacks, Drops string
 }
 
-// Fields declares the keys of a Evidence, with what each may hold.
+// Fields declares the keys of an Evidence and their rules.
 func (e *Evidence) Fields() []Field {
 	return []Field{
 		key("counters", choice(&e.Counters, On, Off), "on or off: counters of namespaces, devices and sockets around each trial, which book losses to places and say who limits TCP"),
@@ -27,11 +27,11 @@ func (e Evidence) or(def Evidence) Evidence {
 	return Evidence{Counters: cmp.Or(e.Counters, def.Counters), Stacks: cmp.Or(e.Stacks, def.Stacks), Drops: cmp.Or(e.Drops, def.Drops)}
 }
 
-// evidenceDefaults is what every profile gathers.
+// evidenceDefaults is what every profile records.
 func evidenceDefaults() Evidence { return Evidence{Counters: On, Stacks: AutoWord, Drops: AutoWord} }
 
-// EvidenceOf is what the command line's one word for all of it stands for; empty for
-// any other word.
+// EvidenceOf returns the evidence for the command line's value for all of it; empty for
+// an unknown value.
 func EvidenceOf(word string) Evidence {
 	if word != On && word != Off {
 		return Evidence{}
@@ -39,12 +39,12 @@ func EvidenceOf(word string) Evidence {
 	return Evidence{Counters: word, Stacks: word, Drops: word}
 }
 
-// CostPassID is the name in results of the fixed-rate pass, as of a workload.
+// CostPassID is the name of the cost pass in results, used like that of a workload.
 const CostPassID = "cost_pass"
 
-// CostPass is a pass at one rate for every mode: CPU use at different speeds cannot
-// be compared, at the same rate it can. It is driven in trials of its own, one mode
-// after the other, which no run waits for to stop.
+// CostPass is a pass with one rate for every mode: CPU use can be compared only at the
+// same rate. It runs in separate trials, one mode after the other, and the stopping rule
+// ignores it.
 type CostPass struct {
 	Rate                    PassRate
 	FromBlock, Every, Times int
@@ -52,7 +52,7 @@ type CostPass struct {
 	Duration                Duration
 }
 
-// Fields declares the keys of a CostPass, with what each may hold.
+// Fields declares the keys of a CostPass and their rules.
 func (c *CostPass) Fields() []Field {
 	return []Field{
 		key("rate", passRate(&c.Rate), "payload offered to every mode alike: auto (half the slowest mode's goodput so far), a rate, or off"),
@@ -67,7 +67,7 @@ func (c *CostPass) Fields() []Field {
 // On reports whether a resolved study has the pass.
 func (c CostPass) On() bool { return c.Rate != 0 && c.Rate != NoPass }
 
-// In reports whether the pass is driven in the block of that number, from 1 on.
+// In reports whether the pass runs in the block of that number, from 1 on.
 func (c CostPass) In(block int) bool {
 	nth := block - c.FromBlock
 	every := max(1, c.Every)
@@ -78,9 +78,9 @@ func (c CostPass) In(block int) bool {
 type PassRate uint64
 
 const (
-	// PassAuto has the run choose the rate, once it has seen each mode.
+	// PassAuto lets the run choose the rate after it has measured each mode.
 	PassAuto PassRate = math.MaxUint64
-	// NoPass has no pass made.
+	// NoPass disables the pass.
 	NoPass PassRate = math.MaxUint64 - 1
 )
 
@@ -113,9 +113,9 @@ func (r *PassRate) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// passDefaults is the pass of a study that asks for one and says no more: short
-// trials in a few blocks, or in the profile paper as long as those of published
-// studies, in all.
+// passDefaults is the pass of a study that asks for one without details: short trials in
+// a few blocks; in the profile paper, trials in all blocks, as long as those of published
+// studies.
 func passDefaults(profile string) CostPass {
 	c := CostPass{Rate: PassAuto, FromBlock: 2, Every: 1, Times: 4, Warmup: WaitOf(500 * time.Millisecond), Duration: Duration(3 * time.Second)}
 	switch profile {
@@ -127,8 +127,8 @@ func passDefaults(profile string) CostPass {
 	return c
 }
 
-// or fills what c leaves open from def, if there is a pass at all. A given schedule
-// stands as it is.
+// or fills what c leaves open from def, if there is a pass at all. A given schedule is
+// kept.
 func (c CostPass) or(def CostPass) CostPass {
 	if c.Rate = cmp.Or(c.Rate, def.Rate); c.Rate == NoPass {
 		return c
@@ -141,7 +141,8 @@ func (c CostPass) or(def CostPass) CostPass {
 	return c
 }
 
-// costPass checks what the keys of the pass say of each other and of the study.
+// costPass checks that the keys of the pass are consistent with each other and with the
+// study.
 func (v *validator) costPass(s Study) {
 	v.all(s.CostPass.Fields(), "cost_pass.")
 	if at := "cost_pass.from_block"; s.CostPass.FromBlock == 1 && (s.CostPass.Rate == PassAuto || s.CostPass.Rate == 0) && v.readable(at) {

@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// Field is one key of a mapping in a study, bound to the place of its value. The
-// Fields methods of Study and its parts declare all keys there are, each in one
-// line: reading, checking, defaults, differences, writing and the JSON Schema walk
-// these declarations and nothing else.
+// Field is one key of a mapping in a study, bound to the location of its value. The
+// Fields methods of Study and its parts declare all keys, each in one line: reading,
+// checking, defaults, differences, writing and the JSON Schema all use these
+// declarations.
 type Field struct {
 	Key      string
 	Doc      string // for the JSON Schema
-	Required bool   // an item without it is none, so it is written always
+	Required bool   // required in an item, and therefore always written
 	Value    Value
 }
 
-// Value is what stands behind a key: a Plain, a Sequence, a Section, an Items,
-// a Texts or a SideValue.
+// Value is the value of a key: a Plain, a Sequence, a Section, an Items, a Texts or a
+// SideValue.
 type Value interface {
 	// IsZero reports whether the key is absent.
 	IsZero() bool
-	// String writes the value as a study file has it, on one line.
+	// String returns the value as written in a study file, on one line.
 	String() string
-	// Want says what the key takes, for the second half of an error.
+	// Want describes the valid values of the key, for the second half of an error.
 	Want(key string) string
-	// Get gives the value itself.
+	// Get returns the value itself.
 	Get() any
-	// Set takes over the value of another Value of the same key.
+	// Set copies the value of another Value of the same key.
 	Set(from Value)
 }
 
@@ -36,11 +36,12 @@ type Value interface {
 type Plain interface {
 	Value
 	Rule() Rule
-	// Read takes a literal, if it is of the value's kind.
+	// Read sets the value from a literal and reports whether it has the right kind.
 	Read(l Literal) bool
-	// Check says what is wrong with the value by its rule, or nothing.
+	// Check returns what is wrong with the value according to its rule, empty if nothing
+	// is.
 	Check(key string) string
-	// Native is the value as YAML writes it: a text, a number or a truth value.
+	// Native is the value as YAML represents it: a text, a number or a boolean.
 	Native() any
 }
 
@@ -48,17 +49,17 @@ type Plain interface {
 type Sequence interface {
 	Value
 	Len() int
-	// At gives an element; of a new one where there is no such.
+	// At returns an element; a new element if there is none at i.
 	At(i int) Plain
-	// Read appends a literal, if it is of the elements' kind.
+	// Read appends a literal and reports whether it has the right kind.
 	Read(l Literal) bool
 }
 
-// Section is a mapping with keys of its own.
+// Section is a mapping with its own keys.
 type Section interface {
 	Value
 	Fields() []Field
-	// Make makes an absent section an empty one, where a study tells these apart.
+	// Make converts an absent section to an empty one, where a study distinguishes them.
 	Make()
 }
 
@@ -66,13 +67,13 @@ type Section interface {
 type Items interface {
 	Value
 	Name() string // of an item
-	// Short is the key that an item's plain name stands for, empty where it stands for
-	// none. Brief items are also written so when nothing else is said of them.
+	// Short is the key that a plain name as item sets, empty if there is none. If brief
+	// is set, items with only that key are also written as plain names.
 	Short() (key string, brief bool)
 	Len() int
 	At(i int) []Field
 	Add() []Field // appends an empty item
-	New() []Field // of an item that belongs to no list
+	New() []Field // of an item that is in no list
 }
 
 func key(name string, v Value, doc string) Field { return Field{Key: name, Value: v, Doc: doc} }
@@ -98,7 +99,8 @@ func Find(fields []Field, key string) (Field, bool) {
 	return Field{}, false
 }
 
-// Check says what is wrong with a plain value by its rule, or nothing.
+// Check returns what is wrong with a plain value according to its rule, empty if nothing
+// is.
 func (f Field) Check() string {
 	if p, ok := f.Value.(Plain); ok {
 		return p.Check(f.Key)
@@ -106,7 +108,7 @@ func (f Field) Check() string {
 	return ""
 }
 
-// held is what the values have in common: where they are.
+// held is the common part of the values: their location.
 type held[T any] struct{ at *T }
 
 func (h held[T]) Get() any       { return *h.at }
@@ -130,7 +132,7 @@ func (s section[T, P]) Make()              {}
 func (s section[T, P]) Want(string) string { return WantMapping(s.Fields()) }
 func (s section[T, P]) String() string     { return sectionText(*s.at, s.Fields()) }
 
-// optional is a mapping that may be there and empty.
+// optional is a mapping that may be present and empty.
 type optional[T any, P fielded[T]] struct{ held[*T] }
 
 func optionalOf[T any, P fielded[T]](at **T) Section { return optional[T, P]{held[*T]{at}} }
@@ -154,7 +156,7 @@ func (o optional[T, P]) String() string {
 	return sectionText(**o.at, o.Fields())
 }
 
-// sectionText writes a mapping on one line, less what is absent in it.
+// sectionText writes a mapping on one line, without absent keys.
 func sectionText(v any, fields []Field) string {
 	if s, ok := v.(fmt.Stringer); ok {
 		return s.String()
@@ -168,7 +170,7 @@ func sectionText(v any, fields []Field) string {
 	return strings.Join(parts, ", ")
 }
 
-// said is a value on one line, empty where nothing is said or no is.
+// said is a value on one line, empty if it is absent or "no".
 func said(v Value) string {
 	if text := v.String(); !v.IsZero() && text != "false" {
 		return text
@@ -176,7 +178,7 @@ func said(v Value) string {
 	return ""
 }
 
-// WantMapping says that a mapping with the keys of fields is wanted.
+// WantMapping is the error text that asks for a mapping with the keys of fields.
 func WantMapping(fields []Field) string {
 	return "a mapping with " + strings.Join(Keys(fields), ", ")
 }
@@ -211,7 +213,7 @@ type sequence[L ~[]T, T comparable] struct {
 	held[L]
 	rule Rule
 	form form[T]
-	want string // with %s for the span
+	want string // with %s for the range
 }
 
 func (s sequence[L, T]) IsZero() bool       { return *s.at == nil }
@@ -240,13 +242,13 @@ type Texts struct{ held[map[string]string] }
 // IsZero reports whether there are none.
 func (t Texts) IsZero() bool { return *t.at == nil }
 
-// Want says what the key takes.
+// Want describes the valid values of the key.
 func (t Texts) Want(string) string { return "a mapping of names to plain values" }
 
-// Map is the mapping itself.
+// Map returns the mapping.
 func (t Texts) Map() map[string]string { return *t.at }
 
-// Put sets it.
+// Put sets the mapping.
 func (t Texts) Put(m map[string]string) { *t.at = m }
 
 // SideValue is one side of a comparison.
@@ -255,13 +257,13 @@ type SideValue struct{ held[Side] }
 // IsZero reports whether the side is absent.
 func (s SideValue) IsZero() bool { return *s.at == Side{} }
 
-// Want says what the key takes.
+// Want describes the valid values of the key.
 func (s SideValue) Want(string) string {
 	return "a name, or a list of two for the ratio of the first to the second"
 }
 
-// Side is the side itself.
+// Side returns the side.
 func (s SideValue) Side() Side { return *s.at }
 
-// Put sets it.
+// Put sets the side.
 func (s SideValue) Put(side Side) { *s.at = side }

@@ -8,16 +8,16 @@ import (
 	"tare/internal/study/suggest"
 )
 
-// Stop ends a run by the width of its intervals, never by p: looked at between
-// blocks, once there are MinBlocks, until each primary figure of each mode is settled,
-// and then ExtraBlocks more. Study.Blocks stays the most.
+// Stop is the stopping rule of a run. It uses the width of intervals, never p. It is
+// evaluated between blocks, once there are MinBlocks, until each primary metric of each
+// mode is settled; then ExtraBlocks more blocks run. Study.Blocks is the maximum.
 type Stop struct {
 	MinBlocks   int
 	Width       float64
 	ExtraBlocks int
 }
 
-// Fields declares the keys of a Stop, with what each may hold.
+// Fields declares the keys of a Stop and their rules.
 func (s *Stop) Fields() []Field {
 	return []Field{
 		key("min_blocks", count(&s.MinBlocks, 2, mostBlocks), "blocks before the intervals are looked at for the first time"),
@@ -26,8 +26,8 @@ func (s *Stop) Fields() []Field {
 	}
 }
 
-// Least is the number of blocks that a run has at least that stops by s and has at
-// most so many.
+// Least is the minimum number of blocks of a run that stops by s and has at most the
+// given number.
 func (s *Stop) Least(most int) int {
 	if s == nil {
 		return most
@@ -35,15 +35,15 @@ func (s *Stop) Least(most int) int {
 	return min(most, s.MinBlocks+s.ExtraBlocks)
 }
 
-// Invalid holds the rules by which a trial is ruled out. They are fixed before the
-// run: nothing is ruled out for its result.
+// Invalid contains the rules that make a trial invalid. They are fixed before the run: no
+// trial is excluded because of its result.
 type Invalid struct {
 	Steal, Others Share
 	Unsettled     string
 	Most          Share
 }
 
-// Fields declares the keys of a Invalid, with what each may hold.
+// Fields declares the keys of an Invalid and their rules.
 func (i *Invalid) Fields() []Field {
 	return []Field{
 		key("steal", share(&i.Steal), "time that the hypervisor took, as a share of one CPU"),
@@ -53,8 +53,8 @@ func (i *Invalid) Fields() []Field {
 	}
 }
 
-// Share is a part of a whole, above 0, or off: a rule that is not applied. Its zero
-// value means that the key is absent.
+// Share is a share above 0, or off for a rule that is not applied. Its zero value means
+// that the key is absent.
 type Share struct {
 	Of  float64
 	Off bool
@@ -63,10 +63,10 @@ type Share struct {
 // ShareOf is a share of x.
 func ShareOf(x float64) Share { return Share{Of: x} }
 
-// NotApplied is the share of a rule that is switched off.
+// NotApplied is the share of a rule that is disabled.
 func NotApplied() Share { return Share{Off: true} }
 
-// On reports whether there is a share to hold to.
+// On reports whether the rule is applied.
 func (s Share) On() bool { return s.Of > 0 }
 
 // String writes a share as a plain number, or off.
@@ -91,38 +91,39 @@ func (s *Share) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Renew says in how many blocks the endpoints of a mode are made anew: in every so
-// many, once, which keeps them for the whole run, or auto: in every block where that
-// takes less than RenewQuick, else in every RenewSeldom-th. Its zero value means that
-// the key is absent.
+// Renew says in which blocks the endpoints of a mode are recreated: in every n-th block,
+// once, which keeps them for the whole run, or auto: in every block if that takes less
+// than RenewQuick, else in every RenewSeldom-th. Its zero value means that the key is
+// absent.
 type Renew struct {
 	Every      int
 	Once, Auto bool
 }
 
-// RenewEvery recreates the endpoints before every so many blocks.
+// RenewEvery recreates the endpoints every given number of blocks.
 func RenewEvery(blocks int) Renew { return Renew{Every: blocks} }
 
 // RenewOnce keeps the endpoints.
 func RenewOnce() Renew { return Renew{Once: true} }
 
-// RenewAuto decides by how long they take to be made.
+// RenewAuto decides by the time of their set-up.
 func RenewAuto() Renew { return Renew{Auto: true} }
 
 const (
-	// RenewQuick is how long a mode may take to be made that RenewAuto makes anew in
-	// every block.
+	// RenewQuick is the maximum set-up time of a mode that RenewAuto recreates in every
+	// block.
 	RenewQuick = 2 * time.Second
-	// RenewSeldom is in every how many blocks it makes the others anew.
+	// RenewSeldom is the number of blocks after which RenewAuto recreates the other
+	// modes.
 	RenewSeldom = 3
 
 	onceWord = "once"
-	// AutoWord is the value of what tare chooses, or does where it can.
+	// AutoWord is the value for a choice that is left to tare.
 	AutoWord = "auto"
 )
 
-// Due reports whether a mode that takes so long to be made is made anew before the
-// block of that number, from 1 on. It never is before the first.
+// Due reports whether a mode with the given set-up time is recreated before the block of
+// that number, from 1 on. It is never recreated before the first.
 func (r Renew) Due(block int, takes time.Duration) bool {
 	every := r.Every
 	switch {
@@ -134,7 +135,7 @@ func (r Renew) Due(block int, takes time.Duration) bool {
 	return every > 0 && block > 1 && (block-1)%every == 0
 }
 
-// String writes r as a study file has it.
+// String writes r as a study file does.
 func (r Renew) String() string {
 	switch {
 	case r.Once:

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Mode is one mode to weigh: what is built, under which name, and what the engine
-// that builds it is told. The same mode may stand in a study twice, under two ids.
+// Mode is one mode to measure: what is built, its name, and its settings for the engine
+// that builds it. The same mode may appear twice in a study, under two ids.
 type Mode struct {
 	ID, Mode, Title, Description string
 	Options                      map[string]string
@@ -17,7 +17,7 @@ type Mode struct {
 	Lab                          *Lab
 }
 
-// Fields declares the keys of a mode, with what each may hold.
+// Fields declares the keys of a mode and their rules.
 func (m *Mode) Fields() []Field {
 	return []Field{
 		key("id", idText(&m.ID), "name in results; the mode's own when absent"),
@@ -31,11 +31,11 @@ func (m *Mode) Fields() []Field {
 	}
 }
 
-// Name is the mode's name in results and on the command line: its id, or the mode
-// itself where it has none.
+// Name is the mode's name in results and on the command line: its id, or the mode itself
+// without one.
 func (m Mode) Name() string { return cmp.Or(m.ID, m.Mode) }
 
-// ModesOf is a list of modes of which nothing is said but which they are.
+// ModesOf returns modes that have no settings except their names.
 func ModesOf(names ...string) []Mode {
 	modes := make([]Mode, 0, len(names))
 	for _, n := range names {
@@ -44,7 +44,7 @@ func ModesOf(names ...string) []Mode {
 	return modes
 }
 
-// ModeNames lists the modes as results name them.
+// ModeNames lists the modes under their names in results.
 func (s Study) ModeNames() []string {
 	names := make([]string, 0, len(s.Modes))
 	for _, m := range s.Modes {
@@ -62,9 +62,9 @@ func (s Study) ModeNamed(name string) (Mode, bool) {
 	return s.Modes[i], true
 }
 
-// NameOf is the name in results of what stands in the study for a mode that others
-// are compared with: the mode under its own name, or the first under another.
-// Empty for an empty mode, and the mode itself where the study has none of it.
+// NameOf is the name in results of the study's entry for a mode that others are compared
+// with: the mode under its own name, or the first entry under another. It is empty for an
+// empty mode, and the mode itself if the study does not contain it.
 func (s Study) NameOf(mode string) string {
 	if _, own := s.ModeNamed(mode); own {
 		return mode
@@ -77,10 +77,10 @@ func (s Study) NameOf(mode string) string {
 	return mode
 }
 
-// BaselineOf is the name in results of the mode that m is compared with, where its
-// driver compares m.Mode with baseline: empty for a mode that is one itself. A
-// baseline that stands in the study once more, such as the control or one on a slower
-// lab, is compared with the first.
+// BaselineOf is the name in results of the mode that m is compared with, if its driver
+// compares m.Mode with baseline: empty for a mode that is a baseline itself. A second
+// entry of a baseline, such as the control or one on a slower lab, is compared with the
+// first.
 func (s Study) BaselineOf(m Mode, baseline string) string {
 	if baseline != "" {
 		return s.NameOf(baseline)
@@ -91,7 +91,7 @@ func (s Study) BaselineOf(m Mode, baseline string) string {
 	return ""
 }
 
-// LabOf is the lab that m stands on: its own, or the study's.
+// LabOf is the lab of m: its own, or the study's.
 func (s Study) LabOf(m Mode) Lab {
 	if m.Lab != nil {
 		return m.Lab.or(s.Lab)
@@ -104,16 +104,15 @@ func (l Lab) or(def Lab) Lab {
 	return Lab{MTU: cmp.Or(l.MTU, def.MTU), Rate: cmp.Or(l.Rate, def.Rate), Offload: cmp.Or(l.Offload, def.Offload)}
 }
 
-// anyName ends the id of a mode that stands for all with a name in that place,
-// such as docker/network:NAME.
+// anyName is the suffix of the id of a mode that accepts any name in that place, such as
+// docker/network:NAME.
 const anyName = ":NAME"
 
-// OpenName is what stands before the name of the user's in the id of a mode that asks
-// for one.
+// OpenName is the part before the user's name in the id of a mode that requires one.
 func OpenName(id string) (prefix string, open bool) { return strings.CutSuffix(id, anyName) }
 
-// Fits reports whether a mode's id as a study names it is one of those that id
-// stands for: itself, or one with a name of the user's in its place.
+// Fits reports whether the id of a mode in a study matches id: it is equal, or has a
+// user's name in that place.
 func Fits(id, named string) bool {
 	prefix, open := OpenName(id)
 	if !open {
@@ -123,17 +122,17 @@ func Fits(id, named string) bool {
 	return ok && name != ""
 }
 
-// Asks reports whether a mode's id asks for a name in its last place, and so cannot
-// be built as it stands.
+// Asks reports whether a mode's id requires a name in its last part, and therefore cannot
+// be built without it.
 func Asks(id string) bool { return strings.HasSuffix(id, anyName) }
 
-// Limits bound what the sandboxes of the two ends may use. The engine applies
+// Limits bound the resources of the sandboxes of the two endpoints. The engine applies
 // them; a zero value is no limit.
 type Limits struct {
 	Client, Server Limit
 }
 
-// Fields declares the keys of a Limits, with what each may hold.
+// Fields declares the keys of a Limits and their rules.
 func (l *Limits) Fields() []Field {
 	return []Field{
 		key("client", sectionOf(&l.Client), "of the sandbox that connects"),
@@ -146,10 +145,10 @@ func (l Limits) Or(def Limits) Limits {
 	return Limits{Client: l.Client.or(def.Client), Server: l.Server.or(def.Server)}
 }
 
-// Ends says which ends of a mode something holds for.
+// Ends says to which endpoints of a mode something applies.
 type Ends struct{ Client, Server bool }
 
-// Only is what l says of the given ends.
+// Only returns the limits of the given endpoints.
 func (l Limits) Only(ends Ends) Limits {
 	if !ends.Client {
 		l.Client = Limit{}
@@ -166,7 +165,7 @@ type Limit struct {
 	Memory Size
 }
 
-// Fields declares the keys of a Limit, with what each may hold.
+// Fields declares the keys of a Limit and their rules.
 func (l *Limit) Fields() []Field {
 	return []Field{
 		key("cpus", fraction(&l.CPUs, 0.01, 1024), "CPUs, such as 0.5"),
@@ -174,7 +173,7 @@ func (l *Limit) Fields() []Field {
 	}
 }
 
-// String writes a limit for people: 0.5 CPUs, 64MiB.
+// String writes a limit for readers: 0.5 CPUs, 64MiB.
 func (l Limit) String() string {
 	var parts []string
 	switch {

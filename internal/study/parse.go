@@ -13,8 +13,8 @@ import (
 	"tare/internal/study/suggest"
 )
 
-// The spellings of the units. The JSON Schema carries the same patterns, so
-// that an editor and Decode agree.
+// The patterns of the units. The JSON Schema contains the same patterns, so that an
+// editor and Decode agree.
 const (
 	durationPattern = `^([0-9]+(\.[0-9]+)?(h|m|s|ms|us|µs|ns))+$|^0$`
 	sizePattern     = `^(0|[1-9][0-9]*)(KiB|MiB|GiB)?$`
@@ -28,7 +28,7 @@ const (
 
 	loadPattern = `^unlimited$|` + ratePattern
 
-	// MaxUnitText bounds the text of a quantity: none worth reading is longer.
+	// MaxUnitText bounds the text of a quantity.
 	MaxUnitText = 40
 )
 
@@ -96,7 +96,7 @@ func parseRate(text string) (Rate, error) {
 			scale = u.bits
 		}
 	}
-	// Exact, so that 1.1Gbit/s is 1100000000 and not its neighbour.
+	// Exact, so that 1.1Gbit/s is exactly 1100000000.
 	n, ok := new(big.Rat).SetString(digits)
 	if !ok {
 		return 0, bad
@@ -108,7 +108,7 @@ func parseRate(text string) (Rate, error) {
 	return Rate(n.Num().Uint64()), nil
 }
 
-// matches says whether a quantity's text has the form of pattern.
+// matches reports whether a quantity's text has the form of pattern.
 func matches(pattern, text string) bool {
 	return utf8.RuneCountInString(text) <= MaxUnitText && regexp.MustCompile(pattern).MatchString(text)
 }

@@ -7,16 +7,12 @@ import (
 	"slices"
 )
 
-// Resolve fills in everything that s leaves open: the profile and what follows
-// from it, the lab, the parameters of each workload, and the baselines that the
-// modes are compared with. What s sets stays as it is, whatever the profile.
-// Resolving twice changes nothing more. S itself is not changed.
-//
-// The seed alone stays open, for this package has no source of chance: a caller
-// that finds 0 sets it to SeedFrom of 64 random bits.
-//
-// It is an error to have no mode or no workload, or a value that Decode would
-// refuse.
+// Resolve fills in everything that s leaves open: the profile and what follows from it,
+// the lab, the parameters of each workload, and the baselines that the modes are compared
+// with. What s sets stays, whatever the profile. Resolving twice changes nothing more. S
+// itself is not changed. Only the seed stays open, because this package has no source of
+// randomness: a caller that finds 0 sets it to SeedFrom of 64 random bits. It is an error
+// to have no mode or no workload, or a value that Decode would refuse.
 func Resolve(s Study, cat Catalog) (Study, error) {
 	if err := valid(s, cat); err != nil {
 		return Study{}, err
@@ -66,15 +62,15 @@ func Resolve(s Study, cat Catalog) (Study, error) {
 		}
 		s.Workloads[i] = full
 	}
-	// Once more, for what came out of the catalog.
+	// Checked again, because the catalog added values.
 	if err := valid(s, cat); err != nil {
 		return Study{}, fmt.Errorf("defaults of the catalog: %w", err)
 	}
 	return s, nil
 }
 
-// stopping fills in after how many blocks s ends. Blocks that it sets and no stop
-// beside them are exactly so many, in every profile.
+// stopping fills in the stopping rule of s. If s sets blocks without a stop, the number
+// is fixed, in every profile.
 func (p profile) stopping(s Study) Study {
 	if s.Stop == nil && (s.Blocks > 0 || !p.adaptive) {
 		s.Blocks = cmp.Or(s.Blocks, p.blocks)
@@ -100,10 +96,10 @@ func (i Invalid) or(def Invalid) Invalid {
 	}
 }
 
-// SeedFrom makes a seed, 1 to MaxSeed, of 64 random bits.
+// SeedFrom converts 64 random bits to a seed, 1 to MaxSeed.
 func SeedFrom(random uint64) uint64 { return random%MaxSeed + 1 }
 
-// valid checks a study that no file stands behind.
+// valid checks a study that did not come from a file.
 func valid(s Study, cat Catalog) error {
 	var errs []*Error
 	for _, p := range Check(s, cat, nil) {
@@ -112,8 +108,8 @@ func valid(s Study, cat Catalog) error {
 	return Join(errs)
 }
 
-// withBaselines adds each baseline that is missing before the first mode that
-// is compared with it.
+// withBaselines inserts each missing baseline before the first mode that is compared with
+// it.
 func withBaselines(modes []Mode, cat Catalog) []Mode {
 	var all []Mode
 	has := func(modes []Mode, mode string) bool {
@@ -129,7 +125,7 @@ func withBaselines(modes []Mode, cat Catalog) []Mode {
 	return all
 }
 
-// whole says why a workload's trials cannot take turns, or nothing.
+// whole says why a workload's trials cannot be interleaved, empty if they can.
 func whole(w Workload, spec WorkloadSpec) string {
 	switch {
 	case w.Tool != "" && w.Tool != BuiltIn:
@@ -140,15 +136,15 @@ func whole(w Workload, spec WorkloadSpec) string {
 	return ""
 }
 
-// quota says whether the CPU time of a mode is limited. The kernel gives it out by
-// periods of 100 ms: a mode that is driven in turns never uses up what it has in one,
-// and would pass for one without a limit.
+// quota reports whether the CPU time of a mode is limited. The kernel grants it in
+// periods of 100 ms: an interleaved mode never uses up its quota in one, and would appear
+// to have no limit.
 func quota(modes []Mode) bool {
 	return slices.ContainsFunc(modes, func(m Mode) bool { return m.Limits.Client.CPUs > 0 || m.Limits.Server.CPUs > 0 })
 }
 
-// fill sets the parameters that w's kind takes and w leaves open. On a path with a
-// rate limit, and where CPU time is limited, trials take no turns.
+// fill sets the parameters that w's kind takes and w leaves open. On a path with a rate
+// limit, and with limited CPU time, trials are not interleaved.
 func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (Workload, error) {
 	w.ID = w.Name()
 	length := spec.Lengths[profile]
@@ -189,17 +185,17 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (W
 			return Workload{}, fmt.Errorf("catalog: %s has no default for %s in profile %s", spec.Kind, key, profile)
 		}
 	}
-	ownLists(&w) // not the catalog's
+	ownLists(&w) // do not share the catalog's
 	if w.NoDelay != nil {
-		own := *w.NoDelay // not the catalog's, nor the study's that was resolved
+		own := *w.NoDelay // do not share the catalog's or the source study's
 		w.NoDelay = &own
 	}
 	return w, nil
 }
 
-// bounded fills in between which bounds the run may choose w's timed window: those
-// that w has half of, and where the profile wants it those of a bulk workload that
-// leaves the window open. The default of the window is moved between them.
+// bounded fills in the bounds within which the run may choose w's timed window: the
+// missing one if w has one of them, and both for a bulk workload with an open window if
+// the profile requires it. The default of the window is moved into the bounds.
 func (w Workload) bounded(def *Workload, spec WorkloadSpec, wanted bool) Workload {
 	given := w.DurationMin != 0 || w.DurationMax != 0
 	open := wanted && spec.Bulk && w.Duration == 0

@@ -15,32 +15,33 @@ import (
 // MaxSeed is the largest seed: what a JSON reader keeps exactly (2^53-1).
 const MaxSeed = 1<<53 - 1
 
-// Rule is what a plain value may hold. Checks, error texts and the JSON Schema all
-// read it.
+// Rule defines the valid values of a plain value. Checks, error texts and the JSON Schema
+// all use it.
 type Rule struct {
 	Unit
-	Min, Max float64  // of a number, in its base unit: bytes, bit/s, ns; none where Max is 0
+	Min, Max float64  // of a number, in its base unit: bytes, bit/s, ns; no bounds if Max is 0
 	Enum     []string // of a text
 	Pattern  string   // of a text
-	Words    string   // the pattern for people
-	Runes    int      // longest text
-	Name     bool     // the validator sees to the text: it is one of the study's own names
-	Target   bool     // the catalog may know more names than the pattern
+	Words    string   // description of the pattern for error texts
+	Runes    int      // maximum length of a text
+	Name     bool     // the validator checks the text: it is one of the study's own names
+	Target   bool     // the catalog may accept names that do not match the pattern
 }
 
-// Unit is how the values of a type are written, for error texts and the JSON Schema.
+// Unit describes how the values of a type are written, for error texts and the JSON
+// Schema.
 type Unit struct {
-	JSON     string // type of a plain value in JSON; empty for one that is written as text alone
-	Spelling string // pattern of a value that is written as text, empty where none is
-	Word     string // the one word that stands beside numbers without a Spelling
-	Digits   bool   // numbers are written in plain digits alone
-	want     string // with %s for the span
+	JSON     string // type of a plain value in JSON; empty for one that is only written as text
+	Spelling string // pattern of a value that is written as text, empty if there is none
+	Word     string // the one word that is valid besides numbers without a Spelling
+	Digits   bool   // numbers consist of plain digits only
+	want     string // with %s for the range
 	show     func(x float64) string
 }
 
 func plainNumber(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-// Span is the bounds, in the unit's own writing.
+// Span is the range of valid values, in the unit's own notation.
 func (r Rule) Span() string {
 	show := r.show
 	if show == nil {
@@ -49,7 +50,7 @@ func (r Rule) Span() string {
 	return show(r.Min) + " to " + show(r.Max)
 }
 
-// Want says what a value of the rule is, for the second half of an error.
+// Want describes the valid values of the rule, for the second half of an error.
 func (r Rule) Want() string {
 	switch {
 	case len(r.Enum) > 0:
@@ -60,7 +61,7 @@ func (r Rule) Want() string {
 	return strings.ReplaceAll(r.want, "%s", r.Span())
 }
 
-// allows says whether a text keeps to the rule.
+// allows reports whether a text conforms to the rule.
 func (r Rule) allows(s string) bool {
 	if len(r.Enum) > 0 {
 		return slices.Contains(r.Enum, s)
@@ -71,16 +72,16 @@ func (r Rule) allows(s string) bool {
 	return utf8.ValidString(s) && regexp.MustCompile(r.Pattern).MatchString(s)
 }
 
-// Literal is a plain value as a file has it.
+// Literal is a plain value as written in a file.
 type Literal struct {
 	Kind LiteralKind
 	Text string
 }
 
-// LiteralKind is what a file takes a literal for.
+// LiteralKind is the type that the file gives a literal.
 type LiteralKind int
 
-// The kinds of literals. An OtherLiteral is none that any key takes.
+// The kinds of literals. No key accepts an OtherLiteral.
 const (
 	OtherLiteral LiteralKind = iota
 	TextLiteral
@@ -89,13 +90,13 @@ const (
 	TruthLiteral
 )
 
-// form is how values of a type are read and written.
+// form describes how values of a type are read and written.
 type form[T comparable] struct {
 	unit Unit
-	// read takes what a file says the value is and converts nothing: 010, 1_000 and 1e3
-	// are no whole numbers here, since readers of YAML disagree about them.
+	// read accepts only the exact notation: 010, 1_000 and 1e3 are not whole numbers
+	// here, because YAML readers disagree about them.
 	read func(at *T, l Literal) bool
-	// size is a number in its base unit, false for a word that stands for none.
+	// size is the value in its base unit, false for a word without a number.
 	size   func(T) (float64, bool)
 	native func(T) any
 }
@@ -120,7 +121,7 @@ func (p plain[T]) Native() any         { return p.form.native(*p.at) }
 
 func (p plain[T]) amount() float64 { x, _ := p.form.size(*p.at); return x }
 
-// above reports whether a is the greater of two values of one type.
+// above reports whether a is greater than b, which has the same type.
 func above(a, b Plain) bool {
 	type amount interface{ amount() float64 }
 	return a.(amount).amount() > b.(amount).amount()
@@ -146,7 +147,7 @@ func (p plain[T]) Check(key string) string {
 	return fmt.Sprintf("%s is %s; want %s", key, shown, p.rule.Want())
 }
 
-// spelt reads what UnmarshalText takes, of these kinds of literals.
+// spelt reads what UnmarshalText accepts, of these kinds of literals.
 func spelt[T any, P interface {
 	*T
 	UnmarshalText(text []byte) error
@@ -160,7 +161,7 @@ func same[T any](v T) any { return v }
 
 func textOf[T fmt.Stringer](v T) any { return v.String() }
 
-// numberOr writes a whole number as such and a word as text.
+// numberOr returns a whole number as a number and a word as text.
 func numberOr[T fmt.Stringer](v T) any {
 	if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
 		return n
@@ -168,7 +169,7 @@ func numberOr[T fmt.Stringer](v T) any {
 	return v.String()
 }
 
-// Decimal says whether text is a whole number as JSON writes it.
+// Decimal reports whether text is a whole number in JSON notation.
 func Decimal(text string) bool {
 	return regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`).MatchString(text)
 }
@@ -177,7 +178,7 @@ func number[T int | uint64 | float64 | Duration | Size](v T) (float64, bool) { r
 
 func none[T any](T) (float64, bool) { return 0, false }
 
-// The constructors of plain values. Each takes the place of the value and the rule.
+// The constructors of plain values. Each takes the location of the value and the rule.
 
 func text(at *string, pattern, words string, runes int) Plain {
 	return textBy(at, Rule{Pattern: pattern, Words: words, Runes: runes})
@@ -185,7 +186,7 @@ func text(at *string, pattern, words string, runes int) Plain {
 
 func choice(at *string, enum ...string) Plain { return textBy(at, Rule{Enum: enum}) }
 
-// nameOf is a name that the validator knows of.
+// nameOf is a name that the validator checks.
 func nameOf(at *string) Plain { return textBy(at, Rule{Words: "a name", Name: true}) }
 
 func textBy(at *string, r Rule) Plain {
@@ -300,7 +301,7 @@ func buffer(at *BufferSize) Plain {
 	}, Rule{Min: 4 << 10, Max: 1 << 30})
 }
 
-// The highest rate that any key takes, and the least of a link and of a search.
+// The maximum rate of all keys, and the minimum of a link and of a search.
 const (
 	highestRate  = 400e9
 	leastRate    = 1e6
@@ -333,12 +334,12 @@ func load(at *Load) Plain {
 // mtu is the MTU of Ethernet's frames or of what they carry.
 func mtu(at *int) Plain { return count(at, 1280, 9000) }
 
-// mostBlocks is the most blocks that a run can have.
+// mostBlocks is the maximum number of blocks of a run.
 const mostBlocks = 1000
 
 func trialLength(at *Duration) Plain { return duration(at, 100*time.Millisecond, longestTrial) }
 
-// perhaps is a truth value that may be absent.
+// perhaps is a boolean that may be absent.
 func perhaps(at **bool) Plain {
 	return plainOf(at, form[*bool]{
 		unit:   Unit{JSON: "boolean", want: "true or false"},

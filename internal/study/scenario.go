@@ -2,12 +2,12 @@ package study
 
 import "strings"
 
-// Scenario names one mode under one workload, as published studies do.
+// Scenario is a name for one mode under one workload, as published studies use it.
 type Scenario struct {
 	ID, Title, Description, Mode, Workload string
 }
 
-// Fields declares the keys of a Scenario, with what each may hold.
+// Fields declares the keys of a Scenario and their rules.
 func (s *Scenario) Fields() []Field {
 	return []Field{
 		required("id", idText(&s.ID), "name in results and under compare, such as a"),
@@ -18,15 +18,15 @@ func (s *Scenario) Fields() []Field {
 	}
 }
 
-// Comparison puts A beside B and asks for A's ratio to B. Both sides are scenarios or
-// modes, or both are ratios of two of them; modes are compared under every workload.
+// Comparison requests the ratio of A to B. Both sides are scenarios or modes, or both are
+// ratios of two of them; modes are compared under every workload.
 type Comparison struct {
 	ID, Title string
 	A, B      Side
 	Expect    float64
 }
 
-// Fields declares the keys of a Comparison, with what each may hold.
+// Fields declares the keys of a Comparison and their rules.
 func (c *Comparison) Fields() []Field {
 	return []Field{
 		key("id", idText(&c.ID), "name in results; A/B when absent"),
@@ -37,11 +37,11 @@ func (c *Comparison) Fields() []Field {
 	}
 }
 
-// Side is one side of a comparison: what has the name Of, or its ratio to what has the
-// name Over.
+// Side is one side of a comparison: the entry named Of, or its ratio to the entry named
+// Over.
 type Side struct{ Of, Over string }
 
-// SideOf is the side of one name.
+// SideOf is a side with one name.
 func SideOf(name string) Side { return Side{Of: name} }
 
 // IsRatio reports whether the side is a ratio of two.
@@ -55,12 +55,12 @@ func (s Side) Names() []string {
 	return []string{s.Of, s.Over}
 }
 
-// String names the side: D, or D/C, with room between names that have a stroke
-// themselves.
+// String names the side: D, or D/C, with spaces around the slash between names that
+// contain one.
 func (s Side) String() string { return ratio(s.Names()...) }
 
-// Name is the comparison's name in results: its id, or the two that it compares,
-// D/B or (D/C)/(B/A); with room between names that have a stroke themselves.
+// Name is the comparison's name in results: its id, or the two sides, D/B or (D/C)/(B/A);
+// with spaces around the slash between names that contain one.
 func (c Comparison) Name() string {
 	if c.ID != "" {
 		return c.ID

@@ -31,7 +31,7 @@ func (p *Portion) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// LossGoals are loss ratios, ascending, each of which a rate is searched for.
+// LossGoals are loss ratios in ascending order; a rate is searched for each.
 type LossGoals []float64
 
 // String writes them as a list.
@@ -43,8 +43,8 @@ func (g LossGoals) String() string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-// Rates are offered loads of payload, ascending. A file may give the first and the
-// last of a range and how many there are to be, evenly spaced.
+// Rates are offered payload loads in ascending order. A file may give the first and the
+// last of a range and the number of evenly spaced values.
 type Rates []Rate
 
 // String writes them as a list.
@@ -56,13 +56,13 @@ func (r Rates) String() string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-// RateRange is a range of rates, which a file may have in place of a list.
+// RateRange is a range of rates, which a file may contain instead of a list.
 type RateRange struct {
 	From, To Rate
 	Steps    int
 }
 
-// Fields declares the keys of a range, with what each may hold.
+// Fields declares the keys of a range and their rules.
 func (r *RateRange) Fields() []Field {
 	return []Field{
 		required("from", rate(&r.From, leastSought), "the first rate"),
@@ -71,8 +71,7 @@ func (r *RateRange) Fields() []Field {
 	}
 }
 
-// List spaces the rates evenly and rounds them to four digits, so that they can be
-// read.
+// List returns evenly spaced rates, rounded to four digits for readability.
 func (r RateRange) List() Rates {
 	var all Rates
 	for i := range r.Steps {
@@ -93,7 +92,7 @@ func (r RateRange) List() Rates {
 	return all
 }
 
-// search checks what the keys of a rate search and of a sweep say.
+// search checks the keys of a rate search and of a sweep.
 func (v *validator) search(prefix string, w Workload) {
 	fail := func(key, format string, args ...any) {
 		if v.readable(prefix + key) {
@@ -136,8 +135,8 @@ func times(n int) string {
 	return strconv.Itoa(n) + " steps"
 }
 
-// ascending checks each value of a list by its rule, and that each is above the one
-// before it.
+// ascending checks each value of a list against its rule, and that each is above the
+// previous one.
 func (v *validator) ascending(prefix, key string, list Sequence) {
 	path := prefix + key
 	if !v.readable(path) {
@@ -184,18 +183,18 @@ func portion(at *Portion, most float64) Plain {
 	}, Rule{Max: most})
 }
 
-// The goals of a rate search, beside its loss goals.
+// The goals of a rate search, in addition to its loss goals.
 const (
-	Median  = "median"  // a rate at which not more than exceed_ratio of the steps' time exceeds the loss goal
-	Strict  = "strict"  // not one step does
+	Median  = "median"  // a rate at which at most exceed_ratio of the steps' time exceeds the loss goal
+	Strict  = "strict"  // a rate at which no step does
 	Beside  = "both"    // both kinds of rates
-	RFC2544 = "rfc2544" // not one of steps of a minute does
+	RFC2544 = "rfc2544" // as strict, with steps of a minute
 )
 
 // Goals lists them.
 func Goals() []string { return []string{Median, Strict, Beside, RFC2544} }
 
-// layered lays defaults over others: what over sets takes their place.
+// layered merges defaults: values that over sets replace those of under.
 func layered(under, over Workload) Workload {
 	to := under.Fields()
 	for i, f := range over.Fields() {
@@ -206,17 +205,17 @@ func layered(under, over Workload) Workload {
 	return under
 }
 
-// ownLists gives a workload lists of its own.
+// ownLists copies the lists of a workload.
 func ownLists(w *Workload) {
 	w.LossGoals, w.Rates = slices.Clone(w.LossGoals), slices.Clone(w.Rates)
 }
 
-// fit makes the defaults of a search keep to what the study sets of it: in
-// proportion, so that each search remains one that can end.
+// fit scales the defaults of a search to the values that the study sets, so that each
+// search can still end.
 func fit(def, w Workload) Workload {
 	scale := func(d Duration, by, of Duration) Duration { return Duration(float64(d) * float64(by) / float64(of)) }
 	switch {
-	case def.Step == 0 || def.StepSum == 0: // no search
+	case def.Step == 0 || def.StepSum == 0: // not a search
 		return def
 	case w.Step > 0 && w.StepSum == 0:
 		def.StepSum, def.MaxSearch = scale(def.StepSum, w.Step, def.Step), scale(def.MaxSearch, w.Step, def.Step)

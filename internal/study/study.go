@@ -1,12 +1,12 @@
-// Package study is the study file: what to weigh, with which traffic, how often.
-// It decodes YAML with line numbers, fills in defaults and checks every value
-// before anything is made.
+// Package study defines the study file: what to measure, with which traffic, how often.
+// It decodes YAML with line numbers, fills in defaults and checks every value before
+// anything is set up.
 package study
 
 import "time"
 
-// Study is a study file. After Resolve every field that applies is set, so that
-// the study.yaml of a run's directory repeats it exactly.
+// Study is a study file. After Resolve every applicable field is set, so that the
+// study.yaml of a run's directory repeats it exactly.
 type Study struct {
 	Name, Title, Description, Profile string
 	Seed                              uint64
@@ -31,7 +31,7 @@ type Study struct {
 	Lab                               Lab
 }
 
-// Fields declares the keys of a study, with what each may hold.
+// Fields declares the keys of a study and their rules.
 func (s *Study) Fields() []Field {
 	return []Field{
 		key("name", nameText(&s.Name), "short name, used in titles"),
@@ -61,7 +61,7 @@ func (s *Study) Fields() []Field {
 	}
 }
 
-// Names lists the workloads of a resolved study as results name them.
+// Names lists the workloads of a resolved study under their names in results.
 func (s Study) Names() []string {
 	var names []string
 	for _, w := range s.Workloads {
@@ -77,7 +77,7 @@ type Lab struct {
 	Offload string
 }
 
-// Fields declares the keys of a lab, with what each may hold.
+// Fields declares the keys of a lab and their rules.
 func (l *Lab) Fields() []Field {
 	return []Field{
 		key("mtu", mtu(&l.MTU), "underlay MTU in bytes"),

@@ -2,7 +2,7 @@ package study
 
 import "cmp"
 
-// LabTarget is the target of a study that has tare make the hosts.
+// LabTarget is the target of a study whose hosts tare creates.
 const LabTarget = "lab"
 
 // Host is an existing engine and the address at which the other host reaches it.
@@ -19,18 +19,18 @@ func (h *Host) Fields() []Field {
 	}
 }
 
-// Target is where the hosts of a study come from: a name, which is LabTarget or begins
-// with what tells the kind of target, such as docker:CONTEXT; or two named Hosts.
-// Neither is the lab.
+// Target is the source of a study's hosts: a name, which is LabTarget or begins with the
+// kind of target, such as docker:CONTEXT; or two named Hosts. If both are empty, the
+// target is the lab.
 type Target struct {
 	Name  string
 	Hosts []Host
 }
 
-// Target says where the hosts of s come from: what its file calls engine, or hosts.
+// Target returns the target of s: the engine or hosts of its file.
 func (s Study) Target() Target { return Target{s.Engine, s.Hosts} }
 
-// Names are those of all that hosts come from: the one name, or that of each host.
+// Names are the names of the target: one name, or that of each host.
 func (e Target) Names() []string {
 	if len(e.Hosts) == 0 {
 		return []string{cmp.Or(e.Name, LabTarget)}
@@ -42,10 +42,10 @@ func (e Target) Names() []string {
 	return out
 }
 
-// Given reports whether the hosts are there already, so that no lab is made.
+// Given reports whether the hosts already exist, so that no lab is created.
 func (e Target) Given() bool { return len(e.Hosts) > 0 || e.Name != "" && e.Name != LabTarget }
 
-// String names the target for people.
+// String names the target for readers.
 func (e Target) String() string {
 	if len(e.Hosts) == 2 {
 		return e.Hosts[0].Engine + " and " + e.Hosts[1].Engine
@@ -53,8 +53,7 @@ func (e Target) String() string {
 	return cmp.Or(e.Name, LabTarget)
 }
 
-// Check says what is wrong with a target that the command line names, one line for
-// each problem.
+// Check returns the problems of a target that the command line names, one line each.
 func (e Target) Check(cat Catalog) error {
 	s := Study{Engine: e.Name, Hosts: e.Hosts}
 	v := validator{cat: cat}
@@ -67,7 +66,7 @@ func (e Target) Check(cat Catalog) error {
 	return Join(errs)
 }
 
-// engineText is how an engine is named; docker contexts have names of their own.
+// engineText is the name of an engine; docker contexts have their own naming rules.
 func engineText(at *string) Plain {
 	return textBy(at, Rule{
 		Pattern: `^(lab|docker(:[A-Za-z0-9][A-Za-z0-9_.+-]*)?|(unix|tcp|ssh)://[^\x00-\x20\x7f]+)$`,

@@ -12,14 +12,14 @@ import (
 // value means that the key is absent; a key that takes 0s holds a Wait.
 type Duration time.Duration
 
-// AtOnce is a slice that no trial is longer than.
+// AtOnce is a slice longer than any trial.
 const AtOnce = Duration(time.Hour)
 
 // Std returns d as the standard library's type.
 func (d Duration) Std() time.Duration { return time.Duration(d) }
 
-// String writes d as time.Duration does, less the zero minutes and seconds at
-// the end: 10m rather than 10m0s.
+// String writes d like time.Duration, without zero minutes and seconds at the end: 10m,
+// not 10m0s.
 func (d Duration) String() string {
 	s := d.Std().String()
 	if strings.HasSuffix(s, "m0s") {
@@ -53,7 +53,7 @@ func WaitOf(d time.Duration) Wait { return Wait{Duration(d), true} }
 // Std returns w as the standard library's type; 0 for an absent one.
 func (w Wait) Std() time.Duration { return w.For.Std() }
 
-// atLeast is w, or least where that is longer.
+// atLeast is the larger of w and least.
 func (w Wait) atLeast(least Duration) Wait { return WaitOf(max(w.For, least).Std()) }
 
 // String writes w as a Duration.
@@ -90,17 +90,17 @@ func (s *Size) UnmarshalText(text []byte) error {
 	return err
 }
 
-// BufferSize is a socket buffer: of so many bytes, or left to the kernel's
+// BufferSize is the size of a socket buffer: a number of bytes, or the kernel's
 // autotuning. Its zero value means that the key is absent.
 type BufferSize struct {
 	Bytes Size
 	Auto  bool
 }
 
-// Buffer is a socket buffer of so many bytes.
+// Buffer is a socket buffer of the given size.
 func Buffer(bytes Size) BufferSize { return BufferSize{Bytes: bytes} }
 
-// AutoBuffer is a socket buffer that is left to the kernel.
+// AutoBuffer is a socket buffer sized by the kernel.
 func AutoBuffer() BufferSize { return BufferSize{Auto: true} }
 
 // String writes b as a Size, or auto.
@@ -151,7 +151,7 @@ func (r *Rate) UnmarshalText(text []byte) error {
 // Load is an offered load in payload bit/s, or Unlimited.
 type Load uint64
 
-// Unlimited asks for as much as the generator can send.
+// Unlimited means the maximum that the generator can send.
 const Unlimited Load = math.MaxUint64
 
 // String writes l as a Rate, or unlimited.

@@ -8,27 +8,27 @@ import (
 	"tare/internal/study/suggest"
 )
 
-// Problem is what is wrong with the value at a path such as workloads[1].streams.
+// Problem is a problem of the value at a path such as workloads[1].streams.
 type Problem struct{ Path, Text string }
 
-// Source is what a file says about each path.
+// Source describes the file that a study was read from.
 type Source interface {
-	// Line is where the path stands, 0 where the file does not have it.
+	// Line is the line of the path, 0 if the file does not contain it.
 	Line(path string) int
-	// Unreadable reports whether the reader has complained about its value already.
+	// Unreadable reports whether the reader has already reported the value.
 	Unreadable(path string) bool
 }
 
-// validator collects problems. With a source it knows which keys a file named
-// and where; without, a zero value is a key left out.
+// validator collects problems. With a source it knows which keys the file contains and on
+// which line; without one, a zero value is an absent key.
 type validator struct {
 	cat      Catalog
 	src      Source
 	problems []Problem
 }
 
-// Check checks all that is said in s and asks for nothing that is not. Without a file
-// behind it src is nil.
+// Check checks all values that are set in s and does not require others. Src is nil for a
+// study without a file.
 func Check(s Study, cat Catalog, src Source) []Problem {
 	v := validator{cat: cat, src: src}
 	v.all(s.Fields(), "")
@@ -52,7 +52,7 @@ func (v *validator) add(path, format string, args ...any) {
 	v.problems = append(v.problems, Problem{path, fmt.Sprintf(format, args...)})
 }
 
-// line is where a path stands in the file, 0 without one.
+// line is the line of a path in the file, 0 without a file.
 func (v *validator) line(path string) int {
 	if v.src == nil {
 		return 0
@@ -60,14 +60,14 @@ func (v *validator) line(path string) int {
 	return v.src.Line(path)
 }
 
-// said says whether a key was given: in the file, or by a value.
+// said reports whether a key was set: in the file, or by a value.
 func (v *validator) said(path string, f Field) bool { return !f.Value.IsZero() || v.line(path) > 0 }
 
-// readable is false for what the reader has complained about already.
+// readable reports whether the reader has not already reported the value.
 func (v *validator) readable(path string) bool { return v.src == nil || !v.src.Unreadable(path) }
 
-// all checks the plain values of a mapping, each by its rule: those of some keys, or
-// of all where there are none.
+// all checks the plain values of a mapping against their rules: those of the given keys,
+// or all without any.
 func (v *validator) all(fields []Field, prefix string, only ...string) {
 	for _, f := range fields {
 		path := prefix + f.Key
@@ -120,7 +120,7 @@ func (v *validator) workloads(all []Workload) {
 	}
 }
 
-// kind says what is wrong with a workload's kind.
+// kind returns what is wrong with a workload's kind.
 func (v *validator) kind(path, kind string) {
 	if path = v.key(path, "workload"); kind == "" && !strings.HasSuffix(path, ".workload") {
 		v.add(path, "a workload without its name; want the key workload with %s", suggest.Either(v.cat.Kinds()))
@@ -129,7 +129,7 @@ func (v *validator) kind(path, kind string) {
 	v.add(path, "%s", suggest.Unknown("workload", kind, "", v.cat.Kinds()))
 }
 
-// params finds parameters that the workload's kind does not take.
+// params reports parameters that the workload's kind does not take.
 func (v *validator) params(prefix string, w Workload, spec WorkloadSpec) {
 	allowed := spec.Keys()
 	for _, f := range w.Fields() {
@@ -139,7 +139,7 @@ func (v *validator) params(prefix string, w Workload, spec WorkloadSpec) {
 	}
 }
 
-// together checks what the keys of one workload say of each other.
+// together checks that the keys of one workload are consistent.
 func (v *validator) together(prefix string, w Workload, spec WorkloadSpec) {
 	fail := func(key, format string, args ...any) {
 		if v.readable(prefix + key) {
@@ -173,7 +173,7 @@ func (v *validator) together(prefix string, w Workload, spec WorkloadSpec) {
 	}
 }
 
-// already says where the first of two stands, if that is known.
+// already returns where the first of two is, if known.
 func (v *validator) already(path string) string {
 	if v.src == nil {
 		return ""
@@ -181,7 +181,7 @@ func (v *validator) already(path string) string {
 	return fmt.Sprintf("; it stands on line %d already", v.src.Line(path))
 }
 
-// key is the path of a key of an item where the file has it, else the item's.
+// key is the path of a key of an item if the file contains it, else the item's.
 func (v *validator) key(path, key string) string {
 	if v.line(path+"."+key) > 0 {
 		return path + "." + key
@@ -189,7 +189,7 @@ func (v *validator) key(path, key string) string {
 	return path
 }
 
-// place names the mapping a path lies in, for errors without a line.
+// place names the mapping that contains a path, for errors without a line.
 func place(path string) string {
 	if i := strings.LastIndex(path, "."); i >= 0 {
 		return path[:i] + ": "

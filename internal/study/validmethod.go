@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// ControlID is the name in results of the baseline that is weighed once more.
+// ControlID is the name in results of the second copy of the baseline.
 const ControlID = "control"
 
-// ShortestPilot is the least that a steady part can be found in.
+// ShortestPilot is the minimum length in which a steady part can be found.
 const ShortestPilot = Duration(time.Second)
 
-// method checks how a study is to be measured and stopped.
+// method checks the keys for measuring and stopping.
 func (v *validator) method(s Study) {
 	v.all(s.Invalid.Fields(), "invalid.")
 	if s.Pilot.For > 0 && s.Pilot.For < ShortestPilot && v.readable("pilot") {
@@ -33,7 +33,7 @@ func (v *validator) method(s Study) {
 	}
 }
 
-// lengths checks what the bounds of a workload's timed window say of each other.
+// lengths checks that the bounds of a workload's timed window are consistent.
 func (v *validator) lengths(prefix string, w Workload) {
 	low, high, at := w.DurationMin, w.DurationMax, w.Duration
 	switch {
@@ -46,7 +46,7 @@ func (v *validator) lengths(prefix string, w Workload) {
 	}
 }
 
-// lab checks the lab that a mode has of its own.
+// lab checks the lab of a mode.
 func (v *validator) lab(path string, m Mode, e Target) {
 	if m.Lab == nil {
 		return
@@ -57,8 +57,8 @@ func (v *validator) lab(path string, m Mode, e Target) {
 	}
 }
 
-// controlOf is the baseline once more: that of the first mode that has one, else the
-// first mode. False where the modes have none that can be built.
+// controlOf is the control: a copy of the baseline of the first mode that has one, else
+// of the first mode. ok is false if no such mode can be built.
 func controlOf(modes []Mode, cat Catalog) (Mode, bool) {
 	s := Study{Modes: withBaselines(modes, cat)}
 	for _, m := range s.Modes {
@@ -80,7 +80,7 @@ func controlOf(modes []Mode, cat Catalog) (Mode, bool) {
 	return Mode{}, false
 }
 
-// hasCompared says whether any mode of s is compared with another.
+// hasCompared reports whether any mode of s is compared with another.
 func (s Study) hasCompared(cat Catalog) bool {
 	for _, m := range s.Modes {
 		if spec, ok := cat.Mode(m.Mode); ok && spec.Baseline != "" && spec.Absent == "" {
@@ -90,8 +90,8 @@ func (s Study) hasCompared(cat Catalog) bool {
 	return false
 }
 
-// complete is the modes of s with what is added to them by itself: the baselines and,
-// where it is asked for, the control, which comes last.
+// complete returns the modes of s with those that are added automatically: the baselines
+// and, if requested, the control, which comes last.
 func complete(s Study, cat Catalog) []Mode {
 	modes := withBaselines(s.Modes, cat)
 	if _, there := s.ModeNamed(ControlID); !s.Control || there {

@@ -9,11 +9,12 @@ import (
 	"tare/internal/study/suggest"
 )
 
-// UserName is what may stand in the place of NAME in a mode's id: the names that
-// Docker gives to networks and to the drivers of plugins.
+// UserName is the pattern for NAME in a mode's id: the names that Docker allows for
+// networks and plugin drivers.
 const UserName = `[A-Za-z0-9][A-Za-z0-9_.:/-]{0,127}`
 
-// MaxOptions and the lengths below it bound the options of a mode: an engine would take more, nobody needs it.
+// MaxOptions and the lengths below bound the options of a mode; an engine would accept
+// more.
 const (
 	MaxOptions    = 100
 	maxOptionName = 200
@@ -37,7 +38,7 @@ func (v *validator) modes(modes []Mode) {
 			continue
 		}
 		if spec, _ := v.cat.Mode(m.Mode); spec.Absent != "" {
-			if v.src == nil { // the command line may yet replace what a file names
+			if v.src == nil { // the command line may still replace the modes of the file
 				v.add(path, "%s: %s", m.Mode, spec.Absent)
 			}
 			continue
@@ -58,7 +59,7 @@ func (v *validator) modes(modes []Mode) {
 	}
 }
 
-// ownID is the advice for a mode that stands twice; two plain names are a slip.
+// ownID is the advice for a mode that appears twice; two plain names are a mistake.
 func ownID(v *validator, path string) string {
 	if v.key(path, "mode") == path {
 		return ""
@@ -66,7 +67,7 @@ func ownID(v *validator, path string) string {
 	return "; give one of them an id of its own"
 }
 
-// unknownMode says what is wrong with a mode's name, or nothing.
+// unknownMode returns what is wrong with a mode's name, empty if nothing is.
 func (v *validator) unknownMode(mode string) string {
 	spec, ok := v.cat.Mode(mode)
 	if !ok {
@@ -85,7 +86,7 @@ func (v *validator) unknownMode(mode string) string {
 	return ""
 }
 
-// takes checks what a mode is told beside its name.
+// takes checks the settings of a mode.
 func (v *validator) takes(path string, m Mode) {
 	spec, _ := v.cat.Mode(m.Mode)
 	v.limits(m.Limits, path+".limits.")
@@ -119,7 +120,7 @@ func (v *validator) takes(path string, m Mode) {
 	}
 }
 
-// taking lists the modes that take something.
+// taking lists the modes that accept a setting.
 func (v *validator) taking(takes func(ModeSpec) bool) (ids []string) {
 	for _, m := range v.cat.Modes {
 		if takes(m) {
@@ -129,14 +130,13 @@ func (v *validator) taking(takes func(ModeSpec) bool) (ids []string) {
 	return ids
 }
 
-// limits checks the limits of both ends; prefix is their path and a dot.
+// limits checks the limits of both endpoints; prefix is their path and a dot.
 func (v *validator) limits(l Limits, prefix string) {
 	v.all(l.Client.Fields(), prefix+"client.")
 	v.all(l.Server.Fields(), prefix+"server.")
 }
 
-// plainText says whether s is one line of printable text of at most so many
-// characters.
+// plainText reports whether s is one line of printable text of at most most characters.
 func plainText(s string, most int) bool {
 	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= most && regexp.MustCompile(`^[^\x00-\x1f\x7f-\x9f]*$`).MatchString(s)
 }

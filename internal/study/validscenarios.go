@@ -11,7 +11,7 @@ import (
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
-// lacks notes a key that an item must have and has not, or not with a text.
+// lacks reports a required key of an item that is missing or empty.
 func (v *validator) lacks(path, key, value, what string) bool {
 	if !v.readable(path + "." + key) {
 		return true
@@ -50,15 +50,15 @@ func (v *validator) scenarios(s Study) {
 	}
 }
 
-// named lists the modes of a study by name, baselines and the control included; none where the
-// command line is to say which.
+// named lists the modes of a study by name, baselines and the control included; none if
+// the command line selects them.
 func named(s Study, cat Catalog) []string {
 	s.Modes = complete(s, cat)
 	return s.ModeNames()
 }
 
-// among notes a name that the study does not have under the key of. A study that
-// has nothing there gets it from the command line.
+// among reports a name that the study does not contain. If the study has no list of that
+// kind, the command line provides it.
 func (v *validator) among(path, what, name string, names []string, of string) {
 	if len(names) == 0 || slices.Contains(names, name) {
 		return
@@ -122,8 +122,8 @@ func (v *validator) compare(s Study) {
 	}
 }
 
-// comparable notes two scenarios whose workloads measure different things, and two
-// that are one under different names.
+// comparable reports two scenarios whose workloads have different metrics, and two names
+// of the same scenario.
 func (v *validator) comparable(path, key string, s Study, nameA, nameB string) {
 	a, okA := s.Scenario(nameA)
 	b, okB := s.Scenario(nameB)
@@ -140,8 +140,7 @@ func (v *validator) comparable(path, key string, s Study, nameA, nameB string) {
 	}
 }
 
-// metric is the main figure of the workload of that name, nothing where that is
-// unknown.
+// metric is the main metric of the workload of that name, empty if unknown.
 func (v *validator) metric(s Study, name string) string {
 	for _, w := range s.Workloads {
 		if w.Name() == name {

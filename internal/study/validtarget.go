@@ -7,7 +7,7 @@ import (
 	"tare/internal/study/suggest"
 )
 
-// engines checks which engines a study names.
+// engines checks the engines of a study.
 func (v *validator) engines(s Study) {
 	if s.Lab != (Lab{}) && s.Target().Given() {
 		v.add("lab", "lab describes hosts that tare makes, and this study names engines that exist (%s); leave one of the two out", s.Target())

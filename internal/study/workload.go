@@ -2,8 +2,8 @@ package study
 
 import "time"
 
-// Workload is one traffic pattern with its parameters. Which parameters a kind
-// takes is in the Catalog; Resolve fills those in and leaves the others zero.
+// Workload is one traffic pattern with its parameters. The Catalog defines which
+// parameters a kind takes; Resolve fills those in and leaves the others zero.
 type Workload struct {
 	ID, Kind, Tool, VerifyWith                        string
 	Pairs, Streams, Flows, Threads                    int
@@ -31,7 +31,7 @@ type Workload struct {
 	Duration, DurationMin, DurationMax                Duration
 }
 
-// Fields declares the keys of a workload, with what each may hold.
+// Fields declares the keys of a workload and their rules.
 func (w *Workload) Fields() []Field {
 	return []Field{
 		key("id", idText(&w.ID), "name in results; the workload's own when absent"),
@@ -81,8 +81,8 @@ func (w *Workload) Fields() []Field {
 	}
 }
 
-// Name is the workload's name in results and on the command line: its id, or
-// its kind where it has none.
+// Name is the workload's name in results and on the command line: its id, or its kind
+// without one.
 func (w Workload) Name() string {
 	if w.ID != "" {
 		return w.ID
@@ -113,20 +113,20 @@ const (
 	FIN = "fin"
 	RST = "rst"
 
-	BuiltIn = "tare" // the tool that is this program
+	BuiltIn = "tare" // the built-in generator
 )
 
-// In reports whether the workload is driven in the block of that number, from 1 on.
+// In reports whether the workload runs in the block of that number, from 1 on.
 func (w Workload) In(block int) bool {
 	every := max(1, w.Every)
 	nth := (block - 1) / every
 	return (block-1)%every == 0 && (w.Times == 0 || nth < w.Times)
 }
 
-// Setting is one key of a workload with its value as a study file writes it.
+// Setting is one key of a workload with its value as written in a study file.
 type Setting struct{ Key, Value string }
 
-// Settings lists what is set of a workload, in the order of the file's keys.
+// Settings lists the values that a workload sets, in the order of the file's keys.
 func (w Workload) Settings() []Setting {
 	var out []Setting
 	for _, f := range w.Fields() {
@@ -137,5 +137,5 @@ func (w Workload) Settings() []Setting {
 	return out
 }
 
-// externals are the generators that tare can run instead of its own.
+// externals are the external generators that tare can run.
 func externals() []string { return []string{"iperf3", "iperf2", "ntttcp"} }

@@ -1,6 +1,6 @@
-// Package synthetic makes runs that nobody measured, of any size: what tests and
-// benchmarks of readers and reports are fed with. Its figures are drawn from a seed,
-// and so the same for the same [Shape].
+// Package synthetic generates runs of any size without measuring, as input for tests and
+// benchmarks of readers and reports. Its values are drawn from a seed and are the same
+// for the same [Shape].
 package synthetic
 
 import (
@@ -13,8 +13,8 @@ import (
 	"tare/internal/warning"
 )
 
-// Shape says how large a run is to be. It has a trial for each of its modes and
-// workloads in each block.
+// Shape is the size of a run. The run has a trial for each of its modes and workloads in
+// each block.
 type Shape struct {
 	Modes  int // at least 2: the first is the baseline of the others
 	Blocks int // at least 1
@@ -22,24 +22,24 @@ type Shape struct {
 	Series int // values in a trial's series; none when 0
 }
 
-// Standard is a run as the standard profile makes one: 5 modes, 4 workloads and 12
+// Standard is the size of a run of the standard profile: 5 modes, 4 workloads and 12
 // blocks, with series of 40 values.
 func Standard() Shape { return Shape{Modes: 5, Blocks: 12, Seed: 7, Series: 40} }
 
 // Huge is a run of 100 000 trials: 5 modes, 4 workloads and 5000 blocks.
 func Huge() Shape { return Shape{Modes: 5, Blocks: 5000, Seed: 7, Series: 20} }
 
-// Trials is how many there are.
+// Trials is the number of trials.
 func (s Shape) Trials() int { return s.Modes * s.Blocks * len(Workloads()) }
 
 // Workloads are those of every run.
 func Workloads() []string { return []string{"tcp_stream", "tcp_rr", "tcp_crr", "udp_stream"} }
 
-// start is when every run began.
+// start is the start time of every run.
 func start() time.Time { return time.Date(2026, 8, 1, 9, 30, 12, 0, time.UTC) }
 
-// Run is everything that is known of the run but its trials and what is judged of
-// them. Trials is counted already.
+// Run is the run without its trials and without results computed from them. It contains
+// the number of trials.
 func (s Shape) Run() result.Run {
 	run := result.Run{
 		Schema: result.Schema, ID: fmt.Sprintf("5y%06x", s.Seed), Status: result.RunComplete, Seed: s.Seed, Profile: "standard",
@@ -83,7 +83,7 @@ func tally(t result.Tally, status result.TrialStatus) result.Tally {
 	return t
 }
 
-// topology has the more stations the later a mode is.
+// topology has more nodes for later modes.
 func topology(i int) *result.Topology {
 	out := &result.Topology{}
 	for n := range 3 + i {
@@ -103,8 +103,8 @@ func topology(i int) *result.Topology {
 	return out
 }
 
-// Each gives the trials one by one, in the order in which they ran. One in 500 was
-// ruled out and one in 2000 failed.
+// Each returns the trials one by one, in the order in which they ran. One in 500 is
+// invalid and one in 2000 failed.
 func (s Shape) Each() func(func(result.Trial) bool) {
 	return func(yield func(result.Trial) bool) {
 		rnd := rand.New(rand.NewPCG(s.Seed, 1))
@@ -122,7 +122,7 @@ func (s Shape) Each() func(func(result.Trial) bool) {
 	}
 }
 
-// trial is one of a mode that is 8 % worse than the one before it.
+// trial returns a trial; each mode is 8 % worse than the previous one.
 func (s Shape) trial(rnd *rand.Rand, seq, block, mode int, workload string) result.Trial {
 	worse := math.Pow(0.92, float64(mode)) * (1 + 0.03*rnd.NormFloat64())
 	cpu := 1
@@ -157,8 +157,8 @@ func primary(workload string) string {
 	return map[string]string{"tcp_stream": "goodput", "tcp_rr": "transaction_rate", "tcp_crr": "connection_rate", "udp_stream": "goodput"}[workload]
 }
 
-// distributions have the percentiles that a trial has: a body that ends at the 99th, and
-// a tail that thins out by a factor of ten for every doubling.
+// distributions match the percentiles of a trial: a body up to the 99th percentile, and a
+// tail that falls by a factor of ten for every doubling.
 func distributions(metrics map[string]float64) []result.Distribution {
 	var out []result.Distribution
 	for _, of := range []string{"rtt", "connect"} {
@@ -180,7 +180,7 @@ func distributions(metrics map[string]float64) []result.Distribution {
 	return out
 }
 
-// figures are those of a trial.
+// figures are the metrics of a trial.
 func figures(workload string, worse float64, rnd *rand.Rand) map[string]float64 {
 	near := func(v, spread float64) float64 { return v * math.Exp(spread*rnd.NormFloat64()) }
 	switch workload {

@@ -13,11 +13,11 @@ import (
 	"tare/internal/store"
 )
 
-// Study is the study of every run, as its directory holds it.
+// Study is the study.yaml of every run.
 const Study = "name: synthetic\nprofile: standard\nseed: 7\nmodes: [host, netns/bridge]\nworkloads: [tcp_stream, tcp_rr]\n"
 
-// Write makes the directory of the run, judged as a run of its profile would be. Unlike
-// a run it flushes nothing to disk.
+// Write writes the directory of the run, evaluated like a run of its profile. Unlike a
+// real run it flushes nothing to disk.
 func (s Shape) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("write a synthetic run: %w", err)

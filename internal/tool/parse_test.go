@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-// fixture is an end whose output is recorded below testdata.
+// fixture is an endpoint whose output is recorded below testdata.
 type fixture struct {
 	tool, file string
 	kind       string
@@ -27,7 +27,7 @@ type fixture struct {
 	version    string
 }
 
-// job is the one that the recorded command line belongs to.
+// job returns the job of the recorded command line.
 func (f fixture) job(t testing.TB) job {
 	t.Helper()
 	j := job{side: f.side, port: 5301, host: "127.0.0.1", grantedBuffer: 200 << 10}
@@ -136,12 +136,12 @@ func fixtures() []fixture {
 	add(ntttcpName, "1.4.3", "ntttcp-linux-1.4.3/udp.sender.xml", udpStream, 1, "forward", c)
 	add(ntttcpName, "1.4.3", "ntttcp-linux-1.4.3/udp.receiver.xml", udpStream, 1, "forward", s)
 	add(ntttcpName, "1.4.3", "ntttcp-linux-1.4.3/tcp.sender.json", tcpStream, 1, "forward", c)
-	add(ntttcpName, "1.4.3", "ntttcp-linux-1.4.3/tcp.receiver.xml", tcpStream, 1, "forward", c) // the wrong end
+	add(ntttcpName, "1.4.3", "ntttcp-linux-1.4.3/tcp.receiver.xml", tcpStream, 1, "forward", c) // the wrong endpoint
 	add(ntttcpName, "1.3.0", "ntttcp-linux-1.3/tcp.sender.xml", tcpStream, 1, "forward", c)
 	return all
 }
 
-// What is read from every output that is known, figures and errors.
+// The values and errors that are read from every recorded output.
 func TestFixtures(t *testing.T) {
 	var got strings.Builder
 	for _, f := range fixtures() {

@@ -1,8 +1,9 @@
-// Command sbom lists what is linked into a Go program, as the program itself tells it:
+// Command sbom lists what is linked into a Go program, from the program's own build
+// information:
 //
 //	go run ./scripts/sbom PROGRAM DOCUMENT DATE
 //
-// The document is SPDX 2.3 as JSON. DATE is when its program's commit was made, RFC 3339,
+// The document is SPDX 2.3 as JSON. DATE is the time of the program's commit, RFC 3339,
 // so that the same program gives the same document.
 package main
 
@@ -101,8 +102,8 @@ func write(program, to, date string) error {
 	return os.WriteFile(to, append(text, '\n'), 0o644)
 }
 
-// list is the document for a program with a name and a SHA-256. Licences are not judged
-// here: releases carry their texts.
+// list is the document for a program with a name and a SHA-256. It does not determine
+// licences: releases contain their texts.
 func list(info *debug.BuildInfo, name, sum string, made time.Time) document {
 	const root = "SPDXRef-program"
 	settings := map[string]string{}
@@ -136,7 +137,7 @@ func list(info *debug.BuildInfo, name, sum string, made time.Time) document {
 	return d
 }
 
-// module is a Go module at a version, with the checksum that go.sum has of it.
+// module is a Go module at a version, with its checksum from go.sum.
 func module(path, version, sum string) pkg {
 	p := pkg{
 		Name: path, Version: version, ID: "SPDXRef-" + regexp.MustCompile(`[^A-Za-z0-9.]+`).ReplaceAllString(path+"-"+version, "-"),

@@ -16,10 +16,10 @@ import (
 	"tare/internal/engine/private"
 )
 
-// role is the variable that makes TestRole a helper of another test.
+// role is the environment variable that makes TestRole a helper of another test.
 const role = "TARE_TEST_ROLE"
 
-// TestRole is no test of its own but what the process does that another test starts.
+// TestRole is not a test but the process that another test starts.
 func TestRole(t *testing.T) {
 	switch os.Getenv(role) {
 	case "":
@@ -50,12 +50,11 @@ func as(t *testing.T, what string) *exec.Cmd {
 	return cmd
 }
 
-// The settings of the machine's own engine are not read: with these it would not
-// start.
+// The settings of the machine's own engine are not read; with these it would fail to start.
 func TestSettingsAreNotRead(t *testing.T) {
 	drivertest.NeedEngine(t)
 	cmd := as(t, "badly set up")
-	// It changes /etc in mounts of its own.
+	// It changes /etc in its own mounts.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	out, err := cmd.Output()
 	if err != nil || !strings.Contains(string(out), "PASS: TestRole") {
@@ -63,7 +62,7 @@ func TestSettingsAreNotRead(t *testing.T) {
 	}
 }
 
-// badlySetUp starts an engine where the machine's settings are of no use.
+// badlySetUp starts an engine on a machine with invalid settings.
 func badlySetUp(t *testing.T) {
 	layer := t.TempDir()
 	if err := unix.Mount("tmpfs", layer, "tmpfs", 0, ""); err != nil {
@@ -97,8 +96,7 @@ func badlySetUp(t *testing.T) {
 	}
 }
 
-// An engine finds its control groups in the one hierarchy of version 2, and leaves
-// none in it.
+// An engine uses its control groups in the single hierarchy of version 2, and leaves none there.
 func TestUnifiedControlGroups(t *testing.T) {
 	drivertest.NeedEngine(t)
 	cmd := as(t, "unified")
@@ -109,7 +107,7 @@ func TestUnifiedControlGroups(t *testing.T) {
 	}
 }
 
-// unified starts an engine where all that there is of control groups is version 2.
+// unified starts an engine on a system with control groups of version 2 only.
 func unified(t *testing.T) {
 	const groups = "/sys/fs/cgroup"
 	had, err := private.Hierarchies()
@@ -140,7 +138,7 @@ func unified(t *testing.T) {
 	}
 }
 
-// What is lacking for an engine is named, with what mends it.
+// Missing requirements of an engine are named, with the fix.
 func TestLacking(t *testing.T) {
 	drivertest.NeedEngine(t)
 	cmd := as(t, "lacking")

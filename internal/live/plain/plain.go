@@ -1,6 +1,6 @@
-// Package plain tells of a run in lines of text, for logs and for terminals
-// without more ado. On a terminal the trial in progress is one line that is
-// rewritten in place; elsewhere every change of state is a line of its own.
+// Package plain reports a run in lines of text, for logs and simple terminals. On a
+// terminal the trial in progress is one line that is rewritten in place; elsewhere every
+// change of state is a separate line.
 package plain
 
 import (
@@ -12,24 +12,24 @@ import (
 	"tare/internal/result"
 )
 
-// Options says what is written to.
+// Options describe the output.
 type Options struct {
 	TTY   bool // a terminal: progress is rewritten in place
 	Width int  // columns of the terminal; 80 when 0
 }
 
-// Listener writes events as they come. What cannot be written is lost: a run
-// does not end because nobody reads along.
+// Listener writes events when they arrive. It ignores write errors: a run must not end
+// because its output cannot be written.
 type Listener struct {
 	w        io.Writer
 	opt      Options
-	progress string // on screen now, empty when there is none
+	progress string // on screen now, empty if none
 	current  live.TrialStarted
 }
 
 var _ live.Listener = (*Listener)(nil)
 
-// New makes a listener that writes to w, each event with one call of Write.
+// New returns a listener that writes to w, each event with one call of Write.
 func New(w io.Writer, opt Options) *Listener {
 	if opt.Width <= 0 {
 		opt.Width = 80
@@ -53,14 +53,14 @@ func (l *Listener) Handle(e live.Event) {
 		if !l.opt.TTY || e.Trial.Status != result.TrialOK {
 			l.lines(l.ended(e.Trial))
 		}
-		l.current.Done++ // of several that took turns, the next
+		l.current.Done++ // the next of several interleaved trials
 	case live.Provisional:
 		if line := provisional(e); line != "" {
 			l.lines(line)
 		}
 	case live.Recreated:
 		if !l.opt.TTY {
-			l.lines(renewed(e))
+			l.lines(recreated(e))
 		}
 	case live.Decision:
 		l.lines(e.Text)
@@ -73,10 +73,10 @@ func (l *Listener) Handle(e live.Event) {
 	}
 }
 
-// longest is how many columns of a line are shown where nothing cuts it off.
+// longest is the maximum width of a line, in columns, if the terminal does not limit it.
 const longest = 2000
 
-// lines writes whole lines. The progress line makes room and comes back below.
+// lines writes whole lines. It erases the progress line before them and redraws it below.
 func (l *Listener) lines(lines ...string) { l.write(l.erase(), lines...) }
 
 func (l *Listener) write(before string, lines ...string) {
@@ -89,8 +89,8 @@ func (l *Listener) write(before string, lines ...string) {
 	_, _ = io.WriteString(l.w, b.String())
 }
 
-// show replaces the progress line. It stays one column short of the terminal's
-// width, or the terminal would wrap it and \r would not lead back to its start.
+// show replaces the progress line. It stays one column short of the terminal's width,
+// because a wrapped line cannot be erased with \r.
 func (l *Listener) show(s string) {
 	next := wording.Cut(wording.Clean(s), l.opt.Width-1)
 	_, _ = io.WriteString(l.w, "\r"+next+"\x1b[K")

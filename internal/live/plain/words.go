@@ -17,7 +17,7 @@ func planned(e live.Planned) []string {
 	}
 	trials, blocks := wording.Count(e.Trials, "trial", "trials"), wording.Count(e.Blocks, "block", "blocks")
 	if e.MinBlocks > 0 && e.MinBlocks < e.Blocks {
-		// It ends by itself when it knows enough.
+		// It ends when the stopping rule allows it.
 		trials, blocks = "up to "+trials, fmt.Sprintf("%d to %s", e.MinBlocks, blocks)
 		if e.Estimate > 0 && e.MinTime > 0 {
 			estimate = fmt.Sprintf("about %s to %s", wording.Duration(e.MinTime), wording.Duration(e.Estimate))
@@ -50,7 +50,7 @@ func settled(e live.ModeSettled) string {
 	return string(e.Status) + ": " + e.Mode + ": " + reason + took
 }
 
-// progress is short, and what matters comes first, for it may be cut.
+// progress is a short text with the most important part first, because it may be cut.
 func progress(e live.TrialStarted) string {
 	s := fmt.Sprintf("%s  trial %d/%d  %s %s", place(e.Block, e.Blocks), e.Done+1, e.Total, turns(e.Modes), e.Workload)
 	if e.Attempt > 1 {
@@ -62,8 +62,8 @@ func progress(e live.TrialStarted) string {
 	return s
 }
 
-// place is where in the run a trial is: a block, of so many if that is known, or
-// before the first.
+// place is the position of a trial in the run: its block, with the number of blocks if
+// known, or the pilots.
 func place(block, blocks int) string {
 	switch {
 	case block == 0:
@@ -74,7 +74,7 @@ func place(block, blocks int) string {
 	return fmt.Sprintf("block %d/%d", block, blocks)
 }
 
-// turns names the modes that are driven now.
+// turns lists the modes that run now.
 func turns(modes []string) string {
 	if len(modes) == 1 {
 		return modes[0]
@@ -82,7 +82,7 @@ func turns(modes []string) string {
 	return wording.Count(len(modes), "mode", "modes") + " in turn,"
 }
 
-// ended words a trial. Only a valid one has its figure shown.
+// ended describes a trial. Only a valid trial is shown with its value.
 func (l *Listener) ended(t result.Trial) string {
 	s := place(t.Block, 0)
 	if c := l.current; c.Total > 0 && slices.Contains(c.Modes, t.Mode) && c.Workload == t.Workload {
@@ -102,7 +102,7 @@ func (l *Listener) ended(t result.Trial) string {
 	return s + "  " + string(t.Status) + ": " + reason
 }
 
-// figure is a trial's primary metric, or else its first.
+// figure is the value of a trial's primary metric, or else of its first.
 func figure(t result.Trial) string {
 	known := result.MetricsOf([]result.Trial{t})
 	slices.SortStableFunc(known, func(a, b result.Metric) int {
@@ -122,9 +122,9 @@ func figure(t result.Trial) string {
 	return "ok"
 }
 
-// provisional is one line of what ratios there are so far, in the primary metrics,
-// empty where there are none. It gives no verdict and no interval: two blocks show
-// where a ratio is about, and no more.
+// provisional is one line with the ratios so far, in the primary metrics, empty if there
+// are none. It has no verdicts and no intervals, because two blocks give only a rough
+// value.
 func provisional(e live.Provisional) string {
 	var ratios []string
 	for _, c := range e.Cells {
@@ -138,7 +138,7 @@ func provisional(e live.Provisional) string {
 	return fmt.Sprintf("provisional, after %s, no verdict yet (ratios to the baseline): %s", wording.Count(e.Blocks, "block", "blocks"), strings.Join(ratios, ", "))
 }
 
-func renewed(e live.Recreated) string {
+func recreated(e live.Recreated) string {
 	return fmt.Sprintf("made anew for block %d: %s (%s)", e.Block, strings.Join(e.Modes, ", "), wording.Duration(e.Took))
 }
 

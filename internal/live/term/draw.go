@@ -10,7 +10,7 @@ import (
 	"tare/internal/result"
 )
 
-// frame is what there is to draw on.
+// frame is the area to draw in.
 type frame struct {
 	width, height int
 	ascii         bool
@@ -19,11 +19,12 @@ type frame struct {
 
 const gap = 2 // columns between columns
 
-// draw is the whole drawing, no larger than the frame. Where there is little room the
-// empty lines go first, then warnings, then the rates of modes that take turns, then modes.
+// draw returns the whole drawing, no larger than the frame. If space is short, it first
+// removes the empty lines, then warnings, then the rates of interleaved modes, then
+// modes.
 func (s *state) draw(f frame) []line {
 	head := []line{s.head(f), s.bar(f)}
-	matrix, now, warnings := s.matrix(f, 1<<10), s.now(f), s.sayings()
+	matrix, now, warnings := s.matrix(f, 1<<10), s.now(f), s.messages()
 	room := f.height - len(head)
 	if room < 4 {
 		return fit(head, f)
@@ -47,7 +48,7 @@ func (s *state) draw(f frame) []line {
 	return fit(slices.Concat(head, matrix, now, warnings), f)
 }
 
-// fit cuts what is too wide or too high all the same.
+// fit cuts whatever is still too wide or too high.
 func fit(lines []line, f frame) []line {
 	lines = lines[:min(len(lines), max(0, f.height))]
 	for i, l := range lines {
@@ -56,10 +57,10 @@ func fit(lines []line, f frame) []line {
 	return lines
 }
 
-// narrow is a frame whose head has to be brief.
+// narrow reports whether the frame has space only for a short head.
 func (f frame) narrow() bool { return f.width < 60 }
 
-// head is where in the run it is, and how long it will still take.
+// head shows the position in the run and the remaining time.
 func (s *state) head(f frame) line {
 	right := s.remaining(f)
 	var left line
@@ -73,7 +74,7 @@ func (s *state) head(f frame) line {
 	return left.to(f.width-wording.Width(right), span{strong, right})
 }
 
-// pieces are what the head says as far as there is room for it, the more important first.
+// pieces are the parts of the head that fit, the more important first.
 func (s *state) pieces(f frame) []string {
 	of := func(what string, n, total int) string {
 		switch {
@@ -102,7 +103,8 @@ func (s *state) pieces(f frame) []string {
 	return out
 }
 
-// remaining is the time left. A run that ends by itself takes no longer.
+// remaining is the text for the remaining time, which is a maximum for a run that may
+// stop early.
 func (s *state) remaining(f frame) string {
 	left, ok := s.left(f.now)
 	about := "about "
@@ -121,7 +123,7 @@ func (s *state) remaining(f frame) string {
 	return about + wording.Duration(left.Truncate(time.Second)) + " left"
 }
 
-// bar is how many of the trials are behind.
+// bar is the progress bar of the run's trials.
 func (s *state) bar(f frame) line {
 	full, empty := "━", "─"
 	if f.ascii {
@@ -134,7 +136,7 @@ func (s *state) bar(f frame) line {
 	return line{{rate, strings.Repeat(full, filled)}, {quiet, strings.Repeat(empty, f.width-filled)}}
 }
 
-// now is the trial under way, with the rate of each of its modes.
+// now shows the running trial, with the rate of each of its modes.
 func (s *state) now(f frame) []line {
 	t := s.trial
 	if s.began.IsZero() {
@@ -161,7 +163,8 @@ func (s *state) now(f frame) []line {
 	return out
 }
 
-// pulse is one mode's rate: its name, how it went, and what it is.
+// pulse shows one mode's rate: its name, its history as a sparkline, and the current
+// value.
 func (s *state) pulse(f frame, mode string, width int) []span {
 	const value, indent, least, most = 12, 2, 6, 20
 	names := 0
@@ -172,7 +175,7 @@ func (s *state) pulse(f frame, mode string, width int) []span {
 	names = max(4, min(names, room-least))
 	bars := min(max(least, room-names), most)
 	out := []span{{text: strings.Repeat(" ", indent) + wording.Pad(wording.CutMiddle(mode, names), names+gap)}}
-	p := s.pulses[mode]
+	p := s.rates[mode]
 	if len(p.rates) == 0 {
 		return append(out, span{quiet, "no rate yet"})
 	}
@@ -180,12 +183,12 @@ func (s *state) pulse(f frame, mode string, width int) []span {
 	return append(out, span{rate, sparkline(p.rates, bars, f.ascii)}, span{text: " " + wording.Value(last, p.unit)})
 }
 
-// sayings is what the run said: its latest decision about itself, and its warnings.
-func (s *state) sayings() []line {
+// messages shows the latest decision of the run and its warnings.
+func (s *state) messages() []line {
 	const most = 3
 	var out []line
-	if s.told != "" {
-		out = append(out, words(quiet, s.told))
+	if s.decision != "" {
+		out = append(out, words(quiet, s.decision))
 	}
 	n := min(most, len(s.warnings))
 	if more := s.warned - n; more > 0 {
@@ -197,16 +200,16 @@ func (s *state) sayings() []line {
 	return out
 }
 
-// nameWidth is how wide the names of modes are.
+// nameWidth is the width of the column of mode names.
 func (s *state) nameWidth(f frame) int {
-	longest := 12 // as the words over the names
+	longest := 12 // width of the column's title
 	for _, m := range s.modes() {
 		longest = max(longest, wording.Width(m))
 	}
 	return min(longest, max(12, f.width/4+4))
 }
 
-// settledAs is what a mode has become, where that is not measured.
+// settledAs is the status of a mode that is not measured.
 func settledAs(status result.ModeStatus, reason string) line {
 	if reason == "" {
 		reason = "no reason given"

@@ -8,12 +8,12 @@ import (
 	"tare/internal/report/wording"
 )
 
-// look is what a piece of a line is. It is only ever said a second time by colour: the
-// words and places say it first.
-type look int
+// textStyle is the style of a part of a line. Colour only repeats what the text and its
+// position already say.
+type textStyle int
 
 const (
-	plainText look = iota
+	plainText textStyle = iota
 	strong
 	quiet
 	rate
@@ -21,16 +21,16 @@ const (
 	warning
 )
 
-// span is a piece of a line in one look.
+// span is a part of a line with one style.
 type span struct {
-	look look
+	look textStyle
 	text string
 }
 
 // line is a row of the drawing.
 type line []span
 
-func words(l look, s string) line { return line{{l, s}} }
+func words(l textStyle, s string) line { return line{{l, s}} }
 
 func (l line) width() int {
 	n := 0
@@ -56,7 +56,7 @@ func (l line) cut(width int) line {
 	return out
 }
 
-// to appends a piece that begins at a column.
+// to appends text that begins at a column.
 func (l line) to(column int, more ...span) line {
 	if gap := column - l.width(); gap > 0 {
 		l = append(l, span{text: strings.Repeat(" ", gap)})
@@ -64,7 +64,7 @@ func (l line) to(column int, more ...span) line {
 	return append(l, more...)
 }
 
-// String is the line without its looks.
+// String is the line without styles.
 func (l line) String() string {
 	var b strings.Builder
 	for _, s := range l {
@@ -73,17 +73,18 @@ func (l line) String() string {
 	return b.String()
 }
 
-// styles are the looks in the sixteen colours that a terminal's theme gives, so that they
-// can be read on dark and light ones. Where colour is not wanted the library leaves it out.
-func styles() map[look]lipgloss.Style {
+// styles are the styles in the sixteen colours of the terminal's theme, so that they are
+// readable on dark and light backgrounds. The library leaves colours out where they are
+// disabled.
+func styles() map[textStyle]lipgloss.Style {
 	one := lipgloss.NewStyle()
-	return map[look]lipgloss.Style{
+	return map[textStyle]lipgloss.Style{
 		strong: one.Bold(true), quiet: one.Faint(true), rate: one.Foreground(lipgloss.Cyan),
 		bad: one.Foreground(lipgloss.Red), warning: one.Foreground(lipgloss.Yellow),
 	}
 }
 
-// render makes the lines one text, with an empty one below for the cursor.
+// render joins the lines, with an empty line below for the cursor.
 func render(lines []line) string {
 	looks := styles()
 	var b strings.Builder

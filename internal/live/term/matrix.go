@@ -9,8 +9,8 @@ import (
 	"tare/internal/result"
 )
 
-// form is how much of a cell is shown: where there is room value, ratio and interval, else
-// the ratio with its interval, else the ratio alone.
+// form is how much of a cell is shown: value, ratio and interval if they fit, else the
+// ratio with its interval, else only the ratio.
 type form struct {
 	width    int
 	value    bool
@@ -19,7 +19,8 @@ type form struct {
 
 func forms() []form { return []form{{25, true, true}, {16, false, true}, {11, false, false}} }
 
-// matrix is the modes by the figures of their workloads, in at most so many lines.
+// matrix shows the modes by the metrics of their workloads, in at most the given number
+// of lines.
 func (s *state) matrix(f frame, most int) []line {
 	modes, names := s.modes(), s.nameWidth(f)
 	how, columns := s.choose(f.width - names)
@@ -44,8 +45,8 @@ func (s *state) matrix(f frame, most int) []line {
 	return out
 }
 
-// choose finds the fullest form in which all columns fit, or those columns that do, the
-// workload under way among them.
+// choose returns the fullest form in which all columns fit, or else the columns that fit,
+// including that of the running workload.
 func (s *state) choose(room int) (form, []live.Column) {
 	for _, how := range forms() {
 		if len(s.columns)*(how.width+gap) <= room {
@@ -59,7 +60,7 @@ func (s *state) choose(room int) (form, []live.Column) {
 	return how, s.columns[from : from+n]
 }
 
-// header names the columns and their units.
+// header shows the names of the columns and their units.
 func (s *state) header(how form, columns []live.Column, names int) []line {
 	top, below := line{}, line{}
 	if s.blocks > 0 {
@@ -80,7 +81,7 @@ func (s *state) header(how form, columns []live.Column, names int) []line {
 	return []line{top, below}
 }
 
-// foot says what of the matrix is not to be misread, or not shown.
+// foot explains what could be misread in the matrix, and says what is not shown.
 func (s *state) foot(shown int) line {
 	if hidden := len(s.columns) - shown; hidden > 0 {
 		return words(quiet, "and "+wording.Count(hidden, "more column", "more columns")+", in a wider window")
@@ -91,17 +92,17 @@ func (s *state) foot(shown int) line {
 	return nil
 }
 
-// twice is whether a workload has several columns.
+// twice reports whether a workload has several columns.
 func (s *state) twice(c live.Column) bool {
 	return slices.ContainsFunc(s.columns, func(o live.Column) bool { return o.Workload == c.Workload && o != c })
 }
 
-// ratios is whether any mode has a ratio in a column.
+// ratios reports whether any mode has a ratio in a column.
 func (s *state) ratios(c live.Column) bool {
 	return slices.ContainsFunc(s.modes(), func(m string) bool { return s.cells[cellKey{m, c.Workload, c.Metric}].ratio != nil })
 }
 
-// scale is one for all of a column.
+// scale is the common scale of a column.
 func (s *state) scale(c live.Column) wording.Scale {
 	m, _ := result.MetricNamed(c.Metric)
 	var values []float64
@@ -116,7 +117,7 @@ func (s *state) scale(c live.Column) wording.Scale {
 	return wording.ScaleFor(m.Unit, values...)
 }
 
-// row is a mode: its figures, or what became of it.
+// row is a mode with its values, or its status.
 func (s *state) row(mode string, how form, columns []live.Column, names int) line {
 	l := line{{text: wording.CutMiddle(mode, names)}}
 	settled, ok := s.settled[mode]
@@ -132,7 +133,7 @@ func (s *state) row(mode string, how form, columns []live.Column, names int) lin
 	return l
 }
 
-// cell words one place of the matrix.
+// cell is the text of one cell of the matrix.
 func (s *state) cell(at cellKey, how form, scale wording.Scale) []span {
 	c := s.cells[at]
 	v, ok := c.known()

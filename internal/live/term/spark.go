@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// sparkline draws the last n values as a row of bars over 0, the highest of them as the
-// tallest: one that wavers by a tenth is a flat row, as it should be.
+// sparkline draws the last n values as bars that start at 0 and are scaled to the highest
+// value, so that a variation of a tenth looks flat.
 func sparkline(values []float64, n int, ascii bool) string {
 	bars := []rune("▁▂▃▄▅▆▇█")
 	if ascii {

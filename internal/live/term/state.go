@@ -10,41 +10,41 @@ import (
 	"tare/internal/result"
 )
 
-// state is what is known of a run so far.
+// state is the current knowledge about a run.
 type state struct {
 	plan     live.Planned
 	planned  time.Time
 	settled  map[string]live.ModeSettled
 	columns  []live.Column
 	cells    map[cellKey]cell
-	blocks   int // that the ratios are of
+	blocks   int // of the ratios
 	trial    live.TrialStarted
-	began    time.Time // trial
+	began    time.Time // of the trial
 	done     int       // trials
-	pulses   map[string]pulse
+	rates    map[string]rateHistory
 	warnings []string // the newest last
 	warned   int
-	told     string
-	failed   error // why it is not drawn any more
+	decision string
+	failed   error // why drawing stopped
 }
 
 type cellKey struct{ mode, workload, metric string }
 
-// cell is one place of the matrix: what a run would say if it ended now, or before that
-// the mean of the trials so far.
+// cell is one cell of the matrix: the intermediate result of the run or, before there is
+// one, the mean of the trials so far.
 type cell struct {
-	sum   float64
-	n     int
-	told  bool
-	value *float64
-	ratio *float64
-	ci    *result.Interval
-	least bool // a lower limit
+	sum      float64
+	n        int
+	hasValue bool
+	value    *float64
+	ratio    *float64
+	ci       *result.Interval
+	least    bool // a lower bound
 }
 
 func (c cell) known() (float64, bool) {
 	switch {
-	case c.told && c.value != nil:
+	case c.hasValue && c.value != nil:
 		return *c.value, true
 	case c.n > 0:
 		return c.sum / float64(c.n), true
@@ -52,13 +52,13 @@ func (c cell) known() (float64, bool) {
 	return 0, false
 }
 
-// pulse is how the rate of a trial goes, the newest last.
-type pulse struct {
+// rateHistory is the history of a trial's rate, the newest value last.
+type rateHistory struct {
 	unit  string
 	rates []float64
 }
 
-// What is kept of things without end.
+// Limits of what is kept.
 const (
 	keptRates    = 40
 	keptWarnings = 8
@@ -66,8 +66,8 @@ const (
 	longestText  = 1000
 )
 
-// name and text are what may be drawn of a string of foreign origin. All names are cleaned
-// as they come: a frame is drawn more often than anything happens.
+// name and text make foreign strings safe to draw. All names are cleaned on arrival,
+// because frames are drawn more often than events arrive.
 func name(s string) string { return wording.Cut(wording.Clean(s), longestName) }
 func text(s string) string { return wording.Cut(wording.Clean(s), longestText) }
 
@@ -79,7 +79,7 @@ func names(all []string) []string {
 	return out
 }
 
-// note takes an event in.
+// note processes an event.
 func (s *state) note(e live.Event, now time.Time) {
 	switch e := e.(type) {
 	case live.Planned:
@@ -96,7 +96,7 @@ func (s *state) note(e live.Event, now time.Time) {
 		s.settled[e.Mode] = e
 	case live.TrialStarted:
 		e.Modes, e.Workload = names(e.Modes), name(e.Workload)
-		s.trial, s.began, s.done, s.pulses = e, now, e.Done, map[string]pulse{}
+		s.trial, s.began, s.done, s.rates = e, now, e.Done, map[string]rateHistory{}
 	case live.Progress:
 		s.progress(e)
 	case live.TrialEnded:
@@ -106,23 +106,23 @@ func (s *state) note(e live.Event, now time.Time) {
 	case live.WarningRaised:
 		s.warn(e.Warning)
 	case live.Decision:
-		s.told = text(e.Text)
+		s.decision = text(e.Text)
 	}
 }
 
-// progress adds to the rate of a trial that is under way, if it is.
+// progress adds to the rates of the running trial.
 func (s *state) progress(e live.Progress) {
 	e.Mode, e.Workload = name(e.Mode), name(e.Workload)
 	if e.Workload != s.trial.Workload || !slices.Contains(s.trial.Modes, e.Mode) {
 		return
 	}
-	p := s.pulses[e.Mode]
+	p := s.rates[e.Mode]
 	p.unit = e.Unit
 	p.rates = append(p.rates, e.Rate)
 	if len(p.rates) > keptRates {
 		p.rates = slices.Clone(p.rates[1:])
 	}
-	s.pulses[e.Mode] = p
+	s.rates[e.Mode] = p
 }
 
 func (s *state) ended(t result.Trial) {
@@ -145,7 +145,7 @@ func (s *state) ended(t result.Trial) {
 	}
 }
 
-// column makes room for a figure that was not announced, beside those of its workload.
+// column adds a column for a metric that was not announced, beside those of its workload.
 func (s *state) column(c live.Column) {
 	if slices.Contains(s.columns, c) {
 		return
@@ -176,7 +176,7 @@ func (s *state) provisional(e live.Provisional) {
 		at := cellKey{name(c.Mode), name(c.Workload), c.Metric}
 		s.column(live.Column{Workload: at.workload, Metric: c.Metric})
 		old := s.cells[at]
-		old.told, old.value, old.ratio, old.ci, old.least = true, c.Value, c.Ratio, c.RatioCI, c.AtLeast
+		old.hasValue, old.value, old.ratio, old.ci, old.least = true, c.Value, c.Ratio, c.RatioCI, c.AtLeast
 		s.put(at, old)
 	}
 }
@@ -196,7 +196,7 @@ func (s *state) warn(w result.Warning) {
 	}
 }
 
-// modes are those of the plan, and whatever else was told of.
+// modes are those of the plan, and any others that events mentioned.
 func (s *state) modes() []string {
 	all := slices.Clone(s.plan.Modes)
 	for _, m := range slices.Sorted(maps.Keys(s.settled)) {
@@ -207,8 +207,7 @@ func (s *state) modes() []string {
 	return all
 }
 
-// left is how long the run will still take, as far as the plan knows; ok is false where
-// it does not.
+// left is the estimated remaining time of the run; ok is false if it is unknown.
 func (s *state) left(now time.Time) (d time.Duration, ok bool) {
 	total, since := s.trial.Remaining, s.began
 	if s.began.IsZero() {

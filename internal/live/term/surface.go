@@ -7,23 +7,23 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// surface is the terminal as the library is to write to it. What it writes begins at
-// where it left the cursor, at the start of a line.
-type surface struct {
+// outputFilter filters what the library writes to the terminal. The output begins where
+// the library left the cursor, at the start of a line.
+type outputFilter struct {
 	*os.File
 
 	mu   sync.Mutex
 	size tea.WindowSizeMsg
-	wipe bool // what is written next comes onto an empty screen
+	wipe bool // the next output goes to an empty screen
 }
 
 const (
-	toStart = "\r"           // of the line, if something was typed meanwhile
-	wiped   = "\x1b[H\x1b[J" // all of what is visible is gone, and the cursor at its top
+	toStart = "\r"           // to the start of the line, in case a user typed something
+	wiped   = "\x1b[H\x1b[J" // clears the visible screen and moves the cursor to its top
 )
 
 // Write implements io.Writer.
-func (s *surface) Write(b []byte) (int, error) {
+func (s *outputFilter) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	before := toStart
 	if s.wipe {
@@ -36,11 +36,12 @@ func (s *surface) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// filter sees each message before the library does. When a window changes, many terminals
-// break the lines that are there anew, or move them, and nobody can tell where the drawing
-// is: it begins again on an empty screen. The library draws all of it then, and moves to
-// what it takes for its top before, from which there is no way further up.
-func (s *surface) filter(_ tea.Model, msg tea.Msg) tea.Msg {
+// filter processes each message before the library does. When a window is resized, many
+// terminals wrap the existing lines again or move them, and the position of the drawing
+// becomes unknown: filter starts again on an empty screen. The library then redraws
+// everything, after it moves to what it takes for the top of its drawing; the cursor
+// cannot move further up than the top of the screen.
+func (s *outputFilter) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	if size, ok := msg.(tea.WindowSizeMsg); ok {
 		s.mu.Lock()
 		s.wipe = s.wipe || s.size != (tea.WindowSizeMsg{}) && s.size != size

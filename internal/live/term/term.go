@@ -1,7 +1,7 @@
-// Package term shows a run on a terminal while it goes on: the modes with what is known
-// of them so far, the trial under way with its rate, the time left and the warnings. It
-// draws in place, below what was there before, takes no input and sets no mode of the
-// terminal, and it is gone when the run has ended.
+// Package term shows a run on a terminal while it runs: the modes with their results so
+// far, the running trial with its rate, the remaining time and the warnings. It draws in
+// place, below the existing text, reads no input and sets no terminal mode, and it
+// removes the drawing when the run ends.
 package term
 
 import (
@@ -16,48 +16,47 @@ import (
 	"tare/internal/live"
 )
 
-// Options say what is drawn on.
+// Options describe the terminal.
 type Options struct {
-	// ASCII leaves out what fonts and terminals without Unicode lack.
+	// ASCII avoids characters that fonts and terminals without Unicode lack.
 	ASCII bool
-	// Environ is what TERM, NO_COLOR and their like are taken from.
+	// Environ is the environment with TERM, NO_COLOR and similar variables.
 	Environ []string
 	// Now is the clock.
 	Now func() time.Time
 }
 
-// The least terminal that there is anything to show on.
+// The minimum size of a terminal.
 const (
 	MinWidth  = 30
 	MinHeight = 6
 )
 
-// Listener draws the events of a run. Handle only notes what happened; what is drawn is
-// taken from the notes a few times a second, so that a terminal that is slow, or stopped,
-// costs a run nothing.
+// Listener draws the events of a run. Handle only records the events; the drawing is
+// updated from them a few times a second, so that a slow or stopped terminal does not
+// delay the run.
 type Listener struct {
 	opt     Options
-	out     *surface
+	out     *outputFilter
 	program *tea.Program
-	ended   chan struct{} // closed when nothing more is drawn
+	ended   chan struct{} // closed when drawing has ended
 
 	mu   sync.Mutex
 	s    state
-	last tea.View // what was drawn
-	tall int      // lines of the highest drawing since the window has this size
+	last tea.View // the last drawing
+	tall int      // maximum number of lines drawn since the window has this size
 }
 
 var _ live.Listener = (*Listener)(nil)
 
-// Measures of drawing: what has changed is looked at redraw apart, and drawn at the next
-// of so many frames a second.
+// redraw is the interval of updates, and frames the maximum number of frames per second.
 const (
 	redraw = 250 * time.Millisecond
 	frames = 8
 )
 
-// closing is what Close waits for at most. A terminal that was stopped (Ctrl-S) takes
-// nothing, and what comes behind it would wait for it, too.
+// closing is the timeout of Close. A terminal that was stopped (Ctrl-S) accepts no
+// output, and everything after Close would wait for it, too.
 const closing = 2 * time.Second
 
 // Start begins to draw on a terminal, until Close.
@@ -68,7 +67,7 @@ func Start(out *os.File, opt Options) *Listener {
 	if opt.Environ == nil {
 		opt.Environ = os.Environ()
 	}
-	l := &Listener{opt: opt, out: &surface{File: out}, ended: make(chan struct{}),
+	l := &Listener{opt: opt, out: &outputFilter{File: out}, ended: make(chan struct{}),
 		last: tea.View{DisableBracketedPasteMode: true, Cursor: &tea.Cursor{Shape: parked}}}
 	l.program = tea.NewProgram(model{l: l}, tea.WithInput(nil), tea.WithOutput(l.out), tea.WithEnvironment(opt.Environ),
 		tea.WithoutSignalHandler(), tea.WithFPS(frames), tea.WithFilter(l.out.filter))
@@ -87,8 +86,8 @@ func (l *Listener) Handle(e live.Event) {
 	l.s.note(e, l.opt.Now())
 }
 
-// Close takes the drawing away and leaves the cursor where it began. It may be called
-// more than once.
+// Close removes the drawing and leaves the cursor where it began. It may be called more
+// than once.
 func (l *Listener) Close() error {
 	go l.program.Send(closed{})
 	select {
@@ -101,7 +100,7 @@ func (l *Listener) Close() error {
 	return l.s.failed
 }
 
-// clear takes away what was drawn. The cursor is on its last line then.
+// clear removes the drawing. The cursor is on its last line.
 func (l *Listener) clear() error {
 	l.mu.Lock()
 	up := l.tall
@@ -119,14 +118,14 @@ func (l *Listener) fail(err error) {
 	l.s.failed = err
 }
 
-// model is what the library drives. All that it shows is the listener's.
+// model is the library's model; it draws the listener's state.
 type model struct {
 	l             *Listener
 	width, height int
 	over          bool
 }
 
-// tick asks to look at what has changed, closed to take the drawing away.
+// tick requests an update, closed the removal of the drawing.
 type (
 	tick   struct{}
 	closed struct{}
@@ -154,12 +153,12 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// parked is the shape of a cursor that is left as its user likes it.
+// parked is a cursor shape that leaves the user's setting unchanged.
 const parked = tea.CursorShape(-1)
 
-// View implements tea.Model. The cursor stays visible, at the start of a line of its own
-// below the drawing: so there is nothing to mend for whatever ends this program, and what
-// is typed shows up there.
+// View implements tea.Model. The cursor stays visible, at the start of a separate line
+// below the drawing, so that nothing needs to be restored if the program is killed, and
+// typed text appears there.
 func (m model) View() tea.View {
 	m.l.mu.Lock()
 	defer m.l.mu.Unlock()
@@ -168,7 +167,7 @@ func (m model) View() tea.View {
 	}
 	lines := m.l.s.draw(frame{width: m.width - 1, height: m.height - 1, ascii: m.l.opt.ASCII, now: m.l.opt.Now()})
 	for len(lines) < m.l.tall {
-		// The library loses its place when a drawing gets lower.
+		// The library loses its position when the drawing shrinks.
 		lines = append(lines, line{})
 	}
 	m.l.tall = len(lines)

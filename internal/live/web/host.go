@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// known is whether a request may come by that name: an address, which no name can be
-// made to look like, localhost, or one of Hosts.
+// known reports whether a request may use that host name: an address, which DNS cannot
+// redirect, localhost, or one of Hosts.
 func (s Server) known(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {

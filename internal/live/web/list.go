@@ -17,7 +17,7 @@ type listed struct {
 	UnderWay                                             bool
 }
 
-// list shows the runs, newest first, or those that a search finds.
+// list shows the runs, newest first, or those that match a search.
 func (s Server) list(w http.ResponseWriter, r *http.Request) {
 	runs, err := store.List(s.Runs)
 	if err != nil {
@@ -55,10 +55,11 @@ func (s Server) listed(r store.Summary) listed {
 	return l
 }
 
-// short is text of a run as a list has room for it: a file may bring in anything.
+// short limits and cleans text of a run for a list, because its file may contain
+// anything.
 func short(s string) string { return wording.Cut(wording.Clean(s), 400) }
 
-// matches is whether all words of a search are somewhere in what is told of a run.
+// matches reports whether all words of a search occur in the properties of a run.
 func matches(query string, l listed, r store.Summary) bool {
 	text := strings.ToLower(strings.Join([]string{l.Name, r.ID, l.Started, l.Status, l.Profile, l.Modes}, " "))
 	return !slices.ContainsFunc(strings.Fields(strings.ToLower(query)), func(word string) bool { return !strings.Contains(text, word) })

@@ -24,7 +24,7 @@ var watchScript string
 //go:embed pages.css
 var pagesStyle string
 
-// frame is what every page has.
+// frame is the part that every page has.
 type frame struct {
 	Title, Home string
 	Style       template.CSS
@@ -40,7 +40,8 @@ func style() template.CSS {
 	return reports + template.CSS(pagesStyle)
 }
 
-// styleSource and scriptSource let in what is ours and what is a report's.
+// styleSource and scriptSource are the CSP sources that allow the styles and scripts of
+// this package and of reports.
 func styleSource() string {
 	_, reports := report.Style()
 	return reports + " " + source(string(style()))
@@ -65,12 +66,12 @@ func render(w io.Writer, name string, data any) error {
 	return t.ExecuteTemplate(w, name, data)
 }
 
-// fail answers with a page that says what is wrong.
+// fail answers with an error page.
 func (s Server) fail(w http.ResponseWriter, code int, text string) {
 	var b bytes.Buffer
 	f := s.frame(http.StatusText(code))
 	if code == http.StatusForbidden || code == http.StatusMisdirectedRequest {
-		f.Home = "" // it would tell the token
+		f.Home = "" // it would reveal the token
 	}
 	if err := render(&b, "failure", struct {
 		frame
@@ -81,7 +82,7 @@ func (s Server) fail(w http.ResponseWriter, code int, text string) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = w.Write(b.Bytes()) // a browser that has gone away needs no answer
+	_, _ = w.Write(b.Bytes()) // the browser may have closed the connection
 }
 
 // pathEscape escapes each element of a path.

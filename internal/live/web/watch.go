@@ -15,16 +15,16 @@ import (
 	"tare/internal/store"
 )
 
-// underWay is whether a run is writing in its directory now. One that was killed has no
-// run.json either, but nobody holds its trials.
+// underWay reports whether a process is writing the run now. A killed run has no run.json
+// either, but its trials file is not locked.
 func underWay(dir string) bool { return store.IsLocked(dir) }
 
-// watched is a run under way: the matrix so far.
+// watched is a run in progress: the matrix so far.
 type watched struct {
 	Columns []string
 	Rows    []watchedRow
 	Trials  result.Tally
-	Last    []string // trials, the newest first
+	Last    []string // newest trials first
 	Lately  string
 }
 
@@ -33,22 +33,22 @@ type watchedRow struct {
 	Cells []string
 }
 
-// watch shows a run under way. The page asks for events and shows what they bring.
+// watch shows a run in progress. The page subscribes to events and shows their content.
 func (s Server) watch(w http.ResponseWriter, found store.Summary, in report.Input) {
 	s.page(w, func(b *bytes.Buffer) error {
 		return render(b, "watch", struct {
 			frame
 			Name, Events string
 			Now          watched
-		}{s.frame("Under way"), s.name(found), s.link("events", pathEscape(s.name(found))), soFar(in)})
+		}{s.frame("Under way"), s.name(found), s.link("events", pathEscape(s.name(found))), matrixSoFar(in)})
 	})
 }
 
-// lastTrials is how many trials are listed one by one.
+// lastTrials is how many of the last trials the page lists.
 const lastTrials = 8
 
-// soFar is what the trials of a run say until now. Verdicts belong to its end.
-func soFar(in report.Input) watched {
+// matrixSoFar is the matrix of the trials so far. It has no verdicts until the run ends.
+func matrixSoFar(in report.Input) watched {
 	out := watched{Trials: result.Count(in.Trials)}
 	type column struct{ workload, metric string }
 	var columns []column
@@ -75,7 +75,7 @@ func soFar(in report.Input) watched {
 		out.Rows = append(out.Rows, row)
 	}
 	for i := len(in.Trials) - 1; i >= 0 && len(out.Last) < lastTrials; i-- {
-		out.Last = append(out.Last, told(in.Trials[i]))
+		out.Last = append(out.Last, trialText(in.Trials[i]))
 	}
 	return out
 }
@@ -94,8 +94,8 @@ func cellSoFar(cells []result.Cell, mode, workload, metric string) string {
 	return wording.Unknown
 }
 
-// told words a trial.
-func told(t result.Trial) string {
+// trialText is the text for a trial.
+func trialText(t result.Trial) string {
 	text := fmt.Sprintf("block %d: %s %s", t.Block, short(t.Mode), short(t.Workload))
 	if t.Status != result.TrialOK {
 		return text + " " + string(t.Status) + ": " + wording.Cut(wording.Clean(t.Reason), 300)
@@ -110,7 +110,7 @@ func told(t result.Trial) string {
 
 // events sends the matrix whenever there are more trials, until the run has ended.
 func (s Server) events(w http.ResponseWriter, r *http.Request) {
-	found, ok := s.wanted(w, r.PathValue("path"))
+	found, ok := s.requestedRun(w, r.PathValue("path"))
 	if !ok {
 		return
 	}
@@ -136,11 +136,11 @@ func (s Server) events(w http.ResponseWriter, r *http.Request) {
 			seen = size
 			in, err := s.Load(found.Path)
 			if err != nil {
-				// It may have been removed, or be in the midst of a line.
+				// It may have been removed, or a line may be incomplete.
 				_ = send("trouble", err.Error())
 			} else {
 				var b bytes.Buffer
-				if render(&b, "matrix", soFar(in)) != nil || send("matrix", b.String()) != nil {
+				if render(&b, "matrix", matrixSoFar(in)) != nil || send("matrix", b.String()) != nil {
 					return
 				}
 			}
@@ -157,7 +157,7 @@ func (s Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// sizeOf is how much of trials there is, 0 where there is none.
+// sizeOf is the size of the trials file, 0 if there is none.
 func sizeOf(dir string) int64 {
 	info, err := os.Stat(filepath.Join(dir, store.TrialsFile))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package web shows the runs below a directory as local web pages: a list, the reports,
-// two runs compared, and a run under way as it fills up. It only reads.
+// Package web serves the runs below a directory as local web pages: a list, the reports,
+// a comparison of two runs, and a run in progress. It is read-only.
 package web
 
 import (
@@ -19,25 +19,25 @@ import (
 	"tare/internal/store"
 )
 
-// Server is what the pages are made of.
+// Server configures the pages.
 type Server struct {
-	Runs string // the directory below which the runs lie
-	// Load reads a run's directory as its report needs it; of a run that is under way,
-	// with the cells that its trials give so far.
+	Runs string // directory that contains the runs
+	// Load reads a run's directory for its report; for a run in progress, with the cells
+	// of its trials so far.
 	Load func(dir string) (report.Input, error)
-	// Compare judges what changed from one run's directory to another's.
+	// Compare compares the runs of two directories.
 	Compare func(before, after string) (result.Changes, error)
-	// Token, unless empty, is the first element of every path: who does not have it gets
-	// nothing.
+	// Token, unless empty, is the first element of every path; requests without it are
+	// refused.
 	Token string
-	// Hosts are names besides addresses and localhost by which a browser may ask. Any
-	// other is refused, or a page from elsewhere could have its name lead here.
+	// Hosts are the host names that requests may use besides addresses and localhost. All
+	// others are refused, to prevent DNS rebinding.
 	Hosts []string
-	// Interval is how often a run under way is looked at.
+	// Interval is the interval at which a run in progress is read.
 	Interval time.Duration
 }
 
-// watchers bounds how many pages may watch runs at the same time.
+// watchers is the maximum number of pages that watch runs at the same time.
 const watchers = 64
 
 // Handler answers requests.
@@ -62,7 +62,7 @@ func (s Server) Handler() http.Handler {
 	return s.guard(mux)
 }
 
-// guard lets in what may come in, and says what a browser may do with the answer.
+// guard refuses requests that are not allowed, and sets the security headers.
 func (s Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -102,8 +102,8 @@ func (s Server) link(parts ...string) string {
 	return path + strings.Join(parts, "/")
 }
 
-// find looks a run up by its path below the directory of runs. Only what a list of them
-// shows can be had, whatever the path says.
+// find looks up a run by its path below the directory of runs. It finds only runs that
+// the list shows, whatever the path contains.
 func (s Server) find(name string) (store.Summary, error) {
 	runs, err := store.List(s.Runs)
 	if err != nil {
@@ -116,7 +116,8 @@ func (s Server) find(name string) (store.Summary, error) {
 	return runs[i], nil
 }
 
-// name is a run's path below the directory of runs, with slashes; "." is that itself.
+// name is a run's path below the directory of runs, with slashes; "." is the directory
+// itself.
 func (s Server) name(r store.Summary) string {
 	rel, err := filepath.Rel(s.Runs, r.Path)
 	if err != nil {
@@ -125,9 +126,9 @@ func (s Server) name(r store.Summary) string {
 	return filepath.ToSlash(rel)
 }
 
-// run shows a report, or of a run under way what there is.
+// run shows a report, or the current state of a run in progress.
 func (s Server) run(w http.ResponseWriter, r *http.Request) {
-	found, ok := s.wanted(w, r.PathValue("path"))
+	found, ok := s.requestedRun(w, r.PathValue("path"))
 	if !ok {
 		return
 	}
@@ -145,14 +146,14 @@ func (s Server) run(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.page(w, func(b *bytes.Buffer) error {
-		// Figures are not served beside the page: it has them in it.
+		// The page embeds its figures.
 		in.FiguresDir = ""
 		return report.HTML(b, in)
 	})
 }
 
-// wanted finds a run, or answers that there is none.
-func (s Server) wanted(w http.ResponseWriter, name string) (store.Summary, bool) {
+// requestedRun finds a run, or answers that there is none.
+func (s Server) requestedRun(w http.ResponseWriter, name string) (store.Summary, bool) {
 	found, err := s.find(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -173,11 +174,11 @@ func (s Server) compare(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, http.StatusBadRequest, "choose two runs, one as before and another as after")
 		return
 	}
-	before, ok := s.wanted(w, q.Get("before"))
+	before, ok := s.requestedRun(w, q.Get("before"))
 	if !ok {
 		return
 	}
-	after, ok := s.wanted(w, q.Get("after"))
+	after, ok := s.requestedRun(w, q.Get("after"))
 	if !ok {
 		return
 	}
@@ -189,7 +190,7 @@ func (s Server) compare(w http.ResponseWriter, r *http.Request) {
 	s.page(w, func(b *bytes.Buffer) error { return report.ChangesHTML(b, changes) })
 }
 
-// page writes a page that is made whole before a byte of it is sent.
+// page renders a page completely before it sends any of it.
 func (s Server) page(w http.ResponseWriter, make func(*bytes.Buffer) error) {
 	var b bytes.Buffer
 	if err := make(&b); err != nil {
@@ -197,10 +198,10 @@ func (s Server) page(w http.ResponseWriter, make func(*bytes.Buffer) error) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(b.Bytes()) // a browser that has gone away needs no answer
+	_, _ = w.Write(b.Bytes()) // the browser may have closed the connection
 }
 
-// Listen serves until ctx ends, then lets requests under way end, too.
+// Listen serves until ctx ends, then waits for the requests in progress.
 func Listen(ctx context.Context, serve func(*http.Server) error, h http.Handler) error {
 	base, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

@@ -113,7 +113,7 @@ func TestLongNames(t *testing.T) {
 		}
 	}
 	a, b := printable.Name(rename["netns/vxlan"]), printable.Name(rename["netns/published"])
-	if a == b || len(a) > printable.MostName || printable.Name(a) != a {
+	if a == b || len(a) > printable.MaxName || printable.Name(a) != a {
 		t.Errorf("%q and %q", a, b)
 	}
 }

@@ -11,18 +11,18 @@ import (
 	"tare/internal/observe/netstack"
 )
 
-// CPUTime is what machines worked in windows, by the boot ids of their kernels. With both
-// ends on this machine it is the one of the id here.
+// CPUTime is the CPU time of machines in windows, by the boot ids of their kernels. If
+// both endpoints are on this machine, there is one entry.
 type CPUTime map[string]observe.CPUTime
 
-// Here stands for this machine, of which the collector reads; unknown for one of which
-// nothing could be read.
+// Here is the id of this machine, which the collector reads; unknown is the id of a
+// machine that could not be read.
 const (
 	LocalKernel = ""
 	unknown     = "unknown"
 )
 
-// Plus is both together.
+// Plus returns the sum of both.
 func (w CPUTime) Plus(o CPUTime) CPUTime {
 	sum := CPUTime{}
 	for _, one := range []CPUTime{w, o} {
@@ -33,9 +33,9 @@ func (w CPUTime) Plus(o CPUTime) CPUTime {
 	return sum
 }
 
-// busy is what all machines worked. idle tells how many CPUs of one are busy all the same;
-// what that makes in these windows is taken off.
-func (w CPUTime) busy(idle func(kernel string) (float64, error)) (net, resolution float64, err error) {
+// busySeconds is the CPU time of all machines minus their idle baselines in these
+// windows. idle returns the baseline of a machine in busy CPUs.
+func (w CPUTime) busySeconds(idle func(kernel string) (float64, error)) (net, resolution float64, err error) {
 	if len(w) == 0 {
 		return 0, 0, errors.New("CPU time was not read")
 	}
@@ -57,18 +57,18 @@ func (w CPUTime) busy(idle func(kernel string) (float64, error)) (net, resolutio
 // cpuReader reads the CPU time of one host's machine.
 type cpuReader struct {
 	host string
-	// read gives the boot id of the host's kernel beside the sample: two hosts may be one machine.
+	// read returns the boot id of the host's kernel and the sample: two hosts may be one
+	// machine.
 	read func(ctx context.Context) (kernel string, s observe.Sample, err error)
 }
 
-// readers are those of the hosts of modes, each host once; all hosts that are this
-// machine are one. A host that is neither this machine nor has an agent of the path on
-// it cannot be read.
+// readers returns one reader for each host of the modes; all hosts that are this machine
+// share one. A host on another machine without an agent of the path cannot be read.
 func (o *Observer) readers(of ...Mode) []cpuReader {
 	var out []cpuReader
 	for _, m := range of {
 		for _, h := range o.hostsOf(m) {
-			one := cpuReader{host: h.Name, read: unread}
+			one := cpuReader{host: h.Name, read: readNothing}
 			if h.Local {
 				one = cpuReader{host: LocalKernel, read: o.readHere}
 			} else if c := m.AgentOn(h.Name); c != nil {
@@ -82,17 +82,17 @@ func (o *Observer) readers(of ...Mode) []cpuReader {
 	return out
 }
 
-// readHere reads this machine. The collector of the same source tells, once, why that
-// cannot be done.
+// readHere reads this machine. If that fails, the collector of the same source reports
+// the reason once.
 func (o *Observer) readHere(context.Context) (string, observe.Sample, error) {
 	s, err := o.cpu.Read()
 	return LocalKernel, s, err
 }
 
-// errUnread is why nothing is known of a host.
-var errUnread = errors.New("no agent of the path runs there")
+// errNoAgent is the reason why a host could not be read.
+var errNoAgent = errors.New("no agent of the path runs there")
 
-func unread(context.Context) (string, observe.Sample, error) { return unknown, nil, errUnread }
+func readNothing(context.Context) (string, observe.Sample, error) { return unknown, nil, errNoAgent }
 
 // mark is the CPU time of a machine at one moment.
 type mark struct {
@@ -100,7 +100,7 @@ type mark struct {
 	sample observe.Sample
 }
 
-// marks reads the CPU time of machines, side by side.
+// marks reads the CPU time of machines in parallel.
 func marks(ctx context.Context, readers []cpuReader) []mark {
 	out := make([]mark, len(readers))
 	var wg sync.WaitGroup
@@ -121,19 +121,19 @@ func marks(ctx context.Context, readers []cpuReader) []mark {
 	return out
 }
 
-// Meter does a part of a trial, and gives what the machines of its mode's hosts worked
-// meanwhile.
+// Meter runs a part of a trial, and returns the CPU time of the machines of its mode's
+// hosts meanwhile.
 func (t *Trial) Meter(ctx context.Context, do func()) CPUTime {
 	return t.observer.metered(ctx, t.observer.readers(t.Mode), do)
 }
 
-// metered does something, and gives what each machine worked meanwhile. Two hosts on one
-// machine are counted once.
+// metered calls do, and returns the CPU time of each machine meanwhile. Two hosts on one
+// machine count once.
 func (o *Observer) metered(ctx context.Context, readers []cpuReader, do func()) CPUTime {
 	from := marks(ctx, readers)
 	do()
 	to := marks(ctx, readers)
-	join(from, to)
+	mergeLocal(from, to)
 	w := CPUTime{}
 	for i := range from {
 		kernel := from[i].kernel
@@ -153,9 +153,9 @@ func (o *Observer) metered(ctx context.Context, readers []cpuReader, do func()) 
 	return w
 }
 
-// join has an agent's reading of this very machine count as this machine's own, where
-// both were read.
-func join(all ...[]mark) {
+// mergeLocal merges an agent's reading of this machine with this machine's own reading if
+// both exist.
+func mergeLocal(all ...[]mark) {
 	for _, m := range all {
 		if !slices.ContainsFunc(m, func(m mark) bool { return m.kernel == LocalKernel }) {
 			continue
@@ -169,7 +169,7 @@ func join(all ...[]mark) {
 	}
 }
 
-// kernelOf is the machine of a host, as readers last found it.
+// kernelOf is the boot id of a host's machine, as last read.
 func (o *Observer) kernelOf(h driver.Host) string {
 	if h.Local {
 		return o.kernels[LocalKernel]

@@ -11,33 +11,33 @@ import (
 	"tare/internal/warning"
 )
 
-// flowDrops is what asks the kernel why it drops what a trial sends.
+// flowDrops records why the kernel drops what a trial sends.
 type flowDrops struct {
 	session *drops.Session
-	flow    int      // of the trial in it
-	missing []string // why what it says may be wrong
+	flow    int      // of the trial in the session
+	missing []string // why the reasons may be incomplete
 }
 
-// WatchDrops makes ready to ask the kernel for drop reasons, where the run can lose
-// datagrams and the study wants to know. What is lacking for it is told
-// once, and the run goes on.
+// WatchDrops prepares to record the kernel's drop reasons if the run can lose datagrams
+// and the study requires it. If that is not possible, it warns once and the run
+// continues.
 func (o *Observer) WatchDrops() {
 	if o.cfg.Asked.Drops == study.Off || !o.counts() {
 		return
 	}
 	if !o.local() {
-		o.cfg.Warn(warning.NotObserved, "run", "drop reasons: the path is on other machines, whose kernels are not asked")
+		o.cfg.Warn(warning.NotObserved, "run", "no drop reasons: the path is on other machines, and tare reads only this kernel")
 		return
 	}
 	w, err := drops.New("/proc")
 	if err != nil {
-		o.cfg.Warn(warning.NotObserved, "run", "drop reasons: %v", err)
+		o.cfg.Warn(warning.NotObserved, "run", "cannot read drop reasons: %v", err)
 		return
 	}
 	o.drops = w
 }
 
-// Close takes out of the kernel what WatchDrops put there.
+// Close removes what WatchDrops loaded into the kernel.
 func (o *Observer) Close() error {
 	if o.drops == nil {
 		return nil
@@ -45,16 +45,16 @@ func (o *Observer) Close() error {
 	return o.drops.Close()
 }
 
-// withDrops does what a group of trials does while the kernel is asked why it drops
-// what they send.
-func (o *Observer) withDrops(trials []*Trial, do func()) {
+// recordDrops calls do for a group of trials while the kernel's drop reasons are
+// recorded.
+func (o *Observer) recordDrops(trials []*Trial, do func()) {
 	if o.drops == nil || !OverUDP(trials[0].Planned.Workload) {
 		do()
 		return
 	}
 	session, err := o.drops.Start(len(trials))
 	if err != nil {
-		o.cfg.Warn(warning.NotObserved, "run", "drop reasons: %v", err)
+		o.cfg.Warn(warning.NotObserved, "run", "cannot read drop reasons: %v", err)
 		do()
 		return
 	}
@@ -63,26 +63,27 @@ func (o *Observer) withDrops(trials []*Trial, do func()) {
 	}
 	do()
 	if err := session.Stop(); err != nil {
-		o.cfg.Warn(warning.NotObserved, "run", "drop reasons: %v", err)
+		o.cfg.Warn(warning.NotObserved, "run", "cannot read drop reasons: %v", err)
 	}
 }
 
-// WatchEndpoints tells between which ends the traffic of a trial is, in place
-// of those before, and that it is the trial's turn.
+// WatchEndpoints sets the endpoints between which the traffic of a trial flows, replacing
+// earlier ones, and begins its slice.
 func (t *Trial) WatchEndpoints(ends []netip.AddrPort) {
 	if t.drops != nil {
 		t.drops.note(t.drops.session.Set(t.drops.flow, drops.Flow{Ends: ends}))
 	}
 }
 
-// BeginSlice says that what comes now is the trial's, where its ends are not its alone.
+// BeginSlice attributes the drops from now on to this trial, where its endpoints are
+// shared with others.
 func (t *Trial) BeginSlice() {
 	if t.drops != nil && !t.Failed() {
 		t.drops.note(t.drops.session.Turn(t.drops.flow))
 	}
 }
 
-// without leaves reasons out by which a mode has the kernel drop what was not lost.
+// without removes reasons with which a mode drops packets that were not lost.
 func (d *flowDrops) without(reasons []result.DropReason, discards []string) []result.DropReason {
 	return slices.DeleteFunc(reasons, func(r result.DropReason) bool {
 		if !slices.Contains(discards, r.Reason) {
@@ -93,16 +94,16 @@ func (d *flowDrops) without(reasons []result.DropReason, discards []string) []re
 	})
 }
 
-// note keeps what went wrong, once.
+// note records a problem once.
 func (d *flowDrops) note(err error) {
 	if err != nil && !slices.Contains(d.missing, err.Error()) {
 		d.missing = append(d.missing, err.Error())
 	}
 }
 
-// explain adds the kernel's reasons to a trial's account of what it lost. It is called
-// behind the trial's last datagram.
-func (t *Trial) explain() {
+// addDropReasons adds the kernel's drop reasons to a trial's losses. It must be called
+// after the trial's last datagram.
+func (t *Trial) addDropReasons() {
 	if t.drops == nil || t.Record.Losses == nil {
 		return
 	}

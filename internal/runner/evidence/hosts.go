@@ -15,9 +15,9 @@ import (
 	"tare/internal/warning"
 )
 
-// Observe reads this machine's counters around what trials do together, so that
-// they can be held to the rules. What bears on all of them alike is recorded
-// with each; its own CPU time a trial has from [Trial.Meter].
+// Observe reads this machine's counters around trials that run together, to check them
+// against the rules. What affects all of them is recorded with each; the CPU time of one
+// trial comes from [Trial.Meter].
 func (o *Observer) Observe(trials []*Trial, do func()) {
 	var w observe.Window
 	o.processes(trials, func() {
@@ -25,7 +25,7 @@ func (o *Observer) Observe(trials []*Trial, do func()) {
 		do()
 		w = session.Stop()
 	})
-	o.missing(w)
+	o.warnMissing(w)
 	for _, t := range trials {
 		t.Window, t.Shared = w, len(trials) > 1
 		if t.Failed() {
@@ -33,7 +33,7 @@ func (o *Observer) Observe(trials []*Trial, do func()) {
 		}
 		t.Record.Machine = maps.Clone(w.Metrics)
 		maps.DeleteFunc(t.Record.Machine, func(name string, _ float64) bool {
-			return strings.HasPrefix(name, "cpu_") || ofPressure(name) && !t.Local()
+			return strings.HasPrefix(name, "cpu_") || isPressure(name) && !t.Local()
 		})
 		if t.Shared {
 			t.Record.Turns = len(trials)
@@ -41,39 +41,39 @@ func (o *Observer) Observe(trials []*Trial, do func()) {
 	}
 }
 
-// missing tells what could not be observed in a window.
-func (o *Observer) missing(w observe.Window) {
+// warnMissing warns about what could not be observed in a window.
+func (o *Observer) warnMissing(w observe.Window) {
 	for _, u := range w.Missing {
 		o.cfg.Warn(warning.NotObserved, "run", "%s", u)
 	}
 }
 
-// figureEnds is the time between the readings of the ends' machines, which is longer
-// than the trial's by what it takes to begin it and to prove its path from afar.
-const figureEnds = "pressure_elapsed"
+// machinePressureElapsed is the time between the readings of the endpoints' machines. It
+// is longer than the trial by the time to begin it and to prove its path remotely.
+const machinePressureElapsed = "pressure_elapsed"
 
-// ofPressure is whether a figure is one of memory and pressure, which are those of the
-// machines that the ends of a trial are on.
-func ofPressure(figure string) bool {
+// isPressure reports whether a metric is about memory or pressure, which are read from
+// the machines of the endpoints.
+func isPressure(figure string) bool {
 	return strings.HasPrefix(figure, "pressure_") || strings.HasPrefix(figure, "memory_")
 }
 
-// hostsRead is what agents read of the machines of hosts, by the hosts' names. This
-// machine is not among them: the run's own collectors read it.
+// hostsRead is what agents read of the machines of hosts, by host name. This machine is
+// not included: the run's own collectors read it.
 type hostsRead struct {
 	of map[string]netstack.Reading
 	at time.Time
 }
 
 // readHosts asks an agent on each host of a trial's path that is not this machine,
-// outside of what is timed.
+// outside the timed window.
 func (o *Observer) readHosts(ctx context.Context, t *Trial) (read hostsRead) {
 	if ctx.Err() != nil || !o.counts() || t.Failed() || t.Mode.Path() == nil {
 		return read
 	}
 	for _, h := range t.Mode.Path().Hosts {
 		c := t.Mode.AgentOn(h.Name)
-		if h.Local || c == nil { // agents that are not there are started with the trial
+		if h.Local || c == nil { // missing agents start with the trial
 			continue
 		}
 		if read.at.IsZero() {
@@ -81,7 +81,7 @@ func (o *Observer) readHosts(ctx context.Context, t *Trial) (read hostsRead) {
 		}
 		got, err := c.Read(ctx)
 		if err != nil {
-			o.cfg.Warn(warning.NotObserved, "run", "memory and pressure of host %s: %v", h.Name, err)
+			o.cfg.Warn(warning.NotObserved, "run", "cannot read memory and pressure of host %s: %v", h.Name, err)
 			continue
 		}
 		read.of[h.Name] = got
@@ -89,8 +89,8 @@ func (o *Observer) readHosts(ctx context.Context, t *Trial) (read hostsRead) {
 	return read
 }
 
-// pressure reads the machines of all trials' hosts, and returns what does so again when
-// their traffic has ended and notes what lies between.
+// pressure reads the machines of all trials' hosts. It returns a function that reads them
+// again after the traffic and records the difference.
 func (o *Observer) pressure(ctx context.Context, trials []*Trial) (end func()) {
 	before := make([]hostsRead, len(trials))
 	for i, t := range trials {
@@ -105,8 +105,8 @@ func (o *Observer) pressure(ctx context.Context, trials []*Trial) (end func()) {
 	}
 }
 
-// pressure notes with a trial what the machines of its hosts were short of between two
-// readings: of several what was worse. Two hosts on one kernel are one machine.
+// pressure records the pressure on a trial's machines between two readings: the worst
+// value of several machines. Two hosts on one kernel are one machine.
 func (t *Trial) pressure(before, after hostsRead) {
 	found, seen := map[string]float64{}, map[string]bool{}
 	for _, host := range slices.Sorted(maps.Keys(after.of)) {
@@ -124,19 +124,19 @@ func (t *Trial) pressure(before, after hostsRead) {
 		found = observe.MergeHosts(found, t.Record.Machine)
 	}
 	for name, v := range found {
-		t.figure(name, v)
+		t.setMachine(name, v)
 	}
-	t.figure(figureEnds, after.at.Sub(before.at).Seconds())
+	t.setMachine(machinePressureElapsed, after.at.Sub(before.at).Seconds())
 }
 
-// processes reads the process table around what the trials do, and records with each what
-// the processes of its mode spent. Those of a mode that waits for its turn rest, and so
-// one reading before all turns and one after them are enough. It is slow beside the
-// other readings, and outside of them.
+// processes reads the process table before and after the trials, and records for each
+// trial the CPU time of its mode's processes. The processes of a mode that waits for its
+// slice are idle, so one reading before and one after all slices are enough. It is slow,
+// and runs outside the other readings.
 func (o *Observer) processes(trials []*Trial, do func()) {
 	belonging, some := make([]observe.ProcessSet, len(trials)), false
 	for i, t := range trials {
-		belonging[i] = t.belonging()
+		belonging[i] = t.modeProcesses()
 		some = some || len(belonging[i].Roots)+len(belonging[i].Programs) > 0
 	}
 	if !some {
@@ -146,12 +146,12 @@ func (o *Observer) processes(trials []*Trial, do func()) {
 	before, err := observe.ReadTable("/proc")
 	do()
 	if err != nil {
-		o.cfg.Warn(warning.NotObserved, "run", "what the modes' own processes spent: %v", err)
+		o.cfg.Warn(warning.NotObserved, "run", "cannot read the CPU time of the modes' own processes: %v", err)
 		return
 	}
 	after, err := observe.ReadTable("/proc")
 	if err != nil {
-		o.cfg.Warn(warning.NotObserved, "run", "what the modes' own processes spent: %v", err)
+		o.cfg.Warn(warning.NotObserved, "run", "cannot read the CPU time of the modes' own processes: %v", err)
 		return
 	}
 	for i, t := range trials {
@@ -161,9 +161,9 @@ func (o *Observer) processes(trials []*Trial, do func()) {
 	}
 }
 
-// belonging is which processes are the mode's own. Of an engine that exists, which is
-// others' too, it is its programs, whatever they do.
-func (t *Trial) belonging() observe.ProcessSet {
+// modeProcesses defines which processes belong to the mode. For an existing engine, which
+// others use too, these are all its processes.
+func (t *Trial) modeProcesses() observe.ProcessSet {
 	var b observe.ProcessSet
 	if t.Failed() {
 		return b
@@ -176,7 +176,7 @@ func (t *Trial) belonging() observe.ProcessSet {
 	return b
 }
 
-// byProgram lists what programs spent, the most first.
+// byProgram lists the CPU time of programs, the highest first.
 func byProgram(spent map[string]float64) []result.ProcessCPU {
 	var out []result.ProcessCPU
 	for name, v := range spent {

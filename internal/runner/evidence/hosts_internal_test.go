@@ -24,15 +24,15 @@ func TestPressureOfEnds(t *testing.T) {
 	}{
 		{
 			"two machines", hostsRead{map[string]netstack.Reading{"a": read("x", "8", "0"), "b": read("y", "4", "0")}, at}, hostsRead{map[string]netstack.Reading{"a": read("x", "8", "2000000"), "b": read("y", "9", "1000000")}, at.Add(4 * time.Second)},
-			map[string]float64{"pressure_cpu": 2, "memory_available": 4096, figureEnds: 4},
+			map[string]float64{"pressure_cpu": 2, "memory_available": 4096, machinePressureElapsed: 4},
 		},
 		{
 			"one machine", hostsRead{map[string]netstack.Reading{"a": read("x", "8", "0"), "b": read("x", "4", "0")}, at}, hostsRead{map[string]netstack.Reading{"a": read("x", "8", "1000000"), "b": read("x", "4", "5000000")}, at.Add(time.Second)},
-			map[string]float64{"pressure_cpu": 1, "memory_available": 8192, figureEnds: 1},
+			map[string]float64{"pressure_cpu": 1, "memory_available": 8192, machinePressureElapsed: 1},
 		},
 		{
 			"one end that could not", hostsRead{map[string]netstack.Reading{"b": read("y", "4", "0")}, at}, hostsRead{map[string]netstack.Reading{"a": read("x", "8", "0"), "b": read("y", "4", "1000000")}, at.Add(time.Second)},
-			map[string]float64{"pressure_cpu": 1, "memory_available": 4096, figureEnds: 1},
+			map[string]float64{"pressure_cpu": 1, "memory_available": 4096, machinePressureElapsed: 1},
 		},
 		{"neither could", hostsRead{at: at}, hostsRead{at: at.Add(time.Second)}, nil},
 	}

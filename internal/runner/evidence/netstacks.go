@@ -14,8 +14,8 @@ import (
 	"tare/internal/warning"
 )
 
-// stackReading is a network stack of a trial's path with what its counters said before
-// the trial, and how far they had moved behind it.
+// stackReading is a network stack of a trial's path with its counters before the trial
+// and their increments.
 type stackReading struct {
 	place  driver.NetworkStack
 	before netstack.Reading
@@ -23,10 +23,10 @@ type stackReading struct {
 	kinds  map[string]string
 }
 
-// ReadStacksBefore reads the counters of every network stack of a trial's path. It is done
-// before the trial's connections are made, and ReadStacksAfter does it once they are gone,
-// so that nothing of it is timed. None are read where the study wants none of it, or
-// where the path cannot be looked into.
+// ReadStacksBefore reads the counters of every network stack of a trial's path before its
+// connections are opened; ReadStacksAfter reads them after they are closed, so that
+// neither falls into the timed window. It reads none if the study does not ask for them
+// or if the path cannot be read.
 func (t *Trial) ReadStacksBefore(ctx context.Context) {
 	t.stacks = nil
 	if !t.Counted() {
@@ -42,7 +42,7 @@ func (t *Trial) ReadStacksBefore(ctx context.Context) {
 	}
 }
 
-// ReadStacksAfter reads them once more and keeps how far they moved.
+// ReadStacksAfter reads the counters again and keeps the increments.
 func (t *Trial) ReadStacksAfter(ctx context.Context) {
 	for i := range t.stacks {
 		s := &t.stacks[i]
@@ -52,17 +52,17 @@ func (t *Trial) ReadStacksAfter(ctx context.Context) {
 	}
 }
 
-// Account is what the two ends of a pair say of their datagrams over a whole trial.
+// Account is the datagram counts of both endpoints of a pair over a whole trial.
 type Account struct{ Client, Server losses.SocketTotals }
 
-// AttributeLosses books what a trial over UDP lost to the places where it died, by the
-// accounts of its pairs, and adds what the kernel itself says of it. Where there are no
-// accounts, unknown says why.
+// AttributeLosses attributes the losses of a UDP trial to the places where they were
+// dropped, from the counts of its pairs, and adds the kernel's drop reasons. If there are
+// no counts, unknown says why.
 func (t *Trial) AttributeLosses(accounts []Account, unknown string) {
 	if len(t.stacks) == 0 || !OverUDP(t.Planned.Workload) {
 		return
 	}
-	defer t.explain()
+	defer t.addDropReasons()
 	if unknown != "" {
 		t.Record.Losses = &result.Losses{Missing: []string{unknown}}
 		return
@@ -85,38 +85,38 @@ func (t *Trial) AttributeLosses(accounts []Account, unknown string) {
 	t.Record.Losses = &booked
 }
 
-// OverUDP says whether a workload's traffic is datagrams.
+// OverUDP reports whether a workload sends datagrams.
 func OverUDP(w study.Workload) bool {
 	made, err := workloads.Named(w.Kind)
 	return err == nil && made.Spec().Datagrams
 }
 
-// unexplainedAbove is the share of what was lost of which no counter may know before
-// it is told, and unexplainedLeast as many datagrams: a handshake's are no matter.
+// unexplainedAbove and unexplainedLeast are the share of losses and the number of
+// datagrams that no counter explains from which a warning is given. Fewer, such as those
+// of a handshake, do not matter.
 const (
 	unexplainedAbove = 0.01
-	unexplainedLeast = 10
+	minUnexplained   = 10
 )
 
-// NoteUnexplained notes with a trial what of its losses nobody has seen.
+// NoteUnexplained adds a note about losses that no counter explains.
 func (t *Trial) NoteUnexplained() {
 	x := t.Record.Losses
-	if x == nil || x.Unexplained < unexplainedLeast || float64(x.Unexplained) <= unexplainedAbove*float64(x.Lost) {
+	if x == nil || x.Unexplained < minUnexplained || float64(x.Unexplained) <= unexplainedAbove*float64(x.Lost) {
 		return
 	}
-	then := "the kernel's own reasons would tell more: evidence drops, which takes root or CAP_BPF and CAP_PERFMON on Linux 5.17 or later"
+	then := "turn on the kernel's drop reasons with evidence: {drops: on}, as root or with CAP_BPF and CAP_PERFMON, on Linux 5.17 or later"
 	if len(x.Reasons) > 0 {
-		then = "the kernel's own reasons are with the trial"
+		then = "the trial has the kernel's drop reasons"
 	}
 	t.Record.Notes = append(t.Record.Notes, result.Note{Code: string(warning.LossUnexplained), Text: fmt.Sprintf(
-		"of %d lost datagrams %d (%.3g %%) were seen to die by no counter; %s", x.Lost, x.Unexplained, 100*(float64(x.Unexplained)/float64(x.Lost)), then)})
+		"no counter shows where %d of %d lost datagrams (%.3g %%) were dropped; %s", x.Unexplained, x.Lost, 100*(float64(x.Unexplained)/float64(x.Lost)), then)})
 }
 
-// What the kernel of an end's network stack counted of TCP meanwhile. It knows two
-// things that reports do not: why segments were sent again, and, of an external tool,
-// how many there were at all.
+// The TCP counters of an endpoint's network stack add two things to the reports: why
+// segments were retransmitted and, for an external tool, how many there were.
 
-// stackOf is the network stack of one end of a pair.
+// stackOf is the network stack of one endpoint of a pair.
 func (t *Trial) stackOf(pair int, end string) string {
 	at := t.Mode.Path().Pairs[pair]
 	if end == "server" {
@@ -125,9 +125,9 @@ func (t *Trial) stackOf(pair int, end string) string {
 	return at.Client.Stack
 }
 
-// TCPMoved is how far the counters of TCP moved in the network stack of one end of a
-// pair, client or server; nil where they were not read, or where others have traffic,
-// too.
+// TCPMoved returns the increments of the TCP counters in the network stack of one
+// endpoint of a pair, client or server; nil if they were not read, or if others have
+// traffic in it.
 func (t *Trial) TCPMoved(pair int, end string) map[string]uint64 {
 	return t.tcpMoved(t.stackOf(pair, end))
 }
@@ -151,8 +151,9 @@ func (t *Trial) tcpMoved(place string) map[string]uint64 {
 	return nil
 }
 
-// Retransmits books what the senders of so many pairs at one end sent again; nil where not all
-// of their stacks tell. A stack that several of them share is counted once.
+// Retransmits attributes the retransmissions of the senders of the given number of pairs
+// at one end to their causes; nil if a stack does not count them. A stack that several
+// senders share counts once.
 func (t *Trial) Retransmits(pairs int, end string) map[string]int64 {
 	seen, sum := map[string]bool{}, map[string]int64{}
 	for i := range pairs {
@@ -172,9 +173,9 @@ func (t *Trial) Retransmits(pairs int, end string) map[string]int64 {
 	return sum
 }
 
-// ReadConntrack notes how full the connection tracking of the path is as a trial ends that
-// went well, where the study wants counters. What cannot be read is left out: the loss
-// that it would explain has other signs.
+// ReadConntrack records how full connection tracking on the path is at the end of a
+// successful trial, if the study asks for counters. It ignores errors: the loss that a
+// full table causes has other signs.
 func (t *Trial) ReadConntrack(ctx context.Context) {
 	path := t.Mode.Path()
 	if t.Failed() || !t.Counted() || path == nil {
@@ -197,5 +198,5 @@ func (t *Trial) ReadConntrack(ctx context.Context) {
 	if !known {
 		return
 	}
-	t.figure(result.MachineTracked, most)
+	t.setMachine(result.MachineTracked, most)
 }

@@ -2,19 +2,19 @@ package evidence
 
 import "tare/internal/result"
 
-// retransmitCauses books what the kernel of one network namespace sent again to its
-// causes, from how far its counters moved; nil where it does not count. Counters of
+// retransmitCauses attributes the retransmissions of one network namespace to their
+// causes from the increments of its counters; nil if it has no counters. Counters of
 // Linux (net/ipv4/tcp_output.c, tcp_timer.c, tcp_recovery.c):
 //
 //	Tcp.RetransSegs               all of them, in segments
-//	TcpExt.TCPFastRetrans         told by acknowledgements
-//	TcpExt.TCPSlowStartRetrans    behind a timeout
+//	TcpExt.TCPFastRetrans         signalled by acknowledgements
+//	TcpExt.TCPSlowStartRetrans    after a timeout
 //	TcpExt.TCPSynRetrans          of the handshake; its timers are among TCPTimeouts
-//	TcpExt.TCPTimeouts            timers that ran out, each sending one segment
-//	TcpExt.TCPLossProbes          tail loss probes: segments sent again, or new ones
+//	TcpExt.TCPTimeouts            timers that expired, each sending one segment
+//	TcpExt.TCPLossProbes          tail loss probes: retransmitted or new segments
 //
-// The last two also count what sent nothing again, as when the first copy still
-// waited in a queue of this machine. So they only get what the others leave over.
+// The last two also count cases without a retransmission, for example when the first copy
+// was still queued on this machine. They therefore get only the rest.
 func retransmitCauses(moved map[string]uint64) map[string]int64 {
 	all, ok := moved["Tcp.RetransSegs"]
 	if !ok {

@@ -12,24 +12,23 @@ import (
 	"tare/internal/warning"
 )
 
-// Sampling is the stacks of one trial as they are sampled. Nil samples nothing.
+// Sampling samples the stacks of one trial. A nil Sampling does nothing.
 type Sampling struct {
 	sampler *stacks.Sampler
-	from    time.Duration // after the trial began: its warm-up
+	from    time.Duration // after the start of the trial: its warm-up
 	window  time.Duration
-	long    time.Duration // sampled in the end
+	sampled time.Duration // actual sampling time
 	err     error
 }
 
-// wantsStacks is whether stacks are sampled in a trial: in those of the cost
-// pass, and in those that are only there for it. Sampling takes some of a CPU, which
-// goodput is not to pay for.
+// wantsStacks reports whether stacks are sampled in a trial: in trials of the cost pass
+// and in trials that only sample. Sampling uses CPU time, which would reduce goodput.
 func (o *Observer) wantsStacks(t plan.Trial) bool {
 	return o.cfg.Asked.Stacks != study.Off && o.cfg.Asked.Stacks != "" && (t.InCostPass() || t.Profiled)
 }
 
-// Sampling gets ready to sample the stacks of a trial. Nil where that is not
-// wanted or cannot be; why not is told once.
+// Sampling prepares to sample the stacks of a trial. It returns nil if that is not
+// required or not possible; the reason is reported once.
 func (o *Observer) Sampling(t *Trial) *Sampling {
 	if t.Failed() || !o.wantsStacks(t.Planned) || o.noStacks != "" {
 		return nil
@@ -41,22 +40,23 @@ func (o *Observer) Sampling(t *Trial) *Sampling {
 	return &Sampling{sampler: s, from: t.Planned.Workload.Warmup.Std(), window: t.Planned.Workload.Duration.Std()}
 }
 
-// openStacks is nil where stacks cannot be sampled, and tells why once.
+// openStacks opens the sampler. It returns nil if stacks cannot be sampled, and reports
+// the reason once.
 func (o *Observer) openStacks() *stacks.Sampler {
 	err := errors.New("the ends run on machines whose stacks cannot be sampled from here")
 	if o.local() {
 		var s *stacks.Sampler
-		if s, err = stacks.Open("/proc", o.own()); err == nil {
+		if s, err = stacks.Open("/proc", o.ownProcesses()); err == nil {
 			return s
 		}
 	}
 	o.noStacks = err.Error()
-	o.cfg.Warn(warning.StacksUnavailable, "run", "what the CPU time went to is not split into components: %s", o.noStacks)
+	o.cfg.Warn(warning.StacksUnavailable, "run", "no breakdown of the CPU cost: %s", o.noStacks)
 	return nil
 }
 
-// SampleDuring samples during the timed window of a trial that do drives: from when its warm-up
-// should be over until its window is or do returns.
+// SampleDuring calls do and samples during the timed window of the trial: from the
+// expected end of the warm-up until the end of the window or until do returns.
 func (s *Sampling) SampleDuring(do func()) {
 	if s == nil {
 		do()
@@ -86,26 +86,26 @@ func (s *Sampling) sample(ended <-chan struct{}) error {
 	case <-ended:
 	}
 	var err error
-	s.long, err = s.sampler.Pause()
+	s.sampled, err = s.sampler.Pause()
 	return err
 }
 
-// RecordSamples puts names to what was sampled, and records it with the trial and in the run's
-// directory.
+// RecordSamples resolves the symbols of the samples, and records them with the trial and
+// in the run's directory.
 func (o *Observer) RecordSamples(t *Trial, s *Sampling) {
 	if s == nil {
 		return
 	}
-	found, err := s.sampler.Stop(s.long)
+	found, err := s.sampler.Stop(s.sampled)
 	if err = errors.Join(s.err, err, s.sampler.Close()); err != nil {
-		o.cfg.Warn(warning.StacksUnavailable, t.Planned.Mode+" "+t.Planned.Workload.ID, "what the CPU time of a trial went to is unknown: %v", err)
+		o.cfg.Warn(warning.StacksUnavailable, t.Planned.Mode+" "+t.Planned.Workload.ID, "no breakdown of the CPU cost of a trial: %v", err)
 		return
 	}
-	if t.Failed() || s.long <= 0 {
+	if t.Failed() || s.sampled <= 0 {
 		return
 	}
 	t.Record.Stacks = &result.Stacks{
-		Rate: stacks.Rate, Seconds: s.long.Seconds(), CPUs: found.CPUs, Busy: found.Busy, Idle: found.Idle, Lost: found.Lost, Components: found.Components(),
+		Rate: stacks.Rate, Seconds: s.sampled.Seconds(), CPUs: found.CPUs, Busy: found.Busy, Idle: found.Idle, Lost: found.Lost, Components: found.Components(),
 	}
 	var folded bytes.Buffer
 	err = stacks.Write(&folded, found.Stacks)
@@ -113,11 +113,11 @@ func (o *Observer) RecordSamples(t *Trial, s *Sampling) {
 		err = o.cfg.AppendFile(result.StacksFile(t.Planned.Mode, t.Planned.Workload.ID), folded.Bytes())
 	}
 	if err != nil {
-		o.cfg.Warn(warning.StacksUnavailable, t.Planned.Mode+" "+t.Planned.Workload.ID, "the folded stacks were not kept: %v", err)
+		o.cfg.Warn(warning.StacksUnavailable, t.Planned.Mode+" "+t.Planned.Workload.ID, "cannot write the folded stacks: %v", err)
 	}
 }
 
-// CanSample is whether stacks can be sampled at all; why not is told once.
+// CanSample reports whether stacks can be sampled; the reason why not is reported once.
 func (o *Observer) CanSample() (bool, error) {
 	s := o.openStacks()
 	if s == nil {

@@ -12,9 +12,9 @@ import (
 	"tare/internal/study"
 )
 
-// choosePass sets the rate of the pass where the run is to choose it: once, between blocks,
-// as soon as it knows how fast every mode is. Until then the trials of the pass in the
-// block to come are left out.
+// choosePass sets the rate of the cost pass if the run must choose it: once, between
+// blocks, as soon as the speed of every mode is known. Until then the trials of the pass
+// in the next block are left out.
 func (sc *Schedule) choosePass() {
 	c := sc.cfg.Report.CostPass
 	if c == nil || c.Missing != "" || c.Rate > 0 {
@@ -34,7 +34,7 @@ func (sc *Schedule) choosePass() {
 		rest := slices.DeleteFunc(slices.Clone(sc.Todo[sc.Done:]), func(t plan.Trial) bool { return t.Block == next && t.InCostPass() })
 		sc.Todo = append(sc.Todo[:sc.Done:sc.Done], rest...)
 		if len(rest) > 0 && rest[0].Block > next {
-			sc.choosePass() // the block had nothing else left
+			sc.choosePass() // the block contains nothing else
 		}
 		return
 	}
@@ -46,11 +46,11 @@ func (sc *Schedule) choosePass() {
 			}
 		}
 	}
-	sc.cfg.Tell(live.Decision{Text: fmt.Sprintf("%s: every mode at %s%s", study.CostPassID, wording.Value(c.Rate, "bit/s"), halfOf(*c))})
+	sc.cfg.Tell(live.Decision{Text: fmt.Sprintf("%s: every mode at %s%s", study.CostPassID, wording.Value(c.Rate, "bit/s"), halfRateText(*c))})
 }
 
-// halfOf says where a chosen rate comes from.
-func halfOf(c result.CostPass) string {
+// halfRateText says which rate the chosen rate is half of.
+func halfRateText(c result.CostPass) string {
 	if c.Of == "" {
 		return ""
 	}

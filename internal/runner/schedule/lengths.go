@@ -11,14 +11,13 @@ import (
 	"tare/internal/study"
 )
 
-// lengthsAfter is the block after which a run chooses how long its trials are: the
-// first with which the spread between blocks can be told at all.
+// lengthsAfter is the block after which a run chooses the length of its trials: the first
+// after which the spread between blocks is known.
 const lengthsAfter = 3
 
-// lengthen chooses, once, how long the trials of a workload are from now on, for
-// those that the study leaves to the run (method 1.5). A block that is under way
-// keeps the length that it began with, so that a mode and its baseline never differ
-// in it.
+// lengthen chooses the length of a workload's remaining trials, once, for workloads whose
+// length the study leaves to the run (method 1.5). A block that has started keeps its
+// length, so that a mode and its baseline always have the same.
 func (sc *Schedule) lengthen() {
 	if sc.cfg.Study.Stop == nil || sc.Done >= len(sc.Todo) || sc.Todo[sc.Done].Block <= lengthsAfter {
 		return
@@ -39,9 +38,9 @@ func (sc *Schedule) lengthen() {
 		if window == next.Workload.Duration.Std() {
 			continue
 		}
-		sc.relength(w.Name(), next.Workload.Warmup.Std(), window, why)
+		sc.applyPilots(w.Name(), next.Workload.Warmup.Std(), window, why)
 		if twin, ok := plan.Verifications(sc.cfg.Study)[w.Name()]; ok {
-			sc.relength(twin, next.Workload.Warmup.Std(), window, "as long as "+w.Name()+", which it is held against")
+			sc.applyPilots(twin, next.Workload.Warmup.Std(), window, "as long as "+w.Name()+", which it is held against")
 		}
 	}
 }
@@ -56,7 +55,7 @@ func (sc *Schedule) next(workload string) (plan.Trial, bool) {
 	return plan.Trial{}, false
 }
 
-// resumedAt is the timed window that a run had chosen before it was interrupted.
+// resumedAt is the timed window that a run chose before it was interrupted.
 func (sc *Schedule) resumedAt(workload string) (time.Duration, bool) {
 	for _, t := range sc.cfg.Earlier {
 		if t.Workload == workload && t.Block > lengthsAfter && t.Window > 0 {
@@ -66,9 +65,9 @@ func (sc *Schedule) resumedAt(workload string) (time.Duration, bool) {
 	return 0, false
 }
 
-// window is the timed window that is best for the next trial's workload: where a
-// second more of each trial and one more block promise the same. It is the same for
-// all modes. Where the run's time would not do, it stays as it is.
+// window is the best timed window for the next trial's workload: the one at which a
+// longer trial and one more block reduce the spread equally. It is the same for all
+// modes. If the time limit is too short for it, the window stays unchanged.
 func (sc *Schedule) window(next plan.Trial) (time.Duration, string) {
 	w := next.Workload
 	now := w.Duration.Std()
@@ -78,7 +77,7 @@ func (sc *Schedule) window(next plan.Trial) (time.Duration, string) {
 	}
 	aim := math.Log1p(sc.cfg.Study.Stop.Width)
 	if needed(c, batch, now, aim, sc.cfg.Study.Stop, sc.Plan.Blocks) <= sc.cfg.Study.Stop.MinBlocks {
-		return now, "" // narrow enough as it is
+		return now, "" // already narrow enough
 	}
 	trials := sc.group(next)
 	per := func(d time.Duration) time.Duration { return sc.Plan.Estimate(retimed(trials, d)) }
@@ -92,19 +91,19 @@ func (sc *Schedule) window(next plan.Trial) (time.Duration, string) {
 	}
 	best = min(max(best, w.DurationMin.Std()), w.DurationMax.Std()).Round(100 * time.Millisecond)
 	wanted := best
-	for best > now && !sc.affords(w.Name(), best, needed(c, batch, best, aim, sc.cfg.Study.Stop, sc.Plan.Blocks)) {
+	for best > now && !sc.fitsTime(w.Name(), best, needed(c, batch, best, aim, sc.cfg.Study.Stop, sc.Plan.Blocks)) {
 		best = max(now, (best - best/10).Round(100*time.Millisecond))
 	}
 	if best < wanted {
 		why += fmt.Sprintf("; %s would be, but for the run's time", wanted)
 	}
 	if diff := best - now; diff.Abs() < now/10 {
-		return now, "" // not worth a change
+		return now, "" // the gain is too small
 	}
 	return best, why
 }
 
-// group is the group of a trial in the block it is in.
+// group is the group of a trial in its block.
 func (sc *Schedule) group(next plan.Trial) []plan.Trial {
 	var group []plan.Trial
 	for _, t := range sc.Todo[sc.Done:] {
@@ -115,7 +114,7 @@ func (sc *Schedule) group(next plan.Trial) []plan.Trial {
 	return group
 }
 
-// retimed is a copy of trials with another timed window.
+// retimed returns a copy of trials with another timed window.
 func retimed(trials []plan.Trial, d time.Duration) []plan.Trial {
 	out := make([]plan.Trial, len(trials))
 	for i, t := range trials {
@@ -125,9 +124,9 @@ func retimed(trials []plan.Trial, d time.Duration) []plan.Trial {
 	return out
 }
 
-// affords says whether the run can be over in its time after so many blocks with
-// trials of a workload that long.
-func (sc *Schedule) affords(workload string, d time.Duration, blocks int) bool {
+// fitsTime reports whether the run can end within its time limit after the given number
+// of blocks with trials of that length.
+func (sc *Schedule) fitsTime(workload string, d time.Duration, blocks int) bool {
 	var rest []plan.Trial
 	for _, t := range sc.Todo[sc.Done:] {
 		if t.Block > blocks {
@@ -141,9 +140,9 @@ func (sc *Schedule) affords(workload string, d time.Duration, blocks int) bool {
 	return sc.InTime(rest)
 }
 
-// needed forecasts after how many blocks a ratio would be known to within aim, as a
-// half-width of its logarithm, with a timed window of d; at most blocks, the extra
-// ones included.
+// needed estimates the number of blocks after which the half-width of a ratio's logarithm
+// is at most aim, with a timed window of d. The result is at most most, the extra blocks
+// included.
 func needed(c stats.Components, batch, d time.Duration, aim float64, stop *study.Stop, most int) int {
 	variance := c.Between + c.Within*batch.Seconds()/d.Seconds()
 	n := max(2, stop.MinBlocks)
@@ -156,11 +155,11 @@ func needed(c stats.Components, batch, d time.Duration, aim float64, stop *study
 	return min(most, n+stop.ExtraBlocks)
 }
 
-// components takes apart what the log ratios of modes to baselines scatter by: from
-// one sample of a trial to the next, and from block to block beyond that, as the mean
-// over the modes. A sample is the mean of half a second or a little more, over which
-// what follows each other is nearly independent. Taking the ratio sample by sample
-// leaves out what both share, as trials in turns do.
+// components splits the variance of the log ratios of modes to baselines into that
+// between the samples of a trial and that between blocks, as the mean over the modes. A
+// sample is the mean of half a second or slightly more, so that consecutive samples are
+// nearly independent. Ratios of single samples remove variation that both share, as
+// interleaved trials do.
 func (sc *Schedule) components(workload string) (c stats.Components, batch time.Duration, ok bool) {
 	modes := 0
 	for _, m := range sc.cfg.Modes() {
@@ -192,7 +191,8 @@ func (sc *Schedule) components(workload string) (c stats.Components, batch time.
 	return c, batch, true
 }
 
-// logRatios are the logarithms of x to b, as far as both go; none if one is 0.
+// logRatios are the logarithms of x divided by b, for as many samples as both have; none
+// if one is 0.
 func logRatios(x, b []float64) []float64 {
 	var out []float64
 	for i := range min(len(x), len(b)) {
@@ -204,7 +204,7 @@ func logRatios(x, b []float64) []float64 {
 	return out
 }
 
-// seriesOf is that of the trial that counts, nil where there is none.
+// seriesOf is the series of the trial that counts, nil if there is none.
 func seriesOf(trials []result.Trial, mode, workload string, block int) *result.Series {
 	var found *result.Series
 	for _, t := range trials {

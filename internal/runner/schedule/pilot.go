@@ -16,17 +16,17 @@ import (
 	"tare/internal/warning"
 )
 
-// A warm-up that pilots find is held within these bounds (method 1.4); pilotBatch is
-// how long the batches are in which their series are looked at.
+// shortestWarmup and longestWarmup bound the warm-up that pilots determine (method 1.4);
+// pilotBatch is the batch length in the analysis of their series.
 const (
 	shortestWarmup = 500 * time.Millisecond
 	longestWarmup  = 5 * time.Second
 	pilotBatch     = 500 * time.Millisecond
 )
 
-// warm sets the warm-up of the bulk workloads from the pilot trials, once they are
-// all run: the longest that any mode needed, and never less than the study says. It
-// is the same for all modes, and for a run that is resumed.
+// warm sets the warm-up of the bulk workloads when all pilot trials have run: the longest
+// that any mode needs, and at least that of the study. It is the same for all modes, and
+// the same in a resumed run.
 func (sc *Schedule) warm() {
 	piloted := slices.ContainsFunc(sc.Plan.Trials, plan.Trial.Pilot)
 	if !piloted || sc.cfg.Report.Pilots != nil || slices.ContainsFunc(sc.Todo[sc.Done:], plan.Trial.Pilot) {
@@ -42,10 +42,10 @@ func (sc *Schedule) warm() {
 		sc.cfg.Report.Pilots = append(sc.cfg.Report.Pilots, p)
 		switch {
 		case p.Warmup == nil:
-			sc.cfg.Warn(warning.PilotFailed, m.ID, "how long it takes to warm up is unknown: %s", p.Reason)
+			sc.cfg.Warn(warning.PilotFailed, m.ID, "the pilot trial does not show how long the warm-up takes: %s", p.Reason)
 			continue
 		case p.Unsettled:
-			sc.cfg.Warn(warning.PilotUnsettled, m.ID+" "+p.Workload, "its pilot trial of %s came to no steady state: what trials show of it depends on how long they are", seconds(p.Length))
+			sc.cfg.Warn(warning.PilotUnsettled, m.ID+" "+p.Workload, "the pilot trial of %s did not reach a steady state: results depend on how long trials are. Set a longer pilot and duration, or use a quieter machine.", seconds(p.Length))
 		}
 		most, known = max(most, duration(*p.Warmup)), true
 	}
@@ -57,14 +57,14 @@ func (sc *Schedule) warm() {
 		switch own := w.Warmup.Std(); {
 		case !Bulk(w) || w.ID == study.CostPassID:
 		case own >= most:
-			sc.relength(w.Name(), own, 0, fmt.Sprintf("the study's own; pilot trials showed %s or less", wording.Duration(most)))
+			sc.applyPilots(w.Name(), own, 0, fmt.Sprintf("the study's own; pilot trials showed %s or less", wording.Duration(most)))
 		default:
-			sc.relength(w.Name(), most, 0, fmt.Sprintf("the longest warm-up that a pilot trial showed, %s to %s", wording.Duration(shortestWarmup), wording.Duration(longestWarmup)))
+			sc.applyPilots(w.Name(), most, 0, fmt.Sprintf("the longest warm-up that a pilot trial showed, %s to %s", wording.Duration(shortestWarmup), wording.Duration(longestWarmup)))
 		}
 	}
 }
 
-// pilotOf looks at the pilot trial of a mode.
+// pilotOf evaluates the pilot trial of a mode.
 func pilotOf(trials []result.Trial, mode string) result.Pilot {
 	p := result.Pilot{Mode: mode}
 	for _, t := range slices.Backward(trials) {
@@ -94,20 +94,20 @@ func pilotOf(trials []result.Trial, mode string) result.Pilot {
 	return p
 }
 
-// perBatch is how many samples make a batch.
+// perBatch is the number of samples in a batch.
 func perBatch(interval float64) int {
 	return max(1, int(math.Round(pilotBatch.Seconds()/interval)))
 }
 
-// Bulk reports whether a workload is one that needs time to fill a slow path.
+// Bulk reports whether a workload needs time to fill a slow path.
 func Bulk(w study.Workload) bool {
 	t, err := workloads.Named(w.Kind)
 	return err == nil && t.Spec().Bulk
 }
 
-// relength sets the warm-up and, unless it is 0, the timed window of a workload in
-// all trials to come, and records that.
-func (sc *Schedule) relength(workload string, warmup, window time.Duration, why string) {
+// applyPilots sets the warm-up and, unless it is 0, the timed window of a workload in all
+// remaining trials, and records that.
+func (sc *Schedule) applyPilots(workload string, warmup, window time.Duration, why string) {
 	from, was := 0, study.Workload{}
 	for i := range sc.Todo[sc.Done:] {
 		t := &sc.Todo[sc.Done+i]
@@ -122,7 +122,7 @@ func (sc *Schedule) relength(workload string, warmup, window time.Duration, why 
 	if from == 0 {
 		return
 	}
-	// What is run once more later is as long as it was.
+	// Repeated trials keep their length.
 	for i := range sc.Plan.Trials {
 		if t := &sc.Plan.Trials[i]; t.Workload.ID == workload && t.Block >= from {
 			t.Workload = timed(t.Workload, warmup, window)
@@ -135,7 +135,8 @@ func (sc *Schedule) relength(workload string, warmup, window time.Duration, why 
 	sc.cfg.Tell(live.Decision{Text: fmt.Sprintf("%s from block %d on: %s warm-up, %s timed (%s)", workload, from, wording.Duration(warmup), wording.Duration(window), why)})
 }
 
-// timed is a workload with another warm-up and, unless it is 0, timed window.
+// timed returns a workload with another warm-up and, unless it is 0, another timed
+// window.
 func timed(w study.Workload, warmup, window time.Duration) study.Workload {
 	w.Warmup = study.WaitOf(warmup)
 	if window > 0 {

@@ -9,17 +9,17 @@ import (
 	"tare/internal/study"
 )
 
-// set is what is ruled out together: all modes with a workload in a block. Their
-// ratios need trials that are close in time, and so one of them alone cannot be
-// made up for later.
+// set identifies trials that become invalid together: all modes with one workload in one
+// block. Their ratios need trials that are close in time, so a single one cannot be
+// repeated later.
 type set struct {
 	block    int
 	workload string
 }
 
-// requeued lists the trials of the plan that are to be run once more, in the order in
-// which their sets were ruled out: those of each set with an invalid trial, but for
-// what has been run once more already. The second outcome stands.
+// requeued lists the trials that must be repeated, in the order in which their sets
+// became invalid: all trials of each set with an invalid trial, except sets that were
+// already repeated. The second outcome is final.
 func requeued(planned []plan.Trial, ran []result.Trial) []plan.Trial {
 	var sets []set
 	type again struct {
@@ -49,9 +49,8 @@ func requeued(planned []plan.Trial, ran []result.Trial) []plan.Trial {
 	return out
 }
 
-// Requeued are the trials to be run once more, at the end of the session: what disturbed
-// them may have passed by then. None where the run would be noisy all the same, which
-// says it all.
+// Requeued are the trials to repeat at the end of the session, when the disturbance may
+// have ended. There are none if the run would remain noisy anyway.
 func (sc *Schedule) Requeued() []plan.Trial {
 	todo := sc.Measurable(requeued(sc.Plan.Trials, sc.Trials))
 	if len(todo) == 0 {
@@ -63,8 +62,8 @@ func (sc *Schedule) Requeued() []plan.Trial {
 	return todo
 }
 
-// tooManyInvalid is whether the run would be noisy even if every trial that is run once
-// more counted.
+// tooManyInvalid reports whether the run would be noisy even if every repeated trial were
+// valid.
 func tooManyInvalid(most study.Share, n result.Tally, more int) bool {
 	return most.On() && float64(n.Invalid) > most.Of*float64(n.OK+n.Invalid+more)
 }

@@ -1,6 +1,6 @@
-// Package schedule decides between the blocks of a run, by its plan and by the trials so
-// far: how long trials are, how fast the cost pass is, whether one more block is run, and
-// what is run once more. It runs nothing itself.
+// Package schedule decides between the blocks of a run, from its plan and its trials so
+// far: the length of trials, the rate of the cost pass, whether to run another block, and
+// what to repeat. It runs nothing itself.
 package schedule
 
 import (
@@ -14,47 +14,48 @@ import (
 	"tare/internal/warning"
 )
 
-// Config is what the schedule of a run is made from.
+// Config configures a schedule.
 type Config struct {
 	Study   study.Study
-	Earlier []result.Trial // of the run that is resumed
-	// Modes are those of the run as they are now, and Took how long one took to be made.
+	Earlier []result.Trial // trials of the run that is resumed
+	// Modes returns the current modes of the run, and SetupTime how long the set-up of
+	// one took.
 	Modes     func() []result.Mode
 	SetupTime func(mode string) time.Duration
-	// What is decided is recorded in Report and told with Tell; Warn tells the same but
+	// Decisions are recorded in Report and sent with Tell; Warn reports each warning
 	// once.
 	Report *result.Run
 	Tell   func(live.Event)
 	Warn   func(code warning.Code, scope, format string, args ...any)
 }
 
-// Schedule is what is to be run, and what has been.
+// Schedule holds the trials that remain and those that have run.
 type Schedule struct {
 	Plan   plan.Plan
 	Trials []result.Trial
-	Todo   []plan.Trial // of the plan, without what a resumed run has
-	Done   int          // of Todo
-	// Began is when the run did, and Announced how long it was said to take at most.
+	Todo   []plan.Trial // of the plan, without the trials of the resumed run
+	Done   int          // number of trials of Todo that have run
+	// Began is the start of the run, and Announced the estimated maximum duration.
 	Began     time.Time
 	Announced time.Duration
 
 	cfg     Config
-	pace    float64         // how many times as long as estimated a block took
-	late    bool            // the time limit kept the run from one more block
-	chosen  map[string]bool // workloads whose length has been looked at
+	pace    float64         // actual divided by estimated duration of a block
+	timeUp  bool            // the time limit prevented another block
+	chosen  map[string]bool // workloads whose length has been decided
 	dropped []dropped
 }
 
-// dropped is a workload that a mode failed at as often as it is tried. The other
-// workloads go on: a generator that is not installed says nothing of the mode.
+// dropped is a workload that failed for a mode in all attempts. The other workloads
+// continue: a missing generator, for example, does not affect them.
 type dropped struct{ mode, workload string }
 
-// New is the schedule of a plan, of which a run that is resumed has some trials.
+// New returns the schedule of a plan; a resumed run already has some of its trials.
 func New(cfg Config, p plan.Plan) *Schedule {
 	return &Schedule{cfg: cfg, Plan: p, Trials: slices.Clone(cfg.Earlier), chosen: map[string]bool{}}
 }
 
-// Remaining is the plan without what a resumed run has already.
+// Remaining is the plan without the trials of the resumed run.
 func (sc *Schedule) Remaining() []plan.Trial {
 	return slices.DeleteFunc(slices.Clone(sc.Plan.Trials), func(t plan.Trial) bool {
 		return slices.ContainsFunc(sc.cfg.Earlier, func(d result.Trial) bool {
@@ -63,7 +64,7 @@ func (sc *Schedule) Remaining() []plan.Trial {
 	})
 }
 
-// Begin leaves out the modes that are not there to be measured.
+// Begin removes the modes that could not be set up.
 func (sc *Schedule) Begin() {
 	var unready []string
 	for _, m := range sc.cfg.Modes() {
@@ -75,26 +76,25 @@ func (sc *Schedule) Begin() {
 	sc.Todo, sc.Done = sc.Remaining(), 0
 }
 
-// Append puts trials behind those that have been run, in place of what was left.
+// Append adds trials after those that have run, replacing those that were left.
 func (sc *Schedule) Append(trials []plan.Trial) {
 	sc.Todo = append(sc.Todo[:sc.Done:sc.Done], trials...)
 }
 
-// UpdateEstimates takes from the trials so far how long those to come are.
+// UpdateEstimates updates the estimates of the remaining trials from the trials so far.
 func (sc *Schedule) UpdateEstimates() {
 	sc.warm()
 	sc.lengthen()
 	sc.choosePass()
 }
 
-// RecordTime notes how long trials took, beside the estimate: that is how the time of the next
-// is told.
+// RecordTime records how long trials took relative to the estimate, to correct later
+// estimates.
 func (sc *Schedule) RecordTime(took, estimate time.Duration) {
 	sc.pace = max(sc.pace, float64(took)/float64(max(estimate, 1)))
 }
 
-// BlockTrials lists the trials of a block that are still to run; those of one block follow
-// each other.
+// BlockTrials lists the remaining trials of a block, which are consecutive.
 func (sc *Schedule) BlockTrials(block int) []plan.Trial {
 	rest := sc.Todo[sc.Done:]
 	if i := slices.IndexFunc(rest, func(t plan.Trial) bool { return t.Block != block }); i >= 0 {
@@ -103,7 +103,7 @@ func (sc *Schedule) BlockTrials(block int) []plan.Trial {
 	return rest
 }
 
-// Finished is the last block that is run to its end.
+// Finished is the last block that has run completely.
 func (sc *Schedule) Finished() int {
 	if sc.Done < len(sc.Todo) {
 		return sc.Todo[sc.Done].Block - 1
@@ -111,8 +111,8 @@ func (sc *Schedule) Finished() int {
 	return sc.Plan.Blocks
 }
 
-// Drop gives up a workload for a mode, and reports whether that was the last of the
-// mode's workloads.
+// Drop stops measuring a workload for a mode, and reports whether it was the mode's last
+// workload.
 func (sc *Schedule) Drop(mode, workload string) (last bool) {
 	sc.dropped = append(sc.dropped, dropped{mode, workload})
 	return !slices.ContainsFunc(sc.Plan.Workloads, func(w study.Workload) bool {
@@ -120,13 +120,13 @@ func (sc *Schedule) Drop(mode, workload string) (last bool) {
 	})
 }
 
-// cancelError reports whether a workload was dropped for a mode.
+// gaveUp reports whether a workload was dropped for a mode.
 func (sc *Schedule) gaveUp(mode, workload string) bool {
 	return slices.Contains(sc.dropped, dropped{mode, workload})
 }
 
-// Measurable leaves out the trials of modes that came to grief meanwhile, and of
-// workloads that were dropped.
+// Measurable removes the trials of modes that have failed, and of workloads that were
+// dropped.
 func (sc *Schedule) Measurable(trials []plan.Trial) []plan.Trial {
 	measured := map[string]bool{}
 	for _, m := range sc.cfg.Modes() {
@@ -137,8 +137,8 @@ func (sc *Schedule) Measurable(trials []plan.Trial) []plan.Trial {
 	})
 }
 
-// Unprofiled are those of the trials that are only there to sample stacks that a resumed run has not run yet, as long as
-// those that counted were.
+// Unprofiled are the trials that only sample stacks and that have not run yet, with the
+// length of the trials that count.
 func (sc *Schedule) Unprofiled() []plan.Trial {
 	var out []plan.Trial
 	block := max(1, sc.Finished())

@@ -15,36 +15,35 @@ import (
 	"tare/internal/warning"
 )
 
-// Enough says, before a block, whether the run ends instead: every ratio is settled
-// and the extra blocks are run, or the block would end after the time limit. It is
-// decided anew from the trials each time, so that a run that is resumed decides as
-// it would have.
+// Enough decides before a block whether the run ends instead: either every ratio is
+// settled and the extra blocks have run, or the block would exceed the time limit. The
+// decision depends only on the trials, so that a resumed run decides in the same way.
 func (sc *Schedule) Enough(block int) bool {
 	if block > 1 && sc.cfg.Study.Stop != nil {
 		if _, halt := sc.decide(block - 1); halt == stats.Settled {
 			return true
 		}
 	}
-	sc.late = !sc.inTime(sc.takes(sc.BlockTrials(block)) + sc.remaking(block))
-	return sc.late
+	sc.timeUp = !sc.inTime(sc.estimate(sc.BlockTrials(block)) + sc.recreateTime(block))
+	return sc.timeUp
 }
 
-// takes is how long trials will take, as far as the blocks so far tell.
-func (sc *Schedule) takes(trials []plan.Trial) time.Duration {
+// estimate estimates how long trials will take, corrected by the blocks so far.
+func (sc *Schedule) estimate(trials []plan.Trial) time.Duration {
 	return time.Duration(max(1, sc.pace) * float64(sc.Plan.Estimate(trials)))
 }
 
-// InTime says whether trials would end before the time limit.
-func (sc *Schedule) InTime(trials []plan.Trial) bool { return sc.inTime(sc.takes(trials)) }
+// InTime reports whether trials would end before the time limit.
+func (sc *Schedule) InTime(trials []plan.Trial) bool { return sc.inTime(sc.estimate(trials)) }
 
 func (sc *Schedule) inTime(more time.Duration) bool {
 	limit := sc.Limit()
 	return limit <= 0 || time.Since(sc.Began)+more <= limit
 }
 
-// remaking is how long what is made anew before a block will take, to be taken down
-// and to be made.
-func (sc *Schedule) remaking(block int) time.Duration {
+// recreateTime estimates how long it takes to recreate the modes that are due before a
+// block.
+func (sc *Schedule) recreateTime(block int) time.Duration {
 	var sum time.Duration
 	for _, m := range sc.cfg.Modes() {
 		if took := sc.cfg.SetupTime(m.ID); m.Status == result.ModeMeasured && sc.cfg.Study.Renew.Due(block, took) {
@@ -54,9 +53,9 @@ func (sc *Schedule) remaking(block int) time.Duration {
 	return sum
 }
 
-// Limit is how long the run may take, 0 for as long as it likes: what the study
-// says or, where it ends by itself, what was announced with some slack; of a run that
-// is resumed, what is left of it.
+// Limit is how long the run may take, 0 for no limit: the limit of the study or, for a
+// run with a fixed length, the estimate with some slack. For a resumed run it is the
+// remaining time.
 func (sc *Schedule) Limit() time.Duration {
 	switch {
 	case sc.cfg.Study.MaxTime > 0:
@@ -67,7 +66,7 @@ func (sc *Schedule) Limit() time.Duration {
 	return 0
 }
 
-// decide applies the rule of stopping to blocks 1 to n, one after the other.
+// decide applies the stopping rule to blocks 1 to n in order.
 func (sc *Schedule) decide(n int) (stats.Stopping, stats.Halt) {
 	stop := sc.cfg.Study.Stop
 	rule := stats.Stopping{MinBlocks: stop.MinBlocks, ExtraBlocks: stop.ExtraBlocks, MaxBlocks: sc.Plan.Blocks, Width: stop.Width, Margin: sc.cfg.Study.Margin}
@@ -82,8 +81,8 @@ func (sc *Schedule) decide(n int) (stats.Stopping, stats.Halt) {
 	return rule, halt
 }
 
-// ratios are what the run waits for: those of workloads that run in every block,
-// but for what was dropped and what has no ratio, because a value is 0.
+// ratios are those that must settle: of workloads that run in every block, without those
+// that were dropped and those that have no ratio because a value is 0.
 func (sc *Schedule) ratios(last int) []analysis.ModeRatio {
 	in := analysis.Input{Modes: sc.cfg.Modes()}
 	base := map[string]string{}
@@ -105,7 +104,7 @@ func (sc *Schedule) ratios(last int) []analysis.ModeRatio {
 	})
 }
 
-// Stopped records why no more blocks were added after n of them.
+// Stopped records why no block was added after n blocks.
 func (sc *Schedule) Stopped(n int) {
 	s := &result.Stopping{Blocks: n, MinBlocks: sc.Plan.Blocks, MostBlocks: sc.Plan.Blocks, Reason: result.StopFixed}
 	sc.cfg.Report.Stopping = s
@@ -124,7 +123,7 @@ func (sc *Schedule) Stopped(n int) {
 	}
 	switch {
 	case n == sc.Plan.Blocks:
-	case sc.late:
+	case sc.timeUp:
 		s.Reason = result.StopTime
 		sc.cfg.Warn(warning.MaxTime, "run", "stopped after block %d of %d: the next would have ended after the time limit of %s",
 			n, sc.Plan.Blocks, wording.Duration(sc.Limit()))
@@ -146,7 +145,7 @@ func unsettled(o analysis.ModeRatio) result.Unsettled {
 	return u
 }
 
-// stopText is why a run stopped, in words.
+// stopText is the reason why a run stopped.
 func stopText(s result.Stopping) string {
 	blocks := wording.Count(s.Blocks, "block", "blocks")
 	aim := fmt.Sprintf("known to within %s, or shown to be the same", wording.Percent(s.Width))

@@ -7,20 +7,20 @@ import (
 	"slices"
 )
 
-// Class is what the trials at a load say of it, for one goal.
+// Class is the classification of a load by its trials, for one goal.
 type Class int
 
 // The classes of a load.
 const (
-	Undecided Class = iota // more trials could make it either
-	Lower                  // within the goal, were all trials still missing bad
-	Upper                  // beyond the goal, were all trials still missing good
+	Undecided Class = iota // more trials could decide for either class
+	Lower                  // meets the goal, even if all missing trials were bad
+	Upper                  // exceeds the goal, even if all missing trials were good
 )
 
 // evidence is seconds of trials, in microseconds, by length and loss.
 type evidence struct{ fullLow, fullHigh, shortLow, shortHigh int64 }
 
-// with is the evidence and one trial more.
+// with returns the evidence with one more trial.
 func (ev evidence) with(g Goal, t Trial) evidence {
 	if t.Limited() {
 		return ev
@@ -39,25 +39,25 @@ func (ev evidence) with(g Goal, t Trial) evidence {
 	return ev
 }
 
-// class says what the trials, all at one load, say of it for g. Those that the sender
+// class classifies a load by its trials, all at that load, for g. Trials that the sender
 // limited do not count. The order does not matter.
 //
-// With FL and FH the seconds of full-length trials (no shorter than g.FinalDuration)
-// of low and of high loss, SL and SH those of shorter ones, e the exceed ratio
-// (RFC 9971, appendix A):
+// With FL and FH the seconds of full-length trials (no shorter than g.FinalDuration) of
+// low and of high loss, SL and SH those of shorter ones, e the exceed ratio (RFC 9971,
+// appendix A):
 //
 //	high = FH + max(0, SH - SL e/(1-e))
 //	all  = max(FL + high, DurationSum)
 //	Upper if high > e all;  else Lower if all - FL <= e all;  else Undecided
 //
-// A short good trial never makes a lower bound; short bad ones can make an upper.
-// Exactly as much bad as allowed is still Lower. No trials are Undecided.
+// A short good trial never makes a lower bound; short bad ones can make an upper. If
+// exactly the allowed time is bad, the class is Lower. Without trials it is Undecided.
 func (ev evidence) class(g Goal) Class {
 	e := g.ExceedRatio
 	low := float64(ev.fullLow)
 	high := float64(ev.fullHigh) + max(0, float64(ev.shortHigh)-float64(ev.shortLow)*e/(1-e))
 	all := max(low+high, float64(micro(g.DurationSum)))
-	slack := all * 1e-12 // what multiplying with e may round
+	slack := all * 1e-12 // tolerance for rounding in the product with e
 	switch {
 	case high > e*all+slack:
 		return Upper
@@ -67,15 +67,14 @@ func (ev evidence) class(g Goal) Class {
 	return Undecided
 }
 
-// Throughput is the conditional throughput of trials, all at one load, for g: the
-// load times the share of it that arrived in the trial at the exceed ratio's
-// quantile of the time, datagrams/s; with an exceed ratio of 0.5 the median trial.
-// It is what to report of a lower bound: with a goal of 1 % the load itself
-// overstates by up to 1 %. Source: RFC 9971, appendix B.
+// Throughput is the conditional throughput of trials, all at one load, for g: the load
+// times the share of it that arrived in the trial at the exceed ratio's quantile of the
+// time, datagrams/s; with an exceed ratio of 0.5 the median trial. It is the value to
+// report for a lower bound: with a goal of 1 % the load itself is too high by up to 1 %.
 //
-// Only full-length trials that the sender did not limit count; seconds missing to
-// DurationSum count as lost altogether. So it is 0 where there is too little
-// evidence, and never above load.
+// Source: RFC 9971, appendix B. Only full-length trials that the sender did not limit
+// count; seconds missing to DurationSum count as completely lost. The result is therefore
+// 0 if there is too little evidence, and never above load.
 func Throughput(g Goal, load float64, trials []Trial) float64 {
 	var full []Trial
 	var sum int64
@@ -97,31 +96,29 @@ func Throughput(g Goal, load float64, trials []Trial) float64 {
 	return 0
 }
 
-// limitedBelow is the share of the datagrams intended that a sender must have sent
-// for its trial to say something of the load.
+// limitedBelow is the share of the intended datagrams that a sender must have sent for
+// its trial to count.
 const limitedBelow = 0.99
 
-// Request is a trial to make.
+// Request is the next trial to run.
 type Request struct {
 	Load     float64 // datagrams/s, evenly paced
 	Duration float64 // seconds of sending
 }
 
-// Trial is what a trial gave.
+// Trial is the result of a trial.
 type Trial struct {
 	Load     float64 // datagrams/s, as requested
-	Duration float64 // seconds of sending, as requested; what starting, draining and settling took is not in it
+	Duration float64 // seconds of sending, as requested; without the time to start, drain and settle
 	Intended int64   // datagrams that load and duration ask for
 	Sent     int64   // of these, those that left the sender
 	Received int64   // of these, those that arrived; duplicates may make it more than Sent
 }
 
-// LossRatio is the share of what was sent that did not arrive, 0..1. Duplicates
-// make it 0, never less. Where nothing was sent it is 0, as there was nothing to
-// lose; such a trial is [Trial.Limited].
-//
-// What a sender failed to send is not in it: no network has lost that. It is in
-// what [Throughput] gives.
+// LossRatio is the share of the sent datagrams that did not arrive, 0..1. Duplicates make
+// it 0, never less. If nothing was sent it is 0; such a trial is [Trial.Limited]. It does
+// not include datagrams that the sender failed to send, because the network did not lose
+// them; [Throughput] does.
 func (t Trial) LossRatio() float64 {
 	if t.Sent <= 0 || t.Received >= t.Sent {
 		return 0
@@ -129,8 +126,8 @@ func (t Trial) LossRatio() float64 {
 	return float64(t.Sent-max(t.Received, 0)) / float64(t.Sent)
 }
 
-// Limited tells whether the sender, not the network, was the limit: less than
-// 99 % of the datagrams intended were sent. Such a trial says nothing of its load.
+// Limited reports whether the sender, not the network, was the limit: it sent less than
+// 99 % of the intended datagrams. Such a trial does not classify its load.
 func (t Trial) Limited() bool { return float64(t.Sent) < limitedBelow*float64(t.Intended) }
 
 // delivered is the share of the load that arrived, 0..1: (received)/max(intended,
@@ -160,6 +157,6 @@ func (t Trial) check() error {
 	return nil
 }
 
-// micro is seconds as whole microseconds. Sums of these are exact, so that no
-// order of trials and no rounding decides a load.
+// micro converts seconds to whole microseconds. Their sums are exact, so that neither the
+// order of trials nor rounding influences a classification.
 func micro(seconds float64) int64 { return int64(math.Round(seconds * 1e6)) }

@@ -5,21 +5,22 @@ import (
 	"strings"
 )
 
-// Goal is what is asked of a rate: how much may be lost, in how many of the trials,
-// and on how much evidence.
+// Goal defines what a rate must meet: the allowed loss, the share of trials that may
+// exceed it, and the required evidence.
 type Goal struct {
-	Name      string  // what outcomes and brackets are told apart by; unique in a search
-	LossRatio float64 // 0..1: the most that a good trial loses of what was sent
+	Name      string  // name in outcomes and brackets; unique in a search
+	LossRatio float64 // 0..1: the maximum loss of a good trial, relative to what was sent
 
-	// ExceedRatio, from 0 to below 1, is the share of the time in which trials may
-	// lose more. At 0.5 the median trial decides, at 0 a single lossy trial condemns.
+	// ExceedRatio, from 0 to below 1, is the share of the time in which trials may lose
+	// more. At 0.5 the median trial decides, at 0 a single lossy trial rules out the
+	// load.
 	ExceedRatio float64
 
-	FinalDuration float64 // seconds of a trial that counts in full
-	DurationSum   float64 // seconds of trials at one load that decide it
+	FinalDuration float64 // seconds of a full-length trial
+	DurationSum   float64 // seconds of trials at one load that decide on it
 
-	// Width is the widest bracket that answers the question, relative to its upper
-	// end: (upper-lower)/upper, above 0, at most 0.5.
+	// Width is the maximum width of the final bracket, relative to its upper end:
+	// (upper-lower)/upper, above 0, at most 0.5.
 	Width float64
 
 	// InitialDuration is the seconds of the first, coarse trials: at most
@@ -33,7 +34,7 @@ func Strict(g Goal) Goal {
 	return g
 }
 
-// check refuses goals that no search can answer, or none safely.
+// check refuses goals that a search cannot reach, or not reliably.
 func (g Goal) check() error {
 	bad := func(format string, a ...any) error {
 		return fmt.Errorf("goal %q: %s", g.Name, fmt.Sprintf(format, a...))
@@ -60,7 +61,7 @@ func (g Goal) check() error {
 	return nil
 }
 
-// initial is the seconds of the first trials.
+// initial is the length of the first trials in seconds.
 func (g Goal) initial() float64 {
 	if g.InitialDuration > 0 {
 		return g.InitialDuration

@@ -2,15 +2,15 @@ package ratesearch
 
 import "math"
 
-// grid is the loads that a search may try: from the least to the most, evenly
-// spaced in the logarithm, both ends among them. On it brackets halve exactly and
-// the goals of a search measure the same loads.
+// grid is the loads that a search may try: from the minimum to the maximum, evenly spaced
+// in the logarithm, both ends included. On it brackets halve exactly and the goals of a
+// search measure the same loads.
 type grid struct {
 	least, most float64
 	top         int // index of most; least has 0
 }
 
-// newGrid makes steps no wider than width, relative to their upper end.
+// newGrid creates steps no wider than width, relative to their upper end.
 func newGrid(least, most, width float64) grid {
 	top := math.Ceil(math.Log(most/least)/-math.Log1p(-width) - 1e-9)
 	return grid{least, most, max(0, int(top))}
@@ -27,16 +27,15 @@ func (g grid) load(i int) float64 {
 	return g.least * math.Exp(math.Log(g.most/g.least)*float64(i)/float64(g.top))
 }
 
-// at is where load lies, in steps above the least; below 0 under it.
+// at is the position of load, in steps above the minimum; negative below it.
 func (g grid) at(load float64) float64 {
 	if g.top == 0 {
-		return math.Log(load / g.least) // any scale will do
+		return math.Log(load / g.least) // the scale does not matter
 	}
 	return math.Log(load/g.least) / math.Log(g.most/g.least) * float64(g.top)
 }
 
-// below is the index of the greatest load that is not above load, -1 where the
-// least is.
+// below is the index of the greatest load that is not above load, -1 if the minimum is.
 func (g grid) below(load float64) int {
 	if !(load > 0) {
 		return -1
@@ -44,7 +43,7 @@ func (g grid) below(load float64) int {
 	return max(-1, min(g.top, int(math.Floor(g.at(load)+1e-6))))
 }
 
-// index is that of a load of the grid, up to rounding; false for another.
+// index is the index of a load of the grid, up to rounding; false for another load.
 func (g grid) index(load float64) (int, bool) {
 	i := int(math.Round(g.at(load)))
 	if i < 0 || i > g.top {

@@ -6,21 +6,21 @@ import (
 	"tare/internal/stats"
 )
 
-// Outcome is the answer of a search for one goal.
+// Outcome is the result of a search for one goal.
 type Outcome struct {
 	Goal
 
-	// Lower is the relevant lower bound, the greatest load below Upper that the
-	// goal holds at, and Upper the relevant upper bound, the least load that it
-	// does not hold at; datagrams/s, nil where there is none.
+	// Lower is the relevant lower bound, the greatest load below Upper that meets the
+	// goal, and Upper the relevant upper bound, the least load that does not;
+	// datagrams/s, nil if there is none.
 	Lower, Upper *float64
 
-	// Throughput is the conditional throughput at Lower, datagrams/s: the number
-	// to report. nil without a lower bound: there is no result, which is not 0.
+	// Throughput is the conditional throughput at Lower, datagrams/s: the value to
+	// report. It is nil without a lower bound: there is no result, which differs from 0.
 	Throughput *float64
 
-	Regular bool // both bounds are there, no further apart than the goal's width
-	AtLeast bool // the greatest load that could be tried is within the goal: read ">="
+	Regular bool // both bounds exist, no further apart than the goal's width
+	AtLeast bool // the highest load that could be tried meets the goal: read ">="
 	Limited bool // that load was the sender's limit, not the configured one
 
 	// Lossy of Trials full-length trials at Lower lost more than the goal allows;
@@ -29,11 +29,11 @@ type Outcome struct {
 	Lossy, Trials int
 	LossyUpper    *float64
 
-	Notes []string // what a reader must know of it, a line each
+	Notes []string // what a reader must know, one line each
 }
 
-// Outcomes is the answers on the trials so far, in the order of the goals. Before
-// the search has ended they are provisional.
+// Outcomes are the results from the trials so far, in the order of the goals. They are
+// provisional until the search has ended.
 func (s *Search) Outcomes() []Outcome {
 	_, open := s.nominate()
 	out := make([]Outcome, len(s.goals))
@@ -62,7 +62,7 @@ func (s *Search) outcome(g goalState, open bool) Outcome {
 	return o
 }
 
-// count takes the share of lossy trials at the lower bound.
+// count sets the share of lossy trials at the lower bound.
 func (o *Outcome) count(trials []Trial) {
 	for _, t := range trials {
 		if t.Limited() || micro(t.Duration) < micro(o.FinalDuration) {
@@ -78,7 +78,7 @@ func (o *Outcome) count(trials []Trial) {
 	}
 }
 
-// notes says what is out of the ordinary, a line each.
+// notes lists anomalies, one line each.
 func (s *Search) notes(g goalState, b bounds, o Outcome, open bool) []string {
 	var notes []string
 	say := func(format string, a ...any) { notes = append(notes, fmt.Sprintf(format, a...)) }
@@ -101,9 +101,9 @@ func (s *Search) notes(g goalState, b bounds, o Outcome, open bool) []string {
 	return notes
 }
 
-// inverted counts loads above the upper bound that are good on full evidence, or
-// on what there is where they are well above it. Luck right at the knee is no
-// inversion.
+// inverted counts loads above the upper bound that are good on full evidence, or on the
+// available evidence if they are well above it. A good load just above the bound is
+// chance, not an inversion.
 func (s *Search) inverted(g goalState, b bounds) int {
 	n := len(b.above)
 	if b.upper == none || n > 0 {
@@ -122,8 +122,8 @@ func (b bounds) lowersAndAbove() []int { return append(append([]int(nil), b.lowe
 
 func rate(load float64) string { return fmt.Sprintf("%.6g datagrams/s", load) }
 
-// Brackets is where searches ended, for the next search on the same path to begin
-// at. Goals without both bounds give the one they have, or nothing.
+// Brackets are the final brackets of searches, from which the next search on the same
+// path can start. A goal without both bounds has the one it has, or none.
 func Brackets(outcomes []Outcome) []Bracket {
 	var out []Bracket
 	for _, o := range outcomes {

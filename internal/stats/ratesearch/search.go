@@ -7,35 +7,34 @@ import (
 	"slices"
 )
 
-// DefaultMaxTime is the seconds of trials after which a search ends where its
-// configuration says nothing.
+// DefaultMaxTime is the seconds of trials after which a search ends if its configuration
+// sets no limit.
 const DefaultMaxTime = 1200.0
 
-// Config is what a search is asked.
+// Config configures a search.
 type Config struct {
 	Goals []Goal // at least one; all are searched for together
 
 	// Min and Max bound the loads tried, datagrams/s; 0 < Min <= Max.
 	Min, Max float64
 
-	// Near is where earlier searches on the same path ended: [Brackets] of their
-	// outcomes. A goal that has one begins there instead of at Max. A bracket may
-	// be wrong, by any factor: that costs trials, and changes no answer.
+	// Near contains the brackets of earlier searches on the same path: [Brackets] of
+	// their outcomes. A goal that has one starts there instead of at Max. If a bracket is
+	// wrong, by any factor, this costs trials but does not change the result.
 	Near []Bracket
 
-	// MaxTime is the most seconds of trials, what they take beside sending not
-	// counted; 0 means [DefaultMaxTime]. A search that it cuts short says so.
+	// MaxTime is the maximum seconds of trials, counting only their sending time; 0 means
+	// [DefaultMaxTime]. A search that reaches it notes that.
 	MaxTime float64
 }
 
-// Bracket is where a search for a goal ended, datagrams/s.
+// Bracket is the final bracket of a search for a goal, datagrams/s.
 type Bracket struct {
 	Goal         string // a goal's name
 	Lower, Upper float64
 }
 
-// Search is one search for the rates of several goals. It is not safe for use by
-// several goroutines at once.
+// Search is one search for the rates of several goals. It is not safe for concurrent use.
 type Search struct {
 	goals   []goalState
 	grid    grid
@@ -44,14 +43,14 @@ type Search struct {
 	byLoad  map[int][]Trial // by index in the grid
 	loads   []int           // the keys of byLoad, ascending
 	spent   float64         // seconds of trials
-	ceiling int             // index of the greatest load that may be tried
+	ceiling int             // index of the highest load that may be tried
 	limited bool            // the sender has lowered the ceiling
-	settled int             // the ceiling that a last look above it has confirmed
-	looks   int             // looks above the ceiling that went well, one after the other
+	settled int             // the ceiling that a final trial above it has confirmed
+	looks   int             // consecutive successful trials above the ceiling
 }
 
-// New is a search that has made no trial yet. It refuses goals without evidence
-// enough to survive one bad trial, and bounds that are none.
+// New returns a search without trials. It refuses goals whose evidence could be decided
+// by one bad trial, and invalid bounds.
 func New(c Config) (*Search, error) {
 	if len(c.Goals) == 0 {
 		return nil, errors.New("search for a rate: no goal")
@@ -84,11 +83,11 @@ func New(c Config) (*Search, error) {
 	return s, nil
 }
 
-// near gives the indices of the bracket that an earlier search left for g.
+// near returns the indices of the bracket that an earlier search found for g.
 func (s *Search) near(g Goal, brackets []Bracket) []int {
 	for _, b := range brackets {
 		if b.Goal != g.Name || !(b.Lower > 0 && b.Upper >= b.Lower && b.Upper >= s.grid.least && b.Lower <= s.grid.most) {
-			continue // none of this goal, or nowhere near
+			continue // another goal, or outside the grid
 		}
 		lower := min(max(s.grid.below(b.Lower), 0), s.grid.top)
 		upper := min(max(s.grid.below(b.Upper), lower+1), s.grid.top)
@@ -97,9 +96,9 @@ func (s *Search) near(g Goal, brackets []Bracket) []int {
 	return nil
 }
 
-// Next is the trial to make now, false where the search has ended. Asked again
-// before the next [Search.Add] it says the same: a trial that failed may be made
-// again, or left.
+// Next is the next trial to run, false if the search has ended. Until the next
+// [Search.Add] it returns the same trial: a trial that failed may be repeated or
+// abandoned.
 func (s *Search) Next() (Request, bool) {
 	n, ok := s.nominate()
 	if !ok {
@@ -109,8 +108,8 @@ func (s *Search) Next() (Request, bool) {
 	return r, s.spent+r.Duration <= s.maxTime+1e-9
 }
 
-// Add takes what a trial gave. The trial's load must be one that the search asked
-// for or could ask for; every trial counts for every goal, whoever asked for it.
+// Add takes the result of a trial. The trial's load must be one that the search requested
+// or could request; every trial counts for every goal.
 func (s *Search) Add(t Trial) error {
 	if err := t.check(); err != nil {
 		return err
@@ -141,11 +140,11 @@ func (s *Search) Add(t Trial) error {
 // Spent is the seconds of the trials so far.
 func (s *Search) Spent() float64 { return s.spent }
 
-// limit finds the ceiling: the greatest load that the sender can be expected to
-// reach. One trial that fell short says nothing, it may have been a hiccup: a load is
-// out of reach if two or more trials of it fell short, and more than have reached it
-// or a higher one. Below it, what was sent there is the ceiling, or a greater load
-// that was reached.
+// limit finds the ceiling: the highest load that the sender can be expected to reach. A
+// single trial that fell short may be due to a disturbance: a load is out of reach if two
+// or more trials of it fell short, and more than have reached it or a higher one. The
+// ceiling below it is the load that was actually sent there, or a greater load that was
+// reached.
 func (s *Search) limit() {
 	s.ceiling, s.limited = s.grid.top, false
 	reached := 0 // trials at this load and above
@@ -166,7 +165,7 @@ func (s *Search) limit() {
 	}
 }
 
-// highest is the greatest load below the n-th that was reached as often as not.
+// highest is the greatest load below the n-th that was reached at least as often as not.
 func (s *Search) highest(n int) int {
 	for n--; n >= 0; n-- {
 		short := 0
@@ -182,10 +181,10 @@ func (s *Search) highest(n int) int {
 	return none
 }
 
-// above is the load above a ceiling at which a search looks once more before it ends
-// there: close above it, and ever farther as long as that goes well. A sender that was
-// disturbed for a moment gets beyond it, and the search goes on: without that, a
-// neighbour's busy second would pass for the sender's limit.
+// above is the load above a ceiling at which a search runs one more trial before it ends
+// there: close above it, and farther away each time that succeeds. A sender that was
+// disturbed only for a moment then exceeds the ceiling, and the search continues; without
+// that, background load of one second would appear as the sender's limit.
 func (s *Search) above() (nominee, bool) {
 	if !s.limited || s.ceiling < 0 || s.settled == s.ceiling {
 		return nominee{}, false
@@ -195,16 +194,17 @@ func (s *Search) above() (nominee, bool) {
 	return nominee{load, s.goals[0].targets[0].FinalDuration, true}, true
 }
 
-// mostLooks bounds how far a look goes: 1.06 to the power of 2 to the power of this.
+// mostLooks bounds how far above the ceiling trials go: 1.06 to the power of 2 to the
+// power of this.
 const mostLooks = 4
 
-// looked takes what a look above the ceiling gave.
+// looked takes the result of a trial above the ceiling.
 func (s *Search) looked(t Trial) {
 	switch {
 	case !t.Limited():
 		s.looks = min(s.looks+1, mostLooks)
 	case s.looks > 0:
-		s.looks = 0 // it went too far
+		s.looks = 0 // it was too far above
 	default:
 		s.settled = s.ceiling
 	}

@@ -2,15 +2,15 @@ package ratesearch
 
 import "math"
 
-// nominee is a trial that a goal asks for.
+// nominee is a trial that a goal requests.
 type nominee struct {
 	load     int // index
 	duration float64
-	look     bool // above the ceiling, to see whether it holds
+	look     bool // above the ceiling, to check whether it is real
 }
 
-// nominate chooses among what the goals ask for: the lowest load, since an upper
-// bound there makes vain what would be found above; then the longest trial.
+// nominate chooses among the trials that the goals request: the lowest load, because an
+// upper bound there makes results above it useless; then the longest trial.
 func (s *Search) nominate() (nominee, bool) {
 	best, found := nominee{}, false
 	for _, g := range s.goals {
@@ -28,8 +28,8 @@ func (s *Search) nominate() (nominee, bool) {
 	return best, true
 }
 
-// ask is what one goal wants measured: the first of its targets that is not
-// reached decides.
+// ask is the trial that one goal requests: the first of its targets that is not reached
+// decides.
 func (s *Search) ask(g goalState) (nominee, bool) {
 	before := bounds{}
 	for i, t := range g.targets {
@@ -44,16 +44,15 @@ func (s *Search) ask(g goalState) (nominee, bool) {
 		} else {
 			load = s.refine(t, before)
 		}
-		// The ceiling may have come down below a bracket measured earlier.
+		// The ceiling may have moved below a bracket measured earlier.
 		return nominee{load: min(load, s.ceiling), duration: t.FinalDuration}, true
 	}
 	return s.doubt(g, before)
 }
 
-// refine works within the bracket of the target before: it halves it if it is too
-// wide, and else measures its lower and then its upper end on this target's
-// evidence. What turns out otherwise is undone in the target before, which is then
-// no longer reached.
+// refine works within the bracket of the previous target: it halves it if it is too wide,
+// and else measures its lower and then its upper end with this target's evidence. If the
+// classification changes, the previous target is no longer reached and repeats its part.
 func (s *Search) refine(t target, before bounds) int {
 	switch {
 	case before.lower != none && before.upper != none && before.upper-before.lower > t.steps:
@@ -64,8 +63,8 @@ func (s *Search) refine(t target, before bounds) int {
 	return before.upper
 }
 
-// split is where to cut a bracket: so that its lower part is the target's width
-// times a power of two, as near to the middle as that goes.
+// split is where to split a bracket: its lower part becomes the target's width times a
+// power of two, as near to the middle as possible.
 func split(lower, upper, steps int) int {
 	part := steps
 	for 2*part <= (upper-lower)/2 {
@@ -74,7 +73,7 @@ func split(lower, upper, steps int) int {
 	return lower + min(part, upper-lower-1)
 }
 
-// explore looks for a first bracket with single trials.
+// explore searches for a first bracket with single trials.
 func (s *Search) explore(g goalState, t target, b bounds) int {
 	if i, ok := begin(g, b); ok {
 		return i
@@ -92,8 +91,8 @@ func (s *Search) explore(g goalState, t target, b bounds) int {
 	return min(next, split(b.lower, b.upper, t.steps))
 }
 
-// begin is where a goal starts: with the ends of the bracket that an earlier
-// search left, as long as nothing measured speaks against them.
+// begin is the first load of a goal: an end of the bracket of an earlier search, unless a
+// measurement contradicts it.
 func begin(g goalState, b bounds) (int, bool) {
 	open := func(i int) bool { return i > b.lower && (b.upper == none || i < b.upper) }
 	switch {
@@ -107,8 +106,8 @@ func begin(g goalState, b bounds) (int, bool) {
 	return 0, false
 }
 
-// descend goes down from the least load known to be too much, where nothing good
-// is known yet: to what arrived, if that was less, and else by steps that double.
+// descend moves down from the lowest load known to be too high, while no good load is
+// known: to what arrived, if that was less, and else by doubling steps.
 func (s *Search) descend(g goalState, t target, b bounds) int {
 	arrived := 0.0
 	for _, t := range s.byLoad[b.upper] {
@@ -120,12 +119,12 @@ func (s *Search) descend(g goalState, t target, b bounds) int {
 	return max(0, b.upper-s.gap(t, b.uppers[:min(2, len(b.uppers))]))
 }
 
-// leap is the ratio of loads above which two of them were not steps of one
-// extension: a hint lay between them.
+// leap is the ratio of two loads above which they were not consecutive steps: a hint was
+// between them.
 const leap = 1.5
 
-// gap is the next step of an extension: twice what lies between the last two loads
-// on the same side, and a narrow one at first.
+// gap is the next step: twice the distance of the last two loads on the same side, and a
+// narrow one at first.
 func (s *Search) gap(t target, last []int) int {
 	step := max(1, t.steps>>coarser)
 	first, second := last[0], last[len(last)-1]
@@ -135,21 +134,21 @@ func (s *Search) gap(t target, last []int) int {
 	return max(step, 2*(second-first))
 }
 
-// coarser is how many targets precede a goal's own.
+// coarser is the number of targets before a goal's own.
 const coarser = 2
 
-// target is a step on the way to a goal: a bracket and evidence to reach.
+// target is an intermediate goal: a bracket width and evidence to reach.
 type target struct {
 	Goal                   // with the duration and the sum of this target
 	steps int              // of the grid, for the width of this target
 	seen  map[int]evidence // by index in the grid
 }
 
-// class is what the trials at a load say of it for this target.
+// class is the class of a load by its trials for this target.
 func (t target) class(i int) Class { return t.seen[i].class(t.Goal) }
 
-// targets gives the way to g, coarse to fine: each has half the width of the one
-// before, the first has single trials of the initial duration, and the seconds of
+// targets returns the targets of g, coarse to fine: each has half the width of the
+// previous one, the first has single trials of the initial duration, and the seconds of
 // evidence grow geometrically.
 func targets(g Goal, on grid) []target {
 	out := make([]target, coarser+1)
@@ -160,21 +159,21 @@ func targets(g Goal, on grid) []target {
 		t.FinalDuration = min(g.FinalDuration, t.DurationSum)
 		out[i] = target{t, on.steps(g.Width) << (coarser - i), map[int]evidence{}}
 	}
-	out[coarser].Goal = g // not what rounding makes of it
+	out[coarser].Goal = g // avoid rounding
 	return out
 }
 
-// goalState is a goal on its way.
+// goalState is the state of the search for a goal.
 type goalState struct {
 	Goal
 	targets []target
-	near    []int // lower and upper index to begin at; nil begins at the most
+	near    []int // lower and upper index to start at; nil starts at the maximum
 }
 
 // final is the goal itself as the last of its targets.
 func (g goalState) final() target { return g.targets[len(g.targets)-1] }
 
-// none is no index of the grid.
+// none is not an index of the grid.
 const none = -1
 
 // bounds are the relevant bounds of a target, as indices; none where there is none.
@@ -185,8 +184,8 @@ type bounds struct {
 	above        []int // good loads above the relevant upper bound, ascending
 }
 
-// bounds finds the least load that is beyond the target, and the greatest within
-// it below that. Good loads above the upper bound are set aside: loss inversion.
+// bounds finds the lowest load that exceeds the target, and the highest load below it
+// that meets it. Good loads above the upper bound are listed separately: loss inversion.
 func (s *Search) bounds(t target) bounds {
 	b := bounds{lower: none, upper: none}
 	for _, i := range s.loads {
@@ -208,8 +207,8 @@ func (s *Search) bounds(t target) bounds {
 	return b
 }
 
-// reached tells whether nothing is left to do for a target: the bracket is narrow
-// enough, or an end of the loads allowed is on the wrong side.
+// reached reports whether a target needs no more trials: the bracket is narrow enough, or
+// an end of the allowed loads is on the wrong side.
 func (s *Search) reached(t target, b bounds) bool {
 	switch {
 	case s.ceiling < 0: // the sender reaches no load at all
@@ -223,24 +222,22 @@ func (s *Search) reached(t target, b bounds) bool {
 }
 
 const (
-	// nearby is the ratio of loads within which another bad load above an upper
-	// bound speaks for it, and probe that at which one is looked for.
+	// nearby is the ratio of loads within which another bad load above an upper bound
+	// confirms it, and probe the ratio at which one is tried.
 	nearby = 1.1
 	probe  = 1.06
 
-	// believed is the full-length trials that an upper bound takes where the load
+	// believed is the number of full-length trials that an upper bound needs if the load
 	// close above it was good.
 	believed = 6
 )
 
-// doubt is what a goal still wants measured when its bracket is narrow enough: an
-// upper bound that stands alone may be bad luck. Two bad trials of three are rare,
-// but a search that looks at many loads below the knee meets them, and would end
-// there. So a load close above is tried once; if that is good, the upper bound is
-// measured on more trials. What these say decides.
-//
-// Where one bad trial condemns a load on purpose (exceed ratio 0) there is nothing
-// to doubt.
+// doubt is the trial that a goal still requests when its bracket is narrow enough,
+// because a single upper bound may be due to chance. Two bad trials of three are rare,
+// but a search that tries many loads below its limit encounters them, and would end
+// there. A load close above is therefore tried once; if that is good, the upper bound is
+// measured with more trials, which decide. If one bad trial is meant to decide (exceed
+// ratio 0), no trial is added.
 func (s *Search) doubt(g goalState, b bounds) (nominee, bool) {
 	if b.upper == none || b.upper >= s.ceiling || g.ExceedRatio == 0 {
 		return nominee{}, false

@@ -1,5 +1,5 @@
-// Package studyfile reads and writes studies as YAML, with the line of all that is
-// wrong in one.
+// Package studyfile reads and writes studies as YAML, and reports the line of every
+// problem.
 package studyfile
 
 import (
@@ -12,12 +12,10 @@ import (
 	"tare/internal/study/suggest"
 )
 
-// Decode reads a study file and checks every value in it against cat. It fills
-// in nothing: see study.Resolve. File is the name used in errors.
-//
-// The error joins one *study.Error for each problem, ordered by line; its text has
-// one line for each. Decode is made for files from anywhere: it neither panics
-// nor takes long, whatever src holds.
+// Decode reads a study file and checks every value in it against cat. It fills in
+// nothing; see study.Resolve. File is the name used in errors. The error joins one
+// *study.Error for each problem, ordered by line; its text has one line for each. Decode
+// is safe for untrusted files: it neither panics nor takes long, whatever src contains.
 func Decode(file string, src []byte, cat study.Catalog) (study.Study, error) {
 	root, err := load(file, src)
 	if err != nil {
@@ -40,9 +38,8 @@ func Decode(file string, src []byte, cat study.Catalog) (study.Study, error) {
 	return s, nil
 }
 
-// reader turns nodes into a study and notes what is wrong on the way. Of each path
-// (workloads[1].streams) it knows the line that it stands on, and whether it could
-// not be read at all.
+// reader converts nodes to a study and collects problems. For each path
+// (workloads[1].streams) it records the line, and whether the value could not be read.
 type reader struct {
 	file   string
 	cat    study.Catalog
@@ -55,7 +52,7 @@ func newReader(file string, cat study.Catalog) *reader {
 	return &reader{file: file, cat: cat, lines: map[string]int{}, failed: map[string]bool{}}
 }
 
-// Line and Unreadable make it the study.Source of what it read.
+// Line and Unreadable implement study.Source.
 func (r *reader) Line(path string) int { return r.lines[path] }
 
 func (r *reader) Unreadable(path string) bool { return r.failed[path] }
@@ -64,8 +61,8 @@ func (r *reader) fail(line int, format string, args ...any) {
 	r.errs = append(r.errs, &study.Error{File: r.file, Line: line, Text: fmt.Sprintf(format, args...)})
 }
 
-// mapping reads the keys of n into fields. Where names the mapping in errors, and
-// allowed lists the keys to suggest for an unknown one.
+// mapping reads the keys of n into fields. Where names the mapping in errors, and allowed
+// lists the keys to suggest for an unknown one.
 func (r *reader) mapping(n *yaml.Node, fields []study.Field, path, where string, allowed []string) {
 	first := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -140,7 +137,7 @@ func (r *reader) side(n *yaml.Node, to study.SideValue, key, path string) {
 	}
 }
 
-// items reads the items of a list, which must be one and have some.
+// items reads the items of a list, which must not be empty.
 func (r *reader) items(n *yaml.Node, list study.Items, key, path string) {
 	if n.Kind != yaml.SequenceNode {
 		r.wrong(n, key, path, list.Want(key))
@@ -154,8 +151,7 @@ func (r *reader) items(n *yaml.Node, list study.Items, key, path string) {
 	}
 }
 
-// item reads an item of a list: a mapping or, of modes and workloads, a plain name
-// as well.
+// item reads an item of a list: a mapping or, for modes and workloads, also a plain name.
 func (r *reader) item(item *yaml.Node, list study.Items, path string) {
 	r.lines[path] = item.Line
 	fields, what := list.Add(), list.Name()
@@ -181,8 +177,7 @@ func (r *reader) item(item *yaml.Node, list study.Items, path string) {
 	r.mapping(n, fields, path+".", where, allowed)
 }
 
-// texts reads a mapping of names to plain values, which are kept as they are
-// written.
+// texts reads a mapping of names to plain values, which are kept as written.
 func (r *reader) texts(n *yaml.Node, to study.Texts, key, path string) {
 	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
 		r.wrong(n, key, path, to.Want(key))
@@ -207,7 +202,7 @@ func (r *reader) texts(n *yaml.Node, to study.Texts, key, path string) {
 	to.Put(all)
 }
 
-// rates reads the loads of a sweep: a list, or the range of one.
+// rates reads the loads of a sweep: a list or a range.
 func (r *reader) rates(n *yaml.Node, to study.RatesValue, key, path string) {
 	if n.Kind != yaml.MappingNode {
 		r.sequence(n, to, key, path)
@@ -254,7 +249,7 @@ func (r *reader) sequence(n *yaml.Node, to study.Sequence, key, path string) {
 	}
 }
 
-// wrong notes a value that is not of the kind its key takes.
+// wrong records a value that has the wrong kind for its key.
 func (r *reader) wrong(n *yaml.Node, key, path, want string) {
 	r.failed[path] = true
 	r.fail(r.lines[path], "%s is %s; want %s", key, describe(n), want)
@@ -268,8 +263,8 @@ func target(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// unknownKey says that a mapping of fields has no such key. If none of its own
-// is near, the key may be that of another mapping.
+// unknownKey is the error for a key that a mapping of fields does not have. If none of
+// its own keys is similar, the key may belong to another mapping.
 func unknownKey(key, where string, fields []study.Field, allowed []string) string {
 	if _, near := suggest.Nearest(key, allowed); near {
 		return suggest.Unknown("key", key, where, allowed)

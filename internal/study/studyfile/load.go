@@ -16,16 +16,16 @@ import (
 	"tare/internal/study/suggest"
 )
 
-// What a study file may cost before a single key of it is looked at. A real
-// one has a few hundred bytes, some fifty values and four levels.
+// Limits of a study file that are checked before any key is read. A real one has a few
+// hundred bytes, some fifty values and four levels.
 const (
 	maxBytes  = 1 << 20
 	maxValues = 20_000
 	maxDepth  = 16
 )
 
-// load parses src into the node below its document and makes sure that walking
-// it, aliases followed, ends soon.
+// load parses src into the top node of its document and makes sure that walking it, with
+// aliases followed, ends soon.
 func load(file string, src []byte) (*yaml.Node, error) {
 	fail := func(line int, format string, args ...any) (*yaml.Node, error) {
 		return nil, &study.Error{File: file, Line: line, Text: fmt.Sprintf(format, args...)}
@@ -66,8 +66,8 @@ func load(file string, src []byte) (*yaml.Node, error) {
 
 const emptyText = "the file is empty; a study names at least modes and workloads"
 
-// parse reads the next document. The parser panics where it finds itself in a
-// state it thought impossible; that must not end a program over a file.
+// parse reads the next document. It recovers from panics of the parser, which occur in
+// states that the parser considers impossible, so that a file cannot end the program.
 func parse(docs *yaml.Decoder) (doc *yaml.Node, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -84,8 +84,8 @@ func parse(docs *yaml.Decoder) (doc *yaml.Node, err error) {
 	return doc, nil
 }
 
-// badText finds the first byte that YAML does not allow, and its line: the
-// parser would refuse it without saying where.
+// badText finds the first byte that YAML does not allow, and its line, because the parser
+// refuses it without a line.
 func badText(src []byte) (line int, what string) {
 	line = 1
 	for i := 0; i < len(src); {
@@ -104,8 +104,8 @@ func badText(src []byte) (line int, what string) {
 	return 0, ""
 }
 
-// syntax takes the parser's error apart. The parser counts lines from 1 in its
-// scanner and from 0 in the grammar above it; the texts tell which it was.
+// syntax extracts line and text from the parser's error. The parser counts lines from 1
+// in its scanner and from 0 in its grammar; the texts show which of them failed.
 func syntax(err error, src []byte) (line int, text string) {
 	text = strings.TrimPrefix(err.Error(), "yaml: ")
 	if m := regexp.MustCompile(`^line (\d+): (.*)$`).FindStringSubmatch(text); m != nil {
@@ -128,14 +128,14 @@ func syntax(err error, src []byte) (line int, text string) {
 	return max(1, line), text
 }
 
-// walk bounds what a reader of the nodes can come to see: aliases make a small
-// file mean a large one, or an endless one.
+// walk bounds the number of nodes that a reader visits: with aliases a small file can
+// represent a very large or an endless one.
 type walk struct {
 	left int
 	open map[*yaml.Node]bool
 }
 
-// visit gives the line and text of what is wrong at n or below it, if anything.
+// visit returns the line and text of a problem at n or below it, if any.
 func (w *walk) visit(n *yaml.Node, depth int) (line int, text string) {
 	if w.left--; w.left < 0 {
 		return n.Line, fmt.Sprintf("more than %d values, aliases counted as what they stand for", maxValues)
@@ -148,7 +148,7 @@ func (w *walk) visit(n *yaml.Node, depth int) (line int, text string) {
 			return n.Line, fmt.Sprintf("anchor %s contains itself", suggest.Quote("&"+n.Value))
 		}
 		_, text := w.visit(n.Alias, depth)
-		return n.Line, text // where it is used says more than where it is defined
+		return n.Line, text // the place of use is more useful than the definition
 	}
 	w.open[n] = true
 	defer delete(w.open, n)

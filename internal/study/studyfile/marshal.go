@@ -10,8 +10,8 @@ import (
 	"tare/internal/study"
 )
 
-// Marshal writes s as a study file. Decode reads the very same value back, of a
-// resolved study as of an open one.
+// Marshal writes s as a study file. Decode reads the same value back, for resolved and
+// unresolved studies.
 func Marshal(s study.Study) ([]byte, error) {
 	root, err := mappingNode(s.Fields())
 	if err != nil {
@@ -29,7 +29,7 @@ func Marshal(s study.Study) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// mappingNode writes what is said of fields.
+// mappingNode writes the fields that are set.
 func mappingNode(fields []study.Field) (*yaml.Node, error) {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	for _, f := range fields {
@@ -53,7 +53,7 @@ func valueNode(v study.Value) (*yaml.Node, error) {
 	switch v := v.(type) {
 	case study.Plain:
 		if _, number := v.Native().(float64); number && v.Rule().Word != "" {
-			// Tagged where it is whole (!!float 1), as it always was.
+			// Whole numbers have a tag (!!float 1), as in earlier versions.
 			return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: v.String()}, nil
 		}
 		return scalarNode(v.Native())
@@ -78,7 +78,7 @@ func valueNode(v study.Value) (*yaml.Node, error) {
 	return nil, fmt.Errorf("a %T is no value of a study", v)
 }
 
-// itemNode writes an item of a list as its name, where that says all.
+// itemNode writes an item of a list as its name if nothing else is set.
 func itemNode(list study.Items, fields []study.Field) (*yaml.Node, error) {
 	short, brief := list.Short()
 	for _, f := range fields {
@@ -103,8 +103,8 @@ func listNode(n int, item func(i int) (*yaml.Node, error)) (*yaml.Node, error) {
 	return list, nil
 }
 
-// scalarNode writes one of the values that YAML has itself. A text of several lines
-// that cannot stand as a block is quoted: the encoder would write what it cannot read.
+// scalarNode writes a value of a YAML type. Text of several lines that cannot be written
+// as a block is quoted, because the encoder would write something that it cannot read.
 func scalarNode(v any) (*yaml.Node, error) {
 	if text, ok := v.(string); ok && strings.Contains(text, "\n") && !fitsBlock(text) {
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Style: yaml.DoubleQuotedStyle}, nil
@@ -116,9 +116,9 @@ func scalarNode(v any) (*yaml.Node, error) {
 	return &n, nil
 }
 
-// fitsBlock says whether text can stand as a block of plain lines. The encoder
-// always writes it so, and white space at the start of a line is then read as
-// indentation, and Unicode's own separators of lines as such.
+// fitsBlock reports whether text can be written as a block of plain lines. The encoder
+// always uses blocks, in which white space at the start of a line is read as indentation,
+// and Unicode's line separators as line breaks.
 func fitsBlock(text string) bool {
 	if strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\n") || strings.ContainsAny(text, "\u2028\u2029\ufeff") {
 		return false

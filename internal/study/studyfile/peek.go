@@ -8,9 +8,9 @@ import (
 	"tare/internal/study"
 )
 
-// Titles reads what a study calls itself and nothing else of it, so that it
-// also reads studies of a later version or of another catalog. Either is empty
-// where src does not say it properly.
+// Titles reads only the name and description of a study, so that it also works for
+// studies of a later version or of another catalog. Either is empty if src does not
+// contain it in a valid form.
 func Titles(src []byte) (title, description string) {
 	var last study.Study
 	for key, val := range topLevel(src) {
@@ -30,9 +30,8 @@ func Titles(src []byte) (title, description string) {
 	return last.Title, last.Description
 }
 
-// TargetOf reads which target a study file names and nothing else of it: what
-// there is to choose from depends on it. What it cannot read is left to Decode to
-// complain about.
+// TargetOf reads only the target of a study file, because the catalog depends on it.
+// Decode reports what cannot be read.
 func TargetOf(src []byte) study.Target {
 	var s study.Study
 	r := newReader("", study.Catalog{})
@@ -48,7 +47,8 @@ func TargetOf(src []byte) study.Target {
 	return s.Target()
 }
 
-// topLevel walks the keys of a study file and their values, as far as it is one.
+// topLevel iterates over the keys of a study file and their values, as far as it is
+// valid.
 func topLevel(src []byte) iter.Seq2[string, *yaml.Node] {
 	return func(yield func(string, *yaml.Node) bool) {
 		root, err := load("", src)

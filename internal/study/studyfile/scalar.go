@@ -26,12 +26,12 @@ func (r *reader) plain(n *yaml.Node, to study.Plain, key, path string) {
 	r.wrong(n, key, path, wanted)
 }
 
-// convert reads the value of n, if n is of the kind that the key takes.
+// convert reads the value of n, if n has the kind of the key.
 func (r *reader) convert(n *yaml.Node, to study.Plain) bool {
 	return n.Kind == yaml.ScalarNode && to.Read(literal(n))
 }
 
-// literal is what YAML says that a scalar is.
+// literal is the YAML type and text of a scalar.
 func literal(n *yaml.Node) study.Literal {
 	kinds := map[string]study.LiteralKind{
 		"!!str": study.TextLiteral, "!!int": study.WholeLiteral, "!!float": study.FractionLiteral, "!!bool": study.TruthLiteral,
@@ -39,17 +39,17 @@ func literal(n *yaml.Node) study.Literal {
 	return study.Literal{Kind: kinds[n.ShortTag()], Text: n.Value}
 }
 
-// quotable says whether n would be text if it stood in quotes.
+// quotable reports whether n would be text if it were quoted.
 func quotable(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.Style&yaml.TaggedStyle == 0 && n.ShortTag() != "!!null"
 }
 
-// number says whether YAML takes n for a number.
+// number reports whether YAML reads n as a number.
 func number(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && (n.ShortTag() == "!!int" || n.ShortTag() == "!!float")
 }
 
-// describe says in an error what n is.
+// describe describes n in an error.
 func describe(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -1,4 +1,4 @@
-// Package studytest has a catalog for tests of studies.
+// Package studytest provides a catalog for tests of studies.
 package studytest
 
 import (
@@ -7,7 +7,7 @@ import (
 	"tare/internal/study"
 )
 
-// Catalog is like the real one.
+// Catalog returns a catalog similar to the real one.
 func Catalog() study.Catalog {
 	yes, both := true, study.Ends{Client: true, Server: true}
 	length := func(warmup, duration time.Duration) study.Length {
@@ -57,7 +57,7 @@ func Catalog() study.Catalog {
 				Placement: study.OneCore,
 			},
 			Lengths: map[string]study.Length{
-				study.Quick:    length(0, 500*time.Millisecond), // a warm-up of nothing, on purpose
+				study.Quick:    length(0, 500*time.Millisecond), // an empty warm-up, on purpose
 				study.Standard: length(300*time.Millisecond, time.Second),
 				study.Paper:    length(5*time.Second, 30*time.Second),
 			},

@@ -1,5 +1,5 @@
-// Package suggest words what is wrong with a name: which one was probably meant, or
-// which there are.
+// Package suggest creates error texts for unknown names: which name was probably meant,
+// or which names exist.
 package suggest
 
 import (
@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Unknown says that a name is not among names: with the nearest of them, or
-// with all where none is near. What is "key", "mode", "workload" and the like.
+// Unknown is the error text for a name that is not among names: with the nearest of them,
+// or with all if none is near. What is "key", "mode", "workload" and similar.
 func Unknown(what, name, where string, names []string) string {
 	text := fmt.Sprintf("unknown %s %s%s", what, Quote(name), where)
 	if near, ok := Nearest(name, names); ok {
@@ -22,8 +22,8 @@ func Unknown(what, name, where string, names []string) string {
 	return fmt.Sprintf("%s; allowed: %s", text, strings.Join(names, ", "))
 }
 
-// Nearest finds the name that was probably meant: within one edit for each
-// three letters, or the only one that ends in it (bridge for netns/bridge).
+// Nearest finds the name that was probably meant: within one edit for each three letters,
+// or the only one that ends in it (bridge for netns/bridge).
 func Nearest(name string, names []string) (string, bool) {
 	const longest = 64
 	if name == "" || len(name) > longest {
@@ -33,7 +33,7 @@ func Nearest(name string, names []string) (string, bool) {
 	best, found := max(1, min(len(got)/3, 3))+1, ""
 	for _, n := range names {
 		if apart := len(got) - len(n); max(apart, -apart) >= best {
-			continue // each letter more or less is an edit
+			continue // each additional letter is an edit
 		}
 		if d := distance(got, fold(n)); d < best {
 			best, found = d, n
@@ -62,11 +62,11 @@ func ending(name string, names []string) []string {
 	return found
 }
 
-// fold removes the differences that are mere spelling: Write-Size, write_size.
+// fold removes differences in spelling: Write-Size, write_size.
 func fold(s string) string { return strings.ReplaceAll(strings.ToLower(s), "-", "_") }
 
-// distance counts the letters to insert, delete, replace or swap with a
-// neighbour to turn a into b (Damerau 1964, optimal string alignment).
+// distance is the number of letters to insert, delete, replace or swap with a neighbour
+// to turn a into b (Damerau 1964, optimal string alignment).
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

@@ -1,5 +1,5 @@
-// Package inlab_test runs the external tools in the sandboxes of a lab. It is a
-// package of its own because agents know the tools.
+// Package inlab_test runs the external tools in the sandboxes of a lab. It is a separate package
+// because agents import the tools.
 package inlab_test
 
 import (
@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
 
-// A mode's path is proven for a tool's traffic as for the built-in generator's:
-// what the tools and the kernel say bounds what the devices saw.
+// A mode's path is proven for a tool's traffic as for that of the built-in generator: the counts of
+// the tools and the kernel bound what the devices counted.
 func TestProof(t *testing.T) {
 	for _, c := range []struct {
 		mode string

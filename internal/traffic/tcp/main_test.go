@@ -15,12 +15,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// way is a pair of networks that a trial's two ends may take.
+// way is a pair of implementations for the two endpoints of a trial.
 type way struct{ server, client path }
 
 func (w way) String() string { return w.server.name + " server, " + w.client.name + " client" }
 
-// pathways are all pairs of this system's networks.
+// pathways returns all pairs of this system's implementations.
 func pathways() []way {
 	f, p := fastest(), portablePath()
 	if f.name == p.name {
@@ -29,9 +29,9 @@ func pathways() []way {
 	return []way{{f, f}, {f, p}, {p, f}, {p, p}}
 }
 
-// covering are the pathways for one of many cases: two of them, in which each end is once
-// fast and once portable. Cases side by side get the other two, so that over all cases
-// every pathway is taken too.
+// covering returns two of the pathways for each of many cases, in which each endpoint is once fast
+// and once portable. Adjacent cases get the other two, so that the cases together cover every
+// pathway.
 func covering(i int) []way {
 	all := pathways()
 	if len(all) == 1 {
@@ -48,12 +48,12 @@ func params(kind string) traffic.Params {
 		RequestSize: 1, ResponseSize: 1, SendBuffer: -1, ReceiveBuffer: -1, Warmup: 20 * time.Millisecond, Duration: 150 * time.Millisecond}
 }
 
-// kindOf is the workload of a kind.
+// kindOf returns the workload of a kind.
 func kindOf(all []traffic.Workload, kind string) traffic.Workload {
 	return all[slices.IndexFunc(all, func(w traffic.Workload) bool { return w.Spec().Kind == kind })]
 }
 
-// served is how a server ended.
+// served is the result of a server.
 type served struct {
 	traffic.Report
 	err error
@@ -74,7 +74,7 @@ func serve(ctx context.Context, t *testing.T, w traffic.Workload, p traffic.Para
 	return fmt.Sprintf("127.0.0.1:%d", s.Port()), ch
 }
 
-// pair runs both ends of a trial, in slices where it has any.
+// pair runs both endpoints of a trial, in slices if it has any.
 func pair(t *testing.T, on way, p traffic.Params) (client, server traffic.Report, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

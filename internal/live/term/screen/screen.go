@@ -1,7 +1,7 @@
-// Package screen is a terminal without glass: it reads what a program writes to one and
-// keeps what would be seen. Tests look at it, and so does the script that takes pictures.
-// It knows the sequences of ECMA-48 and DEC that programs use who draw in place, and
-// counts those that it does not know.
+// Package screen is an in-memory terminal: it interprets what a program writes and keeps
+// what a user would see. Tests and the script that takes pictures use it. It implements
+// the sequences of ECMA-48 and DEC that programs use to draw in place, and records those
+// that it does not know.
 package screen
 
 import (
@@ -12,37 +12,37 @@ import (
 	"tare/internal/report/wording"
 )
 
-// Style is how a cell looks. Colours are those of the terminal's theme, 1 to 16 (black to
-// bright white); 0 is the default one.
+// Style is the style of a cell. Colours are those of the terminal's theme, 1 to 16 (black
+// to bright white); 0 is the default.
 type Style struct {
 	Foreground, Background int
 	Bold, Faint            bool
 }
 
-// Cell is one place of the screen. Text is empty right of a wide letter.
+// Cell is one position of the screen. Text is empty to the right of a wide character.
 type Cell struct {
 	Text  string
 	Style Style
 }
 
-// Screen is the terminal. The zero value is no terminal: see New.
+// Screen is an in-memory terminal. The zero value is not usable; see New.
 type Screen struct {
 	Width, Height int
-	Hidden        bool     // the cursor is
-	Unknown       []string // sequences that were not understood
-	Modes         []string // private modes that were set and not reset, as they were set
+	Hidden        bool     // the cursor is hidden
+	Unknown       []string // unknown sequences
+	Modes         []string // private modes that were set and not reset, in that order
 
 	rows    [][]Cell
 	x, y    int
-	pending bool // the next letter goes to the next line
+	pending bool // the next character goes to the next line
 	style   Style
-	rest    []byte // of a sequence that is not whole yet
+	rest    []byte // incomplete sequence
 	scroll  [][]Cell
 }
 
 func blank() Cell { return Cell{Text: " "} }
 
-// New is an empty screen.
+// New returns an empty screen.
 func New(width, height int) *Screen {
 	s := &Screen{Width: width, Height: height}
 	for range height {
@@ -53,7 +53,8 @@ func New(width, height int) *Screen {
 
 func (s *Screen) empty() []Cell { return slices.Repeat([]Cell{blank()}, s.Width) }
 
-// Write implements io.Writer. It takes sequences and letters in pieces, too.
+// Write implements io.Writer. It accepts sequences and characters that are split over
+// several calls.
 func (s *Screen) Write(b []byte) (int, error) {
 	s.rest = append(s.rest, b...)
 	for len(s.rest) > 0 {
@@ -66,7 +67,7 @@ func (s *Screen) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// next takes one letter or sequence, 0 if it is not whole.
+// next processes one character or sequence and returns its length, 0 if it is incomplete.
 func (s *Screen) next(b []byte) int {
 	switch c := b[0]; {
 	case c == 0x1b:
@@ -126,8 +127,8 @@ func (s *Screen) letter(text string, width int) {
 	}
 }
 
-// Resize changes the size. Where lines are broken anew, as most terminals do, one that is
-// too long becomes several; else it is cut off.
+// Resize changes the size. If breaks is set, a line that is too long is wrapped, as most
+// terminals do; otherwise it is cut.
 func (s *Screen) Resize(width, height int, breaks bool) {
 	var rows [][]Cell
 	y := s.y
@@ -169,19 +170,19 @@ func trimmed(row []Cell) []Cell {
 	return row[:n]
 }
 
-// Cursor is where the next letter goes.
+// Cursor is the position of the next character.
 func (s *Screen) Cursor() (x, y int) { return s.x, s.y }
 
-// Rows are the lines that are seen.
+// Rows are the visible lines.
 func (s *Screen) Rows() [][]Cell { return s.rows }
 
-// All are the lines that have left the screen at its top, and those that are seen.
+// All are the lines that have scrolled off the top, followed by the visible ones.
 func (s *Screen) All() [][]Cell { return slices.Concat(s.scroll, s.rows) }
 
-// Lines are their texts, without what is empty at their ends and below the last.
+// Lines are the texts of the visible lines, without trailing spaces and empty lines.
 func (s *Screen) Lines() []string { return lines(s.rows) }
 
-// Above are the lines that have left the screen at its top.
+// Above are the texts of the lines that have scrolled off the top.
 func (s *Screen) Above() []string { return lines(s.scroll) }
 
 func lines(rows [][]Cell) []string {
@@ -199,5 +200,5 @@ func lines(rows [][]Cell) []string {
 	return out
 }
 
-// String is what is seen, a line each.
+// String is the visible text, one line each.
 func (s *Screen) String() string { return strings.Join(s.Lines(), "\n") + "\n" }

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// escape takes a sequence that begins with ESC; 0 if it is not whole.
+// escape processes a sequence that begins with ESC and returns its length, 0 if it is
+// incomplete.
 func (s *Screen) escape(b []byte) int {
 	if len(b) < 2 {
 		return 0
@@ -41,7 +42,7 @@ func (s *Screen) escape(b []byte) int {
 
 func (s *Screen) unknown(b []byte) { s.Unknown = append(s.Unknown, string(b)) }
 
-// csi carries out a control sequence.
+// csi executes a control sequence.
 func (s *Screen) csi(args string, final byte) {
 	if strings.HasPrefix(args, "?") {
 		s.mode(args, final)

@@ -79,25 +79,25 @@ func spent(t *testing.T, ms, busy int) observe.CPUTime {
 
 func TestBaseline(t *testing.T) {
 	others := 0.1
-	wait := func(block, ms, busy int, others *float64) idled {
-		return idled{block, CPUTime{LocalKernel: spent(t, ms, busy)}, others}
+	wait := func(block, ms, busy int, others *float64) idlePeriod {
+		return idlePeriod{block, CPUTime{LocalKernel: spent(t, ms, busy)}, others}
 	}
 	var none observe.CPUTime
 	none.Add(nil, nil)
-	lost := idled{block: 1, worked: CPUTime{LocalKernel: none}}
+	lost := idlePeriod{block: 1, cpuTime: CPUTime{LocalKernel: none}}
 	for _, c := range []struct {
 		name string
-		idle []idled
+		idle []idlePeriod
 		want float64
 		err  string
 	}{
-		{"the waits of the block are taken together", []idled{wait(1, 300, 30, nil), wait(2, 300, 3, nil), wait(2, 500, 13, nil)}, 0.2, ""},
-		{"other programs are taken off", []idled{wait(2, 300, 15, &others)}, 0.4, ""},
-		{"more of others than the machine worked leaves nothing, not less", []idled{wait(2, 500, 2, &others)}, 0, ""},
-		{"short waits are made up by those of earlier blocks", []idled{wait(1, 200, 20, nil), wait(1, 150, 0, nil), wait(2, 100, 5, nil)}, 0.2, ""},
-		{"too short in all", []idled{wait(1, 100, 5, nil), wait(2, 100, 5, nil)}, 0, "watched idle for 200ms, and 250ms are needed"},
+		{"the waits of the block are taken together", []idlePeriod{wait(1, 300, 30, nil), wait(2, 300, 3, nil), wait(2, 500, 13, nil)}, 0.2, ""},
+		{"other programs are taken off", []idlePeriod{wait(2, 300, 15, &others)}, 0.4, ""},
+		{"more of others than the machine worked leaves nothing, not less", []idlePeriod{wait(2, 500, 2, &others)}, 0, ""},
+		{"short waits are made up by those of earlier blocks", []idlePeriod{wait(1, 200, 20, nil), wait(1, 150, 0, nil), wait(2, 100, 5, nil)}, 0.2, ""},
+		{"too short in all", []idlePeriod{wait(1, 100, 5, nil), wait(2, 100, 5, nil)}, 0, "watched idle for 200ms, and 250ms are needed"},
 		{"none", nil, 0, "watched idle for 0s"},
-		{"of a reading that failed nothing is known", []idled{wait(1, 300, 5, nil), lost}, 0, "could not be read"},
+		{"of a reading that failed nothing is known", []idlePeriod{wait(1, 300, 5, nil), lost}, 0, "could not be read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			block := 2
@@ -162,7 +162,7 @@ func TestBillOfMachinesElsewhere(t *testing.T) {
 			one := trialOf(Config{Hosts: hosts}, m, plan.Trial{Block: 1, Mode: "m", Workload: study.Workload{ID: "tcp_stream"}})
 			o := one.observer
 			one.CPUTime = one.Meter(t.Context(), func() {})
-			o.idle = []idled{{1, CPUTime{"one": spent(t, 1000, 10), "two": spent(t, 1000, 10)}, nil}}
+			o.idle = []idlePeriod{{1, CPUTime{"one": spent(t, 1000, 10), "two": spent(t, 1000, 10)}, nil}}
 			o.RecordCPUCost(one, &CPUUse{CPUTime: one.CPUTime, Metric: result.CPUCost, Carried: 10, TrafficSeconds: 1, Backward: c.direction == study.Reverse})
 			if d := cmp.Diff(c.want, one.Record.Metrics, cmpopts.EquateApprox(0, 1e-9), cmpopts.EquateEmpty()); d != "" {
 				t.Errorf("metrics (-want +got):\n%s", d)

@@ -21,11 +21,11 @@ import (
 	"tare/internal/traffic/workloads"
 )
 
-// watchedPort is where the servers of watched trials listen, so that it is known
-// beforehand what to watch.
+// watchedPort is the port of the servers of watched trials, fixed so that it is known in
+// advance.
 const watchedPort = 7007
 
-// claimed gives a slot for labs, to be released, and the CPUs that may be used.
+// claimed returns a slot for labs, which must be released, and the CPUs that may be used.
 func claimed() (lab.Claim, []int, error) {
 	cpus, err := facts.CPUs("/")
 	if err != nil {
@@ -35,10 +35,10 @@ func claimed() (lab.Claim, []int, error) {
 	return claim, cpus, err
 }
 
-// couple is a mode that stands twice, each on a lab of its own with agents of its own:
-// what one of them carries while it is watched is held against what the other
-// carries meanwhile, slice by slice.
-type couple struct {
+// labPair is a mode that is set up twice, each on its own lab with its own agents: the
+// throughput of one while it is watched is compared with that of the other, slice by
+// slice.
+type labPair struct {
 	mode string
 	ends [2]struct {
 		path           *driver.Path
@@ -46,17 +46,17 @@ type couple struct {
 	}
 }
 
-func newCouple(ctx context.Context, claim lab.Claim, mode string) (*couple, error) {
-	c := &couple{mode: mode}
+func newLabPair(ctx context.Context, claim lab.Claim, mode string) (*labPair, error) {
+	c := &labPair{mode: mode}
 	for i := range c.ends {
-		if err := c.raise(ctx, claim, i); err != nil {
+		if err := c.setUp(ctx, claim, i); err != nil {
 			return nil, errors.Join(err, c.close())
 		}
 	}
 	return c, nil
 }
 
-func (c *couple) raise(ctx context.Context, claim lab.Claim, i int) (err error) {
+func (c *labPair) setUp(ctx context.Context, claim lab.Claim, i int) (err error) {
 	at := &c.ends[i]
 	at.path, err = netns.Driver{}.Provision(ctx, labdriver.SpecOn(lab.Spec{
 		Claim: claim, Label: fmt.Sprintf("%s.%d", strings.ReplaceAll(c.mode, "/", "."), i), MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot(),
@@ -72,8 +72,8 @@ func (c *couple) raise(ctx context.Context, claim lab.Claim, i int) (err error) 
 	return err
 }
 
-// close ends the agents, and then what they ran in.
-func (c *couple) close() error {
+// close stops the agents, and then removes their labs.
+func (c *labPair) close() error {
 	var errs []error
 	for _, e := range c.ends {
 		for _, a := range []*agent.Client{e.client, e.server} {
@@ -89,7 +89,7 @@ func (c *couple) close() error {
 }
 
 // begin opens a trial of one of the two.
-func (c *couple) begin(ctx context.Context, i int, p traffic.Params, cpus []int) (*agent.Trial, error) {
+func (c *labPair) begin(ctx context.Context, i int, p traffic.Params, cpus []int) (*agent.Trial, error) {
 	at := c.ends[i]
 	if err := at.path.FlushConnections(ctx); err != nil {
 		return nil, err
@@ -98,14 +98,14 @@ func (c *couple) begin(ctx context.Context, i int, p traffic.Params, cpus []int)
 	if err != nil {
 		return nil, err
 	}
-	if listen.Port() == 0 { // the mode leaves it to the server
+	if listen.Port() == 0 { // the server chooses
 		listen, dial = netip.AddrPortFrom(listen.Addr(), watchedPort), netip.AddrPortFrom(dial.Addr(), watchedPort)
 	}
 	client, server := p, p
 	n := len(cpus)
 	client.CPU, server.CPU = cpus[n-1], cpus[n-1]
 	if p.PayloadSize > 0 {
-		client.CPU = cpus[max(0, n-2)] // datagrams have an end on each of two CPUs, as in a run
+		client.CPU = cpus[max(0, n-2)] // datagrams use one CPU for each endpoint, as in a run
 	}
 	client.SameCPU = client.CPU == server.CPU
 	server.SameCPU = client.SameCPU
@@ -113,10 +113,10 @@ func (c *couple) begin(ctx context.Context, i int, p traffic.Params, cpus []int)
 	return agent.Begin(ctx, at.client, at.server, client, server)
 }
 
-// ratio drives a trial of each of the two in turns, one of them watched, and gives
-// what the watched one reached of the other. Which one is watched is drawn, for the
-// two may differ; the order of each round, too.
-func (c *couple) ratio(ctx context.Context, l watchedLoad, w watcher, cpus []int, rng *rand.Rand) (float64, error) {
+// ratio runs an interleaved trial of each of the two, one of them watched, and returns
+// the ratio of the watched one to the other. The watched one is chosen at random, because
+// the two may differ, and so is the order of each round.
+func (c *labPair) ratio(ctx context.Context, l watchedLoad, w watcher, cpus []int, rng *rand.Rand) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 4*(l.Warmup+2*l.Duration)+harness.TrialGrace)
 	defer cancel()
 	watched := rng.IntN(2)
@@ -140,7 +140,7 @@ func (c *couple) ratio(ctx context.Context, l watchedLoad, w watcher, cpus []int
 		switch {
 		case t == nil:
 		case err != nil:
-			_ = t.Release(ctx) // what went wrong first is what counts
+			_ = t.Release(ctx) // the first error is the relevant one
 		default:
 			var client, server traffic.Report
 			if client, server, err = t.Close(ctx); err == nil {
@@ -157,7 +157,7 @@ func (c *couple) ratio(ctx context.Context, l watchedLoad, w watcher, cpus []int
 	return figures[watched] / figures[1-watched], err
 }
 
-// turnsOf drives the slices of both trials.
+// turnsOf runs the slices of both trials.
 func turnsOf(ctx context.Context, trials [2]*agent.Trial, l watchedLoad, watched int, w watcher, rng *rand.Rand) error {
 	for range l.Rounds {
 		for _, i := range rng.Perm(2) {
@@ -178,13 +178,13 @@ func turnsOf(ctx context.Context, trials [2]*agent.Trial, l watchedLoad, watched
 	return nil
 }
 
-// watchedLoad is a workload whose price of watching is measured, and its figure.
+// watchedLoad is a workload for which the cost of watching is measured, and its metric.
 type watchedLoad struct {
 	traffic.Params
 	metric string
 }
 
-// figure is the load's own of what both ends report.
+// figure is the load's metric from both reports.
 func (l watchedLoad) figure(client, server traffic.Report) (float64, error) {
 	work, err := workloads.Named(l.Kind)
 	if err != nil {
@@ -198,8 +198,8 @@ func (l watchedLoad) figure(client, server traffic.Report) (float64, error) {
 	return v, nil
 }
 
-// watchedLoads are the workloads, in slices of their own as a run has them but for the
-// exchanges, whose slices of 10 ms would be as short as what is done between them.
+// watchedLoads are the workloads, with the slices of a run, except for the exchanges,
+// whose slices of 10 ms would be as short as the work between them.
 func watchedLoads(long time.Duration) map[string]watchedLoad {
 	const slice = 125 * time.Millisecond
 	load := func(metric string, p traffic.Params) watchedLoad {

@@ -19,14 +19,15 @@ import (
 	"tare/internal/target"
 )
 
-// repeats of each timing that takes milliseconds; the medians are printed.
+// repeats is the number of repeats of each timing of milliseconds; the medians are
+// printed.
 const repeats = 11
 
-// standRepeats of each timing of modes with programs of their own, which take longer
-// than namespaces.
+// standRepeats is the number of repeats for modes with their own processes, which take
+// longer than namespaces.
 const standRepeats = 5
 
-// labs times labs and the modes that need nothing but the kernel.
+// labs times labs and the modes that need only the kernel.
 func labs(ctx context.Context) error {
 	claim, err := lab.Standalone()
 	if err != nil {
@@ -67,10 +68,10 @@ func specOf(claim lab.Claim, pin bool) lab.Spec {
 
 // Engines times private engines and Docker's modes on them.
 func Engines(ctx context.Context, _ harness.Options) error {
-	return standings(ctx, "Docker's modes", enginesAlone, docker.Driver{})
+	return setupTimes(ctx, "Docker's modes", enginesAlone, docker.Driver{})
 }
 
-// Others times the modes with processes of their own, and virtual machines.
+// Others times the modes with their own processes, and virtual machines.
 func Others(ctx context.Context, _ harness.Options) error {
 	var others []labdriver.Driver
 	for _, r := range target.Drivers() {
@@ -78,11 +79,11 @@ func Others(ctx context.Context, _ harness.Options) error {
 			others = append(others, r.Driver)
 		}
 	}
-	return standings(ctx, "modes with processes of their own", nil, others...)
+	return setupTimes(ctx, "modes with processes of their own", nil, others...)
 }
 
-// standings times all modes of drivers that have one name.
-func standings(ctx context.Context, of string, first func(context.Context, lab.Spec) error, drivers ...labdriver.Driver) error {
+// setupTimes times all modes of drivers with the same name.
+func setupTimes(ctx context.Context, of string, first func(context.Context, lab.Spec) error, drivers ...labdriver.Driver) error {
 	claim, err := lab.Standalone()
 	if err != nil {
 		return err
@@ -99,9 +100,9 @@ func standings(ctx context.Context, of string, first func(context.Context, lab.S
 	for _, d := range drivers {
 		for _, m := range d.Modes() {
 			if strings.HasSuffix(m.ID, ":NAME") {
-				continue // of the user's choice
+				continue // needs a user's name
 			}
-			if err := standing(ctx, d, labdriver.SpecOn(spec, driver.ModeSpec{Mode: m.ID, Pairs: 1})); err != nil {
+			if err := setupRow(ctx, d, labdriver.SpecOn(spec, driver.ModeSpec{Mode: m.ID, Pairs: 1})); err != nil {
 				return err
 			}
 		}
@@ -110,8 +111,8 @@ func standings(ctx context.Context, of string, first func(context.Context, lab.S
 	return nil
 }
 
-// standing prints the row of one mode.
-func standing(ctx context.Context, d labdriver.Driver, o labdriver.ModeSpec) error {
+// setupRow prints the row of one mode.
+func setupRow(ctx context.Context, d labdriver.Driver, o labdriver.ModeSpec) error {
 	if err := d.Probe(ctx, o); err != nil {
 		u, lacking := driver.AsUnsupported(err)
 		if !lacking {
@@ -124,15 +125,15 @@ func standing(ctx context.Context, d labdriver.Driver, o labdriver.ModeSpec) err
 	if err != nil {
 		return err
 	}
-	fmt.Printf("| %s | %s | %s | %s |\n", o.Mode, middle(t.up), middle(t.hello), middle(t.down))
+	fmt.Printf("| %s | %s | %s | %s |\n", o.Mode, middle(t.up), middle(t.handshake), middle(t.down))
 	return nil
 }
 
-// times are how long one mode took, in milliseconds.
-type times struct{ up, hello, down []float64 }
+// times are the durations of one mode's set-up, handshake and teardown, in milliseconds.
+type times struct{ up, handshake, down []float64 }
 
-// timings times one mode so many times: from the order to the path, to the hello of both
-// agents if they are to be greeted, and its end.
+// timings times one mode n times: from the request to the path, to the handshake of both
+// agents if greeted is set, and its teardown.
 func timings(ctx context.Context, d labdriver.Driver, o labdriver.ModeSpec, n int, greeted bool) (t times, err error) {
 	for range n {
 		var p *driver.Path
@@ -140,7 +141,7 @@ func timings(ctx context.Context, d labdriver.Driver, o labdriver.ModeSpec, n in
 			return t, err
 		}
 		if greeted {
-			if err := harness.Timed(&t.hello, func() error { return greet(ctx, p, o.Run) }); err != nil {
+			if err := harness.Timed(&t.handshake, func() error { return connectAgents(ctx, p, o.Run) }); err != nil {
 				return t, errors.Join(err, p.Close(ctx))
 			}
 		}
@@ -151,13 +152,13 @@ func timings(ctx context.Context, d labdriver.Driver, o labdriver.ModeSpec, n in
 	return t, nil
 }
 
-// middle is a median with the largest behind it, both in seconds, of ms.
+// middle is the median with the maximum, both in seconds, of ms.
 func middle(ms []float64) string {
 	return fmt.Sprintf("%.2f (%.2f) s", harness.Median(ms)/1000, slices.Max(ms)/1000)
 }
 
-// greet starts the agents of both ends, one after the other, and ends them.
-func greet(ctx context.Context, p *driver.Path, run string) error {
+// connectAgents starts the agents of both endpoints, one after the other, and stops them.
+func connectAgents(ctx context.Context, p *driver.Path, run string) error {
 	for _, end := range []driver.Endpoint{p.Pairs[0].Client, p.Pairs[0].Server} {
 		c, err := agent.Start(ctx, end.Launcher, run, end.Name)
 		if err != nil {
@@ -168,7 +169,7 @@ func greet(ctx context.Context, p *driver.Path, run string) error {
 	return nil
 }
 
-// enginesAlone times two private engines, side by side, without a mode on them.
+// enginesAlone times two private engines in parallel, without a mode.
 func enginesAlone(ctx context.Context, spec lab.Spec) error {
 	var up, down []float64
 	for range standRepeats {

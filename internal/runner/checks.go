@@ -14,16 +14,17 @@ import (
 	"tare/internal/traffic"
 )
 
-// underlayDevice is how counters name the device of a host on the underlay, where its
-// rate is known.
+// underlayDevice is the device name that counters use for a host's interface on the
+// underlay, where its rate is limited.
 const underlayDevice = "eth0"
 
-// What cannot be true reaches no table: no measurement gives it, and so something in
-// the counting is broken, or was in the way of it. The trial has failed, and is tried
-// again. How fast a trial was is no matter here, but for what physics forbids.
+// A result that cannot be true is not recorded: something in the counting is broken or
+// interfered with it. The trial fails and is tried again. The checks use physical limits
+// only, never how fast a trial was.
 
-// impossible says why a trial's figures, or those of one of its pairs, cannot be true.
-func impossible(metrics map[string]float64, client, server traffic.Report) error {
+// checkMetrics reports why the metrics of a trial, or those of one of its pairs, cannot
+// be true.
+func checkMetrics(metrics map[string]float64, client, server traffic.Report) error {
 	for _, m := range result.Metrics() {
 		v, ok := metrics[m.Name]
 		switch {
@@ -32,22 +33,22 @@ func impossible(metrics map[string]float64, client, server traffic.Report) error
 			return fmt.Errorf("impossible figures: %s is %g", m.Name, v)
 		case m.Unit == "ratio" && v > 1:
 			return fmt.Errorf("impossible figures: %s is %g, above 1", m.Name, v)
-		case v == 0 && takesTime(m):
+		case v == 0 && isDuration(m):
 			return fmt.Errorf("impossible figures: %s is 0, and nothing crosses a network in no time", m.Name)
 		}
 	}
-	return cmp.Or(arrived("server", client, server), arrived("client", server, client), within("client", client), within("server", server))
+	return cmp.Or(checkReceived("server", client, server), checkReceived("client", server, client), checkWindow("client", client), checkWindow("server", server))
 }
 
-// takesTime says whether a metric is the time of something that takes some. The
-// difference of two delays may be none.
-func takesTime(m result.Metric) bool {
+// isDuration reports whether a metric is a duration that must be above 0. The difference
+// of two delays can be 0.
+func isDuration(m result.Metric) bool {
 	return m.Unit == "s" && !strings.HasPrefix(m.Name, "delay_variation")
 }
 
-// arrived refuses what arrived without having been sent. An external tool's two
-// ends need not count from the same moment, and so nothing is said of it.
-func arrived(at string, from, to traffic.Report) error {
+// checkReceived reports an error if more was received than was sent. It skips external
+// tools, whose endpoints do not count from the same moment.
+func checkReceived(at string, from, to traffic.Report) error {
 	if from.Tool != nil || to.Tool != nil {
 		return nil
 	}
@@ -65,9 +66,9 @@ func arrived(at string, from, to traffic.Report) error {
 	return nil
 }
 
-// within refuses an end whose timed window has more than its whole trial, which the
-// path's counters are held to.
-func within(at string, r traffic.Report) error {
+// checkWindow reports an error if the timed window of an endpoint has more traffic than
+// its whole trial, which is the amount that the path's counters are checked against.
+func checkWindow(at string, r traffic.Report) error {
 	w := r.Window
 	if w.Received > r.Received || w.Sent > r.Sent || w.Messages > r.Messages && r.Messages > 0 {
 		return fmt.Errorf("impossible figures: within its timed window the %s sent %d bytes and received %d in %d messages, and in the whole trial %d, %d and %d",
@@ -81,15 +82,15 @@ func within(at string, r traffic.Report) error {
 	return nil
 }
 
-// nothing says that a timed window had no traffic although the trial had some. That
-// is no rate of 0: the ends were given no time by their machine, or the window is too
-// short for the path. Datagrams may all be lost; of those, some must have been sent.
-func nothing(p traffic.Params, metrics map[string]float64, client, server traffic.Report) error {
+// checkTraffic reports a timed window without traffic in a trial that had some. This is
+// not a rate of 0: the machine did not schedule the endpoints, or the window is too short
+// for the path. All datagrams may be lost, but some must have been sent.
+func checkTraffic(p traffic.Params, metrics map[string]float64, client, server traffic.Report) error {
 	what := ""
 	zero := func(name string) bool { v, ok := metrics[name]; return ok && v == 0 }
 	switch {
 	case client.Datagrams != nil || server.Datagrams != nil:
-		for _, w := range ways(p, client, server) {
+		for _, w := range directions(p, client, server) {
 			if all := flows(w.from.Datagrams); all.Sent > 0 && all.SentCounted == 0 {
 				what = "no datagram was sent by the " + w.sender
 			}
@@ -109,21 +110,21 @@ func nothing(p traffic.Params, metrics map[string]float64, client, server traffi
 		"end what else runs, or set a longer duration", what, p.Duration.Round(time.Millisecond), client.Sent+server.Sent, client.Received+server.Received)
 }
 
-// timeSlack is how far the clocks of two machines may go apart in a trial: a share of
-// the time, and a moment.
+// timeSlack and timeSlackShare bound how far the clocks of two machines may diverge
+// during a trial: a share of the time plus a constant.
 const (
 	timeSlackShare = 0.01
 	timeSlack      = 50 * time.Millisecond
 )
 
-// longer says that an end counted for longer than the trial took by this machine's
-// clock, such as a tool that counts in seconds of its own.
-func longer(took time.Duration, client, server traffic.Report) error {
+// checkElapsed reports an endpoint that counted for longer than the trial took by this
+// machine's clock, such as a tool with an inexact clock.
+func checkElapsed(took time.Duration, client, server traffic.Report) error {
 	most := took.Seconds()*(1+timeSlackShare) + timeSlack.Seconds()
 	for _, end := range []struct {
 		at      string
 		seconds float64
-	}{{"client", client.Window.Seconds}, {"client", client.Traffic}, {"server", server.Window.Seconds}} { // a server's clock runs on in the turns of others
+	}{{"client", client.Window.Seconds}, {"client", client.Traffic}, {"server", server.Window.Seconds}} { // the server's clock continues during the slices of other modes
 		if end.seconds > most {
 			return fmt.Errorf("impossible figures: the %s counted for %.3g s, and the whole trial took %.3g s", end.at, end.seconds, took.Seconds())
 		}
@@ -131,17 +132,17 @@ func longer(took time.Duration, client, server traffic.Report) error {
 	return nil
 }
 
-// The headers that each packet has at least, in bytes: Ethernet's, which a token
-// bucket counts, and those within the MTU.
+// The minimum headers of each packet, in bytes: Ethernet's, which a token bucket counts,
+// and those within the MTU.
 const (
 	frameHeader = 14
 	tcpHeaders  = 20 + 20
 	udpHeaders  = 20 + 8
 )
 
-// tooMuch says that a search found a rate that the underlay does not carry, even with
-// all that its bucket and its queue can take in of the shortest step.
-func tooMuch(in study.Lab, t result.Trial) error {
+// checkSearchRate reports a search result above the rate of the underlay, even with all
+// that its token bucket and its queue can absorb in the shortest step.
+func checkSearchRate(in study.Lab, t result.Trial) error {
 	if in.Rate == 0 || t.Counters["a/"+underlayDevice+".tx_bytes"]+t.Counters["a/"+underlayDevice+".rx_bytes"] == 0 {
 		return nil
 	}
@@ -159,19 +160,20 @@ func tooMuch(in study.Lab, t result.Trial) error {
 	return nil
 }
 
-// rateSlack is the share by which a token bucket may be inexact: its clock, and the
-// headers of packets that it takes for one.
+// rateSlack is the share by which a token bucket may be inexact, because of its clock and
+// of packet headers that it counts once for several packets.
 const rateSlack = 0.02
 
-// autoBuffer is more than kernels let a socket's buffer grow to by themselves.
+// autoBuffer is more than the size to which kernels let a socket's buffer grow
+// automatically.
 const autoBuffer = 32 << 20
 
-// tooFast says that more was received within the timed window than a lab's underlay
-// of so many bit/s each way can have carried: at most its rate, one bucketful beyond it
-// for each transfer, and what had come before the window opened or was still queued
-// when it closed. moved are the path's counters, which tell whether the underlay is on
+// checkRate reports that more was received within the timed window than a lab's underlay
+// with the given rate in bit/s can have carried in each direction. The limit is its rate,
+// plus one bucketful for each transfer, plus what had arrived before the window opened or
+// was still queued when it closed. The counters in moved show whether the underlay is on
 // the path at all.
-func tooFast(in study.Lab, pairs int, p traffic.Params, moved driver.Counters, client, server traffic.Report) error {
+func checkRate(in study.Lab, pairs int, p traffic.Params, moved driver.Counters, client, server traffic.Report) error {
 	if in.Rate == 0 {
 		return nil
 	}
@@ -180,10 +182,10 @@ func tooFast(in study.Lab, pairs int, p traffic.Params, moved driver.Counters, c
 	if p.Slice > 0 {
 		transfers, warm = float64(max(1, p.Rounds)), p.Slice/traffic.SliceWarmup
 	}
-	for _, w := range ways(p, client, server) {
+	for _, w := range directions(p, client, server) {
 		got, crossed := w.to.Window, float64(moved[w.underlay()])
 		if got.Seconds <= 0 || crossed < float64(w.to.Received)/2 {
-			continue // it takes another way
+			continue // it uses another path
 		}
 		buffers := float64(autoBuffer)
 		if p.ReceiveBuffer >= 0 {
@@ -195,7 +197,7 @@ func tooFast(in study.Lab, pairs int, p traffic.Params, moved driver.Counters, c
 			headers = tcpHeaders
 		}
 		carries := float64(in.Rate) / 8 * float64(in.MTU-headers) / float64(in.MTU+frameHeader) * (1 + rateSlack)
-		if w.to.Datagrams == nil { // counted when it is read: what waited as the window opened came in the warm-up
+		if w.to.Datagrams == nil { // counted when it is read: what waited when the window opened arrived in the warm-up
 			beside = float64(burst) + min(buffers, carries*warm.Seconds()+float64(burst))
 		}
 		if most := carries*got.Seconds + transfers*beside; float64(got.Received) > most {
@@ -206,8 +208,8 @@ func tooFast(in study.Lab, pairs int, p traffic.Params, moved driver.Counters, c
 	return nil
 }
 
-// underlay is the counter of what a lab's underlay carried in this direction.
-func (w way) underlay() string {
+// underlay is the name of the counter of what a lab's underlay carried in this direction.
+func (w direction) underlay() string {
 	if w.sender == "client" {
 		return "a/" + underlayDevice + ".tx_bytes"
 	}

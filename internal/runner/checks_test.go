@@ -32,7 +32,7 @@ func TestImpossibleFigures(t *testing.T) {
 		"a series below 0":       {nil, with(func(r *traffic.Report) { r.Window.Series = []float64{1, -1} }), "interval 2 of the client's series is -1"},
 		"a series of no numbers": {nil, with(func(r *traffic.Report) { r.Window.Series = []float64{zero() / zero()} }), "interval 1"},
 	} {
-		checkError(t, name, impossible(c.metrics, c.client, fine), c.want)
+		checkError(t, name, checkMetrics(c.metrics, c.client, fine), c.want)
 	}
 }
 
@@ -57,7 +57,7 @@ func TestNothingInTheWindow(t *testing.T) {
 		"all lost":         {map[string]float64{"goodput": 0, "loss_ratio": 1}, udp(9, 5), taken, ""},
 		"no datagram sent": {map[string]float64{"goodput": 0}, udp(9, 0), taken, "no datagram was sent by the client within"},
 	} {
-		checkError(t, name, nothing(p, c.metrics, c.client, c.server), c.want)
+		checkError(t, name, checkTraffic(p, c.metrics, c.client, c.server), c.want)
 	}
 }
 
@@ -66,9 +66,9 @@ func TestLongerThanTheTrial(t *testing.T) {
 	of := func(window, flowing float64) traffic.Report {
 		return traffic.Report{Traffic: flowing, Window: traffic.Window{Seconds: window}}
 	}
-	checkError(t, "as long", longer(10*time.Second, of(10.1, 10.1), of(10, 50)), "")
-	checkError(t, "a window", longer(10*time.Second, of(10, 10), of(10.2, 0)), "the server counted for 10.2 s, and the whole trial took 10 s")
-	checkError(t, "traffic", longer(time.Second, of(1, 2), of(1, 1)), "the client counted for 2 s")
+	checkError(t, "as long", checkElapsed(10*time.Second, of(10.1, 10.1), of(10, 50)), "")
+	checkError(t, "a window", checkElapsed(10*time.Second, of(10, 10), of(10.2, 0)), "the server counted for 10.2 s, and the whole trial took 10 s")
+	checkError(t, "traffic", checkElapsed(time.Second, of(1, 2), of(1, 1)), "the client counted for 2 s")
 }
 
 // More than the underlay carries is refused, with what a bucket, a queue and buffers
@@ -113,15 +113,15 @@ func TestTooFast(t *testing.T) {
 		if c.p.Both = c.both; c.both {
 			client = c.at
 		}
-		checkError(t, name, tooFast(c.in, 1, c.p, c.moved, client, c.at), c.want)
+		checkError(t, name, checkRate(c.in, 1, c.p, c.moved, client, c.at), c.want)
 	}
 	trial := result.Trial{Counters: crossed, Steps: []result.Step{{Duration: 10}}, Metrics: map[string]float64{"throughput_0": 10.1e6, "goodput": 1e12}}
-	checkError(t, "a search", tooMuch(in, trial), "")
+	checkError(t, "a search", checkSearchRate(in, trial), "")
 	trial.Metrics["throughput_1"] = 11e6
-	checkError(t, "a search that found more", tooMuch(in, trial), "throughput_1 is 1.1e+07 bit/s, and the underlay carries 1e+07")
+	checkError(t, "a search that found more", checkSearchRate(in, trial), "throughput_1 is 1.1e+07 bit/s, and the underlay carries 1e+07")
 	trial.Steps = append(trial.Steps, result.Step{Duration: 0.2})
-	checkError(t, "by short steps", tooMuch(in, trial), "")
+	checkError(t, "by short steps", checkSearchRate(in, trial), "")
 	trial.Counters = driver.Counters{}
 	trial.Metrics["throughput_1"] = 1e12
-	checkError(t, "elsewhere", tooMuch(in, trial), "")
+	checkError(t, "elsewhere", checkSearchRate(in, trial), "")
 }

@@ -11,20 +11,20 @@ import (
 	"tare/internal/result"
 )
 
-// The CPU bill of a trial is what the whole machine worked, less what it works when
-// idle, from before the client dials until both ends have ended, without the turns
-// of others; what it is set against is the payload that arrived in that very time,
-// warm-up and drain included. So neither can be longer than the other.
+// The CPU cost of a trial is the CPU time of the whole machine minus its idle baseline,
+// from before the client dials until both endpoints have ended, without the slices of
+// other modes. It is divided by the payload that arrived in the same period, warm-up and
+// drain included.
 
-// idled is one wait without traffic while all modes stood: what each machine worked,
-// and of that other programs on this one, as CPUs busy; nil where unknown.
-type idled struct {
-	block  int
-	worked CPUTime
-	others *float64
+// idlePeriod is one wait without traffic while all modes are set up: the CPU time of each
+// machine, and how many CPUs other programs on this machine kept busy, nil if unknown.
+type idlePeriod struct {
+	block   int
+	cpuTime CPUTime
+	others  *float64
 }
 
-// ObserveIdle is such a wait, before these trials.
+// ObserveIdle observes the wait before the given trials, which has no traffic.
 func (o *Observer) ObserveIdle(ctx context.Context, trials []*Trial, wait func()) {
 	var modes []Mode
 	for _, t := range trials {
@@ -33,12 +33,12 @@ func (o *Observer) ObserveIdle(ctx context.Context, trials []*Trial, wait func()
 	session := o.watch.Start()
 	worked := o.metered(ctx, o.readers(modes...), wait)
 	w := session.Stop()
-	o.missing(w)
-	o.idle = append(o.idle, idled{trials[0].Planned.Block, worked, othersOf(w.Metrics)})
+	o.warnMissing(w)
+	o.idle = append(o.idle, idlePeriod{trials[0].Planned.Block, worked, otherCPUs(w.Metrics)})
 }
 
-// othersOf is how many CPUs other programs kept busy, nil where unknown.
-func othersOf(figures map[string]float64) *float64 {
+// otherCPUs is how many CPUs other programs kept busy, nil if unknown.
+func otherCPUs(figures map[string]float64) *float64 {
 	used, known := figures[result.MachineOthers]
 	long := figures[result.MachineElapsed]
 	if !known || !(long > 0) {
@@ -48,19 +48,19 @@ func othersOf(figures map[string]float64) *float64 {
 	return &share
 }
 
-// leastIdle is the shortest time that tells what an idle machine works: of 10 ms of
-// idle time, the step in which the kernel tells it, it is 4 %.
+// leastIdle is the minimum idle time for a baseline: the kernel counts idle time in steps
+// of 10 ms, which is 4 % of it.
 const leastIdle = 250 * time.Millisecond
 
-// baseline is how many CPUs of a machine are busy in the mean when there is no traffic, without
-// those of other programs where that is known: in the waits of this block so far and,
-// where these are shorter than leastIdle, in those of earlier blocks. Error: why that is
-// not known.
+// baseline is the mean number of busy CPUs of a machine without traffic, minus other
+// programs if these are known. It uses the waits of this block so far and, if these are
+// shorter than leastIdle, those of earlier blocks. The error says why the baseline is
+// unknown.
 func (o *Observer) baseline(kernel string, block int) (float64, error) {
 	var all observe.CPUTime
 	var others float64 // CPU seconds
 	for i := len(o.idle) - 1; i >= 0; i-- {
-		w, seen := o.idle[i].worked[kernel]
+		w, seen := o.idle[i].cpuTime[kernel]
 		if !seen || o.idle[i].block != block && all.Length() >= leastIdle {
 			continue
 		}
@@ -76,17 +76,17 @@ func (o *Observer) baseline(kernel string, block int) (float64, error) {
 	return max(0, busy-others) / all.Length().Seconds(), err
 }
 
-// CPUUse is what a trial spent CPU time on.
+// CPUUse is the traffic that the CPU time of a trial was spent on.
 type CPUUse struct {
 	CPUTime        CPUTime
-	Metric         string  // of the cost of what was carried
+	Metric         string  // name of the cost metric
 	Carried        float64 // in the unit of that metric
 	TrafficSeconds float64 // seconds with traffic
-	Backward       bool    // the server is the one that sends
+	Backward       bool    // the server sends
 }
 
-// RecordCPUCost puts what the machines worked into the record of a trial that went well, and into
-// its metrics what that cost; of nil there is nothing to tell the cost of.
+// RecordCPUCost records the CPU time of the machines with a successful trial, and adds
+// the cost metrics. If use is nil, it adds no cost.
 func (o *Observer) RecordCPUCost(t *Trial, use *CPUUse) {
 	if t.Failed() {
 		return
@@ -98,13 +98,13 @@ func (o *Observer) RecordCPUCost(t *Trial, use *CPUUse) {
 	for kernel, s := range t.CPUTime {
 		at := t.at(kernel)
 		for name, v := range s.Metrics() {
-			t.figure(at+name, v)
+			t.setMachine(at+name, v)
 		}
 		if share, known := s.BusiestCPU(); known {
-			t.figure(at+result.MachineFullest, share)
+			t.setMachine(at+result.MachineFullest, share)
 		}
 		if idle, err := o.baseline(kernel, t.Planned.Block); err == nil {
-			t.figure(at+figureBaseline, idle)
+			t.setMachine(at+machineCPUBaseline, idle)
 		}
 	}
 	if use == nil {
@@ -112,20 +112,20 @@ func (o *Observer) RecordCPUCost(t *Trial, use *CPUUse) {
 	}
 	err := t.addCPUCost(*use, func(kernel string) (float64, error) {
 		idle, err := o.baseline(kernel, t.Planned.Block)
-		if others := othersOf(t.Window.Metrics); kernel == LocalKernel && others != nil {
+		if others := otherCPUs(t.Window.Metrics); kernel == LocalKernel && others != nil {
 			idle += *others
 		}
 		return idle, err
 	})
 	if err != nil && !t.Planned.Pilot() {
-		o.unbilled = append(o.unbilled, fmt.Sprintf("%s %s in block %d: %v", t.Planned.Mode, t.Planned.Workload.ID, t.Planned.Block, err))
+		o.missingCPUCost = append(o.missingCPUCost, fmt.Sprintf("%s %s in block %d: %v", t.Planned.Mode, t.Planned.Workload.ID, t.Planned.Block, err))
 	}
 }
 
-// figureBaseline is how many CPUs are busy without traffic.
-const figureBaseline = "cpu_baseline"
+// machineCPUBaseline is the metric of how many CPUs are busy without traffic.
+const machineCPUBaseline = "cpu_baseline"
 
-// endKernels are the machines of a mode's first pair of endpoints.
+// endKernels are the kernels of the machines of a mode's first pair of endpoints.
 type endKernels struct{ client, server string }
 
 func (o *Observer) endKernels(m Mode) (k endKernels) {
@@ -144,7 +144,7 @@ func (o *Observer) endKernels(m Mode) (k endKernels) {
 	return k
 }
 
-// at is what a figure of one of several machines begins with, empty where there is one.
+// at is the prefix of the metrics of one of several machines, empty if there is only one.
 func (t *Trial) at(kernel string) string {
 	switch {
 	case len(t.CPUTime) < 2:
@@ -157,10 +157,11 @@ func (t *Trial) at(kernel string) string {
 	return "between_"
 }
 
-// addCPUCost adds the metrics of the bill: CPU seconds by what was carried, and CPUs busy
-// in the mean while there was traffic. idle is how many are busy all the same.
+// addCPUCost adds the CPU cost metrics: CPU seconds per unit of traffic, and the mean
+// number of busy CPUs while there was traffic. idle returns the idle baseline in busy
+// CPUs.
 func (t *Trial) addCPUCost(use CPUUse, idle func(kernel string) (float64, error)) error {
-	net, least, err := use.CPUTime.busy(idle)
+	net, least, err := use.CPUTime.busySeconds(idle)
 	switch {
 	case err != nil:
 		return err
@@ -178,7 +179,7 @@ func (t *Trial) addCPUCost(use CPUUse, idle func(kernel string) (float64, error)
 		return nil
 	}
 	for kernel, s := range use.CPUTime {
-		own, _, err := CPUTime{kernel: s}.busy(idle)
+		own, _, err := CPUTime{kernel: s}.busySeconds(idle)
 		if err != nil {
 			return err
 		}

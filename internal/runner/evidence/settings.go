@@ -10,9 +10,9 @@ import (
 	"tare/internal/warning"
 )
 
-// ReadSettings reads how the network stacks on a path are set, where that can be
-// done from here, and what of it is worth reading as facts of the mode. What cannot be
-// read is told once; read is false where nothing was.
+// ReadSettings reads the settings of the network stacks on a path, as far as they are
+// accessible from here, and returns those that are relevant as facts of the mode. What
+// cannot be read is reported once; read is false if nothing was.
 func (o *Observer) ReadSettings(ctx context.Context, path *driver.Path) (stacks []driver.Settings, facts []result.Fact, read bool) {
 	for _, stack := range path.Stacks {
 		if stack.Survey == nil {
@@ -20,7 +20,7 @@ func (o *Observer) ReadSettings(ctx context.Context, path *driver.Path) (stacks 
 		}
 		one, err := stack.Survey(ctx)
 		if err != nil {
-			o.cfg.Warn(warning.NotObserved, "run", "how the network stacks of modes are set is unknown: %v", err)
+			o.cfg.Warn(warning.NotObserved, "run", "cannot read the network settings of a mode: %v", err)
 			return nil, nil, false
 		}
 		stacks = append(stacks, one)
@@ -30,7 +30,7 @@ func (o *Observer) ReadSettings(ctx context.Context, path *driver.Path) (stacks 
 	}
 	for _, st := range stacks {
 		if st.NoFilters != "" {
-			o.cfg.Warn(warning.NotObserved, "run", "which packet filters are on a path is unknown: %s", st.NoFilters)
+			o.cfg.Warn(warning.NotObserved, "run", "cannot read the packet filters on a path: %s", st.NoFilters)
 		}
 		if text := filterText(st.Filters); text != "" {
 			facts = append(facts, result.Fact{Name: st.At + " packet filter", Value: text})
@@ -39,8 +39,8 @@ func (o *Observer) ReadSettings(ctx context.Context, path *driver.Path) (stacks 
 	return stacks, facts, true
 }
 
-// congestionText is what congestion control the stacks give to who asks for none:
-// one word where all are alike. Empty where none is known.
+// congestionText is the default congestion control of the stacks: one word if all are
+// alike, empty if unknown.
 func congestionText(stacks []driver.Settings) string {
 	var parts []string
 	alike := true
@@ -62,8 +62,7 @@ func congestionText(stacks []driver.Settings) string {
 	return strings.Join(parts, ", ")
 }
 
-// filterText lists packet filters by table: where packets meet them, and how many
-// rules there are.
+// filterText lists packet filters by table, with their hooks and numbers of rules.
 func filterText(filters []driver.Filter) string {
 	var parts []string
 	for _, f := range filters {

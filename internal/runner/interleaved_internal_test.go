@@ -51,7 +51,7 @@ func TestSlowSlicesHaveTime(t *testing.T) {
 		t.Errorf("it may take %s, want %s and more", got, slow)
 	}
 	limited, _ := alone(10_000_000, w)
-	if got, want := limited.longest(tr.Trial)-r.longest(tr.Trial), time.Duration(tr.Rounds()+1)*limited.drain(tr.Trial); got != want {
+	if got, want := limited.longest(tr.Trial)-r.longest(tr.Trial), time.Duration(tr.Rounds()+1)*limited.drainLimit(tr.Trial); got != want {
 		t.Errorf("for the underlay's rate it has %s more, want %s", got, want)
 	}
 }

@@ -18,28 +18,28 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// stand is where generators are held against each other: two namespaces joined
-// by a veth, and nothing else. Traffic goes from a to b.
-type stand struct {
+// testbed is the testbed in which generators are compared: two namespaces joined by a
+// veth, and nothing else. Traffic goes from a to b.
+type testbed struct {
 	claim lab.Claim
 	lab   *lab.Lab
-	tare  string // the binary under test, absolute
+	tare  string // the binary under test, absolute path
 	cpus  []int
-	port  int // the last one given to a peer
+	port  int // the last one used for a peer
 }
 
-// placed says on which CPUs the two ends run.
-type placed struct {
+// cpuPlacement is the CPUs of both endpoints.
+type cpuPlacement struct {
 	name           string
 	client, server int
 }
 
-func newStand(b harness.Options) (*stand, error) {
+func newTestbed(b harness.Options) (*testbed, error) {
 	tare, err := filepath.Abs(b.Tare)
 	if err != nil {
 		return nil, err
 	}
-	s := &stand{tare: tare, port: 5200}
+	s := &testbed{tare: tare, port: 5200}
 	if s.cpus, err = facts.CPUs("/"); err != nil {
 		return nil, err
 	}
@@ -59,10 +59,10 @@ func newStand(b harness.Options) (*stand, error) {
 	return s, nil
 }
 
-// even gives a host what all generators share. The congestion control is the
-// route's, because some peers have no option for it and a namespace may be
-// refused another default than the machine's. The wider range of ports keeps
-// connection rates from ending in TIME_WAIT.
+// even applies the settings that all generators share to a host. The congestion control
+// is set on the route, because some peers have no option for it and a namespace may not
+// be allowed another default than the machine's. The larger port range prevents TIME_WAIT
+// from limiting connection rates.
 func even(h *lab.Host) error {
 	subnet := netip.PrefixFrom(h.Addr[0], 24).Masked()
 	cmd := exec.Command("ip", "route", "replace", subnet.String(), "dev", h.Underlay, "src", h.Addr[0].String(), "congctl", harness.Congestion) //nolint:noctx // ends at once
@@ -78,30 +78,30 @@ func even(h *lab.Host) error {
 	return h.NS.Sysctl("net/ipv4/ip_local_port_range", "1024 65535")
 }
 
-func (s *stand) close() error {
+func (s *testbed) close() error {
 	err := s.lab.Close()
 	s.claim.Release()
 	return err
 }
 
-// placements are both ends on one core, and on one each where there are two. The
-// last CPU comes first, as in a run.
-func (s *stand) placements() []placed {
+// placements are both endpoints on one core, and on one each if there are two. The last
+// CPU comes first, as in a run.
+func (s *testbed) placements() []cpuPlacement {
 	n := len(s.cpus)
 	last := s.cpus[n-1]
-	all := []placed{{"one core", last, last}}
+	all := []cpuPlacement{{"one core", last, last}}
 	if n > 1 {
-		all = append(all, placed{"two cores", s.cpus[n-2], last})
+		all = append(all, cpuPlacement{"two cores", s.cpus[n-2], last})
 	}
 	return all
 }
 
 // target is the address that clients dial.
-func (s *stand) target() string { return s.lab.B.Addr[0].String() }
+func (s *testbed) target() string { return s.lab.B.Addr[0].String() }
 
-// nextPort gives each run of a peer ports of its own: nothing that the one
-// before it left behind stands in its way. Some take the port behind it too.
-func (s *stand) nextPort() int {
+// nextPort returns a new port for each run of a peer, so that sockets of the previous run
+// do not interfere. Some peers also use the following port.
+func (s *testbed) nextPort() int {
 	if s.port += 2; s.port > 9000 {
 		s.port = 5202
 	}
@@ -109,7 +109,7 @@ func (s *stand) nextPort() int {
 }
 
 // agents starts tare in both namespaces, the real binary.
-func (s *stand) agents(ctx context.Context) (client, server *agent.Client, err error) {
+func (s *testbed) agents(ctx context.Context) (client, server *agent.Client, err error) {
 	start := func(h *lab.Host) (*agent.Client, error) {
 		return agent.Start(ctx, transport.Local{Start: func(cmd *exec.Cmd) error {
 			cmd.Path = s.tare
@@ -125,7 +125,7 @@ func (s *stand) agents(ctx context.Context) (client, server *agent.Client, err e
 	return client, server, nil
 }
 
-// versions prints which peers stand in a section.
+// versions prints the versions of the peers of a section.
 func versions(ctx context.Context, names ...string) error {
 	commands := map[string][]string{
 		"iperf3": {"iperf3", "--version"}, "iperf2": {"iperf", "-v"}, "nuttcp": {"nuttcp", "-V"},
@@ -135,7 +135,7 @@ func versions(ctx context.Context, names ...string) error {
 	var said []string
 	for _, name := range names {
 		line := commands[name]
-		// Some print their version with an exit code of failure.
+		// Some exit with an error code after printing their version.
 		out, err := exec.CommandContext(ctx, line[0], line[1:]...).CombinedOutput()
 		v := number.Find(out)
 		if v == nil {
@@ -147,13 +147,13 @@ func versions(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// onStand prints a section's title and runs it on a stand of its own.
-func onStand(ctx context.Context, b harness.Options, title string, peers []string, run func(context.Context, *stand) error) (err error) {
+// onTestbed prints a section's title and runs it on a new testbed.
+func onTestbed(ctx context.Context, b harness.Options, title string, peers []string, run func(context.Context, *testbed) error) (err error) {
 	harness.Title("%s", title)
 	if err := versions(ctx, peers...); err != nil {
 		return err
 	}
-	s, err := newStand(b)
+	s, err := newTestbed(b)
 	if err != nil {
 		return err
 	}

@@ -189,7 +189,7 @@ func TestHostNetwork(t *testing.T) {
 }
 
 // The exit of an agent is reported with its cause.
-func TestFates(t *testing.T) {
+func TestExitReasons(t *testing.T) {
 	b := newBench(t)
 	wait := func(t *testing.T, c *agent.Client) string {
 		t.Helper()

@@ -120,7 +120,7 @@ func TestAddressesOfEngines(t *testing.T) {
 }
 
 // Neither this process's environment nor the user's settings reach an engine.
-func TestApart(t *testing.T) {
+func TestEngineIsIsolated(t *testing.T) {
 	drivertest.NeedEngine(t)
 	for _, name := range []string{"DOCKER_HOST", "DOCKER_CONTEXT", "HTTP_PROXY", "https_proxy", "NOTIFY_SOCKET"} {
 		t.Setenv(name, "unix:///nowhere")
@@ -199,7 +199,7 @@ func TestStartTwice(t *testing.T) {
 }
 
 // When dockerd exits, everything that it has started ends, and that is reported.
-func TestKilled(t *testing.T) {
+func TestDockerdKilled(t *testing.T) {
 	l, p := onLab(t)
 	c := holder(t, l, p, "server", nil)
 	agent, err := c.Launch(t.Context(), "agent", "--run", l.Spec.Claim.ID)

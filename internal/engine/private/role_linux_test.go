@@ -139,7 +139,7 @@ func unified(t *testing.T) {
 }
 
 // Missing requirements of an engine are named, with the fix.
-func TestLacking(t *testing.T) {
+func TestMissingRequirements(t *testing.T) {
 	drivertest.NeedEngine(t)
 	cmd := as(t, "lacking")
 	cmd.SysProcAttr = &syscall.SysProcAttr{

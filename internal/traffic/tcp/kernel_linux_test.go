@@ -28,10 +28,10 @@ func TestKernelAgrees(t *testing.T) {
 					t.Fatalf("%s: %v", on, err)
 				}
 				n := int64(connections(p))
-				greeting := n * int64(len(handshakeBytes(p, roleForward)))
-				toServer, toClient := greeting, n+n // go, and a stop byte from the server as receiver
+				tokens := n * int64(len(handshakeBytes(p, roleForward)))
+				toServer, toClient := tokens, n+n // go, and a stop byte from the server as receiver
 				if both {
-					toServer, toClient = greeting+n/2, n+n/2
+					toServer, toClient = tokens+n/2, n+n/2
 				}
 				// Token from the client, go from the server, stop byte from each receiver.
 				for what, c := range map[string]struct{ kernel, ours int64 }{
@@ -146,7 +146,7 @@ func connected(t testing.TB) (client, server socket.FastStream) {
 }
 
 // Raw system calls are used if there are processors to spare, and transfer the same data.
-func TestRawWay(t *testing.T) {
+func TestRawCalls(t *testing.T) {
 	old := runtime.GOMAXPROCS(8)
 	defer runtime.GOMAXPROCS(old)
 	for _, rate := range []uint64{0, 50e6} {

@@ -360,7 +360,7 @@ func TestRRBadParams(t *testing.T) {
 
 // The schedule assigns each slot to exactly one flow, and the skipped slots are exactly those not
 // sent.
-func TestScheduleDeals(t *testing.T) {
+func TestScheduleAssignsSlots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := traffic.Params{Streams: rapid.IntRange(1, 9).Draw(t, "flows"), TransactionRate: rapid.Uint64Range(1, 5000).Draw(t, "rate"),
 			Warmup:   time.Duration(rapid.Int64Range(0, 2e8).Draw(t, "warmup")),

@@ -165,7 +165,7 @@ func TestStreamWrongToken(t *testing.T) {
 
 // If one stream of a client fails, as sender or receiver, the trial ends at once on all streams,
 // with the reason of that stream.
-func TestStreamClientGone(t *testing.T) {
+func TestStreamClientExits(t *testing.T) {
 	for _, n := range []path{fastest(), portablePath()} {
 		for _, reverse := range []bool{false, true} {
 			for _, threads := range []int{0, 1} {
@@ -205,7 +205,7 @@ func TestStreamClientGone(t *testing.T) {
 }
 
 // A rate beyond the capacity is missed and reported as missed: it neither hangs nor counts as sent.
-func TestStreamRateBeyondAll(t *testing.T) {
+func TestStreamRateTooHigh(t *testing.T) {
 	for _, on := range pathways() {
 		for _, threads := range []int{0, 1} {
 			p := params("tcp_stream")

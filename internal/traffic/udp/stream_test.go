@@ -286,7 +286,7 @@ func bareServer(t *testing.T, p *traffic.Params) *net.UDPConn {
 }
 
 // acceptHandshake answers the handshake until the client is ready.
-func greetBack(c *net.UDPConn, p traffic.Params) (net.Addr, error) {
+func acceptHandshake(c *net.UDPConn, p traffic.Params) (net.Addr, error) {
 	buf := make([]byte, maxMessage)
 	for {
 		n, from, err := c.ReadFrom(buf)
@@ -315,7 +315,7 @@ func TestUDPRRLost(t *testing.T) {
 	c := bareServer(t, &p)
 	defer c.Close()
 	go func() {
-		to, err := greetBack(c, p)
+		to, err := acceptHandshake(c, p)
 		if err != nil {
 			return
 		}
@@ -350,7 +350,7 @@ func TestUDPRRLost(t *testing.T) {
 }
 
 // Datagrams of another sender, or replayed ones, on the data port are never counted.
-func TestUDPGarbage(t *testing.T) {
+func TestUDPForeignDatagrams(t *testing.T) {
 	for way, ends := range ways(newStream) {
 		p := params("udp_stream")
 		p.Duration = 400 * time.Millisecond
@@ -466,13 +466,13 @@ func TestUDPWrongToken(t *testing.T) {
 }
 
 // If the receiver exits, the sender fails before its time is over.
-func TestUDPReceiverGone(t *testing.T) {
+func TestUDPReceiverExits(t *testing.T) {
 	for _, w := range []traffic.Workload{stream{socket.FastestUDP()}, stream{socket.Portable{}}, rr{socket.FastestUDP()}} {
 		p := params(w.Spec().Kind)
 		p.Duration = time.Minute
 		c := bareServer(t, &p)
 		go func() {
-			_, err := greetBack(c, p)
+			_, err := acceptHandshake(c, p)
 			if err != nil {
 				t.Error(err)
 			}
@@ -486,7 +486,7 @@ func TestUDPReceiverGone(t *testing.T) {
 
 // If the sender exits, or the controller does not report what was sent, the receiver ends with its
 // context.
-func TestUDPSenderGone(t *testing.T) {
+func TestUDPSenderExits(t *testing.T) {
 	for way, ends := range ways(newStream) {
 		p := params("udp_stream")
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -527,7 +527,7 @@ func TestUDPWrongPeerReport(t *testing.T) {
 }
 
 // Both endpoints of a cancelled trial end at once.
-func TestUDPGivenUp(t *testing.T) {
+func TestUDPCancelled(t *testing.T) {
 	for _, of := range []func(socket.UDP) traffic.Workload{newStream, newRR} {
 		for way, ends := range ways(of) {
 			for _, reverse := range []bool{false, true} {
@@ -546,7 +546,7 @@ func TestUDPGivenUp(t *testing.T) {
 }
 
 // A rate that the sender cannot reach is reported as the generator's limit, never as loss.
-func TestUDPRateBeyondAll(t *testing.T) {
+func TestUDPRateTooHigh(t *testing.T) {
 	p := params("udp_stream")
 	p.Rate, p.Duration = 400e9, 150*time.Millisecond
 	w := stream{socket.FastestUDP()}

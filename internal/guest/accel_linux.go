@@ -26,11 +26,11 @@ const kvmDevice = "/dev/kvm"
 type Accelerators struct {
 	mu   sync.Mutex
 	name string // empty until known
-	why  string // TCG works everywhere
+	why  string // the reason why it is not KVM
 }
 
-// Choose returns the accelerator for guests of a kernel, and the reason if it is TCG. requested is the
-// user's choice, empty for none.
+// Choose returns the accelerator for guests of a kernel, and the reason if it is TCG. requested is
+// the user's choice, empty for none.
 func (a *Accelerators) Choose(ctx context.Context, requested string, host *linuxnet.NS, run string, k kernel.Kernel) (name, why string, err error) {
 	switch requested {
 	case "":
@@ -56,7 +56,7 @@ func (a *Accelerators) Choose(ctx context.Context, requested string, host *linux
 		a.name = KVM
 		return a.name, "", m.Close()
 	case missing || ctx.Err() != nil:
-		return "", "", err // of another kind: KVM may still work
+		return "", "", err // another problem: it is not yet known whether KVM works
 	}
 	var silent *silentError
 	if a.name, a.why = TCG, fmt.Sprintf("KVM did not run a test guest on this machine: %v", err); errors.As(err, &silent) {

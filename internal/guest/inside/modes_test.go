@@ -45,7 +45,7 @@ var guests = []guest{
 		},
 	}},
 	{name: "switches", tests: []tested{
-		{name: "OVS", folder: "internal/driver/ovs", run: "TestShortcutsComeOutVoid/ovs/geneve", lacks: "lacks Open vSwitch's datapath"},
+		{name: "OVS", folder: "internal/driver/ovs", run: "TestShortcutsComeOutVoid/ovs/geneve", lacks: "lacks the Open vSwitch datapath"},
 	}, runs: [][]mode{
 		{
 			{id: "host"},

@@ -180,7 +180,7 @@ func TestLoad(t *testing.T) {
 	if _, err := k.Load([]string{"broken"}, nil); !errors.As(err, &none) || none.Module != "nowhere" {
 		t.Errorf("a module whose dependency is missing: %v", err)
 	}
-	if _, err := k.Load([]string{"round"}, nil); err == nil || !strings.Contains(err.Error(), "circle") {
+	if _, err := k.Load([]string{"round"}, nil); err == nil || !strings.Contains(err.Error(), "circular") {
 		t.Errorf("two modules that depend on each other: %v", err)
 	}
 }

@@ -230,7 +230,7 @@ func TestExitReasons(t *testing.T) {
 	})
 	t.Run("out of memory", func(t *testing.T) {
 		for range 2 {
-			conn, err := c.Launch(t.Context(), eater)
+			conn, err := c.Launch(t.Context(), memoryHog)
 			if err != nil {
 				t.Fatal(err)
 			}

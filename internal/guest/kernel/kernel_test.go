@@ -207,7 +207,7 @@ func TestBadModules(t *testing.T) {
 	}
 }
 
-// FuzzFind: for any image there is an error or a version.
+// FuzzFind checks that for any image there is an error or a version.
 func FuzzFind(f *testing.F) {
 	f.Add(image("6.1.0"))
 	f.Add([]byte("HdrS"))

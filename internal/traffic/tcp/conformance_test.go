@@ -184,7 +184,7 @@ func checkMetrics(t *testing.T, p traffic.Params, client, server traffic.Report,
 
 // Foreign connections on the data port are refused and never counted, in every shape.
 func TestForeignConnections(t *testing.T) {
-	for _, on := range pathways() {
+	for _, on := range pairings() {
 		for _, s := range []shape{
 			{"tcp_stream", "forward", func(*traffic.Params) {}},
 			{"tcp_stream", "both", func(p *traffic.Params) { p.Both = true }},
@@ -225,7 +225,7 @@ func TestForeignConnections(t *testing.T) {
 
 // Cancelling a trial ends both endpoints, and each reports why.
 func TestCancelledTrial(t *testing.T) {
-	for _, on := range pathways() {
+	for _, on := range pairings() {
 		for _, s := range []shape{
 			{"tcp_stream", "forward", func(*traffic.Params) {}},
 			{"tcp_stream", "both", func(p *traffic.Params) { p.Both = true }},

@@ -18,7 +18,7 @@ import (
 // without retransmissions, and received, with nothing besides the payload but the handshake and the
 // stop bytes.
 func TestKernelAgrees(t *testing.T) {
-	for _, on := range pathways() {
+	for _, on := range pairings() {
 		for _, both := range []bool{false, true} {
 			for _, threads := range []int{0, 1} {
 				p := params("tcp_stream")
@@ -74,7 +74,7 @@ func TestUnknownCongestion(t *testing.T) {
 // Congestion control and buffers are the requested ones in both implementations, and the report has
 // the granted sizes.
 func TestSocketOptions(t *testing.T) {
-	for _, on := range pathways() {
+	for _, on := range pairings() {
 		for _, size := range []int{32 << 10, math.MaxInt32, 1 << 40} {
 			p := params("tcp_stream")
 			p.Congestion, p.SendBuffer, p.ReceiveBuffer = "reno", size, size
@@ -157,7 +157,7 @@ func TestRawCalls(t *testing.T) {
 			if _, ok := threadedStream(a, threadCount(p)).(socket.RawStream); !ok {
 				t.Fatal("raw system calls were not used")
 			}
-			client, server, err := pair(t, way{fastest(), fastest()}, p)
+			client, server, err := pair(t, pairing{fastest(), fastest()}, p)
 			if err != nil {
 				t.Fatal(err)
 			}

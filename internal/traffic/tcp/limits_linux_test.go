@@ -46,7 +46,7 @@ const attempts = 10
 
 // limitedAs runs one trial and reports whether it was limited as expected for most of the time. The
 // shares must always add up.
-func limitedAs(t *testing.T, what string, on way, p traffic.Params, share func(traffic.Limits) float64) bool {
+func limitedAs(t *testing.T, what string, on pairing, p traffic.Params, share func(traffic.Limits) float64) bool {
 	t.Helper()
 	client, server, err := pair(t, on, p)
 	if err != nil {

@@ -98,7 +98,7 @@ func carrying(ctx context.Context, client, server traffic.Workload, p traffic.Pa
 
 // exchange is one row of a table of trials of tcp_rr and tcp_crr.
 type exchange struct {
-	on                way
+	on                pairing
 	flows             int
 	request, response int
 	other             bool // a parameter of the workload
@@ -123,7 +123,7 @@ func exchanges(sizes [][2]int) (out []exchange) {
 
 // The table of exchanges has every pair.
 func TestExchangesCoverPairs(t *testing.T) {
-	if len(pathways()) == 1 {
+	if len(pairings()) == 1 {
 		t.Skip("this system has one network")
 	}
 	pairs := map[string]bool{}

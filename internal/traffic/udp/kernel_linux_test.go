@@ -146,62 +146,62 @@ func udpCounters(t *testing.T, ns *linuxnet.NS) map[string]int64 {
 // a handshake without loss.
 func TestUDPAgreesWithKernel(t *testing.T) {
 	const handshake = 4
-	for way, endpoints := range ways(newStream) {
+	for pairing, endpoints := range pairings(newStream) {
 		p := params("udp_stream")
 		p.Rate = 100e6
 		client, server, moved, err := inNS(t, 65536, endpoints[0], endpoints[1], p)
 		if err != nil {
-			t.Fatalf("%s: %v", way, err)
+			t.Fatalf("%s: %v", pairing, err)
 		}
-		consistent(t, way, p, client, server)
+		consistent(t, pairing, p, client, server)
 		sent, got := client.Messages, server.Datagrams.Flows[0].Received
 		// A hello that is answered late is repeated, and so may be its reply.
 		handshakes := moved["OutDatagrams"] - sent
 		if handshakes < handshake || handshakes > 5*handshake || moved["InDatagrams"] != got+handshakes || moved["InErrors"] != 0 || sent != got {
-			t.Errorf("%s: %d sent and %d received; the kernel says %v", way, sent, got, moved)
+			t.Errorf("%s: %d sent and %d received; the kernel says %v", pairing, sent, got, moved)
 		}
 	}
-	for way, endpoints := range ways(newRR) {
+	for pairing, endpoints := range pairings(newRR) {
 		p := params("udp_rr")
 		client, server, moved, err := inNS(t, 65536, endpoints[0], endpoints[1], p)
 		if err != nil {
-			t.Fatalf("%s: %v", way, err)
+			t.Fatalf("%s: %v", pairing, err)
 		}
 		// At least one bye was sent; the server may have exited before the next.
 		if left := moved["OutDatagrams"] - client.Messages - server.Messages - handshake; left < 1 || left > byeCount {
-			t.Errorf("%s: %d and %d sent; the kernel says %v", way, client.Messages, server.Messages, moved)
+			t.Errorf("%s: %d and %d sent; the kernel says %v", pairing, client.Messages, server.Messages, moved)
 		}
 	}
 }
 
 // A receive buffer that is too small loses as many datagrams as the kernel counts.
 func TestUDPLossIsTheKernels(t *testing.T) {
-	for way, endpoints := range ways(newStream) {
+	for pairing, endpoints := range pairings(newStream) {
 		p := params("udp_stream")
 		p.Rate, p.ReceiveBuffer, p.Streams = 0, 4096, 2
 		before := backlogDrops()
 		client, server, moved, err := inNS(t, 65536, endpoints[0], endpoints[1], p)
 		if err != nil {
-			t.Fatalf("%s: %v", way, err)
+			t.Fatalf("%s: %v", pairing, err)
 		}
 		dropped := backlogDrops() - before
-		consistent(t, way, p, client, server)
+		consistent(t, pairing, p, client, server)
 		var got int64
 		for _, f := range server.Datagrams.Flows {
 			got += f.Received
 		}
 		if lost := client.Messages - got; lost == 0 || lost < moved["RcvbufErrors"] || lost > moved["RcvbufErrors"]+dropped {
-			t.Errorf("%s: %d of %d lost; the kernel says %v, and %d dropped before", way, lost, client.Messages, moved, dropped)
+			t.Errorf("%s: %d of %d lost; the kernel says %v, and %d dropped before", pairing, lost, client.Messages, moved, dropped)
 		}
 		// The sockets' own counters agree, if they can be read.
 		switch drops := server.Datagrams.SocketDrops; {
 		case drops == nil && endpoints[0] == traffic.Workload(stream{socket.FastestUDP()}):
-			t.Errorf("%s: the drops of the receiver's sockets are unknown", way)
+			t.Errorf("%s: the drops of the receiver's sockets are unknown", pairing)
 		case drops != nil && *drops != moved["RcvbufErrors"]:
-			t.Errorf("%s: the receiver's sockets dropped %d, the kernel says %d", way, *drops, moved["RcvbufErrors"])
+			t.Errorf("%s: the receiver's sockets dropped %d, the kernel says %d", pairing, *drops, moved["RcvbufErrors"])
 		}
 		if m, _ := endpoints[1].Metrics(p, client, server); m["loss_ratio"] <= 0 || m["loss_ratio"] >= 1 {
-			t.Errorf("%s: %v", way, m)
+			t.Errorf("%s: %v", pairing, m)
 		}
 	}
 }

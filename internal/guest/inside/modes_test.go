@@ -57,7 +57,7 @@ var guests = []guest{
 }
 
 // tested is a test of a package that runs in a guest. On a kernel without the feature it must print
-// lacks, and on one with it must not.
+// the text missing, and on one with the feature it must not.
 type tested struct {
 	name, folder, run string
 	modules           []string

@@ -56,7 +56,7 @@ func explainSocket(ctx context.Context, path string, err error) (reason, fix str
 	case errors.Is(dial, fs.ErrPermission):
 		return "permission denied", "run tare as root, or join the socket's group: sudo usermod -aG docker $USER, and log in again"
 	case errors.Is(dial, fs.ErrNotExist):
-		return "no such socket: no engine runs here, or it listens elsewhere", "start one: sudo systemctl start docker, or " + elsewhere
+		return "there is no such socket: no engine runs here, or it listens elsewhere", "start one: sudo systemctl start docker, or " + elsewhere
 	case stat == nil && info.Mode()&fs.ModeSocket == 0:
 		return "it is not a socket", elsewhere
 	case errors.Is(dial, syscall.ECONNREFUSED):

@@ -44,7 +44,7 @@ const MaxPairs = 100
 // CheckPairs refuses an order of fewer pairs than 1 or more than MaxPairs.
 func (o ModeSpec) CheckPairs() error {
 	if o.Pairs < 1 || o.Pairs > MaxPairs {
-		return fmt.Errorf("provision %s: %d pairs of ends asked for; from 1 to %d can be had", o.Mode, o.Pairs, MaxPairs)
+		return fmt.Errorf("provision %s: %d pairs of endpoints requested; use 1 to %d", o.Mode, o.Pairs, MaxPairs)
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func (o ModeSpec) CheckNoLimits() error {
 		return err
 	}
 	if o.Limits != (study.Limits{}) {
-		return &Unsupported{Mode: o.Mode, Reason: "limits are applied by an engine, and this mode has none"}
+		return &Unsupported{Mode: o.Mode, Reason: "limits are applied by a container engine, and this mode has none"}
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func (e Endpoint) Reach(ipv6 bool) (listen, dial netip.AddrPort, err error) {
 			return e.Listen[i], a, nil
 		}
 	}
-	return listen, dial, fmt.Errorf("%s has no address of the family asked for (ipv6: %t)", e.Name, ipv6)
+	return listen, dial, fmt.Errorf("%s has no address of the requested family (ipv6: %t)", e.Name, ipv6)
 }
 
 // Unsupported says why a mode cannot be built here.

@@ -164,17 +164,17 @@ func (e Expect) bounds(carried []Carried) (lo, hi uint64) {
 func (e Expect) explain(lo, hi uint64) string {
 	switch {
 	case e == Connections:
-		return fmt.Sprintf("%d connections must have met that rule", lo)
+		return fmt.Sprintf("that rule must have matched %d connections", lo)
 	case e == ProcessBusy && hi == math.MaxUint64:
-		return fmt.Sprintf("that process passes the traffic on and must have run for %d ns or more", lo)
+		return fmt.Sprintf("that process forwards the traffic and must have used %d ns of CPU time or more", lo)
 	case e == ProcessBusy || e == ProcessIdle:
-		return fmt.Sprintf("no traffic passes through that process (at most %d ns)", hi)
+		return fmt.Sprintf("that process is not on the path and may use at most %d ns of CPU time", hi)
 	case e == NoMatch:
-		return "no connection may meet that rule"
+		return "that rule must not match any connection"
 	case e == NoTraffic:
-		return fmt.Sprintf("it is off the path and must stand still (at most %d)", hi)
+		return fmt.Sprintf("it is not on the path and may change by at most %d", hi)
 	case lo == 0 && hi == Slack:
-		return fmt.Sprintf("no traffic belongs there (at most %d)", hi)
+		return fmt.Sprintf("no traffic is expected there (at most %d)", hi)
 	case hi == math.MaxUint64:
 		return fmt.Sprintf("the traffic must have moved it by %d or more", lo)
 	default:

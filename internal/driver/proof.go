@@ -36,7 +36,7 @@ func (before Counters) Delta(after Counters) (Counters, error) {
 	for name, was := range before {
 		is, ok := after[name]
 		if !ok || is < was {
-			return nil, fmt.Errorf("counter %s went from %d to %d (there: %t): its device was replaced during the trial", name, was, is, ok)
+			return nil, fmt.Errorf("counter %s went from %d to %d (device present: %t): the device was replaced during the trial", name, was, is, ok)
 		}
 		moved[name] = is - was
 	}
@@ -101,7 +101,7 @@ func Verify(rules []Rule, before, after Counters, carried []Carried) error {
 			if len(carried) > 1 {
 				who = fmt.Sprintf(" by pair %d", i+1)
 			}
-			return fmt.Errorf("only %d bytes were carried%s: %w (at least %d)", total, who, ErrTooLittleTraffic, minTraffic)
+			return fmt.Errorf("only %d bytes were carried%s: %w (at least %d are required)", total, who, ErrTooLittleTraffic, minTraffic)
 		}
 	}
 	for _, r := range rules {

@@ -29,9 +29,9 @@ func (m *machine) cgroups() {
 		m.fact("cpu_quota", "none")
 	default:
 		m.fact("cpu_quota", fmt.Sprintf("%.2f CPUs", cpus))
-		m.warn(warning.CPUQuota, fmt.Sprintf("A control group limits this process to %.2f CPUs. The kernel holds a process that has "+
-			"used up its share until the next period, up to 100 ms later as a rule: rates show the limit and not the mode, and the "+
-			"longest round trips are such pauses. Removing the limit (--cpus, CPUQuota=, a pod's CPU limit) mends it.", cpus))
+		m.warn(warning.CPUQuota, fmt.Sprintf("A control group limits this process to %.2f CPUs, and the kernel throttles a process that has "+
+			"used its quota until the next period, usually up to 100 ms. Rates then show the limit instead of the mode, and the "+
+			"longest round trips are such pauses; remove the limit (--cpus, CPUQuota=, a pod's CPU limit).", cpus))
 	}
 	m.memoryLimited()
 }
@@ -47,7 +47,7 @@ func (m *machine) cgroupVersion() (string, error) {
 			return mark.version, nil
 		}
 	}
-	return "", errors.New("nothing known at /sys/fs/cgroup")
+	return "", errors.New("nothing recognised at /sys/fs/cgroup")
 }
 
 // cpuQuota is the CPU limit of this process's control group, in CPUs: the

@@ -49,12 +49,12 @@ func (m *machine) cpus() {
 	switch {
 	case errAllowed != nil:
 	case len(allowed) < enoughCPUs:
-		m.warn(warning.FewCores, fmt.Sprintf("%s may be used. Both ends, the kernel's packet work and tare itself share what there is, "+
-			"so rates are lower and vary more than between two machines, and a mode that needs more CPU loses more "+
-			"than it would with CPUs to spare. A machine with %d CPUs or more mends it.", plural(len(allowed), "CPU"), enoughCPUs))
+		m.warn(warning.FewCores, fmt.Sprintf("Only %s may be used, for client, server, the kernel's packet processing and tare itself. "+
+			"Rates are lower and vary more than between two machines, and expensive modes lose more "+
+			"than with spare CPUs; use a machine with %d CPUs or more.", plural(len(allowed), "CPU"), enoughCPUs))
 	case errCores == nil && cores < enoughCPUs:
-		m.warn(warning.SMT, fmt.Sprintf("The %d CPUs that may be used are threads of only %s. Two ends placed on threads of one core "+
-			"slow each other down, so rates vary with where the scheduler puts them. A machine with %d cores or more mends it.", len(allowed), plural(cores, "core"), enoughCPUs))
+		m.warn(warning.SMT, fmt.Sprintf("The %d usable CPUs are threads of only %s. Client and server on threads of one core "+
+			"slow each other down, so rates depend on where the scheduler places them; use a machine with %d cores or more.", len(allowed), plural(cores, "core"), enoughCPUs))
 	}
 }
 
@@ -73,7 +73,7 @@ func (m *machine) cpuModel() (string, error) {
 	if part, okPart := field(text, "CPU part"); ok && okPart {
 		return fmt.Sprintf("implementer %s part %s", implementer, part), nil
 	}
-	return "", errors.New("/proc/cpuinfo names none")
+	return "", errors.New("/proc/cpuinfo does not name it")
 }
 
 func (m *machine) cpuList(path string) ([]int, error) {
@@ -141,13 +141,13 @@ func parseCPUList(s string) ([]int, error) {
 		lo, errLo := strconv.ParseUint(first, 10, 32)
 		hi, errHi := strconv.ParseUint(last, 10, 32)
 		if errLo != nil || errHi != nil || lo > hi || hi > maxCPU {
-			return nil, fmt.Errorf("CPU list %q: want numbers and ranges like 0-3,8, have %q", s, part)
+			return nil, fmt.Errorf("CPU list %q: %q is not a number or a range such as 0-3", s, part)
 		}
 		for cpu := lo; cpu <= hi; cpu++ {
 			cpus = append(cpus, int(cpu))
 		}
 		if len(cpus) > maxCPU+1 {
-			return nil, fmt.Errorf("CPU list %q: more CPUs than there can be", s)
+			return nil, fmt.Errorf("CPU list %q: too many CPUs", s)
 		}
 	}
 	slices.Sort(cpus)
@@ -179,14 +179,14 @@ func CPUs(root string) ([]int, error) {
 	m := &machine{fsys: os.DirFS(root)}
 	allowed, err := m.allowedCPUs()
 	if err != nil {
-		return nil, fmt.Errorf("find the CPUs to place trials on: %w", err)
+		return nil, fmt.Errorf("find the CPUs for trials: %w", err)
 	}
 	// The kernel also allows CPUs that are not there.
 	if online, err := m.cpuList(sysCPU + "online"); err == nil {
 		allowed = slices.DeleteFunc(allowed, func(c int) bool { return !slices.Contains(online, c) })
 	}
 	if len(allowed) == 0 {
-		return nil, errors.New("find the CPUs to place trials on: none is both allowed and online")
+		return nil, errors.New("find the CPUs for trials: none is both allowed and online")
 	}
 	var cpus []int
 	seen := map[string]bool{}
@@ -211,7 +211,7 @@ func (m *machine) load() {
 	var minute float64
 	fields := strings.Fields(text)
 	if err == nil && len(fields) < 3 {
-		err = fmt.Errorf("/proc/loadavg holds %q", text)
+		err = fmt.Errorf("/proc/loadavg contains %q", text)
 	}
 	if err == nil {
 		minute, err = strconv.ParseFloat(fields[0], 64)
@@ -224,9 +224,9 @@ func (m *machine) load() {
 
 	online, err := m.cpuList(sysCPU + "online")
 	if err == nil && minute > busyLoad*float64(len(online)) {
-		m.warn(warning.BusyMachine, fmt.Sprintf("The load average of the last minute is %s on %s: something else is running, or "+
-			"was until now. It takes CPU from the trials, adds to their CPU figures, and spreads every figure. "+
-			"Waiting, or stopping what runs, mends it.", fields[0], plural(len(online), "CPU")))
+		m.warn(warning.BusyMachine, fmt.Sprintf("The load average of the last minute is %s on %s, so other programs are running or "+
+			"were until now. They take CPU time from the trials, add to their CPU costs, and increase the spread of every metric; "+
+			"stop them or wait.", fields[0], plural(len(online), "CPU")))
 	}
 }
 

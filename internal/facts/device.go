@@ -29,7 +29,7 @@ func (m *machine) devices() {
 		}
 	}
 	if len(names) == 0 {
-		m.fact("devices", "none with hardware behind it")
+		m.fact("devices", "none with hardware")
 		return
 	}
 	slices.Sort(names)
@@ -82,8 +82,8 @@ func (m *machine) device(name string) {
 		slices.Sort(lack)
 		add("offloads %s", orNone(have))
 		if len(lack) > 0 {
-			m.warnExisting(warning.DeviceOffloads, fmt.Sprintf("The device %s has no %s. The kernel then cuts, joins or sums packets in software, one by one, so that its packet work "+
-				"and not the wire may set the rate, and modes whose own devices have these offloads look cheaper. `ethtool -K %s ...` mends it where the hardware can.",
+			m.warnExisting(warning.DeviceOffloads, fmt.Sprintf("The device %s has no %s, so the kernel segments, merges or checksums packets in software. Its packet processing "+
+				"instead of the wire may then limit the rate, and modes whose devices have these offloads look cheaper; enable them with `ethtool -K %s ...` if the hardware supports them.",
 				name, strings.Join(lack, ", "), name))
 		}
 	}
@@ -119,7 +119,7 @@ func (m *machine) driverOf(dir string) (string, error) {
 			return v, nil
 		}
 	}
-	return "", errors.New("no driver named")
+	return "", errors.New("driver unknown")
 }
 
 // queues counts the queues of a device and says whether the kernel spreads packets
@@ -176,10 +176,10 @@ func (m *machine) filters() {
 	}
 	by := ""
 	if docker {
-		by = ", Docker's among them"
+		by = ", including Docker's"
 	}
-	m.warnExisting(warning.HostFiltered, fmt.Sprintf("Packets of this network stack meet %s of a packet filter%s. A baseline in it pays for them, and for the connection "+
-		"tracking that they may need, so that every mode beside it looks cheaper than it is. A lab has stacks of its own and is not concerned.", plural(rules, "rule"), by))
+	m.warnExisting(warning.HostFiltered, fmt.Sprintf("Packets of this network stack pass %s of a packet filter%s. This adds to the cost of a baseline in this stack, as does the connection "+
+		"tracking that they may require, so other modes look cheaper than they are; a lab has its own network stacks and is not affected.", plural(rules, "rule"), by))
 }
 
 // tracking tells how full connection tracking is.
@@ -198,8 +198,8 @@ func (m *machine) tracking() {
 	}
 	m.fact("nf_conntrack_count", fmt.Sprintf("%d tracked", now))
 	if errMost == nil && most > 0 && float64(now) > trackedMuch*float64(most) {
-		m.warnExisting(warning.ConntrackFilled, fmt.Sprintf("Connection tracking holds %d of %d entries. With no room left new connections, and datagrams of new flows, are dropped, "+
-			"which looks like the mode's loss. `sysctl -w net.netfilter.nf_conntrack_max=...` with a larger number mends it.", now, most))
+		m.warnExisting(warning.ConntrackFilled, fmt.Sprintf("Connection tracking has %d of %d entries in use. When the table is full, new connections and datagrams of new flows are dropped, "+
+			"which looks like loss of the mode; raise the limit with `sysctl -w net.netfilter.nf_conntrack_max=...`.", now, most))
 	}
 }
 

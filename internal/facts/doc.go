@@ -62,7 +62,7 @@ func elsewhere() Report {
 	m.fact("system", runtime.GOOS)
 	m.fact("architecture", runtime.GOARCH)
 	m.fact("cpus_allowed", strconv.Itoa(runtime.NumCPU()))
-	why := errors.New("it is read from Linux's /proc and /sys, and this is " + runtime.GOOS)
+	why := errors.New("facts are read from Linux's /proc and /sys, and this is " + runtime.GOOS)
 	for _, name := range []string{"kernel", "distribution", "cpu_model", "memory"} {
 		m.fact(name, unknown(why))
 	}

@@ -133,7 +133,7 @@ func (m *machine) evidence() {
 	case err == nil:
 		m.fact("btf", "yes")
 	case errors.Is(err, fs.ErrNotExist):
-		m.fact("btf", "no: the kernel does not describe its types, which programs that count drops need")
+		m.fact("btf", "no: the kernel has no type information (BTF), which eBPF programs that count drops require")
 	default:
 		m.fact("btf", unknown(plain("sys/kernel/btf/vmlinux", err)))
 	}

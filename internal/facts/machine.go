@@ -81,7 +81,7 @@ func plain(path string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return readError{fmt.Sprintf("no /%s", path), err}
 	case errors.Is(err, fs.ErrPermission):
-		return readError{fmt.Sprintf("may not read /%s", path), err}
+		return readError{fmt.Sprintf("no permission to read /%s", path), err}
 	}
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
@@ -118,7 +118,7 @@ func readCount(fsys fs.FS, path string) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(s, 10, 53)
 	if err != nil {
-		return 0, fmt.Errorf("/%s holds %q, which is no count", path, s)
+		return 0, fmt.Errorf("/%s contains %q, which is not a number", path, s)
 	}
 	return n, nil
 }

@@ -176,7 +176,7 @@ func TestReadFileErrors(t *testing.T) {
 		is   error
 	}{
 		{refuse{fs.ErrNotExist}, "no /proc/x", fs.ErrNotExist},
-		{refuse{fs.ErrPermission}, "may not read /proc/x", fs.ErrPermission},
+		{refuse{fs.ErrPermission}, "no permission to read /proc/x", fs.ErrPermission},
 		{refuse{errors.ErrUnsupported}, "read /proc/x: unsupported operation", errors.ErrUnsupported},
 		{fstest.MapFS{"proc/x": {Data: []byte(" \n")}}, "/proc/x is empty", nil},
 	}

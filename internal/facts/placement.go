@@ -36,8 +36,8 @@ func (m *machine) numa() {
 	}
 	m.fact("numa_cpus", strings.Join(parts, "; "))
 	if len(parts) > 1 {
-		m.warn(warning.NUMASpans, fmt.Sprintf("The CPUs that may be used are on %d NUMA nodes (%s). Two ends on different nodes reach each other's memory over the link between "+
-			"the nodes, so rates depend on where the scheduler puts them, and trials fall into bands. `numactl --cpunodebind=0 --membind=0 tare ...` keeps all of a run on one.",
+		m.warn(warning.NUMASpans, fmt.Sprintf("The usable CPUs are on %d NUMA nodes (%s). Client and server on different nodes access memory over the link between "+
+			"the nodes, so rates depend on where the scheduler places them and trials fall into separate groups; run `numactl --cpunodebind=0 --membind=0 tare ...` to keep a run on one node.",
 			len(parts), strings.Join(parts, "; ")))
 	}
 }
@@ -54,8 +54,8 @@ func (m *machine) apart() {
 		m.fact("irqbalance", unknown(err))
 	case running:
 		m.fact("irqbalance", "running")
-		m.warnExisting(warning.Irqbalance, "irqbalance runs: it moves the devices' interrupts between CPUs while trials run, so that packet work changes its place within "+
-			"a run. A lab has no device with interrupts and is not concerned. `systemctl stop irqbalance` for the length of a run mends it.")
+		m.warnExisting(warning.Irqbalance, "irqbalance is running and moves device interrupts between CPUs during trials, so packet processing moves between CPUs within "+
+			"a run. Run `systemctl stop irqbalance` during the run; a lab has no devices with interrupts and is not affected.")
 	default:
 		m.fact("irqbalance", "not running")
 	}
@@ -64,8 +64,8 @@ func (m *machine) apart() {
 	} else {
 		m.fact("boot_parameters", orNone(words))
 		if slices.Contains(words, "mitigations=off") {
-			m.warn(warning.MitigationsOff, "The kernel was booted with mitigations=off: entering it, and its indirect calls, cost less than on a machine as distributions set it up, "+
-				"and so does every mode, most of all those with many small packets. To compare with such machines, boot without it.")
+			m.warn(warning.MitigationsOff, "The kernel was booted with mitigations=off, so system calls and indirect calls cost less than with a distribution's defaults. "+
+				"Every mode is cheaper, in particular with many small packets; boot without it to compare with other machines.")
 		}
 	}
 }

@@ -16,8 +16,8 @@ func (m *machine) virtualization() {
 	kind, err := m.hypervisor()
 	m.factOr("virtualization", kind, err)
 	if err == nil && strings.HasPrefix(kind, "virtual machine") {
-		m.warn(warning.VirtualMachine, "This is a virtual machine: what its CPUs, caches and wake-ups cost depends on the host below and on its other guests, and so does how much they "+
-			"vary. Ratios within a run hold for it; figures are not those of the bare machine. A machine of its own mends it; modes in turns, as by default, help.")
+		m.warn(warning.VirtualMachine, "This is a virtual machine, so the cost of CPU work, caches and wake-ups, and its variation, depend on the host and its other guests. "+
+			"Ratios within a run are valid for it, but absolute values are not those of bare metal; use a physical machine, or keep modes interleaved, which is the default.")
 	}
 	m.container()
 }
@@ -48,9 +48,9 @@ func (m *machine) hypervisor() (string, error) {
 	flags, ok := field(text, "flags")
 	switch hint := strings.Join(hints, ", "); {
 	case !ok && hint == "":
-		return "", errors.New("this kind of CPU does not show it")
+		return "", errors.New("not shown by this kind of CPU")
 	case !ok:
-		return "", fmt.Errorf("this kind of CPU does not show it; the firmware says %s", hint)
+		return "", fmt.Errorf("not shown by this kind of CPU; the firmware reports %s", hint)
 	case !slices.Contains(strings.Fields(flags), "hypervisor"):
 		return "none seen", nil
 	case hint == "":
@@ -76,14 +76,14 @@ func (m *machine) container() {
 	}
 	m.fact("container", kind)
 	if kind != "none seen" && !strings.HasPrefix(kind, "unknown: ") {
-		m.warn(warning.InContainer, "tare runs in a container: its engine's limits, seccomp filter and view of /proc and /sys hold for the ends as well, and settings of the machine may "+
-			"be hidden or not to be changed. `tare` on the container's host, or a container with the host's own namespaces and without a seccomp filter, mends it.")
+		m.warn(warning.InContainer, "tare runs in a container, whose limits, seccomp filter and view of /proc and /sys also apply to the endpoints, and settings of the machine may "+
+			"be hidden or read-only. Run `tare` on the container's host, or in a container with the host's namespaces and without a seccomp filter.")
 	}
 
 	if strings.Contains(mounts, " /proc/stat ") {
-		m.warn(warning.FakedProcStat, "Something (lxcfs, most likely) is mounted over /proc/stat. It shows the CPU time of this "+
-			"container in place of the machine's and leaves out the kernel's packet work, so CPU costs come out too low. "+
-			"Running tare on the container's host mends it.")
+		m.warn(warning.FakedProcStat, "Something (probably lxcfs) is mounted over /proc/stat and shows the CPU time of this "+
+			"container instead of the machine's, without the kernel's packet processing, so CPU costs are too low. "+
+			"Run tare on the container's host.")
 	}
 }
 

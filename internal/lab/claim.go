@@ -17,7 +17,7 @@ import (
 const slotSocket = "@tare-slot/"
 
 // ErrFull means that all slots are taken.
-var ErrFull = errors.New("every address slot of this machine is taken by a run; wait for one to end")
+var ErrFull = errors.New("every address slot of this machine is in use by a run; wait for one to end")
 
 // Claim is the place of a run's labs on this machine: a slot of addresses that no other
 // run has. The kernel frees the slot when the process dies, however it dies.
@@ -35,7 +35,7 @@ func NewClaim(run string) (Claim, error) {
 			return Claim{ID: run, Slot: slot, release: release}, nil
 		}
 		if !errors.Is(err, unix.EADDRINUSE) {
-			return Claim{}, fmt.Errorf("claim a slot of addresses: %w", err)
+			return Claim{}, fmt.Errorf("claim an address slot: %w", err)
 		}
 	}
 	return Claim{}, ErrFull

@@ -25,7 +25,7 @@ func (ns *NS) Address(name string, addr netip.Prefix) error {
 		a.Flags = unix.IFA_F_NODAD
 	}
 	if err := ns.handle.AddrAdd(l, a); err != nil {
-		return fmt.Errorf("give %s the address %s in namespace %s: %w", name, addr, ns.name, err)
+		return fmt.Errorf("add to %s the address %s in namespace %s: %w", name, addr, ns.name, err)
 	}
 	return nil
 }
@@ -37,7 +37,7 @@ func (ns *NS) RemoveAddress(name string, addr netip.Prefix) error {
 		return err
 	}
 	if err := ns.handle.AddrDel(l, &netlink.Addr{IPNet: ipNet(addr)}); err != nil {
-		return fmt.Errorf("take address %s from %s in namespace %s: %w", addr, name, ns.name, err)
+		return fmt.Errorf("remove address %s from %s in namespace %s: %w", addr, name, ns.name, err)
 	}
 	return nil
 }
@@ -116,12 +116,12 @@ func (ns *NS) AddVXLANRemote(vxlan string, mac net.HardwareAddr, vtep netip.Addr
 	fdb := &netlink.Neigh{LinkIndex: i, Family: unix.AF_BRIDGE, State: netlink.NUD_PERMANENT,
 		Flags: netlink.NTF_SELF, IP: vtep.AsSlice(), HardwareAddr: mac}
 	if err := ns.handle.NeighSet(fdb); err != nil {
-		return fmt.Errorf("forward %s to %s on %s: %w", mac, vtep, vxlan, err)
+		return fmt.Errorf("add FDB entry %s to %s on %s: %w", mac, vtep, vxlan, err)
 	}
 	for _, ip := range ips {
 		n := &netlink.Neigh{LinkIndex: i, State: netlink.NUD_PERMANENT, IP: ip.AsSlice(), HardwareAddr: mac}
 		if err := ns.handle.NeighSet(n); err != nil {
-			return fmt.Errorf("know %s as %s on %s: %w", ip, mac, vxlan, err)
+			return fmt.Errorf("add neighbour %s as %s on %s: %w", ip, mac, vxlan, err)
 		}
 	}
 	return nil

@@ -139,13 +139,13 @@ func legacyFilters() ([]Filter, error) {
 		}
 		fd, err := unix.Socket(f.domain, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
-			return nil, fmt.Errorf("open a socket to ask iptables: %w", err)
+			return nil, fmt.Errorf("open a socket to query iptables: %w", err)
 		}
 		for name := range strings.FieldsSeq(string(names)) {
 			entries, err := legacyEntries(fd, f.level, name)
 			if err != nil {
 				unix.Close(fd)
-				return nil, fmt.Errorf("ask iptables for its table %s: %w", name, err)
+				return nil, fmt.Errorf("query iptables table %s: %w", name, err)
 			}
 			out = append(out, Filter{Family: f.family, Table: name, Rules: entries, All: entries})
 		}

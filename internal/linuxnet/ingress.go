@@ -92,7 +92,7 @@ func (ns *NS) tap(table, dev string, kinds []kind) error {
 		return conn.Flush()
 	})
 	if err != nil {
-		return fmt.Errorf("count what %s receives (needs CONFIG_NF_TABLES_NETDEV): %w", dev, err)
+		return fmt.Errorf("count packets received by %s (needs CONFIG_NF_TABLES_NETDEV): %w", dev, err)
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (ns *NS) DropIngress(table, dev string) error {
 		return conn.Flush()
 	})
 	if err != nil {
-		return fmt.Errorf("keep what %s receives from the kernel (needs CONFIG_NF_TABLES_NETDEV): %w", dev, err)
+		return fmt.Errorf("drop what %s receives before the kernel's stack (needs CONFIG_NF_TABLES_NETDEV): %w", dev, err)
 	}
 	return nil
 }

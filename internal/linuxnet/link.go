@@ -39,7 +39,7 @@ func (ns *NS) Veth(d Device, peer *NS, p Device) error {
 	v := netlink.NewVeth(d.attrs())
 	v.PeerName, v.PeerNamespace, v.PeerMTU = p.Name, netlink.NsFd(peer.fd()), uint32(p.MTU)
 	if err := ns.handle.LinkAdd(v); err != nil {
-		return fmt.Errorf("make veth %s in %s with %s in %s: %w", d.Name, ns.name, p.Name, peer.name, err)
+		return fmt.Errorf("create veth %s in %s with %s in %s: %w", d.Name, ns.name, p.Name, peer.name, err)
 	}
 	if err := ns.alias(d); err != nil {
 		return err
@@ -77,14 +77,14 @@ func (ns *NS) child(d Device, parent string, into *NS, of func(netlink.LinkAttrs
 	a.ParentIndex, a.Namespace = p.Attrs().Index, netlink.NsFd(into.fd())
 	link := of(a)
 	if err := ns.handle.LinkAdd(link); err != nil {
-		return fmt.Errorf("make %s %s in namespace %s: %w", link.Type(), d.Name, into.name, err)
+		return fmt.Errorf("create %s %s in namespace %s: %w", link.Type(), d.Name, into.name, err)
 	}
 	made, err := into.link(a.Name)
 	if err != nil {
 		return err
 	}
 	if err := into.handle.LinkSetName(made, d.Name); err != nil {
-		return fmt.Errorf("name %s %s in namespace %s: %w", link.Type(), d.Name, into.name, err)
+		return fmt.Errorf("set the name of %s device %s in namespace %s: %w", link.Type(), d.Name, into.name, err)
 	}
 	if err := into.alias(d); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (ns *NS) VXLAN(v VXLAN, into *NS) error {
 
 func (ns *NS) add(l netlink.Link, d Device, into *NS) error {
 	if err := ns.handle.LinkAdd(l); err != nil {
-		return fmt.Errorf("make %s %s in namespace %s: %w", l.Type(), d.Name, into.name, err)
+		return fmt.Errorf("create %s %s in namespace %s: %w", l.Type(), d.Name, into.name, err)
 	}
 	if err := into.alias(d); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (ns *NS) alias(d Device) error {
 		return err
 	}
 	if err := ns.handle.LinkSetAlias(l, d.Alias); err != nil {
-		return fmt.Errorf("mark %s in namespace %s: %w", d.Name, ns.name, err)
+		return fmt.Errorf("set the alias of %s in namespace %s: %w", d.Name, ns.name, err)
 	}
 	return nil
 }
@@ -214,7 +214,7 @@ const tunDevice = "/dev/net/tun"
 func CheckTUN() error {
 	f, err := os.OpenFile(tunDevice, os.O_RDWR, 0)
 	if err != nil {
-		return fmt.Errorf("a process needs %s for its device (CONFIG_TUN; in a container: --device %s): %w", tunDevice, tunDevice, err)
+		return fmt.Errorf("%s is required for a process's network device (CONFIG_TUN; in a container: --device %s): %w", tunDevice, tunDevice, err)
 	}
 	return f.Close()
 }
@@ -242,7 +242,7 @@ func (ns *NS) TapDevice(d Device) (*os.File, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("make tap %s in namespace %s: %w", d.Name, ns.name, err)
+		return nil, fmt.Errorf("create tap device %s in namespace %s: %w", d.Name, ns.name, err)
 	}
 	if err = ns.MTU(d.Name, d.MTU); err == nil {
 		err = ns.alias(d)

@@ -39,7 +39,7 @@ func openNFTables() (*nftables.Conn, error) {
 // bring: asking for it loads the module where that can be.
 func CheckGenlFamily(name string) error {
 	if _, err := netlink.GenlFamilyGet(name); err != nil {
-		return fmt.Errorf("ask the kernel for the netlink family %s: %w", name, err)
+		return fmt.Errorf("query the kernel for the netlink family %s: %w", name, err)
 	}
 	return nil
 }

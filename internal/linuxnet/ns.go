@@ -35,7 +35,7 @@ type NS struct {
 func NewNS(name string, pin bool) (*NS, error) {
 	ns := &NS{name: name}
 	if err := onSpareThread(func() error { return ns.create(pin) }); err != nil {
-		return nil, fmt.Errorf("make network namespace %s: %w", name, err)
+		return nil, fmt.Errorf("create network namespace %s: %w", name, err)
 	}
 	// A socket belongs to the namespace it was opened in. The libraries' own way
 	// into a namespace is not used: in a user namespace there is no way back, and

@@ -43,7 +43,7 @@ func (ns *NS) Processes() ([]int, error) {
 func Children(pid int) ([]int, error) {
 	lists, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task/*/children"))
 	if err != nil || len(lists) == 0 {
-		return nil, fmt.Errorf("find what process %d has started: it has ended, or the kernel lacks CONFIG_PROC_CHILDREN", pid)
+		return nil, fmt.Errorf("list the children of process %d: it has ended, or the kernel lacks CONFIG_PROC_CHILDREN", pid)
 	}
 	var all []int
 	for _, l := range lists {
@@ -123,7 +123,7 @@ func (ns *NS) Listeners(port uint16) ([]int, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("find who listens at port %d in namespace %s: %w", port, ns.name, err)
+		return nil, fmt.Errorf("find the listeners on port %d in namespace %s: %w", port, ns.name, err)
 	}
 	if len(sockets) == 0 {
 		return nil, nil

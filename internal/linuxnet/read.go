@@ -53,7 +53,7 @@ func (ns *NS) DeviceWith(addr netip.Addr) (string, error) {
 		}
 		return l.Attrs().Name, nil
 	}
-	return "", fmt.Errorf("find the device with %s in namespace %s: no device has that address", addr, ns.name)
+	return "", fmt.Errorf("find the device with address %s in namespace %s: no device has it", addr, ns.name)
 }
 
 // PeerIn finds the other end of a veth, which is in the namespace other.
@@ -68,7 +68,7 @@ func (ns *NS) PeerIn(other *NS, veth string) (string, error) {
 		return "", fmt.Errorf("find the peer of %s of namespace %s in namespace %s: %w", veth, ns.name, other.name, err)
 	}
 	if peer.Type() != "veth" || peer.Attrs().ParentIndex != l.Attrs().Index {
-		return "", fmt.Errorf("find the peer of %s of namespace %s in namespace %s: it is not there", veth, ns.name, other.name)
+		return "", fmt.Errorf("find the peer of %s of namespace %s in namespace %s: not found", veth, ns.name, other.name)
 	}
 	return peer.Attrs().Name, nil
 }
@@ -81,7 +81,7 @@ func (ns *NS) Parent(below *NS, child string) (string, error) {
 	}
 	parent, err := below.handle.LinkByIndex(l.Attrs().ParentIndex)
 	if err != nil {
-		return "", fmt.Errorf("find what %s of namespace %s is of in namespace %s: %w", child, ns.name, below.name, err)
+		return "", fmt.Errorf("find the parent of %s of namespace %s in namespace %s: %w", child, ns.name, below.name, err)
 	}
 	return parent.Attrs().Name, nil
 }
@@ -117,7 +117,7 @@ func (ns *NS) Stats(name string) (LinkStats, error) {
 	a := l.Attrs()
 	s := a.Statistics
 	if s == nil {
-		return LinkStats{}, fmt.Errorf("read counters of %s in namespace %s: the kernel gave none", name, ns.name)
+		return LinkStats{}, fmt.Errorf("read counters of %s in namespace %s: the kernel returned none", name, ns.name)
 	}
 	return LinkStats{
 		RxBytes: s.RxBytes, TxBytes: s.TxBytes, RxPackets: s.RxPackets, TxPackets: s.TxPackets,

@@ -58,7 +58,7 @@ func (ns *NS) BlockPlaintext(dst netip.Prefix) error {
 		return h.XfrmPolicyAdd(&netlink.XfrmPolicy{Src: ipNet(any), Dst: ipNet(dst), Dir: netlink.XFRM_DIR_OUT, Action: netlink.XFRM_POLICY_BLOCK, Priority: leastPriority})
 	})
 	if err != nil {
-		return fmt.Errorf("refuse packets to %s without IPsec in namespace %s: %w", dst, ns.name, err)
+		return fmt.Errorf("block packets to %s without IPsec in namespace %s: %w", dst, ns.name, err)
 	}
 	return nil
 }

@@ -151,10 +151,10 @@ func cpusChanged(before, after []cpuLine) (Gap, bool) {
 	gone, come := missingFrom(after, before), missingFrom(before, after)
 	var parts []string
 	if len(gone) > 0 {
-		parts = append(parts, fmt.Sprintf("CPU %s went away", join(gone)))
+		parts = append(parts, fmt.Sprintf("CPU %s went offline", join(gone)))
 	}
 	if len(come) > 0 {
-		parts = append(parts, fmt.Sprintf("CPU %s came", join(come)))
+		parts = append(parts, fmt.Sprintf("CPU %s came online", join(come)))
 	}
 	return Gap{Reason: strings.Join(parts, " and ") + " within the window"}, true
 }
@@ -248,7 +248,7 @@ func readStat(path string) (*cpuSample, error) {
 		case err != nil:
 			return nil, err
 		case len(buf) >= maxStat:
-			return nil, fmt.Errorf("no end of CPU lines in %d bytes", len(buf))
+			return nil, fmt.Errorf("the CPU lines do not end within %d bytes", len(buf))
 		}
 		if len(buf) == cap(buf) {
 			buf = append(make([]byte, 0, 4*cap(buf)), buf...)
@@ -297,7 +297,7 @@ func parseStat(b []byte) (*cpuSample, error) {
 		return nil, errors.New("no line for the whole machine")
 	}
 	if s.total.ticks == [columns]uint64{} {
-		return nil, errors.New("every counter is 0, so nothing is counted here")
+		return nil, errors.New("every counter is 0, so this kernel does not count CPU time")
 	}
 	return s, nil
 }
@@ -324,7 +324,7 @@ func parseCPULine(line []byte) (cpuLine, error) {
 	l := cpuLine{id: -1}
 	rest, ok := bytes.CutPrefix(line, []byte("cpu"))
 	if !ok {
-		return l, fmt.Errorf("want a CPU line, have %q", line)
+		return l, fmt.Errorf("%q is not a CPU line", line)
 	}
 	name, rest, _ := bytes.Cut(rest, []byte(" "))
 	if len(name) > 0 {

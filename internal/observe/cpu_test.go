@@ -81,14 +81,14 @@ func TestCPUSince(t *testing.T) {
 			name:   "a CPU vanishes",
 			before: "cpu  100 0 50 5000 0 0 0 0\ncpu0 50 0 25 1000 0 0 0 0\ncpu1 50 0 25 4000 0 0 0 0\ncpu2 0 0 0 1 0 0 0 0\n",
 			after:  "cpu  120 0 60 5100 0 0 0 0\ncpu0 60 0 30 1100 0 0 0 0\n",
-			gaps:   []Gap{{"", "CPU 1, 2 went away within the window"}},
+			gaps:   []Gap{{"", "CPU 1, 2 went offline within the window"}},
 			busy:   -1,
 		},
 		{
 			name:   "a CPU comes as another goes",
 			before: "cpu  100 0 50 5000 0 0 0 0\ncpu0 50 0 25 1000 0 0 0 0\n",
 			after:  "cpu  120 0 60 5100 0 0 0 0\ncpu3 60 0 30 1100 0 0 0 0\n",
-			gaps:   []Gap{{"", "CPU 0 went away and CPU 3 came within the window"}},
+			gaps:   []Gap{{"", "CPU 0 went offline and CPU 3 came online within the window"}},
 			busy:   -1,
 		},
 		{

@@ -47,7 +47,7 @@ func (s *CPUTime) Add(from, to Sample) {
 		return
 	}
 	if len(b.cpus) == 0 {
-		s.markUnknown("", "the kernel lists no single CPU")
+		s.markUnknown("", "the kernel lists no individual CPUs")
 		return
 	}
 	long := b.at.Sub(a.at)

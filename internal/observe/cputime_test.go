@@ -92,8 +92,8 @@ func TestSpentGaps(t *testing.T) {
 			[]string{"cpu_irq", "cpu_softirq", "cpu_steal", "cpu_system", "cpu_time", "cpu_user"}, "went backwards"},
 		{"no sample", good[0], nil, nil, "could not be read"},
 		{"a sample of something else", good[0], clockSample{}, nil, "could not be read"},
-		{"a CPU went", good[0], at(t, 10, "cpu  9 0 9 9 0 0 0 0 0 0\ncpu0 9 0 9 9 0 0 0 0 0 0\n"), nil, "CPU 1 went away"},
-		{"no single CPU", at(t, 0, "cpu  9 0 9 9 0 0 0 0\n"), at(t, 10, "cpu  9 0 9 9 0 0 0 0\n"), nil, "no single CPU"},
+		{"a CPU went", good[0], at(t, 10, "cpu  9 0 9 9 0 0 0 0 0 0\ncpu0 9 0 9 9 0 0 0 0 0 0\n"), nil, "CPU 1 went offline"},
+		{"no individual CPUs", at(t, 0, "cpu  9 0 9 9 0 0 0 0\n"), at(t, 10, "cpu  9 0 9 9 0 0 0 0\n"), nil, "no individual CPUs"},
 		{"a kernel without steal has none to take off", at(t, 0, "cpu  9 0 9 9 0 0 0\ncpu0 9 0 9 9 0 0 0\n"), at(t, 10, "cpu  9 0 9 10 0 0 0\ncpu0 9 0 9 10 0 0 0\n"),
 			[]string{"cpu_busy", "cpu_idle", "cpu_irq", "cpu_softirq", "cpu_system", "cpu_time", "cpu_user"}, ""},
 		{"a kernel that tells no idle time", at(t, 0, "cpu  9 0 9\ncpu0 9 0 9\n"), at(t, 10, "cpu  9 0 9\ncpu0 9 0 9\n"),
@@ -103,7 +103,7 @@ func TestSpentGaps(t *testing.T) {
 			var s CPUTime
 			s.Add(c.from, c.to)
 			s = s.Plus(CPUTime{})
-			if c.name != "no single CPU" && c.name != "a CPU went" && !strings.HasPrefix(c.name, "a kernel") {
+			if c.name != "no individual CPUs" && c.name != "a CPU went" && !strings.HasPrefix(c.name, "a kernel") {
 				s.Add(good[0], good[1])
 			}
 			if d := cmp.Diff(c.known, sortedKeys(s.Metrics()), cmpopts.EquateEmpty()); d != "" {

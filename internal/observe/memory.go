@@ -216,7 +216,7 @@ func keyed(text []byte, key string) (n uint64, there bool, err error) {
 			return 0, true, fmt.Errorf("%s has no number", key)
 		}
 		if n, err = strconv.ParseUint(string(fields[0]), 10, 53); err != nil {
-			return 0, true, fmt.Errorf("%s is %q, which is no count", key, fields[0])
+			return 0, true, fmt.Errorf("%s is %q, which is not a number", key, fields[0])
 		}
 		return n, true, nil
 	}
@@ -269,5 +269,5 @@ func groupError(dir string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("read what the control group at %s counts of its memory: %w", dir, err)
+	return fmt.Errorf("read the memory events of the control group at %s: %w", dir, err)
 }

@@ -60,10 +60,10 @@ func (o OtherProcesses) Read() (Sample, error) {
 		return nil, fmt.Errorf("read the processes in %s: %w", o.root, err)
 	}
 	if _, there := all[o.own.PID]; !there {
-		return nil, fmt.Errorf("read the processes in %s: this one (%d) is not among them", o.root, o.own.PID)
+		return nil, fmt.Errorf("read the processes in %s: the run's own process (%d) is not among them", o.root, o.own.PID)
 	}
 	if _, there := all[1]; !there {
-		return nil, fmt.Errorf("read the processes in %s: those of other users are hidden", o.root)
+		return nil, fmt.Errorf("read the processes in %s: processes of other users are hidden", o.root)
 	}
 	return &processSample{all: all, own: o.ours(all)}, nil
 }
@@ -229,7 +229,7 @@ func Classify(procRoot string, own Own) (map[int]Program, error) {
 	}
 	sample, ok := s.(*processSample)
 	if !ok {
-		return nil, fmt.Errorf("read the processes in %s: a %T came of it", procRoot, s)
+		return nil, fmt.Errorf("read the processes in %s: unexpected sample type %T", procRoot, s)
 	}
 	agents := map[int]bool{}
 	for pid, p := range sample.all {

@@ -141,7 +141,7 @@ func TestOthersUnknown(t *testing.T) {
 		all  []proc
 		want string
 	}{
-		"itself is not there": {[]proc{{pid: 1, name: "init"}}, "this one (50) is not among them"},
+		"itself is not there": {[]proc{{pid: 1, name: "init"}}, "the run's own process (50) is not among them"},
 		"others are hidden":   {[]proc{{pid: 50, name: "tare"}}, "are hidden"},
 	} {
 		root := t.TempDir()

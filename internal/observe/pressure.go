@@ -65,7 +65,7 @@ func (p Pressure) Read() (Sample, error) {
 	case known:
 		return s, nil
 	case errors.Is(last, fs.ErrNotExist), errors.Is(last, syscall.EOPNOTSUPP):
-		return nil, fmt.Errorf("no pressure in %s: the kernel counts none (CONFIG_PSI, or psi=1 on its command line)", p.dir)
+		return nil, fmt.Errorf("no pressure in %s: the kernel does not count it (set CONFIG_PSI, or psi=1 on its command line)", p.dir)
 	}
 	return nil, last
 }
@@ -121,7 +121,7 @@ func parsePressure(text []byte) (stalled, error) {
 			}
 		}
 	}
-	return stalled{}, fmt.Errorf("no total of some in %q", truncate(text))
+	return stalled{}, fmt.Errorf("no total of \"some\" in %q", truncate(text))
 }
 
 // truncate keeps an error about a file of the wrong kind short.

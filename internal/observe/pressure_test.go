@@ -44,7 +44,7 @@ func TestPressure(t *testing.T) {
 		})
 	}
 	_, err := NewPressure(t.TempDir()).Read()
-	if err == nil || !strings.Contains(err.Error(), "the kernel counts none") {
+	if err == nil || !strings.Contains(err.Error(), "the kernel does not count it") {
 		t.Errorf("a kernel without pressure: %v", err)
 	}
 }

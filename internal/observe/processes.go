@@ -79,7 +79,7 @@ func parseProcess(line []byte) (process, error) {
 	}
 	fields := strings.Fields(string(rest[end+1:]))
 	if len(fields) <= fieldStarted {
-		return process{}, fmt.Errorf("%d fields behind the name in %q", len(fields), line)
+		return process{}, fmt.Errorf("%d fields after the name in %q", len(fields), line)
 	}
 	var bad error
 	number := func(s string) uint64 {

@@ -195,7 +195,7 @@ func (p *Process) Wait(ctx context.Context) error {
 }
 
 // ErrEnded is a process that has ended before it did what it is waited for.
-var ErrEnded = errors.New("the process has ended")
+var ErrEnded = errors.New("the process has exited")
 
 // poll is the time between looks at what a process is waited for to do.
 const poll = 3 * time.Millisecond
@@ -245,7 +245,7 @@ func (p *Process) Kill() error {
 	case <-p.done:
 		return nil
 	case <-time.After(within):
-		return fmt.Errorf("end %s: process %d was killed and has not ended within %s", p.Name, p.PID(), within)
+		return fmt.Errorf("end %s: process %d was killed and did not exit within %s", p.Name, p.PID(), within)
 	}
 }
 

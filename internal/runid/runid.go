@@ -28,7 +28,7 @@ type Run struct {
 func New() (Run, error) {
 	raw := make([]byte, idBytes)
 	if _, err := rand.Read(raw); err != nil {
-		return Run{}, fmt.Errorf("draw a run id: %w", err)
+		return Run{}, fmt.Errorf("generate a run id: %w", err)
 	}
 	r := Run{ID: hex.EncodeToString(raw)}
 	var err error

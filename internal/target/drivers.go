@@ -36,7 +36,7 @@ func Drivers() []Registration {
 		// All endpoints of a run are scheduled alike where some are in containers of private
 		// engines: those of the baseline and of the other modes, too.
 		{Name: "docker", Driver: docker.Driver{}, Prepare: private.JoinCPUGroup, DescribeChanges: dockerMakes,
-			Rights: "root, for the engines of the docker modes; the others can do with unprivileged user namespaces"},
+			Rights: "root, for the engines of the docker modes; unprivileged user namespaces are enough for the others"},
 		{Name: "ipsec", Driver: ipsec.Driver{}},
 		{Name: "wireguard", Driver: wireguard.Driver{}},
 		{Name: "rootless", Driver: rootless.Driver{}},

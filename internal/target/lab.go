@@ -71,7 +71,7 @@ func (l *onLab) begin(run driver.Run) (driver.HostInfo, error) {
 	return driver.HostInfo{
 		Hosts: labdriver.Hosts(), CPUs: cpus, Report: labHosts(run.Study, machine.Facts, cpus),
 		Warnings: append(machine.Warnings, result.Warning{Code: string(warning.SharedKernel), Scope: "run", Text: "both hosts of the lab share one kernel and its CPUs, and the wire is a memory copy: " +
-			"the ratios say what a mode adds to the path through the kernel, not what a network card would carry"}),
+			"the ratios show what a mode adds to the kernel's packet path, not what a network card can carry"}),
 	}, nil
 }
 
@@ -125,14 +125,14 @@ func labMakes(s study.Study) []string {
 		}
 		rights = cmp.Or(r.Rights, rights)
 	}
-	return append(lines, "rights: "+rights+";\nnothing outside the lab's own namespaces is changed")
+	return append(lines, "rights: "+rights+";\nnothing outside the lab's namespaces is changed")
 }
 
 // dockerMakes says which engines there are.
 func dockerMakes(s study.Study) string {
-	text := "engine: lab: private Docker Engines on the lab's hosts, with data of their own below /var/lib/tare/engines, ended with the run"
+	text := "engine: lab: private Docker Engines on the lab's hosts, with their data in /var/lib/tare/engines, stopped at the end of the run"
 	if hasMode(s, "docker/overlay") {
-		text += "; those of an overlay form a Swarm of their own"
+		text += "; those of an overlay form a private Swarm"
 	}
 	return text
 }

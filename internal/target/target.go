@@ -43,5 +43,5 @@ func FindKind(kinds []Kind, t study.Target) (Kind, error) {
 			return k, nil
 		}
 	}
-	return Kind{}, fmt.Errorf("target %s: its hosts are of no one kind that is known here", t)
+	return Kind{}, fmt.Errorf("target %s: its hosts are not all of one known kind", t)
 }

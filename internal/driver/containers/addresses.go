@@ -23,7 +23,7 @@ func ExtractIPAM(spec *engine.NetworkSpec) error {
 		if v, ok := spec.Options[name]; ok {
 			delete(spec.Options, name)
 			if out, err = netip.ParsePrefix(v); err != nil || !out.Addr().Is4() {
-				return out, fmt.Errorf("option %s is %q; want an IPv4 prefix such as 192.0.2.0/24", name, v)
+				return out, fmt.Errorf("option %s is %q; it must be an IPv4 prefix such as 192.0.2.0/24", name, v)
 			}
 		}
 		return out, nil
@@ -38,11 +38,11 @@ func ExtractIPAM(spec *engine.NetworkSpec) error {
 	if v, ok := spec.Options[OptionGateway]; ok {
 		delete(spec.Options, OptionGateway)
 		if spec.Gateway, err = netip.ParseAddr(v); err != nil {
-			return fmt.Errorf("option %s is %q; want an address", OptionGateway, v)
+			return fmt.Errorf("option %s is %q; it must be an IP address", OptionGateway, v)
 		}
 	}
 	if spec.Range.IsValid() && (!spec.Subnet.IsValid() || !spec.Subnet.Contains(spec.Range.Addr())) {
-		return fmt.Errorf("option %s is %s; want a part of the network's %s", OptionRange, spec.Range, OptionSubnet)
+		return fmt.Errorf("option %s is %s; it must be part of the network's subnet %s", OptionRange, spec.Range, OptionSubnet)
 	}
 	return nil
 }

@@ -27,23 +27,23 @@ func Init(args []string, stdin io.Reader) error {
 
 func runInit(args []string, stdin io.Reader) error {
 	if len(args) < 4 || args[0] != RunFlag || args[2] != "--" {
-		return errors.New("is started by tare itself, for a program of a mode")
+		return errors.New("this is an internal subcommand that tare starts for a mode's program")
 	}
 	if os.Getpid() != 1 {
-		return fmt.Errorf("is process %d; it has to be the first of its namespace", os.Getpid())
+		return fmt.Errorf("process id is %d; it must be 1 in its PID namespace", os.Getpid())
 	}
 	// What it spends is tare's, and not the mode's: it bears tare's name.
 	if err := os.WriteFile("/proc/self/comm", []byte("tare"), 0); err != nil {
-		return fmt.Errorf("take a name: %w", err)
+		return fmt.Errorf("set the process name: %w", err)
 	}
 	in := bufio.NewReader(stdin)
 	line, err := in.ReadBytes('\n')
 	if err != nil {
-		return fmt.Errorf("read what to do: %w", err)
+		return fmt.Errorf("read the configuration from stdin: %w", err)
 	}
 	var o orders
 	if err := json.Unmarshal(line, &o); err != nil {
-		return fmt.Errorf("read what to do: %w", err)
+		return fmt.Errorf("read the configuration from stdin: %w", err)
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, in)
@@ -82,7 +82,7 @@ func runInit(args []string, stdin io.Reader) error {
 // directory, and makes on it what the program is to find.
 func ownRun(o orders) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("make the mounts its own: %w", err)
+		return fmt.Errorf("make mounts private: %w", err)
 	}
 	binds := map[string]*os.File{}
 	for name, path := range o.Binds { // while /run is still everybody's
@@ -94,11 +94,11 @@ func ownRun(o orders) error {
 		binds[name] = f
 	}
 	if err := unix.Mount("tmpfs", "/run", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=700"); err != nil {
-		return fmt.Errorf("mount a /run of its own: %w", err)
+		return fmt.Errorf("mount a private /run: %w", err)
 	}
 	if is, err := filepath.EvalSymlinks("/var/run"); err == nil && is != "/run" {
 		if err := unix.Mount("/run", is, "", unix.MS_BIND, ""); err != nil {
-			return fmt.Errorf("mount a /var/run of its own: %w", err)
+			return fmt.Errorf("mount a private /var/run: %w", err)
 		}
 	}
 	for _, d := range o.Dirs {
@@ -117,7 +117,7 @@ func ownRun(o orders) error {
 			return err
 		}
 		if err := unix.Mount(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), at, "", unix.MS_BIND, ""); err != nil {
-			return fmt.Errorf("show it %s as %s: %w", f.Name(), at, err)
+			return fmt.Errorf("bind-mount %s at %s: %w", f.Name(), at, err)
 		}
 	}
 	return nil

@@ -50,7 +50,7 @@ func environment() []string {
 func (p *Process) ProgramPID() (int, error) {
 	started, err := linuxnet.Children(p.PID())
 	if err == nil && len(started) == 0 {
-		err = errors.New("it has started none")
+		err = errors.New("it has no child process")
 	}
 	if err != nil {
 		return 0, fmt.Errorf("find the process of %s: %w", p.Name, cmp.Or(p.CheckRunning(), err))
@@ -58,7 +58,7 @@ func (p *Process) ProgramPID() (int, error) {
 	return started[0], nil
 }
 
-// WaitFor tries something again and again until it holds, the process has ended, ctx is
+// WaitFor tries something again and again until it holds, the process has exited, ctx is
 // done or within has gone by. what says what the process is waited for to do.
 func (p *Process) WaitFor(ctx context.Context, within time.Duration, what string, holds func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
@@ -74,7 +74,7 @@ func (p *Process) WaitFor(ctx context.Context, within time.Duration, what string
 	case errors.Is(err, process.ErrEnded):
 		return errors.New(p.ExitReason())
 	}
-	return fmt.Errorf("wait for %s to %s: it did not within %v (%w)", p.Name, what, within, last)
+	return fmt.Errorf("wait for %s to %s: timed out after %v (%w)", p.Name, what, within, last)
 }
 
 // exitReasonTimeout is how long the end of a process may take to be known to one who has just

@@ -15,17 +15,17 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// tapTable is the table of the packet counters at the underlay's devices.
+// tapTable is the nftables table of the packet counters on the underlay devices.
 const tapTable = "tare"
 
-// unsupportedWait is how long an encrypted overlay is given on a kernel that has
-// refused what the engine needs for it.
+// unsupportedWait is how long to wait for an encrypted overlay if the kernel has rejected
+// what the engine requires for it.
 const unsupportedWait = time.Second
 
-// overlayEncrypted: the same with what goes between the hosts in IPsec ESP.
+// overlayEncrypted: the same with IPsec ESP between the hosts.
 func (p *path) overlayEncrypted(ctx context.Context) error {
-	// An engine starts containers on an encrypted network whatever the kernel says to
-	// its security associations. Only traffic shows it; the kernel's own word is the
+	// An engine starts containers on an encrypted network even if the kernel rejects its
+	// security associations. Only traffic shows the failure; the kernel's error is the
 	// reason.
 	refused, wait := linuxnet.ProbeESP(), containers.GossipTimeout
 	if refused != nil {
@@ -43,8 +43,8 @@ func (p *path) overlayEncrypted(ctx context.Context) error {
 	return p.encrypted()
 }
 
-// encrypted declares that what crosses the underlay must have gone through security
-// associations, and that nothing of the tunnel may cross it in clear.
+// encrypted requires that all traffic on the underlay goes through security associations
+// and that no tunnel packet crosses it unencrypted.
 func (p *path) encrypted() error {
 	for _, s := range p.sides() {
 		if err := s.ns.CountIngress(tapTable, eth); err != nil {
@@ -67,12 +67,12 @@ func (p *path) encrypted() error {
 	return nil
 }
 
-// espStep is the encryption of what leaves and reaches a host.
+// espStep is the encryption of a host's outgoing and incoming packets.
 func (s *side) espStep() pathspec.Step {
 	return pathspec.ProvenBy(pathspec.RuleStep(s.Place, "esp", "IPsec ESP"), s.At+"/esp")
 }
 
-// tapped reads what a host received of ESP and of VXLAN in clear.
+// tapped reads what a host received of ESP and of unencrypted VXLAN.
 func tapped(s *side) pathspec.CounterReader {
 	return func(_ context.Context, into driver.Counters) error {
 		counts, err := s.ns.IngressCounts(tapTable)
@@ -83,8 +83,8 @@ func tapped(s *side) pathspec.CounterReader {
 	}
 }
 
-// associations reads the bytes that a host's security associations with the other
-// have carried, by the underlay's addresses, whatever keys are in use.
+// associations reads the bytes that a host's security associations with the other have
+// processed, selected by the underlay's addresses and independent of the current keys.
 func associations(s, other *side) pathspec.CounterReader {
 	return func(_ context.Context, into driver.Counters) error {
 		list, err := s.ns.Associations()
@@ -98,7 +98,7 @@ func associations(s, other *side) pathspec.CounterReader {
 	}
 }
 
-// espBytes adds up what ESP has carried between two addresses, each way.
+// espBytes returns the ESP bytes between two addresses, in each direction.
 func espBytes(list []linuxnet.SecurityAssociation, own, other netip.Addr) (out, in uint64) {
 	for _, a := range list {
 		switch {

@@ -16,7 +16,7 @@ import (
 	"tare/internal/study"
 )
 
-// Probe builds the mode once, engines included, and takes it down again.
+// Probe builds the mode once, including engines, and removes it again.
 func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 	if _, err := recipeFor(o.Mode); err != nil {
 		return err
@@ -28,8 +28,7 @@ func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 	return labdriver.ProbeByProvision(ctx, o, d.Provision)
 }
 
-// Provision builds the mode on a lab and engines of its own, with 1 to MaxPairs
-// pairs of ends.
+// Provision builds the mode with its own lab and engines, with 1 to MaxPairs pairs.
 func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 	r, err := recipeFor(o.Mode)
 	if err != nil {
@@ -68,7 +67,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	}), nil
 }
 
-// limitable refuses limits on an end that no engine has.
+// limitable rejects limits on an endpoint that is not in a container.
 func limitable(o labdriver.ModeSpec, r recipe) error {
 	for _, end := range []struct {
 		name  string
@@ -76,13 +75,13 @@ func limitable(o labdriver.ModeSpec, r recipe) error {
 		limit study.Limit
 	}{{"client", r.raw.a, o.Limits.Client}, {"server", r.raw.b, o.Limits.Server}} {
 		if end.raw && end.limit != (study.Limit{}) {
-			return &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf("limits are applied by an engine, and the %s of this mode is a process of its host", end.name)}
+			return &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf("limits are applied by a container engine, and the %s of this mode is a host process", end.name)}
 		}
 	}
 	return nil
 }
 
-// start starts the engines that are needed, side by side.
+// start starts the required engines in parallel.
 func (p *path) start(ctx context.Context, need where) error {
 	var err error
 	switch need {
@@ -99,8 +98,8 @@ func (p *path) start(ctx context.Context, need where) error {
 	return p.images(ctx)
 }
 
-// images has every engine take in the image that its containers are made of, all of
-// them at once, so that no container waits for it.
+// images loads the containers' image into all engines in parallel, so that no container
+// waits for it.
 func (p *path) images(ctx context.Context) error {
 	sides := p.sides()
 	errs := make([]error, len(sides))

@@ -11,20 +11,20 @@ import (
 	"tare/internal/study"
 )
 
-// recipe is how one mode is made.
+// recipe is how a mode is built.
 type recipe struct {
-	engines where // that the mode needs
-	raw     where // whose end is a process of the host, which no engine limits: a's is the client
+	engines where // required by the mode
+	raw     where // hosts whose endpoint is a host process, without limits: the client is on a
 	build   func(*path, context.Context) error
 }
 
-// where names hosts of a lab.
+// where is a set of hosts of a lab.
 type where struct{ a, b bool }
 
-// recipeFor finds how a mode is made, and the name that it has as a parameter.
+// recipeFor returns the recipe of a mode, and its parameter.
 func recipeFor(mode string) (recipe, error) {
 	if stem, open := strings.CutSuffix(mode, ":NAME"); open {
-		return recipe{}, &driver.Unsupported{Mode: mode, Reason: "it needs a name in the place of NAME, as in " + stem + ":fabric"}
+		return recipe{}, &driver.Unsupported{Mode: mode, Reason: "replace NAME with a name, as in " + stem + ":fabric"}
 	}
 	for id, r := range recipes() {
 		if study.Fits(id, mode) {

@@ -15,16 +15,16 @@ import (
 	"tare/internal/lab"
 )
 
-// macvlan: containers on a network of the macvlan driver, whose parent is their
-// host's device on the underlay.
+// macvlan: containers on a network of the macvlan driver, whose parent is their host's
+// underlay device.
 func (p *path) macvlan(ctx context.Context) error { return p.onUnderlay(ctx, "macvlan") }
 
-// ipvlan: the same with the ipvlan driver, in its default mode, l2.
+// ipvlan: the same with the ipvlan driver in its default mode, l2.
 func (p *path) ipvlan(ctx context.Context) error { return p.onUnderlay(ctx, "ipvlan") }
 
-// firstOnUnderlay is the first host number of containers on the underlay's subnet,
-// and gatewayThere that of a gateway which nobody has: both networks are one segment
-// without a router, and the engine would else reserve host a's own address for it.
+// firstOnUnderlay is the first host number of containers on the underlay's subnet, and
+// gatewayThere that of an unused gateway: both networks are one segment without a router,
+// and the engine would otherwise reserve host a's address for it.
 const (
 	firstOnUnderlay = 11
 	gatewayThere    = 254
@@ -59,7 +59,7 @@ func (p *path) onUnderlay(ctx context.Context, kind string) error {
 				return err
 			}
 			if on != eth {
-				return fmt.Errorf("%s in %s is of %s, not of the underlay's %s", eth, b.At, on, eth)
+				return fmt.Errorf("%s in %s has parent %s, not the underlay device %s", eth, b.At, on, eth)
 			}
 			if err := p.aside(b, eth); err != nil {
 				return err
@@ -80,7 +80,7 @@ func (p *path) onUnderlay(ctx context.Context, kind string) error {
 	return nil
 }
 
-// lacksParent tells a kernel without such devices by what the engine said of it.
+// lacksParent recognises from the engine's error a kernel without such devices.
 func (p *path) lacksParent(kind string, err error) error {
 	if !strings.Contains(err.Error(), "operation not supported") {
 		return err
@@ -88,7 +88,7 @@ func (p *path) lacksParent(kind string, err error) error {
 	return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("the kernel lacks %s (CONFIG_%s): %v", kind, strings.ToUpper(kind), err)}
 }
 
-// plain takes the addresses out of prefixes.
+// plain returns the addresses of prefixes.
 func plain(prefixes []netip.Prefix) []netip.Addr {
 	var out []netip.Addr
 	for _, p := range prefixes {

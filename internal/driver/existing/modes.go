@@ -17,7 +17,7 @@ import (
 	"tare/internal/result"
 )
 
-// hosts: processes of the hosts, or of the one host through its own address.
+// hosts: processes on the two hosts, or on one host through its own address.
 func (p *path) hosts(ctx context.Context) error {
 	at, err := p.read.ServerAddress(ctx)
 	if err != nil {
@@ -48,11 +48,11 @@ func reversed(steps []pathspec.Step) []pathspec.Step {
 	return out
 }
 
-// published: a process of the client's host, a port of the server's that its
-// engine translates to a container's.
+// published: a process on the client's host, and a port of the server's host that its
+// engine translates to a container.
 func (p *path) published(ctx context.Context) error { return p.behindPort(ctx, p.raw) }
 
-// bridge: the same from a container, which its host masquerades.
+// bridge: the same from a container behind masquerading.
 func (p *path) bridge(ctx context.Context) error {
 	return p.behindPort(ctx, func(ctx context.Context, s *host, role string, pair int) (*endpoint, error) {
 		return p.boxed(ctx, s, role, pair, engine.ContainerSpec{})
@@ -71,8 +71,8 @@ func (p *path) behindPort(ctx context.Context, begin func(context.Context, *host
 		}
 		to, dial, err := p.publish(ctx, pair, at)
 		if err != nil && !p.b.HasAddress(ctx, at) {
-			// The host is reached at an address that is another machine's, which passes
-			// it on: the port has to be published on whatever it passes it on to.
+			// The host is reached at an address of another machine that forwards to it, so
+			// the port must be published on all addresses.
 			to, dial, err = p.publish(ctx, pair, netip.IPv4Unspecified())
 			dial = netip.AddrPortFrom(at, dial.Port())
 		}
@@ -106,7 +106,7 @@ func (p *path) behindPort(ctx context.Context, begin func(context.Context, *host
 	})
 }
 
-// port notes which port was published, since others may have been taken.
+// port records which port was published, because others may have been in use.
 func (p *path) port(at netip.AddrPort) {
 	p.facts = append(p.facts, result.Fact{Name: "published port", Value: at.String()})
 }
@@ -116,7 +116,7 @@ func (p *path) colocated(ctx context.Context) error {
 	return p.onNetwork(ctx, "", remote.OneConnection)
 }
 
-// toHost: a container on the default bridge to a process of its host.
+// toHost: a container on the default bridge to a process on its host.
 func (p *path) toHost(ctx context.Context) error {
 	at, err := p.read.ServerAddress(ctx)
 	if err != nil {
@@ -145,8 +145,8 @@ func (p *path) toHost(ctx context.Context) error {
 	})
 }
 
-// userlandProxy: a process of the host to a port published on loopback, which the
-// engine's rules leave to docker-proxy.
+// userlandProxy: a process on the host to a port published on loopback, which the engine's
+// rules leave to docker-proxy.
 func (p *path) userlandProxy(ctx context.Context) error {
 	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	return p.ForEachPair(func(pair int) error {
@@ -173,13 +173,13 @@ func (p *path) userlandProxy(ctx context.Context) error {
 	})
 }
 
-// network: both ends on a network that exists on the engines.
+// network: both endpoints on an existing network of the engines.
 func (p *path) network(ctx context.Context) error {
 	name := containers.Parameter(p.Mode)
 	for _, s := range []*host{p.a, p.b} {
 		n, err := s.engine.Network(ctx, name)
 		if errors.Is(err, engine.ErrNotFound) {
-			return fmt.Errorf("the engine of host %s has no network %s: docker network ls there shows those it has", s.At, name)
+			return fmt.Errorf("the engine of host %s has no network %s; run docker network ls there to list its networks", s.At, name)
 		}
 		if err != nil {
 			return err
@@ -187,21 +187,21 @@ func (p *path) network(ctx context.Context) error {
 		p.gossips = p.gossips || n.Scope == engine.ScopeSwarm
 		switch {
 		case n.Driver == "host" || n.Driver == "null":
-			return fmt.Errorf("network %s of host %s is none that containers have an address on (driver %s)", name, s.At, n.Driver)
+			return fmt.Errorf("network %s of host %s does not assign addresses to containers (driver %s)", name, s.At, n.Driver)
 		case n.Scope == engine.ScopeSwarm && !n.Attachable:
-			return fmt.Errorf("network %s belongs to a Swarm's services: single containers may join only one made with --attachable", name)
+			return fmt.Errorf("network %s is a Swarm network that only services may join; create it with --attachable", name)
 		}
 	}
 	return p.onNetwork(ctx, name, remote.AnyConnectivity)
 }
 
-// onNetwork: both ends in containers on a network, the server dialled at its
+// onNetwork: both endpoints in containers on a network; the client dials the server's
 // address there.
 func (p *path) onNetwork(ctx context.Context, name string, want remote.Connectivity) error {
 	return p.onNetworkAt(ctx, name, want, func(string, int) []netip.Addr { return nil })
 }
 
-// onNetworkAt is onNetwork with addresses that the engines do not choose.
+// onNetworkAt is onNetwork with addresses that tare chooses instead of the engines.
 func (p *path) onNetworkAt(ctx context.Context, name string, want remote.Connectivity, at func(role string, pair int) []netip.Addr) error {
 	return p.ForEachPair(func(pair int) error {
 		boxed := func(role string) (*endpoint, error) {
@@ -245,7 +245,7 @@ func (p *path) onNetworkAt(ctx context.Context, name string, want remote.Connect
 func (p *path) drawBetween(from, to *endpoint, near, far remote.Attachment) {
 	left, right := from.draw(near), reversed(to.draw(far))
 	if p.a == p.b && near.Bridge == far.Bridge && near.Bridge.Name != "" {
-		right = right[1:] // the one bridge between them
+		right = right[1:] // both are on the same bridge
 	}
 	if p.a != p.b {
 		left, right = append(left, p.a.DevicesStep()), append([]pathspec.Step{p.b.DevicesStep()}, right...)

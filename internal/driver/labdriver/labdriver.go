@@ -60,7 +60,7 @@ func (d bound) Probe(ctx context.Context, o driver.ModeSpec) error {
 }
 
 // errNoLabs is what Provision says of labs that no run has begun.
-var errNoLabs = errors.New("no slot of addresses was claimed for the run")
+var errNoLabs = errors.New("no address slot was claimed for the run")
 
 func (d bound) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path, error) {
 	if d.labs.LabFor == nil {

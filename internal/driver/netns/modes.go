@@ -25,8 +25,8 @@ func (p *path) host() error {
 	return err
 }
 
-// hostLocal: two processes on a, through a's own address. The kernel sends that
-// over the loopback device.
+// hostLocal: two processes on a, through the address of a. The kernel sends that over
+// loopback.
 func (p *path) hostLocal() error {
 	a := p.on(p.lab.A)
 	err := p.ForEachPair(func(int) error {
@@ -97,8 +97,7 @@ func (p *path) bridge() error {
 	return nil
 }
 
-// behindPorts builds b's side of published ports, one a pair, and its part of the
-// proof.
+// behindPorts builds b's side of published ports, one for each pair, with its rules.
 func (p *path) behindPorts() (b place, servers []box, err error) {
 	b = p.on(p.lab.B)
 	if err := p.bridgeAt(b, lab.NetB, p.lab.Spec.MTU); err != nil {
@@ -128,13 +127,13 @@ func (p *path) behindPorts() (b place, servers []box, err error) {
 	return b, servers, nil
 }
 
-// counts declares what a counter of a gateway must have seen.
+// counts adds a rule for a counter of a gateway.
 func (p *path) counts(at, name string, e driver.Expect) {
 	p.AddRules(driver.Rule{Counter: pathspec.CounterName(at, table, name+"_bytes"), Expect: e})
 }
 
-// colocated: two sandboxes a pair on one bridge of a. Frames go from port to port;
-// the bridge's own device sees none of them unless they are routed.
+// colocated: two sandboxes for each pair on one bridge of a. Frames go from port to port;
+// the bridge device itself sees them only if they are routed.
 func (p *path) colocated() error {
 	a := p.on(p.lab.A)
 	if err := p.bridgeAt(a, lab.NetA, p.lab.Spec.MTU); err != nil {
@@ -207,7 +206,7 @@ func (p *path) onUnderlay(child func(on *linuxnet.NS, d linuxnet.Device, parent 
 	})
 }
 
-// underlay declares that the traffic of all pairs must cross the underlay.
+// underlay requires that the traffic of all pairs crosses the underlay.
 func (p *path) underlay() {
 	p.carries(pathspec.AllPairs, p.on(p.lab.A), eth, pathspec.Transmits)
 	p.carries(pathspec.AllPairs, p.on(p.lab.B), eth, pathspec.Receives)

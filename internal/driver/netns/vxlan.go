@@ -16,12 +16,12 @@ import (
 // VXLAN 8 and the inner Ethernet header 14 (RFC 7348 section 5).
 const vxlanOverhead = 50
 
-// vxlanID is the network identifier; a lab has but one overlay.
+// vxlanID is the network identifier; a lab has only one overlay.
 const vxlanID = 4097
 
-// vxlan: on each host a namespace of the overlay's own holds the bridge and the
-// tunnel device, as Docker's overlay driver has it; the outer packets travel in
-// the host's namespace. Who is where is known beforehand: nothing is learned.
+// vxlan: on each host a separate namespace has the bridge and the tunnel device, as with
+// Docker's overlay driver; the outer packets are in the host's namespace. All forwarding
+// entries are static; nothing is learned.
 func (p *path) vxlan() error {
 	near, err := p.overlay(p.lab.A)
 	if err != nil {
@@ -63,16 +63,16 @@ func (p *path) vxlan() error {
 	})
 }
 
-// inside is the MTU inside the tunnel: the one that was ordered, or as much as fits.
+// inside returns the MTU inside the tunnel: the requested one, or the maximum.
 func (p *path) inside() (int, error) {
 	most := p.lab.Spec.MTU - vxlanOverhead
 	if p.mtu > most {
-		return 0, fmt.Errorf("an MTU of %d inside the tunnel cannot be had: VXLAN adds %d bytes, and the underlay's MTU is %d", p.mtu, vxlanOverhead, p.lab.Spec.MTU)
+		return 0, fmt.Errorf("the tunnel cannot have an inner MTU of %d: VXLAN adds %d bytes, and the underlay's MTU is %d", p.mtu, vxlanOverhead, p.lab.Spec.MTU)
 	}
 	return cmp.Or(p.mtu, most), nil
 }
 
-// overlay makes one host's side of the overlay, with nobody on it yet.
+// overlay creates one host's side of the overlay, without sandboxes.
 func (p *path) overlay(h *lab.Host) (place, error) {
 	mtu, err := p.inside()
 	if err != nil {
@@ -95,7 +95,7 @@ func (p *path) overlay(h *lab.Host) (place, error) {
 	return net, p.lab.SetUpDevice(net.ns, tunnel)
 }
 
-// join puts a sandbox of a pair on one side of the overlay.
+// join connects a sandbox of a pair to one side of the overlay.
 func (p *path) join(net place, h *lab.Host, name string, pair, number int) (box, error) {
 	mtu, err := p.inside()
 	if err != nil {
@@ -104,7 +104,7 @@ func (p *path) join(net place, h *lab.Host, name string, pair, number int) (box,
 	return p.plug(net, h, lab.PairName(name, pair), lab.VethName(pair-1), lab.NetOverlay, number, mtu)
 }
 
-// knows tells one side of the overlay where a sandbox of the other is.
+// knows adds entries to one side of the overlay for a sandbox on the other.
 func knows(net place, other box, vtep netip.Addr) error {
 	mac, err := other.ns.HardwareAddr(eth)
 	if err != nil {

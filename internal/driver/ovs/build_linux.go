@@ -19,12 +19,12 @@ const (
 	eth      = lab.Underlay // the hosts' underlay and the sandboxes' device
 	lo       = "lo"
 	inside   = "br-int" // the bridge of the sandboxes
-	physical = "br-phy" // that of the underlay, where a process switches and tunnels
+	physical = "br-phy" // the bridge of the underlay, if tunnelling is done in userspace
 	tunnel   = "tun0"
 	table    = "tare"
 )
 
-// key is the tunnel's network identifier; a lab has but one.
+// key is the tunnel's network identifier; a lab has only one.
 const key = 77
 
 // side is one host with its switch.
@@ -34,7 +34,7 @@ type side struct {
 	vswitch
 }
 
-// box is a sandbox with its own addresses.
+// box is a sandbox with its addresses.
 type box struct {
 	pathspec.Place
 	ns  *linuxnet.NS
@@ -59,7 +59,7 @@ func (p *path) build(ctx context.Context, progs programs) error {
 			return err
 		}
 		if err := p.bridges(ctx, s, h.other(s)); err != nil {
-			return fmt.Errorf("set the switch of host %s: %w", s.At, err)
+			return fmt.Errorf("configure Open vSwitch on host %s: %w", s.At, err)
 		}
 	}
 	if err := p.proof(h); err != nil {
@@ -67,8 +67,8 @@ func (p *path) build(ctx context.Context, progs programs) error {
 	}
 	datapath := "kernel"
 	if p.process {
-		datapath = "netdev: in the process of ovs-vswitchd, by packet sockets"
-		p.AddFact("checksum offload of the sandboxes", "off: the switch's process passes no unfinished checksums on")
+		datapath = "netdev: in the ovs-vswitchd process, over packet sockets"
+		p.AddFact("checksum offload of the sandboxes", "off: ovs-vswitchd does not forward packets with partial checksums")
 	}
 	p.AddFact("datapath", datapath)
 	if err := p.pairs(ctx, h); err != nil {
@@ -77,7 +77,7 @@ func (p *path) build(ctx context.Context, progs programs) error {
 	return p.CheckReachable(ctx, "the switches")
 }
 
-// pairs puts the ends of all pairs behind the switches.
+// pairs connects the endpoints of all pairs to the switches.
 func (p *path) pairs(ctx context.Context, h hosts) error {
 	return p.ForEachPair(func(pair int) error {
 		client, err := p.plug(ctx, h.near, "client", pair, 2*pair)
@@ -103,10 +103,10 @@ func sideOf(h *lab.Host, progs programs) *side {
 	return &side{Place: procpath.NamespacePlace(h.NS, h.Name, h.Name), host: h, vswitch: vswitch{programs: progs}}
 }
 
-// bridges sets up one switch: without a tunnel a bridge with the underlay as a port; with
-// one a bridge with the tunnel as a port. Where a process tunnels, its packets leave by a
-// second bridge, which has the underlay and the host's address on it: the process looks
-// the way up in its own tables.
+// bridges sets up one switch: without a tunnel, a bridge with the underlay as a port; with
+// a tunnel, a bridge with the tunnel as a port. In userspace the tunnel's packets leave
+// through a second bridge, which has the underlay as a port and the host's address:
+// ovs-vswitchd looks up the route in its own tables.
 func (p *path) bridges(ctx context.Context, s, other *side) error {
 	if p.way == flat {
 		if err := s.set(ctx, p.bridge(inside, "--", "add-port", inside, eth)...); err != nil {
@@ -130,7 +130,7 @@ func (p *path) bridges(ctx context.Context, s, other *side) error {
 		"options:local_ip="+s.host.Addr[0].String(), "options:remote_ip="+other.host.Addr[0].String(), "options:key="+strconv.Itoa(key))...)
 }
 
-// bridge is the call that makes a bridge, with more behind it.
+// bridge returns the ovs-vsctl arguments that create a bridge, followed by more.
 func (p *path) bridge(name string, more ...string) []string {
 	datapath := "system"
 	if p.process {
@@ -139,8 +139,8 @@ func (p *path) bridge(name string, more ...string) []string {
 	return append([]string{"add-br", name, "--", "set", "bridge", name, "datapath_type=" + datapath}, more...)
 }
 
-// move takes the host's addresses from the underlay's device to the bridge that has it as
-// a port, as Open vSwitch asks for (its userspace tunnelling guide).
+// move moves the host's addresses from the underlay device to the bridge that has it as a
+// port, as Open vSwitch requires (its userspace tunnelling guide).
 func (p *path) move(s *side) error {
 	n := 1
 	if s.host == p.OnLab.B {
@@ -163,8 +163,8 @@ func (p *path) move(s *side) error {
 	return p.deaf(s, eth)
 }
 
-// deaf keeps the kernel's own stack from frames of a port: a packet socket gets a copy,
-// and the stack would answer what is not meant for it.
+// deaf hides the frames of a port from the kernel's own stack: a packet socket gets a copy,
+// and the stack would answer packets that are not for it.
 func (p *path) deaf(s *side, dev string) error {
 	if !p.process {
 		return nil
@@ -172,7 +172,7 @@ func (p *path) deaf(s *side, dev string) error {
 	return s.host.NS.DropIngress(table, dev)
 }
 
-// plug makes a sandbox with a port on a side's switch.
+// plug creates a sandbox with a port on a side's switch.
 func (p *path) plug(ctx context.Context, s *side, role string, pair, number int) (box, error) {
 	if pair > 1 {
 		role += strconv.Itoa(pair)
@@ -211,7 +211,7 @@ func (p *path) plug(ctx context.Context, s *side, role string, pair, number int)
 	return b, s.set(ctx, "add-port", inside, port)
 }
 
-// net is the subnet of the sandboxes.
+// net returns the subnet of the sandboxes.
 func (p *path) net() lab.Net {
 	if p.way == flat {
 		return lab.NetUnderlay
@@ -219,13 +219,13 @@ func (p *path) net() lab.Net {
 	return lab.NetOverlay
 }
 
-// subnet is theirs, by address family.
+// subnet returns its prefixes by address family.
 func (p *path) subnet() []netip.Prefix { return p.OnLab.Addresses(p.net(), 0) }
 
-// firstOnUnderlay is beyond the hosts' own numbers on the underlay's subnet.
+// firstOnUnderlay is after the hosts' own numbers on the underlay's subnet.
 const firstOnUnderlay = 9
 
-// draw notes the steps.
+// draw sets the steps.
 func (p *path) draw(h hosts, client, server box) {
 	dev := func(at pathspec.Place, name string) pathspec.Step {
 		return pathspec.DeviceStep(at, pathspec.Device{Name: name})

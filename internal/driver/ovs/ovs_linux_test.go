@@ -136,7 +136,7 @@ func TestBadLuck(t *testing.T) {
 		unsupported           bool
 	}{
 		"another program":              {"ovs/flat-netdev", "ovs-vswitchd", "echo something else", 0, `for its version: it says "something else"; install Open vSwitch`, true},
-		"no database":                  {"ovs/flat-netdev", "ovsdb-tool", "echo no space >&2; exit 1", 0, "make a database for the switch: ovsdb-tool: no space", false},
+		"no database":                  {"ovs/flat-netdev", "ovsdb-tool", "echo no space >&2; exit 1", 0, "create the Open vSwitch database: ovsdb-tool: no space", false},
 		"the database's daemon ends":   {"ovs/vxlan-netdev", "ovsdb-server", "echo no luck >&2; exit 7", 0, "ovsdb-server of host a has ended: ovsdb-server ended (exit status 7): no luck", false},
 		"the switch ends":              {"ovs/vxlan-netdev", "ovs-vswitchd", `[ "$1" = --version ] && { echo "ovs-vswitchd (Open vSwitch) 9"; exit; }; echo no luck >&2; exit 7`, 0, "ovs-vswitchd ended (exit status 7): no luck", false},
 		"an MTU without room":          {"ovs/geneve-netdev", "", "", 1451, "from 1280 to 1450 fit", false},

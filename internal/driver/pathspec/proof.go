@@ -98,7 +98,7 @@ func (p *Path) Snapshot(ctx context.Context) (driver.Counters, error) {
 			}
 			got, ok := read[l.dev.Name]
 			if !ok {
-				return nil, fmt.Errorf("read counters of %s in %s: there is no such device any more", l.dev.label(), l.at.At)
+				return nil, fmt.Errorf("read counters of %s in %s: the device no longer exists", l.dev.label(), l.at.At)
 			}
 			c[CounterName(l.at.At, l.dev.label(), "tx_bytes")] = got.TxBytes
 			c[CounterName(l.at.At, l.dev.label(), "rx_bytes")] = got.RxBytes

@@ -86,7 +86,7 @@ func (p *Path) MustBeBusy(d *daemon.Process, counter string, pair int) error {
 	p.AddReader(func(_ context.Context, into driver.Counters) error {
 		n, err := linuxnet.RunTime(pid)
 		if err != nil {
-			return fmt.Errorf("read how long %s has run: %w", d.Name, err)
+			return fmt.Errorf("read the CPU time of %s: %w", d.Name, err)
 		}
 		into[counter] = n
 		return nil

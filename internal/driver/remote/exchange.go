@@ -65,7 +65,7 @@ type UnexpectedConnectivity struct {
 }
 
 func (u *UnexpectedConnectivity) Error() string {
-	return fmt.Sprintf("what is between %s and %s is not as expected (seen from %s, dialled from %s over %s)", u.Client.At, u.Server.At, u.Result.Seen, u.Result.From, u.Network)
+	return fmt.Sprintf("the connection between %s and %s is not as expected (server saw %s, client dialled from %s over %s)", u.Client.At, u.Server.At, u.Result.Seen, u.Result.From, u.Network)
 }
 
 // The waits for an answer: when a path has just been made, and later.
@@ -80,7 +80,7 @@ const (
 const tries = 3
 
 // UnreachableText is what is wrong with ends that ran and got no answer.
-const UnreachableText = "the ends cannot reach each other (a firewall on a host?)"
+const UnreachableText = "client and server cannot reach each other (check the firewalls of the hosts)"
 
 // CheckExchange has the ends of a pair meet over TCP and UDP, and at every snapshot
 // again over TCP. Its error is an *Unexpected where they met and what is between them is

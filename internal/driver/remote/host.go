@@ -57,7 +57,7 @@ func (s *Stack) Describe(ctx context.Context, name string) (string, []result.Fac
 		}
 		return kindOf(l), facts, nil
 	}
-	return "", nil, fmt.Errorf("there is no device %s any more", name)
+	return "", nil, fmt.Errorf("device %s no longer exists", name)
 }
 
 func kindOf(l wire.Link) string {
@@ -128,7 +128,7 @@ func (h *Host) OwnAddress(ctx context.Context) (netip.Addr, error) {
 		}
 	}
 	if !first.IsValid() {
-		return first, fmt.Errorf("host %s has no IPv4 address of its own beside loopback", h.At)
+		return first, fmt.Errorf("host %s has no IPv4 address except loopback", h.At)
 	}
 	return first, nil
 }
@@ -155,7 +155,7 @@ func (h *Host) ListenAddress(ctx context.Context, at netip.Addr) netip.Addr {
 func (h *Host) DeviceToward(ctx context.Context, addr netip.Addr) (wire.Link, error) {
 	_, from, err := h.Monitor.Links(ctx, addr)
 	if err != nil {
-		return wire.Link{}, fmt.Errorf("host %s has no way to %s: %w", h.At, addr, err)
+		return wire.Link{}, fmt.Errorf("host %s has no route to %s: %w", h.At, addr, err)
 	}
 	l, err := LinkWithAddress(ctx, h.Monitor, from)
 	if err == nil && l.Loopback {
@@ -171,7 +171,7 @@ type SameMachine struct {
 }
 
 func (s *SameMachine) Error() string {
-	return fmt.Sprintf("host %s has the address %s itself: both hosts are on one machine", s.Host, s.Addr)
+	return fmt.Sprintf("host %s has the address %s itself, so both hosts are on one machine", s.Host, s.Addr)
 }
 
 // DevicesStep stands in a drawing for whichever device of the host leads to the other.
@@ -213,5 +213,5 @@ func LinkWithAddress(ctx context.Context, a *agent.Client, addr netip.Addr) (wir
 			}
 		}
 	}
-	return wire.Link{}, fmt.Errorf("no device there has the address %s", addr)
+	return wire.Link{}, fmt.Errorf("no device has the address %s", addr)
 }

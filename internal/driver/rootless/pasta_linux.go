@@ -16,7 +16,7 @@ type passt struct{}
 func (passt) name() string     { return "pasta" }
 func (passt) packaged() string { return "passt" }
 
-// guest is an address like any other: pasta takes what it is told.
+// guest is arbitrary: pasta uses the address that it is given.
 func (passt) guest() int { return 15 }
 
 func (passt) identify(said string) (string, error) {
@@ -41,5 +41,5 @@ func (passt) args(b sandboxConfig) []string {
 	}
 }
 
-// publish has nothing to do: the arguments have said it.
+// publish does nothing: the arguments already include the port.
 func (passt) publish(context.Context, *daemon.Process, sandboxConfig) error { return nil }

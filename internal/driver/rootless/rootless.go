@@ -1,8 +1,7 @@
-// Package rootless builds modes with what an ordinary user's containers get: no bridge
-// and no rule, for those need rights, but a process that ends the connections of the
-// sandbox in sockets of its own, packet by packet on one side and call by call on the
-// other. slirp4netns and pasta do so, each for what comes in at a published port and for
-// what goes out.
+// Package rootless builds modes with the networks of an ordinary user's containers: no
+// bridge and no rules, which require privileges, but a process with its own TCP/IP stack
+// that translates between the packets of the sandbox and sockets of the host. slirp4netns
+// and pasta do this for incoming connections to a published port and for outgoing ones.
 package rootless
 
 import (
@@ -12,7 +11,7 @@ import (
 	"tare/internal/driver/labdriver"
 )
 
-// The modes. Those with outwards behind their names have the client in the sandbox.
+// The modes. Those with the suffix outwards have the client in the sandbox.
 const (
 	slirp    = "rootless/slirp4netns"
 	pasta    = "rootless/pasta"
@@ -32,5 +31,5 @@ func (Driver) Modes() []driver.Mode {
 	}
 }
 
-// split tells which program a mode is about, and whether the client is in the sandbox.
+// split returns the program of a mode, and whether the client is in the sandbox.
 func split(mode string) (which string, out bool) { return strings.CutSuffix(mode, outwards) }

@@ -38,7 +38,7 @@ func ForMode(mode string) (Path, error) {
 	var p Path
 	text, err := files.ReadFile("paths/" + File(mode))
 	if errors.Is(err, fs.ErrNotExist) {
-		return p, fmt.Errorf("draw the path of %s: none is known", mode)
+		return p, fmt.Errorf("no topology is stored for mode %s", mode)
 	}
 	if err != nil {
 		return p, err

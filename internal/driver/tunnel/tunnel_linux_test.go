@@ -25,7 +25,7 @@ func TestRoutesAreWrong(t *testing.T) {
 	_, err := tunnel.Build(ctx, drivertest.SpecOn(spec, driver.ModeSpec{Mode: "x/y", Pairs: 1}), tunnel.Kind{Port: 4500, Overhead: 60, MTUReduction: 80},
 		func(context.Context, *tunnel.Path) (string, error) { return "", nil })
 	if err == nil || !strings.Contains(err.Error(), "provision x/y: send a datagram through the tunnel") ||
-		!strings.Contains(err.Error(), "it stands, and what is routed into it does not arrive") || strings.Contains(err.Error(), "\n") {
+		!strings.Contains(err.Error(), "the tunnel is set up, but packets routed into it do not arrive") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
 	left, globErr := filepath.Glob("/run/netns/" + lab.Prefix + spec.Claim.ID + "*")

@@ -15,10 +15,10 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// kernelPeer is an end that the kernel is.
+// kernelPeer is an endpoint of the tunnel in the kernel.
 type kernelPeer struct{ *tunnel.Side }
 
-// inKernel makes both ends in the kernel.
+// inKernel creates both endpoints in the kernel.
 func inKernel(_ context.Context, p *tunnel.Path, both ends) (peers [2]peer, err error) {
 	for i, s := range p.Sides() {
 		e := both[i]
@@ -40,7 +40,7 @@ func inKernel(_ context.Context, p *tunnel.Path, both ends) (peers [2]peer, err 
 	return peers, nil
 }
 
-// moduleVersion is what the kernel's module says, where it is one that does.
+// moduleVersion returns the version of the kernel module, if it has one.
 func moduleVersion() string {
 	text, err := os.ReadFile("/sys/module/wireguard/version")
 	if err != nil {

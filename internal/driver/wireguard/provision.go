@@ -17,10 +17,10 @@ import (
 // device is the tunnel's device on both hosts.
 const device = "wg0"
 
-// counts is what the tunnel's own counters belong to.
+// counts is the object that the tunnel's counters belong to.
 const counts = "wireguard"
 
-// port is WireGuard's usual one.
+// port is WireGuard's usual port.
 const port = 51820
 
 // overhead is what WireGuard over IPv4 adds to a packet: outer IPv4 20, UDP 8, its own
@@ -28,23 +28,23 @@ const port = 51820
 // paper, section 5.4.6).
 const overhead = 60
 
-// usual is by how much the MTU inside is less than the underlay's, as wg-quick has it:
-// room for an outer IPv6 header too.
+// usual is the default difference between the underlay's MTU and the inner MTU, as in
+// wg-quick: it leaves space for an outer IPv6 header too.
 const usual = 80
 
-// peer is one end of a tunnel that stands.
+// peer is one endpoint of the tunnel.
 type peer interface {
-	// transfer is what went out and came in, in bytes of UDP payload, and when keys
-	// were last agreed on.
+	// transfer returns the sent and received bytes of UDP payload, and the time of the last
+	// handshake.
 	transfer() (tx, rx uint64, agreed time.Time, err error)
 }
 
-// Probe builds the mode once and takes it down again.
+// Probe builds the mode once and removes it again.
 func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 	return labdriver.ProbeByProvision(ctx, o, d.Provision)
 }
 
-// Provision builds the mode on a lab of its own, with 1 to MaxPairs pairs of ends.
+// Provision builds the mode in its own lab, with 1 to MaxPairs pairs.
 func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 	var start func(context.Context, *tunnel.Path, ends) ([2]peer, error)
 	switch o.Mode {
@@ -66,8 +66,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	return p.DriverPath(), nil
 }
 
-// unkeyed says of two ends between which nothing comes through whether it is for lack of
-// keys.
+// unkeyed adds to an error whether the handshake is missing.
 func unkeyed(peers [2]peer, err error) error {
 	for i, host := range []string{"a", "b"} {
 		_, _, agreed, cannot := peers[i].transfer()
@@ -75,13 +74,13 @@ func unkeyed(peers [2]peer, err error) error {
 			return fmt.Errorf("%w (%w)", cannot, err)
 		}
 		if agreed.IsZero() {
-			return fmt.Errorf("the two ends have not agreed on keys: host %s has seen no handshake (%w)", host, err)
+			return fmt.Errorf("the WireGuard handshake has not completed: host %s has seen none (%w)", host, err)
 		}
 	}
 	return err
 }
 
-// end is how one side of the tunnel is set.
+// end is the configuration of one side of the tunnel.
 type end struct {
 	Run     string         `json:"run"`
 	Device  string         `json:"device"`
@@ -93,7 +92,7 @@ type end struct {
 	Allowed []netip.Prefix `json:"allowed"`
 }
 
-// ends are both, the client's first.
+// ends are both configurations, the client's first.
 type ends [2]end
 
 // lay sets up the tunnel between the two hosts of p.

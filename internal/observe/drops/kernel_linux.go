@@ -19,18 +19,18 @@ func reasonNames(kernel *btf.Spec) (map[uint32]string, error) {
 	}
 	pointer, ok := btf.UnderlyingType(hook).(*btf.Pointer)
 	if !ok {
-		return nil, fmt.Errorf("%s is no pointer to a function", hook.Name)
+		return nil, fmt.Errorf("%s is not a pointer to a function", hook.Name)
 	}
 	proto, ok := pointer.Target.(*btf.FuncProto)
 	if !ok || len(proto.Params) < 3 || pointsTo(proto.Params[1].Type) != "struct sk_buff" || pointsTo(proto.Params[2].Type) != "void" {
-		return nil, fmt.Errorf("%s does not tell the packet and the function that drops it", hook.Name)
+		return nil, fmt.Errorf("%s does not report the packet and the function that drops it", hook.Name)
 	}
 	if len(proto.Params) > 3 {
 		if e, ok := btf.UnderlyingType(proto.Params[3].Type).(*btf.Enum); ok && e.Name == "skb_drop_reason" {
 			return names(e), nil
 		}
 	}
-	return nil, fmt.Errorf("%s tells no reasons: Linux 5.17 and newer do", hook.Name)
+	return nil, fmt.Errorf("%s does not report drop reasons; Linux 5.17 or newer is required", hook.Name)
 }
 
 // pointsTo is what a type points to.

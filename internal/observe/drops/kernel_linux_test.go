@@ -151,15 +151,15 @@ func TestKernelsThatTellTooLittle(t *testing.T) {
 		spec *btf.Spec
 		want string
 	}{
-		"Linux 5.15":     {kernel(t, more()), "tells no reasons: Linux 5.17 and newer do"},
-		"no reason":      {kernel(t, more(word)), "tells no reasons: Linux 5.17 and newer do"},
-		"another order":  {kernel(t, more(word, reason)), "tells no reasons: Linux 5.17 and newer do"},
+		"Linux 5.15":     {kernel(t, more()), "does not report drop reasons; Linux 5.17 or newer is required"},
+		"no reason":      {kernel(t, more(word)), "does not report drop reasons; Linux 5.17 or newer is required"},
+		"another order":  {kernel(t, more(word, reason)), "does not report drop reasons; Linux 5.17 or newer is required"},
 		"no tracepoint":  {types(t, word), "not found"},
-		"no packet":      {types(t, hook(word, &btf.Pointer{Target: &btf.Void{}}, reason)), "does not tell the packet"},
-		"no function":    {types(t, hook(&btf.Pointer{Target: &btf.Struct{Name: "sk_buff"}}, word, reason)), "does not tell the packet"},
-		"no arguments":   {types(t, hook()), "does not tell the packet"},
+		"no packet":      {types(t, hook(word, &btf.Pointer{Target: &btf.Void{}}, reason)), "does not report the packet"},
+		"no function":    {types(t, hook(&btf.Pointer{Target: &btf.Struct{Name: "sk_buff"}}, word, reason)), "does not report the packet"},
+		"no arguments":   {types(t, hook()), "does not report the packet"},
 		"Linux 6.18":     {kernel(t, more(reason, &btf.Pointer{Target: &btf.Struct{Name: "sock"}})), ""},
-		"no function at": {types(t, &btf.Typedef{Name: "btf_trace_kfree_skb", Type: word}), "is no pointer to a function"},
+		"no function at": {types(t, &btf.Typedef{Name: "btf_trace_kfree_skb", Type: word}), "is not a pointer to a function"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := reasonNames(c.spec)

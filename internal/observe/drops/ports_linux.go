@@ -43,7 +43,7 @@ func tableOf(flows []Flow) (table, error) {
 		}
 	}
 	if len(t.ports) > maxPorts || len(t.ends) > maxPorts {
-		return t, fmt.Errorf("count drops: %d ports at %d ends, more than %d", len(t.ports), len(t.ends), maxPorts)
+		return t, fmt.Errorf("count drops: %d ports at %d endpoints, more than %d", len(t.ports), len(t.ends), maxPorts)
 	}
 	return t, nil
 }

@@ -53,7 +53,7 @@ func replace[K comparable](in *ebpf.Map, before, after map[K]dropsOwner) error {
 			continue
 		}
 		if err := in.Delete(k); err != nil {
-			return fmt.Errorf("count drops: forget a port: %w", err)
+			return fmt.Errorf("count drops: remove a port: %w", err)
 		}
 	}
 	for k, v := range after {
@@ -61,7 +61,7 @@ func replace[K comparable](in *ebpf.Map, before, after map[K]dropsOwner) error {
 			continue
 		}
 		if err := in.Put(k, v); err != nil {
-			return fmt.Errorf("count drops: note a port: %w", err)
+			return fmt.Errorf("count drops: add a port: %w", err)
 		}
 	}
 	return nil
@@ -70,10 +70,10 @@ func replace[K comparable](in *ebpf.Map, before, after map[K]dropsOwner) error {
 // Turn says that what has a port of several flows is the given one's from now on.
 func (s *Session) Turn(flow int) error {
 	if flow < 0 || flow >= len(s.flows) {
-		return fmt.Errorf("count drops: flow %d of %d takes its turn", flow, len(s.flows))
+		return fmt.Errorf("count drops: cannot activate flow %d of %d", flow, len(s.flows))
 	}
 	if err := s.watcher.objects.Turn.Set(flowValue(flow)); err != nil {
-		return fmt.Errorf("count drops: take turns: %w", err)
+		return fmt.Errorf("count drops: activate a flow: %w", err)
 	}
 	return nil
 }
@@ -115,9 +115,9 @@ func (s *Session) missing() (string, error) {
 	}
 	switch missed := stats.RecursionMisses - s.missed; {
 	case lost > 0:
-		return fmt.Sprintf("drop reasons: %d datagrams were dropped for more reasons than there is room for", lost), nil
+		return fmt.Sprintf("drop reasons: %d dropped datagrams were not counted because the table of reasons is full", lost), nil
 	case missed > 0:
-		return fmt.Sprintf("drop reasons: up to %d dropped packets, of anybody's, came while another was counted", missed), nil
+		return fmt.Sprintf("drop reasons: up to %d dropped packets (of any traffic) were missed while another was counted", missed), nil
 	}
 	return "", nil
 }
@@ -130,7 +130,7 @@ func (s *Session) Stop() error {
 	}
 	w.session = nil
 	if err := s.hook.Close(); err != nil {
-		return fmt.Errorf("let go of the tracepoint skb:%s: %w", tracepoint, err)
+		return fmt.Errorf("detach from the tracepoint skb:%s: %w", tracepoint, err)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func symbolise(kallsyms io.Reader, addresses []uint64) (map[uint64]string, error
 		kind, name, ok2 := strings.Cut(rest, " ")
 		at, err := strconv.ParseUint(address, 16, 64)
 		if !ok || !ok2 || err != nil {
-			return nil, fmt.Errorf("line %.80q is no symbol", lines.Text())
+			return nil, fmt.Errorf("cannot parse symbol line %.80q", lines.Text())
 		}
 		if at == 0 || !strings.ContainsAny(kind, "tTwW") {
 			continue

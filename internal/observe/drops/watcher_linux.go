@@ -39,7 +39,7 @@ type Watcher struct {
 func New(procRoot string) (*Watcher, error) {
 	kernel, err := btf.LoadKernelSpec()
 	if err != nil {
-		return nil, &UnavailableError{"drop reasons need the kernel's types (CONFIG_DEBUG_INFO_BTF, /sys/kernel/btf/vmlinux)", err}
+		return nil, &UnavailableError{"drop reasons require kernel type information (CONFIG_DEBUG_INFO_BTF, /sys/kernel/btf/vmlinux)", err}
 	}
 	reasons, err := reasonNames(kernel)
 	if err != nil {
@@ -63,16 +63,16 @@ func New(procRoot string) (*Watcher, error) {
 // refused is what it means that the kernel did not take the program.
 func refused(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
-		return &UnavailableError{"drop reasons need root, or CAP_BPF and CAP_PERFMON, on the machine itself", err}
+		return &UnavailableError{"drop reasons require root, or CAP_BPF and CAP_PERFMON, on the machine itself", err}
 	}
-	return &UnavailableError{"this kernel does not take the program that reads drop reasons", err}
+	return &UnavailableError{"this kernel rejects the eBPF program that reads drop reasons", err}
 }
 
 // Start begins to count, for so many flows whose ports Set tells. A session must be
 // stopped before the next one starts.
 func (w *Watcher) Start(flows int) (*Session, error) {
 	if w.session != nil {
-		return nil, errors.New("count drops: the session before has not been stopped")
+		return nil, errors.New("count drops: the previous session has not been stopped")
 	}
 	if flows > maxFlows {
 		return nil, fmt.Errorf("count drops: %d flows, more than %d", flows, maxFlows)
@@ -90,7 +90,7 @@ func (w *Watcher) Start(flows int) (*Session, error) {
 	}
 	s.missed = stats.RecursionMisses
 	if s.hook, err = link.AttachRawTracepoint(link.RawTracepointOptions{Name: tracepoint, Program: w.objects.TareDrops}); err != nil {
-		return nil, fmt.Errorf("hook up to the tracepoint skb:%s: %w", tracepoint, err)
+		return nil, fmt.Errorf("attach to the tracepoint skb:%s: %w", tracepoint, err)
 	}
 	w.session = s
 	return s, nil

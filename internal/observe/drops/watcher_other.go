@@ -8,9 +8,9 @@ type Watcher struct{}
 // Session needs Linux.
 type Session struct{}
 
-// New says that drop reasons are told by Linux only.
+// New says that drop reasons are available on Linux only.
 func New(string) (*Watcher, error) {
-	return nil, &UnavailableError{Reason: "drop reasons are told by Linux only"}
+	return nil, &UnavailableError{Reason: "drop reasons are available on Linux only"}
 }
 
 // Start is not reached: there is no Watcher.

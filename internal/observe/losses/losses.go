@@ -84,7 +84,7 @@ func Attribute(in Input) result.Losses {
 	b.secondaryCounters()
 	slices.SortStableFunc(out.Places, func(x, y result.LossPlace) int { return order(x.Place) - order(y.Place) })
 	if out.Unexplained < 0 {
-		out.Missing = append(out.Missing, "more were booked than lost: others use the same path, or one datagram moved two counters")
+		out.Missing = append(out.Missing, "more datagrams were attributed than lost: other traffic uses the same path, or one datagram changed two counters")
 	}
 	return out
 }
@@ -119,10 +119,10 @@ func (b *attribution) packets() {
 	}
 	if left > 0 && sent > left {
 		b.factor = float64(sent) / float64(left)
-		b.addMissing("datagrams were sent %.2g to a packet: what devices, queues and rules counted was multiplied by that, which is right on average only", b.factor)
+		b.addMissing("each packet carried %.2g datagrams: counts of devices, queues and rules were multiplied by that, which is correct on average only", b.factor)
 	}
 	if b.fragments {
-		b.addMissing("datagrams were sent in fragments: devices, queues and rules count those, and one that is lost costs a whole datagram; what they say is booked as far as datagrams are missing")
+		b.addMissing("datagrams were sent in fragments: devices, queues and rules count fragments, and one lost fragment loses the datagram; their counts are attributed up to the number of missing datagrams")
 	}
 }
 

@@ -20,7 +20,7 @@ func Read(proc string) Reading {
 	var r Reading
 	if _, err := os.Stat(filepath.Join(proc, "thread-self")); err != nil {
 		if _, err := os.Stat(filepath.Join(proc, "stat")); err != nil {
-			r.AddGap("counters", fmt.Errorf("no procfs here: %w", err))
+			r.AddGap("counters", fmt.Errorf("procfs is not available: %w", err))
 			return r
 		}
 	}
@@ -99,7 +99,7 @@ func protocols(r *Reading, text []byte) error {
 			continue
 		}
 		if len(f) != len(names) {
-			return fmt.Errorf("%s has %d names and %d figures", f[0], len(names)-1, len(f)-1)
+			return fmt.Errorf("%s has %d names and %d values", f[0], len(names)-1, len(f)-1)
 		}
 		for i, v := range f[1:] {
 			// Tcp's MaxConn is -1: no counter.
@@ -159,7 +159,7 @@ func softnet(r *Reading, text []byte) error {
 	for line := range strings.Lines(string(text)) {
 		f := strings.Fields(line)
 		if len(f) < 3 {
-			return fmt.Errorf("a line of %d columns", len(f))
+			return fmt.Errorf("a line has %d columns", len(f))
 		}
 		d, err := strconv.ParseUint(f[1], 16, 32)
 		if err != nil {
@@ -212,11 +212,11 @@ func sockets(r *Reading, text []byte) error {
 		_, hex, _ := strings.Cut(f[1], ":")
 		port, err := strconv.ParseUint(hex, 16, 16)
 		if err != nil {
-			return fmt.Errorf("a local address of %q", f[1])
+			return fmt.Errorf("cannot parse local address %q", f[1])
 		}
 		drops, err := strconv.ParseUint(f[len(f)-1], 10, 64)
 		if err != nil {
-			return fmt.Errorf("drops of %q", f[len(f)-1])
+			return fmt.Errorf("cannot parse drops %q", f[len(f)-1])
 		}
 		r.Set(fmt.Sprintf("%sudp:%d#%s.drops", socketPrefix, port, f[9]), drops)
 	}
@@ -226,7 +226,7 @@ func sockets(r *Reading, text []byte) error {
 // olderTables notes rules whose counters netlink does not show.
 func olderTables(r *Reading, text []byte) error {
 	if tables := strings.Fields(string(text)); len(tables) > 0 {
-		return fmt.Errorf("the tables %s belong to the older iptables, whose rules are not read", strings.Join(tables, ", "))
+		return fmt.Errorf("the tables %s belong to legacy iptables, whose rules are not read", strings.Join(tables, ", "))
 	}
 	return nil
 }

@@ -103,11 +103,11 @@ func (r Reading) Since(earlier Reading) Deltas {
 		}
 	}
 	for _, of := range sortedKeys(gone) {
-		m.Gaps = append(m.Gaps, Gap{of, "it vanished during the trial"})
+		m.Gaps = append(m.Gaps, Gap{of, "the counter disappeared during the trial"})
 	}
 	slices.Sort(backwards)
 	for _, name := range backwards {
-		m.Gaps = append(m.Gaps, Gap{name, fmt.Sprintf("it ran backwards, from %d to %d", earlier.Counters[name], r.Counters[name])})
+		m.Gaps = append(m.Gaps, Gap{name, fmt.Sprintf("the counter went backwards, from %d to %d", earlier.Counters[name], r.Counters[name])})
 	}
 	return m
 }

@@ -113,7 +113,7 @@ func Read(data []byte) (map[string]int, error) {
 		}
 		n, err := strconv.Atoi(string(line[i+1:]))
 		if err != nil || n < 0 {
-			return nil, fmt.Errorf("line %d of the folded stacks: %q is no count", at, line[i+1:])
+			return nil, fmt.Errorf("line %d of the folded stacks: %q is not a count", at, line[i+1:])
 		}
 		out[string(line[:i])] += n
 	}

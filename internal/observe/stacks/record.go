@@ -29,7 +29,7 @@ type sample struct {
 func eachRecord(b []byte, take func(kind uint32, body []byte)) error {
 	for len(b) > 0 {
 		if len(b) < headerSize {
-			return fmt.Errorf("%d bytes at the end of the kernel's buffer are no record", len(b))
+			return fmt.Errorf("%d bytes at the end of the kernel's buffer are not a record", len(b))
 		}
 		kind, size := binary.NativeEndian.Uint32(b), int(binary.NativeEndian.Uint16(b[6:]))
 		if size < headerSize || size > len(b) {

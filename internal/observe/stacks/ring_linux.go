@@ -39,9 +39,9 @@ func openRing(cpu int) (*ring, error) {
 	fd, err := unix.PerfEventOpen(&attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	switch {
 	case errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM):
-		return nil, fmt.Errorf("open a perf event on CPU %d: %w: it takes root or the capability CAP_PERFMON, or kernel.perf_event_paranoid at 0 or below, and no seccomp filter in the way", cpu, err)
+		return nil, fmt.Errorf("open a perf event on CPU %d: %w; it requires root, CAP_PERFMON, or kernel.perf_event_paranoid at 0 or below, and no seccomp filter that blocks it", cpu, err)
 	case errors.Is(err, unix.ENOSYS):
-		return nil, fmt.Errorf("open a perf event on CPU %d: %w: this kernel has none", cpu, err)
+		return nil, fmt.Errorf("open a perf event on CPU %d: %w; this kernel does not support perf events", cpu, err)
 	case err != nil:
 		return nil, fmt.Errorf("open a perf event on CPU %d: %w", cpu, err)
 	}
@@ -67,7 +67,7 @@ func (r *ring) mmap() (err error) {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: the limit for locked memory (kernel.perf_event_mlock_kb) leaves no room", err)
+	return fmt.Errorf("%w: the limit for locked memory (kernel.perf_event_mlock_kb) is too low", err)
 }
 
 func (r *ring) enable() error  { return r.ioctl("start", unix.PERF_EVENT_IOC_ENABLE) }

@@ -106,7 +106,7 @@ func cpuList(text string) ([]int, error) {
 		first, err := strconv.Atoi(from)
 		last, err2 := strconv.Atoi(to)
 		if err := errors.Join(err, err2); err != nil || first < 0 || last < first || last > 1<<16 {
-			return nil, fmt.Errorf("%q is no list of CPUs", text)
+			return nil, fmt.Errorf("%q is not a CPU list", text)
 		}
 		for cpu := first; cpu <= last; cpu++ {
 			out = append(out, cpu)

@@ -14,7 +14,7 @@ type Sampler struct{}
 
 // Open fails: only Linux has perf events.
 func Open(string, observe.Own) (*Sampler, error) {
-	return nil, fmt.Errorf("%w: they are read by Linux's perf events, and this is another system", ErrUnavailable)
+	return nil, fmt.Errorf("%w: sampling uses Linux perf events, and this is another system", ErrUnavailable)
 }
 
 // Start does nothing.

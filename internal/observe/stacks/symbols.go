@@ -48,9 +48,9 @@ func readSymbols(r io.Reader) (*symbols, error) {
 	case err != nil:
 		return nil, err
 	case len(all) == 0 && hidden > 0:
-		return nil, errors.New("the addresses of the kernel's functions are hidden: set kernel.kptr_restrict to 0, or 1 with the capability CAP_SYSLOG")
+		return nil, errors.New("the kernel hides function addresses; set kernel.kptr_restrict to 0, or to 1 with the capability CAP_SYSLOG")
 	case len(all) == 0:
-		return nil, errors.New("it names no functions")
+		return nil, errors.New("it lists no functions")
 	}
 	slices.SortStableFunc(all, func(a, b symbol) int { return cmp.Compare(a.at, b.at) })
 	s := &symbols{addresses: make([]uint64, 0, len(all)), names: make([]string, 0, len(all))}

@@ -42,7 +42,7 @@ func ExtractIPAM(spec *engine.NetworkSpec) error {
 		}
 	}
 	if spec.Range.IsValid() && (!spec.Subnet.IsValid() || !spec.Subnet.Contains(spec.Range.Addr())) {
-		return fmt.Errorf("option %s is %s; it must be part of the network's subnet %s", OptionRange, spec.Range, OptionSubnet)
+		return fmt.Errorf("option %s is %s; it must be part of the network's %s", OptionRange, spec.Range, OptionSubnet)
 	}
 	return nil
 }

@@ -32,8 +32,8 @@ func TestNetworksThatCannotBe(t *testing.T) {
 		want       string
 	}{
 		{name: "no such network", mode: "docker/network:nowhere", want: "nowhere"},
-		{name: "the host's own", mode: "docker/network:host", want: "no interface of its own"},
-		{name: "none", mode: "docker/network:none", want: "no interface of its own"},
+		{name: "the host's own", mode: "docker/network:host", want: "no network interface"},
+		{name: "none", mode: "docker/network:none", want: "no network interface"},
 		{name: "on one engine only", mode: "docker/network:half", prepare: func(ctx context.Context, s docker.Stage) error {
 			_, err := s.A.CreateNetwork(ctx, engine.NetworkSpec{Run: s.Lab.Spec.Claim.ID, Name: "half"})
 			return err
@@ -48,18 +48,18 @@ func TestNetworksThatCannotBe(t *testing.T) {
 		{name: "no free addresses", mode: "docker/network:tiny", prepare: func(ctx context.Context, s docker.Stage) error {
 			return onBoth(ctx, s, engine.NetworkSpec{Run: s.Lab.Spec.Claim.ID, Name: "tiny", Driver: "macvlan",
 				Options: map[string]string{"parent": "eth0"}, Subnet: within(s.Lab, 30)})
-		}, want: "2 addresses are wanted and 1 are free"},
+		}, want: "2 addresses are required and 1 are free"},
 		{name: "no free addresses in a Swarm", mode: "docker/network:narrow", prepare: func(ctx context.Context, s docker.Stage) error {
 			return inSwarm(ctx, s, engine.NetworkSpec{Name: "narrow", Attachable: true, Subnet: within(s.Lab, 30)})
-		}, want: "4 addresses are wanted and 1 are free"},
+		}, want: "4 addresses are required and 1 are free"},
 		{name: "for services only", mode: "docker/network:closed", prepare: func(ctx context.Context, s docker.Stage) error {
 			return inSwarm(ctx, s, engine.NetworkSpec{Name: "closed"})
 		}, want: "--attachable"},
 		{name: "two that do not meet", mode: "docker/driver:bridge", want: "cannot reach"},
 		{name: "an option that the driver refuses", mode: "docker/driver:macvlan", options: map[string]string{"parent": "eth0", "macvlan_mode": "sideways"}, want: "sideways"},
 		{name: "a subnet that is taken", mode: "docker/driver:bridge", options: map[string]string{"subnet": "198.18.0.0/15"}, want: engine.ErrOverlap.Error()},
-		{name: "a subnet that is none", mode: "docker/driver:bridge", options: map[string]string{"subnet": "here"}, want: "want an IPv4 prefix"},
-		{name: "a subnet that is too small", mode: "docker/driver:macvlan", options: map[string]string{"parent": "eth0", "subnet": "198.51.100.0/30"}, want: "no room for 2 containers"},
+		{name: "a subnet that is none", mode: "docker/driver:bridge", options: map[string]string{"subnet": "here"}, want: "it must be an IPv4 prefix"},
+		{name: "a subnet that is too small", mode: "docker/driver:macvlan", options: map[string]string{"parent": "eth0", "subnet": "198.51.100.0/30"}, want: "too small for 2 containers"},
 		{name: "no such driver", mode: "docker/driver:nobodys", want: engine.ErrNoDriver.Error()},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestPluginRefuses(t *testing.T) {
 // A name that is still to be filled in is no name.
 func TestTemplatesNeedAName(t *testing.T) {
 	for _, mode := range []string{"docker/network:NAME", "docker/driver:NAME"} {
-		if u, ok := driver.AsUnsupported(docker.Driver{}.Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: mode}})); !ok || !strings.Contains(u.Reason, "needs a name") {
+		if u, ok := driver.AsUnsupported(docker.Driver{}.Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: mode}})); !ok || !strings.Contains(u.Reason, "replace NAME with a name") {
 			t.Errorf("%s: %v", mode, u)
 		}
 	}

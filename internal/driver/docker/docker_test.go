@@ -104,7 +104,7 @@ func TestLimits(t *testing.T) {
 		"docker/userland-proxy": {Client: some},
 	} {
 		_, err := docker.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: 1, Limits: limits}))
-		if u, ok := driver.AsUnsupported(err); !ok || !strings.Contains(u.Reason, "process of its host") {
+		if u, ok := driver.AsUnsupported(err); !ok || !strings.Contains(u.Reason, "host process") {
 			t.Errorf("%s with %+v: %v", mode, limits, err)
 		}
 	}

@@ -144,12 +144,12 @@ func TestExistingRefuses(t *testing.T) {
 		"network of no kind": {"docker/network:none", nil, "driver null"},
 		"unknown driver":     {"docker/driver:nonesuch", nil, "nonesuch"},
 		"subnet overlaps":    {"docker/driver:bridge", map[string]string{"subnet": tiny.String()}, "overlap"},
-		"no subnet at all":   {"docker/driver:bridge", map[string]string{"subnet": "wide"}, "want an IPv4 prefix"},
-		"range elsewhere":    {"docker/driver:bridge", map[string]string{"ip-range": "192.0.2.0/28"}, "a part of the network's subnet"},
+		"no subnet at all":   {"docker/driver:bridge", map[string]string{"subnet": "wide"}, "it must be an IPv4 prefix"},
+		"range elsewhere":    {"docker/driver:bridge", map[string]string{"ip-range": "192.0.2.0/28"}, "part of the network's subnet"},
 		"no Swarm":           {"docker/overlay", nil, "docker swarm init --advertise-addr"},
 		"unknown link":       {"docker/macvlan", nil, "parent"},
 		"addresses twice":    {"docker/driver:bridge", nil, "ip-range"},
-		"encryption":         {"docker/overlay-encrypted", nil, "cannot be proven"},
+		"encryption":         {"docker/overlay-encrypted", nil, "cannot show that packets were encrypted"},
 	} {
 		o := first
 		o.Mode, o.Options, o.Label = tt.mode, tt.options, tt.mode

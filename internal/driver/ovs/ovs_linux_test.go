@@ -43,8 +43,8 @@ func stand(t *testing.T, mode string, mtu int) *drivertest.Setup {
 // spaces are the namespaces of the first pair's ends.
 func spaces(s *drivertest.Setup) (client, server *linuxnet.NS) {
 	return s.Path.Internal.(interface {
-		Spaces(pair int) (client, server *linuxnet.NS)
-	}).Spaces(1)
+		PairNamespaces(pair int) (client, server *linuxnet.NS)
+	}).PairNamespaces(1)
 }
 
 // A cable round the switches, and the sandboxes' frames on the underlay without the
@@ -135,12 +135,12 @@ func TestBadLuck(t *testing.T) {
 		want                  string
 		unsupported           bool
 	}{
-		"another program":              {"ovs/flat-netdev", "ovs-vswitchd", "echo something else", 0, `for its version: it says "something else"; install Open vSwitch`, true},
+		"another program":              {"ovs/flat-netdev", "ovs-vswitchd", "echo something else", 0, `ovs-vswitchd: unexpected output "something else"; install Open vSwitch`, true},
 		"no database":                  {"ovs/flat-netdev", "ovsdb-tool", "echo no space >&2; exit 1", 0, "create the Open vSwitch database: ovsdb-tool: no space", false},
 		"the database's daemon ends":   {"ovs/vxlan-netdev", "ovsdb-server", "echo no luck >&2; exit 7", 0, "ovsdb-server of host a has ended: ovsdb-server ended (exit status 7): no luck", false},
 		"the switch ends":              {"ovs/vxlan-netdev", "ovs-vswitchd", `[ "$1" = --version ] && { echo "ovs-vswitchd (Open vSwitch) 9"; exit; }; echo no luck >&2; exit 7`, 0, "ovs-vswitchd ended (exit status 7): no luck", false},
-		"an MTU without room":          {"ovs/geneve-netdev", "", "", 1451, "from 1280 to 1450 fit", false},
-		"an MTU of more than the wire": {"ovs/flat-netdev", "", "", 1501, "from 1280 to 1500 fit", false},
+		"an MTU without room":          {"ovs/geneve-netdev", "", "", 1451, "use 1280 to 1450", false},
+		"an MTU of more than the wire": {"ovs/flat-netdev", "", "", 1501, "use 1280 to 1500", false},
 		"an unknown mode":              {"ovs/none", "", "", 0, "has no mode", false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -49,8 +49,8 @@ func TestShortcutComesOutVoid(t *testing.T) {
 				t.Fatalf("before the shortcut: %v", err)
 			}
 			client, server := s.Path.Internal.(interface {
-				Spaces(int) (*linuxnet.NS, *linuxnet.NS)
-			}).Spaces(1)
+				PairNamespaces(int) (*linuxnet.NS, *linuxnet.NS)
+			}).PairNamespaces(1)
 			at := s.Path.Pairs[0].Server
 			to := at.Dial[0].Addr()
 			err := errors.Join(
@@ -137,12 +137,12 @@ func TestBadLuck(t *testing.T) {
 		want                  string
 		unsupported           bool
 	}{
-		"another program":  {"rootless/slirp4netns", "slirp4netns", "echo something else", 0, "for its version: unknown output; install", true},
+		"another program":  {"rootless/slirp4netns", "slirp4netns", "echo something else", 0, "slirp4netns: unknown output; install", true},
 		"too old":          {"rootless/slirp4netns", "slirp4netns", "echo slirp4netns version 0.3.2", 0, "version 0.3.2 cannot publish ports", true},
 		"does not start":   {"rootless/pasta", "pasta", "exit 3", 0, "exit status 3", true},
 		"ends at once":     {"rootless/pasta", "pasta", `[ "$1" = --version ] && { echo pasta 1; exit; }; echo no luck >&2; exit 7`, 0, "has ended: pasta ended (exit status 7): no luck", false},
-		"an MTU too small": {"rootless/pasta", "", "", 1279, "takes from 1280 to 65520", false},
-		"an MTU too large": {"rootless/slirp4netns-out", "", "", 65521, "takes from 1280 to 65520", false},
+		"an MTU too small": {"rootless/pasta", "", "", 1279, "supports 1280 to 65520", false},
+		"an MTU too large": {"rootless/slirp4netns-out", "", "", 65521, "supports 1280 to 65520", false},
 		"an unknown mode":  {"rootless/none", "", "", 0, "has no mode", false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -41,8 +41,8 @@ func TestMTU(t *testing.T) {
 		underlay, ordered, most int
 		want                    string
 	}{
-		{1500, 1441, 0, "from 1280 to 1440 fit"}, {9000, 1401, 1400, "from 1280 to 1400 fit"},
-		{1300, 0, 0, "from 1280 to 1240 fit"}, {1500, 1279, 0, "from 1280 to 1440 fit"},
+		{1500, 1441, 0, "use 1280 to 1440"}, {9000, 1401, 1400, "use 1280 to 1400"},
+		{1300, 0, 0, "use 1280 to 1240"}, {1500, 1279, 0, "use 1280 to 1440"},
 	} {
 		spec := drivertest.Spec(t, func(s *lab.Spec) { s.MTU = tt.underlay })
 		_, err := tunnel.Build(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: "x/y", Pairs: 1, MTU: tt.ordered}), tunnel.Kind{Port: 4500, Overhead: 60, MTUReduction: 80, MaxMTU: tt.most},

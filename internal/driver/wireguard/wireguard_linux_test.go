@@ -99,7 +99,7 @@ func TestMTUWithoutRoom(t *testing.T) {
 	drivertest.NeedLab(t)
 	for _, mtu := range []int{1441, 1279} {
 		_, err := wireguard.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "wireguard/userspace", Pairs: 1, MTU: mtu}))
-		if err == nil || !strings.Contains(err.Error(), "from 1280 to 1440 fit") || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), "use 1280 to 1440") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("MTU %d: %v", mtu, err)
 		}
 	}
@@ -110,8 +110,8 @@ func TestMTUWithoutRoom(t *testing.T) {
 func TestBadPrograms(t *testing.T) {
 	drivertest.NeedLab(t)
 	for name, tt := range map[string]struct{ script, want string }{
-		"another program": {"#!/bin/sh\necho something else\n", "ask %s/wireguard-go for its version"},
-		"too old":         {"#!/bin/sh\nexit 1\n", "ask %s/wireguard-go for its version"},
+		"another program": {"#!/bin/sh\necho something else\n", "read the version of %s/wireguard-go"},
+		"too old":         {"#!/bin/sh\nexit 1\n", "read the version of %s/wireguard-go"},
 		"ends at once":    {"#!/bin/sh\n[ \"$1\" = --version ] && { echo wireguard-go v1; exit; }\necho no luck >&2; exit 7\n", "no luck"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,8 +23,8 @@ func chatter() Carried {
 	return Carried{Forward: f, Reverse: f}
 }
 
-// shower is 50 000 datagrams of 1400 bytes, of which a tenth was dropped by the
-// receiver or on the way.
+// shower is 50 000 datagrams of 1400 bytes, of which the receiver or the path dropped a
+// tenth.
 func shower() Carried {
 	return CarriedBy(
 		traffic.Report{Connections: 3, Sent: 50_000 * 1400, Messages: 50_000, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: 20_000}, {Sent: 30_000}}}},
@@ -32,7 +32,7 @@ func shower() Carried {
 	)
 }
 
-// bundles is the same in super-packets, whose number nobody knows.
+// bundles is the same in super-packets, whose number is unknown.
 func bundles() Carried {
 	return CarriedBy(
 		traffic.Report{Connections: 1, Sent: 50_000 * 1400, Datagrams: &traffic.Datagrams{Offloaded: true, Flows: []traffic.FlowCount{{Sent: 50_000}}}},
@@ -40,7 +40,7 @@ func bundles() Carried {
 	)
 }
 
-// cut is 10 000 datagrams of 8000 bytes that IP cut.
+// cut is 10 000 datagrams of 8000 bytes, fragmented by IP.
 func cut() Carried {
 	return CarriedBy(
 		traffic.Report{Connections: 1, Sent: 10_000 * 8000, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: 10_000}}}},
@@ -48,7 +48,7 @@ func cut() Carried {
 	)
 }
 
-// external is what an external tool tells of 100 MB.
+// external is what an external tool reports for 100 MB.
 func external() Carried {
 	return CarriedBy(
 		traffic.Report{Connections: 2, Sent: 100 << 20, Tool: &traffic.ToolRun{Name: "iperf3"}},
@@ -56,7 +56,7 @@ func external() Carried {
 	)
 }
 
-// counted is the same where the namespaces' kernel counted what left them.
+// counted is the same where the namespaces' kernel counted what was sent.
 func counted() Carried {
 	return CarriedBy(
 		traffic.Report{Connections: 2, Sent: 100 << 20, TCP: traffic.TCP{Wire: 104 << 20, Segments: 75_000}, Tool: &traffic.ToolRun{Name: "iperf3"}},
@@ -117,8 +117,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// With several pairs, what they share carries the sum, what is one pair's own its
-// share, and what belongs to an idle pair rests.
+// With several pairs, shared devices carry the sum, each pair's own devices its share, and
+// those of an idle pair nothing.
 func TestVerifyPairs(t *testing.T) {
 	rules := []Rule{{"shared", Forward, 0}, {"nat", Connections, 0}, {"first", Forward, 1}, {"second", Forward, 2}, {"third", Forward, 3}}
 	twice := []Carried{bulk(), bulk()}
@@ -153,7 +153,7 @@ func TestVerifyPairs(t *testing.T) {
 	}
 }
 
-// Where a process passes the traffic on, its own packets are nobody's to count.
+// If a process forwards the traffic, its packets are unknown.
 func TestVerifyRelayed(t *testing.T) {
 	rules := []Rule{{"far", ForwardAtLeast, 0}, {"back", ReverseAtLeast, 0}, {"lo", BothAtLeast, 0}, {"nat", NoMatch, 0},
 		{"proxy", ProcessBusy, 1}, {"second proxy", ProcessBusy, 2}, {"other", ProcessIdle, 0}}
@@ -196,7 +196,7 @@ func TestCountersOfAReplacedDevice(t *testing.T) {
 	}
 }
 
-// A counter that missed a tenth of the payload never passes, whatever the sizes.
+// A counter that missed a tenth of the payload never passes, whatever the packet sizes.
 func TestVerifyNeverPassesALeak(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		payload := rapid.Uint64Range(minTraffic, 1<<40).Draw(t, "payload")

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// Every fact of the machines in testdata and of this one has its line in
-// docs/facts.md.
+// Every fact of the machines in testdata and of this one has an entry in docs/facts.md.
 func TestFactsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/facts.md")
 	if err != nil {

@@ -24,8 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden reports of testdata anew")
 
-// TestMachine reads the machines in testdata, each an archive of the files that
-// matter, and compares the report with the golden file beside it.
+// TestMachine reads the machines in testdata, each an archive of the relevant files, and
+// compares the report with its golden file.
 func TestMachine(t *testing.T) {
 	archives, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(archives) == 0 {
@@ -69,7 +69,7 @@ func TestMachine(t *testing.T) {
 // TestMachineLive holds for any machine.
 func TestMachineLive(t *testing.T) { checkForm(t, Collect("/")) }
 
-// What is not read is said to be unknown, and no warning is made of it.
+// Facts that are not read are unknown, and cause no warning.
 func TestElsewhere(t *testing.T) {
 	report := elsewhere()
 	checkForm(t, report)
@@ -99,8 +99,8 @@ func show(r Report) string {
 	return b.String()
 }
 
-// checkForm checks what holds for every report: names are unique, no value is
-// empty or a bare "unknown", no warning is without text.
+// checkForm checks what must hold for every report: names are unique, no value is empty or
+// just "unknown", no warning has an empty text.
 func checkForm(t *testing.T, r Report) {
 	t.Helper()
 	name := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
@@ -162,7 +162,7 @@ func TestKernelConfigPacked(t *testing.T) {
 	}
 }
 
-// refuse is a file system that answers every open with one error.
+// refuse is a file system whose files all fail to open with one error.
 type refuse struct{ err error }
 
 func (r refuse) Open(name string) (fs.File, error) {
@@ -188,7 +188,7 @@ func TestReadFileErrors(t *testing.T) {
 	}
 }
 
-// answers is a kernel that says what it is told to.
+// answers is a kernel with predefined results.
 type answers struct {
 	offloads map[string]bool
 	filters  []linuxnet.Filter
@@ -247,8 +247,8 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// FuzzFacts reads a machine all of whose files hold the same few words. Whatever they
-// are, each fact has a value that can be printed, and nothing breaks.
+// FuzzFacts reads a machine whose files all contain the same few words. Whatever they are,
+// each fact has a printable value, and nothing panics.
 func FuzzFacts(f *testing.F) {
 	paths := []string{
 		"proc/meminfo", "proc/self/cgroup", "proc/self/status", "proc/cmdline", "proc/1/comm", "proc/loadavg", "proc/cpuinfo", "proc/self/mountinfo",

@@ -214,7 +214,7 @@ func BenchmarkOthersRead(b *testing.B) {
 	}
 }
 
-// Programs tells the parties of a made-up process table apart.
+// Classify distinguishes the relations in a fictitious process table.
 func TestPrograms(t *testing.T) {
 	root := t.TempDir()
 	for _, p := range []struct {
@@ -228,7 +228,7 @@ func TestPrograms(t *testing.T) {
 		{"12", "11", "iperf3", "0", []string{"iperf3", "-s"}},
 		{"13", "10", "dockerd", "0", []string{"dockerd"}},
 		{"14", "13", "docker-proxy", "0", []string{"docker-proxy"}},
-		{"20", "1", "exe", "0", []string{"/proc/self/exe", "agent", "--run", "cd34", "--at", "host@a"}}, // another run's
+		{"20", "1", "exe", "0", []string{"/proc/self/exe", "agent", "--run", "cd34", "--at", "host@a"}}, // of another run
 		{"30", "1", "tare", "0", []string{"/tare", "agent", "--run", "ab12", "--at", "x@b"}},            // in a container
 	} {
 		dir := filepath.Join(root, p.pid)

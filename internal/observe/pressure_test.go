@@ -15,7 +15,7 @@ func TestPressure(t *testing.T) {
 		name          string
 		before, after map[string]string
 		want          map[string]float64
-		gaps          []string // parts of their reasons, by figure
+		gaps          []string // parts of their reasons, by metric
 	}{
 		{
 			"all three", map[string]string{"pressure/cpu": line("1000000"), "pressure/memory": line("5"), "pressure/io": line("0")},
@@ -49,7 +49,7 @@ func TestPressure(t *testing.T) {
 	}
 }
 
-// What was read elsewhere gives the figures that the collectors give at the place.
+// Files read elsewhere yield the same metrics as the collectors.
 func TestStrain(t *testing.T) {
 	root := t.TempDir()
 	place(t, root, map[string]string{

@@ -10,15 +10,15 @@ import (
 	"tare/internal/driver/remote"
 )
 
-// Ends that do not hear of each other join again until they do, and no longer than
-// there is time; what else goes wrong ends it at once.
+// Endpoints that do not hear of each other join again until they do or the time is over;
+// any other error ends this at once.
 func TestAcquaint(t *testing.T) {
 	deaf, broken := &remote.Unreachable{Err: errors.New("no answer")}, errors.New("broken")
 	for _, tt := range []struct {
 		name   string
 		within time.Duration
 		limit  time.Duration // of the mode, 0 for none
-		meets  []error       // one after the other, the last for ever
+		meets  []error       // results in order; the last one repeats
 		again  error
 		waits  []time.Duration
 		times  int

@@ -21,8 +21,8 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// What cannot be joined or made is said in one line before any traffic, and nothing
-// of the attempt is left.
+// A network that cannot be joined or created is reported in one line before any traffic,
+// and nothing is left.
 func TestNetworksThatCannotBe(t *testing.T) {
 	drivertest.NeedEngine(t)
 	for _, tt := range []struct {
@@ -73,14 +73,14 @@ func TestNetworksThatCannotBe(t *testing.T) {
 	}
 }
 
-// A plugin's own refusal comes through.
+// A plugin's error is reported.
 func TestPluginRefuses(t *testing.T) {
 	drivertest.NeedEngine(t)
 	d := docker.Prepared(func(_ context.Context, s docker.Stage) error { return startPlugins(t, s) })
 	refused(t, d, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "docker/driver:" + pluginName, Pairs: 1, Options: map[string]string{optionPrefix + "colour": "7"}}), "option org.example.colour is unknown")
 }
 
-// A name that is still to be filled in is no name.
+// NAME itself is not accepted as a name.
 func TestTemplatesNeedAName(t *testing.T) {
 	for _, mode := range []string{"docker/network:NAME", "docker/driver:NAME"} {
 		if u, ok := driver.AsUnsupported(docker.Driver{}.Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: mode}})); !ok || !strings.Contains(u.Reason, "replace NAME with a name") {
@@ -89,7 +89,7 @@ func TestTemplatesNeedAName(t *testing.T) {
 	}
 }
 
-// refused orders what cannot be, and checks the error and that nothing is left.
+// refused provisions an impossible mode, and checks the error and that nothing is left.
 func refused(t *testing.T, d labdriver.Driver, o labdriver.ModeSpec, want string) {
 	t.Helper()
 	p, err := d.Provision(t.Context(), o)
@@ -120,7 +120,7 @@ func within(l *lab.Lab, bits int) netip.Prefix {
 	return netip.PrefixFrom(l.Addresses(lab.NetOverlay, 0)[0].Addr(), bits)
 }
 
-// inSwarm makes a Swarm of the engines and an overlay on it.
+// inSwarm creates a Swarm of the engines and an overlay on it.
 func inSwarm(ctx context.Context, s docker.Stage, spec engine.NetworkSpec) error {
 	if err := private.Swarm(ctx, s.Lab, s.A, s.B); err != nil {
 		return err

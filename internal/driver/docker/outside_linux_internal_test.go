@@ -9,8 +9,8 @@ import (
 	"tare/internal/lab"
 )
 
-// The MTU that the overlay's driver is told is the one that makes it give the overlay
-// what was ordered, or the underlay's own.
+// The MTU option given to the overlay driver is the one that results in the requested inner
+// MTU, or the underlay's MTU.
 func TestOutside(t *testing.T) {
 	for _, tt := range []struct {
 		mtu, underlay, want int

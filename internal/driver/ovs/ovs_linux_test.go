@@ -21,8 +21,8 @@ func TestMain(m *testing.M) { drivertest.Main(m) }
 
 func TestBrief(t *testing.T) { drivertest.Brief(t, ovs.Driver{}) }
 
-// stand builds a mode with one pair, or ends the test where the probe says why it cannot
-// be had here.
+// stand builds a mode with one pair, or skips the test if the probe says why it cannot be
+// built here.
 func stand(t *testing.T, mode string, mtu int) *drivertest.Setup {
 	t.Helper()
 	drivertest.NeedLab(t)
@@ -40,15 +40,15 @@ func stand(t *testing.T, mode string, mtu int) *drivertest.Setup {
 	return s
 }
 
-// spaces are the namespaces of the first pair's ends.
+// spaces returns the namespaces of the first pair's endpoints.
 func spaces(s *drivertest.Setup) (client, server *linuxnet.NS) {
 	return s.Path.Internal.(interface {
 		PairNamespaces(pair int) (client, server *linuxnet.NS)
 	}).PairNamespaces(1)
 }
 
-// A cable round the switches, and the sandboxes' frames on the underlay without the
-// tunnel, come out void.
+// A direct link that bypasses the switches, and the sandboxes' frames on the underlay
+// without the tunnel, make the path void.
 func TestShortcutsComeOutVoid(t *testing.T) {
 	for _, way := range []struct {
 		mode, want string
@@ -75,7 +75,7 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 	}
 }
 
-// cable joins the sandboxes directly and routes the server's address over it.
+// cable connects the sandboxes directly and routes the server's address over that link.
 func cable(s *drivertest.Setup) error {
 	client, server := spaces(s)
 	to := s.Path.Pairs[0].Server.Dial[0].Addr()
@@ -88,11 +88,10 @@ func cable(s *drivertest.Setup) error {
 	)
 }
 
-// inClear gives each switch the underlay as a port among the sandboxes', in the place of
-// the tunnel.
+// inClear adds the underlay to each switch as a port, in place of the tunnel.
 func inClear(s *drivertest.Setup) error { return ovs.Untunnel(s.Path) }
 
-// A switch that is killed is what the path says has happened.
+// If a switch is killed, the path's error says so.
 func TestSwitchKilled(t *testing.T) {
 	s := stand(t, "ovs/vxlan-netdev", 1400)
 	for _, pid := range s.Path.Processes() {
@@ -109,8 +108,8 @@ func TestSwitchKilled(t *testing.T) {
 	}
 }
 
-// The facts tell the switch's version, who switches, and the MTU, which is the one that
-// was ordered.
+// The facts have the switch's version, the datapath, and the MTU, which is the requested
+// one.
 func TestFacts(t *testing.T) {
 	s := stand(t, "ovs/geneve-netdev", 1400)
 	facts := map[string]string{}
@@ -126,7 +125,7 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// What cannot be had is said in one line.
+// An impossible mode is reported in one line.
 func TestBadLuck(t *testing.T) {
 	drivertest.NeedLab(t)
 	for name, tt := range map[string]struct {

@@ -21,8 +21,8 @@ func TestMain(m *testing.M) { drivertest.Main(m) }
 
 func TestBrief(t *testing.T) { drivertest.Brief(t, rootless.Driver{}) }
 
-// stand builds a mode with one pair, or ends the test where the probe says why it cannot
-// be had here.
+// stand builds a mode with one pair, or skips the test if the probe says why it cannot be
+// built here.
 func stand(t *testing.T, mode string, mtu int) *drivertest.Setup {
 	t.Helper()
 	drivertest.NeedLab(t)
@@ -40,7 +40,7 @@ func stand(t *testing.T, mode string, mtu int) *drivertest.Setup {
 	return s
 }
 
-// A cable between the client and the server, round the program, comes out void.
+// A direct link between client and server that bypasses the program makes the path void.
 func TestShortcutComesOutVoid(t *testing.T) {
 	for _, mode := range []string{"rootless/slirp4netns", "rootless/pasta-out"} {
 		t.Run(mode, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestShortcutComesOutVoid(t *testing.T) {
 				server.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
 				client.Route(netip.PrefixFrom(to, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
 			)
-			if at.Listen[0].Addr() != to { // the server has to take what was meant for its host
+			if at.Listen[0].Addr() != to { // the server must accept packets for its host's address
 				err = errors.Join(err, server.Address("cable1", netip.PrefixFrom(to, 32)))
 				s.Path.Pairs[0].Server.Listen[0] = netip.AddrPortFrom(to, at.Listen[0].Port())
 			}
@@ -78,7 +78,7 @@ func TestShortcutComesOutVoid(t *testing.T) {
 	}
 }
 
-// A program that is killed is what the path says has happened.
+// If the program is killed, the path's error says so.
 func TestProgramKilled(t *testing.T) {
 	for _, mode := range []string{"rootless/slirp4netns", "rootless/pasta"} {
 		t.Run(mode, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestProgramKilled(t *testing.T) {
 	}
 }
 
-// The facts tell the program's version and the MTU, which is the one that was ordered.
+// The facts have the program's version and the MTU, which is the requested one.
 func TestFacts(t *testing.T) {
 	for mode, version := range map[string]string{"rootless/slirp4netns": ", libslirp ", "rootless/pasta-out": "/pasta)"} {
 		s := stand(t, mode, 1400)
@@ -128,7 +128,7 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// What cannot be had is said in one line, and nothing is left.
+// An impossible mode is reported in one line, and nothing is left.
 func TestBadLuck(t *testing.T) {
 	drivertest.NeedLab(t)
 	for name, tt := range map[string]struct {

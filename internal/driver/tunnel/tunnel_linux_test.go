@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
 
-// A tunnel that stands, and into which nothing is routed, is found out within its time
-// limit, in one line, and nothing of it is left.
+// A tunnel without routes into it is detected within its time limit, in one line, and
+// nothing of it is left.
 func TestRoutesAreWrong(t *testing.T) {
 	spec := drivertest.Spec(t, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -34,8 +34,8 @@ func TestRoutesAreWrong(t *testing.T) {
 	}
 }
 
-// The MTU inside is the underlay's less what is usual, or the one that was ordered, as
-// far as there is room.
+// The inner MTU is the underlay's minus the default reduction, or the requested one if it
+// fits.
 func TestMTU(t *testing.T) {
 	for _, tt := range []struct {
 		underlay, ordered, most int

@@ -12,10 +12,10 @@ import (
 	"tare/internal/result"
 )
 
-// counters is how far those of a stack moved.
+// counters are the counter changes of a stack.
 type counters map[string]uint64
 
-// stack is one of the path.
+// stack is a stack of the path.
 func stack(name string, c counters, end *losses.SocketTotals) losses.Stack {
 	return losses.Stack{Name: name, Boot: "1", Deltas: netstack.Deltas{Counters: c}, Kinds: map[string]string{"eth0": "veth", "br0": "bridge", "vxlan0": "vxlan"}, Sockets: end}
 }
@@ -27,13 +27,13 @@ func receiver(n, d int64) *losses.SocketTotals { return &losses.SocketTotals{Rec
 
 func count(n int64) *int64 { return &n }
 
-// shared marks a stack as one that others use.
+// shared marks a stack as shared.
 func shared(s losses.Stack) losses.Stack {
 	s.Shared = true
 	return s
 }
 
-// Each case is one of the traps of docs/loss.md, or a place by itself.
+// Each case is one of the pitfalls in docs/loss.md, or a single place.
 func TestBook(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent, received int64
@@ -152,8 +152,7 @@ func TestBook(t *testing.T) {
 	}
 }
 
-// What is not known is told once for each stack, and places come in the order of the
-// path.
+// Missing information is reported once for each stack, and places are in path order.
 func TestBookGapsAndOrder(t *testing.T) {
 	gap := netstack.Gap{Source: "/proc/net/softnet_stat", Reason: "permission denied"}
 	a, b := stack("a", counters{"qdisc/eth0 tbf.drops": 1}, sender(10)), stack("b", counters{"conntrack.drop": 1}, receiver(7, 1))

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// proc writes a procfs of the given files below thread-self/net.
+// proc writes a procfs with the given files below thread-self/net.
 func proc(t *testing.T, net map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -63,7 +63,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// What cannot be read is a gap, and its counters are absent; everything else is there.
+// An unreadable source is a gap, and its counters are absent; everything else is present.
 func TestReadGaps(t *testing.T) {
 	files := whole()
 	delete(files, "softnet_stat")

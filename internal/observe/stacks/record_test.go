@@ -9,7 +9,7 @@ import (
 	"tare/internal/observe"
 )
 
-// recordOf is a record as the kernel writes it.
+// recordOf returns a record as the kernel writes it.
 func recordOf(kind uint32, words ...uint64) []byte {
 	b := binary.NativeEndian.AppendUint32(nil, kind)
 	b = binary.NativeEndian.AppendUint16(b, 0)
@@ -20,7 +20,7 @@ func recordOf(kind uint32, words ...uint64) []byte {
 	return b
 }
 
-// of is the word that holds a process and a thread id.
+// of returns the word with a process and a thread id.
 func of(pid uint32) uint64 {
 	return binary.NativeEndian.Uint64(binary.NativeEndian.AppendUint32(binary.NativeEndian.AppendUint32(nil, pid), pid))
 }
@@ -38,9 +38,9 @@ func TestTally(t *testing.T) {
 	tl.take(append(append(append([]byte{}, both...), recordOf(recordLost, 0, 5)...), both...))
 	tl.take(recordOf(recordLostSamples, 2))
 	tl.take(recordOf(recordSample, of(0), 2, kern, k))           // a number of addresses that is too high, by 0
-	tl.take(recordOf(recordSample, of(9), 4, guest, 1, user, u)) // a guest's are left out
+	tl.take(recordOf(recordSample, of(9), 4, guest, 1, user, u)) // frames of a guest are omitted
 	tl.take(recordOf(recordSample, of(8), 99, kern))             // broken
-	tl.take(recordOf(3, 1, 2, 3))                                // a kind that nobody asked for
+	tl.take(recordOf(3, 1, 2, 3))                                // an unrequested kind
 	if tl.lost != 8 || tl.broken != nil {
 		t.Errorf("lost %d, %v; want 8", tl.lost, tl.broken)
 	}

@@ -54,20 +54,20 @@ func (m *machine) cgroupVersion() (string, error) {
 // smallest of its own and those of the groups above it that can be seen. It is
 // false when there is none.
 func (m *machine) cpuQuota() (float64, bool, error) {
-	return m.least("cpu", m.quotaV2, m.quotaV1, func(float64, string) {})
+	return m.smallestLimit("cpu", m.quotaV2, m.quotaV1, func(float64, string) {})
 }
 
 // memoryLimit is the limit on memory of this process's control group, in bytes: the
 // smallest of its own and those of the groups above it that can be seen. It is false
 // when there is none. dirs are all groups that have a limit.
 func (m *machine) memoryLimit() (bytes float64, dirs []string, limited bool, err error) {
-	bytes, limited, err = m.least("memory", m.memoryV2, m.memoryV1, func(_ float64, dir string) { dirs = append(dirs, dir) })
+	bytes, limited, err = m.smallestLimit("memory", m.memoryV2, m.memoryV1, func(_ float64, dir string) { dirs = append(dirs, dir) })
 	return bytes, dirs, limited, err
 }
 
-// least reads a limit of this process's group and of those above it, and gives the
+// smallestLimit reads a limit of this process's group and of those above it, and gives the
 // smallest. each is told every limit with its group's directory.
-func (m *machine) least(controller string, v2, v1 func(dir string) (float64, error), each func(float64, string)) (float64, bool, error) {
+func (m *machine) smallestLimit(controller string, v2, v1 func(dir string) (float64, error), each func(float64, string)) (float64, bool, error) {
 	text, err := m.readText("proc/self/cgroup")
 	if err != nil {
 		return 0, false, err
@@ -85,7 +85,7 @@ func (m *machine) least(controller string, v2, v1 func(dir string) (float64, err
 			}
 			root, read = "sys/fs/cgroup/"+controller, v1
 		}
-		for _, dir := range upwards(parts[2]) {
+		for _, dir := range parentDirs(parts[2]) {
 			dir = path.Join(root, dir)
 			limit, err := read(dir)
 			if errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +111,7 @@ func (m *machine) memoryV2(dir string) (float64, error) {
 	if err != nil || s == "max" {
 		return 0, err
 	}
-	return limitOf(dir, s)
+	return parseMemoryLimit(dir, s)
 }
 
 // memoryV1 reads memory.limit_in_bytes, which is near the largest number there is
@@ -121,7 +121,7 @@ func (m *machine) memoryV1(dir string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	bytes, err := limitOf(dir, s)
+	bytes, err := parseMemoryLimit(dir, s)
 	if bytes > noLimit {
 		return 0, err
 	}
@@ -131,7 +131,7 @@ func (m *machine) memoryV1(dir string) (float64, error) {
 // noLimit is more memory than any machine has, in bytes.
 const noLimit = 1 << 60
 
-func limitOf(dir, s string) (float64, error) {
+func parseMemoryLimit(dir, s string) (float64, error) {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil || n == 0 {
 		return 0, fmt.Errorf("memory limit of /%s is %q bytes", dir, s)
@@ -154,8 +154,8 @@ func MemoryGroups(root string) []string {
 	return dirs
 }
 
-// upwards lists a group and all above it: /a/b gives a/b, a and the root.
-func upwards(group string) []string {
+// parentDirs lists a group and all above it: /a/b gives a/b, a and the root.
+func parentDirs(group string) []string {
 	// A group outside the caller's namespace starts with /.., and all that can
 	// be seen of it is the root.
 	dir := strings.TrimPrefix(path.Clean("/"+group), "/")

@@ -14,9 +14,9 @@ import (
 
 const sysCPU = "sys/devices/system/cpu/"
 
-// enoughCPUs lets each end have a CPU, and the kernel's packet work and the rest
+// minCPUs lets each end have a CPU, and the kernel's packet work and the rest
 // of the machine have theirs.
-const enoughCPUs = 4
+const minCPUs = 4
 
 // cpus tells which CPUs there are, which of them this process may use, and how
 // many cores those are.
@@ -48,13 +48,13 @@ func (m *machine) cpus() {
 
 	switch {
 	case errAllowed != nil:
-	case len(allowed) < enoughCPUs:
+	case len(allowed) < minCPUs:
 		m.warn(warning.FewCores, fmt.Sprintf("Only %s may be used, for client, server, the kernel's packet processing and tare itself. "+
 			"Rates are lower and vary more than between two machines, and expensive modes lose more "+
-			"than with spare CPUs; use a machine with %d CPUs or more.", plural(len(allowed), "CPU"), enoughCPUs))
-	case errCores == nil && cores < enoughCPUs:
+			"than with spare CPUs; use a machine with %d CPUs or more.", plural(len(allowed), "CPU"), minCPUs))
+	case errCores == nil && cores < minCPUs:
 		m.warn(warning.SMT, fmt.Sprintf("The %d usable CPUs are threads of only %s. Client and server on threads of one core "+
-			"slow each other down, so rates depend on where the scheduler places them; use a machine with %d cores or more.", len(allowed), plural(cores, "core"), enoughCPUs))
+			"slow each other down, so rates depend on where the scheduler places them; use a machine with %d cores or more.", len(allowed), plural(cores, "core"), minCPUs))
 	}
 }
 

@@ -62,11 +62,11 @@ func (m *machine) device(name string) {
 		add("NUMA node %s", v)
 	}
 	add("%s", m.queues(dir))
-	if m.ask == nil {
+	if m.reader == nil {
 		m.fact("device_"+factName(name), strings.Join(parts, ", "))
 		return
 	}
-	on, err := m.ask.Offloads(name)
+	on, err := m.reader.Offloads(name)
 	if err != nil {
 		add("offloads unknown: %v", err)
 	} else {
@@ -144,10 +144,10 @@ func (m *machine) queues(dir string) string {
 
 // filters tells which packet filters packets of this network stack meet.
 func (m *machine) filters() {
-	if m.ask == nil {
+	if m.reader == nil {
 		return
 	}
-	found, err := m.ask.Filters()
+	found, err := m.reader.Filters()
 	if err != nil {
 		m.fact("packet_filter", unknown(err))
 		return
@@ -182,8 +182,8 @@ func (m *machine) filters() {
 		"tracking that they may require, so other modes look cheaper than they are; a lab has its own network stacks and is not affected.", plural(rules, "rule"), by))
 }
 
-// tracking tells how full connection tracking is.
-func (m *machine) tracking() {
+// conntrack tells how full connection tracking is.
+func (m *machine) conntrack() {
 	const dir = "proc/sys/net/netfilter/"
 	m.factFileIfAny("nf_conntrack_max", dir+"nf_conntrack_max")
 	m.factFileIfAny("nf_conntrack_buckets", dir+"nf_conntrack_buckets")
@@ -197,15 +197,15 @@ func (m *machine) tracking() {
 		return
 	}
 	m.fact("nf_conntrack_count", fmt.Sprintf("%d tracked", now))
-	if errMost == nil && most > 0 && float64(now) > trackedMuch*float64(most) {
+	if errMost == nil && most > 0 && float64(now) > conntrackNearlyFull*float64(most) {
 		m.warnExisting(warning.ConntrackFilled, fmt.Sprintf("Connection tracking has %d of %d entries in use. When the table is full, new connections and datagrams of new flows are dropped, "+
 			"which looks like loss of the mode; raise the limit with `sysctl -w net.netfilter.nf_conntrack_max=...`.", now, most))
 	}
 }
 
-// trackedMuch is the share of connection tracking's room above which a trial that
+// conntrackNearlyFull is the share of connection tracking's room above which a trial that
 // makes connections may fill it.
-const trackedMuch = 0.8
+const conntrackNearlyFull = 0.8
 
 // warnExisting adds a warning of what bears only on runs whose ends use this
 // machine's own network stack.

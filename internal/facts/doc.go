@@ -47,7 +47,7 @@ type Group struct {
 // is left out. On another system than Linux nothing is read.
 func Collect(root string) Report {
 	if runtime.GOOS != "linux" {
-		return elsewhere()
+		return otherSystem()
 	}
 	if root == "/" {
 		return machineOf(os.DirFS(root), kernel{})
@@ -55,8 +55,8 @@ func Collect(root string) Report {
 	return machineOf(os.DirFS(root), nil)
 }
 
-// elsewhere is what this program knows of a machine without reading anything.
-func elsewhere() Report {
+// otherSystem is what this program knows of a machine without reading anything.
+func otherSystem() Report {
 	m := &machine{}
 	m.group("machine")
 	m.fact("system", runtime.GOOS)
@@ -69,15 +69,15 @@ func elsewhere() Report {
 	return m.report
 }
 
-func machineOf(fsys fs.FS, ask asker) Report {
-	m := &machine{fsys: fsys, ask: ask}
+func machineOf(fsys fs.FS, ask kernelReader) Report {
+	m := &machine{fsys: fsys, reader: ask}
 	m.group("machine")
 	m.kernel()
 	m.virtualization()
 	m.group("CPUs")
 	m.cpus()
 	m.numa()
-	m.apart()
+	m.isolatedCPUs()
 	m.frequency()
 	m.mitigations()
 	m.group("clock and counting")
@@ -92,7 +92,7 @@ func machineOf(fsys fs.FS, ask asker) Report {
 	m.group("network stack")
 	m.congestion()
 	m.network()
-	m.tracking()
+	m.conntrack()
 	m.filters()
 	m.group("devices")
 	m.devices()

@@ -15,7 +15,7 @@ import (
 // machine gathers a Report from a file system.
 type machine struct {
 	fsys   fs.FS
-	ask    asker // nil: what is in no file is left out
+	reader kernelReader // nil: what is in no file is left out
 	report Report
 }
 
@@ -132,8 +132,8 @@ func (m *machine) readText(path string) (string, error) {
 	return string(b), nil
 }
 
-// asker answers what is in no file: the kernel is asked, and nothing is changed.
-type asker interface {
+// kernelReader answers what is in no file: the kernel is asked, and nothing is changed.
+type kernelReader interface {
 	// Offloads are those of a device: tso, gso, gro, tx-checksum.
 	Offloads(device string) (map[string]bool, error)
 	// Filters are the packet filters of this process's network stack.

@@ -71,7 +71,7 @@ func TestMachineLive(t *testing.T) { checkForm(t, Collect("/")) }
 
 // Facts that are not read are unknown, and cause no warning.
 func TestElsewhere(t *testing.T) {
-	report := elsewhere()
+	report := otherSystem()
 	checkForm(t, report)
 	unknowns := 0
 	for _, f := range report.Facts {
@@ -204,7 +204,7 @@ func TestAsked(t *testing.T) {
 	old := linuxnet.Filter{Family: "ip6", Table: "nat", Rules: 2, All: 2}
 	tests := []struct {
 		name           string
-		ask            asker
+		ask            kernelReader
 		device, filter string
 		warned         string
 	}{
@@ -225,7 +225,7 @@ func TestAsked(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m := &machine{fsys: files, ask: tt.ask}
+			m := &machine{fsys: files, reader: tt.ask}
 			m.filters()
 			m.devices()
 			checkForm(t, m.report)

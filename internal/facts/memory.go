@@ -12,7 +12,7 @@ import (
 
 // defaultMemory is what both ends' sockets and buffers, the engines of a few modes and
 // tare itself fit in with ease, in bytes.
-const enoughMemory = 1 << 30
+const minMemory = 1 << 30
 
 // memory tells how much memory there is, and whether the kernel counts who waits.
 func (m *machine) memory() {
@@ -28,7 +28,7 @@ func (m *machine) memory() {
 		m.swap(text)
 	}
 	if v, err := readFile(m.fsys, "sys/kernel/mm/transparent_hugepage/enabled"); err == nil {
-		m.fact("transparent_hugepages", chosen(v))
+		m.fact("transparent_hugepages", selectedOption(v))
 	}
 	_, errPressure := fs.Stat(m.fsys, "proc/pressure/cpu")
 	switch {
@@ -73,8 +73,8 @@ func kib(text, key string, err error) (float64, error) {
 
 func gib(bytes float64) string { return fmt.Sprintf("%.1f GiB", bytes/(1<<30)) }
 
-// chosen is the word in brackets of a file such as "always [madvise] never".
-func chosen(text string) string {
+// selectedOption is the word in brackets of a file such as "always [madvise] never".
+func selectedOption(text string) string {
 	_, rest, ok := strings.Cut(text, "[")
 	word, _, closed := strings.Cut(rest, "]")
 	if ok && closed {
@@ -93,7 +93,7 @@ func (m *machine) memoryLimited() {
 		m.fact("memory_limit", "none")
 	default:
 		m.fact("memory_limit", gib(bytes))
-		if bytes < enoughMemory {
+		if bytes < minMemory {
 			m.warn(warning.MemoryLimit, fmt.Sprintf("A control group limits this process to %.0f MiB of memory, which includes socket buffers: near the limit the kernel "+
 				"shrinks buffers, and at the limit it kills processes. To fix this, remove or raise the limit (--memory, MemoryMax=, a pod's limit).", bytes/(1<<20)))
 		}

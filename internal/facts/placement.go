@@ -42,8 +42,8 @@ func (m *machine) numa() {
 	}
 }
 
-// apart tells which CPUs and interrupts are kept from the scheduler's ordinary way.
-func (m *machine) apart() {
+// isolatedCPUs tells which CPUs and interrupts are kept from the scheduler's ordinary way.
+func (m *machine) isolatedCPUs() {
 	if v, err := m.cpuList(sysCPU + "isolated"); err == nil && len(v) > 0 {
 		m.fact("cpus_isolated", countedList(v))
 	}
@@ -59,7 +59,7 @@ func (m *machine) apart() {
 	default:
 		m.fact("irqbalance", "not running")
 	}
-	if words, err := m.bootWords(); err != nil {
+	if words, err := m.bootParameters(); err != nil {
 		m.fact("boot_parameters", unknown(err))
 	} else {
 		m.fact("boot_parameters", orNone(words))
@@ -70,9 +70,9 @@ func (m *machine) apart() {
 	}
 }
 
-// bootWords are those words of the kernel's command line that bear on CPUs and their
+// bootParameters are those words of the kernel's command line that bear on CPUs and their
 // time. The rest of it is nobody's business.
-func (m *machine) bootWords() ([]string, error) {
+func (m *machine) bootParameters() ([]string, error) {
 	text, err := readFile(m.fsys, "proc/cmdline")
 	if err != nil {
 		return nil, err

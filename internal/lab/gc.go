@@ -34,7 +34,7 @@ func Leftovers() ([]Leftover, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, led, err := orphans(alive)
+	found, led, err := findOrphans(alive)
 	if err != nil {
 		return nil, err
 	}
@@ -60,22 +60,22 @@ func Alive() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, led, err := orphans(alive)
+	_, led, err := findOrphans(alive)
 	return append(alive, led...), err
 }
 
-// orphans finds this user's agents, and processes of engines and modes, of dead runs.
+// findOrphans finds this user's agents, and processes of engines and modes, of dead runs.
 // They end by themselves when their stdin does; this is for one that is stopped or
 // stuck. One whose controller is still its parent belongs to a live run, also where
 // that run's claim cannot be seen because it was made in another network namespace;
 // led names those runs.
-func orphans(alive []string) (found []Leftover, led []string, err error) {
+func findOrphans(alive []string) (found []Leftover, led []string, err error) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, dir := range dirs {
-		id, ok := agentOf(dir)
+		id, ok := subcommandRun(dir)
 		if !ok || slices.Contains(alive, id) {
 			continue
 		}
@@ -114,22 +114,22 @@ func hasController(dir string) bool {
 	return err == nil && os.SameFile(own, parent)
 }
 
-// hidden are the subcommands under which this program runs for a run, in the way of
+// hiddenSubcommands are the subcommands under which this program runs for a run, in the way of
 // tare agent --run ID: an agent, the first process of an engine, that of an installed
 // program of a mode, a tunnel.
-func hidden() []string { return []string{"agent", "engine-init", "daemon", "wireguard"} }
+func hiddenSubcommands() []string { return []string{"agent", "engine-init", "daemon", "wireguard"} }
 
-// agentOf reads a process's command line as that of one of those.
-func agentOf(dir string) (id string, ok bool) {
+// subcommandRun reads a process's command line as that of one of those.
+func subcommandRun(dir string) (id string, ok bool) {
 	line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 	if err != nil {
 		return "", false // it ended meanwhile
 	}
 	args := strings.Split(string(bytes.TrimRight(line, "\x00")), "\x00")
-	if id, ok := machineOf(args); ok {
+	if id, ok := emulatorRun(args); ok {
 		return id, true
 	}
-	if len(args) < 4 || args[0] != "tare" || !slices.Contains(hidden(), args[1]) || args[2] != "--run" || !runid.IsID(args[3]) {
+	if len(args) < 4 || args[0] != "tare" || !slices.Contains(hiddenSubcommands(), args[1]) || args[2] != "--run" || !runid.IsID(args[3]) {
 		return "", false
 	}
 	return args[3], true
@@ -149,7 +149,7 @@ func (l Leftover) Remove() error {
 		return fmt.Errorf("end %s: %w", l.What, err)
 	}
 	defer unix.Close(fd)
-	if id, ok := agentOf(filepath.Join("/proc", strconv.Itoa(l.pid))); !ok || id != l.Run {
+	if id, ok := subcommandRun(filepath.Join("/proc", strconv.Itoa(l.pid))); !ok || id != l.Run {
 		return nil
 	}
 	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {

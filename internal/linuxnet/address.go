@@ -83,12 +83,12 @@ func (ns *NS) Route(dst netip.Prefix, gateway netip.Addr, dev string) error {
 	return nil
 }
 
-// lastResort is the metric of an Unreachable: any other route goes before it.
-const lastResort = 1 << 20
+// unreachableMetric is the metric of an Unreachable: any other route goes before it.
+const unreachableMetric = 1 << 20
 
 // Unreachable refuses dst where no other route leads to it, a default one included.
 func (ns *NS) Unreachable(dst netip.Prefix) error {
-	r := &netlink.Route{Dst: ipNet(dst), Type: unix.RTN_UNREACHABLE, Priority: lastResort}
+	r := &netlink.Route{Dst: ipNet(dst), Type: unix.RTN_UNREACHABLE, Priority: unreachableMetric}
 	if err := ns.handle.RouteAdd(r); err != nil {
 		return fmt.Errorf("make %s unreachable in namespace %s: %w", dst, ns.name, err)
 	}

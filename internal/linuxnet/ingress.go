@@ -22,7 +22,7 @@ const (
 // CountIngress counts, by kind, the IPv4 packets that a device receives. They pass as
 // before. Read it with IngressCounts; it goes with the device.
 func (ns *NS) CountIngress(table, dev string) error {
-	return ns.tap(table, dev, []kind{
+	return ns.countIngress(table, dev, []kind{
 		{CountESP, [][]expr.Any{join(isIPv4(), transport(unix.IPPROTO_ESP))}},
 		{CountClear, [][]expr.Any{join(isIPv4(), destination(unix.IPPROTO_UDP, vxlanPort))}},
 	})
@@ -69,7 +69,7 @@ func (ns *NS) CountTunnelIngress(table, dev string, t TunnelIngress) error {
 		}
 		in.match = append(in.match, join(protocol, from(p)))
 	}
-	return ns.tap(table, dev, append(kinds, in))
+	return ns.countIngress(table, dev, append(kinds, in))
 }
 
 // kind is packets that are counted together: those that fit any of match.
@@ -78,7 +78,7 @@ type kind struct {
 	match [][]expr.Any
 }
 
-func (ns *NS) tap(table, dev string, kinds []kind) error {
+func (ns *NS) countIngress(table, dev string, kinds []kind) error {
 	err := ns.inTable(ingress(table), func(conn *nftables.Conn, t *nftables.Table) error {
 		conn.AddTable(t)
 		c := conn.AddChain(&nftables.Chain{Name: "ingress", Table: t, Type: nftables.ChainTypeFilter,

@@ -55,19 +55,19 @@ func (ns *NS) Bridge(d Device) error {
 // Macvlan makes a macvlan device of parent, in bridge mode, inside the
 // namespace into.
 func (ns *NS) Macvlan(d Device, parent string, into *NS) error {
-	return ns.child(d, parent, into, func(a netlink.LinkAttrs) netlink.Link {
+	return ns.addChild(d, parent, into, func(a netlink.LinkAttrs) netlink.Link {
 		return &netlink.Macvlan{LinkAttrs: a, Mode: netlink.MACVLAN_MODE_BRIDGE}
 	})
 }
 
 // IPVlan makes an ipvlan device of parent, in L2 mode, inside the namespace into.
 func (ns *NS) IPVlan(d Device, parent string, into *NS) error {
-	return ns.child(d, parent, into, func(a netlink.LinkAttrs) netlink.Link {
+	return ns.addChild(d, parent, into, func(a netlink.LinkAttrs) netlink.Link {
 		return &netlink.IPVlan{LinkAttrs: a, Mode: netlink.IPVLAN_MODE_L2}
 	})
 }
 
-func (ns *NS) child(d Device, parent string, into *NS, of func(netlink.LinkAttrs) netlink.Link) error {
+func (ns *NS) addChild(d Device, parent string, into *NS, of func(netlink.LinkAttrs) netlink.Link) error {
 	p, err := ns.link(parent)
 	if err != nil {
 		return err

@@ -48,14 +48,14 @@ func (ns *NS) Associations() ([]SecurityAssociation, error) {
 // WithoutXfrm is whether err is the answer of a kernel that has no IPsec to ask.
 func WithoutXfrm(err error) bool { return errors.Is(err, unix.EPROTONOSUPPORT) }
 
-// leastPriority is that of a policy that gives way to any other.
-const leastPriority = 1 << 30
+// lowestPriority is that of a policy that gives way to any other.
+const lowestPriority = 1 << 30
 
 // BlockPlaintext has the namespace's IPsec drop what goes to dst unless another policy takes it.
 func (ns *NS) BlockPlaintext(dst netip.Prefix) error {
 	any := netip.PrefixFrom(zero(dst.Addr()), 0)
 	err := ns.withXfrm(func(h *netlink.Handle) error {
-		return h.XfrmPolicyAdd(&netlink.XfrmPolicy{Src: ipNet(any), Dst: ipNet(dst), Dir: netlink.XFRM_DIR_OUT, Action: netlink.XFRM_POLICY_BLOCK, Priority: leastPriority})
+		return h.XfrmPolicyAdd(&netlink.XfrmPolicy{Src: ipNet(any), Dst: ipNet(dst), Dir: netlink.XFRM_DIR_OUT, Action: netlink.XFRM_POLICY_BLOCK, Priority: lowestPriority})
 	})
 	if err != nil {
 		return fmt.Errorf("block packets to %s without IPsec in namespace %s: %w", dst, ns.name, err)

@@ -41,9 +41,9 @@ type clockSample struct{ forward, day time.Time }
 const (
 	// slew is the most that the kernel lets a clock drift to be corrected.
 	slew = 500e-6
-	// readApart is what may lie between the readings of the two clocks: a thread
+	// maxReadGap is what may lie between the readings of the two clocks: a thread
 	// that is interrupted between them loses the time that another program has.
-	readApart = 50 * time.Millisecond
+	maxReadGap = 50 * time.Millisecond
 )
 
 // Since implements [Sample].
@@ -54,7 +54,7 @@ func (s clockSample) Since(earlier Sample) (map[string]float64, []Gap) {
 	}
 	elapsed := s.forward.Sub(from.forward)
 	step := math.Abs((s.day.Sub(from.day) - elapsed).Seconds())
-	if step <= slew*elapsed.Seconds()+readApart.Seconds() {
+	if step <= slew*elapsed.Seconds()+maxReadGap.Seconds() {
 		step = 0
 	}
 	return map[string]float64{"elapsed": elapsed.Seconds(), "step": step}, nil

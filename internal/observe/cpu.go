@@ -39,9 +39,9 @@ func (CPU) Name() string { return "cpu" }
 
 // A reading that was interrupted tells a moment between its beginning and its end,
 // and nobody knows which: it is made again, at most readAttempts times in all, unless
-// it took no longer than promptRead.
+// it took no longer than maxReadTime.
 const (
-	promptRead   = time.Millisecond
+	maxReadTime  = time.Millisecond
 	readAttempts = 3
 )
 
@@ -61,7 +61,7 @@ func (c CPU) Read() (Sample, error) {
 			s.at = began.Add(took / 2)
 			best, shortest = s, took
 		}
-		if took <= promptRead {
+		if took <= maxReadTime {
 			break
 		}
 	}

@@ -71,11 +71,11 @@ type memorySample struct {
 	groupErr     error
 }
 
-// memoryFigures lists the figures of /proc/vmstat with the counters that make them
+// memoryMetrics lists the figures of /proc/vmstat with the counters that make them
 // up. A kernel has those of the kinds of memory that it has.
-func memoryFigures() []memoryFigure {
+func memoryMetrics() []memoryMetric {
 	page := float64(os.Getpagesize())
-	return []memoryFigure{
+	return []memoryMetric{
 		{"major_faults", []string{"pgmajfault"}, 1},
 		{"swapped", []string{"pswpin", "pswpout"}, page},
 		{"stalls", []string{"allocstall", "allocstall_dma", "allocstall_dma32", "allocstall_normal", "allocstall_movable", "allocstall_device"}, 1},
@@ -83,7 +83,7 @@ func memoryFigures() []memoryFigure {
 	}
 }
 
-type memoryFigure struct {
+type memoryMetric struct {
 	name     string
 	counters []string
 	each     float64
@@ -102,7 +102,7 @@ func (s *memorySample) Since(earlier Sample) (map[string]float64, []Gap) {
 	} else {
 		figures["available"] = 1024 * float64(min(from.available, s.available))
 	}
-	for _, f := range memoryFigures() {
+	for _, f := range memoryMetrics() {
 		n, reason := f.between(from, s)
 		if reason != "" {
 			gaps = append(gaps, Gap{f.name, reason})
@@ -133,7 +133,7 @@ func (s *memorySample) Since(earlier Sample) (map[string]float64, []Gap) {
 }
 
 // between gives the figure from one sample to another, or why not.
-func (f memoryFigure) between(from, to *memorySample) (float64, string) {
+func (f memoryMetric) between(from, to *memorySample) (float64, string) {
 	if err := firstError(from.countsErr, to.countsErr); err != nil {
 		return 0, err.Error()
 	}
@@ -177,7 +177,7 @@ func (m Memory) readCounts(path string) (map[string]uint64, error) {
 
 func parseCounts(text []byte) (map[string]uint64, error) {
 	counts := map[string]uint64{}
-	for _, f := range memoryFigures() {
+	for _, f := range memoryMetrics() {
 		for _, name := range f.counters {
 			n, there, err := keyed(text, name)
 			if err != nil {

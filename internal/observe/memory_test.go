@@ -118,7 +118,7 @@ func FuzzPressureAndMemory(f *testing.F) {
 	f.Add([]byte("pgmajfault 1\npswpin 2\nallocstall_dma 3\noom_kill 4\n"), []byte("pgmajfault 9\npswpin 2\n"))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		before, after := pressureSample{}, pressureSample{}
-		for _, name := range pressures() {
+		for _, name := range pressureMetrics() {
 			for text, s := range map[*[]byte]pressureSample{&a: before, &b: after} {
 				v, err := parsePressure(*text)
 				v.err = err

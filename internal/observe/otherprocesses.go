@@ -65,17 +65,17 @@ func (o OtherProcesses) Read() (Sample, error) {
 	if _, there := all[1]; !there {
 		return nil, fmt.Errorf("read the processes in %s: processes of other users are hidden", o.root)
 	}
-	return &processSample{all: all, own: o.ours(all)}, nil
+	return &processSample{all: all, own: o.ownProcesses(all)}, nil
 }
 
 // shim is the name of what holds a container, as the kernel cuts it off.
 const shim = "containerd-shim"
 
-// ours picks the processes that are the run's own.
-func (o OtherProcesses) ours(all map[int]process) map[int]bool {
+// ownProcesses picks the processes that are the run's own.
+func (o OtherProcesses) ownProcesses(all map[int]process) map[int]bool {
 	marked := map[int]bool{o.own.PID: true}
 	for pid, p := range all {
-		if !p.kernel && o.named(p) {
+		if !p.kernel && o.hasRunID(p) {
 			marked[pid] = true
 			if above, ok := all[p.parent]; ok && above.pid > 1 && above.name == shim {
 				marked[above.pid] = true
@@ -103,9 +103,9 @@ type cmdlineCheck struct {
 	own     bool
 }
 
-// named is whether a process has the run's id among the words of its command line.
+// hasRunID is whether a process has the run's id among the words of its command line.
 // Each process is looked at once.
-func (o OtherProcesses) named(p process) bool {
+func (o OtherProcesses) hasRunID(p process) bool {
 	if o.own.Run == "" {
 		return false
 	}
@@ -233,7 +233,7 @@ func Classify(procRoot string, own Own) (map[int]Program, error) {
 	}
 	agents := map[int]bool{}
 	for pid, p := range sample.all {
-		agents[pid] = !p.kernel && sample.own[pid] && o.agent(pid)
+		agents[pid] = !p.kernel && sample.own[pid] && o.isAgent(pid)
 	}
 	out := make(map[int]Program, len(sample.all))
 	for pid, p := range sample.all {
@@ -263,8 +263,8 @@ func (s *processSample) isDescendant(pid int, marked map[int]bool) bool {
 	return false
 }
 
-// agent is whether the command line of a process is that of one of the run's agents.
-func (o OtherProcesses) agent(pid int) bool {
+// isAgent is whether the command line of a process is that of one of the run's agents.
+func (o OtherProcesses) isAgent(pid int) bool {
 	line, err := os.ReadFile(filepath.Join(o.root, strconv.Itoa(pid), "cmdline"))
 	if err != nil {
 		return false

@@ -39,8 +39,8 @@ func NewPressure(procRoot string) Pressure {
 // Name is "pressure".
 func (Pressure) Name() string { return "pressure" }
 
-// pressures are the figures, each a file of its own.
-func pressures() []string { return []string{"cpu", "memory", "io"} }
+// pressureMetrics are the figures, each a file of its own.
+func pressureMetrics() []string { return []string{"cpu", "memory", "io"} }
 
 // Read takes a sample. It fails where none of the files can be read, as on a kernel
 // that does not count pressure.
@@ -48,7 +48,7 @@ func (p Pressure) Read() (Sample, error) {
 	s := pressureSample{}
 	var last error
 	known := false
-	for _, name := range pressures() {
+	for _, name := range pressureMetrics() {
 		path := filepath.Join(p.dir, name)
 		text, err := p.read(path)
 		if err == nil {
@@ -56,7 +56,7 @@ func (p Pressure) Read() (Sample, error) {
 		}
 		if err != nil {
 			last = fmt.Errorf("read pressure from %s: %w", path, err)
-			s[name] = stalled{err: last}
+			s[name] = stallTime{err: last}
 			continue
 		}
 		known = true
@@ -70,13 +70,13 @@ func (p Pressure) Read() (Sample, error) {
 	return nil, last
 }
 
-// stalled is the time of one file since the machine started, or why it is unknown.
-type stalled struct {
+// stallTime is the time of one file since the machine started, or why it is unknown.
+type stallTime struct {
 	micros uint64
 	err    error
 }
 
-type pressureSample map[string]stalled
+type pressureSample map[string]stallTime
 
 // Since implements [Sample].
 func (s pressureSample) Since(earlier Sample) (map[string]float64, []Gap) {
@@ -86,7 +86,7 @@ func (s pressureSample) Since(earlier Sample) (map[string]float64, []Gap) {
 	}
 	figures := map[string]float64{}
 	var gaps []Gap
-	for _, name := range pressures() {
+	for _, name := range pressureMetrics() {
 		a, b := from[name], s[name]
 		switch {
 		case a.err != nil:
@@ -105,7 +105,7 @@ func (s pressureSample) Since(earlier Sample) (map[string]float64, []Gap) {
 // parsePressure finds the total of the line "some" in microseconds:
 //
 //	some avg10=0.00 avg60=0.00 avg300=0.00 total=12345
-func parsePressure(text []byte) (stalled, error) {
+func parsePressure(text []byte) (stallTime, error) {
 	for line := range bytes.Lines(text) {
 		fields := bytes.Fields(line)
 		if len(fields) == 0 || string(fields[0]) != "some" {
@@ -115,13 +115,13 @@ func parsePressure(text []byte) (stalled, error) {
 			if v, ok := bytes.CutPrefix(f, []byte("total=")); ok {
 				n, err := strconv.ParseUint(string(v), 10, 64)
 				if err != nil {
-					return stalled{}, fmt.Errorf("total %q is not a count", v)
+					return stallTime{}, fmt.Errorf("total %q is not a count", v)
 				}
-				return stalled{micros: n}, nil
+				return stallTime{micros: n}, nil
 			}
 		}
 	}
-	return stalled{}, fmt.Errorf("no total of \"some\" in %q", truncate(text))
+	return stallTime{}, fmt.Errorf("no total of \"some\" in %q", truncate(text))
 }
 
 // truncate keeps an error about a file of the wrong kind short.
@@ -135,7 +135,7 @@ type PressureFiles map[string]string
 // ReadPressureFiles reads the procfs mounted at procRoot.
 func ReadPressureFiles(procRoot string) PressureFiles {
 	s := PressureFiles{}
-	for path, prefixes := range strainLines() {
+	for path, prefixes := range pressureFileLines() {
 		text, err := os.ReadFile(filepath.Join(procRoot, path))
 		if err != nil {
 			continue
@@ -151,13 +151,13 @@ func ReadPressureFiles(procRoot string) PressureFiles {
 	return s
 }
 
-// strainLines are the files of a Strain with what the lines that are needed begin with.
-func strainLines() map[string][]string {
+// pressureFileLines are the files of a Strain with what the lines that are needed begin with.
+func pressureFileLines() map[string][]string {
 	out := map[string][]string{"meminfo": {"MemAvailable:"}}
-	for _, name := range pressures() {
+	for _, name := range pressureMetrics() {
 		out["pressure/"+name] = []string{"some "}
 	}
-	for _, f := range memoryFigures() {
+	for _, f := range memoryMetrics() {
 		out["vmstat"] = append(out["vmstat"], f.counters...)
 	}
 	return out

@@ -133,7 +133,7 @@ func ReadTable(procRoot string) (Table, error) {
 func (t Table) CPUTime(earlier Table, of ProcessSet) map[string]float64 {
 	out := map[string]float64{}
 	for pid, p := range t.all {
-		if p.kernel || p.name == t.own || !t.belongs(pid, of) {
+		if p.kernel || p.name == t.own || !t.contains(pid, of) {
 			continue
 		}
 		before := earlier.all[pid]
@@ -147,9 +147,9 @@ func (t Table) CPUTime(earlier Table, of ProcessSet) map[string]float64 {
 	return out
 }
 
-// belongs looks up from a process to a root. A shim still does, and what it holds, which
+// contains looks up from a process to a root. A shim still does, and what it holds, which
 // is a container, does not.
-func (t Table) belongs(pid int, of ProcessSet) bool {
+func (t Table) contains(pid int, of ProcessSet) bool {
 	if slices.Contains(of.Programs, t.all[pid].name) {
 		return true
 	}

@@ -27,12 +27,12 @@ func (u Unavailable) String() string {
 // Neither it nor its sessions may be used from several goroutines at once.
 type CollectorSet struct {
 	collectors []Collector
-	told       map[Unavailable]bool
+	reported   map[Unavailable]bool
 }
 
 // NewCollectorSet makes a Watch over collectors, read in the order given.
 func NewCollectorSet(collectors []Collector) *CollectorSet {
-	return &CollectorSet{collectors: collectors, told: make(map[Unavailable]bool)}
+	return &CollectorSet{collectors: collectors, reported: make(map[Unavailable]bool)}
 }
 
 // Window is what was found of a window that has closed.
@@ -80,8 +80,8 @@ func (s *Session) Stop() Window {
 	for i, c := range s.watch.collectors {
 		if err := cmp.Or(s.start[i].err, end[i].err); err != nil {
 			u := Unavailable{Collector: c.Name(), Reason: err.Error()}
-			if !s.watch.told[u] {
-				s.watch.told[u] = true
+			if !s.watch.reported[u] {
+				s.watch.reported[u] = true
 				out.Missing = append(out.Missing, u)
 			}
 			continue

@@ -219,9 +219,9 @@ func (p *Process) WaitFor(ctx context.Context, holds func() (bool, error)) error
 	}
 }
 
-// killWithin bounds the wait for the end of a killed process, beside that for those who
+// killTimeout bounds the wait for the end of a killed process, beside that for those who
 // hold its output (exec.Cmd's WaitDelay).
-const killWithin = 4 * time.Second
+const killTimeout = 4 * time.Second
 
 // Kill ends it at once unless it has ended, waits for that, and closes its pipes. It may
 // be called again.
@@ -240,7 +240,7 @@ func (p *Process) Kill() error {
 		return fmt.Errorf("end %s: %w", p.Name, err)
 	}
 	p.CloseStdin()
-	within := killWithin + p.Cmd.WaitDelay
+	within := killTimeout + p.Cmd.WaitDelay
 	select {
 	case <-p.done:
 		return nil

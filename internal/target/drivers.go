@@ -35,7 +35,7 @@ func Drivers() []Registration {
 		{Name: "netns", Driver: netns.Driver{}},
 		// All endpoints of a run are scheduled alike where some are in containers of private
 		// engines: those of the baseline and of the other modes, too.
-		{Name: "docker", Driver: docker.Driver{}, Prepare: private.JoinCPUGroup, DescribeChanges: dockerMakes,
+		{Name: "docker", Driver: docker.Driver{}, Prepare: private.JoinCPUGroup, DescribeChanges: dockerChanges,
 			Rights: "root, for the engines of the docker modes; unprivileged user namespaces are enough for the others"},
 		{Name: "ipsec", Driver: ipsec.Driver{}},
 		{Name: "wireguard", Driver: wireguard.Driver{}},

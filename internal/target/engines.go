@@ -53,7 +53,7 @@ func newEngines(t study.Target, o Options) driver.Target {
 	return driver.Target{
 		Hosts:   on.Hosts(),
 		Drivers: driver.Registry{on}, Unavailable: absent, Open: on.Open, Close: on.Close,
-		DescribeChanges: func(s study.Study) []string { return enginesMake(s, t, o.AllowSwarm) },
+		DescribeChanges: func(s study.Study) []string { return engineChanges(s, t, o.AllowSwarm) },
 		Begin:           func(run driver.Run) (driver.HostInfo, error) { return enginesBegin(on, t) },
 	}
 }
@@ -89,8 +89,8 @@ func engineHosts(t study.Target, machine []result.Fact) []result.Host {
 	return append(out, tare)
 }
 
-// enginesMake says what a run of the study makes on the engines.
-func enginesMake(s study.Study, t study.Target, allowSwarm bool) []string {
+// engineChanges says what a run of the study makes on the engines.
+func engineChanges(s study.Study, t study.Target, allowSwarm bool) []string {
 	lines := []string{
 		fmt.Sprintf("engine: %s, existing; tare creates on it, and removes again, an image of this program, containers and networks, all with the label io.tare.run", t),
 	}

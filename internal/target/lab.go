@@ -27,22 +27,22 @@ func labKind() Kind {
 	}
 }
 
-// onLab is the state of a run on labs.
-type onLab struct {
+// labTarget is the state of a run on labs.
+type labTarget struct {
 	labs labdriver.Labs
 	undo []func() error
 }
 
 func newLab() driver.Target {
-	l := &onLab{}
-	t := driver.Target{Hosts: labdriver.Hosts(), Namespaces: true, DescribeChanges: labMakes, Begin: l.begin, Close: l.close}
+	l := &labTarget{}
+	t := driver.Target{Hosts: labdriver.Hosts(), Namespaces: true, DescribeChanges: labChanges, Begin: l.begin, Close: l.close}
 	for _, r := range Drivers() {
 		t.Drivers = append(t.Drivers, labdriver.On(&l.labs, r.Driver))
 	}
 	return t
 }
 
-func (l *onLab) begin(run driver.Run) (driver.HostInfo, error) {
+func (l *labTarget) begin(run driver.Run) (driver.HostInfo, error) {
 	var none driver.HostInfo
 	claim, err := lab.NewClaim(run.ID)
 	if err != nil {
@@ -76,7 +76,7 @@ func (l *onLab) begin(run driver.Run) (driver.HostInfo, error) {
 }
 
 // close undoes what begin did, the last first.
-func (l *onLab) close() error {
+func (l *labTarget) close() error {
 	var errs []error
 	for _, undo := range slices.Backward(l.undo) {
 		errs = append(errs, undo())
@@ -112,8 +112,8 @@ func rateText(r study.Rate) string {
 	return r.String()
 }
 
-// labMakes says what a run of the study makes, where, and which rights that takes.
-func labMakes(s study.Study) []string {
+// labChanges says what a run of the study makes, where, and which rights that takes.
+func labChanges(s study.Study) []string {
 	lines := []string{fmt.Sprintf("lab: underlay MTU %d, offload %s, rate limit %s", s.Lab.MTU, s.Lab.Offload, rateText(s.Lab.Rate))}
 	rights := "network namespaces, links and nftables rules inside them, so root or unprivileged user namespaces"
 	for _, r := range Drivers() {
@@ -128,8 +128,8 @@ func labMakes(s study.Study) []string {
 	return append(lines, "rights: "+rights+";\nnothing outside the lab's namespaces is changed")
 }
 
-// dockerMakes says which engines there are.
-func dockerMakes(s study.Study) string {
+// dockerChanges says which engines there are.
+func dockerChanges(s study.Study) string {
 	text := "engine: lab: private Docker Engines on the lab's hosts, with their data in /var/lib/tare/engines, stopped at the end of the run"
 	if hasMode(s, "docker/overlay") {
 		text += "; those of an overlay form a private Swarm"

@@ -21,16 +21,16 @@ import (
 
 // GossipTimeout is how long the endpoints of a Swarm's network may take to reach each
 // other, in addition to restarting containers, if the mode's own time limit allows it: a
-// little more than twice the time that gossip takes to repair itself. firstHeard and
-// longestHeard are the first and the longest wait before an endpoint joins again; each wait
+// little more than twice the time that gossip takes to repair itself. firstGossipWait and
+// maxGossipWait are the first and the longest wait before an endpoint joins again; each wait
 // is twice the previous one, so that a slow engine has enough time. The longest is more
 // than one exchange: an endpoint that joins again every few seconds would invalidate each
 // entry before an exchange announces it.
 const (
-	GossipTimeout = 150 * time.Second
-	firstHeard    = 2 * time.Second
-	longestHeard  = 32 * time.Second
-	behindGossip  = 10 * time.Second
+	GossipTimeout   = 150 * time.Second
+	firstGossipWait = 2 * time.Second
+	maxGossipWait   = 32 * time.Second
+	behindGossip    = 10 * time.Second
 )
 
 // AwaitGossip waits until the endpoints on a Swarm's network reach each other, and makes
@@ -38,10 +38,10 @@ const (
 // again, and the last error of meet when the time is over or the rest of the mode's time
 // limit is needed.
 func AwaitGossip(ctx context.Context, within time.Duration, meet func(ctx context.Context, wait time.Duration) error, again func(context.Context) error) (times int, err error) {
-	for wait := firstHeard; ; wait = min(2*wait, longestHeard) {
+	for wait := firstGossipWait; ; wait = min(2*wait, maxGossipWait) {
 		wait = min(wait, within)
 		if limit, ok := ctx.Deadline(); ok {
-			wait = min(wait, max(time.Until(limit)-behindGossip, firstHeard))
+			wait = min(wait, max(time.Until(limit)-behindGossip, firstGossipWait))
 		}
 		err := meet(ctx, wait)
 		if within -= wait; !remote.IsUnreachable(err) || within <= 0 || late(ctx) {
@@ -57,7 +57,7 @@ func AwaitGossip(ctx context.Context, within time.Duration, meet func(ctx contex
 // late reports whether the time limit leaves no time for another attempt.
 func late(ctx context.Context) bool {
 	limit, ok := ctx.Deadline()
-	return ok && time.Until(limit) < behindGossip+firstHeard
+	return ok && time.Until(limit) < behindGossip+firstGossipWait
 }
 
 // EngineNotHeard returns which engine must join a network again: the client's if the

@@ -14,7 +14,7 @@ import (
 )
 
 // initPrefix begin each line that the first process of a program writes.
-const initWords = "tare " + Command + ": "
+const initPrefix = "tare " + Command + ": "
 
 // Init is the first process of an installed program, in namespaces of process ids and
 // mounts that its parent made. args are those behind the subcommand's name: --run ID --
@@ -22,7 +22,7 @@ const initWords = "tare " + Command + ": "
 // /run with its files, starts it, takes in orphans, and returns how it ended; when stdin
 // comes to its end it exits at once. Either way the kernel then ends all that is left.
 func Init(args []string, stdin io.Reader) error {
-	return fmt.Errorf("%s%w", initWords, runInit(args, stdin))
+	return fmt.Errorf("%s%w", initPrefix, runInit(args, stdin))
 }
 
 func runInit(args []string, stdin io.Reader) error {
@@ -41,7 +41,7 @@ func runInit(args []string, stdin io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("read the configuration from stdin: %w", err)
 	}
-	var o orders
+	var o initConfig
 	if err := json.Unmarshal(line, &o); err != nil {
 		return fmt.Errorf("read the configuration from stdin: %w", err)
 	}
@@ -49,7 +49,7 @@ func runInit(args []string, stdin io.Reader) error {
 		_, _ = io.Copy(io.Discard, in)
 		os.Exit(0)
 	}()
-	if err := ownRun(o); err != nil {
+	if err := mountRun(o); err != nil {
 		return err
 	}
 	null, err := os.Open(os.DevNull)
@@ -78,9 +78,9 @@ func runInit(args []string, stdin io.Reader) error {
 	}
 }
 
-// ownRun puts an empty file system over /run, also where /var/run is another
+// mountRun puts an empty file system over /run, also where /var/run is another
 // directory, and makes on it what the program is to find.
-func ownRun(o orders) error {
+func mountRun(o initConfig) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}

@@ -79,11 +79,11 @@ func (p *Process) WaitFor(ctx context.Context, within time.Duration, what string
 
 // exitReasonTimeout is how long the end of a process may take to be known to one who has just
 // met with it.
-const fateWait = 500 * time.Millisecond
+const exitWait = 500 * time.Millisecond
 
 // ExitReason says how it ended and its last words; "" while it runs.
 func (p *Process) ExitReason() string {
-	ctx, cancel := context.WithTimeout(context.Background(), fateWait)
+	ctx, cancel := context.WithTimeout(context.Background(), exitWait)
 	defer cancel()
 	if p.Wait(ctx) != nil {
 		return ""

@@ -23,9 +23,9 @@ type Program struct {
 	Start func(*exec.Cmd) error
 }
 
-// orders is the line by which the first process learns what nobody is to see on a
+// initConfig is the line by which the first process learns what nobody is to see on a
 // command line.
-type orders struct {
+type initConfig struct {
 	Env   []string          `json:"env"`
 	Dirs  []string          `json:"dirs"`
 	Files map[string]string `json:"files"`
@@ -37,11 +37,11 @@ func (g Program) Launch() (*Process, error) {
 	p := self(g.Name, append([]string{Command, RunFlag, g.Run, "--", g.Path}, g.Args...))
 	p.Cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID
 	p.Cmd.Stdout = p.Cmd.Stderr // nobody reads it
-	p.said = func() string { return ended(p.StderrTail()) }
+	p.said = func() string { return exitText(p.StderrTail()) }
 	if err := p.Start(g.Start); err != nil {
 		return nil, err
 	}
-	line, err := json.Marshal(orders{g.Env, g.Dirs, g.Files, g.Binds})
+	line, err := json.Marshal(initConfig{g.Env, g.Dirs, g.Files, g.Binds})
 	if err == nil {
 		_, err = p.Write(append(line, '\n'))
 	}
@@ -60,13 +60,13 @@ func (p *Process) RunDir() string {
 	return filepath.Join("/proc", strconv.Itoa(p.PID()), "root/run")
 }
 
-// ended finds in the last words of a program and of its first process how it ended and,
+// exitText finds in the last words of a program and of its first process how it ended and,
 // where it ended by itself, what it said last.
-func ended(text string) string {
+func exitText(text string) string {
 	var fate, last string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if own, ok := strings.CutPrefix(line, initWords); ok {
+		if own, ok := strings.CutPrefix(line, initPrefix); ok {
 			fate = own
 		} else if line != "" {
 			last = line

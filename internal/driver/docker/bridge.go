@@ -60,10 +60,10 @@ func (p *path) bridge(ctx context.Context) error {
 	if err := p.byDNAT(ctx, p.b, servers); err != nil {
 		return err
 	}
-	if err := p.translated(ctx, translation{side: p.a, masquerade: true}); err != nil {
+	if err := p.watchNAT(ctx, translation{side: p.a, masquerade: true}); err != nil {
 		return err
 	}
-	p.AddRules(driver.Rule{Counter: masqueraded(p.a), Expect: driver.Connections})
+	p.AddRules(driver.Rule{Counter: masqueradeCounter(p.a), Expect: driver.Connections})
 	p.MustCarry(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: docker0}, pathspec.Receives)
 	p.MustBeIdle(p.a.Place, pathspec.Device{Name: lo})
 	p.underlay()
@@ -133,11 +133,11 @@ func (p *path) userlandProxy(ctx context.Context) error {
 	for _, s := range servers {
 		p.AddPair(p.a.end(), s.end(), s.listens, loopback, s.port)
 		p.MustCarryAtLeast(s.pair, p.a.Place, s.veth, pathspec.Transmits)
-		p.AddRules(driver.Rule{Counter: ran(p.a, s.port), Expect: driver.ProcessBusy, Pair: s.pair},
-			driver.Rule{Counter: dnat(p.a, s.port), Expect: driver.NoMatch})
+		p.AddRules(driver.Rule{Counter: runTimeCounter(p.a, s.port), Expect: driver.ProcessBusy, Pair: s.pair},
+			driver.Rule{Counter: dnatCounter(p.a, s.port), Expect: driver.NoMatch})
 		t.ports = append(t.ports, s.publishedPort())
 	}
-	if err := p.translated(ctx, t); err != nil {
+	if err := p.watchNAT(ctx, t); err != nil {
 		return err
 	}
 	p.MustCarryBothAtLeast(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: lo})
@@ -187,7 +187,7 @@ func (p *path) behindPorts(ctx context.Context, s *side) (servers []*bridged, er
 		}
 		b.port = port
 		servers = append(servers, b)
-		return p.proxied(s, port)
+		return p.watchProxies(s, port)
 	})
 	return servers, err
 }
@@ -198,13 +198,13 @@ func (p *path) byDNAT(ctx context.Context, s *side, servers []*bridged) error {
 	t := translation{side: s}
 	for _, to := range servers {
 		p.MustCarry(to.pair, s.Place, to.veth, pathspec.Transmits)
-		p.AddRules(driver.Rule{Counter: dnat(s, to.port), Expect: driver.Connections, Pair: to.pair},
-			driver.Rule{Counter: ran(s, to.port), Expect: driver.ProcessIdle})
+		p.AddRules(driver.Rule{Counter: dnatCounter(s, to.port), Expect: driver.Connections, Pair: to.pair},
+			driver.Rule{Counter: runTimeCounter(s, to.port), Expect: driver.ProcessIdle})
 		t.ports = append(t.ports, to.publishedPort())
 	}
 	p.MustCarry(pathspec.AllPairs, s.Place, pathspec.Device{Name: docker0}, pathspec.Transmits)
 	p.MustBeIdle(s.Place, pathspec.Device{Name: lo})
-	return p.translated(ctx, t)
+	return p.watchNAT(ctx, t)
 }
 
 func (b *bridged) publishedPort() publishedPort { return publishedPort{b.port, b.listens[0]} }
@@ -224,19 +224,19 @@ func (b *bridged) vethStep() pathspec.Step {
 	return pathspec.PerPair(pathspec.DeviceStep(b.side.Place, b.veth))
 }
 func (b *bridged) dnatStep() pathspec.Step {
-	of, _ := result.Of(dnat(b.side, b.port))
+	of, _ := result.Of(dnatCounter(b.side, b.port))
 	return pathspec.PerPair(pathspec.ProvenBy(pathspec.RuleStep(b.side.Place, "nat", "DNAT"), of))
 }
 
 // masqueradeStep is the rule that masquerades a container's address.
 func (s *side) masqueradeStep() pathspec.Step {
-	of, _ := result.Of(masqueraded(s))
+	of, _ := result.Of(masqueradeCounter(s))
 	return pathspec.ProvenBy(pathspec.RuleStep(s.Place, "nat", "masquerade"), of)
 }
 
 // proxyStep is the process that forwards a published port's traffic.
 func (b *bridged) proxyStep() pathspec.Step {
-	of, _ := result.Of(ran(b.side, b.port))
+	of, _ := result.Of(runTimeCounter(b.side, b.port))
 	return pathspec.PerPair(pathspec.ProvenBy(pathspec.RuleStep(b.side.Place, "process", proxyProgram), of))
 }
 

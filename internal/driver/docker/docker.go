@@ -15,9 +15,9 @@ import (
 	"tare/internal/driver/labdriver"
 )
 
-// takes is roughly how long setting up and removing a mode takes: an engine on each host
+// setupTime is roughly how long setting up and removing a mode takes: an engine on each host
 // that needs one, containers, agents.
-const takes = 2500 * time.Millisecond
+const setupTime = 2500 * time.Millisecond
 
 // Driver builds the modes of this package on the hosts of labs.
 type Driver struct {
@@ -42,5 +42,5 @@ func (Driver) Modes() []driver.Mode {
 		{ID: "docker/overlay-encrypted", Title: "containers on an encrypted overlay of a Swarm", Baseline: containers.Host, MTU: true},
 		{ID: "docker/network:NAME", Title: "containers on an existing network", Baseline: containers.Host},
 		{ID: "docker/driver:NAME", Title: "containers on a network created with a given driver and options", Baseline: containers.Host},
-	}, takes)
+	}, setupTime)
 }

@@ -31,8 +31,8 @@ func (p *path) overlayEncrypted(ctx context.Context) error {
 	if refused != nil {
 		wait = unsupportedWait
 	}
-	p.sealed = true
-	err := p.onOverlay(ctx, map[string]string{optionEncrypted: ""}, wait)
+	p.encryptedOverlay = true
+	err := p.buildOverlay(ctx, map[string]string{optionEncrypted: ""}, wait)
 	if remote.IsUnreachable(err) && refused != nil {
 		return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf(
 			"the kernel lacks IPsec ESP (CONFIG_INET_ESP, CONFIG_CRYPTO_GCM): %v; the containers start, but %v", refused, err)}
@@ -50,10 +50,10 @@ func (p *path) encrypted() error {
 		if err := s.ns.CountIngress(tapTable, eth); err != nil {
 			return err
 		}
-		p.AddReader(tapped(s))
+		p.AddReader(readIngress(s))
 	}
-	p.AddReader(associations(p.a, p.b))
-	p.AddReader(associations(p.b, p.a))
+	p.AddReader(readAssociations(p.a, p.b))
+	p.AddReader(readAssociations(p.b, p.a))
 	p.AddRules(
 		driver.Rule{Counter: pathspec.CounterName("a", "esp", "out_bytes"), Expect: driver.Forward},
 		driver.Rule{Counter: pathspec.CounterName("b", "esp", "in_bytes"), Expect: driver.Forward},
@@ -72,8 +72,8 @@ func (s *side) espStep() pathspec.Step {
 	return pathspec.ProvenBy(pathspec.RuleStep(s.Place, "esp", "IPsec ESP"), s.At+"/esp")
 }
 
-// tapped reads what a host received of ESP and of unencrypted VXLAN.
-func tapped(s *side) pathspec.CounterReader {
+// readIngress reads what a host received of ESP and of unencrypted VXLAN.
+func readIngress(s *side) pathspec.CounterReader {
 	return func(_ context.Context, into driver.Counters) error {
 		counts, err := s.ns.IngressCounts(tapTable)
 		for name, n := range counts {
@@ -83,9 +83,9 @@ func tapped(s *side) pathspec.CounterReader {
 	}
 }
 
-// associations reads the bytes that a host's security associations with the other have
+// readAssociations reads the bytes that a host's security associations with the other have
 // processed, selected by the underlay's addresses and independent of the current keys.
-func associations(s, other *side) pathspec.CounterReader {
+func readAssociations(s, other *side) pathspec.CounterReader {
 	return func(_ context.Context, into driver.Counters) error {
 		list, err := s.ns.Associations()
 		if err != nil {

@@ -46,19 +46,21 @@ type publishedPort struct {
 	to   netip.Addr
 }
 
-// dnat returns the name of the counter of connections that matched a published port's
+// dnatCounter returns the name of the counter of connections that matched a published port's
 // rules.
-func dnat(s *side, port uint16) string {
+func dnatCounter(s *side, port uint16) string {
 	return pathspec.CounterName(s.At, fmt.Sprintf("dnat:%d", port), "packets")
 }
 
-// masqueraded returns the name of the counter of masqueraded connections from the default
+// masqueradeCounter returns the name of the counter of masqueraded connections from the default
 // bridge.
-func masqueraded(s *side) string { return pathspec.CounterName(s.At, docker0+".masquerade", "packets") }
+func masqueradeCounter(s *side) string {
+	return pathspec.CounterName(s.At, docker0+".masquerade", "packets")
+}
 
-// translated reads the counters of the rules before and after each trial, and checks that
+// watchNAT reads the counters of the rules before and after each trial, and checks that
 // the rules exist now: a missing rule means that the mode is not what it claims to be.
-func (p *path) translated(ctx context.Context, t translation) error {
+func (p *path) watchNAT(ctx context.Context, t translation) error {
 	p.AddReader(func(ctx context.Context, into driver.Counters) error {
 		_, err := t.read(ctx, into)
 		return err
@@ -83,7 +85,7 @@ func (t translation) read(ctx context.Context, into driver.Counters) (missing st
 			missing = fmt.Sprintf("find the DNAT rule from port %d of host %s to %s: the nat table has none", w.port, t.side.At, w.to)
 			continue
 		}
-		into[dnat(t.side, w.port)] = packets(found)
+		into[dnatCounter(t.side, w.port)] = packets(found)
 	}
 	if !t.masquerade {
 		return missing, nil
@@ -92,6 +94,6 @@ func (t translation) read(ctx context.Context, into driver.Counters) (missing st
 	if len(found) == 0 {
 		return fmt.Sprintf("find the masquerade rule for packets from %s of host %s: the nat table has none", docker0, t.side.At), nil
 	}
-	into[masqueraded(t.side)] = packets(found)
+	into[masqueradeCounter(t.side)] = packets(found)
 	return missing, nil
 }

@@ -33,17 +33,17 @@ const (
 
 // overlay: containers on an attachable overlay of a Swarm of the two engines.
 func (p *path) overlay(ctx context.Context) error {
-	return p.onOverlay(ctx, map[string]string{}, containers.GossipTimeout)
+	return p.buildOverlay(ctx, map[string]string{}, containers.GossipTimeout)
 }
 
-// onOverlay builds an overlay with the driver's options, waits until its endpoints reach
+// buildOverlay builds an overlay with the driver's options, waits until its endpoints reach
 // each other, and adds the rules that apply to every overlay, encrypted or not.
-func (p *path) onOverlay(ctx context.Context, options map[string]string, wait time.Duration) error {
+func (p *path) buildOverlay(ctx context.Context, options map[string]string, wait time.Duration) error {
 	if err := private.Swarm(ctx, p.lab, p.a.engine, p.b.engine); err != nil {
 		return err
 	}
 	// The driver assumes Ethernet's MTU for the underlay unless it is set.
-	mtu, err := p.outside()
+	mtu, err := p.underlayMTU()
 	if err != nil {
 		return err
 	}
@@ -61,11 +61,11 @@ func (p *path) onOverlay(ctx context.Context, options map[string]string, wait ti
 	if err != nil {
 		return err
 	}
-	near, err := p.within(p.a, net.ID)
+	near, err := p.openOverlayNamespace(p.a, net.ID)
 	if err != nil {
 		return err
 	}
-	far, err := p.within(p.b, net.ID)
+	far, err := p.openOverlayNamespace(p.b, net.ID)
 	if err != nil {
 		return err
 	}
@@ -93,17 +93,17 @@ func (p *path) onOverlay(ctx context.Context, options map[string]string, wait ti
 // an encrypted overlay it rounds the result down to a multiple of 4 (libnetwork,
 // drivers/overlay).
 const (
-	vxlanRoom = 50
-	espRoom   = 26
-	espRound  = 4
+	vxlanOverhead = 50
+	espOverhead   = 26
+	espAlignment  = 4
 )
 
-// outside returns the underlay's MTU, or the one that makes the driver set the requested
+// underlayMTU returns the underlay's MTU, or the one that makes the driver set the requested
 // MTU inside the overlay.
-func (p *path) outside() (int, error) {
-	room := vxlanRoom
-	if p.sealed {
-		room += espRoom
+func (p *path) underlayMTU() (int, error) {
+	room := vxlanOverhead
+	if p.encryptedOverlay {
+		room += espOverhead
 	}
 	want := p.order.MTU
 	switch {
@@ -111,8 +111,8 @@ func (p *path) outside() (int, error) {
 		return p.lab.Spec.MTU, nil
 	case want+room > p.lab.Spec.MTU:
 		return 0, fmt.Errorf("the overlay cannot have an inner MTU of %d: encapsulation takes %d bytes, and the underlay's MTU is %d", want, room, p.lab.Spec.MTU)
-	case p.sealed && want%espRound != 0:
-		return 0, fmt.Errorf("the overlay cannot have an inner MTU of %d: an encrypted overlay requires a multiple of %d", want, espRound)
+	case p.encryptedOverlay && want%espAlignment != 0:
+		return 0, fmt.Errorf("the overlay cannot have an inner MTU of %d: an encrypted overlay requires a multiple of %d", want, espAlignment)
 	}
 	return want + room, nil
 }
@@ -124,9 +124,9 @@ type overlayNamespace struct {
 	ns *linuxnet.NS
 }
 
-// within opens one host's part of an overlay, which exists once a container on that host
+// openOverlayNamespace opens one host's part of an overlay, which exists once a container on that host
 // has joined.
-func (p *path) within(s *side, id string) (*overlayNamespace, error) {
+func (p *path) openOverlayNamespace(s *side, id string) (*overlayNamespace, error) {
 	file, err := overlaySpace(filepath.Join(s.engine.Exec(), "netns"), id)
 	if err != nil {
 		return nil, fmt.Errorf("find the overlay's namespace on host %s: %w", s.At, err)
@@ -177,7 +177,7 @@ func (p *path) join(pair int, c containerPair, near, far *overlayNamespace) erro
 			return err
 		}
 		// The other devices are loopback and the one on docker_gwbridge.
-		if err := p.aside(b, device[b]); err != nil {
+		if err := p.mustBypassOthers(b, device[b]); err != nil {
 			return err
 		}
 	}
@@ -193,7 +193,7 @@ func (p *path) join(pair int, c containerPair, near, far *overlayNamespace) erro
 	}
 	steps := []pathspec.Step{c.from.process(), pathspec.PerPair(on(c.from.Place, device[c.from])), pathspec.PerPair(pathspec.DeviceStep(near.Place, veth[c.from])),
 		on(near.Place, overlayBridge), on(near.Place, overlayTunnel)}
-	if p.sealed {
+	if p.encryptedOverlay {
 		steps = append(steps, p.a.espStep(), p.a.device(eth), p.b.device(eth), p.b.espStep())
 	} else {
 		steps = append(steps, p.a.device(eth), p.b.device(eth))

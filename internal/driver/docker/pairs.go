@@ -33,14 +33,14 @@ func (p *path) containerPairs(ctx context.Context, a, b *side, spec func(role st
 	all := make([]containerPair, p.PairCount)
 	var errs [2]error
 	var wg sync.WaitGroup
-	wg.Go(func() { errs[0] = p.half(ctx, a, containers.Client, all, spec) })
-	wg.Go(func() { errs[1] = p.half(ctx, b, containers.Server, all, spec) })
+	wg.Go(func() { errs[0] = p.startRole(ctx, a, containers.Client, all, spec) })
+	wg.Go(func() { errs[1] = p.startRole(ctx, b, containers.Server, all, spec) })
 	wg.Wait()
 	return all, cmp.Or(errs[0], errs[1]) // report a common cause once
 }
 
-// half starts the containers with one role of all pairs.
-func (p *path) half(ctx context.Context, s *side, role string, all []containerPair, spec func(role string, pair int) engine.ContainerSpec) error {
+// startRole starts the containers with one role of all pairs.
+func (p *path) startRole(ctx context.Context, s *side, role string, all []containerPair, spec func(role string, pair int) engine.ContainerSpec) error {
 	return p.ForEachPair(func(pair int) (err error) {
 		*all[pair-1].end(role), err = p.run(ctx, s, role, pair, spec(role, pair))
 		return err
@@ -64,9 +64,9 @@ func pairsOf(all []containerPair) (pairs []driver.Pair, err error) {
 	return pairs, nil
 }
 
-// aside requires that no traffic of the trials uses any device of a container except the
+// mustBypassOthers requires that no traffic of the trials uses any device of a container except the
 // given ones.
-func (p *path) aside(b *box, but ...string) error {
+func (p *path) mustBypassOthers(b *box, but ...string) error {
 	devices, err := b.ns.Devices()
 	if err != nil {
 		return err
@@ -111,9 +111,9 @@ func (p *path) onSwarm(ctx context.Context, on engine.Network, within time.Durat
 		if err := e.LeaveNetwork(ctx, on.ID); err != nil {
 			return err
 		}
-		return p.half(ctx, s, role, all, spec)
+		return p.startRole(ctx, s, role, all, spec)
 	}
 	times, err := containers.AwaitGossip(ctx, within, meet, again)
-	p.facts, p.met = append(p.facts, containers.RejoinFacts(times)...), err == nil
+	p.facts, p.reached = append(p.facts, containers.RejoinFacts(times)...), err == nil
 	return all, err
 }

@@ -20,15 +20,15 @@ import (
 // path is a mode in a lab, with its specification.
 type path struct {
 	pathspec.Path
-	order  driver.ModeSpec
-	lab    *lab.Lab
-	a, b   *side
-	mu     sync.Mutex // guards boxes while they are started in parallel
-	boxes  []*box
-	spaces []*linuxnet.NS // opened for reading, in addition to those of boxes
-	facts  []result.Fact  // in addition to those of engines and limits
-	sealed bool           // the overlay must be encrypted
-	met    bool           // client and server reached each other while the path was built
+	order            driver.ModeSpec
+	lab              *lab.Lab
+	a, b             *side
+	mu               sync.Mutex // guards boxes while they are started in parallel
+	boxes            []*box
+	spaces           []*linuxnet.NS // opened for reading, in addition to those of boxes
+	facts            []result.Fact  // in addition to those of engines and limits
+	encryptedOverlay bool           // the overlay must be encrypted
+	reached          bool           // client and server reached each other while the path was built
 }
 
 // side is a host of the lab with its engine.
@@ -56,8 +56,8 @@ func (p *path) sides() (with []*side) {
 // Lab returns the lab of the path, for tests that interrupt the path.
 func (p *path) Lab() *lab.Lab { return p.lab }
 
-// about returns the versions of the engines and the limits they apply, as read back.
-func (p *path) about() []result.Fact {
+// versionFacts returns the versions of the engines and the limits they apply, as read back.
+func (p *path) versionFacts() []result.Fact {
 	var facts []result.Fact
 	for _, s := range p.sides() {
 		facts = append(facts, containers.VersionFacts(s.At, s.engine.Engine)...)
@@ -83,21 +83,21 @@ func (p *path) processes() []int {
 // error says so.
 func (p *path) snapshot(ctx context.Context) (driver.Counters, error) {
 	c, err := p.Snapshot(ctx)
-	return c, p.explain(ctx, err)
+	return c, p.explainError(ctx, err)
 }
 
-// forget flushes the connection tracking of both hosts.
-func (p *path) forget(ctx context.Context) error {
+// flushConnections flushes the connection tracking of both hosts.
+func (p *path) flushConnections(ctx context.Context) error {
 	for _, s := range p.sides() {
 		if err := s.ns.FlushConntrack(); err != nil {
-			return p.explain(ctx, err)
+			return p.explainError(ctx, err)
 		}
 	}
 	return nil
 }
 
-// explain prepends the exit reason of an engine or a container to an error that it caused.
-func (p *path) explain(ctx context.Context, err error) error {
+// explainError prepends the exit reason of an engine or a container to an error that it caused.
+func (p *path) explainError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -37,7 +37,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	if err := o.CheckPairs(); err != nil {
 		return nil, err
 	}
-	if err := limitable(o, r); err != nil {
+	if err := checkLimits(o, r); err != nil {
 		return nil, err
 	}
 	if err := private.MissingRequirements(ctx); err != nil {
@@ -55,20 +55,20 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	if err == nil {
 		err = r.build(p, ctx)
 	}
-	if err == nil && !p.met {
+	if err == nil && !p.reached {
 		err = p.reachable(ctx, p.Pairs(), joinWait)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explain(ctx, err)), p.close(context.WithoutCancel(ctx)))
+		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explainError(ctx, err)), p.close(context.WithoutCancel(ctx)))
 	}
 	return p.DriverPath(driver.Path{
-		Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Facts: p.about(), Processes: p.processes,
-		Snapshot: p.snapshot, FlushConnections: p.forget, Close: p.close, Internal: p,
+		Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Facts: p.versionFacts(), Processes: p.processes,
+		Snapshot: p.snapshot, FlushConnections: p.flushConnections, Close: p.close, Internal: p,
 	}), nil
 }
 
-// limitable rejects limits on an endpoint that is not in a container.
-func limitable(o labdriver.ModeSpec, r recipe) error {
+// checkLimits rejects limits on an endpoint that is not in a container.
+func checkLimits(o labdriver.ModeSpec, r recipe) error {
 	for _, end := range []struct {
 		name  string
 		raw   bool
@@ -82,12 +82,12 @@ func limitable(o labdriver.ModeSpec, r recipe) error {
 }
 
 // start starts the required engines in parallel.
-func (p *path) start(ctx context.Context, need where) error {
+func (p *path) start(ctx context.Context, need hostSet) error {
 	var err error
 	switch need {
-	case where{a: true}:
+	case hostSet{a: true}:
 		p.a.engine, err = private.Start(ctx, p.lab, p.lab.A)
-	case where{b: true}:
+	case hostSet{b: true}:
 		p.b.engine, err = private.Start(ctx, p.lab, p.lab.B)
 	default:
 		p.a.engine, p.b.engine, err = private.StartBoth(ctx, p.lab)

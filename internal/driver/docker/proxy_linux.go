@@ -27,15 +27,15 @@ type proxies struct {
 // proxyProgram is the name of the process.
 const proxyProgram = "docker-proxy"
 
-// ran returns the name of the counter of the CPU time of a port's proxies.
-func ran(s *side, port uint16) string {
+// runTimeCounter returns the name of the counter of the CPU time of a port's proxies.
+func runTimeCounter(s *side, port uint16) string {
 	return pathspec.CounterName(s.At, fmt.Sprintf("%s:%d", proxyProgram, port), "run_ns")
 }
 
-// proxied finds the proxies of a published port and reads their CPU time before and after
+// watchProxies finds the proxies of a published port and reads their CPU time before and after
 // each trial. The forwarded data cannot be counted: it is spliced from socket to socket
 // inside the kernel, where no counter of the process sees it.
-func (p *path) proxied(s *side, port uint16) error {
+func (p *path) watchProxies(s *side, port uint16) error {
 	pids, err := s.ns.Processes()
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (p *path) proxied(s *side, port uint16) error {
 	if len(x.pids) < 2 {
 		return fmt.Errorf("find docker-proxy for TCP and for UDP at port %d of host %s: found %d processes; the engine runs with userland-proxy off", port, s.At, len(x.pids))
 	}
-	p.AddReader(x.watch)
+	p.AddReader(x.readRunTime)
 	what := s.At + " userland proxy"
 	if slices.ContainsFunc(p.facts, func(f result.Fact) bool { return f.Name == what }) {
 		return nil // the proxies of all ports are the same program
@@ -74,7 +74,7 @@ func isProxy(args []string, port uint16) bool {
 	return i >= 0 && i+1 < len(args) && args[i+1] == strconv.Itoa(int(port))
 }
 
-func (x proxies) watch(_ context.Context, into driver.Counters) error {
+func (x proxies) readRunTime(_ context.Context, into driver.Counters) error {
 	var sum uint64
 	for _, pid := range x.pids {
 		n, err := linuxnet.RunTime(pid)
@@ -83,6 +83,6 @@ func (x proxies) watch(_ context.Context, into driver.Counters) error {
 		}
 		sum += n
 	}
-	into[ran(x.side, x.port)] = sum
+	into[runTimeCounter(x.side, x.port)] = sum
 	return nil
 }

@@ -24,7 +24,7 @@ func (p *path) reachable(ctx context.Context, pairs []driver.Pair, wait time.Dur
 	errs := make([]error, len(pairs))
 	var wg sync.WaitGroup
 	for i, pair := range pairs {
-		wg.Go(func() { errs[i] = p.meet(ctx, pair, wait) })
+		wg.Go(func() { errs[i] = p.exchange(ctx, pair, wait) })
 	}
 	wg.Wait()
 	for _, err := range errs { // the first error is enough
@@ -35,7 +35,7 @@ func (p *path) reachable(ctx context.Context, pairs []driver.Pair, wait time.Dur
 	return nil
 }
 
-func (p *path) meet(ctx context.Context, pair driver.Pair, wait time.Duration) (err error) {
+func (p *path) exchange(ctx context.Context, pair driver.Pair, wait time.Duration) (err error) {
 	run := p.lab.Spec.Claim.ID
 	client, err := agent.Start(ctx, pair.Client.Launcher, run, pair.Client.Name)
 	if err != nil {

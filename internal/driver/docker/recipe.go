@@ -13,13 +13,13 @@ import (
 
 // recipe is how a mode is built.
 type recipe struct {
-	engines where // required by the mode
-	raw     where // hosts whose endpoint is a host process, without limits: the client is on a
+	engines hostSet // required by the mode
+	raw     hostSet // hosts whose endpoint is a host process, without limits: the client is on a
 	build   func(*path, context.Context) error
 }
 
-// where is a set of hosts of a lab.
-type where struct{ a, b bool }
+// hostSet is a set of hosts of a lab.
+type hostSet struct{ a, b bool }
 
 // recipeFor returns the recipe of a mode, and its parameter.
 func recipeFor(mode string) (recipe, error) {
@@ -35,7 +35,7 @@ func recipeFor(mode string) (recipe, error) {
 }
 
 func recipes() map[string]recipe {
-	both, onA, onB := where{a: true, b: true}, where{a: true}, where{b: true}
+	both, onA, onB := hostSet{a: true, b: true}, hostSet{a: true}, hostSet{b: true}
 	return map[string]recipe{
 		"docker/host":              {engines: both, build: (*path).host},
 		"docker/published":         {engines: onB, raw: onA, build: (*path).published},
@@ -48,6 +48,6 @@ func recipes() map[string]recipe {
 		"docker/overlay":           {engines: both, build: (*path).overlay},
 		"docker/overlay-encrypted": {engines: both, build: (*path).overlayEncrypted},
 		"docker/network:NAME":      {engines: both, build: (*path).network},
-		"docker/driver:NAME":       {engines: both, build: (*path).driven},
+		"docker/driver:NAME":       {engines: both, build: (*path).networkWithDriver},
 	}
 }

@@ -20,11 +20,11 @@ type sharedCgroup struct {
 	engine    *private.Engine
 }
 
-// sharedWithin limits how long an engine may take to start an agent; looking is the polling
+// sharedTimeout limits how long an engine may take to start an agent; sharedPoll is the polling
 // interval.
 const (
-	sharedWithin = 5 * time.Second
-	looking      = 2 * time.Millisecond
+	sharedTimeout = 5 * time.Second
+	sharedPoll    = 2 * time.Millisecond
 )
 
 // Launch starts an agent in the container.
@@ -42,7 +42,7 @@ func (t sharedCgroup) Launch(ctx context.Context, args ...string) (transport.Con
 // share waits for the agent and moves it to the shared cgroup. If it has exited, the caller
 // that waits for its handshake reports that.
 func (t sharedCgroup) share(ctx context.Context, conn transport.Conn) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, sharedWithin, fmt.Errorf("wait for the engine on host %s to start an agent: timed out after %s", t.engine.Name, sharedWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, sharedTimeout, fmt.Errorf("wait for the engine on host %s to start an agent: timed out after %s", t.engine.Name, sharedTimeout))
 	defer cancel()
 	for {
 		moved, held, err := t.engine.ShareCPU(t.container)
@@ -55,7 +55,7 @@ func (t sharedCgroup) share(ctx context.Context, conn transport.Conn) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(looking):
+		case <-time.After(sharedPoll):
 		}
 	}
 }

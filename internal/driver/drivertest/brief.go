@@ -13,7 +13,7 @@ func Brief(t *testing.T, d labdriver.Driver) {
 	NeedLab(t)
 	for _, m := range d.Modes() {
 		t.Run(m.ID, func(t *testing.T) {
-			s := standOrLacking(t, d, ModeSpec(t, m.ID, 2, nil))
+			s := setUpOrUnsupported(t, d, ModeSpec(t, m.ID, 2, nil))
 			if s == nil {
 				return
 			}

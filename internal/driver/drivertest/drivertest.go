@@ -171,7 +171,7 @@ func Build(t testing.TB, d labdriver.Driver, o labdriver.ModeSpec) *Setup {
 	if err != nil {
 		t.Fatalf("provision %s with %d pairs: %v", o.Mode, o.Pairs, err)
 	}
-	return stand(t, p, o.ModeSpec)
+	return startAgents(t, p, o.ModeSpec)
 }
 
 // BuildOn is the same on hosts that are not a lab's.
@@ -181,11 +181,11 @@ func BuildOn(t testing.TB, d driver.Driver, o driver.ModeSpec) *Setup {
 	if err != nil {
 		t.Fatalf("provision %s with %d pairs: %v", o.Mode, o.Pairs, err)
 	}
-	return stand(t, p, o)
+	return startAgents(t, p, o)
 }
 
-// stand starts the agents of a path.
-func stand(t testing.TB, p *driver.Path, o driver.ModeSpec) *Setup {
+// startAgents starts the agents of a path.
+func startAgents(t testing.TB, p *driver.Path, o driver.ModeSpec) *Setup {
 	t.Helper()
 	ctx, mode, pairs := t.Context(), o.Mode, o.Pairs
 	t.Cleanup(func() {
@@ -258,7 +258,7 @@ const longest = 10 * time.Second
 func (s *Setup) TrialPairs(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Reports, proof error) {
 	t.Helper()
 	for {
-		all, proof = s.once(t, p, ipv6, n)
+		all, proof = s.trialPairs(t, p, ipv6, n)
 		if !errors.Is(proof, driver.ErrTooLittleTraffic) {
 			return all, proof
 		}
@@ -271,7 +271,7 @@ func (s *Setup) TrialPairs(t testing.TB, p traffic.Params, ipv6 bool, n int) (al
 	}
 }
 
-func (s *Setup) once(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Reports, proof error) {
+func (s *Setup) trialPairs(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Reports, proof error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second+p.Duration+s.Grace)
 	defer cancel()
@@ -308,18 +308,18 @@ func (s *Setup) once(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Re
 	return all, s.Proof(t, before, carried)
 }
 
-// meetWithin is how long ends may take until they reach each other after a test has
+// reachTimeout is how long ends may take until they reach each other after a test has
 // cut across their path: a device that was just set up carries nothing until the
 // kernel has gone round to it, which waits for all that sets up and takes down networks
 // elsewhere on the machine.
-const meetWithin = 20 * time.Second
+const reachTimeout = 20 * time.Second
 
 // WaitReachable waits until the ends of the first pair reach each other again.
 func (s *Setup) WaitReachable(t testing.TB) {
 	t.Helper()
 	listen, dial, err := s.Path.Pairs[0].Server.Reach(false)
 	if err == nil {
-		_, err = agent.CheckReachability(t.Context(), s.Ends[0].Client, s.Ends[0].Server, "tcp", listen, dial, meetWithin+s.Grace)
+		_, err = agent.CheckReachability(t.Context(), s.Ends[0].Client, s.Ends[0].Server, "tcp", listen, dial, reachTimeout+s.Grace)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -356,7 +356,7 @@ func Conformance(t *testing.T, d labdriver.Driver) {
 	NeedLab(t)
 	for _, m := range d.Modes() {
 		t.Run(m.ID, func(t *testing.T) {
-			s := standOrLacking(t, d, ModeSpec(t, m.ID, 1, nil))
+			s := setUpOrUnsupported(t, d, ModeSpec(t, m.ID, 1, nil))
 			if s == nil {
 				return
 			}
@@ -415,13 +415,13 @@ func (s *Setup) CheckTopology(t testing.TB) {
 	}
 }
 
-// standOrLacking builds what is ordered, or gives nil where that cannot be had here.
+// setUpOrUnsupported builds what is ordered, or gives nil where that cannot be had here.
 // Then the probe must say why, as it is asked when a run could not build a mode.
-func standOrLacking(t *testing.T, d labdriver.Driver, o labdriver.ModeSpec) *Setup {
+func setUpOrUnsupported(t *testing.T, d labdriver.Driver, o labdriver.ModeSpec) *Setup {
 	t.Helper()
 	p, err := d.Provision(t.Context(), o)
 	if err == nil {
-		return stand(t, p, o.ModeSpec)
+		return startAgents(t, p, o.ModeSpec)
 	}
 	probed := d.Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: o.Mode}})
 	if u, lacking := driver.AsUnsupported(probed); !lacking || u.Reason == "" {
@@ -469,7 +469,7 @@ func ConformancePairs(t *testing.T, d labdriver.Driver) {
 	NeedLab(t)
 	for _, m := range d.Modes() {
 		t.Run(m.ID, func(t *testing.T) {
-			s := standOrLacking(t, d, ModeSpec(t, m.ID, 2, nil))
+			s := setUpOrUnsupported(t, d, ModeSpec(t, m.ID, 2, nil))
 			if s == nil {
 				return
 			}

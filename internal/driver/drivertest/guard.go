@@ -30,7 +30,7 @@ func Guard(long time.Duration) (through func()) {
 			case <-time.After(time.Second):
 			}
 		}
-		fmt.Fprintf(os.Stderr, "not through after %s\n%s%s", long, children(os.Getpid()), ours())
+		fmt.Fprintf(os.Stderr, "not through after %s\n%s%s", long, children(os.Getpid()), moduleGoroutines())
 		os.Exit(2)
 	}()
 	return func() { close(done) }
@@ -57,9 +57,9 @@ func children(parent int) string {
 	return b.String()
 }
 
-// ours are the goroutines that are in this module, with what they call alone: but for those
+// moduleGoroutines are the goroutines that are in this module, with what they call alone: but for those
 // that wait for what agents may say.
-func ours() string {
+func moduleGoroutines() string {
 	stacks := make([]byte, 4<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	var b strings.Builder

@@ -11,9 +11,9 @@ import (
 	"tare/internal/driver/topologygolden"
 )
 
-// writeDrawn is the variable of the environment with which the paths are written, in
+// updateGoldenEnv is the variable of the environment with which the paths are written, in
 // place of being compared: see `make drawings`.
-const writeDrawn = "TARE_WRITE_DRAWN"
+const updateGoldenEnv = "TARE_WRITE_DRAWN"
 
 // CheckGolden holds the path that stands to what package drawn says of its mode.
 func (s *Setup) CheckGolden(t *testing.T, mode string) {
@@ -26,7 +26,7 @@ func (s *Setup) CheckGolden(t *testing.T, mode string) {
 }
 
 // UpdateGolden is whether what is built is written in place of being compared.
-func UpdateGolden() bool { return os.Getenv(writeDrawn) != "" }
+func UpdateGolden() bool { return os.Getenv(updateGoldenEnv) != "" }
 
 // CheckGoldenPath holds a path to what package drawn says of its mode.
 func CheckGoldenPath(t *testing.T, mode string, built topologygolden.Path) {

@@ -49,7 +49,7 @@ func New(hosts []Host, allowSwarm bool) *Driver {
 		}
 		d.hosts = append(d.hosts, h)
 	}
-	d.sessions = remote.NewSessions(len(hosts), d.read, d.forget)
+	d.sessions = remote.NewSessions(len(hosts), d.openHost, d.removeRun)
 	return d
 }
 
@@ -132,14 +132,14 @@ func (d *Driver) engine(ctx context.Context, i int) (*engine.Engine, error) {
 	return e, nil
 }
 
-// takes is roughly how long setting up and removing a mode takes that consists of
+// setupTime is roughly how long setting up and removing a mode takes that consists of
 // containers and agents.
-const takes = 2 * time.Second
+const setupTime = 2 * time.Second
 
 // traits derives properties of modes from their ids. Here macvlan and ipvlan require
 // options, because tare cannot know which host interface to use.
 func traits(modes []driver.Mode) []driver.Mode {
-	modes = containers.Traits(modes, takes)
+	modes = containers.Traits(modes, setupTime)
 	for i := range modes {
 		m := &modes[i]
 		m.Options = m.Options || m.ID == "docker/macvlan" || m.ID == "docker/ipvlan"
@@ -147,8 +147,8 @@ func traits(modes []driver.Mode) []driver.Mode {
 	return modes
 }
 
-// read starts the container and in it the agent that reads a host.
-func (d *Driver) read(ctx context.Context, run string, i int) (*remote.Host, error) {
+// openHost starts the container and in it the agent that reads a host.
+func (d *Driver) openHost(ctx context.Context, run string, i int) (*remote.Host, error) {
 	h := d.hosts[i]
 	e, err := d.engine(ctx, i)
 	if err != nil {
@@ -165,8 +165,8 @@ func (d *Driver) read(ctx context.Context, run string, i int) (*remote.Host, err
 	return read, nil
 }
 
-// forget removes everything of a run from the connected engines.
-func (d *Driver) forget(ctx context.Context, run string) error {
+// removeRun removes everything of a run from the connected engines.
+func (d *Driver) removeRun(ctx context.Context, run string) error {
 	d.mu.Lock()
 	open := slices.Clone(d.open)
 	d.mu.Unlock()

@@ -72,9 +72,9 @@ func stay(t *testing.T, g *existing.Driver) lab.Spec {
 	return spec
 }
 
-// weighs builds a mode on existing engines, and expects it to be proven for streams,
+// checkMode builds a mode on existing engines, and expects it to be proven for streams,
 // datagrams and connections.
-func weighs(t *testing.T, g *existing.Driver, o driver.ModeSpec) {
+func checkMode(t *testing.T, g *existing.Driver, o driver.ModeSpec) {
 	t.Helper()
 	o.Label, o.Pairs = o.Mode, max(o.Pairs, 1)
 	s := drivertest.BuildOn(t, g, o)
@@ -109,12 +109,12 @@ func TestExistingPair(t *testing.T) {
 	run := stay(t, g)
 	for _, mode := range []string{"host", "host-local", "docker/host", "docker/published", "docker/bridge", "docker/colocated",
 		"docker/to-host", "docker/userland-proxy", "docker/overlay"} {
-		t.Run(mode, func(t *testing.T) { weighs(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: mode}).ModeSpec) })
+		t.Run(mode, func(t *testing.T) { checkMode(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: mode}).ModeSpec) })
 	}
 	// Two networks on one link, as on a user's LAN, with reserved addresses.
 	wire := s.lab.Addresses(lab.NetUnderlay, 64)[0]
 	t.Run("docker/driver:macvlan", func(t *testing.T) {
-		weighs(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: "docker/driver:macvlan", Pairs: 2, Options: map[string]string{
+		checkMode(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: "docker/driver:macvlan", Pairs: 2, Options: map[string]string{
 			"parent": lab.Underlay, "subnet": wire.Masked().String(), "gateway": s.lab.Addresses(lab.NetUnderlay, 254)[0].Addr().String(),
 			"ip-range": netip.PrefixFrom(wire.Addr(), 28).String(),
 		}}).ModeSpec)
@@ -129,14 +129,14 @@ func TestExistingOne(t *testing.T) {
 	run := stay(t, g)
 	for _, mode := range []string{"host-local", "docker/host", "docker/published", "docker/colocated", "docker/to-host", "docker/userland-proxy"} {
 		t.Run(mode, func(t *testing.T) {
-			weighs(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: mode, Pairs: 2}).ModeSpec)
+			checkMode(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: mode, Pairs: 2}).ModeSpec)
 		})
 	}
 	if _, err := s.a.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "home", Driver: "bridge"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, mode := range []string{"docker/network:home", "docker/driver:bridge"} {
-		t.Run(mode, func(t *testing.T) { weighs(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: mode}).ModeSpec) })
+		t.Run(mode, func(t *testing.T) { checkMode(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: mode}).ModeSpec) })
 	}
 }
 

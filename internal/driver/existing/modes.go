@@ -24,11 +24,11 @@ func (p *path) hosts(ctx context.Context) error {
 		return err
 	}
 	return p.ForEachPair(func(pair int) error {
-		from, err := p.raw(ctx, p.a, containers.Client, pair)
+		from, err := p.hostEndpoint(ctx, p.a, containers.Client, pair)
 		if err != nil {
 			return err
 		}
-		to, err := p.raw(ctx, p.b, containers.Server, pair)
+		to, err := p.hostEndpoint(ctx, p.b, containers.Server, pair)
 		if err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (p *path) hosts(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return p.joined(ctx, from, to, netip.AddrPortFrom(p.b.ListenAddress(ctx, at), pathspec.ServerChoosesPort), netip.AddrPortFrom(at, pathspec.ServerChoosesPort), remote.OneConnection)
+		return p.addPair(ctx, from, to, netip.AddrPortFrom(p.b.ListenAddress(ctx, at), pathspec.ServerChoosesPort), netip.AddrPortFrom(at, pathspec.ServerChoosesPort), remote.OneConnection)
 	})
 }
 
@@ -50,12 +50,12 @@ func reversed(steps []pathspec.Step) []pathspec.Step {
 
 // published: a process on the client's host, and a port of the server's host that its
 // engine translates to a container.
-func (p *path) published(ctx context.Context) error { return p.behindPort(ctx, p.raw) }
+func (p *path) published(ctx context.Context) error { return p.behindPort(ctx, p.hostEndpoint) }
 
 // bridge: the same from a container behind masquerading.
 func (p *path) bridge(ctx context.Context) error {
 	return p.behindPort(ctx, func(ctx context.Context, s *host, role string, pair int) (*endpoint, error) {
-		return p.boxed(ctx, s, role, pair, engine.ContainerSpec{})
+		return p.containerEndpoint(ctx, s, role, pair, engine.ContainerSpec{})
 	})
 }
 
@@ -85,7 +85,7 @@ func (p *path) behindPort(ctx context.Context, begin func(context.Context, *host
 			if err != nil {
 				return err
 			}
-			left = append(from.draw(plug), pathspec.RuleStep(p.a.Place, "nat", "masquerade"))
+			left = append(from.steps(plug), pathspec.RuleStep(p.a.Place, "nat", "masquerade"))
 		} else {
 			left = []pathspec.Step{from.process()}
 		}
@@ -95,14 +95,14 @@ func (p *path) behindPort(ctx context.Context, begin func(context.Context, *host
 		}
 		if pair == 1 {
 			p.port(dial)
-			right := append([]pathspec.Step{p.read.ConnectionStep("nat", "DNAT")}, reversed(to.draw(plug))...)
+			right := append([]pathspec.Step{p.read.ConnectionStep("nat", "DNAT")}, reversed(to.steps(plug))...)
 			if p.a == p.b {
 				p.SetSteps(append(left, right...)...)
 			} else if err := p.read.AddUnderlay(ctx, left, right); err != nil {
 				return err
 			}
 		}
-		return p.joined(ctx, from, to, netip.AddrPortFrom(to.Addr, pathspec.FirstPort), dial, remote.OneConnection)
+		return p.addPair(ctx, from, to, netip.AddrPortFrom(to.Addr, pathspec.FirstPort), dial, remote.OneConnection)
 	})
 }
 
@@ -123,11 +123,11 @@ func (p *path) toHost(ctx context.Context) error {
 		return err
 	}
 	return p.ForEachPair(func(pair int) error {
-		from, err := p.boxed(ctx, p.a, containers.Client, pair, engine.ContainerSpec{})
+		from, err := p.containerEndpoint(ctx, p.a, containers.Client, pair, engine.ContainerSpec{})
 		if err != nil {
 			return err
 		}
-		to, err := p.raw(ctx, p.b, containers.Server, pair)
+		to, err := p.hostEndpoint(ctx, p.b, containers.Server, pair)
 		if err != nil {
 			return err
 		}
@@ -139,9 +139,9 @@ func (p *path) toHost(ctx context.Context) error {
 			p.read.MustMoveAtLeast(pathspec.AllPairs, p.a.Place, plug.Bridge, driver.ReverseAtLeast, driver.ForwardAtLeast)
 		}
 		if pair == 1 {
-			p.SetSteps(append(from.draw(plug), to.process())...)
+			p.SetSteps(append(from.steps(plug), to.process())...)
 		}
-		return p.joined(ctx, from, to, netip.AddrPortFrom(at, pathspec.ServerChoosesPort), netip.AddrPortFrom(at, pathspec.ServerChoosesPort), remote.OneConnection)
+		return p.addPair(ctx, from, to, netip.AddrPortFrom(at, pathspec.ServerChoosesPort), netip.AddrPortFrom(at, pathspec.ServerChoosesPort), remote.OneConnection)
 	})
 }
 
@@ -150,7 +150,7 @@ func (p *path) toHost(ctx context.Context) error {
 func (p *path) userlandProxy(ctx context.Context) error {
 	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	return p.ForEachPair(func(pair int) error {
-		from, err := p.raw(ctx, p.a, containers.Client, pair)
+		from, err := p.hostEndpoint(ctx, p.a, containers.Client, pair)
 		if err != nil {
 			return err
 		}
@@ -164,12 +164,12 @@ func (p *path) userlandProxy(ctx context.Context) error {
 		}
 		if pair == 1 {
 			p.port(dial)
-			right := append([]pathspec.Step{p.read.ConnectionStep("process", "docker-proxy")}, reversed(to.draw(plug))...)
+			right := append([]pathspec.Step{p.read.ConnectionStep("process", "docker-proxy")}, reversed(to.steps(plug))...)
 			if err := p.read.AddUnderlay(ctx, []pathspec.Step{from.process()}, right); err != nil {
 				return err
 			}
 		}
-		return p.joined(ctx, from, to, netip.AddrPortFrom(to.Addr, pathspec.FirstPort), dial, remote.TwoConnections)
+		return p.addPair(ctx, from, to, netip.AddrPortFrom(to.Addr, pathspec.FirstPort), dial, remote.TwoConnections)
 	})
 }
 
@@ -184,7 +184,7 @@ func (p *path) network(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.gossips = p.gossips || n.Scope == engine.ScopeSwarm
+		p.onSwarm = p.onSwarm || n.Scope == engine.ScopeSwarm
 		switch {
 		case n.Driver == "host" || n.Driver == "null":
 			return fmt.Errorf("network %s of host %s does not assign addresses to containers (driver %s)", name, s.At, n.Driver)
@@ -209,15 +209,15 @@ func (p *path) onNetworkAt(ctx context.Context, name string, want remote.Connect
 			if role == containers.Server {
 				s = p.b
 			}
-			return p.boxed(ctx, s, role, pair, engine.ContainerSpec{Network: name, Addresses: at(role, pair)})
+			return p.containerEndpoint(ctx, s, role, pair, engine.ContainerSpec{Network: name, Addresses: at(role, pair)})
 		}
 		from, err := boxed(containers.Client)
 		if err != nil {
 			return err
 		}
 		to, err := boxed(containers.Server)
-		if err == nil && p.gossips && p.a != p.b {
-			from, to, err = p.acquainted(ctx, name, from, to, boxed)
+		if err == nil && p.onSwarm && p.a != p.b {
+			from, to, err = p.awaitGossip(ctx, name, from, to, boxed)
 		}
 		if err != nil {
 			return err
@@ -238,12 +238,12 @@ func (p *path) onNetworkAt(ctx context.Context, name string, want remote.Connect
 			}
 		}
 		at := netip.AddrPortFrom(to.Addr, pathspec.FirstPort)
-		return p.joined(ctx, from, to, at, at, want)
+		return p.addPair(ctx, from, to, at, at, want)
 	})
 }
 
 func (p *path) drawBetween(from, to *endpoint, near, far remote.Attachment) {
-	left, right := from.draw(near), reversed(to.draw(far))
+	left, right := from.steps(near), reversed(to.steps(far))
 	if p.a == p.b && near.Bridge == far.Bridge && near.Bridge.Name != "" {
 		right = right[1:] // both are on the same bridge
 	}

@@ -18,24 +18,24 @@ import (
 	"tare/internal/engine"
 )
 
-// onLink: a network of the macvlan or ipvlan driver on an interface of each host.
-func (p *path) onLink(ctx context.Context) error {
+// linkNetwork: a network of the macvlan or ipvlan driver on an interface of each host.
+func (p *path) linkNetwork(ctx context.Context) error {
 	kind := strings.TrimPrefix(p.Mode, "docker/")
 	if p.order.Options["parent"] == "" {
 		return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf(
 			"tare cannot guess which host interface and which free addresses to use; measure docker/driver:%s with the options parent, %s and %s", kind, containers.OptionSubnet, containers.OptionRange)}
 	}
-	return p.made(ctx, kind)
+	return p.makeNetwork(ctx, kind)
 }
 
 // withDriver: a network created with a driver that the engines have.
 func (p *path) withDriver(ctx context.Context) error {
-	return p.made(ctx, containers.Parameter(p.Mode))
+	return p.makeNetwork(ctx, containers.Parameter(p.Mode))
 }
 
-// made creates a network with a driver on the engines of both endpoints, or once for a
+// makeNetwork creates a network with a driver on the engines of both endpoints, or once for a
 // Swarm, and connects both endpoints to it.
-func (p *path) made(ctx context.Context, kind string) error {
+func (p *path) makeNetwork(ctx context.Context, kind string) error {
 	spec := engine.NetworkSpec{Run: p.session.Run, Name: p.networkName(), Driver: kind, Options: maps.Clone(p.order.Options)}
 	if err := containers.ExtractIPAM(&spec); err != nil {
 		return fmt.Errorf("mode %s: %w", p.Mode, err)
@@ -44,8 +44,8 @@ func (p *path) made(ctx context.Context, kind string) error {
 	if err != nil {
 		return err
 	}
-	p.gossips = n.Scope == engine.ScopeSwarm
-	if p.a != p.b && !p.gossips {
+	p.onSwarm = n.Scope == engine.ScopeSwarm
+	if p.a != p.b && !p.onSwarm {
 		if !spec.Range.IsValid() {
 			return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf(
 				"each engine assigns addresses of a %s network independently, so both would assign the same ones; name free addresses with the options %s and %s", kind, containers.OptionSubnet, containers.OptionRange)}
@@ -93,7 +93,7 @@ func (p *path) overlay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.gossips = true
+	p.onSwarm = true
 	spec := engine.NetworkSpec{Run: p.session.Run, Name: p.networkName(), Driver: "overlay", Attachable: true}
 	if _, err := p.create(ctx, manager, spec); err != nil {
 		return err
@@ -161,9 +161,9 @@ func (p *path) noSwarm(s *host, why, mend string) error {
 	return &driver.Unsupported{Mode: p.Mode, Reason: u.Error()}
 }
 
-// acquainted waits until the endpoints of a pair on an existing Swarm's network reach each
+// awaitGossip waits until the endpoints of a pair on an existing Swarm's network reach each
 // other, and returns them, because either may have been recreated.
-func (p *path) acquainted(ctx context.Context, network string, from, to *endpoint, boxed func(role string) (*endpoint, error)) (*endpoint, *endpoint, error) {
+func (p *path) awaitGossip(ctx context.Context, network string, from, to *endpoint, boxed func(role string) (*endpoint, error)) (*endpoint, *endpoint, error) {
 	meet := func(ctx context.Context, wait time.Duration) error {
 		at := netip.AddrPortFrom(to.Addr, pathspec.FirstPort)
 		return remote.CheckReachable(ctx, from.Agent, to.Agent, from.At, to.At, at, at, wait)

@@ -30,7 +30,7 @@ type path struct {
 	a, b      *host       // of the client and the server; equal in modes within one host
 	endpoints []*endpoint
 	networks  []madeNetwork
-	gossips   bool // the network belongs to a Swarm
+	onSwarm   bool // the network belongs to a Swarm
 	facts     []result.Fact
 	close     sync.Once
 	closed    error
@@ -56,8 +56,8 @@ type endpoint struct {
 	container *engine.Container // nil for a host process
 }
 
-// about returns the versions of the engines and the limits they apply.
-func (p *path) about() []result.Fact {
+// versionFacts returns the versions of the engines and the limits they apply.
+func (p *path) versionFacts() []result.Fact {
 	var facts []result.Fact
 	for i, s := range []*host{p.a, p.b} {
 		if i == 1 && p.b == p.a {
@@ -106,11 +106,11 @@ func (e *endpoint) remove(ctx context.Context) error {
 // so.
 func (p *path) snapshot(ctx context.Context) (driver.Counters, error) {
 	c, err := p.Snapshot(ctx)
-	return c, p.explain(ctx, err)
+	return c, p.explainError(ctx, err)
 }
 
-// explain prepends the exit reason of a container to an error that it caused.
-func (p *path) explain(ctx context.Context, err error) error {
+// explainError prepends the exit reason of a container to an error that it caused.
+func (p *path) explainError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -135,9 +135,9 @@ func (p *path) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// raw creates an endpoint that is a host process: in its own container if it has limits,
+// hostEndpoint creates an endpoint that is a host process: in its own container if it has limits,
 // otherwise in that of the host's monitor.
-func (p *path) raw(ctx context.Context, s *host, role string, pair int) (*endpoint, error) {
+func (p *path) hostEndpoint(ctx context.Context, s *host, role string, pair int) (*endpoint, error) {
 	e := &endpoint{role: role, host: s}
 	e.Endpoint = remote.Endpoint{Place: s.Place, Name: containers.ContainerName(role, pair), Client: role == containers.Client, Host: s.Host, Launcher: s.Launcher, Agent: s.Monitor}
 	if containers.RoleLimit(p.order.Limits, role) == (study.Limit{}) && p.Mode != "docker/host" {
@@ -147,8 +147,8 @@ func (p *path) raw(ctx context.Context, s *host, role string, pair int) (*endpoi
 	return e, p.contain(ctx, e, engine.ContainerSpec{Network: engine.HostNetwork})
 }
 
-// boxed creates an endpoint in a container on a network.
-func (p *path) boxed(ctx context.Context, s *host, role string, pair int, spec engine.ContainerSpec) (*endpoint, error) {
+// containerEndpoint creates an endpoint in a container on a network.
+func (p *path) containerEndpoint(ctx context.Context, s *host, role string, pair int, spec engine.ContainerSpec) (*endpoint, error) {
 	e := &endpoint{role: role, host: s}
 	e.Endpoint = remote.Endpoint{Name: containers.ContainerName(role, pair), Client: role == containers.Client, Host: s.Host}
 	spec.Sysctls = containers.Sysctls((&lab.Lab{}).Settings())
@@ -196,12 +196,12 @@ func (e *endpoint) process() pathspec.Step {
 	return containers.ProcessStep(e.Place, e.host.engine, e.container)
 }
 
-// draw returns the steps from a container towards its host.
-func (e *endpoint) draw(at remote.Attachment) []pathspec.Step { return e.StepsToHost(e.process(), at) }
+// steps returns the steps from a container towards its host.
+func (e *endpoint) steps(at remote.Attachment) []pathspec.Step { return e.StepsToHost(e.process(), at) }
 
-// joined adds a pair and checks its exchange, which shows whether the mode is what it
+// addPair adds a pair and checks its exchange, which shows whether the mode is what it
 // should be.
-func (p *path) joined(ctx context.Context, from, to *endpoint, listen, dial netip.AddrPort, want remote.Connectivity) error {
+func (p *path) addPair(ctx context.Context, from, to *endpoint, listen, dial netip.AddrPort, want remote.Connectivity) error {
 	err := p.read.AddPair(ctx, remote.Exchange{Client: &from.Endpoint, Server: &to.Endpoint, Listen: listen, Dial: dial, Want: want})
 	var u *remote.UnexpectedConnectivity
 	switch {

@@ -34,8 +34,8 @@ func recipes() map[string]recipe {
 		"docker/colocated":         {near: true, build: (*path).colocated},
 		"docker/to-host":           {near: true, build: (*path).toHost},
 		"docker/userland-proxy":    {near: true, build: (*path).userlandProxy},
-		"docker/macvlan":           {far: true, build: (*path).onLink},
-		"docker/ipvlan":            {far: true, build: (*path).onLink},
+		"docker/macvlan":           {far: true, build: (*path).linkNetwork},
+		"docker/ipvlan":            {far: true, build: (*path).linkNetwork},
 		"docker/overlay":           {far: true, build: (*path).overlay},
 		"docker/overlay-encrypted": {far: true, build: (*path).overlay},
 		"docker/network:NAME":      {build: (*path).network},
@@ -84,9 +84,9 @@ func (d *Driver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path
 	}
 	p.read = remote.Path{Spec: &p.Path, A: p.a.Host, B: p.b.Host}
 	if err := r.build(p, ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explain(ctx, err)), p.shut(context.WithoutCancel(ctx)))
+		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explainError(ctx, err)), p.shut(context.WithoutCancel(ctx)))
 	}
-	return p.DriverPath(driver.Path{Hosts: d.Hosts()[:1+b], Facts: p.about(), Snapshot: p.snapshot, Close: p.shut, Internal: p}), nil
+	return p.DriverPath(driver.Path{Hosts: d.Hosts()[:1+b], Facts: p.versionFacts(), Snapshot: p.snapshot, Close: p.shut, Internal: p}), nil
 }
 
 // host returns a host of a session with its engine, which is already connected.
@@ -121,7 +121,7 @@ func (d *Driver) recipe(o driver.ModeSpec) (recipe, error) {
 func (p *path) publish(ctx context.Context, pair int, at netip.Addr) (*endpoint, netip.AddrPort, error) {
 	for tried := 0; ; tried++ {
 		port := p.b.NextPort()
-		to, err := p.boxed(ctx, p.b, containers.Server, pair, engine.ContainerSpec{Publish: []engine.Publish{{Host: netip.AddrPortFrom(at, port), Port: pathspec.FirstPort}}})
+		to, err := p.containerEndpoint(ctx, p.b, containers.Server, pair, engine.ContainerSpec{Publish: []engine.Publish{{Host: netip.AddrPortFrom(at, port), Port: pathspec.FirstPort}}})
 		if errors.Is(err, engine.ErrPortTaken) && tried < mostPorts {
 			continue
 		}

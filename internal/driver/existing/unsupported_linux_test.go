@@ -132,7 +132,7 @@ func TestExistingRefuses(t *testing.T) {
 	run := stay(t, g)
 	first := drivertest.SpecOn(run, driver.ModeSpec{Pairs: 1}).ModeSpec
 	// From here on both hosts have a monitor and the image.
-	weighs(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: "docker/host"}).ModeSpec)
+	checkMode(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: "docker/host"}).ModeSpec)
 	before := inventory(t, c)
 	for name, tt := range map[string]struct {
 		mode    string
@@ -279,7 +279,7 @@ func TestExistingChild(t *testing.T) {
 	g := connect(t, false, hosts...)
 	if os.Getenv(existingWait) == "" {
 		for _, mode := range modes {
-			weighs(t, g, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode}).ModeSpec)
+			checkMode(t, g, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode}).ModeSpec)
 		}
 		return
 	}

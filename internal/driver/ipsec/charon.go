@@ -88,8 +88,8 @@ func (b *build) config() string {
 `
 }
 
-// answerWithin limits how long charon may take to start or to execute a command.
-func answerWithin() time.Duration { return driver.ScaleTimeout(10 * time.Second) }
+// answerTimeout limits how long charon may take to start or to execute a command.
+func answerTimeout() time.Duration { return driver.ScaleTimeout(10 * time.Second) }
 
 // start starts charon on a host.
 func (b *build) start(s *tunnel.Side) (*charon, error) {
@@ -106,7 +106,7 @@ func (b *build) start(s *tunnel.Side) (*charon, error) {
 
 // ready waits until charon accepts commands.
 func (c *charon) ready(ctx context.Context, mode string) error {
-	within := answerWithin()
+	within := answerTimeout()
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	poll := time.NewTicker(5 * time.Millisecond)
@@ -118,7 +118,7 @@ func (c *charon) ready(ctx context.Context, mode string) error {
 		}
 		select {
 		case <-c.Done():
-			return c.lacks(mode)
+			return c.startError(mode)
 		case <-ctx.Done():
 			return fmt.Errorf("wait for %s: timed out after %v (%w)", c.Name, within, err)
 		case <-poll.C:
@@ -126,8 +126,8 @@ func (c *charon) ready(ctx context.Context, mode string) error {
 	}
 }
 
-// lacks returns why charon exited before it accepted commands.
-func (c *charon) lacks(mode string) error {
+// startError returns why charon exited before it accepted commands.
+func (c *charon) startError(mode string) error {
 	for line := range strings.Lines(c.StderrTail()) {
 		line = strings.TrimSpace(line)
 		if strings.Contains(line, "failed to load") || strings.Contains(line, "dependency") {

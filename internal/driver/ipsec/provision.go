@@ -22,9 +22,9 @@ const port = 4500
 // (RFC 4303, RFC 4106).
 const overhead = 65
 
-// usual is the default difference between the underlay's MTU and the inner MTU, unless the
+// mtuReduction is the default difference between the underlay's MTU and the inner MTU, unless the
 // study sets one: charon's default for its device, 1400 on Ethernet.
-const usual = 100
+const mtuReduction = 100
 
 // libipsecMTU is the maximum packet that charon's own ESP reads: it truncates longer ones.
 const libipsecMTU = 1400
@@ -32,8 +32,8 @@ const libipsecMTU = 1400
 // device is the name of the device that charon creates for ESP in userspace.
 const device = "ipsec0"
 
-// counts is the object that the tunnel's counters belong to.
-const counts = "esp"
+// counterOwner is the object that the tunnel's counters belong to.
+const counterOwner = "esp"
 
 // Probe builds the mode once and removes it again.
 func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
@@ -69,12 +69,12 @@ func provision(ctx context.Context, o labdriver.ModeSpec, secrets [2]string) (*t
 	} else if err := linuxnet.ProbeESP(); err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf("the kernel lacks IPsec ESP (CONFIG_XFRM_USER, CONFIG_INET_ESP, CONFIG_CRYPTO_GCM, or their modules): %v", err)}
 	}
-	return tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: overhead, MTUReduction: usual, MaxMTU: most}, func(ctx context.Context, p *tunnel.Path) (string, error) {
+	return tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: overhead, MTUReduction: mtuReduction, MaxMTU: most}, func(ctx context.Context, p *tunnel.Path) (string, error) {
 		b := &build{Path: p, program: in, kernel: o.Mode == kernel, secrets: secrets}
 		if b.kernel {
-			return "", b.lay(ctx)
+			return "", b.setUpTunnel(ctx)
 		}
-		return device, b.lay(ctx)
+		return device, b.setUpTunnel(ctx)
 	})
 }
 
@@ -90,8 +90,8 @@ type build struct {
 // keyBytes is the length of the pre-shared key with which both hosts authenticate.
 const keyBytes = 32
 
-// lay sets up the tunnel between the two hosts.
-func (b *build) lay(ctx context.Context) error {
+// setUpTunnel sets up the tunnel between the two hosts.
+func (b *build) setUpTunnel(ctx context.Context) error {
 	for i, s := range b.Sides() {
 		var err error
 		if b.peers[i], err = b.start(s); err != nil {
@@ -122,7 +122,7 @@ func (b *build) lay(ctx context.Context) error {
 func (b *build) settle() error {
 	var spis [2]sa
 	for i, s := range b.Sides() {
-		got, err := b.peers[i].agreed()
+		got, err := b.peers[i].installedSA()
 		if err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (b *build) settle() error {
 	b.AddFact("strongSwan", b.peers[0].version)
 	b.AddFact("ESP", map[bool]string{true: "in the kernel", false: "in charon (kernel-libipsec)"}[b.kernel])
 	b.AddFact("cipher", spis[0].cipher)
-	b.AddFact("key exchange", spis[0].exchange)
+	b.AddFact("key exchange", spis[0].keyExchange)
 	return b.Taps(func(s *tunnel.Side) linuxnet.TunnelIngress {
 		spi := spis[1].in
 		if s == b.Near {
@@ -185,15 +185,15 @@ func (b *build) belongs(s *tunnel.Side, got sa) error {
 // process ESP, what it processed nevertheless.
 func (b *build) watch(i int, s *tunnel.Side) {
 	if b.kernel {
-		b.Transfer(s, counts, func() (out, in uint64, err error) { return carried(s, b.Other(s)) })
-		b.AddHandler(s, "esp", "IPsec ESP", counts)
+		b.Transfer(s, counterOwner, func() (out, in uint64, err error) { return carried(s, b.Other(s)) })
+		b.AddHandler(s, "esp", "IPsec ESP", counterOwner)
 		return
 	}
-	b.Transfer(s, counts, func() (out, in uint64, err error) {
-		got, err := b.peers[i].agreed()
+	b.Transfer(s, counterOwner, func() (out, in uint64, err error) {
+		got, err := b.peers[i].installedSA()
 		return got.outBytes, got.inBytes, err
 	})
-	b.AddHandler(s, "process", "charon", counts)
+	b.AddHandler(s, "process", "charon", counterOwner)
 	b.spared(s)
 }
 

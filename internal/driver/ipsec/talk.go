@@ -40,10 +40,10 @@ type charon struct {
 
 // connect opens charon's socket and reads its version.
 func (c *charon) connect() error {
-	c.hangUp()
+	c.disconnect()
 	session, err := vici.NewSession(vici.WithAddr("unix", filepath.Join(c.RunDir(), socket)),
 		vici.WithDialContext(func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := (&net.Dialer{Timeout: answerWithin()}).DialContext(ctx, network, addr)
+			conn, err := (&net.Dialer{Timeout: answerTimeout()}).DialContext(ctx, network, addr)
 			if err == nil {
 				c.conns = append(c.conns, conn)
 			}
@@ -53,7 +53,7 @@ func (c *charon) connect() error {
 		return err
 	}
 	c.session = session
-	m, err := c.ask("version", nil)
+	m, err := c.call("version", nil)
 	if err != nil {
 		return err
 	}
@@ -61,8 +61,8 @@ func (c *charon) connect() error {
 	return nil
 }
 
-// hangUp closes the connections, whatever the state of the session.
-func (c *charon) hangUp() {
+// disconnect closes the connections, whatever the state of the session.
+func (c *charon) disconnect() {
 	for _, conn := range c.conns {
 		_ = conn.Close()
 	}
@@ -71,19 +71,19 @@ func (c *charon) hangUp() {
 
 // Close closes the connections to charon and ends it.
 func (c *charon) Close() error {
-	c.hangUp()
+	c.disconnect()
 	return c.Process.Close()
 }
 
 // within sets the timeout of the next command.
 func (c *charon) within(d time.Duration) error { return c.conns[0].SetDeadline(time.Now().Add(d)) }
 
-// ask executes a charon command. The command may contain the key, so it is not in any
+// call executes a charon command. The command may contain the key, so it is not in any
 // error.
-func (c *charon) ask(what string, with map[string]any) (*vici.Message, error) {
+func (c *charon) call(what string, with map[string]any) (*vici.Message, error) {
 	m, err := message(with)
 	if err == nil {
-		err = c.within(answerWithin())
+		err = c.within(answerTimeout())
 	}
 	if err == nil {
 		m, err = c.session.CommandRequest(what, m)
@@ -117,7 +117,7 @@ func identity(s *tunnel.Side) string { return s.At + ".tare" }
 
 // load configures the other host, the subnets of both, and the key.
 func (c *charon) load(own, other *tunnel.Side, secret string) error {
-	if _, err := c.ask("load-shared", map[string]any{
+	if _, err := c.call("load-shared", map[string]any{
 		"id": name, "type": "IKE", "data": secret, "owners": []string{identity(own), identity(other)},
 	}); err != nil {
 		return err
@@ -128,7 +128,7 @@ func (c *charon) load(own, other *tunnel.Side, secret string) error {
 		}
 		return subnets
 	}
-	_, err := c.ask("load-conn", map[string]any{name: map[string]any{
+	_, err := c.call("load-conn", map[string]any{name: map[string]any{
 		"version": "2", "local_addrs": []string{own.Host.Addr[0].String()}, "remote_addrs": []string{other.Host.Addr[0].String()},
 		"proposals": []string{ikeProposal}, "encap": "yes", "mobike": "no", "rekey_time": "0", "dpd_delay": "0",
 		"local":  map[string]any{"auth": "psk", "id": identity(own)},
@@ -143,9 +143,9 @@ func (c *charon) load(own, other *tunnel.Side, secret string) error {
 
 // initiate starts the key exchange with the other host.
 func (c *charon) initiate() error {
-	m, err := message(map[string]any{"child": name, "ike": name, "timeout": strconv.Itoa(int(answerWithin().Milliseconds()))})
+	m, err := message(map[string]any{"child": name, "ike": name, "timeout": strconv.Itoa(int(answerTimeout().Milliseconds()))})
 	if err == nil {
-		err = c.within(2 * answerWithin())
+		err = c.within(2 * answerTimeout())
 	}
 	if err != nil {
 		return err
@@ -182,16 +182,16 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ":
 
 // sa is the pair of security associations of the tunnel at one host.
 type sa struct {
-	in, out           uint32 // SPIs
-	inBytes, outBytes uint64
-	cipher, exchange  string
+	in, out             uint32 // SPIs
+	inBytes, outBytes   uint64
+	cipher, keyExchange string
 }
 
-// agreed reads the tunnel's security associations: there must be one pair in use.
-func (c *charon) agreed() (sa, error) {
+// installedSA reads the tunnel's security associations: there must be one pair in use.
+func (c *charon) installedSA() (sa, error) {
 	m, err := message(map[string]any{"ike": name})
 	if err == nil {
-		err = c.within(answerWithin())
+		err = c.within(answerTimeout())
 	}
 	if err != nil {
 		return sa{}, err
@@ -246,7 +246,7 @@ func parse(ike, child *vici.Message) (got sa, err error) {
 		n.into(v)
 	}
 	got.cipher = strings.TrimSuffix(fmt.Sprintf("%s-%s", text(child, "encr-alg"), text(child, "encr-keysize")), "-")
-	got.exchange = fmt.Sprintf("IKEv2 with %s-%s, %s, %s", text(ike, "encr-alg"), text(ike, "encr-keysize"), text(ike, "prf-alg"), text(ike, "dh-group"))
+	got.keyExchange = fmt.Sprintf("IKEv2 with %s-%s, %s, %s", text(ike, "encr-alg"), text(ike, "encr-keysize"), text(ike, "prf-alg"), text(ike, "dh-group"))
 	return got, nil
 }
 

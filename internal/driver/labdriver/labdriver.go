@@ -46,28 +46,28 @@ type Labs struct {
 }
 
 // On is a driver of labs as a run has it: on the run's own.
-func On(labs *Labs, d Driver) driver.Driver { return bound{labs, d} }
+func On(labs *Labs, d Driver) driver.Driver { return runDriver{labs, d} }
 
-type bound struct {
-	labs *Labs
-	on   Driver
+type runDriver struct {
+	labs   *Labs
+	driver Driver
 }
 
-func (d bound) Modes() []driver.Mode { return d.on.Modes() }
+func (d runDriver) Modes() []driver.Mode { return d.driver.Modes() }
 
-func (d bound) Probe(ctx context.Context, o driver.ModeSpec) error {
-	return d.on.Probe(ctx, ModeSpec{o, lab.Spec{Pin: d.labs.Pin}})
+func (d runDriver) Probe(ctx context.Context, o driver.ModeSpec) error {
+	return d.driver.Probe(ctx, ModeSpec{o, lab.Spec{Pin: d.labs.Pin}})
 }
 
-// errNoLabs is what Provision says of labs that no run has begun.
-var errNoLabs = errors.New("no address slot was claimed for the run")
+// errNoClaim is what Provision says of labs that no run has begun.
+var errNoClaim = errors.New("no address slot was claimed for the run")
 
-func (d bound) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path, error) {
+func (d runDriver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path, error) {
 	if d.labs.LabFor == nil {
-		return nil, errNoLabs
+		return nil, errNoClaim
 	}
 	in := d.labs.LabFor(o.Name)
-	return d.on.Provision(ctx, SpecOn(lab.Spec{
+	return d.driver.Provision(ctx, SpecOn(lab.Spec{
 		Claim: d.labs.Claim, Label: o.Label, MTU: in.MTU, Rate: uint64(in.Rate), Offload: in.Offload != study.Off, Pin: d.labs.Pin,
 	}, o))
 }

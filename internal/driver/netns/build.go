@@ -29,9 +29,9 @@ func namespacePlace(ns *linuxnet.NS, host, at string) place {
 	return place{pathspec.Place{At: at, Host: host, Stack: pathspec.NamespaceStack{NS: ns}}, ns}
 }
 
-func (p *path) on(h *lab.Host) place { return namespacePlace(h.NS, h.Name, h.Name) }
+func (p *path) hostPlace(h *lab.Host) place { return namespacePlace(h.NS, h.Name, h.Name) }
 
-func (p *path) within(h *lab.Host, name string) (place, error) {
+func (p *path) sandboxPlace(h *lab.Host, name string) (place, error) {
 	ns, err := p.sandbox(h.Name + "-" + name)
 	return namespacePlace(ns, h.Name, h.Name+"/"+name), err
 }
@@ -66,33 +66,33 @@ func (p *path) bridgeAt(w place, net lab.Net, mtu int) error {
 	return nil
 }
 
-// box is a sandbox with its addresses.
-type box struct {
+// sandboxAddrs is a sandbox with its addresses.
+type sandboxAddrs struct {
 	place
 	own []netip.Prefix
 }
 
-// plug creates a sandbox with a veth on w's bridge: eth0 inside, port outside.
-func (p *path) plug(w place, h *lab.Host, name, port string, net lab.Net, number, mtu int) (box, error) {
-	in, err := p.within(h, name)
+// addSandbox creates a sandbox with a veth on w's bridge: eth0 inside, port outside.
+func (p *path) addSandbox(w place, h *lab.Host, name, port string, net lab.Net, number, mtu int) (sandboxAddrs, error) {
+	in, err := p.sandboxPlace(h, name)
 	if err != nil {
-		return box{}, err
+		return sandboxAddrs{}, err
 	}
 	if err := w.ns.Veth(p.lab.Device(port, mtu), in.ns, p.lab.Device(eth, mtu)); err != nil {
-		return box{}, err
+		return sandboxAddrs{}, err
 	}
 	if err := w.ns.Attach(port, br); err != nil {
-		return box{}, err
+		return sandboxAddrs{}, err
 	}
 	if err := p.lab.SetUpDevice(w.ns, port); err != nil {
-		return box{}, err
+		return sandboxAddrs{}, err
 	}
-	b := box{in, p.lab.Addresses(net, number)}
-	return b, p.bring(b)
+	b := sandboxAddrs{in, p.lab.Addresses(net, number)}
+	return b, p.setUpSandbox(b)
 }
 
-// bring sets up a sandbox's eth0 with its addresses.
-func (p *path) bring(b box) error {
+// setUpSandbox sets up a sandbox's eth0 with its addresses.
+func (p *path) setUpSandbox(b sandboxAddrs) error {
 	if err := p.lab.SetUpDevice(b.ns, eth); err != nil {
 		return err
 	}
@@ -104,8 +104,8 @@ func (p *path) bring(b box) error {
 	return nil
 }
 
-// routed adds a default route over the first address of the sandbox's subnet.
-func (p *path) routed(in place, net lab.Net) error {
+// addDefaultRoute adds a default route over the first address of the sandbox's subnet.
+func (p *path) addDefaultRoute(in place, net lab.Net) error {
 	for _, gw := range p.lab.Addresses(net, 1) {
 		if err := in.ns.DefaultRoute(gw.Addr()); err != nil {
 			return err
@@ -130,6 +130,6 @@ func (p *path) gateway(w place, net lab.Net, servers [][]netip.Prefix) error {
 	if err := p.forwarding(w.ns); err != nil {
 		return err
 	}
-	p.reads(w)
+	p.readTableCounters(w)
 	return w.ns.Gateway(g)
 }

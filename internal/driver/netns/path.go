@@ -47,8 +47,8 @@ func (p *path) sandbox(name string) (*linuxnet.NS, error) {
 	return ns, nil
 }
 
-// ends adds a pair of endpoints.
-func (p *path) ends(client, server place, listen, dial []netip.Addr, port uint16) {
+// addPair adds a pair of endpoints.
+func (p *path) addPair(client, server place, listen, dial []netip.Addr, port uint16) {
 	p.at = append(p.at, [2]*linuxnet.NS{client.ns, server.ns})
 	end := func(w place) pathspec.Endpoint {
 		return pathspec.Endpoint{Place: w.Place, Launcher: transport.Local{Start: w.ns.Start}}
@@ -56,16 +56,16 @@ func (p *path) ends(client, server place, listen, dial []netip.Addr, port uint16
 	p.AddPair(end(client), end(server), listen, dial, port)
 }
 
-// carries requires that the traffic of a pair, or of all pairs, crosses dev.
-func (p *path) carries(pair int, w place, dev string, forward pathspec.Direction) {
+// mustCarry requires that the traffic of a pair, or of all pairs, crosses dev.
+func (p *path) mustCarry(pair int, w place, dev string, forward pathspec.Direction) {
 	p.MustCarry(pair, w.Place, pathspec.Device{Name: dev}, forward)
 }
 
-// rests requires that no traffic crosses dev.
-func (p *path) rests(w place, dev string) { p.MustBeIdle(w.Place, pathspec.Device{Name: dev}) }
+// mustBeIdle requires that no traffic crosses dev.
+func (p *path) mustBeIdle(w place, dev string) { p.MustBeIdle(w.Place, pathspec.Device{Name: dev}) }
 
-// reads adds the counters of the path's nftables table in a namespace.
-func (p *path) reads(w place) {
+// readTableCounters adds the counters of the path's nftables table in a namespace.
+func (p *path) readTableCounters(w place) {
 	p.tables = append(p.tables, w)
 	p.AddReader(func(_ context.Context, c driver.Counters) error {
 		counts, err := w.ns.Counts(table)
@@ -80,8 +80,8 @@ func (p *path) reads(w place) {
 	})
 }
 
-// forget flushes the connection tracking of the gateways on the path.
-func (p *path) forget(context.Context) error {
+// flushConnections flushes the connection tracking of the gateways on the path.
+func (p *path) flushConnections(context.Context) error {
 	for _, w := range p.tables {
 		if err := w.ns.FlushConntrack(); err != nil {
 			return err

@@ -65,5 +65,5 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	if err := build(p); err != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, err), p.close(ctx))
 	}
-	return p.DriverPath(driver.Path{Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), FlushConnections: p.forget, Close: p.close, Internal: p}), nil
+	return p.DriverPath(driver.Path{Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), FlushConnections: p.flushConnections, Close: p.close, Internal: p}), nil
 }

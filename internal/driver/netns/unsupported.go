@@ -11,8 +11,8 @@ import (
 	"tare/internal/driver"
 )
 
-// needs returns what a mode requires of the kernel beyond namespaces and veth.
-func needs(id string) string {
+// kernelRequirement returns what a mode requires of the kernel beyond namespaces and veth.
+func kernelRequirement(id string) string {
 	switch id {
 	case "netns/published", "netns/bridge":
 		return "bridge, nftables with inet NAT, conntrack (CONFIG_BRIDGE, CONFIG_NF_TABLES_INET, CONFIG_NFT_NAT, CONFIG_NFT_MASQ, CONFIG_NFT_FIB_INET)"
@@ -37,5 +37,5 @@ func unsupported(id string, err error) error {
 	if !lacks {
 		return err
 	}
-	return &driver.Unsupported{Mode: id, Reason: fmt.Sprintf("the kernel lacks %s: %v", needs(id), err)}
+	return &driver.Unsupported{Mode: id, Reason: fmt.Sprintf("the kernel lacks %s: %v", kernelRequirement(id), err)}
 }

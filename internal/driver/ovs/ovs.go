@@ -35,5 +35,5 @@ func (Driver) Modes() []driver.Mode {
 	}
 }
 
-// split returns the encapsulation of a mode, and whether it is switched in userspace.
-func split(mode string) (way string, process bool) { return strings.CutSuffix(mode, netdev) }
+// splitMode returns the encapsulation of a mode, and whether it is switched in userspace.
+func splitMode(mode string) (way string, process bool) { return strings.CutSuffix(mode, netdev) }

@@ -7,10 +7,10 @@ import (
 // path is a mode that is set up.
 type path struct {
 	procpath.Path
-	mtu     int
-	way     string
-	process bool // switched in userspace
-	sides   []*side
+	mtu           int
+	encapsulation string
+	process       bool // switched in userspace
+	sides         []*side
 }
 
 // discards returns the kernel's drop reason of the frames that ovs-vswitchd has copied with

@@ -27,8 +27,8 @@ func schemas() []string {
 	return []string{"/usr/share/openvswitch/vswitch.ovsschema", "/usr/local/share/openvswitch/vswitch.ovsschema"}
 }
 
-// find locates all of them. Its error says what is missing and how to install it.
-func find(ctx context.Context) (programs, error) {
+// findPrograms locates all of them. Its error says what is missing and how to install it.
+func findPrograms(ctx context.Context) (programs, error) {
 	const install = "install Open vSwitch (Debian: apt-get install openvswitch-switch); its service does not have to run"
 	var p programs
 	for name, at := range map[string]*string{"ovsdb-server": &p.server, "ovs-vswitchd": &p.switchd, "ovsdb-tool": &p.tool, "ovs-vsctl": &p.vsctl, "ovs-ofctl": &p.ofctl} {
@@ -60,19 +60,19 @@ func find(ctx context.Context) (programs, error) {
 	return p, nil
 }
 
-// runWithin limits one call of a program, on a real CPU. A call takes about 10 ms.
-const runWithin = 10 * time.Second
+// runTimeout limits one call of a program, on a real CPU. A call takes about 10 ms.
+const runTimeout = 10 * time.Second
 
 // run runs a program to its end. Its error contains the last line that the program wrote.
 func run(ctx context.Context, program string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, driver.ScaleTimeout(runWithin))
+	ctx, cancel := context.WithTimeout(ctx, driver.ScaleTimeout(runTimeout))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
 	var out, words strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &words
 	if err := cmd.Run(); err != nil {
-		if line := last(words.String()); line != "" {
+		if line := lastLine(words.String()); line != "" {
 			err = fmt.Errorf("%s (%w)", line, err)
 		}
 		return "", fmt.Errorf("%s: %w", filepath.Base(program), err)
@@ -80,8 +80,8 @@ func run(ctx context.Context, program string, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// last returns the last line of a text.
-func last(text string) string {
+// lastLine returns the last line of a text.
+func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 }

@@ -13,7 +13,7 @@ import (
 
 // port returns the UDP port of the tunnel (RFC 7348 section 8.1, RFC 8926 section 3.3).
 func (p *path) port() uint16 {
-	if p.way == geneve {
+	if p.encapsulation == geneve {
 		return 6081
 	}
 	return 4789
@@ -24,9 +24,9 @@ func (p *path) port() uint16 {
 // (dpif_port in lib/netdev-vport.c).
 func (p *path) kernelDevice() string {
 	switch {
-	case p.process || p.way == flat:
+	case p.process || p.encapsulation == flat:
 		return ""
-	case p.way == geneve:
+	case p.encapsulation == geneve:
 		return "genev_sys_" + strconv.Itoa(int(p.port()))
 	}
 	return "vxlan_sys_" + strconv.Itoa(int(p.port()))
@@ -42,17 +42,17 @@ func (p *path) proof(h hosts) error {
 	for _, s := range []*side{h.near, h.far} {
 		p.MustBeIdle(s.Place, pathspec.Device{Name: lo})
 		p.MustBeIdle(s.Place, pathspec.Device{Name: inside})
-		if p.way != flat {
-			if err := p.tapped(h, s); err != nil {
+		if p.encapsulation != flat {
+			if err := p.countIngress(h, s); err != nil {
 				return err
 			}
 		}
 		if p.process {
-			if err := p.MustBeBusy(s.sw, pathspec.CounterName(s.At, p.counts(), "run_ns"), pathspec.AllPairs); err != nil {
+			if err := p.MustBeBusy(s.sw, pathspec.CounterName(s.At, p.switchCounterName(), "run_ns"), pathspec.AllPairs); err != nil {
 				return err
 			}
-		} else if p.way == flat {
-			p.switched(h, s)
+		} else if p.encapsulation == flat {
+			p.readSwitchPort(h, s)
 		}
 	}
 	if device := p.kernelDevice(); device != "" {
@@ -62,17 +62,17 @@ func (p *path) proof(h hosts) error {
 	return nil
 }
 
-// into returns the direction of the traffic that arrives at a side, and that of the traffic
+// expectations returns the direction of the traffic that arrives at a side, and that of the traffic
 // that leaves it.
-func (h hosts) into(s *side) (in, out driver.Expect) {
+func (h hosts) expectations(s *side) (in, out driver.Expect) {
 	if s == h.far {
 		return driver.Forward, driver.Reverse
 	}
 	return driver.Reverse, driver.Forward
 }
 
-// tapped counts the tunnel's packets as received from the underlay.
-func (p *path) tapped(h hosts, s *side) error {
+// countIngress counts the tunnel's packets as received from the underlay.
+func (p *path) countIngress(h hosts, s *side) error {
 	var hidden []netip.Prefix
 	for _, a := range p.subnet() {
 		hidden = append(hidden, a.Masked())
@@ -87,25 +87,25 @@ func (p *path) tapped(h hosts, s *side) error {
 		}
 		return err
 	})
-	in, _ := h.into(s)
+	in, _ := h.expectations(s)
 	p.AddRules(driver.Rule{Counter: pathspec.CounterName(s.At, eth, linuxnet.CountEncrypted+"_bytes"), Expect: in},
 		driver.Rule{Counter: pathspec.CounterName(s.At, eth, linuxnet.CountDecrypted+"_bytes"), Expect: driver.NoTraffic})
 	return nil
 }
 
-// counts returns the object that the switch's counters belong to if the kernel does not
+// switchCounterName returns the object that the switch's counters belong to if the kernel does not
 // tunnel.
-func (p *path) counts() string {
+func (p *path) switchCounterName() string {
 	if p.process {
 		return "ovs-vswitchd"
 	}
 	return "ovs:" + eth
 }
 
-// switched reads the counters of the switch's port towards the other host if that is the
+// readSwitchPort reads the counters of the switch's port towards the other host if that is the
 // underlay; they are the kernel's current counters.
-func (p *path) switched(h hosts, s *side) {
-	received, sent := pathspec.CounterName(s.At, p.counts(), "rx_bytes"), pathspec.CounterName(s.At, p.counts(), "tx_bytes")
+func (p *path) readSwitchPort(h hosts, s *side) {
+	received, sent := pathspec.CounterName(s.At, p.switchCounterName(), "rx_bytes"), pathspec.CounterName(s.At, p.switchCounterName(), "tx_bytes")
 	p.AddReader(func(ctx context.Context, into driver.Counters) error {
 		ports, err := s.ports(ctx, inside)
 		if err != nil {
@@ -118,6 +118,6 @@ func (p *path) switched(h hosts, s *side) {
 		into[received], into[sent] = t.rx, t.tx
 		return nil
 	})
-	in, out := h.into(s)
+	in, out := h.expectations(s)
 	p.AddRules(driver.Rule{Counter: received, Expect: in}, driver.Rule{Counter: sent, Expect: out})
 }

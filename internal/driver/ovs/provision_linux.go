@@ -28,7 +28,7 @@ func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 // Provision builds the mode in its own lab, with 1 to MaxPairs pairs and a private switch
 // on each host.
 func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
-	way, process := split(o.Mode)
+	way, process := splitMode(o.Mode)
 	most := o.Lab.MTU
 	switch way {
 	case flat:
@@ -44,21 +44,21 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	if mtu < lab.MinMTU || mtu > most {
 		return nil, fmt.Errorf("provision %s: the switch cannot have an MTU of %d, because the underlay's is %d; use %d to %d", o.Mode, mtu, o.Lab.MTU, lab.MinMTU, most)
 	}
-	progs, err := find(ctx)
+	progs, err := findPrograms(ctx)
 	if err != nil && ctx.Err() != nil { // timed out, which does not tell what is installed
 		return nil, fmt.Errorf("provision %s: %w (%w)", o.Mode, err, context.Cause(ctx))
 	}
 	if err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
-	if err := needs(process); err != nil {
+	if err := checkRequirements(process); err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
 	l, err := lab.Up(o.Lab)
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: procpath.Path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, OnLab: l, Label: "the switch"}, mtu: mtu, way: way, process: process}
+	p := &path{Path: procpath.Path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, OnLab: l, Label: "the switch"}, mtu: mtu, encapsulation: way, process: process}
 	p.AddFact("Open vSwitch", progs.version+" ("+progs.switchd+")")
 	p.AddFact("sandbox MTU", strconv.Itoa(mtu))
 	if err := p.build(ctx, progs); err != nil {
@@ -67,8 +67,8 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	return p.DriverPath(driver.Path{IgnoredDropReasons: p.discards()}, p), nil
 }
 
-// needs returns what this machine lacks for the kernel or the userspace datapath.
-func needs(process bool) error {
+// checkRequirements returns what this machine lacks for the kernel or the userspace datapath.
+func checkRequirements(process bool) error {
 	if !process {
 		if err := linuxnet.CheckGenlFamily("ovs_datapath"); err != nil {
 			return fmt.Errorf("the kernel lacks the Open vSwitch datapath (CONFIG_OPENVSWITCH; modprobe openvswitch): %w; the mode with suffix %s does not need it", err, netdev)

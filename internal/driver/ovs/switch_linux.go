@@ -47,13 +47,13 @@ func (v *vswitch) start(ctx context.Context, host, runID string, ns *linuxnet.NS
 		return err
 	}
 	note(v.db)
-	if err := waits(ctx, v.db, dbSocket); err != nil {
+	if err := waitForFile(ctx, v.db, dbSocket); err != nil {
 		return err
 	}
 	if err := v.set(ctx, "--no-wait", "init"); err != nil {
 		return err
 	}
-	if err := upLong(ctx); err != nil {
+	if err := waitUptime(ctx); err != nil {
 		return err
 	}
 	program = daemon.Program{
@@ -64,23 +64,23 @@ func (v *vswitch) start(ctx context.Context, host, runID string, ns *linuxnet.NS
 		return err
 	}
 	note(v.sw)
-	return waits(ctx, v.sw, control)
+	return waitForFile(ctx, v.sw, control)
 }
 
-// leastUp is the minimum uptime of a machine for starting ovs-vswitchd. The daemon reads
+// minUptime is the minimum uptime of a machine for starting ovs-vswitchd. The daemon reads
 // the number of CPUs every 10 s, by a clock that begins at boot, and assumes for the first
 // 10 s that it has already done so: it then finds 0 CPUs (3.1, count_cpu_cores), starts no
 // threads for packets from the kernel, and all of them are lost, including later ones.
-const leastUp = 11 * time.Second
+const minUptime = 11 * time.Second
 
-// upLong waits until the machine has the minimum uptime.
-func upLong(ctx context.Context) error {
+// waitUptime waits until the machine has the minimum uptime.
+func waitUptime(ctx context.Context) error {
 	var up unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &up); err != nil {
 		return fmt.Errorf("read the uptime of this machine: %w", err)
 	}
 	select {
-	case <-time.After(leastUp - time.Duration(up.Nano())):
+	case <-time.After(minUptime - time.Duration(up.Nano())):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -90,9 +90,9 @@ func upLong(ctx context.Context) error {
 // socket returns the path of the database's socket as seen from this machine.
 func (v *vswitch) socket() string { return filepath.Join(v.db.RunDir(), dbSocket) }
 
-// setWithin limits how long the switch may take to apply a change, on a real CPU: a little
+// setTimeout limits how long the switch may take to apply a change, on a real CPU: a little
 // less than the call.
-const setWithin = 8 * time.Second
+const setTimeout = 8 * time.Second
 
 // set configures the switch with ovs-vsctl and waits until the change is applied.
 func (v *vswitch) set(ctx context.Context, args ...string) error {
@@ -100,9 +100,9 @@ func (v *vswitch) set(ctx context.Context, args ...string) error {
 	if v.sw != nil {
 		before = v.sw.StderrTail()
 	}
-	_, err := run(ctx, v.vsctl, append([]string{"--db=unix:" + v.socket(), "--timeout=" + strconv.Itoa(int(driver.ScaleTimeout(setWithin).Seconds()))}, args...)...)
+	_, err := run(ctx, v.vsctl, append([]string{"--db=unix:" + v.socket(), "--timeout=" + strconv.Itoa(int(driver.ScaleTimeout(setTimeout).Seconds()))}, args...)...)
 	if err != nil && v.sw != nil {
-		if said := last(strings.TrimPrefix(v.sw.StderrTail(), before)); said != "" {
+		if said := lastLine(strings.TrimPrefix(v.sw.StderrTail(), before)); said != "" {
 			err = fmt.Errorf("%w; ovs-vswitchd reports: %s", err, said)
 		}
 	}
@@ -166,13 +166,13 @@ func bytesOf(counts string) (uint64, error) {
 	return 0, fmt.Errorf("no byte count in %q", counts)
 }
 
-// readyWithin limits how long a daemon may take to be ready, on a real CPU. Each takes
+// readyTimeout limits how long a daemon may take to be ready, on a real CPU. Each takes
 // about 20 ms.
-const readyWithin = 10 * time.Second
+const readyTimeout = 10 * time.Second
 
-// waits waits until a daemon has created a file in its /run.
-func waits(ctx context.Context, p *daemon.Process, file string) error {
-	return p.WaitFor(ctx, driver.ScaleTimeout(readyWithin), "make "+file, func() error {
+// waitForFile waits until a daemon has created a file in its /run.
+func waitForFile(ctx context.Context, p *daemon.Process, file string) error {
+	return p.WaitFor(ctx, driver.ScaleTimeout(readyTimeout), "make "+file, func() error {
 		_, err := os.Stat(filepath.Join(p.RunDir(), file))
 		return err
 	})

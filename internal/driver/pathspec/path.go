@@ -18,13 +18,13 @@ type Path struct {
 	Mode      string
 	PairCount int // pairs that were asked for
 
-	pairs []driver.Pair
-	first [2]string // where the ends of the first pair are
-	stood []Place   // network stacks, each once
-	links []link
-	watch []CounterReader
-	rules []driver.Rule
-	steps []Step
+	pairs     []driver.Pair
+	firstPair [2]string // where the ends of the first pair are
+	places    []Place   // network stacks, each once
+	links     []link
+	readers   []CounterReader
+	rules     []driver.Rule
+	steps     []Step
 }
 
 // Place is a network stack with its name in counters and drawings.
@@ -92,18 +92,18 @@ func (p *Path) AddPair(client, server Endpoint, listen, dial []netip.Addr, port 
 
 // AddPairPorts is Ends with a port for each address.
 func (p *Path) AddPairPorts(client, server Endpoint, listen, dial []netip.AddrPort) {
-	p.stands(client.Place)
-	p.stands(server.Place)
-	from := driver.Endpoint{Name: client.Place.At, Host: client.Place.Host, Stack: p.placeOf(client.Place), Launcher: client.Launcher, OwnCPUs: client.OwnCPUs}
-	to := driver.Endpoint{Name: server.Place.At, Host: server.Place.Host, Stack: p.placeOf(server.Place), Launcher: server.Launcher, OwnCPUs: server.OwnCPUs, Listen: listen, Dial: dial}
+	p.addStack(client.Place)
+	p.addStack(server.Place)
+	from := driver.Endpoint{Name: client.Place.At, Host: client.Place.Host, Stack: p.stackName(client.Place), Launcher: client.Launcher, OwnCPUs: client.OwnCPUs}
+	to := driver.Endpoint{Name: server.Place.At, Host: server.Place.Host, Stack: p.stackName(server.Place), Launcher: server.Launcher, OwnCPUs: server.OwnCPUs, Listen: listen, Dial: dial}
 	n := len(p.pairs) + 1
 	if n == 1 {
-		p.first = [2]string{client.Place.At, server.Place.At}
+		p.firstPair = [2]string{client.Place.At, server.Place.At}
 	}
-	if n > 1 && client.Place.At == p.first[0] {
+	if n > 1 && client.Place.At == p.firstPair[0] {
 		from.Name += fmt.Sprintf("#%d", n) // several processes of one host
 	}
-	if n > 1 && server.Place.At == p.first[1] {
+	if n > 1 && server.Place.At == p.firstPair[1] {
 		to.Name += fmt.Sprintf("#%d", n)
 	}
 	p.pairs = append(p.pairs, driver.Pair{Client: from, Server: to})

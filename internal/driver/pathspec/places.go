@@ -25,24 +25,24 @@ type Shared interface{ Shared() }
 
 // AddStack notes a network stack that traffic passes and no device of which is
 // watched, so that its counters are read all the same.
-func (p *Path) AddStack(at Place) { p.stands(at) }
+func (p *Path) AddStack(at Place) { p.addStack(at) }
 
-func (p *Path) stands(at Place) {
-	if !slices.ContainsFunc(p.stood, func(s Place) bool { return s.Stack == at.Stack }) {
-		p.stood = append(p.stood, at)
+func (p *Path) addStack(at Place) {
+	if !slices.ContainsFunc(p.places, func(s Place) bool { return s.Stack == at.Stack }) {
+		p.places = append(p.places, at)
 	}
 }
 
-// placeOf is the name of a stack: that under which it was first noted.
-func (p *Path) placeOf(at Place) string {
-	i := slices.IndexFunc(p.stood, func(s Place) bool { return s.Stack == at.Stack })
-	return p.stood[i].At
+// stackName is the name of a stack: that under which it was first noted.
+func (p *Path) stackName(at Place) string {
+	i := slices.IndexFunc(p.places, func(s Place) bool { return s.Stack == at.Stack })
+	return p.places[i].At
 }
 
 // stacks are the network stacks that were noted, with what can be asked of each.
 func (p *Path) stacks() []driver.NetworkStack {
 	var out []driver.NetworkStack
-	for _, at := range p.stood {
+	for _, at := range p.places {
 		_, shared := at.Stack.(Shared)
 		n := driver.NetworkStack{Name: at.At, Shared: shared}
 		if r, ok := at.Stack.(Reader); ok {

@@ -25,16 +25,16 @@ func CounterName(at, of, what string) string { return at + "/" + of + "." + what
 // MustCarry declares that the traffic of a pair, counted from 1, or that of All must
 // cross a device.
 func (p *Path) MustCarry(pair int, at Place, dev Device, forward Direction) {
-	p.crosses(pair, at, dev, forward, driver.Forward, driver.Reverse)
+	p.addDirectionRules(pair, at, dev, forward, driver.Forward, driver.Reverse)
 }
 
 // MustCarryAtLeast is Carries where only the payload is known that must cross: beyond
 // a process that passes it on in packets of its own.
 func (p *Path) MustCarryAtLeast(pair int, at Place, dev Device, forward Direction) {
-	p.crosses(pair, at, dev, forward, driver.ForwardAtLeast, driver.ReverseAtLeast)
+	p.addDirectionRules(pair, at, dev, forward, driver.ForwardAtLeast, driver.ReverseAtLeast)
 }
 
-func (p *Path) crosses(pair int, at Place, dev Device, forward Direction, tx, rx driver.Expect) {
+func (p *Path) addDirectionRules(pair int, at Place, dev Device, forward Direction, tx, rx driver.Expect) {
 	if forward == Receives {
 		tx, rx = rx, tx
 	}
@@ -46,17 +46,19 @@ func (p *Path) crosses(pair int, at Place, dev Device, forward Direction, tx, rx
 
 // MustCarryBoth declares that the traffic of a pair, or that of All, must cross a device
 // that sends and receives both directions, as loopback does.
-func (p *Path) MustCarryBoth(pair int, at Place, dev Device) { p.same(pair, at, dev, driver.Both) }
+func (p *Path) MustCarryBoth(pair int, at Place, dev Device) {
+	p.addSameRules(pair, at, dev, driver.Both)
+}
 
 // MustCarryBothAtLeast is Loops where only the payload is known that must cross.
 func (p *Path) MustCarryBothAtLeast(pair int, at Place, dev Device) {
-	p.same(pair, at, dev, driver.BothAtLeast)
+	p.addSameRules(pair, at, dev, driver.BothAtLeast)
 }
 
 // MustBeIdle declares that no traffic may cross a device.
-func (p *Path) MustBeIdle(at Place, dev Device) { p.same(AllPairs, at, dev, driver.NoTraffic) }
+func (p *Path) MustBeIdle(at Place, dev Device) { p.addSameRules(AllPairs, at, dev, driver.NoTraffic) }
 
-func (p *Path) same(pair int, at Place, dev Device, e driver.Expect) {
+func (p *Path) addSameRules(pair int, at Place, dev Device, e driver.Expect) {
 	p.ReadDevice(at, dev)
 	for _, c := range []string{"tx_bytes", "rx_bytes"} {
 		p.AddRules(driver.Rule{Counter: CounterName(at.At, dev.label(), c), Expect: e, Pair: pair})
@@ -66,12 +68,12 @@ func (p *Path) same(pair int, at Place, dev Device, e driver.Expect) {
 // ReadDevice has a device's counters read, for rules of the driver's own. They are named
 // Counter(at, role or name, "tx_bytes") and "rx_bytes".
 func (p *Path) ReadDevice(at Place, dev Device) {
-	p.stands(at)
+	p.addStack(at)
 	p.links = append(p.links, link{at, dev})
 }
 
 // AddReader has further counters read around each trial.
-func (p *Path) AddReader(w CounterReader) { p.watch = append(p.watch, w) }
+func (p *Path) AddReader(w CounterReader) { p.readers = append(p.readers, w) }
 
 // AddRules adds rules to the proof.
 func (p *Path) AddRules(rules ...driver.Rule) { p.rules = append(p.rules, rules...) }
@@ -107,7 +109,7 @@ func (p *Path) Snapshot(ctx context.Context) (driver.Counters, error) {
 			}
 		}
 	}
-	for _, w := range p.watch {
+	for _, w := range p.readers {
 		if err := w(ctx, c); err != nil {
 			return nil, err
 		}

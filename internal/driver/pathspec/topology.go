@@ -11,18 +11,18 @@ import (
 
 // Step is a step of the path, from client to server.
 type Step struct {
-	kind  string // process, nat, ...; empty for a device, which says itself what it is
-	label string
-	at    Place
-	dev   Device
-	own   bool // one of its kind for each pair
-	facts []result.Fact
-	by    []string // whose counters prove it
+	kind     string // process, nat, ...; empty for a device, which says itself what it is
+	label    string
+	at       Place
+	dev      Device
+	perPair  bool // one of its kind for each pair
+	facts    []result.Fact
+	provenBy []string // whose counters prove it
 }
 
 // ProcessStep is the agent of an end, or another process on the path.
 func ProcessStep(at Place, facts ...result.Fact) Step {
-	return Step{kind: "process", label: "process", at: at, own: true, facts: facts}
+	return Step{kind: "process", label: "process", at: at, perPair: true, facts: facts}
 }
 
 // RuleStep is a rule on the path, such as address translation.
@@ -35,7 +35,7 @@ func DeviceStep(at Place, dev Device) Step { return Step{label: dev.label(), at:
 
 // PerPair marks what each pair has for itself.
 func PerPair(s Step) Step {
-	s.own = true
+	s.perPair = true
 	return s
 }
 
@@ -48,7 +48,7 @@ func WithFacts(s Step, facts ...result.Fact) Step {
 // ProvenBy says whose counters prove a step, without what they count: Counter(at, of, "...")
 // up to the last dot. A device is proven by its own and needs not be told.
 func ProvenBy(s Step, of ...string) Step {
-	s.by = append(s.by[:len(s.by):len(s.by)], of...)
+	s.provenBy = append(s.provenBy[:len(s.provenBy):len(s.provenBy)], of...)
 	return s
 }
 
@@ -63,7 +63,7 @@ func (p *Path) Topology() (result.Topology, error) {
 	for i, s := range p.steps {
 		_, sandbox, _ := strings.Cut(s.at.At, "/")
 		n := result.Node{ID: fmt.Sprintf("n%d", i), Kind: s.kind, Host: s.at.Host, Sandbox: sandbox, Label: s.label}
-		if s.own && p.PairCount > 1 {
+		if s.perPair && p.PairCount > 1 {
 			n.Label += fmt.Sprintf(" x %d", p.PairCount)
 		}
 		if s.kind == "" {
@@ -81,16 +81,16 @@ func (p *Path) Topology() (result.Topology, error) {
 		}
 	}
 	var err error
-	t.Beside, err = p.beside()
+	t.Beside, err = p.offPathNodes()
 	return t, err
 }
 
 // proven lists whose counters prove a step.
 func (s Step) proven() []string {
 	if s.kind != "" {
-		return s.by
+		return s.provenBy
 	}
-	return append(s.by[:len(s.by):len(s.by)], s.at.At+"/"+s.dev.label())
+	return append(s.provenBy[:len(s.provenBy):len(s.provenBy)], s.at.At+"/"+s.dev.label())
 }
 
 // counters are those of the proof's rules that belong to one of the named.
@@ -103,8 +103,8 @@ func (p *Path) counters(of ...string) (out []string) {
 	return out
 }
 
-// beside are what must rest and is no step of the path.
-func (p *Path) beside() (out []result.Node, err error) {
+// offPathNodes are what must rest and is no step of the path.
+func (p *Path) offPathNodes() (out []result.Node, err error) {
 	var drawn []string
 	for _, s := range p.steps {
 		drawn = append(drawn, s.proven()...)

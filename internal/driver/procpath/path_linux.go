@@ -22,10 +22,10 @@ type Path struct {
 	OnLab *lab.Lab
 	Label string // for people, what the processes are: the switch
 
-	own       []*linuxnet.NS    // sandboxes
-	at        [][2]*linuxnet.NS // of client and server, by pair
-	processes []*daemon.Process
-	facts     []result.Fact
+	namespaces     []*linuxnet.NS    // sandboxes
+	pairNamespaces [][2]*linuxnet.NS // of client and server, by pair
+	processes      []*daemon.Process
+	facts          []result.Fact
 }
 
 // DriverPath is the path, with what its driver knows of it beyond the processes and the lab.
@@ -46,7 +46,7 @@ func (p *Path) Lab() *lab.Lab { return p.OnLab }
 func (p *Path) Sandbox(host, name string) (*linuxnet.NS, error) {
 	ns, err := p.OnLab.Namespace(host + "-" + name)
 	if err == nil {
-		p.own = append(p.own, ns)
+		p.namespaces = append(p.namespaces, ns)
 	}
 	return ns, err
 }
@@ -63,12 +63,12 @@ func NamespaceEndpoint(at pathspec.Place, ns *linuxnet.NS) pathspec.Endpoint {
 
 // AddPairNamespaces notes the namespaces of one more pair.
 func (p *Path) AddPairNamespaces(client, server *linuxnet.NS) {
-	p.at = append(p.at, [2]*linuxnet.NS{client, server})
+	p.pairNamespaces = append(p.pairNamespaces, [2]*linuxnet.NS{client, server})
 }
 
 // PairNamespaces gives the namespaces of the two ends of a pair, counted from 1.
 func (p *Path) PairNamespaces(pair int) (client, server *linuxnet.NS) {
-	return p.at[pair-1][0], p.at[pair-1][1]
+	return p.pairNamespaces[pair-1][0], p.pairNamespaces[pair-1][1]
 }
 
 // AddProcess notes a process of the mode. It ends with the path.
@@ -141,7 +141,7 @@ func (p *Path) Close(context.Context) error {
 	for i := len(p.processes) - 1; i >= 0; i-- {
 		errs = append(errs, p.processes[i].Close())
 	}
-	for _, ns := range p.own {
+	for _, ns := range p.namespaces {
 		errs = append(errs, ns.Close())
 	}
 	return errors.Join(append(errs, p.OnLab.Close())...)

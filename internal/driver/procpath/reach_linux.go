@@ -10,15 +10,15 @@ import (
 	"tare/internal/driver"
 )
 
-// reachWithin bounds how long the first datagrams may take there and back, on a real CPU.
+// reachTimeout bounds how long the first datagrams may take there and back, on a real CPU.
 // What has just been made answers in milliseconds; a handshake that is lost is tried
 // again after 5 s.
-const reachWithin = 12 * time.Second
+const reachTimeout = 12 * time.Second
 
 // CheckReachable sends a datagram from the client's sandbox of the first pair to the server's
 // and back, over each address family. through names in an error what it has to cross.
 func (p *Path) CheckReachable(ctx context.Context, through string) error {
-	within := driver.ScaleTimeout(reachWithin)
+	within := driver.ScaleTimeout(reachTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no answer within %v", within))
 	defer cancel()
 	for _, listen := range p.Pairs()[0].Server.Listen {

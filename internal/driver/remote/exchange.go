@@ -70,14 +70,14 @@ func (u *UnexpectedConnectivity) Error() string {
 
 // The waits for an answer: when a path has just been made, and later.
 const (
-	firstWait = 5 * time.Second
-	laterWait = 2 * time.Second
+	setupTimeout    = 5 * time.Second
+	snapshotTimeout = 2 * time.Second
 )
 
-// tries is how often an exchange that shows the unexpected is repeated: a relay
+// exchangeAttempts is how often an exchange that shows the unexpected is repeated: a relay
 // meets the client's own port by chance once in tens of thousands, and translation
 // has to change a port only where another connection has it.
-const tries = 3
+const exchangeAttempts = 3
 
 // UnreachableText is what is wrong with ends that ran and got no answer.
 const UnreachableText = "client and server cannot reach each other (check the firewalls of the hosts)"
@@ -87,7 +87,7 @@ const UnreachableText = "client and server cannot reach each other (check the fi
 // not what was wanted.
 func (p *Path) CheckExchange(ctx context.Context, x Exchange) error {
 	for _, network := range []string{"tcp", "udp"} {
-		fits, met, err := x.try(ctx, network, firstWait)
+		fits, met, err := x.run(ctx, network, setupTimeout)
 		if err != nil {
 			return fmt.Errorf("%s: %w", UnreachableText, err)
 		}
@@ -102,7 +102,7 @@ func (p *Path) CheckExchange(ctx context.Context, x Exchange) error {
 	var unlike uint64
 	p.Spec.AddReader(func(ctx context.Context, into driver.Counters) error {
 		for _, x := range p.exchanges {
-			fits, _, err := x.try(ctx, "tcp", laterWait)
+			fits, _, err := x.run(ctx, "tcp", snapshotTimeout)
 			if err != nil {
 				return err
 			}
@@ -123,8 +123,8 @@ func (p *Path) ConnectionStep(kind, label string) pathspec.Step {
 	return pathspec.ProvenBy(pathspec.RuleStep(p.B.Place, kind, label), p.B.At+"/connections")
 }
 
-func (x Exchange) try(ctx context.Context, network string, wait time.Duration) (fits bool, met agent.Reachability, err error) {
-	for range tries {
+func (x Exchange) run(ctx context.Context, network string, wait time.Duration) (fits bool, met agent.Reachability, err error) {
+	for range exchangeAttempts {
 		if met, err = agent.CheckReachability(ctx, x.Client.Agent, x.Server.Agent, network, x.Listen, x.Dial, wait); err != nil {
 			return false, met, err
 		}

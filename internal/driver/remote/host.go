@@ -179,11 +179,11 @@ func (h *Host) DevicesStep() pathspec.Step {
 	return pathspec.ProvenBy(pathspec.RuleStep(h.Place, "devices", "the host's own"), h.At+"/devices")
 }
 
-// sent names the counter of what all of the host's own devices have sent.
-func (h *Host) sent() string { return pathspec.CounterName(h.At, "devices", "tx_bytes") }
+// sentCounter names the counter of what all of the host's own devices have sent.
+func (h *Host) sentCounter() string { return pathspec.CounterName(h.At, "devices", "tx_bytes") }
 
-// watchSent reads that counter: without loopback and what containers hang on.
-func (h *Host) watchSent(ctx context.Context, into driver.Counters) error {
+// readSent reads that counter: without loopback and what containers hang on.
+func (h *Host) readSent(ctx context.Context, into driver.Counters) error {
 	links, _, err := h.Monitor.Links(ctx, netip.Addr{})
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func (h *Host) watchSent(ctx context.Context, into driver.Counters) error {
 			sum += l.TxBytes
 		}
 	}
-	into[h.sent()] = sum
+	into[h.sentCounter()] = sum
 	return nil
 }
 

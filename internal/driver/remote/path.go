@@ -187,6 +187,6 @@ func (e *Endpoint) StepsToHost(process pathspec.Step, at Attachment) []pathspec.
 // of its devices only the network's driver knows: what all of them together send
 // must be at least that.
 func (p *Path) MustLeaveHost(h *Host, e driver.Expect) {
-	p.Spec.AddReader(h.watchSent)
-	p.Spec.AddRules(driver.Rule{Counter: h.sent(), Expect: e})
+	p.Spec.AddReader(h.readSent)
+	p.Spec.AddRules(driver.Rule{Counter: h.sentCounter(), Expect: e})
 }

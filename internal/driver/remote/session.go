@@ -8,10 +8,10 @@ import (
 
 // Session is what all paths of one run share on the hosts. It ends with the last path.
 type Session struct {
-	Run   string
-	hosts []*Host // nil until needed
-	paths int
-	named int
+	Run        string
+	hosts      []*Host // nil until needed
+	paths      int
+	lastNumber int
 }
 
 // Host is one of those that the session was entered for.
@@ -20,8 +20,8 @@ func (s *Session) Host(i int) *Host { return s.hosts[i] }
 // NextNumber counts from 1 what needs a name that no other path of the run has. Paths of a
 // run are made one after the other.
 func (s *Session) NextNumber() int {
-	s.named++
-	return s.named
+	s.lastNumber++
+	return s.lastNumber
 }
 
 // Sessions are those of a driver, one a run.

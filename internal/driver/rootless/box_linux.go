@@ -22,8 +22,8 @@ type sandbox struct {
 	at pathspec.Place
 }
 
-// box creates the sandbox of a pair and its program, and publishes its port.
-func (p *path) box(ctx context.Context, h *lab.Host, host pathspec.Place, role string, pair int, publish bool) (sandbox, error) {
+// addSandbox creates the sandbox of a pair and its program, and publishes its port.
+func (p *path) addSandbox(ctx context.Context, h *lab.Host, host pathspec.Place, role string, pair int, publish bool) (sandbox, error) {
 	if pair > 1 {
 		role += strconv.Itoa(pair)
 	}
@@ -36,7 +36,7 @@ func (p *path) box(ctx context.Context, h *lab.Host, host pathspec.Place, role s
 		net = lab.NetB
 	}
 	s := sandbox{at: procpath.NamespacePlace(ns, host.At, host.At+"/"+role)}
-	s.sandboxConfig = sandboxConfig{space: ns, address: p.OnLab.Addresses(net, p.prog.guest())[0], gateway: p.OnLab.Addresses(net, 2)[0].Addr(), mtu: p.mtu}
+	s.sandboxConfig = sandboxConfig{space: ns, address: p.OnLab.Addresses(net, p.prog.hostNumber())[0], gateway: p.OnLab.Addresses(net, 2)[0].Addr(), mtu: p.mtu}
 	if publish {
 		s.public = netip.AddrPortFrom(h.Addr[0], port(pair))
 	}
@@ -48,7 +48,7 @@ func (p *path) box(ctx context.Context, h *lab.Host, host pathspec.Place, role s
 		return s, err
 	}
 	p.AddProcess(proc)
-	if err := proc.WaitFor(ctx, readyWithin, "create the device of the sandbox", s.connected); err != nil {
+	if err := proc.WaitFor(ctx, readyTimeout, "create the device of the sandbox", s.connected); err != nil {
 		return s, err
 	}
 	if err := errors.Join(ns.SetAlias(p.OnLab.Device(tap, 0)), ns.SetMTU(tap, p.mtu), p.OnLab.SetUpDevice(ns, tap)); err != nil {
@@ -58,11 +58,11 @@ func (p *path) box(ctx context.Context, h *lab.Host, host pathspec.Place, role s
 		if err := p.prog.publish(ctx, proc, s.sandboxConfig); err != nil {
 			return s, err
 		}
-		if err := proc.WaitFor(ctx, readyWithin, "listen on the published port", func() error { return listens(h.NS, proc, s.public) }); err != nil {
+		if err := proc.WaitFor(ctx, readyTimeout, "listen on the published port", func() error { return listens(h.NS, proc, s.public) }); err != nil {
 			return s, err
 		}
 	}
-	return s, p.MustBeBusy(proc, pathspec.CounterName(host.At, p.counts(pair), "run_ns"), pair)
+	return s, p.MustBeBusy(proc, pathspec.CounterName(host.At, p.counterName(pair), "run_ns"), pair)
 }
 
 // connected returns nil if the sandbox has its address and a default route.

@@ -33,7 +33,7 @@ func (p *path) build(ctx context.Context, out bool) error {
 		if out {
 			role, host, h = "client", a, p.OnLab.A
 		}
-		box, err := p.box(ctx, h, host, role, pair, !out)
+		box, err := p.addSandbox(ctx, h, host, role, pair, !out)
 		if err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (p *path) build(ctx context.Context, out bool) error {
 		p.MustCarryAtLeast(pair, box.at, dev(tap), pathspec.Direction(out))
 		p.MustBeIdle(box.at, dev(lo))
 		wire := []pathspec.Step{pathspec.DeviceStep(a, dev(lab.Underlay)), pathspec.DeviceStep(b, dev(lab.Underlay))}
-		own := []pathspec.Step{pathspec.PerPair(pathspec.ProvenBy(pathspec.RuleStep(host, "process", p.prog.name()), host.At+"/"+p.counts(pair))),
+		own := []pathspec.Step{pathspec.PerPair(pathspec.ProvenBy(pathspec.RuleStep(host, "process", p.prog.name()), host.At+"/"+p.counterName(pair))),
 			pathspec.PerPair(pathspec.DeviceStep(box.at, dev(tap))), pathspec.ProcessStep(box.at)}
 		if out {
 			p.AddPairNamespaces(box.space, p.OnLab.B.NS)
@@ -66,5 +66,5 @@ const lo = "lo"
 
 func port(pair int) uint16 { return firstPort + uint16(pair) - 1 } //nolint:gosec // up to MaxPairs
 
-// counts returns the name of a pair's program in counters.
-func (p *path) counts(pair int) string { return lab.PairName(p.prog.name(), pair) }
+// counterName returns the name of a pair's program in counters.
+func (p *path) counterName(pair int) string { return lab.PairName(p.prog.name(), pair) }

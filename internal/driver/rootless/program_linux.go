@@ -18,12 +18,12 @@ import (
 type program interface {
 	// name is the program's name, and packaged is its Debian package.
 	name() string
-	packaged() string
+	packageName() string
 	// identify returns the version from the program's output; it returns an error for
 	// another program or one that is too old.
 	identify(said string) (string, error)
-	// guest is the host number of the sandbox's address in its subnet.
-	guest() int
+	// hostNumber is the host number of the sandbox's address in its subnet.
+	hostNumber() int
 	// args returns its arguments for a sandbox.
 	args(b sandboxConfig) []string
 	// publish opens the port on the host unless args have done so.
@@ -50,7 +50,7 @@ func lookUp(ctx context.Context, prog program) (installed, error) {
 	got := installed{program: prog}
 	var err error
 	if got.path, err = daemon.Find(prog.name()); err != nil {
-		return got, fmt.Errorf("%s is not installed: %w; install it (Debian: apt-get install %s)", prog.name(), err, prog.packaged())
+		return got, fmt.Errorf("%s is not installed: %w; install it (Debian: apt-get install %s)", prog.name(), err, prog.packageName())
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -59,7 +59,7 @@ func lookUp(ctx context.Context, prog program) (installed, error) {
 		got.version, err = prog.identify(strings.TrimSpace(string(said)))
 	}
 	if err != nil {
-		return got, fmt.Errorf("read the version of %s: %w; install a current %s (Debian: apt-get install %s)", got.path, err, prog.name(), prog.packaged())
+		return got, fmt.Errorf("read the version of %s: %w; install a current %s (Debian: apt-get install %s)", got.path, err, prog.name(), prog.packageName())
 	}
 	return got, nil
 }
@@ -70,11 +70,11 @@ func firstLine(text string) string {
 	return strings.ToValidUTF8(line[:min(len(line), 80)], "")
 }
 
-// errOther reports a program that is not what its name says.
-var errOther = errors.New("unknown output")
+// errWrongProgram reports a program that is not what its name says.
+var errWrongProgram = errors.New("unknown output")
 
-// readyWithin limits how long a program may take to be ready. Either takes 0.1 s.
-const readyWithin = 10 * time.Second
+// readyTimeout limits how long a program may take to be ready. Either takes 0.1 s.
+const readyTimeout = 10 * time.Second
 
 // netns is the path of the sandbox's network namespace in the program's private /run.
 const netns = "/run/sandbox"

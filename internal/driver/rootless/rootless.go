@@ -11,11 +11,11 @@ import (
 	"tare/internal/driver/labdriver"
 )
 
-// The modes. Those with the suffix outwards have the client in the sandbox.
+// The modes. Those with the suffix outSuffix have the client in the sandbox.
 const (
-	slirp    = "rootless/slirp4netns"
-	pasta    = "rootless/pasta"
-	outwards = "-out"
+	slirp     = "rootless/slirp4netns"
+	pasta     = "rootless/pasta"
+	outSuffix = "-out"
 )
 
 // Driver builds the modes of this package.
@@ -25,11 +25,11 @@ type Driver struct{ labdriver.LinuxOnly }
 func (Driver) Modes() []driver.Mode {
 	return []driver.Mode{
 		{ID: slirp, Title: "raw client, server in a sandbox behind slirp4netns, at a published port", Baseline: "host", MTU: true},
-		{ID: slirp + outwards, Title: "client in a sandbox behind slirp4netns, raw server", Baseline: "host", MTU: true},
+		{ID: slirp + outSuffix, Title: "client in a sandbox behind slirp4netns, raw server", Baseline: "host", MTU: true},
 		{ID: pasta, Title: "raw client, server in a sandbox behind pasta, at a published port", Baseline: "host", MTU: true},
-		{ID: pasta + outwards, Title: "client in a sandbox behind pasta, raw server", Baseline: "host", MTU: true},
+		{ID: pasta + outSuffix, Title: "client in a sandbox behind pasta, raw server", Baseline: "host", MTU: true},
 	}
 }
 
-// split returns the program of a mode, and whether the client is in the sandbox.
-func split(mode string) (which string, out bool) { return strings.CutSuffix(mode, outwards) }
+// splitMode returns the program of a mode, and whether the client is in the sandbox.
+func splitMode(mode string) (which string, out bool) { return strings.CutSuffix(mode, outSuffix) }

@@ -23,9 +23,9 @@ func Run(ctx context.Context, args []string, version string) (done bool, err err
 	}
 	switch args[1] {
 	case agent.Command:
-		return true, named("tare agent", agent.Serve(ctx, os.Stdin, os.Stdout, version))
+		return true, prefixError("tare agent", agent.Serve(ctx, os.Stdin, os.Stdout, version))
 	case agent.PauseCommand:
-		return true, named("tare hold", agent.PauseMain(args[2:]))
+		return true, prefixError("tare hold", agent.PauseMain(args[2:]))
 	case private.InitCommand:
 		return true, private.Init(args[2:])
 	case guest.InitCommand:
@@ -33,12 +33,12 @@ func Run(ctx context.Context, args []string, version string) (done bool, err err
 	case daemon.Command:
 		return true, daemon.Init(args[2:], os.Stdin)
 	case wireguard.Command:
-		return true, named("tare "+wireguard.Command, wireguard.Serve(os.Stdin, os.Stdout))
+		return true, prefixError("tare "+wireguard.Command, wireguard.Serve(os.Stdin, os.Stdout))
 	}
 	return false, nil
 }
 
-func named(who string, err error) error {
+func prefixError(who string, err error) error {
 	if err == nil {
 		return nil
 	}

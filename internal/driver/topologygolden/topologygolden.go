@@ -58,13 +58,13 @@ func File(mode string) string {
 func Normalise(t result.Topology, findings []result.Finding) Path {
 	p := Path{Topology: result.Topology{Edges: t.Edges}}
 	for _, n := range t.Nodes {
-		p.Topology.Nodes = append(p.Topology.Nodes, lasting(n))
+		p.Topology.Nodes = append(p.Topology.Nodes, stableNode(n))
 	}
 	for _, n := range t.Beside {
-		if further(n.Sandbox) {
+		if isExtraPair(n.Sandbox) {
 			continue
 		}
-		p.Topology.Beside = append(p.Topology.Beside, lasting(n))
+		p.Topology.Beside = append(p.Topology.Beside, stableNode(n))
 	}
 	where := func(n result.Node) string { return n.Host + "/" + n.Sandbox + "/" + n.Label }
 	slices.SortFunc(p.Topology.Beside, func(a, b result.Node) int { return strings.Compare(where(a), where(b)) })
@@ -74,7 +74,7 @@ func Normalise(t result.Topology, findings []result.Finding) Path {
 	for _, f := range findings {
 		at, _ := result.Of(f.Counter)
 		parts := strings.Split(at, "/")
-		if f.Pair > 1 || len(parts) > 2 && further(parts[1]) {
+		if f.Pair > 1 || len(parts) > 2 && isExtraPair(parts[1]) {
 			continue
 		}
 		p.Rules = append(p.Rules, Rule{f.Counter, f.Expect})
@@ -86,13 +86,13 @@ func Normalise(t result.Topology, findings []result.Finding) Path {
 	return p
 }
 
-// further says that a sandbox is of a pair behind the first: client2.
-func further(sandbox string) bool {
+// isExtraPair says that a sandbox is of a pair behind the first: client2.
+func isExtraPair(sandbox string) bool {
 	name := strings.TrimRight(sandbox, "0123456789")
 	return name != sandbox && (name == "client" || name == "server")
 }
 
-func lasting(n result.Node) result.Node {
+func stableNode(n result.Node) result.Node {
 	n.Label, _, _ = strings.Cut(n.Label, " x ")
 	n.Facts = slices.DeleteFunc(slices.Clone(n.Facts), func(f result.Fact) bool { return f.Name != "mtu" })
 	if len(n.Facts) == 0 {

@@ -142,8 +142,8 @@ func (p *Path) AdoptDevice(s *Side, device string) error {
 // Device describes a tunnel device.
 func (p *Path) Device(name string) linuxnet.Device { return p.OnLab.Device(name, p.MTU) }
 
-// box is a sandbox with its addresses.
-type box struct {
+// sandbox is a sandbox with its addresses.
+type sandbox struct {
 	pathspec.Place
 	ns  *linuxnet.NS
 	own []netip.Addr
@@ -170,15 +170,15 @@ func (p *Path) sandboxes(device string) error {
 }
 
 // plug creates a sandbox of a pair behind a side's bridge.
-func (p *Path) plug(s *Side, role string, pair int) (box, error) {
+func (p *Path) plug(s *Side, role string, pair int) (sandbox, error) {
 	if pair > 1 {
 		role += strconv.Itoa(pair)
 	}
 	ns, err := p.Sandbox(s.At, role)
 	if err != nil {
-		return box{}, err
+		return sandbox{}, err
 	}
-	b := box{procpath.NamespacePlace(ns, s.At, s.At+"/"+role), ns, nil}
+	b := sandbox{procpath.NamespacePlace(ns, s.At, s.At+"/"+role), ns, nil}
 	port := lab.VethName(pair - 1)
 	if err := s.NS.Veth(p.OnLab.Device(port, p.MTU), ns, p.OnLab.Device(eth, p.MTU)); err != nil {
 		return b, err

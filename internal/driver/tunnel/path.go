@@ -33,8 +33,8 @@ type Path struct {
 	// Diagnose adds the reason to the error that nothing passes the tunnel. It is optional.
 	Diagnose func(error) error
 
-	talks []io.Closer // with processes
-	works []work
+	connections []io.Closer // with processes
+	handlers    []handler
 }
 
 // Side is one host with its sandboxes.
@@ -58,8 +58,8 @@ func (p *Path) Other(s *Side) *Side {
 	return p.Near
 }
 
-// work is what processes the tunnel's packets on a side, for the topology.
-type work struct {
+// handler is what processes the tunnel's packets on a side, for the topology.
+type handler struct {
 	side           *Side
 	kind, what, of string
 }
@@ -67,11 +67,11 @@ type work struct {
 // AddHandler adds what processes the tunnel's packets on a side: a process or a part of the
 // kernel. of is the object of its counters, as in Transfer.
 func (p *Path) AddHandler(s *Side, kind, what, of string) {
-	p.works = append(p.works, work{s, kind, what, of})
+	p.handlers = append(p.handlers, handler{s, kind, what, of})
 }
 
 // AddConnection adds a connection to a process, to be closed with the path.
-func (p *Path) AddConnection(c io.Closer) { p.talks = append(p.talks, c) }
+func (p *Path) AddConnection(c io.Closer) { p.connections = append(p.connections, c) }
 
 // DriverPath returns the driver.Path.
 func (p *Path) DriverPath() *driver.Path {
@@ -82,7 +82,7 @@ func (p *Path) DriverPath() *driver.Path {
 // devices, routes and rules.
 func (p *Path) Close(ctx context.Context) error {
 	err := p.Path.Close(ctx)
-	for _, c := range p.talks {
+	for _, c := range p.connections {
 		_ = c.Close() // the peer has exited
 	}
 	return err

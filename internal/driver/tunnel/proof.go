@@ -83,7 +83,7 @@ func (p *Path) Transfer(s *Side, of string, read func() (out, in uint64, err err
 }
 
 // draw sets the steps. A process of a side is between the tunnel's device and the underlay.
-func (p *Path) draw(client, server box, device string) {
+func (p *Path) draw(client, server sandbox, device string) {
 	step := func(at pathspec.Place, name string) pathspec.Step {
 		return pathspec.DeviceStep(at, pathspec.Device{Name: name})
 	}
@@ -102,7 +102,7 @@ func (p *Path) crossing(s *Side, device string) (steps []pathspec.Step) {
 	if device != "" {
 		steps = append(steps, pathspec.DeviceStep(s.Place, pathspec.Device{Name: device}))
 	}
-	for _, w := range p.works {
+	for _, w := range p.handlers {
 		if w.side == s {
 			steps = append(steps, pathspec.ProvenBy(pathspec.RuleStep(s.Place, w.kind, w.what), s.At+"/"+w.of))
 		}

@@ -25,8 +25,8 @@ type binaryPeer struct {
 	socket string
 }
 
-// inBinary starts the installed wireguard-go for both endpoints.
-func inBinary(ctx context.Context, p *tunnel.Path, both ends) (peers [2]peer, err error) {
+// startBinary starts the installed wireguard-go for both endpoints.
+func startBinary(ctx context.Context, p *tunnel.Path, both endpointConfigs) (peers [2]peer, err error) {
 	path, err := daemon.Find(program)
 	if err != nil {
 		return peers, &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("%s is not installed: %v; install it (Debian: apt-get install wireguard-go)", program, err)}
@@ -50,7 +50,7 @@ func inBinary(ctx context.Context, p *tunnel.Path, both ends) (peers [2]peer, er
 			return peers, err
 		}
 		p.AddProcess(proc)
-		p.AddHandler(s, "process", program, counts)
+		p.AddHandler(s, "process", program, counterOwner)
 		up[i] = &binaryPeer{proc, filepath.Join(proc.RunDir(), "wireguard", device+".sock")}
 		peers[i] = up[i]
 	}
@@ -90,7 +90,7 @@ func versionOf(ctx context.Context, path string) (string, error) {
 
 // waitReady waits until the process listens on its socket.
 func (w *binaryPeer) waitReady(ctx context.Context) error {
-	return w.WaitFor(ctx, answerWithin, "open its socket", func() error {
+	return w.WaitFor(ctx, answerTimeout, "open its socket", func() error {
 		_, err := os.Stat(w.socket)
 		return err
 	})
@@ -99,10 +99,10 @@ func (w *binaryPeer) waitReady(ctx context.Context) error {
 // request sends a request in WireGuard's configuration protocol and checks the result.
 // Requests may contain keys, so they are not in any error.
 func (w *binaryPeer) request(what string) (c counters, err error) {
-	conn, err := (&net.Dialer{Timeout: answerWithin}).DialContext(context.Background(), "unix", w.socket)
+	conn, err := (&net.Dialer{Timeout: answerTimeout}).DialContext(context.Background(), "unix", w.socket)
 	if err == nil {
 		defer conn.Close()
-		if err = conn.SetDeadline(time.Now().Add(answerWithin)); err == nil {
+		if err = conn.SetDeadline(time.Now().Add(answerTimeout)); err == nil {
 			_, err = io.WriteString(conn, what)
 		}
 	}
@@ -113,7 +113,7 @@ func (w *binaryPeer) request(what string) (c counters, err error) {
 	if err != nil {
 		return c, fmt.Errorf("read the reply of %s: %w", w.Name, err)
 	}
-	if c, err = counted(answer); err != nil {
+	if c, err = parseCounters(answer); err != nil {
 		return c, fmt.Errorf("%s: %w", w.Name, err)
 	}
 	return c, nil

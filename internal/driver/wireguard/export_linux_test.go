@@ -6,4 +6,4 @@ import "fmt"
 type Key = key
 
 // Print formats a configuration that has a key.
-func Print(format string) string { return fmt.Sprintf(format, end{Private: key{1, 2, 3}}) }
+func Print(format string) string { return fmt.Sprintf(format, endpointConfig{Private: key{1, 2, 3}}) }

@@ -18,8 +18,8 @@ import (
 // kernelPeer is an endpoint of the tunnel in the kernel.
 type kernelPeer struct{ *tunnel.Side }
 
-// inKernel creates both endpoints in the kernel.
-func inKernel(_ context.Context, p *tunnel.Path, both ends) (peers [2]peer, err error) {
+// startKernel creates both endpoints in the kernel.
+func startKernel(_ context.Context, p *tunnel.Path, both endpointConfigs) (peers [2]peer, err error) {
 	for i, s := range p.Sides() {
 		e := both[i]
 		err := s.NS.WireGuard(linuxnet.WireGuard{Device: p.Device(device), Port: e.Port, Private: linuxnet.WireGuardKey(e.Private),
@@ -33,7 +33,7 @@ func inKernel(_ context.Context, p *tunnel.Path, both ends) (peers [2]peer, err 
 		if err := p.AdoptDevice(s, device); err != nil {
 			return peers, err
 		}
-		p.AddHandler(s, "wireguard", "WireGuard", counts)
+		p.AddHandler(s, "wireguard", "WireGuard", counterOwner)
 		peers[i] = kernelPeer{s}
 	}
 	p.AddFact("WireGuard", "in the kernel"+moduleVersion())

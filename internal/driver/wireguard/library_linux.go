@@ -14,8 +14,8 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// answerWithin limits how long a peer may take to be ready or to report its counters.
-const answerWithin = 10 * time.Second
+// answerTimeout limits how long a peer may take to be ready or to report its counters.
+const answerTimeout = 10 * time.Second
 
 // needTUN returns why a process cannot have a tunnel device.
 func needTUN(mode string) error {
@@ -32,8 +32,8 @@ type libraryPeer struct {
 	lines *bufio.Reader
 }
 
-// inLibrary starts this program for both endpoints.
-func inLibrary(_ context.Context, p *tunnel.Path, both ends) (peers [2]peer, err error) {
+// startLibrary starts this program for both endpoints.
+func startLibrary(_ context.Context, p *tunnel.Path, both endpointConfigs) (peers [2]peer, err error) {
 	if err := needTUN(p.Mode); err != nil {
 		return peers, err
 	}
@@ -44,7 +44,7 @@ func inLibrary(_ context.Context, p *tunnel.Path, both ends) (peers [2]peer, err
 			return peers, err
 		}
 		p.AddProcess(proc)
-		p.AddHandler(s, "process", comm, counts)
+		p.AddHandler(s, "process", comm, counterOwner)
 		up[i] = &libraryPeer{Process: proc, lines: bufio.NewReader(proc)}
 		peers[i] = up[i]
 		if err := up[i].ask(both[i]); err != nil {
@@ -81,7 +81,7 @@ func (s *libraryPeer) ask(what any) error {
 
 // answer reads a reply line.
 func (s *libraryPeer) answer(into any) error {
-	err := s.SetReadTimeout(answerWithin)
+	err := s.SetReadTimeout(answerTimeout)
 	if err == nil {
 		var line []byte
 		if line, err = s.lines.ReadBytes('\n'); err == nil {

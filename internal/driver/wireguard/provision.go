@@ -17,8 +17,8 @@ import (
 // device is the tunnel's device on both hosts.
 const device = "wg0"
 
-// counts is the object that the tunnel's counters belong to.
-const counts = "wireguard"
+// counterOwner is the object that the tunnel's counters belong to.
+const counterOwner = "wireguard"
 
 // port is WireGuard's usual port.
 const port = 51820
@@ -28,9 +28,9 @@ const port = 51820
 // paper, section 5.4.6).
 const overhead = 60
 
-// usual is the default difference between the underlay's MTU and the inner MTU, as in
+// mtuReduction is the default difference between the underlay's MTU and the inner MTU, as in
 // wg-quick: it leaves space for an outer IPv6 header too.
-const usual = 80
+const mtuReduction = 80
 
 // peer is one endpoint of the tunnel.
 type peer interface {
@@ -46,19 +46,19 @@ func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 
 // Provision builds the mode in its own lab, with 1 to MaxPairs pairs.
 func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
-	var start func(context.Context, *tunnel.Path, ends) ([2]peer, error)
+	var start func(context.Context, *tunnel.Path, endpointConfigs) ([2]peer, error)
 	switch o.Mode {
 	case kernel:
-		start = inKernel
+		start = startKernel
 	case userspace:
-		start = inLibrary
+		start = startLibrary
 	case goBinary:
-		start = inBinary
+		start = startBinary
 	default:
 		return nil, fmt.Errorf("driver wireguard has no mode %q", o.Mode)
 	}
-	p, err := tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: overhead, MTUReduction: usual}, func(ctx context.Context, p *tunnel.Path) (string, error) {
-		return device, lay(ctx, p, start)
+	p, err := tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: overhead, MTUReduction: mtuReduction}, func(ctx context.Context, p *tunnel.Path) (string, error) {
+		return device, setUpTunnel(ctx, p, start)
 	})
 	if err != nil {
 		return nil, err
@@ -66,8 +66,8 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	return p.DriverPath(), nil
 }
 
-// unkeyed adds to an error whether the handshake is missing.
-func unkeyed(peers [2]peer, err error) error {
+// explainNoHandshake adds to an error whether the handshake is missing.
+func explainNoHandshake(peers [2]peer, err error) error {
 	for i, host := range []string{"a", "b"} {
 		_, _, agreed, cannot := peers[i].transfer()
 		if cannot != nil {
@@ -80,8 +80,8 @@ func unkeyed(peers [2]peer, err error) error {
 	return err
 }
 
-// end is the configuration of one side of the tunnel.
-type end struct {
+// endpointConfig is the configuration of one side of the tunnel.
+type endpointConfig struct {
 	Run     string         `json:"run"`
 	Device  string         `json:"device"`
 	MTU     int            `json:"mtu"`
@@ -92,11 +92,11 @@ type end struct {
 	Allowed []netip.Prefix `json:"allowed"`
 }
 
-// ends are both configurations, the client's first.
-type ends [2]end
+// endpointConfigs are both configurations, the client's first.
+type endpointConfigs [2]endpointConfig
 
-// lay sets up the tunnel between the two hosts of p.
-func lay(ctx context.Context, p *tunnel.Path, start func(context.Context, *tunnel.Path, ends) ([2]peer, error)) error {
+// setUpTunnel sets up the tunnel between the two hosts of p.
+func setUpTunnel(ctx context.Context, p *tunnel.Path, start func(context.Context, *tunnel.Path, endpointConfigs) ([2]peer, error)) error {
 	var keys [2]pair
 	for i := range keys {
 		var err error
@@ -104,10 +104,10 @@ func lay(ctx context.Context, p *tunnel.Path, start func(context.Context, *tunne
 			return err
 		}
 	}
-	var both ends
+	var both endpointConfigs
 	for i, s := range p.Sides() {
 		other := p.Other(s)
-		both[i] = end{Run: p.Lab().Spec.Claim.ID, Device: device, MTU: p.MTU, Port: port, Private: keys[i].private, Peer: keys[1-i].public,
+		both[i] = endpointConfig{Run: p.Lab().Spec.Claim.ID, Device: device, MTU: p.MTU, Port: port, Private: keys[i].private, Peer: keys[1-i].public,
 			At: netip.AddrPortFrom(other.Host.Addr[0], port), Allowed: other.Subnets}
 	}
 	peers, err := start(ctx, p, both)
@@ -118,12 +118,12 @@ func lay(ctx context.Context, p *tunnel.Path, start func(context.Context, *tunne
 		if err := p.RouteToPeer(s, device); err != nil {
 			return err
 		}
-		p.Transfer(s, counts, func() (out, in uint64, err error) {
+		p.Transfer(s, counterOwner, func() (out, in uint64, err error) {
 			out, in, _, err = peers[i].transfer()
 			return out, in, err
 		})
 	}
-	p.Diagnose = func(err error) error { return unkeyed(peers, err) }
+	p.Diagnose = func(err error) error { return explainNoHandshake(peers, err) }
 	p.AddFact("cipher", "ChaCha20-Poly1305, keys by Curve25519 (WireGuard has no other)")
 	return p.Taps(func(*tunnel.Side) linuxnet.TunnelIngress { return linuxnet.TunnelIngress{Port: port} })
 }

@@ -41,7 +41,7 @@ func Serve(stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("read the configuration: %w", err)
 	}
-	var e end
+	var e endpointConfig
 	if err := json.Unmarshal(line, &e); err != nil {
 		return errors.New("read the configuration: it does not describe a tunnel") // the decoder's error would contain a key
 	}
@@ -68,7 +68,7 @@ func Serve(stdin io.Reader, stdout io.Writer) error {
 		if err != nil {
 			return errors.New("read the tunnel's counters")
 		}
-		c, err := counted(answer)
+		c, err := parseCounters(answer)
 		if err != nil {
 			return err
 		}

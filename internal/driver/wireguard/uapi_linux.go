@@ -10,7 +10,7 @@ import (
 
 // uapi formats the configuration in WireGuard's cross-platform configuration protocol
 // (wireguard.com/xplatform), without the line "set=1" that precedes it on a socket.
-func (e end) uapi() string {
+func (e endpointConfig) uapi() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "private_key=%s\nlisten_port=%d\nreplace_peers=true\n", hex.EncodeToString(e.Private[:]), e.Port)
 	fmt.Fprintf(&b, "public_key=%s\nendpoint=%s\nreplace_allowed_ips=true\n", hex.EncodeToString(e.Peer[:]), e.At)
@@ -26,9 +26,9 @@ type counters struct {
 	Handshake time.Time
 }
 
-// counted parses the counters in the reply to a get request. The reply contains the private
+// parseCounters parses the counters in the reply to a get request. The reply contains the private
 // key, so no part of it is in any error.
-func counted(answer string) (c counters, err error) {
+func parseCounters(answer string) (c counters, err error) {
 	var sec, nsec int64
 	for line := range strings.Lines(answer) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")

@@ -21,30 +21,30 @@ func Explain(l *result.Losses, reasons []result.DropReason) {
 	l.Reasons = reasons
 	left := map[string]int64{} // by sort, what counters have and no reason has claimed
 	for _, p := range l.Places {
-		left[sortOf(p.Place)] += p.Count
+		left[dropKind(p.Place)] += p.Count
 	}
 	for _, d := range reasons {
 		place := Place(d)
 		if place == "" {
 			continue
 		}
-		known := min(d.Count, left[sortOf(place)])
-		left[sortOf(place)] -= known
+		known := min(d.Count, left[dropKind(place)])
+		left[dropKind(place)] -= known
 		if n := min(d.Count-known, l.Unexplained); n > 0 {
 			l.Places = append(l.Places, result.LossPlace{Place: place, Counter: Counter + " " + d.Reason, Count: n})
 			l.Unexplained -= n
 		}
 	}
-	slices.SortStableFunc(l.Places, func(a, b result.LossPlace) int { return order(a.Place) - order(b.Place) })
+	slices.SortStableFunc(l.Places, func(a, b result.LossPlace) int { return placeOrder(a.Place) - placeOrder(b.Place) })
 }
 
-func order(place string) int {
+func placeOrder(place string) int {
 	return slices.IndexFunc(result.LossPlaces(), func(p result.PlaceKind) bool { return p.ID == place })
 }
 
-// sortOf is the name of a sort of places that counters and reasons may draw the line
+// dropKind is the name of a sort of places that counters and reasons may draw the line
 // between in different ways.
-func sortOf(place string) string {
+func dropKind(place string) string {
 	switch place {
 	case result.PlaceReceive, result.PlaceProxy, result.PlaceReceiver, result.PlaceProtocol:
 		return result.PlaceReceive // at sockets, of whomever

@@ -27,7 +27,7 @@ func reasonNames(kernel *btf.Spec) (map[uint32]string, error) {
 	}
 	if len(proto.Params) > 3 {
 		if e, ok := btf.UnderlyingType(proto.Params[3].Type).(*btf.Enum); ok && e.Name == "skb_drop_reason" {
-			return names(e), nil
+			return enumNames(e), nil
 		}
 	}
 	return nil, fmt.Errorf("%s does not report drop reasons; Linux 5.17 or newer is required", hook.Name)
@@ -48,9 +48,9 @@ func pointsTo(t btf.Type) string {
 	return ""
 }
 
-// names of the reasons by number. Those of modules, which have a prefix of their own,
+// enumNames of the reasons by number. Those of modules, which have a prefix of their own,
 // are in none of the kernel's types.
-func names(e *btf.Enum) map[uint32]string {
+func enumNames(e *btf.Enum) map[uint32]string {
 	out := make(map[uint32]string, len(e.Values))
 	for _, v := range e.Values {
 		if v.Value <= math.MaxUint32 {

@@ -10,8 +10,8 @@ import (
 	"tare/internal/result"
 )
 
-// sorted gives counts in the kernel's and its functions' names.
-func (w *Watcher) sorted(counts map[dropsKey]uint64) []result.DropReason {
+// aggregate gives counts in the kernel's and its functions' names.
+func (w *Watcher) aggregate(counts map[dropsKey]uint64) []result.DropReason {
 	sums := map[result.DropReason]uint64{} // by all but the count
 	for k, n := range counts {
 		d := result.DropReason{Reason: reasonName(w.reasons, k.Reason), Location: w.symbols[k.Location]}

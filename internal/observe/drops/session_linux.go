@@ -14,7 +14,7 @@ import (
 type Session struct {
 	watcher *Watcher
 	flows   []Flow
-	told    table // in the kernel now
+	written table // in the kernel now
 	hook    link.Link
 	missed  uint64 // of the program, before
 }
@@ -26,20 +26,20 @@ func (s *Session) Set(flow int, f Flow) error {
 		return fmt.Errorf("count drops: flow %d of %d", flow, len(s.flows))
 	}
 	s.flows[flow] = f
-	if err := s.tell(); err != nil {
+	if err := s.writeMaps(); err != nil {
 		return err
 	}
 	return s.Turn(flow)
 }
 
-// tell makes the kernel's ports and ends those of the flows.
-func (s *Session) tell() error {
+// writeMaps makes the kernel's ports and ends those of the flows.
+func (s *Session) writeMaps() error {
 	t, err := tableOf(s.flows)
 	if err != nil {
 		return err
 	}
-	before := s.told
-	s.told = t
+	before := s.written
+	s.written = t
 	if err := replace(s.watcher.objects.TarePorts, before.ports, t.ports); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (s *Session) Read(flow int) (FlowDrops, error) {
 		return FlowDrops{}, err
 	}
 	missing, err := s.missing()
-	return FlowDrops{Reasons: w.sorted(counts), Missing: missing}, err
+	return FlowDrops{Reasons: w.aggregate(counts), Missing: missing}, err
 }
 
 // missing says by how much the counts may be too low.

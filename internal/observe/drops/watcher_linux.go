@@ -47,7 +47,7 @@ func New(procRoot string) (*Watcher, error) {
 	}
 	objects := &dropsObjects{}
 	if err := loadDropsObjects(objects, &ebpf.CollectionOptions{Programs: ebpf.ProgramOptions{KernelTypes: kernel}}); err != nil {
-		return nil, refused(err)
+		return nil, explainLoadError(err)
 	}
 	w := &Watcher{procRoot: procRoot, reasons: reasons, objects: objects, symbols: map[uint64]string{}}
 	s, err := w.Start(0)
@@ -55,13 +55,13 @@ func New(procRoot string) (*Watcher, error) {
 		err = s.Stop()
 	}
 	if err != nil {
-		return nil, errors.Join(refused(err), w.Close())
+		return nil, errors.Join(explainLoadError(err), w.Close())
 	}
 	return w, nil
 }
 
-// refused is what it means that the kernel did not take the program.
-func refused(err error) error {
+// explainLoadError is what it means that the kernel did not take the program.
+func explainLoadError(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return &UnavailableError{"drop reasons require root, or CAP_BPF and CAP_PERFMON, on the machine itself", err}
 	}
@@ -81,7 +81,7 @@ func (w *Watcher) Start(flows int) (*Session, error) {
 	if err := w.clear(); err != nil {
 		return nil, err
 	}
-	if err := s.tell(); err != nil {
+	if err := s.writeMaps(); err != nil {
 		return nil, err
 	}
 	stats, err := w.objects.TareDrops.Stats()
@@ -101,11 +101,11 @@ func (w *Watcher) clear() error {
 	if err := errors.Join(w.objects.Turn.Set(dropsOwnerShared), w.objects.Lost.Set(uint64(0))); err != nil {
 		return fmt.Errorf("count drops: %w", err)
 	}
-	return errors.Join(empty[uint32, dropsOwner](w.objects.TarePorts), empty[dropsEnd, dropsOwner](w.objects.TareEnds), empty[dropsKey, uint64](w.objects.TareCounts))
+	return errors.Join(clearMap[uint32, dropsOwner](w.objects.TarePorts), clearMap[dropsEnd, dropsOwner](w.objects.TareEnds), clearMap[dropsKey, uint64](w.objects.TareCounts))
 }
 
-// empty forgets all that is in a map.
-func empty[K, V any](m *ebpf.Map) error {
+// clearMap forgets all that is in a map.
+func clearMap[K, V any](m *ebpf.Map) error {
 	var keys []K
 	var k K
 	var v V

@@ -11,7 +11,7 @@ import (
 // its stack counts the same once more (Udp.SndbufErrors, Ip.OutDiscards).
 func (b *attribution) qdiscs() {
 	for _, s := range b.in.Stacks {
-		for _, name := range s.named("qdisc/", ".drops") {
+		for _, name := range s.countersNamed("qdisc/", ".drops") {
 			b.attributePackets(result.PlaceQdisc, s, name, s.Deltas.Counters[name])
 		}
 	}
@@ -33,7 +33,7 @@ type drops struct {
 func (b *attribution) queues() {
 	var tx, rx, tunnels []drops
 	for _, s := range b.in.Stacks {
-		for _, name := range s.named("dev/", "_dropped") {
+		for _, name := range s.countersNamed("dev/", "_dropped") {
 			device := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(name, ".tx_dropped"), ".rx_dropped"), "dev/")
 			d := drops{s, name, s.Deltas.Counters[name]}
 			switch {
@@ -120,8 +120,8 @@ func total(all []drops) (sum uint64) {
 	return sum
 }
 
-// named lists the counters that moved and whose names begin and end so, in order.
-func (s Stack) named(prefix, suffix string) (names []string) {
+// countersNamed lists the counters that moved and whose names begin and end so, in order.
+func (s Stack) countersNamed(prefix, suffix string) (names []string) {
 	for _, name := range sortedKeys(s.Deltas.Counters) {
 		if strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix) && s.Deltas.Counters[name] > 0 {
 			names = append(names, name)

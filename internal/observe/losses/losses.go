@@ -109,12 +109,12 @@ type attribution struct {
 func (b *attribution) packets() {
 	var sent, left uint64
 	for _, s := range b.in.Stacks {
-		if s.moved("Ip.FragCreates", "Ip6.FragCreates") > 0 {
+		if s.delta("Ip.FragCreates", "Ip6.FragCreates") > 0 {
 			b.fragments = true
 		}
 		if s.Sockets != nil && s.Sockets.SendsSuper {
 			sent += uint64(max(0, s.Sockets.Sent))
-			left += s.moved("Udp.OutDatagrams", "Udp6.OutDatagrams", "Udp.SndbufErrors", "Udp6.SndbufErrors")
+			left += s.delta("Udp.OutDatagrams", "Udp6.OutDatagrams", "Udp.SndbufErrors", "Udp6.SndbufErrors")
 		}
 	}
 	if left > 0 && sent > left {
@@ -165,8 +165,8 @@ func (b *attribution) add(place, where, counter string, n int64) {
 	b.out.Unexplained -= n
 }
 
-// moved adds up counters, of which a kernel may not have all.
-func (s Stack) moved(names ...string) (sum uint64) {
+// delta adds up counters, of which a kernel may not have all.
+func (s Stack) delta(names ...string) (sum uint64) {
 	for _, n := range names {
 		sum += s.Deltas.Counters[n]
 	}

@@ -18,7 +18,7 @@ func (b *attribution) filters() {
 		if s.Sockets != nil {
 			denied = uint64(max(0, s.Sockets.Denied))
 		}
-		for _, name := range s.named("rule/", ".packets") {
+		for _, name := range s.countersNamed("rule/", ".packets") {
 			n := s.Deltas.Counters[name]
 			told := min(n, denied)
 			denied -= told
@@ -32,7 +32,7 @@ func (b *attribution) filters() {
 // conntrack is what connection tracking dropped: its table was full, or the entry of a
 // packet could not be inserted, which kernels count as one, the other or both.
 func (s Stack) conntrack() (counter string, n uint64) {
-	drop, failed := s.moved("conntrack.drop"), s.moved("conntrack.insert_failed")
+	drop, failed := s.delta("conntrack.drop"), s.delta("conntrack.insert_failed")
 	if failed > drop {
 		return "conntrack.insert_failed", failed
 	}
@@ -49,10 +49,10 @@ func (b *attribution) routing() {
 			"Ip6.InHdrErrors", "Ip6.InTooBigErrors", "Ip6.InNoRoutes", "Ip6.InAddrErrors", "Ip6.InUnknownProtos", "Ip6.InTruncatedPkts",
 			"Ip6.InDiscards", "Ip6.OutNoRoutes", "Ip6.FragFails",
 		} {
-			b.attributePackets(result.PlaceRouting, s, name, s.moved(name))
+			b.attributePackets(result.PlaceRouting, s, name, s.delta(name))
 		}
 		// What could not be put together again is counted by datagram, but often long after.
-		b.attributeRest(result.PlaceRouting, s, "Ip.ReasmFails", int64(s.moved("Ip.ReasmFails", "Ip6.ReasmFails")))
+		b.attributeRest(result.PlaceRouting, s, "Ip.ReasmFails", int64(s.delta("Ip.ReasmFails", "Ip6.ReasmFails")))
 	}
 }
 
@@ -61,10 +61,10 @@ func (b *attribution) routing() {
 // at sockets that are closed by now.
 func (b *attribution) sockets() {
 	for _, s := range b.in.Stacks {
-		memory, sum := s.moved("Udp.MemErrors", "Udp6.MemErrors"), s.moved("Udp.InCsumErrors", "Udp6.InCsumErrors")
-		full, all := s.moved("Udp.RcvbufErrors", "Udp6.RcvbufErrors"), s.moved("Udp.InErrors", "Udp6.InErrors")
+		memory, sum := s.delta("Udp.MemErrors", "Udp6.MemErrors"), s.delta("Udp.InCsumErrors", "Udp6.InCsumErrors")
+		full, all := s.delta("Udp.RcvbufErrors", "Udp6.RcvbufErrors"), s.delta("Udp.InErrors", "Udp6.InErrors")
 		var others uint64
-		for _, name := range s.named("socket/", ".drops") {
+		for _, name := range s.countersNamed("socket/", ".drops") {
 			others += s.Deltas.Counters[name]
 			b.attributeDatagrams(result.PlaceProxy, s, name, s.Deltas.Counters[name])
 		}
@@ -73,7 +73,7 @@ func (b *attribution) sockets() {
 			b.attributeDatagrams(result.PlaceProxy, s, "Udp.InErrors", subtractFloor(all, others))
 			continue
 		}
-		unit := s.Sockets.unit(s)
+		unit := s.Sockets.datagramsPerPacket(s)
 		datagrams := func(n uint64) int64 { return int64(math.Round(float64(n) * unit)) }
 		if s.Sockets.Drops == nil {
 			b.add(result.PlaceReceive, s.Name, "Udp.RcvbufErrors", datagrams(subtractFloor(full, others)))
@@ -93,13 +93,13 @@ func (b *attribution) sockets() {
 	}
 }
 
-// unit is how many datagrams a packet at the end's sockets stands for: with receive
+// datagramsPerPacket is how many datagrams a packet at the end's sockets stands for: with receive
 // offload the kernel counts what it has put together.
-func (e SocketTotals) unit(s Stack) float64 {
+func (e SocketTotals) datagramsPerPacket(s Stack) float64 {
 	if !e.ReceivesSuper {
 		return 1
 	}
-	in := s.moved("Udp.InDatagrams", "Udp6.InDatagrams")
+	in := s.delta("Udp.InDatagrams", "Udp6.InDatagrams")
 	if in == 0 || uint64(max(0, e.Received)) <= in {
 		return 1
 	}
@@ -113,15 +113,15 @@ func (b *attribution) secondaryCounters() {
 		book()
 	}
 	for _, s := range b.in.Stacks {
-		b.attributeRest(result.PlaceNetfilter, s, "vanished within IP", b.datagrams(s.vanished()))
+		b.attributeRest(result.PlaceNetfilter, s, "vanished within IP", b.datagrams(s.uncounted()))
 	}
 	for _, s := range b.in.Stacks {
 		if s.Sockets != nil && s.Sockets.Sent > 0 {
-			b.attributeRest(result.PlaceSendBuffer, s, "Udp.SndbufErrors", b.datagrams(s.moved("Udp.SndbufErrors", "Udp6.SndbufErrors")))
-			b.attributeRest(result.PlacePolicy, s, "Ip.OutDiscards", b.datagrams(s.moved("Ip.OutDiscards", "Ip6.OutDiscards")))
+			b.attributeRest(result.PlaceSendBuffer, s, "Udp.SndbufErrors", b.datagrams(s.delta("Udp.SndbufErrors", "Udp6.SndbufErrors")))
+			b.attributeRest(result.PlacePolicy, s, "Ip.OutDiscards", b.datagrams(s.delta("Ip.OutDiscards", "Ip6.OutDiscards")))
 			continue
 		}
-		b.attributeRest(result.PlaceRouting, s, "Ip.OutDiscards", b.datagrams(s.moved("Ip.OutDiscards", "Ip6.OutDiscards")))
+		b.attributeRest(result.PlaceRouting, s, "Ip.OutDiscards", b.datagrams(s.delta("Ip.OutDiscards", "Ip6.OutDiscards")))
 	}
 	for _, d := range b.tunnels {
 		b.attributeRest(result.PlaceDeviceTx, d.s, d.counter, b.datagrams(d.n))
@@ -131,11 +131,11 @@ func (b *attribution) secondaryCounters() {
 			continue
 		}
 		// The last words of udp_rr may find the port closed, and are no loss.
-		b.attributeRest(result.PlaceProtocol, s, "Udp.NoPorts", b.datagrams(s.moved("Udp.NoPorts", "Udp6.NoPorts")))
+		b.attributeRest(result.PlaceProtocol, s, "Udp.NoPorts", b.datagrams(s.delta("Udp.NoPorts", "Udp6.NoPorts")))
 	}
 	for _, s := range b.in.Stacks {
 		// Of a backlog whose drops no device has noted.
-		b.attributeRest(result.PlaceBacklog, s, "softnet.dropped", b.datagrams(subtractFloor(s.moved("softnet.dropped"), b.backlog())))
+		b.attributeRest(result.PlaceBacklog, s, "softnet.dropped", b.datagrams(subtractFloor(s.delta("softnet.dropped"), b.backlog())))
 	}
 }
 
@@ -153,23 +153,23 @@ func (b *attribution) backlog() (packets uint64) {
 	return packets
 }
 
-// vanished is how many packets came into IP, or were to be forwarded, and neither left
+// uncounted is how many packets came into IP, or were to be forwarded, and neither left
 // it nor were counted on the way: a filter has them, by a chain's policy or by a rule
 // without a counter. Kernels count what is forwarded before its filters or behind them;
 // those that do it before also count what was sent (OutTransmits, Linux 6.7).
-func (s Stack) vanished() uint64 {
-	in := subtractFloor(s.moved("Ip.InReceives"), s.moved("Ip.InDelivers", "Ip.ForwDatagrams", "Ip.InHdrErrors", "Ip.InAddrErrors", "Ip.InDiscards",
+func (s Stack) uncounted() uint64 {
+	in := subtractFloor(s.delta("Ip.InReceives"), s.delta("Ip.InDelivers", "Ip.ForwDatagrams", "Ip.InHdrErrors", "Ip.InAddrErrors", "Ip.InDiscards",
 		"Ip.InUnknownProtos", "IpExt.InNoRoutes", "IpExt.InTruncatedPkts", "TcpExt.IPReversePathFilter"))
-	in += subtractFloor(s.moved("Ip6.InReceives"), s.moved("Ip6.InDelivers", "Ip6.OutForwDatagrams", "Ip6.InHdrErrors", "Ip6.InTooBigErrors", "Ip6.InNoRoutes",
+	in += subtractFloor(s.delta("Ip6.InReceives"), s.delta("Ip6.InDelivers", "Ip6.OutForwDatagrams", "Ip6.InHdrErrors", "Ip6.InTooBigErrors", "Ip6.InNoRoutes",
 		"Ip6.InAddrErrors", "Ip6.InUnknownProtos", "Ip6.InTruncatedPkts", "Ip6.InDiscards"))
-	in = subtractFloor(in, subtractFloor(s.moved("Ip.ReasmReqds", "Ip6.ReasmReqds"), s.moved("Ip.ReasmOKs", "Ip6.ReasmOKs")))
+	in = subtractFloor(in, subtractFloor(s.delta("Ip.ReasmReqds", "Ip6.ReasmReqds"), s.delta("Ip.ReasmOKs", "Ip6.ReasmOKs")))
 	for _, ip := range [][4]string{{"Ip.ForwDatagrams", "Ip.OutRequests", "Ip.OutTransmits", "Ip.OutDiscards"}, {"Ip6.OutForwDatagrams", "Ip6.OutRequests", "Ip6.OutTransmits", "Ip6.OutDiscards"}} {
-		if _, counts := s.Deltas.Counters[ip[2]]; counts && s.moved(ip[0]) > 0 {
-			in += min(s.moved(ip[0]), subtractFloor(s.moved(ip[0], ip[1]), s.moved(ip[2], ip[3])))
+		if _, counts := s.Deltas.Counters[ip[2]]; counts && s.delta(ip[0]) > 0 {
+			in += min(s.delta(ip[0]), subtractFloor(s.delta(ip[0], ip[1]), s.delta(ip[2], ip[3])))
 		}
 	}
 	_, known := s.conntrack()
-	for _, name := range s.named("rule/", ".packets") {
+	for _, name := range s.countersNamed("rule/", ".packets") {
 		known += s.Deltas.Counters[name]
 	}
 	return subtractFloor(in, known)

@@ -60,7 +60,7 @@ func (s *Classifier) rule(function string) *rule {
 // function that turned them on. A stack of a virtual network holds the layers of both
 // hosts one inside the other, so that the outermost would not do either.
 //
-// Some rules are weak: those of memory. If the next frame outwards that a rule knows is
+// Some rules are weak: those of memory. If the next frame outSuffix that a rule knows is
 // of a layer in the middle of a path, as a bridge that clones a packet, the sample
 // is that layer's; at the ends of the path, at sockets and drivers, it is memory's own.
 //
@@ -69,13 +69,13 @@ func (s *Classifier) rule(function string) *rule {
 // done on whatever runs.
 func (s *Classifier) Component(of Stack) string {
 	if len(of.Kernel) == 0 {
-		return inProgram(of.Kind)
+		return programComponent(of.Kind)
 	}
 	frames := of.Kernel
 	if of.Kind == Other || of.Kind == Observer {
-		at := slices.IndexFunc(frames, interrupts)
-		if at < 0 || slices.ContainsFunc(frames[at:], returns) {
-			return inProgram(of.Kind)
+		at := slices.IndexFunc(frames, isInterrupt)
+		if at < 0 || slices.ContainsFunc(frames[at:], isReturn) {
+			return programComponent(of.Kind)
 		}
 		frames = frames[at:]
 	}
@@ -98,8 +98,8 @@ func (s *Classifier) Component(of Stack) string {
 	return result.Unclassified
 }
 
-// inProgram is the component of a sample from within a program.
-func inProgram(k Kind) string {
+// programComponent is the component of a sample from within a program.
+func programComponent(k Kind) string {
 	switch k {
 	case Generator:
 		return "generator"
@@ -113,13 +113,13 @@ func inProgram(k Kind) string {
 	return result.Unclassified
 }
 
-// returns is whether a frame is of the way back from an interrupt, on which a program may
+// isReturn is whether a frame is of the way back from an interrupt, on which a program may
 // be suspended or signalled: that is the program's again.
-func returns(frame string) bool { return strings.HasPrefix(frame, "irqentry_exit") }
+func isReturn(frame string) bool { return strings.HasPrefix(frame, "irqentry_exit") }
 
-// interrupts is whether a frame is the entry of a hardware interrupt: what is inside of
+// isInterrupt is whether a frame is the entry of a hardware interrupt: what is inside of
 // it has nothing to do with what is outside.
-func interrupts(frame string) bool {
+func isInterrupt(frame string) bool {
 	for _, p := range []string{"asm_sysvec_", "asm_common_interrupt", "el1h_64_irq", "el0t_64_irq"} {
 		if strings.HasPrefix(frame, p) {
 			return true

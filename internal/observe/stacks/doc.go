@@ -54,9 +54,9 @@ func kind(p observe.Program, known, outside bool) Kind {
 		return Observer
 	case p.Relation == observe.Agent:
 		return Generator
-	case proxy(p.Name) && (outside || p.Relation == observe.Descendant):
+	case isProxy(p.Name) && (outside || p.Relation == observe.Descendant):
 		return Proxy
-	case p.Relation == observe.Descendant && !engine(p.Name):
+	case p.Relation == observe.Descendant && !isEngine(p.Name):
 		return Proxy
 	}
 	return Other

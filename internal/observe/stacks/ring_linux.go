@@ -20,11 +20,11 @@ type ring struct {
 	out  []byte // what was read last
 }
 
-// A buffer holds mostRing bytes, a second or more of deep stacks. Where the limit for
+// A buffer holds maxRingBytes bytes, a second or more of deep stacks. Where the limit for
 // locked memory allows no more, a smaller one will do.
 const (
-	mostRing  = 512 << 10
-	leastRing = 32 << 10
+	maxRingBytes = 512 << 10
+	minRingBytes = 32 << 10
 )
 
 // openRing opens an event that samples whatever a CPU does, by its clock: a virtual
@@ -54,7 +54,7 @@ func openRing(cpu int) (*ring, error) {
 
 func (r *ring) mmap() (err error) {
 	page := os.Getpagesize()
-	for size := max(mostRing, page); size >= min(leastRing, page); size /= 2 {
+	for size := max(maxRingBytes, page); size >= min(minRingBytes, page); size /= 2 {
 		if size < page {
 			break
 		}

@@ -109,9 +109,9 @@ func owners() []string {
 	}
 }
 
-// proxy is whether a program, by the name that the kernel keeps, carries packets or
+// isProxy is whether a program, by the name that the kernel keeps, carries packets or
 // connections on behalf of a mode: a proxy, a tunnel or a virtual machine.
-func proxy(name string) bool {
+func isProxy(name string) bool {
 	for _, p := range []string{
 		"docker-proxy", "rootlessport", "rootlesskit", "slirp4netns", "vpnkit", "pasta", "passt", "gvproxy", "gvforwarder", "wireguard-go", "tare-wireguard", "boringtun", "tailscaled",
 		"charon", "openvpn", "nebula", "ovs-vswitchd", "vpp", "vhost-", "qemu-", "firecracker", "cloud-hyperviso", "envoy", "haproxy", "nginx", "socat", "kube-proxy", "flanneld", "weaver", "lima-guestagent", "com.docker.back",
@@ -123,9 +123,9 @@ func proxy(name string) bool {
 	return false
 }
 
-// engine is whether a program serves a container engine without being on a path.
-func engine(name string) bool {
-	if proxy(name) {
+// isEngine is whether a program serves a container engine without being on a path.
+func isEngine(name string) bool {
+	if isProxy(name) {
 		return false // such as tare's own tunnel
 	}
 	for _, p := range []string{"dockerd", "containerd", "runc", "podman", "conmon", "crun", "docker-init", "tare", "exe"} {

@@ -153,7 +153,7 @@ func (s *Sampler) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.rings {
-		r.read(s.tally.take)
+		r.read(s.tally.add)
 	}
 }
 

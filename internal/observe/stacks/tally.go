@@ -7,9 +7,9 @@ import (
 	"tare/internal/observe"
 )
 
-// mostStacks bounds how many different stacks are kept; what comes beyond is lost, and
+// maxStacks bounds how many different stacks are kept; what comes beyond is lost, and
 // counted as that.
-const mostStacks = 200_000
+const maxStacks = 200_000
 
 // tally counts samples as they come, by process and addresses.
 type tally struct {
@@ -18,8 +18,8 @@ type tally struct {
 	broken error // of the first record that made no sense
 }
 
-// take reads what a ring had.
-func (t *tally) take(b []byte) {
+// add reads what a ring had.
+func (t *tally) add(b []byte) {
 	err := eachRecord(b, func(kind uint32, body []byte) {
 		if kind != recordSample {
 			t.lost += lostIn(kind, body)
@@ -31,7 +31,7 @@ func (t *tally) take(b []byte) {
 			return
 		}
 		key := s.key()
-		if _, seen := t.counts[key]; !seen && len(t.counts) >= mostStacks {
+		if _, seen := t.counts[key]; !seen && len(t.counts) >= maxStacks {
 			t.lost++
 			return
 		}

@@ -179,11 +179,11 @@ func Kill(t *testing.T, p *tunnel.Path) {
 			t.Fatal(err)
 		}
 	}
-	gone(t, p)
+	waitEnded(t, p)
 }
 
-// gone waits until the processes have ended.
-func gone(t *testing.T, p *tunnel.Path) {
+// waitEnded waits until the processes have ended.
+func waitEnded(t *testing.T, p *tunnel.Path) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if _, err := p.Snapshot(t.Context()); err != nil {

@@ -14,12 +14,12 @@ import (
 
 const sysCPU = "sys/devices/system/cpu/"
 
-// minCPUs lets each end have a CPU, and the kernel's packet work and the rest
-// of the machine have theirs.
+// minCPUs is enough for one CPU for each endpoint and for the kernel's packet processing
+// and the rest of the machine.
 const minCPUs = 4
 
-// cpus tells which CPUs there are, which of them this process may use, and how
-// many cores those are.
+// cpus records which CPUs exist, which of them this process may use, and how many cores
+// those are.
 func (m *machine) cpus() {
 	model, err := m.cpuModel()
 	m.factOr("cpu_model", model, err)
@@ -29,7 +29,7 @@ func (m *machine) cpus() {
 
 	allowed, errAllowed := m.allowedCPUs()
 	if errAllowed == nil && errOnline == nil {
-		// The kernel also allows CPUs that are not there.
+		// The affinity may include CPUs that do not exist.
 		allowed = slices.DeleteFunc(allowed, func(c int) bool { return !slices.Contains(online, c) })
 	}
 	if errAllowed == nil && len(allowed) == 0 {
@@ -44,7 +44,7 @@ func (m *machine) cpus() {
 	}
 	m.factOr("cores_allowed", fmt.Sprint(cores), errCores)
 	smt, err := readFile(m.fsys, sysCPU+"smt/control")
-	m.factOr("smt", strings.Replace(smt, "not", "not ", 1), err) // the kernel says notsupported
+	m.factOr("smt", strings.Replace(smt, "not", "not ", 1), err) // the kernel writes notsupported
 
 	switch {
 	case errAllowed != nil:
@@ -58,7 +58,8 @@ func (m *machine) cpus() {
 	}
 }
 
-// cpuModel names the CPU. x86 says "model name"; others say less, each its own.
+// cpuModel returns the CPU's name. x86 has "model name"; other architectures have different
+// fields.
 func (m *machine) cpuModel() (string, error) {
 	text, err := m.readText("proc/cpuinfo")
 	if err != nil {
@@ -84,7 +85,7 @@ func (m *machine) cpuList(path string) ([]int, error) {
 	return parseCPUList(s)
 }
 
-// allowedCPUs is the affinity of this process.
+// allowedCPUs returns the affinity of this process.
 func (m *machine) allowedCPUs() ([]int, error) {
 	text, err := m.readText("proc/self/status")
 	if err != nil {
@@ -110,7 +111,7 @@ func (m *machine) cores(cpus []int) (int, error) {
 	return len(seen), nil
 }
 
-// countedList is "4 (0-3)".
+// countedList returns for instance "4 (0-3)".
 func countedList(ids []int) string {
 	return fmt.Sprintf("%d (%s)", len(ids), formatCPUList(ids))
 }
@@ -122,7 +123,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// maxCPU is above every CPU number that Linux can be built for (8192 CPUs).
+// maxCPU is above every CPU number for which Linux can be built (8192 CPUs).
 const maxCPU = 1<<16 - 1
 
 // parseCPUList parses the kernel's list format: "0-3,8" is 0 1 2 3 8. The result
@@ -172,9 +173,9 @@ func formatCPUList(cpus []int) string {
 	return strings.Join(parts, ",")
 }
 
-// CPUs lists, ascending, one CPU of each core that this process may use: where
-// the ends of a trial can be placed without sharing a core unasked. A machine
-// that does not tell its cores has one for each CPU.
+// CPUs lists, ascending, one CPU of each core that this process may use: the CPUs on which
+// endpoints can be placed without sharing a core. If the core topology is unknown, each CPU
+// counts as a core.
 func CPUs(root string) ([]int, error) {
 	m := &machine{fsys: os.DirFS(root)}
 	allowed, err := m.allowedCPUs()
@@ -202,10 +203,10 @@ func CPUs(root string) ([]int, error) {
 	return cpus, nil
 }
 
-// busyLoad is the load a CPU, of others, above which a machine counts as busy.
+// busyLoad is the load per CPU above which a machine counts as busy.
 const busyLoad = 0.5
 
-// load tells how busy the machine was in the last minutes.
+// load records the load average.
 func (m *machine) load() {
 	text, err := readFile(m.fsys, "proc/loadavg")
 	var minute float64
@@ -230,9 +231,9 @@ func (m *machine) load() {
 	}
 }
 
-// mitigations counts the CPU's known weaknesses by what the kernel does about
-// them. spectre_v2 has its own fact, as its answer, the retpoline, slows the
-// indirect calls that the network stack is made of.
+// mitigations counts the CPU's vulnerabilities by the kernel's mitigation. spectre_v2 has a
+// separate fact, because its mitigation, the retpoline, slows the indirect calls of the
+// network stack.
 func (m *machine) mitigations() {
 	const dir = "sys/devices/system/cpu/vulnerabilities"
 	entries, err := fs.ReadDir(m.fsys, dir)

@@ -14,8 +14,8 @@ import (
 
 const sysNet = "sys/class/net/"
 
-// devices tells of the devices that lead out of the machine: those with hardware, or
-// a hypervisor's like of it, behind them. A lab's traffic crosses none.
+// devices records the devices that lead out of the machine: those with hardware or a
+// hypervisor's emulation. A lab's traffic crosses none of them.
 func (m *machine) devices() {
 	entries, err := fs.ReadDir(m.fsys, strings.TrimSuffix(sysNet, "/"))
 	if err != nil {
@@ -38,7 +38,7 @@ func (m *machine) devices() {
 	}
 }
 
-// device tells of one.
+// device records one device.
 func (m *machine) device(name string) {
 	dir := sysNet + name + "/"
 	var parts []string
@@ -49,7 +49,7 @@ func (m *machine) device(name string) {
 	if v, err := readFile(m.fsys, dir+"operstate"); err == nil {
 		add("%s", v)
 	}
-	// A device that is down, or does not know, fails the read or says -1.
+	// For a device that is down or has no speed, the read fails or returns -1.
 	if v, err := readFile(m.fsys, dir+"speed"); err == nil && v != "-1" && v != "4294967295" {
 		add("%s Mbit/s", v)
 	} else {
@@ -97,7 +97,7 @@ func orNone(names []string) string {
 	return strings.Join(names, " ")
 }
 
-// factName is a device's name as part of the name of a fact.
+// factName converts a device's name for use in the name of a fact.
 func factName(device string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -107,8 +107,8 @@ func factName(device string) string {
 	}, strings.ToLower(device))
 }
 
-// driverOf is the name of a device's driver: that of its module, or of the directory
-// that the kernel links to.
+// driverOf returns the name of a device's driver: that of its module, or of the directory
+// to which the kernel links.
 func (m *machine) driverOf(dir string) (string, error) {
 	text, err := readFile(m.fsys, dir+"device/uevent")
 	if err != nil {
@@ -122,8 +122,8 @@ func (m *machine) driverOf(dir string) (string, error) {
 	return "", errors.New("driver unknown")
 }
 
-// queues counts the queues of a device and says whether the kernel spreads packets
-// over CPUs beyond them.
+// queues records the number of queues of a device and whether the kernel distributes
+// packets over further CPUs.
 func (m *machine) queues(dir string) string {
 	count := map[string]int{}
 	steered := map[string]bool{}
@@ -142,7 +142,7 @@ func (m *machine) queues(dir string) string {
 	return fmt.Sprintf("%d receive and %d send queues, RPS %s, XPS %s", count["rx"], count["tx"], onOff(steered["RPS"]), onOff(steered["XPS"]))
 }
 
-// filters tells which packet filters packets of this network stack meet.
+// filters records the packet filters of this network stack.
 func (m *machine) filters() {
 	if m.reader == nil {
 		return
@@ -182,7 +182,7 @@ func (m *machine) filters() {
 		"tracking that they may require, so other modes look cheaper than they are; a lab has its own network stacks and is not affected.", plural(rules, "rule"), by))
 }
 
-// conntrack tells how full connection tracking is.
+// conntrack records how full the connection tracking table is.
 func (m *machine) conntrack() {
 	const dir = "proc/sys/net/netfilter/"
 	m.factFileIfAny("nf_conntrack_max", dir+"nf_conntrack_max")
@@ -203,12 +203,12 @@ func (m *machine) conntrack() {
 	}
 }
 
-// conntrackNearlyFull is the share of connection tracking's room above which a trial that
-// makes connections may fill it.
+// conntrackNearlyFull is the share of the connection tracking table above which a trial that opens
+// connections may fill it.
 const conntrackNearlyFull = 0.8
 
-// warnExisting adds a warning of what bears only on runs whose ends use this
-// machine's own network stack.
+// warnExisting adds a warning that applies only to runs whose endpoints use this machine's
+// own network stack.
 func (m *machine) warnExisting(code warning.Code, text string) {
 	m.report.Existing = append(m.report.Existing, result.Warning{Code: string(code), Scope: "run", Text: text})
 }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// capabilities tells whether CAP_NET_ADMIN and CAP_SYS_ADMIN are effective.
+// capabilities reports whether CAP_NET_ADMIN and CAP_SYS_ADMIN are effective.
 func capabilities() (netAdmin, sysAdmin Answer) {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3} // pid 0: the caller
 	var data [2]unix.CapUserData                                           // version 3 fills two words

@@ -18,17 +18,17 @@ import (
 	"tare/internal/runid"
 )
 
-// Leftover is something of a run that is no longer alive.
+// Leftover is a resource of a run that is no longer alive.
 type Leftover struct {
 	Run  string
-	What string // for people: namespace NAME or process PID
+	What string // namespace NAME or process PID, for messages
 	pid  int
 	name string
 }
 
-// Leftovers finds what dead runs have left on this machine, as far as this user
-// can see and remove it: processes first, then named namespaces. Links, rules and
-// addresses live inside the namespaces and go with them.
+// Leftovers lists what dead runs have left on this machine, as far as this user can see and
+// remove it: processes first, then named namespaces. Links, rules and addresses are inside
+// the namespaces and are removed with them.
 func Leftovers() ([]Leftover, error) {
 	alive, err := runid.Running()
 	if err != nil {
@@ -53,8 +53,8 @@ func Leftovers() ([]Leftover, error) {
 	return found, nil
 }
 
-// Alive lists the runs alive on this machine, also those of which only processes
-// can be seen, because they were claimed in another network namespace.
+// Alive lists the runs that are alive on this machine, including those of which only
+// processes are visible because they were claimed in another network namespace.
 func Alive() ([]string, error) {
 	alive, err := runid.Running()
 	if err != nil {
@@ -64,11 +64,11 @@ func Alive() ([]string, error) {
 	return append(alive, led...), err
 }
 
-// findOrphans finds this user's agents, and processes of engines and modes, of dead runs.
-// They end by themselves when their stdin does; this is for one that is stopped or
-// stuck. One whose controller is still its parent belongs to a live run, also where
-// that run's claim cannot be seen because it was made in another network namespace;
-// led names those runs.
+// findOrphans finds this user's agents and the processes of engines and modes of dead runs.
+// They exit when their stdin is closed, so this covers only stopped or stuck ones. A
+// process whose parent is still its controller belongs to a live run, even if that run's
+// claim is invisible because it was made in another network namespace; led lists those
+// runs.
 func findOrphans(alive []string) (found []Leftover, led []string, err error) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -85,7 +85,7 @@ func findOrphans(alive []string) (found []Leftover, led []string, err error) {
 		}
 		var st unix.Stat_t
 		if unix.Stat(dir, &st) != nil || os.Geteuid() != 0 && int(st.Uid) != os.Geteuid() {
-			continue // gone meanwhile, or not ours to end
+			continue // it has exited, or belongs to another user
 		}
 		pid, _ := strconv.Atoi(filepath.Base(dir))
 		found = append(found, Leftover{Run: id, What: fmt.Sprintf("process %d", pid), pid: pid})
@@ -103,8 +103,8 @@ func hasController(dir string) bool {
 	if err != nil {
 		return false
 	}
-	// The name in brackets may hold anything; the parent is the second field
-	// behind its last bracket (proc(5)).
+	// The name in brackets may contain anything; the parent is the second field after the
+	// last bracket (proc(5)).
 	_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
 	fields := strings.Fields(rest)
 	if len(fields) < 2 {
@@ -114,16 +114,16 @@ func hasController(dir string) bool {
 	return err == nil && os.SameFile(own, parent)
 }
 
-// hiddenSubcommands are the subcommands under which this program runs for a run, in the way of
-// tare agent --run ID: an agent, the first process of an engine, that of an installed
-// program of a mode, a tunnel.
+// hiddenSubcommands lists the subcommands under which this program serves a run, as in tare agent
+// --run ID: an agent, the init process of an engine, the init process of a mode's program,
+// a tunnel.
 func hiddenSubcommands() []string { return []string{"agent", "engine-init", "daemon", "wireguard"} }
 
-// subcommandRun reads a process's command line as that of one of those.
+// subcommandRun returns the run's id from the command line of such a process.
 func subcommandRun(dir string) (id string, ok bool) {
 	line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 	if err != nil {
-		return "", false // it ended meanwhile
+		return "", false // it has exited
 	}
 	args := strings.Split(string(bytes.TrimRight(line, "\x00")), "\x00")
 	if id, ok := emulatorRun(args); ok {
@@ -140,7 +140,8 @@ func (l Leftover) Remove() error {
 	if l.pid == 0 {
 		return linuxnet.Unpin(l.name)
 	}
-	// A pidfd makes sure that the signal meets the process that was looked at.
+	// A pidfd makes sure that the signal reaches the process that was inspected, and not
+	// one that reuses its id.
 	fd, err := unix.PidfdOpen(l.pid, 0)
 	if errors.Is(err, unix.ESRCH) {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"tare/internal/warning"
 )
 
-// enginesKind is Docker Engines that exist: one, or two on two machines.
+// enginesKind is one existing Docker Engine, or two on two machines.
 func enginesKind() Kind {
 	return Kind{
 		Name: "engines",
@@ -38,7 +38,7 @@ func newEngines(t study.Target, o Options) driver.Target {
 		hosts = nil
 	}
 	for _, h := range t.Hosts {
-		// A bad address is the study's to complain about, with its line.
+		// The study reports a bad address, with its line.
 		addr, _ := netip.ParseAddr(h.Address)
 		hosts = append(hosts, existing.Host{Name: h.Name, Target: h.Engine, Address: addr})
 	}
@@ -61,7 +61,7 @@ func newEngines(t study.Target, o Options) driver.Target {
 func enginesBegin(on *existing.Driver, t study.Target) (driver.HostInfo, error) {
 	machine := facts.Collect("/")
 	g := driver.HostInfo{Hosts: on.Hosts(), Report: engineHosts(t, machine.Facts)}
-	if g.Local() { // what is known of this machine holds for the endpoints
+	if g.Local() { // the facts of this machine apply to the endpoints
 		var err error
 		if g.CPUs, err = facts.CPUs("/"); err != nil {
 			return g, err
@@ -75,8 +75,8 @@ func enginesBegin(on *existing.Driver, t study.Target) (driver.HostInfo, error) 
 	return g, nil
 }
 
-// engineHosts describes the machines of the engines, and this one. What an engine says
-// of itself is with its modes.
+// engineHosts describes the machines of the engines, and this one. What an engine reports
+// about itself is with its modes.
 func engineHosts(t study.Target, machine []result.Fact) []result.Host {
 	tare := result.Host{Name: "tare", Facts: append([]result.Fact{{Name: "role", Value: "the machine that controlled the run; the engine may be on another"}}, machine...)}
 	if len(t.Hosts) == 0 {
@@ -89,7 +89,7 @@ func engineHosts(t study.Target, machine []result.Fact) []result.Host {
 	return append(out, tare)
 }
 
-// engineChanges says what a run of the study makes on the engines.
+// engineChanges says what a run of the study creates on the engines.
 func engineChanges(s study.Study, t study.Target, allowSwarm bool) []string {
 	lines := []string{
 		fmt.Sprintf("engine: %s, existing; tare creates on it, and removes again, an image of this program, containers and networks, all with the label io.tare.run", t),

@@ -17,7 +17,7 @@ import (
 	"tare/internal/warning"
 )
 
-// labKind is the lab: two hosts for each mode, made on this machine for the run.
+// labKind is the lab: two hosts for each mode, created on this machine for the run.
 func labKind() Kind {
 	return Kind{
 		Name:    "lab",
@@ -27,7 +27,7 @@ func labKind() Kind {
 	}
 }
 
-// labTarget is the state of a run on labs.
+// labTarget is the state of a run in labs.
 type labTarget struct {
 	labs labdriver.Labs
 	undo []func() error
@@ -75,7 +75,7 @@ func (l *labTarget) begin(run driver.Run) (driver.HostInfo, error) {
 	}, nil
 }
 
-// close undoes what begin did, the last first.
+// close reverses what begin did, in reverse order.
 func (l *labTarget) close() error {
 	var errs []error
 	for _, undo := range slices.Backward(l.undo) {
@@ -112,7 +112,7 @@ func rateText(r study.Rate) string {
 	return r.String()
 }
 
-// labChanges says what a run of the study makes, where, and which rights that takes.
+// labChanges says what a run of the study creates, where, and which privileges that requires.
 func labChanges(s study.Study) []string {
 	lines := []string{fmt.Sprintf("lab: underlay MTU %d, offload %s, rate limit %s", s.Lab.MTU, s.Lab.Offload, rateText(s.Lab.Rate))}
 	rights := "network namespaces, links and nftables rules inside them, so root or unprivileged user namespaces"
@@ -128,7 +128,7 @@ func labChanges(s study.Study) []string {
 	return append(lines, "rights: "+rights+";\nnothing outside the lab's namespaces is changed")
 }
 
-// dockerChanges says which engines there are.
+// dockerChanges says which engines are started.
 func dockerChanges(s study.Study) string {
 	text := "engine: lab: private Docker Engines on the lab's hosts, with their data in /var/lib/tare/engines, stopped at the end of the run"
 	if hasMode(s, "docker/overlay") {
@@ -137,7 +137,7 @@ func dockerChanges(s study.Study) string {
 	return text
 }
 
-// hasMode reports whether a study has a mode that begins so.
+// hasMode reports whether a study has a mode with this prefix.
 func hasMode(s study.Study, prefix string) bool {
 	return slices.ContainsFunc(s.Modes, func(m study.Mode) bool { return strings.HasPrefix(m.Mode, prefix) })
 }

@@ -13,14 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// initPrefix begin each line that the first process of a program writes.
+// initPrefix begins each line that the init process of a program writes.
 const initPrefix = "tare " + Command + ": "
 
-// Init is the first process of an installed program, in namespaces of process ids and
-// mounts that its parent made. args are those behind the subcommand's name: --run ID --
-// PROGRAM ARGS... . It reads what else it needs from stdin, gives the program an empty
-// /run with its files, starts it, takes in orphans, and returns how it ended; when stdin
-// comes to its end it exits at once. Either way the kernel then ends all that is left.
+// Init is the init process of an installed program, in PID and mount namespaces that its
+// parent created. args follow the subcommand's name: --run ID -- PROGRAM ARGS... . It reads
+// its configuration from stdin, creates a private /run with the program's files, starts the
+// program, reaps orphans, and returns how the program exited. It exits at once when stdin
+// is closed. In both cases the kernel then kills all remaining processes of the namespace.
 func Init(args []string, stdin io.Reader) error {
 	return fmt.Errorf("%s%w", initPrefix, runInit(args, stdin))
 }
@@ -32,7 +32,7 @@ func runInit(args []string, stdin io.Reader) error {
 	if os.Getpid() != 1 {
 		return fmt.Errorf("process id is %d; it must be 1 in its PID namespace", os.Getpid())
 	}
-	// What it spends is tare's, and not the mode's: it bears tare's name.
+	// The CPU time of this process is tare's and not the mode's, so it is named tare.
 	if err := os.WriteFile("/proc/self/comm", []byte("tare"), 0); err != nil {
 		return fmt.Errorf("set the process name: %w", err)
 	}
@@ -78,14 +78,14 @@ func runInit(args []string, stdin io.Reader) error {
 	}
 }
 
-// mountRun puts an empty file system over /run, also where /var/run is another
-// directory, and makes on it what the program is to find.
+// mountRun mounts an empty file system on /run, and on /var/run if that is a separate
+// directory, and creates the program's files in it.
 func mountRun(o initConfig) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
 	binds := map[string]*os.File{}
-	for name, path := range o.Binds { // while /run is still everybody's
+	for name, path := range o.Binds { // while /run is still the machine's
 		f, err := os.Open(path)
 		if err != nil {
 			return err

@@ -7,7 +7,7 @@ import (
 	"tare/internal/driver"
 )
 
-// Direction says which way payload from client to server crosses a device.
+// Direction is the direction in which payload from client to server crosses a device.
 type Direction bool
 
 // The directions.
@@ -16,20 +16,20 @@ const (
 	Receives  Direction = false // the device receives it
 )
 
-// AllPairs stands for every pair in a rule.
+// AllPairs means every pair in a rule.
 const AllPairs = 0
 
-// CounterName names a reading.
+// CounterName returns the name of a counter.
 func CounterName(at, of, what string) string { return at + "/" + of + "." + what }
 
-// MustCarry declares that the traffic of a pair, counted from 1, or that of All must
-// cross a device.
+// MustCarry requires that the traffic of a pair, counted from 1, or that of AllPairs
+// crosses a device.
 func (p *Path) MustCarry(pair int, at Place, dev Device, forward Direction) {
 	p.addDirectionRules(pair, at, dev, forward, driver.Forward, driver.Reverse)
 }
 
-// MustCarryAtLeast is Carries where only the payload is known that must cross: beyond
-// a process that passes it on in packets of its own.
+// MustCarryAtLeast is MustCarry where only the payload is known: beyond a process that
+// forwards it in its own packets.
 func (p *Path) MustCarryAtLeast(pair int, at Place, dev Device, forward Direction) {
 	p.addDirectionRules(pair, at, dev, forward, driver.ForwardAtLeast, driver.ReverseAtLeast)
 }
@@ -44,18 +44,18 @@ func (p *Path) addDirectionRules(pair int, at Place, dev Device, forward Directi
 		driver.Rule{Counter: CounterName(at.At, dev.label(), "rx_bytes"), Expect: rx, Pair: pair})
 }
 
-// MustCarryBoth declares that the traffic of a pair, or that of All, must cross a device
-// that sends and receives both directions, as loopback does.
+// MustCarryBoth requires that the traffic of a pair, or of AllPairs, crosses a device that
+// sends and receives both directions, as loopback does.
 func (p *Path) MustCarryBoth(pair int, at Place, dev Device) {
 	p.addSameRules(pair, at, dev, driver.Both)
 }
 
-// MustCarryBothAtLeast is Loops where only the payload is known that must cross.
+// MustCarryBothAtLeast is MustCarryBoth where only the payload is known.
 func (p *Path) MustCarryBothAtLeast(pair int, at Place, dev Device) {
 	p.addSameRules(pair, at, dev, driver.BothAtLeast)
 }
 
-// MustBeIdle declares that no traffic may cross a device.
+// MustBeIdle requires that no traffic crosses a device.
 func (p *Path) MustBeIdle(at Place, dev Device) { p.addSameRules(AllPairs, at, dev, driver.NoTraffic) }
 
 func (p *Path) addSameRules(pair int, at Place, dev Device, e driver.Expect) {
@@ -65,20 +65,20 @@ func (p *Path) addSameRules(pair int, at Place, dev Device, e driver.Expect) {
 	}
 }
 
-// ReadDevice has a device's counters read, for rules of the driver's own. They are named
-// Counter(at, role or name, "tx_bytes") and "rx_bytes".
+// ReadDevice reads a device's counters for the driver's own rules. The counters are named
+// CounterName(at, role or name, "tx_bytes") and "rx_bytes".
 func (p *Path) ReadDevice(at Place, dev Device) {
 	p.addStack(at)
 	p.links = append(p.links, link{at, dev})
 }
 
-// AddReader has further counters read around each trial.
+// AddReader reads further counters before and after each trial.
 func (p *Path) AddReader(w CounterReader) { p.readers = append(p.readers, w) }
 
-// AddRules adds rules to the proof.
+// AddRules adds rules.
 func (p *Path) AddRules(rules ...driver.Rule) { p.rules = append(p.rules, rules...) }
 
-// Snapshot reads the counters of everything that is watched.
+// Snapshot reads all counters.
 func (p *Path) Snapshot(ctx context.Context) (driver.Counters, error) {
 	names := map[Stack][]string{}
 	var order []Stack

@@ -8,10 +8,10 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// reasonNames finds the names of enum skb_drop_reason, without prefix, in the kernel's
-// own description of its types, and whether the tracepoint has the arguments that
-// drops.bpf.c reads: the packet, the function and the reason. Newer kernels have more
-// behind them. The first argument of its type is the kernel's own and not passed.
+// reasonNames returns the names of enum skb_drop_reason, without prefix, from the kernel's
+// BTF. It checks that the tracepoint has the arguments that drops.bpf.c reads: the packet,
+// the function and the reason; newer kernels have further ones. The first argument of the
+// BTF type is internal to the kernel and not passed.
 func reasonNames(kernel *btf.Spec) (map[uint32]string, error) {
 	var hook *btf.Typedef
 	if err := kernel.TypeByName("btf_trace_"+tracepoint, &hook); err != nil {
@@ -33,7 +33,7 @@ func reasonNames(kernel *btf.Spec) (map[uint32]string, error) {
 	return nil, fmt.Errorf("%s does not report drop reasons; Linux 5.17 or newer is required", hook.Name)
 }
 
-// pointsTo is what a type points to.
+// pointsTo returns the name of the type that a pointer points to.
 func pointsTo(t btf.Type) string {
 	p, ok := btf.UnderlyingType(t).(*btf.Pointer)
 	if !ok {
@@ -48,8 +48,8 @@ func pointsTo(t btf.Type) string {
 	return ""
 }
 
-// enumNames of the reasons by number. Those of modules, which have a prefix of their own,
-// are in none of the kernel's types.
+// enumNames returns the reasons by number. Reasons of modules have their own prefix and are not
+// in the kernel's types.
 func enumNames(e *btf.Enum) map[uint32]string {
 	out := make(map[uint32]string, len(e.Values))
 	for _, v := range e.Values {

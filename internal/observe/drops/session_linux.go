@@ -14,13 +14,13 @@ import (
 type Session struct {
 	watcher *Watcher
 	flows   []Flow
-	written table // in the kernel now
+	written table // currently in the kernel's maps
 	hook    link.Link
-	missed  uint64 // of the program, before
+	missed  uint64 // the program's count of missed packets at the start
 }
 
-// Set gives a flow its ends, in place of those that it had, and the turn. What has
-// been counted stays. Two flows may have an end in common if they take turns.
+// Set replaces the endpoints of a flow and makes it the active one. Counts are kept. Two
+// flows may share an endpoint if they are active at different times.
 func (s *Session) Set(flow int, f Flow) error {
 	if flow < 0 || flow >= len(s.flows) {
 		return fmt.Errorf("count drops: flow %d of %d", flow, len(s.flows))
@@ -32,7 +32,7 @@ func (s *Session) Set(flow int, f Flow) error {
 	return s.Turn(flow)
 }
 
-// writeMaps makes the kernel's ports and ends those of the flows.
+// writeMaps writes the ports and endpoints of the flows to the kernel's maps.
 func (s *Session) writeMaps() error {
 	t, err := tableOf(s.flows)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Session) writeMaps() error {
 	return replace(s.watcher.objects.TareEnds, before.ends, t.ends)
 }
 
-// replace makes a map of the kernel that holds one thing hold another.
+// replace changes the content of a kernel map from before to after.
 func replace[K comparable](in *ebpf.Map, before, after map[K]dropsOwner) error {
 	for k := range before {
 		if _, still := after[k]; still {
@@ -67,7 +67,7 @@ func replace[K comparable](in *ebpf.Map, before, after map[K]dropsOwner) error {
 	return nil
 }
 
-// Turn says that what has a port of several flows is the given one's from now on.
+// Turn makes a flow the active one: packets of ports that several flows share count for it.
 func (s *Session) Turn(flow int) error {
 	if flow < 0 || flow >= len(s.flows) {
 		return fmt.Errorf("count drops: cannot activate flow %d of %d", flow, len(s.flows))
@@ -78,7 +78,7 @@ func (s *Session) Turn(flow int) error {
 	return nil
 }
 
-// Read gives what the session has counted of a flow so far.
+// Read returns what the session has counted for a flow so far.
 func (s *Session) Read(flow int) (FlowDrops, error) {
 	w := s.watcher
 	if w.session != s {
@@ -122,7 +122,7 @@ func (s *Session) missing() (string, error) {
 	return "", nil
 }
 
-// Stop ends the session. What was not read by then is gone.
+// Stop ends the session. Counts that have not been read are lost.
 func (s *Session) Stop() error {
 	w := s.watcher
 	if w.session != s {

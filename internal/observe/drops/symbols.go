@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// symbolise finds the functions that addresses of the kernel are in, in the form of
-// /proc/kallsyms. Where the kernel hides its addresses, which then are all 0, and for
-// an address below every function, there is no name.
+// symbolise returns the functions that contain kernel addresses, from text in the format of
+// /proc/kallsyms. There is no name if the kernel hides its addresses, which then are all 0,
+// or for an address below every function.
 func symbolise(kallsyms io.Reader, addresses []uint64) (map[uint64]string, error) {
 	type best struct {
 		at   uint64
@@ -32,8 +32,8 @@ func symbolise(kallsyms io.Reader, addresses []uint64) (map[uint64]string, error
 			continue
 		}
 		name, _, _ = strings.Cut(name, "\t")
-		// An address is that of the call's return: it belongs to the last function that
-		// begins below it. Only those addresses above at are concerned.
+		// An address is the return address of a call: it belongs to the last function that
+		// begins below it. Only the addresses above at are affected.
 		for i := len(sorted) - 1; i >= 0 && sorted[i] > at; i-- {
 			if found[i].at < at {
 				found[i] = best{at, name}

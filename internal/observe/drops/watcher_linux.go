@@ -10,32 +10,31 @@ import (
 	"github.com/cilium/ebpf/link"
 )
 
-// Bounds: flows of one session, and ends of all of them, for which drops.bpf.c has room.
-// Its counts have room for 16 pairs of a reason and a function of each flow; a kernel on
-// a bad day shows a dozen.
+// Limits of drops.bpf.c: flows in one session, and endpoints of all of them. Its counts
+// have space for 16 combinations of reason and function for each flow; in practice a kernel
+// shows at most a dozen.
 const (
 	maxFlows = 256
 	maxPorts = 4 * maxFlows
 )
 
-// tunnelPorts returns the UDP ports on which datagrams are looked for inside VXLAN:
-// that of RFC 7348, and the one which Linux takes where it is told none.
+// tunnelPorts returns the UDP ports on which datagrams inside VXLAN are recognised: that of
+// RFC 7348 and the default of Linux.
 func tunnelPorts() []uint16 { return []uint16{4789, 8472} }
 
-// Watcher has the program in the kernel. The program is hooked up only while a
-// session is under way. Neither it nor its sessions may be used from several goroutines at once.
+// Watcher holds the eBPF program in the kernel. The program is attached only during a
+// session. Neither a Watcher nor its sessions are safe for concurrent use.
 type Watcher struct {
 	procRoot string
-	reasons  map[uint32]string // their names
-	objects  *dropsObjects     // in the kernel
-	symbols  map[uint64]string // "" for those without
+	reasons  map[uint32]string // names by number
+	objects  *dropsObjects     // loaded objects
+	symbols  map[uint64]string // "" if it has no name
 	session  *Session
 }
 
-// New loads the program and hooks it up once for a moment, so that whatever keeps it
-// from working is known at the beginning of a run. procRoot is where procfs is
-// mounted, for the names of functions. What this machine lacks is an
-// *UnavailableError.
+// New loads the program and attaches it briefly, so that problems are reported at the
+// beginning of a run. procRoot is where procfs is mounted, for the names of functions. If
+// this machine lacks something, the error is an *UnavailableError.
 func New(procRoot string) (*Watcher, error) {
 	kernel, err := btf.LoadKernelSpec()
 	if err != nil {
@@ -60,7 +59,7 @@ func New(procRoot string) (*Watcher, error) {
 	return w, nil
 }
 
-// explainLoadError is what it means that the kernel did not take the program.
+// explainLoadError converts the error of loading the program to an *UnavailableError.
 func explainLoadError(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return &UnavailableError{"drop reasons require root, or CAP_BPF and CAP_PERFMON, on the machine itself", err}
@@ -68,8 +67,8 @@ func explainLoadError(err error) error {
 	return &UnavailableError{"this kernel rejects the eBPF program that reads drop reasons", err}
 }
 
-// Start begins to count, for so many flows whose ports Set tells. A session must be
-// stopped before the next one starts.
+// Start begins to count for a number of flows whose endpoints are set with Set. A session
+// must be stopped before the next one starts.
 func (w *Watcher) Start(flows int) (*Session, error) {
 	if w.session != nil {
 		return nil, errors.New("count drops: the previous session has not been stopped")
@@ -104,7 +103,7 @@ func (w *Watcher) clear() error {
 	return errors.Join(clearMap[uint32, dropsOwner](w.objects.TarePorts), clearMap[dropsEnd, dropsOwner](w.objects.TareEnds), clearMap[dropsKey, uint64](w.objects.TareCounts))
 }
 
-// clearMap forgets all that is in a map.
+// clearMap deletes all entries of a map.
 func clearMap[K, V any](m *ebpf.Map) error {
 	var keys []K
 	var k K
@@ -124,7 +123,7 @@ func clearMap[K, V any](m *ebpf.Map) error {
 	return nil
 }
 
-// Close takes the program out of the kernel. It may be called again.
+// Close unloads the program. It may be called again.
 func (w *Watcher) Close() error {
 	var errs []error
 	if w.session != nil {

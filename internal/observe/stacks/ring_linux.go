@@ -10,25 +10,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ring is the sampling of one CPU: an event and the buffer that the kernel writes its
-// samples to.
+// ring is the sampling of one CPU: an event and the buffer to which the kernel writes its
+// samples.
 type ring struct {
 	cpu  int
 	fd   int
-	mem  []byte // a page of the kernel's, then the data
+	mem  []byte // the kernel's control page, then the data
 	data []byte
 	out  []byte // what was read last
 }
 
-// A buffer holds maxRingBytes bytes, a second or more of deep stacks. Where the limit for
-// locked memory allows no more, a smaller one will do.
+// The size of a buffer: maxRingBytes bytes, enough for a second or more of deep stacks, or
+// less, down to minRingBytes, if the limit for locked memory is lower.
 const (
 	maxRingBytes = 512 << 10
 	minRingBytes = 32 << 10
 )
 
-// openRing opens an event that samples whatever a CPU does, by its clock: a virtual
-// machine seldom has counters of its own. It does not sample yet.
+// openRing opens an event that samples a CPU by its clock, because virtual machines seldom
+// have hardware counters. It does not start sampling.
 func openRing(cpu int) (*ring, error) {
 	attr := unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
@@ -80,9 +80,9 @@ func (r *ring) ioctl(what string, op uint) error {
 	return nil
 }
 
-// read hands all whole records that are in the buffer to take and gives their room back
-// to the kernel. The kernel moves the head and reads the tail; here it is the other way
-// round (perf_event_open(2), "MMAP layout").
+// read passes all complete records in the buffer to take and frees their space. The kernel
+// writes the head and reads the tail; this side does the opposite (perf_event_open(2),
+// "MMAP layout").
 func (r *ring) read(take func([]byte)) {
 	page := (*unix.PerfEventMmapPage)(unsafe.Pointer(&r.mem[0]))
 	head, tail := atomic.LoadUint64(&page.Data_head), atomic.LoadUint64(&page.Data_tail)

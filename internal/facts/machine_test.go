@@ -22,7 +22,7 @@ import (
 	"tare/internal/result"
 )
 
-var update = flag.Bool("update", false, "write the golden reports of testdata anew")
+var update = flag.Bool("update", false, "rewrite the golden reports in testdata")
 
 // TestMachine reads the machines in testdata, each an archive of the relevant files, and
 // compares the report with its golden file.

@@ -39,7 +39,7 @@ const (
 // (linux/netfilter/nf_tables.h, NFT_META_SECPATH).
 const metaSecpath = expr.MetaKeyPRANDOM + 1
 
-// TunnelIngress describes a tunnel to a CountTunnelIngress.
+// TunnelIngress describes a tunnel for CountTunnelIngress.
 type TunnelIngress struct {
 	Port   uint16         // outer UDP port, over IPv4
 	SPI    uint32         // of its ESP (RFC 3948 section 2.1), 0 for other tunnels

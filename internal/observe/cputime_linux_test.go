@@ -92,7 +92,7 @@ func TestBillOfKnownLoad(t *testing.T) {
 		}
 		all, own := (to.all - from.all).Seconds(), (to.own - from.own).Seconds()
 		billed := busy - (all - own) // the spinner's, by the CPU cost
-		last = fmt.Sprintf("the bill says %.4g CPU s, all tasks together used %.4g; the spinner used %.4g and is billed %.4g (%+.1f %%)", busy, all, own, billed, 100*(billed/own-1))
+		last = fmt.Sprintf("the CPU cost is %.4g CPU s, all tasks together used %.4g; the spinner used %.4g and is charged %.4g (%+.1f %%)", busy, all, own, billed, 100*(billed/own-1))
 		stolen := s.Metrics()["cpu_steal"]
 		last += fmt.Sprintf("; stolen were %.4g", stolen)
 		if within := 0.05 * busy; own > 0 && billed <= own+within && billed+stolen >= own-within {

@@ -107,7 +107,7 @@ func TestOthers(t *testing.T) {
 		{"short ones that their parent waited for", change(func(p map[int]*proc) { p[40].waited += 55 }), 0.55, "mostly sh"},
 		// 2000 ticks of the job lie before the window.
 		{"a long one that ended", change(func(p map[int]*proc) { delete(p, 91); p[90].waited += 2012 }), 0.12, "mostly cron"},
-		{"a long one that ended and nobody waited for", change(func(p map[int]*proc) { delete(p, 91); p[80].user += 3 }), 0.03, "mostly a) S 1 (b"},
+		{"a long one that ended without a parent's wait", change(func(p map[int]*proc) { delete(p, 91); p[80].user += 3 }), 0.03, "mostly a) S 1 (b"},
 		{"an orphan that init waited for", change(func(p map[int]*proc) { delete(p, 90); delete(p, 91); p[1].waited += 7000 + 1000 + 50 + 2000 + 9 }), 0.09, "mostly init"},
 		{"agents that ended", change(func(p map[int]*proc) { delete(p, 61); delete(p, 62) }), 0, ""},
 	} {

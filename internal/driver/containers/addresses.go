@@ -13,7 +13,7 @@ import (
 // correspond to flags of docker network create.
 const (
 	OptionSubnet  = "subnet"   // IPv4 prefix of the network
-	OptionRange   = "ip-range" // within it, addresses that nobody else has
+	OptionRange   = "ip-range" // part of the subnet reserved for this network
 	OptionGateway = "gateway"
 )
 

@@ -156,8 +156,8 @@ func (p *path) swarm(ctx context.Context) (*host, error) {
 	return p.a, nil
 }
 
-func (p *path) noSwarm(s *host, why, mend string) error {
-	u := &engine.Unavailable{Engine: s.engine.Name, Tried: "its Swarm, for an overlay network", Reason: why, Fix: mend}
+func (p *path) noSwarm(s *host, why, fix string) error {
+	u := &engine.Unavailable{Engine: s.engine.Name, Tried: "its Swarm, for an overlay network", Reason: why, Fix: fix}
 	return &driver.Unsupported{Mode: p.Mode, Reason: u.Error()}
 }
 

@@ -158,7 +158,7 @@ func relayDatagrams(t *testing.T, b *linuxnet.NS, target driver.Endpoint) {
 			if err != nil {
 				return
 			}
-			_, _ = out.Write(buf[:n]) // between two showers nobody listens
+			_, _ = out.Write(buf[:n]) // nothing listens between two showers
 		}
 	}()
 }

@@ -47,10 +47,10 @@ type Exchange struct {
 	Want           Connectivity
 }
 
-// The kinds of connectivity.
+// Connectivity is what may be between two endpoints.
 type Connectivity int
 
-// Connectivity is what may be between two endpoints.
+// The kinds of connectivity.
 const (
 	OneConnection   Connectivity = iota // the server sees the client's own connection, possibly with a translated address
 	TwoConnections                      // a relay terminates the client's connection and opens its own

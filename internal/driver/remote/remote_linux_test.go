@@ -103,7 +103,7 @@ func TestPath(t *testing.T) {
 		t.Errorf("a relay that is not there: %v", err)
 	}
 	if err := remote.CheckReachable(t.Context(), a.Monitor, b.Monitor, "a", "b", on, netip.AddrPortFrom(at, pathspec.FirstPort+1), 100*time.Millisecond); !remote.IsUnreachable(err) {
-		t.Errorf("where nobody listens: %v", err)
+		t.Errorf("where nothing listens: %v", err)
 	}
 	before, err := noted.Snapshot(t.Context())
 	if err != nil {

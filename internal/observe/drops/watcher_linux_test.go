@@ -172,11 +172,11 @@ func TestInsideVXLAN(t *testing.T) {
 	}
 	got := settle(t, s, c, n)
 	flows, tol := stop(t, s, 2)
-	booked := map[string]int64{}
+	attributed := map[string]int64{}
 	for _, d := range flows[0] {
-		booked[drops.Place(d)] += d.Count
+		attributed[drops.Place(d)] += d.Count
 	}
-	if all := booked[result.PlaceQdisc] + booked[result.PlaceReceive]; !tol.fits(all, int64(n-got)) || booked[result.PlaceQdisc] < n/4 || len(flows[1]) > 0 {
+	if all := attributed[result.PlaceQdisc] + attributed[result.PlaceReceive]; !tol.fits(all, int64(n-got)) || attributed[result.PlaceQdisc] < n/4 || len(flows[1]) > 0 {
 		t.Errorf("%d of %d arrived, found %+v", got, n, flows)
 	}
 }

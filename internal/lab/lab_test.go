@@ -298,7 +298,7 @@ func TestLeftovers(t *testing.T) {
 }
 
 // A run is alive while its controller is, even if its claim is invisible.
-func TestLedAgentsAreNoLeftovers(t *testing.T) {
+func TestAgentsOfLiveRunsAreNotLeftovers(t *testing.T) {
 	claim, err := lab.Standalone()
 	if err != nil {
 		t.Fatal(err)

@@ -57,7 +57,7 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-func TestOthers(t *testing.T) {
+func TestOtherProcesses(t *testing.T) {
 	const id = "0123456789abcdef"
 	idle := []proc{
 		{pid: 1, name: "init", waited: 100},
@@ -135,8 +135,8 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// TestOthersUnknown: where not all of them can be seen, there is no figure.
-func TestOthersUnknown(t *testing.T) {
+// TestOtherProcessesUnknown: where not all of them can be seen, there is no figure.
+func TestOtherProcessesUnknown(t *testing.T) {
 	for name, tt := range map[string]struct {
 		all  []proc
 		want string
@@ -157,9 +157,9 @@ func TestOthersUnknown(t *testing.T) {
 	}
 }
 
-// TestOthersLive: a program of this test's own that works is its child, and so the
+// TestOtherProcessesLive: a program of this test's own that works is its child, and so the
 // run's own, unless the run is said to be another process.
-func TestOthersLive(t *testing.T) {
+func TestOtherProcessesLive(t *testing.T) {
 	if _, err := NewOtherProcesses("/proc", Own{PID: os.Getpid()}).Read(); err != nil {
 		t.Skipf("needs the process table: %v", err)
 	}
@@ -215,7 +215,7 @@ func BenchmarkOthersRead(b *testing.B) {
 }
 
 // Classify distinguishes the relations in a fictitious process table.
-func TestPrograms(t *testing.T) {
+func TestClassify(t *testing.T) {
 	root := t.TempDir()
 	for _, p := range []struct {
 		pid, parent, name, flags string

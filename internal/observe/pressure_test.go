@@ -50,7 +50,7 @@ func TestPressure(t *testing.T) {
 }
 
 // Files read elsewhere yield the same metrics as the collectors.
-func TestStrain(t *testing.T) {
+func TestPressureFiles(t *testing.T) {
 	root := t.TempDir()
 	place(t, root, map[string]string{
 		"meminfo": "MemTotal: 9 kB\nMemAvailable: 5 kB\n", "vmstat": "nr_free_pages 4\npgmajfault 1\npswpin 0\noom_kill 2\n",
@@ -71,7 +71,7 @@ func TestStrain(t *testing.T) {
 	}
 }
 
-func TestWorse(t *testing.T) {
+func TestMergeHosts(t *testing.T) {
 	a := map[string]float64{"pressure_cpu": 1, "memory_available": 10, "memory_stalls": 2, "memory_swapped": 5}
 	b := map[string]float64{"pressure_cpu": 3, "memory_available": 20, "memory_stalls": 1, "pressure_io": 0}
 	want := map[string]float64{"pressure_cpu": 3, "memory_available": 10, "memory_stalls": 3, "memory_swapped": 5, "pressure_io": 0}

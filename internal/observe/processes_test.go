@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestBelonging(t *testing.T) {
+func TestProcessSet(t *testing.T) {
 	table := func(own string, all ...proc) Table {
 		t.Helper()
 		root := t.TempDir()

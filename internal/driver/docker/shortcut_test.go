@@ -36,7 +36,7 @@ var shorts = []struct {
 	{"a cable beside the underlay", "docker/host", cable, "a/eth0.tx_bytes"},
 }
 
-func TestShortcutsComeOutVoid(t *testing.T) {
+func TestShortcutsAreVoid(t *testing.T) {
 	kinds := []string{"tcp_stream", "tcp_rr", "udp_stream"}
 	for _, tt := range shorts {
 		t.Run(tt.name, func(t *testing.T) {

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { drivertest.Main(m) }
 
 func TestBrief(t *testing.T) { drivertest.Brief(t, ipsec.Driver{}) }
 
-func TestShortcutsComeOutVoid(t *testing.T) {
+func TestShortcutsAreVoid(t *testing.T) {
 	t.Run("ipsec/userspace", func(t *testing.T) {
 		tunneltest.Shortcuts(t, ipsec.Driver{}, "ipsec/userspace", func(p *tunnel.Path) error {
 			return errors.Join(p.Near.NS.PreferMainTable(), p.Far.NS.PreferMainTable(), tunneltest.RouteInClear(p))
@@ -82,7 +82,7 @@ func TestKeyExchangeFails(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if strings.Contains(fmt.Sprint(err), "secret") {
-		t.Errorf("a key is told: %v", err)
+		t.Errorf("the error contains a key: %v", err)
 	}
 }
 

@@ -34,7 +34,7 @@ var shorts = []struct {
 	{"a cable beside the underlay", "host", cable, "a/eth0.tx_bytes"},
 }
 
-func TestShortcutsComeOutVoid(t *testing.T) {
+func TestShortcutsAreVoid(t *testing.T) {
 	for _, tt := range shorts {
 		t.Run(tt.name, func(t *testing.T) {
 			s := drivertest.Provision(t, netns.Driver{}, tt.mode, nil)

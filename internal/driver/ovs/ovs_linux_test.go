@@ -36,7 +36,7 @@ func stand(t *testing.T, mode string, mtu int) *drivertest.Setup {
 	probed := time.Since(began)
 	began = time.Now()
 	s := drivertest.Build(t, ovs.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: 1, MTU: mtu}))
-	t.Logf("%s: probed and taken down in %v, provisioned to both ends' hello in %v", mode, probed, time.Since(began))
+	t.Logf("%s: probed and taken down in %v, provisioned up to both agents' handshake in %v", mode, probed, time.Since(began))
 	return s
 }
 
@@ -49,7 +49,7 @@ func spaces(s *drivertest.Setup) (client, server *linuxnet.NS) {
 
 // A direct link that bypasses the switches, and the sandboxes' frames on the underlay
 // without the tunnel, make the path void.
-func TestShortcutsComeOutVoid(t *testing.T) {
+func TestShortcutsAreVoid(t *testing.T) {
 	for _, way := range []struct {
 		mode, want string
 		open       func(*drivertest.Setup) error
@@ -126,7 +126,7 @@ func TestFacts(t *testing.T) {
 }
 
 // An impossible mode is reported in one line.
-func TestBadLuck(t *testing.T) {
+func TestUnsupported(t *testing.T) {
 	drivertest.NeedLab(t)
 	for name, tt := range map[string]struct {
 		mode, program, script string

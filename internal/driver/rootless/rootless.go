@@ -11,7 +11,7 @@ import (
 	"tare/internal/driver/labdriver"
 )
 
-// The modes. Those with the suffix outSuffix have the client in the sandbox.
+// The modes. Those with outSuffix have the client in the sandbox.
 const (
 	slirp     = "rootless/slirp4netns"
 	pasta     = "rootless/pasta"

@@ -36,12 +36,12 @@ func stand(t *testing.T, mode string, mtu int) *drivertest.Setup {
 	probed := time.Since(began)
 	began = time.Now()
 	s := drivertest.Build(t, rootless.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: 1, MTU: mtu}))
-	t.Logf("%s: probed and taken down in %v, provisioned to both ends' hello in %v", mode, probed, time.Since(began))
+	t.Logf("%s: probed and taken down in %v, provisioned up to both agents' handshake in %v", mode, probed, time.Since(began))
 	return s
 }
 
 // A direct link between client and server that bypasses the program makes the path void.
-func TestShortcutComesOutVoid(t *testing.T) {
+func TestShortcutIsVoid(t *testing.T) {
 	for _, mode := range []string{"rootless/slirp4netns", "rootless/pasta-out"} {
 		t.Run(mode, func(t *testing.T) {
 			s := stand(t, mode, 0)
@@ -129,7 +129,7 @@ func TestFacts(t *testing.T) {
 }
 
 // An impossible mode is reported in one line, and nothing is left.
-func TestBadLuck(t *testing.T) {
+func TestUnsupported(t *testing.T) {
 	drivertest.NeedLab(t)
 	for name, tt := range map[string]struct {
 		mode, program, script string

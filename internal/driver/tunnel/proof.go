@@ -70,8 +70,8 @@ func (p *Path) Into(s *Side) driver.Expect {
 // OutOf returns the direction of the traffic that enters the tunnel at a side.
 func (p *Path) OutOf(s *Side) driver.Expect { return p.Into(p.Other(s)) }
 
-// Transfer adds rules for the tunnel's own byte counters and returns their names: of is the
-// object of the counters, such as wireguard or esp.
+// Transfer reads the tunnel's own byte counters on a side and adds rules for them. of is the
+// object that the counters belong to, such as wireguard or esp.
 func (p *Path) Transfer(s *Side, of string, read func() (out, in uint64, err error)) {
 	p.AddReader(func(_ context.Context, into driver.Counters) error {
 		out, in, err := read()

@@ -34,7 +34,7 @@ func modes() []string {
 	return []string{"wireguard/userspace", "wireguard/kernel", "wireguard/go-binary"}
 }
 
-func TestShortcutsComeOutVoid(t *testing.T) {
+func TestShortcutsAreVoid(t *testing.T) {
 	for _, mode := range modes()[:2] { // the third has the first one's device
 		t.Run(mode, func(t *testing.T) {
 			tunneltest.Shortcuts(t, wireguard.Driver{}, mode, tunneltest.RouteInClear, "/wireguard.")

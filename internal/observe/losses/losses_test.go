@@ -34,7 +34,7 @@ func shared(s losses.Stack) losses.Stack {
 }
 
 // Each case is one of the pitfalls in docs/loss.md, or a single place.
-func TestBook(t *testing.T) {
+func TestAttribute(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent, received int64
 		stacks         []losses.Stack
@@ -153,7 +153,7 @@ func TestBook(t *testing.T) {
 }
 
 // Missing information is reported once for each stack, and places are in path order.
-func TestBookGapsAndOrder(t *testing.T) {
+func TestAttributeGapsAndOrder(t *testing.T) {
 	gap := netstack.Gap{Source: "/proc/net/softnet_stat", Reason: "permission denied"}
 	a, b := stack("a", counters{"qdisc/eth0 tbf.drops": 1}, sender(10)), stack("b", counters{"conntrack.drop": 1}, receiver(7, 1))
 	a.Deltas.Gaps, b.Deltas.Gaps = []netstack.Gap{gap, gap}, []netstack.Gap{gap}

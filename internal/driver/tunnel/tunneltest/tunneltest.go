@@ -39,7 +39,7 @@ func Build(t *testing.T, d labdriver.Driver, mode string, mtu int) (*drivertest.
 	probed := time.Since(began)
 	began = time.Now()
 	s := drivertest.Build(t, d, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: 1, MTU: mtu}))
-	t.Logf("%s: probed and taken down in %v, provisioned to both ends' hello in %v", mode, probed, time.Since(began))
+	t.Logf("%s: probed and taken down in %v, provisioned up to both agents' handshake in %v", mode, probed, time.Since(began))
 	return s, s.Path.Internal.(*tunnel.Path)
 }
 

@@ -102,7 +102,7 @@ func (d Driver) kernel(asked string) (kernel.Kernel, error) {
 	}
 	k, err := kernel.Find(at)
 	if err != nil {
-		return k, &guest.UnavailableError{Reason: fmt.Sprintf("virtual machines require a Linux kernel with its modules: %s; unpack a distribution's kernel package and name the directory "+
+		return k, &guest.UnavailableError{Reason: fmt.Sprintf("guests need a Linux kernel with its modules: %s; unpack a distribution's kernel package and name the directory "+
 			"in $%s, or with the mode's option %s", strings.ReplaceAll(err.Error(), "\n", "; "), KernelVariable, OptionKernel)}
 	}
 	return k, nil

@@ -132,7 +132,7 @@ func labChanges(s study.Study) []string {
 func dockerChanges(s study.Study) string {
 	text := "engine: lab: private Docker Engines on the lab's hosts, with their data in /var/lib/tare/engines, stopped at the end of the run"
 	if hasMode(s, "docker/overlay") {
-		text += "; those of an overlay form a private Swarm"
+		text += "; those of an overlay form a Swarm of their own"
 	}
 	return text
 }

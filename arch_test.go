@@ -212,7 +212,7 @@ func driverOf(dir string) (string, bool) {
 
 // Every driver that is registered has its folder, whose tests hold it to the contract.
 func TestDriversConform(t *testing.T) {
-	conforms := regexp.MustCompile(`drivertest\.(Conformance|Brief|Once)\(t, `)
+	conforms := regexp.MustCompile(`drivertest\.(Conformance|Brief|ConformanceOnce)\(t, `)
 	for _, r := range target.Drivers() {
 		files, err := filepath.Glob("internal/driver/" + r.Name + "/*_test.go")
 		if err != nil {

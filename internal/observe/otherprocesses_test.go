@@ -57,7 +57,7 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-func TestOtherProcesses(t *testing.T) {
+func TestOthers(t *testing.T) {
 	const id = "0123456789abcdef"
 	idle := []proc{
 		{pid: 1, name: "init", waited: 100},

@@ -2,7 +2,7 @@ package driver
 
 import "tare/internal/traffic"
 
-// CarriedBy is what the reports of both ends say was sent each way.
+// CarriedBy returns what the reports of client and server say was sent in each direction.
 func CarriedBy(client, server traffic.Report) Carried {
 	return Carried{Forward: flow(client, server), Reverse: flow(server, client)}
 }
@@ -15,24 +15,24 @@ func flow(from, to traffic.Report) Flow {
 	if d := from.Datagrams; d != nil {
 		f.Datagrams = true
 		f.Wire, f.Segments, f.Messages = max(f.Wire, uint64(from.Sent)), max(f.Segments, packets(from)), 0
-		if t := to.Datagrams; t != nil && !d.Offloaded && !t.Offloaded { // else many share a packet
+		if t := to.Datagrams; t != nil && !d.Offloaded && !t.Offloaded { // otherwise several share a packet
 			for _, n := range t.Flows {
 				f.Messages += uint64(n.Received)
 			}
 		}
 	}
-	// A built-in end that only takes datagrams sends nothing. Where any other says
-	// nothing, nobody has counted: not every system's kernel tells.
+	// A built-in endpoint that only receives datagrams sends nothing. Any other endpoint
+	// without counts is unbounded: not every system's kernel reports them.
 	f.Unbounded = f.Wire == 0 && f.Segments == 0 && from.Connections > 0 && (!f.Datagrams || from.Tool != nil)
 	return f
 }
 
-// fragment is less than what any fragment but the last carries of a datagram: the
-// least MTU of a lab is 1280, and a tunnel and the headers take 100 of it.
+// fragment is a lower bound of the payload bytes in any fragment except the last: the
+// minimum MTU of a lab is 1280, and a tunnel and headers take 100 of it.
 const fragment = 1100
 
-// packets is as many as the datagrams of one end can have been, cut by IP where
-// they exceed the MTU.
+// packets returns the maximum number of packets for the datagrams that one endpoint sent,
+// when IP fragments those above the MTU.
 func packets(from traffic.Report) uint64 {
 	var sent uint64
 	for _, f := range from.Datagrams.Flows {
@@ -45,7 +45,7 @@ func packets(from traffic.Report) uint64 {
 	return sent * (1 + size/fragment)
 }
 
-// Plus is what was carried in two trials that followed each other.
+// Plus adds what was carried in two consecutive trials.
 func (c Carried) Plus(d Carried) Carried {
 	return Carried{Forward: c.Forward.plus(d.Forward), Reverse: c.Reverse.plus(d.Reverse)}
 }

@@ -1,5 +1,5 @@
-// Package driver is the contract between a run and the code that builds network
-// modes. Each folder below is a driver: the modes with one prefix.
+// Package driver defines the interface between a run and the code that builds network
+// modes. Each folder below it is a driver: the modes with one prefix.
 package driver
 
 import (
@@ -15,97 +15,96 @@ import (
 
 // Driver builds the modes of one prefix.
 type Driver interface {
-	// Modes lists what the driver can build. It needs no rights.
+	// Modes lists the modes that the driver can build. It needs no privileges.
 	Modes() []Mode
-	// Probe tries whether what is ordered can be built here and leaves nothing
-	// behind. It returns nil, an *Unsupported error that says what is lacking, or
-	// another error when it could not find out.
+	// Probe tests whether the mode can be built here and leaves nothing behind. It returns
+	// nil, an *Unsupported error that says what is missing, or another error if it could
+	// not find out.
 	Probe(ctx context.Context, o ModeSpec) error
-	// Provision builds what is ordered. On error nothing is left.
+	// Provision builds the mode. On error nothing of it is left.
 	Provision(ctx context.Context, o ModeSpec) (*Path, error)
 }
 
-// ModeSpec says what a driver is to build for a run: one mode.
+// ModeSpec describes one mode that a driver builds for a run.
 type ModeSpec struct {
-	Mode    string            // as Registry.For found it, its parameter included
-	Name    string            // of the mode in its study; Mode where the study gives it none of its own
-	Run     string            // the run's id, which everything made carries
-	Label   string            // tells what is made for the modes of one run apart; fit for names of files and namespaces
-	Pairs   int               // of endpoints, at least 1, each in sandboxes of its own
-	Limits  study.Limits      // of what the sandboxes may use
-	Options map[string]string // for the network's own driver
-	MTU     int               // inside the mode's tunnel, bytes; 0 leaves it to the mode
+	Mode    string            // as Registry.For returned it, including its parameter
+	Name    string            // name of the mode in the study; Mode if the study does not name it
+	Run     string            // the run's id, which is part of the name of everything created
+	Label   string            // distinguishes the modes of one run; valid in names of files and namespaces
+	Pairs   int               // of endpoints, at least 1, each with its own sandboxes
+	Limits  study.Limits      // CPU and memory limits of the sandboxes
+	Options map[string]string // for the network driver
+	MTU     int               // inside the mode's tunnel, bytes; 0 is the mode's default
 }
 
-// MaxPairs is how many pairs a path can have: so many have addresses of their own
-// in every subnet of a lab.
+// MaxPairs is the maximum number of pairs on a path: every subnet of a lab has addresses
+// for that many.
 const MaxPairs = 100
 
-// CheckPairs refuses an order of fewer pairs than 1 or more than MaxPairs.
+// CheckPairs returns an error if the number of pairs is below 1 or above MaxPairs.
 func (o ModeSpec) CheckPairs() error {
 	if o.Pairs < 1 || o.Pairs > MaxPairs {
-		return fmt.Errorf("provision %s: %d pairs of ends asked for; from 1 to %d can be had", o.Mode, o.Pairs, MaxPairs)
+		return fmt.Errorf("provision %s: %d pairs of endpoints requested; use 1 to %d", o.Mode, o.Pairs, MaxPairs)
 	}
 	return nil
 }
 
-// CheckNoLimits refuses what Countable does, and an order with limits: of a mode whose
-// sandboxes no engine makes.
+// CheckNoLimits is CheckPairs for modes without a container engine: it also rejects limits.
 func (o ModeSpec) CheckNoLimits() error {
 	if err := o.CheckPairs(); err != nil {
 		return err
 	}
 	if o.Limits != (study.Limits{}) {
-		return &Unsupported{Mode: o.Mode, Reason: "limits are applied by an engine, and this mode has none"}
+		return &Unsupported{Mode: o.Mode, Reason: "limits are applied by a container engine, and this mode has none"}
 	}
 	return nil
 }
 
-// Mode describes a mode. Baseline is the id of the mode that it is compared with
-// by default, empty for a baseline. An id that ends in ":NAME" stands for all that
-// have a name of the user's in that place.
+// Mode describes a mode. Baseline is the id of the mode that it is compared with by
+// default; it is empty for a baseline. An id that ends in ":NAME" stands for all modes with
+// a user-supplied name in that place.
 type Mode struct {
 	ID       string
 	Title    string
 	Baseline string
-	Limits   study.Ends // that can be limited: an engine makes their sandboxes
-	Options  bool       // takes options for the network's own driver
-	MTU      bool       // takes an MTU for the inside of its tunnel
-	// SetupTime is how long making it and taking it down takes, about; for estimates, and
-	// for how long a run waits. 0 is the time of a few namespaces: plan.ModeOverhead.
+	Limits   study.Ends // endpoints that can have limits, because a container engine creates their sandboxes
+	Options  bool       // accepts options for the network driver
+	MTU      bool       // accepts an MTU for the inside of its tunnel
+	// SetupTime is roughly how long setting up and removing the mode takes. It is used for
+	// estimates and for timeouts. 0 is the time for a few namespaces, plan.ModeOverhead.
 	SetupTime time.Duration
 }
 
-// Pair is a client and the server it reaches over the path.
+// Pair is a client and the server that it reaches over the path.
 type Pair struct{ Client, Server Endpoint }
 
-// Endpoint is one end of a path: where its agent is started and, for the server,
-// where it listens and what the client dials to reach it. A listening port of 0
-// is chosen by the server, and then stands in for the dialled one too.
+// Endpoint is one end of a path: where its agent is started and, for the server, where it
+// listens and what the client dials. If the listening port is 0, the server chooses a port,
+// which then replaces the dialled port too.
 type Endpoint struct {
-	Name     string // host/sandbox, for people
-	Host     string // the host of the path that it runs on, by its name
-	Stack    string // the network stack it is in, as NetworkStack names it
+	Name     string // host/sandbox, for messages
+	Host     string // name of the path's host on which it runs
+	Stack    string // NetworkStack.Name of its network stack
 	Launcher transport.Launcher
-	OwnCPUs  bool             // it is on a virtual machine's, which have numbers of their own
+	OwnCPUs  bool             // it uses the CPUs of a virtual machine, which have their own numbers
 	Listen   []netip.AddrPort // by address family; empty for the client
 	Dial     []netip.AddrPort
 }
 
-// Reach picks where to listen and what to dial in one address family.
+// Reach returns the addresses to listen on and to dial for one address family.
 func (e Endpoint) Reach(ipv6 bool) (listen, dial netip.AddrPort, err error) {
 	for i, a := range e.Dial {
 		if a.Addr().Is6() == ipv6 {
 			return e.Listen[i], a, nil
 		}
 	}
-	return listen, dial, fmt.Errorf("%s has no address of the family asked for (ipv6: %t)", e.Name, ipv6)
+	return listen, dial, fmt.Errorf("%s has no address of the requested family (ipv6: %t)", e.Name, ipv6)
 }
 
-// Unsupported says why a mode cannot be built here.
+// Unsupported is the error that a mode cannot be built here.
 type Unsupported struct {
 	Mode   string
-	Reason string // what is needed and what is there
+	Reason string // what is required and what was found
 }
 
 func (u *Unsupported) Error() string { return u.Mode + " is unsupported here: " + u.Reason }

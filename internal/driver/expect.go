@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Expect says how a counter must relate to what was carried.
+// Expect states how a counter must relate to what was carried.
 type Expect int
 
 // The expectations.
@@ -14,25 +14,25 @@ const (
 	Forward Expect = iota
 	Reverse
 	Both
-	// Connections: packets of a rule that only the first of a connection meets.
+	// Connections: packets of a rule that matches only the first packet of a connection.
 	Connections
-	// Still: bytes or packets on a way round the path.
+	// NoTraffic: bytes or packets on a device that bypasses the path.
 	NoTraffic
-	// ForwardAtLeast, ReverseAtLeast and BothAtLeast: bytes on a part of the path
-	// where the ends cannot say how many packets there were, because a process
-	// passes the payload on in packets of its own, or where others have traffic too.
+	// ForwardAtLeast, ReverseAtLeast and BothAtLeast: bytes on a part of the path where the
+	// endpoints do not know the number of packets, because a process forwards the payload
+	// in its own packets, or where there is other traffic too.
 	ForwardAtLeast
 	ReverseAtLeast
 	BothAtLeast
-	// Unmet: packets of a rule that no connection may meet, not even one.
+	// NoMatch: packets of a rule that must not match any connection.
 	NoMatch
-	// Works: nanoseconds that a process ran which passes the traffic on.
+	// ProcessBusy: CPU nanoseconds of a process that forwards the traffic.
 	ProcessBusy
-	// Idles: nanoseconds that a process ran which must not.
+	// ProcessIdle: CPU nanoseconds of a process that must not forward it.
 	ProcessIdle
 )
 
-// String is the word for the expectation in results; docs/proof.md explains each.
+// String returns the word for the expectation in results; docs/proof.md explains each.
 func (e Expect) String() string {
 	switch e {
 	case Forward:
@@ -61,13 +61,13 @@ func (e Expect) String() string {
 	return fmt.Sprintf("expectation %d", int(e))
 }
 
-// OffPath says that no traffic belongs where such a counter is.
+// OffPath reports whether the counter belongs to something that must not carry traffic.
 func (e Expect) OffPath() bool { return e == NoTraffic || e == NoMatch || e == ProcessIdle }
 
-// minBytes is the least number of bytes that carrying f puts on a device. A direction
-// without payload carries TCP's acknowledgements, each a packet of its own; half
-// of them is asked for, because a queue may drop some. Of datagrams, those that
-// arrived crossed every device; UDP sends nothing back.
+// minBytes returns the minimum bytes that f puts on a device. A direction without payload
+// carries TCP acknowledgements, each a separate packet; only half of them are required,
+// because a queue may drop some. Received datagrams crossed every device; UDP sends nothing
+// back.
 func minBytes(f Flow) uint64 {
 	switch {
 	case f.Datagrams:
@@ -78,7 +78,7 @@ func minBytes(f Flow) uint64 {
 	return minHeader * f.Segments / 2
 }
 
-// maxBytes is the most, without the background.
+// maxBytes returns the maximum bytes, without background traffic.
 func maxBytes(f Flow) uint64 {
 	if f.Unbounded {
 		return math.MaxUint64
@@ -86,8 +86,9 @@ func maxBytes(f Flow) uint64 {
 	return f.Wire + maxHeader*f.Segments
 }
 
-// minPayload is what one direction puts on a device whoever packed it. A direction
-// without payload says nothing: its acknowledgements are those of whoever packs.
+// minPayload returns what one direction puts on a device, however it was packetised. A
+// direction without payload adds nothing, because its acknowledgements depend on who
+// packetises.
 func minPayload(carried []Carried, pick func(Carried) Flow) (lo uint64) {
 	for _, c := range carried {
 		if f := pick(c); f.Payload > 0 {
@@ -97,15 +98,16 @@ func minPayload(carried []Carried, pick func(Carried) Flow) (lo uint64) {
 	return lo
 }
 
-// The run time of a process, in ns, that tells one which passes traffic on from one
-// that only sleeps: the least traffic of a proof takes it dozens of system calls, of
-// a few thousand ns each. A sleeper's own housekeeping is far below the most.
+// The CPU time of a process, in ns, that distinguishes one that forwards traffic from one
+// that only sleeps. Forwarding the minimum traffic of a verification takes dozens of system
+// calls of a few thousand ns each; the housekeeping of a sleeping process is far below the
+// maximum.
 const (
 	minBusyNS = 100_000
 	maxIdleNS = 5_000_000
 )
 
-// directionBounds adds up what one direction of all pairs puts on a device.
+// directionBounds returns the bounds of what one direction of all pairs puts on a device.
 func directionBounds(carried []Carried, pick func(Carried) Flow) (lo, hi uint64) {
 	hi = Slack
 	for _, c := range carried {
@@ -115,7 +117,7 @@ func directionBounds(carried []Carried, pick func(Carried) Flow) (lo, hi uint64)
 	return lo, hi
 }
 
-// addSaturating adds two bounds, either of which may be none.
+// addSaturating adds two bounds, either of which may be infinite.
 func addSaturating(a, b uint64) uint64 {
 	if a > math.MaxUint64-b {
 		return math.MaxUint64
@@ -164,17 +166,17 @@ func (e Expect) bounds(carried []Carried) (lo, hi uint64) {
 func (e Expect) explain(lo, hi uint64) string {
 	switch {
 	case e == Connections:
-		return fmt.Sprintf("%d connections must have met that rule", lo)
+		return fmt.Sprintf("that rule must have matched %d connections", lo)
 	case e == ProcessBusy && hi == math.MaxUint64:
-		return fmt.Sprintf("that process passes the traffic on and must have run for %d ns or more", lo)
+		return fmt.Sprintf("that process forwards the traffic and must have used %d ns of CPU time or more", lo)
 	case e == ProcessBusy || e == ProcessIdle:
-		return fmt.Sprintf("no traffic passes through that process (at most %d ns)", hi)
+		return fmt.Sprintf("that process is not on the path and may use at most %d ns of CPU time", hi)
 	case e == NoMatch:
-		return "no connection may meet that rule"
+		return "that rule must not match any connection"
 	case e == NoTraffic:
-		return fmt.Sprintf("it is off the path and must stand still (at most %d)", hi)
+		return fmt.Sprintf("it is not on the path and may change by at most %d", hi)
 	case lo == 0 && hi == Slack:
-		return fmt.Sprintf("no traffic belongs there (at most %d)", hi)
+		return fmt.Sprintf("no traffic is expected there (at most %d)", hi)
 	case hi == math.MaxUint64:
 		return fmt.Sprintf("the traffic must have moved it by %d or more", lo)
 	default:

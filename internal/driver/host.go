@@ -8,45 +8,45 @@ import (
 	"tare/internal/study"
 )
 
-// Host is a machine, real or virtual, that paths have endpoints on, and what can be
-// asked of it.
+// Host is a real or virtual machine on which paths have endpoints.
 type Host struct {
 	Name string
-	// Local says that its kernel is the one that this program runs on: its counters are
-	// read here, below /proc. Those of any other host are read by an agent of the path
-	// that runs there.
+	// Local means that the host's kernel is the one this program runs on: its counters are
+	// read from /proc here. Counters of other hosts are read by an agent of the path on
+	// that host.
 	Local bool
-	// Programs are those that work for the run there without being started by it, such
-	// as an engine's, by the name that the kernel keeps, of 15 letters. Nil: all
-	// processes of the run are its own.
+	// Programs are the programs on the host that work for the run without being started by
+	// it, such as those of an engine, by their kernel names (up to 15 characters). Nil
+	// means that all processes of the run are its own.
 	Programs []string
 }
 
-// Target is where the hosts of a run come from: a lab that is made, engines that exist,
-// or any other machines on which agents can be started.
+// Target provides the hosts of a run: a lab, existing engines, or other machines on which
+// agents can be started.
 type Target struct {
 	// Hosts are the machines, as far as they are known before Begin.
 	Hosts []Host
-	// Drivers are what can be built on its hosts.
+	// Drivers are the drivers that can build modes on these hosts.
 	Drivers Registry
-	// Unavailable are the modes that other targets have and this one has not, and why.
+	// Unavailable maps modes that only other targets have to the reason why this one does
+	// not.
 	Unavailable map[string]string
-	// Namespaces says that modes are built in network namespaces of this machine, which
-	// takes root or a user namespace of the user's.
+	// Namespaces means that modes are built in network namespaces of this machine, which
+	// requires root or an unprivileged user namespace.
 	Namespaces bool
-	// DescribeChanges says what a run of a study makes on the hosts, one line a thing, and which
-	// rights that takes.
+	// DescribeChanges returns what a run of a study creates on the hosts and which
+	// privileges that requires, one line each.
 	DescribeChanges func(study.Study) []string
-	// Open makes sure that the hosts can be reached, before anything is made. May be
-	// nil: there is nothing to reach.
+	// Open checks that the hosts are reachable, before anything is created. It may be nil.
 	Open func(ctx context.Context) error
-	// Begin prepares the hosts for a run. What it has made is gone after Close.
+	// Begin prepares the hosts for a run. Close removes what it created.
 	Begin func(Run) (HostInfo, error)
-	// Close releases the hosts. The paths must have been closed. It may be called without Begin.
+	// Close releases the hosts. All paths must be closed before. It may be called without
+	// Begin.
 	Close func() error
 }
 
-// Run is what a target is told of the run that it is to prepare for.
+// Run describes the run that a target prepares for.
 type Run struct {
 	ID    string
 	Study study.Study
@@ -55,12 +55,11 @@ type Run struct {
 // HostInfo is what a run knows of its hosts before any path is set up.
 type HostInfo struct {
 	Hosts []Host
-	// CPUs are those that trials may be placed on, ascending; nil where nothing is
-	// known of them.
+	// CPUs are the CPUs on which trials may be placed, ascending; nil if unknown.
 	CPUs []int
-	// Warnings are what a reader should know of the hosts.
+	// Warnings are warnings about the hosts.
 	Warnings []result.Warning
-	// Report is the hosts as a result lists them.
+	// Report lists the hosts for the result.
 	Report []result.Host
 }
 
@@ -72,7 +71,7 @@ func AllLocal(hosts []Host) bool {
 	return !slices.ContainsFunc(hosts, func(h Host) bool { return !h.Local })
 }
 
-// Programs are those of all hosts that are this machine: see Host.
+// Programs returns the Host.Programs of all hosts that are this machine.
 func (g HostInfo) Programs() []string {
 	var out []string
 	for _, h := range g.Hosts {

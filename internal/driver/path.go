@@ -7,55 +7,54 @@ import (
 	"tare/internal/result"
 )
 
-// Path is a mode that is set up: the pairs of endpoints, the devices between them, and
-// what proves that traffic took them. It is data and a few functions, so that whoever
-// changes one part of it keeps all the others. Functions that may be nil say so.
+// Path is a mode that is set up: the pairs of endpoints, the devices between them, and the
+// rules that verify that traffic took this path. It consists of data and a few functions,
+// so that a caller can replace one part and keep the others. Functions that may be nil say
+// so.
 type Path struct {
 	Mode string
-	// Hosts are the machines that the path has endpoints or devices on, the first
-	// client's first, each once.
+	// Hosts are the machines that the path has endpoints or devices on, each once, starting
+	// with that of the first client.
 	Hosts []Host
-	// Pairs are the endpoints, as many pairs as were ordered. A trial may leave the last
-	// of them idle.
+	// Pairs are the endpoints, as many pairs as requested. A trial may leave the last ones
+	// idle.
 	Pairs []Pair
-	// Stacks are the network stacks that the path leads through, each once: those of the
-	// endpoints, whose names are in Endpoint.Stack, and those between them. Of a path
-	// without any nobody can tell where its datagrams were dropped.
+	// Stacks are the network stacks on the path, each once: those of the endpoints, named
+	// in Endpoint.Stack, and those between them. Without them lost datagrams cannot be
+	// attributed.
 	Stacks []NetworkStack
-	// Rules are what the path's counters must show, and Checks what else must hold
-	// after a trial for the path to be proven.
+	// Rules state what the path's counters must show. Checks are further conditions that
+	// must hold after a trial.
 	Rules  []Rule
 	Checks []func() error
-	// MergesDatagrams says that the path may carry several datagrams as one packet, so
-	// that no header of each is expected on it.
+	// MergesDatagrams means that the path may carry several datagrams in one packet, so
+	// that a header for each of them is not expected.
 	MergesDatagrams bool
-	// IgnoredDropReasons names the reasons, as the kernel calls them, by which it drops packets of
-	// which a process of the mode has taken copies: they are not lost.
+	// IgnoredDropReasons are kernel drop reasons of packets that a process of the mode has
+	// already copied; such packets are not lost.
 	IgnoredDropReasons []string
-	// Facts are what the mode is made of beyond the machine, such as the versions of an
-	// engine.
+	// Facts describe the mode beyond the facts of the machine, such as engine versions.
 	Facts []result.Fact
-	// Emulated names the part of the path that runs on an emulated CPU, and the reason;
-	// empty where a real CPU runs all of it.
+	// Emulated names the part of the path that runs on an emulated CPU, and why; empty if
+	// none does.
 	Emulated string
-	// Underlay is the link between the hosts where its rate and MTU are known; nil
-	// where nothing is known of it.
+	// Underlay is the link between the hosts if its rate and MTU are known, else nil.
 	Underlay *Underlay
-	// Processes are the ids of processes on this machine below which everything belongs
-	// to the mode, beside its endpoints, but for what runs in containers: those of an
-	// engine or of a tunnel. May be nil.
+	// Processes returns the ids of local processes whose descendants all belong to the
+	// mode, such as those of an engine or a tunnel. Endpoints and containers are not
+	// included. It may be nil.
 	Processes func() []int
 	// Snapshot reads every counter of Rules.
 	Snapshot func(ctx context.Context) (Counters, error)
-	// Topology is the path as a graph, with what was read back of each device.
+	// Topology returns the path as a graph, with the settings read back from each device.
 	Topology func() (result.Topology, error)
-	// FlushConnections drops what the path remembers of connections that have ended, as
-	// connection tracking does, so that each trial starts as the first did.
+	// FlushConnections removes state of ended connections, such as connection tracking
+	// entries, so that every trial starts under the same conditions as the first.
 	FlushConnections func(ctx context.Context) error
-	// Close takes the path and what was made for it down. It may be called again. The
-	// agents must have ended.
+	// Close removes the path and everything created for it. It may be called again. The
+	// agents must have exited.
 	Close func(ctx context.Context) error
-	// Internal is what the driver keeps of the path, for its own tests. May be nil.
+	// Internal is the driver's own value for its tests. It may be nil.
 	Internal any
 }
 
@@ -65,10 +64,10 @@ type Underlay struct {
 	MTU  int    // bytes
 }
 
-// Prove compares two snapshots with what each pair carried between them, in the order
-// of Pairs. Pairs beyond that were idle, and what is theirs alone must not have moved.
-// The error names the counter that does not fit: the mode is then void. It is
-// ErrTooLittleTraffic where too little was carried to tell.
+// Prove compares two snapshots with what each pair carried between them, in the order of
+// Pairs. Pairs beyond len(carried) were idle; counters of such a pair must not have
+// changed. The error names the counter that does not fit, which makes the mode void, or is
+// ErrTooLittleTraffic if too little was carried to decide.
 func (p *Path) Prove(before, after Counters, carried []Carried) error {
 	err := Verify(p.Rules, before, after, p.expected(carried))
 	for i := 0; err == nil && i < len(p.Checks); i++ {
@@ -80,14 +79,13 @@ func (p *Path) Prove(before, after Counters, carried []Carried) error {
 	return nil
 }
 
-// Findings are what Prove compares with what was carried, rule by rule.
+// Findings returns, rule by rule, what Prove compares.
 func (p *Path) Findings(before, after Counters, carried []Carried) []result.Finding {
 	return Findings(p.Rules, before, after, p.expected(carried))
 }
 
-// expected is what was carried, as the path's counters can show it. Where datagrams are
-// put together, devices behind that see one header for many: of datagrams the payload
-// is expected, whole.
+// expected returns what the path's counters can show. Where datagrams are merged, later
+// devices see one header for many datagrams, so only the payload of datagrams is expected.
 func (p *Path) expected(carried []Carried) []Carried {
 	if !p.MergesDatagrams {
 		return carried

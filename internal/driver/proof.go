@@ -10,14 +10,14 @@ import (
 	"tare/internal/result"
 )
 
-// Counters are readings by name, such as "b/br0.tx_bytes". They only grow.
+// Counters are counter values by name, such as "b/br0.tx_bytes". They never decrease.
 type Counters map[string]uint64
 
-// CarrierChanges ends the name of a counter of a device's carrier. It is in no
-// proof, but a trial in which it moved is ruled out.
+// CarrierChanges is the suffix of a device's carrier counter. No rule uses it, but a trial
+// in which it changed is excluded.
 const CarrierChanges = "carrier_changes"
 
-// Flaps lists the devices, as counters name them, whose carrier came or went.
+// Flaps lists the devices whose carrier changed, as counters name them.
 func (c Counters) Flaps() []string {
 	var out []string
 	for name, n := range c {
@@ -29,67 +29,69 @@ func (c Counters) Flaps() []string {
 	return out
 }
 
-// Delta gives how far every counter of after moved since before. A counter that
-// vanished or ran backwards is an error: its device was replaced meanwhile.
+// Delta returns how much each counter changed from before to after. A counter that
+// disappeared or decreased is an error: its device was replaced.
 func (before Counters) Delta(after Counters) (Counters, error) {
 	moved := Counters{}
 	for name, was := range before {
 		is, ok := after[name]
 		if !ok || is < was {
-			return nil, fmt.Errorf("counter %s went from %d to %d (there: %t): its device was replaced during the trial", name, was, is, ok)
+			return nil, fmt.Errorf("counter %s went from %d to %d (device present: %t): the device was replaced during the trial", name, was, is, ok)
 		}
 		moved[name] = is - was
 	}
 	return moved, nil
 }
 
-// Flow is what one end sent to the other in one trial, by its own count and by
-// that of its kernel.
+// Flow is what one endpoint sent to the other in one trial, by its own count and its
+// kernel's.
 type Flow struct {
 	Payload     uint64 // bytes that arrived
-	Messages    uint64 // requests, responses or datagrams that each crossed by themselves
-	Wire        uint64 // payload handed to the device at most, retransmissions included
-	Segments    uint64 // packets at most, acknowledgements included
+	Messages    uint64 // requests, responses or datagrams, each in its own packet
+	Wire        uint64 // maximum payload passed to the device, including retransmissions
+	Segments    uint64 // maximum packets, including acknowledgements
 	Connections uint64
-	Datagrams   bool // over UDP, which acknowledges nothing
-	Unbounded   bool // nobody counted Wire and Segments: there is no most
+	Datagrams   bool // over UDP, which sends no acknowledgements
+	Unbounded   bool // Wire and Segments are unknown, so there is no upper bound
 }
 
-// Carried is what a pair of ends sent in a trial: forward from the client,
-// reverse from the server.
+// Carried is what a pair of endpoints sent in a trial: Forward from the client, Reverse
+// from the server.
 type Carried struct{ Forward, Reverse Flow }
 
-// Rule is one line of a proof. Pair is whose traffic the counter sees: that of
-// one pair, counted from 1, or with 0 that of all together.
+// Rule states what a counter must show. Pair is the pair whose traffic the counter sees,
+// counted from 1; 0 means all pairs together.
 type Rule struct {
 	Counter string
 	Expect  Expect
 	Pair    int
 }
 
-// The tolerances of a proof. Every byte of payload must be on the path; above
-// it, what headers, acknowledgements and neighbour discovery can explain.
+// The tolerances of verification. Every payload byte must be on the path; headers,
+// acknowledgements and neighbour discovery may add to it.
 const (
-	// minHeader is the least that a packet of its own adds: IPv4 and TCP (20 +
-	// 20), as a netfilter counter sees it; devices see 14 more of Ethernet.
+	// minHeader is the minimum that a separate packet adds: IPv4 and TCP headers (20 + 20),
+	// as a netfilter counter sees it; devices also count 14 bytes of Ethernet.
 	minHeader = 40
 	// minUDPHeader is the same with UDP (20 + 8).
 	minUDPHeader = 28
-	// maxHeader is the most that one segment adds: Ethernet, IPv6 and TCP with
-	// all options (14 + 40 + 60) within VXLAN over IPv4 (50), rounded up.
+	// maxHeader is the maximum that one segment adds: Ethernet, IPv6 and TCP with all
+	// options (14 + 40 + 60) inside VXLAN over IPv4 (50), rounded up.
 	maxHeader = 180
-	// Slack is what background packets (ARP, neighbour discovery) may move.
+	// Slack is how much background packets (ARP, neighbour discovery) may change a counter,
+	// in bytes.
 	Slack = 16 << 10
-	// minTraffic is the least traffic of a pair that tells a path from that
-	// background.
+	// minTraffic is the minimum traffic of a pair that can be distinguished from that
+	// background, in bytes.
 	minTraffic = 2 * Slack
 )
 
-// ErrTooLittleTraffic says that a trial carried too little for a proof either way.
+// ErrTooLittleTraffic reports that a trial carried too little to verify the path or to find
+// it void.
 var ErrTooLittleTraffic = errors.New("too little to tell the path from background packets")
 
-// Verify checks rules against how far the counters moved while each pair of ends
-// carried its share. Pairs beyond those of carried were idle.
+// Verify checks rules against the counter changes while each pair carried its traffic.
+// Pairs beyond len(carried) were idle.
 func Verify(rules []Rule, before, after Counters, carried []Carried) error {
 	moved, err := before.Delta(after)
 	if err != nil {
@@ -101,7 +103,7 @@ func Verify(rules []Rule, before, after Counters, carried []Carried) error {
 			if len(carried) > 1 {
 				who = fmt.Sprintf(" by pair %d", i+1)
 			}
-			return fmt.Errorf("only %d bytes were carried%s: %w (at least %d)", total, who, ErrTooLittleTraffic, minTraffic)
+			return fmt.Errorf("only %d bytes were carried%s: %w (at least %d are required)", total, who, ErrTooLittleTraffic, minTraffic)
 		}
 	}
 	for _, r := range rules {
@@ -117,8 +119,8 @@ func Verify(rules []Rule, before, after Counters, carried []Carried) error {
 	return nil
 }
 
-// Findings says of every rule, in their order, how far its counter moved and how far
-// it had to. One that vanished or ran backwards has not moved at all.
+// Findings returns, for each rule in order, how much its counter changed and how much it
+// had to. A counter that disappeared or decreased counts as unchanged.
 func Findings(rules []Rule, before, after Counters, carried []Carried) []result.Finding {
 	var out []result.Finding
 	for _, r := range rules {
@@ -137,7 +139,7 @@ func Findings(rules []Rule, before, after Counters, carried []Carried) []result.
 	return out
 }
 
-// of picks the shares that the rule is about.
+// of returns the traffic that the rule covers.
 func (r Rule) of(carried []Carried) []Carried {
 	switch {
 	case r.Pair == 0:

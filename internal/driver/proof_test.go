@@ -23,8 +23,8 @@ func chatter() Carried {
 	return Carried{Forward: f, Reverse: f}
 }
 
-// shower is 50 000 datagrams of 1400 bytes, of which a tenth was dropped by the
-// receiver or on the way.
+// shower is 50 000 datagrams of 1400 bytes, of which the receiver or the path dropped a
+// tenth.
 func shower() Carried {
 	return CarriedBy(
 		traffic.Report{Connections: 3, Sent: 50_000 * 1400, Messages: 50_000, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: 20_000}, {Sent: 30_000}}}},
@@ -32,7 +32,7 @@ func shower() Carried {
 	)
 }
 
-// bundles is the same in super-packets, whose number nobody knows.
+// bundles is the same in super-packets, whose number is unknown.
 func bundles() Carried {
 	return CarriedBy(
 		traffic.Report{Connections: 1, Sent: 50_000 * 1400, Datagrams: &traffic.Datagrams{Offloaded: true, Flows: []traffic.FlowCount{{Sent: 50_000}}}},
@@ -40,7 +40,7 @@ func bundles() Carried {
 	)
 }
 
-// cut is 10 000 datagrams of 8000 bytes that IP cut.
+// cut is 10 000 datagrams of 8000 bytes, fragmented by IP.
 func cut() Carried {
 	return CarriedBy(
 		traffic.Report{Connections: 1, Sent: 10_000 * 8000, Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: 10_000}}}},
@@ -48,7 +48,7 @@ func cut() Carried {
 	)
 }
 
-// external is what an external tool tells of 100 MB.
+// external is what an external tool reports for 100 MB.
 func external() Carried {
 	return CarriedBy(
 		traffic.Report{Connections: 2, Sent: 100 << 20, Tool: &traffic.ToolRun{Name: "iperf3"}},
@@ -56,7 +56,7 @@ func external() Carried {
 	)
 }
 
-// counted is the same where the namespaces' kernel counted what left them.
+// counted is the same where the namespaces' kernel counted what was sent.
 func counted() Carried {
 	return CarriedBy(
 		traffic.Report{Connections: 2, Sent: 100 << 20, TCP: traffic.TCP{Wire: 104 << 20, Segments: 75_000}, Tool: &traffic.ToolRun{Name: "iperf3"}},
@@ -77,8 +77,8 @@ func TestVerify(t *testing.T) {
 		{"nothing on the path", bulk(), Counters{"out": 900, "back": 900, "nat": 1, "aside": 0}, "counter out moved by 900"},
 		{"one percent went elsewhere", bulk(), Counters{"out": 99 << 20, "back": 2 << 20, "nat": 1, "aside": 0}, "counter out"},
 		{"crossed twice", bulk(), Counters{"out": 202 << 20, "back": 2 << 20, "nat": 1, "aside": 0}, "counter out"},
-		{"rule not met", bulk(), Counters{"out": 101 << 20, "back": 2 << 20, "nat": 0, "aside": 0}, "1 connections must have met that rule"},
-		{"a way round", bulk(), Counters{"out": 101 << 20, "back": 2 << 20, "nat": 1, "aside": 1 << 20}, "must stand still"},
+		{"rule not met", bulk(), Counters{"out": 101 << 20, "back": 2 << 20, "nat": 0, "aside": 0}, "that rule must have matched 1 connections"},
+		{"a way round", bulk(), Counters{"out": 101 << 20, "back": 2 << 20, "nat": 1, "aside": 1 << 20}, "it is not on the path"},
 		{"counter not read", bulk(), Counters{"out": 101 << 20, "back": 2 << 20, "nat": 1}, "aside was not read"},
 		{"acknowledgements went elsewhere", bulk(), Counters{"out": 101 << 20, "back": 5_000, "nat": 1, "aside": 0}, "counter back"},
 		{"exchanges", chatter(), Counters{"out": 50_000 * 67, "back": 50_000 * 67, "nat": 1, "aside": 0}, ""},
@@ -87,14 +87,14 @@ func TestVerify(t *testing.T) {
 		{"datagrams, dropped on the way", shower(), Counters{"out": 45_000 * 1428, "back": 0, "nat": 3, "aside": 0}, ""},
 		{"fewer datagrams than arrived", shower(), Counters{"out": 44_900 * 1428, "back": 0, "nat": 3, "aside": 0}, "counter out"},
 		{"datagrams crossed twice", shower(), Counters{"out": 100_000 * 1442, "back": 0, "nat": 3, "aside": 0}, "counter out"},
-		{"datagrams acknowledged", shower(), Counters{"out": 50_000 * 1442, "back": 50_000 * 28, "nat": 3, "aside": 0}, "no traffic belongs there"},
+		{"datagrams acknowledged", shower(), Counters{"out": 50_000 * 1442, "back": 50_000 * 28, "nat": 3, "aside": 0}, "no traffic is expected there"},
 		{"a flow past the rule", shower(), Counters{"out": 50_000 * 1442, "back": 0, "nat": 2, "aside": 0}, "3 connections"},
 		{"super-packets", bundles(), Counters{"out": 50_000*1400 + 1200*42, "back": 0, "nat": 1, "aside": 0}, ""},
 		{"fragments", cut(), Counters{"out": 10_000 * (8000 + 6*34 + 8), "back": 0, "nat": 1, "aside": 0}, ""},
 		{"fragments twice", cut(), Counters{"out": 20_000 * (8000 + 6*34 + 8), "back": 0, "nat": 1, "aside": 0}, "counter out"},
 		{"an external tool", external(), Counters{"out": 108 << 20, "back": 2 << 20, "nat": 2, "aside": 0}, ""},
 		{"an external tool elsewhere", external(), Counters{"out": 1 << 20, "back": 2 << 20, "nat": 2, "aside": 0}, "or more"},
-		{"an external tool, a way round", external(), Counters{"out": 108 << 20, "back": 2 << 20, "nat": 2, "aside": 1 << 20}, "must stand still"},
+		{"an external tool, a way round", external(), Counters{"out": 108 << 20, "back": 2 << 20, "nat": 2, "aside": 1 << 20}, "it is not on the path"},
 		{"a counted tool", counted(), Counters{"out": 105 << 20, "back": 2 << 20, "nat": 2, "aside": 0}, ""},
 		{"a counted tool twice", counted(), Counters{"out": 210 << 20, "back": 2 << 20, "nat": 2, "aside": 0}, "counter out"},
 		{"a counted tool's answers twice", counted(), Counters{"out": 105 << 20, "back": 5 << 20, "nat": 2, "aside": 0}, "counter back"},
@@ -117,8 +117,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// With several pairs, what they share carries the sum, what is one pair's own its
-// share, and what belongs to an idle pair rests.
+// With several pairs, shared devices carry the sum, each pair's own devices its share, and
+// those of an idle pair nothing.
 func TestVerifyPairs(t *testing.T) {
 	rules := []Rule{{"shared", Forward, 0}, {"nat", Connections, 0}, {"first", Forward, 1}, {"second", Forward, 2}, {"third", Forward, 3}}
 	twice := []Carried{bulk(), bulk()}
@@ -134,7 +134,7 @@ func TestVerifyPairs(t *testing.T) {
 		{"the second went elsewhere", twice, Counters{"shared": 202 << 20, "nat": 2, "first": 101 << 20, "second": 50 << 20, "third": 0}, "counter second moved"},
 		{"half of the sum", twice, Counters{"shared": 101 << 20, "nat": 2, "first": 101 << 20, "second": 101 << 20, "third": 0}, "counter shared moved"},
 		{"the rule met once", twice, Counters{"shared": 202 << 20, "nat": 1, "first": 101 << 20, "second": 101 << 20, "third": 0}, "2 connections"},
-		{"an idle pair moved", twice, Counters{"shared": 202 << 20, "nat": 2, "first": 101 << 20, "second": 101 << 20, "third": 1 << 20}, "no traffic belongs there"},
+		{"an idle pair moved", twice, Counters{"shared": 202 << 20, "nat": 2, "first": 101 << 20, "second": 101 << 20, "third": 1 << 20}, "no traffic is expected there"},
 		{"one carried next to nothing", []Carried{bulk(), {Forward: Flow{Payload: 100}}}, Counters{}, "by pair 2"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestVerifyPairs(t *testing.T) {
 	}
 }
 
-// Where a process passes the traffic on, its own packets are nobody's to count.
+// If a process forwards the traffic, its packets are unknown.
 func TestVerifyRelayed(t *testing.T) {
 	rules := []Rule{{"far", ForwardAtLeast, 0}, {"back", ReverseAtLeast, 0}, {"lo", BothAtLeast, 0}, {"nat", NoMatch, 0},
 		{"proxy", ProcessBusy, 1}, {"second proxy", ProcessBusy, 2}, {"other", ProcessIdle, 0}}
@@ -166,10 +166,10 @@ func TestVerifyRelayed(t *testing.T) {
 		{"as it should be", "nat", 0, ""},
 		{"passed by elsewhere", "far", 90 << 20, "counter far moved"},
 		{"not by loopback", "lo", 0, "counter lo moved"},
-		{"address translation after all", "nat", 1, "no connection may meet that rule"},
-		{"no process on the path", "proxy", 20_000, "must have run"},
-		{"the process of an idle pair", "second proxy", 20_000_000, "no traffic passes through"},
-		{"another process", "other", 20_000_000, "no traffic passes through"},
+		{"address translation after all", "nat", 1, "that rule must not match any connection"},
+		{"no process on the path", "proxy", 20_000, "must have used"},
+		{"the process of an idle pair", "second proxy", 20_000_000, "that process is not on the path"},
+		{"another process", "other", 20_000_000, "that process is not on the path"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			before, after := Counters{}, Counters{}
@@ -196,7 +196,7 @@ func TestCountersOfAReplacedDevice(t *testing.T) {
 	}
 }
 
-// A counter that missed a tenth of the payload never passes, whatever the sizes.
+// A counter that missed a tenth of the payload never passes, whatever the packet sizes.
 func TestVerifyNeverPassesALeak(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		payload := rapid.Uint64Range(minTraffic, 1<<40).Draw(t, "payload")

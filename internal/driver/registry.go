@@ -9,8 +9,7 @@ import (
 	"tare/internal/study"
 )
 
-// Registry is the drivers there are. It is made once, in the open, by the
-// command line.
+// Registry is the list of drivers. The command line creates it once.
 type Registry []Driver
 
 // Modes lists the modes of all drivers.
@@ -22,8 +21,8 @@ func (r Registry) Modes() []Mode {
 	return all
 }
 
-// For finds the driver of a mode. Of a mode with a parameter it gives the mode
-// with that filled in.
+// For finds the driver of a mode. If the mode has a parameter, the returned Mode has it
+// filled in.
 func (r Registry) For(mode string) (Driver, Mode, error) {
 	for _, d := range r {
 		for _, m := range d.Modes() {
@@ -36,7 +35,7 @@ func (r Registry) For(mode string) (Driver, Mode, error) {
 	return nil, Mode{}, fmt.Errorf("no driver builds mode %q", mode)
 }
 
-// SetupTime is how long the modes of a study take to be made and taken down, about.
+// SetupTime estimates how long setting up and removing all modes of a study takes.
 func (r Registry) SetupTime(s study.Study) time.Duration {
 	var sum time.Duration
 	for _, takes := range r.SetupTimes(s) {
@@ -45,8 +44,8 @@ func (r Registry) SetupTime(s study.Study) time.Duration {
 	return sum
 }
 
-// SetupTimes is the same for each mode, by its name in the study; those that cannot be
-// built are left out.
+// SetupTimes is SetupTime for each mode, by its name in the study; modes that cannot be
+// built are omitted.
 func (r Registry) SetupTimes(s study.Study) map[string]time.Duration {
 	each := map[string]time.Duration{}
 	for _, asked := range s.Modes {

@@ -9,14 +9,14 @@ import (
 	"tare/internal/study"
 )
 
-// shelf is a driver of which only the list of modes is of interest.
+// shelf is a driver of which only the list of modes is used.
 type shelf []Mode
 
 func (s shelf) Modes() []Mode                                    { return s }
 func (shelf) Probe(context.Context, ModeSpec) error              { return nil }
 func (shelf) Provision(context.Context, ModeSpec) (*Path, error) { return nil, context.Canceled }
 
-// A mode is found under its name, with the user's name in its place.
+// A mode is found by its name, also with a user-supplied name in it.
 func TestRegistry(t *testing.T) {
 	r := Registry{shelf{{ID: "host"}, {ID: "docker/network:NAME", Baseline: "host", SetupTime: 2 * time.Second}}}
 	for mode, want := range map[string]string{"host": "host", "docker/network:blue": "docker/network:blue"} {

@@ -6,29 +6,29 @@ import (
 	"tare/internal/observe/netstack"
 )
 
-// NetworkStack is a network stack of a path.
+// NetworkStack is a network stack on a path.
 type NetworkStack struct {
 	Name   string // host, or host/sandbox
-	Shared bool   // others have traffic there too, as on a host that is not the run's own
-	// Read reads its counters. It takes milliseconds and is not for while traffic is
-	// timed. An error means that none could be read; what single sources lack is among
-	// the reading's gaps. Nil where nobody can.
+	Shared bool   // carries other traffic too, as an existing host does
+	// Read reads its counters. It takes milliseconds, so it must not run during the timed
+	// part of a trial. It fails if nothing could be read; individual missing sources are
+	// listed in the reading's gaps. Nil if unsupported.
 	Read func(ctx context.Context) (netstack.Reading, error)
-	// Survey reads how the stack is set. It changes nothing. Nil where nobody can.
+	// Survey reads the settings of the stack without changing them. Nil if unsupported.
 	Survey func(ctx context.Context) (Settings, error)
-	// ReadTracked reads how full its connection tracking is; tracks is false where it
-	// tracks no connections. Nil where nobody can.
+	// ReadTracked reads the number of connection tracking entries; tracks is false if the
+	// stack does not track connections. Nil if unsupported.
 	ReadTracked func(ctx context.Context) (t ConnTrack, tracks bool, err error)
 }
 
-// Settings are how a network stack on a path is set.
+// Settings are the settings of a network stack on a path.
 type Settings struct {
-	At string // host, or host/sandbox, as in names of counters
-	// Sysctls are variables by their paths below /proc/sys, such as net/ipv4/tcp_sack.
-	// Those that the kernel does not have there are left out.
+	At string // host, or host/sandbox, as in counter names
+	// Sysctls maps paths below /proc/sys, such as net/ipv4/tcp_sack, to values. Variables
+	// that the kernel lacks are omitted.
 	Sysctls map[string]string
 	Filters []Filter
-	// NoFilters says why nothing is known of packet filters; empty: Filters are all.
+	// NoFilters is why the packet filters are unknown; if empty, Filters is complete.
 	NoFilters string
 }
 
@@ -36,13 +36,13 @@ type Settings struct {
 type Filter struct {
 	Family string // ip, ip6, inet, arp, bridge or netdev
 	Table  string
-	Chain  string // empty for a table of the old iptables, whose chains are not told
-	Hook   string // prerouting, input, forward, output, postrouting, ingress; empty for a table of the old iptables
-	Drops  bool   // its policy: what no rule has decided is dropped
+	Chain  string // empty for a table of legacy iptables, whose chains are not read
+	Hook   string // prerouting, input, forward, output, postrouting, ingress; empty for a table of legacy iptables
+	Drops  bool   // policy: packets that match no rule are dropped
 	Rules  int    // in the chain
-	All    int    // in the chain's table, all of its chains together
-	Docker bool   // the table has chains of Docker's
+	All    int    // in all chains of the chain's table
+	Docker bool   // the table has chains created by Docker
 }
 
-// ConnTrack is how many connections are tracked, and how many can be.
+// ConnTrack is the number of tracked connections and the maximum.
 type ConnTrack struct{ Count, Max uint64 }

@@ -1,6 +1,6 @@
 package driver
 
-// The variables that a Survey reads.
+// The variables that Survey reads.
 const (
 	SysctlCongestion     = "net/ipv4/tcp_congestion_control"
 	SysctlBridgeIPv4     = "net/bridge/bridge-nf-call-iptables"
@@ -8,8 +8,8 @@ const (
 	SysctlConntrackMax   = "net/netfilter/nf_conntrack_max"
 )
 
-// SocketSettings are the variables that decide what a socket of an ordinary program
-// is given, and so what such a program would reach.
+// SocketSettings lists the variables that determine the socket defaults of an ordinary
+// program, and so the rates it reaches.
 func SocketSettings() []string {
 	return []string{
 		SysctlCongestion, "net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem", "net/core/rmem_max", "net/core/wmem_max", "net/core/rmem_default", "net/core/wmem_default",
@@ -18,7 +18,7 @@ func SocketSettings() []string {
 	}
 }
 
-// SurveyedSysctls are all variables that a Survey reads.
+// SurveyedSysctls lists all variables that Survey reads.
 func SurveyedSysctls() []string {
 	return append(SocketSettings(), SysctlBridgeIPv4, SysctlConntrackMax)
 }

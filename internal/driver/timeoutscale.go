@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// emulationFactor is by how much longer limits are where QEMU emulates the CPU: it is some 20
-// times slower than a real one, and limits leave room for a busy machine already.
+// emulationFactor multiplies timeouts where QEMU emulates the CPU. Such a CPU is about 20
+// times slower than a real one, and timeouts already allow for a busy machine.
 const emulationFactor = 4
 
-// ScaleTimeout is how long something may take, for which d is long enough on a real CPU, on
-// this machine's. One whose kernel names its CPU after QEMU is emulated, or KVM runs it
-// under QEMU's own name: there a longer limit does no harm.
+// ScaleTimeout returns the timeout for this machine, given the timeout d for a real CPU. A
+// CPU whose model name contains QEMU is emulated, or KVM uses QEMU's name, in which case a
+// longer timeout does no harm.
 func ScaleTimeout(d time.Duration) time.Duration { return scaleTimeout("/proc/cpuinfo", d) }
 
 func scaleTimeout(cpuinfo string, d time.Duration) time.Duration {
@@ -21,8 +21,8 @@ func scaleTimeout(cpuinfo string, d time.Duration) time.Duration {
 		return d
 	}
 	defer f.Close()
-	text := make([]byte, 1024) // the first CPU's: to tell of all takes a large machine's kernel a while
-	n, _ := f.Read(text)       // what cannot be read is of no CPU
+	text := make([]byte, 1024) // the first CPU's entry; reading all of them is slow on a large machine
+	n, _ := f.Read(text)       // if it cannot be read, no CPU is found
 	for line := range strings.Lines(string(text[:n])) {
 		key, value, _ := strings.Cut(line, ":")
 		if strings.TrimSpace(key) == "model name" && strings.Contains(value, "QEMU") {

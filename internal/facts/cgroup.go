@@ -13,8 +13,8 @@ import (
 	"tare/internal/warning"
 )
 
-// cgroups tells which version of control groups manages the machine, and whether
-// they limit the CPU time of this process.
+// cgroups records which version of control groups manages the machine, and whether they
+// limit the CPU time of this process.
 func (m *machine) cgroups() {
 	version, err := m.cgroupVersion()
 	m.factOr("cgroup_version", version, err)
@@ -46,27 +46,26 @@ func (m *machine) cgroupVersion() (string, error) {
 			return mark.version, nil
 		}
 	}
-	return "", errors.New("nothing known at /sys/fs/cgroup")
+	return "", errors.New("nothing recognised at /sys/fs/cgroup")
 }
 
-// cpuQuota is the CPU limit of this process's control group, in CPUs: the
-// smallest of its own and those of the groups above it that can be seen. It is
-// false when there is none.
+// cpuQuota returns the CPU limit of this process's control group, in CPUs: the smallest of
+// its own and of the visible groups above it. It is false if there is none.
 func (m *machine) cpuQuota() (float64, bool, error) {
-	return m.least("cpu", m.quotaV2, m.quotaV1, func(float64, string) {})
+	return m.smallestLimit("cpu", m.quotaV2, m.quotaV1, func(float64, string) {})
 }
 
-// memoryLimit is the limit on memory of this process's control group, in bytes: the
-// smallest of its own and those of the groups above it that can be seen. It is false
-// when there is none. dirs are all groups that have a limit.
+// memoryLimit returns the memory limit of this process's control group, in bytes: the
+// smallest of its own and of the visible groups above it. It is false if there is none.
+// dirs are all groups that have a limit.
 func (m *machine) memoryLimit() (bytes float64, dirs []string, limited bool, err error) {
-	bytes, limited, err = m.least("memory", m.memoryV2, m.memoryV1, func(_ float64, dir string) { dirs = append(dirs, dir) })
+	bytes, limited, err = m.smallestLimit("memory", m.memoryV2, m.memoryV1, func(_ float64, dir string) { dirs = append(dirs, dir) })
 	return bytes, dirs, limited, err
 }
 
-// least reads a limit of this process's group and of those above it, and gives the
-// smallest. each is told every limit with its group's directory.
-func (m *machine) least(controller string, v2, v1 func(dir string) (float64, error), each func(float64, string)) (float64, bool, error) {
+// smallestLimit reads a limit of this process's group and of those above it, and returns the
+// smallest. It calls each with every limit and its group's directory.
+func (m *machine) smallestLimit(controller string, v2, v1 func(dir string) (float64, error), each func(float64, string)) (float64, bool, error) {
 	text, err := m.readText("proc/self/cgroup")
 	if err != nil {
 		return 0, false, err
@@ -84,7 +83,7 @@ func (m *machine) least(controller string, v2, v1 func(dir string) (float64, err
 			}
 			root, read = "sys/fs/cgroup/"+controller, v1
 		}
-		for _, dir := range upwards(parts[2]) {
+		for _, dir := range parentDirs(parts[2]) {
 			dir = path.Join(root, dir)
 			limit, err := read(dir)
 			if errors.Is(err, fs.ErrNotExist) {
@@ -110,17 +109,17 @@ func (m *machine) memoryV2(dir string) (float64, error) {
 	if err != nil || s == "max" {
 		return 0, err
 	}
-	return limitOf(dir, s)
+	return parseMemoryLimit(dir, s)
 }
 
-// memoryV1 reads memory.limit_in_bytes, which is near the largest number there is
-// where there is no limit. 0 is no limit.
+// memoryV1 reads memory.limit_in_bytes, which is close to the largest 64-bit integer if
+// there is no limit. It returns 0 for no limit.
 func (m *machine) memoryV1(dir string) (float64, error) {
 	s, err := readFile(m.fsys, dir+"/memory.limit_in_bytes")
 	if err != nil {
 		return 0, err
 	}
-	bytes, err := limitOf(dir, s)
+	bytes, err := parseMemoryLimit(dir, s)
 	if bytes > noLimit {
 		return 0, err
 	}
@@ -130,7 +129,7 @@ func (m *machine) memoryV1(dir string) (float64, error) {
 // noLimit is more memory than any machine has, in bytes.
 const noLimit = 1 << 60
 
-func limitOf(dir, s string) (float64, error) {
+func parseMemoryLimit(dir, s string) (float64, error) {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil || n == 0 {
 		return 0, fmt.Errorf("memory limit of /%s is %q bytes", dir, s)
@@ -138,9 +137,8 @@ func limitOf(dir, s string) (float64, error) {
 	return float64(n), nil
 }
 
-// MemoryGroups lists the directories below root, normally "/", of those control
-// groups of this process that limit its memory. What cannot be read is not listed:
-// the facts say why.
+// MemoryGroups lists the directories below root, normally "/", of those control groups of
+// this process that limit its memory. Unreadable groups are omitted; the facts say why.
 func MemoryGroups(root string) []string {
 	m := &machine{fsys: os.DirFS(root)}
 	_, dirs, _, err := m.memoryLimit()
@@ -153,10 +151,9 @@ func MemoryGroups(root string) []string {
 	return dirs
 }
 
-// upwards lists a group and all above it: /a/b gives a/b, a and the root.
-func upwards(group string) []string {
-	// A group outside the caller's namespace starts with /.., and all that can
-	// be seen of it is the root.
+// parentDirs lists a group and all groups above it: /a/b gives a/b, a and the root.
+func parentDirs(group string) []string {
+	// A group outside the caller's namespace starts with /.., and only the root is visible.
 	dir := strings.TrimPrefix(path.Clean("/"+group), "/")
 	var dirs []string
 	for dir != "" && dir != "." {
@@ -177,8 +174,8 @@ func (m *machine) quotaV2(dir string) (float64, error) {
 	return ratio(dir, quota, period)
 }
 
-// quotaV1 reads the two files of version 1, of which the quota is -1 when there
-// is no limit. 0 is no limit.
+// quotaV1 reads the two files of version 1; the quota is -1 if there is no limit. It
+// returns 0 for no limit.
 func (m *machine) quotaV1(dir string) (float64, error) {
 	quota, err := readFile(m.fsys, dir+"/cpu.cfs_quota_us")
 	if err != nil || strings.HasPrefix(quota, "-") {

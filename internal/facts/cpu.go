@@ -14,12 +14,12 @@ import (
 
 const sysCPU = "sys/devices/system/cpu/"
 
-// enoughCPUs lets each end have a CPU, and the kernel's packet work and the rest
-// of the machine have theirs.
-const enoughCPUs = 4
+// minCPUs is enough for one CPU for each endpoint and for the kernel's packet processing
+// and the rest of the machine.
+const minCPUs = 4
 
-// cpus tells which CPUs there are, which of them this process may use, and how
-// many cores those are.
+// cpus records which CPUs exist, which of them this process may use, and how many cores
+// those are.
 func (m *machine) cpus() {
 	model, err := m.cpuModel()
 	m.factOr("cpu_model", model, err)
@@ -29,7 +29,7 @@ func (m *machine) cpus() {
 
 	allowed, errAllowed := m.allowedCPUs()
 	if errAllowed == nil && errOnline == nil {
-		// The kernel also allows CPUs that are not there.
+		// The affinity may include CPUs that do not exist.
 		allowed = slices.DeleteFunc(allowed, func(c int) bool { return !slices.Contains(online, c) })
 	}
 	if errAllowed == nil && len(allowed) == 0 {
@@ -44,7 +44,7 @@ func (m *machine) cpus() {
 	}
 	m.factOr("cores_allowed", fmt.Sprint(cores), errCores)
 	smt, err := readFile(m.fsys, sysCPU+"smt/control")
-	m.factOr("smt", strings.Replace(smt, "not", "not ", 1), err) // the kernel says notsupported
+	m.factOr("smt", strings.Replace(smt, "not", "not ", 1), err) // the kernel writes notsupported
 
 	switch {
 	case errAllowed != nil:
@@ -57,7 +57,8 @@ func (m *machine) cpus() {
 	}
 }
 
-// cpuModel names the CPU. x86 says "model name"; others say less, each its own.
+// cpuModel returns the CPU's name. x86 has "model name"; other architectures have different
+// fields.
 func (m *machine) cpuModel() (string, error) {
 	text, err := m.readText("proc/cpuinfo")
 	if err != nil {
@@ -72,7 +73,7 @@ func (m *machine) cpuModel() (string, error) {
 	if part, okPart := field(text, "CPU part"); ok && okPart {
 		return fmt.Sprintf("implementer %s part %s", implementer, part), nil
 	}
-	return "", errors.New("/proc/cpuinfo names none")
+	return "", errors.New("/proc/cpuinfo does not name it")
 }
 
 func (m *machine) cpuList(path string) ([]int, error) {
@@ -83,7 +84,7 @@ func (m *machine) cpuList(path string) ([]int, error) {
 	return parseCPUList(s)
 }
 
-// allowedCPUs is the affinity of this process.
+// allowedCPUs returns the affinity of this process.
 func (m *machine) allowedCPUs() ([]int, error) {
 	text, err := m.readText("proc/self/status")
 	if err != nil {
@@ -109,7 +110,7 @@ func (m *machine) cores(cpus []int) (int, error) {
 	return len(seen), nil
 }
 
-// countedList is "4 (0-3)".
+// countedList returns for instance "4 (0-3)".
 func countedList(ids []int) string {
 	return fmt.Sprintf("%d (%s)", len(ids), formatCPUList(ids))
 }
@@ -121,7 +122,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// maxCPU is above every CPU number that Linux can be built for (8192 CPUs).
+// maxCPU is above every CPU number for which Linux can be built (8192 CPUs).
 const maxCPU = 1<<16 - 1
 
 // parseCPUList parses the kernel's list format: "0-3,8" is 0 1 2 3 8. The result
@@ -140,13 +141,13 @@ func parseCPUList(s string) ([]int, error) {
 		lo, errLo := strconv.ParseUint(first, 10, 32)
 		hi, errHi := strconv.ParseUint(last, 10, 32)
 		if errLo != nil || errHi != nil || lo > hi || hi > maxCPU {
-			return nil, fmt.Errorf("CPU list %q: want numbers and ranges like 0-3,8, have %q", s, part)
+			return nil, fmt.Errorf("CPU list %q: %q is not a number or a range such as 0-3", s, part)
 		}
 		for cpu := lo; cpu <= hi; cpu++ {
 			cpus = append(cpus, int(cpu))
 		}
 		if len(cpus) > maxCPU+1 {
-			return nil, fmt.Errorf("CPU list %q: more CPUs than there can be", s)
+			return nil, fmt.Errorf("CPU list %q: too many CPUs", s)
 		}
 	}
 	slices.Sort(cpus)
@@ -171,21 +172,21 @@ func formatCPUList(cpus []int) string {
 	return strings.Join(parts, ",")
 }
 
-// CPUs lists, ascending, one CPU of each core that this process may use: where
-// the ends of a trial can be placed without sharing a core unasked. A machine
-// that does not tell its cores has one for each CPU.
+// CPUs lists, ascending, one CPU of each core that this process may use: the CPUs on which
+// endpoints can be placed without sharing a core. If the core topology is unknown, each CPU
+// counts as a core.
 func CPUs(root string) ([]int, error) {
 	m := &machine{fsys: os.DirFS(root)}
 	allowed, err := m.allowedCPUs()
 	if err != nil {
-		return nil, fmt.Errorf("find the CPUs to place trials on: %w", err)
+		return nil, fmt.Errorf("find the CPUs for trials: %w", err)
 	}
 	// The kernel also allows CPUs that are not there.
 	if online, err := m.cpuList(sysCPU + "online"); err == nil {
 		allowed = slices.DeleteFunc(allowed, func(c int) bool { return !slices.Contains(online, c) })
 	}
 	if len(allowed) == 0 {
-		return nil, errors.New("find the CPUs to place trials on: none is both allowed and online")
+		return nil, errors.New("find the CPUs for trials: none is both allowed and online")
 	}
 	var cpus []int
 	seen := map[string]bool{}
@@ -201,16 +202,16 @@ func CPUs(root string) ([]int, error) {
 	return cpus, nil
 }
 
-// busyLoad is the load a CPU, of others, above which a machine counts as busy.
+// busyLoad is the load per CPU above which a machine counts as busy.
 const busyLoad = 0.5
 
-// load tells how busy the machine was in the last minutes.
+// load records the load average.
 func (m *machine) load() {
 	text, err := readFile(m.fsys, "proc/loadavg")
 	var minute float64
 	fields := strings.Fields(text)
 	if err == nil && len(fields) < 3 {
-		err = fmt.Errorf("/proc/loadavg holds %q", text)
+		err = fmt.Errorf("/proc/loadavg contains %q", text)
 	}
 	if err == nil {
 		minute, err = strconv.ParseFloat(fields[0], 64)
@@ -228,9 +229,9 @@ func (m *machine) load() {
 	}
 }
 
-// mitigations counts the CPU's known weaknesses by what the kernel does about
-// them. spectre_v2 has its own fact, as its answer, the retpoline, slows the
-// indirect calls that the network stack is made of.
+// mitigations counts the CPU's vulnerabilities by the kernel's mitigation. spectre_v2 has a
+// separate fact, because its mitigation, the retpoline, slows the indirect calls of the
+// network stack.
 func (m *machine) mitigations() {
 	const dir = "sys/devices/system/cpu/vulnerabilities"
 	entries, err := fs.ReadDir(m.fsys, dir)

@@ -14,8 +14,8 @@ import (
 
 const sysNet = "sys/class/net/"
 
-// devices tells of the devices that lead out of the machine: those with hardware, or
-// a hypervisor's like of it, behind them. A lab's traffic crosses none.
+// devices records the devices that lead out of the machine: those with hardware or a
+// hypervisor's emulation. A lab's traffic crosses none of them.
 func (m *machine) devices() {
 	entries, err := fs.ReadDir(m.fsys, strings.TrimSuffix(sysNet, "/"))
 	if err != nil {
@@ -29,7 +29,7 @@ func (m *machine) devices() {
 		}
 	}
 	if len(names) == 0 {
-		m.fact("devices", "none with hardware behind it")
+		m.fact("devices", "none with hardware")
 		return
 	}
 	slices.Sort(names)
@@ -38,7 +38,7 @@ func (m *machine) devices() {
 	}
 }
 
-// device tells of one.
+// device records one device.
 func (m *machine) device(name string) {
 	dir := sysNet + name + "/"
 	var parts []string
@@ -49,7 +49,7 @@ func (m *machine) device(name string) {
 	if v, err := readFile(m.fsys, dir+"operstate"); err == nil {
 		add("%s", v)
 	}
-	// A device that is down, or does not know, fails the read or says -1.
+	// For a device that is down or has no speed, the read fails or returns -1.
 	if v, err := readFile(m.fsys, dir+"speed"); err == nil && v != "-1" && v != "4294967295" {
 		add("%s Mbit/s", v)
 	} else {
@@ -62,11 +62,11 @@ func (m *machine) device(name string) {
 		add("NUMA node %s", v)
 	}
 	add("%s", m.queues(dir))
-	if m.ask == nil {
+	if m.reader == nil {
 		m.fact("device_"+factName(name), strings.Join(parts, ", "))
 		return
 	}
-	on, err := m.ask.Offloads(name)
+	on, err := m.reader.Offloads(name)
 	if err != nil {
 		add("offloads unknown: %v", err)
 	} else {
@@ -97,7 +97,7 @@ func orNone(names []string) string {
 	return strings.Join(names, " ")
 }
 
-// factName is a device's name as part of the name of a fact.
+// factName converts a device's name for use in the name of a fact.
 func factName(device string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -107,8 +107,8 @@ func factName(device string) string {
 	}, strings.ToLower(device))
 }
 
-// driverOf is the name of a device's driver: that of its module, or of the directory
-// that the kernel links to.
+// driverOf returns the name of a device's driver: that of its module, or of the directory
+// to which the kernel links.
 func (m *machine) driverOf(dir string) (string, error) {
 	text, err := readFile(m.fsys, dir+"device/uevent")
 	if err != nil {
@@ -119,11 +119,11 @@ func (m *machine) driverOf(dir string) (string, error) {
 			return v, nil
 		}
 	}
-	return "", errors.New("no driver named")
+	return "", errors.New("driver unknown")
 }
 
-// queues counts the queues of a device and says whether the kernel spreads packets
-// over CPUs beyond them.
+// queues records the number of queues of a device and whether the kernel distributes
+// packets over further CPUs.
 func (m *machine) queues(dir string) string {
 	count := map[string]int{}
 	steered := map[string]bool{}
@@ -142,12 +142,12 @@ func (m *machine) queues(dir string) string {
 	return fmt.Sprintf("%d receive and %d send queues, RPS %s, XPS %s", count["rx"], count["tx"], onOff(steered["RPS"]), onOff(steered["XPS"]))
 }
 
-// filters tells which packet filters packets of this network stack meet.
+// filters records the packet filters of this network stack.
 func (m *machine) filters() {
-	if m.ask == nil {
+	if m.reader == nil {
 		return
 	}
-	found, err := m.ask.Filters()
+	found, err := m.reader.Filters()
 	if err != nil {
 		m.fact("packet_filter", unknown(err))
 		return
@@ -176,14 +176,14 @@ func (m *machine) filters() {
 	}
 	by := ""
 	if docker {
-		by = ", Docker's among them"
+		by = ", including Docker's"
 	}
 	m.warnExisting(warning.HostFiltered, fmt.Sprintf("The packet filter of this network stack has %s%s: a baseline in it pays for them and for connection tracking, so every "+
 		"other mode looks cheaper than it is. Use a lab, which has network stacks of its own.", plural(rules, "rule"), by))
 }
 
-// tracking tells how full connection tracking is.
-func (m *machine) tracking() {
+// conntrack records how full the connection tracking table is.
+func (m *machine) conntrack() {
 	const dir = "proc/sys/net/netfilter/"
 	m.factFileIfAny("nf_conntrack_max", dir+"nf_conntrack_max")
 	m.factFileIfAny("nf_conntrack_buckets", dir+"nf_conntrack_buckets")
@@ -203,12 +203,12 @@ func (m *machine) tracking() {
 	}
 }
 
-// trackedMuch is the share of connection tracking's room above which a trial that
-// makes connections may fill it.
-const trackedMuch = 0.8
+// conntrackNearlyFull is the share of the connection tracking table above which a trial that opens
+// connections may fill it.
+const conntrackNearlyFull = 0.8
 
-// warnExisting adds a warning of what bears only on runs whose ends use this
-// machine's own network stack.
+// warnExisting adds a warning that applies only to runs whose endpoints use this machine's
+// own network stack.
 func (m *machine) warnExisting(code warning.Code, text string) {
 	m.report.Existing = append(m.report.Existing, result.Warning{Code: string(code), Scope: "run", Text: text})
 }

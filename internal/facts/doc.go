@@ -1,14 +1,14 @@
-// Package facts is what a host is: its kernel, its CPUs, the settings of its
-// network stack, and the rights of this process. They are read once a run, go
-// into run.json beside the results, and are what `tare doctor` prints.
+// Package facts describes a host: its kernel, its CPUs, the settings of its network stack,
+// and the privileges of this process. The facts are read once in a run, are stored in
+// run.json with the results, and are printed by `tare doctor`.
 //
-// A fact that cannot be had reads "unknown: why" and is never empty or 0. One
-// that does not apply (the size of a conntrack table that is not there) is left
-// out. Facts are for people: what a program must know, it asks the system.
+// The value of an unreadable fact is "unknown: reason", never empty or 0. A fact that does
+// not apply, such as the size of a conntrack table that does not exist, is omitted. Facts
+// are for people; programs query the system instead.
 //
-// All but offloads and packet filters, for which the kernel is asked, is read from
-// files below a root, so that tests bring their own machines. Nothing is changed, run
-// or loaded.
+// All facts except offloads and packet filters, which are queried from the kernel, are read
+// from files below a root directory, so that tests can provide their own machines. Nothing
+// is changed, executed or loaded.
 package facts
 
 import (
@@ -21,33 +21,31 @@ import (
 	"tare/internal/result"
 )
 
-// Report is what was found out about a machine. Facts are in the order in which
-// they are worth reading. Each warning has a stable code, and a text that says
-// what it does to the results and what would mend it.
+// Report describes a machine. Facts are in reading order. Each warning has a stable code
+// and a text that says what it does to the results and how to fix it.
 //
-// Existing are warnings that bear only on runs whose ends use this machine's own
-// network stack, as with an engine that exists: a lab has stacks of its own.
+// Existing are warnings that apply only to runs whose endpoints use this machine's own
+// network stack, as with an existing engine; a lab has its own network stacks.
 type Report struct {
 	Facts    []result.Fact
-	Groups   []Group // the same facts, by what they are about
+	Groups   []Group // the same facts, by topic
 	Warnings []result.Warning
 	Existing []result.Warning
 }
 
-// Group is facts that belong together, under a title for people.
+// Group is a titled group of facts.
 type Group struct {
 	Title string
 	Facts []result.Fact
 }
 
-// Collect reads the machine whose file system is at root, normally "/": its
-// /proc, /sys and /etc. It cannot fail; what is not readable is unknown.
-// Settings of the network stack are those of the network namespace of the
-// caller, the load is that of the moment. Of another root than "/" what is in no file
-// is left out. On another system than Linux nothing is read.
+// Collect describes the machine whose file system is at root, normally "/", from its /proc,
+// /sys and /etc. It cannot fail; unreadable facts are unknown. Network stack settings are
+// those of the caller's network namespace, and the load is the current one. For another
+// root, what is not in files is omitted. On other systems than Linux nothing is read.
 func Collect(root string) Report {
 	if runtime.GOOS != "linux" {
-		return elsewhere()
+		return otherSystem()
 	}
 	if root == "/" {
 		return machineOf(os.DirFS(root), kernel{})
@@ -55,29 +53,29 @@ func Collect(root string) Report {
 	return machineOf(os.DirFS(root), nil)
 }
 
-// elsewhere is what this program knows of a machine without reading anything.
-func elsewhere() Report {
+// otherSystem returns the facts for systems other than Linux, where nothing is read.
+func otherSystem() Report {
 	m := &machine{}
 	m.group("machine")
 	m.fact("system", runtime.GOOS)
 	m.fact("architecture", runtime.GOARCH)
 	m.fact("cpus_allowed", strconv.Itoa(runtime.NumCPU()))
-	why := errors.New("it is read from Linux's /proc and /sys, and this is " + runtime.GOOS)
+	why := errors.New("facts are read from Linux's /proc and /sys, and this is " + runtime.GOOS)
 	for _, name := range []string{"kernel", "distribution", "cpu_model", "memory"} {
 		m.fact(name, unknown(why))
 	}
 	return m.report
 }
 
-func machineOf(fsys fs.FS, ask asker) Report {
-	m := &machine{fsys: fsys, ask: ask}
+func machineOf(fsys fs.FS, ask kernelReader) Report {
+	m := &machine{fsys: fsys, reader: ask}
 	m.group("machine")
 	m.kernel()
 	m.virtualization()
 	m.group("CPUs")
 	m.cpus()
 	m.numa()
-	m.apart()
+	m.isolatedCPUs()
 	m.frequency()
 	m.mitigations()
 	m.group("clock and counting")
@@ -92,7 +90,7 @@ func machineOf(fsys fs.FS, ask asker) Report {
 	m.group("network stack")
 	m.congestion()
 	m.network()
-	m.tracking()
+	m.conntrack()
 	m.filters()
 	m.group("devices")
 	m.devices()

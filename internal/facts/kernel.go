@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// kernel tells which kernel and distribution this is.
+// kernel records the kernel and the distribution.
 func (m *machine) kernel() {
 	m.factFile("kernel", "proc/sys/kernel/osrelease")
 	m.factFile("kernel_version", "proc/sys/kernel/version")
@@ -19,7 +19,7 @@ func (m *machine) kernel() {
 	m.factOr("distribution", name, err)
 }
 
-// distribution is PRETTY_NAME of os-release(5).
+// distribution returns PRETTY_NAME of os-release(5).
 func (m *machine) distribution() (string, error) {
 	text, err := m.readText("etc/os-release")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,8 +38,8 @@ func (m *machine) distribution() (string, error) {
 	return "", errors.New("os-release has no PRETTY_NAME")
 }
 
-// accounting tells how the kernel counts CPU time, which decides how far the CPU
-// figures of short trials can be trusted.
+// accounting records how the kernel accounts CPU time, which determines how accurate CPU
+// metrics of short trials are.
 func (m *machine) accounting() {
 	config, err := m.kernelConfig()
 	if err != nil {
@@ -51,8 +51,7 @@ func (m *machine) accounting() {
 	if hz := config["CONFIG_HZ"]; hz != "" {
 		sampled += ", " + hz + " a second"
 	}
-	// VIRT_CPU_ACCOUNTING_GEN alone changes nothing: it works on the CPUs of
-	// nohz_full, a boot parameter.
+	// VIRT_CPU_ACCOUNTING_GEN takes effect only on the CPUs of nohz_full, a boot parameter.
 	full, err := readFile(m.fsys, sysCPU+"nohz_full")
 	if err == nil && config["CONFIG_VIRT_CPU_ACCOUNTING_GEN"] == "y" && full != "(null)" {
 		sampled = "exact on CPUs " + full + ", elsewhere " + sampled
@@ -69,8 +68,8 @@ func (m *machine) accounting() {
 	m.fact("irq_time_accounting", irq)
 }
 
-// kernelConfig reads the configuration the kernel was built with, from wherever
-// the distribution left it.
+// kernelConfig reads the kernel's build configuration from where the distribution stores
+// it.
 func (m *machine) kernelConfig() (map[string]string, error) {
 	if f, err := m.fsys.Open("proc/config.gz"); err == nil {
 		defer f.Close()
@@ -93,8 +92,7 @@ func (m *machine) kernelConfig() (map[string]string, error) {
 	return nil, fmt.Errorf("neither /proc/config.gz nor /boot/config-%s can be read", release)
 }
 
-// maxConfig bounds what is read of a kernel configuration; real ones are a tenth
-// of it.
+// maxConfig limits the bytes read of a kernel configuration; real ones are a tenth of it.
 const maxConfig = 4 << 20
 
 // parseConfig parses lines such as CONFIG_HZ=250.
@@ -115,8 +113,7 @@ func parseConfig(r io.Reader) (map[string]string, error) {
 	return config, nil
 }
 
-// evidence tells what the kernel lets one look into while trials run: stacks and the
-// reasons of drops.
+// evidence records what can be observed during trials: stacks and drop reasons.
 func (m *machine) evidence() {
 	for _, name := range []string{"perf_event_paranoid", "kptr_restrict"} {
 		v, err := readFile(m.fsys, "proc/sys/kernel/"+name)
@@ -133,7 +130,7 @@ func (m *machine) evidence() {
 	case err == nil:
 		m.fact("btf", "yes")
 	case errors.Is(err, fs.ErrNotExist):
-		m.fact("btf", "no: the kernel does not describe its types, which programs that count drops need")
+		m.fact("btf", "no: the kernel has no type information (BTF), which eBPF programs that count drops require")
 	default:
 		m.fact("btf", unknown(plain("sys/kernel/btf/vmlinux", err)))
 	}

@@ -12,10 +12,10 @@ import (
 	"tare/internal/warning"
 )
 
-// machine gathers a Report from a file system.
+// machine collects a Report from a file system.
 type machine struct {
 	fsys   fs.FS
-	ask    asker // nil: what is in no file is left out
+	reader kernelReader // nil omits what is not in files
 	report Report
 }
 
@@ -32,7 +32,7 @@ func (m *machine) group(title string) {
 	m.report.Groups = append(m.report.Groups, Group{Title: title})
 }
 
-// factOr adds value, or why it is not known.
+// factOr adds a fact with value, or with the error if err is not nil.
 func (m *machine) factOr(name, value string, err error) {
 	if err != nil {
 		value = unknown(err)
@@ -40,13 +40,13 @@ func (m *machine) factOr(name, value string, err error) {
 	m.fact(name, value)
 }
 
-// factFile adds the content of a file of one line.
+// factFile adds a fact with the content of a one-line file.
 func (m *machine) factFile(name, path string) {
 	value, err := readFile(m.fsys, path)
 	m.factOr(name, value, err)
 }
 
-// factFileIfAny adds the content of a file that need not be there.
+// factFileIfAny adds a fact with the content of a file if it exists.
 func (m *machine) factFileIfAny(name, path string) {
 	value, err := readFile(m.fsys, path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,15 +55,15 @@ func (m *machine) factFileIfAny(name, path string) {
 	m.factOr(name, value, err)
 }
 
-// warn adds a warning. Its scope is the run: in a lab every host is this machine.
+// warn adds a warning for the whole run, because in a lab every host is this machine.
 func (m *machine) warn(code warning.Code, text string) {
 	m.report.Warnings = append(m.report.Warnings, result.Warning{Code: string(code), Scope: "run", Text: text})
 }
 
 func unknown(err error) string { return "unknown: " + err.Error() }
 
-// readFile reads a small text file, each run of white space as one space. It
-// fails when there is nothing in it. path has no leading slash.
+// readFile reads a small text file and replaces each run of white space with one space. An
+// empty file is an error. path has no leading slash.
 func readFile(fsys fs.FS, path string) (string, error) {
 	b, err := fs.ReadFile(fsys, path)
 	if err != nil {
@@ -75,13 +75,13 @@ func readFile(fsys fs.FS, path string) (string, error) {
 	return "", fmt.Errorf("/%s is empty", path)
 }
 
-// plain turns the error of a read into a short one that errors.Is still knows.
+// plain shortens the error of a read and preserves errors.Is.
 func plain(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return readError{fmt.Sprintf("no /%s", path), err}
 	case errors.Is(err, fs.ErrPermission):
-		return readError{fmt.Sprintf("may not read /%s", path), err}
+		return readError{fmt.Sprintf("no permission to read /%s", path), err}
 	}
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
@@ -98,8 +98,8 @@ type readError struct {
 func (e readError) Error() string { return e.text }
 func (e readError) Unwrap() error { return e.cause }
 
-// field finds "key: value" or "key<TAB>: value" in the text of a procfs file and
-// gives the first value.
+// field returns the first value of "key: value" or "key<TAB>: value" in the text of a
+// procfs file.
 func field(text, key string) (string, bool) {
 	for line := range strings.Lines(text) {
 		k, v, ok := strings.Cut(line, ":")
@@ -110,7 +110,7 @@ func field(text, key string) (string, bool) {
 	return "", false
 }
 
-// readCount reads a file that holds one count.
+// readCount reads a file that contains one number.
 func readCount(fsys fs.FS, path string) (uint64, error) {
 	s, err := readFile(fsys, path)
 	if err != nil {
@@ -118,12 +118,12 @@ func readCount(fsys fs.FS, path string) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(s, 10, 53)
 	if err != nil {
-		return 0, fmt.Errorf("/%s holds %q, which is no count", path, s)
+		return 0, fmt.Errorf("/%s contains %q, which is not a number", path, s)
 	}
 	return n, nil
 }
 
-// readText reads a text file as it is.
+// readText reads a text file unchanged.
 func (m *machine) readText(path string) (string, error) {
 	b, err := fs.ReadFile(m.fsys, path)
 	if err != nil {
@@ -132,15 +132,15 @@ func (m *machine) readText(path string) (string, error) {
 	return string(b), nil
 }
 
-// asker answers what is in no file: the kernel is asked, and nothing is changed.
-type asker interface {
-	// Offloads are those of a device: tso, gso, gro, tx-checksum.
+// kernelReader queries the kernel for what is not in files, without changing anything.
+type kernelReader interface {
+	// Offloads returns the offloads of a device: tso, gso, gro, tx-checksum.
 	Offloads(device string) (map[string]bool, error)
-	// Filters are the packet filters of this process's network stack.
+	// Filters returns the packet filters of this process's network stack.
 	Filters() ([]linuxnet.Filter, error)
 }
 
-// kernel asks the kernel that this process runs on.
+// kernel queries the running kernel.
 type kernel struct{}
 
 func (kernel) Offloads(device string) (map[string]bool, error) { return linuxnet.HereOffloads(device) }

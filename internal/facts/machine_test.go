@@ -22,10 +22,10 @@ import (
 	"tare/internal/result"
 )
 
-var update = flag.Bool("update", false, "write the golden reports of testdata anew")
+var update = flag.Bool("update", false, "rewrite the golden reports in testdata")
 
-// TestMachine reads the machines in testdata, each an archive of the files that
-// matter, and compares the report with the golden file beside it.
+// TestMachine reads the machines in testdata, each an archive of the relevant files, and
+// compares the report with its golden file.
 func TestMachine(t *testing.T) {
 	archives, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(archives) == 0 {
@@ -69,9 +69,9 @@ func TestMachine(t *testing.T) {
 // TestMachineLive holds for any machine.
 func TestMachineLive(t *testing.T) { checkForm(t, Collect("/")) }
 
-// What is not read is said to be unknown, and no warning is made of it.
+// Facts that are not read are unknown, and cause no warning.
 func TestElsewhere(t *testing.T) {
-	report := elsewhere()
+	report := otherSystem()
 	checkForm(t, report)
 	unknowns := 0
 	for _, f := range report.Facts {
@@ -99,8 +99,8 @@ func show(r Report) string {
 	return b.String()
 }
 
-// checkForm checks what holds for every report: names are unique, no value is
-// empty or a bare "unknown", no warning is without text.
+// checkForm checks what must hold for every report: names are unique, no value is empty or
+// just "unknown", no warning has an empty text.
 func checkForm(t *testing.T, r Report) {
 	t.Helper()
 	name := regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
@@ -162,7 +162,7 @@ func TestKernelConfigPacked(t *testing.T) {
 	}
 }
 
-// refuse is a file system that answers every open with one error.
+// refuse is a file system whose files all fail to open with one error.
 type refuse struct{ err error }
 
 func (r refuse) Open(name string) (fs.File, error) {
@@ -176,7 +176,7 @@ func TestReadFileErrors(t *testing.T) {
 		is   error
 	}{
 		{refuse{fs.ErrNotExist}, "no /proc/x", fs.ErrNotExist},
-		{refuse{fs.ErrPermission}, "may not read /proc/x", fs.ErrPermission},
+		{refuse{fs.ErrPermission}, "no permission to read /proc/x", fs.ErrPermission},
 		{refuse{errors.ErrUnsupported}, "read /proc/x: unsupported operation", errors.ErrUnsupported},
 		{fstest.MapFS{"proc/x": {Data: []byte(" \n")}}, "/proc/x is empty", nil},
 	}
@@ -188,7 +188,7 @@ func TestReadFileErrors(t *testing.T) {
 	}
 }
 
-// answers is a kernel that says what it is told to.
+// answers is a kernel with predefined results.
 type answers struct {
 	offloads map[string]bool
 	filters  []linuxnet.Filter
@@ -204,7 +204,7 @@ func TestAsked(t *testing.T) {
 	old := linuxnet.Filter{Family: "ip6", Table: "nat", Rules: 2, All: 2}
 	tests := []struct {
 		name           string
-		ask            asker
+		ask            kernelReader
 		device, filter string
 		warned         string
 	}{
@@ -225,7 +225,7 @@ func TestAsked(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m := &machine{fsys: files, ask: tt.ask}
+			m := &machine{fsys: files, reader: tt.ask}
 			m.filters()
 			m.devices()
 			checkForm(t, m.report)
@@ -247,8 +247,8 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// FuzzFacts reads a machine all of whose files hold the same few words. Whatever they
-// are, each fact has a value that can be printed, and nothing breaks.
+// FuzzFacts reads a machine whose files all contain the same few words. Whatever they are,
+// each fact has a printable value, and nothing panics.
 func FuzzFacts(f *testing.F) {
 	paths := []string{
 		"proc/meminfo", "proc/self/cgroup", "proc/self/status", "proc/cmdline", "proc/1/comm", "proc/loadavg", "proc/cpuinfo", "proc/self/mountinfo",

@@ -10,11 +10,11 @@ import (
 	"tare/internal/warning"
 )
 
-// defaultMemory is what both ends' sockets and buffers, the engines of a few modes and
-// tare itself fit in with ease, in bytes.
-const enoughMemory = 1 << 30
+// minMemory is enough for the socket buffers of both endpoints, the engines of a few
+// modes and tare itself, in bytes.
+const minMemory = 1 << 30
 
-// memory tells how much memory there is, and whether the kernel counts who waits.
+// memory records the amount of memory, and whether the kernel counts pressure.
 func (m *machine) memory() {
 	text, err := m.readText("proc/meminfo")
 	total, errTotal := kib(text, "MemTotal", err)
@@ -28,7 +28,7 @@ func (m *machine) memory() {
 		m.swap(text)
 	}
 	if v, err := readFile(m.fsys, "sys/kernel/mm/transparent_hugepage/enabled"); err == nil {
-		m.fact("transparent_hugepages", chosen(v))
+		m.fact("transparent_hugepages", selectedOption(v))
 	}
 	_, errPressure := fs.Stat(m.fsys, "proc/pressure/cpu")
 	switch {
@@ -41,7 +41,7 @@ func (m *machine) memory() {
 	}
 }
 
-// swap tells how much swap there is and how much of it is in use.
+// swap records the amount of swap and how much of it is in use.
 func (m *machine) swap(meminfo string) {
 	total, errTotal := kib(meminfo, "SwapTotal", nil)
 	free, errFree := kib(meminfo, "SwapFree", nil)
@@ -55,7 +55,7 @@ func (m *machine) swap(meminfo string) {
 	}
 }
 
-// kib reads a line "key:  123 kB" of /proc/meminfo, in bytes.
+// kib returns the value of a line "key:  123 kB" of /proc/meminfo, in bytes.
 func kib(text, key string, err error) (float64, error) {
 	if err != nil {
 		return 0, err
@@ -73,8 +73,8 @@ func kib(text, key string, err error) (float64, error) {
 
 func gib(bytes float64) string { return fmt.Sprintf("%.1f GiB", bytes/(1<<30)) }
 
-// chosen is the word in brackets of a file such as "always [madvise] never".
-func chosen(text string) string {
+// selectedOption returns the word in brackets of a file such as "always [madvise] never".
+func selectedOption(text string) string {
 	_, rest, ok := strings.Cut(text, "[")
 	word, _, closed := strings.Cut(rest, "]")
 	if ok && closed {
@@ -83,7 +83,7 @@ func chosen(text string) string {
 	return text
 }
 
-// memoryLimited tells whether control groups limit the memory of this process.
+// memoryLimited records whether control groups limit the memory of this process.
 func (m *machine) memoryLimited() {
 	bytes, _, limited, err := m.memoryLimit()
 	switch {

@@ -10,7 +10,7 @@ import (
 	"tare/internal/warning"
 )
 
-// congestion tells which TCP congestion controls there are.
+// congestion records the TCP congestion control settings.
 func (m *machine) congestion() {
 	const dir = "proc/sys/net/ipv4/"
 	standard, err := readFile(m.fsys, dir+"tcp_congestion_control")
@@ -37,7 +37,7 @@ func (m *machine) congestion() {
 	}
 }
 
-// network tells the settings that bound what the stack does with packets.
+// network records the settings that limit what the network stack does with packets.
 func (m *machine) network() {
 	for _, f := range []struct{ name, path string }{
 		{"tcp_rmem", "ipv4/tcp_rmem"},
@@ -68,7 +68,7 @@ func (m *machine) network() {
 	m.onOffIfAny("bpf_jit", "proc/sys/net/core/bpf_jit_enable")
 }
 
-// flowSteering tells whether packets follow their flow to the CPU that reads it (RFS).
+// flowSteering records whether packets are steered to the CPU that reads their flow (RFS).
 func (m *machine) flowSteering() {
 	v, err := readFile(m.fsys, "proc/sys/net/core/rps_sock_flow_entries")
 	switch {
@@ -82,7 +82,7 @@ func (m *machine) flowSteering() {
 	}
 }
 
-// bridgeNetfilter tells which packet filters see frames that a bridge forwards.
+// bridgeNetfilter records which packet filters see frames that a bridge forwards.
 func (m *machine) bridgeNetfilter() (string, error) {
 	const dir = "proc/sys/net"
 	if _, err := fs.Stat(m.fsys, dir); err != nil {

@@ -10,8 +10,8 @@ import (
 	"tare/internal/warning"
 )
 
-// numa tells the memory nodes of the machine, and whether the CPUs that may be used
-// are of more than one.
+// numa records the NUMA nodes of the machine, and whether the usable CPUs are on more than
+// one.
 func (m *machine) numa() {
 	nodes, err := m.cpuList("sys/devices/system/node/online")
 	m.factOr("numa_nodes", countedList(nodes), err)
@@ -42,8 +42,8 @@ func (m *machine) numa() {
 	}
 }
 
-// apart tells which CPUs and interrupts are kept from the scheduler's ordinary way.
-func (m *machine) apart() {
+// isolatedCPUs records which CPUs and interrupts are excluded from normal scheduling.
+func (m *machine) isolatedCPUs() {
 	if v, err := m.cpuList(sysCPU + "isolated"); err == nil && len(v) > 0 {
 		m.fact("cpus_isolated", countedList(v))
 	}
@@ -59,7 +59,7 @@ func (m *machine) apart() {
 	default:
 		m.fact("irqbalance", "not running")
 	}
-	if words, err := m.bootWords(); err != nil {
+	if words, err := m.bootParameters(); err != nil {
 		m.fact("boot_parameters", unknown(err))
 	} else {
 		m.fact("boot_parameters", orNone(words))
@@ -70,9 +70,9 @@ func (m *machine) apart() {
 	}
 }
 
-// bootWords are those words of the kernel's command line that bear on CPUs and their
-// time. The rest of it is nobody's business.
-func (m *machine) bootWords() ([]string, error) {
+// bootParameters returns the kernel command line parameters that concern CPUs and timekeeping.
+// The others are private.
+func (m *machine) bootParameters() ([]string, error) {
 	text, err := readFile(m.fsys, "proc/cmdline")
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (m *machine) bootWords() ([]string, error) {
 	var out []string
 	for word := range strings.FieldsSeq(text) {
 		if word == "--" {
-			break // what follows is the first process's
+			break // the rest is for the init process
 		}
 		name, _, _ := strings.Cut(word, "=")
 		if slices.Contains(bearing, name) {
@@ -94,8 +94,8 @@ func (m *machine) bootWords() ([]string, error) {
 	return out, nil
 }
 
-// runs reports whether a process of that name is there. Where processes of others are
-// hidden nobody can tell.
+// runs reports whether a process with that name exists. It fails if processes of other
+// users are hidden.
 func (m *machine) runs(name string) (bool, error) {
 	entries, err := fs.ReadDir(m.fsys, "proc")
 	if err != nil {
@@ -108,7 +108,7 @@ func (m *machine) runs(name string) (bool, error) {
 		}
 		comm, err := readFile(m.fsys, "proc/"+e.Name()+"/comm")
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // it has exited
 		}
 		if comm == name {
 			return true, nil
@@ -121,14 +121,14 @@ func (m *machine) runs(name string) (bool, error) {
 	return false, nil
 }
 
-// idleStates names how deep the CPUs may sleep, which the first packet after a wait
-// pays for.
+// idleStates records the CPUs' idle states, whose wake-up latency affects the first packet
+// after a pause.
 func (m *machine) idleStates() {
 	m.factFileIfAny("cpu_idle_driver", sysCPU+"cpuidle/current_driver")
 	m.factFileIfAny("cpu_idle_governor", sysCPU+"cpuidle/current_governor")
 	paths, err := fs.Glob(m.fsys, sysCPU+"cpu0/cpuidle/state*/name")
 	if err != nil || len(paths) == 0 {
-		return // a kernel that has no such states, as most virtual machines
+		return // no idle states, as in most virtual machines
 	}
 	var names []string
 	for _, p := range paths {

@@ -10,30 +10,28 @@ import (
 	"tare/internal/result"
 )
 
-// Rights is what this process may do, as far as can be told without trying. The
-// probe of a mode or a lab tries, and has the last word.
+// Rights are the privileges of this process, as far as they are known without trying. The
+// probe of a mode or a lab tries and is authoritative.
 type Rights struct {
-	EUID int // effective user id, -1 where the system has none
+	EUID int // effective user id, -1 if the system has none
 
-	// NetAdmin and SysAdmin tell whether CAP_NET_ADMIN and CAP_SYS_ADMIN are
-	// effective: in this process's user namespace, which MachineWide tells to
-	// be that of the machine or one within it.
+	// NetAdmin and SysAdmin tell whether CAP_NET_ADMIN and CAP_SYS_ADMIN are effective in
+	// this process's user namespace. MachineWide tells whether that is the machine's own.
 	NetAdmin, SysAdmin Answer
 	MachineWide        Answer
 
-	// UserNamespaces is a hint, from the kernel's settings, whether a process
-	// without rights may make a user namespace and be root in it.
+	// UserNamespaces tells, from the kernel's settings, whether an unprivileged process can
+	// probably create a user namespace and be root in it.
 	UserNamespaces Answer
 }
 
-// Answer is yes, no or, when neither, unknown. Why is set unless it is a plain
-// yes or no.
+// Answer is yes, no or unknown. Why is set unless it is a plain yes or no.
 type Answer struct {
 	Yes, No bool
 	Why     string
 }
 
-// String is yes, no or unknown, and why.
+// String returns yes, no or unknown, and why.
 func (a Answer) String() string {
 	s := "unknown"
 	switch {
@@ -48,7 +46,7 @@ func (a Answer) String() string {
 	return s
 }
 
-// Facts lists the rights as facts, most telling first.
+// Facts lists the rights as facts, most important first.
 func (r Rights) Facts() []result.Fact {
 	euid := "unknown: this system has none"
 	if r.EUID >= 0 {
@@ -63,8 +61,8 @@ func (r Rights) Facts() []result.Fact {
 	}
 }
 
-// ReadRights reads the rights of this process; settings come from below root,
-// normally "/". It cannot fail; what cannot be told is an unknown Answer.
+// ReadRights reads the privileges of this process; settings are read below root, normally
+// "/". It cannot fail; what cannot be read is an unknown Answer.
 func ReadRights(root string) Rights {
 	fsys := os.DirFS(root)
 	r := Rights{EUID: os.Geteuid()}
@@ -84,8 +82,8 @@ func no(why string) Answer    { return Answer{No: true, Why: why} }
 func maybe(err error) Answer  { return Answer{Why: err.Error()} }
 func answer(held bool) Answer { return Answer{Yes: held, No: !held} }
 
-// machineWide tells whether the user namespace is the machine's own, which maps
-// every user id to itself.
+// machineWide reports whether the user namespace is the machine's own, which maps every
+// user id to itself.
 func machineWide(fsys fs.FS) Answer {
 	m, err := readFile(fsys, "proc/self/uid_map")
 	if err != nil {
@@ -97,8 +95,8 @@ func machineWide(fsys fs.FS) Answer {
 	return no("user ids are mapped (" + m + ")")
 }
 
-// userNamespaces reads the settings by which kernels and distributions forbid
-// user namespaces to processes without rights.
+// userNamespaces reads the settings by which kernels and distributions deny user namespaces
+// to unprivileged processes.
 func userNamespaces(fsys fs.FS) Answer {
 	const kernel = "proc/sys/kernel/"
 	limit, err := readFile(fsys, "proc/sys/user/max_user_namespaces")
@@ -110,8 +108,8 @@ func userNamespaces(fsys fs.FS) Answer {
 	case limit == "0":
 		return no("user.max_user_namespaces is 0")
 	}
-	// Debian's switch. Like AppArmor's it is absent on most kernels, and then
-	// nothing is forbidden.
+	// A Debian setting. Like AppArmor's it is absent on most kernels, which then deny
+	// nothing.
 	if v, err := readFile(fsys, kernel+"unprivileged_userns_clone"); err == nil && v == "0" {
 		return no("kernel.unprivileged_userns_clone is 0")
 	}

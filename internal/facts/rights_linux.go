@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// capabilities tells whether CAP_NET_ADMIN and CAP_SYS_ADMIN are effective.
+// capabilities reports whether CAP_NET_ADMIN and CAP_SYS_ADMIN are effective.
 func capabilities() (netAdmin, sysAdmin Answer) {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3} // pid 0: the caller
 	var data [2]unix.CapUserData                                           // version 3 fills two words
 	if err := unix.Capget(&header, &data[0]); err != nil {
-		a := maybe(fmt.Errorf("ask for capabilities: %w", err))
+		a := maybe(fmt.Errorf("read capabilities: %w", err))
 		return a, a
 	}
 	held := func(capability int) Answer {

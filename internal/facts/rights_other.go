@@ -4,7 +4,7 @@ package facts
 
 import "errors"
 
-// capabilities are a thing of Linux.
+// capabilities exist on Linux only.
 func capabilities() (netAdmin, sysAdmin Answer) {
 	a := maybe(errors.New("this system has no capabilities"))
 	return a, a

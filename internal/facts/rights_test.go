@@ -66,7 +66,7 @@ func TestMachineWide(t *testing.T) {
 
 func TestRightsLive(t *testing.T) {
 	r := ReadRights("/")
-	checkForm(t, Report{Facts: r.Facts()[1:]}) // an euid of 0 is no unknown
+	checkForm(t, Report{Facts: r.Facts()[1:]}) // an euid of 0 is not unknown
 	for name, a := range map[string]Answer{
 		"CAP_NET_ADMIN": r.NetAdmin, "CAP_SYS_ADMIN": r.SysAdmin,
 		"initial user namespace": r.MachineWide, "user namespaces": r.UserNamespaces,

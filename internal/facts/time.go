@@ -12,7 +12,7 @@ import (
 
 const sysClock = "sys/devices/system/clocksource/clocksource0/"
 
-// frequency tells what may change the CPUs' speed while trials run.
+// frequency records what may change the CPU frequency during trials.
 func (m *machine) frequency() {
 	governor, err := m.governor()
 	m.factOr("cpu_governor", governor, err)
@@ -28,7 +28,7 @@ func (m *machine) frequency() {
 	m.idleStates()
 }
 
-// governor is the frequency governor, with counts where CPUs differ.
+// governor returns the frequency governor, with counts if CPUs differ.
 func (m *machine) governor() (string, error) {
 	const dir = "sys/devices/system/cpu"
 	if _, err := fs.Stat(m.fsys, dir); err != nil {
@@ -57,7 +57,7 @@ func (m *machine) governor() (string, error) {
 	return strings.Join(names, ", "), nil
 }
 
-// clock tells what time is read from.
+// clock records the clock source.
 func (m *machine) clock() {
 	source, err := readFile(m.fsys, sysClock+"current_clocksource")
 	m.factOr("clock_source", source, err)
@@ -73,8 +73,8 @@ func (m *machine) clock() {
 		"transaction, so rates are lower and round trips longer. %s", source, fix))
 }
 
-// fastClock is true of the clock sources that a program reads without entering
-// the kernel, and that do not change speed with the CPU's frequency.
+// fastClock reports whether a program reads this clock source without entering the kernel,
+// and whether its rate is independent of the CPU frequency.
 func fastClock(source string) bool {
 	return slices.Contains([]string{
 		"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", // x86
@@ -89,7 +89,7 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// onOffIfAny adds a switch that the kernel shows as 0 or 1 and may not have.
+// onOffIfAny adds a fact for a setting that the kernel shows as 0 or 1, if it exists.
 func (m *machine) onOffIfAny(name, path string) {
 	v, err := readFile(m.fsys, path)
 	switch {

@@ -10,8 +10,8 @@ import (
 	"tare/internal/warning"
 )
 
-// virtualization tells whether the machine is a virtual one, and what container
-// this process is in.
+// virtualization records whether the machine is virtual, and in what container this process
+// runs.
 func (m *machine) virtualization() {
 	kind, err := m.hypervisor()
 	m.factOr("virtualization", kind, err)
@@ -22,8 +22,8 @@ func (m *machine) virtualization() {
 	m.container()
 }
 
-// hypervisor decides by the flag that x86 CPUs show inside a virtual machine.
-// Where CPUs have no such flag, a name given by the firmware is only a hint.
+// hypervisor checks the flag that x86 CPUs have inside a virtual machine. CPUs without such
+// a flag leave only the firmware's name as a hint.
 func (m *machine) hypervisor() (string, error) {
 	text, err := m.readText("proc/cpuinfo")
 	if err != nil {
@@ -48,9 +48,9 @@ func (m *machine) hypervisor() (string, error) {
 	flags, ok := field(text, "flags")
 	switch hint := strings.Join(hints, ", "); {
 	case !ok && hint == "":
-		return "", errors.New("this kind of CPU does not show it")
+		return "", errors.New("not shown by this kind of CPU")
 	case !ok:
-		return "", fmt.Errorf("this kind of CPU does not show it; the firmware says %s", hint)
+		return "", fmt.Errorf("not shown by this kind of CPU; the firmware reports %s", hint)
 	case !slices.Contains(strings.Fields(flags), "hypervisor"):
 		return "none seen", nil
 	case hint == "":
@@ -60,8 +60,8 @@ func (m *machine) hypervisor() (string, error) {
 	}
 }
 
-// container names the container that the caller's file system belongs to, by the
-// marks that engines leave in it. A container without a mark is not seen.
+// container records the container to which the caller's file system belongs, by the marker
+// files that engines create. A container without a marker is not detected.
 func (m *machine) container() {
 	mounts, err := m.readText("proc/self/mountinfo")
 	kind := m.containerMark()
@@ -86,7 +86,7 @@ func (m *machine) container() {
 	}
 }
 
-// containerMark finds the file by which an engine marks its containers.
+// containerMark finds the file with which an engine marks its containers.
 func (m *machine) containerMark() string {
 	for _, mark := range []struct{ path, kind string }{
 		{"run/.containerenv", "podman"},
@@ -96,13 +96,13 @@ func (m *machine) containerMark() string {
 			return fmt.Sprintf("%s (/%s is there)", mark.kind, mark.path)
 		}
 	}
-	// systemd notes the kind there: docker, lxc, systemd-nspawn.
+	// systemd writes the kind there: docker, lxc, systemd-nspawn.
 	kind, _ := readFile(m.fsys, "run/systemd/container")
 	return kind
 }
 
-// overlayRoot tells from mountinfo (proc_pid_mountinfo(5)) whether / is an
-// overlay, as in most containers, and in few other places.
+// overlayRoot reports from mountinfo (proc_pid_mountinfo(5)) whether / is an overlay, as in
+// most containers and rarely elsewhere.
 func overlayRoot(mountinfo string) bool {
 	root := false
 	for line := range strings.Lines(mountinfo) {

@@ -12,22 +12,23 @@ import (
 	"tare/internal/runid"
 )
 
-// slotSocket begins the name of the abstract Unix socket that holds a slot. The name is
-// the same for everybody, so that the kernel refuses it twice.
+// slotSocket begins the name of the abstract Unix socket that reserves a slot. All users
+// use the same names, so that the kernel rejects a second bind.
 const slotSocket = "@tare-slot/"
 
-// ErrFull means that all slots are taken.
-var ErrFull = errors.New("every address slot of this machine is taken by a run; wait for one to end")
+// ErrFull reports that all slots are in use.
+var ErrFull = errors.New("every address slot of this machine is in use by a run; wait for one to end")
 
-// Claim is the place of a run's labs on this machine: a slot of addresses that no other
-// run has. The kernel frees the slot when the process dies, however it dies.
+// Claim is an address slot on this machine that no other run has. The kernel frees the slot
+// when the process dies.
 type Claim struct {
 	ID      string // of the run
 	Slot    int
 	release func()
 }
 
-// NewClaim takes a free slot for a run, named by its id. ErrFull where there is none.
+// NewClaim reserves a free slot for the run with this id. It returns ErrFull if there is
+// none.
 func NewClaim(run string) (Claim, error) {
 	for slot := range Slots {
 		release, err := runid.Bind(slotSocket + strconv.Itoa(slot))
@@ -35,13 +36,13 @@ func NewClaim(run string) (Claim, error) {
 			return Claim{ID: run, Slot: slot, release: release}, nil
 		}
 		if !errors.Is(err, unix.EADDRINUSE) {
-			return Claim{}, fmt.Errorf("claim a slot of addresses: %w", err)
+			return Claim{}, fmt.Errorf("claim an address slot: %w", err)
 		}
 	}
 	return Claim{}, ErrFull
 }
 
-// Release gives the slot back. It may be called again.
+// Release frees the slot. It may be called again.
 func (c *Claim) Release() {
 	if c.release != nil {
 		c.release()
@@ -49,8 +50,8 @@ func (c *Claim) Release() {
 	}
 }
 
-// Standalone is the claim of labs that are all there is to a run: its identity and its
-// slot in one, both given back by Release.
+// Standalone returns a claim for labs without a run: it creates a run id and reserves a
+// slot; Release frees both.
 func Standalone() (Claim, error) {
 	run, err := runid.New()
 	if err != nil {

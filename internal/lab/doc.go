@@ -1,5 +1,5 @@
-// Package lab makes the hosts that modes are built on: two network namespaces,
-// a and b, joined by one veth underlay with no route out. Every mode gets a lab
-// of its own, so that one mode's rules never sit on another's path, least of all
-// on the baseline's.
+// Package lab creates the hosts that modes are built on: two network namespaces, a and b,
+// connected by a veth underlay without a route to the outside. Every mode gets its own lab,
+// so that the rules of one mode are never on the path of another, in particular not on the
+// baseline's.
 package lab

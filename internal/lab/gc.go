@@ -18,23 +18,23 @@ import (
 	"tare/internal/runid"
 )
 
-// Leftover is something of a run that is no longer alive.
+// Leftover is a resource of a run that is no longer alive.
 type Leftover struct {
 	Run  string
-	What string // for people: namespace NAME or process PID
+	What string // namespace NAME or process PID, for messages
 	pid  int
 	name string
 }
 
-// Leftovers finds what dead runs have left on this machine, as far as this user
-// can see and remove it: processes first, then named namespaces. Links, rules and
-// addresses live inside the namespaces and go with them.
+// Leftovers lists what dead runs have left on this machine, as far as this user can see and
+// remove it: processes first, then named namespaces. Links, rules and addresses are inside
+// the namespaces and are removed with them.
 func Leftovers() ([]Leftover, error) {
 	alive, err := runid.Running()
 	if err != nil {
 		return nil, err
 	}
-	found, led, err := orphans(alive)
+	found, led, err := findOrphans(alive)
 	if err != nil {
 		return nil, err
 	}
@@ -53,29 +53,29 @@ func Leftovers() ([]Leftover, error) {
 	return found, nil
 }
 
-// Alive lists the runs alive on this machine, also those of which only processes
-// can be seen, because they were claimed in another network namespace.
+// Alive lists the runs that are alive on this machine, including those of which only
+// processes are visible because they were claimed in another network namespace.
 func Alive() ([]string, error) {
 	alive, err := runid.Running()
 	if err != nil {
 		return nil, err
 	}
-	_, led, err := orphans(alive)
+	_, led, err := findOrphans(alive)
 	return append(alive, led...), err
 }
 
-// orphans finds this user's agents, and processes of engines and modes, of dead runs.
-// They end by themselves when their stdin does; this is for one that is stopped or
-// stuck. One whose controller is still its parent belongs to a live run, also where
-// that run's claim cannot be seen because it was made in another network namespace;
-// led names those runs.
-func orphans(alive []string) (found []Leftover, led []string, err error) {
+// findOrphans finds this user's agents and the processes of engines and modes of dead runs.
+// They exit when their stdin is closed, so this covers only stopped or stuck ones. A
+// process whose parent is still its controller belongs to a live run, even if that run's
+// claim is invisible because it was made in another network namespace; led lists those
+// runs.
+func findOrphans(alive []string) (found []Leftover, led []string, err error) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, dir := range dirs {
-		id, ok := agentOf(dir)
+		id, ok := subcommandRun(dir)
 		if !ok || slices.Contains(alive, id) {
 			continue
 		}
@@ -85,7 +85,7 @@ func orphans(alive []string) (found []Leftover, led []string, err error) {
 		}
 		var st unix.Stat_t
 		if unix.Stat(dir, &st) != nil || os.Geteuid() != 0 && int(st.Uid) != os.Geteuid() {
-			continue // gone meanwhile, or not ours to end
+			continue // it has exited, or belongs to another user
 		}
 		pid, _ := strconv.Atoi(filepath.Base(dir))
 		found = append(found, Leftover{Run: id, What: fmt.Sprintf("process %d", pid), pid: pid})
@@ -103,8 +103,8 @@ func hasController(dir string) bool {
 	if err != nil {
 		return false
 	}
-	// The name in brackets may hold anything; the parent is the second field
-	// behind its last bracket (proc(5)).
+	// The name in brackets may contain anything; the parent is the second field after the
+	// last bracket (proc(5)).
 	_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
 	fields := strings.Fields(rest)
 	if len(fields) < 2 {
@@ -114,22 +114,22 @@ func hasController(dir string) bool {
 	return err == nil && os.SameFile(own, parent)
 }
 
-// hidden are the subcommands under which this program runs for a run, in the way of
-// tare agent --run ID: an agent, the first process of an engine, that of an installed
-// program of a mode, a tunnel.
-func hidden() []string { return []string{"agent", "engine-init", "daemon", "wireguard"} }
+// hiddenSubcommands lists the subcommands under which this program serves a run, as in tare agent
+// --run ID: an agent, the init process of an engine, the init process of a mode's program,
+// a tunnel.
+func hiddenSubcommands() []string { return []string{"agent", "engine-init", "daemon", "wireguard"} }
 
-// agentOf reads a process's command line as that of one of those.
-func agentOf(dir string) (id string, ok bool) {
+// subcommandRun returns the run's id from the command line of such a process.
+func subcommandRun(dir string) (id string, ok bool) {
 	line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 	if err != nil {
-		return "", false // it ended meanwhile
+		return "", false // it has exited
 	}
 	args := strings.Split(string(bytes.TrimRight(line, "\x00")), "\x00")
-	if id, ok := machineOf(args); ok {
+	if id, ok := emulatorRun(args); ok {
 		return id, true
 	}
-	if len(args) < 4 || args[0] != "tare" || !slices.Contains(hidden(), args[1]) || args[2] != "--run" || !runid.IsID(args[3]) {
+	if len(args) < 4 || args[0] != "tare" || !slices.Contains(hiddenSubcommands(), args[1]) || args[2] != "--run" || !runid.IsID(args[3]) {
 		return "", false
 	}
 	return args[3], true
@@ -140,7 +140,8 @@ func (l Leftover) Remove() error {
 	if l.pid == 0 {
 		return linuxnet.Unpin(l.name)
 	}
-	// A pidfd makes sure that the signal meets the process that was looked at.
+	// A pidfd makes sure that the signal reaches the process that was inspected, and not
+	// one that reuses its id.
 	fd, err := unix.PidfdOpen(l.pid, 0)
 	if errors.Is(err, unix.ESRCH) {
 		return nil
@@ -149,7 +150,7 @@ func (l Leftover) Remove() error {
 		return fmt.Errorf("end %s: %w", l.What, err)
 	}
 	defer unix.Close(fd)
-	if id, ok := agentOf(filepath.Join("/proc", strconv.Itoa(l.pid))); !ok || id != l.Run {
+	if id, ok := subcommandRun(filepath.Join("/proc", strconv.Itoa(l.pid))); !ok || id != l.Run {
 		return nil
 	}
 	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {

@@ -12,7 +12,7 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// Up makes a lab. On error nothing of it is left.
+// Up creates a lab. On error nothing of it is left.
 func Up(spec Spec) (*Lab, error) {
 	l := &Lab{Spec: spec, IPv6: hasIPv6()}
 	if err := l.build(); err != nil {
@@ -56,8 +56,8 @@ func (l *Lab) build() error {
 	return nil
 }
 
-// Namespace makes one more namespace of this lab, with the settings that all
-// sandboxes share.
+// Namespace creates another namespace of this lab, with the settings that all sandboxes
+// share.
 func (l *Lab) Namespace(name string) (*linuxnet.NS, error) {
 	full := strings.Join([]string{Prefix + l.Spec.Claim.ID, strings.ReplaceAll(l.Spec.Label, "/", "."), name}, "-")
 	ns, err := linuxnet.NewNS(full, l.Spec.Pin)
@@ -70,8 +70,8 @@ func (l *Lab) Namespace(name string) (*linuxnet.NS, error) {
 			return nil, err
 		}
 	}
-	// Where bridged frames can be handed to the IP hooks, they are not: whether
-	// that module happens to be loaded must not decide what a bridge costs.
+	// Bridged frames are not passed to the IP hooks: whether br_netfilter happens to be
+	// loaded must not change the cost of a bridge.
 	for _, name := range []string{"net/bridge/bridge-nf-call-iptables", "net/bridge/bridge-nf-call-ip6tables"} {
 		if _, err := ns.ReadSysctl(name); errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -83,15 +83,14 @@ func (l *Lab) Namespace(name string) (*linuxnet.NS, error) {
 	return ns, ns.Segmentation("lo", l.Spec.Offload)
 }
 
-// Settings are the sysctls that every sandbox of a lab gets, by their paths below
-// /proc/sys, whatever the machine's own defaults, so that nothing but the path
-// differs between modes. No metrics are kept: a connection must not learn from the
-// one before it.
+// Settings returns the sysctls of every sandbox of a lab, as pairs of path below /proc/sys
+// and value. They replace the machine's defaults, so that only the path differs between
+// modes. TCP metrics are not saved: a connection must not learn from the previous one.
 func (l *Lab) Settings() [][2]string {
 	s := [][2]string{
 		{"net/ipv4/tcp_no_metrics_save", "1"},
-		// Tens of thousands of connections a second need all source ports there are,
-		// again and again. TIME_WAIT itself stays as it is.
+		// Tens of thousands of connections a second need all source ports, again and again.
+		// The TIME_WAIT mechanism itself stays enabled.
 		{"net/ipv4/ip_local_port_range", "1024 65535"},
 		{"net/ipv4/tcp_tw_reuse", "1"},
 		{"net/ipv4/conf/all/rp_filter", "0"},
@@ -104,14 +103,14 @@ func (l *Lab) Settings() [][2]string {
 			{"net/ipv6/conf/default/accept_ra", "0"},
 			{"net/ipv6/conf/default/autoconf", "0"},
 			{"net/ipv6/conf/default/router_solicitations", "0"},
-			// A router needs its link-local address to solicit neighbours, and at
-			// once: there is nobody here to have the same one.
+			// A router needs its link-local address to solicit neighbours. Duplicate
+			// address detection is off, because no other host can have the same address.
 			{"net/ipv6/conf/all/accept_dad", "0"},
 			{"net/ipv6/conf/default/accept_dad", "0"},
 		}...)
 	}
-	// A port in TIME_WAIT is free again after a millisecond where the kernel lets
-	// that be said (6.14); else after a second.
+	// A port in TIME_WAIT can be reused after one millisecond where the kernel supports
+	// this setting (6.14), otherwise after one second.
 	const delay = "net/ipv4/tcp_tw_reuse_delay"
 	if _, err := os.Stat("/proc/sys/" + delay); err == nil {
 		s = append(s, [2]string{delay, "1"})
@@ -119,12 +118,12 @@ func (l *Lab) Settings() [][2]string {
 	return s
 }
 
-// Device describes a link of this lab, marked with the run's id.
+// Device describes a link of this lab, tagged with the run's id.
 func (l *Lab) Device(name string, mtu int) linuxnet.Device {
 	return linuxnet.Device{Name: name, MTU: mtu, Alias: Prefix + l.Spec.Claim.ID}
 }
 
-// SetUpDevice gives a link the lab's offload settings and sets it up.
+// SetUpDevice applies the lab's offload settings to a link and sets it up.
 func (l *Lab) SetUpDevice(ns *linuxnet.NS, name string) error {
 	if err := ns.Segmentation(name, l.Spec.Offload); err != nil {
 		return err
@@ -132,8 +131,8 @@ func (l *Lab) SetUpDevice(ns *linuxnet.NS, name string) error {
 	return ns.Up(name)
 }
 
-// Close takes the lab down: its namespaces, and with them all that is inside.
-// Agents must have ended. Calling it again is fine.
+// Close removes the lab: its namespaces and everything inside them. The agents must have
+// exited. It may be called again.
 func (l *Lab) Close() error {
 	var errs []error
 	for i := len(l.spaces) - 1; i >= 0; i-- {

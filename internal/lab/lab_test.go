@@ -26,8 +26,7 @@ import (
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
 
-// The subnets of all slots and their nets are disjoint and inside the ranges set
-// aside for benchmarks.
+// The subnets of all slots are disjoint and inside the ranges reserved for benchmarking.
 func TestAddressesAreDisjoint(t *testing.T) {
 	v4, v6 := netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("2001:2::/48")
 	seen := map[netip.Prefix]string{}
@@ -184,7 +183,7 @@ func TestSpecIsApplied(t *testing.T) {
 	}
 }
 
-// A lab leaves no name behind, and closing it twice is fine.
+// A lab leaves no namespace name behind and can be closed twice.
 func TestNothingLeft(t *testing.T) {
 	drivertest.NeedLab(t)
 	if !linuxnet.RealRoot() {
@@ -213,7 +212,7 @@ func TestNothingLeft(t *testing.T) {
 	}
 }
 
-// orphan starts an agent whose stdin stays open and whose parent has gone.
+// orphan starts an agent whose stdin stays open and whose parent has exited.
 func orphan(t *testing.T, run string) int {
 	t.Helper()
 	in, err := os.OpenFile(filepath.Join(t.TempDir(), "stdin"), os.O_CREATE|os.O_RDWR, 0o600)
@@ -227,8 +226,8 @@ func orphan(t *testing.T, run string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// bash can give a program another name; the fifo, open for both at its own
-	// end, never comes to an end.
+	// bash can set a program's argv[0]; the fifo, opened for reading and writing, never
+	// reaches end of file.
 	const script = `(exec -a tare "$0" agent --run "$1" <>"$2" >/dev/null 2>&1 & echo $!)`
 	out, err := exec.Command("bash", "-c", script, exe, run, in.Name()).Output()
 	if err != nil {
@@ -249,7 +248,7 @@ func orphan(t *testing.T, run string) int {
 	}
 }
 
-// gc finds what a dead run left, and only that.
+// Leftovers finds what a dead run left, and nothing else.
 func TestLeftovers(t *testing.T) {
 	drivertest.NeedLab(t)
 	if !linuxnet.RealRoot() {
@@ -282,7 +281,7 @@ func TestLeftovers(t *testing.T) {
 		if l.Run != dead.ID {
 			continue
 		}
-		for range 2 { // the second time it is gone already
+		for range 2 { // the second time it has already been removed
 			if err := l.Remove(); err != nil {
 				t.Error(err)
 			}
@@ -298,13 +297,13 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// A run is alive whose controller is, even where its claim cannot be seen.
-func TestLedAgentsAreNoLeftovers(t *testing.T) {
+// A run is alive while its controller is, even if its claim is invisible.
+func TestAgentsOfLiveRunsAreNotLeftovers(t *testing.T) {
 	claim, err := lab.Standalone()
 	if err != nil {
 		t.Fatal(err)
 	}
-	claim.Release() // as it looks from another network namespace
+	claim.Release() // simulates the view from another network namespace
 	c, err := agent.Start(t.Context(), transport.Local{}, claim.ID, "here")
 	if err != nil {
 		t.Fatal(err)
@@ -321,8 +320,8 @@ func TestLedAgentsAreNoLeftovers(t *testing.T) {
 	}
 }
 
-// The emulator of a dead run's virtual machine is found by the name of the machine, and
-// that of anybody else's is not.
+// The emulator of a dead run's virtual machine is found by the machine's name; other
+// emulators are not.
 func TestMachinesOfDeadRuns(t *testing.T) {
 	drivertest.NeedLab(t)
 	qemu, err := exec.LookPath("qemu-system-x86_64")
@@ -335,7 +334,7 @@ func TestMachinesOfDeadRuns(t *testing.T) {
 	}
 	dead.Release()
 	start := func(name string) int {
-		// It starts and runs nothing; its parent, a shell, is gone at once.
+		// The emulator starts and runs nothing; its parent, a shell, exits at once.
 		const script = `"$0" -nodefaults -no-user-config -display none -machine none -S -name "$1" <>/dev/null >/dev/null 2>&1 & echo $!`
 		out, err := exec.Command("bash", "-c", script, qemu, name).Output()
 		if err != nil {
@@ -378,7 +377,7 @@ func TestMachinesOfDeadRuns(t *testing.T) {
 	}
 }
 
-// running is whether a process is there that has not ended.
+// running reports whether a process exists and has not exited.
 func running(pid int) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	return err == nil && !strings.Contains(string(stat), ") Z ")

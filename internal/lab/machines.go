@@ -10,9 +10,9 @@ import (
 	"tare/internal/runid"
 )
 
-// machineOf reads a command line as that of an emulator with a virtual machine of a run,
-// whose name begins as that of everything a run makes.
-func machineOf(args []string) (id string, ok bool) {
+// emulatorRun returns the run's id from the command line of an emulator that runs one of its
+// virtual machines. The machine's name begins with Prefix and the id.
+func emulatorRun(args []string) (id string, ok bool) {
 	at := slices.Index(args, "-name")
 	if !strings.HasPrefix(filepath.Base(args[0]), "qemu-system-") || at < 0 || at+1 == len(args) {
 		return "", false

@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// MinMTU is the least that IPv6 works with (RFC 8200 section 5).
+// MinMTU is the minimum MTU of IPv6 (RFC 8200 section 5).
 const MinMTU = 1280
 
-// PairName is a name in its pair, which is counted from 1: client, client2, client3.
+// PairName returns the name of a role in a pair, counted from 1: client, client2, client3.
 func PairName(name string, pair int) string {
 	if pair == 1 {
 		return name
@@ -16,10 +16,10 @@ func PairName(name string, pair int) string {
 	return name + strconv.Itoa(pair)
 }
 
-// VethName names the port of a bridge or switch by its number there, from 0.
+// VethName returns the name of port n of a bridge or switch, counted from 0.
 func VethName(n int) string { return "veth" + strconv.Itoa(n) }
 
-// PrefixAddrs takes the addresses out of prefixes.
+// PrefixAddrs returns the addresses of prefixes.
 func PrefixAddrs(prefixes []netip.Prefix) []netip.Addr {
 	var out []netip.Addr
 	for _, p := range prefixes {

@@ -4,37 +4,37 @@ package lab
 
 import "tare/internal/linuxnet"
 
-// Claim is a run's place on this machine. Only Linux gives any out.
+// Claim is an address slot of a run. It exists on Linux only.
 type Claim struct {
 	ID   string
 	Slot int
 }
 
-// NewClaim says why there is none.
+// NewClaim returns ErrSystem.
 func NewClaim(string) (Claim, error) { return Claim{}, linuxnet.ErrSystem }
 
-// Release has nothing to give back.
+// Release does nothing.
 func (*Claim) Release() {}
 
-// Alive lists the runs alive on this machine: none.
+// Alive returns no runs.
 func Alive() ([]string, error) { return nil, nil }
 
-// Up says why no lab can be made.
+// Up returns ErrSystem.
 func Up(Spec) (*Lab, error) { return nil, linuxnet.ErrSystem }
 
-// Close has nothing to take down.
+// Close does nothing.
 func (*Lab) Close() error { return nil }
 
-// Leftover is something of a run that is no longer alive.
+// Leftover is a resource of a run that is no longer alive.
 type Leftover struct {
 	Run, What string
 }
 
-// Leftovers finds nothing: no run was here to leave it.
+// Leftovers returns nothing: runs create nothing on this system.
 func Leftovers() ([]Leftover, error) { return nil, nil }
 
-// Remove has nothing to remove.
+// Remove does nothing.
 func (Leftover) Remove() error { return nil }
 
-// Standalone says why there is no claim.
+// Standalone returns ErrSystem.
 func Standalone() (Claim, error) { return Claim{}, linuxnet.ErrSystem }

@@ -7,24 +7,24 @@ import (
 	"tare/internal/runid"
 )
 
-// Prefix begins the name of everything a run makes, followed by the run's id.
+// Prefix begins the name of everything that a run creates; the run's id follows.
 const Prefix = runid.Prefix
 
-// Spec says what lab to make.
+// Spec describes a lab to create.
 type Spec struct {
 	Claim   Claim
-	Label   string // tells the labs of one run apart, usually the mode
+	Label   string // distinguishes the labs of one run, usually by mode
 	MTU     int    // of the underlay, bytes
 	Rate    uint64 // bit/s each way, 0 for no limit
 	Offload bool   // segmentation offloads and GRO of every device
-	Pin     bool   // name the namespaces under /run/netns; needs the real root
+	Pin     bool   // name the namespaces under /run/netns; requires real root
 }
 
 // Lab is two hosts and their underlay.
 type Lab struct {
 	Spec   Spec
 	A, B   *Host
-	IPv6   bool // whether this kernel has it
+	IPv6   bool // whether this kernel supports it
 	spaces []*linuxnet.NS
 }
 
@@ -32,12 +32,12 @@ type Lab struct {
 type Host struct {
 	Name     string // a or b
 	NS       *linuxnet.NS
-	Underlay string       // its device on the underlay
-	Addr     []netip.Addr // on the underlay: IPv4, then IPv6 where there is one
+	Underlay string       // its underlay device
+	Addr     []netip.Addr // on the underlay: IPv4, then IPv6 if supported
 }
 
-// DefaultMTU is the underlay's unless the study says otherwise.
+// DefaultMTU is the underlay's MTU unless the study sets one.
 const DefaultMTU = 1500
 
-// Underlay is the name of both hosts' device on the underlay.
+// Underlay is the name of the underlay device on both hosts.
 const Underlay = "eth0"

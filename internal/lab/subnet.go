@@ -8,31 +8,31 @@ type Net int
 
 // The subnets in use.
 const (
-	NetUnderlay Net = iota // the two hosts, macvlan and ipvlan ends
+	NetUnderlay Net = iota // the two hosts, macvlan and ipvlan endpoints
 	NetA                   // behind a bridge of host a
 	NetB                   // behind a bridge of host b
-	NetOverlay             // stretched over both hosts
+	NetOverlay             // spans both hosts
 )
 
-// Pool numbers the larger stretches from which an engine takes subnets by itself,
-// each a /22 beyond the single subnets.
+// Pool numbers the larger address ranges from which an engine allocates subnets, each a /22
+// after the single subnets.
 type Pool int
 
 // The pools in use.
 const (
 	PoolA     Pool = iota + 1 // of the engine on host a
 	PoolB                     // of the engine on host b
-	PoolSwarm                 // of both engines together
+	PoolSwarm                 // shared by both engines
 )
 
-// PoolBits is the prefix length of the subnets that are taken from a pool.
+// PoolBits is the prefix length of subnets allocated from a pool.
 const PoolBits = 26
 
-// Slots is how many runs can be on one machine at once: each takes a /20.
+// Slots is the maximum number of runs on one machine at once: each uses a /20.
 const Slots = 32
 
-// Addresses gives host number n of a subnet its addresses with their prefix
-// lengths: IPv4, then IPv6 where the kernel has it.
+// Addresses returns the addresses of host number n in a subnet, with prefix lengths: IPv4,
+// then IPv6 if the kernel supports it.
 func (l *Lab) Addresses(net Net, n int) []netip.Prefix {
 	slot := l.Spec.Claim.Slot
 	third := slot%16*16 + int(net)
@@ -45,7 +45,7 @@ func (l *Lab) Addresses(net Net, n int) []netip.Prefix {
 	return out
 }
 
-// Pool gives a pool's addresses, which are IPv4 only.
+// Pool returns the address range of a pool, IPv4 only.
 func (l *Lab) Pool(p Pool) netip.Prefix {
 	slot := l.Spec.Claim.Slot
 	third := slot%16*16 + int(p)*4

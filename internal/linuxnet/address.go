@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Address gives a link an address. IPv6 duplicate address detection is skipped:
-// the addresses of a lab are its own, and a second of waiting is not.
+// Address adds an address to a link. It skips IPv6 duplicate address detection, which would
+// take a second: the addresses of a lab are unique.
 func (ns *NS) Address(name string, addr netip.Prefix) error {
 	l, err := ns.link(name)
 	if err != nil {
@@ -25,24 +25,24 @@ func (ns *NS) Address(name string, addr netip.Prefix) error {
 		a.Flags = unix.IFA_F_NODAD
 	}
 	if err := ns.handle.AddrAdd(l, a); err != nil {
-		return fmt.Errorf("give %s the address %s in namespace %s: %w", name, addr, ns.name, err)
+		return fmt.Errorf("add to %s the address %s in namespace %s: %w", name, addr, ns.name, err)
 	}
 	return nil
 }
 
-// RemoveAddress takes an address from a link.
+// RemoveAddress removes an address from a link.
 func (ns *NS) RemoveAddress(name string, addr netip.Prefix) error {
 	l, err := ns.link(name)
 	if err != nil {
 		return err
 	}
 	if err := ns.handle.AddrDel(l, &netlink.Addr{IPNet: ipNet(addr)}); err != nil {
-		return fmt.Errorf("take address %s from %s in namespace %s: %w", addr, name, ns.name, err)
+		return fmt.Errorf("remove address %s from %s in namespace %s: %w", addr, name, ns.name, err)
 	}
 	return nil
 }
 
-// HasAddress is whether a link is there and has an address.
+// HasAddress reports whether a link exists and has an address.
 func (ns *NS) HasAddress(name string, addr netip.Addr) (bool, error) {
 	l, err := ns.handle.LinkByName(name)
 	if errors.As(err, new(netlink.LinkNotFoundError)) {
@@ -58,13 +58,12 @@ func (ns *NS) HasAddress(name string, addr netip.Addr) (bool, error) {
 	return slices.ContainsFunc(all, func(a netlink.Addr) bool { return a.IP.Equal(addr.AsSlice()) }), nil
 }
 
-// DefaultRoute sends what has no route of its own through gateway.
+// DefaultRoute adds a default route through gateway.
 func (ns *NS) DefaultRoute(gateway netip.Addr) error {
 	return ns.Route(netip.PrefixFrom(zero(gateway), 0), gateway, "")
 }
 
-// Route sends dst through gateway, or straight out of dev when gateway is the
-// zero Addr.
+// Route routes dst through gateway, or directly over dev if gateway is the zero Addr.
 func (ns *NS) Route(dst netip.Prefix, gateway netip.Addr, dev string) error {
 	r := &netlink.Route{Dst: ipNet(dst)}
 	if gateway.IsValid() {
@@ -83,20 +82,21 @@ func (ns *NS) Route(dst netip.Prefix, gateway netip.Addr, dev string) error {
 	return nil
 }
 
-// lastResort is the metric of an Unreachable: any other route goes before it.
-const lastResort = 1 << 20
+// unreachableMetric is the metric of an unreachable route: any other route takes precedence.
+const unreachableMetric = 1 << 20
 
-// Unreachable refuses dst where no other route leads to it, a default one included.
+// Unreachable rejects packets to dst unless another route, for instance a default route,
+// matches.
 func (ns *NS) Unreachable(dst netip.Prefix) error {
-	r := &netlink.Route{Dst: ipNet(dst), Type: unix.RTN_UNREACHABLE, Priority: lastResort}
+	r := &netlink.Route{Dst: ipNet(dst), Type: unix.RTN_UNREACHABLE, Priority: unreachableMetric}
 	if err := ns.handle.RouteAdd(r); err != nil {
 		return fmt.Errorf("make %s unreachable in namespace %s: %w", dst, ns.name, err)
 	}
 	return nil
 }
 
-// PreferMainTable has the namespace look up IPv4 routes in its main table before any other;
-// tests use it to open a way round the path.
+// PreferMainTable makes the namespace look up IPv4 routes in its main table before any
+// other; tests use it to bypass the path.
 func (ns *NS) PreferMainTable() error {
 	r := netlink.NewRule()
 	r.Family, r.Priority, r.Table = unix.AF_INET, 1, unix.RT_TABLE_MAIN
@@ -106,7 +106,8 @@ func (ns *NS) PreferMainTable() error {
 	return nil
 }
 
-// AddVXLANRemote tells a VXLAN device that mac, with the addresses ips, sits behind vtep.
+// AddVXLANRemote adds forwarding and neighbour entries to a VXLAN device: mac, with the
+// addresses ips, is behind vtep.
 func (ns *NS) AddVXLANRemote(vxlan string, mac net.HardwareAddr, vtep netip.Addr, ips ...netip.Addr) error {
 	l, err := ns.link(vxlan)
 	if err != nil {
@@ -116,12 +117,12 @@ func (ns *NS) AddVXLANRemote(vxlan string, mac net.HardwareAddr, vtep netip.Addr
 	fdb := &netlink.Neigh{LinkIndex: i, Family: unix.AF_BRIDGE, State: netlink.NUD_PERMANENT,
 		Flags: netlink.NTF_SELF, IP: vtep.AsSlice(), HardwareAddr: mac}
 	if err := ns.handle.NeighSet(fdb); err != nil {
-		return fmt.Errorf("forward %s to %s on %s: %w", mac, vtep, vxlan, err)
+		return fmt.Errorf("add FDB entry %s to %s on %s: %w", mac, vtep, vxlan, err)
 	}
 	for _, ip := range ips {
 		n := &netlink.Neigh{LinkIndex: i, State: netlink.NUD_PERMANENT, IP: ip.AsSlice(), HardwareAddr: mac}
 		if err := ns.handle.NeighSet(n); err != nil {
-			return fmt.Errorf("know %s as %s on %s: %w", ip, mac, vxlan, err)
+			return fmt.Errorf("add neighbour %s as %s on %s: %w", ip, mac, vxlan, err)
 		}
 	}
 	return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// Kinds lists the namespace's devices with what they are: veth, bridge, vxlan.
-// Hardware and loopback are "device".
+// Kinds returns the kinds of the namespace's devices: veth, bridge, vxlan. Hardware and
+// loopback are "device".
 func (ns *NS) Kinds() (map[string]string, error) {
 	var links []netlink.Link
 	err := complete(func() (err error) {
@@ -29,17 +29,16 @@ func (ns *NS) Kinds() (map[string]string, error) {
 	return kinds, nil
 }
 
-// QdiscDrops is what a queueing discipline has thrown away since it was set up, in
-// packets as it got them: one that stands for many counts as one. The kernel keeps
-// both in 32 bits.
+// QdiscDrops is what a queueing discipline has dropped since it was set up, in packets as
+// it received them: a super-packet counts as one. The kernel's counters have 32 bits.
 type QdiscDrops struct {
 	Device, Kind string
 	Drops        uint64
-	Overlimits   uint64 // times that it had to wait
+	Overlimits   uint64 // number of times it had to delay a packet
 }
 
-// QdiscDrops reads the namespace's queueing disciplines, of each device the
-// outermost, which also counts what those within it drop, and that for what comes in.
+// QdiscDrops reads the namespace's queueing disciplines: for each device the root, which
+// includes the drops of its children, and the ingress one.
 func (ns *NS) QdiscDrops() ([]QdiscDrops, error) {
 	var out []QdiscDrops
 	err := complete(func() error {
@@ -71,16 +70,17 @@ func (ns *NS) QdiscDrops() ([]QdiscDrops, error) {
 	return out, nil
 }
 
-// DropRule is a firewall rule that throws packets away, with how many it has, where
-// it counts them.
+// DropRule is a firewall rule that drops packets, with the number dropped if the rule
+// counts them.
 type DropRule struct {
 	Where   string // family, table, chain and the rule's handle
 	Counted bool
 	Packets uint64
 }
 
-// DropRules lists the rules of nf_tables in the namespace that drop or reject, those
-// that iptables writes there included. What a chain's policy drops no rule counts.
+// DropRules lists the nf_tables rules in the namespace that drop or reject packets,
+// including those written by iptables. Drops by a chain's policy are not counted by any
+// rule.
 func (ns *NS) DropRules() ([]DropRule, error) {
 	var out []DropRule
 	err := ns.Do(func() error {
@@ -115,15 +115,15 @@ func (ns *NS) DropRules() ([]DropRule, error) {
 	return out, nil
 }
 
-// dropped reads a rule's counter, if the rule drops what the counter has seen: a
-// match behind the counter lets some of that go on.
+// dropped reads a rule's counter if the rule drops all packets that the counter has seen; a
+// match after the counter would accept some of them.
 func dropped(conn *nftables.Conn, t *nftables.Table, exprs []expr.Any) (n uint64, counted, drops bool, err error) {
 	for _, e := range exprs {
 		switch e := e.(type) {
 		case *expr.Counter:
 			n, counted = e.Packets, true
 		case *expr.Objref:
-			// A rule may name a limit or a quota in the same way.
+			// A rule may refer to a limit or a quota in the same way.
 			counts, err := counters(conn, t)
 			if err != nil {
 				return 0, false, false, err

@@ -11,7 +11,7 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// What drops is found with its counter, and what only looks like it is not.
+// Rules that drop are found with their counters; rules that only look like it are not.
 func TestDropRules(t *testing.T) {
 	if err := linuxnet.Try(); err != nil {
 		t.Skipf("a network namespace needs root or unprivileged user namespaces: %v", err)
@@ -62,7 +62,7 @@ func TestDropRules(t *testing.T) {
 	}
 }
 
-// The outermost queueing discipline stands for those within it.
+// The root queueing discipline includes the drops of its children.
 func TestQdiscDrops(t *testing.T) {
 	if err := linuxnet.Try(); err != nil {
 		t.Skipf("a network namespace needs root or unprivileged user namespaces: %v", err)

@@ -13,9 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Filters lists the packet filters of the namespace that packets can meet: base
-// chains of nftables, which are those of today's iptables, too, and the tables of the
-// old iptables. It changes nothing.
+// Filters lists the packet filters of the namespace: base chains of nftables, which include
+// those of iptables-nft, and the tables of legacy iptables. It changes nothing.
 func (ns *NS) Filters() ([]Filter, error) {
 	var out []Filter
 	err := ns.Do(func() (err error) {
@@ -28,7 +27,7 @@ func (ns *NS) Filters() ([]Filter, error) {
 	return out, nil
 }
 
-// HereFilters lists those of the namespace that this process is in.
+// HereFilters lists the packet filters of the namespace that this process is in.
 func HereFilters() ([]Filter, error) {
 	out, err := filters()
 	if err != nil {
@@ -46,7 +45,7 @@ func filters() ([]Filter, error) {
 	return append(modern, old...), err
 }
 
-// nftFilters asks nftables. A kernel without it has none.
+// nftFilters lists the base chains of nftables, none if the kernel lacks it.
 func nftFilters() ([]Filter, error) {
 	conn, err := openNFTables()
 	if err != nil {
@@ -89,8 +88,8 @@ func nftFilters() ([]Filter, error) {
 	return out, nil
 }
 
-// hookName names a hook (linux/netfilter.h). Those of devices and of ARP are counted
-// from 0 anew.
+// hookName returns the name of a hook (linux/netfilter.h). Hooks of devices and of ARP have
+// their own numbering from 0.
 func hookName(f nftables.TableFamily, hook nftables.ChainHook) string {
 	names := []string{"prerouting", "input", "forward", "output", "postrouting", "ingress"}
 	switch f {
@@ -105,7 +104,7 @@ func hookName(f nftables.TableFamily, hook nftables.ChainHook) string {
 	return fmt.Sprintf("hook %d", hook)
 }
 
-// legacyInfo is struct ipt_getinfo of linux/netfilter_ipv4/ip_tables.h; that of IPv6 is
+// legacyInfo is struct ipt_getinfo of linux/netfilter_ipv4/ip_tables.h; the IPv6 struct is
 // the same.
 type legacyInfo struct {
 	name       [32]byte
@@ -119,8 +118,8 @@ type legacyInfo struct {
 // legacyGetInfo is IPT_SO_GET_INFO and IP6T_SO_GET_INFO.
 const legacyGetInfo = 64
 
-// legacyFilters asks the old iptables for those tables that are there. To ask for any
-// other would make the kernel build it.
+// legacyFilters queries legacy iptables for its existing tables. A query for any other
+// table would make the kernel create it.
 func legacyFilters() ([]Filter, error) {
 	var out []Filter
 	for _, f := range []struct {
@@ -139,13 +138,13 @@ func legacyFilters() ([]Filter, error) {
 		}
 		fd, err := unix.Socket(f.domain, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
-			return nil, fmt.Errorf("open a socket to ask iptables: %w", err)
+			return nil, fmt.Errorf("open a socket to query iptables: %w", err)
 		}
 		for name := range strings.FieldsSeq(string(names)) {
 			entries, err := legacyEntries(fd, f.level, name)
 			if err != nil {
 				unix.Close(fd)
-				return nil, fmt.Errorf("ask iptables for its table %s: %w", name, err)
+				return nil, fmt.Errorf("query iptables table %s: %w", name, err)
 			}
 			out = append(out, Filter{Family: f.family, Table: name, Rules: entries, All: entries})
 		}
@@ -154,9 +153,9 @@ func legacyFilters() ([]Filter, error) {
 	return out, nil
 }
 
-// legacyEntries is how many rules a table has. Each built-in chain has an entry for its
-// policy, and the table one for its end, that nobody wrote; chains of the user's have
-// two such entries each, which cannot be told from rules.
+// legacyEntries returns the number of rules in a table. The kernel adds an entry for the
+// policy of each built-in chain and one for the end of the table, which are not counted;
+// each user-defined chain has two such entries that cannot be distinguished from rules.
 func legacyEntries(fd, level int, table string) (int, error) {
 	var info legacyInfo
 	if copy(info.name[:len(info.name)-1], table) < len(table) {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What packets can meet is listed: nothing in a fresh namespace, and a gateway's
-// chains with the number of their rules.
+// Filters lists nothing in a new namespace, and a gateway's chains with their number of
+// rules.
 func TestFilters(t *testing.T) {
 	ns := needNS(t)
 	if found, err := ns.Filters(); err != nil || len(found) != 0 {
@@ -38,8 +38,8 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// Tables of the old iptables are counted, without what the kernel puts there itself,
-// and none is made by asking. Those of today's are chains of nftables.
+// Tables of legacy iptables are counted without the kernel's own entries, and the query
+// creates none. Those of iptables-nft are nftables chains.
 func TestFiltersOfIptables(t *testing.T) {
 	for _, tt := range []struct {
 		program string
@@ -67,7 +67,7 @@ func TestFiltersOfIptables(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tt.old { // a chain of the user's has two entries of its own
+			if tt.old { // a user-defined chain has two entries of its own
 				if d := cmp.Diff([]Filter{{Family: "ip", Table: "filter", Rules: 4, All: 4}}, found); d != "" {
 					t.Errorf("(-want +got):\n%s", d)
 				}

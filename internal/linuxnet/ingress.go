@@ -12,45 +12,45 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The counters of a Tap: packets as they come off the wire, before IPsec or a
-// tunnel has opened them.
+// The counters of CountIngress: packets as received from the wire, before IPsec or tunnel
+// decapsulation.
 const (
 	CountClear = "vxlan_in_clear" // UDP to VXLAN's port
 	CountESP   = "esp"            // IP protocol 50
 )
 
-// CountIngress counts, by kind, the IPv4 packets that a device receives. They pass as
-// before. Read it with IngressCounts; it goes with the device.
+// CountIngress counts, by kind, the IPv4 packets that a device receives, without affecting
+// them. Read the counters with IngressCounts; they are removed with the device.
 func (ns *NS) CountIngress(table, dev string) error {
-	return ns.tap(table, dev, []kind{
+	return ns.countIngress(table, dev, []kind{
 		{CountESP, [][]expr.Any{join(isIPv4(), transport(unix.IPPROTO_ESP))}},
 		{CountClear, [][]expr.Any{join(isIPv4(), destination(unix.IPPROTO_UDP, vxlanPort))}},
 	})
 }
 
-// The counters of a CountTunnelIngress.
+// The counters of CountTunnelIngress.
 const (
-	CountEncrypted = "sealed" // of the tunnel's UDP port
-	CountDecrypted = "inside" // with an address of its inside
-	CountESPSPI    = "spi"    // ESP in UDP with the security parameter index that was given
+	CountEncrypted = "sealed" // packets to the tunnel's UDP port
+	CountDecrypted = "inside" // packets with an inner address
+	CountESPSPI    = "spi"    // ESP in UDP with the given security parameter index
 )
 
-// metaSecpath is the key by which nftables tells whether IPsec has opened a packet
+// metaSecpath is the nftables key that tells whether IPsec has decrypted a packet
 // (linux/netfilter/nf_tables.h, NFT_META_SECPATH).
 const metaSecpath = expr.MetaKeyPRANDOM + 1
 
-// TunnelIngress describes a tunnel to a CountTunnelIngress.
+// TunnelIngress describes a tunnel for CountTunnelIngress.
 type TunnelIngress struct {
-	Port   uint16         // of its packets, UDP over IPv4
-	SPI    uint32         // of its ESP (RFC 3948 section 2.1), 0 where it is of another kind
-	Kernel bool           // ESP is the kernel's
-	Inside []netip.Prefix // what belongs inside of it
+	Port   uint16         // outer UDP port, over IPv4
+	SPI    uint32         // of its ESP (RFC 3948 section 2.1), 0 for other tunnels
+	Kernel bool           // the kernel handles ESP
+	Inside []netip.Prefix // inner prefixes
 }
 
-// CountTunnelIngress counts the packets that a device receives: those of a tunnel, of those the
-// ones of ESP with its SPI, and packets from its inside. Those that the kernel's ESP has
-// just opened come by the device once more and are none of them. All pass as before. Read
-// it with IngressCounts; it goes with the device.
+// CountTunnelIngress counts the packets that a device receives, without affecting them:
+// those of a tunnel, those of its ESP with the given SPI, and packets with inner addresses.
+// Packets that the kernel's ESP has just decrypted pass the device a second time and are
+// not counted. Read the counters with IngressCounts; they are removed with the device.
 func (ns *NS) CountTunnelIngress(table, dev string, t TunnelIngress) error {
 	kinds := []kind{{CountEncrypted, [][]expr.Any{join(isIPv4(), destination(unix.IPPROTO_UDP, t.Port))}}}
 	if t.SPI != 0 {
@@ -69,16 +69,17 @@ func (ns *NS) CountTunnelIngress(table, dev string, t TunnelIngress) error {
 		}
 		in.match = append(in.match, join(protocol, from(p)))
 	}
-	return ns.tap(table, dev, append(kinds, in))
+	return ns.countIngress(table, dev, append(kinds, in))
 }
 
-// kind is packets that are counted together: those that fit any of match.
+// kind is a set of packets that are counted together: those that match any element of
+// match.
 type kind struct {
 	name  string
 	match [][]expr.Any
 }
 
-func (ns *NS) tap(table, dev string, kinds []kind) error {
+func (ns *NS) countIngress(table, dev string, kinds []kind) error {
 	err := ns.inTable(ingress(table), func(conn *nftables.Conn, t *nftables.Table) error {
 		conn.AddTable(t)
 		c := conn.AddChain(&nftables.Chain{Name: "ingress", Table: t, Type: nftables.ChainTypeFilter,
@@ -92,14 +93,14 @@ func (ns *NS) tap(table, dev string, kinds []kind) error {
 		return conn.Flush()
 	})
 	if err != nil {
-		return fmt.Errorf("count what %s receives (needs CONFIG_NF_TABLES_NETDEV): %w", dev, err)
+		return fmt.Errorf("count packets received by %s (needs CONFIG_NF_TABLES_NETDEV): %w", dev, err)
 	}
 	return nil
 }
 
-// DropIngress keeps all frames that a device receives from the kernel's own stack. Packet
-// sockets get them nonetheless, for they are asked first, and a Tap counts them. It goes
-// with the device. A table may hold several devices.
+// DropIngress hides all frames that a device receives from the kernel's own stack. Packet
+// sockets, which come first, still receive them, and CountIngress counts them. It is
+// removed with the device. A table may have several devices.
 func (ns *NS) DropIngress(table, dev string) error {
 	err := ns.inTable(ingress(table), func(conn *nftables.Conn, t *nftables.Table) error {
 		conn.AddTable(t)
@@ -109,12 +110,12 @@ func (ns *NS) DropIngress(table, dev string) error {
 		return conn.Flush()
 	})
 	if err != nil {
-		return fmt.Errorf("keep what %s receives from the kernel (needs CONFIG_NF_TABLES_NETDEV): %w", dev, err)
+		return fmt.Errorf("drop what %s receives before the kernel's stack (needs CONFIG_NF_TABLES_NETDEV): %w", dev, err)
 	}
 	return nil
 }
 
-// IngressCounts reads the counters of a Tap by name.
+// IngressCounts reads the counters of CountIngress or CountTunnelIngress by name.
 func (ns *NS) IngressCounts(table string) (map[string]Count, error) {
 	return ns.countsOf(ingress(table))
 }

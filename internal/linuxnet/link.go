@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Device is a link to be made. MTU 0 leaves the kernel's default; Alias marks
-// it as ours.
+// Device describes a link to create. MTU 0 is the kernel's default; Alias marks the link as
+// the run's.
 type Device struct {
 	Name  string
 	MTU   int
@@ -34,12 +34,12 @@ func (ns *NS) link(name string) (netlink.Link, error) {
 	return l, nil
 }
 
-// Veth makes a veth pair, d here and p in the namespace peer.
+// Veth creates a veth pair: d here and p in the namespace peer.
 func (ns *NS) Veth(d Device, peer *NS, p Device) error {
 	v := netlink.NewVeth(d.attrs())
 	v.PeerName, v.PeerNamespace, v.PeerMTU = p.Name, netlink.NsFd(peer.fd()), uint32(p.MTU)
 	if err := ns.handle.LinkAdd(v); err != nil {
-		return fmt.Errorf("make veth %s in %s with %s in %s: %w", d.Name, ns.name, p.Name, peer.name, err)
+		return fmt.Errorf("create veth %s in %s with %s in %s: %w", d.Name, ns.name, p.Name, peer.name, err)
 	}
 	if err := ns.alias(d); err != nil {
 		return err
@@ -47,44 +47,43 @@ func (ns *NS) Veth(d Device, peer *NS, p Device) error {
 	return peer.alias(p)
 }
 
-// Bridge makes a Linux bridge and sets it up.
+// Bridge creates a Linux bridge and sets it up.
 func (ns *NS) Bridge(d Device) error {
 	return ns.add(&netlink.Bridge{LinkAttrs: d.attrs()}, d, ns)
 }
 
-// Macvlan makes a macvlan device of parent, in bridge mode, inside the
-// namespace into.
+// Macvlan creates a macvlan device of parent, in bridge mode, in the namespace into.
 func (ns *NS) Macvlan(d Device, parent string, into *NS) error {
-	return ns.child(d, parent, into, func(a netlink.LinkAttrs) netlink.Link {
+	return ns.addChild(d, parent, into, func(a netlink.LinkAttrs) netlink.Link {
 		return &netlink.Macvlan{LinkAttrs: a, Mode: netlink.MACVLAN_MODE_BRIDGE}
 	})
 }
 
-// IPVlan makes an ipvlan device of parent, in L2 mode, inside the namespace into.
+// IPVlan creates an ipvlan device of parent, in L2 mode, in the namespace into.
 func (ns *NS) IPVlan(d Device, parent string, into *NS) error {
-	return ns.child(d, parent, into, func(a netlink.LinkAttrs) netlink.Link {
+	return ns.addChild(d, parent, into, func(a netlink.LinkAttrs) netlink.Link {
 		return &netlink.IPVlan{LinkAttrs: a, Mode: netlink.IPVLAN_MODE_L2}
 	})
 }
 
-func (ns *NS) child(d Device, parent string, into *NS, of func(netlink.LinkAttrs) netlink.Link) error {
+func (ns *NS) addChild(d Device, parent string, into *NS, of func(netlink.LinkAttrs) netlink.Link) error {
 	p, err := ns.link(parent)
 	if err != nil {
 		return err
 	}
-	// Kernels before 6.13 refuse a name that the parent's namespace has a device of.
+	// Kernels before 6.13 reject a name that a device in the parent's namespace has.
 	a := Device{Name: "new-" + d.Name, MTU: d.MTU}.attrs()
 	a.ParentIndex, a.Namespace = p.Attrs().Index, netlink.NsFd(into.fd())
 	link := of(a)
 	if err := ns.handle.LinkAdd(link); err != nil {
-		return fmt.Errorf("make %s %s in namespace %s: %w", link.Type(), d.Name, into.name, err)
+		return fmt.Errorf("create %s %s in namespace %s: %w", link.Type(), d.Name, into.name, err)
 	}
 	made, err := into.link(a.Name)
 	if err != nil {
 		return err
 	}
 	if err := into.handle.LinkSetName(made, d.Name); err != nil {
-		return fmt.Errorf("name %s %s in namespace %s: %w", link.Type(), d.Name, into.name, err)
+		return fmt.Errorf("set the name of %s device %s in namespace %s: %w", link.Type(), d.Name, into.name, err)
 	}
 	if err := into.alias(d); err != nil {
 		return err
@@ -102,8 +101,8 @@ type VXLAN struct {
 // vxlanPort is the UDP port IANA assigned to VXLAN (RFC 7348 section 4.1).
 const vxlanPort = 4789
 
-// VXLAN makes the tunnel inside the namespace into, while its outer packets
-// are sent and received in ns, as Docker's overlay driver does it.
+// VXLAN creates the tunnel device in the namespace into, while its outer packets are sent
+// and received in ns, as in Docker's overlay driver.
 func (ns *NS) VXLAN(v VXLAN, into *NS) error {
 	a := v.attrs()
 	a.Namespace = netlink.NsFd(into.fd())
@@ -113,7 +112,7 @@ func (ns *NS) VXLAN(v VXLAN, into *NS) error {
 
 func (ns *NS) add(l netlink.Link, d Device, into *NS) error {
 	if err := ns.handle.LinkAdd(l); err != nil {
-		return fmt.Errorf("make %s %s in namespace %s: %w", l.Type(), d.Name, into.name, err)
+		return fmt.Errorf("create %s %s in namespace %s: %w", l.Type(), d.Name, into.name, err)
 	}
 	if err := into.alias(d); err != nil {
 		return err
@@ -130,7 +129,7 @@ func (ns *NS) alias(d Device) error {
 		return err
 	}
 	if err := ns.handle.LinkSetAlias(l, d.Alias); err != nil {
-		return fmt.Errorf("mark %s in namespace %s: %w", d.Name, ns.name, err)
+		return fmt.Errorf("set the alias of %s in namespace %s: %w", d.Name, ns.name, err)
 	}
 	return nil
 }
@@ -147,7 +146,7 @@ func (ns *NS) Up(name string) error {
 	return nil
 }
 
-// Attach makes port a port of bridge and sets it up.
+// Attach adds port to bridge and sets it up.
 func (ns *NS) Attach(port, bridge string) error {
 	p, err := ns.link(port)
 	if err != nil {
@@ -163,10 +162,10 @@ func (ns *NS) Attach(port, bridge string) error {
 	return ns.Up(port)
 }
 
-// SetAlias gives a link that something else made the mark of Device.
+// SetAlias sets the alias of a link that was created by something else.
 func (ns *NS) SetAlias(d Device) error { return ns.alias(d) }
 
-// Remove takes a link away.
+// Remove deletes a link.
 func (ns *NS) Remove(name string) error {
 	l, err := ns.link(name)
 	if err != nil {
@@ -199,7 +198,7 @@ func (ns *NS) SetMTU(name string, mtu int) error {
 	return nil
 }
 
-// MTU is SetMTU, but for an MTU of 0, which leaves a link as it is.
+// MTU is SetMTU, but ignores an MTU of 0.
 func (ns *NS) MTU(name string, mtu int) error {
 	if mtu == 0 {
 		return nil
@@ -207,21 +206,21 @@ func (ns *NS) MTU(name string, mtu int) error {
 	return ns.SetMTU(name, mtu)
 }
 
-// tunDevice is where a process gets a tun or tap device from.
+// tunDevice is the device file for creating tun and tap devices.
 const tunDevice = "/dev/net/tun"
 
-// CheckTUN says what is lacking where a process cannot have a tun or tap device.
+// CheckTUN returns an error if a process cannot create tun or tap devices.
 func CheckTUN() error {
 	f, err := os.OpenFile(tunDevice, os.O_RDWR, 0)
 	if err != nil {
-		return fmt.Errorf("a process needs %s for its device (CONFIG_TUN; in a container: --device %s): %w", tunDevice, tunDevice, err)
+		return fmt.Errorf("%s is required for a process's network device (CONFIG_TUN; in a container: --device %s): %w", tunDevice, tunDevice, err)
 	}
 	return f.Close()
 }
 
-// TapDevice makes a tap device whose frames the file carries, each behind a virtio-net
-// header that tells of offloads. It is gone when the file is closed, by whoever has it
-// last.
+// TapDevice creates a tap device whose frames are read from and written to the file, each
+// with a virtio-net header for offloads. It is deleted when the last descriptor of the file
+// is closed.
 func (ns *NS) TapDevice(d Device) (*os.File, error) {
 	var file *os.File
 	err := ns.Do(func() error {
@@ -242,7 +241,7 @@ func (ns *NS) TapDevice(d Device) (*os.File, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("make tap %s in namespace %s: %w", d.Name, ns.name, err)
+		return nil, fmt.Errorf("create tap device %s in namespace %s: %w", d.Name, ns.name, err)
 	}
 	if err = ns.MTU(d.Name, d.MTU); err == nil {
 		err = ns.alias(d)

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Gateway is what Docker's bridge driver sets up for one bridge: address
-// translation on the way out, published ports on the way in, and a forward
-// chain that lets only those two through.
+// Gateway is what Docker's bridge driver sets up for one bridge: address translation of
+// outgoing packets, published ports for incoming ones, and a forward chain that accepts
+// only those two.
 type Gateway struct {
 	Table   string // nftables table of family inet
 	Bridge  string
@@ -24,7 +24,7 @@ type Gateway struct {
 	Publish []Published
 }
 
-// Published is one port of the host that leads to a sandbox, for TCP and UDP.
+// Published is a host port that is translated to a sandbox, for TCP and UDP.
 type Published struct {
 	Port uint16
 	To   netip.AddrPort
@@ -32,8 +32,8 @@ type Published struct {
 
 // The counters of a Gateway.
 const (
-	CountDNAT       = "dnat"        // packets: connections that were led to a sandbox
-	CountMasquerade = "masquerade"  // packets: connections that were hidden
+	CountDNAT       = "dnat"        // packets: connections translated to a sandbox
+	CountMasquerade = "masquerade"  // packets: connections that were masqueraded
 	CountIn         = "forward_in"  // bytes forwarded to the bridge
 	CountOut        = "forward_out" // bytes forwarded from the bridge
 )
@@ -65,7 +65,7 @@ func inet(table string) *nftables.Table {
 	return &nftables.Table{Name: table, Family: nftables.TableFamilyINet}
 }
 
-// inTable opens nftables in the namespace and hands fn a table that need not exist.
+// inTable opens nftables in the namespace and calls fn with a table that may not exist yet.
 func (ns *NS) inTable(t *nftables.Table, fn func(*nftables.Conn, *nftables.Table) error) error {
 	return ns.Do(func() error {
 		conn, err := openNFTables()
@@ -167,7 +167,7 @@ func counters(conn *nftables.Conn, t *nftables.Table) (map[string]Count, error) 
 	return counts, err
 }
 
-// DropChain removes a chain's rules; tests use it to open a way round the path.
+// DropChain removes a chain's rules; tests use it to bypass the path.
 func (ns *NS) DropChain(table, chain string) error {
 	return ns.inTable(inet(table), func(conn *nftables.Conn, t *nftables.Table) error {
 		conn.FlushChain(&nftables.Chain{Name: chain, Table: t})
@@ -183,8 +183,8 @@ func (ns *NS) DropTable(table string) error {
 	})
 }
 
-// FlushConntrack empties the namespace's connection tracking. A kernel that cannot do so on
-// request (CONFIG_NF_CT_NETLINK) is left alone: its entries end by themselves.
+// FlushConntrack deletes the namespace's connection tracking entries. It does nothing on
+// kernels without CONFIG_NF_CT_NETLINK, whose entries expire on their own.
 func (ns *NS) FlushConntrack() error {
 	err := ns.Do(func() error {
 		h, err := openNetlink(unix.NETLINK_NETFILTER)

@@ -11,11 +11,11 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// netlinkWait bounds the wait for one answer of the kernel over netlink. It gives them
-// within milliseconds; the libraries would wait for ever for one that got lost.
+// netlinkWait limits the wait for one netlink reply. The kernel replies within
+// milliseconds; the libraries would wait forever for a lost reply.
 const netlinkWait = 30 * time.Second
 
-// openNetlink opens a socket of one netlink family in the namespace of the thread.
+// openNetlink opens a socket of one netlink family in the thread's namespace.
 func openNetlink(family int) (*netlink.Handle, error) {
 	h, err := netlink.NewHandle(family)
 	if err != nil {
@@ -28,18 +28,18 @@ func openNetlink(family int) (*netlink.Handle, error) {
 	return h, nil
 }
 
-// openNFTables does so for nftables, of which every request has a socket of its own.
+// openNFTables does the same for nftables, where every request uses its own socket.
 func openNFTables() (*nftables.Conn, error) {
 	return nftables.New(nftables.WithSockOptions(func(c *mdnetlink.Conn) error {
 		return c.SetDeadline(time.Now().Add(netlinkWait))
 	}))
 }
 
-// CheckGenlFamily is nil where the kernel has a family of generic netlink, which a module may
-// bring: asking for it loads the module where that can be.
+// CheckGenlFamily returns nil if the kernel has a generic netlink family. The query loads
+// the module that provides it, where possible.
 func CheckGenlFamily(name string) error {
 	if _, err := netlink.GenlFamilyGet(name); err != nil {
-		return fmt.Errorf("ask the kernel for the netlink family %s: %w", name, err)
+		return fmt.Errorf("query the kernel for the netlink family %s: %w", name, err)
 	}
 	return nil
 }

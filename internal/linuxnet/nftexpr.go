@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The functions below each give the expressions of one clause of a rule, named
-// as nft(8) would write it.
+// Each function below returns the expressions of one clause of a rule; its comment shows
+// the clause in nft(8) syntax.
 
 func join(clauses ...[]expr.Any) []expr.Any {
 	var all []expr.Any

@@ -16,11 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PinDir is where named namespaces are mounted, so that `ip netns` shows them.
+// PinDir is where named namespaces are mounted, so that `ip netns` lists them.
 const PinDir = "/run/netns"
 
-// NS is a network namespace. It lives as long as it is held: by an open NS, by
-// a process inside it, or by its name under PinDir.
+// NS is a network namespace. It exists while something refers to it: an open NS, a process
+// inside it, or its name under PinDir.
 type NS struct {
 	name   string
 	file   *os.File
@@ -29,17 +29,17 @@ type NS struct {
 	close  sync.Once
 }
 
-// NewNS makes an empty network namespace with its loopback up. With pin it is
-// named under PinDir, which needs the rights of the real root; without, it is
-// gone with the last process that holds it.
+// NewNS creates an empty network namespace with loopback up. With pin it is named under
+// PinDir, which requires real root; without pin it is deleted with the last process that
+// uses it.
 func NewNS(name string, pin bool) (*NS, error) {
 	ns := &NS{name: name}
 	if err := onSpareThread(func() error { return ns.create(pin) }); err != nil {
-		return nil, fmt.Errorf("make network namespace %s: %w", name, err)
+		return nil, fmt.Errorf("create network namespace %s: %w", name, err)
 	}
-	// A socket belongs to the namespace it was opened in. The libraries' own way
-	// into a namespace is not used: in a user namespace there is no way back, and
-	// they would leave the thread astray.
+	// A socket belongs to the namespace in which it was opened. The libraries' own
+	// functions for entering a namespace are not used: in a user namespace they cannot
+	// return, and would leave the thread in the wrong namespace.
 	err := ns.Do(func() (err error) {
 		ns.handle, err = openNetlink(unix.NETLINK_ROUTE)
 		return err
@@ -83,23 +83,24 @@ func (ns *NS) pin() error {
 	}
 	file.Close()
 	if err := unix.Mount("/proc/thread-self/ns/net", path, "none", unix.MS_BIND, ""); err != nil {
-		_ = os.Remove(path) // the mount error is the one that matters
+		_ = os.Remove(path) // report the mount error
 		return fmt.Errorf("mount on %s: %w", path, err)
 	}
 	ns.pinned = true
 	return nil
 }
 
-// Name is the namespace's name, also where it is not pinned.
+// Name returns the namespace's name, whether or not it is pinned.
 func (ns *NS) Name() string { return ns.name }
 
 func (ns *NS) fd() int { return int(ns.file.Fd()) }
 
-// Path is where another program finds the namespace as long as this process has it.
+// Path returns a path of the namespace for other programs, valid while this process has it
+// open.
 func (ns *NS) Path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), ns.fd()) }
 
-// Do runs fn on a thread inside the namespace. fn must not start goroutines
-// that rely on the namespace, nor lock or unlock its thread.
+// Do calls fn on a thread inside the namespace. fn must not start goroutines that rely on
+// the namespace, nor lock or unlock its thread.
 func (ns *NS) Do(fn func() error) error {
 	return onSpareThread(func() error {
 		if err := unix.Setns(ns.fd(), unix.CLONE_NEWNET); err != nil {
@@ -109,19 +110,19 @@ func (ns *NS) Do(fn func() error) error {
 	})
 }
 
-// onSpareThread runs fn on a thread that ends with it, whatever fn did to its
-// namespaces: in a user namespace there is often no way back. The main thread
-// cannot end, and /proc/self stands for it, so it is never the one.
+// onSpareThread calls fn on a thread that exits afterwards, whatever fn did to its
+// namespaces: in a user namespace a thread often cannot return. It never uses the main
+// thread, which cannot exit and is what /proc/self refers to.
 func onSpareThread(fn func() error) error {
 	done := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // and never unlock: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so the thread exits with the goroutine
 		if unix.Gettid() != os.Getpid() {
 			done <- fn()
 			return
 		}
-		// As long as this goroutine holds the main thread, another has to be
-		// on a different one.
+		// While this goroutine occupies the main thread, another goroutine runs on a
+		// different one.
 		done <- onSpareThread(fn)
 		runtime.UnlockOSThread()
 	}()
@@ -131,7 +132,7 @@ func onSpareThread(fn func() error) error {
 // Start starts cmd inside the namespace.
 func (ns *NS) Start(cmd *exec.Cmd) error { return ns.Do(cmd.Start) }
 
-// Sysctl sets a variable below /proc/sys, such as net/ipv4/ip_forward.
+// Sysctl sets a variable below /proc/sys, such as net/ipv4/ip_forward, in the namespace.
 func (ns *NS) Sysctl(name, value string) error {
 	return ns.Do(func() error {
 		if err := os.WriteFile(filepath.Join("/proc/sys", name), []byte(value), 0); err != nil {
@@ -152,8 +153,8 @@ func (ns *NS) ReadSysctl(name string) (string, error) {
 	return text, err
 }
 
-// ReadSysctls reads several variables at once, by their paths below /proc/sys. Those
-// that are not there are left out.
+// ReadSysctls reads several variables by their paths below /proc/sys. Missing ones are
+// omitted.
 func (ns *NS) ReadSysctls(names []string) (map[string]string, error) {
 	out := map[string]string{}
 	err := ns.Do(func() error {
@@ -172,8 +173,8 @@ func (ns *NS) ReadSysctls(names []string) (map[string]string, error) {
 	return out, err
 }
 
-// Close lets go of the namespace and removes its name. The kernel takes down
-// what is inside as soon as the last process has left. Calling it again is fine.
+// Close closes the namespace and removes its name. The kernel deletes what is inside when
+// the last process has left. It may be called again.
 func (ns *NS) Close() error {
 	var err error
 	ns.close.Do(func() {
@@ -218,8 +219,8 @@ func Pinned(prefix string) ([]string, error) {
 	return names, nil
 }
 
-// OpenNS opens a network namespace that others made, such as a container's: path is
-// a file that stands for it, such as /proc/PID/ns/net. Closing it lets go of it only.
+// OpenNS opens an existing network namespace, such as a container's, by the path of a file
+// that refers to it, such as /proc/PID/ns/net. Close then only closes it.
 func OpenNS(name, path string) (*NS, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -4,7 +4,7 @@ package linuxnet
 
 import "context"
 
-// NS is a network namespace. There are none here.
+// NS is a network namespace. They exist on Linux only.
 type NS struct{}
 
 // Inside reports whether Reexec started this process: never.
@@ -13,17 +13,17 @@ func Inside() bool { return false }
 // RealRoot reports whether this process is the root of a Linux machine: never.
 func RealRoot() bool { return false }
 
-// Try returns why no network namespace can be made.
+// Try returns ErrSystem.
 func Try() error { return ErrSystem }
 
-// Reexec enters a user namespace, which only Linux has.
+// Reexec returns ErrSystem.
 func Reexec(context.Context) (int, error) { return 0, ErrSystem }
 
-// EndWithParent has nothing to do where Reexec starts nothing.
+// EndWithParent does nothing.
 func EndWithParent() {}
 
-// HereFilters lists packet filters, which are read on Linux alone.
+// HereFilters returns ErrSystem.
 func HereFilters() ([]Filter, error) { return nil, ErrSystem }
 
-// HereOffloads reads a device's offloads, which is done on Linux alone.
+// HereOffloads returns ErrSystem.
 func HereOffloads(string) (map[string]bool, error) { return nil, ErrSystem }

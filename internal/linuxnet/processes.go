@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Processes lists the processes that are in the namespace, by their ids as /proc has
-// them. Those of others than the caller are seen only by root.
+// Processes lists the ids of the processes in the namespace, as in /proc. Only root sees
+// processes of other users.
 func (ns *NS) Processes() ([]int, error) {
 	var own, of unix.Stat_t
 	if err := unix.Fstat(ns.fd(), &own); err != nil {
@@ -30,7 +30,8 @@ func (ns *NS) Processes() ([]int, error) {
 		if err != nil {
 			continue
 		}
-		// A process that has just ended, or that is not ours to look at, is in none.
+		// A process that has just exited, or whose namespace is not readable, is not
+		// listed.
 		if unix.Stat(filepath.Join("/proc", e.Name(), "ns/net"), &of) == nil && of.Dev == own.Dev && of.Ino == own.Ino {
 			pids = append(pids, pid)
 		}
@@ -38,18 +39,18 @@ func (ns *NS) Processes() ([]int, error) {
 	return pids, nil
 }
 
-// Children lists the processes that a process has started, by their ids. It needs
-// CONFIG_PROC_CHILDREN, which distributions' kernels have.
+// Children lists the ids of a process's children. It requires CONFIG_PROC_CHILDREN, which
+// distribution kernels have.
 func Children(pid int) ([]int, error) {
 	lists, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task/*/children"))
 	if err != nil || len(lists) == 0 {
-		return nil, fmt.Errorf("find what process %d has started: it has ended, or the kernel lacks CONFIG_PROC_CHILDREN", pid)
+		return nil, fmt.Errorf("list the children of process %d: it has ended, or the kernel lacks CONFIG_PROC_CHILDREN", pid)
 	}
 	var all []int
 	for _, l := range lists {
 		text, err := os.ReadFile(l)
 		if err != nil {
-			continue // that thread has just ended
+			continue // the thread has just exited
 		}
 		for _, word := range strings.Fields(string(text)) {
 			child, err := strconv.Atoi(word)
@@ -62,21 +63,21 @@ func Children(pid int) ([]int, error) {
 	return all, nil
 }
 
-// Descendants is Children with those that they have started in turn, and so on.
+// Descendants lists the ids of a process's children, their children, and so on.
 func Descendants(pid int) ([]int, error) {
 	all, err := Children(pid)
 	if err != nil {
 		return nil, err
 	}
 	for _, child := range slices.Clone(all) {
-		if more, err := Descendants(child); err == nil { // else it has just ended
+		if more, err := Descendants(child); err == nil { // otherwise it has just exited
 			all = append(all, more...)
 		}
 	}
 	return all, nil
 }
 
-// RunTime is how long the threads that a process has now have been on a CPU, in ns.
+// RunTime returns the CPU time of the current threads of a process, in ns.
 func RunTime(pid int) (sum uint64, err error) {
 	files, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task/*/schedstat"))
 	if err != nil {
@@ -101,8 +102,8 @@ func RunTime(pid int) (sum uint64, err error) {
 	return sum, nil
 }
 
-// Listeners lists the processes that listen at a TCP port of the namespace, at whatever
-// address of it. Those of others than the caller are seen only by root.
+// Listeners lists the processes that listen on a TCP port in the namespace, on any address.
+// Only root sees processes of other users.
 func (ns *NS) Listeners(port uint16) ([]int, error) {
 	sockets := map[string]bool{}
 	err := ns.Do(func() error {
@@ -123,7 +124,7 @@ func (ns *NS) Listeners(port uint16) ([]int, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("find who listens at port %d in namespace %s: %w", port, ns.name, err)
+		return nil, fmt.Errorf("find the listeners on port %d in namespace %s: %w", port, ns.name, err)
 	}
 	if len(sockets) == 0 {
 		return nil, nil
@@ -136,7 +137,7 @@ func (ns *NS) Listeners(port uint16) ([]int, error) {
 	for _, l := range links {
 		to, err := os.Readlink(l)
 		if err != nil || !sockets[to] {
-			continue // closed meanwhile, or something else
+			continue // closed by now, or not a socket
 		}
 		pid, err := strconv.Atoi(strings.Split(l, "/")[2])
 		if err == nil && !slices.Contains(pids, pid) {
@@ -146,8 +147,9 @@ func (ns *NS) Listeners(port uint16) ([]int, error) {
 	return pids, nil
 }
 
-// listening reads a line of /proc/net/tcp (Documentation/networking/proc_net_tcp.rst of
-// the kernel): number, local address, remote address, state, ... the inode tenth.
+// listening parses a line of /proc/net/tcp (kernel:
+// Documentation/networking/proc_net_tcp.rst): number, local address, remote address, state,
+// ..., inode as the tenth column.
 func listening(line string, port uint16) (inode string, ok bool) {
 	const listen = "0A"
 	f := strings.Fields(line)

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Devices lists the names of the namespace's links, in the order they were made.
+// Devices lists the names of the namespace's links in the order of their creation.
 func (ns *NS) Devices() ([]string, error) {
 	var links []netlink.Link
 	err := complete(func() (err error) {
@@ -33,7 +33,7 @@ func (ns *NS) Devices() ([]string, error) {
 	return names, nil
 }
 
-// DeviceWith finds the link that has an address.
+// DeviceWith returns the name of the link that has an address.
 func (ns *NS) DeviceWith(addr netip.Addr) (string, error) {
 	var all []netlink.Addr
 	err := complete(func() (err error) {
@@ -53,27 +53,28 @@ func (ns *NS) DeviceWith(addr netip.Addr) (string, error) {
 		}
 		return l.Attrs().Name, nil
 	}
-	return "", fmt.Errorf("find the device with %s in namespace %s: no device has that address", addr, ns.name)
+	return "", fmt.Errorf("find the device with address %s in namespace %s: no device has it", addr, ns.name)
 }
 
-// PeerIn finds the other end of a veth, which is in the namespace other.
+// PeerIn returns the name of the other end of a veth, which is in the namespace other.
 func (ns *NS) PeerIn(other *NS, veth string) (string, error) {
 	l, err := ns.link(veth)
 	if err != nil {
 		return "", err
 	}
-	// A veth names its peer by the index that this has where it is.
+	// A veth refers to its peer by the peer's index in the peer's namespace.
 	peer, err := other.handle.LinkByIndex(l.Attrs().ParentIndex)
 	if err != nil {
 		return "", fmt.Errorf("find the peer of %s of namespace %s in namespace %s: %w", veth, ns.name, other.name, err)
 	}
 	if peer.Type() != "veth" || peer.Attrs().ParentIndex != l.Attrs().Index {
-		return "", fmt.Errorf("find the peer of %s of namespace %s in namespace %s: it is not there", veth, ns.name, other.name)
+		return "", fmt.Errorf("find the peer of %s of namespace %s in namespace %s: not found", veth, ns.name, other.name)
 	}
 	return peer.Attrs().Name, nil
 }
 
-// Parent finds the link of the namespace below that a macvlan or ipvlan device is of.
+// Parent returns the name of the link, in the namespace below, that is the parent of a
+// macvlan or ipvlan device.
 func (ns *NS) Parent(below *NS, child string) (string, error) {
 	l, err := ns.link(child)
 	if err != nil {
@@ -81,15 +82,15 @@ func (ns *NS) Parent(below *NS, child string) (string, error) {
 	}
 	parent, err := below.handle.LinkByIndex(l.Attrs().ParentIndex)
 	if err != nil {
-		return "", fmt.Errorf("find what %s of namespace %s is of in namespace %s: %w", child, ns.name, below.name, err)
+		return "", fmt.Errorf("find the parent of %s of namespace %s in namespace %s: %w", child, ns.name, below.name, err)
 	}
 	return parent.Attrs().Name, nil
 }
 
-// dumpTries is how often a list is read that changed meanwhile.
+// dumpTries is the maximum number of reads of a list that changes while it is read.
 const dumpTries = 5
 
-// complete reads a list again when it changed while it was read.
+// complete repeats reading a list that changed while it was read.
 func complete(list func() error) (err error) {
 	for range dumpTries {
 		if err = list(); !errors.Is(err, netlink.ErrDumpInterrupted) {
@@ -99,8 +100,8 @@ func complete(list func() error) (err error) {
 	return err
 }
 
-// LinkStats are a link's counters since it was made. Octets and packets are as
-// the device saw them: a segmentation offload lets one packet stand for many.
+// LinkStats are a link's counters since its creation. Bytes and packets are counted as the
+// device sees them: with segmentation offload one packet may stand for many.
 type LinkStats struct {
 	RxBytes, TxBytes     uint64
 	RxPackets, TxPackets uint64
@@ -117,7 +118,7 @@ func (ns *NS) Stats(name string) (LinkStats, error) {
 	a := l.Attrs()
 	s := a.Statistics
 	if s == nil {
-		return LinkStats{}, fmt.Errorf("read counters of %s in namespace %s: the kernel gave none", name, ns.name)
+		return LinkStats{}, fmt.Errorf("read counters of %s in namespace %s: the kernel returned none", name, ns.name)
 	}
 	return LinkStats{
 		RxBytes: s.RxBytes, TxBytes: s.TxBytes, RxPackets: s.RxPackets, TxPackets: s.TxPackets,
@@ -125,8 +126,8 @@ func (ns *NS) Stats(name string) (LinkStats, error) {
 	}, nil
 }
 
-// Describe reads what a link is and how it is set: its type, MTU, queueing
-// discipline, addresses, and the offloads that are on.
+// Describe reads the kind and settings of a link: MTU, queueing discipline, addresses, and
+// the enabled offloads.
 func (ns *NS) Describe(name string) (kind string, facts [][2]string, err error) {
 	l, err := ns.link(name)
 	if err != nil {
@@ -167,10 +168,10 @@ func (ns *NS) Describe(name string) (kind string, facts [][2]string, err error) 
 	return l.Type(), facts, nil
 }
 
-// CarrierChanges counts, by the names of the namespace's devices, how often each
-// has lost or found its carrier since it was made: a cable pulled, the other end of
-// a veth pair taken down. A device of which the kernel keeps no count (before
-// Linux 3.15) is not in it. The netlink library does not read this attribute.
+// CarrierChanges returns, for each device of the namespace, how often its carrier changed
+// since its creation, for instance because a cable was pulled or the other end of a veth
+// pair was removed. Devices without this counter (before Linux 3.15) are omitted. The
+// netlink library does not read this attribute.
 func (ns *NS) CarrierChanges() (map[string]uint64, error) {
 	out := map[string]uint64{}
 	err := ns.Do(func() error {

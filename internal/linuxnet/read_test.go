@@ -11,7 +11,7 @@ import (
 
 func TestFindDevices(t *testing.T) {
 	a, b := joined(t)
-	// A second pair, made in the other order, so that indices differ.
+	// A second pair, created in the opposite order, so that indices differ.
 	if err := errors.Join(b.Veth(Device{Name: "y0"}, a, Device{Name: "y1"}), b.Veth(Device{Name: "z0"}, b, Device{Name: "z1"})); err != nil {
 		t.Fatal(err)
 	}
@@ -40,8 +40,8 @@ func TestFindDevices(t *testing.T) {
 	}
 }
 
-// TestCarrierChanges: the count of a device moves when the other end of its pair
-// goes, and not otherwise.
+// TestCarrierChanges checks that a device's count changes only when the other end of its
+// pair is removed.
 func TestCarrierChanges(t *testing.T) {
 	a, b := joined(t)
 	read := func() uint64 {

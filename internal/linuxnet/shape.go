@@ -9,9 +9,9 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// Limit shapes what a link sends to rate bit/s with a token bucket. The bucket
-// and the queue behind it hold what [Bucket] says, so that TCP sees a short router
-// queue and no loss from the bucket's own coarseness.
+// Limit limits what a link sends to rate bit/s with a token bucket. [Bucket] gives the
+// sizes of the bucket and of its queue, so that TCP sees a short router queue and no loss
+// caused by the granularity of the bucket.
 func (ns *NS) Limit(name string, rate uint64, mtu int) error {
 	l, err := ns.link(name)
 	if err != nil {
@@ -23,7 +23,7 @@ func (ns *NS) Limit(name string, rate uint64, mtu int) error {
 		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: l.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT},
 		Rate:       bytes,
 		Limit:      uint32(min(queue, 1<<31)),
-		// tc(8) writes the bucket's size as the time it takes to send it.
+		// tc(8) expresses the bucket's size as the time it takes to send it.
 		Buffer: netlink.Xmittime(bytes, uint32(burst)),
 	}
 	if err := ns.handle.QdiscReplace(q); err != nil {
@@ -32,9 +32,9 @@ func (ns *NS) Limit(name string, rate uint64, mtu int) error {
 	return nil
 }
 
-// offloads are the features that Segmentation switches: whatever lets a packet
-// larger than the MTU cross a device. Checksums are left alone: switching them off
-// makes the kernel compute what no wire here could damage.
+// offloads are the features that Segmentation changes: those that let a packet larger than
+// the MTU cross a device. Checksum offloads are not changed: without them the kernel would
+// compute checksums that no wire here can invalidate.
 func offloads() []string {
 	return []string{
 		"tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation",
@@ -43,10 +43,9 @@ func offloads() []string {
 	}
 }
 
-// Segmentation switches a link's segmentation offloads and GRO off, or leaves
-// them as the kernel made them, which for the devices of a lab is on. Features
-// that the device does not have, or does not let go of, are passed over; Describe
-// reads back what is in force.
+// Segmentation disables a link's segmentation offloads and GRO, or leaves the kernel's
+// defaults, which for the devices of a lab is on. Features that the device lacks or cannot
+// change are skipped; Describe reads back the result.
 func (ns *NS) Segmentation(name string, on bool) error {
 	if on {
 		return nil
@@ -54,15 +53,15 @@ func (ns *NS) Segmentation(name string, on bool) error {
 	return ns.switchOff(name, offloads(), "switch offloads of "+name)
 }
 
-// ChecksumOff has the kernel finish checksums before packets leave by a link, which
-// then cuts large ones, too: for devices whose frames a process reads.
+// ChecksumOff makes the kernel complete checksums before packets leave a link, which also
+// segments large packets: for devices whose frames a process reads.
 func (ns *NS) ChecksumOff(name string) error {
 	return ns.switchOff(name, []string{"tx-checksum-ip-generic", "tx-checksum-ipv4", "tx-checksum-ipv6", "tx-checksum-sctp"},
 		"switch checksum offload of "+name+" off")
 }
 
-// switchOff switches off those of the features of a link that are on. doing begins its
-// error.
+// switchOff disables those of the features of a link that are enabled. doing begins its
+// error message.
 func (ns *NS) switchOff(name string, features []string, doing string) error {
 	return ns.withEthtool(func(e *ethtool.Ethtool) error {
 		have, err := e.Features(name)
@@ -85,8 +84,8 @@ func (ns *NS) switchOff(name string, features []string, doing string) error {
 	})
 }
 
-// Offloads reads which of a link's segmentation offloads and checksum offload
-// are on: "tso", "gso", "gro", "tx-checksum".
+// Offloads reads which segmentation offloads and checksum offload of a link are enabled:
+// "tso", "gso", "gro", "tx-checksum".
 func (ns *NS) Offloads(name string) (map[string]bool, error) {
 	out := map[string]bool{}
 	err := ns.withEthtool(func(e *ethtool.Ethtool) error {
@@ -100,7 +99,7 @@ func (ns *NS) Offloads(name string) (map[string]bool, error) {
 	return out, err
 }
 
-// HereOffloads reads those of a device of the namespace that this process is in.
+// HereOffloads does the same for a device of the namespace that this process is in.
 func HereOffloads(name string) (map[string]bool, error) {
 	e, err := ethtool.NewEthtool()
 	if err != nil {
@@ -114,8 +113,8 @@ func HereOffloads(name string) (map[string]bool, error) {
 	return inForce(have), nil
 }
 
-// inForce picks those that decide what a packet costs. Devices of hardware may offer
-// the checksums of each family alone.
+// inForce selects the features that determine the cost of a packet. Hardware may offer the
+// checksum of each address family separately.
 func inForce(have map[string]bool) map[string]bool {
 	return map[string]bool{
 		"tso": have["tx-tcp-segmentation"], "gso": have["tx-generic-segmentation"], "gro": have["rx-gro"],

@@ -52,7 +52,7 @@ func TestErrorsNameWhatTheyAreAbout(t *testing.T) {
 	}
 }
 
-// /proc/self stands for the main thread, which must not be lost to a namespace.
+// /proc/self refers to the main thread, which must not be left in another namespace.
 func TestDoKeepsTheMainThread(t *testing.T) {
 	ns := needNS(t)
 	before, err := os.Readlink("/proc/self/ns/net")

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// joined makes two namespaces with a veth between them: 192.0.2.1 and .2 on x0.
+// joined creates two namespaces with a veth between them: 192.0.2.1 and .2 on x0.
 func joined(t *testing.T) (a, b *NS) {
 	t.Helper()
 	a, b = needNS(t), needNS(t)
@@ -44,19 +44,19 @@ func TestTapCountsByKind(t *testing.T) {
 		}
 		defer c.Close()
 		for range times {
-			_, _ = c.Write(make([]byte, 100)) // it may hear that nobody listens
+			_, _ = c.Write(make([]byte, 100)) // it may fail because nothing listens
 		}
 	}
 	send("udp4", "192.0.2.2:4789", 3)
 	send("udp4", "192.0.2.2:4788", 5)
-	if RealRoot() { // a raw socket of protocol 50 stands for ESP
+	if RealRoot() { // a raw socket of protocol 50 sends ESP
 		send("ip4:50", "192.0.2.2", 7)
 	}
 	got, err := b.IngressCounts("tare")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A refused datagram makes the sender's next write fail without being sent.
+	// After a rejected datagram the sender's next write fails without sending.
 	if n := got[CountClear]; n.Packets == 0 || n.Packets > 3 || n.Bytes != n.Packets*128 {
 		t.Errorf("%s is %+v after 3 datagrams of 100 bytes to port 4789", CountClear, n)
 	}
@@ -65,8 +65,8 @@ func TestTapCountsByKind(t *testing.T) {
 	}
 }
 
-// What the kernel says to ESP decides the test: it either has an association or
-// names what it refused.
+// The kernel's ESP support decides the result: it either has an association or reports what
+// it rejected.
 func TestESP(t *testing.T) {
 	ns := needNS(t)
 	list, err := ns.Associations()

@@ -14,8 +14,7 @@ import (
 	"syscall"
 )
 
-// inside is the variable in which Reexec leaves its own process id for the one
-// that it starts.
+// inside is the environment variable in which Reexec passes its process id to its child.
 const inside = "TARE_USER_NAMESPACE"
 
 // Inside reports whether Reexec started this process.
@@ -28,8 +27,8 @@ func RealRoot() bool {
 	return err == nil && os.Geteuid() == 0 && strings.Join(strings.Fields(string(data)), " ") == "0 0 4294967295"
 }
 
-// Try makes a network namespace with a veth pair in it and lets go of both: it
-// returns nil where labs can be made, and else why not.
+// Try creates a network namespace with a veth pair and removes both. It returns nil if labs
+// can be created, else the reason why not.
 func Try() error {
 	ns, err := NewNS("tare-try", false)
 	if err != nil {
@@ -39,12 +38,12 @@ func Try() error {
 	return ns.Veth(Device{Name: "try0"}, ns, Device{Name: "try1"})
 }
 
-// Reexec runs this program again with the same arguments as the root of a new
-// user namespace, passes signals on to it and returns its exit code. An ordinary
-// user makes labs in there with no rights outside.
+// Reexec runs this program again with the same arguments as root of a new user namespace,
+// forwards signals to it and returns its exit code. It lets an ordinary user create labs
+// without further privileges.
 func Reexec(ctx context.Context) (int, error) {
-	// The group of its own leaves it to this process to pass on the terminal's
-	// signals, each exactly once.
+	// The child has its own process group, so that this process forwards the terminal's
+	// signals exactly once.
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
 	cmd.Env = append(os.Environ(), inside+"="+strconv.Itoa(os.Getpid()))
@@ -57,8 +56,8 @@ func Reexec(ctx context.Context) (int, error) {
 	}
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	// The child must not outlive this process, not even its kill -9: it waits
-	// for the end of a pipe that only this process holds.
+	// The child must not outlive this process, even if that is killed with SIGKILL: it
+	// waits for the end of a pipe that only this process holds open.
 	hold, held, err := os.Pipe()
 	if err != nil {
 		return 0, fmt.Errorf("enter a user namespace: %w", err)
@@ -72,7 +71,7 @@ func Reexec(ctx context.Context) (int, error) {
 	}
 	go func() {
 		for s := range signals {
-			// It may have ended a moment ago; then there is nobody to tell.
+			// It may have exited already, and then the signal is not needed.
 			_ = cmd.Process.Signal(s)
 		}
 	}()
@@ -89,11 +88,11 @@ func Reexec(ctx context.Context) (int, error) {
 	return cmd.ProcessState.ExitCode(), nil
 }
 
-// holdFD is where Reexec leaves the pipe for its child.
+// holdFD is the file descriptor of that pipe in the child.
 const holdFD = 3
 
-// EndWithParent ends this process when the one that called Reexec is gone. It
-// does nothing in any other process.
+// EndWithParent ends this process when the process that called Reexec has exited. It does
+// nothing in other processes.
 func EndWithParent() {
 	if !Inside() {
 		return

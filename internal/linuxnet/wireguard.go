@@ -13,21 +13,21 @@ import (
 	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
 )
 
-// WireGuardKey is a key of WireGuard: of Curve25519, private or public.
+// WireGuardKey is a private or public Curve25519 key.
 type WireGuardKey [wgtypes.KeyLen]byte
 
-// WireGuard is a WireGuard device of the kernel with one peer.
+// WireGuard is a kernel WireGuard device with one peer.
 type WireGuard struct {
 	Device
-	Port    uint16 // that it listens on, UDP
+	Port    uint16 // UDP listening port
 	Private WireGuardKey
 	Peer    WireGuardKey   // public
-	At      netip.AddrPort // the peer's
-	Allowed []netip.Prefix // what is behind the peer
+	At      netip.AddrPort // the peer's endpoint
+	Allowed []netip.Prefix // prefixes behind the peer
 }
 
-// WireGuard makes the device and sets it up. A kernel without WireGuard answers
-// EOPNOTSUPP.
+// WireGuard creates the device and sets it up. It returns EOPNOTSUPP if the kernel lacks
+// WireGuard.
 func (ns *NS) WireGuard(w WireGuard) error {
 	if err := ns.add(&netlink.Wireguard{LinkAttrs: w.attrs()}, w.Device, ns); err != nil {
 		return err
@@ -48,8 +48,8 @@ func (ns *NS) WireGuard(w WireGuard) error {
 	return nil
 }
 
-// WireGuardTransfer is what went through a device of WireGuard, in bytes of its UDP
-// payload, and when it last agreed on keys with its peer: zero where it has not.
+// WireGuardTransfer returns the bytes of UDP payload that a WireGuard device received and
+// sent, and the time of the last handshake with its peer, zero if there was none.
 func (ns *NS) WireGuardTransfer(name string) (tx, rx uint64, agreed time.Time, err error) {
 	var d *wgtypes.Device
 	err = ns.withWireGuard(func(c *wgctrl.Client) (err error) {

@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SecurityAssociation is an IPsec security association of a namespace, and what went
-// through it since it was made: the packets, and their bytes as the kernel counts
-// them for the association's lifetime (RFC 4301 section 4.4.2.1).
+// SecurityAssociation is an IPsec security association of a namespace, with the packets it
+// has processed since its creation and their bytes, as the kernel counts them for the
+// association's lifetime (RFC 4301 section 4.4.2.1).
 type SecurityAssociation struct {
 	Src, Dst       netip.Addr
 	SPI            uint32
-	ESP            bool // else AH or another protocol
+	ESP            bool // otherwise AH or another protocol
 	Bytes, Packets uint64
 }
 
@@ -45,26 +45,26 @@ func (ns *NS) Associations() ([]SecurityAssociation, error) {
 	return out, nil
 }
 
-// WithoutXfrm is whether err is the answer of a kernel that has no IPsec to ask.
+// WithoutXfrm reports whether err means that the kernel has no IPsec.
 func WithoutXfrm(err error) bool { return errors.Is(err, unix.EPROTONOSUPPORT) }
 
-// leastPriority is that of a policy that gives way to any other.
-const leastPriority = 1 << 30
+// lowestPriority is the priority of a policy that yields to any other.
+const lowestPriority = 1 << 30
 
-// BlockPlaintext has the namespace's IPsec drop what goes to dst unless another policy takes it.
+// BlockPlaintext makes the namespace drop packets to dst unless another IPsec policy
+// applies to them.
 func (ns *NS) BlockPlaintext(dst netip.Prefix) error {
 	any := netip.PrefixFrom(zero(dst.Addr()), 0)
 	err := ns.withXfrm(func(h *netlink.Handle) error {
-		return h.XfrmPolicyAdd(&netlink.XfrmPolicy{Src: ipNet(any), Dst: ipNet(dst), Dir: netlink.XFRM_DIR_OUT, Action: netlink.XFRM_POLICY_BLOCK, Priority: leastPriority})
+		return h.XfrmPolicyAdd(&netlink.XfrmPolicy{Src: ipNet(any), Dst: ipNet(dst), Dir: netlink.XFRM_DIR_OUT, Action: netlink.XFRM_POLICY_BLOCK, Priority: lowestPriority})
 	})
 	if err != nil {
-		return fmt.Errorf("refuse packets to %s without IPsec in namespace %s: %w", dst, ns.name, err)
+		return fmt.Errorf("block packets to %s without IPsec in namespace %s: %w", dst, ns.name, err)
 	}
 	return nil
 }
 
-// DropPolicies removes the namespace's policies of IPsec; tests use it to open a way
-// round the path.
+// DropPolicies removes the namespace's IPsec policies; tests use it to bypass the path.
 func (ns *NS) DropPolicies() error {
 	err := ns.withXfrm(func(h *netlink.Handle) error {
 		list, err := h.XfrmPolicyList(netlink.FAMILY_ALL)
@@ -79,9 +79,9 @@ func (ns *NS) DropPolicies() error {
 	return nil
 }
 
-// ProbeESP makes and removes the IPsec association that Docker's encrypted networks
-// use, ESP in transport mode with AES-GCM. It returns nil where the kernel has what
-// that takes, and else the kernel's answer.
+// ProbeESP creates and removes the kind of security association that Docker's encrypted
+// networks use, ESP in transport mode with AES-GCM. It returns nil if the kernel supports
+// it, else the kernel's error.
 func ProbeESP() error {
 	ns, err := NewNS("tare-try", false)
 	if err != nil {
@@ -89,9 +89,9 @@ func ProbeESP() error {
 	}
 	defer ns.Close()
 	s := &netlink.XfrmState{
-		Src: []byte{192, 0, 2, 1}, Dst: []byte{192, 0, 2, 2}, // RFC 5737: nobody's
+		Src: []byte{192, 0, 2, 1}, Dst: []byte{192, 0, 2, 2}, // RFC 5737: documentation addresses
 		Proto: netlink.XFRM_PROTO_ESP, Mode: netlink.XFRM_MODE_TRANSPORT, Spi: 256,
-		// 16 bytes of key and 4 of salt (RFC 4106 section 8.1). No packet meets it.
+		// 16 bytes of key and 4 of salt (RFC 4106 section 8.1). It processes no packets.
 		Aead: &netlink.XfrmStateAlgo{Name: "rfc4106(gcm(aes))", Key: make([]byte, 20), ICVLen: 64},
 	}
 	if err := ns.withXfrm(func(h *netlink.Handle) error { return h.XfrmStateAdd(s) }); err != nil {
@@ -100,7 +100,7 @@ func ProbeESP() error {
 	return nil
 }
 
-// withXfrm hands fn a socket of the namespace to the kernel's IPsec.
+// withXfrm calls fn with an IPsec netlink socket in the namespace.
 func (ns *NS) withXfrm(fn func(*netlink.Handle) error) error {
 	return ns.Do(func() error {
 		h, err := openNetlink(unix.NETLINK_XFRM)

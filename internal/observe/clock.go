@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Clock is the collector "clock": whether the clock of the day was set while the
-// other one, which only runs forward, went on. Its figures are seconds:
+// Clock is the collector "clock": whether the wall clock was set while the monotonic clock
+// went on. Its metrics are seconds:
 //
-//	elapsed  length of the window, by the clock that only runs forward
-//	step     how far the clock of the day was set, to either side
+//	elapsed  length of the window, by the monotonic clock
+//	step     how far the wall clock was set, in either direction
 //
-// A clock that is only slewed, as by NTP, gains or loses up to 0.5 ms a second
-// (adjtimex(2)): what may be that is a step of 0. A machine that slept is seen as a
-// step, for the forward clock stands still meanwhile.
+// A clock that is slewed, as by NTP, gains or loses up to 0.5 ms a second (adjtimex(2)); a
+// difference within that is a step of 0. A suspended machine shows a step, because the
+// monotonic clock stops.
 type Clock struct{ now func() time.Time }
 
-// NewClock makes the collector. now is nil for the system's clocks.
+// NewClock creates the collector. now is nil for the system's clocks.
 func NewClock(now func() time.Time) Clock {
 	if now == nil {
 		now = time.Now
@@ -25,7 +25,7 @@ func NewClock(now func() time.Time) Clock {
 	return Clock{now}
 }
 
-// Name is "clock".
+// Name returns "clock".
 func (Clock) Name() string { return "clock" }
 
 // Read takes a sample. It does not fail.
@@ -34,16 +34,15 @@ func (c Clock) Read() (Sample, error) {
 	return clockSample{forward: now, day: now.Round(0)}, nil
 }
 
-// clockSample is one moment by two clocks: forward has the reading of the clock
-// that only runs forward, and day has not.
+// clockSample is one moment by two clocks: forward has a monotonic reading, day does not.
 type clockSample struct{ forward, day time.Time }
 
 const (
-	// slew is the most that the kernel lets a clock drift to be corrected.
+	// slew is the maximum rate at which the kernel slews a clock.
 	slew = 500e-6
-	// readApart is what may lie between the readings of the two clocks: a thread
-	// that is interrupted between them loses the time that another program has.
-	readApart = 50 * time.Millisecond
+	// maxReadGap is the maximum time between the readings of the two clocks: a thread may be
+	// preempted between them.
+	maxReadGap = 50 * time.Millisecond
 )
 
 // Since implements [Sample].
@@ -54,7 +53,7 @@ func (s clockSample) Since(earlier Sample) (map[string]float64, []Gap) {
 	}
 	elapsed := s.forward.Sub(from.forward)
 	step := math.Abs((s.day.Sub(from.day) - elapsed).Seconds())
-	if step <= slew*elapsed.Seconds()+readApart.Seconds() {
+	if step <= slew*elapsed.Seconds()+maxReadGap.Seconds() {
 		step = 0
 	}
 	return map[string]float64{"elapsed": elapsed.Seconds(), "step": step}, nil

@@ -13,40 +13,39 @@ import (
 	"time"
 )
 
-// CPU is the collector "cpu": how the CPU time of the whole machine was spent,
-// from /proc/stat. The whole machine, because the work that a packet makes in
-// softirq belongs to no process and no cgroup. Its figures are CPU seconds:
+// CPU is the collector "cpu": how the CPU time of the whole machine was spent, from
+// /proc/stat. It covers the whole machine because packet processing in softirq belongs to
+// no process or cgroup. Its metrics are CPU seconds:
 //
-//	user     programs, niced ones and guests of this machine included
+//	user     programs, including niced ones and guests of this machine
 //	system   the kernel on behalf of programs
 //	irq      hard interrupts
 //	softirq  soft interrupts: most of the network's receive side
-//	steal    wanted by this virtual machine but run elsewhere: not our work
-//	idle     nothing to do, or nothing but waiting for disks
+//	steal    requested by this virtual machine but used elsewhere: not work of this machine
+//	idle     idle, or only waiting for disks
 //
-// Two limits come from the kernel. It counts in steps of 10 ms. And unless built
-// otherwise it samples: the whole tick goes to whatever the tick interrupted, so
-// that work is missed where it fits between ticks, as of interrupts on a CPU that
-// is otherwise idle; irq then stays near 0. Only idle is timed and not sampled,
-// on kernels that stop the tick of an idle CPU. facts tells how a kernel counts.
+// Two limits come from the kernel. It counts in steps of 10 ms. And unless built otherwise
+// it samples: the whole tick is charged to whatever it interrupted, so that work that fits
+// between ticks is missed, such as interrupts on an otherwise idle CPU; irq then stays near
+// 0. Only idle is timed and not sampled, on kernels that stop the tick of an idle CPU.
+// Package facts records how a kernel counts.
 type CPU struct{ path string }
 
-// NewCPU makes the collector over the procfs mounted at procRoot.
+// NewCPU creates the collector for the procfs mounted at procRoot.
 func NewCPU(procRoot string) CPU { return CPU{filepath.Join(procRoot, "stat")} }
 
-// Name is "cpu".
+// Name returns "cpu".
 func (CPU) Name() string { return "cpu" }
 
-// A reading that was interrupted tells a moment between its beginning and its end,
-// and nobody knows which: it is made again, at most readAttempts times in all, unless
-// it took no longer than promptRead.
+// An interrupted reading is of an unknown moment between its start and its end. It is
+// repeated, at most readAttempts times in all, unless it took no longer than maxReadTime.
 const (
-	promptRead   = time.Millisecond
+	maxReadTime  = time.Millisecond
 	readAttempts = 3
 )
 
-// Read takes a sample. It fails where /proc/stat cannot be read, makes no sense
-// or counts nothing at all, as that of gVisor.
+// Read takes a sample. It fails if /proc/stat cannot be read, cannot be parsed or counts
+// nothing at all, as that of gVisor.
 func (c CPU) Read() (Sample, error) {
 	var best *cpuSample
 	var shortest time.Duration
@@ -61,25 +60,25 @@ func (c CPU) Read() (Sample, error) {
 			s.at = began.Add(took / 2)
 			best, shortest = s, took
 		}
-		if took <= promptRead {
+		if took <= maxReadTime {
 			break
 		}
 	}
 	return best, nil
 }
 
-// cpuMetrics lists the figures with the columns of /proc/stat that make them up.
+// cpuMetrics lists the metrics with the columns of /proc/stat that they consist of.
 func cpuMetrics() []cpuMetric {
 	return []cpuMetric{
-		// The kernel counts guest inside user and guest_nice inside nice, so
-		// the columns guest and guest_nice must not be added.
+		// The kernel includes guest in user and guest_nice in nice, so the columns guest
+		// and guest_nice must not be added.
 		{"user", []int{colUser, colNice}},
 		{"system", []int{colSystem}},
 		{"irq", []int{colIRQ}},
 		{"softirq", []int{colSoftIRQ}},
 		{"steal", []int{colSteal}},
-		// iowait is idle time under another name, and the kernel moves time
-		// between the two, so that iowait alone runs backwards (proc(5)).
+		// iowait is a kind of idle time, and the kernel moves time between the two, so that
+		// iowait alone may decrease (proc(5)).
 		{"idle", []int{colIdle, colIOWait}},
 	}
 }
@@ -111,16 +110,16 @@ func (s *cpuSample) Since(earlier Sample) (map[string]float64, []Gap) {
 	return figures, gaps
 }
 
-// between gives the figure's seconds from one sample to another, or why not.
+// between returns the metric's seconds between two samples, or why they are unknown.
 func (f cpuMetric) between(from, to *cpuSample) (float64, string) {
 	n, reason := f.moved(from, to, 0)
 	return float64(n) / ticksPerSecond, reason
 }
 
-// moved gives the figure's ticks from one sample to another, or why not. They are
-// those of the machine's own line, which is rounded once, and not the sum of the
-// CPUs' lines, which are rounded each. But each CPU's line must not run backwards
-// either, by more than slack: in the sum another CPU's work would hide it.
+// moved returns the metric's ticks between two samples, or why they are unknown. It uses
+// the machine's line, which is rounded once, and not the sum of the CPUs' lines, each of
+// which is rounded. But no CPU's line may decrease by more than slack either: in the sum,
+// another CPU's work would hide that.
 func (f cpuMetric) moved(from, to *cpuSample, slack uint64) (int64, string) {
 	before, known := from.total.sum(f.columns)
 	after, stillKnown := to.total.sum(f.columns)
@@ -137,12 +136,12 @@ func (f cpuMetric) moved(from, to *cpuSample, slack uint64) (int64, string) {
 			return 0, fmt.Sprintf("the counter of CPU %d went backwards, from %d to %d ticks", from.cpus[i].id, b, a)
 		}
 	}
-	return int64(after - before), "" //nolint:gosec // two's complement: a step back of slack is negative
+	return int64(after - before), "" //nolint:gosec // two's complement: a decrease within slack is negative
 }
 
-// cpusChanged compares the CPUs that two samples list. A CPU that comes or goes
-// takes its counters with it, wholly or in part, and what the machine's line then
-// shows depends on kernel and container: nothing of such a window is used.
+// cpusChanged compares the CPUs that two samples list. A CPU that goes offline or online
+// takes some or all of its counters with it, and the machine's line then depends on kernel
+// and container, so such a window is not used.
 func cpusChanged(before, after []cpuLine) (Gap, bool) {
 	sameID := func(a, b cpuLine) bool { return a.id == b.id }
 	if slices.EqualFunc(before, after, sameID) {
@@ -151,15 +150,15 @@ func cpusChanged(before, after []cpuLine) (Gap, bool) {
 	gone, come := missingFrom(after, before), missingFrom(before, after)
 	var parts []string
 	if len(gone) > 0 {
-		parts = append(parts, fmt.Sprintf("CPU %s went away", join(gone)))
+		parts = append(parts, fmt.Sprintf("CPU %s went offline", join(gone)))
 	}
 	if len(come) > 0 {
-		parts = append(parts, fmt.Sprintf("CPU %s came", join(come)))
+		parts = append(parts, fmt.Sprintf("CPU %s came online", join(come)))
 	}
 	return Gap{Reason: strings.Join(parts, " and ") + " within the window"}, true
 }
 
-// missingFrom lists the CPUs of b that a lacks.
+// missingFrom lists the CPUs of b that are not in a.
 func missingFrom(a, b []cpuLine) []int {
 	var ids []int
 	for _, c := range b {
@@ -174,16 +173,16 @@ func join(ids []int) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(ids), "[]"), " ", ", ")
 }
 
-// /proc/stat is read here and not by prometheus/procfs, which takes a missing
-// column and a missing line for 0, gives up the CPUs when a line about something
-// else looks odd, and on a machine of 128 CPUs and 3000 interrupts takes 1.6 ms.
+// /proc/stat is parsed here and not by prometheus/procfs, which takes a missing column or
+// line for 0, drops the CPUs if an unrelated line cannot be parsed, and takes 1.6 ms on a
+// machine with 128 CPUs and 3000 interrupts.
 
-// ticksPerSecond is USER_HZ, the unit of /proc/stat: 100 wherever Go runs Linux,
-// whatever CONFIG_HZ is.
+// ticksPerSecond is USER_HZ, the unit of /proc/stat: 100 on every Linux that Go supports,
+// independent of CONFIG_HZ.
 const ticksPerSecond = 100
 
-// The columns of a cpu line, in the kernel's order. guest and guest_nice follow;
-// they are inside user and nice.
+// The columns of a cpu line, in the kernel's order. guest and guest_nice follow; they are
+// included in user and nice.
 const (
 	colUser = iota
 	colNice
@@ -196,12 +195,11 @@ const (
 	columns
 )
 
-// maxStat bounds what is read: 8192 CPUs, the most Linux can be built for, in
-// lines of 128 bytes.
+// maxStat limits what is read: 8192 CPUs, the maximum of Linux, in lines of 128 bytes.
 const maxStat = 1 << 20
 
-// cpuLine is one cpu line: ticks by column, of which the kernel gave the first
-// known. The machine's own line has the id -1.
+// cpuLine is one cpu line: ticks by column, of which the first known ones are set. The
+// machine's line has the id -1.
 type cpuLine struct {
 	id    int
 	known int
@@ -215,7 +213,7 @@ type cpuSample struct {
 	cpus  []cpuLine
 }
 
-// sum adds columns. It is false when the kernel did not give one of them.
+// sum adds columns. It is false if the kernel did not provide one of them.
 func (l cpuLine) sum(cols []int) (uint64, bool) {
 	var n uint64
 	for _, c := range cols {
@@ -227,8 +225,8 @@ func (l cpuLine) sum(cols []int) (uint64, bool) {
 	return n, true
 }
 
-// readStat reads the cpu lines at the head of path and no further: the line of
-// interrupts that follows can be many times as long.
+// readStat reads the cpu lines at the start of path and no further: the line of interrupts
+// that follows can be many times as long.
 func readStat(path string) (*cpuSample, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -248,7 +246,7 @@ func readStat(path string) (*cpuSample, error) {
 		case err != nil:
 			return nil, err
 		case len(buf) >= maxStat:
-			return nil, fmt.Errorf("no end of CPU lines in %d bytes", len(buf))
+			return nil, fmt.Errorf("the CPU lines do not end within %d bytes", len(buf))
 		}
 		if len(buf) == cap(buf) {
 			buf = append(make([]byte, 0, 4*cap(buf)), buf...)
@@ -256,7 +254,7 @@ func readStat(path string) (*cpuSample, error) {
 	}
 }
 
-// cpuHead cuts the cpu lines off b. It is false while b might hold only some.
+// cpuHead returns the cpu lines of b. It is false if b may contain only some of them.
 func cpuHead(b []byte) ([]byte, bool) {
 	for at := 0; ; {
 		rest := b[at:]
@@ -274,8 +272,8 @@ func cpuHead(b []byte) ([]byte, bool) {
 	}
 }
 
-// parseStat parses cpu lines. The machine's own must be among them, and time
-// must have passed on it: some sandboxes show lines full of zeros.
+// parseStat parses cpu lines. The machine's own line must be among them and must not be
+// zero: some sandboxes show lines full of zeros.
 func parseStat(b []byte) (*cpuSample, error) {
 	s := new(cpuSample)
 	for line := range bytes.Lines(b) {
@@ -297,14 +295,13 @@ func parseStat(b []byte) (*cpuSample, error) {
 		return nil, errors.New("no line for the whole machine")
 	}
 	if s.total.ticks == [columns]uint64{} {
-		return nil, errors.New("every counter is 0, so nothing is counted here")
+		return nil, errors.New("every counter is 0, so this kernel does not count CPU time")
 	}
 	return s, nil
 }
 
-// ParseCPU is a sample of the collector [CPU] from the text of /proc/stat, as another
-// process read it at the given moment of a clock that only runs forward. What follows
-// the CPU lines may be there or not.
+// ParseCPU returns a sample of the collector [CPU] from the text of /proc/stat, as another
+// process read it at the given monotonic time. Lines after the CPU lines are ignored.
 func ParseCPU(at time.Time, text []byte) (Sample, error) {
 	head, whole := cpuHead(text)
 	if !whole {
@@ -318,13 +315,13 @@ func ParseCPU(at time.Time, text []byte) (Sample, error) {
 	return s, nil
 }
 
-// parseCPULine parses "cpu3  1 2 3 ...". Columns beyond steal are skipped, and a
-// kernel may give fewer.
+// parseCPULine parses "cpu3  1 2 3 ...". Columns after steal are ignored, and a kernel may
+// have fewer.
 func parseCPULine(line []byte) (cpuLine, error) {
 	l := cpuLine{id: -1}
 	rest, ok := bytes.CutPrefix(line, []byte("cpu"))
 	if !ok {
-		return l, fmt.Errorf("want a CPU line, have %q", line)
+		return l, fmt.Errorf("%q is not a CPU line", line)
 	}
 	name, rest, _ := bytes.Cut(rest, []byte(" "))
 	if len(name) > 0 {

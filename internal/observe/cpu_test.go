@@ -12,11 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// rest is what the kernel prints after the cpu lines. The softirq line is one
-// that stricter parsers refuse.
+// rest is what follows the cpu lines in /proc/stat. Stricter parsers reject this softirq
+// line.
 const rest = "intr 656027 0 0 9\nctxt 1058190\nbtime 1795223642\nsoftirq 1 2\n"
 
-// procStat makes a procfs that holds nothing but stat.
+// procStat creates a procfs that contains only stat.
 func procStat(t testing.TB, stat string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -31,8 +31,8 @@ func writeStat(t testing.TB, root, stat string) {
 	}
 }
 
-// TestCPUSince holds the traps of /proc/stat. Columns: user nice system idle
-// iowait irq softirq steal guest guest_nice, in ticks of 10 ms.
+// TestCPUSince covers the pitfalls of /proc/stat. Columns: user nice system idle iowait irq
+// softirq steal guest guest_nice, in ticks of 10 ms.
 func TestCPUSince(t *testing.T) {
 	tests := []struct {
 		name          string
@@ -81,14 +81,14 @@ func TestCPUSince(t *testing.T) {
 			name:   "a CPU vanishes",
 			before: "cpu  100 0 50 5000 0 0 0 0\ncpu0 50 0 25 1000 0 0 0 0\ncpu1 50 0 25 4000 0 0 0 0\ncpu2 0 0 0 1 0 0 0 0\n",
 			after:  "cpu  120 0 60 5100 0 0 0 0\ncpu0 60 0 30 1100 0 0 0 0\n",
-			gaps:   []Gap{{"", "CPU 1, 2 went away within the window"}},
+			gaps:   []Gap{{"", "CPU 1, 2 went offline within the window"}},
 			busy:   -1,
 		},
 		{
 			name:   "a CPU comes as another goes",
 			before: "cpu  100 0 50 5000 0 0 0 0\ncpu0 50 0 25 1000 0 0 0 0\n",
 			after:  "cpu  120 0 60 5100 0 0 0 0\ncpu3 60 0 30 1100 0 0 0 0\n",
-			gaps:   []Gap{{"", "CPU 0 went away and CPU 3 came within the window"}},
+			gaps:   []Gap{{"", "CPU 0 went offline and CPU 3 came online within the window"}},
 			busy:   -1,
 		},
 		{
@@ -205,8 +205,8 @@ func FuzzParseStat(f *testing.F) {
 	})
 }
 
-// TestCPUReadAllocatesLittle stands for cheap: unlike a clock it is the same on
-// every machine.
+// TestCPUReadAllocatesLittle checks allocations as a measure of cost, because unlike time
+// they are the same on every machine.
 func TestCPUReadAllocatesLittle(t *testing.T) {
 	cpu := NewCPU(procStat(t, bigStat(128)))
 	allocs := testing.AllocsPerRun(20, func() {
@@ -219,9 +219,9 @@ func TestCPUReadAllocatesLittle(t *testing.T) {
 	}
 }
 
-// busyOf sums the seconds in which CPUs worked: user, system, irq and softirq of
-// this collector's figures in a Session's. Steal and idle are not work. It is
-// false, and the sum unknown, when one of the four is absent.
+// busyOf sums the seconds in which CPUs worked: user, system, irq and softirq of this
+// collector's metrics in a Session. Steal and idle are not work. It is false, and the sum
+// unknown, if one of the four is absent.
 func busyOf(figures map[string]float64) (float64, bool) {
 	var sum float64
 	for _, name := range []string{"cpu_user", "cpu_system", "cpu_irq", "cpu_softirq"} {
@@ -234,10 +234,10 @@ func busyOf(figures map[string]float64) (float64, bool) {
 	return sum, true
 }
 
-// TestCPULive checks the kernel's own counters against what is possible: no
-// figure is negative, time passes, and together they are not more than every CPU
-// for the whole window. The bound is twice that and two seconds, so that neither
-// a machine that was paused nor a counter that catches up decides the test.
+// TestCPULive checks the kernel's counters against what is possible: no metric is negative,
+// time passes, and the sum does not exceed every CPU for the whole window. The bound is
+// twice that plus two seconds, so that neither a suspended machine nor a counter that
+// catches up fails the test.
 func TestCPULive(t *testing.T) {
 	cpu := NewCPU("/proc")
 	first, err := cpu.Read()

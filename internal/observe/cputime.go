@@ -6,34 +6,33 @@ import (
 	"time"
 )
 
-// CPUTime is the CPU time of the whole machine in windows that need not follow each
-// other, such as the turns of one mode. Its zero value holds no window.
+// CPUTime is the CPU time of the whole machine in a set of windows, which need not be
+// contiguous, such as the turns of one mode. Its zero value has no window.
 //
-// Beside the kinds of [CPU], as sampled by the kernel's tick, it knows the total in
-// another way: all CPUs for the length of the windows, less idle and steal. Those two
-// the kernel times, where it stops the tick of an idle CPU, and so the total also
-// holds the work that no tick met, as of interrupts on an idle CPU. Where idle is
-// sampled too, the total is the sum of the busy kinds to within a tick a CPU.
+// Besides the kinds of [CPU], which the kernel samples by its tick, it has the total from
+// another source: all CPUs times the length of the windows, minus idle and steal. The
+// kernel times those two, where it stops the tick of an idle CPU, so the total also
+// includes work that no tick sampled, such as interrupts on an idle CPU. Where idle is
+// sampled too, the total is the sum of the busy kinds to within one tick for each CPU.
 //
-// Each edge of a window is off by up to 10 ms of idle time, the step in which the
-// kernel tells it, to either side alike: over n windows that adds up to an error of
-// about 4 ms times the root of n, and of windows that follow each other it cancels.
+// Each edge of a window is off by up to 10 ms of idle time, the kernel's step, in either
+// direction: over n windows the errors add up to about 4 ms times the square root of n; for
+// contiguous windows they cancel.
 type CPUTime struct {
 	windows  int
 	length   time.Duration
-	capacity float64 // CPU seconds there were: CPUs times length, window by window
+	capacity float64 // available CPU seconds: CPUs times length, summed over windows
 	ticks    map[string]int64
 	cores    map[int]int64     // idle ticks by CPU
-	gaps     map[string]string // by figure, the first reason; of "" all are lost
+	gaps     map[string]string // first reason by metric; "" stands for all metrics
 }
 
-// jitter is by how many ticks a counter may run backwards within one window: the
-// kernel puts a CPU's idle time together from two numbers, and now and then reads
-// them a moment apart.
+// jitter is the number of ticks by which a counter may decrease within one window: the
+// kernel computes a CPU's idle time from two numbers that it may read a moment apart.
 const jitter = 1
 
-// Add takes in a window that lies between two samples of the collector [CPU]. A
-// window that cannot be had leaves the figures that it lacks unknown for good.
+// Add adds a window between two samples of the collector [CPU]. Metrics that a window lacks
+// stay unknown from then on.
 func (s *CPUTime) Add(from, to Sample) {
 	s.windows++
 	a, ok := from.(*cpuSample)
@@ -47,7 +46,7 @@ func (s *CPUTime) Add(from, to Sample) {
 		return
 	}
 	if len(b.cpus) == 0 {
-		s.markUnknown("", "the kernel lists no single CPU")
+		s.markUnknown("", "the kernel lists no individual CPUs")
 		return
 	}
 	long := b.at.Sub(a.at)
@@ -67,7 +66,7 @@ func (s *CPUTime) Add(from, to Sample) {
 	}
 }
 
-// Plus is both together.
+// Plus returns the sum of both.
 func (s CPUTime) Plus(o CPUTime) CPUTime {
 	sum := CPUTime{windows: s.windows + o.windows, length: s.length + o.length, capacity: s.capacity + o.capacity, ticks: map[string]int64{}, cores: map[int]int64{}}
 	for _, one := range []CPUTime{s, o} {
@@ -93,10 +92,10 @@ func (s *CPUTime) markUnknown(figure, reason string) {
 	}
 }
 
-// Length is how long the windows are together.
+// Length returns the total length of the windows.
 func (s CPUTime) Length() time.Duration { return s.length }
 
-// seconds is the seconds of a kind, or why they are not known.
+// seconds returns the seconds of a kind, or why they are unknown.
 func (s CPUTime) seconds(figure string) (float64, string) {
 	if why, lost := s.gaps[""]; lost {
 		return 0, why
@@ -107,9 +106,9 @@ func (s CPUTime) seconds(figure string) (float64, string) {
 	return float64(s.ticks[figure]) / ticksPerSecond, ""
 }
 
-// Busy is how many CPU seconds the machine worked, by its idle time. Error: why that
-// is not known. A kernel that counts no steal has none. Within the resolution of an
-// idle machine it may be less than 0.
+// Busy returns the CPU seconds that the machine worked, from its idle time, or an error if
+// they are unknown. A kernel that does not count steal has none. On an idle machine the
+// result may be below 0, within Resolution.
 func (s CPUTime) Busy() (float64, error) {
 	if s.windows == 0 {
 		return 0, fmt.Errorf("CPU time was not read")
@@ -122,17 +121,17 @@ func (s CPUTime) Busy() (float64, error) {
 	return s.capacity - idle - steal, nil
 }
 
-// Resolution is the CPU seconds that the steps of the kernel's idle time can make of
-// nothing: three times the standard deviation of the windows' edges.
+// Resolution returns the CPU seconds that may result from the steps of the kernel's idle
+// time alone: three standard deviations of the error of the windows' edges.
 func (s CPUTime) Resolution() float64 {
-	// An edge is off evenly by up to a step: a deviation of a step by the root of 12,
-	// and a window has two.
+	// The error of an edge is uniform over a step: its standard deviation is a step divided
+	// by the square root of 12, and a window has two edges.
 	return 3 * math.Sqrt(float64(s.windows)/6) / ticksPerSecond
 }
 
-// Metrics are what is known, by the names that they have in a Window: cpu_user and
-// the other kinds, cpu_busy, all in CPU seconds, and cpu_time, the length of the
-// windows in seconds. None is below 0.
+// Metrics returns the known metrics by their names in a Window: cpu_user and the other
+// kinds and cpu_busy in CPU seconds, and cpu_time, the length of the windows in seconds.
+// None is below 0.
 func (s CPUTime) Metrics() map[string]float64 {
 	out := map[string]float64{}
 	if s.windows == 0 {
@@ -152,8 +151,8 @@ func (s CPUTime) Metrics() map[string]float64 {
 	return out
 }
 
-// coreIdle adds up the idle ticks of each CPU within a window. A CPU whose idle time is
-// not known leaves all of them unknown: nobody knows which was the fullest.
+// coreIdle adds up the idle ticks of each CPU within a window. If the idle time of one CPU
+// is unknown, so is the busiest CPU.
 func (s *CPUTime) coreIdle(from, to *cpuSample) {
 	for _, f := range cpuMetrics() {
 		if f.name != "idle" {
@@ -176,10 +175,10 @@ func (s *CPUTime) coreIdle(from, to *cpuSample) {
 
 const busiestCPU = "fullest"
 
-// BusiestCPU is the share (0..1) of the windows in which the fullest CPU was not idle,
-// steal included: at 1 its work is all that it can do, however idle the others are.
-// False where it is not known. The kernel tells idle time in steps of 10 ms, so that of
-// windows shorter than a second it is rough.
+// BusiestCPU returns the share (0..1) of the windows in which the busiest CPU was not idle,
+// including steal: at 1 that CPU is saturated, however idle the others are. It is false if
+// unknown. The kernel counts idle time in steps of 10 ms, so for windows shorter than a
+// second it is inaccurate.
 func (s CPUTime) BusiestCPU() (share float64, known bool) {
 	_, all := s.gaps[""]
 	_, cores := s.gaps[busiestCPU]

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The spinner is this test once more as a process of its own, that keeps one core busy
-// for spinShare of the time by its own account of CPU time.
+// The spinner is a second process of this test that keeps one core busy for spinShare of
+// the time, by its own CPU time.
 const (
 	spinnerEnv = "TARE_TEST_SPINNER"
 	spinShare  = 0.3
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// spin works spinShare of each period, and does not end by itself before a minute.
+// spin works for spinShare of each period, for at most a minute.
 func spin() {
 	runtime.LockOSThread()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
@@ -49,18 +49,17 @@ func threadTime() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// TestBillOfKnownLoad holds the bill to the two accounts that are complete, beside a
-// load that is known: of the whole machine, that of the root control group, to which
-// the kernel charges every task to the nanosecond, those that have ended included; and
-// of the spinner, the kernel's count of its own time. What the bill has beyond all that
-// is not the spinner must be the spinner's share, to 5 % of the bill: on a quiet machine
-// that is 5 % of the spinner's time. Because both accounts are of the same seconds,
-// other programs do not decide it; a CPU that serves interrupts while it is idle might,
-// and so it is enough for one window of several to agree.
+// TestBillOfKnownLoad compares the CPU cost with two complete accounts, under a known load:
+// for the whole machine that of the root control group, to which the kernel charges every
+// task to the nanosecond, including those that ended; and for the spinner the kernel's
+// count of its CPU time. The CPU cost minus the account of everything except the spinner
+// must be the spinner's CPU time, to 5 % of the cost. Because both accounts cover the same
+// seconds, other programs do not affect the result; a CPU that serves interrupts while it
+// is idle may, so it is sufficient if one of several windows agrees.
 //
-// A hypervisor that runs a halted CPU late makes that wait both idle and stolen time, and
-// the bill subtracts both: the spinner, which wakes up 50 times a second, may be short of
-// up to the steal of the window, and of no more.
+// If a hypervisor runs a halted CPU late, the wait counts as both idle and stolen time, and
+// both are subtracted: the result for the spinner, which wakes up 50 times a second, may be
+// too low by up to the steal of the window, but not more.
 func TestBillOfKnownLoad(t *testing.T) {
 	everything, err := rootAccount()
 	if err != nil {
@@ -92,8 +91,8 @@ func TestBillOfKnownLoad(t *testing.T) {
 			t.Skipf("needs a steady set of CPUs: %v", err)
 		}
 		all, own := (to.all - from.all).Seconds(), (to.own - from.own).Seconds()
-		billed := busy - (all - own) // the spinner's, by the bill
-		last = fmt.Sprintf("the bill says %.4g CPU s, all tasks together used %.4g; the spinner used %.4g and is billed %.4g (%+.1f %%)", busy, all, own, billed, 100*(billed/own-1))
+		billed := busy - (all - own) // the spinner's, by the CPU cost
+		last = fmt.Sprintf("the CPU cost is %.4g CPU s, all tasks together used %.4g; the spinner used %.4g and is charged %.4g (%+.1f %%)", busy, all, own, billed, 100*(billed/own-1))
 		stolen := s.Metrics()["cpu_steal"]
 		last += fmt.Sprintf("; stolen were %.4g", stolen)
 		if within := 0.05 * busy; own > 0 && billed <= own+within && billed+stolen >= own-within {

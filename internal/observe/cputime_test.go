@@ -30,10 +30,10 @@ func at(t *testing.T, ms int, stat string) Sample {
 
 var nearly = cmpopts.EquateApprox(0, 1e-9)
 
-// Two lanes take turns: each has what the machine worked in its own windows, and what
-// passes between them is nobody's. The tick met only 30 of the 60 ms that the machine
-// worked for the first; idle time knows better.
-func TestSpentInTurns(t *testing.T) {
+// Two modes take turns: each is charged for its own windows, and time between them for
+// neither. The tick sampled only 30 of the 60 ms that the machine worked for the first; idle
+// time is exact.
+func TestCPUTimeInTurns(t *testing.T) {
 	var first, second CPUTime
 	first.Add(at(t, 0, stat2(100, 100, 1000, 100, 7)), at(t, 50, stat2(101, 101, 1007, 101, 7)))
 	second.Add(at(t, 50, stat2(101, 101, 1007, 101, 7)), at(t, 100, stat2(101, 101, 1015, 101, 9)))
@@ -60,7 +60,7 @@ func TestSpentInTurns(t *testing.T) {
 }
 
 // The steps of idle time cancel where windows follow each other.
-func TestSpentStepsCancel(t *testing.T) {
+func TestCPUTimeStepsCancel(t *testing.T) {
 	var whole CPUTime
 	before := at(t, 0, stat2(0, 1, 0, 0, 0))
 	for ms := 7; ms <= 7000; ms += 7 {
@@ -77,7 +77,7 @@ func TestSpentStepsCancel(t *testing.T) {
 }
 
 // What a window lacks is unknown of all of them, and nothing becomes 0.
-func TestSpentGaps(t *testing.T) {
+func TestCPUTimeGaps(t *testing.T) {
 	good := [2]Sample{at(t, 0, stat2(1, 1, 10, 1, 0)), at(t, 100, stat2(2, 2, 28, 2, 0))}
 	every := []string{"cpu_busy", "cpu_idle", "cpu_irq", "cpu_softirq", "cpu_steal", "cpu_system", "cpu_time", "cpu_user"}
 	for _, c := range []struct {
@@ -92,8 +92,8 @@ func TestSpentGaps(t *testing.T) {
 			[]string{"cpu_irq", "cpu_softirq", "cpu_steal", "cpu_system", "cpu_time", "cpu_user"}, "went backwards"},
 		{"no sample", good[0], nil, nil, "could not be read"},
 		{"a sample of something else", good[0], clockSample{}, nil, "could not be read"},
-		{"a CPU went", good[0], at(t, 10, "cpu  9 0 9 9 0 0 0 0 0 0\ncpu0 9 0 9 9 0 0 0 0 0 0\n"), nil, "CPU 1 went away"},
-		{"no single CPU", at(t, 0, "cpu  9 0 9 9 0 0 0 0\n"), at(t, 10, "cpu  9 0 9 9 0 0 0 0\n"), nil, "no single CPU"},
+		{"a CPU went", good[0], at(t, 10, "cpu  9 0 9 9 0 0 0 0 0 0\ncpu0 9 0 9 9 0 0 0 0 0 0\n"), nil, "CPU 1 went offline"},
+		{"no individual CPUs", at(t, 0, "cpu  9 0 9 9 0 0 0 0\n"), at(t, 10, "cpu  9 0 9 9 0 0 0 0\n"), nil, "no individual CPUs"},
 		{"a kernel without steal has none to take off", at(t, 0, "cpu  9 0 9 9 0 0 0\ncpu0 9 0 9 9 0 0 0\n"), at(t, 10, "cpu  9 0 9 10 0 0 0\ncpu0 9 0 9 10 0 0 0\n"),
 			[]string{"cpu_busy", "cpu_idle", "cpu_irq", "cpu_softirq", "cpu_system", "cpu_time", "cpu_user"}, ""},
 		{"a kernel that tells no idle time", at(t, 0, "cpu  9 0 9\ncpu0 9 0 9\n"), at(t, 10, "cpu  9 0 9\ncpu0 9 0 9\n"),
@@ -103,7 +103,7 @@ func TestSpentGaps(t *testing.T) {
 			var s CPUTime
 			s.Add(c.from, c.to)
 			s = s.Plus(CPUTime{})
-			if c.name != "no single CPU" && c.name != "a CPU went" && !strings.HasPrefix(c.name, "a kernel") {
+			if c.name != "no individual CPUs" && c.name != "a CPU went" && !strings.HasPrefix(c.name, "a kernel") {
 				s.Add(good[0], good[1])
 			}
 			if d := cmp.Diff(c.known, sortedKeys(s.Metrics()), cmpopts.EquateEmpty()); d != "" {

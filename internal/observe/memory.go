@@ -11,36 +11,36 @@ import (
 	"strings"
 )
 
-// Memory is the collector "memory": whether memory was short, from /proc/meminfo
-// and /proc/vmstat, and where a control group limits the run's memory from that, too.
-// Its figures:
+// Memory is the collector "memory": whether memory was short, from /proc/meminfo and
+// /proc/vmstat, and from the control group that limits the run's memory, if any. Its
+// metrics:
 //
-//	available       bytes that programs could still have, the lesser of both ends of
-//	                the window; what happened between them is in the counts below
-//	major_faults    times that a page had to be read from a disk
+//	available       bytes that programs could still allocate, the smaller value of the two
+//	                readings; the counts below cover the time between them
+//	major_faults    pages that had to be read from a disk
 //	swapped         bytes written to swap or read back
 //	stalls          times that a thread had to free memory before it got any
-//	oom_kills       processes that the kernel ended for lack of memory
-//	group_stalls    times that a group's limit stood in the way
-//	group_oom_kills processes that were ended for a group's limit
+//	oom_kills       processes that the kernel killed for lack of memory
+//	group_stalls    times that a group's limit was hit
+//	group_oom_kills processes that were killed because of a group's limit
 //
-// All but those of groups are the whole machine's: others cause them as well.
+// All except those of groups are for the whole machine, so others affect them as well.
 type Memory struct {
 	meminfo, vmstat string
 	groups          []string
 	read            func(path string) ([]byte, error)
 }
 
-// NewMemory makes the collector over the procfs mounted at procRoot. groups are the
+// NewMemory creates the collector for the procfs mounted at procRoot. groups are the
 // directories of the control groups that limit the run's memory.
 func NewMemory(procRoot string, groups []string) Memory {
 	return Memory{filepath.Join(procRoot, "meminfo"), filepath.Join(procRoot, "vmstat"), groups, os.ReadFile}
 }
 
-// Name is "memory".
+// Name returns "memory".
 func (Memory) Name() string { return "memory" }
 
-// Read takes a sample. It fails where neither of the two files can be read.
+// Read takes a sample. It fails if neither of the two files can be read.
 func (m Memory) Read() (Sample, error) {
 	s := &memorySample{}
 	s.available, s.availableErr = m.readKeyed(m.meminfo, "MemAvailable:")
@@ -71,11 +71,11 @@ type memorySample struct {
 	groupErr     error
 }
 
-// memoryFigures lists the figures of /proc/vmstat with the counters that make them
-// up. A kernel has those of the kinds of memory that it has.
-func memoryFigures() []memoryFigure {
+// memoryMetrics lists the metrics from /proc/vmstat with their counters. A kernel has the
+// counters of the memory zones that it has.
+func memoryMetrics() []memoryMetric {
 	page := float64(os.Getpagesize())
-	return []memoryFigure{
+	return []memoryMetric{
 		{"major_faults", []string{"pgmajfault"}, 1},
 		{"swapped", []string{"pswpin", "pswpout"}, page},
 		{"stalls", []string{"allocstall", "allocstall_dma", "allocstall_dma32", "allocstall_normal", "allocstall_movable", "allocstall_device"}, 1},
@@ -83,7 +83,7 @@ func memoryFigures() []memoryFigure {
 	}
 }
 
-type memoryFigure struct {
+type memoryMetric struct {
 	name     string
 	counters []string
 	each     float64
@@ -102,7 +102,7 @@ func (s *memorySample) Since(earlier Sample) (map[string]float64, []Gap) {
 	} else {
 		figures["available"] = 1024 * float64(min(from.available, s.available))
 	}
-	for _, f := range memoryFigures() {
+	for _, f := range memoryMetrics() {
 		n, reason := f.between(from, s)
 		if reason != "" {
 			gaps = append(gaps, Gap{f.name, reason})
@@ -132,8 +132,8 @@ func (s *memorySample) Since(earlier Sample) (map[string]float64, []Gap) {
 	return figures, gaps
 }
 
-// between gives the figure from one sample to another, or why not.
-func (f memoryFigure) between(from, to *memorySample) (float64, string) {
+// between returns the metric's change between two samples, or why it is unknown.
+func (f memoryMetric) between(from, to *memorySample) (float64, string) {
 	if err := firstError(from.countsErr, to.countsErr); err != nil {
 		return 0, err.Error()
 	}
@@ -166,7 +166,7 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// readCounts reads the counters of memoryFigures from a file of lines "name count".
+// readCounts reads the counters of memoryMetrics from a file of lines "name count".
 func (m Memory) readCounts(path string) (map[string]uint64, error) {
 	text, err := m.read(path)
 	if err != nil {
@@ -177,7 +177,7 @@ func (m Memory) readCounts(path string) (map[string]uint64, error) {
 
 func parseCounts(text []byte) (map[string]uint64, error) {
 	counts := map[string]uint64{}
-	for _, f := range memoryFigures() {
+	for _, f := range memoryMetrics() {
 		for _, name := range f.counters {
 			n, there, err := keyed(text, name)
 			if err != nil {
@@ -191,7 +191,7 @@ func parseCounts(text []byte) (map[string]uint64, error) {
 	return counts, nil
 }
 
-// readKeyed reads one count from a file of lines that begin with a key.
+// readKeyed reads one number from a file of lines that begin with a key.
 func (m Memory) readKeyed(path, key string) (uint64, error) {
 	text, err := m.read(path)
 	if err != nil {
@@ -204,7 +204,7 @@ func (m Memory) readKeyed(path, key string) (uint64, error) {
 	return n, err
 }
 
-// keyed finds the line that begins with key and gives the number behind it.
+// keyed returns the number after key in the line that begins with it.
 func keyed(text []byte, key string) (n uint64, there bool, err error) {
 	for line := range bytes.Lines(text) {
 		rest, ok := bytes.CutPrefix(line, []byte(key))
@@ -216,23 +216,22 @@ func keyed(text []byte, key string) (n uint64, there bool, err error) {
 			return 0, true, fmt.Errorf("%s has no number", key)
 		}
 		if n, err = strconv.ParseUint(string(fields[0]), 10, 53); err != nil {
-			return 0, true, fmt.Errorf("%s is %q, which is no count", key, fields[0])
+			return 0, true, fmt.Errorf("%s is %q, which is not a number", key, fields[0])
 		}
 		return n, true, nil
 	}
 	return 0, false, nil
 }
 
-// groupCounts is what a control group has counted of its limit on memory. noKills
-// says that it does not count what was ended.
+// groupCounts is what a control group has counted about its memory limit. noKills means
+// that it does not count killed processes.
 type groupCounts struct {
 	stalls, kills uint64
 	noKills       bool
 }
 
-// readGroup reads a group of either version: memory.events of version 2, or
-// memory.failcnt and memory.oom_control of version 1, where kernels before 4.13 do not
-// count what they ended.
+// readGroup reads a group of either version: memory.events of version 2, or memory.failcnt
+// and memory.oom_control of version 1; kernels before 4.13 do not count kills there.
 func readGroup(dir string) (g groupCounts, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, "memory.events"))
 	if err == nil {
@@ -258,7 +257,7 @@ func readGroup(dir string) (g groupCounts, err error) {
 	return g, groupError(dir, err)
 }
 
-// ended takes the number of processes that were ended from text.
+// ended reads the number of killed processes from text.
 func (g *groupCounts) ended(text []byte) error {
 	n, there, err := keyed(text, "oom_kill")
 	g.kills, g.noKills = n, !there
@@ -269,5 +268,5 @@ func groupError(dir string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("read what the control group at %s counts of its memory: %w", dir, err)
+	return fmt.Errorf("read the memory events of the control group at %s: %w", dir, err)
 }

@@ -87,7 +87,7 @@ func TestMemory(t *testing.T) {
 		{
 			"a group that is gone, garbled files", map[string]string{"meminfo": "MemAvailable: lots kB\n", "vmstat": "pgmajfault 3\npswpin 0\nallocstall 0\noom_kill 0\n"},
 			nil, []string{"gone"}, map[string]float64{"major_faults": 0, "swapped": 0, "stalls": 0, "oom_kills": 0},
-			[]string{`available: MemAvailable: is "lots"`, "group_stalls: read what the control group", "group_oom_kills: read what the control group"},
+			[]string{`available: MemAvailable: is "lots"`, "group_stalls: read the memory events of the control group", "group_oom_kills: read the memory events of the control group"},
 		},
 	}
 	for _, tt := range tests {
@@ -118,7 +118,7 @@ func FuzzPressureAndMemory(f *testing.F) {
 	f.Add([]byte("pgmajfault 1\npswpin 2\nallocstall_dma 3\noom_kill 4\n"), []byte("pgmajfault 9\npswpin 2\n"))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		before, after := pressureSample{}, pressureSample{}
-		for _, name := range pressures() {
+		for _, name := range pressureMetrics() {
 			for text, s := range map[*[]byte]pressureSample{&a: before, &b: after} {
 				v, err := parsePressure(*text)
 				v.err = err

@@ -10,72 +10,72 @@ import (
 	"strconv"
 )
 
-// Own says which processes are the run's own.
+// Own identifies the run's own processes.
 type Own struct {
-	PID int    // of tare: itself and all below it, engines of its own included
-	Run string // the run's id: whoever has it in the command line, as agents in containers do
-	// Programs work for the run without being below it, as an engine that exists
-	// does. What is below them is not the run's.
+	PID int    // of tare: the process and its descendants, including its private engines
+	Run string // the run's id, which agents in containers have on their command line
+	// Programs work for the run without being its descendants, such as an existing engine.
+	// Their descendants are not the run's.
 	Programs []string
-	// MemoryGroups are the directories of the control groups that limit the run's
-	// memory, of which collector "memory" reads what they count.
+	// MemoryGroups are the directories of the control groups that limit the run's memory;
+	// the collector "memory" reads their counters.
 	MemoryGroups []string
 }
 
-// OtherProcesses is the collector "others": the CPU time of everything that runs beside
-// the run, from /proc/PID/stat. Its figure is in CPU seconds:
+// OtherProcesses is the collector "others": the CPU time of everything that runs besides
+// the run, from /proc/PID/stat. Its metric is in CPU seconds:
 //
-//	cpu  of processes that are not the run's own, nor threads of the kernel
+//	cpu  of processes that neither belong to the run nor are kernel threads
 //
-// The run's own are the tree below Own.PID; each process with Own.Run as a word of
-// its command line, with the tree below it, and with the shim that it is in a
-// container of; and Own.Programs.
+// The run's own processes are the tree below Own.PID; each process with Own.Run as a word
+// of its command line, with the tree below it and the shim of its container; and
+// Own.Programs.
 //
-// A process that began and ended within the window counts if its parent waited
-// for it, as shells and build tools do. One that nobody waits for is missed, and so
-// is what runs beyond a PID namespace: the figure is never too high by that. The
-// kernel gives times in steps of 10 ms, rounded down twice for each process.
+// A process that began and ended within the window counts if its parent waited for it, as
+// shells and build tools do. Otherwise it is missed, as is anything outside the PID
+// namespace: the metric is never too high because of that. The kernel counts in steps of 10
+// ms, rounded down twice for each process.
 //
-// A Read takes about 30 us of CPU a process (4 ms with 150), and belongs outside of
-// what is timed.
+// Read takes about 30 us of CPU for each process (4 ms for 150) and must not run during the
+// timed part of a trial.
 type OtherProcesses struct {
 	root string
 	own  Own
 	seen map[int]cmdlineCheck // by process id: whose command line was looked at
 }
 
-// NewOtherProcesses makes the collector over the procfs mounted at procRoot.
+// NewOtherProcesses creates the collector for the procfs mounted at procRoot.
 func NewOtherProcesses(procRoot string, own Own) OtherProcesses {
 	return OtherProcesses{root: procRoot, own: own, seen: map[int]cmdlineCheck{}}
 }
 
-// Name is "others".
+// Name returns "others".
 func (OtherProcesses) Name() string { return "others" }
 
-// Read takes a sample. It fails where the process table cannot be read or does not
-// hold the run itself, as where processes of other users are hidden.
+// Read takes a sample. It fails if the process table cannot be read or does not contain the
+// run itself, as where processes of other users are hidden.
 func (o OtherProcesses) Read() (Sample, error) {
 	all, err := processes(o.root)
 	if err != nil {
 		return nil, fmt.Errorf("read the processes in %s: %w", o.root, err)
 	}
 	if _, there := all[o.own.PID]; !there {
-		return nil, fmt.Errorf("read the processes in %s: this one (%d) is not among them", o.root, o.own.PID)
+		return nil, fmt.Errorf("read the processes in %s: the run's own process (%d) is not among them", o.root, o.own.PID)
 	}
 	if _, there := all[1]; !there {
-		return nil, fmt.Errorf("read the processes in %s: those of other users are hidden", o.root)
+		return nil, fmt.Errorf("read the processes in %s: processes of other users are hidden", o.root)
 	}
-	return &processSample{all: all, own: o.ours(all)}, nil
+	return &processSample{all: all, own: o.ownProcesses(all)}, nil
 }
 
-// shim is the name of what holds a container, as the kernel cuts it off.
+// shim is the name of the process that holds a container, as truncated by the kernel.
 const shim = "containerd-shim"
 
-// ours picks the processes that are the run's own.
-func (o OtherProcesses) ours(all map[int]process) map[int]bool {
+// ownProcesses selects the run's own processes.
+func (o OtherProcesses) ownProcesses(all map[int]process) map[int]bool {
 	marked := map[int]bool{o.own.PID: true}
 	for pid, p := range all {
-		if !p.kernel && o.named(p) {
+		if !p.kernel && o.hasRunID(p) {
 			marked[pid] = true
 			if above, ok := all[p.parent]; ok && above.pid > 1 && above.name == shim {
 				marked[above.pid] = true
@@ -97,15 +97,15 @@ func (o OtherProcesses) ours(all map[int]process) map[int]bool {
 	return own
 }
 
-// cmdlineCheck is what was found of a process's command line.
+// cmdlineCheck is the cached result of reading a process's command line.
 type cmdlineCheck struct {
 	started uint64
 	own     bool
 }
 
-// named is whether a process has the run's id among the words of its command line.
-// Each process is looked at once.
-func (o OtherProcesses) named(p process) bool {
+// hasRunID reports whether a process has the run's id as a word of its command line. Each
+// process is read once.
+func (o OtherProcesses) hasRunID(p process) bool {
 	if o.own.Run == "" {
 		return false
 	}
@@ -143,7 +143,7 @@ func (s *processSample) Since(earlier Sample) (map[string]float64, []Gap) {
 	return map[string]float64{"cpu": float64(ticks) / ticksPerSecond}, nil
 }
 
-// Explain implements [Explainer]: it names the program that spent the most.
+// Explain implements [Explainer]: it names the program that used the most CPU time.
 func (s *processSample) Explain(earlier Sample) map[string]string {
 	from, ok := earlier.(*processSample)
 	if !ok {
@@ -162,12 +162,13 @@ func (s *processSample) Explain(earlier Sample) map[string]string {
 	return map[string]string{"cpu": "mostly " + most}
 }
 
-// ticksByProgram is what others spent since from, in ticks, by the name of the program. What
-// ended within the window is booked to the name of the parent that waited for it.
+// ticksByProgram returns the CPU time of other processes since from, in ticks by program
+// name. The time of a process that ended within the window is attributed to the name of the
+// parent that waited for it.
 //
-// A parent's account of its children grows by the whole life of a child that it
-// waits for. What that child had spent before the window is in from, and is taken
-// off; where nobody waited for it, that is too much, and never the other way round.
+// A parent's counter for its children grows by the whole lifetime of a child that it waits
+// for. What that child used before the window is in from and is subtracted; if nobody
+// waited for the child, this subtracts too much, but never too little.
 func (s *processSample) ticksByProgram(from *processSample) map[string]uint64 {
 	out, waited := map[string]uint64{}, map[string]uint64{}
 	for pid, p := range s.all {
@@ -200,27 +201,27 @@ func (s *processSample) ticksByProgram(from *processSample) map[string]uint64 {
 	return out
 }
 
-// Relation says what a process is to a run.
+// Relation is what a process is to a run.
 type Relation int
 
-// The parties.
+// The relations.
 const (
-	Unrelated    Relation = iota // has nothing to do with the run
-	Self                         // tare, which leads the run
-	Agent                        // an end of a trial, or what such an end started, as an external generator
-	Descendant                   // of the run, but neither: what an engine or a mode started
-	KernelThread                 // no program at all
+	Unrelated    Relation = iota // not part of the run
+	Self                         // tare, which controls the run
+	Agent                        // an endpoint of a trial or its descendant, such as an external generator
+	Descendant                   // any other process of the run, started by an engine or a mode
+	KernelThread                 // a kernel thread
 )
 
-// Program is a process that was looked at once.
+// Program is a classified process.
 type Program struct {
-	Name     string // as the kernel keeps it, of 15 letters at most
+	Name     string // kernel name, at most 15 characters
 	Relation Relation
 }
 
-// Classify looks at every process below procRoot: its name and what it is to the run.
-// Its errors are those of [Others.Read]. It takes about 30 us a process, and belongs
-// outside of what is timed.
+// Classify returns the name and the relation to the run of every process below procRoot.
+// Its errors are those of [OtherProcesses.Read]. It takes about 30 us for each process and
+// must not run during the timed part of a trial.
 func Classify(procRoot string, own Own) (map[int]Program, error) {
 	o := NewOtherProcesses(procRoot, own)
 	s, err := o.Read()
@@ -229,11 +230,11 @@ func Classify(procRoot string, own Own) (map[int]Program, error) {
 	}
 	sample, ok := s.(*processSample)
 	if !ok {
-		return nil, fmt.Errorf("read the processes in %s: a %T came of it", procRoot, s)
+		return nil, fmt.Errorf("read the processes in %s: unexpected sample type %T", procRoot, s)
 	}
 	agents := map[int]bool{}
 	for pid, p := range sample.all {
-		agents[pid] = !p.kernel && sample.own[pid] && o.agent(pid)
+		agents[pid] = !p.kernel && sample.own[pid] && o.isAgent(pid)
 	}
 	out := make(map[int]Program, len(sample.all))
 	for pid, p := range sample.all {
@@ -253,7 +254,7 @@ func Classify(procRoot string, own Own) (map[int]Program, error) {
 	return out, nil
 }
 
-// isDescendant is whether a process is marked or below one that is.
+// isDescendant reports whether a process or one of its ancestors is marked.
 func (s *processSample) isDescendant(pid int, marked map[int]bool) bool {
 	for at, depth := pid, 0; at > 0 && depth < len(s.all); at, depth = s.all[at].parent, depth+1 {
 		if marked[at] {
@@ -263,8 +264,8 @@ func (s *processSample) isDescendant(pid int, marked map[int]bool) bool {
 	return false
 }
 
-// agent is whether the command line of a process is that of one of the run's agents.
-func (o OtherProcesses) agent(pid int) bool {
+// isAgent reports whether a process's command line is that of one of the run's agents.
+func (o OtherProcesses) isAgent(pid int) bool {
 	line, err := os.ReadFile(filepath.Join(o.root, strconv.Itoa(pid), "cmdline"))
 	if err != nil {
 		return false

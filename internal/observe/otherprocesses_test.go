@@ -107,7 +107,7 @@ func TestOthers(t *testing.T) {
 		{"short ones that their parent waited for", change(func(p map[int]*proc) { p[40].waited += 55 }), 0.55, "mostly sh"},
 		// 2000 ticks of the job lie before the window.
 		{"a long one that ended", change(func(p map[int]*proc) { delete(p, 91); p[90].waited += 2012 }), 0.12, "mostly cron"},
-		{"a long one that ended and nobody waited for", change(func(p map[int]*proc) { delete(p, 91); p[80].user += 3 }), 0.03, "mostly a) S 1 (b"},
+		{"a long one that ended without a parent's wait", change(func(p map[int]*proc) { delete(p, 91); p[80].user += 3 }), 0.03, "mostly a) S 1 (b"},
 		{"an orphan that init waited for", change(func(p map[int]*proc) { delete(p, 90); delete(p, 91); p[1].waited += 7000 + 1000 + 50 + 2000 + 9 }), 0.09, "mostly init"},
 		{"agents that ended", change(func(p map[int]*proc) { delete(p, 61); delete(p, 62) }), 0, ""},
 	} {
@@ -135,13 +135,13 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// TestOthersUnknown: where not all of them can be seen, there is no figure.
-func TestOthersUnknown(t *testing.T) {
+// TestOtherProcessesUnknown: where not all of them can be seen, there is no figure.
+func TestOtherProcessesUnknown(t *testing.T) {
 	for name, tt := range map[string]struct {
 		all  []proc
 		want string
 	}{
-		"itself is not there": {[]proc{{pid: 1, name: "init"}}, "this one (50) is not among them"},
+		"itself is not there": {[]proc{{pid: 1, name: "init"}}, "the run's own process (50) is not among them"},
 		"others are hidden":   {[]proc{{pid: 50, name: "tare"}}, "are hidden"},
 	} {
 		root := t.TempDir()
@@ -157,9 +157,9 @@ func TestOthersUnknown(t *testing.T) {
 	}
 }
 
-// TestOthersLive: a program of this test's own that works is its child, and so the
+// TestOtherProcessesLive: a program of this test's own that works is its child, and so the
 // run's own, unless the run is said to be another process.
-func TestOthersLive(t *testing.T) {
+func TestOtherProcessesLive(t *testing.T) {
 	if _, err := NewOtherProcesses("/proc", Own{PID: os.Getpid()}).Read(); err != nil {
 		t.Skipf("needs the process table: %v", err)
 	}
@@ -214,8 +214,8 @@ func BenchmarkOthersRead(b *testing.B) {
 	}
 }
 
-// Programs tells the parties of a made-up process table apart.
-func TestPrograms(t *testing.T) {
+// Classify distinguishes the relations in a fictitious process table.
+func TestClassify(t *testing.T) {
 	root := t.TempDir()
 	for _, p := range []struct {
 		pid, parent, name, flags string
@@ -228,7 +228,7 @@ func TestPrograms(t *testing.T) {
 		{"12", "11", "iperf3", "0", []string{"iperf3", "-s"}},
 		{"13", "10", "dockerd", "0", []string{"dockerd"}},
 		{"14", "13", "docker-proxy", "0", []string{"docker-proxy"}},
-		{"20", "1", "exe", "0", []string{"/proc/self/exe", "agent", "--run", "cd34", "--at", "host@a"}}, // another run's
+		{"20", "1", "exe", "0", []string{"/proc/self/exe", "agent", "--run", "cd34", "--at", "host@a"}}, // of another run
 		{"30", "1", "tare", "0", []string{"/tare", "agent", "--run", "ab12", "--at", "x@b"}},            // in a container
 	} {
 		dir := filepath.Join(root, p.pid)

@@ -15,40 +15,40 @@ import (
 	"syscall"
 )
 
-// Pressure is the collector "pressure": for how long something on the machine had
-// to wait for what it needed, from /proc/pressure (Documentation/accounting/psi.rst).
-// Its figures are seconds within the window in which at least one thread waited:
+// Pressure is the collector "pressure": how long threads on the machine had to wait for a
+// resource, from /proc/pressure (Documentation/accounting/psi.rst). Its metrics are seconds
+// within the window in which at least one thread waited:
 //
-//	cpu     ready to run, but for a CPU
-//	memory  for memory to be made free, or read back
+//	cpu     runnable, waiting for a CPU
+//	memory  for memory to be freed or read back
 //	io      for a disk
 //
-// The kernel counts whoever waits, the ends of the trial too: two programs that
-// share a CPU by design wait for each other. Of several CPUs it takes the mean,
-// weighted by how busy each was, so that no figure is above the window's length.
+// The kernel counts every waiting thread, including the endpoints of the trial: two
+// programs that share a CPU by design wait for each other. For several CPUs it takes the
+// mean, weighted by how busy each was, so no metric exceeds the window's length.
 type Pressure struct {
 	dir  string
 	read func(path string) ([]byte, error)
 }
 
-// NewPressure makes the collector over the procfs mounted at procRoot.
+// NewPressure creates the collector for the procfs mounted at procRoot.
 func NewPressure(procRoot string) Pressure {
 	return Pressure{filepath.Join(procRoot, "pressure"), os.ReadFile}
 }
 
-// Name is "pressure".
+// Name returns "pressure".
 func (Pressure) Name() string { return "pressure" }
 
-// pressures are the figures, each a file of its own.
-func pressures() []string { return []string{"cpu", "memory", "io"} }
+// pressureMetrics lists the metrics, each with its own file.
+func pressureMetrics() []string { return []string{"cpu", "memory", "io"} }
 
-// Read takes a sample. It fails where none of the files can be read, as on a kernel
-// that does not count pressure.
+// Read takes a sample. It fails if none of the files can be read, as on a kernel that does
+// not count pressure.
 func (p Pressure) Read() (Sample, error) {
 	s := pressureSample{}
 	var last error
 	known := false
-	for _, name := range pressures() {
+	for _, name := range pressureMetrics() {
 		path := filepath.Join(p.dir, name)
 		text, err := p.read(path)
 		if err == nil {
@@ -56,7 +56,7 @@ func (p Pressure) Read() (Sample, error) {
 		}
 		if err != nil {
 			last = fmt.Errorf("read pressure from %s: %w", path, err)
-			s[name] = stalled{err: last}
+			s[name] = stallTime{err: last}
 			continue
 		}
 		known = true
@@ -65,18 +65,18 @@ func (p Pressure) Read() (Sample, error) {
 	case known:
 		return s, nil
 	case errors.Is(last, fs.ErrNotExist), errors.Is(last, syscall.EOPNOTSUPP):
-		return nil, fmt.Errorf("no pressure in %s: the kernel counts none (CONFIG_PSI, or psi=1 on its command line)", p.dir)
+		return nil, fmt.Errorf("no pressure in %s: the kernel does not count it (set CONFIG_PSI, or psi=1 on its command line)", p.dir)
 	}
 	return nil, last
 }
 
-// stalled is the time of one file since the machine started, or why it is unknown.
-type stalled struct {
+// stallTime is the stall time of one file since the machine started, or why it is unknown.
+type stallTime struct {
 	micros uint64
 	err    error
 }
 
-type pressureSample map[string]stalled
+type pressureSample map[string]stallTime
 
 // Since implements [Sample].
 func (s pressureSample) Since(earlier Sample) (map[string]float64, []Gap) {
@@ -86,7 +86,7 @@ func (s pressureSample) Since(earlier Sample) (map[string]float64, []Gap) {
 	}
 	figures := map[string]float64{}
 	var gaps []Gap
-	for _, name := range pressures() {
+	for _, name := range pressureMetrics() {
 		a, b := from[name], s[name]
 		switch {
 		case a.err != nil:
@@ -102,10 +102,10 @@ func (s pressureSample) Since(earlier Sample) (map[string]float64, []Gap) {
 	return figures, gaps
 }
 
-// parsePressure finds the total of the line "some" in microseconds:
+// parsePressure returns the total of the line "some" in microseconds:
 //
 //	some avg10=0.00 avg60=0.00 avg300=0.00 total=12345
-func parsePressure(text []byte) (stalled, error) {
+func parsePressure(text []byte) (stallTime, error) {
 	for line := range bytes.Lines(text) {
 		fields := bytes.Fields(line)
 		if len(fields) == 0 || string(fields[0]) != "some" {
@@ -115,27 +115,27 @@ func parsePressure(text []byte) (stalled, error) {
 			if v, ok := bytes.CutPrefix(f, []byte("total=")); ok {
 				n, err := strconv.ParseUint(string(v), 10, 64)
 				if err != nil {
-					return stalled{}, fmt.Errorf("total %q is not a count", v)
+					return stallTime{}, fmt.Errorf("total %q is not a count", v)
 				}
-				return stalled{micros: n}, nil
+				return stallTime{micros: n}, nil
 			}
 		}
 	}
-	return stalled{}, fmt.Errorf("no total of some in %q", truncate(text))
+	return stallTime{}, fmt.Errorf("no total of \"some\" in %q", truncate(text))
 }
 
-// truncate keeps an error about a file of the wrong kind short.
+// truncate shortens the content of an unexpected file for an error message.
 func truncate(text []byte) []byte { return text[:min(len(text), 80)] }
 
-// PressureFiles is what the collectors "pressure" and "memory" read of a machine, as it can
-// be sent from there: the files by their paths below /proc, of which only the lines
-// that are needed. A file that could not be read is left out.
+// PressureFiles is what the collectors "pressure" and "memory" read of a machine, in a form
+// that can be sent to another: files by their paths below /proc, reduced to the required
+// lines. Unreadable files are omitted.
 type PressureFiles map[string]string
 
 // ReadPressureFiles reads the procfs mounted at procRoot.
 func ReadPressureFiles(procRoot string) PressureFiles {
 	s := PressureFiles{}
-	for path, prefixes := range strainLines() {
+	for path, prefixes := range pressureFileLines() {
 		text, err := os.ReadFile(filepath.Join(procRoot, path))
 		if err != nil {
 			continue
@@ -151,20 +151,20 @@ func ReadPressureFiles(procRoot string) PressureFiles {
 	return s
 }
 
-// strainLines are the files of a Strain with what the lines that are needed begin with.
-func strainLines() map[string][]string {
+// pressureFileLines returns the files of PressureFiles with the prefixes of the required lines.
+func pressureFileLines() map[string][]string {
 	out := map[string][]string{"meminfo": {"MemAvailable:"}}
-	for _, name := range pressures() {
+	for _, name := range pressureMetrics() {
 		out["pressure/"+name] = []string{"some "}
 	}
-	for _, f := range memoryFigures() {
+	for _, f := range memoryMetrics() {
 		out["vmstat"] = append(out["vmstat"], f.counters...)
 	}
 	return out
 }
 
-// Since gives the figures of both collectors from earlier, a Strain of the same
-// machine, to this one, by their full names. What is unknown is left out.
+// Since returns the metrics of both collectors between earlier, from the same machine, and
+// this reading, by full name. Unknown metrics are omitted.
 func (s PressureFiles) Since(earlier PressureFiles) map[string]float64 {
 	out := map[string]float64{}
 	for _, c := range []func(PressureFiles) Collector{
@@ -193,9 +193,9 @@ func (s PressureFiles) file(path string) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// MergeHosts joins the figures of two machines that took part in one trial to those that
-// say what the trial had to put up with: the longer wait, the lesser memory, and all
-// that was counted. A figure of one of the two alone is as it is there.
+// MergeHosts merges the metrics of two machines that took part in one trial: the longer
+// wait, the smaller amount of memory, and the sum of counts. A metric of only one machine
+// is kept unchanged.
 func MergeHosts(a, b map[string]float64) map[string]float64 {
 	out := maps.Clone(a)
 	if out == nil {

@@ -15,7 +15,7 @@ func TestPressure(t *testing.T) {
 		name          string
 		before, after map[string]string
 		want          map[string]float64
-		gaps          []string // parts of their reasons, by figure
+		gaps          []string // parts of their reasons, by metric
 	}{
 		{
 			"all three", map[string]string{"pressure/cpu": line("1000000"), "pressure/memory": line("5"), "pressure/io": line("0")},
@@ -44,13 +44,13 @@ func TestPressure(t *testing.T) {
 		})
 	}
 	_, err := NewPressure(t.TempDir()).Read()
-	if err == nil || !strings.Contains(err.Error(), "the kernel counts none") {
+	if err == nil || !strings.Contains(err.Error(), "the kernel does not count it") {
 		t.Errorf("a kernel without pressure: %v", err)
 	}
 }
 
-// What was read elsewhere gives the figures that the collectors give at the place.
-func TestStrain(t *testing.T) {
+// Files read elsewhere yield the same metrics as the collectors.
+func TestPressureFiles(t *testing.T) {
 	root := t.TempDir()
 	place(t, root, map[string]string{
 		"meminfo": "MemTotal: 9 kB\nMemAvailable: 5 kB\n", "vmstat": "nr_free_pages 4\npgmajfault 1\npswpin 0\noom_kill 2\n",
@@ -71,7 +71,7 @@ func TestStrain(t *testing.T) {
 	}
 }
 
-func TestWorse(t *testing.T) {
+func TestMergeHosts(t *testing.T) {
 	a := map[string]float64{"pressure_cpu": 1, "memory_available": 10, "memory_stalls": 2, "memory_swapped": 5}
 	b := map[string]float64{"pressure_cpu": 3, "memory_available": 20, "memory_stalls": 1, "pressure_io": 0}
 	want := map[string]float64{"pressure_cpu": 3, "memory_available": 10, "memory_stalls": 3, "memory_swapped": 5, "pressure_io": 0}

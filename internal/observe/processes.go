@@ -10,25 +10,25 @@ import (
 	"strings"
 )
 
-// kernelThread is PF_KTHREAD of the flags in /proc/PID/stat (linux/sched.h). What
-// kernel threads do is not another program's: much of it is the network's.
+// kernelThread is PF_KTHREAD of the flags in /proc/PID/stat (linux/sched.h). Kernel threads
+// are not other programs: much of what they do is network processing.
 const kernelThread = 0x00200000
 
-// process is a line of /proc/PID/stat, as far as it is needed. Times are in ticks.
+// process is the required part of a line of /proc/PID/stat. Times are in ticks.
 type process struct {
 	pid, parent int
-	started     uint64 // ticks after boot: with pid, what tells a process from a later one
+	started     uint64 // ticks after boot; identifies a process together with pid
 	name        string
-	own         uint64 // CPU time of all its threads, those that ended included
-	children    uint64 // of the children that it waited for, and theirs
+	own         uint64 // CPU time of all its threads, including those that ended
+	children    uint64 // of the children that it waited for, and of theirs
 	kernel      bool
 }
 
-// same is whether both are one process at two times.
+// same reports whether both are the same process at two times.
 func (p process) same(o process) bool { return p.pid == o.pid && p.started == o.started }
 
-// processes reads the process table below a procfs. A process that ends meanwhile
-// is left out.
+// processes reads the process table below a procfs. A process that ends meanwhile is
+// omitted.
 func processes(procRoot string) (map[int]process, error) {
 	dir, err := os.Open(procRoot)
 	if err != nil {
@@ -58,7 +58,7 @@ func processes(procRoot string) (map[int]process, error) {
 	return out, nil
 }
 
-// The fields of /proc/PID/stat behind the name, counted from the state (proc(5)).
+// The fields of /proc/PID/stat after the name, counted from the state (proc(5)).
 const (
 	fieldParent          = 1
 	fieldFlags           = 6
@@ -69,8 +69,8 @@ const (
 	fieldStarted         = 19
 )
 
-// parseProcess parses a line of /proc/PID/stat. The name in brackets may hold
-// anything, brackets too.
+// parseProcess parses a line of /proc/PID/stat. The name in brackets may contain anything,
+// including brackets.
 func parseProcess(line []byte) (process, error) {
 	head, rest, ok := bytes.Cut(line, []byte(" ("))
 	end := bytes.LastIndexByte(rest, ')')
@@ -79,7 +79,7 @@ func parseProcess(line []byte) (process, error) {
 	}
 	fields := strings.Fields(string(rest[end+1:]))
 	if len(fields) <= fieldStarted {
-		return process{}, fmt.Errorf("%d fields behind the name in %q", len(fields), line)
+		return process{}, fmt.Errorf("%d fields after the name in %q", len(fields), line)
 	}
 	var bad error
 	number := func(s string) uint64 {
@@ -104,19 +104,19 @@ type Table struct {
 	own string // the name of this program
 }
 
-// ProcessSet says which processes are a mode's own: those of an engine or a tunnel,
-// not the ends of its traffic.
+// ProcessSet selects the processes of a mode, such as those of an engine or a tunnel,
+// without the endpoints of its traffic.
 type ProcessSet struct {
-	// Roots are ids of processes; what is below them belongs, too, but for what runs in
+	// Roots are process ids; their descendants belong to the set, except those in
 	// containers.
 	Roots []int
-	// Programs belong by their name, as the kernel keeps it in 15 letters, wherever
-	// they are.
+	// Programs are the kernel names (at most 15 characters) of further processes that
+	// belong to the set.
 	Programs []string
 }
 
-// ReadTable reads the process table below a procfs, normally /proc. It takes about 30 us
-// of CPU a process, and belongs outside of what is timed.
+// ReadTable reads the process table below a procfs, normally /proc. It takes about 30 us of
+// CPU for each process and must not run during the timed part of a trial.
 func ReadTable(procRoot string) (Table, error) {
 	all, err := processes(procRoot)
 	if err != nil {
@@ -125,15 +125,15 @@ func ReadTable(procRoot string) (Table, error) {
 	return Table{all: all, own: all[os.Getpid()].name}, nil
 }
 
-// CPUTime is what the processes that belong spent from an earlier moment to this one, in
-// CPU seconds by the name of the program: in user space and in calls to the kernel. A
-// process that began meanwhile counts from its beginning; one that ended does not count.
-// The kernel's steps of 10 ms are rounded down twice a process. This program itself, as
-// the first process of a private engine, is left out.
+// CPUTime returns the CPU seconds, user and system, that the processes of a set used
+// between an earlier table and this one, by program name. A process that began meanwhile
+// counts from its start; one that ended does not count. The kernel's steps of 10 ms are
+// rounded down twice for each process. This program itself, as the init process of a
+// private engine, is excluded.
 func (t Table) CPUTime(earlier Table, of ProcessSet) map[string]float64 {
 	out := map[string]float64{}
 	for pid, p := range t.all {
-		if p.kernel || p.name == t.own || !t.belongs(pid, of) {
+		if p.kernel || p.name == t.own || !t.contains(pid, of) {
 			continue
 		}
 		before := earlier.all[pid]
@@ -147,9 +147,9 @@ func (t Table) CPUTime(earlier Table, of ProcessSet) map[string]float64 {
 	return out
 }
 
-// belongs looks up from a process to a root. A shim still does, and what it holds, which
-// is a container, does not.
-func (t Table) belongs(pid int, of ProcessSet) bool {
+// contains searches from a process upwards for a root. A container's shim belongs to its
+// root, but the container below it does not.
+func (t Table) contains(pid int, of ProcessSet) bool {
 	if slices.Contains(of.Programs, t.all[pid].name) {
 		return true
 	}

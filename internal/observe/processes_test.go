@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestBelonging(t *testing.T) {
+func TestProcessSet(t *testing.T) {
 	table := func(own string, all ...proc) Table {
 		t.Helper()
 		root := t.TempDir()
@@ -23,7 +23,7 @@ func TestBelonging(t *testing.T) {
 			{pid: 1, name: "systemd", user: 5 * scale},
 			{pid: 2, name: "kthreadd", kernel: true},
 			{pid: 50, parent: 1, name: "tare", user: 1000 * scale},
-			{pid: 60, parent: 50, name: "tare", user: 3 * scale}, // first process of the engine
+			{pid: 60, parent: 50, name: "tare", user: 3 * scale}, // init process of the engine
 			{pid: 61, parent: 60, name: "dockerd", user: 10 * scale, system: 5 * scale},
 			{pid: 62, parent: 61, name: "containerd", user: 2 * scale},
 			{pid: 63, parent: 61, name: "docker-proxy", user: 30 * scale, system: 90 * scale},
@@ -51,7 +51,7 @@ func TestBelonging(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)
 		}
 	}
-	// What has the id of a process that ended is another one.
+	// A process with the id of one that ended is another process.
 	reused := table("tare", proc{pid: 1, name: "init"}, proc{pid: 70, name: "dockerd", user: 900, started: 5})
 	later := table("tare", proc{pid: 1, name: "init"}, proc{pid: 70, name: "dockerd", user: 20, started: 800})
 	if d := cmp.Diff(map[string]float64{"dockerd": 0.2}, later.CPUTime(reused, ProcessSet{Roots: []int{70}}), nearly); d != "" {

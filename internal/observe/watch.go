@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// Unavailable says which figure of which collector a window lacks, and why. An
-// empty Figure stands for all figures of the collector.
+// Unavailable is a metric of a collector that a window lacks, and why. An empty Metric
+// stands for all metrics of the collector.
 type Unavailable struct {
 	Collector string
 	Metric    string // full name, such as cpu_idle
 	Reason    string
 }
 
-// String is one line for a log or a warning.
+// String returns one line for a log or a warning.
 func (u Unavailable) String() string {
 	if u.Metric == "" {
 		return fmt.Sprintf("collector %s: %s", u.Collector, u.Reason)
@@ -22,23 +22,23 @@ func (u Unavailable) String() string {
 	return fmt.Sprintf("%s: %s", u.Metric, u.Reason)
 }
 
-// CollectorSet opens windows on a set of collectors. It lives as long as a run, so that
-// a collector that is missing throughout is told once and not with every trial.
-// Neither it nor its sessions may be used from several goroutines at once.
+// CollectorSet opens windows on a set of collectors. It exists for a whole run, so that a
+// collector that is always missing is reported once and not for every trial. Neither it nor
+// its sessions are safe for concurrent use.
 type CollectorSet struct {
 	collectors []Collector
-	told       map[Unavailable]bool
+	reported   map[Unavailable]bool
 }
 
-// NewCollectorSet makes a Watch over collectors, read in the order given.
+// NewCollectorSet creates a CollectorSet with collectors, read in the given order.
 func NewCollectorSet(collectors []Collector) *CollectorSet {
-	return &CollectorSet{collectors: collectors, told: make(map[Unavailable]bool)}
+	return &CollectorSet{collectors: collectors, reported: make(map[Unavailable]bool)}
 }
 
-// Window is what was found of a window that has closed.
+// Window is the result of a closed window.
 type Window struct {
-	Metrics map[string]float64 // by full name (cpu_user), in the units of their collector
-	Notes   map[string]string  // what a collector can say of a figure, by its full name
+	Metrics map[string]float64 // by full name (cpu_user), in the collector's units
+	Notes   map[string]string  // description of a metric by its full name
 	Missing []Unavailable
 }
 
@@ -48,14 +48,14 @@ type Session struct {
 	start []reading
 }
 
-// reading is a collector's answer, one of sample and err.
+// reading is the result of a collector: a sample or an error.
 type reading struct {
 	sample Sample
 	err    error
 }
 
-// Start opens a window. It cannot fail: a collector that does is left out of
-// this window and named by Stop.
+// Start opens a window. It cannot fail: a collector that fails is omitted from this window
+// and reported by Stop.
 func (w *CollectorSet) Start() *Session {
 	s := &Session{watch: w, start: make([]reading, len(w.collectors))}
 	for i, c := range slices.Backward(w.collectors) {
@@ -64,12 +64,12 @@ func (w *CollectorSet) Start() *Session {
 	return s
 }
 
-// Stop closes the window and gives its figures and what is missing. A collector
-// that could not be read is named once a Watch for each reason; a single figure
-// that this window lost is named each time, because that is about this window alone.
+// Stop closes the window and returns its metrics and what is missing. An unreadable
+// collector is reported once in a CollectorSet for each reason; a single missing metric is
+// reported each time, because it concerns only this window.
 func (s *Session) Stop() Window {
-	// All reads come before any arithmetic, so that one collector's work is
-	// not inside another's window.
+	// All reads come before any calculation, so that the work of one collector does not
+	// fall into the window of another.
 	end := make([]reading, len(s.start))
 	for i, c := range s.watch.collectors {
 		if s.start[i].err == nil {
@@ -80,8 +80,8 @@ func (s *Session) Stop() Window {
 	for i, c := range s.watch.collectors {
 		if err := cmp.Or(s.start[i].err, end[i].err); err != nil {
 			u := Unavailable{Collector: c.Name(), Reason: err.Error()}
-			if !s.watch.told[u] {
-				s.watch.told[u] = true
+			if !s.watch.reported[u] {
+				s.watch.reported[u] = true
 				out.Missing = append(out.Missing, u)
 			}
 			continue
@@ -91,7 +91,7 @@ func (s *Session) Stop() Window {
 	return out
 }
 
-// add takes in what a collector found.
+// add adds the result of a collector.
 func (w *Window) add(collector string, from, to Sample) {
 	moved, gaps := to.Since(from)
 	for name, v := range moved {

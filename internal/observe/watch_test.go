@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// script is a collector that answers from a list and notes when it was asked.
+// script is a collector that returns results from a list and records its calls.
 type script struct {
 	name  string
 	reads []any // error, or count
@@ -55,7 +55,7 @@ func TestWatch(t *testing.T) {
 			map[string]float64{"good_n": 2},
 			[]Unavailable{{"missing", "", "no such file"}, {"flaky", "", "gone within the window"}},
 		},
-		// The collector that is still missing is not told again.
+		// A collector that is still missing is not reported again.
 		{map[string]float64{"flaky_n": 1}, []Unavailable{{"good", "good_n", "backwards"}}},
 		{map[string]float64{"good_n": 5}, []Unavailable{{"flaky", "flaky_n", "backwards"}}},
 	}
@@ -67,8 +67,8 @@ func TestWatch(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("windows (-want +got):\n%s", d)
 	}
-	// The cheapest, first in the list, is read closest to what is timed; and a window
-	// closes without asking those that were missing as it opened.
+	// The cheapest one, first in the list, is read closest to the timed part; when a window
+	// closes, collectors that were missing when it opened are not read.
 	order := []string{"flaky", "missing", "good", "good", "flaky"}
 	if d := cmp.Diff(order, log[:len(order)]); d != "" {
 		t.Errorf("order of reads (-want +got):\n%s", d)

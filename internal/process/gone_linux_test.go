@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// gone waits until a process is no more, or only waits to be reaped.
+// gone waits until a process has exited, reaped or not.
 func gone(t *testing.T, pid string) {
 	t.Helper()
 	for range 500 {

@@ -4,5 +4,5 @@ package process_test
 
 import "testing"
 
-// gone cannot be seen here without further programs.
+// gone is not available here without further programs.
 func gone(*testing.T, string) {}

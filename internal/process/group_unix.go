@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// apart gives a process a group of its own.
+// apart puts a process into its own process group.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // killGroup kills the process group that p leads.

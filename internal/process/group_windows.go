@@ -5,10 +5,10 @@ import (
 	"syscall"
 )
 
-// apart gives a process a group of its own, which no Ctrl-C reaches.
+// apart puts a process into its own process group, so that Ctrl-C does not reach it.
 func apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
-// killGroup kills p alone: groups have no end of their own here.
+// killGroup kills p only: this system cannot kill a group.
 func killGroup(p *os.Process) error { return p.Kill() }

@@ -1,7 +1,7 @@
-// Package process runs programs of this machine, without a shell: it starts them apart
-// from the terminal, keeps the end of what they write to stderr, waits for their end from
-// their start on, and ends them within a limit. What is particular to a program, such as
-// the namespaces it is in or how it is asked to end, is its user's.
+// Package process runs programs on this machine without a shell. It starts them in their
+// own process group, keeps the end of their stderr, waits for their exit from the start on,
+// and kills them within a time limit. What is specific to a program, such as its namespaces
+// or how to stop it cleanly, is up to the caller.
 package process
 
 import (
@@ -16,34 +16,34 @@ import (
 	"time"
 )
 
-// Process is a program that runs, has ended or is about to be started. New makes it; its
-// exported fields are set before it is started.
+// Process is a program that is about to be started, runs, or has exited. It is created by
+// New; set its exported fields before Start.
 type Process struct {
-	Name string // for people, in errors: "charon of host a"
-	// Cmd is what to start. New has put it in a process group of its own, which no Ctrl-C
-	// of the terminal reaches, and has the end of its stderr kept.
+	Name string // shown in errors, such as "charon of host a"
+	// Cmd is the command to start. New has put it into its own process group, which Ctrl-C
+	// in the terminal does not reach, and keeps the end of its stderr.
 	Cmd *exec.Cmd
-	// Stdin and Stdout are whether it has pipes as these, for Write and for Read.
+	// Stdin and Stdout select pipes for Write and Read.
 	Stdin, Stdout bool
-	// Group is whether Kill ends its whole process group.
+	// Group makes Kill kill the whole process group.
 	Group bool
 
 	stderr  Tail
 	in, out *os.File
 	done    chan struct{}
-	err     error // of the wait for it, once done
+	err     error // of Cmd.Wait, once done is closed
 }
 
-// New gives a program to be started. It outlives the context of its start: it runs until
-// it ends by itself or by Kill.
+// New returns a program to start. It does not end with the context of its start: it runs
+// until it exits or Kill is called.
 func New(name, program string, args ...string) *Process {
 	p := &Process{Name: name, Cmd: exec.Command(program, args...), done: make(chan struct{})} //nolint:noctx // see above
 	p.Cmd.SysProcAttr, p.Cmd.Stderr = apart(), &p.stderr
 	return p
 }
 
-// NewSelf gives the running program to be started once more, also after its file was
-// replaced where the system knows it without a path.
+// NewSelf returns the running program, to be started once more. Where the system can start
+// it without a path, this works even if its file was replaced.
 func NewSelf(name string, args ...string) *Process {
 	program, err := self()
 	p := New(name, program, args...)
@@ -53,8 +53,8 @@ func NewSelf(name string, args ...string) *Process {
 	return p
 }
 
-// Start starts it by means of start, which chooses for instance its network; nil starts
-// it here.
+// Start starts the process with start, which for instance selects its network namespace;
+// nil starts it directly.
 func (p *Process) Start(start func(*exec.Cmd) error) error {
 	if start == nil {
 		start = (*exec.Cmd).Start
@@ -77,9 +77,9 @@ func (p *Process) Start(start func(*exec.Cmd) error) error {
 	return nil
 }
 
-// StartTied starts it by means of on, which runs a function on a thread of its own, such
-// as in a network namespace. On Linux the kernel kills it when this program ends, however
-// that comes about. For that the thread stays with it until its end.
+// StartTied starts the process on a thread that on provides, for instance in a network
+// namespace. On Linux the kernel kills the process when this program ends, for whatever
+// reason. The thread is kept until the process exits.
 func (p *Process) StartTied(on func(func() error) error) error {
 	tie(p.Cmd.SysProcAttr)
 	return p.Start(func(cmd *exec.Cmd) error {
@@ -95,7 +95,7 @@ func (p *Process) StartTied(on func(func() error) error) error {
 			})
 			if err != nil {
 				select {
-				case started <- err: // it did not come as far as that
+				case started <- err: // cmd.Start was not reached
 				default:
 				}
 			}
@@ -104,8 +104,8 @@ func (p *Process) StartTied(on func(func() error) error) error {
 	})
 }
 
-// pipes makes those that are asked for, and returns the program's ends of them. They are
-// none of exec's: Wait must not close them under a reader.
+// pipes creates the requested pipes and returns the process's ends. They are not exec's
+// pipes, because Wait must not close them while they are being read.
 func (p *Process) pipes() (theirs []*os.File, err error) {
 	if p.Stdin {
 		r, w, err := os.Pipe()
@@ -131,46 +131,47 @@ func (p *Process) closePipes() {
 	}
 }
 
-// Write writes to its stdin.
+// Write writes to stdin.
 func (p *Process) Write(b []byte) (int, error) { return p.in.Write(b) }
 
-// CloseStdin ends its stdin. It may be called again.
+// CloseStdin closes stdin. It may be called again.
 func (p *Process) CloseStdin() {
 	if p.in != nil {
 		p.in.Close()
 	}
 }
 
-// Read reads from its stdout.
+// Read reads from stdout.
 func (p *Process) Read(b []byte) (int, error) { return p.out.Read(b) }
 
-// SetReadTimeout bounds how long reading from its stdout may take from now on.
+// SetReadTimeout sets how long reads from stdout may take, counted from now.
 func (p *Process) SetReadTimeout(d time.Duration) error {
 	return p.out.SetReadDeadline(time.Now().Add(d))
 }
 
-// PID is its id on this machine.
+// PID returns the process id.
 func (p *Process) PID() int { return p.Cmd.Process.Pid }
 
-// Done is closed when it has ended.
+// Done returns a channel that is closed when the process has exited.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err is what the wait for its end came to, once it has ended: nil for an exit with 0.
+// Err returns the result of Cmd.Wait once the process has exited: nil for exit status 0.
 func (p *Process) Err() error { return p.err }
 
-// State is how it ended, such as "exit status 1". It has ended before.
+// State returns how the process exited, such as "exit status 1". Call it only after the
+// exit.
 func (p *Process) State() string { return p.Cmd.ProcessState.String() }
 
-// StderrTail are the end of what it wrote to stderr.
+// StderrTail returns the end of what the process wrote to stderr.
 func (p *Process) StderrTail() string { return strings.TrimSpace(p.stderr.String()) }
 
-// LastLine is the last line of them.
+// LastLine returns the last line of StderrTail.
 func (p *Process) LastLine() string {
 	words := p.StderrTail()
 	return strings.TrimSpace(words[strings.LastIndexByte(words, '\n')+1:])
 }
 
-// ExitReason says how it ended and its last words, "" while it runs.
+// ExitReason returns how the process exited and the end of its stderr, or "" while it runs.
 func (p *Process) ExitReason() string {
 	select {
 	case <-p.done:
@@ -184,7 +185,7 @@ func (p *Process) ExitReason() string {
 	return fate
 }
 
-// Wait waits for its end, or returns the cause of ctx's.
+// Wait waits until the process has exited, or returns the cause of ctx's end.
 func (p *Process) Wait(ctx context.Context) error {
 	select {
 	case <-p.done:
@@ -194,13 +195,13 @@ func (p *Process) Wait(ctx context.Context) error {
 	}
 }
 
-// ErrEnded is a process that has ended before it did what it is waited for.
-var ErrEnded = errors.New("the process has ended")
+// ErrEnded reports that a process exited before the awaited condition was met.
+var ErrEnded = errors.New("the process has exited")
 
-// poll is the time between looks at what a process is waited for to do.
+// poll is the interval at which WaitFor checks its condition.
 const poll = 3 * time.Millisecond
 
-// WaitFor waits until something holds. Else it returns what went wrong with looking,
+// WaitFor waits until holds returns true. Otherwise it returns the error of holds,
 // ErrEnded, or the cause of ctx's end.
 func (p *Process) WaitFor(ctx context.Context, holds func() (bool, error)) error {
 	again := time.NewTicker(poll)
@@ -219,12 +220,12 @@ func (p *Process) WaitFor(ctx context.Context, holds func() (bool, error)) error
 	}
 }
 
-// killWithin bounds the wait for the end of a killed process, beside that for those who
-// hold its output (exec.Cmd's WaitDelay).
-const killWithin = 4 * time.Second
+// killTimeout limits the wait for a killed process to exit, in addition to exec.Cmd's
+// WaitDelay, which covers processes that still hold its output.
+const killTimeout = 4 * time.Second
 
-// Kill ends it at once unless it has ended, waits for that, and closes its pipes. It may
-// be called again.
+// Kill kills the process unless it has exited, waits for the exit, and closes its pipes. It
+// may be called again.
 func (p *Process) Kill() error {
 	defer p.closePipes()
 	select {
@@ -240,16 +241,16 @@ func (p *Process) Kill() error {
 		return fmt.Errorf("end %s: %w", p.Name, err)
 	}
 	p.CloseStdin()
-	within := killWithin + p.Cmd.WaitDelay
+	within := killTimeout + p.Cmd.WaitDelay
 	select {
 	case <-p.done:
 		return nil
 	case <-time.After(within):
-		return fmt.Errorf("end %s: process %d was killed and has not ended within %s", p.Name, p.PID(), within)
+		return fmt.Errorf("end %s: process %d was killed and did not exit within %s", p.Name, p.PID(), within)
 	}
 }
 
-// Tail keeps the end of what is written to it.
+// Tail keeps the last part of what is written to it.
 type Tail struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -257,7 +258,7 @@ type Tail struct {
 
 const tailSize = 2 << 10
 
-// Write keeps b, and of what came before it as much as there is room for.
+// Write appends b and drops the oldest bytes beyond tailSize.
 func (t *Tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -268,7 +269,7 @@ func (t *Tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String is what has been kept.
+// String returns the bytes that were kept.
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -15,20 +15,21 @@ import (
 	"tare/internal/process"
 )
 
-// does is what this program does instead of its tests.
+// does is the environment variable that selects what this program does instead of its
+// tests.
 const does = "TARE_TEST_PROCESS"
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(does) {
 	case "":
 		os.Exit(m.Run())
-	case "echo": // until its stdin ends
+	case "echo": // until its stdin is closed
 		_, _ = io.Copy(os.Stdout, os.Stdin)
 		fmt.Fprintln(os.Stderr, "first\nlast")
 		os.Exit(3)
 	case "hang":
 		time.Sleep(time.Minute)
-	case "child": // has the output too, and lives on
+	case "child": // inherits the output and keeps running
 		self, err := os.Executable()
 		if err != nil {
 			panic(err)
@@ -77,7 +78,7 @@ func line(t *testing.T, p *process.Process) string {
 	return strings.TrimSpace(got)
 }
 
-// What is written comes back, and the end of its stdin is its own, with its last words.
+// What is written comes back, and closing stdin ends the process, with its last output.
 func TestEndsWithStdin(t *testing.T) {
 	p := started(t, "echo")
 	if _, err := p.Write([]byte("hello\n")); err != nil {
@@ -104,7 +105,7 @@ func TestEndsWithStdin(t *testing.T) {
 	}
 }
 
-// What it has started is killed with it where its group is.
+// Child processes are killed with the process if Group is set.
 func TestGroup(t *testing.T) {
 	p := started(t, "child")
 	pid := line(t, p)
@@ -117,17 +118,17 @@ func TestGroup(t *testing.T) {
 	gone(t, pid)
 }
 
-// A tied process ends with its parent, however that does.
+// A tied process ends with its parent, whatever ends the parent.
 func TestTied(t *testing.T) {
 	p := started(t, "parent")
 	pid := line(t, p)
-	if err := p.Cmd.Process.Kill(); err != nil { // it alone
+	if err := p.Cmd.Process.Kill(); err != nil { // only the parent
 		t.Fatal(err)
 	}
 	gone(t, pid)
 }
 
-// Waiting ends when what is waited for holds, with the process, and with the context.
+// Waiting ends when the condition holds, with the process, and with the context.
 func TestUntil(t *testing.T) {
 	p := started(t, "echo")
 	looks := 0
@@ -158,7 +159,7 @@ func TestNotThere(t *testing.T) {
 	}
 }
 
-// Of much that is written the end is kept.
+// Tail keeps the end of a long output.
 func TestTail(t *testing.T) {
 	var tail process.Tail
 	for i := range 10_000 {

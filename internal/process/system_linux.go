@@ -2,8 +2,8 @@ package process
 
 import "syscall"
 
-// tie has the kernel kill a process when the thread that starts it ends.
+// tie makes the kernel kill the process when the thread that started it ends.
 func tie(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }
 
-// self is the running program, also after its file was replaced.
+// self returns a path of the running program that stays valid when its file is replaced.
 func self() (string, error) { return "/proc/self/exe", nil }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// tie cannot be had here.
+// tie does nothing: this system does not support it.
 func tie(*syscall.SysProcAttr) {}
 
-// self is the file that this program was started from.
+// self returns the file from which this program was started.
 func self() (string, error) { return os.Executable() }

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A run is alive while an abstract Unix socket has its id as its name, as
-// /proc/net/unix shows it to every user: no file goes stale, nothing can connect to it,
-// and the kernel closes it when the process dies.
+// A run is alive while an abstract Unix socket is named after its id. Every user sees it in
+// /proc/net/unix, no file can become stale, nothing can connect to it, and the kernel
+// closes it when the process dies.
 const socketPrefix = "@tare-run/"
 
 func hold(id string) (release func(), err error) { return Bind(socketPrefix + id) }
 
-// Bind takes an abstract Unix socket's name, which begins with @, until release is
-// called or this process dies. The error is EADDRINUSE where a process has the name.
+// Bind binds an abstract Unix socket whose name begins with @, until release is called or
+// this process dies. It returns EADDRINUSE if a process already has the name.
 func Bind(name string) (release func(), err error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err == nil {
@@ -28,8 +28,8 @@ func Bind(name string) (release func(), err error) {
 	return nil, fmt.Errorf("claim %s: %w", name, err)
 }
 
-// Running lists the ids of the runs alive on this machine, those of this process
-// included.
+// Running lists the ids of the runs that are alive on this machine, including those of this
+// process.
 func Running() ([]string, error) {
 	data, err := os.ReadFile("/proc/net/unix")
 	if err != nil {

@@ -2,9 +2,8 @@
 
 package runid
 
-// hold does nothing: what a run makes on this system ends with its process.
+// hold does nothing: on this system, what a run creates ends with its process.
 func hold(string) (release func(), err error) { return func() {}, nil }
 
-// Running lists none: a run on this system makes nothing here that could be taken for
-// another's.
+// Running returns nothing: on this system a run creates nothing that outlives its process.
 func Running() ([]string, error) { return nil, nil }

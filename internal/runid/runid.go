@@ -1,6 +1,6 @@
-// Package runid gives each run its identity: an id that everything made by the run
-// carries in its name, and on Linux a sign that the run is alive, by which other runs
-// and `tare gc` tell what belongs to a live run from what a dead one left behind.
+// Package runid gives each run its identity: an id that is part of the name of everything
+// the run creates, and on Linux a marker that the run is alive. Other runs and `tare gc`
+// use it to distinguish what belongs to a live run from what a dead one left behind.
 package runid
 
 import (
@@ -10,25 +10,25 @@ import (
 	"strings"
 )
 
-// Prefix begins the name of everything a run makes, followed by the run's id.
+// Prefix begins the name of everything that a run creates; the run's id follows.
 const Prefix = "tare-"
 
 // idBytes is the length of an id before it is written in hex.
 const idBytes = 4
 
-// Run is the identity of a run of this process.
+// Run is the identity of a run in this process.
 type Run struct {
 	ID      string // eight hex digits
 	release func()
 }
 
-// New draws an id and, where the system has a way to show it, marks the run as alive
-// until Release is called or this process dies, however it dies. Errors: no random
-// numbers, or no socket.
+// New generates an id and, where the system supports it, marks the run as alive until
+// Release is called or this process dies. It fails if there are no random numbers or the
+// socket cannot be created.
 func New() (Run, error) {
 	raw := make([]byte, idBytes)
 	if _, err := rand.Read(raw); err != nil {
-		return Run{}, fmt.Errorf("draw a run id: %w", err)
+		return Run{}, fmt.Errorf("generate a run id: %w", err)
 	}
 	r := Run{ID: hex.EncodeToString(raw)}
 	var err error
@@ -36,7 +36,7 @@ func New() (Run, error) {
 	return r, err
 }
 
-// Release ends the run's life for others. It may be called again.
+// Release removes the marker. It may be called again.
 func (r *Run) Release() {
 	if r.release != nil {
 		r.release()

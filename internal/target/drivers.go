@@ -16,27 +16,27 @@ import (
 	"tare/internal/study"
 )
 
-// Registration is a driver that builds on the hosts of a lab.
+// Registration is a driver that builds modes in a lab.
 type Registration struct {
-	Name   string // of its folder below internal/driver
+	Name   string // of its directory below internal/driver
 	Driver labdriver.Driver
-	// Prepare makes this machine ready for a run in which the driver has a mode, where
-	// that takes more than a lab. It is called with real root alone. May be nil.
+	// Prepare prepares this machine for a run in which the driver has a mode, if that
+	// requires more than a lab. It is called with real root only. May be nil.
 	Prepare func(run string) (undo func() error, err error)
-	// DescribeChanges says what the driver makes beyond a lab for a run of a study in which it has
-	// a mode, and Rights which rights that takes. May be empty.
+	// DescribeChanges says what the driver creates beyond a lab for a run of a study in
+	// which it has a mode; Rights says which privileges that requires. May be empty.
 	DescribeChanges func(study.Study) string
 	Rights          string
 }
 
-// Drivers lists them, in the order in which people are shown their modes.
+// Drivers lists the drivers in the order in which their modes are shown.
 func Drivers() []Registration {
 	return []Registration{
 		{Name: "netns", Driver: netns.Driver{}},
-		// All endpoints of a run are scheduled alike where some are in containers of private
-		// engines: those of the baseline and of the other modes, too.
-		{Name: "docker", Driver: docker.Driver{}, Prepare: private.JoinCPUGroup, DescribeChanges: dockerMakes,
-			Rights: "root, for the engines of the docker modes; the others can do with unprivileged user namespaces"},
+		// All endpoints of a run are scheduled alike if some are in containers of private
+		// engines, including those of the baseline and of other modes.
+		{Name: "docker", Driver: docker.Driver{}, Prepare: private.JoinCPUGroup, DescribeChanges: dockerChanges,
+			Rights: "root, for the engines of the docker modes; unprivileged user namespaces are enough for the others"},
 		{Name: "ipsec", Driver: ipsec.Driver{}},
 		{Name: "wireguard", Driver: wireguard.Driver{}},
 		{Name: "rootless", Driver: rootless.Driver{}},
@@ -45,7 +45,7 @@ func Drivers() []Registration {
 	}
 }
 
-// Modes lists the modes of all drivers of labs.
+// Modes lists the modes of all lab drivers.
 func Modes() []driver.Mode {
 	var all []driver.Mode
 	for _, r := range Drivers() {

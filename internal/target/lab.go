@@ -17,7 +17,7 @@ import (
 	"tare/internal/warning"
 )
 
-// labKind is the lab: two hosts for each mode, made on this machine for the run.
+// labKind is the lab: two hosts for each mode, created on this machine for the run.
 func labKind() Kind {
 	return Kind{
 		Name:    "lab",
@@ -27,22 +27,22 @@ func labKind() Kind {
 	}
 }
 
-// onLab is the state of a run on labs.
-type onLab struct {
+// labTarget is the state of a run in labs.
+type labTarget struct {
 	labs labdriver.Labs
 	undo []func() error
 }
 
 func newLab() driver.Target {
-	l := &onLab{}
-	t := driver.Target{Hosts: labdriver.Hosts(), Namespaces: true, DescribeChanges: labMakes, Begin: l.begin, Close: l.close}
+	l := &labTarget{}
+	t := driver.Target{Hosts: labdriver.Hosts(), Namespaces: true, DescribeChanges: labChanges, Begin: l.begin, Close: l.close}
 	for _, r := range Drivers() {
 		t.Drivers = append(t.Drivers, labdriver.On(&l.labs, r.Driver))
 	}
 	return t
 }
 
-func (l *onLab) begin(run driver.Run) (driver.HostInfo, error) {
+func (l *labTarget) begin(run driver.Run) (driver.HostInfo, error) {
 	var none driver.HostInfo
 	claim, err := lab.NewClaim(run.ID)
 	if err != nil {
@@ -71,12 +71,12 @@ func (l *onLab) begin(run driver.Run) (driver.HostInfo, error) {
 	return driver.HostInfo{
 		Hosts: labdriver.Hosts(), CPUs: cpus, Report: labHosts(run.Study, machine.Facts, cpus),
 		Warnings: append(machine.Warnings, result.Warning{Code: string(warning.SharedKernel), Scope: "run", Text: "both hosts of the lab share one kernel and its CPUs, and the wire is a memory copy: " +
-			"the ratios say what a mode adds to the path through the kernel, not what a network card would carry"}),
+			"the ratios show what a mode adds to the kernel's packet path, not what a network card can carry"}),
 	}, nil
 }
 
-// close undoes what begin did, the last first.
-func (l *onLab) close() error {
+// close reverses what begin did, in reverse order.
+func (l *labTarget) close() error {
 	var errs []error
 	for _, undo := range slices.Backward(l.undo) {
 		errs = append(errs, undo())
@@ -112,8 +112,8 @@ func rateText(r study.Rate) string {
 	return r.String()
 }
 
-// labMakes says what a run of the study makes, where, and which rights that takes.
-func labMakes(s study.Study) []string {
+// labChanges says what a run of the study creates, where, and which privileges that requires.
+func labChanges(s study.Study) []string {
 	lines := []string{fmt.Sprintf("lab: underlay MTU %d, offload %s, rate limit %s", s.Lab.MTU, s.Lab.Offload, rateText(s.Lab.Rate))}
 	rights := "network namespaces, links and nftables rules inside them, so root or unprivileged user namespaces"
 	for _, r := range Drivers() {
@@ -125,19 +125,19 @@ func labMakes(s study.Study) []string {
 		}
 		rights = cmp.Or(r.Rights, rights)
 	}
-	return append(lines, "rights: "+rights+";\nnothing outside the lab's own namespaces is changed")
+	return append(lines, "rights: "+rights+";\nnothing outside the lab's namespaces is changed")
 }
 
-// dockerMakes says which engines there are.
-func dockerMakes(s study.Study) string {
-	text := "engine: lab: private Docker Engines on the lab's hosts, with data of their own below /var/lib/tare/engines, ended with the run"
+// dockerChanges says which engines are started.
+func dockerChanges(s study.Study) string {
+	text := "engine: lab: private Docker Engines on the lab's hosts, with their data in /var/lib/tare/engines, stopped at the end of the run"
 	if hasMode(s, "docker/overlay") {
 		text += "; those of an overlay form a Swarm of their own"
 	}
 	return text
 }
 
-// hasMode reports whether a study has a mode that begins so.
+// hasMode reports whether a study has a mode with this prefix.
 func hasMode(s study.Study, prefix string) bool {
 	return slices.ContainsFunc(s.Modes, func(m study.Mode) bool { return strings.HasPrefix(m.Mode, prefix) })
 }

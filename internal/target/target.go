@@ -1,7 +1,6 @@
-// Package target holds the two lists that a run is made of: where the hosts of a run
-// can come from, and which drivers build modes on the hosts of a lab. Whoever adds a
-// target or a driver adds a line here; the command line, the documentation's tests and
-// the drawings go by these lists.
+// Package target lists the sources of a run's hosts and the drivers that build modes in a
+// lab. A new target or driver requires an entry here; the command line, the documentation's
+// tests and the topology drawings use these lists.
 package target
 
 import (
@@ -12,30 +11,32 @@ import (
 	"tare/internal/study"
 )
 
-// Kind is one way to come by hosts.
+// Kind is one source of hosts.
 type Kind struct {
-	Name string // for people: lab, engines
-	// Matches reports whether a name in a study, or behind --engine, means such a target.
+	Name string // for messages: lab, engines
+	// Matches reports whether a name in a study, or after --engine, refers to such a
+	// target.
 	Matches func(name string) bool
-	// WellFormed checks such a name. Nil where the rule of a study's engine key does.
+	// WellFormed checks such a name. Nil means that the rule for a study's engine key is
+	// sufficient.
 	WellFormed func(name string) bool
-	// Study is the built-in study that a run of these hosts has by default.
+	// Study is the default built-in study for these hosts.
 	Study func(study.Target) string
-	// New is the target of that name or those hosts. Nothing is done before Open.
+	// New returns the target for that name or those hosts. It does nothing before Open.
 	New func(t study.Target, o Options) driver.Target
 }
 
-// Options are what the command line says of any target.
+// Options are command line options that apply to any target.
 type Options struct {
-	// AllowSwarm allows a Swarm to be made on engines that exist, and left again.
+	// AllowSwarm allows creating a Swarm on existing engines and removing it again.
 	AllowSwarm bool
 }
 
-// Kinds lists the kinds there are. The first is what a study without a target means.
+// Kinds lists all kinds. The first one is used for a study without a target.
 func Kinds() []Kind { return []Kind{labKind(), enginesKind()} }
 
-// FindKind finds the kind of a target: the one that all of its names belong to. The error says
-// which name belongs to none.
+// FindKind returns the kind to which all names of a target belong. It fails if there is
+// none.
 func FindKind(kinds []Kind, t study.Target) (Kind, error) {
 	names := t.Names()
 	for _, k := range kinds {
@@ -43,5 +44,5 @@ func FindKind(kinds []Kind, t study.Target) (Kind, error) {
 			return k, nil
 		}
 	}
-	return Kind{}, fmt.Errorf("target %s: its hosts are of no one kind that is known here", t)
+	return Kind{}, fmt.Errorf("target %s: its hosts are not all of one known kind", t)
 }

@@ -9,21 +9,22 @@ import (
 	"tare/internal/engine"
 )
 
-// The options of docker/driver:NAME that are not the driver's own: what docker
-// network create has flags for.
+// The options of docker/driver:NAME that are not passed to the network driver: they
+// correspond to flags of docker network create.
 const (
 	OptionSubnet  = "subnet"   // IPv4 prefix of the network
-	OptionRange   = "ip-range" // within it, addresses that nobody else has
+	OptionRange   = "ip-range" // part of the subnet reserved for this network
 	OptionGateway = "gateway"
 )
 
-// ExtractIPAM takes the options that are not the driver's own out of a network's.
+// ExtractIPAM moves the addressing options from the driver's options to the network's IPAM
+// settings.
 func ExtractIPAM(spec *engine.NetworkSpec) error {
 	prefix := func(name string) (out netip.Prefix, err error) {
 		if v, ok := spec.Options[name]; ok {
 			delete(spec.Options, name)
 			if out, err = netip.ParsePrefix(v); err != nil || !out.Addr().Is4() {
-				return out, fmt.Errorf("option %s is %q; want an IPv4 prefix such as 192.0.2.0/24", name, v)
+				return out, fmt.Errorf("option %s is %q; it must be an IPv4 prefix such as 192.0.2.0/24", name, v)
 			}
 		}
 		return out, nil
@@ -38,18 +39,18 @@ func ExtractIPAM(spec *engine.NetworkSpec) error {
 	if v, ok := spec.Options[OptionGateway]; ok {
 		delete(spec.Options, OptionGateway)
 		if spec.Gateway, err = netip.ParseAddr(v); err != nil {
-			return fmt.Errorf("option %s is %q; want an address", OptionGateway, v)
+			return fmt.Errorf("option %s is %q; it must be an IP address", OptionGateway, v)
 		}
 	}
 	if spec.Range.IsValid() && (!spec.Subnet.IsValid() || !spec.Subnet.Contains(spec.Range.Addr())) {
-		return fmt.Errorf("option %s is %s; want a part of the network's %s", OptionRange, spec.Range, OptionSubnet)
+		return fmt.Errorf("option %s is %s; it must be part of the network's %s", OptionRange, spec.Range, OptionSubnet)
 	}
 	return nil
 }
 
-// FreeAddresses finds up to count addresses, from the end of the subnet that two
-// networks share, which nobody has on either: two engines that do not know of each
-// other would give out the same ones. shared is false where they share no subnet.
+// FreeAddresses finds up to count addresses, from the end of the subnet that two networks
+// share, that are unused on both: two engines that do not know of each other would assign
+// the same ones. shared is false if they share no subnet.
 func FreeAddresses(a, b engine.Network, count int) (free []netip.Addr, shared bool) {
 	subnet, _ := SplitFamilies(a.Subnets)
 	if other, _ := SplitFamilies(b.Subnets); subnet != other || !subnet.IsValid() {
@@ -72,7 +73,7 @@ func FreeAddresses(a, b engine.Network, count int) (free []netip.Addr, shared bo
 	return free, true
 }
 
-// LastAddress is the last address of an IPv4 subnet, which is its broadcast address.
+// LastAddress returns the last address of an IPv4 subnet, which is its broadcast address.
 func LastAddress(subnet netip.Prefix) netip.Addr {
 	raw := subnet.Masked().Addr().As4()
 	for bit := subnet.Bits(); bit < 32; bit++ {
@@ -81,7 +82,7 @@ func LastAddress(subnet netip.Prefix) netip.Addr {
 	return netip.AddrFrom4(raw)
 }
 
-// NthAddress is a subnet's address number n, of which 0 is its own.
+// NthAddress returns address number n of a subnet; 0 is the network address.
 func NthAddress(subnet netip.Prefix, n int) netip.Addr {
 	at := subnet.Masked().Addr()
 	for range n {
@@ -90,7 +91,7 @@ func NthAddress(subnet netip.Prefix, n int) netip.Addr {
 	return at
 }
 
-// SplitFamilies sorts at most one prefix of each family.
+// SplitFamilies returns at most one prefix of each family.
 func SplitFamilies(all []netip.Prefix) (v4, v6 netip.Prefix) {
 	for _, p := range all {
 		if p.Addr().Is6() {
@@ -102,7 +103,7 @@ func SplitFamilies(all []netip.Prefix) (v4, v6 netip.Prefix) {
 	return v4, v6
 }
 
-// FirstIPv4 is the first IPv4 address of a container, and false where it has none.
+// FirstIPv4 returns the first IPv4 address of a container, or false if it has none.
 func FirstIPv4(c *engine.Container) (netip.Addr, bool) {
 	for _, a := range c.Addresses() {
 		if a.Is4() {

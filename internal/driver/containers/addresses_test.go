@@ -41,8 +41,8 @@ func TestFreeAddresses(t *testing.T) {
 	}
 }
 
-// Whatever the subnet, what is found free is in it, is neither its own address nor
-// its broadcast, is nobody's, and is there once.
+// In any subnet, the free addresses found are inside it, are neither its network nor its
+// broadcast address, are unused, and are unique.
 func TestFreeAddressesAreFree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		raw := rapid.Uint32().Draw(t, "address")

@@ -1,6 +1,6 @@
-// Package containers is what drivers that build modes with Docker Engines have in common,
-// whoever owns the engines: how containers and networks are named, addressed, limited and
-// described, and how the ends of a Swarm's network come to know of each other.
+// Package containers is shared by drivers that build modes with Docker Engines, private or
+// existing: names, addresses, limits and descriptions of containers and networks, and how
+// the engines of a Swarm learn of each other's containers.
 package containers
 
 import (
@@ -15,7 +15,7 @@ import (
 	"tare/internal/study"
 )
 
-// The baselines, by the ids that the embedded driver has for them.
+// The baselines, by the ids of the netns driver.
 const (
 	Host      = "host"
 	HostLocal = "host-local"
@@ -27,13 +27,13 @@ const (
 	Server = "server"
 )
 
-// SwarmSetupTime is how long a mode takes to be made and taken down for which a Swarm may have
-// to be made as well, about.
+// SwarmSetupTime is roughly how long setting up and removing a mode takes that may need a
+// new Swarm.
 const SwarmSetupTime = 5 * time.Second
 
-// Traits adds to modes what their ids tell: which ends are containers, and so can be
-// limited; whether the network's driver has options; how long it takes, which is takes
-// for all without a Swarm.
+// Traits derives properties of modes from their ids: which endpoints are containers and so
+// can have limits, whether the network driver has options, and the setup time, which is
+// takes for all modes without a Swarm.
 func Traits(modes []driver.Mode, takes time.Duration) []driver.Mode {
 	for i := range modes {
 		m := &modes[i]
@@ -54,13 +54,13 @@ func Traits(modes []driver.Mode, takes time.Duration) []driver.Mode {
 	return modes
 }
 
-// Parameter is the name that a mode has in the place of NAME.
+// Parameter returns the name that replaces NAME in a mode.
 func Parameter(mode string) string {
 	_, name, _ := strings.Cut(mode, ":")
 	return name
 }
 
-// ContainerName is a container's name in its pair: client, client2, client3.
+// ContainerName returns a container's name in its pair: client, client2, client3.
 func ContainerName(role string, pair int) string {
 	if pair == 1 {
 		return role
@@ -68,7 +68,7 @@ func ContainerName(role string, pair int) string {
 	return role + strconv.Itoa(pair)
 }
 
-// RoleLimit is what the container in a role may use.
+// RoleLimit returns the limits of the container in a role.
 func RoleLimit(l study.Limits, role string) study.Limit {
 	if role == Client {
 		return l.Client
@@ -76,7 +76,7 @@ func RoleLimit(l study.Limits, role string) study.Limit {
 	return l.Server
 }
 
-// LimitText says what a container may use; "" when it is not limited.
+// LimitText describes a container's limits; "" if there are none.
 func LimitText(l study.Limit) string {
 	var parts []string
 	if l.CPUs > 0 {
@@ -88,8 +88,8 @@ func LimitText(l study.Limit) string {
 	return strings.Join(parts, ", ")
 }
 
-// LimitFact tells of a limit that an engine applies to the container in a role, as read
-// back; of none it tells nothing.
+// LimitFact returns a fact for limits that an engine applies to the container in a role, as
+// read back; nil if there are none.
 func LimitFact(role string, l study.Limit) []result.Fact {
 	if text := LimitText(l); text != "" {
 		return []result.Fact{{Name: role + " limit", Value: text}}
@@ -97,7 +97,7 @@ func LimitFact(role string, l study.Limit) []result.Fact {
 	return nil
 }
 
-// VersionFacts are what the engine of a host says of itself.
+// VersionFacts returns the versions that the engine of a host reports.
 func VersionFacts(host string, e *engine.Engine) []result.Fact {
 	facts := e.Versions.Facts()
 	for i := range facts {
@@ -106,7 +106,7 @@ func VersionFacts(host string, e *engine.Engine) []result.Fact {
 	return facts
 }
 
-// ProcessStep is the agent of a container in a drawing.
+// ProcessStep returns the step for a container's agent.
 func ProcessStep(at pathspec.Place, e *engine.Engine, c *engine.Container) pathspec.Step {
 	facts := []result.Fact{{Name: "engine", Value: e.Versions.Engine}, {Name: "container", Value: c.Name}}
 	if l := LimitText(c.Limit); l != "" {
@@ -115,8 +115,8 @@ func ProcessStep(at pathspec.Place, e *engine.Engine, c *engine.Container) paths
 	return pathspec.ProcessStep(at, facts...)
 }
 
-// Sysctls are the settings of a lab's sandboxes, as an engine wants them named.
-// Nothing is said of IPv6, which an engine switches by network.
+// Sysctls converts the settings of a lab's sandboxes to the engine's format. IPv6 settings
+// are omitted, because an engine sets them by network.
 func Sysctls(settings [][2]string) map[string]string {
 	out := map[string]string{}
 	for _, s := range settings {

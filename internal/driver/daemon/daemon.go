@@ -1,10 +1,9 @@
-// Package daemon runs the processes that a mode has of its own on a host of the lab:
-// this program under a hidden subcommand, or a program that is installed, which then is
-// alone with its children in namespaces of process ids and mounts, with an empty /run
-// where it finds nobody else's files and leaves none.
+// Package daemon runs the processes of a mode on a host of the lab: this program under a
+// hidden subcommand, or an installed program. An installed program runs with its children
+// in its own PID and mount namespaces, with an empty private /run.
 //
-// Every one of them ends when its stdin does, and so with whoever started it. What it
-// has to know and nobody else may, such as a key, it reads from there.
+// Every process exits when its stdin is closed, and so when the program that started it
+// ends. Secrets such as keys are passed over stdin.
 package daemon
 
 import (
@@ -16,15 +15,15 @@ import (
 	"strings"
 )
 
-// Command is the hidden subcommand under which this program is the first process of
-// an installed one: tare daemon --run ID -- PROGRAM ARGS... .
+// Command is the hidden subcommand under which this program is the init process of an
+// installed program: tare daemon --run ID -- PROGRAM ARGS... .
 const Command = "daemon"
 
-// RunFlag is behind the name of every hidden subcommand; the run's id follows.
+// RunFlag follows the name of every hidden subcommand and precedes the run's id.
 const RunFlag = "--run"
 
-// Find looks for a program where the user's are, where an administrator's are, and in
-// further directories.
+// Find searches for a program in PATH, in the administrator's directories, and in the
+// directories of more.
 func Find(program string, more ...string) (string, error) {
 	dirs := slices.Concat(filepath.SplitList(os.Getenv("PATH")), []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}, more)
 	for _, dir := range dirs {

@@ -13,43 +13,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// initPrefix begin each line that the first process of a program writes.
-const initWords = "tare " + Command + ": "
+// initPrefix begins each line that the init process of a program writes.
+const initPrefix = "tare " + Command + ": "
 
-// Init is the first process of an installed program, in namespaces of process ids and
-// mounts that its parent made. args are those behind the subcommand's name: --run ID --
-// PROGRAM ARGS... . It reads what else it needs from stdin, gives the program an empty
-// /run with its files, starts it, takes in orphans, and returns how it ended; when stdin
-// comes to its end it exits at once. Either way the kernel then ends all that is left.
+// Init is the init process of an installed program, in PID and mount namespaces that its
+// parent created. args follow the subcommand's name: --run ID -- PROGRAM ARGS... . It reads
+// its configuration from stdin, creates a private /run with the program's files, starts the
+// program, reaps orphans, and returns how the program exited. It exits at once when stdin
+// is closed. In both cases the kernel then kills all remaining processes of the namespace.
 func Init(args []string, stdin io.Reader) error {
-	return fmt.Errorf("%s%w", initWords, runInit(args, stdin))
+	return fmt.Errorf("%s%w", initPrefix, runInit(args, stdin))
 }
 
 func runInit(args []string, stdin io.Reader) error {
 	if len(args) < 4 || args[0] != RunFlag || args[2] != "--" {
-		return errors.New("is started by tare itself, for a program of a mode")
+		return errors.New("this is an internal subcommand that tare starts for a mode's program")
 	}
 	if os.Getpid() != 1 {
-		return fmt.Errorf("is process %d; it has to be the first of its namespace", os.Getpid())
+		return fmt.Errorf("process id is %d; it must be 1 in its PID namespace", os.Getpid())
 	}
-	// What it spends is tare's, and not the mode's: it bears tare's name.
+	// The CPU time of this process is tare's and not the mode's, so it is named tare.
 	if err := os.WriteFile("/proc/self/comm", []byte("tare"), 0); err != nil {
-		return fmt.Errorf("take a name: %w", err)
+		return fmt.Errorf("set the process name: %w", err)
 	}
 	in := bufio.NewReader(stdin)
 	line, err := in.ReadBytes('\n')
 	if err != nil {
-		return fmt.Errorf("read what to do: %w", err)
+		return fmt.Errorf("read the configuration from stdin: %w", err)
 	}
-	var o orders
+	var o initConfig
 	if err := json.Unmarshal(line, &o); err != nil {
-		return fmt.Errorf("read what to do: %w", err)
+		return fmt.Errorf("read the configuration from stdin: %w", err)
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, in)
 		os.Exit(0)
 	}()
-	if err := ownRun(o); err != nil {
+	if err := mountRun(o); err != nil {
 		return err
 	}
 	null, err := os.Open(os.DevNull)
@@ -78,14 +78,14 @@ func runInit(args []string, stdin io.Reader) error {
 	}
 }
 
-// ownRun puts an empty file system over /run, also where /var/run is another
-// directory, and makes on it what the program is to find.
-func ownRun(o orders) error {
+// mountRun mounts an empty file system on /run, and on /var/run if that is a separate
+// directory, and creates the program's files in it.
+func mountRun(o initConfig) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("make the mounts its own: %w", err)
+		return fmt.Errorf("make mounts private: %w", err)
 	}
 	binds := map[string]*os.File{}
-	for name, path := range o.Binds { // while /run is still everybody's
+	for name, path := range o.Binds { // while /run is still the machine's
 		f, err := os.Open(path)
 		if err != nil {
 			return err
@@ -94,11 +94,11 @@ func ownRun(o orders) error {
 		binds[name] = f
 	}
 	if err := unix.Mount("tmpfs", "/run", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=700"); err != nil {
-		return fmt.Errorf("mount a /run of its own: %w", err)
+		return fmt.Errorf("mount a private /run: %w", err)
 	}
 	if is, err := filepath.EvalSymlinks("/var/run"); err == nil && is != "/run" {
 		if err := unix.Mount("/run", is, "", unix.MS_BIND, ""); err != nil {
-			return fmt.Errorf("mount a /var/run of its own: %w", err)
+			return fmt.Errorf("mount a private /var/run: %w", err)
 		}
 	}
 	for _, d := range o.Dirs {
@@ -117,7 +117,7 @@ func ownRun(o orders) error {
 			return err
 		}
 		if err := unix.Mount(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), at, "", unix.MS_BIND, ""); err != nil {
-			return fmt.Errorf("show it %s as %s: %w", f.Name(), at, err)
+			return fmt.Errorf("bind-mount %s at %s: %w", f.Name(), at, err)
 		}
 	}
 	return nil

@@ -8,5 +8,5 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// Init says why there is nothing to be the first process of.
+// Init returns ErrSystem.
 func Init([]string, io.Reader) error { return linuxnet.ErrSystem }

@@ -13,16 +13,16 @@ import (
 	"tare/internal/process"
 )
 
-// Process is a process of a mode, in a session of its own. It is made by Self or Launch.
-// All that belongs to it is below it.
+// Process is a process of a mode, in its own session, started by StartSelf or Launch. All
+// of its descendants belong to it.
 type Process struct {
 	*process.Process
-	said func() string // finds in what it wrote what tells how it ended
+	said func() string // extracts from its output how it exited
 }
 
-// StartSelf starts the running program under a hidden subcommand of its own for a run, by
-// means of start, which chooses the network. It takes what it needs from its stdin, and
-// ends with it. args are behind the run's id.
+// StartSelf starts the running program under a hidden subcommand for a run. start selects
+// its network. The process reads its configuration from stdin and exits when stdin is
+// closed. args follow the run's id.
 func StartSelf(name, command, run string, start func(*exec.Cmd) error, args ...string) (*Process, error) {
 	p := self(name, append([]string{command, RunFlag, run}, args...))
 	p.Stdout, p.said = true, p.LastLine
@@ -32,25 +32,26 @@ func StartSelf(name, command, run string, start func(*exec.Cmd) error, args ...s
 	return p, nil
 }
 
-// self gives the running program to be started, with nothing of the user's in its
-// environment, for much of that steers programs.
+// self returns the running program to be started without the user's environment, which
+// could change how programs behave.
 func self(name string, args []string) *Process {
 	p := &Process{Process: process.NewSelf(name, args...)}
 	p.Cmd.Env, p.Stdin = environment(), true
-	p.Cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // out of the terminal's Ctrl-C
+	p.Cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C in the terminal does not reach it
 	return p
 }
 
-// environment is what processes of a mode are given.
+// environment returns the environment of a mode's processes.
 func environment() []string {
 	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/run", "LC_ALL=C"}
 }
 
-// ProgramPID is the id of the program itself, below its first process.
+// ProgramPID returns the process id of the program itself, which is a child of its init
+// process.
 func (p *Process) ProgramPID() (int, error) {
 	started, err := linuxnet.Children(p.PID())
 	if err == nil && len(started) == 0 {
-		err = errors.New("it has started none")
+		err = errors.New("it has no child process")
 	}
 	if err != nil {
 		return 0, fmt.Errorf("find the process of %s: %w", p.Name, cmp.Or(p.CheckRunning(), err))
@@ -58,8 +59,8 @@ func (p *Process) ProgramPID() (int, error) {
 	return started[0], nil
 }
 
-// WaitFor tries something again and again until it holds, the process has ended, ctx is
-// done or within has gone by. what says what the process is waited for to do.
+// WaitFor repeats holds until it succeeds, the process exits, ctx is done, or the timeout
+// within has passed. what describes the awaited action in errors.
 func (p *Process) WaitFor(ctx context.Context, within time.Duration, what string, holds func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -74,16 +75,16 @@ func (p *Process) WaitFor(ctx context.Context, within time.Duration, what string
 	case errors.Is(err, process.ErrEnded):
 		return errors.New(p.ExitReason())
 	}
-	return fmt.Errorf("wait for %s to %s: it did not within %v (%w)", p.Name, what, within, last)
+	return fmt.Errorf("wait for %s to %s: timed out after %v (%w)", p.Name, what, within, last)
 }
 
-// exitReasonTimeout is how long the end of a process may take to be known to one who has just
-// met with it.
-const fateWait = 500 * time.Millisecond
+// exitWait is how long the exit of a process may take to become known after an error was
+// caused by it.
+const exitWait = 500 * time.Millisecond
 
-// ExitReason says how it ended and its last words; "" while it runs.
+// ExitReason returns how the process exited and its last output, or "" while it runs.
 func (p *Process) ExitReason() string {
-	ctx, cancel := context.WithTimeout(context.Background(), fateWait)
+	ctx, cancel := context.WithTimeout(context.Background(), exitWait)
 	defer cancel()
 	if p.Wait(ctx) != nil {
 		return ""
@@ -91,7 +92,7 @@ func (p *Process) ExitReason() string {
 	return fmt.Sprintf("%s has ended: %s", p.Name, cmp.Or(p.said(), p.State()))
 }
 
-// CheckRunning is an error where it has ended by itself.
+// CheckRunning returns an error if the process has exited.
 func (p *Process) CheckRunning() error {
 	select {
 	case <-p.Done():
@@ -101,8 +102,8 @@ func (p *Process) CheckRunning() error {
 	}
 }
 
-// Close ends it at once with everything below it, and waits for that. It may be called
-// again, and of a Process that is nil.
+// Close kills the process and all of its descendants and waits for the exit. It may be
+// called again and on a nil Process.
 func (p *Process) Close() error {
 	if p == nil {
 		return nil

@@ -12,36 +12,36 @@ import (
 
 // Program is an installed program to run.
 type Program struct {
-	Name  string // for people
+	Name  string // shown in messages
 	Run   string // the run's id
 	Path  string
 	Args  []string
-	Env   []string          // beside PATH, HOME and LC_ALL
-	Dirs  []string          // directories of its /run that have to be there
-	Files map[string]string // files of its /run, by their paths below it; only root reads them
-	Binds map[string]string // files of this machine to be found in its /run, by their paths below it
+	Env   []string          // in addition to PATH, HOME and LC_ALL
+	Dirs  []string          // directories to create in its /run
+	Files map[string]string // files to create, by path below its /run; readable by root only
+	Binds map[string]string // files of this machine to bind-mount, by path below its /run
 	Start func(*exec.Cmd) error
 }
 
-// orders is the line by which the first process learns what nobody is to see on a
+// initConfig is the line on stdin that passes to the init process what must not appear on a
 // command line.
-type orders struct {
+type initConfig struct {
 	Env   []string          `json:"env"`
 	Dirs  []string          `json:"dirs"`
 	Files map[string]string `json:"files"`
 	Binds map[string]string `json:"binds"`
 }
 
-// Launch starts the program. How far it has come, its /run tells.
+// Launch starts the program. Use the files in RunDir to find out when it is ready.
 func (g Program) Launch() (*Process, error) {
 	p := self(g.Name, append([]string{Command, RunFlag, g.Run, "--", g.Path}, g.Args...))
 	p.Cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID
-	p.Cmd.Stdout = p.Cmd.Stderr // nobody reads it
-	p.said = func() string { return ended(p.StderrTail()) }
+	p.Cmd.Stdout = p.Cmd.Stderr // stdout is not read
+	p.said = func() string { return exitText(p.StderrTail()) }
 	if err := p.Start(g.Start); err != nil {
 		return nil, err
 	}
-	line, err := json.Marshal(orders{g.Env, g.Dirs, g.Files, g.Binds})
+	line, err := json.Marshal(initConfig{g.Env, g.Dirs, g.Files, g.Binds})
 	if err == nil {
 		_, err = p.Write(append(line, '\n'))
 	}
@@ -55,18 +55,18 @@ func (g Program) Launch() (*Process, error) {
 	return p, nil
 }
 
-// RunDir is the /run of an installed program, as seen from here.
+// RunDir returns the path of the program's /run as seen from this process.
 func (p *Process) RunDir() string {
 	return filepath.Join("/proc", strconv.Itoa(p.PID()), "root/run")
 }
 
-// ended finds in the last words of a program and of its first process how it ended and,
-// where it ended by itself, what it said last.
-func ended(text string) string {
+// exitText extracts from the last output of a program and its init process how it exited and,
+// if it exited by itself, its last line.
+func exitText(text string) string {
 	var fate, last string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if own, ok := strings.CutPrefix(line, initWords); ok {
+		if own, ok := strings.CutPrefix(line, initPrefix); ok {
 			fate = own
 		} else if line != "" {
 			last = line

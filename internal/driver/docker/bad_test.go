@@ -22,7 +22,7 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// kill ends the processes of a namespace with that name.
+// kill kills the processes of a namespace with that name.
 func kill(t *testing.T, ns *linuxnet.NS, name string) {
 	t.Helper()
 	pids, err := ns.Processes()
@@ -45,8 +45,8 @@ func kill(t *testing.T, ns *linuxnet.NS, name string) {
 	}
 }
 
-// An engine that ends under a path is what the path's errors speak of, and so are
-// its agents' ends. The path can be closed all the same.
+// If an engine ends during a path's lifetime, the path's errors and its agents' errors say
+// so. The path can still be closed.
 func TestEngineKilled(t *testing.T) {
 	drivertest.NeedEngine(t)
 	s := drivertest.Provision(t, docker.Driver{}, "docker/bridge", nil)
@@ -64,7 +64,7 @@ func TestEngineKilled(t *testing.T) {
 	}
 }
 
-// A container that is killed is what the path's errors speak of.
+// If a container is killed, the path's errors say so.
 func TestContainerKilled(t *testing.T) {
 	drivertest.NeedEngine(t)
 	s := drivertest.Provision(t, docker.Driver{}, "docker/colocated", nil)
@@ -74,7 +74,7 @@ func TestContainerKilled(t *testing.T) {
 		state, err := server.State(t.Context())
 		return err != nil || !state.Running
 	}
-	for !gone() { // the engine hears of it by itself
+	for !gone() { // the engine notices it on its own
 		if t.Context().Err() != nil {
 			t.Fatal("the engine never heard of its container's end")
 		}
@@ -85,7 +85,7 @@ func TestContainerKilled(t *testing.T) {
 	}
 }
 
-// What fails half way leaves nothing: no engine, namespace, cgroup or directory.
+// A failed setup leaves nothing: no engine, namespace, cgroup or directory.
 func TestProvisionCutShort(t *testing.T) {
 	drivertest.NeedEngine(t)
 	given := func(cause string, prepare func(docker.Stage) error) labdriver.Driver {
@@ -111,7 +111,7 @@ func TestProvisionCutShort(t *testing.T) {
 			})
 		}), "docker/published", "5201"},
 		{"no address translation", given("", func(s docker.Stage) error {
-			// Whatever the engine writes into the table goes again.
+			// Remove whatever the engine writes into the table.
 			return errors.Join(run(s.Lab.B.NS, "iptables", "-t", "nat", "-F"), run(s.Lab.B.NS, "iptables", "-t", "nat", "-X"))
 		}), "docker/published", "iptables"},
 	} {
@@ -129,7 +129,7 @@ func TestProvisionCutShort(t *testing.T) {
 	}
 }
 
-// nothingLeft looks for what a run could have left on this machine.
+// nothingLeft checks that a run has left nothing on this machine.
 func nothingLeft(t *testing.T, run string) {
 	t.Helper()
 	names, err := linuxnet.Pinned(lab.Prefix + run)

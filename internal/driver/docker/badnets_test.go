@@ -21,8 +21,8 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// What cannot be joined or made is said in one line before any traffic, and nothing
-// of the attempt is left.
+// A network that cannot be joined or created is reported in one line before any traffic,
+// and nothing is left.
 func TestNetworksThatCannotBe(t *testing.T) {
 	drivertest.NeedEngine(t)
 	for _, tt := range []struct {
@@ -32,8 +32,8 @@ func TestNetworksThatCannotBe(t *testing.T) {
 		want       string
 	}{
 		{name: "no such network", mode: "docker/network:nowhere", want: "nowhere"},
-		{name: "the host's own", mode: "docker/network:host", want: "no interface of its own"},
-		{name: "none", mode: "docker/network:none", want: "no interface of its own"},
+		{name: "the host's own", mode: "docker/network:host", want: "no network interface"},
+		{name: "none", mode: "docker/network:none", want: "no network interface"},
 		{name: "on one engine only", mode: "docker/network:half", prepare: func(ctx context.Context, s docker.Stage) error {
 			_, err := s.A.CreateNetwork(ctx, engine.NetworkSpec{Run: s.Lab.Spec.Claim.ID, Name: "half"})
 			return err
@@ -48,18 +48,18 @@ func TestNetworksThatCannotBe(t *testing.T) {
 		{name: "no free addresses", mode: "docker/network:tiny", prepare: func(ctx context.Context, s docker.Stage) error {
 			return onBoth(ctx, s, engine.NetworkSpec{Run: s.Lab.Spec.Claim.ID, Name: "tiny", Driver: "macvlan",
 				Options: map[string]string{"parent": "eth0"}, Subnet: within(s.Lab, 30)})
-		}, want: "2 addresses are wanted and 1 are free"},
+		}, want: "2 addresses are required and 1 are free"},
 		{name: "no free addresses in a Swarm", mode: "docker/network:narrow", prepare: func(ctx context.Context, s docker.Stage) error {
 			return inSwarm(ctx, s, engine.NetworkSpec{Name: "narrow", Attachable: true, Subnet: within(s.Lab, 30)})
-		}, want: "4 addresses are wanted and 1 are free"},
+		}, want: "4 addresses are required and 1 are free"},
 		{name: "for services only", mode: "docker/network:closed", prepare: func(ctx context.Context, s docker.Stage) error {
 			return inSwarm(ctx, s, engine.NetworkSpec{Name: "closed"})
 		}, want: "--attachable"},
 		{name: "two that do not meet", mode: "docker/driver:bridge", want: "cannot reach"},
 		{name: "an option that the driver refuses", mode: "docker/driver:macvlan", options: map[string]string{"parent": "eth0", "macvlan_mode": "sideways"}, want: "sideways"},
 		{name: "a subnet that is taken", mode: "docker/driver:bridge", options: map[string]string{"subnet": "198.18.0.0/15"}, want: engine.ErrOverlap.Error()},
-		{name: "a subnet that is none", mode: "docker/driver:bridge", options: map[string]string{"subnet": "here"}, want: "want an IPv4 prefix"},
-		{name: "a subnet that is too small", mode: "docker/driver:macvlan", options: map[string]string{"parent": "eth0", "subnet": "198.51.100.0/30"}, want: "no room for 2 containers"},
+		{name: "a subnet that is none", mode: "docker/driver:bridge", options: map[string]string{"subnet": "here"}, want: "it must be an IPv4 prefix"},
+		{name: "a subnet that is too small", mode: "docker/driver:macvlan", options: map[string]string{"parent": "eth0", "subnet": "198.51.100.0/30"}, want: "too small for 2 containers"},
 		{name: "no such driver", mode: "docker/driver:nobodys", want: engine.ErrNoDriver.Error()},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -73,23 +73,23 @@ func TestNetworksThatCannotBe(t *testing.T) {
 	}
 }
 
-// A plugin's own refusal comes through.
+// A plugin's error is reported.
 func TestPluginRefuses(t *testing.T) {
 	drivertest.NeedEngine(t)
 	d := docker.Prepared(func(_ context.Context, s docker.Stage) error { return startPlugins(t, s) })
 	refused(t, d, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "docker/driver:" + pluginName, Pairs: 1, Options: map[string]string{optionPrefix + "colour": "7"}}), "option org.example.colour is unknown")
 }
 
-// A name that is still to be filled in is no name.
+// NAME itself is not accepted as a name.
 func TestTemplatesNeedAName(t *testing.T) {
 	for _, mode := range []string{"docker/network:NAME", "docker/driver:NAME"} {
-		if u, ok := driver.AsUnsupported(docker.Driver{}.Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: mode}})); !ok || !strings.Contains(u.Reason, "needs a name") {
+		if u, ok := driver.AsUnsupported(docker.Driver{}.Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: mode}})); !ok || !strings.Contains(u.Reason, "replace NAME with a name") {
 			t.Errorf("%s: %v", mode, u)
 		}
 	}
 }
 
-// refused orders what cannot be, and checks the error and that nothing is left.
+// refused provisions an impossible mode, and checks the error and that nothing is left.
 func refused(t *testing.T, d labdriver.Driver, o labdriver.ModeSpec, want string) {
 	t.Helper()
 	p, err := d.Provision(t.Context(), o)
@@ -120,7 +120,7 @@ func within(l *lab.Lab, bits int) netip.Prefix {
 	return netip.PrefixFrom(l.Addresses(lab.NetOverlay, 0)[0].Addr(), bits)
 }
 
-// inSwarm makes a Swarm of the engines and an overlay on it.
+// inSwarm creates a Swarm of the engines and an overlay on it.
 func inSwarm(ctx context.Context, s docker.Stage, spec engine.NetworkSpec) error {
 	if err := private.Swarm(ctx, s.Lab, s.A, s.B); err != nil {
 		return err

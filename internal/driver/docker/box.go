@@ -16,9 +16,9 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// The names of devices that Docker has.
+// The names of Docker's devices.
 const (
-	eth     = "eth0"    // a container's first, and a lab host's on the underlay
+	eth     = "eth0"    // a container's first device, and a lab host's underlay device
 	docker0 = "docker0" // the default bridge
 	lo      = "lo"
 )
@@ -31,11 +31,11 @@ type box struct {
 	side           *side
 	container      *engine.Container
 	ns             *linuxnet.NS
-	own            bool // the namespace is its own, not the host's
+	own            bool // the container has its own namespace
 }
 
-// run starts the container of one end of a pair. spec says where it is on the
-// network; the rest is the same for all.
+// run starts the container of one endpoint. spec selects its network; the rest is the same
+// for all.
 func (p *path) run(ctx context.Context, s *side, role string, pair int, spec engine.ContainerSpec) (*box, error) {
 	name := containers.ContainerName(role, pair)
 	spec.Run, spec.Part = p.lab.Spec.Claim.ID, role
@@ -79,7 +79,7 @@ func (p *path) discard(ctx context.Context, b *box) error {
 	return err
 }
 
-// segmentation gives every device of a container the lab's offload settings.
+// segmentation applies the lab's offload settings to every device of a container.
 func (p *path) segmentation(b *box) error {
 	devices, err := b.ns.Devices()
 	if err != nil {
@@ -93,27 +93,27 @@ func (p *path) segmentation(b *box) error {
 	return nil
 }
 
-// end is where the container's agent is started.
+// end returns the endpoint of the container's agent.
 func (b *box) end() pathspec.Endpoint {
 	return pathspec.Endpoint{Place: b.Place, Launcher: sharedCgroup{b.container, b.side.engine}}
 }
 
-// addr is the container's IPv4 address on its first network.
+// addr returns the container's IPv4 address on its first network.
 func (b *box) addr() (netip.Addr, error) {
 	if a, ok := containers.FirstIPv4(b.container); ok {
 		return a, nil
 	}
-	return netip.Addr{}, fmt.Errorf("the engine on host %s gave container %s no IPv4 address", b.Host, b.container.Name)
+	return netip.Addr{}, fmt.Errorf("container %s on host %s has no IPv4 address", b.Host, b.container.Name)
 }
 
-// eth is the container's device.
+// eth returns the container's device.
 func (b *box) eth() pathspec.Device { return pathspec.Device{Name: eth} }
 
-// veth finds the host's end of the container's veth, which is named for its role,
-// and gives it the lab's offload settings.
+// veth returns the host's end of the container's veth, with the container's role as its
+// name, and applies the lab's offload settings to it.
 func (p *path) veth(b *box) (pathspec.Device, error) { return p.vethIn(b, eth, b.side.ns) }
 
-// vethIn finds the other end of a container's device in another namespace.
+// vethIn returns the other end of a container's device in another namespace.
 func (p *path) vethIn(b *box, device string, in *linuxnet.NS) (pathspec.Device, error) {
 	name, err := b.ns.PeerIn(in, device)
 	if err != nil {
@@ -122,12 +122,12 @@ func (p *path) vethIn(b *box, device string, in *linuxnet.NS) (pathspec.Device, 
 	return pathspec.Device{Name: name, Role: containers.ContainerName(b.role, b.pair) + ".veth"}, in.Segmentation(name, p.lab.Spec.Offload)
 }
 
-// process is the container's agent in a drawing.
+// process returns the step for the container's agent.
 func (b *box) process() pathspec.Step {
 	return containers.ProcessStep(b.Place, b.side.engine.Engine, b.container)
 }
 
-// exitReason says how the container ended, "" while it runs or when nobody knows.
+// exitReason returns how the container exited, "" if it runs or if that is unknown.
 func (b *box) exitReason(ctx context.Context) string {
 	s, err := b.container.State(ctx)
 	switch {

@@ -60,10 +60,10 @@ func (p *path) bridge(ctx context.Context) error {
 	if err := p.byDNAT(ctx, p.b, servers); err != nil {
 		return err
 	}
-	if err := p.translated(ctx, translation{side: p.a, masquerade: true}); err != nil {
+	if err := p.watchNAT(ctx, translation{side: p.a, masquerade: true}); err != nil {
 		return err
 	}
-	p.AddRules(driver.Rule{Counter: masqueraded(p.a), Expect: driver.Connections})
+	p.AddRules(driver.Rule{Counter: masqueradeCounter(p.a), Expect: driver.Connections})
 	p.MustCarry(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: docker0}, pathspec.Receives)
 	p.MustBeIdle(p.a.Place, pathspec.Device{Name: lo})
 	p.underlay()
@@ -73,8 +73,8 @@ func (p *path) bridge(ctx context.Context) error {
 	return nil
 }
 
-// colocated: two containers a pair on docker0 of a. Frames go from port to port; the
-// bridge's own device sees none of them unless they are routed.
+// colocated: two containers for each pair on docker0 of a. Frames go from port to port; the
+// bridge device itself sees them only if they are routed.
 func (p *path) colocated(ctx context.Context) error {
 	err := p.ForEachPair(func(pair int) error {
 		from, err := p.onBridge(ctx, p.a, containers.Client, pair, engine.ContainerSpec{})
@@ -99,7 +99,7 @@ func (p *path) colocated(ctx context.Context) error {
 	return err
 }
 
-// toHost: container on a to a process on a, at a's own address on the underlay.
+// toHost: container on a to a process on a, at the underlay address of a.
 func (p *path) toHost(ctx context.Context) error {
 	err := p.ForEachPair(func(pair int) error {
 		from, err := p.onBridge(ctx, p.a, containers.Client, pair, engine.ContainerSpec{})
@@ -120,9 +120,9 @@ func (p *path) toHost(ctx context.Context) error {
 	return err
 }
 
-// userlandProxy: process on a, to a published port of a at the loopback address,
-// where no rule translates it: docker-proxy takes the connection and makes another
-// to the container.
+// userlandProxy: process on a to a published port of a at the loopback address, which no
+// rule translates: docker-proxy accepts the connection and opens another one to the
+// container.
 func (p *path) userlandProxy(ctx context.Context) error {
 	servers, err := p.behindPorts(ctx, p.a)
 	if err != nil {
@@ -133,11 +133,11 @@ func (p *path) userlandProxy(ctx context.Context) error {
 	for _, s := range servers {
 		p.AddPair(p.a.end(), s.end(), s.listens, loopback, s.port)
 		p.MustCarryAtLeast(s.pair, p.a.Place, s.veth, pathspec.Transmits)
-		p.AddRules(driver.Rule{Counter: ran(p.a, s.port), Expect: driver.ProcessBusy, Pair: s.pair},
-			driver.Rule{Counter: dnat(p.a, s.port), Expect: driver.NoMatch})
+		p.AddRules(driver.Rule{Counter: runTimeCounter(p.a, s.port), Expect: driver.ProcessBusy, Pair: s.pair},
+			driver.Rule{Counter: dnatCounter(p.a, s.port), Expect: driver.NoMatch})
 		t.ports = append(t.ports, s.publishedPort())
 	}
-	if err := p.translated(ctx, t); err != nil {
+	if err := p.watchNAT(ctx, t); err != nil {
 		return err
 	}
 	p.MustCarryBothAtLeast(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: lo})
@@ -152,9 +152,9 @@ func (p *path) userlandProxy(ctx context.Context) error {
 // bridged is a container on a host's default bridge.
 type bridged struct {
 	*box
-	veth    pathspec.Device // its other end, on the host
+	veth    pathspec.Device // the host's end
 	listens []netip.Addr
-	port    uint16 // published, 0 when none is
+	port    uint16 // published, 0 if none
 }
 
 // onBridge starts a container on the default bridge.
@@ -171,12 +171,12 @@ func (p *path) onBridge(ctx context.Context, s *side, role string, pair int, spe
 	if err != nil {
 		return nil, err
 	}
-	// The engine made the bridge when it started, and told it nothing of offloads.
+	// The engine created the bridge when it started, without offload settings.
 	return &bridged{box: b, veth: veth, listens: []netip.Addr{own}}, s.ns.Segmentation(docker0, p.lab.Spec.Offload)
 }
 
-// behindPorts starts the servers on a host's default bridge, each with a published
-// port of its own, and finds what listens there.
+// behindPorts starts the servers on a host's default bridge, each with its own published
+// port, and finds the processes that listen there.
 func (p *path) behindPorts(ctx context.Context, s *side) (servers []*bridged, err error) {
 	err = p.ForEachPair(func(pair int) error {
 		port := uint16(pathspec.FirstPort + pair - 1)
@@ -187,34 +187,34 @@ func (p *path) behindPorts(ctx context.Context, s *side) (servers []*bridged, er
 		}
 		b.port = port
 		servers = append(servers, b)
-		return p.proxied(s, port)
+		return p.watchProxies(s, port)
 	})
 	return servers, err
 }
 
-// byDNAT declares that the published ports of a host are reached by its rules, and
-// not through its proxies.
+// byDNAT requires that the published ports of a host are reached through its rules and not
+// through its proxies.
 func (p *path) byDNAT(ctx context.Context, s *side, servers []*bridged) error {
 	t := translation{side: s}
 	for _, to := range servers {
 		p.MustCarry(to.pair, s.Place, to.veth, pathspec.Transmits)
-		p.AddRules(driver.Rule{Counter: dnat(s, to.port), Expect: driver.Connections, Pair: to.pair},
-			driver.Rule{Counter: ran(s, to.port), Expect: driver.ProcessIdle})
+		p.AddRules(driver.Rule{Counter: dnatCounter(s, to.port), Expect: driver.Connections, Pair: to.pair},
+			driver.Rule{Counter: runTimeCounter(s, to.port), Expect: driver.ProcessIdle})
 		t.ports = append(t.ports, to.publishedPort())
 	}
 	p.MustCarry(pathspec.AllPairs, s.Place, pathspec.Device{Name: docker0}, pathspec.Transmits)
 	p.MustBeIdle(s.Place, pathspec.Device{Name: lo})
-	return p.translated(ctx, t)
+	return p.watchNAT(ctx, t)
 }
 
 func (b *bridged) publishedPort() publishedPort { return publishedPort{b.port, b.listens[0]} }
 
-// end is a process of the host as an end.
+// end returns the endpoint of a host process.
 func (s *side) end() pathspec.Endpoint {
 	return pathspec.Endpoint{Place: s.Place, Launcher: transport.Local{Start: s.ns.Start}}
 }
 
-// address is the host's on the underlay: IPv4 only, as the default bridge has it.
+// address returns the host's underlay address: IPv4 only, like the default bridge.
 func (s *side) address() []netip.Addr { return s.host.Addr[:1] }
 
 func (b *bridged) ethStep() pathspec.Step {
@@ -224,24 +224,24 @@ func (b *bridged) vethStep() pathspec.Step {
 	return pathspec.PerPair(pathspec.DeviceStep(b.side.Place, b.veth))
 }
 func (b *bridged) dnatStep() pathspec.Step {
-	of, _ := result.Of(dnat(b.side, b.port))
+	of, _ := result.Of(dnatCounter(b.side, b.port))
 	return pathspec.PerPair(pathspec.ProvenBy(pathspec.RuleStep(b.side.Place, "nat", "DNAT"), of))
 }
 
-// masqueradeStep is the rule that hides a container's address.
+// masqueradeStep is the rule that masquerades a container's address.
 func (s *side) masqueradeStep() pathspec.Step {
-	of, _ := result.Of(masqueraded(s))
+	of, _ := result.Of(masqueradeCounter(s))
 	return pathspec.ProvenBy(pathspec.RuleStep(s.Place, "nat", "masquerade"), of)
 }
 
-// proxyStep is the process that passes a published port's traffic on.
+// proxyStep is the process that forwards a published port's traffic.
 func (b *bridged) proxyStep() pathspec.Step {
-	of, _ := result.Of(ran(b.side, b.port))
+	of, _ := result.Of(runTimeCounter(b.side, b.port))
 	return pathspec.PerPair(pathspec.ProvenBy(pathspec.RuleStep(b.side.Place, "process", proxyProgram), of))
 }
 
-// bridge is the default bridge in a drawing, with whether the packet filter sees
-// what it switches.
+// bridge returns the step for the default bridge, with whether the packet filter sees
+// bridged frames.
 func (s *side) bridge() pathspec.Step {
 	step := s.device(docker0)
 	const name = "bridge-nf-call-iptables"

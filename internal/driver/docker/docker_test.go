@@ -15,7 +15,7 @@ import (
 	"tare/internal/traffic/workloads"
 )
 
-// Tests with engines run side by side: most of what they take is waiting.
+// Tests with engines run in parallel: most of their time is waiting.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	drivertest.NeedEngine(t)
@@ -28,8 +28,8 @@ func TestConformancePairs(t *testing.T) {
 	drivertest.ConformancePairs(t, docker.Driver{})
 }
 
-// What the study says of the lab holds for the devices that an engine makes: no
-// packet is larger than the MTU without offloads, and the underlay's rate is kept.
+// The study's lab settings apply to the devices that an engine creates: without offloads no
+// packet is larger than the MTU, and the underlay's rate limit holds.
 func TestLabHoldsForEngines(t *testing.T) {
 	drivertest.NeedEngine(t)
 	const rate, mtu = 200e6, 1400
@@ -56,7 +56,7 @@ func TestLabHoldsForEngines(t *testing.T) {
 		t.Fatal(err)
 	}
 	metrics, _ := w.Metrics(p, client, server)
-	// The bucket's burst may add a little to a short window.
+	// The bucket's burst may add a little in a short window.
 	if got := metrics["goodput"]; got > 1.2*rate || got < 0.1*rate {
 		t.Errorf("%.3g bit/s over a limit of %.3g", got, rate)
 	}
@@ -76,7 +76,7 @@ func TestLabHoldsForEngines(t *testing.T) {
 	}
 }
 
-// Limits are applied by the engine and read back from it, and an end that is no
+// Limits are applied by the engine and read back from it; an endpoint that is not a
 // container has none.
 func TestLimits(t *testing.T) {
 	drivertest.NeedEngine(t)
@@ -104,7 +104,7 @@ func TestLimits(t *testing.T) {
 		"docker/userland-proxy": {Client: some},
 	} {
 		_, err := docker.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: 1, Limits: limits}))
-		if u, ok := driver.AsUnsupported(err); !ok || !strings.Contains(u.Reason, "process of its host") {
+		if u, ok := driver.AsUnsupported(err); !ok || !strings.Contains(u.Reason, "host process") {
 			t.Errorf("%s with %+v: %v", mode, limits, err)
 		}
 	}

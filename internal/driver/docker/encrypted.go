@@ -15,24 +15,24 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// tapTable is the table of the packet counters at the underlay's devices.
+// tapTable is the nftables table of the packet counters on the underlay devices.
 const tapTable = "tare"
 
-// unsupportedWait is how long an encrypted overlay is given on a kernel that has
-// refused what the engine needs for it.
+// unsupportedWait is how long to wait for an encrypted overlay if the kernel has rejected
+// what the engine requires for it.
 const unsupportedWait = time.Second
 
-// overlayEncrypted: the same with what goes between the hosts in IPsec ESP.
+// overlayEncrypted: the same with IPsec ESP between the hosts.
 func (p *path) overlayEncrypted(ctx context.Context) error {
-	// An engine starts containers on an encrypted network whatever the kernel says to
-	// its security associations. Only traffic shows it; the kernel's own word is the
+	// An engine starts containers on an encrypted network even if the kernel rejects its
+	// security associations. Only traffic shows the failure; the kernel's error is the
 	// reason.
 	refused, wait := linuxnet.ProbeESP(), containers.GossipTimeout
 	if refused != nil {
 		wait = unsupportedWait
 	}
-	p.sealed = true
-	err := p.onOverlay(ctx, map[string]string{optionEncrypted: ""}, wait)
+	p.encryptedOverlay = true
+	err := p.buildOverlay(ctx, map[string]string{optionEncrypted: ""}, wait)
 	if remote.IsUnreachable(err) && refused != nil {
 		return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf(
 			"the kernel lacks IPsec ESP (CONFIG_INET_ESP, CONFIG_CRYPTO_GCM): %v; the containers start, but %v", refused, err)}
@@ -43,17 +43,17 @@ func (p *path) overlayEncrypted(ctx context.Context) error {
 	return p.encrypted()
 }
 
-// encrypted declares that what crosses the underlay must have gone through security
-// associations, and that nothing of the tunnel may cross it in clear.
+// encrypted requires that all traffic on the underlay goes through security associations
+// and that no tunnel packet crosses it unencrypted.
 func (p *path) encrypted() error {
 	for _, s := range p.sides() {
 		if err := s.ns.CountIngress(tapTable, eth); err != nil {
 			return err
 		}
-		p.AddReader(tapped(s))
+		p.AddReader(readIngress(s))
 	}
-	p.AddReader(associations(p.a, p.b))
-	p.AddReader(associations(p.b, p.a))
+	p.AddReader(readAssociations(p.a, p.b))
+	p.AddReader(readAssociations(p.b, p.a))
 	p.AddRules(
 		driver.Rule{Counter: pathspec.CounterName("a", "esp", "out_bytes"), Expect: driver.Forward},
 		driver.Rule{Counter: pathspec.CounterName("b", "esp", "in_bytes"), Expect: driver.Forward},
@@ -67,13 +67,13 @@ func (p *path) encrypted() error {
 	return nil
 }
 
-// espStep is the encryption of what leaves and reaches a host.
+// espStep is the encryption of a host's outgoing and incoming packets.
 func (s *side) espStep() pathspec.Step {
 	return pathspec.ProvenBy(pathspec.RuleStep(s.Place, "esp", "IPsec ESP"), s.At+"/esp")
 }
 
-// tapped reads what a host received of ESP and of VXLAN in clear.
-func tapped(s *side) pathspec.CounterReader {
+// readIngress reads what a host received of ESP and of unencrypted VXLAN.
+func readIngress(s *side) pathspec.CounterReader {
 	return func(_ context.Context, into driver.Counters) error {
 		counts, err := s.ns.IngressCounts(tapTable)
 		for name, n := range counts {
@@ -83,9 +83,9 @@ func tapped(s *side) pathspec.CounterReader {
 	}
 }
 
-// associations reads the bytes that a host's security associations with the other
-// have carried, by the underlay's addresses, whatever keys are in use.
-func associations(s, other *side) pathspec.CounterReader {
+// readAssociations reads the bytes that a host's security associations with the other have
+// processed, selected by the underlay's addresses and independent of the current keys.
+func readAssociations(s, other *side) pathspec.CounterReader {
 	return func(_ context.Context, into driver.Counters) error {
 		list, err := s.ns.Associations()
 		if err != nil {
@@ -98,7 +98,7 @@ func associations(s, other *side) pathspec.CounterReader {
 	}
 }
 
-// espBytes adds up what ESP has carried between two addresses, each way.
+// espBytes returns the ESP bytes between two addresses, in each direction.
 func espBytes(list []linuxnet.SecurityAssociation, own, other netip.Addr) (out, in uint64) {
 	for _, a := range list {
 		switch {

@@ -12,25 +12,25 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// Stage is what stands of a path when its engines do.
+// Stage is the lab and the engines of a path.
 type Stage struct {
 	Lab  *lab.Lab
 	A, B *private.Engine
 }
 
-// Prepared gives tests a driver that has them prepare the engines of each path.
+// Prepared returns a driver that calls the test to prepare the engines of each path.
 func Prepared(prepare func(ctx context.Context, s Stage) error) Driver {
 	return Driver{ready: func(ctx context.Context, p *path) error { return prepare(ctx, p.staged()) }}
 }
 
-// Staged gives tests what a path stands on.
+// Staged returns the lab and the engines of a path.
 func Staged(p *driver.Path) Stage {
 	return p.Internal.(*path).staged()
 }
 
 func (p *path) staged() Stage { return Stage{p.lab, p.a.engine, p.b.engine} }
 
-// Ends gives tests the containers of a path's first pair, with their namespaces.
+// Ends returns the containers of a path's first pair, with their namespaces.
 func Ends(p *driver.Path) (client, server *engine.Container, at [2]*linuxnet.NS) {
 	for _, b := range p.Internal.(*path).boxes {
 		switch {
@@ -44,7 +44,7 @@ func Ends(p *driver.Path) (client, server *engine.Container, at [2]*linuxnet.NS)
 	return client, server, at
 }
 
-// Encrypted gives tests the rules of an encrypted overlay on any other path.
+// Encrypted applies the rules of an encrypted overlay to any other path.
 func Encrypted(p *driver.Path) error {
 	on := p.Internal.(*path)
 	err := on.encrypted()

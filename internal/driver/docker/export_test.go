@@ -8,8 +8,8 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// EndNamespaces gives tests the namespaces of the two ends of a path's first pair: a
-// container's, or that of the host where the end is a process of it.
+// EndNamespaces returns the namespaces of the first pair's endpoints: a container's, or the
+// host's for a host process.
 func EndNamespaces(p *driver.Path) (from, to *linuxnet.NS) {
 	on := p.Internal.(*path)
 	from, to = on.a.ns, on.a.ns

@@ -10,7 +10,7 @@ import (
 	"tare/internal/engine"
 )
 
-// host: containers that have their host's network for their own.
+// host: containers in their host's network.
 func (p *path) host(ctx context.Context) error {
 	spec := engine.ContainerSpec{Network: engine.HostNetwork}
 	err := p.ForEachPair(func(pair int) error {
@@ -36,20 +36,20 @@ func (p *path) host(ctx context.Context) error {
 	return err
 }
 
-// underlay declares that the traffic of all pairs must cross the underlay.
+// underlay requires that the traffic of all pairs crosses the underlay.
 func (p *path) underlay() {
 	p.MustCarry(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: eth}, pathspec.Transmits)
 	p.MustCarry(pathspec.AllPairs, p.b.Place, pathspec.Device{Name: eth}, pathspec.Receives)
 }
 
-// sharedUnderlay is underlay where a Swarm's managers talk over it as well: as long
-// as they stand, and so without a most.
+// sharedUnderlay is underlay without an upper bound, because a Swarm's managers communicate
+// over it all the time.
 func (p *path) sharedUnderlay() {
 	p.MustCarryAtLeast(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: eth}, pathspec.Transmits)
 	p.MustCarryAtLeast(pathspec.AllPairs, p.b.Place, pathspec.Device{Name: eth}, pathspec.Receives)
 }
 
-// device is a device of a host in a drawing.
+// device returns the step for a device of a host.
 func (s *side) device(name string) pathspec.Step {
 	return pathspec.DeviceStep(s.Place, pathspec.Device{Name: name})
 }

@@ -18,38 +18,38 @@ import (
 	"tare/internal/result"
 )
 
-// network: containers on a network that is there already, whatever made it.
+// network: containers on an existing network.
 func (p *path) network(ctx context.Context) error {
 	name := containers.Parameter(p.Mode)
 	on, err := p.a.engine.Network(ctx, name)
 	if err != nil {
 		return err
 	}
-	if err := joinable(on); err != nil {
+	if err := checkJoinable(on); err != nil {
 		return err
 	}
-	if on.Scope == engine.ScopeSwarm { // a worker knows it only while one of its containers is on it
-		// An engine would try for 20 seconds. Each takes an address of its own as well.
+	if on.Scope == engine.ScopeSwarm { // a worker knows it only while it has a container on it
+		// An engine would retry for 20 seconds. Each engine takes an address too.
 		if err := p.checkFreeAddresses(on, on, 2*p.PairCount+len(p.sides())); err != nil {
 			return err
 		}
-		return p.joined(ctx, on, on, func(string, int) []netip.Addr { return nil })
+		return p.onNetworks(ctx, on, on, func(string, int) []netip.Addr { return nil })
 	}
 	far, err := p.b.engine.Network(ctx, name)
 	if err != nil {
 		return err
 	}
 	if far.Driver != on.Driver {
-		return fmt.Errorf("join network %s: the driver of it is %s on engine a and %s on engine b; make it alike on both", name, on.Driver, far.Driver)
+		return fmt.Errorf("join network %s: its driver is %s on engine a and %s on engine b; create it with the same driver on both", name, on.Driver, far.Driver)
 	}
 	free, shared := containers.FreeAddresses(on, far, 2*p.PairCount)
-	if !shared { // whether they can meet all the same is the driver's affair
-		return p.joined(ctx, on, far, func(string, int) []netip.Addr { return nil })
+	if !shared { // whether they can communicate depends on the driver
+		return p.onNetworks(ctx, on, far, func(string, int) []netip.Addr { return nil })
 	}
 	if err := p.checkFreeAddresses(on, far, 2*p.PairCount); err != nil {
 		return err
 	}
-	return p.joined(ctx, on, far, func(role string, pair int) []netip.Addr {
+	return p.onNetworks(ctx, on, far, func(role string, pair int) []netip.Addr {
 		if role == containers.Client {
 			return free[2*pair-2 : 2*pair-1]
 		}
@@ -57,28 +57,29 @@ func (p *path) network(ctx context.Context) error {
 	})
 }
 
-// joinable says why no container can be measured on a network.
-func joinable(on engine.Network) error {
+// checkJoinable returns why no container can be measured on a network.
+func checkJoinable(on engine.Network) error {
 	switch {
 	case on.Driver == "host" || on.Driver == "null":
-		return fmt.Errorf("join network %s: its driver is %s, which gives a container no interface of its own; name a network that containers share", on.Name, on.Driver)
+		return fmt.Errorf("join network %s: its driver %s gives containers no network interface; choose a network that connects containers", on.Name, on.Driver)
 	case on.Scope == engine.ScopeSwarm && !on.Attachable:
-		return fmt.Errorf("join network %s: it belongs to a Swarm and lets only services join; make it with docker network create --attachable", on.Name)
+		return fmt.Errorf("join network %s: it is a Swarm network that only services may join; create it with docker network create --attachable", on.Name)
 	}
 	return nil
 }
 
-// checkFreeAddresses says when a network, which may be two, has too few addresses left.
+// checkFreeAddresses returns an error if a network, which may be the same one on both
+// engines, has too few free addresses.
 func (p *path) checkFreeAddresses(a, b engine.Network, wanted int) error {
 	if free, known := containers.FreeAddresses(a, b, wanted); known && len(free) < wanted {
-		return fmt.Errorf("join network %s: %d addresses are wanted and %d are free; remove what has them, or make it with a larger subnet", a.Name, wanted, len(free))
+		return fmt.Errorf("join network %s: %d addresses are required and %d are free; remove containers from it, or create it with a larger subnet", a.Name, wanted, len(free))
 	}
 	return nil
 }
 
-// driven: containers on a network that is made with the driver and the options that
-// were asked for. It goes with the engines.
-func (p *path) driven(ctx context.Context) error {
+// networkWithDriver: containers on a network created with the requested driver and options. It is
+// removed with the engines.
+func (p *path) networkWithDriver(ctx context.Context) error {
 	spec := engine.NetworkSpec{Run: p.lab.Spec.Claim.ID, Driver: containers.Parameter(p.Mode), Options: maps.Clone(p.order.Options)}
 	spec.Name = engine.Name(spec.Run, "driver")
 	if err := containers.ExtractIPAM(&spec); err != nil {
@@ -100,7 +101,7 @@ func (p *path) driven(ctx context.Context) error {
 		return err
 	}
 	if on.Scope == engine.ScopeSwarm {
-		return p.joined(ctx, on, on, func(string, int) []netip.Addr { return nil })
+		return p.onNetworks(ctx, on, on, func(string, int) []netip.Addr { return nil })
 	}
 	far, err := p.b.engine.CreateNetwork(ctx, spec)
 	if err != nil {
@@ -111,10 +112,10 @@ func (p *path) driven(ctx context.Context) error {
 		from = spec.Range
 	}
 	if at := containers.NthAddress(from, 2*p.PairCount+1); !from.Contains(at) || at == containers.LastAddress(from) {
-		return fmt.Errorf("make a network with driver %s: %s has no room for %d containers; give it a larger one", spec.Driver, from, 2*p.PairCount)
+		return fmt.Errorf("create a network with driver %s: subnet %s is too small for %d containers; use a larger one", spec.Driver, from, 2*p.PairCount)
 	}
-	return p.joined(ctx, on, far, func(role string, pair int) []netip.Addr {
-		number := 2 * pair // the first is the gateway's, unless that is said to be elsewhere
+	return p.onNetworks(ctx, on, far, func(role string, pair int) []netip.Addr {
+		number := 2 * pair // the first one is the gateway's by default
 		if role == containers.Server {
 			number++
 		}
@@ -122,10 +123,10 @@ func (p *path) driven(ctx context.Context) error {
 	})
 }
 
-// joined puts the ends on one network, or on two that their driver makes one, and
-// declares what is known of any: what the containers' own interfaces must show, and
-// that the hosts of a lab have one wire between them.
-func (p *path) joined(ctx context.Context, near, far engine.Network, fixed func(role string, pair int) []netip.Addr) error {
+// onNetworks connects the endpoints to one network, or to two that their driver joins, and adds
+// the rules that apply to any network: what the containers' own interfaces must show, and
+// that the hosts of a lab have one link between them.
+func (p *path) onNetworks(ctx context.Context, near, far engine.Network, fixed func(role string, pair int) []netip.Addr) error {
 	start := func() ([]containerPair, error) {
 		return p.containerPairs(ctx, p.a, p.b, func(role string, pair int) engine.ContainerSpec {
 			on := near
@@ -143,11 +144,11 @@ func (p *path) joined(ctx context.Context, near, far engine.Network, fixed func(
 		return err
 	}
 	for i, c := range all {
-		from, err := p.only(i+1, c.from, pathspec.Transmits)
+		from, err := p.onlyDevice(i+1, c.from, pathspec.Transmits)
 		if err != nil {
 			return err
 		}
-		to, err := p.only(i+1, c.to, pathspec.Receives)
+		to, err := p.onlyDevice(i+1, c.to, pathspec.Receives)
 		if err != nil {
 			return err
 		}
@@ -157,8 +158,8 @@ func (p *path) joined(ctx context.Context, near, far engine.Network, fixed func(
 		}
 		p.AddPair(c.from.end(), c.to.end(), []netip.Addr{at}, []netip.Addr{at}, pathspec.ServerChoosesPort)
 		if i == 0 {
-			p.SetSteps(c.from.process(), pathspec.PerPair(pathspec.DeviceStep(c.from.Place, from)), drawn(p.a, near), p.a.device(eth),
-				p.b.device(eth), drawn(p.b, far), pathspec.PerPair(pathspec.DeviceStep(c.to.Place, to)), c.to.process())
+			p.SetSteps(c.from.process(), pathspec.PerPair(pathspec.DeviceStep(c.from.Place, from)), driverStep(p.a, near), p.a.device(eth),
+				p.b.device(eth), driverStep(p.b, far), pathspec.PerPair(pathspec.DeviceStep(c.to.Place, to)), c.to.process())
 		}
 	}
 	if near.Scope == engine.ScopeSwarm {
@@ -170,9 +171,9 @@ func (p *path) joined(ctx context.Context, near, far engine.Network, fixed func(
 	return nil
 }
 
-// only declares that a container's traffic goes by the device with its address on
-// the network and by no other.
-func (p *path) only(pair int, b *box, forward pathspec.Direction) (pathspec.Device, error) {
+// onlyDevice requires that a container's traffic uses the device with its address on the network
+// and no other.
+func (p *path) onlyDevice(pair int, b *box, forward pathspec.Direction) (pathspec.Device, error) {
 	addr, err := b.addr()
 	if err != nil {
 		return pathspec.Device{}, err
@@ -183,11 +184,12 @@ func (p *path) only(pair int, b *box, forward pathspec.Direction) (pathspec.Devi
 	}
 	device := pathspec.Device{Name: name}
 	p.MustCarry(pair, b.Place, device, forward)
-	return device, p.aside(b, name)
+	return device, p.mustBypassOthers(b, name)
 }
 
-// drawn is what a network's driver has made on a host, which only it knows.
-func drawn(s *side, n engine.Network) pathspec.Step {
+// driverStep returns the step for what a network's driver has created on a host, which is
+// unknown.
+func driverStep(s *side, n engine.Network) pathspec.Step {
 	facts := []result.Fact{{Name: "driver", Value: n.Driver}, {Name: "scope", Value: n.Scope}}
 	for _, name := range slices.Sorted(maps.Keys(n.Options)) {
 		facts = append(facts, result.Fact{Name: "option " + name, Value: n.Options[name]})

@@ -9,23 +9,23 @@ import (
 	"strings"
 )
 
-// natRule is a rule of a nat table with its counters, as far as proofs need it.
+// natRule is a rule of a nat table with its counters, as far as verification needs it.
 type natRule struct {
 	Chain  string
 	Target string // DNAT, MASQUERADE, ...
 
 	Proto   string // tcp, udp, ...; empty for all
-	Port    uint16 // of the destination, 0 for all
+	Port    uint16 // destination port, 0 for all
 	To      netip.AddrPort
 	Source  netip.Prefix // invalid for all
-	NotOut  string       // the device that a packet must not leave by
+	NotOut  string       // excluded output device
 	Packets uint64
 	Bytes   uint64
 }
 
-// parseNAT reads what iptables-save -c -t nat writes. Docker's rules are the same
-// whether iptables speaks to nf_tables or to the kernel's older tables, and engines
-// of all ages add only matches to them, which are passed over.
+// parseNAT parses the output of iptables-save -c -t nat. Docker's rules are the same
+// whether iptables uses nf_tables or the legacy tables; other engine versions only add
+// matches, which are ignored.
 func parseNAT(text string) ([]natRule, error) {
 	var rules []natRule
 	for n, line := range strings.Split(text, "\n") {
@@ -35,7 +35,7 @@ func parseNAT(text string) ([]natRule, error) {
 		}
 		r, err := parseRule(line)
 		if err != nil {
-			return nil, fmt.Errorf("line %d of the rules, %q: %w", n+1, line, err)
+			return nil, fmt.Errorf("parse rule line %d, %q: %w", n+1, line, err)
 		}
 		rules = append(rules, r)
 	}
@@ -87,7 +87,7 @@ func parseRule(line string) (natRule, error) {
 			r.To = destination(value)
 		default:
 			not = false
-			continue // a match that no proof needs, or its value
+			continue // a match that is not needed, or its value
 		}
 		if err != nil {
 			return r, fmt.Errorf("%s %s: %w", word, value, err)
@@ -98,7 +98,7 @@ func parseRule(line string) (natRule, error) {
 	return r, nil
 }
 
-// port reads one port. A range, which Docker does not use, is none.
+// port parses one port. A range, which Docker does not use, returns 0.
 func port(s string) uint16 {
 	n, err := strconv.ParseUint(s, 10, 16)
 	if err != nil {
@@ -107,7 +107,8 @@ func port(s string) uint16 {
 	return uint16(n)
 }
 
-// destination reads an address with a port. One without leads to no published port.
+// destination parses an address with a port. An address without a port is not that of a
+// published port.
 func destination(s string) netip.AddrPort {
 	to, err := netip.ParseAddrPort(s)
 	if err != nil {
@@ -116,8 +117,7 @@ func destination(s string) netip.AddrPort {
 	return to
 }
 
-// split parts a line into its words. A word in quotes may hold spaces and quotes
-// behind a backslash.
+// split splits a line into words. A quoted word may contain spaces and escaped quotes.
 func split(line string) []string {
 	var words []string
 	var word strings.Builder
@@ -148,7 +148,7 @@ func split(line string) []string {
 	return words
 }
 
-// published finds the rules that lead a published port to a container. There is one
+// published finds the rules that translate a published port to a container. There is one
 // for TCP and one for UDP.
 func published(rules []natRule, port uint16, to netip.Addr) []natRule {
 	return slices.DeleteFunc(slices.Clone(rules), func(r natRule) bool {
@@ -156,14 +156,14 @@ func published(rules []natRule, port uint16, to netip.Addr) []natRule {
 	})
 }
 
-// masquerading finds the rule that hides what leaves a bridge for elsewhere.
+// masquerading finds the rule that masquerades packets from a bridge.
 func masquerading(rules []natRule, bridge string) []natRule {
 	return slices.DeleteFunc(slices.Clone(rules), func(r natRule) bool {
 		return r.Target != "MASQUERADE" || r.NotOut != bridge
 	})
 }
 
-// packets sums up the packets that rules have met.
+// packets sums the packets that rules have matched.
 func packets(rules []natRule) (n uint64) {
 	for _, r := range rules {
 		n += r.Packets

@@ -13,8 +13,8 @@ import (
 	"tare/internal/driver/pathspec"
 )
 
-// nat reads the address translation of a host, as the program that its engine used
-// to write it sees it.
+// nat reads a host's address translation rules with the same program that its engine used
+// to write them.
 func (s *side) nat(ctx context.Context) ([]natRule, error) {
 	var out, words bytes.Buffer
 	cmd := exec.CommandContext(ctx, "iptables-save", "-c", "-t", "nat")
@@ -33,7 +33,7 @@ func (s *side) nat(ctx context.Context) ([]natRule, error) {
 	return rules, nil
 }
 
-// translation is the rules of a host's nat table that a proof looks at.
+// translation is the part of a host's nat table that is verified.
 type translation struct {
 	side       *side
 	ports      []publishedPort
@@ -46,17 +46,21 @@ type publishedPort struct {
 	to   netip.Addr
 }
 
-// dnat names the counter of what a published port's rules have met.
-func dnat(s *side, port uint16) string {
+// dnatCounter returns the name of the counter of connections that matched a published port's
+// rules.
+func dnatCounter(s *side, port uint16) string {
 	return pathspec.CounterName(s.At, fmt.Sprintf("dnat:%d", port), "packets")
 }
 
-// masqueraded names the counter of what left the default bridge in disguise.
-func masqueraded(s *side) string { return pathspec.CounterName(s.At, docker0+".masquerade", "packets") }
+// masqueradeCounter returns the name of the counter of masqueraded connections from the default
+// bridge.
+func masqueradeCounter(s *side) string {
+	return pathspec.CounterName(s.At, docker0+".masquerade", "packets")
+}
 
-// translated has the counters of the rules read around each trial, and makes sure
-// that they are there now: what is missing shows a mode that is not what it says.
-func (p *path) translated(ctx context.Context, t translation) error {
+// watchNAT reads the counters of the rules before and after each trial, and checks that
+// the rules exist now: a missing rule means that the mode is not what it claims to be.
+func (p *path) watchNAT(ctx context.Context, t translation) error {
 	p.AddReader(func(ctx context.Context, into driver.Counters) error {
 		_, err := t.read(ctx, into)
 		return err
@@ -68,7 +72,8 @@ func (p *path) translated(ctx context.Context, t translation) error {
 	return err
 }
 
-// read reads the counters. A rule that has gone has none, which no proof lets pass.
+// read reads the counters. A rule that has disappeared has no counter, which fails
+// verification.
 func (t translation) read(ctx context.Context, into driver.Counters) (missing string, err error) {
 	rules, err := t.side.nat(ctx)
 	if err != nil {
@@ -77,18 +82,18 @@ func (t translation) read(ctx context.Context, into driver.Counters) (missing st
 	for _, w := range t.ports {
 		found := published(rules, w.port, w.to)
 		if len(found) == 0 {
-			missing = fmt.Sprintf("find the rule that leads port %d of host %s to %s: the nat table has none", w.port, t.side.At, w.to)
+			missing = fmt.Sprintf("find the DNAT rule from port %d of host %s to %s: the nat table has none", w.port, t.side.At, w.to)
 			continue
 		}
-		into[dnat(t.side, w.port)] = packets(found)
+		into[dnatCounter(t.side, w.port)] = packets(found)
 	}
 	if !t.masquerade {
 		return missing, nil
 	}
 	found := masquerading(rules, docker0)
 	if len(found) == 0 {
-		return fmt.Sprintf("find the rule that masquerades what leaves %s of host %s: the nat table has none", docker0, t.side.At), nil
+		return fmt.Sprintf("find the masquerade rule for packets from %s of host %s: the nat table has none", docker0, t.side.At), nil
 	}
-	into[masqueraded(t.side)] = packets(found)
+	into[masqueradeCounter(t.side)] = packets(found)
 	return missing, nil
 }

@@ -35,8 +35,8 @@ type one struct {
 
 func (d one) Modes() []driver.Mode { return []driver.Mode{{ID: d.mode, Baseline: "host"}} }
 
-// A plugin's networks are weighed like Docker's own, whether they are made for the
-// run or were there before it.
+// A plugin's networks are measured like Docker's own, whether they are created for the run
+// or exist before it.
 func TestPluginConforms(t *testing.T) {
 	t.Parallel()
 	drivertest.NeedEngine(t)
@@ -50,8 +50,8 @@ func TestPluginConforms(t *testing.T) {
 	drivertest.ConformancePairs(t, one{there, "docker/network:fabric"})
 }
 
-// A Swarm's own network is one on both engines, and joined as such: also where all
-// that the engines tell each other of joining is lost.
+// A Swarm's network is one network on both engines, and is joined as one, even if all
+// announcements between the engines are lost.
 func TestNetworkOfASwarm(t *testing.T) {
 	t.Parallel()
 	drivertest.NeedEngine(t)
@@ -78,7 +78,7 @@ func TestNetworkOfASwarm(t *testing.T) {
 	}
 }
 
-// gossip has both hosts of a lab begin or end to drop a Swarm's gossip.
+// gossip makes both hosts of a lab start or stop dropping a Swarm's gossip.
 func gossip(s docker.Stage, change, target string) error {
 	for _, h := range []*lab.Host{s.Lab.A, s.Lab.B} {
 		var words bytes.Buffer
@@ -95,15 +95,15 @@ func gossip(s docker.Stage, change, target string) error {
 	return nil
 }
 
-// moved waits until a container on a network has another address than it had before:
-// until it is another one of the same name on the same engine.
+// moved waits until a container on a network has another address than before, which means
+// that it was recreated on the same engine.
 func moved(ctx context.Context, s docker.Stage, network string) bool {
 	had := map[string]netip.Addr{}
 	for ctx.Err() == nil {
 		for _, e := range []*private.Engine{s.A, s.B} {
 			n, err := e.Network(ctx, network)
 			if err != nil {
-				continue // a worker knows it only while it is on it
+				continue // a worker knows the network only while the container is on it
 			}
 			for name, at := range n.Joined {
 				if was, known := had[e.Name+name]; known && was != at {
@@ -117,7 +117,7 @@ func moved(ctx context.Context, s docker.Stage, network string) bool {
 	return false
 }
 
-// A driver whose networks belong to a Swarm is given one.
+// A driver whose networks belong to a Swarm gets one.
 func TestDriverOfASwarm(t *testing.T) {
 	t.Parallel()
 	drivertest.NeedEngine(t)
@@ -130,7 +130,7 @@ func TestDriverOfASwarm(t *testing.T) {
 	}
 }
 
-// Options of the study reach the plugin: it makes what they ask for.
+// Options of the study reach the plugin and take effect.
 func TestOptionsReachThePlugin(t *testing.T) {
 	drivertest.NeedEngine(t)
 	d := docker.Prepared(func(_ context.Context, s docker.Stage) error { return startPlugins(t, s) })
@@ -168,7 +168,7 @@ func TestOptionsReachThePlugin(t *testing.T) {
 	}
 }
 
-// tunnels are the VXLAN devices of a host.
+// tunnels returns the VXLAN devices of a host.
 func tunnels(t *testing.T, h *lab.Host) (found []overlay) {
 	t.Helper()
 	err := h.NS.Do(func() error {
@@ -195,7 +195,7 @@ func fact(facts []result.Fact, name string) string {
 	return ""
 }
 
-// onBoth makes the same network on both engines.
+// onBoth creates the same network on both engines.
 func onBoth(ctx context.Context, s docker.Stage, spec engine.NetworkSpec) error {
 	for _, e := range []*private.Engine{s.A, s.B} {
 		if _, err := e.CreateNetwork(ctx, spec); err != nil {
@@ -205,7 +205,7 @@ func onBoth(ctx context.Context, s docker.Stage, spec engine.NetworkSpec) error 
 	return nil
 }
 
-// startPlugins runs the plugin beside both engines until the test ends.
+// startPlugins runs the plugin next to both engines until the test ends.
 func startPlugins(t *testing.T, s docker.Stage) error {
 	a, b := s.Lab.A, s.Lab.B
 	return errors.Join(startPlugin(t, s.A, a, b.Addr[0]), startPlugin(t, s.B, b, a.Addr[0]))
@@ -214,7 +214,7 @@ func startPlugins(t *testing.T, s docker.Stage) error {
 func startPlugin(t *testing.T, e *private.Engine, h *lab.Host, peer netip.Addr) error {
 	socket := filepath.Join(e.Plugins(), pluginName+".sock")
 	cmd := exec.Command("/proc/self/exe", pluginCommand, socket, h.Addr[0].String(), peer.String())
-	var words bytes.Buffer // read when it has ended
+	var words bytes.Buffer // read after it has exited
 	cmd.Stderr = &words
 	in, err := cmd.StdinPipe()
 	if err != nil {

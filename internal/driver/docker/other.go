@@ -2,5 +2,5 @@
 
 package docker
 
-// path is what only Linux has.
+// path exists on Linux only.
 type path struct{}

@@ -18,11 +18,11 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// The names of devices that Docker's overlay driver has.
+// The names of the overlay driver's devices.
 const (
-	overlayBridge = "br0"             // in the network's own namespace
+	overlayBridge = "br0"             // in the network's namespace
 	overlayTunnel = "vxlan0"          // there
-	gwbridge      = "docker_gwbridge" // on the host: the way out of overlays
+	gwbridge      = "docker_gwbridge" // on the host: connects overlays to the outside
 )
 
 // The options of Docker's overlay driver.
@@ -33,17 +33,17 @@ const (
 
 // overlay: containers on an attachable overlay of a Swarm of the two engines.
 func (p *path) overlay(ctx context.Context) error {
-	return p.onOverlay(ctx, map[string]string{}, containers.GossipTimeout)
+	return p.buildOverlay(ctx, map[string]string{}, containers.GossipTimeout)
 }
 
-// onOverlay builds an overlay with the driver's options, has its ends reach each other
-// within a time, and declares what every one must show, encrypted or not.
-func (p *path) onOverlay(ctx context.Context, options map[string]string, wait time.Duration) error {
+// buildOverlay builds an overlay with the driver's options, waits until its endpoints reach
+// each other, and adds the rules that apply to every overlay, encrypted or not.
+func (p *path) buildOverlay(ctx context.Context, options map[string]string, wait time.Duration) error {
 	if err := private.Swarm(ctx, p.lab, p.a.engine, p.b.engine); err != nil {
 		return err
 	}
-	// The driver takes Ethernet's MTU for the underlay's unless it is told.
-	mtu, err := p.outside()
+	// The driver assumes Ethernet's MTU for the underlay unless it is set.
+	mtu, err := p.underlayMTU()
 	if err != nil {
 		return err
 	}
@@ -61,16 +61,16 @@ func (p *path) onOverlay(ctx context.Context, options map[string]string, wait ti
 	if err != nil {
 		return err
 	}
-	near, err := p.within(p.a, net.ID)
+	near, err := p.openOverlayNamespace(p.a, net.ID)
 	if err != nil {
 		return err
 	}
-	far, err := p.within(p.b, net.ID)
+	far, err := p.openOverlayNamespace(p.b, net.ID)
 	if err != nil {
 		return err
 	}
-	// The way out of an overlay comes first: a published port would be that, and then
-	// that is the reason to give.
+	// The bridge to the outside comes first: if a published port is used, that is the
+	// reason to report.
 	for _, s := range p.sides() {
 		p.MustBeIdle(s.Place, pathspec.Device{Name: gwbridge})
 		p.MustBeIdle(s.Place, pathspec.Device{Name: docker0})
@@ -89,44 +89,44 @@ func (p *path) onOverlay(ctx context.Context, options map[string]string, wait ti
 	return nil
 }
 
-// What Docker's overlay driver takes off the underlay's MTU for VXLAN and for ESP; what
-// is left for an encrypted overlay it rounds down to a multiple of 4 (libnetwork,
+// What Docker's overlay driver subtracts from the underlay's MTU for VXLAN and for ESP; for
+// an encrypted overlay it rounds the result down to a multiple of 4 (libnetwork,
 // drivers/overlay).
 const (
-	vxlanRoom = 50
-	espRoom   = 26
-	espRound  = 4
+	vxlanOverhead = 50
+	espOverhead   = 26
+	espAlignment  = 4
 )
 
-// outside is the MTU of the underlay, or the one that makes the driver give the overlay
-// the MTU that was ordered.
-func (p *path) outside() (int, error) {
-	room := vxlanRoom
-	if p.sealed {
-		room += espRoom
+// underlayMTU returns the underlay's MTU, or the one that makes the driver set the requested
+// MTU inside the overlay.
+func (p *path) underlayMTU() (int, error) {
+	room := vxlanOverhead
+	if p.encryptedOverlay {
+		room += espOverhead
 	}
 	want := p.order.MTU
 	switch {
 	case want == 0:
 		return p.lab.Spec.MTU, nil
 	case want+room > p.lab.Spec.MTU:
-		return 0, fmt.Errorf("an MTU of %d inside the overlay cannot be had: it takes %d bytes, and the underlay's MTU is %d", want, room, p.lab.Spec.MTU)
-	case p.sealed && want%espRound != 0:
-		return 0, fmt.Errorf("an MTU of %d inside the overlay cannot be had: an encrypted one has a multiple of %d", want, espRound)
+		return 0, fmt.Errorf("the overlay cannot have an inner MTU of %d: encapsulation takes %d bytes, and the underlay's MTU is %d", want, room, p.lab.Spec.MTU)
+	case p.encryptedOverlay && want%espAlignment != 0:
+		return 0, fmt.Errorf("the overlay cannot have an inner MTU of %d: an encrypted overlay requires a multiple of %d", want, espAlignment)
 	}
 	return want + room, nil
 }
 
-// overlayNamespace is one host's part of an overlay: the namespace with its bridge, its tunnel
-// and the host's ends of the containers' devices.
+// overlayNamespace is one host's part of an overlay: the namespace with its bridge, its
+// tunnel and the host's ends of the containers' devices.
 type overlayNamespace struct {
 	pathspec.Place
 	ns *linuxnet.NS
 }
 
-// within opens one host's part of an overlay, which stands as soon as a container
-// on that host has joined.
-func (p *path) within(s *side, id string) (*overlayNamespace, error) {
+// openOverlayNamespace opens one host's part of an overlay, which exists once a container on that host
+// has joined.
+func (p *path) openOverlayNamespace(s *side, id string) (*overlayNamespace, error) {
 	file, err := overlaySpace(filepath.Join(s.engine.Exec(), "netns"), id)
 	if err != nil {
 		return nil, fmt.Errorf("find the overlay's namespace on host %s: %w", s.At, err)
@@ -145,8 +145,8 @@ func (p *path) within(s *side, id string) (*overlayNamespace, error) {
 	return &overlayNamespace{pathspec.Place{At: at, Host: s.Host, Stack: pathspec.NamespaceStack{NS: ns}}, ns}, nil
 }
 
-// overlaySpace finds the namespace of the overlay with that id among an engine's.
-// Its name is a counter of the driver's and as much of the id as there is room for.
+// overlaySpace finds the namespace of an overlay in an engine's directory. Its name is a
+// number followed by the beginning of the network's id.
 func overlaySpace(dir, id string) (string, error) {
 	found, err := filepath.Glob(filepath.Join(dir, "[0-9]*-*"))
 	if err != nil {
@@ -158,10 +158,10 @@ func overlaySpace(dir, id string) (string, error) {
 			return file, nil
 		}
 	}
-	return "", fmt.Errorf("none of those in %s is of network %s: %s", dir, id, strings.Join(found, " "))
+	return "", fmt.Errorf("no namespace in %s belongs to network %s: %s", dir, id, strings.Join(found, " "))
 }
 
-// join notes one pair of containers on the overlay.
+// join adds one pair of containers on the overlay.
 func (p *path) join(pair int, c containerPair, near, far *overlayNamespace) error {
 	device := map[*box]string{}
 	veth := map[*box]pathspec.Device{}
@@ -177,7 +177,7 @@ func (p *path) join(pair int, c containerPair, near, far *overlayNamespace) erro
 			return err
 		}
 		// The other devices are loopback and the one on docker_gwbridge.
-		if err := p.aside(b, device[b]); err != nil {
+		if err := p.mustBypassOthers(b, device[b]); err != nil {
 			return err
 		}
 	}
@@ -193,7 +193,7 @@ func (p *path) join(pair int, c containerPair, near, far *overlayNamespace) erro
 	}
 	steps := []pathspec.Step{c.from.process(), pathspec.PerPair(on(c.from.Place, device[c.from])), pathspec.PerPair(pathspec.DeviceStep(near.Place, veth[c.from])),
 		on(near.Place, overlayBridge), on(near.Place, overlayTunnel)}
-	if p.sealed {
+	if p.encryptedOverlay {
 		steps = append(steps, p.a.espStep(), p.a.device(eth), p.b.device(eth), p.b.espStep())
 	} else {
 		steps = append(steps, p.a.device(eth), p.b.device(eth))

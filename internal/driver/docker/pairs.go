@@ -16,10 +16,10 @@ import (
 	"tare/internal/engine"
 )
 
-// containerPair is the containers of one pair of ends.
+// containerPair is the two containers of a pair.
 type containerPair struct{ from, to *box }
 
-// end is the pair's container in a role.
+// end returns the pair's container in a role.
 func (c *containerPair) end(role string) **box {
 	if role == containers.Client {
 		return &c.from
@@ -27,28 +27,27 @@ func (c *containerPair) end(role string) **box {
 	return &c.to
 }
 
-// containerPairs starts the containers of all pairs: the clients on a and the servers on
-// b, side by side where those are two engines.
+// containerPairs starts the containers of all pairs: the clients on a and the servers on b,
+// in parallel if those are two engines.
 func (p *path) containerPairs(ctx context.Context, a, b *side, spec func(role string, pair int) engine.ContainerSpec) ([]containerPair, error) {
 	all := make([]containerPair, p.PairCount)
 	var errs [2]error
 	var wg sync.WaitGroup
-	wg.Go(func() { errs[0] = p.half(ctx, a, containers.Client, all, spec) })
-	wg.Go(func() { errs[1] = p.half(ctx, b, containers.Server, all, spec) })
+	wg.Go(func() { errs[0] = p.startRole(ctx, a, containers.Client, all, spec) })
+	wg.Go(func() { errs[1] = p.startRole(ctx, b, containers.Server, all, spec) })
 	wg.Wait()
-	return all, cmp.Or(errs[0], errs[1]) // what keeps both from it is said once
+	return all, cmp.Or(errs[0], errs[1]) // report a common cause once
 }
 
-// half starts the containers of all pairs that have a role.
-func (p *path) half(ctx context.Context, s *side, role string, all []containerPair, spec func(role string, pair int) engine.ContainerSpec) error {
+// startRole starts the containers with one role of all pairs.
+func (p *path) startRole(ctx context.Context, s *side, role string, all []containerPair, spec func(role string, pair int) engine.ContainerSpec) error {
 	return p.ForEachPair(func(pair int) (err error) {
 		*all[pair-1].end(role), err = p.run(ctx, s, role, pair, spec(role, pair))
 		return err
 	})
 }
 
-// pairsOf are the ends of containers that reach each other at the address of the
-// server's first network.
+// pairsOf returns the pairs of containers, with the address on the server's first network.
 func pairsOf(all []containerPair) (pairs []driver.Pair, err error) {
 	for _, c := range all {
 		at, err := c.to.addr()
@@ -65,9 +64,9 @@ func pairsOf(all []containerPair) (pairs []driver.Pair, err error) {
 	return pairs, nil
 }
 
-// aside declares that nothing of the trials goes by any other device of a container
-// than those that are given.
-func (p *path) aside(b *box, but ...string) error {
+// mustBypassOthers requires that no traffic of the trials uses any device of a container except the
+// given ones.
+func (p *path) mustBypassOthers(b *box, but ...string) error {
 	devices, err := b.ns.Devices()
 	if err != nil {
 		return err
@@ -80,8 +79,8 @@ func (p *path) aside(b *box, but ...string) error {
 	return nil
 }
 
-// onSwarm starts the containers of all pairs on a Swarm's network, and gives the
-// engines time to tell each other of them.
+// onSwarm starts the containers of all pairs on a Swarm's network, and waits until the
+// engines have told each other about them.
 func (p *path) onSwarm(ctx context.Context, on engine.Network, within time.Duration) ([]containerPair, error) {
 	spec := func(string, int) engine.ContainerSpec { return engine.ContainerSpec{Network: on.Name} }
 	all, err := p.containerPairs(ctx, p.a, p.b, spec)
@@ -112,9 +111,9 @@ func (p *path) onSwarm(ctx context.Context, on engine.Network, within time.Durat
 		if err := e.LeaveNetwork(ctx, on.ID); err != nil {
 			return err
 		}
-		return p.half(ctx, s, role, all, spec)
+		return p.startRole(ctx, s, role, all, spec)
 	}
 	times, err := containers.AwaitGossip(ctx, within, meet, again)
-	p.facts, p.met = append(p.facts, containers.RejoinFacts(times)...), err == nil
+	p.facts, p.reached = append(p.facts, containers.RejoinFacts(times)...), err == nil
 	return all, err
 }

@@ -17,18 +17,18 @@ import (
 	"tare/internal/result"
 )
 
-// path is a mode that stands on a lab, with the notes taken while it was built.
+// path is a mode in a lab, with its specification.
 type path struct {
 	pathspec.Path
-	order  driver.ModeSpec
-	lab    *lab.Lab
-	a, b   *side
-	mu     sync.Mutex // of boxes while they are started side by side
-	boxes  []*box
-	spaces []*linuxnet.NS // opened to be read, beside those of the boxes
-	facts  []result.Fact  // beside those of the engines and limits
-	sealed bool           // the overlay is to be encrypted
-	met    bool           // the ends have reached each other while the path was built
+	order            driver.ModeSpec
+	lab              *lab.Lab
+	a, b             *side
+	mu               sync.Mutex // guards boxes while they are started in parallel
+	boxes            []*box
+	spaces           []*linuxnet.NS // opened for reading, in addition to those of boxes
+	facts            []result.Fact  // in addition to those of engines and limits
+	encryptedOverlay bool           // the overlay must be encrypted
+	reached          bool           // client and server reached each other while the path was built
 }
 
 // side is a host of the lab with its engine.
@@ -36,14 +36,14 @@ type side struct {
 	pathspec.Place
 	host   *lab.Host
 	ns     *linuxnet.NS
-	engine *private.Engine // nil where the mode needs none
+	engine *private.Engine // nil if the mode needs none
 }
 
 func hostOf(h *lab.Host) *side {
 	return &side{Place: pathspec.Place{At: h.Name, Host: h.Name, Stack: pathspec.NamespaceStack{NS: h.NS}}, host: h, ns: h.NS}
 }
 
-// sides are the hosts that have an engine.
+// sides returns the hosts that have an engine.
 func (p *path) sides() (with []*side) {
 	for _, s := range []*side{p.a, p.b} {
 		if s.engine != nil {
@@ -53,11 +53,11 @@ func (p *path) sides() (with []*side) {
 	return with
 }
 
-// Lab is the lab that the path is on, for tests that cut across it.
+// Lab returns the lab of the path, for tests that interrupt the path.
 func (p *path) Lab() *lab.Lab { return p.lab }
 
-// about are the versions of the engines and what limits they apply, as read back.
-func (p *path) about() []result.Fact {
+// versionFacts returns the versions of the engines and the limits they apply, as read back.
+func (p *path) versionFacts() []result.Fact {
 	var facts []result.Fact
 	for _, s := range p.sides() {
 		facts = append(facts, containers.VersionFacts(s.At, s.engine.Engine)...)
@@ -70,7 +70,7 @@ func (p *path) about() []result.Fact {
 	return append(facts, p.facts...)
 }
 
-// processes are the first processes of the engines.
+// processes returns the init processes of the engines.
 func (p *path) processes() []int {
 	var roots []int
 	for _, s := range p.sides() {
@@ -79,25 +79,25 @@ func (p *path) processes() []int {
 	return roots
 }
 
-// snapshot reads every counter. What keeps it from that is most often an engine or
-// a container that has ended, and then that is what it says.
+// snapshot reads all counters. If it fails because an engine or a container has exited, the
+// error says so.
 func (p *path) snapshot(ctx context.Context) (driver.Counters, error) {
 	c, err := p.Snapshot(ctx)
-	return c, p.explain(ctx, err)
+	return c, p.explainError(ctx, err)
 }
 
-// forget empties the connection tracking of both hosts.
-func (p *path) forget(ctx context.Context) error {
+// flushConnections flushes the connection tracking of both hosts.
+func (p *path) flushConnections(ctx context.Context) error {
 	for _, s := range p.sides() {
 		if err := s.ns.FlushConntrack(); err != nil {
-			return p.explain(ctx, err)
+			return p.explainError(ctx, err)
 		}
 	}
 	return nil
 }
 
-// explain puts the end of an engine or a container before an error that came of it.
-func (p *path) explain(ctx context.Context, err error) error {
+// explainError prepends the exit reason of an engine or a container to an error that it caused.
+func (p *path) explainError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -114,8 +114,8 @@ func (p *path) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// close ends the engines with all that runs on them, and takes the lab down. What
-// engines have made on its hosts goes with it.
+// close stops the engines with everything that runs on them, and removes the lab with
+// everything that the engines created on its hosts.
 func (p *path) close(context.Context) error {
 	errs := []error{private.CloseAll(p.a.engine, p.b.engine)}
 	for _, b := range p.boxes {

@@ -19,22 +19,21 @@ import (
 // pluginCommand makes the test binary a network plugin: SOCKET LOCAL PEER.
 const pluginCommand = "network-plugin"
 
-// pluginName is how an engine calls the plugin: the name of its socket.
+// pluginName is the plugin's name for an engine: the name of its socket.
 const pluginName = "tareplug"
 
-// The options that the plugin understands. Anything else below its prefix is
-// refused, as is a value that it cannot use.
+// The options of the plugin. It rejects unknown options with its prefix and invalid values.
 const (
 	optionPrefix = "org.example."
-	optionMTU    = optionPrefix + "mtu" // of everything the plugin makes, bytes
+	optionMTU    = optionPrefix + "mtu" // of all devices of the plugin, bytes
 	optionVNI    = optionPrefix + "vni" // network identifier of its tunnel
 )
 
-// genericOptions is where an engine hands on the options that its user gave.
+// genericOptions is where an engine passes the user's options.
 const genericOptions = "com.docker.network.generic"
 
-// servePlugin is the whole life of the plugin: it serves the engine that runs in
-// the same network namespace until its stdin ends.
+// servePlugin runs the plugin: it serves the engine in the same network namespace until its
+// stdin is closed.
 func servePlugin(args []string) error {
 	if len(args) != 3 {
 		return fmt.Errorf("want SOCKET LOCAL PEER, got %q", args)
@@ -51,10 +50,9 @@ func servePlugin(args []string) error {
 	return network.NewHandler(p).Serve(l)
 }
 
-// plugin is a network driver like those of SDN vendors, made of the same parts: on
-// each host a bridge and a tunnel to the other host for each network, and a veth
-// for each endpoint. Its methods are called one at a time: the tests make one
-// network after the other.
+// plugin is a network driver like those of SDN vendors: for each network it creates a
+// bridge on each host and a tunnel to the other host, and a veth for each endpoint. Its
+// methods are called one at a time, because the tests create one network after the other.
 type plugin struct {
 	local, peer net.IP
 	made        map[string]overlay // by network id
@@ -62,7 +60,7 @@ type plugin struct {
 
 type overlay struct{ mtu, vni int }
 
-// The names of devices, from the first letters of an id: a name has at most 15.
+// Device names, from the first characters of an id: a name has at most 15.
 func bridgeOf(id string) string { return "tpb" + id[:8] }
 func tunnelOf(id string) string { return "tpt" + id[:8] }
 func outerOf(id string) string  { return "tpo" + id[:8] }
@@ -91,7 +89,7 @@ func (p *plugin) CreateNetwork(r *network.CreateNetworkRequest) error {
 	return errors.Join(netlink.LinkSetMaster(tunnel, bridge), netlink.LinkSetUp(bridge), netlink.LinkSetUp(tunnel))
 }
 
-// readOptions takes the plugin's own options out of an engine's request.
+// readOptions extracts the plugin's options from an engine's request.
 func readOptions(all map[string]any) (overlay, error) {
 	o := overlay{mtu: 1450, vni: 77}
 	given, _ := all[genericOptions].(map[string]any)
@@ -120,8 +118,7 @@ func (p *plugin) DeleteNetwork(r *network.DeleteNetworkRequest) error {
 	return errors.Join(remove(tunnelOf(r.NetworkID)), remove(bridgeOf(r.NetworkID)))
 }
 
-// CreateEndpoint takes the address that the engine chose and adds a MAC address
-// made from it.
+// CreateEndpoint uses the address that the engine chose and derives a MAC address from it.
 func (p *plugin) CreateEndpoint(r *network.CreateEndpointRequest) (*network.CreateEndpointResponse, error) {
 	own := &network.EndpointInterface{}
 	if r.Interface != nil && r.Interface.MacAddress == "" {
@@ -176,7 +173,7 @@ func (p *plugin) RevokeExternalConnectivity(*network.RevokeExternalConnectivityR
 	return nil
 }
 
-// remove removes a device that may be gone already.
+// remove removes a device that may not exist any more.
 func remove(name string) error {
 	l, err := netlink.LinkByName(name)
 	if err == nil {

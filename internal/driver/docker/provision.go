@@ -16,7 +16,7 @@ import (
 	"tare/internal/study"
 )
 
-// Probe builds the mode once, engines included, and takes it down again.
+// Probe builds the mode once, including engines, and removes it again.
 func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 	if _, err := recipeFor(o.Mode); err != nil {
 		return err
@@ -28,8 +28,7 @@ func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 	return labdriver.ProbeByProvision(ctx, o, d.Provision)
 }
 
-// Provision builds the mode on a lab and engines of its own, with 1 to MaxPairs
-// pairs of ends.
+// Provision builds the mode with its own lab and engines, with 1 to MaxPairs pairs.
 func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 	r, err := recipeFor(o.Mode)
 	if err != nil {
@@ -38,7 +37,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	if err := o.CheckPairs(); err != nil {
 		return nil, err
 	}
-	if err := limitable(o, r); err != nil {
+	if err := checkLimits(o, r); err != nil {
 		return nil, err
 	}
 	if err := private.MissingRequirements(ctx); err != nil {
@@ -56,39 +55,39 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	if err == nil {
 		err = r.build(p, ctx)
 	}
-	if err == nil && !p.met {
+	if err == nil && !p.reached {
 		err = p.reachable(ctx, p.Pairs(), joinWait)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explain(ctx, err)), p.close(context.WithoutCancel(ctx)))
+		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explainError(ctx, err)), p.close(context.WithoutCancel(ctx)))
 	}
 	return p.DriverPath(driver.Path{
-		Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Facts: p.about(), Processes: p.processes,
-		Snapshot: p.snapshot, FlushConnections: p.forget, Close: p.close, Internal: p,
+		Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Facts: p.versionFacts(), Processes: p.processes,
+		Snapshot: p.snapshot, FlushConnections: p.flushConnections, Close: p.close, Internal: p,
 	}), nil
 }
 
-// limitable refuses limits on an end that no engine has.
-func limitable(o labdriver.ModeSpec, r recipe) error {
+// checkLimits rejects limits on an endpoint that is not in a container.
+func checkLimits(o labdriver.ModeSpec, r recipe) error {
 	for _, end := range []struct {
 		name  string
 		raw   bool
 		limit study.Limit
 	}{{"client", r.raw.a, o.Limits.Client}, {"server", r.raw.b, o.Limits.Server}} {
 		if end.raw && end.limit != (study.Limit{}) {
-			return &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf("limits are applied by an engine, and the %s of this mode is a process of its host", end.name)}
+			return &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf("limits are applied by a container engine, and the %s of this mode is a host process", end.name)}
 		}
 	}
 	return nil
 }
 
-// start starts the engines that are needed, side by side.
-func (p *path) start(ctx context.Context, need where) error {
+// start starts the required engines in parallel.
+func (p *path) start(ctx context.Context, need hostSet) error {
 	var err error
 	switch need {
-	case where{a: true}:
+	case hostSet{a: true}:
 		p.a.engine, err = private.Start(ctx, p.lab, p.lab.A)
-	case where{b: true}:
+	case hostSet{b: true}:
 		p.b.engine, err = private.Start(ctx, p.lab, p.lab.B)
 	default:
 		p.a.engine, p.b.engine, err = private.StartBoth(ctx, p.lab)
@@ -99,8 +98,8 @@ func (p *path) start(ctx context.Context, need where) error {
 	return p.images(ctx)
 }
 
-// images has every engine take in the image that its containers are made of, all of
-// them at once, so that no container waits for it.
+// images loads the containers' image into all engines in parallel, so that no container
+// waits for it.
 func (p *path) images(ctx context.Context) error {
 	sides := p.sides()
 	errs := make([]error, len(sides))

@@ -15,27 +15,27 @@ import (
 	"tare/internal/result"
 )
 
-// proxies are the processes that pass on, in user space, what comes to a published
-// port of a host and is not translated on the way: one for TCP, one for UDP, and the
-// same again where the engine listens on IPv6 too.
+// proxies are the userspace processes that forward traffic to a published port of a host
+// that is not translated by a rule: one for TCP, one for UDP, and the same for IPv6 if the
+// engine listens on it.
 type proxies struct {
 	side *side
 	port uint16
 	pids []int
 }
 
-// proxyProgram is what the process is called.
+// proxyProgram is the name of the process.
 const proxyProgram = "docker-proxy"
 
-// ran names the counter of how long the proxies of a port have run.
-func ran(s *side, port uint16) string {
+// runTimeCounter returns the name of the counter of the CPU time of a port's proxies.
+func runTimeCounter(s *side, port uint16) string {
 	return pathspec.CounterName(s.At, fmt.Sprintf("%s:%d", proxyProgram, port), "run_ns")
 }
 
-// proxied finds the proxies of a published port and has their run time read around
-// each trial. What they pass on cannot be counted: bytes go from socket to socket
-// inside the kernel, where no account of the process sees them.
-func (p *path) proxied(s *side, port uint16) error {
+// watchProxies finds the proxies of a published port and reads their CPU time before and after
+// each trial. The forwarded data cannot be counted: it is spliced from socket to socket
+// inside the kernel, where no counter of the process sees it.
+func (p *path) watchProxies(s *side, port uint16) error {
 	pids, err := s.ns.Processes()
 	if err != nil {
 		return err
@@ -44,23 +44,23 @@ func (p *path) proxied(s *side, port uint16) error {
 	for _, pid := range pids {
 		line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 		if err != nil {
-			continue // it has just ended
+			continue // it has just exited
 		}
 		if isProxy(strings.Split(string(line), "\x00"), port) {
 			x.pids = append(x.pids, pid)
 		}
 	}
 	if len(x.pids) < 2 {
-		return fmt.Errorf("find docker-proxy for TCP and for UDP at port %d of host %s: there are %d: the engine runs without its userland proxy", port, s.At, len(x.pids))
+		return fmt.Errorf("find docker-proxy for TCP and for UDP at port %d of host %s: found %d processes; the engine runs with userland-proxy off", port, s.At, len(x.pids))
 	}
-	p.AddReader(x.watch)
+	p.AddReader(x.readRunTime)
 	what := s.At + " userland proxy"
 	if slices.ContainsFunc(p.facts, func(f result.Fact) bool { return f.Name == what }) {
 		return nil // the proxies of all ports are the same program
 	}
 	program, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(x.pids[0]), "exe"))
 	if err != nil {
-		return fmt.Errorf("find the program that is docker-proxy at port %d of host %s: %w", port, s.At, err)
+		return fmt.Errorf("find the docker-proxy process of port %d on host %s: %w", port, s.At, err)
 	}
 	p.facts = append(p.facts, result.Fact{Name: what, Value: program})
 	return nil
@@ -74,15 +74,15 @@ func isProxy(args []string, port uint16) bool {
 	return i >= 0 && i+1 < len(args) && args[i+1] == strconv.Itoa(int(port))
 }
 
-func (x proxies) watch(_ context.Context, into driver.Counters) error {
+func (x proxies) readRunTime(_ context.Context, into driver.Counters) error {
 	var sum uint64
 	for _, pid := range x.pids {
 		n, err := linuxnet.RunTime(pid)
 		if err != nil {
-			return fmt.Errorf("read how long docker-proxy of port %d on host %s has run: %w", x.port, x.side.At, err)
+			return fmt.Errorf("read the CPU time of docker-proxy of port %d on host %s: %w", x.port, x.side.At, err)
 		}
 		sum += n
 	}
-	into[ran(x.side, x.port)] = sum
+	into[runTimeCounter(x.side, x.port)] = sum
 	return nil
 }

@@ -13,21 +13,21 @@ import (
 	"tare/internal/driver/remote"
 )
 
-// joinWait is how long the ends of a path may take until they reach each other: an
-// engine returns from starting a container before the network's driver has told its
-// other hosts where that container is, or a bridge who is behind a new port.
+// joinWait is how long the endpoints of a path may take to reach each other: an engine
+// returns from starting a container before the network's driver has announced the container
+// to its other hosts, or before a bridge has learned the new port's address.
 const joinWait = 5 * time.Second
 
-// reachable has the ends of pairs exchange a few bytes, and waits until they have.
-// Its error is a *remote.Unreachable where agents ran and nothing came through.
+// reachable waits until all pairs have exchanged a few bytes. It returns a
+// *remote.Unreachable if agents ran and nothing arrived.
 func (p *path) reachable(ctx context.Context, pairs []driver.Pair, wait time.Duration) error {
 	errs := make([]error, len(pairs))
 	var wg sync.WaitGroup
 	for i, pair := range pairs {
-		wg.Go(func() { errs[i] = p.meet(ctx, pair, wait) })
+		wg.Go(func() { errs[i] = p.exchange(ctx, pair, wait) })
 	}
 	wg.Wait()
-	for _, err := range errs { // one tells as much as all
+	for _, err := range errs { // the first error is enough
 		if err != nil {
 			return err
 		}
@@ -35,7 +35,7 @@ func (p *path) reachable(ctx context.Context, pairs []driver.Pair, wait time.Dur
 	return nil
 }
 
-func (p *path) meet(ctx context.Context, pair driver.Pair, wait time.Duration) (err error) {
+func (p *path) exchange(ctx context.Context, pair driver.Pair, wait time.Duration) (err error) {
 	run := p.lab.Spec.Claim.ID
 	client, err := agent.Start(ctx, pair.Client.Launcher, run, pair.Client.Name)
 	if err != nil {

@@ -11,20 +11,20 @@ import (
 	"tare/internal/study"
 )
 
-// recipe is how one mode is made.
+// recipe is how a mode is built.
 type recipe struct {
-	engines where // that the mode needs
-	raw     where // whose end is a process of the host, which no engine limits: a's is the client
+	engines hostSet // required by the mode
+	raw     hostSet // hosts whose endpoint is a host process, without limits: the client is on a
 	build   func(*path, context.Context) error
 }
 
-// where names hosts of a lab.
-type where struct{ a, b bool }
+// hostSet is a set of hosts of a lab.
+type hostSet struct{ a, b bool }
 
-// recipeFor finds how a mode is made, and the name that it has as a parameter.
+// recipeFor returns the recipe of a mode, and its parameter.
 func recipeFor(mode string) (recipe, error) {
 	if stem, open := strings.CutSuffix(mode, ":NAME"); open {
-		return recipe{}, &driver.Unsupported{Mode: mode, Reason: "it needs a name in the place of NAME, as in " + stem + ":fabric"}
+		return recipe{}, &driver.Unsupported{Mode: mode, Reason: "replace NAME with a name, as in " + stem + ":fabric"}
 	}
 	for id, r := range recipes() {
 		if study.Fits(id, mode) {
@@ -35,7 +35,7 @@ func recipeFor(mode string) (recipe, error) {
 }
 
 func recipes() map[string]recipe {
-	both, onA, onB := where{a: true, b: true}, where{a: true}, where{b: true}
+	both, onA, onB := hostSet{a: true, b: true}, hostSet{a: true}, hostSet{b: true}
 	return map[string]recipe{
 		"docker/host":              {engines: both, build: (*path).host},
 		"docker/published":         {engines: onB, raw: onA, build: (*path).published},
@@ -48,6 +48,6 @@ func recipes() map[string]recipe {
 		"docker/overlay":           {engines: both, build: (*path).overlay},
 		"docker/overlay-encrypted": {engines: both, build: (*path).overlayEncrypted},
 		"docker/network:NAME":      {engines: both, build: (*path).network},
-		"docker/driver:NAME":       {engines: both, build: (*path).driven},
+		"docker/driver:NAME":       {engines: both, build: (*path).networkWithDriver},
 	}
 }

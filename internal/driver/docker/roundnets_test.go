@@ -20,15 +20,15 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// Ways round the networks of this package's modes. Each leaves the traffic flowing,
-// because a path that only breaks proves nothing about the proof.
+// Connections that bypass the networks of this package's modes. Each keeps the traffic
+// flowing, because a broken path would prove nothing about verification.
 func TestWaysRoundNetworksComeOutVoid(t *testing.T) {
 	drivertest.NeedEngine(t)
 	for _, tt := range []struct {
 		name, mode string
 		options    map[string]string
 		open       func(t *testing.T, s *drivertest.Setup) error
-		want       string // the counter that gives it away
+		want       string // the counter that detects it
 	}{
 		{"a cable beside macvlan", "docker/macvlan", nil, cableBetween, "a/client/eth0"},
 		{"a cable beside a driver's network", "docker/driver:macvlan", map[string]string{"parent": "eth0", "macvlan_mode": "vepa"}, cableBetween, "a/client/eth0"},
@@ -54,8 +54,8 @@ func TestWaysRoundNetworksComeOutVoid(t *testing.T) {
 	}
 }
 
-// cableBetween joins the containers directly and routes the dialled address over
-// that.
+// cableBetween connects the containers directly and routes the dialled address over that
+// link.
 func cableBetween(_ *testing.T, s *drivertest.Setup) error {
 	_, _, at := docker.Ends(s.Path)
 	dial := s.Path.Pairs[0].Server.Dial[0].Addr()
@@ -68,8 +68,8 @@ func cableBetween(_ *testing.T, s *drivertest.Setup) error {
 	)
 }
 
-// routeOverGateway sends what is for the server out of the overlay, by both
-// containers' second interface and in clear over the underlay.
+// routeOverGateway routes packets for the server out of the overlay, over both containers'
+// second interface and unencrypted over the underlay.
 func routeOverGateway(_ *testing.T, s *drivertest.Setup) error {
 	on := docker.Staged(s.Path)
 	_, _, at := docker.Ends(s.Path)
@@ -91,7 +91,7 @@ func routeOverGateway(_ *testing.T, s *drivertest.Setup) error {
 	)
 }
 
-// addressOf is a device's IPv4 address, or with first 1 the first of its subnet.
+// addressOf returns a device's IPv4 address or, if first is 1, the first one of its subnet.
 func addressOf(ns *linuxnet.NS, device string, first int) (netip.Addr, error) {
 	_, facts, err := ns.Describe(device)
 	if err != nil {
@@ -122,8 +122,8 @@ func in(ns *linuxnet.NS, program string, args ...string) error {
 	return nil
 }
 
-// detour provisions a mode and then has its ends meet elsewhere, unknown to the
-// proof.
+// detour provisions a mode and then lets its endpoints connect over another network,
+// unknown to the rules.
 type detour struct {
 	labdriver.Driver
 	to func(ctx context.Context, p *driver.Path) (driver.Pair, error)
@@ -142,8 +142,8 @@ func (d detour) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	return p, nil
 }
 
-// A published port of a container on an overlay is reached by docker_gwbridge and
-// in clear, whatever the overlay is (moby #33133). That never passes as the overlay.
+// A published port of a container on an overlay is reached through docker_gwbridge and
+// unencrypted, whatever the overlay (moby #33133). It must not pass as the overlay.
 func TestPublishedPortOnAnOverlayComesOutVoid(t *testing.T) {
 	drivertest.NeedEngine(t)
 	const port = 5201
@@ -172,8 +172,8 @@ func TestPublishedPortOnAnOverlayComesOutVoid(t *testing.T) {
 	}
 }
 
-// An overlay that is not encrypted does not fulfil what an encrypted one must show:
-// its associations carry nothing, and VXLAN comes off the wire in clear.
+// An unencrypted overlay does not satisfy the rules of an encrypted one: its security
+// associations carry nothing, and unencrypted VXLAN arrives from the wire.
 func TestClearOverlayIsNoEncryptedOne(t *testing.T) {
 	drivertest.NeedEngine(t)
 	s := drivertest.Provision(t, docker.Driver{}, "docker/overlay", nil)
@@ -201,7 +201,7 @@ func TestClearOverlayIsNoEncryptedOne(t *testing.T) {
 	if got := moved["b/eth0."+linuxnet.CountESP+"_bytes"]; got != 0 {
 		t.Errorf("%d bytes of ESP came off b's wire", got)
 	}
-	// Nor would it if the associations were believed.
+	// It fails even if the associations' counters were right.
 	for _, name := range []string{"a/esp.out_bytes", "b/esp.in_bytes", "b/eth0.esp_bytes"} {
 		after[name] += sent + sent/20
 	}
@@ -214,9 +214,8 @@ func TestClearOverlayIsNoEncryptedOne(t *testing.T) {
 	}
 }
 
-// talkBeside shows that what a Swarm's managers say to each other over the underlay,
-// however long they do, makes no trial void; but that the tunnel carries only what
-// the ends sent.
+// talkBeside checks that traffic between a Swarm's managers over the underlay never makes a
+// trial void, and that the tunnel carries only what the endpoints sent.
 func talkBeside(t *testing.T, s *drivertest.Setup) {
 	t.Helper()
 	before := s.Snapshot(t)
@@ -241,7 +240,7 @@ func talkBeside(t *testing.T, s *drivertest.Setup) {
 	}
 }
 
-// What the topology says of an overlay's MTU is what the lab's underlay leaves.
+// The overlay's MTU in the topology is what the lab's underlay allows.
 func TestOverlayMTU(t *testing.T) {
 	t.Parallel()
 	drivertest.NeedEngine(t)

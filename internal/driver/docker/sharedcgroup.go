@@ -13,21 +13,21 @@ import (
 	"tare/internal/engine/private"
 )
 
-// sharedCgroup starts agents in a container of a lab, where both ends share the CPUs of
-// one machine, and has them scheduled like those of every other mode.
+// sharedCgroup starts agents in a container of a lab, where both endpoints share the CPUs
+// of one machine, and has them scheduled like those of every other mode.
 type sharedCgroup struct {
 	container *engine.Container
 	engine    *private.Engine
 }
 
-// sharedWithin bounds how long an engine may take from the order to start an agent to
-// the agent; looking is how often that is looked for.
+// sharedTimeout limits how long an engine may take to start an agent; sharedPoll is the polling
+// interval.
 const (
-	sharedWithin = 5 * time.Second
-	looking      = 2 * time.Millisecond
+	sharedTimeout = 5 * time.Second
+	sharedPoll    = 2 * time.Millisecond
 )
 
-// Launch starts an agent as the container does.
+// Launch starts an agent in the container.
 func (t sharedCgroup) Launch(ctx context.Context, args ...string) (transport.Conn, error) {
 	conn, err := t.container.Launch(ctx, args...)
 	if err != nil {
@@ -39,10 +39,10 @@ func (t sharedCgroup) Launch(ctx context.Context, args ...string) (transport.Con
 	return conn, nil
 }
 
-// share waits for the agent and moves it. One that has ended is left to whoever waits
-// for its hello.
+// share waits for the agent and moves it to the shared cgroup. If it has exited, the caller
+// that waits for its handshake reports that.
 func (t sharedCgroup) share(ctx context.Context, conn transport.Conn) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, sharedWithin, fmt.Errorf("the engine on host %s started no agent within %s", t.engine.Name, sharedWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, sharedTimeout, fmt.Errorf("wait for the engine on host %s to start an agent: timed out after %s", t.engine.Name, sharedTimeout))
 	defer cancel()
 	for {
 		moved, held, err := t.engine.ShareCPU(t.container)
@@ -55,7 +55,7 @@ func (t sharedCgroup) share(ctx context.Context, conn transport.Conn) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(looking):
+		case <-time.After(sharedPoll):
 		}
 	}
 }

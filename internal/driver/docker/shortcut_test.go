@@ -19,12 +19,12 @@ import (
 	"tare/internal/observe"
 )
 
-// shorts are ways round a path on the default bridge or none. Each must leave the
-// traffic flowing, because a path that only breaks proves nothing about the proof.
+// shorts are connections that bypass a path over the default bridge, or over none. Each
+// keeps the traffic flowing, because a broken path would prove nothing about verification.
 var shorts = []struct {
 	name, mode string
 	open       func(*drivertest.Setup) error
-	want       string // the counter or rule that gives it away
+	want       string // the counter or rule that detects it
 }{
 	{"docker-proxy for DNAT, the rule passed by", "docker/published", ruleByPassed, "b/dnat:5201.packets"},
 	{"docker-proxy for DNAT, the rule gone", "docker/bridge", ruleGone, "b/dnat:5201.packets"},
@@ -36,7 +36,7 @@ var shorts = []struct {
 	{"a cable beside the underlay", "docker/host", cable, "a/eth0.tx_bytes"},
 }
 
-func TestShortcutsComeOutVoid(t *testing.T) {
+func TestShortcutsAreVoid(t *testing.T) {
 	kinds := []string{"tcp_stream", "tcp_rr", "udp_stream"}
 	for _, tt := range shorts {
 		t.Run(tt.name, func(t *testing.T) {
@@ -49,7 +49,8 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 					t.Fatalf("before the shortcut, %s: %v", kind, err)
 				}
 			}
-			// Its engines and their proxies are the mode's own, the ends of the trials are not.
+			// Its engines and their proxies belong to the mode; the endpoints of the trials
+			// do not.
 			spent := table(t).CPUTime(before, observe.ProcessSet{Roots: s.Path.Processes()})
 			_, engine := spent["dockerd"]
 			_, proxy := spent["docker-proxy"]
@@ -80,7 +81,7 @@ func table(t *testing.T) observe.Table {
 // run runs a program in a namespace.
 func run(ns *linuxnet.NS, args ...string) error {
 	var words strings.Builder
-	cmd := exec.Command(args[0], args[1:]...) //nolint:noctx // it ends at once
+	cmd := exec.Command(args[0], args[1:]...) //nolint:noctx // it exits at once
 	cmd.Stdout, cmd.Stderr = &words, &words
 	err := ns.Start(cmd)
 	if err == nil {
@@ -92,19 +93,19 @@ func run(ns *linuxnet.NS, args ...string) error {
 	return nil
 }
 
-// ruleByPassed leaves the rule of the published port where it is, and lets nothing
-// get to it: docker-proxy listens, and takes what comes.
+// ruleByPassed keeps the rule of the published port but bypasses it: docker-proxy listens
+// and accepts the connections.
 func ruleByPassed(s *drivertest.Setup) error {
 	return run(s.Lab.B.NS, "iptables", "-t", "nat", "-I", "PREROUTING", "-j", "RETURN")
 }
 
-// ruleGone takes the rules of all published ports away.
+// ruleGone removes the rules of all published ports.
 func ruleGone(s *drivertest.Setup) error {
 	return run(s.Lab.B.NS, "iptables", "-t", "nat", "-F", "DOCKER")
 }
 
-// cable joins the namespaces of both ends directly and routes the dialled address
-// over it.
+// cable connects the namespaces of both endpoints directly and routes the dialled address
+// over that link.
 func cable(s *drivertest.Setup) error {
 	from, to := docker.EndNamespaces(s.Path)
 	dial := s.Path.Pairs[0].Server.Dial[0].Addr()
@@ -117,8 +118,8 @@ func cable(s *drivertest.Setup) error {
 	)
 }
 
-// routeRoundBridge gives the server's container a second link to its host, and the
-// host a route to it over that.
+// routeRoundBridge adds a second link between the server's container and its host, and a
+// host route over it.
 func routeRoundBridge(s *drivertest.Setup) error {
 	_, server := docker.EndNamespaces(s.Path)
 	own := s.Path.Pairs[0].Server.Listen[0].Addr()
@@ -130,12 +131,12 @@ func routeRoundBridge(s *drivertest.Setup) error {
 		server.Address("side1", netip.MustParsePrefix("198.19.255.2/24")),
 		b.Route(netip.PrefixFrom(own, 32), netip.MustParseAddr("198.19.255.2"), "side0"),
 		server.Route(netip.PrefixFrom(s.Lab.A.Addr[0], 32), netip.MustParseAddr("198.19.255.1"), "side1"),
-		// The engine lets through only what goes by the bridge.
+		// The engine forwards only packets through the bridge.
 		run(b, "iptables", "-I", "FORWARD", "-j", "ACCEPT"),
 	)
 }
 
-// withoutMasquerade lets the client's own address out and gives b a route back.
+// withoutMasquerade keeps the client's own address and adds a return route on b.
 func withoutMasquerade(s *drivertest.Setup) error {
 	return errors.Join(
 		run(s.Lab.A.NS, "iptables", "-t", "nat", "-I", "POSTROUTING", "-j", "RETURN"),
@@ -143,8 +144,8 @@ func withoutMasquerade(s *drivertest.Setup) error {
 	)
 }
 
-// translatedLoopback has the rules of published ports applied to the loopback
-// address as well, as an engine without its userland proxy does.
+// translatedLoopback applies the rules of published ports to the loopback address too, as
+// an engine without its userland proxy does.
 func translatedLoopback(s *drivertest.Setup) error {
 	a := s.Lab.A.NS
 	return errors.Join(

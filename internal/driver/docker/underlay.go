@@ -15,31 +15,31 @@ import (
 	"tare/internal/lab"
 )
 
-// macvlan: containers on a network of the macvlan driver, whose parent is their
-// host's device on the underlay.
+// macvlan: containers on a network of the macvlan driver, whose parent is their host's
+// underlay device.
 func (p *path) macvlan(ctx context.Context) error { return p.onUnderlay(ctx, "macvlan") }
 
-// ipvlan: the same with the ipvlan driver, in its default mode, l2.
+// ipvlan: the same with the ipvlan driver in its default mode, l2.
 func (p *path) ipvlan(ctx context.Context) error { return p.onUnderlay(ctx, "ipvlan") }
 
-// firstOnUnderlay is the first host number of containers on the underlay's subnet,
-// and gatewayThere that of a gateway which nobody has: both networks are one segment
-// without a router, and the engine would else reserve host a's own address for it.
+// firstOnUnderlay is the first host number of containers on the underlay's subnet, and
+// unusedGateway that of an unused gateway: both networks are one segment without a router,
+// and the engine would otherwise reserve host a's address for it.
 const (
 	firstOnUnderlay = 11
-	gatewayThere    = 254
+	unusedGateway   = 254
 )
 
 func (p *path) onUnderlay(ctx context.Context, kind string) error {
 	spec := engine.NetworkSpec{
 		Run: p.lab.Spec.Claim.ID, Driver: kind, Options: map[string]string{"parent": eth},
-		Gateway: p.lab.Addresses(lab.NetUnderlay, gatewayThere)[0].Addr(),
+		Gateway: p.lab.Addresses(lab.NetUnderlay, unusedGateway)[0].Addr(),
 	}
 	spec.Name = engine.Name(spec.Run, kind)
 	spec.Subnet, spec.Subnet6 = containers.SplitFamilies(p.lab.Addresses(lab.NetUnderlay, 0))
 	for _, s := range p.sides() {
 		if _, err := s.engine.CreateNetwork(ctx, spec); err != nil {
-			return p.lacksParent(kind, err)
+			return p.explainMissingType(kind, err)
 		}
 	}
 	all, err := p.containerPairs(ctx, p.a, p.b, func(role string, pair int) engine.ContainerSpec {
@@ -47,10 +47,10 @@ func (p *path) onUnderlay(ctx context.Context, kind string) error {
 		if role == containers.Server {
 			number++
 		}
-		return engine.ContainerSpec{Network: spec.Name, Addresses: plain(p.lab.Addresses(lab.NetUnderlay, number))}
+		return engine.ContainerSpec{Network: spec.Name, Addresses: prefixAddresses(p.lab.Addresses(lab.NetUnderlay, number))}
 	})
 	if err != nil {
-		return p.lacksParent(kind, err)
+		return p.explainMissingType(kind, err)
 	}
 	for i, c := range all {
 		for _, b := range []*box{c.from, c.to} {
@@ -59,9 +59,9 @@ func (p *path) onUnderlay(ctx context.Context, kind string) error {
 				return err
 			}
 			if on != eth {
-				return fmt.Errorf("%s in %s is of %s, not of the underlay's %s", eth, b.At, on, eth)
+				return fmt.Errorf("%s in %s has parent %s, not the underlay device %s", eth, b.At, on, eth)
 			}
-			if err := p.aside(b, eth); err != nil {
+			if err := p.mustBypassOthers(b, eth); err != nil {
 				return err
 			}
 		}
@@ -80,16 +80,16 @@ func (p *path) onUnderlay(ctx context.Context, kind string) error {
 	return nil
 }
 
-// lacksParent tells a kernel without such devices by what the engine said of it.
-func (p *path) lacksParent(kind string, err error) error {
+// explainMissingType recognises from the engine's error a kernel without such devices.
+func (p *path) explainMissingType(kind string, err error) error {
 	if !strings.Contains(err.Error(), "operation not supported") {
 		return err
 	}
 	return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("the kernel lacks %s (CONFIG_%s): %v", kind, strings.ToUpper(kind), err)}
 }
 
-// plain takes the addresses out of prefixes.
-func plain(prefixes []netip.Prefix) []netip.Addr {
+// prefixAddresses returns the addresses of prefixes.
+func prefixAddresses(prefixes []netip.Prefix) []netip.Addr {
 	var out []netip.Addr
 	for _, p := range prefixes {
 		out = append(out, p.Addr())

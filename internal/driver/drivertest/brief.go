@@ -6,14 +6,14 @@ import (
 	"tare/internal/driver/labdriver"
 )
 
-// Brief checks of every mode that can be built here what Conformance does, with a few
-// trials that together meet TCP and UDP, both directions and both families, and then
-// two pairs at once: for drivers whose modes are costly to drive.
+// Brief is Conformance with a few trials that together cover TCP and UDP, both directions
+// and both families, and then two pairs at once: for drivers whose modes are expensive to
+// test.
 func Brief(t *testing.T, d labdriver.Driver) {
 	NeedLab(t)
 	for _, m := range d.Modes() {
 		t.Run(m.ID, func(t *testing.T) {
-			s := standOrLacking(t, d, ModeSpec(t, m.ID, 2, nil))
+			s := setUpOrUnsupported(t, d, ModeSpec(t, m.ID, 2, nil))
 			if s == nil {
 				return
 			}

@@ -1,5 +1,5 @@
-// Package drivertest holds what every driver must do, as tests that a driver's
-// own test file calls with its modes.
+// Package drivertest has the conformance tests that every driver's test file calls with its
+// modes.
 package drivertest
 
 import (
@@ -25,9 +25,9 @@ import (
 	"tare/internal/traffic/workloads"
 )
 
-// Main runs a test binary that is also its own agent and the first process of its
-// engines: drivers start the running program in their sandboxes. An ordinary user's tests run as the root of a user
-// namespace. Call it from TestMain.
+// Main runs a test binary that is also its own agent and the init process of its engines:
+// drivers start the running program in their sandboxes. Tests of an ordinary user run as
+// root of a user namespace. Call it from TestMain.
 func Main(m *testing.M) {
 	done, err := subcommand.Run(context.Background(), os.Args, "test")
 	if err != nil {
@@ -51,10 +51,10 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// hangs is when all tests of a package together must have hung.
+// hangs is the time limit of all tests of a package together.
 const hangs = 20 * time.Minute
 
-// NeedLab skips the test where no lab can be made, and says what is lacking.
+// NeedLab skips the test if no lab can be created, and says what is missing.
 func NeedLab(t testing.TB) {
 	t.Helper()
 	if err := linuxnet.Try(); err != nil {
@@ -62,8 +62,7 @@ func NeedLab(t testing.TB) {
 	}
 }
 
-// NeedEngine skips the test where no private engine can be had, and says what is
-// lacking.
+// NeedEngine skips the test if no private engine can be started, and says what is missing.
 func NeedEngine(t testing.TB) {
 	t.Helper()
 	NeedLab(t)
@@ -73,8 +72,8 @@ func NeedEngine(t testing.TB) {
 	needStatic(t)
 }
 
-// needStatic skips the test where this test program needs shared libraries: it is run in
-// containers and guests, which have none.
+// needStatic skips the test if this test program needs shared libraries, which containers
+// and guests lack.
 func needStatic(t testing.TB) {
 	t.Helper()
 	self, err := os.Executable()
@@ -91,7 +90,7 @@ func needStatic(t testing.TB) {
 	}
 }
 
-// Claim is the place of a run's labs that is given back with the test.
+// Claim reserves an address slot until the test ends.
 func Claim(t testing.TB) lab.Claim {
 	t.Helper()
 	claim, err := lab.Standalone()
@@ -113,7 +112,7 @@ func Spec(t testing.TB, change func(*lab.Spec)) lab.Spec {
 	return spec
 }
 
-// Lab makes a lab that ends with the test.
+// Lab creates a lab that ends with the test.
 func Lab(t testing.TB, change func(*lab.Spec)) *lab.Lab {
 	t.Helper()
 	l, err := lab.Up(Spec(t, change))
@@ -131,9 +130,9 @@ func Lab(t testing.TB, change func(*lab.Spec)) *lab.Lab {
 // Setup is a provisioned mode with its agents.
 type Setup struct {
 	Path *driver.Path
-	Lab  *lab.Lab // nil where the path has none
-	Ends []Ends   // as many as there are pairs
-	// Grace is what a trial may take beyond its window, 0 for what is usual: an emulated
+	Lab  *lab.Lab // nil if the path has none
+	Ends []Ends   // one for each pair
+	// Grace is how long a trial may take beyond its window; 0 is the default. An emulated
 	// CPU on a busy machine takes longer.
 	Grace time.Duration
 }
@@ -141,51 +140,51 @@ type Setup struct {
 // Ends are the agents of one pair.
 type Ends struct{ Client, Server *agent.Client }
 
-// Provision builds a mode on a lab of its own and starts its agents.
+// Provision builds a mode in its own lab and starts its agents.
 func Provision(t testing.TB, d labdriver.Driver, mode string, change func(*lab.Spec)) *Setup {
 	t.Helper()
 	return ProvisionPairs(t, d, mode, 1, change)
 }
 
-// ProvisionPairs builds a mode with several pairs of ends.
+// ProvisionPairs builds a mode with several pairs.
 func ProvisionPairs(t testing.TB, d labdriver.Driver, mode string, pairs int, change func(*lab.Spec)) *Setup {
 	t.Helper()
 	return Build(t, d, ModeSpec(t, mode, pairs, change))
 }
 
-// ModeSpec is that of a mode on a lab of a run that ends with the test.
+// ModeSpec specifies a mode in a lab of a run that ends with the test.
 func ModeSpec(t testing.TB, mode string, pairs int, change func(*lab.Spec)) labdriver.ModeSpec {
 	t.Helper()
 	return SpecOn(Spec(t, change), driver.ModeSpec{Mode: mode, Pairs: pairs})
 }
 
-// SpecOn is an order with the lab that it is to be carried out on.
+// SpecOn combines a specification with a lab.
 func SpecOn(spec lab.Spec, o driver.ModeSpec) labdriver.ModeSpec {
 	return labdriver.SpecOn(spec, o)
 }
 
-// Build builds what is ordered on a lab and starts its agents. It ends with the test.
+// Build builds a mode in a lab and starts its agents. They end with the test.
 func Build(t testing.TB, d labdriver.Driver, o labdriver.ModeSpec) *Setup {
 	t.Helper()
 	p, err := d.Provision(t.Context(), o)
 	if err != nil {
 		t.Fatalf("provision %s with %d pairs: %v", o.Mode, o.Pairs, err)
 	}
-	return stand(t, p, o.ModeSpec)
+	return startAgents(t, p, o.ModeSpec)
 }
 
-// BuildOn is the same on hosts that are not a lab's.
+// BuildOn is Build for hosts that are not those of a lab.
 func BuildOn(t testing.TB, d driver.Driver, o driver.ModeSpec) *Setup {
 	t.Helper()
 	p, err := d.Provision(t.Context(), o)
 	if err != nil {
 		t.Fatalf("provision %s with %d pairs: %v", o.Mode, o.Pairs, err)
 	}
-	return stand(t, p, o)
+	return startAgents(t, p, o)
 }
 
-// stand starts the agents of a path.
-func stand(t testing.TB, p *driver.Path, o driver.ModeSpec) *Setup {
+// startAgents starts the agents of a path.
+func startAgents(t testing.TB, p *driver.Path, o driver.ModeSpec) *Setup {
 	t.Helper()
 	ctx, mode, pairs := t.Context(), o.Mode, o.Pairs
 	t.Cleanup(func() {
@@ -220,8 +219,8 @@ func stand(t testing.TB, p *driver.Path, o driver.ModeSpec) *Setup {
 	return s
 }
 
-// Params is a short trial of a workload, unpinned, at a rate that any machine
-// keeps up with where the workload has one.
+// Params is a short trial of a workload, unpinned, at a rate that any machine can sustain
+// if the workload has one.
 func Params(kind string) traffic.Params {
 	p := traffic.Params{
 		Kind: kind, Token: "0123456789abcdef", CPU: -1, Streams: 1, WriteSize: 64 << 10, Congestion: "reno",
@@ -237,28 +236,27 @@ func Params(kind string) traffic.Params {
 	return p
 }
 
-// Reports are what the two ends of a pair said of a trial.
+// Reports are the reports of a pair's endpoints on a trial.
 type Reports struct{ Client, Server traffic.Report }
 
-// Trial runs a trial over the first pair of the stand and returns the verdict of
-// its proof.
+// Trial runs a trial over the first pair and returns the result of verifying its path.
 func (s *Setup) Trial(t testing.TB, p traffic.Params, ipv6 bool) (client, server traffic.Report, proof error) {
 	t.Helper()
 	all, proof := s.TrialPairs(t, p, ipv6, 1)
 	return all[0].Client, all[0].Server, proof
 }
 
-// longest bounds the window of a trial that is made longer, because a busy machine
-// carried too little in it.
+// longest limits the window of a trial that is repeated because a busy machine carried too
+// little.
 const longest = 10 * time.Second
 
-// TrialPairs runs a trial over the first n pairs at once. One that carried too little
-// for a proof is done again with a window twice as long, up to longest and the stand's
-// Grace. Each is told; behind the last one the proof still is driver.ErrTooLittleTraffic.
+// TrialPairs runs a trial over the first n pairs at once. If it carried too little to be
+// verified, it is logged and repeated with twice the window, up to longest and Grace; if
+// the last attempt carried too little, too, proof is driver.ErrTooLittleTraffic.
 func (s *Setup) TrialPairs(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Reports, proof error) {
 	t.Helper()
 	for {
-		all, proof = s.once(t, p, ipv6, n)
+		all, proof = s.trialPairs(t, p, ipv6, n)
 		if !errors.Is(proof, driver.ErrTooLittleTraffic) {
 			return all, proof
 		}
@@ -271,7 +269,7 @@ func (s *Setup) TrialPairs(t testing.TB, p traffic.Params, ipv6 bool, n int) (al
 	}
 }
 
-func (s *Setup) once(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Reports, proof error) {
+func (s *Setup) trialPairs(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Reports, proof error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second+p.Duration+s.Grace)
 	defer cancel()
@@ -308,25 +306,24 @@ func (s *Setup) once(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Re
 	return all, s.Proof(t, before, carried)
 }
 
-// meetWithin is how long ends may take until they reach each other after a test has
-// cut across their path: a device that was just set up carries nothing until the
-// kernel has gone round to it, which waits for all that sets up and takes down networks
-// elsewhere on the machine.
-const meetWithin = 20 * time.Second
+// reachTimeout limits how long endpoints may take to reach each other after a test has
+// interrupted their path. A device that was just set up carries nothing until the kernel's
+// link watch has run, which waits for all network changes elsewhere on the machine.
+const reachTimeout = 20 * time.Second
 
-// WaitReachable waits until the ends of the first pair reach each other again.
+// WaitReachable waits until the endpoints of the first pair reach each other again.
 func (s *Setup) WaitReachable(t testing.TB) {
 	t.Helper()
 	listen, dial, err := s.Path.Pairs[0].Server.Reach(false)
 	if err == nil {
-		_, err = agent.CheckReachability(t.Context(), s.Ends[0].Client, s.Ends[0].Server, "tcp", listen, dial, meetWithin+s.Grace)
+		_, err = agent.CheckReachability(t.Context(), s.Ends[0].Client, s.Ends[0].Server, "tcp", listen, dial, reachTimeout+s.Grace)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Snapshot reads the counters of a path on which a trial is about to begin.
+// Snapshot reads the counters before a trial.
 func (s *Setup) Snapshot(t testing.TB) driver.Counters {
 	t.Helper()
 	if err := s.Path.FlushConnections(t.Context()); err != nil {
@@ -339,7 +336,7 @@ func (s *Setup) Snapshot(t testing.TB) driver.Counters {
 	return before
 }
 
-// Proof is the path's verdict on what was carried since before.
+// Proof verifies the path for what was carried since before.
 func (s *Setup) Proof(t testing.TB, before driver.Counters, carried []driver.Carried) error {
 	t.Helper()
 	after, err := s.Path.Snapshot(t.Context())
@@ -349,14 +346,14 @@ func (s *Setup) Proof(t testing.TB, before driver.Counters, carried []driver.Car
 	return s.Path.Prove(before, after, carried)
 }
 
-// Conformance checks what the contract asks of every mode that can be built
-// here: ends, a proof that holds for each workload, direction and family, and a
-// topology. Modes that cannot be built must say why as an Unsupported error.
+// Conformance checks every mode that can be built here: endpoints, verification for each
+// workload, direction and address family, and the topology. Modes that cannot be built must
+// return an Unsupported error.
 func Conformance(t *testing.T, d labdriver.Driver) {
 	NeedLab(t)
 	for _, m := range d.Modes() {
 		t.Run(m.ID, func(t *testing.T) {
-			s := standOrLacking(t, d, ModeSpec(t, m.ID, 1, nil))
+			s := setUpOrUnsupported(t, d, ModeSpec(t, m.ID, 1, nil))
 			if s == nil {
 				return
 			}
@@ -365,7 +362,7 @@ func Conformance(t *testing.T, d labdriver.Driver) {
 			for _, w := range Patterns() {
 				for _, ipv6 := range []bool{false, true} {
 					if _, _, err := s.Path.Pairs[0].Server.Reach(ipv6); err != nil && ipv6 {
-						continue // the kernel or the engine has none of it
+						continue // the kernel or the engine does not support it
 					}
 					for _, reverse := range []bool{false, true} {
 						s.conforms(t, w, ipv6, reverse)
@@ -376,14 +373,14 @@ func Conformance(t *testing.T, d labdriver.Driver) {
 	}
 }
 
-// Known is what of a mode is known to fail here, by no fault of this program.
+// Known lists known failures of a mode that are not caused by this program.
 type Known struct {
-	SkippedWorkloads []string // workloads that it does not bear, which are left out
+	SkippedWorkloads []string // workloads that fail on the mode
 }
 
-// ConformanceOnce is Conformance for modes that are dear to make: of every workload one trial, the
-// first forward over IPv4, the next reverse, over IPv6 where there is some, and so on by
-// turns. It leaves the mode to the caller.
+// ConformanceOnce is Conformance for modes that are expensive to set up. It runs one trial
+// of each workload, alternating direction and, where available, address family. It leaves
+// the mode set up.
 func ConformanceOnce(t *testing.T, d labdriver.Driver, o labdriver.ModeSpec, k Known) *Setup {
 	t.Helper()
 	s := Build(t, d, o)
@@ -399,8 +396,8 @@ func ConformanceOnce(t *testing.T, d labdriver.Driver, o labdriver.ModeSpec, k K
 	return s
 }
 
-// CheckTopology checks that the topology is a chain of at least two ends and what is between them,
-// and that there are counters on it that prove it.
+// CheckTopology checks that the topology is a chain from client to server, with counters
+// that verify it.
 func (s *Setup) CheckTopology(t testing.TB) {
 	t.Helper()
 	top, err := s.Path.Topology()
@@ -415,13 +412,13 @@ func (s *Setup) CheckTopology(t testing.TB) {
 	}
 }
 
-// standOrLacking builds what is ordered, or gives nil where that cannot be had here.
-// Then the probe must say why, as it is asked when a run could not build a mode.
-func standOrLacking(t *testing.T, d labdriver.Driver, o labdriver.ModeSpec) *Setup {
+// setUpOrUnsupported builds the mode, or returns nil if it cannot be built here. Then Probe
+// must say why, as it is called when a run could not build a mode.
+func setUpOrUnsupported(t *testing.T, d labdriver.Driver, o labdriver.ModeSpec) *Setup {
 	t.Helper()
 	p, err := d.Provision(t.Context(), o)
 	if err == nil {
-		return stand(t, p, o.ModeSpec)
+		return startAgents(t, p, o.ModeSpec)
 	}
 	probed := d.Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: o.Mode}})
 	if u, lacking := driver.AsUnsupported(probed); !lacking || u.Reason == "" {
@@ -431,13 +428,13 @@ func standOrLacking(t *testing.T, d labdriver.Driver, o labdriver.ModeSpec) *Set
 	return nil
 }
 
-// Patterns are the workloads whose trials are their own: what is made of another's
-// has no traffic that a path could tell from it.
+// Patterns lists the workloads with trials of their own. Derived workloads use the trials
+// of another and have no distinct traffic.
 func Patterns() []traffic.Workload {
 	return slices.DeleteFunc(workloads.All(), func(w traffic.Workload) bool { return w.Spec().MadeOf != "" })
 }
 
-// conforms runs one trial and checks its proof and its figures.
+// conforms runs one trial and checks its verification and metrics.
 func (s *Setup) conforms(t *testing.T, w traffic.Workload, ipv6, reverse bool) {
 	t.Helper()
 	p := Params(w.Spec().Kind)
@@ -449,7 +446,7 @@ func (s *Setup) conforms(t *testing.T, w traffic.Workload, ipv6, reverse bool) {
 	}
 	metrics, series := w.Metrics(p, client, server)
 	for metric, v := range metrics {
-		// A window of 0.2 s may see nothing on a machine that is busy elsewhere.
+		// A window of 0.2 s may measure nothing on a busy machine.
 		if _, known := result.MetricNamed(metric); !known || v < 0 {
 			t.Errorf("%s: %s is %g", name, metric, v)
 		}
@@ -462,14 +459,14 @@ func (s *Setup) conforms(t *testing.T, w traffic.Workload, ipv6, reverse bool) {
 	}
 }
 
-// ConformancePairs checks what the contract asks of a mode with two pairs of ends:
-// both reach each other at once, each is proven, one alone is proven too, and the
-// traffic of one pair is never taken for that of both.
+// ConformancePairs checks a mode with two pairs: both reach each other at the same time,
+// each is verified, one alone is verified too, and the traffic of one pair is never taken
+// for that of both.
 func ConformancePairs(t *testing.T, d labdriver.Driver) {
 	NeedLab(t)
 	for _, m := range d.Modes() {
 		t.Run(m.ID, func(t *testing.T) {
-			s := standOrLacking(t, d, ModeSpec(t, m.ID, 2, nil))
+			s := setUpOrUnsupported(t, d, ModeSpec(t, m.ID, 2, nil))
 			if s == nil {
 				return
 			}

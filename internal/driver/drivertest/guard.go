@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// Guard ends the test program if what it guards is not through after so long, which is
-// to be many times what that takes on the slowest machine. Where it hangs is told last and
-// briefly: of the testing package's own end at its time limit, which tells of every
-// goroutine, a log that is cut to its last lines keeps nothing that matters. The caller
-// calls through at the end.
+// Guard ends the test program if the guarded code takes longer than long, which must be
+// many times what it takes on the slowest machine. It prints a short report of where the
+// program hangs as the last output: the testing package's own report of every goroutine
+// would be cut from a log that keeps only its last lines. The caller calls through at the
+// end.
 //
-// It counts the seconds that this program sees pass: a machine that stood still for
-// minutes is no hang.
+// Guard counts the seconds during which this program runs, so that a suspended machine is
+// not taken for a hang.
 func Guard(long time.Duration) (through func()) {
 	done := make(chan struct{})
 	go func() {
@@ -30,13 +30,13 @@ func Guard(long time.Duration) (through func()) {
 			case <-time.After(time.Second):
 			}
 		}
-		fmt.Fprintf(os.Stderr, "not through after %s\n%s%s", long, children(os.Getpid()), ours())
+		fmt.Fprintf(os.Stderr, "not through after %s\n%s%s", long, children(os.Getpid()), moduleGoroutines())
 		os.Exit(2)
 	}()
 	return func() { close(done) }
 }
 
-// children tells of each child what its threads wait for in the kernel.
+// children describes what the threads of each child wait for in the kernel.
 func children(parent int) string {
 	var b strings.Builder
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
@@ -57,9 +57,9 @@ func children(parent int) string {
 	return b.String()
 }
 
-// ours are the goroutines that are in this module, with what they call alone: but for those
-// that wait for what agents may say.
-func ours() string {
+// moduleGoroutines returns the goroutines in this module with their callers in it, except those that
+// wait for output of agents.
+func moduleGoroutines() string {
 	stacks := make([]byte, 4<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	var b strings.Builder

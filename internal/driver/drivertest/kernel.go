@@ -9,15 +9,15 @@ import (
 	"tare/internal/guest/kernel"
 )
 
-// Where scripts/setup-tests puts kernels for guests, in the module's root: one that starts
-// fast, and one that has drivers of more adapters.
+// Where scripts/setup-tests puts guest kernels, relative to the module's root: one that
+// boots fast, and one with drivers of more network adapters.
 const (
 	guestKernel = ".cache/kernel"
 	fullKernel  = ".cache/kernel-full"
 )
 
-// NeedGuest gives the directory of a kernel to boot, and skips the test where there is
-// none or no emulator, and says what is lacking.
+// NeedGuest returns the directory of a guest kernel. It skips the test if there is none or
+// no emulator, and says what is missing.
 func NeedGuest(t testing.TB) (dir string) {
 	t.Helper()
 	return needKernel(t, guestKernel)
@@ -46,7 +46,7 @@ func needKernel(t testing.TB, dir string) string {
 	return dir
 }
 
-// Root is the directory of the module that is being tested.
+// Root returns the directory of the module under test.
 func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()

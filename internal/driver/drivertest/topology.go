@@ -11,11 +11,11 @@ import (
 	"tare/internal/driver/topologygolden"
 )
 
-// writeDrawn is the variable of the environment with which the paths are written, in
-// place of being compared: see `make drawings`.
-const writeDrawn = "TARE_WRITE_DRAWN"
+// updateGoldenEnv is the environment variable that makes the tests write the golden paths
+// instead of comparing: see `make drawings`.
+const updateGoldenEnv = "TARE_WRITE_DRAWN"
 
-// CheckGolden holds the path that stands to what package drawn says of its mode.
+// CheckGolden compares the path with its golden file in package topologygolden.
 func (s *Setup) CheckGolden(t *testing.T, mode string) {
 	t.Helper()
 	top, err := s.Path.Topology()
@@ -25,10 +25,10 @@ func (s *Setup) CheckGolden(t *testing.T, mode string) {
 	CheckGoldenPath(t, mode, topologygolden.Normalise(top, s.Path.Findings(nil, nil, nil)))
 }
 
-// UpdateGolden is whether what is built is written in place of being compared.
-func UpdateGolden() bool { return os.Getenv(writeDrawn) != "" }
+// UpdateGolden reports whether golden files are written instead of compared.
+func UpdateGolden() bool { return os.Getenv(updateGoldenEnv) != "" }
 
-// CheckGoldenPath holds a path to what package drawn says of its mode.
+// CheckGoldenPath compares a built path with the golden file of its mode.
 func CheckGoldenPath(t *testing.T, mode string, built topologygolden.Path) {
 	t.Helper()
 	if UpdateGolden() {

@@ -10,9 +10,9 @@ import (
 	"tare/internal/traffic"
 )
 
-// Void drives the first pair over a way round the path and expects its proof to fail, and
-// the counter or rule of this name to be among what gives it away: which of several is
-// looked at first, and is named, is no matter.
+// Void runs a trial of the first pair, whose traffic bypasses the path, and expects the
+// verification to fail. The counter or rule named want must be among the findings that
+// fail; the error may name another.
 func (s *Setup) Void(t testing.TB, p traffic.Params, want string) {
 	t.Helper()
 	before := s.Snapshot(t)
@@ -28,7 +28,7 @@ func (s *Setup) Void(t testing.TB, p traffic.Params, want string) {
 	t.Errorf("%s over the shortcut: got %v, want the proof to fail on %s", p.Kind, err, want)
 }
 
-// findings are what the proof holds against what one pair has carried.
+// findings returns what the verification compares for what one pair carried.
 func (s *Setup) findings(t testing.TB, before driver.Counters, client, server traffic.Report) []result.Finding {
 	t.Helper()
 	after, err := s.Path.Snapshot(t.Context())

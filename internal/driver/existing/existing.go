@@ -1,11 +1,10 @@
-// Package existing builds network modes on one or two Docker Engines that exist, as what
-// their user may do there: it needs no right but to speak to them, touches nothing that it
-// has not made, and takes all of that away. Counters are read by agents: one in a container
-// with each host's own network, one in each end's.
+// Package existing builds network modes on one or two existing Docker Engines with the
+// access that their user has: it requires only the engine's API, changes nothing that it
+// has not created, and removes all of that. Counters are read by agents: one in a container
+// in each host's network, and one in each endpoint's.
 //
-// The ends of the baselines, and every process "of the host", are processes in
-// such a container with the host's own network: they have its network stack and no
-// other, but they are started by the engine.
+// The endpoints of the baselines, and every host process, run in such a container in the
+// host's network: they use its network stack only, but the engine starts them.
 package existing
 
 import (
@@ -23,25 +22,25 @@ import (
 	"tare/internal/engine/locate"
 )
 
-// Host is a machine with an engine that exists, and the address at which the other
-// machine reaches it. With one engine the address may be left out.
+// Host is a machine with an existing engine, and the address at which the other machine
+// reaches it, which is optional with one engine.
 type Host struct {
-	Name    string // for people; a and b where empty
-	Target  string // as locate.Connect takes it
+	Name    string // for messages; a and b if empty
+	Target  string // in the form of locate.Connect
 	Address netip.Addr
 }
 
-// Driver builds modes on one existing engine, or on two.
+// Driver builds modes on one or two existing engines.
 type Driver struct {
 	hosts    []Host
-	swarm    bool             // one may be made
-	mu       sync.Mutex       // of open
-	open     []*engine.Engine // by host, nil until spoken to
+	swarm    bool             // creating one is allowed
+	mu       sync.Mutex       // guards open
+	open     []*engine.Engine // by host, nil until connected
 	sessions *remote.Sessions
 }
 
-// New is the driver of modes on one existing engine, or on two. A Swarm is
-// made, and left again, only where allowed.
+// New creates a driver for one or two existing engines. It creates a Swarm, and removes it
+// again, only if allowSwarm is set.
 func New(hosts []Host, allowSwarm bool) *Driver {
 	d := &Driver{swarm: allowSwarm, open: make([]*engine.Engine, len(hosts))}
 	for i, h := range hosts {
@@ -50,37 +49,37 @@ func New(hosts []Host, allowSwarm bool) *Driver {
 		}
 		d.hosts = append(d.hosts, h)
 	}
-	d.sessions = remote.NewSessions(len(hosts), d.read, d.forget)
+	d.sessions = remote.NewSessions(len(hosts), d.openHost, d.removeRun)
 	return d
 }
 
-// Modes lists the modes. With one engine all are compared with the host's own
-// loopback, with two those that cross the wire with the raw hosts.
+// Modes lists the modes. With one engine all are compared with the host's loopback; with
+// two, modes across the wire are compared with the raw hosts.
 func (d *Driver) Modes() []driver.Mode {
 	far := containers.Host
 	if len(d.hosts) == 1 {
 		far = containers.HostLocal
 	}
 	return traits([]driver.Mode{
-		{ID: containers.Host, Title: "process on one host to process on the other, started by their engines"},
-		{ID: containers.HostLocal, Title: "two processes of one host, through its own address, started by its engine"},
-		{ID: "docker/host", Title: "both ends in containers on their host's own network", Baseline: far},
+		{ID: containers.Host, Title: "process on one host to process on the other, both started by their engines"},
+		{ID: containers.HostLocal, Title: "two processes on one host, through the host's address, started by its engine"},
+		{ID: "docker/host", Title: "both endpoints in containers on the host network", Baseline: far},
 		{ID: "docker/published", Title: "raw client, server in a container with a published port", Baseline: far},
-		{ID: "docker/bridge", Title: "both ends in containers on the default bridge, masqueraded and published", Baseline: far},
+		{ID: "docker/bridge", Title: "both endpoints in containers on the default bridge, masqueraded and published", Baseline: far},
 		{ID: "docker/colocated", Title: "two containers on one bridge", Baseline: containers.HostLocal},
-		{ID: "docker/to-host", Title: "container to a process of its own host", Baseline: containers.HostLocal},
-		{ID: "docker/userland-proxy", Title: "process to a container of its own host, through docker-proxy", Baseline: containers.HostLocal},
-		{ID: "docker/macvlan", Title: "both ends on macvlan devices of a link of their hosts", Baseline: far},
-		{ID: "docker/ipvlan", Title: "both ends on ipvlan devices of a link of their hosts", Baseline: far},
-		{ID: "docker/overlay", Title: "both ends on an overlay network of a Swarm", Baseline: far},
-		{ID: "docker/overlay-encrypted", Title: "both ends on an encrypted overlay network of a Swarm", Baseline: far},
-		{ID: "docker/network:NAME", Title: "both ends on a network that exists", Baseline: far},
-		{ID: "docker/driver:NAME", Title: "both ends on a network made with a driver of the user's", Baseline: far},
+		{ID: "docker/to-host", Title: "container to a process on the same host", Baseline: containers.HostLocal},
+		{ID: "docker/userland-proxy", Title: "process to a container on the same host, through docker-proxy", Baseline: containers.HostLocal},
+		{ID: "docker/macvlan", Title: "both endpoints on macvlan devices of a host interface", Baseline: far},
+		{ID: "docker/ipvlan", Title: "both endpoints on ipvlan devices of a host interface", Baseline: far},
+		{ID: "docker/overlay", Title: "both endpoints on an overlay network of a Swarm", Baseline: far},
+		{ID: "docker/overlay-encrypted", Title: "both endpoints on an encrypted overlay network of a Swarm", Baseline: far},
+		{ID: "docker/network:NAME", Title: "both endpoints on an existing network", Baseline: far},
+		{ID: "docker/driver:NAME", Title: "both endpoints on a network created with a driver that the user names", Baseline: far},
 	})
 }
 
-// Hosts are the machines of the engines. Those on this machine are known by the way in
-// which they are spoken to, over a Unix socket; there the engine's programs work for the run, too.
+// Hosts returns the machines of the engines. An engine behind a Unix socket is on this
+// machine; its programs there work for the run, too.
 func (d *Driver) Hosts() []driver.Host {
 	var out []driver.Host
 	for _, h := range d.hosts {
@@ -93,8 +92,8 @@ func (d *Driver) Hosts() []driver.Host {
 	return out
 }
 
-// Open speaks to every engine, so that what keeps one from being used is known
-// before anything is made: an *engine.Unavailable error.
+// Open connects to every engine, so that an unusable one is known before anything is
+// created; the error is an *engine.Unavailable.
 func (d *Driver) Open(ctx context.Context) error {
 	for i := range d.hosts {
 		if _, err := d.engine(ctx, i); err != nil {
@@ -104,7 +103,7 @@ func (d *Driver) Open(ctx context.Context) error {
 	return nil
 }
 
-// Close lets go of the engines. Paths must have been closed.
+// Close closes the connections to the engines. All paths must be closed before.
 func (d *Driver) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -118,7 +117,7 @@ func (d *Driver) Close() error {
 	return errors.Join(errs...)
 }
 
-// engine is the engine of a host, spoken to once.
+// engine returns the engine of a host, connecting once.
 func (d *Driver) engine(ctx context.Context, i int) (*engine.Engine, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -133,14 +132,14 @@ func (d *Driver) engine(ctx context.Context, i int) (*engine.Engine, error) {
 	return e, nil
 }
 
-// takes is how long a mode takes to be made and taken down that is containers and agents,
-// about.
-const takes = 2 * time.Second
+// setupTime is roughly how long setting up and removing a mode takes that consists of
+// containers and agents.
+const setupTime = 2 * time.Second
 
-// traits adds what ids tell. Here, macvlan and ipvlan have to be told which link of the
-// hosts they are to use.
+// traits derives properties of modes from their ids. Here macvlan and ipvlan require
+// options, because tare cannot know which host interface to use.
 func traits(modes []driver.Mode) []driver.Mode {
-	modes = containers.Traits(modes, takes)
+	modes = containers.Traits(modes, setupTime)
 	for i := range modes {
 		m := &modes[i]
 		m.Options = m.Options || m.ID == "docker/macvlan" || m.ID == "docker/ipvlan"
@@ -148,8 +147,8 @@ func traits(modes []driver.Mode) []driver.Mode {
 	return modes
 }
 
-// read starts the container and in it the agent that read a host.
-func (d *Driver) read(ctx context.Context, run string, i int) (*remote.Host, error) {
+// openHost starts the container and in it the agent that reads a host.
+func (d *Driver) openHost(ctx context.Context, run string, i int) (*remote.Host, error) {
 	h := d.hosts[i]
 	e, err := d.engine(ctx, i)
 	if err != nil {
@@ -166,8 +165,8 @@ func (d *Driver) read(ctx context.Context, run string, i int) (*remote.Host, err
 	return read, nil
 }
 
-// forget removes everything of a run from the engines that were spoken to.
-func (d *Driver) forget(ctx context.Context, run string) error {
+// removeRun removes everything of a run from the connected engines.
+func (d *Driver) removeRun(ctx context.Context, run string) error {
 	d.mu.Lock()
 	open := slices.Clone(d.open)
 	d.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"tare/internal/lab"
 )
 
-// standing are the engines of a lab that stand for a user's own machines: tare is
-// told their sockets and addresses and nothing else.
+// standing are a lab's engines that represent a user's own machines: the driver gets only
+// their sockets and addresses.
 type standing struct {
 	lab   *lab.Lab
 	a, b  *private.Engine
@@ -55,8 +55,8 @@ func connect(t *testing.T, swarm bool, hosts ...existing.Host) *existing.Driver 
 	return g
 }
 
-// stay keeps a path standing for the length of a test, and with it what all paths
-// of a run share, as other modes do in a run. It gives the run.
+// stay keeps a path set up for the length of a test, and with it what all paths of a run
+// share, as other modes do in a run. It returns the run.
 func stay(t *testing.T, g *existing.Driver) lab.Spec {
 	t.Helper()
 	spec := drivertest.Spec(t, func(l *lab.Spec) { l.Label = "first" })
@@ -72,9 +72,9 @@ func stay(t *testing.T, g *existing.Driver) lab.Spec {
 	return spec
 }
 
-// weighs builds a mode on existing engines, and expects it to be proven for
-// streams, datagrams and connections.
-func weighs(t *testing.T, g *existing.Driver, o driver.ModeSpec) {
+// checkMode builds a mode on existing engines, and expects it to be proven for streams,
+// datagrams and connections.
+func checkMode(t *testing.T, g *existing.Driver, o driver.ModeSpec) {
 	t.Helper()
 	o.Label, o.Pairs = o.Mode, max(o.Pairs, 1)
 	s := drivertest.BuildOn(t, g, o)
@@ -83,7 +83,7 @@ func weighs(t *testing.T, g *existing.Driver, o driver.ModeSpec) {
 		for _, reverse := range []bool{false, true} {
 			p := drivertest.Params(kind)
 			if kind == "tcp_crr" {
-				p.RequestSize, p.ResponseSize = 2000, 2000 // on a busy machine connections are few
+				p.RequestSize, p.ResponseSize = 2000, 2000 // a busy machine opens few connections
 			}
 			if p.Reverse = reverse; reverse && kind == "tcp_crr" {
 				continue
@@ -109,12 +109,12 @@ func TestExistingPair(t *testing.T) {
 	run := stay(t, g)
 	for _, mode := range []string{"host", "host-local", "docker/host", "docker/published", "docker/bridge", "docker/colocated",
 		"docker/to-host", "docker/userland-proxy", "docker/overlay"} {
-		t.Run(mode, func(t *testing.T) { weighs(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: mode}).ModeSpec) })
+		t.Run(mode, func(t *testing.T) { checkMode(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: mode}).ModeSpec) })
 	}
-	// Two networks of one link, as of a LAN of the user's, with addresses set aside.
+	// Two networks on one link, as on a user's LAN, with reserved addresses.
 	wire := s.lab.Addresses(lab.NetUnderlay, 64)[0]
 	t.Run("docker/driver:macvlan", func(t *testing.T) {
-		weighs(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: "docker/driver:macvlan", Pairs: 2, Options: map[string]string{
+		checkMode(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: "docker/driver:macvlan", Pairs: 2, Options: map[string]string{
 			"parent": lab.Underlay, "subnet": wire.Masked().String(), "gateway": s.lab.Addresses(lab.NetUnderlay, 254)[0].Addr().String(),
 			"ip-range": netip.PrefixFrom(wire.Addr(), 28).String(),
 		}}).ModeSpec)
@@ -129,18 +129,18 @@ func TestExistingOne(t *testing.T) {
 	run := stay(t, g)
 	for _, mode := range []string{"host-local", "docker/host", "docker/published", "docker/colocated", "docker/to-host", "docker/userland-proxy"} {
 		t.Run(mode, func(t *testing.T) {
-			weighs(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: mode, Pairs: 2}).ModeSpec)
+			checkMode(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: mode, Pairs: 2}).ModeSpec)
 		})
 	}
 	if _, err := s.a.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "home", Driver: "bridge"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, mode := range []string{"docker/network:home", "docker/driver:bridge"} {
-		t.Run(mode, func(t *testing.T) { weighs(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: mode}).ModeSpec) })
+		t.Run(mode, func(t *testing.T) { checkMode(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: mode}).ModeSpec) })
 	}
 }
 
-// untouched fails where anything of a run is left on an engine.
+// untouched fails if something of a run is left on an engine.
 func untouched(t *testing.T, engines ...*private.Engine) {
 	t.Helper()
 	for _, e := range engines {

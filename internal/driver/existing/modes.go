@@ -17,18 +17,18 @@ import (
 	"tare/internal/result"
 )
 
-// hosts: processes of the hosts, or of the one host through its own address.
+// hosts: processes on the two hosts, or on one host through its own address.
 func (p *path) hosts(ctx context.Context) error {
 	at, err := p.read.ServerAddress(ctx)
 	if err != nil {
 		return err
 	}
 	return p.ForEachPair(func(pair int) error {
-		from, err := p.raw(ctx, p.a, containers.Client, pair)
+		from, err := p.hostEndpoint(ctx, p.a, containers.Client, pair)
 		if err != nil {
 			return err
 		}
-		to, err := p.raw(ctx, p.b, containers.Server, pair)
+		to, err := p.hostEndpoint(ctx, p.b, containers.Server, pair)
 		if err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (p *path) hosts(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return p.joined(ctx, from, to, netip.AddrPortFrom(p.b.ListenAddress(ctx, at), pathspec.ServerChoosesPort), netip.AddrPortFrom(at, pathspec.ServerChoosesPort), remote.OneConnection)
+		return p.addPair(ctx, from, to, netip.AddrPortFrom(p.b.ListenAddress(ctx, at), pathspec.ServerChoosesPort), netip.AddrPortFrom(at, pathspec.ServerChoosesPort), remote.OneConnection)
 	})
 }
 
@@ -48,14 +48,14 @@ func reversed(steps []pathspec.Step) []pathspec.Step {
 	return out
 }
 
-// published: a process of the client's host, a port of the server's that its
-// engine translates to a container's.
-func (p *path) published(ctx context.Context) error { return p.behindPort(ctx, p.raw) }
+// published: a process on the client's host, and a port of the server's host that its
+// engine translates to a container.
+func (p *path) published(ctx context.Context) error { return p.behindPort(ctx, p.hostEndpoint) }
 
-// bridge: the same from a container, which its host masquerades.
+// bridge: the same from a container behind masquerading.
 func (p *path) bridge(ctx context.Context) error {
 	return p.behindPort(ctx, func(ctx context.Context, s *host, role string, pair int) (*endpoint, error) {
-		return p.boxed(ctx, s, role, pair, engine.ContainerSpec{})
+		return p.containerEndpoint(ctx, s, role, pair, engine.ContainerSpec{})
 	})
 }
 
@@ -71,8 +71,8 @@ func (p *path) behindPort(ctx context.Context, begin func(context.Context, *host
 		}
 		to, dial, err := p.publish(ctx, pair, at)
 		if err != nil && !p.b.HasAddress(ctx, at) {
-			// The host is reached at an address that is another machine's, which passes
-			// it on: the port has to be published on whatever it passes it on to.
+			// The host is reached at an address of another machine that forwards to it, so
+			// the port must be published on all addresses.
 			to, dial, err = p.publish(ctx, pair, netip.IPv4Unspecified())
 			dial = netip.AddrPortFrom(at, dial.Port())
 		}
@@ -85,7 +85,7 @@ func (p *path) behindPort(ctx context.Context, begin func(context.Context, *host
 			if err != nil {
 				return err
 			}
-			left = append(from.draw(plug), pathspec.RuleStep(p.a.Place, "nat", "masquerade"))
+			left = append(from.steps(plug), pathspec.RuleStep(p.a.Place, "nat", "masquerade"))
 		} else {
 			left = []pathspec.Step{from.process()}
 		}
@@ -95,18 +95,18 @@ func (p *path) behindPort(ctx context.Context, begin func(context.Context, *host
 		}
 		if pair == 1 {
 			p.port(dial)
-			right := append([]pathspec.Step{p.read.ConnectionStep("nat", "DNAT")}, reversed(to.draw(plug))...)
+			right := append([]pathspec.Step{p.read.ConnectionStep("nat", "DNAT")}, reversed(to.steps(plug))...)
 			if p.a == p.b {
 				p.SetSteps(append(left, right...)...)
 			} else if err := p.read.AddUnderlay(ctx, left, right); err != nil {
 				return err
 			}
 		}
-		return p.joined(ctx, from, to, netip.AddrPortFrom(to.Addr, pathspec.FirstPort), dial, remote.OneConnection)
+		return p.addPair(ctx, from, to, netip.AddrPortFrom(to.Addr, pathspec.FirstPort), dial, remote.OneConnection)
 	})
 }
 
-// port notes which port was published, since others may have been taken.
+// port records which port was published, because others may have been in use.
 func (p *path) port(at netip.AddrPort) {
 	p.facts = append(p.facts, result.Fact{Name: "published port", Value: at.String()})
 }
@@ -116,18 +116,18 @@ func (p *path) colocated(ctx context.Context) error {
 	return p.onNetwork(ctx, "", remote.OneConnection)
 }
 
-// toHost: a container on the default bridge to a process of its host.
+// toHost: a container on the default bridge to a process on its host.
 func (p *path) toHost(ctx context.Context) error {
 	at, err := p.read.ServerAddress(ctx)
 	if err != nil {
 		return err
 	}
 	return p.ForEachPair(func(pair int) error {
-		from, err := p.boxed(ctx, p.a, containers.Client, pair, engine.ContainerSpec{})
+		from, err := p.containerEndpoint(ctx, p.a, containers.Client, pair, engine.ContainerSpec{})
 		if err != nil {
 			return err
 		}
-		to, err := p.raw(ctx, p.b, containers.Server, pair)
+		to, err := p.hostEndpoint(ctx, p.b, containers.Server, pair)
 		if err != nil {
 			return err
 		}
@@ -139,18 +139,18 @@ func (p *path) toHost(ctx context.Context) error {
 			p.read.MustMoveAtLeast(pathspec.AllPairs, p.a.Place, plug.Bridge, driver.ReverseAtLeast, driver.ForwardAtLeast)
 		}
 		if pair == 1 {
-			p.SetSteps(append(from.draw(plug), to.process())...)
+			p.SetSteps(append(from.steps(plug), to.process())...)
 		}
-		return p.joined(ctx, from, to, netip.AddrPortFrom(at, pathspec.ServerChoosesPort), netip.AddrPortFrom(at, pathspec.ServerChoosesPort), remote.OneConnection)
+		return p.addPair(ctx, from, to, netip.AddrPortFrom(at, pathspec.ServerChoosesPort), netip.AddrPortFrom(at, pathspec.ServerChoosesPort), remote.OneConnection)
 	})
 }
 
-// userlandProxy: a process of the host to a port published on loopback, which the
-// engine's rules leave to docker-proxy.
+// userlandProxy: a process on the host to a port published on loopback, which the engine's
+// rules leave to docker-proxy.
 func (p *path) userlandProxy(ctx context.Context) error {
 	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	return p.ForEachPair(func(pair int) error {
-		from, err := p.raw(ctx, p.a, containers.Client, pair)
+		from, err := p.hostEndpoint(ctx, p.a, containers.Client, pair)
 		if err != nil {
 			return err
 		}
@@ -164,44 +164,44 @@ func (p *path) userlandProxy(ctx context.Context) error {
 		}
 		if pair == 1 {
 			p.port(dial)
-			right := append([]pathspec.Step{p.read.ConnectionStep("process", "docker-proxy")}, reversed(to.draw(plug))...)
+			right := append([]pathspec.Step{p.read.ConnectionStep("process", "docker-proxy")}, reversed(to.steps(plug))...)
 			if err := p.read.AddUnderlay(ctx, []pathspec.Step{from.process()}, right); err != nil {
 				return err
 			}
 		}
-		return p.joined(ctx, from, to, netip.AddrPortFrom(to.Addr, pathspec.FirstPort), dial, remote.TwoConnections)
+		return p.addPair(ctx, from, to, netip.AddrPortFrom(to.Addr, pathspec.FirstPort), dial, remote.TwoConnections)
 	})
 }
 
-// network: both ends on a network that exists on the engines.
+// network: both endpoints on an existing network of the engines.
 func (p *path) network(ctx context.Context) error {
 	name := containers.Parameter(p.Mode)
 	for _, s := range []*host{p.a, p.b} {
 		n, err := s.engine.Network(ctx, name)
 		if errors.Is(err, engine.ErrNotFound) {
-			return fmt.Errorf("the engine of host %s has no network %s: docker network ls there shows those it has", s.At, name)
+			return fmt.Errorf("the engine of host %s has no network %s; run docker network ls there to list its networks", s.At, name)
 		}
 		if err != nil {
 			return err
 		}
-		p.gossips = p.gossips || n.Scope == engine.ScopeSwarm
+		p.onSwarm = p.onSwarm || n.Scope == engine.ScopeSwarm
 		switch {
 		case n.Driver == "host" || n.Driver == "null":
-			return fmt.Errorf("network %s of host %s is none that containers have an address on (driver %s)", name, s.At, n.Driver)
+			return fmt.Errorf("network %s of host %s does not assign addresses to containers (driver %s)", name, s.At, n.Driver)
 		case n.Scope == engine.ScopeSwarm && !n.Attachable:
-			return fmt.Errorf("network %s belongs to a Swarm's services: single containers may join only one made with --attachable", name)
+			return fmt.Errorf("network %s is a Swarm network that only services may join; create it with --attachable", name)
 		}
 	}
 	return p.onNetwork(ctx, name, remote.AnyConnectivity)
 }
 
-// onNetwork: both ends in containers on a network, the server dialled at its
+// onNetwork: both endpoints in containers on a network; the client dials the server's
 // address there.
 func (p *path) onNetwork(ctx context.Context, name string, want remote.Connectivity) error {
 	return p.onNetworkAt(ctx, name, want, func(string, int) []netip.Addr { return nil })
 }
 
-// onNetworkAt is onNetwork with addresses that the engines do not choose.
+// onNetworkAt is onNetwork with addresses that tare chooses instead of the engines.
 func (p *path) onNetworkAt(ctx context.Context, name string, want remote.Connectivity, at func(role string, pair int) []netip.Addr) error {
 	return p.ForEachPair(func(pair int) error {
 		boxed := func(role string) (*endpoint, error) {
@@ -209,15 +209,15 @@ func (p *path) onNetworkAt(ctx context.Context, name string, want remote.Connect
 			if role == containers.Server {
 				s = p.b
 			}
-			return p.boxed(ctx, s, role, pair, engine.ContainerSpec{Network: name, Addresses: at(role, pair)})
+			return p.containerEndpoint(ctx, s, role, pair, engine.ContainerSpec{Network: name, Addresses: at(role, pair)})
 		}
 		from, err := boxed(containers.Client)
 		if err != nil {
 			return err
 		}
 		to, err := boxed(containers.Server)
-		if err == nil && p.gossips && p.a != p.b {
-			from, to, err = p.acquainted(ctx, name, from, to, boxed)
+		if err == nil && p.onSwarm && p.a != p.b {
+			from, to, err = p.awaitGossip(ctx, name, from, to, boxed)
 		}
 		if err != nil {
 			return err
@@ -238,14 +238,14 @@ func (p *path) onNetworkAt(ctx context.Context, name string, want remote.Connect
 			}
 		}
 		at := netip.AddrPortFrom(to.Addr, pathspec.FirstPort)
-		return p.joined(ctx, from, to, at, at, want)
+		return p.addPair(ctx, from, to, at, at, want)
 	})
 }
 
 func (p *path) drawBetween(from, to *endpoint, near, far remote.Attachment) {
-	left, right := from.draw(near), reversed(to.draw(far))
+	left, right := from.steps(near), reversed(to.steps(far))
 	if p.a == p.b && near.Bridge == far.Bridge && near.Bridge.Name != "" {
-		right = right[1:] // the one bridge between them
+		right = right[1:] // both are on the same bridge
 	}
 	if p.a != p.b {
 		left, right = append(left, p.a.DevicesStep()), append([]pathspec.Step{p.b.DevicesStep()}, right...)

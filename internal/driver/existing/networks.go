@@ -18,24 +18,24 @@ import (
 	"tare/internal/engine"
 )
 
-// onLink: a network of the macvlan or ipvlan driver on a link of each host.
-func (p *path) onLink(ctx context.Context) error {
+// linkNetwork: a network of the macvlan or ipvlan driver on an interface of each host.
+func (p *path) linkNetwork(ctx context.Context) error {
 	kind := strings.TrimPrefix(p.Mode, "docker/")
 	if p.order.Options["parent"] == "" {
 		return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf(
-			"which link of your hosts to use, and with which free addresses, nobody can guess: weigh docker/driver:%s with the options parent, %s and %s", kind, containers.OptionSubnet, containers.OptionRange)}
+			"tare cannot guess which host interface and which free addresses to use; measure docker/driver:%s with the options parent, %s and %s", kind, containers.OptionSubnet, containers.OptionRange)}
 	}
-	return p.made(ctx, kind)
+	return p.makeNetwork(ctx, kind)
 }
 
-// withDriver: a network made with a driver that the engines have.
+// withDriver: a network created with a driver that the engines have.
 func (p *path) withDriver(ctx context.Context) error {
-	return p.made(ctx, containers.Parameter(p.Mode))
+	return p.makeNetwork(ctx, containers.Parameter(p.Mode))
 }
 
-// made makes a network with a driver on the engines of both ends, or once where it
-// is a Swarm's, and joins both ends to it.
-func (p *path) made(ctx context.Context, kind string) error {
+// makeNetwork creates a network with a driver on the engines of both endpoints, or once for a
+// Swarm, and connects both endpoints to it.
+func (p *path) makeNetwork(ctx context.Context, kind string) error {
 	spec := engine.NetworkSpec{Run: p.session.Run, Name: p.networkName(), Driver: kind, Options: maps.Clone(p.order.Options)}
 	if err := containers.ExtractIPAM(&spec); err != nil {
 		return fmt.Errorf("mode %s: %w", p.Mode, err)
@@ -44,11 +44,11 @@ func (p *path) made(ctx context.Context, kind string) error {
 	if err != nil {
 		return err
 	}
-	p.gossips = n.Scope == engine.ScopeSwarm
-	if p.a != p.b && !p.gossips {
+	p.onSwarm = n.Scope == engine.ScopeSwarm
+	if p.a != p.b && !p.onSwarm {
 		if !spec.Range.IsValid() {
 			return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf(
-				"each engine gives out addresses of a %s network by itself, and so the same twice: name free ones with the options %s and %s", kind, containers.OptionSubnet, containers.OptionRange)}
+				"each engine assigns addresses of a %s network independently, so both would assign the same ones; name free addresses with the options %s and %s", kind, containers.OptionSubnet, containers.OptionRange)}
 		}
 		if _, err := p.create(ctx, p.b, spec); err != nil {
 			return err
@@ -62,12 +62,12 @@ func (p *path) made(ctx context.Context, kind string) error {
 		if role == containers.Server {
 			number++
 		}
-		return []netip.Addr{containers.NthAddress(spec.Range, number+1)} // the first of a range may be the network's own
+		return []netip.Addr{containers.NthAddress(spec.Range, number+1)} // the first address of a range may be reserved
 	})
 }
 
-// networkName is a name that every engine allows and no other path of the run has.
-// A Swarm's must be a component of a name in DNS, which a mode's is not.
+// networkName returns a name that is valid on every engine and unique among the paths of
+// the run. A Swarm requires a valid DNS label, which a mode's name is not.
 func (p *path) networkName() string {
 	return engine.Name(p.session.Run, "network"+strconv.Itoa(p.session.NextNumber()))
 }
@@ -76,7 +76,7 @@ func (p *path) create(ctx context.Context, s *host, spec engine.NetworkSpec) (en
 	n, err := s.engine.CreateNetwork(ctx, spec)
 	if err != nil {
 		if strings.Contains(err.Error(), "operation not supported") {
-			return n, &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("the kernel of host %s lacks what the driver %s needs: %v", s.At, spec.Driver, err)}
+			return n, &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("the kernel of host %s does not support driver %s: %v", s.At, spec.Driver, err)}
 		}
 		return n, err
 	}
@@ -84,16 +84,16 @@ func (p *path) create(ctx context.Context, s *host, spec engine.NetworkSpec) (en
 	return n, nil
 }
 
-// overlay: an attachable overlay of the Swarm that both engines are in.
+// overlay: an attachable overlay of the Swarm to which both engines belong.
 func (p *path) overlay(ctx context.Context) error {
 	if strings.HasSuffix(p.Mode, "-encrypted") {
-		return &driver.Unsupported{Mode: p.Mode, Reason: "whether packets were encrypted cannot be proven through an engine's API; weigh it on a lab (--engine lab)"}
+		return &driver.Unsupported{Mode: p.Mode, Reason: "an engine's API cannot show that packets were encrypted; measure this mode in a lab (--engine lab)"}
 	}
 	manager, err := p.inSwarm(ctx)
 	if err != nil {
 		return err
 	}
-	p.gossips = true
+	p.onSwarm = true
 	spec := engine.NetworkSpec{Run: p.session.Run, Name: p.networkName(), Driver: "overlay", Attachable: true}
 	if _, err := p.create(ctx, manager, spec); err != nil {
 		return err
@@ -101,9 +101,9 @@ func (p *path) overlay(ctx context.Context) error {
 	return p.onNetwork(ctx, spec.Name, remote.OneConnection)
 }
 
-// inSwarm finds the manager of the Swarm that both engines are in. Where they are
-// in none, one is made for the run if that is allowed; it goes with the last path of
-// the run, by the note that is left on each engine.
+// inSwarm finds a manager of the Swarm to which both engines belong. If there is none, it
+// creates a Swarm for the run, if allowed. A marker on each engine makes sure that it is
+// removed with the last path of the run.
 func (p *path) inSwarm(ctx context.Context) (manager *host, err error) {
 	err = p.driver.sessions.Exclusive(func() error {
 		manager, err = p.swarm(ctx)
@@ -128,15 +128,15 @@ func (p *path) swarm(ctx context.Context) (*host, error) {
 		}
 		return p.b, nil
 	case a.Active() && b.Active():
-		return nil, p.noSwarm(p.a, "both engines are workers of a Swarm, and only a manager makes networks", "name a manager of it as one of the two hosts")
+		return nil, p.noSwarm(p.a, "both engines are Swarm workers, and only a manager can create networks", "use a manager as one of the two hosts")
 	case a.Active() || b.Active():
 		other, in := p.a, p.b
 		if a.Active() {
 			other, in = p.b, p.a
 		}
-		return nil, p.noSwarm(other, "the Swarm of host "+in.At+" does not have this engine in it", "on a manager: docker swarm join-token worker, and run there what it says")
+		return nil, p.noSwarm(other, "the Swarm of host "+in.At+" does not include this engine", "run docker swarm join-token worker on a manager, and the command that it prints on this host")
 	case !p.driver.swarm:
-		return nil, p.noSwarm(p.a, "Swarm is not active", fmt.Sprintf("docker swarm init --advertise-addr %s there and what it prints on host %s, or let tare make one and leave it again: --yes", p.a.Address, p.b.At))
+		return nil, p.noSwarm(p.a, "Swarm is not active", fmt.Sprintf("run docker swarm init --advertise-addr %s there and the command that it prints on host %s, or use --yes to let tare create a Swarm and remove it again", p.a.Address, p.b.At))
 	}
 	both := []*host{p.a, p.b}
 	for _, s := range both {
@@ -156,14 +156,14 @@ func (p *path) swarm(ctx context.Context) (*host, error) {
 	return p.a, nil
 }
 
-func (p *path) noSwarm(s *host, why, mend string) error {
-	u := &engine.Unavailable{Engine: s.engine.Name, Tried: "its Swarm, for an overlay network", Reason: why, Fix: mend}
+func (p *path) noSwarm(s *host, why, fix string) error {
+	u := &engine.Unavailable{Engine: s.engine.Name, Tried: "its Swarm, for an overlay network", Reason: why, Fix: fix}
 	return &driver.Unsupported{Mode: p.Mode, Reason: u.Error()}
 }
 
-// acquainted waits until the ends of a pair on a Swarm's network of the user's
-// engines reach each other, and returns them: either may have been made again.
-func (p *path) acquainted(ctx context.Context, network string, from, to *endpoint, boxed func(role string) (*endpoint, error)) (*endpoint, *endpoint, error) {
+// awaitGossip waits until the endpoints of a pair on an existing Swarm's network reach each
+// other, and returns them, because either may have been recreated.
+func (p *path) awaitGossip(ctx context.Context, network string, from, to *endpoint, boxed func(role string) (*endpoint, error)) (*endpoint, *endpoint, error) {
 	meet := func(ctx context.Context, wait time.Duration) error {
 		at := netip.AddrPortFrom(to.Addr, pathspec.FirstPort)
 		return remote.CheckReachable(ctx, from.Agent, to.Agent, from.At, to.At, at, at, wait)

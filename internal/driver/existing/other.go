@@ -9,12 +9,12 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// Probe says that runs need Linux on the machine that leads them.
+// Probe returns an Unsupported error: the machine that controls a run must run Linux.
 func (d *Driver) Probe(_ context.Context, o driver.ModeSpec) error {
 	return &driver.Unsupported{Mode: o.Mode, Reason: linuxnet.ErrSystem.Error()}
 }
 
-// Provision answers what Probe does.
+// Provision returns the same error as Probe.
 func (d *Driver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path, error) {
 	return nil, d.Probe(ctx, o)
 }

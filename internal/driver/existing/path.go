@@ -26,39 +26,38 @@ type path struct {
 	order     driver.ModeSpec
 	driver    *Driver
 	session   *remote.Session
-	read      remote.Path // what agents read of its hosts, noted in Path
-	a, b      *host       // the client's and the server's; one and the same in modes of one host
+	read      remote.Path // what agents read of its hosts, added to Path
+	a, b      *host       // of the client and the server; equal in modes within one host
 	endpoints []*endpoint
 	networks  []madeNetwork
-	gossips   bool // the network is a Swarm's
+	onSwarm   bool // the network belongs to a Swarm
 	facts     []result.Fact
 	close     sync.Once
 	closed    error
 }
 
-// host is one of those of the path, with its engine.
+// host is a host of the path with its engine.
 type host struct {
 	*remote.Host
 	engine *engine.Engine
 }
 
-// madeNetwork is a network that the path has made on an engine.
+// madeNetwork is a network that the path has created on an engine.
 type madeNetwork struct {
 	on *engine.Engine
 	id string
 }
 
-// endpoint is an end: a container with an agent that reads its network, or a
-// process of the host.
+// endpoint is a container with an agent that reads its network, or a host process.
 type endpoint struct {
 	remote.Endpoint
 	role      string
 	host      *host
-	container *engine.Container // nil for a process of the host
+	container *engine.Container // nil for a host process
 }
 
-// about are the versions of the engines and the limits they apply.
-func (p *path) about() []result.Fact {
+// versionFacts returns the versions of the engines and the limits they apply.
+func (p *path) versionFacts() []result.Fact {
 	var facts []result.Fact
 	for i, s := range []*host{p.a, p.b} {
 		if i == 1 && p.b == p.a {
@@ -75,7 +74,7 @@ func (p *path) about() []result.Fact {
 	return append(facts, p.facts...)
 }
 
-// shut removes what the path has made, and with the last path of a run what they
+// shut removes what the path has created and, with the last path of a run, what all paths
 // shared.
 func (p *path) shut(ctx context.Context) error {
 	p.close.Do(func() { p.closed = p.end(ctx) })
@@ -103,21 +102,21 @@ func (e *endpoint) remove(ctx context.Context) error {
 	return err
 }
 
-// snapshot reads every counter. What keeps it from that is most often an engine or
-// a container that has ended.
+// snapshot reads all counters. If it fails because a container has exited, the error says
+// so.
 func (p *path) snapshot(ctx context.Context) (driver.Counters, error) {
 	c, err := p.Snapshot(ctx)
-	return c, p.explain(ctx, err)
+	return c, p.explainError(ctx, err)
 }
 
-// explain puts the end of a container before an error that came of it.
-func (p *path) explain(ctx context.Context, err error) error {
+// explainError prepends the exit reason of a container to an error that it caused.
+func (p *path) explainError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
 	var same *remote.SameMachine
 	if errors.As(err, &same) {
-		return fmt.Errorf("host %s has the address %s itself: both engines are on one machine", same.Host, same.Addr)
+		return fmt.Errorf("host %s has the address %s itself, so both engines are on one machine", same.Host, same.Addr)
 	}
 	for _, b := range p.endpoints {
 		if b.container == nil {
@@ -130,15 +129,15 @@ func (p *path) explain(ctx context.Context, err error) error {
 		case gone == nil && !s.Running && s.OOM:
 			return fmt.Errorf("the container of %s ran out of memory (%w)", b.At, err)
 		case gone == nil && !s.Running:
-			return fmt.Errorf("the container of %s has ended with exit code %d (%w)", b.At, s.ExitCode, err)
+			return fmt.Errorf("the container of %s exited with code %d (%w)", b.At, s.ExitCode, err)
 		}
 	}
 	return err
 }
 
-// raw is an end that is a process of the host: in a container of its own where it
-// has a limit, else in the one of the host's monitor.
-func (p *path) raw(ctx context.Context, s *host, role string, pair int) (*endpoint, error) {
+// hostEndpoint creates an endpoint that is a host process: in its own container if it has limits,
+// otherwise in that of the host's monitor.
+func (p *path) hostEndpoint(ctx context.Context, s *host, role string, pair int) (*endpoint, error) {
 	e := &endpoint{role: role, host: s}
 	e.Endpoint = remote.Endpoint{Place: s.Place, Name: containers.ContainerName(role, pair), Client: role == containers.Client, Host: s.Host, Launcher: s.Launcher, Agent: s.Monitor}
 	if containers.RoleLimit(p.order.Limits, role) == (study.Limit{}) && p.Mode != "docker/host" {
@@ -148,8 +147,8 @@ func (p *path) raw(ctx context.Context, s *host, role string, pair int) (*endpoi
 	return e, p.contain(ctx, e, engine.ContainerSpec{Network: engine.HostNetwork})
 }
 
-// boxed is an end in a container on a network.
-func (p *path) boxed(ctx context.Context, s *host, role string, pair int, spec engine.ContainerSpec) (*endpoint, error) {
+// containerEndpoint creates an endpoint in a container on a network.
+func (p *path) containerEndpoint(ctx context.Context, s *host, role string, pair int, spec engine.ContainerSpec) (*endpoint, error) {
 	e := &endpoint{role: role, host: s}
 	e.Endpoint = remote.Endpoint{Name: containers.ContainerName(role, pair), Client: role == containers.Client, Host: s.Host}
 	spec.Sysctls = containers.Sysctls((&lab.Lab{}).Settings())
@@ -164,12 +163,12 @@ func (p *path) boxed(ctx context.Context, s *host, role string, pair int, spec e
 		return nil, fmt.Errorf("the engine of host %s gave container %s no IPv4 address", e.Place.Host, e.container.Name)
 	}
 	if err := e.FindLink(ctx, addr); err != nil {
-		return nil, fmt.Errorf("look for the device of container %s: %w", e.container.Name, err)
+		return nil, fmt.Errorf("find the device of container %s: %w", e.container.Name, err)
 	}
 	return e, nil
 }
 
-// discard removes an end of the path.
+// discard removes an endpoint of the path.
 func (p *path) discard(ctx context.Context, e *endpoint) error {
 	p.endpoints = slices.DeleteFunc(p.endpoints, func(o *endpoint) bool { return o == e })
 	return e.remove(ctx)
@@ -189,20 +188,20 @@ func (p *path) contain(ctx context.Context, e *endpoint, spec engine.ContainerSp
 	return nil
 }
 
-// process is the end's agent in a drawing.
+// process returns the step for the endpoint's agent.
 func (e *endpoint) process() pathspec.Step {
 	if e.container == nil {
-		return pathspec.ProcessStep(e.Place, result.Fact{Name: "started by", Value: "engine " + e.host.engine.Versions.Engine + ", on the host's own network"})
+		return pathspec.ProcessStep(e.Place, result.Fact{Name: "started by", Value: "engine " + e.host.engine.Versions.Engine + ", on the host network"})
 	}
 	return containers.ProcessStep(e.Place, e.host.engine, e.container)
 }
 
-// draw gives the steps of a container towards its host, from the inside out.
-func (e *endpoint) draw(at remote.Attachment) []pathspec.Step { return e.StepsToHost(e.process(), at) }
+// steps returns the steps from a container towards its host.
+func (e *endpoint) steps(at remote.Attachment) []pathspec.Step { return e.StepsToHost(e.process(), at) }
 
-// joined notes the ends of a pair and has them meet: what is between them shows that it
-// is the mode that it should be.
-func (p *path) joined(ctx context.Context, from, to *endpoint, listen, dial netip.AddrPort, want remote.Connectivity) error {
+// addPair adds a pair and checks its exchange, which shows whether the mode is what it
+// should be.
+func (p *path) addPair(ctx context.Context, from, to *endpoint, listen, dial netip.AddrPort, want remote.Connectivity) error {
 	err := p.read.AddPair(ctx, remote.Exchange{Client: &from.Endpoint, Server: &to.Endpoint, Listen: listen, Dial: dial, Want: want})
 	var u *remote.UnexpectedConnectivity
 	switch {
@@ -210,8 +209,8 @@ func (p *path) joined(ctx context.Context, from, to *endpoint, listen, dial neti
 		return err
 	case want == remote.OneConnection:
 		return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf(
-			"the engine of host %s hands that port to a relay (seen from %s, dialled from %s over %s), not to address translation: docker/userland-proxy weighs that", p.b.At, u.Result.Seen, u.Result.From, u.Network)}
+			"the engine of host %s relays that port through a process instead of translating addresses (server saw %s, client dialled from %s over %s); docker/userland-proxy measures that", p.b.At, u.Result.Seen, u.Result.From, u.Network)}
 	}
 	return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf(
-		"the engine of host %s translates addresses here too, and runs no docker-proxy: it was started with userland-proxy off", p.b.At)}
+		"the engine of host %s translates addresses here too and runs no docker-proxy, because it was started with userland-proxy off", p.b.At)}
 }

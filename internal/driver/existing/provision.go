@@ -17,10 +17,10 @@ import (
 	"tare/internal/study"
 )
 
-// recipe is how one mode is made on existing engines.
+// recipe is how a mode is built on existing engines.
 type recipe struct {
-	near  bool // both ends are always on the first host
-	far   bool // it takes two hosts to show it
+	near  bool // both endpoints are always on the first host
+	far   bool // requires two hosts
 	build func(*path, context.Context) error
 }
 
@@ -34,8 +34,8 @@ func recipes() map[string]recipe {
 		"docker/colocated":         {near: true, build: (*path).colocated},
 		"docker/to-host":           {near: true, build: (*path).toHost},
 		"docker/userland-proxy":    {near: true, build: (*path).userlandProxy},
-		"docker/macvlan":           {far: true, build: (*path).onLink},
-		"docker/ipvlan":            {far: true, build: (*path).onLink},
+		"docker/macvlan":           {far: true, build: (*path).linkNetwork},
+		"docker/ipvlan":            {far: true, build: (*path).linkNetwork},
 		"docker/overlay":           {far: true, build: (*path).overlay},
 		"docker/overlay-encrypted": {far: true, build: (*path).overlay},
 		"docker/network:NAME":      {build: (*path).network},
@@ -43,7 +43,7 @@ func recipes() map[string]recipe {
 	}
 }
 
-// Probe builds the mode once, with one pair, and takes it down again.
+// Probe builds the mode once, with one pair, and removes it again.
 func (d *Driver) Probe(ctx context.Context, o driver.ModeSpec) error {
 	run, err := runid.New()
 	if err != nil {
@@ -84,18 +84,18 @@ func (d *Driver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path
 	}
 	p.read = remote.Path{Spec: &p.Path, A: p.a.Host, B: p.b.Host}
 	if err := r.build(p, ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explain(ctx, err)), p.shut(context.WithoutCancel(ctx)))
+		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explainError(ctx, err)), p.shut(context.WithoutCancel(ctx)))
 	}
-	return p.DriverPath(driver.Path{Hosts: d.Hosts()[:1+b], Facts: p.about(), Snapshot: p.snapshot, Close: p.shut, Internal: p}), nil
+	return p.DriverPath(driver.Path{Hosts: d.Hosts()[:1+b], Facts: p.versionFacts(), Snapshot: p.snapshot, Close: p.shut, Internal: p}), nil
 }
 
-// host is one that a session reads, with its engine, which was spoken to for that.
+// host returns a host of a session with its engine, which is already connected.
 func (d *Driver) host(ctx context.Context, s *remote.Session, i int) (*host, error) {
 	e, err := d.engine(ctx, i)
 	return &host{s.Host(i), e}, err
 }
 
-// recipe finds how a mode is made, and refuses what these engines cannot show.
+// recipe returns the recipe of a mode, or an error if these engines cannot provide it.
 func (d *Driver) recipe(o driver.ModeSpec) (recipe, error) {
 	unsupported := func(format string, args ...any) (recipe, error) {
 		return recipe{}, &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf(format, args...)}
@@ -109,19 +109,19 @@ func (d *Driver) recipe(o driver.ModeSpec) (recipe, error) {
 		}
 		switch {
 		case r.far && len(d.hosts) < 2:
-			return unsupported("it takes two hosts with an engine each, and one was named")
+			return unsupported("this mode requires two hosts with an engine each; only one was given")
 		}
 		return r, nil
 	}
-	return recipe{}, fmt.Errorf("existing engines have no mode %q", o.Mode)
+	return recipe{}, fmt.Errorf("mode %q is not available on existing engines", o.Mode)
 }
 
-// publish starts a server in a container with a published port, the first free one
-// from that of the other drivers on.
+// publish starts a server in a container with a published port, the first free one from the
+// other drivers' first port on.
 func (p *path) publish(ctx context.Context, pair int, at netip.Addr) (*endpoint, netip.AddrPort, error) {
 	for tried := 0; ; tried++ {
 		port := p.b.NextPort()
-		to, err := p.boxed(ctx, p.b, containers.Server, pair, engine.ContainerSpec{Publish: []engine.Publish{{Host: netip.AddrPortFrom(at, port), Port: pathspec.FirstPort}}})
+		to, err := p.containerEndpoint(ctx, p.b, containers.Server, pair, engine.ContainerSpec{Publish: []engine.Publish{{Host: netip.AddrPortFrom(at, port), Port: pathspec.FirstPort}}})
 		if errors.Is(err, engine.ErrPortTaken) && tried < mostPorts {
 			continue
 		}
@@ -129,5 +129,5 @@ func (p *path) publish(ctx context.Context, pair int, at netip.Addr) (*endpoint,
 	}
 }
 
-// mostPorts is how many taken ports are passed over.
+// mostPorts is the maximum number of ports in use that are skipped.
 const mostPorts = 100

@@ -29,7 +29,7 @@ import (
 	"tare/internal/lab"
 )
 
-// speak is a client of an engine, for what its user does there.
+// speak returns a client of an engine, for what its user does there.
 func speak(t *testing.T, p *private.Engine) *client.Client {
 	t.Helper()
 	c, err := client.New(client.WithHost("unix://" + p.Socket()))
@@ -40,7 +40,7 @@ func speak(t *testing.T, p *private.Engine) *client.Client {
 	return c
 }
 
-// furnish gives an engine an image, a network and a container that are its user's.
+// furnish creates an image, a network and a container of the user on an engine.
 func furnish(t *testing.T, c *client.Client) {
 	t.Helper()
 	var image bytes.Buffer
@@ -70,7 +70,7 @@ func furnish(t *testing.T, c *client.Client) {
 	}
 }
 
-// inventory is everything on an engine.
+// inventory lists everything on an engine.
 func inventory(t *testing.T, c *client.Client) []string {
 	t.Helper()
 	ctx := context.Background()
@@ -100,8 +100,7 @@ func inventory(t *testing.T, c *client.Client) []string {
 	return all
 }
 
-// unchanged compares what is on an engine now with what is there at the end of the
-// test.
+// unchanged compares what is on an engine now with what is there at the end of the test.
 func unchanged(t *testing.T, c *client.Client) {
 	t.Helper()
 	before := inventory(t, c)
@@ -117,8 +116,8 @@ func order(t *testing.T, mode string, options map[string]string) driver.ModeSpec
 	return drivertest.SpecOn(drivertest.Spec(t, func(l *lab.Spec) { l.Label = mode }), driver.ModeSpec{Mode: mode, Pairs: 1, Options: options}).ModeSpec
 }
 
-// What cannot be had is told in one line before there is any traffic, and nothing
-// is left. A port that is taken is passed over.
+// An impossible mode is reported in one line before any traffic, and nothing is left. A
+// port in use is skipped.
 func TestExistingRefuses(t *testing.T) {
 	t.Parallel()
 	s := stand(t)
@@ -132,8 +131,8 @@ func TestExistingRefuses(t *testing.T) {
 	g := connect(t, false, s.hosts...)
 	run := stay(t, g)
 	first := drivertest.SpecOn(run, driver.ModeSpec{Pairs: 1}).ModeSpec
-	// Both hosts' witnesses and images are there from here on.
-	weighs(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: "docker/host"}).ModeSpec)
+	// From here on both hosts have a monitor and the image.
+	checkMode(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: "docker/host"}).ModeSpec)
 	before := inventory(t, c)
 	for name, tt := range map[string]struct {
 		mode    string
@@ -144,12 +143,12 @@ func TestExistingRefuses(t *testing.T) {
 		"network of no kind": {"docker/network:none", nil, "driver null"},
 		"unknown driver":     {"docker/driver:nonesuch", nil, "nonesuch"},
 		"subnet overlaps":    {"docker/driver:bridge", map[string]string{"subnet": tiny.String()}, "overlap"},
-		"no subnet at all":   {"docker/driver:bridge", map[string]string{"subnet": "wide"}, "want an IPv4 prefix"},
-		"range elsewhere":    {"docker/driver:bridge", map[string]string{"ip-range": "192.0.2.0/28"}, "a part of the network's subnet"},
+		"no subnet at all":   {"docker/driver:bridge", map[string]string{"subnet": "wide"}, "it must be an IPv4 prefix"},
+		"range elsewhere":    {"docker/driver:bridge", map[string]string{"ip-range": "192.0.2.0/28"}, "part of the network's subnet"},
 		"no Swarm":           {"docker/overlay", nil, "docker swarm init --advertise-addr"},
 		"unknown link":       {"docker/macvlan", nil, "parent"},
 		"addresses twice":    {"docker/driver:bridge", nil, "ip-range"},
-		"encryption":         {"docker/overlay-encrypted", nil, "cannot be proven"},
+		"encryption":         {"docker/overlay-encrypted", nil, "cannot show that packets were encrypted"},
 	} {
 		o := first
 		o.Mode, o.Options, o.Label = tt.mode, tt.options, tt.mode
@@ -196,8 +195,8 @@ func TestExistingPassesOverTakenPorts(t *testing.T) {
 	}
 }
 
-// A relay is never taken for address translation, nor the other way round: not
-// where the engine is set up that way, and not where it changes under way.
+// A relay is never taken for address translation, nor the reverse: neither if the engine is
+// configured that way, nor if it changes during the run.
 func TestExistingRelayOrTranslation(t *testing.T) {
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
@@ -225,8 +224,8 @@ func TestExistingRelayOrTranslation(t *testing.T) {
 	}
 }
 
-// What changes under way is seen: rules that go, so that a port is docker-proxy's,
-// and an end that is taken away.
+// Changes during the run are detected: removed rules, which leave a port to docker-proxy,
+// and a removed container.
 func TestExistingChangesUnderWay(t *testing.T) {
 	s := stand(t)
 	g := connect(t, false, s.hosts...)
@@ -259,15 +258,15 @@ func TestExistingChangesUnderWay(t *testing.T) {
 	}
 }
 
-// These, in the environment, make the tests of a child process build
-// these modes on these engines, separated by spaces, and wait there.
+// These environment variables make a child process of the tests build these modes on these
+// engines, separated by spaces, and wait.
 const (
 	existingModes   = "TARE_TEST_MODES"
 	existingSockets = "TARE_TEST_SOCKETS"
 	existingWait    = "TARE_TEST_WAIT"
 )
 
-// TestExistingChild is what a child process does; by itself it does nothing.
+// TestExistingChild is the child process's part; on its own it does nothing.
 func TestExistingChild(t *testing.T) {
 	modes := strings.Fields(os.Getenv(existingModes))
 	if len(modes) == 0 {
@@ -280,7 +279,7 @@ func TestExistingChild(t *testing.T) {
 	g := connect(t, false, hosts...)
 	if os.Getenv(existingWait) == "" {
 		for _, mode := range modes {
-			weighs(t, g, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode}).ModeSpec)
+			checkMode(t, g, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode}).ModeSpec)
 		}
 		return
 	}
@@ -302,11 +301,12 @@ func child(t *testing.T, s standing, modes string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// An ordinary user who may use the socket needs no other right.
+// An ordinary user who may use the socket needs no other privileges.
 func TestExistingAsOrdinaryUser(t *testing.T) {
 	s := stand(t)
 	unchanged(t, speak(t, s.a))
-	// As membership in the socket's group would: a way to it, and the right to use it.
+	// Equivalent to membership in the socket's group: access to its directory and
+	// permission to use it.
 	if err := errors.Join(os.Chmod(s.a.Dir(), 0o711), os.Chmod(s.a.Socket(), 0o666)); err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +320,7 @@ func TestExistingAsOrdinaryUser(t *testing.T) {
 	}
 }
 
-// What a killed run left is found by its labels, and nothing else is.
+// What a killed run left is found by its labels, and nothing else.
 func TestExistingKilled(t *testing.T) {
 	s := stand(t)
 	c := speak(t, s.a)

@@ -16,23 +16,23 @@ import (
 	"tare/internal/driver/tunnel"
 )
 
-// installed is a strongSwan of this machine.
+// installed is an installed strongSwan.
 type installed struct{ charon, plugins string }
 
-// charonDirs are where distributions put the program, which is on nobody's path.
+// charonDirs lists where distributions install charon, which is not in PATH.
 func charonDirs() []string {
 	return []string{"/usr/lib/ipsec", "/usr/libexec/ipsec", "/usr/lib/strongswan", "/usr/libexec/strongswan", "/usr/lib64/strongswan", "/usr/local/libexec/ipsec"}
 }
 
-// plugin is a part of strongSwan that a mode needs, and the package that has it.
+// plugin is a plugin that a mode requires, and its Debian package.
 type plugin struct{ name, debian string }
 
-// find finds strongSwan with the parts that a mode needs.
+// find finds strongSwan with the plugins that a mode requires.
 func find(mode string, dirs []string) (installed, error) {
 	const all = "apt-get install --no-install-recommends strongswan-charon strongswan-swanctl libcharon-extra-plugins libstrongswan-standard-plugins libstrongswan-extra-plugins"
 	path, err := daemon.Find("charon", dirs...)
 	if err != nil {
-		return installed{}, &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf("it needs strongSwan's charon, and there is none: %v; install it (Debian: %s)", err, all)}
+		return installed{}, &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf("strongSwan's charon is not installed: %v; install it (Debian: %s)", err, all)}
 	}
 	in := installed{charon: path}
 	for _, dir := range []string{filepath.Join(filepath.Dir(path), "plugins"), "/usr/lib64/strongswan/plugins", "/usr/lib/strongswan/plugins"} {
@@ -42,7 +42,7 @@ func find(mode string, dirs []string) (installed, error) {
 		}
 	}
 	if in.plugins == "" {
-		return in, nil // where they are is for charon to know; what it lacks, it says
+		return in, nil // charon finds them itself and reports missing ones
 	}
 	needs := []plugin{{"vici", "strongswan-swanctl"}, {"socket-default", "libstrongswan"}}
 	if mode == userspace {
@@ -55,14 +55,15 @@ func find(mode string, dirs []string) (installed, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return in, &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf("strongSwan at %s lacks the plugin %s; install it (%s)", path, strings.Join(missing, " and "), all)}
+		return in, &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf("strongSwan in %s lacks the plugin %s; install it (%s)", path, strings.Join(missing, " and "), all)}
 	}
 	return in, nil
 }
 
-// config is strongswan.conf for one host, instead of the machine's. kernel-libipsec,
-// where it is wanted, must come before kernel-netlink, which remains for addresses and
-// routes. What a plugin lacks that another has does not keep charon from starting.
+// config returns strongswan.conf for one host, which replaces the machine's.
+// kernel-libipsec, if used, must come before kernel-netlink, which is still used for
+// addresses and routes. A plugin may miss a feature that another provides; charon starts
+// nevertheless.
 func (b *build) config() string {
 	esp, routes := "kernel-libipsec ", "yes"
 	if b.kernel {
@@ -87,8 +88,8 @@ func (b *build) config() string {
 `
 }
 
-// replyTimeout bounds how long charon may take to start, or to do what it is asked.
-func answerWithin() time.Duration { return driver.ScaleTimeout(10 * time.Second) }
+// answerTimeout limits how long charon may take to start or to execute a command.
+func answerTimeout() time.Duration { return driver.ScaleTimeout(10 * time.Second) }
 
 // start starts charon on a host.
 func (b *build) start(s *tunnel.Side) (*charon, error) {
@@ -103,9 +104,9 @@ func (b *build) start(s *tunnel.Side) (*charon, error) {
 	return &charon{Process: proc}, nil
 }
 
-// ready waits until charon can be spoken to.
+// ready waits until charon accepts commands.
 func (c *charon) ready(ctx context.Context, mode string) error {
-	within := answerWithin()
+	within := answerTimeout()
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	poll := time.NewTicker(5 * time.Millisecond)
@@ -117,16 +118,16 @@ func (c *charon) ready(ctx context.Context, mode string) error {
 		}
 		select {
 		case <-c.Done():
-			return c.lacks(mode)
+			return c.startError(mode)
 		case <-ctx.Done():
-			return fmt.Errorf("wait for %s: it did not answer within %v (%w)", c.Name, within, err)
+			return fmt.Errorf("wait for %s: timed out after %v (%w)", c.Name, within, err)
 		case <-poll.C:
 		}
 	}
 }
 
-// lacks is why charon has ended before it could be spoken to.
-func (c *charon) lacks(mode string) error {
+// startError returns why charon exited before it accepted commands.
+func (c *charon) startError(mode string) error {
 	for line := range strings.Lines(c.StderrTail()) {
 		line = strings.TrimSpace(line)
 		if strings.Contains(line, "failed to load") || strings.Contains(line, "dependency") {

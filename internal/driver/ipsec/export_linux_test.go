@@ -7,7 +7,7 @@ import (
 	"tare/internal/driver/labdriver"
 )
 
-// ProvisionWith builds a mode with a key of the test's for each host.
+// ProvisionWith builds a mode with the given key for each host.
 func ProvisionWith(ctx context.Context, o labdriver.ModeSpec, secrets [2]string) error {
 	p, err := provision(ctx, o, secrets)
 	if err == nil {
@@ -16,13 +16,13 @@ func ProvisionWith(ctx context.Context, o labdriver.ModeSpec, secrets [2]string)
 	return err
 }
 
-// Find looks for strongSwan in directories.
+// Find searches for strongSwan in the given directories.
 func Find(mode string, dirs ...string) error {
 	_, err := find(mode, dirs)
 	return err
 }
 
-// Here is whether strongSwan is installed where it is looked for.
+// Here reports whether strongSwan is installed in the usual directories.
 func Here() bool {
 	for _, d := range charonDirs() {
 		if _, err := os.Stat(d + "/charon"); err == nil {

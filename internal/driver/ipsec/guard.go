@@ -4,9 +4,9 @@ package ipsec
 
 import "tare/internal/lab"
 
-// guard routes each side's packets to the other as they are, for the kernel's IPsec to
-// take them on their way, and has it refuse those for which it has no association: so
-// that nothing leaves in clear when the tunnel goes.
+// guard routes each side's packets to the other side unencrypted, for the kernel's IPsec to
+// process them, and blocks packets without a security association: nothing leaves
+// unencrypted when the tunnel is down.
 func (b *build) guard() error {
 	for _, s := range b.Sides() {
 		other := b.Other(s)

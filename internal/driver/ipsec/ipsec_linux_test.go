@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { drivertest.Main(m) }
 
 func TestBrief(t *testing.T) { drivertest.Brief(t, ipsec.Driver{}) }
 
-func TestShortcutsComeOutVoid(t *testing.T) {
+func TestShortcutsAreVoid(t *testing.T) {
 	t.Run("ipsec/userspace", func(t *testing.T) {
 		tunneltest.Shortcuts(t, ipsec.Driver{}, "ipsec/userspace", func(p *tunnel.Path) error {
 			return errors.Join(p.Near.NS.PreferMainTable(), p.Far.NS.PreferMainTable(), tunneltest.RouteInClear(p))
@@ -32,14 +32,14 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 	})
 }
 
-// Without its processes the tunnel in user space lets nothing through and nothing out;
-// that of the kernel goes on with the keys that it has, which is how IPsec is meant.
+// Without its processes the userspace tunnel lets nothing through, and nothing leaves; the
+// kernel's tunnel continues with its keys, as IPsec intends.
 func TestDown(t *testing.T) {
 	tunneltest.CheckTunnelDown(t, ipsec.Driver{}, "ipsec/userspace", func(t *testing.T, p *tunnel.Path) { tunneltest.Kill(t, p) })
 }
 
-// Facts tell which IPsec it is; the kernel has associations in the one mode and none in
-// the other; the MTU is the one that was ordered; no key can be read where others look.
+// The facts say which IPsec it is; the kernel has security associations in one mode and
+// none in the other; the MTU is the requested one; no key is readable by others.
 func TestFactsAndSecrets(t *testing.T) {
 	for mode, esp := range map[string]string{"ipsec/userspace": "in charon", "ipsec/kernel": "in the kernel"} {
 		t.Run(mode, func(t *testing.T) {
@@ -69,8 +69,8 @@ func TestFactsAndSecrets(t *testing.T) {
 	}
 }
 
-// Two hosts with different keys do not come together, and that is what is said. Nothing
-// of either key is.
+// The key exchange of two hosts with different keys fails, the error says so, and it
+// contains no part of either key.
 func TestKeyExchangeFails(t *testing.T) {
 	drivertest.NeedLab(t)
 	if !ipsec.Here() {
@@ -78,15 +78,15 @@ func TestKeyExchangeFails(t *testing.T) {
 	}
 	secrets := [2]string{"one key, secret", "another, secret"}
 	err := ipsec.ProvisionWith(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "ipsec/userspace", Pairs: 1}), secrets)
-	if err == nil || !strings.Contains(err.Error(), "key exchange has failed") || !strings.Contains(err.Error(), "AUTH") || strings.Contains(err.Error(), "\n") {
+	if err == nil || !strings.Contains(err.Error(), "key exchange failed") || !strings.Contains(err.Error(), "AUTH") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
 	if strings.Contains(fmt.Sprint(err), "secret") {
-		t.Errorf("a key is told: %v", err)
+		t.Errorf("the error contains a key: %v", err)
 	}
 }
 
-// What strongSwan lacks is said with how to get it.
+// A missing part of strongSwan is reported with how to install it.
 func TestLacking(t *testing.T) {
 	if err := ipsec.Find("ipsec/kernel", t.TempDir()); err == nil || !strings.Contains(err.Error(), "strongswan-charon") {
 		t.Errorf("without charon: %v", err)

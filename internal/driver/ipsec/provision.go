@@ -14,37 +14,37 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// port is that of IKE and ESP in UDP (RFC 3948).
+// port is the UDP port of IKE and ESP (RFC 3948).
 const port = 4500
 
-// overhead is what ESP in UDP over IPv4 adds to a packet in tunnel mode with AES-GCM at
-// most: outer IPv4 20, UDP 8, ESP header 8, IV 8, padding up to 3, trailer 2, ICV 16
+// overhead is the maximum that ESP in UDP over IPv4 adds to a packet in tunnel mode with
+// AES-GCM: outer IPv4 20, UDP 8, ESP header 8, IV 8, padding up to 3, trailer 2, ICV 16
 // (RFC 4303, RFC 4106).
 const overhead = 65
 
-// usual is by how much the MTU inside is less than the underlay's unless the study says
-// otherwise: charon's own default for its device, 1400 on Ethernet.
-const usual = 100
+// mtuReduction is the default difference between the underlay's MTU and the inner MTU, unless the
+// study sets one: charon's default for its device, 1400 on Ethernet.
+const mtuReduction = 100
 
-// libipsecMTU is what charon's own ESP reads of a packet: it cuts off what is longer.
+// libipsecMTU is the maximum packet that charon's own ESP reads: it truncates longer ones.
 const libipsecMTU = 1400
 
-// device is what charon calls the one that it makes for ESP in user space.
+// device is the name of the device that charon creates for ESP in userspace.
 const device = "ipsec0"
 
-// counts is what the tunnel's own counters belong to.
-const counts = "esp"
+// counterOwner is the object that the tunnel's counters belong to.
+const counterOwner = "esp"
 
-// Probe builds the mode once and takes it down again.
+// Probe builds the mode once and removes it again.
 func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 	return labdriver.ProbeByProvision(ctx, o, d.Provision)
 }
 
-// Provision builds the mode on a lab of its own, with 1 to MaxPairs pairs of ends.
+// Provision builds the mode in its own lab, with 1 to MaxPairs pairs.
 func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 	raw := make([]byte, keyBytes)
 	if _, err := rand.Read(raw); err != nil {
-		return nil, fmt.Errorf("provision %s: make a key: %w", o.Mode, err)
+		return nil, fmt.Errorf("provision %s: generate a key: %w", o.Mode, err)
 	}
 	secret := hex.EncodeToString(raw)
 	p, err := provision(ctx, o, [2]string{secret, secret})
@@ -54,7 +54,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	return p.DriverPath(), nil
 }
 
-// provision builds the mode with a key for each host, which should be the same.
+// provision builds the mode with a key for each host; the keys are normally equal.
 func provision(ctx context.Context, o labdriver.ModeSpec, secrets [2]string) (*tunnel.Path, error) {
 	if o.Mode != kernel && o.Mode != userspace {
 		return nil, fmt.Errorf("driver ipsec has no mode %q", o.Mode)
@@ -69,16 +69,16 @@ func provision(ctx context.Context, o labdriver.ModeSpec, secrets [2]string) (*t
 	} else if err := linuxnet.ProbeESP(); err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf("the kernel lacks IPsec ESP (CONFIG_XFRM_USER, CONFIG_INET_ESP, CONFIG_CRYPTO_GCM, or their modules): %v", err)}
 	}
-	return tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: overhead, MTUReduction: usual, MaxMTU: most}, func(ctx context.Context, p *tunnel.Path) (string, error) {
+	return tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: overhead, MTUReduction: mtuReduction, MaxMTU: most}, func(ctx context.Context, p *tunnel.Path) (string, error) {
 		b := &build{Path: p, program: in, kernel: o.Mode == kernel, secrets: secrets}
 		if b.kernel {
-			return "", b.lay(ctx)
+			return "", b.setUpTunnel(ctx)
 		}
-		return device, b.lay(ctx)
+		return device, b.setUpTunnel(ctx)
 	})
 }
 
-// build is a tunnel as it is laid.
+// build is a tunnel being set up.
 type build struct {
 	*tunnel.Path
 	program installed
@@ -87,11 +87,11 @@ type build struct {
 	peers   [2]*charon
 }
 
-// keyBytes is the length of the key that both hosts prove themselves to each other with.
+// keyBytes is the length of the pre-shared key with which both hosts authenticate.
 const keyBytes = 32
 
-// lay sets up the tunnel between the two hosts.
-func (b *build) lay(ctx context.Context) error {
+// setUpTunnel sets up the tunnel between the two hosts.
+func (b *build) setUpTunnel(ctx context.Context) error {
 	for i, s := range b.Sides() {
 		var err error
 		if b.peers[i], err = b.start(s); err != nil {
@@ -118,11 +118,11 @@ func (b *build) lay(ctx context.Context) error {
 	return b.settle()
 }
 
-// settle checks who does ESP, and notes what shows it.
+// settle checks where ESP is processed, and adds facts and rules for that.
 func (b *build) settle() error {
 	var spis [2]sa
 	for i, s := range b.Sides() {
-		got, err := b.peers[i].agreed()
+		got, err := b.peers[i].installedSA()
 		if err != nil {
 			return err
 		}
@@ -141,13 +141,13 @@ func (b *build) settle() error {
 		b.watch(i, s)
 	}
 	if spis[0].in != spis[1].out || spis[0].out != spis[1].in {
-		return fmt.Errorf("the hosts have agreed on different associations: a receives %08x and sends %08x, b receives %08x and sends %08x",
+		return fmt.Errorf("the hosts have different security associations: a receives %08x and sends %08x, b receives %08x and sends %08x",
 			spis[0].in, spis[0].out, spis[1].in, spis[1].out)
 	}
 	b.AddFact("strongSwan", b.peers[0].version)
 	b.AddFact("ESP", map[bool]string{true: "in the kernel", false: "in charon (kernel-libipsec)"}[b.kernel])
 	b.AddFact("cipher", spis[0].cipher)
-	b.AddFact("key exchange", spis[0].exchange)
+	b.AddFact("key exchange", spis[0].keyExchange)
 	return b.Taps(func(s *tunnel.Side) linuxnet.TunnelIngress {
 		spi := spis[1].in
 		if s == b.Near {
@@ -157,8 +157,8 @@ func (b *build) settle() error {
 	})
 }
 
-// belongs checks that the associations are where the mode has them: with charon, or in
-// the kernel, and in neither case in both.
+// belongs checks that the security associations are where the mode requires: only in
+// charon, or only in the kernel.
 func (b *build) belongs(s *tunnel.Side, got sa) error {
 	list, err := associations(s.NS)
 	if err != nil {
@@ -174,30 +174,30 @@ func (b *build) belongs(s *tunnel.Side, got sa) error {
 	}
 	switch {
 	case b.kernel && (!has(got.in) || !has(got.out)):
-		return fmt.Errorf("the kernel of host %s has not the associations %08x and %08x that charon says are installed", s.At, got.in, got.out)
+		return fmt.Errorf("the kernel of host %s lacks the security associations %08x and %08x that charon reports as installed", s.At, got.in, got.out)
 	case !b.kernel && len(list) > 0:
-		return fmt.Errorf("the kernel of host %s has %d associations, though ESP is to be charon's", s.At, len(list))
+		return fmt.Errorf("the kernel of host %s has %d security associations, although charon must handle ESP itself", s.At, len(list))
 	}
 	return nil
 }
 
-// watch notes a side's counters: those of its associations, and what the kernel did of
-// ESP where it is to do none.
+// watch adds a side's counters: those of its associations and, if the kernel must not
+// process ESP, what it processed nevertheless.
 func (b *build) watch(i int, s *tunnel.Side) {
 	if b.kernel {
-		b.Transfer(s, counts, func() (out, in uint64, err error) { return carried(s, b.Other(s)) })
-		b.AddHandler(s, "esp", "IPsec ESP", counts)
+		b.Transfer(s, counterOwner, func() (out, in uint64, err error) { return carried(s, b.Other(s)) })
+		b.AddHandler(s, "esp", "IPsec ESP", counterOwner)
 		return
 	}
-	b.Transfer(s, counts, func() (out, in uint64, err error) {
-		got, err := b.peers[i].agreed()
+	b.Transfer(s, counterOwner, func() (out, in uint64, err error) {
+		got, err := b.peers[i].installedSA()
 		return got.outBytes, got.inBytes, err
 	})
-	b.AddHandler(s, "process", "charon", counts)
+	b.AddHandler(s, "process", "charon", counterOwner)
 	b.spared(s)
 }
 
-// carried is what the kernel's associations of a side have carried, in bytes.
+// carried returns what a side's kernel associations have processed, in bytes.
 func carried(s, other *tunnel.Side) (out, in uint64, err error) {
 	list, err := s.NS.Associations()
 	for _, a := range list {
@@ -212,7 +212,7 @@ func carried(s, other *tunnel.Side) (out, in uint64, err error) {
 	return out, in, err
 }
 
-// associations are those of a namespace's kernel. Where it has no IPsec there are none.
+// associations lists a namespace's security associations, none if the kernel has no IPsec.
 func associations(ns *linuxnet.NS) ([]linuxnet.SecurityAssociation, error) {
 	list, err := ns.Associations()
 	if linuxnet.WithoutXfrm(err) {

@@ -10,8 +10,8 @@ import (
 	"tare/internal/driver/tunnel"
 )
 
-// spared notes that a side's kernel is to do no ESP: it has no associations, and nothing
-// goes through any.
+// spared requires that a side's kernel processes no ESP: it has no associations, and
+// nothing goes through any.
 func (b *build) spared(s *tunnel.Side) {
 	name := pathspec.CounterName(s.At, "xfrm", "associations")
 	b.AddReader(func(_ context.Context, into driver.Counters) error {

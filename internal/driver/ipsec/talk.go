@@ -18,32 +18,32 @@ import (
 	"tare/internal/driver/tunnel"
 )
 
-// socket is where charon is spoken to, in its own /run.
+// socket is charon's command socket in its /run.
 const socket = "charon.vici"
 
-// name is what connection and tunnel are called in charon.
+// name is the name of connection and tunnel in charon.
 const name = "tare"
 
-// The algorithms, in strongSwan's words: AES-GCM with a key of 128 bits throughout.
+// The algorithms in strongSwan's notation: AES-GCM with 128-bit keys.
 const (
 	ikeProposal = "aes128gcm16-prfsha256-curve25519"
 	espProposal = "aes128gcm16"
 )
 
-// charon is the key exchange of one host and, in user space, its ESP.
+// charon is the key exchange of one host and, in userspace mode, its ESP.
 type charon struct {
 	*daemon.Process
 	session *vici.Session
-	conns   []net.Conn // the session's: the first for commands
+	conns   []net.Conn // of the session; the first one is for commands
 	version string
 }
 
-// connect opens charon's socket and asks for its version.
+// connect opens charon's socket and reads its version.
 func (c *charon) connect() error {
-	c.hangUp()
+	c.disconnect()
 	session, err := vici.NewSession(vici.WithAddr("unix", filepath.Join(c.RunDir(), socket)),
 		vici.WithDialContext(func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := (&net.Dialer{Timeout: answerWithin()}).DialContext(ctx, network, addr)
+			conn, err := (&net.Dialer{Timeout: answerTimeout()}).DialContext(ctx, network, addr)
 			if err == nil {
 				c.conns = append(c.conns, conn)
 			}
@@ -53,7 +53,7 @@ func (c *charon) connect() error {
 		return err
 	}
 	c.session = session
-	m, err := c.ask("version", nil)
+	m, err := c.call("version", nil)
 	if err != nil {
 		return err
 	}
@@ -61,39 +61,40 @@ func (c *charon) connect() error {
 	return nil
 }
 
-// hangUp closes the connections, whatever became of the session.
-func (c *charon) hangUp() {
+// disconnect closes the connections, whatever the state of the session.
+func (c *charon) disconnect() {
 	for _, conn := range c.conns {
 		_ = conn.Close()
 	}
 	c.conns = nil
 }
 
-// Close closes what is open to charon and ends it.
+// Close closes the connections to charon and ends it.
 func (c *charon) Close() error {
-	c.hangUp()
+	c.disconnect()
 	return c.Process.Close()
 }
 
-// within gives charon a time for the next command.
+// within sets the timeout of the next command.
 func (c *charon) within(d time.Duration) error { return c.conns[0].SetDeadline(time.Now().Add(d)) }
 
-// ask has charon do something. What is asked may hold the key, and is in no error.
-func (c *charon) ask(what string, with map[string]any) (*vici.Message, error) {
+// call executes a charon command. The command may contain the key, so it is not in any
+// error.
+func (c *charon) call(what string, with map[string]any) (*vici.Message, error) {
 	m, err := message(with)
 	if err == nil {
-		err = c.within(answerWithin())
+		err = c.within(answerTimeout())
 	}
 	if err == nil {
 		m, err = c.session.CommandRequest(what, m)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ask %s to %s: %w", c.Name, what, err)
+		return nil, fmt.Errorf("request %s to %s: %w", c.Name, what, err)
 	}
 	return m, nil
 }
 
-// message is a map as charon is told it. Values are strings, lists and maps.
+// message encodes a map for charon. Values are strings, lists and maps.
 func message(of map[string]any) (*vici.Message, error) {
 	m := vici.NewMessage()
 	for key, v := range of {
@@ -111,12 +112,12 @@ func message(of map[string]any) (*vici.Message, error) {
 	return m, nil
 }
 
-// identity is what a host calls itself.
+// identity returns a host's IKE identity.
 func identity(s *tunnel.Side) string { return s.At + ".tare" }
 
-// load tells charon of the other host, of the subnets of both, and of the key.
+// load configures the other host, the subnets of both, and the key.
 func (c *charon) load(own, other *tunnel.Side, secret string) error {
-	if _, err := c.ask("load-shared", map[string]any{
+	if _, err := c.call("load-shared", map[string]any{
 		"id": name, "type": "IKE", "data": secret, "owners": []string{identity(own), identity(other)},
 	}); err != nil {
 		return err
@@ -127,7 +128,7 @@ func (c *charon) load(own, other *tunnel.Side, secret string) error {
 		}
 		return subnets
 	}
-	_, err := c.ask("load-conn", map[string]any{name: map[string]any{
+	_, err := c.call("load-conn", map[string]any{name: map[string]any{
 		"version": "2", "local_addrs": []string{own.Host.Addr[0].String()}, "remote_addrs": []string{other.Host.Addr[0].String()},
 		"proposals": []string{ikeProposal}, "encap": "yes", "mobike": "no", "rekey_time": "0", "dpd_delay": "0",
 		"local":  map[string]any{"auth": "psk", "id": identity(own)},
@@ -140,11 +141,11 @@ func (c *charon) load(own, other *tunnel.Side, secret string) error {
 	return err
 }
 
-// initiate has charon agree on keys with the other host.
+// initiate starts the key exchange with the other host.
 func (c *charon) initiate() error {
-	m, err := message(map[string]any{"child": name, "ike": name, "timeout": strconv.Itoa(int(answerWithin().Milliseconds()))})
+	m, err := message(map[string]any{"child": name, "ike": name, "timeout": strconv.Itoa(int(answerTimeout().Milliseconds()))})
 	if err == nil {
-		err = c.within(2 * answerWithin())
+		err = c.within(2 * answerTimeout())
 	}
 	if err != nil {
 		return err
@@ -160,12 +161,12 @@ func (c *charon) initiate() error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("the key exchange has failed: %s (%s)", telling(said), oneLine(err))
+	return fmt.Errorf("the key exchange failed: %s (%s)", telling(said), oneLine(err))
 }
 
-// telling is the line of a key exchange that tells best why it failed.
+// telling returns the line of a key exchange's log that best explains its failure.
 func telling(said []string) string {
-	last := "charon says nothing of it"
+	last := "charon gives no reason"
 	for _, line := range said {
 		for _, word := range []string{"NO_PROPOSAL_CHOSEN", "AUTHENTICATION_FAILED", "failed", "unable", "giving up", "no matching", "TS_UNACCEPTABLE", "error"} {
 			if strings.Contains(line, word) {
@@ -179,18 +180,18 @@ func telling(said []string) string {
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ": ") }
 
-// sa is the pair of associations of the tunnel at one host.
+// sa is the pair of security associations of the tunnel at one host.
 type sa struct {
-	in, out           uint32 // SPIs
-	inBytes, outBytes uint64
-	cipher, exchange  string
+	in, out             uint32 // SPIs
+	inBytes, outBytes   uint64
+	cipher, keyExchange string
 }
 
-// agreed reads the tunnel's associations: there must be one pair, in use.
-func (c *charon) agreed() (sa, error) {
+// installedSA reads the tunnel's security associations: there must be one pair in use.
+func (c *charon) installedSA() (sa, error) {
 	m, err := message(map[string]any{"ike": name})
 	if err == nil {
-		err = c.within(answerWithin())
+		err = c.within(answerTimeout())
 	}
 	if err != nil {
 		return sa{}, err
@@ -200,7 +201,7 @@ func (c *charon) agreed() (sa, error) {
 		if fate := c.ExitReason(); fate != "" {
 			return sa{}, errors.New(fate)
 		}
-		return sa{}, fmt.Errorf("ask %s for its associations: %w", c.Name, err)
+		return sa{}, fmt.Errorf("list the security associations of %s: %w", c.Name, err)
 	}
 	var found []sa
 	for _, m := range all {
@@ -213,18 +214,18 @@ func (c *charon) agreed() (sa, error) {
 			}
 			got, err := parse(ike, child)
 			if err != nil {
-				return sa{}, fmt.Errorf("read the associations of %s: %w", c.Name, err)
+				return sa{}, fmt.Errorf("parse the security associations of %s: %w", c.Name, err)
 			}
 			found = append(found, got)
 		}
 	}
 	if len(found) != 1 {
-		return sa{}, fmt.Errorf("%s has %d tunnels in use; want one", c.Name, len(found))
+		return sa{}, fmt.Errorf("%s has %d tunnels in use; there must be one", c.Name, len(found))
 	}
 	return found[0], nil
 }
 
-// parse reads a pair of associations.
+// parse parses a pair of security associations.
 func parse(ike, child *vici.Message) (got sa, err error) {
 	for _, n := range []struct {
 		key  string
@@ -245,11 +246,11 @@ func parse(ike, child *vici.Message) (got sa, err error) {
 		n.into(v)
 	}
 	got.cipher = strings.TrimSuffix(fmt.Sprintf("%s-%s", text(child, "encr-alg"), text(child, "encr-keysize")), "-")
-	got.exchange = fmt.Sprintf("IKEv2 with %s-%s, %s, %s", text(ike, "encr-alg"), text(ike, "encr-keysize"), text(ike, "prf-alg"), text(ike, "dh-group"))
+	got.keyExchange = fmt.Sprintf("IKEv2 with %s-%s, %s, %s", text(ike, "encr-alg"), text(ike, "encr-keysize"), text(ike, "prf-alg"), text(ike, "dh-group"))
 	return got, nil
 }
 
-// text, section and keys read a message that may not be there.
+// text, section and keys read a message that may be absent.
 func text(m *vici.Message, key string) string {
 	if m == nil {
 		return ""

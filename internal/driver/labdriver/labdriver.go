@@ -1,6 +1,6 @@
-// Package labdriver is what the drivers share that build modes on the hosts of a lab:
-// the order with the lab that it is to stand on, and the labs of a run, of which each
-// mode has one to itself.
+// Package labdriver is shared by the drivers that build modes on the hosts of a lab. It
+// combines a mode's specification with the lab to build it on, and creates the labs of a
+// run, one for each mode.
 package labdriver
 
 import (
@@ -13,68 +13,68 @@ import (
 	"tare/internal/study"
 )
 
-// ModeSpec is a driver's order with the lab on which the mode is built.
+// ModeSpec is a driver's ModeSpec together with the lab on which the mode is built.
 type ModeSpec struct {
 	driver.ModeSpec
 	Lab lab.Spec
 }
 
-// SpecOn is an order with the lab that it is to be carried out on, of the lab's run.
+// SpecOn returns a specification for a lab, with the run id and label of the lab.
 func SpecOn(in lab.Spec, o driver.ModeSpec) ModeSpec {
 	o.Name, o.Run, o.Label = cmp.Or(o.Name, o.Mode), in.Claim.ID, in.Label
 	return ModeSpec{o, in}
 }
 
-// Driver builds modes on labs. Every mode has a lab of its own, which Provision makes
-// and the path's Close takes down: what one mode leaves on a host, such as connection
-// tracking, must not burden another.
+// Driver builds modes in labs. Every mode has its own lab, which Provision creates and the
+// path's Close removes, so that what one mode leaves on a host, such as connection
+// tracking, does not affect another.
 type Driver interface {
-	// Modes lists what can be built. It needs no rights.
+	// Modes lists the modes that can be built. It needs no privileges.
 	Modes() []driver.Mode
-	// Probe is as that of driver.Driver. Of the order's lab only Pin counts: see Try.
+	// Probe is that of driver.Driver. Of the lab only Pin is used: see ProbeByProvision.
 	Probe(ctx context.Context, o ModeSpec) error
-	// Provision builds what is ordered, the lab included. On error nothing is left.
+	// Provision builds the mode, including its lab. On error nothing is left.
 	Provision(ctx context.Context, o ModeSpec) (*driver.Path, error)
 }
 
 // Labs are the labs of one run.
 type Labs struct {
 	Claim lab.Claim
-	Pin   bool // name the namespaces under /run/netns; needs the real root
-	// LabFor is the lab that the study wants for a mode, by the mode's name in the study.
+	Pin   bool // name the namespaces under /run/netns; requires real root
+	// LabFor returns the lab settings of a mode, by the mode's name in the study.
 	LabFor func(mode string) study.Lab
 }
 
-// On is a driver of labs as a run has it: on the run's own.
-func On(labs *Labs, d Driver) driver.Driver { return bound{labs, d} }
+// On adapts a lab driver to driver.Driver, using the labs of a run.
+func On(labs *Labs, d Driver) driver.Driver { return runDriver{labs, d} }
 
-type bound struct {
-	labs *Labs
-	on   Driver
+type runDriver struct {
+	labs   *Labs
+	driver Driver
 }
 
-func (d bound) Modes() []driver.Mode { return d.on.Modes() }
+func (d runDriver) Modes() []driver.Mode { return d.driver.Modes() }
 
-func (d bound) Probe(ctx context.Context, o driver.ModeSpec) error {
-	return d.on.Probe(ctx, ModeSpec{o, lab.Spec{Pin: d.labs.Pin}})
+func (d runDriver) Probe(ctx context.Context, o driver.ModeSpec) error {
+	return d.driver.Probe(ctx, ModeSpec{o, lab.Spec{Pin: d.labs.Pin}})
 }
 
-// errNoLabs is what Provision says of labs that no run has begun.
-var errNoLabs = errors.New("no slot of addresses was claimed for the run")
+// errNoClaim is returned by Provision before a run has begun.
+var errNoClaim = errors.New("no address slot was claimed for the run")
 
-func (d bound) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path, error) {
+func (d runDriver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path, error) {
 	if d.labs.LabFor == nil {
-		return nil, errNoLabs
+		return nil, errNoClaim
 	}
 	in := d.labs.LabFor(o.Name)
-	return d.on.Provision(ctx, SpecOn(lab.Spec{
+	return d.driver.Provision(ctx, SpecOn(lab.Spec{
 		Claim: d.labs.Claim, Label: o.Label, MTU: in.MTU, Rate: uint64(in.Rate), Offload: in.Offload != study.Off, Pin: d.labs.Pin,
 	}, o))
 }
 
-// ProbeByProvision builds what is ordered once, with one pair and on a lab of its own, and takes it
-// down again: the kernel's own answer. Of the order's lab only Pin is kept. The error is
-// provision's, or that of taking it down.
+// ProbeByProvision builds the mode once, with one pair and in its own lab, and removes it
+// again, so that the kernel itself answers. Of the given lab only Pin is used. It returns
+// the error of provision or of the removal.
 func ProbeByProvision(ctx context.Context, o ModeSpec, provision func(context.Context, ModeSpec) (*driver.Path, error)) error {
 	claim, err := lab.Standalone()
 	if err != nil {
@@ -89,10 +89,10 @@ func ProbeByProvision(ctx context.Context, o ModeSpec, provision func(context.Co
 	return p.Close(ctx)
 }
 
-// Hosts are those of a lab: two, on this machine.
+// Hosts returns the two hosts of a lab, both on this machine.
 func Hosts() []driver.Host {
 	return []driver.Host{{Name: "a", Local: true}, {Name: "b", Local: true}}
 }
 
-// Underlay is the link between a lab's hosts.
+// Underlay returns the link between a lab's hosts.
 func Underlay(s lab.Spec) *driver.Underlay { return &driver.Underlay{Rate: s.Rate, MTU: s.MTU} }

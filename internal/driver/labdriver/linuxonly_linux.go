@@ -1,5 +1,5 @@
 package labdriver
 
-// LinuxOnly is embedded in a driver, for which it says on other systems that none of its modes can be
-// built there.
+// LinuxOnly is embedded in a driver. On other systems it reports all of its modes as
+// unsupported.
 type LinuxOnly struct{}

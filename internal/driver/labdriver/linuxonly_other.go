@@ -9,8 +9,8 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// LinuxOnly is embedded in a driver, for which it says on other systems that none of its modes can be
-// built there.
+// LinuxOnly is embedded in a driver. On other systems it reports all of its modes as
+// unsupported.
 type LinuxOnly struct{}
 
 // Probe says that no mode can be built here.

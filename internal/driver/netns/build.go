@@ -10,7 +10,7 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// The names of devices inside a lab, as an engine would choose them.
+// The names of devices in a lab, as an engine would choose them.
 const (
 	eth    = "eth0"
 	br     = "br0"
@@ -19,7 +19,7 @@ const (
 	table  = "tare"
 )
 
-// place is a namespace with its name in counters and drawings.
+// place is a namespace with its name in counters and topologies.
 type place struct {
 	pathspec.Place
 	ns *linuxnet.NS
@@ -29,14 +29,14 @@ func namespacePlace(ns *linuxnet.NS, host, at string) place {
 	return place{pathspec.Place{At: at, Host: host, Stack: pathspec.NamespaceStack{NS: ns}}, ns}
 }
 
-func (p *path) on(h *lab.Host) place { return namespacePlace(h.NS, h.Name, h.Name) }
+func (p *path) hostPlace(h *lab.Host) place { return namespacePlace(h.NS, h.Name, h.Name) }
 
-func (p *path) within(h *lab.Host, name string) (place, error) {
+func (p *path) sandboxPlace(h *lab.Host, name string) (place, error) {
 	ns, err := p.sandbox(h.Name + "-" + name)
 	return namespacePlace(ns, h.Name, h.Name+"/"+name), err
 }
 
-// forwarding makes a namespace route.
+// forwarding enables IP forwarding in a namespace.
 func (p *path) forwarding(ns *linuxnet.NS) error {
 	if err := ns.Sysctl("net/ipv4/ip_forward", "1"); err != nil {
 		return err
@@ -47,8 +47,7 @@ func (p *path) forwarding(ns *linuxnet.NS) error {
 	return ns.Sysctl("net/ipv6/conf/all/forwarding", "1")
 }
 
-// bridgeAt makes a bridge, with the first address of a subnet unless net is
-// negative.
+// bridgeAt creates a bridge, with the first address of a subnet unless net is negative.
 func (p *path) bridgeAt(w place, net lab.Net, mtu int) error {
 	if err := w.ns.Bridge(p.lab.Device(br, mtu)); err != nil {
 		return err
@@ -67,33 +66,33 @@ func (p *path) bridgeAt(w place, net lab.Net, mtu int) error {
 	return nil
 }
 
-// box is a sandbox with its own addresses.
-type box struct {
+// sandboxAddrs is a sandbox with its addresses.
+type sandboxAddrs struct {
 	place
 	own []netip.Prefix
 }
 
-// plug makes a sandbox with a veth on w's bridge: eth0 inside, port outside.
-func (p *path) plug(w place, h *lab.Host, name, port string, net lab.Net, number, mtu int) (box, error) {
-	in, err := p.within(h, name)
+// addSandbox creates a sandbox with a veth on w's bridge: eth0 inside, port outside.
+func (p *path) addSandbox(w place, h *lab.Host, name, port string, net lab.Net, number, mtu int) (sandboxAddrs, error) {
+	in, err := p.sandboxPlace(h, name)
 	if err != nil {
-		return box{}, err
+		return sandboxAddrs{}, err
 	}
 	if err := w.ns.Veth(p.lab.Device(port, mtu), in.ns, p.lab.Device(eth, mtu)); err != nil {
-		return box{}, err
+		return sandboxAddrs{}, err
 	}
 	if err := w.ns.Attach(port, br); err != nil {
-		return box{}, err
+		return sandboxAddrs{}, err
 	}
 	if err := p.lab.SetUpDevice(w.ns, port); err != nil {
-		return box{}, err
+		return sandboxAddrs{}, err
 	}
-	b := box{in, p.lab.Addresses(net, number)}
-	return b, p.bring(b)
+	b := sandboxAddrs{in, p.lab.Addresses(net, number)}
+	return b, p.setUpSandbox(b)
 }
 
-// bring sets a sandbox's eth0 up with its addresses.
-func (p *path) bring(b box) error {
+// setUpSandbox sets up a sandbox's eth0 with its addresses.
+func (p *path) setUpSandbox(b sandboxAddrs) error {
 	if err := p.lab.SetUpDevice(b.ns, eth); err != nil {
 		return err
 	}
@@ -105,8 +104,8 @@ func (p *path) bring(b box) error {
 	return nil
 }
 
-// routed gives a sandbox the first address of its subnet as the way out.
-func (p *path) routed(in place, net lab.Net) error {
+// addDefaultRoute adds a default route over the first address of the sandbox's subnet.
+func (p *path) addDefaultRoute(in place, net lab.Net) error {
 	for _, gw := range p.lab.Addresses(net, 1) {
 		if err := in.ns.DefaultRoute(gw.Addr()); err != nil {
 			return err
@@ -115,8 +114,8 @@ func (p *path) routed(in place, net lab.Net) error {
 	return nil
 }
 
-// gateway installs what Docker's bridge driver installs for one bridge. The
-// servers behind it are published in their order, from the first port on.
+// gateway installs the same rules as Docker's bridge driver for one bridge. The servers
+// behind it are published in order, from the first port on.
 func (p *path) gateway(w place, net lab.Net, servers [][]netip.Prefix) error {
 	g := linuxnet.Gateway{Table: table, Bridge: br}
 	for _, a := range p.lab.Addresses(net, 0) {
@@ -131,6 +130,6 @@ func (p *path) gateway(w place, net lab.Net, servers [][]netip.Prefix) error {
 	if err := p.forwarding(w.ns); err != nil {
 		return err
 	}
-	p.reads(w)
+	p.readTableCounters(w)
 	return w.ns.Gateway(g)
 }

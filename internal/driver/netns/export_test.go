@@ -7,7 +7,7 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// Namespaces gives tests the namespaces of the two ends of a path's first pair.
+// Namespaces returns the namespaces of the first pair's endpoints.
 func Namespaces(p *driver.Path) (client, server *linuxnet.NS) {
 	return p.Internal.(*path).at[0][0], p.Internal.(*path).at[0][1]
 }

@@ -13,45 +13,45 @@ import (
 
 // host: process on a, underlay, process on b.
 func (p *path) host() error {
-	a, b := p.on(p.lab.A), p.on(p.lab.B)
+	a, b := p.hostPlace(p.lab.A), p.hostPlace(p.lab.B)
 	err := p.ForEachPair(func(int) error {
-		p.ends(a, b, p.lab.B.Addr, p.lab.B.Addr, pathspec.ServerChoosesPort)
+		p.addPair(a, b, p.lab.B.Addr, p.lab.B.Addr, pathspec.ServerChoosesPort)
 		return nil
 	})
 	p.underlay()
-	p.rests(a, lo)
-	p.rests(b, lo)
-	p.SetSteps(process(a), device(a, eth), device(b, eth), process(b))
+	p.mustBeIdle(a, lo)
+	p.mustBeIdle(b, lo)
+	p.SetSteps(processStep(a), deviceStep(a, eth), deviceStep(b, eth), processStep(b))
 	return err
 }
 
-// hostLocal: two processes on a, through a's own address. The kernel sends that
-// over the loopback device.
+// hostLocal: two processes on a, through the address of a. The kernel sends that over
+// loopback.
 func (p *path) hostLocal() error {
-	a := p.on(p.lab.A)
+	a := p.hostPlace(p.lab.A)
 	err := p.ForEachPair(func(int) error {
-		p.ends(a, a, p.lab.A.Addr, p.lab.A.Addr, pathspec.ServerChoosesPort)
+		p.addPair(a, a, p.lab.A.Addr, p.lab.A.Addr, pathspec.ServerChoosesPort)
 		return nil
 	})
 	p.MustCarryBoth(pathspec.AllPairs, a.Place, pathspec.Device{Name: lo})
-	p.rests(a, eth)
-	p.SetSteps(process(a), device(a, lo), process(a))
+	p.mustBeIdle(a, eth)
+	p.SetSteps(processStep(a), deviceStep(a, lo), processStep(a))
 	return err
 }
 
 // published: process on a, underlay, DNAT on b, bridge, sandbox on b.
 func (p *path) published() error {
-	a := p.on(p.lab.A)
+	a := p.hostPlace(p.lab.A)
 	b, servers, err := p.behindPorts()
 	if err != nil {
 		return err
 	}
 	for i, s := range servers {
-		p.ends(a, s.place, lab.PrefixAddrs(s.own), p.lab.B.Addr, uint16(pathspec.FirstPort+i))
+		p.addPair(a, s.place, lab.PrefixAddrs(s.own), p.lab.B.Addr, uint16(pathspec.FirstPort+i))
 	}
 	p.underlay()
 	server := servers[0].place
-	p.SetSteps(process(a), device(a, eth), device(b, eth), nat(b, "DNAT"), device(b, br), own(device(b, lab.VethName(0))), own(device(server, eth)), process(server))
+	p.SetSteps(processStep(a), deviceStep(a, eth), deviceStep(b, eth), natStep(b, "DNAT"), deviceStep(b, br), perPair(deviceStep(b, lab.VethName(0))), perPair(deviceStep(server, eth)), processStep(server))
 	return nil
 }
 
@@ -62,14 +62,14 @@ func (p *path) bridge() error {
 	if err != nil {
 		return err
 	}
-	a := p.on(p.lab.A)
+	a := p.hostPlace(p.lab.A)
 	if err := p.bridgeAt(a, lab.NetA, p.lab.Spec.MTU); err != nil {
 		return err
 	}
-	p.carries(pathspec.AllPairs, a, br, pathspec.Receives)
+	p.mustCarry(pathspec.AllPairs, a, br, pathspec.Receives)
 	var client place
 	err = p.ForEachPair(func(pair int) error {
-		c, err := p.plug(a, p.lab.A, lab.PairName("client", pair), lab.VethName(pair-1), lab.NetA, 1+pair, p.lab.Spec.MTU)
+		c, err := p.addSandbox(a, p.lab.A, lab.PairName("client", pair), lab.VethName(pair-1), lab.NetA, 1+pair, p.lab.Spec.MTU)
 		if err != nil {
 			return err
 		}
@@ -77,9 +77,9 @@ func (p *path) bridge() error {
 			client = c.place
 		}
 		s := servers[pair-1]
-		p.ends(c.place, s.place, lab.PrefixAddrs(s.own), p.lab.B.Addr, uint16(pathspec.FirstPort+pair-1))
-		p.carries(pair, a, lab.VethName(pair-1), pathspec.Receives)
-		return p.routed(c.place, lab.NetA)
+		p.addPair(c.place, s.place, lab.PrefixAddrs(s.own), p.lab.B.Addr, uint16(pathspec.FirstPort+pair-1))
+		p.mustCarry(pair, a, lab.VethName(pair-1), pathspec.Receives)
+		return p.addDefaultRoute(c.place, lab.NetA)
 	})
 	if err != nil {
 		return err
@@ -88,32 +88,31 @@ func (p *path) bridge() error {
 		return err
 	}
 	p.underlay()
-	p.counts("a", linuxnet.CountOut, driver.Forward)
-	p.counts("a", linuxnet.CountIn, driver.Reverse)
+	p.mustCount("a", linuxnet.CountOut, driver.Forward)
+	p.mustCount("a", linuxnet.CountIn, driver.Reverse)
 	p.AddRules(driver.Rule{Counter: pathspec.CounterName("a", table, linuxnet.CountMasquerade+"_packets"), Expect: driver.Connections})
 	server := servers[0].place
-	p.SetSteps(process(client), own(device(client, eth)), own(device(a, lab.VethName(0))), device(a, br), nat(a, "masquerade"), device(a, eth),
-		device(b, eth), nat(b, "DNAT"), device(b, br), own(device(b, lab.VethName(0))), own(device(server, eth)), process(server))
+	p.SetSteps(processStep(client), perPair(deviceStep(client, eth)), perPair(deviceStep(a, lab.VethName(0))), deviceStep(a, br), natStep(a, "masquerade"), deviceStep(a, eth),
+		deviceStep(b, eth), natStep(b, "DNAT"), deviceStep(b, br), perPair(deviceStep(b, lab.VethName(0))), perPair(deviceStep(server, eth)), processStep(server))
 	return nil
 }
 
-// behindPorts builds b's side of published ports, one a pair, and its part of the
-// proof.
-func (p *path) behindPorts() (b place, servers []box, err error) {
-	b = p.on(p.lab.B)
+// behindPorts builds b's side of published ports, one for each pair, with its rules.
+func (p *path) behindPorts() (b place, servers []sandboxAddrs, err error) {
+	b = p.hostPlace(p.lab.B)
 	if err := p.bridgeAt(b, lab.NetB, p.lab.Spec.MTU); err != nil {
 		return b, nil, err
 	}
-	p.carries(pathspec.AllPairs, b, br, pathspec.Transmits)
+	p.mustCarry(pathspec.AllPairs, b, br, pathspec.Transmits)
 	var published [][]netip.Prefix
 	err = p.ForEachPair(func(pair int) error {
-		s, err := p.plug(b, p.lab.B, lab.PairName("server", pair), lab.VethName(pair-1), lab.NetB, 1+pair, p.lab.Spec.MTU)
+		s, err := p.addSandbox(b, p.lab.B, lab.PairName("server", pair), lab.VethName(pair-1), lab.NetB, 1+pair, p.lab.Spec.MTU)
 		if err != nil {
 			return err
 		}
 		servers, published = append(servers, s), append(published, s.own)
-		p.carries(pair, b, lab.VethName(pair-1), pathspec.Transmits)
-		return p.routed(s.place, lab.NetB)
+		p.mustCarry(pair, b, lab.VethName(pair-1), pathspec.Transmits)
+		return p.addDefaultRoute(s.place, lab.NetB)
 	})
 	if err != nil {
 		return b, nil, err
@@ -121,46 +120,46 @@ func (p *path) behindPorts() (b place, servers []box, err error) {
 	if err := p.gateway(b, lab.NetB, published); err != nil {
 		return b, nil, err
 	}
-	p.counts("b", linuxnet.CountIn, driver.Forward)
-	p.counts("b", linuxnet.CountOut, driver.Reverse)
+	p.mustCount("b", linuxnet.CountIn, driver.Forward)
+	p.mustCount("b", linuxnet.CountOut, driver.Reverse)
 	p.AddRules(driver.Rule{Counter: pathspec.CounterName("b", table, linuxnet.CountDNAT+"_packets"), Expect: driver.Connections})
-	p.rests(b, lo)
+	p.mustBeIdle(b, lo)
 	return b, servers, nil
 }
 
-// counts declares what a counter of a gateway must have seen.
-func (p *path) counts(at, name string, e driver.Expect) {
+// mustCount adds a rule for a counter of a gateway.
+func (p *path) mustCount(at, name string, e driver.Expect) {
 	p.AddRules(driver.Rule{Counter: pathspec.CounterName(at, table, name+"_bytes"), Expect: e})
 }
 
-// colocated: two sandboxes a pair on one bridge of a. Frames go from port to port;
-// the bridge's own device sees none of them unless they are routed.
+// colocated: two sandboxes for each pair on one bridge of a. Frames go from port to port;
+// the bridge device itself sees them only if they are routed.
 func (p *path) colocated() error {
-	a := p.on(p.lab.A)
+	a := p.hostPlace(p.lab.A)
 	if err := p.bridgeAt(a, lab.NetA, p.lab.Spec.MTU); err != nil {
 		return err
 	}
 	err := p.ForEachPair(func(pair int) error {
 		out, in := 2*pair-2, 2*pair-1
-		client, err := p.plug(a, p.lab.A, lab.PairName("client", pair), lab.VethName(out), lab.NetA, 2+out, p.lab.Spec.MTU)
+		client, err := p.addSandbox(a, p.lab.A, lab.PairName("client", pair), lab.VethName(out), lab.NetA, 2+out, p.lab.Spec.MTU)
 		if err != nil {
 			return err
 		}
-		server, err := p.plug(a, p.lab.A, lab.PairName("server", pair), lab.VethName(in), lab.NetA, 2+in, p.lab.Spec.MTU)
+		server, err := p.addSandbox(a, p.lab.A, lab.PairName("server", pair), lab.VethName(in), lab.NetA, 2+in, p.lab.Spec.MTU)
 		if err != nil {
 			return err
 		}
-		p.ends(client.place, server.place, lab.PrefixAddrs(server.own), lab.PrefixAddrs(server.own), pathspec.ServerChoosesPort)
-		p.carries(pair, a, lab.VethName(out), pathspec.Receives)
-		p.carries(pair, a, lab.VethName(in), pathspec.Transmits)
+		p.addPair(client.place, server.place, lab.PrefixAddrs(server.own), lab.PrefixAddrs(server.own), pathspec.ServerChoosesPort)
+		p.mustCarry(pair, a, lab.VethName(out), pathspec.Receives)
+		p.mustCarry(pair, a, lab.VethName(in), pathspec.Transmits)
 		if pair == 1 {
-			p.SetSteps(process(client.place), own(device(client.place, eth)), own(device(a, lab.VethName(out))), device(a, br),
-				own(device(a, lab.VethName(in))), own(device(server.place, eth)), process(server.place))
+			p.SetSteps(processStep(client.place), perPair(deviceStep(client.place, eth)), perPair(deviceStep(a, lab.VethName(out))), deviceStep(a, br),
+				perPair(deviceStep(a, lab.VethName(in))), perPair(deviceStep(server.place, eth)), processStep(server.place))
 		}
 		return nil
 	})
-	p.rests(a, br)
-	p.rests(a, eth)
+	p.mustBeIdle(a, br)
+	p.mustBeIdle(a, eth)
 	return err
 }
 
@@ -174,16 +173,16 @@ func (p *path) ipvlan() error { return p.onUnderlay((*linuxnet.NS).IPVlan) }
 const firstOnUnderlay = 11
 
 func (p *path) onUnderlay(child func(on *linuxnet.NS, d linuxnet.Device, parent string, into *linuxnet.NS) error) error {
-	build := func(h *lab.Host, name string, number int) (box, error) {
-		in, err := p.within(h, name)
+	build := func(h *lab.Host, name string, number int) (sandboxAddrs, error) {
+		in, err := p.sandboxPlace(h, name)
 		if err != nil {
-			return box{}, err
+			return sandboxAddrs{}, err
 		}
 		if err := child(h.NS, p.lab.Device(eth, 0), h.Underlay, in.ns); err != nil {
-			return box{}, err
+			return sandboxAddrs{}, err
 		}
-		b := box{in, p.lab.Addresses(lab.NetUnderlay, number)}
-		return b, p.bring(b)
+		b := sandboxAddrs{in, p.lab.Addresses(lab.NetUnderlay, number)}
+		return b, p.setUpSandbox(b)
 	}
 	p.underlay()
 	return p.ForEachPair(func(pair int) error {
@@ -196,19 +195,19 @@ func (p *path) onUnderlay(child func(on *linuxnet.NS, d linuxnet.Device, parent 
 		if err != nil {
 			return err
 		}
-		p.ends(client.place, server.place, lab.PrefixAddrs(server.own), lab.PrefixAddrs(server.own), pathspec.ServerChoosesPort)
-		p.carries(pair, client.place, eth, pathspec.Transmits)
-		p.carries(pair, server.place, eth, pathspec.Receives)
+		p.addPair(client.place, server.place, lab.PrefixAddrs(server.own), lab.PrefixAddrs(server.own), pathspec.ServerChoosesPort)
+		p.mustCarry(pair, client.place, eth, pathspec.Transmits)
+		p.mustCarry(pair, server.place, eth, pathspec.Receives)
 		if pair == 1 {
-			p.SetSteps(process(client.place), own(device(client.place, eth)), device(p.on(p.lab.A), eth), device(p.on(p.lab.B), eth),
-				own(device(server.place, eth)), process(server.place))
+			p.SetSteps(processStep(client.place), perPair(deviceStep(client.place, eth)), deviceStep(p.hostPlace(p.lab.A), eth), deviceStep(p.hostPlace(p.lab.B), eth),
+				perPair(deviceStep(server.place, eth)), processStep(server.place))
 		}
 		return nil
 	})
 }
 
-// underlay declares that the traffic of all pairs must cross the underlay.
+// underlay requires that the traffic of all pairs crosses the underlay.
 func (p *path) underlay() {
-	p.carries(pathspec.AllPairs, p.on(p.lab.A), eth, pathspec.Transmits)
-	p.carries(pathspec.AllPairs, p.on(p.lab.B), eth, pathspec.Receives)
+	p.mustCarry(pathspec.AllPairs, p.hostPlace(p.lab.A), eth, pathspec.Transmits)
+	p.mustCarry(pathspec.AllPairs, p.hostPlace(p.lab.B), eth, pathspec.Receives)
 }

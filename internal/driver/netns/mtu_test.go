@@ -11,8 +11,8 @@ import (
 	"tare/internal/driver/netns"
 )
 
-// The MTU that is ordered for the inside of the tunnel is that of the sandboxes; one
-// without room for VXLAN's headers is refused.
+// The requested inner MTU is that of the sandboxes; one that leaves no space for VXLAN's
+// headers is rejected.
 func TestInnerMTU(t *testing.T) {
 	s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "netns/vxlan", Pairs: 1, MTU: 1400}))
 	client, server := both(s)

@@ -1,6 +1,5 @@
-// Package netns builds network modes out of the kernel's own parts: each is the
-// data path that Docker builds under that name, made with netlink and nftables,
-// with no engine needed.
+// Package netns builds network modes from the kernel's own parts: each is the data path
+// that Docker builds under that name, created with netlink and nftables, without an engine.
 package netns
 
 import (
@@ -8,7 +7,7 @@ import (
 	"tare/internal/driver/labdriver"
 )
 
-// The two baselines, named for what the other modes are compared with.
+// The two baselines.
 const (
 	Host      = "host"
 	HostLocal = "host-local"
@@ -22,12 +21,12 @@ type Driver struct{ labdriver.LinuxOnly }
 func (Driver) Modes() []driver.Mode {
 	return []driver.Mode{
 		{ID: Host, Title: "process on a to process on b"},
-		{ID: HostLocal, Title: "two processes on a, through its own address"},
+		{ID: HostLocal, Title: "two processes on a, through the address of a"},
 		{ID: "netns/published", Title: "raw client, server behind a bridge and a published port", Baseline: Host},
-		{ID: "netns/bridge", Title: "both ends behind bridges, masqueraded and published", Baseline: Host},
+		{ID: "netns/bridge", Title: "both endpoints behind bridges, masqueraded and published", Baseline: Host},
 		{ID: "netns/colocated", Title: "two sandboxes on one bridge", Baseline: HostLocal},
-		{ID: "netns/macvlan", Title: "both ends on macvlan devices of the underlay", Baseline: Host},
-		{ID: "netns/ipvlan", Title: "both ends on ipvlan devices of the underlay", Baseline: Host},
-		{ID: "netns/vxlan", Title: "both ends on bridges joined by a VXLAN tunnel", Baseline: Host, MTU: true},
+		{ID: "netns/macvlan", Title: "both endpoints on macvlan devices of the underlay", Baseline: Host},
+		{ID: "netns/ipvlan", Title: "both endpoints on ipvlan devices of the underlay", Baseline: Host},
+		{ID: "netns/vxlan", Title: "both endpoints on bridges joined by a VXLAN tunnel", Baseline: Host, MTU: true},
 	}
 }

@@ -23,15 +23,15 @@ func TestRate(t *testing.T) {
 	for _, mode := range []string{"host", "netns/vxlan"} {
 		s := drivertest.Provision(t, netns.Driver{}, mode, func(l *lab.Spec) { l.Rate = rate })
 		goodput := stream(t, s)
-		// The bucket's burst may add a little to a short window.
+		// The bucket's burst may add a little in a short window.
 		if goodput > 1.2*rate || goodput < 0.1*rate {
 			t.Errorf("%s: %.3g bit/s over a limit of %.3g", mode, goodput, rate)
 		}
 	}
 }
 
-// Without offloads every segment crosses by itself: the underlay counts far more
-// packets for the same bytes, and the path stays proven.
+// Without offloads every segment is a separate packet: the underlay counts far more packets
+// for the same bytes, and the path stays proven.
 func TestOffloadOff(t *testing.T) {
 	perPacket := map[bool]float64{}
 	for _, on := range []bool{true, false} {

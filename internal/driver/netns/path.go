@@ -14,21 +14,21 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// path is a mode that stands, with the notes taken while it was built.
+// path is a mode that is set up, with its specification.
 type path struct {
 	pathspec.Path
 	lab    *lab.Lab
-	mtu    int               // that was ordered for the inside of a tunnel; 0 is as much as fits
-	own    []*linuxnet.NS    // sandboxes, beside the lab's hosts
+	mtu    int               // requested MTU inside a tunnel; 0 is the maximum
+	own    []*linuxnet.NS    // sandboxes, in addition to the lab's hosts
 	at     [][2]*linuxnet.NS // of client and server, by pair
-	tables []place           // where there is a nftables table of ours
+	tables []place           // namespaces with a nftables table of this path
 }
 
-// Lab is the lab that the path is on, for tests that cut across it.
+// Lab returns the lab of the path, for tests that interrupt the path.
 func (p *path) Lab() *lab.Lab { return p.lab }
 
-// close takes the sandboxes and the lab down. What is on the lab's hosts goes with
-// them: a mode has its lab to itself.
+// close removes the sandboxes and the lab, with everything on the lab's hosts: a mode has
+// its own lab.
 func (p *path) close(context.Context) error {
 	var errs []error
 	for _, ns := range p.own {
@@ -37,7 +37,7 @@ func (p *path) close(context.Context) error {
 	return errors.Join(append(errs, p.lab.Close())...)
 }
 
-// sandbox makes a namespace of the path's own.
+// sandbox creates a namespace of the path.
 func (p *path) sandbox(name string) (*linuxnet.NS, error) {
 	ns, err := p.lab.Namespace(name)
 	if err != nil {
@@ -47,8 +47,8 @@ func (p *path) sandbox(name string) (*linuxnet.NS, error) {
 	return ns, nil
 }
 
-// ends puts the agents of one more pair in place.
-func (p *path) ends(client, server place, listen, dial []netip.Addr, port uint16) {
+// addPair adds a pair of endpoints.
+func (p *path) addPair(client, server place, listen, dial []netip.Addr, port uint16) {
 	p.at = append(p.at, [2]*linuxnet.NS{client.ns, server.ns})
 	end := func(w place) pathspec.Endpoint {
 		return pathspec.Endpoint{Place: w.Place, Launcher: transport.Local{Start: w.ns.Start}}
@@ -56,16 +56,16 @@ func (p *path) ends(client, server place, listen, dial []netip.Addr, port uint16
 	p.AddPair(end(client), end(server), listen, dial, port)
 }
 
-// carries declares that the traffic of a pair, or that of all, must cross dev.
-func (p *path) carries(pair int, w place, dev string, forward pathspec.Direction) {
+// mustCarry requires that the traffic of a pair, or of all pairs, crosses dev.
+func (p *path) mustCarry(pair int, w place, dev string, forward pathspec.Direction) {
 	p.MustCarry(pair, w.Place, pathspec.Device{Name: dev}, forward)
 }
 
-// rests declares that no traffic may cross dev.
-func (p *path) rests(w place, dev string) { p.MustBeIdle(w.Place, pathspec.Device{Name: dev}) }
+// mustBeIdle requires that no traffic crosses dev.
+func (p *path) mustBeIdle(w place, dev string) { p.MustBeIdle(w.Place, pathspec.Device{Name: dev}) }
 
-// reads has the counters of our nftables table read.
-func (p *path) reads(w place) {
+// readTableCounters adds the counters of the path's nftables table in a namespace.
+func (p *path) readTableCounters(w place) {
 	p.tables = append(p.tables, w)
 	p.AddReader(func(_ context.Context, c driver.Counters) error {
 		counts, err := w.ns.Counts(table)
@@ -80,8 +80,8 @@ func (p *path) reads(w place) {
 	})
 }
 
-// forget empties the connection tracking of the gateways on the path.
-func (p *path) forget(context.Context) error {
+// flushConnections flushes the connection tracking of the gateways on the path.
+func (p *path) flushConnections(context.Context) error {
 	for _, w := range p.tables {
 		if err := w.ns.FlushConntrack(); err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 	"tare/internal/lab"
 )
 
-// builder finds what builds a mode.
+// builder returns the function that builds a mode.
 func builder(id string) (func(*path) error, error) {
 	switch id {
 	case Host:
@@ -37,7 +37,7 @@ func builder(id string) (func(*path) error, error) {
 	}
 }
 
-// Probe builds the mode once and takes it down again: the kernel's own answer.
+// Probe builds the mode once and removes it again, so that the kernel itself answers.
 func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 	return labdriver.ProbeByProvision(ctx, o, func(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 		p, err := d.Provision(ctx, o)
@@ -48,7 +48,7 @@ func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 	})
 }
 
-// Provision builds the mode on a lab of its own, with 1 to MaxPairs pairs of ends.
+// Provision builds the mode in its own lab, with 1 to MaxPairs pairs.
 func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 	build, err := builder(o.Mode)
 	if err != nil {
@@ -65,5 +65,5 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	if err := build(p); err != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, err), p.close(ctx))
 	}
-	return p.DriverPath(driver.Path{Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), FlushConnections: p.forget, Close: p.close, Internal: p}), nil
+	return p.DriverPath(driver.Path{Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), FlushConnections: p.flushConnections, Close: p.close, Internal: p}), nil
 }

@@ -17,12 +17,12 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// shorts are ways round a path. Each must leave the traffic flowing, because a
-// path that only breaks proves nothing about the proof.
+// shorts are connections that bypass a path. Each keeps the traffic flowing, because a
+// broken path would prove nothing about verification.
 var shorts = []struct {
 	name, mode string
 	open       func(*testing.T, *drivertest.Setup) error
-	want       string // the counter or rule that gives it away
+	want       string // the counter or rule that detects it
 }{
 	{"a route round the bridge", "netns/published", routeRoundBridge, "b/br0.tx_bytes"},
 	{"a relay instead of DNAT", "netns/published", relayInstead, "b/tare.forward_in_bytes"},
@@ -34,7 +34,7 @@ var shorts = []struct {
 	{"a cable beside the underlay", "host", cable, "a/eth0.tx_bytes"},
 }
 
-func TestShortcutsComeOutVoid(t *testing.T) {
+func TestShortcutsAreVoid(t *testing.T) {
 	for _, tt := range shorts {
 		t.Run(tt.name, func(t *testing.T) {
 			s := drivertest.Provision(t, netns.Driver{}, tt.mode, nil)
@@ -63,14 +63,14 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 	}
 }
 
-// both finds the namespaces of the two ends.
+// both returns the namespaces of the two endpoints.
 func both(s *drivertest.Setup) (client, server *linuxnet.NS) {
 	c, srv := netns.Namespaces(s.Path)
 	return c, srv
 }
 
-// cable joins the namespaces of both ends directly and routes the dialled
-// address over it.
+// cable connects the namespaces of both endpoints directly and routes the dialled address
+// over that link.
 func cable(_ *testing.T, s *drivertest.Setup) error {
 	client, server := both(s)
 	target := s.Path.Pairs[0].Server
@@ -84,8 +84,8 @@ func cable(_ *testing.T, s *drivertest.Setup) error {
 	)
 }
 
-// routeRoundBridge gives the published sandbox a second link to its host, and
-// the host a route to it over that.
+// routeRoundBridge adds a second link between the published sandbox and its host, and a
+// host route over it.
 func routeRoundBridge(_ *testing.T, s *drivertest.Setup) error {
 	_, server := both(s)
 	own := s.Lab.Addresses(lab.NetB, 2)[0].Addr()
@@ -98,14 +98,14 @@ func routeRoundBridge(_ *testing.T, s *drivertest.Setup) error {
 		server.Address("side1", netip.MustParsePrefix("198.19.255.2/24")),
 		b.Route(netip.PrefixFrom(own, 32), netip.MustParseAddr("198.19.255.2"), "side0"),
 		server.Route(netip.PrefixFrom(client, 32), netip.MustParseAddr("198.19.255.1"), "side1"),
-		// The forward chain lets through only what goes by the bridge.
+		// The forward chain accepts only packets through the bridge.
 		b.DropTable("tare"),
 		b.Gateway(linuxnet.Gateway{Table: "tare", Bridge: "side0", Publish: []linuxnet.Published{{Port: 5201, To: netip.AddrPortFrom(own, 5201)}}}),
 	)
 }
 
-// relayInstead takes the DNAT rule away and lets a process on b pass the
-// connections on, as a userland proxy would.
+// relayInstead removes the DNAT rule and lets a process on b forward the connections, as a
+// userland proxy would.
 func relayInstead(t *testing.T, s *drivertest.Setup) error {
 	target := s.Path.Pairs[0].Server
 	b := s.Lab.B.NS
@@ -144,7 +144,7 @@ func relayInstead(t *testing.T, s *drivertest.Setup) error {
 	return nil
 }
 
-// relayDatagrams does the same for UDP, one way.
+// relayDatagrams does the same for UDP, in one direction.
 func relayDatagrams(t *testing.T, b *linuxnet.NS, target driver.Endpoint) {
 	t.Helper()
 	in := socket(t, b, func() (*net.UDPConn, error) { return net.ListenUDP("udp", net.UDPAddrFromAddrPort(target.Dial[0])) })
@@ -158,7 +158,7 @@ func relayDatagrams(t *testing.T, b *linuxnet.NS, target driver.Endpoint) {
 			if err != nil {
 				return
 			}
-			_, _ = out.Write(buf[:n]) // between two showers nobody listens
+			_, _ = out.Write(buf[:n]) // nothing listens between two showers
 		}
 	}()
 }
@@ -170,13 +170,13 @@ func pass(to, from net.Conn) {
 	}
 }
 
-// withoutMasquerade lets the client's own address out and gives b a route back.
+// withoutMasquerade keeps the client's own address and adds a return route on b.
 func withoutMasquerade(_ *testing.T, s *drivertest.Setup) error {
 	behind := s.Lab.Addresses(lab.NetA, 0)[0].Masked()
 	return errors.Join(
 		s.Lab.A.NS.DropChain("tare", "postrouting"),
 		s.Lab.B.NS.Route(behind, s.Lab.A.Addr[0], ""),
-		// Replies now arrive addressed to the sandbox itself, as established
-		// traffic: the forward chain of a knows them.
+		// Replies now arrive addressed to the sandbox itself, as established traffic, which
+		// the forward chain of a accepts.
 	)
 }

@@ -11,8 +11,8 @@ import (
 	"tare/internal/driver/netns"
 )
 
-// The stacks of a path can be looked at: nothing filters in the baseline's, the
-// gateway of a published port does in the server's host, and the ends are set alike.
+// The stacks of a path can be surveyed: nothing filters in the baseline's, the gateway of a
+// published port filters in the server's host, and both endpoints have the same settings.
 func TestSurvey(t *testing.T) {
 	stacks := map[string][]driver.Settings{}
 	for _, mode := range []string{"host", "netns/published"} {

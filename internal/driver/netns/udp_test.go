@@ -20,15 +20,15 @@ import (
 	"tare/internal/traffic"
 )
 
-// What a shower is made of: enough to be told from background packets.
+// The datagrams of a shower: enough to distinguish them from background packets.
 const (
 	datagram  = 1000 // bytes of payload
 	datagrams = 100  // of each flow
 )
 
-// shower sends datagrams over the first pair of a path, from ports of the client
-// on if that is not 0, and gives what both ends would report. With echo the server
-// sends each back.
+// shower sends datagrams over the first pair of a path, from the given client port on if it
+// is not 0, and returns what both endpoints would report. With echo the server sends each
+// one back.
 func shower(t *testing.T, s *drivertest.Setup, flows int, from uint16, ipv6, echo bool) driver.Carried {
 	t.Helper()
 	clientNS, serverNS := both(s)
@@ -84,7 +84,7 @@ func shower(t *testing.T, s *drivertest.Setup, flows int, from uint16, ipv6, ech
 	return driver.CarriedBy(client, answers)
 }
 
-// socket opens a socket in a namespace for as long as the test lasts.
+// socket opens a socket in a namespace until the test ends.
 func socket(t *testing.T, ns *linuxnet.NS, open func() (*net.UDPConn, error)) *net.UDPConn {
 	t.Helper()
 	var c *net.UDPConn
@@ -99,7 +99,7 @@ func socket(t *testing.T, ns *linuxnet.NS, open func() (*net.UDPConn, error)) *n
 	return c
 }
 
-// count reads datagrams until none has come for a while, and may send them back.
+// count reads datagrams until none has arrived for a while, and optionally sends them back.
 func count(c *net.UDPConn, echo bool) (n int64) {
 	buf := make([]byte, 2*datagram)
 	for {
@@ -115,12 +115,12 @@ func count(c *net.UDPConn, echo bool) (n int64) {
 		}
 		n++
 		if echo {
-			_, _ = c.WriteToUDPAddrPort(buf[:size], from) // what is lost is not counted
+			_, _ = c.WriteToUDPAddrPort(buf[:size], from) // lost datagrams are not counted
 		}
 	}
 }
 
-// Every mode carries datagrams, one way and both, and is proven by them.
+// Every mode carries datagrams, in one direction and both, and is proven by them.
 func TestDatagrams(t *testing.T) {
 	drivertest.NeedLab(t)
 	d := netns.Driver{}
@@ -162,8 +162,8 @@ func TestDatagramsThatAreLost(t *testing.T) {
 	}
 }
 
-// A trial with the addresses and ports of the one before meets the rules anew: the
-// first of its packets is the first of a connection again.
+// A trial with the same addresses and ports as the previous one matches the rules again:
+// its first packet is again the first of a connection.
 func TestForget(t *testing.T) {
 	const from = 40000
 	s := drivertest.Provision(t, netns.Driver{}, "netns/bridge", nil)

@@ -11,8 +11,8 @@ import (
 	"tare/internal/driver"
 )
 
-// needs names what the kernel must have for a mode beyond namespaces and veth.
-func needs(id string) string {
+// kernelRequirement returns what a mode requires of the kernel beyond namespaces and veth.
+func kernelRequirement(id string) string {
 	switch id {
 	case "netns/published", "netns/bridge":
 		return "bridge, nftables with inet NAT, conntrack (CONFIG_BRIDGE, CONFIG_NF_TABLES_INET, CONFIG_NFT_NAT, CONFIG_NFT_MASQ, CONFIG_NFT_FIB_INET)"
@@ -29,13 +29,13 @@ func needs(id string) string {
 	}
 }
 
-// unsupported tells what the kernel lacks from what merely went wrong: the
-// kernel answers a device or rule type that it does not know with one of these.
+// unsupported distinguishes a missing kernel feature from other errors: for an unknown
+// device or rule type the kernel returns one of these errors.
 func unsupported(id string, err error) error {
 	lacks := errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.ENOENT) ||
 		errors.Is(err, unix.EPROTONOSUPPORT) || errors.Is(err, unix.EAFNOSUPPORT)
 	if !lacks {
 		return err
 	}
-	return &driver.Unsupported{Mode: id, Reason: fmt.Sprintf("the kernel lacks %s: %v", needs(id), err)}
+	return &driver.Unsupported{Mode: id, Reason: fmt.Sprintf("the kernel lacks %s: %v", kernelRequirement(id), err)}
 }

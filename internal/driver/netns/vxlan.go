@@ -16,12 +16,12 @@ import (
 // VXLAN 8 and the inner Ethernet header 14 (RFC 7348 section 5).
 const vxlanOverhead = 50
 
-// vxlanID is the network identifier; a lab has but one overlay.
+// vxlanID is the network identifier; a lab has only one overlay.
 const vxlanID = 4097
 
-// vxlan: on each host a namespace of the overlay's own holds the bridge and the
-// tunnel device, as Docker's overlay driver has it; the outer packets travel in
-// the host's namespace. Who is where is known beforehand: nothing is learned.
+// vxlan: on each host a separate namespace has the bridge and the tunnel device, as with
+// Docker's overlay driver; the outer packets are in the host's namespace. All forwarding
+// entries are static; nothing is learned.
 func (p *path) vxlan() error {
 	near, err := p.overlay(p.lab.A)
 	if err != nil {
@@ -32,10 +32,10 @@ func (p *path) vxlan() error {
 		return err
 	}
 	p.underlay()
-	p.carries(pathspec.AllPairs, near, tunnel, pathspec.Transmits)
-	p.carries(pathspec.AllPairs, far, tunnel, pathspec.Receives)
-	p.rests(near, br)
-	p.rests(far, br)
+	p.mustCarry(pathspec.AllPairs, near, tunnel, pathspec.Transmits)
+	p.mustCarry(pathspec.AllPairs, far, tunnel, pathspec.Receives)
+	p.mustBeIdle(near, br)
+	p.mustBeIdle(far, br)
 	return p.ForEachPair(func(pair int) error {
 		client, err := p.join(near, p.lab.A, "client", pair, 2*pair)
 		if err != nil {
@@ -45,40 +45,40 @@ func (p *path) vxlan() error {
 		if err != nil {
 			return err
 		}
-		if err := knows(near, server, p.lab.B.Addr[0]); err != nil {
+		if err := addRemote(near, server, p.lab.B.Addr[0]); err != nil {
 			return err
 		}
-		if err := knows(far, client, p.lab.A.Addr[0]); err != nil {
+		if err := addRemote(far, client, p.lab.A.Addr[0]); err != nil {
 			return err
 		}
-		p.ends(client.place, server.place, lab.PrefixAddrs(server.own), lab.PrefixAddrs(server.own), pathspec.ServerChoosesPort)
-		p.carries(pair, near, lab.VethName(pair-1), pathspec.Receives)
-		p.carries(pair, far, lab.VethName(pair-1), pathspec.Transmits)
+		p.addPair(client.place, server.place, lab.PrefixAddrs(server.own), lab.PrefixAddrs(server.own), pathspec.ServerChoosesPort)
+		p.mustCarry(pair, near, lab.VethName(pair-1), pathspec.Receives)
+		p.mustCarry(pair, far, lab.VethName(pair-1), pathspec.Transmits)
 		if pair == 1 {
-			a, b := p.on(p.lab.A), p.on(p.lab.B)
-			p.SetSteps(process(client.place), own(device(client.place, eth)), own(device(near, lab.VethName(0))), device(near, br), device(near, tunnel), device(a, eth),
-				device(b, eth), device(far, tunnel), device(far, br), own(device(far, lab.VethName(0))), own(device(server.place, eth)), process(server.place))
+			a, b := p.hostPlace(p.lab.A), p.hostPlace(p.lab.B)
+			p.SetSteps(processStep(client.place), perPair(deviceStep(client.place, eth)), perPair(deviceStep(near, lab.VethName(0))), deviceStep(near, br), deviceStep(near, tunnel), deviceStep(a, eth),
+				deviceStep(b, eth), deviceStep(far, tunnel), deviceStep(far, br), perPair(deviceStep(far, lab.VethName(0))), perPair(deviceStep(server.place, eth)), processStep(server.place))
 		}
 		return nil
 	})
 }
 
-// inside is the MTU inside the tunnel: the one that was ordered, or as much as fits.
-func (p *path) inside() (int, error) {
+// innerMTU returns the MTU inside the tunnel: the requested one, or the maximum.
+func (p *path) innerMTU() (int, error) {
 	most := p.lab.Spec.MTU - vxlanOverhead
 	if p.mtu > most {
-		return 0, fmt.Errorf("an MTU of %d inside the tunnel cannot be had: VXLAN adds %d bytes, and the underlay's MTU is %d", p.mtu, vxlanOverhead, p.lab.Spec.MTU)
+		return 0, fmt.Errorf("the tunnel cannot have an inner MTU of %d: VXLAN adds %d bytes, and the underlay's MTU is %d", p.mtu, vxlanOverhead, p.lab.Spec.MTU)
 	}
 	return cmp.Or(p.mtu, most), nil
 }
 
-// overlay makes one host's side of the overlay, with nobody on it yet.
+// overlay creates one host's side of the overlay, without sandboxes.
 func (p *path) overlay(h *lab.Host) (place, error) {
-	mtu, err := p.inside()
+	mtu, err := p.innerMTU()
 	if err != nil {
 		return place{}, err
 	}
-	net, err := p.within(h, "overlay")
+	net, err := p.sandboxPlace(h, "overlay")
 	if err != nil {
 		return place{}, err
 	}
@@ -95,17 +95,17 @@ func (p *path) overlay(h *lab.Host) (place, error) {
 	return net, p.lab.SetUpDevice(net.ns, tunnel)
 }
 
-// join puts a sandbox of a pair on one side of the overlay.
-func (p *path) join(net place, h *lab.Host, name string, pair, number int) (box, error) {
-	mtu, err := p.inside()
+// join connects a sandbox of a pair to one side of the overlay.
+func (p *path) join(net place, h *lab.Host, name string, pair, number int) (sandboxAddrs, error) {
+	mtu, err := p.innerMTU()
 	if err != nil {
-		return box{}, err
+		return sandboxAddrs{}, err
 	}
-	return p.plug(net, h, lab.PairName(name, pair), lab.VethName(pair-1), lab.NetOverlay, number, mtu)
+	return p.addSandbox(net, h, lab.PairName(name, pair), lab.VethName(pair-1), lab.NetOverlay, number, mtu)
 }
 
-// knows tells one side of the overlay where a sandbox of the other is.
-func knows(net place, other box, vtep netip.Addr) error {
+// addRemote adds entries to one side of the overlay for a sandbox on the other.
+func addRemote(net place, other sandboxAddrs, vtep netip.Addr) error {
 	mac, err := other.ns.HardwareAddr(eth)
 	if err != nil {
 		return err

@@ -19,12 +19,12 @@ const (
 	eth      = lab.Underlay // the hosts' underlay and the sandboxes' device
 	lo       = "lo"
 	inside   = "br-int" // the bridge of the sandboxes
-	physical = "br-phy" // that of the underlay, where a process switches and tunnels
+	physical = "br-phy" // the bridge of the underlay, if tunnelling is done in userspace
 	tunnel   = "tun0"
 	table    = "tare"
 )
 
-// key is the tunnel's network identifier; a lab has but one.
+// key is the tunnel's network identifier; a lab has only one.
 const key = 77
 
 // side is one host with its switch.
@@ -34,14 +34,14 @@ type side struct {
 	vswitch
 }
 
-// box is a sandbox with its own addresses.
-type box struct {
+// sandbox is a sandbox with its addresses.
+type sandbox struct {
 	pathspec.Place
 	ns  *linuxnet.NS
 	own []netip.Prefix
 }
 
-func (p *hosts) other(s *side) *side {
+func (p *hosts) peerOf(s *side) *side {
 	if s == p.near {
 		return p.far
 	}
@@ -58,8 +58,8 @@ func (p *path) build(ctx context.Context, progs programs) error {
 		if err := s.start(ctx, s.At, p.OnLab.Spec.Claim.ID, s.host.NS, p.AddProcess); err != nil {
 			return err
 		}
-		if err := p.bridges(ctx, s, h.other(s)); err != nil {
-			return fmt.Errorf("set the switch of host %s: %w", s.At, err)
+		if err := p.bridges(ctx, s, h.peerOf(s)); err != nil {
+			return fmt.Errorf("configure Open vSwitch on host %s: %w", s.At, err)
 		}
 	}
 	if err := p.proof(h); err != nil {
@@ -67,8 +67,8 @@ func (p *path) build(ctx context.Context, progs programs) error {
 	}
 	datapath := "kernel"
 	if p.process {
-		datapath = "netdev: in the process of ovs-vswitchd, by packet sockets"
-		p.AddFact("checksum offload of the sandboxes", "off: the switch's process passes no unfinished checksums on")
+		datapath = "netdev: in the ovs-vswitchd process, over packet sockets"
+		p.AddFact("checksum offload of the sandboxes", "off: ovs-vswitchd does not forward packets with partial checksums")
 	}
 	p.AddFact("datapath", datapath)
 	if err := p.pairs(ctx, h); err != nil {
@@ -77,14 +77,14 @@ func (p *path) build(ctx context.Context, progs programs) error {
 	return p.CheckReachable(ctx, "the switches")
 }
 
-// pairs puts the ends of all pairs behind the switches.
+// pairs connects the endpoints of all pairs to the switches.
 func (p *path) pairs(ctx context.Context, h hosts) error {
 	return p.ForEachPair(func(pair int) error {
-		client, err := p.plug(ctx, h.near, "client", pair, 2*pair)
+		client, err := p.addSandbox(ctx, h.near, "client", pair, 2*pair)
 		if err != nil {
 			return err
 		}
-		server, err := p.plug(ctx, h.far, "server", pair, 2*pair+1)
+		server, err := p.addSandbox(ctx, h.far, "server", pair, 2*pair+1)
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (p *path) pairs(ctx context.Context, h hosts) error {
 		p.MustCarry(pair, h.near.Place, pathspec.Device{Name: lab.VethName(pair - 1)}, pathspec.Receives)
 		p.MustCarry(pair, h.far.Place, pathspec.Device{Name: lab.VethName(pair - 1)}, pathspec.Transmits)
 		if pair == 1 {
-			p.draw(h, client, server)
+			p.setSteps(h, client, server)
 		}
 		return nil
 	})
@@ -103,16 +103,16 @@ func sideOf(h *lab.Host, progs programs) *side {
 	return &side{Place: procpath.NamespacePlace(h.NS, h.Name, h.Name), host: h, vswitch: vswitch{programs: progs}}
 }
 
-// bridges sets up one switch: without a tunnel a bridge with the underlay as a port; with
-// one a bridge with the tunnel as a port. Where a process tunnels, its packets leave by a
-// second bridge, which has the underlay and the host's address on it: the process looks
-// the way up in its own tables.
+// bridges sets up one switch: without a tunnel, a bridge with the underlay as a port; with
+// a tunnel, a bridge with the tunnel as a port. In userspace the tunnel's packets leave
+// through a second bridge, which has the underlay as a port and the host's address:
+// ovs-vswitchd looks up the route in its own tables.
 func (p *path) bridges(ctx context.Context, s, other *side) error {
-	if p.way == flat {
+	if p.encapsulation == flat {
 		if err := s.set(ctx, p.bridge(inside, "--", "add-port", inside, eth)...); err != nil {
 			return err
 		}
-		return p.deaf(s, eth)
+		return p.ignoreIngress(s, eth)
 	}
 	if p.process {
 		mac, err := s.host.NS.HardwareAddr(eth)
@@ -122,15 +122,15 @@ func (p *path) bridges(ctx context.Context, s, other *side) error {
 		if err := s.set(ctx, p.bridge(physical, "other-config:hwaddr="+mac.String(), "--", "add-port", physical, eth)...); err != nil {
 			return err
 		}
-		if err := p.move(s); err != nil {
+		if err := p.moveAddresses(s); err != nil {
 			return err
 		}
 	}
-	return s.set(ctx, p.bridge(inside, "--", "add-port", inside, tunnel, "--", "set", "interface", tunnel, "type="+strings.TrimPrefix(p.way, "ovs/"),
+	return s.set(ctx, p.bridge(inside, "--", "add-port", inside, tunnel, "--", "set", "interface", tunnel, "type="+strings.TrimPrefix(p.encapsulation, "ovs/"),
 		"options:local_ip="+s.host.Addr[0].String(), "options:remote_ip="+other.host.Addr[0].String(), "options:key="+strconv.Itoa(key))...)
 }
 
-// bridge is the call that makes a bridge, with more behind it.
+// bridge returns the ovs-vsctl arguments that create a bridge, followed by more.
 func (p *path) bridge(name string, more ...string) []string {
 	datapath := "system"
 	if p.process {
@@ -139,9 +139,9 @@ func (p *path) bridge(name string, more ...string) []string {
 	return append([]string{"add-br", name, "--", "set", "bridge", name, "datapath_type=" + datapath}, more...)
 }
 
-// move takes the host's addresses from the underlay's device to the bridge that has it as
-// a port, as Open vSwitch asks for (its userspace tunnelling guide).
-func (p *path) move(s *side) error {
+// moveAddresses moves the host's addresses from the underlay device to the bridge that has it as a
+// port, as Open vSwitch requires (its userspace tunnelling guide).
+func (p *path) moveAddresses(s *side) error {
 	n := 1
 	if s.host == p.OnLab.B {
 		n = 2
@@ -160,31 +160,31 @@ func (p *path) move(s *side) error {
 	if err := s.host.NS.Up(physical); err != nil {
 		return err
 	}
-	return p.deaf(s, eth)
+	return p.ignoreIngress(s, eth)
 }
 
-// deaf keeps the kernel's own stack from frames of a port: a packet socket gets a copy,
-// and the stack would answer what is not meant for it.
-func (p *path) deaf(s *side, dev string) error {
+// ignoreIngress hides the frames of a port from the kernel's own stack: a packet socket gets a copy,
+// and the stack would answer packets that are not for it.
+func (p *path) ignoreIngress(s *side, dev string) error {
 	if !p.process {
 		return nil
 	}
 	return s.host.NS.DropIngress(table, dev)
 }
 
-// plug makes a sandbox with a port on a side's switch.
-func (p *path) plug(ctx context.Context, s *side, role string, pair, number int) (box, error) {
+// addSandbox creates a sandbox with a port on a side's switch.
+func (p *path) addSandbox(ctx context.Context, s *side, role string, pair, number int) (sandbox, error) {
 	if pair > 1 {
 		role += strconv.Itoa(pair)
 	}
 	ns, err := p.Sandbox(s.At, role)
 	if err != nil {
-		return box{}, err
+		return sandbox{}, err
 	}
-	if p.way == flat {
+	if p.encapsulation == flat {
 		number += firstOnUnderlay
 	}
-	b := box{procpath.NamespacePlace(ns, s.At, s.At+"/"+role), ns, p.OnLab.Addresses(p.net(), number)}
+	b := sandbox{procpath.NamespacePlace(ns, s.At, s.At+"/"+role), ns, p.OnLab.Addresses(p.net(), number)}
 	port := lab.VethName(pair - 1)
 	if err := s.host.NS.Veth(p.OnLab.Device(port, p.mtu), ns, p.OnLab.Device(eth, p.mtu)); err != nil {
 		return b, err
@@ -196,7 +196,7 @@ func (p *path) plug(ctx context.Context, s *side, role string, pair, number int)
 		if err := ns.ChecksumOff(eth); err != nil {
 			return b, err
 		}
-		if err := p.deaf(s, port); err != nil {
+		if err := p.ignoreIngress(s, port); err != nil {
 			return b, err
 		}
 	}
@@ -211,22 +211,22 @@ func (p *path) plug(ctx context.Context, s *side, role string, pair, number int)
 	return b, s.set(ctx, "add-port", inside, port)
 }
 
-// net is the subnet of the sandboxes.
+// net returns the subnet of the sandboxes.
 func (p *path) net() lab.Net {
-	if p.way == flat {
+	if p.encapsulation == flat {
 		return lab.NetUnderlay
 	}
 	return lab.NetOverlay
 }
 
-// subnet is theirs, by address family.
+// subnet returns its prefixes by address family.
 func (p *path) subnet() []netip.Prefix { return p.OnLab.Addresses(p.net(), 0) }
 
-// firstOnUnderlay is beyond the hosts' own numbers on the underlay's subnet.
+// firstOnUnderlay is after the hosts' own numbers on the underlay's subnet.
 const firstOnUnderlay = 9
 
-// draw notes the steps.
-func (p *path) draw(h hosts, client, server box) {
+// setSteps sets the steps.
+func (p *path) setSteps(h hosts, client, server sandbox) {
 	dev := func(at pathspec.Place, name string) pathspec.Step {
 		return pathspec.DeviceStep(at, pathspec.Device{Name: name})
 	}
@@ -235,10 +235,10 @@ func (p *path) draw(h hosts, client, server box) {
 			return []pathspec.Step{pathspec.RuleStep(s.Place, "switch", "Open vSwitch"), dev(s.Place, device), dev(s.Place, eth)}
 		}
 		label := "Open vSwitch"
-		if p.way != flat {
-			label += ", " + strings.TrimPrefix(p.way, "ovs/")
+		if p.encapsulation != flat {
+			label += ", " + strings.TrimPrefix(p.encapsulation, "ovs/")
 		}
-		return []pathspec.Step{pathspec.ProvenBy(pathspec.RuleStep(s.Place, "switch", label), s.At+"/"+p.counts()), dev(s.Place, eth)}
+		return []pathspec.Step{pathspec.ProvenBy(pathspec.RuleStep(s.Place, "switch", label), s.At+"/"+p.switchCounterName()), dev(s.Place, eth)}
 	}
 	back := crossing(h.far)
 	slices.Reverse(back)

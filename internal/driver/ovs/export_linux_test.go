@@ -7,8 +7,8 @@ import (
 	"tare/internal/driver"
 )
 
-// Untunnel takes the tunnels out of a path's switches and puts the underlay among the
-// sandboxes' ports.
+// Untunnel removes the tunnels from a path's switches and adds the underlay as a port next
+// to the sandboxes' ports.
 func Untunnel(p *driver.Path) error {
 	var errs []error
 	for _, s := range p.Internal.(*path).sides {

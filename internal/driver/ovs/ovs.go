@@ -1,7 +1,7 @@
-// Package ovs builds modes in which Open vSwitch carries frames: between a host's
-// sandboxes and the underlay as they are, or in a VXLAN or Geneve tunnel between the
-// hosts. The switch forwards them in the kernel, by its module, or in its own process,
-// which its manual calls the netdev datapath: two very different things, and so two modes.
+// Package ovs builds modes in which Open vSwitch forwards frames: between a host's
+// sandboxes and the underlay without a tunnel, or in a VXLAN or Geneve tunnel between the
+// hosts. It forwards in the kernel, with its module, or in userspace, which its manual
+// calls the netdev datapath; these are separate modes.
 package ovs
 
 import (
@@ -11,8 +11,7 @@ import (
 	"tare/internal/driver/labdriver"
 )
 
-// The modes, by how frames cross the underlay. Those of the process have netdev behind
-// their names.
+// The modes, by encapsulation on the underlay. Userspace modes have the suffix netdev.
 const (
 	flat   = "ovs/flat"
 	vxlan  = "ovs/vxlan"
@@ -27,14 +26,14 @@ type Driver struct{ labdriver.LinuxOnly }
 func (Driver) Modes() []driver.Mode {
 	const host = "host"
 	return []driver.Mode{
-		{ID: flat, Title: "both ends on Open vSwitch, no tunnel, switched by the kernel", Baseline: host, MTU: true},
-		{ID: vxlan, Title: "both ends on Open vSwitch, VXLAN between the hosts, switched by the kernel", Baseline: host, MTU: true},
-		{ID: geneve, Title: "both ends on Open vSwitch, Geneve between the hosts, switched by the kernel", Baseline: host, MTU: true},
-		{ID: flat + netdev, Title: "both ends on Open vSwitch, no tunnel, switched by its process", Baseline: host, MTU: true},
-		{ID: vxlan + netdev, Title: "both ends on Open vSwitch, VXLAN between the hosts, switched by its process", Baseline: host, MTU: true},
-		{ID: geneve + netdev, Title: "both ends on Open vSwitch, Geneve between the hosts, switched by its process", Baseline: host, MTU: true},
+		{ID: flat, Title: "both endpoints on Open vSwitch, no tunnel, switched by the kernel", Baseline: host, MTU: true},
+		{ID: vxlan, Title: "both endpoints on Open vSwitch, VXLAN between the hosts, switched by the kernel", Baseline: host, MTU: true},
+		{ID: geneve, Title: "both endpoints on Open vSwitch, Geneve between the hosts, switched by the kernel", Baseline: host, MTU: true},
+		{ID: flat + netdev, Title: "both endpoints on Open vSwitch, no tunnel, switched in userspace", Baseline: host, MTU: true},
+		{ID: vxlan + netdev, Title: "both endpoints on Open vSwitch, VXLAN between the hosts, switched in userspace", Baseline: host, MTU: true},
+		{ID: geneve + netdev, Title: "both endpoints on Open vSwitch, Geneve between the hosts, switched in userspace", Baseline: host, MTU: true},
 	}
 }
 
-// split tells a mode's way over the underlay from who switches.
-func split(mode string) (way string, process bool) { return strings.CutSuffix(mode, netdev) }
+// splitMode returns the encapsulation of a mode, and whether it is switched in userspace.
+func splitMode(mode string) (way string, process bool) { return strings.CutSuffix(mode, netdev) }

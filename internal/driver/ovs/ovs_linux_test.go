@@ -21,8 +21,8 @@ func TestMain(m *testing.M) { drivertest.Main(m) }
 
 func TestBrief(t *testing.T) { drivertest.Brief(t, ovs.Driver{}) }
 
-// stand builds a mode with one pair, or ends the test where the probe says why it cannot
-// be had here.
+// stand builds a mode with one pair, or skips the test if the probe says why it cannot be
+// built here.
 func stand(t *testing.T, mode string, mtu int) *drivertest.Setup {
 	t.Helper()
 	drivertest.NeedLab(t)
@@ -36,20 +36,20 @@ func stand(t *testing.T, mode string, mtu int) *drivertest.Setup {
 	probed := time.Since(began)
 	began = time.Now()
 	s := drivertest.Build(t, ovs.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: 1, MTU: mtu}))
-	t.Logf("%s: probed and taken down in %v, provisioned to both ends' hello in %v", mode, probed, time.Since(began))
+	t.Logf("%s: probed and taken down in %v, provisioned up to both agents' handshake in %v", mode, probed, time.Since(began))
 	return s
 }
 
-// spaces are the namespaces of the first pair's ends.
+// spaces returns the namespaces of the first pair's endpoints.
 func spaces(s *drivertest.Setup) (client, server *linuxnet.NS) {
 	return s.Path.Internal.(interface {
-		Spaces(pair int) (client, server *linuxnet.NS)
-	}).Spaces(1)
+		PairNamespaces(pair int) (client, server *linuxnet.NS)
+	}).PairNamespaces(1)
 }
 
-// A cable round the switches, and the sandboxes' frames on the underlay without the
-// tunnel, come out void.
-func TestShortcutsComeOutVoid(t *testing.T) {
+// A direct link that bypasses the switches, and the sandboxes' frames on the underlay
+// without the tunnel, make the path void.
+func TestShortcutsAreVoid(t *testing.T) {
 	for _, way := range []struct {
 		mode, want string
 		open       func(*drivertest.Setup) error
@@ -75,7 +75,7 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 	}
 }
 
-// cable joins the sandboxes directly and routes the server's address over it.
+// cable connects the sandboxes directly and routes the server's address over that link.
 func cable(s *drivertest.Setup) error {
 	client, server := spaces(s)
 	to := s.Path.Pairs[0].Server.Dial[0].Addr()
@@ -88,11 +88,10 @@ func cable(s *drivertest.Setup) error {
 	)
 }
 
-// inClear gives each switch the underlay as a port among the sandboxes', in the place of
-// the tunnel.
+// inClear adds the underlay to each switch as a port, in place of the tunnel.
 func inClear(s *drivertest.Setup) error { return ovs.Untunnel(s.Path) }
 
-// A switch that is killed is what the path says has happened.
+// If a switch is killed, the path's error says so.
 func TestSwitchKilled(t *testing.T) {
 	s := stand(t, "ovs/vxlan-netdev", 1400)
 	for _, pid := range s.Path.Processes() {
@@ -109,8 +108,8 @@ func TestSwitchKilled(t *testing.T) {
 	}
 }
 
-// The facts tell the switch's version, who switches, and the MTU, which is the one that
-// was ordered.
+// The facts have the switch's version, the datapath, and the MTU, which is the requested
+// one.
 func TestFacts(t *testing.T) {
 	s := stand(t, "ovs/geneve-netdev", 1400)
 	facts := map[string]string{}
@@ -126,8 +125,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// What cannot be had is said in one line.
-func TestBadLuck(t *testing.T) {
+// An impossible mode is reported in one line.
+func TestUnsupported(t *testing.T) {
 	drivertest.NeedLab(t)
 	for name, tt := range map[string]struct {
 		mode, program, script string
@@ -135,12 +134,12 @@ func TestBadLuck(t *testing.T) {
 		want                  string
 		unsupported           bool
 	}{
-		"another program":              {"ovs/flat-netdev", "ovs-vswitchd", "echo something else", 0, `for its version: it says "something else"; install Open vSwitch`, true},
-		"no database":                  {"ovs/flat-netdev", "ovsdb-tool", "echo no space >&2; exit 1", 0, "make a database for the switch: ovsdb-tool: no space", false},
+		"another program":              {"ovs/flat-netdev", "ovs-vswitchd", "echo something else", 0, `ovs-vswitchd: unexpected output "something else"; install Open vSwitch`, true},
+		"no database":                  {"ovs/flat-netdev", "ovsdb-tool", "echo no space >&2; exit 1", 0, "create the Open vSwitch database: ovsdb-tool: no space", false},
 		"the database's daemon ends":   {"ovs/vxlan-netdev", "ovsdb-server", "echo no luck >&2; exit 7", 0, "ovsdb-server of host a has ended: ovsdb-server ended (exit status 7): no luck", false},
 		"the switch ends":              {"ovs/vxlan-netdev", "ovs-vswitchd", `[ "$1" = --version ] && { echo "ovs-vswitchd (Open vSwitch) 9"; exit; }; echo no luck >&2; exit 7`, 0, "ovs-vswitchd ended (exit status 7): no luck", false},
-		"an MTU without room":          {"ovs/geneve-netdev", "", "", 1451, "from 1280 to 1450 fit", false},
-		"an MTU of more than the wire": {"ovs/flat-netdev", "", "", 1501, "from 1280 to 1500 fit", false},
+		"an MTU without room":          {"ovs/geneve-netdev", "", "", 1451, "use 1280 to 1450", false},
+		"an MTU of more than the wire": {"ovs/flat-netdev", "", "", 1501, "use 1280 to 1500", false},
 		"an unknown mode":              {"ovs/none", "", "", 0, "has no mode", false},
 	} {
 		t.Run(name, func(t *testing.T) {

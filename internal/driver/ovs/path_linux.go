@@ -4,17 +4,17 @@ import (
 	"tare/internal/driver/procpath"
 )
 
-// path is a mode that stands.
+// path is a mode that is set up.
 type path struct {
 	procpath.Path
-	mtu     int
-	way     string
-	process bool // who switches
-	sides   []*side
+	mtu           int
+	encapsulation string
+	process       bool // switched in userspace
+	sides         []*side
 }
 
-// discards is how the kernel drops the frames of which the switch's process has copies, by
-// its packet sockets: by a rule of nftables, as in build.
+// discards returns the kernel's drop reason of the frames that ovs-vswitchd has copied with
+// its packet sockets: the nftables rule of build drops them.
 func (p *path) discards() []string {
 	if p.process {
 		return []string{"NETFILTER_DROP"}

@@ -13,28 +13,28 @@ import (
 	"tare/internal/driver/daemon"
 )
 
-// programs are those of an installed Open vSwitch.
+// programs are the programs of an installed Open vSwitch.
 type programs struct {
-	server, switchd string // the database's daemon and the switch's
-	tool, vsctl     string // what makes a database, and what sets the switch
-	ofctl           string // what reads it
-	schema          string // of the database
+	server, switchd string // ovsdb-server and ovs-vswitchd
+	tool, vsctl     string // ovsdb-tool and ovs-vsctl
+	ofctl           string // ovs-ofctl
+	schema          string // schema file of the database
 	version         string
 }
 
-// schemas are where distributions and an installation from source have the schema.
+// schemas lists where distributions and an installation from source put the schema.
 func schemas() []string {
 	return []string{"/usr/share/openvswitch/vswitch.ovsschema", "/usr/local/share/openvswitch/vswitch.ovsschema"}
 }
 
-// find looks for them all. Its error says what is missing and what to do.
-func find(ctx context.Context) (programs, error) {
-	const install = "install Open vSwitch (Debian: apt-get install openvswitch-switch); it need not run"
+// findPrograms locates all of them. Its error says what is missing and how to install it.
+func findPrograms(ctx context.Context) (programs, error) {
+	const install = "install Open vSwitch (Debian: apt-get install openvswitch-switch); its service does not have to run"
 	var p programs
 	for name, at := range map[string]*string{"ovsdb-server": &p.server, "ovs-vswitchd": &p.switchd, "ovsdb-tool": &p.tool, "ovs-vsctl": &p.vsctl, "ovs-ofctl": &p.ofctl} {
 		path, err := daemon.Find(name)
 		if err != nil {
-			return p, fmt.Errorf("it needs %s, and there is none: %w; %s", name, err, install)
+			return p, fmt.Errorf("%s is not installed: %w; %s", name, err, install)
 		}
 		*at = path
 	}
@@ -44,35 +44,35 @@ func find(ctx context.Context) (programs, error) {
 		}
 	}
 	if p.schema == "" {
-		return p, fmt.Errorf("it needs the schema of the switch's database, and there is none at %s; %s", strings.Join(schemas(), " or "), install)
+		return p, fmt.Errorf("the database schema of Open vSwitch is missing (looked at %s); %s", strings.Join(schemas(), " or "), install)
 	}
 	said, err := run(ctx, p.switchd, "--version")
 	if err == nil {
 		line, _, _ := strings.Cut(said, "\n")
 		var ok bool
 		if p.version, ok = strings.CutPrefix(line, "ovs-vswitchd (Open vSwitch) "); !ok {
-			err = fmt.Errorf("it says %.80q", line)
+			err = fmt.Errorf("unexpected output %.80q", line)
 		}
 	}
 	if err != nil {
-		return p, fmt.Errorf("ask %s for its version: %w; %s", p.switchd, err, install)
+		return p, fmt.Errorf("read the version of %s: %w; %s", p.switchd, err, install)
 	}
 	return p, nil
 }
 
-// runWithin bounds one call of a program, on a real CPU. Each takes some 10 ms.
-const runWithin = 10 * time.Second
+// runTimeout limits one call of a program, on a real CPU. A call takes about 10 ms.
+const runTimeout = 10 * time.Second
 
-// run runs a program to its end. Its error has the last line that the program wrote.
+// run runs a program to its end. Its error contains the last line that the program wrote.
 func run(ctx context.Context, program string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, driver.ScaleTimeout(runWithin))
+	ctx, cancel := context.WithTimeout(ctx, driver.ScaleTimeout(runTimeout))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}
 	var out, words strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &words
 	if err := cmd.Run(); err != nil {
-		if line := last(words.String()); line != "" {
+		if line := lastLine(words.String()); line != "" {
 			err = fmt.Errorf("%s (%w)", line, err)
 		}
 		return "", fmt.Errorf("%s: %w", filepath.Base(program), err)
@@ -80,13 +80,13 @@ func run(ctx context.Context, program string, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// last is a text's last line.
-func last(text string) string {
+// lastLine returns the last line of a text.
+func lastLine(text string) string {
 	text = strings.TrimSpace(text)
 	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 }
 
-// database is an empty one, as ovsdb-tool makes it: a text of lines.
+// database returns an empty database, as ovsdb-tool creates it.
 func (p programs) database(ctx context.Context) (string, error) {
 	dir, err := os.MkdirTemp("", "tare-ovs-")
 	if err != nil {
@@ -95,7 +95,7 @@ func (p programs) database(ctx context.Context) (string, error) {
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "conf.db")
 	if _, err := run(ctx, p.tool, "create", file, p.schema); err != nil {
-		return "", fmt.Errorf("make a database for the switch: %w", err)
+		return "", fmt.Errorf("create the Open vSwitch database: %w", err)
 	}
 	text, err := os.ReadFile(file)
 	return string(text), err

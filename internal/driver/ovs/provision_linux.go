@@ -15,20 +15,20 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// overhead is what either tunnel adds to a packet over IPv4: outer IPv4 20, UDP 8, its own
+// overhead is what either tunnel adds to a packet over IPv4: outer IPv4 20, UDP 8, tunnel
 // header 8 and the inner Ethernet header 14 (RFC 7348 section 5; RFC 8926 section 3.4,
 // without options).
 const overhead = 50
 
-// Probe builds the mode once and takes it down again.
+// Probe builds the mode once and removes it again.
 func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 	return labdriver.ProbeByProvision(ctx, o, d.Provision)
 }
 
-// Provision builds the mode on a lab of its own, with 1 to MaxPairs pairs of ends and a
-// private switch on each host.
+// Provision builds the mode in its own lab, with 1 to MaxPairs pairs and a private switch
+// on each host.
 func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
-	way, process := split(o.Mode)
+	way, process := splitMode(o.Mode)
 	most := o.Lab.MTU
 	switch way {
 	case flat:
@@ -42,23 +42,23 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	}
 	mtu := cmp.Or(o.MTU, most)
 	if mtu < lab.MinMTU || mtu > most {
-		return nil, fmt.Errorf("provision %s: an MTU of %d cannot be had on the switch: the underlay's is %d; from %d to %d fit", o.Mode, mtu, o.Lab.MTU, lab.MinMTU, most)
+		return nil, fmt.Errorf("provision %s: the switch cannot have an MTU of %d, because the underlay's is %d; use %d to %d", o.Mode, mtu, o.Lab.MTU, lab.MinMTU, most)
 	}
-	progs, err := find(ctx)
-	if err != nil && ctx.Err() != nil { // time was too short to ask, which tells nothing of what there is
+	progs, err := findPrograms(ctx)
+	if err != nil && ctx.Err() != nil { // timed out, which does not tell what is installed
 		return nil, fmt.Errorf("provision %s: %w (%w)", o.Mode, err, context.Cause(ctx))
 	}
 	if err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
-	if err := needs(process); err != nil {
+	if err := checkRequirements(process); err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
 	l, err := lab.Up(o.Lab)
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: procpath.Path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, OnLab: l, Label: "the switch"}, mtu: mtu, way: way, process: process}
+	p := &path{Path: procpath.Path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, OnLab: l, Label: "the switch"}, mtu: mtu, encapsulation: way, process: process}
 	p.AddFact("Open vSwitch", progs.version+" ("+progs.switchd+")")
 	p.AddFact("sandbox MTU", strconv.Itoa(mtu))
 	if err := p.build(ctx, progs); err != nil {
@@ -67,11 +67,11 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	return p.DriverPath(driver.Path{IgnoredDropReasons: p.discards()}, p), nil
 }
 
-// needs says what this machine lacks for who switches.
-func needs(process bool) error {
+// checkRequirements returns what this machine lacks for the kernel or the userspace datapath.
+func checkRequirements(process bool) error {
 	if !process {
 		if err := linuxnet.CheckGenlFamily("ovs_datapath"); err != nil {
-			return fmt.Errorf("the kernel lacks Open vSwitch's datapath (CONFIG_OPENVSWITCH; modprobe openvswitch): %w; the mode with %s behind its name switches without it", err, netdev)
+			return fmt.Errorf("the kernel lacks the Open vSwitch datapath (CONFIG_OPENVSWITCH; modprobe openvswitch): %w; the mode with suffix %s does not need it", err, netdev)
 		}
 		return nil
 	}

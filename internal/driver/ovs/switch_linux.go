@@ -16,22 +16,22 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// vswitch is a private Open vSwitch of one host: its database and the switch, each below
-// a first process of its own, with a /run that nobody else has.
+// vswitch is a private Open vSwitch of one host: database and switch, each with its own
+// init process and a private /run.
 type vswitch struct {
 	programs
 	db, sw *daemon.Process
 }
 
-// The files of their /run.
+// The files in their /run.
 const (
 	dbSocket = "db.sock"
 	dbFile   = "conf.db"
 	control  = "switch.ctl"
 )
 
-// start starts the switch of a host in its namespace. What has been started is noted as
-// it is, for the end.
+// start starts the switch of a host in its namespace. It passes each started process to
+// note, to be ended later.
 func (v *vswitch) start(ctx context.Context, host, runID string, ns *linuxnet.NS, note func(*daemon.Process)) error {
 	text, err := v.database(ctx)
 	if err != nil {
@@ -47,13 +47,13 @@ func (v *vswitch) start(ctx context.Context, host, runID string, ns *linuxnet.NS
 		return err
 	}
 	note(v.db)
-	if err := waits(ctx, v.db, dbSocket); err != nil {
+	if err := waitForFile(ctx, v.db, dbSocket); err != nil {
 		return err
 	}
 	if err := v.set(ctx, "--no-wait", "init"); err != nil {
 		return err
 	}
-	if err := upLong(ctx); err != nil {
+	if err := waitUptime(ctx); err != nil {
 		return err
 	}
 	program = daemon.Program{
@@ -64,57 +64,55 @@ func (v *vswitch) start(ctx context.Context, host, runID string, ns *linuxnet.NS
 		return err
 	}
 	note(v.sw)
-	return waits(ctx, v.sw, control)
+	return waitForFile(ctx, v.sw, control)
 }
 
-// leastUp is how long a machine must have been up for ovs-vswitchd to start. The daemon
-// asks again every 10 s for the number of CPUs, by a clock that begins with the machine,
-// and takes the first 10 s for a time in which it has asked already: it finds 0 (3.1,
-// count_cpu_cores), starts no thread for the packets that the kernel hands it, and all of
-// them are lost, later ones too.
-const leastUp = 11 * time.Second
+// minUptime is the minimum uptime of a machine for starting ovs-vswitchd. The daemon reads
+// the number of CPUs every 10 s, by a clock that begins at boot, and assumes for the first
+// 10 s that it has already done so: it then finds 0 CPUs (3.1, count_cpu_cores), starts no
+// threads for packets from the kernel, and all of them are lost, including later ones.
+const minUptime = 11 * time.Second
 
-// upLong waits until the machine has been up for long enough.
-func upLong(ctx context.Context) error {
+// waitUptime waits until the machine has the minimum uptime.
+func waitUptime(ctx context.Context) error {
 	var up unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &up); err != nil {
-		return fmt.Errorf("read for how long this machine has been up: %w", err)
+		return fmt.Errorf("read the uptime of this machine: %w", err)
 	}
 	select {
-	case <-time.After(leastUp - time.Duration(up.Nano())):
+	case <-time.After(minUptime - time.Duration(up.Nano())):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// socket is that of the database, as everybody on this machine finds it.
+// socket returns the path of the database's socket as seen from this machine.
 func (v *vswitch) socket() string { return filepath.Join(v.db.RunDir(), dbSocket) }
 
-// setWithin bounds how long the switch may take to do what it is told, on a real CPU: a
-// little less than the call.
-const setWithin = 8 * time.Second
+// setTimeout limits how long the switch may take to apply a change, on a real CPU: a little
+// less than the call.
+const setTimeout = 8 * time.Second
 
-// set has the switch set by ovs-vsctl, and waits until it is.
+// set configures the switch with ovs-vsctl and waits until the change is applied.
 func (v *vswitch) set(ctx context.Context, args ...string) error {
 	before := ""
 	if v.sw != nil {
 		before = v.sw.StderrTail()
 	}
-	_, err := run(ctx, v.vsctl, append([]string{"--db=unix:" + v.socket(), "--timeout=" + strconv.Itoa(int(driver.ScaleTimeout(setWithin).Seconds()))}, args...)...)
+	_, err := run(ctx, v.vsctl, append([]string{"--db=unix:" + v.socket(), "--timeout=" + strconv.Itoa(int(driver.ScaleTimeout(setTimeout).Seconds()))}, args...)...)
 	if err != nil && v.sw != nil {
-		if said := last(strings.TrimPrefix(v.sw.StderrTail(), before)); said != "" {
-			err = fmt.Errorf("%w; the switch says: %s", err, said)
+		if said := lastLine(strings.TrimPrefix(v.sw.StderrTail(), before)); said != "" {
+			err = fmt.Errorf("%w; ovs-vswitchd reports: %s", err, said)
 		}
 	}
 	return err
 }
 
-// ports reads how many bytes the ports of a bridge have received and sent, by name, where
-// the kernel switches. Of tunnels nothing can be learnt this way, whoever switches: the
-// daemon books their packets by the flows that it looks through now and then, up to
-// half a second late (netdev_vport_inc_tx of 3.1, by the revalidators), and those of a
-// process twice.
+// ports reads how many bytes the ports of a bridge have received and sent, by name, with
+// the kernel datapath. It is unusable for tunnels: the daemon updates their counters from
+// flow statistics up to half a second late (netdev_vport_inc_tx of 3.1, by the
+// revalidators), and counts packets twice in userspace.
 func (v *vswitch) ports(ctx context.Context, bridge string) (map[string]transfer, error) {
 	text, err := run(ctx, v.ofctl, "--names", "dump-ports", "unix:"+filepath.Join(v.sw.RunDir(), bridge+".mgmt"))
 	if err != nil {
@@ -123,11 +121,11 @@ func (v *vswitch) ports(ctx context.Context, bridge string) (map[string]transfer
 	return parsePorts(text)
 }
 
-// transfer is what went through a port, in bytes.
+// transfer is the traffic of a port, in bytes.
 type transfer struct{ rx, tx uint64 }
 
-// parsePorts reads what ovs-ofctl dump-ports prints: of each port a line with its name
-// and what it received, and one with what it sent (ovs-ofctl(8)).
+// parsePorts parses the output of ovs-ofctl dump-ports: for each port a line with its name
+// and what it received, and a line with what it sent (ovs-ofctl(8)).
 //
 //	port  tun0: rx pkts=7, bytes=586, drop=0, errs=0, frame=0, over=0, crc=0
 //	         tx pkts=9, bytes=742, drop=0, errs=0, coll=0
@@ -139,7 +137,7 @@ func parsePorts(text string) (map[string]transfer, error) {
 		if rest, ok := strings.CutPrefix(line, "port "); ok {
 			name, counts, ok := strings.Cut(strings.TrimSpace(rest), ": rx ")
 			if !ok {
-				return nil, fmt.Errorf("%q is no line of a port", line)
+				return nil, fmt.Errorf("cannot parse port line %q", line)
 			}
 			port = strings.Trim(name, `"`)
 			n, err := bytesOf(counts)
@@ -158,22 +156,23 @@ func parsePorts(text string) (map[string]transfer, error) {
 	return all, nil
 }
 
-// bytesOf finds the bytes in the counts of one direction.
+// bytesOf returns the bytes in the counts of one direction.
 func bytesOf(counts string) (uint64, error) {
 	for field := range strings.SplitSeq(counts, ", ") {
 		if n, ok := strings.CutPrefix(field, "bytes="); ok {
 			return strconv.ParseUint(n, 10, 64)
 		}
 	}
-	return 0, fmt.Errorf("no bytes in %q", counts)
+	return 0, fmt.Errorf("no byte count in %q", counts)
 }
 
-// readyTimeout bounds how long a daemon may take to be there, on a real CPU. Each takes some 20 ms.
-const readyWithin = 10 * time.Second
+// readyTimeout limits how long a daemon may take to be ready, on a real CPU. Each takes
+// about 20 ms.
+const readyTimeout = 10 * time.Second
 
-// waits until a daemon has made a file of its /run.
-func waits(ctx context.Context, p *daemon.Process, file string) error {
-	return p.WaitFor(ctx, driver.ScaleTimeout(readyWithin), "make "+file, func() error {
+// waitForFile waits until a daemon has created a file in its /run.
+func waitForFile(ctx context.Context, p *daemon.Process, file string) error {
+	return p.WaitFor(ctx, driver.ScaleTimeout(readyTimeout), "make "+file, func() error {
 		_, err := os.Stat(filepath.Join(p.RunDir(), file))
 		return err
 	})

@@ -14,7 +14,7 @@ import (
 	"tare/internal/result"
 )
 
-// stack is a network stack with made-up devices. It counts how often it is read.
+// stack is a network stack with fictitious devices. It counts its reads.
 type stack struct {
 	links map[string]pathspec.Link
 	reads int
@@ -128,7 +128,7 @@ func TestEndsAndTopology(t *testing.T) {
 	}
 }
 
-// What proves a step stands with it, and what must rest beside the path.
+// The topology shows which counters verify a step, and what must be idle besides the path.
 func TestProvenTopology(t *testing.T) {
 	on := &stack{links: map[string]pathspec.Link{"eth0": {}, "lo": {}, "br0": {}}}
 	a := pathspec.Place{At: "a", Host: "a", Stack: on}

@@ -8,41 +8,41 @@ import (
 	"tare/internal/observe/netstack"
 )
 
-// Reader is a Stack whose counters can be read as a whole.
+// Reader is a Stack that can read all counters of the network stack.
 type Reader interface {
 	Read(ctx context.Context) (netstack.Reading, error)
 }
 
-// SettingsReader is a Stack whose settings can be read from here.
+// SettingsReader is a Stack whose settings can be read.
 type SettingsReader interface {
 	Survey(ctx context.Context) (driver.Settings, error)
-	// ReadTracked is false where the stack tracks no connections.
+	// tracks is false if the stack does not track connections.
 	ReadTracked(ctx context.Context) (t driver.ConnTrack, tracks bool, err error)
 }
 
-// Shared marks a Stack in which others have traffic too.
+// Shared marks a Stack that carries other traffic too.
 type Shared interface{ Shared() }
 
-// AddStack notes a network stack that traffic passes and no device of which is
-// watched, so that its counters are read all the same.
-func (p *Path) AddStack(at Place) { p.stands(at) }
+// AddStack adds a network stack on the path none of whose devices is read, so that its
+// counters are read nevertheless.
+func (p *Path) AddStack(at Place) { p.addStack(at) }
 
-func (p *Path) stands(at Place) {
-	if !slices.ContainsFunc(p.stood, func(s Place) bool { return s.Stack == at.Stack }) {
-		p.stood = append(p.stood, at)
+func (p *Path) addStack(at Place) {
+	if !slices.ContainsFunc(p.places, func(s Place) bool { return s.Stack == at.Stack }) {
+		p.places = append(p.places, at)
 	}
 }
 
-// placeOf is the name of a stack: that under which it was first noted.
-func (p *Path) placeOf(at Place) string {
-	i := slices.IndexFunc(p.stood, func(s Place) bool { return s.Stack == at.Stack })
-	return p.stood[i].At
+// stackName returns the name of a stack: the one under which it was first added.
+func (p *Path) stackName(at Place) string {
+	i := slices.IndexFunc(p.places, func(s Place) bool { return s.Stack == at.Stack })
+	return p.places[i].At
 }
 
-// stacks are the network stacks that were noted, with what can be asked of each.
+// stacks returns the network stacks that were added, with the functions that each supports.
 func (p *Path) stacks() []driver.NetworkStack {
 	var out []driver.NetworkStack
-	for _, at := range p.stood {
+	for _, at := range p.places {
 		_, shared := at.Stack.(Shared)
 		n := driver.NetworkStack{Name: at.At, Shared: shared}
 		if r, ok := at.Stack.(Reader); ok {

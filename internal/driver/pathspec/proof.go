@@ -7,7 +7,7 @@ import (
 	"tare/internal/driver"
 )
 
-// Direction says which way payload from client to server crosses a device.
+// Direction is the direction in which payload from client to server crosses a device.
 type Direction bool
 
 // The directions.
@@ -16,25 +16,25 @@ const (
 	Receives  Direction = false // the device receives it
 )
 
-// AllPairs stands for every pair in a rule.
+// AllPairs means every pair in a rule.
 const AllPairs = 0
 
-// CounterName names a reading.
+// CounterName returns the name of a counter.
 func CounterName(at, of, what string) string { return at + "/" + of + "." + what }
 
-// MustCarry declares that the traffic of a pair, counted from 1, or that of All must
-// cross a device.
+// MustCarry requires that the traffic of a pair, counted from 1, or that of AllPairs
+// crosses a device.
 func (p *Path) MustCarry(pair int, at Place, dev Device, forward Direction) {
-	p.crosses(pair, at, dev, forward, driver.Forward, driver.Reverse)
+	p.addDirectionRules(pair, at, dev, forward, driver.Forward, driver.Reverse)
 }
 
-// MustCarryAtLeast is Carries where only the payload is known that must cross: beyond
-// a process that passes it on in packets of its own.
+// MustCarryAtLeast is MustCarry where only the payload is known: beyond a process that
+// forwards it in its own packets.
 func (p *Path) MustCarryAtLeast(pair int, at Place, dev Device, forward Direction) {
-	p.crosses(pair, at, dev, forward, driver.ForwardAtLeast, driver.ReverseAtLeast)
+	p.addDirectionRules(pair, at, dev, forward, driver.ForwardAtLeast, driver.ReverseAtLeast)
 }
 
-func (p *Path) crosses(pair int, at Place, dev Device, forward Direction, tx, rx driver.Expect) {
+func (p *Path) addDirectionRules(pair int, at Place, dev Device, forward Direction, tx, rx driver.Expect) {
 	if forward == Receives {
 		tx, rx = rx, tx
 	}
@@ -44,39 +44,41 @@ func (p *Path) crosses(pair int, at Place, dev Device, forward Direction, tx, rx
 		driver.Rule{Counter: CounterName(at.At, dev.label(), "rx_bytes"), Expect: rx, Pair: pair})
 }
 
-// MustCarryBoth declares that the traffic of a pair, or that of All, must cross a device
-// that sends and receives both directions, as loopback does.
-func (p *Path) MustCarryBoth(pair int, at Place, dev Device) { p.same(pair, at, dev, driver.Both) }
-
-// MustCarryBothAtLeast is Loops where only the payload is known that must cross.
-func (p *Path) MustCarryBothAtLeast(pair int, at Place, dev Device) {
-	p.same(pair, at, dev, driver.BothAtLeast)
+// MustCarryBoth requires that the traffic of a pair, or of AllPairs, crosses a device that
+// sends and receives both directions, as loopback does.
+func (p *Path) MustCarryBoth(pair int, at Place, dev Device) {
+	p.addSameRules(pair, at, dev, driver.Both)
 }
 
-// MustBeIdle declares that no traffic may cross a device.
-func (p *Path) MustBeIdle(at Place, dev Device) { p.same(AllPairs, at, dev, driver.NoTraffic) }
+// MustCarryBothAtLeast is MustCarryBoth where only the payload is known.
+func (p *Path) MustCarryBothAtLeast(pair int, at Place, dev Device) {
+	p.addSameRules(pair, at, dev, driver.BothAtLeast)
+}
 
-func (p *Path) same(pair int, at Place, dev Device, e driver.Expect) {
+// MustBeIdle requires that no traffic crosses a device.
+func (p *Path) MustBeIdle(at Place, dev Device) { p.addSameRules(AllPairs, at, dev, driver.NoTraffic) }
+
+func (p *Path) addSameRules(pair int, at Place, dev Device, e driver.Expect) {
 	p.ReadDevice(at, dev)
 	for _, c := range []string{"tx_bytes", "rx_bytes"} {
 		p.AddRules(driver.Rule{Counter: CounterName(at.At, dev.label(), c), Expect: e, Pair: pair})
 	}
 }
 
-// ReadDevice has a device's counters read, for rules of the driver's own. They are named
-// Counter(at, role or name, "tx_bytes") and "rx_bytes".
+// ReadDevice reads a device's counters for the driver's own rules. The counters are named
+// CounterName(at, role or name, "tx_bytes") and "rx_bytes".
 func (p *Path) ReadDevice(at Place, dev Device) {
-	p.stands(at)
+	p.addStack(at)
 	p.links = append(p.links, link{at, dev})
 }
 
-// AddReader has further counters read around each trial.
-func (p *Path) AddReader(w CounterReader) { p.watch = append(p.watch, w) }
+// AddReader reads further counters before and after each trial.
+func (p *Path) AddReader(w CounterReader) { p.readers = append(p.readers, w) }
 
-// AddRules adds rules to the proof.
+// AddRules adds rules.
 func (p *Path) AddRules(rules ...driver.Rule) { p.rules = append(p.rules, rules...) }
 
-// Snapshot reads the counters of everything that is watched.
+// Snapshot reads all counters.
 func (p *Path) Snapshot(ctx context.Context) (driver.Counters, error) {
 	names := map[Stack][]string{}
 	var order []Stack
@@ -98,7 +100,7 @@ func (p *Path) Snapshot(ctx context.Context) (driver.Counters, error) {
 			}
 			got, ok := read[l.dev.Name]
 			if !ok {
-				return nil, fmt.Errorf("read counters of %s in %s: there is no such device any more", l.dev.label(), l.at.At)
+				return nil, fmt.Errorf("read counters of %s in %s: the device no longer exists", l.dev.label(), l.at.At)
 			}
 			c[CounterName(l.at.At, l.dev.label(), "tx_bytes")] = got.TxBytes
 			c[CounterName(l.at.At, l.dev.label(), "rx_bytes")] = got.RxBytes
@@ -107,7 +109,7 @@ func (p *Path) Snapshot(ctx context.Context) (driver.Counters, error) {
 			}
 		}
 	}
-	for _, w := range p.watch {
+	for _, w := range p.readers {
 		if err := w(ctx, c); err != nil {
 			return nil, err
 		}

@@ -7,11 +7,11 @@ import (
 	"tare/internal/observe/netstack"
 )
 
-// procfs is where every Linux machine has it.
+// procfs is where procfs is mounted on every Linux machine.
 const procfs = "/proc"
 
-// Read reads all counters of the namespace: what procfs shows, and what only netlink
-// tells, which are queueing disciplines, firewall rules and what devices are.
+// Read reads all counters of the namespace: those in procfs, and those only available over
+// netlink, which are queueing disciplines, firewall rules and device kinds.
 func (s NamespaceStack) Read(context.Context) (netstack.Reading, error) {
 	var r netstack.Reading
 	err := s.NS.Do(func() error {

@@ -10,7 +10,7 @@ import (
 	"tare/internal/driver"
 )
 
-// Survey reads the variables of driver.Surveyed and the packet filters.
+// Survey reads the variables of driver.SurveyedSysctls and the packet filters.
 func (s NamespaceStack) Survey(context.Context) (driver.Settings, error) {
 	settings, err := s.NS.ReadSysctls(driver.SurveyedSysctls())
 	if err != nil {
@@ -27,11 +27,11 @@ func (s NamespaceStack) Survey(context.Context) (driver.Settings, error) {
 	return out, nil
 }
 
-// ReadTracked reads how many connections are tracked.
+// ReadTracked reads the number of tracked connections.
 func (s NamespaceStack) ReadTracked(context.Context) (t driver.ConnTrack, tracks bool, err error) {
 	got, err := s.NS.ReadSysctls([]string{driver.SysctlConntrackCount, driver.SysctlConntrackMax})
 	if errors.Is(err, fs.ErrPermission) {
-		return t, false, nil // as in a user namespace: it cannot be known here
+		return t, false, nil // not readable, as in a user namespace
 	}
 	count, counts := got[driver.SysctlConntrackCount]
 	most, limits := got[driver.SysctlConntrackMax]

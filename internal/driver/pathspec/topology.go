@@ -11,18 +11,18 @@ import (
 
 // Step is a step of the path, from client to server.
 type Step struct {
-	kind  string // process, nat, ...; empty for a device, which says itself what it is
-	label string
-	at    Place
-	dev   Device
-	own   bool // one of its kind for each pair
-	facts []result.Fact
-	by    []string // whose counters prove it
+	kind     string // process, nat, ...; empty for a device, whose kind is read
+	label    string
+	at       Place
+	dev      Device
+	perPair  bool // each pair has its own
+	facts    []result.Fact
+	provenBy []string // objects whose counters verify it
 }
 
-// ProcessStep is the agent of an end, or another process on the path.
+// ProcessStep is the agent of an endpoint, or another process on the path.
 func ProcessStep(at Place, facts ...result.Fact) Step {
-	return Step{kind: "process", label: "process", at: at, own: true, facts: facts}
+	return Step{kind: "process", label: "process", at: at, perPair: true, facts: facts}
 }
 
 // RuleStep is a rule on the path, such as address translation.
@@ -33,9 +33,9 @@ func RuleStep(at Place, kind, label string, facts ...result.Fact) Step {
 // DeviceStep is a device on the path.
 func DeviceStep(at Place, dev Device) Step { return Step{label: dev.label(), at: at, dev: dev} }
 
-// PerPair marks what each pair has for itself.
+// PerPair marks a step of which each pair has its own.
 func PerPair(s Step) Step {
-	s.own = true
+	s.perPair = true
 	return s
 }
 
@@ -45,25 +45,25 @@ func WithFacts(s Step, facts ...result.Fact) Step {
 	return s
 }
 
-// ProvenBy says whose counters prove a step, without what they count: Counter(at, of, "...")
-// up to the last dot. A device is proven by its own and needs not be told.
+// ProvenBy names the objects whose counters verify a step: CounterName(at, of, "...") up to
+// the last dot. A device is verified by its own counters, which are implied.
 func ProvenBy(s Step, of ...string) Step {
-	s.by = append(s.by[:len(s.by):len(s.by)], of...)
+	s.provenBy = append(s.provenBy[:len(s.provenBy):len(s.provenBy)], of...)
 	return s
 }
 
-// SetSteps notes the steps of the path.
+// SetSteps sets the steps of the path.
 func (p *Path) SetSteps(steps ...Step) { p.steps = steps }
 
-// Topology is the path as a chain, with what was read back of each device. Of
-// several pairs it is the first one's; what each has of its own says how many there
-// are.
+// Topology returns the path as a chain, with the settings read back from each device. It
+// shows the first pair; labels of what each pair has separately include the number of
+// pairs.
 func (p *Path) Topology() (result.Topology, error) {
 	var t result.Topology
 	for i, s := range p.steps {
 		_, sandbox, _ := strings.Cut(s.at.At, "/")
 		n := result.Node{ID: fmt.Sprintf("n%d", i), Kind: s.kind, Host: s.at.Host, Sandbox: sandbox, Label: s.label}
-		if s.own && p.PairCount > 1 {
+		if s.perPair && p.PairCount > 1 {
 			n.Label += fmt.Sprintf(" x %d", p.PairCount)
 		}
 		if s.kind == "" {
@@ -81,19 +81,19 @@ func (p *Path) Topology() (result.Topology, error) {
 		}
 	}
 	var err error
-	t.Beside, err = p.beside()
+	t.Beside, err = p.offPathNodes()
 	return t, err
 }
 
-// proven lists whose counters prove a step.
+// proven lists the objects whose counters verify a step.
 func (s Step) proven() []string {
 	if s.kind != "" {
-		return s.by
+		return s.provenBy
 	}
-	return append(s.by[:len(s.by):len(s.by)], s.at.At+"/"+s.dev.label())
+	return append(s.provenBy[:len(s.provenBy):len(s.provenBy)], s.at.At+"/"+s.dev.label())
 }
 
-// counters are those of the proof's rules that belong to one of the named.
+// counters lists the counters of the rules that belong to one of the named objects.
 func (p *Path) counters(of ...string) (out []string) {
 	for _, r := range p.rules {
 		if whose, _ := result.Of(r.Counter); slices.Contains(of, whose) && !slices.Contains(out, r.Counter) {
@@ -103,8 +103,8 @@ func (p *Path) counters(of ...string) (out []string) {
 	return out
 }
 
-// beside are what must rest and is no step of the path.
-func (p *Path) beside() (out []result.Node, err error) {
+// offPathNodes returns the objects that must be idle and are not steps of the path.
+func (p *Path) offPathNodes() (out []result.Node, err error) {
 	var drawn []string
 	for _, s := range p.steps {
 		drawn = append(drawn, s.proven()...)

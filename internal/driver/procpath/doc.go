@@ -1,3 +1,3 @@
-// Package procpath is what modes have in common that stand on a lab with processes of
-// their own: how these are noted, watched over and ended.
+// Package procpath is shared by modes that are built in a lab and have their own processes:
+// it declares, monitors and ends these processes.
 package procpath

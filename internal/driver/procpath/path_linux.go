@@ -15,21 +15,20 @@ import (
 	"tare/internal/result"
 )
 
-// Path is a mode that stands, with the notes taken while it was built. A driver puts it
-// in a type of its own.
+// Path is a mode with processes in a lab. A driver embeds it in its own type.
 type Path struct {
 	pathspec.Path
 	OnLab *lab.Lab
-	Label string // for people, what the processes are: the switch
+	Label string // what the processes are, for messages: "the switch"
 
-	own       []*linuxnet.NS    // sandboxes
-	at        [][2]*linuxnet.NS // of client and server, by pair
-	processes []*daemon.Process
-	facts     []result.Fact
+	namespaces     []*linuxnet.NS    // sandboxes
+	pairNamespaces [][2]*linuxnet.NS // of client and server, by pair
+	processes      []*daemon.Process
+	facts          []result.Fact
 }
 
-// DriverPath is the path, with what its driver knows of it beyond the processes and the lab.
-// built is what the driver keeps of it.
+// DriverPath converts the specification and adds lab, processes and facts. own has what
+// only the driver knows; internal is the driver's own value.
 func (p *Path) DriverPath(own driver.Path, built any) *driver.Path {
 	own.Hosts, own.Underlay, own.Facts, own.Internal = labdriver.Hosts(), labdriver.Underlay(p.OnLab.Spec), p.facts, built
 	own.Processes, own.Snapshot = p.PIDs, p.Snapshot
@@ -39,45 +38,44 @@ func (p *Path) DriverPath(own driver.Path, built any) *driver.Path {
 	return p.Path.DriverPath(own)
 }
 
-// Lab is the lab that the path stands on.
+// Lab returns the lab of the path.
 func (p *Path) Lab() *lab.Lab { return p.OnLab }
 
-// Sandbox makes a namespace of the path's own on a host.
+// Sandbox creates a namespace of the path on a host.
 func (p *Path) Sandbox(host, name string) (*linuxnet.NS, error) {
 	ns, err := p.OnLab.Namespace(host + "-" + name)
 	if err == nil {
-		p.own = append(p.own, ns)
+		p.namespaces = append(p.namespaces, ns)
 	}
 	return ns, err
 }
 
-// NamespacePlace is a namespace as a place of the path.
+// NamespacePlace returns a namespace as a place on the path.
 func NamespacePlace(ns *linuxnet.NS, host, at string) pathspec.Place {
 	return pathspec.Place{At: at, Host: host, Stack: pathspec.NamespaceStack{NS: ns}}
 }
 
-// NamespaceEndpoint is where an agent is started.
+// NamespaceEndpoint returns an endpoint whose agent is started in a namespace.
 func NamespaceEndpoint(at pathspec.Place, ns *linuxnet.NS) pathspec.Endpoint {
 	return pathspec.Endpoint{Place: at, Launcher: transport.Local{Start: ns.Start}}
 }
 
-// AddPairNamespaces notes the namespaces of one more pair.
+// AddPairNamespaces adds the namespaces of another pair.
 func (p *Path) AddPairNamespaces(client, server *linuxnet.NS) {
-	p.at = append(p.at, [2]*linuxnet.NS{client, server})
+	p.pairNamespaces = append(p.pairNamespaces, [2]*linuxnet.NS{client, server})
 }
 
-// PairNamespaces gives the namespaces of the two ends of a pair, counted from 1.
+// PairNamespaces returns the namespaces of a pair, counted from 1.
 func (p *Path) PairNamespaces(pair int) (client, server *linuxnet.NS) {
-	return p.at[pair-1][0], p.at[pair-1][1]
+	return p.pairNamespaces[pair-1][0], p.pairNamespaces[pair-1][1]
 }
 
-// AddProcess notes a process of the mode. It ends with the path.
+// AddProcess adds a process of the mode. It ends with the path.
 func (p *Path) AddProcess(d *daemon.Process) { p.processes = append(p.processes, d) }
 
-// MustBeBusy has a process's run time read around each trial, under the name of a counter,
-// and wants the traffic of a pair, or that of all, to have kept it busy: what it passes on
-// goes through its own memory and shows in no counter of the kernel. Helpers that it has
-// for moments do not count.
+// MustBeBusy reads a process's CPU time before and after each trial as a counter, and
+// requires that the traffic of a pair, or of all pairs, has kept it busy: data that a
+// process forwards is in no kernel counter. Short-lived child processes do not count.
 func (p *Path) MustBeBusy(d *daemon.Process, counter string, pair int) error {
 	pid, err := d.ProgramPID()
 	if err != nil {
@@ -86,7 +84,7 @@ func (p *Path) MustBeBusy(d *daemon.Process, counter string, pair int) error {
 	p.AddReader(func(_ context.Context, into driver.Counters) error {
 		n, err := linuxnet.RunTime(pid)
 		if err != nil {
-			return fmt.Errorf("read how long %s has run: %w", d.Name, err)
+			return fmt.Errorf("read the CPU time of %s: %w", d.Name, err)
 		}
 		into[counter] = n
 		return nil
@@ -95,7 +93,7 @@ func (p *Path) MustBeBusy(d *daemon.Process, counter string, pair int) error {
 	return nil
 }
 
-// PIDs are the processes of the mode.
+// PIDs returns the ids of the mode's processes.
 func (p *Path) PIDs() []int {
 	var pids []int
 	for _, d := range p.processes {
@@ -104,13 +102,13 @@ func (p *Path) PIDs() []int {
 	return pids
 }
 
-// AddFact adds to the facts.
+// AddFact adds a fact.
 func (p *Path) AddFact(name, value string) {
 	p.facts = append(p.facts, result.Fact{Name: name, Value: value})
 }
 
-// Snapshot reads every counter. What keeps it from that is most often that a process of
-// the mode has ended, and then that is what it says.
+// Snapshot reads all counters. If it fails because a process of the mode has exited, the
+// error says so.
 func (p *Path) Snapshot(ctx context.Context) (driver.Counters, error) {
 	for _, d := range p.processes {
 		if err := d.CheckRunning(); err != nil {
@@ -121,7 +119,7 @@ func (p *Path) Snapshot(ctx context.Context) (driver.Counters, error) {
 	return c, p.ExplainError(err)
 }
 
-// ExplainError puts the end of a process before an error that came of it.
+// ExplainError prepends the exit reason of a process to an error that it caused.
 func (p *Path) ExplainError(err error) error {
 	if err == nil {
 		return nil
@@ -134,14 +132,14 @@ func (p *Path) ExplainError(err error) error {
 	return err
 }
 
-// Close ends the processes, the last started first, and takes the sandboxes and the lab
-// down, and with them all devices, routes and rules.
+// Close ends the processes, the last started first, and removes the sandboxes and the lab,
+// with all devices, routes and rules in them.
 func (p *Path) Close(context.Context) error {
 	var errs []error
 	for i := len(p.processes) - 1; i >= 0; i-- {
 		errs = append(errs, p.processes[i].Close())
 	}
-	for _, ns := range p.own {
+	for _, ns := range p.namespaces {
 		errs = append(errs, ns.Close())
 	}
 	return errors.Join(append(errs, p.OnLab.Close())...)

@@ -10,15 +10,16 @@ import (
 	"tare/internal/driver"
 )
 
-// reachWithin bounds how long the first datagrams may take there and back, on a real CPU.
-// What has just been made answers in milliseconds; a handshake that is lost is tried
-// again after 5 s.
-const reachWithin = 12 * time.Second
+// reachTimeout limits how long the first datagrams may take to return, on a real CPU. A path
+// that has just been set up answers within milliseconds; a lost handshake is repeated after
+// 5 s.
+const reachTimeout = 12 * time.Second
 
-// CheckReachable sends a datagram from the client's sandbox of the first pair to the server's
-// and back, over each address family. through names in an error what it has to cross.
+// CheckReachable sends a datagram from the client's sandbox of the first pair to the
+// server's and back, over each address family. through names in errors what the datagram
+// must cross.
 func (p *Path) CheckReachable(ctx context.Context, through string) error {
-	within := driver.ScaleTimeout(reachWithin)
+	within := driver.ScaleTimeout(reachTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no answer within %v", within))
 	defer cancel()
 	for _, listen := range p.Pairs()[0].Server.Listen {
@@ -29,7 +30,7 @@ func (p *Path) CheckReachable(ctx context.Context, through string) error {
 	return nil
 }
 
-// echo waits until a datagram has come back from an address of the server's.
+// echo waits until a datagram has returned from an address of the server.
 func (p *Path) echo(ctx context.Context, to netip.Addr) error {
 	from, at := p.PairNamespaces(1)
 	var server, client *net.UDPConn
@@ -48,7 +49,7 @@ func (p *Path) echo(ctx context.Context, to netip.Addr) error {
 			if err != nil {
 				return
 			}
-			_, _ = server.WriteToUDPAddrPort(buf[:n], back) // what is lost is asked for again
+			_, _ = server.WriteToUDPAddrPort(buf[:n], back) // the client repeats lost datagrams
 		}
 	}()
 	err = from.Do(func() (err error) {
@@ -63,7 +64,7 @@ func (p *Path) echo(ctx context.Context, to netip.Addr) error {
 	var last error
 	for ctx.Err() == nil {
 		if _, err := client.Write([]byte("tare")); err != nil {
-			last = err // an ICMP answer to the one before, for instance
+			last = err // for instance an ICMP error for the previous one
 		}
 		if err := client.SetReadDeadline(time.Now().Add(again)); err != nil {
 			return err

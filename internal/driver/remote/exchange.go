@@ -12,22 +12,22 @@ import (
 	"tare/internal/driver/pathspec"
 )
 
-// Unreachable is what is wrong with a network whose ends ran and never heard of each
+// Unreachable is the error that both endpoints ran but never received anything from each
 // other.
 type Unreachable struct{ Err error }
 
 func (u *Unreachable) Error() string { return u.Err.Error() }
 func (u *Unreachable) Unwrap() error { return u.Err }
 
-// IsUnreachable reports whether the ends ran and never heard of each other.
+// IsUnreachable reports whether err contains an *Unreachable.
 func IsUnreachable(err error) bool {
 	var u *Unreachable
 	return errors.As(err, &u)
 }
 
-// CheckReachable has the agents of two ends, which are named for people, exchange a few bytes over
-// TCP, and waits until they have. Its error is an *Unreachable where both ran and nothing
-// came through.
+// CheckReachable lets the agents of two endpoints exchange a few bytes over TCP. from and
+// to name them in errors. It returns an *Unreachable if both ran and nothing arrived within
+// wait.
 func CheckReachable(ctx context.Context, client, server *agent.Client, from, to string, listen, dial netip.AddrPort, wait time.Duration) error {
 	_, err := agent.CheckReachability(ctx, client, server, "tcp", listen, dial, wait)
 	if gone := errors.Join(client.Err(), server.Err()); gone != nil {
@@ -39,7 +39,7 @@ func CheckReachable(ctx context.Context, client, server *agent.Client, from, to 
 	return nil
 }
 
-// Exchange is a short one by which a path shows what is between its ends, over the very
+// Exchange is a short exchange that shows what is between the endpoints of a path, over the
 // port of its trials.
 type Exchange struct {
 	Client, Server *Endpoint
@@ -47,17 +47,18 @@ type Exchange struct {
 	Want           Connectivity
 }
 
-// Connectivity is what may be between two ends.
+// Connectivity is what may be between two endpoints.
 type Connectivity int
 
-// What may be between two ends.
+// The kinds of connectivity.
 const (
-	OneConnection   Connectivity = iota // the server meets the client's own connection, its address translated at most
-	TwoConnections                      // a relay ends the client's and begins its own
-	AnyConnectivity                     // a network of the user's may do as it likes
+	OneConnection   Connectivity = iota // the server sees the client's own connection, possibly with a translated address
+	TwoConnections                      // a relay terminates the client's connection and opens its own
+	AnyConnectivity                     // unknown, as on a user's network
 )
 
-// UnexpectedConnectivity is an exchange that shows something else between the ends than was wanted.
+// UnexpectedConnectivity is the error that an exchange showed another connectivity than
+// expected.
 type UnexpectedConnectivity struct {
 	Exchange
 	Network string // tcp or udp
@@ -65,29 +66,29 @@ type UnexpectedConnectivity struct {
 }
 
 func (u *UnexpectedConnectivity) Error() string {
-	return fmt.Sprintf("what is between %s and %s is not as expected (seen from %s, dialled from %s over %s)", u.Client.At, u.Server.At, u.Result.Seen, u.Result.From, u.Network)
+	return fmt.Sprintf("the connection between %s and %s is not as expected (server saw %s, client dialled from %s over %s)", u.Client.At, u.Server.At, u.Result.Seen, u.Result.From, u.Network)
 }
 
-// The waits for an answer: when a path has just been made, and later.
+// The timeouts of an exchange: right after the path was set up, and later.
 const (
-	firstWait = 5 * time.Second
-	laterWait = 2 * time.Second
+	setupTimeout    = 5 * time.Second
+	snapshotTimeout = 2 * time.Second
 )
 
-// tries is how often an exchange that shows the unexpected is repeated: a relay
-// meets the client's own port by chance once in tens of thousands, and translation
-// has to change a port only where another connection has it.
-const tries = 3
+// exchangeAttempts is the number of attempts of an exchange with an unexpected result: a relay uses
+// the client's port by chance once in tens of thousands, and address translation changes a
+// port only if another connection has it.
+const exchangeAttempts = 3
 
-// UnreachableText is what is wrong with ends that ran and got no answer.
-const UnreachableText = "the ends cannot reach each other (a firewall on a host?)"
+// UnreachableText is the error text for endpoints that ran and got no reply.
+const UnreachableText = "client and server cannot reach each other (check the firewalls of the hosts)"
 
-// CheckExchange has the ends of a pair meet over TCP and UDP, and at every snapshot
-// again over TCP. Its error is an *Unexpected where they met and what is between them is
-// not what was wanted.
+// CheckExchange lets the endpoints of a pair exchange data over TCP and UDP, and repeats
+// the TCP exchange at every snapshot. It returns an *UnexpectedConnectivity if the result
+// is not what x expects.
 func (p *Path) CheckExchange(ctx context.Context, x Exchange) error {
 	for _, network := range []string{"tcp", "udp"} {
-		fits, met, err := x.try(ctx, network, firstWait)
+		fits, met, err := x.run(ctx, network, setupTimeout)
 		if err != nil {
 			return fmt.Errorf("%s: %w", UnreachableText, err)
 		}
@@ -102,7 +103,7 @@ func (p *Path) CheckExchange(ctx context.Context, x Exchange) error {
 	var unlike uint64
 	p.Spec.AddReader(func(ctx context.Context, into driver.Counters) error {
 		for _, x := range p.exchanges {
-			fits, _, err := x.try(ctx, "tcp", laterWait)
+			fits, _, err := x.run(ctx, "tcp", snapshotTimeout)
 			if err != nil {
 				return err
 			}
@@ -117,14 +118,14 @@ func (p *Path) CheckExchange(ctx context.Context, x Exchange) error {
 	return nil
 }
 
-// ConnectionStep is what the server's host does with a connection: that the ends meet as they
-// should shows it.
+// ConnectionStep returns a step for what the server's host does with a connection; it is
+// verified by the exchanges.
 func (p *Path) ConnectionStep(kind, label string) pathspec.Step {
 	return pathspec.ProvenBy(pathspec.RuleStep(p.B.Place, kind, label), p.B.At+"/connections")
 }
 
-func (x Exchange) try(ctx context.Context, network string, wait time.Duration) (fits bool, met agent.Reachability, err error) {
-	for range tries {
+func (x Exchange) run(ctx context.Context, network string, wait time.Duration) (fits bool, met agent.Reachability, err error) {
+	for range exchangeAttempts {
 		if met, err = agent.CheckReachability(ctx, x.Client.Agent, x.Server.Agent, network, x.Listen, x.Dial, wait); err != nil {
 			return false, met, err
 		}

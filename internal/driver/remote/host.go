@@ -1,9 +1,9 @@
-// Package remote is what a driver needs of machines that it reaches through agents alone:
-// their counters, links and routes, the devices that the traffic of a sandbox passes, and
-// short exchanges that show what is between two ends.
+// Package remote gives drivers access to machines that are reached through agents only:
+// their counters, links and routes, the devices that a sandbox's traffic passes, and short
+// exchanges that show what is between two endpoints.
 //
-// Whatever can start this program on such a machine is a transport.Launcher here: a
-// container engine, or anything else.
+// A transport.Launcher is whatever can start this program on such a machine, for instance a
+// container engine.
 package remote
 
 import (
@@ -20,7 +20,7 @@ import (
 	"tare/internal/result"
 )
 
-// Stack is a network stack that an agent in it reads.
+// Stack is a network stack that an agent inside it reads.
 type Stack struct{ Agent *agent.Client }
 
 // Links reads the counters of devices.
@@ -57,7 +57,7 @@ func (s *Stack) Describe(ctx context.Context, name string) (string, []result.Fac
 		}
 		return kindOf(l), facts, nil
 	}
-	return "", nil, fmt.Errorf("there is no device %s any more", name)
+	return "", nil, fmt.Errorf("device %s no longer exists", name)
 }
 
 func kindOf(l wire.Link) string {
@@ -70,24 +70,24 @@ func kindOf(l wire.Link) string {
 	return l.Kind
 }
 
-// hostStack is that of a host, which the run shares with whatever else runs there.
+// hostStack is the network stack of a host, which carries other traffic too.
 type hostStack struct{ *Stack }
 
-// Shared marks it so.
+// Shared marks the stack as shared.
 func (hostStack) Shared() {}
 
-// Host is a machine that an agent on its own network reads for the length of a run: its
-// monitor.
+// Host is a machine that an agent in its host network, the monitor, reads for the length of
+// a run.
 type Host struct {
 	pathspec.Place
-	Address  netip.Addr         // at which the other hosts reach it; none where there is no other
-	Launcher transport.Launcher // of processes on the host's own network
+	Address  netip.Addr         // at which other hosts reach it; invalid if there are none
+	Launcher transport.Launcher // of processes in the host network
 	Monitor  *agent.Client
-	port     uint16 // that NextPort gives next
+	port     uint16 // next result of NextPort
 }
 
-// NextPort gives each time another port for paths of the run that need one of the host's:
-// that of the first pair and those that follow.
+// NextPort returns a new port for a path that needs one on the host: the port of its first
+// pair, and those that follow.
 func (h *Host) NextPort() uint16 {
 	p := h.port
 	h.port++
@@ -109,8 +109,8 @@ func Open(ctx context.Context, l transport.Launcher, run, name string, address n
 // Close ends the monitor.
 func (h *Host) Close() error { return h.Monitor.Close() }
 
-// OwnAddress finds an address of the host's own: the one at which it is reached where
-// the host has that, else that of its first device that is not a bridge.
+// OwnAddress returns an address of the host: the one at which it is reached if the host has
+// it, else that of its first device that is not a bridge.
 func (h *Host) OwnAddress(ctx context.Context) (netip.Addr, error) {
 	links, _, err := h.Monitor.Links(ctx, netip.Addr{})
 	if err != nil {
@@ -128,7 +128,7 @@ func (h *Host) OwnAddress(ctx context.Context) (netip.Addr, error) {
 		}
 	}
 	if !first.IsValid() {
-		return first, fmt.Errorf("host %s has no IPv4 address of its own beside loopback", h.At)
+		return first, fmt.Errorf("host %s has no IPv4 address except loopback", h.At)
 	}
 	return first, nil
 }
@@ -139,8 +139,8 @@ func (h *Host) HasAddress(ctx context.Context, addr netip.Addr) bool {
 	return err == nil
 }
 
-// ListenAddress is where a process of the host listens to be reached at an address: there,
-// where the host has it, else everywhere.
+// ListenAddress returns the address on which a process of the host must listen to be
+// reached at an address: that address if the host has it, else the wildcard.
 func (h *Host) ListenAddress(ctx context.Context, at netip.Addr) netip.Addr {
 	switch {
 	case h.HasAddress(ctx, at):
@@ -151,11 +151,11 @@ func (h *Host) ListenAddress(ctx context.Context, at netip.Addr) netip.Addr {
 	return netip.IPv4Unspecified()
 }
 
-// DeviceToward finds the device by which the host reaches an address of another.
+// DeviceToward finds the device by which the host reaches an address of another host.
 func (h *Host) DeviceToward(ctx context.Context, addr netip.Addr) (wire.Link, error) {
 	_, from, err := h.Monitor.Links(ctx, addr)
 	if err != nil {
-		return wire.Link{}, fmt.Errorf("host %s has no way to %s: %w", h.At, addr, err)
+		return wire.Link{}, fmt.Errorf("host %s has no route to %s: %w", h.At, addr, err)
 	}
 	l, err := LinkWithAddress(ctx, h.Monitor, from)
 	if err == nil && l.Loopback {
@@ -164,26 +164,26 @@ func (h *Host) DeviceToward(ctx context.Context, addr netip.Addr) (wire.Link, er
 	return l, err
 }
 
-// SameMachine is that a host has the address at which another is reached.
+// SameMachine is the error that a host itself has the address at which another is reached.
 type SameMachine struct {
 	Host string
 	Addr netip.Addr
 }
 
 func (s *SameMachine) Error() string {
-	return fmt.Sprintf("host %s has the address %s itself: both hosts are on one machine", s.Host, s.Addr)
+	return fmt.Sprintf("host %s has the address %s itself, so both hosts are on one machine", s.Host, s.Addr)
 }
 
-// DevicesStep stands in a drawing for whichever device of the host leads to the other.
+// DevicesStep represents, in a topology, whichever device of the host leads to the other.
 func (h *Host) DevicesStep() pathspec.Step {
 	return pathspec.ProvenBy(pathspec.RuleStep(h.Place, "devices", "the host's own"), h.At+"/devices")
 }
 
-// sent names the counter of what all of the host's own devices have sent.
-func (h *Host) sent() string { return pathspec.CounterName(h.At, "devices", "tx_bytes") }
+// sentCounter returns the name of the counter of what all of the host's devices have sent.
+func (h *Host) sentCounter() string { return pathspec.CounterName(h.At, "devices", "tx_bytes") }
 
-// watchSent reads that counter: without loopback and what containers hang on.
-func (h *Host) watchSent(ctx context.Context, into driver.Counters) error {
+// readSent reads that counter, without loopback and the devices of containers.
+func (h *Host) readSent(ctx context.Context, into driver.Counters) error {
 	links, _, err := h.Monitor.Links(ctx, netip.Addr{})
 	if err != nil {
 		return err
@@ -196,11 +196,11 @@ func (h *Host) watchSent(ctx context.Context, into driver.Counters) error {
 			sum += l.TxBytes
 		}
 	}
-	into[h.sent()] = sum
+	into[h.sentCounter()] = sum
 	return nil
 }
 
-// LinkWithAddress finds the device with an address where an agent is.
+// LinkWithAddress finds the device that has an address, in the agent's network stack.
 func LinkWithAddress(ctx context.Context, a *agent.Client, addr netip.Addr) (wire.Link, error) {
 	links, _, err := a.Links(ctx, netip.Addr{})
 	if err != nil {
@@ -213,5 +213,5 @@ func LinkWithAddress(ctx context.Context, a *agent.Client, addr netip.Addr) (wir
 			}
 		}
 	}
-	return wire.Link{}, fmt.Errorf("no device there has the address %s", addr)
+	return wire.Link{}, fmt.Errorf("no device has the address %s", addr)
 }

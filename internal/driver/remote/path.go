@@ -11,8 +11,8 @@ import (
 	"tare/internal/driver/pathspec"
 )
 
-// Endpoint is an end of a path: a sandbox with a network of its own and an agent that
-// reads it, or a process on its host's network.
+// Endpoint is one end of a path: a sandbox with its own network and an agent that reads it,
+// or a process in the host network.
 type Endpoint struct {
 	pathspec.Place
 	Name     string // client, server2: unique on its host
@@ -20,14 +20,14 @@ type Endpoint struct {
 	Host     *Host
 	Launcher transport.Launcher
 	Agent    *agent.Client
-	// Sandboxed says that it has a network of its own; what follows is then known.
+	// Sandboxed means that the endpoint has its own network; the following fields are then
+	// set.
 	Sandboxed bool
 	Addr      netip.Addr
-	Link      wire.Link // that has the address
+	Link      wire.Link // the device with Addr
 }
 
-// StartAgent starts an agent in the sandbox that the endpoint's Launcher leads to, which has
-// the address, and finds the device of it.
+// StartAgent starts an agent in the sandbox of the endpoint's Launcher.
 func (e *Endpoint) StartAgent(ctx context.Context, run string) error {
 	a, err := agent.Start(ctx, e.Launcher, run, e.At)
 	if err != nil {
@@ -44,7 +44,7 @@ func (e *Endpoint) FindLink(ctx context.Context, addr netip.Addr) (err error) {
 	return err
 }
 
-// Close ends the agent that Enter has started.
+// Close ends the agent that StartAgent started.
 func (e *Endpoint) Close() error {
 	if !e.Sandboxed || e.Agent == nil {
 		return nil
@@ -52,19 +52,19 @@ func (e *Endpoint) Close() error {
 	return e.Agent.Close()
 }
 
-// Spec is the endpoint in the notes of a path.
+// Spec returns the endpoint for a pathspec.Path.
 func (e *Endpoint) Spec() pathspec.Endpoint {
 	return pathspec.Endpoint{Place: e.Place, Launcher: e.Launcher}
 }
 
-// Path takes the notes on a path between two hosts that are read by agents, or on one.
+// Path adds to the specification of a path between two hosts, or on one, that agents read.
 type Path struct {
 	Spec      *pathspec.Path
-	A, B      *Host // the client's and the server's; one and the same in paths of one host
+	A, B      *Host // of the client and the server; equal on paths within one host
 	exchanges []Exchange
 }
 
-// ServerAddress is the address at which the server's host is dialled.
+// ServerAddress returns the address at which the server's host is dialled.
 func (p *Path) ServerAddress(ctx context.Context) (netip.Addr, error) {
 	if p.A != p.B {
 		return p.B.Address, nil
@@ -72,15 +72,15 @@ func (p *Path) ServerAddress(ctx context.Context) (netip.Addr, error) {
 	return p.B.OwnAddress(ctx)
 }
 
-// AddPair notes the ends of a pair and has them meet. Its error is as Introduce's.
+// AddPair adds a pair and checks its exchange. Its error is that of CheckExchange.
 func (p *Path) AddPair(ctx context.Context, x Exchange) error {
 	p.Spec.AddPairPorts(x.Client.Spec(), x.Server.Spec(), []netip.AddrPort{x.Listen}, []netip.AddrPort{x.Dial})
 	return p.CheckExchange(ctx, x)
 }
 
-// AddUnderlay declares what lies between two hosts, or loopback on one, and draws the
-// path with the steps before and behind it. Both have other traffic than ours, so
-// there is only a least.
+// AddUnderlay adds rules for the link between two hosts, or for loopback on one, and sets
+// the steps of the path to before, the link, and behind. Both carry other traffic too, so
+// the rules are lower bounds.
 func (p *Path) AddUnderlay(ctx context.Context, before, behind []pathspec.Step) error {
 	if p.A == p.B {
 		links, _, err := p.A.Monitor.Links(ctx, netip.Addr{})
@@ -107,8 +107,8 @@ func (p *Path) AddUnderlay(ctx context.Context, before, behind []pathspec.Step) 
 	return nil
 }
 
-// MustMoveAtLeast declares what a device must at least send and receive of the traffic of a
-// pair, or of All.
+// MustMoveAtLeast adds lower bounds for what a device sends and receives of the traffic of
+// a pair, or of AllPairs.
 func (p *Path) MustMoveAtLeast(pair int, at pathspec.Place, dev pathspec.Device, tx, rx driver.Expect) {
 	p.Spec.ReadDevice(at, dev)
 	p.Spec.AddRules(
@@ -116,9 +116,8 @@ func (p *Path) MustMoveAtLeast(pair int, at pathspec.Place, dev pathspec.Device,
 		driver.Rule{Counter: pathspec.CounterName(at.At, dev.Name, "rx_bytes"), Expect: rx, Pair: pair})
 }
 
-// underlay finds the device of each host that leads to the other: by the routing
-// table, and on the server's side by the address that is dialled where the host
-// has it itself.
+// underlay finds the device of each host that leads to the other: by the routing table and,
+// on the server's side, by the dialled address if the host has it.
 func (p *Path) underlay(ctx context.Context) (a, b pathspec.Device, err error) {
 	from, err := p.A.DeviceToward(ctx, p.B.Address)
 	if err != nil {
@@ -131,15 +130,15 @@ func (p *Path) underlay(ctx context.Context) (a, b pathspec.Device, err error) {
 	return pathspec.Device{Name: from.Name}, pathspec.Device{Name: to.Name}, err
 }
 
-// Attachment is the far side of a sandbox's device, on its host.
+// Attachment is the host side of a sandbox's device.
 type Attachment struct {
 	Veth, Bridge pathspec.Device
-	IsVeth       bool // else the sandbox hangs on something else, such as an overlay's own namespace
+	IsVeth       bool // otherwise it is attached to something else, such as an overlay's namespace
 }
 
-// MustCarry declares that a sandbox's own device, and its veth on the host where it
-// has one, carry the pair's traffic and nothing else. Of one that is relayed only a least
-// is declared.
+// MustCarry requires that a sandbox's device, and its veth on the host if there is one,
+// carry the pair's traffic and nothing else. For relayed traffic it requires only a lower
+// bound.
 func (p *Path) MustCarry(ctx context.Context, e *Endpoint, pair int, relayed bool) (Attachment, error) {
 	eth := pathspec.Device{Name: e.Link.Name}
 	forward := pathspec.Direction(e.Client)
@@ -159,7 +158,7 @@ func (p *Path) MustCarry(ctx context.Context, e *Endpoint, pair int, relayed boo
 		}
 	}
 	if relayed {
-		// The relay packs anew what it passes on: only the payload is known.
+		// The relay packetises the data again, so only the payload is known.
 		p.MustMoveAtLeast(pair, e.Place, eth, driver.ReverseAtLeast, driver.ForwardAtLeast)
 		return at, nil
 	}
@@ -170,8 +169,7 @@ func (p *Path) MustCarry(ctx context.Context, e *Endpoint, pair int, relayed boo
 	return at, nil
 }
 
-// StepsToHost gives the steps of a sandbox towards its host behind that of its process, from
-// the inside out.
+// StepsToHost returns the steps from a sandbox's process towards its host.
 func (e *Endpoint) StepsToHost(process pathspec.Step, at Attachment) []pathspec.Step {
 	steps := []pathspec.Step{process, pathspec.PerPair(pathspec.DeviceStep(e.Place, pathspec.Device{Name: e.Link.Name}))}
 	if at.IsVeth {
@@ -183,10 +181,10 @@ func (e *Endpoint) StepsToHost(process pathspec.Step, at Attachment) []pathspec.
 	return steps
 }
 
-// MustLeaveHost declares that the traffic of a sandbox also leaves its host, by which
-// of its devices only the network's driver knows: what all of them together send
-// must be at least that.
+// MustLeaveHost requires that the traffic of a sandbox also leaves its host. Only the
+// network's driver knows through which device, so the rule is a lower bound for what all
+// devices send.
 func (p *Path) MustLeaveHost(h *Host, e driver.Expect) {
-	p.Spec.AddReader(h.watchSent)
-	p.Spec.AddRules(driver.Rule{Counter: h.sent(), Expect: e})
+	p.Spec.AddReader(h.readSent)
+	p.Spec.AddRules(driver.Rule{Counter: h.sentCounter(), Expect: e})
 }

@@ -16,8 +16,7 @@ import (
 	"tare/internal/lab"
 )
 
-// read opens the host of a lab as a machine of which nothing is known but how processes
-// are started there.
+// read opens a lab host as a machine of which only the launcher is known.
 func read(t *testing.T, l *lab.Lab, h *lab.Host) *remote.Host {
 	t.Helper()
 	r, err := remote.Open(t.Context(), transport.Local{Start: h.NS.Start}, l.Spec.Claim.ID, h.Name, h.Addr[0])
@@ -32,7 +31,7 @@ func read(t *testing.T, l *lab.Lab, h *lab.Host) *remote.Host {
 	return r
 }
 
-// gone waits until a host's agent is known to have ended.
+// gone waits until a host's agent is known to have exited.
 func gone(h *remote.Host) bool {
 	for until := time.Now().Add(10 * time.Second); h.Monitor.Err() == nil; time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
@@ -42,7 +41,7 @@ func gone(h *remote.Host) bool {
 	return true
 }
 
-// A host's devices and addresses are found from within, whatever starts the agent.
+// A host's devices and addresses are found by its agent, whatever started it.
 func TestHost(t *testing.T) {
 	l := drivertest.Lab(t, nil)
 	a := read(t, l, l.A)
@@ -77,8 +76,8 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// Two processes of two hosts are a path of which the wire is known, and that their
-// connection is one; a wish for a relay between them is not granted.
+// Two processes on two hosts form a path whose link and direct connection are verified; a
+// relay is expected in vain.
 func TestPath(t *testing.T) {
 	l := drivertest.Lab(t, nil)
 	a, b := read(t, l, l.A), read(t, l, l.B)
@@ -104,7 +103,7 @@ func TestPath(t *testing.T) {
 		t.Errorf("a relay that is not there: %v", err)
 	}
 	if err := remote.CheckReachable(t.Context(), a.Monitor, b.Monitor, "a", "b", on, netip.AddrPortFrom(at, pathspec.FirstPort+1), 100*time.Millisecond); !remote.IsUnreachable(err) {
-		t.Errorf("where nobody listens: %v", err)
+		t.Errorf("where nothing listens: %v", err)
 	}
 	before, err := noted.Snapshot(t.Context())
 	if err != nil {
@@ -133,7 +132,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// Paths of a run share what reads a host, and with the last of them it ends.
+// The paths of a run share the monitors of the hosts, which end with the last path.
 func TestSessions(t *testing.T) {
 	l := drivertest.Lab(t, nil)
 	var opened []int
@@ -163,7 +162,7 @@ func TestSessions(t *testing.T) {
 	if err := x.Leave(t.Context(), first); err != nil || first.Host(0).Monitor.Err() != nil || len(ended) > 0 {
 		t.Errorf("with the first: %v, ended %v", err, ended)
 	}
-	// One that has ended under way is opened again.
+	// A monitor that has exited is started again.
 	if err := first.Host(1).Close(); err != nil {
 		t.Error(err)
 	}

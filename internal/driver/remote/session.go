@@ -6,25 +6,26 @@ import (
 	"sync"
 )
 
-// Session is what all paths of one run share on the hosts. It ends with the last path.
+// Session is the state on the hosts that all paths of one run share. It ends with the last
+// path.
 type Session struct {
-	Run   string
-	hosts []*Host // nil until needed
-	paths int
-	named int
+	Run        string
+	hosts      []*Host // nil until needed
+	paths      int
+	lastNumber int
 }
 
-// Host is one of those that the session was entered for.
+// Host returns a host for which the session was entered.
 func (s *Session) Host(i int) *Host { return s.hosts[i] }
 
-// NextNumber counts from 1 what needs a name that no other path of the run has. Paths of a
-// run are made one after the other.
+// NextNumber returns a number, counted from 1, for names that must be unique among the
+// paths of the run. Paths of a run are created one after the other.
 func (s *Session) NextNumber() int {
-	s.named++
-	return s.named
+	s.lastNumber++
+	return s.lastNumber
 }
 
-// Sessions are those of a driver, one a run.
+// Sessions are the sessions of a driver, one for each run.
 type Sessions struct {
 	hosts int
 	open  func(ctx context.Context, run string, host int) (*Host, error)
@@ -33,14 +34,14 @@ type Sessions struct {
 	runs  map[string]*Session
 }
 
-// NewSessions keeps sessions on so many hosts. open starts to read one, and end removes
-// what a run has made on all of them once nothing reads them any more.
+// NewSessions creates the sessions for a number of hosts. open starts reading a host; end
+// removes what a run created on all hosts after its last path.
 func NewSessions(hosts int, open func(ctx context.Context, run string, host int) (*Host, error), end func(ctx context.Context, run string) error) *Sessions {
 	return &Sessions{hosts: hosts, open: open, end: end, runs: map[string]*Session{}}
 }
 
-// Enter begins a path of a run on the hosts with those numbers, and opens those that are
-// not open, or not any more.
+// Enter begins a path of a run on the hosts with these numbers, and opens those that are
+// not open or whose monitor has exited.
 func (x *Sessions) Enter(ctx context.Context, run string, hosts ...int) (*Session, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -63,7 +64,7 @@ func (x *Sessions) Enter(ctx context.Context, run string, hosts ...int) (*Sessio
 	return s, nil
 }
 
-// Leave ends a path. With the last one of a run everything of the run goes.
+// Leave ends a path. The last one of a run ends the session.
 func (x *Sessions) Leave(ctx context.Context, s *Session) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -84,7 +85,7 @@ func (x *Sessions) leave(ctx context.Context, s *Session) error {
 	return errors.Join(append(errs, x.end(ctx, s.Run))...)
 }
 
-// Exclusive does something while no path is begun or ended.
+// Exclusive calls do while no path begins or ends.
 func (x *Sessions) Exclusive(do func() error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()

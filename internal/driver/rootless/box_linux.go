@@ -16,14 +16,14 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// sandbox is one end behind its program.
+// sandbox is an endpoint behind its program.
 type sandbox struct {
 	sandboxConfig
 	at pathspec.Place
 }
 
-// box makes the sandbox of a pair and its program, and publishes its port.
-func (p *path) box(ctx context.Context, h *lab.Host, host pathspec.Place, role string, pair int, publish bool) (sandbox, error) {
+// addSandbox creates the sandbox of a pair and its program, and publishes its port.
+func (p *path) addSandbox(ctx context.Context, h *lab.Host, host pathspec.Place, role string, pair int, publish bool) (sandbox, error) {
 	if pair > 1 {
 		role += strconv.Itoa(pair)
 	}
@@ -36,7 +36,7 @@ func (p *path) box(ctx context.Context, h *lab.Host, host pathspec.Place, role s
 		net = lab.NetB
 	}
 	s := sandbox{at: procpath.NamespacePlace(ns, host.At, host.At+"/"+role)}
-	s.sandboxConfig = sandboxConfig{space: ns, address: p.OnLab.Addresses(net, p.prog.guest())[0], gateway: p.OnLab.Addresses(net, 2)[0].Addr(), mtu: p.mtu}
+	s.sandboxConfig = sandboxConfig{space: ns, address: p.OnLab.Addresses(net, p.prog.hostNumber())[0], gateway: p.OnLab.Addresses(net, 2)[0].Addr(), mtu: p.mtu}
 	if publish {
 		s.public = netip.AddrPortFrom(h.Addr[0], port(pair))
 	}
@@ -48,7 +48,7 @@ func (p *path) box(ctx context.Context, h *lab.Host, host pathspec.Place, role s
 		return s, err
 	}
 	p.AddProcess(proc)
-	if err := proc.WaitFor(ctx, readyWithin, "give the sandbox its device", s.connected); err != nil {
+	if err := proc.WaitFor(ctx, readyTimeout, "create the device of the sandbox", s.connected); err != nil {
 		return s, err
 	}
 	if err := errors.Join(ns.SetAlias(p.OnLab.Device(tap, 0)), ns.SetMTU(tap, p.mtu), p.OnLab.SetUpDevice(ns, tap)); err != nil {
@@ -58,14 +58,14 @@ func (p *path) box(ctx context.Context, h *lab.Host, host pathspec.Place, role s
 		if err := p.prog.publish(ctx, proc, s.sandboxConfig); err != nil {
 			return s, err
 		}
-		if err := proc.WaitFor(ctx, readyWithin, "listen at the published port", func() error { return listens(h.NS, proc, s.public) }); err != nil {
+		if err := proc.WaitFor(ctx, readyTimeout, "listen on the published port", func() error { return listens(h.NS, proc, s.public) }); err != nil {
 			return s, err
 		}
 	}
-	return s, p.MustBeBusy(proc, pathspec.CounterName(host.At, p.counts(pair), "run_ns"), pair)
+	return s, p.MustBeBusy(proc, pathspec.CounterName(host.At, p.counterName(pair), "run_ns"), pair)
 }
 
-// connected is nil when the sandbox has its address and a way out.
+// connected returns nil if the sandbox has its address and a default route.
 func (b sandboxConfig) connected() error {
 	up, err := b.space.HasAddress(tap, b.address.Addr())
 	if err == nil && !up {
@@ -74,7 +74,7 @@ func (b sandboxConfig) connected() error {
 	return err
 }
 
-// listens is nil when it is a process of the program that listens at the published port.
+// listens returns nil if a process of the program listens on the published port.
 func listens(on *linuxnet.NS, proc *daemon.Process, at netip.AddrPort) error {
 	who, err := on.Listeners(at.Port())
 	if err != nil {
@@ -85,7 +85,7 @@ func listens(on *linuxnet.NS, proc *daemon.Process, at netip.AddrPort) error {
 		return err
 	}
 	if !slices.ContainsFunc(who, func(pid int) bool { return slices.Contains(family, pid) }) {
-		return fmt.Errorf("nobody of it listens at %s", at)
+		return fmt.Errorf("it does not listen at %s", at)
 	}
 	return nil
 }

@@ -13,16 +13,16 @@ import (
 // passt is pasta, of the project and package passt.
 type passt struct{}
 
-func (passt) name() string     { return "pasta" }
-func (passt) packaged() string { return "passt" }
+func (passt) name() string        { return "pasta" }
+func (passt) packageName() string { return "passt" }
 
-// guest is an address like any other: pasta takes what it is told.
-func (passt) guest() int { return 15 }
+// hostNumber is arbitrary: pasta uses the address that it is given.
+func (passt) hostNumber() int { return 15 }
 
 func (passt) identify(said string) (string, error) {
 	version, ok := strings.CutPrefix(firstLine(said), "pasta ")
 	if !ok {
-		return "", errOther
+		return "", errWrongProgram
 	}
 	return version, nil // some builds say "unknown version"
 }
@@ -41,5 +41,5 @@ func (passt) args(b sandboxConfig) []string {
 	}
 }
 
-// publish has nothing to do: the arguments have said it.
+// publish does nothing: the arguments already include the port.
 func (passt) publish(context.Context, *daemon.Process, sandboxConfig) error { return nil }

@@ -10,20 +10,20 @@ import (
 	"tare/internal/lab"
 )
 
-// path is a mode that stands.
+// path is a mode that is set up.
 type path struct {
 	procpath.Path
 	mtu  int
 	prog installed
 }
 
-// build makes the pairs: with out, clients in sandboxes of host a, else servers in
-// sandboxes of host b.
+// build creates the pairs: with out, clients in sandboxes on host a, otherwise servers in
+// sandboxes on host b.
 func (p *path) build(ctx context.Context, out bool) error {
 	a, b := procpath.NamespacePlace(p.OnLab.A.NS, "a", "a"), procpath.NamespacePlace(p.OnLab.B.NS, "b", "b")
 	dev := func(name string) pathspec.Device { return pathspec.Device{Name: name} }
-	// Between the program and the other end runs a connection of its own, whose packets
-	// neither end counts: what is known is that the payload must cross.
+	// The program has its own connection to the other endpoint, whose packets neither
+	// endpoint counts, so only the payload is known.
 	p.MustCarryAtLeast(pathspec.AllPairs, a, dev(lab.Underlay), pathspec.Transmits)
 	p.MustCarryAtLeast(pathspec.AllPairs, b, dev(lab.Underlay), pathspec.Receives)
 	p.MustBeIdle(a, dev(lo))
@@ -33,7 +33,7 @@ func (p *path) build(ctx context.Context, out bool) error {
 		if out {
 			role, host, h = "client", a, p.OnLab.A
 		}
-		box, err := p.box(ctx, h, host, role, pair, !out)
+		box, err := p.addSandbox(ctx, h, host, role, pair, !out)
 		if err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (p *path) build(ctx context.Context, out bool) error {
 		p.MustCarryAtLeast(pair, box.at, dev(tap), pathspec.Direction(out))
 		p.MustBeIdle(box.at, dev(lo))
 		wire := []pathspec.Step{pathspec.DeviceStep(a, dev(lab.Underlay)), pathspec.DeviceStep(b, dev(lab.Underlay))}
-		own := []pathspec.Step{pathspec.PerPair(pathspec.ProvenBy(pathspec.RuleStep(host, "process", p.prog.name()), host.At+"/"+p.counts(pair))),
+		own := []pathspec.Step{pathspec.PerPair(pathspec.ProvenBy(pathspec.RuleStep(host, "process", p.prog.name()), host.At+"/"+p.counterName(pair))),
 			pathspec.PerPair(pathspec.DeviceStep(box.at, dev(tap))), pathspec.ProcessStep(box.at)}
 		if out {
 			p.AddPairNamespaces(box.space, p.OnLab.B.NS)
@@ -66,5 +66,5 @@ const lo = "lo"
 
 func port(pair int) uint16 { return firstPort + uint16(pair) - 1 } //nolint:gosec // up to MaxPairs
 
-// counts names the program of a pair in counters.
-func (p *path) counts(pair int) string { return lab.PairName(p.prog.name(), pair) }
+// counterName returns the name of a pair's program in counters.
+func (p *path) counterName(pair int) string { return lab.PairName(p.prog.name(), pair) }

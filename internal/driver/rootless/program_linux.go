@@ -14,32 +14,32 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// program is what stands between a sandbox and its host.
+// program is the process between a sandbox and its host.
 type program interface {
-	// name is what the program is called, and packaged is the Debian package it is in.
+	// name is the program's name, and packaged is its Debian package.
 	name() string
-	packaged() string
-	// identify finds the version in what it says of itself; an error is of another
-	// program, or of one that is too old.
+	packageName() string
+	// identify returns the version from the program's output; it returns an error for
+	// another program or one that is too old.
 	identify(said string) (string, error)
-	// guest is which of its subnet's addresses the sandbox has.
-	guest() int
-	// args are its arguments for a sandbox.
+	// hostNumber is the host number of the sandbox's address in its subnet.
+	hostNumber() int
+	// args returns its arguments for a sandbox.
 	args(b sandboxConfig) []string
-	// publish opens the port of the host, where args have not done so already.
+	// publish opens the port on the host unless args have done so.
 	publish(ctx context.Context, proc *daemon.Process, b sandboxConfig) error
 }
 
-// sandboxConfig is a sandbox with what the program is told of it.
+// sandboxConfig is a sandbox with the configuration of its program.
 type sandboxConfig struct {
 	space   *linuxnet.NS
 	address netip.Prefix // of the sandbox
-	gateway netip.Addr   // of the program itself, in the same subnet
+	gateway netip.Addr   // of the program, in the same subnet
 	mtu     int
-	public  netip.AddrPort // of the host, published; zero where nothing is
+	public  netip.AddrPort // published address of the host; zero if there is none
 }
 
-// installed is a program that was found.
+// installed is an installed program.
 type installed struct {
 	program
 	path, version string
@@ -50,7 +50,7 @@ func lookUp(ctx context.Context, prog program) (installed, error) {
 	got := installed{program: prog}
 	var err error
 	if got.path, err = daemon.Find(prog.name()); err != nil {
-		return got, fmt.Errorf("it needs %s, and there is none: %w; install it (Debian: apt-get install %s)", prog.name(), err, prog.packaged())
+		return got, fmt.Errorf("%s is not installed: %w; install it (Debian: apt-get install %s)", prog.name(), err, prog.packageName())
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -59,25 +59,24 @@ func lookUp(ctx context.Context, prog program) (installed, error) {
 		got.version, err = prog.identify(strings.TrimSpace(string(said)))
 	}
 	if err != nil {
-		return got, fmt.Errorf("ask %s for its version: %w; install a current %s (Debian: apt-get install %s)", got.path, err, prog.name(), prog.packaged())
+		return got, fmt.Errorf("read the version of %s: %w; install a current %s (Debian: apt-get install %s)", got.path, err, prog.name(), prog.packageName())
 	}
 	return got, nil
 }
 
-// firstLine is a text's first line, or what of it is told.
+// firstLine returns the first line of a text, shortened for messages.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return strings.ToValidUTF8(line[:min(len(line), 80)], "")
 }
 
-// errOther is of a program that is not the one its name says.
-var errOther = errors.New("it says nothing that is known")
+// errWrongProgram reports a program that is not what its name says.
+var errWrongProgram = errors.New("unknown output")
 
-// readyTimeout bounds how long a program may take to be there. Either takes 0.1 s.
-const readyWithin = 10 * time.Second
+// readyTimeout limits how long a program may take to be ready. Either takes 0.1 s.
+const readyTimeout = 10 * time.Second
 
-// netns is where the program finds the sandbox's network: in the /run that it has to
-// itself.
+// netns is the path of the sandbox's network namespace in the program's private /run.
 const netns = "/run/sandbox"
 
 // tap is the sandbox's device.

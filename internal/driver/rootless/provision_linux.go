@@ -15,19 +15,19 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// usualMTU of the sandbox is what rootless Docker and Podman give their users with either
-// program, and the most that both take. The least is IPv6's.
-const usualMTU = 65520
+// defaultMTU is the MTU that rootless Docker and Podman use in the sandbox with either
+// program, and the maximum of both. The minimum is IPv6's.
+const defaultMTU = 65520
 
-// Probe builds the mode once and takes it down again.
+// Probe builds the mode once and removes it again.
 func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 	return labdriver.ProbeByProvision(ctx, o, d.Provision)
 }
 
-// Provision builds the mode on a lab of its own, with 1 to MaxPairs pairs of ends, each
-// with a sandbox and a process of its own.
+// Provision builds the mode in its own lab, with 1 to MaxPairs pairs, each with its own
+// sandbox and process.
 func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
-	which, out := split(o.Mode)
+	which, out := splitMode(o.Mode)
 	var prog program
 	switch which {
 	case slirp:
@@ -40,11 +40,11 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	if err := o.CheckNoLimits(); err != nil {
 		return nil, err
 	}
-	mtu := cmp.Or(o.MTU, usualMTU)
-	if mtu < lab.MinMTU || mtu > usualMTU {
-		return nil, fmt.Errorf("provision %s: an MTU of %d cannot be had in the sandbox: %s takes from %d to %d", o.Mode, mtu, prog.name(), lab.MinMTU, usualMTU)
+	mtu := cmp.Or(o.MTU, defaultMTU)
+	if mtu < lab.MinMTU || mtu > defaultMTU {
+		return nil, fmt.Errorf("provision %s: the sandbox cannot have an MTU of %d; %s supports %d to %d", o.Mode, mtu, prog.name(), lab.MinMTU, defaultMTU)
 	}
-	found, err := find(ctx, prog, o.Mode)
+	found, err := findProgram(ctx, prog, o.Mode)
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +61,8 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	return p.DriverPath(driver.Path{}, p), nil
 }
 
-// find looks for the program, for its version, and for what it needs of the machine.
-func find(ctx context.Context, prog program, mode string) (installed, error) {
+// findProgram finds the program and its version, and checks what it requires of the machine.
+func findProgram(ctx context.Context, prog program, mode string) (installed, error) {
 	got, err := lookUp(ctx, prog)
 	if err != nil {
 		return got, &driver.Unsupported{Mode: mode, Reason: err.Error()}

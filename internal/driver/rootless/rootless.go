@@ -1,8 +1,7 @@
-// Package rootless builds modes with what an ordinary user's containers get: no bridge
-// and no rule, for those need rights, but a process that ends the connections of the
-// sandbox in sockets of its own, packet by packet on one side and call by call on the
-// other. slirp4netns and pasta do so, each for what comes in at a published port and for
-// what goes out.
+// Package rootless builds modes with the networks of an ordinary user's containers: no
+// bridge and no rules, which require privileges, but a process with its own TCP/IP stack
+// that translates between the packets of the sandbox and sockets of the host. slirp4netns
+// and pasta do this for incoming connections to a published port and for outgoing ones.
 package rootless
 
 import (
@@ -12,11 +11,11 @@ import (
 	"tare/internal/driver/labdriver"
 )
 
-// The modes. Those with outwards behind their names have the client in the sandbox.
+// The modes. Those with outSuffix have the client in the sandbox.
 const (
-	slirp    = "rootless/slirp4netns"
-	pasta    = "rootless/pasta"
-	outwards = "-out"
+	slirp     = "rootless/slirp4netns"
+	pasta     = "rootless/pasta"
+	outSuffix = "-out"
 )
 
 // Driver builds the modes of this package.
@@ -26,11 +25,11 @@ type Driver struct{ labdriver.LinuxOnly }
 func (Driver) Modes() []driver.Mode {
 	return []driver.Mode{
 		{ID: slirp, Title: "raw client, server in a sandbox behind slirp4netns, at a published port", Baseline: "host", MTU: true},
-		{ID: slirp + outwards, Title: "client in a sandbox behind slirp4netns, raw server", Baseline: "host", MTU: true},
+		{ID: slirp + outSuffix, Title: "client in a sandbox behind slirp4netns, raw server", Baseline: "host", MTU: true},
 		{ID: pasta, Title: "raw client, server in a sandbox behind pasta, at a published port", Baseline: "host", MTU: true},
-		{ID: pasta + outwards, Title: "client in a sandbox behind pasta, raw server", Baseline: "host", MTU: true},
+		{ID: pasta + outSuffix, Title: "client in a sandbox behind pasta, raw server", Baseline: "host", MTU: true},
 	}
 }
 
-// split tells which program a mode is about, and whether the client is in the sandbox.
-func split(mode string) (which string, out bool) { return strings.CutSuffix(mode, outwards) }
+// splitMode returns the program of a mode, and whether the client is in the sandbox.
+func splitMode(mode string) (which string, out bool) { return strings.CutSuffix(mode, outSuffix) }

@@ -21,8 +21,8 @@ func TestMain(m *testing.M) { drivertest.Main(m) }
 
 func TestBrief(t *testing.T) { drivertest.Brief(t, rootless.Driver{}) }
 
-// stand builds a mode with one pair, or ends the test where the probe says why it cannot
-// be had here.
+// stand builds a mode with one pair, or skips the test if the probe says why it cannot be
+// built here.
 func stand(t *testing.T, mode string, mtu int) *drivertest.Setup {
 	t.Helper()
 	drivertest.NeedLab(t)
@@ -36,12 +36,12 @@ func stand(t *testing.T, mode string, mtu int) *drivertest.Setup {
 	probed := time.Since(began)
 	began = time.Now()
 	s := drivertest.Build(t, rootless.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: 1, MTU: mtu}))
-	t.Logf("%s: probed and taken down in %v, provisioned to both ends' hello in %v", mode, probed, time.Since(began))
+	t.Logf("%s: probed and taken down in %v, provisioned up to both agents' handshake in %v", mode, probed, time.Since(began))
 	return s
 }
 
-// A cable between the client and the server, round the program, comes out void.
-func TestShortcutComesOutVoid(t *testing.T) {
+// A direct link between client and server that bypasses the program makes the path void.
+func TestShortcutIsVoid(t *testing.T) {
 	for _, mode := range []string{"rootless/slirp4netns", "rootless/pasta-out"} {
 		t.Run(mode, func(t *testing.T) {
 			s := stand(t, mode, 0)
@@ -49,8 +49,8 @@ func TestShortcutComesOutVoid(t *testing.T) {
 				t.Fatalf("before the shortcut: %v", err)
 			}
 			client, server := s.Path.Internal.(interface {
-				Spaces(int) (*linuxnet.NS, *linuxnet.NS)
-			}).Spaces(1)
+				PairNamespaces(int) (*linuxnet.NS, *linuxnet.NS)
+			}).PairNamespaces(1)
 			at := s.Path.Pairs[0].Server
 			to := at.Dial[0].Addr()
 			err := errors.Join(
@@ -60,7 +60,7 @@ func TestShortcutComesOutVoid(t *testing.T) {
 				server.Address("cable1", netip.MustParsePrefix("198.19.255.2/24")),
 				client.Route(netip.PrefixFrom(to, 32), netip.MustParseAddr("198.19.255.2"), "cable0"),
 			)
-			if at.Listen[0].Addr() != to { // the server has to take what was meant for its host
+			if at.Listen[0].Addr() != to { // the server must accept packets for its host's address
 				err = errors.Join(err, server.Address("cable1", netip.PrefixFrom(to, 32)))
 				s.Path.Pairs[0].Server.Listen[0] = netip.AddrPortFrom(to, at.Listen[0].Port())
 			}
@@ -78,7 +78,7 @@ func TestShortcutComesOutVoid(t *testing.T) {
 	}
 }
 
-// A program that is killed is what the path says has happened.
+// If the program is killed, the path's error says so.
 func TestProgramKilled(t *testing.T) {
 	for _, mode := range []string{"rootless/slirp4netns", "rootless/pasta"} {
 		t.Run(mode, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestProgramKilled(t *testing.T) {
 	}
 }
 
-// The facts tell the program's version and the MTU, which is the one that was ordered.
+// The facts have the program's version and the MTU, which is the requested one.
 func TestFacts(t *testing.T) {
 	for mode, version := range map[string]string{"rootless/slirp4netns": ", libslirp ", "rootless/pasta-out": "/pasta)"} {
 		s := stand(t, mode, 1400)
@@ -128,8 +128,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// What cannot be had is said in one line, and nothing is left.
-func TestBadLuck(t *testing.T) {
+// An impossible mode is reported in one line, and nothing is left.
+func TestUnsupported(t *testing.T) {
 	drivertest.NeedLab(t)
 	for name, tt := range map[string]struct {
 		mode, program, script string
@@ -137,12 +137,12 @@ func TestBadLuck(t *testing.T) {
 		want                  string
 		unsupported           bool
 	}{
-		"another program":  {"rootless/slirp4netns", "slirp4netns", "echo something else", 0, "for its version: it says nothing that is known; install", true},
-		"too old":          {"rootless/slirp4netns", "slirp4netns", "echo slirp4netns version 0.3.2", 0, "it is 0.3.2, which cannot publish ports", true},
+		"another program":  {"rootless/slirp4netns", "slirp4netns", "echo something else", 0, "slirp4netns: unknown output; install", true},
+		"too old":          {"rootless/slirp4netns", "slirp4netns", "echo slirp4netns version 0.3.2", 0, "version 0.3.2 cannot publish ports", true},
 		"does not start":   {"rootless/pasta", "pasta", "exit 3", 0, "exit status 3", true},
 		"ends at once":     {"rootless/pasta", "pasta", `[ "$1" = --version ] && { echo pasta 1; exit; }; echo no luck >&2; exit 7`, 0, "has ended: pasta ended (exit status 7): no luck", false},
-		"an MTU too small": {"rootless/pasta", "", "", 1279, "takes from 1280 to 65520", false},
-		"an MTU too large": {"rootless/slirp4netns-out", "", "", 65521, "takes from 1280 to 65520", false},
+		"an MTU too small": {"rootless/pasta", "", "", 1279, "supports 1280 to 65520", false},
+		"an MTU too large": {"rootless/slirp4netns-out", "", "", 65521, "supports 1280 to 65520", false},
 		"an unknown mode":  {"rootless/none", "", "", 0, "has no mode", false},
 	} {
 		t.Run(name, func(t *testing.T) {

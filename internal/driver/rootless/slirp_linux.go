@@ -14,27 +14,27 @@ import (
 	"tare/internal/driver/daemon"
 )
 
-// slirp4netns is the program of that name, with its own port forwarding.
+// slirp4netns is the program of that name, with its built-in port forwarding.
 type slirp4netns struct{}
 
-func (slirp4netns) name() string     { return "slirp4netns" }
-func (slirp4netns) packaged() string { return "slirp4netns" }
+func (slirp4netns) name() string        { return "slirp4netns" }
+func (slirp4netns) packageName() string { return "slirp4netns" }
 
-// guest is the address that slirp4netns gives the sandbox, .100 of the subnet.
-func (slirp4netns) guest() int { return 100 }
+// hostNumber is the address that slirp4netns gives the sandbox, .100 of the subnet.
+func (slirp4netns) hostNumber() int { return 100 }
 
-// leastSlirp is the first version that opens ports while it runs and is told a
+// minSlirpVersion is the first version that can open ports while it runs and accepts a
 // namespace's path.
-const leastSlirp = 0.4
+const minSlirpVersion = 0.4
 
 func (slirp4netns) identify(said string) (string, error) {
 	m := regexp.MustCompile(`^slirp4netns version ((\d+\.\d+)\S*)`).FindStringSubmatch(said)
 	if m == nil {
-		return "", errOther
+		return "", errWrongProgram
 	}
 	n, err := strconv.ParseFloat(m[2], 64)
-	if err == nil && n < leastSlirp {
-		err = fmt.Errorf("it is %s, which cannot publish ports; %g or later can", m[1], leastSlirp)
+	if err == nil && n < minSlirpVersion {
+		err = fmt.Errorf("version %s cannot publish ports; version %g or later is required", m[1], minSlirpVersion)
 	}
 	slirp := ""
 	if lib := regexp.MustCompile(`(?m)^libslirp: (\S+)`).FindStringSubmatch(said); lib != nil {
@@ -43,7 +43,7 @@ func (slirp4netns) identify(said string) (string, error) {
 	return m[1] + slirp, err
 }
 
-// api is where it listens for what to do, below its /run.
+// api is its API socket in its /run.
 const api = "slirp.sock"
 
 func (slirp4netns) args(b sandboxConfig) []string {
@@ -53,8 +53,8 @@ func (slirp4netns) args(b sandboxConfig) []string {
 	}
 }
 
-// publish asks for the port by its protocol: a JSON object there, one back
-// (slirp4netns(1), API socket).
+// publish requests the port over the API socket: a JSON object each way (slirp4netns(1),
+// API socket).
 func (slirp4netns) publish(ctx context.Context, proc *daemon.Process, b sandboxConfig) error {
 	socket := filepath.Join(proc.RunDir(), api)
 	for _, proto := range []string{"tcp", "udp"} {
@@ -63,11 +63,11 @@ func (slirp4netns) publish(ctx context.Context, proc *daemon.Process, b sandboxC
 			"guest_addr": b.address.Addr().String(), "guest_port": b.public.Port(),
 		}}
 		var refused error
-		err := proc.WaitFor(ctx, readyWithin, "open its socket", func() error {
+		err := proc.WaitFor(ctx, readyTimeout, "open its socket", func() error {
 			var answer struct {
 				Error *struct{ Desc string } `json:"error"`
 			}
-			if err := say(ctx, socket, ask, &answer); err != nil {
+			if err := call(ctx, socket, ask, &answer); err != nil {
 				return err
 			}
 			if answer.Error != nil {
@@ -82,15 +82,15 @@ func (slirp4netns) publish(ctx context.Context, proc *daemon.Process, b sandboxC
 	return nil
 }
 
-// say asks for one thing and reads the answer.
-func say(ctx context.Context, socket string, ask, answer any) error {
+// call sends one request and reads the reply.
+func call(ctx context.Context, socket string, ask, answer any) error {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", socket)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(readyWithin)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(readyTimeout)); err != nil {
 		return err
 	}
 	if err := json.NewEncoder(conn).Encode(ask); err != nil {

@@ -1,5 +1,5 @@
-// Package subcommand is what this program is for where a driver has put it: the hidden
-// subcommands of all rooms.
+// Package subcommand runs the hidden subcommands under which drivers and engines start this
+// program.
 package subcommand
 
 import (
@@ -14,18 +14,18 @@ import (
 	"tare/internal/guest"
 )
 
-// Run does what args ask for where that is a hidden subcommand, and reports whether it
-// was; then the program has nothing more to do. args are those of the program, its name
-// first. It is what main calls first: an agent has to be ready in moments.
+// Run executes the hidden subcommand that args name, if any, and reports whether it did;
+// the program then has nothing else to do. args are the program's arguments, starting with
+// its name. main calls Run first, because an agent must be ready quickly.
 func Run(ctx context.Context, args []string, version string) (done bool, err error) {
 	if len(args) < 2 {
 		return false, nil
 	}
 	switch args[1] {
 	case agent.Command:
-		return true, named("tare agent", agent.Serve(ctx, os.Stdin, os.Stdout, version))
+		return true, prefixError("tare agent", agent.Serve(ctx, os.Stdin, os.Stdout, version))
 	case agent.PauseCommand:
-		return true, named("tare hold", agent.PauseMain(args[2:]))
+		return true, prefixError("tare hold", agent.PauseMain(args[2:]))
 	case private.InitCommand:
 		return true, private.Init(args[2:])
 	case guest.InitCommand:
@@ -33,12 +33,12 @@ func Run(ctx context.Context, args []string, version string) (done bool, err err
 	case daemon.Command:
 		return true, daemon.Init(args[2:], os.Stdin)
 	case wireguard.Command:
-		return true, named("tare "+wireguard.Command, wireguard.Serve(os.Stdin, os.Stdout))
+		return true, prefixError("tare "+wireguard.Command, wireguard.Serve(os.Stdin, os.Stdout))
 	}
 	return false, nil
 }
 
-func named(who string, err error) error {
+func prefixError(who string, err error) error {
 	if err == nil {
 		return nil
 	}

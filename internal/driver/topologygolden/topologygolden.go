@@ -1,7 +1,7 @@
-// Package topologygolden knows the path of each mode as the drivers build it in a lab, without
-// building it: its graph, and what each counter of its proof must show. The files are
-// written by the drivers' conformance tests, and those fail where a driver builds
-// anything else, so that what is drawn beforehand is what is built.
+// Package topologygolden has the expected path of each mode as the drivers build it in a
+// lab: its graph, and what each counter must show. It allows to draw a path without
+// building it. The drivers' conformance tests write the files and fail if a driver builds
+// something else.
 package topologygolden
 
 import (
@@ -19,10 +19,10 @@ import (
 //go:embed paths/*.json
 var files embed.FS
 
-// Path is the way through a mode with one pair of ends.
+// Path is the expected path of a mode with one pair of endpoints.
 type Path struct {
 	Topology result.Topology `json:"topology"`
-	// Rules have no figures: nothing was carried.
+	// Rules have no values, because nothing was carried.
 	Rules []Rule `json:"rules"`
 }
 
@@ -32,13 +32,13 @@ type Rule struct {
 	Expect  string `json:"expect"`
 }
 
-// ForMode is the path of a mode, whose name may have a parameter. The error says so if
-// none is known.
+// ForMode returns the path of a mode, whose name may have a parameter. It fails if none is
+// stored.
 func ForMode(mode string) (Path, error) {
 	var p Path
 	text, err := files.ReadFile("paths/" + File(mode))
 	if errors.Is(err, fs.ErrNotExist) {
-		return p, fmt.Errorf("draw the path of %s: none is known", mode)
+		return p, fmt.Errorf("no topology is stored for mode %s", mode)
 	}
 	if err != nil {
 		return p, err
@@ -46,25 +46,25 @@ func ForMode(mode string) (Path, error) {
 	return p, json.Unmarshal(text, &p)
 }
 
-// File names the file of a mode: what follows a colon is the user's.
+// File returns the file name of a mode, without the user-supplied part after a colon.
 func File(mode string) string {
 	name, _, _ := strings.Cut(mode, ":")
 	return strings.ReplaceAll(name, "/", "-") + ".json"
 }
 
-// Normalise keeps of a path what is the same wherever it is built: of what was read back of
-// its devices only the MTU, of several pairs the first, and what rests and the rules in
-// an order of their own.
+// Normalise keeps the parts of a path that do not depend on where it is built: of the facts
+// of devices only the MTU, of several pairs the first, and off-path nodes and rules in a
+// fixed order.
 func Normalise(t result.Topology, findings []result.Finding) Path {
 	p := Path{Topology: result.Topology{Edges: t.Edges}}
 	for _, n := range t.Nodes {
-		p.Topology.Nodes = append(p.Topology.Nodes, lasting(n))
+		p.Topology.Nodes = append(p.Topology.Nodes, stableNode(n))
 	}
 	for _, n := range t.Beside {
-		if further(n.Sandbox) {
+		if isExtraPair(n.Sandbox) {
 			continue
 		}
-		p.Topology.Beside = append(p.Topology.Beside, lasting(n))
+		p.Topology.Beside = append(p.Topology.Beside, stableNode(n))
 	}
 	where := func(n result.Node) string { return n.Host + "/" + n.Sandbox + "/" + n.Label }
 	slices.SortFunc(p.Topology.Beside, func(a, b result.Node) int { return strings.Compare(where(a), where(b)) })
@@ -74,7 +74,7 @@ func Normalise(t result.Topology, findings []result.Finding) Path {
 	for _, f := range findings {
 		at, _ := result.Of(f.Counter)
 		parts := strings.Split(at, "/")
-		if f.Pair > 1 || len(parts) > 2 && further(parts[1]) {
+		if f.Pair > 1 || len(parts) > 2 && isExtraPair(parts[1]) {
 			continue
 		}
 		p.Rules = append(p.Rules, Rule{f.Counter, f.Expect})
@@ -86,32 +86,32 @@ func Normalise(t result.Topology, findings []result.Finding) Path {
 	return p
 }
 
-// further says that a sandbox is of a pair behind the first: client2.
-func further(sandbox string) bool {
+// isExtraPair reports whether a sandbox belongs to a pair after the first, such as client2.
+func isExtraPair(sandbox string) bool {
 	name := strings.TrimRight(sandbox, "0123456789")
 	return name != sandbox && (name == "client" || name == "server")
 }
 
-func lasting(n result.Node) result.Node {
+func stableNode(n result.Node) result.Node {
 	n.Label, _, _ = strings.Cut(n.Label, " x ")
 	n.Facts = slices.DeleteFunc(slices.Clone(n.Facts), func(f result.Fact) bool { return f.Name != "mtu" })
 	if len(n.Facts) == 0 {
 		n.Facts = nil
 	}
-	if n.Kind == "network" { // whatever driver has made it
+	if n.Kind == "network" { // independent of the driver that created it
 		n.Label = "network"
 	}
 	return n
 }
 
-// Encode writes a path as its file has it.
+// Encode returns the content of the path's file.
 func (p Path) Encode() ([]byte, error) {
 	text, err := json.MarshalIndent(p, "", " ")
 	return append(text, '\n'), err
 }
 
-// UnmeasuredMode is a mode that nobody has measured, with its path, for a report to draw: its
-// rules are findings without figures.
+// UnmeasuredMode returns a mode without measurements for a report to draw: its rules are
+// findings without values.
 func (p Path) UnmeasuredMode(id, title string) result.Mode {
 	proof := &result.Proof{Holds: true}
 	for _, r := range p.Rules {

@@ -17,15 +17,15 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// Kind is how a tunnel wraps packets.
+// Kind describes a tunnel's encapsulation.
 type Kind struct {
-	Port         uint16 // of its packets on the underlay, UDP
-	Overhead     int    // bytes that it adds to a packet at most, its outer IPv4 header included
-	MTUReduction int    // the MTU inside is by so much less than the underlay's unless it is ordered
-	MaxMTU       int    // MTU inside that what makes the tunnel can carry; 0 is any
+	Port         uint16 // UDP port on the underlay
+	Overhead     int    // maximum bytes added to a packet, including the outer IPv4 header
+	MTUReduction int    // default difference between the underlay's MTU and the inner MTU
+	MaxMTU       int    // maximum inner MTU of the implementation; 0 is any
 }
 
-// mtu is the MTU inside that is ordered, or the tunnel's own; or why it cannot be had.
+// mtu returns the requested inner MTU or the default, or why it is impossible.
 func (k Kind) mtu(o labdriver.ModeSpec) (int, error) {
 	mtu, most := o.Lab.MTU-k.MTUReduction, o.Lab.MTU-k.Overhead
 	if k.MaxMTU > 0 {
@@ -33,14 +33,14 @@ func (k Kind) mtu(o labdriver.ModeSpec) (int, error) {
 	}
 	mtu = cmp.Or(o.MTU, mtu)
 	if mtu > most || mtu < lab.MinMTU {
-		return 0, fmt.Errorf("provision %s: an MTU of %d inside the tunnel cannot be had: it wraps packets in %d bytes, and the underlay's MTU is %d; from %d to %d fit",
+		return 0, fmt.Errorf("provision %s: the tunnel cannot have an inner MTU of %d: encapsulation takes %d bytes, and the underlay's MTU is %d; use %d to %d",
 			o.Mode, mtu, k.Overhead, o.Lab.MTU, lab.MinMTU, most)
 	}
 	return mtu, nil
 }
 
-// Build builds what is ordered on a lab of its own: make sets the tunnel up, names the
-// device that it ends in on both hosts, and adds to the proof. On error nothing is left.
+// Build builds the mode in its own lab. make sets the tunnel up, returns the name of the
+// tunnel's device on both hosts, and adds rules. On error nothing is left.
 func Build(ctx context.Context, o labdriver.ModeSpec, k Kind, make func(context.Context, *Path) (device string, err error)) (*Path, error) {
 	if err := o.CheckNoLimits(); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (p *Path) build(ctx context.Context, k Kind, make func(context.Context, *Pa
 		return err
 	}
 	for _, s := range p.Sides() {
-		// Without the tunnel nothing may leave in clear, whatever route there is.
+		// Without the tunnel nothing may leave unencrypted, whatever routes exist.
 		for _, behind := range p.Other(s).Subnets {
 			if err := s.NS.Unreachable(behind); err != nil {
 				return err
@@ -85,9 +85,9 @@ func (p *Path) build(ctx context.Context, k Kind, make func(context.Context, *Pa
 	}
 	p.proof(device)
 	p.AddFact("inner MTU", strconv.Itoa(p.MTU))
-	p.AddFact("overhead", fmt.Sprintf("%d bytes a packet at most, UDP port %d", k.Overhead, k.Port))
+	p.AddFact("overhead", fmt.Sprintf("at most %d bytes a packet, UDP port %d", k.Overhead, k.Port))
 	if err := p.CheckReachable(ctx, "the tunnel"); err != nil {
-		err = fmt.Errorf("%w: it stands, and what is routed into it does not arrive", err)
+		err = fmt.Errorf("%w: the tunnel is set up, but packets routed into it do not arrive", err)
 		if p.Diagnose != nil {
 			return p.Diagnose(err)
 		}
@@ -96,7 +96,7 @@ func (p *Path) build(ctx context.Context, k Kind, make func(context.Context, *Pa
 	return nil
 }
 
-// side makes one host a router with a bridge for its sandboxes.
+// side turns one host into a router with a bridge for its sandboxes.
 func (p *Path) side(h *lab.Host, net lab.Net) (*Side, error) {
 	s := &Side{Place: procpath.NamespacePlace(h.NS, h.Name, h.Name), Host: h, NS: h.NS, net: net}
 	if err := h.NS.Bridge(p.OnLab.Device(br, p.MTU)); err != nil {
@@ -120,7 +120,7 @@ func (p *Path) side(h *lab.Host, net lab.Net) (*Side, error) {
 	return s, h.NS.Sysctl("net/ipv6/conf/all/forwarding", "1")
 }
 
-// RouteToPeer sends what is behind the other side into the tunnel's device.
+// RouteToPeer routes the subnets behind the other side into the tunnel's device.
 func (p *Path) RouteToPeer(s *Side, device string) error {
 	for _, behind := range p.Other(s).Subnets {
 		if err := s.NS.Route(behind, netip.Addr{}, device); err != nil {
@@ -130,8 +130,8 @@ func (p *Path) RouteToPeer(s *Side, device string) error {
 	return nil
 }
 
-// AdoptDevice marks a device that the tunnel's process has made as the run's, gives it the
-// lab's offloads and sets it up.
+// AdoptDevice marks a device created by the tunnel's process as the run's, applies the
+// lab's offload settings and sets it up.
 func (p *Path) AdoptDevice(s *Side, device string) error {
 	if err := s.NS.SetAlias(p.OnLab.Device(device, 0)); err != nil {
 		return err
@@ -139,17 +139,17 @@ func (p *Path) AdoptDevice(s *Side, device string) error {
 	return p.OnLab.SetUpDevice(s.NS, device)
 }
 
-// Device describes a device that ends the tunnel.
+// Device describes a tunnel device.
 func (p *Path) Device(name string) linuxnet.Device { return p.OnLab.Device(name, p.MTU) }
 
-// box is a sandbox with its own addresses.
-type box struct {
+// sandbox is a sandbox with its addresses.
+type sandbox struct {
 	pathspec.Place
 	ns  *linuxnet.NS
 	own []netip.Addr
 }
 
-// sandboxes puts the ends of all pairs behind the bridges.
+// sandboxes creates the endpoints of all pairs behind the bridges.
 func (p *Path) sandboxes(device string) error {
 	return p.ForEachPair(func(pair int) error {
 		client, err := p.plug(p.Near, "client", pair)
@@ -169,16 +169,16 @@ func (p *Path) sandboxes(device string) error {
 	})
 }
 
-// plug makes a sandbox of a pair behind a side's bridge.
-func (p *Path) plug(s *Side, role string, pair int) (box, error) {
+// plug creates a sandbox of a pair behind a side's bridge.
+func (p *Path) plug(s *Side, role string, pair int) (sandbox, error) {
 	if pair > 1 {
 		role += strconv.Itoa(pair)
 	}
 	ns, err := p.Sandbox(s.At, role)
 	if err != nil {
-		return box{}, err
+		return sandbox{}, err
 	}
-	b := box{procpath.NamespacePlace(ns, s.At, s.At+"/"+role), ns, nil}
+	b := sandbox{procpath.NamespacePlace(ns, s.At, s.At+"/"+role), ns, nil}
 	port := lab.VethName(pair - 1)
 	if err := s.NS.Veth(p.OnLab.Device(port, p.MTU), ns, p.OnLab.Device(eth, p.MTU)); err != nil {
 		return b, err

@@ -14,43 +14,43 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// The names of devices inside a lab, as an engine would choose them.
+// The names of devices in a lab, as an engine would choose them.
 const (
 	eth = "eth0"
 	br  = "br0"
 	lo  = "lo"
 )
 
-// table is that of the packet counters at the underlay's devices.
+// table is the nftables table of the packet counters on the underlay devices.
 const table = "tare"
 
-// Path is a mode of a tunnel that stands, with the notes taken while it was built.
+// Path is a tunnel mode, with its specification.
 type Path struct {
 	procpath.Path
 	// Near is the client's host, Far the server's.
 	Near, Far *Side
 	MTU       int // inside the tunnel
-	// Diagnose may say more of why nothing comes through the tunnel. It is optional.
+	// Diagnose adds the reason to the error that nothing passes the tunnel. It is optional.
 	Diagnose func(error) error
 
-	talks []io.Closer // with processes
-	works []work
+	connections []io.Closer // with processes
+	handlers    []handler
 }
 
-// Side is one host with what is behind it.
+// Side is one host with its sandboxes.
 type Side struct {
 	pathspec.Place
 	Host    *lab.Host
 	NS      *linuxnet.NS
 	Subnets []netip.Prefix // of its sandboxes
-	Gateway []netip.Addr   // its own addresses among them
+	Gateway []netip.Addr   // the host's addresses in them
 	net     lab.Net
 }
 
-// Sides are both, the client's first.
+// Sides returns both sides, the client's first.
 func (p *Path) Sides() []*Side { return []*Side{p.Near, p.Far} }
 
-// Other is the side across the tunnel.
+// Other returns the side at the other end of the tunnel.
 func (p *Path) Other(s *Side) *Side {
 	if s == p.Near {
 		return p.Far
@@ -58,32 +58,32 @@ func (p *Path) Other(s *Side) *Side {
 	return p.Near
 }
 
-// work is what handles the tunnel's packets on a side, for the drawing.
-type work struct {
+// handler is what processes the tunnel's packets on a side, for the topology.
+type handler struct {
 	side           *Side
 	kind, what, of string
 }
 
-// AddHandler notes what handles the tunnel's packets on a side: a process, or a part of the
-// kernel. of is what counts them, as for Transfer.
+// AddHandler adds what processes the tunnel's packets on a side: a process or a part of the
+// kernel. of is the object of its counters, as in Transfer.
 func (p *Path) AddHandler(s *Side, kind, what, of string) {
-	p.works = append(p.works, work{s, kind, what, of})
+	p.handlers = append(p.handlers, handler{s, kind, what, of})
 }
 
-// AddConnection notes a connection to a process. It is closed with the path.
-func (p *Path) AddConnection(c io.Closer) { p.talks = append(p.talks, c) }
+// AddConnection adds a connection to a process, to be closed with the path.
+func (p *Path) AddConnection(c io.Closer) { p.connections = append(p.connections, c) }
 
-// DriverPath is the path as a driver gives it.
+// DriverPath returns the driver.Path.
 func (p *Path) DriverPath() *driver.Path {
 	return p.Path.DriverPath(driver.Path{MergesDatagrams: true, Close: p.Close}, p)
 }
 
-// Close ends the mode's processes and takes the sandboxes and the lab down, and with
-// them the tunnel's devices, routes and rules.
+// Close ends the mode's processes and removes the sandboxes and the lab, with the tunnel's
+// devices, routes and rules.
 func (p *Path) Close(ctx context.Context) error {
 	err := p.Path.Close(ctx)
-	for _, c := range p.talks {
-		_ = c.Close() // the other end is gone
+	for _, c := range p.connections {
+		_ = c.Close() // the peer has exited
 	}
 	return err
 }

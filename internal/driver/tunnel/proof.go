@@ -11,8 +11,7 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// proof declares what must move and what must stand still, but for what only the
-// tunnel itself can tell.
+// proof adds the rules that do not depend on the tunnel's implementation.
 func (p *Path) proof(device string) {
 	dev := func(name string) pathspec.Device { return pathspec.Device{Name: name} }
 	p.MustCarry(pathspec.AllPairs, p.Near.Place, dev(br), pathspec.Receives)
@@ -32,8 +31,9 @@ func (p *Path) proof(device string) {
 	}
 }
 
-// Taps counts at the underlay what comes in of the tunnel and what comes in that should
-// have been inside of it, as tunnel describes what a side receives; the inside is added.
+// Taps counts, on the underlay, received tunnel packets and received packets that should
+// have been inside the tunnel. tunnel describes the packets that a side receives; the inner
+// prefixes are added.
 func (p *Path) Taps(tunnel func(*Side) linuxnet.TunnelIngress) error {
 	for _, s := range p.Sides() {
 		sealed := tunnel(s)
@@ -58,8 +58,8 @@ func (p *Path) Taps(tunnel func(*Side) linuxnet.TunnelIngress) error {
 	return nil
 }
 
-// Into is which direction of the traffic comes out of the tunnel at a side; OutOf which
-// one goes in.
+// Into returns the direction of the traffic that leaves the tunnel at a side; OutOf returns
+// the one that enters it.
 func (p *Path) Into(s *Side) driver.Expect {
 	if s == p.Far {
 		return driver.Forward
@@ -67,11 +67,11 @@ func (p *Path) Into(s *Side) driver.Expect {
 	return driver.Reverse
 }
 
-// OutOf is which direction of the traffic goes into the tunnel at a side.
+// OutOf returns the direction of the traffic that enters the tunnel at a side.
 func (p *Path) OutOf(s *Side) driver.Expect { return p.Into(p.Other(s)) }
 
-// Transfer is what a tunnel says of itself, in bytes, as both rules and counters name
-// it: of is what counts them, such as wireguard or esp.
+// Transfer reads the tunnel's own byte counters on a side and adds rules for them. of is the
+// object that the counters belong to, such as wireguard or esp.
 func (p *Path) Transfer(s *Side, of string, read func() (out, in uint64, err error)) {
 	p.AddReader(func(_ context.Context, into driver.Counters) error {
 		out, in, err := read()
@@ -82,9 +82,8 @@ func (p *Path) Transfer(s *Side, of string, read func() (out, in uint64, err err
 		driver.Rule{Counter: pathspec.CounterName(s.At, of, "in_bytes"), Expect: p.Into(s)})
 }
 
-// draw notes the steps. A process of a side stands between the tunnel's device and the
-// underlay.
-func (p *Path) draw(client, server box, device string) {
+// draw sets the steps. A process of a side is between the tunnel's device and the underlay.
+func (p *Path) draw(client, server sandbox, device string) {
 	step := func(at pathspec.Place, name string) pathspec.Step {
 		return pathspec.DeviceStep(at, pathspec.Device{Name: name})
 	}
@@ -98,12 +97,12 @@ func (p *Path) draw(client, server box, device string) {
 	p.SetSteps(append(steps, step(p.Far.Place, br), pathspec.PerPair(step(p.Far.Place, lab.VethName(0))), pathspec.PerPair(step(server.Place, eth)), pathspec.ProcessStep(server.Place))...)
 }
 
-// crossing is the tunnel's part of a side, outwards.
+// crossing returns the tunnel's steps on a side, towards the underlay.
 func (p *Path) crossing(s *Side, device string) (steps []pathspec.Step) {
 	if device != "" {
 		steps = append(steps, pathspec.DeviceStep(s.Place, pathspec.Device{Name: device}))
 	}
-	for _, w := range p.works {
+	for _, w := range p.handlers {
 		if w.side == s {
 			steps = append(steps, pathspec.ProvenBy(pathspec.RuleStep(s.Place, w.kind, w.what), s.At+"/"+w.of))
 		}

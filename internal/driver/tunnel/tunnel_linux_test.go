@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
 
-// A tunnel that stands, and into which nothing is routed, is found out within its time
-// limit, in one line, and nothing of it is left.
+// A tunnel without routes into it is detected within its time limit, in one line, and
+// nothing of it is left.
 func TestRoutesAreWrong(t *testing.T) {
 	spec := drivertest.Spec(t, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -25,7 +25,7 @@ func TestRoutesAreWrong(t *testing.T) {
 	_, err := tunnel.Build(ctx, drivertest.SpecOn(spec, driver.ModeSpec{Mode: "x/y", Pairs: 1}), tunnel.Kind{Port: 4500, Overhead: 60, MTUReduction: 80},
 		func(context.Context, *tunnel.Path) (string, error) { return "", nil })
 	if err == nil || !strings.Contains(err.Error(), "provision x/y: send a datagram through the tunnel") ||
-		!strings.Contains(err.Error(), "it stands, and what is routed into it does not arrive") || strings.Contains(err.Error(), "\n") {
+		!strings.Contains(err.Error(), "the tunnel is set up, but packets routed into it do not arrive") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
 	left, globErr := filepath.Glob("/run/netns/" + lab.Prefix + spec.Claim.ID + "*")
@@ -34,15 +34,15 @@ func TestRoutesAreWrong(t *testing.T) {
 	}
 }
 
-// The MTU inside is the underlay's less what is usual, or the one that was ordered, as
-// far as there is room.
+// The inner MTU is the underlay's minus the default reduction, or the requested one if it
+// fits.
 func TestMTU(t *testing.T) {
 	for _, tt := range []struct {
 		underlay, ordered, most int
 		want                    string
 	}{
-		{1500, 1441, 0, "from 1280 to 1440 fit"}, {9000, 1401, 1400, "from 1280 to 1400 fit"},
-		{1300, 0, 0, "from 1280 to 1240 fit"}, {1500, 1279, 0, "from 1280 to 1440 fit"},
+		{1500, 1441, 0, "use 1280 to 1440"}, {9000, 1401, 1400, "use 1280 to 1400"},
+		{1300, 0, 0, "use 1280 to 1240"}, {1500, 1279, 0, "use 1280 to 1440"},
 	} {
 		spec := drivertest.Spec(t, func(s *lab.Spec) { s.MTU = tt.underlay })
 		_, err := tunnel.Build(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: "x/y", Pairs: 1, MTU: tt.ordered}), tunnel.Kind{Port: 4500, Overhead: 60, MTUReduction: 80, MaxMTU: tt.most},

@@ -38,7 +38,7 @@ type vm struct {
 	place pathspec.Place
 }
 
-// boot starts the guest of a pair and makes its network.
+// boot starts the guest of a pair and sets up its network.
 func (p *path) boot(ctx context.Context, pair int, at guest.Attachment, n guest.Net, modules, optional []string) (vm, error) {
 	name := lab.PairName("vm", pair)
 	m, err := guest.Boot(ctx, guest.Spec{
@@ -59,8 +59,8 @@ func (p *path) boot(ctx context.Context, pair int, at guest.Attachment, n guest.
 	return vm{m, pathspec.Place{At: p.lab.A.Name + "/" + name, Host: p.lab.A.Name, Stack: m.Stack("")}}, nil
 }
 
-// together boots n guests side by side and gives them in their order. A failure ends the
-// others, too.
+// together boots n guests in parallel and returns them in order. If one fails, the others
+// are ended.
 func together(ctx context.Context, n int, boot func(ctx context.Context, pair int) (vm, error)) ([]vm, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -74,7 +74,7 @@ func together(ctx context.Context, n int, boot func(ctx context.Context, pair in
 		})
 	}
 	wg.Wait()
-	// The first failure is the one that is not that of being ended by another.
+	// Report the failure that caused the others to be ended.
 	for _, err := range errs {
 		if err != nil && !strings.Contains(err.Error(), context.Canceled.Error()) {
 			return nil, err
@@ -83,7 +83,7 @@ func together(ctx context.Context, n int, boot func(ctx context.Context, pair in
 	return out, slices.MaxFunc(errs, func(a, b error) int { return strings.Compare(fmt.Sprint(a != nil), fmt.Sprint(b != nil)) })
 }
 
-// plug makes a tap of host a on its bridge.
+// plug creates a tap device of host a on its bridge.
 func (p *path) plug(name string) (*os.File, error) {
 	a := p.lab.A.NS
 	f, err := a.TapDevice(p.lab.Device(name, p.lab.Spec.MTU))
@@ -101,7 +101,7 @@ func (p *path) plug(name string) (*os.File, error) {
 	return f, nil
 }
 
-// bridgeAt makes the bridge of host a, with the first address of its subnet.
+// bridgeAt creates the bridge of host a, with the first address of its subnet.
 func (p *path) bridgeAt() error {
 	a := p.lab.A.NS
 	if err := a.Bridge(p.lab.Device(br, p.lab.Spec.MTU)); err != nil {
@@ -124,7 +124,7 @@ func (p *path) onTap(ctx context.Context, pair int, n guest.Net, modules, option
 	if err != nil {
 		return vm{}, err
 	}
-	defer f.Close() // QEMU has it from its start on
+	defer f.Close() // QEMU inherits it at start
 	n.MTU, n.Addresses = p.lab.Spec.MTU, p.lab.Addresses(lab.NetA, 1+pair)
 	for _, gw := range p.lab.Addresses(lab.NetA, 1) {
 		n.Gateways = append(n.Gateways, gw.Addr())
@@ -154,15 +154,15 @@ func (p *path) bridged(ctx context.Context) error {
 	return nil
 }
 
-// fromBridge declares that the traffic of all pairs leaves host a's stack by the bridge
-// and by nothing else.
+// fromBridge requires that the traffic of all pairs leaves host a's stack through the
+// bridge and nothing else.
 func (p *path) fromBridge(a pathspec.Place) {
 	p.MustCarry(pathspec.AllPairs, a, dev(br), pathspec.Transmits)
 	p.MustBeIdle(a, dev(lo))
 	p.MustBeIdle(a, dev(lab.Underlay))
 }
 
-// tap and eth are the two ends of the cable of the first guest.
+// tap and eth are the two ends of the first guest's link.
 func (p *path) tap(a pathspec.Place) pathspec.Step {
 	return pathspec.PerPair(pathspec.DeviceStep(a, dev(tapName(0))))
 }
@@ -171,7 +171,7 @@ func (p *path) eth(in pathspec.Place) pathspec.Step {
 	return pathspec.PerPair(pathspec.WithFacts(pathspec.DeviceStep(in, dev(guest.DeviceName)), result.Fact{Name: "adapter", Value: p.model.Device}, result.Fact{Name: "accelerator", Value: p.accel}))
 }
 
-// client is an end on host a.
+// client returns an endpoint on host a.
 func (p *path) client() pathspec.Endpoint {
 	return pathspec.Endpoint{Place: p.hostA(), Launcher: localOn(p.lab.A.NS)}
 }
@@ -217,7 +217,7 @@ func (p *path) inside(ctx context.Context) error {
 	return nil
 }
 
-// reads has the counters of the guest's nftables table read.
+// reads adds the counters of the guest's nftables table.
 func (p *path) reads(m vm) {
 	stack := m.Stack("")
 	p.gateway = &stack
@@ -234,7 +234,7 @@ func (p *path) reads(m vm) {
 	})
 }
 
-// addrs takes the addresses out of prefixes, those of IPv6 only where there is some.
+// addrs returns the addresses of prefixes, IPv6 only if supported.
 func addrs(prefixes []netip.Prefix, ipv6 bool) []netip.Addr {
 	var out []netip.Addr
 	for _, p := range prefixes {
@@ -245,5 +245,5 @@ func addrs(prefixes []netip.Prefix, ipv6 bool) []netip.Addr {
 	return out
 }
 
-// listenWithin bounds the wait for a helper's port.
+// listenWithin limits the wait for a helper's port.
 const listenWithin = 20 * time.Second

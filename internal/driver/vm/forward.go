@@ -25,19 +25,18 @@ func localOn(ns *linuxnet.NS) transport.Launcher {
 	return transport.Local{Start: func(c *exec.Cmd) error { return ns.Start(c) }}
 }
 
-// The numbers of addresses in the subnet that only a guest behind a user-space network
-// knows: its own, that of its gateway, and that of a resolver which there is not.
+// The host numbers in the subnet of a guest behind a userspace network: the guest, its
+// gateway, and a resolver that does not exist.
 const (
 	guestNumber    = 15
 	gatewayNumber  = 1
 	resolverNumber = 3
 )
 
-// userMTU is the most that slirp takes (RFC 894; libslirp's IF_MTU_DEFAULT).
+// userMTU is the maximum of slirp (RFC 894; libslirp's IF_MTU_DEFAULT).
 const userMTU = 1500
 
-// forwarded: process on a, port of a, process that has a TCP/IP of its own, guest. It has
-// IPv4 alone.
+// forwarded: process on a, port of a, process with its own TCP/IP stack, guest. IPv4 only.
 func (p *path) forwarded(ctx context.Context) error {
 	vms, err := together(ctx, p.PairCount, p.behindUser)
 	if err != nil {
@@ -58,18 +57,18 @@ func (p *path) forwarded(ctx context.Context) error {
 		}
 		p.ports = append(p.ports, port{number, who, pid})
 	}
-	// The process ends the client's connections and makes others: only the payload is
-	// known that must have crossed.
+	// The process terminates the client's connections and opens others, so only the payload
+	// is known.
 	p.MustCarryBothAtLeast(pathspec.AllPairs, a, dev(lo))
 	p.MustBeIdle(a, dev(lab.Underlay))
 	p.SetSteps(pathspec.ProcessStep(a), pathspec.DeviceStep(a, dev(lo)), pathspec.PerPair(pathspec.RuleStep(a, "relay", p.ports[0].who)), p.eth(vms[0].place), pathspec.ProcessStep(vms[0].place))
 	return nil
 }
 
-// portOf is the port of a pair, on the host and in the guest.
+// portOf returns the port of a pair, on the host and in the guest.
 func portOf(pair int) uint16 { return uint16(pathspec.FirstPort + pair - 1) }
 
-// behindUser boots a guest whose frames end in a process of the host.
+// behindUser boots a guest whose frames are handled by a process of the host.
 func (p *path) behindUser(ctx context.Context, pair int) (vm, error) {
 	own, gw := p.lab.Addresses(lab.NetA, guestNumber)[0], p.lab.Addresses(lab.NetA, gatewayNumber)[0]
 	n := guest.Net{MTU: p.lab.Spec.MTU, Addresses: []netip.Prefix{own}, Gateways: []netip.Addr{gw.Addr()}}
@@ -85,8 +84,8 @@ func (p *path) behindUser(ctx context.Context, pair int) (vm, error) {
 	return p.boot(ctx, pair, guest.Attachment{Netdev: "stream,server=off,addr.type=fd,addr.str=" + guest.NetFile, File: f}, n, nil, nil)
 }
 
-// slirp is QEMU's own network. It is not restricted, for then it drops answers over UDP,
-// those to a port of the host among them; from a host of the lab there is no way out.
+// slirp is QEMU's own network. It is not restricted, because then it drops UDP replies,
+// including those to a host port; a lab host has no route to the outside.
 func (p *path) slirp(pair int, own netip.Addr, gw netip.Prefix) string {
 	at, number := p.lab.A.Addr[0], portOf(pair)
 	options := []string{"user", "ipv6=off", "net=" + gw.Masked().String(), "host=" + gw.Addr().String(),
@@ -97,7 +96,7 @@ func (p *path) slirp(pair int, own netip.Addr, gw netip.Prefix) string {
 	return strings.Join(options, ",")
 }
 
-// startPasst starts passt for a guest and gives the end that is QEMU's.
+// startPasst starts passt for a guest and returns QEMU's end of the socket pair.
 func (p *path) startPasst(ctx context.Context, pair int, own, gw netip.Addr) (*os.File, error) {
 	number := portOf(pair)
 	forward := fmt.Sprintf("%s/%d", p.lab.A.Addr[0], number)
@@ -128,14 +127,14 @@ func (p *path) helperOf(pair int) *process.Process {
 	return nil
 }
 
-// runs declares that a process passes a pair's traffic on. What it passes on cannot be
-// counted: bytes go from socket to socket.
+// runs requires that a process forwards a pair's traffic, by its CPU time: the data,
+// spliced from socket to socket, cannot be counted.
 func (p *path) runs(pair, pid int) {
 	name := pathspec.CounterName(p.lab.A.Name, lab.PairName("passt", pair), "run_ns")
 	p.AddReader(func(_ context.Context, c driver.Counters) error {
 		n, err := linuxnet.RunTime(pid)
 		if err != nil {
-			return fmt.Errorf("read how long passt has run: %w", err)
+			return fmt.Errorf("read the CPU time of passt: %w", err)
 		}
 		c[name] = n
 		return nil

@@ -25,8 +25,8 @@ func findPasst() (string, error) {
 	return path, err
 }
 
-// startHelper starts a program that passes a guest's frames on, on a host with one end of
-// a pair of sockets as its file 3. The other end is the caller's.
+// startHelper starts a program that forwards a guest's frames on a host, with one end of a
+// socket pair as its file descriptor 3. The other end belongs to the caller.
 func startHelper(name, program string, on *linuxnet.NS, args ...string) (*process.Process, *os.File, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -43,7 +43,7 @@ func startHelper(name, program string, on *linuxnet.NS, args ...string) (*proces
 	return p, own, nil
 }
 
-// listens waits until a helper listens at a port of its host.
+// listens waits until a helper listens on a port of its host.
 func listens(ctx context.Context, p *process.Process, on *linuxnet.NS, number uint16) error {
 	err := p.WaitFor(ctx, func() (bool, error) {
 		pids, err := on.Listeners(number)
@@ -53,7 +53,7 @@ func listens(ctx context.Context, p *process.Process, on *linuxnet.NS, number ui
 	case errors.Is(err, process.ErrEnded):
 		return fmt.Errorf("%s ended (%s): %s", p.Name, p.State(), p.LastLine())
 	case err != nil && ctx.Err() != nil:
-		return fmt.Errorf("%s does not listen at port %d: %w", p.Name, number, err)
+		return fmt.Errorf("%s does not listen on port %d: %w", p.Name, number, err)
 	}
 	return err
 }

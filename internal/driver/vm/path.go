@@ -19,7 +19,7 @@ import (
 	"tare/internal/result"
 )
 
-// path is a mode that stands, with the notes taken while it was built.
+// path is a mode that is set up, with its specification.
 type path struct {
 	pathspec.Path
 	kind
@@ -30,20 +30,20 @@ type path struct {
 	passt    string // the program
 
 	mu       sync.Mutex
-	machines []*guest.Machine   // one a pair, or one
-	helpers  []*process.Process // passt, one a machine
+	machines []*guest.Machine   // one for each pair, or one
+	helpers  []*process.Process // passt, one for each machine
 	ports    []port
 	gateway  *guest.Stack // where connections are tracked
 }
 
-// port is a port of a host at which one process alone may listen.
+// port is a port of a host on which only one process may listen.
 type port struct {
 	number uint16
 	who    string
 	pid    int
 }
 
-// about is what the guest is.
+// about returns the facts about the guest.
 func (p *path) about() []result.Fact {
 	m := p.machines[0]
 	accel := m.Accel
@@ -52,7 +52,7 @@ func (p *path) about() []result.Fact {
 	}
 	cpu := m.Hello.CPU
 	if m.Accel == guest.TCG {
-		cpu += ", emulated by QEMU: its speed says nothing of a real one's"
+		cpu += ", emulated by QEMU; its speed does not tell how fast a real one is"
 	}
 	out := []result.Fact{
 		{Name: "guest kernel", Value: m.Hello.Kernel}, {Name: "guest CPU", Value: cpu}, {Name: "guest CPUs", Value: "1"},
@@ -69,17 +69,17 @@ func (p *path) about() []result.Fact {
 	return out
 }
 
-// versionOf is the first line of what a program says of its version.
+// versionOf returns the first line of a program's version output.
 func versionOf(program string) (string, error) {
 	out, err := exec.Command(program, "--version").Output() //nolint:noctx // it prints and ends
 	line, _, _ := strings.Cut(string(out), "\n")
 	return line, err
 }
 
-// Lab is the lab that the path is on, for tests that cut across it.
+// Lab returns the lab of the path, for tests that interrupt the path.
 func (p *path) Lab() *lab.Lab { return p.lab }
 
-// emulated says which part of the path an emulated CPU runs, empty for none.
+// emulated returns which part of the path an emulated CPU runs, empty for none.
 func (p *path) emulated() string {
 	if p.accel != guest.TCG {
 		return ""
@@ -87,7 +87,7 @@ func (p *path) emulated() string {
 	return "the guest (" + p.whyAccel + ")"
 }
 
-// processes are the processes that the mode has on this machine.
+// processes returns the mode's processes on this machine.
 func (p *path) processes() []int {
 	var out []int
 	for _, m := range p.machines {
@@ -99,7 +99,7 @@ func (p *path) processes() []int {
 	return out
 }
 
-// forget empties the connection tracking of the guest that has it.
+// forget flushes the connection tracking of the guest that uses it.
 func (p *path) forget(ctx context.Context) error {
 	if p.gateway == nil {
 		return nil
@@ -107,7 +107,7 @@ func (p *path) forget(ctx context.Context) error {
 	return p.gateway.FlushTracked(ctx)
 }
 
-// owned says whether it is this path's processes that listen at its ports of the host.
+// owned checks that only this path's processes listen on its ports of the host.
 func (p *path) owned() error {
 	for _, at := range p.ports {
 		if err := at.owned(p.lab.A.NS); err != nil {
@@ -117,7 +117,7 @@ func (p *path) owned() error {
 	return nil
 }
 
-// owned is an error if another process than the one expected listens at a port.
+// owned returns an error if another process than the expected one listens on a port.
 func (x port) owned(ns *linuxnet.NS) error {
 	pids, err := ns.Listeners(x.number)
 	if err != nil {
@@ -125,16 +125,16 @@ func (x port) owned(ns *linuxnet.NS) error {
 	}
 	for _, pid := range pids {
 		if pid != x.pid {
-			return fmt.Errorf("at port %d of host a process %d listens, and not %s (%d) alone", x.number, pid, x.who, x.pid)
+			return fmt.Errorf("process %d listens on port %d of host a, where only %s (%d) may listen", pid, x.number, x.who, x.pid)
 		}
 	}
 	if len(pids) == 0 {
-		return fmt.Errorf("at port %d of host a %s (%d) does not listen any more", x.number, x.who, x.pid)
+		return fmt.Errorf("%s (%d) no longer listens on port %d of host a", x.who, x.pid, x.number)
 	}
 	return nil
 }
 
-// close switches the guests off and takes the lab down.
+// close stops the guests and removes the lab.
 func (p *path) close(context.Context) error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(p.machines)+len(p.helpers))
@@ -151,7 +151,7 @@ func (p *path) close(context.Context) error {
 	return errors.Join(errs...)
 }
 
-// hostA is the network stack of host a.
+// hostA returns the network stack of host a.
 func (p *path) hostA() pathspec.Place {
 	return pathspec.Place{At: p.lab.A.Name, Host: p.lab.A.Name, Stack: pathspec.NamespaceStack{NS: p.lab.A.NS}}
 }

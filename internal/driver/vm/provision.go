@@ -18,16 +18,16 @@ import (
 	"tare/internal/lab"
 )
 
-// shared is what is found out once for all modes of a program.
+// shared caches what is determined once for all modes of a program.
 type shared struct{ accels guest.Accelerators }
 
-// Probe boots the mode's guest once and takes it down again.
+// Probe boots the mode's guest once and removes it again.
 func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 	return labdriver.ProbeByProvision(ctx, o, d.Provision)
 }
 
-// Provision builds the mode on a lab of its own: a guest for each pair, but of
-// sandboxes in a guest all in one.
+// Provision builds the mode in its own lab: a guest for each pair, or one guest for all
+// sandboxes.
 func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 	_, of := kinds()
 	k, ok := of[o.Mode]
@@ -39,7 +39,7 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Options)) {
 		if name != OptionKernel && name != OptionAccel {
-			return nil, fmt.Errorf("provision %s: there is no option %q: %s is a kernel's image or the directory it was unpacked into, %s is kvm or tcg", o.Mode, name, OptionKernel, OptionAccel)
+			return nil, fmt.Errorf("provision %s: unknown option %q; %s is a kernel image or the directory that it was unpacked into, %s is kvm or tcg", o.Mode, name, OptionKernel, OptionAccel)
 		}
 	}
 	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, kind: k}

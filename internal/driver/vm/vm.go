@@ -1,6 +1,6 @@
-// Package vm builds network modes that end in a virtual machine on host a: QEMU, with a
-// kernel of a distribution, and in it an agent, or a sandbox behind a bridge with one.
-// The client is a process of the same host.
+// Package vm builds network modes that end in a virtual machine on host a: QEMU with a
+// distribution's kernel, and in it an agent, or a sandbox with an agent behind a bridge.
+// The client is a process on the same host.
 package vm
 
 import (
@@ -12,35 +12,35 @@ import (
 	"tare/internal/guest"
 )
 
-// hostLocal is what the modes are compared with: they stay on one host.
+// hostLocal is the baseline of these modes, which stay on one host.
 const hostLocal = "host-local"
 
 // The options of a mode.
 const (
-	OptionKernel = "kernel" // an image, or a directory as guest/kernel.Find takes it
+	OptionKernel = "kernel" // an image, or a directory for guest/kernel.Find
 	OptionAccel  = "accel"  // kvm or tcg
 )
 
-// KernelVariable names, in the environment of the program, where guests' kernels are looked
-// for: an image, or the directory that a distribution's package was unpacked into.
+// KernelVariable is the environment variable with the location of the guests' kernel: an
+// image, or the directory into which a distribution's package was unpacked.
 const KernelVariable = "TARE_KERNEL"
 
-// takes is how long a mode takes to be made and taken down on an emulated CPU.
+// takes is how long setting up and removing a mode takes on an emulated CPU.
 const takes = 4 * time.Second
 
 // Driver builds the modes of this package.
 type Driver struct {
 	labdriver.LinuxOnly
-	// Kernel is where guests' kernels are looked for, unless an option says so: see
-	// guest/kernel.Find. Empty is this machine's root.
+	// Kernel is where the guests' kernel is searched unless an option sets it: see
+	// guest/kernel.Find. Empty means this machine's root.
 	Kernel string
-	// Accel is the accelerator, unless an option says so. Empty is KVM if it works.
+	// Accel is the accelerator unless an option sets it. Empty means KVM if it works.
 	Accel string
 
-	shared *shared // what is found out once
+	shared *shared // determined once
 }
 
-// New is the driver with the kernel that the user named, if any.
+// New creates the driver with the kernel that the user named, if any.
 func New(kernel string) Driver { return Driver{Kernel: kernel, shared: &shared{}} }
 
 // attachment is how a guest is connected to its host.
@@ -48,8 +48,8 @@ type attachment int
 
 const (
 	tap   attachment = iota // to a bridge of the host
-	user                    // QEMU's own TCP/IP (slirp) in user space, which opens ports of the host
-	passt                   // the same by a process of its own
+	user                    // QEMU's userspace TCP/IP (slirp), which opens ports of the host
+	passt                   // the same in a separate process
 )
 
 // kind is what a mode's id stands for.
@@ -59,7 +59,7 @@ type kind struct {
 	container bool // a sandbox behind a published port of the guest
 }
 
-// kinds lists what there is, by id.
+// kinds lists all kinds by id.
 func kinds() (ids []string, of map[string]kind) {
 	of = map[string]kind{}
 	add := func(id string, k kind) {
@@ -78,7 +78,7 @@ func kinds() (ids []string, of map[string]kind) {
 	return ids, of
 }
 
-// title says what a kind is.
+// title returns the title of a kind.
 func (k kind) title() string {
 	var s strings.Builder
 	if k.container {

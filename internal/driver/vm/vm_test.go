@@ -30,8 +30,8 @@ import (
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
 
-// emulated is the driver with the kernel of the tests, on the accelerator that every
-// machine has.
+// emulated returns the driver with the tests' kernel and the accelerator that every machine
+// has.
 func emulated(t *testing.T) vm.Driver {
 	t.Helper()
 	d := vm.New(drivertest.NeedGuest(t))
@@ -44,14 +44,14 @@ func order(t *testing.T, mode string) labdriver.ModeSpec {
 	return drivertest.SpecOn(drivertest.Spec(t, func(s *lab.Spec) { s.Label = mode }), driver.ModeSpec{Mode: mode, Pairs: 1})
 }
 
-// Each guest is booted once: what it carries is proven, a way round its path comes out
-// void, and nothing of it is left.
+// Each guest is booted once: what it carries is proven, a connection that bypasses its path
+// makes it void, and nothing of it is left.
 func TestModes(t *testing.T) {
 	d := emulated(t)
 	for _, tt := range []struct {
 		mode, facts string
 		short       func(*testing.T, *drivertest.Setup)
-		want        string // the counter that gives the way round away
+		want        string // the counter that detects the bypass
 	}{
 		{"vm/virtio", "virtio-net-pci", besideTheGuest, "a/tap0.tx_bytes"},
 		{"vm/virtio-user", "virtio-net-pci", redirected, "a/vm/eth0.rx_bytes"},
@@ -89,7 +89,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// Adapters of which the kernel that starts fast has no driver come up with another one.
+// Adapters for which the fast-booting kernel has no driver work with another kernel.
 func TestFullKernel(t *testing.T) {
 	d := vm.New(drivertest.NeedFullGuest(t))
 	d.Accel = guest.TCG
@@ -105,7 +105,7 @@ func TestFullKernel(t *testing.T) {
 				t.Errorf("the facts are %s; want %s", all, want)
 			}
 			s.CheckGolden(t, mode)
-			s.WaitReachable(t) // its link is up seconds after the guest
+			s.WaitReachable(t) // its link is up seconds after the guest has booted
 			for _, kind := range []string{"tcp_stream", "udp_stream"} {
 				if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {
 					t.Errorf("%s: %v", kind, err)
@@ -115,8 +115,8 @@ func TestFullKernel(t *testing.T) {
 	}
 }
 
-// What differs between adapters is not drawn: each path is that of virtio, attached in
-// the same way. Where drawings are made, every mode is built.
+// Adapters do not differ in the topology: each path is that of virtio with the same
+// attachment. When golden files are updated, every mode is built.
 func TestDrawn(t *testing.T) {
 	for _, m := range vm.New("").Modes() {
 		t.Run(m.ID, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestDrawn(t *testing.T) {
 	}
 }
 
-// left checks, after all else of the test, that nothing of its run is there any more.
+// left checks at the end of the test that nothing of its run exists any more.
 func left(t *testing.T, run string) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -160,7 +160,7 @@ func left(t *testing.T, run string) {
 	})
 }
 
-// surveyed checks that a guest's stack is looked at as one of this machine is.
+// surveyed checks that a guest's stack is surveyed like one of this machine.
 func surveyed(t *testing.T, p *driver.Path, mode string) {
 	t.Helper()
 	var stacks []driver.Settings
@@ -198,7 +198,7 @@ func besideTheGuest(t *testing.T, s *drivertest.Setup) {
 	s.Ends[0].Server = another(t, s, s.Path.Pairs[0].Client)
 }
 
-// redirected sends what is meant for the process that listens to a server on host a.
+// redirected redirects packets for the listening process to a server on host a.
 func redirected(t *testing.T, s *drivertest.Setup) {
 	t.Helper()
 	nft, err := exec.LookPath("nft")
@@ -223,8 +223,8 @@ func redirected(t *testing.T, s *drivertest.Setup) {
 	s.Ends[0].Server = another(t, s, s.Path.Pairs[0].Client)
 }
 
-// besideTheSandbox puts the server into the guest's own network, at a port that leads
-// nowhere else.
+// besideTheSandbox puts the server into the guest's own network, at a port that is not
+// forwarded.
 func besideTheSandbox(t *testing.T, s *drivertest.Setup) {
 	t.Helper()
 	server := &s.Path.Pairs[0].Server
@@ -236,7 +236,7 @@ func besideTheSandbox(t *testing.T, s *drivertest.Setup) {
 	s.Ends[0].Server = another(t, s, driver.Endpoint{Name: "a/vm", Launcher: vm.Machines(s.Path)[0].In("")})
 }
 
-// another starts one more agent.
+// another starts a further agent.
 func another(t *testing.T, s *drivertest.Setup, at driver.Endpoint) *agent.Client {
 	t.Helper()
 	c, err := agent.Start(t.Context(), at.Launcher, s.Lab.Spec.Claim.ID, at.Name)
@@ -251,8 +251,8 @@ func another(t *testing.T, s *drivertest.Setup, at driver.Endpoint) *agent.Clien
 	return c
 }
 
-// A port that a process of the host opened accepts before anybody in the guest listens.
-// That is no sign of life, and it is not taken for one.
+// A port opened by a host process accepts connections before anything in the guest listens.
+// This must not be taken for readiness.
 func TestAcceptedTooSoon(t *testing.T) {
 	d := emulated(t)
 	o := order(t, "vm/virtio-user")
@@ -280,7 +280,7 @@ func TestAcceptedTooSoon(t *testing.T) {
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 		t.Error(err)
 	}
-	// A machine that is killed takes its agents with it, and they say how it ended.
+	// A killed machine takes its agents with it, and their errors say how it exited.
 	m := vm.Machines(s.Path)[0]
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
@@ -295,7 +295,7 @@ func TestAcceptedTooSoon(t *testing.T) {
 	}
 }
 
-// What is lacking is told in one line, and nothing is left.
+// Missing requirements are reported in one line, and nothing is left.
 func TestLacking(t *testing.T) {
 	dir := drivertest.NeedGuest(t)
 	empty := t.TempDir()

@@ -16,20 +16,20 @@ import (
 	"tare/internal/driver/tunnel"
 )
 
-// program is what an installed WireGuard in user space is called.
+// program is the installed userspace WireGuard.
 const program = "wireguard-go"
 
-// binaryPeer is an end that wireguard-go is.
+// binaryPeer is an endpoint of the tunnel run by wireguard-go.
 type binaryPeer struct {
 	*daemon.Process
 	socket string
 }
 
-// inBinary starts the installed wireguard-go as both ends.
-func inBinary(ctx context.Context, p *tunnel.Path, both ends) (peers [2]peer, err error) {
+// startBinary starts the installed wireguard-go for both endpoints.
+func startBinary(ctx context.Context, p *tunnel.Path, both endpointConfigs) (peers [2]peer, err error) {
 	path, err := daemon.Find(program)
 	if err != nil {
-		return peers, &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("it needs %s, and there is none: %v; install it (Debian: apt-get install wireguard-go)", program, err)}
+		return peers, &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf("%s is not installed: %v; install it (Debian: apt-get install wireguard-go)", program, err)}
 	}
 	if err := needTUN(p.Mode); err != nil {
 		return peers, err
@@ -40,8 +40,8 @@ func inBinary(ctx context.Context, p *tunnel.Path, both ends) (peers [2]peer, er
 	}
 	var up [2]*binaryPeer
 	for i, s := range p.Sides() {
-		// Its MTU at the start is what it keeps buffers for; WG_TUN_NAME_FILE and the like
-		// stay out, for nothing of the environment is passed on.
+		// It allocates buffers for its MTU at start. WG_TUN_NAME_FILE and similar variables
+		// have no effect, because the environment is not inherited.
 		proc, err := daemon.Program{
 			Name: program + " of host " + s.At, Run: both[i].Run, Path: path, Args: []string{"--foreground", device},
 			Env: []string{"LOG_LEVEL=error", "WG_PROCESS_FOREGROUND=1"}, Dirs: []string{"wireguard"}, Start: s.NS.Start,
@@ -50,7 +50,7 @@ func inBinary(ctx context.Context, p *tunnel.Path, both ends) (peers [2]peer, er
 			return peers, err
 		}
 		p.AddProcess(proc)
-		p.AddHandler(s, "process", program, counts)
+		p.AddHandler(s, "process", program, counterOwner)
 		up[i] = &binaryPeer{proc, filepath.Join(proc.RunDir(), "wireguard", device+".sock")}
 		peers[i] = up[i]
 	}
@@ -72,54 +72,54 @@ func inBinary(ctx context.Context, p *tunnel.Path, both ends) (peers [2]peer, er
 	return peers, nil
 }
 
-// versionOf is what wireguard-go says of itself. One that cannot say is too old, or is
-// another program.
+// versionOf returns the version that wireguard-go reports. A program that reports none is
+// too old or a different one.
 func versionOf(ctx context.Context, path string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	said, err := exec.CommandContext(ctx, path, "--version").Output()
 	line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
 	if err == nil && !strings.HasPrefix(line, program+" ") {
-		err = fmt.Errorf("it says %.80q", line)
+		err = fmt.Errorf("unexpected output %.80q", line)
 	}
 	if err != nil {
-		return "", fmt.Errorf("ask %s for its version: %w; install a %s that tells it, or leave this mode out", path, err, program)
+		return "", fmt.Errorf("read the version of %s: %w; install a %s that reports it, or leave this mode out", path, err, program)
 	}
 	return line, nil
 }
 
-// waitReady until the process listens on its socket.
+// waitReady waits until the process listens on its socket.
 func (w *binaryPeer) waitReady(ctx context.Context) error {
-	return w.WaitFor(ctx, answerWithin, "open its socket", func() error {
+	return w.WaitFor(ctx, answerTimeout, "open its socket", func() error {
 		_, err := os.Stat(w.socket)
 		return err
 	})
 }
 
-// request speaks to the process in WireGuard's configuration protocol, and checks that it
-// agrees. What is said may hold keys, and so it is in no error.
+// request sends a request in WireGuard's configuration protocol and checks the result.
+// Requests may contain keys, so they are not in any error.
 func (w *binaryPeer) request(what string) (c counters, err error) {
-	conn, err := (&net.Dialer{Timeout: answerWithin}).DialContext(context.Background(), "unix", w.socket)
+	conn, err := (&net.Dialer{Timeout: answerTimeout}).DialContext(context.Background(), "unix", w.socket)
 	if err == nil {
 		defer conn.Close()
-		if err = conn.SetDeadline(time.Now().Add(answerWithin)); err == nil {
+		if err = conn.SetDeadline(time.Now().Add(answerTimeout)); err == nil {
 			_, err = io.WriteString(conn, what)
 		}
 	}
 	if err != nil {
-		return c, fmt.Errorf("speak to %s: %w", w.Name, err)
+		return c, fmt.Errorf("send a request to %s: %w", w.Name, err)
 	}
 	answer, err := untilEmpty(conn)
 	if err != nil {
-		return c, fmt.Errorf("read the answer of %s: %w", w.Name, err)
+		return c, fmt.Errorf("read the reply of %s: %w", w.Name, err)
 	}
-	if c, err = counted(answer); err != nil {
+	if c, err = parseCounters(answer); err != nil {
 		return c, fmt.Errorf("%s: %w", w.Name, err)
 	}
 	return c, nil
 }
 
-// untilEmpty reads an answer, which an empty line ends.
+// untilEmpty reads a reply, which ends with an empty line.
 func untilEmpty(r io.Reader) (string, error) {
 	var all []byte
 	buf := make([]byte, 4096)

@@ -15,11 +15,11 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// kernelPeer is an end that the kernel is.
+// kernelPeer is an endpoint of the tunnel in the kernel.
 type kernelPeer struct{ *tunnel.Side }
 
-// inKernel makes both ends in the kernel.
-func inKernel(_ context.Context, p *tunnel.Path, both ends) (peers [2]peer, err error) {
+// startKernel creates both endpoints in the kernel.
+func startKernel(_ context.Context, p *tunnel.Path, both endpointConfigs) (peers [2]peer, err error) {
 	for i, s := range p.Sides() {
 		e := both[i]
 		err := s.NS.WireGuard(linuxnet.WireGuard{Device: p.Device(device), Port: e.Port, Private: linuxnet.WireGuardKey(e.Private),
@@ -33,14 +33,14 @@ func inKernel(_ context.Context, p *tunnel.Path, both ends) (peers [2]peer, err 
 		if err := p.AdoptDevice(s, device); err != nil {
 			return peers, err
 		}
-		p.AddHandler(s, "wireguard", "WireGuard", counts)
+		p.AddHandler(s, "wireguard", "WireGuard", counterOwner)
 		peers[i] = kernelPeer{s}
 	}
 	p.AddFact("WireGuard", "in the kernel"+moduleVersion())
 	return peers, nil
 }
 
-// moduleVersion is what the kernel's module says, where it is one that does.
+// moduleVersion returns the version of the kernel module, if it has one.
 func moduleVersion() string {
 	text, err := os.ReadFile("/sys/module/wireguard/version")
 	if err != nil {

@@ -7,36 +7,36 @@ import (
 	"fmt"
 )
 
-// key is one of Curve25519, private or public. It is written in hex, as WireGuard's own
-// configuration protocol has it, and never printed.
+// key is a private or public Curve25519 key. It is encoded in hex, as in WireGuard's
+// configuration protocol, and never printed.
 type key [32]byte
 
-// String keeps a key out of any text.
+// String hides the key.
 func (key) String() string { return "a key" }
 
-// GoString does the same for %#v.
+// GoString hides the key in %#v.
 func (key) GoString() string { return "a key" }
 
-// MarshalText writes a key for the process that is to have it.
+// MarshalText encodes a key for the process that uses it.
 func (k key) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, k[:]), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText decodes what MarshalText wrote.
 func (k *key) UnmarshalText(text []byte) error {
 	if hex.DecodedLen(len(text)) != len(k) {
-		return fmt.Errorf("a key of %d digits; want %d", len(text), hex.EncodedLen(len(k)))
+		return fmt.Errorf("a key has %d digits; it must have %d", len(text), hex.EncodedLen(len(k)))
 	}
 	_, err := hex.Decode(k[:], text)
 	return err
 }
 
-// pair is a private key and its public one.
+// pair is a private key and its public key.
 type pair struct{ private, public key }
 
-// newPair makes keys for one run.
+// newPair generates keys for one run.
 func newPair() (pair, error) {
 	k, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
-		return pair{}, fmt.Errorf("make a key: %w", err)
+		return pair{}, fmt.Errorf("generate a key: %w", err)
 	}
 	return pair{key(k.Bytes()), key(k.PublicKey().Bytes())}, nil
 }

@@ -22,12 +22,12 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// doomed is the variable that makes this test binary a run that stands until it is
-// killed.
+// doomed is the environment variable that makes this test binary a run that waits until it
+// is killed.
 const doomed = "TARE_TEST_DOOMED"
 
-// stand provisions both modes that have processes, says the run's id and their ids, and
-// waits.
+// stand provisions both modes that have processes, prints the run's id and their process
+// ids, and waits.
 func stand() error {
 	claim, err := lab.Standalone()
 	if err != nil {
@@ -49,8 +49,8 @@ func stand() error {
 	return nil
 }
 
-// A run that is killed takes its tunnels with it. Of processes that could not end, as
-// they were stopped, gc's list has each, and the namespaces; removing it leaves nothing.
+// A killed run takes its tunnels with it. Processes that could not exit because they were
+// stopped, and the namespaces, are in gc's list; removing them leaves nothing.
 func TestKilledRun(t *testing.T) {
 	drivertest.NeedLab(t)
 	if !linuxnet.RealRoot() {
@@ -124,7 +124,7 @@ func signal(t *testing.T, pid string, s syscall.Signal) {
 	}
 }
 
-// ends waits until a process has ended.
+// ends waits until a process has exited.
 func ends(t *testing.T, pid string) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {

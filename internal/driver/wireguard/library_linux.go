@@ -14,10 +14,10 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// replyTimeout bounds how long an end may take to stand, or to tell its counters.
-const answerWithin = 10 * time.Second
+// answerTimeout limits how long a peer may take to be ready or to report its counters.
+const answerTimeout = 10 * time.Second
 
-// needTUN says what is lacking where a process cannot have a tunnel's device.
+// needTUN returns why a process cannot have a tunnel device.
 func needTUN(mode string) error {
 	if err := linuxnet.CheckTUN(); err != nil {
 		return &driver.Unsupported{Mode: mode, Reason: err.Error()}
@@ -25,15 +25,15 @@ func needTUN(mode string) error {
 	return nil
 }
 
-// libraryPeer is an end that this program is.
+// libraryPeer is an endpoint of the tunnel run by this program.
 type libraryPeer struct {
 	*daemon.Process
 	mu    sync.Mutex
 	lines *bufio.Reader
 }
 
-// inLibrary starts this program as both ends.
-func inLibrary(_ context.Context, p *tunnel.Path, both ends) (peers [2]peer, err error) {
+// startLibrary starts this program for both endpoints.
+func startLibrary(_ context.Context, p *tunnel.Path, both endpointConfigs) (peers [2]peer, err error) {
 	if err := needTUN(p.Mode); err != nil {
 		return peers, err
 	}
@@ -44,7 +44,7 @@ func inLibrary(_ context.Context, p *tunnel.Path, both ends) (peers [2]peer, err
 			return peers, err
 		}
 		p.AddProcess(proc)
-		p.AddHandler(s, "process", comm, counts)
+		p.AddHandler(s, "process", comm, counterOwner)
 		up[i] = &libraryPeer{Process: proc, lines: bufio.NewReader(proc)}
 		peers[i] = up[i]
 		if err := up[i].ask(both[i]); err != nil {
@@ -67,7 +67,7 @@ func inLibrary(_ context.Context, p *tunnel.Path, both ends) (peers [2]peer, err
 	return peers, nil
 }
 
-// ask writes a line.
+// ask writes a request line.
 func (s *libraryPeer) ask(what any) error {
 	line, err := json.Marshal(what)
 	if err != nil {
@@ -79,9 +79,9 @@ func (s *libraryPeer) ask(what any) error {
 	return nil
 }
 
-// answer reads one.
+// answer reads a reply line.
 func (s *libraryPeer) answer(into any) error {
-	err := s.SetReadTimeout(answerWithin)
+	err := s.SetReadTimeout(answerTimeout)
 	if err == nil {
 		var line []byte
 		if line, err = s.lines.ReadBytes('\n'); err == nil {
@@ -94,7 +94,7 @@ func (s *libraryPeer) answer(into any) error {
 	if fate := s.ExitReason(); fate != "" {
 		return fmt.Errorf("%s", fate)
 	}
-	return fmt.Errorf("read what %s says: %w", s.Name, err)
+	return fmt.Errorf("read the reply of %s: %w", s.Name, err)
 }
 
 func (s *libraryPeer) transfer() (tx, rx uint64, agreed time.Time, err error) {

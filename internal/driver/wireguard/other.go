@@ -8,5 +8,5 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// Serve says why there can be no tunnel.
+// Serve returns ErrSystem.
 func Serve(io.Reader, io.Writer) error { return linuxnet.ErrSystem }

@@ -17,10 +17,10 @@ import (
 // device is the tunnel's device on both hosts.
 const device = "wg0"
 
-// counts is what the tunnel's own counters belong to.
-const counts = "wireguard"
+// counterOwner is the object that the tunnel's counters belong to.
+const counterOwner = "wireguard"
 
-// port is WireGuard's usual one.
+// port is WireGuard's usual port.
 const port = 51820
 
 // overhead is what WireGuard over IPv4 adds to a packet: outer IPv4 20, UDP 8, its own
@@ -28,37 +28,37 @@ const port = 51820
 // paper, section 5.4.6).
 const overhead = 60
 
-// usual is by how much the MTU inside is less than the underlay's, as wg-quick has it:
-// room for an outer IPv6 header too.
-const usual = 80
+// mtuReduction is the default difference between the underlay's MTU and the inner MTU, as in
+// wg-quick: it leaves space for an outer IPv6 header too.
+const mtuReduction = 80
 
-// peer is one end of a tunnel that stands.
+// peer is one endpoint of the tunnel.
 type peer interface {
-	// transfer is what went out and came in, in bytes of UDP payload, and when keys
-	// were last agreed on.
+	// transfer returns the sent and received bytes of UDP payload, and the time of the last
+	// handshake.
 	transfer() (tx, rx uint64, agreed time.Time, err error)
 }
 
-// Probe builds the mode once and takes it down again.
+// Probe builds the mode once and removes it again.
 func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 	return labdriver.ProbeByProvision(ctx, o, d.Provision)
 }
 
-// Provision builds the mode on a lab of its own, with 1 to MaxPairs pairs of ends.
+// Provision builds the mode in its own lab, with 1 to MaxPairs pairs.
 func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
-	var start func(context.Context, *tunnel.Path, ends) ([2]peer, error)
+	var start func(context.Context, *tunnel.Path, endpointConfigs) ([2]peer, error)
 	switch o.Mode {
 	case kernel:
-		start = inKernel
+		start = startKernel
 	case userspace:
-		start = inLibrary
+		start = startLibrary
 	case goBinary:
-		start = inBinary
+		start = startBinary
 	default:
 		return nil, fmt.Errorf("driver wireguard has no mode %q", o.Mode)
 	}
-	p, err := tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: overhead, MTUReduction: usual}, func(ctx context.Context, p *tunnel.Path) (string, error) {
-		return device, lay(ctx, p, start)
+	p, err := tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: overhead, MTUReduction: mtuReduction}, func(ctx context.Context, p *tunnel.Path) (string, error) {
+		return device, setUpTunnel(ctx, p, start)
 	})
 	if err != nil {
 		return nil, err
@@ -66,23 +66,22 @@ func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Pa
 	return p.DriverPath(), nil
 }
 
-// unkeyed says of two ends between which nothing comes through whether it is for lack of
-// keys.
-func unkeyed(peers [2]peer, err error) error {
+// explainNoHandshake adds to an error whether the handshake is missing.
+func explainNoHandshake(peers [2]peer, err error) error {
 	for i, host := range []string{"a", "b"} {
 		_, _, agreed, cannot := peers[i].transfer()
 		if cannot != nil {
 			return fmt.Errorf("%w (%w)", cannot, err)
 		}
 		if agreed.IsZero() {
-			return fmt.Errorf("the two ends have not agreed on keys: host %s has seen no handshake (%w)", host, err)
+			return fmt.Errorf("the WireGuard handshake has not completed: host %s has seen none (%w)", host, err)
 		}
 	}
 	return err
 }
 
-// end is how one side of the tunnel is set.
-type end struct {
+// endpointConfig is the configuration of one side of the tunnel.
+type endpointConfig struct {
 	Run     string         `json:"run"`
 	Device  string         `json:"device"`
 	MTU     int            `json:"mtu"`
@@ -93,11 +92,11 @@ type end struct {
 	Allowed []netip.Prefix `json:"allowed"`
 }
 
-// ends are both, the client's first.
-type ends [2]end
+// endpointConfigs are both configurations, the client's first.
+type endpointConfigs [2]endpointConfig
 
-// lay sets up the tunnel between the two hosts of p.
-func lay(ctx context.Context, p *tunnel.Path, start func(context.Context, *tunnel.Path, ends) ([2]peer, error)) error {
+// setUpTunnel sets up the tunnel between the two hosts of p.
+func setUpTunnel(ctx context.Context, p *tunnel.Path, start func(context.Context, *tunnel.Path, endpointConfigs) ([2]peer, error)) error {
 	var keys [2]pair
 	for i := range keys {
 		var err error
@@ -105,10 +104,10 @@ func lay(ctx context.Context, p *tunnel.Path, start func(context.Context, *tunne
 			return err
 		}
 	}
-	var both ends
+	var both endpointConfigs
 	for i, s := range p.Sides() {
 		other := p.Other(s)
-		both[i] = end{Run: p.Lab().Spec.Claim.ID, Device: device, MTU: p.MTU, Port: port, Private: keys[i].private, Peer: keys[1-i].public,
+		both[i] = endpointConfig{Run: p.Lab().Spec.Claim.ID, Device: device, MTU: p.MTU, Port: port, Private: keys[i].private, Peer: keys[1-i].public,
 			At: netip.AddrPortFrom(other.Host.Addr[0], port), Allowed: other.Subnets}
 	}
 	peers, err := start(ctx, p, both)
@@ -119,12 +118,12 @@ func lay(ctx context.Context, p *tunnel.Path, start func(context.Context, *tunne
 		if err := p.RouteToPeer(s, device); err != nil {
 			return err
 		}
-		p.Transfer(s, counts, func() (out, in uint64, err error) {
+		p.Transfer(s, counterOwner, func() (out, in uint64, err error) {
 			out, in, _, err = peers[i].transfer()
 			return out, in, err
 		})
 	}
-	p.Diagnose = func(err error) error { return unkeyed(peers, err) }
+	p.Diagnose = func(err error) error { return explainNoHandshake(peers, err) }
 	p.AddFact("cipher", "ChaCha20-Poly1305, keys by Curve25519 (WireGuard has no other)")
 	return p.Taps(func(*tunnel.Side) linuxnet.TunnelIngress { return linuxnet.TunnelIngress{Port: port} })
 }

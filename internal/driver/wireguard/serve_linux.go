@@ -14,40 +14,40 @@ import (
 	"golang.zx2c4.com/wireguard/tun"
 )
 
-// library is the module whose code the tunnel is.
+// library is the Go module that implements the tunnel.
 const library = "golang.zx2c4.com/wireguard"
 
-// comm is what the process is called in the process table: tare-wireguard, so that what
-// it spends is told from tare itself.
+// comm is the process's name in the process table: tare-wireguard, so that its CPU time is
+// distinguished from tare's own.
 const comm = "tare-wireguard"
 
 // ready is the first line that Serve writes.
 type ready struct {
 	Ready   bool   `json:"ready"`
 	Version string `json:"version"` // of the library
-	Batch   int    `json:"batch"`   // packets that the device takes at once; 1 is without segmentation offload
+	Batch   int    `json:"batch"`   // packets that the device handles at once; 1 means no segmentation offload
 }
 
-// Serve is one end of a WireGuard tunnel in the network that it was started in. It reads
-// its configuration, with the keys, as the first line of stdin, makes the device, and
-// writes a line when it stands; then to every further line it answers with its counters
-// in one. It ends with stdin.
+// Serve runs one endpoint of a WireGuard tunnel in the network in which it was started. It
+// reads its configuration, including the keys, as the first line of stdin, creates the
+// device, and writes a line when it is ready. It answers every further line with a line of
+// counters. It exits when stdin is closed.
 func Serve(stdin io.Reader, stdout io.Writer) error {
 	if err := os.WriteFile("/proc/self/comm", []byte(comm), 0); err != nil {
-		return fmt.Errorf("take a name: %w", err)
+		return fmt.Errorf("set the process name: %w", err)
 	}
 	in, out := bufio.NewReader(stdin), json.NewEncoder(stdout)
 	line, err := in.ReadBytes('\n')
 	if err != nil {
 		return fmt.Errorf("read the configuration: %w", err)
 	}
-	var e end
+	var e endpointConfig
 	if err := json.Unmarshal(line, &e); err != nil {
-		return errors.New("read the configuration: it is not one of a tunnel") // whose text has a key
+		return errors.New("read the configuration: it does not describe a tunnel") // the decoder's error would contain a key
 	}
 	t, err := tun.CreateTUN(e.Device, e.MTU)
 	if err != nil {
-		return fmt.Errorf("make the device %s: %w", e.Device, err)
+		return fmt.Errorf("create device %s: %w", e.Device, err)
 	}
 	d := wg.NewDevice(t, conn.NewDefaultBind(), wg.NewLogger(wg.LogLevelError, ""))
 	defer d.Close()
@@ -55,20 +55,20 @@ func Serve(stdin io.Reader, stdout io.Writer) error {
 		return fmt.Errorf("configure %s: %w", e.Device, err)
 	}
 	if err := d.Up(); err != nil {
-		return fmt.Errorf("listen at UDP port %d: %w", e.Port, err)
+		return fmt.Errorf("listen on UDP port %d: %w", e.Port, err)
 	}
 	if err := out.Encode(ready{true, libraryVersion(), t.BatchSize()}); err != nil {
 		return err
 	}
 	for {
 		if _, err := in.ReadBytes('\n'); err != nil {
-			return nil //nolint:nilerr // the end of stdin is the tunnel's
+			return nil //nolint:nilerr // the tunnel ends with stdin
 		}
 		answer, err := d.IpcGet()
 		if err != nil {
 			return errors.New("read the tunnel's counters")
 		}
-		c, err := counted(answer)
+		c, err := parseCounters(answer)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func Serve(stdin io.Reader, stdout io.Writer) error {
 	}
 }
 
-// libraryVersion is that of the library in this program.
+// libraryVersion returns the version of the library in this program.
 func libraryVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

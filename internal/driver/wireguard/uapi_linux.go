@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// uapi writes the end in WireGuard's cross-platform configuration protocol
+// uapi formats the configuration in WireGuard's cross-platform configuration protocol
 // (wireguard.com/xplatform), without the line "set=1" that precedes it on a socket.
-func (e end) uapi() string {
+func (e endpointConfig) uapi() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "private_key=%s\nlisten_port=%d\nreplace_peers=true\n", hex.EncodeToString(e.Private[:]), e.Port)
 	fmt.Fprintf(&b, "public_key=%s\nendpoint=%s\nreplace_allowed_ips=true\n", hex.EncodeToString(e.Peer[:]), e.At)
@@ -20,15 +20,15 @@ func (e end) uapi() string {
 	return b.String()
 }
 
-// counters are what a tunnel says of itself.
+// counters are the counters that a tunnel reports.
 type counters struct {
 	TX, RX    uint64 // bytes of UDP payload
 	Handshake time.Time
 }
 
-// counted takes the counters out of the answer to a get. The answer has the private key
-// in it, and so nothing of it goes into an error.
-func counted(answer string) (c counters, err error) {
+// parseCounters parses the counters in the reply to a get request. The reply contains the private
+// key, so no part of it is in any error.
+func parseCounters(answer string) (c counters, err error) {
 	var sec, nsec int64
 	for line := range strings.Lines(answer) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
@@ -36,7 +36,7 @@ func counted(answer string) (c counters, err error) {
 		switch name {
 		case "tx_bytes", "rx_bytes", "last_handshake_time_sec", "last_handshake_time_nsec", "errno":
 			if n, err = strconv.ParseUint(strings.TrimPrefix(value, "-"), 10, 63); err != nil {
-				return c, fmt.Errorf("read WireGuard's answer: %s is no number", name)
+				return c, fmt.Errorf("read WireGuard's reply: %s is not a number", name)
 			}
 		}
 		switch name {
@@ -50,7 +50,7 @@ func counted(answer string) (c counters, err error) {
 			nsec = int64(n)
 		case "errno":
 			if n != 0 {
-				return c, fmt.Errorf("WireGuard refuses its configuration with error %d", n)
+				return c, fmt.Errorf("WireGuard rejects its configuration with error %d", n)
 			}
 		}
 	}

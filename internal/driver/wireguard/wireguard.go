@@ -1,6 +1,6 @@
-// Package wireguard builds modes in which WireGuard carries the sandboxes' subnets
-// between two hosts: by the kernel, by the Go library inside of this program, or by an
-// installed wireguard-go.
+// Package wireguard builds modes in which WireGuard carries the sandboxes' subnets between
+// two hosts: in the kernel, with the Go library in this program, or with an installed
+// wireguard-go.
 package wireguard
 
 import (
@@ -8,8 +8,8 @@ import (
 	"tare/internal/driver/labdriver"
 )
 
-// Command is the hidden subcommand under which this program is a WireGuard tunnel's end
-// by itself.
+// Command is the hidden subcommand under which this program runs one endpoint of a
+// WireGuard tunnel.
 const Command = "wireguard"
 
 // The modes.
@@ -25,8 +25,8 @@ type Driver struct{ labdriver.LinuxOnly }
 // Modes lists the modes of this package.
 func (Driver) Modes() []driver.Mode {
 	return []driver.Mode{
-		{ID: kernel, Title: "both ends behind hosts joined by WireGuard, in the kernel", Baseline: "host", MTU: true},
-		{ID: userspace, Title: "both ends behind hosts joined by WireGuard, in a process: the current Go library", Baseline: "host", MTU: true},
-		{ID: goBinary, Title: "both ends behind hosts joined by WireGuard, in a process: the installed wireguard-go", Baseline: "host", MTU: true},
+		{ID: kernel, Title: "both endpoints behind hosts joined by WireGuard, in the kernel", Baseline: "host", MTU: true},
+		{ID: userspace, Title: "both endpoints behind hosts joined by WireGuard, in userspace: the current Go library", Baseline: "host", MTU: true},
+		{ID: goBinary, Title: "both endpoints behind hosts joined by WireGuard, in userspace: the installed wireguard-go", Baseline: "host", MTU: true},
 	}
 }

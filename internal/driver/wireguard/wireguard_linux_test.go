@@ -28,12 +28,13 @@ func TestMain(m *testing.M) {
 
 func TestBrief(t *testing.T) { drivertest.Brief(t, wireguard.Driver{}) }
 
-// modes are those that have a test of their own; each skips where it cannot be had.
+// modes lists the modes with tests of their own; each test is skipped if the mode cannot be
+// built.
 func modes() []string {
 	return []string{"wireguard/userspace", "wireguard/kernel", "wireguard/go-binary"}
 }
 
-func TestShortcutsComeOutVoid(t *testing.T) {
+func TestShortcutsAreVoid(t *testing.T) {
 	for _, mode := range modes()[:2] { // the third has the first one's device
 		t.Run(mode, func(t *testing.T) {
 			tunneltest.Shortcuts(t, wireguard.Driver{}, mode, tunneltest.RouteInClear, "/wireguard.")
@@ -41,8 +42,7 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 	}
 }
 
-// Without its processes, or without its device, the tunnel lets nothing through and
-// nothing out.
+// Without its processes or its device, the tunnel lets nothing through, and nothing leaves.
 func TestDown(t *testing.T) {
 	for _, mode := range modes() {
 		t.Run(mode, func(t *testing.T) {
@@ -61,8 +61,8 @@ func TestDown(t *testing.T) {
 	}
 }
 
-// Facts tell which WireGuard it is; the MTU is the one that was ordered; no key can be
-// read where others can look.
+// The facts say which WireGuard it is; the MTU is the requested one; no key is readable by
+// others.
 func TestFactsAndSecrets(t *testing.T) {
 	for _, mode := range modes() {
 		t.Run(mode, func(t *testing.T) {
@@ -94,24 +94,24 @@ func TestFactsAndSecrets(t *testing.T) {
 	}
 }
 
-// An MTU that leaves no room for the tunnel's own headers is refused in a line.
+// An MTU that leaves no space for the tunnel's headers is rejected in one line.
 func TestMTUWithoutRoom(t *testing.T) {
 	drivertest.NeedLab(t)
 	for _, mtu := range []int{1441, 1279} {
 		_, err := wireguard.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "wireguard/userspace", Pairs: 1, MTU: mtu}))
-		if err == nil || !strings.Contains(err.Error(), "from 1280 to 1440 fit") || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), "use 1280 to 1440") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("MTU %d: %v", mtu, err)
 		}
 	}
 }
 
-// A program that is missing, is another or does not start makes the mode unsupported or
-// failed, in one line that says what to do, and nothing is left.
+// A program that is missing, different or fails to start makes the mode unsupported or
+// failed, with one line that says what to do, and nothing is left.
 func TestBadPrograms(t *testing.T) {
 	drivertest.NeedLab(t)
 	for name, tt := range map[string]struct{ script, want string }{
-		"another program": {"#!/bin/sh\necho something else\n", "ask %s/wireguard-go for its version"},
-		"too old":         {"#!/bin/sh\nexit 1\n", "ask %s/wireguard-go for its version"},
+		"another program": {"#!/bin/sh\necho something else\n", "read the version of %s/wireguard-go"},
+		"too old":         {"#!/bin/sh\nexit 1\n", "read the version of %s/wireguard-go"},
 		"ends at once":    {"#!/bin/sh\n[ \"$1\" = --version ] && { echo wireguard-go v1; exit; }\necho no luck >&2; exit 7\n", "no luck"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,8 +131,7 @@ func TestBadPrograms(t *testing.T) {
 	}
 }
 
-// What the process in between says of itself and what it is told has no key in plain
-// text anywhere but on the pipe.
+// What the process writes and reads contains no key in plain text except on the pipe.
 func TestKeysAreNotPrinted(t *testing.T) {
 	text, err := json.Marshal(map[string]any{"x": wireguard.Key{1, 2, 3}})
 	if err != nil || !strings.Contains(string(text), "010203") {

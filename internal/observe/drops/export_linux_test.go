@@ -1,6 +1,6 @@
 package drops
 
-// Peek is how many datagrams a session has counted so far, of all flows.
+// Peek returns how many datagrams a session has counted so far, of all flows.
 func (s *Session) Peek() (int64, error) {
 	var k dropsKey
 	var n uint64

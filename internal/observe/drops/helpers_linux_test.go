@@ -17,8 +17,8 @@ import (
 
 const size = 1000 // bytes of payload
 
-// watcher is one for the whole test. Only where the right is lacking or the kernel does
-// not tell of its types, there is none: a program that it refuses is a fault.
+// watcher returns a Watcher for the whole test. It skips the test only if a privilege or
+// the kernel's type information is missing: a rejected program is a failure.
 func watcher(t *testing.T) *drops.Watcher {
 	t.Helper()
 	w, err := drops.New("/proc")
@@ -66,7 +66,7 @@ func listen(t *testing.T, ns *linuxnet.NS, on string) *net.UDPConn {
 
 func portOf(c *net.UDPConn) uint16 { return c.LocalAddr().(*net.UDPAddr).AddrPort().Port() }
 
-// ends are all with some ports.
+// ends returns endpoints with any address and these ports.
 func ends(ports ...uint16) (out []netip.AddrPort) {
 	for _, p := range ports {
 		out = append(out, netip.AddrPortFrom(netip.Addr{}, p))
@@ -74,7 +74,7 @@ func ends(ports ...uint16) (out []netip.AddrPort) {
 	return out
 }
 
-// send sends datagrams to a port, and is content where nobody wants them.
+// send sends datagrams to a port, and ignores that nothing listens there.
 func send(t *testing.T, ns *linuxnet.NS, to netip.AddrPort, n int) {
 	t.Helper()
 	var c *net.UDPConn
@@ -90,7 +90,7 @@ func send(t *testing.T, ns *linuxnet.NS, to netip.AddrPort, n int) {
 		for {
 			_, err := c.Write(make([]byte, size))
 			if errors.Is(err, syscall.ECONNREFUSED) {
-				continue // of an earlier datagram: this one was not sent
+				continue // the error of an earlier datagram: this one was not sent
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -100,9 +100,8 @@ func send(t *testing.T, ns *linuxnet.NS, to netip.AddrPort, n int) {
 	}
 }
 
-// settle reads what arrives at c, which may be nil, until that and what was counted
-// are as many as were sent: the kernel may take its time. It gives up after a while;
-// whoever calls it then finds the sum wrong.
+// settle reads what arrives at c, which may be nil, until it and the counted drops add up
+// to what was sent. It gives up after a while; the caller then finds a wrong sum.
 func settle(t *testing.T, s *drops.Session, c *net.UDPConn, sent int) (got int) {
 	t.Helper()
 	buf := make([]byte, 64<<10)
@@ -131,7 +130,7 @@ func settle(t *testing.T, s *drops.Session, c *net.UDPConn, sent int) (got int) 
 	return got
 }
 
-// sum is how many were dropped for a reason, and how many for others.
+// sum returns how many datagrams were dropped for a reason, and how many for others.
 func sum(all []result.DropReason, reason string) (of, other int64) {
 	for _, d := range all {
 		if d.Reason == reason {
@@ -143,9 +142,9 @@ func sum(all []result.DropReason, reason string) (of, other int64) {
 	return of, other
 }
 
-// stop ends a session and gives what it found of its flows, and by how much the counts
-// may be too low: on a busy machine a packet may be dropped in an interrupt of the very
-// moment in which another one is counted.
+// stop ends a session and returns its flows' results, and by how much the counts may be too
+// low: on a busy machine a packet may be dropped in an interrupt while another one is being
+// counted.
 func stop(t *testing.T, s *drops.Session, flows int) (out [][]result.DropReason, tol tolerance) {
 	t.Helper()
 	for i := range flows {

@@ -8,10 +8,10 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// reasonNames finds the names of enum skb_drop_reason, without prefix, in the kernel's
-// own description of its types, and whether the tracepoint has the arguments that
-// drops.bpf.c reads: the packet, the function and the reason. Newer kernels have more
-// behind them. The first argument of its type is the kernel's own and not passed.
+// reasonNames returns the names of enum skb_drop_reason, without prefix, from the kernel's
+// BTF. It checks that the tracepoint has the arguments that drops.bpf.c reads: the packet,
+// the function and the reason; newer kernels have further ones. The first argument of the
+// BTF type is internal to the kernel and not passed.
 func reasonNames(kernel *btf.Spec) (map[uint32]string, error) {
 	var hook *btf.Typedef
 	if err := kernel.TypeByName("btf_trace_"+tracepoint, &hook); err != nil {
@@ -19,21 +19,21 @@ func reasonNames(kernel *btf.Spec) (map[uint32]string, error) {
 	}
 	pointer, ok := btf.UnderlyingType(hook).(*btf.Pointer)
 	if !ok {
-		return nil, fmt.Errorf("%s is no pointer to a function", hook.Name)
+		return nil, fmt.Errorf("%s is not a pointer to a function", hook.Name)
 	}
 	proto, ok := pointer.Target.(*btf.FuncProto)
 	if !ok || len(proto.Params) < 3 || pointsTo(proto.Params[1].Type) != "struct sk_buff" || pointsTo(proto.Params[2].Type) != "void" {
-		return nil, fmt.Errorf("%s does not tell the packet and the function that drops it", hook.Name)
+		return nil, fmt.Errorf("%s does not report the packet and the function that drops it", hook.Name)
 	}
 	if len(proto.Params) > 3 {
 		if e, ok := btf.UnderlyingType(proto.Params[3].Type).(*btf.Enum); ok && e.Name == "skb_drop_reason" {
-			return names(e), nil
+			return enumNames(e), nil
 		}
 	}
-	return nil, fmt.Errorf("%s tells no reasons: Linux 5.17 and newer do", hook.Name)
+	return nil, fmt.Errorf("%s does not report drop reasons; Linux 5.17 or newer is required", hook.Name)
 }
 
-// pointsTo is what a type points to.
+// pointsTo returns the name of the type that a pointer points to.
 func pointsTo(t btf.Type) string {
 	p, ok := btf.UnderlyingType(t).(*btf.Pointer)
 	if !ok {
@@ -48,9 +48,9 @@ func pointsTo(t btf.Type) string {
 	return ""
 }
 
-// names of the reasons by number. Those of modules, which have a prefix of their own,
-// are in none of the kernel's types.
-func names(e *btf.Enum) map[uint32]string {
+// enumNames returns the reasons by number. Reasons of modules have their own prefix and are not
+// in the kernel's types.
+func enumNames(e *btf.Enum) map[uint32]string {
 	out := make(map[uint32]string, len(e.Values))
 	for _, v := range e.Values {
 		if v.Value <= math.MaxUint32 {

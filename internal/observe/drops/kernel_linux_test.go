@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// kernel makes the types of a kernel whose tracepoint has the given arguments beside
-// the packet and the function.
+// kernel creates the types of a kernel whose tracepoint has the given arguments after the
+// packet and the function.
 func kernel(t *testing.T, more func(*btf.Struct) []btf.FuncParam, fields ...btf.Member) *btf.Spec {
 	t.Helper()
 	half := &btf.Int{Name: "short unsigned int", Size: 2}
@@ -43,7 +43,7 @@ func hook(arguments ...btf.Type) btf.Type {
 	return &btf.Typedef{Name: "btf_trace_kfree_skb", Type: &btf.Pointer{Target: &btf.FuncProto{Return: &btf.Void{}, Params: params}}}
 }
 
-// types makes a kernel of some types.
+// types creates a kernel with some types.
 func types(t *testing.T, all ...btf.Type) *btf.Spec {
 	t.Helper()
 	b, err := btf.NewBuilder(all, nil)
@@ -66,9 +66,8 @@ func reasons(*btf.Struct) []btf.FuncParam {
 		{Name: "SKB_NOT_DROPPED_YET"}, {Name: "SKB_DROP_REASON_NO_SOCKET", Value: 3}}}}}
 }
 
-// relocated is what the program becomes on a kernel: of each field where it is and how
-// wide it is, in bytes. A field that the kernel lacks is "poison", which the kernel's
-// verifier refuses.
+// relocated returns the program as loaded on a kernel: the offset and width of each field,
+// in bytes. A field that the kernel lacks is "poison", which the kernel's verifier rejects.
 func relocated(t *testing.T, kernel *btf.Spec) map[string]string {
 	t.Helper()
 	spec, err := loadDrops()
@@ -106,8 +105,8 @@ func relocated(t *testing.T, kernel *btf.Spec) map[string]string {
 	return out
 }
 
-// Fields and reasons are the kernel's, wherever it has them: here the IP header's offset
-// is in a struct in a union, as it is since Linux 5.18.
+// Fields and reasons are found wherever the kernel has them: here the IP header's offset is
+// in a struct in a union, as since Linux 5.18.
 func TestLayout(t *testing.T) {
 	inner := &btf.Struct{Size: 4, Members: []btf.Member{{Name: "network_header", Type: &btf.Int{Name: "u16", Size: 2}, Offset: 16}}}
 	spec := kernel(t, reasons, btf.Member{Type: &btf.Union{Size: 4, Members: []btf.Member{{Type: inner}, {Name: "headers", Type: inner}}}, Offset: 160})
@@ -124,7 +123,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// A field of another size is read whole, and one that is not there not at all.
+// A field of another size is read in full, and a missing one is not read.
 func TestOtherFields(t *testing.T) {
 	wide := relocated(t, kernel(t, reasons, btf.Member{Name: "network_header", Type: &btf.Int{Name: "u32", Size: 4}}))
 	if got := wide["network_header byte_sz"]; got != "4" {
@@ -151,15 +150,15 @@ func TestKernelsThatTellTooLittle(t *testing.T) {
 		spec *btf.Spec
 		want string
 	}{
-		"Linux 5.15":     {kernel(t, more()), "tells no reasons: Linux 5.17 and newer do"},
-		"no reason":      {kernel(t, more(word)), "tells no reasons: Linux 5.17 and newer do"},
-		"another order":  {kernel(t, more(word, reason)), "tells no reasons: Linux 5.17 and newer do"},
+		"Linux 5.15":     {kernel(t, more()), "does not report drop reasons; Linux 5.17 or newer is required"},
+		"no reason":      {kernel(t, more(word)), "does not report drop reasons; Linux 5.17 or newer is required"},
+		"another order":  {kernel(t, more(word, reason)), "does not report drop reasons; Linux 5.17 or newer is required"},
 		"no tracepoint":  {types(t, word), "not found"},
-		"no packet":      {types(t, hook(word, &btf.Pointer{Target: &btf.Void{}}, reason)), "does not tell the packet"},
-		"no function":    {types(t, hook(&btf.Pointer{Target: &btf.Struct{Name: "sk_buff"}}, word, reason)), "does not tell the packet"},
-		"no arguments":   {types(t, hook()), "does not tell the packet"},
+		"no packet":      {types(t, hook(word, &btf.Pointer{Target: &btf.Void{}}, reason)), "does not report the packet"},
+		"no function":    {types(t, hook(&btf.Pointer{Target: &btf.Struct{Name: "sk_buff"}}, word, reason)), "does not report the packet"},
+		"no arguments":   {types(t, hook()), "does not report the packet"},
 		"Linux 6.18":     {kernel(t, more(reason, &btf.Pointer{Target: &btf.Struct{Name: "sock"}})), ""},
-		"no function at": {types(t, &btf.Typedef{Name: "btf_trace_kfree_skb", Type: word}), "is no pointer to a function"},
+		"no function at": {types(t, &btf.Typedef{Name: "btf_trace_kfree_skb", Type: word}), "is not a pointer to a function"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := reasonNames(c.spec)
@@ -170,7 +169,7 @@ func TestKernelsThatTellTooLittle(t *testing.T) {
 	}
 }
 
-// drops.bpf.c has room for what Go puts into its maps.
+// The maps of drops.bpf.c have enough space for what Go writes to them.
 func TestRoom(t *testing.T) {
 	spec, err := loadDrops()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// recorded reads drops.sha256: of which files it is, and which compiler made them.
+// recorded reads drops.sha256: the hashes of the files, and the compiler.
 func recorded(t *testing.T) (sums map[string]string, compiler string) {
 	t.Helper()
 	data, err := os.ReadFile("drops.sha256")
@@ -29,8 +29,8 @@ func recorded(t *testing.T) (sums map[string]string, compiler string) {
 	return sums, compiler
 }
 
-// The compiled program that is committed is of the source that is: whoever changes one
-// without `make bpf` is told so.
+// The committed object was compiled from the committed source: changing one without `make
+// bpf` fails here.
 func TestObjectIsOfItsSource(t *testing.T) {
 	sums, compiler := recorded(t)
 	if compiler == "" {
@@ -48,9 +48,8 @@ func TestObjectIsOfItsSource(t *testing.T) {
 	}
 }
 
-// Where there is a compiler, the object is what it makes of the source: to the byte by
-// the recorded compiler; by another one with the same interface to Go, which is compiled
-// from it as well.
+// If a compiler is installed, compiling the source yields the object: byte for byte with
+// the recorded compiler, and with the same Go interface with another one.
 func TestObjectCompilesFromItsSource(t *testing.T) {
 	for _, tool := range []string{"clang", "llvm-strip", "make", "sha256sum", "go"} {
 		if _, err := exec.LookPath(tool); err != nil {

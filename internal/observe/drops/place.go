@@ -2,9 +2,9 @@ package drops
 
 import "tare/internal/result"
 
-// Place is where a datagram died that was dropped for a reason, as one of
-// result.LossPlaces; empty where the reason does not tell. It says nothing of whose
-// socket it was: a proxy's has the receiver's reasons.
+// Place returns where a datagram with a drop reason was dropped, as one of
+// result.LossPlaces, or "" if the reason does not tell. It does not distinguish sockets: a
+// proxy's drops have the receiver's reasons.
 func Place(d result.DropReason) string {
 	if place, ok := places()[d.Reason]; ok {
 		return place
@@ -12,8 +12,8 @@ func Place(d result.DropReason) string {
 	return ""
 }
 
-// places is by reason as of Linux 6.18; a kernel knows some of them. What TCP alone
-// has is not in it.
+// places maps the reasons of Linux 6.18 to places; a kernel has some of them. Reasons of
+// TCP alone are omitted.
 func places() map[string]string {
 	return map[string]string{
 		"SECURITY_HOOK": result.PlacePolicy, "BPF_CGROUP_EGRESS": result.PlacePolicy, "IP_OUTNOROUTES": result.PlacePolicy,

@@ -8,13 +8,13 @@ const (
 	protoUDP = 17
 )
 
-// table is what ports, and addresses with a port, stand for.
+// table maps ports, and addresses with a port, to flows and tunnels.
 type table struct {
 	ports map[uint32]dropsOwner
 	ends  map[dropsEnd]dropsOwner
 }
 
-// tableOf is what those of flows and of tunnels stand for.
+// tableOf returns the table of flows and tunnel ports.
 func tableOf(flows []Flow) (table, error) {
 	t := table{map[uint32]dropsOwner{}, map[dropsEnd]dropsOwner{}}
 	for _, port := range tunnelPorts() {
@@ -43,12 +43,12 @@ func tableOf(flows []Flow) (table, error) {
 		}
 	}
 	if len(t.ports) > maxPorts || len(t.ends) > maxPorts {
-		return t, fmt.Errorf("count drops: %d ports at %d ends, more than %d", len(t.ports), len(t.ends), maxPorts)
+		return t, fmt.Errorf("count drops: %d ports at %d endpoints, more than %d", len(t.ports), len(t.ends), maxPorts)
 	}
 	return t, nil
 }
 
-// assignOwner gives a flow what may be another one's already.
+// assignOwner assigns a key to a flow; a key that another flow has becomes shared.
 func assignOwner[K comparable](from map[K]dropsOwner, k K, flow dropsOwner) {
 	if before, taken := from[k]; taken && before != flow {
 		flow = dropsOwnerShared
@@ -56,8 +56,8 @@ func assignOwner[K comparable](from map[K]dropsOwner, k K, flow dropsOwner) {
 	from[k] = flow
 }
 
-// portKey is a port of a protocol as the program looks it up.
+// portKey returns the key by which the eBPF program looks up a port of a protocol.
 func portKey(proto, port uint16) uint32 { return uint32(proto)<<16 | uint32(port) }
 
-// flowValue is what stands for a flow.
+// flowValue returns the value that stands for a flow.
 func flowValue(n int) dropsOwner { return dropsOwnerFirstFlow + dropsOwner(n) } //nolint:gosec // at most maxFlows

@@ -10,9 +10,9 @@ import (
 	"tare/internal/result"
 )
 
-// sorted gives counts in the kernel's and its functions' names.
-func (w *Watcher) sorted(counts map[dropsKey]uint64) []result.DropReason {
-	sums := map[result.DropReason]uint64{} // by all but the count
+// aggregate converts counts to the names of reasons and functions.
+func (w *Watcher) aggregate(counts map[dropsKey]uint64) []result.DropReason {
+	sums := map[result.DropReason]uint64{} // by all fields except the count
 	for k, n := range counts {
 		d := result.DropReason{Reason: reasonName(w.reasons, k.Reason), Location: w.symbols[k.Location]}
 		if !harmless(d.Reason, d.Location) {
@@ -30,7 +30,7 @@ func (w *Watcher) sorted(counts map[dropsKey]uint64) []result.DropReason {
 	return out
 }
 
-// locate finds the names of functions that have not been met before.
+// locate looks up the names of functions that are not in the cache.
 func (w *Watcher) locate(keys []dropsKey) error {
 	var unknown []uint64
 	for _, k := range keys {
@@ -41,7 +41,7 @@ func (w *Watcher) locate(keys []dropsKey) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	// Without the names the reasons still stand.
+	// Without the names the reasons are still usable.
 	names := map[uint64]string{}
 	if f, err := os.Open(filepath.Join(w.procRoot, "kallsyms")); err == nil {
 		defer f.Close()

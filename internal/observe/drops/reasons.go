@@ -2,12 +2,11 @@ package drops
 
 import "fmt"
 
-// subsystem is where the number of the part of the kernel begins that has reasons of
-// its own (SKB_DROP_REASON_SUBSYS_SHIFT of net/dropreason.h).
+// subsystem is the first bit of the number of the kernel subsystem in a reason
+// (SKB_DROP_REASON_SUBSYS_SHIFT of net/dropreason.h).
 const subsystem = 16
 
-// reasonName is the name of a reason, or its number where the kernel's types do not
-// have it.
+// reasonName returns the name of a reason, or its number if the kernel's types lack it.
 func reasonName(names map[uint32]string, reason uint32) string {
 	if name, ok := names[reason]; ok {
 		return name
@@ -18,14 +17,14 @@ func reasonName(names map[uint32]string, reason uint32) string {
 	return fmt.Sprintf("REASON_%d", reason)
 }
 
-// harmless is what the kernel reports as dropped and nobody has lost.
+// harmless reports whether a packet that the kernel reports as dropped is not a loss.
 func harmless(reason, location string) bool {
 	switch {
 	case location == "skb_release_data":
-		// Packets that hung on one which was dropped itself, and stood for them.
+		// Packets chained to one that was itself dropped and counted.
 		return true
 	case reason == "OTHERHOST", reason == "DUP_FRAG":
-		// A copy: a bridge floods what it has not learned yet to all of its ports.
+		// A copy: a bridge floods packets for unknown addresses to all of its ports.
 		return true
 	}
 	return false

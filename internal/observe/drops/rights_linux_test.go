@@ -11,11 +11,11 @@ import (
 	"tare/internal/observe/drops"
 )
 
-// childEnv makes the test binary try what it can do without rights.
+// childEnv makes the test binary test what works without privileges.
 const childEnv = "TARE_TEST_DROPS_CHILD"
 
-// Without the rights the reason says which. In a user namespace a process has all
-// capabilities over what is its own, but none over the kernel.
+// Without privileges the error says which are missing. In a user namespace a process has
+// all capabilities over its own resources, but none over the kernel.
 func TestWithoutRights(t *testing.T) {
 	if os.Getenv(childEnv) != "" {
 		w, err := drops.New("/proc")
@@ -41,7 +41,7 @@ func TestWithoutRights(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The binary's own directory may be root's alone.
+			// The binary's directory may be accessible to root only.
 			binary, err := os.CreateTemp(openDir(t), "child")
 			if err != nil {
 				t.Fatal(err)
@@ -63,7 +63,7 @@ func TestWithoutRights(t *testing.T) {
 	}
 }
 
-// openDir is a directory that everybody may enter.
+// openDir returns a directory that every user can enter.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "tare-drops")

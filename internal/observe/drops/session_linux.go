@@ -14,46 +14,46 @@ import (
 type Session struct {
 	watcher *Watcher
 	flows   []Flow
-	told    table // in the kernel now
+	written table // currently in the kernel's maps
 	hook    link.Link
-	missed  uint64 // of the program, before
+	missed  uint64 // the program's count of missed packets at the start
 }
 
-// Set gives a flow its ends, in place of those that it had, and the turn. What has
-// been counted stays. Two flows may have an end in common if they take turns.
+// Set replaces the endpoints of a flow and makes it the active one. Counts are kept. Two
+// flows may share an endpoint if they are active at different times.
 func (s *Session) Set(flow int, f Flow) error {
 	if flow < 0 || flow >= len(s.flows) {
 		return fmt.Errorf("count drops: flow %d of %d", flow, len(s.flows))
 	}
 	s.flows[flow] = f
-	if err := s.tell(); err != nil {
+	if err := s.writeMaps(); err != nil {
 		return err
 	}
 	return s.Turn(flow)
 }
 
-// tell makes the kernel's ports and ends those of the flows.
-func (s *Session) tell() error {
+// writeMaps writes the ports and endpoints of the flows to the kernel's maps.
+func (s *Session) writeMaps() error {
 	t, err := tableOf(s.flows)
 	if err != nil {
 		return err
 	}
-	before := s.told
-	s.told = t
+	before := s.written
+	s.written = t
 	if err := replace(s.watcher.objects.TarePorts, before.ports, t.ports); err != nil {
 		return err
 	}
 	return replace(s.watcher.objects.TareEnds, before.ends, t.ends)
 }
 
-// replace makes a map of the kernel that holds one thing hold another.
+// replace changes the content of a kernel map from before to after.
 func replace[K comparable](in *ebpf.Map, before, after map[K]dropsOwner) error {
 	for k := range before {
 		if _, still := after[k]; still {
 			continue
 		}
 		if err := in.Delete(k); err != nil {
-			return fmt.Errorf("count drops: forget a port: %w", err)
+			return fmt.Errorf("count drops: remove a port: %w", err)
 		}
 	}
 	for k, v := range after {
@@ -61,24 +61,24 @@ func replace[K comparable](in *ebpf.Map, before, after map[K]dropsOwner) error {
 			continue
 		}
 		if err := in.Put(k, v); err != nil {
-			return fmt.Errorf("count drops: note a port: %w", err)
+			return fmt.Errorf("count drops: add a port: %w", err)
 		}
 	}
 	return nil
 }
 
-// Turn says that what has a port of several flows is the given one's from now on.
+// Turn makes a flow the active one: packets of ports that several flows share count for it.
 func (s *Session) Turn(flow int) error {
 	if flow < 0 || flow >= len(s.flows) {
-		return fmt.Errorf("count drops: flow %d of %d takes its turn", flow, len(s.flows))
+		return fmt.Errorf("count drops: cannot activate flow %d of %d", flow, len(s.flows))
 	}
 	if err := s.watcher.objects.Turn.Set(flowValue(flow)); err != nil {
-		return fmt.Errorf("count drops: take turns: %w", err)
+		return fmt.Errorf("count drops: activate a flow: %w", err)
 	}
 	return nil
 }
 
-// Read gives what the session has counted of a flow so far.
+// Read returns what the session has counted for a flow so far.
 func (s *Session) Read(flow int) (FlowDrops, error) {
 	w := s.watcher
 	if w.session != s {
@@ -100,7 +100,7 @@ func (s *Session) Read(flow int) (FlowDrops, error) {
 		return FlowDrops{}, err
 	}
 	missing, err := s.missing()
-	return FlowDrops{Reasons: w.sorted(counts), Missing: missing}, err
+	return FlowDrops{Reasons: w.aggregate(counts), Missing: missing}, err
 }
 
 // missing says by how much the counts may be too low.
@@ -115,14 +115,14 @@ func (s *Session) missing() (string, error) {
 	}
 	switch missed := stats.RecursionMisses - s.missed; {
 	case lost > 0:
-		return fmt.Sprintf("drop reasons: %d datagrams were dropped for more reasons than there is room for", lost), nil
+		return fmt.Sprintf("drop reasons: %d dropped datagrams were not counted because the table of reasons is full", lost), nil
 	case missed > 0:
-		return fmt.Sprintf("drop reasons: up to %d dropped packets, of anybody's, came while another was counted", missed), nil
+		return fmt.Sprintf("drop reasons: up to %d dropped packets (of any traffic) were missed while another was counted", missed), nil
 	}
 	return "", nil
 }
 
-// Stop ends the session. What was not read by then is gone.
+// Stop ends the session. Counts that have not been read are lost.
 func (s *Session) Stop() error {
 	w := s.watcher
 	if w.session != s {
@@ -130,7 +130,7 @@ func (s *Session) Stop() error {
 	}
 	w.session = nil
 	if err := s.hook.Close(); err != nil {
-		return fmt.Errorf("let go of the tracepoint skb:%s: %w", tracepoint, err)
+		return fmt.Errorf("detach from the tracepoint skb:%s: %w", tracepoint, err)
 	}
 	return nil
 }

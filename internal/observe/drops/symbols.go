@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// symbolise finds the functions that addresses of the kernel are in, in the form of
-// /proc/kallsyms. Where the kernel hides its addresses, which then are all 0, and for
-// an address below every function, there is no name.
+// symbolise returns the functions that contain kernel addresses, from text in the format of
+// /proc/kallsyms. There is no name if the kernel hides its addresses, which then are all 0,
+// or for an address below every function.
 func symbolise(kallsyms io.Reader, addresses []uint64) (map[uint64]string, error) {
 	type best struct {
 		at   uint64
@@ -26,14 +26,14 @@ func symbolise(kallsyms io.Reader, addresses []uint64) (map[uint64]string, error
 		kind, name, ok2 := strings.Cut(rest, " ")
 		at, err := strconv.ParseUint(address, 16, 64)
 		if !ok || !ok2 || err != nil {
-			return nil, fmt.Errorf("line %.80q is no symbol", lines.Text())
+			return nil, fmt.Errorf("cannot parse symbol line %.80q", lines.Text())
 		}
 		if at == 0 || !strings.ContainsAny(kind, "tTwW") {
 			continue
 		}
 		name, _, _ = strings.Cut(name, "\t")
-		// An address is that of the call's return: it belongs to the last function that
-		// begins below it. Only those addresses above at are concerned.
+		// An address is the return address of a call: it belongs to the last function that
+		// begins below it. Only the addresses above at are affected.
 		for i := len(sorted) - 1; i >= 0 && sorted[i] > at; i-- {
 			if found[i].at < at {
 				found[i] = best{at, name}

@@ -57,7 +57,7 @@ func TestReasonName(t *testing.T) {
 	}
 }
 
-// What is booked is booked to a place that there is.
+// Every place to which drops are attributed exists.
 func TestPlaces(t *testing.T) {
 	known := map[string]bool{}
 	for _, p := range result.LossPlaces() {

@@ -10,36 +10,35 @@ import (
 	"github.com/cilium/ebpf/link"
 )
 
-// Bounds: flows of one session, and ends of all of them, for which drops.bpf.c has room.
-// Its counts have room for 16 pairs of a reason and a function of each flow; a kernel on
-// a bad day shows a dozen.
+// Limits of drops.bpf.c: flows in one session, and endpoints of all of them. Its counts
+// have space for 16 combinations of reason and function for each flow; in practice a kernel
+// shows at most a dozen.
 const (
 	maxFlows = 256
 	maxPorts = 4 * maxFlows
 )
 
-// tunnelPorts returns the UDP ports on which datagrams are looked for inside VXLAN:
-// that of RFC 7348, and the one which Linux takes where it is told none.
+// tunnelPorts returns the UDP ports on which datagrams inside VXLAN are recognised: that of
+// RFC 7348 and the default of Linux.
 func tunnelPorts() []uint16 { return []uint16{4789, 8472} }
 
-// Watcher has the program in the kernel. The program is hooked up only while a
-// session is under way. Neither it nor its sessions may be used from several goroutines at once.
+// Watcher holds the eBPF program in the kernel. The program is attached only during a
+// session. Neither a Watcher nor its sessions are safe for concurrent use.
 type Watcher struct {
 	procRoot string
-	reasons  map[uint32]string // their names
-	objects  *dropsObjects     // in the kernel
-	symbols  map[uint64]string // "" for those without
+	reasons  map[uint32]string // names by number
+	objects  *dropsObjects     // loaded objects
+	symbols  map[uint64]string // "" if it has no name
 	session  *Session
 }
 
-// New loads the program and hooks it up once for a moment, so that whatever keeps it
-// from working is known at the beginning of a run. procRoot is where procfs is
-// mounted, for the names of functions. What this machine lacks is an
-// *UnavailableError.
+// New loads the program and attaches it briefly, so that problems are reported at the
+// beginning of a run. procRoot is where procfs is mounted, for the names of functions. If
+// this machine lacks something, the error is an *UnavailableError.
 func New(procRoot string) (*Watcher, error) {
 	kernel, err := btf.LoadKernelSpec()
 	if err != nil {
-		return nil, &UnavailableError{"drop reasons need the kernel's types (CONFIG_DEBUG_INFO_BTF, /sys/kernel/btf/vmlinux)", err}
+		return nil, &UnavailableError{"drop reasons require kernel type information (CONFIG_DEBUG_INFO_BTF, /sys/kernel/btf/vmlinux)", err}
 	}
 	reasons, err := reasonNames(kernel)
 	if err != nil {
@@ -47,7 +46,7 @@ func New(procRoot string) (*Watcher, error) {
 	}
 	objects := &dropsObjects{}
 	if err := loadDropsObjects(objects, &ebpf.CollectionOptions{Programs: ebpf.ProgramOptions{KernelTypes: kernel}}); err != nil {
-		return nil, refused(err)
+		return nil, explainLoadError(err)
 	}
 	w := &Watcher{procRoot: procRoot, reasons: reasons, objects: objects, symbols: map[uint64]string{}}
 	s, err := w.Start(0)
@@ -55,24 +54,24 @@ func New(procRoot string) (*Watcher, error) {
 		err = s.Stop()
 	}
 	if err != nil {
-		return nil, errors.Join(refused(err), w.Close())
+		return nil, errors.Join(explainLoadError(err), w.Close())
 	}
 	return w, nil
 }
 
-// refused is what it means that the kernel did not take the program.
-func refused(err error) error {
+// explainLoadError converts the error of loading the program to an *UnavailableError.
+func explainLoadError(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
-		return &UnavailableError{"drop reasons need root, or CAP_BPF and CAP_PERFMON, on the machine itself", err}
+		return &UnavailableError{"drop reasons require root, or CAP_BPF and CAP_PERFMON, on the machine itself", err}
 	}
-	return &UnavailableError{"this kernel does not take the program that reads drop reasons", err}
+	return &UnavailableError{"this kernel rejects the eBPF program that reads drop reasons", err}
 }
 
-// Start begins to count, for so many flows whose ports Set tells. A session must be
-// stopped before the next one starts.
+// Start begins to count for a number of flows whose endpoints are set with Set. A session
+// must be stopped before the next one starts.
 func (w *Watcher) Start(flows int) (*Session, error) {
 	if w.session != nil {
-		return nil, errors.New("count drops: the session before has not been stopped")
+		return nil, errors.New("count drops: the previous session has not been stopped")
 	}
 	if flows > maxFlows {
 		return nil, fmt.Errorf("count drops: %d flows, more than %d", flows, maxFlows)
@@ -81,7 +80,7 @@ func (w *Watcher) Start(flows int) (*Session, error) {
 	if err := w.clear(); err != nil {
 		return nil, err
 	}
-	if err := s.tell(); err != nil {
+	if err := s.writeMaps(); err != nil {
 		return nil, err
 	}
 	stats, err := w.objects.TareDrops.Stats()
@@ -90,7 +89,7 @@ func (w *Watcher) Start(flows int) (*Session, error) {
 	}
 	s.missed = stats.RecursionMisses
 	if s.hook, err = link.AttachRawTracepoint(link.RawTracepointOptions{Name: tracepoint, Program: w.objects.TareDrops}); err != nil {
-		return nil, fmt.Errorf("hook up to the tracepoint skb:%s: %w", tracepoint, err)
+		return nil, fmt.Errorf("attach to the tracepoint skb:%s: %w", tracepoint, err)
 	}
 	w.session = s
 	return s, nil
@@ -101,11 +100,11 @@ func (w *Watcher) clear() error {
 	if err := errors.Join(w.objects.Turn.Set(dropsOwnerShared), w.objects.Lost.Set(uint64(0))); err != nil {
 		return fmt.Errorf("count drops: %w", err)
 	}
-	return errors.Join(empty[uint32, dropsOwner](w.objects.TarePorts), empty[dropsEnd, dropsOwner](w.objects.TareEnds), empty[dropsKey, uint64](w.objects.TareCounts))
+	return errors.Join(clearMap[uint32, dropsOwner](w.objects.TarePorts), clearMap[dropsEnd, dropsOwner](w.objects.TareEnds), clearMap[dropsKey, uint64](w.objects.TareCounts))
 }
 
-// empty forgets all that is in a map.
-func empty[K, V any](m *ebpf.Map) error {
+// clearMap deletes all entries of a map.
+func clearMap[K, V any](m *ebpf.Map) error {
 	var keys []K
 	var k K
 	var v V
@@ -124,7 +123,7 @@ func empty[K, V any](m *ebpf.Map) error {
 	return nil
 }
 
-// Close takes the program out of the kernel. It may be called again.
+// Close unloads the program. It may be called again.
 func (w *Watcher) Close() error {
 	var errs []error
 	if w.session != nil {

@@ -15,17 +15,17 @@ import (
 	"tare/internal/result"
 )
 
-// What the kernel drops in a namespace of our own is counted to the datagram: the
-// path is loopback, on which nothing is lost but by the cause that is set up. What was
-// received and what was dropped must add up to what was sent. Only packets that were
-// dropped while another was counted on the same CPU are missed, and Found says so.
+// Drops in a separate namespace are counted exactly: the path is loopback, which loses
+// nothing except by the cause that the test sets up. Received and dropped datagrams must
+// add up to the sent ones. Only packets dropped while another was being counted on the same
+// CPU are missed, and FlowDrops says so.
 func TestReasons(t *testing.T) {
 	w := watcher(t)
 	ns := namespace(t, "reasons")
 	const n = 500
 	for _, tt := range []struct {
 		name, address, reason, location, place string
-		closed                                 bool // nobody listens
+		closed                                 bool // no socket listens
 		filter                                 bool // a rule drops them
 	}{
 		{name: "tiny buffer", address: "127.0.0.1", reason: "SOCKET_RCVBUFF", place: result.PlaceReceive},
@@ -68,7 +68,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// reject makes a rule that drops what comes in for a port.
+// reject adds a rule that drops packets to a port.
 func reject(t *testing.T, ns *linuxnet.NS, port uint16) {
 	t.Helper()
 	err := ns.Do(func() error {
@@ -90,7 +90,7 @@ func reject(t *testing.T, ns *linuxnet.NS, port uint16) {
 	}
 }
 
-// A packet that stands for many datagrams counts as so many.
+// A packet that stands for many datagrams counts as that many.
 func TestSuperPackets(t *testing.T) {
 	w := watcher(t)
 	ns := namespace(t, "super")
@@ -139,7 +139,7 @@ func TestSuperPackets(t *testing.T) {
 	}
 }
 
-// What is dropped inside a tunnel is dropped with the tunnel's ports outside.
+// A packet dropped inside a tunnel has the tunnel's outer ports.
 func TestInsideVXLAN(t *testing.T) {
 	w := watcher(t)
 	a, b := namespace(t, "a"), namespace(t, "b")
@@ -164,7 +164,7 @@ func TestInsideVXLAN(t *testing.T) {
 	must(a.Limit("u", 1e6, 1500)) // the tunnel's packets queue behind 1 Mbit/s, and most are dropped
 	c := listen(t, b, "198.18.1.2:0")
 	s := start(t, w, drops.Flow{Ends: []netip.AddrPort{c.LocalAddr().(*net.UDPAddr).AddrPort()}}, drops.Flow{Ends: ends(1)})
-	// What is queued counts against its sender's buffer: one socket alone would wait.
+	// Queued packets count against their sender's buffer: a single socket would block.
 	const sockets, each = 10, 80
 	const n = sockets * each
 	for range sockets {
@@ -172,17 +172,17 @@ func TestInsideVXLAN(t *testing.T) {
 	}
 	got := settle(t, s, c, n)
 	flows, tol := stop(t, s, 2)
-	booked := map[string]int64{}
+	attributed := map[string]int64{}
 	for _, d := range flows[0] {
-		booked[drops.Place(d)] += d.Count
+		attributed[drops.Place(d)] += d.Count
 	}
-	if all := booked[result.PlaceQdisc] + booked[result.PlaceReceive]; !tol.fits(all, int64(n-got)) || booked[result.PlaceQdisc] < n/4 || len(flows[1]) > 0 {
+	if all := attributed[result.PlaceQdisc] + attributed[result.PlaceReceive]; !tol.fits(all, int64(n-got)) || attributed[result.PlaceQdisc] < n/4 || len(flows[1]) > 0 {
 		t.Errorf("%d of %d arrived, found %+v", got, n, flows)
 	}
 }
 
-// Two lanes whose servers are published on one port are told apart by their turns;
-// one that has a port for itself does not need one.
+// Two flows whose servers are published on one port are distinguished by SetActive; one
+// with its own port does not need it.
 func TestTurns(t *testing.T) {
 	w := watcher(t)
 	first, second := namespace(t, "first"), namespace(t, "second")
@@ -198,7 +198,7 @@ func TestTurns(t *testing.T) {
 			n := 10 + round + 20*lane
 			send(t, ns, to, n)
 			want[lane] += int64(n)
-			settle(t, s, nil, int(want[0]+want[1])) // before the next one's turn
+			settle(t, s, nil, int(want[0]+want[1])) // before the next one becomes active
 		}
 	}
 	if err := s.Turn(0); err != nil {
@@ -215,8 +215,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// A flow whose ports change, as those of the steps of a search do, keeps its counts and
-// lets go of its old ports.
+// A flow whose ports change, such as those of the steps of a rate search, keeps its counts
+// and releases its old ports.
 func TestPortsChange(t *testing.T) {
 	w := watcher(t)
 	ns := namespace(t, "change")
@@ -240,7 +240,7 @@ func TestPortsChange(t *testing.T) {
 	}
 }
 
-// A session counts what is its own, not what the one before did.
+// A session does not count what the previous one did.
 func TestSessionsAreApart(t *testing.T) {
 	w := watcher(t)
 	ns := namespace(t, "apart")

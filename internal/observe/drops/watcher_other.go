@@ -2,31 +2,31 @@
 
 package drops
 
-// Watcher needs Linux.
+// Watcher requires Linux.
 type Watcher struct{}
 
-// Session needs Linux.
+// Session requires Linux.
 type Session struct{}
 
-// New says that drop reasons are told by Linux only.
+// New returns an *UnavailableError.
 func New(string) (*Watcher, error) {
-	return nil, &UnavailableError{Reason: "drop reasons are told by Linux only"}
+	return nil, &UnavailableError{Reason: "drop reasons are available on Linux only"}
 }
 
-// Start is not reached: there is no Watcher.
+// Start is never called: there is no Watcher.
 func (*Watcher) Start(int) (*Session, error) { return &Session{}, nil }
 
-// Close has nothing to let go of.
+// Close does nothing.
 func (*Watcher) Close() error { return nil }
 
-// Turn is not reached.
+// Turn is never called.
 func (*Session) Turn(int) error { return nil }
 
-// Set is not reached.
+// Set is never called.
 func (*Session) Set(int, Flow) error { return nil }
 
-// Read is not reached.
+// Read is never called.
 func (*Session) Read(int) (FlowDrops, error) { return FlowDrops{}, nil }
 
-// Stop is not reached.
+// Stop is never called.
 func (*Session) Stop() error { return nil }

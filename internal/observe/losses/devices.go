@@ -7,11 +7,11 @@ import (
 	"tare/internal/result"
 )
 
-// qdiscs books what queueing disciplines dropped. A sender learns nothing of it, but
-// its stack counts the same once more (Udp.SndbufErrors, Ip.OutDiscards).
+// qdiscs attributes what queueing disciplines dropped. The sender is not told, but its
+// stack counts the same drop again (Udp.SndbufErrors, Ip.OutDiscards).
 func (b *attribution) qdiscs() {
 	for _, s := range b.in.Stacks {
-		for _, name := range s.named("qdisc/", ".drops") {
+		for _, name := range s.countersNamed("qdisc/", ".drops") {
 			b.attributePackets(result.PlaceQdisc, s, name, s.Deltas.Counters[name])
 		}
 	}
@@ -24,16 +24,16 @@ type drops struct {
 	n       uint64
 }
 
-// queues books what was dropped on the way into a stack. Where a virtual device hands
-// a packet to the backlog of a CPU that is full, one death moves three counters: sent
-// and dropped at the sending device, received and dropped at the receiving one, and
-// the CPU's own, which is of the whole machine. Where the sending device finds the
-// other one's ring full, only its own moves; where a network card or a tunnel has no
-// room, only that device's. So the backlog is what both the machine and a device saw.
+// queues attributes what was dropped on the way into a stack. If a virtual device passes a
+// packet to a CPU's full backlog, one drop increments three counters: tx_dropped of the
+// sending device, rx_dropped of the receiving one, and the CPU's counter, which is for the
+// whole machine. If the receiving device's ring is full, only the sending device's counter
+// increments; if a network card or a tunnel has no space, only that device's counter does.
+// So the backlog's drops are those that both the machine and a device counted.
 func (b *attribution) queues() {
 	var tx, rx, tunnels []drops
 	for _, s := range b.in.Stacks {
-		for _, name := range s.named("dev/", "_dropped") {
+		for _, name := range s.countersNamed("dev/", "_dropped") {
 			device := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(name, ".tx_dropped"), ".rx_dropped"), "dev/")
 			d := drops{s, name, s.Deltas.Counters[name]}
 			switch {
@@ -50,8 +50,8 @@ func (b *attribution) queues() {
 	}
 	backlog := min(b.softnet(rx), max(total(tx), total(rx)))
 	rx, left := b.toBacklog(rx, backlog)
-	// The same deaths, as the sending devices saw them; of those that no receiving
-	// device has, there is no other witness.
+	// The same drops, as counted by the sending devices; drops that no receiving device
+	// counted appear only there.
 	tx = without(tx, backlog-left)
 	tx, _ = b.toBacklog(tx, left)
 	for _, d := range tx {
@@ -63,15 +63,14 @@ func (b *attribution) queues() {
 	b.tunnels = tunnels
 }
 
-// tunnel says whether a device sends by a table of remote ends. What it has none for
-// it drops, and that is first of all what nobody asked for: neighbour discovery and
-// multicast reports.
+// tunnel reports whether a device sends by a table of remote endpoints. It drops packets
+// without an entry, mostly neighbour discovery and multicast reports.
 func (s Stack) tunnel(device string) bool {
 	return slices.Contains([]string{"vxlan", "geneve", "gre", "gretap", "ip6gre", "ipip", "sit", "wireguard"}, s.Kinds[device])
 }
 
-// softnet is what the backlogs of the path's machines dropped, of anybody's. Where
-// they cannot be read, the receiving devices are believed.
+// softnet returns the drops of the backlogs of the path's machines, of any traffic. If they
+// cannot be read, it returns those of the receiving devices.
 func (b *attribution) softnet(rx []drops) (sum uint64) {
 	seen := map[string]uint64{}
 	for _, s := range b.in.Stacks {
@@ -88,7 +87,8 @@ func (b *attribution) softnet(rx []drops) (sum uint64) {
 	return sum
 }
 
-// toBacklog books n of what devices dropped to the backlog, and gives what is left of both.
+// toBacklog attributes n of the devices' drops to the backlog, and returns what is left of
+// both.
 func (b *attribution) toBacklog(from []drops, n uint64) (rest []drops, left uint64) {
 	for _, d := range from {
 		part := min(d.n, n)
@@ -101,7 +101,7 @@ func (b *attribution) toBacklog(from []drops, n uint64) (rest []drops, left uint
 	return rest, n
 }
 
-// without takes n away.
+// without subtracts n.
 func without(from []drops, n uint64) (rest []drops) {
 	for _, d := range from {
 		part := min(d.n, n)
@@ -120,8 +120,8 @@ func total(all []drops) (sum uint64) {
 	return sum
 }
 
-// named lists the counters that moved and whose names begin and end so, in order.
-func (s Stack) named(prefix, suffix string) (names []string) {
+// countersNamed lists the counters that changed and have this prefix and suffix, in order.
+func (s Stack) countersNamed(prefix, suffix string) (names []string) {
 	for _, name := range sortedKeys(s.Deltas.Counters) {
 		if strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix) && s.Deltas.Counters[name] > 0 {
 			names = append(names, name)

@@ -1,11 +1,11 @@
-// Package losses books the datagrams that a trial lost to the places where counters
-// saw them die. It only calculates: the counters are those of package netstack, and
-// the accounts of the two ends are the generator's.
+// Package losses attributes the datagrams that a trial lost to where counters show they
+// were dropped. It only calculates: the counters come from package netstack, and the totals
+// of sender and receiver from the generator.
 //
-// Counters tell the same death more than once, and some that of others. So there are
-// two sorts of evidence. What a counter says exactly is booked in full. What is only
-// an echo of another counter, or may be of other traffic, is booked as far as
-// datagrams are still missing, in the order of its worth. See docs/loss.md.
+// Several counters may count the same drop, and some count drops of other traffic. So there
+// are two kinds of evidence: exact counters are attributed in full; counters that repeat
+// another, or may include other traffic, are attributed only up to the number of datagrams
+// still missing, the more reliable ones first. See docs/loss.md.
 package losses
 
 import (
@@ -17,35 +17,35 @@ import (
 	"tare/internal/result"
 )
 
-// Input is what is known of a trial.
+// Input is what is known about a trial.
 type Input struct {
-	Sent, Received int64 // datagrams, both ways together, each once; the whole trial
+	Sent, Received int64 // datagrams in both directions, each once, in the whole trial
 	Stacks         []Stack
 }
 
-// Stack is a network stack of the path with how far its counters moved.
+// Stack is a network stack of the path with the changes of its counters.
 type Stack struct {
 	Name    string
-	Boot    string // the kernel's id: stacks of one kernel share its backlogs
+	Boot    string // the kernel's boot id: stacks of one kernel share its backlogs
 	Deltas  netstack.Deltas
-	Kinds   map[string]string // of devices; nil where unknown
-	Shared  bool              // others use it too
-	Sockets *SocketTotals     // what ended here of the trial's own, nil where nothing did
+	Kinds   map[string]string // of devices; nil if unknown
+	Shared  bool              // carries other traffic too
+	Sockets *SocketTotals     // totals of the trial's sockets in this stack, nil if it has none
 }
 
-// SocketTotals is the account of the ends in one stack together.
+// SocketTotals are the totals of a trial's sockets in one stack.
 type SocketTotals struct {
 	Sent     int64
 	Received int64  // each once
-	Drops    *int64 // at the ends' sockets, as these say themselves; nil is unknown
-	Denied   int64  // sends that a filter refused
-	Unread   int64  // datagrams that came after the end had stopped
-	// SendsSuper and ReceivesSuper are whether what it sends, or receives, is one packet
-	// for several datagrams.
+	Drops    *int64 // dropped at these sockets, by their own counters; nil is unknown
+	Denied   int64  // sends that a filter rejected
+	Unread   int64  // datagrams that arrived after the endpoint had stopped
+	// SendsSuper and ReceivesSuper tell whether one sent, or received, packet stands for
+	// several datagrams.
 	SendsSuper, ReceivesSuper bool
 }
 
-// Add is two accounts of one stack together; the first may be nil.
+// Add returns the sum of two totals of one stack; the first may be nil.
 func (e *SocketTotals) Add(o SocketTotals) *SocketTotals {
 	if e == nil {
 		return &o
@@ -59,8 +59,8 @@ func (e *SocketTotals) Add(o SocketTotals) *SocketTotals {
 	return &sum
 }
 
-// Attribute books what was lost. Unexplained is what is left, below 0 where counters that
-// are taken at their word moved by more than was lost; Missing then says so.
+// Attribute attributes the lost datagrams. Unexplained is the remainder; it is below 0 if
+// exact counters changed by more than was lost, which Missing then says.
 func Attribute(in Input) result.Losses {
 	out := result.Losses{Sent: in.Sent, Received: in.Received, Lost: in.Sent - in.Received}
 	for _, s := range in.Stacks {
@@ -84,7 +84,7 @@ func Attribute(in Input) result.Losses {
 	b.secondaryCounters()
 	slices.SortStableFunc(out.Places, func(x, y result.LossPlace) int { return order(x.Place) - order(y.Place) })
 	if out.Unexplained < 0 {
-		out.Missing = append(out.Missing, "more were booked than lost: others use the same path, or one datagram moved two counters")
+		out.Missing = append(out.Missing, "more datagrams were attributed than lost: other traffic uses the same path, or one datagram changed two counters")
 	}
 	return out
 }
@@ -93,36 +93,36 @@ func order(place string) int {
 	return slices.IndexFunc(result.LossPlaces(), func(p result.PlaceKind) bool { return p.ID == place })
 }
 
-// attribution is the work on one account.
+// attribution is the state of one calculation.
 type attribution struct {
 	in        Input
 	out       *result.Losses
-	factor    float64  // datagrams that a packet stands for
-	tunnels   []drops  // of what devices found no way for, the trial's or not
-	deferred  []func() // what is booked once everything sure is
-	fragments bool     // datagrams crossed in several packets
+	factor    float64  // datagrams in each packet
+	tunnels   []drops  // packets for which devices had no route, of any traffic
+	deferred  []func() // attributed after all exact counters
+	fragments bool     // datagrams were sent as several packets
 }
 
-// packets finds out how many datagrams stand behind a packet that a device, a queue
-// or a rule has counted: more than one with UDP segmentation, less than one where IP
-// cuts datagrams into fragments.
+// packets determines how many datagrams a packet stands for that a device, a queue or a
+// rule has counted: more than one with UDP segmentation, less than one with IP
+// fragmentation.
 func (b *attribution) packets() {
 	var sent, left uint64
 	for _, s := range b.in.Stacks {
-		if s.moved("Ip.FragCreates", "Ip6.FragCreates") > 0 {
+		if s.delta("Ip.FragCreates", "Ip6.FragCreates") > 0 {
 			b.fragments = true
 		}
 		if s.Sockets != nil && s.Sockets.SendsSuper {
 			sent += uint64(max(0, s.Sockets.Sent))
-			left += s.moved("Udp.OutDatagrams", "Udp6.OutDatagrams", "Udp.SndbufErrors", "Udp6.SndbufErrors")
+			left += s.delta("Udp.OutDatagrams", "Udp6.OutDatagrams", "Udp.SndbufErrors", "Udp6.SndbufErrors")
 		}
 	}
 	if left > 0 && sent > left {
 		b.factor = float64(sent) / float64(left)
-		b.addMissing("datagrams were sent %.2g to a packet: what devices, queues and rules counted was multiplied by that, which is right on average only", b.factor)
+		b.addMissing("each packet carried %.2g datagrams: counts of devices, queues and rules were multiplied by that, which is correct on average only", b.factor)
 	}
 	if b.fragments {
-		b.addMissing("datagrams were sent in fragments: devices, queues and rules count those, and one that is lost costs a whole datagram; what they say is booked as far as datagrams are missing")
+		b.addMissing("datagrams were sent in fragments: devices, queues and rules count fragments, and one lost fragment loses the datagram; their counts are attributed up to the number of missing datagrams")
 	}
 }
 
@@ -130,20 +130,22 @@ func (b *attribution) addMissing(format string, args ...any) {
 	b.out.Missing = append(b.out.Missing, fmt.Sprintf(format, args...))
 }
 
-// attributePackets books n packets of a stack that a counter is sure of. In a stack that others
-// use, or of fragments, nothing is sure.
+// attributePackets attributes n packets that a counter of a stack counted exactly. No
+// counter is exact in a shared stack or with fragments.
 func (b *attribution) attributePackets(place string, s Stack, counter string, n uint64) {
 	datagrams := int64(math.Round(float64(n) * b.factor))
 	b.attributeIf(!b.fragments, place, s, counter, datagrams)
 }
 
-// attributeDatagrams books n datagrams, as a socket counts them that takes them one by one: super-packets
-// are cut, and fragments put together, before they come to it.
+// attributeDatagrams attributes n datagrams counted by a socket that receives them
+// individually: super-packets are segmented, and fragments reassembled, before they reach
+// it.
 func (b *attribution) attributeDatagrams(place string, s Stack, counter string, n uint64) {
 	b.attributeIf(true, place, s, counter, int64(min(n, math.MaxInt64)))
 }
 
-// attributeIf books datagrams at once, or later as far as they are still missing.
+// attributeIf attributes datagrams at once if sure, otherwise later and only up to the
+// number still missing.
 func (b *attribution) attributeIf(attributeIf bool, place string, s Stack, counter string, datagrams int64) {
 	if !attributeIf || s.Shared {
 		b.deferred = append(b.deferred, func() { b.attributeRest(place, s, counter, datagrams) })
@@ -152,7 +154,7 @@ func (b *attribution) attributeIf(attributeIf bool, place string, s Stack, count
 	b.add(place, s.Name, counter, datagrams)
 }
 
-// attributeRest books what is left to be explained, n datagrams at most.
+// attributeRest attributes at most n of the datagrams still missing.
 func (b *attribution) attributeRest(place string, s Stack, counter string, n int64) {
 	b.add(place, s.Name, counter, min(n, max(0, b.out.Unexplained)))
 }
@@ -165,15 +167,15 @@ func (b *attribution) add(place, where, counter string, n int64) {
 	b.out.Unexplained -= n
 }
 
-// moved adds up counters, of which a kernel may not have all.
-func (s Stack) moved(names ...string) (sum uint64) {
+// delta sums the changes of counters, of which a kernel may lack some.
+func (s Stack) delta(names ...string) (sum uint64) {
 	for _, n := range names {
 		sum += s.Deltas.Counters[n]
 	}
 	return sum
 }
 
-// subtractFloor is a - b, 0 where that is below.
+// subtractFloor returns a - b, or 0 if that is negative.
 func subtractFloor(a, b uint64) uint64 {
 	if a < b {
 		return 0

@@ -12,10 +12,10 @@ import (
 	"tare/internal/result"
 )
 
-// counters is how far those of a stack moved.
+// counters are the counter changes of a stack.
 type counters map[string]uint64
 
-// stack is one of the path.
+// stack is a stack of the path.
 func stack(name string, c counters, end *losses.SocketTotals) losses.Stack {
 	return losses.Stack{Name: name, Boot: "1", Deltas: netstack.Deltas{Counters: c}, Kinds: map[string]string{"eth0": "veth", "br0": "bridge", "vxlan0": "vxlan"}, Sockets: end}
 }
@@ -27,14 +27,14 @@ func receiver(n, d int64) *losses.SocketTotals { return &losses.SocketTotals{Rec
 
 func count(n int64) *int64 { return &n }
 
-// shared marks a stack as one that others use.
+// shared marks a stack as shared.
 func shared(s losses.Stack) losses.Stack {
 	s.Shared = true
 	return s
 }
 
-// Each case is one of the traps of docs/loss.md, or a place by itself.
-func TestBook(t *testing.T) {
+// Each case is one of the pitfalls in docs/loss.md, or a single place.
+func TestAttribute(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent, received int64
 		stacks         []losses.Stack
@@ -105,22 +105,22 @@ func TestBook(t *testing.T) {
 			map[string]int64{result.PlaceProtocol: 40}, 0, ""},
 		"super-packets: a device counts one for twenty": {2000, 1000, []losses.Stack{
 			stack("a", counters{"dev/eth0.tx_dropped": 50, "softnet.dropped": 0, "Udp.OutDatagrams": 100}, &losses.SocketTotals{Sent: 2000, SendsSuper: true}),
-			stack("b", nil, receiver(1000, 0))}, map[string]int64{result.PlaceDeviceTx: 1000}, 0, "20 to a packet"},
+			stack("b", nil, receiver(1000, 0))}, map[string]int64{result.PlaceDeviceTx: 1000}, 0, "each packet carried 20 datagrams"},
 		"super-packets: so does a socket with receive offload": {2000, 1000, []losses.Stack{
 			stack("a", counters{"Udp.OutDatagrams": 100}, &losses.SocketTotals{Sent: 2000, SendsSuper: true}),
 			stack("b", counters{"Udp.InDatagrams": 50, "Udp.RcvbufErrors": 50}, &losses.SocketTotals{Received: 1000, Drops: count(50), ReceivesSuper: true})},
-			map[string]int64{result.PlaceReceive: 1000}, 0, "20 to a packet"},
+			map[string]int64{result.PlaceReceive: 1000}, 0, "each packet carried 20 datagrams"},
 		"nor a proxy's socket, which takes them one by one": {2000, 1300, []losses.Stack{
 			stack("a", counters{"Udp.OutDatagrams": 100, "socket/udp:5201#7.drops": 700, "Udp.RcvbufErrors": 700}, &losses.SocketTotals{Sent: 2000, SendsSuper: true}),
-			stack("a/server", nil, receiver(1300, 0))}, map[string]int64{result.PlaceProxy: 700}, 0, "20 to a packet"},
+			stack("a/server", nil, receiver(1300, 0))}, map[string]int64{result.PlaceProxy: 700}, 0, "each packet carried 20 datagrams"},
 		"but not without: there the kernel cuts them first": {2000, 1264, []losses.Stack{
 			stack("a", counters{"Udp.OutDatagrams": 100}, &losses.SocketTotals{Sent: 2000, SendsSuper: true}),
-			stack("b", counters{"Udp.InDatagrams": 1264, "Udp.RcvbufErrors": 736}, receiver(1264, 736))}, map[string]int64{result.PlaceReceive: 736}, 0, "20 to a packet"},
+			stack("b", counters{"Udp.InDatagrams": 1264, "Udp.RcvbufErrors": 736}, receiver(1264, 736))}, map[string]int64{result.PlaceReceive: 736}, 0, "each packet carried 20 datagrams"},
 		"fragments: a device's count is only a bound": {100, 90, []losses.Stack{
 			stack("a", counters{"Ip.FragCreates": 300, "qdisc/eth0 tbf.drops": 25}, sender(100)), stack("b", nil, receiver(90, 0))},
 			map[string]int64{result.PlaceQdisc: 10}, 0, "in fragments"},
 		"more than was lost is not hidden": {100, 90, []losses.Stack{stack("a", counters{"qdisc/eth0 tbf.drops": 25}, sender(100)), stack("b", nil, receiver(90, 0))},
-			map[string]int64{result.PlaceQdisc: 25}, -15, "more were booked than lost"},
+			map[string]int64{result.PlaceQdisc: 25}, -15, "more datagrams were attributed than lost"},
 		"a host that others use: as much as is missing": {100, 90, []losses.Stack{shared(stack("a", counters{"qdisc/eth0 fq.drops": 2500}, sender(100))), stack("b", nil, receiver(90, 4))},
 			map[string]int64{result.PlaceQdisc: 6, result.PlaceReceive: 4}, 0, ""},
 		"what stopped too early": {100, 90, []losses.Stack{stack("a", nil, sender(100)), stack("b", nil, &losses.SocketTotals{Received: 90, Drops: count(0), Unread: 10})},
@@ -152,9 +152,8 @@ func TestBook(t *testing.T) {
 	}
 }
 
-// What is not known is told once for each stack, and places come in the order of the
-// path.
-func TestBookGapsAndOrder(t *testing.T) {
+// Missing information is reported once for each stack, and places are in path order.
+func TestAttributeGapsAndOrder(t *testing.T) {
 	gap := netstack.Gap{Source: "/proc/net/softnet_stat", Reason: "permission denied"}
 	a, b := stack("a", counters{"qdisc/eth0 tbf.drops": 1}, sender(10)), stack("b", counters{"conntrack.drop": 1}, receiver(7, 1))
 	a.Deltas.Gaps, b.Deltas.Gaps = []netstack.Gap{gap, gap}, []netstack.Gap{gap}

@@ -10,15 +10,15 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// filters books what firewall rules and connection tracking threw away. What a rule
-// refuses to a sender of its own namespace is told to the sender, who sends it again.
+// filters attributes what firewall rules and connection tracking dropped. If a rule rejects
+// a packet of a sender in its own namespace, the sender gets an error and sends again.
 func (b *attribution) filters() {
 	for _, s := range b.in.Stacks {
 		var denied uint64
 		if s.Sockets != nil {
 			denied = uint64(max(0, s.Sockets.Denied))
 		}
-		for _, name := range s.named("rule/", ".packets") {
+		for _, name := range s.countersNamed("rule/", ".packets") {
 			n := s.Deltas.Counters[name]
 			told := min(n, denied)
 			denied -= told
@@ -29,18 +29,18 @@ func (b *attribution) filters() {
 	}
 }
 
-// conntrack is what connection tracking dropped: its table was full, or the entry of a
-// packet could not be inserted, which kernels count as one, the other or both.
+// conntrack returns what connection tracking dropped: its table was full, or an entry could
+// not be inserted, which kernels count as one, the other or both.
 func (s Stack) conntrack() (counter string, n uint64) {
-	drop, failed := s.moved("conntrack.drop"), s.moved("conntrack.insert_failed")
+	drop, failed := s.delta("conntrack.drop"), s.delta("conntrack.insert_failed")
 	if failed > drop {
 		return "conntrack.insert_failed", failed
 	}
 	return "conntrack.drop", drop
 }
 
-// routing books what IP threw away by its own counters. OutDiscards is left to the
-// echoes: a queueing discipline's drops are among it.
+// routing attributes what IP dropped by its own counters. OutDiscards is left to
+// secondaryCounters, because it includes the drops of queueing disciplines.
 func (b *attribution) routing() {
 	for _, s := range b.in.Stacks {
 		for _, name := range []string{
@@ -49,31 +49,31 @@ func (b *attribution) routing() {
 			"Ip6.InHdrErrors", "Ip6.InTooBigErrors", "Ip6.InNoRoutes", "Ip6.InAddrErrors", "Ip6.InUnknownProtos", "Ip6.InTruncatedPkts",
 			"Ip6.InDiscards", "Ip6.OutNoRoutes", "Ip6.FragFails",
 		} {
-			b.attributePackets(result.PlaceRouting, s, name, s.moved(name))
+			b.attributePackets(result.PlaceRouting, s, name, s.delta(name))
 		}
-		// What could not be put together again is counted by datagram, but often long after.
-		b.attributeRest(result.PlaceRouting, s, "Ip.ReasmFails", int64(s.moved("Ip.ReasmFails", "Ip6.ReasmFails")))
+		// Failed reassembly is counted by datagram, but often much later.
+		b.attributeRest(result.PlaceRouting, s, "Ip.ReasmFails", int64(s.delta("Ip.ReasmFails", "Ip6.ReasmFails")))
 	}
 }
 
-// sockets books what died at UDP sockets: those of the trial by their own account, in
-// datagrams, those of others by /proc/net/udp. What the stack counts beyond both was
-// at sockets that are closed by now.
+// sockets attributes what UDP sockets dropped: those of the trial by their own counts, in
+// datagrams, other sockets by /proc/net/udp. What the stack counts beyond both was at
+// sockets that are closed by now.
 func (b *attribution) sockets() {
 	for _, s := range b.in.Stacks {
-		memory, sum := s.moved("Udp.MemErrors", "Udp6.MemErrors"), s.moved("Udp.InCsumErrors", "Udp6.InCsumErrors")
-		full, all := s.moved("Udp.RcvbufErrors", "Udp6.RcvbufErrors"), s.moved("Udp.InErrors", "Udp6.InErrors")
+		memory, sum := s.delta("Udp.MemErrors", "Udp6.MemErrors"), s.delta("Udp.InCsumErrors", "Udp6.InCsumErrors")
+		full, all := s.delta("Udp.RcvbufErrors", "Udp6.RcvbufErrors"), s.delta("Udp.InErrors", "Udp6.InErrors")
 		var others uint64
-		for _, name := range s.named("socket/", ".drops") {
+		for _, name := range s.countersNamed("socket/", ".drops") {
 			others += s.Deltas.Counters[name]
 			b.attributeDatagrams(result.PlaceProxy, s, name, s.Deltas.Counters[name])
 		}
 		if s.Sockets == nil {
-			// Checksums and memory are among what those sockets dropped.
+			// The drops of those sockets include checksum and memory errors.
 			b.attributeDatagrams(result.PlaceProxy, s, "Udp.InErrors", subtractFloor(all, others))
 			continue
 		}
-		unit := s.Sockets.unit(s)
+		unit := s.Sockets.datagramsPerPacket(s)
 		datagrams := func(n uint64) int64 { return int64(math.Round(float64(n) * unit)) }
 		if s.Sockets.Drops == nil {
 			b.add(result.PlaceReceive, s.Name, "Udp.RcvbufErrors", datagrams(subtractFloor(full, others)))
@@ -86,42 +86,42 @@ func (b *attribution) sockets() {
 			b.add(result.PlaceProtocol, s.Name, "Udp.InCsumErrors", datagrams(bad))
 			b.add(result.PlaceProtocol, s.Name, "Udp.MemErrors", datagrams(short))
 			b.add(result.PlaceReceive, s.Name, "SO_MEMINFO drops", datagrams(drops-bad-short))
-			// Others of this stack, such as a proxy, whose sockets are gone.
+			// Other sockets of this stack, such as a proxy's, which are closed by now.
 			b.attributeRest(result.PlaceProxy, s, "Udp.RcvbufErrors", datagrams(subtractFloor(full, drops+others)))
 		}
 		b.add(result.PlaceReceiver, s.Name, "came after the end", s.Sockets.Unread)
 	}
 }
 
-// unit is how many datagrams a packet at the end's sockets stands for: with receive
-// offload the kernel counts what it has put together.
-func (e SocketTotals) unit(s Stack) float64 {
+// datagramsPerPacket returns how many datagrams a packet at the sockets stands for: with receive offload
+// the kernel counts merged packets.
+func (e SocketTotals) datagramsPerPacket(s Stack) float64 {
 	if !e.ReceivesSuper {
 		return 1
 	}
-	in := s.moved("Udp.InDatagrams", "Udp6.InDatagrams")
+	in := s.delta("Udp.InDatagrams", "Udp6.InDatagrams")
 	if in == 0 || uint64(max(0, e.Received)) <= in {
 		return 1
 	}
 	return float64(e.Received) / float64(in)
 }
 
-// secondaryCounters books what is left by counters that may tell what others have told already,
-// or what was not of the trial.
+// secondaryCounters attributes the remainder by counters that may repeat others or include
+// other traffic.
 func (b *attribution) secondaryCounters() {
 	for _, book := range b.deferred {
 		book()
 	}
 	for _, s := range b.in.Stacks {
-		b.attributeRest(result.PlaceNetfilter, s, "vanished within IP", b.datagrams(s.vanished()))
+		b.attributeRest(result.PlaceNetfilter, s, "vanished within IP", b.datagrams(s.uncounted()))
 	}
 	for _, s := range b.in.Stacks {
 		if s.Sockets != nil && s.Sockets.Sent > 0 {
-			b.attributeRest(result.PlaceSendBuffer, s, "Udp.SndbufErrors", b.datagrams(s.moved("Udp.SndbufErrors", "Udp6.SndbufErrors")))
-			b.attributeRest(result.PlacePolicy, s, "Ip.OutDiscards", b.datagrams(s.moved("Ip.OutDiscards", "Ip6.OutDiscards")))
+			b.attributeRest(result.PlaceSendBuffer, s, "Udp.SndbufErrors", b.datagrams(s.delta("Udp.SndbufErrors", "Udp6.SndbufErrors")))
+			b.attributeRest(result.PlacePolicy, s, "Ip.OutDiscards", b.datagrams(s.delta("Ip.OutDiscards", "Ip6.OutDiscards")))
 			continue
 		}
-		b.attributeRest(result.PlaceRouting, s, "Ip.OutDiscards", b.datagrams(s.moved("Ip.OutDiscards", "Ip6.OutDiscards")))
+		b.attributeRest(result.PlaceRouting, s, "Ip.OutDiscards", b.datagrams(s.delta("Ip.OutDiscards", "Ip6.OutDiscards")))
 	}
 	for _, d := range b.tunnels {
 		b.attributeRest(result.PlaceDeviceTx, d.s, d.counter, b.datagrams(d.n))
@@ -130,12 +130,12 @@ func (b *attribution) secondaryCounters() {
 		if s.Sockets == nil {
 			continue
 		}
-		// The last words of udp_rr may find the port closed, and are no loss.
-		b.attributeRest(result.PlaceProtocol, s, "Udp.NoPorts", b.datagrams(s.moved("Udp.NoPorts", "Udp6.NoPorts")))
+		// The last message of udp_rr may find the port closed; that is no loss.
+		b.attributeRest(result.PlaceProtocol, s, "Udp.NoPorts", b.datagrams(s.delta("Udp.NoPorts", "Udp6.NoPorts")))
 	}
 	for _, s := range b.in.Stacks {
-		// Of a backlog whose drops no device has noted.
-		b.attributeRest(result.PlaceBacklog, s, "softnet.dropped", b.datagrams(subtractFloor(s.moved("softnet.dropped"), b.backlog())))
+		// Backlog drops that no device counted.
+		b.attributeRest(result.PlaceBacklog, s, "softnet.dropped", b.datagrams(subtractFloor(s.delta("softnet.dropped"), b.backlog())))
 	}
 }
 
@@ -143,7 +143,7 @@ func (b *attribution) datagrams(packets uint64) int64 {
 	return int64(math.Round(float64(packets) * b.factor))
 }
 
-// backlog is what has been booked to it.
+// backlog returns what has been attributed to the backlog.
 func (b *attribution) backlog() (packets uint64) {
 	for _, p := range b.out.Places {
 		if p.Place == result.PlaceBacklog {
@@ -153,23 +153,23 @@ func (b *attribution) backlog() (packets uint64) {
 	return packets
 }
 
-// vanished is how many packets came into IP, or were to be forwarded, and neither left
-// it nor were counted on the way: a filter has them, by a chain's policy or by a rule
-// without a counter. Kernels count what is forwarded before its filters or behind them;
-// those that do it before also count what was sent (OutTransmits, Linux 6.7).
-func (s Stack) vanished() uint64 {
-	in := subtractFloor(s.moved("Ip.InReceives"), s.moved("Ip.InDelivers", "Ip.ForwDatagrams", "Ip.InHdrErrors", "Ip.InAddrErrors", "Ip.InDiscards",
+// uncounted returns how many packets entered IP, or were to be forwarded, and neither left
+// it nor were counted on the way: a filter dropped them, by a chain's policy or a rule
+// without a counter. Kernels count forwarded packets before or after their filters; those
+// that count before also count what was sent (OutTransmits, Linux 6.7).
+func (s Stack) uncounted() uint64 {
+	in := subtractFloor(s.delta("Ip.InReceives"), s.delta("Ip.InDelivers", "Ip.ForwDatagrams", "Ip.InHdrErrors", "Ip.InAddrErrors", "Ip.InDiscards",
 		"Ip.InUnknownProtos", "IpExt.InNoRoutes", "IpExt.InTruncatedPkts", "TcpExt.IPReversePathFilter"))
-	in += subtractFloor(s.moved("Ip6.InReceives"), s.moved("Ip6.InDelivers", "Ip6.OutForwDatagrams", "Ip6.InHdrErrors", "Ip6.InTooBigErrors", "Ip6.InNoRoutes",
+	in += subtractFloor(s.delta("Ip6.InReceives"), s.delta("Ip6.InDelivers", "Ip6.OutForwDatagrams", "Ip6.InHdrErrors", "Ip6.InTooBigErrors", "Ip6.InNoRoutes",
 		"Ip6.InAddrErrors", "Ip6.InUnknownProtos", "Ip6.InTruncatedPkts", "Ip6.InDiscards"))
-	in = subtractFloor(in, subtractFloor(s.moved("Ip.ReasmReqds", "Ip6.ReasmReqds"), s.moved("Ip.ReasmOKs", "Ip6.ReasmOKs")))
+	in = subtractFloor(in, subtractFloor(s.delta("Ip.ReasmReqds", "Ip6.ReasmReqds"), s.delta("Ip.ReasmOKs", "Ip6.ReasmOKs")))
 	for _, ip := range [][4]string{{"Ip.ForwDatagrams", "Ip.OutRequests", "Ip.OutTransmits", "Ip.OutDiscards"}, {"Ip6.OutForwDatagrams", "Ip6.OutRequests", "Ip6.OutTransmits", "Ip6.OutDiscards"}} {
-		if _, counts := s.Deltas.Counters[ip[2]]; counts && s.moved(ip[0]) > 0 {
-			in += min(s.moved(ip[0]), subtractFloor(s.moved(ip[0], ip[1]), s.moved(ip[2], ip[3])))
+		if _, counts := s.Deltas.Counters[ip[2]]; counts && s.delta(ip[0]) > 0 {
+			in += min(s.delta(ip[0]), subtractFloor(s.delta(ip[0], ip[1]), s.delta(ip[2], ip[3])))
 		}
 	}
 	_, known := s.conntrack()
-	for _, name := range s.named("rule/", ".packets") {
+	for _, name := range s.countersNamed("rule/", ".packets") {
 		known += s.Deltas.Counters[name]
 	}
 	return subtractFloor(in, known)

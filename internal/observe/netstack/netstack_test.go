@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// proc writes a procfs of the given files below thread-self/net.
+// proc writes a procfs with the given files below thread-self/net.
 func proc(t *testing.T, net map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -63,7 +63,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// What cannot be read is a gap, and its counters are absent; everything else is there.
+// An unreadable source is a gap, and its counters are absent; everything else is present.
 func TestReadGaps(t *testing.T) {
 	files := whole()
 	delete(files, "softnet_stat")
@@ -76,7 +76,7 @@ func TestReadGaps(t *testing.T) {
 		gaps = append(gaps, g.String())
 	}
 	text := strings.Join(gaps, "\n")
-	for _, want := range []string{"/proc/net/snmp: Udp: has 2 names and 1 figures", "/proc/net/softnet_stat: open ", "tables filter, nat belong to the older iptables"} {
+	for _, want := range []string{"/proc/net/snmp: Udp: has 2 names and 1 values", "/proc/net/softnet_stat: open ", "tables filter, nat belong to legacy iptables"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no gap with %q in\n%s", want, text)
 		}
@@ -96,7 +96,7 @@ func TestReadGaps(t *testing.T) {
 
 func TestReadWithoutProcfs(t *testing.T) {
 	got := Read(t.TempDir())
-	if len(got.Gaps) != 1 || !strings.Contains(got.Gaps[0].String(), "no procfs here") || len(got.Counters) > 0 {
+	if len(got.Gaps) != 1 || !strings.Contains(got.Gaps[0].String(), "procfs is not available") || len(got.Counters) > 0 {
 		t.Errorf("got %+v, want one gap and nothing else", got)
 	}
 }
@@ -112,8 +112,8 @@ func TestSince(t *testing.T) {
 	want := Deltas{
 		Counters: map[string]uint64{"Udp.RcvbufErrors": 7, "softnet.dropped": 7, "socket/udp:53#1.drops": 1, "socket/udp:60#3.drops": 6},
 		Gaps: []Gap{
-			{"firewall rules", "permission denied"}, {"dev/eth0", "it vanished during the trial"},
-			{"Udp.NoPorts", "it ran backwards, from 9 to 3"}, {"conntrack.drop", "it ran backwards, from 100 to 90"},
+			{"firewall rules", "permission denied"}, {"dev/eth0", "the counter disappeared during the trial"},
+			{"Udp.NoPorts", "the counter went backwards, from 9 to 3"}, {"conntrack.drop", "the counter went backwards, from 100 to 90"},
 		},
 	}
 	if diff := cmp.Diff(want, after.Since(before)); diff != "" {

@@ -14,13 +14,13 @@ import (
 
 const socketPrefix = "socket/"
 
-// Read reads the stack of the calling thread. proc is where procfs is mounted,
-// normally /proc. On a system without procfs the reading is empty but for its gap.
+// Read reads the network stack of the calling thread. proc is where procfs is mounted,
+// normally /proc. Without procfs the reading has only a gap.
 func Read(proc string) Reading {
 	var r Reading
 	if _, err := os.Stat(filepath.Join(proc, "thread-self")); err != nil {
 		if _, err := os.Stat(filepath.Join(proc, "stat")); err != nil {
-			r.AddGap("counters", fmt.Errorf("no procfs here: %w", err))
+			r.AddGap("counters", fmt.Errorf("procfs is not available: %w", err))
 			return r
 		}
 	}
@@ -31,7 +31,7 @@ func Read(proc string) Reading {
 	for _, s := range sources() {
 		text, err := os.ReadFile(filepath.Join(proc, "thread-self/net", s.file))
 		if errors.Is(err, os.ErrNotExist) && s.optional {
-			continue // the kernel was built without it, or it is not loaded: nothing is there to be lost
+			continue // not built or not loaded, so it cannot drop anything
 		}
 		if err == nil {
 			err = s.parse(&r, text)
@@ -41,7 +41,7 @@ func Read(proc string) Reading {
 	return r
 }
 
-// Boot is the kernel's boot id, empty where there is none.
+// Boot returns the kernel's boot id, or "" if there is none.
 func Boot(proc string) string {
 	id, err := os.ReadFile(filepath.Join(proc, "sys/kernel/random/boot_id"))
 	if err != nil {
@@ -85,8 +85,7 @@ func sources() []source {
 	}
 }
 
-// protocols parses pairs of lines: "Udp: InDatagrams NoPorts ..." and the same with
-// figures.
+// protocols parses pairs of lines: "Udp: InDatagrams NoPorts ..." and the same with values.
 func protocols(r *Reading, text []byte) error {
 	var names []string
 	for line := range strings.Lines(string(text)) {
@@ -99,10 +98,10 @@ func protocols(r *Reading, text []byte) error {
 			continue
 		}
 		if len(f) != len(names) {
-			return fmt.Errorf("%s has %d names and %d figures", f[0], len(names)-1, len(f)-1)
+			return fmt.Errorf("%s has %d names and %d values", f[0], len(names)-1, len(f)-1)
 		}
 		for i, v := range f[1:] {
-			// Tcp's MaxConn is -1: no counter.
+			// Tcp's MaxConn is -1, which is not a counter.
 			if n, err := strconv.ParseUint(v, 10, 64); err == nil {
 				r.Set(strings.TrimSuffix(f[0], ":")+"."+names[i+1], n)
 			}
@@ -129,15 +128,15 @@ func protocols6(r *Reading, text []byte) error {
 	return nil
 }
 
-// devices parses /proc/net/dev. Its drops of received packets include those that a
-// card had no room for.
+// devices parses /proc/net/dev. Its drops of received packets include those for which a
+// card had no buffer.
 func devices(r *Reading, text []byte) error {
 	columns := []string{"rx_bytes", "rx_packets", "rx_errors", "rx_dropped", "rx_fifo", "rx_frame", "rx_compressed", "multicast",
 		"tx_bytes", "tx_packets", "tx_errors", "tx_dropped", "tx_fifo", "collisions", "tx_carrier", "tx_compressed"}
 	for line := range strings.Lines(string(text)) {
 		colon := strings.LastIndexByte(line, ':') // an alias has one in its name
 		if colon < 0 {
-			continue // the two lines of the head
+			continue // the two header lines
 		}
 		name, f := strings.TrimSpace(line[:colon]), strings.Fields(line[colon+1:])
 		for i, v := range f[:min(len(f), len(columns))] {
@@ -151,15 +150,14 @@ func devices(r *Reading, text []byte) error {
 	return nil
 }
 
-// softnet adds up the CPUs' backlogs: hexadecimal columns, the second of them
-// packets dropped, the third how often a CPU stopped with work left. These are of
-// the whole machine.
+// softnet sums the CPUs' backlogs: hexadecimal columns, the second is packets dropped, the
+// third how often a CPU stopped with work left. They are for the whole machine.
 func softnet(r *Reading, text []byte) error {
 	var dropped, squeezed uint64
 	for line := range strings.Lines(string(text)) {
 		f := strings.Fields(line)
 		if len(f) < 3 {
-			return fmt.Errorf("a line of %d columns", len(f))
+			return fmt.Errorf("a line has %d columns", len(f))
 		}
 		d, err := strconv.ParseUint(f[1], 16, 32)
 		if err != nil {
@@ -176,7 +174,7 @@ func softnet(r *Reading, text []byte) error {
 	return nil
 }
 
-// conntrack adds up the CPUs' lines below a head of names.
+// conntrack sums the CPUs' lines below a header line.
 func conntrack(r *Reading, text []byte) error {
 	var names []string
 	sum := map[string]uint64{}
@@ -194,7 +192,7 @@ func conntrack(r *Reading, text []byte) error {
 			sum[names[i]] += n
 		}
 	}
-	delete(sum, "entries") // how many there are: no counter, and the same on every line
+	delete(sum, "entries") // the current number, not a counter, and the same on every line
 	for name, n := range sum {
 		r.Set("conntrack."+name, n)
 	}
@@ -207,26 +205,26 @@ func sockets(r *Reading, text []byte) error {
 	for line := range strings.Lines(string(text)) {
 		f := strings.Fields(line)
 		if len(f) < 13 || !strings.HasSuffix(f[0], ":") {
-			continue // the head
+			continue // the header
 		}
 		_, hex, _ := strings.Cut(f[1], ":")
 		port, err := strconv.ParseUint(hex, 16, 16)
 		if err != nil {
-			return fmt.Errorf("a local address of %q", f[1])
+			return fmt.Errorf("cannot parse local address %q", f[1])
 		}
 		drops, err := strconv.ParseUint(f[len(f)-1], 10, 64)
 		if err != nil {
-			return fmt.Errorf("drops of %q", f[len(f)-1])
+			return fmt.Errorf("cannot parse drops %q", f[len(f)-1])
 		}
 		r.Set(fmt.Sprintf("%sudp:%d#%s.drops", socketPrefix, port, f[9]), drops)
 	}
 	return nil
 }
 
-// olderTables notes rules whose counters netlink does not show.
+// olderTables records the existence of rules whose counters are not available over netlink.
 func olderTables(r *Reading, text []byte) error {
 	if tables := strings.Fields(string(text)); len(tables) > 0 {
-		return fmt.Errorf("the tables %s belong to the older iptables, whose rules are not read", strings.Join(tables, ", "))
+		return fmt.Errorf("the tables %s belong to legacy iptables, whose rules are not read", strings.Join(tables, ", "))
 	}
 	return nil
 }

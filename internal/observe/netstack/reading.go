@@ -1,11 +1,10 @@
-// Package netstack reads the counters of one network stack, that of the network
-// namespace it is called in: what its protocols, devices, sockets and connection
-// tracking have counted since they were made. It reads procfs and nothing else, so
-// that an agent in any container can do it; what needs netlink is added by whoever
-// has that (see [Reading.Set]).
+// Package netstack reads the counters of the network stack of the calling network
+// namespace: those of its protocols, devices, sockets and connection tracking. It reads
+// only procfs, so that an agent in any container can do it; callers that can use netlink
+// add its counters (see [Reading.Set]).
 //
-// A source that cannot be read is a [Gap], once, and its counters are absent: an
-// unknown counter is never 0.
+// An unreadable source is recorded as one [Gap], and its counters are absent: an unknown
+// counter is never 0.
 package netstack
 
 import (
@@ -14,7 +13,7 @@ import (
 	"strings"
 )
 
-// Reading is what was found of one network stack. Names of counters are
+// Reading is the counters of one network stack. Names of counters are
 //
 //	Udp.RcvbufErrors            /proc/net/snmp, netstat and snmp6: protocol and name as there
 //	                            (snmp6's are Ip6., Icmp6. and Udp6.)
@@ -25,10 +24,10 @@ import (
 //	qdisc/eth0 tbf.drops        a device's queueing discipline (netlink); also overlimits
 //	rule/inet tare forward 7.packets   a firewall rule that drops (netlink)
 type Reading struct {
-	Boot     string            `json:"boot,omitempty"` // the kernel's boot id: two ends with one share a kernel
+	Boot     string            `json:"boot,omitempty"` // the kernel's boot id: endpoints with the same one share a kernel
 	NS       string            `json:"ns,omitempty"`   // inode of the network namespace
 	Counters map[string]uint64 `json:"counters,omitempty"`
-	Kinds    map[string]string `json:"kinds,omitempty"`  // of devices, such as veth; only where they could be asked
+	Kinds    map[string]string `json:"kinds,omitempty"`  // of devices, such as veth; only if they could be read
 	CPU      string            `json:"cpu,omitempty"`    // the cpu lines of the machine's /proc/stat
 	Pressure map[string]string `json:"strain,omitempty"` // of the machine: see observe.Strain
 	Gaps     []Gap             `json:"gaps,omitempty"`
@@ -50,7 +49,7 @@ func (r *Reading) Set(name string, n uint64) {
 	r.Counters[name] = n
 }
 
-// AddGap notes a source that could not be read. A nil error notes nothing.
+// AddGap records an unreadable source. A nil error records nothing.
 func (r *Reading) AddGap(what string, err error) {
 	if err == nil {
 		return
@@ -60,17 +59,16 @@ func (r *Reading) AddGap(what string, err error) {
 	}
 }
 
-// Deltas is how far counters moved between two readings.
+// Deltas are the counter changes between two readings.
 type Deltas struct {
 	Counters map[string]uint64 // of both readings
-	Gaps     []Gap             // of either, and of what vanished or ran backwards meanwhile
+	Gaps     []Gap             // of either reading, and of counters that disappeared or decreased
 }
 
-// Since gives how far the counters moved since an earlier reading of the same
-// stack. A counter that is gone, or that ran backwards, tells nothing and is a gap.
-// One of a socket that is new began at 0; other new ones are passed over, because
-// nobody knows since when they count. Kernels keep some counters in 32 bits: those
-// wrap.
+// Since returns how much the counters changed since an earlier reading of the same stack. A
+// counter that disappeared or decreased is a gap. A counter of a new socket began at 0;
+// other new counters are ignored, because their start is unknown. Kernels keep some
+// counters in 32 bits, which wrap.
 func (r Reading) Since(earlier Reading) Deltas {
 	m := Deltas{Counters: map[string]uint64{}, Gaps: slices.Clone(earlier.Gaps)}
 	for _, g := range r.Gaps {
@@ -88,7 +86,7 @@ func (r Reading) Since(earlier Reading) Deltas {
 		is, there := r.Counters[name]
 		moved, ok := difference(name, was, is)
 		switch {
-		case !there && strings.HasPrefix(name, socketPrefix): // it was closed; what it dropped at the end nobody knows
+		case !there && strings.HasPrefix(name, socketPrefix): // the socket was closed, and its last drops are unknown
 		case !there:
 			gone[group(name)]++
 		case !ok:
@@ -103,16 +101,16 @@ func (r Reading) Since(earlier Reading) Deltas {
 		}
 	}
 	for _, of := range sortedKeys(gone) {
-		m.Gaps = append(m.Gaps, Gap{of, "it vanished during the trial"})
+		m.Gaps = append(m.Gaps, Gap{of, "the counter disappeared during the trial"})
 	}
 	slices.Sort(backwards)
 	for _, name := range backwards {
-		m.Gaps = append(m.Gaps, Gap{name, fmt.Sprintf("it ran backwards, from %d to %d", earlier.Counters[name], r.Counters[name])})
+		m.Gaps = append(m.Gaps, Gap{name, fmt.Sprintf("the counter went backwards, from %d to %d", earlier.Counters[name], r.Counters[name])})
 	}
 	return m
 }
 
-// group is what a counter belongs to: its device, rule or protocol.
+// group returns what a counter belongs to: its device, rule or protocol.
 func group(name string) string {
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
 		return name[:i]
@@ -120,18 +118,19 @@ func group(name string) string {
 	return name
 }
 
-// narrow lists the counters that the kernel keeps in 32 bits, by their beginnings.
-// Several such of different CPUs add up and wrap just as well.
+// narrow lists the name prefixes of the counters that the kernel keeps in 32 bits. Sums of
+// them over CPUs wrap in the same way.
 func narrow() []string { return []string{"softnet.", "conntrack.", "qdisc/", socketPrefix} }
 
-// difference is how far a counter moved. One of 32 bits may have wrapped once; by
-// more than half of its range none moves in a trial, and then it was reset.
+// difference returns how much a counter changed. A 32-bit counter may have wrapped once; a
+// change of more than half its range does not happen in a trial and means that it was
+// reset.
 func difference(name string, was, is uint64) (uint64, bool) {
 	if is >= was {
 		return is - was, true
 	}
 	if slices.ContainsFunc(narrow(), func(p string) bool { return strings.HasPrefix(name, p) }) {
-		d := uint32(is) - uint32(was) //nolint:gosec // arithmetic of 32 bits is what the kernel does
+		d := uint32(is) - uint32(was) //nolint:gosec // 32-bit arithmetic, as in the kernel
 		return uint64(d), d < 1<<31
 	}
 	return 0, false

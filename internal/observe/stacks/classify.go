@@ -7,21 +7,21 @@ import (
 	"tare/internal/result"
 )
 
-// Classifier sorts stacks into components by the table of rules. It remembers the names
-// that it has seen, and is not to be used from several goroutines at once.
+// Classifier maps stacks to components by the table of rules. It caches function names and
+// is not safe for concurrent use.
 type Classifier struct {
 	patterns []pattern
-	seen     map[string]*rule // nil where no rule knows the name
+	seen     map[string]*rule // nil if no rule matches the name
 }
 
-// pattern is one of a rule's: a name, or the beginning of names.
+// pattern is a function name or a prefix of names.
 type pattern struct {
 	text   string
 	prefix bool
 	rule   *rule
 }
 
-// NewClassifier makes a Sorter.
+// NewClassifier creates a Classifier.
 func NewClassifier() *Classifier {
 	s := &Classifier{seen: map[string]*rule{}}
 	for _, r := range rules() {
@@ -33,7 +33,7 @@ func NewClassifier() *Classifier {
 	return s
 }
 
-// rule finds the rule for a function of the kernel, nil if there is none.
+// rule returns the rule for a kernel function, or nil if there is none.
 func (s *Classifier) rule(function string) *rule {
 	if r, ok := s.seen[function]; ok {
 		return r
@@ -50,32 +50,33 @@ func (s *Classifier) rule(function string) *rule {
 	return r
 }
 
-// Component names the component of [result.ComponentNames] that a sample belongs to, or
+// Component returns the component of [result.ComponentNames] to which a sample belongs, or
 // idle.
 //
-// A sample from within a program is the program's: the generator's, a proxy's, another's.
-// Of one from within the kernel the innermost frame that a rule knows decides. The
-// innermost alone would not do: it is a lock or a memory copy that everybody uses, and
-// where interrupts were off the sample is only taken as they come on again, in the
-// function that turned them on. A stack of a virtual network holds the layers of both
-// hosts one inside the other, so that the outermost would not do either.
+// A sample inside a program belongs to the program: the generator, a proxy, or another. For
+// a sample inside the kernel, the innermost frame that a rule matches decides. The
+// innermost frame alone is not enough: it is often a lock or a memory copy that everything
+// uses, and with interrupts disabled the sample is taken when they are enabled again, in
+// the function that enabled them. The outermost frame is not usable either, because a stack
+// of a virtual network contains the layers of both hosts, one inside the other.
 //
-// Some rules are weak: those of memory. If the next frame outwards that a rule knows is
-// of a layer in the middle of a path, as a bridge that clones a packet, the sample
-// is that layer's; at the ends of the path, at sockets and drivers, it is memory's own.
+// Some rules are weak: those for memory. If the next outer frame that a rule matches
+// belongs to a layer in the middle of a path, such as a bridge that clones a packet, the
+// sample belongs to that layer; at the ends of the path, at sockets and drivers, it belongs
+// to memory.
 //
-// What the kernel does for another program belongs to that program, unless it was
-// interrupted: then only the frames of the interrupt count, for the network's work is
-// done on whatever runs.
+// Kernel work on behalf of another program belongs to that program, unless it was
+// interrupted: then only the frames of the interrupt count, because network processing runs
+// on top of whatever is running.
 func (s *Classifier) Component(of Stack) string {
 	if len(of.Kernel) == 0 {
-		return inProgram(of.Kind)
+		return programComponent(of.Kind)
 	}
 	frames := of.Kernel
 	if of.Kind == Other || of.Kind == Observer {
-		at := slices.IndexFunc(frames, interrupts)
-		if at < 0 || slices.ContainsFunc(frames[at:], returns) {
-			return inProgram(of.Kind)
+		at := slices.IndexFunc(frames, isInterrupt)
+		if at < 0 || slices.ContainsFunc(frames[at:], isReturn) {
+			return programComponent(of.Kind)
 		}
 		frames = frames[at:]
 	}
@@ -98,8 +99,8 @@ func (s *Classifier) Component(of Stack) string {
 	return result.Unclassified
 }
 
-// inProgram is the component of a sample from within a program.
-func inProgram(k Kind) string {
+// programComponent returns the component of a sample inside a program.
+func programComponent(k Kind) string {
 	switch k {
 	case Generator:
 		return "generator"
@@ -113,13 +114,13 @@ func inProgram(k Kind) string {
 	return result.Unclassified
 }
 
-// returns is whether a frame is of the way back from an interrupt, on which a program may
-// be suspended or signalled: that is the program's again.
-func returns(frame string) bool { return strings.HasPrefix(frame, "irqentry_exit") }
+// isReturn reports whether a frame is on the return path from an interrupt, where a program
+// may be preempted or signalled; that belongs to the program.
+func isReturn(frame string) bool { return strings.HasPrefix(frame, "irqentry_exit") }
 
-// interrupts is whether a frame is the entry of a hardware interrupt: what is inside of
-// it has nothing to do with what is outside.
-func interrupts(frame string) bool {
+// isInterrupt reports whether a frame is the entry of a hardware interrupt: frames inside it
+// are unrelated to those outside.
+func isInterrupt(frame string) bool {
 	for _, p := range []string{"asm_sysvec_", "asm_common_interrupt", "el1h_64_irq", "el0t_64_irq"} {
 		if strings.HasPrefix(frame, p) {
 			return true

@@ -11,9 +11,9 @@ import (
 	"tare/internal/result"
 )
 
-// Stacks recorded on the reference machine, most of each run, with what each mode is
-// made of. They were recorded beside other programs with traffic of their own: a soft
-// interrupt does its work on whatever runs, so that a hundredth may be a neighbour's.
+// Stacks recorded on the reference machine, most of each run, with the components of each
+// mode. Other programs had traffic at the same time: a soft interrupt runs on top of any
+// program, so up to a hundredth may be theirs.
 func TestRecorded(t *testing.T) {
 	always := []string{"generator", "copy", "memory", "TCP/UDP", "IP", "softirq and device core", "scheduler"}
 	own := map[string][]string{
@@ -105,7 +105,7 @@ func TestComponent(t *testing.T) {
 	}
 }
 
-// Rules name only what a breakdown has a line for, and none is shadowed as a whole.
+// Rules only use components that a breakdown has, and no rule is completely shadowed.
 func TestRulesName(t *testing.T) {
 	names := append(result.ComponentNames(), idle, caller)
 	for _, r := range rules() {
@@ -129,7 +129,7 @@ func TestPrograms(t *testing.T) {
 	for name, want := range map[string][2]bool{
 		"docker-proxy": {true, false}, "dockerd": {false, true}, "containerd-shim": {false, true}, "wireguard-go": {true, false}, "tare-wireguard": {true, false}, "charon": {true, false}, "qemu-system-x86": {true, false}, "bash": {},
 	} {
-		if got := [2]bool{proxy(name), engine(name)}; got != want {
+		if got := [2]bool{isProxy(name), isEngine(name)}; got != want {
 			t.Errorf("%s: proxy, engine %v, want %v", name, got, want)
 		}
 	}

@@ -1,10 +1,8 @@
-// Package stacks says what a machine's CPUs are at: it samples the stacks of all of
-// them, kernel and program, and sorts each into a component that a network engineer
-// has a name for.
+// Package stacks shows what a machine's CPUs execute: it samples the stacks of all CPUs, in
+// kernel and programs, and maps each to a component that a network engineer knows.
 //
-// The rules are the table in rules.go, and what they mean is in classify.go. What is
-// sampled is kept in the folded form that flame graphs are drawn from (fold.go), from
-// which it can be sorted again.
+// The rules are the table in rules.go; classify.go explains them. Samples are kept in the
+// folded format of flame graphs (fold.go), from which they can be classified again.
 package stacks
 
 import (
@@ -14,21 +12,20 @@ import (
 	"tare/internal/observe"
 )
 
-// Rate is how many samples a second are taken of each CPU. It is a prime, so that
-// samples keep no step with what happens by the tick. At this rate sampling took
-// less of a busy CPU than could be seen: under 1 %.
+// Rate is the number of samples a second on each CPU. It is a prime, so that samples do not
+// coincide with periodic work. At this rate sampling used less than 1 % of a busy CPU.
 const Rate = 499
 
-// ErrUnavailable says that stacks cannot be sampled here, for want of a right or of
-// the means. What wraps it tells why and what would help.
+// ErrUnavailable reports that stacks cannot be sampled here, because a privilege or a
+// kernel feature is missing. Errors that wrap it say why and how to fix it.
 var ErrUnavailable = errors.New("stacks cannot be sampled here")
 
-// Profile is what was sampled between a Start and a Stop.
+// Profile is what was sampled between Start and Stop.
 type Profile struct {
-	Stacks  map[string]int // samples by folded stack, those of idle CPUs left out
-	Busy    int            // samples of CPUs at work: the sum of Stacks
+	Stacks  map[string]int // samples by folded stack, without those of idle CPUs
+	Busy    int            // samples of busy CPUs: the sum of Stacks
 	Idle    int
-	Lost    int // that found no room in the kernel's buffer or in here
+	Lost    int // dropped because a buffer was full
 	CPUs    int
 	Elapsed time.Duration
 }
@@ -42,8 +39,8 @@ func (s Profile) Components() map[string]int {
 	return out
 }
 
-// kind is what a process is to a component. Where what carries a mode's traffic may be
-// outside of the run, as with an engine that exists, a stranger may be a proxy by name.
+// kind maps a process to a Kind. If the programs that carry a mode's traffic may be outside
+// of the run, as with an existing engine, an unrelated process may be a proxy by its name.
 func kind(p observe.Program, known, outside bool) Kind {
 	switch {
 	case !known:
@@ -54,9 +51,9 @@ func kind(p observe.Program, known, outside bool) Kind {
 		return Observer
 	case p.Relation == observe.Agent:
 		return Generator
-	case proxy(p.Name) && (outside || p.Relation == observe.Descendant):
+	case isProxy(p.Name) && (outside || p.Relation == observe.Descendant):
 		return Proxy
-	case p.Relation == observe.Descendant && !engine(p.Name):
+	case p.Relation == observe.Descendant && !isEngine(p.Name):
 		return Proxy
 	}
 	return Other

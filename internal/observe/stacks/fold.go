@@ -11,21 +11,21 @@ import (
 	"strings"
 )
 
-// Kind says whose stack it is.
+// Kind is the kind of program to which a stack belongs.
 type Kind string
 
-// The kinds. Idle is the kernel's idle thread, in which soft interrupts may be at work.
+// The kinds. Idle is the kernel's idle thread, in which soft interrupts may run.
 const (
-	Generator Kind = "generator" // an end of a trial
+	Generator Kind = "generator" // an endpoint of a trial
 	Proxy     Kind = "proxy"     // a program that carries the mode's traffic
-	Observer  Kind = "tare"      // the program that leads the run
+	Observer  Kind = "tare"      // the program that controls the run
 	Other     Kind = "other"     // any other program
-	Kernel    Kind = "kernel"    // a thread of the kernel
+	Kernel    Kind = "kernel"    // a kernel thread
 	Idle      Kind = "idle"
 )
 
-// Stack is one stack, outermost frame first. A sample that was taken in a program has
-// no frames of the kernel.
+// Stack is one stack, outermost frame first. A sample taken inside a program has no kernel
+// frames.
 type Stack struct {
 	Kind   Kind
 	Name   string   // of the program
@@ -33,12 +33,11 @@ type Stack struct {
 	Kernel []string // frames of the kernel that it called or that interrupted it
 }
 
-// kernelFrame marks a frame of the kernel, as flame graphs know it.
+// kernelFrame is the suffix of kernel frames in flame graphs.
 const kernelFrame = "_[k]"
 
-// Fold writes a stack as one line without a count: the kind with the program's name,
-// then the frames, outermost first, joined by semicolons. Frames of the kernel end in
-// _[k].
+// Fold formats a stack as one line without a count: the kind with the program's name, then
+// the frames, outermost first, joined by semicolons. Kernel frames end in _[k].
 func Fold(s Stack) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s)", s.Kind, clean(s.Name))
@@ -54,7 +53,7 @@ func Fold(s Stack) string {
 	return b.String()
 }
 
-// clean keeps what another program calls itself from breaking a line or a frame.
+// clean removes characters from another program's name that would break a line or a frame.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == ';' || r == 0x7f || r == 0xfffd {
@@ -64,8 +63,8 @@ func clean(s string) string {
 	}, s)
 }
 
-// Unfold reads a stack that Fold wrote. Of anything else it makes what it can: a root
-// without a kind is another program's.
+// Unfold parses a stack written by Fold. It accepts any line: a root without a kind is
+// another program.
 func Unfold(line string) Stack {
 	root, rest, more := strings.Cut(line, ";")
 	s := Stack{Kind: Other, Name: root}
@@ -96,8 +95,8 @@ func Write(w io.Writer, counted map[string]int) error {
 	return b.Flush()
 }
 
-// Read reads counted stacks in the folded form; a stack that is there twice counts as
-// both together. Errors: a line without a count, named by its number.
+// Read parses counted stacks in the folded format; it sums the counts of repeated stacks. A
+// line without a count is an error that has its number.
 func Read(data []byte) (map[string]int, error) {
 	out := map[string]int{}
 	at := 0
@@ -113,7 +112,7 @@ func Read(data []byte) (map[string]int, error) {
 		}
 		n, err := strconv.Atoi(string(line[i+1:]))
 		if err != nil || n < 0 {
-			return nil, fmt.Errorf("line %d of the folded stacks: %q is no count", at, line[i+1:])
+			return nil, fmt.Errorf("line %d of the folded stacks: %q is not a count", at, line[i+1:])
 		}
 		out[string(line[:i])] += n
 	}

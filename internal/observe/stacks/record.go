@@ -5,31 +5,31 @@ import (
 	"fmt"
 )
 
-// The records of perf_event_open(2) that matter here, and what marks the parts of a
-// chain of addresses (linux/perf_event.h).
+// The records of perf_event_open(2) that are used here, and the markers in a call chain
+// (linux/perf_event.h).
 const (
 	recordLost        = 2
 	recordSample      = 9
 	recordLostSamples = 13
 
 	headerSize  = 8
-	contextMax  = ^uint64(4095) + 1 // -4095: from here up, a marker and no address
+	contextMax  = ^uint64(4095) + 1 // -4095: values from here up are markers, not addresses
 	contextKern = ^uint64(0x80) + 1
 	contextUser = ^uint64(0x200) + 1
 )
 
-// sample is a record of a sample: whose it is and its addresses, innermost first.
+// sample is a sample record: the process and its addresses, innermost first.
 type sample struct {
 	pid          int
 	kernel, user []uint64
 }
 
-// eachRecord hands the records in b to take, one after the other, without their
-// headers. Errors: a length that leads nowhere, after which nothing can be read.
+// eachRecord calls take for each record in b, without its header. An invalid length is an
+// error, after which nothing can be parsed.
 func eachRecord(b []byte, take func(kind uint32, body []byte)) error {
 	for len(b) > 0 {
 		if len(b) < headerSize {
-			return fmt.Errorf("%d bytes at the end of the kernel's buffer are no record", len(b))
+			return fmt.Errorf("%d bytes at the end of the kernel's buffer are not a record", len(b))
 		}
 		kind, size := binary.NativeEndian.Uint32(b), int(binary.NativeEndian.Uint16(b[6:]))
 		if size < headerSize || size > len(b) {
@@ -41,8 +41,8 @@ func eachRecord(b []byte, take func(kind uint32, body []byte)) error {
 	return nil
 }
 
-// parseSample reads the body of a sample with PERF_SAMPLE_TID and
-// PERF_SAMPLE_CALLCHAIN: pid and tid, then the number of addresses and they.
+// parseSample parses the body of a sample with PERF_SAMPLE_TID and PERF_SAMPLE_CALLCHAIN:
+// pid and tid, then the number of addresses and the addresses.
 func parseSample(b []byte) (sample, bool) {
 	if len(b) < 16 {
 		return sample{}, false
@@ -60,7 +60,7 @@ func parseSample(b []byte) (sample, bool) {
 		case address == contextUser:
 			part = &s.user
 		case address >= contextMax:
-			part = nil // a guest's or a hypervisor's
+			part = nil // of a guest or a hypervisor
 		case part != nil:
 			*part = append(*part, address)
 		}
@@ -68,7 +68,7 @@ func parseSample(b []byte) (sample, bool) {
 	return s, true
 }
 
-// lostIn is how many samples a record says were lost.
+// lostIn returns how many samples a record reports as lost.
 func lostIn(kind uint32, body []byte) int {
 	switch {
 	case kind == recordLost && len(body) >= 16: // an id, then the number

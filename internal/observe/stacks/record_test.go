@@ -9,7 +9,7 @@ import (
 	"tare/internal/observe"
 )
 
-// recordOf is a record as the kernel writes it.
+// recordOf returns a record as the kernel writes it.
 func recordOf(kind uint32, words ...uint64) []byte {
 	b := binary.NativeEndian.AppendUint32(nil, kind)
 	b = binary.NativeEndian.AppendUint16(b, 0)
@@ -20,7 +20,7 @@ func recordOf(kind uint32, words ...uint64) []byte {
 	return b
 }
 
-// of is the word that holds a process and a thread id.
+// of returns the word with a process and a thread id.
 func of(pid uint32) uint64 {
 	return binary.NativeEndian.Uint64(binary.NativeEndian.AppendUint32(binary.NativeEndian.AppendUint32(nil, pid), pid))
 }
@@ -35,12 +35,12 @@ func TestTally(t *testing.T) {
 	k, u := uint64(0xffffffff81000101), uint64(0x401000)
 	both := recordOf(recordSample, of(7), 6, kern, k, k+0x1000, user, u, u+1)
 	tl := tally{counts: map[string]int{}}
-	tl.take(append(append(append([]byte{}, both...), recordOf(recordLost, 0, 5)...), both...))
-	tl.take(recordOf(recordLostSamples, 2))
-	tl.take(recordOf(recordSample, of(0), 2, kern, k))           // a number of addresses that is too high, by 0
-	tl.take(recordOf(recordSample, of(9), 4, guest, 1, user, u)) // a guest's are left out
-	tl.take(recordOf(recordSample, of(8), 99, kern))             // broken
-	tl.take(recordOf(3, 1, 2, 3))                                // a kind that nobody asked for
+	tl.add(append(append(append([]byte{}, both...), recordOf(recordLost, 0, 5)...), both...))
+	tl.add(recordOf(recordLostSamples, 2))
+	tl.add(recordOf(recordSample, of(0), 2, kern, k))           // a number of addresses that is too high, by 0
+	tl.add(recordOf(recordSample, of(9), 4, guest, 1, user, u)) // frames of a guest are omitted
+	tl.add(recordOf(recordSample, of(8), 99, kern))             // broken
+	tl.add(recordOf(3, 1, 2, 3))                                // an unrequested kind
 	if tl.lost != 8 || tl.broken != nil {
 		t.Errorf("lost %d, %v; want 8", tl.lost, tl.broken)
 	}
@@ -57,7 +57,7 @@ func TestTally(t *testing.T) {
 	if d := cmp.Diff(want, got.Stacks); d != "" || got.Busy != 4 || got.Lost != 8 {
 		t.Errorf("busy %d, lost %d (-want +got):\n%s", got.Busy, got.Lost, d)
 	}
-	tl.take([]byte{1, 2, 3})
+	tl.add([]byte{1, 2, 3})
 	if tl.broken == nil {
 		t.Error("half a header was read")
 	}
@@ -69,7 +69,7 @@ func FuzzEachRecord(f *testing.F) {
 	f.Add([]byte{9, 0, 0, 0, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		tl := tally{counts: map[string]int{}}
-		tl.take(b)
+		tl.add(b)
 		for key := range tl.counts {
 			if again := sampleOf(key).key(); again != key {
 				t.Errorf("%x came back as %x", key, again)

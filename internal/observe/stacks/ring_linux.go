@@ -10,25 +10,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ring is the sampling of one CPU: an event and the buffer that the kernel writes its
-// samples to.
+// ring is the sampling of one CPU: an event and the buffer to which the kernel writes its
+// samples.
 type ring struct {
 	cpu  int
 	fd   int
-	mem  []byte // a page of the kernel's, then the data
+	mem  []byte // the kernel's control page, then the data
 	data []byte
 	out  []byte // what was read last
 }
 
-// A buffer holds mostRing bytes, a second or more of deep stacks. Where the limit for
-// locked memory allows no more, a smaller one will do.
+// The size of a buffer: maxRingBytes bytes, enough for a second or more of deep stacks, or
+// less, down to minRingBytes, if the limit for locked memory is lower.
 const (
-	mostRing  = 512 << 10
-	leastRing = 32 << 10
+	maxRingBytes = 512 << 10
+	minRingBytes = 32 << 10
 )
 
-// openRing opens an event that samples whatever a CPU does, by its clock: a virtual
-// machine seldom has counters of its own. It does not sample yet.
+// openRing opens an event that samples a CPU by its clock, because virtual machines seldom
+// have hardware counters. It does not start sampling.
 func openRing(cpu int) (*ring, error) {
 	attr := unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
@@ -39,9 +39,9 @@ func openRing(cpu int) (*ring, error) {
 	fd, err := unix.PerfEventOpen(&attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	switch {
 	case errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM):
-		return nil, fmt.Errorf("open a perf event on CPU %d: %w: it takes root or the capability CAP_PERFMON, or kernel.perf_event_paranoid at 0 or below, and no seccomp filter in the way", cpu, err)
+		return nil, fmt.Errorf("open a perf event on CPU %d: %w; it requires root, CAP_PERFMON, or kernel.perf_event_paranoid at 0 or below, and no seccomp filter that blocks it", cpu, err)
 	case errors.Is(err, unix.ENOSYS):
-		return nil, fmt.Errorf("open a perf event on CPU %d: %w: this kernel has none", cpu, err)
+		return nil, fmt.Errorf("open a perf event on CPU %d: %w; this kernel does not support perf events", cpu, err)
 	case err != nil:
 		return nil, fmt.Errorf("open a perf event on CPU %d: %w", cpu, err)
 	}
@@ -54,7 +54,7 @@ func openRing(cpu int) (*ring, error) {
 
 func (r *ring) mmap() (err error) {
 	page := os.Getpagesize()
-	for size := max(mostRing, page); size >= min(leastRing, page); size /= 2 {
+	for size := max(maxRingBytes, page); size >= min(minRingBytes, page); size /= 2 {
 		if size < page {
 			break
 		}
@@ -67,7 +67,7 @@ func (r *ring) mmap() (err error) {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: the limit for locked memory (kernel.perf_event_mlock_kb) leaves no room", err)
+	return fmt.Errorf("%w: the limit for locked memory (kernel.perf_event_mlock_kb) is too low", err)
 }
 
 func (r *ring) enable() error  { return r.ioctl("start", unix.PERF_EVENT_IOC_ENABLE) }
@@ -80,9 +80,9 @@ func (r *ring) ioctl(what string, op uint) error {
 	return nil
 }
 
-// read hands all whole records that are in the buffer to take and gives their room back
-// to the kernel. The kernel moves the head and reads the tail; here it is the other way
-// round (perf_event_open(2), "MMAP layout").
+// read passes all complete records in the buffer to take and frees their space. The kernel
+// writes the head and reads the tail; this side does the opposite (perf_event_open(2),
+// "MMAP layout").
 func (r *ring) read(take func([]byte)) {
 	page := (*unix.PerfEventMmapPage)(unsafe.Pointer(&r.mem[0]))
 	head, tail := atomic.LoadUint64(&page.Data_head), atomic.LoadUint64(&page.Data_tail)

@@ -17,8 +17,8 @@ import (
 	"tare/internal/observe"
 )
 
-// Sampler samples the stacks of all CPUs of a machine. It is for one Start and one
-// Stop, by one goroutine, and has to be closed.
+// Sampler samples the stacks of all CPUs of a machine. It supports one Start and one Stop,
+// is not safe for concurrent use, and must be closed.
 type Sampler struct {
 	procRoot string
 	own      observe.Own
@@ -26,20 +26,20 @@ type Sampler struct {
 	before   map[int]observe.Program
 	rings    []*ring
 
-	mu      sync.Mutex // of tally
+	mu      sync.Mutex // guards tally
 	tally   tally
 	began   time.Time
-	stop    chan struct{} // closed to end the reader; nil unless started
+	stop    chan struct{} // closed to stop the reader; nil unless started
 	stopped sync.WaitGroup
 }
 
-// drainEvery is how often what was sampled is taken out of the kernel's buffers, which
-// have room for some times as much.
+// drainEvery is the interval at which the kernel's buffers are read; they have space for
+// several intervals.
 const drainEvery = 200 * time.Millisecond
 
-// Open gets ready to sample and samples nothing yet. What procRoot and own are, see
-// [observe.Collectors]. Errors wrap [ErrUnavailable]: no right, no perf events, no names
-// of the kernel's functions, no process table.
+// Open prepares sampling without starting it. procRoot and own are as in
+// [observe.Collectors]. Errors wrap [ErrUnavailable]: no privilege, no perf events, no
+// kernel symbols, or no process table.
 func Open(procRoot string, own observe.Own) (*Sampler, error) {
 	s := &Sampler{procRoot: procRoot, own: own, tally: tally{counts: map[string]int{}}}
 	if err := s.open(); err != nil {
@@ -76,8 +76,8 @@ func (s *Sampler) open() error {
 	return err
 }
 
-// online lists the CPUs that are, from /sys, or as many as the program may use where
-// that is hidden.
+// online lists the online CPUs from /sys, or as many as the program may use if that is
+// hidden.
 func online() ([]int, error) {
 	const path = "/sys/devices/system/cpu/online"
 	text, err := os.ReadFile(path)
@@ -95,7 +95,7 @@ func online() ([]int, error) {
 	return cpus, nil
 }
 
-// cpuList reads a list as 0-3,8.
+// cpuList parses a list such as 0-3,8.
 func cpuList(text string) ([]int, error) {
 	var out []int
 	for part := range strings.SplitSeq(text, ",") {
@@ -106,7 +106,7 @@ func cpuList(text string) ([]int, error) {
 		first, err := strconv.Atoi(from)
 		last, err2 := strconv.Atoi(to)
 		if err := errors.Join(err, err2); err != nil || first < 0 || last < first || last > 1<<16 {
-			return nil, fmt.Errorf("%q is no list of CPUs", text)
+			return nil, fmt.Errorf("%q is not a CPU list", text)
 		}
 		for cpu := first; cpu <= last; cpu++ {
 			out = append(out, cpu)
@@ -115,7 +115,7 @@ func cpuList(text string) ([]int, error) {
 	return out, nil
 }
 
-// Start begins to sample. A part of the CPUs is never sampled alone: on error none is.
+// Start starts sampling on all CPUs. On error it samples none.
 func (s *Sampler) Start() error {
 	s.began = time.Now()
 	for _, r := range s.rings {
@@ -153,20 +153,20 @@ func (s *Sampler) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.rings {
-		r.read(s.tally.take)
+		r.read(s.tally.add)
 	}
 }
 
-// Pause ends the sampling and nothing else: it takes microseconds, and may come while a
-// trial is still timed. [Sampler.Stop] then works on what there is.
+// Pause stops sampling and does nothing else: it takes microseconds and may be called
+// during the timed part of a trial. [Sampler.Stop] then processes the samples.
 func (s *Sampler) Pause() (time.Duration, error) {
 	long := time.Since(s.began)
 	return long, s.disable()
 }
 
-// Stop ends the sampling, unless Pause has, and puts names to what was sampled in so
-// long, which takes some 10 ms. The sampled processes should still be there, or have
-// been when the Sampler was opened: others are taken for strangers.
+// Stop stops sampling, unless Pause has, and symbolises what was sampled during long, which
+// takes some 10 ms. The sampled processes should still exist, or have existed when the
+// Sampler was opened; others are classified as unrelated.
 func (s *Sampler) Stop(long time.Duration) (Profile, error) {
 	err := s.disable()
 	s.halt()
@@ -196,7 +196,7 @@ func (s *Sampler) halt() {
 	}
 }
 
-// Close lets go of everything. It may be called twice.
+// Close releases all resources. It may be called twice.
 func (s *Sampler) Close() error {
 	s.halt()
 	var errs []error
@@ -207,7 +207,7 @@ func (s *Sampler) Close() error {
 	return errors.Join(errs...)
 }
 
-// function names a function of this program's own binary.
+// function returns the name of a function of this program's binary.
 func function(address uint64) string {
 	if f := runtime.FuncForPC(uintptr(address)); f != nil {
 		return f.Name()
@@ -215,9 +215,9 @@ func function(address uint64) string {
 	return ""
 }
 
-// ownBinary tells which agents run this very binary at the same addresses, so that this
-// program's table of functions is theirs, too. In a container it is another file of the
-// same size. It is nil for a binary that is loaded anywhere.
+// ownBinary reports which agents run this same binary at the same addresses, so that this
+// program's function table applies to them. In a container the binary is another file of
+// the same size. It is nil for a position-independent binary.
 func (s *Sampler) ownBinary(programs map[int]observe.Program) func(int) bool {
 	self, err := os.Stat(filepath.Join(s.procRoot, "self", "exe"))
 	if err != nil || reflect.ValueOf(Open).Pointer() > 1<<32 {

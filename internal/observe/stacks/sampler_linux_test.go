@@ -21,7 +21,7 @@ func TestCPUList(t *testing.T) {
 	}
 }
 
-// spin works until it is told to stop.
+// spin works until it is stopped.
 func spin(stop <-chan struct{}) (n uint64) {
 	for {
 		select {
@@ -33,8 +33,8 @@ func spin(stop <-chan struct{}) (n uint64) {
 	}
 }
 
-// The samples of the real machine find a function of this program that is at work. A
-// busy machine takes a few turns to give it a CPU.
+// Samples of the real machine contain a busy function of this program. On a busy machine it
+// takes several attempts until it gets a CPU.
 func TestSampler(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	stop := make(chan struct{})

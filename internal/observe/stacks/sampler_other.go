@@ -12,9 +12,9 @@ import (
 // Sampler samples the stacks of all CPUs of a machine, on Linux.
 type Sampler struct{}
 
-// Open fails: only Linux has perf events.
+// Open returns an error: only Linux has perf events.
 func Open(string, observe.Own) (*Sampler, error) {
-	return nil, fmt.Errorf("%w: they are read by Linux's perf events, and this is another system", ErrUnavailable)
+	return nil, fmt.Errorf("%w: sampling uses Linux perf events, and this is another system", ErrUnavailable)
 }
 
 // Start does nothing.
@@ -23,7 +23,7 @@ func (*Sampler) Start() error { return nil }
 // Pause does nothing.
 func (*Sampler) Pause() (time.Duration, error) { return 0, nil }
 
-// Stop has nothing to give.
+// Stop returns ErrUnavailable.
 func (*Sampler) Stop(time.Duration) (Profile, error) { return Profile{}, ErrUnavailable }
 
 // Close does nothing.

@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// symbols are the functions of a kernel by address, modules and eBPF programs included.
+// symbols are the functions of a kernel by address, including modules and eBPF programs.
 type symbols struct {
 	addresses []uint64
 	names     []string
 }
 
-// readSymbols reads /proc/kallsyms (proc(5)): an address, a type and a name a line, a
-// module in brackets behind it. Errors: no functions, as where the file is empty, or
-// all addresses 0, as kernel.kptr_restrict makes them.
+// readSymbols parses /proc/kallsyms (proc(5)): an address, a type and a name on each line,
+// followed by the module in brackets. It fails if there are no functions, or if all
+// addresses are 0, as with kernel.kptr_restrict.
 func readSymbols(r io.Reader) (*symbols, error) {
 	type symbol struct {
 		at   uint64
@@ -48,32 +48,32 @@ func readSymbols(r io.Reader) (*symbols, error) {
 	case err != nil:
 		return nil, err
 	case len(all) == 0 && hidden > 0:
-		return nil, errors.New("the addresses of the kernel's functions are hidden: set kernel.kptr_restrict to 0, or 1 with the capability CAP_SYSLOG")
+		return nil, errors.New("the kernel hides function addresses; set kernel.kptr_restrict to 0, or to 1 with the capability CAP_SYSLOG")
 	case len(all) == 0:
-		return nil, errors.New("it names no functions")
+		return nil, errors.New("it lists no functions")
 	}
 	slices.SortStableFunc(all, func(a, b symbol) int { return cmp.Compare(a.at, b.at) })
 	s := &symbols{addresses: make([]uint64, 0, len(all)), names: make([]string, 0, len(all))}
 	for i, sym := range all {
 		if i > 0 && sym.at == all[i-1].at {
-			continue // of several names the first: the others are aliases
+			continue // an alias of the same address; the first name is kept
 		}
 		s.addresses, s.names = append(s.addresses, sym.at), append(s.names, sym.name)
 	}
 	return s, nil
 }
 
-// plainName cuts off what a compiler hung onto a name: .isra.0, .cold, .constprop.0.
+// plainName removes suffixes that compilers append: .isra.0, .cold, .constprop.0.
 func plainName(name string) string {
 	plain, _, _ := strings.Cut(name, ".")
 	return cmp.Or(plain, name)
 }
 
-// longest is more than any function takes. What is farther from the last name before
-// it is code that the list does not have.
+// longest is more than the size of any function. An address farther from the previous name
+// is in code that the list lacks.
 const longest = 1 << 20
 
-// at names the function that an address is in; false where none is listed.
+// at returns the function that contains an address, or false if it is not listed.
 func (s *symbols) at(address uint64) (string, bool) {
 	i, exact := slices.BinarySearch(s.addresses, address)
 	if !exact {

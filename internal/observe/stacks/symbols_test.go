@@ -21,7 +21,7 @@ func TestSymbols(t *testing.T) {
 	for at, want := range map[uint64]string{
 		0xffffffff81000000: "_stext", 0xffffffff810000ff: "_stext", 0xffffffff81000100: "tcp_sendmsg_locked", 0xffffffff81003000: "tcp_sendmsg_locked",
 		0xffffffffc0000fff: "bpf_prog_6deef7357e7b4530", 0xffffffffc0001004: "nft_do_chain",
-		0xffffffff80ffffff: "", 0xffffffffb0000000: "", // below all, and far behind the last before it
+		0xffffffff80ffffff: "", 0xffffffffb0000000: "", // below all functions, and far after the last one
 	} {
 		if got, ok := s.at(at); got != want || ok != (want != "") {
 			t.Errorf("%x is %q, %t, want %q", at, got, ok, want)

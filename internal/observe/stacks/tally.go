@@ -7,19 +7,18 @@ import (
 	"tare/internal/observe"
 )
 
-// mostStacks bounds how many different stacks are kept; what comes beyond is lost, and
-// counted as that.
-const mostStacks = 200_000
+// maxStacks limits the number of distinct stacks; further ones are counted as lost.
+const maxStacks = 200_000
 
-// tally counts samples as they come, by process and addresses.
+// tally counts samples by process and addresses.
 type tally struct {
 	counts map[string]int
 	lost   int
-	broken error // of the first record that made no sense
+	broken error // error of the first invalid record
 }
 
-// take reads what a ring had.
-func (t *tally) take(b []byte) {
+// add adds the records of a ring.
+func (t *tally) add(b []byte) {
 	err := eachRecord(b, func(kind uint32, body []byte) {
 		if kind != recordSample {
 			t.lost += lostIn(kind, body)
@@ -31,7 +30,7 @@ func (t *tally) take(b []byte) {
 			return
 		}
 		key := s.key()
-		if _, seen := t.counts[key]; !seen && len(t.counts) >= mostStacks {
+		if _, seen := t.counts[key]; !seen && len(t.counts) >= maxStacks {
 			t.lost++
 			return
 		}
@@ -42,11 +41,11 @@ func (t *tally) take(b []byte) {
 	}
 }
 
-// key is a sample as the key of a map.
+// key converts a sample to a map key.
 func (s sample) key() string {
 	b := make([]byte, 0, 8+8*(len(s.kernel)+len(s.user)))
-	b = binary.NativeEndian.AppendUint32(b, uint32(s.pid))         //nolint:gosec // back again below
-	b = binary.NativeEndian.AppendUint32(b, uint32(len(s.kernel))) //nolint:gosec // some hundred at most
+	b = binary.NativeEndian.AppendUint32(b, uint32(s.pid))         //nolint:gosec // reversed in sampleOf
+	b = binary.NativeEndian.AppendUint32(b, uint32(len(s.kernel))) //nolint:gosec // a few hundred at most
 	for _, a := range s.kernel {
 		b = binary.NativeEndian.AppendUint64(b, a)
 	}
@@ -56,7 +55,7 @@ func (s sample) key() string {
 	return string(b)
 }
 
-// sampleOf is the sample of a key.
+// sampleOf converts a key back to a sample.
 func sampleOf(key string) sample {
 	b := []byte(key)
 	s := sample{pid: int(int32(binary.NativeEndian.Uint32(b)))} //nolint:gosec // as it was
@@ -72,18 +71,18 @@ func sampleOf(key string) sample {
 	return s
 }
 
-// names turns addresses into what they are called.
+// names converts addresses to function names.
 type names struct {
 	kernel   *symbols
 	programs map[int]observe.Program
 	outside  bool // see kind
-	// function names a function of tare's own binary, in which agents run, too; own
-	// tells which processes do. Both may be nil.
+	// function returns the name of a function of tare's own binary, which agents run too;
+	// own reports which processes do. Both may be nil.
 	function func(address uint64) string
 	own      func(pid int) bool
 }
 
-// stack puts names to a sample.
+// stack symbolises a sample.
 func (n names) stack(s sample) Stack {
 	p, known := n.programs[s.pid]
 	out := Stack{Kind: kind(p, known, n.outside), Name: p.Name}
@@ -95,7 +94,7 @@ func (n names) stack(s sample) Stack {
 	}
 	for i, a := range s.kernel {
 		if i > 0 {
-			a-- // the address that it returns to may be behind the end of the caller
+			a-- // the return address may be after the end of the caller
 		}
 		name, ok := n.kernel.at(a)
 		if !ok {
@@ -126,7 +125,7 @@ func (n names) stack(s sample) Stack {
 	return out
 }
 
-// sampled puts names to all of a tally and sets aside what was idle.
+// sampled symbolises all samples and separates those of idle CPUs.
 func (t *tally) sampled(n names) Profile {
 	out, sorter := Profile{Stacks: map[string]int{}, Lost: t.lost}, NewClassifier()
 	for key, count := range t.counts {

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package tunneltest holds what every driver of an encrypted tunnel must do beside what
-// all drivers must.
+// Package tunneltest has the tests for drivers of encrypted tunnels, in addition to package
+// drivertest.
 package tunneltest
 
 import (
@@ -24,8 +24,8 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// Build builds a mode with one pair, or ends the test where that cannot be had here
-// and the probe says why.
+// Build builds a mode with one pair, or skips the test if the probe says why it cannot be
+// built here.
 func Build(t *testing.T, d labdriver.Driver, mode string, mtu int) (*drivertest.Setup, *tunnel.Path) {
 	t.Helper()
 	drivertest.NeedLab(t)
@@ -39,14 +39,13 @@ func Build(t *testing.T, d labdriver.Driver, mode string, mtu int) (*drivertest.
 	probed := time.Since(began)
 	began = time.Now()
 	s := drivertest.Build(t, d, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: 1, MTU: mtu}))
-	t.Logf("%s: probed and taken down in %v, provisioned to both ends' hello in %v", mode, probed, time.Since(began))
+	t.Logf("%s: probed and taken down in %v, provisioned up to both agents' handshake in %v", mode, probed, time.Since(began))
 	return s, s.Path.Internal.(*tunnel.Path)
 }
 
-// Shortcuts opens ways round the tunnel, over which the traffic goes on flowing, and
-// wants each to come out void. clear opens the one in clear over the underlay; Clear is
-// enough where the tunnel has no rules of its own beside routes. wants is in what the
-// proof then says.
+// Shortcuts opens routes that bypass the tunnel while traffic continues, and expects each
+// path to be void. clear opens the plaintext route over the underlay; RouteInClear is
+// enough if the tunnel has no rules besides routes. wants must be part of the error.
 func Shortcuts(t *testing.T, d labdriver.Driver, mode string, clear func(*tunnel.Path) error, wants string) {
 	for _, way := range []struct {
 		name string
@@ -75,8 +74,8 @@ func Shortcuts(t *testing.T, d labdriver.Driver, mode string, clear func(*tunnel
 	}
 }
 
-// cable joins the sandboxes of the first pair directly and routes the server's address
-// over it.
+// cable connects the sandboxes of the first pair directly and routes the server's address
+// over that link.
 func cable(p *tunnel.Path) error {
 	client, server := p.PairNamespaces(1)
 	to := p.Pairs()[0].Server.Dial[0].Addr()
@@ -89,8 +88,8 @@ func cable(p *tunnel.Path) error {
 	)
 }
 
-// RouteInClear routes the sandboxes' subnets over the underlay as they are, by routes that are
-// longer than the tunnel's.
+// RouteInClear routes the sandboxes' subnets over the underlay unencrypted, with longer
+// prefixes than the tunnel's routes.
 func RouteInClear(p *tunnel.Path) error {
 	var errs []error
 	for _, s := range p.Sides() {
@@ -108,9 +107,9 @@ func halves(p netip.Prefix) []netip.Prefix {
 	return []netip.Prefix{netip.PrefixFrom(p.Addr(), p.Bits()+1), netip.PrefixFrom(netip.AddrFrom4(b), p.Bits()+1)}
 }
 
-// CheckTunnelDown ends the tunnel by down, and wants that nothing comes through, that nothing
-// leaves in clear, also where the hosts have a default route to each other, and that the
-// path says what happened where a process of it has ended.
+// CheckTunnelDown takes the tunnel down with down. It expects that nothing arrives, that
+// nothing leaves unencrypted, even if the hosts have a default route to each other, and
+// that the path's error says which process has exited.
 func CheckTunnelDown(t *testing.T, d labdriver.Driver, mode string, down func(*testing.T, *tunnel.Path)) {
 	s, p := Build(t, d, mode, 0)
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
@@ -129,7 +128,7 @@ func CheckTunnelDown(t *testing.T, d labdriver.Driver, mode string, down func(*t
 	})
 	out := socket(t, client, func() (*net.UDPConn, error) { return net.DialUDP("udp", nil, in.LocalAddr().(*net.UDPAddr)) })
 	for range 20 {
-		_, _ = out.Write(make([]byte, 1000)) // refused, or lost
+		_, _ = out.Write(make([]byte, 1000)) // rejected or lost
 		time.Sleep(time.Millisecond)
 	}
 	if err := in.SetReadDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
@@ -153,8 +152,8 @@ func CheckTunnelDown(t *testing.T, d labdriver.Driver, mode string, down func(*t
 	}
 }
 
-// CheckNoSecrets looks at what others can read of the mode's processes for what a key looks
-// like: 43 letters or more without a slash.
+// CheckNoSecrets searches what others can read of the mode's processes for strings that
+// look like a key: 43 characters or more without a slash.
 func CheckNoSecrets(t *testing.T, p *tunnel.Path) {
 	t.Helper()
 	for _, pid := range p.PIDs() {
@@ -172,18 +171,18 @@ func CheckNoSecrets(t *testing.T, p *tunnel.Path) {
 	}
 }
 
-// Kill ends the processes of the tunnel as kill -9 does.
+// Kill kills the processes of the tunnel with SIGKILL.
 func Kill(t *testing.T, p *tunnel.Path) {
 	for _, pid := range p.PIDs() {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 	}
-	gone(t, p)
+	waitEnded(t, p)
 }
 
-// gone waits until the processes have ended.
-func gone(t *testing.T, p *tunnel.Path) {
+// waitEnded waits until the processes have exited.
+func waitEnded(t *testing.T, p *tunnel.Path) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if _, err := p.Snapshot(t.Context()); err != nil {

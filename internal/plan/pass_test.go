@@ -68,7 +68,7 @@ func TestCostPass(t *testing.T) {
 			t.Errorf("%s offers %g bit/s in all", name, asked)
 		}
 	}
-	if _, why, ok := CostPass(passing(study.PassAuto, rr)); ok || !strings.Contains(why, "in bulk") {
+	if _, why, ok := CostPass(passing(study.PassAuto, rr)); ok || !strings.Contains(why, "a bulk transfer") {
 		t.Errorf("without a bulk workload: %q, %t", why, ok)
 	}
 	if _, why, ok := CostPass(passing(study.NoPass)); ok || why != "" {

@@ -49,13 +49,13 @@ func TestNothingInTheWindow(t *testing.T) {
 		client, server traffic.Report
 		want           string
 	}{
-		"goodput":          {map[string]float64{"goodput": 0}, sent, got, "no payload was received within the timed window of 1s, though 100 bytes were sent and 100 received in the trial"},
+		"goodput":          {map[string]float64{"goodput": 0}, sent, got, "no payload received within the timed window of 1s, though 100 bytes were sent and 100 received in the trial"},
 		"some":             {map[string]float64{"goodput": 1}, sent, got, ""},
-		"one way of two":   {map[string]float64{"goodput": 5, "goodput_forward": 5, "goodput_reverse": 0}, sent, got, "no payload was received by the client within"},
-		"exchanges":        {map[string]float64{"transaction_rate": 0}, sent, got, "no exchange was completed within"},
-		"connections":      {map[string]float64{"connection_rate": 0}, sent, got, "no exchange was completed within"},
+		"one way of two":   {map[string]float64{"goodput": 5, "goodput_forward": 5, "goodput_reverse": 0}, sent, got, "no payload received by the client within"},
+		"exchanges":        {map[string]float64{"transaction_rate": 0}, sent, got, "no exchange completed within"},
+		"connections":      {map[string]float64{"connection_rate": 0}, sent, got, "no exchange completed within"},
 		"all lost":         {map[string]float64{"goodput": 0, "loss_ratio": 1}, udp(9, 5), taken, ""},
-		"no datagram sent": {map[string]float64{"goodput": 0}, udp(9, 0), taken, "no datagram was sent by the client within"},
+		"no datagram sent": {map[string]float64{"goodput": 0}, udp(9, 0), taken, "no datagram sent by the client within"},
 	} {
 		checkError(t, name, checkTraffic(p, c.metrics, c.client, c.server), c.want)
 	}
@@ -99,7 +99,7 @@ func TestTooFast(t *testing.T) {
 		"the rate":                        {in, p, crossed, got(10, 10*perSecond), false, ""},
 		"with a bucket and a buffer":      {in, p, crossed, got(1, perSecond+120e3), false, ""},
 		"faster":                          {in, p, crossed, got(10, 10.5*perSecond), false, "and the underlay carries"},
-		"much faster, for a moment":       {in, p, crossed, got(0.1, perSecond), false, "are 9.643e+07 bit/s, and the underlay carries 9.836e+06"},
+		"much faster, for a moment":       {in, p, crossed, got(0.1, perSecond), false, "are 9.643e+07 bit/s, but the underlay carries 9.836e+06"},
 		"no limit":                        {study.Lab{MTU: 1500}, p, crossed, got(10, 1e12), false, ""},
 		"another way":                     {in, p, driver.Counters{"a/eth0.tx_bytes": 2000}, got(10, 1e9), false, ""},
 		"each way has the rate":           {in, p, crossed, got(10, 10*perSecond), true, ""},
@@ -118,7 +118,7 @@ func TestTooFast(t *testing.T) {
 	trial := result.Trial{Counters: crossed, Steps: []result.Step{{Duration: 10}}, Metrics: map[string]float64{"throughput_0": 10.1e6, "goodput": 1e12}}
 	checkError(t, "a search", checkSearchRate(in, trial), "")
 	trial.Metrics["throughput_1"] = 11e6
-	checkError(t, "a search that found more", checkSearchRate(in, trial), "throughput_1 is 1.1e+07 bit/s, and the underlay carries 1e+07")
+	checkError(t, "a search that found more", checkSearchRate(in, trial), "throughput_1 is 1.1e+07 bit/s, but the underlay carries 1e+07")
 	trial.Steps = append(trial.Steps, result.Step{Duration: 0.2})
 	checkError(t, "by short steps", checkSearchRate(in, trial), "")
 	trial.Counters = driver.Counters{}

@@ -218,7 +218,7 @@ func TestNoBill(t *testing.T) {
 		{"no CPU time", idle(1), func(tr *trialRun) { tr.observed.CPUTime = evidence.CPUTime{evidence.LocalKernel: lost} }, "could not be read"},
 		{"no more than when idle", idle(75), func(*trialRun) {}, "worked 0 CPU seconds more"},
 		{"less than can be seen", idle(74), func(tr *trialRun) { tr.observed.CPUTime = evidence.CPUTime{evidence.LocalKernel: spent(t, 2000, 149)} }, "worked 0.01 CPU seconds more than without the trial, and less than 0.0122"},
-		{"nothing carried", idle(1), func(tr *trialRun) { tr.server = traffic.Report{} }, "nothing is known of what was carried"},
+		{"nothing carried", idle(1), func(tr *trialRun) { tr.server = traffic.Report{} }, "the carried traffic is unknown"},
 		{"no time with traffic", idle(1), func(tr *trialRun) { tr.out.Traffic = 0 }, "nothing is known"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

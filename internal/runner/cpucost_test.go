@@ -18,7 +18,7 @@ import (
 // for all that arrived, warm-up included. On a machine so busy that a trial's part
 // cannot be told, it says so instead.
 func TestAloneBill(t *testing.T) {
-	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
+	run, trials, err := runStudy(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
 		s.Blocks, s.Settle = 1, study.WaitOf(300*time.Millisecond)
 		stream := s.Workloads[0]
 		s.Workloads[0].RequestSize, s.Workloads[0].ResponseSize = 256, 256 // enough for a proof on any machine

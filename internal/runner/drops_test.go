@@ -30,7 +30,7 @@ func TestAloneDropReasons(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	run, trials, err := weigh(t, netns.Driver{}, nil, func(s *study.Study) {
+	run, trials, err := runStudy(t, netns.Driver{}, nil, func(s *study.Study) {
 		s.Modes, s.Blocks = []study.Mode{{Mode: "netns/published"}, {ID: "again", Mode: "netns/published"}}, 1
 		searching(s, 50e6)
 		s.Workloads[0].MaxSearch = study.Duration(time.Second)

@@ -32,7 +32,7 @@ func TestSliceThatHangs(t *testing.T) {
 		if took, want := time.Since(began), 125*time.Millisecond+trialGrace; took != want {
 			t.Errorf("given up after %s, want %s", took, want)
 		}
-		if tr.err == nil || !strings.Contains(tr.err.Error(), "a slice of 125ms was not through after 10.125s") {
+		if tr.err == nil || !strings.Contains(tr.err.Error(), "a slice of 125ms timed out after 10.125s") {
 			t.Errorf("its reason is %v", tr.err)
 		}
 	})

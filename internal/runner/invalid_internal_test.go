@@ -47,7 +47,7 @@ func TestRules(t *testing.T) {
 		{"what is unknown", rules(), trialWith(map[string]float64{}), ""},
 		{"rules switched off", off, trialWith(map[string]float64{result.MachineSteal: 9, result.MachineOthers: 9}), ""},
 		{"a study without rules", study.Invalid{}, trialWith(map[string]float64{result.MachineSteal: 9, result.MachineOthers: 9}), ""},
-		{"a clock that was set", off, trialWith(map[string]float64{machineClockStep: 2.5}), "the clock was set by 2.5 s, or the machine slept"},
+		{"a clock that was set", off, trialWith(map[string]float64{machineClockStep: 2.5}), "the clock was set by 2.5 s, or the machine was suspended"},
 		{"a link that flapped", off, func() *trialRun {
 			tr := trialWith(map[string]float64{})
 			tr.flaps = []string{"a/eth0", "b/eth0"}

@@ -67,7 +67,7 @@ func outcomes(trials []result.Trial) (out []string) {
 func TestAloneHogMakesInvalid(t *testing.T) {
 	hog(t)
 	modes := []string{"host", "netns/macvlan"}
-	run, trials, err := weigh(t, netns.Driver{}, modes, limited(study.ShareOf(0.001), study.NotApplied()), nil)
+	run, trials, err := runStudy(t, netns.Driver{}, modes, limited(study.ShareOf(0.001), study.NotApplied()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestAloneHogMakesInvalid(t *testing.T) {
 	}
 
 	// With a limit that no program reaches, the same trials count.
-	run, trials, err = weigh(t, netns.Driver{}, modes, limited(study.ShareOf(1000), study.ShareOf(0.2)), nil)
+	run, trials, err = runStudy(t, netns.Driver{}, modes, limited(study.ShareOf(1000), study.ShareOf(0.2)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestAloneHogMakesInvalid(t *testing.T) {
 // verdict is given.
 func TestAloneNoisyRun(t *testing.T) {
 	hog(t)
-	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
+	run, trials, err := runStudy(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
 		limited(study.ShareOf(0.001), study.ShareOf(0.2))(s)
 		s.Workloads = append(s.Workloads, s.Workloads[0])
 		s.Workloads[1].ID = "turns"
@@ -159,7 +159,7 @@ func flapping(p *driver.Path, at int64) *driver.Path {
 // TestFlapIsMadeUpFor: a trial whose link flapped is ruled out, and its whole set,
 // the mode with the good trial included, is run once more behind all others.
 func TestFlapIsMadeUpFor(t *testing.T) {
-	for name, change := range map[string]func(*study.Study){"at once": nil, "in turns": inTurns} {
+	for name, change := range map[string]func(*study.Study){"at once": nil, "interleaved": inTurns} {
 		t.Run(name, func(t *testing.T) {
 			d := stub{provision: func(mode string, p *driver.Path) (*driver.Path, error) {
 				if mode == "host" {
@@ -168,7 +168,7 @@ func TestFlapIsMadeUpFor(t *testing.T) {
 				return flapping(p, 2), nil // behind the first trial
 			}}
 			var total, last int
-			run, trials, err := weigh(t, d, []string{"host", "netns/macvlan"}, func(s *study.Study) {
+			run, trials, err := runStudy(t, d, []string{"host", "netns/macvlan"}, func(s *study.Study) {
 				s.Invalid = study.Invalid{Most: study.ShareOf(0.2)}
 				if change != nil {
 					change(s)
@@ -211,7 +211,7 @@ func TestFlapIsMadeUpFor(t *testing.T) {
 			// runs what is.
 			for keep, more := range map[int]int{6: 0, 4: 2} {
 				d := stub{provision: func(_ string, p *driver.Path) (*driver.Path, error) { return p, nil }}
-				resumed, after, err := weighAfter(t, trials[:keep], d, []string{"host", "netns/macvlan"}, func(s *study.Study) {
+				resumed, after, err := runStudyAfter(t, trials[:keep], d, []string{"host", "netns/macvlan"}, func(s *study.Study) {
 					s.Invalid = study.Invalid{Most: study.ShareOf(0.2)}
 					if change != nil {
 						change(s)

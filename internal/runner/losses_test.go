@@ -57,7 +57,7 @@ func run(ns *linuxnet.NS, in string, command ...string) error {
 	return nil
 }
 
-// datagrams is a short trial over UDP as fast as it goes, in one piece.
+// datagrams is a short trial over UDP as fast as possible, in one piece.
 func datagrams(change func(*study.Workload)) study.Workload {
 	w := study.Workload{
 		ID: "udp_stream", Kind: "udp_stream", Flows: 1, PayloadSize: 1000, Rate: study.Unlimited, Burst: 64, Offload: study.Off, Fragment: study.Off,
@@ -74,7 +74,7 @@ func lose(t *testing.T, mode string, w study.Workload, change func(*study.Study)
 	if spoil == nil {
 		spoil = func(*lab.Lab) error { return nil }
 	}
-	out, trials, err := weigh(t, spoiled{spoil: spoil}, []string{mode}, func(s *study.Study) {
+	out, trials, err := runStudy(t, spoiled{spoil: spoil}, []string{mode}, func(s *study.Study) {
 		s.Blocks, s.Workloads = 1, []study.Workload{w}
 		if change != nil {
 			change(s)

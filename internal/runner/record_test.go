@@ -67,7 +67,7 @@ func TestImpossible(t *testing.T) {
 		checkError(t, name, checkMetrics(tt.metrics, client, server), tt.want)
 	}
 	checkError(t, "no number", checkMetrics(map[string]float64{"goodput": zero() / zero()}, fineC, fineS), "goodput is NaN")
-	checkError(t, "bytes from nowhere", checkMetrics(nil, traffic.Report{Sent: 10}, traffic.Report{Received: 11}), "10 bytes sent and 11 arrived at the server")
+	checkError(t, "bytes from nowhere", checkMetrics(nil, traffic.Report{Sent: 10}, traffic.Report{Received: 11}), "10 bytes sent and 11 received by the server")
 	checkError(t, "backwards", checkMetrics(nil, traffic.Report{Received: 5}, traffic.Report{Sent: 4}), "arrived at the client")
 	iperf := &traffic.ToolRun{Name: "iperf3"}
 	checkError(t, "a tool's", checkMetrics(nil, traffic.Report{Sent: 10, Tool: iperf}, traffic.Report{Received: 11, Tool: iperf}), "")

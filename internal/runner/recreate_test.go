@@ -72,7 +72,7 @@ func renewing(s *study.Study) { s.Blocks, s.Renew = 3, study.RenewEvery(1) }
 func TestRenews(t *testing.T) {
 	d := counting(nil)
 	var events []live.Recreated
-	run, _, err := weigh(t, d, []string{"host", "netns/macvlan"}, renewing, func(e live.Event) {
+	run, _, err := runStudy(t, d, []string{"host", "netns/macvlan"}, renewing, func(e live.Event) {
 		if e, ok := e.(live.Recreated); ok {
 			events = append(events, e)
 		}
@@ -91,7 +91,7 @@ func TestRenews(t *testing.T) {
 
 func TestRenewsOnce(t *testing.T) {
 	d := counting(nil)
-	if _, _, err := weigh(t, d, []string{"host"}, func(s *study.Study) { s.Renew = study.RenewOnce() }, nil); err != nil {
+	if _, _, err := runStudy(t, d, []string{"host"}, func(s *study.Study) { s.Renew = study.RenewOnce() }, nil); err != nil {
 		t.Fatal(err)
 	}
 	if d.made["host"] != 1 {
@@ -111,7 +111,7 @@ func TestRenewalFails(t *testing.T) {
 				}
 				return nil
 			})
-			run, _, err := weigh(t, d, []string{"host", "netns/macvlan"}, renewing, nil)
+			run, _, err := runStudy(t, d, []string{"host", "netns/macvlan"}, renewing, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,7 +127,7 @@ func TestRenewalFails(t *testing.T) {
 	}
 }
 
-// An interruption while a mode is being made anew leaves nothing behind and spoils
+// An interruption while a mode in set-up anew leaves nothing behind and spoils
 // no trial.
 func TestInterruptedRenewal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -138,7 +138,7 @@ func TestInterruptedRenewal(t *testing.T) {
 		}
 		return nil
 	})
-	run, _, err := weighUntil(ctx, t, nil, d, []string{"host", "netns/macvlan"}, renewing, nil)
+	run, _, err := runStudyUntil(ctx, t, nil, d, []string{"host", "netns/macvlan"}, renewing, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestInterruptedRenewal(t *testing.T) {
 // The control is the baseline once more, on a lab of its own, compared with it.
 func TestControl(t *testing.T) {
 	d := counting(nil)
-	run, _, err := weigh(t, d, []string{"host"}, func(s *study.Study) {
+	run, _, err := runStudy(t, d, []string{"host"}, func(s *study.Study) {
 		s.Control = true
 		s.Modes = append(s.Modes, study.Mode{ID: study.ControlID, Mode: "host"})
 	}, nil)

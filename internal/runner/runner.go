@@ -174,23 +174,23 @@ func toAnalysisStack(st driver.Settings) analysis.Stack {
 // warnBeforeStart emits the warnings that are known before the first trial.
 func (r *run) warnBeforeStart() {
 	if r.cfg.Study.Pilot.Std() == 0 && r.cfg.Study.Profile != study.Paper {
-		r.warn(warning.WarmupNotVerified, "run", "without pilot trials a fixed warm-up is dropped, and nothing shows that each mode had settled by then")
+		r.warn(warning.WarmupNotVerified, "run", "without pilot trials the warm-up has a fixed length, and it is unknown whether each mode was steady after it")
 	}
 	ids, err := runid.Running()
 	if err != nil {
-		r.warn(warning.NotObserved, "run", "whether other runs are under way is unknown: %v", err)
+		r.warn(warning.NotObserved, "run", "cannot check for other runs on this machine: %v", err)
 	}
 	if others := slices.DeleteFunc(ids, func(id string) bool { return id == r.out.ID }); len(others) > 0 {
-		r.warn(warning.OtherRun, "run", "another run (%s) is under way on this machine: the two disturb each other", others[0])
+		r.warn(warning.OtherRun, "run", "run %s is also running on this machine: the two disturb each other", others[0])
 	}
 	r.warnSkipped()
 	for _, w := range r.schedule.Plan.Workloads {
 		switch {
 		case w.ID == study.CostPassID: // same placement as its source workload
 		case len(r.cfg.Ground.CPUs) == 0 && w.Placement != "" && w.Placement != study.Free:
-			r.warn(warning.PlacementFree, w.ID, "placement %s was asked for, but nothing is known here of the CPUs of the engines' machines: each end runs where their schedulers put it", w.Placement)
+			r.warn(warning.PlacementFree, w.ID, "placement %s is not applied, because the CPUs of the engines' machines are unknown: their schedulers place each endpoint", w.Placement)
 		case w.Placement == study.TwoCores && len(r.cfg.Ground.CPUs) < 2:
-			r.warn(warning.OneCPU, w.ID, "placement two_cores was asked for, but there is one CPU to use: both ends share it")
+			r.warn(warning.OneCPU, w.ID, "placement two_cores is not applied, because only one CPU is available: both endpoints share it")
 		}
 	}
 }
@@ -214,7 +214,7 @@ func (r *run) warnSkipped() {
 		}
 	}
 	if len(free) > 0 {
-		r.warn(warning.LimitsSkipped, "run", "the study's limits do not hold for %s: an engine applies limits, and none makes their sandboxes. "+
-			"What is limited pays for that, too, beside what is not", strings.Join(free, ", "))
+		r.warn(warning.LimitsSkipped, "run", "the study's limits do not apply to %s, because no engine creates their sandboxes. "+
+			"Modes with a limit and modes without are not comparable", strings.Join(free, ", "))
 	}
 }

@@ -123,7 +123,7 @@ func TestScreen(t *testing.T) {
 			_, _ = g.tty.WriteString(prompt)
 			l := g.start()
 			tell(l, opening())
-			g.until("the opening", func(s string) bool { return strings.Contains(s, "is being made") })
+			g.until("the opening", func(s string) bool { return strings.Contains(s, "in set-up") })
 			tell(l, middle())
 			g.until("the matrix", shows(t, c.name, prompt))
 			if err := l.Close(); err != nil {

@@ -43,7 +43,7 @@ func (o *Observer) Sampling(t *Trial) *Sampling {
 // openStacks opens the sampler. It returns nil if stacks cannot be sampled, and reports
 // the reason once.
 func (o *Observer) openStacks() *stacks.Sampler {
-	err := errors.New("the ends run on machines whose stacks cannot be sampled from here")
+	err := errors.New("the endpoints run on other machines, whose stacks cannot be sampled from here")
 	if o.local() {
 		var s *stacks.Sampler
 		if s, err = stacks.Open("/proc", o.ownProcesses()); err == nil {
@@ -51,7 +51,7 @@ func (o *Observer) openStacks() *stacks.Sampler {
 		}
 	}
 	o.noStacks = err.Error()
-	o.cfg.Warn(warning.StacksUnavailable, "run", "what the CPU time went to is not split into components: %s", o.noStacks)
+	o.cfg.Warn(warning.StacksUnavailable, "run", "CPU time is not attributed to components: %s", o.noStacks)
 	return nil
 }
 
@@ -98,7 +98,7 @@ func (o *Observer) RecordSamples(t *Trial, s *Sampling) {
 	}
 	found, err := s.sampler.Stop(s.sampled)
 	if err = errors.Join(s.err, err, s.sampler.Close()); err != nil {
-		o.cfg.Warn(warning.StacksUnavailable, t.Planned.Mode+" "+t.Planned.Workload.ID, "what the CPU time of a trial went to is unknown: %v", err)
+		o.cfg.Warn(warning.StacksUnavailable, t.Planned.Mode+" "+t.Planned.Workload.ID, "the CPU time of a trial is not attributed to components: %v", err)
 		return
 	}
 	if t.Failed() || s.sampled <= 0 {
@@ -113,7 +113,7 @@ func (o *Observer) RecordSamples(t *Trial, s *Sampling) {
 		err = o.cfg.AppendFile(result.StacksFile(t.Planned.Mode, t.Planned.Workload.ID), folded.Bytes())
 	}
 	if err != nil {
-		o.cfg.Warn(warning.StacksUnavailable, t.Planned.Mode+" "+t.Planned.Workload.ID, "the folded stacks were not kept: %v", err)
+		o.cfg.Warn(warning.StacksUnavailable, t.Planned.Mode+" "+t.Planned.Workload.ID, "cannot write the folded stacks: %v", err)
 	}
 }
 

@@ -42,10 +42,10 @@ func (sc *Schedule) warm() {
 		sc.cfg.Report.Pilots = append(sc.cfg.Report.Pilots, p)
 		switch {
 		case p.Warmup == nil:
-			sc.cfg.Warn(warning.PilotFailed, m.ID, "how long it takes to warm up is unknown: %s", p.Reason)
+			sc.cfg.Warn(warning.PilotFailed, m.ID, "its warm-up is unknown: %s", p.Reason)
 			continue
 		case p.Unsettled:
-			sc.cfg.Warn(warning.PilotUnsettled, m.ID+" "+p.Workload, "its pilot trial of %s came to no steady state: what trials show of it depends on how long they are", seconds(p.Length))
+			sc.cfg.Warn(warning.PilotUnsettled, m.ID+" "+p.Workload, "its pilot trial of %s did not reach a steady state: results depend on the length of the trials", seconds(p.Length))
 		}
 		most, known = max(most, duration(*p.Warmup)), true
 	}
@@ -57,9 +57,9 @@ func (sc *Schedule) warm() {
 		switch own := w.Warmup.Std(); {
 		case !Bulk(w) || w.ID == study.CostPassID:
 		case own >= most:
-			sc.applyPilots(w.Name(), own, 0, fmt.Sprintf("the study's own; pilot trials showed %s or less", wording.Duration(most)))
+			sc.applyPilots(w.Name(), own, 0, fmt.Sprintf("set by the study; pilot trials need %s or less", wording.Duration(most)))
 		default:
-			sc.applyPilots(w.Name(), most, 0, fmt.Sprintf("the longest warm-up that a pilot trial showed, %s to %s", wording.Duration(shortestWarmup), wording.Duration(longestWarmup)))
+			sc.applyPilots(w.Name(), most, 0, fmt.Sprintf("the longest warm-up of a pilot trial, within %s to %s", wording.Duration(shortestWarmup), wording.Duration(longestWarmup)))
 		}
 	}
 }
@@ -77,13 +77,13 @@ func pilotOf(trials []result.Trial, mode string) result.Pilot {
 			return p
 		}
 		if t.Series == nil || t.Series.Interval <= 0 {
-			p.Reason = "its pilot trial gave no series"
+			p.Reason = "its pilot trial has no series"
 			return p
 		}
 		p.Length = float64(len(t.Series.Values)) * t.Series.Interval
 		steady := stats.SteadyState(t.Series.Values, perBatch(t.Series.Interval))
 		if !steady.Judged {
-			p.Reason = fmt.Sprintf("its pilot trial of %s was too short to say", seconds(p.Length))
+			p.Reason = fmt.Sprintf("its pilot trial of %s was too short", seconds(p.Length))
 			return p
 		}
 		cut := float64(steady.Cut) * t.Series.Interval

@@ -67,13 +67,13 @@ func TestSearchKneeOutOfReach(t *testing.T) {
 		if o.Upper == nil || *o.Upper != 700e3 {
 			t.Errorf("knee below: upper bound %v", o.Upper)
 		}
-		notes(t, o, "no result: the least load, 700000 datagrams/s, lost too much already")
+		notes(t, o, "no result: the minimum load, 700000 datagrams/s, already exceeds the loss goal")
 	}
 	for _, o := range outcomes(t, Config{Goals: Standard(), Min: 10e3, Max: 500e3}, &sim{curve: sharp}) {
 		if o.Regular || !o.AtLeast || o.Limited || o.Upper != nil || o.Lower == nil || *o.Lower != 500e3 || *o.Throughput != 500e3 {
 			t.Errorf("knee above: %+v", o)
 		}
-		notes(t, o, "at least this rate: the greatest load allowed, 500000 datagrams/s, was within the goal")
+		notes(t, o, "at least this rate: the maximum load, 500000 datagrams/s, meets the goal")
 	}
 	for _, o := range outcomes(t, Config{Goals: Quick(), Min: 500e3, Max: 500e3}, &sim{curve: sharp}) {
 		if !o.AtLeast || *o.Lower != 500e3 {
@@ -126,7 +126,7 @@ func TestSearchSenderLimited(t *testing.T) {
 		if o.Lower != nil || o.Upper != nil || o.AtLeast {
 			t.Errorf("a sender that sends next to nothing: %+v", o)
 		}
-		notes(t, o, "no result: the sender did not reach the least load, 10000 datagrams/s")
+		notes(t, o, "no result: the sender did not reach the minimum load, 10000 datagrams/s")
 	}
 }
 

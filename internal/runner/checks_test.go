@@ -49,7 +49,7 @@ func TestNothingInTheWindow(t *testing.T) {
 		client, server traffic.Report
 		want           string
 	}{
-		"goodput":          {map[string]float64{"goodput": 0}, sent, got, "no payload received within the timed window of 1s, though 100 bytes were sent and 100 received in the trial"},
+		"goodput":          {map[string]float64{"goodput": 0}, sent, got, "no payload received within the timed window of 1s, although 100 bytes were sent and 100 received in the trial"},
 		"some":             {map[string]float64{"goodput": 1}, sent, got, ""},
 		"one way of two":   {map[string]float64{"goodput": 5, "goodput_forward": 5, "goodput_reverse": 0}, sent, got, "no payload received by the client within"},
 		"exchanges":        {map[string]float64{"transaction_rate": 0}, sent, got, "no exchange completed within"},
@@ -67,7 +67,7 @@ func TestLongerThanTheTrial(t *testing.T) {
 		return traffic.Report{Traffic: flowing, Window: traffic.Window{Seconds: window}}
 	}
 	checkError(t, "as long", checkElapsed(10*time.Second, of(10.1, 10.1), of(10, 50)), "")
-	checkError(t, "a window", checkElapsed(10*time.Second, of(10, 10), of(10.2, 0)), "the server counted for 10.2 s, and the whole trial took 10 s")
+	checkError(t, "a window", checkElapsed(10*time.Second, of(10, 10), of(10.2, 0)), "the server counted for 10.2 s, but the whole trial took 10 s")
 	checkError(t, "traffic", checkElapsed(time.Second, of(1, 2), of(1, 1)), "the client counted for 2 s")
 }
 
@@ -98,16 +98,16 @@ func TestTooFast(t *testing.T) {
 	}{
 		"the rate":                        {in, p, crossed, got(10, 10*perSecond), false, ""},
 		"with a bucket and a buffer":      {in, p, crossed, got(1, perSecond+120e3), false, ""},
-		"faster":                          {in, p, crossed, got(10, 10.5*perSecond), false, "and the underlay carries"},
+		"faster":                          {in, p, crossed, got(10, 10.5*perSecond), false, "but the underlay carries"},
 		"much faster, for a moment":       {in, p, crossed, got(0.1, perSecond), false, "are 9.643e+07 bit/s, but the underlay carries 9.836e+06"},
 		"no limit":                        {study.Lab{MTU: 1500}, p, crossed, got(10, 1e12), false, ""},
 		"another way":                     {in, p, driver.Counters{"a/eth0.tx_bytes": 2000}, got(10, 1e9), false, ""},
 		"each way has the rate":           {in, p, crossed, got(10, 10*perSecond), true, ""},
-		"one way faster":                  {in, p, crossed, got(10, 11*perSecond), true, "and the underlay carries"},
+		"one way faster":                  {in, p, crossed, got(10, 11*perSecond), true, "but the underlay carries"},
 		"slices":                          {in, sliced, crossed, got(4, 5*perSecond), false, ""},
-		"slices, faster":                  {in, sliced, crossed, got(4, 12*perSecond), false, "and the underlay carries"},
+		"slices, faster":                  {in, sliced, crossed, got(4, 12*perSecond), false, "but the underlay carries"},
 		"datagrams still in a queue":      {in, p, crossed, udp(1, perSecond+190e3), false, ""},
-		"datagrams beyond queue and rate": {in, p, crossed, udp(1, perSecond+500e3), false, "and the underlay carries"},
+		"datagrams beyond queue and rate": {in, p, crossed, udp(1, perSecond+500e3), false, "but the underlay carries"},
 	} {
 		client := traffic.Report{}
 		if c.p.Both = c.both; c.both {

@@ -214,12 +214,12 @@ func TestNoBill(t *testing.T) {
 		change func(*trialRun)
 		want   string
 	}{
-		{"no baseline", observer(nil), func(*trialRun) {}, "watched idle"},
+		{"no baseline", observer(nil), func(*trialRun) {}, "idle machine was observed"},
 		{"no CPU time", idle(1), func(tr *trialRun) { tr.observed.CPUTime = evidence.CPUTime{evidence.LocalKernel: lost} }, "could not be read"},
-		{"no more than when idle", idle(75), func(*trialRun) {}, "worked 0 CPU seconds more"},
-		{"less than can be seen", idle(74), func(tr *trialRun) { tr.observed.CPUTime = evidence.CPUTime{evidence.LocalKernel: spent(t, 2000, 149)} }, "worked 0.01 CPU seconds more than without the trial, and less than 0.0122"},
+		{"no more than when idle", idle(75), func(*trialRun) {}, "used 0 CPU seconds"},
+		{"less than can be seen", idle(74), func(tr *trialRun) { tr.observed.CPUTime = evidence.CPUTime{evidence.LocalKernel: spent(t, 2000, 149)} }, "used 0.01 CPU seconds above the idle baseline, but less than 0.0122"},
 		{"nothing carried", idle(1), func(tr *trialRun) { tr.server = traffic.Report{} }, "the carried traffic is unknown"},
-		{"no time with traffic", idle(1), func(tr *trialRun) { tr.out.Traffic = 0 }, "nothing is known"},
+		{"no time with traffic", idle(1), func(tr *trialRun) { tr.out.Traffic = 0 }, "is unknown"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tr := costing(t, c.idle, "tcp_stream", traffic.Report{}, carried)

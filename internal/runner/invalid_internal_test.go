@@ -124,7 +124,7 @@ func TestUnsteady(t *testing.T) {
 			if (tr.invalidReason != "") != tt.want[i] {
 				t.Errorf("%s: trial %d is ruled out: %q", tt.name, i, tr.invalidReason)
 			}
-			if tr.invalidReason != "" && !strings.HasPrefix(tr.invalidReason, "it was not steady: its second half was ") {
+			if tr.invalidReason != "" && !strings.HasPrefix(tr.invalidReason, "not steady: the second half differed by ") {
 				t.Errorf("%s: %q", tt.name, tr.invalidReason)
 			}
 		}

@@ -260,7 +260,7 @@ func TestRemovedInBetween(t *testing.T) {
 			t.Errorf("%s: code %d:\n%s", path, w.Code, w.Body.String())
 		}
 	}
-	ask("/run/now", 404, "it was removed")
+	ask("/run/now", 404, "was removed")
 	if err := os.RemoveAll(s.Runs); err != nil {
 		t.Fatal(err)
 	}

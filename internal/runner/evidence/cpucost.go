@@ -166,7 +166,7 @@ func (t *Trial) addCPUCost(use CPUUse, idle func(kernel string) (float64, error)
 	case err != nil:
 		return err
 	case net < least:
-		return fmt.Errorf("the trial used %.3g CPU seconds, but less than %.3g cannot be distinguished from 0", net, least)
+		return fmt.Errorf("the trial used %.3g CPU seconds above the idle baseline, but less than %.3g cannot be distinguished from 0", net, least)
 	case !(use.Carried > 0) || !(use.TrafficSeconds > 0) || math.IsInf(use.Carried, 0):
 		return errors.New("the carried traffic is unknown")
 	}

@@ -322,7 +322,7 @@ func TestNewRefuses(t *testing.T) {
 	good := Config{Goals: Quick(), Min: 1, Max: 2}
 	for want, change := range map[string]func(*Config){
 		"no goal": func(c *Config) { c.Goals = nil },
-		"loads from 0 to 2 datagrams/s: want the least above 0": func(c *Config) { c.Min = 0 },
+		"loads from 0 to 2 datagrams/s: want a minimum above 0": func(c *Config) { c.Min = 0 },
 		"loads from 3 to 2 datagrams/s":                         func(c *Config) { c.Min = 3 },
 		"loads from 1 to +Inf":                                  func(c *Config) { c.Max = math.Inf(1) },
 		"-1 s of trials at most":                                func(c *Config) { c.MaxTime = -1 },
@@ -358,7 +358,7 @@ func TestAddRefuses(t *testing.T) {
 		"want a duration above 0":    {Load: 2e6, Intended: 1},
 		"some intended":              {Load: 2e6, Duration: 1},
 		"want none negative":         {Load: 2e6, Duration: 1, Intended: 1, Sent: -1},
-		"no load of this search":     {Load: 1.5e6, Duration: 1, Intended: 1},
+		"not a load of this search":     {Load: 1.5e6, Duration: 1, Intended: 1},
 		"trial at 3000000 datagrams": {Load: 3e6, Duration: 1, Intended: 1},
 	} {
 		if err := s.Add(trial); err == nil || !strings.Contains(err.Error(), want) {

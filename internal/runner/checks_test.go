@@ -11,7 +11,7 @@ import (
 	"tare/internal/traffic"
 )
 
-// What cannot be true is refused; each of these would reach a table otherwise.
+// Impossible results are refused; each of these would be recorded otherwise.
 func TestImpossibleFigures(t *testing.T) {
 	fine := traffic.Report{Sent: 100, Received: 100, Messages: 9, Window: traffic.Window{Sent: 100, Received: 100, Messages: 9, Series: []float64{0, 1}}}
 	with := func(change func(*traffic.Report)) traffic.Report { r := fine; change(&r); return r }
@@ -61,7 +61,7 @@ func TestNothingInTheWindow(t *testing.T) {
 	}
 }
 
-// Nobody counts for longer than the trial took.
+// No endpoint counts for longer than the trial took.
 func TestLongerThanTheTrial(t *testing.T) {
 	of := func(window, flowing float64) traffic.Report {
 		return traffic.Report{Traffic: flowing, Window: traffic.Window{Seconds: window}}
@@ -71,8 +71,8 @@ func TestLongerThanTheTrial(t *testing.T) {
 	checkError(t, "traffic", checkElapsed(time.Second, of(1, 2), of(1, 1)), "the client counted for 2 s")
 }
 
-// More than the underlay carries is refused, with what a bucket, a queue and buffers
-// can add to a window, but only of a path that crosses it.
+// More than the underlay carries is refused, with tolerance for a bucket, a queue and
+// buffers, but only if the path uses the underlay.
 func TestTooFast(t *testing.T) {
 	// 1.25 MB/s of frames are 1.2 MB/s of TCP payload.
 	const rate, perSecond = 10_000_000, 1.25e6 * 1460 / 1514

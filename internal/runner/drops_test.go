@@ -16,9 +16,9 @@ import (
 	"tare/internal/study"
 )
 
-// The kernel's own reasons account for what each of two modes lost that take turns on
-// the same port: in slices, and in the steps of a search. The path is slower than
-// what is offered, so that its queue drops.
+// The kernel's drop reasons account for the losses of each of two modes that are
+// interleaved on the same port: in slices, and in the steps of a search. The path is
+// slower than the offered load, so that its queue drops.
 func TestAloneDropReasons(t *testing.T) {
 	w, err := drops.New("/proc")
 	if _, none := os.Stat("/sys/kernel/btf/vmlinux"); errors.Is(err, fs.ErrPermission) || err != nil && none != nil {

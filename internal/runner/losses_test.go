@@ -25,7 +25,7 @@ import (
 	"tare/internal/study"
 )
 
-// spoiled lets a test put something in the way of a path as soon as it stands.
+// spoiled lets a test obstruct a path after its set-up.
 type spoiled struct {
 	netns.Driver
 	spoil func(*lab.Lab) error
@@ -93,8 +93,8 @@ func lose(t *testing.T, mode string, w study.Workload, change func(*study.Study)
 	return out, trials[i]
 }
 
-// diedAt fails the test unless 95 % of what was lost is booked to one place, and as
-// many as are needed to say so were lost.
+// diedAt fails the test unless 95 % of the losses are attributed to one place, and enough
+// were lost for that.
 func diedAt(t *testing.T, l result.Losses, places ...string) {
 	t.Helper()
 	var there int64
@@ -125,8 +125,8 @@ func needNFT(t *testing.T) {
 	}
 }
 
-// Six ways to lose datagrams, each provoked: what is lost is booked to the place where
-// it died.
+// Six ways to lose datagrams, each provoked: the losses are attributed to the place where
+// they were dropped.
 func TestAloneLossesAreBooked(t *testing.T) {
 	t.Run("tiny receive buffer", func(t *testing.T) {
 		out, tr := lose(t, "host", datagrams(func(w *study.Workload) { w.ReceiveBuffer = study.Buffer(4096) }), nil, nil, nil)

@@ -72,7 +72,7 @@ func checkPairs(t *testing.T, tr result.Trial) {
 	}
 }
 
-// If one pair fails, the trial does, at once, and is tried again with all.
+// If one pair fails, the trial fails immediately, and is repeated with all pairs.
 func TestOnePairKilled(t *testing.T) {
 	long := func(s *study.Study) {
 		s.Blocks, s.Workloads[0].Pairs = 1, 2
@@ -168,7 +168,7 @@ func TestVerifyWith(t *testing.T) {
 	}
 }
 
-// Where an external tool was asked for, no figure comes from anything else.
+// If the study requests an external tool, no value comes from another generator.
 func TestToolIsNeverReplaced(t *testing.T) {
 	_, trials, err := runStudy(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
 		w := &s.Workloads[0]

@@ -79,7 +79,7 @@ func TestPilot(t *testing.T) {
 	})
 }
 
-// A longer warm-up of the study's own stays, whatever pilots show.
+// A longer warm-up of the study is kept, whatever pilots show.
 func TestPilotLeavesLongerWarmup(t *testing.T) {
 	run, trials, err := runStudy(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
 		streaming(s)

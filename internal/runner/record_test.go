@@ -31,7 +31,7 @@ func TestDatagramsOfARecord(t *testing.T) {
 	if d := cmp.Diff(want, end(client, server).Datagrams); d != "" {
 		t.Errorf("sender (-want +got):\n%s", d)
 	}
-	// Of a tool, 0 may be what it does not tell.
+	// For a tool, 0 can mean unknown.
 	client.Tool, server.Tool = &traffic.ToolRun{Name: "iperf3"}, &traffic.ToolRun{Name: "iperf3"}
 	want = &result.Datagrams{Received: n(950), Lost: n(39), Reordered: n(2), ReorderExtent: n(5), Late: n(1)}
 	if d := cmp.Diff(want, end(server, client).Datagrams); d != "" {

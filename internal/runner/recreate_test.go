@@ -17,8 +17,8 @@ import (
 	"tare/internal/study"
 )
 
-// counted counts what its driver makes and what of that is closed. Before hand lets
-// a test step in when a mode is about to be made for the nth time.
+// counted counts what its driver sets up and what of that is closed. Before lets a test
+// run code before the nth set-up of a mode.
 type counted struct {
 	netns.Driver
 	mu           sync.Mutex
@@ -57,7 +57,7 @@ func (c *counted) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.
 	return p, nil
 }
 
-// gone fails the test unless all that was made is closed.
+// gone fails the test unless everything that was set up is closed.
 func (c *counted) gone(t *testing.T) {
 	t.Helper()
 	for mode, n := range c.made {
@@ -100,8 +100,8 @@ func TestRenewsOnce(t *testing.T) {
 	d.gone(t)
 }
 
-// A mode that cannot be made anew is tried once more, and then failed with the
-// reason. The others go on, and what it had measured stays on disk.
+// A mode that cannot be recreated is tried again, and then fails with the reason. The
+// others continue, and its earlier trials stay on disk.
 func TestRenewalFails(t *testing.T) {
 	for name, fails := range map[string]int{"once": 1, "twice": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestRenewalFails(t *testing.T) {
 	}
 }
 
-// An interruption while a mode in set-up anew leaves nothing behind and spoils
+// An interruption while a mode is being recreated leaves nothing behind and invalidates
 // no trial.
 func TestInterruptedRenewal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -148,7 +148,7 @@ func TestInterruptedRenewal(t *testing.T) {
 	}
 }
 
-// The control is the baseline once more, on a lab of its own, compared with it.
+// The control is a second copy of the baseline, on its own lab, compared with it.
 func TestControl(t *testing.T) {
 	d := counting(nil)
 	run, _, err := runStudy(t, d, []string{"host"}, func(s *study.Study) {

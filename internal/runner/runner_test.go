@@ -55,7 +55,7 @@ func runStudy(t *testing.T, d labdriver.Driver, modes []string, change func(*stu
 	return runStudyAfter(t, nil, d, modes, change, on)
 }
 
-// runStudyAfter goes on with a run that has some trials.
+// runStudyAfter continues a run that has some trials.
 func runStudyAfter(t *testing.T, done []result.Trial, d labdriver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial, error) {
 	t.Helper()
 	return runStudyUntil(t.Context(), t, done, d, modes, change, on)

@@ -21,8 +21,7 @@ import (
 	"tare/internal/store"
 )
 
-// site is a server over a directory with a run, a run under way and one that cannot be
-// read.
+// site is a server for a directory with a run, a run in progress and an unreadable one.
 func site(t *testing.T, token string) (Server, *store.Dir) {
 	t.Helper()
 	top := t.TempDir()
@@ -134,7 +133,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Without the token there is nothing, and what is refused does not tell it.
+// Without the token all requests are refused, and the answer does not contain it.
 func TestToken(t *testing.T) {
 	s, _ := site(t, "0123456789abcdef")
 	for path, code := range map[string]int{"/": 403, "/run/now": 403, "/0123456789abcdeX/": 403, "/0123456789abcdefg/": 403,
@@ -153,7 +152,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// A page that watches a run is told of each trial as it is written, and of the end.
+// A page that watches a run receives each trial when it is written, and the end.
 func TestWatch(t *testing.T) {
 	s, now := site(t, "")
 	server := httptest.NewServer(s.Handler())
@@ -207,7 +206,7 @@ func event(t *testing.T, in *bufio.Reader) string {
 	}
 }
 
-// A run that is removed while it is watched ends the watch, and its page says so.
+// Removing a run ends the watch, and its page reports that.
 func TestRemovedWhileServed(t *testing.T) {
 	s, _ := site(t, "")
 	if err := os.RemoveAll(filepath.Join(s.Runs, "now")); err != nil {
@@ -220,7 +219,7 @@ func TestRemovedWhileServed(t *testing.T) {
 	}
 }
 
-// The end of the context ends the server, pages that watch included.
+// The end of the context ends the server, including pages that watch.
 func TestListenEnds(t *testing.T) {
 	s, _ := site(t, "")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -242,7 +241,8 @@ func TestListenEnds(t *testing.T) {
 	}
 }
 
-// A run that goes between the list and its page, and the directory of all runs.
+// A run that is removed between the list and its page, and the removal of the whole
+// directory.
 func TestRemovedInBetween(t *testing.T) {
 	s, _ := site(t, "")
 	load := s.Load
@@ -268,7 +268,7 @@ func TestRemovedInBetween(t *testing.T) {
 	ask("/run/a%20b/done", 404, "may have been removed")
 }
 
-// Whatever a run calls itself, the list stays a list: nothing invisible, nothing endless.
+// Whatever the name of a run, the list stays readable and bounded.
 func TestHostileList(t *testing.T) {
 	s, _ := site(t, "")
 	evil := "<script>alert(1)</script>\x1b[31m\u202e\u2066" + strings.Repeat("x", 10000)

@@ -36,7 +36,7 @@ func trialOf(cfg Config, m Mode, p plan.Trial) *Trial {
 	return New(cfg).Trial(p, m, &result.Trial{}, func() bool { return false })
 }
 
-// told keeps the warnings of an observer.
+// told records the warnings of an observer.
 type told []result.Warning
 
 func (w *told) warn(code warning.Code, scope, format string, args ...any) {
@@ -131,8 +131,8 @@ func (d distant) CPU(context.Context) (string, observe.Sample, error) {
 
 func (d distant) Read(context.Context) (netstack.Reading, error) { return netstack.Reading{}, nil }
 
-// Where the ends run on machines elsewhere, their agents read for each of them; two on
-// one machine count once, and what one of them could not read leaves the bill unknown.
+// If the endpoints are on other machines, their agents read each of them; two on one
+// machine count once, and if one cannot read, the CPU cost is unknown.
 func TestBillOfMachinesElsewhere(t *testing.T) {
 	hosts := []driver.Host{{Name: "a"}, {Name: "b"}}
 	at := func(kernel string, next ...string) Agent { return distant{kernel, &script{t: t, next: next}} }

@@ -120,7 +120,7 @@ func TestRenewalFails(t *testing.T) {
 			if fails == 1 && (m.Status != result.ModeMeasured || run.Trials.OK != 6) {
 				t.Errorf("mode %+v, trials %+v", m, run.Trials)
 			}
-			if fails == 2 && (m.Status != result.ModeFailed || !strings.Contains(m.Reason, "made anew: no more devices") || run.Trials.OK != 4) {
+			if fails == 2 && (m.Status != result.ModeFailed || !strings.Contains(m.Reason, "recreate the mode: no more devices") || run.Trials.OK != 4) {
 				t.Errorf("mode %+v, trials %+v", m, run.Trials)
 			}
 		})

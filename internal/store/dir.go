@@ -93,7 +93,7 @@ func (d *Dir) createFiles() error {
 }
 
 // Open opens the directory of an existing run for reading it and for writing
-// files beside its trials, such as a report. Errors: ErrNotRun if it holds none.
+// additional files, such as a report. Errors: ErrNotRun if it holds none.
 func Open(path string) (*Dir, error) {
 	d, err := open(path)
 	if err != nil {

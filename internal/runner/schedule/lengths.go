@@ -38,9 +38,9 @@ func (sc *Schedule) lengthen() {
 		if window == next.Workload.Duration.Std() {
 			continue
 		}
-		sc.applyPilots(w.Name(), next.Workload.Warmup.Std(), window, why)
-		if twin, ok := plan.Verifications(sc.cfg.Study)[w.Name()]; ok {
-			sc.applyPilots(twin, next.Workload.Warmup.Std(), window, "as long as "+w.Name()+", which it verifies")
+		sc.setLengths(w.Name(), next.Workload.Warmup.Std(), window, why)
+		if verification, ok := plan.Verifications(sc.cfg.Study)[w.Name()]; ok {
+			sc.setLengths(verification, next.Workload.Warmup.Std(), window, "as long as "+w.Name()+", which it verifies")
 		}
 	}
 }

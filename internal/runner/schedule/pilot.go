@@ -57,9 +57,9 @@ func (sc *Schedule) warm() {
 		switch own := w.Warmup.Std(); {
 		case !Bulk(w) || w.ID == study.CostPassID:
 		case own >= most:
-			sc.applyPilots(w.Name(), own, 0, fmt.Sprintf("set by the study; pilot trials need %s or less", wording.Duration(most)))
+			sc.setLengths(w.Name(), own, 0, fmt.Sprintf("set by the study; pilot trials need %s or less", wording.Duration(most)))
 		default:
-			sc.applyPilots(w.Name(), most, 0, fmt.Sprintf("the longest warm-up of a pilot trial, within %s to %s", wording.Duration(shortestWarmup), wording.Duration(longestWarmup)))
+			sc.setLengths(w.Name(), most, 0, fmt.Sprintf("the longest warm-up of a pilot trial, within %s to %s", wording.Duration(shortestWarmup), wording.Duration(longestWarmup)))
 		}
 	}
 }
@@ -105,9 +105,9 @@ func Bulk(w study.Workload) bool {
 	return err == nil && t.Spec().Bulk
 }
 
-// applyPilots sets the warm-up and, unless it is 0, the timed window of a workload in all
+// setLengths sets the warm-up and, unless it is 0, the timed window of a workload in all
 // remaining trials, and records that.
-func (sc *Schedule) applyPilots(workload string, warmup, window time.Duration, why string) {
+func (sc *Schedule) setLengths(workload string, warmup, window time.Duration, why string) {
 	from, was := 0, study.Workload{}
 	for i := range sc.Todo[sc.Done:] {
 		t := &sc.Todo[sc.Done+i]

@@ -167,11 +167,12 @@ bpf:
 	{ clang --version | sed -n '1s/^/# /p'; sha256sum drops.bpf.c drops_bpfel.go drops_bpfel.o; } >drops.sha256
 
 # Write the graphs of the modes as their drivers build them, and the drawings of docs/modes
-# from them, and the list of modes in docs/README.md. For modes that cannot be
-# built here, graph and drawing stay unchanged.
+# from them, the list of modes in docs/README.md, the pages of docs/modes/templates and
+# docs/metrics.md. Of modes that cannot be built here
+# graph and drawing stay as they are.
 drawings:
 	-TARE_WRITE_DRAWN=1 go test -count=1 -run 'TestConformance$$|TestPluginConforms|TestBrief|TestDrawn|TestKernelPaths' ./internal/driver/... ./internal/guest/inside
-	go test -count=1 -run 'TestModeDrawings|TestModesIndex' . -update-drawings
+	go test -count=1 -run '^TestMode|TestMetricsPage' . -update-drawings
 
 # Regenerate the study file's JSON Schema after a change of its types.
 schema:

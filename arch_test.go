@@ -16,8 +16,8 @@ import (
 	"tare/internal/traffic/workloads"
 )
 
-// tiers are the rooms of ARCHITECTURE.md from the top down. A room may import
-// those of its own tier and below. A folder counts as its longest match.
+// tiers are the packages of ARCHITECTURE.md from the top down. A package may import
+// those of its own tier and below.
 var tiers = [][]string{
 	{"arch", "cmd", "bench", "scripts", "internal/browser"},
 	{"internal/cli"},
@@ -34,46 +34,46 @@ var tiers = [][]string{
 var forbidden = []struct{ from, to, why string }{
 	{"internal/report", "internal/runner", "a report needs only the result"},
 	{"internal/report", "internal/live", "a report needs only the result"},
-	{"internal/live", "internal/runner", "a listener is told, it does not ask"},
-	{"internal/live", "internal/driver", "a listener is told, it does not ask"},
+	{"internal/live", "internal/runner", "a listener receives events and requests nothing"},
+	{"internal/live", "internal/driver", "a listener receives events and requests nothing"},
 	{"internal/report", "internal/driver", "a report needs only the result"},
-	{"internal/result", "internal/", "the model of a run stands by itself"},
-	{"internal/store", "internal/study", "a directory holds a run, whatever was asked"},
-	{"internal/store", "internal/stats", "a directory holds a run, it does not judge it"},
+	{"internal/result", "internal/", "the model of a run depends on nothing else"},
+	{"internal/store", "internal/study", "a directory stores a run, whatever its study"},
+	{"internal/store", "internal/stats", "a directory stores a run and does not judge it"},
 	{"internal/analysis", "internal/store", "analysis is pure: it reads no file"},
 	{"internal/analysis", "internal/tool", "analysis is pure: it starts no process"},
-	{"internal/analysis", "internal/observe", "analysis knows trials, not how they were read"},
+	{"internal/analysis", "internal/observe", "analysis knows trials, not how they were collected"},
 	{"internal/stats", "internal/", "stats is pure"},
-	{"internal/linuxnet", "internal/", "linuxnet knows nothing of tare"},
-	{"internal/process", "internal/", "a process is run for whoever needs one"},
+	{"internal/linuxnet", "internal/", "linuxnet does not depend on tare"},
+	{"internal/process", "internal/", "starting a process needs nothing of tare"},
 	{"internal/traffic", "internal/facts", "the agent stays small"},
 	{"internal/traffic/tcp", "internal/traffic/udp", "what both need is in traffic, thread or socket"},
 	{"internal/traffic/udp", "internal/traffic/tcp", "what both need is in traffic, thread or socket"},
-	{"internal/traffic/socket", "internal/", "sockets know nothing of trials"},
-	{"internal/traffic/thread", "internal/", "threads know nothing of trials"},
-	{"internal/agent", "internal/lab", "an agent is told what to do"},
-	{"internal/agent", "internal/linuxnet", "an agent is told what to do"},
-	{"internal/runid", "internal/", "an identity knows nothing of what it names"},
-	{"internal/warning", "internal/", "a registry knows nothing of who uses it"},
-	{"internal/runner", "internal/driver/", "the runner asks a path's hosts, not the kind of driver"},
-	{"internal/runner", "internal/target", "the runner is given its hosts"},
+	{"internal/traffic/socket", "internal/", "sockets do not depend on trials"},
+	{"internal/traffic/thread", "internal/", "threads do not depend on trials"},
+	{"internal/agent", "internal/lab", "an agent only follows its controller"},
+	{"internal/agent", "internal/linuxnet", "an agent only follows its controller"},
+	{"internal/runid", "internal/", "an identity does not depend on what it names"},
+	{"internal/warning", "internal/", "a registry does not depend on its users"},
+	{"internal/runner", "internal/driver/", "the runner uses a path's hosts, not the kind of driver"},
+	{"internal/runner", "internal/target", "the runner receives its hosts"},
 	{"internal/runner", "internal/lab", "the lab is one target of several"},
 	{"internal/runner", "internal/engine", "engines are one target of several"},
-	{"internal/runner/schedule", "internal/runner", "a schedule decides by the trials, whoever runs them"},
-	{"internal/runner/schedule", "internal/driver", "a schedule knows modes by their names"},
+	{"internal/runner/schedule", "internal/runner", "a schedule depends on trials, not on what runs them"},
+	{"internal/runner/schedule", "internal/driver", "a schedule knows modes by name only"},
 	{"internal/runner/schedule", "internal/agent", "a schedule runs nothing"},
-	{"internal/runner/schedule", "internal/observe", "a schedule decides by what is recorded"},
-	{"internal/runner/schedule", "internal/store", "a schedule keeps nothing"},
-	{"internal/runner/evidence", "internal/runner", "evidence is read for whoever runs trials"},
-	{"internal/runner/evidence", "internal/agent", "an agent is asked through an interface"},
-	{"internal/runner/evidence", "internal/store", "evidence is handed over, not kept"},
-	{"internal/runner/evidence", "internal/analysis", "evidence is read, not judged"},
-	{"internal/runner/evidence", "internal/live", "the runner tells, evidence warns"},
-	{"internal/runner/evidence", "internal/report", "evidence is read, not shown"},
-	{"internal/cli", "internal/driver/docker", "the command line asks the target"},
+	{"internal/runner/schedule", "internal/observe", "a schedule uses recorded trials only"},
+	{"internal/runner/schedule", "internal/store", "a schedule stores nothing"},
+	{"internal/runner/evidence", "internal/runner", "evidence does not depend on what runs the trials"},
+	{"internal/runner/evidence", "internal/agent", "an agent is called through an interface"},
+	{"internal/runner/evidence", "internal/store", "evidence is returned, not stored"},
+	{"internal/runner/evidence", "internal/analysis", "evidence is collected, not judged"},
+	{"internal/runner/evidence", "internal/live", "the runner sends events, evidence returns warnings"},
+	{"internal/runner/evidence", "internal/report", "evidence is collected, not shown"},
+	{"internal/cli", "internal/driver/docker", "the command line uses the target"},
 }
 
-// only lists the rooms that alone may import a library.
+// only lists, for a library, the package that alone may import it.
 var only = map[string]string{
 	"github.com/vishvananda/":           "internal/linuxnet",
 	"github.com/google/nftables":        "internal/linuxnet",
@@ -145,19 +145,19 @@ func sources(t *testing.T) []file {
 	return files
 }
 
-func within(dir, room string) bool {
-	return dir == strings.TrimSuffix(room, "/") || strings.HasPrefix(dir, strings.TrimSuffix(room, "/")+"/")
+func within(dir, pkg string) bool {
+	return dir == strings.TrimSuffix(pkg, "/") || strings.HasPrefix(dir, strings.TrimSuffix(pkg, "/")+"/")
 }
 
-// forbids reports whether a rule is about a room: one that ends with a slash is about what
-// is below it alone.
-func forbids(rule, room string) bool {
-	return within(room, rule) && (!strings.HasSuffix(rule, "/") || room != strings.TrimSuffix(rule, "/"))
+// forbids reports whether a rule applies to a package. A rule that ends with a slash applies
+// only to the packages below it.
+func forbids(rule, pkg string) bool {
+	return within(pkg, rule) && (!strings.HasSuffix(rule, "/") || pkg != strings.TrimSuffix(rule, "/"))
 }
 
 func tier(dir string) int {
-	return slices.IndexFunc(tiers, func(rooms []string) bool {
-		return slices.ContainsFunc(rooms, func(room string) bool { return within(dir, room) })
+	return slices.IndexFunc(tiers, func(pkgs []string) bool {
+		return slices.ContainsFunc(pkgs, func(pkg string) bool { return within(dir, pkg) })
 	})
 }
 
@@ -169,13 +169,13 @@ func TestImportsPointDownwards(t *testing.T) {
 			continue
 		}
 		if from < 0 {
-			t.Errorf("%s is in no room of the architecture", f.path)
+			t.Errorf("%s is in no tier of the architecture", f.path)
 			continue
 		}
 		for _, name := range f.imports {
-			for prefix, room := range only {
-				if strings.HasPrefix(name, prefix) && !within(f.dir, room) && !test {
-					t.Errorf("%s imports %s, which only %s may", f.path, name, room)
+			for prefix, pkg := range only {
+				if strings.HasPrefix(name, prefix) && !within(f.dir, pkg) && !test {
+					t.Errorf("%s imports %s, which only %s may import", f.path, name, pkg)
 				}
 			}
 			to, ours := strings.CutPrefix(name, "tare/")
@@ -183,10 +183,10 @@ func TestImportsPointDownwards(t *testing.T) {
 				continue
 			}
 			if test {
-				continue // a test may stand on any floor
+				continue // a test may import any tier
 			}
 			if tier(to) < from {
-				t.Errorf("%s imports %s, which is above it", f.path, to)
+				t.Errorf("%s imports %s, which is in a higher tier", f.path, to)
 			}
 			for _, rule := range forbidden {
 				if within(f.dir, rule.from) && forbids(rule.to, to) && !within(to, rule.from) {
@@ -202,17 +202,17 @@ func TestImportsPointDownwards(t *testing.T) {
 	}
 }
 
-// driverOf names the driver that a folder belongs to: one that is registered, or the one
-// of engines that exist, which is a target's own.
+// driverOf returns the driver that a directory belongs to: a registered one, or the one for
+// existing engines, which belongs to a target.
 func driverOf(dir string) (string, bool) {
 	rest, ok := strings.CutPrefix(dir, "internal/driver/")
 	name, _, _ := strings.Cut(rest, "/")
 	return name, ok && (name == "existing" || slices.ContainsFunc(target.Drivers(), func(r target.Registration) bool { return r.Name == name }))
 }
 
-// Every driver that is registered has its folder, whose tests hold it to the contract.
+// Every registered driver has a directory with a conformance test.
 func TestDriversConform(t *testing.T) {
-	conforms := regexp.MustCompile(`drivertest\.(Conformance|Brief|Once)\(t, `)
+	conforms := regexp.MustCompile(`drivertest\.(Conformance|ConformanceOnce|Brief)\(t, `)
 	for _, r := range target.Drivers() {
 		files, err := filepath.Glob("internal/driver/" + r.Name + "/*_test.go")
 		if err != nil {
@@ -222,7 +222,7 @@ func TestDriversConform(t *testing.T) {
 			text, err := os.ReadFile(file)
 			return err == nil && conforms.Match(text)
 		}) {
-			t.Errorf("no test below internal/driver/%s holds the driver to the contract", r.Name)
+			t.Errorf("internal/driver/%s has no conformance test", r.Name)
 		}
 	}
 }
@@ -275,7 +275,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// No file outgrows its reader.
+// No source file has more than 700 lines.
 func TestFilesAreSmall(t *testing.T) {
 	for _, f := range sources(t) {
 		text, err := os.ReadFile(f.path)

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// Every test that a page of docs points at exists, by that very name: a claim whose
-// test went away has to go with it.
+// Every test that a page under docs names exists. A claim is removed together with its test.
 func TestDocsNameTests(t *testing.T) {
 	defined := map[string]bool{}
 	function := regexp.MustCompile(`(?m)^func (Test\w+|Fuzz\w+|Benchmark\w+)\(`)
@@ -38,7 +37,7 @@ func TestDocsNameTests(t *testing.T) {
 		}
 		for _, m := range cited.FindAllStringSubmatch(string(text), -1) {
 			if name := m[1]; !defined[name] && name != "TestName" {
-				t.Errorf("%s points at %s, and there is no such test", path, name)
+				t.Errorf("%s names the test %s, which does not exist", path, name)
 			}
 			pages[path]++
 		}
@@ -48,6 +47,6 @@ func TestDocsNameTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := pages["docs/method.md"]; n < 40 {
-		t.Errorf("docs/method.md points at only %d tests", n)
+		t.Errorf("docs/method.md names only %d tests; want at least 40", n)
 	}
 }

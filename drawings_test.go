@@ -18,8 +18,8 @@ import (
 
 var updateDrawings = flag.Bool("update-drawings", false, "write the drawings of docs/modes")
 
-// Every mode's page shows its path, drawn from the graph that its driver builds: the
-// drivers' conformance tests hold that graph to what stands.
+// The page of every mode shows its path, drawn from the topology that its driver builds. The
+// drivers' conformance tests check that topology.
 func TestModeDrawings(t *testing.T) {
 	want := map[string]bool{}
 	for _, m := range target.Modes() {
@@ -32,7 +32,7 @@ func TestModeDrawings(t *testing.T) {
 	}
 	for _, f := range files {
 		if !want[filepath.Base(f)] {
-			t.Errorf("%s is of no mode", f)
+			t.Errorf("%s belongs to no mode", f)
 		}
 	}
 }
@@ -60,7 +60,7 @@ func drawing(t *testing.T, m driver.Mode) {
 		t.Error(err)
 	}
 	if d := cmp.Diff(string(have), string(svg)); d != "" {
-		t.Errorf("%s is not what is built; `make drawings` (-file +built):\n%s", file, d)
+		t.Errorf("%s differs from what the driver builds; `make drawings` writes it (-file +built):\n%s", file, d)
 	}
 	page, err := os.ReadFile(filepath.Join("docs/modes", strings.TrimSuffix(svgOf(m.ID), ".svg")+".md"))
 	if err != nil {
@@ -71,7 +71,7 @@ func drawing(t *testing.T, m driver.Mode) {
 	}
 }
 
-// The documentation's index lists every mode, as the drivers describe it.
+// The index of the documentation lists every mode with the driver's description.
 func TestModesIndex(t *testing.T) {
 	const file, head, after = "docs/README.md", "## Modes\n\n", "\n## Workloads\n"
 	page, err := os.ReadFile(file)
@@ -99,6 +99,6 @@ func TestModesIndex(t *testing.T) {
 		return
 	}
 	if d := cmp.Diff(string(page), want); d != "" {
-		t.Errorf("%s does not list the modes as they are; `make drawings` (-file +registered):\n%s", file, d)
+		t.Errorf("%s does not list the modes as registered; `make drawings` writes it (-file +registered):\n%s", file, d)
 	}
 }

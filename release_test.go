@@ -17,7 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// recipe is what these tests read of .goreleaser.yaml.
+// recipe is the part of .goreleaser.yaml that these tests read.
 type recipe struct {
 	Before struct{ Hooks []string }
 	Builds []struct {
@@ -56,7 +56,7 @@ func readRecipe(t *testing.T) recipe {
 	return r
 }
 
-// variable is what the Makefile gives a variable.
+// variable returns the value of a variable of the Makefile.
 func variable(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("Makefile")
@@ -70,11 +70,11 @@ func variable(t *testing.T, name string) string {
 	return string(m[1])
 }
 
-// A release holds what `make build` builds, for all systems of the Makefile.
+// A release contains what `make build` builds, for all systems of the Makefile.
 func TestReleaseBuildsAsTheMakefile(t *testing.T) {
 	r := readRecipe(t)
 	b := r.Builds[0]
-	// goreleaser runs the same commands of git.
+	// goreleaser runs the same git commands.
 	stamps := strings.NewReplacer("$(VERSION)", "{{ .Summary }}", "$(COMMIT)", "{{ .ShortCommit }}", "$(DATE)", "{{ .CommitDate }}")
 	if diff := cmp.Diff([]string{stamps.Replace(variable(t, "LDFLAGS"))}, b.Ldflags); diff != "" {
 		t.Errorf("ldflags (-Makefile +release):\n%s", diff)
@@ -94,7 +94,7 @@ func TestReleaseBuildsAsTheMakefile(t *testing.T) {
 	}
 	for _, p := range r.Images[0].Platforms {
 		if !slices.Contains(systems, p) {
-			t.Errorf("the image is to be for %s, which is not built", p)
+			t.Errorf("the image has the platform %s, which is not built", p)
 		}
 	}
 	if _, err := os.Stat(r.Images[0].Dockerfile); err != nil {
@@ -102,18 +102,18 @@ func TestReleaseBuildsAsTheMakefile(t *testing.T) {
 	}
 }
 
-// What a build is stamped with here, as make is told.
+// stamp returns the version, commit and date of the test builds, as arguments of make.
 func stamp() []string {
 	return []string{"VERSION=v1.2.3", "COMMIT=0123456", "DATE=2026-11-20T12:00:00Z"}
 }
 
-// The same sources give the same program, byte for byte, wherever they lie; and what
-// make install makes of it is what packages hold.
+// The same sources give the same program, byte for byte, in any directory, and packages
+// contain what make install installs.
 func TestMade(t *testing.T) {
-	made := t.TempDir() // stands for bin
+	made := t.TempDir() // in place of bin
 	here := build(t, ".", filepath.Join(made, "tare"))
 	t.Run("again", func(t *testing.T) {
-		// Elsewhere there is no checkout, as in an archive of the sources.
+		// The other directory is no checkout, like an archive of the sources.
 		elsewhere := t.TempDir()
 		for _, name := range []string{"Makefile", "go.mod", "go.sum"} {
 			text, err := os.ReadFile(name)
@@ -124,8 +124,8 @@ func TestMade(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, room := range []string{"cmd", "internal", "studies"} {
-			if err := os.CopyFS(filepath.Join(elsewhere, room), os.DirFS(room)); err != nil {
+		for _, dir := range []string{"cmd", "internal", "studies"} {
+			if err := os.CopyFS(filepath.Join(elsewhere, dir), os.DirFS(dir)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -134,14 +134,14 @@ func TestMade(t *testing.T) {
 			t.Errorf("two builds of the same sources differ: %d and %d bytes", len(here), len(there))
 		}
 		if at, err := os.Getwd(); err != nil || bytes.Contains(here, []byte(at)) {
-			t.Errorf("the program holds the place of its sources, %s (%v)", at, err)
+			t.Errorf("the program contains the path of its sources, %s (%v)", at, err)
 		}
 	})
 	t.Run("installed", func(t *testing.T) { installed(t, made) })
 	t.Run("listed", func(t *testing.T) { listed(t, filepath.Join(made, "tare")) })
 }
 
-// listed fails unless the list of what is linked in names every module of the program.
+// listed fails unless the SBOM names every module that is linked into the program.
 func listed(t *testing.T, binary string) {
 	list := filepath.Join(t.TempDir(), "tare.sbom.json")
 	run(t, exec.Command("go", "run", "./scripts/sbom", binary, list, "2026-11-20T12:00:00Z"))
@@ -171,7 +171,7 @@ func listed(t *testing.T, binary string) {
 	}
 	for _, m := range info.Deps {
 		if !slices.Contains(got, m.Path+" "+m.Version) {
-			t.Errorf("%s %s is linked in and not listed", m.Path, m.Version)
+			t.Errorf("%s %s is linked into the program and is not in the SBOM", m.Path, m.Version)
 		}
 	}
 }
@@ -191,7 +191,8 @@ func build(t *testing.T, dir, binary string) []byte {
 	return program
 }
 
-// A package holds what `make install` installs, and what a release takes exists.
+// installed checks that a package contains what `make install` installs, and that the files of a
+// release exist.
 func installed(t *testing.T, made string) {
 	r := readRecipe(t)
 	root := t.TempDir()
@@ -208,7 +209,7 @@ func installed(t *testing.T, made string) {
 	for _, format := range []string{"deb", "rpm"} {
 		p := r.Packages[0]
 		if !slices.Contains(p.Formats, format) {
-			t.Errorf("no %s is made", format)
+			t.Errorf("the release has no %s", format)
 		}
 		packed := []string{strings.TrimPrefix(p.Bindir, "/usr/") + "/" + r.Builds[0].Binary}
 		for _, c := range p.Contents {
@@ -250,7 +251,7 @@ func installed(t *testing.T, made string) {
 	}
 }
 
-// sourcesOf lists the files that a pattern of the recipe means, with made in place of bin.
+// sourcesOf lists the files that match a pattern of the recipe, with made in place of bin.
 func sourcesOf(t *testing.T, made, pattern string) []string {
 	t.Helper()
 	if pattern == "bin/licences.txt" {
@@ -261,12 +262,12 @@ func sourcesOf(t *testing.T, made, pattern string) []string {
 	}
 	found, err := filepath.Glob(pattern)
 	if err != nil || len(found) == 0 {
-		t.Errorf("the release takes %s, and there is none (%v)", pattern, err)
+		t.Errorf("the release includes %s, which does not exist (%v)", pattern, err)
 	}
 	return found
 }
 
-// makes calls make with the stamp, free of what a make above it would tell.
+// makes runs make with the stamp, without the environment of an outer make.
 func makes(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	c := exec.Command("make", append(args, stamp()...)...)
@@ -284,7 +285,7 @@ func run(t *testing.T, c *exec.Cmd) string {
 	return string(out)
 }
 
-// files lists what lies below a directory, without directories.
+// files lists the files below a directory.
 func files(t *testing.T, dir string) []string {
 	t.Helper()
 	var out []string

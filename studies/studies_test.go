@@ -14,7 +14,7 @@ import (
 	"tare/studies"
 )
 
-// TestDefault: the study that a user copies is good, and so is what stands in
+// TestDefault: the study that a user copies is good, and so are the examples in
 // its comments.
 func TestDefault(t *testing.T) {
 	src, ok := studies.Builtin("default")
@@ -30,7 +30,7 @@ func TestDefault(t *testing.T) {
 	}
 	s.Title, s.Description = "", ""
 	want := study.Study{
-		Name: "first-weighing", Profile: study.Quick,
+		Name: "default", Profile: study.Quick,
 		Modes:     study.ModesOf("host", "netns/published", "netns/bridge", "netns/macvlan", "netns/vxlan"),
 		Workloads: []study.Workload{{Kind: "tcp_stream"}, {Kind: "tcp_rr"}},
 	}

@@ -67,15 +67,15 @@ func TestTrial(t *testing.T) {
 	}
 }
 
-// long makes a trial that would not give itself up within a test.
+// long makes a trial whose limit is longer than any test.
 func long(p traffic.Params) traffic.Params {
 	p.Limit = 10 * time.Minute
 	return p
 }
 
-// If one end of a trial fails, the other is told to give up, and what is told is
-// what came first.
-func TestOneEndFails(t *testing.T) {
+// If one endpoint of a trial fails, the other is cancelled, and the error is the one that came
+// first.
+func TestOneEndpointFails(t *testing.T) {
 	client, server := begin(t), begin(t)
 	stranger := long(params("tcp_rr"))
 	stranger.Token = "fedcba9876543210"
@@ -86,17 +86,17 @@ func TestOneEndFails(t *testing.T) {
 	if _, _, err := trial.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "wait for the server") {
 		t.Errorf("a client with a wrong token: %v", err)
 	}
-	wants := long(params("tcp_stream"))
-	wants.Streams = 3 // and two come
-	trial, err = agent.Begin(t.Context(), client, server, long(params("tcp_stream")), wants)
+	waiting := long(params("tcp_stream"))
+	waiting.Streams = 3 // and two came
+	trial, err = agent.Begin(t.Context(), client, server, long(params("tcp_stream")), waiting)
 	if err != nil {
 		t.Fatal(err)
 	}
 	time.AfterFunc(200*time.Millisecond, func() { _ = server.Abort(t.Context()) })
 	if _, _, err := trial.Run(t.Context()); err == nil {
-		t.Error("a server that gave up, and no error")
+		t.Error("a cancelled server returned no error")
 	}
-	// Both agents are fit for the next trial.
+	// Both agents can run the next trial.
 	trial, err = agent.Begin(t.Context(), client, server, params("tcp_rr"), params("tcp_rr"))
 	if err != nil {
 		t.Fatal(err)
@@ -106,8 +106,9 @@ func TestOneEndFails(t *testing.T) {
 	}
 }
 
-// Where an agent dies, its death is what is told, not what the other end felt.
-func TestOneEndDies(t *testing.T) {
+// If an agent is killed, its exit is reported, and not the error that follows at the other
+// endpoint.
+func TestOneAgentKilled(t *testing.T) {
 	for _, dies := range []string{"client", "server"} {
 		client, server := begin(t), begin(t)
 		p := params("tcp_stream")
@@ -132,8 +133,7 @@ func TestOneEndDies(t *testing.T) {
 	}
 }
 
-// In slices: the client's report ends the trial, and a trial that is released ends
-// both ends.
+// In slices, the client's report ends the trial; releasing a trial ends both endpoints.
 func TestTrialInSlices(t *testing.T) {
 	client, server := begin(t), begin(t)
 	p := long(params("tcp_rr"))
@@ -177,7 +177,7 @@ func TestRefusals(t *testing.T) {
 			_, err := c.Dial(t.Context(), p)
 			return err
 		}, "here: connect to"},
-		"nobody there": {func() error {
+		"no listener": {func() error {
 			p := params("tcp_rr")
 			p.Address = "127.0.0.1:1"
 			_, err := c.Dial(t.Context(), p)
@@ -197,7 +197,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A server whose client never comes is told to give up and answers at once.
+// A server whose client never connects replies at once when its trial is cancelled.
 func TestAbort(t *testing.T) {
 	c := begin(t)
 	if _, err := c.Listen(t.Context(), params("tcp_rr")); err != nil {
@@ -206,7 +206,7 @@ func TestAbort(t *testing.T) {
 	if err := c.Abort(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Report(t.Context()); err == nil || !strings.Contains(err.Error(), "gave up") {
+	if _, err := c.Report(t.Context()); err == nil || !strings.Contains(err.Error(), "cancelled the trial") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -224,11 +224,11 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// An agent that reads nothing holds up no wait, and nobody who asks whether it is there.
-func TestNobodyReads(t *testing.T) {
+// An agent that reads nothing blocks no other wait, and Err still answers.
+func TestAgentThatDoesNotRead(t *testing.T) {
 	says, tells := io.Pipe()
 	reads, writes := io.Pipe()
-	defer func() { tells.Close(); reads.Close() }() // as the end of its process does
+	defer func() { tells.Close(); reads.Close() }() // as the exit of its process does
 	go func() { _, _ = io.WriteString(tells, `{"tare_agent":4}`+"\n") }()
 	c, err := agent.Start(t.Context(), fake{says, writes, "killed"}, "00000000", "there")
 	if err != nil {
@@ -237,16 +237,16 @@ func TestNobodyReads(t *testing.T) {
 	for range 2 { // the first is being written, the second waits for it
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		if _, err := c.Read(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "there did not take read") {
+		if _, err := c.Read(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "there did not read read") {
 			t.Errorf("got %v", err)
 		}
 		if err := c.Err(); err != nil {
-			t.Errorf("it is there, and said to be gone: %v", err)
+			t.Errorf("it runs, but Err returned %v", err)
 		}
 	}
 }
 
-// fake is an agent that says what it is told to.
+// fake is an agent with a fixed output and exit reason.
 type fake struct {
 	io.Reader
 	io.Writer
@@ -254,15 +254,15 @@ type fake struct {
 }
 
 func (f fake) Close(context.Context) error { return nil }
-func (f fake) ExitReason() string                { return f.fate }
+func (f fake) ExitReason() string          { return f.fate }
 func (f fake) Launch(context.Context, ...string) (transport.Conn, error) {
 	return f, nil
 }
 
-func TestBadHello(t *testing.T) {
+func TestHandshakeFails(t *testing.T) {
 	for name, tt := range map[string]struct{ says, want string }{
-		"another version": {`{"tare_agent":99}` + "\n", "it speaks protocol 99, this program 4"},
-		"no hello":        {"bash: tare: not found\n", "start agent in there: read message"},
+		"another version": {`{"tare_agent":99}` + "\n", "it uses protocol 99, this program uses 4"},
+		"no handshake":    {"bash: tare: not found\n", "start agent in there: read message"},
 		"nothing":         {"", "start agent in there: EOF (exit status 127: no such file)"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -275,7 +275,7 @@ func TestBadHello(t *testing.T) {
 	}
 }
 
-// The agent ends when its stdin does, with or without a trial under way.
+// The agent exits when its stdin ends, with or without a trial under way.
 func TestEndsWithStdin(t *testing.T) {
 	for name, in := range map[string]string{"idle": "", "serving": `{"id":1,"op":"listen","params":{"kind":"tcp_rr","address":"127.0.0.1:0","cpu":-1,"send_buffer":-1,"receive_buffer":-1,"duration":3600000000000}}` + "\n"} {
 		var out bytes.Buffer
@@ -287,6 +287,6 @@ func TestEndsWithStdin(t *testing.T) {
 		}
 	}
 	if err := agent.Serve(t.Context(), strings.NewReader("garbage\n"), io.Discard, "test"); err == nil {
-		t.Error("garbage was taken for a request")
+		t.Error("an invalid line was taken for a request")
 	}
 }

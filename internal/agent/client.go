@@ -15,40 +15,41 @@ import (
 	"tare/internal/traffic"
 )
 
-// handshakeTimeout bounds how long a started agent may take to say hello.
+// handshakeTimeout bounds how long a started agent may take to complete the handshake.
 const handshakeTimeout = 5 * time.Second
 
-// closeTimeout is how long an agent may take to end by itself.
+// closeTimeout is how long an agent may take to exit after its stdin is closed.
 const closeTimeout = 2 * time.Second
 
-// exitReasonTimeout bounds how long it may take to learn how an agent ended. That of a process
-// is known at once; an engine has to be asked, and may just be ending itself.
+// exitReasonTimeout bounds the wait for the reason why an agent exited. For a process it is known
+// at once; an engine has to be asked, and may itself be shutting down.
 const exitReasonTimeout = 3 * time.Second
 
-// replyTimeout bounds the wait for what an agent answers at once, however busy or far away
-// its machine is.
+// replyTimeout bounds the wait for a reply to a request that an agent handles immediately, however
+// busy or distant its machine is.
 const replyTimeout = 30 * time.Second
 
-// Client is the controller's handle on one agent. Its methods may be called from
-// several goroutines. Every wait ends with its context.
+// Client is the controller's handle on one agent. Its methods are safe for concurrent use. Every
+// wait ends with its context.
 type Client struct {
 	Hello wire.Hello
 	place string
 	conn  transport.Conn
 
-	// writing holds a token while a request is written. It is not mu: who hands out replies
-	// must not wait until an agent reads, which itself may wait until it is read from.
+	// writing holds a token while a request is written. It is separate from mu, because the
+	// goroutine that distributes replies must not wait for the agent to read: the agent itself may
+	// be waiting for its replies to be read.
 	writing chan struct{}
 
 	mu        sync.Mutex
 	next      uint64
 	pending   map[uint64]chan wire.Reply
-	err       error // set once the agent's stdout has ended
+	err       error // set when the agent's stdout has ended
 	watch     func(traffic.Progress)
-	watchedID uint64 // the request whose progress is told
+	watchedID uint64 // the request whose progress is reported
 }
 
-// Start launches an agent of a run and reads its hello. place is for people:
+// Start launches an agent of a run and waits for its handshake. place names it for people:
 // host/sandbox.
 func Start(ctx context.Context, l transport.Launcher, run, place string) (*Client, error) {
 	conn, err := l.Launch(ctx, Arguments(run, place)...)
@@ -57,16 +58,16 @@ func Start(ctx context.Context, l transport.Launcher, run, place string) (*Clien
 	}
 	c := &Client{place: place, conn: conn, writing: make(chan struct{}, 1), pending: map[uint64]chan wire.Reply{}}
 	r := wire.NewReader(conn)
-	hello := make(chan error, 1)
-	go func() { hello <- r.Read(&c.Hello) }()
+	handshake := make(chan error, 1)
+	go func() { handshake <- r.Read(&c.Hello) }()
 	wait := handshakeTimeout
 	if slow, ok := l.(transport.SlowLauncher); ok {
 		wait = slow.HandshakeTimeout()
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("it said no hello within %s", wait))
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("the handshake timed out after %s", wait))
 	defer cancel()
 	select {
-	case err = <-hello:
+	case err = <-handshake:
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
@@ -74,24 +75,25 @@ func Start(ctx context.Context, l transport.Launcher, run, place string) (*Clien
 	case err != nil:
 		return nil, errors.Join(fmt.Errorf("start agent in %s: %w%s", place, err, exitSuffix(conn)), c.Close())
 	case c.Hello.Agent != wire.Version:
-		return nil, errors.Join(fmt.Errorf("start agent in %s: it speaks protocol %d, this program %d", place, c.Hello.Agent, wire.Version), c.Close())
+		return nil, errors.Join(fmt.Errorf("start agent in %s: it uses protocol %d, this program uses %d; run the same version of tare on both sides", place, c.Hello.Agent, wire.Version), c.Close())
 	}
 	go c.read(r)
 	return c, nil
 }
 
-// exitSuffix is how an agent ended, for the end of an error.
+// exitSuffix returns how an agent exited, in parentheses, to append to an error. It is empty if
+// that is not known in time.
 func exitSuffix(conn transport.Conn) string {
-	// Its stdout ends a moment before its exit is known.
+	// Stdout ends shortly before the exit is known.
 	for until := time.Now().Add(exitReasonTimeout); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
-		if fate := conn.ExitReason(); fate != "" {
-			return " (" + fate + ")"
+		if reason := conn.ExitReason(); reason != "" {
+			return " (" + reason + ")"
 		}
 	}
 	return ""
 }
 
-// read hands replies to those who wait, until the agent's stdout ends.
+// read passes replies to the waiting callers until the agent's stdout ends.
 func (c *Client) read(r *wire.Reader) {
 	var reply wire.Reply
 	var err error
@@ -113,7 +115,7 @@ func (c *Client) read(r *wire.Reader) {
 		}
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
-		err = errors.New("it ended")
+		err = errors.New("the agent exited")
 	}
 	err = fmt.Errorf("agent in %s: %w%s", c.place, err, exitSuffix(c.conn))
 	c.mu.Lock()
@@ -156,13 +158,13 @@ func (c *Client) call(ctx context.Context, req wire.Request) (wire.Reply, error)
 	}
 }
 
-// write sends a request. One that an agent does not take ends with its context, and is
-// given up when the agent is closed; no other request gets past it.
+// write sends a request. If the agent does not read it, write returns when its context ends; the
+// write itself is given up when the agent is closed. No later request can overtake it.
 func (c *Client) write(ctx context.Context, req wire.Request) error {
 	select {
 	case c.writing <- struct{}{}:
 	case <-ctx.Done():
-		return fmt.Errorf("agent in %s did not take %s: %w", c.place, req.Op, context.Cause(ctx))
+		return fmt.Errorf("agent in %s did not read %s: %w", c.place, req.Op, context.Cause(ctx))
 	}
 	written := make(chan error, 1)
 	go func() {
@@ -176,18 +178,18 @@ func (c *Client) write(ctx context.Context, req wire.Request) error {
 		}
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("agent in %s did not take %s: %w", c.place, req.Op, context.Cause(ctx))
+		return fmt.Errorf("agent in %s did not read %s: %w", c.place, req.Op, context.Cause(ctx))
 	}
 }
 
-// callWithTimeout calls for what is answered at once.
+// callWithTimeout calls for a request that the agent handles immediately.
 func (c *Client) callWithTimeout(ctx context.Context, req wire.Request) (wire.Reply, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, replyTimeout, fmt.Errorf("it did not within %s", replyTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, replyTimeout, fmt.Errorf("timed out after %s", replyTimeout))
 	defer cancel()
 	return c.call(ctx, req)
 }
 
-// Listen makes the agent the server of a trial and returns its port.
+// Listen makes the agent the server of a trial and returns the port it listens on.
 func (c *Client) Listen(ctx context.Context, p traffic.Params) (uint16, error) {
 	reply, err := c.call(ctx, wire.Request{Op: wire.OpListen, Params: &p})
 	return reply.Port, err
@@ -198,21 +200,21 @@ func (c *Client) Dial(ctx context.Context, p traffic.Params) (traffic.Report, er
 	return c.report(c.call(ctx, wire.Request{Op: wire.OpDial, Params: &p}))
 }
 
-// Open makes the agent the client of a trial that is driven in slices; p.Slice
-// must be set. It returns when the agent is connected and warm.
+// Open makes the agent the client of a trial that is run in slices; p.Slice must be set. It returns
+// when the agent has connected and warmed up.
 func (c *Client) Open(ctx context.Context, p traffic.Params) error {
 	_, err := c.call(ctx, wire.Request{Op: wire.OpDial, Params: &p})
 	return err
 }
 
-// Slice drives the opened trial for d.
+// Slice runs the opened trial for d.
 func (c *Client) Slice(ctx context.Context, d time.Duration) error {
 	_, err := c.call(ctx, wire.Request{Op: wire.OpSlice, Slice: d})
 	return err
 }
 
-// Report waits for the report of the trial that Listen or Open began, which for
-// the latter ends it.
+// Report waits for the report of the trial that Listen or Open began. For a trial begun by Open it
+// also ends the trial.
 func (c *Client) Report(ctx context.Context) (traffic.Report, error) {
 	return c.report(c.call(ctx, wire.Request{Op: wire.OpReport}))
 }
@@ -222,25 +224,25 @@ func (c *Client) report(reply wire.Reply, err error) (traffic.Report, error) {
 		return traffic.Report{}, err
 	}
 	if reply.Report == nil {
-		return traffic.Report{}, fmt.Errorf("agent in %s answered without a report", c.place)
+		return traffic.Report{}, fmt.Errorf("agent in %s replied without a report", c.place)
 	}
 	return *reply.Report, nil
 }
 
-// SendPeerReport tells the agent how the other end of its trial did.
+// SendPeerReport passes the report of the other endpoint of the trial to the agent.
 func (c *Client) SendPeerReport(ctx context.Context, r traffic.Report) error {
 	_, err := c.callWithTimeout(ctx, wire.Request{Op: wire.OpPeerReport, Report: &r})
 	return err
 }
 
-// Abort makes the agent give up the trial under way.
+// Abort makes the agent cancel the current trial.
 func (c *Client) Abort(ctx context.Context) error {
 	_, err := c.callWithTimeout(ctx, wire.Request{Op: wire.OpAbort})
 	return err
 }
 
-// Links reads the devices of the agent's network namespace. With an address it
-// also tells the local one from which that would be dialled.
+// Links reads the network devices of the agent's namespace. With an address, it also returns the
+// local address from which that address would be dialled.
 func (c *Client) Links(ctx context.Context, to netip.Addr) ([]wire.Link, netip.Addr, error) {
 	req := wire.Request{Op: wire.OpLinks}
 	if to.IsValid() {
@@ -254,27 +256,27 @@ func (c *Client) Links(ctx context.Context, to netip.Addr) ([]wire.Link, netip.A
 	return reply.Links, from, err
 }
 
-// Read reads the counters of the agent's network stack and the CPU times of its
-// machine. It is not for while a trial is timed.
+// Read reads the counters of the agent's network stack and the CPU times of its machine. Do not
+// call it while a trial is timed.
 func (c *Client) Read(ctx context.Context) (netstack.Reading, error) {
 	reply, err := c.callWithTimeout(ctx, wire.Request{Op: wire.OpRead})
 	if err != nil {
 		return netstack.Reading{}, fmt.Errorf("read counters: %w", err)
 	}
 	if reply.Reading == nil {
-		return netstack.Reading{}, fmt.Errorf("read counters: agent in %s answered without a reading", c.place)
+		return netstack.Reading{}, fmt.Errorf("read counters: agent in %s replied without a reading", c.place)
 	}
 	return *reply.Reading, nil
 }
 
-// Err tells why the agent is no longer there, nil while it is.
+// Err returns why the agent has exited, nil while it runs.
 func (c *Client) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// Close ends the agent, by force if it does not end by itself.
+// Close ends the agent. It kills the agent if that does not exit in time.
 func (c *Client) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()

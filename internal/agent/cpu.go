@@ -10,7 +10,7 @@ import (
 	"tare/internal/observe/netstack"
 )
 
-// readCPU reads the CPU times of the machine, and when that was since began.
+// readCPU reads the CPU times of the machine and the time of the reading since began.
 func readCPU(proc string, began time.Time, reply *wire.Reply) {
 	reading := netstack.Reading{Boot: netstack.Boot(proc)}
 	from := time.Since(began)
@@ -19,9 +19,9 @@ func readCPU(proc string, began time.Time, reply *wire.Reply) {
 	reply.Reading = &reading
 }
 
-// CPU reads the CPU times of the agent's machine, with the boot id of its kernel: two
-// agents with one are on one machine. Samples of one agent may be compared with each
-// other, and with no other's. It takes a round trip of the agent's transport.
+// CPU reads the CPU times of the agent's machine and the boot id of its kernel. Two agents with the
+// same boot id are on the same machine. Samples of one agent can be compared with each other only,
+// not with those of another agent. A call takes one round trip of the agent's transport.
 func (c *Client) CPU(ctx context.Context) (boot string, s observe.Sample, err error) {
 	reply, err := c.callWithTimeout(ctx, wire.Request{Op: wire.OpCPU})
 	if err == nil && reply.Reading == nil {
@@ -31,7 +31,7 @@ func (c *Client) CPU(ctx context.Context) (boot string, s observe.Sample, err er
 		return "", nil, fmt.Errorf("read CPU time: %w", err)
 	}
 	if boot = reply.Reading.Boot; boot == "" {
-		return "", nil, fmt.Errorf("read CPU time: the kernel of %s tells no boot id", c.place)
+		return "", nil, fmt.Errorf("read CPU time: the kernel of %s has no boot id", c.place)
 	}
 	s, err = observe.ParseCPU(time.Unix(0, 0).Add(reply.Clock), []byte(reply.Reading.CPU))
 	return boot, s, err

@@ -7,7 +7,7 @@ import (
 	"tare/internal/agent/wire"
 )
 
-// links answers with the devices of this namespace.
+// links replies with the network devices of this namespace.
 func links(req wire.Request) wire.Reply {
 	reply := wire.Reply{ID: req.ID}
 	found, err := readLinks()
@@ -23,7 +23,7 @@ func links(req wire.Request) wire.Reply {
 	if req.Address == "" {
 		return reply
 	}
-	// No packet is sent: connecting a datagram socket only asks the routing table.
+	// No packet is sent: connecting a UDP socket only looks up the route.
 	conn, err := net.Dial("udp", net.JoinHostPort(req.Address, "9")) //nolint:noctx // see above
 	if err != nil {
 		return errorReply(req.ID, err)

@@ -11,8 +11,8 @@ import (
 	"tare/internal/agent/wire"
 )
 
-// readLinks asks the kernel for the devices of this namespace. It goes by netlink
-// and not by /sys, which in a container may show another namespace's.
+// readLinks reads the network devices of this namespace. It uses netlink because /sys in a
+// container may show those of another namespace.
 func readLinks() ([]wire.Link, error) {
 	dump, err := syscall.NetlinkRIB(unix.RTM_GETLINK, unix.AF_UNSPEC)
 	if err != nil {
@@ -44,8 +44,8 @@ func readLinks() ([]wire.Link, error) {
 	return out, nil
 }
 
-// attribute takes one attribute of a device. The numbers of rtnl_link_stats64 are
-// packets received and sent, then bytes received and sent (linux/if_link.h).
+// attribute stores one attribute of a device. rtnl_link_stats64 starts with packets received,
+// packets sent, bytes received and bytes sent (linux/if_link.h).
 func attribute(l *wire.Link, kind uint16, v []byte) {
 	number := func() int {
 		if len(v) < 4 {
@@ -76,8 +76,8 @@ func attribute(l *wire.Link, kind uint16, v []byte) {
 	}
 }
 
-// kindIn finds the kind of a device among its nested attributes, each of which is
-// a length, a type and a value, filled up to four bytes.
+// kindIn finds the kind of a device among its nested attributes. Each attribute is a length, a type
+// and a value, padded to four bytes.
 func kindIn(v []byte) string {
 	for len(v) >= unix.SizeofRtAttr {
 		size, kind := int(binary.NativeEndian.Uint16(v)), binary.NativeEndian.Uint16(v[2:])

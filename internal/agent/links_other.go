@@ -8,7 +8,7 @@ import (
 	"tare/internal/agent/wire"
 )
 
-// readLinks is asked only of agents in containers, which are Linux.
+// readLinks always fails: agents that are asked for devices run in containers, which are Linux.
 func readLinks() ([]wire.Link, error) {
-	return nil, errors.New("read devices: only Linux is read so far")
+	return nil, errors.New("read devices: supported on Linux only")
 }

@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reapOrphans waits for every child that ends, which for the first process of a
-// container are those whose own parents have ended.
+// reapOrphans waits for every child that exits. For the first process of a container these include
+// processes whose own parents have exited.
 func reapOrphans() (stop func()) {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, unix.SIGCHLD)
 	done := make(chan struct{})
 	go func() {
 		for {
-			// One signal may stand for several children.
+			// One signal may report several children.
 			for {
 				pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
 				if err != nil && !errors.Is(err, unix.EINTR) || err == nil && pid <= 0 {
@@ -40,20 +40,19 @@ func reapOrphans() (stop func()) {
 	}
 }
 
-// KillAgent ends by force the agent that was started with the token, and whatever it
-// has started: an engine has no call for that. It sees only the processes of its
-// own sandbox.
+// KillAgent kills the agent that was started with the token, and every process that the agent
+// started: the Engine API has no call for that. It sees only processes of its own sandbox.
 func KillAgent(token string) error {
 	want := []byte(TokenVariable + "=" + token)
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil || token == "" {
-		return errors.Join(err, fmt.Errorf("end agent %q: nothing to look for", token))
+		return errors.Join(err, fmt.Errorf("kill agent: token %q matches no process", token))
 	}
 	var errs []error
 	for _, dir := range dirs {
 		environ, err := os.ReadFile(filepath.Join(dir, "environ"))
 		if err != nil {
-			continue // it has ended
+			continue // it has exited
 		}
 		for entry := range bytes.SplitSeq(environ, []byte{0}) {
 			if !bytes.Equal(entry, want) {
@@ -61,7 +60,7 @@ func KillAgent(token string) error {
 			}
 			pid, _ := strconv.Atoi(filepath.Base(dir))
 			if err := unix.Kill(pid, unix.SIGKILL); err != nil && !errors.Is(err, unix.ESRCH) {
-				errs = append(errs, fmt.Errorf("end agent %d: %w", pid, err))
+				errs = append(errs, fmt.Errorf("kill agent %d: %w", pid, err))
 			}
 		}
 	}

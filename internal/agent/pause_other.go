@@ -4,8 +4,10 @@ package agent
 
 import "errors"
 
-// reapOrphans has nothing to do where no container begins with this program.
+// reapOrphans does nothing: no container starts with this program on this system.
 func reapOrphans() (stop func()) { return func() {} }
 
-// KillAgent ends an agent in a container, which is always Linux's.
-func KillAgent(string) error { return errors.New("containers of this program are Linux's only") }
+// KillAgent always fails: agents in containers exist on Linux only.
+func KillAgent(string) error {
+	return errors.New("kill agent: containers of this program run on Linux only")
+}

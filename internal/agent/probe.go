@@ -15,24 +15,23 @@ import (
 	"tare/internal/agent/wire"
 )
 
-// A knock is one line each way between two agents: the token there, and back the
-// address that it was seen to come from. Address translation keeps a connection
-// one, and with it, as a rule, its source port; a relay makes two of it. So a
-// knock tells the one from the other on machines whose rules nobody may read.
+// A probe is one line in each direction between two agents: the client sends a token, and the
+// server returns the source address that it saw. Address translation forwards the connection,
+// usually with the same source port; a relay opens a second connection. So a probe distinguishes
+// the two on machines whose firewall rules cannot be read.
 
-// probeInterval is between two knocks where nobody answered yet. maxProbeTimeout is the
-// most that an answer is waited for: a datagram's for probeInterval at first and then
-// each time twice as long, since it may have been lost, or be on its way on a machine
-// that is busy.
+// probeInterval is the time between two probes until one is answered. maxProbeTimeout bounds the
+// wait for a reply. For UDP the wait starts at probeInterval and doubles each time, because a
+// datagram may be lost or delayed on a busy machine.
 const (
 	probeInterval   = 50 * time.Millisecond
 	maxProbeTimeout = time.Second
 )
 
-// probeListener is an open port at which knocks are awaited. All are answered until it is shut:
-// who knocked may have missed the answer.
+// probeListener is an open port that waits for probes. It answers every probe until it is closed,
+// because a client may have missed a reply.
 type probeListener struct {
-	result chan error // receives once, when the port is closed again; nil if one was answered
+	result chan error // receives once, when the port is closed again; nil if a probe was answered
 	stop   context.CancelFunc
 }
 
@@ -43,14 +42,14 @@ func tokenOf(req wire.Request) string {
 	return req.Probe.Token
 }
 
-// listenForProbes opens a port and answers there to knocks with the right token.
+// listenForProbes opens a port and answers probes with the right token.
 func (s *server) listenForProbes(ctx context.Context, req wire.Request) wire.Reply {
 	k := req.Probe
 	if k == nil {
-		return wire.Reply{ID: req.ID, Error: "a knock without an address"}
+		return wire.Reply{ID: req.ID, Error: "probe request without an address"}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, req.Wait, fmt.Errorf("nobody knocked within %s", req.Wait))
-	knocked := make(chan error, 1)
+	ctx, cancel := context.WithTimeoutCause(ctx, req.Wait, fmt.Errorf("no probe arrived within %s", req.Wait))
+	answered := make(chan error, 1)
 	var port uint16
 	if k.Network == "udp" {
 		conn, err := (&net.ListenConfig{}).ListenPacket(ctx, k.Network, k.Address)
@@ -62,7 +61,7 @@ func (s *server) listenForProbes(ctx context.Context, req wire.Request) wire.Rep
 		go func() {
 			defer cancel()
 			context.AfterFunc(ctx, func() { conn.Close() })
-			knocked <- timeoutCause(ctx, answerUDPProbes(conn, k.Token))
+			answered <- timeoutCause(ctx, answerUDPProbes(conn, k.Token))
 		}()
 	} else {
 		l, err := (&net.ListenConfig{}).Listen(ctx, k.Network, k.Address)
@@ -74,10 +73,10 @@ func (s *server) listenForProbes(ctx context.Context, req wire.Request) wire.Rep
 		go func() {
 			defer cancel()
 			context.AfterFunc(ctx, func() { l.Close() })
-			knocked <- timeoutCause(ctx, answerTCPProbes(l, k.Token))
+			answered <- timeoutCause(ctx, answerTCPProbes(l, k.Token))
 		}()
 	}
-	s.probeListeners[k.Token] = probeListener{knocked, cancel}
+	s.probeListeners[k.Token] = probeListener{answered, cancel}
 	return wire.Reply{ID: req.ID, Port: port}
 }
 
@@ -89,7 +88,7 @@ func portOf(a net.Addr) uint16 {
 	return p.Port()
 }
 
-// timeoutCause is why an exchange failed: its time limit, where that has cut it short.
+// timeoutCause returns the cause of the context's end if that has cut an exchange short, else err.
 func timeoutCause(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -97,8 +96,8 @@ func timeoutCause(ctx context.Context, err error) error {
 	return err
 }
 
-// answerTCPProbes answers until the port is closed, and closes it. It returns what ended
-// it where it has answered nobody.
+// answerTCPProbes answers probes until the port is closed, and closes it. It returns an error only
+// if it has answered none.
 func answerTCPProbes(l net.Listener, token string) error {
 	defer l.Close()
 	for good := false; ; {
@@ -112,14 +111,14 @@ func answerTCPProbes(l net.Listener, token string) error {
 		if answerTCPProbe(conn, token) {
 			good = true
 		}
-		_ = conn.Close() // all was said, or nothing that matters
+		_ = conn.Close() // the exchange is complete, or failed without consequence
 	}
 }
 
-// answerTCPProbe answers one connection, and waits for the other end to close it
-// first: so that it is not this port that stays in TIME_WAIT.
+// answerTCPProbe answers one connection and waits for the client to close it first, so that this
+// port is not left in TIME_WAIT.
 func answerTCPProbe(conn net.Conn, token string) bool {
-	_ = conn.SetDeadline(time.Now().Add(maxProbeTimeout)) // every kind of connection here has deadlines
+	_ = conn.SetDeadline(time.Now().Add(maxProbeTimeout)) // all kinds of connections used here have deadlines
 	r := bufio.NewReader(conn)
 	line, err := r.ReadString('\n')
 	if err != nil || strings.TrimSpace(line) != token {
@@ -128,11 +127,11 @@ func answerTCPProbe(conn net.Conn, token string) bool {
 	if _, err := fmt.Fprintf(conn, "%s\n", conn.RemoteAddr()); err != nil {
 		return false
 	}
-	_, _ = r.ReadByte() // the end
+	_, _ = r.ReadByte() // end of stream
 	return true
 }
 
-// answerUDPProbes is answerTCPProbes for datagrams.
+// answerUDPProbes is answerTCPProbes for UDP.
 func answerUDPProbes(conn net.PacketConn, token string) error {
 	defer conn.Close()
 	buf := make([]byte, 512)
@@ -153,10 +152,10 @@ func answerUDPProbes(conn net.PacketConn, token string) error {
 	}
 }
 
-// probe dials until somebody answers or the time is over.
+// probe dials until the server answers or the time is over.
 func probe(ctx context.Context, req wire.Request) wire.Reply {
 	if req.Probe == nil {
-		return wire.Reply{ID: req.ID, Error: "a knock without an address"}
+		return wire.Reply{ID: req.ID, Error: "probe request without an address"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, req.Wait)
 	defer cancel()
@@ -173,19 +172,20 @@ func probe(ctx context.Context, req wire.Request) wire.Reply {
 		select {
 		case <-time.After(probeInterval):
 		case <-ctx.Done():
-			return errorReply(req.ID, fmt.Errorf("knock at %s over %s: no answer within %s: %w", k.Address, k.Network, req.Wait, err))
+			return errorReply(req.ID, fmt.Errorf("cannot reach %s over %s: no answer within %s: %w", k.Address, k.Network, req.Wait, err))
 		}
 	}
 }
 
-// probeOnce dials anew: address translation keeps what it has once chosen for a flow.
+// probeOnce opens a new connection for each attempt, because address translation keeps its choice
+// for a flow.
 func probeOnce(ctx context.Context, k *wire.Probe, patience time.Duration) error {
 	conn, err := (&net.Dialer{Timeout: maxProbeTimeout}).DialContext(ctx, k.Network, k.Address)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(patience)) // every kind of connection here has deadlines
+	_ = conn.SetDeadline(time.Now().Add(patience)) // all kinds of connections used here have deadlines
 	if _, err := fmt.Fprintf(conn, "%s\n", k.Token); err != nil {
 		return err
 	}
@@ -204,22 +204,22 @@ func errorReply(id uint64, err error) wire.Reply {
 	return wire.Reply{ID: id, Error: err.Error()}
 }
 
-// Reachability is what a knock told: the address the client's end dialled from, and the one
-// that the server's end saw.
+// Reachability is the result of a probe: the source address by the client's own account, and as the
+// server saw it.
 type Reachability struct{ From, Seen netip.AddrPort }
 
-// SameConnection reports whether both ends saw one connection, at most with another address.
-// It is true of address translation as long as the source port is free there, and
-// false of a relay but by chance.
+// SameConnection reports whether both endpoints saw the same connection, with or without address
+// translation. It compares source ports: translation keeps the port if that is free, and a relay
+// has the same one only by chance.
 func (m Reachability) SameConnection() bool { return m.From.Port() == m.Seen.Port() }
 
-// CheckReachability has a client knock at a server over tcp or udp until it is answered, for at
-// most wait. The server listens on one address and is dialled at another; where
-// the port to listen on is 0, the one it gets is dialled too.
+// CheckReachability makes the client probe the server over tcp or udp until it gets a reply, for at
+// most wait. The server listens on one address and the client dials another; if the port to listen
+// on is 0, the client dials the port that the server got.
 func CheckReachability(ctx context.Context, client, server *Client, network string, listen, dial netip.AddrPort, wait time.Duration) (Reachability, error) {
 	raw := make([]byte, 16)
 	if _, err := rand.Read(raw); err != nil {
-		return Reachability{}, fmt.Errorf("draw a token: %w", err)
+		return Reachability{}, fmt.Errorf("create a probe token: %w", err)
 	}
 	k := wire.Probe{Network: network, Address: listen.String(), Token: hex.EncodeToString(raw)}
 	reply, err := server.call(ctx, wire.Request{Op: wire.OpProbeListen, Probe: &k, Wait: wait + time.Second})
@@ -232,7 +232,7 @@ func CheckReachability(ctx context.Context, client, server *Client, network stri
 	k.Address = dial.String()
 	reply, err = client.call(ctx, wire.Request{Op: wire.OpProbe, Probe: &k, Wait: wait})
 	if err != nil || reply.Probe == nil {
-		// The port is closed before it is needed again.
+		// The port must be closed before it is needed again.
 		_, _ = server.call(ctx, wire.Request{Op: wire.OpProbeResult, Probe: &k})
 		return Reachability{}, errors.Join(err, client.Err(), server.Err())
 	}
@@ -247,7 +247,7 @@ func CheckReachability(ctx context.Context, client, server *Client, network stri
 	return m, err
 }
 
-// unmapIPv4 undoes the writing of an IPv4 address as an IPv6 one.
+// unmapIPv4 turns an IPv4-mapped IPv6 address into the IPv4 address.
 func unmapIPv4(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
 }

@@ -14,8 +14,8 @@ import (
 
 const local = "127.0.0.1:0"
 
-// Both ends of a direct connection see the same addresses.
-func TestMeet(t *testing.T) {
+// Both endpoints of a direct connection see the same addresses.
+func TestCheckReachability(t *testing.T) {
 	client, server := begin(t), begin(t)
 	for _, network := range []string{"tcp", "udp", "tcp"} {
 		m, err := agent.CheckReachability(t.Context(), client, server, network, netip.MustParseAddrPort(local), netip.MustParseAddrPort(local), 5*time.Second)
@@ -28,12 +28,12 @@ func TestMeet(t *testing.T) {
 	}
 }
 
-// Where nobody answers, both ends give up and say so; the port is free again.
-func TestMeetNobody(t *testing.T) {
+// If nothing listens, both sides give up and report it, and the port is free again.
+func TestProbeWithoutListener(t *testing.T) {
 	client, server := begin(t), begin(t)
 	nowhere := netip.MustParseAddrPort("192.0.2.1:1")
 	for _, network := range []string{"tcp", "udp"} {
-		// A port that was free a moment ago, and that nothing was ever connected to.
+		// A port that was free a moment ago, and to which nothing was ever connected.
 		l, err := net.Listen("tcp", local)
 		if err != nil {
 			t.Fatal(err)
@@ -41,19 +41,19 @@ func TestMeetNobody(t *testing.T) {
 		fixed := netip.MustParseAddrPort(l.Addr().String())
 		l.Close()
 		if _, err := agent.CheckReachability(t.Context(), client, server, network, fixed, nowhere, 100*time.Millisecond); err == nil || !strings.Contains(err.Error(), "no answer within") {
-			t.Errorf("%s: met nobody: %v", network, err)
+			t.Errorf("%s: probe without a listener: %v", network, err)
 		}
 		if _, err := agent.CheckReachability(t.Context(), client, server, network, fixed, fixed, 5*time.Second); err != nil {
 			t.Errorf("%s, on the same port again: %v", network, err)
 		}
 	}
 	if _, err := agent.CheckReachability(t.Context(), client, server, "tcp", nowhere, nowhere, 100*time.Millisecond); err == nil {
-		t.Error("listened on another machine's address")
+		t.Error("listened on an address of another machine")
 	}
 }
 
-// Who misses an answer is answered again.
-func TestMeetAgain(t *testing.T) {
+// A client that misses a reply gets another one.
+func TestProbeReplyLost(t *testing.T) {
 	client, server := begin(t), begin(t)
 	for _, network := range []string{"tcp", "udp"} {
 		l, err := net.Listen("tcp", local)
@@ -62,20 +62,20 @@ func TestMeetAgain(t *testing.T) {
 		}
 		fixed := netip.MustParseAddrPort(l.Addr().String())
 		l.Close()
-		at := forgetful(t, network, fixed.String())
+		at := dropFirstReply(t, network, fixed.String())
 		if _, err := agent.CheckReachability(t.Context(), client, server, network, fixed, at, 20*time.Second); err != nil {
 			t.Errorf("%s: %v", network, err)
 		}
 	}
 }
 
-// forgetful is a relay of one line each way that keeps the first answer to itself.
-func forgetful(t *testing.T, network, to string) netip.AddrPort {
+// dropFirstReply is a relay of one line in each direction that drops the first reply.
+func dropFirstReply(t *testing.T, network, to string) netip.AddrPort {
 	t.Helper()
 	ask := func(line []byte) []byte {
 		conn, err := net.Dial(network, to)
 		if err != nil {
-			return nil // it answers no more
+			return nil // it sends no more replies
 		}
 		defer conn.Close()
 		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
@@ -144,11 +144,11 @@ func TestLinks(t *testing.T) {
 			continue
 		}
 		if l.Name == "" || l.MTU == 0 || l.Index == 0 || l.TxBytes != l.RxBytes {
-			t.Errorf("loopback is %+v", l)
+			t.Errorf("the loopback device is %+v", l)
 		}
 		return
 	}
-	t.Errorf("no loopback among %d devices", len(links))
+	t.Errorf("no loopback device among %d devices", len(links))
 }
 
 func TestRead(t *testing.T) {
@@ -172,7 +172,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// An agent reads the CPU times of its machine, by a clock of its own that goes on.
+// An agent reads the CPU times of its machine with its own monotonic clock.
 func TestCPU(t *testing.T) {
 	c := begin(t)
 	boot, first, err := c.CPU(t.Context())

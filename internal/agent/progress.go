@@ -8,8 +8,9 @@ import (
 	"tare/internal/traffic"
 )
 
-// sendProgress sends how far the trial of a request is, as often as it asks for, until
-// ctx ends. Nothing is sent while nothing comes, nor by an end that counts nothing.
+// sendProgress sends the progress of a request's trial at the interval that the request asks for,
+// until ctx ends. It sends nothing while no traffic arrives, nor for an endpoint that does not
+// count.
 func (s *server) sendProgress(ctx context.Context, id uint64, p *traffic.Params) {
 	if p.Progress <= 0 {
 		return
@@ -31,22 +32,22 @@ func (s *server) sendProgress(ctx context.Context, id uint64, p *traffic.Params)
 				continue
 			}
 			if last = now; s.send(wire.Reply{ID: id, Progress: &now}) != nil {
-				return // the controller is gone
+				return // the controller has exited
 			}
 		}
 	}()
 }
 
-// Watch has do called with each message of progress of the trial that is begun next,
-// whose parameters must ask for them. It is called by one goroutine at a time and must
-// not block: replies wait for it. An agent that knows nothing of progress sends none.
+// Watch registers do for the progress messages of the next trial, whose parameters must request
+// them. Calls are made by one goroutine at a time. do must not block, because replies wait for it.
+// An agent that does not support progress sends none.
 func (c *Client) Watch(do func(traffic.Progress)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.watch, c.watchedID = do, 0
 }
 
-// progress hands on a message. Those of a trial before are too late.
+// progress passes on a message. It ignores messages of earlier trials.
 func (c *Client) progress(reply wire.Reply) {
 	c.mu.Lock()
 	do := c.watch

@@ -11,8 +11,8 @@ import (
 	"tare/internal/traffic"
 )
 
-// The end that counts tells how far it is while the trial goes on, no more than was
-// counted by then; the other end tells nothing.
+// The endpoint that counts reports its progress during the trial, and never more than was counted
+// by then. The other endpoint reports nothing.
 func TestProgress(t *testing.T) {
 	for _, c := range []struct {
 		kind, tells string
@@ -32,13 +32,13 @@ func TestProgress(t *testing.T) {
 			p := long(params(c.kind))
 			p.Duration, p.Progress = 5*time.Minute, traffic.MinProgressInterval
 			c.change(&p)
-			type told struct {
+			type reported struct {
 				by string
 				traffic.Progress
 			}
-			heard := make(chan told, 1000)
-			client.Watch(func(p traffic.Progress) { heard <- told{"client", p} })
-			server.Watch(func(p traffic.Progress) { heard <- told{"server", p} })
+			received := make(chan reported, 1000)
+			client.Watch(func(p traffic.Progress) { received <- reported{"client", p} })
+			server.Watch(func(p traffic.Progress) { received <- reported{"server", p} })
 			trial, err := agent.Begin(t.Context(), client, server, p, p)
 			if err != nil {
 				t.Fatal(err)
@@ -53,9 +53,9 @@ func TestProgress(t *testing.T) {
 			last, by := map[string]traffic.Progress{}, map[string]int{}
 			for enough := false; !enough; {
 				select {
-				case h := <-heard:
+				case h := <-received:
 					if rate, ok := h.Rate(last[h.by]); !ok || rate <= 0 {
-						t.Errorf("the %s told %+v after %+v", h.by, h.Progress, last[h.by])
+						t.Errorf("the %s reported %+v after %+v", h.by, h.Progress, last[h.by])
 					}
 					if h.Busy > p.Warmup+p.Duration {
 						t.Errorf("the %s was busy for %s", h.by, h.Busy)
@@ -72,19 +72,19 @@ func TestProgress(t *testing.T) {
 			}
 			trial.Abort(t.Context())
 			if err := <-ended; err == nil {
-				t.Error("a trial that was given up, and no error")
+				t.Error("a cancelled trial returned no error")
 			}
 			if c.tells != "both" && (by[c.tells] < 2 || len(by) > 1) {
-				t.Errorf("progress came of %v, want of the %s only", by, c.tells)
+				t.Errorf("progress came from %v, want the %s only", by, c.tells)
 			}
 		})
 	}
 }
 
-// Nobody is told who did not ask, and a trial in slices counts only its own.
-func TestProgressAsked(t *testing.T) {
+// An endpoint that did not ask gets no progress, and a trial in slices counts only its own slices.
+func TestProgressOnRequest(t *testing.T) {
 	client, server := begin(t), begin(t)
-	none := func(traffic.Progress) { t.Error("progress came that nobody had asked for") }
+	none := func(traffic.Progress) { t.Error("progress came without being requested") }
 	client.Watch(none)
 	server.Watch(none)
 	p := params("tcp_rr")
@@ -97,8 +97,8 @@ func TestProgressAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	heard := make(chan traffic.Progress, 1000)
-	client.Watch(func(p traffic.Progress) { heard <- p })
+	received := make(chan traffic.Progress, 1000)
+	client.Watch(func(p traffic.Progress) { received <- p })
 	p = long(params("tcp_rr"))
 	p.Slice, p.Progress = 20*time.Millisecond, traffic.MinProgressInterval
 	trial, err = agent.Begin(t.Context(), client, server, p, p)
@@ -114,9 +114,9 @@ func TestProgressAsked(t *testing.T) {
 		if err = trial.Slice(t.Context(), p.Slice); err != nil {
 			break
 		}
-		time.Sleep(p.Slice) // the turns of others
+		time.Sleep(p.Slice) // the slices of other modes
 		select {
-		case now = <-heard:
+		case now = <-received:
 			if most := time.Since(began) - time.Duration(slices)*p.Slice; now.Busy <= 0 || now.Busy > most {
 				err = fmt.Errorf("%s of traffic after %d slices of %s", now.Busy, slices+1, p.Slice)
 			}

@@ -5,15 +5,15 @@ import (
 	"tare/internal/observe/netstack"
 )
 
-// readStack reads the counters of this agent's network stack and the CPU times of
-// its machine, and asks what its devices are.
+// readStack reads the counters of this agent's network stack, the CPU times of its machine and the
+// kinds of its devices.
 func readStack(proc string) netstack.Reading {
 	r := netstack.Read(proc)
 	r.ReadCPU(proc)
 	r.Pressure = observe.ReadPressureFiles(proc)
 	links, err := readLinks()
 	if err != nil {
-		return r // without kinds, only a bridge's drops cannot be told from a card's
+		return r // without the kinds, drops of a bridge cannot be told from those of a network card
 	}
 	r.Kinds = map[string]string{}
 	for _, l := range links {

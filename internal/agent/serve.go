@@ -1,6 +1,6 @@
-// Package agent is the process in a sandbox and the controller's handle on it.
-// It is told what to do over its stdin, answers on its stdout, opens no control
-// port and ends when its stdin does.
+// Package agent is the process in a sandbox and the controller's handle on it. An agent receives
+// requests on its stdin and replies on its stdout. It opens no control port and exits when its
+// stdin ends.
 package agent
 
 import (
@@ -21,20 +21,20 @@ import (
 // Command is the hidden command that starts an agent.
 const Command = "agent"
 
-// Arguments are the command line of an agent of one run. The id and the place
-// are there only for people and for `tare gc`, who read it in /proc.
+// Arguments returns the command line of an agent of one run. The id and the place are there for
+// people and for `tare gc`, which read them in /proc.
 func Arguments(run, place string) []string { return []string{Command, "--run", run, "--at", place} }
 
-// trialGrace is what a trial may take beyond its warm-up and timed window: set-up,
-// drain and the scheduler's whims.
+// trialGrace is how much longer than its warm-up and timed window a trial may take: set-up, drain
+// and scheduling delays.
 const trialGrace = 10 * time.Second
 
-// minProcs keeps the runtime going while threads sit in raw system calls, each
-// of which occupies a processor of the Go scheduler.
+// minProcs keeps the Go scheduler running while threads are in raw system calls, each of which
+// occupies one of its processors.
 const minProcs = 6
 
-// Serve is an agent's life: it answers the requests of in on out until in ends.
-// It returns nil at that end.
+// Serve runs an agent: it reads requests from in and writes replies to out until in ends. It
+// returns nil at the end of in.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, build string) error {
 	runtime.GOMAXPROCS(max(minProcs, runtime.NumCPU()))
 	ctx, cancel := context.WithCancel(ctx)
@@ -58,13 +58,13 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build string) error
 
 type server struct {
 	started        time.Time
-	mu             sync.Mutex // of out
+	mu             sync.Mutex // guards out
 	out            io.Writer
-	cancel         context.CancelCauseFunc  // of the trial under way
-	report         chan wire.Reply          // of the served trial under way
-	peer           chan traffic.Report      // where the trial under way learns how the other end did
-	session        chan *openTrial          // of the sliced trial under way; holds it between slices
-	probeListeners map[string]probeListener // where a knock is awaited, by its token
+	cancel         context.CancelCauseFunc  // of the current trial
+	report         chan wire.Reply          // of the current served trial
+	peer           chan traffic.Report      // passes the report of the other endpoint to the current trial
+	session        chan *openTrial          // of the current sliced trial; holds it between slices
+	probeListeners map[string]probeListener // by token
 }
 
 func (s *server) send(v any) error {
@@ -73,15 +73,15 @@ func (s *server) send(v any) error {
 	return wire.Write(s.out, v)
 }
 
-// handle starts what is asked for. Only the reading loop calls it, so that
-// cancel and report need no lock. A reply that cannot be sent needs no care:
-// the controller is gone, and the end of stdin follows.
+// handle starts the requested operation. Only the reading loop calls it, so cancel and report need
+// no lock. It ignores errors of replies: if one cannot be sent, the controller has exited and stdin
+// ends next.
 func (s *server) handle(ctx context.Context, req wire.Request) {
 	reply := wire.Reply{ID: req.ID}
 	switch req.Op {
 	case wire.OpListen, wire.OpDial:
 		if req.Params == nil {
-			reply.Error = "a trial without parameters"
+			reply.Error = "the request has no trial parameters"
 			break
 		}
 		s.trial(ctx, req)
@@ -113,14 +113,14 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 		return
 	case wire.OpPeerReport:
 		if s.peer == nil || req.Report == nil {
-			reply.Error = "no trial is under way that could be told"
+			reply.Error = "no trial is under way that takes a report"
 			break
 		}
-		s.peer <- *req.Report // has room for the one
+		s.peer <- *req.Report // has capacity for it
 		s.peer = nil
 	case wire.OpAbort:
 		if s.cancel != nil {
-			s.cancel(errors.New("the controller gave up the trial"))
+			s.cancel(errors.New("the controller cancelled the trial"))
 		}
 	case wire.OpRead:
 		reading := readStack("/proc")
@@ -134,7 +134,7 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 	case wire.OpProbeResult:
 		awaited, ok := s.probeListeners[tokenOf(req)]
 		if !ok {
-			reply.Error = "no such knock is awaited"
+			reply.Error = "no probe listener has this token"
 			break
 		}
 		delete(s.probeListeners, tokenOf(req))
@@ -152,14 +152,14 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 
 func (s *server) trial(ctx context.Context, req wire.Request) {
 	p := *req.Params
-	long := p.Limit
-	if long <= 0 {
-		long = p.Warmup + p.Duration + trialGrace
+	limit := p.Limit
+	if limit <= 0 {
+		limit = p.Warmup + p.Duration + trialGrace
 	}
 	if s.cancel != nil {
 		s.cancel(errors.New("another trial began"))
 	}
-	ctx, stop := context.WithTimeoutCause(ctx, long, fmt.Errorf("the trial did not end within %s", long))
+	ctx, stop := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the trial did not end within %s", limit))
 	ctx, s.cancel = context.WithCancelCause(ctx)
 	fail := func(err error) {
 		stop()
@@ -198,52 +198,52 @@ func (s *server) trial(ctx context.Context, req wire.Request) {
 	_ = s.send(wire.Reply{ID: req.ID, Port: srv.Port()})
 }
 
-// openTrial is a client's trial that is driven in slices.
+// openTrial is the client's part of a trial that is run in slices.
 type openTrial struct {
-	ctx     context.Context //nolint:containedctx // the trial's, which outlives each request
+	ctx     context.Context //nolint:containedctx // of the trial, which outlives each request
 	stop    context.CancelFunc
 	session traffic.Session
 }
 
-// open connects and warms up, and answers when the first slice may come. The
-// channel holds the session whenever no request is using it.
+// open connects and warms up, and replies when the first slice can start. The channel holds the
+// session whenever no request uses it.
 func (s *server) open(ctx context.Context, stop context.CancelFunc, id uint64, work traffic.Workload, p traffic.Params) {
-	held := make(chan *openTrial, 1)
-	s.session = held
+	sessions := make(chan *openTrial, 1)
+	s.session = sessions
 	go func() {
 		reply := wire.Reply{ID: id}
 		sliced, ok := work.(traffic.Sliced)
 		if !ok {
-			reply.Error = p.Kind + " cannot be driven in slices"
+			reply.Error = p.Kind + " cannot be run in slices"
 		} else if session, err := sliced.Open(ctx, p); err != nil {
 			reply.Error = err.Error()
 		} else {
-			held <- &openTrial{ctx, stop, session}
+			sessions <- &openTrial{ctx, stop, session}
 		}
 		if reply.Error != "" {
 			stop()
-			close(held)
+			close(sessions)
 		}
 		_ = s.send(reply)
 	}()
 }
 
-func (s *server) slice(held chan *openTrial, req wire.Request) {
+func (s *server) slice(sessions chan *openTrial, req wire.Request) {
 	reply := wire.Reply{ID: req.ID}
-	if o, ok := <-held; !ok {
+	if o, ok := <-sessions; !ok {
 		reply.Error = "the trial could not be opened"
 	} else {
 		if err := o.session.Slice(o.ctx, req.Slice); err != nil {
 			reply.Error = err.Error()
 		}
-		held <- o
+		sessions <- o
 	}
 	_ = s.send(reply)
 }
 
-func (s *server) close(held chan *openTrial, id uint64) {
+func (s *server) close(sessions chan *openTrial, id uint64) {
 	reply := wire.Reply{ID: id}
-	if o, ok := <-held; !ok {
+	if o, ok := <-sessions; !ok {
 		reply.Error = "the trial could not be opened"
 	} else {
 		report := o.session.Close()

@@ -11,25 +11,24 @@ import (
 	"tare/internal/traffic"
 )
 
-// Trial is one trial between two agents. Whichever end finishes first, its report
-// goes to the other, which may need it to know what is still to come: a receiver
-// of datagrams cannot tell a lost one from one that was never sent. Every wait
-// ends with the context it was begun with.
+// Trial is one trial between two agents. When one endpoint finishes, its report goes to the other,
+// which may need it to know what is still to come: a UDP receiver cannot tell a lost datagram from
+// one that was never sent. Every wait ends with the context that the trial was begun with.
 type Trial struct {
 	client, server *Client
-	params         traffic.Params      // the client's
+	params         traffic.Params      // of the client
 	listenAddr     netip.AddrPort      // where the server listens
-	serverDone     chan endpointResult // holds the server's once it has ended
+	serverDone     chan endpointResult // receives the result of the server when that has ended
 }
 
-// endpointResult is how one end of a trial ended.
+// endpointResult is how one endpoint of a trial ended.
 type endpointResult struct {
 	report traffic.Report
 	err    error
 }
 
-// Begin opens the server's port. Where the path leaves the port to the server, the
-// client is told to dial that one. What Begin began, Run, Close or Release ends.
+// Begin opens the server's port. If the path leaves the choice of the port to the server, the
+// client dials the port that the server got. Run, Close or Release ends the trial.
 func Begin(ctx context.Context, client, server *Client, clientSide, serverSide traffic.Params) (*Trial, error) {
 	to, err := netip.ParseAddrPort(clientSide.Address)
 	if err != nil {
@@ -53,9 +52,9 @@ func Begin(ctx context.Context, client, server *Client, clientSide, serverSide t
 	return t, nil
 }
 
-// Endpoints are the addresses and ports by which packets of the trial can be told: what is
-// listened on, and what is dialled where the path leads that to it. An address that is
-// listened on may be unspecified.
+// Endpoints returns the addresses and ports that identify the packets of the trial: the address
+// that the server listens on, and the one that the client dials if it differs. The address to
+// listen on may be unspecified.
 func (t *Trial) Endpoints() []netip.AddrPort {
 	var ends []netip.AddrPort
 	if to, err := netip.ParseAddrPort(t.params.Address); err == nil {
@@ -67,8 +66,8 @@ func (t *Trial) Endpoints() []netip.AddrPort {
 	return ends
 }
 
-// Run drives the whole trial at once and gives both ends' reports. If one end
-// fails, the other is told to give up.
+// Run runs the whole trial and returns the reports of both endpoints. If one endpoint fails, it
+// cancels the other.
 func (t *Trial) Run(ctx context.Context) (client, server traffic.Report, err error) {
 	dialled := make(chan endpointResult, 1)
 	go func() {
@@ -78,22 +77,22 @@ func (t *Trial) Run(ctx context.Context) (client, server traffic.Report, err err
 	var c, s endpointResult
 	select {
 	case c = <-dialled:
-		told := forwardResult(ctx, c, t.server)
+		forwarded := forwardResult(ctx, c, t.server)
 		s = <-t.serverDone
-		err = t.firstError(c, s, told)
+		err = t.firstError(c, s, forwarded)
 	case s = <-t.serverDone:
-		told := forwardResult(ctx, s, t.client)
+		forwarded := forwardResult(ctx, s, t.client)
 		c = <-dialled
-		err = t.firstError(s, c, told)
+		err = t.firstError(s, c, forwarded)
 	}
 	return c.report, s.report, err
 }
 
-// Open begins a trial that is driven in slices: it returns when the client is
-// connected and warm.
+// Open begins a trial that is run in slices. It returns when the client has connected and warmed
+// up.
 func (t *Trial) Open(ctx context.Context) error { return t.client.Open(ctx, t.params) }
 
-// Slice drives the opened trial for d.
+// Slice runs the opened trial for d.
 func (t *Trial) Slice(ctx context.Context, d time.Duration) error {
 	select {
 	case s := <-t.serverDone:
@@ -106,23 +105,23 @@ func (t *Trial) Slice(ctx context.Context, d time.Duration) error {
 	return t.client.Slice(ctx, d)
 }
 
-// Close ends a trial that was driven in slices and gives both ends' reports.
+// Close ends a trial that was run in slices and returns the reports of both endpoints.
 func (t *Trial) Close(ctx context.Context) (client, server traffic.Report, err error) {
 	var c endpointResult
 	c.report, c.err = t.client.Report(ctx)
-	told := forwardResult(ctx, c, t.server)
+	forwarded := forwardResult(ctx, c, t.server)
 	s := <-t.serverDone
-	return c.report, s.report, t.firstError(c, s, told)
+	return c.report, s.report, t.firstError(c, s, forwarded)
 }
 
-// Abort has both ends give up. Run or Close then return, with the ends' reasons.
+// Abort cancels the trial at both endpoints. Run or Close then returns their errors.
 func (t *Trial) Abort(ctx context.Context) {
-	// Whoever cannot be told is ended by force.
+	// An agent that cannot be reached is killed later.
 	_, _ = t.client.Abort(ctx), t.server.Abort(ctx)
 }
 
-// Release gives up a trial that Run or Close will not end. It says which agent has
-// gone, which is then what the other one ran into, or nil.
+// Release cancels a trial that neither Run nor Close will end. It returns why an agent has exited,
+// which then explains the error of the other agent, or nil.
 func (t *Trial) Release(ctx context.Context) error {
 	t.Abort(ctx)
 	<-t.serverDone
@@ -136,8 +135,8 @@ func (t *Trial) agentErr() error {
 	return t.client.Err()
 }
 
-// forwardResult hands the report of the end that was first to the other, or has the other
-// give up.
+// forwardResult passes the report of the endpoint that ended first to the other one, or cancels the
+// other one if the first failed.
 func forwardResult(ctx context.Context, first endpointResult, other *Client) error {
 	if first.err != nil {
 		return other.Abort(ctx)
@@ -145,13 +144,13 @@ func forwardResult(ctx context.Context, first endpointResult, other *Client) err
 	return other.SendPeerReport(ctx, first.report)
 }
 
-// firstError chooses among the errors of a trial. The one that came first is what
-// happened, unless an agent is gone: then the other end only felt it.
-func (t *Trial) firstError(a, b endpointResult, told error) error {
+// firstError chooses among the errors of a trial: that of the endpoint that ended first, unless an
+// agent has exited, which then caused the error of the other one.
+func (t *Trial) firstError(a, b endpointResult, forwarded error) error {
 	if gone := t.agentErr(); gone != nil && errors.Join(a.err, b.err) != nil {
 		return gone
 	}
-	for _, err := range []error{a.err, b.err, told} {
+	for _, err := range []error{a.err, b.err, forwarded} {
 		if err != nil {
 			return err
 		}

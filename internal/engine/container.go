@@ -20,60 +20,58 @@ import (
 	"tare/internal/study"
 )
 
-// HostNetwork as a container's network is the engine's own, without a namespace.
+// HostNetwork as a container's network is the engine's own network, without a namespace.
 const HostNetwork = "host"
 
-// ContainerSpec says what container to make. Its image is this program's.
+// ContainerSpec describes a container to create. Its image contains this program.
 type ContainerSpec struct {
-	Run     string // whose it is; gc finds it by that
-	Part    string // what it is to the run, such as client
+	Run     string // the run's id, by which tare gc finds it
+	Part    string // its role in the run, such as client
 	Name    string // see Name
 	Network string // name or id, HostNetwork, or empty for the engine's default bridge
-	// Addresses are fixed, at most one of each family, which needs a network with a
-	// subnet of the user's; what is not here the engine gives.
+	// Addresses are fixed, at most one of each family. They need a network with a user-defined
+	// subnet. The engine assigns the rest.
 	Addresses []netip.Addr
 	Publish   []Publish
 	Limit     study.Limit
-	Sysctls   map[string]string // of the container's own network namespace, with dots; none on HostNetwork
+	Sysctls   map[string]string // of the container's network namespace, with dots; empty on HostNetwork
 }
 
-// Publish makes a port of a container reachable at an address of its host, for TCP
-// and UDP both.
+// Publish makes a container's port reachable at an address of its host, for both TCP and UDP.
 type Publish struct {
-	Host netip.AddrPort // an unspecified address is every one of the host's; the port must not be 0
+	Host netip.AddrPort // an unspecified address is all of the host's; the port must not be 0
 	Port uint16         // in the container
 }
 
-// Container is a container that was started. It launches agents: each is a process
-// of its own in the container, so that an agent can be ended and started again
-// without a change to the container's devices and addresses.
+// Container is a started container. Each agent that it launches is a separate process in it, so an
+// agent can be restarted without a change to the container's devices and addresses.
 type Container struct {
 	ID, Name  string
-	Limit     study.Limit // as read back from the engine
+	Limit     study.Limit // as the engine reports it
 	Endpoints []Endpoint  // by network name; empty on HostNetwork
 	engine    *Engine
 	pid       int
 }
 
-// Endpoint is a container's place on a network.
+// Endpoint is a container's attachment to a network.
 type Endpoint struct {
 	Network, NetworkID string
 	Addresses          []netip.Prefix // IPv4 first
-	Gateway            netip.Addr     // of IPv4; may be none
+	Gateway            netip.Addr     // of IPv4; may be invalid
 	MAC                string
 }
 
-// State is how a container is.
+// State is the state of a container.
 type State struct {
 	Running  bool
-	ExitCode int  // of one that has ended
-	OOM      bool // it ran out of the memory it may use
+	ExitCode int  // of a container that has exited
+	OOM      bool // it ran out of memory
 	Error    string
 	PID      int // in the engine's /proc, 0 unless running
 }
 
-// Name makes a name for an object of a run out of what tells it apart, with only
-// what every engine allows in one.
+// Name returns a name for an object of a run from its parts, with only characters that every engine
+// allows.
 func Name(run string, parts ...string) string {
 	clean := func(r rune) rune {
 		switch {
@@ -85,12 +83,12 @@ func Name(run string, parts ...string) string {
 	return strings.Map(clean, strings.Join(append([]string{"tare", run}, parts...), "-"))
 }
 
-// Run makes and starts a container. On error nothing of it is left. A limit that
-// the engine does not apply is an error.
+// Run creates and starts a container. On error it removes the container. A limit that the engine
+// does not apply is an error.
 func (e *Engine) Run(ctx context.Context, spec ContainerSpec) (*Container, error) {
 	for _, p := range spec.Publish {
 		if p.Port == 0 || p.Host.Port() == 0 {
-			return nil, fmt.Errorf("engine %s: make container %s: publish port %d at %s: both ports have to be named", e.Name, spec.Name, p.Port, p.Host)
+			return nil, fmt.Errorf("engine %s: create container %s: publish port %d at %s: both ports must be set", e.Name, spec.Name, p.Port, p.Host)
 		}
 	}
 	made, err := e.create(ctx, spec)
@@ -105,7 +103,7 @@ func (e *Engine) Run(ctx context.Context, spec ContainerSpec) (*Container, error
 }
 
 func (e *Engine) create(ctx context.Context, spec ContainerSpec) (made client.ContainerCreateResult, err error) {
-	// Somebody may have removed the image meanwhile, such as by docker image prune.
+	// The image may have been removed meanwhile, for example by docker image prune.
 	for range 2 {
 		var image string
 		if image, err = e.Image(ctx, spec.Run); err != nil {
@@ -120,10 +118,10 @@ func (e *Engine) create(ctx context.Context, spec ContainerSpec) (made client.Co
 		}
 		e.images.forget(spec.Run)
 	}
-	return made, e.fail(err, "make container %s", spec.Name)
+	return made, e.fail(err, "create container %s", spec.Name)
 }
 
-// order is what the API is asked for.
+// order returns the request to the API.
 func order(spec ContainerSpec, image string) client.ContainerCreateOptions {
 	on := spec.Network
 	if on == "" {
@@ -140,12 +138,12 @@ func order(spec ContainerSpec, image string) client.ContainerCreateOptions {
 		HostConfig: &container.HostConfig{
 			NetworkMode: container.NetworkMode(on), PortBindings: bound, Sysctls: spec.Sysctls,
 			LogConfig: container.LogConfig{Type: "none"},
-			// Agents set the congestion control and force buffers, as they can in a
-			// namespace of the embedded driver.
+			// Agents set the congestion control and force buffer sizes, as they can in a namespace
+			// of the netns driver.
 			CapAdd: []string{"NET_ADMIN"},
 			Resources: container.Resources{
 				NanoCPUs: nanoCPUs(spec.Limit), Memory: int64(spec.Limit.Memory),
-				// As much memory with swap as without: a hard limit.
+				// The same limit with and without swap makes it a hard limit.
 				MemorySwap: int64(spec.Limit.Memory),
 			},
 		},
@@ -194,16 +192,16 @@ func (c *Container) start(ctx context.Context, spec ContainerSpec, warnings []st
 	}
 	c.read(got)
 	if got.State != nil && !got.State.Running {
-		return fmt.Errorf("engine %s: start container %s: it ended at once: %s", e.Name, c.Name, c.death(ctx, time.Since(began)))
+		return fmt.Errorf("engine %s: start container %s: it exited at once: %s", e.Name, c.Name, c.death(ctx, time.Since(began)))
 	}
 	if nanoCPUs(c.Limit) != nanoCPUs(spec.Limit) || c.Limit.Memory != spec.Limit.Memory {
-		return fmt.Errorf("engine %s: limit container %s to %s: the engine applies %s%s: name limits that it can keep",
+		return fmt.Errorf("engine %s: limit container %s to %s: the engine applies %s%s; use limits that it supports",
 			e.Name, c.Name, limits(spec.Limit), limits(c.Limit), withWarnings(warnings))
 	}
 	return nil
 }
 
-// nanoCPUs is a limit's CPUs as the API takes them.
+// nanoCPUs returns a limit's CPUs in the API's unit.
 func nanoCPUs(l study.Limit) int64 { return int64(math.Round(l.CPUs * 1e9)) }
 
 func limits(l study.Limit) string {
@@ -220,7 +218,7 @@ func limits(l study.Limit) string {
 	return strings.Join(out, " and ")
 }
 
-// withWarnings puts an engine's warnings behind what they explain.
+// withWarnings formats the engine's warnings to append to an error.
 func withWarnings(warnings []string) string {
 	if len(warnings) == 0 {
 		return ""
@@ -228,7 +226,7 @@ func withWarnings(warnings []string) string {
 	return " (" + strings.Join(warnings, " ") + ")"
 }
 
-// Addresses are those on the container's networks, IPv4 first on each.
+// Addresses returns the addresses on the container's networks, IPv4 first on each.
 func (c *Container) Addresses() []netip.Addr {
 	var out []netip.Addr
 	for _, e := range c.Endpoints {
@@ -239,10 +237,10 @@ func (c *Container) Addresses() []netip.Addr {
 	return out
 }
 
-// PID is the container's first process, as the engine counts.
+// PID returns the process id of the container's first process in the engine's namespace.
 func (c *Container) PID() int { return c.pid }
 
-// Remove ends and removes the container. One that is gone is no error.
+// Remove kills and removes the container. A missing container is not an error.
 func (c *Container) Remove(ctx context.Context) error {
 	return c.engine.removeContainer(ctx, c.ID, c.Name)
 }
@@ -258,12 +256,12 @@ func (e *Engine) removeContainer(ctx context.Context, id, name string) error {
 func (c *Container) inspect(ctx context.Context) (container.InspectResponse, error) {
 	got, err := c.engine.api.ContainerInspect(ctx, c.ID, client.ContainerInspectOptions{})
 	if err != nil {
-		return container.InspectResponse{}, c.engine.fail(err, "look at container %s", c.Name)
+		return container.InspectResponse{}, c.engine.fail(err, "inspect container %s", c.Name)
 	}
 	return got.Container, nil
 }
 
-// read keeps what the engine says of a container that runs.
+// read stores what the engine reports about a running container.
 func (c *Container) read(got container.InspectResponse) {
 	if got.State != nil {
 		c.pid = got.State.Pid
@@ -295,8 +293,7 @@ func (c *Container) read(got container.InspectResponse) {
 	slices.SortFunc(c.Endpoints, func(a, b Endpoint) int { return cmp.Compare(a.Network, b.Network) })
 }
 
-// State asks the engine how the container is. errors.Is(err, ErrNotFound) says that
-// it was removed.
+// State returns the container's state. The error is ErrNotFound if the container was removed.
 func (c *Container) State(ctx context.Context) (State, error) {
 	got, err := c.inspect(ctx)
 	if err != nil || got.State == nil {

@@ -21,7 +21,7 @@ import (
 	"tare/internal/study"
 )
 
-// bench is an engine with what only the tests here look at.
+// bench is an engine with what only these tests need.
 type bench struct{ enginetest.Bench }
 
 func newBench(t *testing.T) bench {
@@ -29,7 +29,7 @@ func newBench(t *testing.T) bench {
 	return bench{enginetest.New(t)}
 }
 
-// pidOf finds on this machine the process whose command line holds an argument.
+// pidOf finds the process on this machine whose command line has an argument.
 func pidOf(t *testing.T, argument string) int {
 	t.Helper()
 	found := pidsOf(t, argument)
@@ -56,12 +56,12 @@ func pidsOf(t *testing.T, argument string) (found []int) {
 	return found
 }
 
-// A container has its address, its namespace and its limits; its agent ends when
-// its stdin does, and is started again in the same place.
+// A container has its address, its namespace and its limits. Its agent exits when its stdin ends,
+// and can be restarted in the same place.
 func TestRun(t *testing.T) {
 	b := newBench(t)
 	if v := b.Versions; v.Engine == "" || v.API < "1.40" || v.Containerd == "" || v.Runc == "" || v.Kernel == "" || v.OS != "linux" {
-		t.Errorf("the engine says %+v of itself", v)
+		t.Errorf("the engine reports %+v about itself", v)
 	}
 	began := time.Now()
 	if _, err := b.Image(t.Context(), b.ID); err != nil {
@@ -75,7 +75,7 @@ func TestRun(t *testing.T) {
 	spec.Sysctls = map[string]string{"net.ipv4.tcp_no_metrics_save": "1"}
 	c := b.Container(t, spec)
 	a := b.Agent(t, c, "one/server")
-	t.Logf("create, start and hello in %v", time.Since(began))
+	t.Logf("create, start and handshake in %v", time.Since(began))
 	if c.Limit != spec.Limit {
 		t.Errorf("limited to %+v, want %+v", c.Limit, spec.Limit)
 	}
@@ -90,7 +90,7 @@ func TestRun(t *testing.T) {
 	}
 	bridge := b.Lab.Addresses(lab.NetA, 1)[0]
 	if len(c.Endpoints) != 1 || c.Endpoints[0].MAC != mac.String() || len(c.Addresses()) != 1 || !bridge.Contains(c.Addresses()[0]) || c.Endpoints[0].Gateway != bridge.Addr() {
-		t.Errorf("the device has %v, the bridge %v, the engine says %+v", mac, bridge, c.Endpoints)
+		t.Errorf("the device has %v, the bridge %v, the engine reports %+v", mac, bridge, c.Endpoints)
 	}
 	if v, err := ns.ReadSysctl("net/ipv4/tcp_no_metrics_save"); err != nil || v != "1" {
 		t.Errorf("the container's sysctl is %q: %v", v, err)
@@ -102,7 +102,7 @@ func TestRun(t *testing.T) {
 	}
 	t.Logf("agent ended in %v", time.Since(began))
 	if left := pidsOf(t, "one/server"); len(left) > 0 {
-		t.Errorf("agents %v are still there", left)
+		t.Errorf("agents %v still run", left)
 	}
 	b.Agent(t, c, "two/server")
 	if again, err := ns.HardwareAddr("eth0"); err != nil || again.String() != mac.String() {
@@ -188,15 +188,15 @@ func TestHostNetwork(t *testing.T) {
 	}
 }
 
-// How an agent ended is told with what ended it.
-func TestFates(t *testing.T) {
+// The exit of an agent is reported with its cause.
+func TestExitReasons(t *testing.T) {
 	b := newBench(t)
 	wait := func(t *testing.T, c *agent.Client) string {
 		t.Helper()
 		deadline := time.Now().Add(20 * time.Second)
 		for c.Err() == nil {
 			if time.Now().After(deadline) {
-				t.Fatal("the agent does not end")
+				t.Fatal("the agent does not exit")
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -224,13 +224,13 @@ func TestFates(t *testing.T) {
 		if err := conn.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if got := conn.ExitReason(); !strings.HasPrefix(got, "exit status 1: ") || !strings.Contains(got, "nothing to look for") {
+		if got := conn.ExitReason(); !strings.HasPrefix(got, "exit status 1: ") || !strings.Contains(got, "matches no process") {
 			t.Error(got)
 		}
 	})
 	t.Run("out of memory", func(t *testing.T) {
 		for range 2 {
-			conn, err := c.Launch(t.Context(), eater)
+			conn, err := c.Launch(t.Context(), memoryHog)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -244,7 +244,7 @@ func TestFates(t *testing.T) {
 				t.Error(got)
 			}
 		}
-		// The container goes on, and what befell one is not told of the next.
+		// The container continues, and the exit of one agent is not reported for the next.
 		a := b.Agent(t, c, "after/limited")
 		kill(t, pidOf(t, "after/limited"))
 		if got := wait(t, a); !strings.Contains(got, "killed by a signal") {
@@ -258,7 +258,7 @@ func TestFates(t *testing.T) {
 			t.Error(err)
 		}
 		if left := pidsOf(t, "stuck/limited"); len(left) > 0 {
-			t.Errorf("agents %v are still there", left)
+			t.Errorf("agents %v still run", left)
 		}
 	})
 	t.Run("container killed", func(t *testing.T) {

@@ -1,7 +1,7 @@
-// Package engine is the client side of the Docker Engine API: what an engine says of
-// itself, its images, networks, Swarm and containers, the agents that are executed in
-// those, how they end, and what dead runs have left there. It knows no mode and no path.
+// Package engine is a client of the Docker Engine API: engines, images, networks, Swarms and
+// containers, the agents that run in containers and why they exit, and the leftovers of dead runs.
+// It has no knowledge of modes and paths.
 //
-// Package locate finds an engine that is there already, package private starts one on a
-// host of a lab. Nothing on an engine is touched but what carries the label of a run.
+// Package locate finds an existing engine, package private starts one on a host of a lab. Only
+// objects with the label of a run are changed on an engine.
 package engine

@@ -11,7 +11,7 @@ import (
 	"tare/internal/lab"
 )
 
-// A network of both families gives a container the addresses that were asked for.
+// A network of both families gives a container the requested addresses.
 func TestFixedAddressesOfBothFamilies(t *testing.T) {
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)

@@ -13,32 +13,31 @@ import (
 	"tare/internal/result"
 )
 
-// Engine is a Docker Engine, or what speaks its API, that has answered.
+// Engine is a Docker Engine, or another program with its API, that has answered.
 type Engine struct {
-	Name     string // for people: a lab's host, or what the user calls it
+	Name     string // for people: a host of the lab, or the name that the user gave
 	Versions Versions
-	// Binary is the tare that containers run, where it is not the running program.
+	// Binary is the tare to run in containers, if not the running program.
 	Binary string
 	api    *client.Client
 	local  Local
 	images images
 }
 
-// Local is what can be seen of an engine whose processes run on this machine; the zero
-// Local of one that may run anywhere.
+// Local is access to an engine whose processes run on this machine. The zero Local is for an engine
+// that may run anywhere.
 type Local struct {
-	// Proc is where the /proc is seen in which the engine's process ids count.
+	// Proc is a directory with the /proc of the engine's process ids.
 	Proc string
-	// Gone says, once the engine does not answer, why it is no longer there, "" if it
-	// is. It may wait a moment for that. It is nil where nothing can be known.
+	// Gone returns why an engine that does not answer has exited, "" if it runs. It may wait
+	// briefly for that. It is nil if this cannot be known.
 	Gone func() string
-	// Plugins are the directories in which the engine looks for plugins, as seen from
-	// here.
+	// Plugins are the directories in which the engine looks for plugins, as seen from this process.
 	Plugins []string
 }
 
-// New is an engine that the options of the API's client lead to. Nothing is sent to it
-// before Ping or Greet.
+// New returns an engine with the options of the API's client. It sends nothing; Ping and Negotiate
+// do.
 func New(name string, local Local, options ...client.Opt) (*Engine, error) {
 	api, err := client.New(options...)
 	if err != nil {
@@ -47,54 +46,53 @@ func New(name string, local Local, options ...client.Opt) (*Engine, error) {
 	return &Engine{Name: name, api: api, local: local}, nil
 }
 
-// MinAPI is the oldest version of the Engine API that is spoken: Docker 19.03.
+// MinAPI is the oldest supported version of the Engine API: Docker 19.03.
 const MinAPI = "1.40"
 
-// Ping asks the engine whether it is there, and agrees with it on a version of the API.
+// Ping checks that the engine answers, and negotiates the version of the API.
 func (e *Engine) Ping(ctx context.Context) error {
 	_, err := e.ping(ctx)
 	return err
 }
 
-// ping returns the version of the API that the engine names, "" if it names none.
+// ping returns the version of the API that the engine reports, "" if none.
 func (e *Engine) ping(ctx context.Context) (version string, err error) {
 	pong, err := e.api.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true})
 	return pong.APIVersion, err
 }
 
-// Negotiate agrees with whatever answers on a version of the API that both speak, and asks
-// what it is.
+// Negotiate agrees on a version of the API with whatever answers, and identifies it.
 func (e *Engine) Negotiate(ctx context.Context) error {
 	version, err := e.ping(ctx)
 	if err != nil {
 		return err
 	}
 	if version == "" {
-		return fmt.Errorf("what answers names no version of the Engine API: %w", errdefs.ErrNotFound)
+		return fmt.Errorf("the server reports no version of the Engine API: %w", errdefs.ErrNotFound)
 	}
-	// A version that the environment fixes is not negotiated.
+	// A version that the environment sets is not negotiated.
 	if v := e.api.ClientVersion(); versions.LessThan(v, MinAPI) {
-		return fmt.Errorf("DOCKER_API_VERSION asks for %s, and the minimum supported API version is %s", v, MinAPI)
+		return fmt.Errorf("DOCKER_API_VERSION sets %s, but the minimum supported API version is %s", v, MinAPI)
 	}
 	return e.Identify(ctx)
 }
 
-// Disconnect lets go of the connections to the engine. What was made on it stays.
+// Disconnect closes the connections to the engine. Objects on the engine stay.
 func (e *Engine) Disconnect() error { return e.api.Close() }
 
-// ended reports whether err came of an engine that is known to have ended, and with
-// it everything that was on it: there is nothing left to remove.
+// ended reports whether err comes from an engine that has exited, so that nothing is left on it to
+// remove.
 func (e *Engine) ended(err error) bool {
 	return isUnreachable(err) && e.local.Gone != nil && e.local.Gone() != ""
 }
 
-// Versions is what an engine says of itself.
+// Versions is what an engine reports about itself.
 type Versions struct {
 	Engine, API, Containerd, Runc string
-	OS, Arch, Kernel              string // Arch as Go names it
+	OS, Arch, Kernel              string // Arch in Go's notation
 }
 
-// Facts lists the versions for a result, leaving out what is unknown.
+// Facts returns the known versions for a result.
 func (v Versions) Facts() []result.Fact {
 	var out []result.Fact
 	for _, f := range []result.Fact{
@@ -108,18 +106,18 @@ func (v Versions) Facts() []result.Fact {
 	return out
 }
 
-// The labels of everything that is made on an engine. LabelRun holds the run's id,
-// by which tare gc finds what a dead run has left.
+// The labels of all objects that a run creates on an engine. LabelRun has the run's id, by which
+// tare gc finds what a dead run has left.
 const (
 	LabelRun  = "io.tare.run"
-	LabelPart = "io.tare.part" // what it is to the run: client, server, network, image
-	// LabelMachine tells whose gc may decide whether the run is dead: an engine may
-	// have guests from several machines.
+	LabelPart = "io.tare.part" // role in the run: client, server, network, image
+	// LabelMachine is the machine whose tare gc may decide whether the run is dead: several
+	// machines may use the same engine.
 	LabelMachine = "io.tare.machine"
 )
 
-// Identify asks an engine what it is, and fills Versions. The first call also
-// settles which version of the API is spoken.
+// Identify asks the engine for its versions and sets Versions. The first call also negotiates the
+// version of the API.
 func (e *Engine) Identify(ctx context.Context) error {
 	v, err := e.api.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {
@@ -152,8 +150,7 @@ func (e *Engine) Identify(ctx context.Context) error {
 	return nil
 }
 
-// goArch is Go's name of an architecture that an engine names as Go or as uname(2)
-// does.
+// goArch returns Go's name of an architecture that an engine reports as Go or uname(2) names it.
 func goArch(name string) string {
 	switch name {
 	case "x86_64":
@@ -170,8 +167,8 @@ func goArch(name string) string {
 	return name
 }
 
-// Daemons are the programs of an engine that carry or serve traffic, by the name that the
-// kernel keeps, of 15 letters. The containers below are not named.
+// Daemons returns the names of engine programs that forward or serve traffic, as the kernel
+// truncates them to 15 characters. Programs in containers are not included.
 func Daemons() []string {
 	return []string{"dockerd", "docker-proxy", "containerd", "containerd-shim", "rootlesskit", "rootlesskit-doc", "slirp4netns", "vpnkit"}
 }

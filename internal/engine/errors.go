@@ -12,35 +12,35 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// What an engine's refusal comes down to, for errors.Is. Each is also the part of
-// the message that says what to do.
+// The categories of an engine's errors, for errors.Is. Each is also the part of the message that
+// says what to do.
 var (
-	ErrNotFound     = errors.New("there is no such thing on this engine")
-	ErrNameTaken    = errors.New("the name is taken: remove what has it (tare gc removes what dead runs left)")
-	ErrPortTaken    = errors.New("the port is taken on that host: end what listens there, or choose another")
-	ErrOverlap      = errors.New("its addresses overlap those of another network of that host: choose another subnet")
-	ErrNoAddress    = errors.New("the network has no free address: remove what uses it, or choose a larger subnet")
-	ErrAddressTaken = errors.New("the address is taken on that network: choose another")
-	ErrNoDriver     = errors.New("the engine knows no such network driver: install or start its plugin, and mind the spelling")
-	ErrGone         = errors.New("the engine does not answer: is it still running?")
+	ErrNotFound     = errors.New("no such object on this engine")
+	ErrNameTaken    = errors.New("the name is already in use; remove the object that has it (tare gc removes what dead runs left)")
+	ErrPortTaken    = errors.New("the port is already in use on that host; stop the program that listens there or choose another port")
+	ErrOverlap      = errors.New("its addresses overlap those of another network of that host; choose another subnet")
+	ErrNoAddress    = errors.New("the network has no free address; remove containers from it or choose a larger subnet")
+	ErrAddressTaken = errors.New("the address is already in use on that network; choose another")
+	ErrNoDriver     = errors.New("the engine has no such network driver; check its name, and install or start its plugin")
+	ErrGone         = errors.New("the engine does not answer; check that it is running")
 )
 
 func isNotFound(err error) bool { return errdefs.IsNotFound(err) }
 
-// isConflict reports whether something is still in use.
+// isConflict reports whether an object is still in use.
 func isConflict(err error) bool {
 	return errdefs.IsConflict(err) || errdefs.IsPermissionDenied(err) && strings.Contains(err.Error(), "active endpoints")
 }
 
-// isUnreachable reports whether an engine gave no answer, not even a refusal.
+// isUnreachable reports whether an engine did not answer at all.
 func isUnreachable(err error) bool {
 	var transport *url.Error
 	return client.IsErrConnectionFailed(err) || errors.As(err, &transport) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// errorTexts tell what is meant by texts of the engine, for which its API has no
-// codes. They are matched in lower case, the first that fits counts.
+// errorTexts maps error texts of the engine to categories where the API has no codes. Texts are
+// matched in lower case; the first match counts.
 func errorTexts() []struct {
 	text string
 	kind error
@@ -64,7 +64,7 @@ func errorTexts() []struct {
 	}
 }
 
-// kind is what an engine's error comes down to, nil where it is none of ours.
+// kind returns the category of an engine's error, nil if it has none.
 func kind(err error) error {
 	if isUnreachable(err) {
 		return ErrGone
@@ -86,7 +86,7 @@ func kind(err error) error {
 	return nil
 }
 
-// failure is an error of an engine in one line, with what it comes down to.
+// failure is an engine's error on one line, with its category.
 type failure struct {
 	text string
 	of   []error
@@ -95,35 +95,35 @@ type failure struct {
 func (f *failure) Error() string   { return f.text }
 func (f *failure) Unwrap() []error { return f.of }
 
-// fail puts an error of the engine into one line: what was attempted, on which
-// engine, why it failed and what mends it.
+// fail formats an error of the engine on one line: what was attempted, on which engine, why it
+// failed and how to fix it.
 func (e *Engine) fail(err error, doing string, args ...any) error {
 	f := &failure{fmt.Sprintf("engine %s: %s: %s", e.Name, fmt.Sprintf(doing, args...), Message(err)), []error{err}}
 	if k := kind(err); k != nil {
 		f.of = append(f.of, k)
-		if k != ErrNotFound { //nolint:errorlint // the text says so already
+		if k != ErrNotFound { //nolint:errorlint // the text already says it
 			f.text += " (" + k.Error() + ")"
 		}
 	}
 	return f
 }
 
-// Message is an engine's message without the prefix that every one has, and without
-// the advice that is ours to give.
+// Message returns an engine's message without its common prefix, and without advice that tare gives
+// itself.
 func Message(err error) string {
 	text := strings.TrimPrefix(err.Error(), "Error response from daemon: ")
 	text, _, _ = strings.Cut(text, " You have to remove (or rename)")
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// Unavailable says why an engine cannot be used: its error is one line that names
-// the engine, what was tried, why that failed and what mends it.
+// Unavailable is the error for an engine that cannot be used. Its text is one line with the engine,
+// what was tried, why that failed and how to fix it.
 type Unavailable struct {
 	Engine   string // as the user named it, or how it was found
 	Tried    string // the address or step, such as unix:///var/run/docker.sock
 	Reason   string
-	Fix      string // what to do, with the command where there is one
-	NotFound bool   // nothing there can be an engine: no news to who only looks for one
+	Fix      string // what to do, with the command if there is one
+	NotFound bool   // there is nothing at that address, which is not worth reporting when engines are searched for
 }
 
 func (u *Unavailable) Error() string {

@@ -17,17 +17,17 @@ import (
 	"tare/internal/process"
 )
 
-// killTimeout bounds how long an agent that is ended by force may take to be gone.
+// killTimeout bounds how long a killed agent may take to exit.
 const killTimeout = 2 * time.Second
 
-// Launch starts this program with args as one more process of the container. It
-// lives until Close, or until the container ends; ctx bounds only the start.
+// Launch starts this program with args as another process of the container. It runs until Close, or
+// until the container ends; ctx bounds only the start.
 func (c *Container) Launch(ctx context.Context, args ...string) (transport.Conn, error) {
 	token := rand.Text()
 	made, err := c.engine.api.ExecCreate(ctx, c.ID, client.ExecCreateOptions{
 		AttachStdin: true, AttachStdout: true, AttachStderr: true, Cmd: append([]string{Program}, args...),
-		// The runtime interrupts a thread that is long in one piece of code, which a
-		// raw system call is to it: 100 needless wake-ups a second at each idle end.
+		// The Go runtime interrupts a thread that stays in the same code for long, and it treats a
+		// raw system call as such: that costs 100 needless wake-ups a second at each idle endpoint.
 		Env: []string{"GODEBUG=asyncpreemptoff=1", agent.TokenVariable + "=" + token},
 	})
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *Container) Launch(ctx context.Context, args ...string) (transport.Conn,
 	return x, nil
 }
 
-// execution is a process that was started in a container, with its stdio.
+// execution is a process started in a container, with its stdio.
 type execution struct {
 	container *Container
 	id, token string
@@ -53,12 +53,12 @@ type execution struct {
 	out       *io.PipeReader
 	in        *io.PipeWriter
 	words     process.Tail
-	ended     chan struct{} // closed when reason is known
+	ended     chan struct{} // closed when reason is set
 	reason    string
 	half      sync.Once
 }
 
-// copy parts what the process writes into stdout and its last words.
+// copy separates the process's output into stdout and the last part of stderr.
 func (x *execution) copy() {
 	_, err := stdcopy.StdCopy(x.in, &x.words, x.io.Reader)
 	x.in.Close()
@@ -70,12 +70,11 @@ func (x *execution) copy() {
 func (x *execution) Read(b []byte) (int, error)  { return x.out.Read(b) }
 func (x *execution) Write(b []byte) (int, error) { return x.io.Conn.Write(b) }
 
-// Close closes the process's stdin, and ends it by force if it is still there when
-// ctx ends.
+// Close closes the process's stdin, and kills the process if it still runs when ctx ends.
 func (x *execution) Close(ctx context.Context) error {
-	// An error means that the connection has ended, and the process with it.
+	// An error means that the connection is closed, and the process has exited.
 	x.half.Do(func() { _ = x.io.CloseWrite() })
-	// What is still to be read would else keep copy from seeing the end.
+	// Otherwise unread output would keep copy from reaching the end.
 	defer x.out.Close()
 	select {
 	case <-x.ended:
@@ -92,10 +91,10 @@ func (x *execution) Close(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	x.io.Close()
-	return errors.Join(fmt.Errorf("end the agent in container %s: it is still there after %s", x.container.Name, killTimeout), err)
+	return errors.Join(fmt.Errorf("end the agent in container %s: it still runs after %s", x.container.Name, killTimeout), err)
 }
 
-// kill ends the process from within its container.
+// kill kills the process from within its container.
 func (x *execution) kill(ctx context.Context) error {
 	e := x.container.engine
 	made, err := e.api.ExecCreate(ctx, x.container.ID, client.ExecCreateOptions{Cmd: append([]string{Program}, agent.KillAgentArguments(x.token)...)})
@@ -103,12 +102,12 @@ func (x *execution) kill(ctx context.Context) error {
 		_, err = e.api.ExecStart(ctx, made.ID, client.ExecStartOptions{Detach: true})
 	}
 	if err != nil {
-		return e.fail(err, "end the agent in container %s by force", x.container.Name)
+		return e.fail(err, "kill the agent in container %s", x.container.Name)
 	}
 	return nil
 }
 
-// ExitReason says how the process ended, "" while it runs.
+// ExitReason returns how the process exited, "" while it runs.
 func (x *execution) ExitReason() string {
 	select {
 	case <-x.ended:

@@ -9,12 +9,12 @@ import (
 	"runtime"
 )
 
-// executable finds the program that fits the engine: what Binary names, the running
-// one, or the one for the engine's system beside it, named tare-OS-ARCH.
+// executable returns the path of the program for the engine's system: Binary, the running program,
+// or the file tare-OS-ARCH beside it.
 func (e *Engine) executable() (string, error) {
 	system, arch := e.Versions.OS, e.Versions.Arch
 	if system == "" || arch == "" {
-		return "", errors.New("the engine does not say what system it runs")
+		return "", errors.New("the engine does not report its system")
 	}
 	if e.Binary != "" {
 		return e.Binary, checkExecutable(e.Binary, system, arch)
@@ -33,11 +33,12 @@ func (e *Engine) executable() (string, error) {
 			return beside, checkExecutable(beside, system, arch)
 		}
 	}
-	return "", fmt.Errorf("this program is for %s/%s and the engine runs %s/%s: put a %s of the same version beside it, or name one with %s",
+	return "", fmt.Errorf("this program is for %s/%s and the engine runs %s/%s; put a %s of the same version beside it or set its path with %s",
 		runtime.GOOS, runtime.GOARCH, system, arch, name, BinaryVariable)
 }
 
-// running is the running program: on Linux also after its file was replaced.
+// running returns the path of the running program. On Linux it stays valid after the file was
+// replaced.
 func running() (string, error) {
 	if runtime.GOOS == "linux" {
 		return "/proc/self/exe", nil
@@ -45,29 +46,29 @@ func running() (string, error) {
 	return os.Executable()
 }
 
-// BinaryVariable names, in the environment, the tare that goes into the image where
-// the running one does not fit the engine.
+// BinaryVariable is the environment variable with the tare for the image if the running one is for
+// another system than the engine.
 const BinaryVariable = "TARE_IMAGE_BINARY"
 
-// checkExecutable returns why a program cannot be the only file of an image for a system.
+// checkExecutable returns why a program cannot be the only file of an image for a system, or nil.
 func checkExecutable(path, system, arch string) error {
 	file, err := elf.Open(path)
 	if err != nil {
-		return fmt.Errorf("%s is no program for %s/%s: %w", path, system, arch, err)
+		return fmt.Errorf("%s is not a program for %s/%s: %w", path, system, arch, err)
 	}
 	defer file.Close()
 	if got := architecture(file); system != "linux" || got != arch {
-		return fmt.Errorf("%s is for linux/%s and the engine runs %s/%s: name one that fits with %s", path, got, system, arch, BinaryVariable)
+		return fmt.Errorf("%s is for linux/%s and the engine runs %s/%s; set the path of a suitable one with %s", path, got, system, arch, BinaryVariable)
 	}
 	for _, p := range file.Progs {
 		if p.Type == elf.PT_INTERP {
-			return fmt.Errorf("%s needs shared libraries, of which the image has none: build it with CGO_ENABLED=0", path)
+			return fmt.Errorf("%s needs shared libraries, which the image does not have; build it with CGO_ENABLED=0", path)
 		}
 	}
 	return nil
 }
 
-// architecture is a program's architecture as Go names it.
+// architecture returns a program's architecture in Go's notation.
 func architecture(file *elf.File) string {
 	little := file.Data == elf.ELFDATA2LSB
 	switch file.Machine {

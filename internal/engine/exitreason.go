@@ -11,16 +11,16 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// exitWait bounds how long an engine may take to say how a process ended, and
-// deathEventTimeout how long the end of a container may follow that of a killed process.
+// exitCodeTimeout bounds how long an engine may take to report how a process exited, and
+// deathEventTimeout how long after the exit of a killed process its container may end.
 const (
 	exitCodeTimeout   = 2 * time.Second
 	deathEventTimeout = 300 * time.Millisecond
-	killed            = 137 // the exit code of what was ended by SIGKILL
+	killed            = 137 // exit code after SIGKILL
 )
 
-// exitReason learns how the process ended once its output has; broken is what came
-// instead of the output's orderly end.
+// exitReason returns how the process exited after its output has ended. broken is the error of the
+// output stream, if any.
 func (x *execution) exitReason(broken error) string {
 	ctx, cancel := context.WithTimeout(context.Background(), exitCodeTimeout)
 	defer cancel()
@@ -35,7 +35,7 @@ func (x *execution) exit(ctx context.Context, broken error) string {
 	c := x.container
 	code, err := x.code(ctx)
 	if err != nil {
-		return c.lost(ctx, c.engine.fail(err, "ask how it ended"))
+		return c.lost(ctx, c.engine.fail(err, "ask how it exited"))
 	}
 	for until := time.Now().Add(deathEventTimeout); ; {
 		if reason := c.death(ctx, time.Since(x.at)); reason != "" {
@@ -57,8 +57,8 @@ func (x *execution) exit(ctx context.Context, broken error) string {
 	return "exit status " + strconv.Itoa(code)
 }
 
-// code is the process's exit code, negative while it runs. Its output ends a moment
-// before the engine has noted that.
+// code returns the process's exit code, negative while it runs. Its output ends shortly before the
+// engine has recorded the exit.
 func (x *execution) code(ctx context.Context) (int, error) {
 	for until := time.Now().Add(deathEventTimeout); ; {
 		got, err := x.container.engine.api.ExecInspect(ctx, x.id, client.ExecInspectOptions{})
@@ -75,11 +75,11 @@ func (x *execution) code(ctx context.Context) (int, error) {
 	}
 }
 
-// lost says why nothing can be learned of a process any more.
+// lost returns why the engine can no longer report on a process.
 func (c *Container) lost(ctx context.Context, err error) string {
 	if isNotFound(err) {
 		if _, gone := c.State(ctx); gone == nil {
-			return "its container was started again"
+			return "its container was restarted"
 		} else if errors.Is(gone, ErrNotFound) {
 			return "its container was removed"
 		}
@@ -92,8 +92,8 @@ func (c *Container) lost(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// death says how the container has ended, or ran out of memory within the last d,
-// "" if neither.
+// death returns how the container has ended, or that it ran out of memory within the last d, "" if
+// neither.
 func (c *Container) death(ctx context.Context, d time.Duration) string {
 	s, err := c.State(ctx)
 	switch {
@@ -111,14 +111,14 @@ func (c *Container) death(ctx context.Context, d time.Duration) string {
 	case s.ExitCode == killed:
 		return "its container was killed"
 	case s.Error != "":
-		return fmt.Sprintf("its container ended with exit status %d: %s", s.ExitCode, s.Error)
+		return fmt.Sprintf("its container exited with status %d: %s", s.ExitCode, s.Error)
 	}
-	return fmt.Sprintf("its container ended with exit status %d", s.ExitCode)
+	return fmt.Sprintf("its container exited with status %d", s.ExitCode)
 }
 
-// outOfMemory asks for the event that a process of the container was killed within
-// the last d: an engine may note that of any but the container's first nowhere else,
-// and once it was noted it stays. With likely, the event is waited for.
+// outOfMemory checks for the event that a process of the container was killed within the last d. An
+// engine may report that for processes other than the container's first only as an event, and its
+// flag stays set after the first time. With likely, it waits for the event.
 func (c *Container) outOfMemory(ctx context.Context, d time.Duration, likely bool) bool {
 	if c.Limit.Memory == 0 && !likely {
 		return false
@@ -134,7 +134,7 @@ func (c *Container) outOfMemory(ctx context.Context, d time.Duration, likely boo
 	}
 }
 
-// event reports whether the engine tells of an event of the container since a time.
+// event reports whether the engine has an event of the container since a time.
 func (c *Container) event(ctx context.Context, name, since string) bool {
 	until := stamp(c.engine.now(ctx))
 	ctx, cancel := context.WithCancel(ctx)
@@ -147,13 +147,14 @@ func (c *Container) event(ctx context.Context, name, since string) bool {
 	case <-got.Messages:
 		return true
 	case err := <-got.Err:
-		_ = err // the end of what there is, or an engine that tells of nothing
+		_ = err // the end of the events, or an engine without them
 	case <-ctx.Done():
 	}
 	return false
 }
 
-// now is the time by the engine's clock, or by ours where it does not say.
+// now returns the time of the engine's clock, or of this machine's if the engine does not report
+// it.
 func (e *Engine) now(ctx context.Context) time.Time {
 	i, err := e.api.Info(ctx, client.InfoOptions{})
 	if err == nil {
@@ -164,5 +165,5 @@ func (e *Engine) now(ctx context.Context) time.Time {
 	return time.Now()
 }
 
-// stamp is a time as the API takes it.
+// stamp formats a time for the API.
 func stamp(at time.Time) string { return fmt.Sprintf("%d.%09d", at.Unix(), at.Nanosecond()) }

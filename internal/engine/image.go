@@ -16,22 +16,21 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Program is where the image has this program.
+// Program is the path of this program in the image.
 const Program = "/tare"
 
-// Repository is the name of the images that this program makes of itself. A tag is
-// the beginning of the program's content hash, the id of the run that uses it and
-// the machine that leads it: the tag is a run's hold on the image, which is there
-// once.
+// Repository is the name of the images that this program creates of itself. A tag consists of the
+// start of the program's content hash, the id of the machine and the id of the run. The tag keeps
+// the image for the run; runs share one image.
 const Repository = "tare"
 
-// labelContent holds the hash of the program in an image.
+// labelContent has the hash of the program in an image.
 const labelContent = "io.tare.content"
 
-// partImage is what an image is to its run.
+// partImage is the role of an image in its run.
 const partImage = "image"
 
-// images remembers what Image has found, so that it looks once.
+// images caches the results of Image.
 type images struct {
 	mu sync.Mutex
 	id map[string]string // by run
@@ -43,8 +42,8 @@ func (i *images) forget(run string) {
 	delete(i.id, run)
 }
 
-// Image is the id of an image with this program in it, held for a run. Nothing is
-// pulled: where the engine has none yet with the same content, it is imported.
+// Image returns the id of an image with this program, tagged for a run. Nothing is pulled: if the
+// engine has no image with the same content, the program is imported.
 func (e *Engine) Image(ctx context.Context, run string) (string, error) {
 	e.images.mu.Lock()
 	defer e.images.mu.Unlock()
@@ -53,11 +52,11 @@ func (e *Engine) Image(ctx context.Context, run string) (string, error) {
 	}
 	path, err := e.executable()
 	if err != nil {
-		return "", fmt.Errorf("make an image for engine %s: %w", e.Name, err)
+		return "", fmt.Errorf("create an image for engine %s: %w", e.Name, err)
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return "", fmt.Errorf("make an image for engine %s: %w", e.Name, err)
+		return "", fmt.Errorf("create an image for engine %s: %w", e.Name, err)
 	}
 	defer file.Close()
 	id, err := e.image(ctx, run, file)
@@ -74,7 +73,7 @@ func (e *Engine) Image(ctx context.Context, run string) (string, error) {
 func (e *Engine) image(ctx context.Context, run string, file *os.File) (string, error) {
 	hash, err := content(file)
 	if err != nil {
-		return "", fmt.Errorf("make an image for engine %s: read %s: %w", e.Name, file.Name(), err)
+		return "", fmt.Errorf("create an image for engine %s: read %s: %w", e.Name, file.Name(), err)
 	}
 	tag := tagOf(hash, run)
 	found, err := e.api.ImageList(ctx, client.ImageListOptions{Filters: client.Filters{}.Add("label", labelContent+"="+hash)})
@@ -82,7 +81,7 @@ func (e *Engine) image(ctx context.Context, run string, file *os.File) (string, 
 		return "", e.fail(err, "look for the image of this program")
 	}
 	for _, i := range found.Items {
-		// Another run may be about to remove it; then it is imported after all.
+		// Another run may be removing the image at this moment; then it is imported after all.
 		if _, err := e.api.ImageTag(ctx, client.ImageTagOptions{Source: i.ID, Target: Repository + ":" + tag}); err == nil {
 			return i.ID, nil
 		}
@@ -93,12 +92,12 @@ func (e *Engine) image(ctx context.Context, run string, file *os.File) (string, 
 func (e *Engine) load(ctx context.Context, run, tag, hash string, file *os.File) (string, error) {
 	tar, err := archive(file)
 	if err != nil {
-		return "", fmt.Errorf("make an image for engine %s: read %s: %w", e.Name, file.Name(), err)
+		return "", fmt.Errorf("create an image for engine %s: read %s: %w", e.Name, file.Name(), err)
 	}
 	stop := context.AfterFunc(ctx, func() { tar.Close() })
 	defer stop()
 	defer tar.Close()
-	// The tag stands in the name: Podman passes over the option of that name.
+	// The tag is part of the name, because Podman ignores the option for the tag.
 	reply, err := e.api.ImageImport(ctx, client.ImageImportSource{Source: tar, SourceName: "-"}, Repository+":"+tag, client.ImageImportOptions{
 		Message:  "tare, imported from the running program",
 		Platform: ocispec.Platform{OS: e.Versions.OS, Architecture: e.Versions.Arch},
@@ -106,7 +105,7 @@ func (e *Engine) load(ctx context.Context, run, tag, hash string, file *os.File)
 			"ENTRYPOINT [\"" + Program + "\"]",
 			label(LabelRun, run), label(LabelPart, partImage), label(labelContent, hash),
 			label("org.opencontainers.image.title", "tare"),
-			label("org.opencontainers.image.description", "tare weighs container networks; this image is the program alone"),
+			label("org.opencontainers.image.description", "tare measures the network overhead of containers; this image has only the program"),
 		},
 	})
 	if err != nil {
@@ -123,15 +122,15 @@ func (e *Engine) load(ctx context.Context, run, tag, hash string, file *os.File)
 	}
 	got, err := e.api.ImageInspect(ctx, Repository+":"+tag)
 	if err != nil {
-		return "", e.fail(err, "look at the image of this program")
+		return "", e.fail(err, "inspect the image of this program")
 	}
 	return got.ID, nil
 }
 
-// tagOf is a run's tag on the image with that content.
+// tagOf returns a run's tag of the image with that content.
 func tagOf(hash, run string) string { return hash[:12] + "-" + machineID() + "-" + run }
 
-// imageOwner is the run of this machine that holds the image with that content by a tag.
+// imageOwner returns the run of this machine that has tagged the image with that content.
 func imageOwner(name, hash string) (run string, ok bool) {
 	_, tag, ok := strings.Cut(name, Repository+":")
 	if !ok || len(hash) < 12 {
@@ -146,10 +145,10 @@ func imageOwner(name, hash string) (run string, ok bool) {
 
 func label(name, value string) string { return fmt.Sprintf("LABEL %s=%q", name, value) }
 
-// layout changes whenever the same program makes another image.
+// layout is changed whenever the same program makes a different image.
 const layout = "tare image 1\n"
 
-// content is the hash of what an image of the program holds.
+// content returns the hash of the contents of an image of the program.
 func content(binary io.ReadSeeker) (string, error) {
 	h := sha256.New()
 	h.Write([]byte(layout))
@@ -162,8 +161,8 @@ func content(binary io.ReadSeeker) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// archive streams the file system of an image: the Program, and a place for what
-// external generators write. Closing it early ends the stream.
+// archive streams the file system of an image: Program, and /tmp for the output of external
+// generators. Closing it early ends the stream.
 func archive(file *os.File) (io.ReadCloser, error) {
 	st, err := file.Stat()
 	if err != nil {
@@ -178,7 +177,7 @@ func archive(file *os.File) (io.ReadCloser, error) {
 }
 
 func pack(t *tar.Writer, binary io.Reader, size int64) error {
-	// The same times for the same content, whenever it is packed.
+	// Equal content gets equal times, whenever it is packed.
 	at := time.Unix(0, 0)
 	if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: "tmp/", Mode: 0o1777, ModTime: at}); err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 	"tare/internal/engine/locate"
 )
 
-// user is a client of the bench's engine that knows nothing of tare.
+// user returns a client of the bench's engine without tare.
 func (b bench) user(t *testing.T) *client.Client {
 	t.Helper()
 	c, err := client.New(client.WithHost("unix://" + b.Socket()))
@@ -31,7 +31,7 @@ func (b bench) user(t *testing.T) *client.Client {
 	return c
 }
 
-// objects are the ids and names of all that is on an engine.
+// objects returns the ids and names of everything on an engine.
 func objects(t *testing.T, c *client.Client) (out []string) {
 	t.Helper()
 	containers, err := c.ContainerList(t.Context(), client.ContainerListOptions{All: true})
@@ -60,8 +60,8 @@ func objects(t *testing.T, c *client.Client) (out []string) {
 	return out
 }
 
-// Runs share an image, each with a hold of its own on it; what dead ones leave is
-// removed, and nothing of the user's or of the living.
+// Runs share an image, each with its own tag on it. What dead runs leave is removed, and nothing of
+// the user or of a live run.
 func TestLeftovers(t *testing.T) {
 	b := newBench(t)
 	c := b.user(t)
@@ -153,7 +153,7 @@ func TestLeftovers(t *testing.T) {
 		t.Errorf("the image has tags %v: %v", found.RepoTags, err)
 	}
 
-	// A run that ends in order takes its hold with it.
+	// A run that ends normally removes its tag.
 	if err := b.RemoveRun(ctx, alive); err != nil {
 		t.Error(err)
 	}
@@ -161,7 +161,7 @@ func TestLeftovers(t *testing.T) {
 		t.Errorf("after its end: %v, %v", left, err)
 	}
 
-	// An image that somebody has removed is made again.
+	// An image that was removed is created again.
 	make(later)
 	if err := b.RemoveRun(ctx, later); err != nil {
 		t.Error(err)
@@ -181,7 +181,7 @@ func TestLeftovers(t *testing.T) {
 	make(later)
 }
 
-// Two processes that import at once do not get into each other's way.
+// Two processes that import at once do not interfere.
 func TestImageAtOnce(t *testing.T) {
 	b := newBench(t)
 	runs := []string{"00000001", "00000002"}
@@ -220,7 +220,7 @@ func TestImageAtOnce(t *testing.T) {
 	}
 }
 
-// What cannot be the only file of an image is refused with what to do.
+// A program that cannot be the only file of an image is refused with what to do.
 func TestImageRefused(t *testing.T) {
 	b := newBench(t)
 	own, err := os.ReadFile("/proc/self/exe")
@@ -235,11 +235,11 @@ func TestImageRefused(t *testing.T) {
 		}
 		return path
 	}
-	other := byte(0xf3) // EM_RISCV, which no test machine is
+	other := byte(0xf3) // EM_RISCV, unlike any test machine
 	for path, want := range map[string]string{
 		"/bin/ls": "CGO_ENABLED=0",
 		write("other", func(b []byte) []byte { b[18] = other; return b }):                 "is for linux/riscv64 and the engine runs linux/" + b.Versions.Arch,
-		write("text", func([]byte) []byte { return []byte("#!/bin/sh\n# no program\n") }): "is no program for linux/" + b.Versions.Arch,
+		write("text", func([]byte) []byte { return []byte("#!/bin/sh\n# no program\n") }): "is not a program for linux/" + b.Versions.Arch,
 		filepath.Join(dir, "none"): "no such file",
 	} {
 		b.Binary = path
@@ -253,12 +253,12 @@ func TestImageRefused(t *testing.T) {
 		t.Errorf("an engine of another architecture: %v", err)
 	}
 
-	// An import that is called off leaves nothing.
+	// A cancelled import leaves nothing.
 	b.Binary, b.Versions.Arch = "", arch
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := b.Image(ctx, b.ID); err == nil {
-		t.Error("an import that was called off gave an image")
+		t.Error("a cancelled import returned an image")
 	}
 	if left, err := b.Leftovers(t.Context(), nil); err != nil || len(left) != 0 {
 		t.Errorf("left: %v, %v", left, err)

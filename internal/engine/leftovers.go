@@ -18,14 +18,13 @@ import (
 type Leftover struct {
 	Run    string
 	What   string                      // for people: container NAME, network NAME, image NAME
-	Remove func(context.Context) error // one that is gone meanwhile is no error
+	Remove func(context.Context) error // not an error if the object is already gone
 }
 
-// Leftovers finds what runs of this machine other than those alive have left on the
-// engine, in the order in which it can be removed: containers, networks, places in a
-// Swarm, then images. It finds only what carries the labels of a run, and of an image
-// only the tag by which a dead run held it. What runs of other machines have there is
-// theirs to judge.
+// Leftovers returns what dead runs of this machine have left on the engine, in an order in which it
+// can be removed: containers, networks, Swarm memberships, then images. It finds only objects with
+// the labels of a run, and of an image only the tag of the dead run. Objects of other machines are
+// ignored.
 func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, error) {
 	marked := client.Filters{}.Add("label", LabelRun)
 	containers, err := e.api.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: marked})
@@ -52,7 +51,7 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 			name = strings.TrimPrefix(c.Names[0], "/")
 		}
 		if c.Labels[LabelPart] == partSwarm {
-			add(&notes, deadRun(c.Labels, alive), "place in a Swarm, noted by container", name, func(ctx context.Context) error { return e.removeSwarmRecord(ctx, c.ID, name, c.Created) })
+			add(&notes, deadRun(c.Labels, alive), "Swarm membership recorded by container", name, func(ctx context.Context) error { return e.removeSwarmRecord(ctx, c.ID, name, c.Created) })
 			continue
 		}
 		add(&out, deadRun(c.Labels, alive), "container", name, func(ctx context.Context) error { return e.removeContainer(ctx, c.ID, name) })
@@ -63,11 +62,11 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 	}
 	for _, n := range networks.Items {
 		if n.Scope == ScopeSwarm && !manager {
-			continue // the Swarm's managers list it, too, and only they can remove it
+			continue // the Swarm's managers list it as well, and only they can remove it
 		}
 		add(&out, deadRun(n.Labels, alive), "network", n.Name, func(ctx context.Context) error { return e.RemoveNetwork(ctx, n.ID) })
 	}
-	out = append(out, notes...) // a Swarm goes when its networks have gone
+	out = append(out, notes...) // leave a Swarm only after its networks are removed
 	for _, i := range found.Items {
 		for _, tag := range i.RepoTags {
 			if run, ok := imageOwner(tag, i.Labels[labelContent]); ok && !slices.Contains(alive, run) {
@@ -78,12 +77,10 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 	return out, nil
 }
 
-// ScopeSwarm is that of a network which is one on all engines of a Swarm. Any other is its
-// engine's alone, as far as that knows.
+// ScopeSwarm is the scope of a network that all engines of a Swarm share.
 const ScopeSwarm = "swarm"
 
-// manager reports whether the engine may remove those of the networks that are a
-// Swarm's.
+// manager reports whether the engine may remove those of the networks that belong to a Swarm.
 func (e *Engine) manager(ctx context.Context, networks []network.Summary) (bool, error) {
 	if !slices.ContainsFunc(networks, func(n network.Summary) bool { return n.Scope == ScopeSwarm }) {
 		return false, nil
@@ -100,8 +97,7 @@ func (e *Engine) removeImage(ctx context.Context, tag string) error {
 	return e.fail(err, "remove image %s", tag)
 }
 
-// RemoveRun removes everything of one run from the engine, its hold on the image
-// included.
+// RemoveRun removes all objects of one run from the engine, including its tag of the image.
 func (e *Engine) RemoveRun(ctx context.Context, run string) error {
 	all, err := e.Leftovers(ctx, nil)
 	if err != nil {
@@ -117,14 +113,14 @@ func (e *Engine) RemoveRun(ctx context.Context, run string) error {
 	return errors.Join(errs...)
 }
 
-// labels mark an object of a run.
+// labels returns the labels of an object of a run.
 func labels(run, part string) map[string]string {
 	return map[string]string{LabelRun: run, LabelPart: part, LabelMachine: machineID()}
 }
 
-// deadRun is the run of this machine that an object with these labels belongs to,
-// "" if there is none or it is alive. A container of the user's that was made from
-// this program's image has inherited an image's labels, and is the user's.
+// deadRun returns the run of this machine that an object with these labels belongs to, "" if there
+// is none or it is alive. A user's container that was created from this program's image inherits
+// the labels of an image, and is not removed.
 func deadRun(labels map[string]string, alive []string) string {
 	run := labels[LabelRun]
 	if labels[LabelMachine] != machineID() || labels[LabelPart] == partImage || slices.Contains(alive, run) {
@@ -133,8 +129,8 @@ func deadRun(labels map[string]string, alive []string) string {
 	return run
 }
 
-// machineID tells this machine from others that are guests of the same engine. It
-// is a hash, because the machine's own id is nobody else's business.
+// machineID identifies this machine among those that use the same engine. It is a hash, so that the
+// machine's id is not disclosed.
 func machineID() string {
 	id, err := os.ReadFile("/etc/machine-id")
 	if err != nil {

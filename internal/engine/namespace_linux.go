@@ -13,12 +13,11 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// Namespace opens the container's network namespace. It needs an engine whose
-// processes can be seen from here, and the rights to look into them. Closing it
-// lets go of it only.
+// Namespace opens the container's network namespace. It requires that the engine's processes are
+// visible here, and permission to access them. Close only closes the handle.
 func (c *Container) Namespace() (*linuxnet.NS, error) {
 	if c.engine.local.Proc == "" {
-		return nil, fmt.Errorf("enter container %s: the processes of engine %s cannot be seen from here", c.Name, c.engine.Name)
+		return nil, fmt.Errorf("enter container %s: the processes of engine %s are not visible here", c.Name, c.engine.Name)
 	}
 	if c.pid == 0 {
 		return nil, fmt.Errorf("enter container %s: it is not running", c.Name)
@@ -34,13 +33,13 @@ func (c *Container) Namespace() (*linuxnet.NS, error) {
 	return ns, nil
 }
 
-// initExecTimeout bounds how long a container's first process may still be the runtime's,
-// which becomes this program a moment after the container counts as started.
+// initExecTimeout bounds how long a container's first process may still be the runtime, which
+// executes this program shortly after the container counts as started.
 const initExecTimeout = 2 * time.Second
 
-// isFirst returns an error unless dir is that of the container's first process. A
-// socket that is forwarded from another machine looks like one of this one's, and its
-// process ids are then somebody else's here.
+// isFirst returns an error unless dir is that of the container's first process. A socket forwarded
+// from another machine looks like a local one, and its process ids are then those of other
+// processes here.
 func (c *Container) isFirst(dir string) error {
 	for until := time.Now().Add(initExecTimeout); ; time.Sleep(time.Millisecond) {
 		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
@@ -50,7 +49,7 @@ func (c *Container) isFirst(dir string) error {
 		case bytes.Contains(line, []byte("\x00"+c.Name+"\x00")):
 			return nil
 		case err != nil, time.Now().After(until):
-			return fmt.Errorf("process %d is not its first: the container has ended, or engine %s runs on another machine", c.pid, c.engine.Name)
+			return fmt.Errorf("process %d is not its first process: the container has exited, or engine %s runs on another machine", c.pid, c.engine.Name)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// Namespace has nothing to open where there are no network namespaces.
+// Namespace always fails: this system has no network namespaces.
 func (c *Container) Namespace() (*linuxnet.NS, error) {
 	return nil, fmt.Errorf("enter container %s: %w", c.Name, linuxnet.ErrSystem)
 }

@@ -17,18 +17,18 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// NetworkSpec says what network to make.
+// NetworkSpec describes a network to create.
 type NetworkSpec struct {
-	Run        string // whose it is; gc finds it by that
+	Run        string // the run's id, by which tare gc finds it
 	Name       string // see Name
-	Driver     string // bridge, macvlan, overlay or whatever the engine knows; empty for the engine's own choice
+	Driver     string // bridge, macvlan, overlay or any other that the engine has; empty for the engine's default
 	Options    map[string]string
-	Subnet     netip.Prefix // IPv4; none leaves it to the engine
-	Subnet6    netip.Prefix // IPv6; none for a network without
-	Range      netip.Prefix // within Subnet, that addresses are given from; none for all of it
-	Gateway    netip.Addr   // none leaves it to the engine
-	Attachable bool         // of a Swarm's network: single containers may join
-	Internal   bool         // no way out of it
+	Subnet     netip.Prefix // IPv4; invalid leaves it to the engine
+	Subnet6    netip.Prefix // IPv6; invalid for a network without it
+	Range      netip.Prefix // part of Subnet to assign addresses from; invalid for all of it
+	Gateway    netip.Addr   // invalid leaves it to the engine
+	Attachable bool         // of a Swarm's network: standalone containers may join
+	Internal   bool         // without a route to the outside
 }
 
 // Network is a network as an engine describes it.
@@ -41,16 +41,15 @@ type Network struct {
 	Labels     map[string]string
 	Subnets    []netip.Prefix
 	Gateways   []netip.Addr
-	// Joined are the addresses of the containers on it, by container name, as far
-	// as this engine knows them.
+	// Joined are the addresses of the containers on it, by container name, as far as this engine
+	// knows them.
 	Joined map[string]netip.Addr
-	// Peers are the engines of a Swarm that have containers on it, by the addresses at
-	// which the others of the Swarm reach them, as far as this engine has heard. This one
-	// is among them while it has any.
+	// Peers are the addresses, within the Swarm, of the engines with containers on it, as far as
+	// this engine knows them. It includes this engine while that has any.
 	Peers []netip.Addr
 }
 
-// CreateNetwork makes a network that carries the run's label.
+// CreateNetwork creates a network with the run's label.
 func (e *Engine) CreateNetwork(ctx context.Context, spec NetworkSpec) (Network, error) {
 	o := client.NetworkCreateOptions{
 		Driver: spec.Driver, Options: spec.Options, Attachable: spec.Attachable, Internal: spec.Internal,
@@ -67,7 +66,7 @@ func (e *Engine) CreateNetwork(ctx context.Context, spec NetworkSpec) (Network, 
 		o.EnableIPv6 = &with
 		o.IPAM.Config = append(o.IPAM.Config, network.IPAMConfig{Subnet: spec.Subnet6})
 	}
-	doing := fmt.Sprintf("make network %s with driver %s", spec.Name, cmp.Or(spec.Driver, network.NetworkBridge))
+	doing := fmt.Sprintf("create network %s with driver %s", spec.Name, cmp.Or(spec.Driver, network.NetworkBridge))
 	if spec.Subnet.IsValid() {
 		doing += " and subnet " + spec.Subnet.String()
 	}
@@ -88,12 +87,12 @@ func (e *Engine) CreateNetwork(ctx context.Context, spec NetworkSpec) (Network, 
 	return n, nil
 }
 
-// networkReadyTimeout bounds how long a Swarm may take to give a network its subnets. It
-// takes milliseconds; a network whose driver wants none never gets any.
+// networkReadyTimeout bounds how long a Swarm may take to assign subnets to a network. It takes
+// milliseconds; a network whose driver needs none never gets any.
 const networkReadyTimeout = 2 * time.Second
 
-// waitNetworkReady describes a network that was just made. A Swarm gives it its subnets only
-// after it has said that it is made.
+// waitNetworkReady returns a network that was just created. A Swarm assigns its subnets only after
+// it has reported the creation.
 func (e *Engine) waitNetworkReady(ctx context.Context, id string) (Network, error) {
 	for deadline := time.Now().Add(networkReadyTimeout); ; {
 		n, err := e.Network(ctx, id)
@@ -108,14 +107,14 @@ func (e *Engine) waitNetworkReady(ctx context.Context, id string) (Network, erro
 	}
 }
 
-// free returns an error where a network has the name. Older engines would make a
-// second one of the same name.
+// free returns an error if a network has the name. Older engines would create a second one of the
+// same name.
 func (e *Engine) free(ctx context.Context, name string) error {
 	found, err := e.api.NetworkList(ctx, client.NetworkListOptions{Filters: client.Filters{}.Add("name", name)})
 	if err != nil {
 		return err
 	}
-	for _, n := range found.Items { // the filter finds parts of names, too
+	for _, n := range found.Items { // the filter also matches parts of names
 		if n.Name == name {
 			return fmt.Errorf("network with name %s already exists", name)
 		}
@@ -123,8 +122,8 @@ func (e *Engine) free(ctx context.Context, name string) error {
 	return nil
 }
 
-// knows returns an error where no plugin of a private engine has the driver's name.
-// The engine itself would look for one for a quarter of a minute.
+// knows returns an error if no plugin of a private engine has the driver's name. The engine itself
+// would search for about 15 s.
 func (e *Engine) knows(ctx context.Context, driver string) error {
 	if driver == "" || len(e.local.Plugins) == 0 {
 		return nil
@@ -146,11 +145,11 @@ func (e *Engine) knows(ctx context.Context, driver string) error {
 	return fmt.Errorf("plugin %q not found", driver)
 }
 
-// Network describes the network with that name or id.
+// Network returns the network with that name or id.
 func (e *Engine) Network(ctx context.Context, name string) (Network, error) {
 	got, err := e.api.NetworkInspect(ctx, name, client.NetworkInspectOptions{})
 	if err != nil {
-		return Network{}, e.fail(err, "look at network %s", name)
+		return Network{}, e.fail(err, "inspect network %s", name)
 	}
 	n := got.Network
 	out := Network{
@@ -172,20 +171,19 @@ func (e *Engine) Network(ctx context.Context, name string) (Network, error) {
 	return out, nil
 }
 
-// removeNetworkInterval is how often RemoveNetwork asks again while the last containers are on
-// their way out of a network.
+// removeNetworkInterval is the interval of RemoveNetwork's attempts while the last containers leave
+// a network.
 const removeNetworkInterval = 20 * time.Millisecond
 
-// RemoveNetwork removes the network with that name or id. One that is not there is
-// no error. One that its last container is just leaving is waited for until ctx
-// ends, at most a second.
+// RemoveNetwork removes the network with that name or id. A missing network is not an error. If a
+// container is just leaving it, RemoveNetwork retries until ctx ends, for at most a second.
 func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
 	wait, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	for {
 		_, err := e.api.NetworkRemove(ctx, name, client.NetworkRemoveOptions{})
-		// A Swarm's network that went with the Swarm is no longer known, and 20.10 calls
-		// that an internal error.
+		// A network of a Swarm that no longer exists is unknown, and Docker 20.10 reports that as
+		// an internal error.
 		if err == nil || isNotFound(err) || e.ended(err) || strings.HasSuffix(err.Error(), "not found") {
 			return nil
 		}
@@ -200,9 +198,8 @@ func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
 	}
 }
 
-// SeesPeer reports whether this engine has heard from its Swarm that another of it has
-// containers on a network. An engine that does not know the network, because it has
-// none on it itself, has heard nothing.
+// SeesPeer reports whether this engine knows from its Swarm that another engine has containers on a
+// network. It is false if this engine does not know the network, because it has no container on it.
 func (e *Engine) SeesPeer(ctx context.Context, network string, other *Engine) (bool, error) {
 	s, err := other.Swarm(ctx)
 	if err != nil {
@@ -219,14 +216,14 @@ func (e *Engine) SeesPeer(ctx context.Context, network string, other *Engine) (b
 	return slices.Contains(n.Peers, at), err
 }
 
-// leaveNetworkTimeout bounds how long an engine may take to leave a Swarm's network after its
-// last container on it has gone. It takes about a tenth of a second, and longer on a busy
-// machine: a container that is started before then joins nothing again.
+// leaveNetworkTimeout bounds how long an engine may take to leave a Swarm's network after its last
+// container on it was removed. It takes about 0.1 s, and longer on a busy machine. A container that
+// is started before then does not rejoin the network correctly.
 const leaveNetworkTimeout = 10 * time.Second
 
-// LeaveNetwork waits until the engine has left a Swarm's network, which it does some time
-// after its last container there has been removed. One that has others' containers on
-// it stays, and that is no error.
+// LeaveNetwork waits until the engine has left a Swarm's network, which happens shortly after its
+// last container there was removed. It is not an error if the engine has other containers on the
+// network and stays.
 func (e *Engine) LeaveNetwork(ctx context.Context, network string) error {
 	for deadline := time.Now().Add(leaveNetworkTimeout); ; {
 		on, err := e.SeesPeer(ctx, network, e)

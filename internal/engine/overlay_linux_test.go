@@ -13,8 +13,8 @@ import (
 	"tare/internal/lab"
 )
 
-// A Swarm's network is left over on the manager, which alone can remove it, and what
-// is on it on each engine that has it.
+// A Swarm's network is a leftover on the manager, which alone can remove it, and its containers are
+// leftovers on each engine that has them.
 func TestLeftoversOfSwarm(t *testing.T) {
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)

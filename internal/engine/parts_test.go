@@ -31,8 +31,8 @@ func TestName(t *testing.T) {
 	}
 }
 
-// An image is the program and a place for temporary files, and the same program
-// makes the same one.
+// An image is the program and a directory for temporary files, and the same program gives the same
+// image.
 func TestArchive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program")
 	if err := os.WriteFile(path, []byte("a program"), 0o600); err != nil {
@@ -87,15 +87,15 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// A tag tells whose hold it is, and no other tag does.
-func TestHolder(t *testing.T) {
+// A tag identifies its run, and no other tag does.
+func TestImageOwner(t *testing.T) {
 	hash := strings.Repeat("0123456789abcdef", 4)
 	own := "0123456789ab-" + machineID() + "-"
 	for tag, want := range map[string]string{
 		"tare:" + own + "deadbeef":                  "deadbeef",
-		"localhost/tare:" + own + "deadbeef":        "deadbeef", // as Podman has it
+		"localhost/tare:" + own + "deadbeef":        "deadbeef", // in Podman's form
 		"tare:" + own:                               "",
-		"tare:0123456789ab-fedcba98-deadbeef":       "", // another machine's run
+		"tare:0123456789ab-fedcba98-deadbeef":       "", // of another machine's run
 		"tare:0123456789ab-deadbeef":                "",
 		"tare:0123456789ac" + own[12:] + "deadbeef": "",
 		"tare:latest":                               "",
@@ -107,24 +107,24 @@ func TestHolder(t *testing.T) {
 		}
 	}
 	if _, ok := imageOwner("tare:-deadbeef", ""); ok {
-		t.Error("an image without a hash is held")
+		t.Error("an image without a hash has an owner")
 	}
 }
 
-// Only what a dead run of this machine has made is left over.
+// Only what a dead run of this machine has created is a leftover.
 func TestDeadRun(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change map[string]string
 		alive  []string
 		want   string
 	}{
-		"dead":               {nil, []string{"00000002"}, "00000001"},
-		"alive":              {nil, []string{"00000002", "00000001"}, ""},
-		"another machine's":  {map[string]string{LabelMachine: "01234567"}, nil, ""},
-		"of no machine":      {map[string]string{LabelMachine: ""}, nil, ""},
-		"of no run":          {map[string]string{LabelRun: ""}, nil, ""},
-		"made of the image":  {map[string]string{LabelPart: partImage}, nil, ""},
-		"with another label": {map[string]string{"com.example.keep": "yes"}, nil, "00000001"},
+		"dead":                   {nil, []string{"00000002"}, "00000001"},
+		"alive":                  {nil, []string{"00000002", "00000001"}, ""},
+		"another machine's":      {map[string]string{LabelMachine: "01234567"}, nil, ""},
+		"of no machine":          {map[string]string{LabelMachine: ""}, nil, ""},
+		"of no run":              {map[string]string{LabelRun: ""}, nil, ""},
+		"created from the image": {map[string]string{LabelPart: partImage}, nil, ""},
+		"with another label":     {map[string]string{"com.example.keep": "yes"}, nil, "00000001"},
 	} {
 		l := labels("00000001", "client")
 		maps.Copy(l, tt.change)
@@ -142,8 +142,8 @@ func TestGoArch(t *testing.T) {
 	}
 }
 
-// What is asked of the API: both protocols of a port, limits without swap, fixed
-// addresses of both families, and no more rights than those that agents need.
+// The request to the API: both protocols of a port, limits without swap, fixed addresses of both
+// families, and only the capabilities that agents need.
 func TestOrder(t *testing.T) {
 	got := order(ContainerSpec{
 		Run: "0123abcd", Part: "server", Name: "tare-0123abcd-server", Network: "net",
@@ -194,7 +194,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Engines old and new word their refusals differently.
+// Old and new engines word their errors differently.
 func TestKind(t *testing.T) {
 	for text, want := range map[string]error{
 		`Conflict. The container name "/x" is already in use by container "ab".`:                                                  ErrNameTaken,

@@ -34,7 +34,7 @@ func pause(t *testing.T, pid int) {
 	}
 }
 
-// hostPID is a container's first process as this machine counts.
+// hostPID returns the id of a container's first process on this machine.
 func hostPID(t *testing.T, c *engine.Container) int {
 	t.Helper()
 	return find(t, func(args []string) bool {
@@ -42,7 +42,7 @@ func hostPID(t *testing.T, c *engine.Container) int {
 	})
 }
 
-// dockerd is the bench's engine as this machine counts.
+// dockerd returns the id of the bench's engine on this machine.
 func (b bench) dockerd(t *testing.T) int {
 	t.Helper()
 	return find(t, func(args []string) bool {
@@ -50,8 +50,8 @@ func (b bench) dockerd(t *testing.T) int {
 	})
 }
 
-// find finds the one process on this machine whose command line fits. A container
-// counts as started a moment before its first process is ours.
+// find returns the one process on this machine whose command line matches. A container counts as
+// started shortly before its first process is this program.
 func find(t *testing.T, fits func(args []string) bool) int {
 	t.Helper()
 	var found []int
@@ -59,7 +59,7 @@ func find(t *testing.T, fits func(args []string) bool) int {
 		found = all(t, fits)
 	}
 	if len(found) != 1 {
-		t.Fatalf("%d processes fit, want one", len(found))
+		t.Fatalf("%d processes match, want one", len(found))
 	}
 	return found[0]
 }
@@ -82,8 +82,7 @@ func all(t *testing.T, fits func(args []string) bool) (found []int) {
 	return found
 }
 
-// children are the processes, also those that have ended and were not waited for,
-// whose parent is pid.
+// children returns the processes whose parent is pid, including zombies.
 func children(t *testing.T, pid int) (found []string) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -95,7 +94,7 @@ func children(t *testing.T, pid int) (found []string) {
 		if err != nil {
 			continue
 		}
-		// State and parent follow the name's last bracket (proc(5)).
+		// State and parent follow the last bracket of the name (proc(5)).
 		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 		if len(fields) > 1 && fields[1] == strconv.Itoa(pid) {
 			found = append(found, path+" "+fields[0])
@@ -104,8 +103,8 @@ func children(t *testing.T, pid int) (found []string) {
 	return found
 }
 
-// A container's first process takes leave of orphans and ends when it is asked to.
-func TestHold(t *testing.T) {
+// A container's first process reaps orphans and exits on a signal.
+func TestPause(t *testing.T) {
 	b := newBench(t)
 	c := b.Container(t, b.Spec("client"))
 	hold := hostPID(t, c)
@@ -113,7 +112,7 @@ func TestHold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The orphan holds stdout open for as long as it lives.
+	// The orphan keeps stdout open while it runs.
 	text, err := io.ReadAll(conn)
 	if err := errors.Join(err, conn.Close(t.Context())); err != nil || string(text) != "orphan" {
 		t.Fatalf("%q, %v", text, err)
@@ -121,20 +120,20 @@ func TestHold(t *testing.T) {
 	deadline := time.Now().Add(10 * time.Second)
 	for len(children(t, hold)) > 0 {
 		if time.Now().After(deadline) {
-			t.Fatalf("left with %v", children(t, hold))
+			t.Fatalf("exited with %v", children(t, hold))
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	if _, err := b.user(t).ContainerStop(t.Context(), c.ID, client.ContainerStopOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// One that had to be ended by force would have 137.
+	// A killed one would have 137.
 	if s, err := c.State(t.Context()); err != nil || s.Running || s.ExitCode != 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
 
-// The way to an agent in a container, beside that to one of this machine.
+// The round trip to an agent in a container, compared with one on this machine.
 func BenchmarkAgent(b *testing.B) {
 	l := drivertest.Lab(b, nil)
 	p, err := private.Start(b.Context(), l, l.A)
@@ -163,8 +162,8 @@ func BenchmarkAgent(b *testing.B) {
 	}
 }
 
-// Both ends of a mode on two engines that have the image: made, started and their
-// agents' hello, side by side as a driver does it; and removed.
+// Both endpoints of a mode on two engines that have the image: created, started and their agents'
+// handshake, concurrently as in a driver; then removed.
 func BenchmarkEnds(b *testing.B) {
 	l := drivertest.Lab(b, nil)
 	x, y, err := private.StartBoth(b.Context(), l)

@@ -13,7 +13,7 @@ import (
 	"tare/internal/study"
 )
 
-// network makes a network that is removed with the test.
+// network creates a network that is removed with the test.
 func (b bench) network(t *testing.T, spec engine.NetworkSpec) engine.Network {
 	t.Helper()
 	n, err := b.CreateNetwork(t.Context(), spec)
@@ -30,7 +30,7 @@ func (b bench) network(t *testing.T, spec engine.NetworkSpec) engine.Network {
 	return n
 }
 
-// A network is as it was ordered, and a container has the address it was given.
+// A network is as requested, and a container has the requested address.
 func TestNetwork(t *testing.T) {
 	b := newBench(t)
 	subnet := b.Lab.Addresses(lab.NetB, 1)[0].Masked()
@@ -64,8 +64,8 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// What an engine refuses is told in one line that says what to do, and nothing is
-// left of it.
+// An engine's refusal is reported on one line that says what to do, and nothing remains of the
+// attempt.
 func TestRefused(t *testing.T) {
 	b := newBench(t)
 	subnet := b.Lab.Addresses(lab.NetB, 1)[0].Masked()
@@ -98,7 +98,7 @@ func TestRefused(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		err  error
-		want error // nil where only the text tells
+		want error // nil if only the text shows it
 		text string
 	}{
 		"name of a container": {container(func(s *engine.ContainerSpec) { s.Name = one.Name }), engine.ErrNameTaken, one.Name},
@@ -113,7 +113,7 @@ func TestRefused(t *testing.T) {
 		"name of a network":      {network(func(s *engine.NetworkSpec) { s.Name = net.Name }), engine.ErrNameTaken, net.Name},
 		"subnet overlaps":        {network(func(s *engine.NetworkSpec) { s.Subnet = subnet }), engine.ErrOverlap, subnet.String()},
 		"unknown driver":         {network(func(s *engine.NetworkSpec) { s.Driver = "nonesuch" }), engine.ErrNoDriver, "nonesuch"},
-		"look at no network":     {func() error { _, err := b.Network(t.Context(), "nowhere"); return err }(), engine.ErrNotFound, "nowhere"},
+		"inspect no network":     {func() error { _, err := b.Network(t.Context(), "nowhere"); return err }(), engine.ErrNotFound, "nowhere"},
 	} {
 		switch {
 		case tt.err == nil:

@@ -16,47 +16,44 @@ import (
 // swarmTimeout bounds how long a Swarm may take until all its nodes are ready.
 const swarmTimeout = 30 * time.Second
 
-// SwarmNode is an engine with the address at which the others of its Swarm reach
-// it, for control and for data.
+// SwarmNode is an engine with its address for the other nodes of its Swarm, for control and data.
 type SwarmNode struct {
 	Engine *Engine
 	Addr   netip.Addr
 }
 
-// SwarmState is an engine's part in a Swarm.
+// SwarmState is the state of an engine in a Swarm.
 type SwarmState struct {
-	// State is active where the engine is in a Swarm that works, else inactive,
-	// pending, locked or error.
+	// State is active if the engine is in a working Swarm, else inactive, pending, locked or error.
 	State   string
-	Node    string // its id, empty without a Swarm
-	Addr    string // at which the others reach it
+	Node    string // node id, empty without a Swarm
+	Addr    string // address for the other nodes
 	Manager bool
 }
 
-// Active reports whether the engine is in a Swarm that works.
+// Active reports whether the engine is in a working Swarm.
 func (s SwarmState) Active() bool { return s.State == string(swarm.LocalNodeStateActive) }
 
-// Swarm asks the engine for its part in a Swarm.
+// Swarm returns the engine's state in a Swarm.
 func (e *Engine) Swarm(ctx context.Context) (SwarmState, error) {
 	got, err := e.api.Info(ctx, client.InfoOptions{})
 	if err != nil {
-		return SwarmState{}, fmt.Errorf("ask engine %s for its Swarm: %w", e.Name, err)
+		return SwarmState{}, fmt.Errorf("get the Swarm state of engine %s: %w", e.Name, err)
 	}
 	s := got.Info.Swarm
 	return SwarmState{State: string(s.LocalNodeState), Node: s.NodeID, Addr: s.NodeAddr, Manager: s.ControlAvailable}, nil
 }
 
-// Pool is where the subnets of a Swarm's networks come from: each has a prefix of so
-// many bits within Addresses. The engine chooses where it is the zero Pool.
+// Pool is the range of the subnets of a Swarm's networks: each is a prefix of Bits bits within
+// Addresses. The engine chooses them if Pool is zero.
 type Pool struct {
 	Addresses netip.Prefix
 	Bits      uint32
 }
 
-// NewSwarm makes a Swarm: manager begins it, workers join it, and all are ready
-// when it returns, which may take half a minute at most, and a second usually. Subnets of its networks
-// come from pool. On error the
-// engines that had joined have left again.
+// NewSwarm creates a Swarm: the manager initialises it and the workers join it. It returns when all
+// are ready, usually after a second and at most after half a minute. Subnets of its networks come
+// from pool. On error, engines that had joined leave again.
 func NewSwarm(ctx context.Context, pool Pool, manager SwarmNode, workers ...SwarmNode) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, swarmTimeout, fmt.Errorf("its nodes were not ready within %v", swarmTimeout))
 	defer cancel()
@@ -67,21 +64,21 @@ func NewSwarm(ctx context.Context, pool Pool, manager SwarmNode, workers ...Swar
 	if err == nil {
 		return nil
 	}
-	errs := []error{fmt.Errorf("make a Swarm of %d engines: %w", 1+len(workers), err)}
+	errs := []error{fmt.Errorf("create a Swarm of %d engines: %w", 1+len(workers), err)}
 	for _, n := range in {
 		errs = append(errs, n.Engine.LeaveSwarm(context.WithoutCancel(ctx)))
 	}
 	return errors.Join(errs...)
 }
 
-// joinAll returns the nodes that are in the Swarm, also on error.
+// joinAll returns the nodes that are in the Swarm, even on error.
 func joinAll(ctx context.Context, pool Pool, manager SwarmNode, workers []SwarmNode) (in []SwarmNode, err error) {
 	o := client.SwarmInitOptions{ListenAddr: listen(manager.Addr), AdvertiseAddr: manager.Addr.String(), DataPathAddr: manager.Addr.String()}
 	if pool.Addresses.IsValid() {
 		o.DefaultAddrPool, o.SubnetSize = []netip.Prefix{pool.Addresses}, pool.Bits
 	}
 	if _, err := manager.Engine.api.SwarmInit(ctx, o); err != nil {
-		return nil, fmt.Errorf("begin it on engine %s: %w", manager.Engine.Name, err)
+		return nil, fmt.Errorf("initialise it on engine %s: %w", manager.Engine.Name, err)
 	}
 	in = append(in, manager)
 	got, err := manager.Engine.api.SwarmInspect(ctx, client.SwarmInspectOptions{})
@@ -101,12 +98,12 @@ func joinAll(ctx context.Context, pool Pool, manager SwarmNode, workers []SwarmN
 	return in, nil
 }
 
-// swarmPort is where a Swarm's nodes speak with its managers.
+// swarmPort is the port on which managers listen for the nodes of a Swarm.
 const swarmPort = 2377
 
 func listen(a netip.Addr) string { return netip.AddrPortFrom(a, swarmPort).String() }
 
-// ready waits until a manager sees n nodes ready.
+// ready waits until a manager lists n nodes as ready.
 func ready(ctx context.Context, manager *Engine, n int) error {
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
@@ -134,9 +131,8 @@ func ready(ctx context.Context, manager *Engine, n int) error {
 	}
 }
 
-// LeaveSwarm takes the engine out of its Swarm, by force: as its last manager it
-// takes the Swarm's networks and services along. An engine in no Swarm is left as
-// it is.
+// LeaveSwarm makes the engine leave its Swarm, by force: if it is the last manager, this removes
+// the Swarm's networks and services. It does nothing on an engine without a Swarm.
 func (e *Engine) LeaveSwarm(ctx context.Context) error {
 	state, err := e.Swarm(ctx)
 	if err != nil {
@@ -146,21 +142,20 @@ func (e *Engine) LeaveSwarm(ctx context.Context) error {
 		return nil
 	}
 	if _, err := e.api.SwarmLeave(ctx, client.SwarmLeaveOptions{Force: true}); err != nil {
-		return fmt.Errorf("take engine %s out of its Swarm: %w", e.Name, err)
+		return fmt.Errorf("make engine %s leave its Swarm: %w", e.Name, err)
 	}
 	return nil
 }
 
-// A Swarm has no label of a run on those of its engines that are no managers. So a
-// run that makes one of existing engines first leaves a note on each: a container
-// that never starts. Its name holds the engine's id in the Swarm as soon as it has
-// one, so that gc does not take the engine out of a Swarm that its user made since.
+// A Swarm has no label of a run on engines that are not managers. So before a run creates a Swarm
+// of existing engines, it creates a record on each: a container that is never started. Its name
+// includes the engine's node id as soon as there is one, so that gc does not make the engine leave
+// a Swarm that its user has created since.
 
-// partSwarm marks the note.
+// partSwarm is the role of the record.
 const partSwarm = "swarm"
 
-// RecordSwarmIntent notes on an engine, which is in no Swarm, that a run is about to put it
-// into one.
+// RecordSwarmIntent records on an engine without a Swarm that a run is about to make it join one.
 func (e *Engine) RecordSwarmIntent(ctx context.Context, run string) error {
 	image, err := e.Image(ctx, run)
 	if err != nil {
@@ -175,29 +170,28 @@ func (e *Engine) RecordSwarmIntent(ctx context.Context, run string) error {
 		HostConfig: &container.HostConfig{NetworkMode: "none"},
 	})
 	if err != nil {
-		return e.fail(err, "note that run %s makes a Swarm", run)
+		return e.fail(err, "record that run %s creates a Swarm", run)
 	}
 	return nil
 }
 
-// RecordSwarmID completes the note once the engine is in the Swarm.
+// RecordSwarmID adds the node id to the record after the engine has joined the Swarm.
 func (e *Engine) RecordSwarmID(ctx context.Context, run string) error {
 	s, err := e.Swarm(ctx)
 	if err != nil {
 		return err
 	}
 	if _, err := e.api.ContainerRename(ctx, Name(run, partSwarm), client.ContainerRenameOptions{NewName: Name(run, partSwarm, s.Node)}); err != nil {
-		return e.fail(err, "note that run %s made a Swarm", run)
+		return e.fail(err, "record that run %s created a Swarm", run)
 	}
 	return nil
 }
 
-// swarmStartTolerance is how long after a note without an id a Swarm may have been begun to be
-// that of the note.
+// swarmStartTolerance is how long after a record without a node id a Swarm may have been created to
+// belong to that record.
 const swarmStartTolerance = time.Minute
 
-// removeSwarmRecord takes the engine out of the Swarm that a note is about, and removes the
-// note.
+// removeSwarmRecord makes the engine leave the Swarm of a record, and removes the record.
 func (e *Engine) removeSwarmRecord(ctx context.Context, id, name string, noted int64) error {
 	s, err := e.Swarm(ctx)
 	if err != nil {
@@ -213,7 +207,7 @@ func (e *Engine) removeSwarmRecord(ctx context.Context, id, name string, noted i
 			err = e.LeaveSwarm(ctx)
 		}
 	default:
-		err = fmt.Errorf("engine %s may still be in a Swarm that a dead run made: if it is not yours, docker swarm leave on that machine takes it out", e.Name)
+		err = fmt.Errorf("engine %s may still be in a Swarm that a dead run created; if the Swarm is not yours, run docker swarm leave on that machine", e.Name)
 	}
 	return errors.Join(err, e.removeContainer(ctx, id, name))
 }

@@ -11,13 +11,12 @@ import (
 	"tare/internal/result"
 )
 
-// bench reads the format of Go's benchmarks (golang.org/design/14313-benchmark-format):
-// lines of configuration (key: value), of units (Unit ns/op better=lower) and of
-// results (BenchmarkName-8 100 123 ns/op 5 B/op). All other lines are passed over, as
-// by benchstat.
+// bench reads the format of Go's benchmarks (golang.org/design/14313-benchmark-format): lines of
+// configuration (key: value), of units (Unit ns/op better=lower) and of results (BenchmarkName-8
+// 100 123 ns/op 5 B/op). It skips all other lines, as benchstat does.
 //
-// The parser is our own: the module that has one brings the dependencies of a
-// service with it, and the format is a page.
+// The parser is not a library, because the existing module has the dependencies of a web service,
+// and the format is short.
 func (b *builder) bench(in *bufio.Reader) error {
 	r := benchReader{builder: b, file: b.files.index(b.file), config: map[string]string{}, better: map[string]result.Direction{}}
 	lines := bufio.NewScanner(in)
@@ -35,7 +34,7 @@ func (b *builder) bench(in *bufio.Reader) error {
 		return lines.Err()
 	}
 	if r.results == 0 && len(b.problems) == 0 {
-		return errors.New("there is no line of a benchmark (BenchmarkName-8 100 123 ns/op)")
+		return errors.New("there is no benchmark line (BenchmarkName-8 100 123 ns/op)")
 	}
 	return nil
 }
@@ -46,10 +45,10 @@ type benchReader struct {
 	line    int
 	results int
 	config  map[string]string
-	better  map[string]result.Direction // by metric, from lines of units
+	better  map[string]result.Direction // by metric, from unit lines
 }
 
-// read reads a line. Its error ends the reading: it would be that of every line.
+// read reads a line. An error ends the reading, because every line would have it.
 func (r *benchReader) read(text string) error {
 	if key, value, ok := config(text); ok {
 		r.config[key] = value
@@ -68,7 +67,7 @@ func (r *benchReader) read(text string) error {
 	}
 	fields := strings.Fields(rest)
 	if len(fields) < 3 || strings.HasPrefix(rest, " ") || strings.HasPrefix(rest, "\t") {
-		return nil // the line that go test -v writes when a benchmark begins
+		return nil // the line that go test -v writes when a benchmark starts
 	}
 	if !whole(fields[1]) {
 		return nil // a log line
@@ -88,8 +87,8 @@ func firstRune(s string) (rune, bool) {
 	return 0, false
 }
 
-// config parts a line of configuration: the key begins with a lower-case letter and
-// has neither upper-case letters nor spaces.
+// config splits a configuration line. The key starts with a lower-case letter and has neither
+// upper-case letters nor spaces.
 func config(text string) (key, value string, ok bool) {
 	key, value, ok = strings.Cut(text, ":")
 	first, some := firstRune(key)
@@ -102,7 +101,7 @@ func config(text string) (key, value string, ok bool) {
 	return strings.Clone(key), strings.Clone(strings.TrimSpace(value)), true
 }
 
-// unit reads what is said of a unit.
+// unit reads a unit line.
 func (r *benchReader) unit(fields []string) {
 	if len(fields) == 0 {
 		return
@@ -117,7 +116,7 @@ func (r *benchReader) unit(fields []string) {
 		case result.Higher, result.Lower:
 			r.better[name] = d
 		default:
-			r.addProblem(r.line, "better is %s, neither higher nor lower", quote(value))
+			r.addProblem(r.line, "better is %s; use higher or lower", quote(value))
 		}
 	}
 }
@@ -125,7 +124,7 @@ func (r *benchReader) unit(fields []string) {
 // result reads the values of one line.
 func (r *benchReader) result(name string, pairs []string) error {
 	if len(pairs)%2 != 0 {
-		r.addProblem(r.line, "a value without a unit behind it: %s", quote(pairs[len(pairs)-1]))
+		r.addProblem(r.line, "a value without a unit: %s", quote(pairs[len(pairs)-1]))
 		return nil
 	}
 	one := row{line: int32(r.line), file: r.file, status: result.TrialOK, block: noBlock}
@@ -179,8 +178,8 @@ func (r *benchReader) parseValue(one row, text, unit string) bool {
 	return true
 }
 
-// place tells a benchmark's mode and workload from its name, RR/mode=host/size=1-8,
-// the file and the configuration.
+// place determines a benchmark's mode and workload from its name, such as RR/mode=host/size=1-8,
+// from the file and from the configuration.
 func (r *benchReader) place(name string) (mode, workload string, err error) {
 	by := r.opt.ModeBy
 	if by == "" {
@@ -193,8 +192,8 @@ func (r *benchReader) place(name string) (mode, workload string, err error) {
 		case r.config["mode"] != "":
 			by = "mode"
 		default:
-			return "", "", fmt.Errorf("nothing says which mode %s belongs to: give each mode a file, or a part /mode=NAME of the name, "+
-				"or a line mode: NAME before it; or say with --mode-by what else to take", quote(name))
+			return "", "", fmt.Errorf("the mode of %s is unknown: use one file per mode, a part /mode=NAME of the name, "+
+				"or a line mode: NAME before it; or set another source with --mode-by", quote(name))
 		}
 	}
 	workload = name
@@ -204,10 +203,10 @@ func (r *benchReader) place(name string) (mode, workload string, err error) {
 	case part:
 		var ok bool
 		if mode, workload, ok = cutPart(name, key); !ok {
-			return "", "", fmt.Errorf("the name %s has no part /%s to take the mode from", quote(name), key)
+			return "", "", fmt.Errorf("the name %s has no part /%s for the mode", quote(name), key)
 		}
 	case r.config[by] == "":
-		return "", "", fmt.Errorf("no line %q before it to take the mode of %s from", by+": ...", quote(name))
+		return "", "", fmt.Errorf("there is no line %q for the mode before %s", by+": ...", quote(name))
 	default:
 		mode = r.config[by]
 	}
@@ -217,8 +216,8 @@ func (r *benchReader) place(name string) (mode, workload string, err error) {
 	return mode, workload, nil
 }
 
-// qualifyByPackage tells benchmarks of one name apart by their package; those of the first
-// package keep the bare name.
+// qualifyByPackage distinguishes benchmarks of the same name by their package; those of the first
+// package keep the plain name.
 func (r *benchReader) qualifyByPackage(pkg, workload string) string {
 	if first, there := r.pkgs[0]; !there {
 		r.pkgs[0] = pkg
@@ -228,8 +227,8 @@ func (r *benchReader) qualifyByPackage(pkg, workload string) string {
 	return workload
 }
 
-// cutPart takes the part key=VALUE, or the part of that number counted from 1, out
-// of a benchmark's name. What go test adds for GOMAXPROCS stays with the rest.
+// cutPart removes the part key=VALUE, or the part with that number, counted from 1, from a
+// benchmark's name. The suffix for GOMAXPROCS stays with the rest.
 func cutPart(name, key string) (value, rest string, ok bool) {
 	procs := ""
 	if i := strings.LastIndexByte(name, '-'); i >= 0 {

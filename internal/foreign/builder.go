@@ -12,7 +12,7 @@ import (
 	"tare/internal/warning"
 )
 
-// names numbers names in the order in which they came.
+// names numbers names in order of appearance.
 type names struct {
 	list []string
 	at   map[string]int32
@@ -22,14 +22,13 @@ func (n *names) index(name string) int32 {
 	i, ok := n.at[name]
 	if !ok {
 		i = int32(len(n.list))
-		name = strings.Clone(name) // not the whole line with it
+		name = strings.Clone(name) // a copy, so that the line can be freed
 		n.list, n.at[name] = append(n.list, name), i
 	}
 	return i
 }
 
-// row is one value. Names are numbers in the builder's lists; block is noBlock
-// where there is none.
+// row is one value. Names are indices into the builder's lists; block is noBlock if there is none.
 type row struct {
 	mode, workload, metric, block int32
 	line, file                    int32
@@ -40,17 +39,17 @@ type row struct {
 
 const noBlock = -1
 
-// metric is what is known of one of the numbers' metrics.
+// metric is what is known about a metric.
 type metric struct {
 	result.Metric
-	known  bool   // to this program
+	known  bool   // known to this program
 	unit   string // base unit of the first value, empty if it had none
-	line   int32  // where that was, and
+	line   int32  // place of that value
 	file   int32
 	better result.Direction
 }
 
-// builder collects rows and what is wrong with them.
+// builder collects rows and the problems found in them.
 type builder struct {
 	opt      Options
 	several  bool // sources
@@ -62,8 +61,8 @@ type builder struct {
 	blocks   names
 	metrics  []metric
 	rows     []row
-	baseOf   map[int32]int32 // mode to baseline, where the numbers say so
-	controls map[int32]bool  // modes that are the baseline once more
+	baseOf   map[int32]int32 // mode to baseline, if the input has it
+	controls map[int32]bool  // modes that are the baseline itself
 	pkgs     map[int32]string
 	problems []string
 	more     int // problems beyond those kept
@@ -78,10 +77,10 @@ func newBuilder(opt Options, sources int) *builder {
 	return b
 }
 
-// maxProblems is how many problems an error names; the others are counted.
+// maxProblems is how many problems an error lists; the others are counted.
 const maxProblems = 8
 
-// addProblem notes a problem. line counts from 1.
+// addProblem records a problem. line counts from 1.
 func (b *builder) addProblem(line int, format string, args ...any) {
 	if len(b.problems) == maxProblems {
 		b.more++
@@ -104,7 +103,7 @@ func (b *builder) at(r row) string {
 	return fmt.Sprintf("line %d", r.line)
 }
 
-// problem is the error for all that was refused, nil if nothing was.
+// problem returns the error for all recorded problems, nil if there are none.
 func (b *builder) problem() error {
 	if len(b.problems) == 0 {
 		return nil
@@ -123,40 +122,40 @@ func (b *builder) warn(code warning.Code, scope, format string, args ...any) {
 	b.warnings = append(b.warnings, result.Warning{Code: string(code), Scope: scope, Text: fmt.Sprintf(format, args...)})
 }
 
-// maxName is the longest name that is taken, in bytes.
+// maxName is the longest allowed name in bytes.
 const maxName = 200
 
-// name is a name as it will be printed; ok is false, and a problem noted, if it
-// holds what could not be.
+// name returns a name as it is printed; if it cannot be printed, it records a problem and ok is
+// false.
 func (b *builder) name(line int, what, text string) (string, bool) {
 	text = strings.TrimSpace(text)
 	switch {
 	case text == "":
 		b.addProblem(line, "no %s", what)
 	case len(text) > maxName:
-		b.addProblem(line, "a %s of %d bytes, at most %d", what, len(text), maxName)
+		b.addProblem(line, "a %s of %d bytes; use at most %d", what, len(text), maxName)
 	case strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }):
-		b.addProblem(line, "%s %s holds characters that cannot be printed", what, quote(text))
+		b.addProblem(line, "%s %s has characters that cannot be printed", what, quote(text))
 	default:
 		return text, true
 	}
 	return "", false
 }
 
-// value checks a number that must have a logarithm or be 0.
+// value checks that a number is 0 or has a logarithm.
 func (b *builder) value(line int, v float64) bool {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):
 		b.addProblem(line, "value %g is not finite", v)
 	case v < 0:
-		b.addProblem(line, "value %g is negative, and nothing that is judged here (rates, times, counts, shares) can be", v)
+		b.addProblem(line, "value %g is negative, which rates, times, counts and shares cannot be", v)
 	default:
 		return true
 	}
 	return false
 }
 
-// quote shows text of the numbers, not all of a long one.
+// quote quotes text of the input and truncates it.
 func quote(s string) string {
 	const most = 60
 	if len(s) > most {
@@ -165,9 +164,9 @@ func quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// metricFor finds the metric of a value, with the factor that takes the value to
-// the metric's base unit. Name, unit and better may be empty. ok is false, and a
-// problem noted, where they contradict what is known of the metric.
+// metricFor returns the metric of a value, and the factor from the value to the metric's base unit.
+// Name, unit and better may be empty. If they contradict earlier values of the metric, it records a
+// problem and ok is false.
 func (b *builder) metricFor(line int, name, unit string, better result.Direction) (at int32, to factor, ok bool) {
 	base, to, says := baseUnit(unit)
 	at = b.metricAt.index(name)
@@ -192,7 +191,7 @@ func (b *builder) metricFor(line int, name, unit string, better result.Direction
 		return at, to, true
 	}
 	if m.known && better != m.Better || m.better != "" && better != m.better {
-		b.addProblem(line, "of %s, %s is better, not %s", name, firstDirection(m.better, m.Better), better)
+		b.addProblem(line, "for %s, %s is better, not %s", name, firstDirection(m.better, m.Better), better)
 		return at, to, false
 	}
 	m.better = better
@@ -213,10 +212,10 @@ func unitOrNone(unit string) string {
 	return unit
 }
 
-// settleMetrics decides which way is better and puts the metrics in their order:
-// those that this program knows as its reports do, then the others as they came.
-func (b *builder) settleMetrics() []result.Metric {
-	var out, more []result.Metric // unknown; known by their names only, as those of searches
+// resolveMetrics determines which direction is better for each metric, and sorts the metrics: those
+// known to this program in the order of its reports, then the others in order of appearance.
+func (b *builder) resolveMetrics() []result.Metric {
+	var out, more []result.Metric // unknown, or known by name only, such as those of searches
 	for i := range b.metrics {
 		m := &b.metrics[i]
 		switch {
@@ -232,8 +231,8 @@ func (b *builder) settleMetrics() []result.Metric {
 			m.Better = b.opt.Better
 		default:
 			m.Better = result.Higher
-			b.warn(warning.BetterAssumed, "run", "nothing says which way %s is better, so higher is taken for it; "+
-				"a column better (higher or lower) or --better lower says otherwise", m.Name)
+			b.warn(warning.BetterAssumed, "run", "the direction of %s is unknown, so higher counts as better; "+
+				"set it with a column better (higher or lower) or --better lower", m.Name)
 		}
 		out = append(out, m.Metric)
 	}

@@ -14,19 +14,18 @@ import (
 	"tare/internal/warning"
 )
 
-// columns are what a table may have.
+// columns are the columns of a table that are read.
 func columns() []string {
 	return []string{"mode", "value", "block", "workload", "metric", "unit", "better", "baseline", "control", "status", "at_least"}
 }
 
-// exportColumns are what `tare export` writes beside them.
+// exportColumns are further columns that `tare export` writes.
 func exportColumns() []string { return []string{"run", "seq", "attempt", "started", "reason"} }
 
-// header says at which field of a record each column is, -1 where there is none.
+// header is the field number of each column, -1 if there is none.
 type header map[string]int
 
-// csv reads a table with a header. Separators are commas, semicolons or tabs, as the
-// header has them.
+// csv reads a table with a header. The separator is the header's comma, semicolon or tab.
 func (b *builder) csv(in *bufio.Reader) error {
 	r := csv.NewReader(in)
 	r.Comma = separator(in)
@@ -51,7 +50,7 @@ func (b *builder) csv(in *bufio.Reader) error {
 		}
 		if parse := new(csv.ParseError); errors.As(err, &parse) {
 			b.addProblem(parse.Line, "%v", parse.Err)
-			break // where a quote is missing, nothing behind it can be told apart
+			break // after a missing quote the rest cannot be parsed
 		}
 		if err != nil {
 			return err
@@ -63,7 +62,7 @@ func (b *builder) csv(in *bufio.Reader) error {
 	return nil
 }
 
-// separator is what parts the fields of the header.
+// separator returns the field separator of the header.
 func separator(in *bufio.Reader) rune {
 	start, _ := in.Peek(4 << 10)
 	line, _, _ := strings.Cut(strings.TrimLeft(string(start), "\r\n"), "\n")
@@ -76,7 +75,7 @@ func separator(in *bufio.Reader) rune {
 	return best
 }
 
-// header finds the columns. An unknown one is warned of.
+// header finds the columns. It warns about unknown ones.
 func (b *builder) header(record []string, line int) (header, error) {
 	head := header{}
 	for _, c := range columns() {
@@ -101,27 +100,27 @@ func (b *builder) header(record []string, line int) (header, error) {
 		if head["value"] < 0 {
 			missing = "value"
 		}
-		return nil, fmt.Errorf("line %d: there is no column %s: the header has %s, and needs mode and value", line, missing, strings.Join(all, ", "))
+		return nil, fmt.Errorf("line %d: there is no column %s: the header has %s; mode and value are required", line, missing, strings.Join(all, ", "))
 	}
 	if len(odd) > 0 {
-		b.warn(warning.UnknownColumn, "run", "%s: not used, for no such column is known: %s", b.where(line), strings.Join(odd, ", "))
+		b.warn(warning.UnknownColumn, "run", "%s: ignored unknown columns: %s", b.where(line), strings.Join(odd, ", "))
 	}
 	return head, nil
 }
 
-// tableReader reads the records below a header.
+// tableReader reads the records after a header.
 type tableReader struct {
 	*builder
 	header
 	width     int
 	comma     rune
 	file      int32
-	empty     int // values that are not there; the first was in emptyAt
+	empty     int // rows without a value; emptyAt is the first
 	emptyAt   int
-	decimalAt int // the first line with a comma for a decimal point
+	decimalAt int // the first line with a decimal comma
 }
 
-// field is the text of a column, empty where there is none.
+// field returns the text of a column, empty if there is none.
 func (t *tableReader) field(record []string, column string) string {
 	if i := t.header[column]; i >= 0 && i < len(record) {
 		return strings.TrimSpace(record[i])
@@ -163,7 +162,7 @@ func (t *tableReader) record(line int, record []string) {
 	}
 }
 
-// place reads what a value is of.
+// place reads the mode, workload, metric and block of a value.
 func (t *tableReader) place(line int, record []string, r *row) bool {
 	mode := fileStem(t.builder.file)
 	if t.has("mode") {
@@ -182,7 +181,7 @@ func (t *tableReader) place(line int, record []string, r *row) bool {
 	}
 	r.workload = t.loads.index(workload)
 	if t.has("block") && t.opt.Pairing != NoPairs && t.opt.Pairing != ByOrder {
-		block, ok := t.name(line, "block (--pairing none does without)", t.field(record, "block"))
+		block, ok := t.name(line, "block (not required with --pairing none)", t.field(record, "block"))
 		if !ok {
 			return false
 		}
@@ -209,7 +208,7 @@ func (t *tableReader) place(line int, record []string, r *row) bool {
 	return true
 }
 
-// parseValue reads the value itself.
+// parseValue reads the value.
 func (t *tableReader) parseValue(line int, record []string, text string, r *row) bool {
 	v, ok := t.number(line, text)
 	if !ok || !t.value(line, v) {
@@ -223,7 +222,7 @@ func (t *tableReader) parseValue(line int, record []string, text string, r *row)
 	}
 	better := result.Direction(strings.ToLower(t.field(record, "better")))
 	if better != "" && better != result.Higher && better != result.Lower {
-		t.addProblem(line, "better is %s, neither higher nor lower", quote(string(better)))
+		t.addProblem(line, "better is %s; use higher or lower", quote(string(better)))
 		return false
 	}
 	unit := t.field(record, "unit")
@@ -241,7 +240,7 @@ func (t *tableReader) parseValue(line int, record []string, text string, r *row)
 	return ok
 }
 
-// parseBool reads true or false; nothing is false.
+// parseBool reads true or false; empty is false.
 func (t *tableReader) parseBool(line int, record []string, column string) (yes, ok bool) {
 	switch text := t.field(record, column); strings.ToLower(text) {
 	case "", "false", "0", "no":
@@ -249,13 +248,12 @@ func (t *tableReader) parseBool(line int, record []string, column string) (yes, 
 	case "true", "1", "yes":
 		return true, true
 	default:
-		t.addProblem(line, "%s is %s, neither true nor false", column, quote(text))
+		t.addProblem(line, "%s is %s; use true or false", column, quote(text))
 		return false, false
 	}
 }
 
-// number reads a value. Where a comma does not part the fields, it may stand for
-// the decimal point.
+// number reads a value. If the comma is not the separator, it may be the decimal point.
 func (t *tableReader) number(line int, text string) (float64, bool) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil && t.comma != ',' && strings.Count(text, ",") == 1 && !strings.Contains(text, ".") {
@@ -264,7 +262,7 @@ func (t *tableReader) number(line int, text string) (float64, bool) {
 		}
 	}
 	if errors.Is(err, strconv.ErrRange) {
-		t.addProblem(line, "value %s is beyond what can be reckoned with", quote(text))
+		t.addProblem(line, "value %s is too large", quote(text))
 		return 0, false
 	}
 	if err != nil || strings.ContainsAny(text, "xX_") {
@@ -274,13 +272,13 @@ func (t *tableReader) number(line int, text string) (float64, bool) {
 	return v, true
 }
 
-// reportWarnings warns of what was read in a way that should be known.
+// reportWarnings adds the warnings about missing values and decimal commas.
 func (t *tableReader) reportWarnings() {
 	if t.empty > 0 {
-		t.warn(warning.MissingValue, "run", "no value, and so left out: %s, the first in %s", count(t.empty, "row", "rows"), t.where(t.emptyAt))
+		t.warn(warning.MissingValue, "run", "%s without a value, the first in %s; such rows are ignored", count(t.empty, "row", "rows"), t.where(t.emptyAt))
 	}
 	if t.decimalAt > 0 {
-		t.warn(warning.DecimalComma, "run", "a comma in a value is read as a decimal point, first in %s", t.where(t.decimalAt))
+		t.warn(warning.DecimalComma, "run", "values have a decimal comma, the first in %s; it was read as a decimal point", t.where(t.decimalAt))
 	}
 }
 

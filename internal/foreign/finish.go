@@ -12,7 +12,7 @@ import (
 	"tare/internal/result"
 )
 
-// finish makes trials of the rows.
+// finish creates trials from the rows.
 func (b *builder) finish() (Numbers, error) {
 	if err := b.problem(); err != nil {
 		return Numbers{}, err
@@ -34,7 +34,7 @@ func (b *builder) finish() (Numbers, error) {
 		return Numbers{}, err
 	}
 	n := Numbers{Pairing: pairing, Input: analysis.Input{
-		Modes: modes, Workloads: b.loads.list, Metrics: b.settleMetrics(), Trials: b.trials(order),
+		Modes: modes, Workloads: b.loads.list, Metrics: b.resolveMetrics(), Trials: b.trials(order),
 	}}
 	if pairing == NoPairs {
 		n.Input.Rule.Pairing = analysis.PairNone
@@ -45,8 +45,8 @@ func (b *builder) finish() (Numbers, error) {
 	return n, nil
 }
 
-// pair settles how values are paired, and gives blocks to those that have none: the
-// place in order among the values of their mode, workload and metric.
+// pair determines the pairing, and assigns blocks to values without one: their position among the
+// values of their mode, workload and metric.
 func (b *builder) pair() (Pairing, error) {
 	blocks := len(b.blocks.list) > 0
 	pairing := b.opt.Pairing
@@ -56,7 +56,7 @@ func (b *builder) pair() (Pairing, error) {
 	case pairing == "":
 		pairing = NoPairs
 	case pairing == ByBlock && !blocks:
-		return "", errors.New("values cannot be paired by block, for they have none: add a column block, or choose --pairing order or none")
+		return "", errors.New("values cannot be paired by block, because they have none: add a column block, or use --pairing order or none")
 	}
 	if pairing == ByBlock {
 		return pairing, b.numberBlocks()
@@ -74,8 +74,8 @@ func (b *builder) pair() (Pairing, error) {
 	return pairing, nil
 }
 
-// numberBlocks turns the names of blocks into numbers: themselves where all are
-// numbers, else in the order in which they came.
+// numberBlocks assigns numbers to the names of blocks: the names themselves if all are numbers,
+// else the order of appearance.
 func (b *builder) numberBlocks() error {
 	ids := make([]int32, len(b.blocks.list))
 	taken := map[int32]bool{}
@@ -90,8 +90,8 @@ func (b *builder) numberBlocks() error {
 		r := &b.rows[i]
 		switch {
 		case r.block == noBlock:
-			// A file without blocks among others that have them.
-			return fmt.Errorf("%s has no block, but other values have: give each one, or choose --pairing order or none", b.at(*r))
+			// A file without blocks among files with blocks.
+			return fmt.Errorf("%s has no block, but other values have one: add it, or use --pairing order or none", b.at(*r))
 		case numbers:
 			r.block = ids[r.block]
 		default:
@@ -101,8 +101,8 @@ func (b *builder) numberBlocks() error {
 	return nil
 }
 
-// order sorts the rows by block, workload and mode, those first that do not count,
-// and by metric. It leaves them where they are, in the order of the lines.
+// order returns the rows sorted by block, workload and mode, with those first that do not count,
+// and by metric. The rows themselves stay in the order of the lines.
 func (b *builder) order() []int32 {
 	order := make([]int32, len(b.rows))
 	for i := range order {
@@ -116,14 +116,14 @@ func (b *builder) order() []int32 {
 	return order
 }
 
-// sameTrial says whether two values are of one trial.
+// sameTrial reports whether two values belong to the same trial.
 func (p *row) sameTrial(q *row) bool {
 	return p.status == result.TrialOK && q.status == result.TrialOK && p.block == q.block && p.workload == q.workload && p.mode == q.mode
 }
 
-// duplicates refuses two values where there can be one.
+// duplicates records a problem for a second value in the same place.
 func (b *builder) duplicates(order []int32) {
-	last := -1 // in order, the last that counts
+	last := -1 // in order, the last one that counts
 	for i, at := range order {
 		r := &b.rows[at]
 		if r.status != result.TrialOK {
@@ -132,7 +132,7 @@ func (b *builder) duplicates(order []int32) {
 		if last >= 0 {
 			if was := &b.rows[order[last]]; was.sameTrial(r) && was.metric == r.metric {
 				b.file = b.files.list[r.file]
-				b.addProblem(int(r.line), "a second %s of %s in block %d, after %s; --pairing none takes all values as they are",
+				b.addProblem(int(r.line), "a second %s of %s in block %d, after %s; --pairing none uses all values",
 					b.metrics[r.metric].Name, scope(b.modes.list[r.mode], b.loads.list[r.workload]), r.block, b.at(*was))
 			}
 		}
@@ -140,7 +140,7 @@ func (b *builder) duplicates(order []int32) {
 	}
 }
 
-// baselines says which mode each is compared with.
+// baselines determines the baseline of each mode.
 func (b *builder) baselines() ([]result.Mode, error) {
 	base := b.opt.Baseline
 	if base != "" && !slices.Contains(b.modes.list, base) {
@@ -171,7 +171,7 @@ func (b *builder) baselines() ([]result.Mode, error) {
 	return modes, nil
 }
 
-// listNames lists names, not all of many.
+// listNames lists names and truncates a long list.
 func listNames(names []string) string {
 	const most = 12
 	text := strings.Join(names[:min(len(names), most)], ", ")
@@ -181,8 +181,8 @@ func listNames(names []string) string {
 	return text
 }
 
-// trials joins the metrics of a block into one trial. What does not count is a trial
-// of its own.
+// trials combines the metrics of a block into one trial. A value that does not count is a separate
+// trial.
 func (b *builder) trials(order []int32) []result.Trial {
 	n := 0
 	for i, at := range order {

@@ -1,10 +1,9 @@
-// Package foreign reads numbers that something else measured, so that they can be
-// judged as a run's own are: tables of comma-separated values, and the format of
-// Go's benchmarks that benchstat reads.
+// Package foreign reads measurements of other programs, to be analysed like a run: comma-separated
+// tables, and the format of Go's benchmarks that benchstat reads.
 //
-// A reader refuses what it would have to guess: text in a number, a negative or
-// infinite value, a block that is there twice. It names the lines. What can be
-// judged all the same, but should be known, comes as a warning.
+// A reader refuses ambiguous input, such as text in a number, a negative or infinite value, or a
+// block that appears twice, and reports the lines. Input that can be analysed but needs attention
+// results in a warning.
 package foreign
 
 import (
@@ -19,69 +18,67 @@ import (
 	"tare/internal/result"
 )
 
-// Source is a file to read. Name is for messages, and gives the mode where each
-// file holds one.
+// Source is a file to read. Name is for messages, and is the mode if each file has one.
 type Source struct {
 	Name string
 	R    io.Reader
 }
 
-// Format says how numbers are written.
+// Format is the format of the input.
 type Format string
 
 // The formats.
 const (
-	Auto  Format = "auto"  // told by the first lines
+	Auto  Format = "auto"  // detected from the first lines
 	CSV   Format = "csv"   // a header line with the columns mode and value
 	Bench Format = "bench" // of Go's benchmarks
 )
 
-// Formats lists those that can be asked for.
+// Formats returns the formats that a user can choose.
 func Formats() []Format { return []Format{Auto, CSV, Bench} }
 
-// Pairing says how values are put beside those of the baseline.
+// Pairing is how values are paired with those of the baseline.
 type Pairing string
 
 // The pairings.
 const (
-	ByBlock Pairing = "block" // those of one block
-	ByOrder Pairing = "order" // the first with the first, the second with the second
+	ByBlock Pairing = "block" // values of the same block
+	ByOrder Pairing = "order" // the first value with the first, the second with the second
 	NoPairs Pairing = "none"  // all with all
 )
 
-// Pairings lists those that can be asked for.
+// Pairings returns the pairings that a user can choose.
 func Pairings() []Pairing { return []Pairing{ByBlock, ByOrder, NoPairs} }
 
-// Options say how to read.
+// Options are the options of Read.
 type Options struct {
 	Format   Format           // empty for Auto
-	Pairing  Pairing          // empty: ByBlock if the numbers have blocks, else NoPairs
-	Baseline string           // empty: what the numbers say, else "host", else the first mode
-	Better   result.Direction // of metrics of which nothing else says it
-	// ModeBy says what a benchmark's mode is taken from, as benchstat names it: .file,
-	// /KEY for a part of its name, KEY for a line of configuration. Empty: .file if
-	// there are several files, else /mode, else mode.
+	Pairing  Pairing          // empty: ByBlock if the input has blocks, else NoPairs
+	Baseline string           // empty: the one in the input, else "host", else the first mode
+	Better   result.Direction // of metrics whose direction is not known otherwise
+	// ModeBy is the source of a benchmark's mode, in benchstat's notation: .file, /KEY for a part
+	// of its name, KEY for a line of configuration. Empty: .file if there are several files, else
+	// /mode, else mode.
 	ModeBy string
 }
 
-// Numbers are what was read, ready to be judged.
+// Numbers is the result of reading, ready for analysis.
 type Numbers struct {
-	Input    analysis.Input // its Rule has the pairing only
+	Input    analysis.Input // its Rule has only the pairing
 	Pairing  Pairing
 	Warnings []result.Warning
 }
 
-// Read reads all sources together. Errors name the file and the lines: no header or
-// a column too few, values that are no numbers, negative or not finite, two values
-// where there can be one, units that differ within a metric, a baseline that is not
-// there, nothing at all.
+// Read reads all sources together. Errors name the file and the lines: a missing header or column,
+// values that are not numbers, negative or not finite, two values in the same place, different
+// units within a metric, an unknown baseline, or no values at all.
 func Read(sources []Source, opt Options) (Numbers, error) {
 	b := newBuilder(opt, len(sources))
 	for _, s := range sources {
 		b.file = s.Name
 		in := bufio.NewReaderSize(s.R, 64<<10)
 		if start, _ := in.Peek(3); bytes.Equal(start, []byte("\xef\xbb\xbf")) {
-			in.Discard(3) //nolint:errcheck // they were there just now
+			in.Discard(3) //nolint:errcheck // already read successfully
 		}
 		format := opt.Format
 		if format == "" || format == Auto {
@@ -103,7 +100,7 @@ func Read(sources []Source, opt Options) (Numbers, error) {
 	return b.finish()
 }
 
-// sniff tells the format by the first line that says anything.
+// sniff detects the format from the first non-empty line.
 func sniff(in *bufio.Reader) Format {
 	start, _ := in.Peek(32 << 10)
 	for line := range bytes.Lines(start) {
@@ -121,7 +118,7 @@ func sniff(in *bufio.Reader) Format {
 	return CSV
 }
 
-// fileStem is the name of a file without folders and ending.
+// fileStem returns the name of a file without folders and extension.
 func fileStem(name string) string {
 	base := filepath.Base(name)
 	return strings.TrimSuffix(base, filepath.Ext(base))

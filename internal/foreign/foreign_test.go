@@ -28,7 +28,7 @@ func read(opt Options, texts ...string) (Numbers, error) {
 	return Read(sources, opt)
 }
 
-// rows are what was read, a line each.
+// rows returns the trials, one per line.
 func rows(n Numbers) string {
 	var out strings.Builder
 	for _, t := range n.Input.Trials {
@@ -93,7 +93,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// What cannot be judged is named with its line.
+// Input that cannot be analysed is an error with its line.
 func TestReadRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -104,44 +104,44 @@ func TestReadRefuses(t *testing.T) {
 		{"empty", Options{}, []string{""}, "read numbers.csv: the file is empty: it needs a header line with the columns mode and value"},
 		{"a header alone", Options{}, []string{"mode,value\n"}, "there are no values"},
 		{"no value counts", Options{}, []string{"mode,value,status\nhost,1,failed\n"}, "there are no values"},
-		{"no header", Options{}, []string{"host,1\nhost,2\n"}, `read numbers.csv: line 1: there is no column value: the header has "host", "1", and needs mode and value`},
-		{"no mode", Options{}, []string{"\n\nvalue\n1\n"}, `read numbers.csv: line 3: there is no column mode: the header has "value", and needs mode and value`},
+		{"no header", Options{}, []string{"host,1\nhost,2\n"}, `read numbers.csv: line 1: there is no column value: the header has "host", "1"; mode and value are required`},
+		{"no mode", Options{}, []string{"\n\nvalue\n1\n"}, `read numbers.csv: line 3: there is no column mode: the header has "value"; mode and value are required`},
 		{"a column twice", Options{}, []string{"mode,value,Mode\n"}, "read numbers.csv: line 1: two columns mode"},
 		{"text in a number", Options{}, []string{"mode,value\nhost,fast\nhost,1 ms\nhost,0x10\n"},
 			`read numbers.csv: line 2: value "fast" is not a number; line 3: value "1 ms" is not a number; line 4: value "0x10" is not a number`},
 		{"a comma where it parts fields", Options{}, []string{"mode,value\nhost,\"1,5\"\n"}, `read numbers.csv: line 2: value "1,5" is not a number`},
 		{"thousands", Options{}, []string{"mode;value\nhost;1.234,5\nhost;1,234,5\n"}, `read numbers.csv: line 2: value "1.234,5" is not a number; line 3: value "1,234,5" is not a number`},
 		{"negative, infinite, not a number, too large", Options{}, []string{"mode,value\nhost,-1\nhost,inf\nhost,NaN\nhost,1e400\n"},
-			"read numbers.csv: line 2: value -1 is negative, and nothing that is judged here (rates, times, counts, shares) can be; line 3: value +Inf is not finite; " +
-				`line 4: value NaN is not finite; line 5: value "1e400" is beyond what can be reckoned with`},
+			"read numbers.csv: line 2: value -1 is negative, which rates, times, counts and shares cannot be; line 3: value +Inf is not finite; " +
+				`line 4: value NaN is not finite; line 5: value "1e400" is too large`},
 		{"too large in its base unit", Options{}, []string{"mode,value,unit\nhost,1e308,Gbit/s\n"}, "read numbers.csv: line 2: value +Inf is not finite"},
 		{"too few fields", Options{}, []string{"mode,value\nhost\nhost,1,2\n"}, "read numbers.csv: line 2: 1 fields, but the header has 2; line 3: 3 fields, but the header has 2"},
 		{"an open quote", Options{}, []string{"mode,value\nhost,1\nhost,\"2\n"}, `read numbers.csv: line 3: extraneous or missing " in quoted-field`},
 		{"an empty mode", Options{}, []string{"mode,value\n ,1\n"}, "read numbers.csv: line 2: no mode"},
-		{"an escape sequence", Options{}, []string{"mode,value\n\x1b[31m,1\n"}, `read numbers.csv: line 2: mode "\x1b[31m" holds characters that cannot be printed`},
-		{"a long name", Options{}, []string{"mode,value\n" + strings.Repeat("x", 201) + ",1\n"}, "read numbers.csv: line 2: a mode of 201 bytes, at most 200"},
+		{"an escape sequence", Options{}, []string{"mode,value\n\x1b[31m,1\n"}, `read numbers.csv: line 2: mode "\x1b[31m" has characters that cannot be printed`},
+		{"a long name", Options{}, []string{"mode,value\n" + strings.Repeat("x", 201) + ",1\n"}, "read numbers.csv: line 2: a mode of 201 bytes; use at most 200"},
 		{"a block twice", Options{}, []string{"mode,block,value\nhost,1,1\nhost,2,2\nhost,1,3\n"},
-			"read numbers.csv: line 4: a second value of host values in block 1, after line 2; --pairing none takes all values as they are"},
-		{"a block missing", Options{}, []string{"mode,block,value\nhost,1,1\nhost,,2\n"}, "read numbers.csv: line 3: no block (--pairing none does without)"},
-		{"no blocks to pair by", Options{Pairing: ByBlock}, []string{"mode,value\nhost,1\n"}, "values cannot be paired by block, for they have none: add a column block, or choose --pairing order or none"},
-		{"blocks in one file only", Options{}, []string{"mode,block,value\nhost,1,1\n", "mode,value\nb,1\n"}, "dir/b.txt line 2 has no block, but other values have: give each one, or choose --pairing order or none"},
-		{"better than what", Options{}, []string{"mode,value,better\nhost,1,more\n"}, `read numbers.csv: line 2: better is "more", neither higher nor lower`},
-		{"two minds", Options{}, []string{"mode,value,better\nhost,1,lower\nhost,1,higher\n"}, "read numbers.csv: line 3: of value, lower is better, not higher"},
+			"read numbers.csv: line 4: a second value of host values in block 1, after line 2; --pairing none uses all values"},
+		{"a block missing", Options{}, []string{"mode,block,value\nhost,1,1\nhost,,2\n"}, "read numbers.csv: line 3: no block (not required with --pairing none)"},
+		{"no blocks to pair by", Options{Pairing: ByBlock}, []string{"mode,value\nhost,1\n"}, "values cannot be paired by block, because they have none: add a column block, or use --pairing order or none"},
+		{"blocks in one file only", Options{}, []string{"mode,block,value\nhost,1,1\n", "mode,value\nb,1\n"}, "dir/b.txt line 2 has no block, but other values have one: add it, or use --pairing order or none"},
+		{"better than what", Options{}, []string{"mode,value,better\nhost,1,more\n"}, `read numbers.csv: line 2: better is "more"; use higher or lower`},
+		{"two minds", Options{}, []string{"mode,value,better\nhost,1,lower\nhost,1,higher\n"}, "read numbers.csv: line 3: for value, lower is better, not higher"},
 		{"against what is known", Options{}, []string{"mode,metric,value,better,unit\nhost,goodput,1,lower,\nhost,goodput,1,,s\n"},
-			"read numbers.csv: line 2: of goodput, higher is better, not lower; line 3: goodput is in bit/s, not in s"},
+			"read numbers.csv: line 2: for goodput, higher is better, not lower; line 3: goodput is in bit/s, not in s"},
 		{"units of two kinds", Options{}, []string{"mode,value,unit\nhost,1,ms\nhost,1,Mbit/s\n"}, "read numbers.csv: line 3: value has the unit bit/s here and s in line 2"},
 		{"two baselines", Options{}, []string{"mode,baseline,value\nb,host,1\nb,c,1\n"}, `read numbers.csv: line 3: "b" has the baseline "c" here and "host" before`},
 		{"no such baseline", Options{Baseline: "hots"}, []string{"mode,value\nhost,1\nb,1\n"}, `the baseline "hots" is not among the modes: host, b`},
-		{"at least what", Options{}, []string{"mode,value,at_least\nhost,1,perhaps\n"}, `read numbers.csv: line 2: at_least is "perhaps", neither true nor false`},
+		{"at least what", Options{}, []string{"mode,value,at_least\nhost,1,perhaps\n"}, `read numbers.csv: line 2: at_least is "perhaps"; use true or false`},
 		{"many", Options{}, []string{"mode,value\n" + strings.Repeat("host,x\n", 30)}, `read numbers.csv: ` + strings.TrimSuffix(many(2, 9), "; ") + "; and 22 more"},
-		{"no benchmark", Options{Format: Bench}, []string{"PASS\n"}, "read numbers.csv: there is no line of a benchmark (BenchmarkName-8 100 123 ns/op)"},
-		{"a benchmark of no mode", Options{}, []string{"goos: linux\nBenchmarkX 1 2 s\n"}, `read numbers.csv: line 2: nothing says which mode "X" belongs to: give each mode a file, ` +
-			"or a part /mode=NAME of the name, or a line mode: NAME before it; or say with --mode-by what else to take"},
-		{"no such part", Options{ModeBy: "/net"}, []string{"BenchmarkX/mode=a 1 2 s\n"}, `read numbers.csv: line 1: the name "X/mode=a" has no part /net to take the mode from`},
-		{"no such configuration", Options{ModeBy: "net"}, []string{"BenchmarkX/mode=a 1 2 s\n"}, `read numbers.csv: line 1: no line "net: ..." before it to take the mode of "X/mode=a" from`},
+		{"no benchmark", Options{Format: Bench}, []string{"PASS\n"}, "read numbers.csv: there is no benchmark line (BenchmarkName-8 100 123 ns/op)"},
+		{"a benchmark of no mode", Options{}, []string{"goos: linux\nBenchmarkX 1 2 s\n"}, `read numbers.csv: line 2: the mode of "X" is unknown: use one file per mode, ` +
+			"a part /mode=NAME of the name, or a line mode: NAME before it; or set another source with --mode-by"},
+		{"no such part", Options{ModeBy: "/net"}, []string{"BenchmarkX/mode=a 1 2 s\n"}, `read numbers.csv: line 1: the name "X/mode=a" has no part /net for the mode`},
+		{"no such configuration", Options{ModeBy: "net"}, []string{"BenchmarkX/mode=a 1 2 s\n"}, `read numbers.csv: line 1: there is no line "net: ..." for the mode before "X/mode=a"`},
 		{"text in a benchmark's number", Options{}, []string{"mode: a\nBenchmarkX 1 2 s fast allocs/op\n"}, `read numbers.csv: line 2: value "fast" is not a number`},
-		{"a value without unit", Options{}, []string{"mode: a\nBenchmarkX 1 2 s 3\n"}, `read numbers.csv: line 2: a value without a unit behind it: "3"`},
-		{"a unit's direction", Options{}, []string{"Unit s better=left\nmode: a\nBenchmarkX 1 2 s\n"}, `read numbers.csv: line 1: better is "left", neither higher nor lower`},
+		{"a value without unit", Options{}, []string{"mode: a\nBenchmarkX 1 2 s 3\n"}, `read numbers.csv: line 2: a value without a unit: "3"`},
+		{"a unit's direction", Options{}, []string{"Unit s better=left\nmode: a\nBenchmarkX 1 2 s\n"}, `read numbers.csv: line 1: better is "left"; use higher or lower`},
 		{"a line without end", Options{}, []string{"mode: a\nBenchmarkX 1 2 " + strings.Repeat("s", 1<<20)}, "read numbers.csv: line 2 is longer than 1 MiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -164,7 +164,7 @@ func many(from, to int) string {
 	return s.String()
 }
 
-// What can be judged all the same is warned of.
+// Input that can be analysed but needs attention results in a warning.
 func TestReadWarns(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -238,7 +238,7 @@ func TestReadPassesErrorsOn(t *testing.T) {
 	}
 }
 
-// judgeable is what must hold of whatever was read.
+// judgeable checks what must hold for any input that was read.
 func judgeable(t *testing.T, n Numbers) {
 	t.Helper()
 	for _, tr := range n.Input.Trials {
@@ -255,7 +255,7 @@ func judgeable(t *testing.T, n Numbers) {
 	}
 	for _, w := range warnings {
 		if w.Code == "unknown_metric" || w.Code == "bad_value" {
-			t.Fatalf("the judge does not take what was read: %+v", w)
+			t.Fatalf("the analysis refuses the input: %+v", w)
 		}
 	}
 }
@@ -285,8 +285,8 @@ func FuzzBench(f *testing.F) {
 	})
 }
 
-// Reading costs memory in proportion to the values: no more than 1500 bytes for each
-// of 100 000 values in 100 cells, most of it the trials that come out.
+// Reading uses memory in proportion to the values: at most 1500 bytes for each of 100 000 values in
+// 100 cells, most of it for the resulting trials.
 func TestReadingManyValues(t *testing.T) {
 	const n = 100_000
 	var text strings.Builder

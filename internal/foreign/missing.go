@@ -9,11 +9,11 @@ import (
 	"tare/internal/warning"
 )
 
-// cell is where values go.
+// cell is the place of a value.
 type cell struct{ mode, workload, metric int32 }
 
-// gaps warns of what leaves a mode with fewer pairs than values, or without any:
-// blocks that only it or its baseline has, and single values.
+// gaps warns about modes with fewer pairs than values, or without any: blocks that only the mode or
+// its baseline has, and single values.
 func (b *builder) gaps(n Numbers) {
 	have := map[cell][]row{}
 	for _, r := range b.rows {
@@ -31,7 +31,7 @@ func (b *builder) gaps(n Numbers) {
 				}
 				where := strings.Join([]string{mode.ID, b.loads.list[w], b.metrics[m].Name}, " ")
 				if len(own) == 1 {
-					b.warn(warning.OneValue, where, "there is one value alone (%s), and so no spread, no interval and no verdict", b.at(own[0]))
+					b.warn(warning.OneValue, where, "there is only one value (%s), so there is no interval and no verdict", b.at(own[0]))
 				}
 				if mode.Baseline == "" || n.Pairing == NoPairs {
 					continue
@@ -46,7 +46,7 @@ func (b *builder) gaps(n Numbers) {
 	}
 }
 
-// missing warns of the blocks of one that the other has not.
+// missing warns about the blocks of one mode that the other lacks.
 func (b *builder) missing(where, mode, other string, own, others []row) {
 	there := map[int32]bool{}
 	for _, r := range others {
@@ -59,7 +59,7 @@ func (b *builder) missing(where, mode, other string, own, others []row) {
 		}
 	}
 	if len(alone) == 0 || len(others) == 0 {
-		return // without any at all there is a warning of its own
+		return // another warning reports a mode without any pair
 	}
 	slices.SortFunc(alone, func(p, q row) int { return int(p.block) - int(q.block) })
 	const most = 5
@@ -70,12 +70,12 @@ func (b *builder) missing(where, mode, other string, own, others []row) {
 	if len(alone) > most {
 		list = append(list, fmt.Sprintf("and %d more", len(alone)-most))
 	}
-	b.warn(warning.MissingBlock, where, "left out of this pair, for %s has no value there: %s of %s: %s", other,
+	b.warn(warning.MissingBlock, where, "%s has no value in %s of %s, left out of this comparison: %s", other,
 		count(len(alone), "block", "blocks"), mode, strings.Join(list, ", "))
 }
 
-// zeros warns of values that leave their cell without a ratio, once a metric. The
-// program's own counts and shares may well be 0.
+// zeros warns about values of 0, which leave their cell without a ratio, once per metric. Counts
+// and shares known to this program may be 0.
 func (b *builder) zeros() {
 	first, n := map[int32]row{}, map[int32]int{}
 	for _, r := range b.rows {
@@ -88,7 +88,7 @@ func (b *builder) zeros() {
 	}
 	for m := range int32(len(b.metrics)) {
 		if n[m] > 0 {
-			b.warn(warning.ZeroValue, "run", "%s of %s is 0, the first in %s: there is no ratio to or of 0, so no verdict where it is part of one",
+			b.warn(warning.ZeroValue, "run", "%s of %s is 0, the first in %s: there is no ratio with 0, so cells with such a value have no verdict",
 				count(n[m], "value", "values"), b.metrics[m].Name, b.at(first[m]))
 		}
 	}

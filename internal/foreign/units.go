@@ -6,15 +6,14 @@ import (
 	"tare/internal/result"
 )
 
-// factor takes a value to its base unit. It is a quotient, so that 3 ms come out as
-// 0.003 and not as a neighbour of it.
+// factor converts a value to its base unit. It is a quotient, so that 3 ms is exactly 0.003 and not
+// a neighbouring float.
 type factor struct{ times, over float64 }
 
 func (f factor) of(v float64) float64 { return v * f.times / f.over }
 
-// baseUnit takes the common units of rates, times and shares to those in which
-// tare keeps figures, and says which way they are better, where a unit tells. Any
-// other unit stays as it is.
+// baseUnit converts common units of rates, times and shares to tare's base units, and returns which
+// direction is better if the unit implies it. Any other unit stays as it is.
 func baseUnit(unit string) (base string, to factor, better result.Direction) {
 	same := factor{1, 1}
 	switch unit {
@@ -51,8 +50,8 @@ func baseUnit(unit string) (base string, to factor, better result.Direction) {
 	return unit, same, ""
 }
 
-// benchUnit is a unit of a benchmark as benchstat shows it: sec for ns, B/s for
-// MB/s. name is what the metric is then called.
+// benchUnit returns a benchmark's unit as benchstat shows it: sec for ns, B/s for MB/s. name is the
+// name of the metric.
 func benchUnit(unit string) (name, base string, to factor, better result.Direction) {
 	switch {
 	case unit == "ns/op":

@@ -13,31 +13,31 @@ import (
 
 // The accelerators.
 const (
-	KVM = "kvm" // the CPU itself runs the guest
+	KVM = "kvm" // the CPU runs the guest directly
 	TCG = "tcg" // QEMU emulates a CPU
 )
 
-// kvmDevice is what programs use KVM by.
+// kvmDevice is the device of KVM.
 const kvmDevice = "/dev/kvm"
 
-// Accelerators finds out which accelerator works on this machine, once. That the device
-// is there says little: within another virtual machine it may open, and run nothing.
-// Its zero value is ready to use.
+// Accelerators determines once which accelerator works on this machine. The presence of the device
+// is not enough: within another virtual machine it may open and still run nothing. The zero value
+// is ready to use.
 type Accelerators struct {
 	mu   sync.Mutex
-	name string // empty until it is known
-	why  string // it is no better one
+	name string // empty until known
+	why  string // the reason why it is not KVM
 }
 
-// Choose gives the accelerator for guests of a kernel, and where it is TCG the reason.
-// asked is the user's choice, empty for none.
-func (a *Accelerators) Choose(ctx context.Context, asked string, host *linuxnet.NS, run string, k kernel.Kernel) (name, why string, err error) {
-	switch asked {
+// Choose returns the accelerator for guests of a kernel, and the reason if it is TCG. requested is
+// the user's choice, empty for none.
+func (a *Accelerators) Choose(ctx context.Context, requested string, host *linuxnet.NS, run string, k kernel.Kernel) (name, why string, err error) {
+	switch requested {
 	case "":
 	case KVM, TCG:
-		return asked, "it was asked for", nil
+		return requested, "requested by the user", nil
 	default:
-		return "", "", fmt.Errorf("there is no accelerator %q: kvm or tcg", asked)
+		return "", "", fmt.Errorf("there is no accelerator %q; use kvm or tcg", requested)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -50,17 +50,17 @@ func (a *Accelerators) Choose(ctx context.Context, asked string, host *linuxnet.
 		return a.name, a.why, nil
 	}
 	f.Close()
-	m, err := Boot(ctx, Spec{Run: run, Label: "kvm", Place: "a guest that tries KVM", Host: host, Kernel: k, Accel: KVM, earlyConsole: true})
-	switch _, lacking := AsUnavailable(err); {
+	m, err := Boot(ctx, Spec{Run: run, Label: "kvm", Place: "a guest that tests KVM", Host: host, Kernel: k, Accel: KVM, earlyConsole: true})
+	switch _, missing := AsUnavailable(err); {
 	case err == nil:
 		a.name = KVM
 		return a.name, "", m.Close()
-	case lacking || ctx.Err() != nil:
-		return "", "", err // of another kind: nothing is known yet
+	case missing || ctx.Err() != nil:
+		return "", "", err // another problem: it is not yet known whether KVM works
 	}
-	var dumb *silentError
-	if a.name, a.why = TCG, fmt.Sprintf("KVM was tried and runs no guest here: %v", err); errors.As(err, &dumb) {
-		a.why = fmt.Sprintf("KVM was tried and runs no guest here: %v", dumb)
+	var silent *silentError
+	if a.name, a.why = TCG, fmt.Sprintf("KVM did not run a test guest on this machine: %v", err); errors.As(err, &silent) {
+		a.why = fmt.Sprintf("KVM did not run a test guest on this machine: %v", silent)
 	}
 	return a.name, a.why, nil
 }

@@ -12,10 +12,10 @@ import (
 	"tare/internal/lab"
 )
 
-// maxConsoleBytes is how much of what a guest prints is kept, in bytes.
+// maxConsoleBytes is how much of a guest's console output is kept, in bytes.
 const maxConsoleBytes = 256 << 10
 
-// console keeps what a guest prints.
+// console keeps the console output of a guest.
 type console struct {
 	mu   sync.Mutex
 	buf  bytes.Buffer
@@ -45,7 +45,7 @@ func newConsole(from *os.File) *console {
 	return c
 }
 
-// wait waits until all has come, for a moment: it is for after the machine's end.
+// wait waits briefly for the rest of the output. Call it after the machine has ended.
 func (c *console) wait() {
 	select {
 	case <-c.done:
@@ -68,7 +68,7 @@ func (c *console) text() string {
 // shownLines is how many lines an error quotes.
 const shownLines = 4
 
-// last are the last lines, or from where the kernel panicked on, in one.
+// last returns the last lines joined to one, or the kernel's panic message.
 func (c *console) last() string {
 	var lines []string
 	for line := range strings.Lines(c.text()) {
@@ -89,7 +89,7 @@ func (c *console) last() string {
 	return strings.Join(lines[max(0, len(lines)-shownLines):], " | ")
 }
 
-// keep writes all of it into a file of the directory for temporary ones.
+// keep writes the kept output to a file in the temporary directory.
 func (c *console) keep(run, label string) (string, error) {
 	path := filepath.Join(os.TempDir(), fmt.Sprintf("%s%s-%s.boot.log", lab.Prefix, run, label))
 	return path, os.WriteFile(path, []byte(c.text()), 0o600)

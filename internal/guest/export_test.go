@@ -4,18 +4,18 @@ package guest
 
 import "time"
 
-// Hooks let tests make guests that go wrong.
+// Hooks make guests that fail.
 type Hooks struct {
-	Init   string        // the first process, in place of this program
+	Init   string        // the first process, instead of this program
 	Frozen bool          // the CPU never runs
-	Within time.Duration // in place of HelloWithin
+	Within time.Duration // instead of BootTimeout
 }
 
-// With is a guest that goes wrong.
+// With returns the spec of a guest that fails.
 func (s Spec) With(h Hooks) Spec {
 	s.init, s.frozen, s.bootTimeout = h.Init, h.Frozen, h.Within
 	return s
 }
 
-// HangUp lets the guest know that nobody is there any more.
+// HangUp closes the port to the guest.
 func (m *Machine) HangUp() { m.qemu.CloseStdin() }

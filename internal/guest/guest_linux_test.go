@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
 
-// spec is a guest that needs no adapter.
+// spec returns a guest without an adapter.
 func spec(t *testing.T) guest.Spec {
 	t.Helper()
 	k, err := kernel.Find(drivertest.NeedGuest(t))
@@ -31,11 +31,11 @@ func spec(t *testing.T) guest.Spec {
 	return guest.Spec{Run: l.Spec.Claim.ID, Label: "test", Place: "a/vm", Host: l.A.NS, Kernel: k, Accel: guest.TCG}
 }
 
-// endsWithin is for what takes a moment where nothing else runs.
-const endsWithin = time.Minute
+// endTimeout bounds what takes a moment on an idle machine.
+const endTimeout = time.Minute
 
-// A guest boots, sets up its network as told, runs programs, hands on how they ended,
-// tells of its network stack, and powers itself off when nobody is there any more.
+// A guest boots, sets up its network as requested, runs programs, reports how they exited, reports
+// its network stack, and powers itself off when its port is closed.
 func TestBoot(t *testing.T) {
 	s := spec(t)
 	const word = "carried in\n"
@@ -48,13 +48,13 @@ func TestBoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for range 2 { // again is fine
+		for range 2 { // repeating it works
 			if err := m.Close(); err != nil {
 				t.Error(err)
 			}
 		}
 	})
-	t.Logf("hello after %s: %+v", m.BootTime, m.Hello)
+	t.Logf("handshake after %s: %+v", m.BootTime, m.Hello)
 	if m.Hello.Kernel != s.Kernel.Version {
 		t.Errorf("the guest runs %s, not %s", m.Hello.Kernel, s.Kernel.Version)
 	}
@@ -66,7 +66,7 @@ func TestBoot(t *testing.T) {
 		t.Errorf("devices: %v, %v", links, err)
 	}
 	if _, err := m.Stack("nowhere").Links(t.Context(), []string{"lo"}); err == nil || !strings.Contains(err.Error(), `no sandbox "nowhere"`) {
-		t.Errorf("a sandbox that is not there: %v", err)
+		t.Errorf("a missing sandbox: %v", err)
 	}
 	for _, tt := range []struct {
 		args []string
@@ -83,14 +83,14 @@ func TestBoot(t *testing.T) {
 			out.WriteString(err.Error())
 		}
 		if code != tt.code || !strings.Contains(out.String(), tt.says) {
-			t.Errorf("%v: exit code %d, want %d; said %s, want %q", tt.args, code, tt.code, &out, tt.says)
+			t.Errorf("%v: exit code %d, want %d; printed %s, want %q", tt.args, code, tt.code, &out, tt.says)
 		}
 	}
 	conn, err := m.In("").Launch(t.Context(), agent.Arguments(s.Run, "a/vm")...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), endsWithin)
+	ctx, cancel := context.WithTimeout(t.Context(), endTimeout)
 	defer cancel()
 	if err := conn.Close(ctx); err != nil || conn.ExitReason() == "" {
 		t.Errorf("a process whose stdin ended: %q, %v", conn.ExitReason(), err)
@@ -98,15 +98,15 @@ func TestBoot(t *testing.T) {
 	m.HangUp()
 	select {
 	case <-m.Ended():
-	case <-time.After(endsWithin):
-		t.Errorf("the guest is still there: %s", m.Console())
+	case <-time.After(endTimeout):
+		t.Errorf("the guest still runs: %s", m.Console())
 	}
 }
 
 // TestInside runs in the guest.
 func TestInside(t *testing.T) {
 	if os.Getenv("TARE_INSIDE") == "" || os.Getpid() == 1 {
-		t.Skip("it runs in the guest that TestBoot boots, and nowhere else")
+		t.Skip("it runs only in the guest that TestBoot boots")
 	}
 	text, err := os.ReadFile("/etc/word")
 	if err != nil {
@@ -114,12 +114,12 @@ func TestInside(t *testing.T) {
 	}
 	t.Logf("%s", text)
 	if !linuxnet.RealRoot() || linuxnet.Try() != nil {
-		t.Error("no labs can be made in the guest")
+		t.Error("labs cannot be created in the guest")
 	}
 }
 
-// Whatever goes wrong ends within its limit with one line, and nothing is left but what
-// the guest printed, where that says anything.
+// Every failure ends within its limit with an error on one line, and leaves nothing but the guest's
+// console output, if there is any.
 func TestBootFails(t *testing.T) {
 	good := spec(t)
 	silent := good
@@ -136,31 +136,31 @@ func TestBootFails(t *testing.T) {
 		keeps   bool
 	}{
 		{"it panics", good.With(guest.Hooks{Init: "/nothing"}), "Kernel panic - not syncing", false, true},
-		{"it says nothing", good.With(guest.Hooks{Frozen: true, Within: 300 * time.Millisecond}), "it said no hello within 300ms", false, false},
+		{"it never answers", good.With(guest.Hooks{Frozen: true, Within: 300 * time.Millisecond}), "the handshake timed out after 300ms", false, false},
 		{"no such accelerator", silent, "none", false, false},
 		{"no such adapter", adapter, "this QEMU has no network adapter odd-net", true, false},
-		{"a port that cannot be had", port, "203.0.113.9", false, false},
+		{"a port that is unavailable", port, "203.0.113.9", false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			temp := t.TempDir()
 			t.Setenv("TMPDIR", temp)
 			m, err := guest.Boot(t.Context(), tt.spec)
 			if err == nil {
-				t.Fatal(m.Close(), "it came up")
+				t.Fatal(m.Close(), "it booted")
 			}
 			if _, lacking := guest.AsUnavailable(err); lacking != tt.lacking || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("got %v, lacking %t; want %q in one line", err, lacking, tt.want)
+				t.Errorf("got %v, unavailable %t; want %q on one line", err, lacking, tt.want)
 			}
 			kept, _ := filepath.Glob(filepath.Join(temp, "*"))
 			if (len(kept) > 0) != tt.keeps || tt.keeps && !strings.Contains(err.Error(), kept[0]) {
-				t.Errorf("kept are %v, after %v", kept, err)
+				t.Errorf("kept files are %v, after %v", kept, err)
 			}
 		})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if m, err := guest.Boot(ctx, good); err == nil {
-		t.Error(m.Close(), "it came up, though nobody waited")
+		t.Error(m.Close(), "it booted, although the boot was cancelled")
 	}
 	left(t, good.Run)
 }
@@ -175,11 +175,11 @@ func left(t *testing.T, run string) {
 	}
 }
 
-// KVM is used only where a guest has come up with it, and else there is a reason.
+// KVM is used only if a guest has booted with it, and otherwise there is a reason.
 func TestChoose(t *testing.T) {
 	s := spec(t)
 	var a guest.Accelerators
-	for range 2 { // it is found out once
+	for range 2 { // it is determined once
 		name, why, err := a.Choose(t.Context(), "", s.Host, s.Run, s.Kernel)
 		if err != nil || name != guest.KVM && name != guest.TCG || (name == guest.TCG) == (why == "") {
 			t.Errorf("chosen is %q (%s): %v", name, why, err)
@@ -187,7 +187,7 @@ func TestChoose(t *testing.T) {
 		t.Logf("%s: %s", name, why)
 	}
 	if _, _, err := a.Choose(t.Context(), "fast", s.Host, s.Run, s.Kernel); err == nil {
-		t.Error("an accelerator that is none was chosen")
+		t.Error("an invalid accelerator was chosen")
 	}
 	left(t, s.Run)
 }

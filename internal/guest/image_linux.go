@@ -12,19 +12,19 @@ import (
 	"tare/internal/guest/kernel"
 )
 
-// portModules are what any guest needs to talk to the machine.
+// portModules are the modules that every guest needs for its serial port.
 func portModules() []string { return []string{"virtio_pci", "virtio_console"} }
 
-// Where a console is for the first process's own words (Documentation/admin-guide/
+// The device number of the console for the first process's output (Documentation/admin-guide/
 // devices.txt of the kernel).
 const consoleMajor, consoleMinor = 5, 1
 
-// image makes the guest's first file system, in memory: this program as the first
-// process, and modules in the order in which they are to be loaded.
+// image creates the guest's initramfs in memory: this program as the first process, and modules in
+// load order.
 func image(modules []kernel.Module, more func(*initramfs.Archive) error) (*os.File, error) {
 	f, err := memory("tare-initramfs")
 	if err != nil {
-		return nil, fmt.Errorf("make the guest's file system in memory: %w", err)
+		return nil, fmt.Errorf("create the guest's initramfs in memory: %w", err)
 	}
 	if err := fill(f, modules, more); err != nil {
 		f.Close()
@@ -33,8 +33,8 @@ func image(modules []kernel.Module, more func(*initramfs.Archive) error) (*os.Fi
 	return f, nil
 }
 
-// direct unpacks the kernel of a guest with an emulated CPU into memory, which spares that
-// CPU to do so; nil where the image is to be booted as it is.
+// direct unpacks the kernel of a guest with an emulated CPU into memory, which saves that CPU the
+// work. It returns nil if the image must be booted as it is.
 func direct(s Spec) *os.File {
 	if s.Accel != TCG {
 		return nil
@@ -50,7 +50,7 @@ func direct(s Spec) *os.File {
 	return f
 }
 
-// memory is a file that is nowhere but in memory.
+// memory creates a file that exists only in memory.
 func memory(name string) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	if err != nil {
@@ -66,11 +66,11 @@ func fill(w io.Writer, modules []kernel.Module, more func(*initramfs.Archive) er
 	}
 	defer program.Close()
 	a := initramfs.New(w)
-	_ = a.Char("dev/console", consoleMajor, consoleMinor) // an error is that of Close, too
+	_ = a.Char("dev/console", consoleMajor, consoleMinor) // Close returns the first error
 	for _, dir := range []string{"proc", "sys", "run", "tmp", "root", modulesDir[1:]} {
 		_ = a.Dir(dir)
 	}
-	_ = a.Link("var/run", "../run") // where programs of distributions look, too
+	_ = a.Link("var/run", "../run") // where programs of distributions look as well
 	if err := a.Program(Program[1:], program); err != nil {
 		return err
 	}

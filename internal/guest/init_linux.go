@@ -14,18 +14,17 @@ import (
 	"tare/internal/guest/mux"
 )
 
-// Init is a guest's first process. It returns only where it is none: else it powers the
-// machine off when the port to the machine comes to its end, or when it cannot go on,
-// which it says on the console.
+// Init is a guest's first process. It returns an error only in a process that is not. Otherwise it
+// powers the guest off when the port is closed, or after an error, which it prints on the console.
 func Init(args []string) error {
 	if len(args) > 0 || os.Getpid() != 1 {
-		return errors.New("tare " + InitCommand + ": is started by a kernel as its first process")
+		return errors.New("tare " + InitCommand + ": only a kernel starts this subcommand, as its first process")
 	}
 	if err := serveHost(); err != nil {
-		fmt.Fprintf(os.Stderr, "tare: the guest gives up: %v\n", err)
+		fmt.Fprintf(os.Stderr, "tare: the guest cannot continue: %v\n", err)
 	}
 	unix.Sync()
-	_ = unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF) // it does not return, or the next is tried
+	_ = unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF) // it does not return; if it fails, the next one is tried
 	_ = unix.Reboot(unix.LINUX_REBOOT_CMD_RESTART)
 	select {}
 }
@@ -49,7 +48,7 @@ func serveHost() error {
 	return h.serve()
 }
 
-// modulesDir is where the kernel's modules are, in the order of their names.
+// modulesDir has the kernel's modules. Their names give the load order.
 const modulesDir = "/modules"
 
 func mounts() error {
@@ -64,8 +63,8 @@ func mounts() error {
 	return nil
 }
 
-// loadModules gives the kernel what is in a directory. One that is there already, or
-// that finds nothing to drive, is no error.
+// loadModules loads the modules of a directory. It ignores modules that are already loaded or that
+// find no device.
 func loadModules(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -81,17 +80,17 @@ func loadModules(dir string) error {
 		if err != nil && !errors.Is(err, unix.EEXIST) && !errors.Is(err, unix.ENODEV) {
 			return fmt.Errorf("load module %s: %w", e.Name(), err)
 		}
-		_ = os.Remove(f.Name()) // its memory is wanted
+		_ = os.Remove(f.Name()) // frees its memory
 	}
 	return nil
 }
 
-// portWait bounds the wait for the serial port, and deviceTimeout that for the network device:
-// drivers find what is theirs a moment after they have been loaded.
+// portTimeout bounds the wait for the serial port, and deviceTimeout that for the network device:
+// drivers find their devices shortly after they are loaded.
 const (
 	portTimeout   = 20 * time.Second
 	deviceTimeout = 20 * time.Second
-	lookFor       = 2 * time.Millisecond // between looks
+	lookFor       = 2 * time.Millisecond // between checks
 )
 
 // openPort opens the serial port by its name.
@@ -110,7 +109,7 @@ func openPort() (*os.File, error) {
 			return nil, err
 		}
 		if time.Now().After(until) {
-			return nil, fmt.Errorf("there is no serial port named %s: is the module virtio_console there?", Port)
+			return nil, fmt.Errorf("there is no serial port named %s; check that the kernel has the module virtio_console", Port)
 		}
 	}
 }
@@ -129,7 +128,7 @@ func findPort(class string) (string, error) {
 	return "", fs.ErrNotExist
 }
 
-// self is what the guest says of itself.
+// self returns the guest's hello message.
 func self() Hello {
 	h := Hello{Guest: Version}
 	var u unix.Utsname

@@ -16,7 +16,7 @@ import (
 	"tare/internal/process"
 )
 
-// Spec is a guest to boot.
+// Spec describes a guest to boot.
 type Spec struct {
 	Run, Label string // for the machine's name
 	Place      string // for people: host/sandbox
@@ -25,22 +25,22 @@ type Spec struct {
 	Accel      string // KVM or TCG
 	Model      Model
 	MAC        string
-	Offload    bool // the adapter may hand on packets larger than the MTU
+	Offload    bool // the adapter may pass on packets larger than the MTU
 	Attach     Attachment
-	Modules    []string // beside those of the port and of the adapter
-	Optional   []string // those of which it is no matter whether the kernel has them
+	Modules    []string // besides those of the port and of the adapter
+	Optional   []string // modules that the kernel may lack
 	Memory     int      // MiB; 0 for enough for an agent
 	AddFiles   func(*initramfs.Archive) error
 
-	earlyConsole bool // the kernel, from its first steps on
+	earlyConsole bool // the kernel prints from its start
 
-	// Of guests that are to go wrong.
+	// For tests with guests that fail.
 	init        string
 	frozen      bool
 	bootTimeout time.Duration
 }
 
-// defaultMemory is for a kernel, this program twice, and what sockets hold.
+// defaultMemory suffices for a kernel, this program twice, and socket buffers.
 const defaultMemory = 512
 
 func (s Spec) memory() int {
@@ -50,20 +50,20 @@ func (s Spec) memory() int {
 	return defaultMemory
 }
 
-// Machine is a guest that runs.
+// Machine is a running guest.
 type Machine struct {
 	Hello    Hello
 	Accel    string
-	BootTime time.Duration // from its start to its hello
+	BootTime time.Duration // from its start to its handshake
 
 	place  string
-	qemu   *process.Process // its stdin and stdout are the way into the guest
+	qemu   *process.Process // its stdin and stdout are the serial port of the guest
 	log    *console
 	remote *remote
 }
 
-// Boot starts a guest and waits until it says hello. On error nothing is left but, where
-// a guest ran, what it printed, in a file that the error names.
+// Boot starts a guest and waits for its handshake. On error nothing remains except, if the guest
+// printed anything, a file with its output, which the error names.
 func Boot(ctx context.Context, s Spec) (*Machine, error) {
 	program, err := qemu()
 	if err != nil {
@@ -76,7 +76,7 @@ func Boot(ctx context.Context, s Spec) (*Machine, error) {
 	modules, err := s.Kernel.Load(want, s.Optional)
 	var none *kernel.NoModuleError
 	if errors.As(err, &none) {
-		return nil, &UnavailableError{err.Error() + ": name another kernel"}
+		return nil, &UnavailableError{err.Error() + "; use another kernel"}
 	}
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (m *Machine) startQEMU(program string, s Spec, initrd, direct *os.File) err
 	}
 	m.qemu = process.New("QEMU", program, arguments(s, s.Accel, image)...)
 	m.qemu.Stdin, m.qemu.Stdout = true, true
-	m.qemu.Cmd.ExtraFiles = []*os.File{initrd, prints, direct, s.Attach.File} // those that are nil are closed there
+	m.qemu.Cmd.ExtraFiles = []*os.File{initrd, prints, direct, s.Attach.File} // nil files are ignored
 	m.qemu.Cmd.Env = []string{"PATH=/usr/bin:/bin", "TMPDIR=" + os.TempDir()}
 	m.log = newConsole(printed)
 	if err := m.qemu.StartTied(s.Host.Do); err != nil {
@@ -134,18 +134,18 @@ func (m *Machine) startQEMU(program string, s Spec, initrd, direct *os.File) err
 	return nil
 }
 
-// silentError is a guest that worked and printed nothing.
-type silentError struct{ worked time.Duration }
+// silentError is the error of a guest that used CPU time and printed nothing.
+type silentError struct{ used time.Duration }
 
 func (e *silentError) Error() string {
-	return fmt.Sprintf("a guest worked for %s and printed nothing", e.worked.Round(10*time.Millisecond))
+	return fmt.Sprintf("a guest used %s of CPU time and printed nothing", e.used.Round(10*time.Millisecond))
 }
 
-// maxSilentCPUTime is how much CPU time a guest may take for its first words where it is to
-// talk from the beginning. It is CPU time, which a busy machine does not stretch.
+// maxSilentCPUTime is how much CPU time a guest may use before its first output, if it prints from
+// its start. A busy machine does not extend CPU time.
 const maxSilentCPUTime = 1500 * time.Millisecond
 
-// waitHandshake waits for the guest's hello.
+// waitHandshake waits for the guest's hello message.
 func (m *Machine) waitHandshake(ctx context.Context, s Spec) error {
 	began, within := time.Now(), cmp.Or(s.bootTimeout, BootTimeout)
 	look := time.NewTicker(50 * time.Millisecond)
@@ -154,7 +154,7 @@ func (m *Machine) waitHandshake(ctx context.Context, s Spec) error {
 		select {
 		case h := <-m.remote.hello:
 			if h.Guest != Version {
-				return fmt.Errorf("it speaks protocol %d, this program %d", h.Guest, Version)
+				return fmt.Errorf("it uses protocol %d, this program uses %d", h.Guest, Version)
 			}
 			m.Hello = h
 			return nil
@@ -165,58 +165,58 @@ func (m *Machine) waitHandshake(ctx context.Context, s Spec) error {
 			return context.Cause(ctx)
 		case <-look.C:
 			if waited := runDelay(m.qemu.PID()); time.Since(began)-waited > within {
-				return fmt.Errorf("it said no hello within %s", within)
+				return fmt.Errorf("the handshake timed out after %s", within)
 			}
-			if worked, ok := cpuTime(m.qemu.PID()); ok && s.earlyConsole && worked > maxSilentCPUTime && m.log.size() == 0 {
-				return &silentError{worked}
+			if used, ok := cpuTime(m.qemu.PID()); ok && s.earlyConsole && used > maxSilentCPUTime && m.log.size() == 0 {
+				return &silentError{used}
 			}
 		}
 	}
 }
 
-// end is how QEMU ended.
+// end returns how QEMU ended.
 func (m *Machine) end() string {
 	if said := m.qemu.LastLine(); said != "" {
 		return fmt.Sprintf("QEMU ended (%s): %s", m.qemu.State(), strings.TrimPrefix(said, Emulator+": "))
 	}
 	if last := m.log.last(); last != "" {
-		return fmt.Sprintf("the guest ended; its console said last: %s", last)
+		return fmt.Sprintf("the guest powered off; its last console output: %s", last)
 	}
 	return fmt.Sprintf("QEMU ended (%s)", m.qemu.State())
 }
 
-// noModel is in QEMU's answer to an adapter that it has not got.
+// noModel is part of QEMU's message for an unknown adapter.
 const noModel = "is not a valid device model name"
 
-// explainBootError says what a guest that did not come up has left to know.
+// explainBootError adds the console output to the error of a guest that failed to boot.
 func (m *Machine) explainBootError(s Spec, err error) error {
 	if strings.Contains(m.qemu.StderrTail(), noModel) {
 		return &UnavailableError{fmt.Sprintf("this QEMU has no network adapter %s (%s)", s.Model.Device, m.qemu.StderrTail())}
 	}
 	err = fmt.Errorf("boot %s (QEMU with %s, kernel %s): %w", s.Place, s.Accel, s.Kernel.Version, err)
-	var dumb *silentError
-	if s.earlyConsole || errors.As(err, &dumb) || m.log.size() == 0 {
+	var silent *silentError
+	if s.earlyConsole || errors.As(err, &silent) || m.log.size() == 0 {
 		return err
 	}
 	if last := m.log.last(); last != "" && !strings.Contains(err.Error(), last) {
-		err = fmt.Errorf("%w; its console said last: %s", err, last)
+		err = fmt.Errorf("%w; its last console output: %s", err, last)
 	}
 	if path, kept := m.log.keep(s.Run, s.Label); kept == nil {
-		err = fmt.Errorf("%w (all of it: %s)", err, path)
+		err = fmt.Errorf("%w (full output: %s)", err, path)
 	}
 	return err
 }
 
-// PID is QEMU's.
+// PID returns the process id of QEMU.
 func (m *Machine) PID() int { return m.qemu.PID() }
 
-// Console is what the guest has printed, as much as was kept.
+// Console returns the kept console output.
 func (m *Machine) Console() string { return m.log.text() }
 
 // Ended is closed when the machine has ended.
 func (m *Machine) Ended() <-chan struct{} { return m.qemu.Done() }
 
-// Close switches the machine off. It keeps nothing, and so it is not asked. It may be
+// Close switches the machine off without a shutdown, because it has no persistent data. It may be
 // called again.
 func (m *Machine) Close() error {
 	if m == nil {

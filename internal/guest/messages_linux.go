@@ -8,23 +8,23 @@ import (
 	"tare/internal/result"
 )
 
-// start is a process to start. Stream has its stdio.
+// start is a process to start. Its stdio is the stream with the number Stream.
 type start struct {
 	Stream  uint16   `json:"stream"`
 	Program string   `json:"program"` // a path in the guest
 	Args    []string `json:"args"`    // with the program's name
 	Env     []string `json:"env"`
-	Merged  bool     `json:"merged"` // stderr goes where stdout does; else its end is kept for the fate
+	Merged  bool     `json:"merged"` // stderr is merged into stdout; otherwise its end is kept for the exit reason
 }
 
-// ended is how a process did.
+// ended reports how a process exited.
 type ended struct {
 	Stream     uint16 `json:"stream"`
-	Code       int    `json:"code"` // of its exit; -1 after a signal
+	Code       int    `json:"code"` // exit code; -1 after a signal
 	ExitReason string `json:"fate"`
 }
 
-// op is what a request asks for.
+// op is the operation that a request asks for.
 type op string
 
 const (
@@ -40,8 +40,7 @@ const (
 	opFlushTracked op = "forget"
 )
 
-// request is a line to the guest. NS is the name of a Box, empty for the guest's own
-// network.
+// request is a line to the guest. NS is the name of a Sandbox, empty for the guest's own network.
 type request struct {
 	ID     uint64   `json:"id"`
 	Op     op       `json:"op"`
@@ -53,7 +52,7 @@ type request struct {
 	Table  string   `json:"table,omitempty"`
 }
 
-// reply is a line from the guest: the answer to a request, or news.
+// reply is a line from the guest: the reply to a request, or an event.
 type reply struct {
 	ID    uint64 `json:"id,omitempty"`
 	Error string `json:"error,omitempty"`

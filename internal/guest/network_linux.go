@@ -51,23 +51,23 @@ func (h *host) network(n Net) error {
 	return h.publish(own, n, *n.Published)
 }
 
-// discard is the port that throws away what it gets (RFC 863).
+// discard is the port of the discard service (RFC 863).
 const discard = 9
 
-// pingGateways lets the way out hear from the guest. passt knows a guest's hardware address
-// only from what it sends, and until then what passt sends to it is lost.
+// pingGateways sends a packet to each gateway. passt learns the guest's hardware address only from
+// such packets, and until then the packets it sends to the guest are lost.
 func pingGateways(gateways []netip.Addr) {
 	for _, gw := range gateways {
 		c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(netip.AddrPortFrom(gw, discard)))
 		if err != nil {
-			continue // there is no need of it anywhere else
+			continue // other attachments do not need it
 		}
 		_, _ = c.Write([]byte{0})
 		_ = c.Close()
 	}
 }
 
-// awaitDevice waits until the kernel has made the device of the machine's one adapter.
+// awaitDevice waits until the kernel has created the device of the machine's one adapter.
 func awaitDevice(own *linuxnet.NS) error {
 	for until := time.Now().Add(deviceTimeout); ; time.Sleep(lookFor) {
 		_, err := own.Stats(DeviceName)
@@ -75,17 +75,17 @@ func awaitDevice(own *linuxnet.NS) error {
 			return nil
 		}
 		if time.Now().After(until) {
-			return fmt.Errorf("the guest's kernel made no device of its network adapter: %w", err)
+			return fmt.Errorf("the guest's kernel created no device for its network adapter: %w", err)
 		}
 	}
 }
 
-// supportedAddresses leaves out addresses of a family that the guest's kernel has not got.
+// supportedAddresses leaves out addresses of a family that the guest's kernel lacks.
 func supportedAddresses(prefixes []netip.Prefix) []netip.Prefix {
 	return slices.DeleteFunc(slices.Clone(prefixes), func(p netip.Prefix) bool { return p.Addr().Is6() && !self().IPv6 })
 }
 
-// configure applies sysctls. What this kernel has not got is left out.
+// configure applies sysctls. It skips those that this kernel lacks.
 func configure(ns *linuxnet.NS, settings [][2]string) error {
 	for _, s := range settings {
 		if _, err := ns.ReadSysctl(s[0]); errors.Is(err, fs.ErrNotExist) {
@@ -98,7 +98,7 @@ func configure(ns *linuxnet.NS, settings [][2]string) error {
 	return nil
 }
 
-// setUpDevice gives Eth of a namespace its addresses and sets it up.
+// setUpDevice assigns the addresses of a namespace's device and sets it up.
 func setUpDevice(ns *linuxnet.NS, addresses []netip.Prefix, offload bool) error {
 	if err := ns.Segmentation(DeviceName, offload); err != nil {
 		return err
@@ -114,7 +114,7 @@ func setUpDevice(ns *linuxnet.NS, addresses []netip.Prefix, offload bool) error 
 	return nil
 }
 
-// publish makes the bridge, the sandboxes and the rules that lead to them.
+// publish creates the bridge, the sandboxes and the port forwarding rules.
 func (h *host) publish(own *linuxnet.NS, n Net, p Published) error {
 	if err := own.Bridge(linuxnet.Device{Name: p.Bridge, MTU: n.MTU}); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (h *host) publish(own *linuxnet.NS, n Net, p Published) error {
 	}
 	for _, b := range p.Sandboxes {
 		if err := h.makeSandbox(own, n, p, b); err != nil {
-			return fmt.Errorf("make sandbox %s in the guest: %w", b.Name, err)
+			return fmt.Errorf("create sandbox %s in the guest: %w", b.Name, err)
 		}
 		for _, a := range supportedAddresses(b.Addresses) {
 			g.Publish = append(g.Publish, linuxnet.Published{Port: b.Publish, To: netip.AddrPortFrom(a.Addr(), b.Publish)})
@@ -150,7 +150,7 @@ func (h *host) publish(own *linuxnet.NS, n Net, p Published) error {
 
 func (h *host) makeSandbox(own *linuxnet.NS, n Net, p Published, b Sandbox) error {
 	if b.Name == "" || strings.Contains(b.Name, "/") || h.namespaces[b.Name] != nil {
-		return errors.New("its name is taken or none")
+		return errors.New("the name is empty or already in use")
 	}
 	ns, err := linuxnet.NewNS(b.Name, false)
 	if err != nil {

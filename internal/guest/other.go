@@ -4,5 +4,5 @@ package guest
 
 import "tare/internal/linuxnet"
 
-// Init says why this is no guest.
+// Init always fails on this system.
 func Init([]string) error { return linuxnet.ErrSystem }

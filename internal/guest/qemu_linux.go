@@ -13,13 +13,13 @@ import (
 	"tare/internal/lab"
 )
 
-// Emulator is the program that runs a guest.
+// Emulator is the program that runs guests.
 const Emulator = "qemu-system-x86_64"
 
-// qemu finds the emulator.
+// qemu returns the path of the emulator.
 func qemu() (string, error) {
 	if runtime.GOARCH != "amd64" {
-		return "", &UnavailableError{"guests are of the architecture x86-64, and this machine is of " + runtime.GOARCH}
+		return "", &UnavailableError{"guests require the architecture x86-64, and this machine is " + runtime.GOARCH}
 	}
 	path, err := exec.LookPath(Emulator)
 	if errors.Is(err, exec.ErrNotFound) {
@@ -28,7 +28,7 @@ func qemu() (string, error) {
 	return path, err
 }
 
-// The numbers under which QEMU finds the files it is given.
+// The numbers of the file descriptors that QEMU inherits.
 const (
 	imageFD   = 3
 	consoleFD = 4
@@ -36,25 +36,25 @@ const (
 	netFD     = 6
 )
 
-// fdPath is the name of such a file.
+// fdPath returns the path of such a file.
 func fdPath(number int) string { return "/dev/fd/" + strconv.Itoa(number) }
 
-// NetFile stands in an Attachment's Netdev for the number of its file.
+// NetFile is the placeholder for the number of its file in an Attachment's Netdev.
 const NetFile = "$FILE"
 
 // Attachment is how a guest's adapter is connected to the host.
 type Attachment struct {
-	Netdev string   // what follows -netdev, but for the id; empty for a guest without an adapter
-	File   *os.File // what NetFile stands for in it, if anything. It stays the caller's
+	Netdev string   // the value of -netdev without the id; empty for a guest without an adapter
+	File   *os.File // the file for NetFile, if any. The caller closes it
 }
 
 // netdev is the id of the attachment on QEMU's command line.
 const netdev = "n0"
 
-// arguments are QEMU's command line, with the file of the kernel that it starts. The name
-// begins as that of everything a run makes, which is how tare gc knows it.
+// arguments returns QEMU's command line, with the file of the kernel to start. The name starts like
+// that of every object of a run, by which tare gc recognises it.
 func arguments(s Spec, accel, kernel string) []string {
-	cpu := "qemu64" // of all emulated models the one whose network code is fastest: no rep movsb
+	cpu := "qemu64" // of all emulated models the one with the fastest network code: no rep movsb
 	if accel == KVM {
 		cpu = "host"
 	}
@@ -88,17 +88,17 @@ func accelArgument(accel string) string {
 	return accel
 }
 
-// emulationErrors spare an emulated CPU, whose speed says nothing anyway, what takes it the
-// longest: placing the kernel at random, comparing its clocks, testing ciphers, and keeping
-// programs from looking into each other through the CPU's caches.
-const emulationErrors = "nokaslr tsc=reliable no_timer_check cryptomgr.notests audit=0 apparmor=0 mitigations=off"
+// emulationParams are kernel parameters that save an emulated CPU its most expensive work:
+// randomising the kernel's address, comparing its clocks, testing ciphers, and mitigating CPU
+// vulnerabilities. The speed of such a CPU is not meaningful anyway.
+const emulationParams = "nokaslr tsc=reliable no_timer_check cryptomgr.notests audit=0 apparmor=0 mitigations=off"
 
-// commandLine is the kernel's. While KVM is tried the kernel prints from its first
-// steps on: silence then means that it does not run.
+// commandLine returns the kernel's command line. While KVM is tested the kernel prints from its
+// start: no output then means that it does not run.
 func commandLine(s Spec, accel string) string {
 	words := "quiet"
 	if accel == TCG {
-		words += " " + emulationErrors
+		words += " " + emulationParams
 	}
 	if s.earlyConsole {
 		words = "earlyprintk=ttyS0"
@@ -106,8 +106,8 @@ func commandLine(s Spec, accel string) string {
 	return fmt.Sprintf("console=ttyS0 %s panic=-1 rdinit=%s -- %s", words, cmp.Or(s.init, Program), InitCommand)
 }
 
-// adapter are further options of the adapter. Without offloads one that could hand on
-// packets larger than the MTU must not: the guest could not tell the host's tap.
+// adapter returns further options of the adapter. Without offloads, one that could pass on packets
+// larger than the MTU must not, because the guest cannot configure the host's tap.
 func (s Spec) adapter() string {
 	if s.Offload || s.Model.Module != "virtio_net" {
 		return ""

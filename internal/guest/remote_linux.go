@@ -13,7 +13,7 @@ import (
 	"tare/internal/guest/mux"
 )
 
-// remote is the guest's first process, as seen from the machine.
+// remote is the host's connection to the guest's first process.
 type remote struct {
 	place   string
 	session *mux.Session
@@ -41,15 +41,15 @@ func (r *remote) read() {
 		if err := in.Read(&got); err != nil {
 			<-r.session.Done()
 			if err := r.session.Err(); err != nil {
-				r.end(fmt.Errorf("nothing of sense is heard of it any more: %w", err))
+				r.end(fmt.Errorf("invalid data from the guest: %w", err))
 			}
-			return // else the machine has ended, and who waits for it knows how
+			return // otherwise the machine has ended, and whoever waits for it knows how
 		}
 		switch {
 		case got.Hello != nil:
 			select {
 			case r.hello <- *got.Hello:
-			default: // it has been said
+			default: // the error is already set
 			}
 		case got.Ended != nil:
 			r.mu.Lock()
@@ -71,8 +71,8 @@ func (r *remote) read() {
 	}
 }
 
-// end tells all who wait that the guest is gone. What is told first counts, but for how
-// processes ended that still run: that of the machine's end says more.
+// end passes the guest's end to all who wait. The first error counts, except for the exit reasons
+// of processes that still run, for which that of the machine is more useful.
 func (r *remote) end(why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +89,7 @@ func (r *remote) end(why error) {
 	}
 }
 
-// replyTimeout bounds the wait for what the guest does at once.
+// replyTimeout bounds the wait for operations that the guest performs immediately.
 const replyTimeout = 30 * time.Second
 
 func (r *remote) call(ctx context.Context, req request) (reply, error) {
@@ -121,11 +121,11 @@ func (r *remote) call(ctx context.Context, req request) (reply, error) {
 		}
 		return got, nil
 	case <-ctx.Done():
-		return reply{}, fmt.Errorf("%s did not do %s: %w", r.place, req.Op, context.Cause(ctx))
+		return reply{}, fmt.Errorf("%s failed to %s: %w", r.place, req.Op, context.Cause(ctx))
 	}
 }
 
-// task is a process that was started in the guest.
+// task is a process started in the guest.
 type task struct {
 	remote *remote
 	id     uint16
@@ -136,9 +136,9 @@ type task struct {
 	exitReason string
 }
 
-func (p *task) finish(code int, fate string) {
+func (p *task) finish(code int, reason string) {
 	p.once.Do(func() {
-		p.code, p.exitReason = code, fate
+		p.code, p.exitReason = code, reason
 		close(p.ended)
 	})
 }
@@ -161,27 +161,27 @@ func (r *remote) run(ctx context.Context, ns string, s start) (*task, error) {
 	return p, nil
 }
 
-// Close ends the process by closing its stdin, and by force when ctx is done.
+// Close ends the process by closing its stdin, and kills it when ctx is done.
 func (p *task) Close(ctx context.Context) error {
 	select {
 	case <-p.ended:
 		return p.Stream.Close()
 	default:
 	}
-	_ = p.CloseWrite() // a guest that is gone has ended it
+	_ = p.CloseWrite() // the process ended with the guest
 	select {
 	case <-p.ended:
 		return p.Stream.Close()
 	case <-ctx.Done():
 	}
-	// One that is too busy to hear ends with its machine, which is soon.
+	// If the guest is too busy to react, the process ends with its machine soon after.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	_, _ = p.remote.call(ctx, request{Op: opKill, Stream: p.id})
 	return p.Stream.Close()
 }
 
-// ExitReason says how it ended, "" while it runs.
+// ExitReason returns how it exited, "" while it runs.
 func (p *task) ExitReason() string {
 	select {
 	case <-p.ended:
@@ -197,35 +197,35 @@ type launcher struct {
 	ns string
 }
 
-// In starts agents in a sandbox of the guest, or with "" in its own network.
+// In returns a launcher of agents in a sandbox of the guest, or with "" in the guest's own network.
 func (m *Machine) In(ns string) transport.Launcher { return launcher{m, ns} }
 
-// Launch starts the program with args behind its own name.
+// Launch starts the program with args, without the program's name.
 func (l launcher) Launch(ctx context.Context, args ...string) (transport.Conn, error) {
 	return l.m.remote.run(ctx, l.ns, start{Program: Program, Args: append([]string{"tare"}, args...), Env: environment()})
 }
 
-// agentHandshakeTimeout bounds how long an agent may take to say hello in a guest whose CPU is an
-// emulated one, of a busy machine.
+// agentHandshakeTimeout bounds how long the handshake of an agent may take in a guest with an
+// emulated CPU on a busy machine.
 const agentHandshakeTimeout = 30 * time.Second
 
-// HandshakeTimeout is how long an agent may take to say hello.
+// HandshakeTimeout returns how long the handshake of an agent may take.
 func (launcher) HandshakeTimeout() time.Duration { return agentHandshakeTimeout }
 
-// environment is what processes of a guest have: see transport.Local for the reason of
+// environment is the environment of the guest's processes: see transport.Local for the reason of
 // GODEBUG.
 func environment() []string {
 	return []string{"PATH=/bin:/sbin:/usr/bin:/usr/sbin", "HOME=/root", "TMPDIR=/tmp", "LC_ALL=C", "GODEBUG=asyncpreemptoff=1"}
 }
 
-// Configure makes the guest's network.
+// Configure sets up the guest's network.
 func (m *Machine) Configure(ctx context.Context, n Net) error {
 	_, err := m.remote.call(ctx, request{Op: opNet, Net: &n})
 	return err
 }
 
-// Exec runs a program of the guest's file system with stdout and stderr to out, and
-// returns its exit code. It ends by force with ctx.
+// Exec runs a program of the guest's file system, writes its stdout and stderr to out, and returns
+// its exit code. It is killed when ctx ends.
 func (m *Machine) Exec(ctx context.Context, out io.Writer, args []string, env ...string) (int, error) {
 	p, err := m.remote.run(ctx, "", start{Program: args[0], Args: args, Env: append(environment(), env...), Merged: true})
 	if err != nil {

@@ -23,9 +23,9 @@ import (
 type host struct {
 	session *mux.Session
 	control *mux.Stream
-	write   sync.Mutex // of control
+	write   sync.Mutex // serialises writes to control
 
-	namespaces map[string]*linuxnet.NS // "" is its own
+	namespaces map[string]*linuxnet.NS // "" is the guest's own
 
 	mu      sync.Mutex
 	started map[uint16]*process.Process
@@ -42,10 +42,10 @@ func newHost(s *mux.Session) (*host, error) {
 func (h *host) send(r reply) {
 	h.write.Lock()
 	defer h.write.Unlock()
-	_ = wire.Write(h.control, r) // if nobody is there, the end of the port follows
+	_ = wire.Write(h.control, r) // if it fails, the end of the port follows
 }
 
-// serve answers until the machine lets go of the port.
+// serve answers requests until the port is closed.
 func (h *host) serve() error {
 	hello := self()
 	h.send(reply{Hello: &hello})
@@ -75,25 +75,25 @@ func (h *host) answer(req request) (r reply, err error) {
 	switch req.Op {
 	case opNet:
 		if req.Net == nil {
-			return r, errors.New("a network without a description")
+			return r, errors.New("the request has no network")
 		}
 		err = h.network(*req.Net)
 	case opStart:
 		if req.Start == nil {
-			return r, errors.New("nothing to start was told")
+			return r, errors.New("the request has no process to start")
 		}
 		err = h.start(ns, *req.Start)
 	case opKill:
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if p := h.started[req.Stream]; p != nil {
-			err = p.Cmd.Process.Kill() // that it ends is told when it has
+			err = p.Cmd.Process.Kill() // its exit is reported when it has happened
 		}
 	case opLinks:
 		r.Links, err = space.Links(ctx, req.Names)
 	case opDescribe:
 		if len(req.Names) != 1 {
-			return r, errors.New("one device is described at a time")
+			return r, errors.New("only one device can be described at a time")
 		}
 		r.Kind, r.Facts, err = space.Describe(ctx, req.Names[0])
 	case opRead:
@@ -117,8 +117,7 @@ func (h *host) answer(req request) (r reply, err error) {
 	return r, err
 }
 
-// killTimeout is how long the stdout of a process that has ended is waited for, where a
-// child of it has that too.
+// killTimeout is how long the stdout of a process that has exited stays open for its children.
 const killTimeout = 2 * time.Second
 
 // start starts a process in a namespace, with a stream for its stdio.
@@ -137,7 +136,7 @@ func (h *host) start(ns *linuxnet.NS, s start) error {
 	h.started[s.Stream] = p
 	h.mu.Unlock()
 	go func() {
-		_, _ = io.Copy(p, stream) // an end on either side
+		_, _ = io.Copy(p, stream) // ends when either side closes
 		p.CloseStdin()
 	}()
 	go func() {

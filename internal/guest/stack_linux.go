@@ -11,14 +11,14 @@ import (
 	"tare/internal/result"
 )
 
-// Stack is a network stack of a guest, read by the guest's first process as one of this
-// machine is read here. It fulfils what notes.Stack and its companions ask for.
+// Stack is a network stack of a guest. The guest's first process reads it with the code that reads
+// those of this machine. It implements the interfaces of the package that describes paths.
 type Stack struct {
 	m  *Machine
 	ns string
 }
 
-// Stack is that of a sandbox of the guest, or with "" of the guest itself.
+// Stack returns that of a sandbox of the guest, or with "" that of the guest itself.
 func (m *Machine) Stack(ns string) Stack { return Stack{m, ns} }
 
 // Links reads the counters of devices.
@@ -27,7 +27,7 @@ func (s Stack) Links(ctx context.Context, names []string) (map[string]pathspec.L
 	return r.Links, err
 }
 
-// Describe reads what a device is and how it is set.
+// Describe reads the kind and settings of a device.
 func (s Stack) Describe(ctx context.Context, name string) (string, []result.Fact, error) {
 	r, err := s.m.remote.call(ctx, request{Op: opDescribe, NS: s.ns, Names: []string{name}})
 	return r.Kind, r.Facts, err
@@ -51,7 +51,7 @@ func (s Stack) Survey(ctx context.Context) (driver.Settings, error) {
 	return *r.Stack, nil
 }
 
-// Tracked reads how many connections are tracked.
+// Tracked reads the number of tracked connections.
 func (s Stack) Tracked(ctx context.Context) (t driver.ConnTrack, tracks bool, err error) {
 	r, err := s.m.remote.call(ctx, request{Op: opTracked, NS: s.ns})
 	if err != nil || r.Tracked == nil {
@@ -60,13 +60,13 @@ func (s Stack) Tracked(ctx context.Context) (t driver.ConnTrack, tracks bool, er
 	return *r.Tracked, true, nil
 }
 
-// Counts reads the counters of a table of a gateway.
+// Counts reads the counters of an nftables table.
 func (s Stack) Counts(ctx context.Context, table string) (map[string]linuxnet.Count, error) {
 	r, err := s.m.remote.call(ctx, request{Op: opCounts, NS: s.ns, Table: table})
 	return r.Counts, err
 }
 
-// FlushTracked empties the connection tracking.
+// FlushTracked empties the connection tracking table.
 func (s Stack) FlushTracked(ctx context.Context) error {
 	_, err := s.m.remote.call(ctx, request{Op: opFlushTracked, NS: s.ns})
 	return err
@@ -76,5 +76,5 @@ func none(is bool) error {
 	if !is {
 		return nil
 	}
-	return errors.New("the guest answered without what it was asked for")
+	return errors.New("the guest replied without the requested values")
 }

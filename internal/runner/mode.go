@@ -220,7 +220,7 @@ func (r *run) noteEmulation(s *modeUnderTest) {
 	if !strings.HasSuffix(s.mode.Title, emulatedTitle) {
 		s.mode.Title += emulatedTitle
 	}
-	r.warn(warning.EmulatedCPU, s.mode.ID, "%s runs on an emulated CPU: the overhead of this mode does not show its overhead on a real CPU and is hardly comparable with other modes", s.path.Emulated)
+	r.warn(warning.EmulatedCPU, s.mode.ID, "a program emulates the CPU of %s: rates and CPU cost are those of the emulator. Use a machine where KVM works.", s.path.Emulated)
 }
 
 // order is the request to the driver for a mode of the study.

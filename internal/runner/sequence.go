@@ -77,7 +77,7 @@ func (r *run) requeueInvalid(ctx context.Context) error {
 	r.schedule.Append(todo)
 	for i, group := range plan.Groups(todo) {
 		if !r.schedule.InTime(group) {
-			r.warn(warning.MaxTime, "run", "%d of %d groups with an invalid trial were not repeated: they would have exceeded the time limit of %s",
+			r.warn(warning.MaxTime, "run", "%d of %d groups with an invalid trial were not repeated: they would have ended after the time limit of %s",
 				len(plan.Groups(todo))-i, len(plan.Groups(todo)), wording.Duration(r.schedule.Limit()))
 			return nil
 		}
@@ -236,7 +236,7 @@ func (r *run) record(t result.Trial) error {
 func (r *run) dropWorkload(tr *trialRun) {
 	reason := fmt.Sprintf("a trial of %s failed %d times in block %d: %v", tr.Workload.ID, attempts, tr.Block, tr.err)
 	if last := r.schedule.Drop(tr.Mode, tr.Workload.ID); !last {
-		r.warn(warning.WorkloadFailed, tr.Mode+" "+tr.Workload.ID, "%s; it is not tried again", reason)
+		r.warn(warning.WorkloadFailed, tr.Mode+" "+tr.Workload.ID, "%s; it is not repeated", reason)
 		return
 	}
 	r.settleMode(tr.tested, result.ModeFailed, reason)

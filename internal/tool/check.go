@@ -7,26 +7,26 @@ import (
 	"tare/internal/traffic"
 )
 
-// Compatible refuses two ends whose figures do not belong together: mixed
-// versions of iperf3 print no loss where there was some (iperf issues 1984 and
-// 2055). Reports of the built-in generator pass.
+// Compatible returns an error if the values of two endpoints cannot be combined: mixed versions of
+// iperf3 report no loss where there was some (iperf issues 1984 and 2055). Reports of the built-in
+// generator always pass.
 func Compatible(client, server traffic.Report) error {
 	c, s := client.Tool, server.Tool
 	switch {
 	case c == nil && s == nil:
 		return nil
 	case c == nil || s == nil:
-		return errors.New("one end was driven by an external tool and the other was not")
+		return errors.New("one endpoint used an external tool and the other did not")
 	case c.Name != s.Name:
 		return fmt.Errorf("the client ran %s and the server %s", c.Name, s.Name)
 	case c.Name == iperf3Name && c.Version != s.Version:
-		return fmt.Errorf("the client ran iperf3 %s and the server %s: mixed versions count loss wrongly; install the same at both ends", c.Version, s.Version)
+		return fmt.Errorf("the client ran iperf3 %s and the server %s: mixed versions count loss wrongly; install the same version on both", c.Version, s.Version)
 	}
 	return nil
 }
 
-// Check holds the reports of both ends of a tool's trial to each other. An error
-// is a trial whose figures cannot be; notes are what a reader must know.
+// Check compares the reports of both endpoints of a tool's trial. An error means that the values
+// are impossible; notes are what a reader must know.
 func Check(p traffic.Params, client, server traffic.Report) ([]traffic.Note, error) {
 	if err := Compatible(client, server); err != nil || client.Tool == nil {
 		return nil, err
@@ -35,15 +35,15 @@ func Check(p traffic.Params, client, server traffic.Report) ([]traffic.Note, err
 	if c, s := client.Tool, server.Tool; c.Version != s.Version {
 		notes = append(notes, traffic.Note{Code: NoteVersions, Text: fmt.Sprintf("the client ran %s %s and the server %s", c.Name, c.Version, s.Version)})
 	}
-	for _, way := range []struct {
+	for _, direction := range []struct {
 		on       bool
 		name     string
 		from, to traffic.Report
 	}{{!p.Reverse || p.Both, "forward", client, server}, {p.Reverse || p.Both, "reverse", server, client}} {
-		if !way.on {
+		if !direction.on {
 			continue
 		}
-		more, err := checkDirection(p, way.name, way.from, way.to)
+		more, err := checkDirection(p, direction.name, direction.from, direction.to)
 		if err != nil {
 			return nil, err
 		}
@@ -56,14 +56,14 @@ func checkDirection(p traffic.Params, name string, from, to traffic.Report) ([]t
 	if to.Received == 0 {
 		return nil, fmt.Errorf("%s: %s received nothing", name, to.Tool.Name)
 	}
-	if HasOwnWindow(to.Tool.Name) { // its ends count over windows of their own
+	if HasOwnWindow(to.Tool.Name) { // its endpoints count over their own windows
 		if p.Kind == udpStream && loss(from, to) == nil {
-			return []traffic.Note{{Code: NoteNoLoss, Text: "ntttcp received more in its window than it sent in its own: loss is not known"}}, nil
+			return []traffic.Note{{Code: NoteNoLoss, Text: "ntttcp received more in its window than it sent in its own, so the loss is unknown"}}, nil
 		}
 		return nil, nil
 	}
 	if to.Received > from.Sent {
-		return nil, fmt.Errorf("%s: %s received %d bytes of %d sent, which cannot be", name, to.Tool.Name, to.Received, from.Sent)
+		return nil, fmt.Errorf("%s: %s reports %d bytes received of %d sent, which is impossible", name, to.Tool.Name, to.Received, from.Sent)
 	}
 	if p.Kind != udpStream || to.Tool.Lost == nil {
 		return nil, nil
@@ -72,16 +72,16 @@ func checkDirection(p traffic.Params, name string, from, to traffic.Report) ([]t
 	missing := sent - received
 	if gaps := *to.Tool.Lost; missing-gaps > max(tailDatagrams, sent/tailShare) {
 		return []traffic.Note{{Code: NoteTailLoss, Text: fmt.Sprintf(
-			"%s: %d of %d datagrams did not arrive, but %s saw only %d gaps: the rest were lost or still queued at the end", name, missing, sent, to.Tool.Name, gaps)}}, nil
+			"%s: %d of %d datagrams did not arrive, but %s saw only %d gaps. The rest were lost, or still queued, at the end", name, missing, sent, to.Tool.Name, gaps)}}, nil
 	}
 	return nil, nil
 }
 
-// HasOwnWindow says whether the two ends of a tool count over times of their own, so that
-// their totals are not of the whole trial.
+// HasOwnWindow reports whether the endpoints of a tool count over their own times, so that their
+// totals are not of the whole trial.
 func HasOwnWindow(name string) bool { return name == ntttcpName }
 
-// A tail is worth a note above both of these.
+// A tail loss above both of these has a note.
 const (
 	tailDatagrams = 10
 	tailShare     = 1000

@@ -11,7 +11,7 @@ import (
 	"tare/internal/traffic"
 )
 
-// end makes a report of one end of a UDP trial.
+// end returns a report of one endpoint of a UDP trial.
 func end(name, version string, sent, received int64, lost *int64) traffic.Report {
 	return traffic.Report{
 		Sent: sent * 1400, Received: received * 1400, Tool: &traffic.ToolRun{Name: name, Version: version, Lost: lost},
@@ -29,17 +29,17 @@ func TestCheck(t *testing.T) {
 		client, server traffic.Report
 		code, err      string
 	}{
-		{"as it should be", forward, end(iperf3Name, "3.12", 1000, 995, nil), end(iperf3Name, "3.12", 0, 995, &gaps), "", ""},
-		{"mixed versions of iperf3", forward, end(iperf3Name, "3.21", 1000, 0, nil), end(iperf3Name, "3.12", 0, 1000, &gaps), "", "install the same at both ends"},
+		{"consistent", forward, end(iperf3Name, "3.12", 1000, 995, nil), end(iperf3Name, "3.12", 0, 995, &gaps), "", ""},
+		{"mixed versions of iperf3", forward, end(iperf3Name, "3.21", 1000, 0, nil), end(iperf3Name, "3.12", 0, 1000, &gaps), "", "install the same version on both"},
 		{"mixed versions of iperf2", forward, end(iperf2Name, "2.2.1", 1000, 0, nil), end(iperf2Name, "2.1.8", 0, 995, &gaps), NoteVersions, ""},
 		{"two tools", forward, end(iperf3Name, "3.12", 1000, 0, nil), end(iperf2Name, "2.1.8", 0, 995, &gaps), "", "the client ran iperf3 and the server iperf2"},
-		{"one end built in", forward, end(iperf3Name, "3.12", 1000, 0, nil), traffic.Report{}, "", "one end was driven by an external tool"},
+		{"one built-in endpoint", forward, end(iperf3Name, "3.12", 1000, 0, nil), traffic.Report{}, "", "one endpoint used an external tool"},
 		{"both built in", forward, traffic.Report{}, traffic.Report{}, "", ""},
-		{"more than was sent", forward, end(iperf3Name, "3.12", 990, 0, nil), end(iperf3Name, "3.12", 0, 995, &gaps), "", "which cannot be"},
+		{"more than was sent", forward, end(iperf3Name, "3.12", 990, 0, nil), end(iperf3Name, "3.12", 0, 995, &gaps), "", "which is impossible"},
 		{"nothing arrived", forward, end(iperf3Name, "3.12", 990, 0, nil), end(iperf3Name, "3.12", 0, 0, nil), "", "received nothing"},
 		{"a lost tail", forward, end(iperf3Name, "3.12", 2000, 0, nil), end(iperf3Name, "3.12", 0, 1000, &gaps), NoteTailLoss, ""},
 		{"ntttcp's windows differ", forward, end(ntttcpName, "1.4.3", 990, 0, nil), end(ntttcpName, "1.4.3", 0, 995, nil), NoteNoLoss, ""},
-		{"reverse", traffic.Params{Kind: udpStream, Reverse: true}, end(iperf3Name, "3.12", 0, 995, &gaps), end(iperf3Name, "3.12", 990, 0, nil), "", "reverse: iperf3 received"},
+		{"reverse", traffic.Params{Kind: udpStream, Reverse: true}, end(iperf3Name, "3.12", 0, 995, &gaps), end(iperf3Name, "3.12", 990, 0, nil), "", "reverse: iperf3 reports"},
 	} {
 		notes, err := Check(c.p, c.client, c.server)
 		switch {
@@ -53,7 +53,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Loss is what was sent less what arrived, and no figure where that cannot be.
+// Loss is what was sent less what was received, and unknown if that is impossible.
 func TestMetrics(t *testing.T) {
 	w := workload{tool: iperf3(), kind: udpStream}
 	m, series := w.Metrics(traffic.Params{Kind: udpStream}, end(iperf3Name, "3.12", 1000, 0, nil), end(iperf3Name, "3.12", 0, 900, nil))
@@ -74,12 +74,12 @@ func TestMetrics(t *testing.T) {
 	}
 	m, _ = w.Metrics(traffic.Params{Kind: udpStream}, end(iperf3Name, "3.12", 900, 0, nil), end(iperf3Name, "3.12", 0, 1000, nil))
 	if v, ok := m["loss_ratio"]; ok {
-		t.Errorf("a loss of %g is shown where more arrived than was sent", v)
+		t.Errorf("a loss of %g is reported although more was received than sent", v)
 	}
 }
 
-// The window is the intervals in the middle, and a piece of one does not count.
-func TestCut(t *testing.T) {
+// The window consists of the intervals in the middle, and a partial one does not count.
+func TestCutWindow(t *testing.T) {
 	var a, b flow
 	for i := range 10 {
 		a.rows = append(a.rows, row{start: float64(i) / 10, seconds: 0.1, bytes: 100, retransmits: 1})
@@ -101,11 +101,11 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// A bound on what is on the wire is never below what was sent.
-func TestBound(t *testing.T) {
+// An upper bound of what is on the wire is never below what was sent.
+func TestSetUpperBound(t *testing.T) {
 	j := job{Params: traffic.Params{Kind: tcpStream}}
 	r := traffic.Report{Sent: 1 << 30}
-	kernelCount{}.setUpperBound(&r, j) // nothing is known
+	kernelCount{}.setUpperBound(&r, j) // without counters
 	if r.TCP.Wire < 2<<30 || r.TCP.Segments < (2<<30)/leastSegment {
 		t.Errorf("at most %d bytes in %d segments", r.TCP.Wire, r.TCP.Segments)
 	}
@@ -114,26 +114,26 @@ func TestBound(t *testing.T) {
 	if r.TCP.Wire != 50000 || r.TCP.Segments != 50 {
 		t.Errorf("at most %d bytes in %d segments", r.TCP.Wire, r.TCP.Segments)
 	}
-	j.side = atServer // acknowledgements: how many at least is not known
+	j.side = atServer // acknowledgements: their least number is unknown
 	after.since(before).setUpperBound(&r, j)
 	if r.TCP.Wire != 50000+50*headerAllowance || r.TCP.Segments != 0 {
 		t.Errorf("back: at most %d bytes in %d segments", r.TCP.Wire, r.TCP.Segments)
 	}
 }
 
-// What is kept of a long output is its head and its tail.
-func TestKept(t *testing.T) {
+// Of a long output, the head and the tail are kept.
+func TestTruncateOutput(t *testing.T) {
 	got := truncateOutput([]byte("head" + strings.Repeat("x", 1<<20) + "\xfftail"))
 	if len(got) > maxKeptOutput || !strings.HasPrefix(got, "head") || !strings.HasSuffix(got, "?tail") || !strings.Contains(got, "left out") {
 		t.Errorf("kept %d bytes", len(got))
 	}
 	if truncateOutput([]byte("short")) != "short" {
-		t.Error("a short output is not kept whole")
+		t.Error("a short output is not kept completely")
 	}
 }
 
-// A buffer that the kernel does not grant, a rate that is not reached, and what a
-// tool does not know are told.
+// A smaller buffer than requested, a rate that is not reached, and parameters that a tool does not
+// support are reported.
 func TestNotes(t *testing.T) {
 	j := job{grantedBuffer: 425984 / 2, side: atClient, build: build{version: "3.12", major: 3, minor: 12}}
 	j.Params = traffic.Params{Kind: udpStream, Tool: iperf3Name, Streams: 4, SendBuffer: -1, ReceiveBuffer: 1 << 20, Burst: 16, Rate: 1e9, PayloadSize: 1400}
@@ -146,7 +146,7 @@ func TestNotes(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	r := traffic.Report{Window: traffic.Window{Seconds: 1, Sent: 100e6}}
-	if n := rateNote(j, r); len(n) != 1 || n[0].Code != NoteLimited || !strings.Contains(n[0].Text, "800 of the 1000 Mbit/s") {
+	if n := rateNote(j, r); len(n) != 1 || n[0].Code != NoteLimited || !strings.Contains(n[0].Text, "800 of the requested 1000 Mbit/s") {
 		t.Errorf("notes %v", n)
 	}
 	r.Window.Sent = 125e6

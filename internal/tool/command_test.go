@@ -8,7 +8,7 @@ import (
 	"tare/internal/traffic"
 )
 
-// The command line of each end. docs/tools.md has the same.
+// The command line of each endpoint. docs/tools.md has the same.
 func TestCommands(t *testing.T) {
 	const help312 = "--idle-timeout --bidir --udp-counters-64bit --dont-fragment --connect-timeout"
 	base := job{host: "198.18.0.2", port: 5301}
@@ -58,7 +58,7 @@ func TestCommands(t *testing.T) {
 		{"ntttcp receiver", ntttcp(), func(j *job) { j.Kind, j.side = tcpStream, atServer },
 			"-r198.18.0.2 -P 1 -p 5301 -W 1 -t 2 -C 1 -x F/ntttcp.xml -b 131072"},
 		{"ntttcp udp over ipv6", ntttcp(), func(j *job) { j.Kind, j.ipv6 = udpStream, true }, "IPv4 only"},
-		{"ntttcp everywhere", ntttcp(), func(j *job) { j.Kind, j.host, j.side = tcpStream, "", atServer }, "needs an address"},
+		{"ntttcp everywhere", ntttcp(), func(j *job) { j.Kind, j.host, j.side = tcpStream, "", atServer }, "requires a specific address"},
 		{"Windows sender", Tool{command: windowsCommand}, func(j *job) { j.Kind, j.SendBuffer, j.ReceiveBuffer = tcpStream, 1<<20, 1<<20 },
 			"-s -m 2,*,198.18.0.2 -p 5301 -wu 1 -t 2 -cd 1 -xml F/ntttcp.xml -ndl -l 131072 -sb 1048576 -rb 1048576"},
 		{"Windows UDP receiver, ipv6", Tool{command: windowsCommand}, func(j *job) { j.Kind, j.ipv6, j.side = udpStream, true, atServer },

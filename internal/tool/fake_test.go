@@ -14,7 +14,7 @@ import (
 	"tare/internal/traffic"
 )
 
-// The variables by which a test tells its fake tool what to do.
+// The environment variables with which a test controls its fake tool.
 const (
 	fakeDoes    = "TARE_FAKE_DOES"    // print, hang, flood, crash, garbage, nothing, family
 	fakePrints  = "TARE_FAKE_PRINTS"  // the file to print, @ stands for client or server
@@ -60,8 +60,8 @@ func fake(string) int {
 			fmt.Println("NTTTCP for Linux 1.4.3")
 			return 0
 		}
-		_, _ = os.Stdout.Write(text) // a reader that is gone is the test's
-		return 1                     // what a tool exits with says nothing
+		_, _ = os.Stdout.Write(text) // a closed reader is the test's problem
+		return 1                     // the exit code of a tool is meaningless
 	case "hang":
 		time.Sleep(time.Hour)
 	case "family": // a child that would outlive its parent
@@ -85,7 +85,7 @@ func fake(string) int {
 	return 0
 }
 
-// fakes puts the test binary on the PATH as all tools.
+// fakes puts the test binary on the PATH under the names of all tools.
 func fakes(t *testing.T, does, prints string) {
 	t.Helper()
 	self, err := os.Executable()

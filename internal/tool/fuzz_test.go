@@ -9,7 +9,7 @@ import (
 	"tare/internal/traffic"
 )
 
-// seeds gives a fuzz target all recorded outputs.
+// seeds adds all recorded outputs to a fuzz target.
 func seeds(f *testing.F, add func([]byte)) {
 	f.Helper()
 	names, err := filepath.Glob("testdata/*/*")
@@ -25,12 +25,12 @@ func seeds(f *testing.F, add func([]byte)) {
 	}
 }
 
-// sane fails on figures that cannot be.
+// sane fails on impossible values.
 func sane(t *testing.T, r traffic.Report) {
 	t.Helper()
 	for _, v := range append([]float64{r.Window.Seconds, r.Window.Interval, r.TCP.RTT, r.Traffic}, r.Window.Series...) {
 		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-			t.Errorf("a figure of %g", v)
+			t.Errorf("a value of %g", v)
 		}
 	}
 	for _, n := range append([]int64{r.Sent, r.Received, r.Window.Sent, r.Window.Received}, r.Window.Streams...) {
@@ -43,7 +43,7 @@ func sane(t *testing.T, r traffic.Report) {
 func fuzz(f *testing.F, tool Tool, put func([]byte) output) {
 	seeds(f, func(text []byte) { f.Add(text, false, false) })
 	f.Fuzz(func(t *testing.T, text []byte, udp, server bool) {
-		fix := fixture{tool: tool.Name, kind: tcpStream, streams: 1, way: "forward", side: side(server), version: "3.12"}
+		fix := fixture{tool: tool.Name, kind: tcpStream, streams: 1, direction: "forward", side: side(server), version: "3.12"}
 		if udp {
 			fix.kind = udpStream
 		}

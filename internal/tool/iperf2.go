@@ -15,13 +15,13 @@ func iperf2() Tool {
 	}
 }
 
-// Versions of iperf2: -R and --full-duplex came with 2.1.
+// oldestIperf2 is the oldest supported minor version of iperf 2: -R and --full-duplex came with 2.1.
 const oldestIperf2 = 1
 
 func probeIperf2(banner, help string) (build, error) {
 	m := regexp.MustCompile(`(?m)^iperf (?:version )?(\d+)\.(\d+)(?:\.(\S+))?`).FindStringSubmatch(banner)
 	if m == nil {
-		return build{}, fmt.Errorf("%.60q is no version of iperf2", banner)
+		return build{}, fmt.Errorf("%.60q is not a version of iperf2", banner)
 	}
 	b := build{help: help, version: m[1] + "." + m[2]}
 	b.major, _ = strconv.Atoi(m[1]) // digits
@@ -30,19 +30,19 @@ func probeIperf2(banner, help string) (build, error) {
 		b.version += "." + m[3]
 	}
 	if b.major != 2 {
-		return b, fmt.Errorf("version %s is not iperf2: name the tool iperf3", b.version)
+		return b, fmt.Errorf("version %s is not iperf2; set the tool to iperf3", b.version)
 	}
 	if b.before(2, oldestIperf2) {
-		return b, fmt.Errorf("version %s is too old: iperf 2.%d or later is needed", b.version, oldestIperf2)
+		return b, fmt.Errorf("version %s is too old; iperf 2.%d or later is required", b.version, oldestIperf2)
 	}
 	return b, nil
 }
 
-// unlimitedUDPRate is the rate of a UDP flow without one: -b 0 ends with an error, and
-// without -b it is 1 Mbit/s.
+// unlimitedUDPRate is the -b of a UDP flow without a rate: -b 0 ends with an error, and without -b
+// the rate is 1 Mbit/s.
 const unlimitedUDPRate = "1000g"
 
-// iperf2Command is the command line. Suffixes are avoided: k is 1000 and K 1024.
+// iperf2Command returns the command line. It avoids suffixes: k is 1000 and K is 1024.
 func iperf2Command(j job) ([]string, error) {
 	args := []string{"-e", "-y", "C", "-i", number(j.interval()), "-p", strconv.Itoa(int(j.port)), "-P", strconv.Itoa(j.Streams)}
 	if j.ipv6 {
@@ -53,9 +53,9 @@ func iperf2Command(j job) ([]string, error) {
 	}
 	switch {
 	case j.udp():
-		// The server too: a datagram longer than its buffer would be cut.
+		// The server as well: it would truncate a datagram longer than its buffer.
 		args = append(args, "-u", "-l", strconv.Itoa(j.PayloadSize))
-	case j.sends(): // a client that only receives may not even name -Z
+	case j.sends(): // a client that only receives must not have -Z
 		args = append(args, j.tcpOptions("-Z")...)
 	}
 	if j.side == atServer {
@@ -65,7 +65,7 @@ func iperf2Command(j job) ([]string, error) {
 		return append([]string{"-s"}, args...), nil
 	}
 	if j.host == "" {
-		return nil, errors.New("no address to dial")
+		return nil, errors.New("there is no address to dial")
 	}
 	rate, err := j.perStream()
 	switch {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// iperf2Row is a line of iperf2's CSV. What it has not is NaN.
+// iperf2Row is a line of iperf2's CSV. Missing values are NaN.
 type iperf2Row struct {
 	sourcePort, id    int
 	start, end        float64
@@ -21,10 +21,10 @@ func readIperf2(j job, out output) (parsedOutput, error) {
 	rows, err := parseIperf2(string(out.stdout))
 	words := strings.TrimSpace(string(out.stderr))
 	for _, fatal := range []struct{ text, do string }{
-		{"congestion control failed", fmt.Sprintf("load the kernel module tcp_%s, or name another congestion_control", j.Congestion)},
+		{"congestion control failed", fmt.Sprintf("load the kernel module tcp_%s or set another congestion_control", j.Congestion)},
 		{"connect failed", "no iperf server can be reached there"},
 		{"bind failed", "something else listens on that port"},
-		{"recvmsg failed: Connection refused", "iperf2 takes its UDP flows one after the other and may turn a second one away: with direction reverse or both use 1"},
+		{"recvmsg failed: Connection refused", "iperf2 accepts its UDP flows one after the other and may refuse a second one: use 1 flow with direction reverse or both"},
 	} {
 		if strings.Contains(words, fatal.text) {
 			return parsedOutput{}, fmt.Errorf("%.200s: %s", strings.ReplaceAll(words, "\n", "; "), fatal.do)
@@ -65,12 +65,12 @@ func readIperf2(j job, out output) (parsedOutput, error) {
 	return s, nil
 }
 
-// rowsOf takes the rows of one flow, the last of which is its total.
+// rowsOf adds the rows of one flow, the last of which is its total.
 func (f *flow) rowsOf(rows []iperf2Row) error {
 	last := len(rows) - 1
 	total := rows[last]
 	if last < 1 || total.start > 0 || total.end < rows[last-1].end {
-		return errors.New("its output has no total: it is cut off")
+		return errors.New("its output has no total: it is truncated")
 	}
 	var sum int64
 	for _, r := range rows[:last] {
@@ -93,10 +93,10 @@ func (f *flow) rowsOf(rows []iperf2Row) error {
 		return err
 	}
 	if sum > f.bytes {
-		return fmt.Errorf("its intervals add up to %d bytes and its total is %d", sum, f.bytes)
+		return fmt.Errorf("its intervals add up to %d bytes, but its total is %d", sum, f.bytes)
 	}
 	if f.sends || math.IsNaN(total.lost) {
-		return nil // what a sender says of loss is -1, or the server's guess
+		return nil // a sender reports -1 as loss, or the server's guess
 	}
 	if lost := total.lost; lost >= 0 && lost <= total.sent {
 		n := int64(lost)
@@ -108,8 +108,8 @@ func (f *flow) rowsOf(rows []iperf2Row) error {
 	return err
 }
 
-// length is how long an interval was in seconds. Its ends are rounded; the bytes
-// over the speed are not.
+// length returns the length of an interval in seconds. It divides bytes by speed, because the start
+// and end are rounded.
 func (r iperf2Row) length() float64 {
 	if r.speed > 0 && r.bytes > 0 {
 		return r.bytes * 8 / r.speed
@@ -117,11 +117,11 @@ func (r iperf2Row) length() float64 {
 	return r.end - r.start
 }
 
-// parseIperf2 reads the CSV. Since 2.2 a line of names comes before each kind of
-// row; before, the columns are fixed and there are 9 or, for UDP, 14.
+// parseIperf2 reads the CSV. Since 2.2 each kind of row is preceded by a line of names; before, the
+// columns are fixed, 9 or, for UDP, 14.
 func parseIperf2(text string) ([]iperf2Row, error) {
 	var rows []iperf2Row
-	named := map[int][]string{} // by how many columns there are
+	named := map[int][]string{} // by number of columns
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		fields := strings.Split(line, ",")
@@ -137,7 +137,7 @@ func parseIperf2(text string) ([]iperf2Row, error) {
 			columns = classicColumns(len(fields))
 		}
 		if columns == nil {
-			return nil, fmt.Errorf("its output is no CSV that is known: %.60q", line)
+			return nil, fmt.Errorf("its output is not a known form of CSV: %.60q", line)
 		}
 		r, err := iperf2Line(columns, fields)
 		if err != nil {
@@ -146,7 +146,7 @@ func parseIperf2(text string) ([]iperf2Row, error) {
 		rows = append(rows, r)
 	}
 	if len(rows) == 0 {
-		return nil, errors.New("it printed no figures")
+		return nil, errors.New("it printed no values")
 	}
 	return rows, nil
 }
@@ -162,8 +162,7 @@ func classicColumns(n int) []string {
 	return nil
 }
 
-// iperf2Line reads a row. The time stamp is not read: before 2.2 it is that of
-// 1970 now and then.
+// iperf2Line reads a row. It skips the time stamp, which before 2.2 is sometimes that of 1970.
 func iperf2Line(columns, fields []string) (iperf2Row, error) {
 	nan := math.NaN()
 	r := iperf2Row{id: -1, start: nan, end: nan, bytes: nan, speed: nan, lost: nan, order: nan, sent: nan, retries: nan}
@@ -186,7 +185,7 @@ func iperf2Line(columns, fields []string) (iperf2Row, error) {
 			*ints[name], err = strconv.Atoi(fields[i])
 		}
 		if err != nil {
-			return r, fmt.Errorf("%s is no number", name)
+			return r, fmt.Errorf("%s is not a number", name)
 		}
 	}
 	if math.IsNaN(r.start+r.end+r.bytes) || r.start < 0 || r.end < r.start {
@@ -195,7 +194,7 @@ func iperf2Line(columns, fields []string) (iperf2Row, error) {
 	return r, nil
 }
 
-// parseFinite reads a number that is one.
+// parseFinite reads a finite number.
 func parseFinite(s string) (float64, error) {
 	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	if err == nil && (math.IsNaN(f) || math.IsInf(f, 0)) {

@@ -17,7 +17,7 @@ const (
 	ntttcpName = "ntttcp"
 )
 
-// allDirections lists the directions of a tool that knows all.
+// allDirections lists all directions.
 func allDirections() []string { return []string{study.Forward, study.Reverse, study.Both} }
 
 func iperf3() Tool {
@@ -28,29 +28,28 @@ func iperf3() Tool {
 	}
 }
 
-// oldestIperf3 is the first 3.x whose JSON holds what is read here.
+// oldestIperf3 is the first 3.x with all required values in its JSON.
 const oldestIperf3 = 1
 
 func probeIperf3(banner, help string) (build, error) {
 	m := regexp.MustCompile(`(?m)^iperf (3)\.(\d+)(\S*)`).FindStringSubmatch(banner)
 	if m == nil {
-		return build{}, fmt.Errorf("%.60q is no version of iperf3", banner)
+		return build{}, fmt.Errorf("%.60q is not a version of iperf3", banner)
 	}
 	b := build{major: 3, help: help}
-	b.minor, _ = strconv.Atoi(m[2]) // digits; beyond int it is newer than all
+	b.minor, _ = strconv.Atoi(m[2]) // digits; a number beyond int is newer than all
 	b.version = "3." + m[2] + m[3]
 	if b.before(3, oldestIperf3) {
-		return b, fmt.Errorf("version %s is too old: iperf3 3.%d or later is needed", b.version, oldestIperf3)
+		return b, fmt.Errorf("version %s is too old; iperf3 3.%d or later is required", b.version, oldestIperf3)
 	}
 	return b, nil
 }
 
-// maxRows bounds the intervals of all streams together, so that the output
-// stays below maxOutput: iperf3 writes some 300 bytes for each.
+// maxRows bounds the total number of intervals of all streams, so that the output stays below
+// maxOutput: iperf3 writes about 300 bytes for each.
 const maxRows = 8000
 
-// interval is how often the tool reports: 100 ms, or more where that would be
-// too many rows.
+// interval returns the tool's reporting interval: 100 ms, or more if that would be too many rows.
 func (j job) interval() float64 {
 	rows := j.sendSeconds() * float64(j.directionCount()*j.Streams)
 	for _, i := range []float64{0.1, 0.2, 0.5, 1, 2, 5} {
@@ -68,7 +67,7 @@ func (j job) directionCount() int {
 	return 1
 }
 
-// sendSeconds is how long the tool sends, in seconds.
+// sendSeconds returns how long the tool sends, in seconds.
 func (j job) sendSeconds() float64 { return (j.Warmup + j.Duration).Seconds() }
 
 func (j job) family() string {
@@ -78,8 +77,8 @@ func (j job) family() string {
 	return "-4"
 }
 
-// perStream is the rate of one stream in bit/s: tools take the rate of each. 0
-// is unlimited.
+// perStream returns the rate of one stream in bit/s, because tools take the rate per stream. 0 is
+// unlimited.
 func (j job) perStream() (uint64, error) {
 	rate := j.requestedRate()
 	if rate == 0 {
@@ -87,12 +86,12 @@ func (j job) perStream() (uint64, error) {
 	}
 	each := uint64(math.Round(rate / float64(j.Streams)))
 	if each == 0 {
-		return 0, fmt.Errorf("less than 1 bit/s is left for each of %d streams", j.Streams)
+		return 0, fmt.Errorf("less than 1 bit/s remains for each of %d streams", j.Streams)
 	}
 	return each, nil
 }
 
-// requestedRate is the payload that is asked for, each way, in bit/s; 0 is unlimited.
+// requestedRate returns the requested payload rate in each direction in bit/s; 0 is unlimited.
 func (j job) requestedRate() float64 {
 	if j.PacketRate > 0 {
 		return float64(j.PacketRate) * float64(j.PayloadSize) * 8
@@ -100,8 +99,8 @@ func (j job) requestedRate() float64 {
 	return float64(j.Rate)
 }
 
-// serverTimeout is how long a server waits for its client before it gives up by itself,
-// should nobody end it.
+// serverTimeout returns how long a server waits for its client before it exits, if nothing else
+// ends it.
 func (j job) serverTimeout() time.Duration {
 	if j.Limit > 0 {
 		return j.Limit
@@ -109,8 +108,8 @@ func (j job) serverTimeout() time.Duration {
 	return j.Warmup + j.Duration + 20*time.Second
 }
 
-// iperf3Command is the command line. Times are whole seconds in iperf3: it runs
-// to the next one, and the window is cut out of the intervals.
+// iperf3Command returns the command line. iperf3 takes whole seconds: it runs up to the next one,
+// and the window is cut out of the intervals.
 func iperf3Command(j job) ([]string, error) {
 	common := []string{"-J", "-i", number(j.interval()), "-p", strconv.Itoa(int(j.port)), j.family()}
 	if j.side == atServer {
@@ -124,7 +123,7 @@ func iperf3Command(j job) ([]string, error) {
 		return args, nil
 	}
 	if j.host == "" {
-		return nil, errors.New("no address to dial")
+		return nil, errors.New("there is no address to dial")
 	}
 	args := append([]string{"-c", j.host}, common...)
 	args = append(args, "-t", strconv.Itoa(max(1, int(math.Ceil(j.sendSeconds()-1e-9)))), "-P", strconv.Itoa(j.Streams))
@@ -148,7 +147,7 @@ func iperf3Command(j job) ([]string, error) {
 	}
 	switch {
 	case j.Both && !j.build.has("--bidir"):
-		return nil, fmt.Errorf("iperf3 %s cannot send both ways at once: 3.7 or later is needed", j.build.version)
+		return nil, fmt.Errorf("iperf3 %s cannot send in both directions at once; 3.7 or later is required", j.build.version)
 	case j.Both:
 		args = append(args, "--bidir")
 	case j.Reverse:
@@ -163,8 +162,7 @@ func iperf3Command(j job) ([]string, error) {
 	return args, nil
 }
 
-// tcpOptions are the options that both iperfs name alike, but for the congestion
-// control.
+// tcpOptions returns the options that both iperfs have in common, except the congestion control.
 func (j job) tcpOptions(congestion string) []string {
 	var args []string
 	if j.WriteSize > 0 {

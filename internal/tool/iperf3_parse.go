@@ -12,7 +12,7 @@ import (
 	"tare/internal/traffic"
 )
 
-// iperf3Doc is what iperf3 prints with -J, as far as it is read.
+// iperf3Doc is the part of the output of iperf3 -J that is read.
 type iperf3Doc struct {
 	Start     iperf3Start      `json:"start"`
 	Intervals []iperf3Interval `json:"intervals"`
@@ -48,8 +48,8 @@ type iperf3End struct {
 	ReceiverCongestion string     `json:"receiver_tcp_congestion"`
 }
 
-// iperf3Row is an interval or a total of one stream. Its seconds are read only
-// in intervals: at the end those of the receiver are the sender's.
+// iperf3Row is an interval or a total of one stream. Its seconds are read only in intervals: in the
+// receiver's totals they are the sender's.
 type iperf3Row struct {
 	Socket      int      `json:"socket"`
 	Start       float64  `json:"start"`
@@ -73,7 +73,7 @@ func readIperf3(j job, out output) (parsedOutput, error) {
 		return parsedOutput{}, explainIperf3(j, d.Error)
 	}
 	if len(d.Intervals) == 0 || len(d.End.Streams) == 0 {
-		return parsedOutput{}, errors.New("its output has no figures")
+		return parsedOutput{}, errors.New("its output has no values")
 	}
 	if got := d.Start.TestStart.Protocol; got != "" && got != strings.ToUpper(j.Kind[:3]) {
 		return parsedOutput{}, fmt.Errorf("its output is of %s, not of %s", got, j.Kind)
@@ -108,13 +108,13 @@ func parseIperf3(text []byte) (iperf3Doc, error) {
 			return doc, errors.New("it printed nothing")
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return doc, errors.New("its output is cut off")
+			return doc, errors.New("its output is truncated")
 		}
 		if err != nil {
-			return doc, fmt.Errorf("its output is no JSON: %.60q", text)
+			return doc, fmt.Errorf("its output is not JSON: %.60q", text)
 		}
 		if err := doc.addJSON(value); err != nil {
-			return doc, fmt.Errorf("its JSON does not hold what iperf3 writes: %w", err)
+			return doc, fmt.Errorf("its JSON is not that of iperf3: %w", err)
 		}
 	}
 }
@@ -143,11 +143,11 @@ func (d *iperf3Doc) addJSON(value json.RawMessage) error {
 	case "error":
 		return json.Unmarshal(event.Data, &d.Error)
 	}
-	return nil // the other end's output, or an event of a later version
+	return nil // the other endpoint's output, or an event of a later version
 }
 
-// flows puts the intervals of each stream together, and the totals of the end
-// that this is: the other end's are only what it reported.
+// flows collects the intervals of each stream, and the totals of this endpoint; those of the other
+// endpoint are only what it reported.
 func (d iperf3Doc) flows(j job) ([]flow, error) {
 	var flows []flow
 	at := map[int]int{}
@@ -160,7 +160,7 @@ func (d iperf3Doc) flows(j job) ([]flow, error) {
 			if !ok {
 				n = len(flows)
 				at[r.Socket] = n
-				// Before 3.7 rows do not say who sends.
+				// Before 3.7 rows do not have the direction.
 				flows = append(flows, flow{sends: j.Both && r.Sender || !j.Both && j.sends(), hasSegments: r.Retransmits != nil})
 			}
 			b, err := count(r.Bytes, "bytes")
@@ -200,8 +200,8 @@ func (d iperf3Doc) flows(j job) ([]flow, error) {
 	return flows, nil
 }
 
-// total takes the totals of a stream. What a receiver of datagrams got is the
-// sum of its intervals: its total says 0, or what the sender sent.
+// total adds the totals of a stream. For a receiver of datagrams it uses the sum of the intervals,
+// because the total is 0 or what the sender sent.
 func (f *flow) total(r iperf3Row, udp bool) error {
 	b, err := count(r.Bytes, "bytes")
 	if err != nil {
@@ -225,19 +225,19 @@ func (f *flow) total(r iperf3Row, udp bool) error {
 	return nil
 }
 
-// count is a number that cannot be negative, nor beyond what a float64 counts.
+// count checks that a number is not negative and not beyond the exact integers of a float64.
 func count(v float64, of string) (int64, error) {
 	if v < 0 || v > 1<<53 || math.IsNaN(v) {
-		return 0, fmt.Errorf("its output has %g %s, which cannot be", v, of)
+		return 0, fmt.Errorf("its output has %g %s, which is impossible", v, of)
 	}
 	return int64(v), nil
 }
 
-// datagrams checks what iperf3 says of datagrams against their bytes, which are
-// what was handed to the kernel and what was read from it.
+// datagrams checks iperf3's count of datagrams against their bytes, which are those passed to or
+// read from the kernel.
 func (d iperf3Doc) datagrams(j job, flows []flow) ([]traffic.Note, error) {
 	if got := int(d.Start.TestStart.Blksize); got != 0 && got != j.PayloadSize {
-		return nil, fmt.Errorf("it sent datagrams of %d bytes where %d were asked for", got, j.PayloadSize)
+		return nil, fmt.Errorf("it sent datagrams of %d bytes instead of the requested %d", got, j.PayloadSize)
 	}
 	notes := versionNotes(j)
 	var sentBytes, saidSent, received, missing, highest float64
@@ -262,11 +262,11 @@ func (d iperf3Doc) datagrams(j job, flows []flow) ([]traffic.Note, error) {
 		}
 	}
 	if sum := d.received(j); sum != nil && sum.Bytes > received*1.001+float64(j.PayloadSize) {
-		return nil, fmt.Errorf("its intervals have %.0f bytes received and its total %.0f", received, sum.Bytes)
+		return nil, fmt.Errorf("its intervals have %.0f bytes received, but its total %.0f", received, sum.Bytes)
 	}
 	if sent := math.Round(sentBytes / float64(j.PayloadSize)); j.sends() && saidSent > sent {
 		notes = append(notes, traffic.Note{Code: NotePhantomLoss, Text: fmt.Sprintf(
-			"iperf3 %s counts %.0f datagrams that it did not send (its bytes make %.0f): the bytes are what counts here", j.build.version, saidSent-sent, sent)})
+			"iperf3 %s counts %.0f datagrams that it did not send (its bytes correspond to %.0f), so the bytes are used", j.build.version, saidSent-sent, sent)})
 	}
 	if missing < 0 || missing > highest || highest >= math.MaxInt32 {
 		notes = append(notes, lossNote(j, missing, highest))
@@ -277,8 +277,8 @@ func (d iperf3Doc) datagrams(j job, flows []flow) ([]traffic.Note, error) {
 	return notes, nil
 }
 
-// received is the total that this end received, nil before 3.11, whose only
-// total mixes both ends.
+// received returns the total that this endpoint received, nil before 3.11, whose only total mixes
+// both endpoints.
 func (d iperf3Doc) received(j job) *iperf3Row {
 	switch {
 	case !j.receives():
@@ -289,17 +289,17 @@ func (d iperf3Doc) received(j job) *iperf3Row {
 	return d.End.SumReceived
 }
 
-// explainIperf3 says what to do about an error.
+// explainIperf3 adds to an error what to do about it.
 func explainIperf3(j job, said string) error {
 	advice := ""
 	for _, known := range []struct{ text, do string }{
-		{"busy running a test", "another client got there first: nothing else may use this port"},
-		{"socket buffer size not set", fmt.Sprintf("the kernel grants less than %d bytes: raise net.core.rmem_max and net.core.wmem_max, or set send_buffer and receive_buffer to auto", j.grantedBuffer)},
-		{"Resource temporarily unavailable", "the one datagram each way with which iperf3 begins was lost, and it does not try again"},
+		{"busy running a test", "another client connected first; make sure that nothing else uses this port"},
+		{"socket buffer size not set", fmt.Sprintf("the kernel grants less than %d bytes; raise net.core.rmem_max and net.core.wmem_max, or set send_buffer and receive_buffer to auto", j.grantedBuffer)},
+		{"Resource temporarily unavailable", "iperf3 lost the first datagram in one direction, which it does not repeat"},
 		{"Connection refused", "no iperf3 server listens there"},
-		{"TCP_CONGESTION", fmt.Sprintf("load the kernel module tcp_%s, or name another congestion_control", j.Congestion)},
+		{"TCP_CONGESTION", fmt.Sprintf("load the kernel module tcp_%s or set another congestion_control", j.Congestion)},
 		{"Address already in use", "something else listens on that port"},
-		{"block size invalid", fmt.Sprintf("iperf3 needs 16 bytes or more of payload, not %d", j.PayloadSize)},
+		{"block size invalid", fmt.Sprintf("iperf3 requires a payload of at least 16 bytes, not %d", j.PayloadSize)},
 	} {
 		if strings.Contains(said, known.text) {
 			advice = ": " + known.do

@@ -2,7 +2,7 @@ package tool
 
 import "tare/internal/traffic"
 
-// kernelCount is what a network namespace sent since it was made.
+// kernelCount is what a network namespace has sent since its creation.
 type kernelCount struct {
 	octets   uint64 // IP packets, headers included
 	segments uint64 // TCP segments and UDP datagrams
@@ -14,20 +14,19 @@ func (k kernelCount) since(before kernelCount) kernelCount {
 		k.octets >= before.octets && k.segments >= before.segments}
 }
 
-// The bounds for systems that do not count: twice what was sent, in segments of
-// the least size that every path carries, and room for the tool's own control
-// connection.
+// The allowances for systems without counters: twice what was sent, in segments of the smallest
+// size that every path carries, and the tool's own control connection.
 const (
 	leastSegment     = 536
 	controlAllowance = 1 << 20
-	// headerAllowance is the most that the devices of a path add to a packet.
+	// headerAllowance bounds what the devices of a path add to a packet.
 	headerAllowance = 180
 )
 
-// setUpperBound sets how much this end can have put on the wire at most, for the path
-// proof: tools do not tell. A direction without payload carries the control
-// connection and acknowledgements; how many at least nobody knows, so its
-// segments stay 0 and their headers go into the bytes.
+// setUpperBound sets the upper bound of what this endpoint can have put on the wire, for the path
+// proof, because tools do not report it. A direction without payload has the control connection and
+// acknowledgements. Their least number is unknown, so its segments stay 0 and their headers are
+// added to the bytes.
 func (k kernelCount) setUpperBound(r *traffic.Report, j job) {
 	if !k.known {
 		k.octets = 2*uint64(max(0, r.Sent+r.Received)) + controlAllowance

@@ -53,7 +53,7 @@ func parseSNMP(text []byte) map[string]uint64 {
 	return out
 }
 
-// parseSNMP6 reads the format of /proc/net/snmp6: a name and a value a line.
+// parseSNMP6 reads the format of /proc/net/snmp6: one name and value per line.
 func parseSNMP6(text []byte) map[string]uint64 {
 	out := map[string]uint64{}
 	for line := range strings.Lines(string(text)) {
@@ -70,7 +70,7 @@ func parseSNMP6(text []byte) map[string]uint64 {
 type socket struct {
 	local, remote uint16
 	state         uint64
-	unsent        uint64 // bytes that wait to be sent or acknowledged
+	unsent        uint64 // bytes not yet sent or acknowledged
 }
 
 // stateListen is TCP_LISTEN in /proc/net/tcp; UDP sockets are in stateOpen.
@@ -98,7 +98,7 @@ func sockets(protocol string) (out []socket, known bool) {
 func parseSocket(line string) (socket, error) {
 	f := strings.Fields(line)
 	if len(f) < 5 {
-		return socket{}, fmt.Errorf("%.40q is no socket", line)
+		return socket{}, fmt.Errorf("%.40q is not a socket", line)
 	}
 	var s socket
 	for i, at := range []*uint16{&s.local, &s.remote} {
@@ -118,8 +118,7 @@ func parseSocket(line string) (socket, error) {
 	return s, err
 }
 
-// portOpen looks whether something listens, known is false where that cannot be
-// seen.
+// portOpen reports whether a socket listens on a port; known is false if that cannot be determined.
 func portOpen(port uint16, udp bool) (open, known bool) {
 	protocol, state := "tcp", uint64(stateListen)
 	if udp {
@@ -132,14 +131,14 @@ func portOpen(port uint16, udp bool) (open, known bool) {
 	return open, known
 }
 
-// drainTimeout bounds the wait for what a tool's kernel still sends behind its end.
+// drainTimeout bounds the wait for what the kernel still sends after the tool has exited.
 const drainTimeout = 5 * time.Second
 
-// drainPoll is how often it is looked at.
+// drainPoll is the interval of checks for that.
 const drainPoll = 5 * time.Millisecond
 
-// drain waits until no connection of the port has anything left to send: a tool
-// ends before its kernel has.
+// drain waits until no connection of the port has anything left to send: a tool exits before the
+// kernel has sent everything.
 func drain(ctx context.Context, port uint16) {
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
@@ -160,8 +159,8 @@ func drain(ctx context.Context, port uint16) {
 	}
 }
 
-// grantedBufferSize is how large a socket buffer the kernel lets a tool have of the bytes
-// it asks for: tools do not ask past rmem_max and wmem_max.
+// grantedBufferSize returns the socket buffer that the kernel grants a tool of the requested bytes:
+// tools cannot exceed rmem_max and wmem_max.
 func grantedBufferSize(bytes int) int {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -173,7 +172,7 @@ func grantedBufferSize(bytes int) int {
 		if unix.SetsockoptInt(fd, unix.SOL_SOCKET, option, bytes) != nil {
 			continue
 		}
-		// The kernel books twice the size, and says so.
+		// The kernel accounts for twice the size and reports that.
 		if got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, option); err == nil {
 			least = min(least, got/2)
 		}

@@ -10,5 +10,5 @@ func portOpen(uint16, bool) (open, known bool) { return false, false }
 
 func drain(context.Context, uint16) {}
 
-// grantedBufferSize is unknown here: the tool says so itself where it is less.
+// grantedBufferSize is unknown on this system: the tool itself reports if it is smaller.
 func grantedBufferSize(bytes int) int { return bytes }

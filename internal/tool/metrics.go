@@ -5,7 +5,7 @@ import (
 	"tare/internal/traffic"
 )
 
-// datagrams is what one direction sent and what arrived, over the whole trial.
+// datagrams returns what one direction sent and received over the whole trial.
 func datagrams(from, to traffic.Report) (sent, received int64) {
 	if from.Datagrams == nil || to.Datagrams == nil {
 		return 0, 0
@@ -19,7 +19,7 @@ func datagrams(from, to traffic.Report) (sent, received int64) {
 	return sent, received
 }
 
-// loss is the loss ratio (RFC 7680: 0 to 1), nil where it is not known.
+// loss returns the loss ratio (RFC 7680: 0 to 1), nil if it is unknown.
 func loss(from, to traffic.Report) *float64 {
 	sent, received := datagrams(from, to)
 	if sent <= 0 || received > sent {
@@ -29,7 +29,7 @@ func loss(from, to traffic.Report) *float64 {
 	return &ratio
 }
 
-// datagramMetrics are the figures of a UDP workload made by a tool.
+// datagramMetrics returns the metrics of a UDP workload run by a tool.
 func datagramMetrics(p traffic.Params, client, server traffic.Report) (map[string]float64, *result.Series) {
 	if p.Both {
 		return bothMetrics(client, server)

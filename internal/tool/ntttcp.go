@@ -12,8 +12,8 @@ import (
 	"tare/internal/study"
 )
 
-// ntttcp is Microsoft's tool: ntttcp-for-linux here, NTttcp on Windows. The two
-// share a name and most of an output format, and little of a command line.
+// ntttcp is Microsoft's tool: ntttcp-for-linux on Linux, NTttcp on Windows. They share the name and
+// most of the output format, but little of the command line.
 func ntttcp() Tool {
 	t := Tool{
 		Name: ntttcpName, Kinds: []string{tcpStream, udpStream}, Directions: []string{study.Forward},
@@ -21,19 +21,18 @@ func ntttcp() Tool {
 		probeFlags: probeFlags{"-h", "-h"}, probe: probeNtttcp, command: ntttcpCommand, read: readNtttcp,
 	}
 	if runtime.GOOS == "windows" {
-		t.executable, t.install = "ntttcp.exe", "take it from github.com/microsoft/ntttcp and put it on the PATH"
+		t.executable, t.install = "ntttcp.exe", "download it from github.com/microsoft/ntttcp and put it on the PATH"
 		t.probeFlags, t.command = probeFlags{"-?", "-?"}, windowsCommand
 	}
 	return t
 }
 
-// probeNtttcp takes the version from the banner: in the Linux tool's XML it is
-// always the same.
+// probeNtttcp reads the version from the banner; in the XML of the Linux tool it is a constant.
 func probeNtttcp(banner, help string) (build, error) {
 	b := build{help: help}
 	m := regexp.MustCompile(`(?m)^(?:NTTTCP for Linux|Version|Copyright.*Version) (\d+)\.(\d+)(\S*)`).FindStringSubmatch(banner)
 	if m == nil {
-		return b, fmt.Errorf("%.60q is no version of ntttcp", banner)
+		return b, fmt.Errorf("%.60q is not a version of ntttcp", banner)
 	}
 	b.major, _ = strconv.Atoi(m[1]) // digits
 	b.minor, _ = strconv.Atoi(m[2])
@@ -41,27 +40,26 @@ func probeNtttcp(banner, help string) (build, error) {
 	return b, nil
 }
 
-// ntttcpFile is where ntttcp writes its XML, in the job's folder.
+// ntttcpFile is the file in the job's folder to which ntttcp writes its XML.
 const ntttcpFile = "ntttcp.xml"
 
-// ntttcpCooldown keeps the sender going while the receiver ends its window, in
-// seconds.
+// ntttcpCooldown is how long the sender continues while the receiver ends its window, in seconds.
 const ntttcpCooldown = 1
 
-// seconds are whole in ntttcp.
+// wholeSeconds rounds up to the whole seconds that ntttcp takes.
 func wholeSeconds(seconds float64) string { return strconv.Itoa(int(math.Ceil(seconds - 1e-9))) }
 
 func (j job) window() (warmup, duration string) {
 	return wholeSeconds(j.Warmup.Seconds()), wholeSeconds(j.Duration.Seconds())
 }
 
-// checkNtttcp is what either ntttcp cannot do at all.
+// checkNtttcp returns an error for what neither ntttcp supports.
 func checkNtttcp(j job) error {
 	if j.host == "" {
-		return errors.New("ntttcp needs an address, not every one")
+		return errors.New("ntttcp requires a specific address to listen on")
 	}
 	if j.port < 2 {
-		return errors.New("ntttcp needs the port below its own too")
+		return errors.New("ntttcp also requires the port below its own")
 	}
 	return nil
 }
@@ -71,7 +69,7 @@ func ntttcpCommand(j job) ([]string, error) {
 		return nil, err
 	}
 	if j.udp() && j.ipv6 {
-		return nil, errors.New("ntttcp knows UDP over IPv4 only")
+		return nil, errors.New("ntttcp supports UDP over IPv4 only")
 	}
 	role := "-s"
 	if j.side == atServer {
@@ -104,8 +102,8 @@ func ntttcpCommand(j job) ([]string, error) {
 	return args, nil
 }
 
-// windowsCommand is the command line of NTttcp for Windows. It must be told
-// IPv6, how many threads, and where to write.
+// windowsCommand returns the command line of NTttcp for Windows, which needs the IP version, the
+// number of threads and the output file.
 func windowsCommand(j job) ([]string, error) {
 	if err := checkNtttcp(j); err != nil {
 		return nil, err
@@ -137,9 +135,9 @@ func windowsCommand(j job) ([]string, error) {
 		args = append(args, "-rb", strconv.Itoa(j.ReceiveBuffer))
 	}
 	if asked := j.requestedRate(); asked > 0 && j.side == atClient {
-		perThread := asked / 8 / 1024 / float64(j.Streams) // KB a second
+		perThread := asked / 8 / 1024 / float64(j.Streams) // KB/s
 		if perThread < 1 {
-			return nil, fmt.Errorf("NTttcp paces in KB a second: %g bit/s for %d threads is less than 1", asked, j.Streams)
+			return nil, fmt.Errorf("NTttcp paces in KB/s: %g bit/s for %d threads is less than 1 KB/s", asked, j.Streams)
 		}
 		args = append(args, "-thr", strconv.Itoa(int(math.Round(perThread))))
 	}

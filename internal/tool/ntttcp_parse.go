@@ -11,13 +11,12 @@ import (
 	"tare/internal/traffic"
 )
 
-// ntttcpDoc is what both ntttcps write, as far as it is read.
+// ntttcpDoc is the part of both tools' output that is read.
 //
-// Not read: MB and MB/s (10^6 bytes on Linux, 2^20 on Windows), the version (a
-// constant on Linux), cpu_busy_all (the process, in percent of one core) and
-// cpu (the machine), cycles_per_byte and cycles: same words, other meanings.
-// Bps is what it says in both, mbps is decimal on Windows; on Linux it was 2^20
-// bits once, before there was Bps.
+// Not read are values with the same name but different meanings: MB and MB/s (10^6 bytes on Linux,
+// 2^20 on Windows), the version (a constant on Linux), cpu_busy_all (the process, in percent of one
+// core) and cpu (the machine), cycles_per_byte and cycles. Bps means bytes per second in both. mbps
+// is decimal on Windows; on Linux it was 2^20 bits before Bps was added.
 type ntttcpDoc struct {
 	XMLName    xml.Name
 	Version    string         `xml:"version,attr"`
@@ -48,13 +47,13 @@ func readNtttcp(j job, out output) (parsedOutput, error) {
 		return parsedOutput{}, fmt.Errorf("its results are not of %s", j.Kind)
 	}
 	if want := map[bool]string{true: "ntttcps", false: "ntttcpr"}[j.sends()]; d.XMLName.Local != want {
-		return parsedOutput{}, fmt.Errorf("its results are of %s where %s was run", d.XMLName.Local, want)
+		return parsedOutput{}, fmt.Errorf("its results are of %s, but %s was run", d.XMLName.Local, want)
 	}
 	return d.seen(j)
 }
 
-// seen makes one flow of all streams: ntttcp tells them apart only in threads,
-// and its figures are of its own window.
+// seen returns one flow for all streams: ntttcp distinguishes them only as threads, and its values
+// are of its own window.
 func (d ntttcpDoc) seen(j job) (parsedOutput, error) {
 	seconds, err := parseFinite(d.Realtime.Value)
 	if err != nil || seconds <= 0 {
@@ -84,18 +83,18 @@ func (d ntttcpDoc) seen(j job) (parsedOutput, error) {
 	f.rows = []row{v}
 	s := parsedOutput{interval: seconds, flows: []flow{f}, merged: true}
 	if !j.udp() {
-		s.notes = append(s.notes, traffic.Note{Code: NoteIgnored, Text: "ntttcp sets neither congestion control nor, on Linux, buffers: the kernel's defaults are in force"})
+		s.notes = append(s.notes, traffic.Note{Code: NoteIgnored, Text: "ntttcp sets neither the congestion control nor, on Linux, the buffers, so the kernel's defaults apply"})
 	}
 	return s, nil
 }
 
-// rate is the throughput in bit/s.
+// rate returns the throughput in bit/s.
 func (d ntttcpDoc) rate() (float64, error) {
 	if bps, ok := metric(d.Throughput, "Bps"); ok && bps > 0 {
 		return bps * 8, nil
 	}
 	if strings.HasSuffix(d.Version, "-linux") {
-		return 0, errors.New("its results have no throughput in Bps: this ntttcp is too old, and its mbps are not megabits")
+		return 0, errors.New("its results have no throughput in Bps: this ntttcp is too old, and its mbps are not decimal megabits")
 	}
 	if mbps, ok := metric(d.Throughput, "mbps"); ok {
 		return mbps * 1e6, nil
@@ -122,18 +121,18 @@ func parseNtttcp(text []byte) (ntttcpDoc, error) {
 	var d ntttcpDoc
 	if err := xml.Unmarshal(text, &d); err != nil {
 		if strings.Contains(err.Error(), "unexpected EOF") {
-			return d, errors.New("its results are cut off")
+			return d, errors.New("its results are truncated")
 		}
-		return d, fmt.Errorf("its results are no XML: %.60q", text)
+		return d, fmt.Errorf("its results are not XML: %.60q", text)
 	}
 	if !strings.HasPrefix(d.XMLName.Local, "ntttcp") {
-		return d, fmt.Errorf("its results are <%s>, not ntttcp's", d.XMLName.Local)
+		return d, fmt.Errorf("its results are <%s>, not those of ntttcp", d.XMLName.Local)
 	}
 	return d, nil
 }
 
-// parseNtttcpJSON reads the same from JSON, in which every value is a string and
-// the keys of retransmits and of the round trip break the rule of the others.
+// parseNtttcpJSON reads the same values from JSON, where every value is a string, and the keys of
+// retransmits and of the round trip are irregular.
 func parseNtttcpJSON(text []byte) (ntttcpDoc, error) {
 	type body struct {
 		Version     string         `json:"version"`
@@ -147,7 +146,7 @@ func parseNtttcpJSON(text []byte) (ntttcpDoc, error) {
 	}
 	var top map[string]body
 	if err := json.Unmarshal(text, &top); err != nil {
-		return ntttcpDoc{}, fmt.Errorf("its results are no JSON of ntttcp: %w", err)
+		return ntttcpDoc{}, fmt.Errorf("its results are not the JSON of ntttcp: %w", err)
 	}
 	for _, role := range []string{"ntttcps", "ntttcpr"} {
 		b, ok := top[role]
@@ -164,8 +163,7 @@ func parseNtttcpJSON(text []byte) (ntttcpDoc, error) {
 	return ntttcpDoc{}, errors.New("its results are JSON, but neither of ntttcps nor of ntttcpr")
 }
 
-// ntttcpText is a value that is a string in one version and an object with a
-// metric in another.
+// ntttcpText is a value that is a string in one version and an object with a metric in another.
 type ntttcpText struct{ m ntttcpMetric }
 
 func (t *ntttcpText) UnmarshalJSON(text []byte) error {

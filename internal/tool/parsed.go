@@ -8,11 +8,11 @@ import (
 	"tare/internal/traffic"
 )
 
-// parsedOutput is what one end's output says, in one form for all tools.
+// parsedOutput is the output of one endpoint, in one form for all tools.
 type parsedOutput struct {
 	flows      []flow
-	merged     bool    // one flow stands for all streams, which the tool does not tell apart
-	interval   float64 // that was asked for, seconds
+	merged     bool    // one flow stands for all streams, which the tool does not distinguish
+	interval   float64 // as requested, seconds
 	congestion string
 	mss        int
 	sendBuffer int // granted, bytes, 0 unknown
@@ -28,7 +28,7 @@ type flow struct {
 	lost        *int64  // datagrams missing by the tool's own count
 	reordered   int64   // datagrams
 	rtt         float64 // mean, seconds, 0 unknown
-	hasSegments bool    // rows count retransmits
+	hasSegments bool    // rows have retransmits
 }
 
 // row is one interval of a flow.
@@ -52,8 +52,8 @@ func (s parsedOutput) lost() *int64 {
 	return sum
 }
 
-// report turns what was seen into a report. The timed window is made of the
-// intervals whose middle lies in it, so that no tool's own warm-up is needed.
+// report creates a report. The timed window consists of the intervals whose middle is in it, so
+// that the tool needs no warm-up of its own.
 func (s parsedOutput) report(j job) (traffic.Report, error) {
 	r := traffic.Report{CPU: j.CPU, SendBuffer: s.sendBuffer, ReceiveBuffer: s.recvBuffer, Notes: s.notes}
 	r.TCP.Congestion, r.TCP.MSS = s.congestion, s.mss
@@ -65,12 +65,12 @@ func (s parsedOutput) report(j job) (traffic.Report, error) {
 		flows := s.direction(way.sends)
 		if !way.does {
 			if len(flows) > 0 {
-				return r, fmt.Errorf("its output has %d streams of a direction that was not asked for", len(flows))
+				return r, fmt.Errorf("its output has %d streams of a direction that was not requested", len(flows))
 			}
 			continue
 		}
 		if len(flows) != j.Streams && !s.merged || len(flows) == 0 {
-			return r, fmt.Errorf("its output has %d streams where %d were asked for", len(flows), j.Streams)
+			return r, fmt.Errorf("its output has %d streams instead of %d", len(flows), j.Streams)
 		}
 		if err := addFlows(&r, j, flows, s.interval, way.sends); err != nil {
 			return r, err
@@ -94,8 +94,8 @@ func (s parsedOutput) direction(sends bool) []flow {
 	return out
 }
 
-// addFlows books the flows of one direction. Messages stay 0: the path proof would
-// ask for a header of TCP's size with each.
+// addFlows adds the flows of one direction. Messages stay 0: otherwise the path proof would require
+// a TCP-sized header for each.
 func addFlows(r *traffic.Report, j job, flows []flow, interval float64, sends bool) error {
 	w, err := cutWindow(flows, interval, j.Warmup, j.Duration)
 	if err != nil {
@@ -113,7 +113,7 @@ func addFlows(r *traffic.Report, j job, flows []flow, interval float64, sends bo
 		r.Sent, r.Window.Sent, r.Window.Retransmits = total, w.bytes, w.retransmits
 		r.TCP.RTT = flows[0].rtt
 		r.Window.Seconds, r.Window.Series, r.Window.Streams = w.seconds, w.series, w.streams
-	default: // behind the sending: what this end received is what its window shows
+	default: // after the sender: the window shows what this endpoint received
 		r.Received, r.Window.Received = total, w.bytes
 		r.Window.Seconds, r.Window.Series, r.Window.Streams = w.seconds, w.series, w.streams
 	}
@@ -137,9 +137,8 @@ type window struct {
 	retransmits *int64
 }
 
-// cutWindow takes the timed window out of the rows. All flows follow the clock of the
-// one with the most rows; an interval of less than half its length, as the last
-// one often is, is left out.
+// cutWindow returns the timed window of the rows. All flows use the times of the flow with the most
+// rows. An interval of less than half the normal length, which the last one often is, is left out.
 func cutWindow(flows []flow, interval float64, warmup, duration time.Duration) (window, error) {
 	clock := flows[0].rows
 	for _, f := range flows {
@@ -177,8 +176,8 @@ func cutWindow(flows []flow, interval float64, warmup, duration time.Duration) (
 	return w, nil
 }
 
-// countDatagrams books n datagrams of flow i. A tool does not tell which of them
-// were sent within the window: all count.
+// countDatagrams adds n datagrams of flow i. All count, because a tool does not report which of
+// them were sent within the window.
 func countDatagrams(d *traffic.Datagrams, i int, n int64, sends bool) {
 	for len(d.Flows) <= i {
 		d.Flows = append(d.Flows, traffic.FlowCount{})

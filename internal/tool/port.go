@@ -11,11 +11,11 @@ import (
 	"tare/internal/process"
 )
 
-// portTries is how often a free port is looked for.
+// portTries is the number of attempts to find a free port.
 const portTries = 50
 
-// freePort finds a port that is free for TCP and for UDP, because a tool uses
-// the same number for both; with below, the one below it is free as well.
+// freePort finds a port that is free for TCP and UDP, because a tool uses the same number for both;
+// with below, the port below it is free as well.
 func freePort(address string, below bool) (uint16, error) {
 	addr, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -35,7 +35,7 @@ func freePort(address string, below bool) (uint16, error) {
 	return 0, fmt.Errorf("find a free port on %s: %w", addr.Addr(), last)
 }
 
-// tryPorts binds both protocols for a moment.
+// tryPorts binds both protocols briefly.
 func tryPorts(addr netip.Addr, port uint16) (uint16, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(context.Background(), "tcp", netip.AddrPortFrom(addr, port).String())
@@ -55,7 +55,7 @@ func tryPorts(addr netip.Addr, port uint16) (uint16, error) {
 	return got.Port(), nil
 }
 
-// waitListening waits until the port is open, without touching it: a tool would take a
+// waitListening waits until the port is open without connecting to it: a tool would take a
 // connection for its client.
 func (p *proc) waitListening(ctx context.Context, port uint16, udp bool) error {
 	began := time.Now()
@@ -65,12 +65,12 @@ func (p *proc) waitListening(ctx context.Context, port uint16, udp bool) error {
 	})
 	switch {
 	case errors.Is(err, process.ErrEnded):
-		return errors.New("the server ended at once")
+		return errors.New("the server exited at once")
 	case err != nil:
 		return fmt.Errorf("port %d was not open after %s", port, listenTimeout)
 	}
 	return nil
 }
 
-// portBlindWait is how long a server gets where its port cannot be looked at.
+// portBlindWait is how long a server has to start if its port cannot be checked.
 const portBlindWait = 500 * time.Millisecond

@@ -17,28 +17,28 @@ import (
 	"tare/internal/traffic/thread"
 )
 
-// output is what a process left behind.
+// output is the output of a process.
 type output struct {
 	stdout, stderr []byte
 	file           []byte // of the files in its folder
 }
 
-// maxOutput bounds what is read of a process; more is an error.
+// maxOutput bounds what is read from a process; more is an error.
 const maxOutput = 4 << 20
 
-// errOutput is a process that wrote more than maxOutput.
+// errOutput means that a process wrote more than maxOutput.
 var errOutput = fmt.Errorf("it wrote more than %d MiB", maxOutput>>20)
 
-// proc is a tool under way. Its group is killed with it.
+// proc is a running tool. Its process group is killed with it.
 type proc struct {
 	*process.Process
 	cancel         context.CancelCauseFunc
-	ctx            context.Context //nolint:containedctx // the process's own, which outlives the call that starts it
+	ctx            context.Context //nolint:containedctx // of the process, which outlives the call that starts it
 	stdout, stderr bounded
 }
 
-// start starts a process, pinned to cpu unless that is negative, and tied to this one: on
-// Linux a child inherits the affinity of the thread that starts it.
+// start starts a process that ends with this one, pinned to cpu unless that is negative. On Linux a
+// child inherits the affinity of the thread that starts it.
 func start(cpu int, path string, args []string) (*proc, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	p := &proc{Process: process.New(path, path, args...), ctx: ctx, cancel: cancel}
@@ -58,35 +58,35 @@ func start(cpu int, path string, args []string) (*proc, error) {
 		cancel(nil)
 		return nil, err
 	}
-	context.AfterFunc(ctx, func() { _ = p.Kill() }) // whoever ended it waits for that
+	context.AfterFunc(ctx, func() { _ = p.Kill() }) // the caller that killed it waits for that
 	return p, nil
 }
 
-// wait waits for the end of the process, and ends it with ctx. How it exited is
-// no error: tools exit with 0 behind failures and with 1 behind success.
+// wait waits for the process to exit, and kills it when ctx ends. The exit code is not an error:
+// tools exit with 0 after failures and with 1 after success.
 func (p *proc) wait(ctx context.Context) (output, error) {
 	stop := context.AfterFunc(ctx, func() { p.cancel(context.Cause(ctx)) })
 	defer stop()
 	<-p.Done()
 	out := output{stdout: p.stdout.buf.Bytes(), stderr: p.stderr.buf.Bytes()}
 	if cause := context.Cause(p.ctx); cause != nil {
-		return out, fmt.Errorf("it was ended: %w%s", cause, out.hint())
+		return out, fmt.Errorf("it was killed: %w%s", cause, out.hint())
 	}
 	return out, nil
 }
 
 // end kills the process unless it has ended.
 func (p *proc) end() output {
-	p.cancel(errors.New("it is not needed any more"))
+	p.cancel(errors.New("it is no longer needed"))
 	<-p.Done()
 	return output{stdout: p.stdout.buf.Bytes(), stderr: p.stderr.buf.Bytes()}
 }
 
-// hint is the last line that a process wrote to its standard error.
+// hint returns the last line that a process wrote to its standard error.
 func (o output) hint() string {
 	lines := strings.Split(strings.TrimSpace(string(o.stderr)), "\n")
 	if last := lines[len(lines)-1]; last != "" {
-		return fmt.Sprintf(" (it last said: %.200s)", last)
+		return fmt.Sprintf(" (last message: %.200s)", last)
 	}
 	return ""
 }
@@ -131,7 +131,7 @@ func readFolder(folder string) []byte {
 	return buf[:n]
 }
 
-// build is a tool as it is installed here.
+// build is an installed tool.
 type build struct {
 	path    string
 	version string // as the tool prints it, such as "3.12"
@@ -140,15 +140,15 @@ type build struct {
 	help    string // its own list of options
 }
 
-// has reports whether the tool's own help names an option.
+// has reports whether the tool's own help lists an option.
 func (b build) has(option string) bool { return strings.Contains(b.help, option) }
 
-// before reports whether the version lies before major.minor.
+// before reports whether the version is older than major.minor.
 func (b build) before(major, minor int) bool {
 	return b.major < major || b.major == major && b.minor < minor
 }
 
-// find looks for the tool and asks for its version.
+// find finds the tool and determines its version.
 func (t Tool) find(ctx context.Context) (build, error) {
 	path, err := exec.LookPath(t.executable)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gone waits until a process is no more, or only waits to be buried.
+// gone waits until a process has exited or is a zombie.
 func gone(t *testing.T, pid int) {
 	t.Helper()
 	for range 500 {
@@ -25,10 +25,10 @@ func gone(t *testing.T, pid int) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	t.Errorf("process %d is still there", pid)
+	t.Errorf("process %d still runs", pid)
 }
 
-// pids waits for the n processes that left their id.
+// pids waits for the n processes that have written their id.
 func pids(t *testing.T, at string, n int) []int {
 	t.Helper()
 	for range 500 {
@@ -54,7 +54,7 @@ func pids(t *testing.T, at string, n int) []int {
 	return nil
 }
 
-// The end of a trial takes the tool's children too.
+// The end of a trial kills the tool's children as well.
 func TestGroupEnds(t *testing.T) {
 	fakes(t, "family", "")
 	at := filepath.Join(t.TempDir(), "pid")
@@ -78,7 +78,7 @@ func TestGroupEnds(t *testing.T) {
 	}
 }
 
-// A tool does not outlive the process that started it, however that ends.
+// A tool does not outlive the process that started it, however that exits.
 func TestEndsWithParent(t *testing.T) {
 	if at := os.Getenv("TARE_TEST_PARENT"); at != "" {
 		path, err := exec.LookPath("iperf3")
@@ -113,7 +113,7 @@ func TestEndsWithParent(t *testing.T) {
 	}
 }
 
-// A pinned tool runs on its CPU only, and the threads of this process stay free.
+// A pinned tool runs only on its CPU, and the threads of this process are not pinned.
 func TestPinned(t *testing.T) {
 	var free unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &free); err != nil {
@@ -154,7 +154,7 @@ func TestPinned(t *testing.T) {
 	}
 }
 
-// The kernel's files, as they are.
+// Files as the kernel writes them.
 func TestKernelFiles(t *testing.T) {
 	got := parseSNMP([]byte("IpExt: InOctets OutOctets\nIpExt: 5 7\nTcp: MaxConn OutSegs\nTcp: -1 9\nshort\n"))
 	if got["IpExt.OutOctets"] != 7 || got["Tcp.OutSegs"] != 9 {
@@ -166,7 +166,7 @@ func TestKernelFiles(t *testing.T) {
 	}
 	for _, bad := range []string{"", "sl local_address rem_address st tx_queue", "0: x:y c:d e f"} {
 		if _, err := parseSocket(bad); err == nil {
-			t.Errorf("%q is taken for a socket", bad)
+			t.Errorf("%q is accepted as a socket", bad)
 		}
 	}
 	if now := readKernel(); !now.known || now.octets == 0 {

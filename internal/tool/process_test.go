@@ -11,16 +11,16 @@ import (
 	"tare/internal/traffic"
 )
 
-// A tool that misbehaves ends with one reason, in time, and never with figures.
+// A tool that misbehaves results in one error in time, and never in values.
 func TestMisbehaviour(t *testing.T) {
 	for _, c := range []struct{ does, prints, want string }{
-		{"hang", "", "it was ended: the trial is over"},
-		{"family", "", "it was ended: the trial is over"},
+		{"hang", "", "it was killed: the trial is over"},
+		{"family", "", "it was killed: the trial is over"},
 		{"flood", "", "it wrote more than 4 MiB"},
-		{"crash", "", "it printed nothing (it last said: segmentation fault, perhaps)"},
-		{"garbage", "", "its output is no JSON"},
+		{"crash", "", "it printed nothing (last message: segmentation fault, perhaps)"},
+		{"garbage", "", "its output is not JSON"},
 		{"nothing", "", "it printed nothing"},
-		{"print", "iperf3-3.12-written/cut.client.json", "its output is cut off"},
+		{"print", "iperf3-3.12-written/cut.client.json", "its output is truncated"},
 		{"print", "iperf3-3.12/busy.client.json", "busy"},
 		{"print", "iperf3-3.12/refused.client.json", "no iperf3 server listens there"},
 	} {
@@ -49,7 +49,7 @@ func TestMisbehaviour(t *testing.T) {
 	}
 }
 
-// A whole trial of fakes, of each tool: started, awaited, read, recorded.
+// A whole trial with fakes, of each tool: started, awaited, read, recorded.
 func TestFakeTrial(t *testing.T) {
 	for _, c := range []struct{ tool, banner, prints, version string }{
 		{iperf3Name, "iperf 3.12 (cJSON 1.7.15)", "iperf3-3.12/tcp.@.json", "3.12"},
@@ -60,7 +60,7 @@ func TestFakeTrial(t *testing.T) {
 			t.Setenv(fakeVersion, c.banner)
 			p := fakeParams(c.tool)
 			if c.tool == iperf2Name {
-				p.Address = "127.0.0.1:5301" // the port of its output tells who sends
+				p.Address = "127.0.0.1:5301" // the port in its output identifies the sender
 			}
 			client, server, err := fakePair(t, p)
 			if err != nil {
@@ -81,7 +81,7 @@ func TestFakeTrial(t *testing.T) {
 	}
 }
 
-// fakePair runs the ends one after the other: a fake does not wait for its peer.
+// fakePair runs the endpoints one after the other: a fake does not wait for its peer.
 func fakePair(t *testing.T, p traffic.Params) (client, server traffic.Report, err error) {
 	t.Helper()
 	w, err := For(p)
@@ -102,7 +102,7 @@ func fakePair(t *testing.T, p traffic.Params) (client, server traffic.Report, er
 	return client, server, err
 }
 
-// ntttcp writes its figures to a file, which is gone afterwards.
+// ntttcp writes its values to a file, which is removed afterwards.
 func TestFakeNtttcp(t *testing.T) {
 	fakes(t, "print", "ntttcp-linux-1.4.3/tcp.sender.xml")
 	t.Setenv(fakeVersion, "NTTTCP for Linux 1.4.3")
@@ -120,7 +120,7 @@ func TestFakeNtttcp(t *testing.T) {
 	if r.Tool.Version != "1.4.3" || r.Window.Sent != 12505000000 || r.Connections != 4 || r.Window.Streams != nil {
 		t.Errorf("version %s, sent %d, %d connections, streams %v", r.Tool.Version, r.Window.Sent, r.Connections, r.Window.Streams)
 	}
-	if _, err := w.Listen(p); err == nil || !strings.Contains(err.Error(), "needs the one below it too") {
+	if _, err := w.Listen(p); err == nil || !strings.Contains(err.Error(), "requires the port below it as well") {
 		t.Errorf("a published port: got %v", err)
 	}
 	if !strings.Contains(r.Tool.Output, "<ntttcps") {
@@ -128,9 +128,8 @@ func TestFakeNtttcp(t *testing.T) {
 	}
 }
 
-// A server that does not end behind its client is ended, and one that never
-// listens is told of.
-func TestServerThatStays(t *testing.T) {
+// A server that does not exit after its client is killed, and one that never listens is reported.
+func TestServerDoesNotExit(t *testing.T) {
 	fakes(t, "hang", "")
 	w, err := For(fakeParams(iperf3Name))
 	if err != nil {
@@ -144,21 +143,21 @@ func TestServerThatStays(t *testing.T) {
 	ended <- traffic.Report{}
 	began := time.Now()
 	_, err = s.Serve(t.Context(), ended)
-	if err == nil || !strings.Contains(err.Error(), "it had not ended 5s behind its client") {
-		t.Errorf("got %v behind %s", err, time.Since(began))
+	if err == nil || !strings.Contains(err.Error(), "it had not exited 5s after its client") {
+		t.Errorf("got %v after %s", err, time.Since(began))
 	}
 }
 
-func TestServerThatDies(t *testing.T) {
+func TestServerExitsEarly(t *testing.T) {
 	fakes(t, "print", "iperf3-3.12/inuse.server.json")
 	p := fakeParams(iperf3Name)
-	p.Address = "198.18.99.1:5301" // nobody has that address: the fake listens elsewhere, and ends
+	p.Address = "198.18.99.1:5301" // the address does not exist: the fake listens elsewhere, and exits
 	w, err := For(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s, err := w.Listen(p)
-	if err == nil { // it was seen listening before it ended
+	if err == nil { // it was seen listening before it exited
 		_, err = s.Serve(t.Context(), nil)
 	}
 	if err == nil || !strings.Contains(err.Error(), "something else listens on that port") {
@@ -166,15 +165,15 @@ func TestServerThatDies(t *testing.T) {
 	}
 }
 
-// What is installed, or not, and how old it is.
+// Missing tools, and old versions.
 func TestFind(t *testing.T) {
 	for _, c := range []struct{ tool, banner, want string }{
 		{iperf3Name, "iperf 3.0.11", "version 3.0.11 is too old"},
-		{iperf3Name, "iperf version 2.1.8", "is no version of iperf3"},
-		{iperf3Name, "", "is no version of iperf3"},
+		{iperf3Name, "iperf version 2.1.8", "is not a version of iperf3"},
+		{iperf3Name, "", "is not a version of iperf3"},
 		{iperf2Name, "iperf 3.12 (cJSON 1.7.15)", "version 3.12 is not iperf2"},
 		{iperf2Name, "iperf version 2.0.14a (2 Oct 2020) pthreads", "version 2.0.14a is too old"},
-		{ntttcpName, "hello", "is no version of ntttcp"},
+		{ntttcpName, "hello", "is not a version of ntttcp"},
 	} {
 		fakes(t, "nothing", "")
 		t.Setenv(fakeVersion, c.banner)

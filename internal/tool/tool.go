@@ -1,7 +1,6 @@
-// Package tool drives external generators, such as iperf3, as workloads: inside
-// the same sandboxes, on the same trials, held to the same path proof. It starts
-// the tool's process, reads what it printed, and never shows a figure that the
-// tool cannot have measured.
+// Package tool runs external generators, such as iperf3, as workloads: in the same sandboxes, in
+// the same trials, with the same path proof. It starts the tool's process and reads its output, and
+// reports only values that the tool can have measured.
 package tool
 
 import (
@@ -16,22 +15,22 @@ import (
 // Tool is one external generator.
 type Tool struct {
 	Name  string
-	Kinds []string // workloads that it can make
-	// Directions are the values of direction that it knows.
+	Kinds []string // workloads that it supports
+	// Directions are the directions that it supports.
 	Directions []string
 
 	executable string
-	install    string // what to do where it is missing
+	install    string // how to install it
 	probe      func(banner, help string) (build, error)
 	probeFlags probeFlags
 	command    func(j job) ([]string, error)
 	read       func(j job, out output) (parsedOutput, error)
 }
 
-// probeFlags is how a tool tells its version and options.
+// probeFlags are the options for a tool's version and help.
 type probeFlags struct{ version, help string }
 
-// side is which end of a trial a tool is.
+// side is which endpoint of a trial a tool is.
 type side bool
 
 const (
@@ -46,7 +45,7 @@ func (s side) String() string {
 	return "client"
 }
 
-// job is one end of one trial, for one tool as it is installed here.
+// job is one endpoint of one trial, for one installed tool.
 type job struct {
 	traffic.Params
 	side          side
@@ -54,14 +53,14 @@ type job struct {
 	port          uint16
 	ipv6          bool
 	build         build
-	grantedBuffer int    // what the kernel grants of the buffer that was asked for, 0 where none was
+	grantedBuffer int    // the buffer that the kernel grants of the requested one, 0 if none was requested
 	folder        string // for files that the tool writes
 }
 
-// sends reports whether this end sends payload.
+// sends reports whether this endpoint sends payload.
 func (j job) sends() bool { return j.Both || j.Reverse == (j.side == atServer) }
 
-// receives reports whether this end receives payload.
+// receives reports whether this endpoint receives payload.
 func (j job) receives() bool { return j.Both || !j.sends() }
 
 func (j job) udp() bool { return j.Kind == udpStream }
@@ -71,20 +70,20 @@ const (
 	udpStream = "udp_stream"
 )
 
-// All is the registry of tools.
+// All returns all tools.
 func All() []Tool { return []Tool{iperf3(), iperf2(), ntttcp()} }
 
-// Named finds a tool.
+// Named finds a tool by its name.
 func Named(name string) (Tool, error) {
 	all := All()
 	i := slices.IndexFunc(all, func(t Tool) bool { return t.Name == name })
 	if i < 0 {
-		return Tool{}, fmt.Errorf("unknown tool %q: there are iperf3, iperf2 and ntttcp", name)
+		return Tool{}, fmt.Errorf("unknown tool %q; use iperf3, iperf2 or ntttcp", name)
 	}
 	return all[i], nil
 }
 
-// ForWorkload lists the tools that can make a workload.
+// ForWorkload lists the tools that support a workload.
 func ForWorkload(kind string) []string {
 	var names []string
 	for _, t := range All() {
@@ -95,7 +94,7 @@ func ForWorkload(kind string) []string {
 	return names
 }
 
-// For finds the workload of a trial: the tool's that p names, or the built-in one.
+// For returns the workload of a trial: that of the tool in p, or the built-in one.
 func For(p traffic.Params) (traffic.Workload, error) {
 	if p.Tool == "" || p.Tool == study.BuiltIn {
 		return workloads.For(p)
@@ -105,7 +104,7 @@ func For(p traffic.Params) (traffic.Workload, error) {
 		return nil, err
 	}
 	if !slices.Contains(t.Kinds, p.Kind) {
-		return nil, fmt.Errorf("%s cannot make %s: it makes %v", t.Name, p.Kind, t.Kinds)
+		return nil, fmt.Errorf("%s does not support %s, only %v", t.Name, p.Kind, t.Kinds)
 	}
 	return workload{tool: t, kind: p.Kind}, nil
 }

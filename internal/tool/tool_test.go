@@ -18,8 +18,8 @@ import (
 	"tare/internal/traffic"
 )
 
-// The test binary is also the tools that the tests of process handling start:
-// see fake_test.go.
+// The test binary also acts as the tools that the tests of process handling start: see
+// fake_test.go.
 func TestMain(m *testing.M) {
 	if name := filepath.Base(os.Args[0]); slices.Contains([]string{"iperf3", "iperf", "ntttcp"}, name) {
 		os.Exit(fake(name))
@@ -38,7 +38,7 @@ func params(tool, kind string) traffic.Params {
 	return p
 }
 
-// pair runs both ends of a trial as two agents would.
+// pair runs both endpoints of a trial as two agents would.
 func pair(t *testing.T, p traffic.Params) (client, server traffic.Report, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
@@ -64,15 +64,14 @@ func pair(t *testing.T, p traffic.Params) (client, server traffic.Report, err er
 	p.Address = fmt.Sprintf("%s%d", host, s.Port())
 	client, err = w.Dial(ctx, p, nil)
 	if err != nil {
-		cancel() // the controller aborts the server of a failed client
+		cancel() // the controller cancels the server of a failed client
 	}
 	peer <- client
 	a := <-served
 	return client, a.r, errors.Join(err, a.err)
 }
 
-// need skips, with the reason, where a tool is missing; scripts/setup-tests
-// installs it.
+// need skips the test with the reason if a tool is missing; scripts/setup-tests installs it.
 func need(t *testing.T, executable string) {
 	t.Helper()
 	if _, err := exec.LookPath(executable); err != nil {
@@ -80,8 +79,7 @@ func need(t *testing.T, executable string) {
 	}
 }
 
-// The real tools, in every direction: both ends agree, the figures are there and
-// are those of the window.
+// The real tools, in every direction: both endpoints agree, and the values are those of the window.
 func TestRealTools(t *testing.T) {
 	executables := map[string]string{iperf3Name: "iperf3", iperf2Name: "iperf"}
 	for _, name := range []string{iperf3Name, iperf2Name} {
@@ -92,7 +90,7 @@ func TestRealTools(t *testing.T) {
 					p := params(name, kind)
 					p.Reverse, p.Both = direction == study.Reverse, direction == study.Both
 					if p.Streams = 2; name == iperf2Name && kind == udpStream && direction != study.Forward {
-						p.Streams = 1 // testdata/iperf-2.1.8/udpfd2.client.err has why
+						p.Streams = 1 // see testdata/iperf-2.1.8/udpfd2.client.err for the reason
 					}
 					real(t, p)
 				})
@@ -136,7 +134,7 @@ func real(t *testing.T, p traffic.Params) {
 			t.Errorf("one direction has no traffic: %d, %d sent, %d, %d received", client.Sent, server.Sent, client.Received, server.Received)
 		}
 		if p.Kind == tcpStream {
-			return // the figures of both directions are the built-in workload's
+			return // the metrics of both directions are those of the built-in workload
 		}
 	}
 	m, series := w.Metrics(p, client, server)
@@ -149,18 +147,18 @@ func real(t *testing.T, p traffic.Params) {
 		}
 	}
 	if _, ok := m["loss_ratio"]; ok != (p.Kind == udpStream) {
-		t.Errorf("figures of %s: %v", p.Kind, m)
+		t.Errorf("metrics %s: %v", p.Kind, m)
 	}
 }
 
-// Nothing that a tool or its environment lacks is more than an error.
+// Whatever a tool or its environment lacks is only an error.
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*traffic.Params)
 	}{
 		{"unknown tool", func(p *traffic.Params) { p.Tool = "netperf" }},
-		{"a kind it cannot make", func(p *traffic.Params) { p.Kind = "tcp_rr" }},
+		{"an unsupported kind", func(p *traffic.Params) { p.Kind = "tcp_rr" }},
 		{"no streams", func(p *traffic.Params) { p.Streams = 0 }},
 		{"no address", func(p *traffic.Params) { p.Address = "localhost" }},
 		{"no window", func(p *traffic.Params) { p.Duration = 0 }},
@@ -186,22 +184,22 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A trial by a tool is never driven in turns, and the catalog knows what there is.
+// A trial by a tool is never run in slices, and the catalog lists what exists.
 func TestRegistry(t *testing.T) {
 	for _, tool := range All() {
 		if len(tool.Kinds) == 0 {
-			t.Errorf("%s makes nothing", tool.Name)
+			t.Errorf("%s supports nothing", tool.Name)
 		}
 		for _, kind := range tool.Kinds {
 			if !slices.Contains(ForWorkload(kind), tool.Name) {
-				t.Errorf("%s is not among the makers of %s", tool.Name, kind)
+				t.Errorf("%s is not among the tools for %s", tool.Name, kind)
 			}
 			w, err := For(traffic.Params{Tool: tool.Name, Kind: kind})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if _, ok := w.(traffic.Sliced); ok {
-				t.Errorf("%s by %s could be driven in slices", kind, tool.Name)
+				t.Errorf("%s by %s could run in slices", kind, tool.Name)
 			}
 			if w.Spec().Kind != kind {
 				t.Errorf("%s by %s calls itself %s", kind, tool.Name, w.Spec().Kind)
@@ -209,6 +207,6 @@ func TestRegistry(t *testing.T) {
 		}
 	}
 	if got := ForWorkload("tcp_sleep"); got != nil {
-		t.Errorf("%v make an unknown workload", got)
+		t.Errorf("%v support an unknown workload", got)
 	}
 }

@@ -2,29 +2,28 @@ package traffic
 
 import "time"
 
-// never is a moment that no trial comes to.
+// never is later than the end of any trial.
 const never = time.Duration(1<<63 - 1)
 
-// BinCounter keeps what one connection did, cut into the warm-up, the intervals of the
-// timed window and what came behind it. It is made before the trial and then
-// only counts.
+// BinCounter counts what one connection transferred: in total, in the timed window, and in each
+// interval of the window. It is allocated before the trial.
 type BinCounter struct {
-	Warmup, End time.Duration // of the warm-up and of the timed window, since the start
+	Warmup, End time.Duration // ends of the warm-up and of the timed window, since the start
 	Total       int64
 	Window      int64   // of Total, in the timed window
 	Bins        []int64 // of Window, by SeriesInterval
 
-	gauge      *Gauge        // who watches reads it; nil where nobody does
-	nextUpdate time.Duration // when it is set next
+	gauge      *Gauge        // read for progress; nil if progress is not requested
+	nextUpdate time.Duration // time of the next update
 }
 
-// NewBinCounter is one for a transfer of p's warm-up and duration.
+// NewBinCounter returns a counter for a transfer with the warm-up and duration of p.
 func NewBinCounter(p Params) *BinCounter {
 	n := int((p.Duration + SeriesInterval - 1) / SeriesInterval)
 	return &BinCounter{Warmup: p.Warmup, End: p.Warmup + p.Duration, Bins: make([]int64, n), nextUpdate: never}
 }
 
-// ReportTo makes a counter show how far it is by the i-th of the gauges that a meter gave.
+// ReportTo makes the counter update the i-th gauge.
 func (b *BinCounter) ReportTo(gauges []Gauge, i int) *BinCounter {
 	if i < len(gauges) {
 		b.gauge, b.nextUpdate = &gauges[i], 0
@@ -32,7 +31,7 @@ func (b *BinCounter) ReportTo(gauges []Gauge, i int) *BinCounter {
 	return b
 }
 
-// Add counts n at the time at since the transfer's start.
+// Add counts n at the time at, measured from the start of the transfer.
 func (b *BinCounter) Add(at time.Duration, n int64) {
 	b.Total += n
 	if at >= b.nextUpdate {
@@ -46,15 +45,15 @@ func (b *BinCounter) Add(at time.Duration, n int64) {
 	b.Bins[(at-b.Warmup)/SeriesInterval] += n
 }
 
-// Series sums the bins of several counters as rates per second.
+// Series returns the sum of the bins of several counters as rates per second.
 func Series(p Params, counters []*BinCounter) []float64 {
 	out := make([]float64, len(counters[0].Bins))
 	for i := range out {
-		long := min(SeriesInterval, p.Duration-time.Duration(i)*SeriesInterval)
+		length := min(SeriesInterval, p.Duration-time.Duration(i)*SeriesInterval)
 		for _, b := range counters {
 			out[i] += float64(b.Bins[i])
 		}
-		out[i] /= long.Seconds()
+		out[i] /= length.Seconds()
 	}
 	return out
 }

@@ -26,8 +26,7 @@ func TestBinCounter(t *testing.T) {
 	}
 }
 
-// Nothing booked is lost: the window is the sum of its intervals, whatever the
-// times.
+// No count is lost: the window is the sum of its intervals for any times.
 func TestBinCounterAddsUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := NewBinCounter(Params{

@@ -10,37 +10,37 @@ import (
 	"tare/internal/result"
 )
 
-// Distribution is a histogram of durations, 0.1 % fine from 100 ns to 100 s,
-// that adds up and travels. Recording allocates nothing. The zero value is not
-// usable; a nil one is empty.
+// Distribution is a histogram of durations from 100 ns to 100 s with a resolution of 0.1 %.
+// Histograms can be added and encoded as JSON. Recording does not allocate. The zero value is not
+// usable; a nil Distribution is empty.
 type Distribution struct{ hist *hdrhistogram.Histogram }
 
-// The histogram's range and resolution.
+// Range and resolution of the histogram.
 const (
 	histMin    = 100
 	histMax    = int64(100 * time.Second)
 	histDigits = 3
 )
 
-// NewDistribution is an empty one.
+// NewDistribution returns an empty Distribution.
 func NewDistribution() *Distribution {
 	return &Distribution{hdrhistogram.New(histMin, histMax, histDigits)}
 }
 
-// Record adds a duration; one beyond the range counts as its bound.
+// Record adds a duration. A duration outside the range counts as the nearest bound.
 func (d *Distribution) Record(v time.Duration) {
-	// In range, RecordValue cannot fail.
+	// RecordValue cannot fail within the range.
 	_ = d.hist.RecordValue(min(max(int64(v), 0), histMax))
 }
 
-// Add adds all that e holds.
+// Add adds all durations of e.
 func (d *Distribution) Add(e *Distribution) {
 	if e != nil {
 		d.hist.Merge(e.hist)
 	}
 }
 
-// Count is how many durations it holds.
+// Count returns the number of durations.
 func (d *Distribution) Count() int64 {
 	if d == nil {
 		return 0
@@ -48,8 +48,8 @@ func (d *Distribution) Count() int64 {
 	return d.hist.TotalCount()
 }
 
-// Quantile is the least recorded duration that a share q of 0..1 of all does not
-// exceed, in seconds, to 0.1 %. Without any record it is 0: look at Count first.
+// Quantile returns the smallest recorded duration that the share q (0 to 1) of all durations does
+// not exceed, in seconds, with a resolution of 0.1 %. It is 0 if there are none; check Count first.
 func (d *Distribution) Quantile(q float64) float64 {
 	if d.Count() == 0 {
 		return 0
@@ -57,10 +57,10 @@ func (d *Distribution) Quantile(q float64) float64 {
 	return float64(d.hist.ValueAtQuantile(q*100)) / 1e9
 }
 
-// Max is the longest in seconds.
+// Max returns the longest duration in seconds.
 func (d *Distribution) Max() float64 { return d.Quantile(1) }
 
-// MarshalJSON writes HdrHistogram's own compressed form (V2), base64.
+// MarshalJSON encodes HdrHistogram's compressed format (V2) as base64.
 func (d *Distribution) MarshalJSON() ([]byte, error) {
 	b, err := d.hist.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err != nil {
@@ -69,7 +69,7 @@ func (d *Distribution) MarshalJSON() ([]byte, error) {
 	return json.Marshal(string(b))
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON decodes what MarshalJSON encoded.
 func (d *Distribution) UnmarshalJSON(text []byte) error {
 	var s string
 	if err := json.Unmarshal(text, &s); err != nil {
@@ -83,7 +83,7 @@ func (d *Distribution) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// mergeDistributions is the sum of two, either of which may be nil.
+// mergeDistributions returns the sum of two distributions. Either may be nil.
 func mergeDistributions(a, b *Distribution) *Distribution {
 	switch {
 	case a == nil:
@@ -97,9 +97,9 @@ func mergeDistributions(a, b *Distribution) *Distribution {
 	return sum
 }
 
-// Distributions are those of the durations of which a trial has percentiles among its
-// metrics: round trips, times to connect and to the first byte, one-way delays. An
-// external tool tells none.
+// Distributions returns the distributions of those durations whose percentiles are among the
+// trial's metrics: round trips, times to connect and to the first byte, one-way delays. External
+// tools have none.
 func Distributions(p Params, client, server Report, metrics map[string]float64) []result.Distribution {
 	receiver := server
 	if p.Reverse {
@@ -127,8 +127,8 @@ func Distributions(p Params, client, server Report, metrics map[string]float64) 
 	return out
 }
 
-// durations are the recorded durations, in seconds and as coarse as the histogram, with
-// how many there are of each.
+// durations returns the recorded durations in seconds, at the resolution of the histogram, with the
+// count of each.
 func (d *Distribution) durations() map[float64]int64 {
 	out := map[float64]int64{}
 	if d.Count() == 0 {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The distributions of a trial are those of its percentiles, and agree with them.
+// The distributions of a trial are those of its percentile metrics and agree with them.
 func TestDistributions(t *testing.T) {
 	rtt, delay := NewDistribution(), NewDistribution()
 	for i := range 10000 {

@@ -6,39 +6,38 @@ import (
 	"time"
 )
 
-// Progress is how far one end of a trial has come.
+// Progress is the progress of a trial at one endpoint.
 type Progress struct {
-	// Count is payload bytes received by a workload of bulk transfer, else exchanges or
-	// connections completed; the warm-up is in it.
+	// Count is payload bytes received for bulk transfers, else completed exchanges or connections.
+	// It includes the warm-up.
 	Count int64 `json:"count"`
-	// Busy is for how long the traffic has flowed that Count is of. The turns of other
-	// trials are not in it, so that the two make a rate.
+	// Busy is the time during which the traffic of Count flowed. It excludes slices of other modes,
+	// so Count and Busy give a rate.
 	Busy time.Duration `json:"busy"`
 }
 
-// MinProgressInterval is the least time between two messages of one end's progress.
+// MinProgressInterval is the shortest time between two progress messages of one endpoint.
 const MinProgressInterval = 500 * time.Millisecond
 
-// Meter is where the end that counts shows what it has counted while it goes on. Who
-// counts puts numbers there once in showEvery, and who reads takes no lock that a
-// thread with traffic ever waits for. A nil Meter shows nothing, at the cost of one
-// comparison.
+// Meter shows the counts of a transfer while it runs. A counting thread updates its gauge once per
+// GaugeInterval; a reader takes no lock that such a thread waits for. A nil Meter shows nothing and
+// costs one comparison.
 type Meter struct {
-	mu     sync.Mutex // of what follows; taken between transfers, and by who reads
-	ended  Progress   // of the transfers before
-	gauges []Gauge    // of the transfer under way, one for each that counts
+	mu     sync.Mutex // guards the fields below; locked between transfers and by readers
+	ended  Progress   // sum of the earlier transfers
+	gauges []Gauge    // of the current transfer, one per counting thread
 }
 
-// Gauge is where one that counts shows its number.
+// Gauge is the current count of one counting thread.
 type Gauge struct {
 	count, at atomic.Int64
 }
 
-// GaugeInterval is how old what a meter shows may be.
+// GaugeInterval is the longest age of a value that a meter shows.
 const GaugeInterval = time.Millisecond
 
-// Begin gives n who count together a gauge each, in place of those of the transfer
-// before. It gives none where nobody reads.
+// Begin returns n gauges for the threads of a new transfer, which replace those of the previous
+// transfer. It returns none if the meter is nil.
 func (m *Meter) Begin(n int) []Gauge {
 	if m == nil || n == 0 {
 		return nil
@@ -50,14 +49,15 @@ func (m *Meter) Begin(n int) []Gauge {
 	return m.gauges
 }
 
-// Read tells how far the trial is, and whether this end counts at all.
+// Read returns the progress of the trial, and whether this endpoint counts at all.
 func (m *Meter) Read() (p Progress, counts bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.total(), m.gauges != nil
 }
 
-// total is what has ended and what is under way; of several, the longest.
+// total returns the progress of past and current transfers. Of simultaneous gauges it takes the
+// longest time.
 func (m *Meter) total() Progress {
 	p := m.ended
 	var longest time.Duration
@@ -69,14 +69,14 @@ func (m *Meter) total() Progress {
 	return p
 }
 
-// Set puts a reading there.
+// Set stores a reading.
 func (g *Gauge) Set(count int64, at time.Duration) {
 	g.count.Store(count)
 	g.at.Store(int64(at))
 }
 
-// Rate is how much a second came between two readings, in the unit of Count; ok is
-// false where no time passed, or a trial began anew.
+// Rate returns the rate per second between two readings, in the unit of Count. ok is false if no
+// time passed, or if a trial restarted.
 func (p Progress) Rate(before Progress) (rate float64, ok bool) {
 	if p.Busy <= before.Busy || p.Count < before.Count {
 		return 0, false

@@ -7,60 +7,61 @@ import (
 	"tare/internal/study"
 )
 
-// Sliced is a workload whose client can be driven in turns with others, so that
-// a machine whose speed wavers treats them all alike.
+// Sliced is a workload whose client can run in slices interleaved with other modes, so that all
+// modes see the same variation of the machine's speed.
 type Sliced interface {
 	Workload
-	// Open connects and warms up. The first slice comes behind it.
+	// Open connects and warms up. The first slice follows.
 	Open(ctx context.Context, p Params) (Session, error)
 }
 
-// Session is the client's part of a trial that is driven in slices. Its methods
-// are called one after the other.
+// Session is the client's part of a trial that is run in slices. Its methods must not be called
+// concurrently.
 type Session interface {
-	// Slice drives the traffic for d. What falls into the first d/SliceWarmup is
-	// not counted: caches hold what another mode left there.
+	// Slice runs the traffic for d. It does not count the first d/SliceWarmup, during which caches
+	// still hold data of another mode.
 	Slice(ctx context.Context, d time.Duration) error
 	// Close ends the trial and reports on all slices together.
 	Close() Report
 }
 
-// SliceWarmup is the part of a slice, as 1/SliceWarmup, that is not counted.
+// SliceWarmup is the uncounted part of a slice, as 1/SliceWarmup.
 const SliceWarmup = 5
 
-// The slices that workloads have by default.
+// The default lengths of slices.
 const (
 	// StreamSlice has a counted part of one SeriesInterval.
 	StreamSlice = study.Duration(SeriesInterval * SliceWarmup / (SliceWarmup - 1))
-	// ExchangeSlice is long beside what an exchange takes, and short beside the seconds
-	// within which the speed of a virtual machine wavers.
+	// ExchangeSlice is long compared with an exchange, and short compared with the seconds over
+	// which the speed of a virtual machine varies.
 	ExchangeSlice = study.Duration(10 * time.Millisecond)
 )
 
-// WarmupTransfer is the transfer that a sliced trial begins with, to warm up the path.
+// WarmupTransfer returns the parameters of the transfer that starts a sliced trial and warms up the
+// path.
 func (p Params) WarmupTransfer() Params {
 	p.Duration = p.Warmup
 	p.Warmup = 0
 	return p
 }
 
-// SliceTransfer is the transfer of one slice of length d.
+// SliceTransfer returns the parameters of the transfer of one slice of length d.
 func (p Params) SliceTransfer(d time.Duration) Params {
 	p.Warmup = d / SliceWarmup
 	p.Duration = d - p.Warmup
 	return p
 }
 
-// ClientDriven is the client of a workload that owns the clock: it is driven for a
-// warm-up and a timed part, once or piece by piece.
+// ClientDriven is the client of a workload whose timing the client controls. It runs a warm-up and
+// a timed part, in one piece or in slices.
 type ClientDriven interface {
-	// Drive drives the traffic for warmup + long and counts the latter.
-	Drive(ctx context.Context, warmup, long time.Duration) error
-	// Close ends the trial and reports on all that was driven.
+	// Drive runs the traffic for warmup + timed and counts the second part.
+	Drive(ctx context.Context, warmup, timed time.Duration) error
+	// Close ends the trial and reports on all of it.
 	Close() Report
 }
 
-// DriveWhole runs a trial in one piece, on what dial connects.
+// DriveWhole runs a trial in one piece on the connections that dial opens.
 func DriveWhole(ctx context.Context, p Params, dial func(context.Context, Params) (ClientDriven, error)) (Report, error) {
 	c, err := dial(ctx, p)
 	if err != nil {
@@ -70,7 +71,7 @@ func DriveWhole(ctx context.Context, p Params, dial func(context.Context, Params
 	return c.Close(), err
 }
 
-// DriveInSlices warms a trial up that then goes on in slices.
+// DriveInSlices connects and warms up a trial that then runs in slices.
 func DriveInSlices(ctx context.Context, p Params, dial func(context.Context, Params) (ClientDriven, error)) (Session, error) {
 	c, err := dial(ctx, p)
 	if err != nil {

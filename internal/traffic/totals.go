@@ -2,8 +2,7 @@ package traffic
 
 import "slices"
 
-// AddSlice puts the report of one more slice of the same trial to those before it:
-// the windows follow each other.
+// AddSlice adds the report of the next slice of the same trial. The windows are consecutive.
 func (r *Report) AddSlice(s Report) {
 	seconds, series := r.Window.Seconds+s.Window.Seconds, append(r.Window.Series, s.Window.Series...)
 	traffic := r.Traffic + s.Traffic
@@ -16,9 +15,9 @@ func (r *Report) AddSlice(s Report) {
 	r.Window.Seconds, r.Window.Series, r.Traffic = seconds, series, traffic
 }
 
-// Sum is the report of several pairs of endpoints that were driven at the same
-// time: counts add up, the windows coincide, and what does not add up (the
-// segment size, the smoothed round trip, the buffers) is that of the last.
+// Sum combines the reports of several pairs of endpoints that ran at the same time. Counts add up
+// and the windows coincide. Values that cannot be added (segment size, smoothed round trip,
+// buffers) are those of the last report.
 func Sum(a, b Report) Report {
 	b.Connections += a.Connections
 	b.Sent += a.Sent
@@ -51,7 +50,7 @@ func Sum(a, b Report) Report {
 	return b
 }
 
-// mergeNotes is both lists of notes, without saying anything twice.
+// mergeNotes returns both lists of notes without duplicates.
 func mergeNotes(a, b []Note) []Note {
 	all := slices.Clone(a)
 	for _, n := range b {
@@ -62,7 +61,7 @@ func mergeNotes(a, b []Note) []Note {
 	return all
 }
 
-// AddSeries adds two series term by term; the shorter one ends in zeros.
+// AddSeries adds two series element by element. The shorter one is padded with zeros.
 func AddSeries(a, b []float64) []float64 {
 	if len(a) < len(b) {
 		a, b = b, a
@@ -74,7 +73,7 @@ func AddSeries(a, b []float64) []float64 {
 	return a
 }
 
-// sumKnown is the sum of two counts that are known.
+// sumKnown returns the sum of two counts, nil if either is unknown.
 func sumKnown(a, b *int64) *int64 {
 	if a == nil || b == nil {
 		return nil
@@ -109,9 +108,8 @@ func (a *Datagrams) plus(b *Datagrams) *Datagrams {
 	}
 }
 
-// Concat is the report of two trials of one pair of ends that followed each other, as
-// of the steps of a search: all counts add up, those of each stream and flow too,
-// and so do the times.
+// Concat combines the reports of two consecutive trials of the same pair of endpoints, such as the
+// steps of a search. Counts and times add up, and so do the counts of each stream and flow.
 func Concat(a, b Report) Report {
 	flows := a.Datagrams
 	a.AddSlice(b)

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Slices follow each other: seconds and series grow, streams are the same ones.
+// Slices are consecutive: seconds and series grow, and the streams stay the same.
 func TestReportAdd(t *testing.T) {
 	one := Report{Sent: 10, Traffic: 1, TCP: TCP{Wire: 12, Resent: 2, Received: 1}, Notes: []Note{{"a", "b"}},
 		Window: Window{Seconds: 1, Series: []float64{5}, Interval: 1, Streams: []int64{3, 4}, Slots: 7, Missed: 1}}
@@ -22,7 +22,8 @@ func TestReportAdd(t *testing.T) {
 	}
 }
 
-// Pairs coincide: seconds stay, series add up term by term, streams are counted apart.
+// Pairs run at the same time: seconds stay, series are added element by element, and streams are
+// counted separately.
 func TestSum(t *testing.T) {
 	a := Report{Sent: 10, Traffic: 1, Window: Window{Seconds: 1, Series: []float64{5, 6}, Interval: 1, Streams: []int64{3}}}
 	b := Report{Sent: 1, Traffic: 2, Window: Window{Seconds: 1, Series: []float64{1}, Interval: 1, Streams: []int64{4}}}

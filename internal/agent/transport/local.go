@@ -9,22 +9,22 @@ import (
 	"tare/internal/process"
 )
 
-// killTimeout bounds the wait for the last words of an agent that was ended by force.
+// killTimeout bounds the wait for the last output of an agent that was killed.
 const killTimeout = 5 * time.Second
 
 // Local starts agents as processes of this machine.
 type Local struct {
-	// Start starts the command where it belongs, such as in a network
-	// namespace; nil starts it here.
+	// Start starts the command in its place, such as a network namespace; nil starts it in this
+	// process's own.
 	Start func(*exec.Cmd) error
 }
 
-// Launch starts the running program with args. ctx bounds only the start: the
-// agent lives until Close, or until this process is gone.
+// Launch starts the running program with args. ctx bounds only the start: the agent runs until
+// Close, or until this process exits.
 func (l Local) Launch(_ context.Context, args ...string) (Conn, error) {
 	p := process.NewSelf("agent", args...)
-	// The runtime interrupts a thread that is long in one piece of code, which a
-	// raw system call is to it: 100 needless wake-ups a second at each idle end.
+	// The Go runtime interrupts a thread that stays in the same code for long, and it treats a raw
+	// system call as such: that costs 100 needless wake-ups a second at each idle endpoint.
 	p.Cmd.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1")
 	p.Cmd.WaitDelay, p.Stdin, p.Stdout = killTimeout, true, true
 	if err := p.Start(l.Start); err != nil {
@@ -33,12 +33,12 @@ func (l Local) Launch(_ context.Context, args ...string) (Conn, error) {
 	return local{p}, nil
 }
 
-// local is an agent that ends with its stdin. That it is in a process group of its own
-// keeps the terminal's Ctrl-C for the controller, which ends its agents in order.
+// local is an agent that exits when its stdin is closed. It has its own process group, so that
+// Ctrl-C in the terminal reaches only the controller, which ends its agents in order.
 type local struct{ *process.Process }
 
 func (l local) Close(ctx context.Context) error {
 	l.CloseStdin()
-	_ = l.Wait(ctx) // if it has not ended then it does now
+	_ = l.Wait(ctx) // if it has not exited, Kill ends it
 	return l.Kill()
 }

@@ -1,4 +1,4 @@
-// Package transport is how the stdio of an agent is reached, wherever it runs.
+// Package transport starts agents and connects to their stdio, wherever they run.
 package transport
 
 import (
@@ -9,20 +9,20 @@ import (
 
 // Launcher starts an agent in one sandbox.
 type Launcher interface {
-	// Launch starts the program with args behind its own name.
+	// Launch starts the program with args, without the program's name.
 	Launch(ctx context.Context, args ...string) (Conn, error)
 }
 
-// SlowLauncher is a Launcher of agents that may take longer than others to say hello, because
-// the CPU they run on is an emulated one.
+// SlowLauncher is a Launcher whose agents may take longer for the handshake, because they run on an
+// emulated CPU.
 type SlowLauncher interface{ HandshakeTimeout() time.Duration }
 
-// Conn is a started agent: Read its stdout, Write its stdin.
+// Conn is a started agent. Read reads its stdout, Write writes its stdin.
 type Conn interface {
 	io.ReadWriter
-	// Close ends the agent by closing its stdin, and by force if it has not
-	// ended when ctx does. It may be called again.
+	// Close ends the agent by closing its stdin, and kills it if it has not exited when ctx ends.
+	// It may be called again.
 	Close(ctx context.Context) error
-	// ExitReason says how the agent ended and its last words, "" while it runs.
+	// ExitReason returns how the agent exited and its last output on stderr, "" while it runs.
 	ExitReason() string
 }

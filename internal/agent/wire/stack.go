@@ -2,14 +2,14 @@ package wire
 
 import "net/netip"
 
-// Link is a network device as its agent's namespace sees it, with its counters
-// since it was made.
+// Link is a network device as seen in the agent's namespace. Its counters start at the creation of
+// the device.
 type Link struct {
 	Name      string         `json:"name"`
 	Kind      string         `json:"kind,omitempty"` // veth, bridge, macvlan, ...; empty for hardware and loopback
 	Index     int            `json:"index"`
-	Peer      int            `json:"peer,omitempty"`   // index of the device at its other end or below it, there
-	Master    int            `json:"master,omitempty"` // index of the bridge that it is a port of
+	Peer      int            `json:"peer,omitempty"`   // index of the peer or of the underlying device, in that device's namespace
+	Master    int            `json:"master,omitempty"` // index of the bridge it is attached to
 	MTU       int            `json:"mtu"`
 	Up        bool           `json:"up"`
 	Loopback  bool           `json:"loopback,omitempty"`
@@ -17,7 +17,7 @@ type Link struct {
 	TxBytes   uint64         `json:"tx_bytes"`
 	RxBytes   uint64         `json:"rx_bytes"`
 	TxPackets uint64         `json:"tx_packets"`
-	// CarrierChanges is how often it lost or found its carrier, nil where unknown.
+	// CarrierChanges counts how often it lost or gained its carrier; nil if unknown.
 	CarrierChanges *uint64 `json:"carrier_changes,omitempty"`
 	RxPackets      uint64  `json:"rx_packets"`
 }
@@ -26,7 +26,7 @@ type Link struct {
 type Probe struct {
 	Network string `json:"network"` // tcp or udp
 	Address string `json:"address"` // to listen on or to dial
-	Token   string `json:"token"`   // both ends must have the same
+	Token   string `json:"token"`   // the same at both agents
 	Local   string `json:"local,omitempty"`
-	Seen    string `json:"seen,omitempty"` // the dialling end's address as the listening end saw it
+	Seen    string `json:"seen,omitempty"` // address of the dialling agent as the listening agent saw it
 }

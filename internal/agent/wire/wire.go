@@ -1,5 +1,5 @@
-// Package wire is what a controller and an agent say to each other: one JSON
-// object a line over the agent's stdin and stdout.
+// Package wire is the protocol between a controller and an agent: one JSON object per line over the
+// agent's stdin and stdout.
 package wire
 
 import (
@@ -14,12 +14,12 @@ import (
 	"tare/internal/traffic"
 )
 
-// Version is the protocol's. Both sides are the same binary in all but a few
-// set-ups, so any difference is refused. Progress is no difference: an agent without
-// it sends none, and nobody is sent any who did not ask.
+// Version is the version of the protocol. Both sides are usually the same binary, so any difference
+// is refused. Progress messages need no new version: an agent that does not know them sends none,
+// and they are only sent on request.
 const Version = 4
 
-// MaxLine bounds a message in bytes.
+// MaxLine bounds the size of a message in bytes.
 const MaxLine = 4 << 20
 
 // Hello is the agent's first line.
@@ -29,28 +29,28 @@ type Hello struct {
 	PID   int    `json:"pid"`
 }
 
-// Op is what a request asks for.
+// Op is the operation that a request asks for.
 type Op string
 
-// The requests.
+// The operations.
 const (
-	OpListen     Op = "listen" // be the server of a trial: answered as soon as the port is open
-	OpDial       Op = "dial"   // be the client of a trial: answered with the report, or when ready for slices
-	OpSlice      Op = "slice"  // drive the dialled trial for Request.Slice: answered at its end
-	OpReport     Op = "report" // end of a served or sliced trial: answered with the report
-	OpPeerReport Op = "ended"  // the other end has finished: Request.Report is its report
-	OpAbort      Op = "abort"  // give up what is under way
+	OpListen     Op = "listen" // be the server of a trial; the reply comes when the port is open
+	OpDial       Op = "dial"   // be the client of a trial; the reply is the report, or comes when ready for slices
+	OpSlice      Op = "slice"  // run the dialled trial for Request.Slice; the reply comes at its end
+	OpReport     Op = "report" // end a served or sliced trial; the reply is the report
+	OpPeerReport Op = "ended"  // the other endpoint has finished; Request.Report is its report
+	OpAbort      Op = "abort"  // cancel the current trial
 
-	OpLinks       Op = "links"    // read the devices: answered with them, and with the address that Request.Address is dialled from
-	OpProbeListen Op = "answer"   // answer knocks: answered as soon as the port is open
-	OpProbeResult Op = "answered" // no more of them: answered when the port is closed again, with an error if nobody knocked
-	OpProbe       Op = "knock"    // dial until the other end answers: answered with what it saw
+	OpLinks       Op = "links"    // read the devices; the reply also has the local address from which Request.Address is dialled
+	OpProbeListen Op = "answer"   // listen for probes; the reply comes when the port is open
+	OpProbeResult Op = "answered" // stop listening for probes; the reply comes when the port is closed, with an error if no probe arrived
+	OpProbe       Op = "knock"    // dial until the other agent answers; the reply is the address that it saw
 
-	OpRead Op = "read" // read the counters of the agent's network stack, never while a trial is timed: answered with them
-	OpCPU  Op = "cpu"  // read the CPU times of the agent's machine, never while a trial is timed: answered with Reply.Clock and, of Reply.Reading, boot and CPU
+	OpRead Op = "read" // read the counters of the agent's network stack, never while a trial is timed
+	OpCPU  Op = "cpu"  // read the CPU times of the agent's machine, never while a trial is timed; the reply has Clock, and boot id and CPU of Reading
 )
 
-// Request is a line to the agent. Params belong to listen and dial.
+// Request is a line to the agent. Params is for OpListen and OpDial.
 type Request struct {
 	ID     uint64          `json:"id"`
 	Op     Op              `json:"op"`
@@ -60,10 +60,10 @@ type Request struct {
 
 	Address string        `json:"address,omitempty"`
 	Probe   *Probe        `json:"knock,omitempty"`
-	Wait    time.Duration `json:"wait,omitempty"` // for a knock, at most
+	Wait    time.Duration `json:"wait,omitempty"` // longest time for a probe
 }
 
-// Reply is a line from the agent: an error, or what the request asked for.
+// Reply is a line from the agent: an error or the result of the request.
 type Reply struct {
 	ID     uint64          `json:"id"`
 	Error  string          `json:"error,omitempty"`
@@ -71,25 +71,25 @@ type Reply struct {
 	Report *traffic.Report `json:"report,omitempty"`
 
 	Links []Link `json:"links,omitempty"`
-	From  string `json:"from,omitempty"` // the address that Request.Address is dialled from
+	From  string `json:"from,omitempty"` // the local address from which Request.Address is dialled
 	Probe *Probe `json:"knock,omitempty"`
 
 	Reading *netstack.Reading `json:"reading,omitempty"` // with the CPU times of the agent's machine
-	Clock   time.Duration     `json:"clock,omitempty"`   // when it was read, since the agent began
+	Clock   time.Duration     `json:"clock,omitempty"`   // time of the reading, since the agent's start
 
-	// Progress is how far the trial of the request is that asked for it. Such a line is no
-	// answer: that comes for itself.
+	// Progress is the progress of the trial that the request began. A line with it is not the reply
+	// to the request, which follows separately.
 	Progress *traffic.Progress `json:"progress,omitempty"`
 }
 
 // Reader reads messages.
 type Reader struct{ r *bufio.Reader }
 
-// NewReader reads messages from r.
+// NewReader returns a Reader of messages from r.
 func NewReader(r io.Reader) *Reader { return &Reader{bufio.NewReaderSize(r, 64<<10)} }
 
-// Read decodes the next line into v. It returns io.EOF at the end of the stream
-// and an error for a line that is cut, too long or no such message.
+// Read decodes the next line into v. It returns io.EOF at the end of the stream, and an error for a
+// line that is truncated, too long or not a message.
 func (r *Reader) Read(v any) error {
 	var line []byte
 	for {

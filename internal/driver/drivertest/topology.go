@@ -37,7 +37,7 @@ func CheckGoldenPath(t *testing.T, mode string, built topologygolden.Path) {
 			t.Fatal(err)
 		}
 		_, here, _, _ := runtime.Caller(0)
-		if err := os.WriteFile(filepath.Join(filepath.Dir(here), "..", "drawn", "paths", topologygolden.File(mode)), text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(here), "..", "topologygolden", "paths", topologygolden.File(mode)), text, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return

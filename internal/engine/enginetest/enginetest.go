@@ -1,5 +1,5 @@
-// Package enginetest gives tests a private engine on a lab of its own, with containers
-// and agents that end with the test.
+// Package enginetest gives tests a private engine on its own lab, with containers and agents that
+// end with the test.
 package enginetest
 
 import (
@@ -14,7 +14,7 @@ import (
 	"tare/internal/lab"
 )
 
-// Bench is an engine on host a of a lab, both gone with the test.
+// Bench is an engine on host a of a lab. Both end with the test.
 type Bench struct {
 	*private.Engine
 	Lab *lab.Lab

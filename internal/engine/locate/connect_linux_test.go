@@ -10,27 +10,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rightless, in the environment, is the target that this test is to connect to
-// without any right of root.
-const rightless = "TARE_TEST_RIGHTLESS"
+// unprivilegedVariable is the environment variable with the target to which this test connects without root's
+// capabilities.
+const unprivilegedVariable = "TARE_TEST_RIGHTLESS"
 
-// Who may not use the socket is told so, and how to get the right.
+// A user without access to the socket gets an error that says how to get access.
 func TestConnectWithoutPermission(t *testing.T) {
-	if target := os.Getenv(rightless); target != "" {
+	if target := os.Getenv(unprivilegedVariable); target != "" {
 		refused(t, target, "permission denied", "usermod -aG docker")
 		return
 	}
 	noEngine(t)
-	path := onSocket(t, speaks("1.41"))
+	path := onSocket(t, fakeEngine("1.41"))
 	if err := os.Chmod(path, 0); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", "^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), rightless+"=unix://"+path)
+	cmd.Env = append(os.Environ(), unprivilegedVariable+"=unix://"+path)
 	ended := make(chan error)
 	go func() {
-		// What this thread takes from itself no program that it starts has. It is not
-		// unlocked, and so ends with this function.
+		// Programs that this thread starts do not have the capabilities that it drops. The thread
+		// stays locked, so it ends with this function.
 		runtime.LockOSThread()
 		for c := uintptr(0); unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) == nil; c++ {
 		}

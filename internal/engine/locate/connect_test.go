@@ -24,8 +24,8 @@ import (
 	"tare/internal/engine"
 )
 
-// noEngine is an environment in which the docker CLI would find nothing, and the
-// directory of its configuration.
+// noEngine sets an environment in which the docker CLI finds no engine, and returns its
+// configuration directory.
 func noEngine(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{envHost, envContext, envCerts, envTLS, envVerify, "DOCKER_API_VERSION"} {
@@ -36,8 +36,8 @@ func noEngine(t *testing.T) string {
 	return dir
 }
 
-// speaks answers as an engine of that API version does.
-func speaks(version string) http.Handler {
+// fakeEngine answers like an engine of that API version.
+func fakeEngine(version string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Api-Version", version)
 		w.Header().Set("Ostype", "linux")
@@ -67,7 +67,7 @@ func serve(t *testing.T, l net.Listener, h http.Handler) {
 	t.Cleanup(func() { _ = s.Close() })
 }
 
-// onSocket answers on a Unix socket and returns its path.
+// onSocket serves on a Unix socket and returns its path.
 func onSocket(t *testing.T, h http.Handler) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "docker.sock")
@@ -79,8 +79,7 @@ func onSocket(t *testing.T, h http.Handler) string {
 	return path
 }
 
-// onPort answers on a TCP port of this machine, with TLS where there is one, and
-// returns its address.
+// onPort serves on a local TCP port, with TLS if configured, and returns its address.
 func onPort(t *testing.T, config *tls.Config, h http.Handler) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -133,7 +132,7 @@ func certificate(t *testing.T, by *authority, c *x509.Certificate) (*x509.Certif
 	return parsed, key
 }
 
-// identity is a certificate for 127.0.0.1, usable on both sides.
+// identity returns a certificate for 127.0.0.1, valid on both sides.
 func (a authority) identity(t *testing.T, change func(*x509.Certificate)) tls.Certificate {
 	t.Helper()
 	c := &x509.Certificate{
@@ -147,7 +146,7 @@ func (a authority) identity(t *testing.T, change func(*x509.Certificate)) tls.Ce
 	return tls.Certificate{Certificate: [][]byte{cert.Raw}, PrivateKey: key}
 }
 
-// demanding is the TLS of dockerd --tlsverify.
+// demanding returns the TLS configuration of dockerd --tlsverify.
 func (a authority) demanding(t *testing.T, own tls.Certificate) *tls.Config {
 	t.Helper()
 	pool := x509.NewCertPool()
@@ -155,7 +154,7 @@ func (a authority) demanding(t *testing.T, own tls.Certificate) *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{own}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}
 }
 
-// store writes ca.pem and, where there is one, cert.pem and key.pem.
+// store writes ca.pem and, if given, cert.pem and key.pem.
 func (a authority) store(t *testing.T, dir string, own *tls.Certificate) {
 	t.Helper()
 	write := func(name, kind string, der []byte) {
@@ -178,8 +177,8 @@ func (a authority) store(t *testing.T, dir string, own *tls.Certificate) {
 	write("key.pem", "PRIVATE KEY", key)
 }
 
-// writeContext makes a context as `docker context create` does, and returns the
-// directory of its TLS material.
+// writeContext creates a context like `docker context create` and returns the directory of its TLS
+// material.
 func writeContext(t *testing.T, config, name, host string) string {
 	t.Helper()
 	sum := sha256.Sum256([]byte(name))
@@ -201,7 +200,7 @@ func writeContext(t *testing.T, config, name, host string) string {
 	return filepath.Join(config, "contexts", "tls", id, "docker")
 }
 
-// connects expects an engine at a target, and how it is called.
+// connects expects an engine at a target, and its name.
 func connects(t *testing.T, target, name string) {
 	t.Helper()
 	e, err := Connect(t.Context(), target)
@@ -217,13 +216,13 @@ func connects(t *testing.T, target, name string) {
 	}
 }
 
-// refused expects a line about a target that holds all the words.
+// refused expects an error on one line for a target with all the words.
 func refused(t *testing.T, target string, words ...string) {
 	t.Helper()
 	_, err := Connect(t.Context(), target)
 	u, ok := engine.AsUnavailable(err)
 	if !ok {
-		t.Fatalf("connect to %q: %v is no Unavailable error", target, err)
+		t.Fatalf("connect to %q: %v is not an Unavailable error", target, err)
 	}
 	t.Log(err)
 	for _, field := range []string{u.Engine, u.Tried, u.Reason, u.Fix} {
@@ -241,11 +240,10 @@ func refused(t *testing.T, target string, words ...string) {
 	}
 }
 
-// The order in which the docker CLI looks: DOCKER_HOST, DOCKER_CONTEXT, the
-// current context, the default.
+// The order of the docker CLI: DOCKER_HOST, DOCKER_CONTEXT, the current context, the default.
 func TestConnectAsTheDockerCLI(t *testing.T) {
 	config := noEngine(t)
-	one, two, three := onSocket(t, speaks("1.41")), onSocket(t, speaks("1.41")), onSocket(t, speaks("1.99"))
+	one, two, three := onSocket(t, fakeEngine("1.41")), onSocket(t, fakeEngine("1.41")), onSocket(t, fakeEngine("1.99"))
 	writeContext(t, config, "second", "unix://"+two)
 	writeContext(t, config, "third", "unix://"+three)
 	connects(t, "unix://"+one, "unix://"+one)
@@ -253,24 +251,24 @@ func TestConnectAsTheDockerCLI(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(config, "config.json"), []byte(`{"auths":{},"currentContext":"third"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	connects(t, "", "docker, by the current context third")
+	connects(t, "", "docker, current context third")
 	t.Setenv(envContext, "second")
-	connects(t, "docker", "docker, by DOCKER_CONTEXT second")
+	connects(t, "docker", "docker, DOCKER_CONTEXT second")
 	t.Setenv(envHost, "unix://"+one)
-	connects(t, "docker", "docker, by DOCKER_HOST")
+	connects(t, "docker", "docker (DOCKER_HOST)")
 	connects(t, "docker:default", "docker:default")
 }
 
 func TestConnectNegotiates(t *testing.T) {
 	noEngine(t)
 	for answers, want := range map[string]string{"1.40": "1.40", "1.41": "1.41", "1.99": ""} {
-		e, err := Connect(t.Context(), "unix://"+onSocket(t, speaks(answers)))
+		e, err := Connect(t.Context(), "unix://"+onSocket(t, fakeEngine(answers)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := e.Versions.API
 		if want == "" && (got == answers || got < "1.50") || want != "" && got != want {
-			t.Errorf("an engine of API %s is spoken to with %s", answers, got)
+			t.Errorf("API %s of an engine was used as %s", answers, got)
 		}
 	}
 }
@@ -279,7 +277,7 @@ func TestConnectWithTLS(t *testing.T) {
 	config := noEngine(t)
 	ca := newAuthority(t)
 	own := ca.identity(t, nil)
-	address := onPort(t, ca.demanding(t, own), speaks("1.41"))
+	address := onPort(t, ca.demanding(t, own), fakeEngine("1.41"))
 	ca.store(t, writeContext(t, config, "safe", "tcp://"+address), &own)
 	connects(t, "docker:safe", "docker:safe")
 
@@ -289,20 +287,20 @@ func TestConnectWithTLS(t *testing.T) {
 	t.Setenv(envVerify, "1")
 	connects(t, "tcp://"+address, "tcp://"+address)
 	t.Setenv(envHost, "tcp://"+address)
-	connects(t, "", "docker, by DOCKER_HOST")
+	connects(t, "", "docker (DOCKER_HOST)")
 }
 
-// What can be wrong with TLS is told apart, and with it what mends it.
+// TLS problems are distinguished, each with its fix.
 func TestConnectTLSRefused(t *testing.T) {
 	noEngine(t)
 	ca, other := newAuthority(t), newAuthority(t)
 	own := ca.identity(t, nil)
-	safe := "tcp://" + onPort(t, ca.demanding(t, own), speaks("1.41"))
-	open := "tcp://" + onPort(t, nil, speaks("1.41"))
-	named := "tcp://" + onPort(t, ca.demanding(t, ca.identity(t, func(c *x509.Certificate) { c.IPAddresses = nil; c.DNSNames = []string{"engine.example"} })), speaks("1.41"))
-	old := "tcp://" + onPort(t, ca.demanding(t, ca.identity(t, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })), speaks("1.41"))
+	safe := "tcp://" + onPort(t, ca.demanding(t, own), fakeEngine("1.41"))
+	open := "tcp://" + onPort(t, nil, fakeEngine("1.41"))
+	named := "tcp://" + onPort(t, ca.demanding(t, ca.identity(t, func(c *x509.Certificate) { c.IPAddresses = nil; c.DNSNames = []string{"engine.example"} })), fakeEngine("1.41"))
+	old := "tcp://" + onPort(t, ca.demanding(t, ca.identity(t, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })), fakeEngine("1.41"))
 
-	refused(t, safe, "TLS refused", "wants TLS", "DOCKER_TLS_VERIFY=1")
+	refused(t, safe, "TLS refused", "requires TLS", "DOCKER_TLS_VERIFY=1")
 
 	certs := func(a authority, own *tls.Certificate) {
 		dir := t.TempDir()
@@ -311,11 +309,11 @@ func TestConnectTLSRefused(t *testing.T) {
 	}
 	t.Setenv(envVerify, "1")
 	certs(ca, &own)
-	refused(t, open, "TLS refused", "speaks none", "unset DOCKER_TLS_VERIFY")
+	refused(t, open, "TLS refused", "does not use TLS", "unset DOCKER_TLS_VERIFY")
 	refused(t, named, "TLS refused", "127.0.0.1", "use a name")
 	refused(t, old, "TLS refused", "expired", "renew")
 	certs(other, &own)
-	refused(t, safe, "not signed by the CA", "ca.pem")
+	refused(t, safe, "not signed by the configured CA", "ca.pem")
 	certs(ca, nil)
 	refused(t, safe, "does not accept the client's certificate", "key.pem")
 	stranger := other.identity(t, nil)
@@ -332,7 +330,7 @@ func TestConnectRefused(t *testing.T) {
 	if err := os.WriteFile(plain, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// A socket whose engine has ended stays behind.
+	// The socket of an engine that has exited remains.
 	dead := filepath.Join(dir, "dead.sock")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: dead, Net: "unix"})
 	if err != nil {
@@ -351,18 +349,18 @@ func TestConnectRefused(t *testing.T) {
 	}))
 	writeContext(t, config, "empty", "")
 
-	refused(t, "unix://"+filepath.Join(dir, "none.sock"), "there is no such socket", "systemctl start docker")
+	refused(t, "unix://"+filepath.Join(dir, "none.sock"), "no such socket", "systemctl start docker")
 	refused(t, "unix://"+dead, "no engine listens", "systemctl start docker")
-	refused(t, "unix://"+plain, "is no socket")
-	refused(t, "unix://"+web, "no Docker Engine")
+	refused(t, "unix://"+plain, "is not a socket")
+	refused(t, "unix://"+web, "not a Docker Engine")
 	refused(t, "unix://"+broken, "the disk", "journalctl")
-	refused(t, "unix://"+onSocket(t, speaks("1.39")), "1.39", "1.40", "upgrade")
+	refused(t, "unix://"+onSocket(t, fakeEngine("1.39")), "1.39", "1.40", "upgrade")
 	refused(t, "tcp://"+closed.Addr().String(), "connection refused", "-H tcp://")
 	refused(t, "tcp://engine.invalid:2375", "engine.invalid")
 	refused(t, "docker:missing", "no such context", "docker context ls")
 	refused(t, "docker:empty", "no address")
 	t.Setenv("DOCKER_API_VERSION", "1.24")
-	refused(t, "unix://"+onSocket(t, speaks("1.41")), "DOCKER_API_VERSION", "1.24")
+	refused(t, "unix://"+onSocket(t, fakeEngine("1.41")), "DOCKER_API_VERSION", "1.24")
 
 	t.Setenv("DOCKER_API_VERSION", "")
 	if err := os.WriteFile(filepath.Join(config, "config.json"), []byte("{"), 0o600); err != nil {
@@ -373,13 +371,13 @@ func TestConnectRefused(t *testing.T) {
 	refused(t, "docker", "DOCKER_HOST", "no engine listens")
 
 	for _, target := range []string{"lab", "podman", "docker:", "ftp://host", "unix://", "tcp"} {
-		if _, err := Connect(t.Context(), target); err == nil || !strings.Contains(err.Error(), "names no engine") {
+		if _, err := Connect(t.Context(), target); err == nil || !strings.Contains(err.Error(), "does not name an engine") {
 			t.Errorf("%q: %v", target, err)
 		}
 	}
 }
 
-// An engine that takes a connection and never answers is given up.
+// A connection to an engine that never answers times out.
 func TestConnectEndsWithItsContext(t *testing.T) {
 	noEngine(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -392,6 +390,6 @@ func TestConnectEndsWithItsContext(t *testing.T) {
 	if _, err := Connect(ctx, "tcp://"+l.Addr().String()); err == nil {
 		t.Fatal("connected to nothing")
 	} else if _, ok := engine.AsUnavailable(err); !ok {
-		t.Errorf("%v is no Unavailable error", err)
+		t.Errorf("%v is not an Unavailable error", err)
 	}
 }

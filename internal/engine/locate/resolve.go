@@ -22,29 +22,29 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// The environment of the docker CLI, which is honoured here too.
+// The environment variables of the docker CLI, which tare uses as well.
 const (
 	envHost    = "DOCKER_HOST"
 	envContext = "DOCKER_CONTEXT"
 	envConfig  = "DOCKER_CONFIG"
 	envCerts   = "DOCKER_CERT_PATH"
-	envTLS     = "DOCKER_TLS"        // any value: TLS without asking who the engine is
-	envVerify  = "DOCKER_TLS_VERIFY" // any value: TLS, and the engine must show a certificate of the CA
+	envTLS     = "DOCKER_TLS"        // any value: TLS without verification of the engine
+	envVerify  = "DOCKER_TLS_VERIFY" // any value: TLS, and the engine must have a certificate of the CA
 )
 
-// defaultContext is the docker CLI's name for no context.
+// defaultContext is the docker CLI's name for using no context.
 const defaultContext = "default"
 
-// source is an engine that is named but has not been spoken to.
+// source is an engine that is named but not yet connected to.
 type source struct {
 	name    string // for people
 	host    string // unix://, tcp://, ssh:// or npipe://
-	context string // of the docker CLI; empty where the address was given
+	context string // of the docker CLI; empty for an address
 	options []client.Opt
 }
 
-// resolve finds what a target names. It looks at the environment and at the docker
-// CLI's files, and opens no connection.
+// resolve finds the engine of a target. It reads the environment and the docker CLI's files, and
+// opens no connection.
 func resolve(target string) (source, error) {
 	if target == "" || target == "docker" {
 		return cliSource()
@@ -54,31 +54,31 @@ func resolve(target string) (source, error) {
 	}
 	scheme, rest, ok := strings.Cut(target, "://")
 	if !ok || rest == "" || !slices.Contains([]string{"unix", "tcp", "ssh", "npipe"}, scheme) {
-		return source{}, fmt.Errorf("%q names no engine: it takes docker, docker:CONTEXT, unix://PATH, tcp://HOST:PORT or ssh://USER@HOST", target)
+		return source{}, fmt.Errorf("%q does not name an engine; use docker, docker:CONTEXT, unix://PATH, tcp://HOST:PORT or ssh://USER@HOST", target)
 	}
 	return addressSource(target, target)
 }
 
-// cliSource is the engine that the docker command would talk to: DOCKER_HOST, else the
-// context of DOCKER_CONTEXT, else the current one, else the default socket.
+// cliSource returns the engine that the docker command would use: DOCKER_HOST, else the context of
+// DOCKER_CONTEXT, else the current one, else the default socket.
 func cliSource() (source, error) {
 	if host := os.Getenv(envHost); host != "" {
-		return addressSource("docker, by DOCKER_HOST", host)
+		return addressSource("docker (DOCKER_HOST)", host)
 	}
 	if name := os.Getenv(envContext); name != "" {
-		return contextSource("docker, by DOCKER_CONTEXT "+name, name)
+		return contextSource("docker, DOCKER_CONTEXT "+name, name)
 	}
 	name, err := currentContext()
 	if err != nil {
 		return source{}, err
 	}
 	if name != "" {
-		return contextSource("docker, by the current context "+name, name)
+		return contextSource("docker, current context "+name, name)
 	}
 	return contextSource("docker", defaultContext)
 }
 
-// configDir is where the docker CLI keeps its files.
+// configDir returns the directory of the docker CLI's files.
 func configDir() string {
 	if dir := os.Getenv(envConfig); dir != "" {
 		return dir
@@ -90,12 +90,12 @@ func configDir() string {
 	return filepath.Join(home, ".docker")
 }
 
-// currentContext is the context that `docker context use` has chosen, if any.
+// currentContext returns the context that `docker context use` has selected, if any.
 func currentContext() (string, error) {
 	path := filepath.Join(configDir(), "config.json")
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return "", nil // the docker CLI goes on without it too
+		return "", nil // the docker CLI also continues without it
 	}
 	var config struct {
 		CurrentContext string `json:"currentContext"`
@@ -104,12 +104,12 @@ func currentContext() (string, error) {
 		err = json.Unmarshal(text, &config)
 	}
 	if err != nil {
-		return "", unavailable("docker", path, fmt.Sprintf("the docker CLI's configuration cannot be read: %v", err), "mend that file, or name the engine: --engine unix:///var/run/docker.sock")
+		return "", unavailable("docker", path, fmt.Sprintf("the docker CLI's configuration cannot be read: %v", err), "fix that file, or set the engine: --engine unix:///var/run/docker.sock")
 	}
 	return config.CurrentContext, nil
 }
 
-// contextSource is the engine of a context of the docker CLI.
+// contextSource returns the engine of a context of the docker CLI.
 func contextSource(name, context string) (source, error) {
 	if context == defaultContext {
 		host := os.Getenv(envHost)
@@ -122,11 +122,11 @@ func contextSource(name, context string) (source, error) {
 	contexts := store.New(dir, store.NewConfig(func() any { return &map[string]any{} },
 		store.EndpointTypeGetter(docker.DockerEndpoint, func() any { return &docker.EndpointMeta{} })))
 	fail := func(err error) (source, error) {
-		return source{}, unavailable(name, "the context "+context+" in "+dir, err.Error(), "docker context ls shows those there are, docker context inspect "+context+" what it says")
+		return source{}, unavailable(name, "the context "+context+" in "+dir, err.Error(), "docker context ls lists the contexts, docker context inspect "+context+" shows this one")
 	}
 	meta, err := contexts.GetMetadata(context)
 	if errdefs.IsNotFound(err) {
-		err = errors.New("there is no such context")
+		err = errors.New("no such context")
 	}
 	if err != nil {
 		return fail(err)
@@ -144,21 +144,20 @@ func contextSource(name, context string) (source, error) {
 		return fail(err)
 	}
 	if endpoint.Host == "" {
-		return fail(errors.New("it holds no address of an engine"))
+		return fail(errors.New("it has no address of an engine"))
 	}
 	return source{name: name, host: endpoint.Host, context: context, options: options}, nil
 }
 
-// addressSource is the engine at an address, with the TLS that the environment asks
-// for.
+// addressSource returns the engine at an address, with the TLS settings of the environment.
 func addressSource(name, host string) (source, error) {
 	s := source{name: name, host: host}
-	fail := func(tried string, err error, mend string) (source, error) {
-		return s, unavailable(name, tried, err.Error(), mend)
+	fail := func(tried string, err error, fix string) (source, error) {
+		return s, unavailable(name, tried, err.Error(), fix)
 	}
 	helper, err := connhelper.GetConnectionHelper(host)
 	if err != nil {
-		return fail(host, err, "write ssh://USER@HOST[:PORT]")
+		return fail(host, err, "use ssh://USER@HOST[:PORT]")
 	}
 	if helper != nil {
 		s.options = []client.Opt{
@@ -181,12 +180,12 @@ func addressSource(name, host string) (source, error) {
 	return s, nil
 }
 
-// dialTimeout bounds the opening of one TCP connection.
+// dialTimeout bounds the time to open one TCP connection.
 const dialTimeout = 10 * time.Second
 
-// environmentTLS is the TLS that DOCKER_TLS_VERIFY or DOCKER_TLS and
-// DOCKER_CERT_PATH ask for, and the directory it came from. The client's own
-// certificate may be missing: not every engine asks for one.
+// environmentTLS returns the TLS configuration from DOCKER_TLS_VERIFY or DOCKER_TLS and
+// DOCKER_CERT_PATH, and the directory of the certificates. The client's own certificate may be
+// missing, because not every engine requires one.
 func environmentTLS() (*tls.Config, string, error) {
 	dir := os.Getenv(envCerts)
 	if dir == "" {
@@ -205,7 +204,7 @@ func environmentTLS() (*tls.Config, string, error) {
 		}
 	}
 	if o.CAFile == "" && !o.InsecureSkipVerify {
-		return nil, dir, errors.New("there is no ca.pem, and DOCKER_TLS_VERIFY asks for one")
+		return nil, dir, errors.New("there is no ca.pem, and DOCKER_TLS_VERIFY requires one")
 	}
 	config, err := tlsconfig.Client(o)
 	return config, dir, err

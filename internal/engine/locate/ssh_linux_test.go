@@ -15,11 +15,11 @@ import (
 	"tare/internal/engine/locate"
 )
 
-// dialled, in the environment, is the socket that TestDialStdio joins its stdio to.
+// dialled is the environment variable with the socket that TestDialStdio connects its stdio to.
 const dialled = "TARE_TEST_DIALLED"
 
-// TestDialStdio is what `docker system dial-stdio` does at the far end of ssh, in a
-// child process; by itself it does nothing.
+// TestDialStdio acts as `docker system dial-stdio` on the other side of ssh, in a child process; by
+// itself it does nothing.
 func TestDialStdio(t *testing.T) {
 	socket := os.Getenv(dialled)
 	if socket == "" {
@@ -38,8 +38,8 @@ func TestDialStdio(t *testing.T) {
 	os.Exit(0)
 }
 
-// sshStandIn puts a command named ssh into the way, which notes its arguments and
-// then does what the script says.
+// sshStandIn puts a command named ssh into PATH that records its arguments and then runs the
+// script.
 func sshStandIn(t *testing.T, script string) (arguments string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -52,8 +52,8 @@ func sshStandIn(t *testing.T, script string) (arguments string) {
 	return arguments
 }
 
-// Through ssh an engine is spoken to as through its socket: containers, agents and
-// the end of their stdin included.
+// An engine works through ssh as through its socket, including containers, agents and the end of
+// their stdin.
 func TestConnectBySSH(t *testing.T) {
 	b := enginetest.New(t)
 	self, err := os.Executable()
@@ -84,18 +84,18 @@ func TestConnectBySSH(t *testing.T) {
 	if err := e.RemoveRun(t.Context(), b.ID); err != nil {
 		t.Error(err)
 	}
-	said, err := os.ReadFile(arguments)
+	calls, err := os.ReadFile(arguments)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"-l me", "-p 2222", "there docker system dial-stdio"} {
-		if !strings.Contains(string(said), want) {
-			t.Errorf("ssh was called with %q, which lacks %q", said, want)
+		if !strings.Contains(string(calls), want) {
+			t.Errorf("ssh was called with %q, without %q", calls, want)
 		}
 	}
 }
 
-// What ssh or the far end says is passed on, with what to try.
+// The error output of ssh or of the other side is reported, with what to try.
 func TestConnectBySSHRefused(t *testing.T) {
 	for script, words := range map[string][]string{
 		"echo 'me@there: Permission denied (publickey).' >&2; exit 255": {"Permission denied (publickey)", "ssh me@there docker version"},
@@ -106,7 +106,7 @@ func TestConnectBySSHRefused(t *testing.T) {
 		sshStandIn(t, script)
 		_, err := locate.Connect(t.Context(), "ssh://me@there")
 		if _, ok := engine.AsUnavailable(err); !ok {
-			t.Errorf("%v is no Unavailable error", err)
+			t.Errorf("%v is not an Unavailable error", err)
 			continue
 		}
 		t.Log(err)
@@ -117,7 +117,7 @@ func TestConnectBySSHRefused(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := locate.Connect(t.Context(), "ssh://me@there"); err == nil || !strings.Contains(err.Error(), "no ssh command") {
+	if _, err := locate.Connect(t.Context(), "ssh://me@there"); err == nil || !strings.Contains(err.Error(), "ssh command was not found") {
 		t.Errorf("without ssh: %v", err)
 	}
 }

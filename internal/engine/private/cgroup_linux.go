@@ -19,7 +19,7 @@ import (
 	"tare/internal/study"
 )
 
-// hierarchies lists where control groups are mounted, of either version.
+// hierarchies returns where control groups are mounted, of both versions.
 func hierarchies() ([]string, error) {
 	mounts, err := mounted()
 	if err != nil {
@@ -35,8 +35,8 @@ func hierarchies() ([]string, error) {
 	return at, nil
 }
 
-// removeCgroups removes the control group of that name from the root of each
-// hierarchy, with those below it. Its processes must have been killed.
+// removeCgroups removes the control group of that name from the root of each hierarchy, including
+// its subgroups. Its processes must have been killed.
 func removeCgroups(name string) error {
 	all, err := hierarchies()
 	if err != nil {
@@ -49,8 +49,8 @@ func removeCgroups(name string) error {
 	return errors.Join(errs...)
 }
 
-// removeCgroup removes a control group and those below it. The kernel keeps a group
-// for a moment after its last process has ended.
+// removeCgroup removes a control group and its subgroups. The kernel keeps a group briefly after
+// its last process has exited.
 func removeCgroup(dir string) error {
 	var dirs []string
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -65,12 +65,12 @@ func removeCgroup(dir string) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("look into control group %s: %w", dir, err)
+		return fmt.Errorf("read control group %s: %w", dir, err)
 	}
 	deadline := time.Now().Add(endTimeout)
 	for _, d := range slices.Backward(dirs) {
 		for {
-			// Not os.Remove: it would first try to unlink, which is another error.
+			// Not os.Remove: that tries to unlink first, which gives a different error.
 			err := unix.Rmdir(d)
 			if err == nil || errors.Is(err, unix.ENOENT) {
 				break
@@ -84,16 +84,15 @@ func removeCgroup(dir string) error {
 	return nil
 }
 
-// ShareCPU moves the agents of a container into the group in which the kernel
-// schedules this process, so that the ends of a trial are scheduled as two processes
-// of one machine are, whatever they run in. Two hosts of a lab share their CPUs, which
-// two machines do not: with a group for each end, the scheduler deals the CPU out
-// between the groups in slices of milliseconds, and a mode is charged for what no
-// network of its own costs. Memory and all else stay as the engine set them.
+// ShareCPU moves the agents of a container into the CPU scheduling group of this process, so that
+// the endpoints of a trial are scheduled like two processes of the same machine in every mode. Two
+// hosts of a lab share their CPUs, which two machines do not: with one group per endpoint, the
+// scheduler would divide the CPU between the groups in slices of milliseconds, and the mode would
+// be charged for a cost that its network does not have. Memory and everything else stay as the
+// engine set them.
 //
-// It answers how many agents it has moved, which is 0 until the engine has started
-// them. A container with a limit that the group holds is left as it is; held is then
-// true.
+// It returns the number of agents that it moved, which is 0 until the engine has started them. It
+// does not move the agents of a container whose group has a CPU limit; held is then true.
 func (p *Engine) ShareCPU(c *engine.Container) (moved int, held bool, err error) {
 	h, own, unified, err := cpuGroup()
 	if err != nil {
@@ -104,7 +103,7 @@ func (p *Engine) ShareCPU(c *engine.Container) (moved int, held bool, err error)
 	}
 	list, err := os.ReadFile(filepath.Join(h, p.cgroup, c.ID, groupProcesses))
 	if err != nil {
-		return 0, false, fmt.Errorf("share the CPU between the ends of a trial: %w", err)
+		return 0, false, fmt.Errorf("share the CPU between client and server: %w", err)
 	}
 	for pid := range strings.FieldsSeq(string(list)) {
 		if !isAgent(pid) {
@@ -112,31 +111,31 @@ func (p *Engine) ShareCPU(c *engine.Container) (moved int, held bool, err error)
 		}
 		err := os.WriteFile(filepath.Join(h, own, groupProcesses), []byte(pid), 0)
 		if errors.Is(err, unix.ESRCH) {
-			continue // it has ended
+			continue // it has exited
 		}
 		if err != nil {
-			return 0, false, fmt.Errorf("share the CPU between the ends of a trial: move process %s: %w", pid, err)
+			return 0, false, fmt.Errorf("share the CPU between client and server: move process %s: %w", pid, err)
 		}
 		moved++
 	}
 	return moved, false, nil
 }
 
-// isAgent tells an agent from the container's first process, and from what the
-// engine starts it with.
+// isAgent distinguishes an agent from the container's first process, and from the runtime that
+// starts it.
 func isAgent(pid string) bool {
 	line, err := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
 	args := strings.Split(string(line), "\x00")
 	return err == nil && len(args) > 1 && args[0] == engine.Program && args[1] == agent.Command
 }
 
-// groupProcesses is the file of a control group that lists its processes, and into
-// which they are moved.
+// groupProcesses is the file of a control group that lists its processes and takes the ids of
+// processes to move into it.
 const groupProcesses = "cgroup.procs"
 
-// cpuGroup finds the hierarchy of control groups that schedules CPUs and this
-// process's group in it. unified says that it is version 2, where one group is for
-// everything. No hierarchy is no error: then all is scheduled alike.
+// cpuGroup returns the hierarchy of control groups that schedules CPUs and this process's group in
+// it. unified is true for version 2, where one group has all controllers. Without a hierarchy,
+// which is not an error, all processes are scheduled alike.
 func cpuGroup() (hierarchy, own string, unified bool, err error) {
 	all, err := hierarchies()
 	if err != nil {
@@ -148,7 +147,7 @@ func cpuGroup() (hierarchy, own string, unified bool, err error) {
 	}
 	groups := map[string]string{}
 	for line := range strings.Lines(string(text)) {
-		// cgroups(7): hierarchy id, its controllers, the path; version 2 has none.
+		// cgroups(7): hierarchy id, controllers, path; version 2 has no controllers.
 		if f := strings.SplitN(strings.TrimSpace(line), ":", 3); len(f) == 3 {
 			for name := range strings.SplitSeq(f[1], ",") {
 				groups[name] = f[2]
@@ -167,15 +166,13 @@ func cpuGroup() (hierarchy, own string, unified bool, err error) {
 	return "", "", false, nil
 }
 
-// cpuGroupSuffix ends the name of the group that Gather makes.
+// cpuGroupSuffix is the end of the name of JoinCPUGroup's group.
 const cpuGroupSuffix = "-cpu"
 
-// JoinCPUGroup puts this process, and with it all that it starts from then on, into a
-// group of CPU scheduling of its own, into which ShareCPU then moves agents: outside
-// of any group the kernel would make one for each session by itself
-// (sched_autogroup, sched(7)), and an agent in a container has a session of its own.
-// Where this process is in a group already, nothing is done. leave undoes it; it is
-// never nil.
+// JoinCPUGroup moves this process, and all that it starts later, into a new CPU scheduling group,
+// into which ShareCPU then moves agents. Outside of any group the kernel would create one per
+// session (sched_autogroup, sched(7)), and an agent in a container has its own session. If this
+// process is in a group already, JoinCPUGroup does nothing. leave undoes it and is never nil.
 func JoinCPUGroup(run string) (leave func() error, err error) {
 	nothing := func() error { return nil }
 	h, own, _, err := cpuGroup()
@@ -185,11 +182,11 @@ func JoinCPUGroup(run string) (leave func() error, err error) {
 	name := lab.Prefix + run + cpuGroupSuffix
 	group := filepath.Join(h, name)
 	if err := os.Mkdir(group, 0o755); err != nil {
-		return nothing, fmt.Errorf("make a group in which all ends are scheduled alike: %w", err)
+		return nothing, fmt.Errorf("create a CPU group for client and server: %w", err)
 	}
 	self := []byte(strconv.Itoa(os.Getpid()))
 	if err := os.WriteFile(filepath.Join(group, groupProcesses), self, 0); err != nil {
-		return nothing, errors.Join(fmt.Errorf("enter a group in which all ends are scheduled alike: %w", err), removeCgroup(group))
+		return nothing, errors.Join(fmt.Errorf("join a CPU group for client and server: %w", err), removeCgroup(group))
 	}
 	return func() error {
 		return errors.Join(os.WriteFile(filepath.Join(h, groupProcesses), self, 0), removeCgroup(group))

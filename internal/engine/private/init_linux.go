@@ -12,18 +12,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// initPrefix begin each line that Init writes into the engine's log.
+// initPrefix starts each line that Init writes into the engine's log.
 const initPrefix = "tare " + InitCommand + ": "
 
-// longestName is what the kernel takes for a host's name, in bytes.
+// longestName is the kernel's limit for a host name in bytes.
 const longestName = 64
 
-// Init is the first process of a private engine, in a namespace of process ids, of
-// mounts and of a network that its parent made. Its arguments are those behind the
-// subcommand's name: --run ID --dir DIR -- DOCKERD ARGS... . It gives the engine
-// its mounts, starts dockerd, takes in orphans, and returns how dockerd ended; when
-// stdin comes to its end it exits at once. Either way the kernel then ends
-// whatever else runs on the engine.
+// Init is the first process of a private engine, in PID, mount and network namespaces that its
+// parent has created. Its arguments are those after the subcommand's name: --run ID --dir DIR --
+// DOCKERD ARGS... . It mounts the engine's file systems, starts dockerd, reaps orphans, and returns
+// how dockerd ended. When stdin ends it exits at once. In both cases the kernel then kills all
+// other processes of the engine.
 func Init(args []string) error {
 	return fmt.Errorf("%s%w", initPrefix, runInit(args))
 }
@@ -31,20 +30,19 @@ func Init(args []string) error {
 func runInit(args []string) error {
 	at := slices.Index(args, "--")
 	if at != 4 || args[0] != "--run" || args[2] != "--dir" || len(args) < 6 {
-		return errors.New("is started by tare itself, for an engine of a lab")
+		return errors.New("only tare itself starts this subcommand, for an engine of a lab")
 	}
 	if os.Getpid() != 1 {
-		return fmt.Errorf("is process %d; it has to be the first of its namespace", os.Getpid())
+		return fmt.Errorf("is process %d; it must be the first of its PID namespace", os.Getpid())
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
-	// A name of its own tells the nodes of a Swarm apart, and whoever looks at the
-	// engine what it is.
+	// A separate host name distinguishes the nodes of a Swarm and identifies the engine to people.
 	name := filepath.Base(args[3])
 	if err := unix.Sethostname([]byte(name[:min(len(name), longestName)])); err != nil {
-		return fmt.Errorf("name the host: %w", err)
+		return fmt.Errorf("set the host name: %w", err)
 	}
 	if err := makeMounts(args[3]); err != nil {
 		return err

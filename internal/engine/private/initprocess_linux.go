@@ -16,20 +16,19 @@ import (
 	"tare/internal/process"
 )
 
-// logName is the file in an engine's directory that dockerd writes to, and the
-// process above it.
+// logName is the file in an engine's directory to which dockerd and its parent process write.
 const logName = "dockerd.log"
 
-// initProcess is the first process of a private engine, seen from outside. Its end
-// is the end of all that the engine has started: it is the first in a namespace of
-// process ids. Its stdin it takes for this process's life.
+// initProcess is the first process of a private engine, seen from outside. It is the first process
+// of a PID namespace, so all processes of the engine exit with it. It exits when its stdin is
+// closed, and so with this process.
 type initProcess struct {
 	*process.Process
-	reason func() string // once done: how it ended
+	reason func() string // set once done: how it exited
 }
 
-// startInit starts the running program as the first process of an engine, by means
-// of start, which chooses the network.
+// startInit starts the running program as the first process of an engine. start chooses the network
+// namespace.
 func startInit(run, dir string, start func(*exec.Cmd) error, dockerd []string) (*initProcess, error) {
 	path := filepath.Join(dir, logName)
 	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -40,32 +39,32 @@ func startInit(run, dir string, start func(*exec.Cmd) error, dockerd []string) (
 	p := process.NewSelf("its first process", append([]string{InitCommand, "--run", run, "--dir", dir, "--"}, dockerd...)...)
 	p.Stdin = true
 	p.Cmd.Stdout, p.Cmd.Stderr = log, log
-	// Nothing of this environment: DOCKER_*, proxies and the sockets of a service
-	// manager would all reach dockerd.
+	// The environment is empty, because DOCKER_*, proxies and the sockets of a service manager
+	// would affect dockerd.
 	p.Cmd.Env = []string{"PATH=" + searchPath(), "HOME=/run", "LC_ALL=C"}
 	p.Cmd.SysProcAttr = &syscall.SysProcAttr{
-		Setsid:     true, // out of the terminal's Ctrl-C
+		Setsid:     true, // not affected by Ctrl-C in the terminal
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS,
 	}
-	p.Cmd.WaitDelay = endTimeout // of all that is in the namespace
+	p.Cmd.WaitDelay = endTimeout // of all processes in the namespace
 	if err := p.Start(start); err != nil {
-		return nil, fmt.Errorf("make its processes and mounts a place of their own: %w", err)
+		return nil, fmt.Errorf("create PID and mount namespaces: %w", err)
 	}
 	return &initProcess{p, sync.OnceValue(func() string {
-		return cmp.Or(logExitReason(path), "its first process is gone ("+p.State()+")")
+		return cmp.Or(logExitReason(path), "its first process has exited ("+p.State()+")")
 	})}, nil
 }
 
-// root is the file system as the engine sees it.
+// root returns the path of the engine's root file system.
 func (p *initProcess) root() string {
 	return filepath.Join("/proc", strconv.Itoa(p.PID()), "root")
 }
 
-// endTimeout bounds the wait for the end of killed processes.
+// endTimeout bounds the wait for killed processes to exit.
 const endTimeout = 10 * time.Second
 
-// logExitReason finds in an engine's log how it ended and, where it ended by itself,
-// what it said last. It is "" where nobody was left to write that down.
+// logExitReason reads from an engine's log how it exited and, if it exited by itself, its last
+// message. It is "" if no process remained to write that.
 func logExitReason(log string) string {
 	f, err := os.Open(log)
 	if err != nil {
@@ -83,11 +82,11 @@ func logExitReason(log string) string {
 	return exitReasonIn(string(text))
 }
 
-// usagePrefixes begin the line in which dockerd says that it does not take a flag.
+// usagePrefixes starts the line in which dockerd reports an unknown flag.
 const usagePrefixes = "Status: "
 
-// exitReasonIn does so for the end of a log. dockerd's lines are plain or of the form
-// time="..." level=fatal msg="...".
+// exitReasonIn does that for the end of a log. dockerd's lines are plain or of the form time="..."
+// level=fatal msg="...".
 func exitReasonIn(text string) string {
 	var reason, last string
 	for line := range strings.Lines(text) {
@@ -95,7 +94,7 @@ func exitReasonIn(text string) string {
 		if own, ok := strings.CutPrefix(line, initPrefix); ok {
 			reason = own
 		} else if why, ok := strings.CutPrefix(last, usagePrefixes); ok && why != "" {
-			continue // what follows is how to ask for help
+			continue // a usage hint follows
 		} else if line != "" {
 			last = line
 		}

@@ -19,10 +19,9 @@ import (
 	"tare/internal/runid"
 )
 
-// Leftovers finds what private engines of runs other than those alive have
-// left on this machine: their processes, control groups and directories. Their
-// mounts and networks are their processes' own and go with those. What this user
-// may not see it does not find.
+// Leftovers returns what private engines of dead runs have left on this machine: processes, control
+// groups and directories. Their mounts and networks belong to their processes and end with them. It
+// does not find what this user cannot read.
 func Leftovers(alive []string) ([]engine.Leftover, error) {
 	names, err := privateNames()
 	if err != nil {
@@ -43,7 +42,7 @@ func Leftovers(alive []string) ([]engine.Leftover, error) {
 	return found, nil
 }
 
-// privateNames lists engines by what there is of them, sorted.
+// privateNames returns the sorted names of all engines with any remains.
 func privateNames() ([]string, error) {
 	var names []string
 	entries, err := os.ReadDir(privateBase)
@@ -77,10 +76,10 @@ func privateNames() ([]string, error) {
 	}), nil
 }
 
-// initProcesses finds the first processes of engines, by the engines' names.
+// initProcesses returns the first processes of engines by the names of the engines.
 func initProcesses() map[string]int {
 	found := map[string]int{}
-	dirs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is well formed
+	dirs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is valid
 	for _, dir := range dirs {
 		if name, ok := engineOf(dir); ok {
 			found[name], _ = strconv.Atoi(filepath.Base(dir))
@@ -89,11 +88,11 @@ func initProcesses() map[string]int {
 	return found
 }
 
-// engineOf reads a process's command line as Init's, and gives its engine's name.
+// engineOf returns the engine's name from the command line of a process that runs Init.
 func engineOf(proc string) (name string, ok bool) {
 	line, err := os.ReadFile(filepath.Join(proc, "cmdline"))
 	if err != nil {
-		return "", false // it ended meanwhile
+		return "", false // it has exited
 	}
 	args := strings.Split(string(bytes.TrimRight(line, "\x00")), "\x00")
 	if len(args) < 6 || args[0] != "tare" || args[1] != InitCommand || args[2] != "--run" || args[4] != "--dir" {
@@ -102,7 +101,7 @@ func engineOf(proc string) (name string, ok bool) {
 	return filepath.Base(args[5]), true
 }
 
-// removePrivate ends what is left of an engine and removes it.
+// removePrivate kills the processes of an engine and removes its remains.
 func removePrivate(ctx context.Context, name string) error {
 	var errs []error
 	if pid, ok := initProcesses()[name]; ok {
@@ -115,10 +114,10 @@ func removePrivate(ctx context.Context, name string) error {
 	return nil
 }
 
-// endInit kills an engine's first process, and with it all of the engine's, and
-// waits until they have ended.
+// endInit kills an engine's first process, and thereby all of the engine's, and waits until they
+// have exited.
 func endInit(ctx context.Context, name string, pid int) error {
-	// A pidfd makes sure that the signal meets the process that was looked at.
+	// A pidfd ensures that the signal goes to the process that was checked.
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) {
 		return nil
@@ -133,9 +132,9 @@ func endInit(ctx context.Context, name string, pid int) error {
 	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("end process %d: %w", pid, err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, endTimeout, fmt.Errorf("process %d was killed and has not ended within %v", pid, endTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, endTimeout, fmt.Errorf("process %d was killed but has not exited within %v", pid, endTimeout))
 	defer cancel()
-	const look = 50 // milliseconds between looks at ctx
+	const look = 50 // milliseconds between checks of ctx
 	for {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, look)
 		switch {

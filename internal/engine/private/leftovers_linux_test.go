@@ -14,7 +14,7 @@ import (
 	"tare/internal/lab"
 )
 
-// controller has two engines with a container each until it is killed.
+// controller runs two engines with one container each until it is killed.
 func controller(t *testing.T) {
 	l := drivertest.Lab(t, nil)
 	a, b := enginetest.Both(t, l)
@@ -24,12 +24,12 @@ func controller(t *testing.T) {
 	<-t.Context().Done()
 }
 
-// Engines end with the process that started them, also when that is killed. What
-// then is left is found and removed; so is an engine that was stopped and could not
-// end. What a live run has is no leftover.
+// Engines end with the process that started them, even if that is killed. What then remains is
+// found and removed, including an engine that was stopped and could not end. What a live run has is
+// not a leftover.
 func TestControllerKilled(t *testing.T) {
-	live, p := onLab(t)
-	cmd := as(t, "controller")
+	live, p := startOnLab(t)
+	cmd := inRole(t, "controller")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestControllerKilled(t *testing.T) {
 		t.Fatalf("engines of %v and %v", ofA, ofB)
 	}
 	if found := leftOf(t, id); len(found) > 0 {
-		t.Errorf("a live run is taken for dead: %v", found)
+		t.Errorf("a live run is considered dead: %v", found)
 	}
 	if err := syscall.Kill(a, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)

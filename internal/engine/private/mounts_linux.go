@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// makeMounts gives this process, which is alone in its mount namespace, the file
-// system of an engine: the machine's own, but for what would join it to another
-// engine or to another network.
+// makeMounts sets up the file system of an engine in this process's mount namespace: the machine's
+// own, except for what would connect it to another engine or network.
 func makeMounts(dir string) error {
 	if err := mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
@@ -21,12 +20,12 @@ func makeMounts(dir string) error {
 	if err := mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return err
 	}
-	// Over /run, where the user's engine, containerd and plugins have their sockets;
-	// and all that this engine keeps is on it.
+	// Over /run, where the user's engine, containerd and plugins have their sockets. It also holds
+	// all data of this engine.
 	if err := mount("tmpfs", "/run", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
 		return err
 	}
-	// dockerd raises a limit there, which is the machine's own. It does without.
+	// dockerd raises a limit of the whole machine there. It works without that.
 	const limits = "/proc/sys/kernel/keys"
 	if _, err := os.Stat(limits); err == nil {
 		if err := readOnly(limits); err != nil {
@@ -46,8 +45,8 @@ func makeMounts(dir string) error {
 	return overlayConfigDirs()
 }
 
-// mountSysfs mounts the view of /sys that belongs to this network namespace: bridges
-// are found in /sys/class/net. What is mounted below it comes back as it was.
+// mountSysfs mounts a /sys for this network namespace, because bridges are looked up in
+// /sys/class/net. What was mounted below it is mounted again.
 func mountSysfs() error {
 	mounts, err := mounted()
 	if err != nil {
@@ -79,11 +78,10 @@ func mountSysfs() error {
 	return os.RemoveAll(shelf)
 }
 
-// overlayConfigDirs keeps an engine's hands off two directories. /etc/docker has the settings
-// of the user's engine, which are not to be seen, and up to 20.10 dockerd writes a
-// key there; containerd makes a directory in /opt. A layer over each takes what is
-// written, also where the directory does not exist. Where layers cannot be, an
-// empty directory over the settings has to do.
+// overlayConfigDirs protects two directories. /etc/docker has the settings of the user's engine,
+// which must not be read, and dockerd up to 20.10 writes a key there; containerd creates a
+// directory in /opt. An overlay on each takes what is written, even if the directory does not
+// exist. If overlays are not possible, an empty directory is mounted over the settings.
 func overlayConfigDirs() error {
 	const settings = "/etc/docker"
 	upper := upperOf("/etc")
@@ -91,7 +89,7 @@ func overlayConfigDirs() error {
 	if err := os.MkdirAll(hidden, 0o755); err != nil {
 		return err
 	}
-	// As an opaque directory of the upper layer it hides the one below.
+	// An opaque directory in the upper layer hides the lower one.
 	opaque := unix.Setxattr(hidden, "trusted.overlay.opaque", []byte("y"), 0)
 	if opaque != nil || layer("/etc") != nil {
 		if _, err := os.Stat(settings); err == nil {
@@ -100,14 +98,14 @@ func overlayConfigDirs() error {
 			}
 		}
 	}
-	// Without it there may be an empty directory more on the machine.
+	// Without it, an empty directory may be left on the machine.
 	_ = layer("/opt")
 	return nil
 }
 
 func upperOf(dir string) string { return filepath.Join("/run/layers", dir, "upper") }
 
-// layer puts a layer over a directory that takes what is written.
+// layer mounts an overlay on a directory that takes what is written.
 func layer(dir string) error {
 	upper := upperOf(dir)
 	work := filepath.Join(filepath.Dir(upper), "work")
@@ -124,7 +122,7 @@ func mount(what, at, kind string, flags uintptr, data string) error {
 	return nil
 }
 
-// readOnly keeps a directory from being written to.
+// readOnly makes a directory read-only.
 func readOnly(dir string) error {
 	if err := mount(dir, dir, "", unix.MS_BIND, ""); err != nil {
 		return err
@@ -132,7 +130,7 @@ func readOnly(dir string) error {
 	return mount("", dir, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 }
 
-// mounted lists where something is mounted, with the kind of file system on top.
+// mounted returns the mount points, with the type of the topmost file system.
 func mounted() (map[string]string, error) {
 	data, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -140,7 +138,7 @@ func mounted() (map[string]string, error) {
 	}
 	all := map[string]string{}
 	for line := range strings.Lines(string(data)) {
-		// proc(5): the mount point is the fifth field, the kind the first behind " - ".
+		// proc(5): the mount point is the fifth field, the type the first after " - ".
 		before, after, ok := strings.Cut(line, " - ")
 		fields, kind := strings.Fields(before), strings.Fields(after)
 		if ok && len(fields) > 4 && len(kind) > 0 {

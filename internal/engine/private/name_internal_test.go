@@ -7,8 +7,8 @@ import (
 	"tare/internal/lab"
 )
 
-// Labels that differ only behind what fits into a name do not share an engine's
-// directory, and every name keeps the run's id in front.
+// Labels that differ only after the truncation do not share an engine's directory, and every name
+// starts with the run's id.
 func TestNamesOfEnginesDiffer(t *testing.T) {
 	spec := func(label string) lab.Spec { return lab.Spec{Claim: lab.Claim{ID: "0123abcd"}, Label: label} }
 	long := strings.Repeat("x", 60)

@@ -11,45 +11,45 @@ import (
 	"tare/internal/result"
 )
 
-// initProcess is what only Linux has.
+// initProcess exists on Linux only.
 type initProcess struct{}
 
-// MissingRequirements says why no private engine can be had here.
+// MissingRequirements returns why there are no private engines on this system.
 func MissingRequirements(context.Context) error { return linuxnet.ErrSystem }
 
-// Programs lists nothing: there are no private engines here.
+// Programs returns nothing: there are no private engines on this system.
 func Programs(context.Context) []result.Fact { return nil }
 
-// StartBoth says why there are no private engines here.
+// StartBoth always fails on this system.
 func StartBoth(context.Context, *lab.Lab) (a, b *Engine, err error) {
 	return nil, nil, linuxnet.ErrSystem
 }
 
-// Start says why there is no private engine here.
+// Start always fails on this system.
 func Start(context.Context, *lab.Lab, *lab.Host, ...string) (*Engine, error) {
 	return nil, linuxnet.ErrSystem
 }
 
-// Close has nothing to end.
+// Close does nothing.
 func (p *Engine) Close() error { return nil }
 
-// Init says why there is no engine to begin.
+// Init always fails on this system.
 func Init([]string) error { return linuxnet.ErrSystem }
 
-// Exec is where the engine keeps what runs: nowhere here.
+// Exec returns "": no engine was started.
 func (p *Engine) Exec() string { return "" }
 
-// Root is no process: nothing was started.
+// Root returns 0: no engine was started.
 func (p *Engine) Root() int { return 0 }
 
-// Done never tells of an end: nothing was started.
+// Done returns a channel that is never closed: no engine was started.
 func (p *Engine) Done() <-chan struct{} { return nil }
 
-// Leftovers finds nothing: no engine was here to leave it.
+// Leftovers returns nothing: no engine can have run on this system.
 func Leftovers([]string) ([]engine.Leftover, error) { return nil, nil }
 
-// ShareCPU has nothing to move: there is no container here.
+// ShareCPU does nothing: there are no containers on this system.
 func (p *Engine) ShareCPU(*engine.Container) (moved int, held bool, err error) { return 0, true, nil }
 
-// JoinCPUGroup has no groups to make here.
+// JoinCPUGroup does nothing on this system.
 func JoinCPUGroup(string) (leave func() error, err error) { return func() error { return nil }, nil }

@@ -1,8 +1,8 @@
-// Package private starts Docker Engines of our own on the hosts of a lab, and ends them.
+// Package private starts separate Docker Engines on the hosts of a lab, and ends them.
 //
-// Each has its own data, socket, mounts and processes: a tree of processes with one root,
-// which is this program as the first process of a namespace. With the root all of it is
-// gone without a trace.
+// Each has its own data, socket, mounts and processes. The root of its process tree is this program
+// as the first process of a PID namespace. When the root exits, everything else ends with it and
+// nothing remains.
 package private
 
 import (
@@ -17,40 +17,38 @@ import (
 	"tare/internal/lab"
 )
 
-// InitCommand is the hidden subcommand under which this program is the first
-// process of a private engine; see Init.
+// InitCommand is the hidden subcommand of the first process of a private engine; see Init.
 const InitCommand = "engine-init"
 
-// privateBase holds a directory for each private engine that runs, named after its
-// run, so that tare gc finds what a dead run has left.
+// privateBase has one directory per running private engine, named after its run, so that tare gc
+// finds what a dead run has left.
 const privateBase = "/var/lib/tare/engines"
 
-// Engine is an engine of our own on a host of a lab. It has that host's network,
-// and file system mounts, process ids, data and sockets of its own, so that it and
-// the user's engine do not meet. It ends with Close, and with this process
-// however that dies.
+// Engine is a private engine on a host of a lab. It uses that host's network. Its mounts, process
+// ids, data and sockets are separate, so that it and the user's engine do not interfere. It ends
+// with Close, and with this process however that exits.
 type Engine struct {
 	*engine.Engine
 	host   string // of the lab
 	dir    string // below privateBase
-	cgroup string // under which all its containers are, at the root of each hierarchy
-	made   bool   // whether directory and groups are this engine's
+	cgroup string // parent of the groups of all its containers, at the root of each hierarchy
+	made   bool   // whether this engine created the directory and groups
 	init   *initProcess
 	close  sync.Once
 	closed error
 }
 
-// Dir is the engine's directory on this machine; only root can look into it.
+// Dir returns the engine's directory on this machine; only root can read it.
 func (p *Engine) Dir() string { return p.dir }
 
-// Socket is the path of the socket on which the engine answers.
+// Socket returns the path of the engine's API socket.
 func (p *Engine) Socket() string { return filepath.Join(p.dir, "docker.sock") }
 
-// Plugins is the directory in which the engine looks for the sockets of plugins,
-// and sees none but those that are put there.
+// Plugins returns the directory in which the engine looks for the sockets of plugins. It sees no
+// other plugins.
 func (p *Engine) Plugins() string { return filepath.Join(p.dir, "plugins") }
 
-// CloseAll closes engines side by side. Those that are nil are left out.
+// CloseAll closes engines concurrently. It ignores nil.
 func CloseAll(engines ...*Engine) error {
 	errs := make([]error, len(engines))
 	var wg sync.WaitGroup
@@ -63,12 +61,11 @@ func CloseAll(engines ...*Engine) error {
 	return errors.Join(errs...)
 }
 
-// longestLabel keeps the socket's path within what a Unix address holds, which is
-// 107 bytes.
+// longestLabel keeps the socket's path within the 107 bytes of a Unix socket address.
 const longestLabel = 40
 
-// nameOf names an engine's directory: RUN-LABEL-HOST. A label that is cut ends in a
-// hash of the whole, so that two of one run differ.
+// nameOf returns the name of an engine's directory: RUN-LABEL-HOST. A truncated label ends in a
+// hash of the whole, so that two labels of one run differ.
 func nameOf(spec lab.Spec, host string) string {
 	label := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {

@@ -16,22 +16,21 @@ import (
 	"tare/internal/lab"
 )
 
-// readyTimeout bounds how long an engine may take until it answers. Half a second is
-// usual; two dozen may be starting at once on a machine that is slow or busy. One
-// that fails is not waited for.
+// readyTimeout bounds how long an engine may take until it answers. It usually takes 0.5 s; about
+// 24 may be starting at once on a slow or busy machine. A failure is reported without waiting.
 const readyTimeout = 30 * time.Second
 
-// Where an engine keeps what belongs to running containers, and all else. Both are
-// in its own mounts, on the tmpfs over /run, and go with them at once. It also makes
-// an engine independent of the machine's file system, which may be one that cannot
-// be layered, such as a container's own.
+// The directories of an engine for running containers and for everything else. Both are in its own
+// mounts, on the tmpfs over /run, and disappear with them at once. The tmpfs also makes an engine
+// independent of the machine's file system, which may not support overlays, such as a container's
+// own.
 const (
 	execRoot = "/run/docker"
 	dataRoot = "/run/data"
 )
 
-// StartBoth starts an engine on each host of the lab, side by side. On error
-// neither is left. What is lacking for an engine, Lacking tells beforehand.
+// StartBoth starts an engine on each host of the lab concurrently. On error it ends both.
+// MissingRequirements reports in advance what an engine needs.
 func StartBoth(ctx context.Context, l *lab.Lab) (a, b *Engine, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -50,7 +49,7 @@ func StartBoth(ctx context.Context, l *lab.Lab) (a, b *Engine, err error) {
 	wg.Wait()
 	err = errs[0]
 	if err == nil || errs[1] != nil && errors.Is(err, context.Canceled) {
-		err = errs[1] // one was called off on account of the other
+		err = errs[1] // one was cancelled because the other failed
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, CloseAll(a, b))
@@ -58,9 +57,9 @@ func StartBoth(ctx context.Context, l *lab.Lab) (a, b *Engine, err error) {
 	return a, b, nil
 }
 
-// Start starts an engine on one host of a lab, with further arguments for dockerd,
-// and waits until it answers: half a minute at most, and no longer than ctx. The
-// engine lives until Close. On error nothing is left.
+// Start starts an engine on one host of a lab with additional arguments for dockerd, and waits
+// until it answers, for at most half a minute and no longer than ctx. The engine runs until Close.
+// On error nothing remains.
 func Start(ctx context.Context, l *lab.Lab, h *lab.Host, args ...string) (*Engine, error) {
 	name := nameOf(l.Spec, h.Name)
 	p := &Engine{host: h.Name, dir: filepath.Join(privateBase, name), cgroup: lab.Prefix + name}
@@ -79,7 +78,7 @@ func (p *Engine) start(ctx context.Context, l *lab.Lab, h *lab.Host, args []stri
 	if err := p.makeDir(); err != nil {
 		return err
 	}
-	// An empty configuration of its own: without one dockerd reads the user's.
+	// A separate empty configuration: without one dockerd reads the user's.
 	config := filepath.Join(p.dir, "daemon.json")
 	if err := os.WriteFile(config, []byte("{}\n"), 0o600); err != nil {
 		return err
@@ -113,18 +112,17 @@ func (p *Engine) start(ctx context.Context, l *lab.Lab, h *lab.Host, args []stri
 	return p.Identify(ctx)
 }
 
-// exitReasonTimeout bounds how long after an engine stopped answering its end may be known.
+// exitReasonTimeout bounds how long after an engine stopped answering its exit may become known.
 const exitReasonTimeout = 2 * time.Second
 
-// Swarm makes a Swarm of the two engines of a lab and waits until both are
-// ready in it. Its networks take their subnets from the lab's addresses. It goes
-// with the engines.
+// Swarm creates a Swarm of the two engines of a lab and waits until both are ready. Its networks
+// get subnets from the lab's addresses. It ends with the engines.
 func Swarm(ctx context.Context, l *lab.Lab, a, b *Engine) error {
 	return engine.NewSwarm(ctx, engine.Pool{Addresses: l.Pool(lab.PoolSwarm), Bits: lab.PoolBits},
 		engine.SwarmNode{Engine: a.Engine, Addr: l.A.Addr[0]}, engine.SwarmNode{Engine: b.Engine, Addr: l.B.Addr[0]})
 }
 
-// addressFlags keep an engine's own networks inside the run's addresses.
+// addressFlags returns the flags that keep an engine's own networks within the run's addresses.
 func addressFlags(l *lab.Lab, h *lab.Host) []string {
 	bridge, pool := lab.NetA, l.Pool(lab.PoolA)
 	if h == l.B {
@@ -136,8 +134,8 @@ func addressFlags(l *lab.Lab, h *lab.Host) []string {
 	}
 }
 
-// makeDir makes the engine's directory. Another run that ends may be removing the
-// one above it, because it is empty, in the same moment.
+// makeDir creates the engine's directory. Another run that ends may at that moment be removing its
+// parent, because it is empty.
 func (p *Engine) makeDir() error {
 	for tries := 0; ; tries++ {
 		if err := os.MkdirAll(privateBase, 0o755); err != nil {
@@ -180,18 +178,18 @@ func (p *Engine) ready(ctx context.Context) error {
 	}
 }
 
-// Exec is where the engine keeps what belongs to running containers and networks,
-// as seen from here: the namespaces of overlay networks are in netns below it.
+// Exec returns the engine's directory for running containers and networks as seen from this
+// process. Its subdirectory netns has the namespaces of overlay networks.
 func (p *Engine) Exec() string { return filepath.Join(p.init.root(), execRoot) }
 
-// Root is the id on this machine of the engine's first process: all that belongs to it is
-// below.
+// Root returns the process id of the engine's first process on this machine, the ancestor of all
+// its processes.
 func (p *Engine) Root() int { return p.init.PID() }
 
-// Done is closed when the engine has ended, by itself or by Close.
+// Done is closed when the engine has exited, by itself or by Close.
 func (p *Engine) Done() <-chan struct{} { return p.init.Done() }
 
-// ExitReason says how the engine ended and its last words; "" while it runs.
+// ExitReason returns how the engine exited and its last message; "" while it runs.
 func (p *Engine) ExitReason() string {
 	select {
 	case <-p.init.Done():
@@ -201,8 +199,8 @@ func (p *Engine) ExitReason() string {
 	}
 }
 
-// exitReasonWithin is ExitReason for one who has just been cut off by the engine: its end may
-// be a moment from being known.
+// exitReasonWithin is ExitReason for a caller whose connection to the engine was just closed: its
+// exit may become known shortly after.
 func (p *Engine) exitReasonWithin(d time.Duration) string {
 	timeout := time.NewTimer(d)
 	defer timeout.Stop()
@@ -213,9 +211,8 @@ func (p *Engine) exitReasonWithin(d time.Duration) string {
 	return p.ExitReason()
 }
 
-// Close ends the engine and everything that runs on it at once, and removes all
-// that it had. It may be called again. What a container has not written out is
-// lost.
+// Close ends the engine and everything that runs on it at once, and removes all its data. It may be
+// called again. Data that a container has not written out is lost.
 func (p *Engine) Close() error {
 	p.close.Do(func() { p.closed = p.end() })
 	return p.closed
@@ -228,10 +225,10 @@ func (p *Engine) end() error {
 	}
 	if p.init != nil {
 		if errs = append(errs, p.init.Kill()); errs[len(errs)-1] == nil {
-			p.init.reason() // as long as there is its log
+			p.init.reason() // while its log still exists
 		}
 	}
-	if p.made { // else they are another's
+	if p.made { // else they belong to another engine
 		errs = append(errs, removeCgroups(p.cgroup), removeDir(p.dir))
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -240,12 +237,12 @@ func (p *Engine) end() error {
 	return nil
 }
 
-// removeDir removes an engine's directory, and those above it when it was the last.
+// removeDir removes an engine's directory, and its parents if it was the last.
 func removeDir(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	// They stay where others are in them.
+	// They stay if they are not empty.
 	if os.Remove(privateBase) == nil {
 		_ = os.Remove(filepath.Dir(privateBase))
 	}

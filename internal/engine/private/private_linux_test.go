@@ -19,14 +19,14 @@ import (
 	"tare/internal/lab"
 )
 
-// onLab starts an engine on host a of a lab of its own, both gone with the test.
-func onLab(t *testing.T) (*lab.Lab, *private.Engine) {
+// startOnLab starts an engine on host a of its own lab. Both end with the test.
+func startOnLab(t *testing.T) (*lab.Lab, *private.Engine) {
 	t.Helper()
 	b := enginetest.New(t)
 	return b.Lab, b.Engine
 }
 
-// holder starts a container that goes with its engine.
+// holder starts a container that ends with its engine.
 func holder(t *testing.T, l *lab.Lab, p *private.Engine, part string, change func(*engine.ContainerSpec)) *engine.Container {
 	t.Helper()
 	spec := enginetest.Bench{Engine: p, Lab: l, ID: l.Spec.Claim.ID}.Spec(part)
@@ -40,8 +40,8 @@ func holder(t *testing.T, l *lab.Lab, p *private.Engine, part string, change fun
 	return c
 }
 
-// Two engines with all that they can have running leave nothing behind, and while
-// they run nothing of theirs is mounted on the machine.
+// Two engines with everything that they can run leave nothing behind, and while they run they mount
+// nothing on the machine.
 func TestNothingLeft(t *testing.T) {
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
@@ -90,11 +90,11 @@ func TestNothingLeft(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 	if a.ExitReason() == "" {
-		t.Error("an engine that was closed is said to run")
+		t.Error("a closed engine is reported as running")
 	}
 }
 
-// An engine has its networks inside the run's addresses and on its own host only.
+// An engine has its networks within the run's addresses and on its own host only.
 func TestAddressesOfEngines(t *testing.T) {
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
@@ -120,12 +120,12 @@ func TestAddressesOfEngines(t *testing.T) {
 }
 
 // Neither this process's environment nor the user's settings reach an engine.
-func TestApart(t *testing.T) {
+func TestEngineIsIsolated(t *testing.T) {
 	drivertest.NeedEngine(t)
 	for _, name := range []string{"DOCKER_HOST", "DOCKER_CONTEXT", "HTTP_PROXY", "https_proxy", "NOTIFY_SOCKET"} {
 		t.Setenv(name, "unix:///nowhere")
 	}
-	_, p := onLab(t)
+	_, p := startOnLab(t)
 	dockerd := child(t, p.InitPID(), "dockerd")
 	env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(dockerd.pid), "environ"))
 	if err != nil {
@@ -144,7 +144,7 @@ func TestApart(t *testing.T) {
 			t.Errorf("the engine sees the machine's %s", dir)
 		}
 	}
-	// containerd makes a directory in /opt, which must not be the machine's.
+	// containerd creates a directory in /opt, which must not be the machine's.
 	made, err := os.Stat(filepath.Join(root, "opt/containerd"))
 	if err == nil {
 		if ours, err := os.Stat("/opt/containerd"); err == nil && os.SameFile(ours, made) {
@@ -154,7 +154,7 @@ func TestApart(t *testing.T) {
 	limit := "/proc/sys/kernel/keys/root_maxkeys"
 	if is, err := os.ReadFile(limit); err == nil {
 		if err := os.WriteFile(filepath.Join(root, limit), is, 0); !errors.Is(err, syscall.EROFS) {
-			t.Errorf("the engine may change %s: %v", limit, err)
+			t.Errorf("the engine can change %s: %v", limit, err)
 		}
 	}
 	if err := os.WriteFile(filepath.Join(p.Plugins(), "seen"), nil, 0o600); err != nil {
@@ -165,7 +165,7 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// An engine that does not start says in dockerd's own words why, and leaves nothing.
+// An engine that fails to start reports dockerd's own message and leaves nothing.
 func TestStartFails(t *testing.T) {
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
@@ -180,16 +180,16 @@ func TestStartFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, _, err := private.StartBoth(ctx, l); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "\n") {
-		t.Errorf("called off: %v", err)
+		t.Errorf("cancelled: %v", err)
 	}
 	if left := traces(t, l.Spec.Claim.ID); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
 }
 
-// An engine that is already there is not harmed by another of its name.
+// An existing engine is not affected by a second one of the same name.
 func TestStartTwice(t *testing.T) {
-	l, p := onLab(t)
+	l, p := startOnLab(t)
 	if _, err := private.Start(t.Context(), l, l.A); !errors.Is(err, os.ErrExist) {
 		t.Errorf("a second engine of the same name: %v", err)
 	}
@@ -198,9 +198,9 @@ func TestStartTwice(t *testing.T) {
 	}
 }
 
-// The end of dockerd is the end of all that it has started, and is told.
-func TestKilled(t *testing.T) {
-	l, p := onLab(t)
+// When dockerd exits, everything that it has started ends, and that is reported.
+func TestDockerdKilled(t *testing.T) {
+	l, p := startOnLab(t)
 	c := holder(t, l, p, "server", nil)
 	agent, err := c.Launch(t.Context(), "agent", "--run", l.Spec.Claim.ID)
 	if err != nil {
@@ -214,11 +214,11 @@ func TestKilled(t *testing.T) {
 	<-p.Done()
 	want := "the engine on host a ended: dockerd ended (signal: killed)"
 	if got := p.ExitReason(); got != want {
-		t.Errorf("fate %q, want %q", got, want)
+		t.Errorf("exit reason %q, want %q", got, want)
 	}
-	eventually(t, "the agent's fate", func() bool { return agent.ExitReason() != "" })
+	eventually(t, "the agent's exit reason", func() bool { return agent.ExitReason() != "" })
 	if got := agent.ExitReason(); !strings.Contains(got, want) {
-		t.Errorf("the agent's fate %q does not tell of the engine", got)
+		t.Errorf("the agent's exit reason %q does not mention the engine", got)
 	}
 	if left := running(all); len(left) > 0 {
 		t.Errorf("still running: %v", left)

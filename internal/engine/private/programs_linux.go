@@ -16,8 +16,8 @@ import (
 	"tare/internal/result"
 )
 
-// Programs lists what private engines are made of as it is installed here, each
-// with the first line that it says of its version, and where it is.
+// Programs returns the installed programs of private engines, each with the first line of its
+// version output and its path.
 func Programs(ctx context.Context) []result.Fact {
 	var out []result.Fact
 	for _, program := range []string{"dockerd", "containerd", "runc", "docker-proxy", "iptables"} {
@@ -26,7 +26,7 @@ func Programs(ctx context.Context) []result.Fact {
 	return out
 }
 
-// installed is what a program says of its version. docker-proxy cannot say.
+// installed returns what a program reports as its version. docker-proxy reports none.
 func installed(ctx context.Context, program string) string {
 	path, err := lookup(program)
 	if err != nil {
@@ -37,16 +37,16 @@ func installed(ctx context.Context, program string) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	said, err := exec.CommandContext(ctx, path, "--version").Output()
-	line, _, _ := strings.Cut(strings.TrimSpace(string(said)), "\n")
+	output, err := exec.CommandContext(ctx, path, "--version").Output()
+	line, _, _ := strings.Cut(strings.TrimSpace(string(output)), "\n")
 	if err != nil || line == "" {
-		return "does not say its version (" + path + ")"
+		return "does not report its version (" + path + ")"
 	}
 	return line + " (" + path + ")"
 }
 
-// MissingRequirements says what keeps this machine from having private engines, and what mends
-// it; nil where nothing does.
+// MissingRequirements returns what this machine lacks for private engines and how to fix it; nil if
+// nothing is missing.
 func MissingRequirements(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -67,8 +67,8 @@ func MissingRequirements(ctx context.Context) error {
 	return nil
 }
 
-// searchPath is where an engine's programs are looked for: where the user's are,
-// and where an administrator's are.
+// searchPath returns the directories of an engine's programs: the user's path and the
+// administrator's.
 func searchPath() string {
 	dirs := filepath.SplitList(os.Getenv("PATH"))
 	for _, d := range []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"} {
@@ -76,12 +76,12 @@ func searchPath() string {
 			dirs = append(dirs, d)
 		}
 	}
-	// What is not an absolute path would be another one where dockerd runs.
+	// A relative path would be a different one where dockerd runs.
 	dirs = slices.DeleteFunc(dirs, func(d string) bool { return !filepath.IsAbs(d) })
 	return strings.Join(dirs, string(filepath.ListSeparator))
 }
 
-// lookup finds a program on that path.
+// lookup finds a program in that path.
 func lookup(program string) (string, error) {
 	for _, dir := range filepath.SplitList(searchPath()) {
 		path := filepath.Join(dir, program)

@@ -13,25 +13,25 @@ import (
 	"tare/internal/lab"
 )
 
-// schedules is the line of a process's control groups that says in which one the
-// kernel schedules it: the cpu controller's, or that of version 2.
+// schedules returns the line of a process's control groups that has its CPU scheduling group: that
+// of the cpu controller or of version 2.
 func schedules(t *testing.T, pid string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("/proc", pid, "cgroup"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	unified := ""
+	startOnVersion2 := ""
 	for line := range strings.Lines(string(text)) {
 		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if slices.Contains(strings.Split(f[1], ","), "cpu") {
 			return f[2]
 		}
 		if f[1] == "" {
-			unified = f[2]
+			startOnVersion2 = f[2]
 		}
 	}
-	return unified
+	return startOnVersion2
 }
 
 // agentOf finds the process of the agent in a place.
@@ -52,8 +52,8 @@ func agentOf(t *testing.T, place string) (pid string) {
 	return ""
 }
 
-// An agent in a container is scheduled with this process when it is told to, and one
-// whose CPU is limited stays in the group that holds the limit.
+// An agent in a container is moved to this process's CPU group on request. One with a CPU limit
+// stays in the group with the limit.
 func TestShareCPU(t *testing.T) {
 	b := enginetest.New(t)
 	leave, err := private.JoinCPUGroup(b.ID)
@@ -65,12 +65,12 @@ func TestShareCPU(t *testing.T) {
 			t.Error(err)
 		}
 		if own := schedules(t, "self"); strings.Contains(own, b.ID) {
-			t.Errorf("this process is in group %s still", own)
+			t.Errorf("this process is still in group %s", own)
 		}
 	})
 	own := schedules(t, "self")
 	if own == "/" {
-		t.Fatal("this process is in no group: each session would have one of its own")
+		t.Fatal("this process is in no group: each session would have its own")
 	}
 	for _, c := range []struct {
 		part string

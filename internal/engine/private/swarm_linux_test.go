@@ -9,7 +9,7 @@ import (
 	"tare/internal/engine/private"
 )
 
-// Both engines are in one Swarm, and can be taken out of it again.
+// Both engines join one Swarm, and can leave it again.
 func TestSwarm(t *testing.T) {
 	drivertest.NeedEngine(t)
 	l := drivertest.Lab(t, nil)
@@ -18,7 +18,7 @@ func TestSwarm(t *testing.T) {
 	if err := private.Swarm(t.Context(), l, a, b); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("the Swarm stood in %v", time.Since(began))
+	t.Logf("the Swarm was ready in %v", time.Since(began))
 	for i, p := range []*private.Engine{a, b} {
 		s, err := p.Swarm(t.Context())
 		if err != nil || !s.Active() || s.Manager != (i == 0) || s.Addr == "" {

@@ -14,14 +14,14 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// process is a process that no other one is taken for: its id and when it began.
+// process identifies a process by its id and start time.
 type process struct {
 	pid   int
 	began string
 	name  string
 }
 
-// stat reads a process's parent, start and name; false where it has ended.
+// stat reads a process's parent, start time and name; ok is false if it has exited.
 func stat(pid int) (p process, parent int, ok bool) {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
@@ -37,7 +37,7 @@ func stat(pid int) (p process, parent int, ok bool) {
 	return process{pid, fields[19], name}, parent, true
 }
 
-// below lists a process and all that descend from it.
+// below returns a process and all its descendants.
 func below(t *testing.T, pid int) []process {
 	t.Helper()
 	dirs, err := filepath.Glob("/proc/[0-9]*")
@@ -61,7 +61,7 @@ func below(t *testing.T, pid int) []process {
 	return all
 }
 
-// running keeps of processes those that still run.
+// running returns those of the processes that still run.
 func running(all []process) []process {
 	var left []process
 	for _, was := range all {
@@ -72,7 +72,7 @@ func running(all []process) []process {
 	return left
 }
 
-// child is the process of that name below another.
+// child returns the process of that name below another.
 func child(t *testing.T, pid int, name string) process {
 	t.Helper()
 	for _, p := range below(t, pid) {
@@ -84,8 +84,8 @@ func child(t *testing.T, pid int, name string) process {
 	return process{}
 }
 
-// traces lists what a run has on this machine beside its lab: mounts, control
-// groups and directories.
+// traces returns what a run has on this machine besides its lab: mounts, control groups and
+// directories.
 func traces(t *testing.T, run string) []string {
 	t.Helper()
 	var found []string
@@ -116,7 +116,7 @@ func traces(t *testing.T, run string) []string {
 	return append(found, dirs...)
 }
 
-// eventually waits for what is bound to come, for half a minute at most.
+// eventually waits for a condition, for half a minute at most.
 func eventually(t *testing.T, what string, come func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !come(); time.Sleep(5 * time.Millisecond) {

@@ -1,7 +1,6 @@
-// Package initramfs writes the first file system of a Linux kernel: a cpio archive in
-// the format "newc", as Documentation/driver-api/early-userspace/buffer-format.rst of
-// the kernel has it. It is not compressed: unpacking costs an emulated CPU more than
-// copying.
+// Package initramfs writes the initial file system of a Linux kernel: a cpio archive in the format
+// "newc", as documented in the kernel's Documentation/driver-api/early-userspace/buffer-format.rst.
+// It is not compressed, because unpacking costs an emulated CPU more than copying.
 package initramfs
 
 import (
@@ -14,7 +13,7 @@ import (
 	"strings"
 )
 
-// The kinds of files, as stat(2) has them in a mode.
+// The file types in a mode, as in stat(2).
 const (
 	typeDir     = 0o040000
 	typeRegular = 0o100000
@@ -25,8 +24,8 @@ const (
 // trailer is the name of the entry that ends an archive.
 const trailer = "TRAILER!!!"
 
-// Archive is being written. Parents are made as files need them. Paths are relative
-// to the root and have no "..". An error of any call is that of Close, too.
+// Archive is an archive being written. Parent directories are created as needed. Paths are relative
+// to the root and have no "..". After an error of any call, Close returns it, too.
 type Archive struct {
 	w     *bufio.Writer
 	made  map[string]bool
@@ -34,12 +33,12 @@ type Archive struct {
 	err   error
 }
 
-// New begins an archive.
+// New starts an archive.
 func New(w io.Writer) *Archive {
 	return &Archive{w: bufio.NewWriterSize(w, 1<<16), made: map[string]bool{".": true}}
 }
 
-// Dir makes a directory, with permissions 755.
+// Dir adds a directory with permissions 755.
 func (a *Archive) Dir(name string) error {
 	name = path.Clean(name)
 	if a.err != nil || a.made[name] {
@@ -48,17 +47,17 @@ func (a *Archive) Dir(name string) error {
 	return a.entry(name, typeDir|0o755, 0, 0, nil, 0)
 }
 
-// File writes a regular file of exactly size bytes.
+// File adds a regular file of exactly size bytes.
 func (a *Archive) File(name string, perm uint32, content io.Reader, size int64) error {
 	return a.entry(name, typeRegular|perm&0o777, 0, 0, content, size)
 }
 
-// Link makes a symbolic link to target.
+// Link adds a symbolic link to target.
 func (a *Archive) Link(name, target string) error {
 	return a.entry(name, typeLink|0o777, 0, 0, strings.NewReader(target), int64(len(target)))
 }
 
-// Char makes a character device, for root alone.
+// Char adds a character device for root alone.
 func (a *Archive) Char(name string, major, minor uint32) error {
 	return a.entry(name, typeChar|0o600, major, minor, nil, 0)
 }
@@ -75,9 +74,9 @@ func (a *Archive) Close() error {
 func (a *Archive) entry(name string, mode, major, minor uint32, content io.Reader, size int64) error {
 	name = path.Clean(name)
 	if path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") || strings.ContainsRune(name, 0) {
-		a.keep(errors.New("it is no path below the root"))
+		a.keep(errors.New("the path is not below the root"))
 	} else if a.made[name] {
-		a.keep(errors.New("it is there already"))
+		a.keep(errors.New("the path already exists"))
 	}
 	if a.err == nil {
 		if err := a.Dir(path.Dir(name)); err != nil {
@@ -103,12 +102,12 @@ func (a *Archive) entry(name string, mode, major, minor uint32, content io.Reade
 	return nil
 }
 
-// header writes magic, inode, mode, owner, group, links, time, size, device of the
-// file, device that it is, length of the name with its zero, and a checksum that newc
-// does not use; each in 8 digits of hex, the name behind.
+// header writes magic, inode, mode, owner, group, links, time, size, device of the file, device
+// number, length of the name including its zero, and a checksum that newc does not use; each as 8
+// hexadecimal digits, followed by the name.
 func (a *Archive) header(name string, mode, major, minor uint32, size int64) error {
 	if size < 0 || size > math.MaxUint32 {
-		a.keep(fmt.Errorf("%d bytes do not fit a cpio archive", size))
+		a.keep(fmt.Errorf("%d bytes do not fit into a cpio archive", size))
 	}
 	if a.err != nil {
 		return a.err
@@ -125,7 +124,7 @@ func (a *Archive) header(name string, mode, major, minor uint32, size int64) err
 	return a.err
 }
 
-// pad fills up to the next multiple of 4 of what has just been written from one.
+// pad fills up to a multiple of 4.
 func (a *Archive) pad(written int64) {
 	_, err := a.w.Write(make([]byte, (4-written%4)%4))
 	a.keep(err)

@@ -18,7 +18,7 @@ import (
 	"tare/internal/guest/initramfs"
 )
 
-// list reads an archive as the kernel does and gives a line for each entry.
+// list reads an archive as the kernel does and returns one line per entry.
 func list(archive []byte) (lines []string, err error) {
 	for at := 0; ; {
 		if len(archive) < at+110 || string(archive[at:at+6]) != "070701" {
@@ -38,7 +38,7 @@ func list(archive []byte) (lines []string, err error) {
 		at = (at + f[6] + 3) &^ 3
 		if name == "TRAILER!!!" {
 			if at != len(archive) {
-				return lines, fmt.Errorf("%d bytes behind the end", len(archive)-at)
+				return lines, fmt.Errorf("%d bytes after the end", len(archive)-at)
 			}
 			return lines, nil
 		}
@@ -73,7 +73,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// What cannot be written is said, once more at the end.
+// Invalid entries are an error, which Close returns again.
 func TestArchiveRefuses(t *testing.T) {
 	for name, write := range map[string]func(*initramfs.Archive) error{
 		"an absolute path": func(a *initramfs.Archive) error { return a.File("/x", 0o644, strings.NewReader("1"), 1) },
@@ -91,11 +91,11 @@ func TestArchiveRefuses(t *testing.T) {
 	}
 }
 
-// A program in the archive is whole as far as the kernel maps it, and no larger.
+// A program in the archive has everything that the kernel maps, and nothing more.
 func TestProgram(t *testing.T) {
 	self, err := os.Open("/proc/self/exe")
 	if err != nil {
-		t.Skipf("this system does not show a process its program: %v", err)
+		t.Skipf("this system does not let a process read its program: %v", err)
 	}
 	defer self.Close()
 	var out bytes.Buffer
@@ -157,6 +157,6 @@ func TestProgramRefuses(t *testing.T) {
 	}
 	defer f.Close()
 	if initramfs.New(io.Discard).Program("x", f) == nil {
-		t.Error("a script passed as a program")
+		t.Error("a script was accepted as a program")
 	}
 }

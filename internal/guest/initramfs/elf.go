@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// Where the header of a 64-bit ELF file says where its sections are: e_shoff, and
-// e_shnum with e_shstrndx behind it (ELF-64 object file format, section 3).
+// The offsets in the header of a 64-bit ELF file that locate its sections: e_shoff, and e_shnum
+// followed by e_shstrndx (ELF-64 object file format, section 3).
 const (
 	sectionsAt    = 0x28
 	sectionsCount = 0x3c
@@ -18,9 +18,9 @@ const (
 )
 
 // ErrDynamic means that a program needs a loader and libraries to run.
-var ErrDynamic = errors.New("the program is linked dynamically: build it with CGO_ENABLED=0")
+var ErrDynamic = errors.New("the program is dynamically linked; build it with CGO_ENABLED=0")
 
-// Program writes a static program of 64 bits, without what only debuggers read.
+// Program adds a static 64-bit program without its debugging sections.
 func (a *Archive) Program(name string, program io.ReaderAt) error {
 	size, err := loaded(program)
 	if err != nil {
@@ -36,14 +36,14 @@ func (a *Archive) Program(name string, program io.ReaderAt) error {
 	return a.File(name, 0o755, content, size)
 }
 
-// loaded is how much of a program's file the kernel ever maps.
+// loaded returns how much of a program's file the kernel maps.
 func loaded(program io.ReaderAt) (size int64, err error) {
 	f, err := elf.NewFile(program)
 	if err != nil {
 		return 0, err
 	}
 	if f.Class != elf.ELFCLASS64 || f.ByteOrder != binary.LittleEndian {
-		return 0, fmt.Errorf("it is a program of %s %s", f.Class, f.ByteOrder)
+		return 0, fmt.Errorf("it is a program for %s %s", f.Class, f.ByteOrder)
 	}
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
@@ -54,7 +54,7 @@ func loaded(program io.ReaderAt) (size int64, err error) {
 		}
 	}
 	if size < headerSize {
-		return 0, errors.New("there is nothing in it to run")
+		return 0, errors.New("it has no loadable segment")
 	}
 	return size, nil
 }

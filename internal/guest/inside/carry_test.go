@@ -19,8 +19,8 @@ const (
 	cached = "/etc/ld.so.cache"
 )
 
-// needs lists files of this machine with what has to be carried for them: the libraries
-// that its own loader lists, those for better CPUs than a guest's left out.
+// needs returns files of this machine with the libraries that they need, as listed by the dynamic
+// linker, without those for better CPUs than a guest's.
 func needs(t *testing.T, files []string) []string {
 	t.Helper()
 	if len(files) == 0 {
@@ -30,12 +30,12 @@ func needs(t *testing.T, files []string) []string {
 	for _, f := range files {
 		object, err := elf.Open(f)
 		if err != nil {
-			continue // no program; whether it is there, carry says
+			continue // not a program; carry reports if it is missing
 		}
 		object.Close()
 		said, err := exec.CommandContext(t.Context(), loader, "--glibc-hwcaps-mask", "none", "--list", f).CombinedOutput()
 		if err != nil || strings.Contains(string(said), "not found") {
-			t.Fatalf("carry %s into the guest: list its libraries: %v\n%s", f, err, said)
+			t.Fatalf("copy %s into the guest: list its libraries: %v\n%s", f, err, said)
 		}
 		for line := range strings.Lines(string(said)) {
 			// name => path (address), or path (address); the kernel's own has no path
@@ -65,18 +65,18 @@ func carry(a *initramfs.Archive, path string) error {
 	return a.File(strings.TrimPrefix(path, "/"), uint32(info.Mode().Perm()), f, info.Size())
 }
 
-// A program is carried with its loader and the libraries that it and these ask for.
+// A program is copied with its loader and all its libraries.
 func TestNeeds(t *testing.T) {
 	if _, err := os.Stat(loader); err != nil {
-		t.Skipf("this machine's programs are not loaded by glibc: %v", err)
+		t.Skipf("this machine's programs do not use glibc's loader: %v", err)
 	}
 	got := needs(t, []string{"/bin/ls", "/bin/ls", "/etc/passwd"})
 	for _, want := range []string{"/bin/ls", "/etc/passwd", loader, cached} {
 		if !slices.Contains(got, want) {
-			t.Errorf("%s is not carried: %q", want, got)
+			t.Errorf("%s is not copied: %q", want, got)
 		}
 	}
 	if !slices.ContainsFunc(got, func(f string) bool { return strings.Contains(f, "/libc.so.") }) || len(slices.Compact(slices.Clone(got))) != len(got) {
-		t.Errorf("carried are %q", got)
+		t.Errorf("copied are %q", got)
 	}
 }

@@ -1,4 +1,4 @@
-// Package inside holds the tests that run in a virtual machine, with a distribution's
-// kernel: those of kernel paths that the machine the tests are run on may not have. The
-// drivers there are the real ones, of the program as it is built.
+// Package inside has tests that run in a virtual machine with a distribution's kernel, for kernel
+// paths that the machine running the tests may lack. They use the real drivers of the program as
+// built.
 package inside

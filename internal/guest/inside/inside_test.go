@@ -25,9 +25,8 @@ import (
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
 
-// Paths that this machine's kernel may not have work in a guest whose kernel has them:
-// the same programs make, prove and weigh them there, as they are drawn, and take them
-// down again.
+// Paths that this machine's kernel may lack work in a guest whose kernel has them: the same
+// programs set them up, prove them against their graph, measure them, and tear them down.
 func TestKernelPaths(t *testing.T) {
 	k, err := kernel.Find(drivertest.NeedGuest(t))
 	if err != nil {
@@ -43,10 +42,10 @@ func TestKernelPaths(t *testing.T) {
 			}
 			m := g.boot(t, k, programs)
 			for i, modes := range g.runs {
-				weighed(t, m, tare, study(i), modes)
+				measured(t, m, tare, study(i), modes)
 			}
 			if code, said := in(t, m, "/bin/tare", "gc"); code != 0 || !strings.Contains(said, "nothing to remove") {
-				t.Errorf("something is left in the guest: exit code %d\n%s", code, said)
+				t.Errorf("something remains in the guest: exit code %d\n%s", code, said)
 			}
 			for _, tt := range g.tests {
 				t.Run(tt.name, func(t *testing.T) { tt.holds(t, m, programs[tt.name]) })
@@ -55,7 +54,7 @@ func TestKernelPaths(t *testing.T) {
 	}
 }
 
-// boot starts the guest with all that is needed in it.
+// boot starts the guest with everything that its runs need.
 func (g guest) boot(t *testing.T, k kernel.Kernel, programs map[string]string) *vm.Machine {
 	t.Helper()
 	l := drivertest.Lab(t, nil)
@@ -74,7 +73,7 @@ func (g guest) boot(t *testing.T, k kernel.Kernel, programs map[string]string) *
 	s.AddFiles = func(a *initramfs.Archive) error {
 		for _, path := range carried {
 			if err := carry(a, path); err != nil {
-				return fmt.Errorf("carry %s into the guest: %w", path, err)
+				return fmt.Errorf("copy %s into the guest: %w", path, err)
 			}
 		}
 		for name, path := range programs {
@@ -104,7 +103,7 @@ func (g guest) boot(t *testing.T, k kernel.Kernel, programs map[string]string) *
 			t.Error(err)
 		}
 	})
-	t.Logf("hello after %s", m.BootTime)
+	t.Logf("handshake after %s", m.BootTime)
 	if err := m.Configure(t.Context(), vm.Net{}); err != nil {
 		t.Fatal(err)
 	}
@@ -115,28 +114,28 @@ func (g guest) boot(t *testing.T, k kernel.Kernel, programs map[string]string) *
 func (tt tested) holds(t *testing.T, m *vm.Machine, program string) {
 	args := []string{"-test.v", "-test.run", "^" + tt.run + "$"}
 	code, said := in(t, m, append([]string{"/bin/" + tt.name}, args...)...)
-	if code != 0 || !strings.Contains(said, "--- PASS: "+tt.run) || strings.Contains(said, tt.lacks) {
+	if code != 0 || !strings.Contains(said, "--- PASS: "+tt.run) || strings.Contains(said, tt.missing) {
 		t.Errorf("in the guest: exit code %d\n%s", code, said)
 	}
 	outside, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("on this machine: %v\n%s", err, outside)
 	}
-	t.Logf("this machine's kernel has it: %t", !bytes.Contains(outside, []byte(tt.lacks)))
+	t.Logf("this machine's kernel has it: %t", !bytes.Contains(outside, []byte(tt.missing)))
 }
 
-// study is the file of one of the runs in a guest.
+// study is the study file of one of the runs in a guest.
 func study(i int) string { return fmt.Sprintf("/study%d.yaml", i) }
 
-// weighed runs a study in the guest and tries its modes on this machine.
-func weighed(t *testing.T, m *vm.Machine, tare, study string, modes []mode) {
+// measured runs a study in the guest and checks its modes on this machine.
+func measured(t *testing.T, m *vm.Machine, tare, study string, modes []mode) {
 	t.Helper()
 	began := time.Now()
 	code, said := in(t, m, "/bin/tare", "run", study, "--json", "--out", "/tmp"+study)
 	t.Logf("%d modes took %s", len(modes), time.Since(began).Round(100*time.Millisecond))
 	at := strings.Index(said, "{\n")
 	var run result.Run
-	if at < 0 || code != 0 && code != 4 { // 4: measured, and not fit to judge
+	if at < 0 || code != 0 && code != 4 { // 4: measured, but not fit to judge
 		t.Fatalf("exit code %d\n%s", code, said)
 	}
 	if err := json.NewDecoder(strings.NewReader(said[at:])).Decode(&run); err != nil {
@@ -159,7 +158,7 @@ func weighed(t *testing.T, m *vm.Machine, tare, study string, modes []mode) {
 	}
 }
 
-// within bounds what a program of the guest may take.
+// within bounds how long a program in the guest may take.
 const within = 8 * time.Minute
 
 // in runs a program in the guest.
@@ -175,7 +174,7 @@ func in(t *testing.T, m *vm.Machine, args ...string) (code int, said string) {
 	return code, out.String()
 }
 
-// build builds a program of this module, or the test of one of its packages.
+// build builds a program of this module, or the tests of one of its packages.
 func build(t *testing.T, what, folder string) string {
 	t.Helper()
 	args, out := []string{what}, filepath.Join(t.TempDir(), "program")

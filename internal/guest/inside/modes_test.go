@@ -11,26 +11,26 @@ import (
 	"tare/internal/driver/daemon"
 )
 
-// mode is weighed in the guest. Modules are those that the kernel has to be given for
-// it, carried what it starts and reads.
+// mode is measured in the guest. Modules are loaded into the kernel for it, carried are the
+// programs and files that it needs.
 type mode struct {
 	id      string
 	modules []string
 	carried func(t *testing.T) []string // nil for nothing
 }
 
-// guest is one virtual machine with what is done in it, one after another. Those with
-// processes of their own are weighed apart, for these share the one CPU with all others.
+// guest is one virtual machine and what runs in it, one after another. Modes with their own
+// processes are measured separately, because the processes share the one CPU with all others.
 type guest struct {
 	name  string
 	runs  [][]mode
 	tests []tested
 }
 
-// guests run side by side: to add a mode is a line here.
+// guests run concurrently. To add a mode, add a line here.
 var guests = []guest{
 	{name: "tunnels", tests: []tested{
-		{name: "ESP", folder: "internal/linuxnet", run: "TestESP", modules: esp, lacks: "add an IPsec ESP association"},
+		{name: "ESP", folder: "internal/linuxnet", run: "TestESP", modules: esp, missing: "add an IPsec ESP association"},
 	}, runs: [][]mode{
 		{
 			{id: "host"},
@@ -45,7 +45,7 @@ var guests = []guest{
 		},
 	}},
 	{name: "switches", tests: []tested{
-		{name: "OVS", folder: "internal/driver/ovs", run: "TestShortcutsComeOutVoid/ovs/geneve", lacks: "lacks Open vSwitch's datapath"},
+		{name: "OVS", folder: "internal/driver/ovs", run: "TestShortcutsComeOutVoid/ovs/geneve", missing: "lacks the Open vSwitch datapath"},
 	}, runs: [][]mode{
 		{
 			{id: "host"},
@@ -56,23 +56,23 @@ var guests = []guest{
 	}},
 }
 
-// tested is a test of a package that is run in a guest. Where the kernel lacks what it is
-// about it says what lacks has, and where it has it, it does not.
+// tested is a test of a package that runs in a guest. On a kernel without the feature it must print
+// lacks, and on one with it must not.
 type tested struct {
 	name, folder, run string
 	modules           []string
-	lacks             string
+	missing           string
 }
 
-// esp are the modules of IPsec with AES-GCM: what the kernel would load by itself where
-// there is a modprobe.
+// esp are the modules of IPsec with AES-GCM, which the kernel would load automatically if modprobe
+// existed.
 var esp = []string{"veth", "xfrm_user", "esp4", "gcm", "ctr", "ghash_generic", "seqiv", "sha3_generic", "jitterentropy_rng", "drbg", "hmac", "sha256_generic", "sha512_generic", "aes_generic"}
 
-// optional are modules that some kernels have built in under another name, or do without.
+// optional are modules that some kernels have built in under another name, or do not need.
 var optional = []string{"crc32c_generic", "nft_counter", "echainiv", "cryptomgr"}
 
-// strongSwan is charon with those of its plugins that the driver has it load, but for
-// openssl and kernel-libipsec: what they do the others do, too, or nobody needs.
+// strongSwan is charon with the plugins that the driver loads, except for openssl and
+// kernel-libipsec: the others replace the first, and the second is not needed.
 func strongSwan(t *testing.T) []string {
 	charon := installed(t, "charon", "/usr/lib/ipsec", "/usr/libexec/ipsec")
 	files := []string{charon}
@@ -91,17 +91,17 @@ func openVSwitch(t *testing.T) []string {
 	return files
 }
 
-// installed is a program of this machine, wherever drivers would find it.
+// installed returns the path of a program of this machine, in any directory where drivers look.
 func installed(t *testing.T, program string, more ...string) string {
 	t.Helper()
 	path, err := daemon.Find(program, more...)
 	if err != nil {
-		t.Skipf("the guest is to run %s (scripts/setup-tests installs it): %v", program, err)
+		t.Skipf("the guest needs %s (scripts/setup-tests installs it): %v", program, err)
 	}
 	return path
 }
 
-// studyText is the least that provisions, proves and weighs modes.
+// studyText is the smallest study that provisions, proves and measures modes.
 func studyText(modes []mode) string {
 	var names []string
 	for _, m := range modes {

@@ -15,10 +15,10 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// Where an x86 image says what it carries, from version 2.08 of its boot protocol on
-// (Documentation/arch/x86/boot.rst of the kernel): the sectors before its code but the
-// first, where behind them the payload is, and how long that is with the four bytes that
-// tell its size once unpacked.
+// The offsets in an x86 image, from version 2.08 of the boot protocol on, that locate its payload
+// (Documentation/arch/x86/boot.rst of the kernel): the number of sectors before the code, not
+// counting the first, the offset of the payload after them, and its length including the four bytes
+// with its unpacked size.
 const (
 	sectorsAt, sector, usualSectors = 0x1f1, 512, 4
 	protocolAt, payloadProtocol     = 0x206, 0x0208
@@ -29,10 +29,10 @@ const (
 // largestKernel bounds an unpacked kernel, in bytes.
 const largestKernel = 256 << 20
 
-// Direct writes to f the kernel that the image carries packed: an ELF file with the entry
-// point by which an emulator starts it as it is. An emulated CPU unpacks the image in a
-// large part of a second otherwise. The error says why the image cannot be taken apart,
-// which is also so where to do it here would take as long; it can be booted all the same.
+// Direct writes the unpacked kernel of the image to f: an ELF file with the entry point by which an
+// emulator starts it directly. Otherwise an emulated CPU takes a large part of a second to unpack
+// the image. The error says why the image cannot be unpacked here, which includes formats that
+// would take as long; it can still be booted.
 func (k Kernel) Direct(f interface {
 	io.Writer
 	io.ReaderAt
@@ -58,7 +58,7 @@ func unpackImage(image io.ReaderAt, to io.Writer) error {
 	}
 	le := binary.LittleEndian
 	if string(header[magicAt:magicAt+len(magic)]) != magic || le.Uint16(header[protocolAt:]) < payloadProtocol {
-		return errors.New("it does not say where it is")
+		return errors.New("the image does not locate its payload")
 	}
 	sectors := int64(header[sectorsAt])
 	if sectors == 0 {
@@ -67,7 +67,7 @@ func unpackImage(image io.ReaderAt, to io.Writer) error {
 	from, long := (sectors+1)*sector+int64(le.Uint32(header[payloadAt:])), int64(le.Uint32(header[payloadSizeAt:]))-sizeBytes
 	size := make([]byte, sizeBytes)
 	if _, err := image.ReadAt(size, from+long); err != nil || long <= 0 {
-		return fmt.Errorf("it is cut short: %w", errors.Join(err, io.ErrUnexpectedEOF))
+		return fmt.Errorf("the image is truncated: %w", errors.Join(err, io.ErrUnexpectedEOF))
 	}
 	want := int64(le.Uint32(size))
 	r, done, err := unpacked(io.NewSectionReader(image, from, long), size)
@@ -77,13 +77,13 @@ func unpackImage(image io.ReaderAt, to io.Writer) error {
 	defer done()
 	n, err := io.Copy(to, io.LimitReader(r, largestKernel+1))
 	if err == nil && n != want {
-		err = fmt.Errorf("it has %d bytes, not the %d that it tells", n, want)
+		err = fmt.Errorf("the payload has %d bytes, not %d as declared", n, want)
 	}
 	return err
 }
 
-// unpacked reads what was packed in one of the ways that are fast to undo. Of gzip, what
-// tells the size is part of the format itself.
+// unpacked decompresses the formats that are fast to decompress. In gzip the size is part of the
+// format.
 func unpacked(packed io.Reader, size []byte) (r io.Reader, done func(), err error) {
 	b := bufio.NewReader(packed)
 	begin, err := b.Peek(4)
@@ -98,16 +98,16 @@ func unpacked(packed io.Reader, size []byte) (r io.Reader, done func(), err erro
 			return nil, nil, err
 		}
 		return z, z.Close, nil
-	case bytes.Equal(begin, []byte{0x02, 0x21, 0x4c, 0x18}): // the old frames of LZ4, which kernels have
+	case bytes.Equal(begin, []byte{0x02, 0x21, 0x4c, 0x18}): // the legacy LZ4 frames that kernels use
 		r = lz4.NewReader(b)
 	default:
-		err = fmt.Errorf("it is packed in a way that is not known here or slow (% x)", begin)
+		err = fmt.Errorf("its compression format is unknown or slow (% x)", begin)
 	}
 	return r, func() {}, err
 }
 
-// The note in a kernel's ELF file with the address at which it can be started without the
-// image around it (include/xen/interface/elfnote.h of the kernel, XEN_ELFNOTE_PHYS32_ENTRY).
+// The note in a kernel's ELF file with the address at which it can be started without its image
+// (include/xen/interface/elfnote.h of the kernel, XEN_ELFNOTE_PHYS32_ENTRY).
 const (
 	entryOwner = "Xen\x00"
 	entryNote  = 18
@@ -132,11 +132,11 @@ func startsDirectly(kernel io.ReaderAt) error {
 			return nil
 		}
 	}
-	return errors.New("it has no entry point for that (CONFIG_PVH)")
+	return errors.New("it has no entry point for direct boot (CONFIG_PVH)")
 }
 
-// hasEntry looks through notes: each is the sizes of its owner's name and of its value,
-// its type, and the two, padded to whole words.
+// hasEntry searches notes: each is the sizes of its owner's name and of its value, its type, and
+// both, padded to whole words.
 func hasEntry(notes []byte, order binary.ByteOrder) bool {
 	const head = 12
 	padded := func(n uint32) uint64 { return (uint64(n) + 3) &^ 3 }

@@ -13,7 +13,7 @@ import (
 	"tare/internal/guest/kernel"
 )
 
-// note is a note of an ELF file.
+// note returns a note of an ELF file.
 func note(owner string, kind uint32) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(len(owner)))
 	b = binary.LittleEndian.AppendUint32(b, 5) // its value is padded to whole words
@@ -23,7 +23,7 @@ func note(owner string, kind uint32) []byte {
 	return b
 }
 
-// started is an ELF file of the least with notes.
+// started returns a minimal ELF file with notes.
 func started(notes ...[]byte) []byte {
 	const header, prog = 64, 56
 	all := bytes.Join(notes, nil)
@@ -45,7 +45,7 @@ func started(notes ...[]byte) []byte {
 	return append(b, all...)
 }
 
-// packed is a payload as images have it: with its size behind it, which gzip has itself.
+// packed returns a payload as images have it: followed by its size, which gzip includes itself.
 func packed(t *testing.T, how string, content []byte) []byte {
 	t.Helper()
 	size := binary.LittleEndian.AppendUint32(nil, uint32(len(content)))
@@ -72,7 +72,7 @@ func packed(t *testing.T, how string, content []byte) []byte {
 	return append(compressed(t, "."+how, content), size...)
 }
 
-// carrying is an image with a payload.
+// carrying returns an image with a payload.
 func carrying(payload []byte) []byte {
 	b := image("6.1.0")
 	b[0x1f1] = 2
@@ -97,16 +97,16 @@ func TestDirect(t *testing.T) {
 		"gzip":             {carrying(packed(t, "gz", entry)), ""},
 		"zstd":             {whole, ""},
 		"lz4":              {carrying(packed(t, "lz4", entry)), ""},
-		"xz":               {carrying(packed(t, "xz", entry)), "not known here or slow"},
-		"not packed":       {carrying(packed(t, "none", entry)), "not known here or slow"},
+		"xz":               {carrying(packed(t, "xz", entry)), "unknown or slow"},
+		"not packed":       {carrying(packed(t, "none", entry)), "unknown or slow"},
 		"no image":         {entry, "EOF"},
-		"an early one":     {early, "does not say where it is"},
-		"cut short":        {whole[:len(whole)-9], "it is cut short"},
-		"another size":     {carrying(wrong), "not the"},
+		"an early one":     {early, "does not locate its payload"},
+		"truncated":        {whole[:len(whole)-9], "the image is truncated"},
+		"another size":     {carrying(wrong), "as declared"},
 		"no entry point":   {carrying(packed(t, "gz", started(note("Xen\x00", 17), note("GNU\x00", 18)))), "no entry point"},
 		"broken notes":     {carrying(packed(t, "gz", started([]byte("\x04\x00\x00\x00\xff\xff\xff\xff\x12\x00\x00\x00Xen\x00")))), "no entry point"},
 		"something else":   {carrying(packed(t, "gz", []byte("#!/bin/sh"))), "directly: EOF"},
-		"nothing":          {carrying(nil), "cut short"},
+		"nothing":          {carrying(nil), "truncated"},
 		"broken inside":    {carrying(append([]byte{0x28, 0xb5, 0x2f, 0xfd}, make([]byte, 20)...)), "unpack kernel"},
 		"no notes at all":  {carrying(packed(t, "gz", started())), "no entry point"},
 		"begin of a frame": {carrying([]byte{0x02, 0x21, 0x4c, 0x18, 0, 0, 0, 0}), "directly: EOF"},

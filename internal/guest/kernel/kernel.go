@@ -1,5 +1,5 @@
-// Package kernel finds the kernel of a distribution on this machine, or an unpacked
-// package of one, and those of its modules that a guest needs.
+// Package kernel finds a distribution's kernel on this machine, or in an unpacked package, and the
+// modules that a guest needs.
 package kernel
 
 import (
@@ -17,18 +17,18 @@ import (
 
 // Kernel is a kernel to boot.
 type Kernel struct {
-	Image   string // the file, as a boot loader takes it
+	Image   string // path of the image that a boot loader uses
 	Version string // as uname -r prints it
 	Modules string // the directory of its modules
 }
 
-// ErrNone means that there is no kernel where one was looked for.
+// ErrNone means that no kernel was found.
 var ErrNone = errors.New("no kernel image with its modules")
 
-// Find looks for a kernel for a guest. at is an image, or a directory: that into which a
-// distribution's package was unpacked, or the root of a system. There the image is in
-// boot, or beside its modules, which are in lib/modules. Of several the one with
-// "cloud" in its version is taken, which starts soonest; else the newest.
+// Find finds a kernel for a guest. at is an image or a directory: an unpacked package of a
+// distribution, or the root of a system. There the image is in boot, or beside its modules, which
+// are in lib/modules. Of several kernels it returns the one with "cloud" in its version, which
+// boots fastest, else the newest.
 func Find(at string) (Kernel, error) {
 	info, err := os.Stat(at)
 	if err != nil {
@@ -45,7 +45,7 @@ func Find(at string) (Kernel, error) {
 	for _, where := range []string{"boot/vmlinuz*", "lib/modules/*/vmlinuz", "usr/lib/modules/*/vmlinuz"} {
 		found, err := filepath.Glob(filepath.Join(at, where))
 		if err != nil {
-			return Kernel{}, err // only of a malformed pattern
+			return Kernel{}, err // only for a malformed pattern
 		}
 		images = append(images, found...)
 	}
@@ -69,7 +69,7 @@ func Find(at string) (Kernel, error) {
 	return all[len(all)-1], nil
 }
 
-// ancestors are the directories in which a system may be rooted to which a file belongs.
+// ancestors returns the directories that could be the root of the system a file belongs to.
 func ancestors(file string) []string {
 	var out []string
 	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
@@ -102,8 +102,8 @@ func read(image string, roots []string) (Kernel, error) {
 	return k, fmt.Errorf("there are no modules of its version in lib/modules/%s: %w", k.Version, fs.ErrNotExist)
 }
 
-// Where an x86 image says what it is (Documentation/arch/x86/boot.rst of the kernel):
-// a magic number, and 0x200 bytes before it the text of its version.
+// The offsets in an x86 image of its magic number and, less 0x200, of its version
+// (Documentation/arch/x86/boot.rst of the kernel).
 const (
 	magicAt, magic = 0x202, "HdrS"
 	versionAt      = 0x20e
@@ -111,14 +111,14 @@ const (
 	longestVersion = 256
 )
 
-// version reads from an image which kernel it is.
+// version reads the version of an image.
 func version(image io.ReaderAt) (string, error) {
 	header := make([]byte, versionAt+2)
 	if _, err := image.ReadAt(header, 0); err != nil {
-		return "", fmt.Errorf("it is too short to be a kernel: %w", err)
+		return "", fmt.Errorf("it is too short for a kernel: %w", err)
 	}
 	if string(header[magicAt:magicAt+len(magic)]) != magic {
-		return "", errors.New("it is no bzImage of an x86 kernel")
+		return "", errors.New("it is not a bzImage of an x86 kernel")
 	}
 	text := make([]byte, longestVersion)
 	n, err := image.ReadAt(text, versionBase+int64(binary.LittleEndian.Uint16(header[versionAt:])))
@@ -128,7 +128,7 @@ func version(image io.ReaderAt) (string, error) {
 	name, _, ends := strings.Cut(string(text[:n]), "\x00")
 	fields := strings.Fields(name)
 	if !ends || len(fields) == 0 || strings.ContainsAny(fields[0], "/%") {
-		return "", errors.New("it does not tell its version")
+		return "", errors.New("it has no version")
 	}
 	return fields[0], nil
 }
@@ -145,7 +145,7 @@ func prefer(a, b string) int {
 	return cmp.Or(slices.Compare(x, y), strings.Compare(a, b))
 }
 
-// numbers are those in a version, in their order.
+// numbers returns the numbers in a version, in order.
 func numbers(version string) []int {
 	var out []int
 	for _, part := range strings.FieldsFunc(version, func(r rune) bool { return r < '0' || r > '9' }) {

@@ -20,7 +20,7 @@ import (
 	"tare/internal/guest/kernel"
 )
 
-// image is what of a kernel image tells its version.
+// image returns the part of a kernel image with its version.
 func image(version string) []byte {
 	b := make([]byte, 0x800)
 	copy(b[0x202:], "HdrS")
@@ -29,7 +29,7 @@ func image(version string) []byte {
 	return b
 }
 
-// module is an ELF file of the least that says what it needs.
+// module returns a minimal ELF file with its dependencies.
 func module(needs string) []byte {
 	info := "license=GPL\x00depends=" + needs + "\x00name=x\x00"
 	names := "\x00.modinfo\x00.shstrtab\x00"
@@ -90,7 +90,7 @@ func write(t *testing.T, path string, content []byte) {
 	}
 }
 
-// system is a directory with a kernel of each version, as its package has it.
+// system creates a directory with a kernel of each version, laid out as its package does.
 func system(t *testing.T, versions ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -122,7 +122,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// What is wrong with what was named is said in one line, with the file.
+// Every error is on one line and names the file.
 func TestFindNothing(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := kernel.Find(dir); !errors.Is(err, kernel.ErrNone) {
@@ -175,17 +175,17 @@ func TestLoad(t *testing.T) {
 	}
 	var none *kernel.NoModuleError
 	if _, err := k.Load([]string{"e1000e"}, nil); !errors.As(err, &none) || err.Error() != "kernel "+v+" has no module e1000e" {
-		t.Errorf("a module that is not there: %v", err)
+		t.Errorf("a missing module: %v", err)
 	}
 	if _, err := k.Load([]string{"broken"}, nil); !errors.As(err, &none) || none.Module != "nowhere" {
-		t.Errorf("one that needs what is not there: %v", err)
+		t.Errorf("a module whose dependency is missing: %v", err)
 	}
-	if _, err := k.Load([]string{"round"}, nil); err == nil || !strings.Contains(err.Error(), "circle") {
-		t.Errorf("two that need each other: %v", err)
+	if _, err := k.Load([]string{"round"}, nil); err == nil || !strings.Contains(err.Error(), "circular") {
+		t.Errorf("two modules that depend on each other: %v", err)
 	}
 }
 
-// A module that is none, or cut, is an error that names it.
+// An invalid or truncated module is an error that names it.
 func TestBadModules(t *testing.T) {
 	const v = "6.1.0-1-amd64"
 	dir := system(t, v)
@@ -207,7 +207,7 @@ func TestBadModules(t *testing.T) {
 	}
 }
 
-// FuzzFind: whatever an image says, it is an error or a version.
+// FuzzFind checks that for any image there is an error or a version.
 func FuzzFind(f *testing.F) {
 	f.Add(image("6.1.0"))
 	f.Add([]byte("HdrS"))
@@ -215,9 +215,9 @@ func FuzzFind(f *testing.F) {
 		path := filepath.Join(t.TempDir(), "vmlinuz")
 		write(t, path, content)
 		if k, err := kernel.Find(path); err == nil {
-			t.Errorf("%+v, though there are no modules", k)
+			t.Errorf("%+v, although there are no modules", k)
 		} else if fmt.Sprint(err) == "" {
-			t.Error("an error without words")
+			t.Error("an error without text")
 		}
 	})
 }

@@ -11,23 +11,22 @@ import (
 	"strings"
 )
 
-// Module is a module as the kernel takes it, uncompressed.
+// Module is an uncompressed module.
 type Module struct {
 	Name    string
 	Content []byte
 }
 
-// NoModuleError says that a kernel has not got a module.
+// NoModuleError means that a kernel does not have a module.
 type NoModuleError struct{ Kernel, Module string }
 
 func (e *NoModuleError) Error() string {
 	return fmt.Sprintf("kernel %s has no module %s", e.Kernel, e.Module)
 }
 
-// Load reads the named modules and all that they depend on, each behind what it depends
-// on. What is built into the kernel is left out. Of optional ones that are lacking
-// nothing is said. Dependencies are those that each module names itself: neither
-// depmod nor its files are needed.
+// Load reads the named modules and all modules that they depend on, each after its dependencies.
+// Modules that are built into the kernel are left out, and missing optional ones are ignored. The
+// dependencies are read from each module itself: neither depmod nor its files are needed.
 func (k Kernel) Load(names, optional []string) ([]Module, error) {
 	l := loader{kernel: k, files: map[string]string{}, built: map[string]bool{}, state: map[string]bool{}}
 	if err := l.index(); err != nil {
@@ -39,8 +38,8 @@ func (k Kernel) Load(names, optional []string) ([]Module, error) {
 		}
 	}
 	for _, name := range optional {
-		var lacking *NoModuleError
-		if err := l.need(name); err != nil && !errors.As(err, &lacking) {
+		var missing *NoModuleError
+		if err := l.need(name); err != nil && !errors.As(err, &missing) {
 			return nil, err
 		}
 	}
@@ -51,14 +50,14 @@ type loader struct {
 	kernel Kernel
 	files  map[string]string // by name
 	built  map[string]bool   // into the kernel
-	state  map[string]bool   // false while a module's needs are looked for, true when it is in order
+	state  map[string]bool   // false while a module's dependencies are resolved, true when it is in order
 	order  []Module
 }
 
-// plain is a module's name as the kernel writes it.
+// plain returns a module's name in the kernel's spelling.
 func plain(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
-// nameOf finds the name of a module in that of its file.
+// nameOf returns the name of a module from that of its file.
 func nameOf(path string) (string, bool) {
 	name, rest, ok := strings.Cut(filepath.Base(path), ".ko")
 	return plain(name), ok && (rest == "" || rest[0] == '.')
@@ -90,7 +89,7 @@ func (l *loader) need(name string) error {
 	if done, seen := l.state[name]; l.built[name] || done {
 		return nil
 	} else if seen {
-		return fmt.Errorf("modules of kernel %s depend on each other in a circle: %s", l.kernel.Version, name)
+		return fmt.Errorf("modules of kernel %s have circular dependencies: %s", l.kernel.Version, name)
 	}
 	path, ok := l.files[name]
 	if !ok {
@@ -107,7 +106,7 @@ func (l *loader) need(name string) error {
 	l.state[name] = false
 	for _, n := range needs {
 		if err := l.need(n); err != nil {
-			delete(l.state, name) // no circle, should it be asked for again
+			delete(l.state, name) // resolved, in case it is requested again
 			return fmt.Errorf("%w, which %s needs", err, name)
 		}
 	}
@@ -116,8 +115,8 @@ func (l *loader) need(name string) error {
 	return nil
 }
 
-// depends reads what a module says it needs: in its section .modinfo, texts that end
-// with a zero, one of them depends=A,B.
+// depends reads a module's dependencies from its section .modinfo, whose zero-terminated texts
+// include depends=A,B.
 func depends(module []byte) ([]string, error) {
 	f, err := elf.NewFile(bytes.NewReader(module))
 	if err != nil {
@@ -125,7 +124,7 @@ func depends(module []byte) ([]string, error) {
 	}
 	section := f.Section(".modinfo")
 	if section == nil {
-		return nil, errors.New("it says nothing of itself: there is no section .modinfo")
+		return nil, errors.New("it has no section .modinfo")
 	}
 	info, err := section.Data()
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// largestModule bounds a module without compression, in bytes: whatever a broken file
-// says, memory is not filled with it.
+// largestModule bounds an uncompressed module in bytes, so that a broken file cannot fill the
+// memory.
 const largestModule = 256 << 20
 
-// unpack reads a module, which distributions compress each in their own way.
+// unpack decompresses a module; distributions use different formats.
 func unpack(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -37,7 +37,7 @@ func unpack(path string) ([]byte, error) {
 			r = z
 		}
 	default:
-		err = fmt.Errorf("it is compressed in a way that is not known here (%s)", filepath.Ext(path))
+		err = fmt.Errorf("its compression format is not supported (%s)", filepath.Ext(path))
 	}
 	if err != nil {
 		return nil, err

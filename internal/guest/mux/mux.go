@@ -1,6 +1,6 @@
-// Package mux carries several streams of bytes over one. A machine and its guest talk
-// over a single serial port; on it runs a stream for the guest's first process and one
-// for each process that is started there.
+// Package mux multiplexes several byte streams over one connection. A machine and its guest
+// communicate over a single serial port, with one stream for the guest's first process and one for
+// each process that it starts.
 package mux
 
 import (
@@ -11,20 +11,20 @@ import (
 	"sync"
 )
 
-// Control is the stream that is always there.
+// Control is the stream that always exists.
 const Control = 0
 
-// A frame is a stream's number and the length of what follows, both 2 bytes, the
-// greater first. A length of 0 ends the stream in that direction.
+// A frame is a stream's number and the length of the data that follows, both 2 bytes in big-endian
+// order. A length of 0 closes the stream in that direction.
 const (
 	frameHeader = 4
 	maxFrame    = 16 << 10
 )
 
-// ErrGone is the answer of a session that has ended.
-var ErrGone = errors.New("the other side is gone")
+// ErrGone means that the session has ended.
+var ErrGone = errors.New("the other side has closed the connection")
 
-// Session is one side.
+// Session is one side of a connection.
 type Session struct {
 	write sync.Mutex
 	to    io.Writer
@@ -36,8 +36,8 @@ type Session struct {
 	err     error
 }
 
-// New begins a session over a connection that keeps bytes and their order. It reads
-// until there is an error or an end.
+// New starts a session over a connection that preserves the order of bytes. It reads until an error
+// or the end.
 func New(from io.Reader, to io.Writer) *Session {
 	s := &Session{to: to, streams: map[uint16]*Stream{}, done: make(chan struct{})}
 	s.Open(Control)
@@ -45,8 +45,8 @@ func New(from io.Reader, to io.Writer) *Session {
 	return s
 }
 
-// Stream is one of the streams. What has arrived and was not read is kept, however much
-// it is: those who talk here wait for answers.
+// Stream is one of the streams. Data that was not read yet is kept without a limit, because both
+// sides wait for replies.
 type Stream struct {
 	session *Session
 	id      uint16
@@ -54,11 +54,11 @@ type Stream struct {
 	mu    sync.Mutex
 	came  *sync.Cond
 	buf   []byte
-	ended error // why nothing more will come
+	ended error // why no more data will arrive
 }
 
-// Open gives the stream of a number, from which both sides read what the other writes
-// to it. Numbers are chosen by one side.
+// Open returns the stream of a number, from which each side reads what the other writes to it. One
+// side chooses the numbers.
 func (s *Session) Open(id uint16) *Stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *Session) open(id uint16) *Stream {
 // Done is closed when the session has ended.
 func (s *Session) Done() <-chan struct{} { return s.done }
 
-// Err is why the session has ended, nil for an orderly end or none.
+// Err returns why the session has ended, nil if it ended normally or still runs.
 func (s *Session) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +110,7 @@ func (s *Session) frames(from io.Reader) error {
 		}
 		id, size := binary.BigEndian.Uint16(header), int(binary.BigEndian.Uint16(header[2:]))
 		if size > maxFrame {
-			return fmt.Errorf("a frame of %d bytes: this is not what tare speaks", size)
+			return fmt.Errorf("a frame of %d bytes: the other side does not use tare's protocol", size)
 		}
 		if size == 0 {
 			s.Open(id).end(io.EOF)
@@ -118,7 +118,7 @@ func (s *Session) frames(from io.Reader) error {
 		}
 		part := make([]byte, size)
 		if _, err := io.ReadFull(from, part); err != nil {
-			return fmt.Errorf("a frame was cut: %w", err)
+			return fmt.Errorf("a frame was truncated: %w", err)
 		}
 		s.Open(id).add(part)
 	}
@@ -140,8 +140,8 @@ func (st *Stream) end(why error) {
 	st.came.Broadcast()
 }
 
-// Read reads what has come, and waits for it. It is io.EOF when the other side has
-// closed the stream and io.ErrUnexpectedEOF when it is gone.
+// Read waits for data. It returns io.EOF when the other side has closed the stream, and
+// io.ErrUnexpectedEOF when the session has ended.
 func (st *Stream) Read(b []byte) (int, error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -170,11 +170,11 @@ func (st *Stream) Write(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// CloseWrite tells the other side that nothing more will come.
+// CloseWrite closes the stream in this direction.
 func (st *Stream) CloseWrite() error { return st.session.send(st.id, nil) }
 
-// Close lets go of the stream on this side: readers of it come to an end, and its number
-// may be used again. It is for when both sides have ended it.
+// Close releases the stream on this side: its readers end, and its number can be reused. Call it
+// after both sides have closed the stream.
 func (st *Stream) Close() error {
 	st.end(io.EOF)
 	st.session.mu.Lock()

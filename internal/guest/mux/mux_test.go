@@ -14,7 +14,7 @@ import (
 	"tare/internal/guest/mux"
 )
 
-// pair is two sessions that talk to each other. cut ends what a says.
+// pair returns two connected sessions. cut closes the connection from a.
 func pair(t interface{ Cleanup(func()) }) (a, b *mux.Session, cut func()) {
 	ar, bw := io.Pipe()
 	br, aw := io.Pipe()
@@ -26,7 +26,7 @@ func pair(t interface{ Cleanup(func()) }) (a, b *mux.Session, cut func()) {
 	return mux.New(ar, aw), mux.New(br, bw), end
 }
 
-// What is written to streams arrives on those streams, in order, whatever its pieces.
+// Data arrives on the stream it was written to, in order, in pieces of any size.
 func TestStreams(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		a, b, cut := pair(t)
@@ -59,8 +59,8 @@ func TestStreams(t *testing.T) {
 	})
 }
 
-// Many may write to one session at once.
-func TestTogether(t *testing.T) {
+// Several goroutines may write to one session at once.
+func TestConcurrentWriters(t *testing.T) {
 	a, b, _ := pair(t)
 	var wg sync.WaitGroup
 	for id := range 8 {
@@ -92,8 +92,8 @@ func TestTogether(t *testing.T) {
 	wg.Wait()
 }
 
-// When one side goes, readers of the other learn it, and so do writers.
-func TestGone(t *testing.T) {
+// When one side ends, readers and writers of the other get an error.
+func TestSessionEnds(t *testing.T) {
 	a, b, cut := pair(t)
 	s := b.Open(5)
 	read := make(chan error, 1)
@@ -105,20 +105,20 @@ func TestGone(t *testing.T) {
 	<-b.Done()
 	<-a.Done()
 	if err := <-read; !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("a reader heard %v", err)
+		t.Errorf("a reader got %v", err)
 	}
 	if _, err := s.Write([]byte("x")); !errors.Is(err, mux.ErrGone) {
-		t.Errorf("a writer heard %v", err)
+		t.Errorf("a writer got %v", err)
 	}
 	if _, err := b.Open(6).Read(make([]byte, 1)); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("a late reader heard %v", err)
+		t.Errorf("a late reader got %v", err)
 	}
 	if b.Err() != nil {
-		t.Errorf("an orderly end: %v", b.Err())
+		t.Errorf("a normal end: %v", b.Err())
 	}
 }
 
-// Whatever comes, a session ends and says why where it is no frame.
+// For any input a session ends, with an error if the input is not a frame.
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 1, 'x', 0, 0, 0, 0})
 	f.Add([]byte{0, 1, 0xff, 0xff})

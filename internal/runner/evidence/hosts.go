@@ -146,12 +146,12 @@ func (o *Observer) processes(trials []*Trial, do func()) {
 	before, err := observe.ReadTable("/proc")
 	do()
 	if err != nil {
-		o.cfg.Warn(warning.NotObserved, "run", "cannot read the CPU time of the modes' processes: %v", err)
+		o.cfg.Warn(warning.NotObserved, "run", "cannot read the CPU time of the modes' own processes: %v", err)
 		return
 	}
 	after, err := observe.ReadTable("/proc")
 	if err != nil {
-		o.cfg.Warn(warning.NotObserved, "run", "cannot read the CPU time of the modes' processes: %v", err)
+		o.cfg.Warn(warning.NotObserved, "run", "cannot read the CPU time of the modes' own processes: %v", err)
 		return
 	}
 	for i, t := range trials {

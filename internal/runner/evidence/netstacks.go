@@ -105,12 +105,12 @@ func (t *Trial) NoteUnexplained() {
 	if x == nil || x.Unexplained < minUnexplained || float64(x.Unexplained) <= unexplainedAbove*float64(x.Lost) {
 		return
 	}
-	then := "for the kernel's drop reasons set evidence drops, which requires root or CAP_BPF and CAP_PERFMON on Linux 5.17 or later"
+	then := "turn on the kernel's drop reasons with evidence: {drops: on}, as root or with CAP_BPF and CAP_PERFMON, on Linux 5.17 or later"
 	if len(x.Reasons) > 0 {
-		then = "the trial lists the kernel's drop reasons"
+		then = "the trial has the kernel's drop reasons"
 	}
 	t.Record.Notes = append(t.Record.Notes, result.Note{Code: string(warning.LossUnexplained), Text: fmt.Sprintf(
-		"no counter explains %[2]d of %[1]d lost datagrams (%[3].3g %%); %[4]s", x.Lost, x.Unexplained, 100*(float64(x.Unexplained)/float64(x.Lost)), then)})
+		"no counter shows where %d of %d lost datagrams (%.3g %%) were dropped; %s", x.Unexplained, x.Lost, 100*(float64(x.Unexplained)/float64(x.Lost)), then)})
 }
 
 // The TCP counters of an endpoint's network stack add two things to the reports: why

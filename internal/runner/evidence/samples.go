@@ -51,7 +51,7 @@ func (o *Observer) openStacks() *stacks.Sampler {
 		}
 	}
 	o.noStacks = err.Error()
-	o.cfg.Warn(warning.StacksUnavailable, "run", "CPU time is not attributed to components: %s", o.noStacks)
+	o.cfg.Warn(warning.StacksUnavailable, "run", "no breakdown of the CPU cost: %s", o.noStacks)
 	return nil
 }
 
@@ -98,7 +98,7 @@ func (o *Observer) RecordSamples(t *Trial, s *Sampling) {
 	}
 	found, err := s.sampler.Stop(s.sampled)
 	if err = errors.Join(s.err, err, s.sampler.Close()); err != nil {
-		o.cfg.Warn(warning.StacksUnavailable, t.Planned.Mode+" "+t.Planned.Workload.ID, "the CPU time of a trial is not attributed to components: %v", err)
+		o.cfg.Warn(warning.StacksUnavailable, t.Planned.Mode+" "+t.Planned.Workload.ID, "no breakdown of the CPU cost of a trial: %v", err)
 		return
 	}
 	if t.Failed() || s.sampled <= 0 {

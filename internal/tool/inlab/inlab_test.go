@@ -1,5 +1,5 @@
-// Package inlab_test runs the external tools in the sandboxes of a lab. It is a
-// package of its own because agents know the tools.
+// Package inlab_test runs the external tools in the sandboxes of a lab. It is a separate package
+// because agents import the tools.
 package inlab_test
 
 import (
@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { drivertest.Main(m) }
 
-// A mode's path is proven for a tool's traffic as for the built-in generator's:
-// what the tools and the kernel say bounds what the devices saw.
+// A mode's path is proven for a tool's traffic as for that of the built-in generator: the counts of
+// the tools and the kernel bound what the devices counted.
 func TestProof(t *testing.T) {
 	for _, c := range []struct {
 		mode string
@@ -29,19 +29,19 @@ func TestProof(t *testing.T) {
 				if _, err := exec.LookPath(executable); err != nil {
 					t.Skipf("scripts/setup-tests installs what is missing: %v", err)
 				}
-				for _, way := range []string{"forward", "reverse", "both"} {
+				for _, direction := range []string{"forward", "reverse", "both"} {
 					for _, kind := range []string{"tcp_stream", "udp_stream"} {
 						p := drivertest.Params(kind)
 						p.Tool, p.Warmup, p.Duration = name, 100*time.Millisecond, 400*time.Millisecond
-						p.PayloadSize, p.Reverse, p.Both = 1200, way == "reverse", way == "both"
+						p.PayloadSize, p.Reverse, p.Both = 1200, direction == "reverse", direction == "both"
 						if kind == "udp_stream" {
 							p.Rate = 20e6
 						}
 						client, server, err := s.Trial(t, p, s.Lab.IPv6 && p.Reverse)
 						if err != nil {
-							t.Errorf("%s %s %s: %v", name, kind, way, err)
+							t.Errorf("%s %s %s: %v", name, kind, direction, err)
 						}
-						figures(t, p, client, server)
+						checkMetrics(t, p, client, server)
 					}
 				}
 			}
@@ -49,7 +49,7 @@ func TestProof(t *testing.T) {
 	}
 }
 
-func figures(t *testing.T, p traffic.Params, client, server traffic.Report) {
+func checkMetrics(t *testing.T, p traffic.Params, client, server traffic.Report) {
 	t.Helper()
 	if _, err := tool.Check(p, client, server); err != nil {
 		t.Error(err)

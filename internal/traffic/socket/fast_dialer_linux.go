@@ -9,19 +9,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Dialer opens connections with as few system calls as their parameters allow.
+// Dialer opens connections with as few system calls as their options allow.
 type Dialer struct {
 	family, length uintptr
 	to             [unix.SizeofSockaddrInet6]byte
 	o              TCPOptions
-	congestion     []byte // to be set, nil where it is the system's own
-	buffers        bool   // to be set
+	congestion     []byte // to set, nil for the system's default
+	buffers        bool   // to set
 }
 
-// NewDialer finds out what is to be set on connections to addr.
+// NewDialer determines the options to set on connections to addr.
 func NewDialer(addr netip.AddrPort, o TCPOptions) (Dialer, error) {
 	d := Dialer{o: o, buffers: o.SendBuffer >= 0 || o.ReceiveBuffer >= 0}
-	// A sockaddr has its family in the machine's byte order, its port in the network's.
+	// A sockaddr has its family in host byte order and its port in network byte order.
 	if a := addr.Addr(); a.Is6() {
 		d.family, d.length = unix.AF_INET6, unix.SizeofSockaddrInet6
 		ip := a.As16()

@@ -2,5 +2,5 @@
 
 package socket
 
-// FastestUDP is the UDP of this system that costs least.
+// FastestUDP returns the UDP implementation with the lowest cost on this system.
 func FastestUDP() UDP { return Portable{} }

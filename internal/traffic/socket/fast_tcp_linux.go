@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Fast is the network of Linux.
+// Fast is the implementation for Linux.
 type Fast struct{}
 
-// FastestUDP is the UDP of this system that costs least.
+// FastestUDP returns the UDP implementation with the lowest cost on this system.
 func FastestUDP() UDP { return Fast{} }
 
 // FastStream is a blocking socket with SO_RCVTIMEO and SO_SNDTIMEO.
@@ -31,28 +31,28 @@ func (s FastStream) Write(b []byte) (int, error) {
 	return max(n, 0), pollError(err)
 }
 
-// CloseWrite ends this direction.
+// CloseWrite closes the sending direction.
 func (s FastStream) CloseWrite() error { return unix.Shutdown(int(s), unix.SHUT_WR) }
 
 // Close closes the socket.
 func (s FastStream) Close() { unix.Close(int(s)) }
 
-// ReadNow reads what is there, ErrAgain if nothing is. It never waits, and so
-// needs no processor handed on.
+// ReadNow reads what is available, and returns ErrAgain if nothing is. It never waits, so it does
+// not need the Go scheduler's system call entry.
 func (s FastStream) ReadNow(b []byte) (int, error) {
 	return rawFlags(unix.SYS_RECVFROM, int(s), b, unix.MSG_DONTWAIT)
 }
 
-// Info is what the kernel tells of the connection.
+// Info returns what the kernel reports about the connection.
 func (s FastStream) Info() TCPInfo { return kernelInfo(int(s)) }
 
-// Unacknowledged is how many bytes the peer has not acknowledged.
+// Unacknowledged returns how many bytes the peer has not acknowledged.
 func (s FastStream) Unacknowledged() (int, bool) { return kernelUnacknowledged(int(s)) }
 
-// FD is the socket.
+// FD returns the descriptor.
 func (s FastStream) FD() int { return int(s) }
 
-// pollError turns the errors of a call that should be tried again into ErrAgain.
+// pollError maps errors after which a call should be retried to ErrAgain.
 func pollError(err error) error {
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
 		return ErrAgain
@@ -84,7 +84,7 @@ func openTCP(addr netip.AddrPort, o TCPOptions) (int, error) {
 	return fd, nil
 }
 
-// configure sets what must be in force before the handshake.
+// configure sets the options that must be active before the handshake.
 func configure(fd int, o TCPOptions) error {
 	if err := setOptions(fd, o); err != nil {
 		return err
@@ -117,9 +117,8 @@ func (s FastStream) Pause(d time.Duration) {
 // Yield lets other threads of the calling one's CPU go first.
 func (s FastStream) Yield() { _, _, _ = unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }
 
-// RawStream goes round the Go scheduler's entry and exit of a system call. The
-// socket's time-out bounds how long the runtime can be kept waiting for this
-// thread.
+// RawStream bypasses the Go scheduler's system call entry and exit. The socket's timeout bounds how
+// long the runtime may have to wait for this thread.
 type RawStream struct{ FastStream }
 
 // Read receives.
@@ -128,7 +127,7 @@ func (s RawStream) Read(b []byte) (int, error) { return Recv(int(s.FastStream), 
 // Write sends.
 func (s RawStream) Write(b []byte) (int, error) { return Send(int(s.FastStream), b) }
 
-// Pause puts the calling thread to sleep. An interrupted sleep is a shorter one.
+// Pause puts the calling thread to sleep. An interruption shortens the sleep.
 func (s RawStream) Pause(d time.Duration) { Sleep(d) }
 
 // Yield lets other threads of the calling one's CPU go first.
@@ -159,7 +158,7 @@ func (Fast) ListenTCP(address string, o TCPOptions) (Listener, error) {
 }
 
 func (l *fastListener) open(addr netip.AddrPort) error {
-	// A published port is used by trial after trial.
+	// Consecutive trials use the same published port.
 	if err := unix.SetsockoptInt(l.socket, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
 		return err
 	}
@@ -174,7 +173,7 @@ func (l *fastListener) open(addr netip.AddrPort) error {
 	return err
 }
 
-// localPort reads which port a socket is bound to.
+// localPort returns the port that a socket is bound to.
 func localPort(fd int) (uint16, error) {
 	got, err := unix.Getsockname(fd)
 	switch a := got.(type) {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openUDP opens a socket with all that a trial asks of it.
+// openUDP opens a socket with the options of a trial.
 func openUDP(addr netip.AddrPort, o UDPOptions) (int, error) {
 	fd, err := openSocket(addr, unix.SOCK_DGRAM)
 	if err != nil {
@@ -33,7 +33,7 @@ func openUDP(addr netip.AddrPort, o UDPOptions) (int, error) {
 	return fd, nil
 }
 
-// setFragment says whether IP may fragment what the path cannot carry whole.
+// setFragment sets whether IP may fragment datagrams that exceed the path MTU.
 func setFragment(fd int, addr netip.AddrPort, may bool) error {
 	level, option, value := unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_DO
 	if may {
@@ -56,7 +56,7 @@ type fastPort struct {
 	fd        int
 	addr      netip.AddrPort
 	o         UDPOptions
-	connected bool // to the wire
+	connected bool // the wire closes the socket
 }
 
 // ListenUDP opens the port of a server.
@@ -83,8 +83,8 @@ func (Fast) ListenUDP(address string, o UDPOptions) (UDPPort, error) {
 	return l, nil
 }
 
-// bindShared binds so that the sockets of the flows can have the same port. The
-// kernel lets only the same user share it.
+// bindShared binds so that the sockets of the flows can use the same port. The kernel allows that
+// to the same user only.
 func bindShared(fd int, addr netip.AddrPort) error {
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1); err != nil {
 		return err
@@ -115,9 +115,9 @@ func (l *fastPort) Answer(b []byte, to netip.AddrPort) error {
 	return unix.Sendto(l.fd, b, 0, sockaddr(to))
 }
 
-// Connect gives each flow a socket of the same port, connected to its peer. The
-// kernel prefers it to the port's own for what comes from there. Whatever else
-// reaches it between bind and connect is no datagram of the trial.
+// Connect opens a socket on the same port for each flow, connected to its peer. The kernel prefers
+// it to the unconnected socket for datagrams from that peer. Datagrams from others that arrive
+// between bind and connect are not of the trial.
 func (l *fastPort) Connect(peers []netip.AddrPort) (UDPWire, error) {
 	var fds []int
 	for i, peer := range peers {
@@ -143,10 +143,10 @@ func (l *fastPort) Connect(peers []netip.AddrPort) (UDPWire, error) {
 	return w, nil
 }
 
-// Sleeper lets the thread's timers be as precise as the kernel has them: the
-// default slack is 50 us. The slack ends with the thread.
+// Sleeper reduces the thread's timer slack, 50 us by default, to the kernel's minimum. The slack
+// ends with the thread.
 func (Fast) Sleeper() func(time.Duration) {
-	// Without it sleeps are longer, and what is behind its slot shows.
+	// If this fails, sleeps are longer, and the delay behind the slots shows it.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	return func(d time.Duration) {
 		ts := unix.NsecToTimespec(int64(d))

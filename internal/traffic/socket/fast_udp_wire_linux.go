@@ -10,23 +10,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mmsghdr is struct mmsghdr, which the system package lacks.
+// mmsghdr is struct mmsghdr, which package unix lacks.
 type mmsghdr struct {
 	hdr unix.Msghdr
 	len uint32
-	_   [unsafe.Sizeof(uintptr(0)) - 4]byte // to the alignment of a pointer
+	_   [unsafe.Sizeof(uintptr(0)) - 4]byte // alignment of a pointer
 }
 
-// controlSize is room for the one control message that GRO gives: the size of
-// a segment.
+// controlSize has space for the one control message of GRO: the size of a segment.
 const controlSize = 32
 
-// fastWire is connected blocking sockets, one a flow. With one flow a call waits
-// on its socket, with more on an epoll of all.
+// fastWire has one connected blocking socket per flow. With one flow a call waits on its socket,
+// with several on an epoll of all.
 type fastWire struct {
 	fds    []int
 	poll   int   // epoll, -1 with one flow
-	ready  []int // flows that epoll has told of, not read yet
+	ready  []int // flows that epoll reported and that are not yet read
 	events []unix.EpollEvent
 	wait   time.Duration // of epoll
 	gro    bool
@@ -172,7 +171,7 @@ func (w *fastWire) prepare(in *Inbox) {
 	}
 }
 
-// segmentSize reads what GRO tells of a packet: 0 is a single datagram.
+// segmentSize returns the segment size that GRO reports for a packet, 0 for a single datagram.
 func segmentSize(h *unix.Msghdr, ctl *[controlSize]byte) int {
 	if h.Controllen < unix.SizeofCmsghdr+4 {
 		return 0
@@ -193,10 +192,10 @@ func mmsg(call uintptr, fd int, m []mmsghdr, flags uintptr) (int, error) {
 	return int(n), nil
 }
 
-// udpError gives the errors of a UDP socket that a workload knows how to take.
+// udpError maps errors of a UDP socket to those that workloads handle.
 func udpError(err error) error {
 	switch {
-	// No memory for it now: it is as if the socket's buffer were full.
+	// No memory at the moment: handle it like a full socket buffer.
 	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR), errors.Is(err, unix.ENOBUFS):
 		return ErrAgain
 	case errors.Is(err, unix.ECONNREFUSED):
@@ -226,7 +225,7 @@ func (w *fastWire) SendOne(flow int, b []byte) error {
 
 func (w *fastWire) Messenger(flow int) Messenger { return fastMessenger(w.fds[flow]) }
 
-// fastMessenger goes round the Go scheduler, as a TCP stream's messenger does.
+// fastMessenger bypasses the Go scheduler, like the messenger of a TCP stream.
 type fastMessenger int
 
 func (m fastMessenger) Send(b []byte) (int, error) { return m.move(unix.SYS_SENDTO, b) }
@@ -240,12 +239,11 @@ func (m fastMessenger) move(call uintptr, b []byte) (int, error) {
 	return n, err
 }
 
-// maxSegments is the most that any kernel lets one super-packet have. Older ones
-// allow 64.
+// maxSegments is the most datagrams per super-packet of any kernel. Older kernels allow 64.
 const maxSegments = 128
 
-// Segment sets the option. How many datagrams this kernel and path allow shows
-// only when the first super-packet is sent.
+// Segment sets the socket option. How many datagrams this kernel and path allow only shows when the
+// first super-packet is sent.
 func (w *fastWire) Segment(size int) (int, error) {
 	for _, fd := range w.fds {
 		if err := unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_SEGMENT, size); err != nil {
@@ -258,7 +256,7 @@ func (w *fastWire) Segment(size int) (int, error) {
 func (w *fastWire) State() UDPState {
 	s := UDPState{Coalesced: w.gro, Dropped: w.dropped(), UnknownPeers: w.unknownPeers()}
 	fd := w.fds[0]
-	// What cannot be read stays unknown.
+	// Values that cannot be read stay unknown.
 	s.SendBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF)
 	s.ReceiveBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF)
 	s.MTU, _ = unix.GetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MTU)
@@ -270,16 +268,16 @@ func (w *fastWire) State() UDPState {
 	return s
 }
 
-// meminfo is what SO_MEMINFO gives, and at which place it has the drops
-// (linux/sock_diag.h). It is read before a socket is closed: SO_RXQ_OVFL, which comes
-// with a datagram, tells nothing of what was dropped behind the last one.
+// The number of values of SO_MEMINFO, and the index of the drops among them (linux/sock_diag.h).
+// They are read before a socket is closed. SO_RXQ_OVFL is not used: it arrives with a datagram and
+// so does not report drops after the last one.
 const (
 	meminfoVars  = 9
 	meminfoDrops = 8
 )
 
-// dropped is what the kernel threw away at the flows' sockets so far, nil where that
-// is unknown.
+// dropped returns the number of datagrams that the kernel has dropped at the sockets of the flows,
+// nil if unknown.
 func (w *fastWire) dropped() *int64 {
 	var sum int64
 	for _, fd := range w.fds {
@@ -294,7 +292,7 @@ func (w *fastWire) dropped() *int64 {
 	return &sum
 }
 
-// unknownPeers counts what has come to the port from elsewhere.
+// unknownPeers counts datagrams that arrived at the port from other senders.
 func (w *fastWire) unknownPeers() int64 {
 	if w.listening < 0 {
 		return w.foreign

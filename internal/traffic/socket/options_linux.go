@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setOptions sets what must be in force before the handshake: a window scale
-// follows from the receive buffer, and accepted sockets inherit from theirs.
+// setOptions sets the options that must be active before the handshake: the window scale depends on
+// the receive buffer, and accepted sockets inherit the options of the listening socket.
 func setOptions(fd int, o TCPOptions) error {
 	if err := setCongestion(fd, o.Congestion); err != nil {
 		return err
@@ -31,7 +31,7 @@ func setOptions(fd int, o TCPOptions) error {
 	return nil
 }
 
-// setCongestion leaves the kernel's choice where name is empty.
+// setCongestion keeps the kernel's default if name is empty.
 func setCongestion(fd int, name string) error {
 	if name == "" {
 		return nil
@@ -43,7 +43,7 @@ func setCongestion(fd int, name string) error {
 	case errors.Is(err, unix.ENOENT):
 		return fmt.Errorf("set congestion control %s: this kernel has only %s; load the module tcp_%s or name another", name, congestions(), name)
 	case errors.Is(err, unix.EPERM):
-		return fmt.Errorf("set congestion control %s: it takes CAP_NET_ADMIN; add it to net.ipv4.tcp_allowed_congestion_control or name another: %w", name, err)
+		return fmt.Errorf("set congestion control %s: it requires CAP_NET_ADMIN; add it to net.ipv4.tcp_allowed_congestion_control or name another: %w", name, err)
 	}
 	return fmt.Errorf("set congestion control %s: %w", name, err)
 }
@@ -66,8 +66,8 @@ func setBuffers(fd, send, receive int) error {
 	return nil
 }
 
-// setBuffer asks past the system's limit first, which only the real root may,
-// and then within it. What was granted is in the report.
+// setBuffer first tries to exceed the system's limit, which requires real root, and then stays
+// within it. The report has the granted size.
 func setBuffer(fd, force, plain, bytes int) error {
 	if bytes < 0 {
 		return nil
@@ -79,7 +79,7 @@ func setBuffer(fd, force, plain, bytes int) error {
 	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, plain, bytes)
 }
 
-// setReset makes a socket end with RST instead of FIN.
+// setReset makes a socket close with RST instead of FIN.
 func setReset(fd int) error {
 	if err := unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}); err != nil {
 		return fmt.Errorf("set SO_LINGER: %w", err)
@@ -87,19 +87,19 @@ func setReset(fd int) error {
 	return nil
 }
 
-// readTCPInfo reads TCP_INFO. A kernel fills in as much as it knows, which an older one
-// knows less of: size is how many bytes are its own, and the rest is zero.
+// readTCPInfo reads TCP_INFO. An older kernel fills in fewer fields: size is how many bytes it
+// wrote, and the rest is zero.
 func readTCPInfo(fd int) (info unix.TCPInfo, size uintptr, err error) {
-	long := uint32(unix.SizeofTCPInfo)
+	length := uint32(unix.SizeofTCPInfo)
 	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.IPPROTO_TCP, unix.TCP_INFO,
-		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&long)), 0)
+		uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&length)), 0)
 	if errno != 0 {
 		return info, 0, fmt.Errorf("read TCP_INFO: %w", errno)
 	}
-	return info, uintptr(long), nil
+	return info, uintptr(length), nil
 }
 
-// chronographOf is what a kernel of at least Linux 4.10 has counted.
+// chronographOf returns the times that a kernel from Linux 4.10 on reports.
 func chronographOf(info *unix.TCPInfo, size uintptr) Chronograph {
 	if size < unsafe.Offsetof(info.Sndbuf_limited)+unsafe.Sizeof(info.Sndbuf_limited) {
 		return Chronograph{}
@@ -108,13 +108,13 @@ func chronographOf(info *unix.TCPInfo, size uintptr) Chronograph {
 	return Chronograph{Known: true, Busy: us(info.Busy_time), ReceiveWindow: us(info.Rwnd_limited), SendBuffer: us(info.Sndbuf_limited)}
 }
 
-// kernelUnacknowledged is how many bytes of a connection its peer has not acknowledged.
+// kernelUnacknowledged returns how many bytes of a connection the peer has not acknowledged.
 func kernelUnacknowledged(fd int) (n int, known bool) {
 	n, err := unix.IoctlGetInt(fd, unix.SIOCOUTQ)
 	return max(n, 0), err == nil
 }
 
-// kernelInfo reads what the kernel knows of a connection. What cannot be read stays
+// kernelInfo reads what the kernel reports about a connection. Values that cannot be read stay
 // unknown.
 func kernelInfo(fd int) TCPInfo {
 	info, size, err := readTCPInfo(fd)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A kernel that knows less of a connection leaves its times unknown.
+// If a kernel reports fewer values of a connection, its times stay unknown.
 func TestOlderTCPInfo(t *testing.T) {
 	info := unix.TCPInfo{Busy_time: 3000, Rwnd_limited: 2000, Sndbuf_limited: 1000}
 	whole := unsafe.Offsetof(info.Delivered)

@@ -11,12 +11,11 @@ import (
 	"time"
 )
 
-// Portable is the network of every system that Go runs on.
+// Portable is the implementation for every system that Go supports.
 type Portable struct{}
 
-// portableStream is a connection of package net. Its deadlines are moved on
-// only when half of their patience is used up: setting one costs as much as
-// a small write.
+// portableStream is a connection of package net. It extends a deadline only when half of it has
+// passed, because setting one costs as much as a small write.
 type portableStream struct {
 	c               *net.TCPConn
 	readBy, writeBy time.Time
@@ -44,7 +43,7 @@ func (s *portableStream) Write(b []byte) (int, error) {
 	return deadlineError(s.c.Write(b))
 }
 
-// extendDeadline moves a deadline on to patience from now, if it is nearer than half of that.
+// extendDeadline sets a deadline to PollTimeout from now if less than half of that is left.
 func extendDeadline(deadline *time.Time, set func(time.Time) error) error {
 	now := time.Now()
 	if deadline.Sub(now) >= PollTimeout/2 {
@@ -54,7 +53,7 @@ func extendDeadline(deadline *time.Time, set func(time.Time) error) error {
 	return set(*deadline)
 }
 
-// deadlineError turns a passed deadline into ErrAgain, unless something was moved.
+// deadlineError maps a passed deadline to ErrAgain, unless bytes were transferred.
 func deadlineError(n int, err error) (int, error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = ErrAgain
@@ -65,8 +64,8 @@ func deadlineError(n int, err error) (int, error) {
 	return n, err
 }
 
-// ReadNow reads what is there, ErrAgain if nothing comes within a moment. It
-// must be later than now: past a deadline, package net does not even look.
+// ReadNow reads what is available, and returns ErrAgain if nothing arrives within a short time. The
+// deadline must be in the future: after it has passed, package net does not read at all.
 func (s *portableStream) ReadNow(b []byte) (int, error) {
 	s.readBy = time.Time{}
 	if err := s.c.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
@@ -75,7 +74,7 @@ func (s *portableStream) ReadNow(b []byte) (int, error) {
 	return s.readOn(b)
 }
 
-// FD is none: the Go runtime waits for this socket.
+// FD returns -1: the Go runtime polls this socket.
 func (s *portableStream) FD() int           { return -1 }
 func (s *portableStream) CloseWrite() error { return s.c.CloseWrite() }
 func (s *portableStream) Close()            { s.c.Close() }
@@ -92,7 +91,7 @@ func (Portable) ListenTCP(address string, o TCPOptions) (Listener, error) {
 		return nil, fmt.Errorf("listen on %q: %w", address, err)
 	}
 	c := net.ListenConfig{Control: beforeHandshake(o), KeepAlive: -1}
-	c.SetMultipathTCP(false) // plain TCP is what is weighed
+	c.SetMultipathTCP(false) // measure plain TCP
 	l, err := c.Listen(context.Background(), "tcp", addr.String())
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", addr, stripNetPrefix(err))
@@ -100,13 +99,13 @@ func (Portable) ListenTCP(address string, o TCPOptions) (Listener, error) {
 	tcp, ok := l.(*net.TCPListener)
 	if !ok {
 		l.Close()
-		return nil, fmt.Errorf("listen on %s: package net gave a %T", addr, l)
+		return nil, fmt.Errorf("listen on %s: package net returned a %T", addr, l)
 	}
-	o.Reset = false // of those that are dialed
+	o.Reset = false // of dialled connections
 	return portableListener{tcp, o}, nil
 }
 
-// stripNetPrefix strips package net's own "listen tcp 1.2.3.4:5" off an error.
+// stripNetPrefix removes package net's own "listen tcp 1.2.3.4:5" from an error.
 func stripNetPrefix(err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) {
 		return op.Err
@@ -118,7 +117,7 @@ func (a portableListener) Port() uint16 { return portOf(a.l.Addr()) }
 func (a portableListener) FD() int      { return -1 }
 func (a portableListener) Close()       { a.l.Close() }
 
-// portOf is the port of an address of package net, 0 where it has none.
+// portOf returns the port of an address of package net, 0 if it has none.
 func portOf(a net.Addr) uint16 {
 	switch a := a.(type) {
 	case *net.TCPAddr:
@@ -157,12 +156,12 @@ func (Portable) DialTCP(ctx context.Context, addr netip.AddrPort, o TCPOptions) 
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
 		c.Close()
-		return nil, fmt.Errorf("connect to %s: package net gave a %T", addr, c)
+		return nil, fmt.Errorf("connect to %s: package net returned a %T", addr, c)
 	}
 	return newPortableStream(tcp, o)
 }
 
-// newPortableStream sets what package net sets otherwise by default.
+// newPortableStream sets the options that package net would otherwise set to its defaults.
 func newPortableStream(c *net.TCPConn, o TCPOptions) (Stream, error) {
 	err := c.SetNoDelay(o.NoDelay)
 	if err == nil {

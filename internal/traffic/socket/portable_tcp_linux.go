@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// beforeHandshake sets the options that the fast path sets.
+// beforeHandshake sets the same options as the fast implementation.
 func beforeHandshake(o TCPOptions) func(network, address string, c syscall.RawConn) error {
 	return func(_, _ string, c syscall.RawConn) error {
 		var set error
@@ -16,17 +16,16 @@ func beforeHandshake(o TCPOptions) func(network, address string, c syscall.RawCo
 			if set = setOptions(int(fd), o); set != nil {
 				return
 			}
-			// As on the fast path: a published port is used by trial after trial.
+			// As in the fast implementation: consecutive trials use the same published port.
 			set = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
 		}), set)
 	}
 }
 
-// afterHandshake has nothing to add.
+// afterHandshake does nothing more.
 func afterHandshake(*net.TCPConn, TCPOptions) error { return nil }
 
-// Info asks the kernel, which on Linux it can: a report should not be blind because
-// of the path that was taken.
+// Info asks the kernel, so that reports have these values with the portable implementation, too.
 func (s *portableStream) Info() (info TCPInfo) {
 	s.control(func(fd int) { info = kernelInfo(fd) })
 	return info
@@ -37,8 +36,7 @@ func (s *portableStream) Unacknowledged() (n int, known bool) {
 	return n, known
 }
 
-// control lends the socket to fn. A connection that is closed has none, and fn is not
-// called.
+// control passes the descriptor to fn. If the connection is closed, fn is not called.
 func (s *portableStream) control(fn func(fd int)) {
 	if raw, err := s.c.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { fn(int(fd)) })

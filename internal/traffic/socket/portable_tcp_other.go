@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// beforeHandshake has nothing that package net could set.
+// beforeHandshake does nothing: package net offers no options to set.
 func beforeHandshake(TCPOptions) func(network, address string, c syscall.RawConn) error { return nil }
 
-// afterHandshake sets the buffers. Congestion control is the system's, and the
-// report leaves it unknown.
+// afterHandshake sets the buffers. The system chooses the congestion control, and the report leaves
+// it unknown.
 func afterHandshake(c *net.TCPConn, o TCPOptions) error {
 	if o.SendBuffer >= 0 {
 		if err := c.SetWriteBuffer(o.SendBuffer); err != nil {
@@ -24,7 +24,7 @@ func afterHandshake(c *net.TCPConn, o TCPOptions) error {
 	return nil
 }
 
-// Info is unknown: package net does not tell.
+// Info is unknown: package net does not report it.
 func (s *portableStream) Info() TCPInfo { return TCPInfo{} }
 
 func (s *portableStream) Unacknowledged() (n int, known bool) { return 0, false }

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// portablePort is the one socket of a server, which serves all flows.
+// portablePort is the single socket of a server, for all flows.
 type portablePort struct {
 	c *net.UDPConn
 	o UDPOptions
-	// connected is true once the wire closes the socket.
+	// connected is true once the wire is responsible for closing the socket.
 	connected bool
 }
 
@@ -78,12 +78,12 @@ func (l *portablePort) Connect(peers []netip.AddrPort) (UDPWire, error) {
 	return w, nil
 }
 
-// unmapIPv4 undoes IPv4 in IPv6's clothes, in which some systems show it.
+// unmapIPv4 turns an IPv4-mapped IPv6 address, which some systems report, into the IPv4 address.
 func unmapIPv4(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
 }
 
-// portableUDPError gives the errors that a workload knows how to take.
+// portableUDPError maps errors to those that workloads handle.
 func portableUDPError(err error) error {
 	var timeout net.Error
 	switch {
@@ -99,22 +99,22 @@ func portableUDPError(err error) error {
 	return err
 }
 
-// portableWire is a socket for each flow at the client, and one for all at the
-// server, which tells them apart by the peer's address.
+// portableWire has one socket per flow at the client. At the server it has one socket for all flows
+// and distinguishes them by the peer's address.
 type portableWire struct {
 	conns   []*net.UDPConn
 	peers   []netip.AddrPort       // of the flows, at the server
-	flows   map[netip.AddrPort]int // the same the other way
+	flows   map[netip.AddrPort]int // flow by address, at the server
 	wait    time.Duration
 	o       UDPOptions
 	pumps   sync.WaitGroup
-	full    chan packet // from the pumps
+	full    chan packet // packets from the read goroutines
 	empty   chan []byte
 	closing chan struct{}
 	foreign int64
 }
 
-// packet is one that a pump has read.
+// packet is a packet that a read goroutine has received.
 type packet struct {
 	flow int
 	b    []byte
@@ -142,10 +142,9 @@ func (Portable) DialUDP(to netip.AddrPort, o UDPOptions) (UDPWire, error) {
 	return w, nil
 }
 
-// pump has a goroutine read each of several sockets: package net cannot wait for
-// any of them.
+// pump starts one read goroutine per socket, because package net cannot wait for several.
 func (w *portableWire) pump() {
-	n := len(w.conns) + Batch // each pump holds one while it waits
+	n := len(w.conns) + Batch // each goroutine holds one while it waits
 	w.full, w.empty, w.closing = make(chan packet, n), make(chan []byte, n), make(chan struct{})
 	room := w.o.Longest + 1
 	for range n {
@@ -160,7 +159,7 @@ func (w *portableWire) pump() {
 					if errors.Is(err, net.ErrClosed) {
 						return
 					}
-					w.full <- packet{i, b, n, portableUDPError(err)} // there is room for all there are
+					w.full <- packet{i, b, n, portableUDPError(err)} // has capacity for all of them
 				case <-w.closing:
 					return
 				}
@@ -185,7 +184,7 @@ func (w *portableWire) Send(flow int, out *Outbox, from, n int) (int, error) {
 	for i := range n {
 		if err := w.SendOne(flow, out.datagram(from+i)); err != nil {
 			if i > 0 {
-				return i, nil // the next call meets it again
+				return i, nil // the next call returns it again
 			}
 			return 0, err
 		}
@@ -249,11 +248,11 @@ func (w *portableWire) SetTimeout(patience time.Duration) error {
 func (w *portableWire) Messenger(flow int) Messenger { return &portableMessenger{w, flow} }
 
 func (*portableWire) Segment(int) (int, error) {
-	return 1, fmt.Errorf("%w on the portable path", ErrOffload)
+	return 1, fmt.Errorf("%w in the portable implementation", ErrOffload)
 }
 
-// State knows no more than the MTU of the device that has this end's address.
-// Package net does not say what buffers were granted, nor what was dropped.
+// State returns only the MTU of the device that has this endpoint's address. Package net does not
+// report granted buffers or drops.
 func (w *portableWire) State() UDPState {
 	return UDPState{MTU: w.mtu(), UnknownPeers: w.foreign}
 }
@@ -304,5 +303,5 @@ func (m *portableMessenger) Recv(b []byte) (int, error) {
 	return n, portableUDPError(err)
 }
 
-// Sleeper sleeps as finely as the Go runtime does.
+// Sleeper sleeps with the precision of the Go runtime.
 func (Portable) Sleeper() func(time.Duration) { return time.Sleep }

@@ -8,14 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Send sends and Recv receives, waiting as long as the socket's time-outs say.
+// Send sends, and waits for at most the socket's timeout.
 func Send(fd int, b []byte) (int, error) { return raw(unix.SYS_SENDTO, fd, b) }
 
-// Recv is like Send. It gives 0 when the peer has ended its direction.
+// Recv receives, and waits for at most the socket's timeout. It returns 0 when the peer has closed
+// its direction.
 func Recv(fd int, b []byte) (int, error) { return raw(unix.SYS_RECVFROM, fd, b) }
 
-// raw goes round the Go scheduler's system call entry. The socket's time-out
-// bounds how long the runtime can be kept waiting for this thread.
+// raw bypasses the Go scheduler's system call entry. The socket's timeout bounds how long the
+// runtime may have to wait for this thread.
 func raw(call uintptr, fd int, b []byte) (int, error) {
 	return rawFlags(call, fd, b, unix.MSG_NOSIGNAL)
 }
@@ -31,17 +32,17 @@ func rawFlags(call uintptr, fd int, b []byte, flags uintptr) (int, error) {
 	return 0, errno
 }
 
-// SendNow never waits: ErrAgain where it would have to.
+// SendNow never waits: it returns ErrAgain instead.
 func SendNow(fd int, b []byte) (int, error) {
 	return rawFlags(unix.SYS_SENDTO, fd, b, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
 }
 
-// RecvNow never waits: ErrAgain where it would have to.
+// RecvNow never waits: it returns ErrAgain instead.
 func RecvNow(fd int, b []byte) (int, error) {
 	return rawFlags(unix.SYS_RECVFROM, fd, b, unix.MSG_DONTWAIT)
 }
 
-// setNow is setsockopt past the Go scheduler.
+// setNow is setsockopt without the Go scheduler's system call entry.
 func setNow(fd, level, option int, value unsafe.Pointer, length int) error {
 	_, _, errno := unix.RawSyscall6(unix.SYS_SETSOCKOPT, uintptr(fd), uintptr(level), uintptr(option), uintptr(value), uintptr(length), 0)
 	if errno != 0 {
@@ -50,20 +51,20 @@ func setNow(fd, level, option int, value unsafe.Pointer, length int) error {
 	return nil
 }
 
-// CloseNow is close past the Go scheduler.
+// CloseNow is close without the Go scheduler's system call entry.
 func CloseNow(fd int) { _, _, _ = unix.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0) }
 
-// PollEdge asks for news of both directions, each told once. The loops over it
-// move what they can until a call would block, so nothing is missed.
+// PollEdge requests edge-triggered events for both directions. The loops read and write until a
+// call would block, so no event is missed.
 const PollEdge = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET
 
-// Poller is an epoll instance. Its calls go past the Go scheduler.
+// Poller is an epoll instance. Its calls bypass the Go scheduler.
 type Poller struct {
 	fd     int
 	events [128]unix.EpollEvent
 }
 
-// NewPoller opens one that watches nothing.
+// NewPoller opens a Poller that watches no descriptor.
 func NewPoller() (*Poller, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -72,10 +73,10 @@ func NewPoller() (*Poller, error) {
 	return &Poller{fd: fd}, nil
 }
 
-// Close lets go of it. The sockets stay open.
+// Close closes the Poller. The sockets stay open.
 func (p *Poller) Close() { unix.Close(p.fd) }
 
-// Add watches fd; its events come with id.
+// Add watches fd; its events have id.
 func (p *Poller) Add(fd, id int, events uint32) error {
 	ev := unix.EpollEvent{Events: events, Fd: int32(id)}
 	_, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_CTL, uintptr(p.fd), unix.EPOLL_CTL_ADD, uintptr(fd), uintptr(unsafe.Pointer(&ev)), 0, 0)
@@ -85,16 +86,17 @@ func (p *Poller) Add(fd, id int, events uint32) error {
 	return nil
 }
 
-// Wait waits for events, at most for long, and gives none when interrupted.
-func (p *Poller) Wait(long time.Duration) ([]unix.EpollEvent, error) {
-	// In milliseconds epoll could not keep a schedule; poll on it can.
-	if fine := long % time.Millisecond; fine != 0 {
-		if ready, err := PollFD(p.fd, unix.POLLIN, long); !ready || err != nil {
+// Wait waits for events, for at most d, and returns none if interrupted.
+func (p *Poller) Wait(d time.Duration) ([]unix.EpollEvent, error) {
+	// The millisecond timeout of epoll_wait is too coarse for a schedule, so ppoll waits on the
+	// epoll descriptor.
+	if fine := d % time.Millisecond; fine != 0 {
+		if ready, err := PollFD(p.fd, unix.POLLIN, d); !ready || err != nil {
 			return nil, err
 		}
-		long = 0
+		d = 0
 	}
-	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), uintptr(len(p.events)), uintptr(long.Milliseconds()), 0, 0)
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])), uintptr(len(p.events)), uintptr(d.Milliseconds()), 0, 0)
 	switch errno {
 	case 0:
 		return p.events[:n], nil
@@ -104,10 +106,10 @@ func (p *Poller) Wait(long time.Duration) ([]unix.EpollEvent, error) {
 	return nil, fmt.Errorf("wait for sockets: %w", errno)
 }
 
-// PollFD waits for one descriptor, at most for long.
-func PollFD(fd int, events int16, long time.Duration) (ready bool, err error) {
+// PollFD waits for one descriptor, for at most d.
+func PollFD(fd int, events int16, d time.Duration) (ready bool, err error) {
 	p := unix.PollFd{Fd: int32(fd), Events: events}
-	ts := unix.NsecToTimespec(int64(max(long, 0)))
+	ts := unix.NsecToTimespec(int64(max(d, 0)))
 	n, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 	switch errno {
 	case 0:
@@ -118,14 +120,14 @@ func PollFD(fd int, events int16, long time.Duration) (ready bool, err error) {
 	return false, fmt.Errorf("wait for socket: %w", errno)
 }
 
-// SleepUntil sleeps until a moment of CLOCK_MONOTONIC, or shorter.
+// SleepUntil sleeps until a time of CLOCK_MONOTONIC, or shorter.
 func SleepUntil(ns int64) {
 	ts := unix.NsecToTimespec(ns)
 	_, _, _ = unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 }
 
-// Sleep sleeps for a while, or shorter.
-func Sleep(long time.Duration) {
-	ts := unix.NsecToTimespec(int64(long))
+// Sleep sleeps for d, or shorter.
+func Sleep(d time.Duration) {
+	ts := unix.NsecToTimespec(int64(d))
 	_, _, _ = unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, 0, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 }

@@ -1,8 +1,7 @@
-// Package socket opens the sockets of trials and moves bytes through them, over a fast
-// network or a portable one. The fast one (fast_*_linux.go) is that of Linux: blocking
-// sockets for loops on locked threads, and the raw system calls that such loops are made
-// of. The portable one (portable_*.go) is over package net. Both speak the same protocol,
-// so that the two ends of a trial may differ. This package knows nothing of trials.
+// Package socket opens the sockets of trials and transfers bytes, with a fast or a portable
+// implementation. The fast one (fast_*_linux.go) is for Linux: blocking sockets for loops on locked
+// threads, and the raw system calls of these loops. The portable one (portable_*.go) uses package
+// net. Both use the same protocol, so the two endpoints of a trial may differ.
 package socket
 
 import (
@@ -12,23 +11,23 @@ import (
 	"time"
 )
 
-// TCP is how a workload gets its TCP connections.
+// TCP opens the TCP connections of a workload.
 type TCP interface {
 	ListenTCP(address string, o TCPOptions) (Listener, error)
 	// DialTCP opens one connection, within ConnectTimeout.
 	DialTCP(ctx context.Context, to netip.AddrPort, o TCPOptions) (Stream, error)
 }
 
-// TCPOptions are what is set on the sockets of TCP connections.
+// TCPOptions are the socket options of TCP connections.
 type TCPOptions struct {
 	NoDelay       bool
 	Congestion    string // congestion control, "" leaves it to the kernel
 	SendBuffer    int    // bytes, -1 leaves it to the kernel
 	ReceiveBuffer int    // bytes, -1 leaves it to the kernel
-	Reset         bool   // connections that are dialed end with RST instead of FIN
+	Reset         bool   // dialled connections end with RST instead of FIN
 }
 
-// Port is a port that is open.
+// Port is an open port.
 type Port interface {
 	Port() uint16
 	Close()
@@ -37,51 +36,51 @@ type Port interface {
 // Listener is an open TCP port.
 type Listener interface {
 	Port
-	// Accept waits for a connection, ErrAgain when patience ran out first.
+	// Accept waits for a connection. It returns ErrAgain when it times out.
 	Accept() (Stream, error)
-	// FD is -1 for a socket that the Go runtime drives.
+	// FD returns the descriptor, -1 for a socket that the Go runtime polls.
 	FD() int
 }
 
-// Stream is a TCP connection. A call that could not go on for patience returns
-// ErrAgain, so that the loop round it can look at its context.
+// Stream is a TCP connection. A call that blocks for PollTimeout returns ErrAgain, so that the
+// calling loop can check its context.
 type Stream interface {
 	ByteStream
 	tcpInfoer
-	// FD is the socket, for loops that drive it with system calls of their own; -1
-	// for one that the Go runtime drives. System calls on that fail with EBADF.
+	// FD returns the descriptor, for loops with their own system calls, or -1 for a socket that the
+	// Go runtime polls. System calls on -1 fail with EBADF.
 	FD() int
-	// CloseWrite ends this direction.
+	// CloseWrite closes the sending direction.
 	CloseWrite() error
 	Close()
 }
 
-// ByteStream is what moves the payload of a connection.
+// ByteStream transfers the payload of a connection.
 type ByteStream interface {
-	// Read returns 0 and no error when the peer has ended its direction.
+	// Read returns 0 and no error when the peer has closed its direction.
 	Read(b []byte) (int, error)
-	// ReadNow reads without waiting: ErrAgain is nothing there.
+	// ReadNow reads without waiting. It returns ErrAgain if there is no data.
 	ReadNow(b []byte) (int, error)
 	Write(b []byte) (int, error)
 }
 
-// tcpInfoer tells what a kernel knows of a connection.
+// tcpInfoer returns what the kernel reports about a connection.
 type tcpInfoer interface {
-	// Info is zero where the kernel does not tell.
+	// Info returns the zero value if the kernel does not report it.
 	Info() TCPInfo
-	// Unacknowledged is how many bytes the peer has not acknowledged, those that are
-	// not sent yet included; not known where the system does not tell.
+	// Unacknowledged returns the number of bytes that the peer has not acknowledged, including
+	// those not yet sent. known is false if the system does not report it.
 	Unacknowledged() (n int, known bool)
 }
 
-// TCPInfo is what a kernel tells of one connection. Zero is unknown.
+// TCPInfo is what a kernel reports about one connection. Zero is unknown.
 type TCPInfo struct {
 	Known         bool
 	Congestion    string
 	MSS           int
 	RTT           float64 // smoothed, s
 	Sent          uint64  // payload bytes, retransmissions included
-	Resent        uint64  // of sent, payload bytes sent again
+	Resent        uint64  // of Sent, payload bytes retransmitted
 	Received      uint64  // payload bytes
 	Segments      uint64  // sent, acknowledgements included
 	Retransmits   int64
@@ -90,26 +89,26 @@ type TCPInfo struct {
 	ReceiveBuffer int // granted, bytes
 }
 
-// Chronograph is what a kernel has counted of a connection so far.
+// Chronograph is how long a connection was busy and limited, as measured by the kernel.
 type Chronograph struct {
 	Known         bool
-	Busy          time.Duration // anything unsent or unacknowledged, with what follows
-	ReceiveWindow time.Duration // of busy
-	SendBuffer    time.Duration // of busy
+	Busy          time.Duration // with unsent or unacknowledged data; includes the next two
+	ReceiveWindow time.Duration // of Busy
+	SendBuffer    time.Duration // of Busy
 }
 
-// ErrAgain is a call that ran out of patience, or was interrupted.
+// ErrAgain means that a call timed out or was interrupted.
 var ErrAgain = errors.New("not yet")
 
-// PollTimeout is how long one system call may block before the loop round it looks
-// at its context again. Every wait of a trial is made of such pieces.
+// PollTimeout is how long one system call may block before the calling loop checks its context.
+// Every wait of a trial consists of such steps.
 const PollTimeout = 100 * time.Millisecond
 
-// ConnectTimeout bounds one connection's set-up.
+// ConnectTimeout bounds the time to open one connection.
 const ConnectTimeout = 3 * time.Second
 
-// backlog is the listen queue: room for every stream of a trial at once.
+// backlog is the length of the listen queue: all streams of a trial at once fit.
 const backlog = 1024
 
-// IsAgain reports whether a call only ran out of patience.
+// IsAgain reports whether a call timed out or was interrupted.
 func IsAgain(err error) bool { return errors.Is(err, ErrAgain) }

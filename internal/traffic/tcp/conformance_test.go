@@ -14,14 +14,14 @@ import (
 	"tare/internal/traffic"
 )
 
-// shape is one way of driving a workload.
+// shape is one set of parameters of a workload.
 type shape struct {
 	kind   string
 	what   string
 	change func(*traffic.Params)
 }
 
-// shapes is what every pair of networks must carry alike.
+// shapes are the parameters that every pair of implementations must support alike.
 func shapes() []shape {
 	all := []shape{}
 	add := func(kind, what string, change func(*traffic.Params)) { all = append(all, shape{kind, what, change}) }
@@ -41,19 +41,19 @@ func shapes() []shape {
 	add("tcp_stream", "paced, both, 3 streams on 1 thread", func(p *traffic.Params) { p.Rate, p.Both, p.Streams, p.Threads = 20e6, true, 3, 1 })
 	add("tcp_stream", "pinned", func(p *traffic.Params) { p.CPU, p.Streams = 0, 2 })
 	add("tcp_stream", "bounded buffers, Nagle", func(p *traffic.Params) { p.SendBuffer, p.ReceiveBuffer, p.NoDelay = 64<<10, 64<<10, false })
-	// Nagle's algorithm would hold small writes back until the first is acknowledged, which
-	// a receiver delays by 40 ms: as long as a slice.
+	// Nagle's algorithm would delay small writes until the first is acknowledged, which a receiver
+	// delays by 40 ms: as long as a slice.
 	add("tcp_stream", "writes of one byte", func(p *traffic.Params) { p.WriteSize, p.NoDelay = 1, true })
 	return all
 }
 
-// Whatever is sent arrives, in every shape of a trial, from and to each network, over
-// every pair of networks; the two ends agree, and so do the figures with the series.
+// Everything that is sent arrives, for every shape of a trial and every pair of implementations.
+// The two endpoints agree, and so do the metrics with the series.
 func TestConformance(t *testing.T) {
 	for _, sliced := range []bool{false, true} {
 		for i, s := range shapes() {
 			on := covering(i)
-			if sliced { // no matter of the network: one way each, the other two, by turns
+			if sliced { // does not depend on the implementation: alternate between the directions
 				on = covering(i + 1)
 				on = on[i/2%len(on):][:1]
 			}
@@ -67,7 +67,7 @@ func TestConformance(t *testing.T) {
 						want, interval = 3, 0.032
 					}
 					if p.CPU >= 0 && fastest().name == "portable" {
-						p.CPU = -1 // nothing to pin with
+						p.CPU = -1 // no CPU to pin to
 					}
 					client, server, err := pair(t, on, p)
 					// A busy machine may leave a whole window empty, but not every one.
@@ -81,14 +81,14 @@ func TestConformance(t *testing.T) {
 						t.Fatal(err)
 					}
 					agree(t, p, client, server)
-					figures(t, p, client, server, want, interval)
+					checkMetrics(t, p, client, server, want, interval)
 				})
 			}
 		}
 	}
 }
 
-// counts reports whether something fell into each timed window.
+// counts reports whether each timed window has traffic.
 func counts(p traffic.Params, client, server traffic.Report) bool {
 	if p.Kind == "tcp_rr" {
 		return client.Window.Messages > 0
@@ -104,7 +104,7 @@ func counts(p traffic.Params, client, server traffic.Report) bool {
 	return forward
 }
 
-// agree checks the totals of both ends against each other.
+// agree checks the totals of both endpoints against each other.
 func agree(t *testing.T, p traffic.Params, client, server traffic.Report) {
 	t.Helper()
 	if client.Sent != server.Received || server.Sent != client.Received || client.Sent+server.Sent == 0 {
@@ -136,8 +136,8 @@ func agree(t *testing.T, p traffic.Params, client, server traffic.Report) {
 			if math.Abs(float64(r.Window.Slots)-due) > float64(max(1, p.Rounds)*p.Streams) {
 				t.Errorf("%s had %d slots, the rate asks for %g", end, r.Window.Slots, due)
 			}
-			// What was handed over is what was asked for, but for the write under
-			// way at each border of a window and what a busy machine kept back.
+			// The received payload is the requested one, except for the write in progress at each
+			// border of a window and the slots missed by a busy machine.
 			if sent := float64(r.Window.Sent) / float64(p.WriteSize); sent > due*1.5+float64(2*p.Streams) {
 				t.Errorf("%s sent %g writes of %g", end, sent, due)
 			}
@@ -145,8 +145,8 @@ func agree(t *testing.T, p traffic.Params, client, server traffic.Report) {
 	}
 }
 
-// figures checks the metrics and that the mean of the series is the first one.
-func figures(t *testing.T, p traffic.Params, client, server traffic.Report, intervals int, interval float64) {
+// checkMetrics checks the metrics and that the mean of the series equals the first one.
+func checkMetrics(t *testing.T, p traffic.Params, client, server traffic.Report, intervals int, interval float64) {
 	t.Helper()
 	w := kindOf(All(), p.Kind)
 	m, series := w.Metrics(p, client, server)
@@ -182,9 +182,9 @@ func figures(t *testing.T, p traffic.Params, client, server traffic.Report, inte
 	}
 }
 
-// Strangers on the data port are turned away and never counted, in every shape.
-func TestStrangers(t *testing.T) {
-	for _, on := range pathways() {
+// Foreign connections on the data port are refused and never counted, in every shape.
+func TestForeignConnections(t *testing.T) {
+	for _, on := range pairings() {
 		for _, s := range []shape{
 			{"tcp_stream", "forward", func(*traffic.Params) {}},
 			{"tcp_stream", "both", func(p *traffic.Params) { p.Both = true }},
@@ -198,15 +198,15 @@ func TestStrangers(t *testing.T) {
 				defer cancel()
 				far := kindOf(over(on.server), s.kind)
 				address, end := serve(ctx, t, far, p)
-				for _, says := range []string{"fedcba9876543210F", "GET / HTTP/1.1\r\n\r\n", ""} {
+				for _, sent := range []string{"fedcba9876543210F", "GET / HTTP/1.1\r\n\r\n", ""} {
 					c, err := net.Dial("tcp", address)
 					if err != nil {
 						t.Fatal(err)
 					}
-					if _, err := c.Write([]byte(says)); err != nil {
+					if _, err := c.Write([]byte(sent)); err != nil {
 						t.Fatal(err)
 					}
-					defer c.Close() // the silent one stays, and must not hold up the trial
+					defer c.Close() // the silent one stays, and must not delay the trial
 				}
 				p.Address = address
 				w := kindOf(over(on.client), s.kind)
@@ -223,9 +223,9 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// A trial that is given up ends both ends, and each says why.
-func TestGivenUp(t *testing.T) {
-	for _, on := range pathways() {
+// Cancelling a trial ends both endpoints, and each reports why.
+func TestCancelledTrial(t *testing.T) {
+	for _, on := range pairings() {
 		for _, s := range []shape{
 			{"tcp_stream", "forward", func(*traffic.Params) {}},
 			{"tcp_stream", "both", func(p *traffic.Params) { p.Both = true }},
@@ -246,13 +246,13 @@ func TestGivenUp(t *testing.T) {
 				began := time.Now()
 				_, err := w.Dial(ctx, p, nil)
 				a := <-end
-				// One end may find the other one gone before it hears of the end.
-				// To the server of tcp_rr, a client that gives up has simply finished.
+				// One endpoint may find the other closed before it is cancelled itself. To the
+				// server of tcp_rr, a cancelled client has simply finished.
 				if err == nil || a.err == nil && s.kind != "tcp_rr" || !strings.Contains(fmt.Sprint(err, a.err), "enough") {
-					t.Errorf("given up, but the client gave %v and the server %v", err, a.err)
+					t.Errorf("cancelled, but the client returned %v and the server %v", err, a.err)
 				}
-				if took := time.Since(began); took > 20*time.Second {
-					t.Errorf("it took %s", took)
+				if elapsed := time.Since(began); elapsed > 20*time.Second {
+					t.Errorf("it took %s", elapsed)
 				}
 			})
 		}

@@ -14,12 +14,12 @@ import (
 	"tare/internal/traffic/thread"
 )
 
-// crr connects, exchanges one request and response and closes, over and over:
-// netperf's TCP_CRR. A control connection with the trial's token, which carries
-// no payload, stays open beside the others and tells the server when it is over.
+// crr repeatedly connects, exchanges one request and response, and closes, as netperf's TCP_CRR
+// does. A control connection with the trial's token, without payload, stays open and tells the
+// server when the trial ends.
 type crr struct{ path path }
 
-// crrSlice is a row of hundreds of connections.
+// crrSlice is long enough for hundreds of connections.
 const crrSlice = study.Duration(25 * time.Millisecond)
 
 func (crr) Spec() traffic.Spec {
@@ -41,23 +41,23 @@ func (crr) Spec() traffic.Spec {
 	}}
 }
 
-// crrTag is what a connection shows before its request, so that a stranger's is
-// never counted. It goes in the same write as the request and is not payload.
+// crrTag is sent on each connection before the request, so that a foreign connection is never
+// counted. It is sent in the same write as the request and is not payload.
 type crrTag [8]byte
 
-// tagOf derives the tag from the trial's token, which it does not give away.
+// tagOf derives the tag from the trial's token. The token cannot be derived from the tag.
 func tagOf(token string) crrTag {
 	sum := sha256.Sum256([]byte("tcp_crr " + token))
 	return crrTag(sum[:])
 }
 
-// crrTrial is what both ends know of a trial.
+// crrTrial is what both endpoints know about a trial.
 type crrTrial struct {
 	traffic.Params
 	tag crrTag
 }
 
-// requestBytes is how many bytes a connection carries to the server.
+// requestBytes returns how many bytes a connection carries to the server.
 func (t crrTrial) requestBytes() int { return len(t.tag) + t.RequestSize }
 
 func newCRRTrial(p traffic.Params) (crrTrial, error) {
@@ -66,14 +66,14 @@ func newCRRTrial(p traffic.Params) (crrTrial, error) {
 	return crrTrial{p, tagOf(p.Token)}, err
 }
 
-// options are those of the connections that are made by the thousand.
+// options returns the socket options of the data connections.
 func (t crrTrial) options() socket.TCPOptions {
 	o := optionsOf(t.Params)
 	o.Reset = t.Reset
 	return o
 }
 
-// controlParams is the trial's control connection as the handshake knows it.
+// controlParams returns the parameters of the control connection for the handshake.
 func (t crrTrial) controlParams() traffic.Params {
 	p := t.Params
 	p.Streams = 1
@@ -120,7 +120,7 @@ func (w crr) dial(ctx context.Context, p traffic.Params) (traffic.ClientDriven, 
 
 func (crr) Metrics(_ traffic.Params, client, _ traffic.Report) (map[string]float64, *result.Series) {
 	w, m := client.Window, map[string]float64{}
-	// A window in which source ports were lacking all the time has no rate.
+	// A window without a free source port all the time has no rate.
 	if w.Seconds > 0 {
 		m["connection_rate"] = float64(w.Messages) / w.Seconds
 	}
@@ -133,7 +133,7 @@ func (crr) Metrics(_ traffic.Params, client, _ traffic.Report) (map[string]float
 	return m, &result.Series{Metric: "connection_rate", Interval: w.Interval, Values: w.Series}
 }
 
-// crrServer is the listening end.
+// crrServer is the listening endpoint.
 type crrServer struct {
 	path     path
 	listener *admitter
@@ -142,8 +142,7 @@ type crrServer struct {
 
 func (s *crrServer) Port() uint16 { return s.listener.Port() }
 
-// Serve answers until the client ends the control connection. The slices of a
-// trial are all one to it.
+// Serve answers until the client closes the control connection. It does not distinguish slices.
 func (s *crrServer) Serve(ctx context.Context, _ traffic.Peer) (traffic.Report, error) {
 	defer thread.PauseGC()()
 	defer s.listener.Close()

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// kernelTCP is what a kernel counts of all TCP in the network namespace of this
-// process. Where it cannot be read it stays 0.
+// kernelTCP is the kernel's TCP counters of this process's network namespace. Counters that cannot
+// be read are 0.
 type kernelTCP struct {
 	retransmits       int64 // segments
-	timeWaitOverflows int64 // sockets closed without TIME_WAIT, their table being full
+	timeWaitOverflows int64 // sockets closed without TIME_WAIT because the table was full
 	timeWait          int64 // sockets in TIME_WAIT now
-	sourcePorts       int64 // that a connection may be given
+	sourcePorts       int64 // available to connections
 }
 
 // readKernelTCP reads the counters. Only Linux has the files.
@@ -37,8 +37,8 @@ func readKernelTCP() kernelTCP {
 	return k
 }
 
-// socketCount finds a value in /proc/net/sockstat: pairs of name and value behind
-// their protocol.
+// socketCount finds a value in /proc/net/sockstat, which has pairs of name and value after each
+// protocol.
 func socketCount(text, protocol, name string) int64 {
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
@@ -55,8 +55,8 @@ func socketCount(text, protocol, name string) int64 {
 	return 0
 }
 
-// protocolCounter finds a value in the two-line tables of /proc/net/snmp and
-// netstat: a line of names, then a line of values, each behind its protocol.
+// protocolCounter finds a value in the two-line tables of /proc/net/snmp and netstat: a line of
+// names, then a line of values, each after its protocol.
 func protocolCounter(text, protocol, name string) int64 {
 	var names []string
 	for line := range strings.Lines(text) {

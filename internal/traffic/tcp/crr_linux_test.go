@@ -15,27 +15,27 @@ import (
 	"tare/internal/traffic"
 )
 
-// helperEnv tells the test binary to run one trial, both ends, and print what
-// came of it: in a network namespace or under a limit of its own.
+// helperEnv makes the test binary run one trial with both endpoints and print the result, in its
+// own network namespace or with its own file limit.
 const helperEnv = "TARE_TRAFFIC_HELPER"
 
-// helperTask is what a helper is to do, and helperResult what it says.
+// helperTask is the task of a helper, and helperResult its result.
 type helperTask struct {
 	Params traffic.Params
-	Files  uint64 // limit of open files, 0 for none of its own
+	Files  uint64 // limit of open files, 0 for none
 }
 
 type helperResult struct {
 	Client, Server traffic.Report
 	Error          string
-	Active         int64  // connections the kernel counts as opened
+	Active         int64  // connections that the kernel counts as opened
 	Passive        int64  // and as accepted
 	TimeWait       int64  // sockets
 	TimeWaitServer int64  // of those, at the server's port
 	Segments       uint64 // sent in the namespace
 }
 
-// TestHelper is no test: see helperEnv.
+// TestHelper is not a test: see helperEnv.
 func TestHelper(t *testing.T) {
 	text := os.Getenv(helperEnv)
 	if text == "" {
@@ -78,8 +78,7 @@ func TestHelper(t *testing.T) {
 // serverPort is where the helper's server listens.
 const serverPort = "5000"
 
-// timeWaits counts the sockets in TIME_WAIT, and those with the server's port as
-// their own.
+// timeWaits counts the sockets in TIME_WAIT, and those of them on the server's port.
 func timeWaits() (all, server int64) {
 	text, _ := os.ReadFile("/proc/net/tcp")
 	for line := range strings.Lines(string(text)) {
@@ -95,8 +94,8 @@ func timeWaits() (all, server int64) {
 	return all, server
 }
 
-// inNamespace runs a task in a fresh network namespace, as root of its own user
-// namespace where the test is run by an ordinary user.
+// inNamespace runs a task in a new network namespace, with its own user namespace if an ordinary
+// user runs the test.
 func inNamespace(t *testing.T, task helperTask, sysctls map[string]string) helperResult {
 	t.Helper()
 	if err := linuxnet.Try(); err != nil {
@@ -146,8 +145,8 @@ func helper(t *testing.T, task helperTask, start func(*exec.Cmd) error) helperRe
 	return r
 }
 
-// The kernel counts as many connections as both ends do, and its TIME_WAITs are
-// the client's, with FIN one a connection and with RST none.
+// The kernel counts as many connections as both endpoints, and all TIME_WAIT sockets are the
+// client's: one per connection with FIN, none with RST.
 func TestCRRAgreesWithKernel(t *testing.T) {
 	for _, portable := range []bool{false, true} {
 		for _, flows := range []int{1, 8} {
@@ -157,14 +156,14 @@ func TestCRRAgreesWithKernel(t *testing.T) {
 				p.Warmup, p.Duration = 10*time.Millisecond, 150*time.Millisecond
 				r := inNamespace(t, helperTask{Params: p}, map[string]string{
 					"net/ipv4/ip_local_port_range": "1024 65535",
-					"net/ipv4/tcp_tw_reuse":        "0", // else a port is used again on loopback after 1 s, and its TIME_WAIT is gone
+					"net/ipv4/tcp_tw_reuse":        "0", // else loopback reuses a port after 1 s, and its TIME_WAIT is gone
 				})
 				if r.Error != "" {
 					t.Fatalf("portable %t, %d flows, reset %t: %s", portable, flows, reset, r.Error)
 				}
 				n := int64(r.Client.Connections)
 				if n == 0 || n != int64(r.Server.Connections) || r.Active != n+1 || r.Passive != n+1 {
-					t.Errorf("portable %t, %d flows, reset %t: client %d, server %d, kernel opened %d and accepted %d; want one more than the ends, for the control connection",
+					t.Errorf("portable %t, %d flows, reset %t: client %d, server %d, kernel opened %d and accepted %d; want one more than the endpoints, for the control connection",
 						portable, flows, reset, n, r.Server.Connections, r.Active, r.Passive)
 				}
 				if bound := r.Client.TCP.Segments + r.Server.TCP.Segments; r.Segments > bound || r.Segments < uint64(n)*4 {
@@ -181,8 +180,8 @@ func TestCRRAgreesWithKernel(t *testing.T) {
 	}
 }
 
-// Source ports that run out do not fail the trial: it waits, tells of it, and the
-// rate is that of the time with ports.
+// Running out of source ports does not fail the trial: it waits and reports it, and the rate is
+// that of the time with ports.
 func TestCRRPortsExhausted(t *testing.T) {
 	for _, portable := range []bool{false, true} {
 		for _, flows := range []int{1, 4} {
@@ -206,7 +205,7 @@ func TestCRRPortsExhausted(t *testing.T) {
 	}
 }
 
-// A table of TIME_WAITs that is full is told of.
+// A full TIME_WAIT table is reported.
 func TestCRRTimeWaitFull(t *testing.T) {
 	p := params("tcp_crr")
 	p.Duration = 200 * time.Millisecond
@@ -219,7 +218,7 @@ func TestCRRTimeWaitFull(t *testing.T) {
 	}
 }
 
-// More flows than files may be open end at once, with what to do.
+// More flows than the open file limit fail at once, with what to do.
 func TestTooManyFlows(t *testing.T) {
 	for _, kind := range []string{"tcp_rr", "tcp_crr"} {
 		for _, portable := range []bool{false, true} {

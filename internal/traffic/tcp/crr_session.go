@@ -11,29 +11,29 @@ import (
 	"tare/internal/warning"
 )
 
-// crrServed is what a server did.
+// crrServed is what a server counted.
 type crrServed struct {
-	connections int64 // that showed the tag
+	connections int64 // with the right tag
 	messages    int64 // responses sent
 }
 
-// crrWindow is one piece of a trial at the client, and the account of it. One
-// thread at a time may use it, or all take turns with mu.
+// crrWindow is one window of a trial at the client and its counts. It may be used by one thread, or
+// by several that lock mu.
 type crrWindow struct {
-	crrTrial   // Warmup and Duration are this window's
+	crrTrial   // Warmup and Duration are those of this window
 	mu         sync.Mutex
 	bins       *traffic.BinCounter
 	connect    *traffic.Distribution
 	firstByte  *traffic.Distribution
-	made       int64         // connections, in this window and before
-	portMisses int64         // attempts that found no source port
-	stalled    time.Duration // in the timed part without a source port, all flows together
-	searching  time.Duration // spent in beginnings of connections, several in a row, that each took longer than slowPortSearch
-	searched   bool          // the last beginning took longer
+	made       int64         // connections in this window and before
+	portMisses int64         // connection attempts without a free source port
+	stalled    time.Duration // time without a source port in the timed part, sum of all flows
+	searching  time.Duration // time spent on opening connections, for consecutive ones that each took longer than slowPortSearch
+	searched   bool          // opening the last connection took longer
 }
 
-// done counts a connection: when it was begun, connected, had its first byte and
-// was closed.
+// done counts a connection by the times at which it was begun, was connected, had its first byte
+// and was closed.
 func (w *crrWindow) done(begun, connected, first, closed time.Duration) {
 	w.bins.Add(closed, 1)
 	if begun >= w.bins.Warmup && begun < w.bins.End {
@@ -42,37 +42,38 @@ func (w *crrWindow) done(begun, connected, first, closed time.Duration) {
 	}
 }
 
-// stall counts that a flow had no source port from one moment to another.
+// stall adds a time during which a flow had no source port.
 func (w *crrWindow) stall(from, to time.Duration) {
 	from, to = max(from, w.bins.Warmup), min(to, w.bins.End)
 	w.stalled += max(to-from, 0)
 }
 
-// countSearch counts how long the beginning of a connection took, of which the search for
-// a source port is a part. A single long one only met another process on its CPU.
-func (w *crrWindow) countSearch(long time.Duration) {
-	if long > slowPortSearch && w.searched {
-		w.searching += long
+// countSearch adds the time that opening a connection took, which includes the search for a source
+// port. A single long one does not count: it was probably delayed by another process on its CPU.
+func (w *crrWindow) countSearch(timed time.Duration) {
+	if timed > slowPortSearch && w.searched {
+		w.searching += timed
 	}
-	w.searched = long > slowPortSearch
+	w.searched = timed > slowPortSearch
 }
 
-// noPortTimeout is how long a flow waits before it asks again for a source port.
+// noPortTimeout is how long a flow waits before it tries again to get a source port.
 const noPortTimeout = 10 * time.Millisecond
 
-// slowPortSearch is far longer than a connection takes to begin, unless the kernel
-// looks through all source ports for a free one.
+// slowPortSearch is much longer than opening a connection takes, unless the kernel searches all
+// source ports for a free one.
 const slowPortSearch = time.Millisecond
 
-// serverReplyTimeout bounds one connection from its beginning to its response.
+// serverReplyTimeout bounds the time from the start of a connection to its response.
 const serverReplyTimeout = 5 * time.Second
 
-// noReplyError is a connection that took longer than answerWait, begun after so many others.
+// noReplyError returns the error for a connection that took longer than serverReplyTimeout. others
+// is the number of connections before it.
 func noReplyError(addr netip.AddrPort, others int64) error {
-	return fmt.Errorf("%s did not answer within %s on a connection that was begun after %d others", addr, serverReplyTimeout, others)
+	return fmt.Errorf("%s did not answer within %s on a connection that was opened after %d others", addr, serverReplyTimeout, others)
 }
 
-// crrSession is the client, which owns the clock.
+// crrSession is the client, which measures the time.
 type crrSession struct {
 	path           path
 	t              crrTrial
@@ -80,7 +81,7 @@ type crrSession struct {
 	control        conns
 	kernel         kernelTCP
 	connect, first *traffic.Distribution
-	made, total    int64 // connections, and exchanges
+	made, total    int64 // connections and exchanges
 	portMisses     int64
 	searching      time.Duration
 	stalled        time.Duration
@@ -89,10 +90,10 @@ type crrSession struct {
 	restore        func()
 }
 
-// Drive makes connections for warmup + long and counts those that end in the latter.
-func (s *crrSession) Drive(ctx context.Context, warmup, long time.Duration) error {
+// Drive opens connections for warmup + timed and counts those that end in the second part.
+func (s *crrSession) Drive(ctx context.Context, warmup, timed time.Duration) error {
 	t := s.t
-	t.Warmup, t.Duration = warmup, long
+	t.Warmup, t.Duration = warmup, timed
 	w := &crrWindow{crrTrial: t, bins: traffic.NewBinCounter(t.Params).ReportTo(t.Meter.Begin(1), 0), connect: s.connect, firstByte: s.first, made: s.made}
 	began := time.Now()
 	err := s.path.runCRR(ctx, s.addr, w)
@@ -106,10 +107,10 @@ func (s *crrSession) Drive(ctx context.Context, warmup, long time.Duration) erro
 	s.searching += w.searching
 	s.stalled += w.stalled / time.Duration(t.Streams)
 	s.window.Messages += w.bins.Window
-	s.window.Seconds += long.Seconds()
-	if long > 0 {
+	s.window.Seconds += timed.Seconds()
+	if timed > 0 {
 		s.window.Series = append(s.window.Series, traffic.Series(t.Params, []*traffic.BinCounter{w.bins})...)
-		s.window.Interval = min(traffic.SeriesInterval, long).Seconds()
+		s.window.Interval = min(traffic.SeriesInterval, timed).Seconds()
 	}
 	return nil
 }
@@ -133,41 +134,40 @@ func (s *crrSession) Close() traffic.Report {
 	return r
 }
 
-// notes tells of what ran out.
+// notes reports which resources ran out.
 func (s *crrSession) notes(now kernelTCP) []traffic.Note {
 	var notes []traffic.Note
-	const advice = "close: rst, a wider net.ipv4.ip_local_port_range or net.ipv4.tcp_tw_reuse=1 leave more"
+	const advice = "to avoid it, set close: rst, widen net.ipv4.ip_local_port_range or set net.ipv4.tcp_tw_reuse=1"
 	switch {
 	case s.portMisses > 0:
 		notes = append(notes, traffic.Note{Code: string(warning.PortsExhausted), Text: fmt.Sprintf(
-			"source ports ran out: of the timed %.3g s, %.3g s passed without a free one; %d connections were made in all, and the connection rate is that of the rest of the time (%s)",
+			"source ports ran out: of the timed %.3g s, %.3g s passed without a free one. %d connections were opened in total, and the connection rate is that of the remaining time; %s",
 			s.window.Seconds, s.stalled.Seconds(), s.made, advice)})
-	// The kernel gives out every other port first, so half of them is the edge.
+	// The kernel assigns every other port first, so it becomes slow at half of them.
 	case s.searching*searchingShare > s.driven && now.timeWait*5 > now.sourcePorts*2:
 		notes = append(notes, traffic.Note{Code: string(warning.PortsExhausted), Text: fmt.Sprintf(
-			"source ports were nearly used up: %d sockets in TIME_WAIT at the end, of %d ports; %.3g s of %.3g s went into the search for free ones, %d connections were made, and the connection rate suffers from it (%s)",
+			"source ports were nearly used up: %d sockets in TIME_WAIT at the end, of %d ports, and the search for a free one took %.3g s of %.3g s. This lowers the connection rate of the %d connections; %s",
 			now.timeWait, now.sourcePorts, s.searching.Seconds(), s.driven.Seconds(), s.made, advice)})
 	}
 	if n := now.timeWaitOverflows - s.kernel.timeWaitOverflows; n > 0 {
 		notes = append(notes, traffic.Note{Code: string(warning.TimeWaitFull), Text: fmt.Sprintf(
-			"the kernel's table of connections in TIME_WAIT was full: %d were closed without it, which is cheaper (raise net.ipv4.tcp_max_tw_buckets)", n)})
+			"the kernel's table of TIME_WAIT sockets was full: %d connections were closed without TIME_WAIT, which is cheaper; raise net.ipv4.tcp_max_tw_buckets", n)})
 	}
 	return notes
 }
 
-// searchingShare of the time, as 1/searchingShare, must have gone into the search
-// for ports to be told of.
+// searchingShare is the share of the time, as 1/searchingShare, from which the search for ports is
+// reported.
 const searchingShare = 20
 
-// estimate adds an upper bound of what the data connections put on the wire at
-// one end; asking the kernel of each would cost more than the connection. Beside
-// the segments of payload (tag included) and an acknowledgement for each that
-// came, an end sends at most five: SYN, the acknowledgement of the other's SYN,
-// FIN or RST, the acknowledgement of the other's FIN, and a window update. What
-// the whole namespace sent again is added.
+// estimate adds an upper bound of what the data connections put on the wire at one endpoint.
+// Reading it from the kernel for each connection would cost more than the connection. Besides the
+// segments of payload (including the tag) and one acknowledgement for each received, an endpoint
+// sends at most five: SYN, the acknowledgement of the other SYN, FIN or RST, the acknowledgement of
+// the other FIN, and a window update. The retransmissions of the whole namespace are added.
 func (t crrTrial) estimate(r *traffic.Report, connections int64, out, in int, resent int64) {
 	const frame = 5
-	// No path has a smaller one: 576 bytes of IPv4, without headers (RFC 9293, 3.7.1).
+	// No path has a smaller MTU than 576 bytes (IPv4; here without headers, RFC 9293, 3.7.1).
 	mss := 536
 	if r.TCP.MSS > 0 {
 		mss = r.TCP.MSS

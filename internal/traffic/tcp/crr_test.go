@@ -14,8 +14,7 @@ import (
 	"tare/internal/traffic"
 )
 
-// Both ends count the same, whatever their paths, the flows, the sizes and the
-// way to close.
+// Both endpoints count the same for any implementations, flows, sizes and ways to close.
 func TestCRRConformance(t *testing.T) {
 	room(t)
 	for _, x := range exchanges([][2]int{{1, 1}, {7, 20}, {300_000, 2}, {1, 300_000}}) {
@@ -45,7 +44,7 @@ func TestCRRConformance(t *testing.T) {
 	}
 }
 
-// Slices go over one control connection, and nothing between them is lost.
+// Slices use one control connection, and nothing between them is lost.
 func TestCRRSlices(t *testing.T) {
 	room(t)
 	for path, n := range pathPairs() {
@@ -68,9 +67,9 @@ func TestCRRSlices(t *testing.T) {
 	}
 }
 
-// Strangers that connect while the trial runs, silent ones and talkative ones,
-// are refused, do not stop it and are not counted.
-func TestCRRStrangers(t *testing.T) {
+// Foreign connections during the trial, silent or not, are refused, do not stop the trial and are
+// not counted.
+func TestCRRForeignConnections(t *testing.T) {
 	room(t)
 	for path, n := range pathPairs() {
 		for _, flows := range []int{1, 4} {
@@ -92,19 +91,19 @@ func TestCRRStrangers(t *testing.T) {
 			go func() {
 				defer close(began)
 				time.Sleep(100 * time.Millisecond)
-				// A silent one, one with another token, a garbler and one that goes at
+				// A silent one, one with another token, one with garbage and one that closes at
 				// once.
-				for _, says := range []string{"", "fedcba9876543210", "GET / HTTP/1.1\r\n\r\n", "x"} {
+				for _, sent := range []string{"", "fedcba9876543210", "GET / HTTP/1.1\r\n\r\n", "x"} {
 					c, err := net.Dial("tcp", p.Address)
 					if err != nil {
 						t.Error(err)
 						return
 					}
 					t.Cleanup(func() { c.Close() })
-					if _, err := io.WriteString(c, says); err != nil {
+					if _, err := io.WriteString(c, sent); err != nil {
 						t.Error(err)
 					}
-					if says == "x" {
+					if sent == "x" {
 						c.Close()
 					}
 				}
@@ -127,8 +126,7 @@ func TestCRRStrangers(t *testing.T) {
 	}
 }
 
-// A server that hangs up, hangs, or is gone ends the trial with a reason, before
-// its deadline.
+// A server that closes, hangs or exits ends the trial with a reason, before its deadline.
 func TestCRRBadServer(t *testing.T) {
 	room(t)
 	for name, test := range map[string]struct {
@@ -165,7 +163,7 @@ func containsAny(s string, parts []string) bool {
 	return false
 }
 
-// crrFakeServer admits the control connection and hands all others to fn.
+// crrFakeServer accepts the control connection and passes all others to fn.
 func crrFakeServer(t *testing.T, p traffic.Params, fn func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -194,9 +192,9 @@ func crrFakeServer(t *testing.T, p traffic.Params, fn func(net.Conn)) string {
 	return l.Addr().String()
 }
 
-// Either end that goes away, or is given up, ends the other; a client without
-// the token is never served.
-func TestCRRPeerGone(t *testing.T) {
+// An endpoint that exits or is cancelled ends the other one. A client without the token is never
+// served.
+func TestCRRPeerExits(t *testing.T) {
 	room(t)
 	for path, n := range pathPairs() {
 		p := params("tcp_crr")
@@ -213,7 +211,7 @@ func TestCRRPeerGone(t *testing.T) {
 			}()
 			return fmt.Sprintf("127.0.0.1:%d", srv.Port()), served
 		}
-		// The server is given up.
+		// The server is cancelled.
 		ctx, cancel := context.WithCancelCause(t.Context())
 		addr, served := serve(ctx)
 		time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("enough")) })
@@ -221,29 +219,29 @@ func TestCRRPeerGone(t *testing.T) {
 		q.Address = addr
 		_, err := crr{n[0]}.Dial(t.Context(), q, nil)
 		if serr := <-served; err == nil || serr == nil || !strings.Contains(serr.Error(), "enough") {
-			t.Errorf("%s: server given up: client %v, server %v", path, err, serr)
+			t.Errorf("%s: server cancelled: client %v, server %v", path, err, serr)
 		}
 
-		// The client is given up: the server sees its control connection end.
+		// The client is cancelled: the server sees the end of its control connection.
 		ctx, cancel = context.WithCancelCause(t.Context())
-		bounded, unbind := context.WithTimeout(t.Context(), 10*time.Second) // it may go before it came
+		bounded, unbind := context.WithTimeout(t.Context(), 10*time.Second) // it may exit before it connected
 		addr, served = serve(bounded)
 		time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("enough")) })
 		q.Address = addr
 		_, err = crr{n[0]}.Dial(ctx, q, nil)
 		if err == nil || !strings.Contains(err.Error(), "enough") {
-			t.Errorf("%s: client given up: %v", path, err)
+			t.Errorf("%s: client cancelled: %v", path, err)
 		}
 		if err := <-served; err != nil {
-			t.Logf("%s: client given up: server %v", path, err)
+			t.Logf("%s: client cancelled: server %v", path, err)
 		}
 		unbind()
 
-		// The client is given up before it begins.
+		// The client is cancelled before it begins.
 		gone, give := context.WithCancelCause(t.Context())
 		give(errors.New("enough"))
 		if _, err = (crr{n[0]}).Dial(gone, q, nil); err == nil || !strings.Contains(err.Error(), "enough") {
-			t.Errorf("%s: client given up before it began: %v", path, err)
+			t.Errorf("%s: client cancelled before it began: %v", path, err)
 		}
 
 		// The client has another token.
@@ -261,7 +259,7 @@ func TestCRRPeerGone(t *testing.T) {
 	}
 }
 
-// Nothing is allocated for a connection on the fast path, whatever is set up.
+// The fast implementation allocates nothing per connection after set-up.
 func TestCRRAllocatesNothing(t *testing.T) {
 	room(t)
 	for _, flows := range []int{1, 8} {
@@ -282,7 +280,7 @@ func TestCRRAllocatesNothing(t *testing.T) {
 	}
 }
 
-// The kernel's tables are read right.
+// The kernel's tables are parsed correctly.
 func TestReadKernelTables(t *testing.T) {
 	const snmp = "Ip: Forwarding DefaultTTL\nIp: 1 64\nTcp: RtoAlgorithm RetransSegs InErrs\nTcp: 1 23 4\n"
 	if got := protocolCounter(snmp, "Tcp", "RetransSegs"); got != 23 {

@@ -14,25 +14,25 @@ import (
 	"tare/internal/traffic/thread"
 )
 
-// crrState is where a flow's connection stands.
+// crrState is the state of a flow's connection.
 type crrState uint8
 
 const (
-	crrIdle    crrState = iota // none; waits for a source port, or is at its end
-	crrAsking                  // connecting, or sending the request
-	crrWaiting                 // for the rest of the response
+	crrIdle    crrState = iota // none; waiting for a source port, or finished
+	crrAsking                  // connecting or sending the request
+	crrWaiting                 // waiting for the rest of the response
 )
 
-// crrFlow is one of the client's flows: one connection after the other.
+// crrFlow is one of the client's flows, with one connection at a time.
 type crrFlow struct {
 	fd                      int
 	state                   crrState
-	left                    int // bytes of the message under way still to be moved
+	left                    int // bytes of the current message still to transfer
 	begun, connected, first time.Duration
 	withoutPortSince        time.Duration
 }
 
-// crrClient is the client's loop, one thread for all flows.
+// crrClient is the client's loop, with one thread for all flows.
 type crrClient struct {
 	*crrWindow
 	addr              netip.AddrPort
@@ -43,8 +43,8 @@ type crrClient struct {
 	start             time.Time
 	over              *atomic.Bool
 	busy              int
-	flowsWithoutPort  int           // idle ones that wait for a source port
-	retry             time.Duration // when they may ask again
+	flowsWithoutPort  int           // idle flows that wait for a source port
+	retry             time.Duration // time of the next attempt
 }
 
 func runCRRFast(ctx context.Context, addr netip.AddrPort, w *crrWindow) error {
@@ -74,7 +74,7 @@ func (c *crrClient) prepare() (err error) {
 	return err
 }
 
-// close lets go of what a trial that failed has left open.
+// close closes what a failed trial has left open.
 func (c *crrClient) close() {
 	for _, f := range c.flows {
 		if f.state != crrIdle {
@@ -115,11 +115,11 @@ func (c *crrClient) run() error {
 	}
 }
 
-// wait waits for news of the flows, and moves those on that have some.
+// wait waits for events and advances the flows that have some.
 func (c *crrClient) wait() error {
-	long := socket.PollTimeout
+	timeout := socket.PollTimeout
 	if c.flowsWithoutPort > 0 {
-		long = noPortTimeout
+		timeout = noPortTimeout
 	}
 	if c.poll == nil && c.busy > 0 {
 		f := &c.flows[0]
@@ -127,7 +127,7 @@ func (c *crrClient) wait() error {
 		if f.state == crrAsking {
 			want = unix.POLLOUT
 		}
-		ready, err := socket.PollFD(f.fd, want, long)
+		ready, err := socket.PollFD(f.fd, want, timeout)
 		if ready && err == nil {
 			return c.advance(0)
 		}
@@ -137,7 +137,7 @@ func (c *crrClient) wait() error {
 		socket.Sleep(noPortTimeout)
 		return nil
 	}
-	events, err := c.poll.Wait(long)
+	events, err := c.poll.Wait(timeout)
 	for _, e := range events {
 		if err := c.advance(int(e.Fd)); err != nil {
 			return err
@@ -149,7 +149,7 @@ func (c *crrClient) wait() error {
 	return err
 }
 
-// check looks for a connection that is stuck.
+// check looks for a connection that timed out.
 func (c *crrClient) check(err error) error {
 	at := c.since()
 	for _, f := range c.flows {
@@ -160,7 +160,7 @@ func (c *crrClient) check(err error) error {
 	return err
 }
 
-// askAgain tries the flows that lacked a source port, until one still does.
+// askAgain retries the flows without a source port, until one fails again.
 func (c *crrClient) askAgain(at time.Duration) error {
 	for i := range c.flows {
 		f := &c.flows[i]
@@ -183,7 +183,7 @@ func (c *crrClient) askAgain(at time.Duration) error {
 	return nil
 }
 
-// begin opens a flow's next connection and sends as far as it goes.
+// begin opens a flow's next connection and sends as much as possible.
 func (c *crrClient) begin(i int, at time.Duration) error {
 	f := &c.flows[i]
 	fd, err := c.dial.Begin()
@@ -209,13 +209,13 @@ func (c *crrClient) begin(i int, at time.Duration) error {
 	return nil
 }
 
-// ask sends the request as far as it goes. A socket takes it as soon as it is
-// connected, which on a short path is before connect has returned.
+// ask sends as much of the request as possible. A socket accepts it as soon as it is connected; on
+// a short path that is before connect has returned.
 func (c *crrClient) ask(f *crrFlow) error {
 	for f.left > 0 {
 		sent := c.requestBytes() - f.left
 		n, err := socket.SendNow(f.fd, c.request[min(sent, len(c.tag)):][:min(f.left, len(c.request)-min(sent, len(c.tag)))])
-		if err == socket.ErrAgain { //nolint:errorlint // returned bare, in the hot loop
+		if err == socket.ErrAgain { //nolint:errorlint // returned unwrapped, in the hot loop
 			return nil
 		}
 		if err != nil {
@@ -230,8 +230,7 @@ func (c *crrClient) ask(f *crrFlow) error {
 	return nil
 }
 
-// advance moves a flow on that has news, and opens its next connection at the
-// end of one.
+// advance handles an event of a flow, and opens its next connection at the end of one.
 func (c *crrClient) advance(i int) error {
 	f := &c.flows[i]
 	if f.state == crrIdle {
@@ -241,11 +240,11 @@ func (c *crrClient) advance(i int) error {
 		if f.left == c.requestBytes() {
 			f.connected = c.since()
 		}
-		return c.ask(f) // its response is news of its own
+		return c.ask(f) // its response is a separate event
 	}
 	for f.left > 0 {
 		n, err := socket.RecvNow(f.fd, c.response[:min(f.left, len(c.response))])
-		if err == socket.ErrAgain { //nolint:errorlint // returned bare, in the hot loop
+		if err == socket.ErrAgain { //nolint:errorlint // returned unwrapped, in the hot loop
 			return nil
 		}
 		if err == nil && n == 0 {

@@ -17,14 +17,13 @@ import (
 // crrConn is one connection at the server.
 type crrConn struct {
 	fd      int
-	left    int // bytes of the message under way still to be moved
+	left    int // bytes of the current message still to transfer
 	sending bool
 }
 
-// crrServerLoop is the server's loop, one thread for all connections. With a single
-// flow it waits in accept and then for the request, as a plain blocking server
-// does. Else, or when a request keeps it waiting, a connection without its request
-// is parked with a poller.
+// crrServerLoop is the server's loop, with one thread for all connections. With a single flow it
+// waits in accept and then for the request, as a plain blocking server does. Otherwise, or when a
+// request does not arrive at once, it leaves the connection to a poller ("parked").
 type crrServerLoop struct {
 	crrTrial
 	listener          *admitter
@@ -32,20 +31,20 @@ type crrServerLoop struct {
 	control           socket.Stream
 	over              *atomic.Bool
 	poll              *socket.Poller
-	parked            []crrConn // by the poller's id; fd is negative where free
+	parked            []crrConn // by the poller's id; fd is negative if free
 	free              []int
 	waiting           int // of parked
 	polling           bool
-	closing           []int // answered, until the client's FIN or RST is there; a queue
+	closing           []int // queue of answered connections that wait for the client's FIN or RST
 	request, response []byte
 	crrServed
 }
 
-// crrPollTimeout bounds one wait for a connection or its request: a stranger that is
-// silent holds up the others by no more, and once.
+// crrPollTimeout bounds one wait for a connection or its request. A silent foreign connection
+// delays the others once, by no more than this.
 const crrPollTimeout = 20 * time.Millisecond
 
-// listenerID stands for the listening socket in the poller.
+// listenerID identifies the listening socket in the poller.
 const listenerID = -1
 
 func serveCRRFast(ctx context.Context, l *admitter, control socket.Stream, t crrTrial) (crrServed, error) {
@@ -83,8 +82,8 @@ func (s *crrServerLoop) close() {
 	s.poll.Close()
 }
 
-// controlCheckInterval is how many rounds of a busy loop pass between looks at the control
-// connection. An idle loop looks each time patience ends.
+// controlCheckInterval is how many rounds of a busy loop pass between checks of the control
+// connection. An idle loop checks it after each timeout.
 const controlCheckInterval = 256
 
 func (s *crrServerLoop) run() error {
@@ -106,7 +105,7 @@ func (s *crrServerLoop) run() error {
 	}
 }
 
-// ended looks whether the client has closed the control connection.
+// ended checks whether the client has closed the control connection.
 func (s *crrServerLoop) ended() (bool, error) {
 	var b [1]byte
 	n, err := s.control.ReadNow(b[:])
@@ -116,15 +115,15 @@ func (s *crrServerLoop) ended() (bool, error) {
 	case err != nil:
 		return false, fmt.Errorf("control connection: %w", err)
 	case n > 0:
-		return false, errors.New("control connection: the client sent what was not asked for")
+		return false, errors.New("control connection: the client sent unexpected data")
 	}
-	// What is parked now has shown nothing: it was no client's.
+	// Connections that are still parked sent no tag, so they are not of this trial.
 	s.listener.refused += s.waiting
 	return true, nil
 }
 
-// step does what there is to do. With nothing parked it waits in accept, else in
-// the poller. It reports whether patience ended first.
+// step handles the next event. With nothing parked it waits in accept, else in the poller. idle is
+// true if it timed out.
 func (s *crrServerLoop) step() (idle bool, err error) {
 	if s.waiting == 0 {
 		if err := s.blocking(true); err != nil {
@@ -155,7 +154,7 @@ func (s *crrServerLoop) step() (idle bool, err error) {
 	return len(events) == 0, nil
 }
 
-// blocking makes accept wait or not. Only a change takes a call.
+// blocking makes accept wait or not. Only a change needs a system call.
 func (s *crrServerLoop) blocking(wait bool) error {
 	if s.polling == !wait {
 		return nil
@@ -167,7 +166,7 @@ func (s *crrServerLoop) blocking(wait bool) error {
 	return nil
 }
 
-// acceptOne takes one connection as far as it goes. none reports that there was none.
+// acceptOne accepts one connection and advances it. none is true if there was none.
 func (s *crrServerLoop) acceptOne() (none bool, err error) {
 	fd, _, errno := unix.RawSyscall6(unix.SYS_ACCEPT4, uintptr(s.listenFD), 0, 0, unix.SOCK_CLOEXEC, 0, 0)
 	switch errno {
@@ -187,13 +186,12 @@ func (s *crrServerLoop) acceptOne() (none bool, err error) {
 	return false, s.park(c)
 }
 
-// advance moves a connection on. done reports that it is no longer this loop's:
-// answered, or turned away.
+// advance advances a connection. done is true if the loop is finished with it: answered or refused.
 func (s *crrServerLoop) advance(c *crrConn) (done bool, err error) {
 	for !c.sending && c.left > 0 {
 		got := s.requestBytes() - c.left
 		n, err := s.recv(c.fd, s.request[:min(c.left, len(s.request))])
-		if err == socket.ErrAgain { //nolint:errorlint // returned bare, in the hot loop
+		if err == socket.ErrAgain { //nolint:errorlint // returned unwrapped, in the hot loop
 			return false, nil
 		}
 		if err != nil || n == 0 || !s.hasTag(s.request[:n], got) {
@@ -206,7 +204,7 @@ func (s *crrServerLoop) advance(c *crrConn) (done bool, err error) {
 	}
 	for c.left > 0 {
 		n, err := socket.SendNow(c.fd, s.response[:min(c.left, len(s.response))])
-		if err == socket.ErrAgain { //nolint:errorlint // returned bare, in the hot loop
+		if err == socket.ErrAgain { //nolint:errorlint // returned unwrapped, in the hot loop
 			return false, nil
 		}
 		if err != nil {
@@ -221,8 +219,8 @@ func (s *crrServerLoop) advance(c *crrConn) (done bool, err error) {
 	return true, nil
 }
 
-// recv waits for a request only where nothing else could come meanwhile. The
-// wait is bounded by the time-out that a connection inherits from its listener.
+// recv waits for a request only if no other event can occur meanwhile. The connection inherits from
+// its listener the timeout that bounds the wait.
 func (s *crrServerLoop) recv(fd int, b []byte) (int, error) {
 	if s.waiting == 0 && s.Streams == 1 {
 		return socket.Recv(fd, b)
@@ -230,7 +228,7 @@ func (s *crrServerLoop) recv(fd int, b []byte) (int, error) {
 	return socket.RecvNow(fd, b)
 }
 
-// hasTag holds what came at an offset of the request to the tag.
+// hasTag compares received bytes at an offset of the request with the tag.
 func (s *crrServerLoop) hasTag(b []byte, at int) bool {
 	if at >= len(s.tag) {
 		return true
@@ -240,7 +238,7 @@ func (s *crrServerLoop) hasTag(b []byte, at int) bool {
 	return subtle.ConstantTimeCompare(b[:n], want[:n]) == 1
 }
 
-// refuse turns a connection away that did not show the tag.
+// refuse closes a connection that did not send the tag.
 func (s *crrServerLoop) refuse(fd, got int, err error) error {
 	socket.CloseNow(fd)
 	if got >= len(s.tag) {
@@ -254,16 +252,16 @@ func (s *crrServerLoop) refuse(fd, got int, err error) error {
 
 func (s *crrServerLoop) countRefused() error {
 	if s.listener.refused++; s.listener.refused >= maxRefused {
-		return fmt.Errorf("%d peers came without the trial's token", s.listener.refused)
+		return fmt.Errorf("%d peers connected without the trial's token", s.listener.refused)
 	}
 	return nil
 }
 
-// park leaves a connection to the poller.
+// park adds a connection to the poller.
 func (s *crrServerLoop) park(c crrConn) error {
 	if s.waiting >= s.Streams+maxRefused {
 		socket.CloseNow(c.fd)
-		return fmt.Errorf("%d connections are open that show no request: %d flows were to come", s.waiting+1, s.Streams)
+		return fmt.Errorf("%d connections without a request are open, but the trial has %d flows", s.waiting+1, s.Streams)
 	}
 	id := len(s.parked)
 	if n := len(s.free); n > 0 {
@@ -276,7 +274,7 @@ func (s *crrServerLoop) park(c crrConn) error {
 	return s.poll.Add(c.fd, id, socket.PollEdge)
 }
 
-// resume goes on with a parked connection that has news.
+// resume continues with a parked connection that has an event.
 func (s *crrServerLoop) resume(id int) error {
 	c := &s.parked[id]
 	if c.fd < 0 {
@@ -291,15 +289,15 @@ func (s *crrServerLoop) resume(id int) error {
 	return err
 }
 
-// sweep looks at the n oldest answered connections and closes those that the
-// client has closed. It goes first: that end has the TIME_WAIT.
+// sweep checks the n oldest answered connections and closes those that the client has closed. The
+// client must close first: that endpoint gets the TIME_WAIT.
 func (s *crrServerLoop) sweep(n int) {
 	var b [1]byte
 	for range min(n, len(s.closing)) {
 		fd := s.closing[0]
 		copy(s.closing, s.closing[1:])
 		s.closing = s.closing[:len(s.closing)-1]
-		if _, err := socket.RecvNow(fd, b[:]); err == socket.ErrAgain { //nolint:errorlint // returned bare, in the hot loop
+		if _, err := socket.RecvNow(fd, b[:]); err == socket.ErrAgain { //nolint:errorlint // returned unwrapped, in the hot loop
 			s.closing = append(s.closing, fd)
 			continue
 		}

@@ -11,12 +11,11 @@ func fastest() path {
 		threads: &threads{threadedStream: threadedStream, driveGroup: driveGroup}}
 }
 
-// spareProcs is how many processors of the Go scheduler a trial leaves to the
-// rest of the process.
+// spareProcs is how many processors of the Go scheduler a trial leaves to the rest of the process.
 const spareProcs = 3
 
-// threadedStream gives the raw way to an end of few threads: a thread in a raw call keeps
-// its processor, and the others of the process would have none.
+// threadedStream returns the raw stream if the endpoint has few threads: a thread in a raw call
+// keeps its processor, and with many threads the rest of the process would have none.
 func threadedStream(s socket.Stream, threads int) threadStream {
 	fast := socket.FastStream(s.FD())
 	if runtime.GOMAXPROCS(0)-threads < spareProcs {

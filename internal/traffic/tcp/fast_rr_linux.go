@@ -14,11 +14,10 @@ import (
 	"tare/internal/traffic/thread"
 )
 
-// maxMessageCall bounds what one system call moves of a message.
+// maxMessageCall bounds how many bytes of a message one system call transfers.
 const maxMessageCall = readSize
 
-// requestFast drives one flow over blocking calls, and several over epoll, from one
-// thread.
+// requestFast runs one flow with blocking calls, or several with epoll, on one thread.
 func requestFast(ctx context.Context, c conns, w *rrWindow) error {
 	return thread.Run(1, w.p.CPU, func(int) error {
 		over, stop := thread.Cancelled(ctx)
@@ -33,8 +32,9 @@ func requestFast(ctx context.Context, c conns, w *rrWindow) error {
 	})
 }
 
-// errCancelled is an end whose context is over; withCause puts the cause in its place.
-var errCancelled = errors.New("given up")
+// errCancelled is returned by an endpoint whose context has ended; withCause replaces it by the
+// cause.
+var errCancelled = errors.New("cancelled")
 
 func withCause(ctx context.Context, err error) error {
 	if errors.Is(err, errCancelled) {
@@ -43,9 +43,8 @@ func withCause(ctx context.Context, err error) error {
 	return err
 }
 
-// requestAlone is the loop of a single flow. It goes past the Go scheduler, whose
-// entry and exit would take a third of the transaction rate, and allocates
-// nothing once it runs.
+// requestAlone is the loop of a single flow. It bypasses the Go scheduler's system call entry and
+// exit, which would take a third of the transaction rate, and allocates nothing after set-up.
 func requestAlone(over *atomic.Bool, fd int, w *rrWindow) error {
 	request, response := make([]byte, min(w.p.RequestSize, maxMessageCall)), make([]byte, min(w.p.ResponseSize, maxMessageCall))
 	slot, limit := w.firstSlot(0)
@@ -77,8 +76,8 @@ func requestAlone(over *atomic.Bool, fd int, w *rrWindow) error {
 		}
 		at = clock.since()
 		w.done(0, from, at)
-		// In the closed loop the next request leaves at once, so one reading of
-		// the clock ends an exchange and begins the next.
+		// In the closed loop the next request follows at once, so one clock reading ends an
+		// exchange and starts the next.
 		from = at
 		if over.Load() {
 			return errCancelled
@@ -86,14 +85,14 @@ func requestAlone(over *atomic.Bool, fd int, w *rrWindow) error {
 	}
 }
 
-// sendAll sends a message of n bytes out of buf.
+// sendAll sends a message of n bytes from buf.
 func sendAll(over *atomic.Bool, fd int, buf []byte, n int) error {
 	for n > 0 {
 		sent, err := socket.Send(fd, buf[:min(n, len(buf))])
 		switch {
 		case err == nil:
 			n -= sent
-		case err != socket.ErrAgain: //nolint:errorlint // send returns it bare, and this is the hot loop
+		case err != socket.ErrAgain: //nolint:errorlint // send returns it unwrapped, and this is the hot loop
 			return err
 		case over.Load():
 			return errCancelled
@@ -102,8 +101,7 @@ func sendAll(over *atomic.Bool, fd int, buf []byte, n int) error {
 	return nil
 }
 
-// recvAll receives a message of n bytes into buf. It reports whether the peer was
-// still there.
+// recvAll receives a message of n bytes into buf. It reports whether the peer is still connected.
 func recvAll(over *atomic.Bool, fd int, buf []byte, n int) (bool, error) {
 	for n > 0 {
 		got, err := socket.Recv(fd, buf[:min(n, len(buf))])
@@ -112,7 +110,7 @@ func recvAll(over *atomic.Bool, fd int, buf []byte, n int) (bool, error) {
 			return false, nil
 		case err == nil:
 			n -= got
-		case err != socket.ErrAgain: //nolint:errorlint // recv returns it bare, and this is the hot loop
+		case err != socket.ErrAgain: //nolint:errorlint // recv returns it unwrapped, and this is the hot loop
 			return false, err
 		case over.Load():
 			return false, errCancelled
@@ -121,8 +119,7 @@ func recvAll(over *atomic.Bool, fd int, buf []byte, n int) (bool, error) {
 	return true, nil
 }
 
-// respondFast answers one flow over blocking calls, and several over epoll, from one
-// thread.
+// respondFast answers one flow with blocking calls, or several with epoll, on one thread.
 func respondFast(ctx context.Context, c conns, p traffic.Params) (n int64, err error) {
 	err = thread.Run(1, p.CPU, func(int) (err error) {
 		over, stop := thread.Cancelled(ctx)
@@ -157,17 +154,17 @@ func respondAlone(over *atomic.Bool, fd int, p traffic.Params) (n int64, err err
 	}
 }
 
-// preciseClock counts from its making, by the same clock that it sleeps by.
+// preciseClock measures the time since its creation, with the clock that it also sleeps by.
 type preciseClock struct {
 	start time.Time
 	mono  int64 // CLOCK_MONOTONIC at start, ns
 }
 
-// newPreciseClock starts a clock. One that is to sleep takes the least timer
-// slack for this thread: the kernel's own would put every wake-up 50 us off.
+// newPreciseClock starts a clock. If it is used to sleep, the thread gets the smallest timer slack:
+// the default delays every wake-up by 50 us.
 func newPreciseClock(sleeps bool) preciseClock {
 	if sleeps {
-		// Where it fails, sends are later, which the round trips show.
+		// If it fails, sends are later, which the round trips show.
 		_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	}
 	var ts unix.Timespec
@@ -177,8 +174,8 @@ func newPreciseClock(sleeps bool) preciseClock {
 
 func (c preciseClock) since() time.Duration { return time.Since(c.start) }
 
-// sleepUntil returns at or behind a moment. It never spins: where both ends share
-// a CPU that would be the server's.
+// sleepUntil returns at or after a time. It never spins: if both endpoints share a CPU, that would
+// take time from the server.
 func (c preciseClock) sleepUntil(at time.Duration, over *atomic.Bool) error {
 	for {
 		now := c.since()
@@ -188,7 +185,7 @@ func (c preciseClock) sleepUntil(at time.Duration, over *atomic.Bool) error {
 		if over.Load() {
 			return errCancelled
 		}
-		// A raw call holds up the Go runtime: no longer than patience.
+		// A raw call blocks the Go runtime, so it lasts no longer than PollTimeout.
 		socket.SleepUntil(c.mono + int64(min(at, now+socket.PollTimeout)))
 	}
 }

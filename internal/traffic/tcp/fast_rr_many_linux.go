@@ -10,17 +10,17 @@ import (
 	"tare/internal/traffic/socket"
 )
 
-// rrFlow is one of several flows at either end.
+// rrFlow is one of several flows at either endpoint.
 type rrFlow struct {
 	fd      int
-	left    int  // bytes of the message under way that are still to be moved
-	sending bool // that message is this end's own
-	busy    bool // client: an exchange is under way
+	left    int  // bytes of the current message still to transfer
+	sending bool // the current message is outgoing
+	busy    bool // client: an exchange is in progress
 	from    time.Duration
-	slot    uint64 // client: the next that the schedule has for it
+	slot    uint64 // client: its next slot of the schedule
 }
 
-// flowsOf puts connections under a poller.
+// flowsOf adds connections to a poller.
 func flowsOf(c conns, busy int) (*socket.Poller, []rrFlow, error) {
 	poll, err := socket.NewPoller()
 	if err != nil {
@@ -37,11 +37,11 @@ func flowsOf(c conns, busy int) (*socket.Poller, []rrFlow, error) {
 	return poll, flows, nil
 }
 
-// push sends on until the message is out; more is false when it would block.
+// push continues sending until the message is sent; more is false when it would block.
 func (f *rrFlow) push(buf []byte) (done bool, err error) {
 	for f.left > 0 {
 		n, err := socket.SendNow(f.fd, buf[:min(f.left, len(buf))])
-		if err == socket.ErrAgain { //nolint:errorlint // returned bare, in the hot loop
+		if err == socket.ErrAgain { //nolint:errorlint // returned unwrapped, in the hot loop
 			return false, nil
 		}
 		if err != nil {
@@ -52,11 +52,11 @@ func (f *rrFlow) push(buf []byte) (done bool, err error) {
 	return true, nil
 }
 
-// pull receives on until the message is in.
+// pull continues receiving until the message is complete.
 func (f *rrFlow) pull(buf []byte) (done bool, err error) {
 	for f.left > 0 {
 		n, err := socket.RecvNow(f.fd, buf[:min(f.left, len(buf))])
-		if err == socket.ErrAgain { //nolint:errorlint // returned bare, in the hot loop
+		if err == socket.ErrAgain { //nolint:errorlint // returned unwrapped, in the hot loop
 			return false, nil
 		}
 		if err == nil && n == 0 {
@@ -78,7 +78,7 @@ type rrMany struct {
 	request, response []byte
 	clock             preciseClock
 	busy              int
-	next, limit       uint64 // of the schedule: the next slot to look at, the first behind the window
+	next, limit       uint64 // of the schedule: the next slot to check, the first slot after the window
 }
 
 func requestMany(over *atomic.Bool, c conns, w *rrWindow) error {
@@ -137,7 +137,7 @@ func (m *rrMany) run(over *atomic.Bool) error {
 	return nil
 }
 
-// ended reports whether no more requests are to be begun.
+// ended reports whether no more requests may start.
 func (m *rrMany) ended() bool {
 	at := m.clock.since()
 	if !m.open() {
@@ -146,15 +146,14 @@ func (m *rrMany) ended() bool {
 	return m.next >= m.limit && at >= m.bins.End || at > m.lastSend()
 }
 
-// sendDue begins what is due on flows that are free, and says how long until the
-// next slot.
+// sendDue starts due requests on free flows and returns the time until the next slot.
 func (m *rrMany) sendDue() (time.Duration, error) {
 	at := m.clock.since()
 	if at > m.lastSend() {
 		return socket.PollTimeout, nil
 	}
 	behind := min(m.schedule.first(at+1), m.limit)
-	// Each flow knows its own next slot, so one look at each is enough.
+	// Each flow knows its own next slot, so one check of each is enough.
 	if n := uint64(len(m.flows)); behind > m.next+n {
 		m.next = behind - n
 	}
@@ -169,7 +168,7 @@ func (m *rrMany) sendDue() (time.Duration, error) {
 	return max(min(socket.PollTimeout, m.schedule.due(m.next)-m.clock.since()), 0), nil
 }
 
-// beginDue begins a flow's next request by the schedule if it is time.
+// beginDue starts a flow's next request if it is due.
 func (m *rrMany) beginDue(f *rrFlow, at time.Duration) error {
 	if f.busy || f.slot >= m.limit {
 		return nil
@@ -199,7 +198,7 @@ func (m *rrMany) send(f *rrFlow) error {
 	return nil
 }
 
-// advance moves a flow on that has news.
+// advance handles an event of a flow.
 func (m *rrMany) advance(i int) error {
 	f := &m.flows[i]
 	if f.busy && f.sending {
@@ -208,7 +207,7 @@ func (m *rrMany) advance(i int) error {
 		}
 	}
 	if !f.busy {
-		f.left = 1 // there should be nothing
+		f.left = 1 // nothing should arrive
 	}
 	done, err := f.pull(m.response)
 	if err != nil {
@@ -218,7 +217,7 @@ func (m *rrMany) advance(i int) error {
 		return nil
 	}
 	if !f.busy {
-		return errors.New("receive response: the server sent what was not asked for")
+		return errors.New("receive response: the server sent unexpected data")
 	}
 	at := m.clock.since()
 	m.done(i, f.from, at)
@@ -270,8 +269,8 @@ func respondMany(over *atomic.Bool, c conns, p traffic.Params) (n int64, err err
 	return n, nil
 }
 
-// answer moves a flow of the server on. It reports whether a response went out.
-// The client sends no further request before it has that.
+// answer advances a flow of the server. It reports whether it has sent a response. The client sends
+// no further request before that arrives.
 func (f *rrFlow) answer(request, response []byte, p traffic.Params) (bool, error) {
 	if !f.sending {
 		done, err := f.pull(request)

@@ -12,18 +12,17 @@ import (
 	"tare/internal/traffic/socket"
 )
 
-// poll drives several connections by one thread: it steps those whose sockets
-// can go on, and those whose time has come.
+// poll drives several connections on one thread: it steps those whose sockets are ready and those
+// whose time has come.
 type poll struct {
 	fd    int
 	group []*streamEnd
-	armed []uint32 // what is asked of the kernel, by connection
+	armed []uint32 // events requested from the kernel, by connection
 	left  int      // connections that are not done
 	wake  time.Duration
 }
 
-// driveGroup makes the sockets of a group non-blocking and serves them until all
-// are done.
+// driveGroup makes the sockets of a group non-blocking and serves them until all are done.
 func driveGroup(ctx context.Context, over *atomic.Bool, group []*streamEnd) error {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -63,14 +62,14 @@ func (l *poll) add(i int, e *streamEnd) error {
 		return fmt.Errorf("make socket non-blocking: %w", err)
 	}
 	l.armed[i] = e.interest(0)
-	// The event's descriptor field is ours to use: it holds the index.
+	// The descriptor field of the event is free for our use: it has the index.
 	if err := unix.EpollCtl(l.fd, unix.EPOLL_CTL_ADD, s, &unix.EpollEvent{Events: l.armed[i], Fd: int32(i)}); err != nil {
 		return fmt.Errorf("watch socket: %w", err)
 	}
 	return nil
 }
 
-// step goes on with one connection and asks the kernel for what it waits for then.
+// step advances one connection and sets the events it waits for.
 func (l *poll) step(i int) error {
 	e := l.group[i]
 	if e.done {
@@ -95,7 +94,7 @@ func (l *poll) step(i int) error {
 	return nil
 }
 
-// timers steps the connections whose time has come, once any has.
+// timers steps the connections whose time has come.
 func (l *poll) timers() error {
 	at := time.Since(l.group[0].start)
 	if at < l.wake {
@@ -115,13 +114,13 @@ func (l *poll) timers() error {
 	return nil
 }
 
-// timeout is how long to wait for events, in ms. It rounds up, so as not to spin.
+// timeout returns how long to wait for events in ms. It rounds up to avoid spinning.
 func (l *poll) timeout() int {
 	d := min(l.wake-time.Since(l.group[0].start), socket.PollTimeout)
 	return int((max(d, 0) + time.Millisecond - 1) / time.Millisecond)
 }
 
-// interest is what a connection waits for.
+// interest returns the events that a connection waits for.
 func (e *streamEnd) interest(at time.Duration) uint32 {
 	var want uint32
 	switch {
@@ -129,7 +128,7 @@ func (e *streamEnd) interest(at time.Duration) uint32 {
 		return 0
 	case !e.send || e.draining:
 		return unix.EPOLLIN
-	case at >= e.bins.End: // the receiver's stop may come
+	case at >= e.bins.End: // the receiver's stop byte may arrive
 		want = unix.EPOLLIN
 	}
 	if !e.idle() {

@@ -2,6 +2,5 @@
 
 package tcp
 
-// checkFileLimit has nothing to ask: this system has no limit of its own on open
-// sockets.
+// checkFileLimit does nothing: this system has no separate limit on open sockets.
 func checkFileLimit(int) error { return nil }

@@ -14,11 +14,11 @@ import (
 	"tare/internal/traffic/socket"
 )
 
-// What the ends count is what the kernel's own counters of the same sockets say,
-// to the byte: sent without what was sent again, and received, with nothing
-// beside the payload but the handshake and the stops.
+// The counts of the endpoints equal the kernel's own counters of the same sockets to the byte: sent
+// without retransmissions, and received, with nothing besides the payload but the handshake and the
+// stop bytes.
 func TestKernelAgrees(t *testing.T) {
-	for _, on := range pathways() {
+	for _, on := range pairings() {
 		for _, both := range []bool{false, true} {
 			for _, threads := range []int{0, 1} {
 				p := params("tcp_stream")
@@ -28,32 +28,32 @@ func TestKernelAgrees(t *testing.T) {
 					t.Fatalf("%s: %v", on, err)
 				}
 				n := int64(connections(p))
-				greeting := n * int64(len(handshakeBytes(p, roleForward)))
-				toServer, toClient := greeting, n+n // go, and a stop from the server as receiver
+				tokens := n * int64(len(handshakeBytes(p, roleForward)))
+				toServer, toClient := tokens, n+n // go, and a stop byte from the server as receiver
 				if both {
-					toServer, toClient = greeting+n/2, n+n/2
+					toServer, toClient = tokens+n/2, n+n/2
 				}
-				// Hello from the client, go from the server, stop from each receiver.
+				// Token from the client, go from the server, stop byte from each receiver.
 				for what, c := range map[string]struct{ kernel, ours int64 }{
 					"client sent":     {int64(client.TCP.Wire - client.TCP.Resent), client.Sent + toServer},
 					"server sent":     {int64(server.TCP.Wire - server.TCP.Resent), server.Sent + toClient},
 					"client received": {int64(client.TCP.Received), client.Received + toClient},
 					"server received": {int64(server.TCP.Received), server.Received + toServer},
 				} {
-					// The kernel counts the end of a direction as a byte received.
+					// The kernel counts the end of a direction as a received byte.
 					if d := c.kernel - c.ours; d < 0 || d > 0 && (!strings.Contains(what, "received") || d > int64(connections(p))) {
 						t.Errorf("%s, both %t, %d threads: %s %d, the kernel says %d", on, both, threads, what, c.ours, c.kernel)
 					}
 				}
 				if client.TCP.Congestion == "" || client.TCP.MSS == 0 || client.SendBuffer == 0 || server.ReceiveBuffer == 0 || client.Window.Retransmits == nil {
-					t.Errorf("%s: the report is blind: %+v", on, client)
+					t.Errorf("%s: the report has no kernel values: %+v", on, client)
 				}
 			}
 		}
 	}
 }
 
-// A congestion control that the kernel lacks is refused with what it has.
+// A congestion control that the kernel lacks is refused with a list of what it has.
 func TestUnknownCongestion(t *testing.T) {
 	for _, n := range []path{fastest(), portablePath()} {
 		p := params("tcp_stream")
@@ -71,10 +71,10 @@ func TestUnknownCongestion(t *testing.T) {
 	}
 }
 
-// Congestion control and buffers are those that were asked for, on both networks,
-// and whatever was granted is in the report.
+// Congestion control and buffers are the requested ones in both implementations, and the report has
+// the granted sizes.
 func TestSocketOptions(t *testing.T) {
-	for _, on := range pathways() {
+	for _, on := range pairings() {
 		for _, size := range []int{32 << 10, math.MaxInt32, 1 << 40} {
 			p := params("tcp_stream")
 			p.Congestion, p.SendBuffer, p.ReceiveBuffer = "reno", size, size
@@ -86,20 +86,20 @@ func TestSocketOptions(t *testing.T) {
 				if r.TCP.Congestion != "reno" {
 					t.Errorf("%s: %s has congestion control %q", on, end, r.TCP.Congestion)
 				}
-				// Twice what was asked for is what a kernel grants (socket(7)).
+				// A kernel grants twice the requested size (socket(7)).
 				ok := r.SendBuffer == 2*size && r.ReceiveBuffer == 2*size
 				if size > 1<<20 {
 					ok = r.SendBuffer >= 2*32<<10 && r.ReceiveBuffer >= 2*32<<10
 				}
 				if !ok {
-					t.Errorf("%s: %s asked for %d and was granted %d and %d", on, end, size, r.SendBuffer, r.ReceiveBuffer)
+					t.Errorf("%s: %s requested %d and was granted %d and %d", on, end, size, r.SendBuffer, r.ReceiveBuffer)
 				}
 			}
 		}
 	}
 }
 
-// Nothing is allocated for a write or a read.
+// A write or a read allocates nothing.
 func TestStreamAllocatesNothing(t *testing.T) {
 	for _, raw := range []bool{false, true} {
 		a, b := connected(t)
@@ -122,7 +122,7 @@ func TestStreamAllocatesNothing(t *testing.T) {
 	}
 }
 
-// connected is both ends of a connection over loopback.
+// connected returns both ends of a connection over loopback.
 func connected(t testing.TB) (client, server socket.FastStream) {
 	t.Helper()
 	p := params("tcp_stream")
@@ -145,9 +145,8 @@ func connected(t testing.TB) (client, server socket.FastStream) {
 	return socket.FastStream(c.FD()), socket.FastStream(s.FD())
 }
 
-// The raw way is taken where there are processors to spare, and carries a trial
-// like the other.
-func TestRawWay(t *testing.T) {
+// Raw system calls are used if there are processors to spare, and transfer the same data.
+func TestRawCalls(t *testing.T) {
 	old := runtime.GOMAXPROCS(8)
 	defer runtime.GOMAXPROCS(old)
 	for _, rate := range []uint64{0, 50e6} {
@@ -156,9 +155,9 @@ func TestRawWay(t *testing.T) {
 			p.Rate, p.Both = rate, both
 			a, _ := connected(t)
 			if _, ok := threadedStream(a, threadCount(p)).(socket.RawStream); !ok {
-				t.Fatal("the raw way was not taken")
+				t.Fatal("raw system calls were not used")
 			}
-			client, server, err := pair(t, way{fastest(), fastest()}, p)
+			client, server, err := pair(t, pairing{fastest(), fastest()}, p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +166,7 @@ func TestRawWay(t *testing.T) {
 	}
 }
 
-// Payload is not one page of zeros.
+// The payload is not one page of zeros.
 func TestPayload(t *testing.T) {
 	b := payload(1 << 20)
 	if len(b) != 1<<20 || bytes.Contains(b, make([]byte, 64)) {

@@ -7,46 +7,46 @@ import (
 	"tare/internal/traffic"
 )
 
-// Who limits is who was made to: a receiver with next to no buffer, or a sender
-// that is told to send little. Slices add up, warm-ups count for nothing, and a
-// receiver has nothing to say. Reno sends as soon as it may: a congestion control that
-// paces, as BBR, waits by itself, and the kernel books that to the network.
+// The limiting cause is the one that the test sets: a receiver with a tiny buffer, or a sender with
+// little to send. Slices add up, warm-ups do not count, and a receiver reports nothing. The test
+// uses Reno, which sends as soon as it may; a congestion control with pacing, such as BBR, waits,
+// and the kernel counts that as network.
 func TestLimits(t *testing.T) {
 	for i, c := range []struct {
 		what   string
 		change func(*traffic.Params)
-		most   func(traffic.Limits) float64
+		share  func(traffic.Limits) float64
 	}{
 		{"a tiny receive buffer", func(p *traffic.Params) { p.ReceiveBuffer, p.SendBuffer, p.WriteSize = 2048, 1<<20, 128<<10 }, func(l traffic.Limits) float64 { return l.ReceiveWindow }},
 		{"little to send", func(p *traffic.Params) { p.Rate, p.WriteSize = 2e6, 10_000 }, func(l traffic.Limits) float64 { return l.Application }},
 	} {
 		for row, on := range append(covering(i), covering(i + 1)[0]) {
-			sliced := row == 2 // no matter of the network
+			sliced := row == 2 // does not depend on the implementation
 			p := params("tcp_stream")
 			p.Streams, p.Warmup, p.Duration, p.Congestion = 1, 50*time.Millisecond, 300*time.Millisecond, "reno"
 			c.change(&p)
 			if sliced {
 				p.Slice, p.Rounds = 150*time.Millisecond, 2
 			}
-			shown := false
-			for n := 0; n < attempts && !shown; n++ {
-				shown = limitedAs(t, c.what, on, p, c.most)
+			limited := false
+			for n := 0; n < attempts && !limited; n++ {
+				limited = limitedAs(t, c.what, on, p, c.share)
 			}
-			if !shown {
-				t.Errorf("%s, %s, sliced %t: in none of %d trials was it mostly that", on, c.what, sliced, attempts)
+			if !limited {
+				t.Errorf("%s, %s, sliced %t: in none of %d trials was it the main limit", on, c.what, sliced, attempts)
 			}
 		}
 	}
 }
 
-// attempts is how often a trial may be limited by something else: a segment that finds
-// the tiny buffer full is dropped and sent again, and the kernel books that wait to the
-// network; a thread that comes late to the timed window finds little of it.
+// attempts is how often a trial may be limited by something else: a segment that finds the tiny
+// buffer full is dropped and retransmitted, which the kernel counts as network, and a thread that
+// is late for the timed window has little of it left.
 const attempts = 10
 
-// limitedAs drives one trial and says whether it was limited as it should be for most of
-// the time. Whatever limits it, the shares add up.
-func limitedAs(t *testing.T, what string, on way, p traffic.Params, most func(traffic.Limits) float64) bool {
+// limitedAs runs one trial and reports whether it was limited as expected for most of the time. The
+// shares must always add up.
+func limitedAs(t *testing.T, what string, on pairing, p traffic.Params, share func(traffic.Limits) float64) bool {
 	t.Helper()
 	client, server, err := pair(t, on, p)
 	if err != nil {
@@ -59,5 +59,5 @@ func limitedAs(t *testing.T, what string, on way, p traffic.Params, most func(tr
 	if sum := l.Application + l.ReceiveWindow + l.SendBuffer + l.Network; sum < 0.999*l.Seconds || sum > 1.001*l.Seconds {
 		t.Errorf("%s, %s: the shares do not add up: %+v", on, what, *l)
 	}
-	return l.Seconds > 0 && most(*l) > 0.6*l.Seconds
+	return l.Seconds > 0 && share(*l) > 0.6*l.Seconds
 }

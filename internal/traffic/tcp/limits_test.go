@@ -9,7 +9,7 @@ import (
 	"tare/internal/traffic/socket"
 )
 
-// What a kernel booked between two readings is shared out, and the parts add up.
+// The time between two readings of the kernel is divided among the causes, and the parts add up.
 func TestLimitsOf(t *testing.T) {
 	at := func(busy, window, buffer int) socket.Chronograph {
 		ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
@@ -24,7 +24,7 @@ func TestLimitsOf(t *testing.T) {
 		"the network alone":     {at(0, 0, 0), at(1000, 0, 0), limits(1, 0, 0, 0, 1)},
 		"ticks beyond the time": {at(0, 0, 0), at(1004, 1004, 4), limits(1, 0, 1, 0, 0)},
 	} {
-		got, ok := limitsOf(c.before, c.after, time.Second)
+		got, ok := limitTimes(c.before, c.after, time.Second)
 		if !ok || !near(got, c.want) {
 			t.Errorf("%s: %+v, %t, want %+v", what, got, ok, c.want)
 		}
@@ -37,11 +37,11 @@ func TestLimitsOf(t *testing.T) {
 		before, after socket.Chronograph
 		elapsed       time.Duration
 	}{
-		"not told before": {socket.Chronograph{}, at(1, 0, 0), time.Second},
-		"not told behind": {at(1, 0, 0), socket.Chronograph{}, time.Second},
-		"no time":         {at(0, 0, 0), at(1, 0, 0), 0},
+		"unknown before": {socket.Chronograph{}, at(1, 0, 0), time.Second},
+		"unknown after":  {at(1, 0, 0), socket.Chronograph{}, time.Second},
+		"no time":        {at(0, 0, 0), at(1, 0, 0), 0},
 	} {
-		if got, ok := limitsOf(c.before, c.after, c.elapsed); ok {
+		if got, ok := limitTimes(c.before, c.after, c.elapsed); ok {
 			t.Errorf("%s: %+v", what, got)
 		}
 	}

@@ -1,6 +1,5 @@
-// Package tcp makes the traffic of the workloads over TCP: tcp_stream, tcp_rr and
-// tcp_crr. Their hot loops run on locked threads over sockets of their own, allocate
-// nothing and count into memory that was set aside before.
+// Package tcp implements the workloads over TCP: tcp_stream, tcp_rr and tcp_crr. Their inner loops
+// run on locked threads with their own sockets, allocate nothing, and count in preallocated memory.
 package tcp
 
 import (
@@ -13,46 +12,46 @@ import (
 	"tare/internal/traffic/socket"
 )
 
-// path is how the workloads reach and drive their connections over one network: the
-// fast one in loops of system calls of their own, the portable one in goroutines.
-// Their hot loops have nothing in common, so each path brings its own.
+// path is one implementation of the connections and loops of all workloads: the fast one with its
+// own system calls, the portable one with goroutines. The inner loops differ entirely, so each path
+// has its own.
 type path struct {
 	name string
 	net  socket.TCP
 
-	// request drives the client's flows of tcp_rr through one window.
+	// request runs the client's flows of tcp_rr for one window.
 	request func(ctx context.Context, c conns, w *rrWindow) error
-	// respond answers on all flows of tcp_rr until the client has closed them, and
-	// gives how many requests it answered.
+	// respond answers on all flows of tcp_rr until the client has closed them, and returns the
+	// number of requests it answered.
 	respond func(ctx context.Context, c conns, p traffic.Params) (int64, error)
 
-	// runCRR drives the client's flows of tcp_crr through one window, each a
-	// connection at a time to addr.
+	// runCRR runs the client's flows of tcp_crr for one window, each with one connection to addr at
+	// a time.
 	runCRR func(ctx context.Context, addr netip.AddrPort, w *crrWindow) error
-	// serveCRR serves the connections of tcp_crr that show the tag until the control
-	// connection ends.
+	// serveCRR serves the connections of tcp_crr with the right tag until the control connection
+	// ends.
 	serveCRR func(ctx context.Context, l *admitter, control socket.Stream, t crrTrial) (crrServed, error)
 
-	// threads drives the connections of tcp_stream by threads of the operating
-	// system. Nil gives each connection a goroutine.
+	// threads drives the connections of tcp_stream with operating system threads. Nil gives each
+	// connection a goroutine.
 	threads *threads
 }
 
-// threads is how threads of the operating system drive connections.
+// threads is how operating system threads drive connections.
 type threads struct {
-	// threadedStream is the shortest way through s for an end of so many threads.
+	// threadedStream returns the implementation of s with the least overhead for an endpoint with
+	// that many threads.
 	threadedStream func(s socket.Stream, threads int) threadStream
-	// driveGroup drives a group of connections by the calling thread until all of
-	// them are done.
+	// driveGroup drives a group of connections on the calling thread until all of them are done.
 	driveGroup func(ctx context.Context, over *atomic.Bool, group []*streamEnd) error
 }
 
-// threadStream is a stream that knows how to deal with the thread that drives it.
+// threadStream is a stream with control over the thread that drives it.
 type threadStream interface {
 	socket.Stream
-	// Pause puts the thread to sleep, at little cost.
+	// Pause puts the thread to sleep at a low cost.
 	Pause(d time.Duration)
-	// Yield lets other threads of its CPU go first.
+	// Yield lets other threads of its CPU run first.
 	Yield()
 }
 
@@ -64,10 +63,10 @@ func optionsOf(p traffic.Params) socket.TCPOptions {
 	return socket.TCPOptions{NoDelay: p.NoDelay, Congestion: p.Congestion, SendBuffer: p.SendBuffer, ReceiveBuffer: p.ReceiveBuffer}
 }
 
-// All are the workloads over TCP, by the fastest path of this system.
+// All returns the workloads over TCP with the fastest implementation on this system.
 func All() []traffic.Workload { return over(fastest()) }
 
-// Portable are those by the path that every system has.
+// Portable returns the workloads over TCP with the implementation that every system has.
 func Portable() []traffic.Workload { return over(portablePath()) }
 
 func over(n path) []traffic.Workload { return []traffic.Workload{stream{n}, rr{n}, crr{n}} }

@@ -13,8 +13,7 @@ import (
 	"tare/internal/traffic/socket"
 )
 
-// runCRRPortable drives each flow from a goroutine of its own. The first that fails takes
-// the others with it.
+// runCRRPortable runs each flow in its own goroutine. The first one that fails ends the others.
 func runCRRPortable(ctx context.Context, addr netip.AddrPort, w *crrWindow) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -64,7 +63,7 @@ func runCRRFlow(ctx context.Context, addr netip.AddrPort, w *crrWindow, start ti
 	return nil
 }
 
-// exchangeOnce is the exchange of one connection. It returns when the first byte came.
+// exchangeOnce runs the exchange of one connection and returns the time of the first byte.
 func exchangeOnce(ctx context.Context, addr netip.AddrPort, s socket.Stream, w *crrWindow, request, response []byte, start time.Time) (time.Duration, error) {
 	w.mu.Lock()
 	w.made++
@@ -90,8 +89,8 @@ func exchangeOnce(ctx context.Context, addr netip.AddrPort, s socket.Stream, w *
 	return first, nil
 }
 
-// isNoSourcePort reports whether a connection failed for want of a source port. Windows
-// has numbers of its own (WSAEADDRINUSE, WSAEADDRNOTAVAIL).
+// isNoSourcePort reports whether a connection failed for lack of a source port. Windows has its own
+// error numbers (WSAEADDRINUSE, WSAEADDRNOTAVAIL).
 func isNoSourcePort(err error) bool {
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
@@ -100,7 +99,7 @@ func isNoSourcePort(err error) bool {
 	return errno == syscall.EADDRNOTAVAIL || errno == 10048 || errno == 10049
 }
 
-// serveCRRPortable serves each connection from a goroutine of its own.
+// serveCRRPortable serves each connection in its own goroutine.
 func serveCRRPortable(ctx context.Context, l *admitter, control socket.Stream, t crrTrial) (n crrServed, err error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -112,7 +111,7 @@ func serveCRRPortable(ctx context.Context, l *admitter, control socket.Stream, t
 	wg.Go(func() {
 		err := moveAll(ctx, readSome(control), make([]byte, 1), 1)
 		if err == nil {
-			err = errors.New("the client sent what was not asked for")
+			err = errors.New("the client sent unexpected data")
 		}
 		mu.Lock()
 		isEnd = errors.Is(err, errPeerClosed)
@@ -136,7 +135,7 @@ func serveCRRPortable(ctx context.Context, l *admitter, control socket.Stream, t
 			if tagged {
 				n.connections++
 			} else if l.refused++; l.refused >= maxRefused {
-				err = fmt.Errorf("%d peers came without the trial's token", l.refused)
+				err = fmt.Errorf("%d peers connected without the trial's token", l.refused)
 			}
 			if answered {
 				n.messages++
@@ -157,9 +156,9 @@ func serveCRRPortable(ctx context.Context, l *admitter, control socket.Stream, t
 func serveCRROnce(ctx context.Context, s socket.Stream, t crrTrial) (tagged, answered bool, err error) {
 	read := readSome(s)
 	var tag crrTag
-	shown := readFull(ctx, s, tag[:]) == nil
-	if !shown || subtle.ConstantTimeCompare(tag[:], t.tag[:]) != 1 {
-		return false, false, nil // a stranger
+	received := readFull(ctx, s, tag[:]) == nil
+	if !received || subtle.ConstantTimeCompare(tag[:], t.tag[:]) != 1 {
+		return false, false, nil // not of this trial
 	}
 	buf := make([]byte, min(max(t.RequestSize, t.ResponseSize), readSize))
 	if err := moveAll(ctx, read, buf, t.RequestSize); err != nil {
@@ -168,7 +167,7 @@ func serveCRROnce(ctx context.Context, s socket.Stream, t crrTrial) (tagged, ans
 	if err := moveAll(ctx, s.Write, buf, t.ResponseSize); err != nil {
 		return true, false, fmt.Errorf("send response: %w", err)
 	}
-	// The client closes first: FIN or RST, it is no longer of interest.
+	// The client closes first. Whether it does so with FIN or RST does not matter.
 	_ = moveAll(ctx, read, buf, 1)
 	return true, true, nil
 }

@@ -12,13 +12,13 @@ import (
 	"tare/internal/traffic/thread"
 )
 
-// portablePinned is how many flows the portable path pins: each takes a thread.
+// portablePinned is how many flows the portable implementation can pin: each needs a thread.
 const portablePinned = 1000
 
-// eachFlow runs fn for each flow, on pinned threads where a CPU is named.
+// eachFlow runs fn for each flow, on pinned threads if a CPU is given.
 func eachFlow(p traffic.Params, fn func(i int) error) error {
 	if p.CPU >= 0 && p.Streams > portablePinned {
-		return fmt.Errorf("%s: %d flows on CPU %d: the portable path pins at most %d; use placement free", p.Kind, p.Streams, p.CPU, portablePinned)
+		return fmt.Errorf("%s: %d flows on CPU %d: the portable implementation pins at most %d; use placement free", p.Kind, p.Streams, p.CPU, portablePinned)
 	}
 	if p.CPU >= 0 {
 		return thread.Run(p.Streams, p.CPU, fn)
@@ -26,7 +26,7 @@ func eachFlow(p traffic.Params, fn func(i int) error) error {
 	return thread.RunGoroutines(p.Streams, fn)
 }
 
-// firstOf is the error that made the others end, where err is one of several.
+// firstOf returns the error that ended the others, if err is one of several.
 func firstOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause
@@ -34,8 +34,7 @@ func firstOf(ctx context.Context, err error) error {
 	return err
 }
 
-// requestPortable drives each flow from a goroutine of its own. The first that fails
-// takes the others with it.
+// requestPortable runs each flow in its own goroutine. The first one that fails ends the others.
 func requestPortable(ctx context.Context, c conns, w *rrWindow) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -80,18 +79,18 @@ func requestPlain(ctx context.Context, s socket.Stream, flow int, w *rrWindow, s
 		w.done(flow, from, at)
 		w.mu.Unlock()
 		from = at
-		if ctx.Err() != nil { // while traffic flows, nothing else asks
+		if ctx.Err() != nil { // nothing else reads it while traffic flows
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// pause sleeps, as finely as the system's timers go.
-func pause(ctx context.Context, long time.Duration) error {
-	if long <= 0 {
+// pause sleeps with the precision of the system's timers.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
 		return nil
 	}
-	t := time.NewTimer(long)
+	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
@@ -101,7 +100,7 @@ func pause(ctx context.Context, long time.Duration) error {
 	}
 }
 
-// readSome is a stream's read that fails at the end of the stream.
+// readSome returns the read function of a stream, which fails at the end of the stream.
 func readSome(s socket.Stream) func([]byte) (int, error) {
 	return func(b []byte) (int, error) {
 		n, err := s.Read(b)
@@ -112,7 +111,7 @@ func readSome(s socket.Stream) func([]byte) (int, error) {
 	}
 }
 
-// moveAll moves a message of n bytes through buf.
+// moveAll transfers a message of n bytes through buf.
 func moveAll(ctx context.Context, move func([]byte) (int, error), buf []byte, n int) error {
 	for n > 0 {
 		moved, err := move(buf[:min(n, len(buf))])

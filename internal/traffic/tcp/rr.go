@@ -14,12 +14,12 @@ import (
 	"tare/internal/warning"
 )
 
-// rr exchanges requests and responses over one or more connections that stay
-// open: netperf's TCP_RR. In the closed loop a flow sends its next request as
-// soon as the response is there; in the open loop requests have a schedule.
+// rr exchanges requests and responses over one or more persistent connections, as netperf's TCP_RR
+// does. In the closed loop a flow sends its next request as soon as the response arrives; in the
+// open loop requests have a schedule.
 type rr struct{ path path }
 
-// errPeerClosed is a connection that the other end has ended.
+// errPeerClosed means that the peer has closed the connection.
 var errPeerClosed = errors.New("the peer closed the connection")
 
 func (rr) Spec() traffic.Spec {
@@ -46,7 +46,7 @@ func (w rr) Listen(p traffic.Params) (traffic.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Its slices share their connections, and the server cannot tell them apart.
+	// Its slices share their connections, and the server cannot distinguish them.
 	p.Rounds = 0
 	s, err := listen(w.path, p, w.serve)
 	if err != nil {
@@ -55,7 +55,7 @@ func (w rr) Listen(p traffic.Params) (traffic.Server, error) {
 	return rrServer{s, p}, nil
 }
 
-// rrServer is the listening end.
+// rrServer is the listening endpoint.
 type rrServer struct {
 	traffic.Server
 	p traffic.Params
@@ -66,7 +66,7 @@ func (s rrServer) Serve(ctx context.Context, peer traffic.Peer) (traffic.Report,
 	return r, tooManyFiles(err, s.p)
 }
 
-// serve is the server's part, behind the handshake.
+// serve runs the server's part after the handshake.
 func (w rr) serve(ctx context.Context, c conns, p traffic.Params) (traffic.Report, error) {
 	defer c.close()
 	start := time.Now()
@@ -101,34 +101,34 @@ func (w rr) dial(ctx context.Context, p traffic.Params) (traffic.ClientDriven, e
 	return s, nil
 }
 
-// maxTransactionRate is the finest schedule: a slot a nanosecond.
+// maxTransactionRate is the highest rate of a schedule: one slot per nanosecond.
 const maxTransactionRate = 1e9
 
-// rrParams checks what an end is told and fills in what is not a parameter.
+// rrParams checks the parameters of an endpoint and sets what is not a parameter.
 func rrParams(p traffic.Params) (traffic.Params, error) {
 	p.NoDelay = true
 	if p.TransactionRate > maxTransactionRate {
-		return p, fmt.Errorf("%s: %d transactions/s: at most %d", p.Kind, p.TransactionRate, int64(maxTransactionRate))
+		return p, fmt.Errorf("%s: %d transactions/s: use at most %d", p.Kind, p.TransactionRate, int64(maxTransactionRate))
 	}
 	return exchangeParams(p)
 }
 
-// exchangeParams checks what the workloads of requests and responses share.
+// exchangeParams checks the parameters that the request/response workloads share.
 func exchangeParams(p traffic.Params) (traffic.Params, error) {
 	if p.Streams < 1 {
-		return p, fmt.Errorf("%s: %d flows: at least 1 is needed", p.Kind, p.Streams)
+		return p, fmt.Errorf("%s: %d flows: use at least 1", p.Kind, p.Streams)
 	}
 	if p.RequestSize < 0 || p.ResponseSize < 0 {
-		return p, fmt.Errorf("%s: a request of %d and a response of %d bytes: at least 1 each is needed", p.Kind, p.RequestSize, p.ResponseSize)
+		return p, fmt.Errorf("%s: a request of %d and a response of %d bytes: use at least 1 each", p.Kind, p.RequestSize, p.ResponseSize)
 	}
 	p.RequestSize, p.ResponseSize = max(p.RequestSize, 1), max(p.ResponseSize, 1)
 	return p, nil
 }
 
-// tooManyFiles says what to do where a process may not open as many sockets.
+// tooManyFiles adds what to do if the process may not open as many sockets.
 func tooManyFiles(err error, p traffic.Params) error {
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-		return fmt.Errorf("%s: %d flows need more open files than this process may have (raise ulimit -n, or ask for fewer flows): %w", p.Kind, p.Streams, err)
+		return fmt.Errorf("%s: %d flows need more open files than this process may have; raise ulimit -n or use fewer flows: %w", p.Kind, p.Streams, err)
 	}
 	return err
 }
@@ -136,7 +136,7 @@ func tooManyFiles(err error, p traffic.Params) error {
 func (rr) Metrics(_ traffic.Params, client, _ traffic.Report) (map[string]float64, *result.Series) {
 	w := client.Window
 	m := map[string]float64{"transaction_rate": float64(w.Messages) / w.Seconds}
-	// No exchange in the window leaves the round trip unknown, not 0.
+	// Without an exchange in the window the round trip is unknown, not 0.
 	if w.RTT.Count() > 0 {
 		for name, q := range map[string]float64{"rtt_p50": 0.5, "rtt_p90": 0.9, "rtt_p99": 0.99, "rtt_p999": 0.999, "rtt_max": 1} {
 			m[name] = w.RTT.Quantile(q)
@@ -145,7 +145,7 @@ func (rr) Metrics(_ traffic.Params, client, _ traffic.Report) (map[string]float6
 	return m, &result.Series{Metric: "transaction_rate", Interval: w.Interval, Values: w.Series}
 }
 
-// rrSession is the client, which owns the clock.
+// rrSession is the client, which measures the time.
 type rrSession struct {
 	path    path
 	c       conns
@@ -153,16 +153,16 @@ type rrSession struct {
 	hist    *traffic.Distribution
 	streams []int64       // exchanges counted, by flow
 	total   int64         // exchanges, counted or not
-	driven  time.Duration // with traffic flowing
-	planned time.Duration // of the schedule so far
+	driven  time.Duration // time with traffic
+	planned time.Duration // traffic time of the schedule so far
 	window  traffic.Window
 	restore func()
 }
 
-// Drive exchanges for warmup + long and counts what falls into the latter.
-func (s *rrSession) Drive(ctx context.Context, warmup, long time.Duration) error {
+// Drive runs exchanges for warmup + timed and counts those of the second part.
+func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) error {
 	p := s.p
-	p.Warmup, p.Duration = warmup, long
+	p.Warmup, p.Duration = warmup, timed
 	w := newRRWindow(p, s)
 	began := time.Now()
 	err := s.path.request(ctx, s.c, w)
@@ -170,15 +170,15 @@ func (s *rrSession) Drive(ctx context.Context, warmup, long time.Duration) error
 	if err != nil {
 		return err
 	}
-	s.planned += warmup + long
+	s.planned += warmup + timed
 	s.total += w.bins.Total
 	s.window.Messages += w.bins.Window
-	s.window.Seconds += long.Seconds()
+	s.window.Seconds += timed.Seconds()
 	s.window.Slots += w.slots()
 	s.window.Missed += w.missed
-	if long > 0 {
+	if timed > 0 {
 		s.window.Series = append(s.window.Series, traffic.Series(p, []*traffic.BinCounter{w.bins})...)
-		s.window.Interval = min(traffic.SeriesInterval, long).Seconds()
+		s.window.Interval = min(traffic.SeriesInterval, timed).Seconds()
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (s *rrSession) Close() traffic.Report {
 	}
 	if s.window.Missed > 0 {
 		r.Notes = append(r.Notes, traffic.Note{Code: string(warning.GeneratorLimited), Text: fmt.Sprintf(
-			"%d of %d requests that the schedule of %d/s asked for were not sent: %d flows carried %.0f/s; the round trips are of those sent, and the true ones longer",
+			"%d of %d requests of the schedule at %d/s were not sent: %d flows reached %.0f/s. The round trips are those of the sent requests only, so the true ones are longer",
 			s.window.Missed, s.window.Slots, s.p.TransactionRate, s.p.Streams, float64(s.window.Messages)/s.window.Seconds)})
 	}
 	return r

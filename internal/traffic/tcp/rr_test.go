@@ -18,14 +18,13 @@ import (
 	"tare/internal/traffic"
 )
 
-// room gives the Go scheduler room for threads in raw system calls, as an agent
-// does.
+// room raises GOMAXPROCS for threads in raw system calls, as an agent does.
 func room(t testing.TB) {
 	old := runtime.GOMAXPROCS(max(8, runtime.NumCPU()))
 	t.Cleanup(func() { runtime.GOMAXPROCS(old) })
 }
 
-// pathPairs are all pairs of networks that the two ends may have.
+// pathPairs are all pairs of implementations for the two endpoints.
 func pathPairs() map[string][2]path {
 	pairs := map[string][2]path{"portable to portable": {portablePath(), portablePath()}}
 	if fastest().name == "fast" {
@@ -36,7 +35,7 @@ func pathPairs() map[string][2]path {
 	return pairs
 }
 
-// between runs a trial, in slices where p has them.
+// between runs a trial, in slices if p has them.
 func between(ctx context.Context, client, server traffic.Workload, p traffic.Params) (c, s traffic.Report, err error) {
 	srv, err := server.Listen(p)
 	if err != nil {
@@ -63,13 +62,13 @@ func between(ctx context.Context, client, server traffic.Workload, p traffic.Par
 		}
 	}
 	if err != nil {
-		// As the controller does, but it may have ended by itself.
+		// As the controller does, but the server may have ended already.
 		time.AfterFunc(2*time.Second, func() { giveUp(errors.New("the client failed")) })
 	}
 	return c, s, errors.Join(err, <-served)
 }
 
-// rrAgree holds two reports to each other and to the sizes of the messages.
+// rrAgree checks two reports against each other and against the sizes of the messages.
 func rrAgree(t *testing.T, name string, p traffic.Params, c, s traffic.Report) {
 	t.Helper()
 	if c.Messages == 0 || c.Messages != s.Messages {
@@ -86,8 +85,8 @@ func rrAgree(t *testing.T, name string, p traffic.Params, c, s traffic.Report) {
 	}
 }
 
-// carrying is between, with a window that is made longer until something is carried: a
-// machine that others use may do nothing in 40 ms.
+// carrying is between with a window that grows until it has traffic: a busy machine may do nothing
+// for 40 ms.
 func carrying(ctx context.Context, client, server traffic.Workload, p traffic.Params) (c, s traffic.Report, err error) {
 	for {
 		if c, s, err = between(ctx, client, server, p); err != nil || c.Messages > 0 || p.Duration > 2*time.Second {
@@ -99,18 +98,18 @@ func carrying(ctx context.Context, client, server traffic.Workload, p traffic.Pa
 
 // exchange is one row of a table of trials of tcp_rr and tcp_crr.
 type exchange struct {
-	on                way
+	on                pairing
 	flows             int
 	request, response int
-	other             bool // the workload's own choice
+	other             bool // a parameter of the workload
 }
 
 func (x exchange) String() string {
 	return fmt.Sprintf("%s, %d flows, %d/%d bytes", x.on, x.flows, x.request, x.response)
 }
 
-// exchanges covers every pair of what its rows may be, and every three of flows, sizes
-// and the workload's own choice, in a quarter of all rows there could be.
+// exchanges covers every pair of parameter values, and every triple of flows, sizes and the
+// workload's own parameter, in a quarter of all possible rows.
 func exchanges(sizes [][2]int) (out []exchange) {
 	for f, flows := range []int{1, 3, 32} {
 		for s, size := range sizes {
@@ -122,9 +121,9 @@ func exchanges(sizes [][2]int) (out []exchange) {
 	return out
 }
 
-// The table of exchanges holds every pair.
+// The table of exchanges has every pair.
 func TestExchangesCoverPairs(t *testing.T) {
-	if len(pathways()) == 1 {
+	if len(pairings()) == 1 {
 		t.Skip("this system has one network")
 	}
 	pairs := map[string]bool{}
@@ -142,8 +141,8 @@ func TestExchangesCoverPairs(t *testing.T) {
 	}
 }
 
-// Both ends count the same, whatever their paths, the flows, the sizes, and
-// whether requests have a schedule.
+// Both endpoints count the same for any implementations, flows and sizes, with and without a
+// schedule.
 func TestRRConformance(t *testing.T) {
 	room(t)
 	for _, x := range exchanges([][2]int{{1, 1}, {100, 3000}, {300_000, 2}, {1, 300_000}}) {
@@ -184,8 +183,7 @@ func TestRRConformance(t *testing.T) {
 	}
 }
 
-// The schedule runs on from slice to slice: a rate that is lower than one a
-// slice is kept.
+// The schedule continues from slice to slice: a rate below one per slice is kept.
 func TestRRScheduleOverSlices(t *testing.T) {
 	room(t)
 	for path, n := range pathPairs() {
@@ -197,8 +195,8 @@ func TestRRScheduleOverSlices(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", path, err)
 			}
-			// 250 ms at 40/s are 10 slots, one each 25 ms: at 0, 5, 0, 5, ... of a
-			// slice, of which the first 2 ms do not count.
+			// 250 ms at 40/s are 10 slots, one every 25 ms: at 0, 5, 0, 5, ... of a slice, of which
+			// the first 2 ms do not count.
 			if c.Window.Slots != 5 || c.Messages+c.Window.Missed < 5 || c.Messages > 10 || c.Messages != s.Messages {
 				t.Errorf("%s, %d flows: %d slots, %d missed, %d and %d messages", path, flows, c.Window.Slots, c.Window.Missed, c.Messages, s.Messages)
 			}
@@ -206,8 +204,7 @@ func TestRRScheduleOverSlices(t *testing.T) {
 	}
 }
 
-// A schedule that nothing could keep ends in time all the same, and says what
-// was not sent.
+// A schedule that cannot be kept still ends in time, and what was not sent is reported.
 func TestRROverload(t *testing.T) {
 	room(t)
 	for path, n := range pathPairs() {
@@ -230,7 +227,7 @@ func TestRROverload(t *testing.T) {
 	}
 }
 
-// fakeServer admits the flows of a trial and hands them to fn, each on its own.
+// fakeServer accepts the flows of a trial and runs fn for each.
 func fakeServer(t *testing.T, p traffic.Params, fn func(c net.Conn)) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -259,8 +256,8 @@ func fakeServer(t *testing.T, p traffic.Params, fn func(c net.Conn)) (address st
 	return l.Addr().String()
 }
 
-// A server that hangs for a moment holds up every request that was due meanwhile,
-// and each of them shows it: there is no coordinated omission.
+// A server that stalls delays every request that was due meanwhile, and each of them shows it:
+// there is no coordinated omission.
 func TestRRLatencyIsFromTheIntendedSend(t *testing.T) {
 	room(t)
 	const hang = 100 * time.Millisecond
@@ -285,15 +282,14 @@ func TestRRLatencyIsFromTheIntendedSend(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Of 300, about 100 were due while it hung; half of those waited half as long.
+		// Of 300, about 100 were due during the stall; half of those waited half as long.
 		if got := c.Window.RTT.Quantile(0.9); got < hang.Seconds()/5 || c.Window.Slots != 300 {
-			t.Errorf("%T: 90th percentile %g s of %d slots: the wait of those behind the first is missing", n, got, c.Window.Slots)
+			t.Errorf("%T: 90th percentile %g s of %d slots: the wait of the requests after the first is missing", n, got, c.Window.Slots)
 		}
 	}
 }
 
-// A server that never answers, closes or sends too much ends the trial with a
-// reason.
+// A server that never answers, closes or sends too much ends the trial with a reason.
 func TestRRBadServer(t *testing.T) {
 	room(t)
 	cases := map[string]struct {
@@ -318,7 +314,7 @@ func TestRRBadServer(t *testing.T) {
 						p.Address = fakeServer(t, p, test.serve)
 					}
 					if test.want == "enough" {
-						limit = 2 * time.Second // for it to begin; then only this ends it
+						limit = 2 * time.Second // for it to start; then only this ends it
 					}
 					ctx, cancel := context.WithTimeoutCause(t.Context(), limit, errors.New("enough"))
 					defer cancel()
@@ -332,16 +328,16 @@ func TestRRBadServer(t *testing.T) {
 	}
 }
 
-// What an end cannot do it says at once.
+// Unsupported parameters are reported at once.
 func TestRRBadParams(t *testing.T) {
 	for _, kind := range []string{"tcp_rr", "tcp_crr"} {
 		for want, change := range map[string]func(*traffic.Params){
-			"0 flows":            func(p *traffic.Params) { p.Streams = 0 },
-			"-1 flows":           func(p *traffic.Params) { p.Streams = -1 },
-			"a request of -5":    func(p *traffic.Params) { p.RequestSize = -5 },
-			"a response of -5":   func(p *traffic.Params) { p.ResponseSize = -5 },
-			"not an ip:port":     func(p *traffic.Params) { p.Address = "nowhere" },
-			"transactions/s: at": func(p *traffic.Params) { p.TransactionRate = 1 << 63 },
+			"0 flows":                func(p *traffic.Params) { p.Streams = 0 },
+			"-1 flows":               func(p *traffic.Params) { p.Streams = -1 },
+			"a request of -5":        func(p *traffic.Params) { p.RequestSize = -5 },
+			"a response of -5":       func(p *traffic.Params) { p.ResponseSize = -5 },
+			"not an ip:port":         func(p *traffic.Params) { p.Address = "nowhere" },
+			"transactions/s: use at": func(p *traffic.Params) { p.TransactionRate = 1 << 63 },
 		} {
 			p := params(kind)
 			p.Streams = 1
@@ -362,9 +358,9 @@ func TestRRBadParams(t *testing.T) {
 	}
 }
 
-// The schedule deals each slot to one flow, none twice and none to nobody, and
-// what is given up is exactly what was not sent.
-func TestScheduleDeals(t *testing.T) {
+// The schedule assigns each slot to exactly one flow, and the skipped slots are exactly those not
+// sent.
+func TestScheduleAssignsSlots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := traffic.Params{Streams: rapid.IntRange(1, 9).Draw(t, "flows"), TransactionRate: rapid.Uint64Range(1, 5000).Draw(t, "rate"),
 			Warmup:   time.Duration(rapid.Int64Range(0, 2e8).Draw(t, "warmup")),
@@ -393,19 +389,19 @@ func TestScheduleDeals(t *testing.T) {
 			}
 		}
 		if uint64(len(owner)) != limit-first || timed != w.slots() {
-			t.Fatalf("%d slots dealt of %d, %d timed of %d", len(owner), limit-first, timed, w.slots())
+			t.Fatalf("%d slots assigned of %d, %d timed of %d", len(owner), limit-first, timed, w.slots())
 		}
 		for flow := range p.Streams {
 			slot, _ := w.firstSlot(flow)
 			w.skipSlots(flow, slot, limit)
 		}
 		if w.missed != timed {
-			t.Fatalf("gave up %d of %d", w.missed, timed)
+			t.Fatalf("skipped %d of %d", w.missed, timed)
 		}
 	})
 }
 
-// Extremes neither overflow nor crash.
+// Extreme values neither overflow nor crash.
 func TestScheduleExtremes(t *testing.T) {
 	for _, rate := range []uint64{1, 999_999_937, maxTransactionRate} {
 		s := rrSchedule{rate, 1 << 62}
@@ -418,7 +414,7 @@ func TestScheduleExtremes(t *testing.T) {
 	}
 }
 
-// Nothing is allocated for an exchange on the fast path, whatever is set up.
+// The fast implementation allocates nothing per exchange after set-up.
 func TestRRAllocatesNothing(t *testing.T) {
 	room(t)
 	for _, rate := range []uint64{0, 20_000} {

@@ -2,6 +2,6 @@
 
 package tcp
 
-// shareScratch is whether threads of one CPU read into one buffer. The race detector
-// cannot know that nobody looks at what is in it.
+// shareScratch is whether threads on the same CPU read into the same buffer. It is off with the
+// race detector, which cannot know that the contents are never used.
 const shareScratch = false

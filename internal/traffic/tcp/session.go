@@ -13,34 +13,34 @@ import (
 	"tare/internal/traffic/thread"
 )
 
-// A trial's connections begin with the client's token and the server's go: one
-// byte, sent when all connections of the trial have shown theirs. So both ends
-// start their clocks together, and a stranger is never counted.
+// A trial's connections start with the client's token and the server's go: one byte, sent when all
+// connections of the trial have shown the token. So both endpoints start their clocks together, and
+// a foreign connection is never counted.
 const goByte = 'G'
 
-// tokenTimeout is how long a peer may take to show its token. A stranger that
-// stalls can hold up the others by no more than this.
+// tokenTimeout is how long a peer may take to send its token. It bounds the delay that a foreign
+// connection can cause.
 const tokenTimeout = time.Second
 
-// Where payload flows both ways, each stream has a connection for each way, and
-// the client says behind the token which one it is.
+// If payload flows in both directions, each stream has one connection per direction, and the client
+// sends a role after the token.
 const (
 	roleForward = 'F' // the client sends
 	roleReverse = 'R' // the server sends
 )
 
-// maxRefused is how many peers without the token are turned away before the
-// server gives up: something else has taken to that port.
+// maxRefused is how many peers without the token are refused before the server fails, because
+// something else is using the port.
 const maxRefused = 100
 
-// admitter is an open port that admits the peers of one trial.
+// admitter is an open port that accepts the peers of one trial.
 type admitter struct {
 	socket.Listener
 	refused int
 }
 
-// admit accepts the connections of a trial, which show the token. Those that
-// carry payload from the client come first.
+// admit accepts the connections of a trial, which send the token. It returns those with payload
+// from the client first.
 func (l *admitter) admit(ctx context.Context, p traffic.Params) (c conns, err error) {
 	var reverse conns
 	for len(c)+len(reverse) < connections(p) {
@@ -50,7 +50,7 @@ func (l *admitter) admit(ctx context.Context, p traffic.Params) (c conns, err er
 			if ctx.Err() != nil {
 				n := len(c) + len(reverse)
 				append(c, reverse...).close()
-				return nil, fmt.Errorf("wait for the client: %d of %d connections came: %w", n, connections(p), context.Cause(ctx))
+				return nil, fmt.Errorf("wait for the client: %d of %d connections arrived: %w", n, connections(p), context.Cause(ctx))
 			}
 			continue
 		case err != nil:
@@ -67,7 +67,7 @@ func (l *admitter) admit(ctx context.Context, p traffic.Params) (c conns, err er
 			s.Close()
 			if l.refused++; l.refused >= maxRefused {
 				append(c, reverse...).close()
-				return nil, fmt.Errorf("%d peers came without the trial's token", l.refused)
+				return nil, fmt.Errorf("%d peers connected without the trial's token", l.refused)
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func (l *admitter) admit(ctx context.Context, p traffic.Params) (c conns, err er
 	return c, nil
 }
 
-// readToken reads a peer's token, and its role where the trial has roles.
+// readToken reads and checks a peer's token, and its role if the trial has roles.
 func readToken(ctx context.Context, s socket.Stream, p traffic.Params) (role byte, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, tokenTimeout)
 	defer cancel()
@@ -95,7 +95,7 @@ func readToken(ctx context.Context, s socket.Stream, p traffic.Params) (role byt
 	return roleForward, true
 }
 
-// handshakeBytes is what the client says on a connection.
+// handshakeBytes returns what the client sends at the start of a connection.
 func handshakeBytes(p traffic.Params, role byte) []byte {
 	if p.Both {
 		return append([]byte(p.Token), role)
@@ -103,8 +103,7 @@ func handshakeBytes(p traffic.Params, role byte) []byte {
 	return []byte(p.Token)
 }
 
-// connect opens the connections of a trial, in the order of admit, and waits for
-// the server's go.
+// connect opens the connections of a trial, in the order of admit, and waits for the server's go.
 func connect(ctx context.Context, n path, p traffic.Params) (conns, error) {
 	addr, err := netip.ParseAddrPort(p.Address)
 	if err != nil {
@@ -130,7 +129,7 @@ func connect(ctx context.Context, n path, p traffic.Params) (conns, error) {
 		var got [1]byte
 		err := readFull(ctx, s, got[:])
 		if err == nil && got[0] != goByte {
-			err = errors.New("it said something else than go: it is not the trial's server")
+			err = errors.New("unexpected reply: it is not the trial's server")
 		}
 		if err != nil {
 			c.close()
@@ -149,7 +148,7 @@ func (c conns) close() {
 	}
 }
 
-// fillReport fills in what the kernel tells of the connections.
+// fillReport adds what the kernel reports about the connections.
 func (c conns) fillReport(r *traffic.Report) {
 	r.Connections = len(c)
 	for i, s := range c {
@@ -182,7 +181,7 @@ func writeFull(ctx context.Context, s socket.Stream, b []byte) error {
 	return moveFull(ctx, b, s.Write)
 }
 
-// moveFull repeats a call that moves a part of b until all of it is through.
+// moveFull repeats a call that transfers a part of b until all of it is transferred.
 func moveFull(ctx context.Context, b []byte, move func([]byte) (int, error)) error {
 	for len(b) > 0 {
 		n, err := move(b)
@@ -198,7 +197,7 @@ func moveFull(ctx context.Context, b []byte, move func([]byte) (int, error)) err
 	return nil
 }
 
-// server is the listening end of a TCP workload.
+// server is the listening endpoint of a TCP workload.
 type server struct {
 	listener *admitter
 	p        traffic.Params
@@ -216,8 +215,8 @@ func listen(n path, p traffic.Params, serve func(context.Context, conns, traffic
 
 func (s *server) Port() uint16 { return s.listener.Port() }
 
-// Serve serves the opening transfer and then one a round, or the whole trial as
-// one where there are no rounds.
+// Serve serves the warm-up transfer and then one transfer per round, or the whole trial as one
+// transfer if there are no rounds.
 func (s *server) Serve(ctx context.Context, _ traffic.Peer) (traffic.Report, error) {
 	defer thread.PauseGC()()
 	defer s.listener.Close()

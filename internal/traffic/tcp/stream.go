@@ -10,14 +10,12 @@ import (
 	"tare/internal/traffic/thread"
 )
 
-// stream sends as much as TCP takes, or as much as is asked for, over one or
-// more connections, one way or both ways at once. Goodput is counted at the
-// receiver.
+// stream sends as much as TCP accepts, or at a requested rate, over one or more connections, in one
+// direction or both. Goodput is counted at the receiver.
 type stream struct{ path path }
 
-// Spec's threads need the fast path: the portable one gives each connection a
-// goroutine, and a trial that asked for threads says so with the note
-// threads_not_set.
+// The threads of Spec need the fast implementation. The portable one gives each connection a
+// goroutine; a trial that requested threads then has the note threads_not_set.
 func (stream) Spec() traffic.Spec {
 	on := true
 	return traffic.Spec{Title: "TCP bulk transfer", WorkloadSpec: study.WorkloadSpec{
@@ -30,10 +28,11 @@ func (stream) Spec() traffic.Spec {
 		Directions: []string{study.Forward, study.Reverse, study.Both},
 		Defaults: study.Workload{
 			Streams: 1, WriteSize: 128 << 10, Rate: study.Unlimited, NoDelay: &on, Direction: study.Forward, Family: study.IPv4, Congestion: "cubic",
-			// Mostly the steadiest of what was tried: see docs/performance.md.
+			// Mostly the values with the least variation of those measured: see
+			// docs/performance.md.
 			SendBuffer: study.Buffer(1 << 20), ReceiveBuffer: study.Buffer(1 << 20), Placement: study.OneCore,
 		},
-		// As the published studies that the profile is after.
+		// As in the published studies that this profile follows.
 		Profiles: map[string]study.Workload{study.Paper: {Streams: 50}},
 		Lengths: map[string]study.Length{
 			study.Quick:    {Warmup: study.Duration(100 * time.Millisecond), Duration: study.Duration(1500 * time.Millisecond), Slice: traffic.StreamSlice},
@@ -43,36 +42,36 @@ func (stream) Spec() traffic.Spec {
 	}}
 }
 
-// streamLimit is how many threads an end may have where each connection has its
-// own. Beyond it the process may be refused another one, which ends a Go program.
+// streamLimit is how many threads an endpoint may have if each connection has its own. Beyond it
+// the system may refuse the process another thread, which crashes a Go program.
 const streamLimit = 2048
 
-// check refuses what no trial can be made of.
+// check refuses invalid parameters.
 func (w stream) check(p traffic.Params) error {
 	switch {
 	case p.Streams < 1:
-		return fmt.Errorf("tcp_stream: %d streams: at least 1 is needed", p.Streams)
+		return fmt.Errorf("tcp_stream: %d streams: use at least 1", p.Streams)
 	case p.WriteSize < 1:
-		return fmt.Errorf("tcp_stream: writes of %d bytes: at least 1 is needed", p.WriteSize)
+		return fmt.Errorf("tcp_stream: writes of %d bytes: use at least 1", p.WriteSize)
 	case p.Threads < 0:
-		return fmt.Errorf("tcp_stream: %d threads: at least 1 is needed, or 0 for one each connection", p.Threads)
+		return fmt.Errorf("tcp_stream: %d threads: use at least 1, or 0 for one per connection", p.Threads)
 	case p.Both && p.Reverse:
-		return fmt.Errorf("tcp_stream: both directions and the reverse one: name one of the two")
+		return fmt.Errorf("tcp_stream: both directions and the reverse one: use one of the two")
 	case p.Warmup < 0 || p.Duration < 0 || p.Slice < 0:
 		return fmt.Errorf("tcp_stream: a warm-up of %s and a window of %s: neither may be negative", p.Warmup, p.Duration)
 	}
-	// First the files: more threads do not mend those.
+	// The files come first: more threads do not help with those.
 	if err := checkFileLimit(connections(p)); err != nil {
 		return fmt.Errorf("tcp_stream: %w", err)
 	}
 	if n := threadCount(p); w.path.threads != nil && n > streamLimit {
-		return fmt.Errorf("tcp_stream: %d threads: at most %d; set threads, and that many drive the %d connections", n, streamLimit, connections(p))
+		return fmt.Errorf("tcp_stream: %d threads: at most %d; set threads to let that many drive the %d connections", n, streamLimit, connections(p))
 	}
 	return nil
 }
 
-// connections is how many of them a trial takes: with payload both ways, each
-// stream has one for each direction.
+// connections returns the number of connections of a trial: one per stream, or two with payload in
+// both directions.
 func connections(p traffic.Params) int {
 	if p.Both {
 		return 2 * p.Streams
@@ -80,7 +79,7 @@ func connections(p traffic.Params) int {
 	return p.Streams
 }
 
-// threadCount is how many drive the connections of one end.
+// threadCount returns the number of threads that drive the connections of one endpoint.
 func threadCount(p traffic.Params) int {
 	if n := connections(p); p.Threads < 1 || p.Threads > n {
 		return n
@@ -101,7 +100,7 @@ func (w stream) Listen(p traffic.Params) (traffic.Server, error) {
 	return streamServer{s, w, p}, nil
 }
 
-// streamServer adds what is to be known of the trial as a whole.
+// streamServer adds the notes on the whole trial.
 type streamServer struct {
 	traffic.Server
 	work stream
@@ -134,9 +133,8 @@ func (w stream) Dial(ctx context.Context, p traffic.Params, _ traffic.Peer) (tra
 	return r, nil
 }
 
-// streamSession makes each slice a transfer of its own, over fresh connections:
-// a connection tends to keep the speed it came to first, and a trial should not
-// hang on the luck of one.
+// streamSession transfers each slice over new connections. A connection tends to keep the speed
+// that it reached first, and a trial should not depend on that of a single one.
 type streamSession struct {
 	work    stream
 	p       traffic.Params

@@ -8,8 +8,8 @@ import (
 	"tare/internal/traffic/socket"
 )
 
-// slow is a connection whose end does not come, and of which so many bytes are not
-// acknowledged at each look; the last one stays.
+// slow is a connection that does not end, with the given numbers of unacknowledged bytes in
+// sequence; the last one stays.
 type slow struct {
 	socket.Stream
 	left []int
@@ -20,9 +20,9 @@ func (s *slow) CloseWrite() error           { return nil }
 func (s *slow) Info() socket.TCPInfo        { return socket.TCPInfo{} }
 func (s *slow) Unacknowledged() (int, bool) { return 0, false }
 
-type telling struct{ *slow }
+type acknowledging struct{ *slow }
 
-func (s telling) Unacknowledged() (int, bool) {
+func (s acknowledging) Unacknowledged() (int, bool) {
 	n := s.left[0]
 	if len(s.left) > 1 {
 		s.left = s.left[1:]
@@ -30,19 +30,18 @@ func (s telling) Unacknowledged() (int, bool) {
 	return max(n, 0), n >= 0
 }
 
-// A drain goes on for as long as what is under way gets less, however long that is,
-// and ends when it does not.
+// A drain continues as long as the data in flight decreases, and ends when it does not.
 func TestDrain(t *testing.T) {
 	for what, c := range map[string]struct {
 		s    socket.Stream
-		puts int // off by so many waits
+		puts int // in units of the timeout
 		says string
 	}{
-		"it arrives slowly": {telling{&slow{left: []int{900, 800, 700, 600, 1, 1}}}, 4, "1 bytes did not arrive, and within 8s the receiver acknowledged none of them"},
-		"nothing arrives":   {telling{&slow{left: []int{900, 900}}}, 0, "900 bytes did not arrive"},
-		"nobody reads it":   {telling{&slow{left: []int{900, 0, 0}}}, 1, "did not read it to its end within 30s"},
-		"nobody tells":      {&slow{}, 0, "within 30s"},
-		"it tells no more":  {telling{&slow{left: []int{900, 700, -1}}}, 1, "did not all arrive"},
+		"it arrives slowly":               {acknowledging{&slow{left: []int{900, 800, 700, 600, 1, 1}}}, 4, "1 bytes did not arrive: the receiver acknowledged none of them within 8s"},
+		"nothing arrives":                 {acknowledging{&slow{left: []int{900, 900}}}, 0, "900 bytes did not arrive"},
+		"nobody reads it":                 {acknowledging{&slow{left: []int{900, 0, 0}}}, 1, "did not read it to the end within 30s"},
+		"acknowledgements unknown":        {&slow{}, 0, "within 30s"},
+		"acknowledgements become unknown": {acknowledging{&slow{left: []int{900, 700, -1}}}, 1, "data in flight did not arrive"},
 	} {
 		e := &streamEnd{Stream: c.s, start: time.Now().Add(-time.Hour), send: true, warm: true}
 		if err := e.finish(); err != nil || !e.draining {
@@ -56,7 +55,7 @@ func TestDrain(t *testing.T) {
 			if e.done {
 				t.Fatalf("%s: done", what)
 			}
-			e.start = e.start.Add(-blindDrainFactor*DrainTimeout - time.Second) // so much later
+			e.start = e.start.Add(-blindDrainFactor*DrainTimeout - time.Second) // this much later
 			if err = e.drain(); err != nil && puts != c.puts {
 				t.Errorf("%s: ended after %d waits, want %d", what, puts, c.puts)
 			}

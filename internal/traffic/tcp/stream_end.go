@@ -11,12 +11,12 @@ import (
 	"tare/internal/traffic/socket"
 )
 
-// readSize is what the receiver asks for at once. A kernel goes on with a call
-// while more keeps coming, until that is full: of small writes it is less, so that
-// a call ends soon, for it counts when it ends.
+// readSize is the receiver's buffer size in bytes. The kernel continues a read call while data
+// keeps arriving, until the buffer is full. For small writes the buffer is smaller, so that calls
+// return sooner: bytes are counted when a call returns.
 const (
 	readSize    = 128 << 10
-	readWrites  = 64 // of the sender's
+	readWrites  = 64 // writes of the sender
 	minReadSize = 4 << 10
 )
 
@@ -27,51 +27,50 @@ func readSizeFor(p traffic.Params) int {
 	return max(minReadSize, p.WriteSize*readWrites)
 }
 
-// batchSize and maxBatchWrites bound how much goes out in small writes before the clock
-// is read again.
+// batchSize and maxBatchWrites bound how much is sent in small writes between two clock readings.
 const (
 	batchSize      = 32 << 10
 	maxBatchWrites = 16
 )
 
-// stopByte goes from the receiver to the sender when the receiver's window is
-// over. The sender waits for it: the window never ends in silence because the
-// two clocks started apart.
+// stopByte is sent by the receiver when its window is over. The sender continues until it arrives,
+// so that the receiver's window always has traffic although the two clocks did not start at the
+// same time.
 const stopByte = 'S'
 
-// never is a moment that no trial comes to.
+// never is later than the end of any trial.
 const never = time.Duration(1<<63 - 1)
 
-// streamEnd is one connection at one end. It is stepped until it is done, by a
-// thread of its own over a blocking socket or by one that serves several.
+// streamEnd is one connection at one endpoint. A thread calls step until done: its own thread with
+// a blocking socket, or one that serves several connections.
 type streamEnd struct {
 	socket.Stream
-	thread threadStream // the same, nil on the portable path
+	thread threadStream // the same stream, nil in the portable implementation
 	start  time.Time
 	bins   *traffic.BinCounter
 	send   bool
 	buf    []byte
-	small  [1]byte // for a stop, or for none: it is part of what is made once
+	small  [1]byte // allocated once, for the stop byte
 	done   bool
 
-	stopSent bool // receiver: the sender was told to stop
+	stopSent bool // receiver: the stop byte was sent
 
-	yieldCPU       bool  // sender: after each batch, the receiver on this CPU may go first
-	batch          int   // sender: writes between two readings of the clock
-	unwritten      int   // sender with a schedule: what is left of the write under way
+	yieldCPU       bool  // sender: yield to the receiver on the same CPU after each batch
+	batch          int   // sender: writes between two clock readings
+	unwritten      int   // sender with a schedule: unsent bytes of the current write
 	pace           *pace // sender with a schedule
 	warm           bool  // sender: the warm-up is over
 	warmAt         time.Duration
 	before         socket.TCPInfo // sender: at warmAt
 	after          socket.TCPInfo // sender: at the end of its window
 	window         time.Duration  // sender: between the two
-	draining       bool           // sender: told to stop, and waiting for the receiver's end
+	draining       bool           // sender: stopped, waiting for the receiver to close
 	drainDeadline  time.Duration
-	unacknowledged int           // sender: not acknowledged when drainDeadline was set
-	last           time.Duration // receiver: when payload came
+	unacknowledged int           // sender: unacknowledged bytes when drainDeadline was set
+	last           time.Duration // receiver: time of the last payload
 }
 
-// drive steps the end over a socket that waits, until it is done.
+// drive steps the connection over a blocking socket until it is done.
 func (e *streamEnd) drive(ctx context.Context, over *atomic.Bool) error {
 	for !e.done {
 		if over.Load() {
@@ -98,7 +97,7 @@ func (e *streamEnd) pause(d time.Duration) {
 	e.thread.Pause(d)
 }
 
-// step goes on by one operation on the socket, or by a few small ones.
+// step performs one operation on the socket, or several small ones.
 func (e *streamEnd) step() error {
 	switch {
 	case !e.send:
@@ -117,12 +116,12 @@ func (e *streamEnd) step() error {
 	return nil
 }
 
-// idle reports whether there is nothing to write before wake.
+// idle reports whether the sender has nothing to write before its next slot.
 func (e *streamEnd) idle() bool {
 	return e.send && !e.draining && e.pace != nil && e.unwritten == 0 && e.pace.wakeAt > 0
 }
 
-// nextStep is when the end must be stepped even if its socket has nothing to tell.
+// nextStep returns when the connection must be stepped even if its socket has no event.
 func (e *streamEnd) nextStep(at time.Duration) time.Duration {
 	switch {
 	case e.done, !e.send && e.stopSent:
@@ -131,7 +130,7 @@ func (e *streamEnd) nextStep(at time.Duration) time.Duration {
 		return e.drainDeadline
 	case e.idle() && at < e.bins.End:
 		return min(e.pace.wakeAt, e.bins.End)
-	case e.idle(): // and looking out for the receiver's stop
+	case e.idle(): // and check for the receiver's stop byte
 		return min(e.pace.wakeAt, at+minSleep)
 	case at < e.bins.End:
 		return e.bins.End
@@ -141,7 +140,7 @@ func (e *streamEnd) nextStep(at time.Duration) time.Duration {
 	return at
 }
 
-// write sends, until the receiver has seen its window.
+// write sends until the receiver reports the end of its window.
 func (e *streamEnd) write() error {
 	var err error
 	moved := 0
@@ -171,7 +170,7 @@ func (e *streamEnd) write() error {
 	case stopped:
 		return e.finish()
 	case at > e.bins.End+DrainTimeout:
-		return fmt.Errorf("the receiver had not seen its window %s after it should have ended", DrainTimeout)
+		return fmt.Errorf("the receiver did not report the end of its window within %s", DrainTimeout)
 	}
 	return nil
 }
@@ -187,7 +186,7 @@ func (e *streamEnd) unpaced() (moved int, err error) {
 	return moved, nil
 }
 
-// paced serves the slots that are due, as far as the socket takes them.
+// paced serves the due slots as far as the socket accepts data.
 func (e *streamEnd) paced() (moved int, err error) {
 	due := e.pace.due(time.Since(e.start))
 	for range e.batch {
@@ -209,7 +208,7 @@ func (e *streamEnd) paced() (moved int, err error) {
 	return moved, nil
 }
 
-// stopReceived looks, without waiting, for the receiver's stop.
+// stopReceived checks for the receiver's stop byte without waiting.
 func (e *streamEnd) stopReceived() (bool, error) {
 	n, err := e.ReadNow(e.small[:])
 	switch {
@@ -223,8 +222,7 @@ func (e *streamEnd) stopReceived() (bool, error) {
 	return true, nil
 }
 
-// receive reads until the sender closes its direction, which it does when told
-// that the window is over.
+// receive reads until the sender closes its direction, which it does after the stop byte.
 func (e *streamEnd) receive() error {
 	n, err := e.Read(e.buf)
 	at := time.Since(e.start)
@@ -246,34 +244,34 @@ func (e *streamEnd) receive() error {
 		case n == 1:
 			e.stopSent = true
 		case err != nil && !socket.IsAgain(err):
-			return fmt.Errorf("tell the sender to stop: %w", err)
+			return fmt.Errorf("send the stop byte to the sender: %w", err)
 		}
 	}
-	// A sender that goes on for ever is ended by the trial's limit: it cannot be told
-	// from one with much under way.
+	// A sender that never stops is ended by the trial's limit: it cannot be distinguished from one
+	// with much data in flight.
 	if at > max(e.bins.End, e.last)+2*DrainTimeout {
-		return fmt.Errorf("the sender was told to stop, and nothing came of it within %s: neither payload nor its end", 2*DrainTimeout)
+		return fmt.Errorf("the sender did not stop within %s: neither payload nor the end of the stream arrived", 2*DrainTimeout)
 	}
 	return nil
 }
 
-// DrainTimeout is how long the end of a transfer may go without progress: how much is
-// still under way, and how long it takes, depends on the buffers of all connections
-// and on the rate of the underlay. What bounds it as a whole is the trial's limit.
+// DrainTimeout is how long the drain of a transfer may go without progress. How much data is in
+// flight, and how long it takes, depends on the buffers of all connections and on the rate of the
+// underlay. The trial's limit bounds the whole drain.
 const DrainTimeout = 5 * time.Second
 
-// acknowledgeTimeout is the same for a sender that is told how much is acknowledged. It is
-// more than the gaps of 3.2 and 6.4 s to which the kernel's probes of a closed window back
-// off (RFC 9293 section 3.8.6.1): a relay may be waiting for one. Transfers through passt
-// were seen to stand still for longer than DrainTimeout; that this is the cause is not proven.
+// acknowledgeTimeout is the same for a sender that knows how much is acknowledged. It exceeds the
+// gaps of 3.2 s and 6.4 s to which the kernel's probes of a closed window back off (RFC 9293
+// section 3.8.6.1), because a relay may be waiting for such a probe. Transfers through passt have
+// stalled for longer than DrainTimeout; that this is the cause is not proven.
 const acknowledgeTimeout = 8 * time.Second
 
-// blindDrainFactor is how many times as long a sender waits that is not told of progress: its
-// system does not tell whether anything is acknowledged, or all is and the receiver has not
-// read it. A relay on the path, such as a guest's, acknowledges what it still has to pass on.
+// blindDrainFactor multiplies DrainTimeout for a sender without visible progress: its system does
+// not report acknowledgements, or everything is acknowledged and the receiver has not read it. A
+// relay on the path, such as that of a guest, acknowledges data that it still has to forward.
 const blindDrainFactor = 6
 
-// finish ends the direction: what was sent before still arrives.
+// finish closes the sending direction. Data sent before still arrives.
 func (e *streamEnd) finish() error {
 	e.after, e.window = e.Info(), time.Since(e.start)-e.warmAt
 	if e.pace != nil {
@@ -290,8 +288,8 @@ func (e *streamEnd) finish() error {
 	return nil
 }
 
-// drain waits for the receiver's end of the connection, for as long as what is under
-// way gets less.
+// drain waits until the receiver closes the connection, as long as the unacknowledged data
+// decreases.
 func (e *streamEnd) drain() error {
 	n, err := e.Read(e.small[:])
 	switch {
@@ -305,7 +303,7 @@ func (e *streamEnd) drain() error {
 	return nil
 }
 
-// progress puts the end of a drain off if anything arrived since it was set.
+// progress extends the drain if data was acknowledged since the deadline was set.
 func (e *streamEnd) progress() error {
 	at := time.Since(e.start)
 	if at <= e.drainDeadline {
@@ -314,11 +312,11 @@ func (e *streamEnd) progress() error {
 	left, known := e.Unacknowledged()
 	switch {
 	case !known:
-		return fmt.Errorf("what was sent did not all arrive within %s", blindDrainFactor*DrainTimeout)
+		return fmt.Errorf("data in flight did not arrive within %s", blindDrainFactor*DrainTimeout)
 	case left == 0 && e.unacknowledged == 0:
-		return fmt.Errorf("all that was sent arrived, but the receiver did not read it to its end within %s", blindDrainFactor*DrainTimeout)
+		return fmt.Errorf("all data arrived, but the receiver did not read it to the end within %s", blindDrainFactor*DrainTimeout)
 	case left >= e.unacknowledged:
-		return fmt.Errorf("%d bytes did not arrive, and within %s the receiver acknowledged none of them", left, acknowledgeTimeout)
+		return fmt.Errorf("%d bytes did not arrive: the receiver acknowledged none of them within %s", left, acknowledgeTimeout)
 	}
 	e.unacknowledged, e.drainDeadline = left, at+acknowledgeTimeout
 	if left == 0 {

@@ -14,7 +14,7 @@ import (
 	"tare/internal/traffic"
 )
 
-// What no trial can be made of is refused at both ends before anything is opened.
+// Invalid parameters are refused at both endpoints before anything is opened.
 func TestStreamRefuses(t *testing.T) {
 	for _, n := range []path{fastest(), portablePath()} {
 		w := stream{n}
@@ -22,11 +22,11 @@ func TestStreamRefuses(t *testing.T) {
 			change func(*traffic.Params)
 			says   string
 		}{
-			"no streams":        {func(p *traffic.Params) { p.Streams = 0 }, "tcp_stream: 0 streams: at least 1 is needed"},
+			"no streams":        {func(p *traffic.Params) { p.Streams = 0 }, "tcp_stream: 0 streams: use at least 1"},
 			"fewer than none":   {func(p *traffic.Params) { p.Streams = -3 }, "-3 streams"},
 			"writes of nothing": {func(p *traffic.Params) { p.WriteSize = 0 }, "writes of 0 bytes"},
 			"fewer threads":     {func(p *traffic.Params) { p.Threads = -1 }, "-1 threads"},
-			"two directions":    {func(p *traffic.Params) { p.Both, p.Reverse = true, true }, "name one of the two"},
+			"two directions":    {func(p *traffic.Params) { p.Both, p.Reverse = true, true }, "use one of the two"},
 			"a window of less":  {func(p *traffic.Params) { p.Duration = -time.Second }, "a window of -1s"},
 		} {
 			p := params("tcp_stream")
@@ -36,7 +36,7 @@ func TestStreamRefuses(t *testing.T) {
 		p := params("tcp_stream")
 		p.Streams = 100_000_000
 		if runtime.GOOS != "windows" {
-			refused(t, w, p, n.name+", 100 000 000 streams", "100000000 connections take a file each, and this process may open")
+			refused(t, w, p, n.name+", 100 000 000 streams", "100000000 connections need one open file each, and this process may open")
 		}
 		p = params("tcp_stream")
 		p.Address = "nowhere"
@@ -61,8 +61,8 @@ func refused(t *testing.T, w stream, p traffic.Params, what, says string) {
 	}
 }
 
-// impostor plays a server that knows the protocol up to its go, and hands over
-// the connection.
+// impostor acts as a server that knows the protocol up to its go, and then passes on the
+// connection.
 func impostor(t *testing.T, p traffic.Params, then func(net.Conn)) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -85,8 +85,8 @@ func impostor(t *testing.T, p traffic.Params, then func(net.Conn)) (address stri
 	return l.Addr().String()
 }
 
-// A peer that plays along and then does not ends the trial with a reason, within
-// the trial's own deadlines; or it is given up, as soon as the peer has got that far.
+// A peer that starts correctly and then misbehaves ends the trial with a reason within the trial's
+// own deadlines, or the trial is cancelled as soon as the peer has got that far.
 func TestStreamBadServer(t *testing.T) {
 	wait := func(t *testing.T) func(net.Conn) {
 		return func(net.Conn) { <-t.Context().Done() } // the test's context ends before its cleanup
@@ -103,10 +103,10 @@ func TestStreamBadServer(t *testing.T) {
 		{"closes at the token", false, func(*testing.T, func()) func(net.Conn) { return func(net.Conn) {} }, "to start the trial: "},
 		{"says something else", false, func(t *testing.T, _ func()) func(net.Conn) {
 			return func(c net.Conn) { _, _ = c.Write([]byte("SSH-2.0-x\r\n")); wait(t)(c) }
-		}, "something else than go"},
+		}, "unexpected reply: it is not the trial's server"},
 		{"never reads", false, func(t *testing.T, _ func()) func(net.Conn) {
 			return func(c net.Conn) { _, _ = c.Write([]byte{goByte}); wait(t)(c) }
-		}, "send: the receiver had not seen its window 5s after"},
+		}, "send: the receiver did not report the end of its window within 5s"},
 		{"closes mid-trial", false, func(*testing.T, func()) func(net.Conn) {
 			return func(c net.Conn) {
 				_, _ = c.Write([]byte{goByte})
@@ -145,9 +145,9 @@ func TestStreamBadServer(t *testing.T) {
 	}
 }
 
-// A client without the token gets no further, and its own error says so.
+// A client without the token is refused, and its own error says so.
 func TestStreamWrongToken(t *testing.T) {
-	for _, on := range pathways() {
+	for _, on := range pairings() {
 		p := params("tcp_stream")
 		ctx, cancel := context.WithCancel(t.Context())
 		address, end := serve(ctx, t, stream{on.server}, p)
@@ -157,15 +157,15 @@ func TestStreamWrongToken(t *testing.T) {
 			t.Errorf("%s: client gave %v", on, err)
 		}
 		cancel()
-		if a := <-end; a.err == nil || !strings.Contains(a.err.Error(), "0 of 1 connections came") {
+		if a := <-end; a.err == nil || !strings.Contains(a.err.Error(), "0 of 1 connections arrived") {
 			t.Errorf("%s: server gave %v", on, a.err)
 		}
 	}
 }
 
-// A client one of whose streams goes away, as sender and as receiver: the trial
-// ends at once, on all streams, and with the reason of that one.
-func TestStreamClientGone(t *testing.T) {
+// If one stream of a client fails, as sender or receiver, the trial ends at once on all streams,
+// with the reason of that stream.
+func TestStreamClientExits(t *testing.T) {
 	for _, n := range []path{fastest(), portablePath()} {
 		for _, reverse := range []bool{false, true} {
 			for _, threads := range []int{0, 1} {
@@ -204,10 +204,9 @@ func TestStreamClientGone(t *testing.T) {
 	}
 }
 
-// A rate beyond what goes through is missed, and said to be: it neither hangs
-// nor counts as sent.
-func TestStreamRateBeyondAll(t *testing.T) {
-	for _, on := range pathways() {
+// A rate beyond the capacity is missed and reported as missed: it neither hangs nor counts as sent.
+func TestStreamRateTooHigh(t *testing.T) {
+	for _, on := range pairings() {
 		for _, threads := range []int{0, 1} {
 			p := params("tcp_stream")
 			p.Rate, p.WriteSize, p.Threads, p.Streams, p.Duration = 1e15, 1400, threads, 2, 300*time.Millisecond
@@ -223,9 +222,9 @@ func TestStreamRateBeyondAll(t *testing.T) {
 	}
 }
 
-// Threads that a network does not have are said not to be there.
+// Threads that an implementation does not have are reported as missing.
 func TestStreamThreadsNote(t *testing.T) {
-	for _, on := range pathways() {
+	for _, on := range pairings() {
 		p := params("tcp_stream")
 		p.Streams, p.Threads = 2, 1
 		client, server, err := pair(t, on, p)

@@ -11,8 +11,7 @@ import (
 	"tare/internal/warning"
 )
 
-// tolerance is the share of its schedule that a sender may miss before a note
-// says so.
+// tolerance is the share of missed slots from which a note reports them.
 const tolerance = 0.001
 
 func (stream) Metrics(p traffic.Params, client, server traffic.Report) (map[string]float64, *result.Series) {
@@ -55,11 +54,10 @@ func (stream) Metrics(p traffic.Params, client, server traffic.Report) (map[stri
 	return m, &result.Series{Metric: "goodput", Interval: receivers[0].Window.Interval, Values: bits}
 }
 
-// rate is bytes over seconds in bit/s.
+// rate returns bytes over seconds in bit/s.
 func rate(bytes int64, seconds float64) float64 { return float64(bytes) * 8 / seconds }
 
-// retransmits adds up what the senders counted; one that did not count leaves
-// the sum unknown.
+// retransmits sums the counts of the senders. If one did not count, the sum is unknown.
 func retransmits(senders []traffic.Report) (int64, bool) {
 	var sum int64
 	for _, r := range senders {
@@ -71,9 +69,8 @@ func retransmits(senders []traffic.Report) (int64, bool) {
 	return sum, true
 }
 
-// fairness is Jain's index of the streams' shares, (sum x)^2 / (n sum x^2): 1
-// where all are alike, 1/n where one has all (Jain, Chiu and Hawe, DEC-TR-301,
-// 1984). Without any payload it is unknown.
+// fairness is Jain's index of the streams' shares, (sum x)^2 / (n sum x^2): 1 if all are equal, 1/n
+// if one has everything (Jain, Chiu and Hawe, DEC-TR-301, 1984). Without payload it is unknown.
 func fairness(streams []int64) (float64, bool) {
 	var sum, squares float64
 	for _, v := range streams {
@@ -86,21 +83,21 @@ func fairness(streams []int64) (float64, bool) {
 	return sum * sum / (float64(len(streams)) * squares), true
 }
 
-// notes are what a reader of one end's figures must know.
+// notes returns the notes of one endpoint.
 func (w stream) notes(p traffic.Params, r traffic.Report) []traffic.Note {
 	notes := slices.Clone(r.Notes)
 	if p.Threads > 0 && w.path.threads == nil {
 		notes = append(notes, traffic.Note{Code: string(warning.ThreadsNotSet), Text: fmt.Sprintf(
-			"%d threads were asked for, but this end took the portable path, which gives each connection a goroutine", p.Threads)})
+			"%d threads were requested, but this endpoint used the portable implementation, which gives each connection a goroutine", p.Threads)})
 	}
 	if n := r.Window; n.Slots > 0 && float64(n.Missed) > tolerance*float64(n.Slots) {
 		notes = append(notes, traffic.Note{Code: string(warning.GeneratorLimited), Text: fmt.Sprintf(
-			"%s missed %d of %d writes that the rate of %d bit/s asked for: TCP or this machine was slower than that", side(p), n.Missed, n.Slots, p.Rate)})
+			"%s missed %d of %d writes of the requested rate of %d bit/s: TCP or this machine was slower", side(p), n.Missed, n.Slots, p.Rate)})
 	}
 	return notes
 }
 
-// side names the sender that a note is about.
+// side names the sender that a note refers to.
 func side(p traffic.Params) string {
 	switch {
 	case p.Both:
@@ -111,9 +108,9 @@ func side(p traffic.Params) string {
 	return "the client"
 }
 
-// limitsOf is what a kernel booked within elapsed; false where it does not tell. Ticks
-// may be more than what passed between two readings: they are cut to that.
-func limitsOf(before, after socket.Chronograph, elapsed time.Duration) (traffic.Limits, bool) {
+// limitTimes returns the times that the kernel counted within elapsed; ok is false if it reports
+// none. Ticks may add up to more than elapsed and are then limited to it.
+func limitTimes(before, after socket.Chronograph, elapsed time.Duration) (traffic.Limits, bool) {
 	if !before.Known || !after.Known || elapsed <= 0 {
 		return traffic.Limits{}, false
 	}

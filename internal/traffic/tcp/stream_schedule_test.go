@@ -9,8 +9,8 @@ import (
 	"tare/internal/traffic"
 )
 
-// However a sender is woken, it serves each slot of its schedule once or misses
-// it, never ahead of time, and the window's slots are those that the rate asks for.
+// Whenever a sender wakes, it serves each slot of its schedule once or misses it, never early, and
+// the window has the slots of the requested rate.
 func TestPace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := traffic.Params{
@@ -27,7 +27,7 @@ func TestPace(t *testing.T) {
 			if due > s.maxBehind || due > max(late, 0) || due == 0 && s.wakeAt <= at {
 				t.Fatalf("at %s: %d due, %d late, at most %d, next look at %s", at, due, late, s.maxBehind, s.wakeAt)
 			}
-			// What is due is served at once: it all comes before the next look.
+			// Due slots are served at once, before the next wake-up.
 			for range min(due, 1000) {
 				in := s.slots
 				s.serve()
@@ -45,9 +45,9 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// A sender in time misses nothing, and its slots are evenly spaced.
+// A sender that is on time misses nothing, and its slots are evenly spaced.
 func TestPaceInTime(t *testing.T) {
-	p := traffic.Params{Streams: 2, WriteSize: 125_000, Rate: 2e9, Duration: time.Second} // a slot a ms for each stream
+	p := traffic.Params{Streams: 2, WriteSize: 125_000, Rate: 2e9, Duration: time.Second} // one slot per ms for each stream
 	s := newPace(p, 1)
 	if n := s.due(499 * time.Microsecond); n != 0 || s.wakeAt != 999*time.Microsecond {
 		t.Errorf("before the first slot %d are due, next look at %s", n, s.wakeAt)
@@ -67,7 +67,7 @@ func TestPaceInTime(t *testing.T) {
 	}
 }
 
-// A sender that was held up makes up for maxCatchUp and misses the rest.
+// A delayed sender makes up for maxCatchUp and misses the rest.
 func TestPaceLate(t *testing.T) {
 	s := newPace(traffic.Params{Streams: 1, WriteSize: 125_000, Rate: 1e9, Duration: time.Second}, 0)
 	if n := s.due(450 * time.Millisecond); n != 100 || s.missed != 351 {

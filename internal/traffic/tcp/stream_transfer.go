@@ -9,7 +9,7 @@ import (
 	"tare/internal/traffic/thread"
 )
 
-// transfer is one end of the trial, sending or receiving on all connections.
+// transfer runs one endpoint of the trial, sending or receiving on all connections.
 func transfer(ctx context.Context, n path, c conns, p traffic.Params, client bool) (traffic.Report, error) {
 	defer c.close()
 	ends := streamEnds(n, c, p, client)
@@ -19,9 +19,9 @@ func transfer(ctx context.Context, n path, c conns, p traffic.Params, client boo
 	return streamReport(c, ends, p), nil
 }
 
-// streamEnds makes ready everything that a transfer needs, and starts its clock.
+// streamEnds prepares everything that a transfer needs, and starts its clock.
 func streamEnds(n path, c conns, p traffic.Params, client bool) []*streamEnd {
-	payload := payload(p.WriteSize) // the kernel only reads it: one for all
+	payload := payload(p.WriteSize) // the kernel only reads it, so all share it
 	var scratch []byte
 	ends := make([]*streamEnd, len(c))
 	gauges := p.Meter.Begin(receiverCount(p, len(c), client))
@@ -42,8 +42,8 @@ func streamEnds(n path, c conns, p traffic.Params, client bool) []*streamEnd {
 				e.pace = newPace(p, i%p.Streams)
 			}
 		case n.threads != nil && p.CPU >= 0 && shareScratch:
-			// Threads of one CPU read into one buffer, which so stays in its
-			// cache. Nobody looks at what is in it.
+			// Threads on the same CPU read into one buffer, which then stays in its cache. The
+			// contents are not used.
 			if scratch == nil {
 				scratch = make([]byte, readSizeFor(p))
 			}
@@ -60,8 +60,8 @@ func streamEnds(n path, c conns, p traffic.Params, client bool) []*streamEnd {
 	return ends
 }
 
-// sends reports whether an end sends on its i-th connection: those that carry
-// payload from the client come first.
+// sends reports whether an endpoint sends on its i-th connection. Connections with payload from the
+// client come first.
 func sends(p traffic.Params, i int, client bool) bool {
 	if p.Both {
 		return client == (i < p.Streams)
@@ -69,7 +69,7 @@ func sends(p traffic.Params, i int, client bool) bool {
 	return client != p.Reverse
 }
 
-// receiverCount is on how many of n connections an end receives.
+// receiverCount returns on how many of n connections an endpoint receives.
 func receiverCount(p traffic.Params, n int, client bool) int {
 	got := 0
 	for i := range n {
@@ -80,9 +80,9 @@ func receiverCount(p traffic.Params, n int, client bool) int {
 	return got
 }
 
-// payload is what is sent: bytes of no meaning, but written once, so that they
-// have memory of their own as an application's would. Memory that was never
-// written is one page of zeros in the cache, however long it is.
+// payload returns the data to send: meaningless bytes, written once so that they have their own
+// memory, as those of an application. Memory that was never written is a single page of zeros,
+// which stays in the cache whatever its length.
 func payload(size int) []byte {
 	b := make([]byte, size)
 	for i := range b {
@@ -91,8 +91,8 @@ func payload(size int) []byte {
 	return b
 }
 
-// driveStreams runs all connections of an end to their end. The first one to
-// fail ends the others, and its error is the one that counts.
+// driveStreams runs all connections of an endpoint until they are done. The first one that fails
+// ends the others and gives the error.
 func driveStreams(ctx context.Context, n path, ends []*streamEnd, p traffic.Params) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -120,14 +120,14 @@ func driveStreams(ctx context.Context, n path, ends []*streamEnd, p traffic.Para
 	default:
 		err = thread.RunGoroutines(len(ends), single)
 	}
-	// Where the context has ended, the others only say that it has.
+	// When the context has ended, the errors of the others only repeat that.
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause
 	}
 	return err
 }
 
-// groupByThread hands connections to threads, one after the other.
+// groupByThread distributes connections to threads in rotation.
 func groupByThread(ends []*streamEnd, threads int) [][]*streamEnd {
 	groups := make([][]*streamEnd, threads)
 	for i, e := range ends {
@@ -136,7 +136,7 @@ func groupByThread(ends []*streamEnd, threads int) [][]*streamEnd {
 	return groups
 }
 
-// streamReport is what an end saw.
+// streamReport returns the report of an endpoint.
 func streamReport(c conns, ends []*streamEnd, p traffic.Params) traffic.Report {
 	r := traffic.Report{CPU: p.CPU, Traffic: time.Since(ends[0].start).Seconds()}
 	c.fillReport(&r)
@@ -156,7 +156,7 @@ func streamReport(c conns, ends []*streamEnd, p traffic.Params) traffic.Report {
 		r.Window.Sent += e.bins.Window
 		known = known && e.before.Known && e.after.Known
 		resent += e.after.Retransmits - e.before.Retransmits
-		if l, ok := limitsOf(e.before.Times, e.after.Times, e.window); ok {
+		if l, ok := limitTimes(e.before.Times, e.after.Times, e.window); ok {
 			r.Window.Limits = r.Window.Limits.Plus(&l)
 		}
 		if e.pace != nil {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pin binds the calling thread, and with it the processes that it starts, to a
-// CPU, unless that is negative. It is for a locked thread that ends with its work.
+// Pin binds the calling thread, and the processes that it starts, to a CPU. A negative cpu does
+// nothing. Use it on a locked thread that ends with its work.
 func Pin(cpu int) error {
 	if cpu < 0 {
 		return nil

@@ -4,11 +4,10 @@ package thread
 
 import "fmt"
 
-// Pin can only leave the calling thread where it is: an error unless cpu is
-// negative.
+// Pin cannot bind a thread on this system: it returns an error unless cpu is negative.
 func Pin(cpu int) error {
 	if cpu < 0 {
 		return nil
 	}
-	return fmt.Errorf("pin to CPU %d: this system has no such call; use placement free", cpu)
+	return fmt.Errorf("pin to CPU %d: this system does not support it; use placement free", cpu)
 }

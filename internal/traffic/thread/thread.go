@@ -1,5 +1,5 @@
-// Package thread runs the loops of a trial: on threads of the operating system that are
-// pinned to a CPU, out of the garbage collector's way, and until they are given up.
+// Package thread runs the loops of a trial on operating system threads that are pinned to a CPU,
+// without interruption by the garbage collector, until they finish or are cancelled.
 package thread
 
 import (
@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 )
 
-// Run runs fn(0) .. fn(n-1), each on an operating system thread of its own
-// that is pinned to cpu unless that is negative, and returns the first error.
-// The threads end with their functions, so no other work inherits the pinning.
+// Run runs fn(0) .. fn(n-1), each on its own operating system thread, and returns the first error.
+// Threads are pinned to cpu unless that is negative. The threads end with their functions, so no
+// other work inherits the pinning.
 func Run(n, cpu int, fn func(i int) error) error {
 	return RunGoroutines(n, func(i int) error {
 		runtime.LockOSThread()
@@ -23,7 +23,7 @@ func Run(n, cpu int, fn func(i int) error) error {
 	})
 }
 
-// RunGoroutines runs fn(0) .. fn(n-1) at once and returns the first error.
+// RunGoroutines runs fn(0) .. fn(n-1) concurrently and returns the first error.
 func RunGoroutines(n int, fn func(i int) error) error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup
@@ -39,15 +39,15 @@ func RunGoroutines(n int, fn func(i int) error) error {
 	return nil
 }
 
-// Cancelled is a flag that is set when ctx ends, cheap enough for a loop that never
-// blocks to look at each time. stop lets go of it.
+// Cancelled returns a flag that is set when ctx ends. It is cheap enough to read in each pass of a
+// loop that never blocks. stop releases it.
 func Cancelled(ctx context.Context) (flag *atomic.Bool, stop func() bool) {
 	flag = new(atomic.Bool)
 	return flag, context.AfterFunc(ctx, func() { flag.Store(true) })
 }
 
-// PauseGC keeps the garbage collector out of a trial. A thread in a raw system
-// call cannot be stopped, so a collection would also wait for it.
+// PauseGC disables the garbage collector during a trial. A thread in a raw system call cannot be
+// stopped, so a collection would have to wait for it.
 func PauseGC() (restore func()) {
 	runtime.GC()
 	old := debug.SetGCPercent(-1)

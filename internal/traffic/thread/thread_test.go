@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// All functions run, at once, and the first in order that fails gives the error.
+// All functions run concurrently, and the error is that of the first in order that fails.
 func TestRun(t *testing.T) {
 	for what, run := range map[string]func(int, func(int) error) error{
 		"threads":    func(n int, fn func(int) error) error { return Run(n, -1, fn) },
@@ -32,7 +32,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A CPU that is not there is an error, and nothing runs.
+// A CPU that does not exist is an error, and no function runs.
 func TestRunCannotPin(t *testing.T) {
 	err := Run(1, 1<<12, func(int) error {
 		t.Error("it ran")

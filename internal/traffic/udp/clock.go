@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// clock reads the time that datagrams carry, in ns. Two ends whose clocks have
-// the same id, other than 0, read the same clock.
+// clock reads the time that datagrams carry, in ns. Two endpoints whose clocks have the same id,
+// other than 0, read the same clock.
 type clock struct {
 	base time.Time
-	at   int64 // what the clock showed at base
+	at   int64 // reading of the clock at base
 	id   uint64
 }
 
@@ -24,12 +24,11 @@ func newClock() clock {
 	return c
 }
 
-// now costs one reading of the runtime's clock, without a system call.
+// now reads the runtime's clock, without a system call.
 func (c clock) now() int64 { return c.at + int64(time.Since(c.base)) }
 
-// clockID names the monotonic clock of this boot of this kernel as this time
-// namespace sees it. 0 is unknown. A kernel without time namespaces has no
-// offsets.
+// clockID identifies the kernel's monotonic clock by boot and time namespace. 0 is unknown. A
+// kernel without time namespaces has no offsets.
 func clockID(boot, offsets string) uint64 {
 	id, err := os.ReadFile(boot)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// monotonic finds what CLOCK_MONOTONIC showed at a moment of the runtime's own
-// clock, which runs at the same pace. The tightest of some readings is taken:
-// it is off by less than a microsecond.
+// monotonic returns the reading of CLOCK_MONOTONIC that corresponds to a reading of the Go
+// runtime's clock, which runs at the same rate. It takes the tightest of several readings, with an
+// error below a microsecond.
 func monotonic() (base time.Time, at int64, ok bool) {
 	best := time.Duration(-1)
 	for range 16 {

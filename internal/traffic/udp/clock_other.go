@@ -4,5 +4,5 @@ package udp
 
 import "time"
 
-// monotonic begins a clock of this end's own, which no other end shares.
+// monotonic returns a clock of this process, which no other endpoint shares.
 func monotonic() (base time.Time, at int64, ok bool) { return time.Now(), 0, false }

@@ -12,16 +12,15 @@ import (
 	"tare/internal/traffic/socket"
 )
 
-// A trial over UDP begins with the client's hello on each flow, said again and
-// again until the server has answered each; then the client says that it is
-// ready, until the server's go. Any of it may be lost. The server answers only
-// who knows the token, and connects its sockets before the go, so that all of
-// the trial's own datagrams come through those.
+// A trial over UDP starts with a handshake. The client sends a hello on each flow, repeatedly,
+// until the server has answered each; then it sends ready until it receives the server's go. Any of
+// these may be lost. The server answers only a client that knows the token. It connects its sockets
+// before it sends go, so that all datagrams of the trial arrive on those sockets.
 
-// handshakeInterval is how often what was not answered is said again.
+// handshakeInterval is how often an unanswered message is repeated.
 const handshakeInterval = 50 * time.Millisecond
 
-// endpoint is one end of a trial whose flows are set up.
+// endpoint is one endpoint of a trial whose flows are set up.
 type endpoint struct {
 	wire        socket.UDPWire
 	tag         uint64
@@ -34,7 +33,7 @@ type endpoint struct {
 func acceptClient(ctx context.Context, port socket.UDPPort, p traffic.Params) (*endpoint, error) {
 	e := &endpoint{tag: datagramTag(p.Token), clock: newClock()}
 	peers := make([]netip.AddrPort, max(1, p.Streams))
-	came := 0
+	arrived := 0
 	buf := make([]byte, maxMessage+1)
 	for {
 		n, from, err := port.Receive(buf)
@@ -42,8 +41,8 @@ func acceptClient(ctx context.Context, port socket.UDPPort, p traffic.Params) (*
 		case err != nil && !socket.IsAgain(err) && !errors.Is(err, socket.ErrRefused):
 			return nil, fmt.Errorf("wait for the client: %w", err)
 		case ctx.Err() != nil:
-			return nil, fmt.Errorf("wait for the client: %d of %d flows came, and %d datagrams without the trial's token: %w",
-				came, len(peers), e.refused, context.Cause(ctx))
+			return nil, fmt.Errorf("wait for the client: %d of %d flows arrived, and %d datagrams without the trial's token: %w",
+				arrived, len(peers), e.refused, context.Cause(ctx))
 		case err != nil:
 			continue
 		}
@@ -53,40 +52,40 @@ func acceptClient(ctx context.Context, port socket.UDPPort, p traffic.Params) (*
 			continue
 		}
 		if int(m.flows) != len(peers) || int(m.flow) >= len(peers) {
-			return nil, fmt.Errorf("wait for the client: it shows flow %d of %d, where this end expects %d", m.flow, m.flows, len(peers))
+			return nil, fmt.Errorf("wait for the client: it opens flow %d of %d, but this endpoint expects %d", m.flow, m.flows, len(peers))
 		}
 		known := &peers[m.flow]
 		if !known.IsValid() {
 			*known = from
-			came++
+			arrived++
 		}
-		if *known != from { // somebody says again what the client said
+		if *known != from { // a replay of the client's message from another address
 			e.refused++
 			continue
 		}
-		if m.kind == msgReady && came == len(peers) {
+		if m.kind == msgReady && arrived == len(peers) {
 			e.sharedClock = m.clock == e.clock.id && m.clock != 0
 			e.wire, err = port.Connect(peers)
 			return e, err
 		}
-		// One that cannot be sent is as good as lost: the client says hello again.
+		// A lost reply needs no handling: the client repeats its hello.
 		_ = port.Answer(e.message(msgWelcome, m.flow, m.flows), from)
 	}
 }
 
-// hasToken says whether a message of the client holds the token.
+// hasToken reports whether a message is from the client and has the token.
 func hasToken(m message, token string) bool {
 	fromClient := m.kind == msgHello || m.kind == msgReady || m.kind == msgBye
 	return fromClient && m.tag == datagramTag(token) && subtle.ConstantTimeCompare([]byte(m.token), []byte(token)) == 1
 }
 
-// message is one of the server's.
+// message returns a message of the server.
 func (e *endpoint) message(kind byte, flow, flows uint16) []byte {
 	return message{kind: kind, flow: flow, flows: flows, clock: e.clock.id, tag: e.tag}.bytes()
 }
 
-// connectClient opens the client's flows and makes them known. With wait it comes back
-// when the server is ready to receive, without as soon as the server may send.
+// connectClient opens the client's flows and does the handshake. With wait it returns when the
+// server is ready to receive, without wait as soon as the server may send.
 func connectClient(ctx context.Context, n socket.UDP, p traffic.Params, to netip.AddrPort, wait bool) (*endpoint, error) {
 	e := &endpoint{tag: datagramTag(p.Token), clock: newClock()}
 	var err error
@@ -106,9 +105,9 @@ func connectClient(ctx context.Context, n socket.UDP, p traffic.Params, to netip
 	return e, nil
 }
 
-// handshake says what there is to say until the server has answered all of it.
+// handshake repeats the client's messages until the server has answered all of them.
 func (e *endpoint) handshake(ctx context.Context, p traffic.Params, to netip.AddrPort, wait bool) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, socket.ConnectTimeout, fmt.Errorf("no answer within %s: is it listening there, and for this trial?", socket.ConnectTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, socket.ConnectTimeout, fmt.Errorf("no answer within %s; check that the server of this trial listens there", socket.ConnectTimeout))
 	defer cancel()
 	flows := max(1, p.Streams)
 	welcome, missing := make([]bool, flows), flows
@@ -117,16 +116,16 @@ func (e *endpoint) handshake(ctx context.Context, p traffic.Params, to netip.Add
 	refused := false
 	for {
 		if ctx.Err() != nil {
-			err := fmt.Errorf("greet the server at %s: %d of %d flows were answered: %w", to, flows-missing, flows, context.Cause(ctx))
+			err := fmt.Errorf("handshake with the server at %s: %d of %d flows were answered: %w", to, flows-missing, flows, context.Cause(ctx))
 			if refused {
-				err = fmt.Errorf("%w; its host says that nobody has the port", err)
+				err = fmt.Errorf("%w; its host reports that the port is closed", err)
 			}
 			return err
 		}
 		if time.Since(last) >= handshakeInterval {
 			last = time.Now()
 			if err := e.sendHandshake(p, welcome, missing); err != nil && !errors.Is(err, socket.ErrRefused) && !socket.IsAgain(err) {
-				return fmt.Errorf("greet the server at %s: %w", to, err)
+				return fmt.Errorf("handshake with the server at %s: %w", to, err)
 			}
 			if missing == 0 && !wait {
 				return nil
@@ -139,7 +138,7 @@ func (e *endpoint) handshake(ctx context.Context, p traffic.Params, to netip.Add
 			time.Sleep(time.Millisecond) // each attempt is refused at once
 			continue
 		case err != nil && !socket.IsAgain(err):
-			return fmt.Errorf("greet the server at %s: %w", to, err)
+			return fmt.Errorf("handshake with the server at %s: %w", to, err)
 		}
 		for i := range in.N {
 			m, ok := parseMessage(in.Bufs[i][:in.Sizes[i]])
@@ -152,14 +151,14 @@ func (e *endpoint) handshake(ctx context.Context, p traffic.Params, to netip.Add
 				welcome[in.Flow] = true
 				missing--
 				if missing == 0 {
-					last = time.Time{} // say at once that all are
+					last = time.Time{} // send ready at once
 				}
 			}
 		}
 	}
 }
 
-// sendHandshake says hello on each flow that has no answer yet, or ready where all have.
+// sendHandshake sends hello on each flow without a reply, or ready if all have one.
 func (e *endpoint) sendHandshake(p traffic.Params, welcome []bool, missing int) error {
 	m := message{kind: msgHello, flows: uint16(len(welcome)), clock: e.clock.id, tag: e.tag, token: p.Token}
 	if missing == 0 {

@@ -5,29 +5,29 @@ import (
 	"encoding/binary"
 )
 
-// headerSize is what each datagram of udp_stream carries before its padding.
+// headerSize is the size of the header of each udp_stream datagram, before the padding.
 const headerSize = 36
 
-// flagCounted marks a datagram of the timed window. The sender decides, so that both
-// ends count the same.
+// flagCounted marks a datagram of the timed window. The sender sets it, so that both endpoints
+// count the same datagrams.
 const flagCounted = 1
 
-// maxSequence is beyond any trial.
+// maxSequence is larger than in any trial.
 const maxSequence = 1 << 62
 
-// header is what a datagram says of itself. All of it is little-endian, in the
-// order of the fields, with a check over all behind it.
+// header is the header of a datagram. It is encoded in little-endian order, field by field,
+// followed by a checksum.
 type header struct {
-	tag   uint64 // the trial's: see datagramTag
+	tag   uint64 // identifies the trial; see datagramTag
 	seq   uint64 // within its flow, from 0
 	sent  int64  // clock reading, ns
-	slot  uint32 // interval of the sender's series, for counted ones
+	slot  uint32 // interval of the sender's series, for counted datagrams
 	flow  uint16
 	flags uint16
 }
 
-// datagramTag derives what marks a trial's datagrams from its token, which itself is
-// shown only in the handshake.
+// datagramTag derives the tag of a trial's datagrams from its token, which is only sent in the
+// handshake.
 func datagramTag(token string) uint64 {
 	sum := sha256.Sum256([]byte("datagrams of " + token))
 	return binary.LittleEndian.Uint64(sum[:])
@@ -49,7 +49,7 @@ func (h *header) rest() uint64 {
 	return uint64(h.slot) | uint64(h.flow)<<32 | uint64(h.flags)<<48
 }
 
-// parseHeader reads a header, and says whether it is a whole one.
+// parseHeader reads a header and reports whether it is valid.
 func parseHeader(b []byte) (h header, ok bool) {
 	if len(b) < headerSize {
 		return h, false
@@ -61,26 +61,26 @@ func parseHeader(b []byte) (h header, ok bool) {
 	return h, h.seq < maxSequence && le.Uint32(b[32:]) == check(h.tag, h.seq, uint64(h.sent), rest)
 }
 
-// check mixes the header's words, so that a garbled one does not pass for the
-// trial's. UDP's own checksum is not computed where a device is trusted to.
+// check is a checksum of the header's words, so that a corrupt datagram is not counted. UDP's own
+// checksum is not computed if the sending device is trusted to compute it.
 func check(words ...uint64) uint32 {
-	const odd = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio
+	const multiplier = 0x9e3779b97f4a7c15 // 2^64 over the golden ratio
 	var x uint64
 	for _, w := range words {
-		x = (x ^ w) * odd
+		x = (x ^ w) * multiplier
 		x ^= x >> 29
 	}
 	return uint32(x >> 32)
 }
 
-// The messages of the handshake. The client shows the token, the server only
-// the tag that it can derive from it; no answer is longer than what it answers.
+// The messages of the handshake. The client sends the token, the server only the tag that it
+// derives from it. No reply is longer than the message that it answers.
 const (
-	msgHello   = 1 // client: here is a flow
-	msgWelcome = 2 // server: it is known
-	msgReady   = 3 // client: all flows are welcome
+	msgHello   = 1 // client: opens a flow
+	msgWelcome = 2 // server: acknowledges the flow
+	msgReady   = 3 // client: all flows are acknowledged
 	msgGo      = 4 // server: all flows are ready
-	msgBye     = 5 // client: that was all (udp_rr)
+	msgBye     = 5 // client: the end (udp_rr)
 )
 
 // message is one datagram of the handshake.
@@ -90,15 +90,15 @@ type message struct {
 	flows uint16
 	clock uint64 // id of the sender's clock, 0 unknown
 	tag   uint64
-	token string // of the client's messages
+	token string // in messages of the client
 }
 
-// magic begins each message, with the protocol's version.
+// magic starts each message and contains the version of the protocol.
 const magic = "tareUDP\x01"
 
 const messageSize = len(magic) + 1 + 2 + 2 + 8 + 8
 
-// maxMessage is room for any message.
+// maxMessage bounds the size of a message.
 const maxMessage = 1024
 
 func (m message) bytes() []byte {
@@ -111,7 +111,7 @@ func (m message) bytes() []byte {
 	return append(b, m.token...)
 }
 
-// parseMessage reads a message of the handshake, and says whether it is one.
+// parseMessage reads a message of the handshake and reports whether it is one.
 func parseMessage(b []byte) (m message, ok bool) {
 	if len(b) < messageSize || len(b) > maxMessage || string(b[:len(magic)]) != magic {
 		return m, false

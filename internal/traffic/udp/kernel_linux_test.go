@@ -18,8 +18,8 @@ import (
 	"tare/internal/traffic/socket"
 )
 
-// inNS makes a network namespace whose loopback has the given MTU, runs a trial
-// in it and gives how far the kernel's own counters for UDP moved.
+// inNS creates a network namespace whose loopback has the given MTU, runs a trial in it and returns
+// the change of the kernel's UDP counters.
 func inNS(t *testing.T, mtu int, server, client traffic.Workload, p traffic.Params) (c, s traffic.Report, moved map[string]int64, err error) {
 	t.Helper()
 	if err := linuxnet.Try(); err != nil {
@@ -34,8 +34,7 @@ func inNS(t *testing.T, mtu int, server, client traffic.Workload, p traffic.Para
 		t.Fatal(err)
 	}
 	before := udpCounters(t, ns)
-	// A socket belongs to the namespace of the thread that opens it, and that is
-	// the thread that calls.
+	// A socket belongs to the namespace of the thread that opens it, which is the calling thread.
 	c, s, err = trial(t, inside{server, ns}, inside{client, ns}, p)
 	moved = udpCounters(t, ns)
 	for name, was := range before {
@@ -60,7 +59,7 @@ func setMTU(device string, mtu int) error {
 	return nil
 }
 
-// inside is a workload whose ends live in a namespace.
+// inside is a workload whose endpoints are in a namespace.
 type inside struct {
 	traffic.Workload
 	ns *linuxnet.NS
@@ -95,8 +94,8 @@ func (s insideServer) Serve(ctx context.Context, peer traffic.Peer) (r traffic.R
 	return r, err
 }
 
-// backlogDrops is what the queues before the network layer dropped, on the whole
-// machine: on a busy one they overflow, too. 0 where this cannot be seen.
+// backlogDrops returns the drops of the queues before the network layer on the whole machine, which
+// overflow on a busy machine. It is 0 if they cannot be read.
 func backlogDrops() (sum int64) {
 	text, err := os.ReadFile("/proc/net/softnet_stat")
 	if err != nil {
@@ -143,72 +142,71 @@ func udpCounters(t *testing.T, ns *linuxnet.NS) map[string]int64 {
 	return got
 }
 
-// To the datagram: what was sent and received is what the kernel counted, less
-// the four of a handshake in which nothing is lost.
+// The counts of sent and received datagrams equal the kernel's counters, less the four datagrams of
+// a handshake without loss.
 func TestUDPAgreesWithKernel(t *testing.T) {
 	const handshake = 4
-	for way, ends := range ways(newStream) {
+	for pairing, endpoints := range pairings(newStream) {
 		p := params("udp_stream")
 		p.Rate = 100e6
-		client, server, moved, err := inNS(t, 65536, ends[0], ends[1], p)
+		client, server, moved, err := inNS(t, 65536, endpoints[0], endpoints[1], p)
 		if err != nil {
-			t.Fatalf("%s: %v", way, err)
+			t.Fatalf("%s: %v", pairing, err)
 		}
-		consistent(t, way, p, client, server)
+		consistent(t, pairing, p, client, server)
 		sent, got := client.Messages, server.Datagrams.Flows[0].Received
-		// A greeting that is answered late is sent again, and so may its answer be.
-		greetings := moved["OutDatagrams"] - sent
-		if greetings < handshake || greetings > 5*handshake || moved["InDatagrams"] != got+greetings || moved["InErrors"] != 0 || sent != got {
-			t.Errorf("%s: %d sent and %d received; the kernel says %v", way, sent, got, moved)
+		// A hello that is answered late is repeated, and so may be its reply.
+		handshakes := moved["OutDatagrams"] - sent
+		if handshakes < handshake || handshakes > 5*handshake || moved["InDatagrams"] != got+handshakes || moved["InErrors"] != 0 || sent != got {
+			t.Errorf("%s: %d sent and %d received; the kernel says %v", pairing, sent, got, moved)
 		}
 	}
-	for way, ends := range ways(newRR) {
+	for pairing, endpoints := range pairings(newRR) {
 		p := params("udp_rr")
-		client, server, moved, err := inNS(t, 65536, ends[0], ends[1], p)
+		client, server, moved, err := inNS(t, 65536, endpoints[0], endpoints[1], p)
 		if err != nil {
-			t.Fatalf("%s: %v", way, err)
+			t.Fatalf("%s: %v", pairing, err)
 		}
-		// Of the byes at least one left; the server may be gone at the next.
+		// At least one bye was sent; the server may have exited before the next.
 		if left := moved["OutDatagrams"] - client.Messages - server.Messages - handshake; left < 1 || left > byeCount {
-			t.Errorf("%s: %d and %d sent; the kernel says %v", way, client.Messages, server.Messages, moved)
+			t.Errorf("%s: %d and %d sent; the kernel says %v", pairing, client.Messages, server.Messages, moved)
 		}
 	}
 }
 
-// A receive buffer that is too small loses datagrams: as many as the kernel says.
+// A receive buffer that is too small loses as many datagrams as the kernel counts.
 func TestUDPLossIsTheKernels(t *testing.T) {
-	for way, ends := range ways(newStream) {
+	for pairing, endpoints := range pairings(newStream) {
 		p := params("udp_stream")
 		p.Rate, p.ReceiveBuffer, p.Streams = 0, 4096, 2
 		before := backlogDrops()
-		client, server, moved, err := inNS(t, 65536, ends[0], ends[1], p)
+		client, server, moved, err := inNS(t, 65536, endpoints[0], endpoints[1], p)
 		if err != nil {
-			t.Fatalf("%s: %v", way, err)
+			t.Fatalf("%s: %v", pairing, err)
 		}
 		dropped := backlogDrops() - before
-		consistent(t, way, p, client, server)
+		consistent(t, pairing, p, client, server)
 		var got int64
 		for _, f := range server.Datagrams.Flows {
 			got += f.Received
 		}
 		if lost := client.Messages - got; lost == 0 || lost < moved["RcvbufErrors"] || lost > moved["RcvbufErrors"]+dropped {
-			t.Errorf("%s: %d of %d lost; the kernel says %v, and %d dropped before", way, lost, client.Messages, moved, dropped)
+			t.Errorf("%s: %d of %d lost; the kernel says %v, and %d dropped before", pairing, lost, client.Messages, moved, dropped)
 		}
-		// The sockets' own account is the same, where it can be read.
+		// The sockets' own counters agree, if they can be read.
 		switch drops := server.Datagrams.SocketDrops; {
-		case drops == nil && ends[0] == traffic.Workload(stream{socket.FastestUDP()}):
-			t.Errorf("%s: the drops of the receiver's sockets are unknown", way)
+		case drops == nil && endpoints[0] == traffic.Workload(stream{socket.FastestUDP()}):
+			t.Errorf("%s: the drops of the receiver's sockets are unknown", pairing)
 		case drops != nil && *drops != moved["RcvbufErrors"]:
-			t.Errorf("%s: the receiver's sockets dropped %d, the kernel says %d", way, *drops, moved["RcvbufErrors"])
+			t.Errorf("%s: the receiver's sockets dropped %d, the kernel says %d", pairing, *drops, moved["RcvbufErrors"])
 		}
-		if m, _ := ends[1].Metrics(p, client, server); m["loss_ratio"] <= 0 || m["loss_ratio"] >= 1 {
-			t.Errorf("%s: %v", way, m)
+		if m, _ := endpoints[1].Metrics(p, client, server); m["loss_ratio"] <= 0 || m["loss_ratio"] >= 1 {
+			t.Errorf("%s: %v", pairing, m)
 		}
 	}
 }
 
-// What does not fit the path is one clear error, or fragmented where that is
-// asked for.
+// A payload that exceeds the path MTU is one clear error, or is fragmented if requested.
 func TestUDPOversize(t *testing.T) {
 	for _, offload := range []bool{false, true} {
 		for _, reverse := range []bool{false, true} {
@@ -218,12 +216,12 @@ func TestUDPOversize(t *testing.T) {
 				p.PayloadSize, p.Offload, p.Reverse = 1473, offload, reverse
 				name := fmt.Sprintf("%T, offload %t, reverse %t", n, offload, reverse)
 				_, _, _, err := inNS(t, 1500, w, w, p)
-				if err == nil || !strings.Contains(err.Error(), "payload of 1473 bytes does not fit the path MTU of 1500 with fragmentation off; use 1472 bytes at most") {
+				if err == nil || !strings.Contains(err.Error(), "payload of 1473 bytes exceeds the path MTU of 1500 with fragmentation off; use at most 1472 bytes") {
 					t.Errorf("%s: %v", name, err)
 				}
 				p.PayloadSize = 1472
 				if _, _, _, err := inNS(t, 1500, w, w, p); err != nil {
-					t.Errorf("%s: what just fits: %v", name, err)
+					t.Errorf("%s: a payload of the full MTU: %v", name, err)
 				}
 			}
 		}
@@ -241,12 +239,12 @@ func TestUDPOversize(t *testing.T) {
 	}
 }
 
-// The fast path allocates nothing for a datagram: many more of them make no more.
+// The fast implementation does not allocate per datagram: more datagrams cause no more allocations.
 func TestUDPAllocatesNothing(t *testing.T) {
-	allocs := func(long time.Duration, offload bool, rate uint64) (float64, int64) {
+	allocs := func(duration time.Duration, offload bool, rate uint64) (float64, int64) {
 		var sent int64
 		p := params("udp_stream")
-		p.Warmup, p.Duration, p.Offload, p.Rate = 0, long, offload, rate
+		p.Warmup, p.Duration, p.Offload, p.Rate = 0, duration, offload, rate
 		w := stream{socket.FastestUDP()}
 		n := testing.AllocsPerRun(1, func() {
 			client, _, err := trial(t, w, w, p)
@@ -261,9 +259,9 @@ func TestUDPAllocatesNothing(t *testing.T) {
 		for _, rate := range []uint64{0, 400e6} {
 			few, a := allocs(20*time.Millisecond, offload, rate)
 			many, b := 0.0, int64(0)
-			// A machine that others hold up sends few in a while.
-			for long := 400 * time.Millisecond; long < 10*time.Second && b-a < 1000; long *= 2 {
-				many, b = allocs(long, offload, rate)
+			// A busy machine may send few in a while.
+			for duration := 400 * time.Millisecond; duration < 10*time.Second && b-a < 1000; duration *= 2 {
+				many, b = allocs(duration, offload, rate)
 			}
 			if more := b - a; more < 1000 || many-few > float64(more)/50 {
 				t.Errorf("offload %t, rate %d: %g allocations for %d datagrams, %g for %d", offload, rate, few, a, many, b)

@@ -14,7 +14,7 @@ import (
 	"tare/internal/traffic/thread"
 )
 
-// receiver takes what comes on all flows, on one thread.
+// receiver receives the datagrams of all flows on one thread.
 type receiver struct {
 	*endpoint
 	p            traffic.Params
@@ -23,42 +23,43 @@ type receiver struct {
 	slots        []int64 // counted datagrams by interval
 	foreign      int64
 	unread       int64
-	sample       uint64 // delays of sequence numbers with none of these bits are recorded
+	sample       uint64 // only delays of sequence numbers with none of these bits are recorded
 	delay        *traffic.Distribution
 	variation    *traffic.Distribution
 	last         []lastDelay // by flow
-	firstArrival int64       // clock, first and newest arrival of a datagram of the trial
+	firstArrival int64       // clock readings of the first and last arrival of a datagram of the trial
 	lastArrival  int64
 	reverse      bool
 	flood        bool // the sender is too fast to wait for each datagram
 	net          socket.UDP
 
-	slot         uint32           // that the newest counted datagram was sent in
-	gauge        *traffic.Gauge   // who watches reads it; nil where nobody does
-	nextUpdate   int64            // clock, when it is set next
-	slotsDone    uint32           // slots that are behind, as it shows
-	doneProgress traffic.Progress // in those
-	slotSeconds  []float64        // intervals of the slots, seconds
+	slot         uint32           // slot of the newest counted datagram
+	gauge        *traffic.Gauge   // read for progress; nil if progress is not requested
+	nextUpdate   int64            // clock reading of the next update
+	slotsDone    uint32           // slots included in the progress
+	doneProgress traffic.Progress // of those slots
+	slotSeconds  []float64        // lengths of the slots, seconds
 }
 
-// lastDelay is the datagram before.
+// lastDelay is the previous datagram of a flow.
 type lastDelay struct {
-	next  uint64 // the sequence number behind it
+	next  uint64 // the sequence number after it
 	delay int64
 }
 
-// The end of a trial at the receiver, once it knows what was sent: when all of
-// that is there, when nothing came for drainIdleTimeout, or after drainTimeout.
+// After the sender's report, the receiver ends when everything that was sent has arrived, when
+// nothing arrived for drainIdleTimeout, or after drainTimeout.
 const (
 	drainIdleTimeout = 250 * time.Millisecond
 	drainTimeout     = 2 * time.Second
-	drainPollTimeout = 5 * time.Millisecond // patience meanwhile
+	drainPollTimeout = 5 * time.Millisecond // poll timeout while draining
 )
 
-// sampleMask picks the delays that are recorded at top speed: one in 64.
+// sampleMask selects one in 64 delays to record at an unlimited rate.
 const sampleMask = 63
 
-// A flood is looked for every floodPollInterval, until none has come for floodIdleTimeout.
+// At a high rate the receiver polls every floodPollInterval, until nothing arrived for
+// floodIdleTimeout.
 const (
 	floodPollInterval = 50 * time.Microsecond
 	floodIdleTimeout  = 5 * time.Millisecond
@@ -85,8 +86,8 @@ func newReceiver(e *endpoint, n socket.UDP, p traffic.Params) *receiver {
 	return r
 }
 
-// updateGauge sets the gauge: to what came in the intervals of the series that are behind, and
-// how long those were. Where modes take turns, the clock ran on in those of others.
+// updateGauge sets the gauge to the payload and length of the completed intervals of the series.
+// The clock cannot be used for that, because it also runs during slices of other modes.
 func (r *receiver) updateGauge(now int64) {
 	r.nextUpdate = now + int64(traffic.GaugeInterval)
 	for ; r.slotsDone < r.slot && int(r.slotsDone) < len(r.slots); r.slotsDone++ {
@@ -96,7 +97,7 @@ func (r *receiver) updateGauge(now int64) {
 	r.gauge.Set(r.doneProgress.Count, r.doneProgress.Busy)
 }
 
-// intervals are the lengths of the series' intervals, in seconds.
+// intervals returns the lengths of the intervals of the series in seconds.
 func intervals(p traffic.Params) []float64 {
 	rounds := 1
 	if p.Rounds > 0 {
@@ -109,7 +110,7 @@ func intervals(p traffic.Params) []float64 {
 	return slices.Repeat(one, rounds)
 }
 
-// run receives until the sender's report has come and all that can still arrive.
+// run receives until the sender's report and everything that can still arrive have arrived.
 func (r *receiver) run(ctx context.Context, peer traffic.Peer) (report traffic.Report, err error) {
 	err = thread.Run(1, r.p.CPU, func(int) error {
 		report, err = r.receive(ctx, peer)
@@ -122,14 +123,14 @@ func (r *receiver) receive(ctx context.Context, peer traffic.Peer) (traffic.Repo
 	over, stop := thread.Cancelled(ctx)
 	defer stop()
 	var sender traffic.Report
-	var told int64 // clock, when the report came
+	var reported int64 // clock reading when the report arrived
 	sleep := r.net.Sleeper()
 	for {
 		err := r.wire.Receive(r.in)
 		now := r.clock.now()
 		if r.flood {
-			// Asleep for a while rather than waiting for the next datagram: the
-			// sender then spends nothing on waking this end up, one by one.
+			// Sleep for a fixed time instead of waiting for the next datagram, so that the sender
+			// spends no time on waking this thread.
 			if r.in.NonBlocking && socket.IsAgain(err) {
 				sleep(floodPollInterval)
 			}
@@ -138,22 +139,22 @@ func (r *receiver) receive(ctx context.Context, peer traffic.Peer) (traffic.Repo
 		switch {
 		case err == nil:
 			r.countInbox(now)
-		case errors.Is(err, socket.ErrRefused): // of the handshake; who has gone tells no more
+		case errors.Is(err, socket.ErrRefused): // of the handshake; a closed port says nothing more
 		case !socket.IsAgain(err):
 			return traffic.Report{}, fmt.Errorf("receive: %w", err)
-		case r.reverse && r.firstArrival == 0 && told == 0:
+		case r.reverse && r.firstArrival == 0 && reported == 0:
 			r.sendReady()
 		}
 		if over.Load() {
-			return traffic.Report{}, r.cancelError(ctx, told != 0)
+			return traffic.Report{}, r.cancelError(ctx, reported != 0)
 		}
-		if told == 0 {
+		if reported == 0 {
 			select {
 			case sender = <-peer:
 				if sender.Datagrams == nil || len(sender.Datagrams.Flows) != len(r.trackers) {
-					return traffic.Report{}, errors.New("receive: the sender's report has another number of flows than this end")
+					return traffic.Report{}, errors.New("receive: the sender's report has a different number of flows than this endpoint")
 				}
-				told = now
+				reported = now
 				if err := r.wire.SetTimeout(drainPollTimeout); err != nil {
 					return traffic.Report{}, fmt.Errorf("receive: %w", err)
 				}
@@ -161,8 +162,8 @@ func (r *receiver) receive(ctx context.Context, peer traffic.Peer) (traffic.Repo
 			}
 			continue
 		}
-		late := now-told > int64(drainTimeout)
-		if r.complete(sender) || now-max(told, r.lastArrival) > int64(drainIdleTimeout) || late {
+		late := now-reported > int64(drainTimeout)
+		if r.complete(sender) || now-max(reported, r.lastArrival) > int64(drainIdleTimeout) || late {
 			if late {
 				r.countUnread()
 			}
@@ -171,11 +172,10 @@ func (r *receiver) receive(ctx context.Context, peer traffic.Peer) (traffic.Repo
 	}
 }
 
-// maxUnread bounds how long is counted what still comes.
+// maxUnread bounds how many unread datagrams are counted.
 const maxUnread = 1 << 16
 
-// countUnread counts what is still waiting at the sockets of what the drain had no
-// time for.
+// countUnread counts the trial's datagrams that are still queued at the sockets after drainTimeout.
 func (r *receiver) countUnread() {
 	r.in.NonBlocking = true
 	for r.unread < maxUnread && r.wire.Receive(r.in) == nil {
@@ -188,27 +188,26 @@ func (r *receiver) countUnread() {
 	}
 }
 
-// cancelError says what was missing when the trial was given up.
-func (r *receiver) cancelError(ctx context.Context, told bool) error {
+// cancelError returns an error that says what was missing when the trial was cancelled.
+func (r *receiver) cancelError(ctx context.Context, reported bool) error {
 	var n int64
 	for i := range r.trackers {
 		n += r.trackers[i].received
 	}
-	what := "the sender did not say how many it sent"
-	if told {
-		what = "the drain had not ended"
+	what := "the sender did not report how many it sent"
+	if reported {
+		what = "the drain was not complete"
 	}
-	return fmt.Errorf("receive: %d datagrams came, but %s: %w", n, what, context.Cause(ctx))
+	return fmt.Errorf("receive: %d datagrams arrived, but %s: %w", n, what, context.Cause(ctx))
 }
 
-// sendReady repeats what the server may have missed. If it cannot be sent it is
-// said again.
+// sendReady repeats ready, which the server may have missed. A failed send is repeated later.
 func (r *receiver) sendReady() {
 	m := message{kind: msgReady, flows: uint16(len(r.trackers)), clock: r.clock.id, tag: r.tag, token: r.p.Token}
 	_ = r.wire.SendOne(0, m.bytes())
 }
 
-// countInbox counts what one call brought.
+// countInbox counts what one receive call returned.
 func (r *receiver) countInbox(now int64) {
 	for i := range r.in.N {
 		b := r.in.Bufs[i][:r.in.Sizes[i]]
@@ -259,13 +258,13 @@ func (r *receiver) datagram(b []byte, now int64) {
 	last.next, last.delay = h.seq+1, delay
 }
 
-// countOther answers what is left of the handshake and counts what is foreign.
+// countOther answers messages of the handshake and counts foreign datagrams.
 func (r *receiver) countOther(b []byte) {
 	m, ok := parseMessage(b)
 	switch {
 	case ok && m.tag == r.tag && r.reverse && (m.kind == msgWelcome || m.kind == msgGo):
 	case ok && !r.reverse && hasToken(m, r.p.Token):
-		// The go was lost, or is still under way. So may this one be.
+		// The go was lost or is still in flight. This one may be lost, too.
 		if m.kind == msgReady && r.in.Flow >= 0 {
 			_ = r.wire.SendOne(r.in.Flow, r.message(msgGo, 0, m.flows))
 		}
@@ -274,7 +273,7 @@ func (r *receiver) countOther(b []byte) {
 	}
 }
 
-// complete says whether all that was sent is there.
+// complete reports whether all datagrams that were sent have arrived.
 func (r *receiver) complete(sender traffic.Report) bool {
 	for i, f := range sender.Datagrams.Flows {
 		if r.trackers[i].received < f.Sent {
@@ -284,7 +283,7 @@ func (r *receiver) complete(sender traffic.Report) bool {
 	return true
 }
 
-// close ends the account.
+// close computes the report.
 func (r *receiver) close(sender traffic.Report) (traffic.Report, error) {
 	st := r.wire.State()
 	size := int64(r.p.PayloadSize)
@@ -295,7 +294,7 @@ func (r *receiver) close(sender traffic.Report) (traffic.Report, error) {
 		l := &r.trackers[i]
 		sent := sender.Datagrams.Flows[i]
 		if l.received > sent.Sent || l.counted+l.late > sent.SentCounted {
-			return traffic.Report{}, fmt.Errorf("receive: flow %d: %d datagrams came of %d sent, %d counted and %d late ones of %d: the account is wrong",
+			return traffic.Report{}, fmt.Errorf("receive: flow %d: %d datagrams arrived of %d sent, %d counted and %d late ones of %d: the counts are inconsistent",
 				i, l.received, sent.Sent, l.counted, l.late, sent.SentCounted)
 		}
 		d.Flows = append(d.Flows, traffic.FlowCount{Received: l.received, ReceivedCounted: l.counted})
@@ -309,8 +308,8 @@ func (r *receiver) close(sender traffic.Report) (traffic.Report, error) {
 		out.Window.Streams = append(out.Window.Streams, l.counted*size)
 	}
 	if !d.Offloaded {
-		// As a proof reads it: so many packets crossed by themselves. Of the
-		// super-packets nobody knows how many there were.
+		// For the path proof: the number of packets that crossed separately. It is unknown for
+		// super-packets.
 		out.Messages = out.Received / size
 	}
 	if r.sharedClock {
@@ -319,9 +318,9 @@ func (r *receiver) close(sender traffic.Report) (traffic.Report, error) {
 	d.Variation = r.variation
 	out.Datagrams = d
 	out.Window.Seconds = sender.Window.Seconds
-	for i, long := range r.slotSeconds {
-		out.Window.Interval = max(out.Window.Interval, long)
-		out.Window.Series = append(out.Window.Series, float64(r.slots[i]*size)/long)
+	for i, length := range r.slotSeconds {
+		out.Window.Interval = max(out.Window.Interval, length)
+		out.Window.Series = append(out.Window.Series, float64(r.slots[i]*size)/length)
 	}
 	return out, nil
 }

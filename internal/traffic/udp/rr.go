@@ -15,16 +15,16 @@ import (
 	"tare/internal/warning"
 )
 
-// rr exchanges a datagram each way, the next as soon as the answer is there,
-// or on a schedule.
+// rr exchanges one datagram in each direction. The next exchange starts when the response has
+// arrived, or on a schedule.
 type rr struct{ net socket.UDP }
 
-// rrHeaderSize is what each request and response carries before its padding: the
-// trial's tag and the number of the exchange.
+// rrHeaderSize is the size of the header of each request and response: the trial's tag and the
+// number of the exchange.
 const rrHeaderSize = 16
 
-// replyTimeout is how long a response may take. Then the exchange is lost, and the
-// next one begins.
+// replyTimeout is how long a response may take. After that the exchange is lost and the next one
+// starts.
 const replyTimeout = 200 * time.Millisecond
 
 func (rr) Spec() traffic.Spec {
@@ -45,8 +45,7 @@ func (rr) Spec() traffic.Spec {
 	}}
 }
 
-// rrParams fixes what is not a parameter of udp_rr, and refuses sizes that have
-// no room for the header.
+// rrParams sets what is not a parameter of udp_rr, and refuses sizes smaller than the header.
 func rrParams(p traffic.Params) (traffic.Params, error) {
 	p.Streams, p.Rounds, p.Offload, p.Fragment = 1, 0, false, true
 	for _, s := range []struct {
@@ -54,7 +53,7 @@ func rrParams(p traffic.Params) (traffic.Params, error) {
 		bytes int
 	}{{"request_size", p.RequestSize}, {"response_size", p.ResponseSize}} {
 		if s.bytes < rrHeaderSize || s.bytes > socket.MaxPayload {
-			return p, fmt.Errorf("udp_rr: %s is %d; each datagram carries a header of %d bytes: use %d to %d", s.name, s.bytes, rrHeaderSize, rrHeaderSize, socket.MaxPayload)
+			return p, fmt.Errorf("udp_rr: %s is %d; each datagram has a header of %d bytes: use %d to %d", s.name, s.bytes, rrHeaderSize, rrHeaderSize, socket.MaxPayload)
 		}
 	}
 	p.PayloadSize = max(p.RequestSize, p.ResponseSize)
@@ -102,7 +101,7 @@ func (rr) Metrics(_ traffic.Params, client, _ traffic.Report) (map[string]float6
 	if w.Seconds > 0 {
 		m["transaction_rate"] = float64(w.Messages) / w.Seconds
 	}
-	// No exchange in the window leaves the round trip unknown, not 0.
+	// Without an exchange in the window the round trip is unknown, not 0.
 	if h := w.RTT; h.Count() > 0 {
 		m["rtt_p50"], m["rtt_p90"], m["rtt_p99"], m["rtt_p999"], m["rtt_max"] = h.Quantile(0.5), h.Quantile(0.9), h.Quantile(0.99), h.Quantile(0.999), h.Max()
 	}
@@ -119,7 +118,7 @@ func (rr) Metrics(_ traffic.Params, client, _ traffic.Report) (map[string]float6
 	return m, &result.Series{Metric: "transaction_rate", Interval: w.Interval, Values: w.Series}
 }
 
-// rrSession is the client, which owns the clock.
+// rrSession is the client, which measures the time.
 type rrSession struct {
 	*endpoint
 	p                 traffic.Params
@@ -135,17 +134,17 @@ type rrSession struct {
 	restore           func()
 }
 
-// Drive exchanges for warmup + long and counts what ends in the latter. With a
-// rate, an exchange begins at its slot, or as soon behind it as the one before
-// has ended, and its round trip is taken from the slot.
-func (s *rrSession) Drive(ctx context.Context, warmup, long time.Duration) error {
-	p := traffic.Params{Warmup: warmup, Duration: long}
+// Drive runs exchanges for warmup + timed and counts those that end in the second part. With a rate,
+// an exchange starts at its slot, or later as soon as the previous one has ended, and its round
+// trip is measured from the slot.
+func (s *rrSession) Drive(ctx context.Context, warmup, timed time.Duration) error {
+	p := traffic.Params{Warmup: warmup, Duration: timed}
 	b := traffic.NewBinCounter(p).ReportTo(s.p.Meter.Begin(1), 0)
 	err := thread.Run(1, s.p.CPU, func(int) error {
 		over, stop := thread.Cancelled(ctx)
 		defer stop()
 		var open *pacer
-		var nap slotSleeper
+		var sleeper slotSleeper
 		start := s.clock.now()
 		if s.p.TransactionRate > 0 {
 			sched, err := newSchedule(1, s.p.TransactionRate)
@@ -153,7 +152,7 @@ func (s *rrSession) Drive(ctx context.Context, warmup, long time.Duration) error
 				return err
 			}
 			open = &pacer{schedule: sched, start: start, end: sched.before(int64(b.End))}
-			nap = newSlotSleeper(sched, s.net.Sleeper())
+			sleeper = newSlotSleeper(sched, s.net.Sleeper())
 			s.window.Slots += open.end - sched.before(int64(warmup))
 		}
 		for at := time.Duration(0); at < b.End; {
@@ -164,7 +163,7 @@ func (s *rrSession) Drive(ctx context.Context, warmup, long time.Duration) error
 				}
 				begun = time.Duration(open.at(open.next))
 				if at < begun {
-					nap.wait(int64(begun - at))
+					sleeper.wait(int64(begun - at))
 					at = time.Duration(s.clock.now() - start)
 					if over.Load() {
 						return context.Cause(ctx)
@@ -173,7 +172,7 @@ func (s *rrSession) Drive(ctx context.Context, warmup, long time.Duration) error
 				}
 				open.next++
 			}
-			counts := begun >= warmup && long > 0
+			counts := begun >= warmup && timed > 0
 			ok, err := s.exchange(start+int64(at), counts)
 			if err != nil {
 				return err
@@ -200,16 +199,16 @@ func (s *rrSession) Drive(ctx context.Context, warmup, long time.Duration) error
 		return err
 	}
 	s.window.Messages += b.Window
-	s.window.Seconds += long.Seconds()
-	if long > 0 {
+	s.window.Seconds += timed.Seconds()
+	if timed > 0 {
 		s.window.Series = append(s.window.Series, traffic.Series(p, []*traffic.BinCounter{b})...)
-		s.window.Interval = min(traffic.SeriesInterval, long).Seconds()
+		s.window.Interval = min(traffic.SeriesInterval, timed).Seconds()
 	}
 	return nil
 }
 
-// exchange sends a request, at the clock's reading now, and waits for its
-// response: not ok is lost.
+// exchange sends a request at the clock reading now and waits for its response. ok is false if the
+// exchange is lost.
 func (s *rrSession) exchange(now int64, counts bool) (ok bool, err error) {
 	le := binary.LittleEndian
 	le.PutUint64(s.request, s.tag)
@@ -220,7 +219,7 @@ func (s *rrSession) exchange(now int64, counts bool) (ok bool, err error) {
 			break
 		}
 		if s.clock.now()-now >= int64(replyTimeout) {
-			return false, errors.New("send request: the kernel had no room for it within " + replyTimeout.String())
+			return false, errors.New("send request: the kernel had no buffer space for it within " + replyTimeout.String())
 		}
 	}
 	if err != nil {
@@ -233,7 +232,7 @@ func (s *rrSession) exchange(now int64, counts bool) (ok bool, err error) {
 	for {
 		n, err := s.m.Recv(s.response)
 		switch {
-		case socket.IsAgain(err): // interrupted, or out of patience
+		case socket.IsAgain(err): // interrupted or timed out
 			if s.clock.now()-now >= int64(replyTimeout) {
 				s.seq++
 				return false, nil
@@ -247,7 +246,7 @@ func (s *rrSession) exchange(now int64, counts bool) (ok bool, err error) {
 		case !ok:
 			s.foreign++
 		case seq < s.seq:
-			s.late++ // its exchange was given up, or it comes a second time
+			s.late++ // of an exchange that timed out, or a duplicate
 		case seq == s.seq:
 			s.seq++
 			s.flow.Received++
@@ -261,7 +260,7 @@ func (s *rrSession) exchange(now int64, counts bool) (ok bool, err error) {
 	}
 }
 
-// reply reads the number of a response of this trial.
+// reply reads the number of the exchange from a response of this trial.
 func (s *rrSession) reply(b []byte) (uint64, bool) {
 	if len(b) != s.p.ResponseSize || binary.LittleEndian.Uint64(b) != s.tag {
 		return 0, false
@@ -269,16 +268,16 @@ func (s *rrSession) reply(b []byte) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[8:]), true
 }
 
-// peerGoneError says in words that the peer has gone.
+// peerGoneError explains an error that means that the peer's port is closed.
 func peerGoneError(err error) error {
 	if errors.Is(err, socket.ErrRefused) {
-		return errors.New("the peer has gone: its host says that nobody has the port any more")
+		return errors.New("the peer has exited: its host reports that the port is closed")
 	}
 	return err
 }
 
-// byeCount is how often the client says that it has finished: any may be lost, and
-// the controller tells the server too.
+// byeCount is how often the client sends bye. Any may be lost; the controller also tells the
+// server.
 const byeCount = 3
 
 func (s *rrSession) Close() traffic.Report {
@@ -297,12 +296,12 @@ func (s *rrSession) Close() traffic.Report {
 		r.Notes = append(r.Notes, traffic.Note{Code: string(warning.LostExchanges), Text: fmt.Sprintf("%d of %d exchanges had no response within %s", lost, s.flow.Sent, replyTimeout)})
 	}
 	if w := r.Window; w.Missed*1000 > w.Slots {
-		r.Notes = append(r.Notes, traffic.Note{Code: string(warning.GeneratorLimited), Text: fmt.Sprintf("%d of %d transactions were not begun: each waits for the response before it", w.Missed, w.Slots)})
+		r.Notes = append(r.Notes, traffic.Note{Code: string(warning.GeneratorLimited), Text: fmt.Sprintf("%d of %d transactions were not started: each waits for the response of the previous one", w.Missed, w.Slots)})
 	}
 	return r
 }
 
-// report is what both ends of udp_rr say alike.
+// report returns the part of the report that is the same for both endpoints of udp_rr.
 func (e *endpoint) report(p traffic.Params, sent, received, messages int64) traffic.Report {
 	st := e.wire.State()
 	r := traffic.Report{CPU: p.CPU, Connections: 1, Refused: e.refused, Sent: sent, Received: received, Messages: messages,
@@ -311,8 +310,8 @@ func (e *endpoint) report(p traffic.Params, sent, received, messages int64) traf
 	return r
 }
 
-// answerRR is the server of udp_rr: it answers each request of the trial until
-// the client has finished.
+// answerRR runs the server of udp_rr: it answers each request of the trial until the client has
+// finished.
 func answerRR(ctx context.Context, e *endpoint, p traffic.Params, peer traffic.Peer) (traffic.Report, error) {
 	var got, sent, foreign int64
 	start := e.clock.now()
@@ -327,7 +326,7 @@ func answerRR(ctx context.Context, e *endpoint, p traffic.Params, peer traffic.P
 		}
 		for {
 			if over.Load() {
-				return fmt.Errorf("wait for requests: %d came: %w", got, context.Cause(ctx))
+				return fmt.Errorf("wait for requests: %d arrived: %w", got, context.Cause(ctx))
 			}
 			n, err := m.Recv(buf)
 			switch {
@@ -339,7 +338,7 @@ func answerRR(ctx context.Context, e *endpoint, p traffic.Params, peer traffic.P
 				}
 				continue
 			case errors.Is(err, socket.ErrRefused):
-				continue // the client has gone; its bye or its report says whether it had finished
+				continue // the client has exited; its bye or its report tells whether it had finished
 			case err != nil:
 				return fmt.Errorf("receive request: %w", err)
 			}
@@ -352,7 +351,7 @@ func answerRR(ctx context.Context, e *endpoint, p traffic.Params, peer traffic.P
 				case msg.kind == msgBye:
 					return nil
 				case msg.kind == msgReady:
-					_ = e.wire.SendOne(0, e.message(msgGo, 0, 1)) // the first one was lost; so may this one be
+					_ = e.wire.SendOne(0, e.message(msgGo, 0, 1)) // the first one was lost; this one may be lost, too
 				}
 				continue
 			}

@@ -6,32 +6,32 @@ import (
 	"time"
 )
 
-// schedule is an endless row of evenly spaced slots, exact however long it is:
-// slot k is at k*num/den ns.
+// schedule is an endless sequence of evenly spaced slots without accumulated error: slot k is at
+// k*num/den ns.
 type schedule struct{ num, den uint64 }
 
-// The bounds of a schedule, within which its arithmetic does not overflow.
+// The limits within which the arithmetic of a schedule does not overflow.
 const (
 	maxRate     = uint64(1e13) // bit/s, or slots/s
 	maxSchedule = 1000 * time.Hour
 )
 
-// newSchedule spaces slots that carry bits each at rate bits/s.
+// newSchedule returns a schedule whose slots carry slotBits each at rate bit/s.
 func newSchedule(slotBits, rate uint64) (schedule, error) {
 	if rate == 0 || rate > maxRate || slotBits == 0 || slotBits > 1<<32 {
-		return schedule{}, fmt.Errorf("no schedule has slots of %d bits at a rate of %d a second", slotBits, rate)
+		return schedule{}, fmt.Errorf("a schedule cannot have slots of %d bits at a rate of %d/s", slotBits, rate)
 	}
 	return schedule{num: slotBits * 1e9, den: rate}, nil
 }
 
-// at is when slot k is due, ns behind the start.
+// at returns when slot k is due, in ns after the start.
 func (s schedule) at(k int64) int64 {
 	hi, lo := bits.Mul64(uint64(k), s.num)
 	t, _ := bits.Div64(hi%s.den, lo, s.den)
 	return int64(t)
 }
 
-// before is how many slots are due before the moment d, ns behind the start.
+// before returns how many slots are due before d, in ns after the start.
 func (s schedule) before(d int64) int64 {
 	if d <= 0 {
 		return 0
@@ -45,22 +45,21 @@ func (s schedule) before(d int64) int64 {
 	return int64(n)
 }
 
-// pacer says how many slots of a schedule are to be served now. It never lets
-// more than burst of them go back to back: slots beyond that are missed, and
-// nothing makes up for them.
+// pacer returns how many slots of a schedule are due. It never allows more than burst of them back
+// to back: slots beyond that are missed and not made up for.
 type pacer struct {
 	schedule
 	start        int64 // clock reading of slot 0, ns
 	next         int64 // the slot to be served next
-	end          int64 // slots in all
+	end          int64 // total slots
 	burst        int64
-	burstSent    int64 // served since the sender last had to wait
+	burstSent    int64 // sent since the sender last had to wait
 	largestBurst int64
-	// missed is told how many slots are skipped, beginning with which.
+	// missed is called with the first of the skipped slots and their number.
 	missed func(first, n int64)
 }
 
-// due is how many slots to serve at the time now, from next on; 0 is none yet.
+// due returns how many slots from next on are due at the time now, 0 if none is due yet.
 func (p *pacer) due(now int64) int64 {
 	if now < p.start+p.at(p.next) {
 		p.burstSent = 0
@@ -72,33 +71,34 @@ func (p *pacer) due(now int64) int64 {
 		p.next += n - room
 		n = room
 	}
-	if n == 0 { // all that was due is given up: the burst ends here
+	if n == 0 { // all due slots were skipped: the burst ends here
 		p.burstSent = 0
 	}
 	return n
 }
 
-// served counts n slots as done.
+// served counts n slots as sent.
 func (p *pacer) served(n int64) {
 	p.next += n
 	p.burstSent += n
 	p.largestBurst = max(p.largestBurst, p.burstSent)
 }
 
-// until is how long the next slot is off, in ns.
+// until returns the time until the next slot in ns.
 func (p *pacer) until(now int64) int64 { return p.start + p.at(p.next) - now }
 
-// slotSleeper waits for a slot: asleep while it is far off, awake for the rest.
+// slotSleeper waits for a slot. It sleeps while the slot is far away and polls the clock for the
+// rest.
 type slotSleeper struct {
 	sleep func(time.Duration)
-	dense bool // slots are too close to sleep between each two
+	dense bool // slots are too close to sleep between them
 }
 
-// The kernel wakes a sleeper some microseconds too late, so the end of a longer
-// wait is spent awake. Where slots are denser than denseSlots the thread sleeps
-// over some of them and serves them together: tried at 1 Gbit/s, that halves the
-// CPU time and puts departures 10 us behind their slots at the median. Where they
-// are tighter than tightSlots there is no time left to sleep. A sleep is bounded, so that the loop round it can look whether the trial was given up.
+// The kernel wakes a sleeping thread some microseconds late, so the end of a longer wait is spent
+// polling. If slots are closer than denseSlots, the thread sleeps over some of them and serves them
+// together: at 1 Gbit/s this halved the CPU time, and departures were 10 us behind their slots at
+// the median. If they are closer than tightSlots, there is no time to sleep. Sleeps are bounded, so
+// that the loop can check whether the trial was cancelled.
 const (
 	wakeMargin = 4 * time.Microsecond
 	minSleep   = 3 * time.Microsecond
@@ -116,8 +116,7 @@ func newSlotSleeper(s schedule, sleep func(time.Duration)) slotSleeper {
 	return slotSleeper{sleep, gap < denseSlots}
 }
 
-// wait takes a nap if the next slot, so many ns off, is worth one. The caller
-// looks at the clock again.
+// wait sleeps if the next slot, off ns away, is far enough. The caller then reads the clock again.
 func (n slotSleeper) wait(off int64) {
 	if n.dense {
 		n.sleep(denseSleep)

@@ -17,7 +17,7 @@ func TestSchedule(t *testing.T) {
 		}
 		d := rapid.Int64Range(1, int64(time.Hour)).Draw(t, "time")
 		n := s.before(d)
-		// Slot n-1 is the last one before d. A slot's time is rounded down.
+		// Slot n-1 is the last one before d. The time of a slot is rounded down.
 		if n < 1 || s.at(n-1) >= d || s.at(n) < d-1 {
 			t.Fatalf("%d slots before %d: the last at %d, the next at %d", n, d, s.at(n-1), s.at(n))
 		}
@@ -29,8 +29,8 @@ func TestSchedule(t *testing.T) {
 	}
 }
 
-// Every slot is served or missed, none early, none twice, and never more than a
-// burst without a wait, however the clock jumps.
+// Every slot is served or missed, none early or twice, and never more than a burst without a wait,
+// however the clock jumps.
 func TestPacer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, err := newSchedule(11200, rapid.SampledFrom([]uint64{1e6, 1e9, 400e9}).Draw(t, "rate"))

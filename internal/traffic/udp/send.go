@@ -15,36 +15,36 @@ import (
 	"tare/internal/warning"
 )
 
-// sender sends the datagrams of all flows, in turn, from one thread.
+// sender sends the datagrams of all flows in rotation from one thread.
 type sender struct {
 	*endpoint
 	p           traffic.Params
 	net         socket.UDP
 	out         *socket.Outbox
-	unit        int      // datagrams of one slot: a super-packet's, or one
+	unit        int      // datagrams per slot: those of a super-packet, or one
 	next        []uint64 // sequence number by flow
 	flows       []traffic.FlowCount
-	nextFlow    int // the flow whose turn is next
+	nextFlow    int // the flow that sends next
 	window      traffic.Window
 	departure   *traffic.Distribution
 	largest     int64 // burst, in datagrams
 	notes       []traffic.Note
 	offload     bool
 	driven      time.Duration
-	deniedInRow int // sends in a row that a filter refused
-	connRefused int // sends that the peer's host turned away
+	deniedInRow int // sends in a row that a packet filter refused
+	connRefused int // sends that failed because the peer's port is closed
 	retried     int64
-	totalDenied int64 // sends that a filter refused, in all
+	totalDenied int64 // sends that a packet filter refused, in total
 	over        *atomic.Bool
 }
 
-// maxPacedBatch is how many datagrams of a schedule go to the kernel with one reading of
-// the clock: few, so that what their headers say of the time is true.
+// maxPacedBatch is how many datagrams of a schedule are sent with one reading of the clock. It is
+// small, so that the send time in their headers is accurate.
 const maxPacedBatch = 8
 
-// maxSendErrors is how often sending may fail for what is often over at once: a
-// filter that is being changed (in a row), or the host of the peer saying that
-// nobody has the port (in all: only every other send meets that).
+// maxSendErrors is how many temporary send errors are tolerated: refusals by a packet filter that
+// is being changed (in a row), or by the peer's host because the port is closed (in total: only
+// every other send reports it).
 const maxSendErrors = 3
 
 func newSender(e *endpoint, n socket.UDP, p traffic.Params) (*sender, error) {
@@ -79,40 +79,40 @@ func newSender(e *endpoint, n socket.UDP, p traffic.Params) (*sender, error) {
 
 func (s *sender) unlimited() bool { return s.p.Rate == 0 && s.p.PacketRate == 0 }
 
-// burst is the most datagrams that may go back to back to catch up.
+// burst returns the most datagrams that may be sent back to back to catch up.
 func (s *sender) burst() int { return max(1, s.p.Burst) }
 
 func (s *sender) noOffload(why error) {
 	s.offload = false
-	s.notes = append(s.notes, traffic.Note{Code: string(warning.OffloadUnavailable), Text: fmt.Sprintf("datagrams were sent one at a time: %v", why)})
+	s.notes = append(s.notes, traffic.Note{Code: string(warning.OffloadUnavailable), Text: fmt.Sprintf("UDP segmentation offload is unavailable (%v), so datagrams were sent one at a time", why)})
 }
 
-// drive sends for warmup + long and marks what falls into the latter as counted,
-// in intervals of the series from first on.
-func (s *sender) drive(ctx context.Context, warmup, long time.Duration, first uint32) error {
+// drive sends for warmup + timed. It marks the datagrams of the second part as counted, in intervals
+// of the series that start at first.
+func (s *sender) drive(ctx context.Context, warmup, timed time.Duration, first uint32) error {
 	var stop func() bool
 	s.over, stop = thread.Cancelled(ctx)
 	defer stop()
 	return thread.Run(1, s.p.CPU, func(int) (err error) {
 		start := s.clock.now()
 		if s.unlimited() {
-			err = s.flood(ctx, start, warmup, long, first)
+			err = s.flood(ctx, start, warmup, timed, first)
 		} else {
-			err = s.pace(ctx, start, warmup, long, first)
+			err = s.pace(ctx, start, warmup, timed, first)
 		}
 		s.driven += time.Duration(s.clock.now() - start)
-		s.window.Seconds += long.Seconds()
+		s.window.Seconds += timed.Seconds()
 		return err
 	})
 }
 
-// flood sends as fast as the kernel takes it.
-func (s *sender) flood(ctx context.Context, start int64, warmup, long time.Duration, first uint32) error {
+// flood sends as fast as the kernel accepts it.
+func (s *sender) flood(ctx context.Context, start int64, warmup, timed time.Duration, first uint32) error {
 	n := len(s.out.Mem) / s.out.Size
 	for {
 		now := s.clock.now()
 		at := time.Duration(now - start)
-		if at >= warmup+long {
+		if at >= warmup+timed {
 			return nil
 		}
 		h := header{sent: now}
@@ -129,17 +129,17 @@ func (s *sender) flood(ctx context.Context, start int64, warmup, long time.Durat
 	}
 }
 
-// pace sends each slot's datagrams when they are due, one flow after the other.
-func (s *sender) pace(ctx context.Context, start int64, warmup, long time.Duration, first uint32) error {
+// pace sends the datagrams of each slot when they are due, rotating through the flows.
+func (s *sender) pace(ctx context.Context, start int64, warmup, timed time.Duration, first uint32) error {
 	sched, err := datagramSchedule(s.p, s.unit)
 	if err != nil {
 		return err
 	}
 	warm, unit := sched.before(int64(warmup)), int64(s.unit)
-	p := &pacer{schedule: sched, start: start, burst: max(1, int64(s.burst())/unit), end: sched.before(int64(warmup + long))}
+	p := &pacer{schedule: sched, start: start, burst: max(1, int64(s.burst())/unit), end: sched.before(int64(warmup + timed))}
 	p.missed = func(from, n int64) { s.window.Missed += max(0, from+n-max(from, warm)) * unit }
 	s.window.Slots += (p.end - warm) * unit
-	nap := newSlotSleeper(sched, s.net.Sleeper())
+	sleeper := newSlotSleeper(sched, s.net.Sleeper())
 	for p.next < p.end {
 		if s.over.Load() {
 			return fmt.Errorf("send: %w", context.Cause(ctx))
@@ -147,14 +147,14 @@ func (s *sender) pace(ctx context.Context, start int64, warmup, long time.Durati
 		now := s.clock.now()
 		n := p.due(now)
 		if n == 0 {
-			nap.wait(p.until(now))
+			sleeper.wait(p.until(now))
 			continue
 		}
 		if s.unit > 1 || len(s.flows) > 1 {
 			n = 1
 		}
 		n = min(n, maxPacedBatch)
-		// What straddles the end of the warm-up is cut there.
+		// A batch ends at the end of the warm-up.
 		if cut := warm - p.next; cut > 0 {
 			n = min(n, cut)
 		}
@@ -179,7 +179,7 @@ func (s *sender) pace(ctx context.Context, start int64, warmup, long time.Durati
 	return nil
 }
 
-// datagramSchedule has a slot for each unit of so many datagrams.
+// datagramSchedule returns a schedule with one slot per unit datagrams.
 func datagramSchedule(p traffic.Params, unit int) (schedule, error) {
 	if p.PacketRate > 0 {
 		return newSchedule(uint64(unit), p.PacketRate)
@@ -187,14 +187,13 @@ func datagramSchedule(p traffic.Params, unit int) (schedule, error) {
 	return newSchedule(uint64(p.PayloadSize)*8*uint64(unit), p.Rate)
 }
 
-// stamp writes the header of the outbox's i-th datagram, for the flow whose turn
-// it is.
+// stamp writes the header of the outbox's i-th datagram for the next flow.
 func (s *sender) stamp(h header, i int) {
 	h.tag, h.flow, h.seq = s.tag, uint16(s.nextFlow), s.next[s.nextFlow]+uint64(i)
 	h.put(s.out.Mem[i*s.out.Size:])
 }
 
-// transmit gives the first n datagrams of the outbox to the kernel.
+// transmit passes the first n datagrams of the outbox to the kernel.
 func (s *sender) transmit(ctx context.Context, n int, counts bool) error {
 	f := &s.flows[s.nextFlow]
 	for from := 0; from < n; {
@@ -219,7 +218,7 @@ func (s *sender) transmit(ctx context.Context, n int, counts bool) error {
 	return nil
 }
 
-// checkSendError says whether a send that failed may be tried again: nil if so.
+// checkSendError returns nil if a failed send may be retried, else the error.
 func (s *sender) checkSendError(err error) error {
 	switch {
 	case socket.IsAgain(err):
@@ -228,15 +227,16 @@ func (s *sender) checkSendError(err error) error {
 	case errors.Is(err, socket.ErrTooLong), errors.Is(err, socket.ErrSegments) && s.overMTU():
 		return s.tooLong()
 	case errors.Is(err, socket.ErrSegments):
-		// Nothing has gone yet. The outbox stays as it is, cut differently.
+		// Nothing has been sent yet. The outbox keeps its contents, with fewer datagrams per
+		// super-packet.
 		s.out.Group = max(1, s.out.Group/2)
 		if s.out.Group == 1 {
-			s.noOffload(errors.New("this kernel takes no super-packet"))
+			s.noOffload(errors.New("this kernel does not support super-packets"))
 		}
 		s.wire.Attach(s.out)
 		return nil
 	case errors.Is(err, socket.ErrOffload) && s.out.Group > 1:
-		s.noOffload(errors.New("a device on the path computes no UDP checksums"))
+		s.noOffload(errors.New("a device on the path does not compute UDP checksums"))
 		s.out.Group = 1
 		s.wire.Attach(s.out)
 		return nil
@@ -257,7 +257,7 @@ func (s *sender) checkSendError(err error) error {
 	return peerGoneError(err)
 }
 
-// ipHeaders is what IP and UDP put before a payload.
+// ipHeaders returns the size of the IP and UDP headers in bytes.
 func ipHeaders(address string) int {
 	if len(address) > 0 && address[0] == '[' {
 		return 48
@@ -273,13 +273,13 @@ func (s *sender) overMTU() bool {
 func (s *sender) tooLong() error {
 	mtu := s.wire.State().MTU
 	if mtu == 0 {
-		return fmt.Errorf("payload of %d bytes does not fit the path MTU with fragmentation off; make it smaller, or turn fragment on", s.p.PayloadSize)
+		return fmt.Errorf("payload of %d bytes exceeds the path MTU with fragmentation off; reduce it or turn fragment on", s.p.PayloadSize)
 	}
-	return fmt.Errorf("payload of %d bytes does not fit the path MTU of %d with fragmentation off; use %d bytes at most, or turn fragment on",
+	return fmt.Errorf("payload of %d bytes exceeds the path MTU of %d with fragmentation off; use at most %d bytes or turn fragment on",
 		s.p.PayloadSize, mtu, mtu-ipHeaders(s.p.Address))
 }
 
-// report is the sender's account.
+// report returns the sender's report.
 func (s *sender) report() traffic.Report {
 	st := s.wire.State()
 	r := traffic.Report{CPU: s.p.CPU, Connections: len(s.flows), Refused: s.refused, Traffic: s.driven.Seconds(), Window: s.window,
@@ -299,7 +299,7 @@ func (s *sender) report() traffic.Report {
 	r.TCP.Wire, r.TCP.Segments = uint64(r.Sent), uint64(r.Messages)
 	r.Datagrams = d
 	if w := r.Window; w.Missed*1000 > w.Slots {
-		r.Notes = append(r.Notes, traffic.Note{Code: string(warning.GeneratorLimited), Text: fmt.Sprintf("%d of %d slots were missed: the sender could not keep up with what was asked of it", w.Missed, w.Slots)})
+		r.Notes = append(r.Notes, traffic.Note{Code: string(warning.GeneratorLimited), Text: fmt.Sprintf("%d of %d slots were missed: the sender could not reach the requested rate", w.Missed, w.Slots)})
 	}
 	return r
 }

@@ -2,28 +2,28 @@ package udp
 
 import "time"
 
-// lateAfter is the waiting time of RFC 7680: a datagram that takes this much
-// longer than the quickest one is late, not received.
+// lateAfter is the waiting time of RFC 7680: a datagram whose delay exceeds the smallest one by
+// more than this is late, not received.
 const lateAfter = time.Second
 
-// sequenceTracker is a receiver's account of one flow. What it remembers of single
-// datagrams is bounded: a bit for each of the newest sequence numbers.
+// sequenceTracker counts the datagrams of one flow at the receiver. Its memory is bounded: one bit
+// for each of the newest sequence numbers.
 type sequenceTracker struct {
 	seen []uint64 // a ring of bits, by sequence number
 	size uint64   // bits, a power of two
-	next uint64   // one above the newest sequence number that came
+	next uint64   // the newest sequence number that arrived, plus one
 
 	received   int64 // distinct datagrams
-	counted    int64 // of those, counted ones in time
+	counted    int64 // of those, counted ones that arrived in time
 	duplicates int64
-	reordered  int64 // came behind a later one
-	extent     int64 // the furthest of those, in sequence numbers behind the newest
-	late       int64 // counted ones beyond lateAfter, or too old to remember
+	reordered  int64 // arrived after one with a higher sequence number
+	extent     int64 // the largest distance of those, in sequence numbers behind the newest
+	late       int64 // counted ones later than lateAfter, or too old for the ring
 
-	minDelay int64 // ns, the quickest delay so far, by clocks that need not agree
+	minDelay int64 // ns, the smallest delay so far, between clocks that need not agree
 }
 
-// arrival is what the tracker makes of a datagram.
+// arrival is the classification of a datagram.
 type arrival int
 
 const (
@@ -32,8 +32,8 @@ const (
 	duplicate
 )
 
-// trackedBits is how many sequence numbers the trackers of a trial remember
-// together, and the least that each does.
+// trackedBits is how many sequence numbers the trackers of a trial remember together, and
+// minTrackedBits how many each remembers at least.
 const (
 	trackedBits    = 1 << 20
 	minTrackedBits = 1 << 14
@@ -47,14 +47,14 @@ func newSequenceTracker(flows int) sequenceTracker {
 	return sequenceTracker{seen: make([]uint64, size/64), size: size, minDelay: 1<<63 - 1}
 }
 
-// arrive counts a datagram that took delay ns.
+// arrive counts a datagram with a delay in ns.
 func (l *sequenceTracker) arrive(seq uint64, delay int64, counts bool) arrival {
 	if seq >= l.next {
 		l.advance(seq)
 	} else {
 		behind := l.next - 1 - seq
 		if behind >= l.size {
-			// It may have come before: nobody remembers.
+			// It may be a duplicate; the ring no longer knows.
 			if counts {
 				l.late++
 			}
@@ -82,7 +82,7 @@ func (l *sequenceTracker) arrive(seq uint64, delay int64, counts bool) arrival {
 	return arrivedInTime
 }
 
-// advance makes seq the newest and forgets what the ring has no room for.
+// advance makes seq the newest and clears the bits that the ring reuses.
 func (l *sequenceTracker) advance(seq uint64) {
 	if seq-l.next >= l.size {
 		clear(l.seen)

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// naive is the tracker without a bound on its memory but the same horizon.
+// naive is a tracker with unbounded memory and the same horizon.
 type naive struct {
 	seen  map[uint64]bool
 	least time.Duration
@@ -54,8 +54,7 @@ func (n *naive) arrive(seq uint64, delay time.Duration, counts bool) {
 	}
 }
 
-// The tracker counts as somebody who remembers everything, whatever is lost,
-// doubled, reordered or late.
+// The tracker agrees with one of unbounded memory for any loss, duplication, reordering and delay.
 func TestSequenceTracker(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, n := newSequenceTracker(maxFlows), naive{seen: map[uint64]bool{}}
@@ -98,7 +97,7 @@ func TestSequenceTracker(t *testing.T) {
 	})
 }
 
-// The memory of all flows' trackers together is bounded.
+// The memory of all trackers of a trial together is bounded.
 func TestSequenceTrackerMemory(t *testing.T) {
 	for _, flows := range []int{1, 2, 3, 63, 64, 1000} {
 		if l := newSequenceTracker(flows); l.size&(l.size-1) != 0 || l.size < minTrackedBits || l.size*uint64(flows) > max(trackedBits, minTrackedBits*uint64(flows)) {
@@ -118,7 +117,7 @@ func TestHeaderRoundTrip(t *testing.T) {
 		}
 		b[rapid.IntRange(0, headerSize-1).Draw(t, "byte")] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
 		if _, ok := parseHeader(b); ok {
-			t.Fatal("a garbled header passed")
+			t.Fatal("a corrupt header was accepted")
 		}
 	})
 }

@@ -1,7 +1,6 @@
-// Package udp makes the traffic of the workloads over UDP: udp_stream, udp_rr, and
-// udp_sweep and udp_search, which are made of udp_stream. Their hot loops run on locked
-// threads, allocate nothing and account for each datagram in memory that was set aside
-// before.
+// Package udp implements the workloads over UDP: udp_stream, udp_rr, and udp_sweep and udp_search,
+// which consist of udp_stream trials. Their inner loops run on locked threads, do not allocate, and
+// count each datagram in preallocated memory.
 package udp
 
 import (
@@ -14,7 +13,7 @@ import (
 	"tare/internal/traffic/thread"
 )
 
-// server is the listening end of a workload over UDP.
+// server is the listening endpoint of a workload over UDP.
 type server struct {
 	at    socket.UDPPort
 	p     traffic.Params
@@ -42,20 +41,20 @@ func (s *server) Serve(ctx context.Context, peer traffic.Peer) (traffic.Report, 
 	return s.serve(ctx, e, s.p, peer)
 }
 
-// checkParams refuses what no trial over UDP can do.
+// checkParams refuses parameters that no trial over UDP supports.
 func checkParams(p traffic.Params, least int) (netip.AddrPort, error) {
 	addr, err := netip.ParseAddrPort(p.Address)
 	switch {
 	case err != nil:
 		return addr, fmt.Errorf("%s: %w", p.Kind, err)
 	case p.Streams > maxFlows:
-		return addr, fmt.Errorf("%s: %d flows; use %d at most", p.Kind, p.Streams, maxFlows)
+		return addr, fmt.Errorf("%s: %d flows; use at most %d", p.Kind, p.Streams, maxFlows)
 	case p.PayloadSize < least || p.PayloadSize > socket.MaxPayload:
-		return addr, fmt.Errorf("%s: a payload of %d bytes; want %d to %d", p.Kind, p.PayloadSize, least, socket.MaxPayload)
+		return addr, fmt.Errorf("%s: a payload of %d bytes; use %d to %d", p.Kind, p.PayloadSize, least, socket.MaxPayload)
 	case p.Warmup < 0 || p.Duration < 0 || p.Warmup+p.Duration > maxSchedule:
-		return addr, fmt.Errorf("%s: a warm-up of %s and a window of %s; want at most %s", p.Kind, p.Warmup, p.Duration, maxSchedule)
+		return addr, fmt.Errorf("%s: a warm-up of %s and a window of %s; use at most %s", p.Kind, p.Warmup, p.Duration, maxSchedule)
 	case messageSize+len(p.Token) > maxMessage:
-		return addr, fmt.Errorf("%s: a token of %d bytes; want at most %d", p.Kind, len(p.Token), maxMessage-messageSize)
+		return addr, fmt.Errorf("%s: a token of %d bytes; use at most %d", p.Kind, len(p.Token), maxMessage-messageSize)
 	}
 	return addr, nil
 }
@@ -63,22 +62,22 @@ func checkParams(p traffic.Params, least int) (netip.AddrPort, error) {
 // maxFlows bounds the flows of a trial over UDP.
 const maxFlows = 1000
 
-// optionsOf are those of the sockets of one end.
+// optionsOf returns the socket options of one endpoint.
 func optionsOf(p traffic.Params) socket.UDPOptions {
 	return socket.UDPOptions{Flows: p.Streams, Longest: longest(p.PayloadSize), Offload: p.Offload, Fragment: p.Fragment,
 		SendBuffer: p.SendBuffer, ReceiveBuffer: p.ReceiveBuffer}
 }
 
-// longest is the longest datagram of a trial with payloads of size bytes.
+// longest returns the size of the longest datagram of a trial with payloads of size bytes.
 func longest(size int) int { return max(size, maxMessage) }
 
-// All are the workloads over UDP, by the fastest path of this system.
+// All returns the workloads over UDP with the fastest implementation on this system.
 func All() []traffic.Workload { return over(socket.FastestUDP()) }
 
-// Portable are those by the path that every system has.
+// Portable returns the workloads over UDP with the implementation that every system has.
 func Portable() []traffic.Workload { return over(socket.Portable{}) }
 
-// over are those over one network.
+// over returns the workloads over one network.
 func over(n socket.UDP) []traffic.Workload {
 	return []traffic.Workload{stream{n}, sweep{stream{n}}, search{stream: stream{n}}, rr{n}}
 }

@@ -12,8 +12,7 @@ import (
 	"tare/internal/traffic/thread"
 )
 
-// stream sends datagrams at a set rate, or as fast as it goes, and accounts
-// for each of them.
+// stream sends datagrams at a set rate or as fast as possible, and counts each of them.
 type stream struct{ net socket.UDP }
 
 func (stream) Spec() traffic.Spec {
@@ -44,7 +43,7 @@ func (w stream) Listen(p traffic.Params) (traffic.Server, error) {
 	return listen(w.net, p, w.serve)
 }
 
-// serve is the server's part of a trial.
+// serve runs the server's part of a trial.
 func (w stream) serve(ctx context.Context, e *endpoint, p traffic.Params, peer traffic.Peer) (traffic.Report, error) {
 	if p.Reverse {
 		s, err := newSender(e, w.net, p)
@@ -56,7 +55,7 @@ func (w stream) serve(ctx context.Context, e *endpoint, p traffic.Params, peer t
 		}
 		return s.report(), nil
 	}
-	// This is what the client waits for. If it is lost, its next ready is answered.
+	// The client waits for this go. If it is lost, the receiver answers the client's next ready.
 	_ = e.wire.SendOne(0, e.message(msgGo, 0, uint16(max(1, p.Streams))))
 	return newReceiver(e, w.net, p).run(ctx, peer)
 }
@@ -88,11 +87,11 @@ func (w stream) Dial(ctx context.Context, p traffic.Params, peer traffic.Peer) (
 	return r.run(ctx, peer)
 }
 
-// Open begins a trial in slices. Only the client's sending can be cut: it knows
+// Open begins a trial in slices. That works only if the client sends, because only the client knows
 // when a slice begins.
 func (w stream) Open(ctx context.Context, p traffic.Params) (traffic.Session, error) {
 	if p.Reverse {
-		return nil, errors.New("udp_stream in reverse cannot be driven in slices: set slice to the duration or longer")
+		return nil, errors.New("udp_stream in reverse cannot run in slices: set slice to the duration or longer")
 	}
 	s, err := w.sender(ctx, p)
 	if err != nil {
@@ -105,7 +104,7 @@ func (w stream) Open(ctx context.Context, p traffic.Params) (traffic.Session, er
 	return s, nil
 }
 
-// sender makes the client's end of a trial that it sends in.
+// sender sets up the client of a trial in which it sends.
 func (w stream) sender(ctx context.Context, p traffic.Params) (*streamSession, error) {
 	to, err := checkParams(p, headerSize)
 	if err != nil {
@@ -125,7 +124,7 @@ func (w stream) sender(ctx context.Context, p traffic.Params) (*streamSession, e
 	return s, nil
 }
 
-// streamSession is a sending client.
+// streamSession is a client that sends.
 type streamSession struct {
 	*sender
 	restore func()
@@ -165,7 +164,7 @@ func (stream) Metrics(p traffic.Params, client, server traffic.Report) (map[stri
 	return m, &result.Series{Metric: "goodput", Interval: receiver.Window.Interval, Values: bits}
 }
 
-// datagramMetrics adds what the accounts of both ends say together.
+// datagramMetrics adds the metrics that need the counts of both endpoints.
 func datagramMetrics(m map[string]float64, sender, receiver *traffic.Datagrams) {
 	if sender == nil || receiver == nil {
 		return
@@ -178,7 +177,7 @@ func datagramMetrics(m map[string]float64, sender, receiver *traffic.Datagrams) 
 		inTime += f.ReceivedCounted
 		received += f.Received
 	}
-	// Lost is what never came. Of the late ones it is known that they did.
+	// Lost datagrams never arrived. Late ones did.
 	if sent > 0 {
 		m["loss_ratio"] = float64(sent-inTime-receiver.Late) / float64(sent)
 	}
@@ -194,8 +193,8 @@ func datagramMetrics(m map[string]float64, sender, receiver *traffic.Datagrams) 
 	}
 }
 
-// sweep is udp_stream at each of a list of loads. A plan makes a workload of each
-// rate, and from there on it is driven as udp_stream is.
+// sweep is udp_stream at each of a list of loads. The plan makes a workload of each rate, which
+// then runs as udp_stream.
 type sweep struct{ stream }
 
 func (w sweep) Spec() traffic.Spec {
@@ -214,10 +213,9 @@ func (w sweep) Spec() traffic.Spec {
 	return s
 }
 
-// search looks for the highest rates whose loss keeps to given goals. Each of its
-// steps is udp_stream at one packet rate, with flows of its own; which loads to try
-// is for whoever drives the search.
-type search struct{ stream stream } // no embedding: it cannot be driven in slices
+// search looks for the highest rates whose loss stays within given goals. Each step is udp_stream
+// at one packet rate with its own flows; the caller chooses the loads to try.
+type search struct{ stream stream } // not embedded: it cannot run in slices
 
 func (w search) Spec() traffic.Spec {
 	const second = study.Duration(time.Second)
@@ -256,7 +254,7 @@ func (w search) Dial(ctx context.Context, p traffic.Params, peer traffic.Peer) (
 	return w.stream.Dial(ctx, p, peer)
 }
 
-// Metrics are those of udp_stream, of one step or of steps together.
+// Metrics returns the metrics of udp_stream, for one step or several.
 func (w search) Metrics(p traffic.Params, client, server traffic.Report) (map[string]float64, *result.Series) {
 	return w.stream.Metrics(p, client, server)
 }

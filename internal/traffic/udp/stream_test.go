@@ -21,13 +21,13 @@ func params(kind string) traffic.Params {
 		ResponseSize: 16, Rate: 50e6, Burst: 64, SendBuffer: -1, ReceiveBuffer: 4 << 20, Warmup: 50 * time.Millisecond, Duration: 250 * time.Millisecond}
 }
 
-// end is what one end of a trial gave.
+// end is the result of one endpoint of a trial.
 type end struct {
 	r   traffic.Report
 	err error
 }
 
-// begin serves w and gives p the server's address.
+// begin serves w and sets the server's address in p.
 func begin(ctx context.Context, t *testing.T, w traffic.Workload, p *traffic.Params, peer traffic.Peer) <-chan end {
 	t.Helper()
 	s, err := w.Listen(*p)
@@ -47,8 +47,8 @@ func begin(ctx context.Context, t *testing.T, w traffic.Workload, p *traffic.Par
 	return served
 }
 
-// trial runs both ends of a trial and hands the report of the one that ends
-// first to the other, as the controller does.
+// trial runs both endpoints of a trial and passes the report of the one that ends first to the
+// other, as the controller does.
 func trial(t *testing.T, server, client traffic.Workload, p traffic.Params) (c, s traffic.Report, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -77,15 +77,14 @@ func trial(t *testing.T, server, client traffic.Workload, p traffic.Params) (c, 
 	return ends[0].r, ends[1].r, err
 }
 
-// ways are the pairs of paths that must understand each other.
-func ways(of func(socket.UDP) traffic.Workload) map[string][2]traffic.Workload {
+// pairings are the pairs of implementations that must interoperate.
+func pairings(of func(socket.UDP) traffic.Workload) map[string][2]traffic.Workload {
 	fast, slow := of(socket.FastestUDP()), of(socket.Portable{})
 	return map[string][2]traffic.Workload{"fast": {fast, fast}, "portable": {slow, slow}, "fast to portable": {slow, fast}, "portable to fast": {fast, slow}}
 }
 
-// covering names the ways of one of many cases: two of them, in which each end is once
-// fast and once portable. Cases side by side get the other two, so that over all cases
-// every way is taken too.
+// covering returns two of the pairings for each of many cases, in which each endpoint is once fast and
+// once portable. Adjacent cases get the other two, so that the cases together cover every pairing.
 func covering(i int) []string {
 	if i%2 == 0 {
 		return []string{"fast", "portable"}
@@ -96,13 +95,13 @@ func covering(i int) []string {
 func newStream(n socket.UDP) traffic.Workload { return stream{n} }
 func newRR(n socket.UDP) traffic.Workload     { return rr{n} }
 
-// consistent holds both accounts of a udp_stream to each other.
+// consistent checks that the counts of both endpoints of a udp_stream agree.
 func consistent(t *testing.T, name string, p traffic.Params, sender, receiver traffic.Report) {
 	t.Helper()
 	a, b := sender.Datagrams, receiver.Datagrams
 	flows := max(1, p.Streams)
 	if a == nil || b == nil || len(a.Flows) != flows || len(b.Flows) != flows {
-		t.Fatalf("%s: no account of %d flows: %+v, %+v", name, flows, a, b)
+		t.Fatalf("%s: not %d flows in both reports: %+v, %+v", name, flows, a, b)
 	}
 	var sent, counted, got, inTime int64
 	for i := range a.Flows {
@@ -132,7 +131,7 @@ func TestUDPStream(t *testing.T) {
 	for i, c := range []struct {
 		name   string
 		change func(*traffic.Params)
-		lossy  bool // as fast as it goes: only the accounts must agree
+		lossy  bool // unlimited rate: only the counts must agree
 	}{
 		{"paced", func(*traffic.Params) {}, false},
 		{"reverse", func(p *traffic.Params) { p.Reverse = true }, false},
@@ -151,7 +150,7 @@ func TestUDPStream(t *testing.T) {
 			name := fmt.Sprintf("%s, %s", c.name, on)
 			p := params("udp_stream")
 			c.change(&p)
-			ends := ways(newStream)[on]
+			ends := pairings(newStream)[on]
 			client, server, err := trial(t, ends[0], ends[1], p)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -185,7 +184,7 @@ func TestUDPStream(t *testing.T) {
 	}
 }
 
-// The path without offload says so where it was asked for.
+// The implementation without offload reports that, if offload was requested.
 func TestUDPOffloadIsNeverClaimed(t *testing.T) {
 	p := params("udp_stream")
 	p.Offload = true
@@ -199,12 +198,12 @@ func TestUDPOffloadIsNeverClaimed(t *testing.T) {
 	}
 }
 
-// Driven in slices, all slices count and nothing of them is lost.
+// In slices, all slices count and no datagram is lost.
 func TestUDPSlices(t *testing.T) {
 	for _, of := range []func(socket.UDP) traffic.Workload{newStream, newRR} {
-		for way, ends := range ways(of) {
+		for pairing, ends := range pairings(of) {
 			kind := ends[0].Spec().Kind
-			name := kind + ", " + way
+			name := kind + ", " + pairing
 			p := params(kind)
 			p.Slice, p.Rounds = 50*time.Millisecond, 4
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -243,18 +242,18 @@ func TestUDPSlices(t *testing.T) {
 		}
 	}
 	if _, err := (stream{socket.FastestUDP()}).Open(t.Context(), traffic.Params{Reverse: true}); err == nil {
-		t.Error("a trial in reverse was opened for slices")
+		t.Error("a reverse trial was opened for slices")
 	}
 }
 
 func TestUDPRR(t *testing.T) {
-	for way, ends := range ways(newRR) {
+	for pairing, ends := range pairings(newRR) {
 		for _, rate := range []uint64{0, 500} {
 			p := params("udp_rr")
 			p.TransactionRate, p.ResponseSize = rate, 600
-			name := fmt.Sprintf("%s, rate %d", way, rate)
+			name := fmt.Sprintf("%s, rate %d", pairing, rate)
 			client, server, err := trial(t, ends[0], ends[1], p)
-			for i := 0; err == nil && client.Window.Messages == 0 && i < 5; i++ { // the machine was elsewhere
+			for i := 0; err == nil && client.Window.Messages == 0 && i < 5; i++ { // this machine was not scheduled
 				client, server, err = trial(t, ends[0], ends[1], p)
 			}
 			if err != nil {
@@ -275,7 +274,7 @@ func TestUDPRR(t *testing.T) {
 	}
 }
 
-// bareServer is a peer that does the handshake and then what the test wants.
+// bareServer is a peer that does the handshake and then what the test needs.
 func bareServer(t *testing.T, p *traffic.Params) *net.UDPConn {
 	t.Helper()
 	c, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -286,8 +285,8 @@ func bareServer(t *testing.T, p *traffic.Params) *net.UDPConn {
 	return c
 }
 
-// greetBack answers the handshake until the client is ready.
-func greetBack(c *net.UDPConn, p traffic.Params) (net.Addr, error) {
+// acceptHandshake answers the handshake until the client is ready.
+func acceptHandshake(c *net.UDPConn, p traffic.Params) (net.Addr, error) {
 	buf := make([]byte, maxMessage)
 	for {
 		n, from, err := c.ReadFrom(buf)
@@ -308,15 +307,15 @@ func greetBack(c *net.UDPConn, p traffic.Params) (net.Addr, error) {
 	}
 }
 
-// An exchange without a response is lost, in the account and in the loss ratio,
-// and a response that comes too late, twice or from elsewhere is none.
+// An exchange without a response is lost, in the counts and in the loss ratio. A response that is
+// late, duplicated or from another address does not count.
 func TestUDPRRLost(t *testing.T) {
 	p := params("udp_rr")
 	p.Warmup, p.Duration = 0, 700*time.Millisecond
 	c := bareServer(t, &p)
 	defer c.Close()
 	go func() {
-		to, err := greetBack(c, p)
+		to, err := acceptHandshake(c, p)
 		if err != nil {
 			return
 		}
@@ -326,7 +325,7 @@ func TestUDPRRLost(t *testing.T) {
 			if err != nil {
 				return
 			}
-			if n != 16 || i%8 == 3 { // every eighth gets none
+			if n != 16 || i%8 == 3 { // every eighth gets no response
 				continue
 			}
 			for _, b := range [][]byte{[]byte("garbage"), buf[:n], buf[:n]} {
@@ -350,9 +349,9 @@ func TestUDPRRLost(t *testing.T) {
 	}
 }
 
-// What a stranger or a replay puts onto the data port is never counted.
-func TestUDPGarbage(t *testing.T) {
-	for way, ends := range ways(newStream) {
+// Datagrams of another sender, or replayed ones, on the data port are never counted.
+func TestUDPForeignDatagrams(t *testing.T) {
+	for pairing, ends := range pairings(newStream) {
 		p := params("udp_stream")
 		p.Duration = 400 * time.Millisecond
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -364,7 +363,7 @@ func TestUDPGarbage(t *testing.T) {
 		}
 		old := make([]byte, 1400) // of another trial
 		(&header{tag: datagramTag("another"), flags: flagCounted}).put(old)
-		ours := make([]byte, 1400) // of this one, but from elsewhere
+		ours := make([]byte, 1400) // of this one, but from another address
 		(&header{tag: datagramTag(p.Token), seq: 5, flags: flagCounted}).put(ours)
 		hello := message{kind: msgHello, flows: 1, tag: datagramTag(p.Token), token: "fedcba9876543210"}.bytes()
 		spray := func() {
@@ -382,7 +381,7 @@ func TestUDPGarbage(t *testing.T) {
 		})
 		client, err := ends[1].Dial(ctx, p, nil)
 		if err != nil {
-			t.Fatalf("%s: %v", way, err)
+			t.Fatalf("%s: %v", pairing, err)
 		}
 		if during.Stop() {
 			spray()
@@ -394,18 +393,17 @@ func TestUDPGarbage(t *testing.T) {
 		cancel()
 		stranger.Close()
 		if server.err != nil {
-			t.Fatalf("%s: %v", way, server.err)
+			t.Fatalf("%s: %v", pairing, server.err)
 		}
-		consistent(t, way, p, client, server.r)
+		consistent(t, pairing, p, client, server.r)
 		d := server.r.Datagrams
 		if server.r.Refused < 6 || int64(server.r.Refused)+d.Foreign != 12 || d.Duplicates != 0 || d.Reordered != 0 || server.r.Received != client.Sent {
-			t.Errorf("%s: refused %d, %+v, received %d of %d", way, server.r.Refused, d, server.r.Received, client.Sent)
+			t.Errorf("%s: refused %d, %+v, received %d of %d", pairing, server.r.Refused, d, server.r.Received, client.Sent)
 		}
 	}
 }
 
-// A datagram of the trial that comes a second time from the peer itself is a
-// duplicate, and one that is garbled is foreign.
+// A datagram that the peer itself sends twice is a duplicate, and a corrupt one is foreign.
 func TestUDPReplay(t *testing.T) {
 	p := params("udp_stream")
 	w := stream{socket.FastestUDP()}
@@ -446,10 +444,10 @@ func TestUDPReplay(t *testing.T) {
 	}
 }
 
-// A peer without the token is never answered: both ends end with a reason.
+// A peer without the token gets no reply: both endpoints fail with a reason.
 func TestUDPWrongToken(t *testing.T) {
-	for way, ends := range ways(newStream) {
-		t.Run(way, func(t *testing.T) {
+	for pairing, ends := range pairings(newStream) {
+		t.Run(pairing, func(t *testing.T) {
 			t.Parallel()
 			p := params("udp_stream")
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -457,39 +455,39 @@ func TestUDPWrongToken(t *testing.T) {
 			p.Token = "fedcba9876543210"
 			_, err := ends[1].Dial(ctx, p, nil)
 			if err == nil || !strings.Contains(err.Error(), "0 of 1 flows were answered") {
-				t.Errorf("the client gave %v", err)
+				t.Errorf("the client returned %v", err)
 			}
 			cancel(errors.New("enough"))
 			if a := <-served; a.err == nil || !strings.Contains(a.err.Error(), "without the trial's token") {
-				t.Errorf("the server gave %v", a.err)
+				t.Errorf("the server returned %v", a.err)
 			}
 		})
 	}
 }
 
-// A receiver that goes away ends the sender, not only its time.
-func TestUDPReceiverGone(t *testing.T) {
+// If the receiver exits, the sender fails before its time is over.
+func TestUDPReceiverExits(t *testing.T) {
 	for _, w := range []traffic.Workload{stream{socket.FastestUDP()}, stream{socket.Portable{}}, rr{socket.FastestUDP()}} {
 		p := params(w.Spec().Kind)
 		p.Duration = time.Minute
 		c := bareServer(t, &p)
 		go func() {
-			_, err := greetBack(c, p)
+			_, err := acceptHandshake(c, p)
 			if err != nil {
 				t.Error(err)
 			}
 			c.Close()
 		}()
-		if _, err := w.Dial(t.Context(), p, nil); err == nil || !strings.Contains(err.Error(), "gone") {
+		if _, err := w.Dial(t.Context(), p, nil); err == nil || !strings.Contains(err.Error(), "has exited") {
 			t.Errorf("%s: %v", p.Kind, err)
 		}
 	}
 }
 
-// A sender that goes away, or a controller that does not tell what was sent,
-// leaves the receiver to its context.
-func TestUDPSenderGone(t *testing.T) {
-	for way, ends := range ways(newStream) {
+// If the sender exits, or the controller does not report what was sent, the receiver ends with its
+// context.
+func TestUDPSenderExits(t *testing.T) {
+	for pairing, ends := range pairings(newStream) {
 		p := params("udp_stream")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		served := begin(ctx, t, ends[0], &p, make(chan traffic.Report))
@@ -497,21 +495,21 @@ func TestUDPSenderGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		cancel(errors.New("enough"))
-		if a := <-served; a.err == nil || !strings.Contains(a.err.Error(), "did not say how many it sent: enough") {
-			t.Errorf("%s: %v", way, a.err)
+		if a := <-served; a.err == nil || !strings.Contains(a.err.Error(), "the sender did not report how many it sent: enough") {
+			t.Errorf("%s: %v", pairing, a.err)
 		}
 	}
 }
 
-// Whatever a receiver is told, it never makes a loss below nothing of it.
+// No report of a sender makes the receiver compute a negative loss.
 func TestUDPWrongPeerReport(t *testing.T) {
 	for _, c := range []struct {
 		tell traffic.Report
 		want string
 	}{
-		{traffic.Report{}, "another number of flows"},
-		{traffic.Report{Datagrams: &traffic.Datagrams{Flows: make([]traffic.FlowCount, 2)}}, "another number of flows"},
-		{traffic.Report{Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: 1, SentCounted: 1}}}}, "the account is wrong"},
+		{traffic.Report{}, "different number of flows"},
+		{traffic.Report{Datagrams: &traffic.Datagrams{Flows: make([]traffic.FlowCount, 2)}}, "different number of flows"},
+		{traffic.Report{Datagrams: &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: 1, SentCounted: 1}}}}, "counts are inconsistent"},
 	} {
 		p := params("udp_stream")
 		w := stream{socket.FastestUDP()}
@@ -520,7 +518,7 @@ func TestUDPWrongPeerReport(t *testing.T) {
 		if _, err := w.Dial(t.Context(), p, nil); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(200 * time.Millisecond) // until what was sent is there
+		time.Sleep(200 * time.Millisecond) // until what was sent has arrived
 		peer <- c.tell
 		if a := <-served; a.err == nil || !strings.Contains(a.err.Error(), c.want) {
 			t.Errorf("got %v, want %q", a.err, c.want)
@@ -528,10 +526,10 @@ func TestUDPWrongPeerReport(t *testing.T) {
 	}
 }
 
-// Both ends of a trial that is given up end at once.
-func TestUDPGivenUp(t *testing.T) {
+// Both endpoints of a cancelled trial end at once.
+func TestUDPCancelled(t *testing.T) {
 	for _, of := range []func(socket.UDP) traffic.Workload{newStream, newRR} {
-		for way, ends := range ways(of) {
+		for pairing, ends := range pairings(of) {
 			for _, reverse := range []bool{false, true} {
 				p := params(ends[0].Spec().Kind)
 				p.Duration, p.Reverse = time.Minute, reverse
@@ -540,15 +538,15 @@ func TestUDPGivenUp(t *testing.T) {
 				time.AfterFunc(150*time.Millisecond, func() { cancel(errors.New("enough")) })
 				_, err := ends[1].Dial(ctx, p, make(chan traffic.Report))
 				if a := <-served; err == nil || a.err == nil && p.Kind != "udp_rr" {
-					t.Errorf("%s, %s, reverse %t: given up, but the client gave %v and the server %v", p.Kind, way, reverse, err, a.err)
+					t.Errorf("%s, %s, reverse %t: cancelled, but the client returned %v and the server %v", p.Kind, pairing, reverse, err, a.err)
 				}
 			}
 		}
 	}
 }
 
-// A rate that nothing can send is the generator's limit, never loss.
-func TestUDPRateBeyondAll(t *testing.T) {
+// A rate that the sender cannot reach is reported as the generator's limit, never as loss.
+func TestUDPRateTooHigh(t *testing.T) {
 	p := params("udp_stream")
 	p.Rate, p.Duration = 400e9, 150*time.Millisecond
 	w := stream{socket.FastestUDP()}
@@ -565,11 +563,11 @@ func TestUDPRateBeyondAll(t *testing.T) {
 
 func TestUDPBadParams(t *testing.T) {
 	for want, change := range map[string]func(*traffic.Params){
-		"want 36 to":      func(p *traffic.Params) { p.PayloadSize = 10 },
-		"want 36 to 6550": func(p *traffic.Params) { p.PayloadSize = 65508 },
-		"use 1000 at":     func(p *traffic.Params) { p.Streams = 100000 },
-		"want at most":    func(p *traffic.Params) { p.Token = strings.Repeat("x", 2000) },
-		"udp_stream: ":    func(p *traffic.Params) { p.Address = "nowhere" },
+		"use 36 to":        func(p *traffic.Params) { p.PayloadSize = 10 },
+		"use 36 to 6550":   func(p *traffic.Params) { p.PayloadSize = 65508 },
+		"use at most 1000": func(p *traffic.Params) { p.Streams = 100000 },
+		"use at most":      func(p *traffic.Params) { p.Token = strings.Repeat("x", 2000) },
+		"udp_stream: ":     func(p *traffic.Params) { p.Address = "nowhere" },
 	} {
 		for _, n := range []socket.UDP{socket.FastestUDP(), socket.Portable{}} {
 			p := params("udp_stream")

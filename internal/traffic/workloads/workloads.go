@@ -10,10 +10,10 @@ import (
 	"tare/internal/traffic/udp"
 )
 
-// All is the registry of workloads, by the fastest path of this system.
+// All returns the workloads with the fastest implementation on this system.
 func All() []traffic.Workload { return slices.Concat(tcp.All(), udp.All()) }
 
-// Portable is the registry by the path that every system has.
+// Portable returns the workloads with the implementation that every system has.
 func Portable() []traffic.Workload {
 	return slices.Concat(tcp.Portable(), udp.Portable())
 }
@@ -21,7 +21,7 @@ func Portable() []traffic.Workload {
 // Named finds a workload by its kind.
 func Named(kind string) (traffic.Workload, error) { return named(All(), kind) }
 
-// For finds the workload of a trial.
+// For returns the workload of a trial.
 func For(p traffic.Params) (traffic.Workload, error) {
 	if p.Portable {
 		return named(Portable(), p.Kind)
@@ -37,8 +37,8 @@ func named(all []traffic.Workload, kind string) (traffic.Workload, error) {
 	return all[i], nil
 }
 
-// CanSlice reports whether the built-in generator can drive a workload in slices,
-// in turns with other trials.
+// CanSlice reports whether the built-in generator can run a workload in slices, interleaved with
+// other modes.
 func CanSlice(kind string, reverse bool) bool {
 	w, err := Named(kind)
 	if err != nil {

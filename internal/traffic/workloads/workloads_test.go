@@ -6,7 +6,7 @@ import (
 	"tare/internal/result"
 )
 
-// Every workload has what the study file and the reports need of it.
+// Every workload has everything that the study file and the reports need.
 func TestRegistry(t *testing.T) {
 	for _, w := range All() {
 		s := w.Spec()

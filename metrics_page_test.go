@@ -1,0 +1,56 @@
+package tare_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/result"
+)
+
+// docs/metrics.md lists every metric, from the list that reports use. `make drawings` writes it.
+func TestMetricsPage(t *testing.T) {
+	const file = "docs/metrics.md"
+	var page strings.Builder
+	page.WriteString(`# Metrics
+
+*Reference. Answers: which metrics does tare report, in which unit and which way is better?*
+
+This page is generated from the list in ` + "`internal/result`" + ` by ` + "`make drawings`" + `. A metric's name is the same in ` + "`run.json`" + `, in exports and in
+flags such as ` + "`tare compare --metrics`" + `; [results](results.md) has the fields around it. The *main* metric of a workload is the one
+that stopping and ` + "`tare check`" + ` use; ` + "`check`" + ` also uses CPU cost. A *detail* is in the full reports and in ` + "`run.json`" + `. The page of each [workload](README.md#workloads)
+says which metrics it gives.
+
+| metric | meaning | unit | better | shown as |
+|---|---|---|---|---|
+`)
+	for _, m := range result.Metrics() {
+		shown := "value"
+		switch {
+		case m.Primary:
+			shown = "main"
+		case m.Detail:
+			shown = "detail"
+		}
+		fmt.Fprintf(&page, "| `%s` | %s | %s | %s | %s |\n", m.Name, m.Title, m.Unit, m.Better, shown)
+	}
+	page.WriteString(`
+[CPU cost](cpu-cost.md) defines the metrics that begin with ` + "`cpu_`" + `. A rate search has one metric ` + "`throughput_GOAL`" + ` for each loss goal in
+percent ([the rate search](rate-search.md)).
+`)
+	if *updateDrawings {
+		if err := os.WriteFile(file, []byte(page.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(have), page.String()); d != "" {
+		t.Errorf("%s is not the list of metrics; `make drawings` (-file +list):\n%s", file, d)
+	}
+}

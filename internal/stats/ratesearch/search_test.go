@@ -358,7 +358,7 @@ func TestAddRefuses(t *testing.T) {
 		"want a duration above 0":    {Load: 2e6, Intended: 1},
 		"some intended":              {Load: 2e6, Duration: 1},
 		"want none negative":         {Load: 2e6, Duration: 1, Intended: 1, Sent: -1},
-		"not a load of this search":     {Load: 1.5e6, Duration: 1, Intended: 1},
+		"not a load of this search":  {Load: 1.5e6, Duration: 1, Intended: 1},
 		"trial at 3000000 datagrams": {Load: 3e6, Duration: 1, Intended: 1},
 	} {
 		if err := s.Add(trial); err == nil || !strings.Contains(err.Error(), want) {

@@ -1,29 +1,29 @@
-# The two commands for a start: `make run` and `make test`.
+# Start with `make run` and `make test`.
 SHELL := /bin/bash
 BIN := bin/tare
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT := $(shell git rev-parse --short HEAD 2>/dev/null)
-# The commit's, not today's: the same sources are to give the same program.
+# The date of the commit, not today's: the same sources must give the same program.
 DATE := $(shell TZ=UTC0 git log -1 --format=%cd --date=format-local:%Y-%m-%dT%H:%M:%SZ 2>/dev/null)
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)
 GOBUILD := go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 LINT := bin/golangci-lint
 export CGO_ENABLED := 0
 
-# What tare is built for: see docs/platforms.md.
+# The platforms of tare; see docs/platforms.md.
 SYSTEMS := linux/amd64 linux/arm64 windows/amd64 darwin/arm64
 
 .PHONY: run build share install uninstall image licences dist dist-check test race test-guest check fmt vet cross lint unit bench bench-aa bpf drawings schema man pictures pictures-terminal clean
 
-# Build tare and weigh the default modes on the embedded lab. Root is used where
-# there is root; an ordinary user's labs live in a user namespace.
+# Build tare and measure the default modes on the embedded lab. Labs of an ordinary user
+# are in a user namespace.
 run: build
 	$(BIN) run --profile quick
 
 build:
 	$(GOBUILD) -o $(BIN) ./cmd/tare
 
-# What lies beside the program, laid out as it is installed.
+# The files besides the program, in their installed layout.
 SHARE := bin/share
 PAGES := $(notdir $(wildcard docs/man/*.1))
 share: $(if $(shell command -v go 2>/dev/null),build)
@@ -36,7 +36,7 @@ share: $(if $(shell command -v go 2>/dev/null),build)
 	for page in $(PAGES); do gzip -9n <docs/man/$$page >$(SHARE)/man/man1/$$page.gz || exit 1; done
 
 # Install the program, its completions, its man pages and the docker command's plugin.
-# What `make build` built is taken where there is no go, as often under sudo.
+# Without go, as often under sudo, the result of `make build` is used.
 PREFIX ?= /usr/local
 BESIDE := share/bash-completion/completions/tare share/zsh/site-functions/_tare \
 	share/fish/vendor_completions.d/tare.fish $(PAGES:%=share/man/man1/%.gz)
@@ -47,11 +47,11 @@ install: share
 	for file in $(BESIDE); do install -d $(DESTDIR)$(PREFIX)/$${file%/*} && \
 		install -m 644 $(dir $(SHARE))$$file $(DESTDIR)$(PREFIX)/$$file || exit 1; done
 
-# Take away what install put there, and no directory.
+# Remove the files that install created, but no directory.
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/tare libexec/docker/cli-plugins/docker-tare $(BESIDE))
 
-# An image with nothing but the program, in whatever engine the docker command means.
+# An image that contains only the program, in the engine of the docker command.
 # For a registry of several architectures, see .goreleaser.yaml.
 IMAGE ?= tare:$(VERSION)
 image: ARCH = $(shell go env GOARCH)
@@ -62,36 +62,36 @@ image:
 		--label org.opencontainers.image.revision=$(COMMIT) --label org.opencontainers.image.created=$(DATE) \
 		-t $(IMAGE) -f Dockerfile bin/image
 
-# The licences of all that is linked into the program, on any of its systems.
+# The licences of everything that is linked into the program, on any platform.
 licences:
 	SYSTEMS='$(SYSTEMS)' scripts/licences >bin/licences.txt
 
-# All of a release in dist/, of the sources as they lie, published nowhere: see docs/install.md.
+# Build a release in dist/ from the current sources, without publishing it; see docs/install.md.
 dist: bin/goreleaser
 	scripts/dist
 
-# Only whether the release's recipe is sound.
+# Only check the release configuration.
 dist-check: bin/goreleaser
 	bin/goreleaser check
 
 bin/goreleaser: scripts/setup-dist
 	scripts/setup-dist
 
-# Tests of these look at all runs of the machine and end those that are dead, change a
-# setting of its kernel for a moment, or have a Swarm whose gossip is lost on a busy
-# machine: one package at a time, behind the others. So are tests
-# called TestAlone...: these do such a thing, too, or tell figures apart that a neighbour blurs.
+# Tests of these packages inspect all runs of the machine and remove dead ones, change a
+# kernel setting temporarily, or use a Swarm whose gossip is lost on a busy machine. They
+# run one package at a time, after the others. The same applies to tests called
+# TestAlone...: they do the same, or compare values that background load would change.
 ALONE := ./internal/cli ./internal/driver/docker ./internal/driver/existing ./internal/engine ./internal/engine/locate ./internal/engine/private ./internal/lab
 
-# Tests of these boot virtual machines, whose emulated CPUs take all there is of a real one
-# each: by themselves, two at a time.
+# Tests of these packages boot virtual machines, each of which uses a whole CPU for
+# emulation: they run separately, two at a time.
 GUESTS := ./internal/driver/vm ./internal/guest ./internal/guest/inside
 
-# Tests of these take longest: they go first, so that at the end none runs by itself.
+# Tests of these packages take longest: they start first.
 LONG := ./internal/traffic/tcp ./internal/traffic/udp ./internal/runner ./internal/driver/netns ./internal/browser
 
-# Install what the tests need, then run them, privileged ones included, with all of go vet.
-# A package that hangs tells so itself, long before the time limit.
+# Install the requirements of the tests, then run them, privileged ones included, with all
+# of go vet. A package that hangs fails long before the time limit.
 TEST := go test -count=1 -vet=all -timeout 30m
 define SUITE
 	$(TEST) -p 2 -skip '^TestAlone' $(LONG) $$(go list ./... | grep -vxF "$$(go list $(LONG) $(ALONE) $(GUESTS))")
@@ -105,9 +105,9 @@ test: build
 	scripts/setup-tests
 	$(SUITE)
 
-# The same tests under the race detector: several times as long. The detector needs a C
-# compiler; the programs are linked statically, because tests run them in containers and
-# guests, which have no libraries.
+# The same tests with the race detector, which take several times as long. The detector
+# requires a C compiler; the programs are linked statically, because tests run them in
+# containers and guests without libraries.
 RACE := -race -tags netgo,osusergo -ldflags '-linkmode=external -extldflags=-static'
 race: TEST = CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 90m
 race: build
@@ -115,7 +115,7 @@ race: build
 	$(SUITE)
 
 # Of these tests, those of virtual machines as modes, and of kernel paths that this machine
-# may lack in one with a distribution's kernel: one at a time, and aloud.
+# may lack in one with a distribution's kernel: one at a time, with verbose output.
 test-guest:
 	scripts/setup-tests
 	go test -count=1 -p 1 -v $(GUESTS)
@@ -129,7 +129,7 @@ fmt:
 vet:
 	go vet ./...
 
-# Build and vet for every system, tests included. What is built is thrown away.
+# Build and vet for every platform, tests included. The results are discarded.
 cross:
 	@for s in $(SYSTEMS); do \
 		GOOS=$${s%/*} GOARCH=$${s#*/} go build ./cmd/... ./internal/... && \
@@ -147,19 +147,19 @@ lint: $(LINT)
 unit:
 	go test -short ./...
 
-# Side by side, on a machine that does nothing else: about 40 minutes.
+# On an otherwise idle machine: about 40 minutes.
 bench: build
 	scripts/setup-bench
 	go run ./bench -tare $(BIN)
 
 # The method on the real lab: the host against itself, 40 times, about 10 minutes on
-# a machine that does nothing else. Of the same kind, and named in the same way:
+# an otherwise idle machine. Similar sections, selected in the same way:
 # effect (a difference of known size) and protocol (two profiles that must agree).
 bench-aa: build
 	go run ./bench -tare $(BIN) -only aa
 
-# Compile the eBPF program again after a change of its source, and note of which source it
-# is. Needs clang, llvm-strip and sha256sum.
+# Compile the eBPF program after a change of its source, and record the checksum of the
+# source. Requires clang, llvm-strip and sha256sum.
 BPF := internal/observe/drops
 bpf:
 	bpf2go=$$(go tool -n bpf2go) && cd $(BPF) && \
@@ -174,20 +174,20 @@ drawings:
 	-TARE_WRITE_DRAWN=1 go test -count=1 -run 'TestConformance$$|TestPluginConforms|TestBrief|TestDrawn|TestKernelPaths' ./internal/driver/... ./internal/guest/inside
 	go test -count=1 -run '^TestMode|TestMetricsPage' . -update-drawings
 
-# Write the study file's JSON Schema again after a change of its types.
+# Regenerate the study file's JSON Schema after a change of its types.
 schema:
 	go test ./internal/study/studyfile -run 'TestSchema$$' -update
 
-# Write the man pages again after a change of a command or its flags.
+# Regenerate the man pages after a change of a command or its flags.
 man:
 	go test ./internal/cli -run TestManPages -update-man
 
-# Make README's pictures again, from real runs of about a minute: the report's, and
-# the terminal's.
+# Regenerate README's pictures from real runs of about a minute: those of the report and
+# of the terminal.
 pictures: pictures-terminal
 	scripts/pictures
 
-# Make the pictures of the terminal again, from a real run of about a minute.
+# Regenerate the pictures of the terminal from a real run of about a minute.
 pictures-terminal: build
 	scripts/pictures-terminal
 

@@ -65,15 +65,15 @@ func main() {
 	var b harness.Options
 	var only, protocols string
 	flag.StringVar(&b.Tare, "tare", "bin/tare", "binary to measure")
-	flag.IntVar(&b.Runs, "runs", 5, "how many quick runs")
-	flag.IntVar(&b.Pairs, "pairs", 7, "how many interleaved pairs a comparison with a peer has")
-	flag.IntVar(&b.AARuns, "aa-runs", 40, "how many runs of a baseline against itself")
-	flag.StringVar(&b.AAWorkload, "aa-workload", "tcp_rr", "what drives these: tcp_rr or tcp_stream")
-	flag.IntVar(&b.EffectRuns, "effect-runs", 10, "how many runs with a known effect")
+	flag.IntVar(&b.Runs, "runs", 5, "number of quick runs")
+	flag.IntVar(&b.Pairs, "pairs", 7, "number of interleaved pairs of a comparison with a peer")
+	flag.IntVar(&b.AARuns, "aa-runs", 40, "number of runs of a baseline against itself")
+	flag.StringVar(&b.AAWorkload, "aa-workload", "tcp_rr", "their workload: tcp_rr or tcp_stream")
+	flag.IntVar(&b.EffectRuns, "effect-runs", 10, "number of runs with a known effect")
 	flag.StringVar(&protocols, "protocols", "standard,paper", "the two profiles that must agree")
-	flag.StringVar(&only, "only", "", "sections to run, separated by commas: "+strings.Join(names, ", ")+"; those from aa on only when named")
-	flag.IntVar(&b.WatchPairs, "watch-pairs", 21, "how many pairs of trials the price of watching is measured by")
-	flag.DurationVar(&b.WatchLong, "watch-long", 1500*time.Millisecond, "how long each of these trials is timed")
+	flag.StringVar(&only, "only", "", "sections to run, separated by commas: "+strings.Join(names, ", ")+"; those from aa on run only when named")
+	flag.IntVar(&b.WatchPairs, "watch-pairs", 21, "number of pairs of trials that measure the cost of watching")
+	flag.DurationVar(&b.WatchLong, "watch-long", 1500*time.Millisecond, "timed window of each of these trials")
 	flag.Parse()
 	b.Protocols = strings.Split(protocols, ",")
 	err := chosen(only, names)
@@ -110,7 +110,7 @@ func chosen(only string, names []string) error {
 	}
 	for name := range strings.SplitSeq(only, ",") {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("-only: there is no section %q, only %s", name, strings.Join(names, ", "))
+			return fmt.Errorf("-only: unknown section %q; want %s", name, strings.Join(names, ", "))
 		}
 	}
 	return nil

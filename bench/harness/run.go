@@ -35,7 +35,7 @@ const Unfit = 4
 func (b Options) RunFit(ctx context.Context, study string, args ...string) (Outcome, error) {
 	o, err := b.Run(ctx, study, args...)
 	if err == nil && o.Exit != 0 {
-		err = fmt.Errorf("tare run ended with exit code %d: measured, but not fit to judge", o.Exit)
+		err = fmt.Errorf("tare run ended with exit code %d: the run is too noisy for verdicts", o.Exit)
 	}
 	return o, err
 }

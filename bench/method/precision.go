@@ -75,11 +75,11 @@ workloads:
 	if err != nil {
 		return err
 	}
-	harness.Title("In turns and all at once: 8 blocks of the same run")
+	harness.Title("Interleaved and whole trials: 8 blocks of the same run")
 	harness.Columns("workload", "driven", "mode", "CV of the baseline", "ratio (95 %)", "half-width")
 	for _, w := range []struct{ workload, id, driven, metric string }{
-		{"tcp_rr", "rr-at-once", "all at once", "transaction_rate"}, {"tcp_rr", "rr-turns", "in turns", "transaction_rate"},
-		{"tcp_stream", "stream-at-once", "all at once", "goodput"}, {"tcp_stream", "stream-turns", "in turns", "goodput"},
+		{"tcp_rr", "rr-at-once", "whole", "transaction_rate"}, {"tcp_rr", "rr-turns", "interleaved", "transaction_rate"},
+		{"tcp_stream", "stream-at-once", "whole", "goodput"}, {"tcp_stream", "stream-turns", "interleaved", "goodput"},
 	} {
 		for _, mode := range []string{"netns/published", "netns/vxlan"} {
 			c, err := o.Cell(mode, w.id, w.metric)

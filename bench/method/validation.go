@@ -52,15 +52,15 @@ func AA(ctx context.Context, b harness.Options) error {
 		fmt.Fprintf(os.Stderr, "bench aa: run %d of %d, %s: %s, %s\n", i+1, b.AARuns, o.Wall.Round(time.Second/10), c.Verdict, text)
 	}
 	harness.Title("The host against itself: %d runs of the quick profile, %s", b.AARuns, b.AAWorkload)
-	harness.Columns("worse", "better", "small", "same", "cannot tell", "of these noisy", "intervals that miss 1", "median ratio", "median half-width", "largest", "whole")
+	harness.Columns("worse", "better", "small", "same", "cannot tell", "of these noisy", "intervals without 1", "median ratio", "median half-width", "largest", "whole")
 	fmt.Printf("| %d | %d | %d | %d | %d | %d | %d | %.4f | %.1f %% | %.1f %% | %s |\n\n",
 		found[result.Worse], found[result.Better], found[result.Small], found[result.Same], found[result.CannotTell], noisy, misses,
 		harness.Median(ratios), 100*harness.Median(widths), 100*most(widths), time.Since(began).Round(time.Second))
 	if claimed := found[result.Worse] + found[result.Better]; claimed*40 > aaMost*b.AARuns {
-		return fmt.Errorf("%d of %d runs claim a difference between the host and itself, more than %d of 40", claimed, b.AARuns, aaMost)
+		return fmt.Errorf("%d of %d runs report a difference between the host and itself, more than %d of 40", claimed, b.AARuns, aaMost)
 	}
 	if noisy == b.AARuns {
-		return fmt.Errorf("none of the %d runs was fit to judge: the machine is too busy for this", b.AARuns)
+		return fmt.Errorf("all %d runs were too noisy for verdicts: use a less busy machine", b.AARuns)
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ lab: {rate: %dMbit/s}
 	if err != nil {
 		return err
 	}
-	fmt.Printf("| all | | %s | | found in %d of %d, wrong sign in %d, interval holds %g in %d | |\n\n",
+	fmt.Printf("| all | | %s | | found in %d of %d, wrong sign in %d, interval contains %g in %d | |\n\n",
 		harness.Interval(e, 4), found, b.EffectRuns, wrong, effectRatio, hits)
 	if found*10 < 9*b.EffectRuns || wrong > 0 {
 		return fmt.Errorf("the effect was found in %d of %d runs, with the wrong sign in %d: want 9 of 10 and none", found, b.EffectRuns, wrong)

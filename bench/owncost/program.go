@@ -32,7 +32,7 @@ func Program(ctx context.Context, b harness.Options) error {
 	harness.Title("What tare costs")
 	harness.Columns("what", "measured")
 	fmt.Printf("| binary | %.1f MB |\n", float64(info.Size())/1e6)
-	fmt.Printf("| agent, start to hello | %.1f ms |\n", harness.Median(started))
+	fmt.Printf("| agent, start to handshake | %.1f ms |\n", harness.Median(started))
 	fmt.Printf("| controller, peak resident | %.1f MB |\n", float64(o.Memory.Controller)/1e6)
 	fmt.Printf("| agent, peak resident | %.1f MB |\n", float64(o.Memory.Agent)/1e6)
 	return labs(ctx)

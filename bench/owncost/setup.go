@@ -79,7 +79,7 @@ func Others(ctx context.Context, _ harness.Options) error {
 			others = append(others, r.Driver)
 		}
 	}
-	return setupTimes(ctx, "modes with processes of their own", nil, others...)
+	return setupTimes(ctx, "modes with their own processes", nil, others...)
 }
 
 // setupTimes times all modes of drivers with the same name.
@@ -90,7 +90,7 @@ func setupTimes(ctx context.Context, of string, first func(context.Context, lab.
 	}
 	defer claim.Release()
 	spec := specOf(claim, true)
-	harness.Title("What %s take to stand: median (most) of %d", of, standRepeats)
+	harness.Title("Set-up time of %s: median (max) of %d", of, standRepeats)
 	harness.Columns("mode", "provisioned", "+ both hellos", "taken down")
 	if first != nil {
 		if err := first(ctx, spec); err != nil {

@@ -55,13 +55,13 @@ func parseIperf3(text string) (carried, error) {
 		} `json:"end"`
 	}
 	if err := json.Unmarshal([]byte(text), &out); err != nil {
-		return carried{}, fmt.Errorf("read the figures of iperf3: %w", err)
+		return carried{}, fmt.Errorf("parse the output of iperf3: %w", err)
 	}
 	if out.Error != "" {
 		return carried{}, fmt.Errorf("iperf3: %s", out.Error)
 	}
 	if out.End.Received.Seconds <= 0 {
-		return carried{}, errors.New("read the figures of iperf3: there is no sum_received")
+		return carried{}, errors.New("parse the output of iperf3: sum_received is missing")
 	}
 	return carried{sent: out.End.Sent.Bytes, received: out.End.Received.Bytes, seconds: out.End.Received.Seconds}, nil
 }
@@ -110,7 +110,7 @@ func parseIperf2(text string, l load) (carried, error) {
 		bytes, err1 := strconv.ParseFloat(f[7], 64)
 		bits, err2 := strconv.ParseFloat(f[8], 64)
 		if err := errors.Join(err1, err2); err != nil {
-			return carried{}, fmt.Errorf("read the figures of iperf2: %w", err)
+			return carried{}, fmt.Errorf("parse the output of iperf2: %w", err)
 		}
 		if bits <= 0 {
 			continue
@@ -121,13 +121,13 @@ func parseIperf2(text string, l load) (carried, error) {
 		if l.udp && len(f) > 11 {
 			lost, err := strconv.ParseFloat(f[10], 64)
 			if err != nil {
-				return carried{}, fmt.Errorf("read the figures of iperf2: %w", err)
+				return carried{}, fmt.Errorf("parse the output of iperf2: %w", err)
 			}
 			c.sent += bytes + max(0, lost)*float64(l.size)
 		}
 	}
 	if found != l.streams {
-		return carried{}, fmt.Errorf("read the figures of iperf2: %d of %d connections are there: %q", found, l.streams, text)
+		return carried{}, fmt.Errorf("parse the output of iperf2: found %d of %d connections: %q", found, l.streams, text)
 	}
 	return c, nil
 }
@@ -155,7 +155,7 @@ func nuttcpLoad(ctx context.Context, s *testbed, at cpuPlacement, l load) (carri
 func parseNuttcp(text string, l load) (carried, error) {
 	v, err := pairsOf(text, "megabytes", "real_seconds", "pkt")
 	if err != nil {
-		return carried{}, fmt.Errorf("read the figures of nuttcp: %w", err)
+		return carried{}, fmt.Errorf("parse the output of nuttcp: %w", err)
 	}
 	return carried{sent: v["pkt"] * float64(l.size), received: v["megabytes"] * (1 << 20), seconds: v["real_seconds"]}, nil
 }
@@ -174,7 +174,7 @@ func pairsOf(text string, need ...string) (map[string]float64, error) {
 	}
 	for _, name := range need {
 		if _, ok := v[name]; !ok {
-			return nil, fmt.Errorf("there is no %s in %q", name, text)
+			return nil, fmt.Errorf("no %s in %q", name, text)
 		}
 	}
 	return v, nil

@@ -156,7 +156,7 @@ type offRateError struct {
 }
 
 func (e *offRateError) Error() string {
-	return fmt.Sprintf("%s made %.4g %s where %.4g were asked", e.name, e.made, e.unit, e.asked)
+	return fmt.Sprintf("%s sent %.4g %s instead of %.4g", e.name, e.made, e.unit, e.asked)
 }
 
 // checkRate returns an error unless a generator reached the rate.

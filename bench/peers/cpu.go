@@ -19,7 +19,7 @@ const (
 // the soft interrupts during their system calls, which on a veth is nearly all of the
 // path's work, and nothing else that the machine does.
 func CPU(ctx context.Context, b harness.Options) error {
-	title := fmt.Sprintf("CPU seconds per Gbit received, both ends together, median of %d interleaved pairs of 2 s", b.Pairs)
+	title := fmt.Sprintf("CPU seconds per Gbit received, both endpoints together, median of %d interleaved pairs of 2 s", b.Pairs)
 	return onTestbed(ctx, b, title, []string{"iperf3", "iperf2", "nuttcp"}, func(ctx context.Context, s *testbed) error {
 		columns()
 		for _, at := range s.placements() {
@@ -32,7 +32,7 @@ func CPU(ctx context.Context, b harness.Options) error {
 		fmt.Println()
 		fmt.Println("udp_stream at 1 Gbit/s, 1400 B, offload off. The errors are of other runs of the same rounds: recording costs CPU time.")
 		fmt.Println()
-		harness.Columns("placement", "generator", "CPU", "loss", "error of departures p50", "p99", "largest burst", "cheaper and more even than tare")
+		harness.Columns("placement", "generator", "CPU", "loss", "error of departures p50", "p99", "largest burst", "less CPU and more even than tare")
 		for _, at := range s.placements() {
 			if err := notCompared(s.trade(ctx, b.Pairs, at), "udp_stream at 1 Gbit/s", at); err != nil {
 				return err

@@ -106,7 +106,7 @@ func (c crr) peer(ctx context.Context, s *testbed, peer string) (float64, error)
 	}
 	v, err := pairsOf(o.client, "connections", "seconds")
 	if err != nil {
-		return 0, fmt.Errorf("read the figures of crrpeer: %w", err)
+		return 0, fmt.Errorf("parse the output of crrpeer: %w", err)
 	}
 	return v["connections"] / v["seconds"], nil
 }

@@ -35,7 +35,7 @@ func UDP(ctx context.Context, b harness.Options) error {
 			}
 		}
 		fmt.Println()
-		fmt.Println("The rate that the runs began at, and what was lost in those that count:")
+		fmt.Println("The initial rate of the runs, and the losses in those that count:")
 		fmt.Println()
 		for _, n := range notes {
 			fmt.Println("-", n)
@@ -97,7 +97,7 @@ func race(ctx context.Context, n int, s *testbed, at cpuPlacement, l load, all [
 	}
 	var said []string
 	for _, r := range all {
-		rate := "as fast as it goes"
+		rate := "as fast as possible"
 		if r.rate > 0 {
 			rate = fmt.Sprintf("%.3g Gbit/s", r.rate/1e9)
 		}

@@ -79,7 +79,7 @@ func withinAsked(off float64, kept, runs int) string {
 
 // departures compares how evenly tare and its peers send.
 func departures(ctx context.Context, b harness.Options, s *testbed) error {
-	fmt.Printf("Error of departure times at %g Mbit/s. Of tare are asked p50 <= 10 us, p99 <= 100 us and no burst over its cap of %d:\n\n", evenRate/1e6, burst)
+	fmt.Printf("Error of departure times at %g Mbit/s. Required of tare: p50 <= 10 us, p99 <= 100 us and no burst over its limit of %d:\n\n", evenRate/1e6, burst)
 	harness.Columns("placement", "generator", "rate", "error p50", "error p99", "largest burst", "as asked")
 	for _, at := range s.placements() {
 		all := []carrier{ours(), iperf3(), iperf2(), nuttcpr()}
@@ -142,7 +142,7 @@ func (s *testbed) paced(ctx context.Context, c carrier, at cpuPlacement, l load)
 		}
 		packets, full := t.packets(size)
 		if full {
-			return both{}, errors.New("more datagrams came than were asked for: the tap has no room for them")
+			return both{}, errors.New("more datagrams arrived than expected: the tap is full")
 		}
 		e, err := judge(packets, float64(l.size)*8/l.rate)
 		return both{e, came}, err
@@ -181,7 +181,7 @@ const settleIn = 100 * time.Millisecond
 func judge(all []packet, gap float64) (evenness, error) {
 	from := slices.IndexFunc(all, func(p packet) bool { return p.at >= settleIn })
 	if from < 0 || len(all)-from < 100 {
-		return evenness{}, errors.New("too few datagrams were recorded to judge how they left")
+		return evenness{}, errors.New("too few datagrams were recorded to evaluate their departures")
 	}
 	all = all[from:]
 	n := len(all)

@@ -93,7 +93,7 @@ func begin(h *lab.Host, cpu int, line []string) (*proc, error) {
 		})
 	})
 	if errors.Is(err, exec.ErrNotFound) {
-		return nil, fmt.Errorf("%w: scripts/setup-bench installs it", err)
+		return nil, fmt.Errorf("%w; scripts/setup-bench installs it", err)
 	}
 	return p, err
 }

@@ -80,7 +80,7 @@ func parseSockperf(text string) (answered, error) {
 	p999, err4 := numberIn(text, `percentile 99\.900 = +([0-9.]+)`)
 	for _, err := range []error{err1, err2, err3, err4} {
 		if err != nil {
-			return answered{}, fmt.Errorf("read the figures of sockperf: %w", err)
+			return answered{}, fmt.Errorf("parse the output of sockperf: %w", err)
 		}
 	}
 	return answered{rate: exchanges / seconds, p50: p50 / 1e6, p999: p999 / 1e6}, nil
@@ -106,7 +106,7 @@ func qperfAsk(ctx context.Context, s *testbed, at cpuPlacement, _ int) (answered
 func parseQperf(text string) (answered, error) {
 	half, err := numberIn(text, `latency += +([0-9.]+) ns`)
 	if err != nil {
-		return answered{}, fmt.Errorf("read the figures of qperf: %w", err)
+		return answered{}, fmt.Errorf("parse the output of qperf: %w", err)
 	}
 	return answered{rate: 1e9 / (2 * half)}, nil
 }

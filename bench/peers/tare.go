@@ -90,7 +90,7 @@ func (s *testbed) drive(ctx context.Context, at cpuPlacement, p traffic.Params, 
 func (t trial) metric(name string) (float64, error) {
 	v, ok := t.metrics[name]
 	if !ok {
-		return 0, fmt.Errorf("tare gave no %s", name)
+		return 0, fmt.Errorf("tare reported no %s", name)
 	}
 	return v, nil
 }

@@ -73,7 +73,7 @@ func even(h *lab.Host) error {
 		err = cmd.Wait()
 	}
 	if err != nil {
-		return fmt.Errorf("choose %s for the peers in host %s: %w: %s", harness.Congestion, h.Name, err, strings.TrimSpace(words.String()))
+		return fmt.Errorf("set congestion control %s for the peers in host %s: %w: %s", harness.Congestion, h.Name, err, strings.TrimSpace(words.String()))
 	}
 	return h.NS.Sysctl("net/ipv4/ip_local_port_range", "1024 65535")
 }
@@ -139,7 +139,7 @@ func versions(ctx context.Context, names ...string) error {
 		out, err := exec.CommandContext(ctx, line[0], line[1:]...).CombinedOutput()
 		v := number.Find(out)
 		if v == nil {
-			return fmt.Errorf("ask %s for its version: %w: scripts/setup-bench installs it", name, err)
+			return fmt.Errorf("read the version of %s: %w; scripts/setup-bench installs it", name, err)
 		}
 		said = append(said, name+" "+string(v))
 	}

@@ -70,7 +70,7 @@ func (t *tap) open(device string, slots int) error {
 	blocks := (slots*slotSize + blockSize - 1) / blockSize
 	req := unix.TpacketReq{Block_size: blockSize, Block_nr: uint32(blocks), Frame_size: slotSize, Frame_nr: uint32(blocks * blockSize / slotSize)}
 	if err := unix.SetsockoptTpacketReq(t.fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &req); err != nil {
-		return fmt.Errorf("make a ring of %d MiB: %w", blocks, err)
+		return fmt.Errorf("create a ring of %d MiB: %w", blocks, err)
 	}
 	if t.ring, err = unix.Mmap(t.fd, 0, blocks*blockSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
 		return fmt.Errorf("map the ring: %w", err)

@@ -20,7 +20,7 @@ import (
 
 func main() {
 	tare := flag.String("tare", "bin/tare", "binary to run")
-	into := flag.String("into", "docs/pictures", "where the pictures go")
+	into := flag.String("into", "docs/pictures", "output directory")
 	width := flag.Int("width", 80, "columns of the terminal")
 	height := flag.Int("height", 30, "lines of the terminal")
 	flag.Parse()
@@ -59,8 +59,8 @@ func pictures(ctx context.Context, tare, into string, width, height int, args []
 		return errors.New("the run was too short: no frame had ratios and rates")
 	}
 	return errors.Join(
-		write(filepath.Join(into, "live.svg"), svg(frame, "tare run, while it goes on: the matrix of modes, and the rates of the trial under way")),
-		write(filepath.Join(into, "table.svg"), svg(table(s), "the table that tare run prints at its end")),
+		write(filepath.Join(into, "live.svg"), svg(frame, "tare run in progress: the matrix of modes, and the rates of the running trial")),
+		write(filepath.Join(into, "table.svg"), svg(table(s), "the table that tare run prints at the end")),
 	)
 }
 

@@ -152,7 +152,7 @@ func (c *labPair) ratio(ctx context.Context, l watchedLoad, w watcher, cpus []in
 		err = w.after(ctx, c.ends[watched].path)
 	}
 	if err == nil && !(figures[1-watched] > 0) {
-		err = errors.New("the unwatched trial carried nothing")
+		err = errors.New("the unwatched trial carried no traffic")
 	}
 	return figures[watched] / figures[1-watched], err
 }
@@ -193,7 +193,7 @@ func (l watchedLoad) figure(client, server traffic.Report) (float64, error) {
 	metrics, _ := work.Metrics(l.Params, client, server)
 	v, ok := metrics[l.metric]
 	if !ok {
-		return 0, fmt.Errorf("%s gave no %s", l.Kind, l.metric)
+		return 0, fmt.Errorf("%s reported no %s", l.Kind, l.metric)
 	}
 	return v, nil
 }

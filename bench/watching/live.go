@@ -53,7 +53,7 @@ func LiveView(ctx context.Context, _ harness.Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
 	harness.Title("The live view: its CPU time over %s, and %d pairs of trials of %s, one of each shown", drawing, livePairs, liveLong)
-	fmt.Printf("Drawing six modes in turn on 120 x 40, told of twelve rates a second: %.2f %% of one core (at most %.0f %% is asked).\n\n", 100*share, 100*liveMost)
+	fmt.Printf("Drawing six interleaved modes on 120 x 40 with twelve rates per second: %.2f %% of one core (at most %.0f %% allowed).\n\n", 100*share, 100*liveMost)
 	harness.Columns("workload, host against host", "shown / not shown, mean (95 %)")
 	rng := rand.New(rand.NewPCG(1, livePairs)) //nolint:gosec // an order, no secret
 	loads := watchedLoads(liveLong)
@@ -126,7 +126,7 @@ func (c *labPair) shownRatio(ctx context.Context, l watchedLoad, cpus []int, rng
 		}
 	}
 	if !(figures[1-shown] > 0) {
-		return 0, errors.New("the trial that was not shown carried nothing")
+		return 0, errors.New("the trial that was not shown carried no traffic")
 	}
 	return figures[shown] / figures[1-shown], nil
 }

@@ -102,14 +102,14 @@ func watchAll(ctx context.Context, b harness.Options, claim lab.Claim, cpus []in
 // printWatching prints a row for each case, and one for each watcher over all modes and
 // workloads, which has more pairs than a single case.
 func printWatching(cases []watchedCase, pairs int, long time.Duration) error {
-	harness.Title("The price of watching: %d pairs of %s in turns, one of each watched", pairs, long)
+	harness.Title("The cost of watching: %d interleaved pairs of %s, one of each watched", pairs, long)
 	harness.Columns("mode", "workload", "watched by", "watched / unwatched, median", "mean (95 %)", "under 3 %", "in trials that count")
-	var dear []error
+	var errs []error
 	for _, c := range append(slices.Clone(cases), pooled(cases)...) {
-		dear = append(dear, c.print())
+		errs = append(errs, c.print())
 	}
 	fmt.Println()
-	return errors.Join(dear...)
+	return errors.Join(errs...)
 }
 
 // pooled has one case for each watcher, with the ratios of all its cases.

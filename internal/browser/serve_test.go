@@ -101,7 +101,7 @@ func testServe(t *testing.T, b browser) {
 	// What is not there is told on a page like the others. The browser logs its code, which
 	// is all that it may log.
 	p.open(home + "run/gone")
-	if text := p.text(); !strings.Contains(text, "there is no run gone") {
+	if text := p.text(); !strings.Contains(text, "run gone does not exist") {
 		t.Errorf("of a run that is gone it says:\n%s", text)
 	}
 	p.accessible("a page that says what is wrong")

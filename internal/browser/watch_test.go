@@ -71,5 +71,5 @@ func testWatch(t *testing.T, b browser) {
 	if err := os.RemoveAll(d.Path()); err != nil {
 		t.Fatal(err)
 	}
-	p.until("the page says that it is gone", "document.body.innerText.includes('there is no run lost')")
+	p.until("the page says that it is gone", "document.body.innerText.includes('run lost was removed')")
 }

@@ -13,7 +13,7 @@ func Cut(text []byte, most int) []byte {
 		return text
 	}
 	note := func(kept int) []byte {
-		return fmt.Appendf(nil, "\n\n*%d of %d bytes are left out here: the whole is in the run's report.md.*\n", len(text)-kept, len(text))
+		return fmt.Appendf(nil, "\n\n*%d of %d bytes are omitted here: the run's report.md is complete.*\n", len(text)-kept, len(text))
 	}
 	room := max(0, most-len(note(0))) // the note is longest if nothing is kept
 	kept := text[:room]

@@ -13,7 +13,7 @@ func TestCut(t *testing.T) {
 		t.Error("what fits is changed")
 	}
 	got := string(Cut([]byte(text), len(text)-50))
-	if len(got) > len(text)-50 || strings.Contains(got, "## B") || !strings.Contains(got, "bytes are left out") {
+	if len(got) > len(text)-50 || strings.Contains(got, "## B") || !strings.Contains(got, "bytes are omitted") {
 		t.Errorf("%d bytes of at most %d:\n%s", len(got), len(text)-50, got[max(0, len(got)-200):])
 	}
 	rapid.Check(t, func(t *rapid.T) {

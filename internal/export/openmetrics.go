@@ -18,20 +18,20 @@ import (
 // modes and trials. An unknown value has no sample. Its only errors are those of w.
 func OpenMetrics(w io.Writer, run result.Run, _ []result.Trial) error {
 	o := exposition{out: bufio.NewWriter(w)}
-	o.family("tare_run_info", "What the run was; always 1.")
+	o.family("tare_run_info", "Properties of the run; always 1.")
 	o.sample("tare_run_info", 1, "run", run.ID, "profile", run.Profile, "status", string(run.Status), "version", run.Tare.Version)
 	if !run.Started.IsZero() {
-		o.family("tare_run_start_time_seconds", "When the run began, in seconds since 1970.")
+		o.family("tare_run_start_time_seconds", "Start time of the run, in seconds since 1970.")
 		o.sample("tare_run_start_time_seconds", float64(run.Started.UnixMilli())/1000, "run", run.ID)
 	}
-	o.family("tare_trials", "Trials of the run by how they ended.")
+	o.family("tare_trials", "Trials of the run by status.")
 	for _, t := range []struct {
 		status string
 		n      int
 	}{{"ok", run.Trials.OK}, {"invalid", run.Trials.Invalid}, {"failed", run.Trials.Failed}} {
 		o.sample("tare_trials", float64(t.n), "run", run.ID, "status", t.status)
 	}
-	o.family("tare_mode_status", "What became of a mode: 1 for its status.")
+	o.family("tare_mode_status", "Status of a mode: 1 for the one it has.")
 	for _, m := range run.Modes {
 		o.sample("tare_mode_status", 1, "run", run.ID, "mode", m.ID, "status", string(m.Status))
 	}
@@ -143,7 +143,7 @@ func limit(ci *result.Interval, i int) *float64 {
 // count them over time.
 func (o exposition) verdicts(run result.Run) {
 	all := []result.Verdict{result.Worse, result.Better, result.Same, result.Small, result.CannotTell}
-	o.family("tare_verdict", "Verdict on a mode beside its baseline: 1 for the one that holds.")
+	o.family("tare_verdict", "Verdict on a mode compared with its baseline: 1 for the current one.")
 	for _, c := range run.Cells {
 		if !slices.Contains(all, c.Verdict) {
 			continue

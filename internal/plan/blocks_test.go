@@ -30,8 +30,8 @@ func drawStudy(t *rapid.T) study.Study {
 	return s
 }
 
-// A block has each mode exactly once with each workload that is driven in it, and no
-// other workload.
+// A block contains each mode exactly once with each of its workloads, and no other
+// workload.
 func TestBlocksAreBalanced(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStudy(t)
@@ -59,8 +59,8 @@ func TestBlocksAreBalanced(t *testing.T) {
 	})
 }
 
-// Blocks 1 to n do not depend on how many more may follow: a run that is given more
-// of them, or is resumed, goes on as it began.
+// Blocks 1 to n do not depend on the number of later blocks: a longer or resumed run
+// begins in the same way.
 func TestPrefix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStudy(t)
@@ -72,8 +72,8 @@ func TestPrefix(t *testing.T) {
 	})
 }
 
-// Pilots come first, one of each mode, without a warm-up and as long as asked, of the
-// bulk workload; they run together where its trials do.
+// Pilots come first, one for each mode, without a warm-up and with the requested length,
+// with the bulk workload; they are interleaved if its trials are.
 func TestPilots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStudy(t)
@@ -109,7 +109,7 @@ func TestPilots(t *testing.T) {
 	})
 }
 
-// Where there is no bulk workload the first is piloted; a tool's traffic never is.
+// Without a bulk workload the first one is used for pilots; an external tool's never is.
 func TestPilotOf(t *testing.T) {
 	s := sample()
 	s.Pilot = study.WaitOf(15 * time.Second)
@@ -127,7 +127,7 @@ func TestPilotOf(t *testing.T) {
 	}
 }
 
-// A run has at least the blocks that its stop asks for, and never more than the most.
+// A run has at least the blocks of its stopping rule, and never more than the maximum.
 func TestLeast(t *testing.T) {
 	for _, tt := range []struct {
 		stop         *study.Stop
@@ -143,8 +143,8 @@ func TestLeast(t *testing.T) {
 	}
 }
 
-// What is made anew between blocks takes the time that its modes do; and the whole
-// is the set-up, the pilots and the blocks.
+// Recreating modes between blocks takes their set-up time; the total is the set-up, the
+// pilots and the blocks.
 func TestTime(t *testing.T) {
 	s := sample()
 	s.Workloads = s.Workloads[1:] // tcp_rr: 700 ms

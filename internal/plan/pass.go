@@ -34,7 +34,7 @@ func CostPass(s study.Study) (p Pass, why string, ok bool) {
 		source, found = first(s, "udp_stream", "udp_search", "udp_sweep")
 	}
 	if !found {
-		return Pass{}, "no workload of the study transfers in bulk, and so none can be driven at a rate", false
+		return Pass{}, "no workload of the study is a bulk transfer that can run at a fixed rate", false
 	}
 	p = Pass{Source: source, Workload: source}
 	if source.Kind != "tcp_stream" {

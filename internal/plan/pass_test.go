@@ -22,7 +22,8 @@ func passing(rate study.PassRate, workloads ...study.Workload) study.Study {
 	return s
 }
 
-// The pass is the study's first bulk stream at a rate, all at once, by this program.
+// The pass is the study's first bulk stream at a rate, without slices, by the built-in
+// generator.
 func TestCostPass(t *testing.T) {
 	const second = study.Duration(time.Second)
 	tcp := study.Workload{ID: "t", Kind: "tcp_stream", Streams: 4, WriteSize: 128 << 10, Rate: study.Unlimited, Slice: second / 8, Duration: second, DurationMax: 9 * second, Every: 2, VerifyWith: "iperf3"}
@@ -68,7 +69,7 @@ func TestCostPass(t *testing.T) {
 			t.Errorf("%s offers %g bit/s in all", name, asked)
 		}
 	}
-	if _, why, ok := CostPass(passing(study.PassAuto, rr)); ok || !strings.Contains(why, "in bulk") {
+	if _, why, ok := CostPass(passing(study.PassAuto, rr)); ok || !strings.Contains(why, "a bulk transfer") {
 		t.Errorf("without a bulk workload: %q, %t", why, ok)
 	}
 	if _, why, ok := CostPass(passing(study.NoPass)); ok || why != "" {
@@ -76,8 +77,8 @@ func TestCostPass(t *testing.T) {
 	}
 }
 
-// The trials of the pass come into the blocks that have it and leave the order of all
-// others as it is; each mode has one.
+// The trials of the pass are added to their blocks and do not change the order of the
+// others; each mode has one.
 func TestPassInPlan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawStudy(t)
@@ -117,7 +118,7 @@ func TestPassInPlan(t *testing.T) {
 	})
 }
 
-// The estimate holds the trials of the pass, each with a wait of its own.
+// The estimate includes the trials of the pass, each with its own settling wait.
 func TestPassTakesTime(t *testing.T) {
 	s := passing(study.PassAuto)
 	with := Make(s).Time(4)

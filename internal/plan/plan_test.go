@@ -22,8 +22,8 @@ func sample() study.Study {
 	}
 }
 
-// Every block holds every mode once with every workload, and the trials of one
-// workload stand together.
+// Every block contains every mode once with every workload, and the trials of one
+// workload are adjacent.
 func TestBlocksAreComplete(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := sample()

@@ -24,8 +24,8 @@ func searchOf(t *testing.T, profile string) study.Study {
 	return s
 }
 
-// A search is asked for by its goals, takes about as long as the method's table says,
-// later ones less, and the searches of a block run together.
+// A search is recognised by its goals, takes about the time of the method's table, later
+// ones less, and the searches of a block run together.
 func TestSearches(t *testing.T) {
 	for _, tt := range []struct {
 		profile     string

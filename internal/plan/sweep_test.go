@@ -9,8 +9,8 @@ import (
 	"tare/internal/study"
 )
 
-// A sweep is a workload of each of its rates, in every block with every mode, and so
-// are its scenarios and what is compared of them.
+// A sweep is a separate workload for each of its rates, in every block with every mode,
+// and so are its scenarios and comparisons.
 func TestSweep(t *testing.T) {
 	s := sample()
 	s.Workloads = append(s.Workloads,

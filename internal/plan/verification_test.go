@@ -9,7 +9,8 @@ import (
 	"tare/internal/study"
 )
 
-// A workload that is to be verified has a twin by the other tool in every block.
+// A workload that is to be verified has a verification workload with the other tool in
+// every block.
 func TestTwins(t *testing.T) {
 	s := sample()
 	s.Workloads[0].VerifyWith, s.Workloads[0].Tool = "iperf3", study.BuiltIn
@@ -42,7 +43,7 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// A name that the study has given away is not taken for a twin.
+// The name of a verification workload does not collide with a name in the study.
 func TestTwinNames(t *testing.T) {
 	s := sample()
 	s.Workloads[0].VerifyWith, s.Workloads[1].ID = "iperf3", "tcp_stream.iperf3"
@@ -51,7 +52,7 @@ func TestTwinNames(t *testing.T) {
 	}
 }
 
-// What cannot stop and go on is driven whole.
+// A generator that cannot pause runs whole trials.
 func TestWhole(t *testing.T) {
 	slice, long := study.Duration(25*time.Millisecond), study.Duration(time.Second)
 	for name, tt := range map[string]struct {

@@ -71,7 +71,7 @@ func LossPlaces() []PlaceKind {
 		{PlaceSendBuffer, "sender's socket buffer"},
 		{PlacePolicy, "sender's own firewall or routing"},
 		{PlaceQdisc, "queueing discipline of a device"},
-		{PlaceDeviceTx, "a device's transmit side (ring of the other end full)"},
+		{PlaceDeviceTx, "a device's transmit side (ring of the peer full)"},
 		{PlaceBacklog, "per-CPU receive backlog"},
 		{PlaceBridge, "bridge"},
 		{PlaceNetfilter, "firewall, NAT or connection tracking"},
@@ -80,7 +80,7 @@ func LossPlaces() []PlaceKind {
 		{PlaceProxy, "socket of a userland proxy or tunnel"},
 		{PlaceProtocol, "receiver's UDP (no socket, checksum, memory)"},
 		{PlaceReceive, "receiver's socket buffer"},
-		{PlaceReceiver, "receiving program (came after it had stopped)"},
+		{PlaceReceiver, "receiving program (arrived after it had stopped)"},
 	}
 }
 

@@ -43,7 +43,7 @@ func Metrics() []Metric {
 		search("throughput_1"),
 		{"goodput_forward", "bit/s", Higher, "Goodput, client to server", false, false},
 		{"goodput_reverse", "bit/s", Higher, "Goodput, server to client", false, false},
-		{"send_rate", "bit/s", Higher, "Sent by the sender", false, true},
+		{"send_rate", "bit/s", Higher, "Send rate", false, true},
 		{"fairness", "ratio", Higher, "Fairness between streams", false, false},
 		{"offered_load", "bit/s", Higher, "Offered load reached", false, true},
 		{"loss_ratio", "ratio", Lower, "Loss ratio", false, false},

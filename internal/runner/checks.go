@@ -30,11 +30,11 @@ func checkMetrics(metrics map[string]float64, client, server traffic.Report) err
 		switch {
 		case !ok:
 		case math.IsNaN(v) || math.IsInf(v, 0) || v < 0:
-			return fmt.Errorf("impossible figures: %s is %g", m.Name, v)
+			return fmt.Errorf("impossible values: %s is %g", m.Name, v)
 		case m.Unit == "ratio" && v > 1:
-			return fmt.Errorf("impossible figures: %s is %g, above 1", m.Name, v)
+			return fmt.Errorf("impossible values: %s is %g, above 1", m.Name, v)
 		case v == 0 && isDuration(m):
-			return fmt.Errorf("impossible figures: %s is 0, and nothing crosses a network in no time", m.Name)
+			return fmt.Errorf("impossible values: %s is 0, but every transfer takes time", m.Name)
 		}
 	}
 	return cmp.Or(checkReceived("server", client, server), checkReceived("client", server, client), checkWindow("client", client), checkWindow("server", server))
@@ -55,13 +55,13 @@ func checkReceived(at string, from, to traffic.Report) error {
 	if from.Datagrams != nil && to.Datagrams != nil {
 		sent, got := flows(from.Datagrams), flows(to.Datagrams)
 		if got.Received > sent.Sent || got.ReceivedCounted+to.Datagrams.Late > sent.SentCounted && sent.SentCounted > 0 {
-			return fmt.Errorf("impossible figures: %d datagrams sent and %d arrived at the %s, in the timed window %d and %d with %d late",
+			return fmt.Errorf("impossible values: %d datagrams sent and %d received by the %s, in the timed window %d and %d with %d late",
 				sent.Sent, got.Received, at, sent.SentCounted, got.ReceivedCounted, to.Datagrams.Late)
 		}
 		return nil
 	}
 	if to.Received > from.Sent {
-		return fmt.Errorf("impossible figures: %d bytes sent and %d arrived at the %s", from.Sent, to.Received, at)
+		return fmt.Errorf("impossible values: %d bytes sent and %d received by the %s", from.Sent, to.Received, at)
 	}
 	return nil
 }
@@ -71,12 +71,12 @@ func checkReceived(at string, from, to traffic.Report) error {
 func checkWindow(at string, r traffic.Report) error {
 	w := r.Window
 	if w.Received > r.Received || w.Sent > r.Sent || w.Messages > r.Messages && r.Messages > 0 {
-		return fmt.Errorf("impossible figures: within its timed window the %s sent %d bytes and received %d in %d messages, and in the whole trial %d, %d and %d",
+		return fmt.Errorf("impossible values: within its timed window the %s sent %d bytes and received %d in %d messages, and in the whole trial %d, %d and %d",
 			at, w.Sent, w.Received, w.Messages, r.Sent, r.Received, r.Messages)
 	}
 	for i, v := range w.Series {
 		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-			return fmt.Errorf("impossible figures: interval %d of the %s's series is %g", i+1, at, v)
+			return fmt.Errorf("impossible values: interval %d of the %s's series is %g", i+1, at, v)
 		}
 	}
 	return nil
@@ -92,22 +92,22 @@ func checkTraffic(p traffic.Params, metrics map[string]float64, client, server t
 	case client.Datagrams != nil || server.Datagrams != nil:
 		for _, w := range directions(p, client, server) {
 			if all := flows(w.from.Datagrams); all.Sent > 0 && all.SentCounted == 0 {
-				what = "no datagram was sent by the " + w.sender
+				what = "no datagram sent by the " + w.sender
 			}
 		}
 	case zero("goodput"), zero("goodput_forward"), zero("goodput_reverse"):
-		what = "no payload was received"
+		what = "no payload received"
 		if zero("goodput_forward") != zero("goodput_reverse") {
 			what += map[bool]string{true: " by the server", false: " by the client"}[zero("goodput_forward")]
 		}
 	case zero("transaction_rate"), zero("connection_rate"):
-		what = "no exchange was completed"
+		what = "no exchange completed"
 	}
 	if what == "" {
 		return nil
 	}
-	return fmt.Errorf("%s within the timed window of %s, though %d bytes were sent and %d received in the trial: the machine gave its ends no time, or the window is too short for the path; "+
-		"end what else runs, or set a longer duration", what, p.Duration.Round(time.Millisecond), client.Sent+server.Sent, client.Received+server.Received)
+	return fmt.Errorf("%s within the timed window of %s, although %d bytes were sent and %d received in the trial: the machine did not schedule the endpoints, or the window is too short for the path; "+
+		"stop other programs, or set a longer duration", what, p.Duration.Round(time.Millisecond), client.Sent+server.Sent, client.Received+server.Received)
 }
 
 // timeSlack and timeSlackShare bound how far the clocks of two machines may diverge
@@ -126,7 +126,7 @@ func checkElapsed(took time.Duration, client, server traffic.Report) error {
 		seconds float64
 	}{{"client", client.Window.Seconds}, {"client", client.Traffic}, {"server", server.Window.Seconds}} { // the server's clock continues during the slices of other modes
 		if end.seconds > most {
-			return fmt.Errorf("impossible figures: the %s counted for %.3g s, and the whole trial took %.3g s", end.at, end.seconds, took.Seconds())
+			return fmt.Errorf("impossible values: the %s counted for %.3g s, but the whole trial took %.3g s", end.at, end.seconds, took.Seconds())
 		}
 	}
 	return nil
@@ -154,7 +154,7 @@ func checkSearchRate(in study.Lab, t result.Trial) error {
 	most := float64(in.Rate)*(1+rateSlack) + float64(burst+queue)*8/shortest
 	for name, v := range t.Metrics {
 		if strings.HasPrefix(name, "throughput") && v > most {
-			return fmt.Errorf("impossible figures: %s is %.4g bit/s, and the underlay carries %.4g", name, v, float64(in.Rate))
+			return fmt.Errorf("impossible values: %s is %.4g bit/s, but the underlay carries %.4g", name, v, float64(in.Rate))
 		}
 	}
 	return nil
@@ -201,7 +201,7 @@ func checkRate(in study.Lab, pairs int, p traffic.Params, moved driver.Counters,
 			beside = float64(burst) + min(buffers, carries*warm.Seconds()+float64(burst))
 		}
 		if most := carries*got.Seconds + transfers*beside; float64(got.Received) > most {
-			return fmt.Errorf("impossible figures: %d bytes received within %.3g s are %.4g bit/s, and the underlay carries %.4g",
+			return fmt.Errorf("impossible values: %d bytes received within %.3g s are %.4g bit/s, but the underlay carries %.4g",
 				got.Received, got.Seconds, float64(got.Received)*8/got.Seconds, carries*8)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"tare/internal/traffic"
 )
 
-// What cannot be true is refused; each of these would reach a table otherwise.
+// Impossible results are refused; each of these would be recorded otherwise.
 func TestImpossibleFigures(t *testing.T) {
 	fine := traffic.Report{Sent: 100, Received: 100, Messages: 9, Window: traffic.Window{Sent: 100, Received: 100, Messages: 9, Series: []float64{0, 1}}}
 	with := func(change func(*traffic.Report)) traffic.Report { r := fine; change(&r); return r }
@@ -49,30 +49,30 @@ func TestNothingInTheWindow(t *testing.T) {
 		client, server traffic.Report
 		want           string
 	}{
-		"goodput":          {map[string]float64{"goodput": 0}, sent, got, "no payload was received within the timed window of 1s, though 100 bytes were sent and 100 received in the trial"},
+		"goodput":          {map[string]float64{"goodput": 0}, sent, got, "no payload received within the timed window of 1s, although 100 bytes were sent and 100 received in the trial"},
 		"some":             {map[string]float64{"goodput": 1}, sent, got, ""},
-		"one way of two":   {map[string]float64{"goodput": 5, "goodput_forward": 5, "goodput_reverse": 0}, sent, got, "no payload was received by the client within"},
-		"exchanges":        {map[string]float64{"transaction_rate": 0}, sent, got, "no exchange was completed within"},
-		"connections":      {map[string]float64{"connection_rate": 0}, sent, got, "no exchange was completed within"},
+		"one way of two":   {map[string]float64{"goodput": 5, "goodput_forward": 5, "goodput_reverse": 0}, sent, got, "no payload received by the client within"},
+		"exchanges":        {map[string]float64{"transaction_rate": 0}, sent, got, "no exchange completed within"},
+		"connections":      {map[string]float64{"connection_rate": 0}, sent, got, "no exchange completed within"},
 		"all lost":         {map[string]float64{"goodput": 0, "loss_ratio": 1}, udp(9, 5), taken, ""},
-		"no datagram sent": {map[string]float64{"goodput": 0}, udp(9, 0), taken, "no datagram was sent by the client within"},
+		"no datagram sent": {map[string]float64{"goodput": 0}, udp(9, 0), taken, "no datagram sent by the client within"},
 	} {
 		checkError(t, name, checkTraffic(p, c.metrics, c.client, c.server), c.want)
 	}
 }
 
-// Nobody counts for longer than the trial took.
+// No endpoint counts for longer than the trial took.
 func TestLongerThanTheTrial(t *testing.T) {
 	of := func(window, flowing float64) traffic.Report {
 		return traffic.Report{Traffic: flowing, Window: traffic.Window{Seconds: window}}
 	}
 	checkError(t, "as long", checkElapsed(10*time.Second, of(10.1, 10.1), of(10, 50)), "")
-	checkError(t, "a window", checkElapsed(10*time.Second, of(10, 10), of(10.2, 0)), "the server counted for 10.2 s, and the whole trial took 10 s")
+	checkError(t, "a window", checkElapsed(10*time.Second, of(10, 10), of(10.2, 0)), "the server counted for 10.2 s, but the whole trial took 10 s")
 	checkError(t, "traffic", checkElapsed(time.Second, of(1, 2), of(1, 1)), "the client counted for 2 s")
 }
 
-// More than the underlay carries is refused, with what a bucket, a queue and buffers
-// can add to a window, but only of a path that crosses it.
+// More than the underlay carries is refused, with tolerance for a bucket, a queue and
+// buffers, but only if the path uses the underlay.
 func TestTooFast(t *testing.T) {
 	// 1.25 MB/s of frames are 1.2 MB/s of TCP payload.
 	const rate, perSecond = 10_000_000, 1.25e6 * 1460 / 1514
@@ -98,16 +98,16 @@ func TestTooFast(t *testing.T) {
 	}{
 		"the rate":                        {in, p, crossed, got(10, 10*perSecond), false, ""},
 		"with a bucket and a buffer":      {in, p, crossed, got(1, perSecond+120e3), false, ""},
-		"faster":                          {in, p, crossed, got(10, 10.5*perSecond), false, "and the underlay carries"},
-		"much faster, for a moment":       {in, p, crossed, got(0.1, perSecond), false, "are 9.643e+07 bit/s, and the underlay carries 9.836e+06"},
+		"faster":                          {in, p, crossed, got(10, 10.5*perSecond), false, "but the underlay carries"},
+		"much faster, for a moment":       {in, p, crossed, got(0.1, perSecond), false, "are 9.643e+07 bit/s, but the underlay carries 9.836e+06"},
 		"no limit":                        {study.Lab{MTU: 1500}, p, crossed, got(10, 1e12), false, ""},
 		"another way":                     {in, p, driver.Counters{"a/eth0.tx_bytes": 2000}, got(10, 1e9), false, ""},
 		"each way has the rate":           {in, p, crossed, got(10, 10*perSecond), true, ""},
-		"one way faster":                  {in, p, crossed, got(10, 11*perSecond), true, "and the underlay carries"},
+		"one way faster":                  {in, p, crossed, got(10, 11*perSecond), true, "but the underlay carries"},
 		"slices":                          {in, sliced, crossed, got(4, 5*perSecond), false, ""},
-		"slices, faster":                  {in, sliced, crossed, got(4, 12*perSecond), false, "and the underlay carries"},
+		"slices, faster":                  {in, sliced, crossed, got(4, 12*perSecond), false, "but the underlay carries"},
 		"datagrams still in a queue":      {in, p, crossed, udp(1, perSecond+190e3), false, ""},
-		"datagrams beyond queue and rate": {in, p, crossed, udp(1, perSecond+500e3), false, "and the underlay carries"},
+		"datagrams beyond queue and rate": {in, p, crossed, udp(1, perSecond+500e3), false, "but the underlay carries"},
 	} {
 		client := traffic.Report{}
 		if c.p.Both = c.both; c.both {
@@ -118,7 +118,7 @@ func TestTooFast(t *testing.T) {
 	trial := result.Trial{Counters: crossed, Steps: []result.Step{{Duration: 10}}, Metrics: map[string]float64{"throughput_0": 10.1e6, "goodput": 1e12}}
 	checkError(t, "a search", checkSearchRate(in, trial), "")
 	trial.Metrics["throughput_1"] = 11e6
-	checkError(t, "a search that found more", checkSearchRate(in, trial), "throughput_1 is 1.1e+07 bit/s, and the underlay carries 1e+07")
+	checkError(t, "a search that found more", checkSearchRate(in, trial), "throughput_1 is 1.1e+07 bit/s, but the underlay carries 1e+07")
 	trial.Steps = append(trial.Steps, result.Step{Duration: 0.2})
 	checkError(t, "by short steps", checkSearchRate(in, trial), "")
 	trial.Counters = driver.Counters{}

@@ -52,7 +52,7 @@ type nobody struct{}
 
 func (nobody) Handle(live.Event) {}
 
-// observer is what reads this machine's CPU time as a script has it, and nothing else.
+// observer reads this machine's CPU time from a script, and nothing else.
 func observer(cpu *script) *evidence.Observer {
 	return evidence.New(evidence.Config{Hosts: labdriver.Hosts(), CPU: cpu, Watch: observe.NewCollectorSet(nil)})
 }
@@ -82,8 +82,8 @@ func idling(t *testing.T, ms, busy int) *evidence.Observer {
 	return o
 }
 
-// Each trial pays for its own turns. Between a turn of datagrams and what the next trial
-// pays for, the receiver has time to work off what is left.
+// Each trial is charged for its own slices. After a slice of datagrams the receiver has
+// time to process what is left.
 func TestTurnsAreMeteredApart(t *testing.T) {
 	cpu := &script{t: t, next: []string{"1000 50", "1100 51", "1100 51", "1200 61", "9000 700", "9100 704"}}
 	o := observer(cpu)
@@ -121,8 +121,8 @@ func costing(t *testing.T, o *evidence.Observer, kind string, client, server tra
 	return tr
 }
 
-// The bill is what was worked beyond the baseline, and beyond what other programs
-// used meanwhile, for all that was carried in the same time.
+// The CPU cost is the CPU time above the baseline and above that of other programs, for
+// everything that was carried in the same time.
 func TestPrices(t *testing.T) {
 	quarter := traffic.Report{Received: 1e9 / 8 / 4}
 	for _, c := range []struct {
@@ -155,7 +155,7 @@ func TestPrices(t *testing.T) {
 	}
 }
 
-// What the search's rate costs is told by the steps at that rate.
+// The cost of the search's rate comes from the steps at that rate.
 func TestPriceOfASearch(t *testing.T) {
 	o := idling(t, 1000, 10)
 	tr := costing(t, o, "udp_search", traffic.Report{}, traffic.Report{})
@@ -202,7 +202,7 @@ func TestPriceOfASearch(t *testing.T) {
 	}
 }
 
-// Where the bill cannot be had, it is absent, and one warning says why.
+// If the CPU cost cannot be measured, it is absent, and one warning says why.
 func TestNoBill(t *testing.T) {
 	idle := func(ticks int) *evidence.Observer { return idling(t, 1000, ticks) }
 	carried := traffic.Report{Received: 1e9}
@@ -214,12 +214,12 @@ func TestNoBill(t *testing.T) {
 		change func(*trialRun)
 		want   string
 	}{
-		{"no baseline", observer(nil), func(*trialRun) {}, "watched idle"},
+		{"no baseline", observer(nil), func(*trialRun) {}, "idle machine was observed"},
 		{"no CPU time", idle(1), func(tr *trialRun) { tr.observed.CPUTime = evidence.CPUTime{evidence.LocalKernel: lost} }, "could not be read"},
-		{"no more than when idle", idle(75), func(*trialRun) {}, "worked 0 CPU seconds more"},
-		{"less than can be seen", idle(74), func(tr *trialRun) { tr.observed.CPUTime = evidence.CPUTime{evidence.LocalKernel: spent(t, 2000, 149)} }, "worked 0.01 CPU seconds more than without the trial, and less than 0.0122"},
-		{"nothing carried", idle(1), func(tr *trialRun) { tr.server = traffic.Report{} }, "nothing is known of what was carried"},
-		{"no time with traffic", idle(1), func(tr *trialRun) { tr.out.Traffic = 0 }, "nothing is known"},
+		{"no more than when idle", idle(75), func(*trialRun) {}, "used 0 CPU seconds"},
+		{"less than can be seen", idle(74), func(tr *trialRun) { tr.observed.CPUTime = evidence.CPUTime{evidence.LocalKernel: spent(t, 2000, 149)} }, "used 0.01 CPU seconds above the idle baseline, but less than 0.0122"},
+		{"nothing carried", idle(1), func(tr *trialRun) { tr.server = traffic.Report{} }, "the carried traffic is unknown"},
+		{"no time with traffic", idle(1), func(tr *trialRun) { tr.out.Traffic = 0 }, "is unknown"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tr := costing(t, c.idle, "tcp_stream", traffic.Report{}, carried)

@@ -13,12 +13,12 @@ import (
 	"tare/internal/study"
 )
 
-// The bill of a trial on a real lab follows from its record, whether the trial ran
-// alone or in turns: what the machine worked beyond its baseline and other programs,
-// for all that arrived, warm-up included. On a machine so busy that a trial's part
-// cannot be told, it says so instead.
+// The CPU cost of a trial on a real lab follows from its record, whether the trial ran
+// alone or interleaved: the CPU time above its baseline and other programs, for
+// everything that arrived, warm-up included. On a machine too busy to measure it, the run
+// reports that instead.
 func TestAloneBill(t *testing.T) {
-	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
+	run, trials, err := runStudy(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
 		s.Blocks, s.Settle = 1, study.WaitOf(300*time.Millisecond)
 		stream := s.Workloads[0]
 		s.Workloads[0].RequestSize, s.Workloads[0].ResponseSize = 256, 256 // enough for a proof on any machine

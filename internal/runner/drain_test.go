@@ -9,8 +9,8 @@ import (
 	"tare/internal/study"
 )
 
-// What is given for the end of a trial is what all its buffers need at the underlay's
-// rate: those of fifty streams take seconds.
+// The drain time of a trial is what all its buffers need at the underlay's rate: those of
+// fifty streams take seconds.
 func TestDrainTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		rate study.Rate

@@ -16,9 +16,9 @@ import (
 	"tare/internal/study"
 )
 
-// The kernel's own reasons account for what each of two modes lost that take turns on
-// the same port: in slices, and in the steps of a search. The path is slower than
-// what is offered, so that its queue drops.
+// The kernel's drop reasons account for the losses of each of two modes that are
+// interleaved on the same port: in slices, and in the steps of a search. The path is
+// slower than the offered load, so that its queue drops.
 func TestAloneDropReasons(t *testing.T) {
 	w, err := drops.New("/proc")
 	if _, none := os.Stat("/sys/kernel/btf/vmlinux"); errors.Is(err, fs.ErrPermission) || err != nil && none != nil {
@@ -30,7 +30,7 @@ func TestAloneDropReasons(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	run, trials, err := weigh(t, netns.Driver{}, nil, func(s *study.Study) {
+	run, trials, err := runStudy(t, netns.Driver{}, nil, func(s *study.Study) {
 		s.Modes, s.Blocks = []study.Mode{{Mode: "netns/published"}, {ID: "again", Mode: "netns/published"}}, 1
 		searching(s, 50e6)
 		s.Workloads[0].MaxSearch = study.Duration(time.Second)

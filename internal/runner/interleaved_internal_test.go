@@ -20,7 +20,7 @@ func alone(rate study.Rate, w study.Workload) (*run, *trialRun) {
 	return r, &trialRun{Trial: plan.Trial{Mode: "host", Workload: w}, tested: s, pairs: []*pair{{}}}
 }
 
-// A slice that hangs is given up by itself, long before the trials that take turns with it.
+// A slice that hangs times out alone, long before the trials interleaved with it.
 func TestSliceThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, tr := alone(0, study.Workload{Kind: "tcp_stream"})
@@ -30,16 +30,16 @@ func TestSliceThatHangs(t *testing.T) {
 			return context.Cause(ctx)
 		})
 		if took, want := time.Since(began), 125*time.Millisecond+trialGrace; took != want {
-			t.Errorf("given up after %s, want %s", took, want)
+			t.Errorf("timed out after %s, want %s", took, want)
 		}
-		if tr.err == nil || !strings.Contains(tr.err.Error(), "a slice of 125ms was not through after 10.125s") {
+		if tr.err == nil || !strings.Contains(tr.err.Error(), "a slice of 125ms timed out after 10.125s") {
 			t.Errorf("its reason is %v", tr.err)
 		}
 	})
 }
 
-// On a slow path a slice takes longer than its traffic: what is under way at its end has
-// to arrive. A pilot of eight modes is not given up for that.
+// On a slow path a slice takes longer than its traffic, because data in flight must
+// arrive. A pilot of eight modes does not time out because of that.
 func TestSlowSlicesHaveTime(t *testing.T) {
 	w := study.Workload{Kind: "tcp_stream", Slice: study.Duration(125 * time.Millisecond), Duration: study.Duration(15 * time.Second)}
 	r, tr := alone(0, w)

@@ -34,7 +34,7 @@ func (r *run) markInvalid(group []*trialRun) {
 			why = append(why, fmt.Sprintf("the link of %s went down or up", strings.Join(down, ", ")))
 		}
 		if steady[i].Judged && steady[i].Unsettled {
-			why = append(why, fmt.Sprintf("it was not steady: its second half was %+.1f %% beside its first%s", 100*steady[i].Shift, otherModes(group)))
+			why = append(why, fmt.Sprintf("not steady: the second half differed by %+.1f %% from the first%s", 100*steady[i].Shift, otherModes(group)))
 		}
 		tr.invalidReason = strings.Join(why, "; ")
 	}
@@ -42,7 +42,7 @@ func (r *run) markInvalid(group []*trialRun) {
 
 func otherModes(group []*trialRun) string {
 	if len(group) > 1 {
-		return ", beside what the modes that took turns with it did"
+		return ", relative to the interleaved modes"
 	}
 	return ""
 }
@@ -80,7 +80,7 @@ const machineClockStep = "clock_step"
 // clockSet reports that the wall clock was set.
 func clockSet(figures map[string]float64) []string {
 	if step := figures[machineClockStep]; step > 0 {
-		return []string{fmt.Sprintf("the clock was set by %.3g s, or the machine slept", step)}
+		return []string{fmt.Sprintf("the clock was set by %.3g s, or the machine was suspended", step)}
 	}
 	return nil
 }

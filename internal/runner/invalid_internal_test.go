@@ -20,7 +20,7 @@ func rules() study.Invalid {
 	return study.Invalid{Steal: study.ShareOf(0.02), Others: study.ShareOf(0.05), Unsettled: study.On, Most: study.ShareOf(0.2)}
 }
 
-// around makes a trial of block 1 whose window of 10 s had these figures.
+// trialWith returns a trial of block 1 whose window of 10 s has these machine metrics.
 func trialWith(figures map[string]float64) *trialRun {
 	figures[result.MachineElapsed] = 10
 	tr := &trialRun{Trial: plan.Trial{Block: 1, Mode: "host", Workload: study.Workload{ID: "tcp_stream", Kind: "tcp_stream"}}}
@@ -47,7 +47,7 @@ func TestRules(t *testing.T) {
 		{"what is unknown", rules(), trialWith(map[string]float64{}), ""},
 		{"rules switched off", off, trialWith(map[string]float64{result.MachineSteal: 9, result.MachineOthers: 9}), ""},
 		{"a study without rules", study.Invalid{}, trialWith(map[string]float64{result.MachineSteal: 9, result.MachineOthers: 9}), ""},
-		{"a clock that was set", off, trialWith(map[string]float64{machineClockStep: 2.5}), "the clock was set by 2.5 s, or the machine slept"},
+		{"a clock that was set", off, trialWith(map[string]float64{machineClockStep: 2.5}), "the clock was set by 2.5 s, or the machine was suspended"},
 		{"a link that flapped", off, func() *trialRun {
 			tr := trialWith(map[string]float64{})
 			tr.flaps = []string{"a/eth0", "b/eth0"}
@@ -87,8 +87,8 @@ func series(at func(i int) float64) *result.Series {
 	return s
 }
 
-// TestUnsteady: a mode that changed its pace is ruled out, whether it ran alone or in
-// turns. A machine that changed its pace under all of them is not held against any.
+// TestUnsteady: a mode that changed its speed is invalid, whether it ran alone or
+// interleaved. A machine that changed its speed for all of them makes none invalid.
 func TestUnsteady(t *testing.T) {
 	steady := func(int) float64 { return 1 }
 	step := func(i int) float64 {
@@ -124,7 +124,7 @@ func TestUnsteady(t *testing.T) {
 			if (tr.invalidReason != "") != tt.want[i] {
 				t.Errorf("%s: trial %d is ruled out: %q", tt.name, i, tr.invalidReason)
 			}
-			if tr.invalidReason != "" && !strings.HasPrefix(tr.invalidReason, "it was not steady: its second half was ") {
+			if tr.invalidReason != "" && !strings.HasPrefix(tr.invalidReason, "not steady: the second half differed by ") {
 				t.Errorf("%s: %q", tt.name, tr.invalidReason)
 			}
 		}

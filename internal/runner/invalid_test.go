@@ -22,8 +22,8 @@ import (
 	"tare/internal/study"
 )
 
-// hog starts a program that keeps a CPU busy, as no child of this test: it is none
-// of the run's own.
+// hog starts a program that keeps a CPU busy and is not a child of this test, so that it
+// does not belong to the run.
 func hog(t *testing.T) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "sh", "-c", `sh -c 'while :; do :; done' >/dev/null 2>&1 & echo $!`).Output()
@@ -62,12 +62,12 @@ func outcomes(trials []result.Trial) (out []string) {
 	return out
 }
 
-// TestAloneHogMakesInvalid: beside a program that keeps a CPU busy, trials are ruled out
-// by what others use. The limit is far below what it gets on any machine.
+// TestAloneHogMakesInvalid: with a program that keeps a CPU busy, trials become invalid
+// because of other programs. The limit is far below its use on any machine.
 func TestAloneHogMakesInvalid(t *testing.T) {
 	hog(t)
 	modes := []string{"host", "netns/macvlan"}
-	run, trials, err := weigh(t, netns.Driver{}, modes, limited(study.ShareOf(0.001), study.NotApplied()), nil)
+	run, trials, err := runStudy(t, netns.Driver{}, modes, limited(study.ShareOf(0.001), study.NotApplied()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,8 +89,8 @@ func TestAloneHogMakesInvalid(t *testing.T) {
 		t.Errorf("no warning among %v", run.Warnings)
 	}
 
-	// With a limit that no program reaches, the same trials count.
-	run, trials, err = weigh(t, netns.Driver{}, modes, limited(study.ShareOf(1000), study.ShareOf(0.2)), nil)
+	// With a limit that no program reaches, the same trials are valid.
+	run, trials, err = runStudy(t, netns.Driver{}, modes, limited(study.ShareOf(1000), study.ShareOf(0.2)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,11 +101,11 @@ func TestAloneHogMakesInvalid(t *testing.T) {
 	}
 }
 
-// TestAloneNoisyRun: with more invalid trials than may be, nothing is run again, and no
+// TestAloneNoisyRun: with more invalid trials than allowed, nothing is repeated, and no
 // verdict is given.
 func TestAloneNoisyRun(t *testing.T) {
 	hog(t)
-	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
+	run, trials, err := runStudy(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
 		limited(study.ShareOf(0.001), study.ShareOf(0.2))(s)
 		s.Workloads = append(s.Workloads, s.Workloads[0])
 		s.Workloads[1].ID = "turns"
@@ -122,8 +122,8 @@ func TestAloneNoisyRun(t *testing.T) {
 		t.Errorf("noisy %q, status %s", run.Noisy, run.Status)
 	}
 	for _, tr := range trials {
-		// In turns all share what others use: it is recorded, and rules nothing out.
-		// Its CPU time is that of its own turns.
+		// Interleaved trials share the use of other programs: it is recorded, and makes
+		// none invalid. Their CPU time is that of their own slices.
 		m := tr.Machine
 		if tr.Workload == "turns" && (tr.Status != result.TrialOK || m["others_cpu"] <= 0 || tr.Turns != 2 || m["cpu_busy"] <= 0 || m["cpu_time"] >= m["clock_elapsed"]) {
 			t.Errorf("in %d turns: %s, machine %v", tr.Turns, tr.Status, m)
@@ -139,7 +139,7 @@ func TestAloneNoisyRun(t *testing.T) {
 	}
 }
 
-// flapping gives a path a device whose carrier has come and gone from one reading on.
+// flapping adds a device whose carrier changed from one reading on.
 func flapping(p *driver.Path, at int64) *driver.Path {
 	var reads, changes atomic.Int64
 	snapshot := p.Snapshot
@@ -156,10 +156,10 @@ func flapping(p *driver.Path, at int64) *driver.Path {
 	return p
 }
 
-// TestFlapIsMadeUpFor: a trial whose link flapped is ruled out, and its whole set,
-// the mode with the good trial included, is run once more behind all others.
+// TestFlapIsMadeUpFor: a trial whose link flapped is invalid, and its whole set,
+// including the mode with the good trial, is repeated after all others.
 func TestFlapIsMadeUpFor(t *testing.T) {
-	for name, change := range map[string]func(*study.Study){"at once": nil, "in turns": inTurns} {
+	for name, change := range map[string]func(*study.Study){"at once": nil, "interleaved": inTurns} {
 		t.Run(name, func(t *testing.T) {
 			d := stub{provision: func(mode string, p *driver.Path) (*driver.Path, error) {
 				if mode == "host" {
@@ -168,7 +168,7 @@ func TestFlapIsMadeUpFor(t *testing.T) {
 				return flapping(p, 2), nil // behind the first trial
 			}}
 			var total, last int
-			run, trials, err := weigh(t, d, []string{"host", "netns/macvlan"}, func(s *study.Study) {
+			run, trials, err := runStudy(t, d, []string{"host", "netns/macvlan"}, func(s *study.Study) {
 				s.Invalid = study.Invalid{Most: study.ShareOf(0.2)}
 				if change != nil {
 					change(s)
@@ -207,11 +207,11 @@ func TestFlapIsMadeUpFor(t *testing.T) {
 				}
 			}
 
-			// A resumed run finds nothing owed; one that was cut off before the end
-			// runs what is.
+			// A resumed run repeats nothing that was repeated; an interrupted one repeats
+			// the rest.
 			for keep, more := range map[int]int{6: 0, 4: 2} {
 				d := stub{provision: func(_ string, p *driver.Path) (*driver.Path, error) { return p, nil }}
-				resumed, after, err := weighAfter(t, trials[:keep], d, []string{"host", "netns/macvlan"}, func(s *study.Study) {
+				resumed, after, err := runStudyAfter(t, trials[:keep], d, []string{"host", "netns/macvlan"}, func(s *study.Study) {
 					s.Invalid = study.Invalid{Most: study.ShareOf(0.2)}
 					if change != nil {
 						change(s)

@@ -25,7 +25,7 @@ import (
 	"tare/internal/study"
 )
 
-// spoiled lets a test put something in the way of a path as soon as it stands.
+// spoiled lets a test obstruct a path after its set-up.
 type spoiled struct {
 	netns.Driver
 	spoil func(*lab.Lab) error
@@ -57,7 +57,7 @@ func run(ns *linuxnet.NS, in string, command ...string) error {
 	return nil
 }
 
-// datagrams is a short trial over UDP as fast as it goes, in one piece.
+// datagrams is a short trial over UDP as fast as possible, in one piece.
 func datagrams(change func(*study.Workload)) study.Workload {
 	w := study.Workload{
 		ID: "udp_stream", Kind: "udp_stream", Flows: 1, PayloadSize: 1000, Rate: study.Unlimited, Burst: 64, Offload: study.Off, Fragment: study.Off,
@@ -74,7 +74,7 @@ func lose(t *testing.T, mode string, w study.Workload, change func(*study.Study)
 	if spoil == nil {
 		spoil = func(*lab.Lab) error { return nil }
 	}
-	out, trials, err := weigh(t, spoiled{spoil: spoil}, []string{mode}, func(s *study.Study) {
+	out, trials, err := runStudy(t, spoiled{spoil: spoil}, []string{mode}, func(s *study.Study) {
 		s.Blocks, s.Workloads = 1, []study.Workload{w}
 		if change != nil {
 			change(s)
@@ -93,8 +93,8 @@ func lose(t *testing.T, mode string, w study.Workload, change func(*study.Study)
 	return out, trials[i]
 }
 
-// diedAt fails the test unless 95 % of what was lost is booked to one place, and as
-// many as are needed to say so were lost.
+// diedAt fails the test unless 95 % of the losses are attributed to one place, and enough
+// were lost for that.
 func diedAt(t *testing.T, l result.Losses, places ...string) {
 	t.Helper()
 	var there int64
@@ -125,8 +125,8 @@ func needNFT(t *testing.T) {
 	}
 }
 
-// Six ways to lose datagrams, each provoked: what is lost is booked to the place where
-// it died.
+// Six ways to lose datagrams, each provoked: the losses are attributed to the place where
+// they were dropped.
 func TestAloneLossesAreBooked(t *testing.T) {
 	t.Run("tiny receive buffer", func(t *testing.T) {
 		out, tr := lose(t, "host", datagrams(func(w *study.Workload) { w.ReceiveBuffer = study.Buffer(4096) }), nil, nil, nil)

@@ -128,7 +128,7 @@ func (r *run) setUpAll(ctx context.Context) error {
 		}
 		err = r.setUp(ctx, s)
 		if ctx.Err() != nil {
-			s.status, s.reason = result.ModeFailed, "interrupted before it was ready"
+			s.status, s.reason = result.ModeFailed, "interrupted during its set-up"
 			return ctx.Err()
 		}
 		lacks, lacking := driver.AsUnsupported(err)
@@ -170,13 +170,13 @@ func earlierVoid(trials []result.Trial, mode string) (why string, void bool) {
 }
 
 // ErrNothing means that no mode could be set up.
-var ErrNothing = errors.New("not one of the modes could be made; the reasons are above")
+var ErrNothing = errors.New("no mode could be set up; the reasons are above")
 
 // setUp sets up the path and the agents of one mode.
 func (r *run) setUp(ctx context.Context, s *modeUnderTest) error {
 	began := time.Now()
 	wait := setupTimeout(s.mode)
-	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("it was not ready within %s", wait))
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("the set-up timed out after %s", wait))
 	defer cancel()
 	o := r.order(s)
 	path, err := s.driver.Provision(ctx, o)
@@ -382,7 +382,7 @@ func (r *run) recreate(ctx context.Context, s *modeUnderTest) error {
 	if err != nil {
 		// Remaining resources would block a new set-up; the end of the run tries to
 		// remove them again.
-		r.settleMode(s, result.ModeFailed, fmt.Sprintf("could not be taken down to be made anew: %v", err))
+		r.settleMode(s, result.ModeFailed, fmt.Sprintf("cannot take the mode down to recreate it: %v", err))
 		return nil
 	}
 	for range attempts {
@@ -398,7 +398,7 @@ func (r *run) recreate(ctx context.Context, s *modeUnderTest) error {
 			break
 		}
 	}
-	r.settleMode(s, result.ModeFailed, fmt.Sprintf("could not be made anew: %v", err))
+	r.settleMode(s, result.ModeFailed, fmt.Sprintf("cannot recreate the mode: %v", err))
 	return nil
 }
 

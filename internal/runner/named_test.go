@@ -29,10 +29,10 @@ func (d withLacking) Provision(ctx context.Context, o labdriver.ModeSpec) (*driv
 	return d.Driver.Provision(ctx, o)
 }
 
-// A run keeps the study's own names, compares what the study asks for, and says what
-// it left out: what cannot be had, and limits that hold for nothing.
+// A run keeps the study's names, makes the comparisons that the study requests, and
+// reports what it left out: unavailable modes, and limits without effect.
 func TestNames(t *testing.T) {
-	run, trials, err := weigh(t, withLacking{}, nil, func(s *study.Study) {
+	run, trials, err := runStudy(t, withLacking{}, nil, func(s *study.Study) {
 		s.Modes = []study.Mode{
 			{Mode: "host", ID: "raw"}, {Mode: "netns/bridge", ID: "one", Title: "mine", Description: "as asked"},
 			{Mode: "netns/bridge", ID: "two"}, {Mode: "elsewhere", ID: "vm"},

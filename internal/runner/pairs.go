@@ -154,7 +154,7 @@ func (r *run) pairs(s *modeUnderTest, t plan.Trial, limit time.Duration) ([]*pai
 		}
 		token := make([]byte, 16)
 		if _, err := rand.Read(token); err != nil {
-			return nil, fmt.Errorf("draw the trial's token: %w", err)
+			return nil, fmt.Errorf("generate the trial's token: %w", err)
 		}
 		p := params(t)
 		p.Token, p.Limit, p.Progress = hex.EncodeToString(token), limit, r.cfg.Progress

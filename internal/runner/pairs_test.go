@@ -32,7 +32,7 @@ func inPairs(change func(*study.Study)) func(*study.Study) {
 func TestPairs(t *testing.T) {
 	for name, change := range map[string]func(*study.Study){"at once": nil, "in turns": inTurns} {
 		t.Run(name, func(t *testing.T) {
-			run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/bridge", "netns/vxlan"}, inPairs(change), nil)
+			run, trials, err := runStudy(t, netns.Driver{}, []string{"host", "netns/bridge", "netns/vxlan"}, inPairs(change), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +72,7 @@ func checkPairs(t *testing.T, tr result.Trial) {
 	}
 }
 
-// If one pair fails, the trial does, at once, and is tried again with all.
+// If one pair fails, the trial fails immediately, and is repeated with all pairs.
 func TestOnePairKilled(t *testing.T) {
 	long := func(s *study.Study) {
 		s.Blocks, s.Workloads[0].Pairs = 1, 2
@@ -83,7 +83,7 @@ func TestOnePairKilled(t *testing.T) {
 		"in turns": func(s *study.Study) { long(s); inTurns(s) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			run, trials, err := weigh(t, netns.Driver{}, []string{"netns/bridge"}, change, killer(t, "netns/bridge", 1, "b/server2"))
+			run, trials, err := runStudy(t, netns.Driver{}, []string{"netns/bridge"}, change, killer(t, "netns/bridge", 1, "b/server2"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +100,7 @@ func TestOnePairKilled(t *testing.T) {
 
 // Datagrams are accounted for whichever end sends them, and so ends first.
 func TestDatagrams(t *testing.T) {
-	_, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/bridge"}, func(s *study.Study) {
+	_, trials, err := runStudy(t, netns.Driver{}, []string{"host", "netns/bridge"}, func(s *study.Study) {
 		w := study.Workload{
 			Kind: "udp_stream", Flows: 2, PayloadSize: 1000, Rate: 20e6, Burst: 64, Offload: study.Off, Fragment: study.Off, Family: study.IPv4,
 			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.Buffer(1 << 20), Placement: study.Free, Warmup: study.WaitOf(50 * time.Millisecond), Duration: study.Duration(400 * time.Millisecond),
@@ -132,10 +132,10 @@ func TestDatagrams(t *testing.T) {
 	}
 }
 
-// A workload that is verified is weighed by both tools, and the run says whether
+// A workload that is verified is measured with both tools, and the run says whether
 // they agree. Where the tool is not installed, its trials say so.
 func TestVerifyWith(t *testing.T) {
-	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
+	run, trials, err := runStudy(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
 		w := &s.Workloads[0]
 		w.Kind, w.ID, w.Flows, w.Streams, w.WriteSize, w.VerifyWith = "tcp_stream", "tcp_stream", 0, 1, 64<<10, "iperf3"
 		w.Slice = study.Duration(100 * time.Millisecond)
@@ -168,9 +168,9 @@ func TestVerifyWith(t *testing.T) {
 	}
 }
 
-// Where an external tool was asked for, no figure comes from anything else.
+// If the study requests an external tool, no value comes from another generator.
 func TestToolIsNeverReplaced(t *testing.T) {
-	_, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
+	_, trials, err := runStudy(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
 		w := &s.Workloads[0]
 		w.Kind, w.ID, w.Flows, w.Streams, w.WriteSize, w.Tool = "tcp_stream", "tcp_stream", 0, 1, 64<<10, "iperf3"
 		w.Duration = study.Duration(time.Second)

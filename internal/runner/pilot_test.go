@@ -25,7 +25,7 @@ func streaming(s *study.Study) {
 // Method 1.4: a pilot trial of each mode sets the warm-up of the bulk trials, for
 // all modes alike, and is itself in no cell.
 func TestPilot(t *testing.T) {
-	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
+	run, trials, err := runStudy(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
 		streaming(s)
 		s.Pilot, s.Blocks = study.WaitOf(2*time.Second), 1
 	}, nil)
@@ -66,7 +66,7 @@ func TestPilot(t *testing.T) {
 		t.Errorf("trials %+v", run.Trials)
 	}
 	t.Run("resumed", func(t *testing.T) {
-		again, more, err := weighAfter(t, slices.DeleteFunc(trials, func(tr result.Trial) bool { return !tr.Pilot }), netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
+		again, more, err := runStudyAfter(t, slices.DeleteFunc(trials, func(tr result.Trial) bool { return !tr.Pilot }), netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
 			streaming(s)
 			s.Pilot, s.Blocks = study.WaitOf(2*time.Second), 1
 		}, nil)
@@ -79,9 +79,9 @@ func TestPilot(t *testing.T) {
 	})
 }
 
-// A longer warm-up of the study's own stays, whatever pilots show.
+// A longer warm-up of the study is kept, whatever pilots show.
 func TestPilotLeavesLongerWarmup(t *testing.T) {
-	run, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
+	run, trials, err := runStudy(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
 		streaming(s)
 		s.Workloads[0].Warmup = study.WaitOf(1200 * time.Millisecond)
 		s.Pilot, s.Blocks = study.WaitOf(2*time.Second), 1

@@ -9,7 +9,8 @@ import (
 	"tare/internal/traffic"
 )
 
-// The rates of all ends that count make one, no more often than one end tells.
+// The rates of all endpoints that count are added, and reported no more often than one
+// endpoint reports.
 func TestPulse(t *testing.T) {
 	type said struct {
 		At   time.Duration

@@ -21,8 +21,8 @@ import (
 	"tare/internal/traffic"
 )
 
-// Where somebody looks, each mode's rate is told while its trial goes on, of modes that
-// take turns as of those that do not.
+// If the run reports progress, each mode's rate is reported during its trial, whether
+// trials are interleaved or not.
 func TestProgress(t *testing.T) {
 	if testing.Short() {
 		t.Skip("real runs are left out of the short tests")

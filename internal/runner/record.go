@@ -169,12 +169,12 @@ func (tr *trialRun) senders() {
 // incomplete.
 func (tr *trialRun) accounts() (all []evidence.Account, unknown string) {
 	if tr.search != nil && tr.search.broken {
-		return nil, "a step of the search failed, and what it carried nobody knows: nothing was booked"
+		return nil, "losses are not attributed: a step of the search failed, and its number of datagrams is unknown"
 	}
 	for _, p := range tr.pairs {
 		client, server, ok := accounts(p, tr.Workload.Kind)
 		if !ok {
-			return nil, "what made the traffic does not tell how many datagrams were sent or received: nothing was booked"
+			return nil, "losses are not attributed: the generator does not report how many datagrams it sent or received"
 		}
 		all = append(all, evidence.Account{Client: client, Server: server})
 	}

@@ -31,7 +31,7 @@ func TestDatagramsOfARecord(t *testing.T) {
 	if d := cmp.Diff(want, end(client, server).Datagrams); d != "" {
 		t.Errorf("sender (-want +got):\n%s", d)
 	}
-	// Of a tool, 0 may be what it does not tell.
+	// For a tool, 0 can mean unknown.
 	client.Tool, server.Tool = &traffic.ToolRun{Name: "iperf3"}, &traffic.ToolRun{Name: "iperf3"}
 	want = &result.Datagrams{Received: n(950), Lost: n(39), Reordered: n(2), ReorderExtent: n(5), Late: n(1)}
 	if d := cmp.Diff(want, end(server, client).Datagrams); d != "" {
@@ -58,7 +58,7 @@ func TestImpossible(t *testing.T) {
 		"fine":                          {map[string]float64{"goodput": 5, "loss_ratio": 0.04}, [5]int64{1000, 900, 950, 860, 1}, ""},
 		"a loss below 0":                {map[string]float64{"loss_ratio": -0.01}, [5]int64{1000, 900, 950, 860, 1}, "loss_ratio is -0.01"},
 		"a loss above 1":                {map[string]float64{"loss_ratio": 1.5}, [5]int64{1000, 900, 950, 860, 1}, "loss_ratio is 1.5"},
-		"more arrived than was sent":    {nil, [5]int64{1000, 900, 1001, 860, 1}, "1000 datagrams sent and 1001 arrived at the server"},
+		"more arrived than was sent":    {nil, [5]int64{1000, 900, 1001, 860, 1}, "1000 datagrams sent and 1001 received by the server"},
 		"more in time than was counted": {nil, [5]int64{1000, 900, 950, 900, 1}, "900 and 900 with 1 late"},
 	}
 	for name, tt := range tests {
@@ -67,8 +67,8 @@ func TestImpossible(t *testing.T) {
 		checkError(t, name, checkMetrics(tt.metrics, client, server), tt.want)
 	}
 	checkError(t, "no number", checkMetrics(map[string]float64{"goodput": zero() / zero()}, fineC, fineS), "goodput is NaN")
-	checkError(t, "bytes from nowhere", checkMetrics(nil, traffic.Report{Sent: 10}, traffic.Report{Received: 11}), "10 bytes sent and 11 arrived at the server")
-	checkError(t, "backwards", checkMetrics(nil, traffic.Report{Received: 5}, traffic.Report{Sent: 4}), "arrived at the client")
+	checkError(t, "bytes from nowhere", checkMetrics(nil, traffic.Report{Sent: 10}, traffic.Report{Received: 11}), "10 bytes sent and 11 received by the server")
+	checkError(t, "backwards", checkMetrics(nil, traffic.Report{Received: 5}, traffic.Report{Sent: 4}), "received by the client")
 	iperf := &traffic.ToolRun{Name: "iperf3"}
 	checkError(t, "a tool's", checkMetrics(nil, traffic.Report{Sent: 10, Tool: iperf}, traffic.Report{Received: 11, Tool: iperf}), "")
 }

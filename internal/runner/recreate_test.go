@@ -17,8 +17,8 @@ import (
 	"tare/internal/study"
 )
 
-// counted counts what its driver makes and what of that is closed. Before hand lets
-// a test step in when a mode is about to be made for the nth time.
+// counted counts what its driver sets up and what of that is closed. Before lets a test
+// run code before the nth set-up of a mode.
 type counted struct {
 	netns.Driver
 	mu           sync.Mutex
@@ -57,7 +57,7 @@ func (c *counted) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.
 	return p, nil
 }
 
-// gone fails the test unless all that was made is closed.
+// gone fails the test unless everything that was set up is closed.
 func (c *counted) gone(t *testing.T) {
 	t.Helper()
 	for mode, n := range c.made {
@@ -72,7 +72,7 @@ func renewing(s *study.Study) { s.Blocks, s.Renew = 3, study.RenewEvery(1) }
 func TestRenews(t *testing.T) {
 	d := counting(nil)
 	var events []live.Recreated
-	run, _, err := weigh(t, d, []string{"host", "netns/macvlan"}, renewing, func(e live.Event) {
+	run, _, err := runStudy(t, d, []string{"host", "netns/macvlan"}, renewing, func(e live.Event) {
 		if e, ok := e.(live.Recreated); ok {
 			events = append(events, e)
 		}
@@ -91,7 +91,7 @@ func TestRenews(t *testing.T) {
 
 func TestRenewsOnce(t *testing.T) {
 	d := counting(nil)
-	if _, _, err := weigh(t, d, []string{"host"}, func(s *study.Study) { s.Renew = study.RenewOnce() }, nil); err != nil {
+	if _, _, err := runStudy(t, d, []string{"host"}, func(s *study.Study) { s.Renew = study.RenewOnce() }, nil); err != nil {
 		t.Fatal(err)
 	}
 	if d.made["host"] != 1 {
@@ -100,8 +100,8 @@ func TestRenewsOnce(t *testing.T) {
 	d.gone(t)
 }
 
-// A mode that cannot be made anew is tried once more, and then failed with the
-// reason. The others go on, and what it had measured stays on disk.
+// A mode that cannot be recreated is tried again, and then fails with the reason. The
+// others continue, and its earlier trials stay on disk.
 func TestRenewalFails(t *testing.T) {
 	for name, fails := range map[string]int{"once": 1, "twice": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestRenewalFails(t *testing.T) {
 				}
 				return nil
 			})
-			run, _, err := weigh(t, d, []string{"host", "netns/macvlan"}, renewing, nil)
+			run, _, err := runStudy(t, d, []string{"host", "netns/macvlan"}, renewing, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,14 +120,14 @@ func TestRenewalFails(t *testing.T) {
 			if fails == 1 && (m.Status != result.ModeMeasured || run.Trials.OK != 6) {
 				t.Errorf("mode %+v, trials %+v", m, run.Trials)
 			}
-			if fails == 2 && (m.Status != result.ModeFailed || !strings.Contains(m.Reason, "made anew: no more devices") || run.Trials.OK != 4) {
+			if fails == 2 && (m.Status != result.ModeFailed || !strings.Contains(m.Reason, "recreate the mode: no more devices") || run.Trials.OK != 4) {
 				t.Errorf("mode %+v, trials %+v", m, run.Trials)
 			}
 		})
 	}
 }
 
-// An interruption while a mode is being made anew leaves nothing behind and spoils
+// An interruption while a mode is being recreated leaves nothing behind and invalidates
 // no trial.
 func TestInterruptedRenewal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -138,7 +138,7 @@ func TestInterruptedRenewal(t *testing.T) {
 		}
 		return nil
 	})
-	run, _, err := weighUntil(ctx, t, nil, d, []string{"host", "netns/macvlan"}, renewing, nil)
+	run, _, err := runStudyUntil(ctx, t, nil, d, []string{"host", "netns/macvlan"}, renewing, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,10 +148,10 @@ func TestInterruptedRenewal(t *testing.T) {
 	}
 }
 
-// The control is the baseline once more, on a lab of its own, compared with it.
+// The control is a second copy of the baseline, on its own lab, compared with it.
 func TestControl(t *testing.T) {
 	d := counting(nil)
-	run, _, err := weigh(t, d, []string{"host"}, func(s *study.Study) {
+	run, _, err := runStudy(t, d, []string{"host"}, func(s *study.Study) {
 		s.Control = true
 		s.Modes = append(s.Modes, study.Mode{ID: study.ControlID, Mode: "host"})
 	}, nil)

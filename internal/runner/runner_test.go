@@ -49,20 +49,20 @@ func (l *listener) Handle(e live.Event) {
 	}
 }
 
-// weigh runs a short study of two blocks.
-func weigh(t *testing.T, d labdriver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial, error) {
+// runStudy runs a short study of two blocks.
+func runStudy(t *testing.T, d labdriver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial, error) {
 	t.Helper()
-	return weighAfter(t, nil, d, modes, change, on)
+	return runStudyAfter(t, nil, d, modes, change, on)
 }
 
-// weighAfter goes on with a run that has some trials.
-func weighAfter(t *testing.T, done []result.Trial, d labdriver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial, error) {
+// runStudyAfter continues a run that has some trials.
+func runStudyAfter(t *testing.T, done []result.Trial, d labdriver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial, error) {
 	t.Helper()
-	return weighUntil(t.Context(), t, done, d, modes, change, on)
+	return runStudyUntil(t.Context(), t, done, d, modes, change, on)
 }
 
-// weighUntil does so until a context ends.
-func weighUntil(ctx context.Context, t *testing.T, done []result.Trial, d labdriver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial, error) {
+// runStudyUntil does so until a context ends.
+func runStudyUntil(ctx context.Context, t *testing.T, done []result.Trial, d labdriver.Driver, modes []string, change func(*study.Study), on func(live.Event)) (result.Run, []result.Trial, error) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("real runs are left out of the short tests")
@@ -220,13 +220,13 @@ func tried(t *testing.T, run *result.Run, trials []result.Trial) []result.Trial 
 func inTurns(s *study.Study) { s.Workloads[0].Slice = study.Duration(25 * time.Millisecond) }
 
 func TestRun(t *testing.T) {
-	for name, change := range map[string]func(*study.Study){"at once": nil, "in turns": inTurns} {
+	for name, change := range map[string]func(*study.Study){"at once": nil, "interleaved": inTurns} {
 		t.Run(name, func(t *testing.T) { testRun(t, change) })
 	}
 }
 
 func testRun(t *testing.T, change func(*study.Study)) {
-	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/macvlan"}, change, nil)
+	run, trials, err := runStudy(t, netns.Driver{}, []string{"host", "netns/macvlan"}, change, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func testAgentKilledOnce(t *testing.T, end string, change func(*study.Study)) {
 		}
 		s.Blocks, s.Workloads[0].Duration = 1, study.Duration(time.Second) // the kill must find the trial under way
 	}
-	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/published"}, long, killer(t, "host", 1, end))
+	run, trials, err := runStudy(t, netns.Driver{}, []string{"host", "netns/published"}, long, killer(t, "host", 1, end))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +301,7 @@ func testAgentKilledOnce(t *testing.T, end string, change func(*study.Study)) {
 
 // Killed twice, the mode is failed and the run goes on.
 func TestAgentKilledTwice(t *testing.T) {
-	run, _, err := weigh(t, netns.Driver{}, []string{"host", "netns/published"}, nil, killer(t, "netns/published", 2, ""))
+	run, _, err := runStudy(t, netns.Driver{}, []string{"host", "netns/published"}, nil, killer(t, "netns/published", 2, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +360,7 @@ func unproven(p *driver.Path, trials *int, why error) *driver.Path {
 // A mode whose proof fails is void and has no figure, whatever it gave before.
 func TestVoidMode(t *testing.T) {
 	t.Run("at once", func(t *testing.T) { testVoidMode(t, nil) })
-	t.Run("in turns", func(t *testing.T) { testVoidMode(t, inTurns) })
+	t.Run("interleaved", func(t *testing.T) { testVoidMode(t, inTurns) })
 }
 
 // A trial that carried too little for a proof says nothing of its path: it is tried
@@ -373,7 +373,7 @@ func TestTooLittleForAProof(t *testing.T) {
 		}
 		return p, nil
 	}}
-	run, all, err := weigh(t, d, []string{"host", "netns/macvlan"}, nil, nil)
+	run, all, err := runStudy(t, d, []string{"host", "netns/macvlan"}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -399,7 +399,7 @@ func testVoidMode(t *testing.T, change func(*study.Study)) {
 		}
 		return p, nil
 	}}
-	run, all, err := weigh(t, d, []string{"host", "netns/macvlan"}, change, nil)
+	run, all, err := runStudy(t, d, []string{"host", "netns/macvlan"}, change, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -424,7 +424,7 @@ func TestVoidIsRemembered(t *testing.T) {
 	}
 	done := []result.Trial{{Schema: result.TrialSchema, Seq: 1, Block: 1, Mode: "netns/macvlan", Workload: "tcp_rr", Attempt: 1,
 		Status: result.TrialFailed, Void: true, Reason: "the bridge stood still"}}
-	run, _, err := weighAfter(t, done, netns.Driver{}, []string{"host", "netns/macvlan"}, nil, nil)
+	run, _, err := runStudyAfter(t, done, netns.Driver{}, []string{"host", "netns/macvlan"}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -437,7 +437,7 @@ func TestVoidIsRemembered(t *testing.T) {
 }
 
 // A mode that is unsupported or cannot be built is told with its reason; the
-// others are weighed. A run of nothing but such is an error.
+// others are measured. A run of nothing but such is an error.
 func TestModesThatCannotBeBuilt(t *testing.T) {
 	d := stub{provision: func(mode string, p *driver.Path) (*driver.Path, error) {
 		switch mode {
@@ -448,7 +448,7 @@ func TestModesThatCannotBeBuilt(t *testing.T) {
 		}
 		return p, nil
 	}}
-	run, _, err := weigh(t, d, []string{"host", "netns/macvlan", "netns/bridge"}, nil, nil)
+	run, _, err := runStudy(t, d, []string{"host", "netns/macvlan", "netns/bridge"}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -461,7 +461,7 @@ func TestModesThatCannotBeBuilt(t *testing.T) {
 	if run.Trials.OK != 2 || run.Status != result.RunComplete {
 		t.Errorf("status %s, trials %+v", run.Status, run.Trials)
 	}
-	run, _, err = weigh(t, d, []string{"netns/macvlan"}, nil, nil)
+	run, _, err = runStudy(t, d, []string{"netns/macvlan"}, nil, nil)
 	if !errors.Is(err, runner.ErrNothing) || run.Status != result.RunFailed {
 		t.Errorf("status %s, error %v", run.Status, err)
 	}
@@ -470,7 +470,7 @@ func TestModesThatCannotBeBuilt(t *testing.T) {
 // The events of a run tell its whole story in order.
 func TestEvents(t *testing.T) {
 	var kinds []string
-	_, _, err := weigh(t, netns.Driver{}, []string{"host-local"}, nil, func(e live.Event) {
+	_, _, err := runStudy(t, netns.Driver{}, []string{"host-local"}, nil, func(e live.Event) {
 		switch e.(type) {
 		case live.Planned:
 			kinds = append(kinds, "planned")
@@ -497,7 +497,7 @@ func TestEvents(t *testing.T) {
 func TestParametersReachTheTraffic(t *testing.T) {
 	for _, w := range workloads.All() {
 		spec, rates := w.Spec(), 1 // a sweep is a workload for each of its rates
-		run, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
+		run, trials, err := runStudy(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
 			load := spec.Defaults
 			if len(load.Rates) > 0 {
 				load.Rates = load.Rates[:2]
@@ -538,7 +538,7 @@ func TestParametersReachTheTraffic(t *testing.T) {
 // A workload that fails twice is dropped for its mode, and the others go on.
 func TestWorkloadDropped(t *testing.T) {
 	t.Setenv("PATH", "") // no external generator is found
-	run, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
+	run, trials, err := runStudy(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
 		s.Workloads = append(s.Workloads, study.Workload{
 			ID: "other", Kind: "tcp_stream", Tool: "ntttcp", Streams: 1, WriteSize: 1400, Family: study.IPv4, Direction: study.Forward, Congestion: "reno",
 			SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(), Placement: study.Free, Slice: study.AtOnce, Duration: study.Duration(100 * time.Millisecond),

@@ -274,7 +274,7 @@ func (tr *trialRun) proveSegment() error {
 func (tr *trialRun) endSearch(ctx context.Context) error {
 	s := tr.search
 	if len(s.steps) == 0 {
-		return fmt.Errorf("the search for a rate made no step within %s", tr.Workload.MaxSearch)
+		return fmt.Errorf("the rate search completed no step within %s", tr.Workload.MaxSearch)
 	}
 	err := tr.proveSegment()
 	tr.observed.ReadStacksAfter(ctx)
@@ -308,7 +308,7 @@ func (s *search) judge(out *result.Trial) error {
 		}
 		v := *o.Throughput * s.payload
 		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-			return fmt.Errorf("impossible figures: %s is %g", o.Name, v)
+			return fmt.Errorf("impossible values: %s is %g", o.Name, v)
 		}
 		out.Metrics[o.Name] = v
 		if o.AtLeast {

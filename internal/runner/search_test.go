@@ -29,7 +29,7 @@ func searching(s *study.Study, rate study.Rate) {
 // machine keeps a sender from its schedule, and only ever makes the answer lower.
 func TestAloneSearch(t *testing.T) {
 	const limit, frame, payload = 100e6, 1400 + 28 + 14, 1400
-	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/bridge"}, func(s *study.Study) { searching(s, limit) }, nil)
+	run, trials, err := runStudy(t, netns.Driver{}, []string{"host", "netns/bridge"}, func(s *study.Study) { searching(s, limit) }, nil)
 	if err != nil || run.Trials.OK != 4 {
 		t.Fatalf("%v, trials %+v", err, trials)
 	}
@@ -70,7 +70,7 @@ func TestAloneSearch(t *testing.T) {
 func TestAloneSearchTellsPathsApart(t *testing.T) {
 	found := map[study.Rate]float64{}
 	for _, rate := range []study.Rate{20e6, 100e6} {
-		run, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
+		run, trials, err := runStudy(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
 			searching(s, rate)
 			s.Blocks, s.Workloads[0].LossGoals = 1, study.LossGoals{0.05}
 		}, nil)

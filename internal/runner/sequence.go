@@ -103,7 +103,7 @@ func (r *run) profiles(ctx context.Context) error {
 	for i, t := range todo {
 		one := []plan.Trial{t}
 		if !r.schedule.InTime(one) {
-			r.warn(warning.MaxTime, "run", "%d of %d trials to sample stacks were left out: they would have ended after the time limit of %s", len(todo)-i, len(todo), wording.Duration(r.schedule.Limit()))
+			r.warn(warning.MaxTime, "run", "%d of %d trials that sample stacks were skipped: they would have exceeded the time limit of %s", len(todo)-i, len(todo), wording.Duration(r.schedule.Limit()))
 			return nil
 		}
 		if err := r.runGroup(ctx, one); err != nil {

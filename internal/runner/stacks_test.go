@@ -72,7 +72,7 @@ func TestAloneBreakdown(t *testing.T) {
 		modes = append(modes, "docker/userland-proxy")
 	}
 	var dir string
-	run, trials, err := weigh(t, both{}, modes, func(s *study.Study) {
+	run, trials, err := runStudy(t, both{}, modes, func(s *study.Study) {
 		s.Blocks, s.Evidence.Stacks = 1, study.On
 		s.Workloads[0] = study.Workload{
 			ID: "stream", Kind: "tcp_stream", Streams: 1, WriteSize: 128 << 10, Family: study.IPv4, Congestion: "reno", SendBuffer: study.AutoBuffer(), ReceiveBuffer: study.AutoBuffer(),

@@ -45,7 +45,7 @@ func lastBlock(trials []result.Trial) int {
 func TestStopsSettled(t *testing.T) {
 	var provisional []live.Provisional
 	var told []string
-	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/macvlan"}, always, func(e live.Event) {
+	run, trials, err := runStudy(t, netns.Driver{}, []string{"host", "netns/macvlan"}, always, func(e live.Event) {
 		switch e := e.(type) {
 		case live.Provisional:
 			provisional = append(provisional, e)
@@ -77,7 +77,7 @@ func TestStopsSettled(t *testing.T) {
 }
 
 func TestStopsAtCap(t *testing.T) {
-	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
+	run, trials, err := runStudy(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
 		never(s)
 		s.Blocks = 3
 	}, nil)
@@ -96,7 +96,7 @@ func TestStopsAtCap(t *testing.T) {
 // The time limit holds for a run that would go on: a slow listener takes the time.
 func TestStopsAtTime(t *testing.T) {
 	limit := 5 * time.Second
-	run, trials, err := weigh(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
+	run, trials, err := runStudy(t, netns.Driver{}, []string{"host", "netns/macvlan"}, func(s *study.Study) {
 		never(s)
 		s.MaxTime = study.Duration(limit)
 	}, func(e live.Event) {
@@ -116,7 +116,7 @@ func TestStopsAtTime(t *testing.T) {
 }
 
 func TestFixedBlocks(t *testing.T) {
-	run, _, err := weigh(t, netns.Driver{}, []string{"host"}, nil, nil)
+	run, _, err := runStudy(t, netns.Driver{}, []string{"host"}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestResumedStopsSettled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	modes := []string{"host", "netns/macvlan"}
-	run, trials, err := weighUntil(ctx, t, nil, netns.Driver{}, modes, always, func(e live.Event) {
+	run, trials, err := runStudyUntil(ctx, t, nil, netns.Driver{}, modes, always, func(e live.Event) {
 		if e, ok := e.(live.TrialEnded); ok && e.Trial.Block == 2 && e.Trial.Status == result.TrialOK {
 			cancel()
 		}
@@ -141,7 +141,7 @@ func TestResumedStopsSettled(t *testing.T) {
 	if run.Stopping == nil || run.Stopping.Reason != result.StopInterrupted || run.Stopping.Blocks != 1 {
 		t.Errorf("stopping of the first part: %+v", run.Stopping)
 	}
-	run, more, err := weighAfter(t, trials, netns.Driver{}, modes, always, nil)
+	run, more, err := runStudyAfter(t, trials, netns.Driver{}, modes, always, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func TestWhoLimits(t *testing.T) {
 		change(&w)
 		return w
 	}
-	run, trials, err := weigh(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
+	run, trials, err := runStudy(t, netns.Driver{}, []string{"host"}, func(s *study.Study) {
 		s.Blocks, s.Lab.Rate = 1, 100_000_000
 		s.Evidence = study.Evidence{Counters: study.On}
 		s.Workloads = []study.Workload{

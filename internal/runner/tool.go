@@ -13,7 +13,7 @@ import (
 // reader must know to the client's notes. No other place in a run checks this.
 func (p *pair) checkTool() error {
 	if asked := p.clientSide.Tool; asked != "" && p.client.Tool == nil && p.server.Tool == nil {
-		return fmt.Errorf("%s was asked for, but it was tare that made the traffic", asked)
+		return fmt.Errorf("the study requests %s, but tare generated the traffic", asked)
 	}
 	notes, err := tool.Check(p.clientSide, p.client, p.server)
 	p.client.Notes = append(p.client.Notes, notes...)

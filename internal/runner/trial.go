@@ -53,7 +53,7 @@ type trialRun struct {
 }
 
 // errNoRate prevents a trial of the cost pass from running without a rate limit.
-var errNoRate = errors.New("the pass has no rate yet: the run should have left it out")
+var errNoRate = errors.New("the cost pass has no rate yet (a bug: the run must skip it)")
 
 // voidError means that the path was not proven.
 type voidError struct{ error }
@@ -177,7 +177,7 @@ func (tr *trialRun) unlessFailed(do func() error) {
 // bounded is the context of a group of trials, with its timeout.
 func bounded(ctx context.Context, tr *trialRun) (context.Context, context.CancelFunc) {
 	long := tr.limit + controllerGrace
-	return context.WithTimeoutCause(ctx, long, fmt.Errorf("the trial was given up after %s", long))
+	return context.WithTimeoutCause(ctx, long, fmt.Errorf("the trial timed out after %s", long))
 }
 
 // runWhole runs one trial without slices.
@@ -371,7 +371,7 @@ func (r *run) runSlice(ctx context.Context, tr *trialRun) {
 // traffic remains in their slices.
 func (tr *trialRun) timedPart(ctx context.Context, what string, long time.Duration, do func(context.Context, *pair) error) {
 	most := long + tr.drain + trialGrace
-	within, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("%s of %s was not through after %s", what, long, most))
+	within, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("%s of %s timed out after %s", what, long, most))
 	defer cancel()
 	tr.forEachPair(within, func(p *pair) error { return do(within, p) })
 	if tr.err != nil {

@@ -74,17 +74,17 @@ func (d *Dir) createFiles() error {
 	}
 	for _, name := range []string{RunFile, TrialsFile, StudyFile} {
 		if slices.Contains(held, name) {
-			return fmt.Errorf("%w: it holds the %s of another run", ErrExists, name)
+			return fmt.Errorf("%w: it contains the %s of another run", ErrExists, name)
 		}
 	}
 	if len(held) > 0 {
-		return fmt.Errorf("%w: it holds %s", ErrExists, held[0])
+		return fmt.Errorf("%w: it contains %s", ErrExists, held[0])
 	}
 	// Made at once: it shows that the directory can be written to before anything
 	// is measured, and O_EXCL that no other run was faster.
 	err = d.openTrials(os.O_CREATE | os.O_EXCL)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w: it holds the %s of another run", ErrExists, TrialsFile)
+		return fmt.Errorf("%w: it contains the %s of another run", ErrExists, TrialsFile)
 	}
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (d *Dir) createFiles() error {
 }
 
 // Open opens the directory of an existing run for reading it and for writing
-// files beside its trials, such as a report. Errors: ErrNotRun if it holds none.
+// additional files, such as a report. Errors: ErrNotRun if it holds none.
 func Open(path string) (*Dir, error) {
 	d, err := open(path)
 	if err != nil {

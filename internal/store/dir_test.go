@@ -108,10 +108,10 @@ func TestRoundTrip(t *testing.T) {
 
 func TestCreateRefuses(t *testing.T) {
 	for _, c := range []struct{ file, want string }{
-		{RunFile, "not an empty directory: it holds the run.json of another run"},
-		{TrialsFile, "not an empty directory: it holds the trials.ndjson of another run"},
-		{StudyFile, "not an empty directory: it holds the study.yaml of another run"},
-		{"notes.txt", "not an empty directory: it holds notes.txt"},
+		{RunFile, "not an empty directory: it contains the run.json of another run"},
+		{TrialsFile, "not an empty directory: it contains the trials.ndjson of another run"},
+		{StudyFile, "not an empty directory: it contains the study.yaml of another run"},
+		{"notes.txt", "not an empty directory: it contains notes.txt"},
 	} {
 		path := t.TempDir()
 		ok(t, os.WriteFile(filepath.Join(path, c.file), []byte("mine"), 0o644))

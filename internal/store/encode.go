@@ -199,9 +199,9 @@ func checkSchema(got, want string) error {
 	}
 	kind, _, _ := strings.Cut(want, "/")
 	if strings.HasPrefix(got, kind+"/") {
-		return fmt.Errorf("%w %q, but this version of tare reads only %q: use the one that made it, or a later one", errSchema, got, want)
+		return fmt.Errorf("%w %q, but this version of tare reads only %q: use the version that wrote it, or a later one", errSchema, got, want)
 	}
-	return fmt.Errorf("%w %q where %q should be", errSchema, got, want)
+	return fmt.Errorf("%w is %q, not %q", errSchema, got, want)
 }
 
 // errSchema is the prefix of errors about an unknown schema.

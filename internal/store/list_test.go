@@ -43,7 +43,7 @@ func TestList(t *testing.T) {
 	want := []Summary{
 		summary("study/new", "new", 2), summary("old", "old", 1), summary("a/b/deepest", "deepest", 0),
 		{Path: "killed", Started: noon, Status: result.RunInterrupted, Trials: 1, Modes: []string{"m"}},
-		{Path: "later", Problem: `read later/run.json: schema "tare.run/2", but this version of tare reads only "tare.run/1": use the one that made it, or a later one`},
+		{Path: "later", Problem: `read later/run.json: schema "tare.run/2", but this version of tare reads only "tare.run/1": use the version that wrote it, or a later one`},
 	}
 	link := filepath.Join(t.TempDir(), "link")
 	ok(t, os.Symlink(top, link))

@@ -56,10 +56,10 @@ func (d *Dir) load(of func(result.Run) parser) (result.Run, []result.Trial, erro
 	case len(trials) > known:
 		run.Status = result.RunInterrupted
 		run.Warnings = append(run.Warnings, result.Warning{Code: string(warning.StaleRun), Scope: "run", Text: fmt.Sprintf(
-			"%s holds %d trials, %s was written after %d: the run went on and was killed", TrialsFile, len(trials), RunFile, known)})
+			"%s contains %d trials, but %s was written after %d: the run continued and was killed", TrialsFile, len(trials), RunFile, known)})
 	case len(trials) < known:
 		run.Warnings = append(run.Warnings, result.Warning{Code: string(warning.TrialsMissing), Scope: "run", Text: fmt.Sprintf(
-			"%s holds %d trials, %s was written after %d: the others are not shown, though the figures rest on them; the file was cut, edited or left behind",
+			"%s contains %d trials, but %s was written after %d: the missing trials are not shown, but are part of the results; the file was cut, edited or copied incompletely",
 			TrialsFile, len(trials), RunFile, known)})
 	}
 	return run, trials, nil

@@ -47,15 +47,15 @@ func TestLoadTrials(t *testing.T) {
 		{"blank lines, and CRLF", one + "\r\n\n" + two + "\n", []int{1, 2}, one + "\r\n\n" + two + "\n", ""},
 		{"long line", one + "\n" + long + "\n", []int{1, 2}, one + "\n" + long + "\n", ""},
 		{"long last line, cut", one + "\n" + long[:len(long)-9], []int{1}, one + "\n", ""},
-		{"cut in the middle", one + "\n" + two[:40] + "\n" + one + "\n", nil, "", ":2: it was cut or edited, for it is no JSON from byte 40 on: unexpected end of JSON input"},
-		{"last broken, not cut", one + "\n{}x\n", nil, "", ":2: it was cut or edited, for it is no JSON from byte 3 on: invalid character 'x' after top-level value"},
-		{"no trial", "7\n", nil, "", ":1: it was edited, for it is no object but number"},
-		{"no schema", one + "\n{}\n", nil, "", `:2: schema "" where "tare.trial/1" should be`},
+		{"cut in the middle", one + "\n" + two[:40] + "\n" + one + "\n", nil, "", ":2: it was cut or edited: invalid JSON from byte 40 on: unexpected end of JSON input"},
+		{"last broken, not cut", one + "\n{}x\n", nil, "", ":2: it was cut or edited: invalid JSON from byte 3 on: invalid character 'x' after top-level value"},
+		{"no trial", "7\n", nil, "", ":1: it was edited: it is not an object but number"},
+		{"no schema", one + "\n{}\n", nil, "", `:2: schema is "", not "tare.trial/1"`},
 		{"later schema", one + "\n" + strings.Replace(two, "trial/1", "trial/2", 1) + "\n", nil, "", `:2: schema "tare.trial/2", but this version of tare reads only "tare.trial/1"`},
 		{"later schema, no newline", strings.Replace(two, "trial/1", "trial/12", 1), nil, "", `:1: schema "tare.trial/12", but`},
 		{"later minor schema", strings.Replace(one, "trial/1", "trial/1.4", 1) + "\n", []int{1}, strings.Replace(one, "trial/1", "trial/1.4", 1) + "\n", ""},
 		{"unknown status", strings.Replace(one, `"ok"`, `"fine"`, 1) + "\n", nil, "", `:1: unknown status "fine"`},
-		{"number out of range", strings.Replace(one, `"mode"`, `"settle":1e999,"mode"`, 1) + "\n", nil, "", ":1: it was edited, for settle cannot be a number 1e999"},
+		{"number out of range", strings.Replace(one, `"mode"`, `"settle":1e999,"mode"`, 1) + "\n", nil, "", ":1: it was edited: settle cannot be a number 1e999"},
 		{"too long", one + "\n" + strings.Repeat("x", maxLine+1) + "\n", nil, "", fmt.Sprintf(":2: line of more than %d bytes", maxLine)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -156,10 +156,10 @@ func TestLoadRun(t *testing.T) {
 	stale := wholeRun()
 	stale.Status = result.RunInterrupted
 	stale.Warnings = append(stale.Warnings, result.Warning{Code: "stale_run", Scope: "run",
-		Text: "trials.ndjson holds 3 trials, run.json was written after 2: the run went on and was killed"})
+		Text: "trials.ndjson contains 3 trials, but run.json was written after 2: the run continued and was killed"})
 	fewer := wholeRun()
 	fewer.Warnings = append(fewer.Warnings, result.Warning{Code: "trials_missing", Scope: "run",
-		Text: "trials.ndjson holds 1 trials, run.json was written after 2: the others are not shown, though the figures rest on them; the file was cut, edited or left behind"})
+		Text: "trials.ndjson contains 1 trials, but run.json was written after 2: the missing trials are not shown, but are part of the results; the file was cut, edited or copied incompletely"})
 	none := wholeRun()
 	none.Warnings = append(none.Warnings, result.Warning{Code: "trials_missing", Scope: "run", Text: strings.Replace(fewer.Warnings[len(fewer.Warnings)-1].Text, "1 trials", "0 trials", 1)})
 	three := lineOf(1) + "\n" + lineOf(2) + "\n" + lineOf(3) + "\n"
@@ -175,13 +175,13 @@ func TestLoadRun(t *testing.T) {
 		{"trials that it does not know", map[string]string{RunFile: whole, TrialsFile: three}, stale, ""},
 		{"later schema", map[string]string{RunFile: `{"schema":"tare.run/2","hosts":7}`}, result.Run{}, `: schema "tare.run/2", but this version of tare reads only "tare.run/1"`},
 		{"later minor schema, unknown fields", map[string]string{RunFile: `{"schema":"tare.run/1.3","id":"x","new":{}}`}, result.Run{Schema: "tare.run/1.3", ID: "x"}, ""},
-		{"something else", map[string]string{RunFile: `{"schema":"tare.runner/1"}`}, result.Run{}, `: schema "tare.runner/1" where "tare.run/1" should be`},
-		{"broken", map[string]string{RunFile: whole[:50]}, result.Run{}, ": it was cut or edited, for it is no JSON from byte 50 on: unexpected end of JSON input"},
-		{"broken beside trials", map[string]string{RunFile: whole[:50], TrialsFile: three}, result.Run{}, ": it was cut or edited, for it is no JSON from byte 50 on: unexpected end of JSON input; without that file, what the trials tell can still be had"},
-		{"empty", map[string]string{RunFile: ""}, result.Run{}, ": it was cut or edited, for it is no JSON from byte 0 on"},
-		{"a list", map[string]string{RunFile: "[]"}, result.Run{}, ": it was edited, for it is no object but array"},
-		{"not a number", map[string]string{RunFile: strings.Replace(whole, `"n": 1`, `"n": NaN`, 1)}, result.Run{}, ": it was cut or edited, for it is no JSON"},
-		{"more than a number holds", map[string]string{RunFile: strings.Replace(whole, `"n": 1`, `"n": 1e999`, 1)}, result.Run{}, ": it was edited, for cells.n cannot be a number 1e999"},
+		{"something else", map[string]string{RunFile: `{"schema":"tare.runner/1"}`}, result.Run{}, `: schema is "tare.runner/1", not "tare.run/1"`},
+		{"broken", map[string]string{RunFile: whole[:50]}, result.Run{}, ": it was cut or edited: invalid JSON from byte 50 on: unexpected end of JSON input"},
+		{"broken beside trials", map[string]string{RunFile: whole[:50], TrialsFile: three}, result.Run{}, ": it was cut or edited: invalid JSON from byte 50 on: unexpected end of JSON input; remove the file to report from the trials alone"},
+		{"empty", map[string]string{RunFile: ""}, result.Run{}, ": it was cut or edited: invalid JSON from byte 0 on"},
+		{"a list", map[string]string{RunFile: "[]"}, result.Run{}, ": it was edited: it is not an object but array"},
+		{"not a number", map[string]string{RunFile: strings.Replace(whole, `"n": 1`, `"n": NaN`, 1)}, result.Run{}, ": it was cut or edited: invalid JSON"},
+		{"more than a number holds", map[string]string{RunFile: strings.Replace(whole, `"n": 1`, `"n": 1e999`, 1)}, result.Run{}, ": it was edited: cells.n cannot be a number 1e999"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := onDisk(t, c.files)

@@ -15,7 +15,7 @@ const maxFile = 256 << 20
 
 // errIrregular is the error for a pipe, a device or a directory, which could block a
 // reader forever.
-var errIrregular = errors.New("not a regular file: a run's files are plain ones")
+var errIrregular = errors.New("not a regular file")
 
 // ReadStudy reads the study.yaml of a run's directory, and no other file: it does not
 // follow a symbolic link out of the directory. Errors: there is none, or it is not a
@@ -66,11 +66,11 @@ func unreadable(err error) error {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		return fmt.Errorf("it was cut or edited, for it is no JSON from byte %d on: %w", syntax.Offset, err)
+		return fmt.Errorf("it was cut or edited: invalid JSON from byte %d on: %w", syntax.Offset, err)
 	case errors.As(err, &kind) && kind.Field == "":
-		return fmt.Errorf("it was edited, for it is no object but %s", kind.Value)
+		return fmt.Errorf("it was edited: it is not an object but %s", kind.Value)
 	case errors.As(err, &kind):
-		return fmt.Errorf("it was edited, for %s cannot be a %s", kind.Field, kind.Value)
+		return fmt.Errorf("it was edited: %s cannot be a %s", kind.Field, kind.Value)
 	}
 	return err
 }
@@ -84,5 +84,5 @@ func (d *Dir) runUnreadable(err error) error {
 	if info, none := d.root.Stat(TrialsFile); none != nil || info.Size() == 0 {
 		return fmt.Errorf("read %s: %w", where, unreadable(err))
 	}
-	return fmt.Errorf("read %s: %w; without that file, what the trials tell can still be had", where, unreadable(err))
+	return fmt.Errorf("read %s: %w; remove the file to report from the trials alone", where, unreadable(err))
 }

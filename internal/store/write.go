@@ -110,7 +110,7 @@ func checkName(name string) error {
 	case !filepath.IsLocal(name) || name != path.Clean(name) || name == "." || strings.ContainsAny(name, "\\\x00"):
 		return errors.New("not a plain name within the directory")
 	case strings.Count(name, "/") > 1:
-		return errors.New("more than one folder deep")
+		return errors.New("more than one directory deep")
 	case name == RunFile || name == TrialsFile || name == StudyFile:
 		return errors.New("one of the run's own files")
 	}

@@ -29,7 +29,7 @@ func TestAppendRefuses(t *testing.T) {
 		"no mode":                               func(t *result.Trial) { t.Mode = "" },
 		"no workload":                           func(t *result.Trial) { t.Workload = "" },
 		`unknown status "fine"`:                 func(t *result.Trial) { t.Status = "fine" },
-		`schema "tare.trial/2", but this version of tare reads only "tare.trial/1": use the one that made it, or a later one`: func(t *result.Trial) { t.Schema = "tare.trial/2" },
+		`schema "tare.trial/2", but this version of tare reads only "tare.trial/1": use the version that wrote it, or a later one`: func(t *result.Trial) { t.Schema = "tare.trial/2" },
 		fmt.Sprintf("at most %d", maxLine): func(t *result.Trial) { t.Reason = strings.Repeat("x", maxLine) },
 	} {
 		bad := sample(7)

@@ -65,7 +65,7 @@ func (s Study) Apply(o Overrides, cat Catalog) (Study, error) {
 	}
 	if o.Evidence != "" {
 		if s.Evidence = EvidenceOf(o.Evidence); s.Evidence == (Evidence{}) {
-			fail("--evidence", suggest.Quote(o.Evidence)+" is no choice; want on or off")
+			fail("--evidence", suggest.Quote(o.Evidence)+" is not valid; want on or off")
 		}
 	}
 	if o.CostPass != "" {

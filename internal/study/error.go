@@ -31,7 +31,7 @@ func Join(errs []*Error) error {
 	slices.SortStableFunc(errs, func(a, b *Error) int { return a.Line - b.Line })
 	if more := len(errs) - maxErrors; more > 0 {
 		next := *errs[maxErrors]
-		next.Text = fmt.Sprintf("%d more problems from here on", more)
+		next.Text = fmt.Sprintf("%d more problems follow", more)
 		errs = append(errs[:maxErrors:maxErrors], &next)
 	}
 	switch len(errs) {

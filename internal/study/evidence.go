@@ -16,9 +16,9 @@ type Evidence struct {
 // Fields declares the keys of an Evidence and their rules.
 func (e *Evidence) Fields() []Field {
 	return []Field{
-		key("counters", choice(&e.Counters, On, Off), "on or off: counters of namespaces, devices and sockets around each trial, which book losses to places and say who limits TCP"),
-		key("stacks", choice(&e.Stacks, On, Off, AutoWord), "on, off or auto: sampled stacks, which split the CPU cost into components; auto: in the cost pass, where there is the right to"),
-		key("drops", choice(&e.Drops, On, Off, AutoWord), "on, off or auto: the kernel's own reasons for dropped packets; auto: where there is the right to"),
+		key("counters", choice(&e.Counters, On, Off), "on or off: counters of namespaces, devices and sockets around each trial, which show where losses occur and what limits TCP"),
+		key("stacks", choice(&e.Stacks, On, Off, AutoWord), "on, off or auto: sampled stacks, which attribute the CPU cost to components; auto: in the cost pass, where permitted"),
+		key("drops", choice(&e.Drops, On, Off, AutoWord), "on, off or auto: the kernel's drop reasons; auto: where permitted"),
 	}
 }
 
@@ -55,10 +55,10 @@ type CostPass struct {
 // Fields declares the keys of a CostPass and their rules.
 func (c *CostPass) Fields() []Field {
 	return []Field{
-		key("rate", passRate(&c.Rate), "payload offered to every mode alike: auto (half the slowest mode's goodput so far), a rate, or off"),
-		key("from_block", count(&c.FromBlock, 1, mostBlocks), "the first block with the pass; not the first of all where the run chooses the rate"),
-		key("every", count(&c.Every, 1, 1000), "in every so-many-th block from there on"),
-		key("times", count(&c.Times, 1, 1000), "in so many blocks at most; without a bound when absent"),
+		key("rate", passRate(&c.Rate), "payload rate of every mode: auto (half the slowest mode's goodput so far), a rate, or off"),
+		key("from_block", count(&c.FromBlock, 1, mostBlocks), "the first block with the pass; at least 2 if the run chooses the rate"),
+		key("every", count(&c.Every, 1, 1000), "in every n-th block from there on"),
+		key("times", count(&c.Times, 1, 1000), "maximum number of blocks with the pass; unlimited when absent"),
 		key("warmup", wait(&c.Warmup, 10*time.Minute), "traffic before the timed window"),
 		key("duration", trialLength(&c.Duration), "the timed window"),
 	}
@@ -146,7 +146,7 @@ func (c CostPass) or(def CostPass) CostPass {
 func (v *validator) costPass(s Study) {
 	v.all(s.CostPass.Fields(), "cost_pass.")
 	if at := "cost_pass.from_block"; s.CostPass.FromBlock == 1 && (s.CostPass.Rate == PassAuto || s.CostPass.Rate == 0) && v.readable(at) {
-		v.add(at, "from_block is 1 and rate auto, which is chosen after the first block; want 2 or more, or a rate")
+		v.add(at, "from_block is 1, but rate auto is chosen after the first block; want 2 or more, or a rate")
 	}
 }
 

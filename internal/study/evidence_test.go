@@ -85,7 +85,7 @@ func TestApplyEvidence(t *testing.T) {
 		with study.Overrides
 		want string
 	}{
-		{study.Overrides{Evidence: "auto"}, `--evidence: "auto" is no choice; want on or off`},
+		{study.Overrides{Evidence: "auto"}, `--evidence: "auto" is not valid; want on or off`},
 		{study.Overrides{CostPass: "half"}, `--cost-pass: "half" is not a rate; write it as 1Gbit/s, 500Mbit/s or plain bit/s, or auto, or off`},
 		{study.Overrides{CostPass: "5"}, "--cost-pass: rate is 5bit/s; want auto, off, or a rate of 1Mbit/s to 400Gbit/s, such as 1Gbit/s"},
 	} {

@@ -20,9 +20,9 @@ type Stop struct {
 // Fields declares the keys of a Stop and their rules.
 func (s *Stop) Fields() []Field {
 	return []Field{
-		key("min_blocks", count(&s.MinBlocks, 2, mostBlocks), "blocks before the intervals are looked at for the first time"),
-		key("width", fraction(&s.Width, 0.001, 0.5), "half-width of a ratio's 95 % interval that is narrow enough, relative, such as 0.025"),
-		key("extra_blocks", count(&s.ExtraBlocks, 1, 100), "blocks after all intervals are narrow enough"),
+		key("min_blocks", count(&s.MinBlocks, 2, mostBlocks), "blocks before the intervals are first checked"),
+		key("width", fraction(&s.Width, 0.001, 0.5), "relative half-width of a ratio's 95 % interval at which it is settled, such as 0.025"),
+		key("extra_blocks", count(&s.ExtraBlocks, 1, 100), "blocks to run after all intervals are narrow enough"),
 	}
 }
 
@@ -46,10 +46,10 @@ type Invalid struct {
 // Fields declares the keys of an Invalid and their rules.
 func (i *Invalid) Fields() []Field {
 	return []Field{
-		key("steal", share(&i.Steal), "time that the hypervisor took, as a share of one CPU"),
-		key("others", share(&i.Others), "CPU time of programs that are not part of the run, as a share of one CPU"),
-		key("unsettled", choice(&i.Unsettled, On, Off), "on or off: whether a trial is ruled out that never came to a steady state"),
-		key("most", share(&i.Most), "share of the trials that may be invalid; with more the run can tell nothing"),
+		key("steal", share(&i.Steal), "maximum time taken by the hypervisor, as a share of one CPU"),
+		key("others", share(&i.Others), "maximum CPU time of programs that are not part of the run, as a share of one CPU"),
+		key("unsettled", choice(&i.Unsettled, On, Off), "on or off: whether a trial without a steady state is invalid"),
+		key("most", share(&i.Most), "maximum share of invalid trials; with more the run gives no verdicts"),
 	}
 }
 
@@ -180,7 +180,7 @@ func share(at *Share) Plain {
 
 func renew(at *Renew) Plain {
 	return plainOf(at, form[Renew]{
-		unit: Unit{JSON: "integer", Spelling: renewPattern, Digits: true, want: "once, auto, or every so many blocks, %s"},
+		unit: Unit{JSON: "integer", Spelling: renewPattern, Digits: true, want: "once, auto, or a number of blocks, %s"},
 		read: spelt[Renew](TextLiteral, WholeLiteral),
 		size: func(r Renew) (float64, bool) { return float64(r.Every), !r.Once && !r.Auto }, native: numberOr[Renew],
 	}, Rule{Min: 1, Max: mostBlocks})

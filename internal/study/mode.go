@@ -22,12 +22,12 @@ func (m *Mode) Fields() []Field {
 	return []Field{
 		key("id", idText(&m.ID), "name in results; the mode's own when absent"),
 		required("mode", nameOf(&m.Mode), "which mode"),
-		key("title", titleText(&m.Title), "one line for the report, in place of the mode's own"),
-		key("description", descriptionText(&m.Description), "what is meant by it in this study"),
-		key("options", Texts{held[map[string]string]{&m.Options}}, "options for the network's own driver, as docker network create --opt takes them"),
+		key("title", titleText(&m.Title), "one line for the report, instead of the mode's own"),
+		key("description", descriptionText(&m.Description), "its purpose in this study"),
+		key("options", Texts{held[map[string]string]{&m.Options}}, "options for the network's driver, as for docker network create --opt"),
 		key("mtu", mtu(&m.MTU), "MTU inside the mode's tunnel in bytes; the mode's own when absent"),
-		key("limits", sectionOf(&m.Limits), "what the sandboxes of this mode may use, in place of the study's"),
-		key("lab", optionalOf(&m.Lab), "the lab of this mode alone, where it differs from the study's"),
+		key("limits", sectionOf(&m.Limits), "resource limits of the sandboxes of this mode, instead of the study's"),
+		key("lab", optionalOf(&m.Lab), "the lab of this mode, if it differs from the study's"),
 	}
 }
 
@@ -135,8 +135,8 @@ type Limits struct {
 // Fields declares the keys of a Limits and their rules.
 func (l *Limits) Fields() []Field {
 	return []Field{
-		key("client", sectionOf(&l.Client), "of the sandbox that connects"),
-		key("server", sectionOf(&l.Server), "of the sandbox that is connected to"),
+		key("client", sectionOf(&l.Client), "limits of the client's sandbox"),
+		key("server", sectionOf(&l.Server), "limits of the server's sandbox"),
 	}
 }
 

@@ -129,9 +129,9 @@ func withBaselines(modes []Mode, cat Catalog) []Mode {
 func whole(w Workload, spec WorkloadSpec) string {
 	switch {
 	case w.Tool != "" && w.Tool != BuiltIn:
-		return w.Tool + " runs a trial in one piece"
+		return w.Tool + " cannot run a trial in slices"
 	case spec.ReverseWhole && w.Direction == Reverse:
-		return spec.Kind + " in reverse runs in one piece"
+		return spec.Kind + " in reverse cannot run in slices"
 	}
 	return ""
 }
@@ -175,7 +175,7 @@ func fill(w Workload, spec WorkloadSpec, profile string, limited, quota bool) (W
 	for _, key := range spec.Params {
 		f, ok := Find(to, key)
 		if !ok {
-			return Workload{}, fmt.Errorf("catalog: %s is said to take %q, which no study has", spec.Kind, key)
+			return Workload{}, fmt.Errorf("catalog: %s takes %q, which is not a key of studies", spec.Kind, key)
 		}
 		if f.Value.IsZero() {
 			d, _ := Find(from, key)

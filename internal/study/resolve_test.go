@@ -228,8 +228,8 @@ func TestResolveErrors(t *testing.T) {
 				{Kind: "tcp_rr", Streams: 2, Duration: study.Duration(time.Minute) * 61}, {Kind: "tcp_rr"}, {},
 				{Kind: "tcp_stream", SendBuffer: study.Buffer(-2), ID: "b"},
 			},
-		}, `name is "Z"; want 1 to 64 lower-case letters, digits, _, . or -, the first a letter or digit
-title is "\xff"; want one line of at most 200 characters, none of them a control character
+		}, `name is "Z"; want 1 to 64 lower-case letters, digits, _, . or -, starting with a letter or digit
+title is "\xff"; want one line of at most 200 characters without control characters
 seed is 9007199254740992; want a whole number from 1 to 9007199254740991
 blocks is -1; want a whole number from 2 to 1000
 margin is 2; want a number from 0.001 to 0.5
@@ -239,8 +239,8 @@ unknown mode "hots"; did you mean "host"?
 duplicate mode "host"
 workloads[0]: duration is 1h1m; want a duration of 100ms to 1h, written with its unit, such as 1.5s
 workloads[0]: tcp_rr does not take streams; allowed: id, workload, family, congestion_control, send_buffer, receive_buffer, placement, warmup, duration, duration_min, duration_max, every, times
-duplicate workload "tcp_rr"; give one of them an id of its own
-a workload without its name; want the key workload with tcp_stream, tcp_rr or udp_stream
+duplicate workload "tcp_rr"; give one of them another id
+workload without a name; want the key workload with tcp_stream, tcp_rr or udp_stream
 workloads[3]: send_buffer is -2; want auto, or 4KiB to 1GiB, in bytes or with KiB, MiB or GiB`},
 	} {
 		t.Run(name, func(t *testing.T) {

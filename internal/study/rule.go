@@ -199,19 +199,19 @@ func textBy(at *string, r Rule) Plain {
 }
 
 func idText(at *string) Plain {
-	return text(at, `^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`, "1 to 64 letters, digits, _, . or -, the first a letter or digit", 0)
+	return text(at, `^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`, "1 to 64 letters, digits, _, . or -, starting with a letter or digit", 0)
 }
 
 func nameText(at *string) Plain {
-	return text(at, `^[a-z0-9][a-z0-9_.-]{0,63}$`, "1 to 64 lower-case letters, digits, _, . or -, the first a letter or digit", 0)
+	return text(at, `^[a-z0-9][a-z0-9_.-]{0,63}$`, "1 to 64 lower-case letters, digits, _, . or -, starting with a letter or digit", 0)
 }
 
 func titleText(at *string) Plain {
-	return text(at, `^[^\x00-\x1f\x7f-\x9f]*$`, "one line of at most 200 characters, none of them a control character", 200)
+	return text(at, `^[^\x00-\x1f\x7f-\x9f]*$`, "one line of at most 200 characters without control characters", 200)
 }
 
 func descriptionText(at *string) Plain {
-	return text(at, `^[^\x00-\x08\x0b-\x1f\x7f-\x9f]*$`, "at most 5000 characters, none of them a control character", 5000)
+	return text(at, `^[^\x00-\x08\x0b-\x1f\x7f-\x9f]*$`, "at most 5000 characters without control characters", 5000)
 }
 
 func truth(at *bool) Plain {

@@ -12,7 +12,7 @@ func (s *Scenario) Fields() []Field {
 	return []Field{
 		required("id", idText(&s.ID), "name in results and under compare, such as a"),
 		key("title", titleText(&s.Title), "one line for the report"),
-		key("description", descriptionText(&s.Description), "what is built and driven, and what it is to show"),
+		key("description", descriptionText(&s.Description), "what it measures and why"),
 		required("mode", nameOf(&s.Mode), "a mode of this study, by its name in results"),
 		required("workload", nameOf(&s.Workload), "a workload of this study, by its name in results"),
 	}
@@ -31,9 +31,9 @@ func (c *Comparison) Fields() []Field {
 	return []Field{
 		key("id", idText(&c.ID), "name in results; A/B when absent"),
 		key("title", titleText(&c.Title), "one line for the report"),
-		required("a", SideValue{held[Side]{&c.A}}, "what is compared: a scenario or a mode, or two of them for the ratio of the first to the second"),
-		required("b", SideValue{held[Side]{&c.B}}, "with what: another scenario or mode, or a ratio of two"),
-		key("expect", fraction(&c.Expect, 0.001, 1000), "the ratio of a to b that is expected, and judged against; 1 when absent"),
+		required("a", SideValue{held[Side]{&c.A}}, "first side: a scenario or a mode, or two of them for the ratio of the first to the second"),
+		required("b", SideValue{held[Side]{&c.B}}, "second side: another scenario or mode, or a ratio of two"),
+		key("expect", fraction(&c.Expect, 0.001, 1000), "expected ratio of a to b, with which the result is compared; 1 when absent"),
 	}
 }
 

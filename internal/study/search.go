@@ -67,7 +67,7 @@ func (r *RateRange) Fields() []Field {
 	return []Field{
 		required("from", rate(&r.From, leastSought), "the first rate"),
 		required("to", rate(&r.To, leastSought), "the last rate"),
-		required("steps", count(&r.Steps, 2, 100), "how many rates, both ends included"),
+		required("steps", count(&r.Steps, 2, 100), "number of rates, both ends included"),
 	}
 }
 
@@ -108,12 +108,12 @@ func (v *validator) search(prefix string, w Workload) {
 	switch w.Goal {
 	case Strict, RFC2544:
 		if exceed.Of > 0 {
-			fail("exceed_ratio", "exceed_ratio is %s, but goal %s lets not one step exceed the loss goal; leave one of them out", exceed, w.Goal)
+			fail("exceed_ratio", "exceed_ratio is %s, but with goal %s no step may exceed the loss goal; remove one of them", exceed, w.Goal)
 		}
 		exceed = PortionOf(0)
 	case Beside:
 		if exceed == PortionOf(0) {
-			fail("exceed_ratio", "exceed_ratio is 0, which goal %s searches for in any case; want one above 0, or goal strict", w.Goal)
+			fail("exceed_ratio", "exceed_ratio is 0, which goal %s always includes; want a value above 0, or goal strict", w.Goal)
 		}
 	}
 	least := 3
@@ -124,7 +124,7 @@ func (v *validator) search(prefix string, w Workload) {
 		fail("step_sum", "step_sum is %s, less than %s of %s; want at least %s", w.StepSum, times(least), w.Step, Duration(least)*w.Step)
 	}
 	if w.MaxSearch > 0 && w.StepSum > 0 && w.MaxSearch < 2*w.StepSum {
-		fail("max_search", "max_search is %s, in which no search ends: the two bounds alone take up to %s; want more", w.MaxSearch, 2*w.StepSum)
+		fail("max_search", "max_search is %s, too short for a search: the two bounds alone take up to %s; want more", w.MaxSearch, 2*w.StepSum)
 	}
 }
 
@@ -152,7 +152,7 @@ func (v *validator) ascending(prefix, key string, list Sequence) {
 			return
 		}
 		if i > 0 && !above(x, list.At(i-1)) {
-			v.add(at, "%s holds %v behind %v; want them ascending, each once", key, x, list.At(i-1))
+			v.add(at, "%s contains %v after %v; want ascending values without duplicates", key, x, list.At(i-1))
 			return
 		}
 	}

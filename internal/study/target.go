@@ -13,7 +13,7 @@ type Host struct {
 // Fields declares the keys of a Host, with what each may hold.
 func (h *Host) Fields() []Field {
 	return []Field{
-		key("name", nameText(&h.Name), "for people; a and b when absent"),
+		key("name", nameText(&h.Name), "name for reports; a and b when absent"),
 		required("engine", engineText(&h.Engine), "docker, docker:CONTEXT, or a unix://, tcp:// or ssh:// address"),
 		required("address", hostAddress(&h.Address), "IP address at which the other host reaches it"),
 	}

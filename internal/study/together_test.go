@@ -14,14 +14,14 @@ import (
 // TestTogether holds what the keys of one workload may say beside each other.
 func TestTogether(t *testing.T) {
 	for _, tt := range []struct{ lines, want string }{
-		{"direction: both", `direction is "both", which udp_stream does not know`},
-		{"tool: ntttcp", `tool is "ntttcp", which cannot make udp_stream; want tare, iperf3 or iperf2`},
+		{"direction: both", `direction is "both", which udp_stream does not support`},
+		{"tool: ntttcp", `tool is "ntttcp", which cannot generate udp_stream; want tare, iperf3 or iperf2`},
 		{"verify_with: tare", `verify_with is "tare"; want iperf3, iperf2 or ntttcp`},
-		{"{tool: iperf3, verify_with: iperf3}", "the two would agree with themselves"},
-		{"{rate: 1Gbit/s, packet_rate: 1000}", "leave one of them out"},
+		{"{tool: iperf3, verify_with: iperf3}", "want two different tools"},
+		{"{rate: 1Gbit/s, packet_rate: 1000}", "remove one of them"},
 		{"{flows: 2, threads: 3}", "threads is 3 for 2 streams"},
-		{"{tool: iperf3, slice: 20ms, duration: 1s}", "iperf3 runs a trial in one piece; leave slice out"},
-		{"{direction: reverse, slice: 20ms, duration: 1s}", "udp_stream in reverse runs in one piece"},
+		{"{tool: iperf3, slice: 20ms, duration: 1s}", "iperf3 cannot run a trial in slices; remove slice"},
+		{"{direction: reverse, slice: 20ms, duration: 1s}", "udp_stream in reverse cannot run in slices"},
 		{"rate: fast", "want unlimited, or a rate"},
 		{"rate: 500Gbit/s", "want unlimited, or a rate of 1Mbit/s to 400Gbit/s"},
 		{"payload_size: 10", "payload_size is 10; want 40 to 65507"},

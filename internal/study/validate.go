@@ -106,14 +106,14 @@ func (v *validator) workloads(all []Workload) {
 		if w.ID != "" {
 			at = path + ".id"
 			if _, taken := v.cat.Workload(w.ID); taken && w.ID != w.Kind {
-				v.add(at, "id %q is the name of another workload; choose one that is not", w.ID)
+				v.add(at, "id %q is the name of another workload; choose another id", w.ID)
 			}
 			if w.ID == CostPassID {
-				v.add(at, "id %q is the name of the pass at a fixed rate; choose another", w.ID)
+				v.add(at, "id %q is the name of the cost pass; choose another id", w.ID)
 			}
 		}
 		if before, again := first[w.Name()]; again {
-			v.add(at, "duplicate workload %q%s; give one of them an id of its own", w.Name(), v.already(before))
+			v.add(at, "duplicate workload %q%s; give one of them another id", w.Name(), v.already(before))
 			continue
 		}
 		first[w.Name()] = at
@@ -123,7 +123,7 @@ func (v *validator) workloads(all []Workload) {
 // kind returns what is wrong with a workload's kind.
 func (v *validator) kind(path, kind string) {
 	if path = v.key(path, "workload"); kind == "" && !strings.HasSuffix(path, ".workload") {
-		v.add(path, "a workload without its name; want the key workload with %s", suggest.Either(v.cat.Kinds()))
+		v.add(path, "workload without a name; want the key workload with %s", suggest.Either(v.cat.Kinds()))
 		return
 	}
 	v.add(path, "%s", suggest.Unknown("workload", kind, "", v.cat.Kinds()))
@@ -147,21 +147,21 @@ func (v *validator) together(prefix string, w Workload, spec WorkloadSpec) {
 		}
 	}
 	if d := w.Direction; d == Both && !slices.Contains(spec.Directions, Both) {
-		fail("direction", "direction is %q, which %s does not know; want forward or reverse", d, spec.Kind)
+		fail("direction", "direction is %q, which %s does not support; want forward or reverse", d, spec.Kind)
 	}
 	if t := w.Tool; t != "" && t != BuiltIn && !slices.Contains(spec.Tools, t) {
-		fail("tool", "tool is %q, which cannot make %s; want %s", t, spec.Kind, suggest.Either(append([]string{BuiltIn}, spec.Tools...)))
+		fail("tool", "tool is %q, which cannot generate %s; want %s", t, spec.Kind, suggest.Either(append([]string{BuiltIn}, spec.Tools...)))
 	}
 	if t := w.VerifyWith; t != "" {
 		switch {
 		case !slices.Contains(spec.Tools, t) || t == BuiltIn:
-			fail("verify_with", "verify_with is %q, which is no external generator of %s; want %s", t, spec.Kind, suggest.Either(spec.Tools))
+			fail("verify_with", "verify_with is %q, which is not an external generator of %s; want %s", t, spec.Kind, suggest.Either(spec.Tools))
 		case t == w.Tool:
-			fail("verify_with", "verify_with is %q, as is tool: the two would agree with themselves", t)
+			fail("verify_with", "verify_with and tool are both %q; want two different tools", t)
 		}
 	}
 	if w.Rate > 0 && w.PacketRate > 0 {
-		fail("packet_rate", "packet_rate and rate both say how much to offer; leave one of them out")
+		fail("packet_rate", "packet_rate and rate both set the load; remove one of them")
 	}
 	if n := max(w.Streams, w.Flows); w.Threads > 0 && n > 0 && w.Threads > n {
 		fail("threads", "threads is %d for %d streams; want at most one each", w.Threads, n)
@@ -169,7 +169,7 @@ func (v *validator) together(prefix string, w Workload, spec WorkloadSpec) {
 	v.search(prefix, w)
 	v.lengths(prefix, w)
 	if why := whole(w, spec); why != "" && w.Slice > 0 && w.Duration > 0 && w.Slice < w.Duration {
-		fail("slice", "slice is %s, but %s; leave slice out", w.Slice, why)
+		fail("slice", "slice is %s, but %s; remove slice", w.Slice, why)
 	}
 }
 
@@ -178,7 +178,7 @@ func (v *validator) already(path string) string {
 	if v.src == nil {
 		return ""
 	}
-	return fmt.Sprintf("; it stands on line %d already", v.src.Line(path))
+	return fmt.Sprintf("; it is already on line %d", v.src.Line(path))
 }
 
 // key is the path of a key of an item if the file contains it, else the item's.

@@ -20,7 +20,7 @@ func (v *validator) method(s Study) {
 	if s.Stop != nil {
 		v.all(s.Stop.Fields(), "stop.")
 		if n := s.Stop.MinBlocks; s.Blocks > 0 && n > s.Blocks {
-			v.add(v.key("stop", "min_blocks"), "min_blocks is %d, and there are %d blocks at most; want no more than blocks", n, s.Blocks)
+			v.add(v.key("stop", "min_blocks"), "min_blocks is %d, but blocks is %d; want at most blocks", n, s.Blocks)
 		}
 	}
 	if !s.Control {
@@ -28,7 +28,7 @@ func (v *validator) method(s Study) {
 	}
 	for i, m := range s.Modes {
 		if want, ok := controlOf(s.Modes, v.cat); ok && m.Name() == ControlID && m.Mode != want.Mode {
-			v.add(v.key(fmt.Sprintf("modes[%d]", i), "id"), "mode %q has the name of the control that this study asks for; choose another id, or leave control out", ControlID)
+			v.add(v.key(fmt.Sprintf("modes[%d]", i), "id"), "mode %q has the name of the control of this study; choose another id, or remove control", ControlID)
 		}
 	}
 }
@@ -38,11 +38,11 @@ func (v *validator) lengths(prefix string, w Workload) {
 	low, high, at := w.DurationMin, w.DurationMax, w.Duration
 	switch {
 	case low > 0 && high > 0 && low > high:
-		v.add(prefix+"duration_min", "duration_min is %s and duration_max %s; want the former no longer than the latter", low, high)
+		v.add(prefix+"duration_min", "duration_min is %s and duration_max %s; want duration_min at most duration_max", low, high)
 	case at > 0 && low > at:
-		v.add(prefix+"duration_min", "duration_min is %s and duration %s; want it no longer", low, at)
+		v.add(prefix+"duration_min", "duration_min is %s and duration %s; want duration_min at most duration", low, at)
 	case at > 0 && high > 0 && high < at:
-		v.add(prefix+"duration_max", "duration_max is %s and duration %s; want it no shorter", high, at)
+		v.add(prefix+"duration_max", "duration_max is %s and duration %s; want duration_max at least duration", high, at)
 	}
 }
 
@@ -53,7 +53,7 @@ func (v *validator) lab(path string, m Mode, e Target) {
 	}
 	v.all(m.Lab.Fields(), path+".lab.")
 	if e.Given() {
-		v.add(v.key(path, "lab"), "lab describes hosts that tare makes, and this study names engines that exist (%s); leave one of the two out", e)
+		v.add(v.key(path, "lab"), "lab describes hosts that tare creates, but this study names existing engines (%s); remove one of the two", e)
 	}
 }
 
@@ -74,7 +74,7 @@ func controlOf(modes []Mode, cat Catalog) (Mode, bool) {
 			}
 			base = found
 		}
-		base.ID, base.Title = ControlID, "the baseline once more, as a control"
+		base.ID, base.Title = ControlID, "second copy of the baseline, as a control"
 		return base, true
 	}
 	return Mode{}, false

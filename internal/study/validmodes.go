@@ -32,7 +32,7 @@ func (v *validator) modes(modes []Mode) {
 		if problem := v.unknownMode(m.Mode); problem != "" {
 			at := v.key(path, "mode")
 			if m.Mode == "" && at == path && m.ID != "" {
-				problem = "a mode without its name; want the key mode"
+				problem = "mode without a name; want the key mode"
 			}
 			v.add(at, "%s", problem)
 			continue
@@ -48,7 +48,7 @@ func (v *validator) modes(modes []Mode) {
 		if m.ID != "" {
 			at = path + ".id"
 			if _, taken := v.cat.Mode(m.ID); taken && m.ID != m.Mode {
-				v.add(at, "id %q is the name of another mode; choose one that is not", m.ID)
+				v.add(at, "id %q is the name of another mode; choose another id", m.ID)
 			}
 		}
 		if before, again := first[m.Name()]; again {
@@ -64,7 +64,7 @@ func ownID(v *validator, path string) string {
 	if v.key(path, "mode") == path {
 		return ""
 	}
-	return "; give one of them an id of its own"
+	return "; give one of them another id"
 }
 
 // unknownMode returns what is wrong with a mode's name, empty if nothing is.
@@ -73,14 +73,14 @@ func (v *validator) unknownMode(mode string) string {
 	if !ok {
 		for _, m := range v.cat.Modes {
 			if bare := strings.TrimSuffix(m.ID, anyName); bare != m.ID && bare == strings.TrimSuffix(mode, ":") {
-				return fmt.Sprintf("mode %s lacks a name: write %s with a name of yours in the place of NAME", suggest.Quote(mode), m.ID)
+				return fmt.Sprintf("mode %s lacks a name: write %s with your name instead of NAME", suggest.Quote(mode), m.ID)
 			}
 		}
 		return suggest.Unknown("mode", mode, "", v.cat.modeIDs())
 	}
 	if prefix, open := strings.CutSuffix(spec.ID, anyName); open {
 		if name := strings.TrimPrefix(mode, prefix+":"); !regexp.MustCompile(`^` + UserName + `$`).MatchString(name) {
-			return fmt.Sprintf("mode %s has a name that none can have; want letters, digits, _, ., -, / or :, the first a letter or digit", suggest.Quote(mode))
+			return fmt.Sprintf("mode %s has an invalid name; want letters, digits, _, ., -, / or :, starting with a letter or digit", suggest.Quote(mode))
 		}
 	}
 	return ""
@@ -95,27 +95,27 @@ func (v *validator) takes(path string, m Mode) {
 		takes, say bool
 	}{{"client", spec.Limits.Client, m.Limits.Client != (Limit{})}, {"server", spec.Limits.Server, m.Limits.Server != (Limit{})}} {
 		if end.say && !end.takes {
-			v.add(v.key(v.key(path, "limits"), end.key), "%s takes no limits of the %s: an engine applies them, to the containers it makes", m.Mode, end.key)
+			v.add(v.key(v.key(path, "limits"), end.key), "%s does not support limits of the %s, which only an engine can apply to its containers", m.Mode, end.key)
 		}
 	}
 	if m.MTU != 0 && !spec.MTU {
-		v.add(v.key(path, "mtu"), "%s takes no mtu; %s", m.Mode, orElse(suggest.Either(v.taking(func(s ModeSpec) bool { return s.MTU })), "no mode here", " does"))
+		v.add(v.key(path, "mtu"), "%s does not support mtu; %s", m.Mode, orElse(suggest.Either(v.taking(func(s ModeSpec) bool { return s.MTU })), "no mode here", " does"))
 	}
 	if len(m.Options) == 0 {
 		return
 	}
 	at := v.key(path, "options")
 	if !spec.Options {
-		v.add(at, "%s takes no options; %s", m.Mode, orElse(suggest.Either(v.taking(func(s ModeSpec) bool { return s.Options })), "no mode here", " does"))
+		v.add(at, "%s does not support options; %s", m.Mode, orElse(suggest.Either(v.taking(func(s ModeSpec) bool { return s.Options })), "no mode here", " does"))
 	}
 	if len(m.Options) > MaxOptions {
 		v.add(at, "%d options; want at most %d", len(m.Options), MaxOptions)
 	}
 	for _, name := range sortedKeys(m.Options) {
 		if !plainText(name, maxOptionName) || name == "" {
-			v.add(v.key(at, name), "option %s; want 1 to %d characters, none of them a control character", suggest.Quote(name), maxOptionName)
+			v.add(v.key(at, name), "option %s; want 1 to %d characters without control characters", suggest.Quote(name), maxOptionName)
 		} else if !plainText(m.Options[name], maxOptionText) {
-			v.add(v.key(at, name), "option %s is %s; want at most %d characters, none of them a control character", suggest.Quote(name), suggest.Quote(m.Options[name]), maxOptionText)
+			v.add(v.key(at, name), "option %s is %s; want at most %d characters without control characters", suggest.Quote(name), suggest.Quote(m.Options[name]), maxOptionText)
 		}
 	}
 }

@@ -31,20 +31,20 @@ func (v *validator) scenarios(s Study) {
 			continue
 		}
 		v.all(sc.Fields(), path+".")
-		if !v.lacks(path, "id", sc.ID, "a scenario without its id") {
+		if !v.lacks(path, "id", sc.ID, "scenario without id") {
 			if before, again := first[sc.ID]; again {
 				v.add(path+".id", "duplicate scenario %q%s", sc.ID, v.already(before))
 			} else {
 				first[sc.ID] = path + ".id"
 			}
 			if slices.Contains(modes, sc.ID) {
-				v.add(path+".id", "id %q is the name of a mode, and compare could not tell them apart; choose one that is not", sc.ID)
+				v.add(path+".id", "id %q is the name of a mode, which makes compare ambiguous; choose another id", sc.ID)
 			}
 		}
-		if !v.lacks(path, "mode", sc.Mode, "a scenario without its mode") {
+		if !v.lacks(path, "mode", sc.Mode, "scenario without mode") {
 			v.among(path+".mode", "mode", sc.Mode, modes, "modes")
 		}
-		if !v.lacks(path, "workload", sc.Workload, "a scenario without its workload") {
+		if !v.lacks(path, "workload", sc.Workload, "scenario without workload") {
 			v.among(path+".workload", "workload", sc.Workload, workloads, "workloads")
 		}
 	}
@@ -81,8 +81,8 @@ func (v *validator) compare(s Study) {
 			continue
 		}
 		v.all(c.Fields(), path+".")
-		noA := v.lacks(path, "a", c.A.Of, "a comparison without its a")
-		noB := v.lacks(path, "b", c.B.Of, "a comparison without its b")
+		noA := v.lacks(path, "a", c.A.Of, "comparison without a")
+		noB := v.lacks(path, "b", c.B.Of, "comparison without b")
 		if noA || noB {
 			continue
 		}
@@ -98,7 +98,7 @@ func (v *validator) compare(s Study) {
 				}
 			}
 			if side.of.Of == side.of.Over {
-				v.add(path+"."+side.key, "%s is put in relation to itself", suggest.Quote(side.of.Of))
+				v.add(path+"."+side.key, "%s is divided by itself", suggest.Quote(side.of.Of))
 				bad = true
 			}
 		}
@@ -107,7 +107,7 @@ func (v *validator) compare(s Study) {
 		case c.A == c.B:
 			v.add(path+".b", "%s is compared with itself", suggest.Quote(c.A.String()))
 		case c.A.IsRatio() != c.B.IsRatio():
-			v.add(path+".b", "a ratio of two beside a figure; want a name on both sides, or a list of two on both")
+			v.add(path+".b", "one side is a ratio and the other is not; want a name on both sides, or a list of two on both")
 		case c.A.IsRatio():
 			v.comparable(path, "a", s, c.A.Of, c.A.Over)
 			v.comparable(path, "b", s, c.B.Of, c.B.Over)
@@ -136,7 +136,7 @@ func (v *validator) comparable(path, key string, s Study, nameA, nameB string) {
 	}
 	first, second := v.metric(s, a.Workload), v.metric(s, b.Workload)
 	if first != "" && second != "" && first != second {
-		v.add(path+"."+key, "scenario %q measures %s and %q %s: there is nothing to compare", nameA, first, nameB, second)
+		v.add(path+"."+key, "scenario %q measures %s and %q %s: they cannot be compared", nameA, first, nameB, second)
 	}
 }
 

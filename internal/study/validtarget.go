@@ -10,13 +10,13 @@ import (
 // engines checks the engines of a study.
 func (v *validator) engines(s Study) {
 	if s.Lab != (Lab{}) && s.Target().Given() {
-		v.add("lab", "lab describes hosts that tare makes, and this study names engines that exist (%s); leave one of the two out", s.Target())
+		v.add("lab", "lab describes hosts that tare creates, but this study names existing engines (%s); remove one of the two", s.Target())
 	}
 	if len(s.Hosts) == 0 {
 		return
 	}
 	if s.Engine != "" {
-		v.add("engine", "engine beside hosts, which name the engines; leave one of them out")
+		v.add("engine", "engine and hosts both name engines; remove one of them")
 	}
 	if len(s.Hosts) != 2 {
 		v.add("hosts", "%d hosts; want two, the client's first", len(s.Hosts))
@@ -27,14 +27,14 @@ func (v *validator) engines(s Study) {
 			continue
 		}
 		v.all(h.Fields(), path+".")
-		if v.lacks(path, "engine", h.Engine, "a host without its engine") {
+		if v.lacks(path, "engine", h.Engine, "host without engine") {
 			continue
 		}
-		if v.lacks(path, "address", h.Address, "a host without the address that it is reached at") {
+		if v.lacks(path, "address", h.Address, "host without address") {
 			continue
 		}
 		if h.Engine == LabTarget {
-			v.add(path+".engine", "engine is %q, which has hosts of its own; want docker:CONTEXT, or an address with unix://, tcp:// or ssh://", h.Engine)
+			v.add(path+".engine", "engine is %q, which creates its own hosts; want docker:CONTEXT, or an address with unix://, tcp:// or ssh://", h.Engine)
 		}
 		if a, err := netip.ParseAddr(h.Address); hostAddress(&h.Address).Check("address") == "" && (err != nil || !a.IsValid() || a.IsUnspecified() || a.IsMulticast()) {
 			v.add(path+".address", "address is %s; want an IPv4 or IPv6 address of that host", suggest.Quote(h.Address))

@@ -49,10 +49,10 @@ func (s Shape) Run() result.Run {
 			{Name: "a", Facts: []result.Fact{{Name: "kernel", Value: "Linux 6.18.44 x86_64"}, {Name: "cpus", Value: "2"}}},
 			{Name: "b", Facts: []result.Fact{{Name: "kernel", Value: "Linux 6.18.44 x86_64"}, {Name: "cpus", Value: "2"}}},
 		},
-		Warnings: []result.Warning{{Code: string(warning.SharedKernel), Scope: "run", Text: "nobody measured this: its figures are drawn at random"}},
+		Warnings: []result.Warning{{Code: string(warning.SharedKernel), Scope: "run", Text: "synthetic: its values are random, not measured"}},
 	}
 	for i := range s.Modes {
-		m := result.Mode{ID: modeName(i), Title: "A mode that nobody made", Status: result.ModeMeasured, Topology: topology(i)}
+		m := result.Mode{ID: modeName(i), Title: "A synthetic mode", Status: result.ModeMeasured, Topology: topology(i)}
 		if i > 0 {
 			m.Baseline = modeName(0)
 		}

@@ -177,7 +177,7 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// broken takes nothing.
+// broken is a writer that always fails.
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }

@@ -11,7 +11,7 @@ import (
 )
 
 func planned(e live.Planned) []string {
-	estimate := "how long is unknown"
+	estimate := "unknown duration"
 	if e.Estimate > 0 {
 		estimate = "about " + wording.Duration(e.Estimate)
 	}
@@ -135,11 +135,11 @@ func provisional(e live.Provisional) string {
 	if len(ratios) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("provisional, after %s, no verdict yet (ratios to the baseline): %s", wording.Count(e.Blocks, "block", "blocks"), strings.Join(ratios, ", "))
+	return fmt.Sprintf("provisional, after %s, without verdicts (ratios to the baseline): %s", wording.Count(e.Blocks, "block", "blocks"), strings.Join(ratios, ", "))
 }
 
 func recreated(e live.Recreated) string {
-	return fmt.Sprintf("made anew for block %d: %s (%s)", e.Block, strings.Join(e.Modes, ", "), wording.Duration(e.Took))
+	return fmt.Sprintf("recreated for block %d: %s (%s)", e.Block, strings.Join(e.Modes, ", "), wording.Duration(e.Took))
 }
 
 func warned(w result.Warning) string {

@@ -118,7 +118,7 @@ func (s *state) remaining(f frame) string {
 	case !ok:
 		return ""
 	case left < time.Second:
-		return "any moment now"
+		return "ending now"
 	}
 	return about + wording.Duration(left.Truncate(time.Second)) + " left"
 }
@@ -144,7 +144,7 @@ func (s *state) now(f frame) []line {
 	}
 	title := "now: " + t.Workload
 	if len(t.Modes) > 1 {
-		title += fmt.Sprintf(", %d modes in turn", len(t.Modes))
+		title += fmt.Sprintf(", %d interleaved modes", len(t.Modes))
 	}
 	if t.Attempt > 1 {
 		title += fmt.Sprintf(" (attempt %d)", t.Attempt)

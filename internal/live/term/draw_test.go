@@ -68,7 +68,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// Whatever is told of a run, the drawing keeps to its frame, and nothing in it commands
+// Whatever the events contain, the drawing stays within its frame, and no text controls
 // the terminal.
 func TestDrawKeepsToItsFrame(t *testing.T) {
 	for name, events := range map[string][]live.Event{"opening": opening(), "middle": middle(), "evil": evil(), "nothing": nothing(), "none": nil} {

@@ -17,8 +17,7 @@ import (
 // drawing, in its environment, makes a program of the tests that draws.
 const drawing = "TARE_TEST_DRAWING"
 
-// TestMain is also a program that draws until it comes to a bad end: killed, or by a
-// panic when it is told to.
+// TestMain is also a program that draws until it is killed or panics.
 func TestMain(m *testing.M) {
 	if os.Getenv(drawing) == "" {
 		os.Exit(m.Run())
@@ -30,9 +29,8 @@ func TestMain(m *testing.M) {
 	panic("the program is at its wits' end")
 }
 
-// A program that panics or is killed while it draws, and so mends nothing, leaves a
-// terminal that can be worked on: the modes as they were, the cursor to be seen and at
-// the beginning of a line, and a panic in plain sight.
+// A program that panics or is killed while it draws leaves a usable terminal: the modes
+// unchanged, the cursor visible at the start of a line, and the panic readable.
 func TestBadEnds(t *testing.T) {
 	for how, sig := range map[string]syscall.Signal{"panic": syscall.SIGUSR1, "SIGTERM": syscall.SIGTERM, "SIGKILL": syscall.SIGKILL} {
 		t.Run(how, func(t *testing.T) {

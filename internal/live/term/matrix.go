@@ -87,7 +87,7 @@ func (s *state) foot(shown int) line {
 		return words(quiet, "and "+wording.Count(hidden, "more column", "more columns")+", in a wider window")
 	}
 	if s.blocks > 0 {
-		return words(quiet, "ratios are provisional: verdicts come at the end")
+		return words(quiet, "ratios are provisional: verdicts follow at the end")
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (s *state) row(mode string, how form, columns []live.Column, names int) lin
 	settled, ok := s.settled[mode]
 	switch {
 	case !ok:
-		return l.to(names+gap, span{quiet, "is being made"})
+		return l.to(names+gap, span{quiet, "in set-up"})
 	case settled.Status != result.ModeMeasured:
 		return l.to(names+gap, settledAs(settled.Status, settled.Reason)...)
 	}

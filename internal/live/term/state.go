@@ -145,7 +145,7 @@ func (s *state) ended(t result.Trial) {
 	}
 }
 
-// column adds a column for a metric that was not announced, beside those of its workload.
+// column adds a column for a metric that was not announced, next to those of its workload.
 func (s *state) column(c live.Column) {
 	if slices.Contains(s.columns, c) {
 		return

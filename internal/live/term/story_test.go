@@ -13,7 +13,7 @@ func began() time.Time { return time.Date(2026, 8, 1, 9, 30, 12, 0, time.UTC) }
 
 func p(v float64) *float64 { return &v }
 
-// opening is how a run begins: the modes are made.
+// opening is the beginning of a run: the modes are set up.
 func opening() []live.Event {
 	return []live.Event{
 		live.Planned{
@@ -27,7 +27,7 @@ func opening() []live.Event {
 	}
 }
 
-// middle is a run on its way, in its third block.
+// middle is a run in its third block.
 func middle() []live.Event {
 	out := append(opening(),
 		live.ModeSettled{Mode: "netns/bridge", Status: result.ModeMeasured},
@@ -71,7 +71,7 @@ func middle() []live.Event {
 	return out
 }
 
-// evil is what no mode, reason or warning should be able to do to a terminal.
+// evil contains modes, reasons and warnings that try to control a terminal.
 func evil() []live.Event {
 	s := "\x1b]0;pwned\x07\x1b[2J\u202e\r\n\tfake line\x9b31m" + strings.Repeat("界", 5)
 	long := strings.Repeat(s, 150)
@@ -88,7 +88,7 @@ func evil() []live.Event {
 	}
 }
 
-// nothing is a run of which there is next to nothing to tell.
+// nothing is a run with almost no information.
 func nothing() []live.Event {
 	return []live.Event{live.Decision{}, live.TrialEnded{}, live.WarningRaised{}, live.Provisional{}, live.Progress{}, live.ModeSettled{Mode: "m"}}
 }

@@ -93,7 +93,7 @@ func (l *Listener) Close() error {
 	select {
 	case <-l.ended:
 	case <-time.After(closing):
-		return errors.New("clear the live view: the terminal takes nothing")
+		return errors.New("clear the live view: the terminal accepts no output")
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"tare/internal/live/term/screen"
 )
 
-// glass is a terminal that somebody looks at: a pty, and the screen at its other end.
+// glass is a terminal with a user: a pty, and the screen at its other end.
 type glass struct {
 	t        *testing.T
 	tty, end *os.File
@@ -66,7 +66,7 @@ func (g *glass) size(width, height int) {
 	}
 }
 
-// seen is what is on the screen.
+// seen is the content of the screen.
 func (g *glass) seen() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -123,7 +123,7 @@ func TestScreen(t *testing.T) {
 			_, _ = g.tty.WriteString(prompt)
 			l := g.start()
 			tell(l, opening())
-			g.until("the opening", func(s string) bool { return strings.Contains(s, "is being made") })
+			g.until("the opening", func(s string) bool { return strings.Contains(s, "in set-up") })
 			tell(l, middle())
 			g.until("the matrix", shows(t, c.name, prompt))
 			if err := l.Close(); err != nil {
@@ -147,7 +147,7 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// Without colour the screen says the same, and nothing that it shows has a colour.
+// Without colour the screen shows the same text, without any colour.
 func TestNoColor(t *testing.T) {
 	colour := regexp.MustCompile(`\x1b\[([0-9;]*;)?(3[0-8]|4[0-8]|9[0-7]|10[0-7])(;[0-9;]*)?m`)
 	for _, c := range []struct {
@@ -173,8 +173,8 @@ func TestNoColor(t *testing.T) {
 	}
 }
 
-// A window that gets narrower or wider is filled again, whether the terminal breaks the
-// lines that are there or cuts them off.
+// A resized window is redrawn, whether the terminal wraps the existing lines or cuts
+// them.
 func TestResize(t *testing.T) {
 	for _, breaks := range []bool{true, false} {
 		g := watch(t, 80, 26)
@@ -210,7 +210,7 @@ func sigwinch(t *testing.T) {
 	}
 }
 
-// A terminal that takes nothing does not hold up the run.
+// A terminal that accepts no output does not delay the run.
 func TestStoppedTerminal(t *testing.T) {
 	end, tty, err := pty.Open()
 	if err != nil {

@@ -52,12 +52,12 @@ func (s Server) Handler() http.Handler {
 			defer func() { <-busy }()
 			s.events(w, r)
 		default:
-			s.fail(w, http.StatusServiceUnavailable, fmt.Sprintf("%d pages are watching runs already: close one", watchers))
+			s.fail(w, http.StatusServiceUnavailable, fmt.Sprintf("%d pages already watch runs: close one", watchers))
 		}
 	})
 	mux.HandleFunc("GET /compare", s.compare)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, _ *http.Request) {
-		s.fail(w, http.StatusNotFound, "there is no such page")
+		s.fail(w, http.StatusNotFound, "page not found")
 	})
 	return s.guard(mux)
 }
@@ -74,10 +74,10 @@ func (s Server) guard(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		switch {
 		case !s.known(r.Host):
-			s.fail(w, http.StatusMisdirectedRequest, "this server is not asked by that name")
+			s.fail(w, http.StatusMisdirectedRequest, "this server does not answer to that host name")
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
-			s.fail(w, http.StatusMethodNotAllowed, "nothing can be changed here")
+			s.fail(w, http.StatusMethodNotAllowed, "the pages are read-only")
 		case s.Token == "":
 			next.ServeHTTP(w, r)
 		default:
@@ -134,7 +134,7 @@ func (s Server) run(w http.ResponseWriter, r *http.Request) {
 	}
 	in, err := s.Load(found.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		s.fail(w, http.StatusNotFound, fmt.Sprintf("there is no run %s any more: it was removed", s.name(found)))
+		s.fail(w, http.StatusNotFound, fmt.Sprintf("run %s was removed", s.name(found)))
 		return
 	}
 	if err != nil {
@@ -157,7 +157,7 @@ func (s Server) requestedRun(w http.ResponseWriter, name string) (store.Summary,
 	found, err := s.find(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		s.fail(w, http.StatusNotFound, fmt.Sprintf("there is no run %s: it may have been removed", name))
+		s.fail(w, http.StatusNotFound, fmt.Sprintf("run %s does not exist; it may have been removed", name))
 	case err != nil:
 		s.fail(w, http.StatusInternalServerError, err.Error())
 	case found.Problem != "":
@@ -171,7 +171,7 @@ func (s Server) requestedRun(w http.ResponseWriter, name string) (store.Summary,
 func (s Server) compare(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if q.Get("before") == "" || q.Get("after") == "" || q.Get("before") == q.Get("after") {
-		s.fail(w, http.StatusBadRequest, "choose two runs, one as before and another as after")
+		s.fail(w, http.StatusBadRequest, "select two different runs, one as before and one as after")
 		return
 	}
 	before, ok := s.requestedRun(w, q.Get("before"))

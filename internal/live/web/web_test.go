@@ -21,8 +21,7 @@ import (
 	"tare/internal/store"
 )
 
-// site is a server over a directory with a run, a run under way and one that cannot be
-// read.
+// site is a server for a directory with a run, a run in progress and an unreadable one.
 func site(t *testing.T, token string) (Server, *store.Dir) {
 	t.Helper()
 	top := t.TempDir()
@@ -89,17 +88,17 @@ func TestPages(t *testing.T) {
 		{"a search for nothing", "GET", "/?q=%3Cscript%3E", "", 200, "No run has all", "<script>"},
 		{"a report", "GET", "/run/a%20b/done", "", 200, "d0d0", ""},
 		{"what cannot be read", "GET", "/run/bad", "", 422, "tare.run/9", ""},
-		{"no such run", "GET", "/run/gone", "", 404, "no run gone", ""},
-		{"a run elsewhere", "GET", "/run/..%2f..%2fetc", "", 404, "no run", ""},
+		{"no such run", "GET", "/run/gone", "", 404, "run gone does not exist", ""},
+		{"a run elsewhere", "GET", "/run/..%2f..%2fetc", "", 404, "does not exist", ""},
 		{"the directory itself", "GET", "/run/.", "", 404, "", ""},
-		{"no such page", "GET", "/nothing", "", 404, "no such page", ""},
+		{"no such page", "GET", "/nothing", "", 404, "page not found", ""},
 		{"a run that is watched", "GET", "/run/now", "", 200, `data-events="/events/now"`, ""},
 		{"a comparison", "GET", "/compare?before=a+b/done&after=now", "", 200, "What changed", ""},
-		{"a comparison of one", "GET", "/compare?before=now&after=now", "", 400, "choose two runs", ""},
-		{"a comparison with nothing", "GET", "/compare?before=now&after=gone", "", 404, "no run gone", ""},
-		{"something to change", "POST", "/", "", 405, "nothing can be changed", ""},
+		{"a comparison of one", "GET", "/compare?before=now&after=now", "", 400, "select two different runs", ""},
+		{"a comparison with nothing", "GET", "/compare?before=now&after=gone", "", 404, "run gone does not exist", ""},
+		{"something to change", "POST", "/", "", 405, "read-only", ""},
 		{"a removal", "DELETE", "/run/now", "", 405, "", ""},
-		{"another's name", "GET", "/", "evil.example", 421, "not asked by that name", ""},
+		{"another's name", "GET", "/", "evil.example", 421, "does not answer to that host name", ""},
 		{"another's name with a port", "GET", "/run/now", "evil.example:8273", 421, "", ""},
 		{"an address", "GET", "/", "127.0.0.1:8273", 200, "Runs", ""},
 		{"an address of six", "GET", "/", "[::1]:8273", 200, "Runs", ""},
@@ -134,7 +133,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Without the token there is nothing, and what is refused does not tell it.
+// Without the token all requests are refused, and the answer does not contain it.
 func TestToken(t *testing.T) {
 	s, _ := site(t, "0123456789abcdef")
 	for path, code := range map[string]int{"/": 403, "/run/now": 403, "/0123456789abcdeX/": 403, "/0123456789abcdefg/": 403,
@@ -153,7 +152,7 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// A page that watches a run is told of each trial as it is written, and of the end.
+// A page that watches a run receives each trial when it is written, and the end.
 func TestWatch(t *testing.T) {
 	s, now := site(t, "")
 	server := httptest.NewServer(s.Handler())
@@ -207,7 +206,7 @@ func event(t *testing.T, in *bufio.Reader) string {
 	}
 }
 
-// A run that is removed while it is watched ends the watch, and its page says so.
+// Removing a run ends the watch, and its page reports that.
 func TestRemovedWhileServed(t *testing.T) {
 	s, _ := site(t, "")
 	if err := os.RemoveAll(filepath.Join(s.Runs, "now")); err != nil {
@@ -220,7 +219,7 @@ func TestRemovedWhileServed(t *testing.T) {
 	}
 }
 
-// The end of the context ends the server, pages that watch included.
+// The end of the context ends the server, including pages that watch.
 func TestListenEnds(t *testing.T) {
 	s, _ := site(t, "")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -242,7 +241,8 @@ func TestListenEnds(t *testing.T) {
 	}
 }
 
-// A run that goes between the list and its page, and the directory of all runs.
+// A run that is removed between the list and its page, and the removal of the whole
+// directory.
 func TestRemovedInBetween(t *testing.T) {
 	s, _ := site(t, "")
 	load := s.Load
@@ -260,7 +260,7 @@ func TestRemovedInBetween(t *testing.T) {
 			t.Errorf("%s: code %d:\n%s", path, w.Code, w.Body.String())
 		}
 	}
-	ask("/run/now", 404, "it was removed")
+	ask("/run/now", 404, "was removed")
 	if err := os.RemoveAll(s.Runs); err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestRemovedInBetween(t *testing.T) {
 	ask("/run/a%20b/done", 404, "may have been removed")
 }
 
-// Whatever a run calls itself, the list stays a list: nothing invisible, nothing endless.
+// Whatever the name of a run, the list stays readable and bounded.
 func TestHostileList(t *testing.T) {
 	s, _ := site(t, "")
 	evil := "<script>alert(1)</script>\x1b[31m\u202e\u2066" + strings.Repeat("x", 10000)

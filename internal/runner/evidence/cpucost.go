@@ -70,7 +70,7 @@ func (o *Observer) baseline(kernel string, block int) (float64, error) {
 		}
 	}
 	if long := all.Length(); long < leastIdle {
-		return 0, fmt.Errorf("the machine was watched idle for %s, and %s are needed: let trials settle for longer", long.Round(time.Millisecond), leastIdle)
+		return 0, fmt.Errorf("the idle machine was observed for %s, but %s are required: set a longer settle time", long.Round(time.Millisecond), leastIdle)
 	}
 	busy, err := all.Busy()
 	return max(0, busy-others) / all.Length().Seconds(), err
@@ -166,9 +166,9 @@ func (t *Trial) addCPUCost(use CPUUse, idle func(kernel string) (float64, error)
 	case err != nil:
 		return err
 	case net < least:
-		return fmt.Errorf("the machine worked %.3g CPU seconds more than without the trial, and less than %.3g cannot be told from nothing", net, least)
+		return fmt.Errorf("the trial used %.3g CPU seconds above the idle baseline, but less than %.3g cannot be distinguished from 0", net, least)
 	case !(use.Carried > 0) || !(use.TrafficSeconds > 0) || math.IsInf(use.Carried, 0):
-		return errors.New("nothing is known of what was carried")
+		return errors.New("the carried traffic is unknown")
 	}
 	if t.Record.Metrics == nil {
 		t.Record.Metrics = map[string]float64{}

@@ -36,7 +36,7 @@ func trialOf(cfg Config, m Mode, p plan.Trial) *Trial {
 	return New(cfg).Trial(p, m, &result.Trial{}, func() bool { return false })
 }
 
-// told keeps the warnings of an observer.
+// told records the warnings of an observer.
 type told []result.Warning
 
 func (w *told) warn(code warning.Code, scope, format string, args ...any) {
@@ -95,8 +95,8 @@ func TestBaseline(t *testing.T) {
 		{"other programs are taken off", []idlePeriod{wait(2, 300, 15, &others)}, 0.4, ""},
 		{"more of others than the machine worked leaves nothing, not less", []idlePeriod{wait(2, 500, 2, &others)}, 0, ""},
 		{"short waits are made up by those of earlier blocks", []idlePeriod{wait(1, 200, 20, nil), wait(1, 150, 0, nil), wait(2, 100, 5, nil)}, 0.2, ""},
-		{"too short in all", []idlePeriod{wait(1, 100, 5, nil), wait(2, 100, 5, nil)}, 0, "watched idle for 200ms, and 250ms are needed"},
-		{"none", nil, 0, "watched idle for 0s"},
+		{"too short in all", []idlePeriod{wait(1, 100, 5, nil), wait(2, 100, 5, nil)}, 0, "the idle machine was observed for 200ms, but 250ms are required"},
+		{"none", nil, 0, "the idle machine was observed for 0s"},
 		{"of a reading that failed nothing is known", []idlePeriod{wait(1, 300, 5, nil), lost}, 0, "could not be read"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -131,8 +131,8 @@ func (d distant) CPU(context.Context) (string, observe.Sample, error) {
 
 func (d distant) Read(context.Context) (netstack.Reading, error) { return netstack.Reading{}, nil }
 
-// Where the ends run on machines elsewhere, their agents read for each of them; two on
-// one machine count once, and what one of them could not read leaves the bill unknown.
+// If the endpoints are on other machines, their agents read each of them; two on one
+// machine count once, and if one cannot read, the CPU cost is unknown.
 func TestBillOfMachinesElsewhere(t *testing.T) {
 	hosts := []driver.Host{{Name: "a"}, {Name: "b"}}
 	at := func(kernel string, next ...string) Agent { return distant{kernel, &script{t: t, next: next}} }

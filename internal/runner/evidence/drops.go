@@ -89,7 +89,7 @@ func (d *flowDrops) without(reasons []result.DropReason, discards []string) []re
 		if !slices.Contains(discards, r.Reason) {
 			return false
 		}
-		d.note(fmt.Errorf("drops by %s are not told apart: the mode has the kernel drop so what its own process has taken in", r.Reason))
+		d.note(fmt.Errorf("drops with reason %s are ambiguous: the mode uses it for packets that its own process has received", r.Reason))
 		return true
 	})
 }

@@ -7,8 +7,8 @@ import (
 	"tare/internal/result"
 )
 
-// Where the kernel drops by the mode's own will what a process has taken in, its reason
-// explains no loss, and what is left out is said once.
+// If a mode makes the kernel drop what a process has taken over, that reason explains no
+// loss, and the omission is reported once.
 func TestDiscardsExplainNothing(t *testing.T) {
 	d := &flowDrops{}
 	for range 2 {

@@ -10,8 +10,8 @@ import (
 	"tare/internal/plan"
 )
 
-// What the machines of two ends were short of is one record: of two machines what was
-// worse, of one machine what it says, and nothing where nothing could be read.
+// The pressure of two endpoints is one record: the worse of two machines, the value of
+// one machine, and nothing if nothing could be read.
 func TestPressureOfEnds(t *testing.T) {
 	read := func(boot, available, stalled string) netstack.Reading {
 		return netstack.Reading{Boot: boot, Pressure: map[string]string{"meminfo": "MemAvailable: " + available + " kB\n", "pressure/cpu": "some total=" + stalled + "\n"}}

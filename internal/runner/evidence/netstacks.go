@@ -81,8 +81,8 @@ func (t *Trial) AttributeLosses(accounts []Account, unknown string) {
 			Name: s.place.Name, Boot: s.before.Boot, Deltas: s.moved, Kinds: s.kinds, Shared: s.place.Shared, Sockets: ends[s.place.Name],
 		})
 	}
-	booked := losses.Attribute(in)
-	t.Record.Losses = &booked
+	attributed := losses.Attribute(in)
+	t.Record.Losses = &attributed
 }
 
 // OverUDP reports whether a workload sends datagrams.

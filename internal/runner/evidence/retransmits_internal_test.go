@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What was sent again is booked once, to the cause that is surest, and the rest is
-// not made up.
+// A retransmission is attributed once, to the most certain cause, and the rest is not
+// invented.
 func TestRetransmitCauses(t *testing.T) {
 	for what, c := range map[string]struct {
 		moved map[string]uint64

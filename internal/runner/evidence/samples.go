@@ -43,7 +43,7 @@ func (o *Observer) Sampling(t *Trial) *Sampling {
 // openStacks opens the sampler. It returns nil if stacks cannot be sampled, and reports
 // the reason once.
 func (o *Observer) openStacks() *stacks.Sampler {
-	err := errors.New("the ends run on machines whose stacks cannot be sampled from here")
+	err := errors.New("the endpoints run on other machines, whose stacks cannot be sampled from here")
 	if o.local() {
 		var s *stacks.Sampler
 		if s, err = stacks.Open("/proc", o.ownProcesses()); err == nil {

@@ -8,7 +8,7 @@ import (
 	"tare/internal/study"
 )
 
-// Where stacks cannot be sampled, the run says so once and goes on.
+// If stacks cannot be sampled, the run reports that once and continues.
 func TestNoStacksIsToldOnce(t *testing.T) {
 	var warnings told
 	hosts := []driver.Host{{Name: "a"}} // of which nothing is known here

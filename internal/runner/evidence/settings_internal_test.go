@@ -21,7 +21,7 @@ func codes(warnings []result.Warning) []string {
 	return out
 }
 
-// looked is a path whose stacks say how they are set, and how many connections they track.
+// looked is a path whose stacks report their settings and their tracked connections.
 func looked(err error, tracked map[string]driver.ConnTrack, stacks ...driver.Settings) *driver.Path {
 	p := &driver.Path{}
 	for _, s := range stacks {

@@ -54,5 +54,5 @@ func halfRateText(c result.CostPass) string {
 	if c.Of == "" {
 		return ""
 	}
-	return fmt.Sprintf(", half of what %s, the slowest, had in %s", c.Of, c.Workload)
+	return fmt.Sprintf(", half the rate of %s, the slowest, in %s", c.Of, c.Workload)
 }

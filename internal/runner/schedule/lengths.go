@@ -38,9 +38,9 @@ func (sc *Schedule) lengthen() {
 		if window == next.Workload.Duration.Std() {
 			continue
 		}
-		sc.applyPilots(w.Name(), next.Workload.Warmup.Std(), window, why)
-		if twin, ok := plan.Verifications(sc.cfg.Study)[w.Name()]; ok {
-			sc.applyPilots(twin, next.Workload.Warmup.Std(), window, "as long as "+w.Name()+", which it is held against")
+		sc.setLengths(w.Name(), next.Workload.Warmup.Std(), window, why)
+		if verification, ok := plan.Verifications(sc.cfg.Study)[w.Name()]; ok {
+			sc.setLengths(verification, next.Workload.Warmup.Std(), window, "as long as "+w.Name()+", which it verifies")
 		}
 	}
 }
@@ -84,10 +84,10 @@ func (sc *Schedule) window(next plan.Trial) (time.Duration, string) {
 	second := per(now+time.Second) - per(now)
 	rest := per(now) - time.Duration(now.Seconds()*float64(second))
 	best := w.DurationMax.Std()
-	why := "trials differ by no more than their own samples do, and so longer ones are better"
+	why := "trials differ no more than their samples do, so longer trials are better"
 	if n, ok := stats.OptimalLength(batch.Seconds()*second.Seconds(), rest.Seconds(), c); ok {
 		best = time.Duration(min(float64(n)*batch.Seconds(), best.Seconds()) * float64(time.Second))
-		why = fmt.Sprintf("best for the time that it takes: samples of %s scatter by %.2g %% within trials, trials by %.2g %% beyond that", batch, 100*math.Sqrt(c.Within), 100*math.Sqrt(c.Between))
+		why = fmt.Sprintf("smallest variance for the time: samples of %s vary by %.2g %% within trials, and trials by a further %.2g %%", batch, 100*math.Sqrt(c.Within), 100*math.Sqrt(c.Between))
 	}
 	best = min(max(best, w.DurationMin.Std()), w.DurationMax.Std()).Round(100 * time.Millisecond)
 	wanted := best
@@ -95,7 +95,7 @@ func (sc *Schedule) window(next plan.Trial) (time.Duration, string) {
 		best = max(now, (best - best/10).Round(100*time.Millisecond))
 	}
 	if best < wanted {
-		why += fmt.Sprintf("; %s would be, but for the run's time", wanted)
+		why += fmt.Sprintf("; %s would be better, but exceeds the time limit", wanted)
 	}
 	if diff := best - now; diff.Abs() < now/10 {
 		return now, "" // the gain is too small

@@ -57,9 +57,9 @@ func (sc *Schedule) warm() {
 		switch own := w.Warmup.Std(); {
 		case !Bulk(w) || w.ID == study.CostPassID:
 		case own >= most:
-			sc.applyPilots(w.Name(), own, 0, fmt.Sprintf("the study's own; pilot trials showed %s or less", wording.Duration(most)))
+			sc.setLengths(w.Name(), own, 0, fmt.Sprintf("set by the study; pilot trials need %s or less", wording.Duration(most)))
 		default:
-			sc.applyPilots(w.Name(), most, 0, fmt.Sprintf("the longest warm-up that a pilot trial showed, %s to %s", wording.Duration(shortestWarmup), wording.Duration(longestWarmup)))
+			sc.setLengths(w.Name(), most, 0, fmt.Sprintf("the longest warm-up of a pilot trial, within %s to %s", wording.Duration(shortestWarmup), wording.Duration(longestWarmup)))
 		}
 	}
 }
@@ -77,13 +77,13 @@ func pilotOf(trials []result.Trial, mode string) result.Pilot {
 			return p
 		}
 		if t.Series == nil || t.Series.Interval <= 0 {
-			p.Reason = "its pilot trial gave no series"
+			p.Reason = "its pilot trial has no series"
 			return p
 		}
 		p.Length = float64(len(t.Series.Values)) * t.Series.Interval
 		steady := stats.SteadyState(t.Series.Values, perBatch(t.Series.Interval))
 		if !steady.Judged {
-			p.Reason = fmt.Sprintf("its pilot trial of %s was too short to say", seconds(p.Length))
+			p.Reason = fmt.Sprintf("its pilot trial of %s was too short", seconds(p.Length))
 			return p
 		}
 		cut := float64(steady.Cut) * t.Series.Interval
@@ -105,9 +105,9 @@ func Bulk(w study.Workload) bool {
 	return err == nil && t.Spec().Bulk
 }
 
-// applyPilots sets the warm-up and, unless it is 0, the timed window of a workload in all
+// setLengths sets the warm-up and, unless it is 0, the timed window of a workload in all
 // remaining trials, and records that.
-func (sc *Schedule) applyPilots(workload string, warmup, window time.Duration, why string) {
+func (sc *Schedule) setLengths(workload string, warmup, window time.Duration, why string) {
 	from, was := 0, study.Workload{}
 	for i := range sc.Todo[sc.Done:] {
 		t := &sc.Todo[sc.Done+i]

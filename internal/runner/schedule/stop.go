@@ -125,7 +125,7 @@ func (sc *Schedule) Stopped(n int) {
 	case n == sc.Plan.Blocks:
 	case sc.timeUp:
 		s.Reason = result.StopTime
-		sc.cfg.Warn(warning.MaxTime, "run", "stopped after block %d of %d: the next would have ended after the time limit of %s",
+		sc.cfg.Warn(warning.MaxTime, "run", "stopped after block %d of %d: the next would have exceeded the time limit of %s",
 			n, sc.Plan.Blocks, wording.Duration(sc.Limit()))
 	case s.Reason != result.StopSettled:
 		s.Reason = result.StopInterrupted
@@ -153,13 +153,13 @@ func stopText(s result.Stopping) string {
 	case result.StopSettled:
 		text := fmt.Sprintf("stopped after %s: after block %d every ratio was %s", blocks, s.SettledAt, aim)
 		if extra := s.Blocks - s.SettledAt; extra > 0 {
-			text += fmt.Sprintf(", and %d more were run", extra)
+			text += fmt.Sprintf(", and %d more have run", extra)
 		}
 		return text
 	case result.StopCap:
 		return fmt.Sprintf("stopped after %s, the most allowed: %s not %s", blocks, wording.Count(len(s.Unsettled), "ratio is", "ratios are"), aim)
 	case result.StopTime:
-		return fmt.Sprintf("stopped after %s: one more would have ended after the time limit", blocks)
+		return fmt.Sprintf("stopped after %s: another would have exceeded the time limit", blocks)
 	case result.StopInterrupted:
 		return fmt.Sprintf("ended after %s of at most %d", blocks, s.MostBlocks)
 	}

@@ -83,20 +83,20 @@ func (s *Search) notes(g goalState, b bounds, o Outcome, open bool) []string {
 	var notes []string
 	say := func(format string, a ...any) { notes = append(notes, fmt.Sprintf(format, a...)) }
 	if above := s.inverted(g, b); above > 0 {
-		say("loss inversion: %s was lossy, yet %d higher loads looked good; the answer is the one below it", rate(*o.Upper), above)
+		say("loss inversion: %s exceeded the loss goal, but %d higher loads did not; the result is the rate below it", rate(*o.Upper), above)
 	}
 	switch {
 	case s.ceiling < 0:
-		say("no result: the sender did not reach the least load, %s", rate(s.grid.least))
+		say("no result: the sender did not reach the minimum load, %s", rate(s.grid.least))
 	case b.upper == 0:
-		say("no result: the least load, %s, lost too much already", rate(s.grid.least))
+		say("no result: the minimum load, %s, already exceeds the loss goal", rate(s.grid.least))
 	case o.Limited:
 		say("at least this rate: the sender reached no more than %s", rate(s.grid.load(s.ceiling)))
 	case o.AtLeast:
-		say("at least this rate: the greatest load allowed, %s, was within the goal", rate(s.grid.most))
+		say("at least this rate: the maximum load, %s, meets the goal", rate(s.grid.most))
 	}
 	if _, asks := s.ask(g); asks && open {
-		say("not finished: %.3g s of trials did not reach the width of %g %%", s.spent, 100*g.Width)
+		say("not finished: the bounds are further apart than %[2]g %% after %[1].3g s of trials", s.spent, 100*g.Width)
 	}
 	return notes
 }

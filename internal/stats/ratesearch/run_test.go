@@ -21,14 +21,14 @@ func Run(ctx context.Context, s *Search, m Measurer) ([]Outcome, error) {
 			return s.Outcomes(), nil
 		}
 		if err := ctx.Err(); err != nil {
-			return s.Outcomes(), fmt.Errorf("search for a rate: %w", err)
+			return s.Outcomes(), fmt.Errorf("rate search: %w", err)
 		}
 		t, err := m.Measure(ctx, r)
 		if err == nil {
 			err = s.Add(t)
 		}
 		if err != nil {
-			return s.Outcomes(), fmt.Errorf("search for a rate: trial of %g s at %.6g datagrams/s: %w", r.Duration, r.Load, err)
+			return s.Outcomes(), fmt.Errorf("rate search: trial of %g s at %.6g datagrams/s: %w", r.Duration, r.Load, err)
 		}
 	}
 }

@@ -53,21 +53,21 @@ type Search struct {
 // by one bad trial, and invalid bounds.
 func New(c Config) (*Search, error) {
 	if len(c.Goals) == 0 {
-		return nil, errors.New("search for a rate: no goal")
+		return nil, errors.New("rate search: no goal")
 	}
 	if !(c.Min > 0 && c.Min <= c.Max) || math.IsInf(c.Max, 0) {
-		return nil, fmt.Errorf("search for a rate: loads from %g to %g datagrams/s: want the least above 0 and the most no less", c.Min, c.Max)
+		return nil, fmt.Errorf("rate search: loads from %g to %g datagrams/s: want a minimum above 0 and a maximum not below it", c.Min, c.Max)
 	}
 	if !(c.MaxTime >= 0) {
-		return nil, fmt.Errorf("search for a rate: %g s of trials at most: want 0 or more", c.MaxTime)
+		return nil, fmt.Errorf("rate search: %g s of trials at most: want 0 or more", c.MaxTime)
 	}
 	width, names := math.Inf(1), map[string]bool{}
 	for _, g := range c.Goals {
 		if err := g.check(); err != nil {
-			return nil, fmt.Errorf("search for a rate: %w", err)
+			return nil, fmt.Errorf("rate search: %w", err)
 		}
 		if names[g.Name] {
-			return nil, fmt.Errorf("search for a rate: two goals are named %q", g.Name)
+			return nil, fmt.Errorf("rate search: two goals are named %q", g.Name)
 		}
 		names[g.Name] = true
 		width = min(width, g.Width)
@@ -116,7 +116,7 @@ func (s *Search) Add(t Trial) error {
 	}
 	i, ok := s.grid.index(t.Load)
 	if !ok {
-		return fmt.Errorf("trial at %.9g datagrams/s: no load of this search, which tries %.9g and the like",
+		return fmt.Errorf("trial at %.9g datagrams/s: not a load of this search, which uses loads such as %.9g",
 			t.Load, s.grid.load(max(0, s.grid.below(t.Load))))
 	}
 	n, asked := s.nominate()

@@ -67,13 +67,13 @@ func TestSearchKneeOutOfReach(t *testing.T) {
 		if o.Upper == nil || *o.Upper != 700e3 {
 			t.Errorf("knee below: upper bound %v", o.Upper)
 		}
-		notes(t, o, "no result: the least load, 700000 datagrams/s, lost too much already")
+		notes(t, o, "no result: the minimum load, 700000 datagrams/s, already exceeds the loss goal")
 	}
 	for _, o := range outcomes(t, Config{Goals: Standard(), Min: 10e3, Max: 500e3}, &sim{curve: sharp}) {
 		if o.Regular || !o.AtLeast || o.Limited || o.Upper != nil || o.Lower == nil || *o.Lower != 500e3 || *o.Throughput != 500e3 {
 			t.Errorf("knee above: %+v", o)
 		}
-		notes(t, o, "at least this rate: the greatest load allowed, 500000 datagrams/s, was within the goal")
+		notes(t, o, "at least this rate: the maximum load, 500000 datagrams/s, meets the goal")
 	}
 	for _, o := range outcomes(t, Config{Goals: Quick(), Min: 500e3, Max: 500e3}, &sim{curve: sharp}) {
 		if !o.AtLeast || *o.Lower != 500e3 {
@@ -126,7 +126,7 @@ func TestSearchSenderLimited(t *testing.T) {
 		if o.Lower != nil || o.Upper != nil || o.AtLeast {
 			t.Errorf("a sender that sends next to nothing: %+v", o)
 		}
-		notes(t, o, "no result: the sender did not reach the least load, 10000 datagrams/s")
+		notes(t, o, "no result: the sender did not reach the minimum load, 10000 datagrams/s")
 	}
 }
 
@@ -322,7 +322,7 @@ func TestNewRefuses(t *testing.T) {
 	good := Config{Goals: Quick(), Min: 1, Max: 2}
 	for want, change := range map[string]func(*Config){
 		"no goal": func(c *Config) { c.Goals = nil },
-		"loads from 0 to 2 datagrams/s: want the least above 0": func(c *Config) { c.Min = 0 },
+		"loads from 0 to 2 datagrams/s: want a minimum above 0": func(c *Config) { c.Min = 0 },
 		"loads from 3 to 2 datagrams/s":                         func(c *Config) { c.Min = 3 },
 		"loads from 1 to +Inf":                                  func(c *Config) { c.Max = math.Inf(1) },
 		"-1 s of trials at most":                                func(c *Config) { c.MaxTime = -1 },
@@ -358,7 +358,7 @@ func TestAddRefuses(t *testing.T) {
 		"want a duration above 0":    {Load: 2e6, Intended: 1},
 		"some intended":              {Load: 2e6, Duration: 1},
 		"want none negative":         {Load: 2e6, Duration: 1, Intended: 1, Sent: -1},
-		"no load of this search":     {Load: 1.5e6, Duration: 1, Intended: 1},
+		"not a load of this search":  {Load: 1.5e6, Duration: 1, Intended: 1},
 		"trial at 3000000 datagrams": {Load: 3e6, Duration: 1, Intended: 1},
 	} {
 		if err := s.Add(trial); err == nil || !strings.Contains(err.Error(), want) {

@@ -68,7 +68,7 @@ func (r *reader) mapping(n *yaml.Node, fields []study.Field, path, where string,
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		line, key := n.Content[i].Line, target(n.Content[i])
 		if key.Kind != yaml.ScalarNode {
-			r.fail(line, "%s as a key%s; allowed: plain names", describe(key), where)
+			r.fail(line, "%s as a key%s; want plain names", describe(key), where)
 			continue
 		}
 		if key.Value == "<<" {
@@ -76,7 +76,7 @@ func (r *reader) mapping(n *yaml.Node, fields []study.Field, path, where string,
 			continue
 		}
 		if at, again := first[key.Value]; again {
-			r.fail(line, "duplicate key %s%s; it stands on line %d already", suggest.Quote(key.Value), where, at)
+			r.fail(line, "duplicate key %s%s; it is already on line %d", suggest.Quote(key.Value), where, at)
 			continue
 		}
 		first[key.Value] = line
@@ -189,7 +189,7 @@ func (r *reader) texts(n *yaml.Node, to study.Texts, key, path string) {
 		_, again := all[k.Value]
 		switch {
 		case k.Kind != yaml.ScalarNode || k.Value == "<<":
-			r.fail(line, "%s as a key in %s; allowed: plain names", describe(k), key)
+			r.fail(line, "%s as a key in %s; want plain names", describe(k), key)
 		case again:
 			r.fail(line, "duplicate key %s in %s", suggest.Quote(k.Value), key)
 		case val.Kind != yaml.ScalarNode || val.ShortTag() == "!!null":
@@ -216,7 +216,7 @@ func (r *reader) rates(n *yaml.Node, to study.RatesValue, key, path string) {
 		switch line, said := r.lines[at]; {
 		case r.failed[at]:
 		case !said:
-			r.fail(r.lines[path], "%s without its %s; want a mapping with from, to and steps", key, f.Key)
+			r.fail(r.lines[path], "%s without %s; want a mapping with from, to and steps", key, f.Key)
 		default:
 			if text := f.Check(); text != "" {
 				r.fail(line, "%s of %s", text, key)
@@ -244,7 +244,7 @@ func (r *reader) sequence(n *yaml.Node, to study.Sequence, key, path string) {
 		r.lines[at] = item.Line
 		if item = target(item); item.Kind != yaml.ScalarNode || !to.Read(literal(item)) {
 			r.failed[path] = true
-			r.fail(r.lines[at], "%s holds %s; want %s", key, describe(item), to.Want(key))
+			r.fail(r.lines[at], "%s contains %s; want %s", key, describe(item), to.Want(key))
 		}
 	}
 }

@@ -31,7 +31,7 @@ func load(file string, src []byte) (*yaml.Node, error) {
 		return nil, &study.Error{File: file, Line: line, Text: fmt.Sprintf(format, args...)}
 	}
 	if len(src) > maxBytes {
-		return fail(1, "the file is larger than %s, the most that a study may have", study.Size(maxBytes))
+		return fail(1, "the file is larger than %s, the maximum of a study", study.Size(maxBytes))
 	}
 	if line, what := badText(src); what != "" {
 		return fail(line, "%s; a study is plain UTF-8 text", what)
@@ -64,14 +64,14 @@ func load(file string, src []byte) (*yaml.Node, error) {
 	return root, nil
 }
 
-const emptyText = "the file is empty; a study names at least modes and workloads"
+const emptyText = "the file is empty; a study requires at least modes and workloads"
 
 // parse reads the next document. It recovers from panics of the parser, which occur in
 // states that the parser considers impossible, so that a file cannot end the program.
 func parse(docs *yaml.Decoder) (doc *yaml.Node, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("yaml: the parser gave up: %v", p)
+			err = fmt.Errorf("yaml: the parser failed: %v", p)
 		}
 	}()
 	doc = new(yaml.Node)
@@ -114,7 +114,7 @@ func syntax(err error, src []byte) (line int, text string) {
 	}
 	if m := regexp.MustCompile(`^unknown anchor '(.*)' referenced$`).FindStringSubmatch(text); m != nil {
 		before, _, _ := bytes.Cut(src, []byte("*"+m[1]))
-		return 1 + bytes.Count(before, []byte("\n")), fmt.Sprintf("alias %s names no anchor before it", suggest.Quote("*"+m[1]))
+		return 1 + bytes.Count(before, []byte("\n")), fmt.Sprintf("alias %s has no preceding anchor", suggest.Quote("*"+m[1]))
 	}
 	for _, grammar := range []string{
 		"did not find expected key", "did not find expected '-' indicator", "did not find expected ',' or",
@@ -138,7 +138,7 @@ type walk struct {
 // visit returns the line and text of a problem at n or below it, if any.
 func (w *walk) visit(n *yaml.Node, depth int) (line int, text string) {
 	if w.left--; w.left < 0 {
-		return n.Line, fmt.Sprintf("more than %d values, aliases counted as what they stand for", maxValues)
+		return n.Line, fmt.Sprintf("more than %d values with aliases expanded", maxValues)
 	}
 	if depth > maxDepth {
 		return n.Line, fmt.Sprintf("nested deeper than %d levels", maxDepth)

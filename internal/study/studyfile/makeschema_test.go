@@ -21,7 +21,7 @@ func makeSchema(cat study.Catalog) ([]byte, error) {
 	root := object(all.Fields())
 	root.Schema = "https://json-schema.org/draft/2020-12/schema"
 	root.Title = "tare study"
-	root.Description = "What to weigh, with which traffic, how often."
+	root.Description = "What to measure, with which traffic, how often."
 	root.Properties["profile"].Default = asJSON(study.Quick)
 	root.Properties["modes"] = modesSchema(cat, root.Properties["modes"])
 	root.Defs = map[string]*jsonschema.Schema{}
@@ -87,7 +87,7 @@ func workloadSchema(spec study.WorkloadSpec) (*jsonschema.Schema, error) {
 	for _, key := range spec.Keys() {
 		p, ok := all[key]
 		if !ok {
-			return nil, fmt.Errorf("catalog: %s is said to take %q, which no study has", spec.Kind, key)
+			return nil, fmt.Errorf("catalog: %s takes %q, which is not a key of studies", spec.Kind, key)
 		}
 		s.Properties[key] = p
 	}

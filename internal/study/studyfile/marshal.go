@@ -75,7 +75,7 @@ func valueNode(v study.Value) (*yaml.Node, error) {
 	case study.Items:
 		return listNode(v.Len(), func(i int) (*yaml.Node, error) { return itemNode(v, v.At(i)) })
 	}
-	return nil, fmt.Errorf("a %T is no value of a study", v)
+	return nil, fmt.Errorf("a %T is not a value of a study", v)
 }
 
 // itemNode writes an item of a list as its name if nothing else is set.

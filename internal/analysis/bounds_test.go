@@ -16,8 +16,8 @@ func limit(share float64, trials []result.Trial) []result.Trial {
 	return trials
 }
 
-// A rate that the generator limited is a lower bound: that it is like another is not
-// shown, that the same sender reached more on the other path is.
+// A rate that the generator limited is a lower bound: it does not show that two rates are
+// the same, but that the same sender reached more on the other path.
 func TestAtLeast(t *testing.T) {
 	low, high := []float64{80, 81, 80}, []float64{125, 125, 124}
 	for name, tt := range map[string]struct {

@@ -133,7 +133,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A comparison with the baseline that a mode has anyway says what its cell says.
+// A comparison of a mode with its baseline has the result of its cell.
 func TestCompareAsCells(t *testing.T) {
 	trials := join(rows("host", "goodput", 100, 104, 97, 99, 101), rows("veth", "goodput", 93, 99, 94, 90, 97),
 		of("rr", join(rows("host", "rtt_p50", 5, 6, 5, 5, 5.5), rows("veth", "rtt_p50", 6, 6, 7, 5, 7))))
@@ -166,9 +166,9 @@ func TestCompareHolm(t *testing.T) {
 	}
 }
 
-// A rate that the generator kept down is a lower bound, on whichever side. That the
-// same sender reached more on the other path stands; with an expected ratio, which it
-// need not be able to reach, only what holds for every value above the bound does.
+// A rate that the generator limited is a lower bound, on either side. That the same sender
+// reached more on the other path remains a verdict; with an expected ratio only a verdict
+// that is true for every value above the bound does.
 func TestCompareAtLeast(t *testing.T) {
 	slow := func(trials []result.Trial) []result.Trial {
 		for i := range trials {

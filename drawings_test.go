@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/driver"
-	"tare/internal/driver/drawn"
+	"tare/internal/driver/topologygolden"
 	"tare/internal/report"
 	"tare/internal/target"
 )
@@ -37,16 +37,18 @@ func TestModeDrawings(t *testing.T) {
 	}
 }
 
-func svgOf(mode string) string { return strings.TrimSuffix(drawn.File(mode), ".json") + ".svg" }
+func svgOf(mode string) string {
+	return strings.TrimSuffix(topologygolden.File(mode), ".json") + ".svg"
+}
 
 func drawing(t *testing.T, m driver.Mode) {
 	t.Helper()
-	p, err := drawn.Of(m.ID)
+	p, err := topologygolden.ForMode(m.ID)
 	if err != nil {
 		t.Errorf("%v: `make drawings` writes it where the mode can be built", err)
 		return
 	}
-	svg := report.PathFigure(p.Mode(m.ID, m.Title))
+	svg := report.PathFigure(p.UnmeasuredMode(m.ID, m.Title))
 	file := filepath.Join("docs/modes/figures", svgOf(m.ID))
 	if *updateDrawings {
 		if err := os.WriteFile(file, svg, 0o644); err != nil {

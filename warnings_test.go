@@ -64,7 +64,7 @@ func TestWarningsAreDocumented(t *testing.T) {
 		if got := (row{e.When, e.Effect, e.Fix}); !there || got != want {
 			t.Errorf("%s: the registry has\n%q,\nthe page (with a line for it: %t)\n%q", code, got, there, want)
 		}
-		if e.Severity < warning.Info || e.Severity > warning.Severe {
+		if e.Severity < warning.Note || e.Severity > warning.Bias {
 			t.Errorf("%s is of severity %d", code, e.Severity)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 	"tare/bench/owncost"
 	"tare/bench/peers"
 	"tare/bench/watching"
-	"tare/internal/driver/inner"
+	"tare/internal/driver/subcommand"
 )
 
 // sections are all tables, in the order they are run.
@@ -50,7 +50,7 @@ func sections() []harness.Section {
 }
 
 func main() {
-	if done, err := inner.Inner(context.Background(), os.Args, "bench"); done || err != nil {
+	if done, err := subcommand.Run(context.Background(), os.Args, "bench"); done || err != nil {
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

@@ -47,8 +47,8 @@ func labs(ctx context.Context) error {
 	fmt.Printf("| lab up | %.0f ms |\n| lab down | %.0f ms |\n", harness.Median(up), harness.Median(down))
 	d := netns.Driver{}
 	for _, m := range d.Modes() {
-		o := labdriver.OrderOn(spec, driver.Order{Mode: m.ID, Pairs: 1})
-		if d.Probe(ctx, labdriver.Order{Order: driver.Order{Mode: m.ID}}) != nil {
+		o := labdriver.SpecOn(spec, driver.ModeSpec{Mode: m.ID, Pairs: 1})
+		if d.Probe(ctx, labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: m.ID}}) != nil {
 			continue
 		}
 		t, err := timings(ctx, d, o, repeats, false)
@@ -101,7 +101,7 @@ func standings(ctx context.Context, of string, first func(context.Context, lab.S
 			if strings.HasSuffix(m.ID, ":NAME") {
 				continue // of the user's choice
 			}
-			if err := standing(ctx, d, labdriver.OrderOn(spec, driver.Order{Mode: m.ID, Pairs: 1})); err != nil {
+			if err := standing(ctx, d, labdriver.SpecOn(spec, driver.ModeSpec{Mode: m.ID, Pairs: 1})); err != nil {
 				return err
 			}
 		}
@@ -111,7 +111,7 @@ func standings(ctx context.Context, of string, first func(context.Context, lab.S
 }
 
 // standing prints the row of one mode.
-func standing(ctx context.Context, d labdriver.Driver, o labdriver.Order) error {
+func standing(ctx context.Context, d labdriver.Driver, o labdriver.ModeSpec) error {
 	if err := d.Probe(ctx, o); err != nil {
 		u, lacking := driver.AsUnsupported(err)
 		if !lacking {
@@ -133,7 +133,7 @@ type times struct{ up, hello, down []float64 }
 
 // timings times one mode so many times: from the order to the path, to the hello of both
 // agents if they are to be greeted, and its end.
-func timings(ctx context.Context, d labdriver.Driver, o labdriver.Order, n int, greeted bool) (t times, err error) {
+func timings(ctx context.Context, d labdriver.Driver, o labdriver.ModeSpec, n int, greeted bool) (t times, err error) {
 	for range n {
 		var p *driver.Path
 		if err := harness.Timed(&t.up, func() (err error) { p, err = d.Provision(ctx, o); return err }); err != nil {

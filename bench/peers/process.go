@@ -104,7 +104,7 @@ func (p *proc) listening(ctx context.Context, proto string, port int) error {
 	mark := fmt.Sprintf(":%04X ", port)
 	ctx, cancel := context.WithTimeoutCause(ctx, listenWait, fmt.Errorf("%s does not listen on %s port %d after %s", p.Name, proto, port, listenWait))
 	defer cancel()
-	return p.Until(ctx, func() (bool, error) {
+	return p.WaitFor(ctx, func() (bool, error) {
 		for _, family := range []string{"", "6"} {
 			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s%s", p.PID(), proto, family))
 			if err == nil && strings.Contains(string(text), mark) {

@@ -67,12 +67,12 @@ func (s *stand) drive(ctx context.Context, at placed, p traffic.Params, client, 
 		var err error
 		if t.server, err = server.Report(ctx); err == nil {
 			// Refused when the client has ended before: then it needs no word.
-			_ = client.Ended(ctx, t.server)
+			_ = client.SendPeerReport(ctx, t.server)
 		}
 		served <- err
 	}()
 	if t.client, err = client.Dial(ctx, p); err == nil {
-		_ = server.Ended(ctx, t.client) // the same
+		_ = server.SendPeerReport(ctx, t.client) // the same
 	} else {
 		_ = server.Abort(ctx) // it would wait for its own time limit
 	}

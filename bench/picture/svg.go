@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"tare/internal/live/term/screen"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 )
 
 // Measures of the picture, in pixels.
@@ -95,7 +95,7 @@ func piece(b *strings.Builder, cells []screen.Cell, x, y int) {
 		look += ` font-weight="bold"`
 	}
 	fmt.Fprintf(b, `<text x="%.1f" y="%d" textLength="%.1f" lengthAdjust="spacingAndGlyphs"%s>%s</text>`+"\n",
-		edge+float64(x)*column, edge+y*row+size, float64(say.Width(trimmed))*column, look, escaped(trimmed))
+		edge+float64(x)*column, edge+y*row+size, float64(wording.Width(trimmed))*column, look, escaped(trimmed))
 }
 
 func escaped(s string) string {

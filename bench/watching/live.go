@@ -94,7 +94,7 @@ func (c *couple) shownRatio(ctx context.Context, l watchedLoad, cpus []int, rng 
 				return 0, err
 			}
 			stop = view.close
-			p.Progress = traffic.LeastProgress
+			p.Progress = traffic.MinProgressInterval
 			view.Handle(live.Planned{RunID: "bench", Modes: []string{"host"}, Columns: []live.Column{{Workload: l.Kind, Metric: l.metric}}, Trials: 1, Blocks: 1, Estimate: time.Minute})
 			view.Handle(live.ModeSettled{Mode: "host", Status: result.ModeMeasured})
 			view.Handle(live.TrialStarted{Total: 1, Block: 1, Blocks: 1, Modes: []string{"host"}, Workload: l.Kind, Remaining: time.Minute})
@@ -102,7 +102,7 @@ func (c *couple) shownRatio(ctx context.Context, l watchedLoad, cpus []int, rng 
 				var last traffic.Progress
 				a.Watch(func(now traffic.Progress) {
 					if rate, ok := now.Rate(last); ok {
-						view.Handle(live.Progress{Mode: "host", Workload: l.Kind, At: now.Busy, Rate: rate, Unit: "1/s"})
+						view.Handle(live.Progress{Mode: "host", Workload: l.Kind, Elapsed: now.Busy, Rate: rate, Unit: "1/s"})
 					}
 					last = now
 				})
@@ -175,7 +175,7 @@ func viewCPU() (float64, error) {
 		return 0, errors.Join(err, view.close())
 	}
 	began := time.Now()
-	tick := time.NewTicker(traffic.LeastProgress)
+	tick := time.NewTicker(traffic.MinProgressInterval)
 	defer tick.Stop()
 	for n := 0; time.Since(began) < drawing; n++ {
 		if n%20 == 0 { // a group of trials in turn, and a block behind it, every ten seconds
@@ -188,7 +188,7 @@ func viewCPU() (float64, error) {
 			view.Handle(live.Provisional{Blocks: 1 + n/20, Cells: cells})
 		}
 		for i, m := range modes {
-			view.Handle(live.Progress{Mode: m, Workload: "tcp_stream", At: time.Second, Rate: 1e9 * float64(20+(n+i)%5), Unit: "bit/s"})
+			view.Handle(live.Progress{Mode: m, Workload: "tcp_stream", Elapsed: time.Second, Rate: 1e9 * float64(20+(n+i)%5), Unit: "bit/s"})
 		}
 		<-tick.C
 	}

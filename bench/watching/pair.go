@@ -58,9 +58,9 @@ func newCouple(ctx context.Context, claim lab.Claim, mode string) (*couple, erro
 
 func (c *couple) raise(ctx context.Context, claim lab.Claim, i int) (err error) {
 	at := &c.ends[i]
-	at.path, err = netns.Driver{}.Provision(ctx, labdriver.OrderOn(lab.Spec{
+	at.path, err = netns.Driver{}.Provision(ctx, labdriver.SpecOn(lab.Spec{
 		Claim: claim, Label: fmt.Sprintf("%s.%d", strings.ReplaceAll(c.mode, "/", "."), i), MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot(),
-	}, driver.Order{Mode: c.mode, Pairs: 1}))
+	}, driver.ModeSpec{Mode: c.mode, Pairs: 1}))
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (c *couple) close() error {
 // begin opens a trial of one of the two.
 func (c *couple) begin(ctx context.Context, i int, p traffic.Params, cpus []int) (*agent.Trial, error) {
 	at := c.ends[i]
-	if err := at.path.Forget(ctx); err != nil {
+	if err := at.path.FlushConnections(ctx); err != nil {
 		return nil, err
 	}
 	listen, dial, err := at.path.Pairs[0].Server.Reach(false)

@@ -56,12 +56,12 @@ func (nothing) Close() error                               { return nil }
 // counters reads every network stack of the path before and after the trial, and the
 // machine around each slice: a run that takes turns does so around all of them.
 type counters struct {
-	watch   *observe.Watch
+	watch   *observe.CollectorSet
 	session *observe.Session
 }
 
 func newCounters(own observe.Own) *counters {
-	return &counters{watch: observe.NewWatch(observe.Collectors("/proc", own))}
+	return &counters{watch: observe.NewCollectorSet(observe.Collectors("/proc", own))}
 }
 
 func (c *counters) before(ctx context.Context, path *driver.Path) error { return readPlaces(ctx, path) }

@@ -179,7 +179,7 @@ func TestElsewhereAgents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := server.Ended(t.Context(), sent); err != nil {
+		if err := server.SendPeerReport(t.Context(), sent); err != nil {
 			t.Fatal(err)
 		}
 		got, err := server.Report(t.Context())

@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"tare/internal/cli"
-	"tare/internal/driver/inner"
+	"tare/internal/driver/subcommand"
 	"tare/internal/result"
 )
 
@@ -21,7 +21,7 @@ var (
 func main() {
 	ctx := context.Background()
 	// An agent starts without the command line: it has to be ready in moments.
-	done, err := inner.Inner(ctx, os.Args, version)
+	done, err := subcommand.Run(ctx, os.Args, version)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

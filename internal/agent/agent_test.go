@@ -240,7 +240,7 @@ func TestNobodyReads(t *testing.T) {
 		if _, err := c.Read(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "there did not take read") {
 			t.Errorf("got %v", err)
 		}
-		if err := c.Gone(); err != nil {
+		if err := c.Err(); err != nil {
 			t.Errorf("it is there, and said to be gone: %v", err)
 		}
 	}
@@ -254,7 +254,7 @@ type fake struct {
 }
 
 func (f fake) Close(context.Context) error { return nil }
-func (f fake) Fate() string                { return f.fate }
+func (f fake) ExitReason() string                { return f.fate }
 func (f fake) Launch(context.Context, ...string) (transport.Conn, error) {
 	return f, nil
 }

@@ -15,19 +15,19 @@ import (
 	"tare/internal/traffic"
 )
 
-// helloWait bounds how long a started agent may take to say hello.
-const helloWait = 5 * time.Second
+// handshakeTimeout bounds how long a started agent may take to say hello.
+const handshakeTimeout = 5 * time.Second
 
-// closeWait is how long an agent may take to end by itself.
-const closeWait = 2 * time.Second
+// closeTimeout is how long an agent may take to end by itself.
+const closeTimeout = 2 * time.Second
 
-// fateWait bounds how long it may take to learn how an agent ended. That of a process
+// exitReasonTimeout bounds how long it may take to learn how an agent ended. That of a process
 // is known at once; an engine has to be asked, and may just be ending itself.
-const fateWait = 3 * time.Second
+const exitReasonTimeout = 3 * time.Second
 
-// answerWait bounds the wait for what an agent answers at once, however busy or far away
+// replyTimeout bounds the wait for what an agent answers at once, however busy or far away
 // its machine is.
-const answerWait = 30 * time.Second
+const replyTimeout = 30 * time.Second
 
 // Client is the controller's handle on one agent. Its methods may be called from
 // several goroutines. Every wait ends with its context.
@@ -40,12 +40,12 @@ type Client struct {
 	// must not wait until an agent reads, which itself may wait until it is read from.
 	writing chan struct{}
 
-	mu      sync.Mutex
-	next    uint64
-	waiting map[uint64]chan wire.Reply
-	gone    error // set once the agent's stdout has ended
-	watch   func(traffic.Progress)
-	watched uint64 // the request whose progress is told
+	mu        sync.Mutex
+	next      uint64
+	pending   map[uint64]chan wire.Reply
+	err       error // set once the agent's stdout has ended
+	watch     func(traffic.Progress)
+	watchedID uint64 // the request whose progress is told
 }
 
 // Start launches an agent of a run and reads its hello. place is for people:
@@ -55,13 +55,13 @@ func Start(ctx context.Context, l transport.Launcher, run, place string) (*Clien
 	if err != nil {
 		return nil, fmt.Errorf("start agent in %s: %w", place, err)
 	}
-	c := &Client{place: place, conn: conn, writing: make(chan struct{}, 1), waiting: map[uint64]chan wire.Reply{}}
+	c := &Client{place: place, conn: conn, writing: make(chan struct{}, 1), pending: map[uint64]chan wire.Reply{}}
 	r := wire.NewReader(conn)
 	hello := make(chan error, 1)
 	go func() { hello <- r.Read(&c.Hello) }()
-	wait := helloWait
-	if slow, ok := l.(transport.Slow); ok {
-		wait = slow.HelloWithin()
+	wait := handshakeTimeout
+	if slow, ok := l.(transport.SlowLauncher); ok {
+		wait = slow.HandshakeTimeout()
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("it said no hello within %s", wait))
 	defer cancel()
@@ -72,7 +72,7 @@ func Start(ctx context.Context, l transport.Launcher, run, place string) (*Clien
 	}
 	switch {
 	case err != nil:
-		return nil, errors.Join(fmt.Errorf("start agent in %s: %w%s", place, err, last(conn)), c.Close())
+		return nil, errors.Join(fmt.Errorf("start agent in %s: %w%s", place, err, exitSuffix(conn)), c.Close())
 	case c.Hello.Agent != wire.Version:
 		return nil, errors.Join(fmt.Errorf("start agent in %s: it speaks protocol %d, this program %d", place, c.Hello.Agent, wire.Version), c.Close())
 	}
@@ -80,11 +80,11 @@ func Start(ctx context.Context, l transport.Launcher, run, place string) (*Clien
 	return c, nil
 }
 
-// last is how an agent ended, for the end of an error.
-func last(conn transport.Conn) string {
+// exitSuffix is how an agent ended, for the end of an error.
+func exitSuffix(conn transport.Conn) string {
 	// Its stdout ends a moment before its exit is known.
-	for until := time.Now().Add(fateWait); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
-		if fate := conn.Fate(); fate != "" {
+	for until := time.Now().Add(exitReasonTimeout); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+		if fate := conn.ExitReason(); fate != "" {
 			return " (" + fate + ")"
 		}
 	}
@@ -105,8 +105,8 @@ func (c *Client) read(r *wire.Reader) {
 			continue
 		}
 		c.mu.Lock()
-		ch := c.waiting[reply.ID]
-		delete(c.waiting, reply.ID)
+		ch := c.pending[reply.ID]
+		delete(c.pending, reply.ID)
 		c.mu.Unlock()
 		if ch != nil {
 			ch <- reply
@@ -115,29 +115,29 @@ func (c *Client) read(r *wire.Reader) {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
 		err = errors.New("it ended")
 	}
-	err = fmt.Errorf("agent in %s: %w%s", c.place, err, last(c.conn))
+	err = fmt.Errorf("agent in %s: %w%s", c.place, err, exitSuffix(c.conn))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.gone = err
-	for id, ch := range c.waiting {
-		delete(c.waiting, id)
+	c.err = err
+	for id, ch := range c.pending {
+		delete(c.pending, id)
 		close(ch)
 	}
 }
 
 func (c *Client) call(ctx context.Context, req wire.Request) (wire.Reply, error) {
 	c.mu.Lock()
-	if c.gone != nil {
+	if c.err != nil {
 		defer c.mu.Unlock()
-		return wire.Reply{}, c.gone
+		return wire.Reply{}, c.err
 	}
 	c.next++
 	req.ID = c.next
 	if req.Params != nil && req.Params.Progress > 0 {
-		c.watched = req.ID
+		c.watchedID = req.ID
 	}
 	ch := make(chan wire.Reply, 1)
-	c.waiting[req.ID] = ch
+	c.pending[req.ID] = ch
 	c.mu.Unlock()
 	if err := c.write(ctx, req); err != nil {
 		return wire.Reply{}, err
@@ -145,7 +145,7 @@ func (c *Client) call(ctx context.Context, req wire.Request) (wire.Reply, error)
 	select {
 	case reply, ok := <-ch:
 		if !ok {
-			return wire.Reply{}, c.Gone()
+			return wire.Reply{}, c.Err()
 		}
 		if reply.Error != "" {
 			return wire.Reply{}, fmt.Errorf("%s: %s", c.place, reply.Error)
@@ -172,7 +172,7 @@ func (c *Client) write(ctx context.Context, req wire.Request) error {
 	select {
 	case err := <-written:
 		if err != nil {
-			return fmt.Errorf("agent in %s: %w%s", c.place, err, last(c.conn))
+			return fmt.Errorf("agent in %s: %w%s", c.place, err, exitSuffix(c.conn))
 		}
 		return nil
 	case <-ctx.Done():
@@ -180,9 +180,9 @@ func (c *Client) write(ctx context.Context, req wire.Request) error {
 	}
 }
 
-// ask calls for what is answered at once.
-func (c *Client) ask(ctx context.Context, req wire.Request) (wire.Reply, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, answerWait, fmt.Errorf("it did not within %s", answerWait))
+// callWithTimeout calls for what is answered at once.
+func (c *Client) callWithTimeout(ctx context.Context, req wire.Request) (wire.Reply, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, replyTimeout, fmt.Errorf("it did not within %s", replyTimeout))
 	defer cancel()
 	return c.call(ctx, req)
 }
@@ -227,15 +227,15 @@ func (c *Client) report(reply wire.Reply, err error) (traffic.Report, error) {
 	return *reply.Report, nil
 }
 
-// Ended tells the agent how the other end of its trial did.
-func (c *Client) Ended(ctx context.Context, r traffic.Report) error {
-	_, err := c.ask(ctx, wire.Request{Op: wire.OpEnded, Report: &r})
+// SendPeerReport tells the agent how the other end of its trial did.
+func (c *Client) SendPeerReport(ctx context.Context, r traffic.Report) error {
+	_, err := c.callWithTimeout(ctx, wire.Request{Op: wire.OpPeerReport, Report: &r})
 	return err
 }
 
 // Abort makes the agent give up the trial under way.
 func (c *Client) Abort(ctx context.Context) error {
-	_, err := c.ask(ctx, wire.Request{Op: wire.OpAbort})
+	_, err := c.callWithTimeout(ctx, wire.Request{Op: wire.OpAbort})
 	return err
 }
 
@@ -246,7 +246,7 @@ func (c *Client) Links(ctx context.Context, to netip.Addr) ([]wire.Link, netip.A
 	if to.IsValid() {
 		req.Address = to.String()
 	}
-	reply, err := c.ask(ctx, req)
+	reply, err := c.callWithTimeout(ctx, req)
 	if err != nil || reply.From == "" {
 		return reply.Links, netip.Addr{}, err
 	}
@@ -257,7 +257,7 @@ func (c *Client) Links(ctx context.Context, to netip.Addr) ([]wire.Link, netip.A
 // Read reads the counters of the agent's network stack and the CPU times of its
 // machine. It is not for while a trial is timed.
 func (c *Client) Read(ctx context.Context) (netstack.Reading, error) {
-	reply, err := c.ask(ctx, wire.Request{Op: wire.OpRead})
+	reply, err := c.callWithTimeout(ctx, wire.Request{Op: wire.OpRead})
 	if err != nil {
 		return netstack.Reading{}, fmt.Errorf("read counters: %w", err)
 	}
@@ -267,16 +267,16 @@ func (c *Client) Read(ctx context.Context) (netstack.Reading, error) {
 	return *reply.Reading, nil
 }
 
-// Gone tells why the agent is no longer there, nil while it is.
-func (c *Client) Gone() error {
+// Err tells why the agent is no longer there, nil while it is.
+func (c *Client) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.gone
+	return c.err
 }
 
 // Close ends the agent, by force if it does not end by itself.
 func (c *Client) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	return c.conn.Close(ctx)
 }

@@ -23,7 +23,7 @@ func readCPU(proc string, began time.Time, reply *wire.Reply) {
 // agents with one are on one machine. Samples of one agent may be compared with each
 // other, and with no other's. It takes a round trip of the agent's transport.
 func (c *Client) CPU(ctx context.Context) (boot string, s observe.Sample, err error) {
-	reply, err := c.ask(ctx, wire.Request{Op: wire.OpCPU})
+	reply, err := c.callWithTimeout(ctx, wire.Request{Op: wire.OpCPU})
 	if err == nil && reply.Reading == nil {
 		err = fmt.Errorf("agent in %s answered without a reading", c.place)
 	}

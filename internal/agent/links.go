@@ -12,11 +12,11 @@ func links(req wire.Request) wire.Reply {
 	reply := wire.Reply{ID: req.ID}
 	found, err := readLinks()
 	if err != nil {
-		return failed(req.ID, err)
+		return errorReply(req.ID, err)
 	}
 	for i := range found {
 		if found[i].Addresses, err = addressesOf(found[i].Index); err != nil {
-			return failed(req.ID, err)
+			return errorReply(req.ID, err)
 		}
 	}
 	reply.Links = found
@@ -26,7 +26,7 @@ func links(req wire.Request) wire.Reply {
 	// No packet is sent: connecting a datagram socket only asks the routing table.
 	conn, err := net.Dial("udp", net.JoinHostPort(req.Address, "9")) //nolint:noctx // see above
 	if err != nil {
-		return failed(req.ID, err)
+		return errorReply(req.ID, err)
 	}
 	defer conn.Close()
 	if from, err := netip.ParseAddrPort(conn.LocalAddr().String()); err == nil {

@@ -8,14 +8,14 @@ import (
 	"tare/internal/traffic"
 )
 
-// tellProgress sends how far the trial of a request is, as often as it asks for, until
+// sendProgress sends how far the trial of a request is, as often as it asks for, until
 // ctx ends. Nothing is sent while nothing comes, nor by an end that counts nothing.
-func (s *server) tellProgress(ctx context.Context, id uint64, p *traffic.Params) {
+func (s *server) sendProgress(ctx context.Context, id uint64, p *traffic.Params) {
 	if p.Progress <= 0 {
 		return
 	}
 	p.Meter = &traffic.Meter{}
-	meter, every := p.Meter, max(p.Progress, traffic.LeastProgress)
+	meter, every := p.Meter, max(p.Progress, traffic.MinProgressInterval)
 	go func() {
 		tick := time.NewTicker(every)
 		defer tick.Stop()
@@ -43,14 +43,14 @@ func (s *server) tellProgress(ctx context.Context, id uint64, p *traffic.Params)
 func (c *Client) Watch(do func(traffic.Progress)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.watch, c.watched = do, 0
+	c.watch, c.watchedID = do, 0
 }
 
 // progress hands on a message. Those of a trial before are too late.
 func (c *Client) progress(reply wire.Reply) {
 	c.mu.Lock()
 	do := c.watch
-	if reply.ID != c.watched {
+	if reply.ID != c.watchedID {
 		do = nil
 	}
 	c.mu.Unlock()

@@ -30,7 +30,7 @@ func TestProgress(t *testing.T) {
 			t.Parallel()
 			client, server := begin(t), begin(t)
 			p := long(params(c.kind))
-			p.Duration, p.Progress = 5*time.Minute, traffic.LeastProgress
+			p.Duration, p.Progress = 5*time.Minute, traffic.MinProgressInterval
 			c.change(&p)
 			type told struct {
 				by string
@@ -88,7 +88,7 @@ func TestProgressAsked(t *testing.T) {
 	client.Watch(none)
 	server.Watch(none)
 	p := params("tcp_rr")
-	p.Duration = traffic.LeastProgress * 3 / 2
+	p.Duration = traffic.MinProgressInterval * 3 / 2
 	trial, err := agent.Begin(t.Context(), client, server, p, p)
 	if err == nil {
 		_, _, err = trial.Run(t.Context())
@@ -100,7 +100,7 @@ func TestProgressAsked(t *testing.T) {
 	heard := make(chan traffic.Progress, 1000)
 	client.Watch(func(p traffic.Progress) { heard <- p })
 	p = long(params("tcp_rr"))
-	p.Slice, p.Progress = 20*time.Millisecond, traffic.LeastProgress
+	p.Slice, p.Progress = 20*time.Millisecond, traffic.MinProgressInterval
 	trial, err = agent.Begin(t.Context(), client, server, p, p)
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 func readStack(proc string) netstack.Reading {
 	r := netstack.Read(proc)
 	r.ReadCPU(proc)
-	r.Strain = observe.ReadStrain(proc)
+	r.Pressure = observe.ReadPressureFiles(proc)
 	links, err := readLinks()
 	if err != nil {
 		return r // without kinds, only a bridge's drops cannot be told from a card's

@@ -25,9 +25,9 @@ const Command = "agent"
 // are there only for people and for `tare gc`, who read it in /proc.
 func Arguments(run, place string) []string { return []string{Command, "--run", run, "--at", place} }
 
-// grace is what a trial may take beyond its warm-up and timed window: set-up,
+// trialGrace is what a trial may take beyond its warm-up and timed window: set-up,
 // drain and the scheduler's whims.
-const grace = 10 * time.Second
+const trialGrace = 10 * time.Second
 
 // minProcs keeps the runtime going while threads sit in raw system calls, each
 // of which occupies a processor of the Go scheduler.
@@ -39,7 +39,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build string) error
 	runtime.GOMAXPROCS(max(minProcs, runtime.NumCPU()))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &server{began: time.Now(), out: out, doors: map[string]door{}}
+	s := &server{started: time.Now(), out: out, probeListeners: map[string]probeListener{}}
 	if err := s.send(wire.Hello{Agent: wire.Version, Build: build, PID: os.Getpid()}); err != nil {
 		return err
 	}
@@ -57,14 +57,14 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, build string) error
 }
 
 type server struct {
-	began   time.Time
-	mu      sync.Mutex // of out
-	out     io.Writer
-	cancel  context.CancelCauseFunc // of the trial under way
-	report  chan wire.Reply         // of the served trial under way
-	peer    chan traffic.Report     // where the trial under way learns how the other end did
-	session chan *open              // of the sliced trial under way; holds it between slices
-	doors   map[string]door         // where a knock is awaited, by its token
+	started        time.Time
+	mu             sync.Mutex // of out
+	out            io.Writer
+	cancel         context.CancelCauseFunc  // of the trial under way
+	report         chan wire.Reply          // of the served trial under way
+	peer           chan traffic.Report      // where the trial under way learns how the other end did
+	session        chan *openTrial          // of the sliced trial under way; holds it between slices
+	probeListeners map[string]probeListener // where a knock is awaited, by its token
 }
 
 func (s *server) send(v any) error {
@@ -111,7 +111,7 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 			_ = s.send(r)
 		}()
 		return
-	case wire.OpEnded:
+	case wire.OpPeerReport:
 		if s.peer == nil || req.Report == nil {
 			reply.Error = "no trial is under way that could be told"
 			break
@@ -126,23 +126,23 @@ func (s *server) handle(ctx context.Context, req wire.Request) {
 		reading := readStack("/proc")
 		reply.Reading = &reading
 	case wire.OpCPU:
-		readCPU("/proc", s.began, &reply)
+		readCPU("/proc", s.started, &reply)
 	case wire.OpLinks:
 		reply = links(req)
-	case wire.OpAnswer:
-		reply = s.answer(ctx, req)
-	case wire.OpAnswered:
-		awaited, ok := s.doors[tokenOf(req)]
+	case wire.OpProbeListen:
+		reply = s.listenForProbes(ctx, req)
+	case wire.OpProbeResult:
+		awaited, ok := s.probeListeners[tokenOf(req)]
 		if !ok {
 			reply.Error = "no such knock is awaited"
 			break
 		}
-		delete(s.doors, tokenOf(req))
-		awaited.shut()
-		go func() { _ = s.send(failed(req.ID, <-awaited.knocked)) }()
+		delete(s.probeListeners, tokenOf(req))
+		awaited.stop()
+		go func() { _ = s.send(errorReply(req.ID, <-awaited.result)) }()
 		return
-	case wire.OpKnock:
-		go func() { _ = s.send(knock(ctx, req)) }()
+	case wire.OpProbe:
+		go func() { _ = s.send(probe(ctx, req)) }()
 		return
 	default:
 		reply.Error = fmt.Sprintf("unknown request %q", req.Op)
@@ -154,7 +154,7 @@ func (s *server) trial(ctx context.Context, req wire.Request) {
 	p := *req.Params
 	long := p.Limit
 	if long <= 0 {
-		long = p.Warmup + p.Duration + grace
+		long = p.Warmup + p.Duration + trialGrace
 	}
 	if s.cancel != nil {
 		s.cancel(errors.New("another trial began"))
@@ -172,7 +172,7 @@ func (s *server) trial(ctx context.Context, req wire.Request) {
 		fail(err)
 		return
 	}
-	s.tellProgress(ctx, req.ID, &p)
+	s.sendProgress(ctx, req.ID, &p)
 	if req.Op == wire.OpDial && p.Slice > 0 {
 		s.open(ctx, stop, req.ID, work, p)
 		return
@@ -198,8 +198,8 @@ func (s *server) trial(ctx context.Context, req wire.Request) {
 	_ = s.send(wire.Reply{ID: req.ID, Port: srv.Port()})
 }
 
-// open is a client's trial that is driven in slices.
-type open struct {
+// openTrial is a client's trial that is driven in slices.
+type openTrial struct {
 	ctx     context.Context //nolint:containedctx // the trial's, which outlives each request
 	stop    context.CancelFunc
 	session traffic.Session
@@ -208,7 +208,7 @@ type open struct {
 // open connects and warms up, and answers when the first slice may come. The
 // channel holds the session whenever no request is using it.
 func (s *server) open(ctx context.Context, stop context.CancelFunc, id uint64, work traffic.Workload, p traffic.Params) {
-	held := make(chan *open, 1)
+	held := make(chan *openTrial, 1)
 	s.session = held
 	go func() {
 		reply := wire.Reply{ID: id}
@@ -218,7 +218,7 @@ func (s *server) open(ctx context.Context, stop context.CancelFunc, id uint64, w
 		} else if session, err := sliced.Open(ctx, p); err != nil {
 			reply.Error = err.Error()
 		} else {
-			held <- &open{ctx, stop, session}
+			held <- &openTrial{ctx, stop, session}
 		}
 		if reply.Error != "" {
 			stop()
@@ -228,7 +228,7 @@ func (s *server) open(ctx context.Context, stop context.CancelFunc, id uint64, w
 	}()
 }
 
-func (s *server) slice(held chan *open, req wire.Request) {
+func (s *server) slice(held chan *openTrial, req wire.Request) {
 	reply := wire.Reply{ID: req.ID}
 	if o, ok := <-held; !ok {
 		reply.Error = "the trial could not be opened"
@@ -241,7 +241,7 @@ func (s *server) slice(held chan *open, req wire.Request) {
 	_ = s.send(reply)
 }
 
-func (s *server) close(held chan *open, id uint64) {
+func (s *server) close(held chan *openTrial, id uint64) {
 	reply := wire.Reply{ID: id}
 	if o, ok := <-held; !ok {
 		reply.Error = "the trial could not be opened"

@@ -17,13 +17,13 @@ import (
 // ends with the context it was begun with.
 type Trial struct {
 	client, server *Client
-	params         traffic.Params // the client's
-	at             netip.AddrPort // where the server listens
-	served         chan answer    // holds the server's once it has ended
+	params         traffic.Params      // the client's
+	listenAddr     netip.AddrPort      // where the server listens
+	serverDone     chan endpointResult // holds the server's once it has ended
 }
 
-// answer is how one end of a trial ended.
-type answer struct {
+// endpointResult is how one end of a trial ended.
+type endpointResult struct {
 	report traffic.Report
 	err    error
 }
@@ -42,27 +42,27 @@ func Begin(ctx context.Context, client, server *Client, clientSide, serverSide t
 	if to.Port() == 0 {
 		clientSide.Address = netip.AddrPortFrom(to.Addr(), port).String()
 	}
-	t := &Trial{client: client, server: server, params: clientSide, served: make(chan answer, 1)}
+	t := &Trial{client: client, server: server, params: clientSide, serverDone: make(chan endpointResult, 1)}
 	if on, err := netip.ParseAddrPort(serverSide.Address); err == nil {
-		t.at = netip.AddrPortFrom(on.Addr(), port)
+		t.listenAddr = netip.AddrPortFrom(on.Addr(), port)
 	}
 	go func() {
 		r, err := server.Report(ctx)
-		t.served <- answer{r, err}
+		t.serverDone <- endpointResult{r, err}
 	}()
 	return t, nil
 }
 
-// Ends are the addresses and ports by which packets of the trial can be told: what is
+// Endpoints are the addresses and ports by which packets of the trial can be told: what is
 // listened on, and what is dialled where the path leads that to it. An address that is
 // listened on may be unspecified.
-func (t *Trial) Ends() []netip.AddrPort {
+func (t *Trial) Endpoints() []netip.AddrPort {
 	var ends []netip.AddrPort
 	if to, err := netip.ParseAddrPort(t.params.Address); err == nil {
 		ends = append(ends, to)
 	}
-	if t.at.IsValid() && !slices.Contains(ends, t.at) {
-		ends = append(ends, t.at)
+	if t.listenAddr.IsValid() && !slices.Contains(ends, t.listenAddr) {
+		ends = append(ends, t.listenAddr)
 	}
 	return ends
 }
@@ -70,21 +70,21 @@ func (t *Trial) Ends() []netip.AddrPort {
 // Run drives the whole trial at once and gives both ends' reports. If one end
 // fails, the other is told to give up.
 func (t *Trial) Run(ctx context.Context) (client, server traffic.Report, err error) {
-	dialled := make(chan answer, 1)
+	dialled := make(chan endpointResult, 1)
 	go func() {
 		r, err := t.client.Dial(ctx, t.params)
-		dialled <- answer{r, err}
+		dialled <- endpointResult{r, err}
 	}()
-	var c, s answer
+	var c, s endpointResult
 	select {
 	case c = <-dialled:
-		told := pass(ctx, c, t.server)
-		s = <-t.served
-		err = t.first(c, s, told)
-	case s = <-t.served:
-		told := pass(ctx, s, t.client)
+		told := forwardResult(ctx, c, t.server)
+		s = <-t.serverDone
+		err = t.firstError(c, s, told)
+	case s = <-t.serverDone:
+		told := forwardResult(ctx, s, t.client)
 		c = <-dialled
-		err = t.first(s, c, told)
+		err = t.firstError(s, c, told)
 	}
 	return c.report, s.report, err
 }
@@ -96,8 +96,8 @@ func (t *Trial) Open(ctx context.Context) error { return t.client.Open(ctx, t.pa
 // Slice drives the opened trial for d.
 func (t *Trial) Slice(ctx context.Context, d time.Duration) error {
 	select {
-	case s := <-t.served:
-		t.served <- s
+	case s := <-t.serverDone:
+		t.serverDone <- s
 		if s.err != nil {
 			return s.err
 		}
@@ -108,11 +108,11 @@ func (t *Trial) Slice(ctx context.Context, d time.Duration) error {
 
 // Close ends a trial that was driven in slices and gives both ends' reports.
 func (t *Trial) Close(ctx context.Context) (client, server traffic.Report, err error) {
-	var c answer
+	var c endpointResult
 	c.report, c.err = t.client.Report(ctx)
-	told := pass(ctx, c, t.server)
-	s := <-t.served
-	return c.report, s.report, t.first(c, s, told)
+	told := forwardResult(ctx, c, t.server)
+	s := <-t.serverDone
+	return c.report, s.report, t.firstError(c, s, told)
 }
 
 // Abort has both ends give up. Run or Close then return, with the ends' reasons.
@@ -125,30 +125,30 @@ func (t *Trial) Abort(ctx context.Context) {
 // gone, which is then what the other one ran into, or nil.
 func (t *Trial) Release(ctx context.Context) error {
 	t.Abort(ctx)
-	<-t.served
-	return t.gone()
+	<-t.serverDone
+	return t.agentErr()
 }
 
-func (t *Trial) gone() error {
-	if err := t.server.Gone(); err != nil {
+func (t *Trial) agentErr() error {
+	if err := t.server.Err(); err != nil {
 		return err
 	}
-	return t.client.Gone()
+	return t.client.Err()
 }
 
-// pass hands the report of the end that was first to the other, or has the other
+// forwardResult hands the report of the end that was first to the other, or has the other
 // give up.
-func pass(ctx context.Context, first answer, other *Client) error {
+func forwardResult(ctx context.Context, first endpointResult, other *Client) error {
 	if first.err != nil {
 		return other.Abort(ctx)
 	}
-	return other.Ended(ctx, first.report)
+	return other.SendPeerReport(ctx, first.report)
 }
 
-// first chooses among the errors of a trial. The one that came first is what
+// firstError chooses among the errors of a trial. The one that came first is what
 // happened, unless an agent is gone: then the other end only felt it.
-func (t *Trial) first(a, b answer, told error) error {
-	if gone := t.gone(); gone != nil && errors.Join(a.err, b.err) != nil {
+func (t *Trial) firstError(a, b endpointResult, told error) error {
+	if gone := t.agentErr(); gone != nil && errors.Join(a.err, b.err) != nil {
 		return gone
 	}
 	for _, err := range []error{a.err, b.err, told} {

@@ -8,8 +8,8 @@ import (
 	"tare/internal/stats"
 )
 
-// Taken is a run with its trials, to be compared with another.
-type Taken struct {
+// RunTrials is a run with its trials, to be compared with another.
+type RunTrials struct {
 	Run    result.Run
 	Trials []result.Trial
 }
@@ -18,7 +18,7 @@ type Taken struct {
 // that no refusal covers, in the order of the later run. Of rule, Margin counts. Two runs
 // are one sample of each side: what differs from run to run and not within one, such as
 // how a machine started up, is in no interval.
-func Across(before, after Taken, refused []result.Refusal, margin float64) result.Changes {
+func Across(before, after RunTrials, refused []result.Refusal, margin float64) result.Changes {
 	out := result.Changes{Before: refTo(before.Run), After: refTo(after.Run), Environment: Environment(before.Run, after.Run),
 		Refused: append([]result.Refusal{}, refused...), Modes: fates(before.Run, after.Run), Cells: []result.Change{}}
 	for _, t := range []struct{ which, noisy string }{{"earlier", before.Run.Noisy}, {"later", after.Run.Noisy}} {
@@ -56,7 +56,7 @@ type side struct {
 	metrics []result.Metric
 }
 
-func sideOf(t Taken) side {
+func sideOf(t RunTrials) side {
 	return side{run: t.Run, tab: tabulate(t.Run.Modes, workloadsOf(t.Run), t.Trials), metrics: result.MetricsOf(t.Trials)}
 }
 

@@ -12,12 +12,12 @@ import (
 )
 
 // taken is a run of these trials.
-func taken(trials []result.Trial, modes ...result.Mode) Taken {
+func taken(trials []result.Trial, modes ...result.Mode) RunTrials {
 	if modes == nil {
 		modes = []result.Mode{{ID: "host", Status: result.ModeMeasured}, {ID: "bridge", Status: result.ModeMeasured, Baseline: "host"}, {ID: "overlay", Status: result.ModeMeasured, Baseline: "host"}}
 	}
 	cells, _ := Cells(modes, []string{"stream"}, trials, Rule{Margin: 0.05})
-	return Taken{result.Run{ID: "x", Started: time.Unix(0, 0).UTC(), Status: result.RunComplete, Modes: modes, Cells: cells}, trials}
+	return RunTrials{result.Run{ID: "x", Started: time.Unix(0, 0).UTC(), Status: result.RunComplete, Modes: modes, Cells: cells}, trials}
 }
 
 func earlier() []result.Trial {
@@ -85,7 +85,7 @@ func TestAcrossLeavesOut(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name          string
-		before, after Taken
+		before, after RunTrials
 		refused       []result.Refusal
 		want          string // mode verdict, ...
 		modes         string // of which something else became

@@ -8,11 +8,11 @@ import (
 	"tare/internal/result"
 )
 
-// Asked is a comparison that a study asks for: A against B, each the id of a
+// ComparisonRequest is a comparison that a study asks for: A against B, each the id of a
 // scenario or of a mode, or of two of them that stand for the ratio of the first to
 // the second ("did it scale": (d / c) over (b / a)). A mode is taken with every
 // workload. Expect is the ratio that would be no news; 0 stands for 1.
-type Asked struct {
+type ComparisonRequest struct {
 	ID, Title string
 	A, B      []string
 	Expect    float64
@@ -22,7 +22,7 @@ type Asked struct {
 // their baselines: for each asked, in the order given, in every metric that all its
 // terms have; modes alone in each of the workloads, a mode beside a scenario in that
 // scenario's. What cannot be compared is in the result all the same, with the reason.
-func Compare(in Input, scenarios []result.Scenario, asked []Asked) []result.Comparison {
+func Compare(in Input, scenarios []result.Scenario, asked []ComparisonRequest) []result.Comparison {
 	if in.Metrics == nil {
 		in.Metrics = result.MetricsOf(in.Trials)
 	}
@@ -51,7 +51,7 @@ type comparer struct {
 }
 
 // ask adds one that was asked for, once for each workload.
-func (c *comparer) ask(asked Asked) {
+func (c *comparer) ask(asked ComparisonRequest) {
 	found := result.Comparison{ID: asked.ID, Title: asked.Title, A: c.side(asked.A), B: c.side(asked.B)}
 	if asked.Expect > 0 && asked.Expect != 1 {
 		found.Expect = &asked.Expect
@@ -70,7 +70,7 @@ func (c *comparer) ask(asked Asked) {
 	}
 	joinTerms(&found.A)
 	joinTerms(&found.B)
-	if found.Reason = c.unfit(found, asked); found.Reason != "" {
+	if found.Reason = c.notComparable(found, asked); found.Reason != "" {
 		c.out = append(c.out, found)
 		return
 	}
@@ -116,8 +116,8 @@ func joinTerms(s *result.Side) {
 
 func termsOf(c *result.Comparison) []*result.Side { return append(c.A.Terms(), c.B.Terms()...) }
 
-// unfit says why a comparison has no figures, empty if it may have.
-func (c *comparer) unfit(found result.Comparison, asked Asked) string {
+// notComparable says why a comparison has no figures, empty if it may have.
+func (c *comparer) notComparable(found result.Comparison, asked ComparisonRequest) string {
 	if len(asked.A) != len(asked.B) || len(asked.A) < 1 || len(asked.A) > 2 {
 		return "a ratio can only be compared with a ratio"
 	}

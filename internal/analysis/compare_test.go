@@ -70,51 +70,51 @@ func TestCompare(t *testing.T) {
 	both := []string{"stream", "segments"}
 	for _, c := range []struct {
 		name   string
-		asked  []Asked
+		asked  []ComparisonRequest
 		trials []result.Trial
 		want   []briefly
 	}{
-		{"scenarios", []Asked{{"D/B", "", []string{"D"}, []string{"B"}, 0}, {"F/E", "", []string{"F"}, []string{"E"}, 0}, {"A/D", "", []string{"A"}, []string{"D"}, 0}}, trialsB, []briefly{
+		{"scenarios", []ComparisonRequest{{"D/B", "", []string{"D"}, []string{"B"}, 0}, {"F/E", "", []string{"F"}, []string{"E"}, 0}, {"A/D", "", []string{"A"}, []string{"D"}, 0}}, trialsB, []briefly{
 			{"D/B", "D overlay stream", "B bridge stream", "", "goodput", 5, 0, 0.4125, result.Worse},
 			{"F/E", "F overlay segments", "E bridge segments", "", "goodput", 5, 0, 0.4152, result.Worse},
 			{"A/D", "A host stream", "D overlay stream", "", "goodput", 5, 0, 10.606, result.Better},
 		}},
-		{"two workloads of one mode", []Asked{{"E/B", "", []string{"E"}, []string{"B"}, 0}}, trialsB, []briefly{
+		{"two workloads of one mode", []ComparisonRequest{{"E/B", "", []string{"E"}, []string{"B"}, 0}}, trialsB, []briefly{
 			{"E/B", "E bridge segments", "B bridge stream", "", "goodput", 5, 0, 0.1475, result.Worse},
 		}},
-		{"modes, in every workload", []Asked{{"x", "", []string{"overlay"}, []string{"bridge"}, 0}}, trialsB, []briefly{
+		{"modes, in every workload", []ComparisonRequest{{"x", "", []string{"overlay"}, []string{"bridge"}, 0}}, trialsB, []briefly{
 			{"x", "overlay overlay stream", "bridge bridge stream", "", "goodput", 5, 0, 0.4125, result.Worse},
 			{"x", "overlay overlay segments", "bridge bridge segments", "", "goodput", 5, 0, 0.4152, result.Worse},
 		}},
-		{"a mode beside a scenario", []Asked{{"x", "", []string{"overlay"}, []string{"E"}, 0}, {"y", "", []string{"E"}, []string{"overlay"}, 0}}, trialsB, []briefly{
+		{"a mode beside a scenario", []ComparisonRequest{{"x", "", []string{"overlay"}, []string{"E"}, 0}, {"y", "", []string{"E"}, []string{"overlay"}, 0}}, trialsB, []briefly{
 			{"x", "overlay overlay segments", "E bridge segments", "", "goodput", 5, 0, 0.4152, result.Worse},
 			{"y", "E bridge segments", "overlay overlay segments", "", "goodput", 5, 0, 2.4085, result.Better},
 		}},
-		{"unsupported, on either side", []Asked{{"x", "", []string{"encrypted"}, []string{"bridge"}, 0}, {"y", "", []string{"D"}, []string{"encrypted"}, 0}}, trialsB, []briefly{
+		{"unsupported, on either side", []ComparisonRequest{{"x", "", []string{"encrypted"}, []string{"bridge"}, 0}, {"y", "", []string{"D"}, []string{"encrypted"}, 0}}, trialsB, []briefly{
 			{"x", "encrypted encrypted ", "bridge bridge ", "encrypted is unsupported: the kernel has no ESP", "", 0, 0, none, ""},
 			{"y", "D overlay stream", "encrypted encrypted stream", "encrypted is unsupported: the kernel has no ESP", "", 0, 0, none, ""},
 		}},
-		{"not in the run", []Asked{{"x", "", []string{"Z"}, []string{"bridge"}, 0}}, trialsB, []briefly{
+		{"not in the run", []ComparisonRequest{{"x", "", []string{"Z"}, []string{"bridge"}, 0}}, trialsB, []briefly{
 			{"x", "Z Z ", "bridge bridge ", "Z is not among the modes of the run", "", 0, 0, none, ""},
 		}},
-		{"no trial of one workload", []Asked{{"x", "", []string{"overlay"}, []string{"host"}, 0}}, trialsB, []briefly{
+		{"no trial of one workload", []ComparisonRequest{{"x", "", []string{"overlay"}, []string{"host"}, 0}}, trialsB, []briefly{
 			{"x", "overlay overlay stream", "host host stream", "", "goodput", 5, 0, 0.09429, result.Worse},
 			{"x", "overlay overlay segments", "host host segments", "host has no ok trial of segments", "", 0, 0, none, ""},
 		}},
-		{"missing blocks", []Asked{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, append(rows("bridge", "goodput", 10, 10, 10, 10), row(2, "overlay", "goodput", 4), row(3, "overlay", "goodput", 4.02),
+		{"missing blocks", []ComparisonRequest{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, append(rows("bridge", "goodput", 10, 10, 10, 10), row(2, "overlay", "goodput", 4), row(3, "overlay", "goodput", 4.02),
 			row(4, "overlay", "goodput", 4), row(9, "overlay", "goodput", 1)), []briefly{
 			{"D/B", "D overlay stream", "B bridge stream", "", "goodput", 3, 2, 0.4007, result.Worse},
 		}},
-		{"no block has both", []Asked{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, []result.Trial{row(1, "bridge", "goodput", 1), row(2, "overlay", "goodput", 1)}, []briefly{
+		{"no block has both", []ComparisonRequest{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, []result.Trial{row(1, "bridge", "goodput", 1), row(2, "overlay", "goodput", 1)}, []briefly{
 			{"D/B", "D overlay stream", "B bridge stream", "", "goodput", 0, 2, none, result.CannotTell},
 		}},
-		{"a zero leaves no ratio", []Asked{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, join(rows("bridge", "retransmits", 0, 1, 2), rows("overlay", "retransmits", 5, 5, 5)), []briefly{
+		{"a zero leaves no ratio", []ComparisonRequest{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, join(rows("bridge", "retransmits", 0, 1, 2), rows("overlay", "retransmits", 5, 5, 5)), []briefly{
 			{"D/B", "D overlay stream", "B bridge stream", "", "retransmits", 3, 0, none, result.CannotTell},
 		}},
-		{"nothing in common", []Asked{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, join(rows("bridge", "goodput", 1, 1, 1), rows("overlay", "rtt_p50", 5, 5, 5)), []briefly{
+		{"nothing in common", []ComparisonRequest{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, join(rows("bridge", "goodput", 1, 1, 1), rows("overlay", "rtt_p50", 5, 5, 5)), []briefly{
 			{"D/B", "D overlay stream", "B bridge stream", "the two have no metric in common", "", 0, 0, none, ""},
 		}},
-		{"only what both have", []Asked{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, []result.Trial{
+		{"only what both have", []ComparisonRequest{{"D/B", "", []string{"D"}, []string{"B"}, 0}}, []result.Trial{
 			{Block: 1, Mode: "bridge", Workload: "stream", Status: result.TrialOK, Metrics: map[string]float64{"goodput": 1, "retransmits": 4}},
 			{Block: 1, Mode: "overlay", Workload: "stream", Status: result.TrialOK, Metrics: map[string]float64{"goodput": 2, "fairness": 1}}}, []briefly{
 			{"D/B", "D overlay stream", "B bridge stream", "", "goodput", 1, 0, 2, result.CannotTell},
@@ -146,7 +146,7 @@ func TestCompareAsCells(t *testing.T) {
 		}
 	}
 	var got []result.Cell
-	for _, c := range Compare(Input{Modes: hostAnd, Workloads: []string{"stream", "rr"}, Trials: trials, Rule: rule}, nil, []Asked{{"", "", []string{"veth"}, []string{"host"}, 0}}) {
+	for _, c := range Compare(Input{Modes: hostAnd, Workloads: []string{"stream", "rr"}, Trials: trials, Rule: rule}, nil, []ComparisonRequest{{"", "", []string{"veth"}, []string{"host"}, 0}}) {
 		got = append(got, c.Cell())
 	}
 	if d := cmp.Diff(cells, got); d != "" || len(got) != 2 {
@@ -159,8 +159,8 @@ func TestCompareHolm(t *testing.T) {
 	off := []float64{92, 95, 101, 94, 93}
 	trials := join(rows("host", "goodput", 100, 100, 100, 100, 100), rows("veth", "goodput", off...),
 		of("other", join(rows("host", "goodput", 100, 100, 100, 100, 100), rows("veth", "goodput", off...))))
-	one := Compare(Input{Modes: hostAnd, Workloads: []string{"stream"}, Trials: trials, Rule: Rule{Margin: 0.01}}, nil, []Asked{{"x", "", []string{"veth"}, []string{"host"}, 0}})
-	two := Compare(Input{Modes: hostAnd, Workloads: []string{"stream", "other"}, Trials: trials, Rule: Rule{Margin: 0.01}}, nil, []Asked{{"x", "", []string{"veth"}, []string{"host"}, 0}})
+	one := Compare(Input{Modes: hostAnd, Workloads: []string{"stream"}, Trials: trials, Rule: Rule{Margin: 0.01}}, nil, []ComparisonRequest{{"x", "", []string{"veth"}, []string{"host"}, 0}})
+	two := Compare(Input{Modes: hostAnd, Workloads: []string{"stream", "other"}, Trials: trials, Rule: Rule{Margin: 0.01}}, nil, []ComparisonRequest{{"x", "", []string{"veth"}, []string{"host"}, 0}})
 	if len(one) != 1 || len(two) != 2 || math.Abs(*two[0].P-2**one[0].P) > 1e-12 || one[0].Verdict != result.Worse {
 		t.Errorf("alone %+v, among two %+v", one, two)
 	}
@@ -193,7 +193,7 @@ func TestCompareAtLeast(t *testing.T) {
 		{"more than was expected, and may be more", slow(rows("veth", "goodput", high...)), rows("host", "goodput", low...), result.Better, true, false, 1.1},
 		{"more than was expected, but b may be too", rows("veth", "goodput", high...), slow(rows("host", "goodput", low...)), result.CannotTell, false, true, 1.1},
 	} {
-		got := Compare(Input{Modes: hostAnd, Workloads: []string{"stream"}, Trials: join(c.a, c.b), Rule: Rule{Margin: 0.05}}, nil, []Asked{{"x", "", []string{"veth"}, []string{"host"}, c.expect}})
+		got := Compare(Input{Modes: hostAnd, Workloads: []string{"stream"}, Trials: join(c.a, c.b), Rule: Rule{Margin: 0.05}}, nil, []ComparisonRequest{{"x", "", []string{"veth"}, []string{"host"}, c.expect}})
 		if len(got) != 1 || got[0].Verdict != c.want || got[0].A.AtLeast != c.a2 || got[0].B.AtLeast != c.b2 || got[0].BlocksNeeded != nil {
 			t.Errorf("%s: %+v", c.name, got)
 		}
@@ -204,7 +204,7 @@ func TestCompareAtLeast(t *testing.T) {
 // before there was such a thing has none of it.
 func TestStudyInRunJSON(t *testing.T) {
 	run := result.Run{Schema: result.Schema, Modes: modesB, Scenarios: studyB, Hosts: []result.Host{}, Cells: []result.Cell{}, Warnings: []result.Warning{},
-		Comparisons: Compare(Input{Modes: modesB, Trials: trialsB, Rule: Rule{Margin: 0.05}}, studyB, []Asked{{"D/B", "what the SDN takes", []string{"D"}, []string{"B"}, 0}, {"x", "", []string{"encrypted"}, []string{"B"}, 0}})}
+		Comparisons: Compare(Input{Modes: modesB, Trials: trialsB, Rule: Rule{Margin: 0.05}}, studyB, []ComparisonRequest{{"D/B", "what the SDN takes", []string{"D"}, []string{"B"}, 0}, {"x", "", []string{"encrypted"}, []string{"B"}, 0}})}
 	run.Modes[1].Mode, run.Modes[1].Description, run.Modes[1].Facts = "docker/bridge", "as it comes", []result.Fact{{Name: "client limit", Value: "0.5 CPUs"}}
 	path := filepath.Join(t.TempDir(), "run")
 	d, err := store.Create(path)

@@ -10,9 +10,9 @@ import (
 	"tare/internal/warning"
 )
 
-// AskedPass is the pass at one rate that a study asks for, before the first trial: its
+// RequestedPass is the pass at one rate that a study asks for, before the first trial: its
 // rate is 0 where the run is to choose it. Nil where the study asks for none.
-func AskedPass(s study.Study) *result.CostPass {
+func RequestedPass(s study.Study) *result.CostPass {
 	asked := s.CostPass
 	if !asked.On() {
 		return nil
@@ -79,7 +79,7 @@ func (c PassChoice) After(last int) (result.CostPass, bool) {
 // that is unknown. A trial that was ruled out tells enough for that: the rate is a
 // choice, and no figure.
 func (c PassChoice) had(mode string, last int) (most float64, workload string) {
-	for _, figure := range c.Pass.Figures() {
+	for _, figure := range c.Pass.Values() {
 		for _, name := range c.Pass.From {
 			var sum float64
 			n := 0
@@ -129,7 +129,7 @@ func (e *evaluation) passed() {
 		return
 	}
 	c.Missing = "no mode had a trial of the traffic that it is made of from which a rate could be chosen"
-	if !slices.ContainsFunc(plan.Make(e.in.Study).Trials, plan.Trial.Costing) {
+	if !slices.ContainsFunc(plan.Make(e.in.Study).Trials, plan.Trial.InCostPass) {
 		c.Missing = "the run has no block for it"
 	}
 	e.warn(warning.CostPassMissing, "run", "there is no pass at one rate, and CPU use at different rates is not to be compared: %s", c.Missing)
@@ -137,7 +137,7 @@ func (e *evaluation) passed() {
 
 // passOfTrials is what the trials tell of the pass of a run of which nothing else is left.
 func (e *evaluation) passOfTrials() *result.CostPass {
-	c := AskedPass(e.in.Study)
+	c := RequestedPass(e.in.Study)
 	if c == nil || c.Missing != "" || c.Rate > 0 {
 		return c
 	}

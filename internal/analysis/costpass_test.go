@@ -8,8 +8,8 @@ import (
 )
 
 // passOf is a run whose pass had a rate, in three blocks.
-func passOf(rate float64) Taken {
-	t := Taken{Run: result.Run{CostPass: &result.CostPass{Rate: rate}, Modes: []result.Mode{{ID: "host", Status: result.ModeMeasured}, {ID: "m", Status: result.ModeMeasured, Baseline: "host"}}}}
+func passOf(rate float64) RunTrials {
+	t := RunTrials{Run: result.Run{CostPass: &result.CostPass{Rate: rate}, Modes: []result.Mode{{ID: "host", Status: result.ModeMeasured}, {ID: "m", Status: result.ModeMeasured, Baseline: "host"}}}}
 	for block := 1; block <= 3; block++ {
 		for _, m := range t.Run.Modes {
 			t.Trials = append(t.Trials, result.Trial{Block: block, Mode: m.ID, Workload: result.CostPassID, Status: result.TrialOK, Rate: rate,

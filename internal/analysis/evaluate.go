@@ -22,8 +22,8 @@ type Evidence struct {
 	Elsewhere bool
 	// Survey is how the network stacks of the modes were set.
 	Survey Survey
-	// Unbilled are the trials of which the CPU cost is unknown, and why.
-	Unbilled []string
+	// MissingCPUCost are the trials of which the CPU cost is unknown, and why.
+	MissingCPUCost []string
 }
 
 // Evaluate gives a run everything that follows from its trials: the tally, cells,
@@ -39,7 +39,7 @@ func Evaluate(run result.Run, in Evidence) result.Run {
 	e.passed()
 	e.ruledOut()
 	e.busyTurns()
-	e.unbilled()
+	e.warnMissingCPUCost()
 	e.breakdowns()
 	e.run.ECDFs = ECDFs(run.Modes, names, in.Trials)
 	e.saturated()
@@ -95,10 +95,10 @@ func (e *evaluation) judge(in Input) []result.Warning {
 	return warnings
 }
 
-// unbilled tells in one warning of how many trials the CPU cost is unknown.
-func (e *evaluation) unbilled() {
-	if n := len(e.in.Unbilled); n > 0 {
-		e.warn(warning.NoCPUBill, "run", "of %d trials the CPU cost is unknown; the first, %s", n, e.in.Unbilled[0])
+// warnMissingCPUCost tells in one warning of how many trials the CPU cost is unknown.
+func (e *evaluation) warnMissingCPUCost() {
+	if n := len(e.in.MissingCPUCost); n > 0 {
+		e.warn(warning.NoCPUCost, "run", "of %d trials the CPU cost is unknown; the first, %s", n, e.in.MissingCPUCost[0])
 	}
 }
 
@@ -138,8 +138,8 @@ func (e *evaluation) busyTurns() {
 		on         bool
 		text       string
 	}{
-		{result.FigureSteal, result.FigureTime, rules.Steal.Of, rules.Steal.On(), "the hypervisor took"},
-		{result.FigureOthers, result.FigureElapsed, rules.Others.Of, rules.Others.On(), "other programs used"},
+		{result.MachineSteal, result.MachineTime, rules.Steal.Of, rules.Steal.On(), "the hypervisor took"},
+		{result.MachineOthers, result.MachineElapsed, rules.Others.Of, rules.Others.On(), "other programs used"},
 	} {
 		var over, all int
 		var worst float64

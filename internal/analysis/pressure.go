@@ -22,12 +22,12 @@ const (
 
 // pressed warns of what the trials lacked: memory, CPUs, room for connections.
 func (e *evaluation) pressed() {
-	e.add(pressed(e.in.Trials, measured(e.in.Study)))
+	e.add(underPressure(e.in.Trials, measured(e.in.Study)))
 }
 
-// pressed is what of memory, pressure and connection tracking is to be told of trials
+// underPressure is what of memory, pressure and connection tracking is to be told of trials
 // that count.
-func pressed(trials []result.Trial, workloads []study.Workload) []result.Warning {
+func underPressure(trials []result.Trial, workloads []study.Workload) []result.Warning {
 	counted := slices.DeleteFunc(slices.Clone(trials), func(t result.Trial) bool { return t.Status != result.TrialOK || t.Pilot })
 	out := shortOfMemory(counted)
 	for _, w := range workloads {
@@ -69,9 +69,9 @@ func machineFigure(name string) func(result.Trial) (float64, bool) {
 func perTime(name string) func(result.Trial) (float64, bool) {
 	return func(t result.Trial) (float64, bool) {
 		v, ok := t.Machine[name]
-		long, apart := t.Machine[result.FigurePressureTime]
+		long, apart := t.Machine[result.MachinePressureTime]
 		if !apart {
-			long = t.Machine[result.FigureElapsed]
+			long = t.Machine[result.MachineElapsed]
 		}
 		return v / long, ok && long > 0
 	}
@@ -82,27 +82,27 @@ func shortOfMemory(trials []result.Trial) (out []result.Warning) {
 		out = append(out, result.Warning{Code: string(code), Scope: "run", Text: fmt.Sprintf(format, args...)})
 	}
 	const mend = "end what else uses memory, or run where there is more"
-	if n, known, most := tally(trials, perTime(result.FigurePressureMemory), muchMemoryStall); n > 0 {
+	if n, known, most := tally(trials, perTime(result.MachinePressureMemory), muchMemoryStall); n > 0 {
 		warn(warning.MemoryPressure, "in %d of %d trials programs waited for memory for more than %s of the time, up to %s: rates are lower and spread more than "+
 			"the modes make them, and buffers may have been kept small; %s", n, known, percent(muchMemoryStall), percent(most), mend)
 	}
-	if n, known, most := tally(trials, machineFigure(result.FigureGroupStalls), 0); n > 0 {
+	if n, known, most := tally(trials, machineFigure(result.MachineGroupStalls), 0); n > 0 {
 		warn(warning.MemoryPressure, "in %d of %d trials a control group's limit on memory stood in the way, up to %.0f times: what sockets hold counts against it, "+
 			"so that rates show the limit; a higher limit mends it", n, known, most)
 	}
 	below := func(t result.Trial) (float64, bool) {
-		v, ok := t.Machine[result.FigureAvailable]
+		v, ok := t.Machine[result.MachineAvailable]
 		return -v, ok
 	}
 	if n, known, _ := tally(trials, below, -littleMemory); n > 0 {
 		warn(warning.MemoryPressure, "in %d of %d trials less than %d MiB of memory were available: the kernel keeps socket buffers small when memory is short; %s",
 			n, known, littleMemory>>20, mend)
 	}
-	if n, known, most := tally(trials, machineFigure(result.FigureSwapped), muchSwap); n > 0 {
+	if n, known, most := tally(trials, machineFigure(result.MachineSwapped), muchSwap); n > 0 {
 		warn(warning.Swapping, "in %d of %d trials memory was swapped to a disk or back, up to %.3g MiB: whoever is swapped out answers late, and the longest round trips are its; %s",
 			n, known, most/(1<<20), mend)
 	}
-	for _, figure := range []string{result.FigureKills, result.FigureGroupKills} {
+	for _, figure := range []string{result.MachineKills, result.MachineGroupKills} {
 		if n, known, _ := tally(trials, machineFigure(figure), 0); n > 0 {
 			warn(warning.OOMKill, "in %d of %d trials that count the kernel ended processes for lack of memory: none of the trial's own, but what was left had a machine "+
 				"that was short of memory; %s", n, known, mend)
@@ -115,7 +115,7 @@ func shortOfMemory(trials []result.Trial) (out []result.Warning) {
 func shortOfCPU(workload string, trials []result.Trial) []result.Warning {
 	var shares []float64
 	for _, t := range trials {
-		if share, ok := perTime(result.FigurePressureCPU)(t); ok {
+		if share, ok := perTime(result.MachinePressureCPU)(t); ok {
 			shares = append(shares, share)
 		}
 	}
@@ -137,7 +137,7 @@ func trackingFull(trials []result.Trial) (out []result.Warning) {
 	worst := map[at]float64{}
 	var order []at
 	for _, t := range trials {
-		if v, ok := t.Machine[result.FigureTracked]; ok && v > fullTracking {
+		if v, ok := t.Machine[result.MachineTracked]; ok && v > fullTracking {
 			k := at{t.Mode, t.Workload}
 			if _, seen := worst[k]; !seen {
 				order = append(order, k)

@@ -11,14 +11,14 @@ import (
 
 func TestPressed(t *testing.T) {
 	with := func(figures map[string]float64) result.Trial {
-		figures[result.FigureElapsed] = 10
+		figures[result.MachineElapsed] = 10
 		return result.Trial{Mode: "m", Workload: "w", Status: result.TrialOK, Machine: figures}
 	}
 	quiet := func() result.Trial {
-		return with(map[string]float64{result.FigurePressureMemory: 0.1, result.FigurePressureCPU: 2.5, result.FigureAvailable: littleMemory, result.FigureSwapped: muchSwap,
-			result.FigureKills: 0, result.FigureGroupStalls: 0, result.FigureTracked: fullTracking})
+		return with(map[string]float64{result.MachinePressureMemory: 0.1, result.MachinePressureCPU: 2.5, result.MachineAvailable: littleMemory, result.MachineSwapped: muchSwap,
+			result.MachineKills: 0, result.MachineGroupStalls: 0, result.MachineTracked: fullTracking})
 	}
-	ruledOut := with(map[string]float64{result.FigurePressureMemory: 9, result.FigureTracked: 1})
+	ruledOut := with(map[string]float64{result.MachinePressureMemory: 9, result.MachineTracked: 1})
 	ruledOut.Status = result.TrialInvalid
 	tests := []struct {
 		name   string
@@ -27,15 +27,15 @@ func TestPressed(t *testing.T) {
 		want   []string
 	}{
 		{"up to the limits, and what does not count", []result.Trial{quiet(), ruledOut, {Status: result.TrialOK, Mode: "m", Workload: "w"}}, study.Free, []string{}},
-		{"memory", []result.Trial{quiet(), with(map[string]float64{result.FigurePressureMemory: 0.11})}, study.Free, []string{"memory_pressure run"}},
-		{"little of it", []result.Trial{with(map[string]float64{result.FigureAvailable: littleMemory - 1})}, study.Free, []string{"memory_pressure run"}},
-		{"a group's limit", []result.Trial{with(map[string]float64{result.FigureGroupStalls: 1})}, study.Free, []string{"memory_pressure run"}},
-		{"swap", []result.Trial{with(map[string]float64{result.FigureSwapped: muchSwap + 1})}, study.Free, []string{"swapping run"}},
-		{"kills, of the machine and of a group", []result.Trial{with(map[string]float64{result.FigureKills: 1, result.FigureGroupKills: 1})}, study.Free, []string{"oom_kill run"}},
-		{"CPUs", []result.Trial{with(map[string]float64{result.FigurePressureCPU: 2.51})}, study.Free, []string{"cpu_pressure w"}},
-		{"CPUs in one trial of three", []result.Trial{quiet(), quiet(), with(map[string]float64{result.FigurePressureCPU: 9})}, study.Free, []string{}},
-		{"one CPU for both, as asked for", []result.Trial{with(map[string]float64{result.FigurePressureCPU: 9})}, study.OneCore, []string{}},
-		{"connections", []result.Trial{with(map[string]float64{result.FigureTracked: 0.91}), with(map[string]float64{result.FigureTracked: 1})}, study.Free, []string{"conntrack_full m w"}},
+		{"memory", []result.Trial{quiet(), with(map[string]float64{result.MachinePressureMemory: 0.11})}, study.Free, []string{"memory_pressure run"}},
+		{"little of it", []result.Trial{with(map[string]float64{result.MachineAvailable: littleMemory - 1})}, study.Free, []string{"memory_pressure run"}},
+		{"a group's limit", []result.Trial{with(map[string]float64{result.MachineGroupStalls: 1})}, study.Free, []string{"memory_pressure run"}},
+		{"swap", []result.Trial{with(map[string]float64{result.MachineSwapped: muchSwap + 1})}, study.Free, []string{"swapping run"}},
+		{"kills, of the machine and of a group", []result.Trial{with(map[string]float64{result.MachineKills: 1, result.MachineGroupKills: 1})}, study.Free, []string{"oom_kill run"}},
+		{"CPUs", []result.Trial{with(map[string]float64{result.MachinePressureCPU: 2.51})}, study.Free, []string{"cpu_pressure w"}},
+		{"CPUs in one trial of three", []result.Trial{quiet(), quiet(), with(map[string]float64{result.MachinePressureCPU: 9})}, study.Free, []string{}},
+		{"one CPU for both, as asked for", []result.Trial{with(map[string]float64{result.MachinePressureCPU: 9})}, study.OneCore, []string{}},
+		{"connections", []result.Trial{with(map[string]float64{result.MachineTracked: 0.91}), with(map[string]float64{result.MachineTracked: 1})}, study.Free, []string{"conntrack_full m w"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestPressed(t *testing.T) {
 
 // Where the machines of the ends were read apart, the time between those readings counts.
 func TestPerTime(t *testing.T) {
-	if got, known := perTime(result.FigurePressureCPU)(result.Trial{Machine: map[string]float64{result.FigurePressureCPU: 2, result.FigurePressureTime: 4, result.FigureElapsed: 1}}); !known || got != 0.5 {
+	if got, known := perTime(result.MachinePressureCPU)(result.Trial{Machine: map[string]float64{result.MachinePressureCPU: 2, result.MachinePressureTime: 4, result.MachineElapsed: 1}}); !known || got != 0.5 {
 		t.Errorf("the share is %g (known: %t), want that of the time between the readings, 0.5", got, known)
 	}
 }

@@ -80,7 +80,7 @@ func (e *evaluation) meanFullest(mode, workload string) (mean float64, known boo
 		}
 		share, ok := 0.0, false
 		for name, v := range t.Machine { // of two machines, each has its own
-			if strings.HasSuffix(name, result.FigureFullest) {
+			if strings.HasSuffix(name, result.MachineFullest) {
 				share, ok = max(share, v), true
 			}
 		}

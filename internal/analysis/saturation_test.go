@@ -18,10 +18,10 @@ func crowded(w study.Workload, fullest map[string]float64, goodput map[string]fl
 		e.run.Modes = append(e.run.Modes, result.Mode{ID: id, Status: result.ModeMeasured})
 		t := result.Trial{Mode: id, Workload: w.Name(), Block: 1, Status: result.TrialOK, Client: &result.End{MSS: 1448, Congestion: congestion}, Server: &result.End{MSS: 1448}}
 		if share, known := fullest[id]; known {
-			t.Machine = map[string]float64{result.FigureFullest: share}
+			t.Machine = map[string]float64{result.MachineFullest: share}
 		}
 		failed := t
-		failed.Status, failed.Machine = result.TrialFailed, map[string]float64{result.FigureFullest: 0}
+		failed.Status, failed.Machine = result.TrialFailed, map[string]float64{result.MachineFullest: 0}
 		e.in.Trials = append(e.in.Trials, t, failed)
 		v := goodput[id]
 		e.run.Cells = append(e.run.Cells, result.Cell{Mode: id, Workload: w.Name(), Metric: "goodput", Value: &v})

@@ -13,7 +13,7 @@ import (
 // verified lists the workloads of a study that are weighed with a second tool.
 func verified(s study.Study) []Verified {
 	var out []Verified
-	twins := plan.Twins(s)
+	twins := plan.Verifications(s)
 	for _, w := range s.Workloads {
 		if w.VerifyWith != "" {
 			out = append(out, Verified{Workload: w.Name(), Twin: twins[w.Name()], Tool: w.VerifyWith})
@@ -32,13 +32,13 @@ func scenarios(s study.Study) []result.Scenario {
 }
 
 // asked lists the comparisons that a study asks for, those of sweeps for each rate.
-func asked(s study.Study) []Asked {
-	var out []Asked
+func asked(s study.Study) []ComparisonRequest {
+	var out []ComparisonRequest
 	for _, c := range s.Compare {
 		suffixes, sides := plan.Sides(s, slices.Concat(c.A.Names(), c.B.Names())...)
 		for i, names := range sides {
 			a, b := names[:len(c.A.Names())], names[len(c.A.Names()):]
-			out = append(out, Asked{ID: c.Name() + suffixes[i], Title: c.Title, A: a, B: b, Expect: c.Expect})
+			out = append(out, ComparisonRequest{ID: c.Name() + suffixes[i], Title: c.Title, A: a, B: b, Expect: c.Expect})
 		}
 	}
 	return out

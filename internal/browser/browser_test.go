@@ -10,14 +10,14 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"tare/internal/cli"
-	"tare/internal/driver/inner"
+	"tare/internal/driver/subcommand"
 	"tare/internal/result"
 )
 
 // The test binary is also the program: called as tare, it is tare, and whatever it is
 // called, it is the agent in a sandbox.
 func TestMain(m *testing.M) {
-	done, err := inner.Inner(context.Background(), os.Args, "test")
+	done, err := subcommand.Run(context.Background(), os.Args, "test")
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, err)

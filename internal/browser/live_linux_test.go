@@ -61,7 +61,7 @@ func testLive(t *testing.T, b browser) {
 	home := serve(t, filepath.Dir(dir))
 	p := b.tab(t)
 	p.open(home)
-	for !store.Held(dir) {
+	for !store.IsLocked(dir) {
 		select {
 		case <-ended:
 			t.Fatalf("the run ended with %d", run.ProcessState.ExitCode())

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tare/internal/driver"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/study"
 	"tare/internal/target"
@@ -63,9 +63,9 @@ func (e *codeError) Unwrap() error { return e.err }
 func usage(err error) error       { return &codeError{exitUsage, err} }
 func environment(err error) error { return &codeError{exitEnvironment, err} }
 
-// unread is why a run that was named cannot be read: a mistake in the name or in the
+// notReadable is why a run that was named cannot be read: a mistake in the name or in the
 // files, or a right that is lacking.
-func unread(err error) error {
+func notReadable(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return environment(fmt.Errorf("%w: read it as the user who made it, or have that user let others read it", err))
 	}
@@ -100,7 +100,7 @@ func (a App) Main(ctx context.Context, args []string) int {
 const mostError = 4000
 
 // shown is an error fit for a terminal, whatever names it quotes.
-func shown(err error) string { return say.Cut(say.CleanLines(err.Error()), mostError) }
+func shown(err error) string { return wording.Cut(wording.CleanLines(err.Error()), mostError) }
 
 func (a App) root() *cobra.Command {
 	root := &cobra.Command{
@@ -134,19 +134,19 @@ func (a App) Catalog() study.Catalog {
 		c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Baseline: m.Baseline, Limits: m.Limits, Options: m.Options, MTU: m.MTU})
 	}
 	for _, m := range target.Modes() {
-		if why, absent := a.target.Absent[m.ID]; absent {
+		if why, absent := a.target.Unavailable[m.ID]; absent {
 			c.Modes = append(c.Modes, study.ModeSpec{ID: m.ID, Absent: why})
 		}
 	}
 	for _, w := range workloads.All() {
 		spec := w.Spec().WorkloadSpec
-		spec.Tools = tool.Making(spec.Kind)
+		spec.Tools = tool.ForWorkload(spec.Kind)
 		c.Workloads = append(c.Workloads, spec)
 	}
 	return c
 }
 
-// exactly and atMost are cobra's checks of arguments with an exit code.
+// exactly and addSaturating are cobra's checks of arguments with an exit code.
 func exactly(n int) cobra.PositionalArgs { return checked(cobra.ExactArgs(n)) }
 func atMostOne() cobra.PositionalArgs    { return checked(cobra.MaximumNArgs(1)) }
 func atLeast(n int) cobra.PositionalArgs { return checked(cobra.MinimumNArgs(n)) }

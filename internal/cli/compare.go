@@ -73,7 +73,7 @@ func (a App) changes(before, after string, f compareFlags) (result.Changes, erro
 		}
 	}
 	differences := study.Differences(b.study, n.study)
-	out := analysis.Across(b.Taken, n.Taken, refusals(differences), margin)
+	out := analysis.Across(b.RunTrials, n.RunTrials, refusals(differences), margin)
 	for _, d := range differences {
 		if !d.Decides {
 			out.Environment = append(out.Environment, result.Difference{Scope: d.Scope, Name: d.Key, Before: d.Before, After: d.After})
@@ -87,7 +87,7 @@ func (a App) changes(before, after string, f compareFlags) (result.Changes, erro
 
 // takenRun is a run with its study.
 type takenRun struct {
-	analysis.Taken
+	analysis.RunTrials
 	study study.Study
 }
 
@@ -95,21 +95,21 @@ type takenRun struct {
 func (a App) takeRun(name string) (takenRun, error) {
 	dir, err := findRun(name)
 	if err != nil {
-		return takenRun{}, unread(err)
+		return takenRun{}, notReadable(err)
 	}
 	defer dir.Close()
-	run, trials, err := dir.LoadLean()
+	run, trials, err := dir.LoadPartial()
 	if err != nil {
-		return takenRun{}, unread(err)
+		return takenRun{}, notReadable(err)
 	}
 	_, s, err := a.resumed(dir.Path(), false)
 	if err != nil {
-		return takenRun{}, unread(fmt.Errorf("compare %s: it does not tell what was asked: %w", name, err))
+		return takenRun{}, notReadable(fmt.Errorf("compare %s: it does not tell what was asked: %w", name, err))
 	}
 	if len(run.Cells) == 0 && len(trials) > 0 {
 		run = a.judge(run, trials, dir.Path())
 	}
-	return takenRun{analysis.Taken{Run: run, Trials: trials}, s}, nil
+	return takenRun{analysis.RunTrials{Run: run, Trials: trials}, s}, nil
 }
 
 // refusals are what two studies forbid to compare.
@@ -186,7 +186,7 @@ func (a App) checkCommand() *cobra.Command {
 				return err
 			}
 			if len(f.metrics) == 0 {
-				changes.Cells = slices.DeleteFunc(changes.Cells, func(c result.Change) bool { return !gated(c) })
+				changes.Cells = slices.DeleteFunc(changes.Cells, func(c result.Change) bool { return !gateChanges(c) })
 			}
 			return errors.Join(a.printChanges(changes, f.format), g.verdict(changes))
 		},
@@ -197,8 +197,8 @@ func (a App) checkCommand() *cobra.Command {
 	return c
 }
 
-// gated is whether a cell counts for the gate where nothing is said.
-func gated(c result.Change) bool {
+// gateChanges is whether a cell counts for the gate where nothing is said.
+func gateChanges(c result.Change) bool {
 	m, ok := result.MetricNamed(c.Metric)
 	return ok && (m.Primary || strings.HasPrefix(m.Name, "cpu_cost"))
 }

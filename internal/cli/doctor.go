@@ -88,8 +88,8 @@ func (a App) doctor(ctx context.Context, f doctorFlags) error {
 	if err := show(d.printMachine); err != nil {
 		return err
 	}
-	d.look(ctx)
-	if err := show(d.printWeather); err != nil {
+	d.checkMachine(ctx)
+	if err := show(d.printBackgroundLoad); err != nil {
 		return err
 	}
 	d.Engines = findEngines(ctx)
@@ -112,7 +112,7 @@ func (a App) doctor(ctx context.Context, f doctorFlags) error {
 
 // examine reads what is known of the machine without waiting for anything.
 func examine(noLab error) diagnosis {
-	machine := facts.Machine("/")
+	machine := facts.Collect("/")
 	d := diagnosis{
 		Lab: "ok, as root", Ready: noLab == nil, Rights: facts.ReadRights("/").Facts(), Machine: machine.Facts, groups: machine.Groups, Modes: []probed{},
 		Engines:  engines{Programs: []result.Fact{}, Versions: []result.Fact{}},
@@ -132,18 +132,18 @@ func examine(noLab error) diagnosis {
 	return d
 }
 
-// look sees for a second what else uses the machine.
-func (d *diagnosis) look(ctx context.Context) {
-	found, warnings := weather(ctx, study.InvalidDefaults())
+// checkMachine sees for a second what else uses the machine.
+func (d *diagnosis) checkMachine(ctx context.Context) {
+	found, warnings := backgroundLoad(ctx, study.InvalidDefaults())
 	d.Machine, d.Warnings = append(d.Machine, found...), append(d.Warnings, warnings...)
-	d.groups = append(d.groups, facts.Group{Title: weatherGroup, Facts: found})
+	d.groups = append(d.groups, facts.Group{Title: backgroundLoadGroup, Facts: found})
 }
 
 // findEngines looks for what private engines are made of, and speaks to the engine
 // that the docker command would use.
 func findEngines(ctx context.Context) engines {
 	found := engines{Private: probedOK, Programs: append([]result.Fact{}, private.Programs(ctx)...), Versions: []result.Fact{}}
-	if err := private.Lacking(ctx); err != nil {
+	if err := private.MissingRequirements(ctx); err != nil {
 		found.Private = oneLine(err.Error())
 	}
 	e, err := locate.Connect(ctx, "")

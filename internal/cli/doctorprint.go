@@ -12,7 +12,7 @@ import (
 )
 
 // The titles of the last groups of facts, which take a second to be known.
-const weatherGroup = "others"
+const backgroundLoadGroup = "others"
 
 // printMachine prints what is known at once: whether labs can be made, the rights and
 // the machine.
@@ -22,10 +22,10 @@ func (d *diagnosis) printMachine(w io.Writer) error {
 	return printGroups(w, groups)
 }
 
-// printWeather prints what took a second to see, and what it all means for a run.
-func (d *diagnosis) printWeather(w io.Writer) error {
+// printBackgroundLoad prints what took a second to see, and what it all means for a run.
+func (d *diagnosis) printBackgroundLoad(w io.Writer) error {
 	for _, g := range d.groups {
-		if g.Title == weatherGroup && len(g.Facts) > 0 {
+		if g.Title == backgroundLoadGroup && len(g.Facts) > 0 {
 			if err := printGroups(w, []facts.Group{{Title: "others, in the last second", Facts: g.Facts}}); err != nil {
 				return err
 			}

@@ -65,7 +65,7 @@ func (a App) isTarget(name string) bool {
 // on is the program for a target. One of no kind that is known is the study's to
 // complain about, with its line.
 func (a App) on(t study.Target, o target.Options) App {
-	if k, err := target.Of(a.Targets, t); err == nil {
+	if k, err := target.FindKind(a.Targets, t); err == nil {
 		a.target = k.New(t, o)
 	}
 	return a

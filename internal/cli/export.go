@@ -47,12 +47,12 @@ func (a App) exportCommand() *cobra.Command {
 func (a App) export(name string, f export.Format, most int) error {
 	dir, err := findRun(name)
 	if err != nil {
-		return unread(err)
+		return notReadable(err)
 	}
 	defer dir.Close()
-	run, trials, err := dir.LoadLean()
+	run, trials, err := dir.LoadPartial()
 	if err != nil {
-		return unread(err)
+		return notReadable(err)
 	}
 	if len(run.Cells) == 0 && len(trials) > 0 {
 		run = a.judge(run, trials, dir.Path())

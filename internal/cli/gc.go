@@ -70,7 +70,7 @@ func (a App) existing(ctx context.Context, targets []string) ([]*engine.Engine, 
 	if len(targets) == 0 {
 		e, err := locate.Connect(ctx, "")
 		if u, ok := engine.AsUnavailable(err); ok {
-			if !u.Absent {
+			if !u.NotFound {
 				fmt.Fprintf(a.Stderr, "tare: not looked at: %v\n", u)
 			}
 			return nil, nil

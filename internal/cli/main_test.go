@@ -13,7 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"tare/internal/cli"
-	"tare/internal/driver/inner"
+	"tare/internal/driver/subcommand"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 )
@@ -21,7 +21,7 @@ import (
 // The test binary is also the program: called as tare, it is tare. Whatever it is
 // called, it is what runs in sandboxes and engines that tests make themselves.
 func TestMain(m *testing.M) {
-	done, err := inner.Inner(context.Background(), os.Args, "test")
+	done, err := subcommand.Run(context.Background(), os.Args, "test")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

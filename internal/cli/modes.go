@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tare/internal/driver/drawn"
+	"tare/internal/driver/topologygolden"
 	"tare/internal/linuxnet"
 	"tare/internal/report"
 )
@@ -93,12 +93,12 @@ func (a App) listReasons(tried []probed) {
 func (a App) listPaths(names []string) error {
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	for _, name := range names {
-		p, err := drawn.Of(name)
+		p, err := topologygolden.ForMode(name)
 		if err != nil {
 			continue // of a mode with a name of the user's
 		}
 		fmt.Fprintf(w, "\nPATH OF %s\n", name)
-		m := p.Mode(name, "")
+		m := p.UnmeasuredMode(name, "")
 		for _, at := range report.PathInWords(m) {
 			where, steps, _ := strings.Cut(at, ": ")
 			fmt.Fprintf(w, "%s\t%s\n", where, steps)

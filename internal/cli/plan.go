@@ -28,7 +28,7 @@ func (a App) planCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printPlan(plan.Make(s).Taking(a.target.Drivers.TakesEach(s)), s, order)
+			return a.printPlan(plan.Make(s).WithSetupTimes(a.target.Drivers.SetupTimes(s)), s, order)
 		},
 	}
 	f.register(c)
@@ -65,7 +65,7 @@ func (a App) printPlan(p plan.Plan, s study.Study, order bool) error {
 		return err
 	}
 	printMethod(a.Stdout, p, s)
-	for _, line := range a.target.Makes(s) {
+	for _, line := range a.target.DescribeChanges(s) {
 		fmt.Fprintln(a.Stdout, line)
 	}
 	if !order {

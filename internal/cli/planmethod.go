@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tare/internal/plan"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/study"
 )
 
@@ -25,20 +25,20 @@ func printTime(w io.Writer, p plan.Plan, s study.Study) {
 		}
 		return n, busy
 	}
-	least, _ := trials(p.Least)
+	least, _ := trials(p.MinBlocks)
 	most, busy := trials(p.Blocks)
 	pass := ""
-	if slices.ContainsFunc(p.Trials, plan.Trial.Costing) {
+	if slices.ContainsFunc(p.Trials, plan.Trial.InCostPass) {
 		pass = " and a cost pass"
 	}
 	fmt.Fprintf(w, "%s trials: %d modes x %d workloads x %s blocks%s, profile %s, seed %d\n",
-		span(least, most), len(p.Modes), len(plan.Workloads(s)), span(p.Least, p.Blocks), pass, s.Profile, p.Seed)
+		span(least, most), len(p.Modes), len(plan.Workloads(s)), span(p.MinBlocks, p.Blocks), pass, s.Profile, p.Seed)
 	long := p.Time(p.Blocks)
 	share := fmt.Sprintf("%.0f %% of it with traffic flowing", 100*busy.Seconds()/max(long, 1).Seconds())
 	if s.Stop == nil {
 		fmt.Fprintf(w, "about %s, %s\n", long.Round(time.Second), share)
 	} else {
-		fmt.Fprintf(w, "about %s with %d blocks, %s with %d, %s\n", p.Time(p.Least).Round(time.Second), p.Least, long.Round(time.Second), p.Blocks, share)
+		fmt.Fprintf(w, "about %s with %d blocks, %s with %d, %s\n", p.Time(p.MinBlocks).Round(time.Second), p.MinBlocks, long.Round(time.Second), p.Blocks, share)
 	}
 	if limit := p.Limit(s); limit > 0 {
 		fmt.Fprintf(w, "starts no block that would end after %s\n", limit.Round(time.Second))
@@ -74,7 +74,7 @@ func stopping(s study.Study) string {
 		return fmt.Sprintf("stop: after %d blocks", s.Blocks)
 	}
 	return fmt.Sprintf("stop: from block %d on, once every ratio is known to within %s or shown to be the same, and %s more; after %d blocks in any case",
-		s.Stop.MinBlocks, say.Percent(s.Stop.Width), say.Count(s.Stop.ExtraBlocks, "block", "blocks"), s.Blocks)
+		s.Stop.MinBlocks, wording.Percent(s.Stop.Width), wording.Count(s.Stop.ExtraBlocks, "block", "blocks"), s.Blocks)
 }
 
 func piloting(s study.Study) string {
@@ -121,7 +121,7 @@ func skipping(p plan.Plan, s study.Study) []string {
 			}
 		}
 		if len(in) < p.Blocks {
-			out = append(out, fmt.Sprintf("%s: in %s %s", w.Name(), strings.TrimPrefix(say.Count(len(in), "block", "blocks"), fmt.Sprint(len(in), " ")), listed(in)))
+			out = append(out, fmt.Sprintf("%s: in %s %s", w.Name(), strings.TrimPrefix(wording.Count(len(in), "block", "blocks"), fmt.Sprint(len(in), " ")), listed(in)))
 		}
 	}
 	return out
@@ -151,7 +151,7 @@ func passing(p plan.Plan, s study.Study) string {
 		rate = "half of what the slowest has in " + listed(pass.From) + " in block 1"
 	}
 	return fmt.Sprintf("%s: every mode at one rate, %s; in %s %s", study.CostPassID, rate,
-		strings.TrimPrefix(say.Count(len(in), "block", "blocks"), fmt.Sprint(len(in), " ")), listed(in))
+		strings.TrimPrefix(wording.Count(len(in), "block", "blocks"), fmt.Sprint(len(in), " ")), listed(in))
 }
 
 // watching says what is gathered beside the figures.
@@ -180,7 +180,7 @@ func renewing(p plan.Plan, s study.Study) string {
 	}
 	var seldom []string
 	for _, m := range p.Modes {
-		if !s.Renew.Due(2, p.Takes[m]) {
+		if !s.Renew.Due(2, p.SetupTimes[m]) {
 			seldom = append(seldom, m)
 		}
 	}
@@ -194,10 +194,10 @@ func renewing(p plan.Plan, s study.Study) string {
 func ruling(i study.Invalid) string {
 	var rules []string
 	if i.Steal.On() {
-		rules = append(rules, fmt.Sprintf("the hypervisor takes more than %s of a CPU", say.Percent(i.Steal.Of)))
+		rules = append(rules, fmt.Sprintf("the hypervisor takes more than %s of a CPU", wording.Percent(i.Steal.Of)))
 	}
 	if i.Others.On() {
-		rules = append(rules, fmt.Sprintf("other programs take more than %s", say.Percent(i.Others.Of)))
+		rules = append(rules, fmt.Sprintf("other programs take more than %s", wording.Percent(i.Others.Of)))
 	}
 	if i.Unsettled == study.On {
 		rules = append(rules, "it never settles")
@@ -205,7 +205,7 @@ func ruling(i study.Invalid) string {
 	rules = append(rules, "a link goes down", "the clock is set")
 	line := "invalid, and tried again at the end: a trial in which " + strings.Join(rules[:len(rules)-1], ", ") + " or " + rules[len(rules)-1]
 	if i.Most.On() {
-		line += fmt.Sprintf("; with more than %s of them nothing is judged", say.Percent(i.Most.Of))
+		line += fmt.Sprintf("; with more than %s of them nothing is judged", wording.Percent(i.Most.Of))
 	}
 	return line
 }

@@ -41,7 +41,7 @@ func (a App) probe(ctx context.Context, modes []string) []probed {
 	for range min(mostProbes, max(2, runtime.NumCPU()), len(modes)) {
 		all.Go(func() {
 			for i := range next {
-				out[i] = a.try(ctx, modes[i])
+				out[i] = a.probeMode(ctx, modes[i])
 				told.Lock()
 				done++
 				fmt.Fprintf(a.Stderr, "tried %d of %d: %s %s\n", done, len(modes), out[i].Mode, out[i].Status)
@@ -57,8 +57,8 @@ func (a App) probe(ctx context.Context, modes []string) []probed {
 	return out
 }
 
-// try builds a mode and takes it down again.
-func (a App) try(ctx context.Context, mode string) probed {
+// probeMode builds a mode and takes it down again.
+func (a App) probeMode(ctx context.Context, mode string) probed {
 	if study.Asks(mode) {
 		return probed{mode, probedNeeds, "write a name of yours for NAME, as in tare modes --probe " + strings.TrimSuffix(mode, "NAME") + "mine"}
 	}
@@ -67,7 +67,7 @@ func (a App) try(ctx context.Context, mode string) probed {
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = drv.Probe(ctx, driver.Order{Mode: mode})
+		err = drv.Probe(ctx, driver.ModeSpec{Mode: mode})
 	}
 	u, lacking := driver.AsUnsupported(err)
 	switch {

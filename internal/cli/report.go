@@ -17,7 +17,7 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/driver"
 	"tare/internal/report"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/store"
 	"tare/internal/study"
@@ -41,12 +41,12 @@ func (a App) reportCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir, err := store.Open(args[0])
 			if err != nil {
-				return unread(err)
+				return notReadable(err)
 			}
 			defer dir.Close()
 			in, err := a.input(dir)
 			if err != nil {
-				return unread(err)
+				return notReadable(err)
 			}
 			prepared := report.Prepare(in)
 			if err := a.write(dir, prepared); err != nil {
@@ -90,7 +90,7 @@ func unwritten(dir string, err error) error {
 
 // input reads what the report of a run needs.
 func (a App) input(dir *store.Dir) (report.Input, error) {
-	run, trials, err := dir.LoadLean()
+	run, trials, err := dir.LoadPartial()
 	if err != nil {
 		return report.Input{}, err
 	}
@@ -179,7 +179,7 @@ func (a App) lsCommand() *cobra.Command {
 				return nil
 			}
 			if err != nil {
-				return unread(err)
+				return notReadable(err)
 			}
 			return a.list(runs)
 		},
@@ -195,7 +195,7 @@ func (a App) list(runs []store.Summary) error {
 	fmt.Fprintln(w, "STARTED\tSTATUS\tPROFILE\tTRIALS\tMODES\tDIRECTORY")
 	for _, r := range runs {
 		if r.Problem != "" {
-			fmt.Fprintf(w, "unknown\tunreadable: %s\t\t\t\t%s\n", say.Clean(r.Problem), say.Clean(r.Path))
+			fmt.Fprintf(w, "unknown\tunreadable: %s\t\t\t\t%s\n", wording.Clean(r.Problem), wording.Clean(r.Path))
 			continue
 		}
 		started := "unknown"
@@ -203,7 +203,7 @@ func (a App) list(runs []store.Summary) error {
 			started = r.Started.Local().Format("2006-01-02 15:04")
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\n", started,
-			say.Clean(string(r.Status)), orDash(say.Clean(r.Profile)), r.Trials, len(r.Modes), say.Clean(r.Path))
+			wording.Clean(string(r.Status)), orDash(wording.Clean(r.Profile)), r.Trials, len(r.Modes), wording.Clean(r.Path))
 	}
 	return w.Flush()
 }

@@ -78,7 +78,7 @@ func (a App) run(c *cobra.Command, args []string, f runFlags) (failed error) {
 		return usage(err)
 	}
 	defer dir.Close()
-	return a.weigh(ctx, s, dir, done, f)
+	return a.execute(ctx, s, dir, done, f)
 }
 
 func orName(name string) string {
@@ -162,8 +162,8 @@ func openRun(f runFlags, s study.Study) (*store.Dir, []result.Trial, error) {
 	return dir, nil, nil
 }
 
-// weigh runs the study and reports it.
-func (a App) weigh(ctx context.Context, s study.Study, dir *store.Dir, done []result.Trial, f runFlags) error {
+// execute runs the study and reports it.
+func (a App) execute(ctx context.Context, s study.Study, dir *store.Dir, done []result.Trial, f runFlags) error {
 	id, err := runid.New()
 	if err != nil {
 		return environment(err)

@@ -52,7 +52,7 @@ func (a App) serve(c *cobra.Command, dir, listen string) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w: make a run first, or name the directory of those there are", err)
 		}
-		return unread(fmt.Errorf("serve: %w", err))
+		return notReadable(fmt.Errorf("serve: %w", err))
 	}
 	if _, _, err := net.SplitHostPort(listen); err != nil {
 		return usage(fmt.Errorf("serve: --listen is %q; write an address and a port, such as %s", listen, defaultListen))
@@ -68,7 +68,7 @@ func (a App) serve(c *cobra.Command, dir, listen string) error {
 	}
 	s := web.Server{Runs: dir, Load: a.loadInput, Compare: func(before, after string) (result.Changes, error) {
 		return a.changes(before, after, compareFlags{format: "text"})
-	}, Every: time.Second}
+	}, Interval: time.Second}
 	if name, err := os.Hostname(); err == nil {
 		s.Hosts = append(s.Hosts, strings.ToLower(name))
 	}

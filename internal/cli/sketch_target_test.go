@@ -38,9 +38,9 @@ func sketchKind() target.Kind {
 			d := sketchDriver{start: strings.TrimPrefix(t.Name, sketchScheme)}
 			return driver.Target{
 				Hosts: d.hosts(), Drivers: driver.Registry{d},
-				Makes: func(study.Study) []string { return []string{"agents, started by: " + d.start} },
-				Begin: func(driver.Run) (driver.Ground, error) {
-					return driver.Ground{Hosts: d.hosts(), Report: []result.Host{{Name: "left"}, {Name: "right"}}}, nil
+				DescribeChanges: func(study.Study) []string { return []string{"agents, started by: " + d.start} },
+				Begin: func(driver.Run) (driver.HostInfo, error) {
+					return driver.HostInfo{Hosts: d.hosts(), Report: []result.Host{{Name: "left"}, {Name: "right"}}}, nil
 				},
 				Close: func() error { return nil },
 			}
@@ -58,10 +58,10 @@ func (sketchDriver) Modes() []driver.Mode {
 	return []driver.Mode{{ID: "host", Title: "process to process"}, {ID: "command/again", Title: "the same once more", Baseline: "host"}}
 }
 
-func (d sketchDriver) Probe(context.Context, driver.Order) error { return nil }
+func (d sketchDriver) Probe(context.Context, driver.ModeSpec) error { return nil }
 
-func (d sketchDriver) Provision(_ context.Context, o driver.Order) (*driver.Path, error) {
-	if err := o.Countable(); err != nil {
+func (d sketchDriver) Provision(_ context.Context, o driver.ModeSpec) (*driver.Path, error) {
+	if err := o.CheckPairs(); err != nil {
 		return nil, err
 	}
 	by := transport.Local{Start: func(c *exec.Cmd) error {
@@ -86,8 +86,8 @@ func (d sketchDriver) Provision(_ context.Context, o driver.Order) (*driver.Path
 				Edges: []result.Edge{{From: "n0", To: "n1"}, {From: "n1", To: "n2"}},
 			}, nil
 		},
-		Forget: func(context.Context) error { return nil },
-		Close:  func(context.Context) error { return nil },
+		FlushConnections: func(context.Context) error { return nil },
+		Close:            func(context.Context) error { return nil },
 	}
 	at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0)
 	for range o.Pairs {

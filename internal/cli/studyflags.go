@@ -53,8 +53,8 @@ func (f *studyFlags) changed(c *cobra.Command) bool {
 	return false
 }
 
-// maxStudy bounds what is read of a study file; the decoder refuses less.
-const maxStudy = 4 << 20
+// maxStudySize bounds what is read of a study file; the decoder refuses less.
+const maxStudySize = 4 << 20
 
 // load reads a study, built in or from a file, lays the flags over it and fills
 // in the rest. It returns the program with the drivers for the study's engines.
@@ -63,7 +63,7 @@ func (f *studyFlags) load(c *cobra.Command, args []string, a App) (App, study.St
 	flagged, err := f.choice(a.Catalog())
 	var kind target.Kind
 	if err == nil {
-		kind, err = target.Of(a.Targets, flagged)
+		kind, err = target.FindKind(a.Targets, flagged)
 	}
 	if err != nil {
 		return a, study.Study{}, usage(err)
@@ -138,7 +138,7 @@ func source(name string) ([]byte, error) {
 	if info, err := file.Stat(); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("read study: %s is not a regular file", name)
 	}
-	src, err := io.ReadAll(io.LimitReader(file, maxStudy))
+	src, err := io.ReadAll(io.LimitReader(file, maxStudySize))
 	if err != nil {
 		return nil, fmt.Errorf("read study: %w", err)
 	}

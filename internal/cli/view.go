@@ -26,11 +26,11 @@ type view struct {
 func (a App) view() view {
 	tty, width, height := terminal(a.Stderr)
 	file, ok := a.Stderr.(*os.File)
-	if !tty || !ok || width < term.LeastWidth || height < term.LeastHeight {
+	if !tty || !ok || width < term.MinWidth || height < term.MinHeight {
 		return view{Listener: plain.New(a.Stderr, plain.Options{TTY: tty, Width: width}), close: func() {}}
 	}
 	drawn := term.Start(file, term.Options{ASCII: !unicode(os.Getenv)})
-	return view{Listener: drawn, progress: traffic.LeastProgress, close: sync.OnceFunc(func() {
+	return view{Listener: drawn, progress: traffic.MinProgressInterval, close: sync.OnceFunc(func() {
 		if err := drawn.Close(); err != nil {
 			fmt.Fprintf(a.Stderr, "tare: the live view ended: %v\n", err)
 		}

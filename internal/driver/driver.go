@@ -20,13 +20,13 @@ type Driver interface {
 	// Probe tries whether what is ordered can be built here and leaves nothing
 	// behind. It returns nil, an *Unsupported error that says what is lacking, or
 	// another error when it could not find out.
-	Probe(ctx context.Context, o Order) error
+	Probe(ctx context.Context, o ModeSpec) error
 	// Provision builds what is ordered. On error nothing is left.
-	Provision(ctx context.Context, o Order) (*Path, error)
+	Provision(ctx context.Context, o ModeSpec) (*Path, error)
 }
 
-// Order says what a driver is to build for a run: one mode.
-type Order struct {
+// ModeSpec says what a driver is to build for a run: one mode.
+type ModeSpec struct {
 	Mode    string            // as Registry.For found it, its parameter included
 	Name    string            // of the mode in its study; Mode where the study gives it none of its own
 	Run     string            // the run's id, which everything made carries
@@ -41,18 +41,18 @@ type Order struct {
 // in every subnet of a lab.
 const MaxPairs = 100
 
-// Countable refuses an order of fewer pairs than 1 or more than MaxPairs.
-func (o Order) Countable() error {
+// CheckPairs refuses an order of fewer pairs than 1 or more than MaxPairs.
+func (o ModeSpec) CheckPairs() error {
 	if o.Pairs < 1 || o.Pairs > MaxPairs {
 		return fmt.Errorf("provision %s: %d pairs of ends asked for; from 1 to %d can be had", o.Mode, o.Pairs, MaxPairs)
 	}
 	return nil
 }
 
-// Unlimited refuses what Countable does, and an order with limits: of a mode whose
+// CheckNoLimits refuses what Countable does, and an order with limits: of a mode whose
 // sandboxes no engine makes.
-func (o Order) Unlimited() error {
-	if err := o.Countable(); err != nil {
+func (o ModeSpec) CheckNoLimits() error {
+	if err := o.CheckPairs(); err != nil {
 		return err
 	}
 	if o.Limits != (study.Limits{}) {
@@ -71,9 +71,9 @@ type Mode struct {
 	Limits   study.Ends // that can be limited: an engine makes their sandboxes
 	Options  bool       // takes options for the network's own driver
 	MTU      bool       // takes an MTU for the inside of its tunnel
-	// Takes is how long making it and taking it down takes, about; for estimates, and
+	// SetupTime is how long making it and taking it down takes, about; for estimates, and
 	// for how long a run waits. 0 is the time of a few namespaces: plan.ModeOverhead.
-	Takes time.Duration
+	SetupTime time.Duration
 }
 
 // Pair is a client and the server it reaches over the path.

@@ -17,7 +17,7 @@ const (
 	// Connections: packets of a rule that only the first of a connection meets.
 	Connections
 	// Still: bytes or packets on a way round the path.
-	Still
+	NoTraffic
 	// ForwardAtLeast, ReverseAtLeast and BothAtLeast: bytes on a part of the path
 	// where the ends cannot say how many packets there were, because a process
 	// passes the payload on in packets of its own, or where others have traffic too.
@@ -25,11 +25,11 @@ const (
 	ReverseAtLeast
 	BothAtLeast
 	// Unmet: packets of a rule that no connection may meet, not even one.
-	Unmet
+	NoMatch
 	// Works: nanoseconds that a process ran which passes the traffic on.
-	Works
+	ProcessBusy
 	// Idles: nanoseconds that a process ran which must not.
-	Idles
+	ProcessIdle
 )
 
 // String is the word for the expectation in results; docs/proof.md explains each.
@@ -43,7 +43,7 @@ func (e Expect) String() string {
 		return "both"
 	case Connections:
 		return "connections"
-	case Still:
+	case NoTraffic:
 		return "still"
 	case ForwardAtLeast:
 		return "forward at least"
@@ -51,24 +51,24 @@ func (e Expect) String() string {
 		return "reverse at least"
 	case BothAtLeast:
 		return "both at least"
-	case Unmet:
+	case NoMatch:
 		return "unmet"
-	case Works:
+	case ProcessBusy:
 		return "works"
-	case Idles:
+	case ProcessIdle:
 		return "idles"
 	}
 	return fmt.Sprintf("expectation %d", int(e))
 }
 
-// Rests says that no traffic belongs where such a counter is.
-func (e Expect) Rests() bool { return e == Still || e == Unmet || e == Idles }
+// OffPath says that no traffic belongs where such a counter is.
+func (e Expect) OffPath() bool { return e == NoTraffic || e == NoMatch || e == ProcessIdle }
 
-// low is the least number of bytes that carrying f puts on a device. A direction
+// minBytes is the least number of bytes that carrying f puts on a device. A direction
 // without payload carries TCP's acknowledgements, each a packet of its own; half
 // of them is asked for, because a queue may drop some. Of datagrams, those that
 // arrived crossed every device; UDP sends nothing back.
-func low(f Flow) uint64 {
+func minBytes(f Flow) uint64 {
 	switch {
 	case f.Datagrams:
 		return f.Payload + minUDPHeader*f.Messages
@@ -78,20 +78,20 @@ func low(f Flow) uint64 {
 	return minHeader * f.Segments / 2
 }
 
-// high is the most, without the background.
-func high(f Flow) uint64 {
+// maxBytes is the most, without the background.
+func maxBytes(f Flow) uint64 {
 	if f.Unbounded {
 		return math.MaxUint64
 	}
 	return f.Wire + maxHeader*f.Segments
 }
 
-// least is what one direction puts on a device whoever packed it. A direction
+// minPayload is what one direction puts on a device whoever packed it. A direction
 // without payload says nothing: its acknowledgements are those of whoever packs.
-func least(carried []Carried, pick func(Carried) Flow) (lo uint64) {
+func minPayload(carried []Carried, pick func(Carried) Flow) (lo uint64) {
 	for _, c := range carried {
 		if f := pick(c); f.Payload > 0 {
-			lo += low(f)
+			lo += minBytes(f)
 		}
 	}
 	return lo
@@ -101,22 +101,22 @@ func least(carried []Carried, pick func(Carried) Flow) (lo uint64) {
 // that only sleeps: the least traffic of a proof takes it dozens of system calls, of
 // a few thousand ns each. A sleeper's own housekeeping is far below the most.
 const (
-	busyLeast = 100_000
-	idleMost  = 5_000_000
+	minBusyNS = 100_000
+	maxIdleNS = 5_000_000
 )
 
-// span adds up what one direction of all pairs puts on a device.
-func span(carried []Carried, pick func(Carried) Flow) (lo, hi uint64) {
+// directionBounds adds up what one direction of all pairs puts on a device.
+func directionBounds(carried []Carried, pick func(Carried) Flow) (lo, hi uint64) {
 	hi = Slack
 	for _, c := range carried {
 		f := pick(c)
-		lo, hi = lo+low(f), atMost(hi, high(f))
+		lo, hi = lo+minBytes(f), addSaturating(hi, maxBytes(f))
 	}
 	return lo, hi
 }
 
-// atMost adds two bounds, either of which may be none.
-func atMost(a, b uint64) uint64 {
+// addSaturating adds two bounds, either of which may be none.
+func addSaturating(a, b uint64) uint64 {
 	if a > math.MaxUint64-b {
 		return math.MaxUint64
 	}
@@ -129,33 +129,33 @@ func reverse(c Carried) Flow { return c.Reverse }
 func (e Expect) bounds(carried []Carried) (lo, hi uint64) {
 	switch e {
 	case Forward:
-		return span(carried, forward)
+		return directionBounds(carried, forward)
 	case Reverse:
-		return span(carried, reverse)
+		return directionBounds(carried, reverse)
 	case Both:
-		flo, fhi := span(carried, forward)
-		rlo, rhi := span(carried, reverse)
-		return flo + rlo, atMost(fhi, rhi)
+		flo, fhi := directionBounds(carried, forward)
+		rlo, rhi := directionBounds(carried, reverse)
+		return flo + rlo, addSaturating(fhi, rhi)
 	case Connections:
 		for _, c := range carried {
 			lo += c.Forward.Connections
 		}
 		return lo, math.MaxUint64
 	case ForwardAtLeast:
-		return least(carried, forward), math.MaxUint64
+		return minPayload(carried, forward), math.MaxUint64
 	case ReverseAtLeast:
-		return least(carried, reverse), math.MaxUint64
+		return minPayload(carried, reverse), math.MaxUint64
 	case BothAtLeast:
-		return least(carried, forward) + least(carried, reverse), math.MaxUint64
-	case Unmet:
+		return minPayload(carried, forward) + minPayload(carried, reverse), math.MaxUint64
+	case NoMatch:
 		return 0, 0
-	case Works:
+	case ProcessBusy:
 		if len(carried) == 0 {
-			return 0, idleMost
+			return 0, maxIdleNS
 		}
-		return busyLeast, math.MaxUint64
-	case Idles:
-		return 0, idleMost
+		return minBusyNS, math.MaxUint64
+	case ProcessIdle:
+		return 0, maxIdleNS
 	default:
 		return 0, Slack
 	}
@@ -165,13 +165,13 @@ func (e Expect) explain(lo, hi uint64) string {
 	switch {
 	case e == Connections:
 		return fmt.Sprintf("%d connections must have met that rule", lo)
-	case e == Works && hi == math.MaxUint64:
+	case e == ProcessBusy && hi == math.MaxUint64:
 		return fmt.Sprintf("that process passes the traffic on and must have run for %d ns or more", lo)
-	case e == Works || e == Idles:
+	case e == ProcessBusy || e == ProcessIdle:
 		return fmt.Sprintf("no traffic passes through that process (at most %d ns)", hi)
-	case e == Unmet:
+	case e == NoMatch:
 		return "no connection may meet that rule"
-	case e == Still:
+	case e == NoTraffic:
 		return fmt.Sprintf("it is off the path and must stand still (at most %d)", hi)
 	case lo == 0 && hi == Slack:
 		return fmt.Sprintf("no traffic belongs there (at most %d)", hi)

@@ -29,19 +29,19 @@ type Target struct {
 	Hosts []Host
 	// Drivers are what can be built on its hosts.
 	Drivers Registry
-	// Absent are the modes that other targets have and this one has not, and why.
-	Absent map[string]string
+	// Unavailable are the modes that other targets have and this one has not, and why.
+	Unavailable map[string]string
 	// Namespaces says that modes are built in network namespaces of this machine, which
 	// takes root or a user namespace of the user's.
 	Namespaces bool
-	// Makes says what a run of a study makes on the hosts, one line a thing, and which
+	// DescribeChanges says what a run of a study makes on the hosts, one line a thing, and which
 	// rights that takes.
-	Makes func(study.Study) []string
+	DescribeChanges func(study.Study) []string
 	// Open makes sure that the hosts can be reached, before anything is made. May be
 	// nil: there is nothing to reach.
 	Open func(ctx context.Context) error
 	// Begin prepares the hosts for a run. What it has made is gone after Close.
-	Begin func(Run) (Ground, error)
+	Begin func(Run) (HostInfo, error)
 	// Close releases the hosts. The paths must have been closed. It may be called without Begin.
 	Close func() error
 }
@@ -52,8 +52,8 @@ type Run struct {
 	Study study.Study
 }
 
-// Ground is what a run knows of its hosts before any path is set up.
-type Ground struct {
+// HostInfo is what a run knows of its hosts before any path is set up.
+type HostInfo struct {
 	Hosts []Host
 	// CPUs are those that trials may be placed on, ascending; nil where nothing is
 	// known of them.
@@ -65,7 +65,7 @@ type Ground struct {
 }
 
 // Local reports whether all hosts are this machine.
-func (g Ground) Local() bool { return AllLocal(g.Hosts) }
+func (g HostInfo) Local() bool { return AllLocal(g.Hosts) }
 
 // AllLocal reports whether all of the hosts are this machine.
 func AllLocal(hosts []Host) bool {
@@ -73,7 +73,7 @@ func AllLocal(hosts []Host) bool {
 }
 
 // Programs are those of all hosts that are this machine: see Host.
-func (g Ground) Programs() []string {
+func (g HostInfo) Programs() []string {
 	var out []string
 	for _, h := range g.Hosts {
 		if h.Local {

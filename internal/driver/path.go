@@ -29,9 +29,9 @@ type Path struct {
 	// MergesDatagrams says that the path may carry several datagrams as one packet, so
 	// that no header of each is expected on it.
 	MergesDatagrams bool
-	// Discards names the reasons, as the kernel calls them, by which it drops packets of
+	// IgnoredDropReasons names the reasons, as the kernel calls them, by which it drops packets of
 	// which a process of the mode has taken copies: they are not lost.
-	Discards []string
+	IgnoredDropReasons []string
 	// Facts are what the mode is made of beyond the machine, such as the versions of an
 	// engine.
 	Facts []result.Fact
@@ -49,14 +49,14 @@ type Path struct {
 	Snapshot func(ctx context.Context) (Counters, error)
 	// Topology is the path as a graph, with what was read back of each device.
 	Topology func() (result.Topology, error)
-	// Forget drops what the path remembers of connections that have ended, as
+	// FlushConnections drops what the path remembers of connections that have ended, as
 	// connection tracking does, so that each trial starts as the first did.
-	Forget func(ctx context.Context) error
+	FlushConnections func(ctx context.Context) error
 	// Close takes the path and what was made for it down. It may be called again. The
 	// agents must have ended.
 	Close func(ctx context.Context) error
-	// Built is what the driver keeps of the path, for its own tests. May be nil.
-	Built any
+	// Internal is what the driver keeps of the path, for its own tests. May be nil.
+	Internal any
 }
 
 // Underlay is the link between two hosts.
@@ -68,7 +68,7 @@ type Underlay struct {
 // Prove compares two snapshots with what each pair carried between them, in the order
 // of Pairs. Pairs beyond that were idle, and what is theirs alone must not have moved.
 // The error names the counter that does not fit: the mode is then void. It is
-// ErrTooLittle where too little was carried to tell.
+// ErrTooLittleTraffic where too little was carried to tell.
 func (p *Path) Prove(before, after Counters, carried []Carried) error {
 	err := Verify(p.Rules, before, after, p.expected(carried))
 	for i := 0; err == nil && i < len(p.Checks); i++ {

@@ -29,9 +29,9 @@ func (c Counters) Flaps() []string {
 	return out
 }
 
-// Moved gives how far every counter of after moved since before. A counter that
+// Delta gives how far every counter of after moved since before. A counter that
 // vanished or ran backwards is an error: its device was replaced meanwhile.
-func (before Counters) Moved(after Counters) (Counters, error) {
+func (before Counters) Delta(after Counters) (Counters, error) {
 	moved := Counters{}
 	for name, was := range before {
 		is, ok := after[name]
@@ -85,23 +85,23 @@ const (
 	minTraffic = 2 * Slack
 )
 
-// ErrTooLittle says that a trial carried too little for a proof either way.
-var ErrTooLittle = errors.New("too little to tell the path from background packets")
+// ErrTooLittleTraffic says that a trial carried too little for a proof either way.
+var ErrTooLittleTraffic = errors.New("too little to tell the path from background packets")
 
 // Verify checks rules against how far the counters moved while each pair of ends
 // carried its share. Pairs beyond those of carried were idle.
 func Verify(rules []Rule, before, after Counters, carried []Carried) error {
-	moved, err := before.Moved(after)
+	moved, err := before.Delta(after)
 	if err != nil {
 		return err
 	}
 	for i, c := range carried {
-		if total := low(c.Forward) + low(c.Reverse); total < minTraffic {
+		if total := minBytes(c.Forward) + minBytes(c.Reverse); total < minTraffic {
 			who := ""
 			if len(carried) > 1 {
 				who = fmt.Sprintf(" by pair %d", i+1)
 			}
-			return fmt.Errorf("only %d bytes were carried%s: %w (at least %d)", total, who, ErrTooLittle, minTraffic)
+			return fmt.Errorf("only %d bytes were carried%s: %w (at least %d)", total, who, ErrTooLittleTraffic, minTraffic)
 		}
 	}
 	for _, r := range rules {

@@ -65,7 +65,7 @@ func counted() Carried {
 }
 
 func TestVerify(t *testing.T) {
-	rules := []Rule{{"out", Forward, 0}, {"back", Reverse, 0}, {"nat", Connections, 0}, {"aside", Still, 0}}
+	rules := []Rule{{"out", Forward, 0}, {"back", Reverse, 0}, {"nat", Connections, 0}, {"aside", NoTraffic, 0}}
 	tests := []struct {
 		name    string
 		carried Carried
@@ -155,8 +155,8 @@ func TestVerifyPairs(t *testing.T) {
 
 // Where a process passes the traffic on, its own packets are nobody's to count.
 func TestVerifyRelayed(t *testing.T) {
-	rules := []Rule{{"far", ForwardAtLeast, 0}, {"back", ReverseAtLeast, 0}, {"lo", BothAtLeast, 0}, {"nat", Unmet, 0},
-		{"proxy", Works, 1}, {"second proxy", Works, 2}, {"other", Idles, 0}}
+	rules := []Rule{{"far", ForwardAtLeast, 0}, {"back", ReverseAtLeast, 0}, {"lo", BothAtLeast, 0}, {"nat", NoMatch, 0},
+		{"proxy", ProcessBusy, 1}, {"second proxy", ProcessBusy, 2}, {"other", ProcessIdle, 0}}
 	good := Counters{"far": 150 << 20, "back": 10, "lo": 101 << 20, "nat": 0, "proxy": 40_000_000, "second proxy": 90_000, "other": 300_000}
 	for _, tt := range []struct {
 		name, counter string
@@ -190,7 +190,7 @@ func TestVerifyRelayed(t *testing.T) {
 
 func TestCountersOfAReplacedDevice(t *testing.T) {
 	for name, after := range map[string]Counters{"gone": {}, "backwards": {"x": 5}} {
-		if _, err := (Counters{"x": 10}).Moved(after); err == nil || !strings.Contains(err.Error(), "replaced") {
+		if _, err := (Counters{"x": 10}).Delta(after); err == nil || !strings.Contains(err.Error(), "replaced") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

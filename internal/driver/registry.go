@@ -36,22 +36,22 @@ func (r Registry) For(mode string) (Driver, Mode, error) {
 	return nil, Mode{}, fmt.Errorf("no driver builds mode %q", mode)
 }
 
-// Takes is how long the modes of a study take to be made and taken down, about.
-func (r Registry) Takes(s study.Study) time.Duration {
+// SetupTime is how long the modes of a study take to be made and taken down, about.
+func (r Registry) SetupTime(s study.Study) time.Duration {
 	var sum time.Duration
-	for _, takes := range r.TakesEach(s) {
+	for _, takes := range r.SetupTimes(s) {
 		sum += takes
 	}
 	return sum
 }
 
-// TakesEach is the same for each mode, by its name in the study; those that cannot be
+// SetupTimes is the same for each mode, by its name in the study; those that cannot be
 // built are left out.
-func (r Registry) TakesEach(s study.Study) map[string]time.Duration {
+func (r Registry) SetupTimes(s study.Study) map[string]time.Duration {
 	each := map[string]time.Duration{}
 	for _, asked := range s.Modes {
 		if _, m, err := r.For(asked.Mode); err == nil {
-			each[asked.Name()] = cmp.Or(m.Takes, plan.ModeOverhead)
+			each[asked.Name()] = cmp.Or(m.SetupTime, plan.ModeOverhead)
 		}
 	}
 	return each

@@ -12,13 +12,13 @@ import (
 // shelf is a driver of which only the list of modes is of interest.
 type shelf []Mode
 
-func (s shelf) Modes() []Mode                                 { return s }
-func (shelf) Probe(context.Context, Order) error              { return nil }
-func (shelf) Provision(context.Context, Order) (*Path, error) { return nil, context.Canceled }
+func (s shelf) Modes() []Mode                                    { return s }
+func (shelf) Probe(context.Context, ModeSpec) error              { return nil }
+func (shelf) Provision(context.Context, ModeSpec) (*Path, error) { return nil, context.Canceled }
 
 // A mode is found under its name, with the user's name in its place.
 func TestRegistry(t *testing.T) {
-	r := Registry{shelf{{ID: "host"}, {ID: "docker/network:NAME", Baseline: "host", Takes: 2 * time.Second}}}
+	r := Registry{shelf{{ID: "host"}, {ID: "docker/network:NAME", Baseline: "host", SetupTime: 2 * time.Second}}}
 	for mode, want := range map[string]string{"host": "host", "docker/network:blue": "docker/network:blue"} {
 		d, m, err := r.For(mode)
 		if err != nil || m.ID != want || d == nil {
@@ -31,7 +31,7 @@ func TestRegistry(t *testing.T) {
 		}
 	}
 	s := study.Study{Modes: []study.Mode{{Mode: "host"}, {Mode: "docker/network:a"}, {Mode: "docker/network:b", ID: "b"}}}
-	if got, want := r.Takes(s), plan.ModeOverhead+4*time.Second; got != want {
+	if got, want := r.SetupTime(s), plan.ModeOverhead+4*time.Second; got != want {
 		t.Errorf("takes %s, want %s", got, want)
 	}
 }

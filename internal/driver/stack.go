@@ -16,9 +16,9 @@ type NetworkStack struct {
 	Read func(ctx context.Context) (netstack.Reading, error)
 	// Survey reads how the stack is set. It changes nothing. Nil where nobody can.
 	Survey func(ctx context.Context) (Settings, error)
-	// Tracked reads how full its connection tracking is; tracks is false where it
+	// ReadTracked reads how full its connection tracking is; tracks is false where it
 	// tracks no connections. Nil where nobody can.
-	Tracked func(ctx context.Context) (t Tracked, tracks bool, err error)
+	ReadTracked func(ctx context.Context) (t ConnTrack, tracks bool, err error)
 }
 
 // Settings are how a network stack on a path is set.
@@ -44,5 +44,5 @@ type Filter struct {
 	Docker bool   // the table has chains of Docker's
 }
 
-// Tracked is how many connections are tracked, and how many can be.
-type Tracked struct{ Count, Max uint64 }
+// ConnTrack is how many connections are tracked, and how many can be.
+type ConnTrack struct{ Count, Max uint64 }

@@ -2,10 +2,10 @@ package driver
 
 // The variables that a Survey reads.
 const (
-	SysctlCongestion = "net/ipv4/tcp_congestion_control"
-	SysctlBridgeIPv4 = "net/bridge/bridge-nf-call-iptables"
-	SysctlTracked    = "net/netfilter/nf_conntrack_count"
-	SysctlTrackedMax = "net/netfilter/nf_conntrack_max"
+	SysctlCongestion     = "net/ipv4/tcp_congestion_control"
+	SysctlBridgeIPv4     = "net/bridge/bridge-nf-call-iptables"
+	SysctlConntrackCount = "net/netfilter/nf_conntrack_count"
+	SysctlConntrackMax   = "net/netfilter/nf_conntrack_max"
 )
 
 // SocketSettings are the variables that decide what a socket of an ordinary program
@@ -18,7 +18,7 @@ func SocketSettings() []string {
 	}
 }
 
-// Surveyed are all variables that a Survey reads.
-func Surveyed() []string {
-	return append(SocketSettings(), SysctlBridgeIPv4, SysctlTrackedMax)
+// SurveyedSysctls are all variables that a Survey reads.
+func SurveyedSysctls() []string {
+	return append(SocketSettings(), SysctlBridgeIPv4, SysctlConntrackMax)
 }

@@ -133,7 +133,7 @@ func order(spec ContainerSpec, image string) client.ContainerCreateOptions {
 	o := client.ContainerCreateOptions{
 		Name: spec.Name,
 		Config: &container.Config{
-			Image: image, Entrypoint: []string{Program}, Cmd: agent.HoldArguments(spec.Run, spec.Name),
+			Image: image, Entrypoint: []string{Program}, Cmd: agent.PauseArguments(spec.Run, spec.Name),
 			Labels:       labels(spec.Run, spec.Part),
 			ExposedPorts: exposed,
 		},
@@ -198,7 +198,7 @@ func (c *Container) start(ctx context.Context, spec ContainerSpec, warnings []st
 	}
 	if nanoCPUs(c.Limit) != nanoCPUs(spec.Limit) || c.Limit.Memory != spec.Limit.Memory {
 		return fmt.Errorf("engine %s: limit container %s to %s: the engine applies %s%s: name limits that it can keep",
-			e.Name, c.Name, limits(spec.Limit), limits(c.Limit), because(warnings))
+			e.Name, c.Name, limits(spec.Limit), limits(c.Limit), withWarnings(warnings))
 	}
 	return nil
 }
@@ -220,8 +220,8 @@ func limits(l study.Limit) string {
 	return strings.Join(out, " and ")
 }
 
-// because puts an engine's warnings behind what they explain.
-func because(warnings []string) string {
+// withWarnings puts an engine's warnings behind what they explain.
+func withWarnings(warnings []string) string {
 	if len(warnings) == 0 {
 		return ""
 	}

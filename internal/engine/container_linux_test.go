@@ -84,7 +84,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ns.Close()
-	mac, err := ns.Hardware("eth0")
+	mac, err := ns.HardwareAddr("eth0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("agents %v are still there", left)
 	}
 	b.Agent(t, c, "two/server")
-	if again, err := ns.Hardware("eth0"); err != nil || again.String() != mac.String() {
+	if again, err := ns.HardwareAddr("eth0"); err != nil || again.String() != mac.String() {
 		t.Errorf("the device has %v, had %v: %v", again, mac, err)
 	}
 	if s, err := c.State(t.Context()); err != nil || !s.Running || s.PID != c.PID() {
@@ -178,8 +178,8 @@ func TestHostNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ns.Close()
-	got, err := ns.Hardware(lab.Underlay)
-	want, errHost := b.Lab.A.NS.Hardware(lab.Underlay)
+	got, err := ns.HardwareAddr(lab.Underlay)
+	want, errHost := b.Lab.A.NS.HardwareAddr(lab.Underlay)
 	if err := errors.Join(err, errHost); err != nil || got.String() != want.String() {
 		t.Errorf("the container's underlay is %v, the host's %v: %v", got, want, err)
 	}
@@ -194,13 +194,13 @@ func TestFates(t *testing.T) {
 	wait := func(t *testing.T, c *agent.Client) string {
 		t.Helper()
 		deadline := time.Now().Add(20 * time.Second)
-		for c.Gone() == nil {
+		for c.Err() == nil {
 			if time.Now().After(deadline) {
 				t.Fatal("the agent does not end")
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		return c.Gone().Error()
+		return c.Err().Error()
 	}
 	limited := b.Spec("limited")
 	limited.Limit.Memory = 64 << 20
@@ -214,7 +214,7 @@ func TestFates(t *testing.T) {
 		}
 	})
 	t.Run("last words", func(t *testing.T) {
-		conn, err := c.Launch(t.Context(), agent.EndArguments("")...)
+		conn, err := c.Launch(t.Context(), agent.KillAgentArguments("")...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +224,7 @@ func TestFates(t *testing.T) {
 		if err := conn.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if got := conn.Fate(); !strings.HasPrefix(got, "exit status 1: ") || !strings.Contains(got, "nothing to look for") {
+		if got := conn.ExitReason(); !strings.HasPrefix(got, "exit status 1: ") || !strings.Contains(got, "nothing to look for") {
 			t.Error(got)
 		}
 	})
@@ -240,7 +240,7 @@ func TestFates(t *testing.T) {
 			if err := conn.Close(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if got := conn.Fate(); got != "killed: out of memory (limit 64MiB)" {
+			if got := conn.ExitReason(); got != "killed: out of memory (limit 64MiB)" {
 				t.Error(got)
 			}
 		}

@@ -62,9 +62,9 @@ func (e *Engine) ping(ctx context.Context) (version string, err error) {
 	return pong.APIVersion, err
 }
 
-// Greet agrees with whatever answers on a version of the API that both speak, and asks
+// Negotiate agrees with whatever answers on a version of the API that both speak, and asks
 // what it is.
-func (e *Engine) Greet(ctx context.Context) error {
+func (e *Engine) Negotiate(ctx context.Context) error {
 	version, err := e.ping(ctx)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (e *Engine) Disconnect() error { return e.api.Close() }
 // ended reports whether err came of an engine that is known to have ended, and with
 // it everything that was on it: there is nothing left to remove.
 func (e *Engine) ended(err error) bool {
-	return unanswered(err) && e.local.Gone != nil && e.local.Gone() != ""
+	return isUnreachable(err) && e.local.Gone != nil && e.local.Gone() != ""
 }
 
 // Versions is what an engine says of itself.

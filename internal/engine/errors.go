@@ -32,16 +32,16 @@ func isConflict(err error) bool {
 	return errdefs.IsConflict(err) || errdefs.IsPermissionDenied(err) && strings.Contains(err.Error(), "active endpoints")
 }
 
-// unanswered reports whether an engine gave no answer, not even a refusal.
-func unanswered(err error) bool {
+// isUnreachable reports whether an engine gave no answer, not even a refusal.
+func isUnreachable(err error) bool {
 	var transport *url.Error
 	return client.IsErrConnectionFailed(err) || errors.As(err, &transport) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// refusals tell what is meant by texts of the engine, for which its API has no
+// errorTexts tell what is meant by texts of the engine, for which its API has no
 // codes. They are matched in lower case, the first that fits counts.
-func refusals() []struct {
+func errorTexts() []struct {
 	text string
 	kind error
 } {
@@ -66,11 +66,11 @@ func refusals() []struct {
 
 // kind is what an engine's error comes down to, nil where it is none of ours.
 func kind(err error) error {
-	if unanswered(err) {
+	if isUnreachable(err) {
 		return ErrGone
 	}
 	text := strings.ToLower(Message(err))
-	for _, r := range refusals() {
+	for _, r := range errorTexts() {
 		if strings.Contains(text, r.text) {
 			return r.kind
 		}
@@ -119,18 +119,18 @@ func Message(err error) string {
 // Unavailable says why an engine cannot be used: its error is one line that names
 // the engine, what was tried, why that failed and what mends it.
 type Unavailable struct {
-	Engine string // as the user named it, or how it was found
-	Tried  string // the address or step, such as unix:///var/run/docker.sock
-	Why    string
-	Mend   string // what to do, with the command where there is one
-	Absent bool   // nothing there can be an engine: no news to who only looks for one
+	Engine   string // as the user named it, or how it was found
+	Tried    string // the address or step, such as unix:///var/run/docker.sock
+	Reason   string
+	Fix      string // what to do, with the command where there is one
+	NotFound bool   // nothing there can be an engine: no news to who only looks for one
 }
 
 func (u *Unavailable) Error() string {
 	if u.Tried == u.Engine {
-		return fmt.Sprintf("engine %s: %s; %s", u.Engine, u.Why, u.Mend)
+		return fmt.Sprintf("engine %s: %s; %s", u.Engine, u.Reason, u.Fix)
 	}
-	return fmt.Sprintf("engine %s (%s): %s; %s", u.Engine, u.Tried, u.Why, u.Mend)
+	return fmt.Sprintf("engine %s (%s): %s; %s", u.Engine, u.Tried, u.Reason, u.Fix)
 }
 
 // AsUnavailable finds an Unavailable error in err.

@@ -17,8 +17,8 @@ import (
 	"tare/internal/process"
 )
 
-// forcedWait bounds how long an agent that is ended by force may take to be gone.
-const forcedWait = 2 * time.Second
+// killTimeout bounds how long an agent that is ended by force may take to be gone.
+const killTimeout = 2 * time.Second
 
 // Launch starts this program with args as one more process of the container. It
 // lives until Close, or until the container ends; ctx bounds only the start.
@@ -83,7 +83,7 @@ func (x *execution) Close(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	x.out.Close()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forcedWait)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
 	defer cancel()
 	err := x.kill(ctx)
 	select {
@@ -92,13 +92,13 @@ func (x *execution) Close(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	x.io.Close()
-	return errors.Join(fmt.Errorf("end the agent in container %s: it is still there after %s", x.container.Name, forcedWait), err)
+	return errors.Join(fmt.Errorf("end the agent in container %s: it is still there after %s", x.container.Name, killTimeout), err)
 }
 
 // kill ends the process from within its container.
 func (x *execution) kill(ctx context.Context) error {
 	e := x.container.engine
-	made, err := e.api.ExecCreate(ctx, x.container.ID, client.ExecCreateOptions{Cmd: append([]string{Program}, agent.EndArguments(x.token)...)})
+	made, err := e.api.ExecCreate(ctx, x.container.ID, client.ExecCreateOptions{Cmd: append([]string{Program}, agent.KillAgentArguments(x.token)...)})
 	if err == nil {
 		_, err = e.api.ExecStart(ctx, made.ID, client.ExecStartOptions{Detach: true})
 	}
@@ -108,8 +108,8 @@ func (x *execution) kill(ctx context.Context) error {
 	return nil
 }
 
-// Fate says how the process ended, "" while it runs.
-func (x *execution) Fate() string {
+// ExitReason says how the process ended, "" while it runs.
+func (x *execution) ExitReason() string {
 	select {
 	case <-x.ended:
 		return x.reason

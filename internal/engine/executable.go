@@ -17,20 +17,20 @@ func (e *Engine) executable() (string, error) {
 		return "", errors.New("the engine does not say what system it runs")
 	}
 	if e.Binary != "" {
-		return e.Binary, fits(e.Binary, system, arch)
+		return e.Binary, checkExecutable(e.Binary, system, arch)
 	}
 	own, err := running()
 	if err != nil {
 		return "", err
 	}
 	if runtime.GOOS == system && runtime.GOARCH == arch {
-		return own, fits(own, system, arch)
+		return own, checkExecutable(own, system, arch)
 	}
 	name := fmt.Sprintf("tare-%s-%s", system, arch)
 	if file, err := os.Executable(); err == nil {
 		beside := filepath.Join(filepath.Dir(file), name)
 		if _, err := os.Stat(beside); err == nil {
-			return beside, fits(beside, system, arch)
+			return beside, checkExecutable(beside, system, arch)
 		}
 	}
 	return "", fmt.Errorf("this program is for %s/%s and the engine runs %s/%s: put a %s of the same version beside it, or name one with %s",
@@ -49,8 +49,8 @@ func running() (string, error) {
 // the running one does not fit the engine.
 const BinaryVariable = "TARE_IMAGE_BINARY"
 
-// fits returns why a program cannot be the only file of an image for a system.
-func fits(path, system, arch string) error {
+// checkExecutable returns why a program cannot be the only file of an image for a system.
+func checkExecutable(path, system, arch string) error {
 	file, err := elf.Open(path)
 	if err != nil {
 		return fmt.Errorf("%s is no program for %s/%s: %w", path, system, arch, err)

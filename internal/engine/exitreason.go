@@ -12,17 +12,17 @@ import (
 )
 
 // exitWait bounds how long an engine may take to say how a process ended, and
-// deathWait how long the end of a container may follow that of a killed process.
+// deathEventTimeout how long the end of a container may follow that of a killed process.
 const (
-	exitWait  = 2 * time.Second
-	deathWait = 300 * time.Millisecond
-	killed    = 137 // the exit code of what was ended by SIGKILL
+	exitCodeTimeout   = 2 * time.Second
+	deathEventTimeout = 300 * time.Millisecond
+	killed            = 137 // the exit code of what was ended by SIGKILL
 )
 
 // exitReason learns how the process ended once its output has; broken is what came
 // instead of the output's orderly end.
 func (x *execution) exitReason(broken error) string {
-	ctx, cancel := context.WithTimeout(context.Background(), exitWait)
+	ctx, cancel := context.WithTimeout(context.Background(), exitCodeTimeout)
 	defer cancel()
 	reason := x.exit(ctx, broken)
 	if words := strings.TrimSpace(x.words.String()); words != "" {
@@ -37,14 +37,14 @@ func (x *execution) exit(ctx context.Context, broken error) string {
 	if err != nil {
 		return c.lost(ctx, c.engine.fail(err, "ask how it ended"))
 	}
-	for until := time.Now().Add(deathWait); ; {
+	for until := time.Now().Add(deathEventTimeout); ; {
 		if reason := c.death(ctx, time.Since(x.at)); reason != "" {
 			return reason
 		}
 		if code != killed || time.Now().After(until) {
 			break
 		}
-		time.Sleep(leaving)
+		time.Sleep(removeNetworkInterval)
 	}
 	switch {
 	case code < 0 && broken != nil:
@@ -60,7 +60,7 @@ func (x *execution) exit(ctx context.Context, broken error) string {
 // code is the process's exit code, negative while it runs. Its output ends a moment
 // before the engine has noted that.
 func (x *execution) code(ctx context.Context) (int, error) {
-	for until := time.Now().Add(deathWait); ; {
+	for until := time.Now().Add(deathEventTimeout); ; {
 		got, err := x.container.engine.api.ExecInspect(ctx, x.id, client.ExecInspectOptions{})
 		if err != nil {
 			return 0, err
@@ -71,7 +71,7 @@ func (x *execution) code(ctx context.Context) (int, error) {
 		if time.Now().After(until) {
 			return -1, nil
 		}
-		time.Sleep(leaving)
+		time.Sleep(removeNetworkInterval)
 	}
 }
 
@@ -84,7 +84,7 @@ func (c *Container) lost(ctx context.Context, err error) string {
 			return "its container was removed"
 		}
 	}
-	if c.engine.local.Gone != nil && unanswered(err) {
+	if c.engine.local.Gone != nil && isUnreachable(err) {
 		if why := c.engine.local.Gone(); why != "" {
 			return why
 		}
@@ -124,7 +124,7 @@ func (c *Container) outOfMemory(ctx context.Context, d time.Duration, likely boo
 		return false
 	}
 	since := stamp(c.engine.now(ctx).Add(-d))
-	for until := time.Now().Add(deathWait); ; time.Sleep(leaving) {
+	for until := time.Now().Add(deathEventTimeout); ; time.Sleep(removeNetworkInterval) {
 		if c.event(ctx, "oom", since) {
 			return true
 		}

@@ -131,8 +131,8 @@ func (e *Engine) load(ctx context.Context, run, tag, hash string, file *os.File)
 // tagOf is a run's tag on the image with that content.
 func tagOf(hash, run string) string { return hash[:12] + "-" + machineID() + "-" + run }
 
-// holder is the run of this machine that holds the image with that content by a tag.
-func holder(name, hash string) (run string, ok bool) {
+// imageOwner is the run of this machine that holds the image with that content by a tag.
+func imageOwner(name, hash string) (run string, ok bool) {
 	_, tag, ok := strings.Cut(name, Repository+":")
 	if !ok || len(hash) < 12 {
 		return "", false

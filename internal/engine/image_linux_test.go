@@ -154,7 +154,7 @@ func TestLeftovers(t *testing.T) {
 	}
 
 	// A run that ends in order takes its hold with it.
-	if err := b.Forget(ctx, alive); err != nil {
+	if err := b.RemoveRun(ctx, alive); err != nil {
 		t.Error(err)
 	}
 	if left, err := b.Leftovers(ctx, nil); err != nil || len(left) != 0 {
@@ -163,7 +163,7 @@ func TestLeftovers(t *testing.T) {
 
 	// An image that somebody has removed is made again.
 	make(later)
-	if err := b.Forget(ctx, later); err != nil {
+	if err := b.RemoveRun(ctx, later); err != nil {
 		t.Error(err)
 	}
 	id, err := b.Image(ctx, later)
@@ -209,7 +209,7 @@ func TestImageAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	for _, run := range runs {
-		if err := b.Forget(t.Context(), run); err != nil {
+		if err := b.RemoveRun(t.Context(), run); err != nil {
 			t.Error(err)
 		}
 	}

@@ -52,7 +52,7 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 			name = strings.TrimPrefix(c.Names[0], "/")
 		}
 		if c.Labels[LabelPart] == partSwarm {
-			add(&notes, deadRun(c.Labels, alive), "place in a Swarm, noted by container", name, func(ctx context.Context) error { return e.unjoin(ctx, c.ID, name, c.Created) })
+			add(&notes, deadRun(c.Labels, alive), "place in a Swarm, noted by container", name, func(ctx context.Context) error { return e.removeSwarmRecord(ctx, c.ID, name, c.Created) })
 			continue
 		}
 		add(&out, deadRun(c.Labels, alive), "container", name, func(ctx context.Context) error { return e.removeContainer(ctx, c.ID, name) })
@@ -70,7 +70,7 @@ func (e *Engine) Leftovers(ctx context.Context, alive []string) ([]Leftover, err
 	out = append(out, notes...) // a Swarm goes when its networks have gone
 	for _, i := range found.Items {
 		for _, tag := range i.RepoTags {
-			if run, ok := holder(tag, i.Labels[labelContent]); ok && !slices.Contains(alive, run) {
+			if run, ok := imageOwner(tag, i.Labels[labelContent]); ok && !slices.Contains(alive, run) {
 				add(&out, run, "image", tag, func(ctx context.Context) error { return e.removeImage(ctx, tag) })
 			}
 		}
@@ -100,9 +100,9 @@ func (e *Engine) removeImage(ctx context.Context, tag string) error {
 	return e.fail(err, "remove image %s", tag)
 }
 
-// Forget removes everything of one run from the engine, its hold on the image
+// RemoveRun removes everything of one run from the engine, its hold on the image
 // included.
-func (e *Engine) Forget(ctx context.Context, run string) error {
+func (e *Engine) RemoveRun(ctx context.Context, run string) error {
 	all, err := e.Leftovers(ctx, nil)
 	if err != nil {
 		return err

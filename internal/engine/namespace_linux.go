@@ -34,15 +34,15 @@ func (c *Container) Namespace() (*linuxnet.NS, error) {
 	return ns, nil
 }
 
-// becoming bounds how long a container's first process may still be the runtime's,
+// initExecTimeout bounds how long a container's first process may still be the runtime's,
 // which becomes this program a moment after the container counts as started.
-const becoming = 2 * time.Second
+const initExecTimeout = 2 * time.Second
 
 // isFirst returns an error unless dir is that of the container's first process. A
 // socket that is forwarded from another machine looks like one of this one's, and its
 // process ids are then somebody else's here.
 func (c *Container) isFirst(dir string) error {
-	for until := time.Now().Add(becoming); ; time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(initExecTimeout); ; time.Sleep(time.Millisecond) {
 		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 		switch {
 		case err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ESRCH):

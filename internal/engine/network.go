@@ -81,21 +81,21 @@ func (e *Engine) CreateNetwork(ctx context.Context, spec NetworkSpec) (Network, 
 	if err != nil {
 		return Network{}, e.fail(err, "%s", doing)
 	}
-	n, err := e.settled(ctx, made.ID)
+	n, err := e.waitNetworkReady(ctx, made.ID)
 	if err != nil {
 		return Network{}, errors.Join(err, e.RemoveNetwork(context.WithoutCancel(ctx), made.ID))
 	}
 	return n, nil
 }
 
-// settleWithin bounds how long a Swarm may take to give a network its subnets. It
+// networkReadyTimeout bounds how long a Swarm may take to give a network its subnets. It
 // takes milliseconds; a network whose driver wants none never gets any.
-const settleWithin = 2 * time.Second
+const networkReadyTimeout = 2 * time.Second
 
-// settled describes a network that was just made. A Swarm gives it its subnets only
+// waitNetworkReady describes a network that was just made. A Swarm gives it its subnets only
 // after it has said that it is made.
-func (e *Engine) settled(ctx context.Context, id string) (Network, error) {
-	for deadline := time.Now().Add(settleWithin); ; {
+func (e *Engine) waitNetworkReady(ctx context.Context, id string) (Network, error) {
+	for deadline := time.Now().Add(networkReadyTimeout); ; {
 		n, err := e.Network(ctx, id)
 		if err != nil || n.Scope != ScopeSwarm || len(n.Subnets) > 0 || time.Now().After(deadline) {
 			return n, err
@@ -103,7 +103,7 @@ func (e *Engine) settled(ctx context.Context, id string) (Network, error) {
 		select {
 		case <-ctx.Done():
 			return n, context.Cause(ctx)
-		case <-time.After(leaving):
+		case <-time.After(removeNetworkInterval):
 		}
 	}
 }
@@ -172,9 +172,9 @@ func (e *Engine) Network(ctx context.Context, name string) (Network, error) {
 	return out, nil
 }
 
-// leaving is how often RemoveNetwork asks again while the last containers are on
+// removeNetworkInterval is how often RemoveNetwork asks again while the last containers are on
 // their way out of a network.
-const leaving = 20 * time.Millisecond
+const removeNetworkInterval = 20 * time.Millisecond
 
 // RemoveNetwork removes the network with that name or id. One that is not there is
 // no error. One that its last container is just leaving is waited for until ctx
@@ -195,15 +195,15 @@ func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
 		select {
 		case <-wait.Done():
 			return e.fail(err, "remove network %s", name)
-		case <-time.After(leaving):
+		case <-time.After(removeNetworkInterval):
 		}
 	}
 }
 
-// Heard reports whether this engine has heard from its Swarm that another of it has
+// SeesPeer reports whether this engine has heard from its Swarm that another of it has
 // containers on a network. An engine that does not know the network, because it has
 // none on it itself, has heard nothing.
-func (e *Engine) Heard(ctx context.Context, network string, other *Engine) (bool, error) {
+func (e *Engine) SeesPeer(ctx context.Context, network string, other *Engine) (bool, error) {
 	s, err := other.Swarm(ctx)
 	if err != nil {
 		return false, err
@@ -219,24 +219,24 @@ func (e *Engine) Heard(ctx context.Context, network string, other *Engine) (bool
 	return slices.Contains(n.Peers, at), err
 }
 
-// partWithin bounds how long an engine may take to leave a Swarm's network after its
+// leaveNetworkTimeout bounds how long an engine may take to leave a Swarm's network after its
 // last container on it has gone. It takes about a tenth of a second, and longer on a busy
 // machine: a container that is started before then joins nothing again.
-const partWithin = 10 * time.Second
+const leaveNetworkTimeout = 10 * time.Second
 
-// Part waits until the engine has left a Swarm's network, which it does some time
+// LeaveNetwork waits until the engine has left a Swarm's network, which it does some time
 // after its last container there has been removed. One that has others' containers on
 // it stays, and that is no error.
-func (e *Engine) Part(ctx context.Context, network string) error {
-	for deadline := time.Now().Add(partWithin); ; {
-		on, err := e.Heard(ctx, network, e)
+func (e *Engine) LeaveNetwork(ctx context.Context, network string) error {
+	for deadline := time.Now().Add(leaveNetworkTimeout); ; {
+		on, err := e.SeesPeer(ctx, network, e)
 		if err != nil || !on || time.Now().After(deadline) {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-time.After(leaving):
+		case <-time.After(removeNetworkInterval):
 		}
 	}
 }

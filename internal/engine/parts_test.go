@@ -102,11 +102,11 @@ func TestHolder(t *testing.T) {
 		"theirs:" + own + "deadbeef":                "",
 		"<none>:<none>":                             "",
 	} {
-		if got, ok := holder(tag, hash); got != want || ok != (want != "") {
+		if got, ok := imageOwner(tag, hash); got != want || ok != (want != "") {
 			t.Errorf("%s: %q, %t", tag, got, ok)
 		}
 	}
-	if _, ok := holder("tare:-deadbeef", ""); ok {
+	if _, ok := imageOwner("tare:-deadbeef", ""); ok {
 		t.Error("an image without a hash is held")
 	}
 }

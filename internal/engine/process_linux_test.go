@@ -204,7 +204,7 @@ func BenchmarkEnds(b *testing.B) {
 		})
 		b.StopTimer()
 		began := time.Now()
-		both(func(p *private.Engine) error { return p.Forget(b.Context(), run) })
+		both(func(p *private.Engine) error { return p.RemoveRun(b.Context(), run) })
 		removing += time.Since(began)
 		both(func(p *private.Engine) error {
 			_, err := p.Image(b.Context(), run)

@@ -13,8 +13,8 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// swarmWithin bounds how long a Swarm may take until all its nodes are ready.
-const swarmWithin = 30 * time.Second
+// swarmTimeout bounds how long a Swarm may take until all its nodes are ready.
+const swarmTimeout = 30 * time.Second
 
 // SwarmNode is an engine with the address at which the others of its Swarm reach
 // it, for control and for data.
@@ -58,7 +58,7 @@ type Pool struct {
 // come from pool. On error the
 // engines that had joined have left again.
 func NewSwarm(ctx context.Context, pool Pool, manager SwarmNode, workers ...SwarmNode) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, swarmWithin, fmt.Errorf("its nodes were not ready within %v", swarmWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, swarmTimeout, fmt.Errorf("its nodes were not ready within %v", swarmTimeout))
 	defer cancel()
 	in, err := joinAll(ctx, pool, manager, workers)
 	if err == nil {
@@ -159,9 +159,9 @@ func (e *Engine) LeaveSwarm(ctx context.Context) error {
 // partSwarm marks the note.
 const partSwarm = "swarm"
 
-// NoteSwarm notes on an engine, which is in no Swarm, that a run is about to put it
+// RecordSwarmIntent notes on an engine, which is in no Swarm, that a run is about to put it
 // into one.
-func (e *Engine) NoteSwarm(ctx context.Context, run string) error {
+func (e *Engine) RecordSwarmIntent(ctx context.Context, run string) error {
 	image, err := e.Image(ctx, run)
 	if err != nil {
 		return err
@@ -180,8 +180,8 @@ func (e *Engine) NoteSwarm(ctx context.Context, run string) error {
 	return nil
 }
 
-// SettleSwarm completes the note once the engine is in the Swarm.
-func (e *Engine) SettleSwarm(ctx context.Context, run string) error {
+// RecordSwarmID completes the note once the engine is in the Swarm.
+func (e *Engine) RecordSwarmID(ctx context.Context, run string) error {
 	s, err := e.Swarm(ctx)
 	if err != nil {
 		return err
@@ -192,13 +192,13 @@ func (e *Engine) SettleSwarm(ctx context.Context, run string) error {
 	return nil
 }
 
-// moment is how long after a note without an id a Swarm may have been begun to be
+// swarmStartTolerance is how long after a note without an id a Swarm may have been begun to be
 // that of the note.
-const moment = time.Minute
+const swarmStartTolerance = time.Minute
 
-// unjoin takes the engine out of the Swarm that a note is about, and removes the
+// removeSwarmRecord takes the engine out of the Swarm that a note is about, and removes the
 // note.
-func (e *Engine) unjoin(ctx context.Context, id, name string, noted int64) error {
+func (e *Engine) removeSwarmRecord(ctx context.Context, id, name string, noted int64) error {
 	s, err := e.Swarm(ctx)
 	if err != nil {
 		return err
@@ -209,7 +209,7 @@ func (e *Engine) unjoin(ctx context.Context, id, name string, noted int64) error
 		err = e.LeaveSwarm(ctx)
 	case s.Manager:
 		got, inspect := e.api.SwarmInspect(ctx, client.SwarmInspectOptions{})
-		if begun := got.Swarm.CreatedAt; inspect == nil && begun.Sub(time.Unix(noted, 0)).Abs() < moment {
+		if begun := got.Swarm.CreatedAt; inspect == nil && begun.Sub(time.Unix(noted, 0)).Abs() < swarmStartTolerance {
 			err = e.LeaveSwarm(ctx)
 		}
 	default:

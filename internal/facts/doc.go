@@ -40,12 +40,12 @@ type Group struct {
 	Facts []result.Fact
 }
 
-// Machine reads the machine whose file system is at root, normally "/": its
+// Collect reads the machine whose file system is at root, normally "/": its
 // /proc, /sys and /etc. It cannot fail; what is not readable is unknown.
 // Settings of the network stack are those of the network namespace of the
 // caller, the load is that of the moment. Of another root than "/" what is in no file
 // is left out. On another system than Linux nothing is read.
-func Machine(root string) Report {
+func Collect(root string) Report {
 	if runtime.GOOS != "linux" {
 		return elsewhere()
 	}

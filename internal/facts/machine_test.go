@@ -67,7 +67,7 @@ func TestMachine(t *testing.T) {
 }
 
 // TestMachineLive holds for any machine.
-func TestMachineLive(t *testing.T) { checkForm(t, Machine("/")) }
+func TestMachineLive(t *testing.T) { checkForm(t, Collect("/")) }
 
 // What is not read is said to be unknown, and no warning is made of it.
 func TestElsewhere(t *testing.T) {

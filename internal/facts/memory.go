@@ -10,7 +10,7 @@ import (
 	"tare/internal/warning"
 )
 
-// enoughMemory is what both ends' sockets and buffers, the engines of a few modes and
+// defaultMemory is what both ends' sockets and buffers, the engines of a few modes and
 // tare itself fit in with ease, in bytes.
 const enoughMemory = 1 << 30
 

@@ -19,7 +19,7 @@ import (
 // The parser is our own: the module that has one brings the dependencies of a
 // service with it, and the format is a page.
 func (b *builder) bench(in *bufio.Reader) error {
-	r := benchReader{builder: b, file: b.files.of(b.file), config: map[string]string{}, better: map[string]result.Direction{}}
+	r := benchReader{builder: b, file: b.files.index(b.file), config: map[string]string{}, better: map[string]result.Direction{}}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -117,7 +117,7 @@ func (r *benchReader) unit(fields []string) {
 		case result.Higher, result.Lower:
 			r.better[name] = d
 		default:
-			r.refuse(r.line, "better is %s, neither higher nor lower", quote(value))
+			r.addProblem(r.line, "better is %s, neither higher nor lower", quote(value))
 		}
 	}
 }
@@ -125,7 +125,7 @@ func (r *benchReader) unit(fields []string) {
 // result reads the values of one line.
 func (r *benchReader) result(name string, pairs []string) error {
 	if len(pairs)%2 != 0 {
-		r.refuse(r.line, "a value without a unit behind it: %s", quote(pairs[len(pairs)-1]))
+		r.addProblem(r.line, "a value without a unit behind it: %s", quote(pairs[len(pairs)-1]))
 		return nil
 	}
 	one := row{line: int32(r.line), file: r.file, status: result.TrialOK, block: noBlock}
@@ -138,28 +138,28 @@ func (r *benchReader) result(name string, pairs []string) error {
 	if !named || !called {
 		return nil
 	}
-	one.mode, one.workload = r.modes.of(mode), r.loads.of(workload)
+	one.mode, one.workload = r.modes.index(mode), r.loads.index(workload)
 	if block := r.config["block"]; block != "" && r.opt.Pairing != NoPairs && r.opt.Pairing != ByOrder {
 		block, ok := r.name(r.line, "block", block)
 		if !ok {
 			return nil
 		}
-		one.block = r.blocks.of(block)
+		one.block = r.blocks.index(block)
 	}
 	r.results++
 	for i := 0; i < len(pairs); i += 2 {
-		if !r.figure(one, pairs[i], pairs[i+1]) {
+		if !r.parseValue(one, pairs[i], pairs[i+1]) {
 			break
 		}
 	}
 	return nil
 }
 
-// figure reads one value of a result.
-func (r *benchReader) figure(one row, text, unit string) bool {
+// parseValue reads one value of a result.
+func (r *benchReader) parseValue(one row, text, unit string) bool {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		r.refuse(r.line, "value %s is not a number", quote(text))
+		r.addProblem(r.line, "value %s is not a number", quote(text))
 		return false
 	}
 	name, base, to, better := benchUnit(unit)
@@ -167,7 +167,7 @@ func (r *benchReader) figure(one row, text, unit string) bool {
 	if !ok || !r.value(r.line, v) || !r.value(r.line, to.of(v)) {
 		return false
 	}
-	at, _, ok := r.measured(r.line, name, base, r.better[name])
+	at, _, ok := r.metricFor(r.line, name, base, r.better[name])
 	if !ok {
 		return false
 	}
@@ -200,7 +200,7 @@ func (r *benchReader) place(name string) (mode, workload string, err error) {
 	workload = name
 	switch key, part := strings.CutPrefix(by, "/"); {
 	case by == ".file":
-		mode = stem(r.builder.file)
+		mode = fileStem(r.builder.file)
 	case part:
 		var ok bool
 		if mode, workload, ok = cutPart(name, key); !ok {
@@ -212,14 +212,14 @@ func (r *benchReader) place(name string) (mode, workload string, err error) {
 		mode = r.config[by]
 	}
 	if pkg := r.config["pkg"]; pkg != "" && by != "pkg" {
-		workload = r.packaged(pkg, workload)
+		workload = r.qualifyByPackage(pkg, workload)
 	}
 	return mode, workload, nil
 }
 
-// packaged tells benchmarks of one name apart by their package; those of the first
+// qualifyByPackage tells benchmarks of one name apart by their package; those of the first
 // package keep the bare name.
-func (r *benchReader) packaged(pkg, workload string) string {
+func (r *benchReader) qualifyByPackage(pkg, workload string) string {
 	if first, there := r.pkgs[0]; !there {
 		r.pkgs[0] = pkg
 	} else if first != pkg {

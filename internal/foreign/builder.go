@@ -18,7 +18,7 @@ type names struct {
 	at   map[string]int32
 }
 
-func (n *names) of(name string) int32 {
+func (n *names) index(name string) int32 {
 	i, ok := n.at[name]
 	if !ok {
 		i = int32(len(n.list))
@@ -78,12 +78,12 @@ func newBuilder(opt Options, sources int) *builder {
 	return b
 }
 
-// mostProblems is how many problems an error names; the others are counted.
-const mostProblems = 8
+// maxProblems is how many problems an error names; the others are counted.
+const maxProblems = 8
 
-// refuse notes a problem. line counts from 1.
-func (b *builder) refuse(line int, format string, args ...any) {
-	if len(b.problems) == mostProblems {
+// addProblem notes a problem. line counts from 1.
+func (b *builder) addProblem(line int, format string, args ...any) {
+	if len(b.problems) == maxProblems {
 		b.more++
 		return
 	}
@@ -123,8 +123,8 @@ func (b *builder) warn(code warning.Code, scope, format string, args ...any) {
 	b.warnings = append(b.warnings, result.Warning{Code: string(code), Scope: scope, Text: fmt.Sprintf(format, args...)})
 }
 
-// longest is the longest name that is taken, in bytes.
-const longest = 200
+// maxName is the longest name that is taken, in bytes.
+const maxName = 200
 
 // name is a name as it will be printed; ok is false, and a problem noted, if it
 // holds what could not be.
@@ -132,11 +132,11 @@ func (b *builder) name(line int, what, text string) (string, bool) {
 	text = strings.TrimSpace(text)
 	switch {
 	case text == "":
-		b.refuse(line, "no %s", what)
-	case len(text) > longest:
-		b.refuse(line, "a %s of %d bytes, at most %d", what, len(text), longest)
+		b.addProblem(line, "no %s", what)
+	case len(text) > maxName:
+		b.addProblem(line, "a %s of %d bytes, at most %d", what, len(text), maxName)
 	case strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }):
-		b.refuse(line, "%s %s holds characters that cannot be printed", what, quote(text))
+		b.addProblem(line, "%s %s holds characters that cannot be printed", what, quote(text))
 	default:
 		return text, true
 	}
@@ -147,9 +147,9 @@ func (b *builder) name(line int, what, text string) (string, bool) {
 func (b *builder) value(line int, v float64) bool {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):
-		b.refuse(line, "value %g is not finite", v)
+		b.addProblem(line, "value %g is not finite", v)
 	case v < 0:
-		b.refuse(line, "value %g is negative, and nothing that is judged here (rates, times, counts, shares) can be", v)
+		b.addProblem(line, "value %g is negative, and nothing that is judged here (rates, times, counts, shares) can be", v)
 	default:
 		return true
 	}
@@ -165,15 +165,15 @@ func quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// measured finds the metric of a value, with the factor that takes the value to
+// metricFor finds the metric of a value, with the factor that takes the value to
 // the metric's base unit. Name, unit and better may be empty. ok is false, and a
 // problem noted, where they contradict what is known of the metric.
-func (b *builder) measured(line int, name, unit string, better result.Direction) (at int32, to factor, ok bool) {
+func (b *builder) metricFor(line int, name, unit string, better result.Direction) (at int32, to factor, ok bool) {
 	base, to, says := baseUnit(unit)
-	at = b.metricAt.of(name)
+	at = b.metricAt.index(name)
 	if int(at) == len(b.metrics) {
 		m := metric{Metric: result.Metric{Name: b.metricAt.list[at], Title: b.metricAt.list[at], Unit: base, Better: says, Primary: true},
-			unit: base, line: int32(line), file: b.files.of(b.file)}
+			unit: base, line: int32(line), file: b.files.index(b.file)}
 		if k, known := result.MetricNamed(name); known {
 			m.Metric, m.known = k, true
 		}
@@ -182,31 +182,31 @@ func (b *builder) measured(line int, name, unit string, better result.Direction)
 	m := &b.metrics[at]
 	switch {
 	case unit != "" && m.known && base != m.Unit:
-		b.refuse(line, "%s is in %s, not in %s", name, m.Unit, unit)
+		b.addProblem(line, "%s is in %s, not in %s", name, m.Unit, unit)
 		return at, to, false
 	case base != m.unit && !m.known:
-		b.refuse(line, "%s has the unit %s here and %s in line %d", name, orNone(base), orNone(m.unit), m.line)
+		b.addProblem(line, "%s has the unit %s here and %s in line %d", name, unitOrNone(base), unitOrNone(m.unit), m.line)
 		return at, to, false
 	}
 	if better == "" {
 		return at, to, true
 	}
 	if m.known && better != m.Better || m.better != "" && better != m.better {
-		b.refuse(line, "of %s, %s is better, not %s", name, either(m.better, m.Better), better)
+		b.addProblem(line, "of %s, %s is better, not %s", name, firstDirection(m.better, m.Better), better)
 		return at, to, false
 	}
 	m.better = better
 	return at, to, true
 }
 
-func either(a, b result.Direction) result.Direction {
+func firstDirection(a, b result.Direction) result.Direction {
 	if a != "" {
 		return a
 	}
 	return b
 }
 
-func orNone(unit string) string {
+func unitOrNone(unit string) string {
 	if unit == "" {
 		return "(none)"
 	}

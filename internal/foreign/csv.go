@@ -19,8 +19,8 @@ func columns() []string {
 	return []string{"mode", "value", "block", "workload", "metric", "unit", "better", "baseline", "control", "status", "at_least"}
 }
 
-// spare are what `tare export` writes beside them.
-func spare() []string { return []string{"run", "seq", "attempt", "started", "reason"} }
+// exportColumns are what `tare export` writes beside them.
+func exportColumns() []string { return []string{"run", "seq", "attempt", "started", "reason"} }
 
 // header says at which field of a record each column is, -1 where there is none.
 type header map[string]int
@@ -43,14 +43,14 @@ func (b *builder) csv(in *bufio.Reader) error {
 	if err != nil {
 		return err
 	}
-	t := tableReader{builder: b, header: head, width: len(first), comma: r.Comma, file: b.files.of(b.file)}
+	t := tableReader{builder: b, header: head, width: len(first), comma: r.Comma, file: b.files.index(b.file)}
 	for {
 		record, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if parse := new(csv.ParseError); errors.As(err, &parse) {
-			b.refuse(parse.Line, "%v", parse.Err)
+			b.addProblem(parse.Line, "%v", parse.Err)
 			break // where a quote is missing, nothing behind it can be told apart
 		}
 		if err != nil {
@@ -59,7 +59,7 @@ func (b *builder) csv(in *bufio.Reader) error {
 		line, _ := r.FieldPos(0)
 		t.record(line, record)
 	}
-	t.tell()
+	t.reportWarnings()
 	return nil
 }
 
@@ -91,7 +91,7 @@ func (b *builder) header(record []string, line int) (header, error) {
 			return nil, fmt.Errorf("line %d: two columns %s", line, name)
 		case known:
 			head[name] = i
-		case !slices.Contains(spare(), name):
+		case !slices.Contains(exportColumns(), name):
 			odd = append(odd, quote(field))
 		}
 		all = append(all, quote(field))
@@ -136,7 +136,7 @@ func (t *tableReader) record(line int, record []string) {
 		return
 	}
 	if len(record) != t.width {
-		t.refuse(line, "%d fields, but the header has %d", len(record), t.width)
+		t.addProblem(line, "%d fields, but the header has %d", len(record), t.width)
 		return
 	}
 	r := row{line: int32(line), file: t.file, status: result.TrialOK, block: noBlock}
@@ -158,14 +158,14 @@ func (t *tableReader) record(line int, record []string) {
 		}
 		return
 	}
-	if t.figure(line, record, text, &r) {
+	if t.parseValue(line, record, text, &r) {
 		t.rows = append(t.rows, r)
 	}
 }
 
 // place reads what a value is of.
 func (t *tableReader) place(line int, record []string, r *row) bool {
-	mode := stem(t.builder.file)
+	mode := fileStem(t.builder.file)
 	if t.has("mode") {
 		mode = t.field(record, "mode")
 	}
@@ -173,22 +173,22 @@ func (t *tableReader) place(line int, record []string, r *row) bool {
 	if !ok {
 		return false
 	}
-	r.mode = t.modes.of(mode)
+	r.mode = t.modes.index(mode)
 	workload := "values"
 	if t.has("workload") {
 		if workload, ok = t.name(line, "workload", t.field(record, "workload")); !ok {
 			return false
 		}
 	}
-	r.workload = t.loads.of(workload)
+	r.workload = t.loads.index(workload)
 	if t.has("block") && t.opt.Pairing != NoPairs && t.opt.Pairing != ByOrder {
 		block, ok := t.name(line, "block (--pairing none does without)", t.field(record, "block"))
 		if !ok {
 			return false
 		}
-		r.block = t.blocks.of(block)
+		r.block = t.blocks.index(block)
 	}
-	control, ok := t.truth(line, record, "control")
+	control, ok := t.parseBool(line, record, "control")
 	if !ok {
 		return false
 	}
@@ -199,9 +199,9 @@ func (t *tableReader) place(line int, record []string, r *row) bool {
 		if base, ok = t.name(line, "baseline", base); !ok {
 			return false
 		}
-		at := t.modes.of(base)
+		at := t.modes.index(base)
 		if was, there := t.baseOf[r.mode]; there && was != at {
-			t.refuse(line, "%s has the baseline %s here and %s before", quote(mode), quote(base), quote(t.modes.list[was]))
+			t.addProblem(line, "%s has the baseline %s here and %s before", quote(mode), quote(base), quote(t.modes.list[was]))
 			return false
 		}
 		t.baseOf[r.mode] = at
@@ -209,8 +209,8 @@ func (t *tableReader) place(line int, record []string, r *row) bool {
 	return true
 }
 
-// figure reads the value itself.
-func (t *tableReader) figure(line int, record []string, text string, r *row) bool {
+// parseValue reads the value itself.
+func (t *tableReader) parseValue(line int, record []string, text string, r *row) bool {
 	v, ok := t.number(line, text)
 	if !ok || !t.value(line, v) {
 		return false
@@ -223,7 +223,7 @@ func (t *tableReader) figure(line int, record []string, text string, r *row) boo
 	}
 	better := result.Direction(strings.ToLower(t.field(record, "better")))
 	if better != "" && better != result.Higher && better != result.Lower {
-		t.refuse(line, "better is %s, neither higher nor lower", quote(string(better)))
+		t.addProblem(line, "better is %s, neither higher nor lower", quote(string(better)))
 		return false
 	}
 	unit := t.field(record, "unit")
@@ -232,24 +232,24 @@ func (t *tableReader) figure(line int, record []string, text string, r *row) boo
 			return false
 		}
 	}
-	at, to, ok := t.measured(line, name, unit, better)
+	at, to, ok := t.metricFor(line, name, unit, better)
 	if !ok || !t.value(line, to.of(v)) {
 		return false
 	}
 	r.metric, r.value = at, to.of(v)
-	r.atLeast, ok = t.truth(line, record, "at_least")
+	r.atLeast, ok = t.parseBool(line, record, "at_least")
 	return ok
 }
 
-// truth reads true or false; nothing is false.
-func (t *tableReader) truth(line int, record []string, column string) (yes, ok bool) {
+// parseBool reads true or false; nothing is false.
+func (t *tableReader) parseBool(line int, record []string, column string) (yes, ok bool) {
 	switch text := t.field(record, column); strings.ToLower(text) {
 	case "", "false", "0", "no":
 		return false, true
 	case "true", "1", "yes":
 		return true, true
 	default:
-		t.refuse(line, "%s is %s, neither true nor false", column, quote(text))
+		t.addProblem(line, "%s is %s, neither true nor false", column, quote(text))
 		return false, false
 	}
 }
@@ -264,18 +264,18 @@ func (t *tableReader) number(line int, text string) (float64, bool) {
 		}
 	}
 	if errors.Is(err, strconv.ErrRange) {
-		t.refuse(line, "value %s is beyond what can be reckoned with", quote(text))
+		t.addProblem(line, "value %s is beyond what can be reckoned with", quote(text))
 		return 0, false
 	}
 	if err != nil || strings.ContainsAny(text, "xX_") {
-		t.refuse(line, "value %s is not a number", quote(text))
+		t.addProblem(line, "value %s is not a number", quote(text))
 		return 0, false
 	}
 	return v, true
 }
 
-// tell warns of what was read in a way that should be known.
-func (t *tableReader) tell() {
+// reportWarnings warns of what was read in a way that should be known.
+func (t *tableReader) reportWarnings() {
 	if t.empty > 0 {
 		t.warn(warning.MissingValue, "run", "no value, and so left out: %s, the first in %s", count(t.empty, "row", "rows"), t.where(t.emptyAt))
 	}

@@ -116,8 +116,8 @@ func (b *builder) order() []int32 {
 	return order
 }
 
-// together says whether two values are of one trial.
-func (p *row) together(q *row) bool {
+// sameTrial says whether two values are of one trial.
+func (p *row) sameTrial(q *row) bool {
 	return p.status == result.TrialOK && q.status == result.TrialOK && p.block == q.block && p.workload == q.workload && p.mode == q.mode
 }
 
@@ -130,9 +130,9 @@ func (b *builder) duplicates(order []int32) {
 			continue
 		}
 		if last >= 0 {
-			if was := &b.rows[order[last]]; was.together(r) && was.metric == r.metric {
+			if was := &b.rows[order[last]]; was.sameTrial(r) && was.metric == r.metric {
 				b.file = b.files.list[r.file]
-				b.refuse(int(r.line), "a second %s of %s in block %d, after %s; --pairing none takes all values as they are",
+				b.addProblem(int(r.line), "a second %s of %s in block %d, after %s; --pairing none takes all values as they are",
 					b.metrics[r.metric].Name, scope(b.modes.list[r.mode], b.loads.list[r.workload]), r.block, b.at(*was))
 			}
 		}
@@ -144,7 +144,7 @@ func (b *builder) duplicates(order []int32) {
 func (b *builder) baselines() ([]result.Mode, error) {
 	base := b.opt.Baseline
 	if base != "" && !slices.Contains(b.modes.list, base) {
-		return nil, fmt.Errorf("the baseline %s is not among the modes: %s", quote(base), shown(b.modes.list))
+		return nil, fmt.Errorf("the baseline %s is not among the modes: %s", quote(base), listNames(b.modes.list))
 	}
 	named := base != ""
 	switch {
@@ -171,8 +171,8 @@ func (b *builder) baselines() ([]result.Mode, error) {
 	return modes, nil
 }
 
-// shown lists names, not all of many.
-func shown(names []string) string {
+// listNames lists names, not all of many.
+func listNames(names []string) string {
 	const most = 12
 	text := strings.Join(names[:min(len(names), most)], ", ")
 	if len(names) > most {
@@ -186,14 +186,14 @@ func shown(names []string) string {
 func (b *builder) trials(order []int32) []result.Trial {
 	n := 0
 	for i, at := range order {
-		if i == 0 || !b.rows[order[i-1]].together(&b.rows[at]) {
+		if i == 0 || !b.rows[order[i-1]].sameTrial(&b.rows[at]) {
 			n++
 		}
 	}
 	out := make([]result.Trial, 0, n)
 	for i, at := range order {
 		r := &b.rows[at]
-		if i == 0 || !b.rows[order[i-1]].together(r) {
+		if i == 0 || !b.rows[order[i-1]].sameTrial(r) {
 			out = append(out, result.Trial{Schema: result.TrialSchema, Seq: len(out) + 1, Block: int(r.block), Attempt: 1,
 				Mode: b.modes.list[r.mode], Workload: b.loads.list[r.workload], Status: r.status})
 		}

@@ -121,8 +121,8 @@ func sniff(in *bufio.Reader) Format {
 	return CSV
 }
 
-// stem is the name of a file without folders and ending.
-func stem(name string) string {
+// fileStem is the name of a file without folders and ending.
+func fileStem(name string) string {
 	base := filepath.Base(name)
 	return strings.TrimSuffix(base, filepath.Ext(base))
 }

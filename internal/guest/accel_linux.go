@@ -50,8 +50,8 @@ func (a *Accelerators) Choose(ctx context.Context, asked string, host *linuxnet.
 		return a.name, a.why, nil
 	}
 	f.Close()
-	m, err := Boot(ctx, Spec{Run: run, Label: "kvm", Place: "a guest that tries KVM", Host: host, Kernel: k, Accel: KVM, talks: true})
-	switch _, lacking := AsLacking(err); {
+	m, err := Boot(ctx, Spec{Run: run, Label: "kvm", Place: "a guest that tries KVM", Host: host, Kernel: k, Accel: KVM, earlyConsole: true})
+	switch _, lacking := AsUnavailable(err); {
 	case err == nil:
 		a.name = KVM
 		return a.name, "", m.Close()

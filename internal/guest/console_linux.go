@@ -12,8 +12,8 @@ import (
 	"tare/internal/lab"
 )
 
-// mostPrinted is how much of what a guest prints is kept, in bytes.
-const mostPrinted = 256 << 10
+// maxConsoleBytes is how much of what a guest prints is kept, in bytes.
+const maxConsoleBytes = 256 << 10
 
 // console keeps what a guest prints.
 type console struct {
@@ -33,8 +33,8 @@ func newConsole(from *os.File) *console {
 			n, err := from.Read(part)
 			c.mu.Lock()
 			c.buf.Write(part[:n])
-			if c.came += int64(n); c.buf.Len() > mostPrinted {
-				c.buf.Next(c.buf.Len() - mostPrinted)
+			if c.came += int64(n); c.buf.Len() > maxConsoleBytes {
+				c.buf.Next(c.buf.Len() - maxConsoleBytes)
 			}
 			c.mu.Unlock()
 			if err != nil {
@@ -65,8 +65,8 @@ func (c *console) text() string {
 	return c.buf.String()
 }
 
-// lastLines is how many lines an error quotes.
-const lastLines = 4
+// shownLines is how many lines an error quotes.
+const shownLines = 4
 
 // last are the last lines, or from where the kernel panicked on, in one.
 func (c *console) last() string {
@@ -86,7 +86,7 @@ func (c *console) last() string {
 		}
 		lines = append(lines, line)
 	}
-	return strings.Join(lines[max(0, len(lines)-lastLines):], " | ")
+	return strings.Join(lines[max(0, len(lines)-shownLines):], " | ")
 }
 
 // keep writes all of it into a file of the directory for temporary ones.

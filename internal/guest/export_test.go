@@ -13,7 +13,7 @@ type Hooks struct {
 
 // With is a guest that goes wrong.
 func (s Spec) With(h Hooks) Spec {
-	s.init, s.frozen, s.within = h.Init, h.Frozen, h.Within
+	s.init, s.frozen, s.bootTimeout = h.Init, h.Frozen, h.Within
 	return s
 }
 

@@ -25,17 +25,17 @@ const Port = "agent"
 // Program is where this program is in the guest.
 const Program = "/tare"
 
-// Eth is the guest's network device.
-const Eth = "eth0"
+// DeviceName is the guest's network device.
+const DeviceName = "eth0"
 
-// Lacking says what this machine would need to have for guests.
-type Lacking struct{ Reason string }
+// UnavailableError says what this machine would need to have for guests.
+type UnavailableError struct{ Reason string }
 
-func (l *Lacking) Error() string { return l.Reason }
+func (l *UnavailableError) Error() string { return l.Reason }
 
-// AsLacking finds a Lacking error in err.
-func AsLacking(err error) (*Lacking, bool) {
-	var l *Lacking
+// AsUnavailable finds a Lacking error in err.
+func AsUnavailable(err error) (*UnavailableError, bool) {
+	var l *UnavailableError
 	ok := errors.As(err, &l)
 	return l, ok
 }
@@ -53,14 +53,14 @@ type Net struct {
 // Published are sandboxes behind a bridge of the guest, each at a port that the guest
 // publishes.
 type Published struct {
-	Table  string         `json:"table"` // of nftables
-	Bridge string         `json:"bridge"`
-	Own    []netip.Prefix `json:"own"` // addresses of the bridge, which are the sandboxes' way out
-	Boxes  []Box          `json:"boxes"`
+	Table           string         `json:"table"` // of nftables
+	Bridge          string         `json:"bridge"`
+	BridgeAddresses []netip.Prefix `json:"own"` // addresses of the bridge, which are the sandboxes' way out
+	Sandboxes       []Sandbox      `json:"boxes"`
 }
 
-// Box is one of the sandboxes. Its device is Eth, the bridge's port is as told.
-type Box struct {
+// Sandbox is one of the sandboxes. Its device is Eth, the bridge's port is as told.
+type Sandbox struct {
 	Name      string         `json:"name"`
 	Port      string         `json:"port"`
 	Addresses []netip.Prefix `json:"addresses"`
@@ -75,8 +75,8 @@ type Hello struct {
 	IPv6   bool   `json:"ipv6"`
 }
 
-// HelloWithin bounds a guest's boot, without the time for which others had the CPU.
-const HelloWithin = time.Minute
+// BootTimeout bounds a guest's boot, without the time for which others had the CPU.
+const BootTimeout = time.Minute
 
 // Model is a network adapter.
 type Model struct {

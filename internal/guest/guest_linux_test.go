@@ -40,7 +40,7 @@ func TestBoot(t *testing.T) {
 	s := spec(t)
 	const word = "carried in\n"
 	s.Modules = []string{"veth"}
-	s.More = func(a *initramfs.Archive) error {
+	s.AddFiles = func(a *initramfs.Archive) error {
 		return a.File("etc/word", 0o644, strings.NewReader(word), int64(len(word)))
 	}
 	m, err := guest.Boot(t.Context(), s)
@@ -54,7 +54,7 @@ func TestBoot(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("hello after %s: %+v", m.Took, m.Hello)
+	t.Logf("hello after %s: %+v", m.BootTime, m.Hello)
 	if m.Hello.Kernel != s.Kernel.Version {
 		t.Errorf("the guest runs %s, not %s", m.Hello.Kernel, s.Kernel.Version)
 	}
@@ -92,8 +92,8 @@ func TestBoot(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), endsWithin)
 	defer cancel()
-	if err := conn.Close(ctx); err != nil || conn.Fate() == "" {
-		t.Errorf("a process whose stdin ended: %q, %v", conn.Fate(), err)
+	if err := conn.Close(ctx); err != nil || conn.ExitReason() == "" {
+		t.Errorf("a process whose stdin ended: %q, %v", conn.ExitReason(), err)
 	}
 	m.HangUp()
 	select {
@@ -148,7 +148,7 @@ func TestBootFails(t *testing.T) {
 			if err == nil {
 				t.Fatal(m.Close(), "it came up")
 			}
-			if _, lacking := guest.AsLacking(err); lacking != tt.lacking || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+			if _, lacking := guest.AsUnavailable(err); lacking != tt.lacking || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, lacking %t; want %q in one line", err, lacking, tt.want)
 			}
 			kept, _ := filepath.Glob(filepath.Join(temp, "*"))

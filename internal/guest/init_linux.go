@@ -21,7 +21,7 @@ func Init(args []string) error {
 	if len(args) > 0 || os.Getpid() != 1 {
 		return errors.New("tare " + InitCommand + ": is started by a kernel as its first process")
 	}
-	if err := live(); err != nil {
+	if err := serveHost(); err != nil {
 		fmt.Fprintf(os.Stderr, "tare: the guest gives up: %v\n", err)
 	}
 	unix.Sync()
@@ -30,7 +30,7 @@ func Init(args []string) error {
 	select {}
 }
 
-func live() error {
+func serveHost() error {
 	if err := mounts(); err != nil {
 		return err
 	}
@@ -86,17 +86,17 @@ func loadModules(dir string) error {
 	return nil
 }
 
-// portWait bounds the wait for the serial port, and devWait that for the network device:
+// portWait bounds the wait for the serial port, and deviceTimeout that for the network device:
 // drivers find what is theirs a moment after they have been loaded.
 const (
-	portWait = 20 * time.Second
-	devWait  = 20 * time.Second
-	lookFor  = 2 * time.Millisecond // between looks
+	portTimeout   = 20 * time.Second
+	deviceTimeout = 20 * time.Second
+	lookFor       = 2 * time.Millisecond // between looks
 )
 
 // openPort opens the serial port by its name.
 func openPort() (*os.File, error) {
-	for until := time.Now().Add(portWait); ; time.Sleep(lookFor) {
+	for until := time.Now().Add(portTimeout); ; time.Sleep(lookFor) {
 		path, err := findPort("/sys/class/virtio-ports")
 		if err == nil {
 			fd, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC, 0)

@@ -30,31 +30,31 @@ type Spec struct {
 	Modules    []string // beside those of the port and of the adapter
 	Optional   []string // those of which it is no matter whether the kernel has them
 	Memory     int      // MiB; 0 for enough for an agent
-	More       func(*initramfs.Archive) error
+	AddFiles   func(*initramfs.Archive) error
 
-	talks bool // the kernel, from its first steps on
+	earlyConsole bool // the kernel, from its first steps on
 
 	// Of guests that are to go wrong.
-	init   string
-	frozen bool
-	within time.Duration
+	init        string
+	frozen      bool
+	bootTimeout time.Duration
 }
 
-// enoughMemory is for a kernel, this program twice, and what sockets hold.
-const enoughMemory = 512
+// defaultMemory is for a kernel, this program twice, and what sockets hold.
+const defaultMemory = 512
 
 func (s Spec) memory() int {
 	if s.Memory > 0 {
 		return s.Memory
 	}
-	return enoughMemory
+	return defaultMemory
 }
 
 // Machine is a guest that runs.
 type Machine struct {
-	Hello Hello
-	Accel string
-	Took  time.Duration // from its start to its hello
+	Hello    Hello
+	Accel    string
+	BootTime time.Duration // from its start to its hello
 
 	place  string
 	qemu   *process.Process // its stdin and stdout are the way into the guest
@@ -76,14 +76,14 @@ func Boot(ctx context.Context, s Spec) (*Machine, error) {
 	modules, err := s.Kernel.Load(want, s.Optional)
 	var none *kernel.NoModuleError
 	if errors.As(err, &none) {
-		return nil, &Lacking{err.Error() + ": name another kernel"}
+		return nil, &UnavailableError{err.Error() + ": name another kernel"}
 	}
 	if err != nil {
 		return nil, err
 	}
-	initrd, err := image(modules, s.More)
+	initrd, err := image(modules, s.AddFiles)
 	if errors.Is(err, initramfs.ErrDynamic) {
-		return nil, &Lacking{err.Error()}
+		return nil, &UnavailableError{err.Error()}
 	}
 	if err != nil {
 		return nil, err
@@ -95,19 +95,19 @@ func Boot(ctx context.Context, s Spec) (*Machine, error) {
 	if direct != nil {
 		defer direct.Close()
 	}
-	if err := m.power(program, s, initrd, direct); err != nil {
+	if err := m.startQEMU(program, s, initrd, direct); err != nil {
 		return nil, fmt.Errorf("start %s: %w", s.Place, err)
 	}
-	if err := m.await(ctx, s); err != nil {
+	if err := m.waitHandshake(ctx, s); err != nil {
 		closed := m.Close()
-		return nil, errors.Join(m.explain(s, err), closed)
+		return nil, errors.Join(m.explainBootError(s, err), closed)
 	}
-	m.Took = time.Since(began)
+	m.BootTime = time.Since(began)
 	return m, nil
 }
 
-// power starts QEMU, with a kernel that can be started directly if there is one.
-func (m *Machine) power(program string, s Spec, initrd, direct *os.File) error {
+// startQEMU starts QEMU, with a kernel that can be started directly if there is one.
+func (m *Machine) startQEMU(program string, s Spec, initrd, direct *os.File) error {
 	printed, prints, err := os.Pipe()
 	if err != nil {
 		return err
@@ -141,13 +141,13 @@ func (e *silentError) Error() string {
 	return fmt.Sprintf("a guest worked for %s and printed nothing", e.worked.Round(10*time.Millisecond))
 }
 
-// mostSilence is how much CPU time a guest may take for its first words where it is to
+// maxSilentCPUTime is how much CPU time a guest may take for its first words where it is to
 // talk from the beginning. It is CPU time, which a busy machine does not stretch.
-const mostSilence = 1500 * time.Millisecond
+const maxSilentCPUTime = 1500 * time.Millisecond
 
-// await waits for the guest's hello.
-func (m *Machine) await(ctx context.Context, s Spec) error {
-	began, within := time.Now(), cmp.Or(s.within, HelloWithin)
+// waitHandshake waits for the guest's hello.
+func (m *Machine) waitHandshake(ctx context.Context, s Spec) error {
+	began, within := time.Now(), cmp.Or(s.bootTimeout, BootTimeout)
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 	for {
@@ -167,7 +167,7 @@ func (m *Machine) await(ctx context.Context, s Spec) error {
 			if waited := runDelay(m.qemu.PID()); time.Since(began)-waited > within {
 				return fmt.Errorf("it said no hello within %s", within)
 			}
-			if worked, ok := cpuTime(m.qemu.PID()); ok && s.talks && worked > mostSilence && m.log.size() == 0 {
+			if worked, ok := cpuTime(m.qemu.PID()); ok && s.earlyConsole && worked > maxSilentCPUTime && m.log.size() == 0 {
 				return &silentError{worked}
 			}
 		}
@@ -188,14 +188,14 @@ func (m *Machine) end() string {
 // noModel is in QEMU's answer to an adapter that it has not got.
 const noModel = "is not a valid device model name"
 
-// explain says what a guest that did not come up has left to know.
-func (m *Machine) explain(s Spec, err error) error {
-	if strings.Contains(m.qemu.Words(), noModel) {
-		return &Lacking{fmt.Sprintf("this QEMU has no network adapter %s (%s)", s.Model.Device, m.qemu.Words())}
+// explainBootError says what a guest that did not come up has left to know.
+func (m *Machine) explainBootError(s Spec, err error) error {
+	if strings.Contains(m.qemu.StderrTail(), noModel) {
+		return &UnavailableError{fmt.Sprintf("this QEMU has no network adapter %s (%s)", s.Model.Device, m.qemu.StderrTail())}
 	}
 	err = fmt.Errorf("boot %s (QEMU with %s, kernel %s): %w", s.Place, s.Accel, s.Kernel.Version, err)
 	var dumb *silentError
-	if s.talks || errors.As(err, &dumb) || m.log.size() == 0 {
+	if s.earlyConsole || errors.As(err, &dumb) || m.log.size() == 0 {
 		return err
 	}
 	if last := m.log.last(); last != "" && !strings.Contains(err.Error(), last) {

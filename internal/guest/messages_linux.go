@@ -2,7 +2,7 @@ package guest
 
 import (
 	"tare/internal/driver"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/linuxnet"
 	"tare/internal/observe/netstack"
 	"tare/internal/result"
@@ -19,25 +19,25 @@ type start struct {
 
 // ended is how a process did.
 type ended struct {
-	Stream uint16 `json:"stream"`
-	Code   int    `json:"code"` // of its exit; -1 after a signal
-	Fate   string `json:"fate"`
+	Stream     uint16 `json:"stream"`
+	Code       int    `json:"code"` // of its exit; -1 after a signal
+	ExitReason string `json:"fate"`
 }
 
 // op is what a request asks for.
 type op string
 
 const (
-	opNet      op = "net"
-	opStart    op = "start"
-	opKill     op = "kill"
-	opLinks    op = "links"
-	opDescribe op = "describe"
-	opRead     op = "read"
-	opSurvey   op = "survey"
-	opTracked  op = "tracked"
-	opCounts   op = "counts"
-	opForget   op = "forget"
+	opNet          op = "net"
+	opStart        op = "start"
+	opKill         op = "kill"
+	opLinks        op = "links"
+	opDescribe     op = "describe"
+	opRead         op = "read"
+	opSurvey       op = "survey"
+	opTracked      op = "tracked"
+	opCounts       op = "counts"
+	opFlushTracked op = "forget"
 )
 
 // request is a line to the guest. NS is the name of a Box, empty for the guest's own
@@ -60,11 +60,11 @@ type reply struct {
 	Hello *Hello `json:"hello,omitempty"`
 	Ended *ended `json:"ended,omitempty"`
 
-	Links   map[string]notes.Link     `json:"links,omitempty"`
+	Links   map[string]pathspec.Link  `json:"links,omitempty"`
 	Kind    string                    `json:"kind,omitempty"`
 	Facts   []result.Fact             `json:"facts,omitempty"`
 	Reading *netstack.Reading         `json:"reading,omitempty"`
 	Stack   *driver.Settings          `json:"stack,omitempty"`
-	Tracked *driver.Tracked           `json:"tracked,omitempty"`
+	Tracked *driver.ConnTrack         `json:"tracked,omitempty"`
 	Counts  map[string]linuxnet.Count `json:"counts,omitempty"`
 }

@@ -15,8 +15,8 @@ import (
 
 // network sets up the guest's network as described.
 func (h *host) network(n Net) error {
-	own := h.spaces[""]
-	n.Addresses = known(n.Addresses)
+	own := h.namespaces[""]
+	n.Addresses = supportedAddresses(n.Addresses)
 	n.Gateways = slices.DeleteFunc(n.Gateways, func(a netip.Addr) bool { return a.Is6() && !self().IPv6 })
 	if err := configure(own, n.Settings); err != nil {
 		return err
@@ -33,10 +33,10 @@ func (h *host) network(n Net) error {
 	if err := awaitDevice(own); err != nil {
 		return err
 	}
-	if err := own.MTU(Eth, n.MTU); err != nil {
+	if err := own.MTU(DeviceName, n.MTU); err != nil {
 		return err
 	}
-	if err := bring(own, n.Addresses, n.Offload); err != nil {
+	if err := setUpDevice(own, n.Addresses, n.Offload); err != nil {
 		return err
 	}
 	for _, gw := range n.Gateways {
@@ -44,7 +44,7 @@ func (h *host) network(n Net) error {
 			return err
 		}
 	}
-	announce(n.Gateways)
+	pingGateways(n.Gateways)
 	if n.Published == nil {
 		return nil
 	}
@@ -54,9 +54,9 @@ func (h *host) network(n Net) error {
 // discard is the port that throws away what it gets (RFC 863).
 const discard = 9
 
-// announce lets the way out hear from the guest. passt knows a guest's hardware address
+// pingGateways lets the way out hear from the guest. passt knows a guest's hardware address
 // only from what it sends, and until then what passt sends to it is lost.
-func announce(gateways []netip.Addr) {
+func pingGateways(gateways []netip.Addr) {
 	for _, gw := range gateways {
 		c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(netip.AddrPortFrom(gw, discard)))
 		if err != nil {
@@ -69,8 +69,8 @@ func announce(gateways []netip.Addr) {
 
 // awaitDevice waits until the kernel has made the device of the machine's one adapter.
 func awaitDevice(own *linuxnet.NS) error {
-	for until := time.Now().Add(devWait); ; time.Sleep(lookFor) {
-		_, err := own.Stats(Eth)
+	for until := time.Now().Add(deviceTimeout); ; time.Sleep(lookFor) {
+		_, err := own.Stats(DeviceName)
 		if err == nil {
 			return nil
 		}
@@ -80,8 +80,8 @@ func awaitDevice(own *linuxnet.NS) error {
 	}
 }
 
-// known leaves out addresses of a family that the guest's kernel has not got.
-func known(prefixes []netip.Prefix) []netip.Prefix {
+// supportedAddresses leaves out addresses of a family that the guest's kernel has not got.
+func supportedAddresses(prefixes []netip.Prefix) []netip.Prefix {
 	return slices.DeleteFunc(slices.Clone(prefixes), func(p netip.Prefix) bool { return p.Addr().Is6() && !self().IPv6 })
 }
 
@@ -98,16 +98,16 @@ func configure(ns *linuxnet.NS, settings [][2]string) error {
 	return nil
 }
 
-// bring gives Eth of a namespace its addresses and sets it up.
-func bring(ns *linuxnet.NS, addresses []netip.Prefix, offload bool) error {
-	if err := ns.Segmentation(Eth, offload); err != nil {
+// setUpDevice gives Eth of a namespace its addresses and sets it up.
+func setUpDevice(ns *linuxnet.NS, addresses []netip.Prefix, offload bool) error {
+	if err := ns.Segmentation(DeviceName, offload); err != nil {
 		return err
 	}
-	if err := ns.Up(Eth); err != nil {
+	if err := ns.Up(DeviceName); err != nil {
 		return err
 	}
 	for _, a := range addresses {
-		if err := ns.Address(Eth, a); err != nil {
+		if err := ns.Address(DeviceName, a); err != nil {
 			return err
 		}
 	}
@@ -123,17 +123,17 @@ func (h *host) publish(own *linuxnet.NS, n Net, p Published) error {
 		return err
 	}
 	g := linuxnet.Gateway{Table: p.Table, Bridge: p.Bridge}
-	for _, a := range known(p.Own) {
+	for _, a := range supportedAddresses(p.BridgeAddresses) {
 		if err := own.Address(p.Bridge, a); err != nil {
 			return err
 		}
 		g.Subnets = append(g.Subnets, a.Masked())
 	}
-	for _, b := range p.Boxes {
-		if err := h.box(own, n, p, b); err != nil {
+	for _, b := range p.Sandboxes {
+		if err := h.makeSandbox(own, n, p, b); err != nil {
 			return fmt.Errorf("make sandbox %s in the guest: %w", b.Name, err)
 		}
-		for _, a := range known(b.Addresses) {
+		for _, a := range supportedAddresses(b.Addresses) {
 			g.Publish = append(g.Publish, linuxnet.Published{Port: b.Publish, To: netip.AddrPortFrom(a.Addr(), b.Publish)})
 		}
 	}
@@ -148,22 +148,22 @@ func (h *host) publish(own *linuxnet.NS, n Net, p Published) error {
 	return own.Gateway(g)
 }
 
-func (h *host) box(own *linuxnet.NS, n Net, p Published, b Box) error {
-	if b.Name == "" || strings.Contains(b.Name, "/") || h.spaces[b.Name] != nil {
+func (h *host) makeSandbox(own *linuxnet.NS, n Net, p Published, b Sandbox) error {
+	if b.Name == "" || strings.Contains(b.Name, "/") || h.namespaces[b.Name] != nil {
 		return errors.New("its name is taken or none")
 	}
 	ns, err := linuxnet.NewNS(b.Name, false)
 	if err != nil {
 		return err
 	}
-	h.spaces[b.Name] = ns
+	h.namespaces[b.Name] = ns
 	if err := configure(ns, n.Settings); err != nil {
 		return err
 	}
 	if err := ns.Segmentation("lo", n.Offload); err != nil {
 		return err
 	}
-	if err := own.Veth(linuxnet.Device{Name: b.Port, MTU: n.MTU}, ns, linuxnet.Device{Name: Eth, MTU: n.MTU}); err != nil {
+	if err := own.Veth(linuxnet.Device{Name: b.Port, MTU: n.MTU}, ns, linuxnet.Device{Name: DeviceName, MTU: n.MTU}); err != nil {
 		return err
 	}
 	if err := own.Segmentation(b.Port, n.Offload); err != nil {
@@ -172,10 +172,10 @@ func (h *host) box(own *linuxnet.NS, n Net, p Published, b Box) error {
 	if err := own.Attach(b.Port, p.Bridge); err != nil {
 		return err
 	}
-	if err := bring(ns, known(b.Addresses), n.Offload); err != nil {
+	if err := setUpDevice(ns, supportedAddresses(b.Addresses), n.Offload); err != nil {
 		return err
 	}
-	for _, gw := range known(p.Own) {
+	for _, gw := range supportedAddresses(p.BridgeAddresses) {
 		if err := ns.DefaultRoute(gw.Addr()); err != nil {
 			return err
 		}

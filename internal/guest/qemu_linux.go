@@ -19,11 +19,11 @@ const Emulator = "qemu-system-x86_64"
 // qemu finds the emulator.
 func qemu() (string, error) {
 	if runtime.GOARCH != "amd64" {
-		return "", &Lacking{"guests are of the architecture x86-64, and this machine is of " + runtime.GOARCH}
+		return "", &UnavailableError{"guests are of the architecture x86-64, and this machine is of " + runtime.GOARCH}
 	}
 	path, err := exec.LookPath(Emulator)
 	if errors.Is(err, exec.ErrNotFound) {
-		return "", &Lacking{Emulator + " is not installed (Debian: qemu-system-x86)"}
+		return "", &UnavailableError{Emulator + " is not installed (Debian: qemu-system-x86)"}
 	}
 	return path, err
 }
@@ -88,19 +88,19 @@ func accelArgument(accel string) string {
 	return accel
 }
 
-// emulatedWords spare an emulated CPU, whose speed says nothing anyway, what takes it the
+// emulationErrors spare an emulated CPU, whose speed says nothing anyway, what takes it the
 // longest: placing the kernel at random, comparing its clocks, testing ciphers, and keeping
 // programs from looking into each other through the CPU's caches.
-const emulatedWords = "nokaslr tsc=reliable no_timer_check cryptomgr.notests audit=0 apparmor=0 mitigations=off"
+const emulationErrors = "nokaslr tsc=reliable no_timer_check cryptomgr.notests audit=0 apparmor=0 mitigations=off"
 
 // commandLine is the kernel's. While KVM is tried the kernel prints from its first
 // steps on: silence then means that it does not run.
 func commandLine(s Spec, accel string) string {
 	words := "quiet"
 	if accel == TCG {
-		words += " " + emulatedWords
+		words += " " + emulationErrors
 	}
-	if s.talks {
+	if s.earlyConsole {
 		words = "earlyprintk=ttyS0"
 	}
 	return fmt.Sprintf("console=ttyS0 %s panic=-1 rdinit=%s -- %s", words, cmp.Or(s.init, Program), InitCommand)

@@ -57,7 +57,7 @@ func (r *remote) read() {
 			delete(r.processes, got.Ended.Stream)
 			r.mu.Unlock()
 			if p != nil {
-				p.finish(got.Ended.Code, got.Ended.Fate)
+				p.finish(got.Ended.Code, got.Ended.ExitReason)
 			}
 		default:
 			r.mu.Lock()
@@ -89,11 +89,11 @@ func (r *remote) end(why error) {
 	}
 }
 
-// answerWithin bounds the wait for what the guest does at once.
-const answerWithin = 30 * time.Second
+// replyTimeout bounds the wait for what the guest does at once.
+const replyTimeout = 30 * time.Second
 
 func (r *remote) call(ctx context.Context, req request) (reply, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, fmt.Errorf("no answer within %s", answerWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, replyTimeout, fmt.Errorf("no answer within %s", replyTimeout))
 	defer cancel()
 	r.mu.Lock()
 	if r.gone != nil {
@@ -130,15 +130,15 @@ type task struct {
 	remote *remote
 	id     uint16
 	*mux.Stream
-	ended chan struct{}
-	once  sync.Once
-	code  int
-	fate  string
+	ended      chan struct{}
+	once       sync.Once
+	code       int
+	exitReason string
 }
 
 func (p *task) finish(code int, fate string) {
 	p.once.Do(func() {
-		p.code, p.fate = code, fate
+		p.code, p.exitReason = code, fate
 		close(p.ended)
 	})
 }
@@ -181,11 +181,11 @@ func (p *task) Close(ctx context.Context) error {
 	return p.Stream.Close()
 }
 
-// Fate says how it ended, "" while it runs.
-func (p *task) Fate() string {
+// ExitReason says how it ended, "" while it runs.
+func (p *task) ExitReason() string {
 	select {
 	case <-p.ended:
-		return p.fate
+		return p.exitReason
 	default:
 		return ""
 	}
@@ -205,12 +205,12 @@ func (l launcher) Launch(ctx context.Context, args ...string) (transport.Conn, e
 	return l.m.remote.run(ctx, l.ns, start{Program: Program, Args: append([]string{"tare"}, args...), Env: environment()})
 }
 
-// agentWithin bounds how long an agent may take to say hello in a guest whose CPU is an
+// agentHandshakeTimeout bounds how long an agent may take to say hello in a guest whose CPU is an
 // emulated one, of a busy machine.
-const agentWithin = 30 * time.Second
+const agentHandshakeTimeout = 30 * time.Second
 
-// HelloWithin is how long an agent may take to say hello.
-func (launcher) HelloWithin() time.Duration { return agentWithin }
+// HandshakeTimeout is how long an agent may take to say hello.
+func (launcher) HandshakeTimeout() time.Duration { return agentHandshakeTimeout }
 
 // environment is what processes of a guest have: see transport.Local for the reason of
 // GODEBUG.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tare/internal/agent/wire"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/guest/mux"
 	"tare/internal/linuxnet"
 	"tare/internal/process"
@@ -25,7 +25,7 @@ type host struct {
 	control *mux.Stream
 	write   sync.Mutex // of control
 
-	spaces map[string]*linuxnet.NS // "" is its own
+	namespaces map[string]*linuxnet.NS // "" is its own
 
 	mu      sync.Mutex
 	started map[uint16]*process.Process
@@ -36,10 +36,10 @@ func newHost(s *mux.Session) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &host{session: s, control: s.Open(mux.Control), spaces: map[string]*linuxnet.NS{"": own}, started: map[uint16]*process.Process{}}, nil
+	return &host{session: s, control: s.Open(mux.Control), namespaces: map[string]*linuxnet.NS{"": own}, started: map[uint16]*process.Process{}}, nil
 }
 
-func (h *host) tell(r reply) {
+func (h *host) send(r reply) {
 	h.write.Lock()
 	defer h.write.Unlock()
 	_ = wire.Write(h.control, r) // if nobody is there, the end of the port follows
@@ -48,7 +48,7 @@ func (h *host) tell(r reply) {
 // serve answers until the machine lets go of the port.
 func (h *host) serve() error {
 	hello := self()
-	h.tell(reply{Hello: &hello})
+	h.send(reply{Hello: &hello})
 	for in := wire.NewReader(h.control); ; {
 		var req request
 		err := in.Read(&req)
@@ -62,16 +62,16 @@ func (h *host) serve() error {
 		if r.ID = req.ID; err != nil {
 			r = reply{ID: req.ID, Error: err.Error()}
 		}
-		h.tell(r)
+		h.send(r)
 	}
 }
 
 func (h *host) answer(req request) (r reply, err error) {
-	ns, ok := h.spaces[req.NS]
+	ns, ok := h.namespaces[req.NS]
 	if !ok {
 		return r, fmt.Errorf("the guest has no sandbox %q", req.NS)
 	}
-	space, ctx := notes.Space{NS: ns}, context.Background()
+	space, ctx := pathspec.NamespaceStack{NS: ns}, context.Background()
 	switch req.Op {
 	case opNet:
 		if req.Net == nil {
@@ -103,29 +103,29 @@ func (h *host) answer(req request) (r reply, err error) {
 		stack, surveyErr := space.Survey(ctx)
 		r.Stack, err = &stack, surveyErr
 	case opTracked:
-		t, tracks, trackErr := space.Tracked(ctx)
+		t, tracks, trackErr := space.ReadTracked(ctx)
 		if err = trackErr; tracks {
 			r.Tracked = &t
 		}
 	case opCounts:
 		r.Counts, err = ns.Counts(req.Table)
-	case opForget:
-		err = ns.Forget()
+	case opFlushTracked:
+		err = ns.FlushConntrack()
 	default:
 		err = fmt.Errorf("unknown request %q", req.Op)
 	}
 	return r, err
 }
 
-// lingering is how long the stdout of a process that has ended is waited for, where a
+// killTimeout is how long the stdout of a process that has ended is waited for, where a
 // child of it has that too.
-const lingering = 2 * time.Second
+const killTimeout = 2 * time.Second
 
 // start starts a process in a namespace, with a stream for its stdio.
 func (h *host) start(ns *linuxnet.NS, s start) error {
 	stream := h.session.Open(s.Stream)
 	p := process.New(strings.Join(s.Args, " ")+" in the guest", s.Program)
-	p.Cmd.Args, p.Cmd.Env, p.Cmd.WaitDelay, p.Cmd.Dir = s.Args, s.Env, lingering, "/"
+	p.Cmd.Args, p.Cmd.Env, p.Cmd.WaitDelay, p.Cmd.Dir = s.Args, s.Env, killTimeout, "/"
 	p.Stdin, p.Cmd.Stdout = true, stream
 	if s.Merged {
 		p.Cmd.Stderr = stream
@@ -145,16 +145,16 @@ func (h *host) start(ns *linuxnet.NS, s start) error {
 		h.mu.Lock()
 		delete(h.started, s.Stream)
 		h.mu.Unlock()
-		e := ended{Stream: s.Stream, Code: p.Cmd.ProcessState.ExitCode(), Fate: p.State()}
+		e := ended{Stream: s.Stream, Code: p.Cmd.ProcessState.ExitCode(), ExitReason: p.State()}
 		var exit *exec.ExitError
 		if err := p.Err(); err != nil && !errors.As(err, &exit) && !errors.Is(err, os.ErrClosed) && !errors.Is(err, syscall.EPIPE) {
-			e.Fate += ": " + err.Error()
+			e.ExitReason += ": " + err.Error()
 		}
-		if said := p.Words(); said != "" {
-			e.Fate += ": " + said
+		if said := p.StderrTail(); said != "" {
+			e.ExitReason += ": " + said
 		}
 		_ = stream.CloseWrite()
-		h.tell(reply{Ended: &e})
+		h.send(reply{Ended: &e})
 		_ = stream.Close()
 	}()
 	return nil

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"tare/internal/driver"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/linuxnet"
 	"tare/internal/observe/netstack"
 	"tare/internal/result"
@@ -22,7 +22,7 @@ type Stack struct {
 func (m *Machine) Stack(ns string) Stack { return Stack{m, ns} }
 
 // Links reads the counters of devices.
-func (s Stack) Links(ctx context.Context, names []string) (map[string]notes.Link, error) {
+func (s Stack) Links(ctx context.Context, names []string) (map[string]pathspec.Link, error) {
 	r, err := s.m.remote.call(ctx, request{Op: opLinks, NS: s.ns, Names: names})
 	return r.Links, err
 }
@@ -52,7 +52,7 @@ func (s Stack) Survey(ctx context.Context) (driver.Settings, error) {
 }
 
 // Tracked reads how many connections are tracked.
-func (s Stack) Tracked(ctx context.Context) (t driver.Tracked, tracks bool, err error) {
+func (s Stack) Tracked(ctx context.Context) (t driver.ConnTrack, tracks bool, err error) {
 	r, err := s.m.remote.call(ctx, request{Op: opTracked, NS: s.ns})
 	if err != nil || r.Tracked == nil {
 		return t, false, err
@@ -66,9 +66,9 @@ func (s Stack) Counts(ctx context.Context, table string) (map[string]linuxnet.Co
 	return r.Counts, err
 }
 
-// Forget empties the connection tracking.
-func (s Stack) Forget(ctx context.Context) error {
-	_, err := s.m.remote.call(ctx, request{Op: opForget, NS: s.ns})
+// FlushTracked empties the connection tracking.
+func (s Stack) FlushTracked(ctx context.Context) error {
+	_, err := s.m.remote.call(ctx, request{Op: opFlushTracked, NS: s.ns})
 	return err
 }
 

@@ -37,7 +37,7 @@ func (l *Lab) build() error {
 	l.A = &Host{Name: "a", NS: a, Underlay: Underlay}
 	l.B = &Host{Name: "b", NS: b, Underlay: Underlay}
 	for i, h := range []*Host{l.A, l.B} {
-		if err := l.Finish(h.NS, Underlay); err != nil {
+		if err := l.SetUpDevice(h.NS, Underlay); err != nil {
 			return err
 		}
 		for _, p := range l.Addresses(NetUnderlay, i+1) {
@@ -124,8 +124,8 @@ func (l *Lab) Device(name string, mtu int) linuxnet.Device {
 	return linuxnet.Device{Name: name, MTU: mtu, Alias: Prefix + l.Spec.Claim.ID}
 }
 
-// Finish gives a link the lab's offload settings and sets it up.
-func (l *Lab) Finish(ns *linuxnet.NS, name string) error {
+// SetUpDevice gives a link the lab's offload settings and sets it up.
+func (l *Lab) SetUpDevice(ns *linuxnet.NS, name string) error {
 	if err := ns.Segmentation(name, l.Spec.Offload); err != nil {
 		return err
 	}

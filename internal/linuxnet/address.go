@@ -95,9 +95,9 @@ func (ns *NS) Unreachable(dst netip.Prefix) error {
 	return nil
 }
 
-// MainFirst has the namespace look up IPv4 routes in its main table before any other;
+// PreferMainTable has the namespace look up IPv4 routes in its main table before any other;
 // tests use it to open a way round the path.
-func (ns *NS) MainFirst() error {
+func (ns *NS) PreferMainTable() error {
 	r := netlink.NewRule()
 	r.Family, r.Priority, r.Table = unix.AF_INET, 1, unix.RT_TABLE_MAIN
 	if err := ns.handle.RuleAdd(r); err != nil {
@@ -106,8 +106,8 @@ func (ns *NS) MainFirst() error {
 	return nil
 }
 
-// Remote tells a VXLAN device that mac, with the addresses ips, sits behind vtep.
-func (ns *NS) Remote(vxlan string, mac net.HardwareAddr, vtep netip.Addr, ips ...netip.Addr) error {
+// AddVXLANRemote tells a VXLAN device that mac, with the addresses ips, sits behind vtep.
+func (ns *NS) AddVXLANRemote(vxlan string, mac net.HardwareAddr, vtep netip.Addr, ips ...netip.Addr) error {
 	l, err := ns.link(vxlan)
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ func filters() ([]Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	old, err := oldFilters()
+	old, err := legacyFilters()
 	return append(modern, old...), err
 }
 
@@ -105,9 +105,9 @@ func hookName(f nftables.TableFamily, hook nftables.ChainHook) string {
 	return fmt.Sprintf("hook %d", hook)
 }
 
-// oldInfo is struct ipt_getinfo of linux/netfilter_ipv4/ip_tables.h; that of IPv6 is
+// legacyInfo is struct ipt_getinfo of linux/netfilter_ipv4/ip_tables.h; that of IPv6 is
 // the same.
-type oldInfo struct {
+type legacyInfo struct {
 	name       [32]byte
 	validHooks uint32
 	hookEntry  [5]uint32
@@ -116,12 +116,12 @@ type oldInfo struct {
 	size       uint32
 }
 
-// oldGetInfo is IPT_SO_GET_INFO and IP6T_SO_GET_INFO.
-const oldGetInfo = 64
+// legacyGetInfo is IPT_SO_GET_INFO and IP6T_SO_GET_INFO.
+const legacyGetInfo = 64
 
-// oldFilters asks the old iptables for those tables that are there. To ask for any
+// legacyFilters asks the old iptables for those tables that are there. To ask for any
 // other would make the kernel build it.
-func oldFilters() ([]Filter, error) {
+func legacyFilters() ([]Filter, error) {
 	var out []Filter
 	for _, f := range []struct {
 		family, file  string
@@ -142,7 +142,7 @@ func oldFilters() ([]Filter, error) {
 			return nil, fmt.Errorf("open a socket to ask iptables: %w", err)
 		}
 		for name := range strings.FieldsSeq(string(names)) {
-			entries, err := oldEntries(fd, f.level, name)
+			entries, err := legacyEntries(fd, f.level, name)
 			if err != nil {
 				unix.Close(fd)
 				return nil, fmt.Errorf("ask iptables for its table %s: %w", name, err)
@@ -154,16 +154,16 @@ func oldFilters() ([]Filter, error) {
 	return out, nil
 }
 
-// oldEntries is how many rules a table has. Each built-in chain has an entry for its
+// legacyEntries is how many rules a table has. Each built-in chain has an entry for its
 // policy, and the table one for its end, that nobody wrote; chains of the user's have
 // two such entries each, which cannot be told from rules.
-func oldEntries(fd, level int, table string) (int, error) {
-	var info oldInfo
+func legacyEntries(fd, level int, table string) (int, error) {
+	var info legacyInfo
 	if copy(info.name[:len(info.name)-1], table) < len(table) {
 		return 0, errors.New("its name is too long")
 	}
 	size := uint32(unsafe.Sizeof(info))
-	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), uintptr(level), oldGetInfo, uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
+	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), uintptr(level), legacyGetInfo, uintptr(unsafe.Pointer(&info)), uintptr(unsafe.Pointer(&size)), 0)
 	if errno != 0 {
 		return 0, errno
 	}

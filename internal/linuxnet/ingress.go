@@ -19,46 +19,46 @@ const (
 	CountESP   = "esp"            // IP protocol 50
 )
 
-// Tap counts, by kind, the IPv4 packets that a device receives. They pass as
-// before. Read it with TapCounts; it goes with the device.
-func (ns *NS) Tap(table, dev string) error {
+// CountIngress counts, by kind, the IPv4 packets that a device receives. They pass as
+// before. Read it with IngressCounts; it goes with the device.
+func (ns *NS) CountIngress(table, dev string) error {
 	return ns.tap(table, dev, []kind{
 		{CountESP, [][]expr.Any{join(isIPv4(), transport(unix.IPPROTO_ESP))}},
 		{CountClear, [][]expr.Any{join(isIPv4(), destination(unix.IPPROTO_UDP, vxlanPort))}},
 	})
 }
 
-// The counters of a TunnelTap.
+// The counters of a CountTunnelIngress.
 const (
-	CountSealed = "sealed" // of the tunnel's UDP port
-	CountInside = "inside" // with an address of its inside
-	CountESPSPI = "spi"    // ESP in UDP with the security parameter index that was given
+	CountEncrypted = "sealed" // of the tunnel's UDP port
+	CountDecrypted = "inside" // with an address of its inside
+	CountESPSPI    = "spi"    // ESP in UDP with the security parameter index that was given
 )
 
 // metaSecpath is the key by which nftables tells whether IPsec has opened a packet
 // (linux/netfilter/nf_tables.h, NFT_META_SECPATH).
 const metaSecpath = expr.MetaKeyPRANDOM + 1
 
-// Sealed describes a tunnel to a TunnelTap.
-type Sealed struct {
+// TunnelIngress describes a tunnel to a CountTunnelIngress.
+type TunnelIngress struct {
 	Port   uint16         // of its packets, UDP over IPv4
 	SPI    uint32         // of its ESP (RFC 3948 section 2.1), 0 where it is of another kind
 	Kernel bool           // ESP is the kernel's
 	Inside []netip.Prefix // what belongs inside of it
 }
 
-// TunnelTap counts the packets that a device receives: those of a tunnel, of those the
+// CountTunnelIngress counts the packets that a device receives: those of a tunnel, of those the
 // ones of ESP with its SPI, and packets from its inside. Those that the kernel's ESP has
 // just opened come by the device once more and are none of them. All pass as before. Read
-// it with TapCounts; it goes with the device.
-func (ns *NS) TunnelTap(table, dev string, t Sealed) error {
-	kinds := []kind{{CountSealed, [][]expr.Any{join(isIPv4(), destination(unix.IPPROTO_UDP, t.Port))}}}
+// it with IngressCounts; it goes with the device.
+func (ns *NS) CountTunnelIngress(table, dev string, t TunnelIngress) error {
+	kinds := []kind{{CountEncrypted, [][]expr.Any{join(isIPv4(), destination(unix.IPPROTO_UDP, t.Port))}}}
 	if t.SPI != 0 {
 		kinds = append(kinds, kind{CountESPSPI, [][]expr.Any{join(isIPv4(), destination(unix.IPPROTO_UDP, t.Port), []expr.Any{
 			&expr.Payload{DestRegister: regA, Base: expr.PayloadBaseTransportHeader, Offset: 8, Len: 4}, equal(expr.CmpOpEq, binaryutil.BigEndian.PutUint32(t.SPI)),
 		})}})
 	}
-	in := kind{name: CountInside}
+	in := kind{name: CountDecrypted}
 	for _, p := range t.Inside {
 		protocol := isIPv4()
 		if p.Addr().Is6() {
@@ -114,8 +114,10 @@ func (ns *NS) DropIngress(table, dev string) error {
 	return nil
 }
 
-// TapCounts reads the counters of a Tap by name.
-func (ns *NS) TapCounts(table string) (map[string]Count, error) { return ns.countsOf(ingress(table)) }
+// IngressCounts reads the counters of a Tap by name.
+func (ns *NS) IngressCounts(table string) (map[string]Count, error) {
+	return ns.countsOf(ingress(table))
+}
 
 func ingress(table string) *nftables.Table {
 	return &nftables.Table{Name: table, Family: nftables.TableFamilyNetdev}

@@ -163,8 +163,8 @@ func (ns *NS) Attach(port, bridge string) error {
 	return ns.Up(port)
 }
 
-// Mark gives a link that something else made the mark of Device.
-func (ns *NS) Mark(d Device) error { return ns.alias(d) }
+// SetAlias gives a link that something else made the mark of Device.
+func (ns *NS) SetAlias(d Device) error { return ns.alias(d) }
 
 // Remove takes a link away.
 func (ns *NS) Remove(name string) error {
@@ -178,8 +178,8 @@ func (ns *NS) Remove(name string) error {
 	return nil
 }
 
-// Hardware reads a link's MAC address.
-func (ns *NS) Hardware(name string) (net.HardwareAddr, error) {
+// HardwareAddr reads a link's MAC address.
+func (ns *NS) HardwareAddr(name string) (net.HardwareAddr, error) {
 	l, err := ns.link(name)
 	if err != nil {
 		return nil, err
@@ -210,8 +210,8 @@ func (ns *NS) MTU(name string, mtu int) error {
 // tunDevice is where a process gets a tun or tap device from.
 const tunDevice = "/dev/net/tun"
 
-// NeedTUN says what is lacking where a process cannot have a tun or tap device.
-func NeedTUN() error {
+// CheckTUN says what is lacking where a process cannot have a tun or tap device.
+func CheckTUN() error {
 	f, err := os.OpenFile(tunDevice, os.O_RDWR, 0)
 	if err != nil {
 		return fmt.Errorf("a process needs %s for its device (CONFIG_TUN; in a container: --device %s): %w", tunDevice, tunDevice, err)

@@ -183,9 +183,9 @@ func (ns *NS) DropTable(table string) error {
 	})
 }
 
-// Forget empties the namespace's connection tracking. A kernel that cannot do so on
+// FlushConntrack empties the namespace's connection tracking. A kernel that cannot do so on
 // request (CONFIG_NF_CT_NETLINK) is left alone: its entries end by themselves.
-func (ns *NS) Forget() error {
+func (ns *NS) FlushConntrack() error {
 	err := ns.Do(func() error {
 		h, err := openNetlink(unix.NETLINK_NETFILTER)
 		if err != nil {

@@ -35,9 +35,9 @@ func openNFTables() (*nftables.Conn, error) {
 	}))
 }
 
-// Family is nil where the kernel has a family of generic netlink, which a module may
+// CheckGenlFamily is nil where the kernel has a family of generic netlink, which a module may
 // bring: asking for it loads the module where that can be.
-func Family(name string) error {
+func CheckGenlFamily(name string) error {
 	if _, err := netlink.GenlFamilyGet(name); err != nil {
 		return fmt.Errorf("ask the kernel for the netlink family %s: %w", name, err)
 	}

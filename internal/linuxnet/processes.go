@@ -62,14 +62,14 @@ func Children(pid int) ([]int, error) {
 	return all, nil
 }
 
-// Below is Children with those that they have started in turn, and so on.
-func Below(pid int) ([]int, error) {
+// Descendants is Children with those that they have started in turn, and so on.
+func Descendants(pid int) ([]int, error) {
 	all, err := Children(pid)
 	if err != nil {
 		return nil, err
 	}
 	for _, child := range slices.Clone(all) {
-		if more, err := Below(child); err == nil { // else it has just ended
+		if more, err := Descendants(child); err == nil { // else it has just ended
 			all = append(all, more...)
 		}
 	}

@@ -29,7 +29,7 @@ func joined(t *testing.T) (a, b *NS) {
 
 func TestTapCountsByKind(t *testing.T) {
 	a, b := joined(t)
-	if err := b.Tap("tare", "x0"); err != nil {
+	if err := b.CountIngress("tare", "x0"); err != nil {
 		t.Fatal(err)
 	}
 	send := func(network, to string, times int) {
@@ -52,7 +52,7 @@ func TestTapCountsByKind(t *testing.T) {
 	if RealRoot() { // a raw socket of protocol 50 stands for ESP
 		send("ip4:50", "192.0.2.2", 7)
 	}
-	got, err := b.TapCounts("tare")
+	got, err := b.IngressCounts("tare")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestESP(t *testing.T) {
 	if err != nil || len(list) != 0 {
 		t.Errorf("a new namespace has associations %v, %v", list, err)
 	}
-	if err := TryESP(); err != nil {
+	if err := ProbeESP(); err != nil {
 		t.Logf("%v", err)
 		if !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EPROTONOSUPPORT) && !errors.Is(err, unix.ENOENT) {
 			t.Errorf("the kernel's answer is none that lacks ESP: %v", err)

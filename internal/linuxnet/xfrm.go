@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Association is an IPsec security association of a namespace, and what went
+// SecurityAssociation is an IPsec security association of a namespace, and what went
 // through it since it was made: the packets, and their bytes as the kernel counts
 // them for the association's lifetime (RFC 4301 section 4.4.2.1).
-type Association struct {
+type SecurityAssociation struct {
 	Src, Dst       netip.Addr
 	SPI            uint32
 	ESP            bool // else AH or another protocol
@@ -22,7 +22,7 @@ type Association struct {
 }
 
 // Associations lists the namespace's IPsec security associations of both families.
-func (ns *NS) Associations() ([]Association, error) {
+func (ns *NS) Associations() ([]SecurityAssociation, error) {
 	var list []netlink.XfrmState
 	err := ns.withXfrm(func(h *netlink.Handle) error {
 		return complete(func() (err error) {
@@ -33,11 +33,11 @@ func (ns *NS) Associations() ([]Association, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list IPsec associations of namespace %s (needs CONFIG_XFRM_USER): %w", ns.name, err)
 	}
-	var out []Association
+	var out []SecurityAssociation
 	for _, s := range list {
 		src, _ := netip.AddrFromSlice(s.Src)
 		dst, _ := netip.AddrFromSlice(s.Dst)
-		out = append(out, Association{
+		out = append(out, SecurityAssociation{
 			Src: src.Unmap(), Dst: dst.Unmap(), SPI: uint32(s.Spi), ESP: s.Proto == netlink.XFRM_PROTO_ESP,
 			Bytes: s.Statistics.Bytes, Packets: s.Statistics.Packets,
 		})
@@ -51,8 +51,8 @@ func WithoutXfrm(err error) bool { return errors.Is(err, unix.EPROTONOSUPPORT) }
 // leastPriority is that of a policy that gives way to any other.
 const leastPriority = 1 << 30
 
-// Refuse has the namespace's IPsec drop what goes to dst unless another policy takes it.
-func (ns *NS) Refuse(dst netip.Prefix) error {
+// BlockPlaintext has the namespace's IPsec drop what goes to dst unless another policy takes it.
+func (ns *NS) BlockPlaintext(dst netip.Prefix) error {
 	any := netip.PrefixFrom(zero(dst.Addr()), 0)
 	err := ns.withXfrm(func(h *netlink.Handle) error {
 		return h.XfrmPolicyAdd(&netlink.XfrmPolicy{Src: ipNet(any), Dst: ipNet(dst), Dir: netlink.XFRM_DIR_OUT, Action: netlink.XFRM_POLICY_BLOCK, Priority: leastPriority})
@@ -79,10 +79,10 @@ func (ns *NS) DropPolicies() error {
 	return nil
 }
 
-// TryESP makes and removes the IPsec association that Docker's encrypted networks
+// ProbeESP makes and removes the IPsec association that Docker's encrypted networks
 // use, ESP in transport mode with AES-GCM. It returns nil where the kernel has what
 // that takes, and else the kernel's answer.
-func TryESP() error {
+func ProbeESP() error {
 	ns, err := NewNS("tare-try", false)
 	if err != nil {
 		return err

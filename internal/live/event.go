@@ -20,16 +20,16 @@ type Event interface{ event() }
 // and Estimate are the most; a run that may end by itself before has fewer blocks as
 // Least, and takes Soonest then.
 type Planned struct {
-	RunID    string
-	Dir      string
-	Profile  string
-	Modes    []string
-	Columns  []Column // what will be known of each mode
-	Trials   int
-	Blocks   int
-	Least    int // 0: there are as many as Blocks
-	Estimate time.Duration
-	Soonest  time.Duration
+	RunID     string
+	Dir       string
+	Profile   string
+	Modes     []string
+	Columns   []Column // what will be known of each mode
+	Trials    int
+	Blocks    int
+	MinBlocks int // 0: there are as many as Blocks
+	Estimate  time.Duration
+	MinTime   time.Duration
 }
 
 // Column is the figure that stands for a workload. A workload may come to have more.
@@ -60,7 +60,7 @@ type TrialStarted struct {
 // its traffic has flowed.
 type Progress struct {
 	Mode, Workload string
-	At             time.Duration
+	Elapsed        time.Duration
 	Rate           float64 // in Unit, that of the workload's primary metric
 	Unit           string
 }
@@ -68,8 +68,8 @@ type Progress struct {
 // TrialEnded carries a trial that was just written to disk.
 type TrialEnded struct{ Trial result.Trial }
 
-// Warned carries a warning as it arises.
-type Warned struct{ Warning result.Warning }
+// WarningRaised carries a warning as it arises.
+type WarningRaised struct{ Warning result.Warning }
 
 // Provisional carries what a run would say if it ended now: no verdict, for more
 // blocks are to come.
@@ -78,16 +78,16 @@ type Provisional struct {
 	Cells  []result.Cell
 }
 
-// Renewed says that modes were made anew before a block.
-type Renewed struct {
+// Recreated says that modes were made anew before a block.
+type Recreated struct {
 	Block int
 	Modes []string
 	Took  time.Duration
 }
 
-// Told carries a decision of the run about itself, in words: a warm-up, a length,
+// Decision carries a decision of the run about itself, in words: a warm-up, a length,
 // the end of adding blocks.
-type Told struct{ Text string }
+type Decision struct{ Text string }
 
 // Ended closes a run.
 type Ended struct {
@@ -95,13 +95,13 @@ type Ended struct {
 	Dir    string
 }
 
-func (Planned) event()      {}
-func (ModeSettled) event()  {}
-func (TrialStarted) event() {}
-func (Progress) event()     {}
-func (TrialEnded) event()   {}
-func (Provisional) event()  {}
-func (Renewed) event()      {}
-func (Told) event()         {}
-func (Warned) event()       {}
-func (Ended) event()        {}
+func (Planned) event()       {}
+func (ModeSettled) event()   {}
+func (TrialStarted) event()  {}
+func (Progress) event()      {}
+func (TrialEnded) event()    {}
+func (Provisional) event()   {}
+func (Recreated) event()     {}
+func (Decision) event()      {}
+func (WarningRaised) event() {}
+func (Ended) event()         {}

@@ -68,9 +68,9 @@ func (c CPU) Read() (Sample, error) {
 	return best, nil
 }
 
-// cpuFigures lists the figures with the columns of /proc/stat that make them up.
-func cpuFigures() []cpuFigure {
-	return []cpuFigure{
+// cpuMetrics lists the figures with the columns of /proc/stat that make them up.
+func cpuMetrics() []cpuMetric {
+	return []cpuMetric{
 		// The kernel counts guest inside user and guest_nice inside nice, so
 		// the columns guest and guest_nice must not be added.
 		{"user", []int{colUser, colNice}},
@@ -84,7 +84,7 @@ func cpuFigures() []cpuFigure {
 	}
 }
 
-type cpuFigure struct {
+type cpuMetric struct {
 	name    string
 	columns []int
 }
@@ -100,7 +100,7 @@ func (s *cpuSample) Since(earlier Sample) (map[string]float64, []Gap) {
 	}
 	figures := make(map[string]float64)
 	var gaps []Gap
-	for _, f := range cpuFigures() {
+	for _, f := range cpuMetrics() {
 		seconds, reason := f.between(from, s)
 		if reason != "" {
 			gaps = append(gaps, Gap{f.name, reason})
@@ -112,7 +112,7 @@ func (s *cpuSample) Since(earlier Sample) (map[string]float64, []Gap) {
 }
 
 // between gives the figure's seconds from one sample to another, or why not.
-func (f cpuFigure) between(from, to *cpuSample) (float64, string) {
+func (f cpuMetric) between(from, to *cpuSample) (float64, string) {
 	n, reason := f.moved(from, to, 0)
 	return float64(n) / ticksPerSecond, reason
 }
@@ -121,7 +121,7 @@ func (f cpuFigure) between(from, to *cpuSample) (float64, string) {
 // those of the machine's own line, which is rounded once, and not the sum of the
 // CPUs' lines, which are rounded each. But each CPU's line must not run backwards
 // either, by more than slack: in the sum another CPU's work would hide it.
-func (f cpuFigure) moved(from, to *cpuSample, slack uint64) (int64, string) {
+func (f cpuMetric) moved(from, to *cpuSample, slack uint64) (int64, string) {
 	before, known := from.total.sum(f.columns)
 	after, stillKnown := to.total.sum(f.columns)
 	if !known || !stillKnown {

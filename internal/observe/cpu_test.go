@@ -248,14 +248,14 @@ func TestCPULive(t *testing.T) {
 	if cpus == 0 {
 		t.Skip("needs CPU counters: /proc/stat lists no single CPU")
 	}
-	watch := NewWatch([]Collector{cpu})
+	watch := NewCollectorSet([]Collector{cpu})
 	opened := time.Now()
 	session := watch.Start()
 	var all float64
 	for all == 0 && time.Since(opened) < 20*time.Second {
 		time.Sleep(50 * time.Millisecond)
 		w := session.Stop()
-		figures := w.Figures
+		figures := w.Metrics
 		for _, m := range w.Missing {
 			t.Skipf("needs a quiet set of CPUs: %v", m)
 		}

@@ -38,7 +38,7 @@ type Sample interface {
 // Gap is a figure that a pair of samples cannot give. An empty Figure stands for
 // all of them.
 type Gap struct {
-	Figure string
+	Metric string
 	Reason string
 }
 
@@ -58,7 +58,7 @@ func Collectors(procRoot string, own Own) []Collector {
 		NewCPU(procRoot),
 		NewPressure(procRoot),
 		NewMemory(procRoot, own.MemoryGroups),
-		NewOthers(procRoot, own),
+		NewOtherProcesses(procRoot, own),
 	}
 }
 

@@ -45,7 +45,7 @@ func holdGaps(t *testing.T, want []string, gaps []Gap) {
 		return
 	}
 	for i, g := range gaps {
-		if text := g.Figure + ": " + g.Reason; !strings.HasPrefix(text, want[i]) {
+		if text := g.Metric + ": " + g.Reason; !strings.HasPrefix(text, want[i]) {
 			t.Errorf("gap %q, want %q at its beginning", text, want[i])
 		}
 	}

@@ -121,20 +121,20 @@ func parsePressure(text []byte) (stalled, error) {
 			}
 		}
 	}
-	return stalled{}, fmt.Errorf("no total of some in %q", clip(text))
+	return stalled{}, fmt.Errorf("no total of some in %q", truncate(text))
 }
 
-// clip keeps an error about a file of the wrong kind short.
-func clip(text []byte) []byte { return text[:min(len(text), 80)] }
+// truncate keeps an error about a file of the wrong kind short.
+func truncate(text []byte) []byte { return text[:min(len(text), 80)] }
 
-// Strain is what the collectors "pressure" and "memory" read of a machine, as it can
+// PressureFiles is what the collectors "pressure" and "memory" read of a machine, as it can
 // be sent from there: the files by their paths below /proc, of which only the lines
 // that are needed. A file that could not be read is left out.
-type Strain map[string]string
+type PressureFiles map[string]string
 
-// ReadStrain reads the procfs mounted at procRoot.
-func ReadStrain(procRoot string) Strain {
-	s := Strain{}
+// ReadPressureFiles reads the procfs mounted at procRoot.
+func ReadPressureFiles(procRoot string) PressureFiles {
+	s := PressureFiles{}
 	for path, prefixes := range strainLines() {
 		text, err := os.ReadFile(filepath.Join(procRoot, path))
 		if err != nil {
@@ -165,11 +165,11 @@ func strainLines() map[string][]string {
 
 // Since gives the figures of both collectors from earlier, a Strain of the same
 // machine, to this one, by their full names. What is unknown is left out.
-func (s Strain) Since(earlier Strain) map[string]float64 {
+func (s PressureFiles) Since(earlier PressureFiles) map[string]float64 {
 	out := map[string]float64{}
-	for _, c := range []func(Strain) Collector{
-		func(s Strain) Collector { return Pressure{"pressure", s.file} },
-		func(s Strain) Collector { return Memory{meminfo: "meminfo", vmstat: "vmstat", read: s.file} },
+	for _, c := range []func(PressureFiles) Collector{
+		func(s PressureFiles) Collector { return Pressure{"pressure", s.file} },
+		func(s PressureFiles) Collector { return Memory{meminfo: "meminfo", vmstat: "vmstat", read: s.file} },
 	} {
 		at := c(s)
 		to, err := at.Read()
@@ -185,7 +185,7 @@ func (s Strain) Since(earlier Strain) map[string]float64 {
 	return out
 }
 
-func (s Strain) file(path string) ([]byte, error) {
+func (s PressureFiles) file(path string) ([]byte, error) {
 	text, ok := s[path]
 	if !ok {
 		return nil, fmt.Errorf("read /proc/%s: %w", path, fs.ErrNotExist)
@@ -193,10 +193,10 @@ func (s Strain) file(path string) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// Worse joins the figures of two machines that took part in one trial to those that
+// MergeHosts joins the figures of two machines that took part in one trial to those that
 // say what the trial had to put up with: the longer wait, the lesser memory, and all
 // that was counted. A figure of one of the two alone is as it is there.
-func Worse(a, b map[string]float64) map[string]float64 {
+func MergeHosts(a, b map[string]float64) map[string]float64 {
 	out := maps.Clone(a)
 	if out == nil {
 		out = map[string]float64{}

@@ -56,17 +56,17 @@ func TestStrain(t *testing.T) {
 		"meminfo": "MemTotal: 9 kB\nMemAvailable: 5 kB\n", "vmstat": "nr_free_pages 4\npgmajfault 1\npswpin 0\noom_kill 2\n",
 		"pressure/cpu": "some avg10=1.00 total=5\nfull avg10=0.00 total=1\n", "pressure/memory": "some total=7\n",
 	})
-	before := ReadStrain(root)
-	want := Strain{"meminfo": "MemAvailable: 5 kB\n", "vmstat": "pgmajfault 1\npswpin 0\noom_kill 2\n", "pressure/cpu": "some avg10=1.00 total=5\n", "pressure/memory": "some total=7\n"}
+	before := ReadPressureFiles(root)
+	want := PressureFiles{"meminfo": "MemAvailable: 5 kB\n", "vmstat": "pgmajfault 1\npswpin 0\noom_kill 2\n", "pressure/cpu": "some avg10=1.00 total=5\n", "pressure/memory": "some total=7\n"}
 	if d := cmp.Diff(want, before); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	place(t, root, map[string]string{"meminfo": "MemAvailable: 4 kB\n", "pressure/cpu": "some total=1000005\n", "vmstat": "pgmajfault 4\npswpin 0\noom_kill 1\n"})
 	figures := map[string]float64{"pressure_cpu": 1, "pressure_memory": 0, "memory_available": 4096, "memory_major_faults": 3, "memory_swapped": 0}
-	if d := cmp.Diff(figures, ReadStrain(root).Since(before)); d != "" {
+	if d := cmp.Diff(figures, ReadPressureFiles(root).Since(before)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if got := ReadStrain(t.TempDir()).Since(before); len(got) != 0 {
+	if got := ReadPressureFiles(t.TempDir()).Since(before); len(got) != 0 {
 		t.Errorf("a machine without procfs gives %v", got)
 	}
 }
@@ -75,10 +75,10 @@ func TestWorse(t *testing.T) {
 	a := map[string]float64{"pressure_cpu": 1, "memory_available": 10, "memory_stalls": 2, "memory_swapped": 5}
 	b := map[string]float64{"pressure_cpu": 3, "memory_available": 20, "memory_stalls": 1, "pressure_io": 0}
 	want := map[string]float64{"pressure_cpu": 3, "memory_available": 10, "memory_stalls": 3, "memory_swapped": 5, "pressure_io": 0}
-	if d := cmp.Diff(want, Worse(a, b)); d != "" {
+	if d := cmp.Diff(want, MergeHosts(a, b)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if d := cmp.Diff(b, Worse(nil, b)); d != "" {
+	if d := cmp.Diff(b, MergeHosts(nil, b)); d != "" {
 		t.Errorf("of one alone (-want +got):\n%s", d)
 	}
 }

@@ -104,9 +104,9 @@ type Table struct {
 	own string // the name of this program
 }
 
-// Belonging says which processes are a mode's own: those of an engine or a tunnel,
+// ProcessSet says which processes are a mode's own: those of an engine or a tunnel,
 // not the ends of its traffic.
-type Belonging struct {
+type ProcessSet struct {
 	// Roots are ids of processes; what is below them belongs, too, but for what runs in
 	// containers.
 	Roots []int
@@ -125,12 +125,12 @@ func ReadTable(procRoot string) (Table, error) {
 	return Table{all: all, own: all[os.Getpid()].name}, nil
 }
 
-// Spent is what the processes that belong spent from an earlier moment to this one, in
+// CPUTime is what the processes that belong spent from an earlier moment to this one, in
 // CPU seconds by the name of the program: in user space and in calls to the kernel. A
 // process that began meanwhile counts from its beginning; one that ended does not count.
 // The kernel's steps of 10 ms are rounded down twice a process. This program itself, as
 // the first process of a private engine, is left out.
-func (t Table) Spent(earlier Table, of Belonging) map[string]float64 {
+func (t Table) CPUTime(earlier Table, of ProcessSet) map[string]float64 {
 	out := map[string]float64{}
 	for pid, p := range t.all {
 		if p.kernel || p.name == t.own || !t.belongs(pid, of) {
@@ -149,7 +149,7 @@ func (t Table) Spent(earlier Table, of Belonging) map[string]float64 {
 
 // belongs looks up from a process to a root. A shim still does, and what it holds, which
 // is a container, does not.
-func (t Table) belongs(pid int, of Belonging) bool {
+func (t Table) belongs(pid int, of ProcessSet) bool {
 	if slices.Contains(of.Programs, t.all[pid].name) {
 		return true
 	}

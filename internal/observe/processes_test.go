@@ -38,23 +38,23 @@ func TestBelonging(t *testing.T) {
 	before, after := table("tare", engine(1)...), table("tare", append(engine(3), proc{pid: 90, parent: 61, name: "runc", user: 4, started: 9})...)
 	for _, c := range []struct {
 		name string
-		of   Belonging
+		of   ProcessSet
 		want map[string]float64
 	}{
-		{"a tree, without what is in containers", Belonging{Roots: []int{60}},
+		{"a tree, without what is in containers", ProcessSet{Roots: []int{60}},
 			map[string]float64{"dockerd": 0.3, "containerd": 0.04, "docker-proxy": 2.6, "containerd-shim": 0.02, "runc": 0.04}},
-		{"programs by name, wherever", Belonging{Programs: []string{"dockerd", "systemd"}}, map[string]float64{"dockerd": 14.3, "systemd": 0.1}},
-		{"a root that is gone", Belonging{Roots: []int{777}}, map[string]float64{}},
-		{"nothing", Belonging{}, map[string]float64{}},
+		{"programs by name, wherever", ProcessSet{Programs: []string{"dockerd", "systemd"}}, map[string]float64{"dockerd": 14.3, "systemd": 0.1}},
+		{"a root that is gone", ProcessSet{Roots: []int{777}}, map[string]float64{}},
+		{"nothing", ProcessSet{}, map[string]float64{}},
 	} {
-		if d := cmp.Diff(c.want, after.Spent(before, c.of), nearly); d != "" {
+		if d := cmp.Diff(c.want, after.CPUTime(before, c.of), nearly); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)
 		}
 	}
 	// What has the id of a process that ended is another one.
 	reused := table("tare", proc{pid: 1, name: "init"}, proc{pid: 70, name: "dockerd", user: 900, started: 5})
 	later := table("tare", proc{pid: 1, name: "init"}, proc{pid: 70, name: "dockerd", user: 20, started: 800})
-	if d := cmp.Diff(map[string]float64{"dockerd": 0.2}, later.Spent(reused, Belonging{Roots: []int{70}}), nearly); d != "" {
+	if d := cmp.Diff(map[string]float64{"dockerd": 0.2}, later.CPUTime(reused, ProcessSet{Roots: []int{70}}), nearly); d != "" {
 		t.Errorf("an id that was used again (-want +got):\n%s", d)
 	}
 	if _, err := ReadTable(t.TempDir() + "/none"); err == nil {

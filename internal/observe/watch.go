@@ -10,41 +10,41 @@ import (
 // empty Figure stands for all figures of the collector.
 type Unavailable struct {
 	Collector string
-	Figure    string // full name, such as cpu_idle
+	Metric    string // full name, such as cpu_idle
 	Reason    string
 }
 
 // String is one line for a log or a warning.
 func (u Unavailable) String() string {
-	if u.Figure == "" {
+	if u.Metric == "" {
 		return fmt.Sprintf("collector %s: %s", u.Collector, u.Reason)
 	}
-	return fmt.Sprintf("%s: %s", u.Figure, u.Reason)
+	return fmt.Sprintf("%s: %s", u.Metric, u.Reason)
 }
 
-// Watch opens windows on a set of collectors. It lives as long as a run, so that
+// CollectorSet opens windows on a set of collectors. It lives as long as a run, so that
 // a collector that is missing throughout is told once and not with every trial.
 // Neither it nor its sessions may be used from several goroutines at once.
-type Watch struct {
+type CollectorSet struct {
 	collectors []Collector
 	told       map[Unavailable]bool
 }
 
-// NewWatch makes a Watch over collectors, read in the order given.
-func NewWatch(collectors []Collector) *Watch {
-	return &Watch{collectors: collectors, told: make(map[Unavailable]bool)}
+// NewCollectorSet makes a Watch over collectors, read in the order given.
+func NewCollectorSet(collectors []Collector) *CollectorSet {
+	return &CollectorSet{collectors: collectors, told: make(map[Unavailable]bool)}
 }
 
 // Window is what was found of a window that has closed.
 type Window struct {
-	Figures map[string]float64 // by full name (cpu_user), in the units of their collector
-	Words   map[string]string  // what a collector can say of a figure, by its full name
+	Metrics map[string]float64 // by full name (cpu_user), in the units of their collector
+	Notes   map[string]string  // what a collector can say of a figure, by its full name
 	Missing []Unavailable
 }
 
 // Session is one open window.
 type Session struct {
-	watch *Watch
+	watch *CollectorSet
 	start []reading
 }
 
@@ -56,7 +56,7 @@ type reading struct {
 
 // Start opens a window. It cannot fail: a collector that does is left out of
 // this window and named by Stop.
-func (w *Watch) Start() *Session {
+func (w *CollectorSet) Start() *Session {
 	s := &Session{watch: w, start: make([]reading, len(w.collectors))}
 	for i, c := range slices.Backward(w.collectors) {
 		s.start[i].sample, s.start[i].err = c.Read()
@@ -76,7 +76,7 @@ func (s *Session) Stop() Window {
 			end[i].sample, end[i].err = c.Read()
 		}
 	}
-	out := Window{Figures: map[string]float64{}, Words: map[string]string{}}
+	out := Window{Metrics: map[string]float64{}, Notes: map[string]string{}}
 	for i, c := range s.watch.collectors {
 		if err := cmp.Or(s.start[i].err, end[i].err); err != nil {
 			u := Unavailable{Collector: c.Name(), Reason: err.Error()}
@@ -95,18 +95,18 @@ func (s *Session) Stop() Window {
 func (w *Window) add(collector string, from, to Sample) {
 	moved, gaps := to.Since(from)
 	for name, v := range moved {
-		w.Figures[collector+"_"+name] = v
+		w.Metrics[collector+"_"+name] = v
 	}
 	for _, g := range gaps {
 		u := Unavailable{Collector: collector, Reason: g.Reason}
-		if g.Figure != "" {
-			u.Figure = collector + "_" + g.Figure
+		if g.Metric != "" {
+			u.Metric = collector + "_" + g.Metric
 		}
 		w.Missing = append(w.Missing, u)
 	}
 	if e, ok := to.(Explainer); ok {
 		for name, words := range e.Explain(from) {
-			w.Words[collector+"_"+name] = words
+			w.Notes[collector+"_"+name] = words
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (s *script) Read() (Sample, error) {
 func TestWatch(t *testing.T) {
 	var log []string
 	gone, late := errors.New("no such file"), errors.New("gone within the window")
-	w := NewWatch([]Collector{
+	w := NewCollectorSet([]Collector{
 		&script{"good", []any{count(1), count(3), count(5), count(4), count(4), count(9)}, &log},
 		&script{"missing", []any{gone, gone, gone}, &log},
 		&script{"flaky", []any{count(1), late, count(2), count(3), count(9), count(8)}, &log},
@@ -62,7 +62,7 @@ func TestWatch(t *testing.T) {
 	var got []answer
 	for range want {
 		window := w.Start().Stop()
-		got = append(got, answer{window.Figures, window.Missing})
+		got = append(got, answer{window.Metrics, window.Missing})
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("windows (-want +got):\n%s", d)
@@ -97,10 +97,10 @@ func TestCollectorsNamesDiffer(t *testing.T) {
 }
 
 func TestMissingProcIsToldOnce(t *testing.T) {
-	w := NewWatch(Collectors(t.TempDir(), Own{}))
+	w := NewCollectorSet(Collectors(t.TempDir(), Own{}))
 	first := w.Start().Stop()
 	var figures, missing []string
-	for name := range first.Figures {
+	for name := range first.Metrics {
 		figures = append(figures, name)
 	}
 	for _, m := range first.Missing {

@@ -137,8 +137,8 @@ func TestLeast(t *testing.T) {
 	} {
 		s := sample()
 		s.Stop, s.Blocks = tt.stop, tt.blocks
-		if p := Make(s); p.Least != tt.want || p.Blocks != tt.blocks {
-			t.Errorf("%+v, %d blocks: at least %d and at most %d, want %d and %d", tt.stop, tt.blocks, p.Least, p.Blocks, tt.want, tt.blocks)
+		if p := Make(s); p.MinBlocks != tt.want || p.Blocks != tt.blocks {
+			t.Errorf("%+v, %d blocks: at least %d and at most %d, want %d and %d", tt.stop, tt.blocks, p.MinBlocks, p.Blocks, tt.want, tt.blocks)
 		}
 	}
 }
@@ -158,13 +158,13 @@ func TestTime(t *testing.T) {
 		{study.RenewOnce(), 0}, {study.RenewEvery(1), 3 * (quick + slow)}, {study.RenewEvery(2), quick + slow}, {study.RenewAuto(), 3*quick + slow},
 	} {
 		s.Renew, s.Blocks = tt.renew, 4
-		p := Make(s).Taking(takes)
+		p := Make(s).WithSetupTimes(takes)
 		if got, want := p.Time(4), 12*trial+quick+slow+tt.want; got != want {
 			t.Errorf("renew %s: %s, want %s", tt.renew, got, want)
 		}
 	}
 	s.Renew, s.Pilot = study.RenewOnce(), study.WaitOf(15*time.Second)
-	p := Make(s).Taking(takes)
+	p := Make(s).WithSetupTimes(takes)
 	if got, want := p.Time(4), 12*trial+quick+slow+3*(300*time.Millisecond+TrialOverhead+15*time.Second); got != want {
 		t.Errorf("with pilots %s, want %s", got, want)
 	}

@@ -35,7 +35,7 @@ func (t Trial) Sliced() bool {
 
 // Overhead is what the trial takes beyond its traffic.
 func (t Trial) Overhead() time.Duration {
-	if t.Searching() {
+	if t.IsSearch() {
 		return t.Expected - t.Traffic()
 	}
 	long := TrialOverhead
@@ -57,7 +57,7 @@ func (t Trial) Rounds() int {
 
 // Traffic is how long a trial has payload flowing.
 func (t Trial) Traffic() time.Duration {
-	if w := t.Workload; t.Searching() {
+	if w := t.Workload; t.IsSearch() {
 		return time.Duration(float64(t.Expected) * float64(w.Warmup.Std()+w.Step.Std()) / float64(step(w, w.Step.Std())))
 	}
 	if t.Sliced() {
@@ -73,7 +73,7 @@ func Groups(trials []Trial) [][]Trial {
 	for _, t := range trials {
 		if last := len(groups) - 1; last >= 0 {
 			before := groups[last][0]
-			if turns := t.Sliced() && before.Sliced() || t.Searching() && before.Searching(); turns && before.Block == t.Block && before.Workload.ID == t.Workload.ID {
+			if turns := t.Sliced() && before.Sliced() || t.IsSearch() && before.IsSearch(); turns && before.Block == t.Block && before.Workload.ID == t.Workload.ID {
 				groups[last] = append(groups[last], t)
 				continue
 			}
@@ -83,20 +83,20 @@ func Groups(trials []Trial) [][]Trial {
 	return groups
 }
 
-// Taking is p told how long each of its modes takes to be made and taken down; one
+// WithSetupTimes is p told how long each of its modes takes to be made and taken down; one
 // that it is not told of takes no time. Estimates then hold what is made anew
 // between blocks.
-func (p Plan) Taking(takes map[string]time.Duration) Plan {
-	p.Takes = takes
+func (p Plan) WithSetupTimes(takes map[string]time.Duration) Plan {
+	p.SetupTimes = takes
 	return p
 }
 
-// Renewed lists the modes that are made anew before a block, as far as p knows how
+// ModesToRecreate lists the modes that are made anew before a block, as far as p knows how
 // long that takes.
-func (p Plan) Renewed(block int) []string {
+func (p Plan) ModesToRecreate(block int) []string {
 	var modes []string
 	for _, m := range p.Modes {
-		if takes, told := p.Takes[m]; told && p.Renew.Due(block, takes) {
+		if takes, told := p.SetupTimes[m]; told && p.Recreate.Due(block, takes) {
 			modes = append(modes, m)
 		}
 	}
@@ -115,8 +115,8 @@ func (p Plan) Estimate(trials []Trial) time.Duration {
 			sum += t.Overhead() + t.Traffic()
 		}
 		if block := g[0].Block; i > 0 && block != last {
-			for _, m := range p.Renewed(block) {
-				sum += p.Takes[m]
+			for _, m := range p.ModesToRecreate(block) {
+				sum += p.SetupTimes[m]
 			}
 		}
 		last = g[0].Block
@@ -129,7 +129,7 @@ func (p Plan) Estimate(trials []Trial) time.Duration {
 func (p Plan) Time(blocks int) time.Duration {
 	sum := p.Estimate(slices.DeleteFunc(slices.Clone(p.Trials), func(t Trial) bool { return t.Block > blocks }))
 	for _, m := range p.Modes {
-		sum += p.Takes[m]
+		sum += p.SetupTimes[m]
 	}
 	return sum
 }

@@ -17,8 +17,8 @@ type Pass struct {
 	From     []string       // names in results of what Source became: several of a sweep
 }
 
-// Costing reports whether the trial belongs to the pass.
-func (t Trial) Costing() bool { return t.Workload.ID == study.CostPassID }
+// InCostPass reports whether the trial belongs to the pass.
+func (t Trial) InCostPass() bool { return t.Workload.ID == study.CostPassID }
 
 // CostPass gives the pass of a resolved study. Without one it is false, with the
 // reason if one was asked for.
@@ -106,9 +106,9 @@ func shares(w study.Workload) int {
 	return n
 }
 
-// Figures are the metrics from which the rate of a pass is chosen, the one that is
+// Values are the metrics from which the rate of a pass is chosen, the one that is
 // wanted first: goodput, or the rates that a search found, the strictest first.
-func (p Pass) Figures() []string {
+func (p Pass) Values() []string {
 	if len(p.Source.LossGoals) == 0 {
 		return []string{"goodput"}
 	}

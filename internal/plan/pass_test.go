@@ -58,7 +58,7 @@ func TestCostPass(t *testing.T) {
 		if diff := cmp.Diff(c.from, p.From); diff != "" {
 			t.Errorf("%s is made of (-want +got):\n%s", name, diff)
 		}
-		if diff := cmp.Diff(c.by, p.Figures()); diff != "" {
+		if diff := cmp.Diff(c.by, p.Values()); diff != "" {
 			t.Errorf("%s has its rate from (-want +got):\n%s", name, diff)
 		}
 		if (Trial{Workload: p.Workload}).Sliced() {
@@ -85,17 +85,17 @@ func TestPassInPlan(t *testing.T) {
 		s.CostPass = study.CostPass{Rate: study.PassAuto, FromBlock: rapid.IntRange(2, 6).Draw(t, "from"), Every: rapid.IntRange(1, 3).Draw(t, "every"),
 			Times: rapid.IntRange(0, 4).Draw(t, "times"), Warmup: study.WaitOf(0), Duration: study.Duration(time.Second)}
 		p := Make(s)
-		if diff := cmp.Diff(without, slices.DeleteFunc(slices.Clone(p.Trials), Trial.Costing)); diff != "" {
+		if diff := cmp.Diff(without, slices.DeleteFunc(slices.Clone(p.Trials), Trial.InCostPass)); diff != "" {
 			t.Fatalf("the others (-without +beside a pass):\n%s", diff)
 		}
 		seen := map[int]int{}
 		for _, g := range Groups(p.Trials) {
-			if g[0].Costing() && len(g) != 1 {
+			if g[0].InCostPass() && len(g) != 1 {
 				t.Fatalf("%d trials of the pass at once", len(g))
 			}
 		}
 		for i, tr := range p.Trials {
-			if tr.Costing() {
+			if tr.InCostPass() {
 				seen[tr.Block]++
 			}
 			if i > 0 && tr.Block < p.Trials[i-1].Block {

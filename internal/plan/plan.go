@@ -28,15 +28,15 @@ func (t Trial) Pilot() bool { return t.Block == 0 }
 
 // Plan is the trials of a study in the order they run.
 type Plan struct {
-	Seed      uint64
-	Least     int              // blocks that there are in any case
-	Blocks    int              // blocks that there are at most
-	Modes     []string         // by name, in the study's order; the control last
-	Workloads []study.Workload // in the study's order, twins included; the cost pass last
-	Trials    []Trial
-	Settle    time.Duration // idle wait before each trial
-	Renew     study.Renew
-	Takes     map[string]time.Duration // by mode, as far as known; see Taking
+	Seed       uint64
+	MinBlocks  int              // blocks that there are in any case
+	Blocks     int              // blocks that there are at most
+	Modes      []string         // by name, in the study's order; the control last
+	Workloads  []study.Workload // in the study's order, twins included; the cost pass last
+	Trials     []Trial
+	Settle     time.Duration // idle wait before each trial
+	Recreate   study.Renew
+	SetupTimes map[string]time.Duration // by mode, as far as known; see Taking
 }
 
 // Make plans a resolved study. A block holds every mode once with every
@@ -49,8 +49,8 @@ type Plan struct {
 // somewhere between the workloads of the blocks that have it.
 func Make(s study.Study) Plan {
 	p := Plan{
-		Seed: s.Seed, Least: s.Stop.Least(s.Blocks), Blocks: s.Blocks, Modes: s.ModeNames(), Workloads: Workloads(s),
-		Settle: s.Settle.Std(), Renew: s.Renew,
+		Seed: s.Seed, MinBlocks: s.Stop.Least(s.Blocks), Blocks: s.Blocks, Modes: s.ModeNames(), Workloads: Workloads(s),
+		Settle: s.Settle.Std(), Recreate: s.Renew,
 	}
 	pass, _, passing := CostPass(s)
 	if w, piloted := Pilot(s); piloted {

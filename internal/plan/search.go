@@ -8,9 +8,9 @@ import (
 	"tare/internal/traffic"
 )
 
-// Searching reports whether the trial is a rate search: many steps, each of which
+// IsSearch reports whether the trial is a rate search: many steps, each of which
 // is driven in turn with those of the other modes' searches.
-func (t Trial) Searching() bool { return len(t.Workload.LossGoals) > 0 }
+func (t Trial) IsSearch() bool { return len(t.Workload.LossGoals) > 0 }
 
 // Search is what a workload asks of a rate search. Loads are in datagrams/s.
 func Search(w study.Workload) ratesearch.Config {
@@ -111,9 +111,9 @@ func (p *Plan) expect() {
 	}
 }
 
-// Most is the longest that the trial may take, its settling wait aside.
-func (t Trial) Most() time.Duration {
-	if !t.Searching() {
+// MaxTime is the longest that the trial may take, its settling wait aside.
+func (t Trial) MaxTime() time.Duration {
+	if !t.IsSearch() {
 		return t.Traffic() + t.Overhead()
 	}
 	w := t.Workload

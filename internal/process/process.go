@@ -28,7 +28,7 @@ type Process struct {
 	// Group is whether Kill ends its whole process group.
 	Group bool
 
-	words   Tail
+	stderr  Tail
 	in, out *os.File
 	done    chan struct{}
 	err     error // of the wait for it, once done
@@ -38,7 +38,7 @@ type Process struct {
 // it ends by itself or by Kill.
 func New(name, program string, args ...string) *Process {
 	p := &Process{Name: name, Cmd: exec.Command(program, args...), done: make(chan struct{})} //nolint:noctx // see above
-	p.Cmd.SysProcAttr, p.Cmd.Stderr = apart(), &p.words
+	p.Cmd.SysProcAttr, p.Cmd.Stderr = apart(), &p.stderr
 	return p
 }
 
@@ -144,8 +144,10 @@ func (p *Process) CloseStdin() {
 // Read reads from its stdout.
 func (p *Process) Read(b []byte) (int, error) { return p.out.Read(b) }
 
-// Within bounds how long reading from its stdout may take from now on.
-func (p *Process) Within(d time.Duration) error { return p.out.SetReadDeadline(time.Now().Add(d)) }
+// SetReadTimeout bounds how long reading from its stdout may take from now on.
+func (p *Process) SetReadTimeout(d time.Duration) error {
+	return p.out.SetReadDeadline(time.Now().Add(d))
+}
 
 // PID is its id on this machine.
 func (p *Process) PID() int { return p.Cmd.Process.Pid }
@@ -159,24 +161,24 @@ func (p *Process) Err() error { return p.err }
 // State is how it ended, such as "exit status 1". It has ended before.
 func (p *Process) State() string { return p.Cmd.ProcessState.String() }
 
-// Words are the end of what it wrote to stderr.
-func (p *Process) Words() string { return strings.TrimSpace(p.words.String()) }
+// StderrTail are the end of what it wrote to stderr.
+func (p *Process) StderrTail() string { return strings.TrimSpace(p.stderr.String()) }
 
 // LastLine is the last line of them.
 func (p *Process) LastLine() string {
-	words := p.Words()
+	words := p.StderrTail()
 	return strings.TrimSpace(words[strings.LastIndexByte(words, '\n')+1:])
 }
 
-// Fate says how it ended and its last words, "" while it runs.
-func (p *Process) Fate() string {
+// ExitReason says how it ended and its last words, "" while it runs.
+func (p *Process) ExitReason() string {
 	select {
 	case <-p.done:
 	default:
 		return ""
 	}
 	fate := p.State()
-	if words := p.Words(); words != "" {
+	if words := p.StderrTail(); words != "" {
 		fate += ": " + words
 	}
 	return fate
@@ -198,9 +200,9 @@ var ErrEnded = errors.New("the process has ended")
 // poll is the time between looks at what a process is waited for to do.
 const poll = 3 * time.Millisecond
 
-// Until waits until something holds. Else it returns what went wrong with looking,
+// WaitFor waits until something holds. Else it returns what went wrong with looking,
 // ErrEnded, or the cause of ctx's end.
-func (p *Process) Until(ctx context.Context, holds func() (bool, error)) error {
+func (p *Process) WaitFor(ctx context.Context, holds func() (bool, error)) error {
 	again := time.NewTicker(poll)
 	defer again.Stop()
 	for {

@@ -86,14 +86,14 @@ func TestEndsWithStdin(t *testing.T) {
 	if got := line(t, p); got != "hello" {
 		t.Errorf("read %q", got)
 	}
-	if fate := p.Fate(); fate != "" {
+	if fate := p.ExitReason(); fate != "" {
 		t.Errorf("it runs, and ended: %s", fate)
 	}
 	p.CloseStdin()
 	if err := p.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := p.Fate(), "exit status 3: first\nlast"; got != want {
+	if got, want := p.ExitReason(), "exit status 3: first\nlast"; got != want {
 		t.Errorf("it ended %q, want %q", got, want)
 	}
 	if p.LastLine() != "last" || p.Err() == nil {
@@ -111,7 +111,7 @@ func TestGroup(t *testing.T) {
 	if err := p.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := p.Fate(), "signal: killed"; got != want {
+	if got, want := p.ExitReason(), "signal: killed"; got != want {
 		t.Errorf("it ended %q, want %q", got, want)
 	}
 	gone(t, pid)
@@ -131,21 +131,21 @@ func TestTied(t *testing.T) {
 func TestUntil(t *testing.T) {
 	p := started(t, "echo")
 	looks := 0
-	if err := p.Until(t.Context(), func() (bool, error) { looks++; return looks == 3, nil }); err != nil {
+	if err := p.WaitFor(t.Context(), func() (bool, error) { looks++; return looks == 3, nil }); err != nil {
 		t.Error(err)
 	}
 	bad := errors.New("bad")
-	if err := p.Until(t.Context(), func() (bool, error) { return false, bad }); !errors.Is(err, bad) {
+	if err := p.WaitFor(t.Context(), func() (bool, error) { return false, bad }); !errors.Is(err, bad) {
 		t.Errorf("got %v", err)
 	}
 	never := func() (bool, error) { return false, nil }
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, bad)
 	defer cancel()
-	if err := p.Until(ctx, never); !errors.Is(err, bad) {
+	if err := p.WaitFor(ctx, never); !errors.Is(err, bad) {
 		t.Errorf("got %v", err)
 	}
 	p.CloseStdin()
-	if err := p.Until(t.Context(), never); !errors.Is(err, process.ErrEnded) {
+	if err := p.WaitFor(t.Context(), never); !errors.Is(err, process.ErrEnded) {
 		t.Errorf("got %v", err)
 	}
 }

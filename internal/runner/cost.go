@@ -7,17 +7,17 @@ import (
 	"tare/internal/traffic"
 )
 
-// use is what the CPU time of a trial was spent on, nil for a search without an answer,
+// cpuUse is what the CPU time of a trial was spent on, nil for a search without an answer,
 // which has no rate to tell the cost of.
-func (tr *trialRun) use() *evidence.Use {
+func (tr *trialRun) cpuUse() *evidence.CPUUse {
 	if tr.err != nil {
 		return nil
 	}
-	u := &evidence.Use{
-		Spent: tr.seen.Spent, Metric: costOf(tr.work.Spec().Metric), Carried: tr.carried(), Flowing: tr.out.Traffic, Backward: tr.Workload.Direction == study.Reverse,
+	u := &evidence.CPUUse{
+		CPUTime: tr.observed.CPUTime, Metric: costOf(tr.work.Spec().Metric), Carried: tr.carried(), TrafficSeconds: tr.out.Traffic, Backward: tr.Workload.Direction == study.Reverse,
 	}
 	if tr.search != nil {
-		u.Spent, u.Carried, u.Flowing = tr.search.atThroughput()
+		u.CPUTime, u.Carried, u.TrafficSeconds = tr.search.atThroughput()
 		if u.Carried == 0 {
 			return nil
 		}
@@ -55,13 +55,13 @@ type stepCost struct {
 	load    float64 // datagrams/s
 	gbit    float64
 	flowing float64 // seconds
-	spent   evidence.Work
+	spent   evidence.CPUTime
 }
 
 // atThroughput sums up the steps at the rate that the search found: for the first
 // of its goals that has an answer. The cost of a Gbit at rates that lose much of it, or
 // at which the path is half idle, is another one.
-func (s *search) atThroughput() (spent evidence.Work, carried, flowing float64) {
+func (s *search) atThroughput() (spent evidence.CPUTime, carried, flowing float64) {
 	for _, o := range s.state.Outcomes() {
 		if o.Lower == nil {
 			continue
@@ -77,7 +77,7 @@ func (s *search) atThroughput() (spent evidence.Work, carried, flowing float64) 
 }
 
 // whole is what all steps cost together.
-func (s *search) whole() (all evidence.Work) {
+func (s *search) whole() (all evidence.CPUTime) {
 	for _, m := range s.costs {
 		all = all.Plus(m.spent)
 	}

@@ -54,7 +54,7 @@ func (nobody) Handle(live.Event) {}
 
 // observer is what reads this machine's CPU time as a script has it, and nothing else.
 func observer(cpu *script) *evidence.Observer {
-	return evidence.New(evidence.Config{Hosts: labdriver.Hosts(), CPU: cpu, Watch: observe.NewWatch(nil)})
+	return evidence.New(evidence.Config{Hosts: labdriver.Hosts(), CPU: cpu, Watch: observe.NewCollectorSet(nil)})
 }
 
 // observed is the evidence around a trial, of which nothing has been read.
@@ -62,15 +62,15 @@ func observed(o *evidence.Observer, tr *trialRun) *trialRun {
 	if tr.tested == nil {
 		tr.tested = &modeUnderTest{}
 	}
-	tr.seen = o.Trial(tr.Trial, tr.tested, &tr.out, func() bool { return tr.err != nil })
+	tr.observed = o.Trial(tr.Trial, tr.tested, &tr.out, func() bool { return tr.err != nil })
 	return tr
 }
 
 // spent is a window of so many ms with so many ticks of work.
-func spent(t *testing.T, ms, busy int) observe.Spent {
+func spent(t *testing.T, ms, busy int) observe.CPUTime {
 	t.Helper()
 	cpu := &script{t: t, next: []string{"1000 50", fmt.Sprint(1000+ms, " ", 50+busy)}}
-	return observed(observer(cpu), &trialRun{}).seen.Meter(t.Context(), func() {})[evidence.Here]
+	return observed(observer(cpu), &trialRun{}).observed.Meter(t.Context(), func() {})[evidence.LocalKernel]
 }
 
 // idling is an observer that has seen a machine wait for so many ms in block 1, with so
@@ -78,7 +78,7 @@ func spent(t *testing.T, ms, busy int) observe.Spent {
 func idling(t *testing.T, ms, busy int) *evidence.Observer {
 	t.Helper()
 	o := observer(&script{t: t, next: []string{"1000 50", fmt.Sprint(1000+ms, " ", 50+busy)}})
-	o.Idle(t.Context(), []*evidence.Trial{observed(o, &trialRun{Trial: plan.Trial{Block: 1}}).seen}, func() {})
+	o.ObserveIdle(t.Context(), []*evidence.Trial{observed(o, &trialRun{Trial: plan.Trial{Block: 1}}).observed}, func() {})
 	return o
 }
 
@@ -91,19 +91,19 @@ func TestTurnsAreMeteredApart(t *testing.T) {
 	first := observed(o, &trialRun{Trial: plan.Trial{Workload: study.Workload{Kind: "udp_stream", PayloadSize: 1400}}})
 	second := observed(o, &trialRun{Trial: plan.Trial{Workload: study.Workload{Kind: "tcp_rr"}}})
 	for _, tr := range []*trialRun{first, second, first} {
-		r.turn(t.Context(), tr)
+		r.runSlice(t.Context(), tr)
 	}
 	for i, c := range []struct {
 		tr   *trialRun
 		busy float64
 		long time.Duration
 	}{{first, 0.05, 200 * time.Millisecond}, {second, 0.1, 100 * time.Millisecond}} {
-		s := c.tr.seen.Spent[evidence.Here]
+		s := c.tr.observed.CPUTime[evidence.LocalKernel]
 		if got, err := s.Busy(); err != nil || math.Abs(got-c.busy) > 1e-9 || s.Length() != c.long {
 			t.Errorf("trial %d: busy %g (%v) in %s, want %g in %s", i, got, err, s.Length(), c.busy, c.long)
 		}
 	}
-	if d := cpu.reads[1].Sub(cpu.reads[0]); d < afterglow {
+	if d := cpu.reads[1].Sub(cpu.reads[0]); d < receiverPoll {
 		t.Errorf("a turn of datagrams was over after %s", d)
 	}
 }
@@ -116,7 +116,7 @@ func costing(t *testing.T, o *evidence.Observer, kind string, client, server tra
 		t.Fatal(err)
 	}
 	tr := &trialRun{Trial: plan.Trial{Block: 1, Mode: "host", Workload: study.Workload{ID: kind, Kind: kind}}, work: made, client: client, server: server}
-	observed(o, tr).seen.Spent = evidence.Work{evidence.Here: spent(t, 2000, 150)}
+	observed(o, tr).observed.CPUTime = evidence.CPUTime{evidence.LocalKernel: spent(t, 2000, 150)}
 	tr.out.Traffic = 1.6
 	return tr
 }
@@ -141,15 +141,15 @@ func TestPrices(t *testing.T) {
 	} {
 		o := idling(t, 400, 8) // 0.2 CPUs, and 0.15 of others
 		tr := costing(t, o, c.kind, c.client, c.server)
-		tr.seen.Window = observe.Window{Figures: map[string]float64{result.FigureOthers: 0.75, result.FigureElapsed: 5}}
-		o.Bill(tr.seen, tr.use())
+		tr.observed.Window = observe.Window{Metrics: map[string]float64{result.MachineOthers: 0.75, result.MachineElapsed: 5}}
+		o.RecordCPUCost(tr.observed, tr.cpuUse())
 		want := map[string]float64{c.metric: c.want, result.CPUMachine: 0.5}
 		for name, v := range want {
 			if got := tr.out.Metrics[name]; math.Abs(got-v) > 1e-9 {
 				t.Errorf("%s: %s is %g, want %g", c.kind, name, got, v)
 			}
 		}
-		if m := tr.out.Machine; len(tr.out.Metrics) != 2 || math.Abs(m["cpu_baseline"]-0.2) > 1e-9 || math.Abs(m["cpu_busy"]-1.5) > 1e-9 || m[result.FigureTime] != 2 {
+		if m := tr.out.Machine; len(tr.out.Metrics) != 2 || math.Abs(m["cpu_baseline"]-0.2) > 1e-9 || math.Abs(m["cpu_busy"]-1.5) > 1e-9 || m[result.MachineTime] != 2 {
 			t.Errorf("%s: metrics %v, machine %v", c.kind, tr.out.Metrics, m)
 		}
 	}
@@ -177,7 +177,7 @@ func TestPriceOfASearch(t *testing.T) {
 		if err := state.Add(ratesearch.Trial{Load: req.Load, Duration: req.Duration, Intended: sent, Sent: sent, Received: min(sent, int64(most*req.Duration))}); err != nil {
 			t.Fatal(err)
 		}
-		tr.search.costs = append(tr.search.costs, stepCost{load: req.Load, gbit: 0.1, flowing: req.Duration, spent: evidence.Work{evidence.Here: spent(t, 1000, 100)}})
+		tr.search.costs = append(tr.search.costs, stepCost{load: req.Load, gbit: 0.1, flowing: req.Duration, spent: evidence.CPUTime{evidence.LocalKernel: spent(t, 1000, 100)}})
 	}
 	lower := state.Outcomes()[0].Lower
 	if lower == nil {
@@ -187,13 +187,13 @@ func TestPriceOfASearch(t *testing.T) {
 	for i := range tr.search.costs {
 		if c := &tr.search.costs[i]; c.load == *lower {
 			at, long = at+1, long+c.flowing
-			c.spent = evidence.Work{evidence.Here: spent(t, 1000, 40)}
+			c.spent = evidence.CPUTime{evidence.LocalKernel: spent(t, 1000, 40)}
 		}
 	}
 	if at == 0 || at == len(tr.search.costs) {
 		t.Fatalf("%d of %d steps are at the rate found", at, len(tr.search.costs))
 	}
-	o.Bill(tr.seen, tr.use())
+	o.RecordCPUCost(tr.observed, tr.cpuUse())
 	if got := tr.out.Metrics[result.CPUCost]; math.Abs(got-3) > 1e-9 {
 		t.Errorf("cost %g, want 0.4 less 0.1 CPU s for 0.1 Gbit each", got)
 	}
@@ -206,7 +206,7 @@ func TestPriceOfASearch(t *testing.T) {
 func TestNoBill(t *testing.T) {
 	idle := func(ticks int) *evidence.Observer { return idling(t, 1000, ticks) }
 	carried := traffic.Report{Received: 1e9}
-	lost := observe.Spent{}
+	lost := observe.CPUTime{}
 	lost.Add(nil, nil)
 	for _, c := range []struct {
 		name   string
@@ -215,9 +215,9 @@ func TestNoBill(t *testing.T) {
 		want   string
 	}{
 		{"no baseline", observer(nil), func(*trialRun) {}, "watched idle"},
-		{"no CPU time", idle(1), func(tr *trialRun) { tr.seen.Spent = evidence.Work{evidence.Here: lost} }, "could not be read"},
+		{"no CPU time", idle(1), func(tr *trialRun) { tr.observed.CPUTime = evidence.CPUTime{evidence.LocalKernel: lost} }, "could not be read"},
 		{"no more than when idle", idle(75), func(*trialRun) {}, "worked 0 CPU seconds more"},
-		{"less than can be seen", idle(74), func(tr *trialRun) { tr.seen.Spent = evidence.Work{evidence.Here: spent(t, 2000, 149)} }, "worked 0.01 CPU seconds more than without the trial, and less than 0.0122"},
+		{"less than can be seen", idle(74), func(tr *trialRun) { tr.observed.CPUTime = evidence.CPUTime{evidence.LocalKernel: spent(t, 2000, 149)} }, "worked 0.01 CPU seconds more than without the trial, and less than 0.0122"},
 		{"nothing carried", idle(1), func(tr *trialRun) { tr.server = traffic.Report{} }, "nothing is known of what was carried"},
 		{"no time with traffic", idle(1), func(tr *trialRun) { tr.out.Traffic = 0 }, "nothing is known"},
 	} {
@@ -226,8 +226,8 @@ func TestNoBill(t *testing.T) {
 			c.change(tr)
 			r := &run{observer: c.idle, cfg: Config{Listener: nobody{}}}
 			r.schedule = r.scheduling()
-			r.observer.Bill(tr.seen, tr.use())
-			r.finish()
+			r.observer.RecordCPUCost(tr.observed, tr.cpuUse())
+			r.evaluate()
 			if _, priced := tr.out.Metrics[result.CPUCost]; priced {
 				t.Errorf("metrics %v", tr.out.Metrics)
 			}

@@ -11,7 +11,7 @@ import (
 	"tare/internal/study"
 )
 
-// ruleOut holds the trials of a group to the rules that the study fixed beforehand,
+// markInvalid holds the trials of a group to the rules that the study fixed beforehand,
 // and notes with each trial why it is ruled out. None of the rules looks at how good
 // a trial's figures are: to leave out the slow ones would make every mode fast.
 //
@@ -19,16 +19,16 @@ import (
 // alike, and leaves their ratios as they are; that is what turns are for. The limits
 // of steal and of others hold for trials that ran alone. What hits one mode alone
 // within the turns is seen by the rule of the steady state.
-func (r *run) ruleOut(group []*trialRun) {
-	steady := settledTogether(group, r.cfg.Study.Invalid)
+func (r *run) markInvalid(group []*trialRun) {
+	steady := steadyStates(group, r.cfg.Study.Invalid)
 	for i, tr := range group {
 		if tr.err != nil || tr.Block == 0 || tr.Profiled { // it counts in no cell
 			continue
 		}
 		var why []string
-		if tr.seen.Local() {
+		if tr.observed.Local() {
 			why = append(why, overLimits(tr, r.cfg.Study.Invalid)...)
-			why = append(why, clockSet(tr.seen.Window.Figures)...)
+			why = append(why, clockSet(tr.observed.Window.Metrics)...)
 		}
 		if down := tr.flaps; len(down) > 0 {
 			why = append(why, fmt.Sprintf("the link of %s went down or up", strings.Join(down, ", ")))
@@ -36,7 +36,7 @@ func (r *run) ruleOut(group []*trialRun) {
 		if steady[i].Judged && steady[i].Unsettled {
 			why = append(why, fmt.Sprintf("it was not steady: its second half was %+.1f %% beside its first%s", 100*steady[i].Shift, beside(group)))
 		}
-		tr.ruled = strings.Join(why, "; ")
+		tr.invalidReason = strings.Join(why, "; ")
 	}
 }
 
@@ -50,8 +50,8 @@ func beside(group []*trialRun) string {
 // overLimits says which limits on the machine were passed around a trial that ran
 // alone. What is unknown passes none.
 func overLimits(tr *trialRun, rules study.Invalid) (why []string) {
-	long := tr.seen.Window.Figures[result.FigureElapsed]
-	if tr.seen.Shared || long <= 0 {
+	long := tr.observed.Window.Metrics[result.MachineElapsed]
+	if tr.observed.Shared || long <= 0 {
 		return nil
 	}
 	for _, limit := range []struct {
@@ -59,13 +59,13 @@ func overLimits(tr *trialRun, rules study.Invalid) (why []string) {
 		most   study.Share
 		text   string
 	}{
-		{result.FigureSteal, rules.Steal, "the hypervisor took"},
-		{result.FigureOthers, rules.Others, "other programs used"},
+		{result.MachineSteal, rules.Steal, "the hypervisor took"},
+		{result.MachineOthers, rules.Others, "other programs used"},
 	} {
-		used, known := tr.seen.Window.Figures[limit.figure]
+		used, known := tr.observed.Window.Metrics[limit.figure]
 		if share := used / long; known && limit.most.On() && share > limit.most.Of {
 			text := fmt.Sprintf("%s %s of a CPU, more than %s", limit.text, percent(share), percent(limit.most.Of))
-			if words := tr.seen.Window.Words[limit.figure]; words != "" {
+			if words := tr.observed.Window.Notes[limit.figure]; words != "" {
 				text += " (" + words + ")"
 			}
 			why = append(why, text)
@@ -91,12 +91,12 @@ func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
 // samples of 0.1 s.
 const steadyBatch = 0.5
 
-// settledTogether judges, for each trial that transferred in bulk, whether it was
+// steadyStates judges, for each trial that transferred in bulk, whether it was
 // steady. Those that took turns share the machine's weather; it is taken out of the
 // series, round by round, by dividing by the geometric mean of all of them. Below
 // 2 s there is no answer, and one of 4 s shows only the grossest change: the rule
 // guards the long trials, and the pilot trial the short ones.
-func settledTogether(group []*trialRun, rules study.Invalid) []stats.Steady {
+func steadyStates(group []*trialRun, rules study.Invalid) []stats.Steady {
 	out := make([]stats.Steady, len(group))
 	if rules.Unsettled != study.On {
 		return out
@@ -114,17 +114,17 @@ func settledTogether(group []*trialRun, rules study.Invalid) []stats.Steady {
 		return out
 	}
 	m := max(1, int(math.Round(steadyBatch/interval)))
-	for j, series := range withoutWeather(together) {
+	for j, series := range withoutSharedVariation(together) {
 		out[at[j]] = stats.SteadyState(series, m)
 	}
 	return out
 }
 
-// withoutWeather divides series, sample by sample, by the geometric mean of all of
+// withoutSharedVariation divides series, sample by sample, by the geometric mean of all of
 // them: what hit all alike is gone, and what hit one remains. One series alone stays
 // as it is. Series of different lengths, or with a sample that is not above 0, tell
 // nothing of the weather and come back empty.
-func withoutWeather(together [][]float64) [][]float64 {
+func withoutSharedVariation(together [][]float64) [][]float64 {
 	if len(together) < 2 {
 		return together
 	}

@@ -22,14 +22,14 @@ func rules() study.Invalid {
 
 // around makes a trial of block 1 whose window of 10 s had these figures.
 func trialWith(figures map[string]float64) *trialRun {
-	figures[result.FigureElapsed] = 10
+	figures[result.MachineElapsed] = 10
 	tr := &trialRun{Trial: plan.Trial{Block: 1, Mode: "host", Workload: study.Workload{ID: "tcp_stream", Kind: "tcp_stream"}}}
-	observed(observer(nil), tr).seen.Window = observe.Window{Figures: figures, Words: map[string]string{result.FigureOthers: "mostly cc1"}}
+	observed(observer(nil), tr).observed.Window = observe.Window{Metrics: figures, Notes: map[string]string{result.MachineOthers: "mostly cc1"}}
 	return tr
 }
 
 func runWith(r study.Invalid) *run {
-	return &run{cfg: Config{Study: study.Study{Invalid: r}, Ground: driver.Ground{Hosts: labdriver.Hosts()}}}
+	return &run{cfg: Config{Study: study.Study{Invalid: r}, Ground: driver.HostInfo{Hosts: labdriver.Hosts()}}}
 }
 
 func TestRules(t *testing.T) {
@@ -40,13 +40,13 @@ func TestRules(t *testing.T) {
 		trial *trialRun
 		want  string
 	}{
-		{"a quiet machine", rules(), trialWith(map[string]float64{result.FigureSteal: 0.2, result.FigureOthers: 0.5}), ""},
-		{"steal", rules(), trialWith(map[string]float64{result.FigureSteal: 0.21}), "the hypervisor took 2.1 % of a CPU, more than 2 %"},
-		{"others", rules(), trialWith(map[string]float64{result.FigureOthers: 1.5}), "other programs used 15 % of a CPU, more than 5 % (mostly cc1)"},
-		{"both", rules(), trialWith(map[string]float64{result.FigureSteal: 1, result.FigureOthers: 1}), "the hypervisor took 10 % of a CPU, more than 2 %; other programs used 10 % of a CPU, more than 5 % (mostly cc1)"},
+		{"a quiet machine", rules(), trialWith(map[string]float64{result.MachineSteal: 0.2, result.MachineOthers: 0.5}), ""},
+		{"steal", rules(), trialWith(map[string]float64{result.MachineSteal: 0.21}), "the hypervisor took 2.1 % of a CPU, more than 2 %"},
+		{"others", rules(), trialWith(map[string]float64{result.MachineOthers: 1.5}), "other programs used 15 % of a CPU, more than 5 % (mostly cc1)"},
+		{"both", rules(), trialWith(map[string]float64{result.MachineSteal: 1, result.MachineOthers: 1}), "the hypervisor took 10 % of a CPU, more than 2 %; other programs used 10 % of a CPU, more than 5 % (mostly cc1)"},
 		{"what is unknown", rules(), trialWith(map[string]float64{}), ""},
-		{"rules switched off", off, trialWith(map[string]float64{result.FigureSteal: 9, result.FigureOthers: 9}), ""},
-		{"a study without rules", study.Invalid{}, trialWith(map[string]float64{result.FigureSteal: 9, result.FigureOthers: 9}), ""},
+		{"rules switched off", off, trialWith(map[string]float64{result.MachineSteal: 9, result.MachineOthers: 9}), ""},
+		{"a study without rules", study.Invalid{}, trialWith(map[string]float64{result.MachineSteal: 9, result.MachineOthers: 9}), ""},
 		{"a clock that was set", off, trialWith(map[string]float64{figureStep: 2.5}), "the clock was set by 2.5 s, or the machine slept"},
 		{"a link that flapped", off, func() *trialRun {
 			tr := trialWith(map[string]float64{})
@@ -54,24 +54,24 @@ func TestRules(t *testing.T) {
 			return tr
 		}(), "the link of a/eth0, b/eth0 went down or up"},
 		{"in turns, where all share it", rules(), func() *trialRun {
-			tr := trialWith(map[string]float64{result.FigureSteal: 9, result.FigureOthers: 9})
-			tr.seen.Shared = true
+			tr := trialWith(map[string]float64{result.MachineSteal: 9, result.MachineOthers: 9})
+			tr.observed.Shared = true
 			return tr
 		}(), ""},
 		{"a failed trial", rules(), func() *trialRun {
-			tr := trialWith(map[string]float64{result.FigureSteal: 9})
+			tr := trialWith(map[string]float64{result.MachineSteal: 9})
 			tr.err = errors.New("it broke")
 			return tr
 		}(), ""},
 		{"a pilot trial", rules(), func() *trialRun {
-			tr := trialWith(map[string]float64{result.FigureSteal: 9})
+			tr := trialWith(map[string]float64{result.MachineSteal: 9})
 			tr.Block = 0
 			return tr
 		}(), ""},
 	} {
 		r := runWith(tt.rules)
-		r.ruleOut([]*trialRun{tt.trial})
-		if d := cmp.Diff(tt.want, tt.trial.ruled); d != "" {
+		r.markInvalid([]*trialRun{tt.trial})
+		if d := cmp.Diff(tt.want, tt.trial.invalidReason); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, d)
 		}
 	}
@@ -116,22 +116,22 @@ func TestUnsteady(t *testing.T) {
 		var group []*trialRun
 		for _, s := range tt.of {
 			tr := trialWith(map[string]float64{})
-			tr.out.Series, tr.seen.Shared = s, len(tt.of) > 1
+			tr.out.Series, tr.observed.Shared = s, len(tt.of) > 1
 			group = append(group, tr)
 		}
-		runWith(rules()).ruleOut(group)
+		runWith(rules()).markInvalid(group)
 		for i, tr := range group {
-			if (tr.ruled != "") != tt.want[i] {
-				t.Errorf("%s: trial %d is ruled out: %q", tt.name, i, tr.ruled)
+			if (tr.invalidReason != "") != tt.want[i] {
+				t.Errorf("%s: trial %d is ruled out: %q", tt.name, i, tr.invalidReason)
 			}
-			if tr.ruled != "" && !strings.HasPrefix(tr.ruled, "it was not steady: its second half was ") {
-				t.Errorf("%s: %q", tt.name, tr.ruled)
+			if tr.invalidReason != "" && !strings.HasPrefix(tr.invalidReason, "it was not steady: its second half was ") {
+				t.Errorf("%s: %q", tt.name, tr.invalidReason)
 			}
 		}
-		runWith(study.Invalid{Unsettled: study.Off}).ruleOut(group)
+		runWith(study.Invalid{Unsettled: study.Off}).markInvalid(group)
 		for _, tr := range group {
-			if tr.ruled != "" {
-				t.Errorf("%s: ruled out with the rule off: %s", tt.name, tr.ruled)
+			if tr.invalidReason != "" {
+				t.Errorf("%s: ruled out with the rule off: %s", tt.name, tr.invalidReason)
 			}
 		}
 	}

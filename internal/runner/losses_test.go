@@ -31,12 +31,12 @@ type spoiled struct {
 	spoil func(*lab.Lab) error
 }
 
-func (s spoiled) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+func (s spoiled) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 	p, err := s.Driver.Provision(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.spoil(p.Built.(interface{ Lab() *lab.Lab }).Lab()); err != nil {
+	if err := s.spoil(p.Internal.(interface{ Lab() *lab.Lab }).Lab()); err != nil {
 		return nil, errors.Join(err, p.Close(ctx))
 	}
 	return p, nil
@@ -231,7 +231,7 @@ func fullTracking(t *testing.T) {
 				continue
 			}
 			set("2")
-			if err := host.Forget(); err != nil {
+			if err := host.FlushConntrack(); err != nil {
 				t.Errorf("empty connection tracking: %v", err)
 			}
 			return

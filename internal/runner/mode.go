@@ -24,7 +24,7 @@ import (
 // and baseline that the study gives it; asked is what the study says of it.
 type modeUnderTest struct {
 	mode     driver.Mode
-	asked    study.Mode
+	study    study.Mode
 	control  bool // the baseline once more
 	driver   driver.Driver
 	took     time.Duration // to be made
@@ -44,14 +44,14 @@ type ends struct{ client, server *agent.Client }
 
 func (s *modeUnderTest) result() result.Mode {
 	m := result.Mode{
-		ID: s.mode.ID, Title: s.mode.Title, Description: s.asked.Description, Status: s.status, Reason: s.reason,
-		Baseline: s.mode.Baseline, Control: s.control, Topology: s.topology, Proof: s.proof, Facts: slices.Concat(told(s.asked, s.facts), s.facts),
+		ID: s.mode.ID, Title: s.mode.Title, Description: s.study.Description, Status: s.status, Reason: s.reason,
+		Baseline: s.mode.Baseline, Control: s.control, Topology: s.topology, Proof: s.proof, Facts: slices.Concat(optionFacts(s.study, s.facts), s.facts),
 	}
 	if s.made > 1 {
 		m.Facts = append(m.Facts, result.Fact{Name: "made", Value: fmt.Sprintf("%d times", s.made)})
 	}
-	if s.asked.Mode != s.mode.ID {
-		m.Mode = s.asked.Mode
+	if s.study.Mode != s.mode.ID {
+		m.Mode = s.study.Mode
 	}
 	return m
 }
@@ -65,8 +65,8 @@ func (r *run) modes() []result.Mode {
 	return out
 }
 
-// told lists what the study told a mode, as facts of it, but for what was read back.
-func told(m study.Mode, read []result.Fact) []result.Fact {
+// optionFacts lists what the study told a mode, as facts of it, but for what was read back.
+func optionFacts(m study.Mode, read []result.Fact) []result.Fact {
 	var out []result.Fact
 	for _, end := range []struct {
 		name string
@@ -92,8 +92,8 @@ func (r *run) underTest(mode string) *modeUnderTest {
 	return r.tested[i]
 }
 
-// settle fixes a mode's fate and tells it.
-func (r *run) settle(s *modeUnderTest, status result.ModeStatus, reason string) {
+// settleMode fixes a mode's fate and tells it.
+func (r *run) settleMode(s *modeUnderTest, status result.ModeStatus, reason string) {
 	s.status, s.reason = status, reason
 	r.tell(live.ModeSettled{Mode: s.mode.ID, Status: status, Reason: reason})
 }
@@ -102,13 +102,13 @@ func (r *run) settle(s *modeUnderTest, status result.ModeStatus, reason string) 
 // longer is waited for longer: see patience.
 const provisionWait = 20 * time.Second
 
-// slowness is how much longer than on the machine of its estimate a mode may take
+// setupTimeFactor is how much longer than on the machine of its estimate a mode may take
 // to stand: a busy small machine is not to be taken for one that cannot.
-const slowness = 20
+const setupTimeFactor = 20
 
-// patience is how long a run waits for a mode to stand, longer on an emulated CPU.
-func patience(m driver.Mode) time.Duration {
-	return driver.Patience(provisionWait + slowness*m.Takes)
+// setupTimeout is how long a run waits for a mode to stand, longer on an emulated CPU.
+func setupTimeout(m driver.Mode) time.Duration {
+	return driver.ScaleTimeout(provisionWait + setupTimeFactor*m.SetupTime)
 }
 
 // setUpAll builds every mode of the plan. A mode that cannot be built is noted and
@@ -122,7 +122,7 @@ func (r *run) setUpAll(ctx context.Context) error {
 		r.tested = append(r.tested, s)
 		if why, void := voidIn(r.cfg.Done, id); void {
 			// A resumed run does not forget.
-			r.settle(s, result.ModeVoid, why)
+			r.settleMode(s, result.ModeVoid, why)
 			continue
 		}
 		err = r.setUp(ctx, s)
@@ -136,9 +136,9 @@ func (r *run) setUpAll(ctx context.Context) error {
 			s.status, s.made = result.ModeMeasured, 1
 			r.tell(live.ModeSettled{Mode: id, Status: s.status, Took: s.took})
 		case lacking:
-			r.settle(s, result.ModeUnsupported, lacks.Reason)
+			r.settleMode(s, result.ModeUnsupported, lacks.Reason)
 		default:
-			r.settle(s, result.ModeFailed, err.Error())
+			r.settleMode(s, result.ModeFailed, err.Error())
 		}
 	}
 	if !slices.ContainsFunc(r.tested, func(s *modeUnderTest) bool { return s.status == result.ModeMeasured }) {
@@ -156,7 +156,7 @@ func (r *run) resolve(id string) (*modeUnderTest, error) {
 	}
 	of := analysis.ModeOf(r.cfg.Study, id, m.Title, m.Baseline)
 	m.ID, m.Title, m.Baseline = of.ID, of.Title, of.Baseline
-	return &modeUnderTest{asked: asked, control: of.Control, driver: d, mode: m}, nil
+	return &modeUnderTest{study: asked, control: of.Control, driver: d, mode: m}, nil
 }
 
 // voidIn finds the reason for which a mode came out void in earlier trials.
@@ -174,7 +174,7 @@ var ErrNothing = errors.New("not one of the modes could be made; the reasons are
 // setUp makes the lab, the path and the agents of one mode.
 func (r *run) setUp(ctx context.Context, s *modeUnderTest) error {
 	began := time.Now()
-	wait := patience(s.mode)
+	wait := setupTimeout(s.mode)
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("it was not ready within %s", wait))
 	defer cancel()
 	o := r.order(s)
@@ -195,7 +195,7 @@ func (r *run) setUp(ctx context.Context, s *modeUnderTest) error {
 		return err
 	}
 	s.topology = &t
-	if stacks, facts, read := r.observer.Survey(ctx, s.path); read {
+	if stacks, facts, read := r.observer.ReadSettings(ctx, s.path); read {
 		s.stacks, s.facts = stacks, append(slices.Clip(s.facts), facts...)
 	}
 	for range s.path.Pairs {
@@ -223,10 +223,10 @@ func (r *run) emulated(s *modeUnderTest) {
 }
 
 // order is what a mode of the study asks of its driver.
-func (r *run) order(s *modeUnderTest) driver.Order {
-	return driver.Order{
-		Mode: s.asked.Mode, Name: s.mode.ID, Run: r.cfg.RunID, Label: label(s.mode.ID, slices.Index(r.schedule.Plan.Modes, s.mode.ID)),
-		Pairs: r.mostPairs(), Limits: s.asked.Limits, Options: s.asked.Options, MTU: s.asked.MTU,
+func (r *run) order(s *modeUnderTest) driver.ModeSpec {
+	return driver.ModeSpec{
+		Mode: s.study.Mode, Name: s.mode.ID, Run: r.cfg.RunID, Label: label(s.mode.ID, slices.Index(r.schedule.Plan.Modes, s.mode.ID)),
+		Pairs: r.mostPairs(), Limits: s.study.Limits, Options: s.study.Options, MTU: s.study.MTU,
 	}
 }
 
@@ -293,7 +293,7 @@ func (s *modeUnderTest) start(ctx context.Context, run string, n int) error {
 			end driver.Endpoint
 			at  **agent.Client
 		}{{pair.Client, &at.client}, {pair.Server, &at.server}} {
-			if *a.at != nil && (*a.at).Gone() == nil {
+			if *a.at != nil && (*a.at).Err() == nil {
 				continue
 			}
 			c, err := agent.Start(ctx, a.end.Launcher, run, s.mode.ID+"@"+a.end.Name)
@@ -338,11 +338,11 @@ const teardownWait = time.Minute
 // a moment, and there are many. All agents end first, so that no mode's path is
 // closed while another's are still about.
 func (r *run) teardown() error {
-	return errors.Join(r.each((*modeUnderTest).stopAgents), r.each((*modeUnderTest).takeDown))
+	return errors.Join(r.forEachMode((*modeUnderTest).stopAgents), r.forEachMode((*modeUnderTest).takeDown))
 }
 
-// each does something to all modes side by side.
-func (r *run) each(do func(*modeUnderTest) error) error {
+// forEachMode does something to all modes side by side.
+func (r *run) forEachMode(do func(*modeUnderTest) error) error {
 	errs := make([]error, len(r.tested))
 	var wg sync.WaitGroup
 	for i, s := range r.tested {
@@ -352,18 +352,18 @@ func (r *run) each(do func(*modeUnderTest) error) error {
 	return errors.Join(errs...)
 }
 
-// renew makes those modes anew whose turn it is before a block: sandboxes, devices,
+// recreateDue makes those modes anew whose turn it is before a block: sandboxes, devices,
 // addresses and agents. What such a set-up happens to come out like, as the hash of
 // a connection or the place of a process, is then drawn again, and its scatter is
 // seen instead of being taken for the mode's.
-func (r *run) renew(ctx context.Context, block int) error {
+func (r *run) recreateDue(ctx context.Context, block int) error {
 	began := time.Now()
 	var made []string
 	for _, s := range r.tested {
 		if s.status != result.ModeMeasured || !r.cfg.Study.Renew.Due(block, s.took) {
 			continue
 		}
-		if err := r.remake(ctx, s); err != nil {
+		if err := r.recreate(ctx, s); err != nil {
 			return err
 		}
 		if s.status == result.ModeMeasured {
@@ -371,18 +371,18 @@ func (r *run) renew(ctx context.Context, block int) error {
 		}
 	}
 	if len(made) > 0 {
-		r.tell(live.Renewed{Block: block, Modes: made, Took: time.Since(began)})
+		r.tell(live.Recreated{Block: block, Modes: made, Took: time.Since(began)})
 	}
 	return nil
 }
 
-// remake takes a mode down and makes it again, twice if need be. One that cannot be
+// recreate takes a mode down and makes it again, twice if need be. One that cannot be
 // made again is failed; only an interruption is an error.
-func (r *run) remake(ctx context.Context, s *modeUnderTest) error {
+func (r *run) recreate(ctx context.Context, s *modeUnderTest) error {
 	err := s.takeDown()
 	if err != nil {
 		// What is left of it would be in the way, and the run's end tries again.
-		r.settle(s, result.ModeFailed, fmt.Sprintf("could not be taken down to be made anew: %v", err))
+		r.settleMode(s, result.ModeFailed, fmt.Sprintf("could not be taken down to be made anew: %v", err))
 		return nil
 	}
 	for range attempts {
@@ -398,7 +398,7 @@ func (r *run) remake(ctx context.Context, s *modeUnderTest) error {
 			break
 		}
 	}
-	r.settle(s, result.ModeFailed, fmt.Sprintf("could not be made anew: %v", err))
+	r.settleMode(s, result.ModeFailed, fmt.Sprintf("could not be made anew: %v", err))
 	return nil
 }
 

@@ -22,7 +22,7 @@ func (d withLacking) Modes() []driver.Mode {
 	return append(d.Driver.Modes(), driver.Mode{ID: "elsewhere", Baseline: netns.Host})
 }
 
-func (d withLacking) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+func (d withLacking) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 	if o.Mode == "elsewhere" {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: "it is not to be had"}
 	}

@@ -25,10 +25,10 @@ type pair struct {
 	client, server         traffic.Report
 }
 
-// side does a part of a trial's trial for all its pairs side by side. If one fails,
+// forEachPair does a part of a trial's trial for all its pairs side by side. If one fails,
 // the others are told to give up, and the first error is the trial's.
-func (tr *trialRun) side(ctx context.Context, do func(*pair) error) {
-	tr.step(func() error {
+func (tr *trialRun) forEachPair(ctx context.Context, do func(*pair) error) {
+	tr.unlessFailed(func() error {
 		var first error
 		var once sync.Once
 		var wg sync.WaitGroup
@@ -39,7 +39,7 @@ func (tr *trialRun) side(ctx context.Context, do func(*pair) error) {
 					return
 				}
 				once.Do(func() {
-					first = tr.of(i, err)
+					first = tr.pairError(i, err)
 					for _, other := range tr.pairs {
 						if other != p && other.trial != nil {
 							other.trial.Abort(ctx)
@@ -59,13 +59,13 @@ func (tr *trialRun) finish(ctx context.Context, way func(*agent.Trial, context.C
 	if tr.err != nil {
 		return
 	}
-	tr.side(ctx, func(p *pair) (err error) {
+	tr.forEachPair(ctx, func(p *pair) (err error) {
 		p.client, p.server, err = way(p.trial, ctx)
 		return err
 	})
 	for _, p := range tr.pairs {
 		p.trial = nil
-		tr.step(p.fit)
+		tr.unlessFailed(p.checkTool)
 	}
 }
 
@@ -77,14 +77,14 @@ func (tr *trialRun) release(ctx context.Context) {
 			continue
 		}
 		if gone := p.trial.Release(ctx); gone != nil {
-			tr.err = tr.of(i, gone)
+			tr.err = tr.pairError(i, gone)
 		}
 		p.trial = nil
 	}
 }
 
-// of says which pair an error is about, where there are several.
-func (tr *trialRun) of(i int, err error) error {
+// pairError says which pair an error is about, where there are several.
+func (tr *trialRun) pairError(i int, err error) error {
 	if len(tr.pairs) == 1 {
 		return err
 	}

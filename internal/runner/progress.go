@@ -62,7 +62,7 @@ func (r *run) newPulse(tr *trialRun) *pulse {
 		factor = 8 // of what is counted in bytes
 	}
 	p.tell = func(at time.Duration, rate float64) {
-		r.tell(live.Progress{Mode: tr.Mode, Workload: tr.out.Workload, At: at, Rate: rate * factor, Unit: m.Unit})
+		r.tell(live.Progress{Mode: tr.Mode, Workload: tr.out.Workload, Elapsed: at, Rate: rate * factor, Unit: m.Unit})
 	}
 	return p
 }
@@ -91,7 +91,7 @@ func (p *pulse) hear(end int, now traffic.Progress, at time.Time) {
 			known++
 		}
 	}
-	due := known >= p.want && at.Sub(p.told) >= traffic.LeastProgress*3/4
+	due := known >= p.want && at.Sub(p.told) >= traffic.MinProgressInterval*3/4
 	if due {
 		p.told = at
 	}

@@ -43,7 +43,7 @@ func TestProgress(t *testing.T) {
 	modes := []string{"host", "netns/bridge"}
 	heard := map[string]int{}
 	var trial live.TrialStarted
-	labs := &labdriver.Labs{Claim: claim, Of: func(string) study.Lab { return study.Lab{MTU: lab.DefaultMTU, Offload: study.On} }}
+	labs := &labdriver.Labs{Claim: claim, LabFor: func(string) study.Lab { return study.Lab{MTU: lab.DefaultMTU, Offload: study.On} }}
 	run, err := runner.Run(ctx, runner.Config{
 		Study: study.Study{
 			Profile: study.Quick, Seed: 11, Modes: study.ModesOf(modes...), Blocks: 2, Margin: 0.1, Settle: study.WaitOf(10 * time.Millisecond),
@@ -55,13 +55,13 @@ func TestProgress(t *testing.T) {
 			}},
 		},
 		RunID: claim.ID, Drivers: driver.Registry{labdriver.On(labs, netns.Driver{})}, Dir: dir, Build: result.Build{Version: "test"},
-		Ground: driver.Ground{Hosts: labdriver.Hosts(), CPUs: []int{0}}, Progress: traffic.LeastProgress,
+		Ground: driver.HostInfo{Hosts: labdriver.Hosts(), CPUs: []int{0}}, Progress: traffic.MinProgressInterval,
 		Listener: &listener{on: func(e live.Event) {
 			switch e := e.(type) {
 			case live.TrialStarted:
 				trial = e
 			case live.Progress:
-				if heard[e.Mode]++; e.Workload != trial.Workload || e.Unit != "1/s" || e.Rate <= 0 || e.At <= 0 {
+				if heard[e.Mode]++; e.Workload != trial.Workload || e.Unit != "1/s" || e.Rate <= 0 || e.Elapsed <= 0 {
 					t.Errorf("progress %+v during %+v", e, trial)
 				}
 				if heard[modes[0]] >= 2 && heard[modes[1]] >= 2 {

@@ -126,10 +126,10 @@ func ways(p traffic.Params, client, server traffic.Report) []way {
 	return []way{forward}
 }
 
-// limitsOf says of each sender of a trial who kept its TCP from being faster: mean
+// tcpLimits says of each sender of a trial who kept its TCP from being faster: mean
 // shares over its streams, pairs and slices. A sender of which nothing is known is
 // left out.
-func limitsOf(p traffic.Params, client, server traffic.Report) (out []result.TCPLimits) {
+func tcpLimits(p traffic.Params, client, server traffic.Report) (out []result.TCPLimits) {
 	for _, w := range ways(p, client, server) {
 		l := w.from.Window.Limits
 		if l == nil || l.Seconds <= 0 {
@@ -145,13 +145,13 @@ func limitsOf(p traffic.Params, client, server traffic.Report) (out []result.TCP
 
 // senders records who limited the senders of a TCP workload, and why they sent again.
 func (tr *trialRun) senders() {
-	if !tr.seen.Counted() || evidence.OverUDP(tr.Workload) {
+	if !tr.observed.Counted() || evidence.OverUDP(tr.Workload) {
 		return
 	}
 	first := tr.pairs[0].clientSide
-	tr.out.Limits = limitsOf(first, tr.client, tr.server)
+	tr.out.Limits = tcpLimits(first, tr.client, tr.server)
 	for _, w := range ways(first, tr.client, tr.server) {
-		causes := tr.seen.Resent(len(tr.pairs), w.sender)
+		causes := tr.observed.Retransmits(len(tr.pairs), w.sender)
 		if causes == nil {
 			continue
 		}
@@ -184,7 +184,7 @@ func (tr *trialRun) accounts() (all []evidence.Account, unknown string) {
 
 // accounts are what the two ends of a pair say of their datagrams, over the whole
 // trial. A tool tells how many it lost at most.
-func accounts(p *pair, kind string) (client, server losses.End, ok bool) {
+func accounts(p *pair, kind string) (client, server losses.SocketTotals, ok bool) {
 	if p.client.Datagrams == nil || p.server.Datagrams == nil {
 		return client, server, false
 	}
@@ -205,12 +205,12 @@ func accounts(p *pair, kind string) (client, server losses.End, ok bool) {
 }
 
 // accountOf is what one end says. A response of udp_rr that came too late did come.
-func accountOf(r traffic.Report, kind string) losses.End {
+func accountOf(r traffic.Report, kind string) losses.SocketTotals {
 	d, all := r.Datagrams, flows(r.Datagrams)
-	e := losses.End{Sent: all.Sent, Received: all.Received, Drops: d.SocketDrops, Denied: d.Denied, Unread: d.Unread}
+	e := losses.SocketTotals{Sent: all.Sent, Received: all.Received, Drops: d.SocketDrops, Denied: d.Denied, Unread: d.Unread}
 	if kind == "udp_rr" {
 		e.Received += d.Late
 	}
-	e.SendsSuper, e.TakesSuper = d.Offloaded && e.Sent > 0, d.Offloaded && e.Received > 0
+	e.SendsSuper, e.ReceivesSuper = d.Offloaded && e.Sent > 0, d.Offloaded && e.Received > 0
 	return e
 }

@@ -99,7 +99,7 @@ func TestFit(t *testing.T) {
 		"not at all":     {"iperf3", none, none, "iperf3 was asked for"},
 	} {
 		p := &pair{clientSide: traffic.Params{Tool: tt.asked}, client: tt.client, server: tt.server}
-		checkError(t, name, p.fit(), tt.want)
+		checkError(t, name, p.checkTool(), tt.want)
 	}
 }
 

@@ -30,7 +30,7 @@ func counting(before func(mode string, nth int) error) *counted {
 	return &counted{made: map[string]int{}, closed: map[string]int{}, before: before}
 }
 
-func (c *counted) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+func (c *counted) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.made[o.Mode]++
@@ -71,9 +71,9 @@ func renewing(s *study.Study) { s.Blocks, s.Renew = 3, study.RenewEvery(1) }
 
 func TestRenews(t *testing.T) {
 	d := counting(nil)
-	var events []live.Renewed
+	var events []live.Recreated
 	run, _, err := weigh(t, d, []string{"host", "netns/macvlan"}, renewing, func(e live.Event) {
-		if e, ok := e.(live.Renewed); ok {
+		if e, ok := e.(live.Recreated); ok {
 			events = append(events, e)
 		}
 	})

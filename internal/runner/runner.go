@@ -28,9 +28,9 @@ import (
 
 // Config is what a run needs.
 type Config struct {
-	Study    study.Study   // resolved, with its seed
-	RunID    string        // which everything the run makes carries
-	Ground   driver.Ground // what is known of its hosts
+	Study    study.Study     // resolved, with its seed
+	RunID    string          // which everything the run makes carries
+	Ground   driver.HostInfo // what is known of its hosts
 	Drivers  driver.Registry
 	Dir      *store.Dir
 	Listener live.Listener
@@ -63,7 +63,7 @@ func Run(ctx context.Context, cfg Config) (result.Run, error) {
 	case err != nil:
 		r.out.Status = result.RunFailed
 	}
-	r.finish()
+	r.evaluate()
 	if werr := cfg.Dir.WriteRun(r.out); werr != nil {
 		err = errors.Join(err, werr)
 	}
@@ -83,9 +83,9 @@ type run struct {
 // scheduling makes what decides between the run's blocks.
 func (r *run) scheduling() *schedule.Schedule {
 	return schedule.New(schedule.Config{
-		Study: r.cfg.Study, Earlier: r.cfg.Done, Modes: r.modes, Took: func(mode string) time.Duration { return r.underTest(mode).took },
+		Study: r.cfg.Study, Earlier: r.cfg.Done, Modes: r.modes, SetupTime: func(mode string) time.Duration { return r.underTest(mode).took },
 		Report: &r.out, Tell: r.tell, Warn: r.warn,
-	}, plan.Make(r.cfg.Study).Taking(r.cfg.Drivers.TakesEach(r.cfg.Study)))
+	}, plan.Make(r.cfg.Study).WithSetupTimes(r.cfg.Drivers.SetupTimes(r.cfg.Study)))
 }
 
 // observing makes what reads what is around the run's trials.
@@ -107,62 +107,62 @@ func (r *run) warn(code warning.Code, scope, format string, args ...any) {
 		return
 	}
 	r.out.Warnings = append(r.out.Warnings, w)
-	r.tell(live.Warned{Warning: w})
+	r.tell(live.WarningRaised{Warning: w})
 }
 
 func (r *run) execute(ctx context.Context) error {
 	todo := r.schedule.Remaining()
 	r.schedule.Began = time.Now()
-	takes := r.cfg.Drivers.Takes(r.cfg.Study)
+	takes := r.cfg.Drivers.SetupTime(r.cfg.Study)
 	takes += r.schedule.Plan.Estimate(plan.Profiles(r.cfg.Study))
 	r.schedule.Announced = r.schedule.Plan.Estimate(todo) + takes
-	least := slices.DeleteFunc(slices.Clone(todo), func(t plan.Trial) bool { return t.Block > r.schedule.Plan.Least })
+	least := slices.DeleteFunc(slices.Clone(todo), func(t plan.Trial) bool { return t.Block > r.schedule.Plan.MinBlocks })
 	r.tell(live.Planned{
 		RunID: r.out.ID, Dir: r.cfg.Dir.Path(), Profile: r.out.Profile, Modes: r.schedule.Plan.Modes, Columns: columns(r.cfg.Study),
 		Trials: len(todo), Blocks: r.schedule.Plan.Blocks, Estimate: r.schedule.Announced,
-		Least: r.schedule.Plan.Least, Soonest: r.schedule.Plan.Estimate(least) + takes,
+		MinBlocks: r.schedule.Plan.MinBlocks, MinTime: r.schedule.Plan.Estimate(least) + takes,
 	})
 	for _, w := range r.cfg.Ground.Warnings {
 		r.warn(warning.Code(w.Code), w.Scope, "%s", w.Text)
 	}
-	r.circumstances()
+	r.warnBeforeStart()
 	if slices.ContainsFunc(r.schedule.Plan.Workloads, evidence.OverUDP) {
 		r.observer.WatchDrops()
 	}
-	r.out.CostPass = analysis.AskedPass(r.cfg.Study)
+	r.out.CostPass = analysis.RequestedPass(r.cfg.Study)
 	if err := r.setUpAll(ctx); err != nil {
 		return err
 	}
 	return r.blocks(ctx)
 }
 
-// finish judges the run by its trials, and tells what follows to be warned of.
-func (r *run) finish() {
+// evaluate judges the run by its trials, and tells what follows to be warned of.
+func (r *run) evaluate() {
 	r.out.Finished = time.Now().UTC()
 	r.out.Modes = r.modes()
 	told := len(r.out.Warnings)
 	r.out = analysis.Evaluate(r.out, r.evidence())
 	for _, w := range r.out.Warnings[told:] {
-		r.tell(live.Warned{Warning: w})
+		r.tell(live.WarningRaised{Warning: w})
 	}
 }
 
 // evidence is what the run is judged by.
 func (r *run) evidence() analysis.Evidence {
 	e := analysis.Evidence{
-		Study: r.cfg.Study, Trials: r.schedule.Trials, Lab: !r.cfg.Study.Target().Given(), Elsewhere: !r.cfg.Ground.Local(), Unbilled: r.observer.Unbilled(),
+		Study: r.cfg.Study, Trials: r.schedule.Trials, Lab: !r.cfg.Study.Target().Given(), Elsewhere: !r.cfg.Ground.Local(), MissingCPUCost: r.observer.MissingCPUCost(),
 		Survey: analysis.Survey{Stacks: map[string][]analysis.Stack{}, Sockets: driver.SocketSettings(), Bridged: driver.SysctlBridgeIPv4},
 	}
 	for _, s := range r.tested {
 		for _, st := range s.stacks {
-			e.Survey.Stacks[s.mode.ID] = append(e.Survey.Stacks[s.mode.ID], surveyed(st))
+			e.Survey.Stacks[s.mode.ID] = append(e.Survey.Stacks[s.mode.ID], toAnalysisStack(st))
 		}
 	}
 	return e
 }
 
-// surveyed is a stack as verdicts look at it.
-func surveyed(st driver.Settings) analysis.Stack {
+// toAnalysisStack is a stack as verdicts look at it.
+func toAnalysisStack(st driver.Settings) analysis.Stack {
 	out := analysis.Stack{At: st.At, Settings: st.Sysctls}
 	for _, f := range st.Filters {
 		out.Rules += f.Rules
@@ -171,8 +171,8 @@ func surveyed(st driver.Settings) analysis.Stack {
 	return out
 }
 
-// circumstances warns of what is known before the first trial.
-func (r *run) circumstances() {
+// warnBeforeStart warns of what is known before the first trial.
+func (r *run) warnBeforeStart() {
 	if r.cfg.Study.Pilot.Std() == 0 && r.cfg.Study.Profile != study.Paper {
 		r.warn(warning.WarmupNotVerified, "run", "without pilot trials a fixed warm-up is dropped, and nothing shows that each mode had settled by then")
 	}
@@ -183,7 +183,7 @@ func (r *run) circumstances() {
 	if others := slices.DeleteFunc(ids, func(id string) bool { return id == r.out.ID }); len(others) > 0 {
 		r.warn(warning.OtherRun, "run", "another run (%s) is under way on this machine: the two disturb each other", others[0])
 	}
-	r.left()
+	r.warnSkipped()
 	for _, w := range r.schedule.Plan.Workloads {
 		switch {
 		case w.ID == study.CostPassID: // as what it is made of
@@ -195,8 +195,8 @@ func (r *run) circumstances() {
 	}
 }
 
-// left warns of what the study asks for and the run leaves out.
-func (r *run) left() {
+// warnSkipped warns of what the study asks for and the run leaves out.
+func (r *run) warnSkipped() {
 	if r.cfg.Study.Limits == (study.Limits{}) {
 		return
 	}

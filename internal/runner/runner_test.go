@@ -94,13 +94,13 @@ func weighUntil(ctx context.Context, t *testing.T, done []result.Trial, d labdri
 	}
 	defer dir.Close()
 	defer drivertest.Guard(4 * time.Minute)()
-	labs := &labdriver.Labs{Claim: claim, Of: func(mode string) study.Lab {
+	labs := &labdriver.Labs{Claim: claim, LabFor: func(mode string) study.Lab {
 		asked, _ := s.ModeNamed(mode)
 		return s.LabOf(asked)
 	}}
 	run, err := runner.Run(ctx, runner.Config{
 		Study: s, RunID: claim.ID, Drivers: driver.Registry{labdriver.On(labs, d)}, Dir: dir, Listener: &listener{on: on},
-		Build: result.Build{Version: "test"}, Ground: driver.Ground{Hosts: labdriver.Hosts(), CPUs: []int{0}}, Done: done,
+		Build: result.Build{Version: "test"}, Ground: driver.HostInfo{Hosts: labdriver.Hosts(), CPUs: []int{0}}, Done: done,
 	})
 	_, trials, lerr := dir.Load()
 	if lerr != nil {
@@ -216,7 +216,7 @@ func tried(t *testing.T, run *result.Run, trials []result.Trial) []result.Trial 
 	return kept
 }
 
-// inTurns makes the trials of a study take turns.
+// runInterleaved makes the trials of a study take turns.
 func inTurns(s *study.Study) { s.Workloads[0].Slice = study.Duration(25 * time.Millisecond) }
 
 func TestRun(t *testing.T) {
@@ -325,7 +325,7 @@ type stub struct {
 	provision func(mode string, p *driver.Path) (*driver.Path, error)
 }
 
-func (s stub) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+func (s stub) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 	p, err := s.Driver.Provision(ctx, o)
 	if err != nil {
 		return nil, err
@@ -338,7 +338,7 @@ func (s stub) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, e
 }
 
 // Probe says what Provision would, as far as it is about what the kernel lacks.
-func (s stub) Probe(_ context.Context, o labdriver.Order) error {
+func (s stub) Probe(_ context.Context, o labdriver.ModeSpec) error {
 	_, err := s.provision(o.Mode, nil)
 	if u, ok := driver.AsUnsupported(err); ok {
 		return u
@@ -369,7 +369,7 @@ func TestTooLittleForAProof(t *testing.T) {
 	trials := 0
 	d := stub{provision: func(mode string, p *driver.Path) (*driver.Path, error) {
 		if mode == "netns/macvlan" {
-			return unproven(p, &trials, fmt.Errorf("only 7 bytes were carried: %w", driver.ErrTooLittle)), nil
+			return unproven(p, &trials, fmt.Errorf("only 7 bytes were carried: %w", driver.ErrTooLittleTraffic)), nil
 		}
 		return p, nil
 	}}

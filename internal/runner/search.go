@@ -42,7 +42,7 @@ func (r *run) searches(ctx context.Context, group []*trialRun) {
 	ctx, cancel := bounded(ctx, group[0])
 	defer cancel()
 	for _, tr := range group {
-		tr.step(func() error { return r.beginSearch(ctx, tr) })
+		tr.unlessFailed(func() error { return r.beginSearch(ctx, tr) })
 	}
 	var quiet time.Time // since when no step has sent
 	for round := 0; ; round++ {
@@ -58,8 +58,8 @@ func (r *run) searches(ctx context.Context, group []*trialRun) {
 				continue
 			}
 			active = true
-			tr.step(func() error { return pause(ctx, quiet.Add(tr.Workload.Pause.Std())) })
-			tr.step(func() error { return r.searchStep(ctx, tr, req, &quiet) })
+			tr.unlessFailed(func() error { return pause(ctx, quiet.Add(tr.Workload.Pause.Std())) })
+			tr.unlessFailed(func() error { return r.searchStep(ctx, tr, req, &quiet) })
 		}
 		if !active {
 			break
@@ -69,7 +69,7 @@ func (r *run) searches(ctx context.Context, group []*trialRun) {
 		if tr.search == nil {
 			continue
 		}
-		tr.step(func() error { return tr.endSearch(ctx) })
+		tr.unlessFailed(func() error { return tr.endSearch(ctx) })
 	}
 }
 
@@ -97,7 +97,7 @@ func (r *run) beginSearch(ctx context.Context, tr *trialRun) (err error) {
 	if err := r.freshSegment(ctx, tr); err != nil {
 		return err
 	}
-	tr.seen.ReadStacks(ctx)
+	tr.observed.ReadStacksBefore(ctx)
 	return nil
 }
 
@@ -167,19 +167,19 @@ func (r *run) measure(ctx context.Context, tr *trialRun, req ratesearch.Request,
 		return t, 0, err
 	}
 	p, agents := pairs[0], tr.tested.agents[0]
-	if err := tr.tested.path.Forget(ctx); err != nil {
+	if err := tr.tested.path.FlushConnections(ctx); err != nil {
 		return t, 0, err
 	}
 	r.follow(tr, 0)
 	if p.trial, err = agent.Begin(ctx, agents.client, agents.server, p.clientSide, p.serverSide); err != nil {
 		return t, 0, err
 	}
-	tr.seen.WatchEnds(endsOf(p))
+	tr.observed.WatchEndpoints(endsOf(p))
 	began := time.Now()
 	if tr.search.began.IsZero() {
 		tr.search.began = began
 	}
-	spent := tr.seen.Meter(ctx, func() { p.client, p.server, err = p.trial.Run(ctx) })
+	spent := tr.observed.Meter(ctx, func() { p.client, p.server, err = p.trial.Run(ctx) })
 	*quiet = began.Add(long)
 	if err == nil {
 		err = arrived("server", p.client, p.server)
@@ -213,10 +213,10 @@ func (tr *trialRun) carry(p *pair) {
 		all.clientSide, all.serverSide, all.client, all.server = p.clientSide, p.serverSide, p.client, p.server
 		return
 	}
-	all.client, all.server = traffic.Then(all.client, p.client), traffic.Then(all.server, p.server)
+	all.client, all.server = traffic.Concat(all.client, p.client), traffic.Concat(all.server, p.server)
 }
 
-// backlogLeast is the least delay of a step's last datagrams that is taken for a
+// minBacklog is the least delay of a step's last datagrams that is taken for a
 // queue rather than for a scheduler's whim.
 const backlogLeast = 10 * time.Millisecond
 
@@ -261,7 +261,7 @@ func (tr *trialRun) proveSegment() error {
 	if s.carried == nil {
 		return nil
 	}
-	if moved, err := tr.before.Moved(s.last); err == nil {
+	if moved, err := tr.before.Delta(s.last); err == nil {
 		for name, n := range moved {
 			s.moved[name] += n
 		}
@@ -276,11 +276,11 @@ func (tr *trialRun) endSearch(ctx context.Context) error {
 		return fmt.Errorf("the search for a rate made no step within %s", tr.Workload.MaxSearch)
 	}
 	err := tr.proveSegment()
-	tr.seen.ReadAgain(ctx)
+	tr.observed.ReadStacksAfter(ctx)
 	tr.count(s.moved)
 	tr.sum()
-	tr.seen.BookLosses(tr.accounts())
-	tr.seen.Spent = s.whole()
+	tr.observed.AttributeLosses(tr.accounts())
+	tr.observed.CPUTime = s.whole()
 	tr.out.GeneratorLimited = nil // what could not be offered is in the steps, and in the answers
 	tr.out.Notes = slices.DeleteFunc(tr.out.Notes, func(n result.Note) bool { return n.Code == "generator_limited" })
 	return err

@@ -41,8 +41,8 @@ func toolTrial(t *testing.T, asked study.Evidence, name string, says int64, coun
 		}})
 	}
 	observed(evidence.New(evidence.Config{Asked: asked}), tr)
-	tr.seen.ReadStacks(t.Context())
-	tr.seen.ReadAgain(t.Context())
+	tr.observed.ReadStacksBefore(t.Context())
+	tr.observed.ReadStacksAfter(t.Context())
 	return tr
 }
 
@@ -66,7 +66,7 @@ func TestToolsThatCountWrongly(t *testing.T) {
 		"more, and no kernel tells it": {toolTrial(t, study.Evidence{}, "iperf3", 1.01*carried, nil, false), "must have moved it by 101000000 to 1043"},
 	} {
 		p := c.trial.pairs[0]
-		held := c.trial.held(0, driver.CarriedBy(p.client, p.server))
+		held := c.trial.carriedWithRetransmits(0, driver.CarriedBy(p.client, p.server))
 		checkError(t, name, driver.Verify(rules, driver.Counters{"a/eth0.tx_bytes": 5}, driver.Counters{"a/eth0.tx_bytes": 5 + carried + 60*segments}, []driver.Carried{held}), c.want)
 	}
 }

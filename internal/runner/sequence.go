@@ -8,7 +8,7 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/live"
 	"tare/internal/plan"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/warning"
 )
@@ -17,36 +17,36 @@ import (
 // was ruled out is made up for at the end.
 func (r *run) blocks(ctx context.Context) error {
 	r.schedule.Begin()
-	err := r.untilEnough(ctx)
+	err := r.runBlocks(ctx)
 	r.schedule.Stopped(r.schedule.Finished())
 	if err != nil {
 		return err
 	}
-	if err := r.makeUp(ctx); err != nil {
+	if err := r.requeueInvalid(ctx); err != nil {
 		return err
 	}
 	return r.profiles(ctx)
 }
 
-// untilEnough runs block after block: in each, those trials that take turns
+// runBlocks runs block after block: in each, those trials that take turns
 // together, the others one by one. Whether one more is run is decided between blocks
 // alone, so that every mode is measured as often as every other.
-func (r *run) untilEnough(ctx context.Context) error {
-	r.schedule.Learn()
+func (r *run) runBlocks(ctx context.Context) error {
+	r.schedule.UpdateEstimates()
 	for first := true; r.schedule.Done < len(r.schedule.Todo); first = false {
 		block := r.schedule.Todo[r.schedule.Done].Block
 		if r.schedule.Enough(block) {
 			return nil
 		}
 		if !first {
-			if err := r.renew(ctx, block); err != nil {
+			if err := r.recreateDue(ctx, block); err != nil {
 				return err
 			}
 		}
 		if err := r.block(ctx, block); err != nil {
 			return err
 		}
-		r.schedule.Learn()
+		r.schedule.UpdateEstimates()
 	}
 	return nil
 }
@@ -54,23 +54,23 @@ func (r *run) untilEnough(ctx context.Context) error {
 // block runs what is left of one block. How long that took, beside the estimate,
 // is how the time of the next is told.
 func (r *run) block(ctx context.Context, block int) error {
-	rest := r.schedule.Of(block)
+	rest := r.schedule.BlockTrials(block)
 	began, estimate := time.Now(), r.schedule.Plan.Estimate(rest)
 	for _, group := range plan.Groups(rest) {
-		if err := r.together(ctx, group); err != nil {
+		if err := r.runGroup(ctx, group); err != nil {
 			return err
 		}
 		r.schedule.Done += len(group)
 	}
-	r.schedule.Took(time.Since(began), estimate)
+	r.schedule.RecordTime(time.Since(began), estimate)
 	r.provisional(block)
 	return nil
 }
 
-// makeUp runs the sets of which a trial was ruled out once more, at the end of the
+// requeueInvalid runs the sets of which a trial was ruled out once more, at the end of the
 // session: what disturbed them may have passed by then.
-func (r *run) makeUp(ctx context.Context) error {
-	todo := r.schedule.Owed()
+func (r *run) requeueInvalid(ctx context.Context) error {
+	todo := r.schedule.Requeued()
 	if len(todo) == 0 {
 		return nil
 	}
@@ -78,10 +78,10 @@ func (r *run) makeUp(ctx context.Context) error {
 	for i, group := range plan.Groups(todo) {
 		if !r.schedule.InTime(group) {
 			r.warn(warning.MaxTime, "run", "%d of %d groups of trials with one that was ruled out were not run again: they would have ended after the time limit of %s",
-				len(plan.Groups(todo))-i, len(plan.Groups(todo)), say.Duration(r.schedule.Limit()))
+				len(plan.Groups(todo))-i, len(plan.Groups(todo)), wording.Duration(r.schedule.Limit()))
 			return nil
 		}
-		if err := r.together(ctx, group); err != nil {
+		if err := r.runGroup(ctx, group); err != nil {
 			return err
 		}
 		r.schedule.Done += len(group)
@@ -103,10 +103,10 @@ func (r *run) profiles(ctx context.Context) error {
 	for i, t := range todo {
 		one := []plan.Trial{t}
 		if !r.schedule.InTime(one) {
-			r.warn(warning.MaxTime, "run", "%d of %d trials to sample stacks were left out: they would have ended after the time limit of %s", len(todo)-i, len(todo), say.Duration(r.schedule.Limit()))
+			r.warn(warning.MaxTime, "run", "%d of %d trials to sample stacks were left out: they would have ended after the time limit of %s", len(todo)-i, len(todo), wording.Duration(r.schedule.Limit()))
 			return nil
 		}
-		if err := r.together(ctx, one); err != nil {
+		if err := r.runGroup(ctx, one); err != nil {
 			return err
 		}
 		r.schedule.Done++
@@ -141,8 +141,8 @@ func (r *run) provisional(block int) {
 // tried in later blocks.
 const attempts = 2
 
-// together runs the trials of a group, and again those that failed.
-func (r *run) together(ctx context.Context, group []plan.Trial) error {
+// runGroup runs the trials of a group, and again those that failed.
+func (r *run) runGroup(ctx context.Context, group []plan.Trial) error {
 	pending := group
 	for attempt := 1; attempt <= attempts; attempt++ {
 		if pending = r.schedule.Measurable(pending); len(pending) == 0 {
@@ -170,19 +170,19 @@ func modesOf(trials []plan.Trial) []string {
 // be tried again.
 func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (again []plan.Trial, err error) {
 	group := r.trialRuns(trials, attempt)
-	if err = r.settleDown(ctx, group); err == nil {
-		r.observer.Group(ctx, seen(group), func() { r.drive(ctx, group) })
+	if err = r.waitBeforeGroup(ctx, group); err == nil {
+		r.observer.ObserveGroup(ctx, seen(group), func() { r.drive(ctx, group) })
 	}
 	if ctx.Err() != nil {
 		// What an interruption cut short is no result, not even a failed one.
 		return nil, ctx.Err()
 	}
 	for _, tr := range group {
-		tr.figure()
-		r.observer.Bill(tr.seen, tr.use())
-		tr.seen.Tracked(ctx)
+		tr.evaluate()
+		r.observer.RecordCPUCost(tr.observed, tr.cpuUse())
+		tr.observed.ReadConntrack(ctx)
 	}
-	r.ruleOut(group)
+	r.markInvalid(group)
 	for _, tr := range group {
 		if err := r.record(tr.conclude(len(r.schedule.Trials) + 1)); err != nil {
 			return nil, err
@@ -193,7 +193,7 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 		switch {
 		case tr.err == nil:
 		case tr.out.Void:
-			r.settle(tr.tested, result.ModeVoid, tr.err.Error())
+			r.settleMode(tr.tested, result.ModeVoid, tr.err.Error())
 		case attempt == attempts && (tr.Pilot() || tr.Profiled):
 			// Its fate is told when the pilots are looked at: the mode has done nothing
 			// yet that counts.
@@ -209,15 +209,15 @@ func (r *run) attempt(ctx context.Context, trials []plan.Trial, attempt int) (ag
 // drive carries out the trials of a group in the way that their traffic takes.
 func (r *run) drive(ctx context.Context, group []*trialRun) {
 	switch {
-	case group[0].Searching():
-		r.observer.Around(seen(group), func() { r.searches(ctx, group) })
+	case group[0].IsSearch():
+		r.observer.Observe(seen(group), func() { r.searches(ctx, group) })
 		return
 	case group[0].Sliced():
-		r.inTurns(ctx, group)
+		r.runInterleaved(ctx, group)
 		return
 	}
 	for _, tr := range group {
-		r.atOnce(ctx, tr)
+		r.runWhole(ctx, tr)
 	}
 }
 
@@ -238,5 +238,5 @@ func (r *run) drop(tr *trialRun) {
 		r.warn(warning.WorkloadFailed, tr.Mode+" "+tr.Workload.ID, "%s; it was not tried again", reason)
 		return
 	}
-	r.settle(tr.tested, result.ModeFailed, reason)
+	r.settleMode(tr.tested, result.ModeFailed, reason)
 }

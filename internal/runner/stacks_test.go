@@ -38,8 +38,10 @@ func (both) of(mode string) labdriver.Driver {
 func (both) Modes() []driver.Mode {
 	return slices.Concat(netns.Driver{}.Modes(), docker.Driver{}.Modes())
 }
-func (b both) Probe(ctx context.Context, o labdriver.Order) error { return b.of(o.Mode).Probe(ctx, o) }
-func (b both) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+func (b both) Probe(ctx context.Context, o labdriver.ModeSpec) error {
+	return b.of(o.Mode).Probe(ctx, o)
+}
+func (b both) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 	return b.of(o.Mode).Provision(ctx, o)
 }
 
@@ -65,7 +67,7 @@ func TestAloneBreakdown(t *testing.T) {
 	drivertest.NeedLab(t)
 	needStacks(t)
 	modes := []string{"host", "netns/published", "netns/vxlan"}
-	engines := private.Lacking(t.Context()) == nil
+	engines := private.MissingRequirements(t.Context()) == nil
 	if engines {
 		modes = append(modes, "docker/userland-proxy")
 	}
@@ -150,7 +152,7 @@ func twice(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of, sorter := map[stacks.Kind]map[string]int{}, stacks.NewSorter()
+	of, sorter := map[stacks.Kind]map[string]int{}, stacks.NewClassifier()
 	for folded, n := range counted {
 		s := stacks.Unfold(folded)
 		if of[s.Kind] == nil {

@@ -49,7 +49,7 @@ func TestStopsSettled(t *testing.T) {
 		switch e := e.(type) {
 		case live.Provisional:
 			provisional = append(provisional, e)
-		case live.Told:
+		case live.Decision:
 			told = append(told, e.Text)
 		}
 	})

@@ -27,7 +27,7 @@ func TestLimitsOf(t *testing.T) {
 		"both, one end blind": {traffic.Params{Both: true}, blind, sender, []result.TCPLimits{of("server")}},
 		"blind":               {traffic.Params{}, blind, blind, nil},
 	} {
-		if d := cmp.Diff(c.want, limitsOf(c.p, c.client, c.server)); d != "" {
+		if d := cmp.Diff(c.want, tcpLimits(c.p, c.client, c.server)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", what, d)
 		}
 	}

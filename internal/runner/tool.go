@@ -8,11 +8,11 @@ import (
 	"tare/internal/traffic"
 )
 
-// fit holds both ends of a pair's trial to what was asked and to each other: who
+// checkTool holds both ends of a pair's trial to what was asked and to each other: who
 // made the traffic, in which version, and whether a tool's figures can be. It adds
 // what a reader must know to the client's notes. It is the one place where a run
 // looks at that.
-func (p *pair) fit() error {
+func (p *pair) checkTool() error {
 	if asked := p.clientSide.Tool; asked != "" && p.client.Tool == nil && p.server.Tool == nil {
 		return fmt.Errorf("%s was asked for, but it was tare that made the traffic", asked)
 	}
@@ -31,22 +31,22 @@ const (
 	toolBeyond      = 256 << 10
 )
 
-// held bounds what a tool's TCP can have put on the path by what it says to have sent,
+// carriedWithRetransmits bounds what a tool's TCP can have put on the path by what it says to have sent,
 // and not only by what its kernel did: a tool that counts too little is then found out
 // as one that counts too much is. Headers leave room for an eighth, as everywhere in a
 // proof. Nothing is held where several pairs may share stacks or nobody counted what
 // was sent again, nor ntttcp, whose ends count over times of their own.
-func (tr *trialRun) held(i int, c driver.Carried) driver.Carried {
+func (tr *trialRun) carriedWithRetransmits(i int, c driver.Carried) driver.Carried {
 	p := tr.pairs[i]
-	if len(tr.pairs) > 1 || p.client.Tool == nil || p.server.Tool == nil || tool.OwnTimes(p.client.Tool.Name) {
+	if len(tr.pairs) > 1 || p.client.Tool == nil || p.server.Tool == nil || tool.HasOwnWindow(p.client.Tool.Name) {
 		return c
 	}
-	c.Forward = tr.hold(c.Forward, p.client, tr.seen.TCPMoved(i, "client"))
-	c.Reverse = tr.hold(c.Reverse, p.server, tr.seen.TCPMoved(i, "server"))
+	c.Forward = tr.countsOfTool(c.Forward, p.client, tr.observed.TCPMoved(i, "client"))
+	c.Reverse = tr.countsOfTool(c.Reverse, p.server, tr.observed.TCPMoved(i, "server"))
 	return c
 }
 
-func (tr *trialRun) hold(f driver.Flow, from traffic.Report, moved map[string]uint64) driver.Flow {
+func (tr *trialRun) countsOfTool(f driver.Flow, from traffic.Report, moved map[string]uint64) driver.Flow {
 	again, known := moved["Tcp.RetransSegs"]
 	if f.Datagrams || f.Unbounded || f.Payload == 0 || !known {
 		return f

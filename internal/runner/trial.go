@@ -30,23 +30,23 @@ const (
 // trialRun is one trial under way.
 type trialRun struct {
 	plan.Trial
-	tested *modeUnderTest
-	work   traffic.Workload
-	pairs  []*pair
-	client traffic.Report // of all pairs together, once they have ended
-	server traffic.Report
-	before driver.Counters
-	out    result.Trial
-	limit  time.Duration // for all trials that take turns with this one
-	drain  time.Duration // what its windows may take for what is still under way; see run.drain
-	busy   time.Duration // spent on this trial, without the turns of others
-	search *search       // of a rate search
-	err    error
-	ruled  string          // why it is ruled out, by a rule fixed beforehand; empty: it counts
-	pulse  *pulse          // nil where nobody looks
-	flaps  []string        // devices of the path whose carrier came or went
-	seen   *evidence.Trial // what is read around it
-	shown  *result.Proof   // what its proof rests on, nil where its path does not tell
+	tested        *modeUnderTest
+	work          traffic.Workload
+	pairs         []*pair
+	client        traffic.Report // of all pairs together, once they have ended
+	server        traffic.Report
+	before        driver.Counters
+	out           result.Trial
+	limit         time.Duration // for all trials that take turns with this one
+	drain         time.Duration // what its windows may take for what is still under way; see run.drain
+	busy          time.Duration // spent on this trial, without the turns of others
+	search        *search       // of a rate search
+	err           error
+	invalidReason string          // why it is ruled out, by a rule fixed beforehand; empty: it counts
+	pulse         *pulse          // nil where nobody looks
+	flaps         []string        // devices of the path whose carrier came or went
+	observed      *evidence.Trial // what is read around it
+	shown         *result.Proof   // what its proof rests on, nil where its path does not tell
 
 	underlay study.Lab // the link between its hosts, zero where nothing is known of it
 }
@@ -65,11 +65,11 @@ func (r *run) trialRuns(trials []plan.Trial, attempt int) []*trialRun {
 	var group []*trialRun
 	for _, t := range trials {
 		tr := &trialRun{Trial: t, tested: r.underTest(t.Mode), limit: limit, drain: r.drain(t)}
-		tr.seen = r.observer.Trial(t, tr.tested, &tr.out, func() bool { return tr.err != nil })
+		tr.observed = r.observer.Trial(t, tr.tested, &tr.out, func() bool { return tr.err != nil })
 		tr.underlay = tr.tested.underlay()
 		tr.out = result.Trial{Schema: result.TrialSchema, Block: t.Block, Mode: t.Mode, Workload: t.Workload.ID, Attempt: attempt, Requeued: t.Requeued,
 			Pilot: t.Pilot(), Profiled: t.Profiled, Rate: plan.Offered(t.Workload), Warmup: t.Workload.Warmup.Std().Seconds(), Window: t.Workload.Duration.Std().Seconds()}
-		if t.Costing() && tr.out.Rate == 0 {
+		if t.InCostPass() && tr.out.Rate == 0 {
 			tr.err = errNoRate
 			group = append(group, tr)
 			continue
@@ -86,7 +86,7 @@ func (r *run) trialRuns(trials []plan.Trial, attempt int) []*trialRun {
 func seen(group []*trialRun) []*evidence.Trial {
 	var out []*evidence.Trial
 	for _, tr := range group {
-		out = append(out, tr.seen)
+		out = append(out, tr.observed)
 	}
 	return out
 }
@@ -94,14 +94,14 @@ func seen(group []*trialRun) []*evidence.Trial {
 // endsOf are the addresses between which the traffic of pairs is.
 func endsOf(pairs ...*pair) (ends []netip.AddrPort) {
 	for _, p := range pairs {
-		ends = append(ends, p.trial.Ends()...)
+		ends = append(ends, p.trial.Endpoints()...)
 	}
 	return ends
 }
 
 // inFlight is more than one connection has under way at once where its buffers are not
 // the study's: what the kernel lets it grow to, and the queue of the rate limit.
-// drainMost bounds what a window is given for all of them.
+// drainTimeout bounds what a window is given for all of them.
 const (
 	inFlight  = 8 << 20
 	drainMost = 2 * time.Minute
@@ -116,9 +116,9 @@ const stretch = 5
 func (r *run) longest(t plan.Trial) time.Duration {
 	once := r.drain(t)
 	if t.Sliced() {
-		return stretch*t.Most() + time.Duration(t.Rounds()+1)*once
+		return stretch*t.MaxTime() + time.Duration(t.Rounds()+1)*once
 	}
-	return t.Most() + once
+	return t.MaxTime() + once
 }
 
 // drain is what a window may take on a slow underlay for what is still under way when it
@@ -137,9 +137,9 @@ func (r *run) drain(t plan.Trial) time.Duration {
 	return min(time.Duration(bytes*8/float64(rate)*float64(time.Second)), drainMost)
 }
 
-// settleDown waits before a group of trials. The wait is booked to the first. What the
+// waitBeforeGroup waits before a group of trials. The wait is booked to the first. What the
 // machine works meanwhile is its idle baseline: all modes stand, and none has traffic.
-func (r *run) settleDown(ctx context.Context, group []*trialRun) error {
+func (r *run) waitBeforeGroup(ctx context.Context, group []*trialRun) error {
 	began := time.Now()
 	for _, tr := range group {
 		if !r.cfg.Ground.Local() && tr.err == nil {
@@ -148,7 +148,7 @@ func (r *run) settleDown(ctx context.Context, group []*trialRun) error {
 			_ = tr.tested.start(ctx, r.cfg.RunID, len(tr.pairs))
 		}
 	}
-	r.observer.Idle(ctx, seen(group), func() {
+	r.observer.ObserveIdle(ctx, seen(group), func() {
 		select {
 		case <-time.After(r.schedule.Plan.Settle):
 		case <-ctx.Done():
@@ -161,9 +161,9 @@ func (r *run) settleDown(ctx context.Context, group []*trialRun) error {
 	return nil
 }
 
-// step does a part of a trial's trial unless an earlier one failed, and books the
+// unlessFailed does a part of a trial's trial unless an earlier one failed, and books the
 // time.
-func (tr *trialRun) step(do func() error) {
+func (tr *trialRun) unlessFailed(do func() error) {
 	if tr.err != nil {
 		return
 	}
@@ -178,19 +178,19 @@ func bounded(ctx context.Context, tr *trialRun) (context.Context, context.Cancel
 	return context.WithTimeoutCause(ctx, long, fmt.Errorf("the trial was given up after %s", long))
 }
 
-// atOnce runs one trial in one piece.
-func (r *run) atOnce(ctx context.Context, tr *trialRun) {
+// runWhole runs one trial in one piece.
+func (r *run) runWhole(ctx context.Context, tr *trialRun) {
 	ctx, cancel := bounded(ctx, tr)
 	defer cancel()
-	tr.step(func() error { return r.begin(ctx, tr) })
-	sampling := r.observer.Sampling(tr.seen)
-	r.observer.Around([]*evidence.Trial{tr.seen}, func() {
-		tr.seen.Spent = tr.seen.Meter(ctx, func() {
-			sampling.While(func() { tr.finish(ctx, (*agent.Trial).Run) })
+	tr.unlessFailed(func() error { return r.begin(ctx, tr) })
+	sampling := r.observer.Sampling(tr.observed)
+	r.observer.Observe([]*evidence.Trial{tr.observed}, func() {
+		tr.observed.CPUTime = tr.observed.Meter(ctx, func() {
+			sampling.SampleDuring(func() { tr.finish(ctx, (*agent.Trial).Run) })
 		})
 	})
-	r.observer.Keep(tr.seen, sampling)
-	tr.step(func() error { return tr.prove(ctx) })
+	r.observer.RecordSamples(tr.observed, sampling)
+	tr.unlessFailed(func() error { return tr.prove(ctx) })
 	tr.release(ctx)
 }
 
@@ -200,13 +200,13 @@ func (r *run) begin(ctx context.Context, tr *trialRun) (err error) {
 	if err := tr.tested.start(ctx, r.cfg.RunID, len(tr.pairs)); err != nil {
 		return err
 	}
-	if err := tr.tested.path.Forget(ctx); err != nil {
+	if err := tr.tested.path.FlushConnections(ctx); err != nil {
 		return err
 	}
 	if tr.before, err = tr.tested.path.Snapshot(ctx); err != nil {
 		return err
 	}
-	tr.seen.ReadStacks(ctx)
+	tr.observed.ReadStacksBefore(ctx)
 	for i, p := range tr.pairs {
 		at := tr.tested.agents[i]
 		r.follow(tr, i)
@@ -214,7 +214,7 @@ func (r *run) begin(ctx context.Context, tr *trialRun) (err error) {
 			return err
 		}
 	}
-	tr.seen.WatchEnds(endsOf(tr.pairs...))
+	tr.observed.WatchEndpoints(endsOf(tr.pairs...))
 	return nil
 }
 
@@ -224,17 +224,17 @@ func (tr *trialRun) prove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if moved, err := tr.before.Moved(after); err == nil {
+	if moved, err := tr.before.Delta(after); err == nil {
 		tr.count(moved)
 	}
-	tr.seen.ReadAgain(ctx)
+	tr.observed.ReadStacksAfter(ctx)
 	var carried []driver.Carried
 	for i, p := range tr.pairs {
-		carried = append(carried, tr.held(i, driver.CarriedBy(p.client, p.server)))
+		carried = append(carried, tr.carriedWithRetransmits(i, driver.CarriedBy(p.client, p.server)))
 	}
 	err = tr.proof(after, carried)
 	tr.sum()
-	tr.seen.BookLosses(tr.accounts())
+	tr.observed.AttributeLosses(tr.accounts())
 	tr.senders()
 	return proven(err)
 }
@@ -242,7 +242,7 @@ func (tr *trialRun) prove(ctx context.Context) error {
 // proof holds the path to what was carried since tr.before, and keeps what it rests on.
 func (tr *trialRun) proof(after driver.Counters, carried []driver.Carried) error {
 	err := tr.tested.path.Prove(tr.before, after, carried)
-	if !errors.Is(err, driver.ErrTooLittle) {
+	if !errors.Is(err, driver.ErrTooLittleTraffic) {
 		tr.shown = &result.Proof{Workload: tr.out.Workload, Holds: err == nil, Findings: tr.tested.path.Findings(tr.before, after, carried)}
 	}
 	return err
@@ -250,7 +250,7 @@ func (tr *trialRun) proof(after driver.Counters, carried []driver.Carried) error
 
 // proven is what the outcome of a proof means for the trial.
 func proven(err error) error {
-	if err == nil || errors.Is(err, driver.ErrTooLittle) {
+	if err == nil || errors.Is(err, driver.ErrTooLittleTraffic) {
 		return err // too little says nothing of the path: the trial failed, and is tried again
 	}
 	return &voidError{err}
@@ -264,16 +264,16 @@ func (tr *trialRun) count(moved driver.Counters) {
 	tr.out.Counters = moved
 }
 
-// figure judges a trial whose trial has ended well so far.
-func (tr *trialRun) figure() {
+// evaluate judges a trial whose trial has ended well so far.
+func (tr *trialRun) evaluate() {
 	if tr.err == nil {
-		tr.err = tr.judge()
+		tr.err = tr.computeMetrics()
 	}
-	tr.seen.NoteUnexplained()
+	tr.observed.NoteUnexplained()
 }
 
-// judge turns the reports of a proven trial into its figures.
-func (tr *trialRun) judge() error {
+// computeMetrics turns the reports of a proven trial into its figures.
+func (tr *trialRun) computeMetrics() error {
 	if tr.search != nil {
 		if err := tr.search.judge(&tr.out); err != nil {
 			return err
@@ -285,7 +285,7 @@ func (tr *trialRun) judge() error {
 	for i, one := range tr.pairs {
 		own, _ := tr.work.Metrics(one.clientSide, one.client, one.server)
 		if err := cmp.Or(impossible(own, one.client, one.server), nothing(p, own, one.client, one.server), longer(tr.busy, one.client, one.server)); err != nil {
-			return tr.of(i, err)
+			return tr.pairError(i, err)
 		}
 	}
 	if err := cmp.Or(impossible(metrics, tr.client, tr.server), tooFast(tr.underlay, len(tr.pairs), p, tr.out.Counters, tr.client, tr.server)); err != nil {
@@ -300,11 +300,11 @@ func (tr *trialRun) judge() error {
 func (tr *trialRun) conclude(seq int) result.Trial {
 	tr.out.Seq, tr.out.Elapsed = seq, tr.busy.Seconds()
 	switch {
-	case tr.err == nil && tr.ruled == "":
+	case tr.err == nil && tr.invalidReason == "":
 		tr.out.Status = result.TrialOK
 		return tr.out
 	case tr.err == nil:
-		tr.out.Status, tr.out.Reason = result.TrialInvalid, tr.ruled
+		tr.out.Status, tr.out.Reason = result.TrialInvalid, tr.invalidReason
 		return tr.out
 	}
 	tr.out.Status, tr.out.Reason = result.TrialFailed, tr.err.Error()
@@ -315,69 +315,69 @@ func (tr *trialRun) conclude(seq int) result.Trial {
 	return tr.out
 }
 
-// inTurns drives the trials of one workload and block in slices, one mode after
+// runInterleaved drives the trials of one workload and block in slices, one mode after
 // the other, in a fresh random order each round. A machine whose speed wavers
 // within seconds, as a virtual one does beside busy neighbours, then wavers for
 // all of them alike; one after the other, each trial would meet its own weather.
 // At any moment only one mode has traffic; all pairs of that mode have it at once.
-func (r *run) inTurns(ctx context.Context, group []*trialRun) {
+func (r *run) runInterleaved(ctx context.Context, group []*trialRun) {
 	ctx, cancel := bounded(ctx, group[0])
 	defer cancel()
 	for _, tr := range group {
-		tr.step(func() error { return r.begin(ctx, tr) })
-		tr.seen.Spent = tr.seen.Meter(ctx, func() {
-			tr.through(ctx, "the warm-up", tr.Workload.Warmup.Std(), func(ctx context.Context, p *pair) error { return p.trial.Open(ctx) })
+		tr.unlessFailed(func() error { return r.begin(ctx, tr) })
+		tr.observed.CPUTime = tr.observed.Meter(ctx, func() {
+			tr.timedPart(ctx, "the warm-up", tr.Workload.Warmup.Std(), func(ctx context.Context, p *pair) error { return p.trial.Open(ctx) })
 		})
 	}
 	first := group[0].Trial
-	r.observer.Around(seen(group), func() {
+	r.observer.Observe(seen(group), func() {
 		for round := range first.Rounds() {
 			rng := rand.New(rand.NewPCG(r.schedule.Plan.Seed, uint64(first.Block)<<32|uint64(round)))
 			for _, i := range rng.Perm(len(group)) {
-				r.turn(ctx, group[i])
+				r.runSlice(ctx, group[i])
 			}
 		}
 	})
 	for _, tr := range group {
-		tr.seen.TakeTurn()
+		tr.observed.BeginSlice()
 		tr.finish(ctx, (*agent.Trial).Close)
-		tr.step(func() error { return tr.prove(ctx) })
+		tr.unlessFailed(func() error { return tr.prove(ctx) })
 		tr.release(ctx)
 	}
 }
 
-// turn gives a trial its slice. What the machine works in it is the trial's, and so it
+// runSlice gives a trial its slice. What the machine works in it is the trial's, and so it
 // ends when what was sent has been worked off: else the next would pay for it.
-func (r *run) turn(ctx context.Context, tr *trialRun) {
+func (r *run) runSlice(ctx context.Context, tr *trialRun) {
 	if tr.err != nil {
 		return // and the turns of a long trial that was given up are many
 	}
-	tr.seen.TakeTurn()
-	s := tr.seen.Meter(ctx, func() {
+	tr.observed.BeginSlice()
+	s := tr.observed.Meter(ctx, func() {
 		slice := tr.Workload.Slice.Std()
-		tr.through(ctx, "a slice", slice, func(ctx context.Context, p *pair) error { return p.trial.Slice(ctx, slice) })
+		tr.timedPart(ctx, "a slice", slice, func(ctx context.Context, p *pair) error { return p.trial.Slice(ctx, slice) })
 		if tr.err == nil && tr.Workload.PayloadSize > 0 {
-			time.Sleep(afterglow)
+			time.Sleep(receiverPoll)
 		}
 	})
-	tr.seen.Spent = tr.seen.Spent.Plus(s)
+	tr.observed.CPUTime = tr.observed.CPUTime.Plus(s)
 }
 
-// through does a part of a trial's trial that has traffic for so long. One that is not
+// timedPart does a part of a trial's trial that has traffic for so long. One that is not
 // through long after is given up by itself: the trials that it takes turns with go on, and
 // nothing of it is left under way in their slices.
-func (tr *trialRun) through(ctx context.Context, what string, long time.Duration, do func(context.Context, *pair) error) {
+func (tr *trialRun) timedPart(ctx context.Context, what string, long time.Duration, do func(context.Context, *pair) error) {
 	most := long + tr.drain + trialGrace
 	within, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("%s of %s was not through after %s", what, long, most))
 	defer cancel()
-	tr.side(within, func(p *pair) error { return do(within, p) })
+	tr.forEachPair(within, func(p *pair) error { return do(within, p) })
 	if tr.err != nil {
 		tr.release(ctx)
 	}
 }
 
-// afterglow is how long a receiver of datagrams works on after the last was sent. A
+// receiverPoll is how long a receiver of datagrams works on after the last was sent. A
 // slice of TCP or of exchanges ends with what was sent, but of datagrams nobody hears
 // at once that they have come: a buffer of 4 MiB holds 1800, which take a receiver 3 ms,
 // and it looks out for more for 5 ms.
-const afterglow = 5 * time.Millisecond
+const receiverPoll = 5 * time.Millisecond

@@ -25,7 +25,7 @@ func TestSliceThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, tr := alone(0, study.Workload{Kind: "tcp_stream"})
 		began := time.Now()
-		tr.through(t.Context(), "a slice", 125*time.Millisecond, func(ctx context.Context, _ *pair) error {
+		tr.timedPart(t.Context(), "a slice", 125*time.Millisecond, func(ctx context.Context, _ *pair) error {
 			<-ctx.Done()
 			return context.Cause(ctx)
 		})

@@ -37,7 +37,7 @@ func ClopperPearsonUpper(k, n int, conf float64) (hi float64, ok bool) {
 	return atMost(k, n, 1-conf), true
 }
 
-// atMost is the proportion at which k or fewer of n have probability a.
+// addSaturating is the proportion at which k or fewer of n have probability a.
 func atMost(k, n int, a float64) float64 {
 	switch k {
 	case n:

@@ -78,7 +78,7 @@ func FuzzParseLean(f *testing.F) {
 		if err != nil {
 			return // what is left out is not looked at
 		}
-		for _, l := range []lean{{}, {toJudge: true}, {machine: true}, {true, true}} {
+		for _, l := range []partial{{}, {toJudge: true}, {machine: true}, {true, true}} {
 			slim := want
 			slim.Machine = maps.Clone(want.Machine)
 			l.slim(&slim)

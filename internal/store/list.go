@@ -88,7 +88,7 @@ func summarize(path string) (Summary, error) {
 	// The trials, which may be many megabytes, only where run.json is not there.
 	run, err := d.readRun()
 	if errors.Is(err, fs.ErrNotExist) {
-		run, _, err = d.LoadLean()
+		run, _, err = d.LoadPartial()
 	}
 	if err != nil {
 		return Summary{Path: d.Path(), Problem: err.Error()}, nil

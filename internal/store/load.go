@@ -29,15 +29,15 @@ func (d *Dir) Load() (result.Run, []result.Trial, error) {
 	return d.load(func(result.Run) parser { return parseTrial })
 }
 
-// LoadLean is Load without what neither judging nor a report looks at, so that a run of
+// LoadPartial is Load without what neither judging nor a report looks at, so that a run of
 // very many trials takes little time and memory: the counters of paths, the pairs of
 // several endpoints, and of the two ends all but how their connections were set. A run that
 // is judged, which is one with cells, has in run.json what is summed up over its trials;
 // without their ends, tools, notes, losses, stacks, limits and distributions, and of the
 // machine's figures only those that begin with cpu_, for a run with scenarios and for trials
 // in which a mode had processes of its own.
-func (d *Dir) LoadLean() (result.Run, []result.Trial, error) {
-	return d.load(func(run result.Run) parser { return leanFor(run).parse })
+func (d *Dir) LoadPartial() (result.Run, []result.Trial, error) {
+	return d.load(func(run result.Run) parser { return partialFor(run).parse })
 }
 
 func (d *Dir) load(of func(result.Run) parser) (result.Run, []result.Trial, error) {

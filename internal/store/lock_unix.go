@@ -25,9 +25,9 @@ func lock(f *os.File) error {
 	}
 }
 
-// Held is whether a process is writing trials in a run's directory now. Where that
+// IsLocked is whether a process is writing trials in a run's directory now. Where that
 // cannot be told, it is false.
-func Held(dir string) bool {
+func IsLocked(dir string) bool {
 	name := filepath.Join(dir, TrialsFile)
 	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
 		return false // to open a pipe is to wait

@@ -51,7 +51,7 @@ func TestParseInOrder(t *testing.T) {
 			if c.end != nil {
 				r = io.MultiReader(r, iotest.ErrReader(c.end))
 			}
-			got, end, line, err := parseTrials(r, lean{}.parse, 0)
+			got, end, line, err := parseTrials(r, partial{}.parse, 0)
 			if (err != nil) != (c.badLine > 0) || err != nil && line != c.badLine {
 				t.Fatalf("line %d: %v", line, err)
 			}
@@ -74,7 +74,7 @@ func TestLoadLean(t *testing.T) {
 	line := must[[]byte](t)(encodeTrial(whole))
 	d := must[*Dir](t)(Open(onDisk(t, map[string]string{TrialsFile: string(line), RunFile: `{"schema":"tare.run/1","trials":{"ok":1000000000}}`})))
 	defer d.Close()
-	run, got, err := d.LoadLean()
+	run, got, err := d.LoadPartial()
 	if err != nil || run.Trials.OK != 1000000000 || len(got) != 1 || cap(got) > 1000 {
 		t.Fatalf("%v, %+v, %d trials and room for %d", err, run.Trials, len(got), cap(got))
 	}
@@ -98,7 +98,7 @@ func TestLoadLeanJudged(t *testing.T) {
 	run := must[[]byte](t)(EncodeRun(wholeRun()))
 	d := must[*Dir](t)(Open(onDisk(t, map[string]string{TrialsFile: string(text), RunFile: string(run)})))
 	defer d.Close()
-	_, got, err := d.LoadLean()
+	_, got, err := d.LoadPartial()
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%d trials, %v", len(got), err)
 	}
@@ -117,7 +117,7 @@ func TestQuick(t *testing.T) {
 	whole := sample(1)
 	whole.Machine = map[string]float64{"cpu_user": 1, "memory_available": 2}
 	line := must[[]byte](t)(encodeTrial(whole))
-	for _, l := range []lean{{}, {toJudge: true, machine: true}} {
+	for _, l := range []partial{{}, {toJudge: true, machine: true}} {
 		got := must[result.Trial](t)(l.quickly(line))
 		l.slim(&got)
 		l.slim(&whole)

@@ -23,10 +23,10 @@ type Registration struct {
 	// Prepare makes this machine ready for a run in which the driver has a mode, where
 	// that takes more than a lab. It is called with real root alone. May be nil.
 	Prepare func(run string) (undo func() error, err error)
-	// Makes says what the driver makes beyond a lab for a run of a study in which it has
+	// DescribeChanges says what the driver makes beyond a lab for a run of a study in which it has
 	// a mode, and Rights which rights that takes. May be empty.
-	Makes  func(study.Study) string
-	Rights string
+	DescribeChanges func(study.Study) string
+	Rights          string
 }
 
 // Drivers lists them, in the order in which people are shown their modes.
@@ -35,7 +35,7 @@ func Drivers() []Registration {
 		{Name: "netns", Driver: netns.Driver{}},
 		// All endpoints of a run are scheduled alike where some are in containers of private
 		// engines: those of the baseline and of the other modes, too.
-		{Name: "docker", Driver: docker.Driver{}, Prepare: private.Gather, Makes: dockerMakes,
+		{Name: "docker", Driver: docker.Driver{}, Prepare: private.JoinCPUGroup, DescribeChanges: dockerMakes,
 			Rights: "root, for the engines of the docker modes; the others can do with unprivileged user namespaces"},
 		{Name: "ipsec", Driver: ipsec.Driver{}},
 		{Name: "wireguard", Driver: wireguard.Driver{}},

@@ -52,15 +52,15 @@ func newEngines(t study.Target, o Options) driver.Target {
 	}
 	return driver.Target{
 		Hosts:   on.Hosts(),
-		Drivers: driver.Registry{on}, Absent: absent, Open: on.Open, Close: on.Close,
-		Makes: func(s study.Study) []string { return enginesMake(s, t, o.AllowSwarm) },
-		Begin: func(run driver.Run) (driver.Ground, error) { return enginesBegin(on, t) },
+		Drivers: driver.Registry{on}, Unavailable: absent, Open: on.Open, Close: on.Close,
+		DescribeChanges: func(s study.Study) []string { return enginesMake(s, t, o.AllowSwarm) },
+		Begin:           func(run driver.Run) (driver.HostInfo, error) { return enginesBegin(on, t) },
 	}
 }
 
-func enginesBegin(on *existing.Driver, t study.Target) (driver.Ground, error) {
-	machine := facts.Machine("/")
-	g := driver.Ground{Hosts: on.Hosts(), Report: engineHosts(t, machine.Facts)}
+func enginesBegin(on *existing.Driver, t study.Target) (driver.HostInfo, error) {
+	machine := facts.Collect("/")
+	g := driver.HostInfo{Hosts: on.Hosts(), Report: engineHosts(t, machine.Facts)}
 	if g.Local() { // what is known of this machine holds for the endpoints
 		var err error
 		if g.CPUs, err = facts.CPUs("/"); err != nil {

@@ -35,20 +35,20 @@ type onLab struct {
 
 func newLab() driver.Target {
 	l := &onLab{}
-	t := driver.Target{Hosts: labdriver.Hosts(), Namespaces: true, Makes: labMakes, Begin: l.begin, Close: l.close}
+	t := driver.Target{Hosts: labdriver.Hosts(), Namespaces: true, DescribeChanges: labMakes, Begin: l.begin, Close: l.close}
 	for _, r := range Drivers() {
 		t.Drivers = append(t.Drivers, labdriver.On(&l.labs, r.Driver))
 	}
 	return t
 }
 
-func (l *onLab) begin(run driver.Run) (driver.Ground, error) {
-	var none driver.Ground
+func (l *onLab) begin(run driver.Run) (driver.HostInfo, error) {
+	var none driver.HostInfo
 	claim, err := lab.NewClaim(run.ID)
 	if err != nil {
 		return none, err
 	}
-	l.labs = labdriver.Labs{Claim: claim, Pin: linuxnet.RealRoot(), Of: func(mode string) study.Lab {
+	l.labs = labdriver.Labs{Claim: claim, Pin: linuxnet.RealRoot(), LabFor: func(mode string) study.Lab {
 		asked, _ := run.Study.ModeNamed(mode)
 		return run.Study.LabOf(asked)
 	}}
@@ -67,8 +67,8 @@ func (l *onLab) begin(run driver.Run) (driver.Ground, error) {
 	if err != nil {
 		return none, err
 	}
-	machine := facts.Machine("/")
-	return driver.Ground{
+	machine := facts.Collect("/")
+	return driver.HostInfo{
 		Hosts: labdriver.Hosts(), CPUs: cpus, Report: labHosts(run.Study, machine.Facts, cpus),
 		Warnings: append(machine.Warnings, result.Warning{Code: string(warning.SharedKernel), Scope: "run", Text: "both hosts of the lab share one kernel and its CPUs, and the wire is a memory copy: " +
 			"the ratios say what a mode adds to the path through the kernel, not what a network card would carry"}),
@@ -120,8 +120,8 @@ func labMakes(s study.Study) []string {
 		if !builds(r, s) {
 			continue
 		}
-		if r.Makes != nil {
-			lines = append(lines, r.Makes(s))
+		if r.DescribeChanges != nil {
+			lines = append(lines, r.DescribeChanges(s))
 		}
 		rights = cmp.Or(r.Rights, rights)
 	}

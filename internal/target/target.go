@@ -34,9 +34,9 @@ type Options struct {
 // Kinds lists the kinds there are. The first is what a study without a target means.
 func Kinds() []Kind { return []Kind{labKind(), enginesKind()} }
 
-// Of finds the kind of a target: the one that all of its names belong to. The error says
+// FindKind finds the kind of a target: the one that all of its names belong to. The error says
 // which name belongs to none.
-func Of(kinds []Kind, t study.Target) (Kind, error) {
+func FindKind(kinds []Kind, t study.Target) (Kind, error) {
 	names := t.Names()
 	for _, k := range kinds {
 		if !slices.ContainsFunc(names, func(name string) bool { return !k.Matches(name) }) {

@@ -43,7 +43,7 @@ func Check(p traffic.Params, client, server traffic.Report) ([]traffic.Note, err
 		if !way.on {
 			continue
 		}
-		more, err := checkWay(p, way.name, way.from, way.to)
+		more, err := checkDirection(p, way.name, way.from, way.to)
 		if err != nil {
 			return nil, err
 		}
@@ -52,11 +52,11 @@ func Check(p traffic.Params, client, server traffic.Report) ([]traffic.Note, err
 	return notes, nil
 }
 
-func checkWay(p traffic.Params, name string, from, to traffic.Report) ([]traffic.Note, error) {
+func checkDirection(p traffic.Params, name string, from, to traffic.Report) ([]traffic.Note, error) {
 	if to.Received == 0 {
 		return nil, fmt.Errorf("%s: %s received nothing", name, to.Tool.Name)
 	}
-	if OwnTimes(to.Tool.Name) { // its ends count over windows of their own
+	if HasOwnWindow(to.Tool.Name) { // its ends count over windows of their own
 		if p.Kind == udpStream && loss(from, to) == nil {
 			return []traffic.Note{{Code: NoteNoLoss, Text: "ntttcp received more in its window than it sent in its own: loss is not known"}}, nil
 		}
@@ -77,9 +77,9 @@ func checkWay(p traffic.Params, name string, from, to traffic.Report) ([]traffic
 	return nil, nil
 }
 
-// OwnTimes says whether the two ends of a tool count over times of their own, so that
+// HasOwnWindow says whether the two ends of a tool count over times of their own, so that
 // their totals are not of the whole trial.
-func OwnTimes(name string) bool { return name == ntttcpName }
+func HasOwnWindow(name string) bool { return name == ntttcpName }
 
 // A tail is worth a note above both of these.
 const (

@@ -89,14 +89,14 @@ func TestCut(t *testing.T) {
 	}
 	a.rows = append(a.rows, row{start: 1, seconds: 0.01, bytes: 1e6})
 	a.hasSegments, b.hasSegments = true, true
-	w, err := cut([]flow{b, a}, 0.1, 300*time.Millisecond, 2*time.Second)
+	w, err := cutWindow([]flow{b, a}, 0.1, 300*time.Millisecond, 2*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if math.Abs(w.seconds-0.7) > 1e-9 || w.bytes != 700+250 || w.streams[0] != 250 || w.streams[1] != 700 || len(w.series) != 7 || *w.retransmits != 7 {
 		t.Errorf("window %+v", w)
 	}
-	if _, err := cut([]flow{a}, 0.1, time.Minute, time.Second); err == nil || !strings.Contains(err.Error(), "it ended early") {
+	if _, err := cutWindow([]flow{a}, 0.1, time.Minute, time.Second); err == nil || !strings.Contains(err.Error(), "it ended early") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -105,29 +105,29 @@ func TestCut(t *testing.T) {
 func TestBound(t *testing.T) {
 	j := job{Params: traffic.Params{Kind: tcpStream}}
 	r := traffic.Report{Sent: 1 << 30}
-	kernelCount{}.bound(&r, j) // nothing is known
+	kernelCount{}.setUpperBound(&r, j) // nothing is known
 	if r.TCP.Wire < 2<<30 || r.TCP.Segments < (2<<30)/leastSegment {
 		t.Errorf("at most %d bytes in %d segments", r.TCP.Wire, r.TCP.Segments)
 	}
 	before, after := kernelCount{1000, 10, true}, kernelCount{51000, 60, true}
-	after.since(before).bound(&r, j)
+	after.since(before).setUpperBound(&r, j)
 	if r.TCP.Wire != 50000 || r.TCP.Segments != 50 {
 		t.Errorf("at most %d bytes in %d segments", r.TCP.Wire, r.TCP.Segments)
 	}
 	j.side = atServer // acknowledgements: how many at least is not known
-	after.since(before).bound(&r, j)
-	if r.TCP.Wire != 50000+50*headerRoom || r.TCP.Segments != 0 {
+	after.since(before).setUpperBound(&r, j)
+	if r.TCP.Wire != 50000+50*headerAllowance || r.TCP.Segments != 0 {
 		t.Errorf("back: at most %d bytes in %d segments", r.TCP.Wire, r.TCP.Segments)
 	}
 }
 
 // What is kept of a long output is its head and its tail.
 func TestKept(t *testing.T) {
-	got := kept([]byte("head" + strings.Repeat("x", 1<<20) + "\xfftail"))
-	if len(got) > keptOutput || !strings.HasPrefix(got, "head") || !strings.HasSuffix(got, "?tail") || !strings.Contains(got, "left out") {
+	got := truncateOutput([]byte("head" + strings.Repeat("x", 1<<20) + "\xfftail"))
+	if len(got) > maxKeptOutput || !strings.HasPrefix(got, "head") || !strings.HasSuffix(got, "?tail") || !strings.Contains(got, "left out") {
 		t.Errorf("kept %d bytes", len(got))
 	}
-	if kept([]byte("short")) != "short" {
+	if truncateOutput([]byte("short")) != "short" {
 		t.Error("a short output is not kept whole")
 	}
 }
@@ -135,7 +135,7 @@ func TestKept(t *testing.T) {
 // A buffer that the kernel does not grant, a rate that is not reached, and what a
 // tool does not know are told.
 func TestNotes(t *testing.T) {
-	j := job{grant: 425984 / 2, side: atClient, build: build{version: "3.12", major: 3, minor: 12}}
+	j := job{grantedBuffer: 425984 / 2, side: atClient, build: build{version: "3.12", major: 3, minor: 12}}
 	j.Params = traffic.Params{Kind: udpStream, Tool: iperf3Name, Streams: 4, SendBuffer: -1, ReceiveBuffer: 1 << 20, Burst: 16, Rate: 1e9, PayloadSize: 1400}
 	codes := map[string]bool{}
 	for _, n := range append(j.notes(), versionNotes(j)...) {
@@ -146,11 +146,11 @@ func TestNotes(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	r := traffic.Report{Window: traffic.Window{Seconds: 1, Sent: 100e6}}
-	if n := slow(j, r); len(n) != 1 || n[0].Code != NoteLimited || !strings.Contains(n[0].Text, "800 of the 1000 Mbit/s") {
+	if n := rateNote(j, r); len(n) != 1 || n[0].Code != NoteLimited || !strings.Contains(n[0].Text, "800 of the 1000 Mbit/s") {
 		t.Errorf("notes %v", n)
 	}
 	r.Window.Sent = 125e6
-	if n := slow(j, r); len(n) != 0 {
+	if n := rateNote(j, r); len(n) != 0 {
 		t.Errorf("notes %v", n)
 	}
 }

@@ -20,7 +20,7 @@ func TestCommands(t *testing.T) {
 		change func(*job)
 		want   string // or error
 	}{
-		{"iperf3 tcp", iperf3(), func(j *job) { j.Kind = tcpStream; j.grant = 1 << 20 },
+		{"iperf3 tcp", iperf3(), func(j *job) { j.Kind = tcpStream; j.grantedBuffer = 1 << 20 },
 			"-c 198.18.0.2 -J -i 0.1 -p 5301 -4 -t 2 -P 2 -l 131072 -C cubic -N -w 1048576 --connect-timeout 3000"},
 		{"iperf3 tcp at a rate, reverse, ipv6", iperf3(), func(j *job) {
 			j.Kind, j.Rate, j.Reverse, j.ipv6, j.host = tcpStream, 1e9, true, true, "2001:2::2"
@@ -39,7 +39,7 @@ func TestCommands(t *testing.T) {
 			"-s -1 -J -i 0.1 -p 5301 -4 -B 198.18.0.2 --idle-timeout 12"},
 		{"iperf3 server on all addresses", iperf3(), func(j *job) { j.Kind, j.side, j.host, j.build.help = tcpStream, atServer, "", "" },
 			"-s -1 -J -i 0.1 -p 5301 -4"},
-		{"iperf2 tcp", iperf2(), func(j *job) { j.Kind, j.grant = tcpStream, 1<<20 },
+		{"iperf2 tcp", iperf2(), func(j *job) { j.Kind, j.grantedBuffer = tcpStream, 1<<20 },
 			"-c 198.18.0.2 -t 1.6 -e -y C -i 0.1 -p 5301 -P 2 -w 1048576 -l 131072 -Z cubic -N"},
 		{"iperf2 tcp reverse", iperf2(), func(j *job) { j.Kind, j.Reverse, j.Rate = tcpStream, true, 1e9 },
 			"-c 198.18.0.2 -t 1.6 -e -y C -i 0.1 -p 5301 -P 2 -b 500000000 -R"},

@@ -9,8 +9,8 @@ import (
 
 func iperf2() Tool {
 	return Tool{
-		Name: iperf2Name, Kinds: []string{tcpStream, udpStream}, Directions: every(),
-		executable: "iperf", install: "apt install iperf", ask: asking{"-v", "-h"},
+		Name: iperf2Name, Kinds: []string{tcpStream, udpStream}, Directions: allDirections(),
+		executable: "iperf", install: "apt install iperf", probeFlags: probeFlags{"-v", "-h"},
 		probe: probeIperf2, command: iperf2Command, read: readIperf2,
 	}
 }
@@ -38,9 +38,9 @@ func probeIperf2(banner, help string) (build, error) {
 	return b, nil
 }
 
-// unlimited is the rate of a UDP flow without one: -b 0 ends with an error, and
+// unlimitedUDPRate is the rate of a UDP flow without one: -b 0 ends with an error, and
 // without -b it is 1 Mbit/s.
-const unlimited = "1000g"
+const unlimitedUDPRate = "1000g"
 
 // iperf2Command is the command line. Suffixes are avoided: k is 1000 and K 1024.
 func iperf2Command(j job) ([]string, error) {
@@ -48,8 +48,8 @@ func iperf2Command(j job) ([]string, error) {
 	if j.ipv6 {
 		args = append(args, "-V")
 	}
-	if j.grant > 0 {
-		args = append(args, "-w", strconv.Itoa(j.grant))
+	if j.grantedBuffer > 0 {
+		args = append(args, "-w", strconv.Itoa(j.grantedBuffer))
 	}
 	switch {
 	case j.udp():
@@ -74,7 +74,7 @@ func iperf2Command(j job) ([]string, error) {
 	case rate > 0:
 		args = append(args, "-b", strconv.FormatUint(rate, 10))
 	case j.udp():
-		args = append(args, "-b", unlimited)
+		args = append(args, "-b", unlimitedUDPRate)
 	}
 	switch {
 	case j.Both:
@@ -82,5 +82,5 @@ func iperf2Command(j job) ([]string, error) {
 	case j.Reverse:
 		args = append(args, "-R")
 	}
-	return append([]string{"-c", j.host, "-t", number(j.length())}, args...), nil
+	return append([]string{"-c", j.host, "-t", number(j.sendSeconds())}, args...), nil
 }

@@ -17,13 +17,13 @@ const (
 	ntttcpName = "ntttcp"
 )
 
-// every lists the directions of a tool that knows all.
-func every() []string { return []string{study.Forward, study.Reverse, study.Both} }
+// allDirections lists the directions of a tool that knows all.
+func allDirections() []string { return []string{study.Forward, study.Reverse, study.Both} }
 
 func iperf3() Tool {
 	return Tool{
-		Name: iperf3Name, Kinds: []string{tcpStream, udpStream}, Directions: every(),
-		executable: "iperf3", install: "apt install iperf3", ask: asking{"--version", "--help"},
+		Name: iperf3Name, Kinds: []string{tcpStream, udpStream}, Directions: allDirections(),
+		executable: "iperf3", install: "apt install iperf3", probeFlags: probeFlags{"--version", "--help"},
 		probe: probeIperf3, command: iperf3Command, read: readIperf3,
 	}
 }
@@ -45,31 +45,31 @@ func probeIperf3(banner, help string) (build, error) {
 	return b, nil
 }
 
-// rowsKept bounds the intervals of all streams together, so that the output
+// maxRows bounds the intervals of all streams together, so that the output
 // stays below maxOutput: iperf3 writes some 300 bytes for each.
-const rowsKept = 8000
+const maxRows = 8000
 
 // interval is how often the tool reports: 100 ms, or more where that would be
 // too many rows.
 func (j job) interval() float64 {
-	rows := j.length() * float64(j.ways()*j.Streams)
+	rows := j.sendSeconds() * float64(j.directionCount()*j.Streams)
 	for _, i := range []float64{0.1, 0.2, 0.5, 1, 2, 5} {
-		if rows/i <= rowsKept {
+		if rows/i <= maxRows {
 			return i
 		}
 	}
 	return 10
 }
 
-func (j job) ways() int {
+func (j job) directionCount() int {
 	if j.Both {
 		return 2
 	}
 	return 1
 }
 
-// length is how long the tool sends, in seconds.
-func (j job) length() float64 { return (j.Warmup + j.Duration).Seconds() }
+// sendSeconds is how long the tool sends, in seconds.
+func (j job) sendSeconds() float64 { return (j.Warmup + j.Duration).Seconds() }
 
 func (j job) family() string {
 	if j.ipv6 {
@@ -81,7 +81,7 @@ func (j job) family() string {
 // perStream is the rate of one stream in bit/s: tools take the rate of each. 0
 // is unlimited.
 func (j job) perStream() (uint64, error) {
-	rate := j.asked()
+	rate := j.requestedRate()
 	if rate == 0 {
 		return 0, nil
 	}
@@ -92,17 +92,17 @@ func (j job) perStream() (uint64, error) {
 	return each, nil
 }
 
-// asked is the payload that is asked for, each way, in bit/s; 0 is unlimited.
-func (j job) asked() float64 {
+// requestedRate is the payload that is asked for, each way, in bit/s; 0 is unlimited.
+func (j job) requestedRate() float64 {
 	if j.PacketRate > 0 {
 		return float64(j.PacketRate) * float64(j.PayloadSize) * 8
 	}
 	return float64(j.Rate)
 }
 
-// reach is how long a server waits for its client before it gives up by itself,
+// serverTimeout is how long a server waits for its client before it gives up by itself,
 // should nobody end it.
-func (j job) reach() time.Duration {
+func (j job) serverTimeout() time.Duration {
 	if j.Limit > 0 {
 		return j.Limit
 	}
@@ -119,7 +119,7 @@ func iperf3Command(j job) ([]string, error) {
 			args = append(args, "-B", j.host)
 		}
 		if j.build.has("--idle-timeout") {
-			args = append(args, "--idle-timeout", strconv.Itoa(int(math.Ceil(j.reach().Seconds()))))
+			args = append(args, "--idle-timeout", strconv.Itoa(int(math.Ceil(j.serverTimeout().Seconds()))))
 		}
 		return args, nil
 	}
@@ -127,7 +127,7 @@ func iperf3Command(j job) ([]string, error) {
 		return nil, errors.New("no address to dial")
 	}
 	args := append([]string{"-c", j.host}, common...)
-	args = append(args, "-t", strconv.Itoa(max(1, int(math.Ceil(j.length()-1e-9)))), "-P", strconv.Itoa(j.Streams))
+	args = append(args, "-t", strconv.Itoa(max(1, int(math.Ceil(j.sendSeconds()-1e-9)))), "-P", strconv.Itoa(j.Streams))
 	rate, err := j.perStream()
 	if err != nil {
 		return nil, err
@@ -154,8 +154,8 @@ func iperf3Command(j job) ([]string, error) {
 	case j.Reverse:
 		args = append(args, "-R")
 	}
-	if j.grant > 0 {
-		args = append(args, "-w", strconv.Itoa(j.grant))
+	if j.grantedBuffer > 0 {
+		args = append(args, "-w", strconv.Itoa(j.grantedBuffer))
 	}
 	if j.build.has("--connect-timeout") {
 		args = append(args, "--connect-timeout", "3000")

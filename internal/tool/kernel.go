@@ -18,23 +18,23 @@ func (k kernelCount) since(before kernelCount) kernelCount {
 // the least size that every path carries, and room for the tool's own control
 // connection.
 const (
-	leastSegment = 536
-	controlRoom  = 1 << 20
-	// headerRoom is the most that the devices of a path add to a packet.
-	headerRoom = 180
+	leastSegment     = 536
+	controlAllowance = 1 << 20
+	// headerAllowance is the most that the devices of a path add to a packet.
+	headerAllowance = 180
 )
 
-// bound sets how much this end can have put on the wire at most, for the path
+// setUpperBound sets how much this end can have put on the wire at most, for the path
 // proof: tools do not tell. A direction without payload carries the control
 // connection and acknowledgements; how many at least nobody knows, so its
 // segments stay 0 and their headers go into the bytes.
-func (k kernelCount) bound(r *traffic.Report, j job) {
+func (k kernelCount) setUpperBound(r *traffic.Report, j job) {
 	if !k.known {
-		k.octets = 2*uint64(max(0, r.Sent+r.Received)) + controlRoom
+		k.octets = 2*uint64(max(0, r.Sent+r.Received)) + controlAllowance
 		k.segments = k.octets / leastSegment
 	}
 	r.TCP.Wire, r.TCP.Segments = k.octets, k.segments
 	if !j.sends() {
-		r.TCP.Wire, r.TCP.Segments = k.octets+headerRoom*k.segments, 0
+		r.TCP.Wire, r.TCP.Segments = k.octets+headerAllowance*k.segments, 0
 	}
 }

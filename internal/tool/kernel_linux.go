@@ -21,7 +21,7 @@ func readKernel() kernelCount {
 		return kernelCount{}
 	}
 	v6, _ := os.ReadFile("/proc/self/net/snmp6") // a kernel without IPv6 has none
-	a, b, c := pairs(v4), pairs(snmp), singles(v6)
+	a, b, c := parseSNMP(v4), parseSNMP(snmp), parseSNMP6(v6)
 	_, known := a["IpExt.OutOctets"]
 	return kernelCount{
 		octets:   a["IpExt.OutOctets"] + c["Ip6OutOctets"],
@@ -30,8 +30,8 @@ func readKernel() kernelCount {
 	}
 }
 
-// pairs reads the format of /proc/net/snmp: a line of names, a line of values.
-func pairs(text []byte) map[string]uint64 {
+// parseSNMP reads the format of /proc/net/snmp: a line of names, a line of values.
+func parseSNMP(text []byte) map[string]uint64 {
 	out := map[string]uint64{}
 	var names []string
 	for line := range strings.Lines(string(text)) {
@@ -53,8 +53,8 @@ func pairs(text []byte) map[string]uint64 {
 	return out
 }
 
-// singles reads the format of /proc/net/snmp6: a name and a value a line.
-func singles(text []byte) map[string]uint64 {
+// parseSNMP6 reads the format of /proc/net/snmp6: a name and a value a line.
+func parseSNMP6(text []byte) map[string]uint64 {
 	out := map[string]uint64{}
 	for line := range strings.Lines(string(text)) {
 		if f := strings.Fields(line); len(f) == 2 {
@@ -132,8 +132,8 @@ func portOpen(port uint16, udp bool) (open, known bool) {
 	return open, known
 }
 
-// drainWait bounds the wait for what a tool's kernel still sends behind its end.
-const drainWait = 5 * time.Second
+// drainTimeout bounds the wait for what a tool's kernel still sends behind its end.
+const drainTimeout = 5 * time.Second
 
 // drainPoll is how often it is looked at.
 const drainPoll = 5 * time.Millisecond
@@ -141,7 +141,7 @@ const drainPoll = 5 * time.Millisecond
 // drain waits until no connection of the port has anything left to send: a tool
 // ends before its kernel has.
 func drain(ctx context.Context, port uint16) {
-	ctx, cancel := context.WithTimeout(ctx, drainWait)
+	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
 	for {
 		waiting := false
@@ -160,9 +160,9 @@ func drain(ctx context.Context, port uint16) {
 	}
 }
 
-// granted is how large a socket buffer the kernel lets a tool have of the bytes
+// grantedBufferSize is how large a socket buffer the kernel lets a tool have of the bytes
 // it asks for: tools do not ask past rmem_max and wmem_max.
-func granted(bytes int) int {
+func grantedBufferSize(bytes int) int {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return bytes

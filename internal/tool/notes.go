@@ -9,7 +9,7 @@ import (
 
 // The codes of the notes that tools leave. docs/tools.md explains each.
 const (
-	NoteSays        = string(warning.ToolSays)         // what the tool wrote to its standard error
+	NoteStderr      = string(warning.ToolSays)         // what the tool wrote to its standard error
 	NotePacing      = string(warning.ToolPacing)       // the tool paces unevenly
 	NoteLossCount   = string(warning.ToolLossCount)    // the tool's own loss cannot be
 	NotePhantomLoss = string(warning.ToolPhantomLoss)  // the tool counts what it did not send
@@ -26,7 +26,7 @@ const (
 // versionNotes are the traps of a version of iperf3 that bear on datagrams.
 func versionNotes(j job) []traffic.Note {
 	var notes []traffic.Note
-	if j.sends() && j.asked() > 0 {
+	if j.sends() && j.requestedRate() > 0 {
 		text := fmt.Sprintf("iperf3 %s paces with a clock of 1 ms: what is due goes out in bursts, and may be lost for that alone", j.build.version)
 		if !j.build.before(3, 18) {
 			text = fmt.Sprintf("iperf3 %s catches up at full speed behind a stall, without a bound: what is lost then is the generator's doing", j.build.version)
@@ -44,11 +44,11 @@ func (j job) notes() []traffic.Note {
 	}
 	want := max(j.SendBuffer, j.ReceiveBuffer)
 	if j.Tool != ntttcpName && want > 0 {
-		if j.grant < want {
-			add(NoteBuffers, "%s got buffers of %d bytes, not %d: net.core.rmem_max and net.core.wmem_max grant no more", j.Tool, j.grant, want)
+		if j.grantedBuffer < want {
+			add(NoteBuffers, "%s got buffers of %d bytes, not %d: net.core.rmem_max and net.core.wmem_max grant no more", j.Tool, j.grantedBuffer, want)
 		}
 		if min(j.SendBuffer, j.ReceiveBuffer) < 0 {
-			add(NoteBuffers, "%s sets both buffers to %d bytes where one was to be left to the kernel", j.Tool, j.grant)
+			add(NoteBuffers, "%s sets both buffers to %d bytes where one was to be left to the kernel", j.Tool, j.grantedBuffer)
 		}
 	}
 	if j.Burst > 1 {
@@ -63,20 +63,20 @@ func (j job) notes() []traffic.Note {
 	return notes
 }
 
-// reachedEnough is how near the load asked for a generator must come.
-const reachedEnough = 0.99
+// minReachedShare is how near the load asked for a generator must come.
+const minReachedShare = 0.99
 
-// slow notes a sender that did not reach the load asked for.
-func slow(j job, r traffic.Report) []traffic.Note {
-	if !j.sends() || j.asked() == 0 || r.Window.Seconds <= 0 {
+// rateNote notes a sender that did not reach the load asked for.
+func rateNote(j job, r traffic.Report) []traffic.Note {
+	if !j.sends() || j.requestedRate() == 0 || r.Window.Seconds <= 0 {
 		return nil
 	}
 	reached := float64(r.Window.Sent) * 8 / r.Window.Seconds
-	if reached >= reachedEnough*j.asked() {
+	if reached >= minReachedShare*j.requestedRate() {
 		return nil
 	}
 	return []traffic.Note{{Code: NoteLimited, Text: fmt.Sprintf(
-		"%s offered %.4g of the %.4g Mbit/s asked for: it could not keep up", j.Tool, reached/1e6, j.asked()/1e6)}}
+		"%s offered %.4g of the %.4g Mbit/s asked for: it could not keep up", j.Tool, reached/1e6, j.requestedRate()/1e6)}}
 }
 
 // lossNote says that a tool's own loss is not to be believed.

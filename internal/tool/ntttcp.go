@@ -18,11 +18,11 @@ func ntttcp() Tool {
 	t := Tool{
 		Name: ntttcpName, Kinds: []string{tcpStream, udpStream}, Directions: []string{study.Forward},
 		executable: "ntttcp", install: "build github.com/microsoft/ntttcp-for-linux and put it on the PATH",
-		ask: asking{"-h", "-h"}, probe: probeNtttcp, command: ntttcpCommand, read: readNtttcp,
+		probeFlags: probeFlags{"-h", "-h"}, probe: probeNtttcp, command: ntttcpCommand, read: readNtttcp,
 	}
 	if runtime.GOOS == "windows" {
 		t.executable, t.install = "ntttcp.exe", "take it from github.com/microsoft/ntttcp and put it on the PATH"
-		t.ask, t.command = asking{"-?", "-?"}, windowsCommand
+		t.probeFlags, t.command = probeFlags{"-?", "-?"}, windowsCommand
 	}
 	return t
 }
@@ -49,14 +49,14 @@ const ntttcpFile = "ntttcp.xml"
 const ntttcpCooldown = 1
 
 // seconds are whole in ntttcp.
-func whole(seconds float64) string { return strconv.Itoa(int(math.Ceil(seconds - 1e-9))) }
+func wholeSeconds(seconds float64) string { return strconv.Itoa(int(math.Ceil(seconds - 1e-9))) }
 
 func (j job) window() (warmup, duration string) {
-	return whole(j.Warmup.Seconds()), whole(j.Duration.Seconds())
+	return wholeSeconds(j.Warmup.Seconds()), wholeSeconds(j.Duration.Seconds())
 }
 
-// ableNtttcp is what either ntttcp cannot do at all.
-func ableNtttcp(j job) error {
+// checkNtttcp is what either ntttcp cannot do at all.
+func checkNtttcp(j job) error {
 	if j.host == "" {
 		return errors.New("ntttcp needs an address, not every one")
 	}
@@ -67,7 +67,7 @@ func ableNtttcp(j job) error {
 }
 
 func ntttcpCommand(j job) ([]string, error) {
-	if err := ableNtttcp(j); err != nil {
+	if err := checkNtttcp(j); err != nil {
 		return nil, err
 	}
 	if j.udp() && j.ipv6 {
@@ -95,7 +95,7 @@ func ntttcpCommand(j job) ([]string, error) {
 		return args, nil
 	}
 	args = append(args, "-n", strconv.Itoa(j.Streams), "-l", "1")
-	if asked := j.asked(); asked > 0 {
+	if asked := j.requestedRate(); asked > 0 {
 		args = append(args, "-B", strconv.FormatUint(uint64(asked), 10))
 	}
 	if j.NoDelay && !j.udp() && j.build.has("--no-delay") {
@@ -107,7 +107,7 @@ func ntttcpCommand(j job) ([]string, error) {
 // windowsCommand is the command line of NTttcp for Windows. It must be told
 // IPv6, how many threads, and where to write.
 func windowsCommand(j job) ([]string, error) {
-	if err := ableNtttcp(j); err != nil {
+	if err := checkNtttcp(j); err != nil {
 		return nil, err
 	}
 	role := "-s"
@@ -136,7 +136,7 @@ func windowsCommand(j job) ([]string, error) {
 	if j.ReceiveBuffer > 0 {
 		args = append(args, "-rb", strconv.Itoa(j.ReceiveBuffer))
 	}
-	if asked := j.asked(); asked > 0 && j.side == atClient {
+	if asked := j.requestedRate(); asked > 0 && j.side == atClient {
 		perThread := asked / 8 / 1024 / float64(j.Streams) // KB a second
 		if perThread < 1 {
 			return nil, fmt.Errorf("NTttcp paces in KB a second: %g bit/s for %d threads is less than 1", asked, j.Streams)

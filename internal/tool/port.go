@@ -55,22 +55,22 @@ func tryPorts(addr netip.Addr, port uint16) (uint16, error) {
 	return got.Port(), nil
 }
 
-// listens waits until the port is open, without touching it: a tool would take a
+// waitListening waits until the port is open, without touching it: a tool would take a
 // connection for its client.
-func (p *proc) listens(ctx context.Context, port uint16, udp bool) error {
+func (p *proc) waitListening(ctx context.Context, port uint16, udp bool) error {
 	began := time.Now()
-	err := p.Until(ctx, func() (bool, error) {
+	err := p.WaitFor(ctx, func() (bool, error) {
 		open, known := portOpen(port, udp)
-		return open || !known && time.Since(began) > blindWait, nil
+		return open || !known && time.Since(began) > portBlindWait, nil
 	})
 	switch {
 	case errors.Is(err, process.ErrEnded):
 		return errors.New("the server ended at once")
 	case err != nil:
-		return fmt.Errorf("port %d was not open after %s", port, listenWait)
+		return fmt.Errorf("port %d was not open after %s", port, listenTimeout)
 	}
 	return nil
 }
 
-// blindWait is how long a server gets where its port cannot be looked at.
-const blindWait = 500 * time.Millisecond
+// portBlindWait is how long a server gets where its port cannot be looked at.
+const portBlindWait = 500 * time.Millisecond

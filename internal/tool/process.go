@@ -154,13 +154,13 @@ func (t Tool) find(ctx context.Context) (build, error) {
 	if err != nil {
 		return build{}, fmt.Errorf("%s is not installed: %s", t.executable, t.install)
 	}
-	banner, err := ask(ctx, path, t.ask.version)
+	banner, err := runProbe(ctx, path, t.probeFlags.version)
 	if err != nil {
 		return build{}, err
 	}
 	help := banner
-	if t.ask.help != t.ask.version {
-		if help, err = ask(ctx, path, t.ask.help); err != nil {
+	if t.probeFlags.help != t.probeFlags.version {
+		if help, err = runProbe(ctx, path, t.probeFlags.help); err != nil {
 			return build{}, err
 		}
 	}
@@ -172,7 +172,7 @@ func (t Tool) find(ctx context.Context) (build, error) {
 	return b, nil
 }
 
-func ask(ctx context.Context, path, option string) (string, error) {
+func runProbe(ctx context.Context, path, option string) (string, error) {
 	p, err := start(-1, path, []string{option})
 	if err != nil {
 		return "", err

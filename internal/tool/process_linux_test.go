@@ -156,7 +156,7 @@ func TestPinned(t *testing.T) {
 
 // The kernel's files, as they are.
 func TestKernelFiles(t *testing.T) {
-	got := pairs([]byte("IpExt: InOctets OutOctets\nIpExt: 5 7\nTcp: MaxConn OutSegs\nTcp: -1 9\nshort\n"))
+	got := parseSNMP([]byte("IpExt: InOctets OutOctets\nIpExt: 5 7\nTcp: MaxConn OutSegs\nTcp: -1 9\nshort\n"))
 	if got["IpExt.OutOctets"] != 7 || got["Tcp.OutSegs"] != 9 {
 		t.Errorf("read %v", got)
 	}

@@ -23,13 +23,13 @@ type Tool struct {
 	executable string
 	install    string // what to do where it is missing
 	probe      func(banner, help string) (build, error)
-	ask        asking
+	probeFlags probeFlags
 	command    func(j job) ([]string, error)
-	read       func(j job, out output) (seen, error)
+	read       func(j job, out output) (parsedOutput, error)
 }
 
-// asking is how a tool tells its version and options.
-type asking struct{ version, help string }
+// probeFlags is how a tool tells its version and options.
+type probeFlags struct{ version, help string }
 
 // side is which end of a trial a tool is.
 type side bool
@@ -49,13 +49,13 @@ func (s side) String() string {
 // job is one end of one trial, for one tool as it is installed here.
 type job struct {
 	traffic.Params
-	side   side
-	host   string // to dial, or to listen on; "" is every address
-	port   uint16
-	ipv6   bool
-	build  build
-	grant  int    // what the kernel grants of the buffer that was asked for, 0 where none was
-	folder string // for files that the tool writes
+	side          side
+	host          string // to dial, or to listen on; "" is every address
+	port          uint16
+	ipv6          bool
+	build         build
+	grantedBuffer int    // what the kernel grants of the buffer that was asked for, 0 where none was
+	folder        string // for files that the tool writes
 }
 
 // sends reports whether this end sends payload.
@@ -84,8 +84,8 @@ func Named(name string) (Tool, error) {
 	return all[i], nil
 }
 
-// Making lists the tools that can make a workload.
-func Making(kind string) []string {
+// ForWorkload lists the tools that can make a workload.
+func ForWorkload(kind string) []string {
 	var names []string
 	for _, t := range All() {
 		if slices.Contains(t.Kinds, kind) {

@@ -193,7 +193,7 @@ func TestRegistry(t *testing.T) {
 			t.Errorf("%s makes nothing", tool.Name)
 		}
 		for _, kind := range tool.Kinds {
-			if !slices.Contains(Making(kind), tool.Name) {
+			if !slices.Contains(ForWorkload(kind), tool.Name) {
 				t.Errorf("%s is not among the makers of %s", tool.Name, kind)
 			}
 			w, err := For(traffic.Params{Tool: tool.Name, Kind: kind})
@@ -208,7 +208,7 @@ func TestRegistry(t *testing.T) {
 			}
 		}
 	}
-	if got := Making("tcp_sleep"); got != nil {
+	if got := ForWorkload("tcp_sleep"); got != nil {
 		t.Errorf("%v make an unknown workload", got)
 	}
 }

@@ -25,8 +25,8 @@ type workload struct {
 
 // The bounds of what a process may take beyond its traffic.
 const (
-	listenWait = 10 * time.Second // until the server listens
-	endWait    = 5 * time.Second  // until the server has ended behind the client
+	listenTimeout = 10 * time.Second // until the server listens
+	endTimeout    = 5 * time.Second  // until the server has ended behind the client
 )
 
 func (w workload) Spec() traffic.Spec {
@@ -64,18 +64,18 @@ func (w workload) listen(p traffic.Params) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), listenWait)
+	ctx, cancel := context.WithTimeout(context.Background(), listenTimeout)
 	defer cancel()
-	if err := run.proc.listens(ctx, run.job.port, w.kind == udpStream && w.tool.Name == iperf2Name); err != nil {
+	if err := run.proc.waitListening(ctx, run.job.port, w.kind == udpStream && w.tool.Name == iperf2Name); err != nil {
 		out := run.proc.end()
 		run.close()
-		return nil, explained(err, run.job, w.tool, out)
+		return nil, preferToolError(err, run.job, w.tool, out)
 	}
 	return &server{run}, nil
 }
 
-// explained prefers what a tool that has ended says to the bare fact.
-func explained(err error, j job, t Tool, out output) error {
+// preferToolError prefers what a tool that has ended says to the bare fact.
+func preferToolError(err error, j job, t Tool, out output) error {
 	if _, said := t.read(j, out); said != nil {
 		return fmt.Errorf("%w: %w", err, said)
 	}
@@ -100,8 +100,8 @@ func (s *server) Serve(ctx context.Context, peer traffic.Peer) (traffic.Report, 
 		}
 		select {
 		case <-late.Done():
-		case <-time.After(endWait):
-			cancel(fmt.Errorf("it had not ended %s behind its client", endWait))
+		case <-time.After(endTimeout):
+			cancel(fmt.Errorf("it had not ended %s behind its client", endTimeout))
 		}
 	}()
 	return s.report(late)
@@ -131,21 +131,21 @@ func (w workload) job(p traffic.Params, s side) (job, error) {
 	if addr.Addr().IsUnspecified() {
 		j.host = ""
 	}
-	if err := w.able(j); err != nil {
+	if err := w.checkSupported(j); err != nil {
 		return job{}, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), listenWait)
+	ctx, cancel := context.WithTimeout(context.Background(), listenTimeout)
 	defer cancel()
 	if j.build, err = w.tool.find(ctx); err != nil {
 		return job{}, err
 	}
 	if want := max(p.SendBuffer, p.ReceiveBuffer); want > 0 {
-		j.grant = min(want, granted(want))
+		j.grantedBuffer = min(want, grantedBufferSize(want))
 	}
 	return j, nil
 }
 
-func (w workload) able(j job) error {
+func (w workload) checkSupported(j job) error {
 	direction := study.Forward
 	switch {
 	case j.Both:
@@ -228,30 +228,30 @@ func (r *running) finish(ctx context.Context) (traffic.Report, error) {
 		return traffic.Report{}, err
 	}
 	drain(ctx, r.job.port)
-	readKernel().since(r.before).bound(&rep, r.job)
+	readKernel().since(r.before).setUpperBound(&rep, r.job)
 	rep.Notes = append(rep.Notes, r.job.notes()...)
 	if words := strings.TrimSpace(string(out.stderr)); words != "" {
 		first, _, _ := strings.Cut(words, "\n")
-		rep.Notes = append(rep.Notes, traffic.Note{Code: NoteSays, Text: fmt.Sprintf("%s %s: %.200s", r.tool.Name, r.job.side, first)})
+		rep.Notes = append(rep.Notes, traffic.Note{Code: NoteStderr, Text: fmt.Sprintf("%s %s: %.200s", r.tool.Name, r.job.side, first)})
 	}
 	rep.Tool = &traffic.ToolRun{
 		Name: r.tool.Name, Version: r.job.build.version, Command: append([]string{r.tool.executable}, r.args...),
-		Output: kept(append(slices.Clone(out.stdout), out.file...)), Lost: saw.lost(),
+		Output: truncateOutput(append(slices.Clone(out.stdout), out.file...)), Lost: saw.lost(),
 	}
 	return rep, nil
 }
 
-// keptOutput is how much of a tool's output a report keeps.
-const keptOutput = 64 << 10
+// maxKeptOutput is how much of a tool's output a report keeps.
+const maxKeptOutput = 64 << 10
 
-// kept is an output, its middle left out where it is long: the head says how the
+// truncateOutput is an output, its middle left out where it is long: the head says how the
 // tool ran, the tail has its totals.
-func kept(out []byte) string {
+func truncateOutput(out []byte) string {
 	const gap = "\n... left out ...\n"
-	if len(out) <= keptOutput {
+	if len(out) <= maxKeptOutput {
 		return strings.ToValidUTF8(string(out), "?")
 	}
-	half := (keptOutput - len(gap)) / 2
+	half := (maxKeptOutput - len(gap)) / 2
 	return strings.ToValidUTF8(string(out[:half])+gap+string(out[len(out)-half:]), "?")
 }
 

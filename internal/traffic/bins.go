@@ -14,20 +14,20 @@ type BinCounter struct {
 	Window      int64   // of Total, in the timed window
 	Bins        []int64 // of Window, by SeriesInterval
 
-	gauge  *Gauge        // who watches reads it; nil where nobody does
-	showAt time.Duration // when it is set next
+	gauge      *Gauge        // who watches reads it; nil where nobody does
+	nextUpdate time.Duration // when it is set next
 }
 
 // NewBinCounter is one for a transfer of p's warm-up and duration.
 func NewBinCounter(p Params) *BinCounter {
 	n := int((p.Duration + SeriesInterval - 1) / SeriesInterval)
-	return &BinCounter{Warmup: p.Warmup, End: p.Warmup + p.Duration, Bins: make([]int64, n), showAt: never}
+	return &BinCounter{Warmup: p.Warmup, End: p.Warmup + p.Duration, Bins: make([]int64, n), nextUpdate: never}
 }
 
-// ShowOn makes a counter show how far it is by the i-th of the gauges that a meter gave.
-func (b *BinCounter) ShowOn(gauges []Gauge, i int) *BinCounter {
+// ReportTo makes a counter show how far it is by the i-th of the gauges that a meter gave.
+func (b *BinCounter) ReportTo(gauges []Gauge, i int) *BinCounter {
 	if i < len(gauges) {
-		b.gauge, b.showAt = &gauges[i], 0
+		b.gauge, b.nextUpdate = &gauges[i], 0
 	}
 	return b
 }
@@ -35,9 +35,9 @@ func (b *BinCounter) ShowOn(gauges []Gauge, i int) *BinCounter {
 // Add counts n at the time at since the transfer's start.
 func (b *BinCounter) Add(at time.Duration, n int64) {
 	b.Total += n
-	if at >= b.showAt {
+	if at >= b.nextUpdate {
 		b.gauge.Set(b.Total, at)
-		b.showAt = at + ShowEvery
+		b.nextUpdate = at + GaugeInterval
 	}
 	if at < b.Warmup || at >= b.End {
 		return

@@ -83,8 +83,8 @@ func (d *Distribution) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// merged is the sum of two, either of which may be nil.
-func merged(a, b *Distribution) *Distribution {
+// mergeDistributions is the sum of two, either of which may be nil.
+func mergeDistributions(a, b *Distribution) *Distribution {
 	switch {
 	case a == nil:
 		return b

@@ -16,8 +16,8 @@ type Progress struct {
 	Busy time.Duration `json:"busy"`
 }
 
-// LeastProgress is the least time between two messages of one end's progress.
-const LeastProgress = 500 * time.Millisecond
+// MinProgressInterval is the least time between two messages of one end's progress.
+const MinProgressInterval = 500 * time.Millisecond
 
 // Meter is where the end that counts shows what it has counted while it goes on. Who
 // counts puts numbers there once in showEvery, and who reads takes no lock that a
@@ -34,8 +34,8 @@ type Gauge struct {
 	count, at atomic.Int64
 }
 
-// ShowEvery is how old what a meter shows may be.
-const ShowEvery = time.Millisecond
+// GaugeInterval is how old what a meter shows may be.
+const GaugeInterval = time.Millisecond
 
 // Begin gives n who count together a gauge each, in place of those of the transfer
 // before. It gives none where nobody reads.
@@ -45,7 +45,7 @@ func (m *Meter) Begin(n int) []Gauge {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.ended = m.sum()
+	m.ended = m.total()
 	m.gauges = make([]Gauge, n)
 	return m.gauges
 }
@@ -54,11 +54,11 @@ func (m *Meter) Begin(n int) []Gauge {
 func (m *Meter) Read() (p Progress, counts bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.sum(), m.gauges != nil
+	return m.total(), m.gauges != nil
 }
 
-// sum is what has ended and what is under way; of several, the longest.
-func (m *Meter) sum() Progress {
+// total is what has ended and what is under way; of several, the longest.
+func (m *Meter) total() Progress {
 	p := m.ended
 	var longest time.Duration
 	for i := range m.gauges {

@@ -37,15 +37,15 @@ const (
 	ExchangeSlice = study.Duration(10 * time.Millisecond)
 )
 
-// Opening is the transfer that a sliced trial begins with, to warm up the path.
-func (p Params) Opening() Params {
+// WarmupTransfer is the transfer that a sliced trial begins with, to warm up the path.
+func (p Params) WarmupTransfer() Params {
 	p.Duration = p.Warmup
 	p.Warmup = 0
 	return p
 }
 
-// OneSlice is the transfer of one slice of length d.
-func (p Params) OneSlice(d time.Duration) Params {
+// SliceTransfer is the transfer of one slice of length d.
+func (p Params) SliceTransfer(d time.Duration) Params {
 	p.Warmup = d / SliceWarmup
 	p.Duration = d - p.Warmup
 	return p

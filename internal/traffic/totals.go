@@ -30,7 +30,7 @@ func Sum(a, b Report) Report {
 	b.TCP.Resent += a.TCP.Resent
 	b.TCP.Received += a.TCP.Received
 	b.TCP.Segments += a.TCP.Segments
-	b.Notes = joined(a.Notes, b.Notes)
+	b.Notes = mergeNotes(a.Notes, b.Notes)
 	b.Datagrams = a.Datagrams.plus(b.Datagrams)
 	w, v := &b.Window, a.Window
 	w.Seconds = max(w.Seconds, v.Seconds)
@@ -47,12 +47,12 @@ func Sum(a, b Report) Report {
 		w.Retransmits = &sum
 	}
 	w.Limits = v.Limits.Plus(w.Limits)
-	w.RTT, w.Connect, w.FirstByte = merged(v.RTT, w.RTT), merged(v.Connect, w.Connect), merged(v.FirstByte, w.FirstByte)
+	w.RTT, w.Connect, w.FirstByte = mergeDistributions(v.RTT, w.RTT), mergeDistributions(v.Connect, w.Connect), mergeDistributions(v.FirstByte, w.FirstByte)
 	return b
 }
 
-// joined is both lists of notes, without saying anything twice.
-func joined(a, b []Note) []Note {
+// mergeNotes is both lists of notes, without saying anything twice.
+func mergeNotes(a, b []Note) []Note {
 	all := slices.Clone(a)
 	for _, n := range b {
 		if !slices.Contains(all, n) {
@@ -74,8 +74,8 @@ func AddSeries(a, b []float64) []float64 {
 	return a
 }
 
-// known is the sum of two counts that are known.
-func known(a, b *int64) *int64 {
+// sumKnown is the sum of two counts that are known.
+func sumKnown(a, b *int64) *int64 {
 	if a == nil || b == nil {
 		return nil
 	}
@@ -97,22 +97,22 @@ func (a *Datagrams) plus(b *Datagrams) *Datagrams {
 		ReorderExtent: max(a.ReorderExtent, b.ReorderExtent),
 		Late:          a.Late + b.Late,
 		Foreign:       a.Foreign + b.Foreign,
-		SocketDrops:   known(a.SocketDrops, b.SocketDrops),
+		SocketDrops:   sumKnown(a.SocketDrops, b.SocketDrops),
 		Retried:       a.Retried + b.Retried,
 		Denied:        a.Denied + b.Denied,
 		Unread:        a.Unread + b.Unread,
 		Offloaded:     a.Offloaded && b.Offloaded,
 		LargestBurst:  max(a.LargestBurst, b.LargestBurst),
-		Departure:     merged(a.Departure, b.Departure),
-		Delay:         merged(a.Delay, b.Delay),
-		Variation:     merged(a.Variation, b.Variation),
+		Departure:     mergeDistributions(a.Departure, b.Departure),
+		Delay:         mergeDistributions(a.Delay, b.Delay),
+		Variation:     mergeDistributions(a.Variation, b.Variation),
 	}
 }
 
-// Then is the report of two trials of one pair of ends that followed each other, as
+// Concat is the report of two trials of one pair of ends that followed each other, as
 // of the steps of a search: all counts add up, those of each stream and flow too,
 // and so do the times.
-func Then(a, b Report) Report {
+func Concat(a, b Report) Report {
 	flows := a.Datagrams
 	a.AddSlice(b)
 	if flows == nil || b.Datagrams == nil || len(flows.Flows) != len(b.Datagrams.Flows) {

@@ -85,7 +85,7 @@ type Params struct {
 	Rounds   int           `json:"rounds,omitempty"` // how many slices, 0 where the trial has none
 	Limit    time.Duration `json:"limit,omitempty"`  // the trial is given up after that; 0 is Warmup + Duration + 10 s
 
-	// Progress is how often the end that counts tells how far it is, LeastProgress or
+	// Progress is how often the end that counts tells how far it is, MinProgressInterval or
 	// more; 0 is never.
 	Progress time.Duration `json:"progress,omitempty"`
 	Meter    *Meter        `json:"-"` // where it shows that; nil where nobody asked

@@ -9,8 +9,8 @@ import (
 	"tare/internal/process"
 )
 
-// lingering bounds the wait for the last words of an agent that was ended by force.
-const lingering = 5 * time.Second
+// killTimeout bounds the wait for the last words of an agent that was ended by force.
+const killTimeout = 5 * time.Second
 
 // Local starts agents as processes of this machine.
 type Local struct {
@@ -26,7 +26,7 @@ func (l Local) Launch(_ context.Context, args ...string) (Conn, error) {
 	// The runtime interrupts a thread that is long in one piece of code, which a
 	// raw system call is to it: 100 needless wake-ups a second at each idle end.
 	p.Cmd.Env = append(os.Environ(), "GODEBUG=asyncpreemptoff=1")
-	p.Cmd.WaitDelay, p.Stdin, p.Stdout = lingering, true, true
+	p.Cmd.WaitDelay, p.Stdin, p.Stdout = killTimeout, true, true
 	if err := p.Start(l.Start); err != nil {
 		return nil, err
 	}

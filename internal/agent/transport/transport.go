@@ -13,9 +13,9 @@ type Launcher interface {
 	Launch(ctx context.Context, args ...string) (Conn, error)
 }
 
-// Slow is a Launcher of agents that may take longer than others to say hello, because
+// SlowLauncher is a Launcher of agents that may take longer than others to say hello, because
 // the CPU they run on is an emulated one.
-type Slow interface{ HelloWithin() time.Duration }
+type SlowLauncher interface{ HandshakeTimeout() time.Duration }
 
 // Conn is a started agent: Read its stdout, Write its stdin.
 type Conn interface {
@@ -23,6 +23,6 @@ type Conn interface {
 	// Close ends the agent by closing its stdin, and by force if it has not
 	// ended when ctx does. It may be called again.
 	Close(ctx context.Context) error
-	// Fate says how the agent ended and its last words, "" while it runs.
-	Fate() string
+	// ExitReason says how the agent ended and its last words, "" while it runs.
+	ExitReason() string
 }

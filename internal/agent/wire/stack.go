@@ -22,8 +22,8 @@ type Link struct {
 	RxPackets      uint64  `json:"rx_packets"`
 }
 
-// Knock is one short exchange with another agent.
-type Knock struct {
+// Probe is one short exchange with another agent.
+type Probe struct {
 	Network string `json:"network"` // tcp or udp
 	Address string `json:"address"` // to listen on or to dial
 	Token   string `json:"token"`   // both ends must have the same

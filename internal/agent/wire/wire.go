@@ -34,17 +34,17 @@ type Op string
 
 // The requests.
 const (
-	OpListen Op = "listen" // be the server of a trial: answered as soon as the port is open
-	OpDial   Op = "dial"   // be the client of a trial: answered with the report, or when ready for slices
-	OpSlice  Op = "slice"  // drive the dialled trial for Request.Slice: answered at its end
-	OpReport Op = "report" // end of a served or sliced trial: answered with the report
-	OpEnded  Op = "ended"  // the other end has finished: Request.Report is its report
-	OpAbort  Op = "abort"  // give up what is under way
+	OpListen     Op = "listen" // be the server of a trial: answered as soon as the port is open
+	OpDial       Op = "dial"   // be the client of a trial: answered with the report, or when ready for slices
+	OpSlice      Op = "slice"  // drive the dialled trial for Request.Slice: answered at its end
+	OpReport     Op = "report" // end of a served or sliced trial: answered with the report
+	OpPeerReport Op = "ended"  // the other end has finished: Request.Report is its report
+	OpAbort      Op = "abort"  // give up what is under way
 
-	OpLinks    Op = "links"    // read the devices: answered with them, and with the address that Request.Address is dialled from
-	OpAnswer   Op = "answer"   // answer knocks: answered as soon as the port is open
-	OpAnswered Op = "answered" // no more of them: answered when the port is closed again, with an error if nobody knocked
-	OpKnock    Op = "knock"    // dial until the other end answers: answered with what it saw
+	OpLinks       Op = "links"    // read the devices: answered with them, and with the address that Request.Address is dialled from
+	OpProbeListen Op = "answer"   // answer knocks: answered as soon as the port is open
+	OpProbeResult Op = "answered" // no more of them: answered when the port is closed again, with an error if nobody knocked
+	OpProbe       Op = "knock"    // dial until the other end answers: answered with what it saw
 
 	OpRead Op = "read" // read the counters of the agent's network stack, never while a trial is timed: answered with them
 	OpCPU  Op = "cpu"  // read the CPU times of the agent's machine, never while a trial is timed: answered with Reply.Clock and, of Reply.Reading, boot and CPU
@@ -59,7 +59,7 @@ type Request struct {
 	Report *traffic.Report `json:"report,omitempty"`
 
 	Address string        `json:"address,omitempty"`
-	Knock   *Knock        `json:"knock,omitempty"`
+	Probe   *Probe        `json:"knock,omitempty"`
 	Wait    time.Duration `json:"wait,omitempty"` // for a knock, at most
 }
 
@@ -72,7 +72,7 @@ type Reply struct {
 
 	Links []Link `json:"links,omitempty"`
 	From  string `json:"from,omitempty"` // the address that Request.Address is dialled from
-	Knock *Knock `json:"knock,omitempty"`
+	Probe *Probe `json:"knock,omitempty"`
 
 	Reading *netstack.Reading `json:"reading,omitempty"` // with the CPU times of the agent's machine
 	Clock   time.Duration     `json:"clock,omitempty"`   // when it was read, since the agent began

@@ -17,8 +17,8 @@ const (
 	OptionGateway = "gateway"
 )
 
-// Addressing takes the options that are not the driver's own out of a network's.
-func Addressing(spec *engine.NetworkSpec) error {
+// ExtractIPAM takes the options that are not the driver's own out of a network's.
+func ExtractIPAM(spec *engine.NetworkSpec) error {
 	prefix := func(name string) (out netip.Prefix, err error) {
 		if v, ok := spec.Options[name]; ok {
 			delete(spec.Options, name)
@@ -51,20 +51,20 @@ func Addressing(spec *engine.NetworkSpec) error {
 // networks share, which nobody has on either: two engines that do not know of each
 // other would give out the same ones. shared is false where they share no subnet.
 func FreeAddresses(a, b engine.Network, count int) (free []netip.Addr, shared bool) {
-	subnet, _ := Families(a.Subnets)
-	if other, _ := Families(b.Subnets); subnet != other || !subnet.IsValid() {
+	subnet, _ := SplitFamilies(a.Subnets)
+	if other, _ := SplitFamilies(b.Subnets); subnet != other || !subnet.IsValid() {
 		return nil, false
 	}
 	taken := map[netip.Addr]bool{}
 	for _, n := range []engine.Network{a, b} {
 		if len(n.Gateways) == 0 {
-			taken[Nth(subnet, 1)] = true // the engine's choice, of which it says nothing
+			taken[NthAddress(subnet, 1)] = true // the engine's choice, of which it says nothing
 		}
 		for _, addr := range slices.Concat(n.Gateways, slices.Collect(maps.Values(n.Joined))) {
 			taken[addr] = true
 		}
 	}
-	for at := Last(subnet).Prev(); len(free) < count && at.IsValid() && subnet.Contains(at) && at != subnet.Addr(); at = at.Prev() {
+	for at := LastAddress(subnet).Prev(); len(free) < count && at.IsValid() && subnet.Contains(at) && at != subnet.Addr(); at = at.Prev() {
 		if !taken[at] {
 			free = append(free, at)
 		}
@@ -72,8 +72,8 @@ func FreeAddresses(a, b engine.Network, count int) (free []netip.Addr, shared bo
 	return free, true
 }
 
-// Last is the last address of an IPv4 subnet, which is its broadcast address.
-func Last(subnet netip.Prefix) netip.Addr {
+// LastAddress is the last address of an IPv4 subnet, which is its broadcast address.
+func LastAddress(subnet netip.Prefix) netip.Addr {
 	raw := subnet.Masked().Addr().As4()
 	for bit := subnet.Bits(); bit < 32; bit++ {
 		raw[bit/8] |= 1 << (7 - bit%8)
@@ -81,8 +81,8 @@ func Last(subnet netip.Prefix) netip.Addr {
 	return netip.AddrFrom4(raw)
 }
 
-// Nth is a subnet's address number n, of which 0 is its own.
-func Nth(subnet netip.Prefix, n int) netip.Addr {
+// NthAddress is a subnet's address number n, of which 0 is its own.
+func NthAddress(subnet netip.Prefix, n int) netip.Addr {
 	at := subnet.Masked().Addr()
 	for range n {
 		at = at.Next()
@@ -90,8 +90,8 @@ func Nth(subnet netip.Prefix, n int) netip.Addr {
 	return at
 }
 
-// Families sorts at most one prefix of each family.
-func Families(all []netip.Prefix) (v4, v6 netip.Prefix) {
+// SplitFamilies sorts at most one prefix of each family.
+func SplitFamilies(all []netip.Prefix) (v4, v6 netip.Prefix) {
 	for _, p := range all {
 		if p.Addr().Is6() {
 			v6 = p.Masked()
@@ -102,8 +102,8 @@ func Families(all []netip.Prefix) (v4, v6 netip.Prefix) {
 	return v4, v6
 }
 
-// First is the first IPv4 address of a container, and false where it has none.
-func First(c *engine.Container) (netip.Addr, bool) {
+// FirstIPv4 is the first IPv4 address of a container, and false where it has none.
+func FirstIPv4(c *engine.Container) (netip.Addr, bool) {
 	for _, a := range c.Addresses() {
 		if a.Is4() {
 			return a, true

@@ -48,10 +48,10 @@ func TestFreeAddressesAreFree(t *testing.T) {
 		raw := rapid.Uint32().Draw(t, "address")
 		bits := rapid.IntRange(8, 32).Draw(t, "bits")
 		p := netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(raw >> 24), byte(raw >> 16), byte(raw >> 8), byte(raw)}), bits).Masked()
-		n := engine.Network{Subnets: []netip.Prefix{p}, Joined: map[string]netip.Addr{"x": Nth(p, 2)}}
+		n := engine.Network{Subnets: []netip.Prefix{p}, Joined: map[string]netip.Addr{"x": NthAddress(p, 2)}}
 		free, _ := FreeAddresses(n, n, 20)
 		for i, a := range free {
-			if !p.Contains(a) || a == p.Addr() || a == Last(p) || a == Nth(p, 2) || slices.Contains(free[:i], a) {
+			if !p.Contains(a) || a == p.Addr() || a == LastAddress(p) || a == NthAddress(p, 2) || slices.Contains(free[:i], a) {
 				t.Fatalf("%v of %v is not free: %v", a, p, free)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tare/internal/driver"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
 	"tare/internal/result"
 	"tare/internal/study"
@@ -27,9 +27,9 @@ const (
 	Server = "server"
 )
 
-// SwarmTakes is how long a mode takes to be made and taken down for which a Swarm may have
+// SwarmSetupTime is how long a mode takes to be made and taken down for which a Swarm may have
 // to be made as well, about.
-const SwarmTakes = 5 * time.Second
+const SwarmSetupTime = 5 * time.Second
 
 // Traits adds to modes what their ids tell: which ends are containers, and so can be
 // limited; whether the network's driver has options; how long it takes, which is takes
@@ -37,7 +37,7 @@ const SwarmTakes = 5 * time.Second
 func Traits(modes []driver.Mode, takes time.Duration) []driver.Mode {
 	for i := range modes {
 		m := &modes[i]
-		m.Limits, m.Takes = study.Ends{Client: true, Server: true}, takes
+		m.Limits, m.SetupTime = study.Ends{Client: true, Server: true}, takes
 		switch {
 		case !strings.HasPrefix(m.ID, "docker/"): // a raw host, of an existing engine
 			m.Limits = study.Ends{}
@@ -48,7 +48,7 @@ func Traits(modes []driver.Mode, takes time.Duration) []driver.Mode {
 		case strings.HasPrefix(m.ID, "docker/driver:"):
 			m.Options = true
 		case strings.HasPrefix(m.ID, "docker/overlay"):
-			m.Takes = SwarmTakes
+			m.SetupTime = SwarmSetupTime
 		}
 	}
 	return modes
@@ -60,16 +60,16 @@ func Parameter(mode string) string {
 	return name
 }
 
-// Numbered is a container's name in its pair: client, client2, client3.
-func Numbered(role string, pair int) string {
+// ContainerName is a container's name in its pair: client, client2, client3.
+func ContainerName(role string, pair int) string {
 	if pair == 1 {
 		return role
 	}
 	return role + strconv.Itoa(pair)
 }
 
-// LimitOf is what the container in a role may use.
-func LimitOf(l study.Limits, role string) study.Limit {
+// RoleLimit is what the container in a role may use.
+func RoleLimit(l study.Limits, role string) study.Limit {
 	if role == Client {
 		return l.Client
 	}
@@ -106,13 +106,13 @@ func VersionFacts(host string, e *engine.Engine) []result.Fact {
 	return facts
 }
 
-// Process is the agent of a container in a drawing.
-func Process(at notes.Place, e *engine.Engine, c *engine.Container) notes.Step {
+// ProcessStep is the agent of a container in a drawing.
+func ProcessStep(at pathspec.Place, e *engine.Engine, c *engine.Container) pathspec.Step {
 	facts := []result.Fact{{Name: "engine", Value: e.Versions.Engine}, {Name: "container", Value: c.Name}}
 	if l := LimitText(c.Limit); l != "" {
 		facts = append(facts, result.Fact{Name: "limit", Value: l})
 	}
-	return notes.ProcessAt(at, facts...)
+	return pathspec.ProcessStep(at, facts...)
 }
 
 // Sysctls are the settings of a lab's sandboxes, as an engine wants them named.

@@ -19,7 +19,7 @@ import (
 // RetransmitMult, handleTableEvent, PushPullInterval.) Datagrams are lost on a busy
 // machine. So whoever was not heard joins again, which is told again.
 
-// GossipWait is how long the ends of a Swarm's network are given to reach each other,
+// GossipTimeout is how long the ends of a Swarm's network are given to reach each other,
 // beside what it takes to start containers again, if the mode's own time limit leaves so
 // much: twice as long as gossip takes to heal by itself, and a little more. firstHeard and
 // longestHeard are how long gossip is given before an end joins again: each time twice as
@@ -28,17 +28,17 @@ import (
 // each entry before an exchange tells of it.
 // behindGossip is what a mode needs of its time limit once its ends reach each other.
 const (
-	GossipWait   = 150 * time.Second
-	firstHeard   = 2 * time.Second
-	longestHeard = 32 * time.Second
-	behindGossip = 10 * time.Second
+	GossipTimeout = 150 * time.Second
+	firstHeard    = 2 * time.Second
+	longestHeard  = 32 * time.Second
+	behindGossip  = 10 * time.Second
 )
 
-// Acquaint waits until the ends on a Swarm's network reach each other, and has one
+// AwaitGossip waits until the ends on a Swarm's network reach each other, and has one
 // join again whenever they do not in a time. It returns how often one did, and the last
 // error of meet when the time is over, or so much of the mode's own that the rest is
 // needed.
-func Acquaint(ctx context.Context, within time.Duration, meet func(ctx context.Context, wait time.Duration) error, again func(context.Context) error) (times int, err error) {
+func AwaitGossip(ctx context.Context, within time.Duration, meet func(ctx context.Context, wait time.Duration) error, again func(context.Context) error) (times int, err error) {
 	for wait := firstHeard; ; wait = min(2*wait, longestHeard) {
 		wait = min(wait, within)
 		if limit, ok := ctx.Deadline(); ok {
@@ -61,19 +61,19 @@ func late(ctx context.Context) bool {
 	return ok && time.Until(limit) < behindGossip+firstHeard
 }
 
-// Unheard finds which of the engines of a client and a server has to join a network
+// EngineNotHeard finds which of the engines of a client and a server has to join a network
 // again: the client's where the server's has not heard of it, else the server's, which
 // asks for all that the client's knows when it joins.
-func Unheard(ctx context.Context, network string, client, server *engine.Engine) (*engine.Engine, error) {
-	heard, err := server.Heard(ctx, network, client)
+func EngineNotHeard(ctx context.Context, network string, client, server *engine.Engine) (*engine.Engine, error) {
+	heard, err := server.SeesPeer(ctx, network, client)
 	if heard {
 		return server, err
 	}
 	return client, err
 }
 
-// Rejoined tells of ends that had to join a network again.
-func Rejoined(times int) []result.Fact {
+// RejoinFacts tells of ends that had to join a network again.
+func RejoinFacts(times int) []result.Fact {
 	if times == 0 {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// initWords begin each line that the first process of a program writes.
+// initPrefix begin each line that the first process of a program writes.
 const initWords = "tare " + Command + ": "
 
 // Init is the first process of an installed program, in namespaces of process ids and

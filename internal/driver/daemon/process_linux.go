@@ -20,10 +20,10 @@ type Process struct {
 	said func() string // finds in what it wrote what tells how it ended
 }
 
-// Self starts the running program under a hidden subcommand of its own for a run, by
+// StartSelf starts the running program under a hidden subcommand of its own for a run, by
 // means of start, which chooses the network. It takes what it needs from its stdin, and
 // ends with it. args are behind the run's id.
-func Self(name, command, run string, start func(*exec.Cmd) error, args ...string) (*Process, error) {
+func StartSelf(name, command, run string, start func(*exec.Cmd) error, args ...string) (*Process, error) {
 	p := self(name, append([]string{command, RunFlag, run}, args...))
 	p.Stdout, p.said = true, p.LastLine
 	if err := p.Start(start); err != nil {
@@ -46,25 +46,25 @@ func environment() []string {
 	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/run", "LC_ALL=C"}
 }
 
-// Program is the id of the program itself, below its first process.
-func (p *Process) Program() (int, error) {
+// ProgramPID is the id of the program itself, below its first process.
+func (p *Process) ProgramPID() (int, error) {
 	started, err := linuxnet.Children(p.PID())
 	if err == nil && len(started) == 0 {
 		err = errors.New("it has started none")
 	}
 	if err != nil {
-		return 0, fmt.Errorf("find the process of %s: %w", p.Name, cmp.Or(p.Running(), err))
+		return 0, fmt.Errorf("find the process of %s: %w", p.Name, cmp.Or(p.CheckRunning(), err))
 	}
 	return started[0], nil
 }
 
-// Until tries something again and again until it holds, the process has ended, ctx is
+// WaitFor tries something again and again until it holds, the process has ended, ctx is
 // done or within has gone by. what says what the process is waited for to do.
-func (p *Process) Until(ctx context.Context, within time.Duration, what string, holds func() error) error {
+func (p *Process) WaitFor(ctx context.Context, within time.Duration, what string, holds func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	var last error
-	err := p.Process.Until(ctx, func() (bool, error) {
+	err := p.Process.WaitFor(ctx, func() (bool, error) {
 		last = holds()
 		return last == nil, nil
 	})
@@ -72,17 +72,17 @@ func (p *Process) Until(ctx context.Context, within time.Duration, what string, 
 	case err == nil:
 		return nil
 	case errors.Is(err, process.ErrEnded):
-		return errors.New(p.Fate())
+		return errors.New(p.ExitReason())
 	}
 	return fmt.Errorf("wait for %s to %s: it did not within %v (%w)", p.Name, what, within, last)
 }
 
-// fateWait is how long the end of a process may take to be known to one who has just
+// exitReasonTimeout is how long the end of a process may take to be known to one who has just
 // met with it.
 const fateWait = 500 * time.Millisecond
 
-// Fate says how it ended and its last words; "" while it runs.
-func (p *Process) Fate() string {
+// ExitReason says how it ended and its last words; "" while it runs.
+func (p *Process) ExitReason() string {
 	ctx, cancel := context.WithTimeout(context.Background(), fateWait)
 	defer cancel()
 	if p.Wait(ctx) != nil {
@@ -91,11 +91,11 @@ func (p *Process) Fate() string {
 	return fmt.Sprintf("%s has ended: %s", p.Name, cmp.Or(p.said(), p.State()))
 }
 
-// Running is an error where it has ended by itself.
-func (p *Process) Running() error {
+// CheckRunning is an error where it has ended by itself.
+func (p *Process) CheckRunning() error {
 	select {
 	case <-p.Done():
-		return errors.New(p.Fate())
+		return errors.New(p.ExitReason())
 	default:
 		return nil
 	}

@@ -37,7 +37,7 @@ func (g Program) Launch() (*Process, error) {
 	p := self(g.Name, append([]string{Command, RunFlag, g.Run, "--", g.Path}, g.Args...))
 	p.Cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID
 	p.Cmd.Stdout = p.Cmd.Stderr // nobody reads it
-	p.said = func() string { return ended(p.Words()) }
+	p.said = func() string { return ended(p.StderrTail()) }
 	if err := p.Start(g.Start); err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (g Program) Launch() (*Process, error) {
 		_, err = p.Write(append(line, '\n'))
 	}
 	if err != nil {
-		if fate := p.Fate(); fate != "" {
+		if fate := p.ExitReason(); fate != "" {
 			err = fmt.Errorf("%s (%w)", fate, err)
 		}
 		p.Close()

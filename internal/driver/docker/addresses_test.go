@@ -28,7 +28,7 @@ func TestOverlaySpace(t *testing.T) {
 
 func TestESPBytes(t *testing.T) {
 	a, b, c := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("192.0.2.3")
-	out, in := espBytes([]linuxnet.Association{
+	out, in := espBytes([]linuxnet.SecurityAssociation{
 		{Src: a, Dst: b, ESP: true, Bytes: 100}, {Src: a, Dst: b, ESP: true, Bytes: 20}, // two keys
 		{Src: b, Dst: a, ESP: true, Bytes: 7},
 		{Src: a, Dst: c, ESP: true, Bytes: 1000}, {Src: a, Dst: b, Bytes: 5000}, // another peer; AH

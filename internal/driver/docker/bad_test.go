@@ -117,7 +117,7 @@ func TestProvisionCutShort(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			spec := drivertest.Spec(t, nil)
-			_, err := tt.d.Provision(t.Context(), drivertest.On(spec, driver.Order{Mode: tt.mode, Pairs: 1}))
+			_, err := tt.d.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: tt.mode, Pairs: 1}))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want one line with %q", err, tt.want)
 			}

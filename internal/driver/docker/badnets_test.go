@@ -68,7 +68,7 @@ func TestNetworksThatCannotBe(t *testing.T) {
 			if tt.prepare != nil {
 				d = docker.Prepared(tt.prepare)
 			}
-			refused(t, d, drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: tt.mode, Pairs: 1, Options: tt.options}), tt.want)
+			refused(t, d, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: tt.mode, Pairs: 1, Options: tt.options}), tt.want)
 		})
 	}
 }
@@ -77,20 +77,20 @@ func TestNetworksThatCannotBe(t *testing.T) {
 func TestPluginRefuses(t *testing.T) {
 	drivertest.NeedEngine(t)
 	d := docker.Prepared(func(_ context.Context, s docker.Stage) error { return startPlugins(t, s) })
-	refused(t, d, drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: "docker/driver:" + pluginName, Pairs: 1, Options: map[string]string{optionPrefix + "colour": "7"}}), "option org.example.colour is unknown")
+	refused(t, d, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "docker/driver:" + pluginName, Pairs: 1, Options: map[string]string{optionPrefix + "colour": "7"}}), "option org.example.colour is unknown")
 }
 
 // A name that is still to be filled in is no name.
 func TestTemplatesNeedAName(t *testing.T) {
 	for _, mode := range []string{"docker/network:NAME", "docker/driver:NAME"} {
-		if u, ok := driver.AsUnsupported(docker.Driver{}.Probe(t.Context(), labdriver.Order{Order: driver.Order{Mode: mode}})); !ok || !strings.Contains(u.Reason, "needs a name") {
+		if u, ok := driver.AsUnsupported(docker.Driver{}.Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: mode}})); !ok || !strings.Contains(u.Reason, "needs a name") {
 			t.Errorf("%s: %v", mode, u)
 		}
 	}
 }
 
 // refused orders what cannot be, and checks the error and that nothing is left.
-func refused(t *testing.T, d labdriver.Driver, o labdriver.Order, want string) {
+func refused(t *testing.T, d labdriver.Driver, o labdriver.ModeSpec, want string) {
 	t.Helper()
 	p, err := d.Provision(t.Context(), o)
 	if err == nil {

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"tare/internal/driver/containers"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
 	"tare/internal/linuxnet"
 )
@@ -25,24 +25,24 @@ const (
 
 // box is a container of the path with its network namespace.
 type box struct {
-	notes.Place // a/client
-	role        string
-	pair        int
-	side        *side
-	container   *engine.Container
-	ns          *linuxnet.NS
-	own         bool // the namespace is its own, not the host's
+	pathspec.Place // a/client
+	role           string
+	pair           int
+	side           *side
+	container      *engine.Container
+	ns             *linuxnet.NS
+	own            bool // the namespace is its own, not the host's
 }
 
 // run starts the container of one end of a pair. spec says where it is on the
 // network; the rest is the same for all.
 func (p *path) run(ctx context.Context, s *side, role string, pair int, spec engine.ContainerSpec) (*box, error) {
-	name := containers.Numbered(role, pair)
+	name := containers.ContainerName(role, pair)
 	spec.Run, spec.Part = p.lab.Spec.Claim.ID, role
 	spec.Name = engine.Name(spec.Run, p.lab.Spec.Label, name)
-	spec.Limit = containers.LimitOf(p.order.Limits, role)
+	spec.Limit = containers.RoleLimit(p.order.Limits, role)
 	b := &box{role: role, pair: pair, side: s, own: spec.Network != engine.HostNetwork}
-	b.Place = notes.Place{At: s.At + "/" + name, Host: s.Host, Stack: s.Stack}
+	b.Place = pathspec.Place{At: s.At + "/" + name, Host: s.Host, Stack: s.Stack}
 	if b.own {
 		spec.Sysctls = containers.Sysctls(p.lab.Settings())
 	}
@@ -56,7 +56,7 @@ func (p *path) run(ctx context.Context, s *side, role string, pair int, spec eng
 		if err != nil {
 			return nil, err
 		}
-		b.ns, b.Stack = ns, notes.Space{NS: ns}
+		b.ns, b.Stack = ns, pathspec.NamespaceStack{NS: ns}
 	}
 	p.mu.Lock()
 	p.boxes = append(p.boxes, b)
@@ -94,37 +94,37 @@ func (p *path) segmentation(b *box) error {
 }
 
 // end is where the container's agent is started.
-func (b *box) end() notes.End {
-	return notes.End{Place: b.Place, Launcher: sharedCgroup{b.container, b.side.engine}}
+func (b *box) end() pathspec.Endpoint {
+	return pathspec.Endpoint{Place: b.Place, Launcher: sharedCgroup{b.container, b.side.engine}}
 }
 
 // addr is the container's IPv4 address on its first network.
 func (b *box) addr() (netip.Addr, error) {
-	if a, ok := containers.First(b.container); ok {
+	if a, ok := containers.FirstIPv4(b.container); ok {
 		return a, nil
 	}
 	return netip.Addr{}, fmt.Errorf("the engine on host %s gave container %s no IPv4 address", b.Host, b.container.Name)
 }
 
 // eth is the container's device.
-func (b *box) eth() notes.Device { return notes.Device{Name: eth} }
+func (b *box) eth() pathspec.Device { return pathspec.Device{Name: eth} }
 
 // veth finds the host's end of the container's veth, which is named for its role,
 // and gives it the lab's offload settings.
-func (p *path) veth(b *box) (notes.Device, error) { return p.vethIn(b, eth, b.side.ns) }
+func (p *path) veth(b *box) (pathspec.Device, error) { return p.vethIn(b, eth, b.side.ns) }
 
 // vethIn finds the other end of a container's device in another namespace.
-func (p *path) vethIn(b *box, device string, in *linuxnet.NS) (notes.Device, error) {
+func (p *path) vethIn(b *box, device string, in *linuxnet.NS) (pathspec.Device, error) {
 	name, err := b.ns.PeerIn(in, device)
 	if err != nil {
-		return notes.Device{}, err
+		return pathspec.Device{}, err
 	}
-	return notes.Device{Name: name, Role: containers.Numbered(b.role, b.pair) + ".veth"}, in.Segmentation(name, p.lab.Spec.Offload)
+	return pathspec.Device{Name: name, Role: containers.ContainerName(b.role, b.pair) + ".veth"}, in.Segmentation(name, p.lab.Spec.Offload)
 }
 
 // process is the container's agent in a drawing.
-func (b *box) process() notes.Step {
-	return containers.Process(b.Place, b.side.engine.Engine, b.container)
+func (b *box) process() pathspec.Step {
+	return containers.ProcessStep(b.Place, b.side.engine.Engine, b.container)
 }
 
 // exitReason says how the container ended, "" while it runs or when nobody knows.

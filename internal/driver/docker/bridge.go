@@ -9,7 +9,7 @@ import (
 	"tare/internal/agent/transport"
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
 	"tare/internal/result"
 )
@@ -21,14 +21,14 @@ func (p *path) published(ctx context.Context) error {
 		return err
 	}
 	for _, s := range servers {
-		p.Ends(p.a.end(), s.end(), s.listens, p.b.address(), s.port)
+		p.AddPair(p.a.end(), s.end(), s.listens, p.b.address(), s.port)
 	}
 	if err := p.byDNAT(ctx, p.b, servers); err != nil {
 		return err
 	}
 	p.underlay()
 	s := servers[0]
-	p.Draw(notes.ProcessAt(p.a.Place), p.a.device(eth), p.b.device(eth), s.dnatStep(), p.b.bridge(),
+	p.SetSteps(pathspec.ProcessStep(p.a.Place), p.a.device(eth), p.b.device(eth), s.dnatStep(), p.b.bridge(),
 		s.vethStep(), s.ethStep(), s.process())
 	return nil
 }
@@ -41,7 +41,7 @@ func (p *path) bridge(ctx context.Context) error {
 		return err
 	}
 	var first *bridged
-	err = p.Each(func(pair int) error {
+	err = p.ForEachPair(func(pair int) error {
 		c, err := p.onBridge(ctx, p.a, containers.Client, pair, engine.ContainerSpec{})
 		if err != nil {
 			return err
@@ -50,8 +50,8 @@ func (p *path) bridge(ctx context.Context) error {
 			first = c
 		}
 		s := servers[pair-1]
-		p.Ends(c.end(), s.end(), s.listens, p.b.address(), s.port)
-		p.Carries(pair, p.a.Place, c.veth, notes.Receives)
+		p.AddPair(c.end(), s.end(), s.listens, p.b.address(), s.port)
+		p.MustCarry(pair, p.a.Place, c.veth, pathspec.Receives)
 		return nil
 	})
 	if err != nil {
@@ -63,12 +63,12 @@ func (p *path) bridge(ctx context.Context) error {
 	if err := p.translated(ctx, translation{side: p.a, masquerade: true}); err != nil {
 		return err
 	}
-	p.Must(driver.Rule{Counter: masqueraded(p.a), Expect: driver.Connections})
-	p.Carries(notes.All, p.a.Place, notes.Device{Name: docker0}, notes.Receives)
-	p.Rests(p.a.Place, notes.Device{Name: lo})
+	p.AddRules(driver.Rule{Counter: masqueraded(p.a), Expect: driver.Connections})
+	p.MustCarry(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: docker0}, pathspec.Receives)
+	p.MustBeIdle(p.a.Place, pathspec.Device{Name: lo})
 	p.underlay()
 	s := servers[0]
-	p.Draw(first.process(), first.ethStep(), first.vethStep(), p.a.bridge(), p.a.masqueradeStep(), p.a.device(eth),
+	p.SetSteps(first.process(), first.ethStep(), first.vethStep(), p.a.bridge(), p.a.masqueradeStep(), p.a.device(eth),
 		p.b.device(eth), s.dnatStep(), p.b.bridge(), s.vethStep(), s.ethStep(), s.process())
 	return nil
 }
@@ -76,7 +76,7 @@ func (p *path) bridge(ctx context.Context) error {
 // colocated: two containers a pair on docker0 of a. Frames go from port to port; the
 // bridge's own device sees none of them unless they are routed.
 func (p *path) colocated(ctx context.Context) error {
-	err := p.Each(func(pair int) error {
+	err := p.ForEachPair(func(pair int) error {
 		from, err := p.onBridge(ctx, p.a, containers.Client, pair, engine.ContainerSpec{})
 		if err != nil {
 			return err
@@ -85,37 +85,37 @@ func (p *path) colocated(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.Ends(from.end(), to.end(), to.listens, to.listens, notes.AnyPort)
-		p.Carries(pair, p.a.Place, from.veth, notes.Receives)
-		p.Carries(pair, p.a.Place, to.veth, notes.Transmits)
+		p.AddPair(from.end(), to.end(), to.listens, to.listens, pathspec.ServerChoosesPort)
+		p.MustCarry(pair, p.a.Place, from.veth, pathspec.Receives)
+		p.MustCarry(pair, p.a.Place, to.veth, pathspec.Transmits)
 		if pair == 1 {
-			p.Draw(from.process(), from.ethStep(), from.vethStep(), p.a.bridge(), to.vethStep(), to.ethStep(), to.process())
+			p.SetSteps(from.process(), from.ethStep(), from.vethStep(), p.a.bridge(), to.vethStep(), to.ethStep(), to.process())
 		}
 		return nil
 	})
 	for _, d := range []string{docker0, eth, lo} {
-		p.Rests(p.a.Place, notes.Device{Name: d})
+		p.MustBeIdle(p.a.Place, pathspec.Device{Name: d})
 	}
 	return err
 }
 
 // toHost: container on a to a process on a, at a's own address on the underlay.
 func (p *path) toHost(ctx context.Context) error {
-	err := p.Each(func(pair int) error {
+	err := p.ForEachPair(func(pair int) error {
 		from, err := p.onBridge(ctx, p.a, containers.Client, pair, engine.ContainerSpec{})
 		if err != nil {
 			return err
 		}
-		p.Ends(from.end(), p.a.end(), p.a.address(), p.a.address(), notes.AnyPort)
-		p.Carries(pair, p.a.Place, from.veth, notes.Receives)
+		p.AddPair(from.end(), p.a.end(), p.a.address(), p.a.address(), pathspec.ServerChoosesPort)
+		p.MustCarry(pair, p.a.Place, from.veth, pathspec.Receives)
 		if pair == 1 {
-			p.Draw(from.process(), from.ethStep(), from.vethStep(), p.a.bridge(), notes.ProcessAt(p.a.Place))
+			p.SetSteps(from.process(), from.ethStep(), from.vethStep(), p.a.bridge(), pathspec.ProcessStep(p.a.Place))
 		}
 		return nil
 	})
-	p.Carries(notes.All, p.a.Place, notes.Device{Name: docker0}, notes.Receives)
+	p.MustCarry(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: docker0}, pathspec.Receives)
 	for _, d := range []string{eth, lo} {
-		p.Rests(p.a.Place, notes.Device{Name: d})
+		p.MustBeIdle(p.a.Place, pathspec.Device{Name: d})
 	}
 	return err
 }
@@ -131,20 +131,20 @@ func (p *path) userlandProxy(ctx context.Context) error {
 	t := translation{side: p.a}
 	loopback := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})}
 	for _, s := range servers {
-		p.Ends(p.a.end(), s.end(), s.listens, loopback, s.port)
-		p.CarriesAtLeast(s.pair, p.a.Place, s.veth, notes.Transmits)
-		p.Must(driver.Rule{Counter: ran(p.a, s.port), Expect: driver.Works, Pair: s.pair},
-			driver.Rule{Counter: dnat(p.a, s.port), Expect: driver.Unmet})
+		p.AddPair(p.a.end(), s.end(), s.listens, loopback, s.port)
+		p.MustCarryAtLeast(s.pair, p.a.Place, s.veth, pathspec.Transmits)
+		p.AddRules(driver.Rule{Counter: ran(p.a, s.port), Expect: driver.ProcessBusy, Pair: s.pair},
+			driver.Rule{Counter: dnat(p.a, s.port), Expect: driver.NoMatch})
 		t.ports = append(t.ports, s.publishedPort())
 	}
 	if err := p.translated(ctx, t); err != nil {
 		return err
 	}
-	p.LoopsAtLeast(notes.All, p.a.Place, notes.Device{Name: lo})
-	p.CarriesAtLeast(notes.All, p.a.Place, notes.Device{Name: docker0}, notes.Transmits)
-	p.Rests(p.a.Place, notes.Device{Name: eth})
+	p.MustCarryBothAtLeast(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: lo})
+	p.MustCarryAtLeast(pathspec.AllPairs, p.a.Place, pathspec.Device{Name: docker0}, pathspec.Transmits)
+	p.MustBeIdle(p.a.Place, pathspec.Device{Name: eth})
 	s := servers[0]
-	p.Draw(notes.ProcessAt(p.a.Place), p.a.device(lo), s.proxyStep(), p.a.bridge(),
+	p.SetSteps(pathspec.ProcessStep(p.a.Place), p.a.device(lo), s.proxyStep(), p.a.bridge(),
 		s.vethStep(), s.ethStep(), s.process())
 	return nil
 }
@@ -152,7 +152,7 @@ func (p *path) userlandProxy(ctx context.Context) error {
 // bridged is a container on a host's default bridge.
 type bridged struct {
 	*box
-	veth    notes.Device // its other end, on the host
+	veth    pathspec.Device // its other end, on the host
 	listens []netip.Addr
 	port    uint16 // published, 0 when none is
 }
@@ -178,8 +178,8 @@ func (p *path) onBridge(ctx context.Context, s *side, role string, pair int, spe
 // behindPorts starts the servers on a host's default bridge, each with a published
 // port of its own, and finds what listens there.
 func (p *path) behindPorts(ctx context.Context, s *side) (servers []*bridged, err error) {
-	err = p.Each(func(pair int) error {
-		port := uint16(notes.FirstPort + pair - 1)
+	err = p.ForEachPair(func(pair int) error {
+		port := uint16(pathspec.FirstPort + pair - 1)
 		b, err := p.onBridge(ctx, s, containers.Server, pair, engine.ContainerSpec{Publish: []engine.Publish{
 			{Host: netip.AddrPortFrom(netip.IPv4Unspecified(), port), Port: port}}})
 		if err != nil {
@@ -197,52 +197,56 @@ func (p *path) behindPorts(ctx context.Context, s *side) (servers []*bridged, er
 func (p *path) byDNAT(ctx context.Context, s *side, servers []*bridged) error {
 	t := translation{side: s}
 	for _, to := range servers {
-		p.Carries(to.pair, s.Place, to.veth, notes.Transmits)
-		p.Must(driver.Rule{Counter: dnat(s, to.port), Expect: driver.Connections, Pair: to.pair},
-			driver.Rule{Counter: ran(s, to.port), Expect: driver.Idles})
+		p.MustCarry(to.pair, s.Place, to.veth, pathspec.Transmits)
+		p.AddRules(driver.Rule{Counter: dnat(s, to.port), Expect: driver.Connections, Pair: to.pair},
+			driver.Rule{Counter: ran(s, to.port), Expect: driver.ProcessIdle})
 		t.ports = append(t.ports, to.publishedPort())
 	}
-	p.Carries(notes.All, s.Place, notes.Device{Name: docker0}, notes.Transmits)
-	p.Rests(s.Place, notes.Device{Name: lo})
+	p.MustCarry(pathspec.AllPairs, s.Place, pathspec.Device{Name: docker0}, pathspec.Transmits)
+	p.MustBeIdle(s.Place, pathspec.Device{Name: lo})
 	return p.translated(ctx, t)
 }
 
 func (b *bridged) publishedPort() publishedPort { return publishedPort{b.port, b.listens[0]} }
 
 // end is a process of the host as an end.
-func (s *side) end() notes.End {
-	return notes.End{Place: s.Place, Launcher: transport.Local{Start: s.ns.Start}}
+func (s *side) end() pathspec.Endpoint {
+	return pathspec.Endpoint{Place: s.Place, Launcher: transport.Local{Start: s.ns.Start}}
 }
 
 // address is the host's on the underlay: IPv4 only, as the default bridge has it.
 func (s *side) address() []netip.Addr { return s.host.Addr[:1] }
 
-func (b *bridged) ethStep() notes.Step  { return notes.Own(notes.DeviceAt(b.Place, b.eth())) }
-func (b *bridged) vethStep() notes.Step { return notes.Own(notes.DeviceAt(b.side.Place, b.veth)) }
-func (b *bridged) dnatStep() notes.Step {
+func (b *bridged) ethStep() pathspec.Step {
+	return pathspec.PerPair(pathspec.DeviceStep(b.Place, b.eth()))
+}
+func (b *bridged) vethStep() pathspec.Step {
+	return pathspec.PerPair(pathspec.DeviceStep(b.side.Place, b.veth))
+}
+func (b *bridged) dnatStep() pathspec.Step {
 	of, _ := result.Of(dnat(b.side, b.port))
-	return notes.Own(notes.By(notes.Rule(b.side.Place, "nat", "DNAT"), of))
+	return pathspec.PerPair(pathspec.ProvenBy(pathspec.RuleStep(b.side.Place, "nat", "DNAT"), of))
 }
 
 // masqueradeStep is the rule that hides a container's address.
-func (s *side) masqueradeStep() notes.Step {
+func (s *side) masqueradeStep() pathspec.Step {
 	of, _ := result.Of(masqueraded(s))
-	return notes.By(notes.Rule(s.Place, "nat", "masquerade"), of)
+	return pathspec.ProvenBy(pathspec.RuleStep(s.Place, "nat", "masquerade"), of)
 }
 
 // proxyStep is the process that passes a published port's traffic on.
-func (b *bridged) proxyStep() notes.Step {
+func (b *bridged) proxyStep() pathspec.Step {
 	of, _ := result.Of(ran(b.side, b.port))
-	return notes.Own(notes.By(notes.Rule(b.side.Place, "process", proxyProgram), of))
+	return pathspec.PerPair(pathspec.ProvenBy(pathspec.RuleStep(b.side.Place, "process", proxyProgram), of))
 }
 
 // bridge is the default bridge in a drawing, with whether the packet filter sees
 // what it switches.
-func (s *side) bridge() notes.Step {
+func (s *side) bridge() pathspec.Step {
 	step := s.device(docker0)
 	const name = "bridge-nf-call-iptables"
 	if v, err := s.ns.ReadSysctl("net/bridge/" + name); err == nil {
-		step = notes.With(step, result.Fact{Name: name, Value: v})
+		step = pathspec.WithFacts(step, result.Fact{Name: name, Value: v})
 	}
 	return step
 }

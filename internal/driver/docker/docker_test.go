@@ -81,7 +81,7 @@ func TestLabHoldsForEngines(t *testing.T) {
 func TestLimits(t *testing.T) {
 	drivertest.NeedEngine(t)
 	some := study.Limit{CPUs: 0.5, Memory: 96 << 20}
-	s := drivertest.Stands(t, docker.Driver{}, drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: "docker/published", Pairs: 1, Limits: study.Limits{Server: some}}))
+	s := drivertest.Build(t, docker.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "docker/published", Pairs: 1, Limits: study.Limits{Server: some}}))
 	facts := map[string]string{}
 	for _, f := range s.Path.Facts {
 		facts[f.Name] = f.Value
@@ -103,7 +103,7 @@ func TestLimits(t *testing.T) {
 		"docker/to-host":        {Server: some},
 		"docker/userland-proxy": {Client: some},
 	} {
-		_, err := docker.Driver{}.Provision(t.Context(), drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: mode, Pairs: 1, Limits: limits}))
+		_, err := docker.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: 1, Limits: limits}))
 		if u, ok := driver.AsUnsupported(err); !ok || !strings.Contains(u.Reason, "process of its host") {
 			t.Errorf("%s with %+v: %v", mode, limits, err)
 		}
@@ -111,8 +111,8 @@ func TestLimits(t *testing.T) {
 }
 
 func TestUnknownModeAndPairs(t *testing.T) {
-	for _, o := range []driver.Order{{Mode: "docker/none", Pairs: 1}, {Mode: "docker/host", Pairs: driver.MaxPairs + 1}, {Mode: "docker/host"}} {
-		if p, err := (docker.Driver{}).Provision(t.Context(), labdriver.Order{Order: o}); err == nil {
+	for _, o := range []driver.ModeSpec{{Mode: "docker/none", Pairs: 1}, {Mode: "docker/host", Pairs: driver.MaxPairs + 1}, {Mode: "docker/host"}} {
+		if p, err := (docker.Driver{}).Provision(t.Context(), labdriver.ModeSpec{ModeSpec: o}); err == nil {
 			t.Errorf("%+v was built: %v", o, p)
 		}
 	}

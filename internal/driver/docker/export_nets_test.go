@@ -25,14 +25,14 @@ func Prepared(prepare func(ctx context.Context, s Stage) error) Driver {
 
 // Staged gives tests what a path stands on.
 func Staged(p *driver.Path) Stage {
-	return p.Built.(*path).staged()
+	return p.Internal.(*path).staged()
 }
 
 func (p *path) staged() Stage { return Stage{p.lab, p.a.engine, p.b.engine} }
 
 // Ends gives tests the containers of a path's first pair, with their namespaces.
 func Ends(p *driver.Path) (client, server *engine.Container, at [2]*linuxnet.NS) {
-	for _, b := range p.Built.(*path).boxes {
+	for _, b := range p.Internal.(*path).boxes {
 		switch {
 		case b.pair != 1:
 		case b.role == "client":
@@ -46,8 +46,8 @@ func Ends(p *driver.Path) (client, server *engine.Container, at [2]*linuxnet.NS)
 
 // Encrypted gives tests the rules of an encrypted overlay on any other path.
 func Encrypted(p *driver.Path) error {
-	on := p.Built.(*path)
+	on := p.Internal.(*path)
 	err := on.encrypted()
-	*p = *on.Done(*p)
+	*p = *on.DriverPath(*p)
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"tare/internal/driver/containers"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
@@ -30,7 +30,7 @@ func (p *path) network(ctx context.Context) error {
 	}
 	if on.Scope == engine.ScopeSwarm { // a worker knows it only while one of its containers is on it
 		// An engine would try for 20 seconds. Each takes an address of its own as well.
-		if err := p.roomy(on, on, 2*p.Count+len(p.sides())); err != nil {
+		if err := p.checkFreeAddresses(on, on, 2*p.PairCount+len(p.sides())); err != nil {
 			return err
 		}
 		return p.joined(ctx, on, on, func(string, int) []netip.Addr { return nil })
@@ -42,11 +42,11 @@ func (p *path) network(ctx context.Context) error {
 	if far.Driver != on.Driver {
 		return fmt.Errorf("join network %s: the driver of it is %s on engine a and %s on engine b; make it alike on both", name, on.Driver, far.Driver)
 	}
-	free, shared := containers.FreeAddresses(on, far, 2*p.Count)
+	free, shared := containers.FreeAddresses(on, far, 2*p.PairCount)
 	if !shared { // whether they can meet all the same is the driver's affair
 		return p.joined(ctx, on, far, func(string, int) []netip.Addr { return nil })
 	}
-	if err := p.roomy(on, far, 2*p.Count); err != nil {
+	if err := p.checkFreeAddresses(on, far, 2*p.PairCount); err != nil {
 		return err
 	}
 	return p.joined(ctx, on, far, func(role string, pair int) []netip.Addr {
@@ -68,8 +68,8 @@ func joinable(on engine.Network) error {
 	return nil
 }
 
-// roomy says when a network, which may be two, has too few addresses left.
-func (p *path) roomy(a, b engine.Network, wanted int) error {
+// checkFreeAddresses says when a network, which may be two, has too few addresses left.
+func (p *path) checkFreeAddresses(a, b engine.Network, wanted int) error {
 	if free, known := containers.FreeAddresses(a, b, wanted); known && len(free) < wanted {
 		return fmt.Errorf("join network %s: %d addresses are wanted and %d are free; remove what has them, or make it with a larger subnet", a.Name, wanted, len(free))
 	}
@@ -81,11 +81,11 @@ func (p *path) roomy(a, b engine.Network, wanted int) error {
 func (p *path) driven(ctx context.Context) error {
 	spec := engine.NetworkSpec{Run: p.lab.Spec.Claim.ID, Driver: containers.Parameter(p.Mode), Options: maps.Clone(p.order.Options)}
 	spec.Name = engine.Name(spec.Run, "driver")
-	if err := containers.Addressing(&spec); err != nil {
+	if err := containers.ExtractIPAM(&spec); err != nil {
 		return err
 	}
 	if !spec.Subnet.IsValid() {
-		spec.Subnet, _ = containers.Families(p.lab.Addresses(lab.NetOverlay, 0))
+		spec.Subnet, _ = containers.SplitFamilies(p.lab.Addresses(lab.NetOverlay, 0))
 	}
 	on, err := p.a.engine.CreateNetwork(ctx, spec)
 	if err != nil && strings.Contains(err.Error(), "not a swarm manager") {
@@ -110,15 +110,15 @@ func (p *path) driven(ctx context.Context) error {
 	if spec.Range.IsValid() {
 		from = spec.Range
 	}
-	if at := containers.Nth(from, 2*p.Count+1); !from.Contains(at) || at == containers.Last(from) {
-		return fmt.Errorf("make a network with driver %s: %s has no room for %d containers; give it a larger one", spec.Driver, from, 2*p.Count)
+	if at := containers.NthAddress(from, 2*p.PairCount+1); !from.Contains(at) || at == containers.LastAddress(from) {
+		return fmt.Errorf("make a network with driver %s: %s has no room for %d containers; give it a larger one", spec.Driver, from, 2*p.PairCount)
 	}
 	return p.joined(ctx, on, far, func(role string, pair int) []netip.Addr {
 		number := 2 * pair // the first is the gateway's, unless that is said to be elsewhere
 		if role == containers.Server {
 			number++
 		}
-		return []netip.Addr{containers.Nth(from, number)}
+		return []netip.Addr{containers.NthAddress(from, number)}
 	})
 }
 
@@ -136,18 +136,18 @@ func (p *path) joined(ctx context.Context, near, far engine.Network, fixed func(
 		})
 	}
 	if near.Scope == engine.ScopeSwarm {
-		start = func() ([]containerPair, error) { return p.onSwarm(ctx, near, containers.GossipWait) }
+		start = func() ([]containerPair, error) { return p.onSwarm(ctx, near, containers.GossipTimeout) }
 	}
 	all, err := start()
 	if err != nil {
 		return err
 	}
 	for i, c := range all {
-		from, err := p.only(i+1, c.from, notes.Transmits)
+		from, err := p.only(i+1, c.from, pathspec.Transmits)
 		if err != nil {
 			return err
 		}
-		to, err := p.only(i+1, c.to, notes.Receives)
+		to, err := p.only(i+1, c.to, pathspec.Receives)
 		if err != nil {
 			return err
 		}
@@ -155,10 +155,10 @@ func (p *path) joined(ctx context.Context, near, far engine.Network, fixed func(
 		if err != nil {
 			return err
 		}
-		p.Ends(c.from.end(), c.to.end(), []netip.Addr{at}, []netip.Addr{at}, notes.AnyPort)
+		p.AddPair(c.from.end(), c.to.end(), []netip.Addr{at}, []netip.Addr{at}, pathspec.ServerChoosesPort)
 		if i == 0 {
-			p.Draw(c.from.process(), notes.Own(notes.DeviceAt(c.from.Place, from)), drawn(p.a, near), p.a.device(eth),
-				p.b.device(eth), drawn(p.b, far), notes.Own(notes.DeviceAt(c.to.Place, to)), c.to.process())
+			p.SetSteps(c.from.process(), pathspec.PerPair(pathspec.DeviceStep(c.from.Place, from)), drawn(p.a, near), p.a.device(eth),
+				p.b.device(eth), drawn(p.b, far), pathspec.PerPair(pathspec.DeviceStep(c.to.Place, to)), c.to.process())
 		}
 	}
 	if near.Scope == engine.ScopeSwarm {
@@ -172,25 +172,25 @@ func (p *path) joined(ctx context.Context, near, far engine.Network, fixed func(
 
 // only declares that a container's traffic goes by the device with its address on
 // the network and by no other.
-func (p *path) only(pair int, b *box, forward notes.Direction) (notes.Device, error) {
+func (p *path) only(pair int, b *box, forward pathspec.Direction) (pathspec.Device, error) {
 	addr, err := b.addr()
 	if err != nil {
-		return notes.Device{}, err
+		return pathspec.Device{}, err
 	}
 	name, err := b.ns.DeviceWith(addr)
 	if err != nil {
-		return notes.Device{}, err
+		return pathspec.Device{}, err
 	}
-	device := notes.Device{Name: name}
-	p.Carries(pair, b.Place, device, forward)
+	device := pathspec.Device{Name: name}
+	p.MustCarry(pair, b.Place, device, forward)
 	return device, p.aside(b, name)
 }
 
 // drawn is what a network's driver has made on a host, which only it knows.
-func drawn(s *side, n engine.Network) notes.Step {
+func drawn(s *side, n engine.Network) pathspec.Step {
 	facts := []result.Fact{{Name: "driver", Value: n.Driver}, {Name: "scope", Value: n.Scope}}
 	for _, name := range slices.Sorted(maps.Keys(n.Options)) {
 		facts = append(facts, result.Fact{Name: "option " + name, Value: n.Options[name]})
 	}
-	return notes.Rule(s.Place, "network", "network "+n.Driver, facts...)
+	return pathspec.RuleStep(s.Place, "network", "network "+n.Driver, facts...)
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"tare/internal/driver"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 )
 
 // nat reads the address translation of a host, as the program that its engine used
@@ -48,16 +48,16 @@ type publishedPort struct {
 
 // dnat names the counter of what a published port's rules have met.
 func dnat(s *side, port uint16) string {
-	return notes.Counter(s.At, fmt.Sprintf("dnat:%d", port), "packets")
+	return pathspec.CounterName(s.At, fmt.Sprintf("dnat:%d", port), "packets")
 }
 
 // masqueraded names the counter of what left the default bridge in disguise.
-func masqueraded(s *side) string { return notes.Counter(s.At, docker0+".masquerade", "packets") }
+func masqueraded(s *side) string { return pathspec.CounterName(s.At, docker0+".masquerade", "packets") }
 
 // translated has the counters of the rules read around each trial, and makes sure
 // that they are there now: what is missing shows a mode that is not what it says.
 func (p *path) translated(ctx context.Context, t translation) error {
-	p.Watch(func(ctx context.Context, into driver.Counters) error {
+	p.AddReader(func(ctx context.Context, into driver.Counters) error {
 		_, err := t.read(ctx, into)
 		return err
 	})

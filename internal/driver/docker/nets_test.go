@@ -135,7 +135,7 @@ func TestOptionsReachThePlugin(t *testing.T) {
 	drivertest.NeedEngine(t)
 	d := docker.Prepared(func(_ context.Context, s docker.Stage) error { return startPlugins(t, s) })
 	spec := drivertest.Spec(t, nil)
-	s := drivertest.Stands(t, d, drivertest.On(spec, driver.Order{Mode: "docker/driver:" + pluginName, Pairs: 1, Options: map[string]string{optionMTU: "1377", optionVNI: "4711"}}))
+	s := drivertest.Build(t, d, drivertest.SpecOn(spec, driver.ModeSpec{Mode: "docker/driver:" + pluginName, Pairs: 1, Options: map[string]string{optionMTU: "1377", optionVNI: "4711"}}))
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 		t.Error(err)
 	}

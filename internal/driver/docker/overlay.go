@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tare/internal/driver/containers"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
@@ -33,7 +33,7 @@ const (
 
 // overlay: containers on an attachable overlay of a Swarm of the two engines.
 func (p *path) overlay(ctx context.Context) error {
-	return p.onOverlay(ctx, map[string]string{}, containers.GossipWait)
+	return p.onOverlay(ctx, map[string]string{}, containers.GossipTimeout)
 }
 
 // onOverlay builds an overlay with the driver's options, has its ends reach each other
@@ -52,7 +52,7 @@ func (p *path) onOverlay(ctx context.Context, options map[string]string, wait ti
 	}
 	spec := engine.NetworkSpec{Run: p.lab.Spec.Claim.ID, Driver: "overlay", Options: options, Attachable: true}
 	spec.Name = engine.Name(spec.Run, "overlay")
-	spec.Subnet, _ = containers.Families(p.lab.Addresses(lab.NetOverlay, 0)) // the driver carries IPv4 only
+	spec.Subnet, _ = containers.SplitFamilies(p.lab.Addresses(lab.NetOverlay, 0)) // the driver carries IPv4 only
 	net, err := p.a.engine.CreateNetwork(ctx, spec)
 	if err != nil {
 		return err
@@ -72,8 +72,8 @@ func (p *path) onOverlay(ctx context.Context, options map[string]string, wait ti
 	// The way out of an overlay comes first: a published port would be that, and then
 	// that is the reason to give.
 	for _, s := range p.sides() {
-		p.Rests(s.Place, notes.Device{Name: gwbridge})
-		p.Rests(s.Place, notes.Device{Name: docker0})
+		p.MustBeIdle(s.Place, pathspec.Device{Name: gwbridge})
+		p.MustBeIdle(s.Place, pathspec.Device{Name: docker0})
 	}
 	for i, c := range all {
 		if err := p.join(i+1, c, near, far); err != nil {
@@ -81,10 +81,10 @@ func (p *path) onOverlay(ctx context.Context, options map[string]string, wait ti
 		}
 	}
 	p.sharedUnderlay()
-	p.Carries(notes.All, near.Place, notes.Device{Name: overlayTunnel}, notes.Transmits)
-	p.Carries(notes.All, far.Place, notes.Device{Name: overlayTunnel}, notes.Receives)
-	for _, s := range []*inside{near, far} {
-		p.Rests(s.Place, notes.Device{Name: overlayBridge})
+	p.MustCarry(pathspec.AllPairs, near.Place, pathspec.Device{Name: overlayTunnel}, pathspec.Transmits)
+	p.MustCarry(pathspec.AllPairs, far.Place, pathspec.Device{Name: overlayTunnel}, pathspec.Receives)
+	for _, s := range []*overlayNamespace{near, far} {
+		p.MustBeIdle(s.Place, pathspec.Device{Name: overlayBridge})
 	}
 	return nil
 }
@@ -117,16 +117,16 @@ func (p *path) outside() (int, error) {
 	return want + room, nil
 }
 
-// inside is one host's part of an overlay: the namespace with its bridge, its tunnel
+// overlayNamespace is one host's part of an overlay: the namespace with its bridge, its tunnel
 // and the host's ends of the containers' devices.
-type inside struct {
-	notes.Place
+type overlayNamespace struct {
+	pathspec.Place
 	ns *linuxnet.NS
 }
 
 // within opens one host's part of an overlay, which stands as soon as a container
 // on that host has joined.
-func (p *path) within(s *side, id string) (*inside, error) {
+func (p *path) within(s *side, id string) (*overlayNamespace, error) {
 	file, err := overlaySpace(filepath.Join(s.engine.Exec(), "netns"), id)
 	if err != nil {
 		return nil, fmt.Errorf("find the overlay's namespace on host %s: %w", s.At, err)
@@ -142,7 +142,7 @@ func (p *path) within(s *side, id string) (*inside, error) {
 			return nil, err
 		}
 	}
-	return &inside{notes.Place{At: at, Host: s.Host, Stack: notes.Space{NS: ns}}, ns}, nil
+	return &overlayNamespace{pathspec.Place{At: at, Host: s.Host, Stack: pathspec.NamespaceStack{NS: ns}}, ns}, nil
 }
 
 // overlaySpace finds the namespace of the overlay with that id among an engine's.
@@ -162,10 +162,10 @@ func overlaySpace(dir, id string) (string, error) {
 }
 
 // join notes one pair of containers on the overlay.
-func (p *path) join(pair int, c containerPair, near, far *inside) error {
+func (p *path) join(pair int, c containerPair, near, far *overlayNamespace) error {
 	device := map[*box]string{}
-	veth := map[*box]notes.Device{}
-	for b, in := range map[*box]*inside{c.from: near, c.to: far} {
+	veth := map[*box]pathspec.Device{}
+	for b, in := range map[*box]*overlayNamespace{c.from: near, c.to: far} {
 		addr, err := b.addr()
 		if err != nil {
 			return err
@@ -182,21 +182,23 @@ func (p *path) join(pair int, c containerPair, near, far *inside) error {
 		}
 	}
 	at := c.to.container.Addresses()
-	p.Ends(c.from.end(), c.to.end(), at, at, notes.AnyPort)
-	p.Carries(pair, near.Place, veth[c.from], notes.Receives)
-	p.Carries(pair, far.Place, veth[c.to], notes.Transmits)
+	p.AddPair(c.from.end(), c.to.end(), at, at, pathspec.ServerChoosesPort)
+	p.MustCarry(pair, near.Place, veth[c.from], pathspec.Receives)
+	p.MustCarry(pair, far.Place, veth[c.to], pathspec.Transmits)
 	if pair > 1 {
 		return nil
 	}
-	on := func(at notes.Place, name string) notes.Step { return notes.DeviceAt(at, notes.Device{Name: name}) }
-	steps := []notes.Step{c.from.process(), notes.Own(on(c.from.Place, device[c.from])), notes.Own(notes.DeviceAt(near.Place, veth[c.from])),
+	on := func(at pathspec.Place, name string) pathspec.Step {
+		return pathspec.DeviceStep(at, pathspec.Device{Name: name})
+	}
+	steps := []pathspec.Step{c.from.process(), pathspec.PerPair(on(c.from.Place, device[c.from])), pathspec.PerPair(pathspec.DeviceStep(near.Place, veth[c.from])),
 		on(near.Place, overlayBridge), on(near.Place, overlayTunnel)}
 	if p.sealed {
 		steps = append(steps, p.a.espStep(), p.a.device(eth), p.b.device(eth), p.b.espStep())
 	} else {
 		steps = append(steps, p.a.device(eth), p.b.device(eth))
 	}
-	p.Draw(append(steps, on(far.Place, overlayTunnel), on(far.Place, overlayBridge),
-		notes.Own(notes.DeviceAt(far.Place, veth[c.to])), notes.Own(on(c.to.Place, device[c.to])), c.to.process())...)
+	p.SetSteps(append(steps, on(far.Place, overlayTunnel), on(far.Place, overlayBridge),
+		pathspec.PerPair(pathspec.DeviceStep(far.Place, veth[c.to])), pathspec.PerPair(on(c.to.Place, device[c.to])), c.to.process())...)
 	return nil
 }

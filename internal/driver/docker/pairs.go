@@ -12,7 +12,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
 )
 
@@ -30,7 +30,7 @@ func (c *containerPair) end(role string) **box {
 // containerPairs starts the containers of all pairs: the clients on a and the servers on
 // b, side by side where those are two engines.
 func (p *path) containerPairs(ctx context.Context, a, b *side, spec func(role string, pair int) engine.ContainerSpec) ([]containerPair, error) {
-	all := make([]containerPair, p.Count)
+	all := make([]containerPair, p.PairCount)
 	var errs [2]error
 	var wg sync.WaitGroup
 	wg.Go(func() { errs[0] = p.half(ctx, a, containers.Client, all, spec) })
@@ -41,7 +41,7 @@ func (p *path) containerPairs(ctx context.Context, a, b *side, spec func(role st
 
 // half starts the containers of all pairs that have a role.
 func (p *path) half(ctx context.Context, s *side, role string, all []containerPair, spec func(role string, pair int) engine.ContainerSpec) error {
-	return p.Each(func(pair int) (err error) {
+	return p.ForEachPair(func(pair int) (err error) {
 		*all[pair-1].end(role), err = p.run(ctx, s, role, pair, spec(role, pair))
 		return err
 	})
@@ -56,7 +56,7 @@ func pairsOf(all []containerPair) (pairs []driver.Pair, err error) {
 			return nil, err
 		}
 		from, to := c.from.end(), c.to.end()
-		on := notes.WithPort([]netip.Addr{at}, notes.AnyPort)
+		on := pathspec.WithPort([]netip.Addr{at}, pathspec.ServerChoosesPort)
 		pairs = append(pairs, driver.Pair{
 			Client: driver.Endpoint{Name: from.Place.At, Launcher: from.Launcher},
 			Server: driver.Endpoint{Name: to.Place.At, Launcher: to.Launcher, Listen: on, Dial: on},
@@ -74,7 +74,7 @@ func (p *path) aside(b *box, but ...string) error {
 	}
 	for _, d := range devices {
 		if !slices.Contains(but, d) {
-			p.Rests(b.Place, notes.Device{Name: d})
+			p.MustBeIdle(b.Place, pathspec.Device{Name: d})
 		}
 	}
 	return nil
@@ -96,7 +96,7 @@ func (p *path) onSwarm(ctx context.Context, on engine.Network, within time.Durat
 		return p.reachable(ctx, pairs, wait)
 	}
 	again := func(ctx context.Context) error {
-		e, err := containers.Unheard(ctx, on.ID, p.a.engine.Engine, p.b.engine.Engine)
+		e, err := containers.EngineNotHeard(ctx, on.ID, p.a.engine.Engine, p.b.engine.Engine)
 		if err != nil {
 			return err
 		}
@@ -109,12 +109,12 @@ func (p *path) onSwarm(ctx context.Context, on engine.Network, within time.Durat
 				return err
 			}
 		}
-		if err := e.Part(ctx, on.ID); err != nil {
+		if err := e.LeaveNetwork(ctx, on.ID); err != nil {
 			return err
 		}
 		return p.half(ctx, s, role, all, spec)
 	}
-	times, err := containers.Acquaint(ctx, within, meet, again)
-	p.facts, p.met = append(p.facts, containers.Rejoined(times)...), err == nil
+	times, err := containers.AwaitGossip(ctx, within, meet, again)
+	p.facts, p.met = append(p.facts, containers.RejoinFacts(times)...), err == nil
 	return all, err
 }

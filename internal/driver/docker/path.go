@@ -10,7 +10,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -19,8 +19,8 @@ import (
 
 // path is a mode that stands on a lab, with the notes taken while it was built.
 type path struct {
-	notes.Path
-	order  driver.Order
+	pathspec.Path
+	order  driver.ModeSpec
 	lab    *lab.Lab
 	a, b   *side
 	mu     sync.Mutex // of boxes while they are started side by side
@@ -33,14 +33,14 @@ type path struct {
 
 // side is a host of the lab with its engine.
 type side struct {
-	notes.Place
+	pathspec.Place
 	host   *lab.Host
 	ns     *linuxnet.NS
 	engine *private.Engine // nil where the mode needs none
 }
 
 func hostOf(h *lab.Host) *side {
-	return &side{Place: notes.Place{At: h.Name, Host: h.Name, Stack: notes.Space{NS: h.NS}}, host: h, ns: h.NS}
+	return &side{Place: pathspec.Place{At: h.Name, Host: h.Name, Stack: pathspec.NamespaceStack{NS: h.NS}}, host: h, ns: h.NS}
 }
 
 // sides are the hosts that have an engine.
@@ -89,7 +89,7 @@ func (p *path) snapshot(ctx context.Context) (driver.Counters, error) {
 // forget empties the connection tracking of both hosts.
 func (p *path) forget(ctx context.Context) error {
 	for _, s := range p.sides() {
-		if err := s.ns.Forget(); err != nil {
+		if err := s.ns.FlushConntrack(); err != nil {
 			return p.explain(ctx, err)
 		}
 	}

@@ -10,45 +10,45 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/study"
 )
 
 // Probe builds the mode once, engines included, and takes it down again.
-func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
+func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
 	if _, err := recipeFor(o.Mode); err != nil {
 		return err
 	}
-	if err := private.Lacking(ctx); err != nil {
+	if err := private.MissingRequirements(ctx); err != nil {
 		return &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
 	o.Lab.Pin = true
-	return labdriver.Try(ctx, o, d.Provision)
+	return labdriver.ProbeByProvision(ctx, o, d.Provision)
 }
 
 // Provision builds the mode on a lab and engines of its own, with 1 to MaxPairs
 // pairs of ends.
-func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 	r, err := recipeFor(o.Mode)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Countable(); err != nil {
+	if err := o.CheckPairs(); err != nil {
 		return nil, err
 	}
 	if err := limitable(o, r); err != nil {
 		return nil, err
 	}
-	if err := private.Lacking(ctx); err != nil {
+	if err := private.MissingRequirements(ctx); err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: err.Error()}
 	}
 	l, err := lab.Up(o.Lab)
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, order: o.Order, lab: l, a: hostOf(l.A), b: hostOf(l.B)}
+	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, order: o.ModeSpec, lab: l, a: hostOf(l.A), b: hostOf(l.B)}
 	err = p.start(ctx, r.engines)
 	if err == nil && d.ready != nil {
 		err = d.ready(ctx, p)
@@ -62,14 +62,14 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explain(ctx, err)), p.close(context.WithoutCancel(ctx)))
 	}
-	return p.Done(driver.Path{
+	return p.DriverPath(driver.Path{
 		Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Facts: p.about(), Processes: p.processes,
-		Snapshot: p.snapshot, Forget: p.forget, Close: p.close, Built: p,
+		Snapshot: p.snapshot, FlushConnections: p.forget, Close: p.close, Internal: p,
 	}), nil
 }
 
 // limitable refuses limits on an end that no engine has.
-func limitable(o labdriver.Order, r recipe) error {
+func limitable(o labdriver.ModeSpec, r recipe) error {
 	for _, end := range []struct {
 		name  string
 		raw   bool

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"tare/internal/driver"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/linuxnet"
 	"tare/internal/result"
 )
@@ -29,7 +29,7 @@ const proxyProgram = "docker-proxy"
 
 // ran names the counter of how long the proxies of a port have run.
 func ran(s *side, port uint16) string {
-	return notes.Counter(s.At, fmt.Sprintf("%s:%d", proxyProgram, port), "run_ns")
+	return pathspec.CounterName(s.At, fmt.Sprintf("%s:%d", proxyProgram, port), "run_ns")
 }
 
 // proxied finds the proxies of a published port and has their run time read around
@@ -53,7 +53,7 @@ func (p *path) proxied(s *side, port uint16) error {
 	if len(x.pids) < 2 {
 		return fmt.Errorf("find docker-proxy for TCP and for UDP at port %d of host %s: there are %d: the engine runs without its userland proxy", port, s.At, len(x.pids))
 	}
-	p.Watch(x.watch)
+	p.AddReader(x.watch)
 	what := s.At + " userland proxy"
 	if slices.ContainsFunc(p.facts, func(f result.Fact) bool { return f.Name == what }) {
 		return nil // the proxies of all ports are the same program

@@ -48,7 +48,7 @@ func (p *path) meet(ctx context.Context, pair driver.Pair, wait time.Duration) (
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
 	for i, dial := range pair.Server.Dial {
-		if err := remote.Reach(ctx, client, server, pair.Client.Name, pair.Server.Name, pair.Server.Listen[i], dial, wait); err != nil {
+		if err := remote.CheckReachable(ctx, client, server, pair.Client.Name, pair.Server.Name, pair.Server.Listen[i], dial, wait); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,7 @@ func TestWaysRoundNetworksComeOutVoid(t *testing.T) {
 	for _, tt := range []struct {
 		name, mode string
 		options    map[string]string
-		open       func(t *testing.T, s *drivertest.Stand) error
+		open       func(t *testing.T, s *drivertest.Setup) error
 		want       string // the counter that gives it away
 	}{
 		{"a cable beside macvlan", "docker/macvlan", nil, cableBetween, "a/client/eth0"},
@@ -37,7 +37,7 @@ func TestWaysRoundNetworksComeOutVoid(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := drivertest.Stands(t, docker.Driver{}, drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: tt.mode, Pairs: 1, Options: tt.options}))
+			s := drivertest.Build(t, docker.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: tt.mode, Pairs: 1, Options: tt.options}))
 			for _, kind := range []string{"tcp_stream", "tcp_rr"} {
 				if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {
 					t.Fatalf("before, %s: %v", kind, err)
@@ -46,7 +46,7 @@ func TestWaysRoundNetworksComeOutVoid(t *testing.T) {
 			if err := tt.open(t, s); err != nil {
 				t.Fatal(err)
 			}
-			s.Meet(t)
+			s.WaitReachable(t)
 			for _, kind := range []string{"tcp_stream", "tcp_rr", "udp_stream"} {
 				s.Void(t, drivertest.Params(kind), tt.want)
 			}
@@ -56,7 +56,7 @@ func TestWaysRoundNetworksComeOutVoid(t *testing.T) {
 
 // cableBetween joins the containers directly and routes the dialled address over
 // that.
-func cableBetween(_ *testing.T, s *drivertest.Stand) error {
+func cableBetween(_ *testing.T, s *drivertest.Setup) error {
 	_, _, at := docker.Ends(s.Path)
 	dial := s.Path.Pairs[0].Server.Dial[0].Addr()
 	return errors.Join(
@@ -70,7 +70,7 @@ func cableBetween(_ *testing.T, s *drivertest.Stand) error {
 
 // routeOverGateway sends what is for the server out of the overlay, by both
 // containers' second interface and in clear over the underlay.
-func routeOverGateway(_ *testing.T, s *drivertest.Stand) error {
+func routeOverGateway(_ *testing.T, s *drivertest.Setup) error {
 	on := docker.Staged(s.Path)
 	_, _, at := docker.Ends(s.Path)
 	dial := s.Path.Pairs[0].Server.Dial[0].Addr()
@@ -129,7 +129,7 @@ type detour struct {
 	to func(ctx context.Context, p *driver.Path) (driver.Pair, error)
 }
 
-func (d detour) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+func (d detour) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 	p, err := d.Driver.Provision(ctx, o)
 	if err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func TestClearOverlayIsNoEncryptedOne(t *testing.T) {
 	if err := docker.Encrypted(s.Path); err != nil {
 		t.Fatal(err)
 	}
-	before := s.Before(t)
+	before := s.Snapshot(t)
 	client, server, err := s.Trial(t, drivertest.Params("tcp_stream"), false)
 	if err == nil || !strings.Contains(err.Error(), "esp") {
 		t.Errorf("got %v, want the proof to fail on esp", err)
@@ -190,7 +190,7 @@ func TestClearOverlayIsNoEncryptedOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	moved, err := before.Moved(after)
+	moved, err := before.Delta(after)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,9 +217,9 @@ func TestClearOverlayIsNoEncryptedOne(t *testing.T) {
 // talkBeside shows that what a Swarm's managers say to each other over the underlay,
 // however long they do, makes no trial void; but that the tunnel carries only what
 // the ends sent.
-func talkBeside(t *testing.T, s *drivertest.Stand) {
+func talkBeside(t *testing.T, s *drivertest.Setup) {
 	t.Helper()
-	before := s.Before(t)
+	before := s.Snapshot(t)
 	client, server, err := s.Trial(t, drivertest.Params("udp_stream"), false)
 	if err != nil {
 		t.Fatal(err)

@@ -46,10 +46,10 @@ func (t sharedCgroup) share(ctx context.Context, conn transport.Conn) error {
 	defer cancel()
 	for {
 		moved, held, err := t.engine.ShareCPU(t.container)
-		if err != nil && conn.Fate() == "" {
+		if err != nil && conn.ExitReason() == "" {
 			return err
 		}
-		if moved > 0 || held || conn.Fate() != "" {
+		if moved > 0 || held || conn.ExitReason() != "" {
 			return nil
 		}
 		select {

@@ -23,7 +23,7 @@ import (
 // traffic flowing, because a path that only breaks proves nothing about the proof.
 var shorts = []struct {
 	name, mode string
-	open       func(*drivertest.Stand) error
+	open       func(*drivertest.Setup) error
 	want       string // the counter or rule that gives it away
 }{
 	{"docker-proxy for DNAT, the rule passed by", "docker/published", ruleByPassed, "b/dnat:5201.packets"},
@@ -50,7 +50,7 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 				}
 			}
 			// Its engines and their proxies are the mode's own, the ends of the trials are not.
-			spent := table(t).Spent(before, observe.Belonging{Roots: s.Path.Processes()})
+			spent := table(t).CPUTime(before, observe.ProcessSet{Roots: s.Path.Processes()})
 			_, engine := spent["dockerd"]
 			_, proxy := spent["docker-proxy"]
 			ends := slices.ContainsFunc(slices.Collect(maps.Keys(spent)), func(name string) bool { return name == "tare" || strings.HasSuffix(name, ".test") })
@@ -60,7 +60,7 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 			if err := tt.open(s); err != nil {
 				t.Fatal(err)
 			}
-			s.Meet(t)
+			s.WaitReachable(t)
 			for _, kind := range kinds {
 				s.Void(t, drivertest.Params(kind), tt.want)
 			}
@@ -94,18 +94,18 @@ func run(ns *linuxnet.NS, args ...string) error {
 
 // ruleByPassed leaves the rule of the published port where it is, and lets nothing
 // get to it: docker-proxy listens, and takes what comes.
-func ruleByPassed(s *drivertest.Stand) error {
+func ruleByPassed(s *drivertest.Setup) error {
 	return run(s.Lab.B.NS, "iptables", "-t", "nat", "-I", "PREROUTING", "-j", "RETURN")
 }
 
 // ruleGone takes the rules of all published ports away.
-func ruleGone(s *drivertest.Stand) error {
+func ruleGone(s *drivertest.Setup) error {
 	return run(s.Lab.B.NS, "iptables", "-t", "nat", "-F", "DOCKER")
 }
 
 // cable joins the namespaces of both ends directly and routes the dialled address
 // over it.
-func cable(s *drivertest.Stand) error {
+func cable(s *drivertest.Setup) error {
 	from, to := docker.EndNamespaces(s.Path)
 	dial := s.Path.Pairs[0].Server.Dial[0].Addr()
 	return errors.Join(
@@ -119,7 +119,7 @@ func cable(s *drivertest.Stand) error {
 
 // routeRoundBridge gives the server's container a second link to its host, and the
 // host a route to it over that.
-func routeRoundBridge(s *drivertest.Stand) error {
+func routeRoundBridge(s *drivertest.Setup) error {
 	_, server := docker.EndNamespaces(s.Path)
 	own := s.Path.Pairs[0].Server.Listen[0].Addr()
 	b := s.Lab.B.NS
@@ -136,7 +136,7 @@ func routeRoundBridge(s *drivertest.Stand) error {
 }
 
 // withoutMasquerade lets the client's own address out and gives b a route back.
-func withoutMasquerade(s *drivertest.Stand) error {
+func withoutMasquerade(s *drivertest.Setup) error {
 	return errors.Join(
 		run(s.Lab.A.NS, "iptables", "-t", "nat", "-I", "POSTROUTING", "-j", "RETURN"),
 		s.Lab.B.NS.Route(s.Lab.Addresses(lab.NetA, 0)[0].Masked(), s.Lab.A.Addr[0], ""),
@@ -145,7 +145,7 @@ func withoutMasquerade(s *drivertest.Stand) error {
 
 // translatedLoopback has the rules of published ports applied to the loopback
 // address as well, as an engine without its userland proxy does.
-func translatedLoopback(s *drivertest.Stand) error {
+func translatedLoopback(s *drivertest.Setup) error {
 	a := s.Lab.A.NS
 	return errors.Join(
 		a.Sysctl("net/ipv4/conf/all/route_localnet", "1"),

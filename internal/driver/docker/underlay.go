@@ -10,7 +10,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/engine"
 	"tare/internal/lab"
 )
@@ -36,7 +36,7 @@ func (p *path) onUnderlay(ctx context.Context, kind string) error {
 		Gateway: p.lab.Addresses(lab.NetUnderlay, gatewayThere)[0].Addr(),
 	}
 	spec.Name = engine.Name(spec.Run, kind)
-	spec.Subnet, spec.Subnet6 = containers.Families(p.lab.Addresses(lab.NetUnderlay, 0))
+	spec.Subnet, spec.Subnet6 = containers.SplitFamilies(p.lab.Addresses(lab.NetUnderlay, 0))
 	for _, s := range p.sides() {
 		if _, err := s.engine.CreateNetwork(ctx, spec); err != nil {
 			return p.lacksParent(kind, err)
@@ -66,17 +66,17 @@ func (p *path) onUnderlay(ctx context.Context, kind string) error {
 			}
 		}
 		at := c.to.container.Addresses()
-		p.Ends(c.from.end(), c.to.end(), at, at, notes.AnyPort)
-		p.Carries(i+1, c.from.Place, c.from.eth(), notes.Transmits)
-		p.Carries(i+1, c.to.Place, c.to.eth(), notes.Receives)
+		p.AddPair(c.from.end(), c.to.end(), at, at, pathspec.ServerChoosesPort)
+		p.MustCarry(i+1, c.from.Place, c.from.eth(), pathspec.Transmits)
+		p.MustCarry(i+1, c.to.Place, c.to.eth(), pathspec.Receives)
 	}
 	p.underlay()
 	for _, s := range p.sides() {
-		p.Rests(s.Place, notes.Device{Name: docker0})
+		p.MustBeIdle(s.Place, pathspec.Device{Name: docker0})
 	}
 	from, to := all[0].from, all[0].to
-	p.Draw(from.process(), notes.Own(notes.DeviceAt(from.Place, from.eth())), p.a.device(eth),
-		p.b.device(eth), notes.Own(notes.DeviceAt(to.Place, to.eth())), to.process())
+	p.SetSteps(from.process(), pathspec.PerPair(pathspec.DeviceStep(from.Place, from.eth())), p.a.device(eth),
+		p.b.device(eth), pathspec.PerPair(pathspec.DeviceStep(to.Place, to.eth())), to.process())
 	return nil
 }
 

@@ -13,18 +13,18 @@ func Brief(t *testing.T, d labdriver.Driver) {
 	NeedLab(t)
 	for _, m := range d.Modes() {
 		t.Run(m.ID, func(t *testing.T) {
-			s := standOrLacking(t, d, Order(t, m.ID, 2, nil))
+			s := standOrLacking(t, d, ModeSpec(t, m.ID, 2, nil))
 			if s == nil {
 				return
 			}
-			s.Chain(t)
-			s.Drawn(t, m.ID)
+			s.CheckTopology(t)
+			s.CheckGolden(t, m.ID)
 			s.brief(t)
 		})
 	}
 }
 
-func (s *Stand) brief(t *testing.T) {
+func (s *Setup) brief(t *testing.T) {
 	t.Helper()
 	for _, w := range Patterns() {
 		_, _, none := s.Path.Pairs[0].Server.Reach(true)
@@ -37,7 +37,7 @@ func (s *Stand) brief(t *testing.T) {
 			s.conforms(t, w, false, true)
 		}
 	}
-	all, err := s.Together(t, Params("tcp_stream"), false, 2)
+	all, err := s.TrialPairs(t, Params("tcp_stream"), false, 2)
 	if err != nil {
 		t.Errorf("both pairs: %v", err)
 	}

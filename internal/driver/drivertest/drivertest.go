@@ -15,8 +15,8 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/driver"
-	"tare/internal/driver/inner"
 	"tare/internal/driver/labdriver"
+	"tare/internal/driver/subcommand"
 	"tare/internal/engine/private"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -29,7 +29,7 @@ import (
 // engines: drivers start the running program in their sandboxes. An ordinary user's tests run as the root of a user
 // namespace. Call it from TestMain.
 func Main(m *testing.M) {
-	done, err := inner.Inner(context.Background(), os.Args, "test")
+	done, err := subcommand.Run(context.Background(), os.Args, "test")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -67,7 +67,7 @@ func NeedLab(t testing.TB) {
 func NeedEngine(t testing.TB) {
 	t.Helper()
 	NeedLab(t)
-	if err := private.Lacking(t.Context()); err != nil {
+	if err := private.MissingRequirements(t.Context()); err != nil {
 		t.Skipf("no private engine can be had (scripts/setup-tests installs what one needs): %v", err)
 	}
 	needStatic(t)
@@ -128,8 +128,8 @@ func Lab(t testing.TB, change func(*lab.Spec)) *lab.Lab {
 	return l
 }
 
-// Stand is a provisioned mode with its agents.
-type Stand struct {
+// Setup is a provisioned mode with its agents.
+type Setup struct {
 	Path *driver.Path
 	Lab  *lab.Lab // nil where the path has none
 	Ends []Ends   // as many as there are pairs
@@ -142,40 +142,40 @@ type Stand struct {
 type Ends struct{ Client, Server *agent.Client }
 
 // Provision builds a mode on a lab of its own and starts its agents.
-func Provision(t testing.TB, d labdriver.Driver, mode string, change func(*lab.Spec)) *Stand {
+func Provision(t testing.TB, d labdriver.Driver, mode string, change func(*lab.Spec)) *Setup {
 	t.Helper()
 	return ProvisionPairs(t, d, mode, 1, change)
 }
 
 // ProvisionPairs builds a mode with several pairs of ends.
-func ProvisionPairs(t testing.TB, d labdriver.Driver, mode string, pairs int, change func(*lab.Spec)) *Stand {
+func ProvisionPairs(t testing.TB, d labdriver.Driver, mode string, pairs int, change func(*lab.Spec)) *Setup {
 	t.Helper()
-	return Stands(t, d, Order(t, mode, pairs, change))
+	return Build(t, d, ModeSpec(t, mode, pairs, change))
 }
 
-// Order is that of a mode on a lab of a run that ends with the test.
-func Order(t testing.TB, mode string, pairs int, change func(*lab.Spec)) labdriver.Order {
+// ModeSpec is that of a mode on a lab of a run that ends with the test.
+func ModeSpec(t testing.TB, mode string, pairs int, change func(*lab.Spec)) labdriver.ModeSpec {
 	t.Helper()
-	return On(Spec(t, change), driver.Order{Mode: mode, Pairs: pairs})
+	return SpecOn(Spec(t, change), driver.ModeSpec{Mode: mode, Pairs: pairs})
 }
 
-// On is an order with the lab that it is to be carried out on.
-func On(spec lab.Spec, o driver.Order) labdriver.Order {
-	return labdriver.OrderOn(spec, o)
+// SpecOn is an order with the lab that it is to be carried out on.
+func SpecOn(spec lab.Spec, o driver.ModeSpec) labdriver.ModeSpec {
+	return labdriver.SpecOn(spec, o)
 }
 
-// Stands builds what is ordered on a lab and starts its agents. It ends with the test.
-func Stands(t testing.TB, d labdriver.Driver, o labdriver.Order) *Stand {
+// Build builds what is ordered on a lab and starts its agents. It ends with the test.
+func Build(t testing.TB, d labdriver.Driver, o labdriver.ModeSpec) *Setup {
 	t.Helper()
 	p, err := d.Provision(t.Context(), o)
 	if err != nil {
 		t.Fatalf("provision %s with %d pairs: %v", o.Mode, o.Pairs, err)
 	}
-	return stand(t, p, o.Order)
+	return stand(t, p, o.ModeSpec)
 }
 
-// StandsOn is the same on hosts that are not a lab's.
-func StandsOn(t testing.TB, d driver.Driver, o driver.Order) *Stand {
+// BuildOn is the same on hosts that are not a lab's.
+func BuildOn(t testing.TB, d driver.Driver, o driver.ModeSpec) *Setup {
 	t.Helper()
 	p, err := d.Provision(t.Context(), o)
 	if err != nil {
@@ -185,7 +185,7 @@ func StandsOn(t testing.TB, d driver.Driver, o driver.Order) *Stand {
 }
 
 // stand starts the agents of a path.
-func stand(t testing.TB, p *driver.Path, o driver.Order) *Stand {
+func stand(t testing.TB, p *driver.Path, o driver.ModeSpec) *Setup {
 	t.Helper()
 	ctx, mode, pairs := t.Context(), o.Mode, o.Pairs
 	t.Cleanup(func() {
@@ -195,8 +195,8 @@ func stand(t testing.TB, p *driver.Path, o driver.Order) *Stand {
 			}
 		}
 	})
-	s := &Stand{Path: p}
-	if on, ok := p.Built.(interface{ Lab() *lab.Lab }); ok {
+	s := &Setup{Path: p}
+	if on, ok := p.Internal.(interface{ Lab() *lab.Lab }); ok {
 		s.Lab = on.Lab()
 	}
 	if got := len(p.Pairs); got != pairs {
@@ -242,9 +242,9 @@ type Reports struct{ Client, Server traffic.Report }
 
 // Trial runs a trial over the first pair of the stand and returns the verdict of
 // its proof.
-func (s *Stand) Trial(t testing.TB, p traffic.Params, ipv6 bool) (client, server traffic.Report, proof error) {
+func (s *Setup) Trial(t testing.TB, p traffic.Params, ipv6 bool) (client, server traffic.Report, proof error) {
 	t.Helper()
-	all, proof := s.Together(t, p, ipv6, 1)
+	all, proof := s.TrialPairs(t, p, ipv6, 1)
 	return all[0].Client, all[0].Server, proof
 }
 
@@ -252,14 +252,14 @@ func (s *Stand) Trial(t testing.TB, p traffic.Params, ipv6 bool) (client, server
 // carried too little in it.
 const longest = 10 * time.Second
 
-// Together runs a trial over the first n pairs at once. One that carried too little
+// TrialPairs runs a trial over the first n pairs at once. One that carried too little
 // for a proof is done again with a window twice as long, up to longest and the stand's
-// Grace. Each is told; behind the last one the proof still is driver.ErrTooLittle.
-func (s *Stand) Together(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Reports, proof error) {
+// Grace. Each is told; behind the last one the proof still is driver.ErrTooLittleTraffic.
+func (s *Setup) TrialPairs(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Reports, proof error) {
 	t.Helper()
 	for {
 		all, proof = s.once(t, p, ipv6, n)
-		if !errors.Is(proof, driver.ErrTooLittle) {
+		if !errors.Is(proof, driver.ErrTooLittleTraffic) {
 			return all, proof
 		}
 		if 2*p.Duration > longest+s.Grace {
@@ -271,14 +271,14 @@ func (s *Stand) Together(t testing.TB, p traffic.Params, ipv6 bool, n int) (all 
 	}
 }
 
-func (s *Stand) once(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Reports, proof error) {
+func (s *Setup) once(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Reports, proof error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second+p.Duration+s.Grace)
 	defer cancel()
 	if s.Grace > 0 {
 		p.Limit = p.Warmup + p.Duration + s.Grace
 	}
-	before := s.Before(t)
+	before := s.Snapshot(t)
 	trials := make([]*agent.Trial, n)
 	for i := range trials {
 		listen, dial, err := s.Path.Pairs[i].Server.Reach(ipv6)
@@ -314,22 +314,22 @@ func (s *Stand) once(t testing.TB, p traffic.Params, ipv6 bool, n int) (all []Re
 // elsewhere on the machine.
 const meetWithin = 20 * time.Second
 
-// Meet waits until the ends of the first pair reach each other again.
-func (s *Stand) Meet(t testing.TB) {
+// WaitReachable waits until the ends of the first pair reach each other again.
+func (s *Setup) WaitReachable(t testing.TB) {
 	t.Helper()
 	listen, dial, err := s.Path.Pairs[0].Server.Reach(false)
 	if err == nil {
-		_, err = agent.Meet(t.Context(), s.Ends[0].Client, s.Ends[0].Server, "tcp", listen, dial, meetWithin+s.Grace)
+		_, err = agent.CheckReachability(t.Context(), s.Ends[0].Client, s.Ends[0].Server, "tcp", listen, dial, meetWithin+s.Grace)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Before reads the counters of a path on which a trial is about to begin.
-func (s *Stand) Before(t testing.TB) driver.Counters {
+// Snapshot reads the counters of a path on which a trial is about to begin.
+func (s *Setup) Snapshot(t testing.TB) driver.Counters {
 	t.Helper()
-	if err := s.Path.Forget(t.Context()); err != nil {
+	if err := s.Path.FlushConnections(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	before, err := s.Path.Snapshot(t.Context())
@@ -340,7 +340,7 @@ func (s *Stand) Before(t testing.TB) driver.Counters {
 }
 
 // Proof is the path's verdict on what was carried since before.
-func (s *Stand) Proof(t testing.TB, before driver.Counters, carried []driver.Carried) error {
+func (s *Setup) Proof(t testing.TB, before driver.Counters, carried []driver.Carried) error {
 	t.Helper()
 	after, err := s.Path.Snapshot(t.Context())
 	if err != nil {
@@ -356,12 +356,12 @@ func Conformance(t *testing.T, d labdriver.Driver) {
 	NeedLab(t)
 	for _, m := range d.Modes() {
 		t.Run(m.ID, func(t *testing.T) {
-			s := standOrLacking(t, d, Order(t, m.ID, 1, nil))
+			s := standOrLacking(t, d, ModeSpec(t, m.ID, 1, nil))
 			if s == nil {
 				return
 			}
-			s.Chain(t)
-			s.Drawn(t, m.ID)
+			s.CheckTopology(t)
+			s.CheckGolden(t, m.ID)
 			for _, w := range Patterns() {
 				for _, ipv6 := range []bool{false, true} {
 					if _, _, err := s.Path.Pairs[0].Server.Reach(ipv6); err != nil && ipv6 {
@@ -378,30 +378,30 @@ func Conformance(t *testing.T, d labdriver.Driver) {
 
 // Known is what of a mode is known to fail here, by no fault of this program.
 type Known struct {
-	Unborne []string // workloads that it does not bear, which are left out
+	SkippedWorkloads []string // workloads that it does not bear, which are left out
 }
 
-// Once is Conformance for modes that are dear to make: of every workload one trial, the
+// ConformanceOnce is Conformance for modes that are dear to make: of every workload one trial, the
 // first forward over IPv4, the next reverse, over IPv6 where there is some, and so on by
 // turns. It leaves the mode to the caller.
-func Once(t *testing.T, d labdriver.Driver, o labdriver.Order, k Known) *Stand {
+func ConformanceOnce(t *testing.T, d labdriver.Driver, o labdriver.ModeSpec, k Known) *Setup {
 	t.Helper()
-	s := Stands(t, d, o)
+	s := Build(t, d, o)
 	s.Grace = 2 * time.Minute
-	s.Chain(t)
-	s.Drawn(t, o.Mode)
+	s.CheckTopology(t)
+	s.CheckGolden(t, o.Mode)
 	_, _, noIPv6 := s.Path.Pairs[0].Server.Reach(true)
 	for i, w := range Patterns() {
-		if !slices.Contains(k.Unborne, w.Spec().Kind) {
+		if !slices.Contains(k.SkippedWorkloads, w.Spec().Kind) {
 			s.conforms(t, w, i%2 == 1 && noIPv6 == nil, i%2 == 1)
 		}
 	}
 	return s
 }
 
-// Chain checks that the topology is a chain of at least two ends and what is between them,
+// CheckTopology checks that the topology is a chain of at least two ends and what is between them,
 // and that there are counters on it that prove it.
-func (s *Stand) Chain(t testing.TB) {
+func (s *Setup) CheckTopology(t testing.TB) {
 	t.Helper()
 	top, err := s.Path.Topology()
 	if err != nil {
@@ -417,13 +417,13 @@ func (s *Stand) Chain(t testing.TB) {
 
 // standOrLacking builds what is ordered, or gives nil where that cannot be had here.
 // Then the probe must say why, as it is asked when a run could not build a mode.
-func standOrLacking(t *testing.T, d labdriver.Driver, o labdriver.Order) *Stand {
+func standOrLacking(t *testing.T, d labdriver.Driver, o labdriver.ModeSpec) *Setup {
 	t.Helper()
 	p, err := d.Provision(t.Context(), o)
 	if err == nil {
-		return stand(t, p, o.Order)
+		return stand(t, p, o.ModeSpec)
 	}
-	probed := d.Probe(t.Context(), labdriver.Order{Order: driver.Order{Mode: o.Mode}})
+	probed := d.Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: o.Mode}})
 	if u, lacking := driver.AsUnsupported(probed); !lacking || u.Reason == "" {
 		t.Fatalf("provision: %v, though the probe says: %v", err, probed)
 	}
@@ -438,7 +438,7 @@ func Patterns() []traffic.Workload {
 }
 
 // conforms runs one trial and checks its proof and its figures.
-func (s *Stand) conforms(t *testing.T, w traffic.Workload, ipv6, reverse bool) {
+func (s *Setup) conforms(t *testing.T, w traffic.Workload, ipv6, reverse bool) {
 	t.Helper()
 	p := Params(w.Spec().Kind)
 	p.Reverse = reverse
@@ -469,14 +469,14 @@ func ConformancePairs(t *testing.T, d labdriver.Driver) {
 	NeedLab(t)
 	for _, m := range d.Modes() {
 		t.Run(m.ID, func(t *testing.T) {
-			s := standOrLacking(t, d, Order(t, m.ID, 2, nil))
+			s := standOrLacking(t, d, ModeSpec(t, m.ID, 2, nil))
 			if s == nil {
 				return
 			}
-			s.Chain(t)
+			s.CheckTopology(t)
 			for _, w := range Patterns() {
 				p := Params(w.Spec().Kind)
-				all, err := s.Together(t, p, false, 2)
+				all, err := s.TrialPairs(t, p, false, 2)
 				if err != nil {
 					t.Errorf("%s, both pairs: %v", p.Kind, err)
 				}
@@ -489,7 +489,7 @@ func ConformancePairs(t *testing.T, d labdriver.Driver) {
 					}
 				}
 			}
-			before := s.Before(t)
+			before := s.Snapshot(t)
 			client, server, _ := s.Trial(t, Params("tcp_stream"), false)
 			one := driver.CarriedBy(client, server)
 			if s.Proof(t, before, []driver.Carried{one, one}) == nil {

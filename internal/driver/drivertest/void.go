@@ -13,9 +13,9 @@ import (
 // Void drives the first pair over a way round the path and expects its proof to fail, and
 // the counter or rule of this name to be among what gives it away: which of several is
 // looked at first, and is named, is no matter.
-func (s *Stand) Void(t testing.TB, p traffic.Params, want string) {
+func (s *Setup) Void(t testing.TB, p traffic.Params, want string) {
 	t.Helper()
-	before := s.Before(t)
+	before := s.Snapshot(t)
 	client, server, err := s.Trial(t, p, false)
 	if err != nil && strings.Contains(err.Error(), want) {
 		return
@@ -29,7 +29,7 @@ func (s *Stand) Void(t testing.TB, p traffic.Params, want string) {
 }
 
 // findings are what the proof holds against what one pair has carried.
-func (s *Stand) findings(t testing.TB, before driver.Counters, client, server traffic.Report) []result.Finding {
+func (s *Setup) findings(t testing.TB, before driver.Counters, client, server traffic.Report) []result.Finding {
 	t.Helper()
 	after, err := s.Path.Snapshot(t.Context())
 	if err != nil {

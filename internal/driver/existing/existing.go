@@ -174,7 +174,7 @@ func (d *Driver) forget(ctx context.Context, run string) error {
 	var errs []error
 	for _, e := range open {
 		if e != nil {
-			errs = append(errs, e.Forget(ctx, run))
+			errs = append(errs, e.RemoveRun(ctx, run))
 		}
 	}
 	return errors.Join(errs...)

@@ -60,7 +60,7 @@ func connect(t *testing.T, swarm bool, hosts ...existing.Host) *existing.Driver 
 func stay(t *testing.T, g *existing.Driver) lab.Spec {
 	t.Helper()
 	spec := drivertest.Spec(t, func(l *lab.Spec) { l.Label = "first" })
-	p, err := g.Provision(t.Context(), drivertest.On(spec, driver.Order{Mode: "host-local", Pairs: 1}).Order)
+	p, err := g.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: "host-local", Pairs: 1}).ModeSpec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,11 +74,11 @@ func stay(t *testing.T, g *existing.Driver) lab.Spec {
 
 // weighs builds a mode on existing engines, and expects it to be proven for
 // streams, datagrams and connections.
-func weighs(t *testing.T, g *existing.Driver, o driver.Order) {
+func weighs(t *testing.T, g *existing.Driver, o driver.ModeSpec) {
 	t.Helper()
 	o.Label, o.Pairs = o.Mode, max(o.Pairs, 1)
-	s := drivertest.StandsOn(t, g, o)
-	s.Chain(t)
+	s := drivertest.BuildOn(t, g, o)
+	s.CheckTopology(t)
 	for _, kind := range []string{"tcp_stream", "tcp_crr", "udp_stream"} {
 		for _, reverse := range []bool{false, true} {
 			p := drivertest.Params(kind)
@@ -88,7 +88,7 @@ func weighs(t *testing.T, g *existing.Driver, o driver.Order) {
 			if p.Reverse = reverse; reverse && kind == "tcp_crr" {
 				continue
 			}
-			reports, err := s.Together(t, p, false, o.Pairs)
+			reports, err := s.TrialPairs(t, p, false, o.Pairs)
 			if err != nil {
 				t.Errorf("%s, reverse %t: %v", kind, reverse, err)
 			}
@@ -109,15 +109,15 @@ func TestExistingPair(t *testing.T) {
 	run := stay(t, g)
 	for _, mode := range []string{"host", "host-local", "docker/host", "docker/published", "docker/bridge", "docker/colocated",
 		"docker/to-host", "docker/userland-proxy", "docker/overlay"} {
-		t.Run(mode, func(t *testing.T) { weighs(t, g, drivertest.On(run, driver.Order{Mode: mode}).Order) })
+		t.Run(mode, func(t *testing.T) { weighs(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: mode}).ModeSpec) })
 	}
 	// Two networks of one link, as of a LAN of the user's, with addresses set aside.
 	wire := s.lab.Addresses(lab.NetUnderlay, 64)[0]
 	t.Run("docker/driver:macvlan", func(t *testing.T) {
-		weighs(t, g, drivertest.On(run, driver.Order{Mode: "docker/driver:macvlan", Pairs: 2, Options: map[string]string{
+		weighs(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: "docker/driver:macvlan", Pairs: 2, Options: map[string]string{
 			"parent": lab.Underlay, "subnet": wire.Masked().String(), "gateway": s.lab.Addresses(lab.NetUnderlay, 254)[0].Addr().String(),
 			"ip-range": netip.PrefixFrom(wire.Addr(), 28).String(),
-		}}).Order)
+		}}).ModeSpec)
 	})
 }
 
@@ -128,13 +128,15 @@ func TestExistingOne(t *testing.T) {
 	t.Cleanup(func() { untouched(t, s.a) })
 	run := stay(t, g)
 	for _, mode := range []string{"host-local", "docker/host", "docker/published", "docker/colocated", "docker/to-host", "docker/userland-proxy"} {
-		t.Run(mode, func(t *testing.T) { weighs(t, g, drivertest.On(run, driver.Order{Mode: mode, Pairs: 2}).Order) })
+		t.Run(mode, func(t *testing.T) {
+			weighs(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: mode, Pairs: 2}).ModeSpec)
+		})
 	}
 	if _, err := s.a.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "home", Driver: "bridge"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, mode := range []string{"docker/network:home", "docker/driver:bridge"} {
-		t.Run(mode, func(t *testing.T) { weighs(t, g, drivertest.On(run, driver.Order{Mode: mode}).Order) })
+		t.Run(mode, func(t *testing.T) { weighs(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: mode}).ModeSpec) })
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/engine"
 	"tare/internal/result"
@@ -19,11 +19,11 @@ import (
 
 // hosts: processes of the hosts, or of the one host through its own address.
 func (p *path) hosts(ctx context.Context) error {
-	at, err := p.read.Reached(ctx)
+	at, err := p.read.ServerAddress(ctx)
 	if err != nil {
 		return err
 	}
-	return p.Each(func(pair int) error {
+	return p.ForEachPair(func(pair int) error {
 		from, err := p.raw(ctx, p.a, containers.Client, pair)
 		if err != nil {
 			return err
@@ -33,16 +33,16 @@ func (p *path) hosts(ctx context.Context) error {
 			return err
 		}
 		if pair == 1 {
-			err = p.read.Wire(ctx, []notes.Step{from.process()}, []notes.Step{to.process()})
+			err = p.read.AddUnderlay(ctx, []pathspec.Step{from.process()}, []pathspec.Step{to.process()})
 		}
 		if err != nil {
 			return err
 		}
-		return p.joined(ctx, from, to, netip.AddrPortFrom(p.b.Listening(ctx, at), notes.AnyPort), netip.AddrPortFrom(at, notes.AnyPort), remote.OneConnection)
+		return p.joined(ctx, from, to, netip.AddrPortFrom(p.b.ListenAddress(ctx, at), pathspec.ServerChoosesPort), netip.AddrPortFrom(at, pathspec.ServerChoosesPort), remote.OneConnection)
 	})
 }
 
-func reversed(steps []notes.Step) []notes.Step {
+func reversed(steps []pathspec.Step) []pathspec.Step {
 	out := slices.Clone(steps)
 	slices.Reverse(out)
 	return out
@@ -60,17 +60,17 @@ func (p *path) bridge(ctx context.Context) error {
 }
 
 func (p *path) behindPort(ctx context.Context, begin func(context.Context, *host, string, int) (*endpoint, error)) error {
-	at, err := p.read.Reached(ctx)
+	at, err := p.read.ServerAddress(ctx)
 	if err != nil {
 		return err
 	}
-	return p.Each(func(pair int) error {
+	return p.ForEachPair(func(pair int) error {
 		from, err := begin(ctx, p.a, containers.Client, pair)
 		if err != nil {
 			return err
 		}
 		to, dial, err := p.publish(ctx, pair, at)
-		if err != nil && !p.b.Has(ctx, at) {
+		if err != nil && !p.b.HasAddress(ctx, at) {
 			// The host is reached at an address that is another machine's, which passes
 			// it on: the port has to be published on whatever it passes it on to.
 			to, dial, err = p.publish(ctx, pair, netip.IPv4Unspecified())
@@ -79,30 +79,30 @@ func (p *path) behindPort(ctx context.Context, begin func(context.Context, *host
 		if err != nil {
 			return err
 		}
-		var left []notes.Step
+		var left []pathspec.Step
 		if from.Sandboxed {
-			plug, err := p.read.Carries(ctx, &from.Endpoint, pair, false)
+			plug, err := p.read.MustCarry(ctx, &from.Endpoint, pair, false)
 			if err != nil {
 				return err
 			}
-			left = append(from.draw(plug), notes.Rule(p.a.Place, "nat", "masquerade"))
+			left = append(from.draw(plug), pathspec.RuleStep(p.a.Place, "nat", "masquerade"))
 		} else {
-			left = []notes.Step{from.process()}
+			left = []pathspec.Step{from.process()}
 		}
-		plug, err := p.read.Carries(ctx, &to.Endpoint, pair, false)
+		plug, err := p.read.MustCarry(ctx, &to.Endpoint, pair, false)
 		if err != nil {
 			return err
 		}
 		if pair == 1 {
 			p.port(dial)
-			right := append([]notes.Step{p.read.Shown("nat", "DNAT")}, reversed(to.draw(plug))...)
+			right := append([]pathspec.Step{p.read.ConnectionStep("nat", "DNAT")}, reversed(to.draw(plug))...)
 			if p.a == p.b {
-				p.Draw(append(left, right...)...)
-			} else if err := p.read.Wire(ctx, left, right); err != nil {
+				p.SetSteps(append(left, right...)...)
+			} else if err := p.read.AddUnderlay(ctx, left, right); err != nil {
 				return err
 			}
 		}
-		return p.joined(ctx, from, to, netip.AddrPortFrom(to.Addr, notes.FirstPort), dial, remote.OneConnection)
+		return p.joined(ctx, from, to, netip.AddrPortFrom(to.Addr, pathspec.FirstPort), dial, remote.OneConnection)
 	})
 }
 
@@ -118,11 +118,11 @@ func (p *path) colocated(ctx context.Context) error {
 
 // toHost: a container on the default bridge to a process of its host.
 func (p *path) toHost(ctx context.Context) error {
-	at, err := p.read.Reached(ctx)
+	at, err := p.read.ServerAddress(ctx)
 	if err != nil {
 		return err
 	}
-	return p.Each(func(pair int) error {
+	return p.ForEachPair(func(pair int) error {
 		from, err := p.boxed(ctx, p.a, containers.Client, pair, engine.ContainerSpec{})
 		if err != nil {
 			return err
@@ -131,17 +131,17 @@ func (p *path) toHost(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		plug, err := p.read.Carries(ctx, &from.Endpoint, pair, false)
+		plug, err := p.read.MustCarry(ctx, &from.Endpoint, pair, false)
 		if err != nil {
 			return err
 		}
 		if plug.Bridge.Name != "" && pair == 1 {
-			p.read.Least(notes.All, p.a.Place, plug.Bridge, driver.ReverseAtLeast, driver.ForwardAtLeast)
+			p.read.MustMoveAtLeast(pathspec.AllPairs, p.a.Place, plug.Bridge, driver.ReverseAtLeast, driver.ForwardAtLeast)
 		}
 		if pair == 1 {
-			p.Draw(append(from.draw(plug), to.process())...)
+			p.SetSteps(append(from.draw(plug), to.process())...)
 		}
-		return p.joined(ctx, from, to, netip.AddrPortFrom(at, notes.AnyPort), netip.AddrPortFrom(at, notes.AnyPort), remote.OneConnection)
+		return p.joined(ctx, from, to, netip.AddrPortFrom(at, pathspec.ServerChoosesPort), netip.AddrPortFrom(at, pathspec.ServerChoosesPort), remote.OneConnection)
 	})
 }
 
@@ -149,7 +149,7 @@ func (p *path) toHost(ctx context.Context) error {
 // engine's rules leave to docker-proxy.
 func (p *path) userlandProxy(ctx context.Context) error {
 	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	return p.Each(func(pair int) error {
+	return p.ForEachPair(func(pair int) error {
 		from, err := p.raw(ctx, p.a, containers.Client, pair)
 		if err != nil {
 			return err
@@ -158,18 +158,18 @@ func (p *path) userlandProxy(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		plug, err := p.read.Carries(ctx, &to.Endpoint, pair, true)
+		plug, err := p.read.MustCarry(ctx, &to.Endpoint, pair, true)
 		if err != nil {
 			return err
 		}
 		if pair == 1 {
 			p.port(dial)
-			right := append([]notes.Step{p.read.Shown("process", "docker-proxy")}, reversed(to.draw(plug))...)
-			if err := p.read.Wire(ctx, []notes.Step{from.process()}, right); err != nil {
+			right := append([]pathspec.Step{p.read.ConnectionStep("process", "docker-proxy")}, reversed(to.draw(plug))...)
+			if err := p.read.AddUnderlay(ctx, []pathspec.Step{from.process()}, right); err != nil {
 				return err
 			}
 		}
-		return p.joined(ctx, from, to, netip.AddrPortFrom(to.Addr, notes.FirstPort), dial, remote.TwoConnections)
+		return p.joined(ctx, from, to, netip.AddrPortFrom(to.Addr, pathspec.FirstPort), dial, remote.TwoConnections)
 	})
 }
 
@@ -192,18 +192,18 @@ func (p *path) network(ctx context.Context) error {
 			return fmt.Errorf("network %s belongs to a Swarm's services: single containers may join only one made with --attachable", name)
 		}
 	}
-	return p.onNetwork(ctx, name, remote.Whatever)
+	return p.onNetwork(ctx, name, remote.AnyConnectivity)
 }
 
 // onNetwork: both ends in containers on a network, the server dialled at its
 // address there.
-func (p *path) onNetwork(ctx context.Context, name string, want remote.Between) error {
+func (p *path) onNetwork(ctx context.Context, name string, want remote.Connectivity) error {
 	return p.onNetworkAt(ctx, name, want, func(string, int) []netip.Addr { return nil })
 }
 
 // onNetworkAt is onNetwork with addresses that the engines do not choose.
-func (p *path) onNetworkAt(ctx context.Context, name string, want remote.Between, at func(role string, pair int) []netip.Addr) error {
-	return p.Each(func(pair int) error {
+func (p *path) onNetworkAt(ctx context.Context, name string, want remote.Connectivity, at func(role string, pair int) []netip.Addr) error {
+	return p.ForEachPair(func(pair int) error {
 		boxed := func(role string) (*endpoint, error) {
 			s := p.a
 			if role == containers.Server {
@@ -222,22 +222,22 @@ func (p *path) onNetworkAt(ctx context.Context, name string, want remote.Between
 		if err != nil {
 			return err
 		}
-		near, err := p.read.Carries(ctx, &from.Endpoint, pair, false)
+		near, err := p.read.MustCarry(ctx, &from.Endpoint, pair, false)
 		if err != nil {
 			return err
 		}
-		far, err := p.read.Carries(ctx, &to.Endpoint, pair, false)
+		far, err := p.read.MustCarry(ctx, &to.Endpoint, pair, false)
 		if err != nil {
 			return err
 		}
 		if pair == 1 {
 			p.drawBetween(from, to, near, far)
 			if p.a != p.b {
-				p.read.Leaves(p.a.Host, driver.ForwardAtLeast)
-				p.read.Leaves(p.b.Host, driver.ReverseAtLeast)
+				p.read.MustLeaveHost(p.a.Host, driver.ForwardAtLeast)
+				p.read.MustLeaveHost(p.b.Host, driver.ReverseAtLeast)
 			}
 		}
-		at := netip.AddrPortFrom(to.Addr, notes.FirstPort)
+		at := netip.AddrPortFrom(to.Addr, pathspec.FirstPort)
 		return p.joined(ctx, from, to, at, at, want)
 	})
 }
@@ -248,7 +248,7 @@ func (p *path) drawBetween(from, to *endpoint, near, far remote.Attachment) {
 		right = right[1:] // the one bridge between them
 	}
 	if p.a != p.b {
-		left, right = append(left, p.a.Devices()), append([]notes.Step{p.b.Devices()}, right...)
+		left, right = append(left, p.a.DevicesStep()), append([]pathspec.Step{p.b.DevicesStep()}, right...)
 	}
-	p.Draw(append(left, right...)...)
+	p.SetSteps(append(left, right...)...)
 }

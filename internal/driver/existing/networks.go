@@ -13,7 +13,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/engine"
 )
@@ -37,7 +37,7 @@ func (p *path) withDriver(ctx context.Context) error {
 // is a Swarm's, and joins both ends to it.
 func (p *path) made(ctx context.Context, kind string) error {
 	spec := engine.NetworkSpec{Run: p.session.Run, Name: p.networkName(), Driver: kind, Options: maps.Clone(p.order.Options)}
-	if err := containers.Addressing(&spec); err != nil {
+	if err := containers.ExtractIPAM(&spec); err != nil {
 		return fmt.Errorf("mode %s: %w", p.Mode, err)
 	}
 	n, err := p.create(ctx, p.a, spec)
@@ -62,14 +62,14 @@ func (p *path) made(ctx context.Context, kind string) error {
 		if role == containers.Server {
 			number++
 		}
-		return []netip.Addr{containers.Nth(spec.Range, number+1)} // the first of a range may be the network's own
+		return []netip.Addr{containers.NthAddress(spec.Range, number+1)} // the first of a range may be the network's own
 	})
 }
 
 // networkName is a name that every engine allows and no other path of the run has.
 // A Swarm's must be a component of a name in DNS, which a mode's is not.
 func (p *path) networkName() string {
-	return engine.Name(p.session.Run, "network"+strconv.Itoa(p.session.Number()))
+	return engine.Name(p.session.Run, "network"+strconv.Itoa(p.session.NextNumber()))
 }
 
 func (p *path) create(ctx context.Context, s *host, spec engine.NetworkSpec) (engine.Network, error) {
@@ -105,7 +105,7 @@ func (p *path) overlay(ctx context.Context) error {
 // in none, one is made for the run if that is allowed; it goes with the last path of
 // the run, by the note that is left on each engine.
 func (p *path) inSwarm(ctx context.Context) (manager *host, err error) {
-	err = p.driver.sessions.Alone(func() error {
+	err = p.driver.sessions.Exclusive(func() error {
 		manager, err = p.swarm(ctx)
 		return err
 	})
@@ -140,7 +140,7 @@ func (p *path) swarm(ctx context.Context) (*host, error) {
 	}
 	both := []*host{p.a, p.b}
 	for _, s := range both {
-		if err := s.engine.NoteSwarm(ctx, p.session.Run); err != nil {
+		if err := s.engine.RecordSwarmIntent(ctx, p.session.Run); err != nil {
 			return nil, err
 		}
 	}
@@ -149,7 +149,7 @@ func (p *path) swarm(ctx context.Context) (*host, error) {
 		return nil, err
 	}
 	for _, s := range both {
-		if err := s.engine.SettleSwarm(ctx, p.session.Run); err != nil {
+		if err := s.engine.RecordSwarmID(ctx, p.session.Run); err != nil {
 			return nil, err
 		}
 	}
@@ -157,7 +157,7 @@ func (p *path) swarm(ctx context.Context) (*host, error) {
 }
 
 func (p *path) noSwarm(s *host, why, mend string) error {
-	u := &engine.Unavailable{Engine: s.engine.Name, Tried: "its Swarm, for an overlay network", Why: why, Mend: mend}
+	u := &engine.Unavailable{Engine: s.engine.Name, Tried: "its Swarm, for an overlay network", Reason: why, Fix: mend}
 	return &driver.Unsupported{Mode: p.Mode, Reason: u.Error()}
 }
 
@@ -165,11 +165,11 @@ func (p *path) noSwarm(s *host, why, mend string) error {
 // engines reach each other, and returns them: either may have been made again.
 func (p *path) acquainted(ctx context.Context, network string, from, to *endpoint, boxed func(role string) (*endpoint, error)) (*endpoint, *endpoint, error) {
 	meet := func(ctx context.Context, wait time.Duration) error {
-		at := netip.AddrPortFrom(to.Addr, notes.FirstPort)
-		return remote.Reach(ctx, from.Agent, to.Agent, from.At, to.At, at, at, wait)
+		at := netip.AddrPortFrom(to.Addr, pathspec.FirstPort)
+		return remote.CheckReachable(ctx, from.Agent, to.Agent, from.At, to.At, at, at, wait)
 	}
 	again := func(ctx context.Context) error {
-		e, err := containers.Unheard(ctx, network, p.a.engine, p.b.engine)
+		e, err := containers.EngineNotHeard(ctx, network, p.a.engine, p.b.engine)
 		if err != nil {
 			return err
 		}
@@ -181,16 +181,16 @@ func (p *path) acquainted(ctx context.Context, network string, from, to *endpoin
 		if err := p.discard(ctx, *end); err != nil {
 			return err
 		}
-		if err := e.Part(ctx, network); err != nil {
+		if err := e.LeaveNetwork(ctx, network); err != nil {
 			return err
 		}
 		*end, err = boxed(role)
 		return err
 	}
-	times, err := containers.Acquaint(ctx, containers.GossipWait, meet, again)
-	p.facts = append(p.facts, containers.Rejoined(times)...)
+	times, err := containers.AwaitGossip(ctx, containers.GossipTimeout, meet, again)
+	p.facts = append(p.facts, containers.RejoinFacts(times)...)
 	if remote.IsUnreachable(err) {
-		err = fmt.Errorf("%s: %w", remote.Apart, err)
+		err = fmt.Errorf("%s: %w", remote.UnreachableText, err)
 	}
 	return from, to, err
 }

@@ -10,11 +10,11 @@ import (
 )
 
 // Probe says that runs need Linux on the machine that leads them.
-func (d *Driver) Probe(_ context.Context, o driver.Order) error {
+func (d *Driver) Probe(_ context.Context, o driver.ModeSpec) error {
 	return &driver.Unsupported{Mode: o.Mode, Reason: linuxnet.ErrSystem.Error()}
 }
 
 // Provision answers what Probe does.
-func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, error) {
+func (d *Driver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path, error) {
 	return nil, d.Probe(ctx, o)
 }

@@ -12,7 +12,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/engine"
 	"tare/internal/lab"
@@ -22,8 +22,8 @@ import (
 
 // path is a mode on existing engines.
 type path struct {
-	notes.Path
-	order     driver.Order
+	pathspec.Path
+	order     driver.ModeSpec
 	driver    *Driver
 	session   *remote.Session
 	read      remote.Path // what agents read of its hosts, noted in Path
@@ -140,8 +140,8 @@ func (p *path) explain(ctx context.Context, err error) error {
 // has a limit, else in the one of the host's monitor.
 func (p *path) raw(ctx context.Context, s *host, role string, pair int) (*endpoint, error) {
 	e := &endpoint{role: role, host: s}
-	e.Endpoint = remote.Endpoint{Place: s.Place, Name: containers.Numbered(role, pair), Client: role == containers.Client, Host: s.Host, Launcher: s.Launcher, Agent: s.Monitor}
-	if containers.LimitOf(p.order.Limits, role) == (study.Limit{}) && p.Mode != "docker/host" {
+	e.Endpoint = remote.Endpoint{Place: s.Place, Name: containers.ContainerName(role, pair), Client: role == containers.Client, Host: s.Host, Launcher: s.Launcher, Agent: s.Monitor}
+	if containers.RoleLimit(p.order.Limits, role) == (study.Limit{}) && p.Mode != "docker/host" {
 		p.endpoints = append(p.endpoints, e)
 		return e, nil
 	}
@@ -151,19 +151,19 @@ func (p *path) raw(ctx context.Context, s *host, role string, pair int) (*endpoi
 // boxed is an end in a container on a network.
 func (p *path) boxed(ctx context.Context, s *host, role string, pair int, spec engine.ContainerSpec) (*endpoint, error) {
 	e := &endpoint{role: role, host: s}
-	e.Endpoint = remote.Endpoint{Name: containers.Numbered(role, pair), Client: role == containers.Client, Host: s.Host}
+	e.Endpoint = remote.Endpoint{Name: containers.ContainerName(role, pair), Client: role == containers.Client, Host: s.Host}
 	spec.Sysctls = containers.Sysctls((&lab.Lab{}).Settings())
 	if err := p.contain(ctx, e, spec); err != nil {
 		return nil, err
 	}
-	if err := e.Enter(ctx, p.session.Run); err != nil {
+	if err := e.StartAgent(ctx, p.session.Run); err != nil {
 		return nil, err
 	}
-	addr, ok := containers.First(e.container)
+	addr, ok := containers.FirstIPv4(e.container)
 	if !ok {
 		return nil, fmt.Errorf("the engine of host %s gave container %s no IPv4 address", e.Place.Host, e.container.Name)
 	}
-	if err := e.Locate(ctx, addr); err != nil {
+	if err := e.FindLink(ctx, addr); err != nil {
 		return nil, fmt.Errorf("look for the device of container %s: %w", e.container.Name, err)
 	}
 	return e, nil
@@ -177,8 +177,8 @@ func (p *path) discard(ctx context.Context, e *endpoint) error {
 
 func (p *path) contain(ctx context.Context, e *endpoint, spec engine.ContainerSpec) error {
 	s := e.host
-	e.Place = notes.Place{At: s.At + "/" + e.Name, Host: s.Place.Host, Stack: s.Stack}
-	spec.Run, spec.Part, spec.Limit = p.session.Run, e.role, containers.LimitOf(p.order.Limits, e.role)
+	e.Place = pathspec.Place{At: s.At + "/" + e.Name, Host: s.Place.Host, Stack: s.Stack}
+	spec.Run, spec.Part, spec.Limit = p.session.Run, e.role, containers.RoleLimit(p.order.Limits, e.role)
 	spec.Name = engine.Name(spec.Run, p.order.Label, s.At, e.Name)
 	c, err := s.engine.Run(ctx, spec)
 	if err != nil {
@@ -190,27 +190,27 @@ func (p *path) contain(ctx context.Context, e *endpoint, spec engine.ContainerSp
 }
 
 // process is the end's agent in a drawing.
-func (e *endpoint) process() notes.Step {
+func (e *endpoint) process() pathspec.Step {
 	if e.container == nil {
-		return notes.ProcessAt(e.Place, result.Fact{Name: "started by", Value: "engine " + e.host.engine.Versions.Engine + ", on the host's own network"})
+		return pathspec.ProcessStep(e.Place, result.Fact{Name: "started by", Value: "engine " + e.host.engine.Versions.Engine + ", on the host's own network"})
 	}
-	return containers.Process(e.Place, e.host.engine, e.container)
+	return containers.ProcessStep(e.Place, e.host.engine, e.container)
 }
 
 // draw gives the steps of a container towards its host, from the inside out.
-func (e *endpoint) draw(at remote.Attachment) []notes.Step { return e.Outward(e.process(), at) }
+func (e *endpoint) draw(at remote.Attachment) []pathspec.Step { return e.StepsToHost(e.process(), at) }
 
 // joined notes the ends of a pair and has them meet: what is between them shows that it
 // is the mode that it should be.
-func (p *path) joined(ctx context.Context, from, to *endpoint, listen, dial netip.AddrPort, want remote.Between) error {
-	err := p.read.Join(ctx, remote.Exchange{Client: &from.Endpoint, Server: &to.Endpoint, Listen: listen, Dial: dial, Want: want})
-	var u *remote.Unexpected
+func (p *path) joined(ctx context.Context, from, to *endpoint, listen, dial netip.AddrPort, want remote.Connectivity) error {
+	err := p.read.AddPair(ctx, remote.Exchange{Client: &from.Endpoint, Server: &to.Endpoint, Listen: listen, Dial: dial, Want: want})
+	var u *remote.UnexpectedConnectivity
 	switch {
 	case !errors.As(err, &u):
 		return err
 	case want == remote.OneConnection:
 		return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf(
-			"the engine of host %s hands that port to a relay (seen from %s, dialled from %s over %s), not to address translation: docker/userland-proxy weighs that", p.b.At, u.Met.Seen, u.Met.From, u.Network)}
+			"the engine of host %s hands that port to a relay (seen from %s, dialled from %s over %s), not to address translation: docker/userland-proxy weighs that", p.b.At, u.Result.Seen, u.Result.From, u.Network)}
 	}
 	return &driver.Unsupported{Mode: p.Mode, Reason: fmt.Sprintf(
 		"the engine of host %s translates addresses here too, and runs no docker-proxy: it was started with userland-proxy off", p.b.At)}

@@ -10,7 +10,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/containers"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/engine"
 	"tare/internal/runid"
@@ -44,7 +44,7 @@ func recipes() map[string]recipe {
 }
 
 // Probe builds the mode once, with one pair, and takes it down again.
-func (d *Driver) Probe(ctx context.Context, o driver.Order) error {
+func (d *Driver) Probe(ctx context.Context, o driver.ModeSpec) error {
 	run, err := runid.New()
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (d *Driver) Probe(ctx context.Context, o driver.Order) error {
 }
 
 // Provision builds the mode on the existing engines.
-func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, error) {
+func (d *Driver) Provision(ctx context.Context, o driver.ModeSpec) (*driver.Path, error) {
 	r, err := d.recipe(o)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, e
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, order: o, driver: d, session: session}
+	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, order: o, driver: d, session: session}
 	if p.a, err = d.host(ctx, session, 0); err == nil {
 		p.b = p.a
 		if b > 0 {
@@ -82,11 +82,11 @@ func (d *Driver) Provision(ctx context.Context, o driver.Order) (*driver.Path, e
 	if err != nil {
 		return nil, errors.Join(err, d.sessions.Leave(context.WithoutCancel(ctx), session))
 	}
-	p.read = remote.Path{Notes: &p.Path, A: p.a.Host, B: p.b.Host}
+	p.read = remote.Path{Spec: &p.Path, A: p.a.Host, B: p.b.Host}
 	if err := r.build(p, ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.explain(ctx, err)), p.shut(context.WithoutCancel(ctx)))
 	}
-	return p.Done(driver.Path{Hosts: d.Hosts()[:1+b], Facts: p.about(), Snapshot: p.snapshot, Close: p.shut, Built: p}), nil
+	return p.DriverPath(driver.Path{Hosts: d.Hosts()[:1+b], Facts: p.about(), Snapshot: p.snapshot, Close: p.shut, Internal: p}), nil
 }
 
 // host is one that a session reads, with its engine, which was spoken to for that.
@@ -96,11 +96,11 @@ func (d *Driver) host(ctx context.Context, s *remote.Session, i int) (*host, err
 }
 
 // recipe finds how a mode is made, and refuses what these engines cannot show.
-func (d *Driver) recipe(o driver.Order) (recipe, error) {
+func (d *Driver) recipe(o driver.ModeSpec) (recipe, error) {
 	unsupported := func(format string, args ...any) (recipe, error) {
 		return recipe{}, &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf(format, args...)}
 	}
-	if err := o.Countable(); err != nil {
+	if err := o.CheckPairs(); err != nil {
 		return recipe{}, err
 	}
 	for id, r := range recipes() {
@@ -121,7 +121,7 @@ func (d *Driver) recipe(o driver.Order) (recipe, error) {
 func (p *path) publish(ctx context.Context, pair int, at netip.Addr) (*endpoint, netip.AddrPort, error) {
 	for tried := 0; ; tried++ {
 		port := p.b.NextPort()
-		to, err := p.boxed(ctx, p.b, containers.Server, pair, engine.ContainerSpec{Publish: []engine.Publish{{Host: netip.AddrPortFrom(at, port), Port: notes.FirstPort}}})
+		to, err := p.boxed(ctx, p.b, containers.Server, pair, engine.ContainerSpec{Publish: []engine.Publish{{Host: netip.AddrPortFrom(at, port), Port: pathspec.FirstPort}}})
 		if errors.Is(err, engine.ErrPortTaken) && tried < mostPorts {
 			continue
 		}

@@ -87,8 +87,8 @@ func (b *build) config() string {
 `
 }
 
-// answerWithin bounds how long charon may take to start, or to do what it is asked.
-func answerWithin() time.Duration { return driver.Patience(10 * time.Second) }
+// replyTimeout bounds how long charon may take to start, or to do what it is asked.
+func answerWithin() time.Duration { return driver.ScaleTimeout(10 * time.Second) }
 
 // start starts charon on a host.
 func (b *build) start(s *tunnel.Side) (*charon, error) {
@@ -99,7 +99,7 @@ func (b *build) start(s *tunnel.Side) (*charon, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.Runs(proc)
+	b.AddProcess(proc)
 	return &charon{Process: proc}, nil
 }
 
@@ -127,11 +127,11 @@ func (c *charon) ready(ctx context.Context, mode string) error {
 
 // lacks is why charon has ended before it could be spoken to.
 func (c *charon) lacks(mode string) error {
-	for line := range strings.Lines(c.Words()) {
+	for line := range strings.Lines(c.StderrTail()) {
 		line = strings.TrimSpace(line)
 		if strings.Contains(line, "failed to load") || strings.Contains(line, "dependency") {
 			return &driver.Unsupported{Mode: mode, Reason: fmt.Sprintf("%s does not start: %s", c.Name, line)}
 		}
 	}
-	return errors.New(c.Fate())
+	return errors.New(c.ExitReason())
 }

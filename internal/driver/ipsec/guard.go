@@ -11,7 +11,7 @@ func (b *build) guard() error {
 	for _, s := range b.Sides() {
 		other := b.Other(s)
 		for i, behind := range other.Subnets {
-			if err := s.NS.Refuse(behind); err != nil {
+			if err := s.NS.BlockPlaintext(behind); err != nil {
 				return err
 			}
 			if err := s.NS.Route(behind, other.Host.Addr[i], lab.Underlay); err != nil {

@@ -22,7 +22,7 @@ func TestBrief(t *testing.T) { drivertest.Brief(t, ipsec.Driver{}) }
 func TestShortcutsComeOutVoid(t *testing.T) {
 	t.Run("ipsec/userspace", func(t *testing.T) {
 		tunneltest.Shortcuts(t, ipsec.Driver{}, "ipsec/userspace", func(p *tunnel.Path) error {
-			return errors.Join(p.Near.NS.MainFirst(), p.Far.NS.MainFirst(), tunneltest.Clear(p))
+			return errors.Join(p.Near.NS.PreferMainTable(), p.Far.NS.PreferMainTable(), tunneltest.RouteInClear(p))
 		}, "/esp.")
 	})
 	t.Run("ipsec/kernel", func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 // Without its processes the tunnel in user space lets nothing through and nothing out;
 // that of the kernel goes on with the keys that it has, which is how IPsec is meant.
 func TestDown(t *testing.T) {
-	tunneltest.Down(t, ipsec.Driver{}, "ipsec/userspace", func(t *testing.T, p *tunnel.Path) { tunneltest.Kill(t, p) })
+	tunneltest.CheckTunnelDown(t, ipsec.Driver{}, "ipsec/userspace", func(t *testing.T, p *tunnel.Path) { tunneltest.Kill(t, p) })
 }
 
 // Facts tell which IPsec it is; the kernel has associations in the one mode and none in
@@ -43,7 +43,7 @@ func TestDown(t *testing.T) {
 func TestFactsAndSecrets(t *testing.T) {
 	for mode, esp := range map[string]string{"ipsec/userspace": "in charon", "ipsec/kernel": "in the kernel"} {
 		t.Run(mode, func(t *testing.T) {
-			s, p := tunneltest.Stands(t, ipsec.Driver{}, mode, 1300)
+			s, p := tunneltest.Build(t, ipsec.Driver{}, mode, 1300)
 			facts := map[string]string{}
 			for _, f := range s.Path.Facts {
 				facts[f.Name] = f.Value
@@ -64,7 +64,7 @@ func TestFactsAndSecrets(t *testing.T) {
 					t.Errorf("the MTU of ipsec0 is %d, %v", st.MTU, err)
 				}
 			}
-			tunneltest.Secretless(t, p)
+			tunneltest.CheckNoSecrets(t, p)
 		})
 	}
 }
@@ -77,7 +77,7 @@ func TestKeyExchangeFails(t *testing.T) {
 		t.Skip("strongSwan's program charon is not installed: apt-get install strongswan-charon, or scripts/setup-tests")
 	}
 	secrets := [2]string{"one key, secret", "another, secret"}
-	err := ipsec.ProvisionWith(t.Context(), drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: "ipsec/userspace", Pairs: 1}), secrets)
+	err := ipsec.ProvisionWith(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "ipsec/userspace", Pairs: 1}), secrets)
 	if err == nil || !strings.Contains(err.Error(), "key exchange has failed") || !strings.Contains(err.Error(), "AUTH") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}

@@ -36,12 +36,12 @@ const device = "ipsec0"
 const counts = "esp"
 
 // Probe builds the mode once and takes it down again.
-func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
-	return labdriver.Try(ctx, o, d.Provision)
+func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
+	return labdriver.ProbeByProvision(ctx, o, d.Provision)
 }
 
 // Provision builds the mode on a lab of its own, with 1 to MaxPairs pairs of ends.
-func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 	raw := make([]byte, keyBytes)
 	if _, err := rand.Read(raw); err != nil {
 		return nil, fmt.Errorf("provision %s: make a key: %w", o.Mode, err)
@@ -51,11 +51,11 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if err != nil {
 		return nil, err
 	}
-	return p.Done(), nil
+	return p.DriverPath(), nil
 }
 
 // provision builds the mode with a key for each host, which should be the same.
-func provision(ctx context.Context, o labdriver.Order, secrets [2]string) (*tunnel.Path, error) {
+func provision(ctx context.Context, o labdriver.ModeSpec, secrets [2]string) (*tunnel.Path, error) {
 	if o.Mode != kernel && o.Mode != userspace {
 		return nil, fmt.Errorf("driver ipsec has no mode %q", o.Mode)
 	}
@@ -66,10 +66,10 @@ func provision(ctx context.Context, o labdriver.Order, secrets [2]string) (*tunn
 	most := 0
 	if o.Mode == userspace {
 		most = libipsecMTU
-	} else if err := linuxnet.TryESP(); err != nil {
+	} else if err := linuxnet.ProbeESP(); err != nil {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: fmt.Sprintf("the kernel lacks IPsec ESP (CONFIG_XFRM_USER, CONFIG_INET_ESP, CONFIG_CRYPTO_GCM, or their modules): %v", err)}
 	}
-	return tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: overhead, Default: usual, Most: most}, func(ctx context.Context, p *tunnel.Path) (string, error) {
+	return tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: overhead, MTUReduction: usual, MaxMTU: most}, func(ctx context.Context, p *tunnel.Path) (string, error) {
 		b := &build{Path: p, program: in, kernel: o.Mode == kernel, secrets: secrets}
 		if b.kernel {
 			return "", b.lay(ctx)
@@ -102,7 +102,7 @@ func (b *build) lay(ctx context.Context) error {
 		if err := b.peers[i].ready(ctx, b.Mode); err != nil {
 			return err
 		}
-		b.Talks(b.peers[i])
+		b.AddConnection(b.peers[i])
 		if err := b.peers[i].load(s, b.Other(s), b.secrets[i]); err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (b *build) settle() error {
 			return err
 		}
 		if !b.kernel {
-			if err := b.Adopt(s, device); err != nil {
+			if err := b.AdoptDevice(s, device); err != nil {
 				return err
 			}
 			if err := s.NS.SetMTU(device, b.MTU); err != nil {
@@ -144,16 +144,16 @@ func (b *build) settle() error {
 		return fmt.Errorf("the hosts have agreed on different associations: a receives %08x and sends %08x, b receives %08x and sends %08x",
 			spis[0].in, spis[0].out, spis[1].in, spis[1].out)
 	}
-	b.Tells("strongSwan", b.peers[0].version)
-	b.Tells("ESP", map[bool]string{true: "in the kernel", false: "in charon (kernel-libipsec)"}[b.kernel])
-	b.Tells("cipher", spis[0].cipher)
-	b.Tells("key exchange", spis[0].exchange)
-	return b.Taps(func(s *tunnel.Side) linuxnet.Sealed {
+	b.AddFact("strongSwan", b.peers[0].version)
+	b.AddFact("ESP", map[bool]string{true: "in the kernel", false: "in charon (kernel-libipsec)"}[b.kernel])
+	b.AddFact("cipher", spis[0].cipher)
+	b.AddFact("key exchange", spis[0].exchange)
+	return b.Taps(func(s *tunnel.Side) linuxnet.TunnelIngress {
 		spi := spis[1].in
 		if s == b.Near {
 			spi = spis[0].in
 		}
-		return linuxnet.Sealed{Port: port, SPI: spi, Kernel: b.kernel}
+		return linuxnet.TunnelIngress{Port: port, SPI: spi, Kernel: b.kernel}
 	})
 }
 
@@ -186,14 +186,14 @@ func (b *build) belongs(s *tunnel.Side, got sa) error {
 func (b *build) watch(i int, s *tunnel.Side) {
 	if b.kernel {
 		b.Transfer(s, counts, func() (out, in uint64, err error) { return carried(s, b.Other(s)) })
-		b.Works(s, "esp", "IPsec ESP", counts)
+		b.AddHandler(s, "esp", "IPsec ESP", counts)
 		return
 	}
 	b.Transfer(s, counts, func() (out, in uint64, err error) {
 		got, err := b.peers[i].agreed()
 		return got.outBytes, got.inBytes, err
 	})
-	b.Works(s, "process", "charon", counts)
+	b.AddHandler(s, "process", "charon", counts)
 	b.spared(s)
 }
 
@@ -213,7 +213,7 @@ func carried(s, other *tunnel.Side) (out, in uint64, err error) {
 }
 
 // associations are those of a namespace's kernel. Where it has no IPsec there are none.
-func associations(ns *linuxnet.NS) ([]linuxnet.Association, error) {
+func associations(ns *linuxnet.NS) ([]linuxnet.SecurityAssociation, error) {
 	list, err := ns.Associations()
 	if linuxnet.WithoutXfrm(err) {
 		return nil, nil

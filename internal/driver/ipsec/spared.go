@@ -6,15 +6,15 @@ import (
 	"context"
 
 	"tare/internal/driver"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/driver/tunnel"
 )
 
 // spared notes that a side's kernel is to do no ESP: it has no associations, and nothing
 // goes through any.
 func (b *build) spared(s *tunnel.Side) {
-	name := notes.Counter(s.At, "xfrm", "associations")
-	b.Watch(func(_ context.Context, into driver.Counters) error {
+	name := pathspec.CounterName(s.At, "xfrm", "associations")
+	b.AddReader(func(_ context.Context, into driver.Counters) error {
 		list, err := associations(s.NS)
 		into[name] = uint64(len(list))
 		for _, a := range list {
@@ -22,5 +22,5 @@ func (b *build) spared(s *tunnel.Side) {
 		}
 		return err
 	})
-	b.Must(driver.Rule{Counter: name, Expect: driver.Unmet})
+	b.AddRules(driver.Rule{Counter: name, Expect: driver.NoMatch})
 }

@@ -197,7 +197,7 @@ func (c *charon) agreed() (sa, error) {
 	}
 	all, err := c.session.StreamedCommandRequest("list-sas", "list-sa", m)
 	if err != nil {
-		if fate := c.Fate(); fate != "" {
+		if fate := c.ExitReason(); fate != "" {
 			return sa{}, errors.New(fate)
 		}
 		return sa{}, fmt.Errorf("ask %s for its associations: %w", c.Name, err)

@@ -5,7 +5,7 @@ package netns
 import (
 	"net/netip"
 
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -21,19 +21,19 @@ const (
 
 // place is a namespace with its name in counters and drawings.
 type place struct {
-	notes.Place
+	pathspec.Place
 	ns *linuxnet.NS
 }
 
-func in(ns *linuxnet.NS, host, at string) place {
-	return place{notes.Place{At: at, Host: host, Stack: notes.Space{NS: ns}}, ns}
+func namespacePlace(ns *linuxnet.NS, host, at string) place {
+	return place{pathspec.Place{At: at, Host: host, Stack: pathspec.NamespaceStack{NS: ns}}, ns}
 }
 
-func (p *path) on(h *lab.Host) place { return in(h.NS, h.Name, h.Name) }
+func (p *path) on(h *lab.Host) place { return namespacePlace(h.NS, h.Name, h.Name) }
 
 func (p *path) within(h *lab.Host, name string) (place, error) {
 	ns, err := p.sandbox(h.Name + "-" + name)
-	return in(ns, h.Name, h.Name+"/"+name), err
+	return namespacePlace(ns, h.Name, h.Name+"/"+name), err
 }
 
 // forwarding makes a namespace route.
@@ -53,7 +53,7 @@ func (p *path) bridgeAt(w place, net lab.Net, mtu int) error {
 	if err := w.ns.Bridge(p.lab.Device(br, mtu)); err != nil {
 		return err
 	}
-	if err := p.lab.Finish(w.ns, br); err != nil {
+	if err := p.lab.SetUpDevice(w.ns, br); err != nil {
 		return err
 	}
 	if net < 0 {
@@ -85,7 +85,7 @@ func (p *path) plug(w place, h *lab.Host, name, port string, net lab.Net, number
 	if err := w.ns.Attach(port, br); err != nil {
 		return box{}, err
 	}
-	if err := p.lab.Finish(w.ns, port); err != nil {
+	if err := p.lab.SetUpDevice(w.ns, port); err != nil {
 		return box{}, err
 	}
 	b := box{in, p.lab.Addresses(net, number)}
@@ -94,7 +94,7 @@ func (p *path) plug(w place, h *lab.Host, name, port string, net lab.Net, number
 
 // bring sets a sandbox's eth0 up with its addresses.
 func (p *path) bring(b box) error {
-	if err := p.lab.Finish(b.ns, eth); err != nil {
+	if err := p.lab.SetUpDevice(b.ns, eth); err != nil {
 		return err
 	}
 	for _, a := range b.own {
@@ -124,7 +124,7 @@ func (p *path) gateway(w place, net lab.Net, servers [][]netip.Prefix) error {
 	}
 	for i, own := range servers {
 		for _, a := range own {
-			port := uint16(notes.FirstPort + i)
+			port := uint16(pathspec.FirstPort + i)
 			g.Publish = append(g.Publish, linuxnet.Published{Port: port, To: netip.AddrPortFrom(a.Addr(), port)})
 		}
 	}

@@ -9,5 +9,5 @@ import (
 
 // Namespaces gives tests the namespaces of the two ends of a path's first pair.
 func Namespaces(p *driver.Path) (client, server *linuxnet.NS) {
-	return p.Built.(*path).at[0][0], p.Built.(*path).at[0][1]
+	return p.Internal.(*path).at[0][0], p.Internal.(*path).at[0][1]
 }

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 
 	"tare/internal/driver"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -14,14 +14,14 @@ import (
 // host: process on a, underlay, process on b.
 func (p *path) host() error {
 	a, b := p.on(p.lab.A), p.on(p.lab.B)
-	err := p.Each(func(int) error {
-		p.ends(a, b, p.lab.B.Addr, p.lab.B.Addr, notes.AnyPort)
+	err := p.ForEachPair(func(int) error {
+		p.ends(a, b, p.lab.B.Addr, p.lab.B.Addr, pathspec.ServerChoosesPort)
 		return nil
 	})
 	p.underlay()
 	p.rests(a, lo)
 	p.rests(b, lo)
-	p.Draw(process(a), device(a, eth), device(b, eth), process(b))
+	p.SetSteps(process(a), device(a, eth), device(b, eth), process(b))
 	return err
 }
 
@@ -29,13 +29,13 @@ func (p *path) host() error {
 // over the loopback device.
 func (p *path) hostLocal() error {
 	a := p.on(p.lab.A)
-	err := p.Each(func(int) error {
-		p.ends(a, a, p.lab.A.Addr, p.lab.A.Addr, notes.AnyPort)
+	err := p.ForEachPair(func(int) error {
+		p.ends(a, a, p.lab.A.Addr, p.lab.A.Addr, pathspec.ServerChoosesPort)
 		return nil
 	})
-	p.Loops(notes.All, a.Place, notes.Device{Name: lo})
+	p.MustCarryBoth(pathspec.AllPairs, a.Place, pathspec.Device{Name: lo})
 	p.rests(a, eth)
-	p.Draw(process(a), device(a, lo), process(a))
+	p.SetSteps(process(a), device(a, lo), process(a))
 	return err
 }
 
@@ -47,11 +47,11 @@ func (p *path) published() error {
 		return err
 	}
 	for i, s := range servers {
-		p.ends(a, s.place, lab.Addrs(s.own), p.lab.B.Addr, uint16(notes.FirstPort+i))
+		p.ends(a, s.place, lab.PrefixAddrs(s.own), p.lab.B.Addr, uint16(pathspec.FirstPort+i))
 	}
 	p.underlay()
 	server := servers[0].place
-	p.Draw(process(a), device(a, eth), device(b, eth), nat(b, "DNAT"), device(b, br), own(device(b, lab.Veth(0))), own(device(server, eth)), process(server))
+	p.SetSteps(process(a), device(a, eth), device(b, eth), nat(b, "DNAT"), device(b, br), own(device(b, lab.VethName(0))), own(device(server, eth)), process(server))
 	return nil
 }
 
@@ -66,10 +66,10 @@ func (p *path) bridge() error {
 	if err := p.bridgeAt(a, lab.NetA, p.lab.Spec.MTU); err != nil {
 		return err
 	}
-	p.carries(notes.All, a, br, notes.Receives)
+	p.carries(pathspec.AllPairs, a, br, pathspec.Receives)
 	var client place
-	err = p.Each(func(pair int) error {
-		c, err := p.plug(a, p.lab.A, lab.Numbered("client", pair), lab.Veth(pair-1), lab.NetA, 1+pair, p.lab.Spec.MTU)
+	err = p.ForEachPair(func(pair int) error {
+		c, err := p.plug(a, p.lab.A, lab.PairName("client", pair), lab.VethName(pair-1), lab.NetA, 1+pair, p.lab.Spec.MTU)
 		if err != nil {
 			return err
 		}
@@ -77,8 +77,8 @@ func (p *path) bridge() error {
 			client = c.place
 		}
 		s := servers[pair-1]
-		p.ends(c.place, s.place, lab.Addrs(s.own), p.lab.B.Addr, uint16(notes.FirstPort+pair-1))
-		p.carries(pair, a, lab.Veth(pair-1), notes.Receives)
+		p.ends(c.place, s.place, lab.PrefixAddrs(s.own), p.lab.B.Addr, uint16(pathspec.FirstPort+pair-1))
+		p.carries(pair, a, lab.VethName(pair-1), pathspec.Receives)
 		return p.routed(c.place, lab.NetA)
 	})
 	if err != nil {
@@ -90,10 +90,10 @@ func (p *path) bridge() error {
 	p.underlay()
 	p.counts("a", linuxnet.CountOut, driver.Forward)
 	p.counts("a", linuxnet.CountIn, driver.Reverse)
-	p.Must(driver.Rule{Counter: notes.Counter("a", table, linuxnet.CountMasquerade+"_packets"), Expect: driver.Connections})
+	p.AddRules(driver.Rule{Counter: pathspec.CounterName("a", table, linuxnet.CountMasquerade+"_packets"), Expect: driver.Connections})
 	server := servers[0].place
-	p.Draw(process(client), own(device(client, eth)), own(device(a, lab.Veth(0))), device(a, br), nat(a, "masquerade"), device(a, eth),
-		device(b, eth), nat(b, "DNAT"), device(b, br), own(device(b, lab.Veth(0))), own(device(server, eth)), process(server))
+	p.SetSteps(process(client), own(device(client, eth)), own(device(a, lab.VethName(0))), device(a, br), nat(a, "masquerade"), device(a, eth),
+		device(b, eth), nat(b, "DNAT"), device(b, br), own(device(b, lab.VethName(0))), own(device(server, eth)), process(server))
 	return nil
 }
 
@@ -104,15 +104,15 @@ func (p *path) behindPorts() (b place, servers []box, err error) {
 	if err := p.bridgeAt(b, lab.NetB, p.lab.Spec.MTU); err != nil {
 		return b, nil, err
 	}
-	p.carries(notes.All, b, br, notes.Transmits)
+	p.carries(pathspec.AllPairs, b, br, pathspec.Transmits)
 	var published [][]netip.Prefix
-	err = p.Each(func(pair int) error {
-		s, err := p.plug(b, p.lab.B, lab.Numbered("server", pair), lab.Veth(pair-1), lab.NetB, 1+pair, p.lab.Spec.MTU)
+	err = p.ForEachPair(func(pair int) error {
+		s, err := p.plug(b, p.lab.B, lab.PairName("server", pair), lab.VethName(pair-1), lab.NetB, 1+pair, p.lab.Spec.MTU)
 		if err != nil {
 			return err
 		}
 		servers, published = append(servers, s), append(published, s.own)
-		p.carries(pair, b, lab.Veth(pair-1), notes.Transmits)
+		p.carries(pair, b, lab.VethName(pair-1), pathspec.Transmits)
 		return p.routed(s.place, lab.NetB)
 	})
 	if err != nil {
@@ -123,14 +123,14 @@ func (p *path) behindPorts() (b place, servers []box, err error) {
 	}
 	p.counts("b", linuxnet.CountIn, driver.Forward)
 	p.counts("b", linuxnet.CountOut, driver.Reverse)
-	p.Must(driver.Rule{Counter: notes.Counter("b", table, linuxnet.CountDNAT+"_packets"), Expect: driver.Connections})
+	p.AddRules(driver.Rule{Counter: pathspec.CounterName("b", table, linuxnet.CountDNAT+"_packets"), Expect: driver.Connections})
 	p.rests(b, lo)
 	return b, servers, nil
 }
 
 // counts declares what a counter of a gateway must have seen.
 func (p *path) counts(at, name string, e driver.Expect) {
-	p.Must(driver.Rule{Counter: notes.Counter(at, table, name+"_bytes"), Expect: e})
+	p.AddRules(driver.Rule{Counter: pathspec.CounterName(at, table, name+"_bytes"), Expect: e})
 }
 
 // colocated: two sandboxes a pair on one bridge of a. Frames go from port to port;
@@ -140,22 +140,22 @@ func (p *path) colocated() error {
 	if err := p.bridgeAt(a, lab.NetA, p.lab.Spec.MTU); err != nil {
 		return err
 	}
-	err := p.Each(func(pair int) error {
+	err := p.ForEachPair(func(pair int) error {
 		out, in := 2*pair-2, 2*pair-1
-		client, err := p.plug(a, p.lab.A, lab.Numbered("client", pair), lab.Veth(out), lab.NetA, 2+out, p.lab.Spec.MTU)
+		client, err := p.plug(a, p.lab.A, lab.PairName("client", pair), lab.VethName(out), lab.NetA, 2+out, p.lab.Spec.MTU)
 		if err != nil {
 			return err
 		}
-		server, err := p.plug(a, p.lab.A, lab.Numbered("server", pair), lab.Veth(in), lab.NetA, 2+in, p.lab.Spec.MTU)
+		server, err := p.plug(a, p.lab.A, lab.PairName("server", pair), lab.VethName(in), lab.NetA, 2+in, p.lab.Spec.MTU)
 		if err != nil {
 			return err
 		}
-		p.ends(client.place, server.place, lab.Addrs(server.own), lab.Addrs(server.own), notes.AnyPort)
-		p.carries(pair, a, lab.Veth(out), notes.Receives)
-		p.carries(pair, a, lab.Veth(in), notes.Transmits)
+		p.ends(client.place, server.place, lab.PrefixAddrs(server.own), lab.PrefixAddrs(server.own), pathspec.ServerChoosesPort)
+		p.carries(pair, a, lab.VethName(out), pathspec.Receives)
+		p.carries(pair, a, lab.VethName(in), pathspec.Transmits)
 		if pair == 1 {
-			p.Draw(process(client.place), own(device(client.place, eth)), own(device(a, lab.Veth(out))), device(a, br),
-				own(device(a, lab.Veth(in))), own(device(server.place, eth)), process(server.place))
+			p.SetSteps(process(client.place), own(device(client.place, eth)), own(device(a, lab.VethName(out))), device(a, br),
+				own(device(a, lab.VethName(in))), own(device(server.place, eth)), process(server.place))
 		}
 		return nil
 	})
@@ -186,21 +186,21 @@ func (p *path) onUnderlay(child func(on *linuxnet.NS, d linuxnet.Device, parent 
 		return b, p.bring(b)
 	}
 	p.underlay()
-	return p.Each(func(pair int) error {
+	return p.ForEachPair(func(pair int) error {
 		number := firstOnUnderlay + 2*(pair-1)
-		client, err := build(p.lab.A, lab.Numbered("client", pair), number)
+		client, err := build(p.lab.A, lab.PairName("client", pair), number)
 		if err != nil {
 			return err
 		}
-		server, err := build(p.lab.B, lab.Numbered("server", pair), number+1)
+		server, err := build(p.lab.B, lab.PairName("server", pair), number+1)
 		if err != nil {
 			return err
 		}
-		p.ends(client.place, server.place, lab.Addrs(server.own), lab.Addrs(server.own), notes.AnyPort)
-		p.carries(pair, client.place, eth, notes.Transmits)
-		p.carries(pair, server.place, eth, notes.Receives)
+		p.ends(client.place, server.place, lab.PrefixAddrs(server.own), lab.PrefixAddrs(server.own), pathspec.ServerChoosesPort)
+		p.carries(pair, client.place, eth, pathspec.Transmits)
+		p.carries(pair, server.place, eth, pathspec.Receives)
 		if pair == 1 {
-			p.Draw(process(client.place), own(device(client.place, eth)), device(p.on(p.lab.A), eth), device(p.on(p.lab.B), eth),
+			p.SetSteps(process(client.place), own(device(client.place, eth)), device(p.on(p.lab.A), eth), device(p.on(p.lab.B), eth),
 				own(device(server.place, eth)), process(server.place))
 		}
 		return nil
@@ -209,6 +209,6 @@ func (p *path) onUnderlay(child func(on *linuxnet.NS, d linuxnet.Device, parent 
 
 // underlay declares that the traffic of all pairs must cross the underlay.
 func (p *path) underlay() {
-	p.carries(notes.All, p.on(p.lab.A), eth, notes.Transmits)
-	p.carries(notes.All, p.on(p.lab.B), eth, notes.Receives)
+	p.carries(pathspec.AllPairs, p.on(p.lab.A), eth, pathspec.Transmits)
+	p.carries(pathspec.AllPairs, p.on(p.lab.B), eth, pathspec.Receives)
 }

@@ -14,7 +14,7 @@ import (
 // The MTU that is ordered for the inside of the tunnel is that of the sandboxes; one
 // without room for VXLAN's headers is refused.
 func TestInnerMTU(t *testing.T) {
-	s := drivertest.Stands(t, netns.Driver{}, drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: "netns/vxlan", Pairs: 1, MTU: 1400}))
+	s := drivertest.Build(t, netns.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "netns/vxlan", Pairs: 1, MTU: 1400}))
 	client, server := both(s)
 	for _, ns := range []interface {
 		ReadSysctl(string) (string, error)
@@ -26,7 +26,7 @@ func TestInnerMTU(t *testing.T) {
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 		t.Error(err)
 	}
-	_, err := netns.Driver{}.Provision(t.Context(), drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: "netns/vxlan", Pairs: 1, MTU: 1451}))
+	_, err := netns.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "netns/vxlan", Pairs: 1, MTU: 1451}))
 	if err == nil || !strings.Contains(err.Error(), "VXLAN adds 50 bytes") {
 		t.Errorf("no room: %v", err)
 	}

@@ -53,7 +53,7 @@ func TestOffloadOff(t *testing.T) {
 }
 
 // stream runs a short proven tcp_stream and returns its goodput in bit/s.
-func stream(t *testing.T, s *drivertest.Stand) float64 {
+func stream(t *testing.T, s *drivertest.Setup) float64 {
 	t.Helper()
 	p := drivertest.Params("tcp_stream")
 	client, server, err := s.Trial(t, p, false)

@@ -9,14 +9,14 @@ import (
 
 	"tare/internal/agent/transport"
 	"tare/internal/driver"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
 
 // path is a mode that stands, with the notes taken while it was built.
 type path struct {
-	notes.Path
+	pathspec.Path
 	lab    *lab.Lab
 	mtu    int               // that was ordered for the inside of a tunnel; 0 is as much as fits
 	own    []*linuxnet.NS    // sandboxes, beside the lab's hosts
@@ -50,31 +50,31 @@ func (p *path) sandbox(name string) (*linuxnet.NS, error) {
 // ends puts the agents of one more pair in place.
 func (p *path) ends(client, server place, listen, dial []netip.Addr, port uint16) {
 	p.at = append(p.at, [2]*linuxnet.NS{client.ns, server.ns})
-	end := func(w place) notes.End {
-		return notes.End{Place: w.Place, Launcher: transport.Local{Start: w.ns.Start}}
+	end := func(w place) pathspec.Endpoint {
+		return pathspec.Endpoint{Place: w.Place, Launcher: transport.Local{Start: w.ns.Start}}
 	}
-	p.Ends(end(client), end(server), listen, dial, port)
+	p.AddPair(end(client), end(server), listen, dial, port)
 }
 
 // carries declares that the traffic of a pair, or that of all, must cross dev.
-func (p *path) carries(pair int, w place, dev string, forward notes.Direction) {
-	p.Carries(pair, w.Place, notes.Device{Name: dev}, forward)
+func (p *path) carries(pair int, w place, dev string, forward pathspec.Direction) {
+	p.MustCarry(pair, w.Place, pathspec.Device{Name: dev}, forward)
 }
 
 // rests declares that no traffic may cross dev.
-func (p *path) rests(w place, dev string) { p.Rests(w.Place, notes.Device{Name: dev}) }
+func (p *path) rests(w place, dev string) { p.MustBeIdle(w.Place, pathspec.Device{Name: dev}) }
 
 // reads has the counters of our nftables table read.
 func (p *path) reads(w place) {
 	p.tables = append(p.tables, w)
-	p.Watch(func(_ context.Context, c driver.Counters) error {
+	p.AddReader(func(_ context.Context, c driver.Counters) error {
 		counts, err := w.ns.Counts(table)
 		if err != nil {
 			return err
 		}
 		for name, n := range counts {
-			c[notes.Counter(w.At, table, name+"_packets")] = n.Packets
-			c[notes.Counter(w.At, table, name+"_bytes")] = n.Bytes
+			c[pathspec.CounterName(w.At, table, name+"_packets")] = n.Packets
+			c[pathspec.CounterName(w.At, table, name+"_bytes")] = n.Bytes
 		}
 		return nil
 	})
@@ -83,7 +83,7 @@ func (p *path) reads(w place) {
 // forget empties the connection tracking of the gateways on the path.
 func (p *path) forget(context.Context) error {
 	for _, w := range p.tables {
-		if err := w.ns.Forget(); err != nil {
+		if err := w.ns.FlushConntrack(); err != nil {
 			return err
 		}
 	}

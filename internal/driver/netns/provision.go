@@ -9,7 +9,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/lab"
 )
 
@@ -38,8 +38,8 @@ func builder(id string) (func(*path) error, error) {
 }
 
 // Probe builds the mode once and takes it down again: the kernel's own answer.
-func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
-	return labdriver.Try(ctx, o, func(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
+	return labdriver.ProbeByProvision(ctx, o, func(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 		p, err := d.Provision(ctx, o)
 		if err != nil {
 			return nil, unsupported(o.Mode, err)
@@ -49,21 +49,21 @@ func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
 }
 
 // Provision builds the mode on a lab of its own, with 1 to MaxPairs pairs of ends.
-func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 	build, err := builder(o.Mode)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Unlimited(); err != nil {
+	if err := o.CheckNoLimits(); err != nil {
 		return nil, err
 	}
 	l, err := lab.Up(o.Lab)
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, lab: l, mtu: o.MTU}
+	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, lab: l, mtu: o.MTU}
 	if err := build(p); err != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, err), p.close(ctx))
 	}
-	return p.Done(driver.Path{Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Forget: p.forget, Close: p.close, Built: p}), nil
+	return p.DriverPath(driver.Path{Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), FlushConnections: p.forget, Close: p.close, Internal: p}), nil
 }

@@ -21,7 +21,7 @@ import (
 // path that only breaks proves nothing about the proof.
 var shorts = []struct {
 	name, mode string
-	open       func(*testing.T, *drivertest.Stand) error
+	open       func(*testing.T, *drivertest.Setup) error
 	want       string // the counter or rule that gives it away
 }{
 	{"a route round the bridge", "netns/published", routeRoundBridge, "b/br0.tx_bytes"},
@@ -43,18 +43,18 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 					t.Fatalf("before the shortcut, %s: %v", kind, err)
 				}
 			}
-			before := s.Before(t)
+			before := s.Snapshot(t)
 			if err := s.Proof(t, before, []driver.Carried{shower(t, s, 2, 0, false, false)}); err != nil {
 				t.Fatalf("before the shortcut, datagrams: %v", err)
 			}
 			if err := tt.open(t, s); err != nil {
 				t.Fatal(err)
 			}
-			s.Meet(t)
+			s.WaitReachable(t)
 			for _, kind := range []string{"tcp_stream", "tcp_rr"} {
 				s.Void(t, drivertest.Params(kind), tt.want)
 			}
-			before = s.Before(t)
+			before = s.Snapshot(t)
 			err := s.Proof(t, before, []driver.Carried{shower(t, s, 2, 0, false, false)})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("datagrams over the shortcut: got %v, want the proof to fail on %s", err, tt.want)
@@ -64,14 +64,14 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 }
 
 // both finds the namespaces of the two ends.
-func both(s *drivertest.Stand) (client, server *linuxnet.NS) {
+func both(s *drivertest.Setup) (client, server *linuxnet.NS) {
 	c, srv := netns.Namespaces(s.Path)
 	return c, srv
 }
 
 // cable joins the namespaces of both ends directly and routes the dialled
 // address over it.
-func cable(_ *testing.T, s *drivertest.Stand) error {
+func cable(_ *testing.T, s *drivertest.Setup) error {
 	client, server := both(s)
 	target := s.Path.Pairs[0].Server
 	dial, back := target.Dial[0].Addr(), netip.MustParsePrefix("198.19.255.1/24")
@@ -86,7 +86,7 @@ func cable(_ *testing.T, s *drivertest.Stand) error {
 
 // routeRoundBridge gives the published sandbox a second link to its host, and
 // the host a route to it over that.
-func routeRoundBridge(_ *testing.T, s *drivertest.Stand) error {
+func routeRoundBridge(_ *testing.T, s *drivertest.Setup) error {
 	_, server := both(s)
 	own := s.Lab.Addresses(lab.NetB, 2)[0].Addr()
 	client := s.Lab.A.Addr[0]
@@ -106,7 +106,7 @@ func routeRoundBridge(_ *testing.T, s *drivertest.Stand) error {
 
 // relayInstead takes the DNAT rule away and lets a process on b pass the
 // connections on, as a userland proxy would.
-func relayInstead(t *testing.T, s *drivertest.Stand) error {
+func relayInstead(t *testing.T, s *drivertest.Setup) error {
 	target := s.Path.Pairs[0].Server
 	b := s.Lab.B.NS
 	if err := b.DropChain("tare", "prerouting"); err != nil {
@@ -171,7 +171,7 @@ func pass(to, from net.Conn) {
 }
 
 // withoutMasquerade lets the client's own address out and gives b a route back.
-func withoutMasquerade(_ *testing.T, s *drivertest.Stand) error {
+func withoutMasquerade(_ *testing.T, s *drivertest.Setup) error {
 	behind := s.Lab.Addresses(lab.NetA, 0)[0].Masked()
 	return errors.Join(
 		s.Lab.A.NS.DropChain("tare", "postrouting"),

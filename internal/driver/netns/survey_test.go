@@ -22,7 +22,7 @@ func TestSurvey(t *testing.T) {
 				t.Fatal(err)
 			}
 			stacks[mode] = append(stacks[mode], settings)
-			n, tracks, err := stack.Tracked(t.Context())
+			n, tracks, err := stack.ReadTracked(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

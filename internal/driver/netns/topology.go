@@ -2,11 +2,13 @@
 
 package netns
 
-import "tare/internal/driver/notes"
+import "tare/internal/driver/pathspec"
 
-func process(at place) notes.Step { return notes.ProcessAt(at.Place) }
-func nat(at place, l string) notes.Step {
-	return notes.By(notes.Rule(at.Place, "nat", l), at.At+"/"+table)
+func process(at place) pathspec.Step { return pathspec.ProcessStep(at.Place) }
+func nat(at place, l string) pathspec.Step {
+	return pathspec.ProvenBy(pathspec.RuleStep(at.Place, "nat", l), at.At+"/"+table)
 }
-func device(at place, d string) notes.Step { return notes.DeviceAt(at.Place, notes.Device{Name: d}) }
-func own(s notes.Step) notes.Step          { return notes.Own(s) }
+func device(at place, d string) pathspec.Step {
+	return pathspec.DeviceStep(at.Place, pathspec.Device{Name: d})
+}
+func own(s pathspec.Step) pathspec.Step { return pathspec.PerPair(s) }

@@ -29,7 +29,7 @@ const (
 // shower sends datagrams over the first pair of a path, from ports of the client
 // on if that is not 0, and gives what both ends would report. With echo the server
 // sends each back.
-func shower(t *testing.T, s *drivertest.Stand, flows int, from uint16, ipv6, echo bool) driver.Carried {
+func shower(t *testing.T, s *drivertest.Setup, flows int, from uint16, ipv6, echo bool) driver.Carried {
 	t.Helper()
 	clientNS, serverNS := both(s)
 	listen, dial, err := s.Path.Pairs[0].Server.Reach(ipv6)
@@ -126,7 +126,7 @@ func TestDatagrams(t *testing.T) {
 	d := netns.Driver{}
 	for _, m := range d.Modes() {
 		t.Run(m.ID, func(t *testing.T) {
-			if err := d.Probe(t.Context(), labdriver.Order{Order: driver.Order{Mode: m.ID}}); err != nil {
+			if err := d.Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: m.ID}}); err != nil {
 				t.Logf("%v", err)
 				return
 			}
@@ -136,7 +136,7 @@ func TestDatagrams(t *testing.T) {
 					continue
 				}
 				for _, echo := range []bool{false, true} {
-					before := s.Before(t)
+					before := s.Snapshot(t)
 					carried := shower(t, s, 3, 0, ipv6, echo)
 					if err := s.Proof(t, before, []driver.Carried{carried}); err != nil {
 						t.Errorf("ipv6 %t, echo %t: %v", ipv6, echo, err)
@@ -151,7 +151,7 @@ func TestDatagrams(t *testing.T) {
 func TestDatagramsThatAreLost(t *testing.T) {
 	for _, mode := range []string{"host", "netns/bridge", "netns/vxlan"} {
 		s := drivertest.Provision(t, netns.Driver{}, mode, func(l *lab.Spec) { l.Rate = 1e6 })
-		before := s.Before(t)
+		before := s.Snapshot(t)
 		carried := shower(t, s, 4, 0, false, false)
 		if err := s.Proof(t, before, []driver.Carried{carried}); err != nil {
 			t.Errorf("%s: %v", mode, err)
@@ -168,7 +168,7 @@ func TestForget(t *testing.T) {
 	const from = 40000
 	s := drivertest.Provision(t, netns.Driver{}, "netns/bridge", nil)
 	for range 2 {
-		before := s.Before(t)
+		before := s.Snapshot(t)
 		if err := s.Proof(t, before, []driver.Carried{shower(t, s, 2, from, false, true)}); err != nil {
 			t.Error(err)
 		}

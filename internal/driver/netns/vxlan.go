@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -32,11 +32,11 @@ func (p *path) vxlan() error {
 		return err
 	}
 	p.underlay()
-	p.carries(notes.All, near, tunnel, notes.Transmits)
-	p.carries(notes.All, far, tunnel, notes.Receives)
+	p.carries(pathspec.AllPairs, near, tunnel, pathspec.Transmits)
+	p.carries(pathspec.AllPairs, far, tunnel, pathspec.Receives)
 	p.rests(near, br)
 	p.rests(far, br)
-	return p.Each(func(pair int) error {
+	return p.ForEachPair(func(pair int) error {
 		client, err := p.join(near, p.lab.A, "client", pair, 2*pair)
 		if err != nil {
 			return err
@@ -51,13 +51,13 @@ func (p *path) vxlan() error {
 		if err := knows(far, client, p.lab.A.Addr[0]); err != nil {
 			return err
 		}
-		p.ends(client.place, server.place, lab.Addrs(server.own), lab.Addrs(server.own), notes.AnyPort)
-		p.carries(pair, near, lab.Veth(pair-1), notes.Receives)
-		p.carries(pair, far, lab.Veth(pair-1), notes.Transmits)
+		p.ends(client.place, server.place, lab.PrefixAddrs(server.own), lab.PrefixAddrs(server.own), pathspec.ServerChoosesPort)
+		p.carries(pair, near, lab.VethName(pair-1), pathspec.Receives)
+		p.carries(pair, far, lab.VethName(pair-1), pathspec.Transmits)
 		if pair == 1 {
 			a, b := p.on(p.lab.A), p.on(p.lab.B)
-			p.Draw(process(client.place), own(device(client.place, eth)), own(device(near, lab.Veth(0))), device(near, br), device(near, tunnel), device(a, eth),
-				device(b, eth), device(far, tunnel), device(far, br), own(device(far, lab.Veth(0))), own(device(server.place, eth)), process(server.place))
+			p.SetSteps(process(client.place), own(device(client.place, eth)), own(device(near, lab.VethName(0))), device(near, br), device(near, tunnel), device(a, eth),
+				device(b, eth), device(far, tunnel), device(far, br), own(device(far, lab.VethName(0))), own(device(server.place, eth)), process(server.place))
 		}
 		return nil
 	})
@@ -92,7 +92,7 @@ func (p *path) overlay(h *lab.Host) (place, error) {
 	if err := net.ns.Attach(tunnel, br); err != nil {
 		return place{}, err
 	}
-	return net, p.lab.Finish(net.ns, tunnel)
+	return net, p.lab.SetUpDevice(net.ns, tunnel)
 }
 
 // join puts a sandbox of a pair on one side of the overlay.
@@ -101,14 +101,14 @@ func (p *path) join(net place, h *lab.Host, name string, pair, number int) (box,
 	if err != nil {
 		return box{}, err
 	}
-	return p.plug(net, h, lab.Numbered(name, pair), lab.Veth(pair-1), lab.NetOverlay, number, mtu)
+	return p.plug(net, h, lab.PairName(name, pair), lab.VethName(pair-1), lab.NetOverlay, number, mtu)
 }
 
 // knows tells one side of the overlay where a sandbox of the other is.
 func knows(net place, other box, vtep netip.Addr) error {
-	mac, err := other.ns.Hardware(eth)
+	mac, err := other.ns.HardwareAddr(eth)
 	if err != nil {
 		return err
 	}
-	return net.ns.Remote(tunnel, mac, vtep, lab.Addrs(other.own)...)
+	return net.ns.AddVXLANRemote(tunnel, mac, vtep, lab.PrefixAddrs(other.own)...)
 }

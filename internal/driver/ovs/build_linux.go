@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tare/internal/driver/manned"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
+	"tare/internal/driver/procpath"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -29,14 +29,14 @@ const key = 77
 
 // side is one host with its switch.
 type side struct {
-	notes.Place
+	pathspec.Place
 	host *lab.Host
 	vswitch
 }
 
 // box is a sandbox with its own addresses.
 type box struct {
-	notes.Place
+	pathspec.Place
 	ns  *linuxnet.NS
 	own []netip.Prefix
 }
@@ -52,10 +52,10 @@ func (p *hosts) other(s *side) *side {
 type hosts struct{ near, far *side }
 
 func (p *path) build(ctx context.Context, progs programs) error {
-	h := hosts{sideOf(p.Stands.A, progs), sideOf(p.Stands.B, progs)}
+	h := hosts{sideOf(p.OnLab.A, progs), sideOf(p.OnLab.B, progs)}
 	p.sides = []*side{h.near, h.far}
 	for _, s := range p.sides {
-		if err := s.start(ctx, s.At, p.Stands.Spec.Claim.ID, s.host.NS, p.Runs); err != nil {
+		if err := s.start(ctx, s.At, p.OnLab.Spec.Claim.ID, s.host.NS, p.AddProcess); err != nil {
 			return err
 		}
 		if err := p.bridges(ctx, s, h.other(s)); err != nil {
@@ -68,18 +68,18 @@ func (p *path) build(ctx context.Context, progs programs) error {
 	datapath := "kernel"
 	if p.process {
 		datapath = "netdev: in the process of ovs-vswitchd, by packet sockets"
-		p.Tells("checksum offload of the sandboxes", "off: the switch's process passes no unfinished checksums on")
+		p.AddFact("checksum offload of the sandboxes", "off: the switch's process passes no unfinished checksums on")
 	}
-	p.Tells("datapath", datapath)
+	p.AddFact("datapath", datapath)
 	if err := p.pairs(ctx, h); err != nil {
 		return err
 	}
-	return p.Reaches(ctx, "the switches")
+	return p.CheckReachable(ctx, "the switches")
 }
 
 // pairs puts the ends of all pairs behind the switches.
 func (p *path) pairs(ctx context.Context, h hosts) error {
-	return p.Each(func(pair int) error {
+	return p.ForEachPair(func(pair int) error {
 		client, err := p.plug(ctx, h.near, "client", pair, 2*pair)
 		if err != nil {
 			return err
@@ -88,10 +88,10 @@ func (p *path) pairs(ctx context.Context, h hosts) error {
 		if err != nil {
 			return err
 		}
-		p.Between(client.ns, server.ns)
-		p.Ends(manned.End(client.Place, client.ns), manned.End(server.Place, server.ns), lab.Addrs(server.own), lab.Addrs(server.own), notes.AnyPort)
-		p.Carries(pair, h.near.Place, notes.Device{Name: lab.Veth(pair - 1)}, notes.Receives)
-		p.Carries(pair, h.far.Place, notes.Device{Name: lab.Veth(pair - 1)}, notes.Transmits)
+		p.AddPairNamespaces(client.ns, server.ns)
+		p.AddPair(procpath.NamespaceEndpoint(client.Place, client.ns), procpath.NamespaceEndpoint(server.Place, server.ns), lab.PrefixAddrs(server.own), lab.PrefixAddrs(server.own), pathspec.ServerChoosesPort)
+		p.MustCarry(pair, h.near.Place, pathspec.Device{Name: lab.VethName(pair - 1)}, pathspec.Receives)
+		p.MustCarry(pair, h.far.Place, pathspec.Device{Name: lab.VethName(pair - 1)}, pathspec.Transmits)
 		if pair == 1 {
 			p.draw(h, client, server)
 		}
@@ -100,7 +100,7 @@ func (p *path) pairs(ctx context.Context, h hosts) error {
 }
 
 func sideOf(h *lab.Host, progs programs) *side {
-	return &side{Place: manned.At(h.NS, h.Name, h.Name), host: h, vswitch: vswitch{programs: progs}}
+	return &side{Place: procpath.NamespacePlace(h.NS, h.Name, h.Name), host: h, vswitch: vswitch{programs: progs}}
 }
 
 // bridges sets up one switch: without a tunnel a bridge with the underlay as a port; with
@@ -115,7 +115,7 @@ func (p *path) bridges(ctx context.Context, s, other *side) error {
 		return p.deaf(s, eth)
 	}
 	if p.process {
-		mac, err := s.host.NS.Hardware(eth)
+		mac, err := s.host.NS.HardwareAddr(eth)
 		if err != nil {
 			return err
 		}
@@ -143,10 +143,10 @@ func (p *path) bridge(name string, more ...string) []string {
 // a port, as Open vSwitch asks for (its userspace tunnelling guide).
 func (p *path) move(s *side) error {
 	n := 1
-	if s.host == p.Stands.B {
+	if s.host == p.OnLab.B {
 		n = 2
 	}
-	for _, a := range p.Stands.Addresses(lab.NetUnderlay, n) {
+	for _, a := range p.OnLab.Addresses(lab.NetUnderlay, n) {
 		if err := s.host.NS.RemoveAddress(eth, a); err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (p *path) move(s *side) error {
 			return err
 		}
 	}
-	if err := s.host.NS.SetMTU(physical, p.Stands.Spec.MTU); err != nil {
+	if err := s.host.NS.SetMTU(physical, p.OnLab.Spec.MTU); err != nil {
 		return err
 	}
 	if err := s.host.NS.Up(physical); err != nil {
@@ -184,12 +184,12 @@ func (p *path) plug(ctx context.Context, s *side, role string, pair, number int)
 	if p.way == flat {
 		number += firstOnUnderlay
 	}
-	b := box{manned.At(ns, s.At, s.At+"/"+role), ns, p.Stands.Addresses(p.net(), number)}
-	port := lab.Veth(pair - 1)
-	if err := s.host.NS.Veth(p.Stands.Device(port, p.mtu), ns, p.Stands.Device(eth, p.mtu)); err != nil {
+	b := box{procpath.NamespacePlace(ns, s.At, s.At+"/"+role), ns, p.OnLab.Addresses(p.net(), number)}
+	port := lab.VethName(pair - 1)
+	if err := s.host.NS.Veth(p.OnLab.Device(port, p.mtu), ns, p.OnLab.Device(eth, p.mtu)); err != nil {
 		return b, err
 	}
-	if err := p.Stands.Finish(s.host.NS, port); err != nil {
+	if err := p.OnLab.SetUpDevice(s.host.NS, port); err != nil {
 		return b, err
 	}
 	if p.process {
@@ -200,7 +200,7 @@ func (p *path) plug(ctx context.Context, s *side, role string, pair, number int)
 			return b, err
 		}
 	}
-	if err := p.Stands.Finish(ns, eth); err != nil {
+	if err := p.OnLab.SetUpDevice(ns, eth); err != nil {
 		return b, err
 	}
 	for _, a := range b.own {
@@ -220,29 +220,31 @@ func (p *path) net() lab.Net {
 }
 
 // subnet is theirs, by address family.
-func (p *path) subnet() []netip.Prefix { return p.Stands.Addresses(p.net(), 0) }
+func (p *path) subnet() []netip.Prefix { return p.OnLab.Addresses(p.net(), 0) }
 
 // firstOnUnderlay is beyond the hosts' own numbers on the underlay's subnet.
 const firstOnUnderlay = 9
 
 // draw notes the steps.
 func (p *path) draw(h hosts, client, server box) {
-	dev := func(at notes.Place, name string) notes.Step { return notes.DeviceAt(at, notes.Device{Name: name}) }
-	crossing := func(s *side) []notes.Step {
+	dev := func(at pathspec.Place, name string) pathspec.Step {
+		return pathspec.DeviceStep(at, pathspec.Device{Name: name})
+	}
+	crossing := func(s *side) []pathspec.Step {
 		if device := p.kernelDevice(); device != "" {
-			return []notes.Step{notes.Rule(s.Place, "switch", "Open vSwitch"), dev(s.Place, device), dev(s.Place, eth)}
+			return []pathspec.Step{pathspec.RuleStep(s.Place, "switch", "Open vSwitch"), dev(s.Place, device), dev(s.Place, eth)}
 		}
 		label := "Open vSwitch"
 		if p.way != flat {
 			label += ", " + strings.TrimPrefix(p.way, "ovs/")
 		}
-		return []notes.Step{notes.By(notes.Rule(s.Place, "switch", label), s.At+"/"+p.counts()), dev(s.Place, eth)}
+		return []pathspec.Step{pathspec.ProvenBy(pathspec.RuleStep(s.Place, "switch", label), s.At+"/"+p.counts()), dev(s.Place, eth)}
 	}
 	back := crossing(h.far)
 	slices.Reverse(back)
-	p.Draw(slices.Concat(
-		[]notes.Step{notes.ProcessAt(client.Place), notes.Own(dev(client.Place, eth)), notes.Own(dev(h.near.Place, lab.Veth(0)))},
+	p.SetSteps(slices.Concat(
+		[]pathspec.Step{pathspec.ProcessStep(client.Place), pathspec.PerPair(dev(client.Place, eth)), pathspec.PerPair(dev(h.near.Place, lab.VethName(0)))},
 		crossing(h.near), back,
-		[]notes.Step{notes.Own(dev(h.far.Place, lab.Veth(0))), notes.Own(dev(server.Place, eth)), notes.ProcessAt(server.Place)},
+		[]pathspec.Step{pathspec.PerPair(dev(h.far.Place, lab.VethName(0))), pathspec.PerPair(dev(server.Place, eth)), pathspec.ProcessStep(server.Place)},
 	)...)
 }

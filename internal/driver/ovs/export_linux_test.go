@@ -11,7 +11,7 @@ import (
 // sandboxes' ports.
 func Untunnel(p *driver.Path) error {
 	var errs []error
-	for _, s := range p.Built.(*path).sides {
+	for _, s := range p.Internal.(*path).sides {
 		errs = append(errs, s.set(context.Background(), "del-port", inside, tunnel, "--", "del-port", physical, eth, "--", "add-port", inside, eth))
 	}
 	return errors.Join(errs...)

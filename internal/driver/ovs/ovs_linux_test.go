@@ -23,11 +23,11 @@ func TestBrief(t *testing.T) { drivertest.Brief(t, ovs.Driver{}) }
 
 // stand builds a mode with one pair, or ends the test where the probe says why it cannot
 // be had here.
-func stand(t *testing.T, mode string, mtu int) *drivertest.Stand {
+func stand(t *testing.T, mode string, mtu int) *drivertest.Setup {
 	t.Helper()
 	drivertest.NeedLab(t)
 	began := time.Now()
-	if err := (ovs.Driver{}).Probe(t.Context(), labdriver.Order{Order: driver.Order{Mode: mode}}); err != nil {
+	if err := (ovs.Driver{}).Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: mode}}); err != nil {
 		if u, lacking := driver.AsUnsupported(err); lacking && u.Reason != "" {
 			t.Skip(err)
 		}
@@ -35,14 +35,14 @@ func stand(t *testing.T, mode string, mtu int) *drivertest.Stand {
 	}
 	probed := time.Since(began)
 	began = time.Now()
-	s := drivertest.Stands(t, ovs.Driver{}, drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: mode, Pairs: 1, MTU: mtu}))
+	s := drivertest.Build(t, ovs.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: 1, MTU: mtu}))
 	t.Logf("%s: probed and taken down in %v, provisioned to both ends' hello in %v", mode, probed, time.Since(began))
 	return s
 }
 
 // spaces are the namespaces of the first pair's ends.
-func spaces(s *drivertest.Stand) (client, server *linuxnet.NS) {
-	return s.Path.Built.(interface {
+func spaces(s *drivertest.Setup) (client, server *linuxnet.NS) {
+	return s.Path.Internal.(interface {
 		Spaces(pair int) (client, server *linuxnet.NS)
 	}).Spaces(1)
 }
@@ -52,7 +52,7 @@ func spaces(s *drivertest.Stand) (client, server *linuxnet.NS) {
 func TestShortcutsComeOutVoid(t *testing.T) {
 	for _, way := range []struct {
 		mode, want string
-		open       func(*drivertest.Stand) error
+		open       func(*drivertest.Setup) error
 	}{
 		{"ovs/flat-netdev", "counter a/eth0.tx_bytes", cable},
 		{"ovs/vxlan-netdev", "counter a/eth0.tx_bytes", cable},
@@ -67,7 +67,7 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 			if err := way.open(s); err != nil {
 				t.Fatal(err)
 			}
-			s.Meet(t)
+			s.WaitReachable(t)
 			for _, kind := range []string{"tcp_stream", "udp_stream"} {
 				s.Void(t, drivertest.Params(kind), way.want)
 			}
@@ -76,7 +76,7 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 }
 
 // cable joins the sandboxes directly and routes the server's address over it.
-func cable(s *drivertest.Stand) error {
+func cable(s *drivertest.Setup) error {
 	client, server := spaces(s)
 	to := s.Path.Pairs[0].Server.Dial[0].Addr()
 	return errors.Join(
@@ -90,7 +90,7 @@ func cable(s *drivertest.Stand) error {
 
 // inClear gives each switch the underlay as a port among the sandboxes', in the place of
 // the tunnel.
-func inClear(s *drivertest.Stand) error { return ovs.Untunnel(s.Path) }
+func inClear(s *drivertest.Setup) error { return ovs.Untunnel(s.Path) }
 
 // A switch that is killed is what the path says has happened.
 func TestSwitchKilled(t *testing.T) {
@@ -151,7 +151,7 @@ func TestBadLuck(t *testing.T) {
 				}
 				t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 			}
-			_, err := ovs.Driver{}.Provision(t.Context(), drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: tt.mode, Pairs: 1, MTU: tt.mtu}))
+			_, err := ovs.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: tt.mode, Pairs: 1, MTU: tt.mtu}))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}

@@ -1,12 +1,12 @@
 package ovs
 
 import (
-	"tare/internal/driver/manned"
+	"tare/internal/driver/procpath"
 )
 
 // path is a mode that stands.
 type path struct {
-	manned.Path
+	procpath.Path
 	mtu     int
 	way     string
 	process bool // who switches

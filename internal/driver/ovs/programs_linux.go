@@ -65,7 +65,7 @@ const runWithin = 10 * time.Second
 
 // run runs a program to its end. Its error has the last line that the program wrote.
 func run(ctx context.Context, program string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, driver.Patience(runWithin))
+	ctx, cancel := context.WithTimeout(ctx, driver.ScaleTimeout(runWithin))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}

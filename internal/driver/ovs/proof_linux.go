@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"tare/internal/driver"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/linuxnet"
 )
 
@@ -37,18 +37,18 @@ func (p *path) kernelDevice() string {
 // counters of the device by which it tunnels, else by its account of its port, or by the
 // time that the process ran.
 func (p *path) proof(h hosts) error {
-	p.Carries(notes.All, h.near.Place, notes.Device{Name: eth}, notes.Transmits)
-	p.Carries(notes.All, h.far.Place, notes.Device{Name: eth}, notes.Receives)
+	p.MustCarry(pathspec.AllPairs, h.near.Place, pathspec.Device{Name: eth}, pathspec.Transmits)
+	p.MustCarry(pathspec.AllPairs, h.far.Place, pathspec.Device{Name: eth}, pathspec.Receives)
 	for _, s := range []*side{h.near, h.far} {
-		p.Rests(s.Place, notes.Device{Name: lo})
-		p.Rests(s.Place, notes.Device{Name: inside})
+		p.MustBeIdle(s.Place, pathspec.Device{Name: lo})
+		p.MustBeIdle(s.Place, pathspec.Device{Name: inside})
 		if p.way != flat {
 			if err := p.tapped(h, s); err != nil {
 				return err
 			}
 		}
 		if p.process {
-			if err := p.Worked(s.sw, notes.Counter(s.At, p.counts(), "run_ns"), notes.All); err != nil {
+			if err := p.MustBeBusy(s.sw, pathspec.CounterName(s.At, p.counts(), "run_ns"), pathspec.AllPairs); err != nil {
 				return err
 			}
 		} else if p.way == flat {
@@ -56,8 +56,8 @@ func (p *path) proof(h hosts) error {
 		}
 	}
 	if device := p.kernelDevice(); device != "" {
-		p.Carries(notes.All, h.near.Place, notes.Device{Name: device}, notes.Transmits)
-		p.Carries(notes.All, h.far.Place, notes.Device{Name: device}, notes.Receives)
+		p.MustCarry(pathspec.AllPairs, h.near.Place, pathspec.Device{Name: device}, pathspec.Transmits)
+		p.MustCarry(pathspec.AllPairs, h.far.Place, pathspec.Device{Name: device}, pathspec.Receives)
 	}
 	return nil
 }
@@ -76,19 +76,19 @@ func (p *path) tapped(h hosts, s *side) error {
 	for _, a := range p.subnet() {
 		hidden = append(hidden, a.Masked())
 	}
-	if err := s.host.NS.TunnelTap(table, eth, linuxnet.Sealed{Port: p.port(), Inside: hidden}); err != nil {
+	if err := s.host.NS.CountTunnelIngress(table, eth, linuxnet.TunnelIngress{Port: p.port(), Inside: hidden}); err != nil {
 		return err
 	}
-	p.Watch(func(_ context.Context, into driver.Counters) error {
-		counts, err := s.host.NS.TapCounts(table)
+	p.AddReader(func(_ context.Context, into driver.Counters) error {
+		counts, err := s.host.NS.IngressCounts(table)
 		for name, n := range counts {
-			into[notes.Counter(s.At, eth, name+"_bytes")] = n.Bytes
+			into[pathspec.CounterName(s.At, eth, name+"_bytes")] = n.Bytes
 		}
 		return err
 	})
 	in, _ := h.into(s)
-	p.Must(driver.Rule{Counter: notes.Counter(s.At, eth, linuxnet.CountSealed+"_bytes"), Expect: in},
-		driver.Rule{Counter: notes.Counter(s.At, eth, linuxnet.CountInside+"_bytes"), Expect: driver.Still})
+	p.AddRules(driver.Rule{Counter: pathspec.CounterName(s.At, eth, linuxnet.CountEncrypted+"_bytes"), Expect: in},
+		driver.Rule{Counter: pathspec.CounterName(s.At, eth, linuxnet.CountDecrypted+"_bytes"), Expect: driver.NoTraffic})
 	return nil
 }
 
@@ -103,8 +103,8 @@ func (p *path) counts() string {
 // switched reads the account of the switch's port towards the other host, where that is
 // the underlay: the kernel's own count, as it is when it is read.
 func (p *path) switched(h hosts, s *side) {
-	received, sent := notes.Counter(s.At, p.counts(), "rx_bytes"), notes.Counter(s.At, p.counts(), "tx_bytes")
-	p.Watch(func(ctx context.Context, into driver.Counters) error {
+	received, sent := pathspec.CounterName(s.At, p.counts(), "rx_bytes"), pathspec.CounterName(s.At, p.counts(), "tx_bytes")
+	p.AddReader(func(ctx context.Context, into driver.Counters) error {
 		ports, err := s.ports(ctx, inside)
 		if err != nil {
 			return err
@@ -117,5 +117,5 @@ func (p *path) switched(h hosts, s *side) {
 		return nil
 	})
 	in, out := h.into(s)
-	p.Must(driver.Rule{Counter: received, Expect: in}, driver.Rule{Counter: sent, Expect: out})
+	p.AddRules(driver.Rule{Counter: received, Expect: in}, driver.Rule{Counter: sent, Expect: out})
 }

@@ -9,8 +9,8 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
-	"tare/internal/driver/manned"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
+	"tare/internal/driver/procpath"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -21,13 +21,13 @@ import (
 const overhead = 50
 
 // Probe builds the mode once and takes it down again.
-func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
-	return labdriver.Try(ctx, o, d.Provision)
+func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
+	return labdriver.ProbeByProvision(ctx, o, d.Provision)
 }
 
 // Provision builds the mode on a lab of its own, with 1 to MaxPairs pairs of ends and a
 // private switch on each host.
-func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 	way, process := split(o.Mode)
 	most := o.Lab.MTU
 	switch way {
@@ -37,12 +37,12 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	default:
 		return nil, fmt.Errorf("driver ovs has no mode %q", o.Mode)
 	}
-	if err := o.Unlimited(); err != nil {
+	if err := o.CheckNoLimits(); err != nil {
 		return nil, err
 	}
 	mtu := cmp.Or(o.MTU, most)
-	if mtu < lab.LeastMTU || mtu > most {
-		return nil, fmt.Errorf("provision %s: an MTU of %d cannot be had on the switch: the underlay's is %d; from %d to %d fit", o.Mode, mtu, o.Lab.MTU, lab.LeastMTU, most)
+	if mtu < lab.MinMTU || mtu > most {
+		return nil, fmt.Errorf("provision %s: an MTU of %d cannot be had on the switch: the underlay's is %d; from %d to %d fit", o.Mode, mtu, o.Lab.MTU, lab.MinMTU, most)
 	}
 	progs, err := find(ctx)
 	if err != nil && ctx.Err() != nil { // time was too short to ask, which tells nothing of what there is
@@ -58,22 +58,22 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	if err != nil {
 		return nil, err
 	}
-	p := &path{Path: manned.Path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, Stands: l, What: "the switch"}, mtu: mtu, way: way, process: process}
-	p.Tells("Open vSwitch", progs.version+" ("+progs.switchd+")")
-	p.Tells("sandbox MTU", strconv.Itoa(mtu))
+	p := &path{Path: procpath.Path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, OnLab: l, Label: "the switch"}, mtu: mtu, way: way, process: process}
+	p.AddFact("Open vSwitch", progs.version+" ("+progs.switchd+")")
+	p.AddFact("sandbox MTU", strconv.Itoa(mtu))
 	if err := p.build(ctx, progs); err != nil {
-		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.Explain(err)), p.Close(ctx))
+		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.ExplainError(err)), p.Close(ctx))
 	}
-	return p.Done(driver.Path{Discards: p.discards()}, p), nil
+	return p.DriverPath(driver.Path{IgnoredDropReasons: p.discards()}, p), nil
 }
 
 // needs says what this machine lacks for who switches.
 func needs(process bool) error {
 	if !process {
-		if err := linuxnet.Family("ovs_datapath"); err != nil {
+		if err := linuxnet.CheckGenlFamily("ovs_datapath"); err != nil {
 			return fmt.Errorf("the kernel lacks Open vSwitch's datapath (CONFIG_OPENVSWITCH; modprobe openvswitch): %w; the mode with %s behind its name switches without it", err, netdev)
 		}
 		return nil
 	}
-	return linuxnet.NeedTUN()
+	return linuxnet.CheckTUN()
 }

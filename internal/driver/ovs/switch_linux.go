@@ -99,11 +99,11 @@ const setWithin = 8 * time.Second
 func (v *vswitch) set(ctx context.Context, args ...string) error {
 	before := ""
 	if v.sw != nil {
-		before = v.sw.Words()
+		before = v.sw.StderrTail()
 	}
-	_, err := run(ctx, v.vsctl, append([]string{"--db=unix:" + v.socket(), "--timeout=" + strconv.Itoa(int(driver.Patience(setWithin).Seconds()))}, args...)...)
+	_, err := run(ctx, v.vsctl, append([]string{"--db=unix:" + v.socket(), "--timeout=" + strconv.Itoa(int(driver.ScaleTimeout(setWithin).Seconds()))}, args...)...)
 	if err != nil && v.sw != nil {
-		if said := last(strings.TrimPrefix(v.sw.Words(), before)); said != "" {
+		if said := last(strings.TrimPrefix(v.sw.StderrTail(), before)); said != "" {
 			err = fmt.Errorf("%w; the switch says: %s", err, said)
 		}
 	}
@@ -168,12 +168,12 @@ func bytesOf(counts string) (uint64, error) {
 	return 0, fmt.Errorf("no bytes in %q", counts)
 }
 
-// readyWithin bounds how long a daemon may take to be there, on a real CPU. Each takes some 20 ms.
+// readyTimeout bounds how long a daemon may take to be there, on a real CPU. Each takes some 20 ms.
 const readyWithin = 10 * time.Second
 
 // waits until a daemon has made a file of its /run.
 func waits(ctx context.Context, p *daemon.Process, file string) error {
-	return p.Until(ctx, driver.Patience(readyWithin), "make "+file, func() error {
+	return p.WaitFor(ctx, driver.ScaleTimeout(readyWithin), "make "+file, func() error {
 		_, err := os.Stat(filepath.Join(p.RunDir(), file))
 		return err
 	})

@@ -9,7 +9,7 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/driver"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 )
 
 // Unreachable is what is wrong with a network whose ends ran and never heard of each
@@ -25,12 +25,12 @@ func IsUnreachable(err error) bool {
 	return errors.As(err, &u)
 }
 
-// Reach has the agents of two ends, which are named for people, exchange a few bytes over
+// CheckReachable has the agents of two ends, which are named for people, exchange a few bytes over
 // TCP, and waits until they have. Its error is an *Unreachable where both ran and nothing
 // came through.
-func Reach(ctx context.Context, client, server *agent.Client, from, to string, listen, dial netip.AddrPort, wait time.Duration) error {
-	_, err := agent.Meet(ctx, client, server, "tcp", listen, dial, wait)
-	if gone := errors.Join(client.Gone(), server.Gone()); gone != nil {
+func CheckReachable(ctx context.Context, client, server *agent.Client, from, to string, listen, dial netip.AddrPort, wait time.Duration) error {
+	_, err := agent.CheckReachability(ctx, client, server, "tcp", listen, dial, wait)
+	if gone := errors.Join(client.Err(), server.Err()); gone != nil {
 		return gone
 	}
 	if err != nil {
@@ -44,28 +44,28 @@ func Reach(ctx context.Context, client, server *agent.Client, from, to string, l
 type Exchange struct {
 	Client, Server *Endpoint
 	Listen, Dial   netip.AddrPort
-	Want           Between
+	Want           Connectivity
 }
 
-// Between is what may be between two ends.
-type Between int
+// Connectivity is what may be between two ends.
+type Connectivity int
 
 // What may be between two ends.
 const (
-	OneConnection  Between = iota // the server meets the client's own connection, its address translated at most
-	TwoConnections                // a relay ends the client's and begins its own
-	Whatever                      // a network of the user's may do as it likes
+	OneConnection   Connectivity = iota // the server meets the client's own connection, its address translated at most
+	TwoConnections                      // a relay ends the client's and begins its own
+	AnyConnectivity                     // a network of the user's may do as it likes
 )
 
-// Unexpected is an exchange that shows something else between the ends than was wanted.
-type Unexpected struct {
+// UnexpectedConnectivity is an exchange that shows something else between the ends than was wanted.
+type UnexpectedConnectivity struct {
 	Exchange
 	Network string // tcp or udp
-	Met     agent.Met
+	Result  agent.Reachability
 }
 
-func (u *Unexpected) Error() string {
-	return fmt.Sprintf("what is between %s and %s is not as expected (seen from %s, dialled from %s over %s)", u.Client.At, u.Server.At, u.Met.Seen, u.Met.From, u.Network)
+func (u *UnexpectedConnectivity) Error() string {
+	return fmt.Sprintf("what is between %s and %s is not as expected (seen from %s, dialled from %s over %s)", u.Client.At, u.Server.At, u.Result.Seen, u.Result.From, u.Network)
 }
 
 // The waits for an answer: when a path has just been made, and later.
@@ -79,28 +79,28 @@ const (
 // has to change a port only where another connection has it.
 const tries = 3
 
-// Apart is what is wrong with ends that ran and got no answer.
-const Apart = "the ends cannot reach each other (a firewall on a host?)"
+// UnreachableText is what is wrong with ends that ran and got no answer.
+const UnreachableText = "the ends cannot reach each other (a firewall on a host?)"
 
-// Introduce has the ends of a pair meet over TCP and UDP, and at every snapshot
+// CheckExchange has the ends of a pair meet over TCP and UDP, and at every snapshot
 // again over TCP. Its error is an *Unexpected where they met and what is between them is
 // not what was wanted.
-func (p *Path) Introduce(ctx context.Context, x Exchange) error {
+func (p *Path) CheckExchange(ctx context.Context, x Exchange) error {
 	for _, network := range []string{"tcp", "udp"} {
 		fits, met, err := x.try(ctx, network, firstWait)
 		if err != nil {
-			return fmt.Errorf("%s: %w", Apart, err)
+			return fmt.Errorf("%s: %w", UnreachableText, err)
 		}
 		if !fits {
-			return &Unexpected{x, network, met}
+			return &UnexpectedConnectivity{x, network, met}
 		}
 	}
-	if p.exchanges = append(p.exchanges, x); len(p.exchanges) > 1 || x.Want == Whatever {
+	if p.exchanges = append(p.exchanges, x); len(p.exchanges) > 1 || x.Want == AnyConnectivity {
 		return nil
 	}
-	counter := notes.Counter(p.B.At, "connections", "unlike")
+	counter := pathspec.CounterName(p.B.At, "connections", "unlike")
 	var unlike uint64
-	p.Notes.Watch(func(ctx context.Context, into driver.Counters) error {
+	p.Spec.AddReader(func(ctx context.Context, into driver.Counters) error {
 		for _, x := range p.exchanges {
 			fits, _, err := x.try(ctx, "tcp", laterWait)
 			if err != nil {
@@ -113,22 +113,22 @@ func (p *Path) Introduce(ctx context.Context, x Exchange) error {
 		into[counter] = unlike
 		return nil
 	})
-	p.Notes.Must(driver.Rule{Counter: counter, Expect: driver.Unmet})
+	p.Spec.AddRules(driver.Rule{Counter: counter, Expect: driver.NoMatch})
 	return nil
 }
 
-// Shown is what the server's host does with a connection: that the ends meet as they
+// ConnectionStep is what the server's host does with a connection: that the ends meet as they
 // should shows it.
-func (p *Path) Shown(kind, label string) notes.Step {
-	return notes.By(notes.Rule(p.B.Place, kind, label), p.B.At+"/connections")
+func (p *Path) ConnectionStep(kind, label string) pathspec.Step {
+	return pathspec.ProvenBy(pathspec.RuleStep(p.B.Place, kind, label), p.B.At+"/connections")
 }
 
-func (x Exchange) try(ctx context.Context, network string, wait time.Duration) (fits bool, met agent.Met, err error) {
+func (x Exchange) try(ctx context.Context, network string, wait time.Duration) (fits bool, met agent.Reachability, err error) {
 	for range tries {
-		if met, err = agent.Meet(ctx, x.Client.Agent, x.Server.Agent, network, x.Listen, x.Dial, wait); err != nil {
+		if met, err = agent.CheckReachability(ctx, x.Client.Agent, x.Server.Agent, network, x.Listen, x.Dial, wait); err != nil {
 			return false, met, err
 		}
-		if x.Want == Whatever || met.Same() == (x.Want == OneConnection) {
+		if x.Want == AnyConnectivity || met.SameConnection() == (x.Want == OneConnection) {
 			return true, met, nil
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"tare/internal/agent/transport"
 	"tare/internal/agent/wire"
 	"tare/internal/driver"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/observe/netstack"
 	"tare/internal/result"
 )
@@ -24,14 +24,14 @@ import (
 type Stack struct{ Agent *agent.Client }
 
 // Links reads the counters of devices.
-func (s *Stack) Links(ctx context.Context, _ []string) (map[string]notes.Link, error) {
+func (s *Stack) Links(ctx context.Context, _ []string) (map[string]pathspec.Link, error) {
 	all, _, err := s.Agent.Links(ctx, netip.Addr{})
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]notes.Link{}
+	out := map[string]pathspec.Link{}
 	for _, l := range all {
-		out[l.Name] = notes.Link{TxBytes: l.TxBytes, RxBytes: l.RxBytes, CarrierChanges: l.CarrierChanges}
+		out[l.Name] = pathspec.Link{TxBytes: l.TxBytes, RxBytes: l.RxBytes, CarrierChanges: l.CarrierChanges}
 	}
 	return out, nil
 }
@@ -79,7 +79,7 @@ func (hostStack) Shared() {}
 // Host is a machine that an agent on its own network reads for the length of a run: its
 // monitor.
 type Host struct {
-	notes.Place
+	pathspec.Place
 	Address  netip.Addr         // at which the other hosts reach it; none where there is no other
 	Launcher transport.Launcher // of processes on the host's own network
 	Monitor  *agent.Client
@@ -101,17 +101,17 @@ func Open(ctx context.Context, l transport.Launcher, run, name string, address n
 		return nil, err
 	}
 	return &Host{
-		Place:   notes.Place{At: name, Host: name, Stack: hostStack{&Stack{monitor}}},
-		Address: address, Launcher: l, Monitor: monitor, port: notes.FirstPort,
+		Place:   pathspec.Place{At: name, Host: name, Stack: hostStack{&Stack{monitor}}},
+		Address: address, Launcher: l, Monitor: monitor, port: pathspec.FirstPort,
 	}, nil
 }
 
 // Close ends the monitor.
 func (h *Host) Close() error { return h.Monitor.Close() }
 
-// Own finds an address of the host's own: the one at which it is reached where
+// OwnAddress finds an address of the host's own: the one at which it is reached where
 // the host has that, else that of its first device that is not a bridge.
-func (h *Host) Own(ctx context.Context) (netip.Addr, error) {
+func (h *Host) OwnAddress(ctx context.Context) (netip.Addr, error) {
 	links, _, err := h.Monitor.Links(ctx, netip.Addr{})
 	if err != nil {
 		return netip.Addr{}, err
@@ -133,17 +133,17 @@ func (h *Host) Own(ctx context.Context) (netip.Addr, error) {
 	return first, nil
 }
 
-// Has reports whether a device of the host has an address.
-func (h *Host) Has(ctx context.Context, addr netip.Addr) bool {
-	_, err := LinkWith(ctx, h.Monitor, addr)
+// HasAddress reports whether a device of the host has an address.
+func (h *Host) HasAddress(ctx context.Context, addr netip.Addr) bool {
+	_, err := LinkWithAddress(ctx, h.Monitor, addr)
 	return err == nil
 }
 
-// Listening is where a process of the host listens to be reached at an address: there,
+// ListenAddress is where a process of the host listens to be reached at an address: there,
 // where the host has it, else everywhere.
-func (h *Host) Listening(ctx context.Context, at netip.Addr) netip.Addr {
+func (h *Host) ListenAddress(ctx context.Context, at netip.Addr) netip.Addr {
 	switch {
-	case h.Has(ctx, at):
+	case h.HasAddress(ctx, at):
 		return at
 	case at.Is6():
 		return netip.IPv6Unspecified()
@@ -151,13 +151,13 @@ func (h *Host) Listening(ctx context.Context, at netip.Addr) netip.Addr {
 	return netip.IPv4Unspecified()
 }
 
-// Toward finds the device by which the host reaches an address of another.
-func (h *Host) Toward(ctx context.Context, addr netip.Addr) (wire.Link, error) {
+// DeviceToward finds the device by which the host reaches an address of another.
+func (h *Host) DeviceToward(ctx context.Context, addr netip.Addr) (wire.Link, error) {
 	_, from, err := h.Monitor.Links(ctx, addr)
 	if err != nil {
 		return wire.Link{}, fmt.Errorf("host %s has no way to %s: %w", h.At, addr, err)
 	}
-	l, err := LinkWith(ctx, h.Monitor, from)
+	l, err := LinkWithAddress(ctx, h.Monitor, from)
 	if err == nil && l.Loopback {
 		err = &SameMachine{h.At, addr}
 	}
@@ -174,13 +174,13 @@ func (s *SameMachine) Error() string {
 	return fmt.Sprintf("host %s has the address %s itself: both hosts are on one machine", s.Host, s.Addr)
 }
 
-// Devices stands in a drawing for whichever device of the host leads to the other.
-func (h *Host) Devices() notes.Step {
-	return notes.By(notes.Rule(h.Place, "devices", "the host's own"), h.At+"/devices")
+// DevicesStep stands in a drawing for whichever device of the host leads to the other.
+func (h *Host) DevicesStep() pathspec.Step {
+	return pathspec.ProvenBy(pathspec.RuleStep(h.Place, "devices", "the host's own"), h.At+"/devices")
 }
 
 // sent names the counter of what all of the host's own devices have sent.
-func (h *Host) sent() string { return notes.Counter(h.At, "devices", "tx_bytes") }
+func (h *Host) sent() string { return pathspec.CounterName(h.At, "devices", "tx_bytes") }
 
 // watchSent reads that counter: without loopback and what containers hang on.
 func (h *Host) watchSent(ctx context.Context, into driver.Counters) error {
@@ -200,8 +200,8 @@ func (h *Host) watchSent(ctx context.Context, into driver.Counters) error {
 	return nil
 }
 
-// LinkWith finds the device with an address where an agent is.
-func LinkWith(ctx context.Context, a *agent.Client, addr netip.Addr) (wire.Link, error) {
+// LinkWithAddress finds the device with an address where an agent is.
+func LinkWithAddress(ctx context.Context, a *agent.Client, addr netip.Addr) (wire.Link, error) {
 	links, _, err := a.Links(ctx, netip.Addr{})
 	if err != nil {
 		return wire.Link{}, err

@@ -11,7 +11,7 @@ import (
 
 	"tare/internal/agent/transport"
 	"tare/internal/driver/drivertest"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/driver/remote"
 	"tare/internal/lab"
 )
@@ -34,7 +34,7 @@ func read(t *testing.T, l *lab.Lab, h *lab.Host) *remote.Host {
 
 // gone waits until a host's agent is known to have ended.
 func gone(h *remote.Host) bool {
-	for until := time.Now().Add(10 * time.Second); h.Monitor.Gone() == nil; time.Sleep(time.Millisecond) {
+	for until := time.Now().Add(10 * time.Second); h.Monitor.Err() == nil; time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			return false
 		}
@@ -46,23 +46,23 @@ func gone(h *remote.Host) bool {
 func TestHost(t *testing.T) {
 	l := drivertest.Lab(t, nil)
 	a := read(t, l, l.A)
-	if own, err := a.Own(t.Context()); err != nil || own != l.A.Addr[0] {
+	if own, err := a.OwnAddress(t.Context()); err != nil || own != l.A.Addr[0] {
 		t.Errorf("its own address: %s, %v", own, err)
 	}
-	if !a.Has(t.Context(), l.A.Addr[0]) || a.Has(t.Context(), l.B.Addr[0]) {
+	if !a.HasAddress(t.Context(), l.A.Addr[0]) || a.HasAddress(t.Context(), l.B.Addr[0]) {
 		t.Error("its addresses are another's")
 	}
-	if at := a.Listening(t.Context(), l.B.Addr[0]); at != netip.IPv4Unspecified() {
+	if at := a.ListenAddress(t.Context(), l.B.Addr[0]); at != netip.IPv4Unspecified() {
 		t.Errorf("what passes an address on listens at %s", at)
 	}
-	if to, err := a.Toward(t.Context(), l.B.Addr[0]); err != nil || to.Name != lab.Underlay {
+	if to, err := a.DeviceToward(t.Context(), l.B.Addr[0]); err != nil || to.Name != lab.Underlay {
 		t.Errorf("toward the other: %+v, %v", to, err)
 	}
 	var same *remote.SameMachine
-	if _, err := a.Toward(t.Context(), netip.MustParseAddr("127.0.0.1")); !errors.As(err, &same) {
+	if _, err := a.DeviceToward(t.Context(), netip.MustParseAddr("127.0.0.1")); !errors.As(err, &same) {
 		t.Errorf("toward itself: %v", err)
 	}
-	if first, second := a.NextPort(), a.NextPort(); first != notes.FirstPort || second != first+1 {
+	if first, second := a.NextPort(), a.NextPort(); first != pathspec.FirstPort || second != first+1 {
 		t.Errorf("ports %d and %d", first, second)
 	}
 	counters, err := a.Stack.Links(t.Context(), nil)
@@ -82,28 +82,28 @@ func TestHost(t *testing.T) {
 func TestPath(t *testing.T) {
 	l := drivertest.Lab(t, nil)
 	a, b := read(t, l, l.A), read(t, l, l.B)
-	noted := &notes.Path{Mode: "host", Count: 1}
-	p := remote.Path{Notes: noted, A: a, B: b}
+	noted := &pathspec.Path{Mode: "host", PairCount: 1}
+	p := remote.Path{Spec: noted, A: a, B: b}
 	from := &remote.Endpoint{Place: a.Place, Name: "client", Client: true, Host: a, Launcher: a.Launcher, Agent: a.Monitor}
 	to := &remote.Endpoint{Place: b.Place, Name: "server", Host: b, Launcher: b.Launcher, Agent: b.Monitor}
-	at, err := p.Reached(t.Context())
+	at, err := p.ServerAddress(t.Context())
 	if err != nil || at != l.B.Addr[0] {
 		t.Fatalf("reached at %s, %v", at, err)
 	}
-	if err := p.Wire(t.Context(), []notes.Step{notes.ProcessAt(from.Place)}, []notes.Step{notes.ProcessAt(to.Place)}); err != nil {
+	if err := p.AddUnderlay(t.Context(), []pathspec.Step{pathspec.ProcessStep(from.Place)}, []pathspec.Step{pathspec.ProcessStep(to.Place)}); err != nil {
 		t.Fatal(err)
 	}
-	on := netip.AddrPortFrom(at, notes.FirstPort)
+	on := netip.AddrPortFrom(at, pathspec.FirstPort)
 	x := remote.Exchange{Client: from, Server: to, Listen: on, Dial: on}
-	if err := p.Join(t.Context(), x); err != nil {
+	if err := p.AddPair(t.Context(), x); err != nil {
 		t.Fatal(err)
 	}
 	x.Want = remote.TwoConnections
-	var unexpected *remote.Unexpected
-	if err := p.Introduce(t.Context(), x); !errors.As(err, &unexpected) || unexpected.Network != "tcp" || !unexpected.Met.Same() {
+	var unexpected *remote.UnexpectedConnectivity
+	if err := p.CheckExchange(t.Context(), x); !errors.As(err, &unexpected) || unexpected.Network != "tcp" || !unexpected.Result.SameConnection() {
 		t.Errorf("a relay that is not there: %v", err)
 	}
-	if err := remote.Reach(t.Context(), a.Monitor, b.Monitor, "a", "b", on, netip.AddrPortFrom(at, notes.FirstPort+1), 100*time.Millisecond); !remote.IsUnreachable(err) {
+	if err := remote.CheckReachable(t.Context(), a.Monitor, b.Monitor, "a", "b", on, netip.AddrPortFrom(at, pathspec.FirstPort+1), 100*time.Millisecond); !remote.IsUnreachable(err) {
 		t.Errorf("where nobody listens: %v", err)
 	}
 	before, err := noted.Snapshot(t.Context())
@@ -157,10 +157,10 @@ func TestSessions(t *testing.T) {
 		return s
 	}
 	first, second := enter("one", 0), enter("one", 0, 1)
-	if first != second || first.Host(0) == nil || first.Number() != 1 || second.Number() != 2 || !slices.Equal(opened, []int{0, 1}) {
+	if first != second || first.Host(0) == nil || first.NextNumber() != 1 || second.NextNumber() != 2 || !slices.Equal(opened, []int{0, 1}) {
 		t.Errorf("%p %p, opened %v", first, second, opened)
 	}
-	if err := x.Leave(t.Context(), first); err != nil || first.Host(0).Monitor.Gone() != nil || len(ended) > 0 {
+	if err := x.Leave(t.Context(), first); err != nil || first.Host(0).Monitor.Err() != nil || len(ended) > 0 {
 		t.Errorf("with the first: %v, ended %v", err, ended)
 	}
 	// One that has ended under way is opened again.

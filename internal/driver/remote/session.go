@@ -17,9 +17,9 @@ type Session struct {
 // Host is one of those that the session was entered for.
 func (s *Session) Host(i int) *Host { return s.hosts[i] }
 
-// Number counts from 1 what needs a name that no other path of the run has. Paths of a
+// NextNumber counts from 1 what needs a name that no other path of the run has. Paths of a
 // run are made one after the other.
-func (s *Session) Number() int {
+func (s *Session) NextNumber() int {
 	s.named++
 	return s.named
 }
@@ -51,7 +51,7 @@ func (x *Sessions) Enter(ctx context.Context, run string, hosts ...int) (*Sessio
 	}
 	s.paths++
 	for _, i := range hosts {
-		if s.hosts[i] != nil && s.hosts[i].Monitor.Gone() == nil {
+		if s.hosts[i] != nil && s.hosts[i].Monitor.Err() == nil {
 			continue
 		}
 		h, err := x.open(ctx, run, i)
@@ -84,8 +84,8 @@ func (x *Sessions) leave(ctx context.Context, s *Session) error {
 	return errors.Join(append(errs, x.end(ctx, s.Run))...)
 }
 
-// Alone does something while no path is begun or ended.
-func (x *Sessions) Alone(do func() error) error {
+// Exclusive does something while no path is begun or ended.
+func (x *Sessions) Exclusive(do func() error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return do()

@@ -27,7 +27,7 @@ func (passt) identify(said string) (string, error) {
 	return version, nil // some builds say "unknown version"
 }
 
-func (passt) args(b behind) []string {
+func (passt) args(b sandboxConfig) []string {
 	published := "none"
 	if b.public.IsValid() {
 		published = fmt.Sprintf("%s/%d", b.public.Addr(), b.public.Port())
@@ -35,11 +35,11 @@ func (passt) args(b behind) []string {
 	return []string{
 		"--foreground", "--stderr", "--quiet", "--runas", "0", "--ipv4-only", "--mtu", strconv.Itoa(b.mtu),
 		"--config-net", "--ns-ifname", tap, "--interface", lab.Underlay, "--no-map-gw", "--dns", "none",
-		"--address", b.own.Addr().String(), "--netmask", strconv.Itoa(b.own.Bits()), "--gateway", b.gateway.String(),
+		"--address", b.address.Addr().String(), "--netmask", strconv.Itoa(b.address.Bits()), "--gateway", b.gateway.String(),
 		"--tcp-ports", published, "--udp-ports", published, "--tcp-ns", "none", "--udp-ns", "none",
 		"--netns", netns,
 	}
 }
 
 // publish has nothing to do: the arguments have said it.
-func (passt) publish(context.Context, *daemon.Process, behind) error { return nil }
+func (passt) publish(context.Context, *daemon.Process, sandboxConfig) error { return nil }

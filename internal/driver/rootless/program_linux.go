@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tare/internal/driver/daemon"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/linuxnet"
 )
 
@@ -25,15 +25,15 @@ type program interface {
 	// guest is which of its subnet's addresses the sandbox has.
 	guest() int
 	// args are its arguments for a sandbox.
-	args(b behind) []string
+	args(b sandboxConfig) []string
 	// publish opens the port of the host, where args have not done so already.
-	publish(ctx context.Context, proc *daemon.Process, b behind) error
+	publish(ctx context.Context, proc *daemon.Process, b sandboxConfig) error
 }
 
-// behind is a sandbox with what the program is told of it.
-type behind struct {
+// sandboxConfig is a sandbox with what the program is told of it.
+type sandboxConfig struct {
 	space   *linuxnet.NS
-	own     netip.Prefix // of the sandbox
+	address netip.Prefix // of the sandbox
 	gateway netip.Addr   // of the program itself, in the same subnet
 	mtu     int
 	public  netip.AddrPort // of the host, published; zero where nothing is
@@ -73,7 +73,7 @@ func firstLine(text string) string {
 // errOther is of a program that is not the one its name says.
 var errOther = errors.New("it says nothing that is known")
 
-// readyWithin bounds how long a program may take to be there. Either takes 0.1 s.
+// readyTimeout bounds how long a program may take to be there. Either takes 0.1 s.
 const readyWithin = 10 * time.Second
 
 // netns is where the program finds the sandbox's network: in the /run that it has to
@@ -84,4 +84,4 @@ const netns = "/run/sandbox"
 const tap = "tap0"
 
 // firstPort is the first published port.
-const firstPort = notes.FirstPort
+const firstPort = pathspec.FirstPort

@@ -23,11 +23,11 @@ func TestBrief(t *testing.T) { drivertest.Brief(t, rootless.Driver{}) }
 
 // stand builds a mode with one pair, or ends the test where the probe says why it cannot
 // be had here.
-func stand(t *testing.T, mode string, mtu int) *drivertest.Stand {
+func stand(t *testing.T, mode string, mtu int) *drivertest.Setup {
 	t.Helper()
 	drivertest.NeedLab(t)
 	began := time.Now()
-	if err := (rootless.Driver{}).Probe(t.Context(), labdriver.Order{Order: driver.Order{Mode: mode}}); err != nil {
+	if err := (rootless.Driver{}).Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: mode}}); err != nil {
 		if u, lacking := driver.AsUnsupported(err); lacking && u.Reason != "" {
 			t.Skip(err)
 		}
@@ -35,7 +35,7 @@ func stand(t *testing.T, mode string, mtu int) *drivertest.Stand {
 	}
 	probed := time.Since(began)
 	began = time.Now()
-	s := drivertest.Stands(t, rootless.Driver{}, drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: mode, Pairs: 1, MTU: mtu}))
+	s := drivertest.Build(t, rootless.Driver{}, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: 1, MTU: mtu}))
 	t.Logf("%s: probed and taken down in %v, provisioned to both ends' hello in %v", mode, probed, time.Since(began))
 	return s
 }
@@ -48,7 +48,7 @@ func TestShortcutComesOutVoid(t *testing.T) {
 			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 				t.Fatalf("before the shortcut: %v", err)
 			}
-			client, server := s.Path.Built.(interface {
+			client, server := s.Path.Internal.(interface {
 				Spaces(int) (*linuxnet.NS, *linuxnet.NS)
 			}).Spaces(1)
 			at := s.Path.Pairs[0].Server
@@ -67,7 +67,7 @@ func TestShortcutComesOutVoid(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.Meet(t)
+			s.WaitReachable(t)
 			for _, kind := range []string{"tcp_stream", "udp_stream"} {
 				_, _, err := s.Trial(t, drivertest.Params(kind), false)
 				if err == nil || !strings.Contains(err.Error(), "is not proven: counter ") {
@@ -153,7 +153,7 @@ func TestBadLuck(t *testing.T) {
 				}
 				t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 			}
-			_, err := rootless.Driver{}.Provision(t.Context(), drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: tt.mode, Pairs: 1, MTU: tt.mtu}))
+			_, err := rootless.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: tt.mode, Pairs: 1, MTU: tt.mtu}))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}

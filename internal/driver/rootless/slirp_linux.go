@@ -46,24 +46,24 @@ func (slirp4netns) identify(said string) (string, error) {
 // api is where it listens for what to do, below its /run.
 const api = "slirp.sock"
 
-func (slirp4netns) args(b behind) []string {
+func (slirp4netns) args(b sandboxConfig) []string {
 	return []string{
-		"--configure", "--mtu=" + strconv.Itoa(b.mtu), "--cidr=" + b.own.Masked().String(), "--disable-host-loopback", "--disable-dns",
+		"--configure", "--mtu=" + strconv.Itoa(b.mtu), "--cidr=" + b.address.Masked().String(), "--disable-host-loopback", "--disable-dns",
 		"--api-socket=/run/" + api, "--netns-type=path", netns, tap,
 	}
 }
 
 // publish asks for the port by its protocol: a JSON object there, one back
 // (slirp4netns(1), API socket).
-func (slirp4netns) publish(ctx context.Context, proc *daemon.Process, b behind) error {
+func (slirp4netns) publish(ctx context.Context, proc *daemon.Process, b sandboxConfig) error {
 	socket := filepath.Join(proc.RunDir(), api)
 	for _, proto := range []string{"tcp", "udp"} {
 		ask := map[string]any{"execute": "add_hostfwd", "arguments": map[string]any{
 			"proto": proto, "host_addr": b.public.Addr().String(), "host_port": b.public.Port(),
-			"guest_addr": b.own.Addr().String(), "guest_port": b.public.Port(),
+			"guest_addr": b.address.Addr().String(), "guest_port": b.public.Port(),
 		}}
 		var refused error
-		err := proc.Until(ctx, readyWithin, "open its socket", func() error {
+		err := proc.WaitFor(ctx, readyWithin, "open its socket", func() error {
 			var answer struct {
 				Error *struct{ Desc string } `json:"error"`
 			}

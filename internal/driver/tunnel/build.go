@@ -11,38 +11,38 @@ import (
 	"strconv"
 
 	"tare/internal/driver/labdriver"
-	"tare/internal/driver/manned"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
+	"tare/internal/driver/procpath"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
 
 // Kind is how a tunnel wraps packets.
 type Kind struct {
-	Port     uint16 // of its packets on the underlay, UDP
-	Overhead int    // bytes that it adds to a packet at most, its outer IPv4 header included
-	Default  int    // the MTU inside is by so much less than the underlay's unless it is ordered
-	Most     int    // MTU inside that what makes the tunnel can carry; 0 is any
+	Port         uint16 // of its packets on the underlay, UDP
+	Overhead     int    // bytes that it adds to a packet at most, its outer IPv4 header included
+	MTUReduction int    // the MTU inside is by so much less than the underlay's unless it is ordered
+	MaxMTU       int    // MTU inside that what makes the tunnel can carry; 0 is any
 }
 
 // mtu is the MTU inside that is ordered, or the tunnel's own; or why it cannot be had.
-func (k Kind) mtu(o labdriver.Order) (int, error) {
-	mtu, most := o.Lab.MTU-k.Default, o.Lab.MTU-k.Overhead
-	if k.Most > 0 {
-		mtu, most = min(mtu, k.Most), min(most, k.Most)
+func (k Kind) mtu(o labdriver.ModeSpec) (int, error) {
+	mtu, most := o.Lab.MTU-k.MTUReduction, o.Lab.MTU-k.Overhead
+	if k.MaxMTU > 0 {
+		mtu, most = min(mtu, k.MaxMTU), min(most, k.MaxMTU)
 	}
 	mtu = cmp.Or(o.MTU, mtu)
-	if mtu > most || mtu < lab.LeastMTU {
+	if mtu > most || mtu < lab.MinMTU {
 		return 0, fmt.Errorf("provision %s: an MTU of %d inside the tunnel cannot be had: it wraps packets in %d bytes, and the underlay's MTU is %d; from %d to %d fit",
-			o.Mode, mtu, k.Overhead, o.Lab.MTU, lab.LeastMTU, most)
+			o.Mode, mtu, k.Overhead, o.Lab.MTU, lab.MinMTU, most)
 	}
 	return mtu, nil
 }
 
 // Build builds what is ordered on a lab of its own: make sets the tunnel up, names the
 // device that it ends in on both hosts, and adds to the proof. On error nothing is left.
-func Build(ctx context.Context, o labdriver.Order, k Kind, make func(context.Context, *Path) (device string, err error)) (*Path, error) {
-	if err := o.Unlimited(); err != nil {
+func Build(ctx context.Context, o labdriver.ModeSpec, k Kind, make func(context.Context, *Path) (device string, err error)) (*Path, error) {
+	if err := o.CheckNoLimits(); err != nil {
 		return nil, err
 	}
 	mtu, err := k.mtu(o)
@@ -53,19 +53,19 @@ func Build(ctx context.Context, o labdriver.Order, k Kind, make func(context.Con
 	if err != nil {
 		return nil, err
 	}
-	p := &Path{Path: manned.Path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, Stands: l, What: "the tunnel"}, MTU: mtu}
+	p := &Path{Path: procpath.Path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, OnLab: l, Label: "the tunnel"}, MTU: mtu}
 	if err := p.build(ctx, k, make); err != nil {
-		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.Explain(err)), p.Close(ctx))
+		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, p.ExplainError(err)), p.Close(ctx))
 	}
 	return p, nil
 }
 
 func (p *Path) build(ctx context.Context, k Kind, make func(context.Context, *Path) (string, error)) error {
 	var err error
-	if p.Near, err = p.side(p.Stands.A, lab.NetA); err != nil {
+	if p.Near, err = p.side(p.OnLab.A, lab.NetA); err != nil {
 		return err
 	}
-	if p.Far, err = p.side(p.Stands.B, lab.NetB); err != nil {
+	if p.Far, err = p.side(p.OnLab.B, lab.NetB); err != nil {
 		return err
 	}
 	for _, s := range p.Sides() {
@@ -84,9 +84,9 @@ func (p *Path) build(ctx context.Context, k Kind, make func(context.Context, *Pa
 		return err
 	}
 	p.proof(device)
-	p.Tells("inner MTU", strconv.Itoa(p.MTU))
-	p.Tells("overhead", fmt.Sprintf("%d bytes a packet at most, UDP port %d", k.Overhead, k.Port))
-	if err := p.Reaches(ctx, "the tunnel"); err != nil {
+	p.AddFact("inner MTU", strconv.Itoa(p.MTU))
+	p.AddFact("overhead", fmt.Sprintf("%d bytes a packet at most, UDP port %d", k.Overhead, k.Port))
+	if err := p.CheckReachable(ctx, "the tunnel"); err != nil {
 		err = fmt.Errorf("%w: it stands, and what is routed into it does not arrive", err)
 		if p.Diagnose != nil {
 			return p.Diagnose(err)
@@ -98,14 +98,14 @@ func (p *Path) build(ctx context.Context, k Kind, make func(context.Context, *Pa
 
 // side makes one host a router with a bridge for its sandboxes.
 func (p *Path) side(h *lab.Host, net lab.Net) (*Side, error) {
-	s := &Side{Place: manned.At(h.NS, h.Name, h.Name), Host: h, NS: h.NS, net: net}
-	if err := h.NS.Bridge(p.Stands.Device(br, p.MTU)); err != nil {
+	s := &Side{Place: procpath.NamespacePlace(h.NS, h.Name, h.Name), Host: h, NS: h.NS, net: net}
+	if err := h.NS.Bridge(p.OnLab.Device(br, p.MTU)); err != nil {
 		return nil, err
 	}
-	if err := p.Stands.Finish(h.NS, br); err != nil {
+	if err := p.OnLab.SetUpDevice(h.NS, br); err != nil {
 		return nil, err
 	}
-	for _, a := range p.Stands.Addresses(net, 1) {
+	for _, a := range p.OnLab.Addresses(net, 1) {
 		if err := h.NS.Address(br, a); err != nil {
 			return nil, err
 		}
@@ -114,14 +114,14 @@ func (p *Path) side(h *lab.Host, net lab.Net) (*Side, error) {
 	if err := h.NS.Sysctl("net/ipv4/ip_forward", "1"); err != nil {
 		return nil, err
 	}
-	if !p.Stands.IPv6 {
+	if !p.OnLab.IPv6 {
 		return s, nil
 	}
 	return s, h.NS.Sysctl("net/ipv6/conf/all/forwarding", "1")
 }
 
-// Routes sends what is behind the other side into the tunnel's device.
-func (p *Path) Routes(s *Side, device string) error {
+// RouteToPeer sends what is behind the other side into the tunnel's device.
+func (p *Path) RouteToPeer(s *Side, device string) error {
 	for _, behind := range p.Other(s).Subnets {
 		if err := s.NS.Route(behind, netip.Addr{}, device); err != nil {
 			return err
@@ -130,28 +130,28 @@ func (p *Path) Routes(s *Side, device string) error {
 	return nil
 }
 
-// Adopt marks a device that the tunnel's process has made as the run's, gives it the
+// AdoptDevice marks a device that the tunnel's process has made as the run's, gives it the
 // lab's offloads and sets it up.
-func (p *Path) Adopt(s *Side, device string) error {
-	if err := s.NS.Mark(p.Stands.Device(device, 0)); err != nil {
+func (p *Path) AdoptDevice(s *Side, device string) error {
+	if err := s.NS.SetAlias(p.OnLab.Device(device, 0)); err != nil {
 		return err
 	}
-	return p.Stands.Finish(s.NS, device)
+	return p.OnLab.SetUpDevice(s.NS, device)
 }
 
 // Device describes a device that ends the tunnel.
-func (p *Path) Device(name string) linuxnet.Device { return p.Stands.Device(name, p.MTU) }
+func (p *Path) Device(name string) linuxnet.Device { return p.OnLab.Device(name, p.MTU) }
 
 // box is a sandbox with its own addresses.
 type box struct {
-	notes.Place
+	pathspec.Place
 	ns  *linuxnet.NS
 	own []netip.Addr
 }
 
 // sandboxes puts the ends of all pairs behind the bridges.
 func (p *Path) sandboxes(device string) error {
-	return p.Each(func(pair int) error {
+	return p.ForEachPair(func(pair int) error {
 		client, err := p.plug(p.Near, "client", pair)
 		if err != nil {
 			return err
@@ -160,8 +160,8 @@ func (p *Path) sandboxes(device string) error {
 		if err != nil {
 			return err
 		}
-		p.Between(client.ns, server.ns)
-		p.Ends(manned.End(client.Place, client.ns), manned.End(server.Place, server.ns), server.own, server.own, notes.AnyPort)
+		p.AddPairNamespaces(client.ns, server.ns)
+		p.AddPair(procpath.NamespaceEndpoint(client.Place, client.ns), procpath.NamespaceEndpoint(server.Place, server.ns), server.own, server.own, pathspec.ServerChoosesPort)
 		if pair == 1 {
 			p.draw(client, server, device)
 		}
@@ -178,18 +178,18 @@ func (p *Path) plug(s *Side, role string, pair int) (box, error) {
 	if err != nil {
 		return box{}, err
 	}
-	b := box{manned.At(ns, s.At, s.At+"/"+role), ns, nil}
-	port := lab.Veth(pair - 1)
-	if err := s.NS.Veth(p.Stands.Device(port, p.MTU), ns, p.Stands.Device(eth, p.MTU)); err != nil {
+	b := box{procpath.NamespacePlace(ns, s.At, s.At+"/"+role), ns, nil}
+	port := lab.VethName(pair - 1)
+	if err := s.NS.Veth(p.OnLab.Device(port, p.MTU), ns, p.OnLab.Device(eth, p.MTU)); err != nil {
 		return b, err
 	}
 	if err := s.NS.Attach(port, br); err != nil {
 		return b, err
 	}
-	if err := errors.Join(p.Stands.Finish(s.NS, port), p.Stands.Finish(ns, eth)); err != nil {
+	if err := errors.Join(p.OnLab.SetUpDevice(s.NS, port), p.OnLab.SetUpDevice(ns, eth)); err != nil {
 		return b, err
 	}
-	for _, a := range p.Stands.Addresses(s.net, 1+pair) {
+	for _, a := range p.OnLab.Addresses(s.net, 1+pair) {
 		if err := ns.Address(eth, a); err != nil {
 			return b, err
 		}

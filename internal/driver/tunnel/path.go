@@ -8,8 +8,8 @@ import (
 	"net/netip"
 
 	"tare/internal/driver"
-	"tare/internal/driver/manned"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
+	"tare/internal/driver/procpath"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
 )
@@ -26,7 +26,7 @@ const table = "tare"
 
 // Path is a mode of a tunnel that stands, with the notes taken while it was built.
 type Path struct {
-	manned.Path
+	procpath.Path
 	// Near is the client's host, Far the server's.
 	Near, Far *Side
 	MTU       int // inside the tunnel
@@ -39,7 +39,7 @@ type Path struct {
 
 // Side is one host with what is behind it.
 type Side struct {
-	notes.Place
+	pathspec.Place
 	Host    *lab.Host
 	NS      *linuxnet.NS
 	Subnets []netip.Prefix // of its sandboxes
@@ -64,18 +64,18 @@ type work struct {
 	kind, what, of string
 }
 
-// Works notes what handles the tunnel's packets on a side: a process, or a part of the
+// AddHandler notes what handles the tunnel's packets on a side: a process, or a part of the
 // kernel. of is what counts them, as for Transfer.
-func (p *Path) Works(s *Side, kind, what, of string) {
+func (p *Path) AddHandler(s *Side, kind, what, of string) {
 	p.works = append(p.works, work{s, kind, what, of})
 }
 
-// Talks notes a connection to a process. It is closed with the path.
-func (p *Path) Talks(c io.Closer) { p.talks = append(p.talks, c) }
+// AddConnection notes a connection to a process. It is closed with the path.
+func (p *Path) AddConnection(c io.Closer) { p.talks = append(p.talks, c) }
 
-// Done is the path as a driver gives it.
-func (p *Path) Done() *driver.Path {
-	return p.Path.Done(driver.Path{MergesDatagrams: true, Close: p.Close}, p)
+// DriverPath is the path as a driver gives it.
+func (p *Path) DriverPath() *driver.Path {
+	return p.Path.DriverPath(driver.Path{MergesDatagrams: true, Close: p.Close}, p)
 }
 
 // Close ends the mode's processes and takes the sandboxes and the lab down, and with

@@ -22,7 +22,7 @@ func TestRoutesAreWrong(t *testing.T) {
 	spec := drivertest.Spec(t, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	_, err := tunnel.Build(ctx, drivertest.On(spec, driver.Order{Mode: "x/y", Pairs: 1}), tunnel.Kind{Port: 4500, Overhead: 60, Default: 80},
+	_, err := tunnel.Build(ctx, drivertest.SpecOn(spec, driver.ModeSpec{Mode: "x/y", Pairs: 1}), tunnel.Kind{Port: 4500, Overhead: 60, MTUReduction: 80},
 		func(context.Context, *tunnel.Path) (string, error) { return "", nil })
 	if err == nil || !strings.Contains(err.Error(), "provision x/y: send a datagram through the tunnel") ||
 		!strings.Contains(err.Error(), "it stands, and what is routed into it does not arrive") || strings.Contains(err.Error(), "\n") {
@@ -45,7 +45,7 @@ func TestMTU(t *testing.T) {
 		{1300, 0, 0, "from 1280 to 1240 fit"}, {1500, 1279, 0, "from 1280 to 1440 fit"},
 	} {
 		spec := drivertest.Spec(t, func(s *lab.Spec) { s.MTU = tt.underlay })
-		_, err := tunnel.Build(t.Context(), drivertest.On(spec, driver.Order{Mode: "x/y", Pairs: 1, MTU: tt.ordered}), tunnel.Kind{Port: 4500, Overhead: 60, Default: 80, Most: tt.most},
+		_, err := tunnel.Build(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: "x/y", Pairs: 1, MTU: tt.ordered}), tunnel.Kind{Port: 4500, Overhead: 60, MTUReduction: 80, MaxMTU: tt.most},
 			func(context.Context, *tunnel.Path) (string, error) { return "", os.ErrInvalid })
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %v", tt, err)

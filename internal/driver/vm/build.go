@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"tare/internal/driver"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/guest"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -30,17 +30,17 @@ const (
 
 func tapName(n int) string { return "tap" + strconv.Itoa(n) }
 
-func dev(name string) notes.Device { return notes.Device{Name: name} }
+func dev(name string) pathspec.Device { return pathspec.Device{Name: name} }
 
 // vm is a guest with its places.
 type vm struct {
 	*guest.Machine
-	place notes.Place
+	place pathspec.Place
 }
 
 // boot starts the guest of a pair and makes its network.
 func (p *path) boot(ctx context.Context, pair int, at guest.Attachment, n guest.Net, modules, optional []string) (vm, error) {
-	name := lab.Numbered("vm", pair)
+	name := lab.PairName("vm", pair)
 	m, err := guest.Boot(ctx, guest.Spec{
 		Run: p.lab.Spec.Claim.ID, Label: strings.ReplaceAll(p.lab.Spec.Label, "/", ".") + "-" + name, Place: p.lab.A.Name + "/" + name,
 		Host: p.lab.A.NS, Kernel: p.kernel, Accel: p.accel, Model: p.model, MAC: fmt.Sprintf("52:54:00:74:61:%02x", pair),
@@ -56,7 +56,7 @@ func (p *path) boot(ctx context.Context, pair int, at guest.Attachment, n guest.
 	if err := m.Configure(ctx, n); err != nil {
 		return vm{}, err
 	}
-	return vm{m, notes.Place{At: p.lab.A.Name + "/" + name, Host: p.lab.A.Name, Stack: m.Stack("")}}, nil
+	return vm{m, pathspec.Place{At: p.lab.A.Name + "/" + name, Host: p.lab.A.Name, Stack: m.Stack("")}}, nil
 }
 
 // together boots n guests side by side and gives them in their order. A failure ends the
@@ -94,7 +94,7 @@ func (p *path) plug(name string) (*os.File, error) {
 		f.Close()
 		return nil, err
 	}
-	if err := p.lab.Finish(a, name); err != nil {
+	if err := p.lab.SetUpDevice(a, name); err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (p *path) bridgeAt() error {
 	if err := a.Bridge(p.lab.Device(br, p.lab.Spec.MTU)); err != nil {
 		return err
 	}
-	if err := p.lab.Finish(a, br); err != nil {
+	if err := p.lab.SetUpDevice(a, br); err != nil {
 		return err
 	}
 	for _, addr := range p.lab.Addresses(lab.NetA, 1) {
@@ -137,43 +137,43 @@ func (p *path) bridged(ctx context.Context) error {
 	if err := p.bridgeAt(); err != nil {
 		return err
 	}
-	vms, err := together(ctx, p.Count, func(ctx context.Context, pair int) (vm, error) { return p.onTap(ctx, pair, guest.Net{}, nil, nil) })
+	vms, err := together(ctx, p.PairCount, func(ctx context.Context, pair int) (vm, error) { return p.onTap(ctx, pair, guest.Net{}, nil, nil) })
 	if err != nil {
 		return err
 	}
 	a := p.hostA()
 	for i, m := range vms {
 		own := addrs(p.lab.Addresses(lab.NetA, 2+i), m.Hello.IPv6)
-		p.Ends(p.client(), notes.End{Place: m.place, Launcher: m.In(""), OwnCPUs: true}, own, own, notes.AnyPort)
-		p.Carries(i+1, a, dev(tapName(i)), notes.Transmits)
-		p.Carries(i+1, m.place, dev(guest.Eth), notes.Receives)
-		p.Rests(m.place, dev(lo))
+		p.AddPair(p.client(), pathspec.Endpoint{Place: m.place, Launcher: m.In(""), OwnCPUs: true}, own, own, pathspec.ServerChoosesPort)
+		p.MustCarry(i+1, a, dev(tapName(i)), pathspec.Transmits)
+		p.MustCarry(i+1, m.place, dev(guest.DeviceName), pathspec.Receives)
+		p.MustBeIdle(m.place, dev(lo))
 	}
 	p.fromBridge(a)
-	p.Draw(notes.ProcessAt(a), notes.DeviceAt(a, dev(br)), p.tap(a), p.eth(vms[0].place), notes.ProcessAt(vms[0].place))
+	p.SetSteps(pathspec.ProcessStep(a), pathspec.DeviceStep(a, dev(br)), p.tap(a), p.eth(vms[0].place), pathspec.ProcessStep(vms[0].place))
 	return nil
 }
 
 // fromBridge declares that the traffic of all pairs leaves host a's stack by the bridge
 // and by nothing else.
-func (p *path) fromBridge(a notes.Place) {
-	p.Carries(notes.All, a, dev(br), notes.Transmits)
-	p.Rests(a, dev(lo))
-	p.Rests(a, dev(lab.Underlay))
+func (p *path) fromBridge(a pathspec.Place) {
+	p.MustCarry(pathspec.AllPairs, a, dev(br), pathspec.Transmits)
+	p.MustBeIdle(a, dev(lo))
+	p.MustBeIdle(a, dev(lab.Underlay))
 }
 
 // tap and eth are the two ends of the cable of the first guest.
-func (p *path) tap(a notes.Place) notes.Step {
-	return notes.Own(notes.DeviceAt(a, dev(tapName(0))))
+func (p *path) tap(a pathspec.Place) pathspec.Step {
+	return pathspec.PerPair(pathspec.DeviceStep(a, dev(tapName(0))))
 }
 
-func (p *path) eth(in notes.Place) notes.Step {
-	return notes.Own(notes.With(notes.DeviceAt(in, dev(guest.Eth)), result.Fact{Name: "adapter", Value: p.model.Device}, result.Fact{Name: "accelerator", Value: p.accel}))
+func (p *path) eth(in pathspec.Place) pathspec.Step {
+	return pathspec.PerPair(pathspec.WithFacts(pathspec.DeviceStep(in, dev(guest.DeviceName)), result.Fact{Name: "adapter", Value: p.model.Device}, result.Fact{Name: "accelerator", Value: p.accel}))
 }
 
 // client is an end on host a.
-func (p *path) client() notes.End {
-	return notes.End{Place: p.hostA(), Launcher: localOn(p.lab.A.NS)}
+func (p *path) client() pathspec.Endpoint {
+	return pathspec.Endpoint{Place: p.hostA(), Launcher: localOn(p.lab.A.NS)}
 }
 
 // inside: process on a, bridge, tap, guest, DNAT, bridge, sandbox.
@@ -181,10 +181,10 @@ func (p *path) inside(ctx context.Context) error {
 	if err := p.bridgeAt(); err != nil {
 		return err
 	}
-	net := guest.Net{Published: &guest.Published{Table: table, Bridge: br, Own: p.lab.Addresses(lab.NetB, 1)}}
-	for pair := 1; pair <= p.Count; pair++ {
-		net.Published.Boxes = append(net.Published.Boxes, guest.Box{
-			Name: lab.Numbered("server", pair), Port: lab.Veth(pair - 1), Addresses: p.lab.Addresses(lab.NetB, 1+pair), Publish: uint16(notes.FirstPort + pair - 1),
+	net := guest.Net{Published: &guest.Published{Table: table, Bridge: br, BridgeAddresses: p.lab.Addresses(lab.NetB, 1)}}
+	for pair := 1; pair <= p.PairCount; pair++ {
+		net.Published.Sandboxes = append(net.Published.Sandboxes, guest.Sandbox{
+			Name: lab.PairName("server", pair), Port: lab.VethName(pair - 1), Addresses: p.lab.Addresses(lab.NetB, 1+pair), Publish: uint16(pathspec.FirstPort + pair - 1),
 		})
 	}
 	m, err := p.onTap(ctx, 1, net, []string{"bridge", "veth", "nf_tables", "nft_chain_nat", "nft_nat", "nft_masq", "nft_ct", "nft_fib_inet", "nft_objref", "nf_nat", "nf_conntrack"},
@@ -193,27 +193,27 @@ func (p *path) inside(ctx context.Context) error {
 		return err
 	}
 	a, in, dial := p.hostA(), m.place, addrs(p.lab.Addresses(lab.NetA, 2), m.Hello.IPv6)
-	var first notes.Place
-	for i, b := range net.Published.Boxes {
-		at := notes.Place{At: in.At + "/" + b.Name, Host: in.Host, Stack: m.Stack(b.Name)}
+	var first pathspec.Place
+	for i, b := range net.Published.Sandboxes {
+		at := pathspec.Place{At: in.At + "/" + b.Name, Host: in.Host, Stack: m.Stack(b.Name)}
 		if i == 0 {
 			first = at
 		}
-		p.Ends(p.client(), notes.End{Place: at, Launcher: m.In(b.Name), OwnCPUs: true}, addrs(b.Addresses, m.Hello.IPv6), dial, b.Publish)
-		p.Carries(i+1, in, dev(b.Port), notes.Transmits)
+		p.AddPair(p.client(), pathspec.Endpoint{Place: at, Launcher: m.In(b.Name), OwnCPUs: true}, addrs(b.Addresses, m.Hello.IPv6), dial, b.Publish)
+		p.MustCarry(i+1, in, dev(b.Port), pathspec.Transmits)
 	}
 	p.fromBridge(a)
-	p.Carries(notes.All, a, dev(tapName(0)), notes.Transmits)
-	p.Carries(notes.All, in, dev(guest.Eth), notes.Receives)
-	p.Carries(notes.All, in, dev(br), notes.Transmits)
-	p.Rests(in, dev(lo))
+	p.MustCarry(pathspec.AllPairs, a, dev(tapName(0)), pathspec.Transmits)
+	p.MustCarry(pathspec.AllPairs, in, dev(guest.DeviceName), pathspec.Receives)
+	p.MustCarry(pathspec.AllPairs, in, dev(br), pathspec.Transmits)
+	p.MustBeIdle(in, dev(lo))
 	p.reads(m)
-	p.Must(
-		driver.Rule{Counter: notes.Counter(in.At, table, linuxnet.CountIn+"_bytes"), Expect: driver.Forward},
-		driver.Rule{Counter: notes.Counter(in.At, table, linuxnet.CountOut+"_bytes"), Expect: driver.Reverse},
-		driver.Rule{Counter: notes.Counter(in.At, table, linuxnet.CountDNAT+"_packets"), Expect: driver.Connections})
-	p.Draw(notes.ProcessAt(a), notes.DeviceAt(a, dev(br)), notes.DeviceAt(a, dev(tapName(0))), p.eth(in), notes.Rule(in, "nat", "DNAT"),
-		notes.DeviceAt(in, dev(br)), notes.Own(notes.DeviceAt(in, dev(lab.Veth(0)))), notes.Own(notes.DeviceAt(first, dev(guest.Eth))), notes.ProcessAt(first))
+	p.AddRules(
+		driver.Rule{Counter: pathspec.CounterName(in.At, table, linuxnet.CountIn+"_bytes"), Expect: driver.Forward},
+		driver.Rule{Counter: pathspec.CounterName(in.At, table, linuxnet.CountOut+"_bytes"), Expect: driver.Reverse},
+		driver.Rule{Counter: pathspec.CounterName(in.At, table, linuxnet.CountDNAT+"_packets"), Expect: driver.Connections})
+	p.SetSteps(pathspec.ProcessStep(a), pathspec.DeviceStep(a, dev(br)), pathspec.DeviceStep(a, dev(tapName(0))), p.eth(in), pathspec.RuleStep(in, "nat", "DNAT"),
+		pathspec.DeviceStep(in, dev(br)), pathspec.PerPair(pathspec.DeviceStep(in, dev(lab.VethName(0)))), pathspec.PerPair(pathspec.DeviceStep(first, dev(guest.DeviceName))), pathspec.ProcessStep(first))
 	return nil
 }
 
@@ -221,14 +221,14 @@ func (p *path) inside(ctx context.Context) error {
 func (p *path) reads(m vm) {
 	stack := m.Stack("")
 	p.gateway = &stack
-	p.Watch(func(ctx context.Context, c driver.Counters) error {
+	p.AddReader(func(ctx context.Context, c driver.Counters) error {
 		counts, err := stack.Counts(ctx, table)
 		if err != nil {
 			return err
 		}
 		for name, n := range counts {
-			c[notes.Counter(m.place.At, table, name+"_packets")] = n.Packets
-			c[notes.Counter(m.place.At, table, name+"_bytes")] = n.Bytes
+			c[pathspec.CounterName(m.place.At, table, name+"_packets")] = n.Packets
+			c[pathspec.CounterName(m.place.At, table, name+"_bytes")] = n.Bytes
 		}
 		return nil
 	})

@@ -9,7 +9,7 @@ import (
 )
 
 // Machines gives tests the guests of a path.
-func Machines(p *driver.Path) []*guest.Machine { return p.Built.(*path).machines }
+func Machines(p *driver.Path) []*guest.Machine { return p.Internal.(*path).machines }
 
 // HostA gives tests the namespace of a path's host a.
-func HostA(p *driver.Path) *linuxnet.NS { return p.Built.(*path).lab.A.NS }
+func HostA(p *driver.Path) *linuxnet.NS { return p.Internal.(*path).lab.A.NS }

@@ -13,7 +13,7 @@ import (
 
 	"tare/internal/agent/transport"
 	"tare/internal/driver"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/guest"
 	"tare/internal/lab"
 	"tare/internal/linuxnet"
@@ -39,7 +39,7 @@ const userMTU = 1500
 // forwarded: process on a, port of a, process that has a TCP/IP of its own, guest. It has
 // IPv4 alone.
 func (p *path) forwarded(ctx context.Context) error {
-	vms, err := together(ctx, p.Count, p.behindUser)
+	vms, err := together(ctx, p.PairCount, p.behindUser)
 	if err != nil {
 		return err
 	}
@@ -48,9 +48,9 @@ func (p *path) forwarded(ctx context.Context) error {
 	for i, m := range vms {
 		number := portOf(i + 1)
 		listen := []netip.Addr{p.lab.Addresses(lab.NetA, guestNumber)[0].Addr()}
-		p.Ends(p.client(), notes.End{Place: m.place, Launcher: m.In(""), OwnCPUs: true}, listen, to, number)
-		p.CarriesAtLeast(i+1, m.place, dev(guest.Eth), notes.Receives)
-		p.Rests(m.place, dev(lo))
+		p.AddPair(p.client(), pathspec.Endpoint{Place: m.place, Launcher: m.In(""), OwnCPUs: true}, listen, to, number)
+		p.MustCarryAtLeast(i+1, m.place, dev(guest.DeviceName), pathspec.Receives)
+		p.MustBeIdle(m.place, dev(lo))
 		who, pid := "QEMU", m.PID()
 		if p.attach == passt {
 			who, pid = "passt", p.helperOf(i+1).PID()
@@ -60,14 +60,14 @@ func (p *path) forwarded(ctx context.Context) error {
 	}
 	// The process ends the client's connections and makes others: only the payload is
 	// known that must have crossed.
-	p.LoopsAtLeast(notes.All, a, dev(lo))
-	p.Rests(a, dev(lab.Underlay))
-	p.Draw(notes.ProcessAt(a), notes.DeviceAt(a, dev(lo)), notes.Own(notes.Rule(a, "relay", p.ports[0].who)), p.eth(vms[0].place), notes.ProcessAt(vms[0].place))
+	p.MustCarryBothAtLeast(pathspec.AllPairs, a, dev(lo))
+	p.MustBeIdle(a, dev(lab.Underlay))
+	p.SetSteps(pathspec.ProcessStep(a), pathspec.DeviceStep(a, dev(lo)), pathspec.PerPair(pathspec.RuleStep(a, "relay", p.ports[0].who)), p.eth(vms[0].place), pathspec.ProcessStep(vms[0].place))
 	return nil
 }
 
 // portOf is the port of a pair, on the host and in the guest.
-func portOf(pair int) uint16 { return uint16(notes.FirstPort + pair - 1) }
+func portOf(pair int) uint16 { return uint16(pathspec.FirstPort + pair - 1) }
 
 // behindUser boots a guest whose frames end in a process of the host.
 func (p *path) behindUser(ctx context.Context, pair int) (vm, error) {
@@ -101,7 +101,7 @@ func (p *path) slirp(pair int, own netip.Addr, gw netip.Prefix) string {
 func (p *path) startPasst(ctx context.Context, pair int, own, gw netip.Addr) (*os.File, error) {
 	number := portOf(pair)
 	forward := fmt.Sprintf("%s/%d", p.lab.A.Addr[0], number)
-	h, f, err := startHelper(lab.Numbered("passt", pair), p.passt, p.lab.A.NS, "--foreground", "--stderr", "--fd", "3", "--ipv4-only",
+	h, f, err := startHelper(lab.PairName("passt", pair), p.passt, p.lab.A.NS, "--foreground", "--stderr", "--fd", "3", "--ipv4-only",
 		"--address", own.String(), "--netmask", "24", "--gateway", gw.String(), "--interface", lab.Underlay, "--mtu", strconv.Itoa(p.lab.Spec.MTU),
 		"--tcp-ports", forward, "--udp-ports", forward, "--dns", "none", "--no-map-gw", "--runas", "0")
 	if err != nil {
@@ -121,7 +121,7 @@ func (p *path) startPasst(ctx context.Context, pair int, own, gw netip.Addr) (*o
 
 func (p *path) helperOf(pair int) *process.Process {
 	for _, h := range p.helpers {
-		if h.Name == lab.Numbered("passt", pair) {
+		if h.Name == lab.PairName("passt", pair) {
 			return h
 		}
 	}
@@ -131,8 +131,8 @@ func (p *path) helperOf(pair int) *process.Process {
 // runs declares that a process passes a pair's traffic on. What it passes on cannot be
 // counted: bytes go from socket to socket.
 func (p *path) runs(pair, pid int) {
-	name := notes.Counter(p.lab.A.Name, lab.Numbered("passt", pair), "run_ns")
-	p.Watch(func(_ context.Context, c driver.Counters) error {
+	name := pathspec.CounterName(p.lab.A.Name, lab.PairName("passt", pair), "run_ns")
+	p.AddReader(func(_ context.Context, c driver.Counters) error {
 		n, err := linuxnet.RunTime(pid)
 		if err != nil {
 			return fmt.Errorf("read how long passt has run: %w", err)
@@ -140,5 +140,5 @@ func (p *path) runs(pair, pid int) {
 		c[name] = n
 		return nil
 	})
-	p.Must(driver.Rule{Counter: name, Expect: driver.Works, Pair: pair})
+	p.AddRules(driver.Rule{Counter: name, Expect: driver.ProcessBusy, Pair: pair})
 }

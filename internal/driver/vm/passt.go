@@ -20,7 +20,7 @@ import (
 func findPasst() (string, error) {
 	path, err := exec.LookPath("passt")
 	if errors.Is(err, exec.ErrNotFound) {
-		return "", &guest.Lacking{Reason: "passt is not installed (Debian: passt)"}
+		return "", &guest.UnavailableError{Reason: "passt is not installed (Debian: passt)"}
 	}
 	return path, err
 }
@@ -45,7 +45,7 @@ func startHelper(name, program string, on *linuxnet.NS, args ...string) (*proces
 
 // listens waits until a helper listens at a port of its host.
 func listens(ctx context.Context, p *process.Process, on *linuxnet.NS, number uint16) error {
-	err := p.Until(ctx, func() (bool, error) {
+	err := p.WaitFor(ctx, func() (bool, error) {
 		pids, err := on.Listeners(number)
 		return len(pids) > 0, err
 	})

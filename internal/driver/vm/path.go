@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/guest"
 	"tare/internal/guest/kernel"
 	"tare/internal/lab"
@@ -21,7 +21,7 @@ import (
 
 // path is a mode that stands, with the notes taken while it was built.
 type path struct {
-	notes.Path
+	pathspec.Path
 	kind
 	lab      *lab.Lab
 	kernel   kernel.Kernel
@@ -104,7 +104,7 @@ func (p *path) forget(ctx context.Context) error {
 	if p.gateway == nil {
 		return nil
 	}
-	return p.gateway.Forget(ctx)
+	return p.gateway.FlushTracked(ctx)
 }
 
 // owned says whether it is this path's processes that listen at its ports of the host.
@@ -152,6 +152,6 @@ func (p *path) close(context.Context) error {
 }
 
 // hostA is the network stack of host a.
-func (p *path) hostA() notes.Place {
-	return notes.Place{At: p.lab.A.Name, Host: p.lab.A.Name, Stack: notes.Space{NS: p.lab.A.NS}}
+func (p *path) hostA() pathspec.Place {
+	return pathspec.Place{At: p.lab.A.Name, Host: p.lab.A.Name, Stack: pathspec.NamespaceStack{NS: p.lab.A.NS}}
 }

@@ -12,7 +12,7 @@ import (
 
 	"tare/internal/driver"
 	"tare/internal/driver/labdriver"
-	"tare/internal/driver/notes"
+	"tare/internal/driver/pathspec"
 	"tare/internal/guest"
 	"tare/internal/guest/kernel"
 	"tare/internal/lab"
@@ -22,19 +22,19 @@ import (
 type shared struct{ accels guest.Accelerators }
 
 // Probe boots the mode's guest once and takes it down again.
-func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
-	return labdriver.Try(ctx, o, d.Provision)
+func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
+	return labdriver.ProbeByProvision(ctx, o, d.Provision)
 }
 
 // Provision builds the mode on a lab of its own: a guest for each pair, but of
 // sandboxes in a guest all in one.
-func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 	_, of := kinds()
 	k, ok := of[o.Mode]
 	if !ok {
 		return nil, fmt.Errorf("driver vm has no mode %q", o.Mode)
 	}
-	if err := o.Unlimited(); err != nil {
+	if err := o.CheckNoLimits(); err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Options)) {
@@ -42,24 +42,24 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 			return nil, fmt.Errorf("provision %s: there is no option %q: %s is a kernel's image or the directory it was unpacked into, %s is kvm or tcg", o.Mode, name, OptionKernel, OptionAccel)
 		}
 	}
-	p := &path{Path: notes.Path{Mode: o.Mode, Count: o.Pairs}, kind: k}
+	p := &path{Path: pathspec.Path{Mode: o.Mode, PairCount: o.Pairs}, kind: k}
 	err := d.build(ctx, p, o)
 	if err == nil {
-		return p.Done(driver.Path{
+		return p.DriverPath(driver.Path{
 			Hosts: labdriver.Hosts(), Underlay: labdriver.Underlay(o.Lab), Facts: p.about(), Emulated: p.emulated(), Processes: p.processes,
-			Checks: []func() error{p.owned}, Forget: p.forget, Close: p.close, Built: p,
+			Checks: []func() error{p.owned}, FlushConnections: p.forget, Close: p.close, Internal: p,
 		}), nil
 	}
 	if closed := p.close(ctx); closed != nil {
 		return nil, errors.Join(fmt.Errorf("provision %s: %w", o.Mode, err), closed)
 	}
-	if lacking, ok := guest.AsLacking(err); ok {
+	if lacking, ok := guest.AsUnavailable(err); ok {
 		return nil, &driver.Unsupported{Mode: o.Mode, Reason: lacking.Reason}
 	}
 	return nil, fmt.Errorf("provision %s: %w", o.Mode, err)
 }
 
-func (d Driver) build(ctx context.Context, p *path, o labdriver.Order) (err error) {
+func (d Driver) build(ctx context.Context, p *path, o labdriver.ModeSpec) (err error) {
 	if p.attach == passt {
 		if p.passt, err = findPasst(); err != nil {
 			return err
@@ -102,7 +102,7 @@ func (d Driver) kernel(asked string) (kernel.Kernel, error) {
 	}
 	k, err := kernel.Find(at)
 	if err != nil {
-		return k, &guest.Lacking{Reason: fmt.Sprintf("guests need a Linux kernel with its modules: %s; unpack a distribution's kernel package and name the directory "+
+		return k, &guest.UnavailableError{Reason: fmt.Sprintf("guests need a Linux kernel with its modules: %s; unpack a distribution's kernel package and name the directory "+
 			"in $%s, or with the mode's option %s", strings.ReplaceAll(err.Error(), "\n", "; "), KernelVariable, OptionKernel)}
 	}
 	return k, nil

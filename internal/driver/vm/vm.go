@@ -101,7 +101,7 @@ func (Driver) Modes() []driver.Mode {
 	var out []driver.Mode
 	ids, of := kinds()
 	for _, id := range ids {
-		out = append(out, driver.Mode{ID: id, Title: of[id].title(), Baseline: hostLocal, Options: true, Takes: takes})
+		out = append(out, driver.Mode{ID: id, Title: of[id].title(), Baseline: hostLocal, Options: true, SetupTime: takes})
 	}
 	return out
 }

@@ -19,9 +19,9 @@ import (
 
 	"tare/internal/agent"
 	"tare/internal/driver"
-	"tare/internal/driver/drawn"
 	"tare/internal/driver/drivertest"
 	"tare/internal/driver/labdriver"
+	"tare/internal/driver/topologygolden"
 	"tare/internal/driver/vm"
 	"tare/internal/guest"
 	"tare/internal/lab"
@@ -39,9 +39,9 @@ func emulated(t *testing.T) vm.Driver {
 	return d
 }
 
-func order(t *testing.T, mode string) labdriver.Order {
+func order(t *testing.T, mode string) labdriver.ModeSpec {
 	t.Helper()
-	return drivertest.On(drivertest.Spec(t, func(s *lab.Spec) { s.Label = mode }), driver.Order{Mode: mode, Pairs: 1})
+	return drivertest.SpecOn(drivertest.Spec(t, func(s *lab.Spec) { s.Label = mode }), driver.ModeSpec{Mode: mode, Pairs: 1})
 }
 
 // Each guest is booted once: what it carries is proven, a way round its path comes out
@@ -50,7 +50,7 @@ func TestModes(t *testing.T) {
 	d := emulated(t)
 	for _, tt := range []struct {
 		mode, facts string
-		short       func(*testing.T, *drivertest.Stand)
+		short       func(*testing.T, *drivertest.Setup)
 		want        string // the counter that gives the way round away
 	}{
 		{"vm/virtio", "virtio-net-pci", besideTheGuest, "a/tap0.tx_bytes"},
@@ -66,10 +66,10 @@ func TestModes(t *testing.T) {
 			var known drivertest.Known
 			if tt.facts == "passt" {
 				// That of 2023 resets some of many connections.
-				known = drivertest.Known{Unborne: []string{"tcp_crr"}}
+				known = drivertest.Known{SkippedWorkloads: []string{"tcp_crr"}}
 			}
-			s := drivertest.Once(t, d, o, known)
-			t.Logf("proven after %s, hello after %s", time.Since(began), vm.Machines(s.Path)[0].Took)
+			s := drivertest.ConformanceOnce(t, d, o, known)
+			t.Logf("proven after %s, hello after %s", time.Since(began), vm.Machines(s.Path)[0].BootTime)
 			if all := fmt.Sprint(s.Path.Facts); !strings.Contains(all, tt.facts) || !strings.Contains(all, "emulated") {
 				t.Errorf("the facts are %s", all)
 			}
@@ -81,7 +81,7 @@ func TestModes(t *testing.T) {
 			}
 			surveyed(t, s.Path, tt.mode)
 			tt.short(t, s)
-			s.Meet(t)
+			s.WaitReachable(t)
 			for _, kind := range []string{"tcp_stream", "udp_stream"} {
 				s.Void(t, drivertest.Params(kind), tt.want)
 			}
@@ -98,14 +98,14 @@ func TestFullKernel(t *testing.T) {
 			t.Parallel()
 			o := order(t, mode)
 			left(t, o.Lab.Claim.ID)
-			s := drivertest.Stands(t, d, o)
+			s := drivertest.Build(t, d, o)
 			s.Grace = 2 * time.Minute
-			t.Logf("hello after %s", vm.Machines(s.Path)[0].Took)
+			t.Logf("hello after %s", vm.Machines(s.Path)[0].BootTime)
 			if all, want := fmt.Sprint(s.Path.Facts), "{adapter "+strings.TrimPrefix(mode, "vm/")+"}"; !strings.Contains(all, want) {
 				t.Errorf("the facts are %s; want %s", all, want)
 			}
-			s.Drawn(t, mode)
-			s.Meet(t) // its link is up seconds after the guest
+			s.CheckGolden(t, mode)
+			s.WaitReachable(t) // its link is up seconds after the guest
 			for _, kind := range []string{"tcp_stream", "udp_stream"} {
 				if _, _, err := s.Trial(t, drivertest.Params(kind), false); err != nil {
 					t.Errorf("%s: %v", kind, err)
@@ -120,20 +120,20 @@ func TestFullKernel(t *testing.T) {
 func TestDrawn(t *testing.T) {
 	for _, m := range vm.New("").Modes() {
 		t.Run(m.ID, func(t *testing.T) {
-			if drivertest.Writes() {
+			if drivertest.UpdateGolden() {
 				d := emulated(t)
 				if strings.Contains(m.ID, "e1000") {
 					d.Kernel = drivertest.NeedFullGuest(t)
 				}
-				drivertest.Stands(t, d, order(t, m.ID)).Drawn(t, m.ID)
+				drivertest.Build(t, d, order(t, m.ID)).CheckGolden(t, m.ID)
 				return
 			}
 			like := "vm/virtio"
 			if _, attached, ok := strings.Cut(m.ID, "-"); ok {
 				like += "-" + attached
 			}
-			got, err1 := drawn.Of(m.ID)
-			want, err2 := drawn.Of(like)
+			got, err1 := topologygolden.ForMode(m.ID)
+			want, err2 := topologygolden.ForMode(like)
 			if d := cmp.Diff(want, got); err1 != nil || err2 != nil || d != "" {
 				t.Errorf("%v, %v; (-%s +%s):\n%s", err1, err2, like, m.ID, d)
 			}
@@ -187,7 +187,7 @@ func surveyed(t *testing.T, p *driver.Path, mode string) {
 }
 
 // besideTheGuest puts the server on host a itself, at the guest's address.
-func besideTheGuest(t *testing.T, s *drivertest.Stand) {
+func besideTheGuest(t *testing.T, s *drivertest.Setup) {
 	t.Helper()
 	a := vm.HostA(s.Path)
 	for _, at := range s.Path.Pairs[0].Server.Dial {
@@ -199,7 +199,7 @@ func besideTheGuest(t *testing.T, s *drivertest.Stand) {
 }
 
 // redirected sends what is meant for the process that listens to a server on host a.
-func redirected(t *testing.T, s *drivertest.Stand) {
+func redirected(t *testing.T, s *drivertest.Setup) {
 	t.Helper()
 	nft, err := exec.LookPath("nft")
 	if err != nil {
@@ -225,7 +225,7 @@ func redirected(t *testing.T, s *drivertest.Stand) {
 
 // besideTheSandbox puts the server into the guest's own network, at a port that leads
 // nowhere else.
-func besideTheSandbox(t *testing.T, s *drivertest.Stand) {
+func besideTheSandbox(t *testing.T, s *drivertest.Setup) {
 	t.Helper()
 	server := &s.Path.Pairs[0].Server
 	server.Dial = slices.Clone(server.Dial)
@@ -237,7 +237,7 @@ func besideTheSandbox(t *testing.T, s *drivertest.Stand) {
 }
 
 // another starts one more agent.
-func another(t *testing.T, s *drivertest.Stand, at driver.Endpoint) *agent.Client {
+func another(t *testing.T, s *drivertest.Setup, at driver.Endpoint) *agent.Client {
 	t.Helper()
 	c, err := agent.Start(t.Context(), at.Launcher, s.Lab.Spec.Claim.ID, at.Name)
 	if err != nil {
@@ -257,7 +257,7 @@ func TestAcceptedTooSoon(t *testing.T) {
 	d := emulated(t)
 	o := order(t, "vm/virtio-user")
 	left(t, o.Lab.Claim.ID)
-	s := drivertest.Stands(t, d, o)
+	s := drivertest.Build(t, d, o)
 	s.Grace = 2 * time.Minute
 	server := s.Path.Pairs[0].Server
 	err := vm.HostA(s.Path).Do(func() error {

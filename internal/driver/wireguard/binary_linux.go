@@ -19,8 +19,8 @@ import (
 // program is what an installed WireGuard in user space is called.
 const program = "wireguard-go"
 
-// installed is an end that wireguard-go is.
-type installed struct {
+// binaryPeer is an end that wireguard-go is.
+type binaryPeer struct {
 	*daemon.Process
 	socket string
 }
@@ -38,7 +38,7 @@ func inBinary(ctx context.Context, p *tunnel.Path, both ends) (peers [2]peer, er
 	if err != nil {
 		return peers, &driver.Unsupported{Mode: p.Mode, Reason: err.Error()}
 	}
-	var up [2]*installed
+	var up [2]*binaryPeer
 	for i, s := range p.Sides() {
 		// Its MTU at the start is what it keeps buffers for; WG_TUN_NAME_FILE and the like
 		// stay out, for nothing of the environment is passed on.
@@ -49,26 +49,26 @@ func inBinary(ctx context.Context, p *tunnel.Path, both ends) (peers [2]peer, er
 		if err != nil {
 			return peers, err
 		}
-		p.Runs(proc)
-		p.Works(s, "process", program, counts)
-		up[i] = &installed{proc, filepath.Join(proc.RunDir(), "wireguard", device+".sock")}
+		p.AddProcess(proc)
+		p.AddHandler(s, "process", program, counts)
+		up[i] = &binaryPeer{proc, filepath.Join(proc.RunDir(), "wireguard", device+".sock")}
 		peers[i] = up[i]
 	}
 	for i, s := range p.Sides() {
-		if err := up[i].waits(ctx); err != nil {
+		if err := up[i].waitReady(ctx); err != nil {
 			return peers, err
 		}
 		if err := s.NS.SetMTU(device, p.MTU); err != nil {
 			return peers, err
 		}
-		if _, err := up[i].say("set=1\n" + both[i].uapi() + "\n"); err != nil {
+		if _, err := up[i].request("set=1\n" + both[i].uapi() + "\n"); err != nil {
 			return peers, err
 		}
-		if err := p.Adopt(s, device); err != nil {
+		if err := p.AdoptDevice(s, device); err != nil {
 			return peers, err
 		}
 	}
-	p.Tells("WireGuard", fmt.Sprintf("%s (%s)", version, path))
+	p.AddFact("WireGuard", fmt.Sprintf("%s (%s)", version, path))
 	return peers, nil
 }
 
@@ -88,17 +88,17 @@ func versionOf(ctx context.Context, path string) (string, error) {
 	return line, nil
 }
 
-// waits until the process listens on its socket.
-func (w *installed) waits(ctx context.Context) error {
-	return w.Until(ctx, answerWithin, "open its socket", func() error {
+// waitReady until the process listens on its socket.
+func (w *binaryPeer) waitReady(ctx context.Context) error {
+	return w.WaitFor(ctx, answerWithin, "open its socket", func() error {
 		_, err := os.Stat(w.socket)
 		return err
 	})
 }
 
-// say speaks to the process in WireGuard's configuration protocol, and checks that it
+// request speaks to the process in WireGuard's configuration protocol, and checks that it
 // agrees. What is said may hold keys, and so it is in no error.
-func (w *installed) say(what string) (c counters, err error) {
+func (w *binaryPeer) request(what string) (c counters, err error) {
 	conn, err := (&net.Dialer{Timeout: answerWithin}).DialContext(context.Background(), "unix", w.socket)
 	if err == nil {
 		defer conn.Close()
@@ -133,7 +133,7 @@ func untilEmpty(r io.Reader) (string, error) {
 	return string(all), nil
 }
 
-func (w *installed) transfer() (tx, rx uint64, agreed time.Time, err error) {
-	c, err := w.say("get=1\n\n")
-	return c.TX, c.RX, c.Agreed, err
+func (w *binaryPeer) transfer() (tx, rx uint64, agreed time.Time, err error) {
+	c, err := w.request("get=1\n\n")
+	return c.TX, c.RX, c.Handshake, err
 }

@@ -15,8 +15,8 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// inside is an end that the kernel is.
-type inside struct{ *tunnel.Side }
+// kernelPeer is an end that the kernel is.
+type kernelPeer struct{ *tunnel.Side }
 
 // inKernel makes both ends in the kernel.
 func inKernel(_ context.Context, p *tunnel.Path, both ends) (peers [2]peer, err error) {
@@ -30,13 +30,13 @@ func inKernel(_ context.Context, p *tunnel.Path, both ends) (peers [2]peer, err 
 		if err != nil {
 			return peers, err
 		}
-		if err := p.Adopt(s, device); err != nil {
+		if err := p.AdoptDevice(s, device); err != nil {
 			return peers, err
 		}
-		p.Works(s, "wireguard", "WireGuard", counts)
-		peers[i] = inside{s}
+		p.AddHandler(s, "wireguard", "WireGuard", counts)
+		peers[i] = kernelPeer{s}
 	}
-	p.Tells("WireGuard", "in the kernel"+moduleVersion())
+	p.AddFact("WireGuard", "in the kernel"+moduleVersion())
 	return peers, nil
 }
 
@@ -49,6 +49,6 @@ func moduleVersion() string {
 	return ", version " + strings.TrimSpace(string(text))
 }
 
-func (w inside) transfer() (tx, rx uint64, agreed time.Time, err error) {
+func (w kernelPeer) transfer() (tx, rx uint64, agreed time.Time, err error) {
 	return w.NS.WireGuardTransfer(device)
 }

@@ -35,12 +35,12 @@ func stand() error {
 	}
 	said := []string{claim.ID}
 	for _, mode := range strings.Fields(os.Getenv(doomed)) {
-		p, err := wireguard.Driver{}.Provision(context.Background(), drivertest.On(lab.Spec{
-			Claim: claim, Label: mode, MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot()}, driver.Order{Mode: mode, Pairs: 1}))
+		p, err := wireguard.Driver{}.Provision(context.Background(), drivertest.SpecOn(lab.Spec{
+			Claim: claim, Label: mode, MTU: lab.DefaultMTU, Offload: true, Pin: linuxnet.RealRoot()}, driver.ModeSpec{Mode: mode, Pairs: 1}))
 		if err != nil {
 			return err
 		}
-		for _, pid := range p.Built.(*tunnel.Path).Roots() {
+		for _, pid := range p.Internal.(*tunnel.Path).PIDs() {
 			said = append(said, strconv.Itoa(pid))
 		}
 	}
@@ -57,7 +57,7 @@ func TestKilledRun(t *testing.T) {
 		t.Skip("what a dead run leaves is looked for by root")
 	}
 	modes := []string{"wireguard/userspace"}
-	if err := (wireguard.Driver{}).Probe(t.Context(), labdriver.Order{Order: driver.Order{Mode: "wireguard/go-binary"}}); err == nil {
+	if err := (wireguard.Driver{}).Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: "wireguard/go-binary"}}); err == nil {
 		modes = append(modes, "wireguard/go-binary")
 	}
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")

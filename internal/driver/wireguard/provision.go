@@ -40,12 +40,12 @@ type peer interface {
 }
 
 // Probe builds the mode once and takes it down again.
-func (d Driver) Probe(ctx context.Context, o labdriver.Order) error {
-	return labdriver.Try(ctx, o, d.Provision)
+func (d Driver) Probe(ctx context.Context, o labdriver.ModeSpec) error {
+	return labdriver.ProbeByProvision(ctx, o, d.Provision)
 }
 
 // Provision builds the mode on a lab of its own, with 1 to MaxPairs pairs of ends.
-func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path, error) {
+func (d Driver) Provision(ctx context.Context, o labdriver.ModeSpec) (*driver.Path, error) {
 	var start func(context.Context, *tunnel.Path, ends) ([2]peer, error)
 	switch o.Mode {
 	case kernel:
@@ -57,13 +57,13 @@ func (d Driver) Provision(ctx context.Context, o labdriver.Order) (*driver.Path,
 	default:
 		return nil, fmt.Errorf("driver wireguard has no mode %q", o.Mode)
 	}
-	p, err := tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: overhead, Default: usual}, func(ctx context.Context, p *tunnel.Path) (string, error) {
+	p, err := tunnel.Build(ctx, o, tunnel.Kind{Port: port, Overhead: overhead, MTUReduction: usual}, func(ctx context.Context, p *tunnel.Path) (string, error) {
 		return device, lay(ctx, p, start)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return p.Done(), nil
+	return p.DriverPath(), nil
 }
 
 // unkeyed says of two ends between which nothing comes through whether it is for lack of
@@ -116,7 +116,7 @@ func lay(ctx context.Context, p *tunnel.Path, start func(context.Context, *tunne
 		return err
 	}
 	for i, s := range p.Sides() {
-		if err := p.Routes(s, device); err != nil {
+		if err := p.RouteToPeer(s, device); err != nil {
 			return err
 		}
 		p.Transfer(s, counts, func() (out, in uint64, err error) {
@@ -125,6 +125,6 @@ func lay(ctx context.Context, p *tunnel.Path, start func(context.Context, *tunne
 		})
 	}
 	p.Diagnose = func(err error) error { return unkeyed(peers, err) }
-	p.Tells("cipher", "ChaCha20-Poly1305, keys by Curve25519 (WireGuard has no other)")
-	return p.Taps(func(*tunnel.Side) linuxnet.Sealed { return linuxnet.Sealed{Port: port} })
+	p.AddFact("cipher", "ChaCha20-Poly1305, keys by Curve25519 (WireGuard has no other)")
+	return p.Taps(func(*tunnel.Side) linuxnet.TunnelIngress { return linuxnet.TunnelIngress{Port: port} })
 }

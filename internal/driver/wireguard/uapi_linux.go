@@ -22,8 +22,8 @@ func (e end) uapi() string {
 
 // counters are what a tunnel says of itself.
 type counters struct {
-	TX, RX uint64 // bytes of UDP payload
-	Agreed time.Time
+	TX, RX    uint64 // bytes of UDP payload
+	Handshake time.Time
 }
 
 // counted takes the counters out of the answer to a get. The answer has the private key
@@ -55,7 +55,7 @@ func counted(answer string) (c counters, err error) {
 		}
 	}
 	if sec != 0 || nsec != 0 {
-		c.Agreed = time.Unix(sec, nsec)
+		c.Handshake = time.Unix(sec, nsec)
 	}
 	return c, nil
 }

@@ -35,7 +35,9 @@ func modes() []string {
 
 func TestShortcutsComeOutVoid(t *testing.T) {
 	for _, mode := range modes()[:2] { // the third has the first one's device
-		t.Run(mode, func(t *testing.T) { tunneltest.Shortcuts(t, wireguard.Driver{}, mode, tunneltest.Clear, "/wireguard.") })
+		t.Run(mode, func(t *testing.T) {
+			tunneltest.Shortcuts(t, wireguard.Driver{}, mode, tunneltest.RouteInClear, "/wireguard.")
+		})
 	}
 }
 
@@ -44,8 +46,8 @@ func TestShortcutsComeOutVoid(t *testing.T) {
 func TestDown(t *testing.T) {
 	for _, mode := range modes() {
 		t.Run(mode, func(t *testing.T) {
-			tunneltest.Down(t, wireguard.Driver{}, mode, func(t *testing.T, p *tunnel.Path) {
-				if len(p.Roots()) > 0 {
+			tunneltest.CheckTunnelDown(t, wireguard.Driver{}, mode, func(t *testing.T, p *tunnel.Path) {
+				if len(p.PIDs()) > 0 {
 					tunneltest.Kill(t, p)
 					return
 				}
@@ -64,7 +66,7 @@ func TestDown(t *testing.T) {
 func TestFactsAndSecrets(t *testing.T) {
 	for _, mode := range modes() {
 		t.Run(mode, func(t *testing.T) {
-			s, p := tunneltest.Stands(t, wireguard.Driver{}, mode, 1300)
+			s, p := tunneltest.Build(t, wireguard.Driver{}, mode, 1300)
 			facts := map[string]string{}
 			for _, f := range s.Path.Facts {
 				facts[f.Name] = f.Value
@@ -76,7 +78,7 @@ func TestFactsAndSecrets(t *testing.T) {
 			if !strings.Contains(facts["WireGuard"], version) {
 				t.Errorf("WireGuard is %q, want its version: %s", facts["WireGuard"], version)
 			}
-			client, _ := p.Spaces(1)
+			client, _ := p.PairNamespaces(1)
 			for _, d := range []struct {
 				of interface {
 					ReadSysctl(string) (string, error)
@@ -87,7 +89,7 @@ func TestFactsAndSecrets(t *testing.T) {
 					t.Errorf("the MTU of %s is %s", d.name, mtu)
 				}
 			}
-			tunneltest.Secretless(t, p)
+			tunneltest.CheckNoSecrets(t, p)
 		})
 	}
 }
@@ -96,7 +98,7 @@ func TestFactsAndSecrets(t *testing.T) {
 func TestMTUWithoutRoom(t *testing.T) {
 	drivertest.NeedLab(t)
 	for _, mtu := range []int{1441, 1279} {
-		_, err := wireguard.Driver{}.Provision(t.Context(), drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: "wireguard/userspace", Pairs: 1, MTU: mtu}))
+		_, err := wireguard.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "wireguard/userspace", Pairs: 1, MTU: mtu}))
 		if err == nil || !strings.Contains(err.Error(), "from 1280 to 1440 fit") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("MTU %d: %v", mtu, err)
 		}
@@ -118,7 +120,7 @@ func TestBadPrograms(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-			_, err := wireguard.Driver{}.Provision(t.Context(), drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: "wireguard/go-binary", Pairs: 1}))
+			_, err := wireguard.Driver{}.Provision(t.Context(), drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: "wireguard/go-binary", Pairs: 1}))
 			if err == nil || !strings.Contains(err.Error(), strings.ReplaceAll(tt.want, "%s", dir)) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v", err)
 			}

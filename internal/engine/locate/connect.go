@@ -13,8 +13,8 @@ import (
 	"tare/internal/engine"
 )
 
-// connectWait bounds the first exchange with an engine, a login by ssh included.
-const connectWait = 30 * time.Second
+// connectTimeout bounds the first exchange with an engine, a login by ssh included.
+const connectTimeout = 30 * time.Second
 
 // Connect finds an existing engine and asks it who it is. A target is one of
 //
@@ -34,9 +34,9 @@ func Connect(ctx context.Context, target string) (*engine.Engine, error) {
 	if err != nil {
 		return nil, unavailable(s.name, s.host, err.Error(), "write docker, docker:CONTEXT, unix://PATH, tcp://HOST:PORT or ssh://USER@HOST")
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, connectWait, fmt.Errorf("no answer within %s", connectWait))
+	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, fmt.Errorf("no answer within %s", connectTimeout))
 	defer cancel()
-	if err := e.Greet(ctx); err != nil {
+	if err := e.Negotiate(ctx); err != nil {
 		_ = e.Disconnect() // it holds no more than idle connections
 		return nil, s.diagnose(ctx, err)
 	}

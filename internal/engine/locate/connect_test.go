@@ -212,7 +212,7 @@ func connects(t *testing.T, target, name string) {
 	if e.Name != name {
 		t.Errorf("%q is called %q, want %q", target, e.Name, name)
 	}
-	if err := e.Greet(t.Context()); err != nil {
+	if err := e.Negotiate(t.Context()); err != nil {
 		t.Errorf("%q does not answer again: %v", target, err)
 	}
 }
@@ -226,7 +226,7 @@ func refused(t *testing.T, target string, words ...string) {
 		t.Fatalf("connect to %q: %v is no Unavailable error", target, err)
 	}
 	t.Log(err)
-	for _, field := range []string{u.Engine, u.Tried, u.Why, u.Mend} {
+	for _, field := range []string{u.Engine, u.Tried, u.Reason, u.Fix} {
 		if field == "" {
 			t.Errorf("%+v has an empty field", *u)
 		}

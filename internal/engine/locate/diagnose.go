@@ -26,32 +26,32 @@ func (s source) diagnose(ctx context.Context, err error) error {
 	scheme, rest, _ := strings.Cut(s.host, "://")
 	switch {
 	case strings.Contains(strings.ToLower(err.Error()), "minimum supported api version"): // in the client's words and the engine's
-		u.Why = short(err.Error())
-		u.Mend = "tare speaks API " + engine.MinAPI + " and newer: upgrade that engine to Docker 19.03 or newer, and unset DOCKER_API_VERSION"
+		u.Reason = oneLine(err.Error())
+		u.Fix = "tare speaks API " + engine.MinAPI + " and newer: upgrade that engine to Docker 19.03 or newer, and unset DOCKER_API_VERSION"
 	case scheme == "ssh":
-		u.Why, u.Mend = sshTrouble(ctx, s.host, err)
+		u.Reason, u.Fix = explainSSH(ctx, s.host, err)
 	case scheme == "unix":
-		u.Why, u.Mend = socketTrouble(ctx, rest, err)
+		u.Reason, u.Fix = explainSocket(ctx, rest, err)
 		_, stat := os.Lstat(rest)
-		u.Absent = errors.Is(stat, fs.ErrNotExist)
-	case tlsTrouble(u, s, err):
+		u.NotFound = errors.Is(stat, fs.ErrNotExist)
+	case explainTLS(u, s, err):
 	default:
-		u.Why, u.Mend = networkTrouble(ctx, s, err)
+		u.Reason, u.Fix = explainNetwork(ctx, s, err)
 	}
 	// The time limit says more than what it cut short.
 	if ctx.Err() != nil && scheme != "unix" {
-		u.Why = context.Cause(ctx).Error()
+		u.Reason = context.Cause(ctx).Error()
 	}
 	return u
 }
 
-// socketTrouble asks the kernel again what is wrong with a socket: the client
+// explainSocket asks the kernel again what is wrong with a socket: the client
 // keeps its error number to itself.
-func socketTrouble(ctx context.Context, path string, err error) (why, mend string) {
-	conn, dial := again(ctx, "unix", path)
+func explainSocket(ctx context.Context, path string, err error) (why, mend string) {
+	conn, dial := redial(ctx, "unix", path)
 	if dial == nil {
 		_ = conn.Close()
-		return answered(err)
+		return explainAnswer(err)
 	}
 	elsewhere := "name another engine: docker context ls shows those there are"
 	switch info, stat := os.Stat(path); {
@@ -64,33 +64,33 @@ func socketTrouble(ctx context.Context, path string, err error) (why, mend strin
 	case errors.Is(dial, syscall.ECONNREFUSED):
 		return "no engine listens on that socket", "start it: sudo systemctl start docker, or " + elsewhere
 	}
-	return short(dial.Error()), "docker version tells whether the engine answers"
+	return oneLine(dial.Error()), "docker version tells whether the engine answers"
 }
 
-// again dials once more, also where the first time has taken all there was.
-func again(ctx context.Context, network, address string) (net.Conn, error) {
+// redial dials once more, also where the first time has taken all there was.
+func redial(ctx context.Context, network, address string) (net.Conn, error) {
 	return (&net.Dialer{Timeout: 2 * time.Second}).DialContext(context.WithoutCancel(ctx), network, address)
 }
 
-// answered is what is wrong where something listens.
-func answered(err error) (why, mend string) {
+// explainAnswer is what is wrong where something listens.
+func explainAnswer(err error) (why, mend string) {
 	if errdefs.IsNotFound(err) {
 		return "what answers there is no Docker Engine", "name an engine's address: docker context ls shows those there are"
 	}
-	return short(err.Error()), "docker version tells whether the engine answers, and its log why it does not: sudo journalctl -u docker"
+	return oneLine(err.Error()), "docker version tells whether the engine answers, and its log why it does not: sudo journalctl -u docker"
 }
 
-// sshTrouble takes what ssh or the docker command at its other end have said last.
-func sshTrouble(ctx context.Context, target string, err error) (why, mend string) {
+// explainSSH takes what ssh or the docker command at its other end have said last.
+func explainSSH(ctx context.Context, target string, err error) (why, mend string) {
 	_, host, _ := strings.Cut(target, "://")
 	host, _, _ = strings.Cut(host, "/")
 	if errors.Is(err, exec.ErrNotFound) {
 		return "there is no ssh command", "install an ssh client, such as Debian's openssh-client"
 	}
-	words := saidLast(err)
+	words := sshLastLine(err)
 	if words == "" {
 		// It ended before the request was written, and the words were lost.
-		if words = saidLast(hearOut(ctx, target)); words == "" {
+		if words = sshLastLine(sshError(ctx, target)); words == "" {
 			words = err.Error()
 		}
 	}
@@ -101,11 +101,11 @@ func sshTrouble(ctx context.Context, target string, err error) (why, mend string
 	if strings.Contains(words, "permission denied while trying to connect") {
 		mend = "let that user use the engine, on that machine: sudo usermod -aG docker USER"
 	}
-	return short(words), mend
+	return oneLine(words), mend
 }
 
-// saidLast are those of the command at this end of an ssh connection.
-func saidLast(err error) string {
+// sshLastLine are those of the command at this end of an ssh connection.
+func sshLastLine(err error) string {
 	if err == nil {
 		return ""
 	}
@@ -113,9 +113,9 @@ func saidLast(err error) string {
 	return strings.TrimSpace(words)
 }
 
-// hearOut opens an ssh connection, says nothing and returns how it ends. One that
+// sshError opens an ssh connection, says nothing and returns how it ends. One that
 // works does not end.
-func hearOut(ctx context.Context, target string) error {
+func sshError(ctx context.Context, target string) error {
 	helper, err := connhelper.GetConnectionHelper(target)
 	if err != nil || helper == nil {
 		return err
@@ -131,15 +131,15 @@ func hearOut(ctx context.Context, target string) error {
 	}()
 	select {
 	case err = <-ended:
-	case <-time.After(dialWait):
+	case <-time.After(dialTimeout):
 	case <-ctx.Done():
 	}
 	_ = conn.Close() // only its end was of interest
 	return err
 }
 
-// tlsTrouble recognises what can be wrong with TLS on either side.
-func tlsTrouble(u *engine.Unavailable, s source, err error) bool {
+// explainTLS recognises what can be wrong with TLS on either side.
+func explainTLS(u *engine.Unavailable, s source, err error) bool {
 	text := err.Error()
 	where := "DOCKER_CERT_PATH (now " + certDir() + ")"
 	if s.context != "" {
@@ -152,19 +152,19 @@ func tlsTrouble(u *engine.Unavailable, s source, err error) bool {
 	var alert tls.AlertError
 	switch {
 	case strings.Contains(text, "HTTP request to an HTTPS server"), strings.Contains(text, "TLS-enabled daemon without TLS"):
-		u.Why, u.Mend = "TLS refused: the engine wants TLS and it was spoken to without", "set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH=DIR (ca.pem, cert.pem, key.pem), or make a context with them"
+		u.Reason, u.Fix = "TLS refused: the engine wants TLS and it was spoken to without", "set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH=DIR (ca.pem, cert.pem, key.pem), or make a context with them"
 	case errors.As(err, &record), strings.Contains(text, "HTTP response to HTTPS client"):
-		u.Why, u.Mend = "TLS refused: the engine speaks none on that port", "unset DOCKER_TLS_VERIFY and DOCKER_TLS, or name the port with TLS, usually 2376"
+		u.Reason, u.Fix = "TLS refused: the engine speaks none on that port", "unset DOCKER_TLS_VERIFY and DOCKER_TLS, or name the port with TLS, usually 2376"
 	case errors.As(err, &authority):
-		u.Why, u.Mend = "TLS refused: the engine's certificate is not signed by the CA that is asked for", "put the engine's CA into ca.pem of "+where
+		u.Reason, u.Fix = "TLS refused: the engine's certificate is not signed by the CA that is asked for", "put the engine's CA into ca.pem of "+where
 	case errors.As(err, &name):
-		u.Why, u.Mend = "TLS refused: "+short(name.Error()), "use a name that the engine's certificate holds"
+		u.Reason, u.Fix = "TLS refused: "+oneLine(name.Error()), "use a name that the engine's certificate holds"
 	case errors.As(err, &invalid):
-		u.Why, u.Mend = "TLS refused: "+short(invalid.Error()), "renew that certificate, and look at both machines' clocks"
+		u.Reason, u.Fix = "TLS refused: "+oneLine(invalid.Error()), "renew that certificate, and look at both machines' clocks"
 	case errors.As(err, &alert), strings.Contains(text, "remote error: tls:"):
-		u.Why, u.Mend = "TLS refused: the engine does not accept the client's certificate", "put a certificate signed by the engine's CA into cert.pem and key.pem of "+where
+		u.Reason, u.Fix = "TLS refused: the engine does not accept the client's certificate", "put a certificate signed by the engine's CA into cert.pem and key.pem of "+where
 		if errors.As(err, &alert) {
-			u.Why += " (" + alert.Error() + ")"
+			u.Reason += " (" + alert.Error() + ")"
 		}
 	default:
 		return false
@@ -179,17 +179,17 @@ func certDir() string {
 	return configDir()
 }
 
-// networkTrouble is what keeps an engine elsewhere from being reached. The client
+// explainNetwork is what keeps an engine elsewhere from being reached. The client
 // keeps the reason to itself, so the kernel is asked again.
-func networkTrouble(ctx context.Context, s source, err error) (why, mend string) {
+func explainNetwork(ctx context.Context, s source, err error) (why, mend string) {
 	_, address, _ := strings.Cut(s.host, "://")
 	address, _, _ = strings.Cut(address, "/")
-	conn, dial := again(ctx, "tcp", address)
+	conn, dial := redial(ctx, "tcp", address)
 	if dial == nil {
 		_ = conn.Close()
-		return answered(err)
+		return explainAnswer(err)
 	}
-	why, mend = short(dial.Error()), "name an address and port that dockerd has as -H tcp://..., and let it through the firewall"
+	why, mend = oneLine(dial.Error()), "name an address and port that dockerd has as -H tcp://..., and let it through the firewall"
 	var unknown *net.DNSError
 	var timeout net.Error
 	switch {
@@ -205,11 +205,11 @@ func networkTrouble(ctx context.Context, s source, err error) (why, mend string)
 
 // unavailable is an engine that cannot be used, with the reason on one line.
 func unavailable(name, tried, why, mend string) *engine.Unavailable {
-	return &engine.Unavailable{Engine: name, Tried: tried, Why: short(why), Mend: mend}
+	return &engine.Unavailable{Engine: name, Tried: tried, Reason: oneLine(why), Fix: mend}
 }
 
-// short makes one line of a text, and not a long one.
-func short(text string) string {
+// oneLine makes one line of a text, and not a long one.
+func oneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if r := []rune(text); len(r) > 300 {
 		text = string(r[:300]) + "..."

@@ -47,35 +47,35 @@ type source struct {
 // CLI's files, and opens no connection.
 func resolve(target string) (source, error) {
 	if target == "" || target == "docker" {
-		return ofCLI()
+		return cliSource()
 	}
 	if name, ok := strings.CutPrefix(target, "docker:"); ok && name != "" {
-		return ofContext(target, name)
+		return contextSource(target, name)
 	}
 	scheme, rest, ok := strings.Cut(target, "://")
 	if !ok || rest == "" || !slices.Contains([]string{"unix", "tcp", "ssh", "npipe"}, scheme) {
 		return source{}, fmt.Errorf("%q names no engine: it takes docker, docker:CONTEXT, unix://PATH, tcp://HOST:PORT or ssh://USER@HOST", target)
 	}
-	return ofAddress(target, target)
+	return addressSource(target, target)
 }
 
-// ofCLI is the engine that the docker command would talk to: DOCKER_HOST, else the
+// cliSource is the engine that the docker command would talk to: DOCKER_HOST, else the
 // context of DOCKER_CONTEXT, else the current one, else the default socket.
-func ofCLI() (source, error) {
+func cliSource() (source, error) {
 	if host := os.Getenv(envHost); host != "" {
-		return ofAddress("docker, by DOCKER_HOST", host)
+		return addressSource("docker, by DOCKER_HOST", host)
 	}
 	if name := os.Getenv(envContext); name != "" {
-		return ofContext("docker, by DOCKER_CONTEXT "+name, name)
+		return contextSource("docker, by DOCKER_CONTEXT "+name, name)
 	}
 	name, err := currentContext()
 	if err != nil {
 		return source{}, err
 	}
 	if name != "" {
-		return ofContext("docker, by the current context "+name, name)
+		return contextSource("docker, by the current context "+name, name)
 	}
-	return ofContext("docker", defaultContext)
+	return contextSource("docker", defaultContext)
 }
 
 // configDir is where the docker CLI keeps its files.
@@ -109,14 +109,14 @@ func currentContext() (string, error) {
 	return config.CurrentContext, nil
 }
 
-// ofContext is the engine of a context of the docker CLI.
-func ofContext(name, context string) (source, error) {
+// contextSource is the engine of a context of the docker CLI.
+func contextSource(name, context string) (source, error) {
 	if context == defaultContext {
 		host := os.Getenv(envHost)
 		if host == "" {
 			host = client.DefaultDockerHost
 		}
-		return ofAddress(name, host)
+		return addressSource(name, host)
 	}
 	dir := filepath.Join(configDir(), "contexts")
 	contexts := store.New(dir, store.NewConfig(func() any { return &map[string]any{} },
@@ -149,9 +149,9 @@ func ofContext(name, context string) (source, error) {
 	return source{name: name, host: endpoint.Host, context: context, options: options}, nil
 }
 
-// ofAddress is the engine at an address, with the TLS that the environment asks
+// addressSource is the engine at an address, with the TLS that the environment asks
 // for.
-func ofAddress(name, host string) (source, error) {
+func addressSource(name, host string) (source, error) {
 	s := source{name: name, host: host}
 	fail := func(tried string, err error, mend string) (source, error) {
 		return s, unavailable(name, tried, err.Error(), mend)
@@ -173,7 +173,7 @@ func ofAddress(name, host string) (source, error) {
 			return fail("the certificates in "+dir, err, "put ca.pem, cert.pem and key.pem there, or set DOCKER_CERT_PATH")
 		}
 		s.options = append(s.options, client.WithHTTPClient(&http.Client{
-			Transport:     &http.Transport{TLSClientConfig: config, DialContext: (&net.Dialer{Timeout: dialWait}).DialContext},
+			Transport:     &http.Transport{TLSClientConfig: config, DialContext: (&net.Dialer{Timeout: dialTimeout}).DialContext},
 			CheckRedirect: client.CheckRedirect,
 		}))
 	}
@@ -181,8 +181,8 @@ func ofAddress(name, host string) (source, error) {
 	return s, nil
 }
 
-// dialWait bounds the opening of one TCP connection.
-const dialWait = 10 * time.Second
+// dialTimeout bounds the opening of one TCP connection.
+const dialTimeout = 10 * time.Second
 
 // environmentTLS is the TLS that DOCKER_TLS_VERIFY or DOCKER_TLS and
 // DOCKER_CERT_PATH ask for, and the directory it came from. The client's own

@@ -81,7 +81,7 @@ func TestConnectBySSH(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := e.Forget(t.Context(), b.ID); err != nil {
+	if err := e.RemoveRun(t.Context(), b.ID); err != nil {
 		t.Error(err)
 	}
 	said, err := os.ReadFile(arguments)

@@ -67,7 +67,7 @@ func removeCgroup(dir string) error {
 	if err != nil {
 		return fmt.Errorf("look into control group %s: %w", dir, err)
 	}
-	deadline := time.Now().Add(endWithin)
+	deadline := time.Now().Add(endTimeout)
 	for _, d := range slices.Backward(dirs) {
 		for {
 			// Not os.Remove: it would first try to unlink, which is another error.
@@ -167,22 +167,22 @@ func cpuGroup() (hierarchy, own string, unified bool, err error) {
 	return "", "", false, nil
 }
 
-// gathered ends the name of the group that Gather makes.
-const gathered = "-cpu"
+// cpuGroupSuffix ends the name of the group that Gather makes.
+const cpuGroupSuffix = "-cpu"
 
-// Gather puts this process, and with it all that it starts from then on, into a
+// JoinCPUGroup puts this process, and with it all that it starts from then on, into a
 // group of CPU scheduling of its own, into which ShareCPU then moves agents: outside
 // of any group the kernel would make one for each session by itself
 // (sched_autogroup, sched(7)), and an agent in a container has a session of its own.
 // Where this process is in a group already, nothing is done. leave undoes it; it is
 // never nil.
-func Gather(run string) (leave func() error, err error) {
+func JoinCPUGroup(run string) (leave func() error, err error) {
 	nothing := func() error { return nil }
 	h, own, _, err := cpuGroup()
 	if err != nil || h == "" || own != "/" {
 		return nothing, err
 	}
-	name := lab.Prefix + run + gathered
+	name := lab.Prefix + run + cpuGroupSuffix
 	group := filepath.Join(h, name)
 	if err := os.Mkdir(group, 0o755); err != nil {
 		return nothing, fmt.Errorf("make a group in which all ends are scheduled alike: %w", err)

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// initWords begin each line that Init writes into the engine's log.
-const initWords = "tare " + InitCommand + ": "
+// initPrefix begin each line that Init writes into the engine's log.
+const initPrefix = "tare " + InitCommand + ": "
 
 // longestName is what the kernel takes for a host's name, in bytes.
 const longestName = 64
@@ -25,7 +25,7 @@ const longestName = 64
 // stdin comes to its end it exits at once. Either way the kernel then ends
 // whatever else runs on the engine.
 func Init(args []string) error {
-	return fmt.Errorf("%s%w", initWords, runInit(args))
+	return fmt.Errorf("%s%w", initPrefix, runInit(args))
 }
 
 func runInit(args []string) error {

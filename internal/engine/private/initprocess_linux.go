@@ -47,12 +47,12 @@ func startInit(run, dir string, start func(*exec.Cmd) error, dockerd []string) (
 		Setsid:     true, // out of the terminal's Ctrl-C
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS,
 	}
-	p.Cmd.WaitDelay = endWithin // of all that is in the namespace
+	p.Cmd.WaitDelay = endTimeout // of all that is in the namespace
 	if err := p.Start(start); err != nil {
 		return nil, fmt.Errorf("make its processes and mounts a place of their own: %w", err)
 	}
 	return &initProcess{p, sync.OnceValue(func() string {
-		return cmp.Or(lastWords(path), "its first process is gone ("+p.State()+")")
+		return cmp.Or(logExitReason(path), "its first process is gone ("+p.State()+")")
 	})}, nil
 }
 
@@ -61,12 +61,12 @@ func (p *initProcess) root() string {
 	return filepath.Join("/proc", strconv.Itoa(p.PID()), "root")
 }
 
-// endWithin bounds the wait for the end of killed processes.
-const endWithin = 10 * time.Second
+// endTimeout bounds the wait for the end of killed processes.
+const endTimeout = 10 * time.Second
 
-// lastWords finds in an engine's log how it ended and, where it ended by itself,
+// logExitReason finds in an engine's log how it ended and, where it ended by itself,
 // what it said last. It is "" where nobody was left to write that down.
-func lastWords(log string) string {
+func logExitReason(log string) string {
 	f, err := os.Open(log)
 	if err != nil {
 		return ""
@@ -83,8 +83,8 @@ func lastWords(log string) string {
 	return exitReasonIn(string(text))
 }
 
-// usageWords begin the line in which dockerd says that it does not take a flag.
-const usageWords = "Status: "
+// usagePrefixes begin the line in which dockerd says that it does not take a flag.
+const usagePrefixes = "Status: "
 
 // exitReasonIn does so for the end of a log. dockerd's lines are plain or of the form
 // time="..." level=fatal msg="...".
@@ -92,15 +92,15 @@ func exitReasonIn(text string) string {
 	var reason, last string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if own, ok := strings.CutPrefix(line, initWords); ok {
+		if own, ok := strings.CutPrefix(line, initPrefix); ok {
 			reason = own
-		} else if why, ok := strings.CutPrefix(last, usageWords); ok && why != "" {
+		} else if why, ok := strings.CutPrefix(last, usagePrefixes); ok && why != "" {
 			continue // what follows is how to ask for help
 		} else if line != "" {
 			last = line
 		}
 	}
-	last = strings.TrimPrefix(last, usageWords)
+	last = strings.TrimPrefix(last, usagePrefixes)
 	if _, msg, ok := strings.Cut(last, ` msg="`); ok {
 		quoted, err := strconv.QuotedPrefix(`"` + msg)
 		if err == nil {

@@ -35,7 +35,7 @@ func Leftovers(alive []string) ([]engine.Leftover, error) {
 			continue
 		}
 		what := "Docker Engine " + name
-		if strings.HasSuffix(name, gathered) {
+		if strings.HasSuffix(name, cpuGroupSuffix) {
 			what = "control group " + lab.Prefix + name
 		}
 		found = append(found, engine.Leftover{Run: run, What: what, Remove: func(ctx context.Context) error { return removePrivate(ctx, name) }})
@@ -66,7 +66,7 @@ func privateNames() ([]string, error) {
 			names = append(names, strings.TrimPrefix(filepath.Base(g), lab.Prefix))
 		}
 	}
-	for name := range inits() {
+	for name := range initProcesses() {
 		names = append(names, name)
 	}
 	slices.Sort(names)
@@ -77,8 +77,8 @@ func privateNames() ([]string, error) {
 	}), nil
 }
 
-// inits finds the first processes of engines, by the engines' names.
-func inits() map[string]int {
+// initProcesses finds the first processes of engines, by the engines' names.
+func initProcesses() map[string]int {
 	found := map[string]int{}
 	dirs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is well formed
 	for _, dir := range dirs {
@@ -105,7 +105,7 @@ func engineOf(proc string) (name string, ok bool) {
 // removePrivate ends what is left of an engine and removes it.
 func removePrivate(ctx context.Context, name string) error {
 	var errs []error
-	if pid, ok := inits()[name]; ok {
+	if pid, ok := initProcesses()[name]; ok {
 		errs = append(errs, endInit(ctx, name, pid))
 	}
 	errs = append(errs, removeCgroups(lab.Prefix+name), removeDir(filepath.Join(privateBase, name)))
@@ -133,7 +133,7 @@ func endInit(ctx context.Context, name string, pid int) error {
 	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("end process %d: %w", pid, err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, endWithin, fmt.Errorf("process %d was killed and has not ended within %v", pid, endWithin))
+	ctx, cancel := context.WithTimeoutCause(ctx, endTimeout, fmt.Errorf("process %d was killed and has not ended within %v", pid, endTimeout))
 	defer cancel()
 	const look = 50 // milliseconds between looks at ctx
 	for {

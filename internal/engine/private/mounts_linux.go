@@ -33,7 +33,7 @@ func makeMounts(dir string) error {
 			return err
 		}
 	}
-	if err := ownSys(); err != nil {
+	if err := mountSysfs(); err != nil {
 		return err
 	}
 	const plugins = "/run/docker/plugins"
@@ -43,12 +43,12 @@ func makeMounts(dir string) error {
 	if err := mount(filepath.Join(dir, "plugins"), plugins, "", unix.MS_BIND, ""); err != nil {
 		return err
 	}
-	return shadow()
+	return overlayConfigDirs()
 }
 
-// ownSys mounts the view of /sys that belongs to this network namespace: bridges
+// mountSysfs mounts the view of /sys that belongs to this network namespace: bridges
 // are found in /sys/class/net. What is mounted below it comes back as it was.
-func ownSys() error {
+func mountSysfs() error {
 	mounts, err := mounted()
 	if err != nil {
 		return err
@@ -79,12 +79,12 @@ func ownSys() error {
 	return os.RemoveAll(shelf)
 }
 
-// shadow keeps an engine's hands off two directories. /etc/docker has the settings
+// overlayConfigDirs keeps an engine's hands off two directories. /etc/docker has the settings
 // of the user's engine, which are not to be seen, and up to 20.10 dockerd writes a
 // key there; containerd makes a directory in /opt. A layer over each takes what is
 // written, also where the directory does not exist. Where layers cannot be, an
 // empty directory over the settings has to do.
-func shadow() error {
+func overlayConfigDirs() error {
 	const settings = "/etc/docker"
 	upper := upperOf("/etc")
 	hidden := filepath.Join(upper, filepath.Base(settings))

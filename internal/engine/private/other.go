@@ -14,8 +14,8 @@ import (
 // initProcess is what only Linux has.
 type initProcess struct{}
 
-// Lacking says why no private engine can be had here.
-func Lacking(context.Context) error { return linuxnet.ErrSystem }
+// MissingRequirements says why no private engine can be had here.
+func MissingRequirements(context.Context) error { return linuxnet.ErrSystem }
 
 // Programs lists nothing: there are no private engines here.
 func Programs(context.Context) []result.Fact { return nil }
@@ -51,5 +51,5 @@ func Leftovers([]string) ([]engine.Leftover, error) { return nil, nil }
 // ShareCPU has nothing to move: there is no container here.
 func (p *Engine) ShareCPU(*engine.Container) (moved int, held bool, err error) { return 0, true, nil }
 
-// Gather has no groups to make here.
-func Gather(string) (leave func() error, err error) { return func() error { return nil }, nil }
+// JoinCPUGroup has no groups to make here.
+func JoinCPUGroup(string) (leave func() error, err error) { return func() error { return nil }, nil }

@@ -16,10 +16,10 @@ import (
 	"tare/internal/lab"
 )
 
-// readyWithin bounds how long an engine may take until it answers. Half a second is
+// readyTimeout bounds how long an engine may take until it answers. Half a second is
 // usual; two dozen may be starting at once on a machine that is slow or busy. One
 // that fails is not waited for.
-const readyWithin = 30 * time.Second
+const readyTimeout = 30 * time.Second
 
 // Where an engine keeps what belongs to running containers, and all else. Both are
 // in its own mounts, on the tmpfs over /run, and go with them at once. It also makes
@@ -102,7 +102,7 @@ func (p *Engine) start(ctx context.Context, l *lab.Lab, h *lab.Host, args []stri
 	local := engine.Local{
 		Proc:    filepath.Join(p.init.root(), "proc"),
 		Plugins: []string{p.Plugins(), filepath.Join(p.init.root(), "etc/docker/plugins"), filepath.Join(p.init.root(), "usr/lib/docker/plugins")},
-		Gone:    func() string { return p.exitReasonWithin(exitWait) },
+		Gone:    func() string { return p.exitReasonWithin(exitReasonTimeout) },
 	}
 	if p.Engine, err = engine.New(h.Name, local, client.WithHost("unix://"+p.Socket())); err != nil {
 		return err
@@ -113,8 +113,8 @@ func (p *Engine) start(ctx context.Context, l *lab.Lab, h *lab.Host, args []stri
 	return p.Identify(ctx)
 }
 
-// exitWait bounds how long after an engine stopped answering its end may be known.
-const exitWait = 2 * time.Second
+// exitReasonTimeout bounds how long after an engine stopped answering its end may be known.
+const exitReasonTimeout = 2 * time.Second
 
 // Swarm makes a Swarm of the two engines of a lab and waits until both are
 // ready in it. Its networks take their subnets from the lab's addresses. It goes
@@ -157,8 +157,8 @@ func (p *Engine) makeDir() error {
 
 // ready waits until the engine answers.
 func (p *Engine) ready(ctx context.Context) error {
-	late := fmt.Errorf("it did not answer within %v", readyWithin)
-	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, late)
+	late := fmt.Errorf("it did not answer within %v", readyTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, late)
 	defer cancel()
 	poll := time.NewTicker(10 * time.Millisecond)
 	defer poll.Stop()

@@ -216,8 +216,8 @@ func TestKilled(t *testing.T) {
 	if got := p.ExitReason(); got != want {
 		t.Errorf("fate %q, want %q", got, want)
 	}
-	eventually(t, "the agent's fate", func() bool { return agent.Fate() != "" })
-	if got := agent.Fate(); !strings.Contains(got, want) {
+	eventually(t, "the agent's fate", func() bool { return agent.ExitReason() != "" })
+	if got := agent.ExitReason(); !strings.Contains(got, want) {
 		t.Errorf("the agent's fate %q does not tell of the engine", got)
 	}
 	if left := running(all); len(left) > 0 {

@@ -45,9 +45,9 @@ func installed(ctx context.Context, program string) string {
 	return line + " (" + path + ")"
 }
 
-// Lacking says what keeps this machine from having private engines, and what mends
+// MissingRequirements says what keeps this machine from having private engines, and what mends
 // it; nil where nothing does.
-func Lacking(ctx context.Context) error {
+func MissingRequirements(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

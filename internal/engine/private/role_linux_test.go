@@ -26,12 +26,12 @@ func TestRole(t *testing.T) {
 	case "controller":
 		controller(t)
 	case "lacking":
-		fmt.Println(private.Lacking(t.Context()))
+		fmt.Println(private.MissingRequirements(t.Context()))
 	case "stripped":
 		if err := unix.Mount("tmpfs", "/usr/sbin", "tmpfs", 0, ""); err != nil {
 			t.Fatal(err)
 		}
-		fmt.Println(private.Lacking(t.Context()))
+		fmt.Println(private.MissingRequirements(t.Context()))
 	case "unified":
 		unified(t)
 	case "badly set up":

@@ -56,7 +56,7 @@ func agentOf(t *testing.T, place string) (pid string) {
 // whose CPU is limited stays in the group that holds the limit.
 func TestShareCPU(t *testing.T) {
 	b := enginetest.New(t)
-	leave, err := private.Gather(b.ID)
+	leave, err := private.JoinCPUGroup(b.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"tare/internal/driver/drawn"
 	"tare/internal/driver/drivertest"
+	"tare/internal/driver/topologygolden"
 	vm "tare/internal/guest"
 	"tare/internal/guest/initramfs"
 	"tare/internal/guest/kernel"
@@ -71,7 +71,7 @@ func (g guest) boot(t *testing.T, k kernel.Kernel, programs map[string]string) *
 		s.Modules = append(s.Modules, tt.modules...)
 	}
 	carried = needs(t, carried)
-	s.More = func(a *initramfs.Archive) error {
+	s.AddFiles = func(a *initramfs.Archive) error {
 		for _, path := range carried {
 			if err := carry(a, path); err != nil {
 				return fmt.Errorf("carry %s into the guest: %w", path, err)
@@ -104,7 +104,7 @@ func (g guest) boot(t *testing.T, k kernel.Kernel, programs map[string]string) *
 			t.Error(err)
 		}
 	})
-	t.Logf("hello after %s", m.Took)
+	t.Logf("hello after %s", m.BootTime)
 	if err := m.Configure(t.Context(), vm.Net{}); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func weighed(t *testing.T, m *vm.Machine, tare, study string, modes []mode) {
 			t.Errorf("in the guest %s is %s: %s", got.ID, got.Status, got.Reason)
 			continue
 		}
-		drivertest.Built(t, got.ID, drawn.New(*got.Topology, got.Proof.Findings))
+		drivertest.CheckGoldenPath(t, got.ID, topologygolden.Normalise(*got.Topology, got.Proof.Findings))
 		outside, err := exec.CommandContext(t.Context(), tare, "modes", "--probe", got.ID).Output()
 		if err != nil || !bytes.Contains(outside, []byte(" yes ")) && !bytes.Contains(outside, []byte(" unsupported ")) {
 			t.Errorf("%s on this machine: %v\n%s", got.ID, err, outside)

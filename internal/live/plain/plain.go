@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"tare/internal/live"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -58,13 +58,13 @@ func (l *Listener) Handle(e live.Event) {
 		if line := provisional(e); line != "" {
 			l.lines(line)
 		}
-	case live.Renewed:
+	case live.Recreated:
 		if !l.opt.TTY {
 			l.lines(renewed(e))
 		}
-	case live.Told:
+	case live.Decision:
 		l.lines(e.Text)
-	case live.Warned:
+	case live.WarningRaised:
 		l.lines(warned(e.Warning))
 	case live.Ended:
 		erase := l.erase()
@@ -83,7 +83,7 @@ func (l *Listener) write(before string, lines ...string) {
 	var b strings.Builder
 	b.WriteString(before)
 	for _, s := range lines {
-		b.WriteString(say.Cut(say.Clean(s), longest) + "\n")
+		b.WriteString(wording.Cut(wording.Clean(s), longest) + "\n")
 	}
 	b.WriteString(l.progress)
 	_, _ = io.WriteString(l.w, b.String())
@@ -92,7 +92,7 @@ func (l *Listener) write(before string, lines ...string) {
 // show replaces the progress line. It stays one column short of the terminal's
 // width, or the terminal would wrap it and \r would not lead back to its start.
 func (l *Listener) show(s string) {
-	next := say.Cut(say.Clean(s), l.opt.Width-1)
+	next := wording.Cut(wording.Clean(s), l.opt.Width-1)
 	_, _ = io.WriteString(l.w, "\r"+next+"\x1b[K")
 	l.progress = next
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/live"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -31,12 +31,12 @@ func story() []live.Event {
 		live.ModeSettled{Mode: "host", Status: result.ModeMeasured, Took: 120 * time.Millisecond},
 		live.ModeSettled{Mode: "netns/ipvlan", Status: result.ModeUnsupported, Reason: "the kernel has no ipvlan"},
 		live.ModeSettled{Mode: "netns/vxlan", Status: result.ModeMeasured, Took: 1500 * time.Millisecond},
-		live.Warned{Warning: result.Warning{Code: "shared_kernel", Scope: "run", Text: "both hosts share one kernel"}},
+		live.WarningRaised{Warning: result.Warning{Code: "shared_kernel", Scope: "run", Text: "both hosts share one kernel"}},
 		start(0, 1, "host", "tcp_stream", 1, 38*time.Second),
 		end(1, "host", "tcp_stream", 1, result.TrialOK, "", map[string]float64{"retransmits": 118, "goodput": 23.4e9}),
 		start(1, 1, "netns/vxlan", "tcp_stream", 1, 33*time.Second),
 		end(1, "netns/vxlan", "tcp_stream", 1, result.TrialInvalid, "steal was 4.1 % of CPU time", map[string]float64{"goodput": 9e9}),
-		live.Warned{Warning: result.Warning{Code: "steal", Scope: "a", Text: "another guest takes CPU time"}},
+		live.WarningRaised{Warning: result.Warning{Code: "steal", Scope: "a", Text: "another guest takes CPU time"}},
 		start(1, 1, "netns/vxlan", "tcp_stream", 2, 33*time.Second),
 		end(1, "netns/vxlan", "tcp_stream", 2, result.TrialOK, "", map[string]float64{"goodput": 16.6e9}),
 		start(2, 2, "netns/vxlan", "tcp_rr", 1, 28*time.Second),
@@ -51,11 +51,11 @@ func story() []live.Event {
 func enough() []live.Event {
 	ratio := 0.853
 	return []live.Event{
-		live.Planned{RunID: "7746c31a", Dir: "d", Profile: "standard", Modes: []string{"host", "netns/vxlan"}, Trials: 26, Blocks: 12, Least: 7, Estimate: 12 * time.Minute, Soonest: 8 * time.Minute},
+		live.Planned{RunID: "7746c31a", Dir: "d", Profile: "standard", Modes: []string{"host", "netns/vxlan"}, Trials: 26, Blocks: 12, MinBlocks: 7, Estimate: 12 * time.Minute, MinTime: 8 * time.Minute},
 		live.TrialStarted{Total: 26, Block: 0, Blocks: 12, Modes: []string{"host"}, Workload: "tcp_stream", Remaining: 12 * time.Minute},
 		live.TrialEnded{Trial: result.Trial{Pilot: true, Mode: "host", Workload: "tcp_stream", Status: result.TrialOK, Metrics: map[string]float64{"goodput": 9e9}}},
-		live.Told{Text: "tcp_stream from block 1 on: 0.5 s warm-up, 4 s timed (why)"},
-		live.Renewed{Block: 2, Modes: []string{"host", "netns/vxlan"}, Took: 400 * time.Millisecond},
+		live.Decision{Text: "tcp_stream from block 1 on: 0.5 s warm-up, 4 s timed (why)"},
+		live.Recreated{Block: 2, Modes: []string{"host", "netns/vxlan"}, Took: 400 * time.Millisecond},
 		live.TrialStarted{Done: 4, Total: 26, Block: 2, Blocks: 12, Modes: []string{"host"}, Workload: "tcp_stream", Remaining: 10 * time.Minute},
 		live.Provisional{Blocks: 2, Cells: []result.Cell{
 			{Mode: "host", Workload: "tcp_stream", Metric: "goodput"}, {Mode: "netns/vxlan", Workload: "tcp_stream", Metric: "goodput", Ratio: &ratio},
@@ -74,9 +74,9 @@ func evil() []live.Event {
 		live.TrialStarted{Modes: []string{s}, Workload: strings.Repeat(s, 100), Total: 1, Blocks: 1},
 		live.TrialEnded{Trial: result.Trial{Mode: s, Workload: s, Status: result.TrialStatus(s), Reason: s}},
 		live.TrialEnded{Trial: result.Trial{Mode: s, Workload: s, Status: result.TrialOK, Metrics: map[string]float64{s: 1}}},
-		live.Warned{Warning: result.Warning{Code: s, Scope: s}},
-		live.Told{Text: s},
-		live.Renewed{Modes: []string{s}},
+		live.WarningRaised{Warning: result.Warning{Code: s, Scope: s}},
+		live.Decision{Text: s},
+		live.Recreated{Modes: []string{s}},
 		live.Ended{},
 	}
 }
@@ -165,7 +165,7 @@ func TestScreen(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if w := say.Width(got[len(got)-1]); w >= 60 {
+	if w := wording.Width(got[len(got)-1]); w >= 60 {
 		t.Errorf("the progress line is %d wide", w)
 	}
 	for _, e := range events[9:] {

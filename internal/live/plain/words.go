@@ -6,25 +6,25 @@ import (
 	"strings"
 
 	"tare/internal/live"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
 func planned(e live.Planned) []string {
 	estimate := "how long is unknown"
 	if e.Estimate > 0 {
-		estimate = "about " + say.Duration(e.Estimate)
+		estimate = "about " + wording.Duration(e.Estimate)
 	}
-	trials, blocks := say.Count(e.Trials, "trial", "trials"), say.Count(e.Blocks, "block", "blocks")
-	if e.Least > 0 && e.Least < e.Blocks {
+	trials, blocks := wording.Count(e.Trials, "trial", "trials"), wording.Count(e.Blocks, "block", "blocks")
+	if e.MinBlocks > 0 && e.MinBlocks < e.Blocks {
 		// It ends by itself when it knows enough.
-		trials, blocks = "up to "+trials, fmt.Sprintf("%d to %s", e.Least, blocks)
-		if e.Estimate > 0 && e.Soonest > 0 {
-			estimate = fmt.Sprintf("about %s to %s", say.Duration(e.Soonest), say.Duration(e.Estimate))
+		trials, blocks = "up to "+trials, fmt.Sprintf("%d to %s", e.MinBlocks, blocks)
+		if e.Estimate > 0 && e.MinTime > 0 {
+			estimate = fmt.Sprintf("about %s to %s", wording.Duration(e.MinTime), wording.Duration(e.Estimate))
 		}
 	}
 	first := fmt.Sprintf("run %s: %s, %s in %s, profile %s, %s", orUnknown(e.RunID),
-		say.Count(len(e.Modes), "mode", "modes"), trials, blocks, orUnknown(e.Profile), estimate)
+		wording.Count(len(e.Modes), "mode", "modes"), trials, blocks, orUnknown(e.Profile), estimate)
 	out := []string{first}
 	if len(e.Modes) > 0 {
 		out = append(out, "modes: "+strings.Join(e.Modes, ", "))
@@ -38,7 +38,7 @@ func planned(e live.Planned) []string {
 func settled(e live.ModeSettled) string {
 	took := ""
 	if e.Took > 0 {
-		took = " (" + say.Duration(e.Took) + ")"
+		took = " (" + wording.Duration(e.Took) + ")"
 	}
 	if e.Status == result.ModeMeasured {
 		return "ready: " + e.Mode + took
@@ -57,7 +57,7 @@ func progress(e live.TrialStarted) string {
 		s += fmt.Sprintf(" (attempt %d)", e.Attempt)
 	}
 	if e.Remaining > 0 {
-		s += "  about " + say.Duration(e.Remaining) + " left"
+		s += "  about " + wording.Duration(e.Remaining) + " left"
 	}
 	return s
 }
@@ -79,7 +79,7 @@ func turns(modes []string) string {
 	if len(modes) == 1 {
 		return modes[0]
 	}
-	return say.Count(len(modes), "mode", "modes") + " in turn,"
+	return wording.Count(len(modes), "mode", "modes") + " in turn,"
 }
 
 // ended words a trial. Only a valid one has its figure shown.
@@ -116,7 +116,7 @@ func figure(t result.Trial) string {
 	})
 	for _, m := range known {
 		if v, ok := t.Metrics[m.Name]; ok {
-			return m.Name + " " + say.Value(v, m.Unit)
+			return m.Name + " " + wording.Value(v, m.Unit)
 		}
 	}
 	return "ok"
@@ -129,17 +129,17 @@ func provisional(e live.Provisional) string {
 	var ratios []string
 	for _, c := range e.Cells {
 		if m, ok := result.MetricNamed(c.Metric); ok && m.Primary && c.Ratio != nil {
-			ratios = append(ratios, fmt.Sprintf("%s %s %s", c.Mode, c.Workload, say.BareRatio(*c.Ratio)))
+			ratios = append(ratios, fmt.Sprintf("%s %s %s", c.Mode, c.Workload, wording.BareRatio(*c.Ratio)))
 		}
 	}
 	if len(ratios) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("provisional, after %s, no verdict yet (ratios to the baseline): %s", say.Count(e.Blocks, "block", "blocks"), strings.Join(ratios, ", "))
+	return fmt.Sprintf("provisional, after %s, no verdict yet (ratios to the baseline): %s", wording.Count(e.Blocks, "block", "blocks"), strings.Join(ratios, ", "))
 }
 
-func renewed(e live.Renewed) string {
-	return fmt.Sprintf("made anew for block %d: %s (%s)", e.Block, strings.Join(e.Modes, ", "), say.Duration(e.Took))
+func renewed(e live.Recreated) string {
+	return fmt.Sprintf("made anew for block %d: %s (%s)", e.Block, strings.Join(e.Modes, ", "), wording.Duration(e.Took))
 }
 
 func warned(w result.Warning) string {

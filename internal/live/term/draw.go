@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -65,12 +65,12 @@ func (s *state) head(f frame) line {
 	var left line
 	for i, piece := range s.pieces(f) {
 		before := strings.Repeat(" ", min(i, 1)*gap)
-		if left.width()+len(before)+say.Width(piece)+gap+say.Width(right) > f.width {
+		if left.width()+len(before)+wording.Width(piece)+gap+wording.Width(right) > f.width {
 			break
 		}
 		left = append(left, span{text: before + piece})
 	}
-	return left.to(f.width-say.Width(right), span{strong, right})
+	return left.to(f.width-wording.Width(right), span{strong, right})
 }
 
 // pieces are what the head says as far as there is room for it, the more important first.
@@ -106,7 +106,7 @@ func (s *state) pieces(f frame) []string {
 func (s *state) remaining(f frame) string {
 	left, ok := s.left(f.now)
 	about := "about "
-	if s.plan.Least > 0 && s.plan.Least < s.plan.Blocks {
+	if s.plan.MinBlocks > 0 && s.plan.MinBlocks < s.plan.Blocks {
 		about = "at most "
 	}
 	if f.narrow() {
@@ -118,7 +118,7 @@ func (s *state) remaining(f frame) string {
 	case left < time.Second:
 		return "any moment now"
 	}
-	return about + say.Duration(left.Truncate(time.Second)) + " left"
+	return about + wording.Duration(left.Truncate(time.Second)) + " left"
 }
 
 // bar is how many of the trials are behind.
@@ -166,18 +166,18 @@ func (s *state) pulse(f frame, mode string, width int) []span {
 	const value, indent, least, most = 12, 2, 6, 20
 	names := 0
 	for _, m := range s.trial.Modes {
-		names = max(names, say.Width(m))
+		names = max(names, wording.Width(m))
 	}
 	room := width - indent - gap - 1 - value
 	names = max(4, min(names, room-least))
 	bars := min(max(least, room-names), most)
-	out := []span{{text: strings.Repeat(" ", indent) + say.Pad(say.CutMiddle(mode, names), names+gap)}}
+	out := []span{{text: strings.Repeat(" ", indent) + wording.Pad(wording.CutMiddle(mode, names), names+gap)}}
 	p := s.pulses[mode]
 	if len(p.rates) == 0 {
 		return append(out, span{quiet, "no rate yet"})
 	}
 	last := p.rates[len(p.rates)-1]
-	return append(out, span{rate, sparkline(p.rates, bars, f.ascii)}, span{text: " " + say.Value(last, p.unit)})
+	return append(out, span{rate, sparkline(p.rates, bars, f.ascii)}, span{text: " " + wording.Value(last, p.unit)})
 }
 
 // sayings is what the run said: its latest decision about itself, and its warnings.
@@ -189,7 +189,7 @@ func (s *state) sayings() []line {
 	}
 	n := min(most, len(s.warnings))
 	if more := s.warned - n; more > 0 {
-		out = append(out, words(quiet, say.Count(more, "earlier warning", "earlier warnings")))
+		out = append(out, words(quiet, wording.Count(more, "earlier warning", "earlier warnings")))
 	}
 	for _, w := range s.warnings[len(s.warnings)-n:] {
 		out = append(out, line{{warning, "warning:"}, {text: " " + w}})
@@ -201,7 +201,7 @@ func (s *state) sayings() []line {
 func (s *state) nameWidth(f frame) int {
 	longest := 12 // as the words over the names
 	for _, m := range s.modes() {
-		longest = max(longest, say.Width(m))
+		longest = max(longest, wording.Width(m))
 	}
 	return min(longest, max(12, f.width/4+4))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tare/internal/live"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -82,8 +82,8 @@ func TestDrawKeepsToItsFrame(t *testing.T) {
 						t.Errorf("%s: %d lines", at, len(lines))
 					}
 					for _, l := range lines {
-						if say.Width(l) > width || say.Clean(l) != strings.TrimSpace(l) && name == "evil" {
-							t.Errorf("%s: line %q is %d wide", at, l, say.Width(l))
+						if wording.Width(l) > width || wording.Clean(l) != strings.TrimSpace(l) && name == "evil" {
+							t.Errorf("%s: line %q is %d wide", at, l, wording.Width(l))
 						}
 						if ascii && strings.ContainsFunc(l, func(r rune) bool { return r > '~' }) && name != "evil" {
 							t.Errorf("%s: %q in ASCII", at, l)

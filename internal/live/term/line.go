@@ -5,7 +5,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 )
 
 // look is what a piece of a line is. It is only ever said a second time by colour: the
@@ -35,7 +35,7 @@ func words(l look, s string) line { return line{{l, s}} }
 func (l line) width() int {
 	n := 0
 	for _, s := range l {
-		n += say.Width(s.text)
+		n += wording.Width(s.text)
 	}
 	return n
 }
@@ -48,8 +48,8 @@ func (l line) cut(width int) line {
 	var out line
 	for _, s := range l {
 		room := width - out.width()
-		if say.Width(s.text) > room {
-			return append(out, span{s.look, say.Cut(s.text, room)})
+		if wording.Width(s.text) > room {
+			return append(out, span{s.look, wording.Cut(s.text, room)})
 		}
 		out = append(out, s)
 	}

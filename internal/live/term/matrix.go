@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"tare/internal/live"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -33,7 +33,7 @@ func (s *state) matrix(f frame, most int) []line {
 	}
 	for i, m := range modes {
 		if i == room-1 && len(modes) > room {
-			out = append(out, words(quiet, "... and "+say.Count(len(modes)-i, "more mode", "more modes")))
+			out = append(out, words(quiet, "... and "+wording.Count(len(modes)-i, "more mode", "more modes")))
 			break
 		}
 		out = append(out, s.row(m, how, columns, names))
@@ -63,11 +63,11 @@ func (s *state) choose(room int) (form, []live.Column) {
 func (s *state) header(how form, columns []live.Column, names int) []line {
 	top, below := line{}, line{}
 	if s.blocks > 0 {
-		below = words(quiet, say.Cut(fmt.Sprintf("to block %d", s.blocks), names))
+		below = words(quiet, wording.Cut(fmt.Sprintf("to block %d", s.blocks), names))
 	}
 	for i, c := range columns {
 		at := names + gap + i*(how.width+gap)
-		top = top.to(at, span{strong, say.CutMiddle(c.Workload, how.width)})
+		top = top.to(at, span{strong, wording.CutMiddle(c.Workload, how.width)})
 		said := s.scale(c).Unit
 		if s.twice(c) {
 			said = c.Metric + " " + said
@@ -75,7 +75,7 @@ func (s *state) header(how form, columns []live.Column, names int) []line {
 		if !how.value && s.ratios(c) {
 			said = "of baseline"
 		}
-		below = below.to(at, span{quiet, say.Cut(said, how.width)})
+		below = below.to(at, span{quiet, wording.Cut(said, how.width)})
 	}
 	return []line{top, below}
 }
@@ -83,7 +83,7 @@ func (s *state) header(how form, columns []live.Column, names int) []line {
 // foot says what of the matrix is not to be misread, or not shown.
 func (s *state) foot(shown int) line {
 	if hidden := len(s.columns) - shown; hidden > 0 {
-		return words(quiet, "and "+say.Count(hidden, "more column", "more columns")+", in a wider window")
+		return words(quiet, "and "+wording.Count(hidden, "more column", "more columns")+", in a wider window")
 	}
 	if s.blocks > 0 {
 		return words(quiet, "ratios are provisional: verdicts come at the end")
@@ -102,7 +102,7 @@ func (s *state) ratios(c live.Column) bool {
 }
 
 // scale is one for all of a column.
-func (s *state) scale(c live.Column) say.Scale {
+func (s *state) scale(c live.Column) wording.Scale {
 	m, _ := result.MetricNamed(c.Metric)
 	var values []float64
 	for _, mode := range s.modes() {
@@ -111,14 +111,14 @@ func (s *state) scale(c live.Column) say.Scale {
 		}
 	}
 	if len(values) == 0 {
-		return say.Scale{}
+		return wording.Scale{}
 	}
-	return say.ScaleFor(m.Unit, values...)
+	return wording.ScaleFor(m.Unit, values...)
 }
 
 // row is a mode: its figures, or what became of it.
 func (s *state) row(mode string, how form, columns []live.Column, names int) line {
-	l := line{{text: say.CutMiddle(mode, names)}}
+	l := line{{text: wording.CutMiddle(mode, names)}}
 	settled, ok := s.settled[mode]
 	switch {
 	case !ok:
@@ -133,7 +133,7 @@ func (s *state) row(mode string, how form, columns []live.Column, names int) lin
 }
 
 // cell words one place of the matrix.
-func (s *state) cell(at cellKey, how form, scale say.Scale) []span {
+func (s *state) cell(at cellKey, how form, scale wording.Scale) []span {
 	c := s.cells[at]
 	v, ok := c.known()
 	if !ok {
@@ -147,16 +147,16 @@ func (s *state) cell(at cellKey, how form, scale say.Scale) []span {
 		if !how.value && s.ratios(live.Column{Workload: at.workload, Metric: at.metric}) {
 			value += " " + scale.Unit
 		}
-		return []span{{text: say.Cut(value, how.width)}}
+		return []span{{text: wording.Cut(value, how.width)}}
 	}
 	ci := c.ci
 	if !how.interval {
 		ci = nil
 	}
-	ratio := say.Ratio(c.ratio, ci)
+	ratio := wording.Ratio(c.ratio, ci)
 	if how.value {
 		const values = 6
-		return []span{{text: say.Pad(value, values+1)}, {strong, say.Cut(ratio, how.width-max(values, say.Width(value))-1)}}
+		return []span{{text: wording.Pad(value, values+1)}, {strong, wording.Cut(ratio, how.width-max(values, wording.Width(value))-1)}}
 	}
-	return []span{{strong, say.Cut(ratio, how.width)}}
+	return []span{{strong, wording.Cut(ratio, how.width)}}
 }

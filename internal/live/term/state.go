@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tare/internal/live"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -68,8 +68,8 @@ const (
 
 // name and text are what may be drawn of a string of foreign origin. All names are cleaned
 // as they come: a frame is drawn more often than anything happens.
-func name(s string) string { return say.Cut(say.Clean(s), longestName) }
-func text(s string) string { return say.Cut(say.Clean(s), longestText) }
+func name(s string) string { return wording.Cut(wording.Clean(s), longestName) }
+func text(s string) string { return wording.Cut(wording.Clean(s), longestText) }
 
 func names(all []string) []string {
 	out := make([]string, len(all))
@@ -103,9 +103,9 @@ func (s *state) note(e live.Event, now time.Time) {
 		s.ended(e.Trial)
 	case live.Provisional:
 		s.provisional(e)
-	case live.Warned:
+	case live.WarningRaised:
 		s.warn(e.Warning)
-	case live.Told:
+	case live.Decision:
 		s.told = text(e.Text)
 	}
 }

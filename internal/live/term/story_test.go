@@ -19,11 +19,11 @@ func opening() []live.Event {
 		live.Planned{
 			RunID: "7f3a", Dir: "runs/7f3a", Profile: "quick", Modes: []string{"host", "netns/bridge", "netns/vxlan", "netns/ipvlan", "docker/overlay-encrypted"},
 			Columns: []live.Column{{Workload: "tcp_stream", Metric: "goodput"}, {Workload: "tcp_rr", Metric: "transaction_rate"}, {Workload: "udp_stream", Metric: "goodput"}},
-			Trials:  75, Blocks: 5, Least: 3, Estimate: 8*time.Minute + 20*time.Second, Soonest: 4 * time.Minute,
+			Trials:  75, Blocks: 5, MinBlocks: 3, Estimate: 8*time.Minute + 20*time.Second, MinTime: 4 * time.Minute,
 		},
 		live.ModeSettled{Mode: "host", Status: result.ModeMeasured, Took: 120 * time.Millisecond},
 		live.ModeSettled{Mode: "netns/ipvlan", Status: result.ModeUnsupported, Reason: "the kernel has no ipvlan: load the module ipvlan, or leave the mode out of the study"},
-		live.Warned{Warning: result.Warning{Code: "shared_kernel", Scope: "run", Text: "both hosts share one kernel and its cores: the wire is not in it"}},
+		live.WarningRaised{Warning: result.Warning{Code: "shared_kernel", Scope: "run", Text: "both hosts share one kernel and its cores: the wire is not in it"}},
 	}
 }
 
@@ -33,7 +33,7 @@ func middle() []live.Event {
 		live.ModeSettled{Mode: "netns/bridge", Status: result.ModeMeasured},
 		live.ModeSettled{Mode: "netns/vxlan", Status: result.ModeMeasured},
 		live.ModeSettled{Mode: "docker/overlay-encrypted", Status: result.ModeMeasured},
-		live.Told{Text: "tcp_stream from block 1 on: 0.5 s warm-up, 4 s timed (quick settles)"},
+		live.Decision{Text: "tcp_stream from block 1 on: 0.5 s warm-up, 4 s timed (quick settles)"},
 	)
 	modes := []string{"host", "netns/bridge", "netns/vxlan", "docker/overlay-encrypted"}
 	ended := func(mode, workload, metric string, v float64) {
@@ -58,14 +58,14 @@ func middle() []live.Event {
 			ratio("netns/bridge", "tcp_stream", "retransmits", 3, 1.1, 0.2, 3),
 		}},
 		live.ModeSettled{Mode: "docker/overlay-encrypted", Status: result.ModeVoid, Reason: "the path was not proven: xfrm did not move"},
-		live.Warned{Warning: result.Warning{Code: "steal", Scope: "a", Text: "another guest takes CPU time"}},
+		live.WarningRaised{Warning: result.Warning{Code: "steal", Scope: "a", Text: "another guest takes CPU time"}},
 		live.TrialStarted{Done: 30, Total: 75, Block: 3, Blocks: 5, Modes: modes[:3], Workload: "tcp_stream", Attempt: 1, Remaining: 3*time.Minute + 12*time.Second},
 		live.TrialEnded{Trial: result.Trial{Block: 3, Mode: "host", Workload: "udp_stream", Status: result.TrialInvalid, Reason: "steal", Metrics: map[string]float64{"goodput": 1}}},
 		live.Progress{Mode: "netns/vxlan", Workload: "tcp_rr", Rate: 1, Unit: "1/s"}, // late, of the trial before
 	)
 	for i := range 20 {
 		for m, mode := range modes[:2] {
-			out = append(out, live.Progress{Mode: mode, Workload: "tcp_stream", At: time.Duration(i) * time.Second, Unit: "bit/s", Rate: 23e9 - float64(m)*4e9 - float64(i*i%7)*2e9})
+			out = append(out, live.Progress{Mode: mode, Workload: "tcp_stream", Elapsed: time.Duration(i) * time.Second, Unit: "bit/s", Rate: 23e9 - float64(m)*4e9 - float64(i*i%7)*2e9})
 		}
 	}
 	return out
@@ -83,12 +83,12 @@ func evil() []live.Event {
 		live.Progress{Mode: s, Workload: long, Unit: s, Rate: -1},
 		live.Progress{Mode: s, Workload: long, Unit: s, Rate: 1},
 		live.Provisional{Blocks: -3, Cells: []result.Cell{{Mode: s, Workload: s, Metric: "goodput", Value: p(-1), Ratio: p(-5)}}},
-		live.Warned{Warning: result.Warning{Code: s, Scope: s}},
-		live.Told{Text: long},
+		live.WarningRaised{Warning: result.Warning{Code: s, Scope: s}},
+		live.Decision{Text: long},
 	}
 }
 
 // nothing is a run of which there is next to nothing to tell.
 func nothing() []live.Event {
-	return []live.Event{live.Told{}, live.TrialEnded{}, live.Warned{}, live.Provisional{}, live.Progress{}, live.ModeSettled{Mode: "m"}}
+	return []live.Event{live.Decision{}, live.TrialEnded{}, live.WarningRaised{}, live.Provisional{}, live.Progress{}, live.ModeSettled{Mode: "m"}}
 }

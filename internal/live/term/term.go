@@ -28,8 +28,8 @@ type Options struct {
 
 // The least terminal that there is anything to show on.
 const (
-	LeastWidth  = 30
-	LeastHeight = 6
+	MinWidth  = 30
+	MinHeight = 6
 )
 
 // Listener draws the events of a run. Handle only notes what happened; what is drawn is

@@ -142,7 +142,7 @@ func TestScreen(t *testing.T) {
 			if err := l.Close(); err != nil {
 				t.Errorf("closed again: %v", err)
 			}
-			l.Handle(live.Told{Text: "late"})
+			l.Handle(live.Decision{Text: "late"})
 		})
 	}
 }

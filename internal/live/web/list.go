@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/store"
 )
 
@@ -47,7 +47,7 @@ func (s Server) listed(r store.Summary) listed {
 		Problem: short(r.Problem), Trials: r.Trials, UnderWay: r.Problem == "" && underWay(r.Path), Started: "unknown",
 	}
 	if !r.Started.IsZero() {
-		l.Started = say.Time(r.Started)
+		l.Started = wording.Time(r.Started)
 	}
 	if l.UnderWay {
 		l.Status = "under way"
@@ -56,7 +56,7 @@ func (s Server) listed(r store.Summary) listed {
 }
 
 // short is text of a run as a list has room for it: a file may bring in anything.
-func short(s string) string { return say.Cut(say.Clean(s), 400) }
+func short(s string) string { return wording.Cut(wording.Clean(s), 400) }
 
 // matches is whether all words of a search are somewhere in what is told of a run.
 func matches(query string, l listed, r store.Summary) bool {

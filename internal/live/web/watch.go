@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"tare/internal/report"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/store"
 )
 
 // underWay is whether a run is writing in its directory now. One that was killed has no
 // run.json either, but nobody holds its trials.
-func underWay(dir string) bool { return store.Held(dir) }
+func underWay(dir string) bool { return store.IsLocked(dir) }
 
 // watched is a run under way: the matrix so far.
 type watched struct {
@@ -85,24 +85,24 @@ func cellSoFar(cells []result.Cell, mode, workload, metric string) string {
 		if c.Mode != mode || c.Workload != workload || c.Metric != metric || c.Value == nil {
 			continue
 		}
-		text := say.AtLeast(c, say.Value(*c.Value, c.Unit))
+		text := wording.AtLeast(c, wording.Value(*c.Value, c.Unit))
 		if c.Ratio != nil {
-			text += " · " + say.Ratio(c.Ratio, c.RatioCI)
+			text += " · " + wording.Ratio(c.Ratio, c.RatioCI)
 		}
 		return text + fmt.Sprintf(" · n %d", c.N)
 	}
-	return say.Unknown
+	return wording.Unknown
 }
 
 // told words a trial.
 func told(t result.Trial) string {
 	text := fmt.Sprintf("block %d: %s %s", t.Block, short(t.Mode), short(t.Workload))
 	if t.Status != result.TrialOK {
-		return text + " " + string(t.Status) + ": " + say.Cut(say.Clean(t.Reason), 300)
+		return text + " " + string(t.Status) + ": " + wording.Cut(wording.Clean(t.Reason), 300)
 	}
 	for _, m := range result.Metrics() {
 		if v, ok := t.Metrics[m.Name]; ok && m.Primary {
-			text += " " + say.Value(v, m.Unit)
+			text += " " + wording.Value(v, m.Unit)
 		}
 	}
 	return text
@@ -127,7 +127,7 @@ func (s Server) events(w http.ResponseWriter, r *http.Request) {
 		}
 		return out.Flush()
 	}
-	every := time.NewTicker(max(s.Every, 50*time.Millisecond))
+	every := time.NewTicker(max(s.Interval, 50*time.Millisecond))
 	defer every.Stop()
 	seen := int64(-1)
 	for {

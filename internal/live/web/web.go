@@ -33,8 +33,8 @@ type Server struct {
 	// Hosts are names besides addresses and localhost by which a browser may ask. Any
 	// other is refused, or a page from elsewhere could have its name lead here.
 	Hosts []string
-	// Every is how often a run under way is looked at.
-	Every time.Duration
+	// Interval is how often a run under way is looked at.
+	Interval time.Duration
 }
 
 // watchers bounds how many pages may watch runs at the same time.

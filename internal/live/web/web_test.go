@@ -44,7 +44,7 @@ func site(t *testing.T, token string) (Server, *store.Dir) {
 	}
 	t.Cleanup(func() { now.Close() })
 	append1(t, now, 1, 9e9)
-	return Server{Runs: top, Token: token, Hosts: []string{"bench.example"}, Every: 50 * time.Millisecond,
+	return Server{Runs: top, Token: token, Hosts: []string{"bench.example"}, Interval: 50 * time.Millisecond,
 		Load: func(dir string) (report.Input, error) {
 			d, err := store.Open(dir)
 			if err != nil {

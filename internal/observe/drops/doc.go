@@ -4,7 +4,7 @@
 // it. It costs nothing while no packet is dropped.
 //
 // It takes Linux 5.17 or newer with BTF, and root or the capabilities CAP_BPF and
-// CAP_PERFMON. Where these are lacking, [New] says which, and a run goes on without.
+// CAP_PERFMON. Where these are lacking, [Normalise] says which, and a run goes on without.
 //
 // What it cannot see: what another kernel drops; datagrams inside a tunnel other
 // than VXLAN on UDP ports 4789 and 8472; fragments behind the first, which carry no
@@ -27,8 +27,8 @@ type Flow struct {
 	TCP  bool
 }
 
-// Found is what a session has counted of a flow.
-type Found struct {
+// FlowDrops is what a session has counted of a flow.
+type FlowDrops struct {
 	Reasons []result.DropReason // the most frequent first
 	Missing string              // why the counts may be too low, empty where they are whole
 }

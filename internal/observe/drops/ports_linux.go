@@ -30,7 +30,7 @@ func tableOf(flows []Flow) (table, error) {
 			before, taken := t.ports[k]
 			taken = taken && before != dropsOwnerTunnel
 			if a := at.Addr(); a.IsValid() && !a.IsUnspecified() {
-				take(t.ends, dropsEnd{Address: a.As16(), Port: k}, flowValue(n))
+				assignOwner(t.ends, dropsEnd{Address: a.As16(), Port: k}, flowValue(n))
 				if !taken {
 					t.ports[k] = dropsOwnerByEnd
 				}
@@ -39,7 +39,7 @@ func tableOf(flows []Flow) (table, error) {
 			if !taken || before == dropsOwnerByEnd {
 				delete(t.ports, k)
 			}
-			take(t.ports, k, flowValue(n))
+			assignOwner(t.ports, k, flowValue(n))
 		}
 	}
 	if len(t.ports) > maxPorts || len(t.ends) > maxPorts {
@@ -48,8 +48,8 @@ func tableOf(flows []Flow) (table, error) {
 	return t, nil
 }
 
-// take gives a flow what may be another one's already.
-func take[K comparable](from map[K]dropsOwner, k K, flow dropsOwner) {
+// assignOwner gives a flow what may be another one's already.
+func assignOwner[K comparable](from map[K]dropsOwner, k K, flow dropsOwner) {
 	if before, taken := from[k]; taken && before != flow {
 		flow = dropsOwnerShared
 	}

@@ -79,10 +79,10 @@ func (s *Session) Turn(flow int) error {
 }
 
 // Read gives what the session has counted of a flow so far.
-func (s *Session) Read(flow int) (Found, error) {
+func (s *Session) Read(flow int) (FlowDrops, error) {
 	w := s.watcher
 	if w.session != s {
-		return Found{}, errors.New("count drops: the session has been stopped")
+		return FlowDrops{}, errors.New("count drops: the session has been stopped")
 	}
 	counts := map[dropsKey]uint64{}
 	var k dropsKey
@@ -94,13 +94,13 @@ func (s *Session) Read(flow int) (Found, error) {
 		}
 	}
 	if err := all.Err(); err != nil {
-		return Found{}, fmt.Errorf("count drops: read the counts: %w", err)
+		return FlowDrops{}, fmt.Errorf("count drops: read the counts: %w", err)
 	}
 	if err := w.locate(slices.Collect(maps.Keys(counts))); err != nil {
-		return Found{}, err
+		return FlowDrops{}, err
 	}
 	missing, err := s.missing()
-	return Found{Reasons: w.sorted(counts), Missing: missing}, err
+	return FlowDrops{Reasons: w.sorted(counts), Missing: missing}, err
 }
 
 // missing says by how much the counts may be too low.

@@ -158,9 +158,9 @@ func TestInsideVXLAN(t *testing.T) {
 		must(ns.Address("v", netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 18, 1, byte(i + 1)}), 24)))
 		must(ns.Up("v"))
 	}
-	mac, err := b.Hardware("v")
+	mac, err := b.HardwareAddr("v")
 	must(err)
-	must(a.Remote("v", mac, netip.MustParseAddr("198.18.0.2"), netip.MustParseAddr("198.18.1.2")))
+	must(a.AddVXLANRemote("v", mac, netip.MustParseAddr("198.18.0.2"), netip.MustParseAddr("198.18.1.2")))
 	must(a.Limit("u", 1e6, 1500)) // the tunnel's packets queue behind 1 Mbit/s, and most are dropped
 	c := listen(t, b, "198.18.1.2:0")
 	s := start(t, w, drops.Flow{Ends: []netip.AddrPort{c.LocalAddr().(*net.UDPAddr).AddrPort()}}, drops.Flow{Ends: ends(1)})

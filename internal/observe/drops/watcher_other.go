@@ -26,7 +26,7 @@ func (*Session) Turn(int) error { return nil }
 func (*Session) Set(int, Flow) error { return nil }
 
 // Read is not reached.
-func (*Session) Read(int) (Found, error) { return Found{}, nil }
+func (*Session) Read(int) (FlowDrops, error) { return FlowDrops{}, nil }
 
 // Stop is not reached.
 func (*Session) Stop() error { return nil }

@@ -9,10 +9,10 @@ import (
 
 // qdiscs books what queueing disciplines dropped. A sender learns nothing of it, but
 // its stack counts the same once more (Udp.SndbufErrors, Ip.OutDiscards).
-func (b *booking) qdiscs() {
+func (b *attribution) qdiscs() {
 	for _, s := range b.in.Stacks {
 		for _, name := range s.named("qdisc/", ".drops") {
-			b.exact(result.PlaceQdisc, s, name, s.Moved.Counters[name])
+			b.attributePackets(result.PlaceQdisc, s, name, s.Deltas.Counters[name])
 		}
 	}
 }
@@ -30,15 +30,15 @@ type drops struct {
 // the CPU's own, which is of the whole machine. Where the sending device finds the
 // other one's ring full, only its own moves; where a network card or a tunnel has no
 // room, only that device's. So the backlog is what both the machine and a device saw.
-func (b *booking) queues() {
+func (b *attribution) queues() {
 	var tx, rx, tunnels []drops
 	for _, s := range b.in.Stacks {
 		for _, name := range s.named("dev/", "_dropped") {
 			device := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(name, ".tx_dropped"), ".rx_dropped"), "dev/")
-			d := drops{s, name, s.Moved.Counters[name]}
+			d := drops{s, name, s.Deltas.Counters[name]}
 			switch {
 			case s.Kinds[device] == "bridge":
-				b.exact(result.PlaceBridge, s, name, d.n)
+				b.attributePackets(result.PlaceBridge, s, name, d.n)
 			case strings.HasSuffix(name, ".tx_dropped") && s.tunnel(device):
 				tunnels = append(tunnels, d)
 			case strings.HasSuffix(name, ".tx_dropped"):
@@ -49,16 +49,16 @@ func (b *booking) queues() {
 		}
 	}
 	backlog := min(b.softnet(rx), max(total(tx), total(rx)))
-	rx, left := b.take(rx, backlog)
+	rx, left := b.toBacklog(rx, backlog)
 	// The same deaths, as the sending devices saw them; of those that no receiving
 	// device has, there is no other witness.
 	tx = without(tx, backlog-left)
-	tx, _ = b.take(tx, left)
+	tx, _ = b.toBacklog(tx, left)
 	for _, d := range tx {
-		b.exact(result.PlaceDeviceTx, d.s, d.counter, d.n)
+		b.attributePackets(result.PlaceDeviceTx, d.s, d.counter, d.n)
 	}
 	for _, d := range rx {
-		b.exact(result.PlaceDeviceRx, d.s, d.counter, d.n)
+		b.attributePackets(result.PlaceDeviceRx, d.s, d.counter, d.n)
 	}
 	b.tunnels = tunnels
 }
@@ -72,10 +72,10 @@ func (s Stack) tunnel(device string) bool {
 
 // softnet is what the backlogs of the path's machines dropped, of anybody's. Where
 // they cannot be read, the receiving devices are believed.
-func (b *booking) softnet(rx []drops) (sum uint64) {
+func (b *attribution) softnet(rx []drops) (sum uint64) {
 	seen := map[string]uint64{}
 	for _, s := range b.in.Stacks {
-		if n, known := s.Moved.Counters["softnet.dropped"]; known {
+		if n, known := s.Deltas.Counters["softnet.dropped"]; known {
 			seen[s.Boot] = max(seen[s.Boot], n)
 		}
 	}
@@ -88,11 +88,11 @@ func (b *booking) softnet(rx []drops) (sum uint64) {
 	return sum
 }
 
-// take books n of what devices dropped to the backlog, and gives what is left of both.
-func (b *booking) take(from []drops, n uint64) (rest []drops, left uint64) {
+// toBacklog books n of what devices dropped to the backlog, and gives what is left of both.
+func (b *attribution) toBacklog(from []drops, n uint64) (rest []drops, left uint64) {
 	for _, d := range from {
 		part := min(d.n, n)
-		b.exact(result.PlaceBacklog, d.s, "softnet.dropped, "+d.counter, part)
+		b.attributePackets(result.PlaceBacklog, d.s, "softnet.dropped, "+d.counter, part)
 		n -= part
 		if d.n -= part; d.n > 0 {
 			rest = append(rest, d)
@@ -122,8 +122,8 @@ func total(all []drops) (sum uint64) {
 
 // named lists the counters that moved and whose names begin and end so, in order.
 func (s Stack) named(prefix, suffix string) (names []string) {
-	for _, name := range sortedKeys(s.Moved.Counters) {
-		if strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix) && s.Moved.Counters[name] > 0 {
+	for _, name := range sortedKeys(s.Deltas.Counters) {
+		if strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix) && s.Deltas.Counters[name] > 0 {
 			names = append(names, name)
 		}
 	}

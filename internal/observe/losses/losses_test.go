@@ -16,14 +16,14 @@ import (
 type counters map[string]uint64
 
 // stack is one of the path.
-func stack(name string, c counters, end *losses.End) losses.Stack {
-	return losses.Stack{Name: name, Boot: "1", Moved: netstack.Moved{Counters: c}, Kinds: map[string]string{"eth0": "veth", "br0": "bridge", "vxlan0": "vxlan"}, End: end}
+func stack(name string, c counters, end *losses.SocketTotals) losses.Stack {
+	return losses.Stack{Name: name, Boot: "1", Deltas: netstack.Deltas{Counters: c}, Kinds: map[string]string{"eth0": "veth", "br0": "bridge", "vxlan0": "vxlan"}, Sockets: end}
 }
 
-func sender(n int64) *losses.End { return &losses.End{Sent: n} }
+func sender(n int64) *losses.SocketTotals { return &losses.SocketTotals{Sent: n} }
 
 // receiver got n datagrams, and its sockets dropped d.
-func receiver(n, d int64) *losses.End { return &losses.End{Received: n, Drops: &d} }
+func receiver(n, d int64) *losses.SocketTotals { return &losses.SocketTotals{Received: n, Drops: &d} }
 
 func count(n int64) *int64 { return &n }
 
@@ -50,7 +50,7 @@ func TestBook(t *testing.T) {
 			stack("b", counters{"Udp.RcvbufErrors": 38, "Udp.InCsumErrors": 7, "Udp.MemErrors": 5, "Udp.InErrors": 50}, receiver(50, 50))},
 			map[string]int64{result.PlaceReceive: 38, result.PlaceProtocol: 12}, 0, ""},
 		"a tool's socket: its stack stands in": {100, 60, []losses.Stack{stack("a", nil, sender(100)),
-			stack("b", counters{"Udp6.RcvbufErrors": 40, "Udp6.InErrors": 40}, &losses.End{Received: 60})}, map[string]int64{result.PlaceReceive: 40}, 0, ""},
+			stack("b", counters{"Udp6.RcvbufErrors": 40, "Udp6.InErrors": 40}, &losses.SocketTotals{Received: 60})}, map[string]int64{result.PlaceReceive: 40}, 0, ""},
 		"a queue's drop counts three times at the sender": {100, 70, []losses.Stack{
 			stack("a", counters{"qdisc/eth0 tbf.drops": 30, "Udp.SndbufErrors": 30, "Ip.OutDiscards": 30}, sender(100)), stack("b", nil, receiver(70, 0))},
 			map[string]int64{result.PlaceQdisc: 30}, 0, ""},
@@ -91,7 +91,7 @@ func TestBook(t *testing.T) {
 			stack("b", counters{"Ip.InReceives": 100, "Ip.ForwDatagrams": 100, "Ip.OutRequests": 0, "Ip.OutTransmits": 80, "Ip.OutDiscards": 0}, nil), stack("b/server", nil, receiver(80, 0))},
 			map[string]int64{result.PlaceNetfilter: 20}, 0, ""},
 		"a rule of the sender's own told the sender, who sent again": {100, 95, []losses.Stack{
-			stack("a", counters{"rule/inet t c 1.packets": 3}, &losses.End{Sent: 100, Denied: 3}), stack("b", nil, receiver(95, 5))}, map[string]int64{result.PlaceReceive: 5}, 0, ""},
+			stack("a", counters{"rule/inet t c 1.packets": 3}, &losses.SocketTotals{Sent: 100, Denied: 3}), stack("b", nil, receiver(95, 5))}, map[string]int64{result.PlaceReceive: 5}, 0, ""},
 		"no route": {100, 80, []losses.Stack{stack("a", nil, sender(100)), stack("b", counters{"IpExt.InNoRoutes": 20, "Ip.InReceives": 100, "Ip.InDelivers": 80}, receiver(80, 0))},
 			map[string]int64{result.PlaceRouting: 20}, 0, ""},
 		"docker-proxy: its socket on the host, the container's counters clean": {100, 70, []losses.Stack{
@@ -104,17 +104,17 @@ func TestBook(t *testing.T) {
 		"no port": {100, 60, []losses.Stack{stack("a", nil, sender(100)), stack("b", counters{"Udp.NoPorts": 42}, receiver(60, 0))},
 			map[string]int64{result.PlaceProtocol: 40}, 0, ""},
 		"super-packets: a device counts one for twenty": {2000, 1000, []losses.Stack{
-			stack("a", counters{"dev/eth0.tx_dropped": 50, "softnet.dropped": 0, "Udp.OutDatagrams": 100}, &losses.End{Sent: 2000, SendsSuper: true}),
+			stack("a", counters{"dev/eth0.tx_dropped": 50, "softnet.dropped": 0, "Udp.OutDatagrams": 100}, &losses.SocketTotals{Sent: 2000, SendsSuper: true}),
 			stack("b", nil, receiver(1000, 0))}, map[string]int64{result.PlaceDeviceTx: 1000}, 0, "20 to a packet"},
 		"super-packets: so does a socket with receive offload": {2000, 1000, []losses.Stack{
-			stack("a", counters{"Udp.OutDatagrams": 100}, &losses.End{Sent: 2000, SendsSuper: true}),
-			stack("b", counters{"Udp.InDatagrams": 50, "Udp.RcvbufErrors": 50}, &losses.End{Received: 1000, Drops: count(50), TakesSuper: true})},
+			stack("a", counters{"Udp.OutDatagrams": 100}, &losses.SocketTotals{Sent: 2000, SendsSuper: true}),
+			stack("b", counters{"Udp.InDatagrams": 50, "Udp.RcvbufErrors": 50}, &losses.SocketTotals{Received: 1000, Drops: count(50), ReceivesSuper: true})},
 			map[string]int64{result.PlaceReceive: 1000}, 0, "20 to a packet"},
 		"nor a proxy's socket, which takes them one by one": {2000, 1300, []losses.Stack{
-			stack("a", counters{"Udp.OutDatagrams": 100, "socket/udp:5201#7.drops": 700, "Udp.RcvbufErrors": 700}, &losses.End{Sent: 2000, SendsSuper: true}),
+			stack("a", counters{"Udp.OutDatagrams": 100, "socket/udp:5201#7.drops": 700, "Udp.RcvbufErrors": 700}, &losses.SocketTotals{Sent: 2000, SendsSuper: true}),
 			stack("a/server", nil, receiver(1300, 0))}, map[string]int64{result.PlaceProxy: 700}, 0, "20 to a packet"},
 		"but not without: there the kernel cuts them first": {2000, 1264, []losses.Stack{
-			stack("a", counters{"Udp.OutDatagrams": 100}, &losses.End{Sent: 2000, SendsSuper: true}),
+			stack("a", counters{"Udp.OutDatagrams": 100}, &losses.SocketTotals{Sent: 2000, SendsSuper: true}),
 			stack("b", counters{"Udp.InDatagrams": 1264, "Udp.RcvbufErrors": 736}, receiver(1264, 736))}, map[string]int64{result.PlaceReceive: 736}, 0, "20 to a packet"},
 		"fragments: a device's count is only a bound": {100, 90, []losses.Stack{
 			stack("a", counters{"Ip.FragCreates": 300, "qdisc/eth0 tbf.drops": 25}, sender(100)), stack("b", nil, receiver(90, 0))},
@@ -123,12 +123,12 @@ func TestBook(t *testing.T) {
 			map[string]int64{result.PlaceQdisc: 25}, -15, "more were booked than lost"},
 		"a host that others use: as much as is missing": {100, 90, []losses.Stack{shared(stack("a", counters{"qdisc/eth0 fq.drops": 2500}, sender(100))), stack("b", nil, receiver(90, 4))},
 			map[string]int64{result.PlaceQdisc: 6, result.PlaceReceive: 4}, 0, ""},
-		"what stopped too early": {100, 90, []losses.Stack{stack("a", nil, sender(100)), stack("b", nil, &losses.End{Received: 90, Drops: count(0), Unread: 10})},
+		"what stopped too early": {100, 90, []losses.Stack{stack("a", nil, sender(100)), stack("b", nil, &losses.SocketTotals{Received: 90, Drops: count(0), Unread: 10})},
 			map[string]int64{result.PlaceReceiver: 10}, 0, ""},
 		"no counter saw it": {100, 90, []losses.Stack{stack("a", nil, sender(100)), stack("b", nil, receiver(90, 0))}, nil, 10, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := losses.Book(losses.Input{Sent: c.sent, Received: c.received, Stacks: c.stacks})
+			got := losses.Attribute(losses.Input{Sent: c.sent, Received: c.received, Stacks: c.stacks})
 			places := map[string]int64{}
 			for _, p := range got.Places {
 				places[p.Place] += p.Count
@@ -155,10 +155,10 @@ func TestBook(t *testing.T) {
 // What is not known is told once for each stack, and places come in the order of the
 // path.
 func TestBookGapsAndOrder(t *testing.T) {
-	gap := netstack.Gap{What: "/proc/net/softnet_stat", Why: "permission denied"}
+	gap := netstack.Gap{Source: "/proc/net/softnet_stat", Reason: "permission denied"}
 	a, b := stack("a", counters{"qdisc/eth0 tbf.drops": 1}, sender(10)), stack("b", counters{"conntrack.drop": 1}, receiver(7, 1))
-	a.Moved.Gaps, b.Moved.Gaps = []netstack.Gap{gap, gap}, []netstack.Gap{gap}
-	got := losses.Book(losses.Input{Sent: 10, Received: 7, Stacks: []losses.Stack{b, a}})
+	a.Deltas.Gaps, b.Deltas.Gaps = []netstack.Gap{gap, gap}, []netstack.Gap{gap}
+	got := losses.Attribute(losses.Input{Sent: 10, Received: 7, Stacks: []losses.Stack{b, a}})
 	if want := []string{"b: " + gap.String(), "a: " + gap.String()}; !slices.Equal(got.Missing, want) {
 		t.Errorf("missing %q, want %q", got.Missing, want)
 	}
@@ -173,12 +173,12 @@ func TestBookGapsAndOrder(t *testing.T) {
 
 func TestPlus(t *testing.T) {
 	one, two := int64(1), int64(2)
-	var none *losses.End
-	sum := none.Plus(losses.End{Sent: 1, Drops: &one, Denied: 1}).Plus(losses.End{Received: 3, Drops: &two, Unread: 4, TakesSuper: true})
-	if sum.Sent != 1 || sum.Received != 3 || sum.Drops == nil || *sum.Drops != 3 || sum.Denied != 1 || sum.Unread != 4 || !sum.TakesSuper || sum.SendsSuper {
+	var none *losses.SocketTotals
+	sum := none.Add(losses.SocketTotals{Sent: 1, Drops: &one, Denied: 1}).Add(losses.SocketTotals{Received: 3, Drops: &two, Unread: 4, ReceivesSuper: true})
+	if sum.Sent != 1 || sum.Received != 3 || sum.Drops == nil || *sum.Drops != 3 || sum.Denied != 1 || sum.Unread != 4 || !sum.ReceivesSuper || sum.SendsSuper {
 		t.Errorf("sum %+v", sum)
 	}
-	if sum = sum.Plus(losses.End{}); sum.Drops != nil {
+	if sum = sum.Add(losses.SocketTotals{}); sum.Drops != nil {
 		t.Errorf("drops %d, but one end's are unknown", *sum.Drops)
 	}
 }

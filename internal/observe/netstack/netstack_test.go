@@ -109,7 +109,7 @@ func TestSince(t *testing.T) {
 	after := Reading{Boot: "b", NS: "1", Gaps: []Gap{{"firewall rules", "permission denied"}}, Counters: map[string]uint64{
 		"Udp.RcvbufErrors": 12, "Udp.NoPorts": 3, "softnet.dropped": 4, "conntrack.drop": 90, "Udp.New": 1, "socket/udp:53#1.drops": 5, "socket/udp:60#3.drops": 6,
 	}}
-	want := Moved{
+	want := Deltas{
 		Counters: map[string]uint64{"Udp.RcvbufErrors": 7, "softnet.dropped": 7, "socket/udp:53#1.drops": 1, "socket/udp:60#3.drops": 6},
 		Gaps: []Gap{
 			{"firewall rules", "permission denied"}, {"dev/eth0", "it vanished during the trial"},
@@ -120,7 +120,7 @@ func TestSince(t *testing.T) {
 		t.Errorf("moved (-want +got):\n%s", diff)
 	}
 	after.NS = "2"
-	if got := after.Since(before); len(got.Counters) > 0 || !strings.Contains(got.Gaps[len(got.Gaps)-1].Why, "replaced") {
+	if got := after.Since(before); len(got.Counters) > 0 || !strings.Contains(got.Gaps[len(got.Gaps)-1].Reason, "replaced") {
 		t.Errorf("of another namespace: %+v, want a gap and no counters", got)
 	}
 }

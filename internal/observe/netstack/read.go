@@ -20,7 +20,7 @@ func Read(proc string) Reading {
 	var r Reading
 	if _, err := os.Stat(filepath.Join(proc, "thread-self")); err != nil {
 		if _, err := os.Stat(filepath.Join(proc, "stat")); err != nil {
-			r.Lack("counters", fmt.Errorf("no procfs here: %w", err))
+			r.AddGap("counters", fmt.Errorf("no procfs here: %w", err))
 			return r
 		}
 	}
@@ -36,7 +36,7 @@ func Read(proc string) Reading {
 		if err == nil {
 			err = s.parse(&r, text)
 		}
-		r.Lack("/proc/net/"+s.file, err)
+		r.AddGap("/proc/net/"+s.file, err)
 	}
 	return r
 }
@@ -53,7 +53,7 @@ func Boot(proc string) string {
 // ReadCPU adds the cpu lines of the machine's /proc/stat.
 func (r *Reading) ReadCPU(proc string) {
 	text, err := os.ReadFile(filepath.Join(proc, "stat"))
-	r.Lack("/proc/stat", err)
+	r.AddGap("/proc/stat", err)
 	var lines strings.Builder
 	for line := range bytes.Lines(text) {
 		if !bytes.HasPrefix(line, []byte("cpu")) {

@@ -30,17 +30,17 @@ type Reading struct {
 	Counters map[string]uint64 `json:"counters,omitempty"`
 	Kinds    map[string]string `json:"kinds,omitempty"`  // of devices, such as veth; only where they could be asked
 	CPU      string            `json:"cpu,omitempty"`    // the cpu lines of the machine's /proc/stat
-	Strain   map[string]string `json:"strain,omitempty"` // of the machine: see observe.Strain
+	Pressure map[string]string `json:"strain,omitempty"` // of the machine: see observe.Strain
 	Gaps     []Gap             `json:"gaps,omitempty"`
 }
 
 // Gap is a source that could not be read.
 type Gap struct {
-	What string `json:"what"`
-	Why  string `json:"why"`
+	Source string `json:"what"`
+	Reason string `json:"why"`
 }
 
-func (g Gap) String() string { return g.What + ": " + g.Why }
+func (g Gap) String() string { return g.Source + ": " + g.Reason }
 
 // Set adds a counter.
 func (r *Reading) Set(name string, n uint64) {
@@ -50,8 +50,8 @@ func (r *Reading) Set(name string, n uint64) {
 	r.Counters[name] = n
 }
 
-// Lack notes a source that could not be read. A nil error notes nothing.
-func (r *Reading) Lack(what string, err error) {
+// AddGap notes a source that could not be read. A nil error notes nothing.
+func (r *Reading) AddGap(what string, err error) {
 	if err == nil {
 		return
 	}
@@ -60,8 +60,8 @@ func (r *Reading) Lack(what string, err error) {
 	}
 }
 
-// Moved is how far counters moved between two readings.
-type Moved struct {
+// Deltas is how far counters moved between two readings.
+type Deltas struct {
 	Counters map[string]uint64 // of both readings
 	Gaps     []Gap             // of either, and of what vanished or ran backwards meanwhile
 }
@@ -71,8 +71,8 @@ type Moved struct {
 // One of a socket that is new began at 0; other new ones are passed over, because
 // nobody knows since when they count. Kernels keep some counters in 32 bits: those
 // wrap.
-func (r Reading) Since(earlier Reading) Moved {
-	m := Moved{Counters: map[string]uint64{}, Gaps: slices.Clone(earlier.Gaps)}
+func (r Reading) Since(earlier Reading) Deltas {
+	m := Deltas{Counters: map[string]uint64{}, Gaps: slices.Clone(earlier.Gaps)}
 	for _, g := range r.Gaps {
 		if !slices.Contains(m.Gaps, g) {
 			m.Gaps = append(m.Gaps, g)

@@ -7,9 +7,9 @@ import (
 	"tare/internal/result"
 )
 
-// Sorter sorts stacks into components by the table of rules. It remembers the names
+// Classifier sorts stacks into components by the table of rules. It remembers the names
 // that it has seen, and is not to be used from several goroutines at once.
-type Sorter struct {
+type Classifier struct {
 	patterns []pattern
 	seen     map[string]*rule // nil where no rule knows the name
 }
@@ -21,9 +21,9 @@ type pattern struct {
 	rule   *rule
 }
 
-// NewSorter makes a Sorter.
-func NewSorter() *Sorter {
-	s := &Sorter{seen: map[string]*rule{}}
+// NewClassifier makes a Sorter.
+func NewClassifier() *Classifier {
+	s := &Classifier{seen: map[string]*rule{}}
 	for _, r := range rules() {
 		for p := range strings.FieldsSeq(r.patterns) {
 			text, prefix := strings.CutSuffix(p, "*")
@@ -34,7 +34,7 @@ func NewSorter() *Sorter {
 }
 
 // rule finds the rule for a function of the kernel, nil if there is none.
-func (s *Sorter) rule(function string) *rule {
+func (s *Classifier) rule(function string) *rule {
 	if r, ok := s.seen[function]; ok {
 		return r
 	}
@@ -67,12 +67,12 @@ func (s *Sorter) rule(function string) *rule {
 // What the kernel does for another program belongs to that program, unless it was
 // interrupted: then only the frames of the interrupt count, for the network's work is
 // done on whatever runs.
-func (s *Sorter) Component(of Stack) string {
+func (s *Classifier) Component(of Stack) string {
 	if len(of.Kernel) == 0 {
 		return inProgram(of.Kind)
 	}
 	frames := of.Kernel
-	if of.Kind == Other || of.Kind == Watching {
+	if of.Kind == Other || of.Kind == Observer {
 		at := slices.IndexFunc(frames, interrupts)
 		if at < 0 || slices.ContainsFunc(frames[at:], returns) {
 			return inProgram(of.Kind)
@@ -105,7 +105,7 @@ func inProgram(k Kind) string {
 		return "generator"
 	case Proxy:
 		return "userspace proxy"
-	case Watching:
+	case Observer:
 		return "watching"
 	case Other:
 		return "other programs"

@@ -40,7 +40,7 @@ func TestRecorded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		shares, all := Sampled{Stacks: counted}.Components(), 0
+		shares, all := Profile{Stacks: counted}.Components(), 0
 		for _, n := range shares {
 			all += n
 		}
@@ -97,7 +97,7 @@ func TestComponent(t *testing.T) {
 		{"nothing that any rule knows", "generator (tare);main.main;unlisted_[k]", result.Unclassified},
 		{"a thread of the kernel without frames", "kernel (kworker/0:0)", result.Unclassified},
 	}
-	s := NewSorter()
+	s := NewClassifier()
 	for _, tt := range tests {
 		if got := s.Component(Unfold(tt.stack)); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
@@ -141,15 +141,15 @@ func TestKind(t *testing.T) {
 		outside bool
 		want    Kind
 	}{
-		{observe.Program{Name: "tare", Party: observe.Self}, false, Watching},
-		{observe.Program{Name: "iperf3", Party: observe.Agent}, false, Generator},
-		{observe.Program{Name: "docker-proxy", Party: observe.Kin}, false, Proxy},
-		{observe.Program{Name: "mytunneld", Party: observe.Kin}, false, Proxy},
-		{observe.Program{Name: "dockerd", Party: observe.Kin}, false, Other},
-		{observe.Program{Name: "docker-proxy", Party: observe.Stranger}, false, Other}, // of another engine
-		{observe.Program{Name: "docker-proxy", Party: observe.Stranger}, true, Proxy},
-		{observe.Program{Name: "cc1", Party: observe.Stranger}, true, Other},
-		{observe.Program{Name: "ksoftirqd/0", Party: observe.KernelThread}, false, Kernel},
+		{observe.Program{Name: "tare", Relation: observe.Self}, false, Observer},
+		{observe.Program{Name: "iperf3", Relation: observe.Agent}, false, Generator},
+		{observe.Program{Name: "docker-proxy", Relation: observe.Descendant}, false, Proxy},
+		{observe.Program{Name: "mytunneld", Relation: observe.Descendant}, false, Proxy},
+		{observe.Program{Name: "dockerd", Relation: observe.Descendant}, false, Other},
+		{observe.Program{Name: "docker-proxy", Relation: observe.Unrelated}, false, Other}, // of another engine
+		{observe.Program{Name: "docker-proxy", Relation: observe.Unrelated}, true, Proxy},
+		{observe.Program{Name: "cc1", Relation: observe.Unrelated}, true, Other},
+		{observe.Program{Name: "ksoftirqd/0", Relation: observe.KernelThread}, false, Kernel},
 	} {
 		if got := kind(tt.program, true, tt.outside); got != tt.want {
 			t.Errorf("%+v, outside %t: %s, want %s", tt.program, tt.outside, got, tt.want)

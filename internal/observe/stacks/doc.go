@@ -23,8 +23,8 @@ const Rate = 499
 // the means. What wraps it tells why and what would help.
 var ErrUnavailable = errors.New("stacks cannot be sampled here")
 
-// Sampled is what was sampled between a Start and a Stop.
-type Sampled struct {
+// Profile is what was sampled between a Start and a Stop.
+type Profile struct {
 	Stacks  map[string]int // samples by folded stack, those of idle CPUs left out
 	Busy    int            // samples of CPUs at work: the sum of Stacks
 	Idle    int
@@ -34,8 +34,8 @@ type Sampled struct {
 }
 
 // Components counts the busy samples by component.
-func (s Sampled) Components() map[string]int {
-	out, sorter := map[string]int{}, NewSorter()
+func (s Profile) Components() map[string]int {
+	out, sorter := map[string]int{}, NewClassifier()
 	for folded, n := range s.Stacks {
 		out[sorter.Component(Unfold(folded))] += n
 	}
@@ -48,15 +48,15 @@ func kind(p observe.Program, known, outside bool) Kind {
 	switch {
 	case !known:
 		return Other
-	case p.Party == observe.KernelThread:
+	case p.Relation == observe.KernelThread:
 		return Kernel
-	case p.Party == observe.Self:
-		return Watching
-	case p.Party == observe.Agent:
+	case p.Relation == observe.Self:
+		return Observer
+	case p.Relation == observe.Agent:
 		return Generator
-	case proxy(p.Name) && (outside || p.Party == observe.Kin):
+	case proxy(p.Name) && (outside || p.Relation == observe.Descendant):
 		return Proxy
-	case p.Party == observe.Kin && !engine(p.Name):
+	case p.Relation == observe.Descendant && !engine(p.Name):
 		return Proxy
 	}
 	return Other

@@ -18,7 +18,7 @@ type Kind string
 const (
 	Generator Kind = "generator" // an end of a trial
 	Proxy     Kind = "proxy"     // a program that carries the mode's traffic
-	Watching  Kind = "tare"      // the program that leads the run
+	Observer  Kind = "tare"      // the program that leads the run
 	Other     Kind = "other"     // any other program
 	Kernel    Kind = "kernel"    // a thread of the kernel
 	Idle      Kind = "idle"
@@ -69,7 +69,7 @@ func clean(s string) string {
 func Unfold(line string) Stack {
 	root, rest, more := strings.Cut(line, ";")
 	s := Stack{Kind: Other, Name: root}
-	if k, name, ok := strings.Cut(root, " ("); ok && slices.Contains([]Kind{Generator, Proxy, Watching, Other, Kernel, Idle}, Kind(k)) {
+	if k, name, ok := strings.Cut(root, " ("); ok && slices.Contains([]Kind{Generator, Proxy, Observer, Other, Kernel, Idle}, Kind(k)) {
 		s.Kind, s.Name = Kind(k), strings.TrimSuffix(name, ")")
 	}
 	if !more {

@@ -47,7 +47,7 @@ func FuzzUnfold(f *testing.F) {
 	f.Add("generator (tare);main.main;tcp_sendmsg_[k]")
 	f.Add("idle (swapper")
 	f.Add(";;_[k]; 1")
-	sorter := NewSorter()
+	sorter := NewClassifier()
 	f.Fuzz(func(t *testing.T, line string) {
 		s := Unfold(line)
 		if sorter.Component(s) == "" {

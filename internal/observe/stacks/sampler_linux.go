@@ -72,7 +72,7 @@ func (s *Sampler) open() error {
 	if s.symbols, err = readSymbols(f); err != nil {
 		return fmt.Errorf("read %s: %w", list, err)
 	}
-	s.before, err = observe.Programs(s.procRoot, s.own)
+	s.before, err = observe.Classify(s.procRoot, s.own)
 	return err
 }
 
@@ -167,16 +167,16 @@ func (s *Sampler) Pause() (time.Duration, error) {
 // Stop ends the sampling, unless Pause has, and puts names to what was sampled in so
 // long, which takes some 10 ms. The sampled processes should still be there, or have
 // been when the Sampler was opened: others are taken for strangers.
-func (s *Sampler) Stop(long time.Duration) (Sampled, error) {
+func (s *Sampler) Stop(long time.Duration) (Profile, error) {
 	err := s.disable()
 	s.halt()
 	s.drain()
 	if err := errors.Join(err, s.tally.broken); err != nil {
-		return Sampled{}, fmt.Errorf("sample stacks: %w", err)
+		return Profile{}, fmt.Errorf("sample stacks: %w", err)
 	}
-	programs, err := observe.Programs(s.procRoot, s.own)
+	programs, err := observe.Classify(s.procRoot, s.own)
 	if err != nil {
-		return Sampled{}, fmt.Errorf("sample stacks: %w", err)
+		return Profile{}, fmt.Errorf("sample stacks: %w", err)
 	}
 	for pid, p := range s.before {
 		if _, there := programs[pid]; !there {
@@ -228,7 +228,7 @@ func (s *Sampler) ownBinary(programs map[int]observe.Program) func(int) bool {
 		if own, ok := known[pid]; ok {
 			return own
 		}
-		p := programs[pid].Party
+		p := programs[pid].Relation
 		if p == observe.Agent || p == observe.Self {
 			its, err := os.Stat(filepath.Join(s.procRoot, strconv.Itoa(pid), "exe"))
 			known[pid] = err == nil && its.Size() == self.Size()

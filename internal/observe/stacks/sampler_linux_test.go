@@ -48,7 +48,7 @@ func TestSampler(t *testing.T) {
 		}
 		of := 0
 		for s, n := range got.Stacks {
-			if strings.HasPrefix(s, string(Watching)) && strings.Contains(s, "stacks.spin") {
+			if strings.HasPrefix(s, string(Observer)) && strings.Contains(s, "stacks.spin") {
 				of += n
 			}
 		}
@@ -64,7 +64,7 @@ func TestSampler(t *testing.T) {
 	}
 }
 
-func sampleOnce(t *testing.T) Sampled {
+func sampleOnce(t *testing.T) Profile {
 	t.Helper()
 	s, err := Open("/proc", observe.Own{PID: os.Getpid(), Run: "none"})
 	if errors.Is(err, ErrUnavailable) {

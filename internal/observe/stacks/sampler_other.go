@@ -24,7 +24,7 @@ func (*Sampler) Start() error { return nil }
 func (*Sampler) Pause() (time.Duration, error) { return 0, nil }
 
 // Stop has nothing to give.
-func (*Sampler) Stop(time.Duration) (Sampled, error) { return Sampled{}, ErrUnavailable }
+func (*Sampler) Stop(time.Duration) (Profile, error) { return Profile{}, ErrUnavailable }
 
 // Close does nothing.
 func (*Sampler) Close() error { return nil }

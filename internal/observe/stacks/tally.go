@@ -127,8 +127,8 @@ func (n names) stack(s sample) Stack {
 }
 
 // sampled puts names to all of a tally and sets aside what was idle.
-func (t *tally) sampled(n names) Sampled {
-	out, sorter := Sampled{Stacks: map[string]int{}, Lost: t.lost}, NewSorter()
+func (t *tally) sampled(n names) Profile {
+	out, sorter := Profile{Stacks: map[string]int{}, Lost: t.lost}, NewClassifier()
 	for key, count := range t.counts {
 		s := n.stack(sampleOf(key))
 		if sorter.Component(s) == idle {

@@ -3,7 +3,7 @@ package chart
 import (
 	"math"
 
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 )
 
 // scale maps values to pixels.
@@ -141,7 +141,7 @@ func (s scale) evenTicks(step float64) []tick {
 	var out []tick
 	for i := math.Ceil(s.lo / step); i*step <= s.hi && len(out) < 20; i++ {
 		v := i*step + 0 // no -0
-		out = append(out, tick{v, say.Fixed(v, places)})
+		out = append(out, tick{v, wording.Fixed(v, places)})
 	}
 	return out
 }
@@ -177,7 +177,7 @@ func (s scale) logTicks() []tick {
 			}
 			for _, m := range steps {
 				if v := m * math.Pow10(e); v >= s.lo && v <= s.hi {
-					out = append(out, tick{v, say.Fixed(v, max(0, -e))})
+					out = append(out, tick{v, wording.Fixed(v, max(0, -e))})
 				}
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 )
 
 // Measures of a panel, in pixels of the drawing. A panel is as wide as a
@@ -30,7 +30,7 @@ const (
 // panel draws p with its top left corner at x, y.
 func (c *canvas) panel(p Panel, x, y float64) {
 	s := newScale(p, x+inset, x+panelWidth-inset)
-	c.text(x, y+13, "head", "start", say.Cut(say.Clean(p.Title), 54))
+	c.text(x, y+13, "head", "start", wording.Cut(wording.Clean(p.Title), 54))
 	top := y + headHeight
 	if at := axisData("x", s, ""); c.page && at != "" {
 		c.printf("<g%s>\n", at)
@@ -39,7 +39,7 @@ func (c *canvas) panel(p Panel, x, y float64) {
 	c.ground(p, s, x, top)
 	for _, r := range p.Rows {
 		if r.Heading != "" {
-			c.text(x, top+16, "group", "start", say.Cut(say.Clean(r.Heading), 58))
+			c.text(x, top+16, "group", "start", wording.Cut(wording.Clean(r.Heading), 58))
 			top += groupHeight
 		}
 		c.row(r, s, x, top)
@@ -134,20 +134,20 @@ func (c *canvas) axis(a Axis, s scale, x, y float64) {
 	if s.log {
 		tip = strings.TrimPrefix(tip+" (log scale)", " ")
 	}
-	c.text(at, y+33, "dim", "middle", say.Cut(say.Clean(tip), 40))
+	c.text(at, y+33, "dim", "middle", wording.Cut(wording.Clean(tip), 40))
 }
 
 // row draws the words of a row and, below, its dots and its interval.
 func (c *canvas) row(r Row, s scale, x, y float64) {
 	c.printf("<g class=\"t-%s\"%s>\n", toneClass(r.Tone), group(r.Group))
 	defer c.printf("</g>\n")
-	note := say.Cut(say.Clean(r.Note), 46)
-	room := int((panelWidth-float64(say.Width(note))*(charWidth-0.4))/charWidth) - 2
+	note := wording.Cut(wording.Clean(r.Note), 46)
+	room := int((panelWidth-float64(wording.Width(note))*(charWidth-0.4))/charWidth) - 2
 	c.label(r.Label, max(room, 8), x, y+12)
 	c.text(x+panelWidth, y+12, "note", "end", note)
 	y += labelHeight
 	if r.Absent != "" {
-		c.text(x, y+11, "dim", "start", say.Cut(say.Clean(r.Absent), 60))
+		c.text(x, y+11, "dim", "start", wording.Cut(wording.Clean(r.Absent), 60))
 		return
 	}
 	if len(r.Parts) > 0 {
@@ -181,13 +181,13 @@ func (c *canvas) dots(dots []Dot, s scale, y float64) {
 
 // label writes a row's name, and the whole of it as a tip where it was cut.
 func (c *canvas) label(name string, width int, x, y float64) {
-	name = say.Clean(name)
-	short := say.CutMiddle(name, width)
+	name = wording.Clean(name)
+	short := wording.CutMiddle(name, width)
 	if short == name {
 		c.text(x, y, "label", "start", name)
 		return
 	}
-	c.printf("<text x=\"%s\" y=\"%s\" class=\"label\">%s<title>%s</title></text>\n", n(x), n(y), esc(short), esc(say.Cut(name, 500)))
+	c.printf("<text x=\"%s\" y=\"%s\" class=\"label\">%s<title>%s</title></text>\n", n(x), n(y), esc(short), esc(wording.Cut(name, 500)))
 }
 
 // estimate draws the interval with its caps and the mark on it. Where the

@@ -1,7 +1,7 @@
 package chart
 
 import (
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 )
 
 // Inline draws f as an <svg> element for a page that has included [CSS]. The id
@@ -33,7 +33,7 @@ func (f Figure) draw(c *canvas, id, style string, edge, title float64) {
 	legend := []string(nil)
 	w := f.width() + 2*edge
 	if style != "" && f.Legend != "" {
-		legend = say.Wrap(say.Clean(f.Legend), int(f.width()/5.6))
+		legend = wording.Wrap(wording.Clean(f.Legend), int(f.width()/5.6))
 	}
 	var keys [][]keyed
 	if style != "" {
@@ -49,7 +49,7 @@ func (f Figure) draw(c *canvas, id, style string, edge, title float64) {
 	c.printf("<title id=\"%s-t\">%s</title>\n<desc id=\"%s-d\">%s</desc>\n", esc(id), esc(f.Title), esc(id), esc(f.Desc))
 	if style != "" {
 		c.printf("<style>%s</style>\n<rect class=\"paper\" width=\"%s\" height=\"%s\"/>\n", style, n(w), n(h))
-		c.text(edge, edge+14, "head", "start", say.Cut(say.Clean(f.Title), int(f.width()/7.2)))
+		c.text(edge, edge+14, "head", "start", wording.Cut(wording.Clean(f.Title), int(f.width()/7.2)))
 	}
 	x := edge
 	for _, p := range f.Panels {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 )
 
 // Plane is a panel of lanes above each other, small multiples with the same two axes:
@@ -147,7 +147,7 @@ func (c *canvas) plane(p Plane, x, y float64) {
 	}
 	c.printf("<g%s>\n", at)
 	defer c.printf("</g>\n")
-	c.text(x, y+13, "head", "start", say.Cut(say.Clean(p.Title), 54))
+	c.text(x, y+13, "head", "start", wording.Cut(wording.Clean(p.Title), 54))
 	top := y + headHeight
 	for _, l := range p.Lanes {
 		c.lane(p, l, xs, ys, x, top)
@@ -158,7 +158,7 @@ func (c *canvas) plane(p Plane, x, y float64) {
 		c.line("axis", xs.x(t.At), top, xs.x(t.At), top+4)
 		c.text(xs.x(t.At), top+16, "tick", "middle", t.Label)
 	}
-	c.text((xs.x0+xs.x1)/2, top+33, "dim", "middle", say.Cut(say.Clean(p.X.Label), 60))
+	c.text((xs.x0+xs.x1)/2, top+33, "dim", "middle", wording.Cut(wording.Clean(p.X.Label), 60))
 }
 
 // scales cover what the lanes hold. The vertical one is that of a lane whose top is at
@@ -279,14 +279,14 @@ func (c *canvas) lane(p Plane, l Lane, xs, ys scale, x, y float64) {
 	c.printf("<g class=\"t-%s\"%s%s>\n", toneClass(l.Tone), group(l.Group), at)
 	defer c.printf("</g>\n")
 	if l.Label != "" || l.Note != "" {
-		note := say.Cut(say.Clean(l.Note), 46)
-		room := int((panelWidth-float64(say.Width(note))*(charWidth-0.4))/charWidth) - 2
+		note := wording.Cut(wording.Clean(l.Note), 46)
+		room := int((panelWidth-float64(wording.Width(note))*(charWidth-0.4))/charWidth) - 2
 		c.label(l.Label, max(room, 8), x, y+12)
 		c.text(x+panelWidth, y+12, "note", "end", note)
 		y += labelHeight
 	}
 	if l.Absent != "" {
-		c.text(x, y+11, "dim", "start", say.Cut(say.Clean(l.Absent), 60))
+		c.text(x, y+11, "dim", "start", wording.Cut(wording.Clean(l.Absent), 60))
 		return
 	}
 	c.rect("strip", xs.x0-6, y, xs.x1-xs.x0+12, p.tall())

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 )
 
 // Part is a piece of a stacked bar.
@@ -89,7 +89,7 @@ func (c *canvas) parts(parts []Part, s scale, y float64) {
 		}
 		tip := ""
 		if p.Tip != "" {
-			tip = "<title>" + esc(say.Cut(p.Tip, 300)) + "</title>"
+			tip = "<title>" + esc(wording.Cut(p.Tip, 300)) + "</title>"
 		}
 		c.printf("<rect class=\"part %s\" x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\">%s</rect>\n", keyClass(p.Key), n(x0), n(y), n(x1-x0), n(barHeight), tip)
 		if x1-x0 >= 10 {
@@ -104,13 +104,13 @@ type keyed struct {
 	name string
 }
 
-func (k keyed) width() float64 { return 33 + float64(say.Width(k.name))*charWidth }
+func (k keyed) width() float64 { return 33 + float64(wording.Width(k.name))*charWidth }
 
 // legend lists the keys of a figure in lines of at most width pixels.
 func (f Figure) legend(width float64) [][]keyed {
 	var all []keyed
 	for i, name := range f.Keys {
-		all = append(all, keyed{i, say.Cut(say.Clean(name), 30)})
+		all = append(all, keyed{i, wording.Cut(wording.Clean(name), 30)})
 	}
 	if f.has(func(r Row) bool { return slices.ContainsFunc(r.Parts, func(p Part) bool { return p.Key < 0 }) }) {
 		all = append(all, keyed{Unsorted, unsorted})

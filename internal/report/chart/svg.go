@@ -7,7 +7,7 @@ import (
 	"math"
 	"strconv"
 
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 )
 
 // canvas collects SVG elements. On a page each dot is a piece of one path, whose place
@@ -33,7 +33,7 @@ func n(v float64) string {
 func esc(s string) string {
 	var b bytes.Buffer
 	// Writing to a Buffer does not fail.
-	_ = xml.EscapeText(&b, []byte(say.Clean(s)))
+	_ = xml.EscapeText(&b, []byte(wording.Clean(s)))
 	return b.String()
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 )
 
 // topology draws what was laid out, from x and y on.
@@ -17,7 +17,7 @@ func (c *canvas) topology(t Topology, l layout, x, y float64) {
 			class, at = "frame inner", 12
 		}
 		c.rounded(class, f.area, 5)
-		title := say.Clean(f.title)
+		title := wording.Clean(f.title)
 		if !f.inner {
 			title = "host " + title
 		}
@@ -50,8 +50,8 @@ func (c *canvas) rounded(class string, a area, r float64) {
 // cut writes a text into a width; what was cut, or the tip, is shown where a pointer
 // rests on it.
 func (c *canvas) cut(class string, x, y, width float64, text, tip string) {
-	text = say.Clean(text)
-	short := say.CutMiddle(text, max(3, int(width/topoChar)))
+	text = wording.Clean(text)
+	short := wording.CutMiddle(text, max(3, int(width/topoChar)))
 	if tip == "" && short != text {
 		tip = text
 	}
@@ -59,7 +59,7 @@ func (c *canvas) cut(class string, x, y, width float64, text, tip string) {
 		c.text(x, y, class, "start", short)
 		return
 	}
-	c.printf("<text x=\"%s\" y=\"%s\" class=\"%s\">%s<title>%s</title></text>\n", n(x), n(y), class, esc(short), esc(say.Cut(tip, 300)))
+	c.printf("<text x=\"%s\" y=\"%s\" class=\"%s\">%s<title>%s</title></text>\n", n(x), n(y), class, esc(short), esc(wording.Cut(tip, 300)))
 }
 
 // topoChar and boldChar are the widths of a letter of a drawing's small text and of its
@@ -98,12 +98,12 @@ func (c *canvas) stop(s Stop, a area, across bool) {
 		label = s.Sandbox + " / " + label
 	}
 	room := a.w - 2*pad
-	short := say.CutMiddle(say.Clean(label), int(room/boldChar))
+	short := wording.CutMiddle(wording.Clean(label), int(room/boldChar))
 	c.cut("label", a.x+pad, a.y+14, room/boldChar*topoChar, label, "")
-	left := room - float64(say.Width(short))*boldChar - 4
-	if note := say.Clean(s.Note); float64(say.Width(note))*topoChar <= left {
+	left := room - float64(wording.Width(short))*boldChar - 4
+	if note := wording.Clean(s.Note); float64(wording.Width(note))*topoChar <= left {
 		c.text(a.x+a.w-pad, a.y+14, "dim", "end", note)
-	} else if first, _, more := strings.Cut(note, ", "); more && float64(say.Width(first))*topoChar <= left {
+	} else if first, _, more := strings.Cut(note, ", "); more && float64(wording.Width(first))*topoChar <= left {
 		c.text(a.x+a.w-pad, a.y+14, "dim", "end", first)
 	}
 	for i, r := range s.Readings {
@@ -182,7 +182,7 @@ func (c *canvas) underlay(l layout) {
 // besides lists what had to rest.
 func (c *canvas) besides(t Topology, b besides) {
 	c.rounded("frame aside", b.area, 5)
-	c.cut("dim", b.x+framePad, b.y+14, b.w-2*framePad, "must rest on "+say.Clean(b.title), "")
+	c.cut("dim", b.x+framePad, b.y+14, b.w-2*framePad, "must rest on "+wording.Clean(b.title), "")
 	y := b.y + stopTitle
 	for _, at := range b.stops {
 		s := t.Beside[at]

@@ -1,6 +1,6 @@
 package chart
 
-import "tare/internal/report/say"
+import "tare/internal/report/wording"
 
 // Topology is a drawing of the way that packets take through a mode: a column for each
 // host, from the client's process down the left and up the right to the server's, and
@@ -84,7 +84,7 @@ func (t Topology) draw(c *canvas, id, style string, edge, title float64) {
 	l := t.layout()
 	var legend []string
 	if style != "" && t.Legend != "" {
-		legend = say.Wrap(say.Clean(t.Legend), int(l.width/5.6))
+		legend = wording.Wrap(wording.Clean(t.Legend), int(l.width/5.6))
 	}
 	w, h := l.width+2*edge, l.height+2*edge+title+float64(len(legend))*15
 	c.printf("<svg class=\"tare-chart tare-topology\" viewBox=\"0 0 %s %s\"", n(w), n(h))
@@ -92,10 +92,10 @@ func (t Topology) draw(c *canvas, id, style string, edge, title float64) {
 		c.printf(" xmlns=\"http://www.w3.org/2000/svg\" width=\"%s\" height=\"%s\"", n(w), n(h))
 	}
 	c.printf(" role=\"img\" aria-labelledby=\"%s-t %s-d\">\n", esc(id), esc(id))
-	c.printf("<title id=\"%s-t\">%s</title>\n<desc id=\"%s-d\">%s</desc>\n", esc(id), esc(say.Cut(t.Title, 200)), esc(id), esc(say.Cut(t.Desc, 4000)))
+	c.printf("<title id=\"%s-t\">%s</title>\n<desc id=\"%s-d\">%s</desc>\n", esc(id), esc(wording.Cut(t.Title, 200)), esc(id), esc(wording.Cut(t.Desc, 4000)))
 	if style != "" {
 		c.printf("<style>%s</style>\n<rect class=\"paper\" width=\"%s\" height=\"%s\"/>\n", style, n(w), n(h))
-		c.text(edge, edge+14, "head", "start", say.Cut(say.Clean(t.Title), int(l.width/7.2)))
+		c.text(edge, edge+14, "head", "start", wording.Cut(wording.Clean(t.Title), int(l.width/7.2)))
 	}
 	c.topology(t, l, edge, edge+title)
 	for i, line := range legend {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 )
 
 // trace is a path through points: an absolute start and steps of a tenth of a pixel,
@@ -133,10 +133,10 @@ func (c *canvas) ends(lines []Line, xs, ys scale, top, tall float64) {
 func (c *canvas) flag(f Flag, x, top, tall float64) {
 	tip := ""
 	if f.Tip != "" {
-		tip = "<title>" + esc(say.Cut(f.Tip, 300)) + "</title>"
+		tip = "<title>" + esc(wording.Cut(f.Tip, 300)) + "</title>"
 	}
 	c.printf("<path class=\"flag\" d=\"M%s %sv%s\">%s</path>\n", n(x), n(top), n(tall), tip)
-	c.text(x+4, top+10, "tick", "start", say.Cut(say.Clean(f.Text), 8))
+	c.text(x+4, top+10, "tick", "start", wording.Cut(wording.Clean(f.Text), 8))
 }
 
 // spots draws trials or steps. On a page those that count are one path, and so are
@@ -183,7 +183,7 @@ func (c *canvas) spot(s Spot, x, y float64) {
 	}
 	tip := ""
 	if s.Tip != "" {
-		tip = "<title>" + esc(say.Cut(s.Tip, 300)) + "</title>"
+		tip = "<title>" + esc(wording.Cut(s.Tip, 300)) + "</title>"
 	}
 	c.printf("<path class=\"%s\" d=\"%s\">%s</path>\n", class, d, tip)
 }

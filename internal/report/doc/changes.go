@@ -5,13 +5,13 @@ import "tare/internal/report/chart"
 // Changes is what changed from one run to another.
 type Changes struct {
 	Before, After string // the two runs
-	Remarks       []Remarks
+	Notes         []Notes
 	Tables        []ChangeTable
 	Legend        string
 }
 
-// Remarks are lines below a heading.
-type Remarks struct {
+// Notes are lines below a heading.
+type Notes struct {
 	Heading string
 	Lines   []string
 }

@@ -104,7 +104,7 @@ const (
 	Reason  Role = "reason"   // why a mode was not measured
 	Missing Role = "out"      // why something is not there
 	Own     Role = "own"      // of processes
-	Answer  Role = "answers"  // what each mode costs
+	Summary Role = "answers"  // what each mode costs
 	Warning Role = "warnings" // what to beware of
 	Lost    Role = "lost"     // trials that do not count
 )

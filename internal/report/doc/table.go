@@ -85,7 +85,7 @@ type Cell struct {
 	Lines    []string
 	Bar      *float64 // 0..1
 	Tone     chart.Tone
-	Remarks  []string
+	Notes    []string
 	Terminal string
 	Scenario *Scenario
 }

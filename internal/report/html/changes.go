@@ -10,7 +10,7 @@ func Changes(c doc.Changes) []byte {
 	p := &page{}
 	style, source := Style()
 	p.f(changesHead, source, markup(style), c.Before, c.After)
-	for _, s := range c.Remarks {
+	for _, s := range c.Notes {
 		p.f("\n<section>\n<h2>%s</h2>", s.Heading)
 		l := doc.List{Role: doc.Warning}
 		for _, text := range s.Lines {

@@ -182,6 +182,8 @@ func (p *page) block(b doc.Block, level int) {
 		p.list(b)
 	case doc.Table:
 		p.table(b)
+	case doc.Overview:
+		p.overview(b)
 	case doc.Matrix:
 		p.matrix(b)
 	case doc.Figure:

@@ -160,7 +160,7 @@ func (p *page) cell(c doc.Column, x doc.Cell, how look) {
 	switch {
 	case c.Verdict:
 		p.f(`<td class="verdict t-%s"><div>%s %s</div>`, string(x.Tone), mark(x.Tone), tight(x.Text))
-		for _, r := range x.Remarks {
+		for _, r := range x.Notes {
 			p.f("<small>%s</small>", tight(r))
 		}
 		p.f("</td>")

@@ -8,7 +8,7 @@ func Changes(c doc.Changes) []byte {
 	p.line("# What changed")
 	p.line("Before: %s", md(c.Before))
 	p.item("After: %s", md(c.After))
-	for _, s := range c.Remarks {
+	for _, s := range c.Notes {
 		p.item("\n%s\n", md(s.Heading))
 		for _, l := range s.Lines {
 			p.item("- %s", md(l))

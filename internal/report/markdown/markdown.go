@@ -64,6 +64,8 @@ func (p *page) block(b doc.Block, level int) {
 		p.list(b)
 	case doc.Table:
 		p.table(b)
+	case doc.Overview:
+		p.overview(b)
 	case doc.Image:
 		p.line("%s", image(b))
 	case doc.Details:
@@ -246,7 +248,7 @@ func lower(head string) string {
 }
 
 func cell(c doc.Column, x doc.Cell) string {
-	text := strings.Join(append([]string{x.Text}, x.Remarks...), "; ")
+	text := strings.Join(append([]string{x.Text}, x.Notes...), "; ")
 	switch {
 	case c.Number && x.Interval != "":
 		return number(text) + " (" + number(x.Interval) + ")"

@@ -6,7 +6,7 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 )
 
 // Changes is what changed from one run to another, as [Write] writes a document.
@@ -14,11 +14,11 @@ func Changes(c doc.Changes, opt Options) []byte {
 	p := newPrinter(opt)
 	p.wrap("Before: ", c.Before)
 	p.wrap("After:  ", c.After)
-	for _, s := range c.Remarks {
+	for _, s := range c.Notes {
 		p.blank()
 		p.wrap("", s.Heading)
 		for _, l := range s.Lines {
-			p.wrap(gap, say.Cut(l, 10*p.width))
+			p.wrap(gap, wording.Cut(l, 10*p.width))
 		}
 	}
 	for _, t := range c.Tables {
@@ -43,12 +43,12 @@ func (p *printer) changes(t doc.ChangeTable) {
 	p.wrap("", t.Heading)
 	var mode, before, after int
 	for _, r := range t.Rows {
-		mode, before, after = max(mode, say.Width(r.Mode)), max(before, say.Width(r.Before)), max(after, say.Width(r.After))
+		mode, before, after = max(mode, wording.Width(r.Mode)), max(before, wording.Width(r.Before)), max(after, wording.Width(r.After))
 	}
 	mode = min(mode, p.width/3)
 	for _, r := range t.Rows {
-		lead := gap + say.Pad(say.CutMiddle(r.Mode, mode), mode) + gap + say.Pad(r.Before, before) + gap + say.Pad(r.After, after) + gap
-		room := p.width - say.Width(lead)
+		lead := gap + wording.Pad(wording.CutMiddle(r.Mode, mode), mode) + gap + wording.Pad(r.Before, before) + gap + wording.Pad(r.After, after) + gap
+		room := p.width - wording.Width(lead)
 		switch {
 		case room < 0: // not even the figures fit
 			p.wide(gap + r.Mode)
@@ -58,10 +58,10 @@ func (p *printer) changes(t doc.ChangeTable) {
 			p.wide(lead)
 			lead = gap + gap
 		}
-		room = p.width - say.Width(lead)
-		for i, l := range say.Wrap(r.Verdict, room) {
+		room = p.width - wording.Width(lead)
+		for i, l := range wording.Wrap(r.Verdict, room) {
 			if i > 0 {
-				lead = strings.Repeat(" ", say.Width(lead))
+				lead = strings.Repeat(" ", wording.Width(lead))
 			}
 			p.buf.WriteString(strings.TrimRight(lead+p.paint(r.Tone, l), " ") + "\n")
 		}

@@ -7,7 +7,7 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 )
 
 // The bounds of the first screen.
@@ -62,7 +62,7 @@ func bounded(opt Options) Options {
 // overviewHead is the title and the notes, each of at most so many lines, with what is
 // not among them.
 func (p *printer) overviewHead(o doc.Overview, each int) (lines, more []string) {
-	if title := o.Title + " (" + o.Measured + ")"; o.Measured == "" || say.Width(title) > p.width {
+	if title := o.Title + " (" + o.Measured + ")"; o.Measured == "" || wording.Width(title) > p.width {
 		lines = p.short(o.Title, p.width, 1)
 		if o.Measured != "" {
 			lines = append(lines, p.short(o.Measured, p.width, 1)...)
@@ -73,7 +73,7 @@ func (p *printer) overviewHead(o doc.Overview, each int) (lines, more []string) 
 	lines = append(lines, "")
 	start := len(lines)
 	add := func(prefix, text string) {
-		indent := say.Width(prefix)
+		indent := wording.Width(prefix)
 		for i, l := range p.short(text, p.width-indent, each) {
 			if i > 0 {
 				prefix = strings.Repeat(" ", indent)
@@ -88,10 +88,10 @@ func (p *printer) overviewHead(o doc.Overview, each int) (lines, more []string) 
 		add("- ", n.String())
 	}
 	if n := len(o.Notes) - mostNotes; n > 0 {
-		more = append(more, say.Count(n, "more note", "more notes"))
+		more = append(more, wording.Count(n, "more note", "more notes"))
 	}
 	if n := len(o.Absent) - mostAbsent; n > 0 {
-		more = append(more, say.Count(n, "more reason", "more reasons"))
+		more = append(more, wording.Count(n, "more reason", "more reasons"))
 	}
 	if len(lines) > start {
 		lines = append(lines, "")
@@ -101,10 +101,10 @@ func (p *printer) overviewHead(o doc.Overview, each int) (lines, more []string) 
 
 // short wraps text into at most so many lines, the last one cut.
 func (p *printer) short(text string, width, most int) []string {
-	lines := say.Wrap(text, width)
+	lines := wording.Wrap(text, width)
 	if len(lines) > most {
 		lines = lines[:most]
-		lines[most-1] = say.Cut(lines[most-1]+" ...", width)
+		lines[most-1] = wording.Cut(lines[most-1]+" ...", width)
 		if !strings.HasSuffix(lines[most-1], "...") {
 			lines[most-1] += "..."
 		}
@@ -155,10 +155,10 @@ type laidOut struct {
 // layOut chooses the columns that fit, the most important ones first, and how far they
 // are apart: closer where that shows more of them.
 func (p *printer) layOut(o doc.Overview) laidOut {
-	t := laidOut{p: p, o: o, name: say.Width(o.Head)}
+	t := laidOut{p: p, o: o, name: wording.Width(o.Head)}
 	for _, g := range o.Groups {
 		for _, r := range g.Rows {
-			t.name = max(t.name, say.Width(r.Mode))
+			t.name = max(t.name, wording.Width(r.Mode))
 		}
 	}
 	t.name = min(t.name, p.width/3)
@@ -195,17 +195,17 @@ func (t *laidOut) measure() {
 				}
 				c := r.Cells[i]
 				if c.Interval == "" {
-					text = max(text, say.Width(c.Change))
+					text = max(text, wording.Width(c.Change))
 					continue
 				}
-				t.changes[i], interval = max(t.changes[i], say.Width(c.Change)), max(interval, say.Width(c.Interval))
+				t.changes[i], interval = max(t.changes[i], wording.Width(c.Change)), max(interval, wording.Width(c.Interval))
 			}
 		}
 		t.widths[i] = text
 		if interval > 0 {
 			t.widths[i] = max(text, t.changes[i]+1+interval)
 		}
-		head := max(say.Width(t.o.Columns[i].Metric), min(say.Width(t.o.Columns[i].Workload), 20))
+		head := max(wording.Width(t.o.Columns[i].Metric), min(wording.Width(t.o.Columns[i].Workload), 20))
 		t.widths[i] = max(t.widths[i], min(head, 28)-1)
 	}
 }
@@ -233,27 +233,27 @@ func (t *laidOut) rows() int {
 func (t *laidOut) left(rows int) []string {
 	var out []string
 	if n := len(t.o.Columns) - len(t.shown); n > 0 {
-		out = append(out, say.Count(n, "more column", "more columns"))
+		out = append(out, wording.Count(n, "more column", "more columns"))
 	}
 	if n := t.rows() - rows; n > 0 {
-		out = append(out, say.Count(n, "more mode", "more modes"))
+		out = append(out, wording.Count(n, "more mode", "more modes"))
 	}
 	return out
 }
 
 // heads are the lines above the rows: workloads, where there are any, and metrics.
 func (t *laidOut) heads() []string {
-	above, below, named, last := strings.Repeat(" ", t.name), say.Pad(say.CutMiddle(t.o.Head, t.name), t.name), false, ""
+	above, below, named, last := strings.Repeat(" ", t.name), wording.Pad(wording.CutMiddle(t.o.Head, t.name), t.name), false, ""
 	for _, i := range t.shown {
 		c := t.o.Columns[i]
 		w := 1 + len(t.space) + t.widths[i]
-		workload := say.CutMiddle(c.Workload, w)
+		workload := wording.CutMiddle(c.Workload, w)
 		if c.Workload == last {
 			workload = ""
 		}
 		last, named = c.Workload, named || workload != ""
-		above += t.gap + say.Pad(workload, w)
-		below += t.gap + say.Pad(say.Cut(c.Metric, w), w)
+		above += t.gap + wording.Pad(workload, w)
+		below += t.gap + wording.Pad(wording.Cut(c.Metric, w), w)
 	}
 	if !named {
 		return []string{below}
@@ -280,26 +280,26 @@ func (t *laidOut) lines(rows int) []string {
 }
 
 func (t *laidOut) row(r doc.OverviewRow) string {
-	line := say.Pad(say.CutMiddle(r.Mode, t.name), t.name)
+	line := wording.Pad(wording.CutMiddle(r.Mode, t.name), t.name)
 	if r.Out != "" {
-		return line + t.gap + t.p.paint(chart.Absent, say.Cut(" "+t.space+r.Out, max(1, t.p.width-t.name-len(t.gap))))
+		return line + t.gap + t.p.paint(chart.Absent, wording.Cut(" "+t.space+r.Out, max(1, t.p.width-t.name-len(t.gap))))
 	}
 	for _, i := range t.shown {
-		c := doc.OverviewCell{Change: say.Unknown}
+		c := doc.OverviewCell{Change: wording.Unknown}
 		if i < len(r.Cells) {
 			c = r.Cells[i]
 		}
 		text := c.Change
 		if c.Interval != "" {
-			text = fmt.Sprint(strings.Repeat(" ", max(0, t.changes[i]-say.Width(c.Change))), c.Change, " ", c.Interval)
+			text = fmt.Sprint(strings.Repeat(" ", max(0, t.changes[i]-wording.Width(c.Change))), c.Change, " ", c.Interval)
 		}
-		mark := say.Pad(c.Mark, 1) + t.space
+		mark := wording.Pad(c.Mark, 1) + t.space
 		w := min(len(t.space)+1+t.widths[i], max(1, t.p.width-t.name-len(t.gap)))
-		if c.Interval == "" && c.Mark != "" && say.Width(c.Mark+" "+text) <= w {
+		if c.Interval == "" && c.Mark != "" && wording.Width(c.Mark+" "+text) <= w {
 			mark = c.Mark + " "
 		}
-		cell := say.Cut(mark+text, w)
-		line += t.gap + t.p.paint(c.Tone, cell) + strings.Repeat(" ", max(0, w-say.Width(cell)))
+		cell := wording.Cut(mark+text, w)
+		line += t.gap + t.p.paint(c.Tone, cell) + strings.Repeat(" ", max(0, w-wording.Width(cell)))
 	}
 	return line
 }

@@ -7,7 +7,7 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 )
 
 // Options says how to write for a terminal.
@@ -26,7 +26,7 @@ const (
 // command, and only opt.Color brings in escape sequences.
 func Write(d doc.Document, opt Options) []byte {
 	p := newPrinter(opt)
-	p.wrap("", say.Cut(d.Title, 4*p.width))
+	p.wrap("", wording.Cut(d.Title, 4*p.width))
 	p.wrap("", strings.Join(d.Particulars, ", "))
 	for _, n := range d.Notices {
 		p.blank()
@@ -56,8 +56,8 @@ func newPrinter(opt Options) *printer {
 
 // wrap writes text with a first prefix and the other lines indented as far.
 func (p *printer) wrap(prefix, text string) {
-	indent := say.Width(prefix)
-	for i, l := range say.Wrap(text, p.width-indent) {
+	indent := wording.Width(prefix)
+	for i, l := range wording.Wrap(text, p.width-indent) {
 		if i > 0 {
 			prefix = strings.Repeat(" ", indent)
 		}
@@ -69,7 +69,7 @@ func (p *printer) blank() { p.buf.WriteString("\n") }
 
 // wide writes one line of a table, cut to the width.
 func (p *printer) wide(line string) {
-	p.buf.WriteString(strings.TrimRight(say.Cut(strings.TrimRight(line, " "), p.width), " ") + "\n")
+	p.buf.WriteString(strings.TrimRight(wording.Cut(strings.TrimRight(line, " "), p.width), " ") + "\n")
 }
 
 func (p *printer) blocks(blocks []doc.Block) {
@@ -105,7 +105,7 @@ func (p *printer) heading(h doc.Heading) {
 		text = h.Terminal
 	}
 	if name != "" {
-		text = strings.TrimSuffix(say.Cut(name, p.width/2)+": "+text, ": ")
+		text = strings.TrimSuffix(wording.Cut(name, p.width/2)+": "+text, ": ")
 	}
 	p.blank()
 	p.wrap(strings.Repeat(gap, h.Depth), text)
@@ -120,7 +120,7 @@ func (p *printer) paragraph(b doc.Paragraph) {
 		text = b.Name + ": " + text
 	}
 	if most := b.Cut + b.Lines*p.width; most > 0 {
-		text = say.Cut(text, most)
+		text = wording.Cut(text, most)
 	}
 	p.wrap(strings.Repeat(gap, b.Depth), text)
 }
@@ -131,7 +131,7 @@ func (p *printer) list(l doc.List) {
 	}
 	label := 0
 	for _, i := range l.Items {
-		label = min(max(label, say.Width(i.Name)), p.width/4)
+		label = min(max(label, wording.Width(i.Name)), p.width/4)
 	}
 	for _, i := range l.Items {
 		text := i.Text
@@ -141,7 +141,7 @@ func (p *printer) list(l doc.List) {
 		prefix := gap
 		switch {
 		case l.Labels:
-			prefix = gap + say.Pad(say.CutMiddle(i.Name, label), label) + gap
+			prefix = gap + wording.Pad(wording.CutMiddle(i.Name, label), label) + gap
 		case i.Colon:
 			text = i.Name + ": " + text
 		case i.Name != "":
@@ -151,7 +151,7 @@ func (p *printer) list(l doc.List) {
 			prefix = gap + "- "
 		}
 		if l.Cut > 0 {
-			text = say.Cut(text, l.Cut)
+			text = wording.Cut(text, l.Cut)
 		}
 		p.wrap(prefix, text)
 	}
@@ -163,7 +163,7 @@ func (p *printer) command(c string) {
 	p.buf.WriteString("Repeat:\n")
 	lines := []string{c}
 	if !strings.ContainsAny(c, "'\"\\`") {
-		lines = say.Wrap(c, p.width-4)
+		lines = wording.Wrap(c, p.width-4)
 	}
 	p.buf.WriteString(gap + strings.Join(lines, " \\\n"+gap) + "\n")
 }
@@ -174,11 +174,11 @@ func (p *printer) table(t doc.Table) {
 	widths := make([]int, len(t.Columns))
 	for n, i := range shown {
 		if t.Headed && n > 0 {
-			widths[i] = say.Width(head(t.Columns[i]))
+			widths[i] = wording.Width(head(t.Columns[i]))
 		}
 		for _, g := range t.Groups {
 			for _, r := range g.Rows {
-				widths[i] = max(widths[i], say.Width(r.Cells[i].Text))
+				widths[i] = max(widths[i], wording.Width(r.Cells[i].Text))
 			}
 		}
 		if n == 0 {
@@ -189,7 +189,7 @@ func (p *printer) table(t doc.Table) {
 		out := ""
 		for _, i := range shown {
 			if !t.Columns[i].Verdict {
-				out += gap + say.Pad(text(i), widths[i])
+				out += gap + wording.Pad(text(i), widths[i])
 			}
 		}
 		return out + gap
@@ -210,7 +210,7 @@ func (p *printer) table(t doc.Table) {
 			}
 			lead := line(func(i int) string {
 				if i == shown[0] {
-					return say.CutMiddle(r.Cells[i].Text, widths[i])
+					return wording.CutMiddle(r.Cells[i].Text, widths[i])
 				}
 				return r.Cells[i].Text
 			})
@@ -229,34 +229,34 @@ func head(c doc.Column) string {
 // beside writes the verdict of a row behind its figures, and the remarks below it. It
 // wraps below itself; where too little room is left for it, it has lines of its own.
 func (p *printer) beside(lead string, verdict doc.Cell) {
-	room := p.width - say.Width(lead)
+	room := p.width - wording.Width(lead)
 	if room < 24 {
 		p.wide(lead)
 		lead = gap + gap
 		room = p.width - len(lead)
 	}
-	lines := say.Wrap(say.Cut(verdict.Terminal, verdictRows*room), room)
+	lines := wording.Wrap(wording.Cut(verdict.Terminal, verdictRows*room), room)
 	if len(lines) > verdictRows {
 		lines = lines[:verdictRows]
-		lines[verdictRows-1] = say.Cut(lines[verdictRows-1]+" ...", room)
+		lines[verdictRows-1] = wording.Cut(lines[verdictRows-1]+" ...", room)
 	}
-	indent := strings.Repeat(" ", say.Width(lead))
+	indent := strings.Repeat(" ", wording.Width(lead))
 	for i, l := range lines {
 		if i > 0 {
 			lead = indent
 		}
 		p.buf.WriteString(strings.TrimRight(lead+p.paint(verdict.Tone, l), " ") + "\n")
 	}
-	for _, text := range verdict.Remarks {
+	for _, text := range verdict.Notes {
 		p.wrap(indent, text)
 	}
 }
 
 // grid writes as many columns as fit beside each other, then the next ones.
 func (p *printer) grid(g doc.Grid) {
-	name := max(g.Least, say.Width(g.Corner))
+	name := max(g.Least, wording.Width(g.Corner))
 	for _, n := range g.Names {
-		name = max(name, say.Width(n))
+		name = max(name, wording.Width(n))
 	}
 	if !g.Uncut {
 		name = min(name, p.width/3)
@@ -264,12 +264,12 @@ func (p *printer) grid(g doc.Grid) {
 	widths, heads, all := make([]int, len(g.Columns)), make([]string, len(g.Columns)), len(gap)+name
 	for i, c := range g.Columns {
 		for _, text := range c.Cells {
-			widths[i] = max(widths[i], say.Width(text))
+			widths[i] = max(widths[i], wording.Width(text))
 		}
 		if heads[i] = c.Head; !c.Uncut {
-			heads[i] = say.CutMiddle(c.Head, max(p.width/3, widths[i]))
+			heads[i] = wording.CutMiddle(c.Head, max(p.width/3, widths[i]))
 		}
-		widths[i] = max(widths[i], say.Width(heads[i]))
+		widths[i] = max(widths[i], wording.Width(heads[i]))
 		all += len(gap) + widths[i]
 	}
 	if g.Else != nil && all > p.width {
@@ -290,13 +290,13 @@ func (p *printer) grid(g doc.Grid) {
 			if i >= 0 {
 				text = g.Names[i]
 			}
-			line := gap + say.Pad(say.CutMiddle(text, name), name)
+			line := gap + wording.Pad(wording.CutMiddle(text, name), name)
 			for j, c := range g.Columns[from:to] {
 				text := heads[from+j]
 				if i >= 0 {
 					text = c.Cells[i]
 				}
-				line += gap + say.Pad(text, widths[from+j])
+				line += gap + wording.Pad(text, widths[from+j])
 			}
 			p.wide(line)
 		}

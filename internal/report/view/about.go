@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -20,12 +20,12 @@ func about(v view) []result.Fact {
 			{Name: "numbers of", Value: r.Source},
 			{Name: "compared", Value: paired(r)},
 			{Name: "judged by", Value: "tare " + version(r)},
-			{Name: "values", Value: v.Tally.String()},
+			{Name: "values", Value: v.TrialCounts.String()},
 		}
 	}
 	finished := "unknown"
 	if !r.Finished.IsZero() {
-		finished = say.Time(r.Finished)
+		finished = wording.Time(r.Finished)
 		if d := took(r); d != "" {
 			finished += ", after " + d
 		}
@@ -33,12 +33,12 @@ func about(v view) []result.Fact {
 	return []result.Fact{
 		{Name: "run", Value: orUnknown(r.ID)},
 		{Name: "status", Value: orUnknown(string(r.Status))},
-		{Name: "started", Value: say.Time(r.Started)},
+		{Name: "started", Value: wording.Time(r.Started)},
 		{Name: "finished", Value: finished},
 		{Name: "profile", Value: orUnknown(r.Profile)},
 		{Name: "seed", Value: seed(r)},
 		{Name: "tare", Value: version(r)},
-		{Name: "trials", Value: v.Tally.String()},
+		{Name: "trials", Value: v.TrialCounts.String()},
 	}
 }
 
@@ -66,13 +66,13 @@ func took(r result.Run) string {
 	if r.Started.IsZero() || r.Finished.IsZero() || r.Finished.Before(r.Started) {
 		return ""
 	}
-	return say.Duration(r.Finished.Sub(r.Started))
+	return wording.Duration(r.Finished.Sub(r.Started))
 }
 
 func version(r result.Run) string {
 	s := orUnknown(r.Tare.Version)
 	if r.Tare.Commit != "" {
-		s += " (" + say.Cut(r.Tare.Commit, 15) + ")"
+		s += " (" + wording.Cut(r.Tare.Commit, 15) + ")"
 	}
 	return s
 }
@@ -86,7 +86,7 @@ func particulars(v view) []string {
 	if v.Run.Profile != "" {
 		out = append(out, "profile "+v.Run.Profile)
 	}
-	out = append(out, "seed "+seed(v.Run), say.Time(v.Run.Started))
+	out = append(out, "seed "+seed(v.Run), wording.Time(v.Run.Started))
 	if d := took(v.Run); d != "" {
 		out = append(out, "took "+d)
 	}
@@ -113,7 +113,7 @@ func lost(t result.Trial, reason int) string {
 	if t.Reason == "" {
 		return text + ": no reason is recorded"
 	}
-	return text + ": " + say.Cut(t.Reason, reason)
+	return text + ": " + wording.Cut(t.Reason, reason)
 }
 
 // warning is a warning with what it is about.
@@ -147,7 +147,7 @@ func methodText(v view) []string {
 	text := "A trial gives one number. A block holds every mode once, its baseline among them, in an order drawn from the seed. " +
 		"A ratio is the geometric mean, over the blocks, of a mode's trial to its baseline's, with the 95 % interval that Student's t gives the paired logarithms. "
 	if m := marginOf(v); m > 0 {
-		text += fmt.Sprintf("Modes are the same where two one-sided tests show the ratio to be within %s; ", say.Percent(m))
+		text += fmt.Sprintf("Modes are the same where two one-sided tests show the ratio to be within %s; ", wording.Percent(m))
 	} else {
 		text += "Modes are the same where two one-sided tests show the ratio to be within the margin; "
 	}
@@ -184,9 +184,9 @@ func began(v view) time.Time {
 // to: "client limit", "server limit".
 const limitFact = "limit"
 
-// limitsOf words what the ends of a mode were limited to: "0.5 CPUs, 64 MiB each",
+// limitsText words what the ends of a mode were limited to: "0.5 CPUs, 64 MiB each",
 // or by end where they differ. Empty for no limit.
-func limitsOf(m result.Mode) string {
+func limitsText(m result.Mode) string {
 	var parts, bare []string
 	for _, f := range m.Facts {
 		if name, ok := strings.CutSuffix(f.Name, limitFact); ok && f.Value != "" {
@@ -223,22 +223,22 @@ func together(fs []result.Fact, hosts []result.Host) []result.Fact {
 	return out
 }
 
-// standing is what modes stood on: which mode of the drivers they are, engines,
+// modeEnvironment is what modes stood on: which mode of the drivers they are, engines,
 // limits.
-type standing struct {
+type modeEnvironment struct {
 	Modes []string
 	Facts []result.Fact
 }
 
 // Names lists the modes.
-func (s standing) Names() string { return strings.Join(s.Modes, ", ") }
+func (s modeEnvironment) Names() string { return strings.Join(s.Modes, ", ") }
 
 // Text is the facts in one line.
-func (s standing) Text() string { return facts(s.Facts) }
+func (s modeEnvironment) Text() string { return facts(s.Facts) }
 
-// standingsOf gathers the modes of which something is known, those alike together.
-func standingsOf(modes []result.Mode) []standing {
-	var out []standing
+// modeEnvironments gathers the modes of which something is known, those alike together.
+func modeEnvironments(modes []result.Mode) []modeEnvironment {
+	var out []modeEnvironment
 	for _, m := range modes {
 		known := m.Facts
 		if m.Mode != "" && m.Mode != m.ID {
@@ -247,10 +247,10 @@ func standingsOf(modes []result.Mode) []standing {
 		if len(known) == 0 {
 			continue
 		}
-		i := slices.IndexFunc(out, func(s standing) bool { return slices.Equal(s.Facts, known) })
+		i := slices.IndexFunc(out, func(s modeEnvironment) bool { return slices.Equal(s.Facts, known) })
 		if i < 0 {
 			i = len(out)
-			out = append(out, standing{Facts: known})
+			out = append(out, modeEnvironment{Facts: known})
 		}
 		out[i].Modes = append(out[i].Modes, m.ID)
 	}
@@ -268,7 +268,7 @@ func (b *builder) hosts() []doc.Block {
 		out = append(out, doc.Section{Head: doc.Heading{Text: "Hosts"}, Blocks: []doc.Block{l}})
 	}
 	l = doc.List{Cut: 600}
-	for _, s := range standingsOf(b.Run.Modes) {
+	for _, s := range modeEnvironments(b.Run.Modes) {
 		l.Items = append(l.Items, doc.Item{Name: s.Names(), Text: s.Text(), Colon: true})
 	}
 	if len(l.Items) > 0 {
@@ -291,8 +291,8 @@ func (b *builder) about() doc.Block {
 		}
 		blocks = append(blocks, s)
 	}
-	if standings := standingsOf(b.Run.Modes); len(standings) > 0 {
-		blocks = append(blocks, doc.Section{Head: doc.Heading{Text: "What the modes stood on"}, Blocks: []doc.Block{standingTable(standings)}})
+	if standings := modeEnvironments(b.Run.Modes); len(standings) > 0 {
+		blocks = append(blocks, doc.Section{Head: doc.Heading{Text: "What the modes stood on"}, Blocks: []doc.Block{environmentTable(standings)}})
 	}
 	if b.Command != "" {
 		blocks = append(blocks, doc.Section{Head: doc.Heading{Text: "How to repeat"}, Blocks: []doc.Block{doc.Command{Line: b.Command}}})
@@ -308,7 +308,7 @@ func factTable(fs []result.Fact) doc.Table {
 	return t
 }
 
-func standingTable(all []standing) doc.Table {
+func environmentTable(all []modeEnvironment) doc.Table {
 	t := doc.Table{Kind: doc.Facts, By: "standings", Caption: "Engines and limits of the modes",
 		Columns: []doc.Column{{Row: true, Names: true, Strong: true}, {}}, Groups: make([]doc.Group, 1)}
 	for _, s := range all {
@@ -323,8 +323,8 @@ func (b *builder) environment() []doc.Block {
 	if len(b.Run.Hosts) > 0 {
 		blocks = append(blocks, doc.Section{ID: "hosts", Head: doc.Heading{Text: "Hosts"}, Blocks: []doc.Block{hostTable(b.Run.Hosts)}})
 	}
-	if standings := standingsOf(b.Run.Modes); len(standings) > 0 {
-		blocks = append(blocks, doc.Section{ID: "standings", Head: doc.Heading{Text: "What the modes stood on"}, Blocks: []doc.Block{standingTable(standings)}})
+	if standings := modeEnvironments(b.Run.Modes); len(standings) > 0 {
+		blocks = append(blocks, doc.Section{ID: "standings", Head: doc.Heading{Text: "What the modes stood on"}, Blocks: []doc.Block{environmentTable(standings)}})
 	}
 	if len(blocks) == 0 {
 		return nil
@@ -342,7 +342,7 @@ func hostTable(hosts []result.Host) doc.Table {
 			at := slices.IndexFunc(*rows, func(r doc.Row) bool { return r.Cells[0].Text == f.Name })
 			if at < 0 {
 				at = len(*rows)
-				*rows = append(*rows, doc.Row{Cells: append([]doc.Cell{{Text: f.Name}}, slices.Repeat([]doc.Cell{{Text: say.Unknown}}, len(hosts))...)})
+				*rows = append(*rows, doc.Row{Cells: append([]doc.Cell{{Text: f.Name}}, slices.Repeat([]doc.Cell{{Text: wording.Unknown}}, len(hosts))...)})
 			}
 			(*rows)[at].Cells[i+1].Text = f.Value
 		}
@@ -358,7 +358,7 @@ func (b *builder) method() doc.Block {
 	}
 	t := factTable(about(b.view))
 	t.By, t.Caption = "method", "This run"
-	return doc.Section{ID: "method", Head: doc.Heading{Text: "Method and seed"}, Nav: "Method", Blocks: append(append(blocks, t), b.course()...)}
+	return doc.Section{ID: "method", Head: doc.Heading{Text: "Method and seed"}, Nav: "Method", Blocks: append(append(blocks, t), b.decisions()...)}
 }
 
 // repeat are the commands to repeat a run and to look at it again.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -173,7 +173,7 @@ func (b *breakdown) measure(of []result.Breakdown) func(result.Component) (float
 		b.Unit, b.places = "% of the mode's samples", 1
 		return func(c result.Component) (float64, *result.Interval) { return 100 * kept(c.Share), nil }
 	}
-	scale := say.ScaleFor(unit, most)
+	scale := wording.ScaleFor(unit, most)
 	b.Unit = scale.Unit
 	// One number of decimals for all, so that figures can be compared by eye.
 	b.places = min(max(0, 2-int(math.Floor(math.Log10(scale.In(most))))), 9)
@@ -309,7 +309,7 @@ func (b breakdown) short() []breakdownRow {
 	case 1:
 		out = append(out, rest[0])
 	default:
-		out = append(out, b.sum(say.Count(len(rest), "other", "others"), rest))
+		out = append(out, b.sum(wording.Count(len(rest), "other", "others"), rest))
 	}
 	if unknown != nil {
 		out = append(out, *unknown)
@@ -382,7 +382,7 @@ func (b breakdown) unknown() string {
 	if len(b.Modes) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("By sampled stacks, %s of busy CPUs in all; of the modes' own no rule knows %s.", say.Count(samples, "sample", "samples"), reach(lo, hi))
+	text := fmt.Sprintf("By sampled stacks, %s of busy CPUs in all; of the modes' own no rule knows %s.", wording.Count(samples, "sample", "samples"), reach(lo, hi))
 	if b.Beside != "" {
 		text += " " + b.Beside
 	}

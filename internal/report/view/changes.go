@@ -7,7 +7,7 @@ import (
 
 	"tare/internal/printable"
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -15,7 +15,7 @@ import (
 // then cell by cell.
 func Changes(c result.Changes) doc.Changes {
 	v := changesView{printable.Value(c)}
-	return doc.Changes{Before: runRef(v.Before), After: runRef(v.After), Remarks: v.sections(), Tables: v.tables(), Legend: changesLegend}
+	return doc.Changes{Before: runRef(v.Before), After: runRef(v.After), Notes: v.sections(), Tables: v.tables(), Legend: changesLegend}
 }
 
 const changesLegend = "Before and after are ratios to the baseline; a change is that of the ratio, with the interval that the spread of " +
@@ -37,11 +37,11 @@ func runRef(r result.RunRef) string {
 type changesView struct{ result.Changes }
 
 // sections are what stands above the figures.
-func (v changesView) sections() []doc.Remarks {
-	var out []doc.Remarks
+func (v changesView) sections() []doc.Notes {
+	var out []doc.Notes
 	add := func(heading string, lines []string) {
 		if len(lines) > 0 {
-			out = append(out, doc.Remarks{Heading: heading, Lines: lines})
+			out = append(out, doc.Notes{Heading: heading, Lines: lines})
 		}
 	}
 	if v.Noisy != "" {
@@ -88,7 +88,7 @@ func difference(scope, name, before, after string) string {
 		if s == "" {
 			return "not told"
 		}
-		return say.Cut(s, 200)
+		return wording.Cut(s, 200)
 	}
 	return strings.TrimSpace(scope+" "+name) + ": " + value(before) + ", now " + value(after)
 }
@@ -120,11 +120,11 @@ func (v changesView) tables() []doc.ChangeTable {
 func rowOf(c result.Change) doc.ChangeRow {
 	r := doc.ChangeRow{Mode: c.Mode, Tone: toneOf(c.Verdict)}
 	if c.Own {
-		scale := say.ScaleFor(c.Unit, values(c.Before, c.After)...)
+		scale := wording.ScaleFor(c.Unit, values(c.Before, c.After)...)
 		unit := strings.TrimRight(" "+scale.Unit, " ")
 		r.Before, r.After = scale.Estimate(c.Before, c.BeforeCI)+unit, scale.Estimate(c.After, c.AfterCI)+unit
 	} else {
-		r.Before, r.After = say.Ratio(c.Before, c.BeforeCI), say.Ratio(c.After, c.AfterCI)
+		r.Before, r.After = wording.Ratio(c.Before, c.BeforeCI), wording.Ratio(c.After, c.AfterCI)
 	}
 	r.Verdict = ChangeVerdict(c)
 	return r
@@ -136,13 +136,13 @@ func ChangeVerdict(c result.Change) string {
 	case c.Ratio == nil:
 		return "cannot tell: a value is 0"
 	case c.Verdict == result.Worse || c.Verdict == result.Better:
-		text := string(c.Verdict) + ": " + say.Change(*c.Ratio)
+		text := string(c.Verdict) + ": " + wording.Change(*c.Ratio)
 		if c.RatioCI != nil {
-			text += " (" + say.Change(c.RatioCI[0]) + " to " + say.Change(c.RatioCI[1]) + ")"
+			text += " (" + wording.Change(c.RatioCI[0]) + " to " + wording.Change(c.RatioCI[1]) + ")"
 		}
 		return text
 	case c.Verdict == result.CannotTell && c.RatioCI == nil:
 		return "cannot tell: too few blocks"
 	}
-	return say.Verdict(c.Cell())
+	return wording.Verdict(c.Cell())
 }

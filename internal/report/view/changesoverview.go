@@ -8,7 +8,7 @@ import (
 	"tare/internal/printable"
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -19,7 +19,7 @@ func ChangesOverview(c result.Changes, command string) doc.Overview {
 	columns := v.mainColumns()
 	o := doc.Overview{
 		Title: "Changes from run " + orUnknown(v.Before.ID) + " to run " + orUnknown(v.After.ID), Measured: v.measured(),
-		Notes: v.notes(), Sentence: v.conclusion(), Command: say.Clean(command),
+		Notes: v.notes(), Sentence: v.conclusion(), Command: wording.Clean(command),
 	}
 	var modes []string
 	for _, cell := range v.Cells {
@@ -37,7 +37,7 @@ func ChangesOverview(c result.Changes, command string) doc.Overview {
 			i := slices.IndexFunc(v.Cells, func(c result.Change) bool {
 				return c.Mode == m && c.Workload == k.Workload && c.Metric == k.metric.Name
 			})
-			cell := doc.OverviewCell{Tone: chart.Plain, Change: say.Unknown}
+			cell := doc.OverviewCell{Tone: chart.Plain, Change: wording.Unknown}
 			if i >= 0 {
 				cell = changeCell(v.Cells[i])
 			}
@@ -142,15 +142,15 @@ func changeCell(c result.Change) doc.OverviewCell {
 		return doc.OverviewCell{Tone: chart.Plain, Change: "none in either"}
 	case c.Own:
 		out.Tone, out.Mark = chart.Plain, ""
-		out.Change, out.Interval = say.Delta(c.Ratio, c.RatioCI)
+		out.Change, out.Interval = wording.Delta(c.Ratio, c.RatioCI)
 	case c.Ratio == nil:
 		out.Change = "(0 in one)"
 	case c.Verdict == result.CannotTell && finite(c.Detectable):
 		out.Change = "(sees " + sees(*c.Detectable) + ")"
 	case c.Verdict == result.CannotTell:
-		out.Change, _ = say.Delta(c.Ratio, nil)
+		out.Change, _ = wording.Delta(c.Ratio, nil)
 	default:
-		out.Change, out.Interval = say.Delta(c.Ratio, c.RatioCI)
+		out.Change, out.Interval = wording.Delta(c.Ratio, c.RatioCI)
 	}
 	return out
 }
@@ -176,7 +176,7 @@ func (v changesView) notes() []doc.Note {
 		for _, d := range v.Environment {
 			parts = append(parts, difference(d.Scope, d.Name, d.Before, d.After))
 		}
-		out = append(out, doc.Note{Text: "The runs differ in " + say.Count(n, "setting", "settings") + ": " + strings.Join(parts, "; ")})
+		out = append(out, doc.Note{Text: "The runs differ in " + wording.Count(n, "setting", "settings") + ": " + strings.Join(parts, "; ")})
 	}
 	return out
 }
@@ -231,7 +231,7 @@ func moreBlocks(cells []result.Change) string {
 	if most == 0 {
 		return ""
 	}
-	return " (about " + say.Count(most, "more block", "more blocks") + " in each run would settle it)"
+	return " (about " + wording.Count(most, "more block", "more blocks") + " in each run would settle it)"
 }
 
 // mostListed is how many changes a sentence lists.
@@ -251,6 +251,6 @@ func listed(cells []result.Change, word func(result.Change) string) string {
 
 // changed names a change: "netns/bridge tcp_stream goodput -10 % (-11 .. -9)".
 func changed(c result.Change) string {
-	change, interval := say.Delta(c.Ratio, c.RatioCI)
+	change, interval := wording.Delta(c.Ratio, c.RatioCI)
 	return strings.TrimSpace(c.Mode + " " + c.Workload + " " + c.Metric + " " + change + " " + interval)
 }

@@ -13,12 +13,12 @@ import (
 // within them, its percentiles and its loss over load.
 func (b *builder) charts(w workload, anchor string) []doc.Block {
 	var out []doc.Block
-	add := func(s shown, behind *doc.Table) {
+	add := func(s workloadChart, behind *doc.Table) {
 		out = append(out, s.figure(fmt.Sprintf("%s-g%d", anchor, len(out)+1), w.ID, behind))
 	}
 	if len(w.Tables) > 0 {
 		main := w.Tables[0]
-		if s, ok := main.strip(b.begin); ok {
+		if s, ok := main.timeline(b.begin); ok {
 			add(s, nil) // the table of trials is behind it
 		}
 		if t, ok := main.timedOf(mostSlots); ok {
@@ -39,7 +39,7 @@ func (b *builder) charts(w workload, anchor string) []doc.Block {
 const mostTimes = 12
 
 // figure is a chart with the table behind it, nil where that is elsewhere.
-func (s shown) figure(id, workload string, behind *doc.Table) doc.Figure {
+func (s workloadChart) figure(id, workload string, behind *doc.Table) doc.Figure {
 	f := doc.Figure{Look: doc.Shown, ID: id, Caption: s.Caption, Behind: behind,
 		Drawings: []doc.Drawing{chart.Figure{Title: workload + ": " + s.Plane.Title, Desc: s.Desc, Planes: []chart.Plane{s.Plane}}}}
 	for i, name := range s.Keys {
@@ -75,8 +75,8 @@ const (
 	mostLog   = 600 // rows of a table of trials
 )
 
-// thinned are at most so many of all, evenly: the first and the last are among them.
-func thinned[T any](all []T, most int) []T {
+// downsampled are at most so many of all, evenly: the first and the last are among them.
+func downsampled[T any](all []T, most int) []T {
 	if len(all) <= most || most < 2 {
 		return all
 	}
@@ -87,9 +87,9 @@ func thinned[T any](all []T, most int) []T {
 	return out
 }
 
-// fewer are at most mostDots points of a row, evenly by rank, so that the shape of the
+// downsample are at most mostDots points of a row, evenly by rank, so that the shape of the
 // cloud and its ends stay; those that were ruled out give way last.
-func fewer(all []point) []point {
+func downsample(all []point) []point {
 	if len(all) <= mostDots {
 		return all
 	}
@@ -103,6 +103,6 @@ func fewer(all []point) []point {
 		}
 	}
 	slices.SortFunc(in, func(a, b point) int { return cmp.Or(cmp.Compare(a.value, b.value), a.trial.Seq-b.trial.Seq) })
-	out = thinned(out, mostDots/2)
-	return append(thinned(in, mostDots-len(out)), out...)
+	out = downsampled(out, mostDots/2)
+	return append(downsampled(in, mostDots-len(out)), out...)
 }

@@ -54,14 +54,14 @@ func drawable(blocks int) Input {
 
 func TestStrip(t *testing.T) {
 	v := newView(drawable(4))
-	s, ok := v.Workloads[0].Tables[0].strip(began(v))
+	s, ok := v.Workloads[0].Tables[0].timeline(began(v))
 	if !ok || len(s.Plane.Lanes) != 3 {
 		t.Fatalf("drawn %v, lanes: %+v", ok, s.Plane.Lanes)
 	}
 	looks := map[chart.SpotLook]int{}
 	for _, spot := range s.Plane.Lanes[1].Spots {
 		looks[spot.Look]++
-		if math.IsInf(spot.Y, 0) || math.Abs(spot.Y) > farOff {
+		if math.IsInf(spot.Y, 0) || math.Abs(spot.Y) > maxDeviation {
 			t.Errorf("%+v stands nowhere", spot)
 		}
 	}
@@ -203,7 +203,7 @@ func TestChartsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	s, _ := main.strip(began(v))
+	s, _ := main.timeline(began(v))
 	spots := 0
 	for _, l := range s.Plane.Lanes {
 		spots += len(l.Spots)
@@ -231,10 +231,10 @@ func TestChartsAreBounded(t *testing.T) {
 
 func TestThinned(t *testing.T) {
 	all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
-	if diff := cmp.Diff([]int{0, 3, 6, 9}, thinned(all, 4)); diff != "" {
+	if diff := cmp.Diff([]int{0, 3, 6, 9}, downsampled(all, 4)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if len(thinned(all, 10)) != 10 || len(thinned(all, 1)) != 10 {
+	if len(downsampled(all, 10)) != 10 || len(downsampled(all, 1)) != 10 {
 		t.Error("not as it was")
 	}
 	points := make([]point, 1000)
@@ -244,7 +244,7 @@ func TestThinned(t *testing.T) {
 			points[i].trial.Status = result.TrialInvalid
 		}
 	}
-	few := fewer(points)
+	few := downsample(points)
 	lo, hi, out := math.Inf(1), math.Inf(-1), 0
 	for _, p := range few {
 		lo, hi = min(lo, p.value), max(hi, p.value)

@@ -8,7 +8,7 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -25,7 +25,7 @@ type comparedLine struct {
 	result.Comparison
 	Noisy bool // the run is not fit to judge
 	Known result.Metric
-	Scale say.Scale
+	Scale wording.Scale
 }
 
 // comparisonsOf gathers the comparisons of a run by id and workload, the main
@@ -47,7 +47,7 @@ func comparisonsOf(run result.Run) []comparison {
 		if m, ok := result.MetricNamed(c.Metric); ok {
 			l.Known = m
 		}
-		l.Scale = say.ScaleFor(c.Unit, values(c.A.Value, c.B.Value)...)
+		l.Scale = wording.ScaleFor(c.Unit, values(c.A.Value, c.B.Value)...)
 		at := len(out[i].Lines)
 		if l.Known.Primary {
 			at = 0
@@ -110,15 +110,15 @@ func (l comparedLine) verdict() string {
 	case l.Expect != nil:
 		return l.besideExpected()
 	}
-	return say.Verdict(c)
+	return wording.Verdict(c)
 }
 
 // besideExpected is the verdict on a ratio that was expected to be another than 1:
 // "1.93 (1.90-1.96), expected 2: same within 5 %".
 func (l comparedLine) besideExpected() string {
-	text := "expected " + say.Plain(*l.Expect)
+	text := "expected " + wording.Plain(*l.Expect)
 	if l.Ratio != nil {
-		text = say.Ratio(l.Ratio, l.RatioCI) + ", " + text
+		text = wording.Ratio(l.Ratio, l.RatioCI) + ", " + text
 	}
 	return text + ": " + l.expectedWord()
 }
@@ -134,24 +134,24 @@ func (l comparedLine) expectedWord() string {
 		if l.Ratio == nil {
 			return string(l.Verdict) + " than expected"
 		}
-		return string(l.Verdict) + " than expected, " + say.Percent(math.Abs(*l.Ratio / *l.Expect - 1)) + " " + more
+		return string(l.Verdict) + " than expected, " + wording.Percent(math.Abs(*l.Ratio / *l.Expect - 1)) + " " + more
 	case result.CannotTell:
 		text := "cannot tell"
 		if l.RatioCI != nil {
-			text += ": between " + say.Change(l.RatioCI[0] / *l.Expect) + " and " + say.Change(l.RatioCI[1] / *l.Expect) + " of that"
+			text += ": between " + wording.Change(l.RatioCI[0] / *l.Expect) + " and " + wording.Change(l.RatioCI[1] / *l.Expect) + " of that"
 		}
 		if n := l.BlocksNeeded; n != nil && *n > 0 {
-			text += "; about " + say.Count(*n, "more block", "more blocks")
+			text += "; about " + wording.Count(*n, "more block", "more blocks")
 		}
 		return text
 	}
-	return say.Verdict(l.Cell())
+	return wording.Verdict(l.Cell())
 }
 
 // inFull is the verdict with the ratio, whatever it is.
 func (l comparedLine) inFull() string {
 	if l.Ratio != nil && l.Expect == nil && (l.Verdict == result.Same || l.Verdict == result.Small) {
-		return "ratio " + say.Ratio(l.Ratio, l.RatioCI) + ", " + l.verdict()
+		return "ratio " + wording.Ratio(l.Ratio, l.RatioCI) + ", " + l.verdict()
 	}
 	return l.verdict()
 }
@@ -159,10 +159,10 @@ func (l comparedLine) inFull() string {
 // brieflyJudged is the verdict for where the ratio stands beside it.
 func (l comparedLine) brieflyJudged() string {
 	if l.Expect != nil && (!l.Noisy || l.Verdict != result.CannotTell) {
-		return "expected " + say.Plain(*l.Expect) + ": " + l.expectedWord()
+		return "expected " + wording.Plain(*l.Expect) + ": " + l.expectedWord()
 	}
 	if besideRatio(l.Cell()) {
-		return say.Word(l.Verdict)
+		return wording.Word(l.Verdict)
 	}
 	return l.verdict()
 }
@@ -171,16 +171,16 @@ func (l comparedLine) tone() chart.Tone { return toneOf(l.Verdict) }
 
 // value is one side's own figure, with its interval.
 func (l comparedLine) value(s result.Side) string {
-	return say.AtLeast(result.Cell{AtLeast: s.AtLeast}, l.Scale.Estimate(s.Value, s.CI))
+	return wording.AtLeast(result.Cell{AtLeast: s.AtLeast}, l.Scale.Estimate(s.Value, s.CI))
 }
 
 // figures are both sides' means with the unit: "660 against 1600 Mbit/s".
 func (l comparedLine) figures() string {
 	bare := func(s result.Side) string {
 		if s.Value == nil {
-			return say.Unknown
+			return wording.Unknown
 		}
-		return say.AtLeast(result.Cell{AtLeast: s.AtLeast}, l.Scale.Number(*s.Value))
+		return wording.AtLeast(result.Cell{AtLeast: s.AtLeast}, l.Scale.Number(*s.Value))
 	}
 	return strings.TrimRight(bare(l.A)+" against "+bare(l.B)+" "+l.Scale.Unit, " ")
 }
@@ -188,7 +188,7 @@ func (l comparedLine) figures() string {
 // detectable is the smallest change that the comparison could have seen.
 func (l comparedLine) detectable() string {
 	if l.Detectable == nil {
-		return say.Unknown
+		return wording.Unknown
 	}
 	return change(*l.Detectable)
 }
@@ -207,14 +207,14 @@ func (c comparison) without() string {
 	if c.Reason == "" {
 		return "not compared: no reason is recorded"
 	}
-	return "not compared: " + say.Cut(c.Reason, longReason)
+	return "not compared: " + wording.Cut(c.Reason, longReason)
 }
 
 // blocks words how many blocks it rests on.
 func (l comparedLine) blocks() string {
-	text := say.Count(l.N, "block", "blocks")
+	text := wording.Count(l.N, "block", "blocks")
 	if l.Missing > 0 {
-		text += " (" + say.Count(l.Missing, "more has", "more have") + " only some of it)"
+		text += " (" + wording.Count(l.Missing, "more has", "more have") + " only some of it)"
 	}
 	return text
 }
@@ -244,7 +244,7 @@ func (b *builder) comparisons() []doc.Block {
 		{Head: "n", Title: "Blocks that have all of it", Number: true},
 	}}
 	for _, c := range b.Comparisons {
-		brief = append(brief, c.brief()...)
+		brief = append(brief, c.summary()...)
 		t.Groups = append(t.Groups, c.group())
 	}
 	legend := doc.Paragraph{Role: doc.Legend, Text: comparedLegend}
@@ -260,24 +260,24 @@ func (c comparison) group() doc.Group {
 			g.Head.Notes = append(g.Head.Notes, note)
 		}
 	}
-	none := doc.Cell{Text: say.Unknown}
+	none := doc.Cell{Text: wording.Unknown}
 	if len(c.Lines) == 0 {
 		g.Rows = []doc.Row{{Out: true, Cells: []doc.Cell{{Text: c.heading()}, none, none, none, none, {Text: c.without(), Tone: chart.Absent}, none, none, none}}}
 	}
 	name := c.heading()
 	for _, l := range c.Lines {
 		g.Rows = append(g.Rows, doc.Row{Cells: []doc.Cell{
-			{Text: name}, {Text: l.heading()}, {Text: l.value(l.A)}, {Text: l.value(l.B)}, {Text: say.Ratio(l.Ratio, l.RatioCI)},
-			{Text: l.brieflyJudged(), Tone: l.tone()}, {Text: say.P(l.P)}, {Text: l.detectable()}, {Text: l.count()},
+			{Text: name}, {Text: l.heading()}, {Text: l.value(l.A)}, {Text: l.value(l.B)}, {Text: wording.Ratio(l.Ratio, l.RatioCI)},
+			{Text: l.brieflyJudged(), Tone: l.tone()}, {Text: wording.P(l.P)}, {Text: l.detectable()}, {Text: l.count()},
 		}})
 		name = ""
 	}
 	return g
 }
 
-// brief words a comparison for a terminal: its main metric with its figures, the others in
+// summary words a comparison for a terminal: its main metric with its figures, the others in
 // a word.
-func (c comparison) brief() []doc.Block {
+func (c comparison) summary() []doc.Block {
 	out := []doc.Block{doc.Paragraph{Text: c.heading(), Depth: 1, Lines: 4}}
 	if len(c.Lines) == 0 {
 		out = append(out, doc.Paragraph{Text: c.without(), Depth: 2})
@@ -288,7 +288,7 @@ func (c comparison) brief() []doc.Block {
 		case i == 0 || l.Known.Primary:
 			out = append(out, doc.Paragraph{Text: noun(l.Known) + " " + l.figures() + " in " + l.blocks() + "; " + l.inFull(), Depth: 2})
 		case !l.Known.Detail && l.Ratio != nil:
-			words = append(words, l.Known.Name+" "+say.BareRatio(*l.Ratio)+" "+say.Word(l.Verdict))
+			words = append(words, l.Known.Name+" "+wording.BareRatio(*l.Ratio)+" "+wording.Word(l.Verdict))
 		}
 	}
 	if len(words) > 0 {

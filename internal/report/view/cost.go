@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -20,8 +20,8 @@ const (
 	mostGap     = 600
 )
 
-// bill is what a workload cost in CPU time.
-type bill struct {
+// cpuCost is what a workload cost in CPU time.
+type cpuCost struct {
 	Workload  string
 	Tables    []table // all of it
 	Cost      table   // of Tables: per unit of what was carried
@@ -43,7 +43,7 @@ const (
 )
 
 // Legend says whose CPU time the bill is of.
-func (b bill) Legend() string {
+func (b cpuCost) Legend() string {
 	for _, t := range b.Busy {
 		if t.Metric.Name != result.CPUMachine {
 			return apartLegend
@@ -53,7 +53,7 @@ func (b bill) Legend() string {
 }
 
 // columns name the figures of a mode.
-func (b bill) columns() []string {
+func (b cpuCost) columns() []string {
 	out := []string{"CPU cost, " + b.Cost.Scale.Unit}
 	for _, t := range b.Busy {
 		out = append(out, busyHead(t.Metric))
@@ -62,7 +62,7 @@ func (b bill) columns() []string {
 }
 
 // figures are those of a mode, as columns.
-func (b bill) figures(r row) []string {
+func (b cpuCost) figures(r row) []string {
 	out := []string{r.value(b.Cost.Scale)}
 	for _, t := range b.Busy {
 		own, _ := t.of(r.Mode.ID)
@@ -81,35 +81,35 @@ func busyHead(m result.Metric) string {
 	case result.CPUReceiver:
 		return "at the receiver"
 	}
-	return say.Cut(m.Title, 30)
+	return wording.Cut(m.Title, 30)
 }
 
 // processesLegend heads the processes of modes.
 const processesLegend = "Of that, processes of the mode's own (what they did while other modes had their turns included):"
 
-// billed says that a metric is part of a CPU bill; costs that it is what is to pay for
+// isCPUMetric says that a metric is part of a CPU bill; costs that it is what is to pay for
 // what was carried.
-func billed(m result.Metric) bool { return strings.HasPrefix(m.Name, "cpu_") }
+func isCPUMetric(m result.Metric) bool { return strings.HasPrefix(m.Name, "cpu_") }
 
-func costs(m result.Metric) bool { return strings.HasPrefix(m.Name, "cpu_cost") }
+func isCPUCost(m result.Metric) bool { return strings.HasPrefix(m.Name, "cpu_cost") }
 
-// newBill takes the bill of a workload from its tables; false where it has none.
-func newBill(w workload) (bill, bool) {
-	b := bill{Workload: w.ID}
+// newCPUCost takes the bill of a workload from its tables; false where it has none.
+func newCPUCost(w workload) (cpuCost, bool) {
+	b := cpuCost{Workload: w.ID}
 	found := false
 	for _, t := range w.Tables {
-		if billed(t.Metric) {
+		if isCPUMetric(t.Metric) {
 			b.Tables = append(b.Tables, t)
 		}
 		switch {
-		case costs(t.Metric) && !found && t.judged():
+		case isCPUCost(t.Metric) && !found && t.judged():
 			b.Cost, found = t, true
-		case billed(t.Metric) && !costs(t.Metric) && t.judged():
+		case isCPUMetric(t.Metric) && !isCPUCost(t.Metric) && t.judged():
 			b.Busy = append(b.Busy, t)
 		}
 	}
 	if !found {
-		return bill{}, false
+		return cpuCost{}, false
 	}
 	for _, r := range b.Cost.rows() {
 		if p := processesOf(r.Trials); p.Text != "" && !unmeasured(r.Mode) {
@@ -140,7 +140,7 @@ func processesOf(trials []*result.Trial) processes {
 		text := orUnknown(name) + " "
 		switch busy := used[name] / elapsed; {
 		case !(elapsed > 0):
-			text += say.Value(used[name], "s") + " of CPU"
+			text += wording.Value(used[name], "s") + " of CPU"
 		case busy < leastBusy:
 			text += fmt.Sprintf("< %.2f CPUs", 2*leastBusy)
 		default:
@@ -160,16 +160,16 @@ const leastBusy = 0.005
 // pass is the fixed-rate pass: every mode at one and the same rate.
 type pass struct {
 	workload
-	Bill *bill  // nil where it has none
-	Text string // at which rate, and why at that; or why there is none
-	Rate string // "4.20 Gbit/s"; empty where it is not known
+	CPUCost *cpuCost // nil where it has none
+	Text    string   // at which rate, and why at that; or why there is none
+	Rate    string   // "4.20 Gbit/s"; empty where it is not known
 }
 
-// billed are the tables of what it cost; carried are the others, alike by design.
-func (p pass) billed() []table { return tablesOf(p.Tables, billed) }
+// costTables are the tables of what it cost; carried are the others, alike by design.
+func (p pass) costTables() []table { return tablesOf(p.Tables, isCPUMetric) }
 
 func (p pass) carried() []table {
-	return tablesOf(p.Tables, func(m result.Metric) bool { return !billed(m) })
+	return tablesOf(p.Tables, func(m result.Metric) bool { return !isCPUMetric(m) })
 }
 
 func tablesOf(of []table, is func(result.Metric) bool) []table {
@@ -178,8 +178,8 @@ func tablesOf(of []table, is func(result.Metric) bool) []table {
 
 func newPass(c *result.CostPass, w workload) pass {
 	p := pass{workload: w, Text: "Every mode was offered the same rate"}
-	if b, ok := newBill(w); ok {
-		p.Bill = &b
+	if b, ok := newCPUCost(w); ok {
+		p.CPUCost = &b
 	} else if w.ID != "" && w.Empty == "" {
 		p.Empty = "None of its trials counts with a bill; why is among the trials that do not count, and the warnings."
 	}
@@ -194,7 +194,7 @@ func newPass(c *result.CostPass, w workload) pass {
 	case !(c.Rate > 0) || math.IsInf(c.Rate, 0):
 		p.Text += why
 	default:
-		p.Rate = say.Value(c.Rate, "bit/s")
+		p.Rate = wording.Value(c.Rate, "bit/s")
 		p.Text = "Every mode was offered " + p.Rate
 		if c.Of != "" {
 			p.Text += ", half the goodput of the slowest (" + c.Of + ")"
@@ -204,55 +204,55 @@ func newPass(c *result.CostPass, w workload) pass {
 	return p
 }
 
-// price is what a mode costs in CPU beside its baseline, with the clause that says so.
-type price struct {
+// costClause is what a mode costs in CPU beside its baseline, with the clause that says so.
+type costClause struct {
 	row  row
 	text string
 }
 
-// priceOf finds the cost that stands for a mode: that at the fixed rate, else that of
+// costOf finds the cost that stands for a mode: that at the fixed rate, else that of
 // the first workload that carries data. False where there is none.
-func (v view) priceOf(mode string, s *sentence) (price, bool) {
-	var bills []bill
+func (v view) costOf(mode string, s *sentence) (costClause, bool) {
+	var bills []cpuCost
 	at := ""
-	if p := v.Evidence.Pass; p != nil && p.Bill != nil {
-		bills = append(bills, *p.Bill)
+	if p := v.Evidence.Pass; p != nil && p.CPUCost != nil {
+		bills = append(bills, *p.CPUCost)
 		if p.Rate != "" {
 			at = " at " + p.Rate
 		}
 	}
-	for i, b := range append(bills, v.Evidence.Bills...) {
+	for i, b := range append(bills, v.Evidence.CPUCosts...) {
 		r, ok := b.Cost.of(mode)
 		if !ok || r.Cell == nil || unmeasured(r.Mode) || r.Mode.Control {
 			continue
 		}
 		if i >= len(bills) {
 			at = ""
-			if len(v.Evidence.Bills) > 1 {
+			if len(v.Evidence.CPUCosts) > 1 {
 				at = " in " + b.Workload
 			}
 		}
-		if text := s.priced(b.Cost, *r.Cell); text != "" {
-			return price{r, text + at}, true
+		if text := s.costText(b.Cost, *r.Cell); text != "" {
+			return costClause{r, text + at}, true
 		}
 	}
-	return price{}, false
+	return costClause{}, false
 }
 
-// priced words a cell of CPU cost as the last clause of a sentence; empty where there
+// costText words a cell of CPU cost as the last clause of a sentence; empty where there
 // is nothing to be said of it.
-func (s *sentence) priced(t table, c result.Cell) string {
+func (s *sentence) costText(t table, c result.Cell) string {
 	switch {
 	case c.Ratio == nil && c.Baseline == "" && c.Value != nil:
 		return "CPU cost " + valueOf(t, c)
 	case c.Ratio == nil:
 		return ""
 	case c.Verdict == result.Worse || c.Verdict == result.Better:
-		return "costs " + say.Ratio(c.Ratio, c.RatioCI) + " " + say.Of(*c.Ratio) + " " + s.baseline(c.Baseline, "'s", "its") + " CPU" + per(t)
+		return "costs " + wording.Ratio(c.Ratio, c.RatioCI) + " " + wording.Of(*c.Ratio) + " " + s.baseline(c.Baseline, "'s", "its") + " CPU" + per(t)
 	case c.Verdict == result.Same && c.Margin > 0:
-		return "costs the same CPU" + per(t) + " within " + say.Percent(c.Margin)
+		return "costs the same CPU" + per(t) + " within " + wording.Percent(c.Margin)
 	case c.Verdict == result.Small && c.Margin > 0:
-		return "costs " + say.Ratio(c.Ratio, c.RatioCI) + " " + say.Of(*c.Ratio) + " " + s.baseline(c.Baseline, "'s", "its") + " CPU" + per(t) + ", a difference of less than " + say.Percent(c.Margin)
+		return "costs " + wording.Ratio(c.Ratio, c.RatioCI) + " " + wording.Of(*c.Ratio) + " " + s.baseline(c.Baseline, "'s", "its") + " CPU" + per(t) + ", a difference of less than " + wording.Percent(c.Margin)
 	case c.Verdict == result.CannotTell:
 		return "cannot be told from " + s.baseline(c.Baseline, "", "it") + " by CPU cost" + because(c)
 	}
@@ -274,7 +274,7 @@ func leads(v view) []string {
 	for _, l := range v.Run.LinkLimited {
 		text := "All modes reach the link's limit in " + l.Workload
 		if l.Link > 0 {
-			text += " (" + say.Value(l.Link, "bit/s") + ")"
+			text += " (" + wording.Value(l.Link, "bit/s") + ")"
 		}
 		var costs []string
 		for _, m := range v.Run.Modes {
@@ -282,7 +282,7 @@ func leads(v view) []string {
 				continue
 			}
 			s := sentence{}
-			if p, ok := v.priceOf(m.ID, &s); ok {
+			if p, ok := v.costOf(m.ID, &s); ok {
 				costs = append(costs, m.ID+" "+p.text)
 			}
 		}
@@ -298,19 +298,19 @@ func leads(v view) []string {
 // cost is what the figures cost in CPU and where that went.
 func (b *builder) cost() []doc.Block {
 	e := b.Evidence
-	if len(e.Bills)+len(e.Breakdowns) == 0 && e.Pass == nil {
+	if len(e.CPUCosts)+len(e.Breakdowns) == 0 && e.Pass == nil {
 		return nil
 	}
-	s := doc.Section{ID: "cost", Nav: "CPU", Head: doc.Heading{Text: "What it costs in CPU", Terminal: "CPU bill", Untold: len(e.Bills) == 0}}
+	s := doc.Section{ID: "cost", Nav: "CPU", Head: doc.Heading{Text: "What it costs in CPU", Terminal: "CPU bill", Untold: len(e.CPUCosts) == 0}}
 	add := func(blocks ...doc.Block) { s.Blocks = append(s.Blocks, blocks...) }
-	if n := len(e.Bills); n > 0 {
-		add(doc.Only{For: doc.Terminal | doc.Markdown, Blocks: []doc.Block{doc.Paragraph{Role: doc.Legend, Text: e.Bills[0].Legend(), Depth: 1}}},
-			forHTML(doc.Paragraph{Role: doc.Legend, Text: e.Bills[n-1].Legend()}))
+	if n := len(e.CPUCosts); n > 0 {
+		add(doc.Only{For: doc.Terminal | doc.Markdown, Blocks: []doc.Block{doc.Paragraph{Role: doc.Legend, Text: e.CPUCosts[0].Legend(), Depth: 1}}},
+			forHTML(doc.Paragraph{Role: doc.Legend, Text: e.CPUCosts[n-1].Legend()}))
 	}
-	for i, bill := range e.Bills {
-		add(forTerminal(b.bill(bill)))
+	for i, bill := range e.CPUCosts {
+		add(forTerminal(b.cpuCostTable(bill)))
 		for j, t := range bill.Tables {
-			metric := b.metric(t, billAnchor(i+1, j), false)
+			metric := b.metric(t, cpuCostAnchor(i+1, j), false)
 			metric.Head.Name = bill.Workload
 			add(forPages(metric))
 		}
@@ -325,9 +325,9 @@ func (b *builder) cost() []doc.Block {
 	return []doc.Block{s}
 }
 
-// bill is what a workload cost in each mode, for a terminal: its cost, the CPUs busy, and
+// cpuCostTable is what a workload cost in each mode, for a terminal: its cost, the CPUs busy, and
 // the ratio to the baseline with a word.
-func (b *builder) bill(of bill) doc.Section {
+func (b *builder) cpuCostTable(of cpuCost) doc.Section {
 	t := doc.Table{Kind: doc.Figures, Most: 3, Columns: []doc.Column{{Row: true}}, Groups: make([]doc.Group, 1)}
 	for range of.columns() {
 		t.Columns = append(t.Columns, doc.Column{})
@@ -341,7 +341,7 @@ func (b *builder) bill(of bill) doc.Section {
 		if unmeasured(r.Mode) {
 			row.For = doc.Pages
 		}
-		row.Cells = append(row.Cells, doc.Cell{Tone: r.tone(), Remarks: r.remarks(of.Cost.Scale), Terminal: r.judged()})
+		row.Cells = append(row.Cells, doc.Cell{Tone: r.tone(), Notes: r.notes(of.Cost.Scale), Terminal: r.judged()})
 		t.Groups[0].Rows = append(t.Groups[0].Rows, row)
 	}
 	s := doc.Section{Head: doc.Heading{Name: of.Workload, Text: strings.Join(of.columns(), "; "), Depth: 1}, Blocks: []doc.Block{t}}
@@ -352,7 +352,7 @@ func (b *builder) bill(of bill) doc.Section {
 }
 
 // processes lists what the modes' own processes used.
-func (b bill) processes() []doc.Block {
+func (b cpuCost) processes() []doc.Block {
 	if len(b.Processes) == 0 {
 		return nil
 	}
@@ -371,8 +371,8 @@ func (b *builder) pass(p pass) []doc.Block {
 		s.Blocks = append(s.Blocks, doc.Paragraph{Text: p.Empty, Depth: 1})
 	}
 	out := []doc.Block{s}
-	for j, t := range p.billed() {
-		metric := b.metric(t, billAnchor(0, j), false)
+	for j, t := range p.costTables() {
+		metric := b.metric(t, cpuCostAnchor(0, j), false)
 		metric.Level = 4
 		out = append(out, forPages(metric))
 	}
@@ -384,8 +384,8 @@ func (b *builder) pass(p pass) []doc.Block {
 		carried = append(carried, metric)
 	}
 	out = append(out, forMarkdown(carried...))
-	if p.Bill != nil {
-		out = append(out, forPages(p.Bill.processes()...), forTerminal(b.bill(*p.Bill)))
+	if p.CPUCost != nil {
+		out = append(out, forPages(p.CPUCost.processes()...), forTerminal(b.cpuCostTable(*p.CPUCost)))
 	}
 	if len(carried) > 0 {
 		out = append(out, forHTML(doc.Details{Summary: "What was carried", Blocks: carried}))

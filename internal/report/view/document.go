@@ -7,22 +7,22 @@ import (
 	"time"
 
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 )
 
 // builder makes the document of a report: what is shown, in which order and for which
 // media is decided here and nowhere else.
 type builder struct {
 	view
-	numbers map[string]int    // of modes, from 1, by which a page finds what belongs to one
-	anchors map[string]string // where a metric of a workload is told of
-	begin   time.Time
-	images  func() []named
-	told    map[string]bool // modes with the reason why they were not measured, on a terminal
+	numbers      map[string]int    // of modes, from 1, by which a page finds what belongs to one
+	anchors      map[string]string // where a metric of a workload is told of
+	begin        time.Time
+	images       func() []named
+	shownReasons map[string]bool // modes with the reason why they were not measured, on a terminal
 }
 
 func newBuilder(v view) *builder {
-	b := &builder{view: v, numbers: map[string]int{}, anchors: map[string]string{}, begin: began(v), told: map[string]bool{}}
+	b := &builder{view: v, numbers: map[string]int{}, anchors: map[string]string{}, begin: began(v), shownReasons: map[string]bool{}}
 	b.images = sync.OnceValue(func() []named {
 		if v.FiguresDir == "" {
 			return nil
@@ -37,22 +37,22 @@ func newBuilder(v view) *builder {
 			b.anchor(t, fmt.Sprintf("w%d-%d", i+1, j+1))
 		}
 	}
-	for i, bill := range v.Evidence.Bills {
+	for i, bill := range v.Evidence.CPUCosts {
 		for j, t := range bill.Tables {
-			b.anchor(t, billAnchor(i+1, j))
+			b.anchor(t, cpuCostAnchor(i+1, j))
 		}
 	}
 	if pass := v.Evidence.Pass; pass != nil {
-		for j, t := range pass.billed() {
-			b.anchor(t, billAnchor(0, j))
+		for j, t := range pass.costTables() {
+			b.anchor(t, cpuCostAnchor(0, j))
 		}
 	}
 	return b
 }
 
-// billAnchor is where the j-th table of the i-th bill stands; 0 is that of the pass at
+// cpuCostAnchor is where the j-th table of the i-th bill stands; 0 is that of the pass at
 // a fixed rate.
-func billAnchor(i, j int) string { return fmt.Sprintf("c%d-%d", i, j+1) }
+func cpuCostAnchor(i, j int) string { return fmt.Sprintf("c%d-%d", i, j+1) }
 
 func (b *builder) anchor(t table, at string) { b.anchors[t.Workload+" "+t.Metric.Name] = at }
 
@@ -71,7 +71,7 @@ func (v view) document() doc.Document {
 		}
 	}
 	add(doc.Terminal, b.leads()...)
-	add(doc.Pages, b.answers()...)
+	add(doc.Pages, b.overviewSection())
 	add(doc.HTML, b.matrix()...)
 	add(0, b.scenarios()...)
 	add(0, b.comparisons()...)
@@ -84,7 +84,7 @@ func (v view) document() doc.Document {
 	add(0, b.limits()...)
 	add(0, b.agreements()...)
 	add(doc.Markdown, b.modeList()...)
-	add(doc.Markdown|doc.Terminal, b.course()...)
+	add(doc.Markdown|doc.Terminal, b.decisions()...)
 	add(doc.Terminal, b.fewLost())
 	add(doc.Markdown, b.allLost())
 	add(doc.Terminal|doc.HTML, b.warnings()...)
@@ -148,20 +148,20 @@ func (b *builder) lostItems(most, reason int) []doc.Item {
 func (b *builder) fewLost() doc.Block {
 	items := b.lostItems(mostLost, 200)
 	if more := len(b.Lost) - len(items); more > 0 {
-		items = append(items, doc.Item{Text: "and " + say.Count(more, "more", "more")})
+		items = append(items, doc.Item{Text: "and " + wording.Count(more, "more", "more")})
 	}
-	return doc.Section{Head: doc.Heading{Text: "Trials: " + b.Tally.String()}, Blocks: []doc.Block{doc.List{Items: items}}}
+	return doc.Section{Head: doc.Heading{Text: "Trials: " + b.TrialCounts.String()}, Blocks: []doc.Block{doc.List{Items: items}}}
 }
 
 func (b *builder) allLost() doc.Block {
 	return doc.Section{Head: doc.Heading{Text: "Trials"}, Blocks: []doc.Block{
-		doc.Paragraph{Text: b.Tally.String()},
+		doc.Paragraph{Text: b.TrialCounts.String()},
 		forMarkdown(doc.Later(func() []doc.Block { return []doc.Block{doc.List{Items: b.lostItems(len(b.Lost), 1000)}} })),
 	}}
 }
 
 func (b *builder) lost() doc.Block {
-	text := b.Tally.String() + "."
+	text := b.TrialCounts.String() + "."
 	if len(b.Lost) == 0 {
 		return doc.Section{ID: "trials", Head: doc.Heading{Text: "Trials that do not count"}, Nav: "Trials", Blocks: []doc.Block{doc.Paragraph{Text: text + " Every trial counts."}}}
 	}

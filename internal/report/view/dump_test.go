@@ -6,7 +6,7 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 )
 
 // dump is a document as text that can be reviewed: a line a block, a row or an item, with
@@ -37,7 +37,7 @@ type dumper struct {
 
 func (p *dumper) line(format string, args ...any) {
 	text := strings.Repeat("  ", p.depth) + fmt.Sprintf(format, args...)
-	p.WriteString(strings.TrimRight(say.Cut(text, mostDumped), " ") + "\n")
+	p.WriteString(strings.TrimRight(wording.Cut(text, mostDumped), " ") + "\n")
 }
 
 func (p *dumper) deeper(f func()) {
@@ -191,7 +191,7 @@ func cell(c doc.Cell) string {
 		bar = fmt.Sprintf("%.3f", *c.Bar)
 	}
 	text := c.Text + flags("blank", c.Blank, "tight", c.Tight, "strong", c.Strong, "small", c.Small, "interval", c.Interval, "lines", strings.Join(c.Lines, "; "), "bar", bar, "tone", c.Tone,
-		"remarks", strings.Join(c.Remarks, "; "))
+		"remarks", strings.Join(c.Notes, "; "))
 	if c.Terminal != c.Text {
 		text += flags("terminal", c.Terminal)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/report/chart"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -24,7 +24,7 @@ func quantiles() []quantile {
 // percentileCurve is the percentiles of one duration, by mode.
 type percentileCurve struct {
 	Title  string // "Round trip"
-	Scale  say.Scale
+	Scale  wording.Scale
 	Known  []quantile
 	Tables []table // of each of Known
 	Modes  []row
@@ -70,7 +70,7 @@ func (w workload) percentileCurves() []percentileCurve {
 		}
 		// The scale of the smallest: a tail of some milliseconds must not turn medians
 		// into thousandths.
-		c.Scale = say.ScaleFor(c.Tables[0].Metric.Unit, slices.Min(append(all, math.MaxFloat64)))
+		c.Scale = wording.ScaleFor(c.Tables[0].Metric.Unit, slices.Min(append(all, math.MaxFloat64)))
 		out = append(out, c)
 	}
 	return out
@@ -101,7 +101,7 @@ func (c percentileCurve) values(mode int) map[float64]float64 {
 
 // rings are the percentiles of a mode as spots from left to right, and in words.
 func (c percentileCurve) rings(mode int, last float64) (rings []chart.Spot, words string) {
-	values, name := c.values(mode), say.Cut(c.Modes[mode].Mode.ID, 60)
+	values, name := c.values(mode), wording.Cut(c.Modes[mode].Mode.ID, 60)
 	for _, q := range c.Known {
 		if v, ok := values[q.q]; ok {
 			words += " " + q.label + " " + c.Scale.Value(v)
@@ -112,7 +112,7 @@ func (c percentileCurve) rings(mode int, last float64) (rings []chart.Spot, word
 }
 
 // chart draws the curves of all modes in one plot.
-func (c percentileCurve) chart() shown {
+func (c percentileCurve) chart() workloadChart {
 	if c.Pooled != nil {
 		return c.ecdf()
 	}
@@ -140,7 +140,7 @@ func (c percentileCurve) tableOf() behind {
 	for _, m := range c.Modes {
 		row := behindRow{Name: m.Mode.ID, Group: m.No}
 		for i := range c.Known {
-			text := say.Unknown
+			text := wording.Unknown
 			if r, ok := c.Tables[i].of(m.Mode.ID); ok && !unmeasured(r.Mode) {
 				text = r.value(c.Scale)
 			}
@@ -196,7 +196,7 @@ func pooledOf(all []result.ECDF, workload, of string, modes []row) []*result.ECD
 
 // ecdf draws the distributions of all modes in one plot. A mode of which only
 // percentiles are known has these.
-func (c percentileCurve) ecdf() shown {
+func (c percentileCurve) ecdf() workloadChart {
 	p := newCurves(c.Title + ", ECDF, " + c.Scale.Unit)
 	last, ringed := c.tail()
 	missing, coarsest := 0, 0.0
@@ -216,14 +216,14 @@ func (c percentileCurve) ecdf() shown {
 		}
 		p.draw(r, chart.Line{Points: c.stairs(*e, last), Dense: true}, words)
 	}
-	caption := "A curve is the empirical distribution of all that a mode's trials took, put together, in steps of " + say.Percent(coarsest) +
+	caption := "A curve is the empirical distribution of all that a mode's trials took, put together, in steps of " + wording.Percent(coarsest) +
 		", on an axis that widens towards the longest; the percentiles of the tables are means over trials, and not quite its own."
 	if ringed {
 		caption += " Rings are such means, of modes of which no more is known; the line between them is only drawn."
 	}
 	unrecorded := ""
 	if missing > 0 {
-		unrecorded = " Of " + say.Count(missing, "trial", "trials") + " that count no distribution is recorded."
+		unrecorded = " Of " + wording.Count(missing, "trial", "trials") + " that count no distribution is recorded."
 	}
 	return p.drawn(chart.Dim{Lo: ptrTo(0.0), Hi: &last, Ticks: tailTicks(last), Kind: chart.TailKind}, caption, unrecorded)
 }
@@ -283,12 +283,12 @@ func (c percentileCurve) ecdfTable() behind {
 		row := behindRow{Name: m.Mode.ID, Group: m.No}
 		e, known := c.Pooled[i], c.values(i)
 		if e != nil {
-			row.Cells = []string{say.Plain(e.Count()), say.Plain(float64(e.Trials))}
+			row.Cells = []string{wording.Plain(e.Count()), wording.Plain(float64(e.Trials))}
 		} else {
-			row.Cells = []string{cmp.Or(map[bool]string{true: "means of trials"}[len(known) > 0], say.Unknown), say.Unknown}
+			row.Cells = []string{cmp.Or(map[bool]string{true: "means of trials"}[len(known) > 0], wording.Unknown), wording.Unknown}
 		}
 		for _, q := range pooledQuantiles() {
-			text := say.Unknown
+			text := wording.Unknown
 			if e != nil {
 				if v, ok := pooledAt(*e, q.q); ok {
 					text = c.Scale.Number(v)
@@ -305,14 +305,14 @@ func (c percentileCurve) ecdfTable() behind {
 
 // curves are durations of all modes in one plot, share of all to the right.
 type curves struct {
-	shown
+	workloadChart
 	lane   chart.Lane
 	lo, hi float64 // of what is drawn, in base units
 	absent int     // modes of which nothing is known
 }
 
 func newCurves(title string) *curves {
-	return &curves{shown: shown{Plane: chart.Plane{Title: title, Tall: 190}}, lane: chart.Lane{Tone: chart.Plain}, lo: math.Inf(1)}
+	return &curves{workloadChart: workloadChart{Plane: chart.Plane{Title: title, Tall: 190}}, lane: chart.Lane{Tone: chart.Plain}, lo: math.Inf(1)}
 }
 
 // spans widens the plot to what lies between two durations.
@@ -322,7 +322,7 @@ func (p *curves) spans(lo, hi float64) { p.lo, p.hi = min(p.lo, lo), max(p.hi, h
 func (p *curves) draw(of row, line chart.Line, words string) {
 	line.Key, line.Group = len(p.Keys), of.No
 	p.Keys = append(p.Keys, of.Mode.ID)
-	p.Desc += say.Cut(of.Mode.ID, 60) + ":" + words + ". "
+	p.Desc += wording.Cut(of.Mode.ID, 60) + ":" + words + ". "
 	p.lane.Lines = append(p.lane.Lines, line)
 }
 
@@ -345,7 +345,7 @@ func (p *curves) drawRings(c percentileCurve, mode int, last float64) {
 }
 
 // drawn is the plot with its caption. Missing stands behind what is said of the scale.
-func (p *curves) drawn(x chart.Dim, caption, missing string) shown {
+func (p *curves) drawn(x chart.Dim, caption, missing string) workloadChart {
 	x.Label = "share of all that took no longer"
 	p.Plane.X, p.Plane.Lanes = x, []chart.Lane{p.lane}
 	if p.Plane.Y.Log = p.hi > 8*p.lo; p.Plane.Y.Log {
@@ -355,11 +355,11 @@ func (p *curves) drawn(x chart.Dim, caption, missing string) shown {
 	}
 	caption += missing
 	if p.absent > 0 {
-		caption += " " + say.Count(p.absent, "mode has", "modes have") + " none."
+		caption += " " + wording.Count(p.absent, "mode has", "modes have") + " none."
 	}
 	if len(p.Keys) > chart.MostKeys {
 		caption += " Lines without a letter are those of further modes."
 	}
-	p.Caption, p.Desc = caption, say.Cut(p.Desc, 1500)
-	return p.shown
+	p.Caption, p.Desc = caption, wording.Cut(p.Desc, 1500)
+	return p.workloadChart
 }

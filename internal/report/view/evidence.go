@@ -12,7 +12,7 @@ import (
 type evidence struct {
 	Lead       []string // what must be read before the answers
 	Pass       *pass
-	Bills      []bill
+	CPUCosts   []cpuCost
 	Breakdowns []breakdown
 	Losses     []lossTable
 	Limits     []limitTable
@@ -30,8 +30,8 @@ func (v *view) addEvidence(families []family) {
 		v.Evidence.Pass = &p
 	}
 	for _, w := range v.Workloads {
-		if b, ok := newBill(w); ok {
-			v.Evidence.Bills = append(v.Evidence.Bills, b)
+		if b, ok := newCPUCost(w); ok {
+			v.Evidence.CPUCosts = append(v.Evidence.CPUCosts, b)
 		}
 	}
 	v.Evidence.Breakdowns = breakdownsOf(v.Run, families)
@@ -40,9 +40,9 @@ func (v *view) addEvidence(families []family) {
 	v.Evidence.Lead = leads(*v)
 }
 
-// billed says that a table of a workload stands with the CPU bill.
-func (v view) billed(t table) bool {
-	return billed(t.Metric) && slices.ContainsFunc(v.Evidence.Bills, func(b bill) bool { return b.Workload == t.Workload })
+// addCPUCosts says that a table of a workload stands with the CPU bill.
+func (v view) addCPUCosts(t table) bool {
+	return isCPUMetric(t.Metric) && slices.ContainsFunc(v.Evidence.CPUCosts, func(b cpuCost) bool { return b.Workload == t.Workload })
 }
 
 // ordered sorts what there is of modes into the order of the report, whose families

@@ -209,7 +209,7 @@ func TestAnswersTellTheCost(t *testing.T) {
 		"limited": {atTheLimit(), "netns/vxlan costs 1.579 (1.577-1.581) times host's CPU per Gbit; carries the same goodput within 5 %."},
 	} {
 		got := ""
-		for _, a := range newView(c.in).Answers {
+		for _, a := range newView(c.in).Summaries {
 			if a.Mode == "netns/vxlan" {
 				got = a.String()
 			}
@@ -234,7 +234,7 @@ func TestPrice(t *testing.T) {
 		"": {Baseline: "host", Verdict: result.CannotTell},
 	} {
 		s := sentence{}
-		if diff := cmp.Diff(want, s.priced(table{Metric: cost}, c)); diff != "" {
+		if diff := cmp.Diff(want, s.costText(table{Metric: cost}, c)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
@@ -318,7 +318,7 @@ func TestEvidenceStaysSmall(t *testing.T) {
 	}
 }
 
-func (a answer) String() string {
+func (a modeSummary) String() string {
 	var texts []string
 	for _, c := range a.Clauses {
 		texts = append(texts, c.Text)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/report/chart"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -63,7 +63,7 @@ func (v view) figures() []named {
 	workloads := v.Workloads
 	if p := v.Evidence.Pass; p != nil {
 		priced := p.workload
-		priced.Tables = p.billed()
+		priced.Tables = p.costTables()
 		workloads = append(slices.Clone(workloads), priced)
 	}
 	for _, w := range workloads {
@@ -113,10 +113,10 @@ func (t table) description() string {
 	var parts []string
 	for _, r := range t.rows() {
 		text := r.Mode.ID + ": "
-		if v := r.value(t.Scale); v != say.Unknown {
+		if v := r.value(t.Scale); v != wording.Unknown {
 			text += v + " " + t.Scale.Unit + ", "
 		}
-		parts = append(parts, say.Cut(text+r.verdict(), 300))
+		parts = append(parts, wording.Cut(text+r.verdict(), 300))
 	}
 	return strings.Join(parts, ". ") + "."
 }
@@ -129,7 +129,7 @@ func (t table) legend(ratio bool) string {
 	}
 	text += ". The bar is the 95 % interval of the mean below its dots."
 	if m := t.margin(); ratio && m > 0 {
-		text += " The shaded band is the margin of " + say.Percent(m) + "."
+		text += " The shaded band is the margin of " + wording.Percent(m) + "."
 	}
 	if t.ruledOut() {
 		text += " A cross is a trial that was ruled out."
@@ -181,11 +181,11 @@ func (r row) points(t table) []point {
 // can be told apart.
 func (r row) dots(t table) []chart.Dot {
 	var out []chart.Dot
-	for _, p := range fewer(r.points(t)) {
+	for _, p := range downsample(r.points(t)) {
 		d := chart.Dot{X: t.Scale.In(p.value), No: p.trial.Block, Out: p.out()}
 		d.Tip = fmt.Sprintf("block %d, trial %d: %s", p.trial.Block, p.trial.Seq, t.Scale.Value(p.value))
 		if d.Out {
-			d.Tip += ", " + say.Cut(string(p.trial.Status)+": "+p.trial.Reason, 200)
+			d.Tip += ", " + wording.Cut(string(p.trial.Status)+": "+p.trial.Reason, 200)
 		}
 		out = append(out, d)
 	}
@@ -207,8 +207,8 @@ func (r row) blockRatios(t table) []chart.Dot {
 		}
 	}
 	var out []chart.Dot
-	for _, p := range fewer(all) {
-		out = append(out, chart.Dot{X: p.value, No: p.trial.Block, Tip: fmt.Sprintf("block %d: %s", p.trial.Block, say.BareRatio(p.value))})
+	for _, p := range downsample(all) {
+		out = append(out, chart.Dot{X: p.value, No: p.trial.Block, Tip: fmt.Sprintf("block %d: %s", p.trial.Block, wording.BareRatio(p.value))})
 	}
 	return out
 }

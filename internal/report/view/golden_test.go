@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -204,7 +204,7 @@ func TestTextFits(t *testing.T) {
 			}
 			text, _, _ := strings.Cut(b.String(), "Repeat:") // a command may be longer
 			for _, line := range strings.Split(text, "\n") {
-				if w := say.Width(line); w > width {
+				if w := wording.Width(line); w > width {
 					t.Errorf("%s at %d: %d columns: %s", name, width, w, line)
 				}
 				if line != strings.TrimRight(line, " ") {

@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"tare/internal/printable"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -27,15 +27,19 @@ type Input struct {
 	// FiguresDir is where, relative to the Markdown page, the files of Figures
 	// are; the page shows no figures when it is empty.
 	FiguresDir string
+	// Page is the file of the report as a page and Full the command that prints the whole
+	// report, as the first screen names them; empty without one.
+	Page, Full string
 }
 
 // clean is in with every string fit to be shown on one line, and without the figures of
 // modes that were not measured: a mode that is void, unsupported or failed has none,
 // whatever a file says. It changes nothing of what it was given.
 func (in Input) clean() Input {
-	in.Title = say.Cut(say.Clean(in.Title), 1000)
-	in.Description = say.Cut(say.CleanLines(in.Description), printable.MostProse)
+	in.Title = wording.Cut(wording.Clean(in.Title), 1000)
+	in.Description = wording.Cut(wording.CleanLines(in.Description), printable.MostProse)
 	in.Command = printable.Prose(in.Command)
+	in.Page, in.Full = printable.Prose(in.Page), printable.Prose(in.Full)
 	in.Run, in.Trials = printable.Value(in.Run), printable.Value(in.Trials)
 	if in.Title == "" {
 		in.Title = "Run " + orUnknown(in.Run.ID)

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -91,7 +91,7 @@ func (r limitRow) Texts() []string {
 	var out []string
 	for _, s := range r.Shares {
 		if s == nil {
-			out = append(out, say.Unknown)
+			out = append(out, wording.Unknown)
 			continue
 		}
 		out = append(out, portion(*s))
@@ -107,7 +107,7 @@ func (r limitRow) Again() string {
 	case r.counted:
 		return "none"
 	}
-	return say.Unknown
+	return wording.Unknown
 }
 
 // retransmits words counts by cause, the most first.
@@ -171,7 +171,7 @@ func (b *builder) limits() []doc.Block {
 			s.Blocks = append(s.Blocks, forPages(notKnown(t.Missing)...))
 		} else {
 			untold = false
-			s.Blocks = append(append(s.Blocks, forTerminal(t.brief()...)), notKnown(t.Missing)...)
+			s.Blocks = append(append(s.Blocks, forTerminal(t.summary()...)), notKnown(t.Missing)...)
 		}
 		blocks = append(blocks, s)
 	}
@@ -203,8 +203,8 @@ func (t limitTable) table(by string) doc.Table {
 	return out
 }
 
-// brief is the table for a terminal.
-func (t limitTable) brief() []doc.Block {
+// summary is the table for a terminal.
+func (t limitTable) summary() []doc.Block {
 	var out []doc.Block
 	alike := t.alike()
 	switch {
@@ -222,7 +222,7 @@ func (t limitTable) brief() []doc.Block {
 			g.Names = append(g.Names, r.name(t))
 			var parts []string
 			for i, text := range r.Texts() {
-				g.Columns[i].Cells = append(g.Columns[i].Cells, right(text, say.Width(names[i])))
+				g.Columns[i].Cells = append(g.Columns[i].Cells, right(text, wording.Width(names[i])))
 				parts = append(parts, names[i]+" "+text)
 			}
 			g.Else = append(g.Else, doc.Paragraph{Text: r.name(t) + ": " + strings.Join(parts, ", "), Depth: 2})

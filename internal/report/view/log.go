@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -21,10 +21,10 @@ func (b *builder) log(w workload) []doc.Block {
 	if len(all) == 0 {
 		return nil
 	}
-	caption := say.Count(len(all), "trial", "trials") + " in the order in which they ran"
+	caption := wording.Count(len(all), "trial", "trials") + " in the order in which they ran"
 	if len(all) > mostLog {
 		caption = fmt.Sprintf("%d of %d trials, evenly, in the order in which they ran", mostLog, len(all))
-		all = thinned(all, mostLog)
+		all = downsampled(all, mostLog)
 	}
 	timed := !b.begin.IsZero()
 	t := doc.Table{Kind: doc.Trials, Label: "Every trial of " + w.ID, Caption: caption + "; trials.ndjson has all that was recorded",
@@ -52,7 +52,7 @@ func (b *builder) log(w workload) []doc.Block {
 		}
 		row.Cells = append(row.Cells, doc.Cell{Text: trial.Mode}, status)
 		for _, m := range metrics {
-			text := say.Unknown
+			text := wording.Unknown
 			if x, ok := trial.Metrics[m.Metric.Name]; ok {
 				text = m.Scale.Number(x)
 			}
@@ -66,7 +66,7 @@ func (b *builder) log(w workload) []doc.Block {
 // at is when a trial began, in seconds since the run did.
 func (b *builder) at(t *result.Trial) string {
 	if t.Started.IsZero() {
-		return say.Unknown
+		return wording.Unknown
 	}
 	return strconv.FormatFloat(t.Started.Sub(b.begin).Seconds(), 'f', 0, 64)
 }

@@ -7,14 +7,14 @@ import (
 	"strings"
 
 	"tare/internal/report/chart"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
 // lossCurve shows what was lost at which load in the searches of a workload, a lane a
 // mode, with the throughputs that came of it. False where there were none.
-func (w workload) lossCurve() (shown, bool) {
-	s := shown{Plane: chart.Plane{Title: "Loss over load", Tall: 66}}
+func (w workload) lossCurve() (workloadChart, bool) {
+	s := workloadChart{Plane: chart.Plane{Title: "Loss over load", Tall: 66}}
 	if len(w.Tables) == 0 {
 		return s, false
 	}
@@ -25,7 +25,7 @@ func (w workload) lossCurve() (shown, bool) {
 			loads = append(loads, p.load)
 		}
 	}
-	scale := say.ScaleFor("bit/s", loads...)
+	scale := wording.ScaleFor("bit/s", loads...)
 	zero := 0.0
 	s.Plane.X = chart.Dim{Lo: &zero, Label: "offered load, payload, " + scale.Unit}
 	s.Plane.Y = chart.Dim{Ticks: chart.LossTicks(), Kind: chart.LossKind, Lo: &zero, Hi: ptrTo(chart.LossAt(0.1))}
@@ -40,7 +40,7 @@ func (w workload) lossCurve() (shown, bool) {
 			l.Tone, l.Absent = chart.Absent, r.unjudged()
 		default:
 			cut = cut || len(steps) > most
-			for _, p := range thinned(steps, most) {
+			for _, p := range downsampled(steps, most) {
 				spot := chart.Spot{X: scale.In(p.load), Y: chart.LossAt(p.loss), Tip: scale.Value(p.load) + ": " + loss(p.loss)}
 				if p.limited {
 					spot.Look, spot.Tip, limited = chart.Open, "", true
@@ -50,7 +50,7 @@ func (w workload) lossCurve() (shown, bool) {
 			l.Lines = medianLoss(steps, scale)
 			l.Levels = []float64{chart.LossAt(0.01)}
 			l.Flags, l.Note = w.throughputs(r, scale)
-			s.Desc += say.Cut(r.Mode.ID, 60) + ": " + say.Count(len(steps), "step", "steps") + "; " + orText(l.Note, "no throughput found") + ". "
+			s.Desc += wording.Cut(r.Mode.ID, 60) + ": " + wording.Count(len(steps), "step", "steps") + "; " + orText(l.Note, "no throughput found") + ". "
 		}
 		s.Plane.Lanes = append(s.Plane.Lanes, l)
 	}
@@ -65,7 +65,7 @@ func (w workload) lossCurve() (shown, bool) {
 	if cut {
 		s.Caption += fmt.Sprintf(" At most %d steps of a mode are drawn, evenly over the loads.", most)
 	}
-	s.Desc = say.Cut(s.Desc, 1500)
+	s.Desc = wording.Cut(s.Desc, 1500)
 	return s, true
 }
 
@@ -97,7 +97,7 @@ func stepsIn(r row) []stepOf {
 }
 
 // medianLoss joins the medians of the steps at loads that read alike.
-func medianLoss(steps []stepOf, scale say.Scale) []chart.Line {
+func medianLoss(steps []stepOf, scale wording.Scale) []chart.Line {
 	line := chart.Line{Key: -1}
 	var at []float64
 	load, name := 0.0, ""
@@ -119,7 +119,7 @@ func medianLoss(steps []stepOf, scale say.Scale) []chart.Line {
 		at = append(at, s.loss)
 	}
 	put()
-	line.Points = thinned(line.Points, mostSpots/4)
+	line.Points = downsampled(line.Points, mostSpots/4)
 	if len(line.Points) < 2 {
 		return nil
 	}
@@ -127,7 +127,7 @@ func medianLoss(steps []stepOf, scale say.Scale) []chart.Line {
 }
 
 // throughputs are the rates found for a mode, as flags and in words.
-func (w workload) throughputs(r row, scale say.Scale) (flags []chart.Flag, note string) {
+func (w workload) throughputs(r row, scale wording.Scale) (flags []chart.Flag, note string) {
 	for _, f := range []struct{ metric, text string }{{"throughput_0", "0 %"}, {"throughput_1", "1 %"}} {
 		i := slices.IndexFunc(w.Tables, func(t table) bool { return t.Metric.Name == f.metric })
 		if i < 0 {
@@ -137,7 +137,7 @@ func (w workload) throughputs(r row, scale say.Scale) (flags []chart.Flag, note 
 		if !ok || own.Cell == nil || !finite(own.Cell.Value) {
 			continue
 		}
-		v := say.AtLeast(*own.Cell, scale.Number(*own.Cell.Value))
+		v := wording.AtLeast(*own.Cell, scale.Number(*own.Cell.Value))
 		if note != "" {
 			note += ", "
 		}
@@ -156,8 +156,8 @@ func (w workload) throughputs(r row, scale say.Scale) (flags []chart.Flag, note 
 
 // chart draws the loss of a sweep over its loads, a lane a mode: every trial, and the
 // mean of each load. False where there is nothing to draw.
-func (s sweep) chart(v view) (shown, bool) {
-	out := shown{Plane: chart.Plane{Title: "Loss over load", Tall: 66}}
+func (s sweep) chart(v view) (workloadChart, bool) {
+	out := workloadChart{Plane: chart.Plane{Title: "Loss over load", Tall: 66}}
 	type load struct {
 		rate float64
 		t    table
@@ -178,7 +178,7 @@ func (s sweep) chart(v view) (shown, bool) {
 		return out, false
 	}
 	slices.SortStableFunc(loads, func(a, b load) int { return cmp.Compare(a.rate, b.rate) })
-	scale, zero := say.ScaleFor("bit/s", rates...), 0.0
+	scale, zero := wording.ScaleFor("bit/s", rates...), 0.0
 	out.Plane.X = chart.Dim{Lo: &zero, Label: "offered load, payload, " + scale.Unit}
 	out.Plane.Y = chart.Dim{Ticks: chart.LossTicks(), Kind: chart.LossKind, Lo: &zero, Hi: ptrTo(chart.LossAt(0.1))}
 	rows := loads[0].t.rows()
@@ -205,15 +205,15 @@ func (s sweep) chart(v view) (shown, bool) {
 		if cut = cut || len(l.Spots) > most; len(l.Spots) == 0 {
 			l.Tone, l.Absent = chart.Absent, "no valid trial"
 		}
-		l.Spots, l.Lines = thinned(l.Spots, most), []chart.Line{line}
+		l.Spots, l.Lines = downsampled(l.Spots, most), []chart.Line{line}
 		out.Plane.Lanes = append(out.Plane.Lanes, l)
-		out.Desc += say.Cut(r.Mode.ID, 60) + " " + orText(s.words(r.Mode.ID), "has no figure") + ". "
+		out.Desc += wording.Cut(r.Mode.ID, 60) + " " + orText(s.words(r.Mode.ID), "has no figure") + ". "
 	}
 	out.Caption = "A dot is a trial, the line the mean at each load, on a scale that is logarithmic above 0."
 	if cut {
 		out.Caption += fmt.Sprintf(" At most %d trials of a mode are drawn.", most)
 	}
-	out.Desc = say.Cut(out.Desc, 1500)
+	out.Desc = wording.Cut(out.Desc, 1500)
 	return out, out.Plane.Has()
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -100,7 +100,7 @@ func (r lossRow) lines() []lossPlace {
 
 // whole says how much of what was sent was lost.
 func (r lossRow) whole() string {
-	in := " in " + say.Count(r.Trials, "trial", "trials")
+	in := " in " + wording.Count(r.Trials, "trial", "trials")
 	switch {
 	case r.Lost <= 0:
 		return "nothing lost" + in
@@ -113,7 +113,7 @@ func (r lossRow) whole() string {
 // portion is a count as a part of what was lost.
 func (r lossRow) portion(n int64) string {
 	if r.Lost <= 0 {
-		return say.Unknown
+		return wording.Unknown
 	}
 	return portion(share(n, r.Lost))
 }
@@ -121,7 +121,7 @@ func (r lossRow) portion(n int64) string {
 // words says what became of a mode's datagrams.
 func (r lossRow) words() string {
 	if r.Lost <= 0 && len(r.Places) == 0 {
-		return "nothing lost in " + say.Count(r.Trials, "trial", "trials")
+		return "nothing lost in " + wording.Count(r.Trials, "trial", "trials")
 	}
 	parts := []string{}
 	for i, p := range r.merged() {
@@ -138,7 +138,7 @@ func (r lossRow) words() string {
 	if text := r.unexplained(); text != "" {
 		parts = append(parts, text)
 	}
-	text := fmt.Sprintf("%d lost in %s", r.Lost, say.Count(r.Trials, "trial", "trials"))
+	text := fmt.Sprintf("%d lost in %s", r.Lost, wording.Count(r.Trials, "trial", "trials"))
 	if len(parts) > 0 {
 		text += ": " + strings.Join(parts, "; ")
 	}
@@ -178,7 +178,7 @@ func portion(x float64) string {
 	case x > 0.995 && x < 1:
 		return "> 99 %"
 	}
-	return say.Percent(x)
+	return wording.Percent(x)
 }
 
 // unexplained words what no counter accounts for; empty where everything is booked.
@@ -197,7 +197,7 @@ func (r lossRow) reasons(most int) string {
 	var parts []string
 	for i, d := range r.Reasons {
 		if i == most {
-			parts = append(parts, "and "+say.Count(len(r.Reasons)-i, "more", "more"))
+			parts = append(parts, "and "+wording.Count(len(r.Reasons)-i, "more", "more"))
 			break
 		}
 		text := orUnknown(d.Reason) + " " + fmt.Sprint(d.Count)

@@ -5,7 +5,7 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -34,7 +34,7 @@ func (b *builder) matrix() []doc.Block {
 		}
 	}
 	if p := b.Evidence.Pass; p != nil {
-		add("at a fixed rate", p.billed())
+		add("at a fixed rate", p.costTables())
 	}
 	if len(columns) == 0 {
 		return nil
@@ -66,13 +66,13 @@ func (t table) worthAColumn() bool {
 func (r row) acrossMetrics(columns []table) doc.MatrixRow {
 	out := doc.MatrixRow{Mode: r.Mode.ID, Group: r.No}
 	if unmeasured(r.Mode) {
-		out.Out = say.Cut(fate(r.Mode), longReason)
+		out.Out = wording.Cut(fate(r.Mode), longReason)
 		return out
 	}
 	for _, c := range columns {
 		own, ok := c.of(r.Mode.ID)
 		if !ok {
-			out.Cells = append(out.Cells, doc.MatrixCell{Tone: chart.Plain, Text: say.Unknown})
+			out.Cells = append(out.Cells, doc.MatrixCell{Tone: chart.Plain, Text: wording.Unknown})
 			continue
 		}
 		out.Cells = append(out.Cells, own.inMatrix(c.Scale))
@@ -81,10 +81,10 @@ func (r row) acrossMetrics(columns []table) doc.MatrixRow {
 }
 
 // inMatrix is a row of a table as one cell.
-func (r row) inMatrix(s say.Scale) doc.MatrixCell {
-	c := doc.MatrixCell{Tone: r.tone(), Text: say.Unknown}
+func (r row) inMatrix(s wording.Scale) doc.MatrixCell {
+	c := doc.MatrixCell{Tone: r.tone(), Text: wording.Unknown}
 	if r.Cell == nil {
-		c.Words = say.Cut(r.unjudged(), 60)
+		c.Words = wording.Cut(r.unjudged(), 60)
 		if len(r.Trials) > 0 {
 			c.Tone = chart.Absent
 		}
@@ -102,15 +102,15 @@ func (r row) inMatrix(s say.Scale) doc.MatrixCell {
 	case r.Mode.Control:
 		c.Words = "A/A control"
 	case r.Cell.Verdict == result.Same && r.Cell.Margin > 0:
-		c.Words = "same within " + say.Percent(r.Cell.Margin)
+		c.Words = "same within " + wording.Percent(r.Cell.Margin)
 	case r.Cell.Verdict == result.Small && r.Cell.Margin > 0:
-		c.Words = "less than " + say.Percent(r.Cell.Margin)
+		c.Words = "less than " + wording.Percent(r.Cell.Margin)
 	case r.Cell.Verdict == result.CannotTell && r.Cell.BlocksNeeded != nil && *r.Cell.BlocksNeeded > 0 && !r.Noisy && !r.Cell.AtLeast:
-		c.Words = "cannot tell: about " + say.Count(*r.Cell.BlocksNeeded, "more block", "more blocks")
+		c.Words = "cannot tell: about " + wording.Count(*r.Cell.BlocksNeeded, "more block", "more blocks")
 	case r.Cell.Ratio == nil && r.Cell.Verdict == result.CannotTell:
 		c.Words = "cannot tell"
 	default:
-		c.Words = say.Word(r.Cell.Verdict)
+		c.Words = wording.Word(r.Cell.Verdict)
 	}
 	return c
 }

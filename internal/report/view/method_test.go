@@ -98,7 +98,7 @@ func settled() Input {
 	in := analysis.Input{Modes: run.Modes, Workloads: []string{"tcp_stream", "tcp_rr", "udp_sweep@200Mbit/s", "udp_sweep@500Mbit/s", "udp_sweep@1Gbit/s", "udp_search"}, Trials: trials, Rule: analysis.Rule{Margin: 0.05}}
 	run.Cells, run.Warnings = analysis.Judge(in)
 	run.Trials = result.Count(trials)
-	run.Comparisons = analysis.Compare(in, run.Scenarios, []analysis.Asked{
+	run.Comparisons = analysis.Compare(in, run.Scenarios, []analysis.ComparisonRequest{
 		{ID: "(d/c)/(b/a)", Title: "did it scale", A: []string{"d", "c"}, B: []string{"b", "a"}},
 		{ID: "b/a", Title: "half is expected", A: []string{"b"}, B: []string{"a"}, Expect: 0.5},
 		{ID: "as expected", A: []string{"d"}, B: []string{"c"}, Expect: 0.998},

@@ -9,7 +9,7 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -26,7 +26,7 @@ func (b *builder) workloads() []doc.Block {
 	for i, w := range b.Workloads {
 		out = append(out, b.workload(w, fmt.Sprintf("w%d", i+1)))
 	}
-	if len(out) == 0 && len(b.Answers) > 0 {
+	if len(out) == 0 && len(b.Summaries) > 0 {
 		out = append(out, forTerminal(doc.List{Apart: true, Items: b.items()}))
 	}
 	return out
@@ -43,11 +43,11 @@ func (b *builder) workload(w workload, id string) doc.Block {
 	var others []table
 	for i, t := range w.Tables {
 		told := i == 0 || t.Metric.Primary
-		if !told && !billed(t.Metric) && t.judged() && !t.spared() {
+		if !told && !isCPUMetric(t.Metric) && t.judged() && !t.spared() {
 			others = append(others, t)
 		}
 		media := doc.Media(0)
-		if b.billed(t) {
+		if b.addCPUCosts(t) {
 			if told {
 				add(forTerminal(b.metric(t, "", told)))
 			}
@@ -141,7 +141,7 @@ func (b *builder) metricTable(t table, anchor string, told bool) doc.Table {
 		for _, r := range g.Rows {
 			verdict := r.cell(t.Scale)
 			if told {
-				verdict.Terminal = b.tell(r, r.verdict())
+				verdict.Terminal = b.terminalVerdict(r, r.verdict())
 			}
 			group.Rows = append(group.Rows, doc.Row{Group: r.No, Out: unmeasured(r.Mode) || r.Cell == nil, Lead: 1, Cells: []doc.Cell{
 				{Text: r.Mode.ID}, {Text: r.value(t.Scale)}, {Text: r.ratio()}, verdict, {Text: r.p()}, {Text: r.detectable()}, {Text: r.n()},
@@ -153,20 +153,20 @@ func (b *builder) metricTable(t table, anchor string, told bool) doc.Table {
 }
 
 // cell is the verdict of a row, for where its ratio stands beside it.
-func (r row) cell(s say.Scale) doc.Cell {
-	return doc.Cell{Text: r.brieflyJudged(), Tone: r.tone(), Remarks: r.remarks(s)}
+func (r row) cell(s wording.Scale) doc.Cell {
+	return doc.Cell{Text: r.brieflyJudged(), Tone: r.tone(), Notes: r.notes(s)}
 }
 
-// tell is the verdict of a row for a terminal, where the reason why a mode was not measured
+// terminalVerdict is the verdict of a row for a terminal, where the reason why a mode was not measured
 // is told once.
-func (b *builder) tell(r row, verdict string) string {
+func (b *builder) terminalVerdict(r row, verdict string) string {
 	if !unmeasured(r.Mode) {
 		return verdict
 	}
-	if b.told[r.Mode.ID+verdict] {
+	if b.shownReasons[r.Mode.ID+verdict] {
 		verdict = string(r.Mode.Status) + ", see above"
 	}
-	b.told[r.Mode.ID+fate(r.Mode)] = true
+	b.shownReasons[r.Mode.ID+fate(r.Mode)] = true
 	return verdict
 }
 
@@ -192,7 +192,7 @@ func besides(tables []table) []doc.Block {
 	}
 	g := doc.Grid{Apart: true}
 	for _, r := range tables[0].rows() {
-		g.Least = max(g.Least, say.Width(r.Mode.ID))
+		g.Least = max(g.Least, wording.Width(r.Mode.ID))
 		if !unmeasured(r.Mode) {
 			g.Names = append(g.Names, r.Mode.ID)
 		}
@@ -201,13 +201,13 @@ func besides(tables []table) []doc.Block {
 		c := doc.GridColumn{Head: columnHead(t), Uncut: true}
 		for _, r := range t.rows() {
 			if !unmeasured(r.Mode) {
-				c.Cells = append(c.Cells, r.brief(t))
+				c.Cells = append(c.Cells, r.summary(t))
 			}
 		}
 		g.Columns = append(g.Columns, c)
 	}
 	out := []doc.Block{g}
-	for _, text := range remarked(tables) {
+	for _, text := range withNotes(tables) {
 		out = append(out, doc.Paragraph{Text: text, Depth: 1})
 	}
 	return out
@@ -215,25 +215,25 @@ func besides(tables []table) []doc.Block {
 
 func columnHead(t table) string {
 	if t.Scale.Unit == "" || t.Scale.Unit == "segments" {
-		return say.Cut(t.Metric.Name, 30)
+		return wording.Cut(t.Metric.Name, 30)
 	}
-	return say.Cut(t.Metric.Name+", "+t.Scale.Unit, 30)
+	return wording.Cut(t.Metric.Name+", "+t.Scale.Unit, 30)
 }
 
-// brief is a row's value, its ratio and a word: "29.3  1.37 worse". Values of a
+// summary is a row's value, its ratio and a word: "29.3  1.37 worse". Values of a
 // column end at the same place.
-func (r row) brief(t table) string {
+func (r row) summary(t table) string {
 	width := 0
 	for _, o := range t.rows() {
-		width = max(width, say.Width(o.bare(t)))
+		width = max(width, wording.Width(o.bare(t)))
 	}
 	text := right(r.bare(t), width)
 	// Without a ratio (a count of 0 has none) there is nothing to judge.
 	if r.Cell == nil || r.Cell.Ratio == nil {
 		return text
 	}
-	text += "  " + say.BareRatio(*r.Cell.Ratio)
-	if w := say.Word(r.Cell.Verdict); r.Mode.Control && !r.strange() {
+	text += "  " + wording.BareRatio(*r.Cell.Ratio)
+	if w := wording.Word(r.Cell.Verdict); r.Mode.Control && !r.strange() {
 		text += " A/A"
 	} else if w != "" {
 		text += " " + w
@@ -243,50 +243,50 @@ func (r row) brief(t table) string {
 
 // right puts text at the right of so many columns.
 func right(s string, width int) string {
-	return strings.Repeat(" ", max(0, width-say.Width(s))) + s
+	return strings.Repeat(" ", max(0, width-wording.Width(s))) + s
 }
 
 // bare is a row's value alone.
 func (r row) bare(t table) string {
 	if r.Cell == nil || r.Cell.Value == nil {
-		return say.Unknown
+		return wording.Unknown
 	}
-	return say.AtLeast(*r.Cell, t.Scale.Number(*r.Cell.Value))
+	return wording.AtLeast(*r.Cell, t.Scale.Number(*r.Cell.Value))
 }
 
 // The figures of a row as text; say.Unknown where there is none.
 
-func (r row) value(s say.Scale) string {
+func (r row) value(s wording.Scale) string {
 	if r.Cell == nil {
-		return say.Unknown
+		return wording.Unknown
 	}
-	return say.AtLeast(*r.Cell, s.Estimate(r.Cell.Value, r.Cell.CI))
+	return wording.AtLeast(*r.Cell, s.Estimate(r.Cell.Value, r.Cell.CI))
 }
 
 func (r row) ratio() string {
 	if r.Cell == nil {
-		return say.Unknown
+		return wording.Unknown
 	}
-	return say.Ratio(r.Cell.Ratio, r.Cell.RatioCI)
+	return wording.Ratio(r.Cell.Ratio, r.Cell.RatioCI)
 }
 
 func (r row) p() string {
 	if r.Cell == nil {
-		return say.Unknown
+		return wording.Unknown
 	}
-	return say.P(r.Cell.P)
+	return wording.P(r.Cell.P)
 }
 
 func (r row) n() string {
 	if r.Cell == nil || r.Cell.N == 0 {
-		return say.Unknown
+		return wording.Unknown
 	}
 	return fmt.Sprint(r.Cell.N)
 }
 
 func (r row) detectable() string {
 	if r.Cell == nil || r.Cell.Detectable == nil {
-		return say.Unknown
+		return wording.Unknown
 	}
 	return change(*r.Cell.Detectable)
 }
@@ -300,7 +300,7 @@ func change(d float64) string {
 	if d < 0.0005 {
 		return "< 0.1 %"
 	}
-	return say.Percent(d)
+	return wording.Percent(d)
 }
 
 // seen words the smallest changes that a table could have seen; empty when that

@@ -7,7 +7,7 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -46,7 +46,7 @@ func (b *builder) overview() doc.Overview {
 	o.Legend = overviewLegend(o, b.Run.Cells)
 	o.Sentence = capital(b.conclusion(families, columns))
 	if n := len(b.Comparisons); n > 0 {
-		o.Others = append(o.Others, say.Count(n, "comparison", "comparisons"))
+		o.Others = append(o.Others, wording.Count(n, "comparison", "comparisons"))
 	}
 	return o
 }
@@ -61,13 +61,13 @@ func measuredIn(v view) string {
 		parts = append(parts, "profile "+v.Run.Profile)
 	}
 	if n := blocks(v); n > 0 && v.Run.Source == "" {
-		parts = append(parts, say.Count(n, "block", "blocks"))
+		parts = append(parts, wording.Count(n, "block", "blocks"))
 	}
-	trials := say.Count(v.Tally.OK, "valid trial", "valid trials")
+	trials := wording.Count(v.TrialCounts.OK, "valid trial", "valid trials")
 	if v.Run.Source != "" {
-		trials = say.Count(v.Tally.OK, "value", "values")
+		trials = wording.Count(v.TrialCounts.OK, "value", "values")
 	}
-	if out := v.Tally.Invalid + v.Tally.Failed; out > 0 {
+	if out := v.TrialCounts.Invalid + v.TrialCounts.Failed; out > 0 {
 		trials += fmt.Sprintf(" and %d ruled out or failed", out)
 	}
 	parts = append(parts, trials)
@@ -183,7 +183,7 @@ func shortTitle(m result.Metric) string { return titles.Replace(noun(m)) }
 func (b *builder) overviewRow(m result.Mode, columns []mainColumn) doc.OverviewRow {
 	out := doc.OverviewRow{Mode: m.ID, Group: b.numbers[m.ID]}
 	if unmeasured(m) {
-		out.Out = say.Cut(string(m.Status), 20)
+		out.Out = wording.Cut(string(m.Status), 20)
 		return out
 	}
 	for _, c := range columns {
@@ -205,13 +205,13 @@ func (r row) overviewCell(t mainColumn) doc.OverviewCell {
 	}
 	switch {
 	case c == nil && len(r.Trials) == 0:
-		return plain(say.Unknown)
+		return plain(wording.Unknown)
 	case c == nil && slices.ContainsFunc(r.Trials, func(t *result.Trial) bool { return t.Status == result.TrialOK }):
 		return plain("not judged")
 	case c == nil || c.Value == nil && c.Ratio == nil:
 		return doc.OverviewCell{Tone: chart.Absent, Change: "no valid trial"}
 	case r.Baseline || c.Baseline == "":
-		return plain(say.AtLeast(*c, each1000.Replace(t.Scale.Value(*c.Value))))
+		return plain(wording.AtLeast(*c, each1000.Replace(t.Scale.Value(*c.Value))))
 	case t.load && r.Zero && zero(c) && r.baseZero:
 		return plain("none in either")
 	case t.load && c.Value != nil:
@@ -227,21 +227,21 @@ func (r row) overviewCell(t mainColumn) doc.OverviewCell {
 	case c.Verdict == result.CannotTell && finite(c.Detectable):
 		return unsure("(sees " + sees(*c.Detectable) + ")")
 	case c.Ratio == nil && c.Value != nil:
-		return unsure(say.AtLeast(*c, t.Scale.Value(*c.Value)))
+		return unsure(wording.AtLeast(*c, t.Scale.Value(*c.Value)))
 	case c.Verdict == result.CannotTell: // without an interval
-		text, _ := say.Delta(c.Ratio, nil)
+		text, _ := wording.Delta(c.Ratio, nil)
 		return unsure(text)
 	}
 	out := doc.OverviewCell{Tone: r.tone()}
 	out.Mark = marks[toneOf(c.Verdict)]
-	out.Change, out.Interval = say.Delta(c.Ratio, c.RatioCI)
+	out.Change, out.Interval = wording.Delta(c.Ratio, c.RatioCI)
 	return out
 }
 
 // sees words the smallest change that could have been seen, as a factor where it is large.
 func sees(d float64) string {
 	if d > 2 {
-		return say.Fixed(1+d, 0) + "x"
+		return wording.Fixed(1+d, 0) + "x"
 	}
 	return change(d)
 }
@@ -267,7 +267,7 @@ func overviewLegend(o doc.Overview, cells []result.Cell) []string {
 	}
 	if len(margins) == 1 {
 		for m := range margins {
-			within = "within " + say.Percent(m)
+			within = "within " + wording.Percent(m)
 		}
 	}
 	var out []string
@@ -291,7 +291,7 @@ func overviewLegend(o doc.Overview, cells []result.Cell) []string {
 // overviewNotes are what biases the comparison, the most important first.
 func overviewNotes(v view) []doc.Note {
 	var out []doc.Note
-	for _, n := range strangeControls(v) {
+	for _, n := range differingControls(v) {
 		out = append(out, doc.Note{Text: n.Text})
 	}
 	for _, text := range v.Evidence.Lead {
@@ -333,14 +333,14 @@ func (b *builder) conclusion(families []family, columns []mainColumn) string {
 	prefix := ""
 	switch {
 	case v.Run.Status == result.RunInterrupted || v.Run.Status == result.RunFailed:
-		prefix = fmt.Sprintf("The run was %s after %s; of these: ", v.Run.Status, say.Count(v.Tally.OK, "valid trial", "valid trials"))
+		prefix = fmt.Sprintf("The run was %s after %s; of these: ", v.Run.Status, wording.Count(v.TrialCounts.OK, "valid trial", "valid trials"))
 		if v.Run.Status == result.RunFailed {
 			prefix = strings.Replace(prefix, "The run was failed", "The run failed", 1)
 		}
 	case slices.ContainsFunc(v.Run.Cells, func(c result.Cell) bool { return c.Indicative }):
-		prefix = "Indicative only (" + say.Count(blocks(v), "block", "blocks") + ", warm-up not verified): "
+		prefix = "Indicative only (" + wording.Count(blocks(v), "block", "blocks") + ", warm-up not verified): "
 	}
-	if v.Tally.OK == 0 && len(v.Run.Cells) == 0 {
+	if v.TrialCounts.OK == 0 && len(v.Run.Cells) == 0 {
 		return strings.Replace(prefix, "; of these: ", ": ", 1) + "no trial is valid, so there are no results."
 	}
 	if v.Run.Noisy != "" {
@@ -399,7 +399,7 @@ func (b *builder) ranking(lead mainColumn, columns []mainColumn, against string)
 	slices.Reverse(most)
 	switch {
 	case !slices.ContainsFunc(told, func(c compared) bool { return c.Cell.Verdict != result.Same && c.Cell.Verdict != result.Small }):
-		text = fmt.Sprintf("no mode differs from %s by more than the margin of %s in %s", strings.TrimPrefix(against, "against "), say.Percent(told[0].Cell.Margin), what)
+		text = fmt.Sprintf("no mode differs from %s by more than the margin of %s in %s", strings.TrimPrefix(against, "against "), wording.Percent(told[0].Cell.Margin), what)
 	case len(least) == len(told):
 		text = fmt.Sprintf("by %s %s, the modes differ by %s, and their intervals overlap", what, against, spread(told))
 	default:
@@ -444,8 +444,8 @@ func third(of []compared) string {
 
 // spread is the changes of modes: one, or from the first to the last.
 func spread(of []compared) string {
-	lo, _ := say.Delta(of[0].Cell.Ratio, nil)
-	hi, _ := say.Delta(of[len(of)-1].Cell.Ratio, nil)
+	lo, _ := wording.Delta(of[0].Cell.Ratio, nil)
+	hi, _ := wording.Delta(of[len(of)-1].Cell.Ratio, nil)
 	if lo == hi {
 		return lo
 	}
@@ -475,9 +475,9 @@ func needs(rows []row) string {
 	case most == 0:
 		return ""
 	case unpaired:
-		return " (about " + say.Count(most, "more value of each", "more values of each") + " needed)"
+		return " (about " + wording.Count(most, "more value of each", "more values of each") + " needed)"
 	}
-	return " (about " + say.Count(most, "more block", "more blocks") + " needed)"
+	return " (about " + wording.Count(most, "more block", "more blocks") + " needed)"
 }
 
 // alone words the only mode of a run by its main metrics.
@@ -490,7 +490,7 @@ func alone(mode, against string, columns []mainColumn) string {
 		if !ok || r.Cell == nil || r.Cell.Ratio == nil || c.load || len(parts) == 3 {
 			continue
 		}
-		text, interval := say.Delta(r.Cell.Ratio, r.Cell.RatioCI)
+		text, interval := wording.Delta(r.Cell.Ratio, r.Cell.RatioCI)
 		what := shortTitle(c.Metric)
 		if slices.ContainsFunc(columns, func(o mainColumn) bool { return o.name != c.name && o.Metric.Name == c.Metric.Name }) {
 			what += " in " + c.name
@@ -519,7 +519,7 @@ func biasNotes(warnings []result.Warning) []doc.Note {
 	return out
 }
 
-// answer is the first screen as the first section of a page.
-func (b *builder) answer() doc.Block {
+// overviewSection is the first screen as the first section of a page.
+func (b *builder) overviewSection() doc.Block {
 	return doc.Section{ID: "answer", Head: doc.Heading{Text: "The answer"}, Nav: "Answer", Blocks: []doc.Block{b.overview()}}
 }

@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/report/text"
 	"tare/internal/result"
 )
@@ -37,7 +37,7 @@ func bounds(t *testing.T, name, screen string, width int) {
 		t.Errorf("%s at %d: %d lines", name, width, len(lines))
 	}
 	for _, l := range lines {
-		if w := say.Width(l); w > width {
+		if w := wording.Width(l); w > width {
 			t.Errorf("%s at %d: %d columns: %s", name, width, w, l)
 		}
 		if l != strings.TrimRight(l, " ") {

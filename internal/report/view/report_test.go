@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/html"
 
 	page "tare/internal/report/html"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -174,7 +174,7 @@ func TestAnswers(t *testing.T) {
 				in.Run.Cells = append(in.Run.Cells, cell(part.workload, part.metric, *part.cell))
 			}
 		}
-		if diff := cmp.Diff(c.want, newView(in).Answers[0].String()); diff != "" {
+		if diff := cmp.Diff(c.want, newView(in).Summaries[0].String()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
@@ -253,7 +253,7 @@ func TestInputUntouched(t *testing.T) {
 	if diff := cmp.Diff(want, in, cmpopts.EquateNaNs()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if say.Clean(in.Title) == in.Title {
+	if wording.Clean(in.Title) == in.Title {
 		t.Error("the sample is not hostile")
 	}
 }

@@ -5,14 +5,14 @@ import (
 	"slices"
 
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
 // scenarioTable holds the scenarios whose workloads share a main metric.
 type scenarioTable struct {
 	Metric result.Metric
-	Scale  say.Scale
+	Scale  wording.Scale
 	Rows   []scenarioRow
 }
 
@@ -46,7 +46,7 @@ func scenariosOf(v view) []scenarioTable {
 				values = append(values, *r.Cell.Value)
 			}
 		}
-		out[i].Scale = say.ScaleFor(t.Metric.Unit, values...)
+		out[i].Scale = wording.ScaleFor(t.Metric.Unit, values...)
 	}
 	return out
 }
@@ -134,18 +134,18 @@ func (t scenarioTable) heading() string {
 	return table{Metric: t.Metric, Scale: t.Scale}.heading()
 }
 
-func (r scenarioRow) sentText(s say.Scale) string {
+func (r scenarioRow) sentText(s wording.Scale) string {
 	if r.Sent == nil {
-		return say.Unknown
+		return wording.Unknown
 	}
 	return s.Number(*r.Sent)
 }
 
 func (r scenarioRow) cpuText() string {
 	if r.CPU == nil {
-		return say.Unknown
+		return wording.Unknown
 	}
-	return say.Percent(*r.CPU)
+	return wording.Percent(*r.CPU)
 }
 
 // brieflyJudged is the verdict for where the ratio stands beside it.
@@ -155,15 +155,15 @@ func (r row) brieflyJudged() string {
 	case r.Mode.Control && r.Cell.Baseline != "":
 		return r.control(true)
 	case besideRatio(*r.Cell):
-		return say.Word(r.Cell.Verdict)
+		return wording.Word(r.Cell.Verdict)
 	}
-	return say.Cut(r.verdict(), longReason)
+	return wording.Cut(r.verdict(), longReason)
 }
 
 // judged is the verdict with the ratio, for where it is plain what it is a ratio to.
 func (r row) judged() string {
 	if r.Cell != nil && !unmeasured(r.Mode) && !r.Mode.Control && besideRatio(*r.Cell) {
-		return say.Word(r.Cell.Verdict) + ": " + say.Ratio(r.Cell.Ratio, r.Cell.RatioCI)
+		return wording.Word(r.Cell.Verdict) + ": " + wording.Ratio(r.Cell.Ratio, r.Cell.RatioCI)
 	}
 	return r.verdict()
 }
@@ -177,7 +177,7 @@ func besideRatio(c result.Cell) bool {
 // tcp_stream".
 func (r scenarioRow) what() string {
 	text := r.Mode.ID + " with " + r.Scenario.Workload
-	if l := limitsOf(r.Mode); l != "" {
+	if l := limitsText(r.Mode); l != "" {
 		text += ", limited to " + l
 	}
 	if r.Scenario.Title != "" {
@@ -195,7 +195,7 @@ func (b *builder) scenarios() []doc.Block {
 	widest := 0
 	for _, t := range b.Scenarios {
 		for _, r := range t.Rows {
-			widest = max(widest, say.Width(r.Scenario.ID))
+			widest = max(widest, wording.Width(r.Scenario.ID))
 			l.Items = append(l.Items, doc.Item{Name: r.Scenario.ID, Text: r.what()})
 		}
 	}
@@ -237,8 +237,8 @@ func (b *builder) scenarioTable(t scenarioTable, widest int) doc.Table {
 	add(true, doc.Column{Head: "Verdict", Verdict: true})
 	for _, r := range t.Rows {
 		verdict := r.cell(t.Scale)
-		verdict.Terminal = b.tell(r.row, r.verdict())
-		what := doc.Scenario{Title: r.Scenario.Title, Description: r.Scenario.Description, Mode: r.Mode.ID, Workload: r.Scenario.Workload, Limits: limitsOf(r.Mode)}
+		verdict.Terminal = b.terminalVerdict(r.row, r.verdict())
+		what := doc.Scenario{Title: r.Scenario.Title, Description: r.Scenario.Description, Mode: r.Mode.ID, Workload: r.Scenario.Workload, Limits: limitsText(r.Mode)}
 		if i := slices.IndexFunc(b.Run.Modes, func(m result.Mode) bool { return m.ID == r.Mode.ID }); i >= 0 {
 			what.To = fmt.Sprintf("m%d", i)
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -70,7 +70,7 @@ func (w *workload) searched(m result.Mode, trials []*result.Trial) {
 	}
 	for _, g := range goals {
 		if g.Trials > 0 {
-			w.Rates = append(w.Rates, rateShare{m.ID, goalText(g), say.Lossy(g.Lossy, g.Trials, "steps")})
+			w.Rates = append(w.Rates, rateShare{m.ID, goalText(g), wording.Lossy(g.Lossy, g.Trials, "steps")})
 		}
 	}
 	if len(steps) > 0 && payload > 0 {
@@ -81,7 +81,7 @@ func (w *workload) searched(m result.Mode, trials []*result.Trial) {
 
 // goalText is a loss goal: "without loss, median step".
 func goalText(g result.SearchGoal) string {
-	text := "at " + say.Plain(100*g.LossGoal) + " % loss"
+	text := "at " + wording.Plain(100*g.LossGoal) + " % loss"
 	if g.LossGoal == 0 {
 		text = "without loss"
 	}
@@ -91,7 +91,7 @@ func goalText(g result.SearchGoal) string {
 	case 0.5:
 		return text + ", median step"
 	}
-	return text + ", at most " + say.Percent(g.ExceedRatio) + " of the steps' time lossier"
+	return text + ", at most " + wording.Percent(g.ExceedRatio) + " of the steps' time lossier"
 }
 
 // points gathers steps by their load, from the lowest on. Loads that read alike are
@@ -101,7 +101,7 @@ func (c *curve) points(steps []result.Step, bits float64) {
 	for _, s := range steps {
 		loads = append(loads, s.Load*bits)
 	}
-	scale := say.ScaleFor("bit/s", loads...)
+	scale := wording.ScaleFor("bit/s", loads...)
 	c.Unit = scale.Unit
 	sorted := slices.Clone(steps)
 	slices.SortStableFunc(sorted, func(a, b result.Step) int { return cmp.Compare(a.Load, b.Load) })
@@ -123,7 +123,7 @@ func (c *curve) points(steps []result.Step, bits float64) {
 			}
 			losses = append(losses, s.LossRatio)
 		}
-		p.Seconds, p.Median, p.Worst = seconds(sum), say.Unknown, say.Unknown
+		p.Seconds, p.Median, p.Worst = seconds(sum), wording.Unknown, wording.Unknown
 		if len(losses) > 0 {
 			slices.Sort(losses)
 			p.Median, p.Worst = loss(median(losses)), loss(losses[len(losses)-1])
@@ -141,14 +141,14 @@ func median(sorted []float64) float64 {
 // loss shows a ratio of loss in percent.
 func loss(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return say.Unknown
+		return wording.Unknown
 	}
-	return say.Value(v, "ratio")
+	return wording.Value(v, "ratio")
 }
 
 // Caption says what a curve is of.
 func (c curve) Caption() string {
-	return c.Mode + ": loss over load, " + say.Count(c.Searches, "search", "searches")
+	return c.Mode + ": loss over load, " + wording.Count(c.Searches, "search", "searches")
 }
 
 // rateLines are the shares of lossy steps for a terminal: a line a goal, modes alike

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"tare/internal/report/chart"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -28,7 +28,7 @@ func (s slot) mid() float64 {
 // timed is the course of a workload's trials within their timed windows, by mode.
 type timed struct {
 	Metric result.Metric
-	Scale  say.Scale
+	Scale  wording.Scale
 	Width  float64 // of a slot, s
 	Modes  []row
 	Slots  [][]slot   // by mode
@@ -47,7 +47,7 @@ func (t table) timedOf(most int) (timed, bool) {
 		for _, trial := range r.Trials {
 			if s := usable(trial); s != nil && !unmeasured(r.Mode) {
 				if out.Metric.Name == "" {
-					out.Metric = result.Metric{Name: s.Metric, Title: say.Clean(s.Metric)}
+					out.Metric = result.Metric{Name: s.Metric, Title: wording.Clean(s.Metric)}
 					if m, ok := result.MetricNamed(s.Metric); ok {
 						out.Metric = m
 					}
@@ -91,7 +91,7 @@ func (t table) timedOf(most int) (timed, bool) {
 		}
 		out.Modes, out.Slots, out.Trials, out.Lines = append(out.Modes, r), append(out.Slots, slots), append(out.Trials, trials), append(out.Lines, lines)
 	}
-	out.Scale = say.ScaleFor(out.Metric.Unit, ends...)
+	out.Scale = wording.ScaleFor(out.Metric.Unit, ends...)
 	return out, len(ends) > 0
 }
 
@@ -122,8 +122,8 @@ func binned(s *result.Series, width float64, sum series, count []float64) {
 }
 
 // chart draws the lanes.
-func (t timed) chart() shown {
-	s := shown{Plane: chart.Plane{Title: "Within a trial: " + (table{Metric: t.Metric, Scale: t.Scale}).inline()}}
+func (t timed) chart() workloadChart {
+	s := workloadChart{Plane: chart.Plane{Title: "Within a trial: " + (table{Metric: t.Metric, Scale: t.Scale}).inline()}}
 	zero, end := 0.0, t.Width*float64(len(t.Slots[0]))
 	s.Plane.X = chart.Dim{Lo: &zero, Hi: &end, Label: "time within the timed window, s"}
 	s.Plane.Y = chart.Dim{Lo: &zero}
@@ -150,8 +150,8 @@ func (t timed) chart() shown {
 			l.Lines = []chart.Line{{Points: t.points(func(j int) float64 { return t.Slots[i][j].mid() }), Key: -1}}
 		}
 		if n := t.Trials[i]; n > 0 {
-			l.Note = say.Count(n, "trial", "trials")
-			s.Desc += say.Cut(r.Mode.ID, 60) + ": " + t.spread(i) + ". "
+			l.Note = wording.Count(n, "trial", "trials")
+			s.Desc += wording.Cut(r.Mode.ID, 60) + ": " + t.spread(i) + ". "
 		}
 		s.Plane.Lanes = append(s.Plane.Lanes, l)
 	}
@@ -162,7 +162,7 @@ func (t timed) chart() shown {
 		s.Caption += "Of few trials each has a line. "
 	}
 	s.Caption += "A point is the mean of " + seconds(t.Width) + "."
-	s.Desc = say.Cut(s.Desc, 1500)
+	s.Desc = wording.Cut(s.Desc, 1500)
 	return s
 }
 
@@ -186,7 +186,7 @@ func (t timed) spread(mode int) string {
 		}
 	}
 	if lo > hi {
-		return say.Unknown
+		return wording.Unknown
 	}
 	return "median between " + t.Scale.Number(lo) + " and " + t.Scale.Value(hi)
 }
@@ -202,10 +202,10 @@ func (t timed) tableOf() behind {
 		}
 	}
 	for j := range t.Slots[0] {
-		row := behindRow{Name: say.Plain(round3(float64(j)*t.Width)) + "-" + say.Plain(round3(float64(j+1)*t.Width))}
+		row := behindRow{Name: wording.Plain(round3(float64(j)*t.Width)) + "-" + wording.Plain(round3(float64(j+1)*t.Width))}
 		for _, i := range at {
 			v := t.Slots[i][j].Values
-			text := say.Unknown
+			text := wording.Unknown
 			if n := len(v); n > 0 {
 				text = t.Scale.Estimate(ptrTo(median(v)), &result.Interval{v[0], v[n-1]})
 			}

@@ -6,7 +6,7 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -67,7 +67,7 @@ func (b breakdown) keys() ([]string, []breakdownRow) {
 	}
 	if len(known) > chart.MostKeys+1 {
 		rest := known[chart.MostKeys:]
-		known = append(known[:chart.MostKeys:chart.MostKeys], b.sum(say.Count(len(rest), "other", "others"), rest))
+		known = append(known[:chart.MostKeys:chart.MostKeys], b.sum(wording.Count(len(rest), "other", "others"), rest))
 	}
 	var keys []string
 	for _, r := range known {
@@ -103,7 +103,7 @@ func (b breakdown) description() string {
 			}
 			text += fmt.Sprintf(", %s %s", r.Name, b.number(r.Cells[j].Value))
 		}
-		parts = append(parts, say.Cut(text, 300))
+		parts = append(parts, wording.Cut(text, 300))
 	}
 	return strings.Join(parts, ". ") + "."
 }
@@ -194,7 +194,7 @@ func (b breakdown) grid() doc.Grid {
 	for j, m := range b.Modes {
 		value, diff := 0, 0
 		for _, r := range rows {
-			value, diff = max(value, say.Width(b.number(r.Cells[j].Value))), max(diff, say.Width(b.diff(r.Cells[j])))
+			value, diff = max(value, wording.Width(b.number(r.Cells[j].Value))), max(diff, wording.Width(b.diff(r.Cells[j])))
 		}
 		c := doc.GridColumn{Head: m.Mode}
 		for _, r := range rows {

@@ -189,7 +189,7 @@ func tableText(t doc.Table) [][]string {
 						text += s.Description
 					}
 					if !r.Out {
-						text += strings.Join(c.Remarks, "")
+						text += strings.Join(c.Notes, "")
 					}
 					row = append(row, squeeze(text))
 				}

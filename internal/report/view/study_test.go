@@ -70,7 +70,7 @@ func sdn() Input {
 	run.Trials = result.Count(trials)
 	run.Cells, run.Warnings = analysis.Cells(run.Modes, workloads, trials, rule)
 	run.Warnings = append(run.Warnings, result.Warning{Code: "workload_unsupported", Scope: "udp_sweep", Text: "left out of the trials, not built yet: loss over a range of rates"})
-	run.Comparisons = analysis.Compare(analysis.Input{Modes: run.Modes, Workloads: workloads, Trials: trials, Rule: rule}, run.Scenarios, []analysis.Asked{
+	run.Comparisons = analysis.Compare(analysis.Input{Modes: run.Modes, Workloads: workloads, Trials: trials, Rule: rule}, run.Scenarios, []analysis.ComparisonRequest{
 		{ID: "D/B", Title: "what the SDN takes from containers", A: []string{"D"}, B: []string{"B"}},
 		{ID: "F/E", Title: "the same without segmentation", A: []string{"F"}, B: []string{"E"}},
 		{ID: "E/B", A: []string{"E"}, B: []string{"B"}},
@@ -181,7 +181,7 @@ func TestLimits(t *testing.T) {
 		"server 64 MiB":        {{Name: "server limit", Value: "64 MiB"}},
 		"client 1; server 0.5": {{Name: "client limit", Value: "1"}, {Name: "server limit", Value: "0.5"}},
 	} {
-		if d := cmp.Diff(want, limitsOf(result.Mode{Facts: facts})); d != "" {
+		if d := cmp.Diff(want, limitsText(result.Mode{Facts: facts})); d != "" {
 			t.Error(d)
 		}
 	}

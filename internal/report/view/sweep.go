@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -75,7 +75,7 @@ func sweepsOf(ws []workload) []sweep {
 			out = append(out, s)
 		}
 		row := sweepRow{Rate: rate}
-		scale := say.ScaleFor("ratio")
+		scale := wording.ScaleFor("ratio")
 		for _, mode := range out[at].Modes {
 			r, _ := w.Tables[i].of(mode)
 			row.Loss, row.cells = append(row.Loss, r.value(scale)), append(row.cells, r.Cell)

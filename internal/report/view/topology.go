@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tare/internal/report/chart"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -221,9 +221,9 @@ func provenInWords(p *result.Proof) string {
 			misfits = append(misfits, exactly(f))
 		}
 	}
-	switch all := say.Count(len(p.Findings), "counter", "counters"); {
+	switch all := wording.Count(len(p.Findings), "counter", "counters"); {
 	case len(misfits) > 0:
-		return say.Cut(fmt.Sprintf("Not proven in %s: of %s, %d did not move as the traffic had to move it: %s", trial, all, len(misfits), strings.Join(misfits, "; ")), 600)
+		return wording.Cut(fmt.Sprintf("Not proven in %s: of %s, %d did not move as the traffic had to move it: %s", trial, all, len(misfits), strings.Join(misfits, "; ")), 600)
 	case !p.Holds:
 		return "Not proven in " + trial
 	case told:
@@ -325,7 +325,7 @@ func amount(f result.Finding) string {
 	if unit == "" {
 		return fmt.Sprint(*f.Moved)
 	}
-	return say.Value(inUnit(*f.Moved, unit), unit)
+	return wording.Value(inUnit(*f.Moved, unit), unit)
 }
 
 // briefly is a finding for a drawing: "tx 59.5 of 59.4-61.2 GB".
@@ -340,12 +340,12 @@ func briefly(f result.Finding) string {
 	case f.Least == 0 && *f.Most == 0:
 		return lead + amount(f) + " of none"
 	case f.Least == 0:
-		return lead + amount(f) + " of ≤ " + say.Value(in(*f.Most), unit)
+		return lead + amount(f) + " of ≤ " + wording.Value(in(*f.Most), unit)
 	}
-	s := say.ScaleFor(unit, in(f.Least), in(*f.Moved))
+	s := wording.ScaleFor(unit, in(f.Least), in(*f.Moved))
 	apart := s.In(in(f.Least)) < 0.01 || s.In(in(*f.Moved)) < 0.01
 	if apart { // each in its own unit
-		s = say.ScaleFor(unit, in(f.Least))
+		s = wording.ScaleFor(unit, in(f.Least))
 	}
 	bound := "≥ " + s.Number(in(f.Least))
 	if f.Most != nil {

@@ -7,7 +7,7 @@ import (
 
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -24,13 +24,13 @@ func (r Report) Document() doc.Document { return r.view.document() }
 type view struct {
 	Input
 	Notices     []notice
-	Answers     []answer
+	Summaries   []modeSummary
 	Scenarios   []scenarioTable
 	Comparisons []comparison
 	Workloads   []workload
 	Sweeps      []sweep
-	Course      []string // how the run decided about itself
-	Tally       tallied
+	Decisions   []string // how the run decided about itself
+	TrialCounts trialCounts
 	Lost        []result.Trial // invalid and failed ones, in order
 	Evidence    evidence
 	order       []string // of modes, as reports list them
@@ -54,7 +54,7 @@ type workload struct {
 type table struct {
 	Workload string
 	Metric   result.Metric
-	Scale    say.Scale
+	Scale    wording.Scale
 	Groups   []group
 	drawn    func() []chart.Panel // its panels
 }
@@ -76,13 +76,14 @@ type row struct {
 	Noisy    bool            // the run is not fit to judge
 	Bounded  bool            // the baseline's figure is only a lower bound
 	Zero     bool            // its own figure or the baseline's is 0
+	baseZero bool            // the baseline's value is 0
 	Metric   string          // of the table it is in
 }
 
 func newView(in Input) view {
 	in = in.clean()
 	withProofs(in.Run.Modes, in.Trials)
-	v := view{Input: in, Tally: tallyOf(in), Course: course(in.Run)}
+	v := view{Input: in, TrialCounts: countTrials(in), Decisions: runDecisions(in.Run)}
 	for _, t := range in.Trials {
 		if t.Status != result.TrialOK {
 			v.Lost = append(v.Lost, t)
@@ -102,7 +103,7 @@ func newView(in Input) view {
 	v.Scenarios = scenariosOf(v)
 	v.Comparisons = comparisonsOf(v.Run)
 	v.Notices = notices(v)
-	v.Answers = answers(v, families)
+	v.Summaries = modeSummaries(v, families)
 	return v
 }
 
@@ -164,7 +165,7 @@ func newWorkload(in Input, families []family, id string) workload {
 		}
 	}
 	if len(w.Tables) == 0 {
-		w.Empty = "No figure came of " + say.Count(n, "trial", "trials") + "; what is known of why is among the warnings and the trials that do not count."
+		w.Empty = "No figure came of " + wording.Count(n, "trial", "trials") + "; what is known of why is among the warnings and the trials that do not count."
 	}
 	return w
 }
@@ -242,7 +243,7 @@ func (t table) rows() []row {
 }
 
 // scale suits the largest figure that the table shows.
-func (t table) scale() say.Scale {
+func (t table) scale() wording.Scale {
 	var values []float64
 	for _, r := range t.rows() {
 		if r.Cell != nil && r.Cell.Value != nil {
@@ -255,7 +256,7 @@ func (t table) scale() say.Scale {
 			}
 		}
 	}
-	return say.ScaleFor(t.Metric.Unit, values...)
+	return wording.ScaleFor(t.Metric.Unit, values...)
 }
 
 // tabled are the trials of a workload without those that count in no cell by design, and with those
@@ -288,7 +289,8 @@ func (g group) bound() {
 		for i := range g.Rows {
 			if r := &g.Rows[i]; b.Baseline && !r.Baseline && b.Cell != nil {
 				r.Bounded = b.Cell.AtLeast
-				r.Zero = zero(b.Cell) || zero(r.Cell)
+				r.baseZero = zero(b.Cell)
+				r.Zero = r.baseZero || zero(r.Cell)
 			}
 		}
 	}

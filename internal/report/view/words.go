@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"tare/internal/report/chart"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 )
 
@@ -27,31 +27,31 @@ func notices(v view) []notice {
 	case result.RunComplete:
 	case result.RunInterrupted:
 		out = append(out, notice{true, "This run was interrupted. What follows rests on the " +
-			say.Count(v.Tally.OK, "valid trial", "valid trials") + " it had by then."})
+			wording.Count(v.TrialCounts.OK, "valid trial", "valid trials") + " it had by then."})
 	case result.RunFailed:
 		out = append(out, notice{true, "This run failed. What follows rests on the " +
-			say.Count(v.Tally.OK, "valid trial", "valid trials") + " it had by then."})
+			wording.Count(v.TrialCounts.OK, "valid trial", "valid trials") + " it had by then."})
 	default:
 		out = append(out, notice{true, "How this run ended is not known."})
 	}
-	if v.Tally.OK == 0 && len(v.Run.Cells) == 0 {
+	if v.TrialCounts.OK == 0 && len(v.Run.Cells) == 0 {
 		out = append(out, notice{true, "No trial counts: there are no figures."})
 	}
 	if v.Run.Noisy != "" {
 		out = append(out, notice{true, "This run is not fit to judge: " + strings.TrimRight(v.Run.Noisy, ".") + ". Figures and intervals stand as measured; " +
 			"of every difference it says \"cannot tell\". The exit code of such a run is 4."})
 	}
-	out = append(out, strangeControls(v)...)
+	out = append(out, differingControls(v)...)
 	if slices.ContainsFunc(v.Run.Cells, func(c result.Cell) bool { return c.Indicative }) {
-		out = append(out, notice{false, "Indicative only: " + say.Count(blocks(v), "block", "blocks") +
+		out = append(out, notice{false, "Indicative only: " + wording.Count(blocks(v), "block", "blocks") +
 			", warm-up not verified."})
 	}
 	return out
 }
 
-// strangeControls are controls that are told apart, by a main metric, from what they
+// differingControls are controls that are told apart, by a main metric, from what they
 // are a copy of.
-func strangeControls(v view) []notice {
+func differingControls(v view) []notice {
 	var out []notice
 	for _, w := range v.Workloads {
 		for _, t := range w.Tables {
@@ -59,7 +59,7 @@ func strangeControls(v view) []notice {
 				if t.Metric.Primary && r.strange() {
 					out = append(out, notice{true, fmt.Sprintf("The A/A control, which is %s once more, comes out %s: %s in %s %s. "+
 						"Something other than the mode tells trials apart here: believe no difference of that size.",
-						r.Cell.Baseline, say.Word(r.Cell.Verdict), r.ratio(), w.ID, noun(t.Metric))})
+						r.Cell.Baseline, wording.Word(r.Cell.Verdict), r.ratio(), w.ID, noun(t.Metric))})
 				}
 			}
 		}
@@ -118,7 +118,7 @@ func (r row) verdict() string {
 	if d := r.doubt(); d != "" {
 		return d
 	}
-	return say.Verdict(*r.Cell)
+	return wording.Verdict(*r.Cell)
 }
 
 // unjudged counts the trials of a row that has no cell, and says why there is none
@@ -158,7 +158,7 @@ func (r row) unjudged() string {
 		return "no valid trial, " + strings.Join(parts, ", ") + why
 	}
 	if r.Metric != "" && figures == 0 {
-		return "no figure from " + say.Count(ok, "valid trial", "valid trials")
+		return "no figure from " + wording.Count(ok, "valid trial", "valid trials")
 	}
 	return "not judged; trials: " + strings.Join(parts, ", ")
 }

@@ -20,12 +20,12 @@ import (
 // and of that other programs on this one, as CPUs busy; nil where unknown.
 type idled struct {
 	block  int
-	worked Work
+	worked CPUTime
 	others *float64
 }
 
-// Idle is such a wait, before these trials.
-func (o *Observer) Idle(ctx context.Context, trials []*Trial, wait func()) {
+// ObserveIdle is such a wait, before these trials.
+func (o *Observer) ObserveIdle(ctx context.Context, trials []*Trial, wait func()) {
 	var modes []Mode
 	for _, t := range trials {
 		modes = append(modes, t.Mode)
@@ -34,13 +34,13 @@ func (o *Observer) Idle(ctx context.Context, trials []*Trial, wait func()) {
 	worked := o.metered(ctx, o.readers(modes...), wait)
 	w := session.Stop()
 	o.missing(w)
-	o.idle = append(o.idle, idled{trials[0].Planned.Block, worked, othersOf(w.Figures)})
+	o.idle = append(o.idle, idled{trials[0].Planned.Block, worked, othersOf(w.Metrics)})
 }
 
 // othersOf is how many CPUs other programs kept busy, nil where unknown.
 func othersOf(figures map[string]float64) *float64 {
-	used, known := figures[result.FigureOthers]
-	long := figures[result.FigureElapsed]
+	used, known := figures[result.MachineOthers]
+	long := figures[result.MachineElapsed]
 	if !known || !(long > 0) {
 		return nil
 	}
@@ -57,7 +57,7 @@ const leastIdle = 250 * time.Millisecond
 // where these are shorter than leastIdle, in those of earlier blocks. Error: why that is
 // not known.
 func (o *Observer) baseline(kernel string, block int) (float64, error) {
-	var all observe.Spent
+	var all observe.CPUTime
 	var others float64 // CPU seconds
 	for i := len(o.idle) - 1; i >= 0; i-- {
 		w, seen := o.idle[i].worked[kernel]
@@ -65,7 +65,7 @@ func (o *Observer) baseline(kernel string, block int) (float64, error) {
 			continue
 		}
 		all = all.Plus(w)
-		if share := o.idle[i].others; share != nil && kernel == Here {
+		if share := o.idle[i].others; share != nil && kernel == LocalKernel {
 			others += *share * w.Length().Seconds()
 		}
 	}
@@ -76,18 +76,18 @@ func (o *Observer) baseline(kernel string, block int) (float64, error) {
 	return max(0, busy-others) / all.Length().Seconds(), err
 }
 
-// Use is what a trial spent CPU time on.
-type Use struct {
-	Spent    Work
-	Metric   string  // of the cost of what was carried
-	Carried  float64 // in the unit of that metric
-	Flowing  float64 // seconds with traffic
-	Backward bool    // the server is the one that sends
+// CPUUse is what a trial spent CPU time on.
+type CPUUse struct {
+	CPUTime        CPUTime
+	Metric         string  // of the cost of what was carried
+	Carried        float64 // in the unit of that metric
+	TrafficSeconds float64 // seconds with traffic
+	Backward       bool    // the server is the one that sends
 }
 
-// Bill puts what the machines worked into the record of a trial that went well, and into
+// RecordCPUCost puts what the machines worked into the record of a trial that went well, and into
 // its metrics what that cost; of nil there is nothing to tell the cost of.
-func (o *Observer) Bill(t *Trial, use *Use) {
+func (o *Observer) RecordCPUCost(t *Trial, use *CPUUse) {
 	if t.Failed() {
 		return
 	}
@@ -95,13 +95,13 @@ func (o *Observer) Bill(t *Trial, use *Use) {
 	if t.Record.Machine == nil {
 		t.Record.Machine = map[string]float64{}
 	}
-	for kernel, s := range t.Spent {
+	for kernel, s := range t.CPUTime {
 		at := t.at(kernel)
-		for name, v := range s.Figures() {
+		for name, v := range s.Metrics() {
 			t.figure(at+name, v)
 		}
-		if share, known := s.Fullest(); known {
-			t.figure(at+result.FigureFullest, share)
+		if share, known := s.BusiestCPU(); known {
+			t.figure(at+result.MachineFullest, share)
 		}
 		if idle, err := o.baseline(kernel, t.Planned.Block); err == nil {
 			t.figure(at+figureBaseline, idle)
@@ -110,9 +110,9 @@ func (o *Observer) Bill(t *Trial, use *Use) {
 	if use == nil {
 		return
 	}
-	err := t.price(*use, func(kernel string) (float64, error) {
+	err := t.addCPUCost(*use, func(kernel string) (float64, error) {
 		idle, err := o.baseline(kernel, t.Planned.Block)
-		if others := othersOf(t.Window.Figures); kernel == Here && others != nil {
+		if others := othersOf(t.Window.Metrics); kernel == LocalKernel && others != nil {
 			idle += *others
 		}
 		return idle, err
@@ -147,7 +147,7 @@ func (o *Observer) endKernels(m Mode) (k endKernels) {
 // at is what a figure of one of several machines begins with, empty where there is one.
 func (t *Trial) at(kernel string) string {
 	switch {
-	case len(t.Spent) < 2:
+	case len(t.CPUTime) < 2:
 		return ""
 	case kernel == t.kernels.client:
 		return "client_"
@@ -157,28 +157,28 @@ func (t *Trial) at(kernel string) string {
 	return "between_"
 }
 
-// price adds the metrics of the bill: CPU seconds by what was carried, and CPUs busy
+// addCPUCost adds the metrics of the bill: CPU seconds by what was carried, and CPUs busy
 // in the mean while there was traffic. idle is how many are busy all the same.
-func (t *Trial) price(use Use, idle func(kernel string) (float64, error)) error {
-	net, least, err := use.Spent.busy(idle)
+func (t *Trial) addCPUCost(use CPUUse, idle func(kernel string) (float64, error)) error {
+	net, least, err := use.CPUTime.busy(idle)
 	switch {
 	case err != nil:
 		return err
 	case net < least:
 		return fmt.Errorf("the machine worked %.3g CPU seconds more than without the trial, and less than %.3g cannot be told from nothing", net, least)
-	case !(use.Carried > 0) || !(use.Flowing > 0) || math.IsInf(use.Carried, 0):
+	case !(use.Carried > 0) || !(use.TrafficSeconds > 0) || math.IsInf(use.Carried, 0):
 		return errors.New("nothing is known of what was carried")
 	}
 	if t.Record.Metrics == nil {
 		t.Record.Metrics = map[string]float64{}
 	}
 	t.Record.Metrics[use.Metric] = net / use.Carried
-	if len(use.Spent) == 1 {
-		t.Record.Metrics[result.CPUMachine] = net / use.Flowing
+	if len(use.CPUTime) == 1 {
+		t.Record.Metrics[result.CPUMachine] = net / use.TrafficSeconds
 		return nil
 	}
-	for kernel, s := range use.Spent {
-		own, _, err := Work{kernel: s}.busy(idle)
+	for kernel, s := range use.CPUTime {
+		own, _, err := CPUTime{kernel: s}.busy(idle)
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func (t *Trial) price(use Use, idle func(kernel string) (float64, error)) error 
 		if sends {
 			metric = result.CPUSender
 		}
-		t.Record.Metrics[metric] = max(0, own) / use.Flowing
+		t.Record.Metrics[metric] = max(0, own) / use.TrafficSeconds
 	}
 	return nil
 }

@@ -71,20 +71,20 @@ func (s *script) Read() (observe.Sample, error) {
 }
 
 // spent is a window of so many ms with so many ticks of work.
-func spent(t *testing.T, ms, busy int) observe.Spent {
+func spent(t *testing.T, ms, busy int) observe.CPUTime {
 	t.Helper()
 	cpu := &script{t: t, next: []string{"1000 50", fmt.Sprint(1000+ms, " ", 50+busy)}}
-	return trialOf(Config{Hosts: labdriver.Hosts(), CPU: cpu}, mode{}, plan.Trial{}).Meter(t.Context(), func() {})[Here]
+	return trialOf(Config{Hosts: labdriver.Hosts(), CPU: cpu}, mode{}, plan.Trial{}).Meter(t.Context(), func() {})[LocalKernel]
 }
 
 func TestBaseline(t *testing.T) {
 	others := 0.1
 	wait := func(block, ms, busy int, others *float64) idled {
-		return idled{block, Work{Here: spent(t, ms, busy)}, others}
+		return idled{block, CPUTime{LocalKernel: spent(t, ms, busy)}, others}
 	}
-	var none observe.Spent
+	var none observe.CPUTime
 	none.Add(nil, nil)
-	lost := idled{block: 1, worked: Work{Here: none}}
+	lost := idled{block: 1, worked: CPUTime{LocalKernel: none}}
 	for _, c := range []struct {
 		name string
 		idle []idled
@@ -104,7 +104,7 @@ func TestBaseline(t *testing.T) {
 			if c.name == "of a reading that failed nothing is known" {
 				block = 1
 			}
-			got, err := (&Observer{idle: c.idle}).baseline(Here, block)
+			got, err := (&Observer{idle: c.idle}).baseline(LocalKernel, block)
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Errorf("%g, %v; want %q", got, err, c.err)
@@ -161,9 +161,9 @@ func TestBillOfMachinesElsewhere(t *testing.T) {
 			}
 			one := trialOf(Config{Hosts: hosts}, m, plan.Trial{Block: 1, Mode: "m", Workload: study.Workload{ID: "tcp_stream"}})
 			o := one.observer
-			one.Spent = one.Meter(t.Context(), func() {})
-			o.idle = []idled{{1, Work{"one": spent(t, 1000, 10), "two": spent(t, 1000, 10)}, nil}}
-			o.Bill(one, &Use{Spent: one.Spent, Metric: result.CPUCost, Carried: 10, Flowing: 1, Backward: c.direction == study.Reverse})
+			one.CPUTime = one.Meter(t.Context(), func() {})
+			o.idle = []idled{{1, CPUTime{"one": spent(t, 1000, 10), "two": spent(t, 1000, 10)}, nil}}
+			o.RecordCPUCost(one, &CPUUse{CPUTime: one.CPUTime, Metric: result.CPUCost, Carried: 10, TrafficSeconds: 1, Backward: c.direction == study.Reverse})
 			if d := cmp.Diff(c.want, one.Record.Metrics, cmpopts.EquateApprox(0, 1e-9), cmpopts.EquateEmpty()); d != "" {
 				t.Errorf("metrics (-want +got):\n%s", d)
 			}
@@ -172,8 +172,8 @@ func TestBillOfMachinesElsewhere(t *testing.T) {
 					t.Errorf("no %s in %v", name, one.Record.Machine)
 				}
 			}
-			if warned := len(o.Unbilled()) > 0; warned != c.warns {
-				t.Errorf("unbilled: %v", o.Unbilled())
+			if warned := len(o.MissingCPUCost()) > 0; warned != c.warns {
+				t.Errorf("unbilled: %v", o.MissingCPUCost())
 			}
 		})
 	}

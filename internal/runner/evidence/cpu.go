@@ -11,21 +11,21 @@ import (
 	"tare/internal/observe/netstack"
 )
 
-// Work is what machines worked in windows, by the boot ids of their kernels. With both
+// CPUTime is what machines worked in windows, by the boot ids of their kernels. With both
 // ends on this machine it is the one of the id here.
-type Work map[string]observe.Spent
+type CPUTime map[string]observe.CPUTime
 
 // Here stands for this machine, of which the collector reads; unknown for one of which
 // nothing could be read.
 const (
-	Here    = ""
-	unknown = "unknown"
+	LocalKernel = ""
+	unknown     = "unknown"
 )
 
 // Plus is both together.
-func (w Work) Plus(o Work) Work {
-	sum := Work{}
-	for _, one := range []Work{w, o} {
+func (w CPUTime) Plus(o CPUTime) CPUTime {
+	sum := CPUTime{}
+	for _, one := range []CPUTime{w, o} {
 		for kernel, s := range one {
 			sum[kernel] = sum[kernel].Plus(s)
 		}
@@ -35,7 +35,7 @@ func (w Work) Plus(o Work) Work {
 
 // busy is what all machines worked. idle tells how many CPUs of one are busy all the same;
 // what that makes in these windows is taken off.
-func (w Work) busy(idle func(kernel string) (float64, error)) (net, resolution float64, err error) {
+func (w CPUTime) busy(idle func(kernel string) (float64, error)) (net, resolution float64, err error) {
 	if len(w) == 0 {
 		return 0, 0, errors.New("CPU time was not read")
 	}
@@ -70,7 +70,7 @@ func (o *Observer) readers(of ...Mode) []cpuReader {
 		for _, h := range o.hostsOf(m) {
 			one := cpuReader{host: h.Name, read: unread}
 			if h.Local {
-				one = cpuReader{host: Here, read: o.readHere}
+				one = cpuReader{host: LocalKernel, read: o.readHere}
 			} else if c := m.AgentOn(h.Name); c != nil {
 				one.read = c.CPU
 			}
@@ -86,7 +86,7 @@ func (o *Observer) readers(of ...Mode) []cpuReader {
 // cannot be done.
 func (o *Observer) readHere(context.Context) (string, observe.Sample, error) {
 	s, err := o.cpu.Read()
-	return Here, s, err
+	return LocalKernel, s, err
 }
 
 // errUnread is why nothing is known of a host.
@@ -110,8 +110,8 @@ func marks(ctx context.Context, readers []cpuReader) []mark {
 			switch {
 			case err == nil:
 				out[i] = mark{kernel, s}
-			case one.host == Here:
-				out[i] = mark{Here, nil}
+			case one.host == LocalKernel:
+				out[i] = mark{LocalKernel, nil}
 			default:
 				out[i] = mark{unknown, nil}
 			}
@@ -123,18 +123,18 @@ func marks(ctx context.Context, readers []cpuReader) []mark {
 
 // Meter does a part of a trial, and gives what the machines of its mode's hosts worked
 // meanwhile.
-func (t *Trial) Meter(ctx context.Context, do func()) Work {
+func (t *Trial) Meter(ctx context.Context, do func()) CPUTime {
 	return t.observer.metered(ctx, t.observer.readers(t.Mode), do)
 }
 
 // metered does something, and gives what each machine worked meanwhile. Two hosts on one
 // machine are counted once.
-func (o *Observer) metered(ctx context.Context, readers []cpuReader, do func()) Work {
+func (o *Observer) metered(ctx context.Context, readers []cpuReader, do func()) CPUTime {
 	from := marks(ctx, readers)
 	do()
 	to := marks(ctx, readers)
 	join(from, to)
-	w := Work{}
+	w := CPUTime{}
 	for i := range from {
 		kernel := from[i].kernel
 		if to[i].kernel != kernel {
@@ -145,7 +145,7 @@ func (o *Observer) metered(ctx context.Context, readers []cpuReader, do func()) 
 		}
 		o.kernels[readers[i].host] = kernel
 		if seen := slices.ContainsFunc(from[:i], func(m mark) bool { return m.kernel == kernel }); !seen {
-			var s observe.Spent
+			var s observe.CPUTime
 			s.Add(from[i].sample, to[i].sample)
 			w[kernel] = s
 		}
@@ -157,13 +157,13 @@ func (o *Observer) metered(ctx context.Context, readers []cpuReader, do func()) 
 // both were read.
 func join(all ...[]mark) {
 	for _, m := range all {
-		if !slices.ContainsFunc(m, func(m mark) bool { return m.kernel == Here }) {
+		if !slices.ContainsFunc(m, func(m mark) bool { return m.kernel == LocalKernel }) {
 			continue
 		}
 		own := netstack.Boot("/proc")
 		for i := range m {
 			if own != "" && m[i].kernel == own {
-				m[i].kernel = Here
+				m[i].kernel = LocalKernel
 			}
 		}
 	}
@@ -172,7 +172,7 @@ func join(all ...[]mark) {
 // kernelOf is the machine of a host, as readers last found it.
 func (o *Observer) kernelOf(h driver.Host) string {
 	if h.Local {
-		return o.kernels[Here]
+		return o.kernels[LocalKernel]
 	}
 	return o.kernels[h.Name]
 }

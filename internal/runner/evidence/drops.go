@@ -67,16 +67,16 @@ func (o *Observer) withDrops(trials []*Trial, do func()) {
 	}
 }
 
-// WatchEnds tells between which ends the traffic of a trial is, in place
+// WatchEndpoints tells between which ends the traffic of a trial is, in place
 // of those before, and that it is the trial's turn.
-func (t *Trial) WatchEnds(ends []netip.AddrPort) {
+func (t *Trial) WatchEndpoints(ends []netip.AddrPort) {
 	if t.drops != nil {
 		t.drops.note(t.drops.session.Set(t.drops.flow, drops.Flow{Ends: ends}))
 	}
 }
 
-// TakeTurn says that what comes now is the trial's, where its ends are not its alone.
-func (t *Trial) TakeTurn() {
+// BeginSlice says that what comes now is the trial's, where its ends are not its alone.
+func (t *Trial) BeginSlice() {
 	if t.drops != nil && !t.Failed() {
 		t.drops.note(t.drops.session.Turn(t.drops.flow))
 	}
@@ -108,7 +108,7 @@ func (t *Trial) explain() {
 	}
 	found, err := t.drops.session.Read(t.drops.flow)
 	t.drops.note(err)
-	found.Reasons = t.drops.without(found.Reasons, t.Mode.Path().Discards)
+	found.Reasons = t.drops.without(found.Reasons, t.Mode.Path().IgnoredDropReasons)
 	if found.Missing != "" {
 		t.drops.missing = append(t.drops.missing, found.Missing)
 	}

@@ -33,7 +33,7 @@ type Config struct {
 	// CPU reads the CPU time of this machine, and Watch all that it does; nil: as the
 	// kernel tells them.
 	CPU   observe.Collector
-	Watch *observe.Watch
+	Watch *observe.CollectorSet
 }
 
 // Agent is what is asked of a process of the run on another machine.
@@ -57,7 +57,7 @@ type Mode interface {
 // goroutines at once.
 type Observer struct {
 	cfg      Config
-	watch    *observe.Watch
+	watch    *observe.CollectorSet
 	cpu      observe.Collector // of this machine, read at the edges of what a mode does
 	drops    *drops.Watcher    // nil where the kernel is not asked for drop reasons
 	noStacks string            // why stacks cannot be sampled here; empty while nothing speaks against it
@@ -70,7 +70,7 @@ type Observer struct {
 func New(cfg Config) *Observer {
 	o := &Observer{cfg: cfg, watch: cfg.Watch, cpu: cfg.CPU}
 	if o.watch == nil {
-		o.watch = observe.NewWatch(o.collectors())
+		o.watch = observe.NewCollectorSet(o.collectors())
 	}
 	if o.cpu == nil {
 		o.cpu = observe.NewCPU("/proc")
@@ -92,7 +92,7 @@ func (o *Observer) collectors() []observe.Collector {
 
 // own says what is the run's own among the processes of this machine.
 func (o *Observer) own() observe.Own {
-	return observe.Own{PID: o.cfg.PID, Run: o.cfg.Run, Programs: driver.Ground{Hosts: o.cfg.Hosts}.Programs()}
+	return observe.Own{PID: o.cfg.PID, Run: o.cfg.Run, Programs: driver.HostInfo{Hosts: o.cfg.Hosts}.Programs()}
 }
 
 // counts is whether the study wants counters as evidence.
@@ -118,9 +118,9 @@ type Trial struct {
 	Failed  func() bool // so far; of a trial that has failed hardly anything is read
 	// Window is what was observed of this machine around the trial, and around those that
 	// it took turns with where it is Shared.
-	Window observe.Window
-	Shared bool
-	Spent  Work // by the machines in its own time
+	Window  observe.Window
+	Shared  bool
+	CPUTime CPUTime // by the machines in its own time
 
 	observer *Observer
 	kernels  endKernels // of the machines of its endpoints
@@ -152,13 +152,13 @@ func (t *Trial) figure(name string, v float64) {
 	t.Record.Machine[name] = v
 }
 
-// Group reads the machines of all hosts of trials before and behind what they do
+// ObserveGroup reads the machines of all hosts of trials before and behind what they do
 // together, while the kernel is asked why it drops what they send.
-func (o *Observer) Group(ctx context.Context, trials []*Trial, do func()) {
+func (o *Observer) ObserveGroup(ctx context.Context, trials []*Trial, do func()) {
 	after := o.pressure(ctx, trials)
 	o.withDrops(trials, do)
 	after()
 }
 
-// Unbilled lists the trials of which the CPU cost is unknown, and why.
-func (o *Observer) Unbilled() []string { return o.unbilled }
+// MissingCPUCost lists the trials of which the CPU cost is unknown, and why.
+func (o *Observer) MissingCPUCost() []string { return o.unbilled }

@@ -15,10 +15,10 @@ import (
 	"tare/internal/warning"
 )
 
-// Around reads this machine's counters around what trials do together, so that
+// Observe reads this machine's counters around what trials do together, so that
 // they can be held to the rules. What bears on all of them alike is recorded
 // with each; its own CPU time a trial has from [Trial.Meter].
-func (o *Observer) Around(trials []*Trial, do func()) {
+func (o *Observer) Observe(trials []*Trial, do func()) {
 	var w observe.Window
 	o.processes(trials, func() {
 		session := o.watch.Start()
@@ -31,7 +31,7 @@ func (o *Observer) Around(trials []*Trial, do func()) {
 		if t.Failed() {
 			continue
 		}
-		t.Record.Machine = maps.Clone(w.Figures)
+		t.Record.Machine = maps.Clone(w.Metrics)
 		maps.DeleteFunc(t.Record.Machine, func(name string, _ float64) bool {
 			return strings.HasPrefix(name, "cpu_") || ofPressure(name) && !t.Local()
 		})
@@ -111,17 +111,17 @@ func (t *Trial) pressure(before, after hostsRead) {
 	found, seen := map[string]float64{}, map[string]bool{}
 	for _, host := range slices.Sorted(maps.Keys(after.of)) {
 		is, was := after.of[host], before.of[host]
-		if was.Strain == nil || is.Boot != "" && seen[is.Boot] {
+		if was.Pressure == nil || is.Boot != "" && seen[is.Boot] {
 			continue
 		}
 		seen[is.Boot] = true
-		found = observe.Worse(found, observe.Strain(is.Strain).Since(was.Strain))
+		found = observe.MergeHosts(found, observe.PressureFiles(is.Pressure).Since(was.Pressure))
 	}
 	if len(found) == 0 {
 		return
 	}
 	if p := t.Mode.Path(); p != nil && anyLocal(p.Hosts) {
-		found = observe.Worse(found, t.Record.Machine)
+		found = observe.MergeHosts(found, t.Record.Machine)
 	}
 	for name, v := range found {
 		t.figure(name, v)
@@ -134,7 +134,7 @@ func (t *Trial) pressure(before, after hostsRead) {
 // one reading before all turns and one after them are enough. It is slow beside the
 // other readings, and outside of them.
 func (o *Observer) processes(trials []*Trial, do func()) {
-	belonging, some := make([]observe.Belonging, len(trials)), false
+	belonging, some := make([]observe.ProcessSet, len(trials)), false
 	for i, t := range trials {
 		belonging[i] = t.belonging()
 		some = some || len(belonging[i].Roots)+len(belonging[i].Programs) > 0
@@ -156,15 +156,15 @@ func (o *Observer) processes(trials []*Trial, do func()) {
 	}
 	for i, t := range trials {
 		if !t.Failed() {
-			t.Record.Processes = byProgram(after.Spent(before, belonging[i]))
+			t.Record.Processes = byProgram(after.CPUTime(before, belonging[i]))
 		}
 	}
 }
 
 // belonging is which processes are the mode's own. Of an engine that exists, which is
 // others' too, it is its programs, whatever they do.
-func (t *Trial) belonging() observe.Belonging {
-	var b observe.Belonging
+func (t *Trial) belonging() observe.ProcessSet {
+	var b observe.ProcessSet
 	if t.Failed() {
 		return b
 	}
@@ -172,7 +172,7 @@ func (t *Trial) belonging() observe.Belonging {
 	if path.Processes != nil {
 		b.Roots = path.Processes()
 	}
-	b.Programs = driver.Ground{Hosts: path.Hosts}.Programs()
+	b.Programs = driver.HostInfo{Hosts: path.Hosts}.Programs()
 	return b
 }
 

@@ -14,7 +14,7 @@ import (
 // worse, of one machine what it says, and nothing where nothing could be read.
 func TestPressureOfEnds(t *testing.T) {
 	read := func(boot, available, stalled string) netstack.Reading {
-		return netstack.Reading{Boot: boot, Strain: map[string]string{"meminfo": "MemAvailable: " + available + " kB\n", "pressure/cpu": "some total=" + stalled + "\n"}}
+		return netstack.Reading{Boot: boot, Pressure: map[string]string{"meminfo": "MemAvailable: " + available + " kB\n", "pressure/cpu": "some total=" + stalled + "\n"}}
 	}
 	at := time.Unix(1000, 0)
 	tests := []struct {

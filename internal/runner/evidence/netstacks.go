@@ -19,15 +19,15 @@ import (
 type stackReading struct {
 	place  driver.NetworkStack
 	before netstack.Reading
-	moved  netstack.Moved
+	moved  netstack.Deltas
 	kinds  map[string]string
 }
 
-// ReadStacks reads the counters of every network stack of a trial's path. It is done
-// before the trial's connections are made, and ReadAgain does it once they are gone,
+// ReadStacksBefore reads the counters of every network stack of a trial's path. It is done
+// before the trial's connections are made, and ReadStacksAfter does it once they are gone,
 // so that nothing of it is timed. None are read where the study wants none of it, or
 // where the path cannot be looked into.
-func (t *Trial) ReadStacks(ctx context.Context) {
+func (t *Trial) ReadStacksBefore(ctx context.Context) {
 	t.stacks = nil
 	if !t.Counted() {
 		return
@@ -37,28 +37,28 @@ func (t *Trial) ReadStacks(ctx context.Context) {
 			continue
 		}
 		reading, err := p.Read(ctx)
-		reading.Lack("counters", err)
+		reading.AddGap("counters", err)
 		t.stacks = append(t.stacks, stackReading{place: p, before: reading})
 	}
 }
 
-// ReadAgain reads them once more and keeps how far they moved.
-func (t *Trial) ReadAgain(ctx context.Context) {
+// ReadStacksAfter reads them once more and keeps how far they moved.
+func (t *Trial) ReadStacksAfter(ctx context.Context) {
 	for i := range t.stacks {
 		s := &t.stacks[i]
 		reading, err := s.place.Read(ctx)
-		reading.Lack("counters", err)
+		reading.AddGap("counters", err)
 		s.moved, s.kinds = reading.Since(s.before), reading.Kinds
 	}
 }
 
 // Account is what the two ends of a pair say of their datagrams over a whole trial.
-type Account struct{ Client, Server losses.End }
+type Account struct{ Client, Server losses.SocketTotals }
 
-// BookLosses books what a trial over UDP lost to the places where it died, by the
+// AttributeLosses books what a trial over UDP lost to the places where it died, by the
 // accounts of its pairs, and adds what the kernel itself says of it. Where there are no
 // accounts, unknown says why.
-func (t *Trial) BookLosses(accounts []Account, unknown string) {
+func (t *Trial) AttributeLosses(accounts []Account, unknown string) {
 	if len(t.stacks) == 0 || !OverUDP(t.Planned.Workload) {
 		return
 	}
@@ -68,20 +68,20 @@ func (t *Trial) BookLosses(accounts []Account, unknown string) {
 		return
 	}
 	in := losses.Input{}
-	ends := map[string]*losses.End{}
+	ends := map[string]*losses.SocketTotals{}
 	for i, a := range accounts {
 		at := t.Mode.Path().Pairs[i]
 		in.Sent += a.Client.Sent + a.Server.Sent
 		in.Received += a.Client.Received + a.Server.Received
-		ends[at.Client.Stack] = ends[at.Client.Stack].Plus(a.Client)
-		ends[at.Server.Stack] = ends[at.Server.Stack].Plus(a.Server)
+		ends[at.Client.Stack] = ends[at.Client.Stack].Add(a.Client)
+		ends[at.Server.Stack] = ends[at.Server.Stack].Add(a.Server)
 	}
 	for _, s := range t.stacks {
 		in.Stacks = append(in.Stacks, losses.Stack{
-			Name: s.place.Name, Boot: s.before.Boot, Moved: s.moved, Kinds: s.kinds, Shared: s.place.Shared, End: ends[s.place.Name],
+			Name: s.place.Name, Boot: s.before.Boot, Deltas: s.moved, Kinds: s.kinds, Shared: s.place.Shared, Sockets: ends[s.place.Name],
 		})
 	}
-	booked := losses.Book(in)
+	booked := losses.Attribute(in)
 	t.Record.Losses = &booked
 }
 
@@ -151,9 +151,9 @@ func (t *Trial) tcpMoved(place string) map[string]uint64 {
 	return nil
 }
 
-// Resent books what the senders of so many pairs at one end sent again; nil where not all
+// Retransmits books what the senders of so many pairs at one end sent again; nil where not all
 // of their stacks tell. A stack that several of them share is counted once.
-func (t *Trial) Resent(pairs int, end string) map[string]int64 {
+func (t *Trial) Retransmits(pairs int, end string) map[string]int64 {
 	seen, sum := map[string]bool{}, map[string]int64{}
 	for i := range pairs {
 		at := t.stackOf(i, end)
@@ -172,10 +172,10 @@ func (t *Trial) Resent(pairs int, end string) map[string]int64 {
 	return sum
 }
 
-// Tracked notes how full the connection tracking of the path is as a trial ends that
+// ReadConntrack notes how full the connection tracking of the path is as a trial ends that
 // went well, where the study wants counters. What cannot be read is left out: the loss
 // that it would explain has other signs.
-func (t *Trial) Tracked(ctx context.Context) {
+func (t *Trial) ReadConntrack(ctx context.Context) {
 	path := t.Mode.Path()
 	if t.Failed() || !t.Counted() || path == nil {
 		return
@@ -183,10 +183,10 @@ func (t *Trial) Tracked(ctx context.Context) {
 	var most float64
 	known := false
 	for _, stack := range path.Stacks {
-		if stack.Tracked == nil {
+		if stack.ReadTracked == nil {
 			continue
 		}
-		is, tracks, err := stack.Tracked(ctx)
+		is, tracks, err := stack.ReadTracked(ctx)
 		if err != nil {
 			return
 		}
@@ -197,5 +197,5 @@ func (t *Trial) Tracked(ctx context.Context) {
 	if !known {
 		return
 	}
-	t.figure(result.FigureTracked, most)
+	t.figure(result.MachineTracked, most)
 }

@@ -25,7 +25,7 @@ type Sampling struct {
 // pass, and in those that are only there for it. Sampling takes some of a CPU, which
 // goodput is not to pay for.
 func (o *Observer) wantsStacks(t plan.Trial) bool {
-	return o.cfg.Asked.Stacks != study.Off && o.cfg.Asked.Stacks != "" && (t.Costing() || t.Profiled)
+	return o.cfg.Asked.Stacks != study.Off && o.cfg.Asked.Stacks != "" && (t.InCostPass() || t.Profiled)
 }
 
 // Sampling gets ready to sample the stacks of a trial. Nil where that is not
@@ -55,9 +55,9 @@ func (o *Observer) openStacks() *stacks.Sampler {
 	return nil
 }
 
-// While samples during the timed window of a trial that do drives: from when its warm-up
+// SampleDuring samples during the timed window of a trial that do drives: from when its warm-up
 // should be over until its window is or do returns.
-func (s *Sampling) While(do func()) {
+func (s *Sampling) SampleDuring(do func()) {
 	if s == nil {
 		do()
 		return
@@ -90,9 +90,9 @@ func (s *Sampling) sample(ended <-chan struct{}) error {
 	return err
 }
 
-// Keep puts names to what was sampled, and records it with the trial and in the run's
+// RecordSamples puts names to what was sampled, and records it with the trial and in the run's
 // directory.
-func (o *Observer) Keep(t *Trial, s *Sampling) {
+func (o *Observer) RecordSamples(t *Trial, s *Sampling) {
 	if s == nil {
 		return
 	}

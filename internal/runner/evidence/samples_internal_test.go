@@ -24,8 +24,8 @@ func TestNoStacksIsToldOnce(t *testing.T) {
 	}
 	done := false
 	var none *Sampling
-	none.While(func() { done = true })
-	o.Keep(passing, none)
+	none.SampleDuring(func() { done = true })
+	o.RecordSamples(passing, none)
 	if !done || passing.Record.Stacks != nil {
 		t.Errorf("without sampling: done %t, stacks %+v", done, passing.Record.Stacks)
 	}

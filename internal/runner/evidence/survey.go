@@ -10,10 +10,10 @@ import (
 	"tare/internal/warning"
 )
 
-// Survey reads how the network stacks on a path are set, where that can be
+// ReadSettings reads how the network stacks on a path are set, where that can be
 // done from here, and what of it is worth reading as facts of the mode. What cannot be
 // read is told once; read is false where nothing was.
-func (o *Observer) Survey(ctx context.Context, path *driver.Path) (stacks []driver.Settings, facts []result.Fact, read bool) {
+func (o *Observer) ReadSettings(ctx context.Context, path *driver.Path) (stacks []driver.Settings, facts []result.Fact, read bool) {
 	for _, stack := range path.Stacks {
 		if stack.Survey == nil {
 			continue

@@ -22,13 +22,13 @@ func codes(warnings []result.Warning) []string {
 }
 
 // looked is a path whose stacks say how they are set, and how many connections they track.
-func looked(err error, tracked map[string]driver.Tracked, stacks ...driver.Settings) *driver.Path {
+func looked(err error, tracked map[string]driver.ConnTrack, stacks ...driver.Settings) *driver.Path {
 	p := &driver.Path{}
 	for _, s := range stacks {
 		t, tracks := tracked[s.At]
 		p.Stacks = append(p.Stacks, driver.NetworkStack{
 			Name: s.At, Survey: func(context.Context) (driver.Settings, error) { return s, err },
-			Tracked: func(context.Context) (driver.Tracked, bool, error) { return t, tracks, err },
+			ReadTracked: func(context.Context) (driver.ConnTrack, bool, error) { return t, tracks, err },
 		})
 	}
 	return p
@@ -37,12 +37,12 @@ func looked(err error, tracked map[string]driver.Tracked, stacks ...driver.Setti
 func TestSurvey(t *testing.T) {
 	var warnings told
 	cfg := Config{Warn: warnings.warn}
-	path := looked(nil, map[string]driver.Tracked{"a": {Count: 10, Max: 100}, "b": {Count: 30, Max: 60}, "c": {Count: 1}},
+	path := looked(nil, map[string]driver.ConnTrack{"a": {Count: 10, Max: 100}, "b": {Count: 30, Max: 60}, "c": {Count: 1}},
 		driver.Settings{At: "a", Sysctls: map[string]string{driver.SysctlCongestion: "bbr"}},
 		driver.Settings{At: "b", Sysctls: map[string]string{driver.SysctlCongestion: "cubic"}, Filters: []driver.Filter{{Family: "inet", Table: "t", Chain: "c", Hook: "forward", Drops: true, Rules: 1, All: 1}, {Family: "ip", Table: "filter", Rules: 2, All: 2}}},
 		driver.Settings{At: "c", NoFilters: "it may not be asked"},
 	)
-	stacks, facts, read := New(cfg).Survey(t.Context(), path)
+	stacks, facts, read := New(cfg).ReadSettings(t.Context(), path)
 	if len(stacks) != 3 || !read {
 		t.Errorf("read %t: %v", read, stacks)
 	}
@@ -51,19 +51,19 @@ func TestSurvey(t *testing.T) {
 		t.Errorf("facts (-want +got):\n%s", d)
 	}
 	one := trialOf(cfg, mode{path: path}, plan.Trial{})
-	one.Tracked(t.Context())
-	if got := one.Record.Machine[result.FigureTracked]; got != 0.5 {
+	one.ReadConntrack(t.Context())
+	if got := one.Record.Machine[result.MachineTracked]; got != 0.5 {
 		t.Errorf("%g of the tracking is in use, want 0.5", got)
 	}
 	if d := cmp.Diff([]string{"not_observed run"}, codes(warnings)); d != "" {
 		t.Errorf("warnings (-want +got):\n%s", d)
 	}
 	path = looked(errors.New("gone"), nil, driver.Settings{At: "a"})
-	stacks, _, read = New(cfg).Survey(t.Context(), path)
+	stacks, _, read = New(cfg).ReadSettings(t.Context(), path)
 	one = trialOf(cfg, mode{path: path}, plan.Trial{})
-	one.Tracked(t.Context())
+	one.ReadConntrack(t.Context())
 	if read || len(stacks) != 0 || one.Record.Machine != nil || len(warnings) != 2 {
 		t.Errorf("of a path that cannot be read: %v, %v, warnings %v", stacks, one.Record.Machine, warnings)
 	}
-	trialOf(cfg, mode{}, plan.Trial{}).Tracked(t.Context()) // nothing to ask
+	trialOf(cfg, mode{}, plan.Trial{}).ReadConntrack(t.Context()) // nothing to ask
 }

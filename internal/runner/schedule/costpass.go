@@ -7,7 +7,7 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/live"
 	"tare/internal/plan"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -31,7 +31,7 @@ func (sc *Schedule) choosePass() {
 		choice, ok = from.After(last)
 	}
 	if !ok {
-		rest := slices.DeleteFunc(slices.Clone(sc.Todo[sc.Done:]), func(t plan.Trial) bool { return t.Block == next && t.Costing() })
+		rest := slices.DeleteFunc(slices.Clone(sc.Todo[sc.Done:]), func(t plan.Trial) bool { return t.Block == next && t.InCostPass() })
 		sc.Todo = append(sc.Todo[:sc.Done:sc.Done], rest...)
 		if len(rest) > 0 && rest[0].Block > next {
 			sc.choosePass() // the block had nothing else left
@@ -41,12 +41,12 @@ func (sc *Schedule) choosePass() {
 	c.Rate, c.Of, c.Workload, c.Block = choice.Rate, choice.Of, choice.Workload, choice.Block
 	for _, trials := range [][]plan.Trial{sc.Todo[sc.Done:], sc.Plan.Trials} {
 		for i := range trials {
-			if trials[i].Costing() {
+			if trials[i].InCostPass() {
 				trials[i].Workload = plan.AtRate(trials[i].Workload, study.Rate(c.Rate))
 			}
 		}
 	}
-	sc.cfg.Tell(live.Told{Text: fmt.Sprintf("%s: every mode at %s%s", study.CostPassID, say.Value(c.Rate, "bit/s"), halfOf(*c))})
+	sc.cfg.Tell(live.Decision{Text: fmt.Sprintf("%s: every mode at %s%s", study.CostPassID, wording.Value(c.Rate, "bit/s"), halfOf(*c))})
 }
 
 // halfOf says where a chosen rate comes from.

@@ -24,11 +24,11 @@ func halfway(before int, rate study.PassRate, speed func(mode string, block int)
 	for _, t := range r.Plan.Trials {
 		if t.Block >= before {
 			r.Todo = append(r.Todo, t)
-		} else if v, status := speed(t.Mode, t.Block); !t.Costing() {
+		} else if v, status := speed(t.Mode, t.Block); !t.InCostPass() {
 			r.Trials = append(r.Trials, result.Trial{Block: t.Block, Mode: t.Mode, Workload: "t", Status: status, Metrics: map[string]float64{"goodput": v}})
 		}
 	}
-	r.cfg.Report.CostPass = analysis.AskedPass(s)
+	r.cfg.Report.CostPass = analysis.RequestedPass(s)
 	return r
 }
 
@@ -48,9 +48,9 @@ func TestChoosePass(t *testing.T) {
 	n := 0
 	for _, tr := range slices.Concat(r.Todo, r.Plan.Trials) {
 		switch {
-		case tr.Costing() && tr.Workload.Rate == 2.22e9:
+		case tr.InCostPass() && tr.Workload.Rate == 2.22e9:
 			n++
-		case tr.Costing() || tr.Workload.Rate != 0:
+		case tr.InCostPass() || tr.Workload.Rate != 0:
 			t.Errorf("%s in block %d at %s", tr.Workload.ID, tr.Block, tr.Workload.Rate)
 		}
 	}
@@ -71,10 +71,10 @@ func TestChoosePassLater(t *testing.T) {
 		return 1e9, map[string]result.TrialStatus{"host": result.TrialInvalid, "m": result.TrialFailed}[mode]
 	})
 	r.choosePass()
-	if r.cfg.Report.CostPass.Rate != 0 || slices.ContainsFunc(r.Todo, func(tr plan.Trial) bool { return tr.Costing() && tr.Block == 2 }) {
+	if r.cfg.Report.CostPass.Rate != 0 || slices.ContainsFunc(r.Todo, func(tr plan.Trial) bool { return tr.InCostPass() && tr.Block == 2 }) {
 		t.Fatalf("a pass in block 2 at %g bit/s", r.cfg.Report.CostPass.Rate)
 	}
-	if !slices.ContainsFunc(r.Todo, func(tr plan.Trial) bool { return tr.Costing() && tr.Block == 3 }) {
+	if !slices.ContainsFunc(r.Todo, func(tr plan.Trial) bool { return tr.InCostPass() && tr.Block == 3 }) {
 		t.Fatal("no pass left for block 3")
 	}
 	r.Todo = slices.DeleteFunc(r.Todo, func(tr plan.Trial) bool { return tr.Block == 2 })
@@ -101,7 +101,7 @@ func TestChoosePassResumed(t *testing.T) {
 		t.Errorf("%+v, want the rate that there was", *c)
 	}
 	for _, tr := range r.Plan.Trials {
-		if tr.Costing() && tr.Workload.Rate != 1.5e9 {
+		if tr.InCostPass() && tr.Workload.Rate != 1.5e9 {
 			t.Errorf("made up for at %s", tr.Workload.Rate)
 		}
 	}
@@ -113,7 +113,7 @@ func TestNoPass(t *testing.T) {
 	r.cfg.Report.Status = result.RunComplete
 	for block := 2; block <= 4; block++ {
 		r.choosePass()
-		if slices.ContainsFunc(r.Todo, func(tr plan.Trial) bool { return tr.Costing() && tr.Block == block }) {
+		if slices.ContainsFunc(r.Todo, func(tr plan.Trial) bool { return tr.InCostPass() && tr.Block == block }) {
 			t.Errorf("a pass without a rate in block %d", block)
 		}
 		r.Todo = slices.DeleteFunc(r.Todo, func(tr plan.Trial) bool { return tr.Block == block })

@@ -40,7 +40,7 @@ func (sc *Schedule) lengthen() {
 			continue
 		}
 		sc.relength(w.Name(), next.Workload.Warmup.Std(), window, why)
-		if twin, ok := plan.Twins(sc.cfg.Study)[w.Name()]; ok {
+		if twin, ok := plan.Verifications(sc.cfg.Study)[w.Name()]; ok {
 			sc.relength(twin, next.Workload.Warmup.Std(), window, "as long as "+w.Name()+", which it is held against")
 		}
 	}

@@ -18,7 +18,7 @@ import (
 func config(s study.Study) Config {
 	modes := []result.Mode{{ID: "host", Status: result.ModeMeasured}, {ID: "m", Baseline: "host", Status: result.ModeMeasured}}
 	return Config{
-		Study: s, Report: &result.Run{}, Modes: func() []result.Mode { return modes }, Took: func(string) time.Duration { return 0 },
+		Study: s, Report: &result.Run{}, Modes: func() []result.Mode { return modes }, SetupTime: func(string) time.Duration { return 0 },
 		Tell: func(live.Event) {}, Warn: func(warning.Code, string, string, ...any) {},
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"tare/internal/live"
 	"tare/internal/plan"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/study"
@@ -57,9 +57,9 @@ func (sc *Schedule) warm() {
 		switch own := w.Warmup.Std(); {
 		case !Bulk(w) || w.ID == study.CostPassID:
 		case own >= most:
-			sc.relength(w.Name(), own, 0, fmt.Sprintf("the study's own; pilot trials showed %s or less", say.Duration(most)))
+			sc.relength(w.Name(), own, 0, fmt.Sprintf("the study's own; pilot trials showed %s or less", wording.Duration(most)))
 		default:
-			sc.relength(w.Name(), most, 0, fmt.Sprintf("the longest warm-up that a pilot trial showed, %s to %s", say.Duration(shortestWarmup), say.Duration(longestWarmup)))
+			sc.relength(w.Name(), most, 0, fmt.Sprintf("the longest warm-up that a pilot trial showed, %s to %s", wording.Duration(shortestWarmup), wording.Duration(longestWarmup)))
 		}
 	}
 }
@@ -132,7 +132,7 @@ func (sc *Schedule) relength(workload string, warmup, window time.Duration, why 
 		window = was.Duration.Std()
 	}
 	sc.cfg.Report.Lengths = append(sc.cfg.Report.Lengths, result.Length{Workload: workload, FromBlock: from, Warmup: warmup.Seconds(), Duration: window.Seconds(), Reason: why})
-	sc.cfg.Tell(live.Told{Text: fmt.Sprintf("%s from block %d on: %s warm-up, %s timed (%s)", workload, from, say.Duration(warmup), say.Duration(window), why)})
+	sc.cfg.Tell(live.Decision{Text: fmt.Sprintf("%s from block %d on: %s warm-up, %s timed (%s)", workload, from, wording.Duration(warmup), wording.Duration(window), why)})
 }
 
 // timed is a workload with another warm-up and, unless it is 0, timed window.
@@ -146,4 +146,4 @@ func timed(w study.Workload, warmup, window time.Duration) study.Workload {
 
 func duration(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-func seconds(s float64) string { return say.Duration(duration(s)) }
+func seconds(s float64) string { return wording.Duration(duration(s)) }

@@ -17,10 +17,10 @@ type set struct {
 	workload string
 }
 
-// owed lists the trials of the plan that are to be run once more, in the order in
+// requeued lists the trials of the plan that are to be run once more, in the order in
 // which their sets were ruled out: those of each set with an invalid trial, but for
 // what has been run once more already. The second outcome stands.
-func owed(planned []plan.Trial, ran []result.Trial) []plan.Trial {
+func requeued(planned []plan.Trial, ran []result.Trial) []plan.Trial {
 	var sets []set
 	type again struct {
 		set
@@ -49,22 +49,22 @@ func owed(planned []plan.Trial, ran []result.Trial) []plan.Trial {
 	return out
 }
 
-// Owed are the trials to be run once more, at the end of the session: what disturbed
+// Requeued are the trials to be run once more, at the end of the session: what disturbed
 // them may have passed by then. None where the run would be noisy all the same, which
 // says it all.
-func (sc *Schedule) Owed() []plan.Trial {
-	todo := sc.Measurable(owed(sc.Plan.Trials, sc.Trials))
+func (sc *Schedule) Requeued() []plan.Trial {
+	todo := sc.Measurable(requeued(sc.Plan.Trials, sc.Trials))
 	if len(todo) == 0 {
 		return nil
 	}
-	if n := result.Count(analysis.Ordinary(sc.Trials)); hopeless(sc.cfg.Study.Invalid.Most, n, len(slices.DeleteFunc(slices.Clone(todo), plan.Trial.Costing))) {
+	if n := result.Count(analysis.Ordinary(sc.Trials)); tooManyInvalid(sc.cfg.Study.Invalid.Most, n, len(slices.DeleteFunc(slices.Clone(todo), plan.Trial.InCostPass))) {
 		return nil
 	}
 	return todo
 }
 
-// hopeless is whether the run would be noisy even if every trial that is run once
+// tooManyInvalid is whether the run would be noisy even if every trial that is run once
 // more counted.
-func hopeless(most study.Share, n result.Tally, more int) bool {
+func tooManyInvalid(most study.Share, n result.Tally, more int) bool {
 	return most.On() && float64(n.Invalid) > most.Of*float64(n.OK+n.Invalid+more)
 }

@@ -39,26 +39,26 @@ func TestOwed(t *testing.T) {
 		trial(2, "host", "stream", ok, false), trial(2, "bridge", "stream", bad, false),
 		trial(1, "host", "stream", bad, false), trial(1, "bridge", "stream", bad, false),
 	}
-	if d := cmp.Diff([]string{"2 host stream", "2 bridge stream", "1 host stream", "1 bridge stream"}, names(owed(planned, ran))); d != "" {
+	if d := cmp.Diff([]string{"2 host stream", "2 bridge stream", "1 host stream", "1 bridge stream"}, names(requeued(planned, ran))); d != "" {
 		t.Errorf("in the order in which they were ruled out (-want +got):\n%s", d)
 	}
 	// A run that is resumed owes what is left: not what has come out once more,
 	// invalid or not, but what broke.
 	ran = append(ran, trial(2, "host", "stream", ok, true), trial(2, "bridge", "stream", bad, true), trial(1, "host", "stream", broke, true))
-	if d := cmp.Diff([]string{"1 host stream", "1 bridge stream"}, names(owed(planned, ran))); d != "" {
+	if d := cmp.Diff([]string{"1 host stream", "1 bridge stream"}, names(requeued(planned, ran))); d != "" {
 		t.Errorf("after a part of it (-want +got):\n%s", d)
 	}
-	if got := owed(planned, ran[:2]); got != nil {
+	if got := requeued(planned, ran[:2]); got != nil {
 		t.Errorf("nothing was ruled out, and %v is owed", got)
 	}
 }
 
 func TestHopeless(t *testing.T) {
 	most := study.ShareOf(0.2) // as method 1.10 has it
-	if hopeless(most, result.Tally{OK: 8, Invalid: 4}, 8) {
+	if tooManyInvalid(most, result.Tally{OK: 8, Invalid: 4}, 8) {
 		t.Error("4 of 20 would be fit to judge")
 	}
-	if !hopeless(most, result.Tally{OK: 8, Invalid: 6}, 8) {
+	if !tooManyInvalid(most, result.Tally{OK: 8, Invalid: 6}, 8) {
 		t.Error("6 of 22 would not be fit to judge")
 	}
 }

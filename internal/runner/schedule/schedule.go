@@ -19,8 +19,8 @@ type Config struct {
 	Study   study.Study
 	Earlier []result.Trial // of the run that is resumed
 	// Modes are those of the run as they are now, and Took how long one took to be made.
-	Modes func() []result.Mode
-	Took  func(mode string) time.Duration
+	Modes     func() []result.Mode
+	SetupTime func(mode string) time.Duration
 	// What is decided is recorded in Report and told with Tell; Warn tells the same but
 	// once.
 	Report *result.Run
@@ -80,22 +80,22 @@ func (sc *Schedule) Append(trials []plan.Trial) {
 	sc.Todo = append(sc.Todo[:sc.Done:sc.Done], trials...)
 }
 
-// Learn takes from the trials so far how long those to come are.
-func (sc *Schedule) Learn() {
+// UpdateEstimates takes from the trials so far how long those to come are.
+func (sc *Schedule) UpdateEstimates() {
 	sc.warm()
 	sc.lengthen()
 	sc.choosePass()
 }
 
-// Took notes how long trials took, beside the estimate: that is how the time of the next
+// RecordTime notes how long trials took, beside the estimate: that is how the time of the next
 // is told.
-func (sc *Schedule) Took(took, estimate time.Duration) {
+func (sc *Schedule) RecordTime(took, estimate time.Duration) {
 	sc.pace = max(sc.pace, float64(took)/float64(max(estimate, 1)))
 }
 
-// Of lists the trials of a block that are still to run; those of one block follow
+// BlockTrials lists the trials of a block that are still to run; those of one block follow
 // each other.
-func (sc *Schedule) Of(block int) []plan.Trial {
+func (sc *Schedule) BlockTrials(block int) []plan.Trial {
 	rest := sc.Todo[sc.Done:]
 	if i := slices.IndexFunc(rest, func(t plan.Trial) bool { return t.Block != block }); i >= 0 {
 		rest = rest[:i]
@@ -120,7 +120,7 @@ func (sc *Schedule) Drop(mode, workload string) (last bool) {
 	})
 }
 
-// gaveUp reports whether a workload was dropped for a mode.
+// cancelError reports whether a workload was dropped for a mode.
 func (sc *Schedule) gaveUp(mode, workload string) bool {
 	return slices.Contains(sc.dropped, dropped{mode, workload})
 }

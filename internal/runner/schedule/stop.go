@@ -8,7 +8,7 @@ import (
 	"tare/internal/analysis"
 	"tare/internal/live"
 	"tare/internal/plan"
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/stats"
 	"tare/internal/study"
@@ -25,7 +25,7 @@ func (sc *Schedule) Enough(block int) bool {
 			return true
 		}
 	}
-	sc.late = !sc.inTime(sc.takes(sc.Of(block)) + sc.remaking(block))
+	sc.late = !sc.inTime(sc.takes(sc.BlockTrials(block)) + sc.remaking(block))
 	return sc.late
 }
 
@@ -47,7 +47,7 @@ func (sc *Schedule) inTime(more time.Duration) bool {
 func (sc *Schedule) remaking(block int) time.Duration {
 	var sum time.Duration
 	for _, m := range sc.cfg.Modes() {
-		if took := sc.cfg.Took(m.ID); m.Status == result.ModeMeasured && sc.cfg.Study.Renew.Due(block, took) {
+		if took := sc.cfg.SetupTime(m.ID); m.Status == result.ModeMeasured && sc.cfg.Study.Renew.Due(block, took) {
 			sum += 2 * took
 		}
 	}
@@ -127,13 +127,13 @@ func (sc *Schedule) Stopped(n int) {
 	case sc.late:
 		s.Reason = result.StopTime
 		sc.cfg.Warn(warning.MaxTime, "run", "stopped after block %d of %d: the next would have ended after the time limit of %s",
-			n, sc.Plan.Blocks, say.Duration(sc.Limit()))
+			n, sc.Plan.Blocks, wording.Duration(sc.Limit()))
 	case s.Reason != result.StopSettled:
 		s.Reason = result.StopInterrupted
 	}
 	s.Text = stopText(*s)
 	if s.Reason != result.StopFixed {
-		sc.cfg.Tell(live.Told{Text: s.Text})
+		sc.cfg.Tell(live.Decision{Text: s.Text})
 	}
 }
 
@@ -148,8 +148,8 @@ func unsettled(o analysis.ModeRatio) result.Unsettled {
 
 // stopText is why a run stopped, in words.
 func stopText(s result.Stopping) string {
-	blocks := say.Count(s.Blocks, "block", "blocks")
-	aim := fmt.Sprintf("known to within %s, or shown to be the same", say.Percent(s.Width))
+	blocks := wording.Count(s.Blocks, "block", "blocks")
+	aim := fmt.Sprintf("known to within %s, or shown to be the same", wording.Percent(s.Width))
 	switch s.Reason {
 	case result.StopSettled:
 		text := fmt.Sprintf("stopped after %s: after block %d every ratio was %s", blocks, s.SettledAt, aim)
@@ -158,7 +158,7 @@ func stopText(s result.Stopping) string {
 		}
 		return text
 	case result.StopCap:
-		return fmt.Sprintf("stopped after %s, the most allowed: %s not %s", blocks, say.Count(len(s.Unsettled), "ratio is", "ratios are"), aim)
+		return fmt.Sprintf("stopped after %s, the most allowed: %s not %s", blocks, wording.Count(len(s.Unsettled), "ratio is", "ratios are"), aim)
 	case result.StopTime:
 		return fmt.Sprintf("stopped after %s: one more would have ended after the time limit", blocks)
 	case result.StopInterrupted:

@@ -22,13 +22,13 @@ type FastStream int
 // Read receives.
 func (s FastStream) Read(b []byte) (int, error) {
 	n, err := unix.Read(int(s), b)
-	return max(n, 0), patient(err) // with an error the call's n is -1
+	return max(n, 0), pollError(err) // with an error the call's n is -1
 }
 
 // Write sends.
 func (s FastStream) Write(b []byte) (int, error) {
 	n, err := unix.Write(int(s), b)
-	return max(n, 0), patient(err)
+	return max(n, 0), pollError(err)
 }
 
 // CloseWrite ends this direction.
@@ -52,8 +52,8 @@ func (s FastStream) Unacknowledged() (int, bool) { return kernelUnacknowledged(i
 // FD is the socket.
 func (s FastStream) FD() int { return int(s) }
 
-// patient turns the errors of a call that should be tried again into ErrAgain.
-func patient(err error) error {
+// pollError turns the errors of a call that should be tried again into ErrAgain.
+func pollError(err error) error {
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) {
 		return ErrAgain
 	}
@@ -89,11 +89,11 @@ func configure(fd int, o TCPOptions) error {
 	if err := setOptions(fd, o); err != nil {
 		return err
 	}
-	return SetPatience(fd, Patience)
+	return SetTimeout(fd, PollTimeout)
 }
 
-// SetPatience bounds how long a call on a blocking socket waits.
-func SetPatience(fd int, d time.Duration) error {
+// SetTimeout bounds how long a call on a blocking socket waits.
+func SetTimeout(fd int, d time.Duration) error {
 	tv := unix.NsecToTimeval(d.Nanoseconds())
 	return errors.Join(
 		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv),
@@ -193,7 +193,7 @@ func (l *fastListener) Close()       { unix.Close(l.socket) }
 func (l *fastListener) Accept() (Stream, error) {
 	fd, _, err := unix.Accept4(l.socket, unix.SOCK_CLOEXEC)
 	if err == nil {
-		if err = SetPatience(fd, Patience); err == nil {
+		if err = SetTimeout(fd, PollTimeout); err == nil {
 			return FastStream(fd), nil
 		}
 		unix.Close(fd)
@@ -201,16 +201,16 @@ func (l *fastListener) Accept() (Stream, error) {
 	if errors.Is(err, unix.ECONNABORTED) {
 		err = ErrAgain
 	}
-	return nil, patient(err)
+	return nil, pollError(err)
 }
 
-// DialTCP opens one connection, within ConnectWait.
+// DialTCP opens one connection, within ConnectTimeout.
 func (Fast) DialTCP(ctx context.Context, addr netip.AddrPort, o TCPOptions) (Stream, error) {
 	fd, err := openTCP(addr, o)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", addr, err)
 	}
-	err = SetPatience(fd, ConnectWait)
+	err = SetTimeout(fd, ConnectTimeout)
 	if err == nil && o.Reset {
 		err = setReset(fd)
 	}
@@ -218,7 +218,7 @@ func (Fast) DialTCP(ctx context.Context, addr netip.AddrPort, o TCPOptions) (Str
 		err = retryInterrupted(func() error { return unix.Connect(fd, sockaddr(addr)) })
 	}
 	if err == nil {
-		err = SetPatience(fd, Patience)
+		err = SetTimeout(fd, PollTimeout)
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -226,7 +226,7 @@ func (Fast) DialTCP(ctx context.Context, addr netip.AddrPort, o TCPOptions) (Str
 	if err != nil {
 		unix.Close(fd)
 		if errors.Is(err, unix.EINPROGRESS) || errors.Is(err, unix.EALREADY) {
-			err = fmt.Errorf("no answer within %s", ConnectWait)
+			err = fmt.Errorf("no answer within %s", ConnectTimeout)
 		}
 		return nil, fmt.Errorf("connect to %s: %w", addr, err)
 	}

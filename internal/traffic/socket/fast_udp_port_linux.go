@@ -20,7 +20,7 @@ func openUDP(addr netip.AddrPort, o UDPOptions) (int, error) {
 		err = setFragment(fd, addr, o.Fragment)
 	}
 	if err == nil {
-		err = SetPatience(fd, Patience)
+		err = SetTimeout(fd, PollTimeout)
 	}
 	if err == nil && o.Offload {
 		// A kernel without it delivers single datagrams.
@@ -53,10 +53,10 @@ func setFragment(fd int, addr netip.AddrPort, may bool) error {
 
 // fastPort is the server's unconnected socket.
 type fastPort struct {
-	fd     int
-	addr   netip.AddrPort
-	o      UDPOptions
-	handed bool // to the wire
+	fd        int
+	addr      netip.AddrPort
+	o         UDPOptions
+	connected bool // to the wire
 }
 
 // ListenUDP opens the port of a server.
@@ -95,7 +95,7 @@ func bindShared(fd int, addr netip.AddrPort) error {
 func (l *fastPort) Port() uint16 { return l.addr.Port() }
 
 func (l *fastPort) Close() {
-	if !l.handed {
+	if !l.connected {
 		unix.Close(l.fd)
 	}
 }
@@ -139,7 +139,7 @@ func (l *fastPort) Connect(peers []netip.AddrPort) (UDPWire, error) {
 		closeAll(fds)
 		return nil, err
 	}
-	w.listening, l.handed = l.fd, true
+	w.listening, l.connected = l.fd, true
 	return w, nil
 }
 

@@ -43,7 +43,7 @@ type fastWire struct {
 }
 
 func newFastWire(fds []int, o UDPOptions) (*fastWire, error) {
-	w := &fastWire{fds: fds, poll: -1, listening: -1, wait: Patience, gro: o.Offload}
+	w := &fastWire{fds: fds, poll: -1, listening: -1, wait: PollTimeout, gro: o.Offload}
 	if len(fds) == 1 {
 		return w, nil
 	}
@@ -107,14 +107,14 @@ func (w *fastWire) Send(flow int, out *Outbox, from, n int) (int, error) {
 func (w *fastWire) Receive(in *Inbox) error {
 	in.N = 0
 	if w.poll < 0 {
-		if in.Look {
+		if in.NonBlocking {
 			return w.receiveOn(0, in, unix.MSG_DONTWAIT)
 		}
 		return w.receiveOn(0, in, unix.MSG_WAITFORONE)
 	}
 	if len(w.ready) == 0 {
 		wait := int(w.wait.Milliseconds())
-		if in.Look {
+		if in.NonBlocking {
 			wait = 0
 		}
 		n, err := unix.EpollWait(w.poll, w.events, wait)
@@ -149,9 +149,9 @@ func (w *fastWire) receiveOn(flow int, in *Inbox, flags uintptr) error {
 	}
 	in.Flow, in.N = flow, n
 	for i := range n {
-		in.Sizes[i], in.Parts[i] = int(w.inMsg[i].len), 0
+		in.Sizes[i], in.SegmentSizes[i] = int(w.inMsg[i].len), 0
 		if w.gro {
-			in.Parts[i] = segmentSize(&w.inMsg[i].hdr, &w.inCtl[i])
+			in.SegmentSizes[i] = segmentSize(&w.inMsg[i].hdr, &w.inCtl[i])
 		}
 	}
 	return nil
@@ -209,17 +209,17 @@ func udpError(err error) error {
 	return err
 }
 
-func (w *fastWire) SetPatience(patience time.Duration) error {
+func (w *fastWire) SetTimeout(patience time.Duration) error {
 	w.wait = patience
 	for _, fd := range w.fds {
-		if err := SetPatience(fd, patience); err != nil {
+		if err := SetTimeout(fd, patience); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *fastWire) Say(flow int, b []byte) error {
+func (w *fastWire) SendOne(flow int, b []byte) error {
 	_, err := unix.SendmsgN(w.fds[flow], b, nil, nil, 0)
 	return udpError(err)
 }
@@ -256,7 +256,7 @@ func (w *fastWire) Segment(size int) (int, error) {
 }
 
 func (w *fastWire) State() UDPState {
-	s := UDPState{Coalesced: w.gro, Dropped: w.dropped(), Strangers: w.strangers()}
+	s := UDPState{Coalesced: w.gro, Dropped: w.dropped(), UnknownPeers: w.unknownPeers()}
 	fd := w.fds[0]
 	// What cannot be read stays unknown.
 	s.SendBuffer, _ = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF)
@@ -294,8 +294,8 @@ func (w *fastWire) dropped() *int64 {
 	return &sum
 }
 
-// strangers counts what has come to the port from elsewhere.
-func (w *fastWire) strangers() int64 {
+// unknownPeers counts what has come to the port from elsewhere.
+func (w *fastWire) unknownPeers() int64 {
 	if w.listening < 0 {
 		return w.foreign
 	}

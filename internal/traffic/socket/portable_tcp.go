@@ -23,7 +23,7 @@ type portableStream struct {
 }
 
 func (s *portableStream) Read(b []byte) (int, error) {
-	if err := renew(&s.readBy, s.c.SetReadDeadline); err != nil {
+	if err := extendDeadline(&s.readBy, s.c.SetReadDeadline); err != nil {
 		return 0, err
 	}
 	return s.readOn(b)
@@ -34,28 +34,28 @@ func (s *portableStream) readOn(b []byte) (int, error) {
 	if errors.Is(err, io.EOF) {
 		return 0, nil
 	}
-	return late(n, err)
+	return deadlineError(n, err)
 }
 
 func (s *portableStream) Write(b []byte) (int, error) {
-	if err := renew(&s.writeBy, s.c.SetWriteDeadline); err != nil {
+	if err := extendDeadline(&s.writeBy, s.c.SetWriteDeadline); err != nil {
 		return 0, err
 	}
-	return late(s.c.Write(b))
+	return deadlineError(s.c.Write(b))
 }
 
-// renew moves a deadline on to patience from now, if it is nearer than half of that.
-func renew(deadline *time.Time, set func(time.Time) error) error {
+// extendDeadline moves a deadline on to patience from now, if it is nearer than half of that.
+func extendDeadline(deadline *time.Time, set func(time.Time) error) error {
 	now := time.Now()
-	if deadline.Sub(now) >= Patience/2 {
+	if deadline.Sub(now) >= PollTimeout/2 {
 		return nil
 	}
-	*deadline = now.Add(Patience)
+	*deadline = now.Add(PollTimeout)
 	return set(*deadline)
 }
 
-// late turns a passed deadline into ErrAgain, unless something was moved.
-func late(n int, err error) (int, error) {
+// deadlineError turns a passed deadline into ErrAgain, unless something was moved.
+func deadlineError(n int, err error) (int, error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = ErrAgain
 		if n > 0 {
@@ -95,7 +95,7 @@ func (Portable) ListenTCP(address string, o TCPOptions) (Listener, error) {
 	c.SetMultipathTCP(false) // plain TCP is what is weighed
 	l, err := c.Listen(context.Background(), "tcp", addr.String())
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", addr, bare(err))
+		return nil, fmt.Errorf("listen on %s: %w", addr, stripNetPrefix(err))
 	}
 	tcp, ok := l.(*net.TCPListener)
 	if !ok {
@@ -106,8 +106,8 @@ func (Portable) ListenTCP(address string, o TCPOptions) (Listener, error) {
 	return portableListener{tcp, o}, nil
 }
 
-// bare strips package net's own "listen tcp 1.2.3.4:5" off an error.
-func bare(err error) error {
+// stripNetPrefix strips package net's own "listen tcp 1.2.3.4:5" off an error.
+func stripNetPrefix(err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) {
 		return op.Err
 	}
@@ -130,40 +130,40 @@ func portOf(a net.Addr) uint16 {
 }
 
 func (a portableListener) Accept() (Stream, error) {
-	if err := a.l.SetDeadline(time.Now().Add(Patience)); err != nil {
+	if err := a.l.SetDeadline(time.Now().Add(PollTimeout)); err != nil {
 		return nil, err
 	}
 	c, err := a.l.AcceptTCP()
 	if err != nil {
-		_, err = late(0, err)
+		_, err = deadlineError(0, err)
 		return nil, err
 	}
-	return prepared(c, a.o)
+	return newPortableStream(c, a.o)
 }
 
-// DialTCP opens one connection, within ConnectWait.
+// DialTCP opens one connection, within ConnectTimeout.
 func (Portable) DialTCP(ctx context.Context, addr netip.AddrPort, o TCPOptions) (Stream, error) {
-	d := net.Dialer{Timeout: ConnectWait, KeepAlive: -1, Control: beforeHandshake(o)}
+	d := net.Dialer{Timeout: ConnectTimeout, KeepAlive: -1, Control: beforeHandshake(o)}
 	d.SetMultipathTCP(false)
 	c, err := d.DialContext(ctx, "tcp", addr.String())
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		} else if errors.Is(err, os.ErrDeadlineExceeded) {
-			err = fmt.Errorf("no answer within %s", ConnectWait)
+			err = fmt.Errorf("no answer within %s", ConnectTimeout)
 		}
-		return nil, fmt.Errorf("connect to %s: %w", addr, bare(err))
+		return nil, fmt.Errorf("connect to %s: %w", addr, stripNetPrefix(err))
 	}
 	tcp, ok := c.(*net.TCPConn)
 	if !ok {
 		c.Close()
 		return nil, fmt.Errorf("connect to %s: package net gave a %T", addr, c)
 	}
-	return prepared(tcp, o)
+	return newPortableStream(tcp, o)
 }
 
-// prepared sets what package net sets otherwise by default.
-func prepared(c *net.TCPConn, o TCPOptions) (Stream, error) {
+// newPortableStream sets what package net sets otherwise by default.
+func newPortableStream(c *net.TCPConn, o TCPOptions) (Stream, error) {
 	err := c.SetNoDelay(o.NoDelay)
 	if err == nil {
 		err = afterHandshake(c, o)

@@ -14,8 +14,8 @@ import (
 type portablePort struct {
 	c *net.UDPConn
 	o UDPOptions
-	// handed is true once the wire closes the socket.
-	handed bool
+	// connected is true once the wire closes the socket.
+	connected bool
 }
 
 // ListenUDP opens the port of a server.
@@ -51,17 +51,17 @@ func setPortableBuffers(c *net.UDPConn, o UDPOptions) (err error) {
 func (l *portablePort) Port() uint16 { return portOf(l.c.LocalAddr()) }
 
 func (l *portablePort) Close() {
-	if !l.handed {
+	if !l.connected {
 		l.c.Close()
 	}
 }
 
 func (l *portablePort) Receive(b []byte) (int, netip.AddrPort, error) {
-	if err := l.c.SetReadDeadline(time.Now().Add(Patience)); err != nil {
+	if err := l.c.SetReadDeadline(time.Now().Add(PollTimeout)); err != nil {
 		return 0, netip.AddrPort{}, err
 	}
 	n, from, err := l.c.ReadFromUDPAddrPort(b)
-	return n, plain(from), portableUDPError(err)
+	return n, unmapIPv4(from), portableUDPError(err)
 }
 
 func (l *portablePort) Answer(b []byte, to netip.AddrPort) error {
@@ -70,16 +70,18 @@ func (l *portablePort) Answer(b []byte, to netip.AddrPort) error {
 }
 
 func (l *portablePort) Connect(peers []netip.AddrPort) (UDPWire, error) {
-	w := &portableWire{conns: []*net.UDPConn{l.c}, peers: peers, flows: map[netip.AddrPort]int{}, wait: Patience, o: l.o}
+	w := &portableWire{conns: []*net.UDPConn{l.c}, peers: peers, flows: map[netip.AddrPort]int{}, wait: PollTimeout, o: l.o}
 	for i, a := range peers {
 		w.flows[a] = i
 	}
-	l.handed = true
+	l.connected = true
 	return w, nil
 }
 
-// plain undoes IPv4 in IPv6's clothes, in which some systems show it.
-func plain(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }
+// unmapIPv4 undoes IPv4 in IPv6's clothes, in which some systems show it.
+func unmapIPv4(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+}
 
 // portableUDPError gives the errors that a workload knows how to take.
 func portableUDPError(err error) error {
@@ -122,7 +124,7 @@ type packet struct {
 
 // DialUDP opens a socket for each flow.
 func (Portable) DialUDP(to netip.AddrPort, o UDPOptions) (UDPWire, error) {
-	w := &portableWire{wait: Patience, o: o}
+	w := &portableWire{wait: PollTimeout, o: o}
 	for range max(1, o.Flows) {
 		c, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
 		if err == nil {
@@ -181,7 +183,7 @@ func (*portableWire) Attach(*Outbox) {}
 
 func (w *portableWire) Send(flow int, out *Outbox, from, n int) (int, error) {
 	for i := range n {
-		if err := w.Say(flow, out.datagram(from+i)); err != nil {
+		if err := w.SendOne(flow, out.datagram(from+i)); err != nil {
 			if i > 0 {
 				return i, nil // the next call meets it again
 			}
@@ -191,7 +193,7 @@ func (w *portableWire) Send(flow int, out *Outbox, from, n int) (int, error) {
 	return n, nil
 }
 
-func (w *portableWire) Say(flow int, b []byte) (err error) {
+func (w *portableWire) SendOne(flow int, b []byte) (err error) {
 	if w.peers == nil {
 		_, err = w.conns[flow].Write(b)
 	} else {
@@ -216,7 +218,7 @@ func (w *portableWire) Receive(in *Inbox) error {
 	flow := 0
 	if w.peers != nil {
 		known := false
-		if flow, known = w.flows[plain(from)]; !known {
+		if flow, known = w.flows[unmapIPv4(from)]; !known {
 			w.foreign++
 			return ErrAgain
 		}
@@ -239,7 +241,7 @@ func (w *portableWire) fromPumps(in *Inbox) error {
 	}
 }
 
-func (w *portableWire) SetPatience(patience time.Duration) error {
+func (w *portableWire) SetTimeout(patience time.Duration) error {
 	w.wait = patience
 	return nil
 }
@@ -253,7 +255,7 @@ func (*portableWire) Segment(int) (int, error) {
 // State knows no more than the MTU of the device that has this end's address.
 // Package net does not say what buffers were granted, nor what was dropped.
 func (w *portableWire) State() UDPState {
-	return UDPState{MTU: w.mtu(), Strangers: w.foreign}
+	return UDPState{MTU: w.mtu(), UnknownPeers: w.foreign}
 }
 
 func (w *portableWire) mtu() int {
@@ -286,7 +288,7 @@ type portableMessenger struct {
 }
 
 func (m *portableMessenger) Send(b []byte) (int, error) {
-	return len(b), m.w.Say(m.flow, b)
+	return len(b), m.w.SendOne(m.flow, b)
 }
 
 func (m *portableMessenger) Recv(b []byte) (int, error) {
@@ -295,7 +297,7 @@ func (m *portableMessenger) Recv(b []byte) (int, error) {
 		return 0, err
 	}
 	n, from, err := c.ReadFromUDPAddrPort(b)
-	if err == nil && m.w.peers != nil && plain(from) != m.w.peers[m.flow] {
+	if err == nil && m.w.peers != nil && unmapIPv4(from) != m.w.peers[m.flow] {
 		m.w.foreign++
 		return 0, ErrAgain
 	}

@@ -15,7 +15,7 @@ import (
 // TCP is how a workload gets its TCP connections.
 type TCP interface {
 	ListenTCP(address string, o TCPOptions) (Listener, error)
-	// DialTCP opens one connection, within ConnectWait.
+	// DialTCP opens one connection, within ConnectTimeout.
 	DialTCP(ctx context.Context, to netip.AddrPort, o TCPOptions) (Stream, error)
 }
 
@@ -101,15 +101,15 @@ type Chronograph struct {
 // ErrAgain is a call that ran out of patience, or was interrupted.
 var ErrAgain = errors.New("not yet")
 
-// Patience is how long one system call may block before the loop round it looks
+// PollTimeout is how long one system call may block before the loop round it looks
 // at its context again. Every wait of a trial is made of such pieces.
-const Patience = 100 * time.Millisecond
+const PollTimeout = 100 * time.Millisecond
 
-// ConnectWait bounds one connection's set-up.
-const ConnectWait = 3 * time.Second
+// ConnectTimeout bounds one connection's set-up.
+const ConnectTimeout = 3 * time.Second
 
 // backlog is the listen queue: room for every stream of a trial at once.
 const backlog = 1024
 
-// Again reports whether a call only ran out of patience.
-func Again(err error) bool { return errors.Is(err, ErrAgain) }
+// IsAgain reports whether a call only ran out of patience.
+func IsAgain(err error) bool { return errors.Is(err, ErrAgain) }

@@ -56,8 +56,8 @@ type bulkSender interface {
 	// given one on, which begins a super-packet. It says how many the kernel took:
 	// ErrAgain where there was no room for patience.
 	Send(flow int, out *Outbox, from, n int) (int, error)
-	// Say sends one datagram on a flow.
-	Say(flow int, b []byte) error
+	// SendOne sends one datagram on a flow.
+	SendOne(flow int, b []byte) error
 	// Segment turns segmentation of what is sent on, in datagrams of size bytes,
 	// and says how many one super-packet may have.
 	Segment(size int) (int, error)
@@ -68,8 +68,8 @@ type bulkReceiver interface {
 	// Receive waits for datagrams of any one flow. Where it can, it only looks
 	// for them if the inbox says so: ErrAgain is nothing there.
 	Receive(in *Inbox) error
-	// SetPatience makes receive wait shorter or longer.
-	SetPatience(patience time.Duration) error
+	// SetTimeout makes receive wait shorter or longer.
+	SetTimeout(patience time.Duration) error
 }
 
 // Messenger sends and receives single datagrams, ErrAgain when it ran out of
@@ -86,7 +86,7 @@ type UDPState struct {
 	MTU           int    // of the path of flow 0, 0 unknown
 	Coalesced     bool   // receive offload is in force
 	Dropped       *int64 // what the kernel threw away at all sockets, nil where that is unknown
-	Strangers     int64  // what has come to the port from elsewhere
+	UnknownPeers  int64  // what has come to the port from elsewhere
 }
 
 // Outbox is the datagrams of one call, in one piece of memory.
@@ -101,12 +101,12 @@ func (o *Outbox) datagram(i int) []byte { return o.Mem[i*o.Size : (i+1)*o.Size :
 
 // Inbox is what one call received, all of one flow.
 type Inbox struct {
-	Look  bool     // do not wait
-	Flow  int      // -1 is an unknown peer
-	N     int      // how many of Bufs are filled
-	Bufs  [][]byte // room for one packet each
-	Sizes []int    // bytes in each
-	Parts []int    // bytes of each datagram in a super-packet, the last may be shorter; 0 is a single one
+	NonBlocking  bool     // do not wait
+	Flow         int      // -1 is an unknown peer
+	N            int      // how many of Bufs are filled
+	Bufs         [][]byte // room for one packet each
+	Sizes        []int    // bytes in each
+	SegmentSizes []int    // bytes of each datagram in a super-packet, the last may be shorter; 0 is a single one
 }
 
 // Batch is the most packets of one call.
@@ -124,7 +124,7 @@ func NewInbox(longest int, offload bool) *Inbox {
 	if offload {
 		room, n = superSize, SuperBatch
 	}
-	in := &Inbox{Sizes: make([]int, n), Parts: make([]int, n)}
+	in := &Inbox{Sizes: make([]int, n), SegmentSizes: make([]int, n)}
 	mem := make([]byte, room*n)
 	for i := range n {
 		in.Bufs = append(in.Bufs, mem[i*room:(i+1)*room:(i+1)*room])

@@ -57,8 +57,8 @@ type crrTrial struct {
 	tag crrTag
 }
 
-// asked is how many bytes a connection carries to the server.
-func (t crrTrial) asked() int { return len(t.tag) + t.RequestSize }
+// requestBytes is how many bytes a connection carries to the server.
+func (t crrTrial) requestBytes() int { return len(t.tag) + t.RequestSize }
 
 func newCRRTrial(p traffic.Params) (crrTrial, error) {
 	p, err := exchangeParams(p)
@@ -153,14 +153,14 @@ func (s *crrServer) Serve(ctx context.Context, _ traffic.Peer) (traffic.Report, 
 	}
 	defer c.close()
 	start, kernel := time.Now(), readKernelTCP()
-	n, err := s.path.answer(ctx, s.listener, c[0], s.t)
+	n, err := s.path.serveCRR(ctx, s.listener, c[0], s.t)
 	if err != nil {
 		return traffic.Report{}, tooManyFiles(err, s.t.Params)
 	}
 	r := traffic.Report{CPU: s.t.CPU, Traffic: time.Since(start).Seconds(), Messages: n.messages,
 		Sent: n.messages * int64(s.t.ResponseSize), Received: n.messages * int64(s.t.RequestSize)}
-	c.describe(&r)
+	c.fillReport(&r)
 	r.Connections, r.Refused = int(n.connections), s.listener.refused
-	s.t.estimate(&r, n.connections, s.t.ResponseSize, s.t.asked(), readKernelTCP().retransmits-kernel.retransmits)
+	s.t.estimate(&r, n.connections, s.t.ResponseSize, s.t.requestBytes(), readKernelTCP().retransmits-kernel.retransmits)
 	return r, nil
 }

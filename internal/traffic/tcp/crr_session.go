@@ -11,8 +11,8 @@ import (
 	"tare/internal/warning"
 )
 
-// crrAnswered is what a server did.
-type crrAnswered struct {
+// crrServed is what a server did.
+type crrServed struct {
 	connections int64 // that showed the tag
 	messages    int64 // responses sent
 }
@@ -20,16 +20,16 @@ type crrAnswered struct {
 // crrWindow is one piece of a trial at the client, and the account of it. One
 // thread at a time may use it, or all take turns with mu.
 type crrWindow struct {
-	crrTrial  // Warmup and Duration are this window's
-	mu        sync.Mutex
-	bins      *traffic.BinCounter
-	connect   *traffic.Distribution
-	firstByte *traffic.Distribution
-	made      int64         // connections, in this window and before
-	lacking   int64         // attempts that found no source port
-	stalled   time.Duration // in the timed part without a source port, all flows together
-	searching time.Duration // spent in beginnings of connections, several in a row, that each took longer than longSearch
-	searched  bool          // the last beginning took longer
+	crrTrial   // Warmup and Duration are this window's
+	mu         sync.Mutex
+	bins       *traffic.BinCounter
+	connect    *traffic.Distribution
+	firstByte  *traffic.Distribution
+	made       int64         // connections, in this window and before
+	portMisses int64         // attempts that found no source port
+	stalled    time.Duration // in the timed part without a source port, all flows together
+	searching  time.Duration // spent in beginnings of connections, several in a row, that each took longer than slowPortSearch
+	searched   bool          // the last beginning took longer
 }
 
 // done counts a connection: when it was begun, connected, had its first byte and
@@ -51,25 +51,25 @@ func (w *crrWindow) stall(from, to time.Duration) {
 // countSearch counts how long the beginning of a connection took, of which the search for
 // a source port is a part. A single long one only met another process on its CPU.
 func (w *crrWindow) countSearch(long time.Duration) {
-	if long > longSearch && w.searched {
+	if long > slowPortSearch && w.searched {
 		w.searching += long
 	}
-	w.searched = long > longSearch
+	w.searched = long > slowPortSearch
 }
 
-// portWait is how long a flow waits before it asks again for a source port.
-const portWait = 10 * time.Millisecond
+// noPortTimeout is how long a flow waits before it asks again for a source port.
+const noPortTimeout = 10 * time.Millisecond
 
-// longSearch is far longer than a connection takes to begin, unless the kernel
+// slowPortSearch is far longer than a connection takes to begin, unless the kernel
 // looks through all source ports for a free one.
-const longSearch = time.Millisecond
+const slowPortSearch = time.Millisecond
 
-// answerWait bounds one connection from its beginning to its response.
-const answerWait = 5 * time.Second
+// serverReplyTimeout bounds one connection from its beginning to its response.
+const serverReplyTimeout = 5 * time.Second
 
-// noAnswer is a connection that took longer than answerWait, begun after so many others.
-func noAnswer(addr netip.AddrPort, others int64) error {
-	return fmt.Errorf("%s did not answer within %s on a connection that was begun after %d others", addr, answerWait, others)
+// noReplyError is a connection that took longer than answerWait, begun after so many others.
+func noReplyError(addr netip.AddrPort, others int64) error {
+	return fmt.Errorf("%s did not answer within %s on a connection that was begun after %d others", addr, serverReplyTimeout, others)
 }
 
 // crrSession is the client, which owns the clock.
@@ -81,7 +81,7 @@ type crrSession struct {
 	kernel         kernelTCP
 	connect, first *traffic.Distribution
 	made, total    int64 // connections, and exchanges
-	lacking        int64
+	portMisses     int64
 	searching      time.Duration
 	stalled        time.Duration
 	driven         time.Duration
@@ -93,16 +93,16 @@ type crrSession struct {
 func (s *crrSession) Drive(ctx context.Context, warmup, long time.Duration) error {
 	t := s.t
 	t.Warmup, t.Duration = warmup, long
-	w := &crrWindow{crrTrial: t, bins: traffic.NewBinCounter(t.Params).ShowOn(t.Meter.Begin(1), 0), connect: s.connect, firstByte: s.first, made: s.made}
+	w := &crrWindow{crrTrial: t, bins: traffic.NewBinCounter(t.Params).ReportTo(t.Meter.Begin(1), 0), connect: s.connect, firstByte: s.first, made: s.made}
 	began := time.Now()
-	err := s.path.cycle(ctx, s.addr, w)
+	err := s.path.runCRR(ctx, s.addr, w)
 	s.driven += time.Since(began)
 	s.made = w.made
 	s.total += w.bins.Total
 	if err != nil {
 		return tooManyFiles(err, t.Params)
 	}
-	s.lacking += w.lacking
+	s.portMisses += w.portMisses
 	s.searching += w.searching
 	s.stalled += w.stalled / time.Duration(t.Streams)
 	s.window.Messages += w.bins.Window
@@ -119,14 +119,14 @@ func (s *crrSession) Close() traffic.Report {
 	defer s.control.close()
 	r := traffic.Report{CPU: s.t.CPU, Traffic: s.driven.Seconds(), Messages: s.total, Window: s.window,
 		Sent: s.total * int64(s.t.RequestSize), Received: s.total * int64(s.t.ResponseSize)}
-	s.control.describe(&r)
+	s.control.fillReport(&r)
 	kernel := readKernelTCP()
 	r.Connections = int(s.made)
-	s.t.estimate(&r, s.made, s.t.asked(), s.t.ResponseSize, kernel.retransmits-s.kernel.retransmits)
+	s.t.estimate(&r, s.made, s.t.requestBytes(), s.t.ResponseSize, kernel.retransmits-s.kernel.retransmits)
 	w := &r.Window
 	w.Sent, w.Received = w.Messages*int64(s.t.RequestSize), w.Messages*int64(s.t.ResponseSize)
 	w.Connect, w.FirstByte = s.connect, s.first
-	if s.lacking > 0 {
+	if s.portMisses > 0 {
 		w.Seconds = max(w.Seconds-s.stalled.Seconds(), 0)
 	}
 	r.Notes = append(r.Notes, s.notes(kernel)...)
@@ -138,7 +138,7 @@ func (s *crrSession) notes(now kernelTCP) []traffic.Note {
 	var notes []traffic.Note
 	const advice = "close: rst, a wider net.ipv4.ip_local_port_range or net.ipv4.tcp_tw_reuse=1 leave more"
 	switch {
-	case s.lacking > 0:
+	case s.portMisses > 0:
 		notes = append(notes, traffic.Note{Code: string(warning.PortsExhausted), Text: fmt.Sprintf(
 			"source ports ran out: of the timed %.3g s, %.3g s passed without a free one; %d connections were made in all, and the connection rate is that of the rest of the time (%s)",
 			s.window.Seconds, s.stalled.Seconds(), s.made, advice)})

@@ -29,7 +29,7 @@ type crrFlow struct {
 	state                   crrState
 	left                    int // bytes of the message under way still to be moved
 	begun, connected, first time.Duration
-	lackingSince            time.Duration
+	withoutPortSince        time.Duration
 }
 
 // crrClient is the client's loop, one thread for all flows.
@@ -43,19 +43,19 @@ type crrClient struct {
 	start             time.Time
 	over              *atomic.Bool
 	busy              int
-	lackingFlows      int           // idle ones that wait for a source port
+	flowsWithoutPort  int           // idle ones that wait for a source port
 	retry             time.Duration // when they may ask again
 }
 
-func cycleFast(ctx context.Context, addr netip.AddrPort, w *crrWindow) error {
+func runCRRFast(ctx context.Context, addr netip.AddrPort, w *crrWindow) error {
 	return thread.Run(1, w.CPU, func(int) error {
 		over, stop := thread.Cancelled(ctx)
 		defer stop()
 		c := &crrClient{crrWindow: w, addr: addr, over: over, flows: make([]crrFlow, w.Streams),
-			request: make([]byte, min(w.asked(), piece)), response: make([]byte, min(w.ResponseSize, piece))}
+			request: make([]byte, min(w.requestBytes(), maxMessageCall)), response: make([]byte, min(w.ResponseSize, maxMessageCall))}
 		err := c.prepare()
 		if err == nil {
-			err = causedBy(ctx, c.run())
+			err = withCause(ctx, c.run())
 		}
 		c.close()
 		return err
@@ -97,11 +97,11 @@ func (c *crrClient) run() error {
 	}
 	for {
 		if c.over.Load() {
-			return errGivenUp
+			return errCancelled
 		}
 		at = c.since()
 		ended := at >= c.bins.End
-		if c.lackingFlows > 0 && (ended || at >= c.retry) {
+		if c.flowsWithoutPort > 0 && (ended || at >= c.retry) {
 			if err := c.askAgain(at); err != nil {
 				return err
 			}
@@ -117,9 +117,9 @@ func (c *crrClient) run() error {
 
 // wait waits for news of the flows, and moves those on that have some.
 func (c *crrClient) wait() error {
-	long := socket.Patience
-	if c.lackingFlows > 0 {
-		long = portWait
+	long := socket.PollTimeout
+	if c.flowsWithoutPort > 0 {
+		long = noPortTimeout
 	}
 	if c.poll == nil && c.busy > 0 {
 		f := &c.flows[0]
@@ -134,7 +134,7 @@ func (c *crrClient) wait() error {
 		return c.check(err)
 	}
 	if c.busy == 0 {
-		socket.Sleep(portWait)
+		socket.Sleep(noPortTimeout)
 		return nil
 	}
 	events, err := c.poll.Wait(long)
@@ -153,8 +153,8 @@ func (c *crrClient) wait() error {
 func (c *crrClient) check(err error) error {
 	at := c.since()
 	for _, f := range c.flows {
-		if f.state != crrIdle && at-f.begun > answerWait {
-			return errors.Join(err, noAnswer(c.addr, c.made))
+		if f.state != crrIdle && at-f.begun > serverReplyTimeout {
+			return errors.Join(err, noReplyError(c.addr, c.made))
 		}
 	}
 	return err
@@ -164,19 +164,19 @@ func (c *crrClient) check(err error) error {
 func (c *crrClient) askAgain(at time.Duration) error {
 	for i := range c.flows {
 		f := &c.flows[i]
-		if f.state != crrIdle || f.lackingSince == 0 {
+		if f.state != crrIdle || f.withoutPortSince == 0 {
 			continue
 		}
-		c.stall(f.lackingSince, at)
-		f.lackingSince = 0
-		c.lackingFlows--
+		c.stall(f.withoutPortSince, at)
+		f.withoutPortSince = 0
+		c.flowsWithoutPort--
 		if at >= c.bins.End {
 			continue
 		}
 		if err := c.begin(i, at); err != nil {
 			return err
 		}
-		if f.lackingSince > 0 {
+		if f.withoutPortSince > 0 {
 			return nil
 		}
 	}
@@ -188,16 +188,16 @@ func (c *crrClient) begin(i int, at time.Duration) error {
 	f := &c.flows[i]
 	fd, err := c.dial.Begin()
 	if errors.Is(err, unix.EADDRNOTAVAIL) {
-		c.lacking++
-		c.lackingFlows++
-		f.lackingSince = max(at, 1)
-		c.retry = at + portWait
+		c.portMisses++
+		c.flowsWithoutPort++
+		f.withoutPortSince = max(at, 1)
+		c.retry = at + noPortTimeout
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("connect to %s after %d connections: %w", c.addr, c.made, err)
 	}
-	f.fd, f.state, f.begun, f.connected, f.left = fd, crrAsking, at, c.since(), c.asked()
+	f.fd, f.state, f.begun, f.connected, f.left = fd, crrAsking, at, c.since(), c.requestBytes()
 	c.busy++
 	c.countSearch(f.connected - at)
 	if err := c.ask(f); err != nil {
@@ -213,7 +213,7 @@ func (c *crrClient) begin(i int, at time.Duration) error {
 // connected, which on a short path is before connect has returned.
 func (c *crrClient) ask(f *crrFlow) error {
 	for f.left > 0 {
-		sent := c.asked() - f.left
+		sent := c.requestBytes() - f.left
 		n, err := socket.SendNow(f.fd, c.request[min(sent, len(c.tag)):][:min(f.left, len(c.request)-min(sent, len(c.tag)))])
 		if err == socket.ErrAgain { //nolint:errorlint // returned bare, in the hot loop
 			return nil
@@ -238,7 +238,7 @@ func (c *crrClient) advance(i int) error {
 		return nil
 	}
 	if f.state == crrAsking {
-		if f.left == c.asked() {
+		if f.left == c.requestBytes() {
 			f.connected = c.since()
 		}
 		return c.ask(f) // its response is news of its own

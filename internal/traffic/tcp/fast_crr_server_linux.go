@@ -21,11 +21,11 @@ type crrConn struct {
 	sending bool
 }
 
-// crrServing is the server's loop, one thread for all connections. With a single
+// crrServerLoop is the server's loop, one thread for all connections. With a single
 // flow it waits in accept and then for the request, as a plain blocking server
 // does. Else, or when a request keeps it waiting, a connection without its request
 // is parked with a poller.
-type crrServing struct {
+type crrServerLoop struct {
 	crrTrial
 	listener          *admitter
 	listenFD          int
@@ -38,19 +38,19 @@ type crrServing struct {
 	polling           bool
 	closing           []int // answered, until the client's FIN or RST is there; a queue
 	request, response []byte
-	crrAnswered
+	crrServed
 }
 
-// crrPatience bounds one wait for a connection or its request: a stranger that is
+// crrPollTimeout bounds one wait for a connection or its request: a stranger that is
 // silent holds up the others by no more, and once.
-const crrPatience = 20 * time.Millisecond
+const crrPollTimeout = 20 * time.Millisecond
 
 // listenerID stands for the listening socket in the poller.
 const listenerID = -1
 
-func answerFast(ctx context.Context, l *admitter, control socket.Stream, t crrTrial) (crrAnswered, error) {
-	s := &crrServing{crrTrial: t, listener: l, listenFD: l.FD(), control: control,
-		request: make([]byte, min(t.asked(), piece)), response: make([]byte, min(t.ResponseSize, piece)),
+func serveCRRFast(ctx context.Context, l *admitter, control socket.Stream, t crrTrial) (crrServed, error) {
+	s := &crrServerLoop{crrTrial: t, listener: l, listenFD: l.FD(), control: control,
+		request: make([]byte, min(t.requestBytes(), maxMessageCall)), response: make([]byte, min(t.ResponseSize, maxMessageCall)),
 		closing: make([]int, 0, 4*t.Streams+64)}
 	err := thread.Run(1, t.CPU, func(int) (err error) {
 		var stop func() bool
@@ -60,18 +60,18 @@ func answerFast(ctx context.Context, l *admitter, control socket.Stream, t crrTr
 			return err
 		}
 		defer s.close()
-		if err := socket.SetPatience(s.listenFD, crrPatience); err != nil {
+		if err := socket.SetTimeout(s.listenFD, crrPollTimeout); err != nil {
 			return err
 		}
 		if err := s.poll.Add(s.listenFD, listenerID, unix.EPOLLIN); err != nil {
 			return err
 		}
-		return causedBy(ctx, s.run())
+		return withCause(ctx, s.run())
 	})
-	return s.crrAnswered, err
+	return s.crrServed, err
 }
 
-func (s *crrServing) close() {
+func (s *crrServerLoop) close() {
 	for _, c := range s.parked {
 		if c.fd >= 0 {
 			unix.Close(c.fd)
@@ -83,20 +83,20 @@ func (s *crrServing) close() {
 	s.poll.Close()
 }
 
-// lookEvery is how many rounds of a busy loop pass between looks at the control
+// controlCheckInterval is how many rounds of a busy loop pass between looks at the control
 // connection. An idle loop looks each time patience ends.
-const lookEvery = 256
+const controlCheckInterval = 256
 
-func (s *crrServing) run() error {
+func (s *crrServerLoop) run() error {
 	for round := 1; ; round++ {
 		if s.over.Load() {
-			return errGivenUp
+			return errCancelled
 		}
-		idle, err := s.turn()
+		idle, err := s.step()
 		if err != nil {
 			return err
 		}
-		if !idle && round%lookEvery != 0 {
+		if !idle && round%controlCheckInterval != 0 {
 			continue
 		}
 		s.sweep(len(s.closing))
@@ -107,11 +107,11 @@ func (s *crrServing) run() error {
 }
 
 // ended looks whether the client has closed the control connection.
-func (s *crrServing) ended() (bool, error) {
+func (s *crrServerLoop) ended() (bool, error) {
 	var b [1]byte
 	n, err := s.control.ReadNow(b[:])
 	switch {
-	case socket.Again(err):
+	case socket.IsAgain(err):
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("control connection: %w", err)
@@ -123,9 +123,9 @@ func (s *crrServing) ended() (bool, error) {
 	return true, nil
 }
 
-// turn does what there is to do. With nothing parked it waits in accept, else in
+// step does what there is to do. With nothing parked it waits in accept, else in
 // the poller. It reports whether patience ended first.
-func (s *crrServing) turn() (idle bool, err error) {
+func (s *crrServerLoop) step() (idle bool, err error) {
 	if s.waiting == 0 {
 		if err := s.blocking(true); err != nil {
 			return false, err
@@ -135,7 +135,7 @@ func (s *crrServing) turn() (idle bool, err error) {
 	if err := s.blocking(false); err != nil {
 		return false, err
 	}
-	events, err := s.poll.Wait(socket.Patience)
+	events, err := s.poll.Wait(socket.PollTimeout)
 	if err != nil {
 		return false, err
 	}
@@ -156,7 +156,7 @@ func (s *crrServing) turn() (idle bool, err error) {
 }
 
 // blocking makes accept wait or not. Only a change takes a call.
-func (s *crrServing) blocking(wait bool) error {
+func (s *crrServerLoop) blocking(wait bool) error {
 	if s.polling == !wait {
 		return nil
 	}
@@ -168,7 +168,7 @@ func (s *crrServing) blocking(wait bool) error {
 }
 
 // acceptOne takes one connection as far as it goes. none reports that there was none.
-func (s *crrServing) acceptOne() (none bool, err error) {
+func (s *crrServerLoop) acceptOne() (none bool, err error) {
 	fd, _, errno := unix.RawSyscall6(unix.SYS_ACCEPT4, uintptr(s.listenFD), 0, 0, unix.SOCK_CLOEXEC, 0, 0)
 	switch errno {
 	case 0:
@@ -179,7 +179,7 @@ func (s *crrServing) acceptOne() (none bool, err error) {
 	default:
 		return false, fmt.Errorf("accept connection after %d others: %w", s.connections, errno)
 	}
-	c := crrConn{fd: int(fd), left: s.asked()}
+	c := crrConn{fd: int(fd), left: s.requestBytes()}
 	done, err := s.advance(&c)
 	if done || err != nil {
 		return false, err
@@ -189,14 +189,14 @@ func (s *crrServing) acceptOne() (none bool, err error) {
 
 // advance moves a connection on. done reports that it is no longer this loop's:
 // answered, or turned away.
-func (s *crrServing) advance(c *crrConn) (done bool, err error) {
+func (s *crrServerLoop) advance(c *crrConn) (done bool, err error) {
 	for !c.sending && c.left > 0 {
-		got := s.asked() - c.left
+		got := s.requestBytes() - c.left
 		n, err := s.recv(c.fd, s.request[:min(c.left, len(s.request))])
 		if err == socket.ErrAgain { //nolint:errorlint // returned bare, in the hot loop
 			return false, nil
 		}
-		if err != nil || n == 0 || !s.shows(s.request[:n], got) {
+		if err != nil || n == 0 || !s.hasTag(s.request[:n], got) {
 			return true, s.refuse(c.fd, got, err)
 		}
 		if c.left -= n; c.left == 0 {
@@ -223,15 +223,15 @@ func (s *crrServing) advance(c *crrConn) (done bool, err error) {
 
 // recv waits for a request only where nothing else could come meanwhile. The
 // wait is bounded by the time-out that a connection inherits from its listener.
-func (s *crrServing) recv(fd int, b []byte) (int, error) {
+func (s *crrServerLoop) recv(fd int, b []byte) (int, error) {
 	if s.waiting == 0 && s.Streams == 1 {
 		return socket.Recv(fd, b)
 	}
 	return socket.RecvNow(fd, b)
 }
 
-// shows holds what came at an offset of the request to the tag.
-func (s *crrServing) shows(b []byte, at int) bool {
+// hasTag holds what came at an offset of the request to the tag.
+func (s *crrServerLoop) hasTag(b []byte, at int) bool {
 	if at >= len(s.tag) {
 		return true
 	}
@@ -241,7 +241,7 @@ func (s *crrServing) shows(b []byte, at int) bool {
 }
 
 // refuse turns a connection away that did not show the tag.
-func (s *crrServing) refuse(fd, got int, err error) error {
+func (s *crrServerLoop) refuse(fd, got int, err error) error {
 	socket.CloseNow(fd)
 	if got >= len(s.tag) {
 		if err == nil {
@@ -249,19 +249,19 @@ func (s *crrServing) refuse(fd, got int, err error) error {
 		}
 		return fmt.Errorf("receive request after %d others: %w", s.connections, err)
 	}
-	return s.turnAway()
+	return s.countRefused()
 }
 
-func (s *crrServing) turnAway() error {
-	if s.listener.refused++; s.listener.refused >= strangers {
+func (s *crrServerLoop) countRefused() error {
+	if s.listener.refused++; s.listener.refused >= maxRefused {
 		return fmt.Errorf("%d peers came without the trial's token", s.listener.refused)
 	}
 	return nil
 }
 
 // park leaves a connection to the poller.
-func (s *crrServing) park(c crrConn) error {
-	if s.waiting >= s.Streams+strangers {
+func (s *crrServerLoop) park(c crrConn) error {
+	if s.waiting >= s.Streams+maxRefused {
 		socket.CloseNow(c.fd)
 		return fmt.Errorf("%d connections are open that show no request: %d flows were to come", s.waiting+1, s.Streams)
 	}
@@ -277,7 +277,7 @@ func (s *crrServing) park(c crrConn) error {
 }
 
 // resume goes on with a parked connection that has news.
-func (s *crrServing) resume(id int) error {
+func (s *crrServerLoop) resume(id int) error {
 	c := &s.parked[id]
 	if c.fd < 0 {
 		return nil
@@ -293,7 +293,7 @@ func (s *crrServing) resume(id int) error {
 
 // sweep looks at the n oldest answered connections and closes those that the
 // client has closed. It goes first: that end has the TIME_WAIT.
-func (s *crrServing) sweep(n int) {
+func (s *crrServerLoop) sweep(n int) {
 	var b [1]byte
 	for range min(n, len(s.closing)) {
 		fd := s.closing[0]

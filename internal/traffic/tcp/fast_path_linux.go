@@ -7,17 +7,17 @@ import (
 )
 
 func fastest() path {
-	return path{name: "fast", net: socket.Fast{}, request: requestFast, respond: respondFast, cycle: cycleFast, answer: answerFast,
-		threads: &threads{bulk: bulk, several: several}}
+	return path{name: "fast", net: socket.Fast{}, request: requestFast, respond: respondFast, runCRR: runCRRFast, serveCRR: serveCRRFast,
+		threads: &threads{threadedStream: threadedStream, driveGroup: driveGroup}}
 }
 
 // spareProcs is how many processors of the Go scheduler a trial leaves to the
 // rest of the process.
 const spareProcs = 3
 
-// bulk gives the raw way to an end of few threads: a thread in a raw call keeps
+// threadedStream gives the raw way to an end of few threads: a thread in a raw call keeps
 // its processor, and the others of the process would have none.
-func bulk(s socket.Stream, threads int) threadStream {
+func threadedStream(s socket.Stream, threads int) threadStream {
 	fast := socket.FastStream(s.FD())
 	if runtime.GOMAXPROCS(0)-threads < spareProcs {
 		return fast

@@ -14,8 +14,8 @@ import (
 	"tare/internal/traffic/thread"
 )
 
-// piece bounds what one system call moves of a message.
-const piece = readSize
+// maxMessageCall bounds what one system call moves of a message.
+const maxMessageCall = readSize
 
 // requestFast drives one flow over blocking calls, and several over epoll, from one
 // thread.
@@ -29,15 +29,15 @@ func requestFast(ctx context.Context, c conns, w *rrWindow) error {
 		} else {
 			err = requestMany(over, c, w)
 		}
-		return causedBy(ctx, err)
+		return withCause(ctx, err)
 	})
 }
 
-// errGivenUp is an end whose context is over; causedBy puts the cause in its place.
-var errGivenUp = errors.New("given up")
+// errCancelled is an end whose context is over; withCause puts the cause in its place.
+var errCancelled = errors.New("given up")
 
-func causedBy(ctx context.Context, err error) error {
-	if errors.Is(err, errGivenUp) {
+func withCause(ctx context.Context, err error) error {
+	if errors.Is(err, errCancelled) {
 		return fmt.Errorf("%w: %w", err, context.Cause(ctx))
 	}
 	return err
@@ -47,14 +47,14 @@ func causedBy(ctx context.Context, err error) error {
 // entry and exit would take a third of the transaction rate, and allocates
 // nothing once it runs.
 func requestAlone(over *atomic.Bool, fd int, w *rrWindow) error {
-	request, response := make([]byte, min(w.p.RequestSize, piece)), make([]byte, min(w.p.ResponseSize, piece))
+	request, response := make([]byte, min(w.p.RequestSize, maxMessageCall)), make([]byte, min(w.p.ResponseSize, maxMessageCall))
 	slot, limit := w.firstSlot(0)
 	clock := newPreciseClock(w.open())
 	from, at, end := time.Duration(0), time.Duration(0), w.bins.End
 	for {
 		if w.open() {
 			if slot >= limit || at > w.lastSend() {
-				w.giveUp(0, slot, limit)
+				w.skipSlots(0, slot, limit)
 				return nil
 			}
 			from = w.schedule.due(slot)
@@ -81,7 +81,7 @@ func requestAlone(over *atomic.Bool, fd int, w *rrWindow) error {
 		// the clock ends an exchange and begins the next.
 		from = at
 		if over.Load() {
-			return errGivenUp
+			return errCancelled
 		}
 	}
 }
@@ -96,7 +96,7 @@ func sendAll(over *atomic.Bool, fd int, buf []byte, n int) error {
 		case err != socket.ErrAgain: //nolint:errorlint // send returns it bare, and this is the hot loop
 			return err
 		case over.Load():
-			return errGivenUp
+			return errCancelled
 		}
 	}
 	return nil
@@ -115,7 +115,7 @@ func recvAll(over *atomic.Bool, fd int, buf []byte, n int) (bool, error) {
 		case err != socket.ErrAgain: //nolint:errorlint // recv returns it bare, and this is the hot loop
 			return false, err
 		case over.Load():
-			return false, errGivenUp
+			return false, errCancelled
 		}
 	}
 	return true, nil
@@ -132,13 +132,13 @@ func respondFast(ctx context.Context, c conns, p traffic.Params) (n int64, err e
 		} else {
 			n, err = respondMany(over, c, p)
 		}
-		return causedBy(ctx, err)
+		return withCause(ctx, err)
 	})
 	return n, err
 }
 
 func respondAlone(over *atomic.Bool, fd int, p traffic.Params) (n int64, err error) {
-	request, response := make([]byte, min(p.RequestSize, piece)), make([]byte, min(p.ResponseSize, piece))
+	request, response := make([]byte, min(p.RequestSize, maxMessageCall)), make([]byte, min(p.ResponseSize, maxMessageCall))
 	for {
 		more, err := recvAll(over, fd, request, p.RequestSize)
 		if err != nil {
@@ -152,7 +152,7 @@ func respondAlone(over *atomic.Bool, fd int, p traffic.Params) (n int64, err err
 		}
 		n++
 		if over.Load() {
-			return n, errGivenUp
+			return n, errCancelled
 		}
 	}
 }
@@ -186,9 +186,9 @@ func (c preciseClock) sleepUntil(at time.Duration, over *atomic.Bool) error {
 			return nil
 		}
 		if over.Load() {
-			return errGivenUp
+			return errCancelled
 		}
 		// A raw call holds up the Go runtime: no longer than patience.
-		socket.SleepUntil(c.mono + int64(min(at, now+socket.Patience)))
+		socket.SleepUntil(c.mono + int64(min(at, now+socket.PollTimeout)))
 	}
 }

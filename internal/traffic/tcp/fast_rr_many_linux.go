@@ -88,7 +88,7 @@ func requestMany(over *atomic.Bool, c conns, w *rrWindow) error {
 	}
 	defer poll.Close()
 	m := &rrMany{rrWindow: w, poll: poll, flows: flows,
-		request: make([]byte, min(w.p.RequestSize, piece)), response: make([]byte, min(w.p.ResponseSize, piece))}
+		request: make([]byte, min(w.p.RequestSize, maxMessageCall)), response: make([]byte, min(w.p.ResponseSize, maxMessageCall))}
 	m.next = w.schedule.first(0)
 	for i := range flows {
 		flows[i].slot, m.limit = w.firstSlot(i)
@@ -106,7 +106,7 @@ func (m *rrMany) run(over *atomic.Bool) error {
 		}
 	}
 	for {
-		wait := socket.Patience
+		wait := socket.PollTimeout
 		if m.open() {
 			var err error
 			if wait, err = m.sendDue(); err != nil {
@@ -114,7 +114,7 @@ func (m *rrMany) run(over *atomic.Bool) error {
 			}
 		}
 		if over.Load() {
-			return errGivenUp
+			return errCancelled
 		}
 		if m.busy == 0 && m.ended() {
 			break
@@ -131,7 +131,7 @@ func (m *rrMany) run(over *atomic.Bool) error {
 	}
 	if m.open() {
 		for i, f := range m.flows {
-			m.giveUp(i, f.slot, m.limit)
+			m.skipSlots(i, f.slot, m.limit)
 		}
 	}
 	return nil
@@ -151,7 +151,7 @@ func (m *rrMany) ended() bool {
 func (m *rrMany) sendDue() (time.Duration, error) {
 	at := m.clock.since()
 	if at > m.lastSend() {
-		return socket.Patience, nil
+		return socket.PollTimeout, nil
 	}
 	behind := min(m.schedule.first(at+1), m.limit)
 	// Each flow knows its own next slot, so one look at each is enough.
@@ -164,9 +164,9 @@ func (m *rrMany) sendDue() (time.Duration, error) {
 		}
 	}
 	if m.next >= m.limit {
-		return socket.Patience, nil
+		return socket.PollTimeout, nil
 	}
-	return max(min(socket.Patience, m.schedule.due(m.next)-m.clock.since()), 0), nil
+	return max(min(socket.PollTimeout, m.schedule.due(m.next)-m.clock.since()), 0), nil
 }
 
 // beginDue begins a flow's next request by the schedule if it is time.
@@ -240,9 +240,9 @@ func respondMany(over *atomic.Bool, c conns, p traffic.Params) (n int64, err err
 		return 0, err
 	}
 	defer poll.Close()
-	request, response := make([]byte, min(p.RequestSize, piece)), make([]byte, min(p.ResponseSize, piece))
+	request, response := make([]byte, min(p.RequestSize, maxMessageCall)), make([]byte, min(p.ResponseSize, maxMessageCall))
 	for open := len(flows); open > 0; {
-		events, err := poll.Wait(socket.Patience)
+		events, err := poll.Wait(socket.PollTimeout)
 		if err != nil {
 			return n, err
 		}
@@ -264,7 +264,7 @@ func respondMany(over *atomic.Bool, c conns, p traffic.Params) (n int64, err err
 			}
 		}
 		if over.Load() {
-			return n, errGivenUp
+			return n, errCancelled
 		}
 	}
 	return n, nil

@@ -22,9 +22,9 @@ type poll struct {
 	wake  time.Duration
 }
 
-// several makes the sockets of a group non-blocking and serves them until all
+// driveGroup makes the sockets of a group non-blocking and serves them until all
 // are done.
-func several(ctx context.Context, over *atomic.Bool, group []*streamEnd) error {
+func driveGroup(ctx context.Context, over *atomic.Bool, group []*streamEnd) error {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return fmt.Errorf("open epoll: %w", err)
@@ -80,7 +80,7 @@ func (l *poll) step(i int) error {
 		return err
 	}
 	at := time.Since(e.start)
-	l.wake = min(l.wake, e.wake(at))
+	l.wake = min(l.wake, e.nextStep(at))
 	if e.done {
 		l.left--
 	}
@@ -103,7 +103,7 @@ func (l *poll) timers() error {
 	}
 	l.wake = never
 	for i, e := range l.group {
-		w := e.wake(at)
+		w := e.nextStep(at)
 		if w > at {
 			l.wake = min(l.wake, w)
 			continue
@@ -117,7 +117,7 @@ func (l *poll) timers() error {
 
 // timeout is how long to wait for events, in ms. It rounds up, so as not to spin.
 func (l *poll) timeout() int {
-	d := min(l.wake-time.Since(l.group[0].start), socket.Patience)
+	d := min(l.wake-time.Since(l.group[0].start), socket.PollTimeout)
 	return int((max(d, 0) + time.Millisecond - 1) / time.Millisecond)
 }
 

@@ -2,6 +2,6 @@
 
 package tcp
 
-// enoughFiles has nothing to ask: this system has no limit of its own on open
+// checkFileLimit has nothing to ask: this system has no limit of its own on open
 // sockets.
-func enoughFiles(int) error { return nil }
+func checkFileLimit(int) error { return nil }

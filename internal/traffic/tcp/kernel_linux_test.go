@@ -28,7 +28,7 @@ func TestKernelAgrees(t *testing.T) {
 					t.Fatalf("%s: %v", on, err)
 				}
 				n := int64(connections(p))
-				greeting := n * int64(len(hello(p, roleForward)))
+				greeting := n * int64(len(handshakeBytes(p, roleForward)))
 				toServer, toClient := greeting, n+n // go, and a stop from the server as receiver
 				if both {
 					toServer, toClient = greeting+n/2, n+n/2
@@ -155,7 +155,7 @@ func TestRawWay(t *testing.T) {
 			p := params("tcp_stream")
 			p.Rate, p.Both = rate, both
 			a, _ := connected(t)
-			if _, ok := bulk(a, threadCount(p)).(socket.RawStream); !ok {
+			if _, ok := threadedStream(a, threadCount(p)).(socket.RawStream); !ok {
 				t.Fatal("the raw way was not taken")
 			}
 			client, server, err := pair(t, way{fastest(), fastest()}, p)

@@ -26,12 +26,12 @@ type path struct {
 	// gives how many requests it answered.
 	respond func(ctx context.Context, c conns, p traffic.Params) (int64, error)
 
-	// cycle drives the client's flows of tcp_crr through one window, each a
+	// runCRR drives the client's flows of tcp_crr through one window, each a
 	// connection at a time to addr.
-	cycle func(ctx context.Context, addr netip.AddrPort, w *crrWindow) error
-	// answer serves the connections of tcp_crr that show the tag until the control
+	runCRR func(ctx context.Context, addr netip.AddrPort, w *crrWindow) error
+	// serveCRR serves the connections of tcp_crr that show the tag until the control
 	// connection ends.
-	answer func(ctx context.Context, l *admitter, control socket.Stream, t crrTrial) (crrAnswered, error)
+	serveCRR func(ctx context.Context, l *admitter, control socket.Stream, t crrTrial) (crrServed, error)
 
 	// threads drives the connections of tcp_stream by threads of the operating
 	// system. Nil gives each connection a goroutine.
@@ -40,11 +40,11 @@ type path struct {
 
 // threads is how threads of the operating system drive connections.
 type threads struct {
-	// bulk is the shortest way through s for an end of so many threads.
-	bulk func(s socket.Stream, threads int) threadStream
-	// several drives a group of connections by the calling thread until all of
+	// threadedStream is the shortest way through s for an end of so many threads.
+	threadedStream func(s socket.Stream, threads int) threadStream
+	// driveGroup drives a group of connections by the calling thread until all of
 	// them are done.
-	several func(ctx context.Context, over *atomic.Bool, group []*streamEnd) error
+	driveGroup func(ctx context.Context, over *atomic.Bool, group []*streamEnd) error
 }
 
 // threadStream is a stream that knows how to deal with the thread that drives it.
@@ -57,7 +57,7 @@ type threadStream interface {
 }
 
 func portablePath() path {
-	return path{name: "portable", net: socket.Portable{}, request: requestPortable, respond: respondPortable, cycle: cyclePortable, answer: answerPortable}
+	return path{name: "portable", net: socket.Portable{}, request: requestPortable, respond: respondPortable, runCRR: runCRRPortable, serveCRR: serveCRRPortable}
 }
 
 func optionsOf(p traffic.Params) socket.TCPOptions {

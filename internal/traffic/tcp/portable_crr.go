@@ -13,14 +13,14 @@ import (
 	"tare/internal/traffic/socket"
 )
 
-// cyclePortable drives each flow from a goroutine of its own. The first that fails takes
+// runCRRPortable drives each flow from a goroutine of its own. The first that fails takes
 // the others with it.
-func cyclePortable(ctx context.Context, addr netip.AddrPort, w *crrWindow) error {
+func runCRRPortable(ctx context.Context, addr netip.AddrPort, w *crrWindow) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	start := time.Now()
 	return firstOf(ctx, eachFlow(w.Params, func(int) error {
-		err := cycleFlow(ctx, addr, w, start)
+		err := runCRRFlow(ctx, addr, w, start)
 		if err != nil {
 			fail(err)
 		}
@@ -28,18 +28,18 @@ func cyclePortable(ctx context.Context, addr netip.AddrPort, w *crrWindow) error
 	}))
 }
 
-func cycleFlow(ctx context.Context, addr netip.AddrPort, w *crrWindow, start time.Time) error {
-	request, response := make([]byte, w.asked()), make([]byte, min(w.ResponseSize, readSize))
+func runCRRFlow(ctx context.Context, addr netip.AddrPort, w *crrWindow, start time.Time) error {
+	request, response := make([]byte, w.requestBytes()), make([]byte, min(w.ResponseSize, readSize))
 	copy(request, w.tag[:])
 	for at := time.Since(start); at < w.bins.End; at = time.Since(start) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		s, err := socket.Portable{}.DialTCP(ctx, addr, w.options())
-		if noPort(err) {
-			err = pause(ctx, portWait)
+		if isNoSourcePort(err) {
+			err = pause(ctx, noPortTimeout)
 			w.mu.Lock()
-			w.lacking++
+			w.portMisses++
 			w.stall(at, time.Since(start))
 			w.mu.Unlock()
 			if err != nil {
@@ -70,7 +70,7 @@ func exchangeOnce(ctx context.Context, addr netip.AddrPort, s socket.Stream, w *
 	w.made++
 	made := w.made
 	w.mu.Unlock()
-	ctx, cancel := context.WithTimeoutCause(ctx, answerWait, noAnswer(addr, made-1))
+	ctx, cancel := context.WithTimeoutCause(ctx, serverReplyTimeout, noReplyError(addr, made-1))
 	defer cancel()
 	err := writeFull(ctx, s, request)
 	var first time.Duration
@@ -90,9 +90,9 @@ func exchangeOnce(ctx context.Context, addr netip.AddrPort, s socket.Stream, w *
 	return first, nil
 }
 
-// noPort reports whether a connection failed for want of a source port. Windows
+// isNoSourcePort reports whether a connection failed for want of a source port. Windows
 // has numbers of its own (WSAEADDRINUSE, WSAEADDRNOTAVAIL).
-func noPort(err error) bool {
+func isNoSourcePort(err error) bool {
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
 		return false
@@ -100,8 +100,8 @@ func noPort(err error) bool {
 	return errno == syscall.EADDRNOTAVAIL || errno == 10048 || errno == 10049
 }
 
-// answerPortable serves each connection from a goroutine of its own.
-func answerPortable(ctx context.Context, l *admitter, control socket.Stream, t crrTrial) (n crrAnswered, err error) {
+// serveCRRPortable serves each connection from a goroutine of its own.
+func serveCRRPortable(ctx context.Context, l *admitter, control socket.Stream, t crrTrial) (n crrServed, err error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var (
@@ -121,7 +121,7 @@ func answerPortable(ctx context.Context, l *admitter, control socket.Stream, t c
 	})
 	for ctx.Err() == nil {
 		s, err := l.Accept()
-		if socket.Again(err) {
+		if socket.IsAgain(err) {
 			continue
 		}
 		if err != nil {
@@ -130,12 +130,12 @@ func answerPortable(ctx context.Context, l *admitter, control socket.Stream, t c
 		}
 		wg.Go(func() {
 			defer s.Close()
-			tagged, answered, err := answerOnce(ctx, s, t)
+			tagged, answered, err := serveCRROnce(ctx, s, t)
 			mu.Lock()
 			defer mu.Unlock()
 			if tagged {
 				n.connections++
-			} else if l.refused++; l.refused >= strangers {
+			} else if l.refused++; l.refused >= maxRefused {
 				err = fmt.Errorf("%d peers came without the trial's token", l.refused)
 			}
 			if answered {
@@ -153,8 +153,8 @@ func answerPortable(ctx context.Context, l *admitter, control socket.Stream, t c
 	return n, context.Cause(ctx)
 }
 
-// answerOnce serves one connection until the client closes it.
-func answerOnce(ctx context.Context, s socket.Stream, t crrTrial) (tagged, answered bool, err error) {
+// serveCRROnce serves one connection until the client closes it.
+func serveCRROnce(ctx context.Context, s socket.Stream, t crrTrial) (tagged, answered bool, err error) {
 	read := readSome(s)
 	var tag crrTag
 	shown := readFull(ctx, s, tag[:]) == nil

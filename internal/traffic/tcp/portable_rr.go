@@ -58,7 +58,7 @@ func requestPlain(ctx context.Context, s socket.Stream, flow int, w *rrWindow, s
 			if slot >= limit || at > w.lastSend() {
 				w.mu.Lock()
 				defer w.mu.Unlock()
-				w.giveUp(flow, slot, limit)
+				w.skipSlots(flow, slot, limit)
 				return nil
 			}
 			from = w.schedule.due(slot)
@@ -118,7 +118,7 @@ func moveAll(ctx context.Context, move func([]byte) (int, error), buf []byte, n 
 		moved, err := move(buf[:min(n, len(buf))])
 		n -= moved
 		switch {
-		case err != nil && !socket.Again(err):
+		case err != nil && !socket.IsAgain(err):
 			return err
 		case n > 0 && ctx.Err() != nil:
 			return context.Cause(ctx)

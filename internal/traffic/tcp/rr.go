@@ -76,7 +76,7 @@ func (w rr) serve(ctx context.Context, c conns, p traffic.Params) (traffic.Repor
 	}
 	r := traffic.Report{CPU: p.CPU, Traffic: time.Since(start).Seconds(), Messages: n,
 		Sent: n * int64(p.ResponseSize), Received: n * int64(p.RequestSize)}
-	c.describe(&r)
+	c.fillReport(&r)
 	return r, nil
 }
 
@@ -188,7 +188,7 @@ func (s *rrSession) Close() traffic.Report {
 	defer s.c.close()
 	r := traffic.Report{CPU: s.p.CPU, Traffic: s.driven.Seconds(), Messages: s.total, Window: s.window,
 		Sent: s.total * int64(s.p.RequestSize), Received: s.total * int64(s.p.ResponseSize)}
-	s.c.describe(&r)
+	s.c.fillReport(&r)
 	r.Window.RTT = s.hist
 	r.Window.Sent = s.window.Messages * int64(s.p.RequestSize)
 	r.Window.Received = s.window.Messages * int64(s.p.ResponseSize)

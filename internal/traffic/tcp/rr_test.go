@@ -397,7 +397,7 @@ func TestScheduleDeals(t *testing.T) {
 		}
 		for flow := range p.Streams {
 			slot, _ := w.firstSlot(flow)
-			w.giveUp(flow, slot, limit)
+			w.skipSlots(flow, slot, limit)
 		}
 		if w.missed != timed {
 			t.Fatalf("gave up %d of %d", w.missed, timed)

@@ -23,7 +23,7 @@ type rrWindow struct {
 func newRRWindow(p traffic.Params, s *rrSession) *rrWindow {
 	return &rrWindow{
 		p: p, schedule: rrSchedule{p.TransactionRate, s.planned},
-		bins: traffic.NewBinCounter(p).ShowOn(p.Meter.Begin(1), 0), hist: s.hist, streams: s.streams,
+		bins: traffic.NewBinCounter(p).ReportTo(p.Meter.Begin(1), 0), hist: s.hist, streams: s.streams,
 	}
 }
 
@@ -47,13 +47,13 @@ func (w *rrWindow) done(flow int, from, at time.Duration) {
 // are sent for a tenth of its length, within these bounds, and then given up.
 const (
 	backlogShare = 10
-	backlogLeast = time.Millisecond
-	backlogMost  = time.Second
+	minBacklog   = time.Millisecond
+	maxBacklog   = time.Second
 )
 
 // lastSend is when the sending of what the schedule asks for is given up.
 func (w *rrWindow) lastSend() time.Duration {
-	return w.bins.End + min(max((w.bins.End)/backlogShare, backlogLeast), backlogMost)
+	return w.bins.End + min(max((w.bins.End)/backlogShare, minBacklog), maxBacklog)
 }
 
 // slots is how many requests the schedule asks for in the timed part.
@@ -80,9 +80,9 @@ func (w *rrWindow) nextSlot(flow int, from uint64) uint64 {
 	return from + (uint64(flow)+n-from%n)%n
 }
 
-// giveUp counts what was never sent of a flow: its slots of the timed part from
+// skipSlots counts what was never sent of a flow: its slots of the timed part from
 // slot on.
-func (w *rrWindow) giveUp(flow int, slot, limit uint64) {
+func (w *rrWindow) skipSlots(flow int, slot, limit uint64) {
 	if slot = max(slot, w.nextSlot(flow, w.schedule.first(w.bins.Warmup))); slot < limit {
 		w.missed += int64((limit-slot-1)/uint64(w.p.Streams)) + 1
 	}

@@ -18,9 +18,9 @@ import (
 // start their clocks together, and a stranger is never counted.
 const goByte = 'G'
 
-// tokenWait is how long a peer may take to show its token. A stranger that
+// tokenTimeout is how long a peer may take to show its token. A stranger that
 // stalls can hold up the others by no more than this.
-const tokenWait = time.Second
+const tokenTimeout = time.Second
 
 // Where payload flows both ways, each stream has a connection for each way, and
 // the client says behind the token which one it is.
@@ -29,9 +29,9 @@ const (
 	roleReverse = 'R' // the server sends
 )
 
-// strangers is how many peers without the token are turned away before the
+// maxRefused is how many peers without the token are turned away before the
 // server gives up: something else has taken to that port.
-const strangers = 100
+const maxRefused = 100
 
 // admitter is an open port that admits the peers of one trial.
 type admitter struct {
@@ -46,7 +46,7 @@ func (l *admitter) admit(ctx context.Context, p traffic.Params) (c conns, err er
 	for len(c)+len(reverse) < connections(p) {
 		s, err := l.Accept()
 		switch {
-		case socket.Again(err):
+		case socket.IsAgain(err):
 			if ctx.Err() != nil {
 				n := len(c) + len(reverse)
 				append(c, reverse...).close()
@@ -57,7 +57,7 @@ func (l *admitter) admit(ctx context.Context, p traffic.Params) (c conns, err er
 			append(c, reverse...).close()
 			return nil, fmt.Errorf("accept connection: %w", err)
 		}
-		role, ok := knows(ctx, s, p)
+		role, ok := readToken(ctx, s, p)
 		switch {
 		case ok && role == roleReverse && len(reverse) < p.Streams:
 			reverse = append(reverse, s)
@@ -65,7 +65,7 @@ func (l *admitter) admit(ctx context.Context, p traffic.Params) (c conns, err er
 			c = append(c, s)
 		default:
 			s.Close()
-			if l.refused++; l.refused >= strangers {
+			if l.refused++; l.refused >= maxRefused {
 				append(c, reverse...).close()
 				return nil, fmt.Errorf("%d peers came without the trial's token", l.refused)
 			}
@@ -81,11 +81,11 @@ func (l *admitter) admit(ctx context.Context, p traffic.Params) (c conns, err er
 	return c, nil
 }
 
-// knows reads a peer's token, and its role where the trial has roles.
-func knows(ctx context.Context, s socket.Stream, p traffic.Params) (role byte, ok bool) {
-	ctx, cancel := context.WithTimeout(ctx, tokenWait)
+// readToken reads a peer's token, and its role where the trial has roles.
+func readToken(ctx context.Context, s socket.Stream, p traffic.Params) (role byte, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, tokenTimeout)
 	defer cancel()
-	got := make([]byte, len(hello(p, roleForward)))
+	got := make([]byte, len(handshakeBytes(p, roleForward)))
 	if readFull(ctx, s, got) != nil || subtle.ConstantTimeCompare(got[:len(p.Token)], []byte(p.Token)) != 1 {
 		return 0, false
 	}
@@ -95,8 +95,8 @@ func knows(ctx context.Context, s socket.Stream, p traffic.Params) (role byte, o
 	return roleForward, true
 }
 
-// hello is what the client says on a connection.
-func hello(p traffic.Params, role byte) []byte {
+// handshakeBytes is what the client says on a connection.
+func handshakeBytes(p traffic.Params, role byte) []byte {
 	if p.Both {
 		return append([]byte(p.Token), role)
 	}
@@ -119,7 +119,7 @@ func connect(ctx context.Context, n path, p traffic.Params) (conns, error) {
 		s, err := n.net.DialTCP(ctx, addr, optionsOf(p))
 		if err == nil {
 			c = append(c, s)
-			err = writeFull(ctx, s, hello(p, role))
+			err = writeFull(ctx, s, handshakeBytes(p, role))
 		}
 		if err != nil {
 			c.close()
@@ -149,8 +149,8 @@ func (c conns) close() {
 	}
 }
 
-// describe fills in what the kernel tells of the connections.
-func (c conns) describe(r *traffic.Report) {
+// fillReport fills in what the kernel tells of the connections.
+func (c conns) fillReport(r *traffic.Report) {
 	r.Connections = len(c)
 	for i, s := range c {
 		st := s.Info()
@@ -168,7 +168,7 @@ func (c conns) describe(r *traffic.Report) {
 
 // readFull fills b or fails. It is for handshakes, not for payload.
 func readFull(ctx context.Context, s socket.Stream, b []byte) error {
-	return full(ctx, b, func(b []byte) (int, error) {
+	return moveFull(ctx, b, func(b []byte) (int, error) {
 		n, err := s.Read(b)
 		if err == nil && n == 0 {
 			err = errors.New("the peer closed the connection")
@@ -179,17 +179,17 @@ func readFull(ctx context.Context, s socket.Stream, b []byte) error {
 
 // writeFull sends all of b or fails. It is for handshakes, not for payload.
 func writeFull(ctx context.Context, s socket.Stream, b []byte) error {
-	return full(ctx, b, s.Write)
+	return moveFull(ctx, b, s.Write)
 }
 
-// full repeats a call that moves a part of b until all of it is through.
-func full(ctx context.Context, b []byte, move func([]byte) (int, error)) error {
+// moveFull repeats a call that moves a part of b until all of it is through.
+func moveFull(ctx context.Context, b []byte, move func([]byte) (int, error)) error {
 	for len(b) > 0 {
 		n, err := move(b)
 		switch {
 		case err == nil:
 			b = b[n:]
-		case !socket.Again(err):
+		case !socket.IsAgain(err):
 			return err
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -224,14 +224,14 @@ func (s *server) Serve(ctx context.Context, _ traffic.Peer) (traffic.Report, err
 	if s.p.Rounds == 0 {
 		return s.once(ctx, s.p)
 	}
-	total, err := s.once(ctx, s.p.Opening())
+	total, err := s.once(ctx, s.p.WarmupTransfer())
 	total.Window = traffic.Window{} // the warm-up does not count
 	for range s.p.Rounds {
 		if err != nil {
 			break
 		}
 		var r traffic.Report
-		r, err = s.once(ctx, s.p.OneSlice(s.p.Slice))
+		r, err = s.once(ctx, s.p.SliceTransfer(s.p.Slice))
 		total.AddSlice(r)
 	}
 	return total, err

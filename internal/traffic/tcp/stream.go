@@ -62,7 +62,7 @@ func (w stream) check(p traffic.Params) error {
 		return fmt.Errorf("tcp_stream: a warm-up of %s and a window of %s: neither may be negative", p.Warmup, p.Duration)
 	}
 	// First the files: more threads do not mend those.
-	if err := enoughFiles(connections(p)); err != nil {
+	if err := checkFileLimit(connections(p)); err != nil {
 		return fmt.Errorf("tcp_stream: %w", err)
 	}
 	if n := threadCount(p); w.path.threads != nil && n > streamLimit {
@@ -149,7 +149,7 @@ func (w stream) Open(ctx context.Context, p traffic.Params) (traffic.Session, er
 		return nil, err
 	}
 	s := &streamSession{work: w, p: p, restore: thread.PauseGC()}
-	if err := s.drive(ctx, p.Opening()); err != nil {
+	if err := s.drive(ctx, p.WarmupTransfer()); err != nil {
 		s.restore()
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (w stream) Open(ctx context.Context, p traffic.Params) (traffic.Session, er
 }
 
 func (s *streamSession) Slice(ctx context.Context, d time.Duration) error {
-	return s.drive(ctx, s.p.OneSlice(d))
+	return s.drive(ctx, s.p.SliceTransfer(d))
 }
 
 func (s *streamSession) drive(ctx context.Context, p traffic.Params) error {

@@ -15,23 +15,23 @@ import (
 // while more keeps coming, until that is full: of small writes it is less, so that
 // a call ends soon, for it counts when it ends.
 const (
-	readSize   = 128 << 10
-	readWrites = 64 // of the sender's
-	readLeast  = 4 << 10
+	readSize    = 128 << 10
+	readWrites  = 64 // of the sender's
+	minReadSize = 4 << 10
 )
 
 func readSizeFor(p traffic.Params) int {
 	if p.WriteSize >= readSize/readWrites {
 		return readSize
 	}
-	return max(readLeast, p.WriteSize*readWrites)
+	return max(minReadSize, p.WriteSize*readWrites)
 }
 
-// batchSize and batchMost bound how much goes out in small writes before the clock
+// batchSize and maxBatchWrites bound how much goes out in small writes before the clock
 // is read again.
 const (
-	batchSize = 32 << 10
-	batchMost = 16
+	batchSize      = 32 << 10
+	maxBatchWrites = 16
 )
 
 // stopByte goes from the receiver to the sender when the receiver's window is
@@ -54,21 +54,21 @@ type streamEnd struct {
 	small  [1]byte // for a stop, or for none: it is part of what is made once
 	done   bool
 
-	told bool // receiver: the sender was told to stop
+	stopSent bool // receiver: the sender was told to stop
 
-	yields   bool  // sender: after each batch, the receiver on this CPU may go first
-	batch    int   // sender: writes between two readings of the clock
-	rest     int   // sender with a schedule: what is left of the write under way
-	pace     *pace // sender with a schedule
-	warm     bool  // sender: the warm-up is over
-	warmAt   time.Duration
-	before   socket.TCPInfo // sender: at warmAt
-	after    socket.TCPInfo // sender: at the end of its window
-	window   time.Duration  // sender: between the two
-	draining bool           // sender: told to stop, and waiting for the receiver's end
-	drainBy  time.Duration
-	left     int           // sender: not acknowledged when drainBy was set
-	last     time.Duration // receiver: when payload came
+	yieldCPU       bool  // sender: after each batch, the receiver on this CPU may go first
+	batch          int   // sender: writes between two readings of the clock
+	unwritten      int   // sender with a schedule: what is left of the write under way
+	pace           *pace // sender with a schedule
+	warm           bool  // sender: the warm-up is over
+	warmAt         time.Duration
+	before         socket.TCPInfo // sender: at warmAt
+	after          socket.TCPInfo // sender: at the end of its window
+	window         time.Duration  // sender: between the two
+	draining       bool           // sender: told to stop, and waiting for the receiver's end
+	drainDeadline  time.Duration
+	unacknowledged int           // sender: not acknowledged when drainDeadline was set
+	last           time.Duration // receiver: when payload came
 }
 
 // drive steps the end over a socket that waits, until it is done.
@@ -79,8 +79,8 @@ func (e *streamEnd) drive(ctx context.Context, over *atomic.Bool) error {
 		}
 		if e.idle() {
 			at := time.Since(e.start)
-			if d := e.wake(at) - at; d > 0 {
-				e.pause(min(d, socket.Patience))
+			if d := e.nextStep(at) - at; d > 0 {
+				e.pause(min(d, socket.PollTimeout))
 			}
 		}
 		if err := e.step(); err != nil {
@@ -119,24 +119,24 @@ func (e *streamEnd) step() error {
 
 // idle reports whether there is nothing to write before wake.
 func (e *streamEnd) idle() bool {
-	return e.send && !e.draining && e.pace != nil && e.rest == 0 && e.pace.wake > 0
+	return e.send && !e.draining && e.pace != nil && e.unwritten == 0 && e.pace.wakeAt > 0
 }
 
-// wake is when the end must be stepped even if its socket has nothing to tell.
-func (e *streamEnd) wake(at time.Duration) time.Duration {
+// nextStep is when the end must be stepped even if its socket has nothing to tell.
+func (e *streamEnd) nextStep(at time.Duration) time.Duration {
 	switch {
-	case e.done, !e.send && e.told:
+	case e.done, !e.send && e.stopSent:
 		return never
 	case e.draining:
-		return e.drainBy
+		return e.drainDeadline
 	case e.idle() && at < e.bins.End:
-		return min(e.pace.wake, e.bins.End)
+		return min(e.pace.wakeAt, e.bins.End)
 	case e.idle(): // and looking out for the receiver's stop
-		return min(e.pace.wake, at+leastNap)
+		return min(e.pace.wakeAt, at+minSleep)
 	case at < e.bins.End:
 		return e.bins.End
 	case e.send:
-		return e.bins.End + DrainWait
+		return e.bins.End + DrainTimeout
 	}
 	return at
 }
@@ -147,7 +147,7 @@ func (e *streamEnd) write() error {
 	moved := 0
 	if e.pace == nil {
 		moved, err = e.unpaced()
-		if e.yields {
+		if e.yieldCPU {
 			e.thread.Yield()
 		}
 	} else {
@@ -155,7 +155,7 @@ func (e *streamEnd) write() error {
 	}
 	at := time.Since(e.start)
 	e.bins.Add(at, int64(moved))
-	if err != nil && !socket.Again(err) {
+	if err != nil && !socket.IsAgain(err) {
 		return err
 	}
 	if !e.warm && at >= e.bins.Warmup {
@@ -164,14 +164,14 @@ func (e *streamEnd) write() error {
 	if at < e.bins.End {
 		return nil
 	}
-	stopped, err := e.toldToStop()
+	stopped, err := e.stopReceived()
 	switch {
 	case err != nil:
 		return err
 	case stopped:
 		return e.finish()
-	case at > e.bins.End+DrainWait:
-		return fmt.Errorf("the receiver had not seen its window %s after it should have ended", DrainWait)
+	case at > e.bins.End+DrainTimeout:
+		return fmt.Errorf("the receiver had not seen its window %s after it should have ended", DrainTimeout)
 	}
 	return nil
 }
@@ -191,29 +191,29 @@ func (e *streamEnd) unpaced() (moved int, err error) {
 func (e *streamEnd) paced() (moved int, err error) {
 	due := e.pace.due(time.Since(e.start))
 	for range e.batch {
-		if e.rest == 0 {
+		if e.unwritten == 0 {
 			if due == 0 {
 				break
 			}
 			due--
 			e.pace.serve()
-			e.rest = len(e.buf)
+			e.unwritten = len(e.buf)
 		}
-		n, err := e.Write(e.buf[len(e.buf)-e.rest:])
+		n, err := e.Write(e.buf[len(e.buf)-e.unwritten:])
 		moved += n
-		e.rest -= n
-		if err != nil || e.rest > 0 {
+		e.unwritten -= n
+		if err != nil || e.unwritten > 0 {
 			return moved, err
 		}
 	}
 	return moved, nil
 }
 
-// toldToStop looks, without waiting, for the receiver's stop.
-func (e *streamEnd) toldToStop() (bool, error) {
+// stopReceived looks, without waiting, for the receiver's stop.
+func (e *streamEnd) stopReceived() (bool, error) {
 	n, err := e.ReadNow(e.small[:])
 	switch {
-	case socket.Again(err):
+	case socket.IsAgain(err):
 		return false, nil
 	case err != nil:
 		return false, err
@@ -229,7 +229,7 @@ func (e *streamEnd) receive() error {
 	n, err := e.Read(e.buf)
 	at := time.Since(e.start)
 	switch {
-	case err == nil && n == 0 && !e.told:
+	case err == nil && n == 0 && !e.stopSent:
 		return fmt.Errorf("the sender stopped after %s of %s", at.Round(time.Millisecond), e.bins.End)
 	case err == nil && n == 0:
 		e.done = true
@@ -237,41 +237,41 @@ func (e *streamEnd) receive() error {
 	case err == nil:
 		e.bins.Add(at, int64(n))
 		e.last = at
-	case !socket.Again(err):
+	case !socket.IsAgain(err):
 		return err
 	}
-	if !e.told && at >= e.bins.End {
+	if !e.stopSent && at >= e.bins.End {
 		e.small[0] = stopByte
 		switch n, err := e.Write(e.small[:]); {
 		case n == 1:
-			e.told = true
-		case err != nil && !socket.Again(err):
+			e.stopSent = true
+		case err != nil && !socket.IsAgain(err):
 			return fmt.Errorf("tell the sender to stop: %w", err)
 		}
 	}
 	// A sender that goes on for ever is ended by the trial's limit: it cannot be told
 	// from one with much under way.
-	if at > max(e.bins.End, e.last)+2*DrainWait {
-		return fmt.Errorf("the sender was told to stop, and nothing came of it within %s: neither payload nor its end", 2*DrainWait)
+	if at > max(e.bins.End, e.last)+2*DrainTimeout {
+		return fmt.Errorf("the sender was told to stop, and nothing came of it within %s: neither payload nor its end", 2*DrainTimeout)
 	}
 	return nil
 }
 
-// DrainWait is how long the end of a transfer may go without progress: how much is
+// DrainTimeout is how long the end of a transfer may go without progress: how much is
 // still under way, and how long it takes, depends on the buffers of all connections
 // and on the rate of the underlay. What bounds it as a whole is the trial's limit.
-const DrainWait = 5 * time.Second
+const DrainTimeout = 5 * time.Second
 
-// acknowledgeWait is the same for a sender that is told how much is acknowledged. It is
+// acknowledgeTimeout is the same for a sender that is told how much is acknowledged. It is
 // more than the gaps of 3.2 and 6.4 s to which the kernel's probes of a closed window back
 // off (RFC 9293 section 3.8.6.1): a relay may be waiting for one. Transfers through passt
-// were seen to stand still for longer than DrainWait; that this is the cause is not proven.
-const acknowledgeWait = 8 * time.Second
+// were seen to stand still for longer than DrainTimeout; that this is the cause is not proven.
+const acknowledgeTimeout = 8 * time.Second
 
-// blindDrain is how many times as long a sender waits that is not told of progress: its
+// blindDrainFactor is how many times as long a sender waits that is not told of progress: its
 // system does not tell whether anything is acknowledged, or all is and the receiver has not
 // read it. A relay on the path, such as a guest's, acknowledges what it still has to pass on.
-const blindDrain = 6
+const blindDrainFactor = 6
 
 // finish ends the direction: what was sent before still arrives.
 func (e *streamEnd) finish() error {
@@ -283,9 +283,9 @@ func (e *streamEnd) finish() error {
 		return fmt.Errorf("end the stream: %w", err)
 	}
 	var known bool
-	e.draining, e.drainBy = true, time.Since(e.start)+acknowledgeWait
-	if e.left, known = e.Unacknowledged(); !known || e.left == 0 {
-		e.drainBy += blindDrain*DrainWait - acknowledgeWait
+	e.draining, e.drainDeadline = true, time.Since(e.start)+acknowledgeTimeout
+	if e.unacknowledged, known = e.Unacknowledged(); !known || e.unacknowledged == 0 {
+		e.drainDeadline += blindDrainFactor*DrainTimeout - acknowledgeTimeout
 	}
 	return nil
 }
@@ -297,7 +297,7 @@ func (e *streamEnd) drain() error {
 	switch {
 	case err == nil && n == 0:
 		e.done = true
-	case err != nil && !socket.Again(err):
+	case err != nil && !socket.IsAgain(err):
 		return err
 	default:
 		return e.progress()
@@ -308,21 +308,21 @@ func (e *streamEnd) drain() error {
 // progress puts the end of a drain off if anything arrived since it was set.
 func (e *streamEnd) progress() error {
 	at := time.Since(e.start)
-	if at <= e.drainBy {
+	if at <= e.drainDeadline {
 		return nil
 	}
 	left, known := e.Unacknowledged()
 	switch {
 	case !known:
-		return fmt.Errorf("what was sent did not all arrive within %s", blindDrain*DrainWait)
-	case left == 0 && e.left == 0:
-		return fmt.Errorf("all that was sent arrived, but the receiver did not read it to its end within %s", blindDrain*DrainWait)
-	case left >= e.left:
-		return fmt.Errorf("%d bytes did not arrive, and within %s the receiver acknowledged none of them", left, acknowledgeWait)
+		return fmt.Errorf("what was sent did not all arrive within %s", blindDrainFactor*DrainTimeout)
+	case left == 0 && e.unacknowledged == 0:
+		return fmt.Errorf("all that was sent arrived, but the receiver did not read it to its end within %s", blindDrainFactor*DrainTimeout)
+	case left >= e.unacknowledged:
+		return fmt.Errorf("%d bytes did not arrive, and within %s the receiver acknowledged none of them", left, acknowledgeTimeout)
 	}
-	e.left, e.drainBy = left, at+acknowledgeWait
+	e.unacknowledged, e.drainDeadline = left, at+acknowledgeTimeout
 	if left == 0 {
-		e.drainBy += blindDrain*DrainWait - acknowledgeWait
+		e.drainDeadline += blindDrainFactor*DrainTimeout - acknowledgeTimeout
 	}
 	return nil
 }

@@ -9,12 +9,12 @@ import (
 
 // The bounds of a paced sender.
 const (
-	// leastNap is the least a sender sleeps: writes that are due within it leave
+	// minSleep is the least a sender sleeps: writes that are due within it leave
 	// together. It bounds how often a thread wakes.
-	leastNap = 500 * time.Microsecond
-	// catchUp is how far behind its schedule a sender may be and still make up
+	minSleep = 500 * time.Microsecond
+	// maxCatchUp is how far behind its schedule a sender may be and still make up
 	// for it. What it falls behind beyond that is missed for good.
-	catchUp = 100 * time.Millisecond
+	maxCatchUp = 100 * time.Millisecond
 )
 
 // pace is the schedule of one stream's writes: slot k is due at
@@ -22,9 +22,9 @@ const (
 type pace struct {
 	gap, offset float64
 	from, to    time.Duration // the window whose slots are counted
-	most        int64         // slots to catch up with
+	maxBehind   int64         // slots to catch up with
 	next        int64         // the slot to serve next
-	wake        time.Duration // when to look again, 0 while slots are due
+	wakeAt      time.Duration // when to look again, 0 while slots are due
 
 	slots, missed int64 // of the window
 }
@@ -36,7 +36,7 @@ func newPace(p traffic.Params, i int) *pace {
 	return &pace{
 		gap: gap, offset: gap * float64(i) / float64(p.Streams),
 		from: p.Warmup, to: p.Warmup + p.Duration,
-		most: max(2, int64(float64(catchUp)/gap)),
+		maxBehind: max(2, int64(float64(maxCatchUp)/gap)),
 	}
 }
 
@@ -44,12 +44,12 @@ func newPace(p traffic.Params, i int) *pace {
 // the oldest are missed.
 func (p *pace) due(at time.Duration) int64 {
 	n := p.before(at+1) - p.next
-	if n > p.most {
-		p.missed += p.count(n - p.most)
-		n = p.most
+	if n > p.maxBehind {
+		p.missed += p.count(n - p.maxBehind)
+		n = p.maxBehind
 	}
 	if n > 0 {
-		p.wake = 0
+		p.wakeAt = 0
 		return n
 	}
 	p.sleep(at)
@@ -58,7 +58,7 @@ func (p *pace) due(at time.Duration) int64 {
 
 // sleep sets when to look again.
 func (p *pace) sleep(at time.Duration) {
-	p.wake = max(time.Duration(math.Ceil(p.offset+float64(p.next)*p.gap)), at+leastNap)
+	p.wakeAt = max(time.Duration(math.Ceil(p.offset+float64(p.next)*p.gap)), at+minSleep)
 }
 
 // serve takes the next slot.

@@ -24,8 +24,8 @@ func TestPace(t *testing.T) {
 		for at < p.Warmup+p.Duration {
 			late := s.before(at+1) - s.next
 			due := s.due(at)
-			if due > s.most || due > max(late, 0) || due == 0 && s.wake <= at {
-				t.Fatalf("at %s: %d due, %d late, at most %d, next look at %s", at, due, late, s.most, s.wake)
+			if due > s.maxBehind || due > max(late, 0) || due == 0 && s.wakeAt <= at {
+				t.Fatalf("at %s: %d due, %d late, at most %d, next look at %s", at, due, late, s.maxBehind, s.wakeAt)
 			}
 			// What is due is served at once: it all comes before the next look.
 			for range min(due, 1000) {
@@ -49,8 +49,8 @@ func TestPace(t *testing.T) {
 func TestPaceInTime(t *testing.T) {
 	p := traffic.Params{Streams: 2, WriteSize: 125_000, Rate: 2e9, Duration: time.Second} // a slot a ms for each stream
 	s := newPace(p, 1)
-	if n := s.due(499 * time.Microsecond); n != 0 || s.wake != 999*time.Microsecond {
-		t.Errorf("before the first slot %d are due, next look at %s", n, s.wake)
+	if n := s.due(499 * time.Microsecond); n != 0 || s.wakeAt != 999*time.Microsecond {
+		t.Errorf("before the first slot %d are due, next look at %s", n, s.wakeAt)
 	}
 	for i := range 1000 {
 		at := time.Duration(i)*time.Millisecond + 500*time.Microsecond
@@ -58,8 +58,8 @@ func TestPaceInTime(t *testing.T) {
 			t.Fatalf("at %s %d are due", at, n)
 		}
 		s.serve()
-		if n := s.due(at); n != 0 || s.wake != at+time.Millisecond {
-			t.Fatalf("at %s another %d are due, next look at %s", at, n, s.wake)
+		if n := s.due(at); n != 0 || s.wakeAt != at+time.Millisecond {
+			t.Fatalf("at %s another %d are due, next look at %s", at, n, s.wakeAt)
 		}
 	}
 	if s.close(); s.slots != 1000 || s.missed != 0 {
@@ -67,7 +67,7 @@ func TestPaceInTime(t *testing.T) {
 	}
 }
 
-// A sender that was held up makes up for catchUp and misses the rest.
+// A sender that was held up makes up for maxCatchUp and misses the rest.
 func TestPaceLate(t *testing.T) {
 	s := newPace(traffic.Params{Streams: 1, WriteSize: 125_000, Rate: 1e9, Duration: time.Second}, 0)
 	if n := s.due(450 * time.Millisecond); n != 100 || s.missed != 351 {

@@ -28,16 +28,16 @@ func streamEnds(n path, c conns, p traffic.Params, client bool) []*streamEnd {
 	for i, s := range c {
 		e := &streamEnd{Stream: s, bins: traffic.NewBinCounter(p), send: sends(p, i, client)}
 		if !e.send {
-			e.bins.ShowOn(gauges, i%p.Streams)
+			e.bins.ReportTo(gauges, i%p.Streams)
 		}
 		if n.threads != nil {
-			e.thread = n.threads.bulk(s, threadCount(p))
+			e.thread = n.threads.threadedStream(s, threadCount(p))
 			e.Stream = e.thread
 		}
 		switch {
 		case e.send:
-			e.yields = p.SameCPU && e.thread != nil
-			e.buf, e.batch = payload, min(max(1, batchSize/p.WriteSize), batchMost)
+			e.yieldCPU = p.SameCPU && e.thread != nil
+			e.buf, e.batch = payload, min(max(1, batchSize/p.WriteSize), maxBatchWrites)
 			if p.Rate > 0 {
 				e.pace = newPace(p, i%p.Streams)
 			}
@@ -108,10 +108,10 @@ func driveStreams(ctx context.Context, n path, ends []*streamEnd, p traffic.Para
 	var err error
 	switch {
 	case n.threads != nil:
-		groups := deal(ends, threadCount(p))
+		groups := groupByThread(ends, threadCount(p))
 		err = thread.Run(len(groups), p.CPU, func(i int) error {
 			if g := groups[i]; len(g) > 1 {
-				return failing(n.threads.several(ctx, over, g))
+				return failing(n.threads.driveGroup(ctx, over, g))
 			}
 			return failing(groups[i][0].drive(ctx, over))
 		})
@@ -127,8 +127,8 @@ func driveStreams(ctx context.Context, n path, ends []*streamEnd, p traffic.Para
 	return err
 }
 
-// deal hands connections to threads, one after the other.
-func deal(ends []*streamEnd, threads int) [][]*streamEnd {
+// groupByThread hands connections to threads, one after the other.
+func groupByThread(ends []*streamEnd, threads int) [][]*streamEnd {
 	groups := make([][]*streamEnd, threads)
 	for i, e := range ends {
 		groups[i%threads] = append(groups[i%threads], e)
@@ -139,7 +139,7 @@ func deal(ends []*streamEnd, threads int) [][]*streamEnd {
 // streamReport is what an end saw.
 func streamReport(c conns, ends []*streamEnd, p traffic.Params) traffic.Report {
 	r := traffic.Report{CPU: p.CPU, Traffic: time.Since(ends[0].start).Seconds()}
-	c.describe(&r)
+	c.fillReport(&r)
 	r.Window = traffic.Window{Seconds: p.Duration.Seconds(), Interval: min(traffic.SeriesInterval, p.Duration).Seconds()}
 	var got, sent []*traffic.BinCounter
 	var resent int64

@@ -8,9 +8,9 @@ import (
 // headerSize is what each datagram of udp_stream carries before its padding.
 const headerSize = 36
 
-// counted marks a datagram of the timed window. The sender decides, so that both
+// flagCounted marks a datagram of the timed window. The sender decides, so that both
 // ends count the same.
-const counted = 1
+const flagCounted = 1
 
 // maxSequence is beyond any trial.
 const maxSequence = 1 << 62
@@ -76,11 +76,11 @@ func check(words ...uint64) uint32 {
 // The messages of the handshake. The client shows the token, the server only
 // the tag that it can derive from it; no answer is longer than what it answers.
 const (
-	sayHello   = 1 // client: here is a flow
-	sayWelcome = 2 // server: it is known
-	sayReady   = 3 // client: all flows are welcome
-	sayGo      = 4 // server: all flows are ready
-	sayBye     = 5 // client: that was all (udp_rr)
+	msgHello   = 1 // client: here is a flow
+	msgWelcome = 2 // server: it is known
+	msgReady   = 3 // client: all flows are welcome
+	msgGo      = 4 // server: all flows are ready
+	msgBye     = 5 // client: that was all (udp_rr)
 )
 
 // message is one datagram of the handshake.
@@ -120,5 +120,5 @@ func parseMessage(b []byte) (m message, ok bool) {
 	le := binary.LittleEndian
 	m = message{kind: b[0], flow: le.Uint16(b[1:]), flows: le.Uint16(b[3:]), clock: le.Uint64(b[5:]), tag: le.Uint64(b[13:])}
 	m.token = string(b[21:])
-	return m, m.kind >= sayHello && m.kind <= sayBye
+	return m, m.kind >= msgHello && m.kind <= msgBye
 }

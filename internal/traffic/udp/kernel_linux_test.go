@@ -169,7 +169,7 @@ func TestUDPAgreesWithKernel(t *testing.T) {
 			t.Fatalf("%s: %v", way, err)
 		}
 		// Of the byes at least one left; the server may be gone at the next.
-		if left := moved["OutDatagrams"] - client.Messages - server.Messages - handshake; left < 1 || left > byes {
+		if left := moved["OutDatagrams"] - client.Messages - server.Messages - handshake; left < 1 || left > byeCount {
 			t.Errorf("%s: %d and %d sent; the kernel says %v", way, client.Messages, server.Messages, moved)
 		}
 	}

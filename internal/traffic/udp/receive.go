@@ -17,28 +17,28 @@ import (
 // receiver takes what comes on all flows, on one thread.
 type receiver struct {
 	*endpoint
-	p        traffic.Params
-	in       *socket.Inbox
-	trackers []sequenceTracker
-	slots    []int64 // counted datagrams by interval
-	foreign  int64
-	unread   int64
-	sample   uint64 // delays of sequence numbers with none of these bits are recorded
-	delay    *traffic.Distribution
-	vary     *traffic.Distribution
-	last     []lastDelay // by flow
-	begun    int64       // clock, first and newest arrival of a datagram of the trial
-	newest   int64
-	reverse  bool
-	flood    bool // the sender is too fast to wait for each datagram
-	net      socket.UDP
+	p            traffic.Params
+	in           *socket.Inbox
+	trackers     []sequenceTracker
+	slots        []int64 // counted datagrams by interval
+	foreign      int64
+	unread       int64
+	sample       uint64 // delays of sequence numbers with none of these bits are recorded
+	delay        *traffic.Distribution
+	variation    *traffic.Distribution
+	last         []lastDelay // by flow
+	firstArrival int64       // clock, first and newest arrival of a datagram of the trial
+	lastArrival  int64
+	reverse      bool
+	flood        bool // the sender is too fast to wait for each datagram
+	net          socket.UDP
 
-	slot   uint32           // that the newest counted datagram was sent in
-	gauge  *traffic.Gauge   // who watches reads it; nil where nobody does
-	showAt int64            // clock, when it is set next
-	behind uint32           // slots that are behind, as it shows
-	gone   traffic.Progress // in those
-	long   []float64        // intervals of the slots, seconds
+	slot         uint32           // that the newest counted datagram was sent in
+	gauge        *traffic.Gauge   // who watches reads it; nil where nobody does
+	nextUpdate   int64            // clock, when it is set next
+	slotsDone    uint32           // slots that are behind, as it shows
+	doneProgress traffic.Progress // in those
+	slotSeconds  []float64        // intervals of the slots, seconds
 }
 
 // lastDelay is the datagram before.
@@ -48,27 +48,27 @@ type lastDelay struct {
 }
 
 // The end of a trial at the receiver, once it knows what was sent: when all of
-// that is there, when nothing came for drainQuiet, or after drainMost.
+// that is there, when nothing came for drainIdleTimeout, or after drainTimeout.
 const (
-	drainQuiet = 250 * time.Millisecond
-	drainMost  = 2 * time.Second
-	drainWait  = 5 * time.Millisecond // patience meanwhile
+	drainIdleTimeout = 250 * time.Millisecond
+	drainTimeout     = 2 * time.Second
+	drainPollTimeout = 5 * time.Millisecond // patience meanwhile
 )
 
 // sampleMask picks the delays that are recorded at top speed: one in 64.
 const sampleMask = 63
 
-// A flood is looked for every floodNap, until none has come for floodIdle.
+// A flood is looked for every floodPollInterval, until none has come for floodIdleTimeout.
 const (
-	floodNap  = 50 * time.Microsecond
-	floodIdle = 5 * time.Millisecond
+	floodPollInterval = 50 * time.Microsecond
+	floodIdleTimeout  = 5 * time.Millisecond
 )
 
 func newReceiver(e *endpoint, n socket.UDP, p traffic.Params) *receiver {
 	flows := max(1, p.Streams)
-	r := &receiver{endpoint: e, net: n, p: p, in: socket.NewInbox(longest(p.PayloadSize), p.Offload), long: intervals(p),
-		last: make([]lastDelay, flows), delay: traffic.NewDistribution(), vary: traffic.NewDistribution()}
-	r.slots = make([]int64, len(r.long))
+	r := &receiver{endpoint: e, net: n, p: p, in: socket.NewInbox(longest(p.PayloadSize), p.Offload), slotSeconds: intervals(p),
+		last: make([]lastDelay, flows), delay: traffic.NewDistribution(), variation: traffic.NewDistribution()}
+	r.slots = make([]int64, len(r.slotSeconds))
 	for range flows {
 		r.trackers = append(r.trackers, newSequenceTracker(flows))
 	}
@@ -80,27 +80,27 @@ func newReceiver(e *endpoint, n socket.UDP, p traffic.Params) *receiver {
 	if gauges := p.Meter.Begin(1); gauges != nil {
 		r.gauge = &gauges[0]
 	} else {
-		r.showAt = math.MaxInt64
+		r.nextUpdate = math.MaxInt64
 	}
 	return r
 }
 
-// tell sets the gauge: to what came in the intervals of the series that are behind, and
+// updateGauge sets the gauge: to what came in the intervals of the series that are behind, and
 // how long those were. Where modes take turns, the clock ran on in those of others.
-func (r *receiver) tell(now int64) {
-	r.showAt = now + int64(traffic.ShowEvery)
-	for ; r.behind < r.slot && int(r.behind) < len(r.slots); r.behind++ {
-		r.gone.Count += r.slots[r.behind] * int64(r.p.PayloadSize)
-		r.gone.Busy += time.Duration(r.long[r.behind] * 1e9)
+func (r *receiver) updateGauge(now int64) {
+	r.nextUpdate = now + int64(traffic.GaugeInterval)
+	for ; r.slotsDone < r.slot && int(r.slotsDone) < len(r.slots); r.slotsDone++ {
+		r.doneProgress.Count += r.slots[r.slotsDone] * int64(r.p.PayloadSize)
+		r.doneProgress.Busy += time.Duration(r.slotSeconds[r.slotsDone] * 1e9)
 	}
-	r.gauge.Set(r.gone.Count, r.gone.Busy)
+	r.gauge.Set(r.doneProgress.Count, r.doneProgress.Busy)
 }
 
 // intervals are the lengths of the series' intervals, in seconds.
 func intervals(p traffic.Params) []float64 {
 	rounds := 1
 	if p.Rounds > 0 {
-		rounds, p = p.Rounds, p.OneSlice(p.Slice)
+		rounds, p = p.Rounds, p.SliceTransfer(p.Slice)
 	}
 	var one []float64
 	for at := time.Duration(0); at < p.Duration; at += traffic.SeriesInterval {
@@ -130,22 +130,22 @@ func (r *receiver) receive(ctx context.Context, peer traffic.Peer) (traffic.Repo
 		if r.flood {
 			// Asleep for a while rather than waiting for the next datagram: the
 			// sender then spends nothing on waking this end up, one by one.
-			if r.in.Look && socket.Again(err) {
-				sleep(floodNap)
+			if r.in.NonBlocking && socket.IsAgain(err) {
+				sleep(floodPollInterval)
 			}
-			r.in.Look = now-r.newest < int64(floodIdle)
+			r.in.NonBlocking = now-r.lastArrival < int64(floodIdleTimeout)
 		}
 		switch {
 		case err == nil:
-			r.take(now)
+			r.countInbox(now)
 		case errors.Is(err, socket.ErrRefused): // of the handshake; who has gone tells no more
-		case !socket.Again(err):
+		case !socket.IsAgain(err):
 			return traffic.Report{}, fmt.Errorf("receive: %w", err)
-		case r.reverse && r.begun == 0 && told == 0:
-			r.sayReady()
+		case r.reverse && r.firstArrival == 0 && told == 0:
+			r.sendReady()
 		}
 		if over.Load() {
-			return traffic.Report{}, r.gaveUp(ctx, told != 0)
+			return traffic.Report{}, r.cancelError(ctx, told != 0)
 		}
 		if told == 0 {
 			select {
@@ -154,15 +154,15 @@ func (r *receiver) receive(ctx context.Context, peer traffic.Peer) (traffic.Repo
 					return traffic.Report{}, errors.New("receive: the sender's report has another number of flows than this end")
 				}
 				told = now
-				if err := r.wire.SetPatience(drainWait); err != nil {
+				if err := r.wire.SetTimeout(drainPollTimeout); err != nil {
 					return traffic.Report{}, fmt.Errorf("receive: %w", err)
 				}
 			default:
 			}
 			continue
 		}
-		late := now-told > int64(drainMost)
-		if r.complete(sender) || now-max(told, r.newest) > int64(drainQuiet) || late {
+		late := now-told > int64(drainTimeout)
+		if r.complete(sender) || now-max(told, r.lastArrival) > int64(drainIdleTimeout) || late {
 			if late {
 				r.countUnread()
 			}
@@ -171,16 +171,16 @@ func (r *receiver) receive(ctx context.Context, peer traffic.Peer) (traffic.Repo
 	}
 }
 
-// mostUnread bounds how long is counted what still comes.
-const mostUnread = 1 << 16
+// maxUnread bounds how long is counted what still comes.
+const maxUnread = 1 << 16
 
 // countUnread counts what is still waiting at the sockets of what the drain had no
 // time for.
 func (r *receiver) countUnread() {
-	r.in.Look = true
-	for r.unread < mostUnread && r.wire.Receive(r.in) == nil {
+	r.in.NonBlocking = true
+	for r.unread < maxUnread && r.wire.Receive(r.in) == nil {
 		for i := range r.in.N {
-			part := max(1, cmp.Or(r.in.Parts[i], r.in.Sizes[i]))
+			part := max(1, cmp.Or(r.in.SegmentSizes[i], r.in.Sizes[i]))
 			if h, ok := parseHeader(r.in.Bufs[i][:r.in.Sizes[i]]); ok && h.tag == r.tag {
 				r.unread += int64((r.in.Sizes[i] + part - 1) / part)
 			}
@@ -188,8 +188,8 @@ func (r *receiver) countUnread() {
 	}
 }
 
-// gaveUp says what was missing when the trial was given up.
-func (r *receiver) gaveUp(ctx context.Context, told bool) error {
+// cancelError says what was missing when the trial was given up.
+func (r *receiver) cancelError(ctx context.Context, told bool) error {
 	var n int64
 	for i := range r.trackers {
 		n += r.trackers[i].received
@@ -201,18 +201,18 @@ func (r *receiver) gaveUp(ctx context.Context, told bool) error {
 	return fmt.Errorf("receive: %d datagrams came, but %s: %w", n, what, context.Cause(ctx))
 }
 
-// sayReady repeats what the server may have missed. If it cannot be sent it is
+// sendReady repeats what the server may have missed. If it cannot be sent it is
 // said again.
-func (r *receiver) sayReady() {
-	m := message{kind: sayReady, flows: uint16(len(r.trackers)), clock: r.clock.id, tag: r.tag, token: r.p.Token}
-	_ = r.wire.Say(0, m.bytes())
+func (r *receiver) sendReady() {
+	m := message{kind: msgReady, flows: uint16(len(r.trackers)), clock: r.clock.id, tag: r.tag, token: r.p.Token}
+	_ = r.wire.SendOne(0, m.bytes())
 }
 
-// take counts what one call brought.
-func (r *receiver) take(now int64) {
+// countInbox counts what one call brought.
+func (r *receiver) countInbox(now int64) {
 	for i := range r.in.N {
 		b := r.in.Bufs[i][:r.in.Sizes[i]]
-		part := r.in.Parts[i]
+		part := r.in.SegmentSizes[i]
 		if part <= 0 {
 			part = len(b)
 		}
@@ -222,8 +222,8 @@ func (r *receiver) take(now int64) {
 		}
 		r.datagram(b, now)
 	}
-	if now >= r.showAt {
-		r.tell(now)
+	if now >= r.nextUpdate {
+		r.updateGauge(now)
 	}
 }
 
@@ -231,20 +231,20 @@ func (r *receiver) datagram(b []byte, now int64) {
 	flow := r.in.Flow
 	h, ok := parseHeader(b)
 	if !ok || h.tag != r.tag || len(b) != r.p.PayloadSize || int(h.flow) != flow {
-		r.other(b)
+		r.countOther(b)
 		return
 	}
-	if r.begun == 0 {
-		r.begun = now
+	if r.firstArrival == 0 {
+		r.firstArrival = now
 	}
-	r.newest = now
+	r.lastArrival = now
 	delay := now - h.sent
-	what := r.trackers[flow].arrive(h.seq, delay, h.flags&counted != 0)
+	what := r.trackers[flow].arrive(h.seq, delay, h.flags&flagCounted != 0)
 	if what == duplicate {
 		return
 	}
 	last := &r.last[flow]
-	if what == inTime && h.flags&counted != 0 {
+	if what == arrivedInTime && h.flags&flagCounted != 0 {
 		if int(h.slot) < len(r.slots) {
 			r.slots[h.slot]++
 			r.slot = h.slot
@@ -252,22 +252,22 @@ func (r *receiver) datagram(b []byte, now int64) {
 		if h.seq&r.sample == 0 {
 			r.delay.Record(time.Duration(delay))
 			if h.seq == last.next && h.seq > 0 {
-				r.vary.Record(time.Duration(max(delay-last.delay, last.delay-delay)))
+				r.variation.Record(time.Duration(max(delay-last.delay, last.delay-delay)))
 			}
 		}
 	}
 	last.next, last.delay = h.seq+1, delay
 }
 
-// other answers what is left of the handshake and counts what is foreign.
-func (r *receiver) other(b []byte) {
+// countOther answers what is left of the handshake and counts what is foreign.
+func (r *receiver) countOther(b []byte) {
 	m, ok := parseMessage(b)
 	switch {
-	case ok && m.tag == r.tag && r.reverse && (m.kind == sayWelcome || m.kind == sayGo):
-	case ok && !r.reverse && shows(m, r.p.Token):
+	case ok && m.tag == r.tag && r.reverse && (m.kind == msgWelcome || m.kind == msgGo):
+	case ok && !r.reverse && hasToken(m, r.p.Token):
 		// The go was lost, or is still under way. So may this one be.
-		if m.kind == sayReady && r.in.Flow >= 0 {
-			_ = r.wire.Say(r.in.Flow, r.message(sayGo, 0, m.flows))
+		if m.kind == msgReady && r.in.Flow >= 0 {
+			_ = r.wire.SendOne(r.in.Flow, r.message(msgGo, 0, m.flows))
 		}
 	default:
 		r.foreign++
@@ -289,8 +289,8 @@ func (r *receiver) close(sender traffic.Report) (traffic.Report, error) {
 	st := r.wire.State()
 	size := int64(r.p.PayloadSize)
 	out := traffic.Report{CPU: r.p.CPU, Connections: len(r.trackers), Refused: r.refused, SendBuffer: st.SendBuffer, ReceiveBuffer: st.ReceiveBuffer,
-		Traffic: float64(r.newest-r.begun) / 1e9}
-	d := &traffic.Datagrams{Foreign: r.foreign + st.Strangers, Offloaded: st.Coalesced, Unread: r.unread, SocketDrops: st.Dropped}
+		Traffic: float64(r.lastArrival-r.firstArrival) / 1e9}
+	d := &traffic.Datagrams{Foreign: r.foreign + st.UnknownPeers, Offloaded: st.Coalesced, Unread: r.unread, SocketDrops: st.Dropped}
 	for i := range r.trackers {
 		l := &r.trackers[i]
 		sent := sender.Datagrams.Flows[i]
@@ -313,13 +313,13 @@ func (r *receiver) close(sender traffic.Report) (traffic.Report, error) {
 		// super-packets nobody knows how many there were.
 		out.Messages = out.Received / size
 	}
-	if r.shared {
+	if r.sharedClock {
 		d.Delay = r.delay
 	}
-	d.Variation = r.vary
+	d.Variation = r.variation
 	out.Datagrams = d
 	out.Window.Seconds = sender.Window.Seconds
-	for i, long := range r.long {
+	for i, long := range r.slotSeconds {
 		out.Window.Interval = max(out.Window.Interval, long)
 		out.Window.Series = append(out.Window.Series, float64(r.slots[i]*size)/long)
 	}

@@ -23,9 +23,9 @@ type rr struct{ net socket.UDP }
 // trial's tag and the number of the exchange.
 const rrHeaderSize = 16
 
-// lostAfter is how long a response may take. Then the exchange is lost, and the
+// replyTimeout is how long a response may take. Then the exchange is lost, and the
 // next one begins.
-const lostAfter = 200 * time.Millisecond
+const replyTimeout = 200 * time.Millisecond
 
 func (rr) Spec() traffic.Spec {
 	return traffic.Spec{Title: "UDP request/response", Datagrams: true, WorkloadSpec: study.WorkloadSpec{
@@ -88,7 +88,7 @@ func (w rr) dial(ctx context.Context, p traffic.Params) (traffic.ClientDriven, e
 		return nil, err
 	}
 	s := &rrSession{p: p, net: w.net, hist: traffic.NewDistribution(), request: make([]byte, p.RequestSize), response: make([]byte, p.PayloadSize+1), restore: thread.PauseGC()}
-	if s.endpoint, err = greet(ctx, w.net, p, to, true); err != nil {
+	if s.endpoint, err = connectClient(ctx, w.net, p, to, true); err != nil {
 		s.restore()
 		return nil, err
 	}
@@ -140,12 +140,12 @@ type rrSession struct {
 // has ended, and its round trip is taken from the slot.
 func (s *rrSession) Drive(ctx context.Context, warmup, long time.Duration) error {
 	p := traffic.Params{Warmup: warmup, Duration: long}
-	b := traffic.NewBinCounter(p).ShowOn(s.p.Meter.Begin(1), 0)
+	b := traffic.NewBinCounter(p).ReportTo(s.p.Meter.Begin(1), 0)
 	err := thread.Run(1, s.p.CPU, func(int) error {
 		over, stop := thread.Cancelled(ctx)
 		defer stop()
 		var open *pacer
-		var nap napper
+		var nap slotSleeper
 		start := s.clock.now()
 		if s.p.TransactionRate > 0 {
 			sched, err := newSchedule(1, s.p.TransactionRate)
@@ -153,7 +153,7 @@ func (s *rrSession) Drive(ctx context.Context, warmup, long time.Duration) error
 				return err
 			}
 			open = &pacer{schedule: sched, start: start, end: sched.before(int64(b.End))}
-			nap = newNapper(sched, s.net.Sleeper())
+			nap = newSlotSleeper(sched, s.net.Sleeper())
 			s.window.Slots += open.end - sched.before(int64(warmup))
 		}
 		for at := time.Duration(0); at < b.End; {
@@ -216,15 +216,15 @@ func (s *rrSession) exchange(now int64, counts bool) (ok bool, err error) {
 	le.PutUint64(s.request[8:], s.seq)
 	for {
 		_, err = s.m.Send(s.request)
-		if !socket.Again(err) {
+		if !socket.IsAgain(err) {
 			break
 		}
-		if s.clock.now()-now >= int64(lostAfter) {
-			return false, errors.New("send request: the kernel had no room for it within " + lostAfter.String())
+		if s.clock.now()-now >= int64(replyTimeout) {
+			return false, errors.New("send request: the kernel had no room for it within " + replyTimeout.String())
 		}
 	}
 	if err != nil {
-		return false, fmt.Errorf("send request: %w", gone(err))
+		return false, fmt.Errorf("send request: %w", peerGoneError(err))
 	}
 	s.flow.Sent++
 	if counts {
@@ -233,14 +233,14 @@ func (s *rrSession) exchange(now int64, counts bool) (ok bool, err error) {
 	for {
 		n, err := s.m.Recv(s.response)
 		switch {
-		case socket.Again(err): // interrupted, or out of patience
-			if s.clock.now()-now >= int64(lostAfter) {
+		case socket.IsAgain(err): // interrupted, or out of patience
+			if s.clock.now()-now >= int64(replyTimeout) {
 				s.seq++
 				return false, nil
 			}
 			continue
 		case err != nil:
-			return false, fmt.Errorf("receive response: %w", gone(err))
+			return false, fmt.Errorf("receive response: %w", peerGoneError(err))
 		}
 		seq, ok := s.reply(s.response[:n])
 		switch {
@@ -269,32 +269,32 @@ func (s *rrSession) reply(b []byte) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[8:]), true
 }
 
-// gone says in words that the peer has gone.
-func gone(err error) error {
+// peerGoneError says in words that the peer has gone.
+func peerGoneError(err error) error {
 	if errors.Is(err, socket.ErrRefused) {
 		return errors.New("the peer has gone: its host says that nobody has the port any more")
 	}
 	return err
 }
 
-// byes is how often the client says that it has finished: any may be lost, and
+// byeCount is how often the client says that it has finished: any may be lost, and
 // the controller tells the server too.
-const byes = 3
+const byeCount = 3
 
 func (s *rrSession) Close() traffic.Report {
 	defer s.restore()
 	defer s.wire.Close()
-	bye := message{kind: sayBye, flows: 1, tag: s.tag, token: s.p.Token}.bytes()
-	for range byes {
-		_ = s.wire.Say(0, bye)
+	bye := message{kind: msgBye, flows: 1, tag: s.tag, token: s.p.Token}.bytes()
+	for range byeCount {
+		_ = s.wire.SendOne(0, bye)
 	}
 	st := s.wire.State()
 	r := s.report(s.p, s.flow.Sent*int64(s.p.RequestSize), s.flow.Received*int64(s.p.ResponseSize), s.flow.Sent)
 	r.Traffic, r.Window = s.driven.Seconds(), s.window
 	r.Window.RTT = s.hist
-	r.Datagrams = &traffic.Datagrams{Flows: []traffic.FlowCount{s.flow}, Late: s.late, Foreign: s.foreign + st.Strangers, SocketDrops: st.Dropped}
+	r.Datagrams = &traffic.Datagrams{Flows: []traffic.FlowCount{s.flow}, Late: s.late, Foreign: s.foreign + st.UnknownPeers, SocketDrops: st.Dropped}
 	if lost := s.flow.Sent - s.flow.Received; lost > 0 {
-		r.Notes = append(r.Notes, traffic.Note{Code: string(warning.LostExchanges), Text: fmt.Sprintf("%d of %d exchanges had no response within %s", lost, s.flow.Sent, lostAfter)})
+		r.Notes = append(r.Notes, traffic.Note{Code: string(warning.LostExchanges), Text: fmt.Sprintf("%d of %d exchanges had no response within %s", lost, s.flow.Sent, replyTimeout)})
 	}
 	if w := r.Window; w.Missed*1000 > w.Slots {
 		r.Notes = append(r.Notes, traffic.Note{Code: string(warning.GeneratorLimited), Text: fmt.Sprintf("%d of %d transactions were not begun: each waits for the response before it", w.Missed, w.Slots)})
@@ -322,7 +322,7 @@ func answerRR(ctx context.Context, e *endpoint, p traffic.Params, peer traffic.P
 		answer := make([]byte, p.ResponseSize)
 		over, stop := thread.Cancelled(ctx)
 		defer stop()
-		if err := e.wire.Say(0, e.message(sayGo, 0, 1)); err != nil && !errors.Is(err, socket.ErrRefused) && !socket.Again(err) {
+		if err := e.wire.SendOne(0, e.message(msgGo, 0, 1)); err != nil && !errors.Is(err, socket.ErrRefused) && !socket.IsAgain(err) {
 			return fmt.Errorf("start the trial: %w", err)
 		}
 		for {
@@ -331,7 +331,7 @@ func answerRR(ctx context.Context, e *endpoint, p traffic.Params, peer traffic.P
 			}
 			n, err := m.Recv(buf)
 			switch {
-			case socket.Again(err):
+			case socket.IsAgain(err):
 				select {
 				case <-peer: // the client has finished, and its bye was lost
 					return nil
@@ -347,12 +347,12 @@ func answerRR(ctx context.Context, e *endpoint, p traffic.Params, peer traffic.P
 			if n != p.RequestSize || binary.LittleEndian.Uint64(b) != e.tag {
 				msg, ok := parseMessage(b)
 				switch {
-				case !ok || !shows(msg, p.Token):
+				case !ok || !hasToken(msg, p.Token):
 					foreign++
-				case msg.kind == sayBye:
+				case msg.kind == msgBye:
 					return nil
-				case msg.kind == sayReady:
-					_ = e.wire.Say(0, e.message(sayGo, 0, 1)) // the first one was lost; so may this one be
+				case msg.kind == msgReady:
+					_ = e.wire.SendOne(0, e.message(msgGo, 0, 1)) // the first one was lost; so may this one be
 				}
 				continue
 			}
@@ -360,7 +360,7 @@ func answerRR(ctx context.Context, e *endpoint, p traffic.Params, peer traffic.P
 			copy(answer, b[:rrHeaderSize])
 			if _, err := m.Send(answer); err == nil {
 				sent++
-			} else if !socket.Again(err) && !errors.Is(err, socket.ErrRefused) {
+			} else if !socket.IsAgain(err) && !errors.Is(err, socket.ErrRefused) {
 				return fmt.Errorf("send response: %w", err)
 			}
 		}
@@ -371,6 +371,6 @@ func answerRR(ctx context.Context, e *endpoint, p traffic.Params, peer traffic.P
 	st := e.wire.State()
 	r := e.report(p, sent*int64(p.ResponseSize), got*int64(p.RequestSize), sent)
 	r.Traffic = time.Duration(e.clock.now() - start).Seconds()
-	r.Datagrams = &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: sent, Received: got}}, Foreign: foreign + st.Strangers, SocketDrops: st.Dropped}
+	r.Datagrams = &traffic.Datagrams{Flows: []traffic.FlowCount{{Sent: sent, Received: got}}, Foreign: foreign + st.UnknownPeers, SocketDrops: st.Dropped}
 	return r, nil
 }

@@ -50,12 +50,12 @@ func (s schedule) before(d int64) int64 {
 // nothing makes up for them.
 type pacer struct {
 	schedule
-	start   int64 // clock reading of slot 0, ns
-	next    int64 // the slot to be served next
-	end     int64 // slots in all
-	burst   int64
-	run     int64 // served since the sender last had to wait
-	largest int64
+	start        int64 // clock reading of slot 0, ns
+	next         int64 // the slot to be served next
+	end          int64 // slots in all
+	burst        int64
+	burstSent    int64 // served since the sender last had to wait
+	largestBurst int64
 	// missed is told how many slots are skipped, beginning with which.
 	missed func(first, n int64)
 }
@@ -63,17 +63,17 @@ type pacer struct {
 // due is how many slots to serve at the time now, from next on; 0 is none yet.
 func (p *pacer) due(now int64) int64 {
 	if now < p.start+p.at(p.next) {
-		p.run = 0
+		p.burstSent = 0
 		return 0
 	}
 	n := min(p.before(now-p.start+1), p.end) - p.next
-	if room := p.burst - p.run; n > room {
+	if room := p.burst - p.burstSent; n > room {
 		p.missed(p.next, n-room)
 		p.next += n - room
 		n = room
 	}
 	if n == 0 { // all that was due is given up: the burst ends here
-		p.run = 0
+		p.burstSent = 0
 	}
 	return n
 }
@@ -81,15 +81,15 @@ func (p *pacer) due(now int64) int64 {
 // served counts n slots as done.
 func (p *pacer) served(n int64) {
 	p.next += n
-	p.run += n
-	p.largest = max(p.largest, p.run)
+	p.burstSent += n
+	p.largestBurst = max(p.largestBurst, p.burstSent)
 }
 
 // until is how long the next slot is off, in ns.
 func (p *pacer) until(now int64) int64 { return p.start + p.at(p.next) - now }
 
-// napper waits for a slot: asleep while it is far off, awake for the rest.
-type napper struct {
+// slotSleeper waits for a slot: asleep while it is far off, awake for the rest.
+type slotSleeper struct {
 	sleep func(time.Duration)
 	dense bool // slots are too close to sleep between each two
 }
@@ -100,28 +100,28 @@ type napper struct {
 // CPU time and puts departures 10 us behind their slots at the median. Where they
 // are tighter than tightSlots there is no time left to sleep. A sleep is bounded, so that the loop round it can look whether the trial was given up.
 const (
-	napMargin  = 4 * time.Microsecond
-	napLeast   = 3 * time.Microsecond
-	napMost    = 10 * time.Millisecond
+	wakeMargin = 4 * time.Microsecond
+	minSleep   = 3 * time.Microsecond
+	maxSleep   = 10 * time.Millisecond
 	denseSlots = 25 * time.Microsecond
 	tightSlots = 6 * time.Microsecond
-	denseNap   = 20 * time.Microsecond
+	denseSleep = 20 * time.Microsecond
 )
 
-func newNapper(s schedule, sleep func(time.Duration)) napper {
+func newSlotSleeper(s schedule, sleep func(time.Duration)) slotSleeper {
 	gap := time.Duration(s.at(1))
 	if gap < tightSlots {
-		return napper{sleep: func(time.Duration) {}}
+		return slotSleeper{sleep: func(time.Duration) {}}
 	}
-	return napper{sleep, gap < denseSlots}
+	return slotSleeper{sleep, gap < denseSlots}
 }
 
 // wait takes a nap if the next slot, so many ns off, is worth one. The caller
 // looks at the clock again.
-func (n napper) wait(off int64) {
+func (n slotSleeper) wait(off int64) {
 	if n.dense {
-		n.sleep(denseNap)
-	} else if d := time.Duration(off) - napMargin; d >= napLeast {
-		n.sleep(min(d, napMost))
+		n.sleep(denseSleep)
+	} else if d := time.Duration(off) - wakeMargin; d >= minSleep {
+		n.sleep(min(d, maxSleep))
 	}
 }

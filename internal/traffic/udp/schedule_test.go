@@ -60,7 +60,7 @@ func TestPacer(t *testing.T) {
 			if late := now - p.start - s.at(p.next+n-1); late < 0 {
 				t.Fatalf("a slot is served %d ns early", -late)
 			}
-			n = min(n, chunk)
+			n = min(n, maxPacedBatch)
 			p.served(n)
 			served += n
 			if run += n; run > burst {
@@ -68,8 +68,8 @@ func TestPacer(t *testing.T) {
 			}
 			now += rapid.Int64Range(0, 200_000).Draw(t, "busy")
 		}
-		if served+missed != end || p.largest > burst {
-			t.Fatalf("%d served and %d missed of %d, the largest burst was %d of %d", served, missed, end, p.largest, burst)
+		if served+missed != end || p.largestBurst > burst {
+			t.Fatalf("%d served and %d missed of %d, the largest burst was %d of %d", served, missed, end, p.largestBurst, burst)
 		}
 	})
 }

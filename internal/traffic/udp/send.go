@@ -18,38 +18,38 @@ import (
 // sender sends the datagrams of all flows, in turn, from one thread.
 type sender struct {
 	*endpoint
-	p       traffic.Params
-	net     socket.UDP
-	out     *socket.Outbox
-	unit    int      // datagrams of one slot: a super-packet's, or one
-	next    []uint64 // sequence number by flow
-	flows   []traffic.FlowCount
-	turn    int // the flow whose turn is next
-	window  traffic.Window
-	depart  *traffic.Distribution
-	largest int64 // burst, in datagrams
-	notes   []traffic.Note
-	offload bool
-	driven  time.Duration
-	denied  int // sends in a row that a filter refused
-	turned  int // sends that the peer's host turned away
-	retried int64
-	refusal int64 // sends that a filter refused, in all
-	over    *atomic.Bool
+	p           traffic.Params
+	net         socket.UDP
+	out         *socket.Outbox
+	unit        int      // datagrams of one slot: a super-packet's, or one
+	next        []uint64 // sequence number by flow
+	flows       []traffic.FlowCount
+	nextFlow    int // the flow whose turn is next
+	window      traffic.Window
+	departure   *traffic.Distribution
+	largest     int64 // burst, in datagrams
+	notes       []traffic.Note
+	offload     bool
+	driven      time.Duration
+	deniedInRow int // sends in a row that a filter refused
+	connRefused int // sends that the peer's host turned away
+	retried     int64
+	totalDenied int64 // sends that a filter refused, in all
+	over        *atomic.Bool
 }
 
-// chunk is how many datagrams of a schedule go to the kernel with one reading of
+// maxPacedBatch is how many datagrams of a schedule go to the kernel with one reading of
 // the clock: few, so that what their headers say of the time is true.
-const chunk = 8
+const maxPacedBatch = 8
 
-// setbacks is how often sending may fail for what is often over at once: a
+// maxSendErrors is how often sending may fail for what is often over at once: a
 // filter that is being changed (in a row), or the host of the peer saying that
 // nobody has the port (in all: only every other send meets that).
-const setbacks = 3
+const maxSendErrors = 3
 
 func newSender(e *endpoint, n socket.UDP, p traffic.Params) (*sender, error) {
 	flows := max(1, p.Streams)
-	s := &sender{endpoint: e, net: n, p: p, unit: 1, next: make([]uint64, flows), flows: make([]traffic.FlowCount, flows), depart: traffic.NewDistribution()}
+	s := &sender{endpoint: e, net: n, p: p, unit: 1, next: make([]uint64, flows), flows: make([]traffic.FlowCount, flows), departure: traffic.NewDistribution()}
 	if s.overMTU() {
 		return nil, fmt.Errorf("send: %w", s.tooLong())
 	}
@@ -70,7 +70,7 @@ func newSender(e *endpoint, n socket.UDP, p traffic.Params) (*sender, error) {
 		room = socket.SuperBatch * s.unit
 	case !s.unlimited():
 		s.unit = min(s.unit, s.burst()) // a super-packet is a burst
-		room = max(chunk, s.unit)
+		room = max(maxPacedBatch, s.unit)
 	}
 	s.out = &socket.Outbox{Mem: make([]byte, room*p.PayloadSize), Size: p.PayloadSize, Group: s.unit}
 	s.wire.Attach(s.out)
@@ -117,15 +117,15 @@ func (s *sender) flood(ctx context.Context, start int64, warmup, long time.Durat
 		}
 		h := header{sent: now}
 		if at >= warmup {
-			h.flags, h.slot = counted, first+uint32((at-warmup)/traffic.SeriesInterval)
+			h.flags, h.slot = flagCounted, first+uint32((at-warmup)/traffic.SeriesInterval)
 		}
 		for i := range n {
 			s.stamp(h, i)
 		}
-		if err := s.hand(ctx, n, h.flags == counted); err != nil {
+		if err := s.transmit(ctx, n, h.flags == flagCounted); err != nil {
 			return err
 		}
-		s.turn = (s.turn + 1) % len(s.flows)
+		s.nextFlow = (s.nextFlow + 1) % len(s.flows)
 	}
 }
 
@@ -139,7 +139,7 @@ func (s *sender) pace(ctx context.Context, start int64, warmup, long time.Durati
 	p := &pacer{schedule: sched, start: start, burst: max(1, int64(s.burst())/unit), end: sched.before(int64(warmup + long))}
 	p.missed = func(from, n int64) { s.window.Missed += max(0, from+n-max(from, warm)) * unit }
 	s.window.Slots += (p.end - warm) * unit
-	nap := newNapper(sched, s.net.Sleeper())
+	nap := newSlotSleeper(sched, s.net.Sleeper())
 	for p.next < p.end {
 		if s.over.Load() {
 			return fmt.Errorf("send: %w", context.Cause(ctx))
@@ -153,7 +153,7 @@ func (s *sender) pace(ctx context.Context, start int64, warmup, long time.Durati
 		if s.unit > 1 || len(s.flows) > 1 {
 			n = 1
 		}
-		n = min(n, chunk)
+		n = min(n, maxPacedBatch)
 		// What straddles the end of the warm-up is cut there.
 		if cut := warm - p.next; cut > 0 {
 			n = min(n, cut)
@@ -162,19 +162,19 @@ func (s *sender) pace(ctx context.Context, start int64, warmup, long time.Durati
 		for i := range n {
 			due := p.at(p.next + i)
 			if p.next+i >= warm {
-				h.flags, h.slot = counted, first+uint32((due-int64(warmup))/int64(traffic.SeriesInterval))
-				s.depart.Record(time.Duration(now - start - due))
+				h.flags, h.slot = flagCounted, first+uint32((due-int64(warmup))/int64(traffic.SeriesInterval))
+				s.departure.Record(time.Duration(now - start - due))
 			}
 			for j := range s.unit {
 				s.stamp(h, int(i)*s.unit+j)
 			}
 		}
-		if err := s.hand(ctx, int(n)*s.unit, p.next >= warm); err != nil {
+		if err := s.transmit(ctx, int(n)*s.unit, p.next >= warm); err != nil {
 			return err
 		}
 		p.served(n)
-		s.largest = max(s.largest, p.largest*unit)
-		s.turn = (s.turn + 1) % len(s.flows)
+		s.largest = max(s.largest, p.largestBurst*unit)
+		s.nextFlow = (s.nextFlow + 1) % len(s.flows)
 	}
 	return nil
 }
@@ -190,17 +190,17 @@ func datagramSchedule(p traffic.Params, unit int) (schedule, error) {
 // stamp writes the header of the outbox's i-th datagram, for the flow whose turn
 // it is.
 func (s *sender) stamp(h header, i int) {
-	h.tag, h.flow, h.seq = s.tag, uint16(s.turn), s.next[s.turn]+uint64(i)
+	h.tag, h.flow, h.seq = s.tag, uint16(s.nextFlow), s.next[s.nextFlow]+uint64(i)
 	h.put(s.out.Mem[i*s.out.Size:])
 }
 
-// hand gives the first n datagrams of the outbox to the kernel.
-func (s *sender) hand(ctx context.Context, n int, counts bool) error {
-	f := &s.flows[s.turn]
+// transmit gives the first n datagrams of the outbox to the kernel.
+func (s *sender) transmit(ctx context.Context, n int, counts bool) error {
+	f := &s.flows[s.nextFlow]
 	for from := 0; from < n; {
-		took, err := s.wire.Send(s.turn, s.out, from, n-from)
+		took, err := s.wire.Send(s.nextFlow, s.out, from, n-from)
 		if err != nil {
-			if err = s.trouble(err); err != nil {
+			if err = s.checkSendError(err); err != nil {
 				return fmt.Errorf("send: %w", err)
 			}
 			if s.over.Load() {
@@ -208,9 +208,9 @@ func (s *sender) hand(ctx context.Context, n int, counts bool) error {
 			}
 			continue
 		}
-		s.denied = 0
+		s.deniedInRow = 0
 		from += took
-		s.next[s.turn] += uint64(took)
+		s.next[s.nextFlow] += uint64(took)
 		f.Sent += int64(took)
 		if counts {
 			f.SentCounted += int64(took)
@@ -219,10 +219,10 @@ func (s *sender) hand(ctx context.Context, n int, counts bool) error {
 	return nil
 }
 
-// trouble says whether a send that failed may be tried again: nil if so.
-func (s *sender) trouble(err error) error {
+// checkSendError says whether a send that failed may be tried again: nil if so.
+func (s *sender) checkSendError(err error) error {
 	switch {
-	case socket.Again(err):
+	case socket.IsAgain(err):
 		s.retried++
 		return nil
 	case errors.Is(err, socket.ErrTooLong), errors.Is(err, socket.ErrSegments) && s.overMTU():
@@ -241,20 +241,20 @@ func (s *sender) trouble(err error) error {
 		s.wire.Attach(s.out)
 		return nil
 	}
-	tries := setbacks
+	tries := maxSendErrors
 	switch {
 	case errors.Is(err, socket.ErrRefused):
-		s.turned++
-		tries = s.turned
+		s.connRefused++
+		tries = s.connRefused
 	case errors.Is(err, syscall.EPERM):
-		s.denied++
-		s.refusal++
-		tries = s.denied
+		s.deniedInRow++
+		s.totalDenied++
+		tries = s.deniedInRow
 	}
-	if tries < setbacks {
+	if tries < maxSendErrors {
 		return nil
 	}
-	return gone(err)
+	return peerGoneError(err)
 }
 
 // ipHeaders is what IP and UDP put before a payload.
@@ -284,10 +284,10 @@ func (s *sender) report() traffic.Report {
 	st := s.wire.State()
 	r := traffic.Report{CPU: s.p.CPU, Connections: len(s.flows), Refused: s.refused, Traffic: s.driven.Seconds(), Window: s.window,
 		SendBuffer: st.SendBuffer, ReceiveBuffer: st.ReceiveBuffer, Notes: slices.Clone(s.notes)}
-	d := &traffic.Datagrams{Flows: s.flows, Offloaded: s.offload, LargestBurst: s.largest, Foreign: st.Strangers,
-		SocketDrops: st.Dropped, Retried: s.retried, Denied: s.refusal}
+	d := &traffic.Datagrams{Flows: s.flows, Offloaded: s.offload, LargestBurst: s.largest, Foreign: st.UnknownPeers,
+		SocketDrops: st.Dropped, Retried: s.retried, Denied: s.totalDenied}
 	if !s.unlimited() {
-		d.Departure = s.depart
+		d.Departure = s.departure
 	}
 	size := int64(s.p.PayloadSize)
 	for _, f := range s.flows {

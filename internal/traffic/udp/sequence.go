@@ -20,15 +20,15 @@ type sequenceTracker struct {
 	extent     int64 // the furthest of those, in sequence numbers behind the newest
 	late       int64 // counted ones beyond lateAfter, or too old to remember
 
-	least int64 // ns, the quickest delay so far, by clocks that need not agree
+	minDelay int64 // ns, the quickest delay so far, by clocks that need not agree
 }
 
 // arrival is what the tracker makes of a datagram.
 type arrival int
 
 const (
-	inTime arrival = iota
-	lateOne
+	arrivedInTime arrival = iota
+	arrivedLate
 	duplicate
 )
 
@@ -44,7 +44,7 @@ func newSequenceTracker(flows int) sequenceTracker {
 	for size*2*uint64(flows) <= trackedBits {
 		size *= 2
 	}
-	return sequenceTracker{seen: make([]uint64, size/64), size: size, least: 1<<63 - 1}
+	return sequenceTracker{seen: make([]uint64, size/64), size: size, minDelay: 1<<63 - 1}
 }
 
 // arrive counts a datagram that took delay ns.
@@ -58,7 +58,7 @@ func (l *sequenceTracker) arrive(seq uint64, delay int64, counts bool) arrival {
 			if counts {
 				l.late++
 			}
-			return lateOne
+			return arrivedLate
 		}
 		if l.seen[seq%l.size/64]&(1<<(seq%64)) != 0 {
 			l.duplicates++
@@ -69,17 +69,17 @@ func (l *sequenceTracker) arrive(seq uint64, delay int64, counts bool) arrival {
 	}
 	l.seen[seq%l.size/64] |= 1 << (seq % 64)
 	l.received++
-	l.least = min(l.least, delay)
-	if delay-l.least > int64(lateAfter) {
+	l.minDelay = min(l.minDelay, delay)
+	if delay-l.minDelay > int64(lateAfter) {
 		if counts {
 			l.late++
 		}
-		return lateOne
+		return arrivedLate
 	}
 	if counts {
 		l.counted++
 	}
-	return inTime
+	return arrivedInTime
 }
 
 // advance makes seq the newest and forgets what the ring has no room for.

@@ -127,7 +127,7 @@ func FuzzHeader(f *testing.F) {
 	b := make([]byte, headerSize)
 	(&header{tag: 1, seq: 2, sent: 3, slot: 4, flow: 5, flags: 6}).put(b)
 	f.Add(b)
-	f.Add(message{kind: sayHello, flows: 3, tag: 7, token: "0123456789abcdef"}.bytes())
+	f.Add(message{kind: msgHello, flows: 3, tag: 7, token: "0123456789abcdef"}.bytes())
 	f.Add([]byte(magic))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if h, ok := parseHeader(b); ok {

@@ -34,7 +34,7 @@ func (s *server) Port() uint16 { return s.at.Port() }
 func (s *server) Serve(ctx context.Context, peer traffic.Peer) (traffic.Report, error) {
 	defer thread.PauseGC()()
 	defer s.at.Close()
-	e, err := admit(ctx, s.at, s.p)
+	e, err := acceptClient(ctx, s.at, s.p)
 	if err != nil {
 		return traffic.Report{}, err
 	}

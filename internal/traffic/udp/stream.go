@@ -57,7 +57,7 @@ func (w stream) serve(ctx context.Context, e *endpoint, p traffic.Params, peer t
 		return s.report(), nil
 	}
 	// This is what the client waits for. If it is lost, its next ready is answered.
-	_ = e.wire.Say(0, e.message(sayGo, 0, uint16(max(1, p.Streams))))
+	_ = e.wire.SendOne(0, e.message(msgGo, 0, uint16(max(1, p.Streams))))
 	return newReceiver(e, w.net, p).run(ctx, peer)
 }
 
@@ -78,7 +78,7 @@ func (w stream) Dial(ctx context.Context, p traffic.Params, peer traffic.Peer) (
 	if err != nil {
 		return traffic.Report{}, err
 	}
-	e, err := greet(ctx, w.net, p, to, false)
+	e, err := connectClient(ctx, w.net, p, to, false)
 	if err != nil {
 		return traffic.Report{}, err
 	}
@@ -112,7 +112,7 @@ func (w stream) sender(ctx context.Context, p traffic.Params) (*streamSession, e
 		return nil, err
 	}
 	s := &streamSession{restore: thread.PauseGC()}
-	e, err := greet(ctx, w.net, p, to, true)
+	e, err := connectClient(ctx, w.net, p, to, true)
 	if err == nil {
 		if s.sender, err = newSender(e, w.net, p); err != nil {
 			e.wire.Close()
@@ -133,7 +133,7 @@ type streamSession struct {
 }
 
 func (s *streamSession) Slice(ctx context.Context, d time.Duration) error {
-	p := s.p.OneSlice(d)
+	p := s.p.SliceTransfer(d)
 	first := s.slices * uint32((p.Duration+traffic.SeriesInterval-1)/traffic.SeriesInterval)
 	s.slices++
 	return s.drive(ctx, p.Warmup, p.Duration, first)

@@ -295,14 +295,14 @@ func greetBack(c *net.UDPConn, p traffic.Params) (net.Addr, error) {
 			return nil, err
 		}
 		m, ok := parseMessage(buf[:n])
-		if !ok || !shows(m, p.Token) {
+		if !ok || !hasToken(m, p.Token) {
 			continue
 		}
-		answer := message{kind: sayWelcome, flow: m.flow, flows: m.flows, tag: m.tag}
-		if m.kind == sayReady {
-			answer.kind = sayGo
+		answer := message{kind: msgWelcome, flow: m.flow, flows: m.flows, tag: m.tag}
+		if m.kind == msgReady {
+			answer.kind = msgGo
 		}
-		if _, err := c.WriteTo(answer.bytes(), from); err != nil || m.kind == sayReady {
+		if _, err := c.WriteTo(answer.bytes(), from); err != nil || m.kind == msgReady {
 			return from, err
 		}
 	}
@@ -363,10 +363,10 @@ func TestUDPGarbage(t *testing.T) {
 			t.Fatal(err)
 		}
 		old := make([]byte, 1400) // of another trial
-		(&header{tag: datagramTag("another"), flags: counted}).put(old)
+		(&header{tag: datagramTag("another"), flags: flagCounted}).put(old)
 		ours := make([]byte, 1400) // of this one, but from elsewhere
-		(&header{tag: datagramTag(p.Token), seq: 5, flags: counted}).put(ours)
-		hello := message{kind: sayHello, flows: 1, tag: datagramTag(p.Token), token: "fedcba9876543210"}.bytes()
+		(&header{tag: datagramTag(p.Token), seq: 5, flags: flagCounted}).put(ours)
+		hello := message{kind: msgHello, flows: 1, tag: datagramTag(p.Token), token: "fedcba9876543210"}.bytes()
 		spray := func() {
 			for _, b := range [][]byte{old, ours, hello, []byte("GET / HTTP/1.1\r\n\r\n"), make([]byte, 1), make([]byte, 1400)} {
 				if _, err := stranger.Write(b); err != nil {
@@ -417,21 +417,21 @@ func TestUDPReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := greet(ctx, socket.Portable{}, p, to, true)
+	e, err := connectClient(ctx, socket.Portable{}, p, to, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.wire.Close()
 	b := make([]byte, p.PayloadSize)
 	for _, seq := range []uint64{0, 1, 3, 2, 3, 3} {
-		(&header{tag: e.tag, seq: seq, sent: e.clock.now(), flags: counted}).put(b)
-		if err := e.wire.Say(0, b); err != nil {
+		(&header{tag: e.tag, seq: seq, sent: e.clock.now(), flags: flagCounted}).put(b)
+		if err := e.wire.SendOne(0, b); err != nil {
 			t.Fatal(err)
 		}
 	}
 	b[9]++
 	for _, garbled := range [][]byte{b, b[:100], b[:20]} {
-		if err := e.wire.Say(0, garbled); err != nil {
+		if err := e.wire.SendOne(0, garbled); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -24,13 +24,13 @@ import (
 	"tare/internal/linuxnet"
 )
 
-// Stands builds a mode with one pair, or ends the test where that cannot be had here
+// Build builds a mode with one pair, or ends the test where that cannot be had here
 // and the probe says why.
-func Stands(t *testing.T, d labdriver.Driver, mode string, mtu int) (*drivertest.Stand, *tunnel.Path) {
+func Build(t *testing.T, d labdriver.Driver, mode string, mtu int) (*drivertest.Setup, *tunnel.Path) {
 	t.Helper()
 	drivertest.NeedLab(t)
 	began := time.Now()
-	if err := d.Probe(t.Context(), labdriver.Order{Order: driver.Order{Mode: mode}}); err != nil {
+	if err := d.Probe(t.Context(), labdriver.ModeSpec{ModeSpec: driver.ModeSpec{Mode: mode}}); err != nil {
 		if u, lacking := driver.AsUnsupported(err); lacking && u.Reason != "" {
 			t.Skip(err)
 		}
@@ -38,9 +38,9 @@ func Stands(t *testing.T, d labdriver.Driver, mode string, mtu int) (*drivertest
 	}
 	probed := time.Since(began)
 	began = time.Now()
-	s := drivertest.Stands(t, d, drivertest.On(drivertest.Spec(t, nil), driver.Order{Mode: mode, Pairs: 1, MTU: mtu}))
+	s := drivertest.Build(t, d, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode, Pairs: 1, MTU: mtu}))
 	t.Logf("%s: probed and taken down in %v, provisioned to both ends' hello in %v", mode, probed, time.Since(began))
-	return s, s.Path.Built.(*tunnel.Path)
+	return s, s.Path.Internal.(*tunnel.Path)
 }
 
 // Shortcuts opens ways round the tunnel, over which the traffic goes on flowing, and
@@ -57,14 +57,14 @@ func Shortcuts(t *testing.T, d labdriver.Driver, mode string, clear func(*tunnel
 		{"in clear over the underlay", clear, wants},
 	} {
 		t.Run(way.name, func(t *testing.T) {
-			s, p := Stands(t, d, mode, 0)
+			s, p := Build(t, d, mode, 0)
 			if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 				t.Fatalf("before the shortcut: %v", err)
 			}
 			if err := way.open(p); err != nil {
 				t.Fatal(err)
 			}
-			s.Meet(t)
+			s.WaitReachable(t)
 			for _, kind := range []string{"tcp_stream", "udp_stream"} {
 				_, _, err := s.Trial(t, drivertest.Params(kind), false)
 				if err == nil || !strings.Contains(err.Error(), way.want) {
@@ -78,7 +78,7 @@ func Shortcuts(t *testing.T, d labdriver.Driver, mode string, clear func(*tunnel
 // cable joins the sandboxes of the first pair directly and routes the server's address
 // over it.
 func cable(p *tunnel.Path) error {
-	client, server := p.Spaces(1)
+	client, server := p.PairNamespaces(1)
 	to := p.Pairs()[0].Server.Dial[0].Addr()
 	return errors.Join(
 		client.Veth(linuxnet.Device{Name: "cable0"}, server, linuxnet.Device{Name: "cable1"}),
@@ -89,9 +89,9 @@ func cable(p *tunnel.Path) error {
 	)
 }
 
-// Clear routes the sandboxes' subnets over the underlay as they are, by routes that are
+// RouteInClear routes the sandboxes' subnets over the underlay as they are, by routes that are
 // longer than the tunnel's.
-func Clear(p *tunnel.Path) error {
+func RouteInClear(p *tunnel.Path) error {
 	var errs []error
 	for _, s := range p.Sides() {
 		for _, half := range halves(p.Other(s).Subnets[0]) {
@@ -108,11 +108,11 @@ func halves(p netip.Prefix) []netip.Prefix {
 	return []netip.Prefix{netip.PrefixFrom(p.Addr(), p.Bits()+1), netip.PrefixFrom(netip.AddrFrom4(b), p.Bits()+1)}
 }
 
-// Down ends the tunnel by down, and wants that nothing comes through, that nothing
+// CheckTunnelDown ends the tunnel by down, and wants that nothing comes through, that nothing
 // leaves in clear, also where the hosts have a default route to each other, and that the
 // path says what happened where a process of it has ended.
-func Down(t *testing.T, d labdriver.Driver, mode string, down func(*testing.T, *tunnel.Path)) {
-	s, p := Stands(t, d, mode, 0)
+func CheckTunnelDown(t *testing.T, d labdriver.Driver, mode string, down func(*testing.T, *tunnel.Path)) {
+	s, p := Build(t, d, mode, 0)
 	if _, _, err := s.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func Down(t *testing.T, d labdriver.Driver, mode string, down func(*testing.T, *
 		}
 	}
 	down(t, p)
-	client, server := p.Spaces(1)
+	client, server := p.PairNamespaces(1)
 	to := p.Pairs()[0].Server.Dial[0].Addr()
 	in := socket(t, server, func() (*net.UDPConn, error) {
 		return net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(to, 0)))
@@ -138,14 +138,14 @@ func Down(t *testing.T, d labdriver.Driver, mode string, down func(*testing.T, *
 	if n, err := in.Read(make([]byte, 2000)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("%d bytes arrived without a tunnel: %v", n, err)
 	}
-	counts, err := p.Far.NS.TapCounts("tare")
+	counts, err := p.Far.NS.IngressCounts("tare")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := counts[linuxnet.CountInside]; c.Packets > 0 {
+	if c := counts[linuxnet.CountDecrypted]; c.Packets > 0 {
 		t.Errorf("%d packets crossed the underlay in clear", c.Packets)
 	}
-	if len(p.Roots()) == 0 {
+	if len(p.PIDs()) == 0 {
 		return
 	}
 	if _, err := p.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "has ended") {
@@ -153,11 +153,11 @@ func Down(t *testing.T, d labdriver.Driver, mode string, down func(*testing.T, *
 	}
 }
 
-// Secretless looks at what others can read of the mode's processes for what a key looks
+// CheckNoSecrets looks at what others can read of the mode's processes for what a key looks
 // like: 43 letters or more without a slash.
-func Secretless(t *testing.T, p *tunnel.Path) {
+func CheckNoSecrets(t *testing.T, p *tunnel.Path) {
 	t.Helper()
-	for _, pid := range p.Roots() {
+	for _, pid := range p.PIDs() {
 		for _, file := range []string{"cmdline", "environ"} {
 			text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), file))
 			if err != nil {
@@ -174,7 +174,7 @@ func Secretless(t *testing.T, p *tunnel.Path) {
 
 // Kill ends the processes of the tunnel as kill -9 does.
 func Kill(t *testing.T, p *tunnel.Path) {
-	for _, pid := range p.Roots() {
+	for _, pid := range p.PIDs() {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}

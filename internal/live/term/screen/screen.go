@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"tare/internal/report/say"
+	"tare/internal/report/wording"
 )
 
 // Style is how a cell looks. Colours are those of the terminal's theme, 1 to 16 (black to
@@ -79,7 +79,7 @@ func (s *Screen) next(b []byte) int {
 		return 0
 	}
 	r, n := utf8.DecodeRune(b)
-	s.letter(string(r), say.Width(string(r)))
+	s.letter(string(r), wording.Width(string(r)))
 	return n
 }
 

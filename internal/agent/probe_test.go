@@ -1,0 +1,197 @@
+package agent_test
+
+import (
+	"net"
+	"net/netip"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"tare/internal/agent"
+	"tare/internal/observe"
+)
+
+const local = "127.0.0.1:0"
+
+// Both ends of a direct connection see the same addresses.
+func TestMeet(t *testing.T) {
+	client, server := begin(t), begin(t)
+	for _, network := range []string{"tcp", "udp", "tcp"} {
+		m, err := agent.CheckReachability(t.Context(), client, server, network, netip.MustParseAddrPort(local), netip.MustParseAddrPort(local), 5*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.From != m.Seen || m.From.Port() == 0 || !m.SameConnection() {
+			t.Errorf("%s: dialled from %s, seen from %s", network, m.From, m.Seen)
+		}
+	}
+}
+
+// Where nobody answers, both ends give up and say so; the port is free again.
+func TestMeetNobody(t *testing.T) {
+	client, server := begin(t), begin(t)
+	nowhere := netip.MustParseAddrPort("192.0.2.1:1")
+	for _, network := range []string{"tcp", "udp"} {
+		// A port that was free a moment ago, and that nothing was ever connected to.
+		l, err := net.Listen("tcp", local)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixed := netip.MustParseAddrPort(l.Addr().String())
+		l.Close()
+		if _, err := agent.CheckReachability(t.Context(), client, server, network, fixed, nowhere, 100*time.Millisecond); err == nil || !strings.Contains(err.Error(), "no answer within") {
+			t.Errorf("%s: met nobody: %v", network, err)
+		}
+		if _, err := agent.CheckReachability(t.Context(), client, server, network, fixed, fixed, 5*time.Second); err != nil {
+			t.Errorf("%s, on the same port again: %v", network, err)
+		}
+	}
+	if _, err := agent.CheckReachability(t.Context(), client, server, "tcp", nowhere, nowhere, 100*time.Millisecond); err == nil {
+		t.Error("listened on another machine's address")
+	}
+}
+
+// Who misses an answer is answered again.
+func TestMeetAgain(t *testing.T) {
+	client, server := begin(t), begin(t)
+	for _, network := range []string{"tcp", "udp"} {
+		l, err := net.Listen("tcp", local)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixed := netip.MustParseAddrPort(l.Addr().String())
+		l.Close()
+		at := forgetful(t, network, fixed.String())
+		if _, err := agent.CheckReachability(t.Context(), client, server, network, fixed, at, 20*time.Second); err != nil {
+			t.Errorf("%s: %v", network, err)
+		}
+	}
+}
+
+// forgetful is a relay of one line each way that keeps the first answer to itself.
+func forgetful(t *testing.T, network, to string) netip.AddrPort {
+	t.Helper()
+	ask := func(line []byte) []byte {
+		conn, err := net.Dial(network, to)
+		if err != nil {
+			return nil // it answers no more
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+		buf := make([]byte, 512)
+		_, _ = conn.Write(line)
+		n, _ := conn.Read(buf)
+		return buf[:n]
+	}
+	buf, first := make([]byte, 512), true
+	if network == "udp" {
+		conn, err := net.ListenPacket(network, local)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		go func() {
+			for {
+				n, from, err := conn.ReadFrom(buf)
+				if err != nil {
+					return
+				}
+				if answer := ask(buf[:n]); !first {
+					_, _ = conn.WriteTo(answer, from)
+				}
+				first = false
+			}
+		}()
+		return netip.MustParseAddrPort(conn.LocalAddr().String())
+	}
+	l, err := net.Listen(network, local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			n, _ := conn.Read(buf)
+			if answer := ask(buf[:n]); !first {
+				_, _ = conn.Write(answer)
+			}
+			first = false
+			_ = conn.Close()
+		}
+	}()
+	return netip.MustParseAddrPort(l.Addr().String())
+}
+
+func TestLinks(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("devices are read on Linux only")
+	}
+	loopback := netip.MustParseAddr("127.0.0.1")
+	links, from, err := begin(t).Links(t.Context(), loopback)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if from != loopback {
+		t.Errorf("%s is dialled from %s", loopback, from)
+	}
+	for _, l := range links {
+		if !l.Loopback {
+			continue
+		}
+		if l.Name == "" || l.MTU == 0 || l.Index == 0 || l.TxBytes != l.RxBytes {
+			t.Errorf("loopback is %+v", l)
+		}
+		return
+	}
+	t.Errorf("no loopback among %d devices", len(links))
+}
+
+func TestRead(t *testing.T) {
+	got, err := begin(t).Read(t.Context())
+	if runtime.GOOS != "linux" {
+		if err != nil || len(got.Gaps) != 1 || len(got.Counters) > 0 {
+			t.Errorf("read %+v and %v, want one gap: there is no procfs", got, err)
+		}
+		return
+	}
+	if err != nil || got.Boot == "" || got.NS == "" || !strings.HasPrefix(got.CPU, "cpu ") {
+		t.Errorf("read %+v and %v, want a boot id, a namespace and CPU times", got, err)
+	}
+	for _, want := range []string{"Udp.RcvbufErrors", "dev/lo.tx_packets", "softnet.dropped"} {
+		if _, ok := got.Counters[want]; !ok {
+			t.Errorf("no counter %s among %d", want, len(got.Counters))
+		}
+	}
+	if kind, ok := got.Kinds["lo"]; !ok || kind != "" {
+		t.Errorf("lo is a %q (there: %t), want hardware or loopback", kind, ok)
+	}
+}
+
+// An agent reads the CPU times of its machine, by a clock of its own that goes on.
+func TestCPU(t *testing.T) {
+	c := begin(t)
+	boot, first, err := c.CPU(t.Context())
+	if runtime.GOOS != "linux" {
+		if err == nil {
+			t.Errorf("read CPU times of kernel %q: there is no procfs", boot)
+		}
+		return
+	}
+	if err != nil || boot == "" {
+		t.Fatalf("kernel %q, %v", boot, err)
+	}
+	again, second, err := c.CPU(t.Context())
+	if err != nil || again != boot {
+		t.Fatalf("kernel %q, then %q: %v", boot, again, err)
+	}
+	var s observe.CPUTime
+	s.Add(first, second)
+	if _, err := s.Busy(); err != nil || s.Length() <= 0 {
+		t.Errorf("between two readings are %s: %v", s.Length(), err)
+	}
+}

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"tare/internal/observe"
+	"tare/internal/result"
+	"tare/internal/study"
+	"tare/internal/warning"
+)
+
+// backgroundLoadTime is how long doctor looks at what else uses the machine.
+const backgroundLoadTime = time.Second
+
+// backgroundLoad is what others take of the machine now, and a warning where a trial that
+// runs alone would be ruled out for it by the limits that a study has by default.
+// What cannot be found out is left out.
+func backgroundLoad(ctx context.Context, limits study.Invalid) ([]result.Fact, []result.Warning) {
+	session := observe.NewCollectorSet(observe.Collectors("/proc", observe.Own{PID: os.Getpid()})).Start()
+	select {
+	case <-time.After(backgroundLoadTime):
+	case <-ctx.Done():
+	}
+	w := session.Stop()
+	long := w.Metrics["clock_elapsed"]
+	if long <= 0 {
+		return nil, nil
+	}
+	var facts []result.Fact
+	var warnings []result.Warning
+	for _, what := range []struct {
+		name         warning.Code
+		figure, text string
+		most         study.Share
+	}{
+		{warning.OthersNow, "others_cpu", "other programs use", limits.Others},
+		{warning.StealNow, "cpu_steal", "the hypervisor takes", limits.Steal},
+	} {
+		used, known := w.Metrics[what.figure]
+		if !known {
+			continue
+		}
+		value := fmt.Sprintf("%.0f %% of a CPU", 100*used/long)
+		if words := w.Notes[what.figure]; words != "" {
+			value += ", " + words
+		}
+		facts = append(facts, result.Fact{Name: string(what.name), Value: value})
+		if what.most.On() && used/long > what.most.Of {
+			warnings = append(warnings, result.Warning{Code: string(what.name), Scope: "run", Text: fmt.Sprintf(
+				"%s %s: a trial that ran alone would be ruled out (from %.0f %% on); modes that take turns share it", what.text, value, 100*what.most.Of)})
+		}
+	}
+	return facts, warnings
+}

@@ -1,0 +1,381 @@
+package existing_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
+
+	"tare/internal/driver"
+	"tare/internal/driver/drivertest"
+	"tare/internal/driver/existing"
+	"tare/internal/engine"
+	"tare/internal/engine/private"
+	"tare/internal/lab"
+)
+
+// speak is a client of an engine, for what its user does there.
+func speak(t *testing.T, p *private.Engine) *client.Client {
+	t.Helper()
+	c, err := client.New(client.WithHost("unix://" + p.Socket()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() }) // idle connections only
+	return c
+}
+
+// furnish gives an engine an image, a network and a container that are its user's.
+func furnish(t *testing.T, c *client.Client) {
+	t.Helper()
+	var image bytes.Buffer
+	w := tar.NewWriter(&image)
+	if err := w.WriteHeader(&tar.Header{Name: "file", Size: 0, Mode: 0o644}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.ImageImport(t.Context(), client.ImageImportSource{Source: &image, SourceName: "-"}, "mine", client.ImageImportOptions{Tag: "latest"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, got); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.NetworkCreate(t.Context(), "home", client.NetworkCreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.ContainerCreate(t.Context(), client.ContainerCreateOptions{
+		Name: "own", Config: &container.Config{Image: "mine", Cmd: []string{"/file"}},
+		NetworkingConfig: &network.NetworkingConfig{EndpointsConfig: map[string]*network.EndpointSettings{"home": {}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inventory is everything on an engine.
+func inventory(t *testing.T, c *client.Client) []string {
+	t.Helper()
+	ctx := context.Background()
+	var all []string
+	containers, err := c.ContainerList(ctx, client.ContainerListOptions{All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range containers.Items {
+		all = append(all, fmt.Sprint("container ", o.ID, o.Names, o.Image, o.Labels, o.Created))
+	}
+	networks, err := c.NetworkList(ctx, client.NetworkListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range networks.Items {
+		all = append(all, fmt.Sprint("network ", o.ID, o.Name, o.Labels, o.Options))
+	}
+	images, err := c.ImageList(ctx, client.ImageListOptions{All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range images.Items {
+		all = append(all, fmt.Sprint("image ", o.ID, o.RepoTags, o.Labels))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// unchanged compares what is on an engine now with what is there at the end of the
+// test.
+func unchanged(t *testing.T, c *client.Client) {
+	t.Helper()
+	before := inventory(t, c)
+	t.Cleanup(func() {
+		if d := cmp.Diff(before, inventory(t, c)); d != "" {
+			t.Errorf("the user's engine has changed (-before +after):\n%s", d)
+		}
+	})
+}
+
+func order(t *testing.T, mode string, options map[string]string) driver.ModeSpec {
+	t.Helper()
+	return drivertest.SpecOn(drivertest.Spec(t, func(l *lab.Spec) { l.Label = mode }), driver.ModeSpec{Mode: mode, Pairs: 1, Options: options}).ModeSpec
+}
+
+// What cannot be had is told in one line before there is any traffic, and nothing
+// is left. A port that is taken is passed over.
+func TestExistingRefuses(t *testing.T) {
+	t.Parallel()
+	s := stand(t)
+	c := speak(t, s.a)
+	furnish(t, c)
+	tiny := s.lab.Addresses(lab.NetOverlay, 0)[0].Masked()
+	if _, err := s.a.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "tiny", Subnet: tiny.Masked(), Range: tiny}); err != nil {
+		t.Fatal(err)
+	}
+	unchanged(t, c)
+	g := connect(t, false, s.hosts...)
+	run := stay(t, g)
+	first := drivertest.SpecOn(run, driver.ModeSpec{Pairs: 1}).ModeSpec
+	// Both hosts' witnesses and images are there from here on.
+	weighs(t, g, drivertest.SpecOn(run, driver.ModeSpec{Mode: "docker/host"}).ModeSpec)
+	before := inventory(t, c)
+	for name, tt := range map[string]struct {
+		mode    string
+		options map[string]string
+		want    string
+	}{
+		"unknown network":    {"docker/network:nowhere", nil, "no network nowhere"},
+		"network of no kind": {"docker/network:none", nil, "driver null"},
+		"unknown driver":     {"docker/driver:nonesuch", nil, "nonesuch"},
+		"subnet overlaps":    {"docker/driver:bridge", map[string]string{"subnet": tiny.String()}, "overlap"},
+		"no subnet at all":   {"docker/driver:bridge", map[string]string{"subnet": "wide"}, "want an IPv4 prefix"},
+		"range elsewhere":    {"docker/driver:bridge", map[string]string{"ip-range": "192.0.2.0/28"}, "a part of the network's subnet"},
+		"no Swarm":           {"docker/overlay", nil, "docker swarm init --advertise-addr"},
+		"unknown link":       {"docker/macvlan", nil, "parent"},
+		"addresses twice":    {"docker/driver:bridge", nil, "ip-range"},
+		"encryption":         {"docker/overlay-encrypted", nil, "cannot be proven"},
+	} {
+		o := first
+		o.Mode, o.Options, o.Label = tt.mode, tt.options, tt.mode
+		p, err := g.Provision(t.Context(), o)
+		if err == nil {
+			t.Errorf("%s: provisioned", name)
+			_ = p.Close(context.Background())
+			continue
+		}
+		t.Logf("%s: %v", name, err)
+		if !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v; want one line with %q", name, err, tt.want)
+		}
+	}
+	if d := cmp.Diff(before, inventory(t, c)); d != "" {
+		t.Errorf("left of what was refused (-before +after):\n%s", d)
+	}
+}
+
+func TestExistingPassesOverTakenPorts(t *testing.T) {
+	s := stand(t)
+	unchanged(t, speak(t, s.b))
+	var taken net.Listener
+	err := s.lab.B.NS.Do(func() (err error) {
+		taken, err = net.Listen("tcp", "0.0.0.0:5201")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	g := connect(t, false, s.hosts...)
+	p, err := g.Provision(t.Context(), order(t, "docker/published", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := p.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	if at := p.Pairs[0].Server.Dial[0]; at.Port() != 5202 || !strings.Contains(fmt.Sprint(p.Facts), at.String()) {
+		t.Errorf("published at %s; the facts are %v", at, p.Facts)
+	}
+}
+
+// A relay is never taken for address translation, nor the other way round: not
+// where the engine is set up that way, and not where it changes under way.
+func TestExistingRelayOrTranslation(t *testing.T) {
+	drivertest.NeedEngine(t)
+	l := drivertest.Lab(t, nil)
+	start := func(h *lab.Host, args ...string) *existing.Driver {
+		p, err := private.Start(t.Context(), l, h, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return connect(t, false, existing.Host{Target: "unix://" + p.Socket()})
+	}
+	relays, translates := start(l.A, "--iptables=false"), start(l.B, "--userland-proxy=false")
+	for mode, g := range map[string]*existing.Driver{"docker/published": relays, "docker/userland-proxy": translates} {
+		_, err := g.Provision(t.Context(), order(t, mode, nil))
+		u, ok := driver.AsUnsupported(err)
+		if !ok {
+			t.Errorf("%s: %v", mode, err)
+			continue
+		}
+		t.Log(u)
+	}
+}
+
+// What changes under way is seen: rules that go, so that a port is docker-proxy's,
+// and an end that is taken away.
+func TestExistingChangesUnderWay(t *testing.T) {
+	s := stand(t)
+	g := connect(t, false, s.hosts...)
+	at := drivertest.BuildOn(t, g, order(t, "docker/published", nil))
+	if _, _, err := at.Trial(t, drivertest.Params("tcp_stream"), false); err != nil {
+		t.Fatal(err)
+	}
+	flush := exec.Command("iptables", "-t", "nat", "-F", "DOCKER")
+	if err := s.lab.B.NS.Start(flush); err != nil {
+		t.Fatal(err)
+	}
+	if err := flush.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := at.Trial(t, drivertest.Params("tcp_stream"), false)
+	if err == nil || !strings.Contains(err.Error(), "not proven") {
+		t.Errorf("through docker-proxy: %v", err)
+	}
+
+	c := speak(t, s.b)
+	list, err := c.ContainerList(t.Context(), client.ContainerListOptions{Filters: client.Filters{}.Add("label", engine.LabelPart+"=server")})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("%d containers: %v", len(list.Items), err)
+	}
+	if _, err := c.ContainerRemove(t.Context(), list.Items[0].ID, client.ContainerRemoveOptions{Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := at.Path.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "b/server was removed") {
+		t.Errorf("%v", err)
+	}
+}
+
+// These, in the environment, make the tests of a child process build
+// these modes on these engines, separated by spaces, and wait there.
+const (
+	existingModes   = "TARE_TEST_MODES"
+	existingSockets = "TARE_TEST_SOCKETS"
+	existingWait    = "TARE_TEST_WAIT"
+)
+
+// TestExistingChild is what a child process does; by itself it does nothing.
+func TestExistingChild(t *testing.T) {
+	modes := strings.Fields(os.Getenv(existingModes))
+	if len(modes) == 0 {
+		return
+	}
+	var hosts []existing.Host
+	for _, socket := range strings.Fields(os.Getenv(existingSockets)) {
+		hosts = append(hosts, existing.Host{Target: "unix://" + socket})
+	}
+	g := connect(t, false, hosts...)
+	if os.Getenv(existingWait) == "" {
+		for _, mode := range modes {
+			weighs(t, g, drivertest.SpecOn(drivertest.Spec(t, nil), driver.ModeSpec{Mode: mode}).ModeSpec)
+		}
+		return
+	}
+	spec := drivertest.Spec(t, nil)
+	for _, mode := range modes {
+		spec.Label = mode
+		if _, err := g.Provision(t.Context(), drivertest.SpecOn(spec, driver.ModeSpec{Mode: mode, Pairs: 1}).ModeSpec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fmt.Println("standing", spec.Claim.ID)
+	time.Sleep(time.Hour)
+}
+
+func child(t *testing.T, s standing, modes string, env ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe", "-test.run", "^TestExistingChild$", "-test.v")
+	cmd.Env = append(append(os.Environ(), existingModes+"="+modes, existingSockets+"="+s.a.Socket()), env...)
+	return cmd
+}
+
+// An ordinary user who may use the socket needs no other right.
+func TestExistingAsOrdinaryUser(t *testing.T) {
+	s := stand(t)
+	unchanged(t, speak(t, s.a))
+	// As membership in the socket's group would: a way to it, and the right to use it.
+	if err := errors.Join(os.Chmod(s.a.Dir(), 0o711), os.Chmod(s.a.Socket(), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := child(t, s, "docker/published docker/userland-proxy")
+	const nobody = 65534
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	cmd.Dir = "/"
+	out, err := cmd.CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("--- PASS: TestExistingChild")) {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+// What a killed run left is found by its labels, and nothing else is.
+func TestExistingKilled(t *testing.T) {
+	s := stand(t)
+	c := speak(t, s.a)
+	furnish(t, c)
+	unchanged(t, c)
+	cmd := child(t, s, "docker/published docker/driver:bridge", existingWait+"=1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var run string
+	text := new(bytes.Buffer)
+	for buf := make([]byte, 1024); run == ""; {
+		n, err := out.Read(buf)
+		text.Write(buf[:n])
+		if _, rest, ok := strings.Cut(text.String(), "standing "); ok && len(rest) >= 8 {
+			run = rest[:8]
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	if run == "" {
+		t.Fatalf("it never stood: %s", text)
+	}
+	left, err := s.a.Leftovers(t.Context(), []string{run})
+	if err != nil || len(left) != 0 {
+		t.Errorf("of a run that is alive %d objects are left: %v", len(left), err)
+	}
+	alive, err := lab.Alive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err = s.a.Leftovers(t.Context(), alive); err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]int{}
+	for _, l := range left {
+		kind, _, _ := strings.Cut(l.What, " ")
+		kinds[kind]++
+		if l.Run != run {
+			t.Errorf("%s of run %s was found", l.What, l.Run)
+		}
+		if err := l.Remove(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if kinds["container"] < 4 || kinds["network"] != 1 || kinds["image"] != 1 {
+		t.Errorf("found %v", kinds)
+	}
+}

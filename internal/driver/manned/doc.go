@@ -1,3 +1,0 @@
-// Package manned is what modes have in common that stand on a lab with processes of
-// their own: how these are noted, watched over and ended.
-package manned

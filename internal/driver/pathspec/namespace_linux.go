@@ -1,0 +1,41 @@
+package pathspec
+
+import (
+	"context"
+
+	"tare/internal/linuxnet"
+	"tare/internal/result"
+)
+
+// NamespaceStack is a network namespace of this machine as a Stack.
+type NamespaceStack struct{ NS *linuxnet.NS }
+
+// Links reads the counters of devices.
+func (s NamespaceStack) Links(_ context.Context, names []string) (map[string]Link, error) {
+	out := map[string]Link{}
+	carrier, err := s.NS.CarrierChanges()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		st, err := s.NS.Stats(name)
+		if err != nil {
+			return nil, err
+		}
+		l := Link{TxBytes: st.TxBytes, RxBytes: st.RxBytes}
+		if n, ok := carrier[name]; ok {
+			l.CarrierChanges = &n
+		}
+		out[name] = l
+	}
+	return out, nil
+}
+
+// Describe reads type, MTU, queueing discipline, addresses and offloads.
+func (s NamespaceStack) Describe(_ context.Context, name string) (kind string, facts []result.Fact, err error) {
+	kind, pairs, err := s.NS.Describe(name)
+	for _, f := range pairs {
+		facts = append(facts, result.Fact{Name: f[0], Value: f[1]})
+	}
+	return kind, facts, err
+}

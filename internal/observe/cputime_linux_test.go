@@ -1,0 +1,173 @@
+package observe
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The spinner is this test once more as a process of its own, that keeps one core busy
+// for spinShare of the time by its own account of CPU time.
+const (
+	spinnerEnv = "TARE_TEST_SPINNER"
+	spinShare  = 0.3
+	spinPeriod = 20 * time.Millisecond
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(spinnerEnv) != "" {
+		spin()
+	}
+	os.Exit(m.Run())
+}
+
+// spin works spinShare of each period, and does not end by itself before a minute.
+func spin() {
+	runtime.LockOSThread()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		began, used := time.Now(), threadTime()
+		for threadTime()-used < time.Duration(spinShare*float64(spinPeriod)) {
+		}
+		time.Sleep(spinPeriod - time.Since(began))
+	}
+	os.Exit(0)
+}
+
+func threadTime() time.Duration {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts); err != nil {
+		os.Exit(1)
+	}
+	return time.Duration(ts.Nano())
+}
+
+// TestBillOfKnownLoad holds the bill to the two accounts that are complete, beside a
+// load that is known: of the whole machine, that of the root control group, to which
+// the kernel charges every task to the nanosecond, those that have ended included; and
+// of the spinner, the kernel's count of its own time. What the bill has beyond all that
+// is not the spinner must be the spinner's share, to 5 % of the bill: on a quiet machine
+// that is 5 % of the spinner's time. Because both accounts are of the same seconds,
+// other programs do not decide it; a CPU that serves interrupts while it is idle might,
+// and so it is enough for one window of several to agree.
+//
+// A hypervisor that runs a halted CPU late makes that wait both idle and stolen time, and
+// the bill subtracts both: the spinner, which wakes up 50 times a second, may be short of
+// up to the steal of the window, and of no more.
+func TestBillOfKnownLoad(t *testing.T) {
+	everything, err := rootAccount()
+	if err != nil {
+		t.Skipf("needs an account of all tasks to compare with: %v", err)
+	}
+	cpu := NewCPU("/proc")
+	if _, err := cpu.Read(); err != nil {
+		t.Skipf("needs CPU counters: %v", err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spinner := exec.Command(exe, "-test.run=^$")
+	spinner.Env = append(os.Environ(), spinnerEnv+"=1")
+	if err := spinner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = spinner.Process.Kill(); _ = spinner.Wait() }()
+	var last string
+	for range 6 {
+		from := readAll(t, cpu, everything, spinner.Process.Pid)
+		time.Sleep(2 * time.Second)
+		to := readAll(t, cpu, everything, spinner.Process.Pid)
+		var s CPUTime
+		s.Add(from.cpu, to.cpu)
+		busy, err := s.Busy()
+		if err != nil {
+			t.Skipf("needs a steady set of CPUs: %v", err)
+		}
+		all, own := (to.all - from.all).Seconds(), (to.own - from.own).Seconds()
+		billed := busy - (all - own) // the spinner's, by the bill
+		last = fmt.Sprintf("the bill says %.4g CPU s, all tasks together used %.4g; the spinner used %.4g and is billed %.4g (%+.1f %%)", busy, all, own, billed, 100*(billed/own-1))
+		stolen := s.Metrics()["cpu_steal"]
+		last += fmt.Sprintf("; stolen were %.4g", stolen)
+		if within := 0.05 * busy; own > 0 && billed <= own+within && billed+stolen >= own-within {
+			t.Log(last)
+			return
+		}
+	}
+	t.Error(last)
+}
+
+// reading3 is the machine's CPU time with the time of all tasks and of one.
+type reading3 struct {
+	cpu      Sample
+	all, own time.Duration
+}
+
+// readAll reads the three as close together as it can.
+func readAll(t *testing.T, cpu CPU, everything string, pid int) (best reading3) {
+	t.Helper()
+	shortest := time.Hour
+	for range 20 {
+		began := time.Now()
+		own := runTimeOf(t, pid)
+		all := number(t, everything)
+		s, err := cpu.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took < shortest {
+			best, shortest = reading3{s, all, own}, took
+		}
+	}
+	return best
+}
+
+// rootAccount finds where the kernel tells the time of all tasks: the root of the
+// control groups of version 1, which holds the kernel's own threads too. That of
+// version 2 is made of the same sampled ticks as /proc/stat, and would prove nothing.
+func rootAccount() (string, error) {
+	const root = "/sys/fs/cgroup/cpuacct/"
+	procs, err := os.ReadFile(root + "cgroup.procs")
+	if err != nil {
+		return "", err
+	}
+	name, err := os.ReadFile("/proc/2/comm")
+	if err != nil || strings.TrimSpace(string(name)) != "kthreadd" || !bytes.Contains(append([]byte("\n"), procs...), []byte("\n2\n")) {
+		return "", fmt.Errorf("%s is not the root of all control groups", root)
+	}
+	return root + "cpuacct.usage", nil
+}
+
+func number(t *testing.T, path string) time.Duration {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.ParseInt(strings.Fields(string(text))[0], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(n)
+}
+
+// runTimeOf is how long the threads of a process have run.
+func runTimeOf(t *testing.T, pid int) (sum time.Duration) {
+	t.Helper()
+	dir := fmt.Sprintf("/proc/%d/task", pid)
+	threads, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, th := range threads {
+		sum += number(t, dir+"/"+th.Name()+"/schedstat")
+	}
+	return sum
+}

@@ -1,0 +1,159 @@
+package observe
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// stat2 is /proc/stat of two CPUs: ticks of user, system, idle, softirq and steal of
+// the whole machine, of which the first CPU has all but idle.
+func stat2(user, system, idle, softirq, steal int) string {
+	return fmt.Sprintf("cpu  %d 0 %d %d 0 0 %d %d 0 0\ncpu0 %d 0 %d 0 0 0 %d %d 0 0\ncpu1 0 0 0 %d 0 0 0 0 0 0\nintr 1 2 3\n",
+		user, system, idle, softirq, steal, user, system, softirq, steal, idle)
+}
+
+// at is a sample of that at so many milliseconds.
+func at(t *testing.T, ms int, stat string) Sample {
+	t.Helper()
+	s, err := ParseCPU(time.Unix(0, 0).Add(time.Duration(ms)*time.Millisecond), []byte(stat))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+var nearly = cmpopts.EquateApprox(0, 1e-9)
+
+// Two lanes take turns: each has what the machine worked in its own windows, and what
+// passes between them is nobody's. The tick met only 30 of the 60 ms that the machine
+// worked for the first; idle time knows better.
+func TestSpentInTurns(t *testing.T) {
+	var first, second CPUTime
+	first.Add(at(t, 0, stat2(100, 100, 1000, 100, 7)), at(t, 50, stat2(101, 101, 1007, 101, 7)))
+	second.Add(at(t, 50, stat2(101, 101, 1007, 101, 7)), at(t, 100, stat2(101, 101, 1015, 101, 9)))
+	first.Add(at(t, 900, stat2(500, 101, 1020, 101, 9)), at(t, 950, stat2(500, 101, 1027, 101, 9)))
+	for name, c := range map[string]struct {
+		got  CPUTime
+		want map[string]float64
+	}{
+		"first": {first, map[string]float64{"cpu_user": 0.01, "cpu_system": 0.01, "cpu_irq": 0, "cpu_softirq": 0.01,
+			"cpu_steal": 0, "cpu_idle": 0.14, "cpu_busy": 0.06, "cpu_time": 0.1}},
+		"second": {second, map[string]float64{"cpu_user": 0, "cpu_system": 0, "cpu_irq": 0, "cpu_softirq": 0,
+			"cpu_steal": 0.02, "cpu_idle": 0.08, "cpu_busy": 0, "cpu_time": 0.05}},
+		"both": {first.Plus(second), map[string]float64{"cpu_user": 0.01, "cpu_system": 0.01, "cpu_irq": 0, "cpu_softirq": 0.01,
+			"cpu_steal": 0.02, "cpu_idle": 0.22, "cpu_busy": 0.06, "cpu_time": 0.15}},
+		"none": {CPUTime{}, map[string]float64{}},
+	} {
+		if d := cmp.Diff(c.want, c.got.Metrics(), nearly); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+	if _, err := (CPUTime{}).Busy(); err == nil {
+		t.Error("without a window, how busy the machine was is known")
+	}
+}
+
+// The steps of idle time cancel where windows follow each other.
+func TestSpentStepsCancel(t *testing.T) {
+	var whole CPUTime
+	before := at(t, 0, stat2(0, 1, 0, 0, 0))
+	for ms := 7; ms <= 7000; ms += 7 {
+		now := at(t, ms, stat2(0, 1, ms/10, 0, 0)) // one CPU idle all the time, told in whole ticks
+		whole.Add(before, now)
+		before = now
+	}
+	if busy, err := whole.Busy(); err != nil || math.Abs(busy-7) > 0.011 {
+		t.Errorf("busy %g (%v), want 7: one CPU of two for 7 s", busy, err)
+	}
+	if got := whole.Resolution(); math.Abs(got-0.387) > 0.001 {
+		t.Errorf("resolution of 1000 windows is %g", got)
+	}
+}
+
+// What a window lacks is unknown of all of them, and nothing becomes 0.
+func TestSpentGaps(t *testing.T) {
+	good := [2]Sample{at(t, 0, stat2(1, 1, 10, 1, 0)), at(t, 100, stat2(2, 2, 28, 2, 0))}
+	every := []string{"cpu_busy", "cpu_idle", "cpu_irq", "cpu_softirq", "cpu_steal", "cpu_system", "cpu_time", "cpu_user"}
+	for _, c := range []struct {
+		name     string
+		from, to Sample
+		known    []string
+		err      string // of Busy
+	}{
+		{"good", good[0], good[1], every, ""},
+		{"idle runs back by a tick, as the kernel reads it", at(t, 0, stat2(1, 1, 10, 1, 0)), at(t, 10, stat2(2, 1, 9, 1, 0)), every, ""},
+		{"idle runs back by more", at(t, 0, stat2(1, 1, 10, 1, 0)), at(t, 10, stat2(2, 1, 8, 1, 0)),
+			[]string{"cpu_irq", "cpu_softirq", "cpu_steal", "cpu_system", "cpu_time", "cpu_user"}, "went backwards"},
+		{"no sample", good[0], nil, nil, "could not be read"},
+		{"a sample of something else", good[0], clockSample{}, nil, "could not be read"},
+		{"a CPU went", good[0], at(t, 10, "cpu  9 0 9 9 0 0 0 0 0 0\ncpu0 9 0 9 9 0 0 0 0 0 0\n"), nil, "CPU 1 went away"},
+		{"no single CPU", at(t, 0, "cpu  9 0 9 9 0 0 0 0\n"), at(t, 10, "cpu  9 0 9 9 0 0 0 0\n"), nil, "no single CPU"},
+		{"a kernel without steal has none to take off", at(t, 0, "cpu  9 0 9 9 0 0 0\ncpu0 9 0 9 9 0 0 0\n"), at(t, 10, "cpu  9 0 9 10 0 0 0\ncpu0 9 0 9 10 0 0 0\n"),
+			[]string{"cpu_busy", "cpu_idle", "cpu_irq", "cpu_softirq", "cpu_system", "cpu_time", "cpu_user"}, ""},
+		{"a kernel that tells no idle time", at(t, 0, "cpu  9 0 9\ncpu0 9 0 9\n"), at(t, 10, "cpu  9 0 9\ncpu0 9 0 9\n"),
+			[]string{"cpu_system", "cpu_time", "cpu_user"}, "idle time is unknown: this kernel does not count it"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var s CPUTime
+			s.Add(c.from, c.to)
+			s = s.Plus(CPUTime{})
+			if c.name != "no single CPU" && c.name != "a CPU went" && !strings.HasPrefix(c.name, "a kernel") {
+				s.Add(good[0], good[1])
+			}
+			if d := cmp.Diff(c.known, sortedKeys(s.Metrics()), cmpopts.EquateEmpty()); d != "" {
+				t.Errorf("known (-want +got):\n%s", d)
+			}
+			_, err := s.Busy()
+			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%v, want %q", err, c.err)
+			}
+		})
+	}
+}
+
+func TestParseCPURefuses(t *testing.T) {
+	for _, text := range []string{"", "intr 1", "cpu  a b c", "cpu  0 0 0 0 0 0 0 0\n"} {
+		if _, err := ParseCPU(time.Now(), []byte(text)); err == nil {
+			t.Errorf("%q is taken for CPU time", text)
+		}
+	}
+}
+
+// The fullest CPU is the one with the least idle time over all windows together, and
+// unknown where a CPU's idle time is.
+func TestFullest(t *testing.T) {
+	// CPU 0 has no idle time at all, CPU 1 what the machine has.
+	var one, other CPUTime
+	one.Add(at(t, 0, stat2(100, 100, 1000, 100, 7)), at(t, 500, stat2(125, 125, 1050, 100, 7)))
+	if share, known := one.BusiestCPU(); !known || share != 1 {
+		t.Errorf("a full CPU: %g, %t", share, known)
+	}
+	idle := func(ticks0, ticks1 string) string {
+		return "cpu  9 0 0 9 0 0 0 0 0 0\ncpu0 9 0 0 " + ticks0 + " 0 0 0 0 0 0\ncpu1 9 0 0 " + ticks1 + " 0 0 0 0 0 0\nintr 1\n"
+	}
+	other.Add(at(t, 0, idle("100", "100")), at(t, 1000, idle("150", "190")))
+	if share, known := other.BusiestCPU(); !known || math.Abs(share-0.5) > 1e-9 {
+		t.Errorf("a half full CPU: %g, %t", share, known)
+	}
+	both := one.Plus(other)
+	if share, known := both.BusiestCPU(); !known || math.Abs(share-(1-0.5/1.5)) > 1e-9 {
+		t.Errorf("both together: %g, %t", share, known)
+	}
+	other.Add(at(t, 1000, idle("150", "190")), at(t, 2000, idle("140", "290")))
+	for what, s := range map[string]CPUTime{"none": {}, "backwards": other, "with an unknown one": one.Plus(other)} {
+		if share, known := s.BusiestCPU(); known {
+			t.Errorf("%s: %g is known", what, share)
+		}
+	}
+	var lost CPUTime
+	lost.Add(nil, nil)
+	if _, known := lost.BusiestCPU(); known {
+		t.Error("not read, and known")
+	}
+}

@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tare/internal/study"
+)
+
+// A workload that is to be verified has a twin by the other tool in every block.
+func TestTwins(t *testing.T) {
+	s := sample()
+	s.Workloads[0].VerifyWith, s.Workloads[0].Tool = "iperf3", study.BuiltIn
+	s.Workloads[0].Slice = study.Duration(25 * time.Millisecond)
+	p := Make(s)
+	if d := cmp.Diff([]string{"tcp_stream", "tcp_stream.iperf3", "tcp_rr"}, Names(s)); d != "" {
+		t.Errorf("names (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(map[string]string{"tcp_stream": "tcp_stream.iperf3"}, Verifications(s)); d != "" {
+		t.Errorf("twins (-want +got):\n%s", d)
+	}
+	twins := map[int]int{}
+	for _, tr := range p.Trials {
+		w := tr.Workload
+		if w.ID != "tcp_stream.iperf3" {
+			if tr.Sliced() != (w.ID == "tcp_stream") {
+				t.Errorf("%s sliced: %t", w.ID, tr.Sliced())
+			}
+			continue
+		}
+		twins[tr.Block]++
+		if w.Tool != "iperf3" || w.VerifyWith != "" || w.Duration != s.Workloads[0].Duration || tr.Sliced() {
+			t.Errorf("twin %+v", w)
+		}
+	}
+	for block := 1; block <= s.Blocks; block++ {
+		if twins[block] != len(s.Modes) {
+			t.Errorf("block %d has %d twins of %d", block, twins[block], len(s.Modes))
+		}
+	}
+}
+
+// A name that the study has given away is not taken for a twin.
+func TestTwinNames(t *testing.T) {
+	s := sample()
+	s.Workloads[0].VerifyWith, s.Workloads[1].ID = "iperf3", "tcp_stream.iperf3"
+	if d := cmp.Diff([]string{"tcp_stream", "tcp_stream.iperf3.", "tcp_stream.iperf3"}, Names(s)); d != "" {
+		t.Errorf("names (-want +got):\n%s", d)
+	}
+}
+
+// What cannot stop and go on is driven whole.
+func TestWhole(t *testing.T) {
+	slice, long := study.Duration(25*time.Millisecond), study.Duration(time.Second)
+	for name, tt := range map[string]struct {
+		w    study.Workload
+		want bool
+	}{
+		"a slice":                {study.Workload{Kind: "tcp_rr", Slice: slice, Duration: long}, true},
+		"by tare":                {study.Workload{Kind: "tcp_rr", Tool: study.BuiltIn, Slice: slice, Duration: long}, true},
+		"in reverse":             {study.Workload{Kind: "tcp_stream", Direction: study.Reverse, Slice: slice, Duration: long}, true},
+		"a tool":                 {study.Workload{Kind: "tcp_stream", Tool: "iperf3", Slice: slice, Duration: long}, false},
+		"a slice as long as all": {study.Workload{Kind: "tcp_rr", Slice: long, Duration: long}, false},
+		"no slice":               {study.Workload{Kind: "tcp_rr", Duration: long}, false},
+		"an unknown workload":    {study.Workload{Kind: "nothing", Slice: slice, Duration: long}, false},
+	} {
+		if got := (Trial{Workload: tt.w}).Sliced(); got != tt.want {
+			t.Errorf("%s: sliced %t", name, got)
+		}
+	}
+}
+
+func TestOverhead(t *testing.T) {
+	for name, tt := range map[string]struct {
+		w    study.Workload
+		want time.Duration
+	}{
+		"tare":      {study.Workload{Kind: "tcp_rr", Tool: study.BuiltIn}, TrialOverhead},
+		"a tool":    {study.Workload{Kind: "tcp_stream", Tool: "iperf3"}, TrialOverhead + ToolOverhead},
+		"datagrams": {study.Workload{Kind: "udp_stream", PayloadSize: 1400}, TrialOverhead + DrainOverhead},
+	} {
+		if got := (Trial{Workload: tt.w}).Overhead(); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+}

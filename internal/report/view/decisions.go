@@ -1,0 +1,225 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"tare/internal/report/doc"
+	"tare/internal/report/wording"
+	"tare/internal/result"
+)
+
+// runDecisions words what a run decided about itself, a sentence each: when it stopped and
+// why, what its pilot trials showed, and how long its trials were. None where none of
+// it is recorded.
+func runDecisions(run result.Run) []string {
+	var out []string
+	if run.Stopping != nil {
+		out = append(out, stopping(*run.Stopping))
+		if open := stillOpen(*run.Stopping); open != "" {
+			out = append(out, open)
+		}
+	}
+	if p := pilots(run.Pilots); p != "" {
+		out = append(out, p)
+	}
+	for _, l := range run.Lengths {
+		text := fmt.Sprintf("%s from block %d on: %s warm-up, %s timed", l.Workload, l.FromBlock, seconds(l.Warmup), seconds(l.Duration))
+		if l.Reason != "" {
+			text += " (" + wording.Cut(l.Reason, longReason) + ")"
+		}
+		out = append(out, text+".")
+	}
+	return out
+}
+
+// stopping says how many blocks there were and why not more.
+func stopping(s result.Stopping) string {
+	blocks := wording.Count(s.Blocks, "block", "blocks")
+	switch s.Reason {
+	case result.StopSettled:
+		text := fmt.Sprintf("%s: settled after %d", blocks, s.SettledAt)
+		if more := s.Blocks - s.SettledAt; more > 0 {
+			text += fmt.Sprintf(", %d more run as planned", more)
+		}
+		return text + "; every ratio was then " + aim(s) + "."
+	case result.StopCap:
+		if s.SettledAt > 0 {
+			return fmt.Sprintf("%s, the most allowed: settled after %d.", blocks, s.SettledAt)
+		}
+		return blocks + ", the most allowed: not every ratio is " + aim(s) + "."
+	case result.StopTime:
+		return fmt.Sprintf("%s of at most %d: one more would have passed the time limit.", blocks, s.MostBlocks)
+	case result.StopInterrupted:
+		return fmt.Sprintf("%s of at most %d: the run ended before.", blocks, s.MostBlocks)
+	case result.StopFixed:
+		return blocks + ", as fixed beforehand."
+	}
+	if s.Text == "" {
+		return blocks + ": why not more is not recorded."
+	}
+	return blocks + ": " + strings.TrimRight(s.Text, ".") + "."
+}
+
+// aim is what makes a ratio settled.
+func aim(s result.Stopping) string {
+	if s.Width <= 0 {
+		return "settled"
+	}
+	return "known to within " + wording.Percent(s.Width) + ", or shown to be the same"
+}
+
+// stillOpen lists the ratios that were wider at the end than was aimed at.
+func stillOpen(s result.Stopping) string {
+	var parts []string
+	for _, u := range s.Unsettled {
+		width := "no interval"
+		if u.Width != nil {
+			width = "known to within " + change(*u.Width)
+		}
+		parts = append(parts, fmt.Sprintf("%s %s (%s): %s", u.Mode, u.Workload, u.Metric, width))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	text := "Still open: " + strings.Join(parts, "; ")
+	if s.Width > 0 {
+		text += "; the aim was " + wording.Percent(s.Width)
+	}
+	return text + "."
+}
+
+// pilots says how long each mode took to warm up. What follows from it for the
+// trials is told with their lengths.
+func pilots(ps []result.Pilot) string {
+	var parts []string
+	longest, of := -1.0, result.Pilot{}
+	for _, p := range ps {
+		switch {
+		case p.Warmup == nil:
+			text := p.Mode + " is unknown"
+			if p.Reason != "" {
+				text += ": " + wording.Cut(p.Reason, longReason)
+			}
+			parts = append(parts, text)
+			continue
+		case p.Unsettled:
+			parts = append(parts, p.Mode+" "+seconds(*p.Warmup)+", and was not steady after it")
+		default:
+			parts = append(parts, p.Mode+" "+seconds(*p.Warmup))
+		}
+		if *p.Warmup > longest {
+			longest, of = *p.Warmup, p
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	text := "Warm-up in the pilot trials: " + strings.Join(parts, "; ")
+	if longest >= 0 && len(ps) > 1 {
+		text += fmt.Sprintf(". The longest, that of %s (%s, %s), counts for all modes", of.Mode, of.Workload, seconds(of.Length))
+	}
+	return text + "."
+}
+
+// seconds shows a duration in seconds; what no clock can give is unknown.
+func seconds(s float64) string {
+	if s < 0 || s > 1e9 || s != s {
+		return wording.Unknown
+	}
+	return wording.Duration(time.Duration(s * float64(time.Second)))
+}
+
+// trialCounts counts the trials of a run, with those that are more than they seem.
+type trialCounts struct {
+	result.Tally
+	Pilots, Profiled, Again int // of them all: pilot trials; those to sample stacks; trials of sets that were run once more
+}
+
+func countTrials(in Input) trialCounts {
+	if len(in.Trials) == 0 {
+		return trialCounts{Tally: in.Run.Trials}
+	}
+	t := trialCounts{Tally: result.Count(in.Trials)}
+	for _, trial := range in.Trials {
+		if trial.Pilot {
+			t.Pilots++
+		}
+		if trial.Profiled {
+			t.Profiled++
+		}
+		if trial.Requeued {
+			t.Again++
+		}
+	}
+	t.Failed = len(in.Trials) - t.OK - t.Invalid // whatever else a file calls them
+	return t
+}
+
+// String counts the trials in words.
+func (t trialCounts) String() string {
+	text := fmt.Sprintf("%d ok, %d invalid, %d failed", t.OK, t.Invalid, t.Failed)
+	var of []string
+	if t.Pilots > 0 {
+		of = append(of, wording.Count(t.Pilots, "pilot trial, which counts in no cell", "pilot trials, which count in no cell"))
+	}
+	if t.Profiled > 0 {
+		of = append(of, wording.Count(t.Profiled, "trial to sample stacks, which counts in no cell", "trials to sample stacks, which count in no cell"))
+	}
+	if t.Again > 0 {
+		of = append(of, fmt.Sprintf("%d run once more because one of their set was ruled out", t.Again))
+	}
+	if len(of) == 0 {
+		return text
+	}
+	return text + "; among them " + strings.Join(of, ", and ")
+}
+
+// decisions is what the run decided about itself.
+func (b *builder) decisions() []doc.Block {
+	l := doc.List{Tight: true, Bullets: true}
+	for _, text := range b.Decisions {
+		l.Items = append(l.Items, doc.Item{Text: text})
+	}
+	if len(l.Items) == 0 {
+		return nil
+	}
+	return []doc.Block{doc.Section{ID: "course", Head: doc.Heading{Text: "How the run went"}, Blocks: []doc.Block{l}}}
+}
+
+func (b *builder) agreements() []doc.Block {
+	l := doc.List{Loose: true}
+	for _, text := range agreements(b.view) {
+		l.Items = append(l.Items, doc.Item{Text: text})
+	}
+	if len(l.Items) == 0 {
+		return nil
+	}
+	return []doc.Block{doc.Section{ID: "tools-two", Head: doc.Heading{Text: "Two tools"}, Blocks: []doc.Block{l}}}
+}
+
+// agreements words what two generators said of the same cost, one line each.
+func agreements(v view) []string {
+	var out []string
+	for _, a := range v.Run.Agreements {
+		out = append(out, agreement(a))
+	}
+	return out
+}
+
+func agreement(a result.Agreement) string {
+	text := a.Workload + ", " + a.Mode + ", " + a.Metric + ": "
+	switch a.Agree {
+	case result.AgreeYes:
+		text += "both tools find the same cost"
+	case result.AgreeNo:
+		text += "the two tools disagree about the cost"
+	default:
+		text += "cannot tell whether the two tools agree"
+	}
+	if a.Ratio == nil {
+		return text
+	}
+	return text + "; the workload's own ratio is " + wording.Ratio(a.Ratio, a.RatioCI) + " times that by " + a.Tool
+}

@@ -1,0 +1,279 @@
+package view
+
+import (
+	"strings"
+
+	"tare/internal/report/chart"
+	"tare/internal/report/doc"
+	"tare/internal/report/wording"
+	"tare/internal/result"
+)
+
+// modeSummary is one sentence about a mode: what it costs, by the primary metric of
+// every workload. The mode's name is its first word.
+type modeSummary struct {
+	Mode    string
+	Lead    string // before the clauses: "is a baseline: "
+	Clauses []clause
+}
+
+// clause is what an answer says about one workload.
+type clause struct {
+	Tone chart.Tone
+	Text string
+}
+
+func modeSummaries(v view, families []family) []modeSummary {
+	var out []modeSummary
+	for _, f := range families {
+		for _, m := range f.modes {
+			out = append(out, summaryOf(v, m))
+		}
+	}
+	return out
+}
+
+func summaryOf(v view, m result.Mode) modeSummary {
+	if unmeasured(m) {
+		return modeSummary{Mode: m.ID, Clauses: []clause{{chart.Absent, absence(m)}}}
+	}
+	a := modeSummary{Mode: m.ID}
+	if l := limitsText(m); l != "" {
+		a.Lead = "(limited to " + l + ") "
+	}
+	if m.Control {
+		a.Lead += "is " + m.Baseline + " once more, the A/A control: "
+	}
+	const base = "is a baseline: "
+	s := sentence{count: primaries(v)}
+	cost, priced := costClause{}, false
+	limited := len(v.Run.LinkLimited) > 0
+	if limited { // what is carried tells nothing apart: what it costs comes first
+		if cost, priced = v.costOf(m.ID, &s); priced {
+			a.Clauses = append(a.Clauses, clause{cost.row.tone(), cost.text})
+		}
+	}
+	for _, w := range v.Workloads {
+		for _, t := range w.Tables {
+			if !t.Metric.Primary || v.swept(w.ID) {
+				continue
+			}
+			for _, r := range t.rows() {
+				if r.Mode.ID != m.ID || r.Cell == nil || r.Cell.Value == nil && r.Cell.Ratio == nil {
+					continue
+				}
+				if r.Baseline {
+					a.Lead = strings.TrimSuffix(a.Lead, base) + base
+				}
+				text := s.clause(t, *r.Cell)
+				if m.Control && r.Cell.Ratio != nil {
+					text = s.control(t, r)
+				}
+				if r.Cell.Bands != nil {
+					text += ", though its trials fall into two bands"
+				}
+				a.Clauses = append(a.Clauses, clause{r.tone(), text})
+			}
+		}
+	}
+	if !limited {
+		if cost, priced = v.costOf(m.ID, &s); priced {
+			if cost.row.Cell.Ratio != nil && len(a.Clauses) > 0 {
+				cost.text = "and " + cost.text
+			}
+			a.Clauses = append(a.Clauses, clause{cost.row.tone(), cost.text})
+		}
+	}
+	for _, sw := range v.Sweeps {
+		if text := sw.words(m.ID); text != "" {
+			a.Clauses = append(a.Clauses, clause{chart.Plain, text})
+		}
+	}
+	if len(a.Clauses) == 0 {
+		a.Clauses = []clause{{chart.Plain, unjudged(v, m)}}
+	}
+	return a
+}
+
+// unjudged words what there is of a mode that has no cell.
+func unjudged(v view, m result.Mode) string {
+	n := 0
+	for _, t := range v.Trials {
+		if t.Mode == m.ID && t.Status == result.TrialOK && !t.Aside() {
+			n++
+		}
+	}
+	if n == 0 {
+		return "has no valid trial"
+	}
+	return "is not judged; it has " + wording.Count(n, "valid trial", "valid trials")
+}
+
+// absence words why a mode has no figures.
+func absence(m result.Mode) string {
+	reason := strings.TrimRight(wording.Cut(m.Reason, longReason), ".")
+	if reason == "" {
+		reason = "no reason is recorded"
+	}
+	switch m.Status {
+	case result.ModeVoid:
+		return "is void, its path was not proven: " + reason
+	case result.ModeUnsupported:
+		return "is unsupported here: " + reason
+	case result.ModeFailed:
+		return "failed: " + reason
+	}
+	return "was not measured, " + string(m.Status) + ": " + reason
+}
+
+// primaries counts the workloads that each primary metric appears in.
+func primaries(v view) map[string]int {
+	n := map[string]int{}
+	for _, w := range v.Workloads {
+		for _, t := range w.Tables {
+			if t.Metric.Primary && !v.swept(w.ID) {
+				n[t.Metric.Name]++
+			}
+		}
+	}
+	return n
+}
+
+// sentence remembers what the clauses so far have said.
+type sentence struct {
+	count map[string]int // workloads by metric
+	verb  bool
+	base  bool // the baseline has been named
+}
+
+func (s *sentence) clause(t table, c result.Cell) string {
+	noun := noun(t.Metric)
+	where := ""
+	if s.count[t.Metric.Name] > 1 {
+		where = " in " + t.Workload
+	}
+	switch {
+	case c.Ratio == nil && c.Baseline == "":
+		return noun + " " + valueOf(t, c) + where
+	case c.Ratio == nil:
+		return "has a " + noun + " of " + valueOf(t, c) + where + ", not compared"
+	case c.Verdict == result.CannotTell:
+		return "cannot be told from " + s.baseline(c.Baseline, "", "it") + " by " + noun + where + because(c)
+	case c.Verdict == result.Same:
+		text := s.verbFor(t.Metric) + "the same " + noun
+		if !s.base {
+			text += " as " + s.baseline(c.Baseline, "", "")
+		}
+		if c.Margin > 0 {
+			text += " within " + wording.Percent(c.Margin)
+		}
+		return text + where
+	}
+	text := s.verbFor(t.Metric) + wording.Ratio(c.Ratio, c.RatioCI) + " " + wording.Of(*c.Ratio) + " " +
+		s.baseline(c.Baseline, "'s", "its") + " " + noun + where
+	switch {
+	case c.Verdict == result.Small && c.Margin > 0:
+		text += ", a difference of less than " + wording.Percent(c.Margin)
+	case c.Verdict == "":
+		text += ", not judged"
+	}
+	return text
+}
+
+// because says in brackets what a difference that cannot be told lies between, and how
+// much more it would take.
+func because(c result.Cell) string {
+	text := wording.Range(c)
+	if n := c.BlocksNeeded; n != nil && *n > 0 && !c.AtLeast {
+		one, many := "more block", "more blocks"
+		if c.Unpaired {
+			one, many = "more value of each", "more values of each"
+		}
+		text = strings.TrimPrefix(text+"; would need about "+wording.Count(*n, one, many), "; ")
+	}
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
+}
+
+// control is what a control says of a metric: how large noise is.
+func (s *sentence) control(t table, r row) string {
+	c := *r.Cell
+	text := noun(t.Metric) + " " + wording.Ratio(c.Ratio, c.RatioCI)
+	if s.count[t.Metric.Name] > 1 {
+		text += " in " + t.Workload
+	}
+	if floor, ok := noise(c); ok && !c.AtLeast && !r.Bounded && !r.strange() {
+		text += ", so that less than " + floor + " is noise"
+	}
+	return text
+}
+
+func (s *sentence) verbFor(m result.Metric) string {
+	if s.verb {
+		return ""
+	}
+	s.verb = true
+	switch {
+	case m.Name == "goodput":
+		return "carries "
+	case m.Better == result.Lower:
+		return "has "
+	}
+	return "reaches "
+}
+
+// baseline is the baseline's name with a suffix, or later a pronoun.
+func (s *sentence) baseline(name, suffix, pronoun string) string {
+	if s.base || name == "" {
+		if pronoun == "" {
+			return "it"
+		}
+		return pronoun
+	}
+	s.base = true
+	return name + suffix
+}
+
+func valueOf(t table, c result.Cell) string {
+	text := wording.AtLeast(c, t.Scale.Estimate(c.Value, c.CI))
+	if text != wording.Unknown && t.Scale.Unit != "" {
+		text += " " + t.Scale.Unit
+	}
+	return text
+}
+
+// leads are what must be read before the answers.
+func (b *builder) leads() []doc.Block {
+	var out []doc.Block
+	for _, text := range b.Evidence.Lead {
+		out = append(out, doc.Paragraph{Role: doc.Lead, Text: text, Tight: true})
+	}
+	return out
+}
+
+// items are the answers as those of a list.
+func (b *builder) items() []doc.Item {
+	var out []doc.Item
+	for _, a := range b.Summaries {
+		i := doc.Item{Name: a.Mode, Text: a.Lead, Group: b.numbers[a.Mode]}
+		for _, c := range a.Clauses {
+			i.Clauses = append(i.Clauses, doc.Clause{Tone: c.Tone, Text: c.Text})
+		}
+		out = append(out, i)
+	}
+	return out
+}
+
+func (b *builder) summary() []doc.Block {
+	if len(b.Summaries) == 0 {
+		return nil
+	}
+	blocks := append(b.leads(), doc.List{Role: doc.Summary, Items: b.items()})
+	if n := len(b.Run.Warnings); n > 0 {
+		blocks = append(blocks, forHTML(doc.Paragraph{Role: doc.Meta, Text: wording.Count(n, "warning bears", "warnings bear") + " on these figures: ",
+			Link: &doc.Link{Text: "what to beware of", To: "warnings"}}))
+	}
+	return []doc.Block{doc.Section{ID: "answer", Head: doc.Heading{Text: "The answer"}, Nav: "Answer", Blocks: blocks}}
+}

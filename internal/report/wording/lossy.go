@@ -1,0 +1,26 @@
+package wording
+
+import (
+	"fmt"
+
+	"tare/internal/stats"
+)
+
+// Lossy words in how many of n trials (or whatever things calls them) anything was
+// lost, with what that says of the share of all such trials at 95 %, by Clopper and
+// Pearson: "0 of 21 trials lossy: < 13 % of trials", the one-sided limit, or "1 of 5
+// trials lossy (1-72 %)", both limits.
+func Lossy(k, n int, things string) string {
+	text := fmt.Sprintf("%d of %d %s lossy", k, n, things)
+	if k == 0 {
+		if hi, ok := stats.ClopperPearsonUpper(k, n, 0.95); ok {
+			text += ": < " + Percent(hi) + " of " + things
+		}
+		return text
+	}
+	lo, hi, ok := stats.ClopperPearson(k, n, 0.95)
+	if !ok {
+		return text
+	}
+	return text + " (" + fixed(100*lo, 0) + "-" + fixed(100*hi, 0) + " %)"
+}

@@ -1,0 +1,127 @@
+package wording
+
+import (
+	"strings"
+
+	"tare/internal/result"
+)
+
+// Verdict words the answer of a cell in full:
+//
+//	worse: 0.83 (0.81-0.86) of host
+//	same within 5 %
+//	different, but less than 5 %
+//	cannot tell: between -9 % and +4 %; about 12 more blocks
+//
+// A cell that is compared with nothing gives "not compared"; whether it is a
+// baseline is for the caller to know.
+func Verdict(c result.Cell) string {
+	switch c.Verdict {
+	case result.Worse, result.Better:
+		return string(c.Verdict) + than(c)
+	case result.Same:
+		return "same" + margin(" within ", c)
+	case result.Small:
+		if c.Margin <= 0 {
+			return "different, but less than the margin"
+		}
+		return "different, but" + margin(" less than ", c)
+	case result.CannotTell:
+		return strings.Join(doubts(c), "")
+	case "":
+		if c.Baseline == "" {
+			return "not compared"
+		}
+		return "not judged"
+	}
+	return "unknown verdict: " + Clean(string(c.Verdict))
+}
+
+// AtLeast marks the text of a value that is only a lower bound: "≥ 23.4".
+func AtLeast(c result.Cell, value string) string {
+	if !c.AtLeast || value == Unknown {
+		return value
+	}
+	return "≥ " + value
+}
+
+// Word is the verdict's first words alone: "worse", "cannot tell".
+func Word(v result.Verdict) string {
+	switch v {
+	case "":
+		return ""
+	case result.CannotTell:
+		return "cannot tell"
+	case result.Small:
+		return "small"
+	}
+	return Clean(string(v))
+}
+
+func than(c result.Cell) string {
+	base := Clean(c.Baseline)
+	if c.Ratio == nil || !known(*c.Ratio) {
+		return " than " + base
+	}
+	return ": " + Ratio(c.Ratio, c.RatioCI) + " " + Of(*c.Ratio) + " " + base
+}
+
+// Of joins a ratio to what it is a ratio of: 0.83 of, 1.30 times.
+func Of(ratio float64) string {
+	if ratio < 1 {
+		return "of"
+	}
+	return "times"
+}
+
+func margin(word string, c result.Cell) string {
+	if c.Margin <= 0 {
+		return ""
+	}
+	return word + Percent(c.Margin)
+}
+
+// doubts words cannot_tell: what the difference lies between, whether only the
+// correction for several comparisons stands in the way, and what would settle it.
+func doubts(c result.Cell) []string {
+	out := []string{"cannot tell"}
+	if c.AtLeast && strings.HasPrefix(c.Metric, "throughput_") {
+		return append(out, ": no higher load could be offered")
+	}
+	if c.AtLeast {
+		return append(out, ": the generator could not keep up")
+	}
+	if r := Range(c); r != "" {
+		out = append(out, ": "+r)
+		if c.RatioCI[0] > 1 || c.RatioCI[1] < 1 {
+			out = append(out, "; not after correction for several comparisons")
+		}
+	}
+	if c.BlocksNeeded != nil && *c.BlocksNeeded > 0 {
+		one, many := "more block", "more blocks"
+		if c.Unpaired {
+			one, many = "more value of each", "more values of each"
+		}
+		out = append(out, "; about "+Count(*c.BlocksNeeded, one, many))
+	}
+	return out
+}
+
+// Range words a cell's ratio interval as a range of differences, "between -9 %
+// and +4 %", or of multiples where it is wide, or where its ends would read alike. It is
+// empty when unknown.
+func Range(c result.Cell) string {
+	if c.RatioCI == nil || !known(c.RatioCI[0]) || !known(c.RatioCI[1]) {
+		return ""
+	}
+	lo, hi := c.RatioCI[0], c.RatioCI[1]
+	if hi > 3 || lo != hi && Change(lo) == Change(hi) {
+		from, to := apart(lo, hi)
+		of := " times "
+		if hi <= 1 {
+			of = " of "
+		}
+		return "between " + from + " and " + to + of + Clean(c.Baseline)
+	}
+	return "between " + Change(lo) + " and " + Change(hi)
+}

@@ -1,0 +1,191 @@
+package tool
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"tare/internal/traffic"
+)
+
+// parsedOutput is what one end's output says, in one form for all tools.
+type parsedOutput struct {
+	flows      []flow
+	merged     bool    // one flow stands for all streams, which the tool does not tell apart
+	interval   float64 // that was asked for, seconds
+	congestion string
+	mss        int
+	sendBuffer int // granted, bytes, 0 unknown
+	recvBuffer int
+	notes      []traffic.Note
+}
+
+// flow is one connection or flow in one direction.
+type flow struct {
+	sends       bool
+	rows        []row
+	bytes       int64   // of the whole trial
+	lost        *int64  // datagrams missing by the tool's own count
+	reordered   int64   // datagrams
+	rtt         float64 // mean, seconds, 0 unknown
+	hasSegments bool    // rows count retransmits
+}
+
+// row is one interval of a flow.
+type row struct {
+	start, seconds float64
+	bytes          int64
+	retransmits    int64
+}
+
+func (s parsedOutput) lost() *int64 {
+	var sum *int64
+	for _, f := range s.flows {
+		if f.lost != nil {
+			n := *f.lost
+			if sum != nil {
+				n += *sum
+			}
+			sum = &n
+		}
+	}
+	return sum
+}
+
+// report turns what was seen into a report. The timed window is made of the
+// intervals whose middle lies in it, so that no tool's own warm-up is needed.
+func (s parsedOutput) report(j job) (traffic.Report, error) {
+	r := traffic.Report{CPU: j.CPU, SendBuffer: s.sendBuffer, ReceiveBuffer: s.recvBuffer, Notes: s.notes}
+	r.TCP.Congestion, r.TCP.MSS = s.congestion, s.mss
+	r.Window.Interval = s.interval
+	if j.udp() {
+		r.Datagrams = &traffic.Datagrams{}
+	}
+	for _, way := range []struct{ does, sends bool }{{j.sends(), true}, {j.receives(), false}} {
+		flows := s.direction(way.sends)
+		if !way.does {
+			if len(flows) > 0 {
+				return r, fmt.Errorf("its output has %d streams of a direction that was not asked for", len(flows))
+			}
+			continue
+		}
+		if len(flows) != j.Streams && !s.merged || len(flows) == 0 {
+			return r, fmt.Errorf("its output has %d streams where %d were asked for", len(flows), j.Streams)
+		}
+		if err := addFlows(&r, j, flows, s.interval, way.sends); err != nil {
+			return r, err
+		}
+		r.Connections = j.Streams
+	}
+	if s.merged && j.Streams > 1 {
+		r.Window.Streams = nil
+	}
+	r.Notes = append(r.Notes, rateNote(j, r)...)
+	return r, nil
+}
+
+func (s parsedOutput) direction(sends bool) []flow {
+	var out []flow
+	for _, f := range s.flows {
+		if f.sends == sends {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// addFlows books the flows of one direction. Messages stay 0: the path proof would
+// ask for a header of TCP's size with each.
+func addFlows(r *traffic.Report, j job, flows []flow, interval float64, sends bool) error {
+	w, err := cutWindow(flows, interval, j.Warmup, j.Duration)
+	if err != nil {
+		return err
+	}
+	var total int64
+	for _, f := range flows {
+		total += f.bytes
+		for _, v := range f.rows {
+			r.Traffic = math.Max(r.Traffic, v.start+v.seconds)
+		}
+	}
+	switch {
+	case sends:
+		r.Sent, r.Window.Sent, r.Window.Retransmits = total, w.bytes, w.retransmits
+		r.TCP.RTT = flows[0].rtt
+		r.Window.Seconds, r.Window.Series, r.Window.Streams = w.seconds, w.series, w.streams
+	default: // behind the sending: what this end received is what its window shows
+		r.Received, r.Window.Received = total, w.bytes
+		r.Window.Seconds, r.Window.Series, r.Window.Streams = w.seconds, w.series, w.streams
+	}
+	if !j.udp() {
+		return nil
+	}
+	for i, f := range flows {
+		n := int64(math.Round(float64(f.bytes) / float64(j.PayloadSize)))
+		countDatagrams(r.Datagrams, i, n, sends)
+		r.Datagrams.Reordered += f.reordered
+	}
+	return nil
+}
+
+// window is the timed part of one direction.
+type window struct {
+	seconds     float64
+	bytes       int64
+	series      []float64
+	streams     []int64
+	retransmits *int64
+}
+
+// cutWindow takes the timed window out of the rows. All flows follow the clock of the
+// one with the most rows; an interval of less than half its length, as the last
+// one often is, is left out.
+func cutWindow(flows []flow, interval float64, warmup, duration time.Duration) (window, error) {
+	clock := flows[0].rows
+	for _, f := range flows {
+		if len(f.rows) > len(clock) {
+			clock = f.rows
+		}
+	}
+	w := window{streams: make([]int64, len(flows))}
+	var resent int64
+	counted := true
+	for k, c := range clock {
+		middle := c.start + c.seconds/2
+		if middle < warmup.Seconds() || middle > (warmup+duration).Seconds() || c.seconds < interval/2 {
+			continue
+		}
+		var sum int64
+		for i, f := range flows {
+			counted = counted && f.hasSegments
+			if k < len(f.rows) {
+				sum += f.rows[k].bytes
+				w.streams[i] += f.rows[k].bytes
+				resent += f.rows[k].retransmits
+			}
+		}
+		w.seconds += c.seconds
+		w.bytes += sum
+		w.series = append(w.series, float64(sum)/c.seconds)
+	}
+	if w.seconds <= 0 {
+		return w, fmt.Errorf("its output has no interval between %s and %s: it ended early", warmup, warmup+duration)
+	}
+	if counted {
+		w.retransmits = &resent
+	}
+	return w, nil
+}
+
+// countDatagrams books n datagrams of flow i. A tool does not tell which of them
+// were sent within the window: all count.
+func countDatagrams(d *traffic.Datagrams, i int, n int64, sends bool) {
+	for len(d.Flows) <= i {
+		d.Flows = append(d.Flows, traffic.FlowCount{})
+	}
+	if sends {
+		d.Flows[i].Sent, d.Flows[i].SentCounted = n, n
+		return
+	}
+	d.Flows[i].Received, d.Flows[i].ReceivedCounted = n, n
+}

@@ -116,7 +116,12 @@ func (a App) root() *cobra.Command {
 			}
 			return usage(fmt.Errorf("unknown command %q; see tare --help", args[0]))
 		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if tty, _, _ := terminal(a.Stdout); tty && !a.Plugin {
+				return a.here(c.Context())
+			}
+			return c.Help()
+		},
 	}
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)

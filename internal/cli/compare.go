@@ -11,6 +11,7 @@ import (
 
 	"tare/internal/analysis"
 	"tare/internal/report"
+	"tare/internal/report/wording"
 	"tare/internal/result"
 	"tare/internal/study"
 )
@@ -19,9 +20,11 @@ type compareFlags struct {
 	format  string
 	margin  string
 	metrics []string
+	shown   shownFlags
 }
 
 func (f *compareFlags) add(c *cobra.Command) {
+	f.shown.add(c)
 	c.Flags().StringVar(&f.format, "format", "text", "how to print it: text, md or json")
 	c.Flags().StringVar(&f.margin, "margin", "", "the change that still counts as the same (default: that of the later run's study)")
 	c.Flags().StringSliceVar(&f.metrics, "metrics", nil, "metrics to look at, separated by commas; all when absent")
@@ -40,7 +43,7 @@ func (a App) compareCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printChanges(changes, f.format)
+			return a.printChanges(changes, f, "tare compare --full "+quote(args[0])+" "+quote(args[1]))
 		},
 	}
 	f.add(c)
@@ -138,8 +141,8 @@ func refusals(differences []study.Difference) []result.Refusal {
 	return out
 }
 
-func (a App) printChanges(c result.Changes, format string) error {
-	switch format {
+func (a App) printChanges(c result.Changes, f compareFlags, full string) error {
+	switch f.format {
 	case "json":
 		enc := json.NewEncoder(a.Stdout)
 		enc.SetIndent("", "  ")
@@ -147,7 +150,13 @@ func (a App) printChanges(c result.Changes, format string) error {
 	case "md":
 		return report.ChangesMarkdown(a.Stdout, c)
 	}
-	return report.ChangesText(a.Stdout, c, a.textOptions())
+	switch {
+	case f.shown.quiet:
+		return report.ChangesTable(a.Stdout, c, a.textOptions())
+	case f.shown.full:
+		return report.ChangesText(a.Stdout, c, a.textOptions())
+	}
+	return report.ChangesOverview(a.Stdout, c, full, a.textOptions())
 }
 
 func (a App) checkCommand() *cobra.Command {
@@ -188,7 +197,14 @@ func (a App) checkCommand() *cobra.Command {
 			if len(f.metrics) == 0 {
 				changes.Cells = slices.DeleteFunc(changes.Cells, func(c result.Change) bool { return !gateChanges(c) })
 			}
-			return errors.Join(a.printChanges(changes, f.format), g.verdict(changes))
+			if err := a.printChanges(changes, f, "tare check --full --baseline "+quote(baseline)+" "+quote(args[0])); err != nil {
+				return err
+			}
+			passed, err := g.verdict(changes)
+			if err == nil && f.format == "text" {
+				fmt.Fprintln(a.Stdout, passed)
+			}
+			return err
 		},
 	}
 	f.add(c)
@@ -227,25 +243,39 @@ func gateOf(failOn []string) (gate, error) {
 	return g, nil
 }
 
-// verdict is the error of a check: of a regression, or that nothing could be judged.
-func (g gate) verdict(c result.Changes) error {
+// verdict is how a check ends: the line of one that passed, or the error of a regression
+// or of runs of which nothing could be judged. Either says what would settle the changes
+// that cannot be told.
+func (g gate) verdict(c result.Changes) (passed string, err error) {
 	var found []string
-	told := 0
+	judged, unsure, needed := 0, 0, 0
 	for _, cell := range c.Cells {
-		switch {
-		case cell.Own:
+		if cell.Own {
 			continue
-		case cell.Verdict == result.Worse && slices.Contains(g.on, "worse"),
-			cell.Verdict == result.CannotTell && slices.Contains(g.on, "cannot_tell"):
+		}
+		if cell.Verdict == result.Worse && slices.Contains(g.on, "worse") ||
+			cell.Verdict == result.CannotTell && slices.Contains(g.on, "cannot_tell") {
 			found = append(found, fmt.Sprintf("%s %s %s is %s", cell.Mode, cell.Workload, cell.Metric, report.ChangeVerdict(cell)))
 		}
 		if cell.Verdict != result.CannotTell {
-			told++
+			judged++
+			continue
+		}
+		unsure++
+		if cell.BlocksNeeded != nil {
+			needed = max(needed, *cell.BlocksNeeded)
+		}
+	}
+	open := ""
+	if unsure > 0 {
+		open = fmt.Sprintf("; %d of %d changes cannot be told", unsure, judged+unsure)
+		if needed > 0 {
+			open += ", which " + wording.Count(needed, "more block", "more blocks") + " in each run would settle"
 		}
 	}
 	for _, m := range c.Modes {
 		if m.Lost() && slices.Contains(g.on, "lost") {
-			found = append(found, fmt.Sprintf("%s was measured and is %s now", m.Mode, orMissing(m.After)))
+			found = append(found, fmt.Sprintf("%s was measured and is now %s", m.Mode, orMissing(m.After)))
 		}
 	}
 	if len(c.Refused) > 0 && slices.Contains(g.on, "refused") {
@@ -253,13 +283,13 @@ func (g gate) verdict(c result.Changes) error {
 	}
 	switch {
 	case len(found) > 0:
-		return &codeError{exitRegression, fmt.Errorf("check: %s", strings.Join(found, "; "))}
+		return "", &codeError{exitRegression, fmt.Errorf("check: %s%s", strings.Join(found, "; "), open)}
 	case c.Noisy != "":
-		return &codeError{exitUnfit, errors.New("check: " + c.Noisy)}
-	case told == 0:
-		return &codeError{exitUnfit, errors.New("check: no mode could be judged: see what is not comparable and what cannot be told above")}
+		return "", &codeError{exitUnfit, errors.New("check: " + c.Noisy)}
+	case judged == 0:
+		return "", &codeError{exitUnfit, errors.New("check: no mode could be judged" + open + "; the table and the notes above say why")}
 	}
-	return nil
+	return fmt.Sprintf("check passed: %s, no regression%s", wording.Count(judged, "change judged", "changes judged"), open), nil
 }
 
 func orMissing(s result.ModeStatus) string {

@@ -30,7 +30,7 @@ func (a App) here(ctx context.Context) error {
 	if noLab == nil || errors.Is(noLab, linuxnet.ErrSystem) {
 		can, cannot = a.supported(ctx)
 	}
-	width := min(max(terminalWidth(a.Stdout), 40), reportWidth)
+	width := a.textOptions().Width
 	for _, l := range []struct{ head, text string }{
 		{"tare", a.Build.Version + " measures the network overhead that containers add (tare --help: all commands)"},
 		{"modes", can},

@@ -24,6 +24,7 @@ type judgeFlags struct {
 	baseline, margin, pairing, better, modeBy, format string
 	html, md                                          string
 	json                                              bool
+	shown                                             shownFlags
 }
 
 func (a App) judgeCommand() *cobra.Command {
@@ -46,6 +47,7 @@ func (a App) judgeCommand() *cobra.Command {
 	c.Flags().StringVar(&f.modeBy, "mode-by", "", "what the mode of a Go benchmark is: .file, /KEY of its name, KEY of its configuration")
 	c.Flags().StringVar(&f.format, "format", "auto", "of the numbers: auto, csv or bench")
 	c.Flags().BoolVar(&f.json, "json", false, "print the cells as in run.json instead of the table")
+	f.shown.add(c)
 	c.Flags().StringVar(&f.html, "html", "", "also write the report as a page to this file")
 	c.Flags().StringVar(&f.md, "md", "", "also write the report as Markdown to this file")
 	return c
@@ -98,10 +100,11 @@ func (a App) judgeNumbers(args []string, f judgeFlags) error {
 	}
 	numbers.Input.Rule.Margin = margin
 	in := judged(numbers, a.Build, args)
+	in.Page, in.Full = f.html, "the same command with --full"
 	if err := f.write(in); err != nil {
 		return err
 	}
-	if err := a.show(in, f.json); err != nil {
+	if err := a.show(in, f); err != nil {
 		return err
 	}
 	if len(in.Run.Modes) == 1 {
@@ -176,12 +179,12 @@ func (f judgeFlags) write(in report.Input) error {
 	return nil
 }
 
-func (a App) show(in report.Input, asJSON bool) error {
-	if !asJSON {
+func (a App) show(in report.Input, f judgeFlags) error {
+	if !f.json {
 		if in.Run.Trials.OK == len(in.Trials) {
 			in.Trials = nil // the table needs none of them, and there may be very many
 		}
-		return a.text(report.Prepare(in))
+		return a.text(report.Prepare(in), f.shown)
 	}
 	text, err := store.EncodeRun(in.Run)
 	if err != nil {

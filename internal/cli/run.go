@@ -26,8 +26,8 @@ import (
 
 type runFlags struct {
 	studyFlags
-	out, resume string
-	json        bool
+	out, resume          string
+	json, verbose, quiet bool
 }
 
 func (a App) runCommand() *cobra.Command {
@@ -47,6 +47,8 @@ func (a App) runCommand() *cobra.Command {
 	c.Flags().StringVar(&f.out, "out", "", "directory of this run (default: tare-runs/DATE-STUDY)")
 	c.Flags().StringVar(&f.resume, "resume", "", "go on with the interrupted run in this directory")
 	c.Flags().BoolVar(&f.json, "json", false, "print run.json to stdout instead of the table")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log every step and print the whole report")
+	c.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print the table alone, and no progress")
 	return c
 }
 
@@ -173,7 +175,7 @@ func (a App) execute(ctx context.Context, s study.Study, dir *store.Dir, done []
 	if err != nil {
 		return environment(err)
 	}
-	view := a.view()
+	view := a.view(f)
 	defer view.close() // after a panic, too
 	run, err := runner.Run(ctx, runner.Config{
 		Study: s, RunID: id.ID, Ground: ground, Drivers: a.target.Drivers, Dir: dir, Build: a.Build,
@@ -183,7 +185,7 @@ func (a App) execute(ctx context.Context, s study.Study, dir *store.Dir, done []
 	if err != nil && !errors.Is(err, runner.ErrNothing) {
 		return err
 	}
-	if rerr := a.publish(dir, f.json); rerr != nil {
+	if rerr := a.publish(dir, f); rerr != nil {
 		return errors.Join(err, rerr)
 	}
 	switch {
@@ -203,7 +205,7 @@ func (a App) execute(ctx context.Context, s study.Study, dir *store.Dir, done []
 }
 
 // publish writes the reports of a run and prints one.
-func (a App) publish(dir *store.Dir, asJSON bool) error {
+func (a App) publish(dir *store.Dir, f runFlags) error {
 	in, err := a.input(dir)
 	if err != nil {
 		return err
@@ -212,8 +214,8 @@ func (a App) publish(dir *store.Dir, asJSON bool) error {
 	if err := a.write(dir, prepared); err != nil {
 		return err
 	}
-	if !asJSON {
-		return a.table(prepared, dir.Path())
+	if !f.json {
+		return a.table(prepared, dir.Path(), shownFlags{full: f.verbose, quiet: f.quiet})
 	}
 	text, err := store.EncodeRun(in.Run)
 	if err != nil {

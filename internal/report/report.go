@@ -43,6 +43,22 @@ func (r Prepared) Text(w io.Writer, opt TextOptions) error {
 	return err
 }
 
+// MaxWidth is how many columns a terminal's report has at most.
+const MaxWidth = text.MostColumns
+
+// Overview writes the first screen of the report for a terminal: at most 40 lines of at
+// most [MaxWidth] columns, with the answer last. Its only error is that of w.
+func (r Prepared) Overview(w io.Writer, opt TextOptions) error {
+	_, err := w.Write(text.Overview(r.report.Overview(), opt))
+	return err
+}
+
+// Table writes the table of [Prepared.Overview] alone, with all its rows.
+func (r Prepared) Table(w io.Writer, opt TextOptions) error {
+	_, err := w.Write(text.OverviewTable(r.report.Overview(), opt))
+	return err
+}
+
 // Markdown writes the report as a page of GitHub-flavoured Markdown. Its only
 // error is that of w.
 func Markdown(w io.Writer, in Input) error { return Prepare(in).Markdown(w) }
@@ -83,6 +99,19 @@ func PathInWords(m result.Mode) []string { return view.PathInWords(m) }
 // error is that of w.
 func ChangesText(w io.Writer, c result.Changes, opt TextOptions) error {
 	_, err := w.Write(text.Changes(view.Changes(c), opt))
+	return err
+}
+
+// ChangesOverview writes for a terminal what changed from one run to another on one
+// screen, as [Prepared.Overview] does. The command prints all of it.
+func ChangesOverview(w io.Writer, c result.Changes, command string, opt TextOptions) error {
+	_, err := w.Write(text.Overview(view.ChangesOverview(c, command), opt))
+	return err
+}
+
+// ChangesTable writes the table of [ChangesOverview] alone.
+func ChangesTable(w io.Writer, c result.Changes, opt TextOptions) error {
+	_, err := w.Write(text.OverviewTable(view.ChangesOverview(c, ""), opt))
 	return err
 }
 

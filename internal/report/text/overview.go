@@ -123,19 +123,16 @@ const (
 func (p *printer) overviewTail(o doc.Overview, more []string) []string {
 	var out []string
 	if len(o.Legend) > 0 {
-		out = append(out, p.short(strings.Join(o.Legend, "  "), p.width, legendLines)...)
+		out = append(out, p.short(strings.Join(o.Legend, ", "), p.width, legendLines)...)
 	}
 	out = append(out, "")
 	out = append(out, p.short(o.Sentence, p.width, sentenceLines)...)
-	rest := strings.Join(append(slices.Clone(o.Others), more...), ", ")
-	if o.Command != "" {
-		rest = strings.TrimPrefix(rest+" in ", " in ") + o.Command
-	}
-	if o.Page != "" {
-		rest = o.Page + ", " + rest
+	rest := strings.Trim(o.Page+"; "+o.Command, "; ")
+	if more := strings.Join(append(slices.Clone(o.Others), more...), ", "); more != "" {
+		rest = strings.TrimSpace(rest + " (" + more + ")")
 	}
 	if rest != "" {
-		out = append(out, p.short("More: "+strings.TrimSuffix(rest, ", "), p.width, 3)...)
+		out = append(out, p.short("More: "+rest, p.width, 3)...)
 	}
 	return out
 }

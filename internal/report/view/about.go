@@ -116,8 +116,8 @@ func lost(t result.Trial, reason int) string {
 	return text + ": " + wording.Cut(t.Reason, reason)
 }
 
-// warning is a warning with what it is about.
-func warning(w result.Warning) string {
+// warningLine is a warning with what it is about.
+func warningLine(w result.Warning) string {
 	text := w.Text
 	if text == "" {
 		text = w.Code

@@ -19,7 +19,7 @@ func ChangesOverview(c result.Changes, command string) doc.Overview {
 	columns := v.mainColumns()
 	o := doc.Overview{
 		Title: "Changes from run " + orUnknown(v.Before.ID) + " to run " + orUnknown(v.After.ID), Measured: v.measured(),
-		Notes: v.notes(), Sentence: v.conclusion(), Command: wording.Clean(command),
+		Notes: v.notes(), Sentence: v.conclusion(columns), Command: wording.Clean(command),
 	}
 	var modes []string
 	for _, cell := range v.Cells {
@@ -190,11 +190,12 @@ func refused(r result.Refusal) string {
 }
 
 // conclusion is the answer for the comparison as a whole, in one sentence.
-func (v changesView) conclusion() string {
+func (v changesView) conclusion(columns []changeColumn) string {
 	found := map[result.Verdict][]result.Change{}
 	n := 0
 	for _, c := range v.Cells {
-		if !c.Own {
+		shown := slices.ContainsFunc(columns, func(k changeColumn) bool { return k.Workload == c.Workload && k.metric.Name == c.Metric })
+		if !c.Own && (shown || c.Verdict == result.Worse || c.Verdict == result.Better) {
 			found[c.Verdict] = append(found[c.Verdict], c)
 			n++
 		}

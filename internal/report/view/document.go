@@ -124,7 +124,7 @@ func (b *builder) warnings() []doc.Block {
 	}
 	l := doc.List{Role: doc.Warning, Bullets: true, Cut: 800}
 	for _, w := range b.Run.Warnings {
-		l.Items = append(l.Items, doc.Item{Text: warning(w), Code: w.Code})
+		l.Items = append(l.Items, doc.Item{Text: warningLine(w), Code: w.Code})
 	}
 	return []doc.Block{doc.Section{ID: "warnings", Head: doc.Heading{Text: "Warnings"}, Nav: fmt.Sprintf("Warnings (%d)", len(l.Items)), Blocks: []doc.Block{l}}}
 }

@@ -9,6 +9,7 @@ import (
 	"tare/internal/report/doc"
 	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/warning"
 )
 
 // Overview returns the first screen of the report.
@@ -513,8 +514,14 @@ func alone(mode, against string, columns []mainColumn) string {
 // modes as one note.
 func biasNotes(warnings []result.Warning) []doc.Note {
 	var out []doc.Note
+	severity := map[string]warning.Severity{}
+	for _, e := range warning.All() {
+		severity[string(e.Code)] = e.Severity
+	}
 	for _, w := range warnings {
-		out = append(out, doc.Note{Text: w.Text})
+		if severity[w.Code] == warning.Bias {
+			out = append(out, doc.Note{Text: w.Text})
+		}
 	}
 	return out
 }

@@ -67,14 +67,19 @@ func (a App) supported(ctx context.Context) (can, cannot string) {
 	quiet.Stderr = io.Discard
 	var families, missing []string
 	count := map[string]int{}
-	n := 0
+	n, others := 0, 0
 	for _, p := range quiet.probe(ctx, names) {
 		family, _, nested := strings.Cut(p.Mode, "/")
 		if !nested {
 			family = "host"
 		}
-		if p.Status != probedOK {
+		switch p.Status {
+		case probedOK:
+		case probedLacking:
 			missing = append(missing, p.Mode)
+			continue
+		default: // it failed, or took too long
+			others++
 			continue
 		}
 		if !slices.Contains(families, family) {
@@ -86,11 +91,14 @@ func (a App) supported(ctx context.Context) (can, cannot string) {
 	for i, f := range families {
 		families[i] = fmt.Sprintf("%s (%d)", f, count[f])
 	}
-	can = fmt.Sprintf("%d of %d tried: %s", n, len(names), strings.Join(families, ", "))
-	if len(missing) == 0 {
-		return can, "nothing that was tried; tare doctor tries the docker and vm modes, too"
+	can = fmt.Sprintf("%d can be measured: %s", n, strings.Join(families, ", "))
+	if others > 0 {
+		can += fmt.Sprintf("; %d more not tried in %s", others, wording.Duration(hereTime))
 	}
-	return can, strings.Join(missing, ", ") + " (why: tare doctor)"
+	if len(missing) == 0 {
+		return can, "none of those tried; tare doctor also tries the docker and vm modes"
+	}
+	return can, fmt.Sprintf("%d modes (reasons: tare doctor): %s", len(missing), strings.Join(missing, ", "))
 }
 
 // dockerHere says whether private engines can be started for the docker modes.

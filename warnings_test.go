@@ -1,90 +1,99 @@
 package tare_test
 
 import (
+	"flag"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"tare/internal/warning"
 )
 
-// row is a line of a page's table: what is said of a code.
-type row struct{ when, effect, fix string }
+var updateWarnings = flag.Bool("update-warnings", false, "write the tables of docs/warnings.md and docs/tools.md from the registry")
 
-// rows are the lines of a page's tables that begin with codes.
-func rows(t *testing.T, page string) map[string]row {
-	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
+// table is the table of a section, as the pages have it.
+func table(section warning.Section) string {
+	var out strings.Builder
+	if section == warning.Tools {
+		out.WriteString("| code | severity | when |\n|---|---|---|\n")
+	} else {
+		out.WriteString("| code | severity | scope | when | what it does to the result | fix |\n|---|---|---|---|---|---|\n")
 	}
-	out := map[string]row{}
-	quoted := regexp.MustCompile("`([a-z0-9_]+)`")
-	for line := range strings.Lines(string(text)) {
-		if !strings.HasPrefix(line, "| `") {
-			continue
+	for _, e := range warning.All() {
+		switch {
+		case e.Section != section:
+		case section == warning.Tools:
+			fmt.Fprintf(&out, "| `%s` | %s | %s |\n", e.Code, e.Severity, e.When)
+		default:
+			fmt.Fprintf(&out, "| `%s` | %s | %s | %s | %s | %s |\n", e.Code, e.Severity, e.Scope, e.When, e.Effect, e.Fix)
 		}
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		for i := range cells {
-			cells[i] = strings.TrimSpace(cells[i])
+	}
+	return out.String()
+}
+
+// docs/warnings.md has a table for each section of the registry, and docs/tools.md that of
+// external tools, with exactly the entries of the registry in its order.
+func TestWarningsAreDocumented(t *testing.T) {
+	for _, of := range []struct {
+		page     string
+		sections []warning.Section
+	}{
+		{"docs/warnings.md", []warning.Section{warning.Verdicts, warning.Traffic, warning.Run, warning.Machine, warning.Existing, warning.Foreign}},
+		{"docs/tools.md", []warning.Section{warning.Tools}},
+	} {
+		text, err := os.ReadFile(of.page)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, m := range quoted.FindAllStringSubmatch(cells[0], -1) {
-			switch len(cells) {
-			case 2: // of tools
-				out[m[1]] = row{when: cells[1]}
-			case 4, 5: // with a scope, or without
-				last := cells[len(cells)-3:]
-				out[m[1]] = row{last[0], last[1], last[2]}
+		page := string(text)
+		for _, section := range of.sections {
+			heading := "# " + string(section) + "\n"
+			if section == warning.Tools {
+				heading = "# Notes\n"
+			}
+			before, below, found := strings.Cut(page, heading)
+			at := strings.Index(below, "| code |")
+			if !found || at < 0 {
+				t.Errorf("%s has no table below %q", of.page, heading)
+				continue
+			}
+			end := at
+			for line := range strings.Lines(below[at:]) {
+				if !strings.HasPrefix(line, "|") {
+					break
+				}
+				end += len(line)
+			}
+			want := table(section)
+			if got := below[at:end]; got != want && !*updateWarnings {
+				t.Errorf("%s, %s: not what the registry has (go test -run TestWarningsAreDocumented -update-warnings . writes it):\n%s", of.page, section, cmp.Diff(want, got))
+			}
+			page = before + heading + below[:at] + want + below[end:]
+		}
+		if *updateWarnings {
+			if err := os.WriteFile(of.page, []byte(page), 0o644); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
-	return out
-}
-
-// The registry says of every code what docs/warnings.md does, or docs/tools.md of those of
-// external tools, and the pages have no code that is not in it.
-func TestWarningsAreDocumented(t *testing.T) {
-	page, tools := rows(t, "docs/warnings.md"), rows(t, "docs/tools.md")
-	known := map[string]bool{}
+	known := map[warning.Code]bool{}
 	for _, e := range warning.All() {
-		code := string(e.Code)
-		if known[code] {
-			t.Errorf("%s is in the registry twice", code)
+		if known[e.Code] {
+			t.Errorf("%s is in the registry twice", e.Code)
 		}
-		known[code] = true
-		want, there := page[code]
-		if there && want.fix == "[tools](tools.md)" { // one line for all of them
-			there = false
-		}
-		if !there {
-			want, there = tools[code]
-		}
-		if got := (row{e.When, e.Effect, e.Fix}); !there || got != want {
-			t.Errorf("%s: the registry has\n%q,\nthe page (with a line for it: %t)\n%q", code, got, there, want)
-		}
-		if e.Severity < warning.Note || e.Severity > warning.Bias {
-			t.Errorf("%s is of severity %d", code, e.Severity)
-		}
+		known[e.Code] = true
 	}
 	if len(known) < 90 {
 		t.Fatalf("only %d codes are in the registry", len(known))
 	}
-	for code := range page {
-		if !known[code] {
-			t.Errorf("docs/warnings.md has a line for %s, which is not in the registry", code)
-		}
-	}
-	for code := range tools {
-		if (strings.HasPrefix(code, "tool_") || strings.HasSuffix(code, "_loss")) && !known[code] {
-			t.Errorf("docs/tools.md has a line for %s, which is not in the registry", code)
-		}
-	}
 }
 
-// Who gives a warning takes its code from the registry, and every code there is given by
-// somebody.
+// Every warning takes its code from the registry, and every code of the registry is used.
 func TestWarningsAreOfTheRegistry(t *testing.T) {
 	constants := map[string]string{} // by code
 	text, err := os.ReadFile("internal/warning/warning.go")
@@ -109,7 +118,7 @@ func TestWarningsAreOfTheRegistry(t *testing.T) {
 			used[m[1]] = true
 		}
 		if m := literal.Find(text); m != nil {
-			t.Errorf("%s: %s... gives a warning whose code is not of the registry", f.path, m)
+			t.Errorf("%s: %s... gives a warning with a code that is not in the registry", f.path, m)
 		}
 	}
 	all := warning.All()

@@ -250,7 +250,7 @@ func (g gate) verdict(c result.Changes) (passed string, err error) {
 	var found []string
 	judged, unsure, needed := 0, 0, 0
 	for _, cell := range c.Cells {
-		if cell.Own {
+		if cell.Own || cell.Verdict == "" { // the machine's, or a maximum
 			continue
 		}
 		if cell.Verdict == result.Worse && slices.Contains(g.on, "worse") ||
@@ -262,8 +262,8 @@ func (g gate) verdict(c result.Changes) (passed string, err error) {
 			continue
 		}
 		unsure++
-		if cell.BlocksNeeded != nil {
-			needed = max(needed, *cell.BlocksNeeded)
+		if by, blocks := analysis.Settle(cell.Cell(), false, c.Noisy != ""); by == analysis.SettleBlocks {
+			needed = max(needed, blocks)
 		}
 	}
 	open := ""

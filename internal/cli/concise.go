@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 
+	"tare/internal/analysis"
 	"tare/internal/live"
 	"tare/internal/report/wording"
 	"tare/internal/result"
@@ -29,8 +30,13 @@ type concise struct {
 func (c *concise) Handle(e live.Event) {
 	switch e := e.(type) {
 	case live.WarningRaised:
-		if !biased(e.Warning) {
-			c.notes++
+		if g := analysis.Group([]result.Warning{e.Warning})[0]; g.Severity != warning.Bias {
+			if g.Machine {
+				c.notes++
+			}
+			return
+		} else {
+			c.to.Handle(live.WarningRaised{Warning: result.Warning{Code: e.Warning.Code, Scope: e.Warning.Scope, Text: g.Text}})
 			return
 		}
 	case live.TrialStarted:
@@ -70,14 +76,4 @@ func (c *concise) start(e live.TrialStarted) {
 		c.to.Handle(live.Decision{Text: text})
 	}
 	c.began, c.block = true, e.Block
-}
-
-// biased reports whether a warning is one that biases or voids results.
-func biased(w result.Warning) bool {
-	for _, e := range warning.All() {
-		if string(e.Code) == w.Code {
-			return e.Severity == warning.Bias
-		}
-	}
-	return false
 }

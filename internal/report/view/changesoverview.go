@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/analysis"
 	"tare/internal/printable"
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
@@ -138,8 +139,10 @@ func changeCell(c result.Change) doc.OverviewCell {
 	tone := toneOf(c.Verdict)
 	out := doc.OverviewCell{Tone: tone, Mark: marks[tone]}
 	switch {
-	case c.Before != nil && c.After != nil && *c.Before == 0 && *c.After == 0:
+	case c.Verdict == result.Same && c.Ratio == nil:
 		return doc.OverviewCell{Tone: chart.Plain, Change: "none in either"}
+	case c.Verdict == "" && c.Ratio == nil: // a maximum
+		return doc.OverviewCell{Tone: chart.Plain, Change: wording.Unknown}
 	case c.Own:
 		out.Tone, out.Mark = chart.Plain, ""
 		out.Change, out.Interval = wording.Delta(c.Ratio, c.RatioCI)
@@ -195,7 +198,7 @@ func (v changesView) conclusion(columns []changeColumn) string {
 	n := 0
 	for _, c := range v.Cells {
 		shown := slices.ContainsFunc(columns, func(k changeColumn) bool { return k.Workload == c.Workload && k.metric.Name == c.Metric })
-		if !c.Own && (shown || c.Verdict == result.Worse || c.Verdict == result.Better) {
+		if !c.Own && c.Verdict != "" && (shown || c.Verdict == result.Worse || c.Verdict == result.Better) {
 			found[c.Verdict] = append(found[c.Verdict], c)
 			n++
 		}
@@ -225,14 +228,14 @@ func (v changesView) conclusion(columns []changeColumn) string {
 func moreBlocks(cells []result.Change) string {
 	most := 0
 	for _, c := range cells {
-		if c.BlocksNeeded != nil {
-			most = max(most, *c.BlocksNeeded)
+		if by, blocks := analysis.Settle(c.Cell(), false, false); by == analysis.SettleBlocks {
+			most = max(most, blocks)
 		}
 	}
 	if most == 0 {
 		return ""
 	}
-	return " (about " + wording.Count(most, "more block", "more blocks") + " in each run would settle it)"
+	return " (about " + more(most, "block", "blocks") + " in each run would settle it)"
 }
 
 // mostListed is how many changes a sentence lists.

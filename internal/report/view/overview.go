@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"tare/internal/analysis"
 	"tare/internal/report/chart"
 	"tare/internal/report/doc"
 	"tare/internal/report/wording"
 	"tare/internal/result"
+	"tare/internal/stats"
 	"tare/internal/warning"
 )
 
@@ -213,7 +215,7 @@ func (r row) overviewCell(t mainColumn) doc.OverviewCell {
 		return doc.OverviewCell{Tone: chart.Absent, Change: "no valid trial"}
 	case r.Baseline || c.Baseline == "":
 		return plain(wording.AtLeast(*c, each1000.Replace(t.Scale.Value(*c.Value))))
-	case t.load && r.Zero && zero(c) && r.baseZero:
+	case c.Verdict == result.Same && c.Ratio == nil, t.load && zero(c) && r.baseZero:
 		return plain("none in either")
 	case t.load && c.Value != nil:
 		cell := plain(t.Scale.Value(*c.Value))
@@ -461,12 +463,13 @@ func modesOf(rows []row) []string {
 	return ids
 }
 
-// needs says how much more it would take to tell modes from their baseline.
+// needs says what would tell modes from their baseline.
 func needs(rows []row) string {
 	most, unpaired, single := 0, false, len(rows) > 0
 	for _, r := range rows {
-		if n := r.Cell.BlocksNeeded; n != nil && *n > most && !r.Cell.AtLeast && !r.Bounded {
-			most, unpaired = *n, r.Cell.Unpaired
+		by, blocks := analysis.Settle(*r.Cell, r.Bounded, r.Noisy)
+		if by == analysis.SettleBlocks && blocks > most {
+			most, unpaired = blocks, r.Cell.Unpaired
 		}
 		single = single && r.Cell.N == 1
 	}
@@ -476,9 +479,17 @@ func needs(rows []row) string {
 	case most == 0:
 		return ""
 	case unpaired:
-		return " (about " + wording.Count(most, "more value of each", "more values of each") + " needed)"
+		return " (about " + more(most, "value", "values") + " of each needed)"
 	}
-	return " (about " + wording.Count(most, "more block", "more blocks") + " needed)"
+	return " (about " + more(most, "block", "blocks") + " needed)"
+}
+
+// more is a number of further blocks or values.
+func more(n int, one, many string) string {
+	if n >= stats.MaxBlocksNeeded {
+		return fmt.Sprintf("%d or more %s", n, many)
+	}
+	return wording.Count(n, "more "+one, "more "+many)
 }
 
 // alone words the only mode of a run by its main metrics.
@@ -514,13 +525,9 @@ func alone(mode, against string, columns []mainColumn) string {
 // modes as one note.
 func biasNotes(warnings []result.Warning) []doc.Note {
 	var out []doc.Note
-	severity := map[string]warning.Severity{}
-	for _, e := range warning.All() {
-		severity[string(e.Code)] = e.Severity
-	}
-	for _, w := range warnings {
-		if severity[w.Code] == warning.Bias {
-			out = append(out, doc.Note{Text: w.Text})
+	for _, g := range analysis.Group(warnings) {
+		if g.Severity == warning.Bias {
+			out = append(out, doc.Note{About: g.Modes, Text: g.Text})
 		}
 	}
 	return out

@@ -20,6 +20,9 @@ func Verdict(c result.Cell) string {
 	case result.Worse, result.Better:
 		return string(c.Verdict) + than(c)
 	case result.Same:
+		if c.Ratio == nil {
+			return "none in either"
+		}
 		return "same" + margin(" within ", c)
 	case result.Small:
 		if c.Margin <= 0 {

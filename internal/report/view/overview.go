@@ -276,7 +276,7 @@ func overviewLegend(o doc.Overview, cells []result.Cell) []string {
 	var out []string
 	for _, m := range []struct{ mark, means string }{
 		{marks[chart.Worse], "worse"}, {marks[chart.Better], "better"}, {marks[chart.Same], "same " + within},
-		{marks[chart.Unsure], "cannot tell (sees: the smallest change it can show)"},
+		{marks[chart.Unsure], "cannot tell (sees: smallest visible change)"},
 	} {
 		if seen[m.mark] {
 			out = append(out, m.mark+" "+m.means)
@@ -300,7 +300,7 @@ func overviewNotes(v view) []doc.Note {
 	for _, text := range v.Evidence.Lead {
 		out = append(out, doc.Note{Text: text})
 	}
-	return append(out, biasNotes(v.Run.Warnings)...)
+	return append(out, biasNotes(v.Run)...)
 }
 
 // absentNotes are the reasons why modes have no values, modes with the same one together.
@@ -370,7 +370,7 @@ func (b *builder) ranking(lead mainColumn, columns []mainColumn, against string)
 			continue
 		}
 		rows++
-		if r.Cell.Ratio == nil || r.Cell.RatioCI == nil || r.Cell.Verdict == result.CannotTell || r.Cell.Verdict == "" {
+		if ci := r.Cell.RatioCI; !finite(r.Cell.Ratio) || ci == nil || !(ci[0] <= ci[1]) || r.Cell.Verdict == result.CannotTell || r.Cell.Verdict == "" {
 			unsure = append(unsure, r)
 			continue
 		}
@@ -523,10 +523,19 @@ func alone(mode, against string, columns []mainColumn) string {
 
 // biasNotes are the warnings that bias or void a comparison, the same warning of several
 // modes as one note.
-func biasNotes(warnings []result.Warning) []doc.Note {
+func biasNotes(run result.Run) []doc.Note {
+	measured := 0
+	for _, m := range run.Modes {
+		if !unmeasured(m) {
+			measured++
+		}
+	}
 	var out []doc.Note
-	for _, g := range analysis.Group(warnings) {
+	for _, g := range analysis.Group(run.Warnings) {
 		if g.Severity == warning.Bias {
+			if len(g.Modes) > 1 && len(g.Modes) == measured {
+				g.Modes = []string{"all modes"}
+			}
 			out = append(out, doc.Note{About: g.Modes, Text: g.Text})
 		}
 	}

@@ -20,7 +20,7 @@ func Verdict(c result.Cell) string {
 	case result.Worse, result.Better:
 		return string(c.Verdict) + than(c)
 	case result.Same:
-		if c.Ratio == nil {
+		if c.Ratio == nil && c.Value != nil && *c.Value == 0 {
 			return "none in either"
 		}
 		return "same" + margin(" within ", c)

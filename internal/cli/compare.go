@@ -25,18 +25,18 @@ type compareFlags struct {
 
 func (f *compareFlags) add(c *cobra.Command) {
 	f.shown.add(c)
-	c.Flags().StringVar(&f.format, "format", "text", "how to print it: text, md or json")
-	c.Flags().StringVar(&f.margin, "margin", "", "the change that still counts as the same (default: that of the later run's study)")
-	c.Flags().StringSliceVar(&f.metrics, "metrics", nil, "metrics to look at, separated by commas; all when absent")
+	c.Flags().StringVar(&f.format, "format", "text", "output format: text, md or json")
+	c.Flags().StringVar(&f.margin, "margin", "", "the largest change that counts as the same (default: the margin of the later run's study)")
+	c.Flags().StringSliceVar(&f.metrics, "metrics", nil, "metrics to compare, separated by commas (default: all)")
 }
 
 func (a App) compareCommand() *cobra.Command {
 	var f compareFlags
 	c := &cobra.Command{
-		Use: "compare BEFORE AFTER", Short: "Say what changed from one run to another", Args: exactly(2),
-		Long: "Compare two runs of one study: first what they were made with, then cell by cell whether\n" +
-			"the cost of a mode changed, by the noise of both runs. What is not comparable is refused.\n" +
-			"A run is its directory, or its id if it is below $TARE_RUNS or tare-runs.",
+		Use: "compare BEFORE AFTER", Short: "Report what changed from one run to another", Args: exactly(2),
+		Long: "Compare two runs of one study: whether the cost of each mode changed, by the noise\n" +
+			"of both runs. Parts that are not comparable are refused.\n" +
+			"A run is its directory, or its id if it is in $TARE_RUNS or tare-runs.",
 		Example: "  tare compare before after\n  tare compare --format md before after >changes.md",
 		RunE: func(_ *cobra.Command, args []string) error {
 			changes, err := a.changes(args[0], args[1], f)
@@ -58,7 +58,7 @@ func (a App) changes(before, after string, f compareFlags) (result.Changes, erro
 	}
 	for _, name := range f.metrics {
 		if _, ok := result.MetricNamed(name); !ok {
-			return result.Changes{}, usage(fmt.Errorf("--metrics names %q, which is no metric; docs/results.md lists them", name))
+			return result.Changes{}, usage(fmt.Errorf("--metrics: unknown metric %q; docs/results.md lists all metrics", name))
 		}
 	}
 	b, err := a.takeRun(before)
@@ -107,7 +107,7 @@ func (a App) takeRun(name string) (takenRun, error) {
 	}
 	_, s, err := a.resumed(dir.Path(), false)
 	if err != nil {
-		return takenRun{}, notReadable(fmt.Errorf("compare %s: it does not tell what was asked: %w", name, err))
+		return takenRun{}, notReadable(fmt.Errorf("compare %s: cannot read its study: %w", name, err))
 	}
 	if len(run.Cells) == 0 && len(trials) > 0 {
 		run = a.judge(run, trials, dir.Path())
@@ -115,7 +115,7 @@ func (a App) takeRun(name string) (takenRun, error) {
 	return takenRun{analysis.RunTrials{Run: run, Trials: trials}, s}, nil
 }
 
-// refusals are what two studies forbid to compare.
+// refusals are the differences between two studies that forbid a comparison.
 func refusals(differences []study.Difference) []result.Refusal {
 	var out []result.Refusal
 	for _, d := range differences {
@@ -164,21 +164,21 @@ func (a App) checkCommand() *cobra.Command {
 	var baseline string
 	var failOn []string
 	c := &cobra.Command{
-		Use: "check --baseline RUN RUN", Short: "Fail if a run shows a regression beside an earlier one", Args: exactly(1),
-		Long: "Compare a run with an earlier one of the same study, as tare compare does, and end with exit\n" +
-			"code 10 if something is worse: the noise of both runs decides, not a fixed percentage. Only\n" +
-			"the metrics that stand for their workloads count, and the cost in CPU, unless --metrics says\n" +
-			"which; a baseline's own figures do not, for they change with the machine.\n\n" +
+		Use: "check --baseline RUN RUN", Short: "Fail if a run shows a regression against an earlier one", Args: exactly(1),
+		Long: "Compare a run with an earlier one of the same study, as tare compare does, and exit with\n" +
+			"10 if something is worse. The noise of both runs decides, not a fixed percentage. Only the\n" +
+			"primary metrics of the workloads and the CPU cost count, unless --metrics lists others. A\n" +
+			"baseline's own values do not count, because they change with the machine.\n\n" +
 			"--fail-on lists what is a regression:\n" +
-			"  worse        a mode costs more, beyond what the noise explains; worse:5% where a change\n" +
-			"               within 5 % is shown to be none\n" +
-			"  lost         a mode was measured and no longer can be\n" +
-			"  cannot_tell  there may be one, and the runs are too noisy or too short to say\n" +
+			"  worse        a mode costs more than the noise explains; with worse:5% a change that is\n" +
+			"               shown to be within 5 % does not count\n" +
+			"  lost         a mode was measured before and is not now\n" +
+			"  cannot_tell  the runs are too noisy or too short to exclude a regression\n" +
 			"  refused      something is not comparable",
 		Example: "  tare check --baseline before after\n  tare check --baseline before --fail-on worse:5%,lost,refused after",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if baseline == "" {
-				return usage(errors.New("check: --baseline is missing: the earlier run to compare with"))
+				return usage(errors.New("check: --baseline is missing: name the earlier run to compare with"))
 			}
 			g, err := gateOf(failOn)
 			if err != nil {
@@ -186,7 +186,7 @@ func (a App) checkCommand() *cobra.Command {
 			}
 			if g.margin != "" {
 				if f.margin != "" {
-					return usage(errors.New("check: --margin and --fail-on worse:SHARE both say which change counts as the same; use one"))
+					return usage(errors.New("check: --margin and --fail-on worse:SHARE both set the margin; use one"))
 				}
 				f.margin = g.margin
 			}
@@ -213,7 +213,7 @@ func (a App) checkCommand() *cobra.Command {
 	return c
 }
 
-// gateChanges is whether a cell counts for the gate where nothing is said.
+// gateChanges reports whether a cell counts for the gate by default.
 func gateChanges(c result.Change) bool {
 	m, ok := result.MetricNamed(c.Metric)
 	return ok && (m.Primary || strings.HasPrefix(m.Name, "cpu_cost"))
@@ -222,7 +222,7 @@ func gateChanges(c result.Change) bool {
 // gate is what a check fails on.
 type gate struct {
 	on     []string
-	margin string // of worse, as it was written
+	margin string // of worse, as written
 }
 
 func gateOf(failOn []string) (gate, error) {

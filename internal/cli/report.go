@@ -63,7 +63,7 @@ func (a App) reportCommand() *cobra.Command {
 			}
 			prepared := report.Prepare(in)
 			if err := a.write(dir, prepared); err != nil {
-				return errors.Join(a.text(prepared, f), unwritten(dir.Path(), err)) // the table can be had all the same
+				return errors.Join(a.text(prepared, f), unwritten(dir.Path(), err)) // the table is printed all the same
 			}
 			return a.table(prepared, dir.Path(), f)
 		},
@@ -98,9 +98,9 @@ func (a App) write(dir *store.Dir, prepared report.Prepared) error {
 // about it.
 func unwritten(dir string, err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOSPC) {
-		return environment(fmt.Errorf("%w: make %s writable, or copy the run to where there is room; the table is all there is of its report", err, dir))
+		return environment(fmt.Errorf("%w: make %s writable, or copy the run to a writable place; only the table was printed", err, dir))
 	}
-	return fmt.Errorf("%w: move away what stands in the way", err)
+	return fmt.Errorf("%w: remove the file that is in the way", err)
 }
 
 // input reads what the report of a run needs.
@@ -119,9 +119,8 @@ func (a App) input(dir *store.Dir) (report.Input, error) {
 	return in, nil
 }
 
-// judge makes the verdicts of a run whose controller was killed before it could: its
-// trials are whole, and its study says what to compare. Without a study that can
-// be read the run stays without cells.
+// judge computes the cells of a run whose controller was killed. Its trials are complete, and
+// its study lists the comparisons. Without a readable study the run stays without cells.
 func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run {
 	a, s, err := a.resumed(dir, false)
 	if err != nil {
@@ -132,8 +131,8 @@ func (a App) judge(run result.Run, trials []result.Trial, dir string) result.Run
 	return analysis.Evaluate(run, analysis.Evidence{Study: s, Trials: trials, Lab: !s.Target().Given(), Elsewhere: !driver.AllLocal(a.target.Hosts)})
 }
 
-// modesOf gives the modes of a run, of which only the trials tell, what the study and the
-// drivers say of them, in the order of the study.
+// modesOf completes the modes of a run that has only trials, from the study and the drivers,
+// in the order of the study.
 func (a App) modesOf(s study.Study, told []result.Mode) []result.Mode {
 	names := s.ModeNames()
 	out := slices.Clone(told)
@@ -148,8 +147,8 @@ func (a App) modesOf(s study.Study, told []result.Mode) []result.Mode {
 	return out
 }
 
-// titles reads what the study calls itself. A study that a later version wrote,
-// or none, leaves the run its own name.
+// titles reads the title and description of the study. They are empty without a study, or for
+// one of a later version.
 func titles(dir string) (title, description string) {
 	src, err := store.ReadStudy(dir)
 	if err != nil {

@@ -13,16 +13,15 @@ import (
 	"tare/internal/traffic"
 )
 
-// view is who shows a run while it goes on.
+// view shows a run while it is active.
 type view struct {
 	live.Listener
-	progress time.Duration // how often it wants to know the rate of a trial, 0 for never
+	progress time.Duration // how often it shows the rate of a trial, 0 for never
 	close    func()
 }
 
-// view chooses by where progress goes: a terminal that can be drawn on shows the matrix
-// filling up, a very small one a line that is rewritten, and anything else a line for each
-// change.
+// view chooses by stderr: a terminal shows a matrix that fills up, a very small one a line
+// that is rewritten, and anything else a log.
 func (a App) view(f runFlags) view {
 	if f.quiet {
 		return view{Listener: silent{}, close: func() {}}
@@ -48,7 +47,7 @@ func (a App) view(f runFlags) view {
 	})}
 }
 
-// unicode is whether a terminal shows letters beyond ASCII: unless its locale says
+// unicode reports whether a terminal shows characters beyond ASCII: unless its locale says
 // otherwise, or it is the kernel's console, whose font has few.
 func unicode(env func(string) string) bool {
 	if env("TERM") == "linux" {

@@ -47,7 +47,13 @@ func (b *builder) overview() doc.Overview {
 		o.Groups = append(o.Groups, g)
 	}
 	o.Legend = overviewLegend(o, b.Run.Cells)
-	o.Sentence = capital(b.conclusion(families, columns))
+	o.Sentence = b.conclusion(families, columns)
+	if !slices.ContainsFunc(b.order, func(m string) bool { return strings.HasPrefix(o.Sentence, m+" ") }) {
+		o.Sentence = capital(o.Sentence)
+	}
+	if n := len(analysis.Group(b.Run.Warnings)) - len(biasNotes(b.Run)); n > 0 {
+		o.Others = append(o.Others, wording.Count(n, "further warning", "further warnings"))
+	}
 	if n := len(b.Comparisons); n > 0 {
 		o.Others = append(o.Others, wording.Count(n, "comparison", "comparisons"))
 	}

@@ -9,12 +9,23 @@ import (
 
 // overview writes the first screen: the answer, the table and its notes.
 func (p *page) overview(o doc.Overview) {
-	p.f("\n<p class=\"answer\">%s</p>", o.Sentence)
+	p.f("\n<p class=\"answer\">%s</p>", tight(o.Sentence))
 	if len(o.Columns) > 0 {
 		p.overviewTable(o)
 	}
 	if len(o.Legend) > 0 {
-		p.f("\n<p class=\"legend\">%s</p>", tight(strings.Join(o.Legend, " · ")))
+		p.f("\n<p class=\"legend\">")
+		for i, text := range o.Legend {
+			if i > 0 {
+				p.f(" · ")
+			}
+			tone, rest := legendTone(text)
+			if tone != "" {
+				p.f("<span class=\"t-%s\">%s</span> ", string(tone), mark(tone))
+			}
+			p.f("%s", tight(rest))
+		}
+		p.f("</p>")
 	}
 	notes := append(append([]doc.Note(nil), o.Notes...), o.Absent...)
 	if len(notes) == 0 {
@@ -29,6 +40,17 @@ func (p *page) overview(o doc.Overview) {
 		p.f("%s</li>", n.Text)
 	}
 	p.f("\n</ul>")
+}
+
+// legendTone splits an entry of a legend into its mark, which a page draws, and its words.
+func legendTone(text string) (tone chart.Tone, words string) {
+	sign, rest, _ := strings.Cut(text, " ")
+	for tone, s := range chart.Signs() {
+		if s == sign && tone != chart.Small {
+			return tone, rest
+		}
+	}
+	return "", text
 }
 
 func (p *page) overviewTable(o doc.Overview) {

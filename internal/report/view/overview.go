@@ -18,7 +18,7 @@ import (
 func (r Report) Overview() doc.Overview { return newBuilder(r.view).overview() }
 
 // marks are the verdicts' marks on a terminal and in Markdown.
-var marks = map[chart.Tone]string{chart.Worse: "▼", chart.Better: "▲", chart.Same: "~", chart.Small: "~", chart.Unsure: "?"}
+var marks = chart.Signs()
 
 // mainColumn is a metric of a workload that the first screen shows.
 type mainColumn struct {
